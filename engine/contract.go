@@ -1,0 +1,170 @@
+package engine
+
+import "slices"
+
+// Contract returns a smaller graph with the same makespan and the same start
+// and end of every kept task, on any network and under any service: tasks that
+// are not kept, which must have fixed durations, are merged into the lags of
+// edges (DELTA, Sec. III-A, Fig. 3b). keep and duration are asked once a task.
+//
+// Where merging a task would need more edges than it removes, it stays, as a
+// milestone of duration zero; so the result is never larger than g. The first
+// task of the result is a source at time zero (the paper's virtual task), the
+// last a sink that ends with the graph. origin maps the new ids to those of g,
+// -1 for source and sink.
+func Contract(g *Graph, keep func(id int32) bool, duration func(id int32) Time) (small *Graph, origin []int32, err error) {
+	c := newContraction(g, keep, duration)
+	c.eliminate()
+	return c.build(g)
+}
+
+// arc is an edge out of a node of a contraction.
+type arc struct {
+	node int32
+	lag  Time
+}
+
+// contraction is a graph in the course of losing tasks; node ids are those of
+// the original graph plus one, 0 is the source and the last is the sink.
+type contraction struct {
+	kept   []bool
+	last   []Time // duration folded into the edges out of a fixed task
+	in     [][]int32
+	out    [][]arc
+	gone   []bool
+	queue  []int32
+	queued []bool
+}
+
+func newContraction(g *Graph, keep func(int32) bool, duration func(int32) Time) *contraction {
+	n := len(g.Tasks)
+	c := &contraction{
+		kept: make([]bool, n+2), last: make([]Time, n+2), gone: make([]bool, n+2),
+		in: make([][]int32, n+2), out: make([][]arc, n+2), queued: make([]bool, n+2),
+	}
+	source, sink := int32(0), int32(n+1)
+	c.kept[source], c.kept[sink] = true, true
+	for i := range int32(n) {
+		v := i + 1
+		if c.kept[v] = keep(i); !c.kept[v] {
+			c.last[v] = duration(i)
+		}
+		for _, e := range g.Out(i) {
+			c.out[v] = append(c.out[v], arc{e.To + 1, e.Lag + c.last[v]})
+		}
+		for _, e := range g.In(i) {
+			c.in[v] = append(c.in[v], e.From+1)
+		}
+		if len(c.in[v]) == 0 {
+			c.out[source] = append(c.out[source], arc{v, 0})
+			c.in[v] = append(c.in[v], source)
+		}
+		if len(c.out[v]) == 0 {
+			c.out[v] = append(c.out[v], arc{sink, c.last[v]})
+			c.in[sink] = append(c.in[sink], v)
+		}
+	}
+	return c
+}
+
+// eliminate merges tasks for as long as that adds no edge.
+func (c *contraction) eliminate() {
+	for v := range c.kept {
+		c.consider(int32(v))
+	}
+	for k := 0; k < len(c.queue); k++ {
+		v := c.queue[k]
+		c.queued[v] = false
+		if len(c.in[v])*len(c.out[v]) > len(c.in[v])+len(c.out[v]) {
+			continue
+		}
+		c.merge(v)
+	}
+}
+
+func (c *contraction) consider(v int32) {
+	if c.kept[v] || c.gone[v] || c.queued[v] {
+		return
+	}
+	if len(c.in[v])*len(c.out[v]) <= len(c.in[v])+len(c.out[v]) {
+		c.queued[v] = true
+		c.queue = append(c.queue, v)
+	}
+}
+
+// merge removes v and joins its predecessors to its successors.
+func (c *contraction) merge(v int32) {
+	c.gone[v] = true
+	for _, u := range c.in[v] {
+		at := slices.IndexFunc(c.out[u], func(a arc) bool { return a.node == v })
+		before := c.out[u][at].lag
+		c.out[u] = slices.Delete(c.out[u], at, at+1)
+		for _, o := range c.out[v] {
+			c.join(u, o.node, before+o.lag)
+		}
+	}
+	for _, o := range c.out[v] {
+		at := slices.Index(c.in[o.node], v)
+		c.in[o.node] = slices.Delete(c.in[o.node], at, at+1)
+	}
+	for _, u := range c.in[v] {
+		c.consider(u)
+	}
+	for _, o := range c.out[v] {
+		c.consider(o.node)
+	}
+}
+
+// join adds an edge, or raises the lag of the one that is there.
+func (c *contraction) join(u, w int32, lag Time) {
+	for k := range c.out[u] {
+		if c.out[u][k].node == w {
+			c.out[u][k].lag = max(c.out[u][k].lag, lag)
+			return
+		}
+	}
+	c.out[u] = append(c.out[u], arc{w, lag})
+	c.in[w] = append(c.in[w], u)
+}
+
+func (c *contraction) build(g *Graph) (*Graph, []int32, error) {
+	small := &Graph{}
+	id := make([]int32, len(c.kept))
+	var origin []int32
+	for v := range int32(len(c.kept)) {
+		if c.gone[v] {
+			continue
+		}
+		t := Task{}
+		from := v - 1
+		switch {
+		case v == 0 || int(v) == len(c.kept)-1:
+			from = -1
+		case c.kept[v]:
+			t = g.Tasks[from]
+		}
+		id[v] = small.AddTask(t)
+		origin = append(origin, from)
+	}
+	for v := range int32(len(c.kept)) {
+		if c.gone[v] {
+			continue
+		}
+		for _, a := range c.out[v] {
+			small.AddEdge(id[v], id[a.node], a.lag)
+		}
+	}
+	small.Namer = func(id int32) string {
+		switch {
+		case origin[id] >= 0:
+			return g.Name(origin[id])
+		case id == 0:
+			return "start"
+		}
+		return "end"
+	}
+	if err := small.Freeze(); err != nil {
+		return nil, nil, err
+	}
+	return small, origin, nil
+}

@@ -1,0 +1,226 @@
+package flow
+
+import (
+	"math"
+	"slices"
+
+	"sim/engine"
+)
+
+// bounds computes lower bounds on the makespan of a play, whatever the service
+// (CONVENTIONS, A, "Joint optimum without a MILP"):
+//
+//   - the longest path with every transfer at its full rate;
+//   - for each resource the preemptive one-machine bound with heads and tails:
+//     transfers as jobs that need weight*bits/capacity of the machine, served
+//     by Jackson's preemptive rule, whose value no schedule on that resource
+//     beats;
+//   - where transfers cannot fill a resource alone, the same machine under
+//     their own limits: longest remaining time first ends all of them soonest,
+//     and the shortest tail follows.
+type bounds struct {
+	byHead [][]int32 // uses of each resource, ordered by the head of their task in the last call
+	left   []float64 // by task: work left in the scan
+	heap   []int32   // released jobs, largest tail first
+}
+
+func (b *bounds) init(m *model) {
+	b.left = make([]float64, m.tasks)
+}
+
+// prepare lists the uses of each resource; done on first need.
+func (b *bounds) prepare(m *model) {
+	b.byHead = make([][]int32, m.resources)
+	for r := range m.resources {
+		b.byHead[r] = slices.Clone(m.resUse[m.resStart[r]:m.resStart[r+1]])
+	}
+}
+
+func (b *bounds) makespan(z *sim) engine.Time {
+	if b.byHead == nil {
+		b.prepare(z.model)
+	}
+	p := &z.path
+	p.fullRates(z)
+	p.computeTails(z.model)
+	best := p.computeHeads(z.model)
+	for r := range z.resources {
+		uses := b.byHead[r]
+		if len(uses) < 2 {
+			continue
+		}
+		capacity := z.best(int32(r))
+		if capacity == 0 {
+			return engine.Never
+		}
+		b.sortByHead(z, uses)
+		best = max(best, b.oneMachine(z, uses, capacity))
+		best = max(best, b.limited(z, uses, capacity))
+	}
+	if math.IsInf(best, 1) || best >= math.MaxInt64 {
+		return engine.Never
+	}
+	return engine.Time(best - best*together - slack)
+}
+
+// sortByHead restores the order by head; from call to call it changes little.
+func (b *bounds) sortByHead(z *sim, uses []int32) {
+	head := z.path.head
+	for i := 1; i < len(uses); i++ {
+		u := uses[i]
+		h := head[z.useTask[u]]
+		j := i
+		for ; j > 0 && head[z.useTask[uses[j-1]]] > h; j-- {
+			uses[j] = uses[j-1]
+		}
+		uses[j] = u
+	}
+}
+
+// oneMachine is Jackson's preemptive schedule of the uses of one resource.
+func (b *bounds) oneMachine(z *sim, uses []int32, capacity float64) float64 {
+	head, tail := z.path.head, z.path.tail
+	value, now := 0.0, 0.0
+	b.heap = b.heap[:0]
+	for k := 0; k < len(uses) || len(b.heap) > 0; {
+		if len(b.heap) == 0 {
+			now = max(now, head[z.useTask[uses[k]]])
+		}
+		for k < len(uses) && head[z.useTask[uses[k]]] <= now {
+			u := uses[k]
+			id := z.useTask[u]
+			b.left[id] = z.bits[id] * z.useW[u] / capacity
+			b.push(tail, id)
+			k++
+		}
+		id := b.heap[0]
+		end := now + b.left[id]
+		if k < len(uses) {
+			if h := head[z.useTask[uses[k]]]; h < end {
+				b.left[id] -= h - now
+				now = h
+				continue
+			}
+		}
+		now = end
+		value = max(value, now+tail[id])
+		b.pop(tail)
+	}
+	return value
+}
+
+// limited is the makespan of the uses of one resource when each transfer has
+// its own limit, by longest remaining time first, plus the shortest tail. It
+// is exact for transfers with one tail; 0 where no transfer is limited below
+// the capacity, as oneMachine then says as much.
+func (b *bounds) limited(z *sim, uses []int32, capacity float64) float64 {
+	const most = 256 // transfers; beyond it the bound is left out for its cost
+	p := &z.path
+	some := false
+	for _, u := range uses {
+		some = some || p.full[z.useTask[u]]*z.useW[u] < capacity*(1-together)
+	}
+	if !some || len(uses) > most {
+		return 0
+	}
+	shortest := math.Inf(1)
+	for _, u := range uses {
+		shortest = min(shortest, p.tail[z.useTask[u]])
+	}
+	return b.longestFirst(z, uses, capacity) + shortest
+}
+
+// longestFirst serves the transfers by remaining time at full rate, equal ones
+// sharing so that they fall together, and returns when the last has ended.
+func (b *bounds) longestFirst(z *sim, uses []int32, capacity float64) float64 {
+	p := &z.path
+	type job struct{ left, need float64 } // time at full rate; capacity it then takes
+	var open []job
+	now := 0.0
+	for k := 0; k < len(uses) || len(open) > 0; {
+		if len(open) == 0 {
+			now = max(now, p.head[z.useTask[uses[k]]])
+		}
+		for k < len(uses) && p.head[z.useTask[uses[k]]] <= now {
+			id := z.useTask[uses[k]]
+			open = append(open, job{p.tau[id], p.full[id] * z.useW[uses[k]]})
+			k++
+		}
+		slices.SortFunc(open, func(x, y job) int {
+			switch {
+			case x.left > y.left:
+				return -1
+			case x.left < y.left:
+				return 1
+			}
+			return 0
+		})
+		step := math.Inf(1)
+		if k < len(uses) {
+			step = p.head[z.useTask[uses[k]]] - now
+		}
+		// speed of the groups of equal remaining time, longest first
+		free := capacity
+		speed := make([]float64, len(open))
+		for from := 0; from < len(open); {
+			to, need := from, 0.0
+			for to < len(open) && open[from].left-open[to].left <= tie {
+				need += open[to].need
+				to++
+			}
+			s := min(1, free/need)
+			free = max(0, free-s*need)
+			for i := from; i < to; i++ {
+				speed[i] = s
+				if s > 0 {
+					step = min(step, open[i].left/s)
+				}
+			}
+			if from > 0 && speed[from-1] > s {
+				step = min(step, max(1, (open[from-1].left-open[from].left)/(speed[from-1]-s)))
+			}
+			from = to
+		}
+		now += step
+		kept := open[:0]
+		for i, j := range open {
+			if j.left -= speed[i] * step; j.left > slack {
+				kept = append(kept, j)
+			}
+		}
+		open = kept
+	}
+	return now
+}
+
+func (b *bounds) push(tail []float64, id int32) {
+	b.heap = append(b.heap, id)
+	for i := len(b.heap) - 1; i > 0; {
+		p := (i - 1) / 2
+		if tail[b.heap[p]] >= tail[b.heap[i]] {
+			break
+		}
+		b.heap[p], b.heap[i] = b.heap[i], b.heap[p]
+		i = p
+	}
+}
+
+func (b *bounds) pop(tail []float64) {
+	last := len(b.heap) - 1
+	b.heap[0] = b.heap[last]
+	b.heap = b.heap[:last]
+	for i := 0; ; {
+		c := 2*i + 1
+		if c >= last {
+			return
+		}
+		if c+1 < last && tail[b.heap[c+1]] > tail[b.heap[c]] {
+			c++
+		}
+		if tail[b.heap[i]] >= tail[b.heap[c]] {
+			return
+		}
+		b.heap[i], b.heap[c] = b.heap[c], b.heap[i]
+		i = c
+	}
+}

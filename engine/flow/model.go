@@ -1,0 +1,154 @@
+// Package flow plays a task graph on a network as fluid: every transfer has a
+// rate, rates change only when a transfer starts or ends or a link changes,
+// and capacity is shared by a Service discipline. It also computes lower
+// bounds on the makespan that hold for every discipline.
+//
+// It leaves packets to engine/packet, the choice of capacities to policies,
+// and the meaning of tasks to workloads.
+package flow
+
+import (
+	"fmt"
+
+	"sim/engine"
+)
+
+// Service says how transfers that want the same capacity share it.
+type Service uint8
+
+const (
+	// MaxMin is max-min fairness a flow: a transfer's weight is its number of
+	// flows.
+	MaxMin Service = iota
+	// Weighted is max-min fairness with flows weighted by Task.Weight.
+	Weighted
+	// LevelPriority serves the transfer with the highest level first: its
+	// remaining time at full rate plus the longest path from its end to the
+	// end of the graph. Equal levels share, so that they fall together
+	// (CONVENTIONS, A, "Joint optimum without a MILP").
+	LevelPriority
+	// TailPriority is LevelPriority without the transfer's own remaining
+	// time: Jackson's preemptive rule, optimal on a single link.
+	TailPriority
+	// FixedPriority serves the transfer with the largest Task.Priority first.
+	FixedPriority
+)
+
+var serviceNames = [...]string{"max-min", "weighted", "level-priority", "tail-priority", "fixed-priority"}
+
+// String returns the name used in scenarios and results.
+func (s Service) String() string { return serviceNames[s] }
+
+// ParseService returns the service of that name.
+func ParseService(name string) (Service, error) {
+	for i, n := range serviceNames {
+		if n == name {
+			return Service(i), nil
+		}
+	}
+	return 0, fmt.Errorf("flow: unknown service %q, want one of %v", name, serviceNames)
+}
+
+// perTick converts bits per second to bits per tick.
+const perTick = 1 / float64(engine.Second)
+
+// model is graph, network and routes as flat arrays, rates in bits a tick.
+type model struct {
+	graph *engine.Graph
+	net   *engine.Network
+
+	tasks, resources int
+	fixed            []engine.Time // duration of tasks that use no resource; -1 for the others
+	bits             []float64
+	limit            []float64 // rate limit of a transfer
+	weight           []float64 // share under the fair services
+	flows            []float64
+
+	useStart []int32 // uses of task i: useRes, useWeight[useStart[i]:useStart[i+1]]
+	useRes   []int32
+	useTask  []int32
+	useW     []float64
+	resStart []int32 // uses of resource r: resUse[resStart[r]:resStart[r+1]]
+	resUse   []int32
+
+	outStart []int32 // successors
+	outTo    []int32
+	outLag   []engine.Time
+	need     []int32 // number of predecessors
+}
+
+func newModel(g *engine.Graph, n *engine.Network, r *engine.Routes, s Service) (*model, error) {
+	if err := n.Validate(); err != nil {
+		return nil, err
+	}
+	tasks := len(g.Tasks)
+	if len(r.Start) != tasks+1 || r.FlowCap != nil && len(r.FlowCap) != tasks {
+		return nil, fmt.Errorf("flow: routes for %d tasks, graph of %d", len(r.Start)-1, tasks)
+	}
+	m := &model{
+		graph: g, net: n, tasks: tasks, resources: n.Resources(),
+		fixed: make([]engine.Time, tasks), bits: make([]float64, tasks),
+		limit: make([]float64, tasks), weight: make([]float64, tasks), flows: make([]float64, tasks),
+		useStart: make([]int32, tasks+1), outStart: make([]int32, tasks+1), need: make([]int32, tasks),
+	}
+	for i := range g.Tasks {
+		t, id := &g.Tasks[i], int32(i)
+		m.fixed[i] = -1
+		m.bits[i] = 8 * float64(t.Bytes)
+		m.flows[i] = float64(t.Flows)
+		m.weight[i] = m.flows[i]
+		if s == Weighted && t.Weight > 0 {
+			m.weight[i] *= t.Weight
+		}
+		m.limit[i] = r.Cap(id, t.Flows) * perTick
+		var uses []engine.Use
+		if t.Kind == engine.Transfer {
+			uses = r.Of(id)
+		}
+		switch {
+		case t.Kind == engine.Compute:
+			m.fixed[i] = t.Duration
+		case len(uses) == 0 || t.Bytes == 0:
+			d, err := engine.FromSeconds(m.bits[i] / r.Cap(id, t.Flows))
+			if err != nil {
+				return nil, fmt.Errorf("flow: %s: %w", g.Name(id), err)
+			}
+			m.fixed[i] = d
+			uses = nil
+		}
+		for _, u := range uses {
+			if u.Resource < 0 || int(u.Resource) >= m.resources || !(u.Weight > 0) {
+				return nil, fmt.Errorf("flow: %s uses resource %d of %d with weight %g", g.Name(id), u.Resource, m.resources, u.Weight)
+			}
+			m.useRes = append(m.useRes, u.Resource)
+			m.useTask = append(m.useTask, id)
+			m.useW = append(m.useW, u.Weight)
+		}
+		m.useStart[i+1] = int32(len(m.useRes))
+		for _, e := range g.Out(id) {
+			m.outTo = append(m.outTo, e.To)
+			m.outLag = append(m.outLag, e.Lag)
+			m.need[e.To]++
+		}
+		m.outStart[i+1] = int32(len(m.outTo))
+	}
+	m.indexResources()
+	return m, nil
+}
+
+// indexResources lists the uses of each resource.
+func (m *model) indexResources() {
+	m.resStart = make([]int32, m.resources+1)
+	for _, r := range m.useRes {
+		m.resStart[r+1]++
+	}
+	for r := range m.resources {
+		m.resStart[r+1] += m.resStart[r]
+	}
+	at := append([]int32(nil), m.resStart[:m.resources]...)
+	m.resUse = make([]int32, len(m.useRes))
+	for u, r := range m.useRes {
+		m.resUse[at[r]] = int32(u)
+		at[r]++
+	}
+}

@@ -1,0 +1,85 @@
+package flow
+
+import "math"
+
+// paths holds what the graph alone says when every transfer runs at the full
+// rate that the network allows one transfer: its duration, the earliest start
+// (head) and the longest way from its end to the end of the graph (tail). All
+// in ticks, as numbers that need not be whole.
+type paths struct {
+	full []float64 // bits a tick
+	tau  []float64 // duration at full rate
+	head []float64
+	tail []float64
+	span []float64 // tau + tail
+}
+
+func (p *paths) init(m *model) {
+	p.full = make([]float64, m.tasks)
+	p.tau = make([]float64, m.tasks)
+	p.head = make([]float64, m.tasks)
+	p.tail = make([]float64, m.tasks)
+	p.span = make([]float64, m.tasks)
+}
+
+// fullRates computes full and tau for the capacities at the start of a play.
+// A link that is down at the start but comes up later counts at its highest
+// rate, so that the bounds stay bounds.
+func (p *paths) fullRates(z *sim) {
+	for i := range z.tasks {
+		if f := z.fixed[i]; f >= 0 {
+			p.tau[i] = float64(f)
+			continue
+		}
+		rate := z.limit[i]
+		for u := z.useStart[i]; u < z.useStart[i+1]; u++ {
+			rate = min(rate, z.best(z.useRes[u])/z.useW[u])
+		}
+		p.full[i] = rate
+		p.tau[i] = z.bits[i] / rate
+	}
+}
+
+// best returns the highest capacity that r ever has.
+func (z *sim) best(r int32) float64 {
+	rate := z.initial[r]
+	for _, c := range z.net.Changes {
+		if c.Link == r {
+			rate = max(rate, c.Rate*perTick)
+		}
+	}
+	return rate
+}
+
+// computeTails fills tail and span by one backward pass.
+func (p *paths) computeTails(m *model) {
+	order := m.graph.Order()
+	for k := len(order) - 1; k >= 0; k-- {
+		i := order[k]
+		tail := 0.0
+		for e := m.outStart[i]; e < m.outStart[i+1]; e++ {
+			tail = max(tail, float64(m.outLag[e])+p.span[m.outTo[e]])
+		}
+		p.tail[i] = tail
+		p.span[i] = p.tau[i] + tail
+	}
+}
+
+// computeHeads fills head by one forward pass and returns the length of the
+// longest path.
+func (p *paths) computeHeads(m *model) float64 {
+	clear(p.head)
+	longest := 0.0
+	for _, i := range m.graph.Order() {
+		end := p.head[i] + p.tau[i]
+		longest = max(longest, end)
+		for e := m.outStart[i]; e < m.outStart[i+1]; e++ {
+			to := m.outTo[e]
+			p.head[to] = max(p.head[to], end+float64(m.outLag[e]))
+		}
+	}
+	if math.IsNaN(longest) {
+		return math.Inf(1)
+	}
+	return longest
+}

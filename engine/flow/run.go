@@ -1,0 +1,114 @@
+package flow
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"sim/engine"
+)
+
+// ErrStalled is wrapped by Run when transfers remain that can never proceed.
+var ErrStalled = errors.New("flow: nothing can proceed")
+
+// Options says how a graph is played.
+type Options struct {
+	Service Service
+	// Rates asks for the rate steps of every transfer in the trace.
+	Rates bool
+}
+
+// Run plays g on n under r to its end. g must be frozen. It fails when the
+// three do not fit each other, and with ErrStalled, naming what waits, when
+// transfers remain on links of no capacity.
+func Run(g *engine.Graph, n *engine.Network, r *engine.Routes, opt Options) (*engine.Trace, error) {
+	m, err := newModel(g, n, r, opt.Service)
+	if err != nil {
+		return nil, err
+	}
+	z := newSim(m, opt.Service)
+	z.ends = make([]engine.Time, m.tasks)
+	if opt.Rates {
+		z.log = &rateLog{}
+	}
+	if !z.play(engine.Never) {
+		return nil, z.stalled()
+	}
+	t := &engine.Trace{Start: z.ready, End: z.ends, Makespan: z.makespan, Events: z.events}
+	if opt.Rates {
+		t.StepStart, t.Steps = z.log.byTask(m.tasks)
+	}
+	return t, nil
+}
+
+// stalled names what waits: the running transfers, what they wait for, and how
+// many tasks wait behind them.
+func (z *sim) stalled() error {
+	const most = 3
+	var names []string
+	running, behind := 0, 0
+	for i := range int32(z.tasks) {
+		switch z.state[i] {
+		case waiting:
+			behind++
+		case 1:
+			running++
+			if len(names) < most {
+				names = append(names, z.graph.Name(i)+" waits for "+z.blocker(i))
+			}
+		}
+	}
+	more := ""
+	if running > most {
+		more = fmt.Sprintf(" and %d more", running-most)
+	}
+	return fmt.Errorf("%w at %v: %s%s; %d tasks wait behind them",
+		ErrStalled, z.now, strings.Join(names, ", "), more, behind)
+}
+
+// blocker names the resources of id that have no capacity, or all it uses.
+func (z *sim) blocker(id int32) string {
+	var down, all []string
+	for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
+		name := z.net.ResourceName(z.useRes[u])
+		all = append(all, name)
+		if z.rates[z.useRes[u]] == 0 {
+			down = append(down, name+" (down)")
+		}
+	}
+	if len(down) > 0 {
+		return strings.Join(down, " and ")
+	}
+	return strings.Join(all, " and ")
+}
+
+// rateLog gathers rate steps in order of time.
+type rateLog struct {
+	task  []int32
+	steps []engine.RateStep
+}
+
+func (l *rateLog) reset() { l.task, l.steps = l.task[:0], l.steps[:0] }
+
+func (l *rateLog) add(id int32, at engine.Time, rate float64) {
+	l.task = append(l.task, id)
+	l.steps = append(l.steps, engine.RateStep{At: at, Rate: rate})
+}
+
+// byTask orders the steps by task, keeping their order in time.
+func (l *rateLog) byTask(tasks int) ([]int32, []engine.RateStep) {
+	start := make([]int32, tasks+1)
+	for _, id := range l.task {
+		start[id+1]++
+	}
+	for i := range tasks {
+		start[i+1] += start[i]
+	}
+	at := append([]int32(nil), start[:tasks]...)
+	steps := make([]engine.RateStep, len(l.steps))
+	for k, id := range l.task {
+		steps[at[id]] = l.steps[k]
+		at[id]++
+	}
+	return start, steps
+}

@@ -1,0 +1,245 @@
+package flow
+
+import (
+	"math"
+	"slices"
+)
+
+// component is scratch space for sharing capacity among transfers that are
+// connected through resources they use.
+type component struct {
+	epoch    int32
+	resSeen  []int32 // epoch in which a resource was collected
+	taskSeen []int32
+	tasks    []int32
+	res      []int32
+	level    []float64 // of tasks, by task id; only under the priority services
+
+	free  []float64 // by resource: capacity not given away yet
+	load  []float64 // by resource: weight of the unfrozen transfers on it
+	count []int32   // and their number
+	tight []bool
+	open  []int32   // transfers without a rate yet
+	out   []float64 // by task: the rate found
+}
+
+func (c *component) init(m *model) {
+	c.resSeen = make([]int32, m.resources)
+	c.taskSeen = make([]int32, m.tasks)
+	c.level = make([]float64, m.tasks)
+	c.free = make([]float64, m.resources)
+	c.load = make([]float64, m.resources)
+	c.count = make([]int32, m.resources)
+	c.tight = make([]bool, m.resources)
+	c.out = make([]float64, m.tasks)
+}
+
+// share gives new rates to every transfer connected to a dirty resource.
+func (z *sim) share() {
+	z.comp.epoch++
+	for _, r := range z.dirty {
+		z.dirtyMark[r] = false
+		if z.active[r] == 0 || z.comp.resSeen[r] == z.comp.epoch {
+			continue
+		}
+		if z.active[r] == 1 {
+			if id := z.useTask[z.head[r]]; z.alone(id) {
+				continue
+			}
+		}
+		z.collect(r)
+		switch z.service {
+		case MaxMin, Weighted:
+			z.open()
+			z.fill(z.comp.tasks)
+		default:
+			z.byPriority()
+		}
+		for _, id := range z.comp.tasks {
+			z.setRate(id, z.comp.out[id])
+		}
+	}
+	z.dirty = z.dirty[:0]
+}
+
+// alone gives id all it can use if it shares no resource, and reports whether
+// that is so.
+func (z *sim) alone(id int32) bool {
+	rate := z.limit[id]
+	for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
+		r := z.useRes[u]
+		if z.active[r] > 1 {
+			return false
+		}
+		rate = min(rate, z.rates[r]/z.useW[u])
+	}
+	z.setRate(id, rate)
+	return true
+}
+
+// collect gathers the transfers and resources connected to r.
+func (z *sim) collect(r int32) {
+	c := &z.comp
+	c.tasks, c.res = c.tasks[:0], append(c.res[:0], r)
+	c.resSeen[r] = c.epoch
+	for k := 0; k < len(c.res); k++ {
+		for u := z.head[c.res[k]]; u >= 0; u = z.next[u] {
+			id := z.useTask[u]
+			if c.taskSeen[id] == c.epoch {
+				continue
+			}
+			c.taskSeen[id] = c.epoch
+			c.tasks = append(c.tasks, id)
+			for v := z.useStart[id]; v < z.useStart[id+1]; v++ {
+				if o := z.useRes[v]; c.resSeen[o] != c.epoch {
+					c.resSeen[o] = c.epoch
+					c.res = append(c.res, o)
+				}
+			}
+		}
+	}
+}
+
+// open makes the whole capacity of the component available.
+func (z *sim) open() {
+	for _, r := range z.comp.res {
+		z.comp.free[r] = z.rates[r]
+	}
+}
+
+// together is the relative distance within which two fair shares count as
+// equal: far above rounding, far below any difference between real rates.
+const together = 1e-12
+
+// fill shares what is free among tasks max-min fairly by weight: the common
+// share rises until a resource or a transfer's own limit is met, what is bound
+// there is frozen, and so on.
+func (z *sim) fill(tasks []int32) {
+	c := &z.comp
+	for _, r := range c.res {
+		c.load[r], c.count[r] = 0, 0
+	}
+	c.open = append(c.open[:0], tasks...)
+	for _, id := range tasks {
+		for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
+			c.load[z.useRes[u]] += z.weight[id] * z.useW[u]
+			c.count[z.useRes[u]]++
+		}
+	}
+	for len(c.open) > 0 {
+		share := math.Inf(1)
+		for _, r := range c.res {
+			if c.count[r] > 0 {
+				share = min(share, c.free[r]/c.load[r])
+			}
+		}
+		for _, id := range c.open {
+			share = min(share, z.limit[id]/z.weight[id])
+		}
+		share = max(share, 0)
+		edge := share * (1 + together)
+		for _, r := range c.res {
+			c.tight[r] = c.count[r] > 0 && c.free[r]/c.load[r] <= edge
+		}
+		kept := c.open[:0]
+		for _, id := range c.open {
+			if !z.bound(id, edge) {
+				kept = append(kept, id)
+				continue
+			}
+			c.out[id] = share * z.weight[id]
+			for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
+				r := z.useRes[u]
+				c.free[r] = max(0, c.free[r]-c.out[id]*z.useW[u])
+				c.load[r] -= z.weight[id] * z.useW[u]
+				c.count[r]--
+			}
+		}
+		c.open = kept
+	}
+}
+
+// bound reports whether id can have no more than the share that edge is just
+// above of.
+func (z *sim) bound(id int32, edge float64) bool {
+	if z.limit[id] <= edge*z.weight[id] {
+		return true
+	}
+	for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
+		if z.comp.tight[z.useRes[u]] {
+			return true
+		}
+	}
+	return false
+}
+
+// tie is the span in ticks within which two levels count as equal: it covers
+// the rounding of the crossing's time to a tick, and of the levels themselves.
+const tie = 16
+
+// byPriority serves the transfers of the component in order of priority; those
+// of equal priority share fairly. Under LevelPriority it sets an event for the
+// first time at which two of them change places.
+func (z *sim) byPriority() {
+	c := &z.comp
+	for _, id := range c.tasks {
+		switch z.service {
+		case LevelPriority:
+			z.advance(id)
+			c.level[id] = z.rem[id]/z.path.full[id] + z.path.tail[id]
+		case TailPriority:
+			c.level[id] = z.path.tail[id]
+		default:
+			c.level[id] = float64(z.graph.Tasks[id].Priority)
+		}
+	}
+	slices.SortFunc(c.tasks, func(a, b int32) int {
+		if c.level[a] != c.level[b] {
+			if c.level[a] > c.level[b] {
+				return -1
+			}
+			return 1
+		}
+		return int(a - b)
+	})
+	z.open()
+	for from := 0; from < len(c.tasks); {
+		to := from + 1
+		for to < len(c.tasks) && z.tied(c.tasks[to-1], c.tasks[to]) {
+			to++
+		}
+		z.fill(c.tasks[from:to])
+		from = to
+	}
+	if z.service == LevelPriority {
+		z.expectCrossing()
+	}
+}
+
+func (z *sim) tied(a, b int32) bool {
+	if z.service == LevelPriority {
+		return z.comp.level[a]-z.comp.level[b] <= tie
+	}
+	return z.comp.level[a] == z.comp.level[b]
+}
+
+// expectCrossing finds the first time at which a transfer's level falls to
+// that of the next lower one. Only neighbours in the order can meet first.
+func (z *sim) expectCrossing() {
+	c := &z.comp
+	soonest := math.Inf(1)
+	for i, id := range c.tasks {
+		z.queue.Remove(id + int32(z.tasks))
+		if i == 0 {
+			continue
+		}
+		above := c.tasks[i-1]
+		closing := c.out[above]/z.path.full[above] - c.out[id]/z.path.full[id]
+		if gap := c.level[above] - c.level[id]; gap > tie && closing > together {
+			soonest = min(soonest, gap/closing)
+		}
+	}
+	if !math.IsInf(soonest, 1) {
+		z.queue.Set(c.tasks[0]+int32(z.tasks), z.now+max(1, ticks(soonest)))
+	}
+}

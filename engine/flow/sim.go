@@ -1,0 +1,281 @@
+package flow
+
+import (
+	"math"
+
+	"sim/engine"
+)
+
+// sim is the state of one play. It is reused from play to play: nothing is
+// allocated once its arrays have grown.
+type sim struct {
+	*model
+	service Service
+	rates   []float64 // capacity of each resource now, bits a tick
+	initial []float64 // and at the start of a play
+
+	queue *engine.Queue // ids: task, then task+tasks (levels cross), then changes
+	now   engine.Time
+
+	ready []engine.Time // latest end of a predecessor plus lag; the start once started
+	left  []int32       // predecessors that have not ended
+	state []uint8
+	rem   []float64     // bits left at since
+	rate  []float64     // bits a tick
+	since []engine.Time // when rem was brought up to date
+
+	next, prev []int32 // active uses of a resource as linked lists
+	head       []int32
+	active     []int32 // their number
+
+	dirty     []int32 // resources whose active set or capacity changed
+	dirtyMark []bool
+	stack     []int32
+	ended     int
+	events    int64
+	makespan  engine.Time
+	cutoff    engine.Time
+
+	path paths // full rates, heads, tails; tails are needed by priorities and cut-offs
+	comp component
+	log  *rateLog // nil unless a trace is wanted
+	ends []engine.Time
+}
+
+const (
+	waiting uint8 = iota
+	running
+	done
+)
+
+func newSim(m *model, s Service) *sim {
+	n, r := m.tasks, m.resources
+	z := &sim{
+		model: m, service: s,
+		rates: make([]float64, r), initial: make([]float64, r),
+		queue: engine.NewQueue(2*n + len(m.net.Changes)),
+		ready: make([]engine.Time, n), left: make([]int32, n), state: make([]uint8, n),
+		rem: make([]float64, n), rate: make([]float64, n), since: make([]engine.Time, n),
+		next: make([]int32, len(m.useRes)), prev: make([]int32, len(m.useRes)),
+		head: make([]int32, r), active: make([]int32, r), dirtyMark: make([]bool, r),
+	}
+	for i := range int32(r) {
+		z.initial[i] = m.net.Rate(i) * perTick
+	}
+	z.path.init(m)
+	z.comp.init(m)
+	return z
+}
+
+// play runs the graph to its end. It returns false when the makespan provably
+// reaches cutoff, or when nothing can proceed (then ended < tasks and now <
+// cutoff).
+func (z *sim) play(cutoff engine.Time) bool {
+	z.reset(cutoff)
+	for i := range z.tasks {
+		if z.need[i] == 0 {
+			z.enable(int32(i))
+		}
+	}
+	if !z.settle() {
+		return false
+	}
+	for z.queue.Len() > 0 {
+		t := z.queue.Top()
+		if t >= cutoff && z.ended < z.tasks {
+			return false
+		}
+		z.now = t
+		for z.queue.Top() == t {
+			id, _ := z.queue.Pop()
+			switch {
+			case int(id) >= 2*z.tasks:
+				c := z.net.Changes[int(id)-2*z.tasks]
+				z.rates[c.Link] = c.Rate * perTick
+				z.touch(c.Link)
+			case int(id) >= z.tasks:
+				z.touchTask(id - int32(z.tasks))
+			case z.state[id] == waiting:
+				z.start(id)
+			case !z.finish(id):
+				return false
+			}
+			if len(z.stack) > 0 && !z.settle() {
+				return false
+			}
+		}
+		if z.ended == z.tasks {
+			break
+		}
+		if len(z.dirty) > 0 {
+			z.share()
+		}
+	}
+	return z.ended == z.tasks
+}
+
+func (z *sim) reset(cutoff engine.Time) {
+	z.queue.Reset()
+	copy(z.rates, z.initial)
+	copy(z.left, z.need)
+	clear(z.ready)
+	clear(z.state)
+	for r := range z.head {
+		z.head[r] = -1
+		z.active[r] = 0
+	}
+	for _, r := range z.dirty {
+		z.dirtyMark[r] = false
+	}
+	z.dirty, z.stack = z.dirty[:0], z.stack[:0]
+	z.now, z.ended, z.events, z.makespan, z.cutoff = 0, 0, 0, 0, cutoff
+	if z.log != nil {
+		z.log.reset()
+	}
+	for i, c := range z.net.Changes {
+		z.queue.Set(int32(2*z.tasks+i), c.At)
+	}
+	z.path.fullRates(z)
+	if z.service == LevelPriority || z.service == TailPriority || cutoff != engine.Never {
+		z.path.computeTails(z.model)
+	}
+}
+
+// enable is called when the last predecessor of id has ended.
+func (z *sim) enable(id int32) {
+	if z.fixed[id] >= 0 {
+		z.stack = append(z.stack, id)
+		return
+	}
+	z.queue.Set(id, z.ready[id])
+}
+
+// settle ends the tasks on the stack that use no resource, and whatever they
+// release. Their ends may lie in the future: nothing can change them.
+func (z *sim) settle() bool {
+	for len(z.stack) > 0 {
+		id := z.stack[len(z.stack)-1]
+		z.stack = z.stack[:len(z.stack)-1]
+		if !z.release(id, z.ready[id]+z.fixed[id]) {
+			return false
+		}
+	}
+	return true
+}
+
+// release records the end of id and enables its successors. It returns false
+// when a successor proves that the makespan reaches the cut-off.
+func (z *sim) release(id int32, end engine.Time) bool {
+	z.state[id] = done
+	z.ended++
+	if z.ends != nil {
+		z.ends[id] = end
+	}
+	z.makespan = max(z.makespan, end)
+	if end >= z.cutoff {
+		return false
+	}
+	for k := z.outStart[id]; k < z.outStart[id+1]; k++ {
+		to := z.outTo[k]
+		z.ready[to] = max(z.ready[to], end+z.outLag[k])
+		if z.left[to]--; z.left[to] == 0 {
+			if z.cutoff != engine.Never && z.ready[to]+engine.Time(z.path.span[to]-0.5) >= z.cutoff {
+				return false
+			}
+			z.enable(to)
+		}
+	}
+	return true
+}
+
+func (z *sim) start(id int32) {
+	z.events++
+	z.state[id] = running
+	z.rem[id] = z.bits[id]
+	z.rate[id] = 0
+	z.since[id] = z.now
+	for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
+		r := z.useRes[u]
+		z.prev[u], z.next[u] = -1, z.head[r]
+		if z.head[r] >= 0 {
+			z.prev[z.head[r]] = u
+		}
+		z.head[r] = u
+		z.active[r]++
+		z.touch(r)
+	}
+}
+
+// finish ends a transfer; false as for release.
+func (z *sim) finish(id int32) bool {
+	z.events++
+	for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
+		r := z.useRes[u]
+		if p := z.prev[u]; p >= 0 {
+			z.next[p] = z.next[u]
+		} else {
+			z.head[r] = z.next[u]
+		}
+		if n := z.next[u]; n >= 0 {
+			z.prev[n] = z.prev[u]
+		}
+		if z.active[r]--; z.active[r] > 0 {
+			z.touch(r)
+		}
+	}
+	if z.log != nil {
+		z.log.add(id, z.now, 0)
+	}
+	z.queue.Remove(id + int32(z.tasks))
+	return z.release(id, z.now)
+}
+
+func (z *sim) touch(r int32) {
+	if !z.dirtyMark[r] {
+		z.dirtyMark[r] = true
+		z.dirty = append(z.dirty, r)
+	}
+}
+
+func (z *sim) touchTask(id int32) {
+	if z.state[id] == running {
+		z.touch(z.useRes[z.useStart[id]])
+	}
+}
+
+// setRate moves id to a new rate and its completion to where that leads.
+func (z *sim) setRate(id int32, rate float64) {
+	if rate == z.rate[id] && z.queue.Has(id) {
+		return
+	}
+	z.advance(id)
+	z.rate[id] = rate
+	if z.log != nil {
+		z.log.add(id, z.now, rate/perTick)
+	}
+	if rate <= 0 {
+		z.queue.Remove(id)
+		return
+	}
+	z.queue.Set(id, z.now+ticks(z.rem[id]/rate))
+}
+
+// advance brings the bits left of id up to now.
+func (z *sim) advance(id int32) {
+	if z.since[id] != z.now {
+		z.rem[id] = max(0, z.rem[id]-z.rate[id]*float64(z.now-z.since[id]))
+		z.since[id] = z.now
+	}
+}
+
+// slack absorbs the rounding of a division that would be whole in exact
+// arithmetic, so that it is not rounded up by a tick.
+const slack = 1e-6
+
+// ticks rounds a span up to whole ticks.
+func ticks(t float64) engine.Time {
+	if t >= math.MaxInt64/4 {
+		return math.MaxInt64 / 4
+	}
+	return engine.Time(math.Ceil(t - slack))
+}

@@ -1,0 +1,195 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Kind says what a task does.
+type Kind uint8
+
+const (
+	// Compute tasks last Task.Duration and use no network. A compute task of
+	// duration zero is a milestone: it only joins dependencies.
+	Compute Kind = iota
+	// Transfer tasks move Task.Bytes from Task.Src to Task.Dst.
+	Transfer
+)
+
+// Task is a node of a Graph. A transfer names its end points, never the links
+// between them: the same graph runs on any network under any routes.
+type Task struct {
+	Kind     Kind
+	Duration Time  // of a compute task
+	Src, Dst int32 // nodes, of a transfer
+	Flows    int32 // parallel flows that a transfer aggregates, at least 1; they share its rate equally
+	Bytes    int64 // of a transfer, over all its flows
+	// Weight scales the share of each flow under the weighted discipline; 0
+	// means 1. Priority orders transfers under the priority discipline where
+	// levels are not used: larger goes first.
+	Weight   float64
+	Priority int64
+}
+
+// Edge is a dependency: task To starts no sooner than Lag after From ends.
+type Edge struct {
+	From, To int32
+	Lag      Time
+}
+
+// Graph is a directed acyclic graph of tasks. The zero value is empty and
+// ready to use; after the last AddTask and AddEdge call Freeze.
+type Graph struct {
+	Tasks []Task
+	// Namer names a task in messages and traces. nil names it by its id.
+	Namer func(id int32) string
+
+	edges []Edge
+	// Compressed rows after Freeze: the out-edges of task i are
+	// out[outStart[i]:outStart[i+1]], and likewise into.
+	outStart, inStart []int32
+	out, in           []Edge
+	order             []int32
+}
+
+// ErrCycle is wrapped by Freeze when the dependencies are cyclic.
+var ErrCycle = errors.New("engine: dependencies form a cycle")
+
+// AddTask appends t and returns its id.
+func (g *Graph) AddTask(t Task) int32 {
+	g.Tasks = append(g.Tasks, t)
+	return int32(len(g.Tasks) - 1)
+}
+
+// AddEdge makes to depend on from with the given lag. Of several edges between
+// the same two tasks the one with the longest lag is kept by Freeze.
+func (g *Graph) AddEdge(from, to int32, lag Time) {
+	g.edges = append(g.edges, Edge{from, to, lag})
+}
+
+// Name returns the name of task id.
+func (g *Graph) Name(id int32) string {
+	if g.Namer != nil {
+		return g.Namer(id)
+	}
+	return fmt.Sprintf("task %d", id)
+}
+
+// Out returns the edges that leave task id, ordered by their heads. Read only.
+func (g *Graph) Out(id int32) []Edge { return g.out[g.outStart[id]:g.outStart[id+1]] }
+
+// In returns the edges that enter task id, ordered by their tails. Read only.
+func (g *Graph) In(id int32) []Edge { return g.in[g.inStart[id]:g.inStart[id+1]] }
+
+// Order returns a topological order of the tasks. Read only.
+func (g *Graph) Order() []int32 { return g.order }
+
+// EdgeCount returns the number of edges kept by Freeze.
+func (g *Graph) EdgeCount() int { return len(g.out) }
+
+// Freeze checks the graph and builds its adjacency. It fails on an edge to a
+// task that does not exist, a negative lag, duration or size, a transfer of no
+// flows, and on a cycle (ErrCycle, naming a task on it).
+func (g *Graph) Freeze() error {
+	n := int32(len(g.Tasks))
+	for i := range g.Tasks {
+		t := &g.Tasks[i]
+		switch {
+		case t.Duration < 0 || t.Bytes < 0:
+			return fmt.Errorf("engine: %s has a negative duration or size", g.Name(int32(i)))
+		case t.Kind == Transfer && t.Flows < 1:
+			return fmt.Errorf("engine: transfer %s has %d flows, want at least 1", g.Name(int32(i)), t.Flows)
+		case t.Weight < 0 || math.IsNaN(t.Weight) || math.IsInf(t.Weight, 0):
+			return fmt.Errorf("engine: %s has weight %g, want a positive number", g.Name(int32(i)), t.Weight)
+		}
+	}
+	for _, e := range g.edges {
+		if e.From < 0 || e.From >= n || e.To < 0 || e.To >= n {
+			return fmt.Errorf("engine: edge %d -> %d leaves the graph of %d tasks", e.From, e.To, n)
+		}
+		if e.Lag < 0 {
+			return fmt.Errorf("engine: edge %s -> %s has negative lag %v", g.Name(e.From), g.Name(e.To), e.Lag)
+		}
+	}
+	byTo := rows(g.edges, n, func(e Edge) int32 { return e.To })
+	byFrom := rows(byTo.edges, n, func(e Edge) int32 { return e.From })
+	g.outStart, g.out = dedupe(byFrom)
+	kept := rows(g.out, n, func(e Edge) int32 { return e.To })
+	g.inStart, g.in = kept.start, kept.edges
+	g.edges = g.out
+	return g.sort()
+}
+
+type csr struct {
+	start []int32
+	edges []Edge
+}
+
+// rows is a stable counting sort of edges by key.
+func rows(edges []Edge, n int32, key func(Edge) int32) csr {
+	start := make([]int32, n+1)
+	for _, e := range edges {
+		start[key(e)+1]++
+	}
+	for i := int32(0); i < n; i++ {
+		start[i+1] += start[i]
+	}
+	at := append([]int32(nil), start[:n]...)
+	out := make([]Edge, len(edges))
+	for _, e := range edges {
+		k := key(e)
+		out[at[k]] = e
+		at[k]++
+	}
+	return csr{start, out}
+}
+
+// dedupe keeps, of parallel edges, the one with the longest lag. Rows must be
+// ordered by head.
+func dedupe(c csr) ([]int32, []Edge) {
+	n := len(c.start) - 1
+	start := make([]int32, n+1)
+	out := c.edges[:0:0]
+	for i := range n {
+		start[i] = int32(len(out))
+		for _, e := range c.edges[c.start[i]:c.start[i+1]] {
+			if k := len(out); k > int(start[i]) && out[k-1].To == e.To {
+				out[k-1].Lag = max(out[k-1].Lag, e.Lag)
+				continue
+			}
+			out = append(out, e)
+		}
+	}
+	start[n] = int32(len(out))
+	return start, out
+}
+
+// sort computes the topological order (Kahn), lowest id first among the ready
+// in order of becoming ready.
+func (g *Graph) sort() error {
+	n := len(g.Tasks)
+	need := make([]int32, n)
+	g.order = make([]int32, 0, n)
+	for i := range n {
+		need[i] = g.inStart[i+1] - g.inStart[i]
+		if need[i] == 0 {
+			g.order = append(g.order, int32(i))
+		}
+	}
+	for k := 0; k < len(g.order); k++ {
+		for _, e := range g.Out(g.order[k]) {
+			if need[e.To]--; need[e.To] == 0 {
+				g.order = append(g.order, e.To)
+			}
+		}
+	}
+	if len(g.order) < n {
+		for i := range n {
+			if need[i] > 0 {
+				return fmt.Errorf("%w: %s waits for itself", ErrCycle, g.Name(int32(i)))
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package engine
+
+// Queue is an event queue: a 4-ary heap of ids keyed by (time, sequence), one
+// entry an id at most, whose time can be moved. Among events of one time the
+// one set first is taken first. Nothing is allocated after NewQueue.
+type Queue struct {
+	entries []entry
+	at      []int32 // position of each id in entries, -1 when absent
+	seq     int64
+}
+
+type entry struct {
+	time Time
+	seq  int64
+	id   int32
+}
+
+// NewQueue returns an empty queue for ids 0..n-1.
+func NewQueue(n int) *Queue {
+	q := &Queue{entries: make([]entry, 0, n), at: make([]int32, n)}
+	for i := range q.at {
+		q.at[i] = -1
+	}
+	return q
+}
+
+// Reset empties the queue.
+func (q *Queue) Reset() {
+	for _, e := range q.entries {
+		q.at[e.id] = -1
+	}
+	q.entries = q.entries[:0]
+	q.seq = 0
+}
+
+// Len returns the number of events.
+func (q *Queue) Len() int { return len(q.entries) }
+
+// Top returns the time of the earliest event, Never when there is none.
+func (q *Queue) Top() Time {
+	if len(q.entries) == 0 {
+		return Never
+	}
+	return q.entries[0].time
+}
+
+// Has reports whether id has an event.
+func (q *Queue) Has(id int32) bool { return q.at[id] >= 0 }
+
+// Set puts id's event at time t, moving the one it has. A moved event takes a
+// new place in the sequence.
+func (q *Queue) Set(id int32, t Time) {
+	e := entry{t, q.seq, id}
+	q.seq++
+	i := q.at[id]
+	if i < 0 {
+		q.entries = append(q.entries, e)
+		q.up(int32(len(q.entries)-1), e)
+		return
+	}
+	if less(e, q.entries[i]) {
+		q.up(i, e)
+	} else {
+		q.down(i, e)
+	}
+}
+
+// Pop removes and returns the earliest event. The queue must not be empty.
+func (q *Queue) Pop() (id int32, t Time) {
+	top := q.entries[0]
+	q.cut(0)
+	return top.id, top.time
+}
+
+// Remove drops id's event if it has one.
+func (q *Queue) Remove(id int32) {
+	if i := q.at[id]; i >= 0 {
+		q.cut(i)
+	}
+}
+
+// cut removes the entry at position i.
+func (q *Queue) cut(i int32) {
+	q.at[q.entries[i].id] = -1
+	last := int32(len(q.entries) - 1)
+	e := q.entries[last]
+	q.entries = q.entries[:last]
+	if i == last {
+		return
+	}
+	if i > 0 && less(e, q.entries[(i-1)/4]) {
+		q.up(i, e)
+	} else {
+		q.down(i, e)
+	}
+}
+
+func less(a, b entry) bool {
+	return a.time < b.time || a.time == b.time && a.seq < b.seq
+}
+
+// up places e at position i or above.
+func (q *Queue) up(i int32, e entry) {
+	for i > 0 {
+		p := (i - 1) / 4
+		if !less(e, q.entries[p]) {
+			break
+		}
+		q.entries[i] = q.entries[p]
+		q.at[q.entries[i].id] = i
+		i = p
+	}
+	q.entries[i] = e
+	q.at[e.id] = i
+}
+
+// down places e at position i or below.
+func (q *Queue) down(i int32, e entry) {
+	n := int32(len(q.entries))
+	for {
+		c := 4*i + 1
+		if c >= n {
+			break
+		}
+		best := c
+		for k := c + 1; k < min(c+4, n); k++ {
+			if less(q.entries[k], q.entries[best]) {
+				best = k
+			}
+		}
+		if !less(q.entries[best], e) {
+			break
+		}
+		q.entries[i] = q.entries[best]
+		q.at[q.entries[i].id] = i
+		i = best
+	}
+	q.entries[i] = e
+	q.at[e.id] = i
+}

@@ -1,0 +1,43 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+)
+
+// Time is a point in simulated time or a span of it, in picoseconds. Its range
+// is 106 days. The event queue is keyed by it.
+type Time int64
+
+// Spans of simulated time.
+const (
+	Picosecond  Time = 1
+	Nanosecond       = 1000 * Picosecond
+	Microsecond      = 1000 * Nanosecond
+	Millisecond      = 1000 * Microsecond
+	Second           = 1000 * Millisecond
+
+	// Never is later than any event.
+	Never Time = math.MaxInt64
+)
+
+// Seconds returns t in seconds.
+func (t Time) Seconds() float64 { return float64(t) / float64(Second) }
+
+// String formats t in seconds with all its digits.
+func (t Time) String() string {
+	if t == Never {
+		return "never"
+	}
+	return fmt.Sprintf("%.12gs", t.Seconds())
+}
+
+// FromSeconds returns the tick nearest to s seconds. It fails when s is not a
+// number or lies outside the range of Time.
+func FromSeconds(s float64) (Time, error) {
+	p := math.Round(s * float64(Second))
+	if math.IsNaN(p) || math.Abs(p) >= math.MaxInt64 {
+		return 0, fmt.Errorf("engine: %g s is outside the range of simulated time (106 days)", s)
+	}
+	return Time(p), nil
+}

@@ -1,0 +1,181 @@
+package fabric
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"sim/engine"
+)
+
+// Connect routes the transfers of g over the pods: those between pods take the
+// bundle of circuits between the two, which is created where a transfer needs
+// it, and the NICs at both ends; those inside a pod take no modelled resource.
+// Bundles are ordered by their pods, those between pods first.
+func (p *Pods) Connect(g *engine.Graph) (*Optical, error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	o := &Optical{Pods: p.Pods, Copies: max(1, p.Copies)}
+	links := p.layBundles(g, o)
+	o.Network = &engine.Network{Nodes: int32(len(p.Nodes)), Groups: p.Groups()}
+	var names []string
+	for i := range o.Bundles {
+		b := &o.Bundles[i]
+		ends := [][2]int32{{b.A, b.B}, {b.B, b.A}}
+		if b.Twin {
+			ends = ends[:1]
+		}
+		for _, e := range ends {
+			if _, used := links[e]; !used {
+				continue
+			}
+			links[e] = int32(len(o.Network.Links))
+			b.Links = append(b.Links, links[e])
+			o.Network.Links = append(o.Network.Links, engine.Link{From: e[0], To: e[1]})
+			names = append(names, p.linkName(e[0], e[1]))
+		}
+	}
+	first := int32(len(names))
+	o.Network.ResourceNamer = func(r int32) string {
+		if r < first {
+			return names[r]
+		}
+		return p.GroupName(r - first)
+	}
+	o.Routes = &engine.Routes{Start: make([]int32, len(g.Tasks)+1)}
+	for i := range g.Tasks {
+		t := &g.Tasks[i]
+		if t.Kind == engine.Transfer && p.Crosses(t.Src, t.Dst) {
+			link := links[[2]int32{p.Nodes[t.Src].Pod, p.Nodes[t.Dst].Pod}]
+			o.Routes.Uses = append(o.Routes.Uses, engine.Use{Resource: link, Weight: 1})
+			o.Routes.Uses = p.Interfaces(o.Routes.Uses, o.Network.GroupResource(0), t.Src, t.Dst)
+		}
+		o.Routes.Start[i+1] = int32(len(o.Routes.Uses))
+	}
+	p.capFlows(g, o)
+	return o, nil
+}
+
+// layBundles creates the bundles that g needs and returns the directions in
+// use.
+func (p *Pods) layBundles(g *engine.Graph, o *Optical) map[[2]int32]int32 {
+	n := int32(len(p.Pods))
+	links := map[[2]int32]int32{}
+	bytes := map[[2]int32]int64{}
+	for i := range g.Tasks {
+		t := &g.Tasks[i]
+		if t.Kind != engine.Transfer {
+			continue
+		}
+		if t.Src < 0 || int(t.Src) >= len(p.Nodes) || t.Dst < 0 || int(t.Dst) >= len(p.Nodes) || !p.Crosses(t.Src, t.Dst) {
+			continue
+		}
+		a, b := p.Nodes[t.Src].Pod, p.Nodes[t.Dst].Pod
+		links[[2]int32{a, b}] = -1
+		if a == b {
+			// the neighbouring replica sends as much the other way
+			bytes[[2]int32{a, b}] += 2 * t.Bytes
+			continue
+		}
+		bytes[[2]int32{min(a, b), max(a, b)}] += t.Bytes
+	}
+	add := func(a, b int32, ends int) {
+		if v, ok := bytes[[2]int32{a, b}]; ok {
+			rate := min(p.Pods[a].Rate, p.Pods[b].Rate)
+			o.Bundles = append(o.Bundles, Bundle{A: a, B: b, Twin: a == b, Ends: ends, Rate: rate, Bytes: v})
+		}
+	}
+	if len(bytes) > 0 {
+		byFirst := make([][]int32, n)
+		for e := range bytes {
+			if e[0] != e[1] {
+				byFirst[e[0]] = append(byFirst[e[0]], e[1])
+			}
+		}
+		for a := range n {
+			slices.Sort(byFirst[a])
+			for _, b := range byFirst[a] {
+				add(a, b, 1)
+			}
+		}
+		for a := range n {
+			add(a, a, p.TwinEnds)
+		}
+	}
+	return links
+}
+
+// capFlows sets for each bundle the number of circuits that the NICs behind it
+// can fill: the largest, over its directions, of what all the NICs that send
+// over it carry at full rate.
+func (p *Pods) capFlows(g *engine.Graph, o *Optical) {
+	groups := o.Network.GroupResource(0)
+	sets := len(p.NICs)
+	gpus := make([]int32, len(o.Network.Links)*sets) // by link and NIC set: the most GPUs that send at once
+	for i := range g.Tasks {
+		uses := o.Routes.Of(int32(i))
+		if len(uses) == 0 {
+			continue
+		}
+		node := &p.Nodes[g.Tasks[i].Src]
+		for _, c := range node.NICs {
+			at := &gpus[int(uses[0].Resource)*sets+int(c)]
+			*at = max(*at, (node.GPUs+int32(len(node.NICs))-1)/int32(len(node.NICs)))
+		}
+	}
+	for i := range o.Bundles {
+		b := &o.Bundles[i]
+		for _, l := range b.Links {
+			sum := 0.0
+			for c := range sets {
+				sum += float64(gpus[int(l)*sets+c]) * o.Network.Rate(groups+2*int32(c))
+			}
+			b.Flows = max(b.Flows, int32(math.Ceil(sum/float64(b.Rate)-1e-9)))
+		}
+	}
+}
+
+func (p *Pods) linkName(a, b int32) string {
+	if a == b {
+		return p.Pods[a].Name + " to its twin"
+	}
+	return fmt.Sprintf("%s to %s", p.Pods[a].Name, p.Pods[b].Name)
+}
+
+// Ports returns the ports that circuits take of each pod: circuits[i] is the
+// number in bundle i.
+func (o *Optical) Ports(circuits []int) []int {
+	used := make([]int, len(o.Pods))
+	for i, b := range o.Bundles {
+		used[b.A] += b.Ends * circuits[i]
+		if !b.Twin {
+			used[b.B] += b.Ends * circuits[i]
+		}
+	}
+	return used
+}
+
+// Light returns a network in which bundle i has circuits[i] circuits. It fails
+// when the counts do not fit the bundles or overrun a pod's ports.
+func (o *Optical) Light(circuits []int) (*engine.Network, error) {
+	if len(circuits) != len(o.Bundles) {
+		return nil, fmt.Errorf("%w: %d circuit counts for %d bundles", ErrFabric, len(circuits), len(o.Bundles))
+	}
+	for i, used := range o.Ports(circuits) {
+		if used > o.Pods[i].Ports {
+			return nil, fmt.Errorf("%w: %s needs %d ports of %d", ErrFabric, o.Pods[i].Name, used, o.Pods[i].Ports)
+		}
+	}
+	n := *o.Network
+	n.Links = append([]engine.Link(nil), n.Links...)
+	for i, b := range o.Bundles {
+		if circuits[i] < 0 {
+			return nil, fmt.Errorf("%w: %d circuits between %s and %s", ErrFabric, circuits[i], o.Pods[b.A].Name, o.Pods[b.B].Name)
+		}
+		for _, l := range b.Links {
+			n.Links[l].Rate = float64(circuits[i]) * float64(b.Rate)
+		}
+	}
+	return &n, nil
+}

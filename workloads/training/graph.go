@@ -1,0 +1,264 @@
+package training
+
+import (
+	"fmt"
+
+	"sim/engine"
+)
+
+// Phase says what a task of an iteration is.
+type Phase uint8
+
+// The phases of an iteration.
+const (
+	Barrier Phase = iota // replicas wait for each other before they synchronise
+	Forward
+	Backward
+	PipelineForward  // activations to the next stage
+	PipelineBackward // gradients of activations to the stage before
+	Sync             // gradient reduce-scatter and parameter all-gather among replicas
+)
+
+var phaseNames = [...]string{"barrier", "forward", "backward", "pp-forward", "pp-backward", "dp"}
+
+// String returns the short name used in traces.
+func (p Phase) String() string { return phaseNames[p] }
+
+// Meta says what a task of an iteration is, beside the graph's bare task.
+// Counts are from 0.
+type Meta struct {
+	Phase      Phase
+	Back       bool  // of a Sync: the half that goes to the previous replica
+	Replica    int32 // where a transfer comes from
+	Stage      int32
+	To         int32 // stage that a pipeline transfer goes to
+	Chunk      int32
+	Microbatch int32
+	GPU        int32 // of the stage, where every GPU's flow is a task; else -1
+}
+
+// Node is an end point of an iteration's transfers: GPUs of a stage that act
+// in lockstep.
+type Node struct {
+	Replica, Stage int
+	First, GPUs    int // of the stage
+}
+
+// Extent says how much of the job a graph holds.
+type Extent struct {
+	// All builds every replica, which then wait for each other before they
+	// synchronise. Otherwise one replica stands for all, which must be alike
+	// (DELTA, Sec. IV-A.1); what it sends to its neighbours on the ring then
+	// goes from a node to itself.
+	All bool
+	// PerGPU makes a task of every GPU's flow. Otherwise flows between two
+	// stages that start together are one task (DELTA, Sec. III-B, M).
+	PerGPU bool
+	// Scale is, by replica, how many times as long compute takes; nil is 1.
+	Scale []float64
+}
+
+// Iteration is one training iteration as a task graph: the complete
+// computation-communication DAG of DELTA, Fig. 3a.
+type Iteration struct {
+	Spec  Spec
+	Graph *engine.Graph
+	Meta  []Meta // by task
+	Nodes []Node // by node
+	All   bool
+	// Ready is, by replica of the graph and virtual stage (chunk x PP +
+	// stage), the last backward, after which its gradients are complete.
+	Ready [][]int32
+}
+
+// Build returns the iteration that s describes. It fails where s.Check does.
+func Build(s Spec, x Extent) (*Iteration, error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	b := &builder{Iteration: &Iteration{Spec: s, Graph: &engine.Graph{}, All: x.All}, x: x, replicas: 1}
+	if x.All {
+		b.replicas = s.Replicas()
+	}
+	b.nodes()
+	for r := range b.replicas {
+		if err := b.pipeline(r); err != nil {
+			return nil, err
+		}
+	}
+	if s.Replicas() > 1 {
+		b.sync()
+	}
+	b.Graph.Namer = b.Iteration.name
+	if err := b.Graph.Freeze(); err != nil {
+		return nil, fmt.Errorf("training: %w", err)
+	}
+	return b.Iteration, nil
+}
+
+// name describes task id for people; micro-batches and stages count from 1, as
+// in DELTA's figures.
+func (it *Iteration) name(id int32) string {
+	m := it.Meta[id]
+	at := fmt.Sprintf("stage %d", m.Stage+1)
+	if it.Spec.Chunks > 1 {
+		at += fmt.Sprintf(" chunk %d", m.Chunk+1)
+	}
+	if it.All {
+		at += fmt.Sprintf(" replica %d", m.Replica)
+	}
+	if m.GPU >= 0 {
+		at += fmt.Sprintf(" gpu %d", m.GPU)
+	}
+	switch m.Phase {
+	case Barrier:
+		return "replicas ready at " + at
+	case Sync:
+		if m.Back {
+			return "DP of " + at + " (back)"
+		}
+		return "DP of " + at
+	case PipelineForward, PipelineBackward:
+		return fmt.Sprintf("PP of micro-batch %d from %s to stage %d", m.Microbatch+1, at, m.To+1)
+	}
+	return fmt.Sprintf("%s of micro-batch %d at %s", m.Phase, m.Microbatch+1, at)
+}
+
+// builder assembles an Iteration.
+type builder struct {
+	*Iteration
+	x        Extent
+	replicas int
+	// node ids of a stage: all its GPUs, the half that sends on, the half that
+	// sends back (equal to all where the ring is not split); with PerGPU one
+	// node a GPU, of which these are the first
+	all, on, back [][]int32
+}
+
+// split reports whether half of a stage's GPUs go each way round the ring.
+func (b *builder) split() bool {
+	return b.Spec.Choices.Bidirectional && b.Spec.Replicas() > 2 && b.Spec.StageGPUs()%2 == 0
+}
+
+func (b *builder) nodes() {
+	add := func(r, s, first, gpus int) int32 {
+		b.Nodes = append(b.Nodes, Node{r, s, first, gpus})
+		return int32(len(b.Nodes) - 1)
+	}
+	gpus := b.Spec.StageGPUs()
+	for r := range b.replicas {
+		b.all = append(b.all, make([]int32, b.Spec.PP))
+		b.on = append(b.on, make([]int32, b.Spec.PP))
+		b.back = append(b.back, make([]int32, b.Spec.PP))
+		for s := range b.Spec.PP {
+			if b.x.PerGPU {
+				for g := range gpus {
+					if id := add(r, s, g, 1); g == 0 {
+						b.all[r][s], b.on[r][s], b.back[r][s] = id, id, id+int32(gpus/2)
+					}
+				}
+				continue
+			}
+			id := add(r, s, 0, gpus)
+			b.all[r][s], b.on[r][s], b.back[r][s] = id, id, id
+			if b.split() {
+				b.on[r][s] = add(r, s, 0, gpus/2)
+				b.back[r][s] = add(r, s, gpus/2, gpus/2)
+			}
+		}
+	}
+}
+
+func (b *builder) task(t engine.Task, m Meta) int32 {
+	b.Meta = append(b.Meta, m)
+	return b.Graph.AddTask(t)
+}
+
+// transfer adds the tasks that move each bytes from every one of gpus GPUs of
+// node src to those of dst, between the tasks in from and those in to.
+func (b *builder) transfer(src, dst int32, gpus int, each int64, m Meta, from, to []int32) {
+	tasks, flows := 1, gpus
+	if b.x.PerGPU {
+		tasks, flows = gpus, 1
+	}
+	for g := range int32(tasks) {
+		m.GPU = -1
+		if b.x.PerGPU {
+			m.GPU = int32(b.Nodes[src+g].First)
+		}
+		t := engine.Task{Kind: engine.Transfer, Src: src + g, Dst: dst + g, Flows: int32(flows), Bytes: each * int64(flows)}
+		id := b.task(t, m)
+		for _, f := range from {
+			b.Graph.AddEdge(f, id, 0)
+		}
+		for _, t := range to {
+			b.Graph.AddEdge(id, t, 0)
+		}
+	}
+}
+
+// pipeline adds the compute and the pipeline transfers of a replica.
+func (b *builder) pipeline(r int) error {
+	s := &b.Spec
+	virtual := s.PP * s.Chunks
+	scale := 1.0
+	if b.x.Scale != nil {
+		scale = b.x.Scale[r]
+	}
+	// compute task of each virtual stage and micro-batch
+	forward := make([][]int32, virtual)
+	backward := make([][]int32, virtual)
+	for v := range virtual {
+		forward[v] = make([]int32, s.Microbatches)
+		backward[v] = make([]int32, s.Microbatches)
+	}
+	b.Ready = append(b.Ready, make([]int32, virtual))
+	for stage := range s.PP {
+		before := int32(-1)
+		for _, o := range s.program(stage) {
+			v := o.chunk*s.PP + stage
+			f, w, err := s.times(v, scale)
+			if err != nil {
+				return fmt.Errorf("training: compute of stage %d: %w", stage+1, err)
+			}
+			m := Meta{Phase: Forward, Replica: int32(r), Stage: int32(stage), Chunk: int32(o.chunk), Microbatch: int32(o.microbatch), GPU: -1}
+			row, d := forward, f
+			if o.backward {
+				m.Phase, row, d = Backward, backward, w
+			}
+			id := b.task(engine.Task{Duration: d}, m)
+			row[v][o.microbatch] = id
+			if before >= 0 {
+				b.Graph.AddEdge(before, id, 0)
+			}
+			before = id
+			if o.backward {
+				b.Ready[r][v] = id
+			}
+		}
+	}
+	for v := range virtual {
+		for i := range s.Microbatches {
+			if v+1 == virtual {
+				b.Graph.AddEdge(forward[v][i], backward[v][i], 0)
+				continue
+			}
+			here, there := v%s.PP, (v+1)%s.PP
+			m := Meta{Phase: PipelineForward, Replica: int32(r), Stage: int32(here), To: int32(there), Chunk: int32(v / s.PP), Microbatch: int32(i)}
+			b.hop(r, m, forward[v][i], forward[v+1][i])
+			m = Meta{Phase: PipelineBackward, Replica: int32(r), Stage: int32(there), To: int32(here), Chunk: int32((v + 1) / s.PP), Microbatch: int32(i)}
+			b.hop(r, m, backward[v+1][i], backward[v][i])
+		}
+	}
+	return nil
+}
+
+// hop adds a pipeline transfer between two compute tasks; within a stage, as
+// between chunks of a pipeline of one stage, nothing moves.
+func (b *builder) hop(r int, m Meta, from, to int32) {
+	if m.Stage == m.To {
+		b.Graph.AddEdge(from, to, 0)
+		return
+	}
+	b.transfer(b.all[r][m.Stage], b.all[r][m.To], b.Spec.StageGPUs(), b.Spec.PipelineBytes(), m, []int32{from}, []int32{to})
+}

@@ -1,0 +1,103 @@
+package training
+
+import (
+	"fmt"
+
+	"sim/engine"
+	"sim/engine/units"
+	"sim/fabric"
+)
+
+// Layout says which hardware each replica of a graph runs on. Slices are by
+// replica; of one replica that stands for all there is one entry.
+type Layout struct {
+	GPUsPerPod int // of one replica: a multiple of a stage's GPUs
+	Ports      []int
+	PortRate   []units.Rate
+	NICRate    []units.Rate
+	// PodMap is a permutation: block i of consecutive stages is in pod
+	// PodMap[i] of its replica; nil is the identity.
+	PodMap [][]int
+}
+
+// Place puts the iteration's nodes into pods of a replica each. It fails when
+// stages do not fill whole pods or the layout does not fit the replicas.
+func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
+	s := &it.Spec
+	gpus := s.StageGPUs()
+	replicas := len(it.Ready)
+	if l.GPUsPerPod < gpus || l.GPUsPerPod%gpus != 0 || s.PP%(l.GPUsPerPod/gpus) != 0 {
+		return nil, fmt.Errorf("training: %d stages of %d GPUs do not fill pods of %d GPUs", s.PP, gpus, l.GPUsPerPod)
+	}
+	if len(l.Ports) != replicas || len(l.PortRate) != replicas || len(l.NICRate) != replicas || len(l.PodMap) != replicas {
+		return nil, fmt.Errorf("training: a layout of %d replicas for %d", len(l.Ports), replicas)
+	}
+	block := l.GPUsPerPod / gpus // stages a pod
+	pods := s.PP / block
+	p := &fabric.Pods{Copies: 1}
+	if !it.All {
+		p.Copies = s.Replicas()
+		p.TwinEnds = min(2, p.Copies-1)
+	}
+	for r := range replicas {
+		for i := range pods {
+			name := fmt.Sprintf("pod %d", i)
+			if it.All {
+				name = fmt.Sprintf("pod %d.%d", r, i)
+			}
+			p.Pods = append(p.Pods, fabric.Pod{Name: name, Replica: r, Ports: l.Ports[r], Rate: l.PortRate[r]})
+		}
+	}
+	// one set of NICs a distinct group of GPUs: where nodes of a stage overlap
+	// the larger one uses the sets of the smaller ones
+	sets := map[[3]int]int32{}
+	for _, n := range it.Nodes {
+		if n.GPUs == gpus && it.halved(n) {
+			continue
+		}
+		sets[[3]int{n.Replica, n.Stage, n.First}] = int32(len(p.NICs))
+		name := fmt.Sprintf("NICs of stage %d", n.Stage+1)
+		if it.All {
+			name += fmt.Sprintf(" replica %d", n.Replica)
+		}
+		if n.GPUs < gpus {
+			name += fmt.Sprintf(" GPUs %d..%d", n.First, n.First+n.GPUs-1)
+		}
+		p.NICs = append(p.NICs, fabric.NIC{Name: name, Rate: l.NICRate[n.Replica]})
+	}
+	for _, n := range it.Nodes {
+		pod := n.Stage / block
+		if m := l.PodMap[n.Replica]; m != nil {
+			if len(m) != pods || m[pod] < 0 || m[pod] >= pods {
+				return nil, fmt.Errorf("training: pod map %v of replica %d is no permutation of %d pods", m, n.Replica, pods)
+			}
+			pod = m[pod]
+		}
+		node := fabric.Node{Pod: int32(n.Replica*pods + pod), GPUs: int32(n.GPUs)}
+		if id, ok := sets[[3]int{n.Replica, n.Stage, n.First}]; ok && (n.GPUs < gpus || !it.halved(n)) {
+			node.NICs = []int32{id}
+		} else {
+			node.NICs = []int32{sets[[3]int{n.Replica, n.Stage, 0}], sets[[3]int{n.Replica, n.Stage, gpus / 2}]}
+		}
+		p.Nodes = append(p.Nodes, node)
+	}
+	return p, nil
+}
+
+// halved reports whether n's stage has nodes for halves of its GPUs.
+func (it *Iteration) halved(n Node) bool {
+	b := builder{Iteration: it}
+	return b.split() && n.GPUs == it.Spec.StageGPUs()
+}
+
+// Reduce merges all that stays inside pods into lags: the reduced inter-pod
+// DAG of DELTA, Fig. 3b. origin maps its tasks to those of the iteration, -1
+// for the virtual first and last task.
+func (it *Iteration) Reduce(p *fabric.Pods) (g *engine.Graph, origin []int32, err error) {
+	return engine.Contract(it.Graph, func(id int32) bool {
+		t := &it.Graph.Tasks[id]
+		return t.Kind == engine.Transfer && p.Crosses(t.Src, t.Dst)
+	}, func(id int32) engine.Time {
+		return it.Graph.Tasks[id].Duration
+	})
+}

@@ -1,0 +1,82 @@
+package training
+
+import "fmt"
+
+// Schedule is the order in which a pipeline stage works on micro-batches.
+type Schedule uint8
+
+const (
+	// OneFOneB warms up with as many forwards as stages follow, then
+	// alternates forward and backward (PipeDream-Flush).
+	OneFOneB Schedule = iota
+	// GPipe does all forwards, then all backwards.
+	GPipe
+	// Interleaved is 1F1B over several model chunks a stage (Megatron-LM).
+	Interleaved
+)
+
+var scheduleNames = [...]string{"1f1b", "gpipe", "interleaved-1f1b"}
+
+// String returns the name used in scenarios.
+func (s Schedule) String() string { return scheduleNames[s] }
+
+// ParseSchedule returns the schedule of that name.
+func ParseSchedule(name string) (Schedule, error) {
+	for i, n := range scheduleNames {
+		if n == name {
+			return Schedule(i), nil
+		}
+	}
+	return 0, fmt.Errorf("training: unknown schedule %q, want one of %v", name, scheduleNames)
+}
+
+// op is one step of a stage's program.
+type op struct {
+	backward   bool
+	chunk      int
+	microbatch int
+}
+
+// program returns the order of work of a stage.
+func (s *Spec) program(stage int) []op {
+	m, n := s.Microbatches, s.Microbatches*s.Chunks
+	warm := 0
+	switch s.Schedule {
+	case OneFOneB:
+		warm = min(s.PP-1-stage, m)
+	case GPipe:
+		warm = n
+	case Interleaved:
+		// Narayanan et al. 2021, Sec. 2.2: two for each stage that follows,
+		// and one round of every chunk but the last
+		warm = min((s.PP-1-stage)*2+(s.Chunks-1)*s.PP, n)
+	}
+	ops := make([]op, 0, 2*n)
+	for i := range warm {
+		ops = append(ops, s.forward(i))
+	}
+	for i := warm; i < n; i++ {
+		ops = append(ops, s.forward(i), s.backward(i-warm))
+	}
+	for i := n - warm; i < n; i++ {
+		ops = append(ops, s.backward(i))
+	}
+	return ops
+}
+
+// forward returns the i-th forward of a stage: rounds of PP micro-batches go
+// through chunk after chunk.
+func (s *Spec) forward(i int) op {
+	round, in := i/(s.PP*s.Chunks), i%(s.PP*s.Chunks)
+	if s.Chunks == 1 {
+		return op{microbatch: i}
+	}
+	return op{chunk: in / s.PP, microbatch: round*s.PP + in%s.PP}
+}
+
+// backward returns the i-th backward of a stage: as forward, the last chunk
+// first.
+func (s *Spec) backward(i int) op {
+	o := s.forward(i)
+	return op{backward: true, chunk: s.Chunks - 1 - o.chunk, microbatch: o.microbatch}
+}
