@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Kind says what a task does.
@@ -185,11 +186,13 @@ func (g *Graph) sort() error {
 		}
 	}
 	if len(g.order) < n {
-		for i := range n {
-			if need[i] > 0 {
-				return fmt.Errorf("%w: %s waits for itself", ErrCycle, g.Name(int32(i)))
-			}
+		waits := func(e Edge) bool { return need[e.From] > 0 }
+		on := int32(slices.IndexFunc(need, func(k int32) bool { return k > 0 }))
+		for range n { // every task that waits has one before it; so back, to the cycle
+			in := g.In(on)
+			on = in[slices.IndexFunc(in, waits)].From
 		}
+		return fmt.Errorf("%w: %s waits for itself", ErrCycle, g.Name(on))
 	}
 	return nil
 }

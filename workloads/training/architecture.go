@@ -1,5 +1,7 @@
 package training
 
+import "fmt"
+
 // AttentionParameters returns the parameters of the attention of one layer.
 func (a *Architecture) AttentionParameters() float64 {
 	h, heads := float64(a.Hidden), float64(a.Heads)
@@ -44,4 +46,24 @@ func (a *Architecture) ExpertParameters() float64 {
 // RouterParameters returns the parameters of the router of one layer.
 func (a *Architecture) RouterParameters() float64 {
 	return float64(a.Hidden) * float64(a.Experts)
+}
+
+// Parameters returns the parameters of the whole model, without embeddings.
+func (a *Architecture) Parameters() float64 {
+	n := float64(a.Layers) * a.AttentionParameters()
+	if a.Experts == 0 {
+		return n + float64(a.Layers)*a.FFNParameters()
+	}
+	moe := float64(a.Layers - a.DenseLayers)
+	return n + float64(a.DenseLayers)*a.FFNParameters() +
+		moe*(a.RouterParameters()+float64(a.Experts+a.SharedExperts)*a.ExpertParameters())
+}
+
+// Words describes the model in a line.
+func (a *Architecture) Words() string {
+	s := fmt.Sprintf("%d layers of width %d, %.0f billion parameters", a.Layers, a.Hidden, a.Parameters()/1e9)
+	if a.Experts > 0 {
+		s += fmt.Sprintf(", %d experts, top %d", a.Experts, a.TopK)
+	}
+	return s
 }

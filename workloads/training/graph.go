@@ -56,6 +56,10 @@ type Extent struct {
 	PerGPU bool
 	// Scale is, by replica, how many times as long compute takes; nil is 1.
 	Scale []float64
+	// SyncFrom is, by virtual stage, the time before which synchronisation
+	// does not start: that of a slower replica which the graph does not hold
+	// (DELTA, Sec. IV-A.1). nil is no such time.
+	SyncFrom []engine.Time
 }
 
 // Iteration is one training iteration as a task graph: the complete

@@ -24,6 +24,10 @@ func (b *builder) sync() {
 				}
 				start = []int32{barrier}
 			}
+			if f := b.x.SyncFrom; f != nil {
+				m := Meta{Phase: Barrier, Stage: int32(stage), Chunk: int32(chunk), GPU: -1}
+				start = append(start, b.task(engine.Task{Duration: f[chunk*s.PP+stage]}, m))
+			}
 			for r := range b.replicas {
 				b.ring(r, stage, chunk, start)
 			}

@@ -1,0 +1,173 @@
+package topology
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"sim/engine/flow"
+)
+
+// weigher fills the ports by a rule that sees only the traffic matrix.
+type weigher func(p *Problem) []int
+
+// baseline is an allocator that sees only the traffic matrix: neither times
+// nor how much the NICs can send (CONVENTIONS, A, "Baselines").
+type baseline struct{ rule weigher }
+
+func (b baseline) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+	return p.Judge(b.rule(p), o.service(flow.MaxMin))
+}
+
+// Judge plays a topology that was not searched for, beside the bound that
+// holds for all. It fails where x cannot be played to its end.
+func (p *Problem) Judge(x []int, s flow.Service) (*Decision, error) {
+	w := p.player(s)
+	defer p.done(w)
+	d := &Decision{Circuits: x, Service: s, Evaluations: 1}
+	var ok bool
+	if d.Makespan, ok = w.play(x, never); !ok {
+		return nil, fmt.Errorf("topology: %v cannot be played to its end", x)
+	}
+	d.Bound, d.BoundModel = p.joint().bound, AnyService
+	return d, nil
+}
+
+// volumes returns the traffic matrix by bundle.
+func (p *Problem) volumes() []float64 {
+	v := make([]float64, len(p.Fabric.Bundles))
+	for e, b := range p.Fabric.Bundles {
+		v[e] = float64(b.Bytes)
+	}
+	return v
+}
+
+func proportional(p *Problem) []int { return p.share(p.volumes()) }
+
+func squareRoot(p *Problem) []int {
+	v := p.volumes()
+	for e := range v {
+		v[e] = math.Sqrt(v[e])
+	}
+	return p.share(v)
+}
+
+// share gives each bundle the floor of its proportional share of the ports at
+// either end, the smaller one, but at least one; takes back the excess where a
+// pod overflows, from the largest; and then gives one more circuit where v/x
+// is largest for as long as any fits.
+func (p *Problem) share(v []float64) []int {
+	total := make([]float64, len(p.Fabric.Pods))
+	for e, b := range p.Fabric.Bundles {
+		total[b.A] += float64(b.Ends) * v[e]
+		if !b.Twin {
+			total[b.B] += float64(b.Ends) * v[e]
+		}
+	}
+	x := p.ones()
+	for e, b := range p.Fabric.Bundles {
+		of := func(pod int32) int {
+			return int(math.Floor(float64(p.Fabric.Pods[pod].Ports) * v[e] / total[pod]))
+		}
+		x[e] = max(1, min(of(b.A), of(b.B)))
+	}
+	p.trim(x)
+	p.grow(x, func(e int) float64 { return v[e] / float64(x[e]) })
+	return x
+}
+
+// Fit makes a topology of x that fits the ports, taking from the largest
+// bundles where a pod is overrun.
+func (p *Problem) Fit(x []int) []int {
+	x = append([]int(nil), x...)
+	p.trim(x)
+	return x
+}
+
+// trim takes circuits from the largest bundle of each pod that is overrun.
+func (p *Problem) trim(x []int) {
+	free := p.room(x)
+	for pod := range free {
+		for free[pod] < 0 {
+			largest := -1
+			for e, b := range p.Fabric.Bundles {
+				if (int(b.A) == pod || int(b.B) == pod) && x[e] > 1 && (largest < 0 || x[e] > x[largest]) {
+					largest = e
+				}
+			}
+			if largest < 0 {
+				return
+			}
+			x[largest]--
+			p.take(free, largest, -1)
+		}
+	}
+}
+
+// grow adds circuits one by one to the bundle of highest weight, the lowest
+// bundle where weights are equal, for as long as any fits.
+func (p *Problem) grow(x []int, weight func(e int) float64) {
+	free := p.room(x)
+	for {
+		best := -1
+		for e := range x {
+			if p.fits(free, e) > 0 && (best < 0 || weight(e) > weight(best)) {
+				best = e
+			}
+		}
+		if best < 0 {
+			return
+		}
+		x[best]++
+		p.take(free, best, 1)
+	}
+}
+
+func halving(p *Problem) []int {
+	v := p.volumes()
+	x := p.ones()
+	free := p.room(x)
+	for {
+		best := -1
+		for e := range x {
+			if p.fits(free, e) > 0 && (best < 0 || v[e] > v[best]) {
+				best = e
+			}
+		}
+		if best < 0 {
+			return x
+		}
+		x[best]++
+		p.take(free, best, 1)
+		v[best] /= 2
+	}
+}
+
+// uniform gives every bundle the same number of circuits, then one more to
+// each in turn while it fits.
+type uniform struct{}
+
+func (uniform) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+	x := p.ones()
+	p.grow(x, func(e int) float64 { return -float64(x[e]) })
+	return p.Judge(x, o.service(flow.MaxMin))
+}
+
+// fixed takes the user's matrix.
+type fixed struct{}
+
+func (fixed) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+	x := make([]int, len(p.Fabric.Bundles))
+	n := len(p.Fabric.Pods)
+	if len(o.Fixed) != n || slices.ContainsFunc(o.Fixed, func(row []int) bool { return len(row) != n }) {
+		return nil, fmt.Errorf("topology: the fixed matrix is not %d by %d", n, n)
+	}
+	for e, b := range p.Fabric.Bundles {
+		x[e] = o.Fixed[b.A][b.B]
+	}
+	if !p.Feasible(x) {
+		return nil, fmt.Errorf("topology: the fixed circuits leave a pod pair unconnected or overrun a pod's ports (used %v)", p.Fabric.Ports(x))
+	}
+	return p.Judge(x, o.service(flow.MaxMin))
+}

@@ -1,0 +1,276 @@
+package topology
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/emirpasic/gods/queues/priorityqueue"
+
+	"sim/engine"
+	"sim/engine/flow"
+)
+
+const never = engine.Never
+
+// rounding is the relative difference below which two makespans count as one:
+// above what ticks and floating point leave, far below what matters.
+const rounding = 1e-9
+
+// joint chooses circuits and rates together (DELTA-Joint, Eqs. 3..18) without
+// an MILP solver. For fixed circuits transfers are served by level; bounds that
+// hold for any service certify the result. Over circuits it branches and
+// bounds: a box of topologies is bounded by its upper corner, as capacity never
+// lowers a bound.
+type joint struct{}
+
+func (joint) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+	best := p.joint()
+	if o.Joint != jointDefaults() {
+		best = solveJoint(p, o.Joint)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if best.circuits == nil {
+		return nil, fmt.Errorf("topology: no topology can be played to its end")
+	}
+	d := &Decision{
+		Circuits: best.circuits, Service: o.service(best.service), Makespan: best.makespan,
+		Bound: best.bound, BoundModel: AnyService, Evaluations: best.evaluations, Stopped: best.stopped,
+	}
+	if d.Service != best.service {
+		// rates are not ours to choose: only the circuits are
+		j, err := p.Judge(best.circuits, d.Service)
+		if err != nil {
+			return nil, err
+		}
+		d.Makespan = j.Makespan
+		return d, nil
+	}
+	saver := portSaver{p: p, service: best.service, limit: grown(best.makespan, o.PortTolerance), budget: o.Joint.MaxEvaluations}
+	saver.run(best.circuits)
+	d.Circuits, d.Makespan, d.PortsBound = saver.circuits, saver.makespan, saver.bound
+	d.Evaluations += saver.evaluations
+	return d, nil
+}
+
+// grown returns the largest makespan that counts as t grown by a fraction.
+func grown(t engine.Time, fraction float64) engine.Time {
+	return engine.Time(float64(t) * (1 + fraction + rounding))
+}
+
+func jointDefaults() SearchOptions { return SearchOptions{MaxEvaluations: 200000} }
+
+// jointOptimum is what the search over topologies found.
+type jointOptimum struct {
+	circuits    []int
+	service     flow.Service
+	makespan    engine.Time
+	bound       engine.Time // on the makespan of every topology under any service
+	evaluations int64
+	stopped     string
+}
+
+// box is a set of topologies: at least lo and at most hi circuits a bundle.
+type box struct {
+	lo, hi []int
+	bound  engine.Time
+	id     int
+}
+
+// boxOrder takes the lowest bound first and, among equals, the oldest: the
+// heap itself does not keep the order of equals.
+func boxOrder(a, b interface{}) int {
+	x, y := a.(*box), b.(*box)
+	switch {
+	case x.bound < y.bound:
+		return -1
+	case x.bound > y.bound:
+		return 1
+	}
+	return x.id - y.id
+}
+
+// jointSearch is best-first branch and bound over boxes.
+type jointSearch struct {
+	p     *Problem
+	w     *player
+	best  jointOptimum
+	open  *priorityqueue.Queue
+	made  int
+	leafs engine.Time // lowest bound of the topologies that were played
+}
+
+func solveJoint(p *Problem, o SearchOptions) jointOptimum {
+	s := &jointSearch{p: p, w: p.player(flow.LevelPriority), open: priorityqueue.NewWith(boxOrder), leafs: never}
+	defer p.done(s.w)
+	s.best.makespan = never
+	deadline := time.Now().Add(o.TimeLimit)
+	for _, rule := range []weigher{proportional, squareRoot, halving} {
+		x := rule(p)
+		s.p.clip(x)
+		s.try(x)
+	}
+	s.push(p.ones(), append([]int(nil), p.Useful...))
+	s.descend()
+	bound := never
+	for !s.open.Empty() {
+		v, _ := s.open.Dequeue()
+		b := v.(*box)
+		if s.settled(b.bound) {
+			bound = b.bound
+			break
+		}
+		if s.best.evaluations >= o.MaxEvaluations {
+			bound, s.best.stopped = b.bound, fmt.Sprintf("after %d evaluations", s.best.evaluations)
+			break
+		}
+		if o.TimeLimit > 0 && time.Now().After(deadline) {
+			bound, s.best.stopped = b.bound, fmt.Sprintf("after the time limit of %v", o.TimeLimit)
+			break
+		}
+		if p.Feasible(b.hi) {
+			s.try(b.hi)
+			s.leafs = min(s.leafs, b.bound)
+			continue
+		}
+		s.branch(b)
+	}
+	s.best.bound = min(bound, s.leafs, s.best.makespan)
+	return s.best
+}
+
+// settled reports whether nothing with that bound can improve on the best.
+func (s *jointSearch) settled(bound engine.Time) bool {
+	return float64(bound) >= float64(s.best.makespan)*(1-rounding/10)
+}
+
+// push opens a box if it can hold a feasible topology that is better.
+func (s *jointSearch) push(lo, hi []int) {
+	if !s.p.tighten(lo, hi) {
+		return
+	}
+	s.best.evaluations++
+	b := &box{lo: lo, hi: hi, bound: s.w.bound(hi), id: s.made}
+	s.made++
+	// a box that cannot improve still limits what is proved, if only by the
+	// value found: it need not be kept
+	if !s.settled(b.bound) {
+		s.open.Enqueue(b)
+	} else {
+		s.leafs = min(s.leafs, b.bound)
+	}
+}
+
+// branch splits a box in two at a bundle of its most overrun pod: the widest
+// one that takes part there.
+func (s *jointSearch) branch(b *box) {
+	e := s.p.widest(b.lo, b.hi)
+	mid := (b.lo[e] + b.hi[e]) / 2
+	lower := append([]int(nil), b.hi...)
+	lower[e] = mid
+	upper := append([]int(nil), b.lo...)
+	upper[e] = mid + 1
+	s.push(append([]int(nil), b.lo...), lower)
+	s.push(upper, append([]int(nil), b.hi...))
+}
+
+// widest returns the bundle with the largest range at the pod that hi overruns
+// most.
+func (p *Problem) widest(lo, hi []int) int {
+	free := p.room(hi)
+	pod := 0
+	for i := range free {
+		if free[i] < free[pod] {
+			pod = i
+		}
+	}
+	best := -1
+	for e, b := range p.Fabric.Bundles {
+		if (int(b.A) == pod || int(b.B) == pod) && hi[e] > lo[e] && (best < 0 || hi[e]-lo[e] > hi[best]-lo[best]) {
+			best = e
+		}
+	}
+	return best
+}
+
+// tighten lowers hi to what the ports leave beside lo; false where even lo
+// does not fit.
+func (p *Problem) tighten(lo, hi []int) bool {
+	free := p.room(lo)
+	for _, f := range free {
+		if f < 0 {
+			return false
+		}
+	}
+	for e := range hi {
+		hi[e] = min(hi[e], lo[e]+p.fits(free, e))
+	}
+	return true
+}
+
+// clip takes circuits that can carry nothing.
+func (p *Problem) clip(x []int) {
+	for e := range x {
+		x[e] = min(x[e], p.Useful[e])
+	}
+}
+
+// try plays x and keeps it if it is better. Where the level rule does not meet
+// the bound of x, Jackson's rule gets a chance.
+func (s *jointSearch) try(x []int) {
+	s.best.evaluations++
+	s.w.SetService(flow.LevelPriority)
+	c, ok := s.w.play(x, s.best.makespan)
+	if ok {
+		s.keep(x, c, flow.LevelPriority)
+		s.best.evaluations++
+		if float64(c) <= float64(s.w.bound(x))*(1+rounding) {
+			return
+		}
+	}
+	s.best.evaluations++
+	s.w.SetService(flow.TailPriority)
+	if c, ok := s.w.play(x, s.best.makespan); ok {
+		s.keep(x, c, flow.TailPriority)
+	}
+	s.w.SetService(flow.LevelPriority)
+}
+
+func (s *jointSearch) keep(x []int, c engine.Time, service flow.Service) {
+	if float64(c) < float64(s.best.makespan)*(1-rounding/10) {
+		s.best.circuits, s.best.makespan, s.best.service = append([]int(nil), x...), c, service
+	}
+}
+
+// descend finds a first good topology: from all circuits that could be useful,
+// it takes away, where a pod is overrun, the one whose loss raises the bound
+// least.
+func (s *jointSearch) descend() {
+	x := append([]int(nil), s.p.Useful...)
+	for {
+		free := s.p.room(x)
+		best, lowest := -1, never
+		for e, b := range s.p.Fabric.Bundles {
+			if x[e] == 1 || free[b.A] >= 0 && free[b.B] >= 0 {
+				continue
+			}
+			x[e]--
+			s.best.evaluations++
+			if c := s.w.bound(x); best < 0 || c < lowest {
+				best, lowest = e, c
+			}
+			x[e]++
+		}
+		if best < 0 {
+			break
+		}
+		x[best]--
+	}
+	if s.p.Feasible(x) {
+		s.p.grow(x, func(e int) float64 { return float64(s.p.Useful[e] - x[e]) })
+		s.p.clip(x)
+		s.try(x)
+	}
+}

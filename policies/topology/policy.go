@@ -1,0 +1,117 @@
+package topology
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+
+	"sim/engine"
+	"sim/engine/flow"
+)
+
+// Policy is an allocator.
+type Policy interface {
+	// Choose decides on p. It ends early, with ctx's error, when ctx does.
+	Choose(ctx context.Context, p *Problem, o Options) (*Decision, error)
+}
+
+// Options says how allocators decide. Everything but Workers may change what
+// they decide.
+type Options struct {
+	Seed    uint64
+	Workers int // goroutines, at least 1
+	// PortTolerance is the fraction by which the makespan may grow over the
+	// best found when circuits are saved (DELTA, Eq. 4, has 0).
+	PortTolerance float64
+	// Service is how the workload will be played, where the scenario overrides
+	// the allocator's own; nil is the allocator's own.
+	Service *flow.Service
+	Fast    FastOptions
+	Topo    SearchOptions
+	Joint   SearchOptions
+	Fixed   [][]int // circuits by pod and pod; the diagonal is to the twin pods
+}
+
+// SearchOptions bounds a search.
+type SearchOptions struct {
+	// MaxEvaluations is the number of topologies that may be played or
+	// bounded.
+	MaxEvaluations int64
+	// TimeLimit, where positive, ends the search at a time, which makes its
+	// result depend on the machine; the decision says so.
+	TimeLimit time.Duration
+}
+
+// Decision is what an allocator chose.
+type Decision struct {
+	Circuits []int        // by bundle
+	Service  flow.Service // to play the workload with
+	Makespan engine.Time  // of the problem's graph
+	// Bound is a lower bound on the makespan in BoundModel, computed
+	// independently of the choice; 0 where the allocator seeks none.
+	Bound      engine.Time
+	BoundModel string
+	// PortsBound is the fewest ports that can do, 0 where not known.
+	PortsBound  int
+	Evaluations int64  // topologies played or bounded
+	Stopped     string // why the search ended before its own end; "" if it did not
+}
+
+// Gap returns (makespan - bound) / bound, and false where there is no bound.
+func (d *Decision) Gap() (float64, bool) {
+	if d.Bound <= 0 {
+		return 0, false
+	}
+	return float64(d.Makespan-d.Bound) / float64(d.Bound), true
+}
+
+// Row is a named allocator.
+type Row struct {
+	Name   string
+	Doc    string // one line
+	Policy Policy
+}
+
+// Table is the allocators by name, in the order in which they are listed.
+var Table = []Row{
+	{"uniform", "as many circuits as fit, the same for every pod pair", uniform{}},
+	{"fixed", "the circuits that the scenario gives", fixed{}},
+	{"prop-alloc", "proportional to traffic volume (SiP-ML)", baseline{proportional}},
+	{"sqrt-alloc", "proportional to the square root of traffic volume", baseline{squareRoot}},
+	{"iter-halve", "one by one to the pair of highest weight, which is then halved (TopoOpt)", baseline{halving}},
+	{"delta-fast", "genetic search over topologies, each played in simulation (DELTA, Algs. 2..6)", fast{}},
+	{"delta-topo", "best topology under fair sharing, by bounded search", topo{}},
+	{"delta-joint", "best topology and rates together, with proof", joint{}},
+}
+
+// ByName returns the allocator of that name.
+func ByName(name string) (Policy, error) {
+	for _, r := range Table {
+		if r.Name == name {
+			return r.Policy, nil
+		}
+	}
+	return nil, fmt.Errorf("topology: unknown allocator %q", name)
+}
+
+// service returns what to play with.
+func (o *Options) service(own flow.Service) flow.Service {
+	if o.Service != nil {
+		return *o.Service
+	}
+	return own
+}
+
+func (o *Options) workers() int {
+	if o.Workers < 1 {
+		return runtime.GOMAXPROCS(0)
+	}
+	return o.Workers
+}
+
+// AnyService names the model of bounds that hold however capacity is shared.
+const AnyService = "any way of sharing, all topologies"
+
+// FairService names the model of bounds that hold under max-min fair sharing.
+const FairService = "max-min fair sharing, all topologies"

@@ -1,0 +1,181 @@
+package scenarios
+
+import (
+	"fmt"
+
+	"sim/engine"
+	"sim/engine/flow"
+	"sim/engine/units"
+	"sim/fabric"
+	"sim/fabric/electrical"
+	"sim/policies/topology"
+	"sim/workloads/training"
+)
+
+// instance is a scenario built: what is to be played, on what, and the
+// decision that is open.
+type instance struct {
+	s       *Scenario
+	it      *training.Iteration // the complete DAG: traces are played on it
+	pods    *fabric.Pods
+	optical *fabric.Optical // circuits with the routes of it.Graph
+	problem *topology.Problem
+	reduced *engine.Graph // the inter-pod DAG: decisions are made on it
+	origin  []int32       // tasks of it behind those of reduced
+	times   training.Times
+	bound   engine.Time   // on the ideal makespan
+	ideal   *engine.Trace // of the complete DAG on the ideal fabric
+	service flow.Service  // that the ideal fabric was played with
+}
+
+// unlike reports whether some replica differs from the others.
+func (s *Scenario) unlike() bool { return len(s.Replicas) > 0 }
+
+// extent returns how much of the job is built.
+func (s *Scenario) extent() training.Extent {
+	x := training.Extent{PerGPU: s.Workload.Flows == "per-gpu"}
+	switch s.Workload.ReplicaMode {
+	case "all", "decomposed":
+		x.All = true
+	case "auto":
+		x.All = s.unlike()
+	}
+	if !x.All {
+		return x
+	}
+	x.Scale = make([]float64, s.Workload.ReplicaCount())
+	for r := range x.Scale {
+		x.Scale[r] = s.replica(r).ComputeScale
+	}
+	return x
+}
+
+// replica returns the properties of replica r, those of the fabric where it
+// does not differ.
+func (s *Scenario) replica(r int) Replica {
+	for _, u := range s.Replicas {
+		if u.Index == r {
+			return u
+		}
+	}
+	return Replica{Index: r, ComputeScale: 1, PortBandwidth: s.Fabric.PortBandwidth, PortsPerPod: s.Fabric.PortsPerPod, PodMap: s.PodMap()}
+}
+
+// layout returns the hardware of the given replicas.
+func (s *Scenario) layout(replicas ...int) training.Layout {
+	l := training.Layout{GPUsPerPod: s.Fabric.GPUsPerPodPerReplica}
+	for _, r := range replicas {
+		u := s.replica(r)
+		nic := s.Fabric.NICBandwidth
+		if nic == s.Fabric.PortBandwidth {
+			// one rate for port and NIC is one technology: they go together
+			nic = u.PortBandwidth
+		}
+		l.Ports = append(l.Ports, u.PortsPerPod)
+		l.PortRate = append(l.PortRate, u.PortBandwidth)
+		l.NICRate = append(l.NICRate, units.Rate(nic))
+		l.PodMap = append(l.PodMap, u.PodMap)
+	}
+	return l
+}
+
+// spec returns the iteration that the scenario describes.
+func (s *Scenario) spec() (training.Spec, error) {
+	w := &s.Workload
+	schedule, err := training.ParseSchedule(w.Schedule)
+	if err != nil {
+		return training.Spec{}, err
+	}
+	c := &w.Choices
+	return training.Spec{
+		Arch: w.Architecture, Sequence: w.Sequence, Microbatch: w.Microbatch, Microbatches: w.Microbatches,
+		TP: w.TP, PP: w.PP, EP: w.EP, ETP: w.ETP, GPUs: w.GPUs, Schedule: schedule, Chunks: w.VirtualStages,
+		Choices: training.Choices{
+			EffectiveTFLOPS: c.EffectiveTFLOPS, BackwardRatio: c.BackwardRatio,
+			CausalAttention: c.AttentionFLOPs == "causal", LayerGranular: c.StageSplit == "layers",
+			Embedding: c.Embedding, RouterAllLayers: c.RouterFLOPs == "all-layers",
+			ConcurrentMicrobatches: c.ConcurrentMicrobatches, ActivationBytes: c.ActivationBytes,
+			GradientBytes: c.GradientBytes, ParameterBytes: c.ParameterBytes,
+			SequenceParallel: c.SequenceParallel, Bidirectional: c.Ring == "bidirectional",
+		},
+	}, nil
+}
+
+// build makes the instance of s.
+func build(s *Scenario) (*instance, error) {
+	spec, err := s.spec()
+	if err != nil {
+		return nil, err
+	}
+	x := s.extent()
+	replicas := []int{0}
+	if x.All {
+		replicas = replicas[:0]
+		for r := range s.Workload.ReplicaCount() {
+			replicas = append(replicas, r)
+		}
+	}
+	in, err := assemble(s, spec, x, s.layout(replicas...))
+	if err != nil {
+		return nil, err
+	}
+	return in, in.reference()
+}
+
+// assemble builds iteration, hardware and the open decision.
+func assemble(s *Scenario, spec training.Spec, x training.Extent, l training.Layout) (*instance, error) {
+	in := &instance{s: s}
+	var err error
+	if in.it, err = training.Build(spec, x); err != nil {
+		return nil, err
+	}
+	if in.pods, err = in.it.Place(l); err != nil {
+		return nil, err
+	}
+	if in.optical, err = in.pods.Connect(in.it.Graph); err != nil {
+		return nil, err
+	}
+	if in.reduced, in.origin, err = in.it.Reduce(in.pods); err != nil {
+		return nil, err
+	}
+	o, err := in.pods.Connect(in.reduced)
+	if err != nil {
+		return nil, err
+	}
+	in.problem, err = topology.NewProblem(in.reduced, o)
+	return in, err
+}
+
+// reference plays the instance without communication time and on the ideal
+// fabric, by priority as any optimum may.
+func (in *instance) reference() error {
+	n, r, err := electrical.Connect(in.pods, in.reduced)
+	if err != nil {
+		return err
+	}
+	none := &engine.Routes{Start: make([]int32, len(in.reduced.Tasks)+1)}
+	compute, err := flow.Run(in.reduced, n, none, flow.Options{})
+	if err != nil {
+		return fmt.Errorf("playing compute alone: %w", err)
+	}
+	e, err := flow.NewEvaluator(in.reduced, n, r, flow.LevelPriority)
+	if err != nil {
+		return err
+	}
+	in.times = training.Times{Compute: compute.Makespan, Ideal: engine.Never}
+	for _, service := range []flow.Service{flow.LevelPriority, flow.TailPriority, flow.MaxMin} {
+		e.SetService(service)
+		if c, ok := e.Makespan(in.times.Ideal); ok {
+			in.times.Ideal, in.service = c, service
+		}
+	}
+	in.bound = e.Bound()
+	if n, r, err = electrical.Connect(in.pods, in.it.Graph); err != nil {
+		return err
+	}
+	in.ideal, err = flow.Run(in.it.Graph, n, r, flow.Options{Service: in.service, Rates: true})
+	if err != nil {
+		return fmt.Errorf("playing the ideal fabric: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+)
+
+// checkFixed holds the topology written by hand against pods and ports.
+func checkFixed(c *checker) {
+	const path = "policy.fixed.circuits"
+	s := c.s
+	if !slices.Contains(s.Policy.Allocators, "fixed") || !c.given(path) || !c.ok(path, "policy.allocators", "fabric.ports_per_pod", "replica", "workload.schedule") {
+		return
+	}
+	what, want := fixedFault(s)
+	if what != "" {
+		c.clash([]string{path}, what, want)
+	}
+}
+
+// fixedFault returns the first thing that is wrong with the matrix, or "".
+func fixedFault(s *Scenario) (what, want string) {
+	m, pods, twins := s.Policy.Fixed.Circuits, s.PodsPerReplica(), s.Workload.TwinNeighbours()
+	if pods > maxFixedPods {
+		return fmt.Sprintf("a replica of %d pods is too large for a matrix", pods), fmt.Sprintf("stay within %d pods", maxFixedPods)
+	}
+	square := len(m) == pods && !slices.ContainsFunc(m, func(row []int) bool { return len(row) != pods })
+	if !square {
+		return "the matrix does not fit the pods", fmt.Sprintf("write %d rows of %d circuits", pods, pods)
+	}
+	for p := range m {
+		used := (twins - 1) * m[p][p]
+		for q := range m[p] {
+			if m[p][q] != m[q][p] {
+				return fmt.Sprintf("row %d, column %d has %d circuits, and row %d, column %d has %d", p+1, q+1, m[p][q], q+1, p+1, m[q][p]),
+					"make the matrix symmetric: a circuit serves both directions"
+			}
+			used += m[p][q]
+		}
+		if m[p][p] == 0 && twins > 0 {
+			return fmt.Sprintf("pod %d has no circuit to its twin in another replica", p), "give it at least one, on the diagonal"
+		}
+		ports := s.Fabric.PortsPerPod
+		for i := range s.Replicas {
+			ports = min(ports, s.Replicas[i].PortsPerPod)
+		}
+		if used > ports {
+			return fmt.Sprintf("row %d takes %d ports of %d, a circuit on the diagonal counting %d", p+1, used, ports, twins), "give fewer circuits"
+		}
+	}
+	maps := [][]int{s.PodMap()}
+	for i := range s.Replicas {
+		maps = append(maps, s.Replicas[i].PodMap)
+	}
+	for _, pod := range maps {
+		for b := range pods {
+			next := b + 1
+			if next == pods {
+				if s.Workload.Schedule != "interleaved-1f1b" || pods < 2 {
+					break
+				}
+				next = 0 // chunks wrap around
+			}
+			if p, q := pod[b], pod[next]; m[p][q] == 0 {
+				return fmt.Sprintf("pods %d and %d exchange activations and have no circuit", p, q), "give them at least one"
+			}
+		}
+	}
+	return "", ""
+}

@@ -1,0 +1,174 @@
+package scenarios
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// maxTransfers bounds the transfers of the reduced graph, maxMapped the pods
+// that the maps of unlike replicas list together, maxFixedPods the rows of a
+// topology written by hand.
+const (
+	maxTransfers = 50_000_000
+	maxMapped    = 300_000
+	maxFixedPods = 512
+)
+
+// shape are the keys that decide how stages fill pods.
+var shape = []string{
+	"workload.model", "workload.architecture.experts", "workload.tp", "workload.pp", "workload.ep", "workload.etp", "workload.gpus",
+	"fabric.gpus_per_pod_per_replica",
+}
+
+// checkOCSPods holds the pods against the workload, and the policies against
+// both.
+func checkOCSPods(c *checker) {
+	checkSearch(c)
+	if !c.ok(shape...) {
+		return
+	}
+	f, t := &c.s.Fabric, &c.s.Workload.Training
+	stage := t.StageGPUs()
+	const perPod = "fabric.gpus_per_pod_per_replica"
+	parallel := []string{"workload.pp", perPod, "workload.tp", "workload.ep", "workload.etp"}
+	switch full := t.PP * stage; {
+	case f.GPUsPerPodPerReplica%stage != 0:
+		c.clash([]string{perPod, "workload.tp", "workload.ep", "workload.etp"},
+			fmt.Sprintf("pods of %d GPUs hold no whole number of stages of %d GPUs", f.GPUsPerPodPerReplica, stage),
+			fmt.Sprintf("make it a multiple of %d", stage))
+	case full%f.GPUsPerPodPerReplica != 0:
+		c.clash(parallel,
+			fmt.Sprintf("pp does not divide into pods: %d stages of %d GPUs do not fill pods of %d GPUs", t.PP, stage, f.GPUsPerPodPerReplica),
+			fmt.Sprintf("make pp a multiple of %d, or change gpus_per_pod_per_replica", f.GPUsPerPodPerReplica/stage))
+	case t.GPUs%full != 0: // reported by checkTraining
+	case full == f.GPUsPerPodPerReplica && t.ReplicaCount() == 1:
+		c.clash([]string{perPod, "workload.gpus", "workload.pp"}, "no traffic crosses pods: the only replica fits in one pod",
+			"lower gpus_per_pod_per_replica, or raise gpus")
+	default:
+		checkTransfers(c)
+		checkReplicas(c)
+		checkPorts(c)
+		checkFixed(c)
+	}
+}
+
+// checkTransfers refuses a graph that would fill the memory.
+func checkTransfers(c *checker) {
+	if !c.ok("workload.microbatches", "workload.schedule", "workload.virtual_stages", "workload.replicas", "workload.flows", "replica") {
+		return
+	}
+	t := &c.s.Workload.Training
+	hops := float64(c.s.PodsPerReplica() - 1)
+	if t.VirtualStages > 1 {
+		hops = float64(c.s.PodsPerReplica() * t.VirtualStages)
+	}
+	n := 2*hops*float64(t.Microbatches) + 2*float64(t.PP*t.VirtualStages)
+	if t.ReplicaMode == "all" || t.ReplicaMode != "single" && len(c.s.Replicas) > 0 {
+		n *= float64(t.ReplicaCount())
+	}
+	if t.Flows == "per-gpu" {
+		n *= float64(t.StageGPUs())
+	}
+	if n > maxTransfers {
+		c.clash([]string{"workload.microbatches", "workload.pp", "workload.gpus", "workload.virtual_stages", "workload.replicas", "workload.flows"},
+			fmt.Sprintf("the job makes some %.2g transfers between pods", n),
+			fmt.Sprintf("stay within %d", maxTransfers))
+	}
+}
+
+// neighbours returns the most pods of its own replica that a pod talks to. The
+// interleaved schedule joins the last pod to the first.
+func neighbours(s *Scenario) int {
+	pods := s.PodsPerReplica()
+	return min(pods-1, 2)
+}
+
+// checkPorts holds that every pod has a port for each pod it talks to.
+func checkPorts(c *checker) {
+	chain, twins := neighbours(c.s), c.s.Workload.TwinNeighbours()
+	need := chain + twins
+	connect := func(path string, ports int) {
+		if c.ok(path) && ports < need {
+			c.clash([]string{path, "fabric.gpus_per_pod_per_replica"},
+				fmt.Sprintf("U_p = %d is too small to connect: a pod needs circuits to %d pods of its replica and to %d of other replicas", ports, chain, twins),
+				fmt.Sprintf("give at least %d ports", need))
+		}
+	}
+	connect("fabric.ports_per_pod", c.s.Fabric.PortsPerPod)
+	for i := range c.s.Replicas {
+		if path := replicaPath(i, "ports_per_pod"); c.given(path) {
+			connect(path, c.s.Replicas[i].PortsPerPod)
+		}
+	}
+}
+
+func replicaPath(i int, key string) string { return fmt.Sprintf("replica.%d.%s", i, key) }
+
+// checkReplicas checks the unlike replicas, gives them their pod maps and puts
+// them in order.
+func checkReplicas(c *checker) {
+	s := c.s
+	if !c.ok("replica") || len(s.Replicas) == 0 {
+		return
+	}
+	if s.Workload.ReplicaMode == "single" && c.ok("workload.replicas") {
+		c.clash([]string{"replica.0"}, `is not used by replicas = "single", which plays one for all`,
+			`leave it out, or set replicas = "all" or "decomposed"`)
+	}
+	pods, count := s.PodsPerReplica(), s.Workload.ReplicaCount()
+	if pods*len(s.Replicas) > maxMapped {
+		c.clash([]string{"replica.0"}, fmt.Sprintf("%d replicas of %d pods are too many to describe one by one", len(s.Replicas), pods),
+			fmt.Sprintf("stay within %d pods in all", maxMapped))
+		return
+	}
+	seen := map[int]bool{}
+	for i := range s.Replicas {
+		r := &s.Replicas[i]
+		if path := replicaPath(i, "index"); c.ok(path) {
+			switch {
+			case r.Index >= count:
+				c.clash([]string{path}, fmt.Sprintf("there is no replica %d", r.Index), fmt.Sprintf("choose one from 0 to %d", count-1))
+			case seen[r.Index]:
+				c.clash([]string{path}, fmt.Sprintf("replica %d is described twice", r.Index), "merge the two")
+			}
+			seen[r.Index] = true
+		}
+		if path := replicaPath(i, "pod_map"); !c.given(path) {
+			r.PodMap = s.PodMap()
+		} else if c.ok(path) && !isPermutation(r.PodMap, pods) {
+			c.clash([]string{path}, fmt.Sprintf("is no permutation of the %d pods", pods), fmt.Sprintf("list each of 0 to %d once", pods-1))
+		}
+	}
+	if len(c.faults) == 0 { // else order must stay that of the file
+		slices.SortFunc(s.Replicas, func(a, b Replica) int { return cmp.Compare(a.Index, b.Index) })
+	}
+}
+
+func isPermutation(list []int, n int) bool {
+	seen := make([]bool, n)
+	for _, x := range list {
+		if x < 0 || x >= n || seen[x] {
+			return false
+		}
+		seen[x] = true
+	}
+	return len(list) == n
+}
+
+// checkSearch checks the genetic search's options.
+func checkSearch(c *checker) {
+	const at = "policy.delta-fast."
+	o := &c.s.Policy.DeltaFast
+	if !c.ok(at+"population", at+"elites", at+"tournament") {
+		return
+	}
+	if o.Elites >= o.Population {
+		c.clash([]string{at + "elites", at + "population"}, fmt.Sprintf("%d elites leave no place in a population of %d", o.Elites, o.Population),
+			"choose fewer elites")
+	}
+	if o.Tournament > o.Population {
+		c.clash([]string{at + "tournament", at + "population"},
+			fmt.Sprintf("%d contestants are more than the population of %d", o.Tournament, o.Population), "choose fewer")
+	}
+}

@@ -1,0 +1,135 @@
+package scenarios
+
+import (
+	"fmt"
+
+	"sim/workloads/training"
+)
+
+// maxTokens bounds the tokens of a micro-batch, maxTransferBytes what a stage
+// sends for one, maxParameters those of a model: sizes stay far inside int64.
+const (
+	maxTokens        = 1e9
+	maxTransferBytes = 1e17
+	maxParameters    = 1e16
+)
+
+// prepareTraining resolves the model. The key model shares its field with the
+// architecture's name.
+func prepareTraining(c *checker) {
+	const model, table = "workload.model", "workload.architecture"
+	named, described := c.given(model), c.given(table)
+	switch {
+	case named && described:
+		c.fault(model, "stands beside [workload.architecture]", "keep one of the two")
+	case !named && !described && c.ok("workload"):
+		c.fault(model, "is missing",
+			"name "+quotedList(training.ModelNames())+", or describe a model in [workload.architecture]")
+	case named && c.ok(model):
+		c.s.Workload.Architecture, _ = training.Model(c.s.Workload.Architecture.Name)
+	}
+	if named || !described {
+		c.settled[table] = true
+	}
+}
+
+// checkTraining holds the keys of a training workload against each other.
+func checkTraining(c *checker) {
+	if !c.settled["workload.architecture"] {
+		checkArchitecture(c)
+	}
+	if !c.ok("workload.model", "workload.architecture.experts") {
+		return
+	}
+	t := &c.s.Workload.Training
+	if c.ok("workload.ep") && t.Architecture.Experts%t.EP != 0 {
+		c.clash([]string{"workload.ep"}, fmt.Sprintf("%d experts do not spread evenly over ep = %d", t.Architecture.Experts, t.EP),
+			"choose a divisor of the number of experts")
+	}
+	if !c.ok("workload.tp", "workload.ep", "workload.etp") {
+		return
+	}
+	stage := t.StageGPUs()
+	if stage%t.TP != 0 {
+		c.clash([]string{"workload.tp", "workload.ep", "workload.etp"},
+			fmt.Sprintf("tp = %d does not divide the %d GPUs of a stage (etp x ep)", t.TP, stage), "choose a divisor of the stage's GPUs")
+	}
+	if full := t.PP * stage; c.ok("workload.gpus", "workload.pp") && t.GPUs%full != 0 {
+		c.clash([]string{"workload.gpus", "workload.pp", "workload.tp", "workload.ep", "workload.etp"},
+			fmt.Sprintf("%d GPUs are no whole number of replicas of %d (pp = %d stages of %d GPUs)", t.GPUs, full, t.PP, stage),
+			fmt.Sprintf("make gpus a multiple of %d", full))
+	}
+	checkStages(c)
+	checkSizes(c)
+}
+
+// checkStages holds the pipeline against the model and the schedule.
+func checkStages(c *checker) {
+	t := &c.s.Workload.Training
+	layers := t.Architecture.Layers
+	if !c.ok("workload.pp", "workload.schedule", "workload.virtual_stages", "workload.architecture.layers") {
+		return
+	}
+	switch {
+	case t.PP > layers:
+		c.clash([]string{"workload.pp"}, fmt.Sprintf("more stages than layers: %d stages for %d layers", t.PP, layers),
+			fmt.Sprintf("choose at most %d stages", layers))
+	case t.PP*t.VirtualStages > layers:
+		c.clash([]string{"workload.virtual_stages", "workload.pp"},
+			fmt.Sprintf("more stages than layers: %d stages of %d chunks for %d layers", t.PP, t.VirtualStages, layers),
+			"lower pp or virtual_stages")
+	case t.Schedule == "interleaved-1f1b" && c.ok("workload.microbatches") && t.Microbatches%t.PP != 0:
+		c.clash([]string{"workload.microbatches", "workload.pp"},
+			fmt.Sprintf("%d micro-batches do not divide into rounds of pp = %d, which schedule \"interleaved-1f1b\" takes", t.Microbatches, t.PP),
+			fmt.Sprintf("make microbatches a multiple of %d", t.PP))
+	}
+}
+
+// checkSizes refuses sizes that no machine could hold.
+func checkSizes(c *checker) {
+	t := &c.s.Workload.Training
+	if !c.ok("workload.sequence", "workload.microbatch") {
+		return
+	}
+	tokens := float64(t.Sequence) * float64(t.Microbatch)
+	sent := tokens * float64(t.Architecture.Hidden) * float64(t.Choices.ActivationBytes) * float64(t.StageGPUs())
+	if tokens > maxTokens || sent > maxTransferBytes && c.ok("workload.activation_bytes", "workload.architecture.hidden") {
+		c.clash([]string{"workload.sequence", "workload.microbatch"},
+			fmt.Sprintf("a micro-batch of %.3g tokens, %.3g bytes a stage, is absurd", tokens, sent),
+			fmt.Sprintf("stay within %.0g tokens and %.0g bytes", float64(maxTokens), float64(maxTransferBytes)))
+	}
+}
+
+// checkArchitecture holds the keys of an inline model against each other.
+func checkArchitecture(c *checker) {
+	const at = "workload.architecture."
+	a := &c.s.Workload.Architecture
+	if c.ok(at+"heads", at+"hidden", at+"attention", at+"head_dim") && a.Attention != "mla" && !c.given(at+"head_dim") && a.Hidden%a.Heads != 0 {
+		c.clash([]string{at + "heads", at + "hidden"}, fmt.Sprintf("hidden %d is no multiple of %d heads", a.Hidden, a.Heads),
+			"change heads, or give head_dim")
+	}
+	if c.ok(at+"heads", at+"kv_heads") && a.Heads%a.KVHeads != 0 {
+		c.clash([]string{at + "kv_heads", at + "heads"}, fmt.Sprintf("%d heads do not share %d kv_heads evenly", a.Heads, a.KVHeads),
+			"choose a divisor of heads")
+	}
+	if c.ok(at+"top_k", at+"experts") && a.TopK > a.Experts {
+		c.clash([]string{at + "top_k", at + "experts"}, fmt.Sprintf("a token sees %d of %d experts", a.TopK, a.Experts),
+			"choose at most the number of experts")
+	}
+	if c.ok(at+"dense_layers", at+"layers") && a.DenseLayers >= a.Layers && a.Experts > 0 {
+		c.clash([]string{at + "dense_layers", at + "layers"}, fmt.Sprintf("%d dense layers of %d leave none for experts", a.DenseLayers, a.Layers),
+			"choose fewer")
+	}
+	if c.ok(at+"effective_tflops", "workload.effective_tflops") && a.EffectiveTFLOPS == 0 {
+		c.fault(at+"effective_tflops", "is missing", "say what one GPU achieves, in 1e12 operations a second")
+	}
+	if !c.ok("workload.architecture") {
+		return
+	}
+	heads := float64(a.Heads) * float64(max(a.HeadDim, a.RopeDim+a.NopeDim+a.ValueDim))
+	width := 4*heads + 3*float64(a.FFN) + 3*float64(a.Experts+a.SharedExperts)*float64(a.ExpertFFN) + float64(a.QRank+a.KVRank)
+	if n := (float64(a.Layers)*width + float64(a.Vocab)) * float64(a.Hidden); n > maxParameters {
+		c.clash([]string{at + "layers"}, fmt.Sprintf("a model of some %.1g parameters is absurd", n),
+			fmt.Sprintf("stay within %.0g", float64(maxParameters)))
+	}
+}

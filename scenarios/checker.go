@@ -1,0 +1,300 @@
+package scenarios
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// checker turns a decoded TOML file into a scenario and gathers its faults.
+type checker struct {
+	s       *Scenario
+	file    string
+	root    map[string]any
+	lines   lines
+	set     map[string]bool // paths given by an override
+	seen    map[string]bool // paths given at all
+	bad     map[string]bool // paths with a fault
+	settled map[string]bool // tables whose values follow from elsewhere
+	indexed map[int]bool    // replicas whose index is known
+	faults  Faults
+}
+
+// resolve checks root and fills a scenario from it.
+func (c *checker) resolve() {
+	tables := []*table{general()}
+	var found []*kind
+	for _, section := range sections {
+		if k := c.kind(section); k != nil {
+			found = append(found, k)
+			for i := range k.tables {
+				tables = append(tables, &k.tables[i])
+			}
+		}
+	}
+	for _, t := range tables {
+		c.read(t)
+	}
+	c.unknown(tables, len(found) == len(sections))
+	c.checkName()
+	for _, k := range found {
+		if k.prepare != nil {
+			k.prepare(c)
+		}
+	}
+	for _, t := range tables {
+		c.fill(t)
+	}
+	for _, t := range tables {
+		c.conditions(t)
+	}
+	if len(found) < len(sections) {
+		return
+	}
+	for _, k := range found {
+		k.check(c)
+	}
+}
+
+// kind finds the kind of a section. Where it is missing or misspelt it says
+// so, and goes on with the only or nearest one to find the other faults.
+func (c *checker) kind(section string) *kind {
+	k := kindKey(section)
+	path := joinPath(section, "kind")
+	allowed := kindNames(section)
+	if v, given := c.root[section]; given && child(c.root, section) == nil {
+		c.fault(section, "is "+describe(v), "write it as a table: ["+section+"]")
+		return nil
+	}
+	v, given := child(c.root, section)["kind"]
+	if !given {
+		c.fault(path, "is missing", "write kind = "+quotedList(allowed))
+		if len(allowed) == 1 {
+			return c.assume(section, allowed[0])
+		}
+		return nil
+	}
+	c.seen[path] = true
+	if w := k.set(k.field(c.s, 0), v); w != nil {
+		c.fault(path, w.what, w.want)
+		text, _ := v.(string)
+		return c.assume(section, nearest(text, allowed))
+	}
+	return findKind(section, v.(string))
+}
+
+// assume goes on with a kind that the file does not name; "" is none.
+func (c *checker) assume(section, name string) *kind {
+	if name != "" {
+		k := kindKey(section)
+		assign(k.field(c.s, 0), name)
+	}
+	return findKind(section, name)
+}
+
+// checkName holds that the name can be a directory's.
+func (c *checker) checkName() {
+	if n := c.s.Name; n == "" || n[0] == '.' || strings.ContainsAny(n, `/\`) {
+		c.fault("name", quote(n)+" names no directory", "write a short name without slashes that does not start with a dot")
+	}
+}
+
+// child returns the table called name in m, nil if there is none.
+func child(m map[string]any, name string) map[string]any {
+	t, _ := m[name].(map[string]any)
+	return t
+}
+
+// rows returns the elements of the table t that the file has.
+func (c *checker) rows(t *table) []map[string]any {
+	if t.path == "" {
+		return []map[string]any{c.root}
+	}
+	m := c.root
+	parts := strings.Split(t.path, ".")
+	for _, part := range parts[:len(parts)-1] {
+		m = child(m, part)
+	}
+	switch v := m[parts[len(parts)-1]].(type) {
+	case map[string]any:
+		if !t.isArray() {
+			return []map[string]any{v}
+		}
+	case []map[string]any:
+		if t.isArray() {
+			return v
+		}
+	case []any:
+		return tablesIn(t, v)
+	}
+	return nil
+}
+
+// tablesIn returns the elements of a list if all are tables and t is an array.
+func tablesIn(t *table, list []any) []map[string]any {
+	var found []map[string]any
+	for _, e := range list {
+		m, ok := e.(map[string]any)
+		if !ok || !t.isArray() {
+			return nil
+		}
+		found = append(found, m)
+	}
+	return found
+}
+
+// read stores the values that the file gives for t's keys.
+func (c *checker) read(t *table) {
+	for i, row := range c.rows(t) {
+		if t.isArray() {
+			if i == maxReplicas {
+				c.fault(t.path, "stands more than "+strconv.Itoa(maxReplicas)+" times", "describe fewer")
+				return
+			}
+			t.grow(c.s)
+		}
+		if t.path != "" {
+			c.seen[t.at(i)] = true
+		}
+		for j := range t.keys {
+			k := &t.keys[j]
+			path := joinPath(t.at(i), k.name)
+			v, given := row[k.name]
+			if !given || c.seen[path] { // kind was read before
+				continue
+			}
+			c.seen[path] = true
+			if w := k.set(k.field(c.s, i), v); w != nil {
+				c.fault(path, w.what, w.want)
+			} else if t.isArray() && k.name == "index" {
+				c.indexed[i] = true
+			}
+		}
+	}
+}
+
+// maxReplicas bounds the replicas that differ.
+const maxReplicas = 10_000
+
+// fill gives t's absent keys their defaults.
+func (c *checker) fill(t *table) {
+	if c.settled[t.path] {
+		return
+	}
+	for i := range t.elements(c.s) {
+		for j := range t.keys {
+			if k := &t.keys[j]; k.fill != nil && !c.seen[joinPath(t.at(i), k.name)] {
+				k.fill(c.s, i)
+			}
+		}
+	}
+}
+
+// conditions refuses keys of t that are given and not used, and misses those
+// that are used, required and not given.
+func (c *checker) conditions(t *table) {
+	if t.path != "" && !c.ok(t.path) || t.when != nil && !c.ok(t.when.keys...) {
+		return
+	}
+	used := t.when.applies(c.s)
+	for i := range t.elements(c.s) {
+		at := t.at(i)
+		if !used {
+			if c.seen[at] {
+				c.fault(at, "is not used by "+t.when.by(c.s), "leave it out, or "+t.when.want)
+			}
+			continue
+		}
+		if c.settled[t.path] {
+			continue
+		}
+		for j := range t.keys {
+			k := &t.keys[j]
+			if k.when != nil && !c.ok(k.when.keys...) {
+				continue
+			}
+			path := joinPath(at, k.name)
+			switch applies := k.when.applies(c.s); {
+			case c.seen[path] && !applies:
+				c.fault(path, "is not used by "+k.when.by(c.s), "leave it out, or "+k.when.want)
+			case !c.seen[path] && c.ok(path) && applies && k.required:
+				c.fault(path, "is missing", k.example(c.s, i))
+			}
+		}
+	}
+}
+
+// given reports whether the file or an override gives the key at path.
+func (c *checker) given(path string) bool { return c.seen[path] }
+
+// ok reports whether no key at paths is faulty, nor a table that holds one.
+func (c *checker) ok(paths ...string) bool {
+	return !slices.ContainsFunc(paths, func(p string) bool { return withParents(c.bad, p) })
+}
+
+// fault notes that the value of the key at path cannot be used. Checks that
+// need it are left out.
+func (c *checker) fault(path, what, want string) {
+	c.add(path, what, want)
+	c.bad[path] = true
+}
+
+// clash notes that the keys at paths do not go together. It names the first
+// that is given by an override, else the first that is given.
+func (c *checker) clash(paths []string, what, want string) {
+	at := slices.IndexFunc(paths, c.overridden)
+	if at < 0 {
+		at = max(0, slices.IndexFunc(paths, c.given))
+	}
+	c.add(paths[at], what, want)
+}
+
+func (c *checker) add(path, what, want string) {
+	f := Fault{File: c.file, Line: c.line(path), Key: c.display(path), What: what, Want: want}
+	if c.overridden(path) {
+		f.File, f.Line = setFile, 0
+	}
+	c.faults = append(c.faults, f)
+}
+
+// overridden reports whether an override gives the key at path, or a table
+// that holds it.
+func (c *checker) overridden(path string) bool { return withParents(c.set, path) }
+
+// withParents reports whether a set holds path or a table that path is in.
+func withParents(set map[string]bool, path string) bool {
+	for path != "" {
+		if set[path] {
+			return true
+		}
+		path, _ = cutLast(path)
+	}
+	return false
+}
+
+// line returns the line of the key at path; of one that is not in the file,
+// that of the table where it would be; else the first.
+func (c *checker) line(path string) int {
+	for path != "" {
+		if n, ok := c.lines[path]; ok {
+			return n
+		}
+		path = path[:max(0, strings.LastIndexByte(path, '.'))]
+	}
+	return 1
+}
+
+// display names the key at path as an override would: replicas go by their
+// index, not by their place in the file.
+func (c *checker) display(path string) string {
+	rest, ok := strings.CutPrefix(path, "replica.")
+	if !ok {
+		return path
+	}
+	place, key, _ := strings.Cut(rest, ".")
+	i, err := strconv.Atoi(place)
+	if err != nil || i >= len(c.s.Replicas) || !c.indexed[i] {
+		return path
+	}
+	return joinPath("replica", strconv.Itoa(c.s.Replicas[i].Index)) + strings.TrimSuffix("."+key, ".")
+}

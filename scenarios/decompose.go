@@ -1,0 +1,90 @@
+package scenarios
+
+import (
+	"context"
+
+	"sim/engine"
+	"sim/engine/flow"
+	"sim/policies/topology"
+	"sim/workloads/training"
+)
+
+// decompose decides for unlike replicas one by one (DELTA, Sec. IV-A.1): each
+// replica is a problem of its own, in which synchronisation starts no sooner
+// than in the slowest one. A bundle between two replicas gets what both grant
+// it. The result is played on all replicas together.
+func (in *instance) decompose(ctx context.Context, policy topology.Policy, settings topology.Options) (*topology.Decision, error) {
+	spec := in.it.Spec
+	replicas := spec.Replicas()
+	parts := make([]*instance, replicas)
+	choices := make([]*topology.Decision, replicas)
+	evaluations := int64(0)
+	var from []engine.Time
+	for pass := range 2 {
+		ready := make([]engine.Time, spec.PP*spec.Chunks)
+		for r := range replicas {
+			x := training.Extent{PerGPU: in.s.Workload.Flows == "per-gpu", Scale: []float64{in.s.replica(r).ComputeScale}, SyncFrom: from}
+			var err error
+			if parts[r], err = assemble(in.s, spec, x, in.s.layout(r)); err != nil {
+				return nil, err
+			}
+			if choices[r], err = policy.Choose(ctx, parts[r].problem, settings); err != nil {
+				return nil, err
+			}
+			evaluations += choices[r].Evaluations
+			if pass == 0 {
+				if err := parts[r].latest(choices[r], ready); err != nil {
+					return nil, err
+				}
+			}
+		}
+		from = ready
+	}
+	d, err := in.problem.Judge(in.merge(parts, choices), choices[0].Service)
+	if err != nil {
+		return nil, err
+	}
+	d.Evaluations += evaluations
+	return d, nil
+}
+
+// latest raises ready, by virtual stage, to when this replica could
+// synchronise under its own choice.
+func (in *instance) latest(d *topology.Decision, ready []engine.Time) error {
+	n, err := in.optical.Light(d.Circuits)
+	if err != nil {
+		return err
+	}
+	t, err := flow.Run(in.it.Graph, n, in.optical.Routes, flow.Options{Service: d.Service})
+	if err != nil {
+		return err
+	}
+	for v, id := range in.it.Ready[0] {
+		ready[v] = max(ready[v], t.End[id])
+	}
+	return nil
+}
+
+// merge puts the replicas' choices together.
+func (in *instance) merge(parts []*instance, choices []*topology.Decision) []int {
+	pods := in.s.PodsPerReplica()
+	// granted by replica and pods of it; the diagonal is to the twins
+	granted := make([]map[[2]int32]int, len(parts))
+	for r, part := range parts {
+		granted[r] = map[[2]int32]int{}
+		for e, b := range part.optical.Bundles {
+			granted[r][[2]int32{b.A, b.B}] = choices[r].Circuits[e]
+		}
+	}
+	x := make([]int, len(in.optical.Bundles))
+	for e, b := range in.optical.Bundles {
+		ra, rb := int(b.A)/pods, int(b.B)/pods
+		a, c := b.A%int32(pods), b.B%int32(pods)
+		if ra == rb {
+			x[e] = max(1, granted[ra][[2]int32{a, c}])
+			continue
+		}
+		x[e] = max(1, min(granted[ra][[2]int32{a, a}], granted[rb][[2]int32{c, c}]))
+	}
+	return in.problem.Fit(x)
+}

@@ -1,0 +1,253 @@
+package scenarios
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"sim/engine"
+	"sim/engine/flow"
+	"sim/scenarios/result"
+	"sim/workloads/training"
+)
+
+// describe gathers what figures and explanations need of a play of the
+// complete DAG. circuits is nil for the ideal fabric.
+func (in *instance) describe(policy string, t *engine.Trace, service flow.Service, circuits []int) result.Play {
+	p := result.Play{
+		Policy: policy, Service: service.String(), MakespanS: t.Makespan.Seconds(),
+		Lanes: in.lanes(t), Path: in.path(t, circuits),
+	}
+	in.series(t, &p, circuits != nil)
+	if circuits != nil {
+		p.Topology = in.topology(circuits)
+	}
+	return p
+}
+
+// shown reports whether a replica is drawn: the first, and the first that
+// differs from it.
+func (in *instance) shown(replica int32) bool {
+	return replica == 0 || in.it.All && in.s.unlike() && int(replica) == in.s.Replicas[0].Index
+}
+
+// lanes is the execution trace by stage.
+func (in *instance) lanes(t *engine.Trace) []result.Lane {
+	pp := in.it.Spec.PP
+	index := map[int32]int{} // replica x PP + stage -> lane
+	var lanes []result.Lane
+	for _, n := range in.it.Nodes {
+		k := int32(n.Replica*pp + n.Stage)
+		if _, ok := index[k]; ok || !in.shown(int32(n.Replica)) {
+			continue
+		}
+		index[k] = len(lanes)
+		pod := in.optical.Pods[in.pods.Nodes[in.node(n.Replica, n.Stage)].Pod]
+		name := "stage " + strconv.Itoa(n.Stage+1)
+		if in.it.All {
+			name += " r" + strconv.Itoa(n.Replica)
+		}
+		lanes = append(lanes, result.Lane{Name: name, Group: pod.Name})
+	}
+	for i := range in.it.Meta {
+		m := &in.it.Meta[i]
+		id := int32(i)
+		if m.Phase == training.Barrier || m.GPU > 0 || m.Back || in.it.Graph.Tasks[i].Kind == engine.Transfer && !in.crosses(id) {
+			continue
+		}
+		lane, ok := index[m.Replica*int32(pp)+m.Stage]
+		if !ok {
+			continue
+		}
+		label := strconv.Itoa(int(m.Microbatch) + 1)
+		if m.Phase == training.Sync {
+			label = "DP"
+		}
+		l := &lanes[lane]
+		l.Spans = append(l.Spans, result.Span{Kind: m.Phase.String(), Label: label, StartS: t.Start[i].Seconds(), EndS: t.End[i].Seconds()})
+	}
+	for i := range lanes {
+		slices.SortStableFunc(lanes[i].Spans, func(a, b result.Span) int {
+			switch {
+			case a.StartS < b.StartS:
+				return -1
+			case a.StartS > b.StartS:
+				return 1
+			}
+			return 0
+		})
+	}
+	return lanes
+}
+
+// node returns a node of the stage.
+func (in *instance) node(replica, stage int) int {
+	return slices.IndexFunc(in.it.Nodes, func(n training.Node) bool { return n.Replica == replica && n.Stage == stage })
+}
+
+// series gathers rates over time: what leaves each pod, what each circuit
+// bundle carries in each direction, and each stage's synchronisation.
+func (in *instance) series(t *engine.Trace, p *result.Play, circuits bool) {
+	demand := make([]sum, len(in.optical.Pods))
+	links := make([]sum, len(in.optical.Network.Links))
+	sync := map[[2]int32]*sum{}
+	var order [][2]int32
+	for i := range in.it.Graph.Tasks {
+		id := int32(i)
+		if !in.crosses(id) {
+			continue
+		}
+		k := &in.it.Graph.Tasks[i]
+		link := in.optical.Routes.Of(id)[0].Resource
+		times := 1.0
+		if k.Src == k.Dst {
+			// of a replica that stands for all: as much goes to each neighbour
+			times = float64(in.pods.TwinEnds)
+		}
+		demand[in.pods.Nodes[k.Src].Pod].add(t.Rates(id), times)
+		links[link].add(t.Rates(id), 1)
+		m := &in.it.Meta[i]
+		if m.Phase != training.Sync || m.Back || !in.shown(m.Replica) {
+			continue
+		}
+		at := [2]int32{link, m.Stage}
+		if sync[at] == nil {
+			sync[at] = &sum{}
+			order = append(order, at)
+		}
+		sync[at].add(t.Rates(id), 1)
+	}
+	for i, pod := range in.optical.Pods {
+		if in.shown(int32(pod.Replica)) {
+			p.Demand = append(p.Demand, demand[i].series(pod.Name, ""))
+		}
+	}
+	if circuits {
+		for i, l := range in.optical.Network.Links {
+			if in.shown(int32(in.optical.Pods[l.From].Replica)) {
+				p.Circuits = append(p.Circuits, links[i].series(in.optical.Network.ResourceName(int32(i)), ""))
+			}
+		}
+	}
+	for _, at := range order {
+		name := "stage " + strconv.Itoa(int(at[1])+1)
+		p.Rates = append(p.Rates, sync[at].series(name, in.optical.Network.ResourceName(at[0])))
+	}
+}
+
+// sum adds up step functions of time.
+type sum struct {
+	steps []engine.RateStep // changes of the rate, unordered
+}
+
+func (s *sum) add(steps []engine.RateStep, times float64) {
+	before := 0.0
+	for _, r := range steps {
+		s.steps = append(s.steps, engine.RateStep{At: r.At, Rate: (r.Rate - before) * times})
+		before = r.Rate
+	}
+}
+
+// series returns the sum, to the bit per second.
+func (s *sum) series(name, group string) result.Series {
+	slices.SortStableFunc(s.steps, func(a, b engine.RateStep) int {
+		switch {
+		case a.At < b.At:
+			return -1
+		case a.At > b.At:
+			return 1
+		}
+		return 0
+	})
+	out := result.Series{Name: name, Group: group}
+	rate := 0.0
+	for i, r := range s.steps {
+		rate += r.Rate
+		if i+1 < len(s.steps) && s.steps[i+1].At == r.At {
+			continue
+		}
+		v := math.Round(rate)
+		if n := len(out.Value); n > 0 && out.Value[n-1] == v || n == 0 && v == 0 {
+			continue
+		}
+		out.TimeS = append(out.TimeS, r.At.Seconds())
+		out.Value = append(out.Value, v+0) // +0: no negative zero
+	}
+	return out
+}
+
+// topology is the logical topology for figures.
+func (in *instance) topology(circuits []int) *result.Topology {
+	t := &result.Topology{}
+	for i, used := range in.optical.Ports(circuits) {
+		pod := in.optical.Pods[i]
+		t.Pods = append(t.Pods, result.PodPorts{Name: pod.Name, Replica: pod.Replica, Used: used, Total: pod.Ports})
+	}
+	for e, b := range in.optical.Bundles {
+		t.Pairs = append(t.Pairs, result.Pair{A: int(b.A), B: int(b.B), Circuits: circuits[e], Twin: b.Twin, Copies: b.Ends})
+	}
+	return t
+}
+
+// path is the critical path: a step a transfer between pods, with the rigid
+// work before it, and a last step of what work remains.
+func (in *instance) path(t *engine.Trace, circuits []int) []result.PathStep {
+	var steps []result.PathStep
+	before := engine.Time(0)
+	for _, id := range t.CriticalPath(in.it.Graph) {
+		if !in.crosses(id) {
+			continue
+		}
+		start, end := t.Start[id], t.End[id]
+		ideal, lit := in.durations(id, circuits)
+		took := (end - start).Seconds()
+		s := result.PathStep{
+			Name: in.it.Graph.Name(id), Kind: in.it.Meta[id].Phase.String(),
+			StartS: start.Seconds(), EndS: end.Seconds(), LagS: (start - before).Seconds(), IdealS: min(ideal, took),
+		}
+		if circuits != nil {
+			s.Link = in.optical.Network.ResourceName(in.optical.Routes.Of(id)[0].Resource)
+			s.CircuitS = max(0, min(lit, took)-s.IdealS)
+		}
+		s.SharingS = max(0, took-s.IdealS-s.CircuitS)
+		if s.SharingS < tickSeconds {
+			s.SharingS = 0
+		}
+		steps = append(steps, s)
+		before = end
+	}
+	if before < t.Makespan {
+		steps = append(steps, result.PathStep{
+			Name: "compute to the end", Kind: "compute", StartS: t.Makespan.Seconds(), EndS: t.Makespan.Seconds(), LagS: (t.Makespan - before).Seconds(),
+		})
+	}
+	return steps
+}
+
+// tickSeconds is what rounding to ticks may add to a transfer.
+const tickSeconds = 2e-12
+
+// durations returns, in seconds, how long a transfer takes at the full rate of
+// its NICs, and when its circuits limit it as well.
+func (in *instance) durations(id int32, circuits []int) (ideal, lit float64) {
+	o := in.optical
+	rate := math.Inf(1)
+	uses := o.Routes.Of(id)
+	for _, u := range uses[1:] {
+		rate = min(rate, o.Network.Rate(u.Resource)/u.Weight)
+	}
+	bits := 8 * float64(in.it.Graph.Tasks[id].Bytes)
+	ideal, lit = bits/rate, bits/rate
+	if circuits == nil {
+		return ideal, lit
+	}
+	for e, b := range o.Bundles {
+		if slices.Contains(b.Links, uses[0].Resource) {
+			lit = bits / min(rate, float64(circuits[e])*float64(b.Rate))
+		}
+	}
+	return ideal, lit
+}
+
+// windows describes the transfers before any topology is chosen.
+func (in *instance) windows() (result.Windows, error) { return result.Windows{}, nil }

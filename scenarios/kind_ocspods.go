@@ -1,0 +1,161 @@
+package scenarios
+
+import "slices"
+
+// allocators are the names that policy.allocators may list.
+var allocators = []string{
+	"prop-alloc", "sqrt-alloc", "iter-halve", "delta-fast", "delta-topo", "delta-joint", "uniform", "fixed",
+}
+
+// defaultAllocators are those that are compared when none are named.
+var defaultAllocators = allocators[:6]
+
+// maxRate bounds bandwidths, in bits per second.
+const maxRate = 1e16
+
+// maxPorts bounds the GPUs and ports of a pod.
+const maxPorts = 1 << 20
+
+// ocsPodsKind describes the fabric "ocs-pods", and the policies that allocate its
+// circuits.
+func ocsPodsKind() *kind {
+	return &kind{
+		section: "fabric",
+		name:    "ocs-pods",
+		doc:     "Pods of GPUs joined by optical circuit switches.",
+		tables: []table{
+			{path: "fabric", doc: "The pods and their optical ports.", keys: ocsPodsKeys()},
+			{path: "policy", doc: "Which allocators of circuits are compared.", keys: allocationKeys()},
+			{
+				path: "policy.fixed", doc: "The topology of the allocator `fixed`.", when: allocator("fixed"),
+				keys: []key{{
+					name: "circuits", required: true, max: maxPorts,
+					doc: "a row for each pod of a replica: circuits to each pod, and on the diagonal to its twin in each neighbouring replica",
+					field: func(s *Scenario, _ int) any {
+						return &s.Policy.Fixed.Circuits
+					},
+				}},
+			},
+			{path: "policy.delta-fast", doc: "The genetic search.", keys: deltaFastKeys(), when: allocator("delta-fast")},
+			{
+				path: "policy.delta-topo", doc: "The search for the best topology under fair sharing.", when: allocator("delta-topo"),
+				keys: searchKeys(func(s *Scenario) *SearchOptions { return &s.Policy.DeltaTopo }),
+			},
+			{
+				path: "policy.delta-joint", doc: "The certified search for topology and rates.", when: allocator("delta-joint"),
+				keys: searchKeys(func(s *Scenario) *SearchOptions { return &s.Policy.DeltaJoint }),
+			},
+			{
+				path: "replica", doc: "A replica that differs from the rest.", keys: replicaKeys(),
+				count: func(s *Scenario) int { return len(s.Replicas) },
+				grow:  func(s *Scenario) { s.Replicas = append(s.Replicas, Replica{}) },
+			},
+		},
+		check: checkOCSPods,
+	}
+}
+
+// allocator is the condition of the options of one allocator.
+func allocator(name string) *condition {
+	return &condition{
+		keys: []string{"policy.allocators"},
+		ok:   func(s *Scenario) bool { return slices.Contains(s.Policy.Allocators, name) },
+		by:   func(*Scenario) string { return "the allocators that are listed" },
+		want: "add " + quote(name) + " to policy.allocators",
+	}
+}
+
+func ocsPodsKeys() []key {
+	return []key{
+		kindKey("fabric"),
+		{
+			name: "gpus_per_pod_per_replica", doc: "GPUs that one replica has in a pod", required: true, min: 1, max: maxPorts,
+			field: func(s *Scenario, _ int) any { return &s.Fabric.GPUsPerPodPerReplica },
+		},
+		{
+			name: "port_bandwidth", doc: "rate of an optical port, each way", required: true, above: true, max: maxRate,
+			field: func(s *Scenario, _ int) any { return &s.Fabric.PortBandwidth },
+		},
+		{
+			name: "ports_per_pod", doc: "optical ports for one replica's share of a pod, U_p", min: 1, max: maxPorts,
+			field:   func(s *Scenario, _ int) any { return &s.Fabric.PortsPerPod },
+			fillDoc: "gpus_per_pod_per_replica",
+			fill:    func(s *Scenario, _ int) { s.Fabric.PortsPerPod = s.Fabric.GPUsPerPodPerReplica },
+		},
+		{
+			name: "nic_bandwidth", doc: "rate of a GPU's network interface, each way", above: true, max: maxRate,
+			field:   func(s *Scenario, _ int) any { return &s.Fabric.NICBandwidth },
+			fillDoc: "port_bandwidth",
+			fill:    func(s *Scenario, _ int) { s.Fabric.NICBandwidth = s.Fabric.PortBandwidth },
+		},
+		defaultsTo(false, key{
+			name: "reverse", doc: "map stages to pods in reverse",
+			field: func(s *Scenario, _ int) any { return &s.Fabric.Reverse },
+		}),
+	}
+}
+
+func allocationKeys() []key {
+	return []key{
+		defaultsTo(defaultAllocators, key{
+			name: "allocators", doc: "the allocators, in the order of the result's rows", choices: fixed(allocators...),
+			field: func(s *Scenario, _ int) any { return &s.Policy.Allocators },
+		}),
+		defaultsTo(0.0, key{
+			name: "port_tolerance", doc: "fraction by which the makespan may grow when ports are saved", max: 1000,
+			field: func(s *Scenario, _ int) any { return &s.Policy.PortTolerance },
+		}),
+		defaultsTo("", key{
+			name: "service", doc: `how transfers share circuits; "" is each allocator's own way`,
+			choices: fixed("max-min", "level-priority"),
+			field:   func(s *Scenario, _ int) any { return &s.Policy.Service },
+		}),
+	}
+}
+
+func deltaFastKeys() []key {
+	of := func(f func(o *DeltaFastOptions) any) func(*Scenario, int) any {
+		return func(s *Scenario, _ int) any { return f(&s.Policy.DeltaFast) }
+	}
+	return []key{
+		defaultsTo(64, key{
+			name: "population", doc: "topologies in a generation", min: 2, max: 1e6,
+			field: of(func(o *DeltaFastOptions) any { return &o.Population }),
+		}),
+		defaultsTo(4, key{
+			name: "elites", doc: "best topologies that the next generation keeps", max: 1e6,
+			field: of(func(o *DeltaFastOptions) any { return &o.Elites }),
+		}),
+		defaultsTo(3, key{
+			name: "tournament", doc: "contestants for each parent", min: 1, max: 1e6,
+			field: of(func(o *DeltaFastOptions) any { return &o.Tournament }),
+		}),
+		defaultsTo(0.9, key{
+			name: "crossover", doc: "probability that two parents mix", max: 1,
+			field: of(func(o *DeltaFastOptions) any { return &o.Crossover }),
+		}),
+		defaultsTo(0.3, key{
+			name: "mutation", doc: "probability that a child changes", max: 1,
+			field: of(func(o *DeltaFastOptions) any { return &o.Mutation }),
+		}),
+		defaultsTo(200, key{
+			name: "stall_generations", doc: "generations without improvement after which the search ends", min: 1, max: 1e9,
+			field: of(func(o *DeltaFastOptions) any { return &o.StallGenerations }),
+		}),
+		defaultsTo(100_000, key{
+			name: "max_generations", doc: "generations after which the search ends in any case", min: 1, max: 1e9,
+			field: of(func(o *DeltaFastOptions) any { return &o.MaxGenerations }),
+		}),
+		timeLimit(of(func(o *DeltaFastOptions) any { return &o.TimeLimit })),
+	}
+}
+
+func searchKeys(of func(s *Scenario) *SearchOptions) []key {
+	return []key{
+		defaultsTo(int64(200_000), key{
+			name: "max_evaluations", doc: "topologies that are played before the search ends", min: 1, max: 1e15,
+			field: func(s *Scenario, _ int) any { return &of(s).MaxEvaluations },
+		}),
+		timeLimit(func(s *Scenario, _ int) any { return &of(s).TimeLimit }),
+	}
+}

@@ -1,0 +1,170 @@
+package scenarios
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+//go:embed *.toml
+var embedded embed.FS
+
+// Embedded returns the names of the scenarios that are built in, such as
+// "scenarios/deepseek671b.toml", in order.
+func Embedded() []string {
+	names, err := fs.Glob(embedded, "*.toml")
+	if err != nil {
+		panic(err) // the pattern is well formed
+	}
+	for i := range names {
+		names[i] = path.Join("scenarios", names[i])
+	}
+	return names
+}
+
+// Load reads the scenario file at path. If there is none, and path names a
+// scenario that is built in ("scenarios/gpt7b.toml", "gpt7b.toml" or "gpt7b"),
+// it reads that. Overrides are of the form "key=value", where value is TOML or
+// plain text; a replica's key is "replica.INDEX.key". Every error is of type
+// Faults and holds all faults of the input.
+func Load(path string, overrides []string) (*Scenario, error) {
+	name, data, fault := open(path)
+	if fault != nil {
+		return nil, Faults{*fault}
+	}
+	return Parse(name, data, overrides)
+}
+
+func open(file string) (name string, data []byte, fault *Fault) {
+	info, err := os.Stat(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return openEmbedded(file)
+	case err == nil && info.IsDir():
+		return "", nil, &Fault{File: file, What: "is a directory", Want: "name a scenario file in it"}
+	case err == nil:
+		data, err = readSome(file)
+	}
+	if err != nil {
+		var p *fs.PathError
+		if errors.As(err, &p) {
+			err = p.Err
+		}
+		return "", nil, &Fault{File: file, What: "cannot be read: " + err.Error(), Want: "name a readable file"}
+	}
+	return file, data, nil
+}
+
+// readSome reads a file, or of one that is too large a byte too much.
+func readSome(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxFileBytes+1))
+}
+
+func openEmbedded(file string) (name string, data []byte, fault *Fault) {
+	known := Embedded()
+	want := path.Join("scenarios", path.Base(filepath.ToSlash(file)))
+	if path.Ext(want) == "" {
+		want += ".toml"
+	}
+	if dir := path.Dir(path.Clean(filepath.ToSlash(file))); (dir == "." || dir == "scenarios") && slices.Contains(known, want) {
+		data, err := embedded.ReadFile(path.Base(want))
+		if err != nil {
+			panic(err) // it was listed
+		}
+		return want, data, nil
+	}
+	hint := "built in are " + strings.Join(known, ", ")
+	if n := nearest(want, known); n != "" {
+		hint = "did you mean " + n + "?"
+	}
+	return "", nil, &Fault{File: file, What: "no such file", Want: hint}
+}
+
+func tooLarge(file string) *Fault {
+	return &Fault{File: file, What: fmt.Sprintf("is larger than %d MiB", maxFileBytes>>20), Want: "scenarios are short texts"}
+}
+
+// Parse reads a scenario from data. name stands for the file in faults and
+// gives the scenario its default name. Overrides and errors are as in Load.
+func Parse(name string, data []byte, overrides []string) (*Scenario, error) {
+	if len(data) > maxFileBytes {
+		return nil, Faults{*tooLarge(name)}
+	}
+	found, excess, at := scanLines(data)
+	if excess != "" {
+		return nil, Faults{{File: name, Line: at, What: "has " + excess, Want: "scenarios are short and shallow"}}
+	}
+	var root map[string]any
+	if _, err := toml.Decode(string(data), &root); err != nil {
+		return nil, Faults{broken(name, data, err)}
+	}
+	c := &checker{
+		s: &Scenario{Name: defaultName(name)}, file: name, root: root, lines: found,
+		set: map[string]bool{}, seen: map[string]bool{}, bad: map[string]bool{},
+		settled: map[string]bool{}, indexed: map[int]bool{},
+	}
+	if c.root == nil {
+		c.root = map[string]any{}
+	}
+	for _, o := range overrides {
+		c.override(o)
+	}
+	c.resolve()
+	if len(c.faults) > 0 {
+		return nil, c.faults.sort()
+	}
+	return c.s, nil
+}
+
+// broken turns an error of the TOML library into a fault.
+func broken(name string, data []byte, err error) Fault {
+	message := err.Error()
+	line := 0
+	var p toml.ParseError
+	if errors.As(err, &p) {
+		message = p.Message
+		// The library counts a line end that it stumbles over as the next line.
+		line = 1 + bytes.Count(data[:min(len(data), max(0, p.Position.Start))], []byte("\n"))
+	}
+	return Fault{File: name, Line: line, What: "broken TOML: " + strings.TrimSuffix(oneLine(message), "."), Want: "see https://toml.io"}
+}
+
+func oneLine(text string) string {
+	q := strconv.Quote(strings.TrimSpace(text))
+	return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(q[1 : len(q)-1])
+}
+
+// defaultName is the file's name without .toml, made fit for a directory.
+func defaultName(file string) string {
+	name := strings.TrimSuffix(path.Base(filepath.ToSlash(file)), ".toml")
+	name = strings.Map(func(r rune) rune {
+		if isControl(r) || strings.ContainsRune(`/\`, r) {
+			return '-'
+		}
+		return r
+	}, strings.ToValidUTF8(name, "-"))
+	name = strings.TrimLeft(name, ".")
+	if len(name) > maxTextBytes {
+		name = strings.ToValidUTF8(name[:maxTextBytes], "")
+	}
+	if name == "" {
+		return "scenario"
+	}
+	return name
+}

@@ -1,0 +1,159 @@
+package scenarios
+
+import (
+	"fmt"
+	"strings"
+
+	"sim/engine"
+	"sim/policies/topology"
+	"sim/scenarios/result"
+)
+
+// referenceMetrics are those of the ideal fabric and of compute alone.
+func (in *instance) referenceMetrics() map[string]float64 {
+	m := map[string]float64{
+		"makespan_s":         in.times.Ideal.Seconds(),
+		"compute_makespan_s": in.times.Compute.Seconds(),
+		"comm_exposed_s":     (in.times.Ideal - in.times.Compute).Seconds(),
+		"bound_makespan_s":   in.bound.Seconds(),
+		"tasks":              float64(len(in.it.Graph.Tasks)),
+		"transfers":          float64(in.transfers()),
+	}
+	if in.bound > 0 {
+		m["gap"] = float64(in.times.Ideal-in.bound) / float64(in.bound)
+	}
+	return m
+}
+
+// transfers counts the transfers between pods.
+func (in *instance) transfers() int {
+	n := 0
+	for i := range in.it.Graph.Tasks {
+		if in.crosses(int32(i)) {
+			n++
+		}
+	}
+	return n
+}
+
+// row measures a decision by its play.
+func (in *instance) row(name string, d *topology.Decision, t *engine.Trace) (result.Row, error) {
+	p := in.problem
+	ports := p.PortsUsed(d.Circuits)
+	row := result.Row{
+		Policy: name,
+		Metrics: map[string]float64{
+			"makespan_s":     d.Makespan.Seconds(),
+			"comm_exposed_s": (d.Makespan - in.times.Compute).Seconds(),
+			"ports":          float64(ports),
+			"port_ratio":     float64(ports) / float64(p.PortsTotal()),
+			"evaluations":    float64(d.Evaluations),
+		},
+		Labels: map[string]string{
+			"topology": in.matrix(d.Circuits),
+			"service":  d.Service.String(),
+		},
+	}
+	if nct, ok := in.times.NCT(d.Makespan); ok {
+		row.Metrics["nct"] = nct
+	} else {
+		row.Labels["nct"] = "undefined: the ideal fabric exposes no communication, this topology does"
+	}
+	if ideal := in.it.CriticalTransfer(in.pods, in.ideal); ideal > 0 {
+		row.Metrics["nct_critical_path"] = float64(in.it.CriticalTransfer(in.pods, t)) / float64(ideal)
+	} else {
+		row.Labels["nct_critical_path"] = "undefined: the ideal fabric's critical path holds no transfer"
+	}
+	if gap, ok := d.Gap(); ok {
+		row.Metrics["bound_makespan_s"] = d.Bound.Seconds()
+		row.Metrics["gap"] = gap
+		row.Labels["gap_model"] = d.BoundModel
+	} else {
+		row.Labels["gap"] = "no bound is sought"
+	}
+	if d.PortsBound > 0 {
+		row.Metrics["bound_ports"] = float64(d.PortsBound)
+	}
+	if d.Stopped != "" {
+		row.Labels["stopped"] = d.Stopped
+	}
+	return row, nil
+}
+
+// matrix writes circuits as a readable matrix of pods, with a column for those
+// to twin pods; where replicas are many, or all there, as a list.
+func (in *instance) matrix(circuits []int) string {
+	const most = 16 // pods that still make a readable matrix
+	pods := in.optical.Pods
+	var b strings.Builder
+	if len(pods) > most || in.it.All {
+		for e, u := range in.optical.Bundles {
+			if e > 0 {
+				b.WriteString(", ")
+			}
+			fmt.Fprintf(&b, "%s-%s: %d", pods[u.A].Name, strings.TrimPrefix(pods[u.B].Name, "pod "), circuits[e])
+		}
+		return b.String()
+	}
+	n := len(pods)
+	cell := make([][]string, n)
+	for i := range cell {
+		cell[i] = make([]string, n+1)
+		for j := range cell[i] {
+			cell[i][j] = "."
+		}
+	}
+	twins := false
+	for e, u := range in.optical.Bundles {
+		v := fmt.Sprint(circuits[e])
+		if u.Twin {
+			twins = true
+			cell[u.A][n] = v
+			if u.Ends > 1 {
+				cell[u.A][n] = fmt.Sprintf("%dx%s", u.Ends, v)
+			}
+			continue
+		}
+		cell[u.A][u.B], cell[u.B][u.A] = v, v
+	}
+	fmt.Fprintf(&b, "%-7s", "")
+	for _, p := range pods {
+		fmt.Fprintf(&b, "%7s", p.Name)
+	}
+	if twins {
+		fmt.Fprintf(&b, "%7s", "twins")
+	}
+	for i, p := range pods {
+		fmt.Fprintf(&b, "\n%-7s", p.Name)
+		for j := range n {
+			fmt.Fprintf(&b, "%7s", cell[i][j])
+		}
+		if twins {
+			fmt.Fprintf(&b, "%7s", cell[i][n])
+		}
+	}
+	return b.String()
+}
+
+// Words says in a line what is run on what.
+func (s *Scenario) Words() string {
+	w, f := &s.Workload, &s.Fabric
+	parallel := fmt.Sprintf("TP %d, PP %d", w.TP, w.PP)
+	if w.Architecture.Experts > 0 {
+		parallel += fmt.Sprintf(", EP %d", w.EP)
+	}
+	name := w.Architecture.Name
+	if s.Title != "" {
+		name = s.Title
+	}
+	return fmt.Sprintf("%s on %d GPUs: %s, %s, %d micro-batches of %d tokens, %s; %d pods a replica of %d GPUs, %d optical ports of %v a pod",
+		name, w.GPUs, parallel, plural(w.ReplicaCount(), "replica"), w.Microbatches, w.Sequence*w.Microbatch, w.Schedule,
+		s.PodsPerReplica(), f.GPUsPerPodPerReplica, f.PortsPerPod, f.PortBandwidth)
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,114 @@
+package scenarios
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+// setFile stands for the file in faults of overrides.
+const setFile = "--set"
+
+// override applies "key=value" to the decoded file.
+func (c *checker) override(text string) {
+	name, raw, ok := strings.Cut(text, "=")
+	name, raw = strings.TrimSpace(name), strings.TrimSpace(raw)
+	parts := strings.Split(name, ".")
+	if !ok || slices.Contains(parts, "") || len(parts) > maxKeyParts {
+		c.faults = append(c.faults, Fault{
+			File: setFile, What: quote(text) + " sets nothing", Want: "write key=value, such as workload.sequence=8192",
+		})
+		return
+	}
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	m, path := c.root, ""
+	if parts[0] == "replica" && len(parts) > 1 {
+		m, path = c.replicaAt(parts[1])
+		parts = parts[2:]
+		if m == nil || len(parts) == 0 {
+			c.faults = append(c.faults, Fault{
+				File: setFile, Key: name, What: "names no key of a replica", Want: "write replica.INDEX.key=value, such as replica.0.compute_scale=1.2",
+			})
+			return
+		}
+	}
+	for _, part := range parts[:len(parts)-1] {
+		path = joinPath(path, part)
+		sub, ok := m[part].(map[string]any)
+		if _, taken := m[part]; taken && !ok {
+			c.faults = append(c.faults, Fault{
+				File: setFile, Key: name, What: path + " is no table", Want: "set " + path + " itself",
+			})
+			return
+		}
+		if !ok {
+			sub = map[string]any{}
+			m[part] = sub
+			c.set[path] = true
+		}
+		m = sub
+	}
+	last := parts[len(parts)-1]
+	path = joinPath(path, last)
+	m[last] = c.overrideValue(path, raw)
+	c.set[path] = true
+}
+
+// overrideValue reads a value as TOML, or else as plain text.
+func (c *checker) overrideValue(path, raw string) any {
+	const name = "v"
+	doc := name + " = " + raw
+	if _, excess, _ := scanLines([]byte(doc)); excess != "" || len(doc) > maxFileBytes {
+		return raw
+	}
+	var m map[string]any
+	if _, err := toml.Decode(doc, &m); err != nil || len(m) != 1 {
+		return raw
+	}
+	if _, isText := m[name].(string); !isText && slices.Contains(textKeys, path) {
+		return raw
+	}
+	return m[name]
+}
+
+// textKeys are keys of free text: --set name=123 means the text.
+var textKeys = []string{"name", "title", "workload.architecture.name"}
+
+// replicaAt returns the table of the replica of an index and its path, adding
+// one if there is none; nil if the index or the file's replicas are unusable.
+func (c *checker) replicaAt(index string) (map[string]any, string) {
+	n, err := strconv.ParseInt(index, 10, 64)
+	if err != nil {
+		return nil, ""
+	}
+	var rows []map[string]any
+	switch v := c.root["replica"].(type) {
+	case nil:
+	case []map[string]any:
+		rows = v
+	case []any:
+		for _, e := range v {
+			m, ok := e.(map[string]any)
+			if !ok {
+				return nil, ""
+			}
+			rows = append(rows, m)
+		}
+	default:
+		return nil, ""
+	}
+	i := slices.IndexFunc(rows, func(m map[string]any) bool { return m["index"] == n })
+	if i < 0 {
+		i = len(rows)
+		rows = append(rows, map[string]any{"index": n})
+		path := joinPath("replica", strconv.Itoa(i))
+		c.set[path] = true
+		c.set[joinPath(path, "index")] = true
+	}
+	c.root["replica"] = rows
+	return rows[i], joinPath("replica", strconv.Itoa(i))
+}

@@ -1,0 +1,29 @@
+package scenarios
+
+import (
+	"sim/policies/topology"
+	"sim/workloads/training"
+)
+
+// PolicyInfo is a line of `sim list`: something that a scenario may name.
+type PolicyInfo struct {
+	Kind string // what it is chosen for, in the plural: "allocators", "models" ...
+	Name string
+	Doc  string // one line
+}
+
+// Policies returns all that scenarios may name, grouped by kind.
+func Policies() []PolicyInfo {
+	var all []PolicyInfo
+	for _, r := range topology.Table {
+		all = append(all, PolicyInfo{"allocators", r.Name, r.Doc})
+	}
+	for _, name := range training.ModelNames() {
+		a, _ := training.Model(name)
+		all = append(all, PolicyInfo{"models", name, a.Words()})
+	}
+	for _, p := range presets {
+		all = append(all, PolicyInfo{"presets", p.name, p.doc})
+	}
+	return all
+}

@@ -1,0 +1,136 @@
+package result
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+)
+
+// Check fails on a metric that JSON cannot hold (NaN, Inf) and names it, and
+// on rows without a policy's name or with the same one twice.
+func (d *Document) Check() error {
+	if err := finite("reference", d.Reference); err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for i, r := range d.Rows {
+		switch {
+		case r.Policy == "":
+			return fmt.Errorf("row %d of the result has no policy", i+1)
+		case seen[r.Policy]:
+			return fmt.Errorf("the result has two rows of %s", r.Policy)
+		}
+		seen[r.Policy] = true
+		if err := finite(r.Policy, r.Metrics); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func finite(policy string, metrics map[string]float64) error {
+	for _, name := range slices.Sorted(maps.Keys(metrics)) {
+		if v := metrics[name]; math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("metric %s of %s is %v, which no result may hold", name, policy, v)
+		}
+	}
+	return nil
+}
+
+// Check fails on numbers that JSON cannot hold and on parts that do not fit
+// together, so that readers need not look again.
+func (d *Detail) Check() error {
+	if where := nonFinite(reflect.ValueOf(d).Elem(), "detail"); where != "" {
+		return fmt.Errorf("%s is not a finite number", where)
+	}
+	if err := d.Reference.check("the reference"); err != nil {
+		return err
+	}
+	for i := range d.Policies {
+		if err := d.Policies[i].check(d.Policies[i].Policy); err != nil {
+			return err
+		}
+	}
+	w := &d.Windows
+	for _, n := range []int{len(w.EarliestS), len(w.LatestS), len(w.StartS), len(w.EndS),
+		len(w.FirstK), len(w.LastK), len(w.TopoMin), len(w.TopoMax), len(w.MinK), len(w.MaxK)} {
+		if n != len(w.Task) && n != 0 {
+			return fmt.Errorf("the windows have %d tasks but a column of %d", len(w.Task), n)
+		}
+	}
+	return nil
+}
+
+func (p *Play) check(who string) error {
+	for _, group := range [][]Series{p.Demand, p.Rates, p.Circuits} {
+		for _, s := range group {
+			if len(s.TimeS) != len(s.Value) {
+				return fmt.Errorf("series %q of %s has %d times and %d values", s.Name, who, len(s.TimeS), len(s.Value))
+			}
+			if !slices.IsSorted(s.TimeS) {
+				return fmt.Errorf("series %q of %s goes back in time", s.Name, who)
+			}
+		}
+	}
+	for _, l := range p.Lanes {
+		for i, s := range l.Spans {
+			if s.StartS < 0 || s.EndS < s.StartS || i > 0 && s.StartS < l.Spans[i-1].StartS {
+				return fmt.Errorf("span %q on lane %q of %s starts below 0 or goes back in time", s.Label, l.Name, who)
+			}
+		}
+	}
+	if t := p.Topology; t != nil {
+		for _, q := range t.Pairs {
+			if q.A < 0 || q.B < 0 || q.A >= len(t.Pods) || q.B >= len(t.Pods) {
+				return fmt.Errorf("the topology of %s joins pods %d and %d of %d", who, q.A, q.B, len(t.Pods))
+			}
+		}
+	}
+	return nil
+}
+
+// nonFinite returns the path of the first number under v that is NaN or Inf.
+func nonFinite(v reflect.Value, path string) string {
+	switch v.Kind() {
+	case reflect.Float64:
+		if f := v.Float(); math.IsNaN(f) || math.IsInf(f, 0) {
+			return path
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return nonFinite(v.Elem(), path)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if at := nonFinite(v.Field(i), path+"."+v.Type().Field(i).Name); at != "" {
+				return at
+			}
+		}
+	case reflect.Slice:
+		return nonFiniteSlice(v, path)
+	}
+	return ""
+}
+
+func nonFiniteSlice(v reflect.Value, path string) string {
+	if fs, ok := v.Interface().([]float64); ok { // by far the most numbers
+		for i, f := range fs {
+			if math.IsNaN(f) || math.IsInf(f, 0) {
+				return path + "[" + strconv.Itoa(i) + "]"
+			}
+		}
+		return ""
+	}
+	if k := v.Type().Elem().Kind(); k == reflect.String || k == reflect.Int {
+		return ""
+	}
+	for i := range v.Len() {
+		if at := nonFinite(v.Index(i), path); at != "" {
+			return at + " (entry " + strconv.Itoa(i) + ")"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,105 @@
+package result
+
+// Detail is detail.json: what figures and explanations need beyond the rows,
+// so that both can be made again from a run directory without playing it.
+type Detail struct {
+	Title string `json:"title"` // of the scenario, for people
+	// Reference is the ideal fabric's play, Policies one entry for each row of
+	// the document, in its order.
+	Reference Play    `json:"reference"`
+	Policies  []Play  `json:"policies"`
+	Windows   Windows `json:"windows"`
+}
+
+// Play is one play of the workload: under a policy's decision, or on the ideal
+// fabric.
+type Play struct {
+	Policy    string     `json:"policy"`
+	Service   string     `json:"service"` // how rates were shared: "max-min", "level-priority" ...
+	MakespanS float64    `json:"makespan_s"`
+	Lanes     []Lane     `json:"lanes"`    // execution trace by stage
+	Demand    []Series   `json:"demand"`   // bandwidth leaving each pod over time, bits per second
+	Rates     []Series   `json:"rates"`    // gradient synchronisation rates by stage over time, bits per second; Group is the link they share
+	Circuits  []Series   `json:"circuits"` // rate carried by each circuit bundle and direction over time, bits per second
+	Topology  *Topology  `json:"topology,omitempty"`
+	Path      []PathStep `json:"path"` // critical path in order of time
+}
+
+// Lane is a row of an execution trace: a pipeline stage.
+type Lane struct {
+	Name  string `json:"name"`  // "stage 3"
+	Group string `json:"group"` // "pod 1"
+	Spans []Span `json:"spans"` // ordered by start
+}
+
+// Span is a task on a lane.
+type Span struct {
+	Kind   string  `json:"kind"`  // "forward", "backward", "pp-forward", "pp-backward", "dp"
+	Label  string  `json:"label"` // short: the micro-batch number, counted from 1
+	StartS float64 `json:"start_s"`
+	EndS   float64 `json:"end_s"`
+}
+
+// Series is a step function of time: Value[i] holds from TimeS[i] to
+// TimeS[i+1]; the last value is 0.
+type Series struct {
+	Name  string    `json:"name"`
+	Group string    `json:"group,omitempty"`
+	TimeS []float64 `json:"time_s"`
+	Value []float64 `json:"value"`
+}
+
+// Topology is a logical topology: circuits between pods.
+type Topology struct {
+	Pods  []PodPorts `json:"pods"`
+	Pairs []Pair     `json:"pairs"`
+}
+
+// PodPorts is a pod of a Topology.
+type PodPorts struct {
+	Name    string `json:"name"`    // "pod 0"
+	Replica int    `json:"replica"` // which replica it serves
+	Used    int    `json:"used"`
+	Total   int    `json:"total"`
+}
+
+// Pair is a bundle of circuits. In a topology reduced to one replica a bundle
+// to the twin pods in neighbouring replicas has A == B and Twin set.
+type Pair struct {
+	A        int  `json:"a"` // index into Pods
+	B        int  `json:"b"`
+	Circuits int  `json:"circuits"`
+	Twin     bool `json:"twin,omitempty"` // to the same pod of each neighbouring replica
+	Copies   int  `json:"copies"`         // how many such bundles pod A has to twins: 1, or 2 on a ring of more than two replicas
+}
+
+// PathStep is a step of the critical path. LagS is rigid work inside pods
+// before it; the three loss terms split what it took beyond its ideal time.
+type PathStep struct {
+	Name     string  `json:"name"`
+	Kind     string  `json:"kind"` // as Span.Kind, or "compute"
+	StartS   float64 `json:"start_s"`
+	EndS     float64 `json:"end_s"`
+	LagS     float64 `json:"lag_s"`
+	IdealS   float64 `json:"ideal_s"`   // at the full rate of its NICs
+	CircuitS float64 `json:"circuit_s"` // lost to fewer circuits than flows
+	SharingS float64 `json:"sharing_s"` // lost to others on the same circuits or NICs
+	Link     string  `json:"link,omitempty"`
+}
+
+// Windows is what is known of the transfers before any topology is chosen
+// (DELTA, Figs. 5 and 12): a row a transfer of the reduced DAG.
+type Windows struct {
+	Task      []string  `json:"task"`
+	EarliestS []float64 `json:"earliest_s"` // earliest start (Alg. 4)
+	LatestS   []float64 `json:"latest_s"`   // latest completion (Alg. 4)
+	StartS    []float64 `json:"start_s"`    // as played in the baseline simulation
+	EndS      []float64 `json:"end_s"`
+	Intervals int       `json:"intervals"` // K: intervals between events of the baseline
+	FirstK    []int     `json:"first_k"`   // 1-based active indices in the baseline (Fig. 5a)
+	LastK     []int     `json:"last_k"`
+	TopoMin   []int     `json:"topo_min"` // retained by topological sorting alone (Fig. 5b, light)
+	TopoMax   []int     `json:"topo_max"`
+	MinK      []int     `json:"min_k"` // retained by Alg. 1 (Fig. 5b, dark)
+	MaxK      []int     `json:"max_k"`
+}

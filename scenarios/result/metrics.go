@@ -1,0 +1,85 @@
+package result
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// referencePolicy is the name that the ideal fabric goes by among policies.
+const referencePolicy = "reference"
+
+func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// WriteCSV writes the document as tidy rows of scenario, policy, metric and
+// value, one fact a row, the ideal fabric's first.
+func WriteCSV(b *bytes.Buffer, d *Document) {
+	w := csv.NewWriter(b)
+	w.Write([]string{"scenario", "policy", "metric", "value"})
+	put := func(policy string, metrics map[string]float64) {
+		for _, name := range slices.Sorted(maps.Keys(metrics)) {
+			w.Write([]string{d.Scenario, policy, name, number(metrics[name])})
+		}
+	}
+	put(referencePolicy, d.Reference)
+	for _, r := range d.Rows {
+		put(r.Policy, r.Metrics)
+	}
+	w.Flush() // a Buffer does not fail
+}
+
+// WriteBench writes the document in Go's benchmark format
+// (golang.org/x/perf/benchfmt), a benchmark a policy, so that benchstat
+// compares two runs. The only configuration key is the scenario: benchstat
+// would put runs that differ in any other into different tables.
+func WriteBench(b *bytes.Buffer, d *Document) {
+	units := map[string]bool{}
+	for _, r := range d.Rows {
+		for name := range r.Metrics {
+			units[name] = true
+		}
+	}
+	fmt.Fprintf(b, "scenario: %s\n", d.Scenario)
+	for _, u := range slices.Sorted(maps.Keys(units)) {
+		fmt.Fprintf(b, "Unit %s", u)
+		if better := better(u); better != "" {
+			fmt.Fprintf(b, " better=%s", better)
+		}
+		b.WriteString(" assume=exact\n")
+	}
+	for _, r := range d.Rows {
+		if len(r.Metrics) == 0 {
+			continue
+		}
+		fmt.Fprintf(b, "BenchmarkSim/scenario=%s/policy=%s 1", benchName(d.Scenario), benchName(r.Policy))
+		for _, name := range slices.Sorted(maps.Keys(r.Metrics)) {
+			fmt.Fprintf(b, " %s %s", number(r.Metrics[name]), name)
+		}
+		b.WriteByte('\n')
+	}
+}
+
+// better says whether less or more of a metric is good, "" when neither is.
+func better(metric string) string {
+	switch {
+	case strings.HasPrefix(metric, "bound_"), metric == "injected":
+		return ""
+	case strings.HasSuffix(metric, "_per_s"), metric == "delivered":
+		return "higher"
+	}
+	return "lower"
+}
+
+// benchName makes s fit to stand in a benchmark's name.
+func benchName(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r <= ' ' || r == '/' || r == 0x7f {
+			return '_'
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,79 @@
+package result
+
+import "fmt"
+
+// ManifestSchema is the version of Manifest. It also tells a run directory
+// from any other directory that has a manifest.json.
+const ManifestSchema = "sim.run/1"
+
+// Manifest is manifest.json: which program made the run, from what, and when.
+type Manifest struct {
+	Schema    string   `json:"schema"`
+	Version   string   `json:"version"`
+	Revision  string   `json:"revision"`
+	Scenario  string   `json:"scenario"`
+	Digest    string   `json:"digest"`
+	Seed      uint64   `json:"seed"`
+	Arguments []string `json:"arguments"`
+	Start     string   `json:"start"` // RFC 3339
+	End       string   `json:"end"`
+}
+
+// Run is all that a run directory holds beside its figures.
+type Run struct {
+	Dir      string // where it was read from
+	Manifest Manifest
+	Scenario []byte // scenario.toml, resolved
+	Document Document
+	Timings  Timings
+	Detail   Detail
+}
+
+// Row returns the row of a policy, nil when the run has none.
+func (d *Document) Row(policy string) *Row {
+	for i := range d.Rows {
+		if d.Rows[i].Policy == policy {
+			return &d.Rows[i]
+		}
+	}
+	return nil
+}
+
+// Best returns the index of the row with the least value of metric, or -1 when
+// no row has it. Ties go to the row with fewer ports, then to the first.
+func (d *Document) Best(metric string) int {
+	best := -1
+	for i, r := range d.Rows {
+		v, ok := r.Metrics[metric]
+		if !ok {
+			continue
+		}
+		if best < 0 {
+			best = i
+			continue
+		}
+		b := d.Rows[best].Metrics
+		if v < b[metric] || v == b[metric] && r.Metrics["ports"] < b["ports"] {
+			best = i
+		}
+	}
+	return best
+}
+
+// Play returns a policy's play, nil when the detail has none.
+func (d *Detail) Play(policy string) *Play {
+	for i := range d.Policies {
+		if d.Policies[i].Policy == policy {
+			return &d.Policies[i]
+		}
+	}
+	return nil
+}
+
+// LinkName is the name that PathStep.Link uses for a pair of t.
+func (t *Topology) LinkName(p Pair) string {
+	if p.Twin {
+		return fmt.Sprintf("%s - twin", t.Pods[p.A].Name)
+	}
+	return fmt.Sprintf("%s - %s", t.Pods[p.A].Name, t.Pods[p.B].Name)
+}

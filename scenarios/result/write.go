@@ -1,0 +1,106 @@
+package result
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Files of a run directory.
+const (
+	ManifestFile = "manifest.json"
+	ScenarioFile = "scenario.toml"
+	ResultFile   = "result.json"
+	TimingsFile  = "timings.json"
+	DetailFile   = "detail.json"    // or, when large,
+	DetailGzip   = "detail.json.gz" // the same, compressed
+	CSVFile      = "metrics.csv"
+	BenchFile    = "metrics.bench"
+	PlotsDir     = "plots"
+)
+
+// detailLimit is the size in bytes from which the detail is compressed: below
+// it a person may want to open the file, above it nobody does.
+const detailLimit = 1 << 20
+
+// JSON returns the document as result.json holds it: indented, members in a
+// fixed order, the same bytes for the same document.
+func (d *Document) JSON() ([]byte, error) {
+	if err := d.Check(); err != nil {
+		return nil, err
+	}
+	return marshal(d, "  ")
+}
+
+func marshal(v any, indent string) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", indent)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// Write writes every file of r but its figures. Nothing wall-clock reaches
+// result.json, even when the document carries timings.
+func (d *Dir) Write(r *Run) error {
+	if err := r.Detail.Check(); err != nil {
+		return err
+	}
+	doc := r.Document
+	doc.Timings = nil
+	result, err := doc.JSON()
+	if err != nil {
+		return err
+	}
+	detail, err := marshal(&r.Detail, "")
+	if err != nil {
+		return err
+	}
+	timings, err := marshal(&r.Timings, "  ")
+	if err != nil {
+		return fmt.Errorf("timings: %w", err)
+	}
+	manifest, err := marshal(&r.Manifest, "  ")
+	if err != nil {
+		return err
+	}
+	detailName := DetailFile
+	if len(detail) > detailLimit {
+		detailName, detail = DetailGzip, compress(detail)
+	}
+	var csv, bench bytes.Buffer
+	WriteCSV(&csv, &doc)
+	WriteBench(&bench, &doc)
+	for _, f := range []struct {
+		name string
+		data []byte
+	}{
+		{ScenarioFile, r.Scenario},
+		{ResultFile, result},
+		{TimingsFile, timings},
+		{detailName, detail},
+		{CSVFile, csv.Bytes()},
+		{BenchFile, bench.Bytes()},
+		{ManifestFile, manifest},
+	} {
+		if err := os.WriteFile(filepath.Join(d.tmp, f.name), f.data, 0o666); err != nil {
+			return fmt.Errorf("%s: cannot write %s: %s", d.shown, f.name, reason(err))
+		}
+	}
+	return nil
+}
+
+// compress is gzip without a time, so that equal data give equal bytes.
+func compress(data []byte) []byte {
+	var b bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // fails only on a bad level
+	w.Write(data)                                   // a Buffer does not fail
+	w.Close()
+	return b.Bytes()
+}

@@ -1,0 +1,166 @@
+package scenarios
+
+import (
+	"slices"
+	"strconv"
+)
+
+// key describes a key of a scenario once, for reading, checking, writing and
+// the reference.
+type key struct {
+	name string
+	doc  string // what it means, for the reference
+	// field points into s at what the key sets; its type is the key's type. i
+	// is the element of an array of tables, 0 elsewhere.
+	field func(s *Scenario, i int) any
+
+	required bool
+	// fill sets the value of a key that is absent; nil leaves the zero value.
+	// fillDoc words it for the reference. defaultsTo makes the pair.
+	fill    func(s *Scenario, i int)
+	fillDoc string
+
+	min, max float64         // bounds of a number (of each number in a list), or of a rate in bits per second
+	above    bool            // min itself is too small
+	choices  func() []string // allowed texts; nil is any
+	unset    string          // a text that is allowed beside choices
+	when     *condition      // nil is always used
+	omit     bool            // stands for other keys and is not written back
+}
+
+// table describes a table of keys.
+type table struct {
+	path string
+	doc  string
+	keys []key
+	when *condition
+	// Of an array of tables: count returns its length, grow appends an element.
+	count func(s *Scenario) int
+	grow  func(s *Scenario)
+}
+
+// condition says when a key or table is used.
+type condition struct {
+	keys []string // what it depends on; not judged while one of these is faulty
+	ok   func(s *Scenario) bool
+	by   func(s *Scenario) string // names what does not use it
+	want string                   // what makes it used
+}
+
+// kind describes a sort of workload or fabric. Each has a file of its own and
+// a row in kinds.
+type kind struct {
+	section string // "workload" or "fabric"
+	name    string
+	doc     string
+	tables  []table
+	prepare func(c *checker) // after reading, before defaults; may be nil
+	check   func(c *checker) // cross-checks, when all keys have values
+}
+
+// kinds are all known kinds. The first table of a kind is its section.
+func kinds() []*kind { return []*kind{trainingKind(), ocsPodsKind()} }
+
+// sections are the tables that have a key kind.
+var sections = []string{"workload", "fabric"}
+
+// general describes the keys outside any kind.
+func general() *table {
+	return &table{doc: "What stands before the first table.", keys: []key{
+		{
+			name: "name", doc: "name of the scenario in results and of its run directory", fillDoc: "the file's name",
+			field: func(s *Scenario, _ int) any { return &s.Name },
+		},
+		{
+			name: "title", doc: "one line for people",
+			field: func(s *Scenario, _ int) any { return &s.Title },
+		},
+		defaultsTo(1, key{
+			name: "seed", doc: "decides every random choice",
+			field: func(s *Scenario, _ int) any { return &s.Seed },
+		}),
+	}}
+}
+
+// kindKey describes the key kind of a section.
+func kindKey(section string) key {
+	return key{
+		name: "kind", doc: "which keys the tables have", required: true,
+		choices: func() []string { return kindNames(section) },
+		field: func(s *Scenario, _ int) any {
+			if section == "fabric" {
+				return &s.Fabric.Kind
+			}
+			return &s.Workload.Kind
+		},
+	}
+}
+
+func kindNames(section string) []string {
+	var names []string
+	for _, k := range kinds() {
+		if k.section == section {
+			names = append(names, k.name)
+		}
+	}
+	return names
+}
+
+func findKind(section, name string) *kind {
+	for _, k := range kinds() {
+		if k.section == section && k.name == name {
+			return k
+		}
+	}
+	return nil
+}
+
+// defaultsTo gives k a fixed default.
+func defaultsTo(v any, k key) key {
+	k.fillDoc = "`" + literal(v) + "`"
+	k.fill = func(s *Scenario, i int) { assign(k.field(s, i), v) }
+	return k
+}
+
+// fixed is a list of choices that is known here.
+func fixed(names ...string) func() []string {
+	return func() []string { return names }
+}
+
+// find returns the key called name, nil if there is none.
+func (t *table) find(name string) *key {
+	if i := slices.IndexFunc(t.keys, func(k key) bool { return k.name == name }); i >= 0 {
+		return &t.keys[i]
+	}
+	return nil
+}
+
+func (t *table) names() []string {
+	names := make([]string, len(t.keys))
+	for i := range t.keys {
+		names[i] = t.keys[i].name
+	}
+	return names
+}
+
+// isArray reports whether the table is an array of tables.
+func (t *table) isArray() bool { return t.grow != nil }
+
+// elements returns how many times the table stands in s.
+func (t *table) elements(s *Scenario) int {
+	if t.isArray() {
+		return t.count(s)
+	}
+	return 1
+}
+
+// at returns the path of the table's element i.
+func (t *table) at(i int) string {
+	if t.isArray() {
+		return joinPath(t.path, strconv.Itoa(i))
+	}
+	return t.path
+}
+
+// applies reports whether the condition holds; nil always does.
+func (w *condition) applies(s *Scenario) bool { return w == nil || w.ok(s) }
