@@ -33,6 +33,13 @@ func (q *Queue) Reset() {
 	q.seq = 0
 }
 
+// CopyFrom makes q equal to p, which must be of the same ids.
+func (q *Queue) CopyFrom(p *Queue) {
+	q.entries = append(q.entries[:0], p.entries...)
+	copy(q.at, p.at)
+	q.seq = p.seq
+}
+
 // Len returns the number of events.
 func (q *Queue) Len() int { return len(q.entries) }
 

@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// maxTransfers bounds the transfers of the reduced graph, maxMapped the pods
+// maxTasks bounds the passes and transfers that are played, maxMapped the pods
 // that the maps of unlike replicas list together, maxFixedPods the rows of a
 // topology written by hand.
 const (
-	maxTransfers = 50_000_000
+	maxTasks     = 50_000_000
 	maxMapped    = 300_000
 	maxFixedPods = 512
 )
@@ -46,15 +46,16 @@ func checkOCSPods(c *checker) {
 		c.clash([]string{perPod, "workload.gpus", "workload.pp"}, "no traffic crosses pods: the only replica fits in one pod",
 			"lower gpus_per_pod_per_replica, or raise gpus")
 	default:
-		checkTransfers(c)
+		checkTasks(c)
 		checkReplicas(c)
 		checkPorts(c)
 		checkFixed(c)
 	}
 }
 
-// checkTransfers refuses a graph that would fill the memory.
-func checkTransfers(c *checker) {
+// checkTasks refuses a graph that would fill the memory: two passes of every
+// stage and two transfers between any two pods for each micro-batch.
+func checkTasks(c *checker) {
 	if !c.ok("workload.microbatches", "workload.schedule", "workload.virtual_stages", "workload.replicas", "workload.flows", "replica") {
 		return
 	}
@@ -63,17 +64,17 @@ func checkTransfers(c *checker) {
 	if t.VirtualStages > 1 {
 		hops = float64(c.s.PodsPerReplica() * t.VirtualStages)
 	}
-	n := 2*hops*float64(t.Microbatches) + 2*float64(t.PP*t.VirtualStages)
-	if t.ReplicaMode == "all" || t.ReplicaMode != "single" && len(c.s.Replicas) > 0 {
+	if t.Flows == "per-gpu" {
+		hops *= float64(t.StageGPUs())
+	}
+	n := 2 * float64(t.Microbatches) * (hops + float64(t.PP)*float64(t.VirtualStages))
+	if t.ReplicaMode == "all" || t.ReplicaMode == "decomposed" || t.ReplicaMode == "auto" && len(c.s.Replicas) > 0 {
 		n *= float64(t.ReplicaCount())
 	}
-	if t.Flows == "per-gpu" {
-		n *= float64(t.StageGPUs())
-	}
-	if n > maxTransfers {
+	if n > maxTasks {
 		c.clash([]string{"workload.microbatches", "workload.pp", "workload.gpus", "workload.virtual_stages", "workload.replicas", "workload.flows"},
-			fmt.Sprintf("the job makes some %.2g transfers between pods", n),
-			fmt.Sprintf("stay within %d", maxTransfers))
+			fmt.Sprintf("the job makes some %.2g passes of stages and transfers between pods", n),
+			fmt.Sprintf("stay within %d", maxTasks))
 	}
 }
 

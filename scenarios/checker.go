@@ -64,15 +64,12 @@ func (c *checker) kind(section string) *kind {
 	allowed := kindNames(section)
 	if v, given := c.root[section]; given && child(c.root, section) == nil {
 		c.fault(section, "is "+describe(v), "write it as a table: ["+section+"]")
-		return nil
+		return c.assume(section, only(allowed))
 	}
 	v, given := child(c.root, section)["kind"]
 	if !given {
 		c.fault(path, "is missing", "write kind = "+quotedList(allowed))
-		if len(allowed) == 1 {
-			return c.assume(section, allowed[0])
-		}
-		return nil
+		return c.assume(section, only(allowed))
 	}
 	c.seen[path] = true
 	if w := k.set(k.field(c.s, 0), v); w != nil {
@@ -90,6 +87,14 @@ func (c *checker) assume(section, name string) *kind {
 		assign(k.field(c.s, 0), name)
 	}
 	return findKind(section, name)
+}
+
+// only returns the name in a list of one, "" of any other.
+func only(names []string) string {
+	if len(names) == 1 {
+		return names[0]
+	}
+	return ""
 }
 
 // checkName holds that the name can be a directory's.
@@ -242,7 +247,7 @@ func (c *checker) fault(path, what, want string) {
 // clash notes that the keys at paths do not go together. It names the first
 // that is given by an override, else the first that is given.
 func (c *checker) clash(paths []string, what, want string) {
-	at := slices.IndexFunc(paths, c.overridden)
+	at := slices.IndexFunc(paths, func(p string) bool { return c.given(p) && c.overridden(p) })
 	if at < 0 {
 		at = max(0, slices.IndexFunc(paths, c.given))
 	}

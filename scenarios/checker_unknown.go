@@ -62,13 +62,9 @@ func (c *checker) unknownKey(path, name string, v any, tables []*table) {
 	if _, isTable := v.(map[string]any); isTable {
 		what = "unknown table"
 	}
-	var known []string
-	for _, t := range tables {
-		if t.path == path {
-			known = append(known, t.names()...)
-		} else if parent, last := cutLast(t.path); parent == path && last != "" && !strings.Contains(last, ".") {
-			known = append(known, last)
-		}
+	known := namesIn(tables, path)
+	if path == "" {
+		known = append(known, topLevel()...)
 	}
 	if slices.Contains(sections, path) {
 		what += fmt.Sprintf(", not used by kind %s", quote(c.kindOf(path)))
@@ -86,6 +82,20 @@ func (c *checker) unknownKey(path, name string, v any, tables []*table) {
 		}
 	}
 	c.faultUnknown(path, name, what, known)
+}
+
+// namesIn returns the keys and tables that stand in the table at path. Those of
+// the top are not among them: topLevel knows more.
+func namesIn(tables []*table, path string) []string {
+	var names []string
+	for _, t := range tables {
+		if t.path == path {
+			names = append(names, t.names()...)
+		} else if parent, last := cutLast(t.path); parent == path && path != "" {
+			names = append(names, last)
+		}
+	}
+	return names
 }
 
 // faultUnknown refuses a key and suggests a known one, rather one that is not
@@ -112,13 +122,14 @@ func (c *checker) kindOf(section string) string {
 	return c.s.Workload.Kind
 }
 
-// topLevel are the names of all tables that some kind has.
+// topLevel returns the names of all tables at the top that some kind has.
 func topLevel() []string {
 	var names []string
 	for _, k := range kinds() {
 		for _, t := range k.tables {
-			first, _, _ := strings.Cut(t.path, ".")
-			names = append(names, first)
+			if first, _, _ := strings.Cut(t.path, "."); !slices.Contains(names, first) {
+				names = append(names, first)
+			}
 		}
 	}
 	return names

@@ -8,6 +8,7 @@ import "sim/engine"
 type Evaluator struct {
 	z *sim
 	b bounds
+	f *fork // set by Fork
 }
 
 // NewEvaluator prepares g on n under r, which must not change afterwards, for

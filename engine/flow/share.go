@@ -51,7 +51,7 @@ func (z *sim) share() {
 		switch z.service {
 		case MaxMin, Weighted:
 			z.open()
-			z.fill(z.comp.tasks)
+			z.fill(z.comp.tasks, z.weight)
 		default:
 			z.byPriority()
 		}
@@ -113,16 +113,21 @@ const together = 1e-12
 
 // fill shares what is free among tasks max-min fairly by weight: the common
 // share rises until a resource or a transfer's own limit is met, what is bound
-// there is frozen, and so on.
-func (z *sim) fill(tasks []int32) {
+// there is frozen, and so on. A transfer of no weight gets nothing.
+func (z *sim) fill(tasks []int32, weight []float64) {
 	c := &z.comp
 	for _, r := range c.res {
 		c.load[r], c.count[r] = 0, 0
 	}
-	c.open = append(c.open[:0], tasks...)
+	c.open = c.open[:0]
 	for _, id := range tasks {
+		c.out[id] = 0
+		if weight[id] == 0 {
+			continue
+		}
+		c.open = append(c.open, id)
 		for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
-			c.load[z.useRes[u]] += z.weight[id] * z.useW[u]
+			c.load[z.useRes[u]] += weight[id] * z.useW[u]
 			c.count[z.useRes[u]]++
 		}
 	}
@@ -134,7 +139,7 @@ func (z *sim) fill(tasks []int32) {
 			}
 		}
 		for _, id := range c.open {
-			share = min(share, z.limit[id]/z.weight[id])
+			share = min(share, z.limit[id]/weight[id])
 		}
 		share = max(share, 0)
 		edge := share * (1 + together)
@@ -143,15 +148,15 @@ func (z *sim) fill(tasks []int32) {
 		}
 		kept := c.open[:0]
 		for _, id := range c.open {
-			if !z.bound(id, edge) {
+			if !z.bound(id, edge*weight[id]) {
 				kept = append(kept, id)
 				continue
 			}
-			c.out[id] = share * z.weight[id]
+			c.out[id] = share * weight[id]
 			for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
 				r := z.useRes[u]
 				c.free[r] = max(0, c.free[r]-c.out[id]*z.useW[u])
-				c.load[r] -= z.weight[id] * z.useW[u]
+				c.load[r] -= weight[id] * z.useW[u]
 				c.count[r]--
 			}
 		}
@@ -159,10 +164,10 @@ func (z *sim) fill(tasks []int32) {
 	}
 }
 
-// bound reports whether id can have no more than the share that edge is just
+// bound reports whether id can have no more than the rate that edge is just
 // above of.
 func (z *sim) bound(id int32, edge float64) bool {
-	if z.limit[id] <= edge*z.weight[id] {
+	if z.limit[id] <= edge {
 		return true
 	}
 	for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
@@ -178,10 +183,15 @@ func (z *sim) bound(id int32, edge float64) bool {
 const tie = 16
 
 // byPriority serves the transfers of the component in order of priority; those
-// of equal priority share fairly. Under LevelPriority it sets an event for the
-// first time at which two of them change places.
+// of equal priority share fairly. Under LevelPriority a fair share is one in
+// proportion to the full rates, so that levels fall alike, and an event is set
+// for the first time at which two transfers change places.
 func (z *sim) byPriority() {
 	c := &z.comp
+	weight := z.weight
+	if z.service == LevelPriority {
+		weight = z.path.full
+	}
 	for _, id := range c.tasks {
 		switch z.service {
 		case LevelPriority:
@@ -208,7 +218,7 @@ func (z *sim) byPriority() {
 		for to < len(c.tasks) && z.tied(c.tasks[to-1], c.tasks[to]) {
 			to++
 		}
-		z.fill(c.tasks[from:to])
+		z.fill(c.tasks[from:to], weight)
 		from = to
 	}
 	if z.service == LevelPriority {

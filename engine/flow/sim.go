@@ -38,6 +38,8 @@ type sim struct {
 
 	path paths // full rates, heads, tails; tails are needed by priorities and cut-offs
 	comp component
+	hold []bool // by task: stop before it starts; nil but while forking
+	held bool
 	log  *rateLog // nil unless a trace is wanted
 	ends []engine.Time
 }
@@ -77,12 +79,15 @@ func (z *sim) play(cutoff engine.Time) bool {
 			z.enable(int32(i))
 		}
 	}
-	if !z.settle() {
-		return false
-	}
+	return z.settle() && z.proceed()
+}
+
+// proceed runs from the state that z is in. Where hold names transfers it
+// stops before the first of them starts, with held set.
+func (z *sim) proceed() bool {
 	for z.queue.Len() > 0 {
 		t := z.queue.Top()
-		if t >= cutoff && z.ended < z.tasks {
+		if t >= z.cutoff && z.ended < z.tasks {
 			return false
 		}
 		z.now = t
@@ -96,6 +101,11 @@ func (z *sim) play(cutoff engine.Time) bool {
 			case int(id) >= z.tasks:
 				z.touchTask(id - int32(z.tasks))
 			case z.state[id] == waiting:
+				if z.hold != nil && z.hold[id] {
+					z.queue.Set(id, t)
+					z.held = true
+					return true
+				}
 				z.start(id)
 			case !z.finish(id):
 				return false
@@ -136,7 +146,7 @@ func (z *sim) reset(cutoff engine.Time) {
 		z.queue.Set(int32(2*z.tasks+i), c.At)
 	}
 	z.path.fullRates(z)
-	if z.service == LevelPriority || z.service == TailPriority || cutoff != engine.Never {
+	if z.service == LevelPriority || z.service == TailPriority || cutoff != engine.Never || z.hold != nil {
 		z.path.computeTails(z.model)
 	}
 }

@@ -16,6 +16,10 @@ type portSaver struct {
 	service flow.Service
 	limit   engine.Time
 	budget  int64
+	// exact says that the play decides whether a topology keeps the limit;
+	// otherwise a better schedule than the play's might, unless the bound
+	// excludes it too.
+	exact bool
 
 	w           *player
 	circuits    []int
@@ -107,9 +111,11 @@ func (s *portSaver) prove() {
 			s.circuits, s.makespan, best = append([]int(nil), b.lo...), c, b.ports
 			break
 		}
-		s.evaluations++
-		if s.w.bound(b.lo) <= s.limit {
-			unproved = min(unproved, b.ports)
+		if !s.exact {
+			s.evaluations++
+			if s.w.bound(b.lo) <= s.limit {
+				unproved = min(unproved, b.ports)
+			}
 		}
 		e := s.needy(b)
 		if e < 0 {

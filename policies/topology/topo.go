@@ -3,7 +3,6 @@ package topology
 import (
 	"context"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/emirpasic/gods/queues/priorityqueue"
@@ -14,17 +13,23 @@ import (
 
 // topo seeks the best topology when transfers share fairly (DELTA-Topo).
 //
-// It splits the bundles in two. Inner bundles carry transfers that others wait
-// for; over their circuits it branches and bounds in boxes, as joint does, with
-// bounds that hold for any service. The rest (gradient synchronisation) only
-// end the iteration: for each choice of inner circuits they are improved one
-// by one until no change of one helps. Fair sharing may gain from fewer
-// circuits (CONVENTIONS, A), so no upper corner stands for its box: every
-// choice of inner circuits whose bound is below the best is visited, until the
-// budget ends.
+// Fair sharing may gain from fewer circuits (CONVENTIONS, A), so no topology
+// stands for a box of them: every topology whose bound, for any service, is
+// below the best known must be played. That is cheap because the bundles fall
+// in two. Inner ones carry transfers that others wait for; over their circuits
+// it branches and bounds in boxes, as joint does. The rest (gradient
+// synchronisation) matter only at the end of the iteration: for each choice of
+// inner circuits all choices of theirs are played from the common beginning.
+// When that ends within the budget the answer is proved best by exhaustion.
 type topo struct{}
 
-func topoDefaults() SearchOptions { return SearchOptions{MaxEvaluations: 20000} }
+// portBudget is the number of topologies that may be looked at to save ports
+// after the search.
+const portBudget = 2000
+
+// forksAPlay is the number of plays from a common beginning that cost about as
+// much as a whole one, and count as one against the budget.
+const forksAPlay = 16
 
 func (topo) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	s := &topoSearch{p: p, o: o.Topo, ctx: ctx, service: o.service(flow.MaxMin), best: never,
@@ -42,10 +47,11 @@ func (topo) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error
 	if s.circuits == nil {
 		return nil, fmt.Errorf("topology: no topology can be played to its end")
 	}
-	d := &Decision{Service: s.service, Bound: p.joint().bound, BoundModel: AnyService, Stopped: s.stopped}
-	limit := grown(s.best, o.PortTolerance)
-	d.Circuits, d.Makespan = s.save(s.circuits, limit)
-	d.Evaluations = s.evaluations
+	d := &Decision{Service: s.service, Bound: max(s.bound, p.joint().bound), BoundModel: s.model(), Stopped: s.stopped}
+	saver := portSaver{p: p, service: s.service, limit: grown(s.best, o.PortTolerance), budget: portBudget, exact: s.service == flow.MaxMin}
+	saver.run(s.circuits)
+	d.Circuits, d.Makespan, d.PortsBound = saver.circuits, saver.makespan, saver.bound
+	d.Evaluations = s.evaluations + saver.evaluations
 	return d, nil
 }
 
@@ -94,7 +100,20 @@ type topoSearch struct {
 	best        engine.Time
 	seen        map[string]engine.Time // makespans of topologies played to the end; never where cut off
 	evaluations int64
+	effort      int64       // in plays from a common beginning
+	bound       engine.Time // on every topology under the service
 	stopped     string
+}
+
+// model names the model of the bound.
+func (s *topoSearch) model() string {
+	switch {
+	case s.stopped != "":
+		return AnyService
+	case s.service == flow.MaxMin:
+		return FairService
+	}
+	return s.service.String() + ", all topologies"
 }
 
 // key names a topology.
@@ -112,7 +131,7 @@ func (s *topoSearch) play(x []int) engine.Time {
 	if c, ok := s.seen[k]; ok {
 		return c
 	}
-	s.evaluations++
+	s.spend(forksAPlay)
 	c, ok := s.w.play(x, s.best)
 	if !ok {
 		c = never
@@ -124,12 +143,19 @@ func (s *topoSearch) play(x []int) engine.Time {
 	return c
 }
 
+// spend counts an evaluation that costs as much as n plays from a common
+// beginning.
+func (s *topoSearch) spend(n int64) {
+	s.evaluations++
+	s.effort += n
+}
+
 // over reports whether the search must end, and says why.
 func (s *topoSearch) over() bool {
 	switch {
 	case s.ctx.Err() != nil:
 		s.stopped = "interrupted"
-	case s.evaluations >= s.o.MaxEvaluations:
+	case s.effort >= forksAPlay*s.o.MaxEvaluations:
 		s.stopped = fmt.Sprintf("after %d evaluations", s.evaluations)
 	case s.o.TimeLimit > 0 && time.Now().After(s.deadline):
 		s.stopped = fmt.Sprintf("after the time limit of %v", s.o.TimeLimit)
@@ -159,11 +185,14 @@ func (s *topoSearch) seed() {
 // search visits boxes of inner circuits, lowest bound first.
 func (s *topoSearch) search() {
 	s.push(s.p.ones(), append([]int(nil), s.p.Useful...))
-	for !s.open.Empty() && !s.over() {
+	for !s.open.Empty() {
 		v, _ := s.open.Dequeue()
 		b := v.(*box)
-		if b.bound >= s.best {
+		if s.bound = b.bound; s.over() {
 			return
+		}
+		if b.bound >= s.best {
+			break
 		}
 		e := s.widestInner(b)
 		if e < 0 {
@@ -178,13 +207,16 @@ func (s *topoSearch) search() {
 		s.push(append([]int(nil), b.lo...), lower)
 		s.push(upper, append([]int(nil), b.hi...))
 	}
+	if !s.over() {
+		s.bound = s.best
+	}
 }
 
 func (s *topoSearch) push(lo, hi []int) {
 	if !s.p.tighten(lo, hi) {
 		return
 	}
-	s.evaluations++
+	s.spend(forksAPlay)
 	b := &box{lo: lo, hi: hi, bound: s.bounder.bound(hi), id: s.made}
 	s.made++
 	if b.bound < s.best {
@@ -204,27 +236,73 @@ func (s *topoSearch) widestInner(b *box) int {
 	return best
 }
 
-// fill completes a box with one choice of inner circuits: the others get as
-// many as fit, and are then changed one at a time.
+// fill plays every completion of a box with one choice of inner circuits that
+// its bound does not exclude.
 func (s *topoSearch) fill(b *box) {
-	x := append([]int(nil), b.lo...)
-	s.p.grow(x, func(e int) float64 {
-		if s.inner[e] || x[e] >= b.hi[e] {
-			return math.Inf(-1)
+	lo := append([]int(nil), b.lo...)
+	var ends []int    // bundles that are open
+	var links []int32 // theirs
+	x := append([]int(nil), b.hi...)
+	for e := range x {
+		if s.inner[e] || b.hi[e] == b.lo[e] {
+			continue
 		}
-		return float64(b.hi[e]) / float64(x[e])
-	})
-	copyWhere(x, b.lo, s.inner)
-	s.p.clip(x)
-	s.descendOver(x, func(e int) bool { return !s.inner[e] }, 1)
+		ends = append(ends, e)
+		links = append(links, s.p.Fabric.Bundles[e].Links...)
+		for few, many := b.lo[e], b.hi[e]; few < many; {
+			mid := (few + many) / 2
+			x[e] = mid
+			s.spend(forksAPlay)
+			if s.bounder.bound(x) < s.best {
+				many = mid
+			} else {
+				few = mid + 1
+			}
+			lo[e] = few
+		}
+		x[e] = b.hi[e]
+	}
+	forked := s.service == flow.MaxMin
+	if forked {
+		s.spend(forksAPlay)
+		s.w.light(b.hi)
+		s.w.Fork(links, s.best)
+	}
+	copy(x, lo)
+	s.complete(x, b.hi, ends, s.p.room(lo), forked)
 }
 
-// copyWhere copies from src to dst where mask holds.
-func copyWhere(dst, src []int, mask []bool) {
-	for i, m := range mask {
-		if m {
-			dst[i] = src[i]
-		}
+// complete tries all numbers of circuits from x up to hi for the bundles of
+// ends, the most first.
+func (s *topoSearch) complete(x, hi, ends []int, free []int, forked bool) {
+	if s.over() {
+		return
+	}
+	if len(ends) == 0 {
+		s.finish(x, forked)
+		return
+	}
+	e, low := ends[0], x[ends[0]]
+	most := min(hi[e], low+s.p.fits(free, e))
+	s.p.take(free, e, most-low)
+	for x[e] = most; x[e] >= low; x[e]-- {
+		s.complete(x, hi, ends[1:], free, forked)
+		s.p.take(free, e, -1)
+	}
+	s.p.take(free, e, 1)
+	x[e] = low
+}
+
+// finish plays one completion.
+func (s *topoSearch) finish(x []int, forked bool) {
+	if !forked {
+		s.play(x)
+		return
+	}
+	s.spend(1)
+	s.w.light(x)
+	if _, ok := s.w.Resume(s.best); ok {
+		s.play(x)
 	}
 }
 
@@ -293,28 +371,4 @@ func (s *topoSearch) moved(x []int, e, d int, may func(int) bool) []int {
 		}
 	}
 	return y
-}
-
-// save takes away circuits while the makespan keeps the limit, and returns
-// what is left with its makespan.
-func (s *topoSearch) save(x []int, limit engine.Time) ([]int, engine.Time) {
-	x = append([]int(nil), x...)
-	kept, _ := s.w.play(x, never)
-	s.evaluations++
-	for changed := true; changed; {
-		changed = false
-		for e := range x {
-			for x[e] > 1 {
-				x[e]--
-				s.evaluations++
-				c, ok := s.w.play(x, limit+1)
-				if !ok {
-					x[e]++
-					break
-				}
-				kept, changed = c, true
-			}
-		}
-	}
-	return x, kept
 }

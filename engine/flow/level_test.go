@@ -1,0 +1,106 @@
+package flow_test
+
+import (
+	"testing"
+
+	"sim/engine"
+	"sim/engine/flow"
+)
+
+// behind adds a compute task of the given duration after each transfer of in.
+func (in instance) behind(durations ...engine.Time) instance {
+	for i, d := range durations {
+		id := in.g.AddTask(engine.Task{Duration: d})
+		in.g.AddEdge(int32(i), id, 0)
+		in.r.Start = append(in.r.Start, int32(len(in.r.Uses)))
+	}
+	if err := in.g.Freeze(); err != nil {
+		panic(err)
+	}
+	return in
+}
+
+// TestEqualLevelsFallTogether: two transfers of one level on one link must go
+// on having one level, however many flows they are. The first moves 10 us of
+// data and ends the graph, the second moves 5 us and 5 us of compute follow:
+// sharing by halves both end at 15 us at the latest, with the compute over by
+// then; sharing by flows would leave 5 us of compute to do.
+func TestEqualLevelsFallTogether(t *testing.T) {
+	in := two(800e9, 1_000_000, 500_000).behind(0, 5*engine.Microsecond)
+	for _, flows := range [][2]int32{{1, 1}, {2, 1}, {1, 2}, {8, 1}} {
+		in.g.Tasks[0].Flows, in.g.Tasks[1].Flows = flows[0], flows[1]
+		if c := in.play(t, flow.LevelPriority).Makespan; c != 15*engine.Microsecond {
+			t.Errorf("flows %v: makespan %v, want 15 us", flows, c)
+		}
+	}
+}
+
+// TestLevelsCross: the longer transfer is served alone until its level has
+// fallen to the other's, then they share: 10 us and 4 us of work on one link,
+// 3 us of compute behind the second. Levels 10 and 7 meet after 3 us; then 7
+// and 4 us of work are done in halves until the second has moved its 4 us at
+// 11 us, and the first its rest of 3 us at 14 us.
+func TestLevelsCross(t *testing.T) {
+	in := two(800e9, 1_000_000, 400_000).behind(0, 3*engine.Microsecond)
+	tr := in.play(t, flow.LevelPriority)
+	us := engine.Microsecond
+	if tr.End[0] != 14*us || tr.End[1] != 11*us || tr.Makespan != 14*us {
+		t.Fatalf("ends %v and %v, makespan %v, want 14, 11 and 14 us", tr.End[0], tr.End[1], tr.Makespan)
+	}
+	want := [][]engine.RateStep{
+		{{At: 0, Rate: 800e9}, {At: 3 * us, Rate: 400e9}, {At: 11 * us, Rate: 800e9}, {At: 14 * us}},
+		{{At: 0}, {At: 3 * us, Rate: 400e9}, {At: 11 * us}},
+	}
+	for id, steps := range want {
+		got := settled(tr.Rates(int32(id)))
+		if len(got) != len(steps) {
+			t.Fatalf("task %d: rates %v, want %v", id, got, steps)
+		}
+		for k, s := range steps {
+			if d := got[k].At - s.At; d < -32 || d > 32 || got[k].Rate != s.Rate {
+				t.Errorf("task %d: step %v, want %v", id, got[k], s)
+			}
+		}
+	}
+}
+
+// settled leaves out steps that change nothing and those that are followed by
+// another at the same time.
+func settled(steps []engine.RateStep) []engine.RateStep {
+	var kept []engine.RateStep
+	for i, s := range steps {
+		if i+1 < len(steps) && steps[i+1].At == s.At {
+			continue
+		}
+		if len(kept) > 0 && kept[len(kept)-1].Rate == s.Rate {
+			continue
+		}
+		kept = append(kept, s)
+	}
+	return kept
+}
+
+// TestFastOneOfEqualsCrosses: of three transfers of one level, two halve a link
+// and the third, alone on another, falls twice as fast; it must meet the lower
+// transfer on that other link in time. x moves 10 us of data, z 4 us with 1 us
+// of compute behind it: levels meet after 5 us, z ends its 4 us in halves at
+// 13 us, x its last microsecond at 14 us.
+func TestFastOneOfEqualsCrosses(t *testing.T) {
+	const x, z = 0, 3
+	us := engine.Microsecond
+	in := instance{g: &engine.Graph{}, r: &engine.Routes{Start: []int32{0}}, n: &engine.Network{
+		Links: []engine.Link{{Rate: 800e9}, {Rate: 800e9}}, Groups: []engine.Group{{Rate: 3200e9}},
+	}}
+	for _, k := range []struct {
+		link  int32
+		bytes int64
+	}{{0, 1_000_000}, {1, 1_000_000}, {1, 1_000_000}, {0, 400_000}} {
+		in.g.AddTask(engine.Task{Kind: engine.Transfer, Flows: 1, Bytes: k.bytes})
+		in.r.Uses = append(in.r.Uses, engine.Use{Resource: k.link, Weight: 1}, engine.Use{Resource: 2, Weight: 1})
+		in.r.Start = append(in.r.Start, int32(len(in.r.Uses)))
+	}
+	tr := in.behind(0, 0, 0, us).play(t, flow.LevelPriority)
+	if d := tr.End[z] - 13*us; d < -32 || d > 32 || tr.End[x] != 14*us {
+		t.Errorf("x ends at %v, z at %v, want 14 and 13 us", tr.End[x], tr.End[z])
+	}
+}

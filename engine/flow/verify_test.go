@@ -1,0 +1,250 @@
+package flow_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/engine"
+	"sim/engine/flow"
+)
+
+// close is the relative distance within which rates count as equal: rounding
+// in sums of a few terms.
+const close = 1e-9
+
+// TestTraceIsAFairPlay checks whole traces by what defines them, without
+// simulating: starts follow from ends, every transfer moves its bytes, no
+// resource is ever over its capacity, and at every moment the rates are the
+// ones that the discipline defines (see bottlenecked and inOrder).
+func TestTraceIsAFairPlay(t *testing.T) {
+	each(t, func(t *testing.T, s flow.Service) {
+		rapid.Check(t, func(t *rapid.T) {
+			in := drawInstance(t, shape{tasks: 10, changes: rapid.Bool().Draw(t, "changing")})
+			tr := in.play(t, s)
+			in.checkTimes(t, tr)
+			for _, m := range in.moments(tr) {
+				in.checkCapacity(t, m)
+				switch s {
+				case flow.MaxMin, flow.Weighted:
+					in.bottlenecked(t, m, s)
+				default:
+					in.inOrder(t, m, s)
+				}
+			}
+		})
+	})
+}
+
+// checkTimes checks starts, ends, conservation and the makespan.
+func (in instance) checkTimes(t fatal, tr *engine.Trace) {
+	t.Helper()
+	last := engine.Time(0)
+	for id := range int32(len(in.g.Tasks)) {
+		start := engine.Time(0)
+		for _, e := range in.g.In(id) {
+			start = max(start, tr.End[e.From]+e.Lag)
+		}
+		if tr.Start[id] != start {
+			t.Fatalf("task %d starts at %d, ready at %d", id, tr.Start[id], start)
+		}
+		last = max(last, tr.End[id])
+		k := &in.g.Tasks[id]
+		steps := tr.Rates(id)
+		if k.Kind == engine.Compute || k.Bytes == 0 || len(in.r.Of(id)) == 0 {
+			want := in.lone(id)
+			if len(steps) != 0 || math.Abs(float64(tr.End[id]-start)-want) > 0.5 {
+				t.Fatalf("task %d takes %d with %d rate steps, want %g with none", id, tr.End[id]-start, len(steps), want)
+			}
+			continue
+		}
+		bits, most := 0.0, 0.0
+		for i, s := range steps {
+			if i+1 < len(steps) {
+				if steps[i+1].At < s.At {
+					t.Fatalf("task %d: rate steps %v go back", id, steps)
+				}
+				bits += s.Rate / float64(engine.Second) * float64(steps[i+1].At-s.At)
+				most = max(most, s.Rate/float64(engine.Second))
+			}
+		}
+		if len(steps) < 2 || steps[0].At != start || steps[len(steps)-1] != (engine.RateStep{At: tr.End[id]}) {
+			t.Fatalf("task %d from %d to %d has rate steps %v", id, start, tr.End[id], steps)
+		}
+		// the last tick may be used in part
+		if over := bits - 8*float64(k.Bytes); over < -close*bits || over > most*(1+close)+close*bits {
+			t.Fatalf("task %d moved %g bits of %d", id, bits, 8*k.Bytes)
+		}
+	}
+	if tr.Makespan != last {
+		t.Fatalf("makespan %d, last end %d", tr.Makespan, last)
+	}
+}
+
+// moment is a span without events.
+type moment struct {
+	from, to engine.Time
+	capacity []float64         // bits a tick by resource
+	rate     map[int32]float64 // bits a tick of the transfers under way
+	left     map[int32]float64 // bits, in the middle
+	ids      []int32
+}
+
+// moments cuts a trace at every start, end, rate step and change.
+func (in instance) moments(tr *engine.Trace) []moment {
+	cuts := append(slices.Clone(tr.Start), tr.End...)
+	for _, s := range tr.Steps {
+		cuts = append(cuts, s.At)
+	}
+	for _, c := range in.n.Changes {
+		cuts = append(cuts, c.At)
+	}
+	slices.Sort(cuts)
+	cuts = slices.Compact(cuts)
+	var all []moment
+	for k := 0; k+1 < len(cuts); k++ {
+		m := moment{from: cuts[k], to: cuts[k+1], rate: map[int32]float64{}, left: map[int32]float64{}}
+		for r := range int32(in.n.Resources()) {
+			m.capacity = append(m.capacity, in.n.Rate(r)/float64(engine.Second))
+		}
+		for _, c := range in.n.Changes {
+			if c.At <= m.from {
+				m.capacity[c.Link] = c.Rate / float64(engine.Second)
+			}
+		}
+		for id := range int32(len(in.g.Tasks)) {
+			steps := tr.Rates(id)
+			if len(steps) == 0 || tr.Start[id] > m.from || tr.End[id] <= m.from {
+				continue
+			}
+			m.ids = append(m.ids, id)
+			left := 8 * float64(in.g.Tasks[id].Bytes)
+			middle := (float64(m.from) + float64(m.to)) / 2
+			for i, s := range steps {
+				if s.At > m.from {
+					break
+				}
+				until := middle
+				if i+1 < len(steps) {
+					until = min(until, float64(steps[i+1].At))
+				}
+				m.rate[id] = s.Rate / float64(engine.Second)
+				left -= m.rate[id] * (until - float64(s.At))
+			}
+			m.left[id] = left
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// load returns what the transfers under way take of r.
+func (in instance) load(m moment, r int32) float64 {
+	sum := 0.0
+	for _, id := range m.ids {
+		for _, u := range in.r.Of(id) {
+			if u.Resource == r {
+				sum += m.rate[id] * u.Weight
+			}
+		}
+	}
+	return sum
+}
+
+func (in instance) checkCapacity(t fatal, m moment) {
+	t.Helper()
+	for r, c := range m.capacity {
+		if l := in.load(m, int32(r)); l > c*(1+close) {
+			t.Fatalf("from %d: %s carries %g of %g bits a tick", m.from, in.n.ResourceName(int32(r)), l, c)
+		}
+	}
+	for _, id := range m.ids {
+		if limit := in.limit(id); m.rate[id] > limit*(1+close) {
+			t.Fatalf("from %d: task %d at %g, limit %g", m.from, id, m.rate[id], limit)
+		}
+	}
+}
+
+func (in instance) limit(id int32) float64 {
+	return in.r.Cap(id, in.g.Tasks[id].Flows) / float64(engine.Second)
+}
+
+func (in instance) users(m moment, r int32) []int32 {
+	var all []int32
+	for _, id := range m.ids {
+		if slices.ContainsFunc(in.r.Of(id), func(u engine.Use) bool { return u.Resource == r }) {
+			all = append(all, id)
+		}
+	}
+	return all
+}
+
+// bottlenecked checks the criterion of max-min fairness (Bertsekas and
+// Gallager, Data Networks, Sec. 6.5.2): every transfer is at its own limit or
+// uses a saturated resource on which none has a larger share.
+func (in instance) bottlenecked(t fatal, m moment, s flow.Service) {
+	t.Helper()
+	share := func(id int32) float64 {
+		k := &in.g.Tasks[id]
+		w := float64(k.Flows)
+		if s == flow.Weighted && k.Weight > 0 {
+			w *= k.Weight
+		}
+		return m.rate[id] / w
+	}
+	for _, id := range m.ids {
+		ok := m.rate[id] >= in.limit(id)*(1-close)
+		for _, u := range in.r.Of(id) {
+			saturated := in.load(m, u.Resource) >= m.capacity[u.Resource]*(1-close)
+			largest := !slices.ContainsFunc(in.users(m, u.Resource), func(o int32) bool { return share(o) > share(id)*(1+close) })
+			ok = ok || saturated && largest
+		}
+		if !ok {
+			t.Fatalf("from %d: task %d at %g bits a tick has no bottleneck; rates %v", m.from, id, m.rate[id], m.rate)
+		}
+	}
+}
+
+// inOrder checks strict priority: every transfer is at its own limit or uses a
+// resource that is saturated by transfers of no lower priority, itself among
+// them. Transfers of equal priority must share fairly: none of them has a
+// larger share there.
+func (in instance) inOrder(t fatal, m moment, s flow.Service) {
+	t.Helper()
+	tail := in.tails()
+	// levels count as equal within 16 ticks; a chain of such, and the rounding
+	// of events to ticks, may bring it to this
+	margin := 0.0
+	if s == flow.LevelPriority {
+		margin = 40 * float64(len(in.g.Tasks))
+	}
+	level := func(id int32) float64 {
+		switch s {
+		case flow.LevelPriority:
+			return m.left[id]/in.full(id) + tail[id]
+		case flow.TailPriority:
+			return tail[id]
+		}
+		return float64(in.g.Tasks[id].Priority)
+	}
+	for _, id := range m.ids {
+		ok := m.rate[id] >= in.limit(id)*(1-close)
+		for _, u := range in.r.Of(id) {
+			saturated := in.load(m, u.Resource) >= m.capacity[u.Resource]*(1-close)
+			lower := slices.ContainsFunc(in.users(m, u.Resource), func(o int32) bool {
+				if m.rate[o] <= close*m.capacity[u.Resource] {
+					return false
+				}
+				larger := m.rate[o]/float64(in.g.Tasks[o].Flows) > m.rate[id]/float64(in.g.Tasks[id].Flows)*(1+close)
+				return level(o) < level(id)-margin || s != flow.LevelPriority && level(o) == level(id) && larger
+			})
+			ok = ok || saturated && !lower
+		}
+		if !ok {
+			t.Fatalf("from %d to %d: task %d at %g bits a tick of %g, level %g, gives way to a lower one; rates %v",
+				m.from, m.to, id, m.rate[id], in.full(id), level(id), m.rate)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package topology_test
+
+import (
+	"context"
+	"testing"
+
+	"sim/engine"
+	"sim/policies/topology"
+)
+
+// prototype are the NCTs of delta-joint that CONVENTIONS.md, section A, gives,
+// in percent above 1.
+var prototype = map[string]float64{
+	"megatron-177b/400G/4096": 9.3, "mixtral-8x22b/400G/4096": 45.7, "megatron-462b/400G/4096": 0, "deepseek-671b/400G/4096": 23.4,
+	"megatron-177b/1600G/4096": 1.9, "mixtral-8x22b/1600G/4096": 11.8, "megatron-462b/1600G/4096": 0, "deepseek-671b/1600G/4096": 0,
+	"megatron-177b/400G/2048": 12.1, "mixtral-8x22b/400G/2048": 44.3, "megatron-462b/400G/2048": 2.5, "deepseek-671b/400G/2048": 26.1,
+	"megatron-177b/400G/16384": 3.9, "mixtral-8x22b/400G/16384": 29.2, "megatron-462b/400G/16384": 0, "deepseek-671b/400G/16384": 0,
+}
+
+// budgets are the shipped defaults of the searches.
+func budgets() topology.Options {
+	return topology.Options{
+		Seed: 1, Workers: 2,
+		Topo:  topology.SearchOptions{MaxEvaluations: 20000},
+		Joint: topology.SearchOptions{MaxEvaluations: 200000},
+		Fast:  topology.FastDefaults(),
+	}
+}
+
+func choose(t testing.TB, j *job, name string, o topology.Options) *topology.Decision {
+	t.Helper()
+	p, err := topology.ByName(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := p.Choose(context.Background(), j.problem, o)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	if !j.problem.Feasible(d.Circuits) {
+		t.Fatalf("%s: %v overruns the ports", name, d.Circuits)
+	}
+	if d.Makespan < d.Bound {
+		t.Fatalf("%s: makespan %v below its bound %v", name, d.Makespan, d.Bound)
+	}
+	return d
+}
+
+// within is what rounding to ticks may add up to over an iteration.
+func within(j *job) engine.Time { return engine.Time(len(j.problem.Graph.Tasks)) }
+
+// TestCertified holds the joint optimum and the optimum under fair sharing, in
+// all 28 settings of the paper's Figs. 6 and 8, to their proofs, to each other
+// and to the figures known.
+func TestCertified(t *testing.T) {
+	for _, s := range settings() {
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			j := s.job(t)
+			o := budgets()
+			joint := choose(t, j, "delta-joint", o)
+			if gap, ok := joint.Gap(); !ok || gap > 1e-6 {
+				t.Errorf("delta-joint is not certified: gap %g", gap)
+			}
+			if want, ok := prototype[s.String()]; ok {
+				if off := j.nct(joint.Makespan) - 1 - want/100; off > 0.005 || off < -0.005 {
+					t.Errorf("delta-joint has NCT %.4f, want %.4f", j.nct(joint.Makespan), 1+want/100)
+				}
+			}
+			fair := choose(t, j, "delta-topo", o)
+			if gap, ok := fair.Gap(); !ok || gap > 1e-6 {
+				t.Errorf("delta-topo is not certified: gap %g %s", gap, fair.Stopped)
+			}
+			if joint.Makespan < j.ideal-within(j) || fair.Makespan < joint.Makespan-within(j) {
+				t.Errorf("ideal %v, joint %v, topo %v: want them in this order", j.ideal, joint.Makespan, fair.Makespan)
+			}
+			for _, name := range []string{"uniform", "prop-alloc", "sqrt-alloc", "iter-halve"} {
+				if d := choose(t, j, name, o); d.Makespan < fair.Makespan-within(j) {
+					t.Errorf("%s %v beats delta-topo %v", name, d.Makespan, fair.Makespan)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,190 @@
+package topology
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"sim/engine"
+	"sim/engine/flow"
+)
+
+// FastOptions are the parameters of delta-fast (DELTA, Alg. 3). Where
+// Population is 0, all but TimeLimit are those of FastDefaults.
+type FastOptions struct {
+	Population int     // topologies in a generation, at least 2
+	Elites     int     // best topologies that the next generation keeps
+	Tournament int     // contestants for each parent, at least 1
+	Crossover  float64 // probability that a child mixes two parents
+	Mutation   float64 // probability that a child changes
+	// StallGenerations is the number of generations without improvement of the
+	// makespan after which the search ends; MaxGenerations ends it in any case.
+	StallGenerations, MaxGenerations int
+	// TimeLimit, where positive, ends the search at a time, which makes its
+	// result depend on the machine; the decision says so.
+	TimeLimit time.Duration
+}
+
+// FastDefaults returns the parameters that delta-fast uses unless told
+// otherwise: 64 topologies, 4 elites, tournaments of 3, crossover 0.9, mutation
+// 0.3, ending after 200 generations without improvement as in the paper's
+// Sec. V-E, or after 100,000.
+func FastDefaults() FastOptions {
+	return FastOptions{
+		Population: 64, Elites: 4, Tournament: 3, Crossover: 0.9, Mutation: 0.3,
+		StallGenerations: 200, MaxGenerations: 100000,
+	}
+}
+
+// checked returns o with the defaults filled in, or what is wrong with it.
+func (o FastOptions) checked() (FastOptions, error) {
+	if o.Population == 0 {
+		d := FastDefaults()
+		d.TimeLimit = o.TimeLimit
+		return d, nil
+	}
+	switch {
+	case o.Population < 2 || o.Elites < 0 || o.Tournament < 1:
+		return o, fmt.Errorf("topology: delta-fast with population %d, %d elites and tournaments of %d", o.Population, o.Elites, o.Tournament)
+	case !(o.Crossover >= 0 && o.Crossover <= 1) || !(o.Mutation >= 0 && o.Mutation <= 1):
+		return o, fmt.Errorf("topology: delta-fast with crossover %g and mutation %g, want probabilities", o.Crossover, o.Mutation)
+	case o.StallGenerations < 1 || o.MaxGenerations < 1:
+		return o, fmt.Errorf("topology: delta-fast ending after %d and %d generations, want at least 1", o.StallGenerations, o.MaxGenerations)
+	}
+	o.Elites = min(o.Elites, o.Population-1)
+	return o, nil
+}
+
+// fast searches for the topology with the shortest makespan by a genetic
+// algorithm whose individuals are played in simulation (DELTA-Fast,
+// Sec. IV-B).
+type fast struct{}
+
+func (fast) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+	s, err := newFastSearch(ctx, p, o)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	s.evolve()
+	s.polish()
+	s.savePorts(o.PortTolerance)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return &Decision{
+		Circuits: s.best.x, Service: s.service, Makespan: s.best.makespan,
+		Bound: p.joint().bound, BoundModel: AnyService,
+		Evaluations: s.evaluations, Stopped: s.stopped,
+	}, nil
+}
+
+// fastSearch is one search.
+type fastSearch struct {
+	p       *Problem
+	o       FastOptions
+	ctx     context.Context
+	service flow.Service
+	most    []int // by bundle, the largest number of circuits worth trying (Alg. 2)
+	random  *rand.Rand
+
+	players     []*player // one a worker
+	memo        map[string]outcome
+	evaluations int64
+	deadline    time.Time
+	stopped     string
+
+	best individual // the paper's X*
+}
+
+// individual is a topology with its fitness: the makespan and, among equals,
+// the ports of one replica.
+type individual struct {
+	x        []int
+	makespan engine.Time // never where it was cut off
+	ports    int
+}
+
+// fitter orders individuals by fitness. Makespans within rounding of each
+// other count as one, in classes, so that the order is transitive.
+func (s *fastSearch) compare(a, b *individual) int {
+	if ca, cb := class(a.makespan), class(b.makespan); ca != cb {
+		if ca < cb {
+			return -1
+		}
+		return 1
+	}
+	return a.ports - b.ports
+}
+
+// class numbers makespans so that those of one class count as equal.
+func class(c engine.Time) engine.Time {
+	const ticks = 1000 // a nanosecond
+	return c / ticks
+}
+
+func newFastSearch(ctx context.Context, p *Problem, o Options) (*fastSearch, error) {
+	fo, err := o.Fast.checked()
+	if err != nil {
+		return nil, err
+	}
+	s := &fastSearch{
+		p: p, o: fo, ctx: ctx, service: o.service(flow.MaxMin),
+		random: stream(o.Seed, "delta-fast"), memo: map[string]outcome{},
+		deadline: time.Now().Add(fo.TimeLimit),
+	}
+	x, upper := p.incumbent(s.service)
+	if x == nil {
+		return nil, fmt.Errorf("topology: no topology can be played to its end")
+	}
+	s.evaluations += 3
+	s.most = p.mostUseful(upper)
+	for range o.workers() {
+		s.players = append(s.players, p.player(s.service))
+	}
+	s.best = s.individual(x)
+	s.best.makespan = upper
+	return s, nil
+}
+
+func (s *fastSearch) close() {
+	for _, w := range s.players {
+		s.p.done(w)
+	}
+}
+
+// individual returns x, not played yet.
+func (s *fastSearch) individual(x []int) individual {
+	return individual{x: x, makespan: never, ports: s.p.PortsUsed(x) / s.p.Fabric.Copies}
+}
+
+// evolve is Alg. 3 (SimBasedDomainAdaptedGA).
+func (s *fastSearch) evolve() {
+	population := s.firstGeneration()
+	s.value(population, never)
+	s.rank(population)
+	s.keep(&population[0])
+	for generation, stall := 1, 0; generation <= s.o.MaxGenerations && stall < s.o.StallGenerations; generation++ {
+		if s.over() {
+			return
+		}
+		next := append(make([]individual, 0, s.o.Population), population[:s.o.Elites]...)
+		for len(next) < s.o.Population {
+			mother, father := s.tournament(population), s.tournament(population)
+			child := s.mutate(s.crossover(mother.x, father.x))
+			if !s.repair(child) {
+				child = s.randomTopology()
+			}
+			next = append(next, s.individual(child))
+		}
+		population = next
+		s.value(population, never)
+		s.rank(population)
+		stall++
+		if class(population[0].makespan) < class(s.best.makespan) {
+			stall = 0
+		}
+		s.keep(&population[0])
+	}
+}

@@ -1,0 +1,4 @@
+package topology
+
+func (s *fastSearch) polish()               {}
+func (s *fastSearch) savePorts(tol float64) {}

@@ -1,0 +1,148 @@
+package topology
+
+import (
+	"hash/fnv"
+	"math/rand/v2"
+)
+
+// stream returns the generator that the consumer of that name owns under a
+// root seed.
+func stream(seed uint64, name string) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return rand.New(rand.NewPCG(seed, h.Sum64()))
+}
+
+// firstGeneration is random (Alg. 3, Line 1) but for the topologies that the
+// traffic matrix alone suggests, so that none of them is better than the
+// search.
+func (s *fastSearch) firstGeneration() []individual {
+	population := make([]individual, 0, s.o.Population)
+	for _, rule := range []weigher{proportional, squareRoot, halving} {
+		x := rule(s.p)
+		if len(population) < s.o.Population && s.repair(x) {
+			population = append(population, s.individual(x))
+		}
+	}
+	for len(population) < s.o.Population {
+		population = append(population, s.individual(s.randomTopology()))
+	}
+	return population
+}
+
+// randomTopology is Alg. 5 (FeasibleRandomInit). Bundles are taken in random
+// order, as otherwise the first ones would tend to have the most circuits.
+func (s *fastSearch) randomTopology() []int {
+	bundles := s.p.Fabric.Bundles
+	x := s.p.ones()
+	free := s.p.room(x) // one circuit each is reserved for those to come
+	for _, e := range s.random.Perm(len(bundles)) {
+		limit := max(1, min(1+s.p.fits(free, e), s.most[e]))
+		x[e] = 1 + s.random.IntN(limit)
+		s.p.take(free, e, x[e]-1)
+	}
+	return x
+}
+
+// repair is Alg. 6 (RepairTopo). It reports whether x is feasible afterwards.
+func (s *fastSearch) repair(x []int) bool {
+	for e := range x {
+		x[e] = max(1, min(x[e], s.most[e]))
+	}
+	free := s.p.room(x)
+	var over, reducible []int
+	for {
+		over = over[:0]
+		for pod, f := range free {
+			if f < 0 {
+				over = append(over, pod)
+			}
+		}
+		if len(over) == 0 {
+			return true
+		}
+		pod := over[s.random.IntN(len(over))]
+		reducible = reducible[:0]
+		for e := range x {
+			if x[e] > 1 && s.p.meets(e, pod) {
+				reducible = append(reducible, e)
+			}
+		}
+		if len(reducible) == 0 {
+			return false
+		}
+		e := reducible[s.random.IntN(len(reducible))]
+		x[e]--
+		s.p.take(free, e, -1)
+	}
+}
+
+// meets reports whether bundle e ends at a pod.
+func (p *Problem) meets(e, pod int) bool {
+	b := &p.Fabric.Bundles[e]
+	return int(b.A) == pod || int(b.B) == pod
+}
+
+// tournament returns the fittest of some individuals drawn at random; the
+// population is ranked.
+func (s *fastSearch) tournament(population []individual) *individual {
+	first := len(population)
+	for range s.o.Tournament {
+		first = min(first, s.random.IntN(len(population)))
+	}
+	return &population[first]
+}
+
+// crossover returns a child that has each bundle's circuits from one of two
+// parents, or a copy of the first.
+func (s *fastSearch) crossover(mother, father []int) []int {
+	child := append([]int(nil), mother...)
+	if s.random.Float64() >= s.o.Crossover {
+		return child
+	}
+	for e := range child {
+		if s.random.IntN(2) == 0 {
+			child[e] = father[e]
+		}
+	}
+	return child
+}
+
+// mutate changes a child, with the probability of a mutation. The operators
+// know what makes neighbours of topologies: a few circuits more or less in one
+// bundle, circuits that move between bundles at a common pod, and ports left
+// free that are used.
+func (s *fastSearch) mutate(x []int) []int {
+	if s.random.Float64() >= s.o.Mutation {
+		return x
+	}
+	const step = 3
+	e := s.random.IntN(len(x))
+	n := 1 + s.random.IntN(step)
+	switch s.random.IntN(3) {
+	case 0:
+		x[e] += n
+	case 1:
+		x[e] -= n
+	case 2:
+		if o := s.neighbour(e); o >= 0 {
+			x[e] -= n
+			x[o] += n
+		}
+	}
+	return x
+}
+
+// neighbour returns a random bundle that shares a pod with e, -1 if none does.
+func (s *fastSearch) neighbour(e int) int {
+	b := &s.p.Fabric.Bundles[e]
+	found, seen := -1, 0
+	for o := range s.p.Fabric.Bundles {
+		if o != e && (s.p.meets(o, int(b.A)) || s.p.meets(o, int(b.B))) {
+			if seen++; s.random.IntN(seen) == 0 {
+				found = o
+			}
+		}
+	}
+	return found
+}

@@ -1,0 +1,167 @@
+package topology
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"sim/engine"
+	"sim/engine/flow"
+)
+
+// Windows says when the transfers of a problem's graph can be under way before
+// any topology is chosen: in time (DELTA, Alg. 4) and in indices of the
+// intervals between starts and ends of transfers (Alg. 1). All slices are by
+// transfer, in the order of Task; interval indices count from 1, as the
+// paper's do.
+type Windows struct {
+	Task []int32 // transfers that use the network, by id
+
+	// Alg. 4: no play whose makespan is at most the upper bound starts a
+	// transfer before Earliest or ends it after Latest.
+	Earliest, Latest []engine.Time
+
+	// As played under the baseline topology.
+	Start, End  []engine.Time
+	Played      int   // intervals of that play
+	First, Last []int // indices in which each transfer was active
+
+	// Intervals is K, the number that indices may use. A transfer cannot be
+	// active outside TopoMin..TopoMax in any play of at most K intervals
+	// (topological sorting alone); Alg. 1 retains Min..Max, which the anchors
+	// narrow to what lies near the baseline.
+	Intervals        int
+	TopoMin, TopoMax []int
+	Min, Max         []int
+}
+
+// WindowOptions says what windows are computed from. The zero value takes the
+// best baseline, its makespan, its number of intervals and no margin.
+type WindowOptions struct {
+	// Circuits is the baseline topology, by bundle; nil is the best of
+	// prop-alloc, sqrt-alloc and iter-halve.
+	Circuits []int
+	// Upper is the upper bound on the iteration time (the paper's T_up); 0 is
+	// the baseline's makespan.
+	Upper engine.Time
+	// Intervals is K; 0 is the number of the baseline's intervals.
+	Intervals int
+	// Margin is by how many indices an anchor is widened at either end.
+	Margin int
+}
+
+// AnchorMargin is the margin that serves where nothing else is known: a task
+// may change places with a neighbour's start and end (Sec. IV-A.2, "a slight
+// redundancy margin").
+const AnchorMargin = 2
+
+// Windows plays the graph under a baseline topology, max-min fair, and returns
+// what follows for each transfer. It fails where the baseline cannot be played.
+func (p *Problem) Windows(o WindowOptions) (*Windows, error) {
+	x := o.Circuits
+	if x == nil {
+		x, _ = p.incumbent(flow.MaxMin)
+	}
+	if x == nil {
+		return nil, fmt.Errorf("topology: no baseline can be played to its end")
+	}
+	lit, err := p.Fabric.Light(x)
+	if err != nil {
+		return nil, err
+	}
+	trace, err := flow.Run(p.Graph, lit, p.Fabric.Routes, flow.Options{Service: flow.MaxMin})
+	if err != nil {
+		return nil, fmt.Errorf("topology: %w", err)
+	}
+	if o.Upper == 0 {
+		o.Upper = trace.Makespan
+	}
+	w := &Windows{Task: p.transfers()}
+	w.Earliest, w.Latest = p.timeWindows(p.fullSpans(), w.Task, o.Upper)
+	w.profile(trace)
+	w.Intervals = w.Played
+	if o.Intervals > 0 {
+		w.Intervals = o.Intervals
+	}
+	w.TopoMin, w.TopoMax = p.indexWindows(w.Task, w.Intervals, nil, nil)
+	from, to := make([]int, len(w.Task)), make([]int, len(w.Task))
+	for i := range w.Task {
+		from[i], to[i] = w.First[i]-o.Margin, w.Last[i]+o.Margin
+	}
+	w.Min, w.Max = p.indexWindows(w.Task, w.Intervals, from, to)
+	return w, nil
+}
+
+// incumbent returns the best of the allocators that see only the traffic
+// matrix, without circuits that carry nothing, and its makespan.
+func (p *Problem) incumbent(s flow.Service) ([]int, engine.Time) {
+	w := p.player(s)
+	defer p.done(w)
+	var best []int
+	lowest := never
+	for _, rule := range []weigher{proportional, squareRoot, halving} {
+		x := rule(p)
+		p.clip(x)
+		if c, ok := w.play(x, lowest); ok {
+			best, lowest = x, c
+		}
+	}
+	return best, lowest
+}
+
+// transfers returns the ids of the transfers that use the network.
+func (p *Problem) transfers() []int32 {
+	var ids []int32
+	for i := range p.Graph.Tasks {
+		if t := &p.Graph.Tasks[i]; t.Kind == engine.Transfer && t.Bytes > 0 && len(p.Fabric.Routes.Of(int32(i))) > 0 {
+			ids = append(ids, int32(i))
+		}
+	}
+	return ids
+}
+
+// fullSpans returns heads and tails with as many circuits everywhere as could
+// be of use at all: what is left are the limits of the NICs, the paper's
+// tau_m = V_m / (F_m B), and of the ports of a bundle alone.
+func (p *Problem) fullSpans() flow.Spans {
+	w := p.player(flow.MaxMin)
+	defer p.done(w)
+	w.light(p.Useful)
+	return w.Spans()
+}
+
+// timeWindows is Alg. 4 (CalTaskTimeWindows) for the given tasks: the earliest
+// start by forward propagation and the latest completion by backward
+// propagation from the upper bound on the iteration time. Both are widened by
+// a tick, for the rounding of played times.
+func (p *Problem) timeWindows(s flow.Spans, tasks []int32, upper engine.Time) (earliest, latest []engine.Time) {
+	earliest, latest = make([]engine.Time, len(tasks)), make([]engine.Time, len(tasks))
+	for i, id := range tasks {
+		earliest[i] = max(0, engine.Time(math.Floor(s.Head[id]))-1)
+		latest[i] = min(upper, upper-engine.Time(math.Floor(s.Tail[id]))+1)
+	}
+	return earliest, latest
+}
+
+// profile numbers the intervals between starts and ends of transfers in a
+// trace. Idle intervals count: the model has them too (Eq. 14). What lies
+// before the first start and after the last end does not.
+func (w *Windows) profile(t *engine.Trace) {
+	n := len(w.Task)
+	times := make([]engine.Time, 0, 2*n)
+	w.Start, w.End = make([]engine.Time, n), make([]engine.Time, n)
+	for i, id := range w.Task {
+		w.Start[i], w.End[i] = t.Start[id], t.End[id]
+		times = append(times, t.Start[id], t.End[id])
+	}
+	slices.Sort(times)
+	times = slices.Compact(times)
+	w.Played = max(0, len(times)-1)
+	w.First, w.Last = make([]int, n), make([]int, n)
+	for i := range w.Task {
+		first, _ := slices.BinarySearch(times, w.Start[i])
+		last, _ := slices.BinarySearch(times, w.End[i])
+		w.First[i] = first + 1
+		w.Last[i] = max(last, first+1)
+	}
+}

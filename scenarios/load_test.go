@@ -1,0 +1,197 @@
+package scenarios
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sim/engine/units"
+)
+
+// Table I of the DELTA paper, and GPT-7B of Fig. 1.
+func TestShipped(t *testing.T) {
+	type row struct {
+		Layers, Hidden, Experts, TP, PP, EP, ETP, GPUs, PerPod, Microbatches, Pods, Replicas, Ports int
+		TFLOPS                                                                                      float64
+	}
+	want := map[string]row{
+		"scenarios/megatron177b.toml": {96, 12288, 0, 8, 6, 1, 1, 384, 16, 48, 3, 8, 16, 650},
+		"scenarios/mixtral8x22b.toml": {56, 6144, 8, 2, 8, 8, 1, 128, 16, 64, 4, 2, 16, 500},
+		"scenarios/megatron462b.toml": {112, 18432, 0, 8, 16, 1, 1, 1024, 32, 128, 4, 8, 32, 650},
+		"scenarios/deepseek671b.toml": {61, 7168, 256, 2, 16, 8, 1, 256, 32, 128, 4, 2, 32, 350},
+		"scenarios/gpt7b.toml":        {32, 4096, 0, 2, 4, 1, 1, 16, 4, 8, 2, 2, 4, 450},
+	}
+	if len(Embedded()) != len(want) {
+		t.Errorf("%q are embedded, want %d", Embedded(), len(want))
+	}
+	for _, name := range Embedded() {
+		s, err := Load(name, nil)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		w, a := &s.Workload, &s.Workload.Architecture
+		got := row{
+			a.Layers, a.Hidden, a.Experts, w.TP, w.PP, w.EP, w.ETP, w.GPUs, s.Fabric.GPUsPerPodPerReplica, w.Microbatches,
+			s.PodsPerReplica(), w.ReplicaCount(), s.Fabric.PortsPerPod, w.Choices.EffectiveTFLOPS,
+		}
+		if diff := cmp.Diff(want[name], got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if w.Sequence != 4096 || w.Microbatch != 1 || w.Schedule != "1f1b" || s.Fabric.PortBandwidth != 400e9 || s.Fabric.NICBandwidth != 400e9 {
+			t.Errorf("%s: sequence %d, micro-batch %d, %s, %v, %v", name, w.Sequence, w.Microbatch, w.Schedule, s.Fabric.PortBandwidth, s.Fabric.NICBandwidth)
+		}
+		if base := strings.TrimSuffix(filepath.Base(name), ".toml"); s.Name != base || s.Title == "" {
+			t.Errorf("%s: name %q, title %q", name, s.Name, s.Title)
+		}
+		data, err := embedded.ReadFile(filepath.Base(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !regexp.MustCompile(`(?m)^preset = "calibrated"`).Match(data) {
+			t.Errorf("%s does not name its preset", name)
+		}
+	}
+}
+
+// sources names one scenario in several ways, from a directory without any.
+func TestLoadEmbedded(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"gpt7b", "gpt7b.toml", "scenarios/gpt7b.toml", "./scenarios/gpt7b", "scenarios/gpt7b"} {
+		if s, err := Load(name, nil); err != nil || s.Name != "gpt7b" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// A file on disk goes before the one that is built in.
+	if err := os.Mkdir("scenarios", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	data, err := embedded.ReadFile("gpt7b.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data = regexp.MustCompile(`(?m)^(name|title) .*`).ReplaceAll(data, nil)
+	if err := os.WriteFile("scenarios/mixtral8x22b.toml", data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Load("scenarios/mixtral8x22b.toml", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Workload.Architecture.Name != "gpt-7b" || s.Name != "mixtral8x22b" {
+		t.Errorf("read model %q as %q", s.Workload.Architecture.Name, s.Name)
+	}
+}
+
+func TestLoadRefuses(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("large.toml", make([]byte, maxFileBytes+1), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ path, want string }{
+		{".", ".: is a directory; name a scenario file in it"},
+		{"deepsek671b", "deepsek671b: no such file; did you mean scenarios/deepseek671b.toml?"},
+		{"elsewhere/gpt7b.toml", "elsewhere/gpt7b.toml: no such file; did you mean scenarios/gpt7b.toml?"},
+		{"large.toml", "large.toml: is larger than 4 MiB; scenarios are short texts"},
+		{"large.toml/x", "large.toml/x: cannot be read: not a directory; name a readable file"},
+		{"a\x00b", "a\x00b: cannot be read: invalid argument; name a readable file"},
+	} {
+		_, err := Load(tt.path, nil)
+		if err == nil || err.Error() != tt.want {
+			t.Errorf("%v, want %s", err, tt.want)
+		}
+		var fs Faults
+		if !errors.Is(err, ErrInput) || !errors.As(err, &fs) {
+			t.Errorf("%s: %T is not Faults", tt.path, err)
+		}
+	}
+}
+
+func TestOverrides(t *testing.T) {
+	s, err := Load("deepseek671b", []string{
+		"workload.sequence=8192", "fabric.port_bandwidth=800Gbps", ` fabric.nic_bandwidth = "50GB/s" `, `policy.allocators=["delta-joint", "delta-fast"]`,
+		"policy.delta-fast.population=32", "policy.delta-fast.population=16", "replica.1.compute_scale=1.25", "replica.0.pod_map=[3,2,1,0]", "replica.1.ports_per_pod=16",
+		"name=12", "title=a = b", "seed=7", "workload.schedule=gpipe", "fabric.reverse=true", "policy.delta-joint.time_limit=1.5s",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := Load("deepseek671b", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want.Name, want.Title, want.Seed = "12", "a = b", 7
+	want.Workload.Sequence, want.Workload.Schedule = 8192, "gpipe"
+	want.Fabric.PortBandwidth, want.Fabric.NICBandwidth, want.Fabric.Reverse = 800e9, 400e9, true
+	want.Policy.Allocators = []string{"delta-joint", "delta-fast"}
+	want.Policy.DeltaFast.Population = 16
+	want.Policy.DeltaJoint.TimeLimit = 1_500_000_000_000
+	want.Replicas = []Replica{
+		{0, 1, 800e9, 32, []int{3, 2, 1, 0}},
+		{1, 1.25, 800e9, 16, []int{3, 2, 1, 0}},
+	}
+	if diff := cmp.Diff(want, s); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// An override of a replica goes by its index, wherever the file has it.
+func TestOverrideReplicaByIndex(t *testing.T) {
+	data, err := embedded.ReadFile("gpt7b.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data = append(data, "\n[[replica]]\nindex = 1\ncompute_scale = 3\n"...)
+	s, err := Parse("x.toml", data, []string{"replica.1.port_bandwidth=1Gbps", "replica.0.compute_scale=2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Replica{{0, 2, 400e9, 4, []int{0, 1}}, {1, 3, units.Rate(1e9), 4, []int{0, 1}}}
+	if diff := cmp.Diff(want, s.Replicas); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPresets(t *testing.T) {
+	for _, tt := range []struct {
+		name, preset string
+		want         func(c *Choices)
+	}{
+		{"deepseek671b", "calibrated", func(*Choices) {}},
+		{"deepseek671b", "consistent", func(c *Choices) { c.ConcurrentMicrobatches, c.RouterFLOPs = 4, "moe-layers" }},
+		{"megatron177b", "consistent", func(c *Choices) { c.RouterFLOPs = "moe-layers" }},
+		{"deepseek671b", "layered", func(c *Choices) { c.StageSplit, c.Embedding = "layers", true }},
+	} {
+		s, err := Load(tt.name, []string{"workload.preset=" + tt.preset, "workload.gradient_bytes=2"})
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		want := Choices{
+			EffectiveTFLOPS: s.Workload.Architecture.EffectiveTFLOPS,
+			BackwardRatio:   2, AttentionFLOPs: "causal", StageSplit: "even", ConcurrentMicrobatches: 1,
+			ActivationBytes: 2, GradientBytes: 2, ParameterBytes: 2, SequenceParallel: true, Ring: "bidirectional", RouterFLOPs: "all-layers",
+		}
+		tt.want(&want)
+		if diff := cmp.Diff(want, s.Workload.Choices); diff != "" {
+			t.Errorf("%s, %s: %s", tt.name, tt.preset, diff)
+		}
+	}
+}
+
+func BenchmarkParse(b *testing.B) {
+	data, err := embedded.ReadFile("deepseek671b.toml")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := Parse("x.toml", data, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

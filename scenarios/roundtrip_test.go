@@ -1,0 +1,226 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"sim/workloads/training"
+)
+
+// sameAgain fails unless s is read back from its own TOML.
+func sameAgain(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, s *Scenario) {
+	t.Helper()
+	again, err := Parse("other.toml", s.TOML(), nil)
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, s.TOML())
+	}
+	if diff := cmp.Diff(s, again); diff != "" {
+		t.Fatalf("%s", diff)
+	}
+	if s.Digest() != again.Digest() {
+		t.Fatalf("digests differ for\n%s\n%s", s.TOML(), again.TOML())
+	}
+}
+
+func TestRoundTripShipped(t *testing.T) {
+	digests := map[string]string{}
+	for _, name := range Embedded() {
+		for _, preset := range presetNames() {
+			s, err := Load(name, []string{"workload.preset=" + preset})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sameAgain(t, s)
+			if other, ok := digests[s.Digest()]; ok {
+				t.Errorf("%s, %s has the digest of %s", name, preset, other)
+			}
+			digests[s.Digest()] = name + ", " + preset
+		}
+	}
+}
+
+// drawScenario writes a valid scenario that uses many keys.
+func drawScenario(t *rapid.T) string {
+	var b strings.Builder
+	put := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	n := func(lo, hi int, name string) int { return rapid.IntRange(lo, hi).Draw(t, name) }
+	maybe := func(format string, draw func() any) {
+		if rapid.Bool().Draw(t, "give") {
+			put(format, draw())
+		}
+	}
+	of := func(list ...string) func() any {
+		return func() any { return rapid.SampledFrom(list).Draw(t, "choice") }
+	}
+	float := func(lo, hi float64) func() any {
+		return func() any { return decimal(rapid.Float64Range(lo, hi).Draw(t, "float")) }
+	}
+	rate := func() any {
+		return fmt.Sprintf("%g%s", float64(n(1, 1e6, "rate"))/100, rapid.SampledFrom([]string{"Gbps", "GB/s", "Mbps", "Tb/s"}).Draw(t, "unit"))
+	}
+	maybe("seed = %d", func() any { return rapid.Int64Range(0, 1<<62).Draw(t, "seed") })
+	maybe("title = %q", of("é", "a \\\"b\\\" \\\\", "", "x = [1] # no"))
+
+	stages, perPod, replicas := 0, n(1, 4, "stages a pod"), n(1, 4, "replicas")
+	pods := n(1, 6, "pods")
+	if pods == 1 {
+		replicas++
+	}
+	stages = perPod * pods
+	tp := n(1, 8, "tp")
+	model := rapid.SampledFrom(append(training.ModelNames(), "", "", "")).Draw(t, "model")
+	arch, _ := training.Model(model)
+	if model == "" {
+		arch.Layers = 64 + n(0, 100, "layers")
+		arch.Experts = n(0, 1, "moe") * 16
+	}
+	ep, etp := 1, 1
+	if arch.Experts > 0 {
+		ep = rapid.SampledFrom([]int{1, 2, 4, 8}).Draw(t, "ep")
+		etp = n(1, 2, "etp") * tp
+	}
+	virtual := 1
+	if stages > arch.Layers {
+		stages, perPod = pods, 1
+	}
+	if rapid.Bool().Draw(t, "interleave") && 2*stages <= arch.Layers {
+		virtual = 2
+	}
+	stage := tp
+	if arch.Experts > 0 {
+		stage = ep * etp
+	}
+	put("[workload]\nkind = \"training\"\nsequence = %d\nmicrobatches = %d\ntp = %d\npp = %d\ngpus = %d",
+		n(1, 1<<17, "sequence"), stages*n(1, 100, "rounds"), tp, stages, stages*stage*replicas)
+	if model != "" {
+		put("model = %q", model)
+	}
+	if arch.Experts > 0 {
+		put("ep = %d\netp = %d", ep, etp)
+		maybe("router_flops = %q", of("all-layers", "moe-layers"))
+	}
+	if virtual > 1 {
+		put("schedule = \"interleaved-1f1b\"\nvirtual_stages = %d", virtual)
+	}
+	maybe("microbatch = %d", func() any { return n(1, 8, "microbatch") })
+	maybe("preset = %q", of(presetNames()...))
+	maybe("backward_ratio = %s", float(0, 4))
+	maybe("embedding = %v", func() any { return rapid.Bool().Draw(t, "embedding") })
+	maybe("effective_tflops = %s", float(1e-3, 1e4))
+	maybe("concurrent_microbatches = %d", func() any { return n(1, 9, "concurrent") })
+	maybe("ring = %q", of("bidirectional", "unidirectional"))
+	mode := rapid.SampledFrom([]string{"auto", "all", "decomposed"}).Draw(t, "mode")
+	put("replicas = %q", mode)
+	if model == "" {
+		put("[workload.architecture]\nlayers = %d\nhidden = 512\nvocab = %d\nheads = 8\neffective_tflops = %s",
+			arch.Layers, n(1, 1e6, "vocab"), float(1, 1000)())
+		maybe("ffn = %d", func() any { return n(1, 9999, "ffn") })
+		maybe("name = %q", of("mine", ""))
+		switch rapid.SampledFrom([]string{"", "mha", "gqa", "mla"}).Draw(t, "attention") {
+		case "mha":
+			put("attention = \"mha\"\nhead_dim = %d", n(1, 999, "head_dim"))
+		case "gqa":
+			put("attention = \"gqa\"\nkv_heads = 2")
+		case "mla":
+			put("attention = \"mla\"\nq_rank = 7\nkv_rank = 6\nrope_dim = 5\nnope_dim = 4\nvalue_dim = 3")
+		}
+		if arch.Experts > 0 {
+			put("experts = 16\ntop_k = %d\ndense_layers = %d", n(1, 16, "top_k"), n(0, 9, "dense"))
+			maybe("expert_ffn = %d", func() any { return n(1, 9999, "expert_ffn") })
+		}
+	}
+	put("[fabric]\nkind = \"ocs-pods\"\ngpus_per_pod_per_replica = %d\nport_bandwidth = %q\nports_per_pod = %d",
+		perPod*stage, rate(), n(16, 64, "ports"))
+	maybe("nic_bandwidth = %q", rate)
+	maybe("reverse = %v", func() any { return rapid.Bool().Draw(t, "reverse") })
+	if rapid.Bool().Draw(t, "policy") {
+		put("[policy]\nallocators = [\"fixed\", \"delta-fast\", \"delta-joint\"]")
+		maybe("port_tolerance = %s", float(0, 1))
+		maybe("service = %q", of("", "max-min", "level-priority"))
+		row := "[" + strings.Repeat("1,", pods) + "],"
+		put("[policy.fixed]\ncircuits = [%s]", strings.Repeat(row, pods))
+		put("[policy.delta-fast]")
+		maybe("mutation = %s", float(0, 1))
+		maybe("time_limit = %q", of("0s", "1.5us", "2h", "90s", "7ps"))
+		put("[policy.delta-joint]")
+		maybe("max_evaluations = %d", func() any { return rapid.Int64Range(1, 1e15).Draw(t, "evaluations") })
+	}
+	for r := range replicas {
+		if !rapid.Bool().Draw(t, "unlike") {
+			continue
+		}
+		put("[[replica]]\nindex = %d", replicas-1-r)
+		maybe("compute_scale = %s", float(0.1, 10))
+		maybe("port_bandwidth = %q", rate)
+		maybe("ports_per_pod = %d", func() any { return n(16, 64, "ports") })
+		// The fixed topology joins all pods, so any map will do.
+		maybe("pod_map = %s", func() any {
+			order := make([]int, pods)
+			for i := range order {
+				order[i] = i
+			}
+			return literal(rapid.Permutation(order).Draw(t, "map"))
+		})
+	}
+	return b.String()
+}
+
+func TestRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := drawScenario(t)
+		s, err := Parse("drawn.toml", []byte(text), nil)
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, text)
+		}
+		sameAgain(t, s)
+	})
+}
+
+func FuzzParse(f *testing.F) {
+	for _, name := range Embedded() {
+		data, err := embedded.ReadFile(filepath.Base(name))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data, "workload.sequence=8192")
+	}
+	files, err := filepath.Glob("testdata/faults/*.toml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data, "replica.1.pod_map=[1, 0]")
+	}
+	f.Add([]byte("replica = [{index = 1}, 2]\nworkload.kind = \"training\"\n"), "replica.0=3")
+	f.Add([]byte("[workload]\nkind = \"training\"\npp = 9223372036854775807\ntp = -9223372036854775808"), "a.b=\"\"\"")
+	f.Fuzz(func(t *testing.T, data []byte, override string) {
+		s, err := Parse("fuzz.toml", data, []string{override})
+		if err == nil {
+			sameAgain(t, s)
+			return
+		}
+		var fs Faults
+		if !errors.As(err, &fs) || !errors.Is(err, ErrInput) || len(fs) == 0 {
+			t.Fatalf("%T: %v", err, err)
+		}
+		for _, f := range fs {
+			if line := f.String(); strings.ContainsAny(line, "\n\r") || f.What == "" || f.File == "fuzz.toml" && f.Line < 1 {
+				t.Errorf("fault %q", line)
+			}
+		}
+	})
+}
