@@ -11,14 +11,16 @@ import (
 
 // decompose decides for unlike replicas one by one (DELTA, Sec. IV-A.1): each
 // replica is a problem of its own, in which synchronisation starts no sooner
-// than in the slowest one. A bundle between two replicas gets what both grant
-// it. The result is played on all replicas together.
+// than in the slowest one. Bundles between replicas get what the slowest one
+// asks for, as its schedule is the baseline for all; the others give way with
+// circuits of their own. The result is played on all replicas together.
 func (in *instance) decompose(ctx context.Context, policy topology.Policy, settings topology.Options) (*topology.Decision, error) {
 	spec := in.it.Spec
 	replicas := spec.Replicas()
 	parts := make([]*instance, replicas)
 	choices := make([]*topology.Decision, replicas)
 	evaluations := int64(0)
+	slowest, last := 0, engine.Time(0)
 	var from []engine.Time
 	for pass := range 2 {
 		ready := make([]engine.Time, spec.PP*spec.Chunks)
@@ -33,14 +35,18 @@ func (in *instance) decompose(ctx context.Context, policy topology.Policy, setti
 			}
 			evaluations += choices[r].Evaluations
 			if pass == 0 {
-				if err := parts[r].latest(choices[r], ready); err != nil {
+				end, err := parts[r].latest(choices[r], ready)
+				if err != nil {
 					return nil, err
+				}
+				if end > last {
+					slowest, last = r, end
 				}
 			}
 		}
 		from = ready
 	}
-	d, err := in.problem.Judge(in.merge(parts, choices), choices[0].Service)
+	d, err := in.problem.Judge(in.merge(parts, choices, slowest), choices[0].Service)
 	if err != nil {
 		return nil, err
 	}
@@ -49,24 +55,26 @@ func (in *instance) decompose(ctx context.Context, policy topology.Policy, setti
 }
 
 // latest raises ready, by virtual stage, to when this replica could
-// synchronise under its own choice.
-func (in *instance) latest(d *topology.Decision, ready []engine.Time) error {
+// synchronise under its own choice, and returns when it could the last one.
+func (in *instance) latest(d *topology.Decision, ready []engine.Time) (engine.Time, error) {
 	n, err := in.optical.Light(d.Circuits)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	t, err := flow.Run(in.it.Graph, n, in.optical.Routes, flow.Options{Service: d.Service})
 	if err != nil {
-		return err
+		return 0, err
 	}
+	last := engine.Time(0)
 	for v, id := range in.it.Ready[0] {
 		ready[v] = max(ready[v], t.End[id])
+		last = max(last, t.End[id])
 	}
-	return nil
+	return last, nil
 }
 
 // merge puts the replicas' choices together.
-func (in *instance) merge(parts []*instance, choices []*topology.Decision) []int {
+func (in *instance) merge(parts []*instance, choices []*topology.Decision, slowest int) []int {
 	pods := in.s.PodsPerReplica()
 	// granted by replica and pods of it; the diagonal is to the twins
 	granted := make([]map[[2]int32]int, len(parts))
@@ -77,14 +85,18 @@ func (in *instance) merge(parts []*instance, choices []*topology.Decision) []int
 		}
 	}
 	x := make([]int, len(in.optical.Bundles))
+	var yielding []int // bundles of other replicas than the slowest
 	for e, b := range in.optical.Bundles {
 		ra, rb := int(b.A)/pods, int(b.B)/pods
 		a, c := b.A%int32(pods), b.B%int32(pods)
 		if ra == rb {
 			x[e] = max(1, granted[ra][[2]int32{a, c}])
+			if ra != slowest {
+				yielding = append(yielding, e)
+			}
 			continue
 		}
-		x[e] = max(1, min(granted[ra][[2]int32{a, a}], granted[rb][[2]int32{c, c}]))
+		x[e] = max(1, granted[slowest][[2]int32{a, a}], granted[slowest][[2]int32{c, c}])
 	}
-	return in.problem.Fit(x)
+	return in.problem.Fit(x, yielding)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -25,7 +26,11 @@ type Fault struct {
 // right", leaving out what does not apply.
 func (f Fault) String() string {
 	var b strings.Builder
-	b.WriteString(f.File)
+	if strings.ContainsFunc(f.File, isControl) {
+		b.WriteString(strconv.Quote(f.File))
+	} else {
+		b.WriteString(f.File)
+	}
 	if f.Line > 0 {
 		fmt.Fprintf(&b, ":%d", f.Line)
 	}

@@ -152,7 +152,7 @@ func deltaFastKeys() []key {
 
 func searchKeys(of func(s *Scenario) *SearchOptions) []key {
 	return []key{
-		defaultsTo(int64(200_000), key{
+		defaultsTo(int64(20_000), key{
 			name: "max_evaluations", doc: "topologies that are played before the search ends", min: 1, max: 1e15,
 			field: func(s *Scenario, _ int) any { return &of(s).MaxEvaluations },
 		}),

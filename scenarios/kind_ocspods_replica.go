@@ -32,7 +32,7 @@ func replicaKeys() []key {
 			fill:    func(s *Scenario, i int) { s.Replicas[i].PortsPerPod = s.Fabric.PortsPerPod },
 		},
 		{
-			// Filled by checkOCSPods, once the number of pods is known to be sane.
+			// Filled by checkReplicas, once the number of pods is known to be sane.
 			name: "pod_map", doc: "pod of each block of consecutive stages that share one", max: maxPorts,
 			field:   func(s *Scenario, i int) any { return &s.Replicas[i].PodMap },
 			fillDoc: "in order, or the other way round if fabric.reverse",

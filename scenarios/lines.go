@@ -52,7 +52,7 @@ type scanner struct {
 	i, line int
 	lines   lines
 	count   map[string]int // elements so far of each array of tables
-	excess string
+	excess  string
 }
 
 func (s *scanner) peek() byte {
@@ -158,9 +158,12 @@ func (s *scanner) pair(path string, depth int) bool {
 	if !ok || !s.take('=') {
 		return false
 	}
-	for _, part := range parts {
+	for i, part := range parts {
 		path = joinPath(path, part)
 		s.mark(path, line)
+		if n, isArray := s.count[path]; isArray && i < len(parts)-1 {
+			path = joinPath(path, strconv.Itoa(n-1)) // the library lets this pass
+		}
 	}
 	return s.value(path, depth)
 }

@@ -59,7 +59,7 @@ func TestShipped(t *testing.T) {
 	}
 }
 
-// sources names one scenario in several ways, from a directory without any.
+// A built-in scenario is found from a directory that has none.
 func TestLoadEmbedded(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"gpt7b", "gpt7b.toml", "scenarios/gpt7b.toml", "./scenarios/gpt7b", "scenarios/gpt7b"} {
@@ -99,7 +99,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"elsewhere/gpt7b.toml", "elsewhere/gpt7b.toml: no such file; did you mean scenarios/gpt7b.toml?"},
 		{"large.toml", "large.toml: is larger than 4 MiB; scenarios are short texts"},
 		{"large.toml/x", "large.toml/x: cannot be read: not a directory; name a readable file"},
-		{"a\x00b", "a\x00b: cannot be read: invalid argument; name a readable file"},
+		{"a\x00b", `"a\x00b": cannot be read: invalid argument; name a readable file`},
 	} {
 		_, err := Load(tt.path, nil)
 		if err == nil || err.Error() != tt.want {

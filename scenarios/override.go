@@ -22,8 +22,10 @@ func (c *checker) override(text string) {
 		})
 		return
 	}
+	name = ""
 	for i := range parts {
 		parts[i] = strings.TrimSpace(parts[i])
+		name = joinPath(name, parts[i]) // quoted for messages where need be
 	}
 	m, path := c.root, ""
 	if parts[0] == "replica" && len(parts) > 1 {

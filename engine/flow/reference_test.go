@@ -215,7 +215,7 @@ func TestRunAgainstReference(t *testing.T) {
 	for _, s := range []flow.Service{flow.MaxMin, flow.Weighted, flow.TailPriority, flow.FixedPriority} {
 		t.Run(name(s), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
-				in := drawInstance(t, shape{tasks: 7, changes: rapid.Bool().Draw(t, "changing")})
+				in := drawInstance(t, shape{tasks: 7, dyadic: true, changes: rapid.Bool().Draw(t, "changing")})
 				got, want := in.play(t, s), simulate(in, s)
 				for id := range in.g.Tasks {
 					if d := got.End[id] - want.end[id]; d < -ticks || d > ticks {

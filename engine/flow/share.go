@@ -214,16 +214,23 @@ func (z *sim) byPriority() {
 	})
 	z.open()
 	for from := 0; from < len(c.tasks); {
-		to := from + 1
-		for to < len(c.tasks) && z.tied(c.tasks[to-1], c.tasks[to]) {
-			to++
-		}
+		to := z.equals(from)
 		z.fill(c.tasks[from:to], weight)
 		from = to
 	}
 	if z.service == LevelPriority {
 		z.expectCrossing()
 	}
+}
+
+// equals returns the end of the group of equal priority that starts at from.
+func (z *sim) equals(from int) int {
+	c := &z.comp
+	to := from + 1
+	for to < len(c.tasks) && z.tied(c.tasks[to-1], c.tasks[to]) {
+		to++
+	}
+	return to
 }
 
 func (z *sim) tied(a, b int32) bool {
@@ -234,20 +241,26 @@ func (z *sim) tied(a, b int32) bool {
 }
 
 // expectCrossing finds the first time at which a transfer's level falls to
-// that of the next lower one. Only neighbours in the order can meet first.
+// that of a lower one. Only neighbouring groups of equals can meet first; in
+// each the fastest or slowest may be any, as what binds them may differ.
 func (z *sim) expectCrossing() {
 	c := &z.comp
-	soonest := math.Inf(1)
-	for i, id := range c.tasks {
-		z.queue.Remove(id + int32(z.tasks))
-		if i == 0 {
-			continue
+	soonest, above := math.Inf(1), 0.0
+	for from := 0; from < len(c.tasks); {
+		to := z.equals(from)
+		slowest, fastest := math.Inf(1), 0.0
+		for _, id := range c.tasks[from:to] {
+			z.queue.Remove(id + int32(z.tasks))
+			fall := c.out[id] / z.path.full[id]
+			slowest, fastest = min(slowest, fall), max(fastest, fall)
 		}
-		above := c.tasks[i-1]
-		closing := c.out[above]/z.path.full[above] - c.out[id]/z.path.full[id]
-		if gap := c.level[above] - c.level[id]; gap > tie && closing > together {
-			soonest = min(soonest, gap/closing)
+		if from > 0 {
+			gap, closing := c.level[c.tasks[from-1]]-c.level[c.tasks[from]], above-slowest
+			if gap > tie && closing > together {
+				soonest = min(soonest, gap/closing)
+			}
 		}
+		above, from = fastest, to
 	}
 	if !math.IsInf(soonest, 1) {
 		z.queue.Set(c.tasks[0]+int32(z.tasks), z.now+max(1, ticks(soonest)))

@@ -77,11 +77,31 @@ func (p *Problem) share(v []float64) []int {
 	return x
 }
 
-// Fit makes a topology of x that fits the ports, taking from the largest
-// bundles where a pod is overrun.
-func (p *Problem) Fit(x []int) []int {
+// Fit makes a topology of x that fits the ports: where a pod is overrun the
+// yielding bundles give way, then the largest; where ports are free the
+// yielding bundles take them.
+func (p *Problem) Fit(x []int, yielding []int) []int {
 	x = append([]int(nil), x...)
+	free := p.room(x)
+	for _, e := range yielding {
+		b := &p.Fabric.Bundles[e]
+		for x[e] > 1 && (free[b.A] < 0 || free[b.B] < 0) {
+			x[e]--
+			p.take(free, e, -1)
+		}
+	}
 	p.trim(x)
+	free = p.room(x)
+	for grew := true; grew; {
+		grew = false
+		for _, e := range yielding {
+			if x[e] < p.Useful[e] && p.fits(free, e) > 0 {
+				x[e]++
+				p.take(free, e, 1)
+				grew = true
+			}
+		}
+	}
 	return x
 }
 

@@ -22,7 +22,7 @@ func budgets() topology.Options {
 	return topology.Options{
 		Seed: 1, Workers: 2,
 		Topo:  topology.SearchOptions{MaxEvaluations: 20000},
-		Joint: topology.SearchOptions{MaxEvaluations: 200000},
+		Joint: topology.SearchOptions{MaxEvaluations: 20000},
 		Fast:  topology.FastDefaults(),
 	}
 }

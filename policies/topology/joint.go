@@ -60,7 +60,12 @@ func grown(t engine.Time, fraction float64) engine.Time {
 	return engine.Time(float64(t) * (1 + fraction + rounding))
 }
 
-func jointDefaults() SearchOptions { return SearchOptions{MaxEvaluations: 200000} }
+func jointDefaults() SearchOptions { return SearchOptions{MaxEvaluations: 20000} }
+
+// Bound returns a lower bound on the makespan of every topology, however
+// capacity is shared, by the search of delta-joint with its default budget. It
+// is computed once.
+func (p *Problem) Bound() engine.Time { return p.joint().bound }
 
 // jointOptimum is what the search over topologies found.
 type jointOptimum struct {
@@ -79,8 +84,8 @@ type box struct {
 	id     int
 }
 
-// boxOrder takes the lowest bound first and, among equals, the oldest: the
-// heap itself does not keep the order of equals.
+// boxOrder takes the lowest bound first and, among equals, the newest, which
+// is the deepest: the heap itself does not keep the order of equals.
 func boxOrder(a, b interface{}) int {
 	x, y := a.(*box), b.(*box)
 	switch {
@@ -89,7 +94,7 @@ func boxOrder(a, b interface{}) int {
 	case x.bound > y.bound:
 		return 1
 	}
-	return x.id - y.id
+	return y.id - x.id
 }
 
 // jointSearch is best-first branch and bound over boxes.
@@ -177,12 +182,17 @@ func (s *jointSearch) branch(b *box) {
 }
 
 // widest returns the bundle with the largest range at the pod that hi overruns
-// most.
+// most, among the pods of the first replica in which one is overrun. The
+// iteration is as long as its slowest replica's, so what one of them alone
+// cannot do is a proof for all: it pays to settle one after the other.
 func (p *Problem) widest(lo, hi []int) int {
 	free := p.room(hi)
-	pod := 0
+	pod := -1
 	for i := range free {
-		if free[i] < free[pod] {
+		if free[i] >= 0 || pod >= 0 && p.Fabric.Pods[i].Replica > p.Fabric.Pods[pod].Replica {
+			continue
+		}
+		if pod < 0 || free[i] < free[pod] {
 			pod = i
 		}
 	}

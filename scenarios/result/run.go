@@ -70,10 +70,28 @@ func (d *Detail) Play(policy string) *Play {
 	return nil
 }
 
-// LinkName is the name that PathStep.Link uses for a pair of t.
+// LinkName is the name that PathStep.Link and Play.Circuits use for the
+// direction of p that leaves its first pod.
 func (t *Topology) LinkName(p Pair) string {
 	if p.Twin {
-		return fmt.Sprintf("%s - twin", t.Pods[p.A].Name)
+		return fmt.Sprintf("%s to its twin", t.Pods[p.A].Name)
 	}
-	return fmt.Sprintf("%s - %s", t.Pods[p.A].Name, t.Pods[p.B].Name)
+	return fmt.Sprintf("%s to %s", t.Pods[p.A].Name, t.Pods[p.B].Name)
+}
+
+// FindPair returns the pair of t that a link's name means, in either
+// direction; nil when there is none. A nil topology has no pairs.
+func (t *Topology) FindPair(link string) *Pair {
+	if t == nil || link == "" {
+		return nil
+	}
+	for i := range t.Pairs {
+		p := &t.Pairs[i]
+		back := *p
+		back.A, back.B = p.B, p.A
+		if link == t.LinkName(*p) || !p.Twin && link == t.LinkName(back) {
+			return p
+		}
+	}
+	return nil
 }

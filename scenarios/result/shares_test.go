@@ -16,7 +16,7 @@ func TestSharesAddUp(t *testing.T) {
 		for range rapid.IntRange(0, 30).Draw(t, "steps") {
 			s := PathStep{
 				Kind: rapid.SampledFrom([]string{"compute", "forward", "pp-forward", "dp"}).Draw(t, "kind"),
-				Link: rapid.SampledFrom([]string{"pod 0 - pod 1", "pod 1 - twin"}).Draw(t, "link"),
+				Link: rapid.SampledFrom([]string{"pod 0 to pod 1", "pod 1 to its twin"}).Draw(t, "link"),
 				LagS: part.Draw(t, "lag"), IdealS: part.Draw(t, "ideal"), CircuitS: part.Draw(t, "circuit"), SharingS: part.Draw(t, "sharing"),
 			}
 			s.StartS = at + s.LagS
@@ -45,7 +45,7 @@ func TestShares(t *testing.T) {
 	if got := p.Shares(); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if links := p.ByLink(); len(links) != 2 || links[0].Link != "pod 0 - pod 1" || links[0].LostS() != 0.5 {
+	if links := p.ByLink(); len(links) != 2 || links[0].Link != "pod 0 to pod 1" || links[0].LostS() != 0.5 {
 		t.Errorf("by link: %+v", links)
 	}
 }

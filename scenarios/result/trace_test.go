@@ -66,7 +66,7 @@ func TestTrace(t *testing.T) {
 		t.Errorf("got %d complete and %d counter events, want %d and %d", counts["X"], counts["C"], 4*14, 4*8)
 	}
 	all := strings.Join(names, "|")
-	for _, want := range []string{"ideal fabric", "prop-alloc", "delta joint", "stage 0, pod 0", "stage 1, pod 1, transfers", "stage 1, pod 1, transfers (2)", "circuit pod 0 -> pod 1"} {
+	for _, want := range []string{"ideal fabric", "prop-alloc", "delta joint", "stage 0, pod 0", "stage 1, pod 1, transfers", "stage 1, pod 1, transfers (2)", "circuit pod 0 to pod 1"} {
 		if !strings.Contains("|"+all+"|", "|"+want+"|") {
 			t.Errorf("no process or thread is called %q", want)
 		}

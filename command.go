@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+
+	"sim/scenarios"
+	"sim/scenarios/result"
+)
+
+// command is the whole program as a function of its arguments and surroundings,
+// so that tests run it whole.
+type command struct {
+	stdout, stderr io.Writer
+	getenv         func(string) string
+	terminal       func(io.Writer) bool // whether a person is at the other end
+	now            func() time.Time
+	args           []string // as given, for the manifest
+	run            func(context.Context, *scenarios.Scenario, scenarios.RunOptions) (*scenarios.Outcome, error)
+}
+
+// standard is the command as main runs it.
+func standard() *command {
+	return &command{
+		stdout: os.Stdout,
+		stderr: os.Stderr,
+		getenv: os.Getenv,
+		terminal: func(w io.Writer) bool {
+			f, ok := w.(*os.File)
+			return ok && term.IsTerminal(int(f.Fd()))
+		},
+		now: time.Now,
+		run: scenarios.Run,
+	}
+}
+
+// Exit codes.
+const (
+	exitDone        = 0
+	exitFailed      = 1   // a run failed
+	exitUnusable    = 2   // unusable input; nothing was written
+	exitInterrupted = 130 // as a shell reports death by SIGINT
+)
+
+// usageError is a fault of the command line, reported in one line.
+type usageError string
+
+func (e usageError) Error() string { return string(e) }
+
+func usagef(format string, args ...any) error { return usageError(fmt.Sprintf(format, args...)) }
+
+// failures are the errors of several runs, reported one by one.
+type failures []error
+
+func (f failures) Error() string { return errors.Join(f...).Error() }
+
+// main runs args, args[0] being the program's name, and returns the exit code.
+func (c *command) main(ctx context.Context, args []string) int {
+	app := c.app()
+	c.args = args[1:]
+	args, err := arrange(app, args)
+	if err == nil {
+		err = app.RunContext(ctx, args)
+	}
+	return c.report(ctx, err)
+}
+
+// report says what went wrong and returns the exit code for it.
+func (c *command) report(ctx context.Context, err error) int {
+	var all failures
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &all):
+		code := exitDone
+		for _, e := range all {
+			code = max(code, c.report(ctx, e))
+		}
+		return code
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		c.say("interrupted; nothing of the unfinished run was written, run the same command to start again")
+		return exitInterrupted
+	}
+	if errors.Is(err, scenarios.ErrInput) { // its lines begin with file and line, as editors like it
+		fmt.Fprintln(c.stderr, strings.TrimRight(err.Error(), "\n"))
+		return exitUnusable
+	}
+	c.say("%v", err)
+	var usage usageError
+	var place *result.PlaceError
+	if errors.As(err, &usage) || errors.As(err, &place) {
+		return exitUnusable
+	}
+	return exitFailed
+}
+
+// say writes a line of narration.
+func (c *command) say(format string, args ...any) {
+	fmt.Fprintf(c.stderr, "sim: "+format+"\n", args...)
+}
+
+// colours reports whether w takes them.
+func (c *command) colours(w io.Writer) bool {
+	return c.getenv("NO_COLOR") == "" && c.getenv("TERM") != "dumb" && c.terminal(w)
+}
+
+func (c *command) app() *cli.App {
+	return &cli.App{
+		Name:                      "sim",
+		Usage:                     "which network finishes a large AI job first, and how far is that from the best possible",
+		UsageText:                 "sim COMMAND [flags] [arguments]",
+		Writer:                    c.stdout,
+		ErrWriter:                 c.stderr,
+		Version:                   result.Version,
+		HideVersion:               true,
+		DisableSliceFlagSeparator: true, // --set key=[a, b] is one value
+		ExitErrHandler:            func(*cli.Context, error) {},
+		OnUsageError:              func(_ *cli.Context, err error, _ bool) error { return usageError(err.Error()) },
+		CommandNotFound:           func(*cli.Context, string) {},
+		CustomAppHelpTemplate:     helpTemplate,
+		Commands: []*cli.Command{
+			c.runCommand(),
+			c.checkCommand(),
+			c.explainCommand(),
+			c.listCommand(),
+			c.versionCommand(),
+			c.completionCommand(),
+			c.completeCommand(),
+		},
+	}
+}
+
+const helpTemplate = `sim - {{.Usage}}
+
+Usage:
+   {{.UsageText}}
+
+Commands:{{template "visibleCommandTemplate" .}}
+
+To begin:
+   sim run scenarios/deepseek671b.toml    runs a scenario; its results are printed and kept under runs/
+   sim explain deepseek671b               says where each policy's time went
+   sim list scenarios                     names the scenarios that come with sim
+   sim help run                           lists the flags of a command
+`

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// update rewrites the golden files and scripts: go test . -update
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// scripted is the command that the scripts call as sim: its figures are made
+// up, so that the scripts can state them. truesim is the true one.
+func scripted() *command {
+	c := standard()
+	c.run = fakeRun
+	return c
+}
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"sim":     func() { os.Exit(start(scripted())) },
+		"truesim": func() { os.Exit(start(standard())) },
+	})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		UpdateScripts:       *update,
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Condition: func(cond string) (bool, error) {
+			if cond == "root" {
+				return os.Getuid() == 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
+	})
+}
+
+// exits runs a program and wants an exit code of it: exits CODE [interrupted]
+// PROGRAM ARG... An interrupted program gets SIGINT once it has printed
+// something.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE [interrupted] PROGRAM ARG...")
+	}
+	want, args := args[0], args[1:]
+	interrupt := args[0] == "interrupted"
+	if interrupt {
+		args = args[1:]
+	}
+	path, err := exec.LookPath(args[0])
+	ts.Check(err)
+	cmd := exec.Command(path, args[1:]...)
+	cmd.Dir, cmd.Env = ts.Getenv("WORK"), append(os.Environ(), "HOME="+ts.Getenv("HOME"))
+	stdout := &firstWrite{happened: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = io.MultiWriter(ts.Stdout(), stdout), ts.Stderr()
+	ts.Check(cmd.Start())
+	if interrupt {
+		<-stdout.happened
+		cmd.Process.Signal(os.Interrupt)
+	}
+	cmd.Wait()
+	if got := strconv.Itoa(cmd.ProcessState.ExitCode()); got != want {
+		ts.Fatalf("%s exited with %s, want %s", strings.Join(args, " "), got, want)
+	}
+}
+
+// firstWrite tells when something is written for the first time.
+type firstWrite struct {
+	once     sync.Once
+	happened chan struct{}
+}
+
+func (w *firstWrite) Write(p []byte) (int, error) {
+	w.once.Do(func() { close(w.happened) })
+	return len(p), nil
+}
+
+// buffered returns a command with its outputs, as if piped.
+func buffered() (c *command, stdout, stderr *bytes.Buffer) {
+	stdout, stderr = new(bytes.Buffer), new(bytes.Buffer)
+	return &command{
+		stdout: stdout, stderr: stderr,
+		getenv:   func(string) string { return "" },
+		terminal: func(io.Writer) bool { return false },
+		now:      func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
+		run:      fakeRun,
+	}, stdout, stderr
+}
+
+// golden compares got with testdata/golden/name.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", "golden", name)
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs (-want +got):\n%s", path, diff)
+	}
+}

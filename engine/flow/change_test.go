@@ -1,0 +1,169 @@
+package flow_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"sim/engine"
+	"sim/engine/flow"
+)
+
+// TestLinkDownThenUp: two transfers of 10 and 5 us of one link at full rate.
+// Down from 4 to 9 us, then back at half the rate: 4 us are done before, 11 us
+// remain at half the rate, so all ends at 9 + 22 = 31 us under every service.
+func TestLinkDownThenUp(t *testing.T) {
+	us := engine.Microsecond
+	each(t, func(t *testing.T, s flow.Service) {
+		in := two(800e9, 1_000_000, 500_000)
+		in.n.Changes = []engine.Change{{At: 4 * us}, {At: 9 * us, Rate: 400e9}}
+		tr := in.play(t, s)
+		if tr.Makespan != 31*us {
+			t.Errorf("makespan %v, want 31 us", tr.Makespan)
+		}
+		if s != flow.MaxMin {
+			return
+		}
+		// fair: 2 us each before, 3 us of the second at a quarter after
+		if tr.End[1] != 21*us || tr.End[0] != 31*us {
+			t.Errorf("ends %v, want 31 and 21 us", tr.End)
+		}
+		want := []engine.RateStep{{At: 0, Rate: 400e9}, {At: 4 * us}, {At: 9 * us, Rate: 200e9}, {At: 21 * us, Rate: 400e9}, {At: 31 * us}}
+		got := settled(tr.Rates(0))
+		if len(got) != len(want) {
+			t.Fatalf("rates %v, want %v", got, want)
+		}
+		for k := range want {
+			if got[k] != want[k] {
+				t.Errorf("step %v, want %v", got[k], want[k])
+			}
+		}
+	})
+}
+
+// TestLinkComesUpLate: a link that is down at the start delays, not stalls; and
+// a change at the very time of an end does not matter.
+func TestLinkComesUpLate(t *testing.T) {
+	us := engine.Microsecond
+	each(t, func(t *testing.T, s flow.Service) {
+		in := two(0, 1_000_000, 500_000)
+		in.n.Changes = []engine.Change{{At: 3 * us, Rate: 800e9}, {At: 18 * us}}
+		if c := in.play(t, s).Makespan; c != 18*us {
+			t.Errorf("makespan %v, want 18 us", c)
+		}
+		e := in.evaluator(t, s)
+		if b := e.Bound(); b > 18*us {
+			t.Errorf("bound %v above the makespan", b)
+		}
+		for _, cut := range []engine.Time{3 * us, 18 * us, 18*us + 1} {
+			if _, ok := e.Makespan(cut); ok != (cut > 18*us) {
+				t.Errorf("cut off at %v: %v", cut, ok)
+			}
+		}
+	})
+}
+
+// TestStall: the message names the time, what waits, for which link, and how
+// many tasks wait behind.
+func TestStall(t *testing.T) {
+	each(t, func(t *testing.T, s flow.Service) {
+		in := two(800e9, 1_000_000, 500_000).behind(1, 1)
+		in.g.Namer = func(id int32) string { return [...]string{"big", "small", "x", "y"}[id] }
+		in.n.ResourceNamer = func(int32) string { return "pod 0 to pod 1" }
+		in.n.Changes = []engine.Change{{At: 4 * engine.Microsecond}}
+		_, err := flow.Run(in.g, in.n, in.r, flow.Options{Service: s})
+		if !errors.Is(err, flow.ErrStalled) {
+			t.Fatalf("error %v, want ErrStalled", err)
+		}
+		for _, part := range []string{"at 4e-06s", "big waits for pod 0 to pod 1 (down)", "small waits", "2 tasks wait behind"} {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%q lacks %q", err, part)
+			}
+		}
+		if _, ok := in.evaluator(t, s).Makespan(engine.Never); ok {
+			t.Error("the evaluator played to the end")
+		}
+	})
+}
+
+// TestStallNamesFew: of many stalled transfers three are named.
+func TestStallNamesFew(t *testing.T) {
+	in := instance{g: &engine.Graph{}, n: &engine.Network{Groups: []engine.Group{{}}}, r: &engine.Routes{Start: []int32{0}}}
+	for range 5 {
+		in.g.AddTask(engine.Task{Kind: engine.Transfer, Flows: 1, Bytes: 1})
+		in.r.Uses = append(in.r.Uses, engine.Use{Resource: 0, Weight: 1})
+		in.r.Start = append(in.r.Start, int32(len(in.r.Uses)))
+	}
+	if err := in.g.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := flow.Run(in.g, in.n, in.r, flow.Options{})
+	if err == nil || !strings.Contains(err.Error(), "and 2 more; 0 tasks wait behind them") || !strings.Contains(err.Error(), "group 0 (down)") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestNothingToMove: transfers of no bytes, or with no uses, take no time even
+// on links that are down; without uses a flow cap still counts.
+func TestNothingToMove(t *testing.T) {
+	in := instance{g: &engine.Graph{}, n: &engine.Network{Links: []engine.Link{{}}}, r: &engine.Routes{Start: []int32{0}}}
+	add := func(bytes int64, uses int, limit float64) {
+		id := in.g.AddTask(engine.Task{Kind: engine.Transfer, Flows: 2, Bytes: bytes})
+		for range uses {
+			in.r.Uses = append(in.r.Uses, engine.Use{Resource: 0, Weight: 1})
+		}
+		in.r.Start, in.r.FlowCap = append(in.r.Start, int32(len(in.r.Uses))), append(in.r.FlowCap, limit)
+		if id > 0 {
+			in.g.AddEdge(id-1, id, 5)
+		}
+	}
+	add(0, 1, 0)       // on a dead link, but empty
+	add(1<<40, 0, 0)   // inside a pod
+	add(0, 0, 1)       // nothing at all
+	add(1000, 0, 4e12) // 8000 bits at 2 x 4 bits a tick
+	if err := in.g.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	each(t, func(t *testing.T, s flow.Service) {
+		tr := in.play(t, s)
+		for id, want := range []engine.Time{0, 5, 10, 1015} {
+			if tr.End[id] != want || len(tr.Rates(int32(id))) != 0 {
+				t.Errorf("task %d ends at %d with rates %v, want %d with none", id, tr.End[id], tr.Rates(int32(id)), want)
+			}
+		}
+		if tr.Events != 0 {
+			t.Errorf("%d events, want none", tr.Events)
+		}
+	})
+}
+
+// TestMisfits: a graph, network and routes that do not belong together.
+func TestMisfits(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		spoil func(in *instance)
+		want  string
+	}{
+		{"routes of fewer tasks", func(in *instance) { in.r.Start = in.r.Start[:2] }, "routes for 1 tasks, graph of 2"},
+		{"caps of fewer tasks", func(in *instance) { in.r.FlowCap = []float64{1} }, "graph of 2"},
+		{"no such resource", func(in *instance) { in.r.Uses[1].Resource = 1 }, "task 1 uses resource 1 of 1"},
+		{"negative resource", func(in *instance) { in.r.Uses[0].Resource = -1 }, "task 0 uses resource -1 of 1"},
+		{"no weight", func(in *instance) { in.r.Uses[0].Weight = 0 }, "weight 0"},
+		{"network at fault", func(in *instance) { in.n.Links[0].Rate = -1 }, "link 0 has rate -1"},
+		{"beyond the range of time", func(in *instance) {
+			in.r.Uses, in.r.Start, in.r.FlowCap = nil, []int32{0, 0, 0}, []float64{1e-9, 0}
+		}, "task 0: engine: "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in := two(800e9, 1_000_000, 500_000)
+			c.spoil(&in)
+			_, err := flow.Run(in.g, in.n, in.r, flow.Options{})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("Run: error %v, want %q in it", err, c.want)
+			}
+			if _, err := flow.NewEvaluator(in.g, in.n, in.r, flow.MaxMin); err == nil {
+				t.Error("NewEvaluator: no error")
+			}
+		})
+	}
+}

@@ -1,0 +1,184 @@
+package flow_test
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/engine"
+	"sim/engine/flow"
+)
+
+// TestMakespanAgainstRun: an evaluator that has played other capacities and
+// been cut off before gives what Run gives; with a cut-off it gives it exactly
+// when the makespan is below.
+func TestMakespanAgainstRun(t *testing.T) {
+	each(t, func(t *testing.T, s flow.Service) {
+		rapid.Check(t, func(t *rapid.T) {
+			in := drawInstance(t, shape{tasks: 10, changes: rapid.Bool().Draw(t, "changing")})
+			e := in.evaluator(t, s)
+			want := in.play(t, s)
+			disturb(t, in, e, want.Makespan)
+			if got, ok := e.Makespan(engine.Never); !ok || got != want.Makespan || e.Events() != want.Events {
+				t.Fatalf("makespan %d (%v) of %d events, Run has %d of %d", got, ok, e.Events(), want.Makespan, want.Events)
+			}
+			cutoffs := []engine.Time{0, 1, want.Makespan - 1, want.Makespan, want.Makespan + 1, engine.Never - 1}
+			for range 4 {
+				cutoffs = append(cutoffs, engine.Time(rapid.Int64Range(0, int64(want.Makespan)+100).Draw(t, "cutoff")))
+			}
+			for _, c := range cutoffs {
+				got, ok := e.Makespan(max(0, c))
+				if ok != (want.Makespan < c) || ok && got != want.Makespan {
+					t.Fatalf("cut off at %d: %d (%v), makespan %d", c, got, ok, want.Makespan)
+				}
+			}
+		})
+	})
+}
+
+// disturb plays, cuts off and bounds e at other capacities and restores them.
+func disturb(t *rapid.T, in instance, e *flow.Evaluator, around engine.Time) {
+	for range rapid.IntRange(0, 3).Draw(t, "plays before") {
+		for r := range int32(in.n.Resources()) {
+			e.SetRate(r, rapid.SampledFrom([]float64{0, 50e9, 100e9, 900e9}).Draw(t, "other"))
+		}
+		e.Makespan(engine.Time(rapid.Int64Range(0, 2*int64(around)).Draw(t, "cut")))
+		e.Bound()
+	}
+	for r := range int32(in.n.Resources()) {
+		e.SetRate(r, in.n.Rate(r))
+	}
+}
+
+// TestBoundIsNoHistory: what was played before changes no bit of a bound, or
+// results would depend on which worker met which topology.
+func TestBoundIsNoHistory(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		in := drawInstance(t, shape{tasks: 14})
+		used := in.evaluator(t, flow.LevelPriority)
+		disturb(t, in, used, engine.Millisecond)
+		if got, want := used.Bound(), in.evaluator(t, flow.LevelPriority).Bound(); got != want {
+			t.Fatalf("bound %d after other plays, %d when fresh", got, want)
+		}
+	})
+}
+
+// TestSetRate: setting capacities is the same as building the network so.
+func TestSetRate(t *testing.T) {
+	each(t, func(t *testing.T, s flow.Service) {
+		rapid.Check(t, func(t *rapid.T) {
+			in := drawInstance(t, shape{tasks: 8})
+			e := in.evaluator(t, s)
+			other := *in.n
+			other.Links, other.Groups = slices.Clone(in.n.Links), slices.Clone(in.n.Groups)
+			for r := range int32(other.Resources()) {
+				rate := rapid.SampledFrom([]float64{50e9, 100e9, 900e9}).Draw(t, "rate")
+				e.SetRate(r, rate)
+				if int(r) < len(other.Links) {
+					other.Links[r].Rate = rate
+				} else {
+					other.Groups[int(r)-len(other.Links)].Rate = rate
+				}
+			}
+			want := instance{in.g, &other, in.r}.play(t, s).Makespan
+			if got, ok := e.Makespan(engine.Never); !ok || got != want {
+				t.Fatalf("makespan %d (%v), want %d", got, ok, want)
+			}
+		})
+	})
+}
+
+// TestCloneIsIndependent: a clone has the capacities of its origin, and what is
+// done to one does not show in the other.
+func TestCloneIsIndependent(t *testing.T) {
+	in := two(800e9, 1_000_000, 500_000)
+	e := in.evaluator(t, flow.MaxMin)
+	e.SetRate(0, 400e9)
+	c := e.Clone()
+	e.SetRate(0, 200e9)
+	c.SetService(flow.TailPriority)
+	for _, w := range []struct {
+		e    *flow.Evaluator
+		want engine.Time
+	}{{c, 30 * engine.Microsecond}, {e, 60 * engine.Microsecond}, {c, 30 * engine.Microsecond}} {
+		if got, ok := w.e.Makespan(engine.Never); !ok || got != w.want {
+			t.Errorf("makespan %v (%v), want %v", got, ok, w.want)
+		}
+	}
+}
+
+// TestClonesInParallel lets the race detector see clones at work.
+func TestClonesInParallel(t *testing.T) {
+	in := two(800e9, 1_000_000, 500_000).behind(0, engine.Microsecond)
+	e := in.evaluator(t, flow.LevelPriority)
+	results := make(chan engine.Time, 4)
+	for k := range 4 {
+		c := e.Clone()
+		go func() {
+			last := engine.Time(0)
+			for i := range 100 {
+				c.SetRate(0, float64(1+(i+k)%4)*200e9)
+				c.Makespan(engine.Never)
+				c.Bound()
+			}
+			c.SetRate(0, 800e9)
+			last, _ = c.Makespan(engine.Never)
+			results <- last
+		}()
+	}
+	want, _ := e.Makespan(engine.Never)
+	for range 4 {
+		if got := <-results; got != want {
+			t.Errorf("a clone got %v, want %v", got, want)
+		}
+	}
+}
+
+// TestPlaysAllocateNothing holds for the plays and for the bound.
+func TestPlaysAllocateNothing(t *testing.T) {
+	in := rapid.Custom(func(t *rapid.T) instance { return drawInstance(t, shape{tasks: 40, changes: true}) }).Example(7)
+	each(t, func(t *testing.T, s flow.Service) {
+		e := in.evaluator(t, s)
+		k := 0
+		play := func() {
+			k++
+			e.SetRate(0, float64(1+k%3)*100e9)
+			if _, ok := e.Makespan(engine.Never); !ok {
+				t.Fatal("stalled")
+			}
+			e.Makespan(engine.Microsecond)
+		}
+		for range 3 {
+			play()
+		}
+		if n := testing.AllocsPerRun(50, play); n != 0 {
+			t.Errorf("%v allocations a play", n)
+		}
+	})
+}
+
+// TestSameTraceAgain: two runs are alike to the last rate step.
+func TestSameTraceAgain(t *testing.T) {
+	each(t, func(t *testing.T, s flow.Service) {
+		rapid.Check(t, func(t *rapid.T) {
+			in := drawInstance(t, shape{tasks: 10, changes: true})
+			a, b := in.play(t, s), in.play(t, s)
+			if !slices.Equal(a.Start, b.Start) || !slices.Equal(a.End, b.End) || !slices.Equal(a.Steps, b.Steps) ||
+				!slices.Equal(a.StepStart, b.StepStart) || a.Makespan != b.Makespan || a.Events != b.Events {
+				t.Fatal("the second run differs")
+			}
+		})
+	})
+}
+
+func TestServiceNames(t *testing.T) {
+	for _, s := range services {
+		if got, err := flow.ParseService(s.String()); err != nil || got != s {
+			t.Errorf("%v parses as %v, %v", s, got, err)
+		}
+	}
+	if _, err := flow.ParseService("fair"); err == nil {
+		t.Error("no error for an unknown service")
+	}
+}

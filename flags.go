@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"sim/scenarios"
+)
+
+// scenarioFlags change what a scenario file says.
+func scenarioFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{Name: "set", Usage: "override `KEY=VALUE` of the scenario, as in --set fabric.port_bandwidth=800Gbps (repeatable)"},
+		&cli.Uint64Flag{Name: "seed", Usage: "override the scenario's seed with `N`", DefaultText: "the scenario's"},
+		&cli.StringSliceFlag{Name: "policy", Usage: "run the policy `NAME` instead of those the scenario names (repeatable; sim list allocators names them)"},
+	}
+}
+
+// overrides returns the scenario flags as key=value, --set last so that it
+// may correct the others.
+func overrides(cc *cli.Context) []string {
+	var out []string
+	if cc.IsSet("seed") {
+		out = append(out, "seed="+strconv.FormatUint(cc.Uint64("seed"), 10))
+	}
+	if names := cc.StringSlice("policy"); len(names) > 0 {
+		quoted := make([]string, len(names))
+		for i, n := range names {
+			quoted[i] = strconv.Quote(n)
+		}
+		out = append(out, "policy.allocators=["+strings.Join(quoted, ", ")+"]")
+	}
+	return append(out, cc.StringSlice("set")...)
+}
+
+// runFlags are the flags of `sim run` that are not the scenario's.
+type runFlags struct {
+	json    bool
+	out     string
+	workers int
+	trace   string
+	planOut string
+	formats []string // of figures; none for no figures
+}
+
+func runFlagList() []cli.Flag {
+	return append(scenarioFlags(),
+		&cli.BoolFlag{Name: "json", DisableDefaultText: true, Usage: "print the result document instead of the table"},
+		&cli.StringFlag{Name: "out", Usage: "keep the run in `DIR`; with several FILEs, each in DIR/<scenario>-<hash>", DefaultText: "runs/<scenario>-<hash>"},
+		&cli.IntFlag{Name: "j", Usage: "compute on `N` processors; changes no result", DefaultText: "all"},
+		&cli.StringFlag{Name: "trace", Usage: "write the timelines to `FILE` for https://ui.perfetto.dev"},
+		&cli.StringFlag{Name: "plan-out", Usage: "write the rate schedules of policies that make them to `FILE` as CSV"},
+		&cli.BoolFlag{Name: "no-plots", DisableDefaultText: true, Usage: "draw no figures"},
+		&cli.StringFlag{Name: "format", Usage: "draw figures as `FORMATS`: png, svg or png,svg", Value: "png"},
+	)
+}
+
+// readRunFlags checks the flags for a run of so many files.
+func readRunFlags(cc *cli.Context, files int) (runFlags, error) {
+	f := runFlags{
+		json:    cc.Bool("json"),
+		out:     cc.String("out"),
+		workers: runtime.GOMAXPROCS(0),
+		trace:   cc.String("trace"),
+		planOut: cc.String("plan-out"),
+	}
+	for _, name := range []string{"out", "trace", "plan-out", "format"} {
+		if cc.IsSet(name) && cc.String(name) == "" {
+			return f, usagef("flag --%s needs a value", name)
+		}
+	}
+	if cc.IsSet("j") {
+		if f.workers = cc.Int("j"); f.workers < 1 {
+			return f, usagef("flag -j wants at least 1, not %d", f.workers)
+		}
+	}
+	if files > 1 && (f.trace != "" || f.planOut != "") {
+		return f, usagef("--trace and --plan-out write one file, so they take one scenario at a time, not %d", files)
+	}
+	if !cc.Bool("no-plots") {
+		for _, name := range strings.Split(cc.String("format"), ",") {
+			if name = strings.TrimSpace(name); name != "png" && name != "svg" {
+				return f, usagef("flag --format wants png, svg or png,svg, not %q", cc.String("format"))
+			}
+			if !slices.Contains(f.formats, name) {
+				f.formats = append(f.formats, name)
+			}
+		}
+	}
+	return f, nil
+}
+
+// unfitForPath is what of a scenario's name does not go into a file's.
+var unfitForPath = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// runDir is where the run of s is kept.
+func runDir(s *scenarios.Scenario, f runFlags, files int) string {
+	if f.out != "" && files == 1 {
+		return f.out
+	}
+	root := runsRoot
+	if f.out != "" {
+		root = f.out
+	}
+	return filepath.Join(root, fmt.Sprintf("%s-%.10s", unfitForPath.ReplaceAllString(s.Name, "-"), s.Digest()))
+}
+
+// runsRoot is where runs are kept unless --out says otherwise.
+const runsRoot = "runs"

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"sim/scenarios"
+	"sim/scenarios/result"
+)
+
+// listing is what `sim list KIND` prints.
+type listing struct {
+	kind  string
+	items []scenarios.PolicyInfo
+}
+
+// listings returns the kinds there are, the policies' first in their order.
+func listings() []listing {
+	var out []listing
+	add := func(i scenarios.PolicyInfo) {
+		at := slices.IndexFunc(out, func(l listing) bool { return l.kind == i.Kind })
+		if at < 0 {
+			at = len(out)
+			out = append(out, listing{kind: i.Kind})
+		}
+		out[at].items = append(out[at].items, i)
+	}
+	for _, i := range scenarios.Policies() {
+		add(i)
+	}
+	for _, name := range scenarios.Embedded() {
+		add(scenarios.PolicyInfo{Kind: "scenarios", Name: name})
+	}
+	dirs, manifests := result.List(runsRoot)
+	for i, dir := range dirs {
+		add(scenarios.PolicyInfo{Kind: "runs", Name: dir, Doc: manifests[i].Scenario + ", " + manifests[i].End})
+	}
+	return out
+}
+
+func (c *command) listCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "list",
+		Usage:     "list what scenarios may name: allocators, models, presets, the scenarios that come with sim, keys ...",
+		ArgsUsage: "[KIND]",
+		Action: func(cc *cli.Context) error {
+			switch cc.NArg() {
+			case 0:
+				for _, l := range listings() {
+					fmt.Fprintf(c.stdout, "%s:\n", l.kind)
+					c.printItems(l.items, "  ")
+				}
+				_, err := fmt.Fprintln(c.stdout, "keys:\n  sim list keys prints every key of a scenario with its meaning")
+				return err
+			case 1:
+				return c.list(cc.Args().First())
+			}
+			return usagef("sim list takes one kind at a time")
+		},
+	}
+}
+
+func (c *command) list(kind string) error {
+	if kind == "keys" {
+		return scenarios.Reference(c.stdout)
+	}
+	kinds := []string{"keys"}
+	for _, l := range listings() {
+		if l.kind == kind {
+			c.printItems(l.items, "")
+			return nil
+		}
+		kinds = append(kinds, l.kind)
+	}
+	if kind == "runs" {
+		return nil // none yet
+	}
+	return usagef("nothing of the kind %q can be listed%s", kind, didYouMean(kind, kinds, "there are "+strings.Join(kinds, ", ")))
+}
+
+func (c *command) printItems(items []scenarios.PolicyInfo, indent string) {
+	width := 0
+	for _, i := range items {
+		width = max(width, len(i.Name))
+	}
+	for _, i := range items {
+		line := fmt.Sprintf("%s%-*s  %s", indent, width, i.Name, i.Doc)
+		fmt.Fprintln(c.stdout, strings.TrimRight(line, " "))
+	}
+}

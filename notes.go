@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"sim/scenarios/result"
+)
+
+// printNotes says below the table what its figures stand beside.
+func printNotes(b *strings.Builder, doc *result.Document, best int) {
+	ideal, hasIdeal := doc.Reference["makespan_s"]
+	compute, hasCompute := doc.Reference["compute_makespan_s"]
+	if best >= 0 {
+		r := &doc.Rows[best]
+		line := fmt.Sprintf("* %s is fastest", r.Policy)
+		if m := r.Metrics["makespan_s"]; hasIdeal && ideal > 0 {
+			switch over := m/ideal - 1; {
+			case over <= provedGap:
+				line += ": as fast as the ideal fabric"
+			default:
+				line += fmt.Sprintf(": %s slower than the ideal fabric", percent(over))
+			}
+		}
+		b.WriteString(line + "\n")
+	}
+	if hasIdeal {
+		fmt.Fprintf(b, "  ideal fabric %s", seconds(ideal))
+		if hasCompute {
+			fmt.Fprintf(b, ", compute alone %s", seconds(compute))
+		}
+		b.WriteString("\n")
+	}
+	if anyHas(doc, "nct") {
+		b.WriteString("  NCT: exposed communication as a multiple of the ideal fabric's\n")
+	}
+	for _, m := range boundModels(doc) {
+		paragraph(b, fmt.Sprintf("gap to bound (%s): above a lower bound on the iteration time, which holds for %s", strings.Join(m.policies, ", "), m.name))
+	}
+	for _, r := range doc.Rows {
+		for _, col := range tableColumns {
+			if _, ok := r.Metrics[col.metric]; !ok && r.Labels[col.metric] != "" {
+				paragraph(b, fmt.Sprintf("%s has no %s: %s", r.Policy, col.metric, r.Labels[col.metric]))
+			}
+		}
+	}
+}
+
+func anyHas(doc *result.Document, metric string) bool {
+	return slices.ContainsFunc(doc.Rows, func(r result.Row) bool { _, ok := r.Metrics[metric]; return ok })
+}
+
+// boundModel is a model that lower bounds hold in, with the policies whose
+// bounds do.
+type boundModel struct {
+	name     string
+	policies []string
+}
+
+func boundModels(doc *result.Document) []boundModel {
+	var out []boundModel
+	for _, r := range doc.Rows {
+		name := r.Labels["gap_model"]
+		if _, ok := r.Metrics["gap"]; !ok || name == "" {
+			continue
+		}
+		at := slices.IndexFunc(out, func(m boundModel) bool { return m.name == name })
+		if at < 0 {
+			at = len(out)
+			out = append(out, boundModel{name: name})
+		}
+		out[at].policies = append(out[at].policies, r.Policy)
+	}
+	return out
+}
+
+// paragraph prints s indented and wrapped.
+func paragraph(b *strings.Builder, s string) {
+	b.WriteString(indent(wrap(s, tableWidth-2), 2) + "\n")
+}
+
+// topologyLines is how much of a topology is printed: what fits a screen.
+const topologyLines = 24
+
+// printTopology prints the best row's topology.
+func printTopology(b *strings.Builder, doc *result.Document, best int) {
+	if best < 0 || doc.Rows[best].Labels["topology"] == "" {
+		return
+	}
+	r := &doc.Rows[best]
+	lines := strings.Split(strings.Trim(r.Labels["topology"], "\n"), "\n")
+	rest := len(lines) - topologyLines
+	if rest > 0 {
+		lines = lines[:topologyLines]
+	}
+	fmt.Fprintf(b, "\nTopology of %s, in circuits:\n", r.Policy)
+	for _, l := range lines {
+		b.WriteString("  " + strings.TrimRight(text.Trim(l, tableWidth-2), " ") + "\n")
+	}
+	if rest > 0 {
+		fmt.Fprintf(b, "  ... and %s more, in result.json\n", plural(rest, "line", "lines"))
+	}
+}

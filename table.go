@@ -1,0 +1,206 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"sim/scenarios"
+	"sim/scenarios/result"
+)
+
+// tableWidth is the widest that anything is printed.
+const tableWidth = 100
+
+// policyWidth is the longest policy name that a table prints whole.
+const policyWidth = 28
+
+// provedGap is the relative gap to the bound from which a result counts as
+// optimal: what rounding to picoseconds can leave is far below it.
+const provedGap = 1e-6
+
+// tableColumn is a column of the results table: it appears when some row has
+// its metric.
+type tableColumn struct {
+	head   string
+	metric string
+	cell   func(v float64, r *result.Row) string // nil: a time in the column's unit
+}
+
+var tableColumns = []tableColumn{
+	{"NCT", "nct", func(v float64, _ *result.Row) string { return fmt.Sprintf("%.4f", v) }},
+	{"iteration\ntime", "makespan_s", nil},
+	{"exposed\ncomm.", "comm_exposed_s", nil},
+	{"gap to\nbound", "gap", func(v float64, _ *result.Row) string { return gap(v) }},
+	{"ports\nused", "ports", ports},
+	{"topologies\ntried", "evaluations", func(v float64, _ *result.Row) string { return count(v) }},
+}
+
+func gap(v float64) string {
+	if math.Abs(v) <= provedGap {
+		return "optimal"
+	}
+	return percent(v)
+}
+
+func ports(v float64, r *result.Row) string {
+	if ratio, ok := r.Metrics["port_ratio"]; ok {
+		return fmt.Sprintf("%s %5.1f %%", count(v), 100*ratio)
+	}
+	return count(v)
+}
+
+// columnsFor returns the columns that some row fills, or when none does a
+// column for each metric that there is.
+func columnsFor(rows []result.Row) []tableColumn {
+	has := map[string]bool{}
+	for _, r := range rows {
+		for name := range r.Metrics {
+			has[name] = true
+		}
+	}
+	var out []tableColumn
+	for _, c := range tableColumns {
+		if has[c.metric] {
+			out = append(out, c)
+		}
+	}
+	if out == nil {
+		for _, name := range slices.Sorted(maps.Keys(has)) {
+			out = append(out, tableColumn{name, name, func(v float64, _ *result.Row) string { return fmt.Sprintf("%.6g", v) }})
+		}
+	}
+	return out
+}
+
+// printTable prints what every policy reached.
+func (c *command) printTable(o *scenarios.Outcome, dir string) error {
+	doc := &o.Document
+	var b strings.Builder
+	paint := painter(c.colours(c.stdout))
+	printTitle(&b, doc.Scenario, o.Detail.Title, paint)
+	best := doc.Best("makespan_s")
+	b.WriteString(resultsTable(doc, &o.Timings, best, paint))
+	b.WriteString("\n")
+	printNotes(&b, doc, best)
+	printTopology(&b, doc, best)
+	fmt.Fprintf(&b, "\nKept in %s\nWhere the time goes: sim explain %s\n", dir, dir)
+	_, err := io.WriteString(c.stdout, b.String())
+	return err
+}
+
+func printTitle(b *strings.Builder, name, title string, paint paints) {
+	b.WriteString(paint.bold(name))
+	if title != "" {
+		lines := wrap(name+": "+title, tableWidth)
+		b.WriteString(strings.TrimPrefix(lines, name))
+	}
+	b.WriteString("\n\n")
+}
+
+func resultsTable(doc *result.Document, timings *result.Timings, best int, paint paints) string {
+	columns := columnsFor(doc.Rows)
+	head := table.Row{"policy"}
+	for _, col := range columns {
+		head = append(head, col.head)
+	}
+	tw := newTable(append(head, "time to\ndecide"))
+	for i := range doc.Rows {
+		r := &doc.Rows[i]
+		name := "  " + text.Snip(r.Policy, policyWidth, "…")
+		if i == best {
+			name = "*" + name[1:]
+		}
+		row := table.Row{name}
+		for _, col := range columns {
+			v, ok := r.Metrics[col.metric]
+			switch {
+			case !ok:
+				row = append(row, "-")
+			case col.cell == nil:
+				row = append(row, columnUnit(doc.Rows, col.metric).of(v))
+			default:
+				row = append(row, col.cell(v, r))
+			}
+		}
+		decide := "-"
+		if t, ok := timings.Policies[r.Policy]; ok {
+			decide = roughly(t.SolveS)
+		}
+		row = append(row, decide)
+		if i == best {
+			for k := range row {
+				row[k] = paint.bold(row[k].(string))
+			}
+		}
+		tw.AppendRow(row)
+	}
+	return tw.Render() + "\n"
+}
+
+// columnUnit returns the unit for a column of times: that of the iteration
+// times where it leaves digits to read, so that columns can be set side by
+// side.
+func columnUnit(rows []result.Row, metric string) unit {
+	whole, part := unitFor(most(rows, "makespan_s")), most(rows, metric)
+	if part*whole.second < 0.01 {
+		return unitFor(part)
+	}
+	return whole
+}
+
+// most returns the largest value of a metric.
+func most(rows []result.Row, metric string) float64 {
+	v := 0.0
+	for _, r := range rows {
+		v = max(v, r.Metrics[metric])
+	}
+	return v
+}
+
+// newTable returns an empty table in the house style: a line under the head,
+// the first column to the left, the others to the right.
+func newTable(head table.Row) table.Writer {
+	tw := table.NewWriter()
+	style := table.StyleLight
+	style.Options = table.Options{SeparateHeader: true, SeparateFooter: true}
+	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
+	style.Format.Header = text.FormatDefault
+	tw.SetStyle(style)
+	tw.AppendHeader(head)
+	alignLeft(tw, len(head), 1)
+	tw.SuppressTrailingSpaces()
+	return tw
+}
+
+// alignLeft aligns the numbered ones of so many columns to the left and the
+// others to the right.
+func alignLeft(tw table.Writer, columns int, left ...int) {
+	var configs []table.ColumnConfig
+	for n := 1; n <= columns; n++ {
+		align := text.AlignRight
+		if slices.Contains(left, n) {
+			align = text.AlignLeft
+		}
+		configs = append(configs, table.ColumnConfig{Number: n, Align: align, AlignHeader: align})
+	}
+	tw.SetColumnConfigs(configs)
+}
+
+// paints puts colours round text, or does not.
+type paints struct{ on bool }
+
+func painter(on bool) paints { return paints{on} }
+
+func (p paints) bold(s string) string {
+	if !p.on {
+		return s
+	}
+	return text.Colors{text.Bold}.Sprint(s)
+}
