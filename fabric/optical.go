@@ -111,27 +111,27 @@ func (p *Pods) layBundles(g *engine.Graph, o *Optical) map[[2]int32]int32 {
 // over it carry at full rate.
 func (p *Pods) capFlows(g *engine.Graph, o *Optical) {
 	groups := o.Network.GroupResource(0)
-	sets := len(p.NICs)
-	gpus := make([]int32, len(o.Network.Links)*sets) // by link and NIC set: the most GPUs that send at once
+	most := map[[2]int32]int32{}                  // by link and NIC set: the most GPUs that send at once
+	full := make([]float64, len(o.Network.Links)) // by link: what they send together
 	for i := range g.Tasks {
 		uses := o.Routes.Of(int32(i))
 		if len(uses) == 0 {
 			continue
 		}
-		node := &p.Nodes[g.Tasks[i].Src]
+		link, node := uses[0].Resource, &p.Nodes[g.Tasks[i].Src]
+		sets := int32(len(node.NICs))
 		for _, c := range node.NICs {
-			at := &gpus[int(uses[0].Resource)*sets+int(c)]
-			*at = max(*at, (node.GPUs+int32(len(node.NICs))-1)/int32(len(node.NICs)))
+			gpus := (node.GPUs + sets - 1) / sets
+			if before := most[[2]int32{link, c}]; gpus > before {
+				most[[2]int32{link, c}] = gpus
+				full[link] += float64(gpus-before) * o.Network.Rate(groups+2*c)
+			}
 		}
 	}
 	for i := range o.Bundles {
 		b := &o.Bundles[i]
 		for _, l := range b.Links {
-			sum := 0.0
-			for c := range sets {
-				sum += float64(gpus[int(l)*sets+c]) * o.Network.Rate(groups+2*int32(c))
-			}
-			b.Flows = max(b.Flows, int32(math.Ceil(sum/float64(b.Rate)-1e-9)))
+			b.Flows = max(b.Flows, int32(math.Ceil(full[l]/float64(b.Rate)-1e-9)))
 		}
 	}
 }

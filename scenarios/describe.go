@@ -7,6 +7,7 @@ import (
 
 	"sim/engine"
 	"sim/engine/flow"
+	"sim/policies/topology"
 	"sim/scenarios/result"
 	"sim/workloads/training"
 )
@@ -249,5 +250,31 @@ func (in *instance) durations(id int32, circuits []int) (ideal, lit float64) {
 	return ideal, lit
 }
 
-// windows describes the transfers before any topology is chosen.
-func (in *instance) windows() (result.Windows, error) { return result.Windows{}, nil }
+// windows describes when transfers can be under way before any topology is
+// chosen. Of very many transfers a figure shows nothing, so none are kept.
+func (in *instance) windows() (result.Windows, error) {
+	const most = 5000
+	var out result.Windows
+	if in.transfers() > most {
+		return out, nil
+	}
+	w, err := in.problem.Windows(topology.WindowOptions{Margin: topology.AnchorMargin})
+	if err != nil {
+		return out, err
+	}
+	seconds := func(ts []engine.Time) []float64 {
+		s := make([]float64, len(ts))
+		for i, t := range ts {
+			s[i] = t.Seconds()
+		}
+		return s
+	}
+	for _, id := range w.Task {
+		out.Task = append(out.Task, in.reduced.Name(id))
+	}
+	out.EarliestS, out.LatestS = seconds(w.Earliest), seconds(w.Latest)
+	out.StartS, out.EndS = seconds(w.Start), seconds(w.End)
+	out.Intervals, out.FirstK, out.LastK = w.Intervals, w.First, w.Last
+	out.TopoMin, out.TopoMax, out.MinK, out.MaxK = w.TopoMin, w.TopoMax, w.Min, w.Max
+	return out, nil
+}

@@ -146,12 +146,9 @@ func (s *Scenario) Words() string {
 	if s.Title != "" {
 		name = s.Title
 	}
-	if s.Title == "" {
-		name += fmt.Sprintf(", %d GPUs", w.GPUs)
-	}
-	return fmt.Sprintf("%s: %s, %s, %d micro-batches of %d tokens, %s; %d pods a replica of %d GPUs, %d optical ports of %v a pod",
-		name, parallel, plural(w.ReplicaCount(), "replica"), w.Microbatches, w.Sequence*w.Microbatch, w.Schedule,
-		s.PodsPerReplica(), f.GPUsPerPodPerReplica, f.PortsPerPod, f.PortBandwidth)
+	return fmt.Sprintf("%s on %d GPUs: %s, %s, %d micro-batches of %d tokens, %s; %s a replica, each of %d GPUs with %d optical ports of %v",
+		name, w.GPUs, parallel, plural(w.ReplicaCount(), "replica"), w.Microbatches, w.Sequence*w.Microbatch, w.Schedule,
+		plural(s.PodsPerReplica(), "pod"), f.GPUsPerPodPerReplica, f.PortsPerPod, f.PortBandwidth)
 }
 
 func plural(n int, what string) string {

@@ -44,6 +44,9 @@ func (b *bounds) makespan(z *sim) engine.Time {
 	p.fullRates(z)
 	p.computeTails(z.model)
 	best := p.computeHeads(z.model)
+	if math.IsInf(best, 1) { // a transfer on a resource of no capacity
+		return engine.Never
+	}
 	for r := range z.resources {
 		uses := b.byHead[r]
 		if len(uses) < 2 {
@@ -63,14 +66,18 @@ func (b *bounds) makespan(z *sim) engine.Time {
 	return engine.Time(best - best*together - slack)
 }
 
-// sortByHead restores the order by head; from call to call it changes little.
+// sortByHead restores the order by head, equal ones by use so that nothing
+// depends on the call before; from call to call the order changes little.
 func (b *bounds) sortByHead(z *sim, uses []int32) {
 	head := z.path.head
 	for i := 1; i < len(uses); i++ {
 		u := uses[i]
 		h := head[z.useTask[u]]
 		j := i
-		for ; j > 0 && head[z.useTask[uses[j-1]]] > h; j-- {
+		for ; j > 0; j-- {
+			if o := head[z.useTask[uses[j-1]]]; o < h || o == h && uses[j-1] < u {
+				break
+			}
 			uses[j] = uses[j-1]
 		}
 		uses[j] = u

@@ -137,6 +137,13 @@ func TestBoundWithoutCapacity(t *testing.T) {
 	if c, ok := e.Makespan(engine.Never); ok {
 		t.Errorf("makespan %v of a graph that cannot be played", c)
 	}
+	in := two(0, 1, 1)
+	in.n.Groups = []engine.Group{{Rate: 8e12}} // which both share beside the dead link
+	in.r.Uses = []engine.Use{{Resource: 0, Weight: 1}, {Resource: 1, Weight: 1}, {Resource: 0, Weight: 1}, {Resource: 1, Weight: 1}}
+	in.r.Start = []int32{0, 2, 4}
+	if b := in.evaluator(t, flow.MaxMin).Bound(); b != engine.Never {
+		t.Errorf("bound %v where one of two resources is dead", b)
+	}
 	e.SetRate(0, 8e12)
 	if c, ok := e.Makespan(engine.Never); !ok || c != 2 {
 		t.Errorf("makespan %v (%v) of two bytes at a byte a tick", c, ok)

@@ -174,17 +174,22 @@ func (uniform) Choose(ctx context.Context, p *Problem, o Options) (*Decision, er
 	return p.Judge(x, o.service(flow.MaxMin))
 }
 
-// fixed takes the user's matrix.
+// fixed takes the user's matrix: circuits by pod and pod of a replica, the
+// diagonal to the twin pods of each neighbouring replica. Where the problem
+// holds all replicas the matrix serves each of them.
 type fixed struct{}
 
 func (fixed) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	x := make([]int, len(p.Fabric.Bundles))
-	n := len(p.Fabric.Pods)
-	if len(o.Fixed) != n || slices.ContainsFunc(o.Fixed, func(row []int) bool { return len(row) != n }) {
-		return nil, fmt.Errorf("topology: the fixed matrix is not %d by %d", n, n)
+	n := int32(len(o.Fixed))
+	if n == 0 || len(p.Fabric.Pods)%int(n) != 0 || slices.ContainsFunc(o.Fixed, func(row []int) bool { return len(row) != int(n) }) {
+		return nil, fmt.Errorf("topology: the fixed matrix is not that of the pods of a replica")
 	}
 	for e, b := range p.Fabric.Bundles {
-		x[e] = o.Fixed[b.A][b.B]
+		i, j := b.A%n, b.B%n
+		if x[e] = o.Fixed[i][j]; b.A/n != b.B/n {
+			x[e] = min(o.Fixed[i][i], o.Fixed[j][j])
+		}
 	}
 	if !p.Feasible(x) {
 		return nil, fmt.Errorf("topology: the fixed circuits leave a pod pair unconnected or overrun a pod's ports (used %v)", p.Fabric.Ports(x))

@@ -111,6 +111,7 @@ type individual struct {
 // compare orders individuals by fitness. Makespans within rounding of each
 // other count as one, in classes, so that the order is transitive.
 func (s *fastSearch) compare(a, b *individual) int {
+	if a.makespan == never && b.makespan == never { return 0 }
 	if ca, cb := class(a.makespan), class(b.makespan); ca != cb {
 		if ca < cb {
 			return -1
@@ -197,8 +198,9 @@ func (s *fastSearch) evolve() {
 			present[key(child)] = true
 			next = append(next, s.individual(child))
 		}
+		cutoff := population[min(len(population)*CUT/4, len(population)-1)].makespan
 		population = next
-		s.value(population, never)
+		s.value(population, cutoff)
 		s.rank(population)
 		stall++
 		if class(population[0].makespan) < class(s.best.makespan) {
@@ -207,3 +209,5 @@ func (s *fastSearch) evolve() {
 		s.keep(&population[0])
 	}
 }
+
+var CUT = 2

@@ -1,0 +1,87 @@
+package scenarios
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"sim/engine/flow"
+)
+
+// once builds a scenario, from its keys to the reduced DAG, and plays the
+// complete DAG with two circuits a bundle, max-min fair.
+func once(b *testing.B, name string, overrides ...string) (time.Duration, int) {
+	b.Helper()
+	s, err := Load(name, overrides)
+	if err != nil {
+		b.Fatal(err)
+	}
+	begin := time.Now()
+	in, err := build(s)
+	if err != nil {
+		b.Fatal(err)
+	}
+	circuits := make([]int, len(in.optical.Bundles))
+	for e := range circuits {
+		circuits[e] = 2
+	}
+	n, err := in.optical.Light(circuits)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := flow.Run(in.it.Graph, n, in.optical.Routes, flow.Options{}); err != nil {
+		b.Fatal(err)
+	}
+	return time.Since(begin), len(in.it.Graph.Tasks)
+}
+
+// scaling reports the exponent with which time grows between the smallest and
+// the largest size, the best of three at each.
+func scaling(b *testing.B, name string, sizes []int, overrides func(n int) []string) {
+	for b.Loop() {
+		var first, last time.Duration
+		for _, n := range sizes {
+			best := time.Duration(math.MaxInt64)
+			tasks := 0
+			for range 3 {
+				var d time.Duration
+				if d, tasks = once(b, name, overrides(n)...); d < best {
+					best = d
+				}
+			}
+			b.Logf("%6d: %8d tasks %v", n, tasks, best.Round(10*time.Microsecond))
+			if n == sizes[0] {
+				first = best
+			}
+			last = best
+		}
+		ratio := float64(sizes[len(sizes)-1]) / float64(sizes[0])
+		b.ReportMetric(math.Log(last.Seconds()/first.Seconds())/math.Log(ratio), "exponent")
+	}
+}
+
+// BenchmarkScaling prints how the time to build and play an iteration grows.
+func BenchmarkScaling(b *testing.B) {
+	b.Run("microbatches", func(b *testing.B) {
+		scaling(b, "deepseek671b", []int{64, 256, 1024, 2048}, func(n int) []string {
+			return []string{fmt.Sprintf("workload.microbatches=%d", n)}
+		})
+	})
+	b.Run("pods", func(b *testing.B) {
+		// a stage a pod
+		scaling(b, "megatron462b", []int{4, 16, 32, 64}, func(n int) []string {
+			return []string{fmt.Sprintf("workload.pp=%d", n), fmt.Sprintf("workload.gpus=%d", 16*n), "fabric.gpus_per_pod_per_replica=8"}
+		})
+	})
+	b.Run("gpus-unreduced", func(b *testing.B) {
+		scaling(b, "deepseek671b", []int{512, 2048, 8192}, func(n int) []string {
+			return []string{fmt.Sprintf("workload.gpus=%d", n), "workload.replicas=all"}
+		})
+	})
+	b.Run("gpus-unreduced-per-gpu", func(b *testing.B) {
+		scaling(b, "deepseek671b", []int{512, 2048, 8192}, func(n int) []string {
+			return []string{fmt.Sprintf("workload.gpus=%d", n), "workload.replicas=all", "workload.flows=per-gpu", "workload.microbatches=16"}
+		})
+	})
+}
