@@ -100,6 +100,37 @@ func checkSizes(c *checker) {
 	}
 }
 
+// maxIteration bounds an iteration, in seconds: half of what simulated time
+// can hold.
+const maxIteration = 50 * 24 * 3600
+
+// checkLength refuses an iteration that simulated time cannot hold: each
+// stage's compute, one micro-batch after the other, and each transfer on one
+// circuit. All keys must be sound.
+func checkLength(c *checker) {
+	spec, err := c.s.spec()
+	if err != nil {
+		return
+	}
+	longest := 1.0
+	for _, r := range c.s.Replicas {
+		longest = max(longest, r.ComputeScale)
+	}
+	compute, rate := 0.0, float64(c.s.Fabric.PortBandwidth)
+	bytes := float64(spec.PipelineBytes()) * float64(2*spec.Microbatches*spec.PP*spec.Chunks*spec.StageGPUs())
+	for v := range spec.PP * spec.Chunks {
+		compute += spec.ForwardSeconds(v) * (1 + spec.Choices.BackwardRatio) * float64(spec.Microbatches)
+		bytes += float64(spec.SyncBytes(v)) * float64(spec.StageGPUs())
+	}
+	for _, r := range c.s.Replicas {
+		rate = min(rate, float64(r.PortBandwidth))
+	}
+	if t := compute*longest + 8*bytes/min(rate, float64(c.s.Fabric.NICBandwidth)); !(t < maxIteration) {
+		c.clash([]string{"workload.sequence", "workload.microbatches", "workload.effective_tflops", "fabric.port_bandwidth"},
+			fmt.Sprintf("an iteration may take %.3g s, which is absurd", t), fmt.Sprintf("stay within %d s", maxIteration))
+	}
+}
+
 // checkArchitecture holds the keys of an inline model against each other.
 func checkArchitecture(c *checker) {
 	const at = "workload.architecture."

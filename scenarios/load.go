@@ -126,6 +126,9 @@ func Parse(name string, data []byte, overrides []string) (*Scenario, error) {
 		c.override(o)
 	}
 	c.resolve()
+	if len(c.faults) == 0 {
+		checkLength(c)
+	}
 	if len(c.faults) > 0 {
 		return nil, c.faults.sort()
 	}

@@ -60,10 +60,13 @@ func (e *Evaluator) Resume(cutoff engine.Time) (engine.Time, bool) {
 	f.restore(z)
 	z.cutoff = cutoff
 	copy(z.rates, z.initial)
-	for _, c := range z.net.Changes {
-		if c.At < z.now {
+	for i, c := range z.net.Changes {
+		if !z.queue.Has(int32(2*z.tasks + i)) { // it has been made
 			z.rates[c.Link] = c.Rate * perTick
 		}
+	}
+	if z.makespan >= cutoff {
+		return 0, false
 	}
 	ok := z.proceed()
 	return z.makespan, ok

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
-"testing"
 
 	"sim/engine"
 	"sim/engine/flow"
@@ -68,15 +67,16 @@ func (fast) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error
 		return nil, err
 	}
 	defer s.close()
-	s.evolve()
-	s.polish()
+	for again := true; again; again = s.polish() {
+		s.evolve()
+	}
 	s.savePorts(o.PortTolerance)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	return &Decision{
 		Circuits: s.best.x, Service: s.service, Makespan: s.best.makespan,
-		Bound: s.bound(), BoundModel: AnyService,
+		Bound: p.joint().bound, BoundModel: AnyService,
 		Evaluations: s.evaluations, Stopped: s.stopped,
 	}, nil
 }
@@ -87,8 +87,9 @@ type fastSearch struct {
 	o       FastOptions
 	ctx     context.Context
 	service flow.Service
-	inner   []bool // by bundle, its kind; see waitedFor
-	most    []int  // by bundle, the largest number of circuits worth trying (Alg. 2)
+	inner   []bool  // by bundle, whether transfers wait for its
+	outer   []int32 // links of the bundles of the other kind
+	most    []int   // by bundle, the largest number of circuits worth trying (Alg. 2)
 	random  *rand.Rand
 
 	players     []*player // one a worker
@@ -97,7 +98,10 @@ type fastSearch struct {
 	deadline    time.Time
 	stopped     string
 
-	best individual // the paper's X*
+	population  []individual // ranked
+	generations int
+	played      []individual // all that was played to its end, in order
+	best        individual   // the paper's X*
 }
 
 // individual is a topology with its fitness: the makespan and, among equals,
@@ -111,7 +115,6 @@ type individual struct {
 // compare orders individuals by fitness. Makespans within rounding of each
 // other count as one, in classes, so that the order is transitive.
 func (s *fastSearch) compare(a, b *individual) int {
-	if a.makespan == never && b.makespan == never { return 0 }
 	if ca, cb := class(a.makespan), class(b.makespan); ca != cb {
 		if ca < cb {
 			return -1
@@ -143,7 +146,12 @@ func newFastSearch(ctx context.Context, p *Problem, o Options) (*fastSearch, err
 		return nil, fmt.Errorf("topology: no topology can be played to its end")
 	}
 	s.evaluations += 3
-	s.inner = p.waitedFor()
+	s.inner = p.inner()
+	for e := range s.inner {
+		if !s.inner[e] {
+			s.outer = append(s.outer, p.Fabric.Bundles[e].Links...)
+		}
+	}
 	s.most = p.mostUseful(upper)
 	for range o.workers() {
 		s.players = append(s.players, p.player(s.service))
@@ -159,55 +167,65 @@ func (s *fastSearch) close() {
 	}
 }
 
-func (s *fastSearch) bound() engine.Time {
-	if testing.Testing() {return 1}
-	return s.p.joint().bound
-}
 // individual returns x, not played yet.
 func (s *fastSearch) individual(x []int) individual {
 	return individual{x: x, makespan: never, ports: s.p.PortsUsed(x) / s.p.Fabric.Copies}
 }
 
-// evolve is Alg. 3 (SimBasedDomainAdaptedGA).
+// evolve is Alg. 3 (SimBasedDomainAdaptedGA). Called again it goes on from the
+// population it has, with what has been found since in place of the worst.
 func (s *fastSearch) evolve() {
-	population := s.firstGeneration()
-	s.value(population, never)
-	s.rank(population)
-	s.keep(&population[0])
-	for generation, stall := 1, 0; generation <= s.o.MaxGenerations && stall < s.o.StallGenerations; generation++ {
-		if s.over() {
-			return
+	if s.population == nil {
+		s.population = s.firstGeneration()
+	} else {
+		s.population[len(s.population)-1] = s.best
+	}
+	s.value(s.population, never)
+	s.rank(s.population)
+	s.keep(&s.population[0])
+	for stall := 0; stall < s.o.StallGenerations && !s.over(); stall++ {
+		s.generations++
+		s.population = s.nextGeneration()
+		s.value(s.population, never)
+		s.rank(s.population)
+		if class(s.population[0].makespan) < class(s.best.makespan) {
+			stall = -1
 		}
-		present := map[string]bool{}
-		for i := range s.o.Elites { present[key(population[i].x)] = true }
-		next := append(make([]individual, 0, s.o.Population), population[:s.o.Elites]...)
-		for len(next) < s.o.Population {
-			mother, father := s.tournament(population), s.tournament(population)
-			child := s.mutate(s.crossover(mother.x, father.x))
-			if !s.repair(child) {
-				child = s.randomTopology()
-			}
-			for try := 0; present[key(child)] && try < 3; try++ {
-				s.o.Mutation = 1
-				child = s.mutate(child)
-				s.o.Mutation = 0.3
-				if !s.repair(child) {
-				child = s.randomTopology()
-				}
-			}
-			present[key(child)] = true
-			next = append(next, s.individual(child))
-		}
-		cutoff := population[min(len(population)*CUT/4, len(population)-1)].makespan
-		population = next
-		s.value(population, cutoff)
-		s.rank(population)
-		stall++
-		if class(population[0].makespan) < class(s.best.makespan) {
-			stall = 0
-		}
-		s.keep(&population[0])
+		s.keep(&s.population[0])
 	}
 }
 
-var CUT = 2
+// nextGeneration is Alg. 3, Lines 5 to 12. A child that the generation holds
+// already is changed, a few times if need be: that widens the search where the
+// population has converged.
+func (s *fastSearch) nextGeneration() []individual {
+	const tries = 3
+	next := append(make([]individual, 0, s.o.Population), s.population[:s.o.Elites]...)
+	present := make(map[string]bool, s.o.Population)
+	for i := range next {
+		present[key(next[i].x)] = true
+	}
+	for len(next) < s.o.Population {
+		mother, father := s.tournament(), s.tournament()
+		child := s.crossover(mother.x, father.x)
+		if s.random.Float64() < s.o.Mutation {
+			s.mutate(child)
+		}
+		child = s.repaired(child)
+		for try := 0; try < tries && present[key(child)]; try++ {
+			s.mutate(child)
+			child = s.repaired(child)
+		}
+		present[key(child)] = true
+		next = append(next, s.individual(child))
+	}
+	return next
+}
+
+// repaired is Alg. 3, Lines 9 and 10.
+func (s *fastSearch) repaired(child []int) []int {
+	if !s.repair(child) {
+		return s.randomTopology()
+	}
+	return child
+}

@@ -6,9 +6,11 @@ import (
 	"sim/engine"
 )
 
-// polish ends the search with steepest descent from the best individual: of
-// all its neighbours the fittest is next, until none is fitter.
-func (s *fastSearch) polish() {
+// polish is steepest descent from the best individual: of all its neighbours
+// the fittest is next, until none is fitter. It reports whether the makespan
+// has become shorter.
+func (s *fastSearch) polish() bool {
+	before := s.best.makespan
 	for !s.over() {
 		var around []individual
 		s.neighbours(s.best.x, func(x []int) {
@@ -17,10 +19,11 @@ func (s *fastSearch) polish() {
 		s.value(around, nextClass(s.best.makespan))
 		s.rank(around)
 		if len(around) == 0 || s.compare(&around[0], &s.best) >= 0 {
-			return
+			break
 		}
 		s.keep(&around[0])
 	}
+	return class(s.best.makespan) < class(before)
 }
 
 // nextClass returns the lowest makespan that is worse than c.
@@ -68,15 +71,86 @@ func (s *fastSearch) yield(x []int, e, pod int, visit func([]int)) {
 	}
 }
 
-// savePorts takes circuits away from the best while the makespan may grow by a
-// fraction of no more than tolerance (DELTA, Eq. 4): one by one in several
-// orders, from the topologies seen that do with the fewest ports.
-func (s *fastSearch) savePorts(tolerance float64) {
-	limit := grown(s.best.makespan, tolerance)
-	s.shave(limit)
+// shaving takes circuits from a topology, bundle after bundle, for as long as
+// the makespan keeps a limit.
+type shaving struct {
+	individual
+	order []int // of the bundles
+	at    int
 }
 
-// shave removes circuits from the best, in each step the one whose loss costs
-// least, for as long as the makespan keeps the limit.
-func (s *fastSearch) shave(limit engine.Time) {
+// savePorts replaces the best by what needs the fewest ports at a makespan
+// longer by no more than a fraction of tolerance (DELTA, Eq. 4): the cheapest
+// topologies seen within that limit are shaved in several orders, all in step,
+// so that what one has played serves the others.
+func (s *fastSearch) savePorts(tolerance float64) {
+	limit := grown(s.best.makespan, tolerance)
+	var active []*shaving
+	for _, start := range s.cheapest(limit) {
+		for _, order := range s.orders(start.x) {
+			t := &shaving{individual: start, order: order}
+			t.x = slices.Clone(start.x)
+			active = append(active, t)
+		}
+	}
+	all := slices.Clone(active)
+	for len(active) > 0 && !s.interrupted() {
+		var next []individual
+		active = slices.DeleteFunc(active, func(t *shaving) bool {
+			for t.at < len(t.order) && t.x[t.order[t.at]] == 1 {
+				t.at++
+			}
+			if t.at == len(t.order) {
+				return true
+			}
+			x := slices.Clone(t.x)
+			x[t.order[t.at]]--
+			next = append(next, s.individual(x))
+			return false
+		})
+		s.value(next, limit+1)
+		for i, t := range active {
+			if next[i].makespan <= limit {
+				t.individual = next[i]
+			} else {
+				t.at++
+			}
+		}
+	}
+	for _, t := range all {
+		if t.ports < s.best.ports || t.ports == s.best.ports && t.makespan < s.best.makespan {
+			s.best = t.individual
+		}
+	}
+}
+
+// cheapest returns the best individual and some others played whose makespan
+// keeps a limit, those with the fewest ports.
+func (s *fastSearch) cheapest(limit engine.Time) []individual {
+	const starts = 8
+	within := []individual{}
+	for _, t := range s.played {
+		if t.makespan <= limit {
+			within = append(within, t)
+		}
+	}
+	slices.SortStableFunc(within, func(a, b individual) int { return a.ports - b.ports })
+	return append([]individual{s.best}, within[:min(len(within), starts-1)]...)
+}
+
+// orders returns orders in which to take circuits from bundles: as they are
+// numbered, the reverse, and some at random.
+func (s *fastSearch) orders(x []int) [][]int {
+	const random = 4
+	up := make([]int, len(x))
+	for e := range up {
+		up[e] = e
+	}
+	down := slices.Clone(up)
+	slices.Reverse(down)
+	list := [][]int{up, down}
+	for range random {
+		list = append(list, s.random.Perm(len(x)))
+	}
+	return list
 }

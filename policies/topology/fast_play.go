@@ -3,11 +3,13 @@ package topology
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"sim/engine"
+	"sim/engine/flow"
 )
 
 // outcome is what is known of a topology: its makespan, or (never) that it is
@@ -33,6 +35,11 @@ func (s *fastSearch) value(population []individual, cutoff engine.Time) {
 		}
 	}
 	s.play(todo, cutoff)
+	for i := range todo {
+		if todo[i].makespan != never {
+			s.played = append(s.played, todo[i])
+		}
+	}
 	for i := range population {
 		if k, ok := pending[keys[i]]; ok {
 			s.memo[keys[i]] = outcome{todo[k].makespan, cutoff}
@@ -45,52 +52,113 @@ func (s *fastSearch) value(population []individual, cutoff engine.Time) {
 	}
 }
 
-// play plays every topology of a list.
+// play plays every topology of a list. Those that differ only in bundles that
+// nothing waits for are played from a common beginning, where the service does
+// not look ahead.
 func (s *fastSearch) play(list []individual, cutoff engine.Time) {
 	s.evaluations += int64(len(list))
-	one := func(w *player, t *individual) {
-		t.makespan = never
-		if s.ctx.Err() != nil || s.late() {
-			return
-		}
-		if c, ok := w.play(t.x, cutoff); ok {
-			t.makespan = c
+	groups := s.alike(list)
+	work := func(w *player, next func() int) {
+		for g := next(); g < len(groups); g = next() {
+			s.playGroup(w, groups[g], cutoff)
 		}
 	}
-	workers := min(len(s.players), len(list))
-	if workers < 2 {
-		for i := range list {
-			one(s.players[0], &list[i])
-		}
-		return
-	}
-	var next atomic.Int64
+	var claimed atomic.Int64
+	claim := func() int { return int(claimed.Add(1)) - 1 }
 	var all sync.WaitGroup
-	for _, w := range s.players[:workers] {
-		all.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(list)); i = next.Add(1) - 1 {
-				one(w, &list[i])
-			}
-		})
+	for _, w := range s.players[1:max(1, min(len(s.players), len(groups)))] {
+		all.Go(func() { work(w, claim) })
 	}
+	work(s.players[0], claim)
 	all.Wait()
 }
 
-// late reports whether the time limit has passed.
-func (s *fastSearch) late() bool { return s.o.TimeLimit > 0 && time.Now().After(s.deadline) }
+// alike splits a list into groups with the same circuits in the bundles that
+// others wait for.
+func (s *fastSearch) alike(list []individual) [][]*individual {
+	var groups [][]*individual
+	at := map[string]int{}
+	x := s.p.ones()
+	for i := range list {
+		k := strconv.Itoa(i)
+		if s.service == flow.MaxMin || s.service == flow.Weighted {
+			copyWhere(x, list[i].x, s.inner)
+			k = key(x)
+		}
+		g, ok := at[k]
+		if !ok {
+			g = len(groups)
+			at[k] = g
+			groups = append(groups, nil)
+		}
+		groups[g] = append(groups[g], &list[i])
+	}
+	return groups
+}
 
-// over reports whether the search must end, and says why in the decision.
-func (s *fastSearch) over() bool {
-	switch {
-	case s.stopped != "":
-	case s.ctx.Err() != nil:
-		s.stopped = "interrupted"
-	case s.late():
-		s.stopped = fmt.Sprintf("after the time limit of %v", s.o.TimeLimit)
-	default:
+// playGroup plays the topologies of a group.
+func (s *fastSearch) playGroup(w *player, group []*individual, cutoff engine.Time) {
+	if len(group) > 1 {
+		full := slices.Clone(group[0].x)
+		for _, t := range group {
+			for e := range full {
+				full[e] = max(full[e], t.x[e])
+			}
+		}
+		w.light(full)
+		w.Fork(s.outer, cutoff)
+	}
+	for _, t := range group {
+		t.makespan = never
+		if s.cut() {
+			continue
+		}
+		w.light(t.x)
+		c, ok := engine.Time(0), false
+		if len(group) > 1 {
+			c, ok = w.Resume(cutoff)
+		} else {
+			c, ok = w.Makespan(cutoff)
+		}
+		if ok {
+			t.makespan = c
+		}
+	}
+}
+
+// copyWhere copies from src to dst where mask holds.
+func copyWhere(dst, src []int, mask []bool) {
+	for i, m := range mask {
+		if m {
+			dst[i] = src[i]
+		}
+	}
+}
+
+// cut reports whether plays are pointless, as the search has been cut short.
+func (s *fastSearch) cut() bool {
+	return s.ctx.Err() != nil || s.o.TimeLimit > 0 && time.Now().After(s.deadline)
+}
+
+// interrupted reports whether the search has been cut short, and says why in
+// the decision.
+func (s *fastSearch) interrupted() bool {
+	if !s.cut() {
 		return false
 	}
+	s.stopped = fmt.Sprintf("after the time limit of %v", s.o.TimeLimit)
+	if s.ctx.Err() != nil {
+		s.stopped = "interrupted"
+	}
 	return true
+}
+
+// over reports whether the search for a shorter makespan must end.
+func (s *fastSearch) over() bool {
+	if s.stopped == "" && s.generations >= s.o.MaxGenerations {
+		s.stopped = fmt.Sprintf("after %d generations", s.generations)
+	}
+	return s.stopped != "" || s.interrupted()
 }
 
 // rank orders a population, fittest first.

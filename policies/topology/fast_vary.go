@@ -83,14 +83,14 @@ func (p *Problem) meets(e, pod int) bool {
 	return int(b.A) == pod || int(b.B) == pod
 }
 
-// tournament returns the fittest of some individuals drawn at random; the
-// population is ranked.
-func (s *fastSearch) tournament(population []individual) *individual {
-	first := len(population)
+// tournament returns the fittest of some individuals drawn at random from the
+// population, which is ranked.
+func (s *fastSearch) tournament() *individual {
+	first := len(s.population)
 	for range s.o.Tournament {
-		first = min(first, s.random.IntN(len(population)))
+		first = min(first, s.random.IntN(len(s.population)))
 	}
-	return &population[first]
+	return &s.population[first]
 }
 
 // crossover returns a child that has each bundle's circuits from one of two
@@ -108,14 +108,11 @@ func (s *fastSearch) crossover(mother, father []int) []int {
 	return child
 }
 
-// mutate changes a child, with the probability of a mutation. The operators
-// know what makes neighbours of topologies: circuits more or less in one
-// bundle, circuits that move between bundles at a common pod, ports left free
-// that are used, and a change of level (see shiftLevel).
-func (s *fastSearch) mutate(x []int) []int {
-	if s.random.Float64() >= s.o.Mutation {
-		return x
-	}
+// mutate changes a child. The operators know what makes neighbours of
+// topologies: circuits more or less in one bundle, circuits that move between
+// bundles at a common pod, ports left free that are used, and a change of level
+// (see shiftLevel).
+func (s *fastSearch) mutate(x []int) {
 	const step = 3
 	e := s.random.IntN(len(x))
 	n := 1 + s.random.IntN(step)
@@ -134,7 +131,6 @@ func (s *fastSearch) mutate(x []int) []int {
 	case 4:
 		s.shiftLevel(x, e)
 	}
-	return x
 }
 
 // shiftLevel changes all bundles of e's kind at once, as often only that
@@ -214,27 +210,4 @@ func (s *fastSearch) pick(may func(e int) bool) int {
 func (s *fastSearch) neighbour(e int) int {
 	b := &s.p.Fabric.Bundles[e]
 	return s.pick(func(o int) bool { return o != e && (s.p.meets(o, int(b.A)) || s.p.meets(o, int(b.B))) })
-}
-
-// waitedFor returns, by bundle, whether another transfer waits for one of its:
-// what splits the bundles into two kinds, of pipeline transfers and of
-// gradient synchronisation.
-func (p *Problem) waitedFor() []bool {
-	inner := make([]bool, len(p.Fabric.Bundles))
-	ids := p.transfers()
-	succ := p.followed(p.position(ids))
-	onLink := make([]bool, len(p.Fabric.Network.Links))
-	for _, id := range ids {
-		for _, u := range p.Fabric.Routes.Of(id) {
-			if succ[id] && int(u.Resource) < len(onLink) {
-				onLink[u.Resource] = true
-			}
-		}
-	}
-	for e := range p.Fabric.Bundles {
-		for _, l := range p.Fabric.Bundles[e].Links {
-			inner[e] = inner[e] || onLink[l]
-		}
-	}
-	return inner
 }

@@ -100,6 +100,7 @@ func boxOrder(a, b interface{}) int {
 // jointSearch is best-first branch and bound over boxes.
 type jointSearch struct {
 	p     *Problem
+	o     SearchOptions
 	w     *player
 	best  jointOptimum
 	open  *priorityqueue.Queue
@@ -108,7 +109,7 @@ type jointSearch struct {
 }
 
 func solveJoint(p *Problem, o SearchOptions) jointOptimum {
-	s := &jointSearch{p: p, w: p.player(flow.LevelPriority), open: priorityqueue.NewWith(boxOrder), leafs: never}
+	s := &jointSearch{p: p, o: o, w: p.player(flow.LevelPriority), open: priorityqueue.NewWith(boxOrder), leafs: never}
 	defer p.done(s.w)
 	s.best.makespan = never
 	deadline := time.Now().Add(o.TimeLimit)
@@ -127,7 +128,7 @@ func solveJoint(p *Problem, o SearchOptions) jointOptimum {
 			bound = b.bound
 			break
 		}
-		if s.best.evaluations >= o.MaxEvaluations {
+		if s.spent() >= o.MaxEvaluations {
 			bound, s.best.stopped = b.bound, fmt.Sprintf("after %d evaluations", s.best.evaluations)
 			break
 		}
@@ -145,6 +146,9 @@ func solveJoint(p *Problem, o SearchOptions) jointOptimum {
 	s.best.bound = min(bound, s.leafs, s.best.makespan)
 	return s.best
 }
+
+// spent returns how much of the budget is used.
+func (s *jointSearch) spent() int64 { return s.best.evaluations * s.p.cost() }
 
 // settled reports whether nothing with that bound can improve on the best.
 func (s *jointSearch) settled(bound engine.Time) bool {
@@ -255,32 +259,37 @@ func (s *jointSearch) keep(x []int, c engine.Time, service flow.Service) {
 }
 
 // descend finds a first good topology: from all circuits that could be useful,
-// it takes away, where a pod is overrun, the one whose loss raises the bound
-// least.
+// it takes away, pod by pod where one is overrun, the one whose loss raises the
+// bound least; when half of the budget is gone, the largest.
 func (s *jointSearch) descend() {
 	x := append([]int(nil), s.p.Useful...)
-	for {
-		free := s.p.room(x)
-		best, lowest := -1, never
-		for e, b := range s.p.Fabric.Bundles {
-			if x[e] == 1 || free[b.A] >= 0 && free[b.B] >= 0 {
-				continue
+	free := s.p.room(x)
+	for pod := range free {
+		for free[pod] < 0 {
+			best, lowest := -1, never
+			for e := range x {
+				if !s.p.meets(e, pod) || x[e] == 1 {
+					continue
+				}
+				if s.spent() >= s.o.MaxEvaluations/2 {
+					if best < 0 || x[e] > x[best] {
+						best = e
+					}
+					continue
+				}
+				x[e]--
+				s.best.evaluations++
+				if c := s.w.bound(x); best < 0 || c < lowest {
+					best, lowest = e, c
+				}
+				x[e]++
 			}
-			x[e]--
-			s.best.evaluations++
-			if c := s.w.bound(x); best < 0 || c < lowest {
-				best, lowest = e, c
+			if best < 0 {
+				return
 			}
-			x[e]++
+			x[best]--
+			s.p.take(free, best, -1)
 		}
-		if best < 0 {
-			break
-		}
-		x[best]--
 	}
-	if s.p.Feasible(x) {
-		s.p.grow(x, func(e int) float64 { return float64(s.p.Useful[e] - x[e]) })
-		s.p.clip(x)
-		s.try(x)
-	}
+	s.try(x)
 }

@@ -36,7 +36,8 @@ type Options struct {
 // SearchOptions bounds a search.
 type SearchOptions struct {
 	// MaxEvaluations is the number of topologies that may be played or
-	// bounded.
+	// bounded, for a graph of up to 10,000 dependencies; an evaluation of a
+	// larger graph counts as several, in proportion.
 	MaxEvaluations int64
 	// TimeLimit, where positive, ends the search at a time, which makes its
 	// result depend on the machine; the decision says so.

@@ -66,7 +66,7 @@ func (s *portSaver) shave() {
 	for changed := true; changed; {
 		changed = false
 		for e := range x {
-			for x[e] > 1 {
+			for x[e] > 1 && s.evaluations*s.p.cost() < s.budget {
 				x[e]--
 				c, ok := s.within(x)
 				if !ok {
@@ -103,7 +103,7 @@ func (s *portSaver) prove() {
 		if b.ports >= best {
 			break
 		}
-		if s.evaluations >= s.budget {
+		if s.evaluations*s.p.cost() >= s.budget {
 			s.bound = min(b.ports, unproved)
 			return
 		}

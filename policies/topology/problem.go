@@ -81,6 +81,12 @@ func (p *Problem) fits(free []int, e int) int {
 	return max(0, min(free[b.A], free[b.B])/b.Ends)
 }
 
+// cost returns what an evaluation counts against a search's budget: 1 for
+// graphs of up to costEdges dependencies, more in proportion for larger ones.
+func (p *Problem) cost() int64 { return int64(1 + p.Graph.EdgeCount()/costEdges) }
+
+const costEdges = 10000
+
 // take moves n circuits of bundle e into or (n < 0) out of the free ports.
 func (p *Problem) take(free []int, e, n int) {
 	b := &p.Fabric.Bundles[e]

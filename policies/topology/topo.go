@@ -147,7 +147,7 @@ func (s *topoSearch) play(x []int) engine.Time {
 // beginning.
 func (s *topoSearch) spend(n int64) {
 	s.evaluations++
-	s.effort += n
+	s.effort += n * s.p.cost()
 }
 
 // over reports whether the search must end, and says why.

@@ -64,6 +64,8 @@ func (s *Spec) Check() error {
 		return fmt.Errorf("training: stages of %d GPUs do not hold whole groups of TP %d", s.StageGPUs(), s.TP)
 	case s.PP*s.Chunks > s.Arch.Layers:
 		return fmt.Errorf("training: %d stages of %d chunks for %d layers", s.PP, s.Chunks, s.Arch.Layers)
+	case s.Chunks > 1 && s.Schedule != Interleaved:
+		return fmt.Errorf("training: %d chunks a stage need the schedule %v, not %v", s.Chunks, Interleaved, s.Schedule)
 	case s.Schedule == Interleaved && s.Microbatches%s.PP != 0:
 		return fmt.Errorf("training: %d micro-batches are not a multiple of PP %d", s.Microbatches, s.PP)
 	case !(s.Choices.EffectiveTFLOPS > 0) || !(s.Choices.BackwardRatio >= 0):
@@ -151,8 +153,13 @@ func (s *Spec) Parameters(v int) float64 {
 		held += moe * (a.RouterParameters() + float64(a.SharedExperts)*a.ExpertParameters()) / gpus
 		held += moe * float64(a.Experts) * a.ExpertParameters() / gpus
 	}
-	if n := s.PP * s.Chunks; s.Choices.Embedding && (v == 0 || v == n-1) {
-		held += float64(a.Vocab) * float64(a.Hidden) / gpus
+	if table := float64(a.Vocab) * float64(a.Hidden) / gpus; s.Choices.Embedding {
+		if v == 0 {
+			held += table
+		}
+		if v == s.PP*s.Chunks-1 {
+			held += table // of the LM head
+		}
 	}
 	return held
 }

@@ -1,0 +1,49 @@
+# Everything here also works by hand: targets are short names for go commands.
+
+GO ?= go
+FUZZTIME ?= 30s
+
+.PHONY: build test short race bench fuzz lint ci docs reproduction clean
+
+build:
+	$(GO) build -o sim .
+
+test:
+	$(GO) test ./...
+
+short:
+	$(GO) test -short ./...
+
+race:
+	.ci/run race
+
+bench:
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+fuzz:
+	$(GO) test -run '^$$' -fuzz '^FuzzParse$$' -fuzztime $(FUZZTIME) ./scenarios
+	$(GO) test -run '^$$' -fuzz '^FuzzRead$$' -fuzztime $(FUZZTIME) ./scenarios/result
+	$(GO) test -run '^$$' -fuzz '^FuzzParse$$' -fuzztime $(FUZZTIME) ./engine/units
+
+# formatting, vet, modules, staticcheck and who imports whom
+lint:
+	.ci/run format vet modules staticcheck imports
+
+# all that is checked before a change is taken
+ci:
+	.ci/run
+
+# what is generated: the keys below the mark in docs/scenario.md, and the picture of README.md
+docs: build
+	sed '/^<!-- sim list keys -->$$/q' docs/scenario.md > docs/scenario.md.new
+	./sim list keys >> docs/scenario.md.new
+	mv docs/scenario.md.new docs/scenario.md
+	./sim run scenarios/deepseek671b.toml --out runs/docs
+	cp runs/docs/plots/nct.png docs/img/nct.png
+
+# the figures of docs/reproduction.md, printed; make reproduction INTO=docs/reproduction.md puts them there
+reproduction:
+	$(GO) run docs/reproduction.go $(if $(INTO),-w $(INTO))
+
+clean:
+	rm -rf sim runs docs/scenario.md.new

@@ -1,0 +1,118 @@
+package plots
+
+import (
+	"fmt"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"sim/scenarios/result"
+)
+
+// services are the ways to share rates that the figure compares, as Play has
+// them, with what they mean.
+var services = []struct{ name, text string }{
+	{"level-priority", "rates by priority, the urgent first"},
+	{"max-min", "rates shared fairly (max-min)"},
+}
+
+// ratesFigure shows the rates at which the stages that compete for a bundle of
+// circuits synchronise their gradients, under joint and fair service one above
+// the other.
+func ratesFigure(doc *result.Document, d *result.Detail) []Figure {
+	var chosen []*result.Play
+	var texts []string
+	for _, sv := range services {
+		p := fastest(doc, d, func(p *result.Play) bool { return p.Service == sv.name && len(p.Rates) > 0 })
+		if p == nil {
+			continue
+		}
+		chosen = append(chosen, p)
+		texts = append(texts, sv.text)
+	}
+	if len(chosen) == 0 {
+		return nil
+	}
+	// Under fair service the flows of a group overlap whenever they can.
+	group, ok := mostCompeting(chosen[len(chosen)-1])
+	if !ok {
+		return nil
+	}
+	names := seriesNames(chosen, group)
+	s := sheet{title: "Rates of gradient synchronisations", subtitle: d.Title}
+	if group != "" {
+		s.title = "Rates of gradient synchronisations that share circuits: " + plain(group)
+	}
+	if len(names) > len(lineStyles) {
+		s.notes = append(s.notes, fmt.Sprintf("The first %d of %d stages are shown.", len(lineStyles), len(names)))
+		names = names[:len(lineStyles)]
+	}
+	for i, n := range names {
+		s.legend = append(s.legend, entry{n, stroke(lineStyles[i])})
+	}
+	from, to, top := extents(chosen, group)
+	u := rateTime(to - from)
+	for i, p := range chosen {
+		y := 1 / float64(len(chosen))
+		pl := ratesPlot(p, group, names, from, to, top)
+		if i < len(chosen)-1 {
+			pl.X.Label.Text = ""
+		}
+		_, done, _ := extents([]*result.Play{p}, group)
+		head := fmt.Sprintf("%s: %s; done after %s %s", plain(p.Policy), texts[i], digits((done-from)*u.per, 4), u.name)
+		s.panels = append(s.panels, panel{head: head, x1: 1, y0: y * float64(i), y1: y * float64(i+1), plot: pl})
+	}
+	s.notes = append(s.notes, fmt.Sprintf("Time 0 is when the first of these begins, %s into the iteration.", duration(from)))
+	if len(names) > 1 {
+		s.notes[len(s.notes)-1] += " Equal rates are drawn side by side."
+	}
+	return []Figure{s.figure("dp-rates", 5.4*vg.Inch)}
+}
+
+// rateTime is the unit for times from the first start: milliseconds, or less
+// where that is nothing.
+func rateTime(span float64) unit {
+	if u := timeUnit(span); u.per > 1e3 {
+		return u
+	}
+	return unit{"ms", 1e3}
+}
+
+// beside is the distance in points of lines of equal rate: they would hide
+// each other.
+const beside = 2
+
+// ratesPlot is one play's plot; times count from from.
+func ratesPlot(play *result.Play, group string, names []string, from, to, top float64) *plot.Plot {
+	p := newPlot("", "rate, GB/s")
+	setRange(&p.X, 0, (to-from)*1.02)
+	u := rateTime(to - from)
+	p.X.Label.Text = "time, " + u.name
+	p.X.Tick.Marker = ticker{u, 10, false}
+	setRange(&p.Y, -0.05*top, top*1.12) // room for lines side by side
+	p.Y.Tick.Marker = ticker{gigabytes, 5, false}
+	p.Add(grid(true, true), plotFunc(func(c draw.Canvas, p *plot.Plot) {
+		x, y := p.Transforms(&c)
+		for i := range play.Rates {
+			s := &play.Rates[i]
+			at := slices.Index(names, s.Name)
+			if s.Group != group || at < 0 {
+				continue
+			}
+			a, b, ok := active(s)
+			if !ok {
+				continue
+			}
+			// Only where it runs: lines along 0 would hide each other.
+			line := stepLine(steady(s, (to-from)/sliver), a, b, func(t float64) vg.Length { return x(t - from) }, y)
+			line = append([]vg.Point{point(line[0].X, y(0))}, append(line, point(line[len(line)-1].X, y(0)))...)
+			for k := range line {
+				line[k].Y += beside * (vg.Length(at) - vg.Length(len(names)-1)/2)
+			}
+			c.StrokeLines(lineStyles[at], line)
+		}
+	}))
+	return p
+}

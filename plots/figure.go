@@ -1,0 +1,120 @@
+// Package plots draws the figures of a run from its document and detail, as
+// PNG or SVG. It computes no physics and knows no policy by name: what it
+// shows, packages above have measured. The command writes the figures into the
+// run directory.
+//
+// Axes and canvases are gonum/plot's. A figure is a sheet: a title, a legend
+// above the data, panels with their axes aligned, and notes below.
+package plots
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"sim/scenarios/result"
+)
+
+// Figure is a picture that can be written in any format. It refers to the data
+// that it was made from, which must not change until it is written.
+type Figure struct {
+	Name  string // of its file, without ending: "nct", "trace-reference"
+	Title string // what it shows, for people
+
+	width, height vg.Length
+	draw          func(c draw.Canvas)
+}
+
+// builder makes the figures of one kind; none when the run lacks the data.
+type builder func(doc *result.Document, d *result.Detail) []Figure
+
+// builders lists all kinds in the order in which All returns them.
+var builders = []builder{
+	nctFigure,
+	traceFigures,
+	demandFigure,
+	ratesFigure,
+	windowsFigure,
+	indexFigure,
+	topologyFigure,
+}
+
+// All returns every figure that a run supports, in a fixed order, without
+// those whose data is absent. It fails on data that cannot be drawn: what
+// Check of doc or d refuses (NaN among it), and numbers beyond any scale.
+func All(doc *result.Document, d *result.Detail) ([]Figure, error) {
+	if err := doc.Check(); err != nil {
+		return nil, err
+	}
+	if err := d.Check(); err != nil {
+		return nil, err
+	}
+	if err := drawable(doc, d); err != nil {
+		return nil, err
+	}
+	var all []Figure
+	for _, b := range builders {
+		all = append(all, b(doc, d)...)
+	}
+	unique(all)
+	return all, nil
+}
+
+// drawableLimit bounds every number drawn, in seconds, bits per second or
+// counts: far above any network, far below where sums overflow or ticks
+// can no longer be told apart.
+const drawableLimit = 1e24
+
+// drawable fails on a number that no axis can carry.
+func drawable(doc *result.Document, d *result.Detail) error {
+	check := func(what string, vs ...float64) error {
+		for _, v := range vs {
+			if math.Abs(v) > drawableLimit {
+				return fmt.Errorf("%s is %g, which no figure can show", what, v)
+			}
+		}
+		return nil
+	}
+	for _, r := range doc.Rows {
+		if err := check("nct of "+r.Policy, r.Metrics["nct"]); err != nil {
+			return err
+		}
+	}
+	for _, p := range plays(d) {
+		if err := check("the makespan of "+p.Policy, p.MakespanS); err != nil {
+			return err
+		}
+		for _, l := range p.Lanes {
+			for _, s := range l.Spans {
+				if err := check("a time on lane "+l.Name, s.EndS); err != nil {
+					return err
+				}
+			}
+		}
+		for _, group := range [][]result.Series{p.Demand, p.Rates} {
+			for _, s := range group {
+				if err := check("series "+s.Name, append(append([]float64{}, s.TimeS...), s.Value...)...); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	w := &d.Windows
+	for _, col := range [][]float64{w.EarliestS, w.LatestS, w.StartS, w.EndS} {
+		if err := check("a time window", col...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plays returns the reference's play and those of the policies.
+func plays(d *result.Detail) []*result.Play {
+	all := []*result.Play{&d.Reference}
+	for i := range d.Policies {
+		all = append(all, &d.Policies[i])
+	}
+	return all
+}

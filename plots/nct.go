@@ -1,0 +1,189 @@
+package plots
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"sim/scenarios/result"
+)
+
+// nctBar is a policy's bar.
+type nctBar struct {
+	policy   string
+	value    float64
+	bound    float64 // the least NCT that its bound on the makespan allows
+	defined  bool
+	hasBound bool
+}
+
+// nctFigure shows the normalised communication time of each policy. Bars grow
+// from 1, the ideal fabric, so that their lengths may be compared although the
+// axis does not begin at 0.
+func nctFigure(doc *result.Document, d *result.Detail) []Figure {
+	s := sheet{
+		title:    "Normalised communication time (NCT) by policy",
+		subtitle: d.Title,
+	}
+	var all []nctBar
+	some := false
+	for _, r := range doc.Rows {
+		b := nctBar{policy: r.Policy}
+		b.value, b.defined = r.Metrics["nct"]
+		if b.defined {
+			b.bound, b.hasBound = nctBound(doc, &r)
+		}
+		if why := r.Labels["nct"]; !b.defined && why != "" {
+			s.notes = append(s.notes, r.Policy+" has no NCT: "+why)
+		}
+		some = some || b.defined
+		all = append(all, b)
+	}
+	const notesShown = 2 // more would leave no room for the bars
+	if len(s.notes) > notesShown {
+		s.notes = append(s.notes[:notesShown], fmt.Sprintf("... and so on for %d more", len(s.notes)-notesShown))
+	}
+	if !some && len(s.notes) == 0 {
+		return nil
+	}
+	lo, hi := nctRange(all)
+	p := newPlot("", "NCT (1 = ideal fabric)")
+	setRange(&p.X, -0.5, float64(len(all))-0.5)
+	p.X.Tick.Marker = plot.ConstantTicks{}
+	setRange(&p.Y, lo, hi)
+	p.Y.Tick.Marker = ticker{unit{"", 1}, 6, false}
+	names := newNameRow(all)
+	best := doc.Best("nct")
+	p.Add(grid(true, false), plotFunc(func(c draw.Canvas, p *plot.Plot) { drawNCT(c, p, all, best) }), plotFunc(names.draw))
+	s.panels = []panel{{x1: 1, y1: 1, below: names.depth, plot: p}}
+	s.legend = nctLegend(all, best >= 0)
+	axis := "NCT is the communication time that computing does not hide, over that on the ideal fabric. Bars start at 1, not at 0: their length is what a policy adds."
+	s.notes = append([]string{axis}, s.notes...)
+	return []Figure{s.figure("nct", nctHeight+names.depth+noteSize*lineSpacing*vg.Length(len(s.notes)))}
+}
+
+// nctHeight is without the names and notes, which vary.
+const nctHeight = 4.5 * vg.Inch
+
+func nctLegend(all []nctBar, best bool) []entry {
+	var legend []entry
+	if best {
+		legend = append(legend, entry{"lowest NCT", box(fill{vermillion, 1})})
+	}
+	if len(all) > 1 {
+		legend = append(legend, entry{"other policies", box(fill{skyBlue, 1})})
+	}
+	legend = append(legend, entry{"ideal non-blocking fabric", stroke(idealLine)})
+	for _, b := range all {
+		if b.hasBound {
+			return append(legend, entry{"lower bound proved for the policy", func(c draw.Canvas, lo, hi vg.Point) { markBound(c, lo.X, hi.X, (lo.Y+hi.Y)/2) }})
+		}
+	}
+	return legend
+}
+
+var (
+	idealLine = draw.LineStyle{Color: black, Width: 1.2, Dashes: []vg.Length{6, 3}}
+	boundLine = draw.LineStyle{Color: black, Width: 2.2}
+)
+
+// markBound draws a bound: a line with ends, unlike the ideal's.
+func markBound(c draw.Canvas, x0, x1, y vg.Length) {
+	const end = 4
+	c.StrokeLines(boundLine, []vg.Point{point(x0, y), point(x1, y)},
+		[]vg.Point{point(x0, y-end), point(x0, y+end)}, []vg.Point{point(x1, y-end), point(x1, y+end)})
+}
+
+// nctBound is the bound on a row's makespan as NCT.
+func nctBound(doc *result.Document, r *result.Row) (float64, bool) {
+	ideal, ok1 := doc.Reference["makespan_s"]
+	compute, ok2 := doc.Reference["compute_makespan_s"]
+	bound, ok3 := r.Metrics["bound_makespan_s"]
+	if !ok1 || !ok2 || !ok3 || ideal <= compute {
+		return 0, false
+	}
+	v := (bound - compute) / (ideal - compute)
+	return v, math.Abs(v) <= drawableLimit
+}
+
+// nctRange is the axis: 1 and all values, with room for labels.
+func nctRange(all []nctBar) (lo, hi float64) {
+	lo, hi = 1, 1
+	for _, b := range all {
+		if b.defined {
+			lo, hi = min(lo, b.value), max(hi, b.value)
+		}
+	}
+	const least = 0.02 // below that every policy is as good as ideal, and should look so
+	room := max(hi-lo, least)
+	if lo < 1 {
+		lo -= 0.12 * room
+	} else {
+		lo -= 0.03 * room // the line at 1 stays off the axis
+	}
+	return lo, max(hi, 1+least/2) + 0.15*room
+}
+
+// drawNCT draws bars, bounds, the ideal's line and the values.
+func drawNCT(c draw.Canvas, p *plot.Plot, all []nctBar, best int) {
+	x, y := p.Transforms(&c)
+	slot := (c.Max.X - c.Min.X) / vg.Length(len(all))
+	half := min(slot*0.32, 30)
+	label := aligned(sans(labelSize, ink), draw.XCenter, draw.YBottom)
+	decimals := nctDecimals(all)
+	if upright := label.Width("0.") + label.Width("0")*vg.Length(decimals); upright > slot {
+		label = aligned(sans(min(smallSize, slot*0.9), ink), draw.XLeft, draw.YCenter)
+		label.Rotation = math.Pi / 2
+	}
+	for i, b := range all {
+		mid := x(float64(i))
+		top := y(1)
+		if b.defined {
+			top = y(b.value)
+			var r bars
+			r.add(mid-half, mid+half, min(top, y(1)), max(top, y(1)+1)) // at least a point
+			color := skyBlue
+			if i == best {
+				color = vermillion
+			}
+			r.fill(c, color)
+		}
+		if at := y(b.bound); b.hasBound && at >= c.Min.Y && at <= c.Max.Y {
+			markBound(c, mid-half-3, mid+half+3, at)
+			top = max(top, at)
+		}
+		text := "undefined"
+		if b.defined {
+			text = strconv.FormatFloat(b.value, 'f', decimals, 64)
+			if math.Abs(b.value) >= 1e6 {
+				text = digits(b.value, 3)
+			}
+		}
+		style := label
+		if i == best { // its bar may be too short to see
+			style.Color = vermillion
+			style.Font = bold(style.Font.Size, ink).Font
+		}
+		c.FillText(style, point(mid, max(top, y(1))+5), text)
+	}
+	c.StrokeLine2(idealLine, c.Min.X, y(1), c.Max.X, y(1))
+}
+
+// nctDecimals is how many decimals tell the values apart: three, or more when
+// they lie close to each other.
+func nctDecimals(all []nctBar) int {
+	spread := 0.0
+	for _, b := range all {
+		if b.defined {
+			spread = max(spread, math.Abs(b.value-1))
+		}
+	}
+	if spread > 0 && spread < 0.01 {
+		return 5
+	}
+	return 3
+}

@@ -1,0 +1,203 @@
+package plots
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sim/scenarios/result"
+)
+
+func TestAllOrder(t *testing.T) {
+	figs, err := All(runs["large"]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range figs {
+		got = append(got, f.Name)
+		if f.Title == "" {
+			t.Errorf("figure %s has no title", f.Name)
+		}
+	}
+	want := []string{"nct", "trace-reference", "trace-joint", "demand", "dp-rates", "windows", "index", "topology"}
+	if !slices.Equal(got, want) {
+		t.Errorf("figures %v, want %v", got, want)
+	}
+}
+
+// Figures whose data is absent are left out, each by itself.
+func TestAllSkips(t *testing.T) {
+	if figs, err := All(&result.Document{}, &result.Detail{}); err != nil || len(figs) != 0 {
+		t.Fatalf("an empty run has figures %v, error %v", figs, err)
+	}
+	for missing, cut := range map[string]func(*result.Document, *result.Detail){
+		"nct": func(doc *result.Document, _ *result.Detail) {
+			for i := range doc.Rows {
+				delete(doc.Rows[i].Metrics, "nct")
+			}
+		},
+		"trace-reference": func(_ *result.Document, d *result.Detail) { d.Reference.Lanes = nil },
+		"trace-second": func(_ *result.Document, d *result.Detail) {
+			for i := range d.Policies {
+				d.Policies[i].Lanes = nil
+			}
+		},
+		"demand": func(_ *result.Document, d *result.Detail) { d.Reference.Demand = nil },
+		"dp-rates": func(_ *result.Document, d *result.Detail) {
+			for i := range d.Policies {
+				d.Policies[i].Rates = nil
+			}
+		},
+		"windows":  func(_ *result.Document, d *result.Detail) { d.Windows.EarliestS = nil },
+		"index":    func(_ *result.Document, d *result.Detail) { d.Windows.FirstK = nil },
+		"topology": func(_ *result.Document, d *result.Detail) { d.Policies[0].Topology, d.Policies[1].Topology = nil, nil },
+	} {
+		doc, d := synthetic(small)
+		cut(doc, d)
+		figs, err := All(doc, d)
+		if err != nil {
+			t.Fatalf("without %s: %v", missing, err)
+		}
+		if len(figs) != 7 || slices.ContainsFunc(figs, func(f Figure) bool { return f.Name == missing }) {
+			t.Errorf("without the data of %s there are %d figures", missing, len(figs))
+		}
+	}
+}
+
+func TestAllRefuses(t *testing.T) {
+	for name, spoil := range map[string]func(*result.Document, *result.Detail){
+		"nct is NaN":   func(doc *result.Document, _ *result.Detail) { doc.Rows[0].Metrics["nct"] = math.NaN() },
+		"nct is huge":  func(doc *result.Document, _ *result.Detail) { doc.Rows[0].Metrics["nct"] = 1e300 },
+		"NaN demand":   func(_ *result.Document, d *result.Detail) { d.Reference.Demand[0].Value[0] = math.NaN() },
+		"Inf rate":     func(_ *result.Document, d *result.Detail) { d.Policies[0].Rates[0].Value[0] = math.Inf(1) },
+		"NaN span":     func(_ *result.Document, d *result.Detail) { d.Policies[1].Lanes[0].Spans[0].EndS = math.NaN() },
+		"NaN window":   func(_ *result.Document, d *result.Detail) { d.Windows.LatestS[1] = math.NaN() },
+		"NaN makespan": func(_ *result.Document, d *result.Detail) { d.Policies[0].MakespanS = math.NaN() },
+		"bad pair":     func(_ *result.Document, d *result.Detail) { d.Policies[0].Topology.Pairs[0].B = 99 },
+		"short column": func(_ *result.Document, d *result.Detail) { d.Windows.MinK = d.Windows.MinK[:2] },
+	} {
+		doc, d := synthetic(small)
+		spoil(doc, d)
+		if figs, err := All(doc, d); err == nil {
+			t.Errorf("%s: no error, %d figures", name, len(figs))
+		}
+	}
+}
+
+// The same run gives the same bytes, in either format, on any number of
+// workers.
+func TestDeterministic(t *testing.T) {
+	var first map[string][]byte
+	for _, workers := range []int{1, 2, 7} {
+		figs, err := All(runs["small"]())
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Join(t.TempDir(), "deep", "plots")
+		if err := WriteAll(dir, Formats, figs, workers); err != nil {
+			t.Fatal(err)
+		}
+		got := map[string][]byte{}
+		for _, f := range figs {
+			for _, format := range Formats {
+				name := f.Name + "." + format
+				if got[name], err = os.ReadFile(filepath.Join(dir, name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if first == nil {
+			first = got
+			continue
+		}
+		for name, b := range got {
+			if !bytes.Equal(b, first[name]) {
+				t.Errorf("%s differs on %d workers", name, workers)
+			}
+		}
+	}
+}
+
+func TestWriteErrors(t *testing.T) {
+	figs, err := All(runs["tiny"]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := figs[0].Write(io.Discard, "gif"); err == nil || !strings.Contains(err.Error(), "png or svg") {
+		t.Errorf("format gif: %v", err)
+	}
+	dir := filepath.Join(t.TempDir(), "plots")
+	if err := WriteAll(dir, []string{"png", "pdf"}, figs, 1); err == nil {
+		t.Error("format pdf is taken")
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Error("a bad format leaves a directory")
+	}
+	for _, format := range Formats {
+		if err := figs[0].Write(full{}, format); !errors.Is(err, errFull) {
+			t.Errorf("%s on a full disk: %v", format, err)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteAll(file, Formats, figs, 2); err == nil {
+		t.Error("a file is taken for a directory")
+	}
+}
+
+var errFull = errors.New("disk full")
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+// Names that are alike on any file system get different files.
+func TestNames(t *testing.T) {
+	figs := []Figure{{Name: "trace-a"}, {Name: "trace-A"}, {Name: "trace-a"}, {Name: "trace-a-2"}}
+	unique(figs)
+	seen := map[string]bool{}
+	for _, f := range figs {
+		if n := strings.ToLower(f.Name); seen[n] {
+			t.Errorf("two figures are named %s", n)
+		} else {
+			seen[n] = true
+		}
+	}
+	if got := fileName("../a b/ü:" + strings.Repeat("x", 300)); strings.ContainsAny(got, "/ :ü") || len(got) > 100 {
+		t.Errorf("file name %q", got)
+	}
+}
+
+// checkSVG fails unless b is well-formed and draws something.
+func checkSVG(t interface{ Fatalf(string, ...any) }, name string, b []byte) {
+	shapes := 0
+	d := xml.NewDecoder(bytes.NewReader(b))
+	for {
+		tok, err := d.Token()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatalf("%s is no XML: %v", name, err)
+		}
+		if e, ok := tok.(xml.StartElement); ok && (e.Name.Local == "path" || e.Name.Local == "text") {
+			shapes++
+		}
+	}
+	if shapes < 5 { // a title, and a panel
+		t.Fatalf("%s has %d shapes", name, shapes)
+	}
+	if bytes.Contains(b, []byte("NaN")) || bytes.Contains(b, []byte("Inf")) {
+		t.Fatalf("%s has coordinates that are no numbers", name)
+	}
+}

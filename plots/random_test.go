@@ -1,0 +1,168 @@
+package plots
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/scenarios/result"
+)
+
+// No run panics or draws an empty picture, whatever its data.
+func TestAnyRun(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		doc, d := anyRun(t)
+		figs, err := All(doc, d)
+		if err != nil {
+			t.Fatalf("a sound run is refused: %v", err)
+		}
+		for _, f := range figs {
+			var b bytes.Buffer
+			if err := f.Write(&b, "svg"); err != nil {
+				t.Fatalf("%s: %v", f.Name, err)
+			}
+			checkSVG(t, f.Name, b.Bytes())
+		}
+	})
+}
+
+// Every case makes images with something on them.
+func TestNotEmpty(t *testing.T) {
+	for name, r := range runs {
+		figs, err := All(r())
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, f := range figs {
+			var b bytes.Buffer
+			if err := f.writePNG(&b, goldenDPI/2); err != nil {
+				t.Fatal(err)
+			}
+			img, drawn := decode(t, b.Bytes()), 0
+			r := img.Bounds()
+			for y := r.Min.Y; y < r.Max.Y; y++ {
+				for x := r.Min.X; x < r.Max.X; x++ {
+					if v, _, _, _ := img.At(x, y).RGBA(); v < 0xf000 {
+						drawn++
+					}
+				}
+			}
+			const least = 0.02 // of the pixels: text alone takes more
+			if share := float64(drawn) / float64(r.Dx()*r.Dy()); share < least {
+				t.Errorf("%s of %s is all but empty: %s", f.Name, name, percent(share))
+			}
+		}
+	}
+}
+
+var (
+	anyName   = rapid.OneOf(rapid.SampledFrom([]string{"", "stage 1", "pod 0", "pod 1 - twin", "<&>\"", "a\nb\x00", "\xff", "\uffff"}), rapid.String())
+	anyNumber = rapid.OneOf(rapid.SampledFrom([]float64{0, 1e-15, 1, 4e11, 1e24}), rapid.Float64Range(0, 10))
+	anyKind   = rapid.SampledFrom([]string{"forward", "backward", "pp-forward", "pp-backward", "dp", "compute", ""})
+	anyCount  = rapid.OneOf(rapid.IntRange(-2, 40), rapid.SampledFrom([]int{1 << 40}))
+)
+
+func anyRun(t *rapid.T) (*result.Document, *result.Detail) {
+	doc := &result.Document{Reference: map[string]float64{"makespan_s": anyNumber.Draw(t, "ideal"), "compute_makespan_s": anyNumber.Draw(t, "compute")}}
+	d := &result.Detail{Title: anyName.Draw(t, "title"), Reference: anyPlay(t, "")}
+	for i := range rapid.IntRange(0, 5).Draw(t, "policies") {
+		name := fmt.Sprint(i, anyName.Draw(t, "policy"))
+		row := result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{"nct": anyName.Draw(t, "why")}}
+		for _, m := range []string{"nct", "makespan_s", "bound_makespan_s", "ports"} {
+			if rapid.Bool().Draw(t, "has") {
+				row.Metrics[m] = anyNumber.Draw(t, m) * rapid.SampledFrom([]float64{1, 1, -1}).Draw(t, "sign")
+			}
+		}
+		doc.Rows = append(doc.Rows, row)
+		if rapid.Bool().Draw(t, "played") {
+			d.Policies = append(d.Policies, anyPlay(t, name))
+		}
+	}
+	w := &d.Windows
+	n := rapid.OneOf(rapid.IntRange(0, 3), rapid.SampledFrom([]int{30, 2000})).Draw(t, "tasks")
+	for range n {
+		w.Task = append(w.Task, "task")
+	}
+	w.Intervals = anyCount.Draw(t, "intervals")
+	for _, col := range []*[]float64{&w.EarliestS, &w.LatestS, &w.StartS, &w.EndS} {
+		if rapid.Bool().Draw(t, "column") {
+			v, step := anyNumber.Draw(t, "first"), anyNumber.Draw(t, "step")/1e4
+			for i := range n {
+				*col = append(*col, min(v+step*float64(i), drawableLimit))
+			}
+		}
+	}
+	for _, col := range []*[]int{&w.FirstK, &w.LastK, &w.TopoMin, &w.TopoMax, &w.MinK, &w.MaxK} {
+		if rapid.Bool().Draw(t, "column") {
+			k := anyCount.Draw(t, "k")
+			for i := range n {
+				*col = append(*col, k+i)
+			}
+		}
+	}
+	return doc, d
+}
+
+func anyPlay(t *rapid.T, policy string) result.Play {
+	p := result.Play{
+		Policy: policy, MakespanS: anyNumber.Draw(t, "makespan"),
+		Service: rapid.SampledFrom([]string{"", "max-min", "level-priority"}).Draw(t, "service"),
+		Demand:  anySeries(t), Rates: anySeries(t), Circuits: anySeries(t),
+	}
+	for range rapid.IntRange(0, 4).Draw(t, "lanes") {
+		l := result.Lane{Name: anyName.Draw(t, "lane"), Group: anyName.Draw(t, "group")}
+		for range rapid.IntRange(0, 6).Draw(t, "spans") {
+			s := result.Span{Kind: anyKind.Draw(t, "kind"), Label: anyName.Draw(t, "label"), StartS: anyNumber.Draw(t, "start")}
+			s.EndS = min(s.StartS+anyNumber.Draw(t, "duration"), drawableLimit)
+			l.Spans = append(l.Spans, s)
+		}
+		slices.SortFunc(l.Spans, func(a, b result.Span) int {
+			switch {
+			case a.StartS < b.StartS:
+				return -1
+			case a.StartS > b.StartS:
+				return 1
+			}
+			return 0
+		})
+		p.Lanes = append(p.Lanes, l)
+	}
+	if rapid.Bool().Draw(t, "has topology") {
+		p.Topology = anyTopology(t)
+	}
+	return p
+}
+
+func anyTopology(t *rapid.T) *result.Topology {
+	topo := &result.Topology{}
+	n := rapid.OneOf(rapid.IntRange(0, 4), rapid.SampledFrom([]int{12, 40})).Draw(t, "pods")
+	for i := range n {
+		topo.Pods = append(topo.Pods, result.PodPorts{Name: fmt.Sprint("pod ", i), Replica: i % rapid.IntRange(1, 3).Draw(t, "replicas"),
+			Used: anyCount.Draw(t, "used"), Total: anyCount.Draw(t, "total")})
+	}
+	if n == 0 {
+		return topo
+	}
+	for range rapid.IntRange(0, 10).Draw(t, "pairs") {
+		topo.Pairs = append(topo.Pairs, result.Pair{A: rapid.IntRange(0, n-1).Draw(t, "a"), B: rapid.IntRange(0, n-1).Draw(t, "b"),
+			Circuits: anyCount.Draw(t, "circuits"), Twin: rapid.Bool().Draw(t, "twin"), Copies: rapid.IntRange(-1, 3).Draw(t, "copies")})
+	}
+	return topo
+}
+
+func anySeries(t *rapid.T) []result.Series {
+	var out []result.Series
+	for range rapid.IntRange(0, 10).Draw(t, "series") {
+		s := result.Series{Name: anyName.Draw(t, "name"), Group: rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "group")}
+		for range rapid.IntRange(0, 5).Draw(t, "steps") {
+			s.TimeS = append(s.TimeS, anyNumber.Draw(t, "time")-rapid.SampledFrom([]float64{0, 0, 1}).Draw(t, "before"))
+			s.Value = append(s.Value, anyNumber.Draw(t, "value"))
+		}
+		slices.Sort(s.TimeS)
+		out = append(out, s)
+	}
+	return out
+}

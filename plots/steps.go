@@ -1,0 +1,93 @@
+package plots
+
+import (
+	"math"
+
+	"gonum.org/v1/plot/vg"
+
+	"sim/scenarios/result"
+)
+
+// stepLine returns s from lo to hi seconds as a polyline, through x and y,
+// which map seconds and values to the canvas. It has at most a few points a
+// pixel.
+func stepLine(s *result.Series, lo, hi float64, x, y func(float64) vg.Length) []vg.Point {
+	var pts []vg.Point
+	put := func(t, v float64) { pts = append(pts, point(x(t), y(v))) }
+	value := 0.0 // before the first step nothing is carried
+	put(lo, valueAt(s, lo))
+	for i, t := range s.TimeS {
+		if t > lo && t < hi {
+			put(t, value)
+			put(t, s.Value[i])
+		}
+		if t < hi {
+			value = s.Value[i]
+		}
+	}
+	put(hi, value)
+	return thin(pts)
+}
+
+// thin leaves of each pixel column's points the first, the least, the greatest
+// and the last, which look the same.
+func thin(pts []vg.Point) []vg.Point {
+	column := func(p vg.Point) float64 { return math.Floor(float64(p.X / pixel)) }
+	var out []vg.Point
+	for i := 0; i < len(pts); {
+		lo, hi, end := i, i, i
+		for ; end < len(pts) && column(pts[end]) == column(pts[i]); end++ {
+			if pts[end].Y < pts[lo].Y {
+				lo = end
+			}
+			if pts[end].Y > pts[hi].Y {
+				hi = end
+			}
+		}
+		last := -1
+		for _, k := range []int{i, min(lo, hi), max(lo, hi), end - 1} {
+			if k > last {
+				out = append(out, pts[k])
+				last = k
+			}
+		}
+		i = end
+	}
+	return out
+}
+
+// valueAt is what s carries at time t.
+func valueAt(s *result.Series, t float64) float64 {
+	v := 0.0
+	for i := range s.TimeS {
+		if s.TimeS[i] > t {
+			break
+		}
+		v = s.Value[i]
+	}
+	return v
+}
+
+// active returns when s first and last carries something, ok when it does.
+func active(s *result.Series) (from, to float64, ok bool) {
+	for i, v := range s.Value {
+		if v <= 0 {
+			continue
+		}
+		if !ok {
+			from, ok = s.TimeS[i], true
+		}
+		to = s.TimeS[min(i+1, len(s.TimeS)-1)]
+	}
+	return from, to, ok
+}
+
+// peak returns the greatest value of s and when it is first reached.
+func peak(s *result.Series) (at, value float64) {
+	for i, v := range s.Value {
+		if v > value {
+			at, value = s.TimeS[i], v
+		}
+	}
+	return at, value
+}

@@ -1,0 +1,201 @@
+package plots
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"sim/scenarios/result"
+)
+
+// topologiesShown is how many different topologies a figure has room for.
+const topologiesShown = 12
+
+// chart is a topology with the policies that chose it.
+type chart struct {
+	topology *result.Topology
+	policies []string
+	count    map[[2]int]int // circuits of a pair of pods, the lower index first
+	twin     map[int]stubs
+	most     int // circuits on a bundle of any chart in the figure
+}
+
+// stubs are bundles from a pod to its twins.
+type stubs struct{ circuits, copies int }
+
+// topologyFigure shows the circuits that each policy chose. Policies that
+// chose the same share a picture.
+func topologyFigure(doc *result.Document, d *result.Detail) []Figure {
+	charts := allCharts(doc, d)
+	if len(charts) == 0 {
+		return nil
+	}
+	s := sheet{title: "Logical topology by policy: optical circuits between pods", subtitle: d.Title}
+	if len(charts) > topologiesShown {
+		s.notes = append(s.notes, fmt.Sprintf("The first %d of %d different topologies are shown.", topologiesShown, len(charts)))
+		charts = charts[:topologiesShown]
+	}
+	most, twins, form := 1, false, row
+	for _, c := range charts {
+		twins = twins || len(c.twin) > 0
+		for _, n := range c.count {
+			most = max(most, n)
+		}
+		for _, t := range c.twin {
+			most = max(most, t.circuits)
+		}
+		form = max(form, c.form()) // one for all, that they may be compared
+	}
+	s.legend = topologyLegend(form, twins, most)
+	columns := 2
+	if len(charts) == 1 || form == row && widest(charts) > 6 {
+		columns = 1
+	}
+	rows := (len(charts) + columns - 1) / columns
+	for i, c := range charts {
+		c.most = most
+		x, y := float64(i%columns), float64(i/columns)
+		s.panels = append(s.panels, panel{
+			head: c.head((figureWidth - 2*margin - gutter) / vg.Length(columns)),
+			x0:   x / float64(columns), x1: (x + 1) / float64(columns),
+			y0: y / float64(rows), y1: (y + 1) / float64(rows),
+			paint: func(cv draw.Canvas) { c.paint(cv, form) },
+		})
+	}
+	const frame = 110
+	height := vg.Length(rows)*heightOf(form, charts) + frame
+	return []Figure{s.figure("topology", max(height, 2.7*vg.Inch))}
+}
+
+// allCharts groups the policies' topologies by what they connect, in the
+// document's order.
+func allCharts(doc *result.Document, d *result.Detail) []*chart {
+	var charts []*chart
+	for i := range d.Policies {
+		p := &d.Policies[i]
+		if p.Topology == nil || len(p.Topology.Pods) == 0 {
+			continue
+		}
+		at := slices.IndexFunc(charts, func(c *chart) bool { return same(c.topology, p.Topology) })
+		if at < 0 {
+			at = len(charts)
+			charts = append(charts, newChart(p.Topology))
+		}
+		charts[at].policies = append(charts[at].policies, p.Policy)
+	}
+	return charts
+}
+
+func newChart(t *result.Topology) *chart {
+	c := &chart{topology: t, count: map[[2]int]int{}, twin: map[int]stubs{}}
+	for _, p := range t.Pairs {
+		if p.Twin || p.A == p.B {
+			s := c.twin[p.A]
+			c.twin[p.A] = stubs{s.circuits + p.Circuits, max(s.copies, p.Copies, 1)}
+			continue
+		}
+		c.count[[2]int{min(p.A, p.B), max(p.A, p.B)}] += p.Circuits
+	}
+	return c
+}
+
+// same tells whether two topologies are equal.
+func same(a, b *result.Topology) bool {
+	return slices.Equal(a.Pods, b.Pods) && slices.Equal(a.Pairs, b.Pairs)
+}
+
+// head names the policies and the ports they use, in a width.
+func (c *chart) head(width vg.Length) string {
+	used, total := 0, 0
+	for _, p := range c.topology.Pods {
+		used, total = used+p.Used, total+p.Total
+	}
+	suffix := fmt.Sprintf(": %d of %d ports", used, total)
+	style := bold(headSize, ink)
+	return fit(style, strings.Join(c.policies, ", "), width-style.Width(suffix)) + suffix
+}
+
+// form is how a topology is laid out; of several the later serves for all.
+type form int
+
+const (
+	row    form = iota // a row a replica, only neighbours joined
+	ring               // any pods joined
+	matrix             // too many pods for lines
+)
+
+// Limits of the forms.
+const (
+	rowPods  = 10
+	rowRows  = 4
+	ringPods = 16
+)
+
+func (c *chart) form() form {
+	places, columns, rows := c.grid()
+	if len(c.topology.Pods) > ringPods && columns > rowPods {
+		return matrix
+	}
+	near := columns <= rowPods && rows <= rowRows
+	for pair := range c.count {
+		a, b := places[pair[0]], places[pair[1]]
+		dx, dy := a.column-b.column, a.row-b.row
+		near = near && dx*dx+dy*dy == 1
+	}
+	switch {
+	case near:
+		return row
+	case len(c.topology.Pods) <= ringPods:
+		return ring
+	}
+	return matrix
+}
+
+// place is where a pod stands in a grid of replicas.
+type place struct{ column, row int }
+
+// grid places the pods: a row a replica, in order of appearance.
+func (c *chart) grid() (places []place, columns, rows int) {
+	rowOf := map[int]int{}
+	var length []int
+	for _, p := range c.topology.Pods {
+		r, ok := rowOf[p.Replica]
+		if !ok {
+			r = len(length)
+			rowOf[p.Replica] = r
+			length = append(length, 0)
+		}
+		places = append(places, place{length[r], r})
+		length[r]++
+		columns = max(columns, length[r])
+	}
+	return places, columns, len(length)
+}
+
+func widest(charts []*chart) int {
+	most := 0
+	for _, c := range charts {
+		_, columns, _ := c.grid()
+		most = max(most, columns)
+	}
+	return most
+}
+
+// heightOf is the height of a picture in points.
+func heightOf(f form, charts []*chart) vg.Length {
+	switch f {
+	case row:
+		most := 1
+		for _, c := range charts {
+			_, _, rows := c.grid()
+			most = max(most, rows)
+		}
+		return vg.Length(most)*82 + 18
+	case ring:
+		return 250
+	}
+	return 300
+}

@@ -1,0 +1,119 @@
+package topology
+
+import (
+	"context"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// searchOf is a search on a random problem, before its first generation.
+func searchOf(t *rapid.T, p *Problem) *fastSearch {
+	o := Options{Seed: rapid.Uint64().Draw(t, "seed"), Workers: 1, Fast: FastDefaults()}
+	o.Fast.Population = 6
+	o.Fast.StallGenerations = 3
+	s, err := newFastSearch(context.Background(), p, o)
+	if err != nil {
+		t.Skip(err)
+	}
+	return s
+}
+
+// TestTopologiesStayFeasible: whatever initialisation and variation make, once
+// repaired, fits the ports, connects all pairs and keeps Alg. 2's bounds.
+func TestTopologiesStayFeasible(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t)
+		if len(p.Fabric.Bundles) == 0 {
+			t.Skip("nothing to connect")
+		}
+		s := searchOf(t, p)
+		defer s.close()
+		check := func(how string, x []int) {
+			if !p.Feasible(x) {
+				t.Fatalf("%s: %v is not feasible", how, x)
+			}
+			for e := range x {
+				if x[e] > s.most[e] {
+					t.Fatalf("%s: %v exceeds %v", how, x, s.most)
+				}
+			}
+		}
+		x := s.randomTopology()
+		check("random", x)
+		for range 10 {
+			y := s.crossover(x, s.randomTopology())
+			check("crossover", s.repaired(append([]int(nil), y...)))
+			s.mutate(y)
+			x = s.repaired(y)
+			check("mutation", x)
+		}
+		s.neighbours(x, func(y []int) { check("neighbour", y) })
+	})
+}
+
+// TestRandomTopologiesCoverAll: Alg. 5 can make every feasible topology.
+func TestRandomTopologiesCoverAll(t *testing.T) {
+	p := twinProblem(t)
+	s, err := newFastSearch(context.Background(), p, Options{Seed: 1, Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	s.most = []int{9, 9, 9}
+	seen := map[string]bool{}
+	for range 2000 {
+		seen[key(s.randomTopology())] = true
+	}
+	want := 0
+	for a := 1; a <= 9; a++ {
+		for b := 1; b <= 9; b++ {
+			for c := 1; c <= 9; c++ {
+				if x := []int{a, b, c}; p.Feasible(x) {
+					want++
+					if !seen[key(x)] {
+						t.Errorf("%v is never made", x)
+					}
+				}
+			}
+		}
+	}
+	if len(seen) != want {
+		t.Errorf("%d topologies made, %d are feasible", len(seen), want)
+	}
+}
+
+// TestStreams: the numbers of a stream depend on seed and name, on nothing
+// else.
+func TestStreams(t *testing.T) {
+	a, b := stream(1, "delta-fast"), stream(1, "delta-fast")
+	if a.Uint64() != b.Uint64() {
+		t.Error("one stream has two beginnings")
+	}
+	if v := stream(1, "delta-fast").Uint64(); v == stream(2, "delta-fast").Uint64() || v == stream(1, "delta-slow").Uint64() {
+		t.Error("streams of another seed or name begin alike")
+	}
+}
+
+// TestEvolveLeavesTheMemoTrue: what the search believes of topologies is what
+// plays say, common beginnings or not.
+func TestEvolveLeavesTheMemoTrue(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t)
+		if len(p.Fabric.Bundles) == 0 {
+			t.Skip("nothing to connect")
+		}
+		s := searchOf(t, p)
+		defer s.close()
+		s.evolve()
+		s.polish()
+		s.savePorts(rapid.Float64Range(0, 0.1).Draw(t, "tolerance"))
+		w := p.player(s.service)
+		defer p.done(w)
+		for _, i := range append(s.played, s.best) {
+			if c, ok := w.play(i.x, never); !ok || c != i.makespan {
+				t.Fatalf("%v is believed to end at %v, ends at %v", i.x, i.makespan, c)
+			}
+		}
+	})
+}

@@ -1,0 +1,390 @@
+package topology_test
+
+import (
+	"flag"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"sim/engine"
+	"sim/engine/flow"
+	"sim/engine/units"
+	"sim/fabric"
+	"sim/fabric/electrical"
+	"sim/policies/topology"
+	"sim/workloads/training"
+)
+
+var more = flag.Bool("more", false, "try many more random cases")
+
+// times returns few, or many times as much with -more.
+func times(few int) int {
+	if *more {
+		return 50 * few
+	}
+	return few
+}
+
+// parts is a problem before it is put together, so that it can be altered.
+type parts struct {
+	graph *engine.Graph
+	pods  *fabric.Pods
+}
+
+// cut returns one of the paper's workloads with fewer micro-batches, all rates
+// of hardware times speed.
+func cut(t testing.TB, model string, microbatches int, speed float64) parts {
+	t.Helper()
+	s, perPod := spec(t, model, 4096)
+	s.Microbatches = microbatches
+	s.Choices.EffectiveTFLOPS *= speed
+	it, err := training.Build(s, training.Extent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rate := units.Rate(400e9 * speed)
+	pods, err := it.Place(training.Layout{
+		GPUsPerPod: perPod, Ports: []int{perPod}, PortRate: []units.Rate{rate}, NICRate: []units.Rate{rate}, PodMap: make([][]int, 1),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, _, err := it.Reduce(pods)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parts{g, pods}
+}
+
+func (p parts) problem(t testing.TB) *topology.Problem {
+	t.Helper()
+	o, err := p.pods.Connect(p.graph)
+	if err != nil {
+		t.Fatal(err)
+	}
+	problem, err := topology.NewProblem(p.graph, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return problem
+}
+
+// ideal returns the makespan on the ideal fabric.
+func (p parts) ideal(t testing.TB) engine.Time {
+	t.Helper()
+	n, r, err := electrical.Connect(p.pods, p.graph)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := flow.Run(p.graph, n, r, flow.Options{Service: flow.LevelPriority})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr.Makespan
+}
+
+// randomTopology gives each bundle one circuit and then one more to random
+// ones, up to a random number or till none fits.
+func randomTopology(p *topology.Problem, rng *rand.Rand) []int {
+	x := make([]int, len(p.Fabric.Bundles))
+	for e := range x {
+		x[e] = 1
+	}
+	left := rng.IntN(p.PortsTotal() / p.Fabric.Copies)
+	for _, e := range rng.Perm(8 * p.PortsTotal() / p.Fabric.Copies) {
+		if e %= len(x); left > 0 {
+			x[e]++
+			if left--; !p.Feasible(x) {
+				x[e]--
+			}
+		}
+	}
+	return x
+}
+
+// lamp plays topologies of a problem, also such as overrun the ports.
+type lamp struct {
+	*flow.Evaluator
+	p *topology.Problem
+}
+
+func newLamp(t testing.TB, p *topology.Problem) *lamp {
+	t.Helper()
+	e, err := flow.NewEvaluator(p.Graph, p.Fabric.Network, p.Fabric.Routes, flow.MaxMin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &lamp{e, p}
+}
+
+func (l *lamp) play(t testing.TB, x []int, s flow.Service) engine.Time {
+	t.Helper()
+	for e, b := range l.p.Fabric.Bundles {
+		for _, link := range b.Links {
+			l.SetRate(link, float64(x[e])*float64(b.Rate))
+		}
+	}
+	l.SetService(s)
+	c, ok := l.Makespan(engine.Never)
+	if !ok {
+		t.Fatalf("%v cannot be played", x)
+	}
+	return c
+}
+
+var played = []flow.Service{flow.MaxMin, flow.LevelPriority, flow.TailPriority}
+
+// TestScaling: c times the bandwidth and compute is c times as fast, to a tick
+// a task.
+func TestScaling(t *testing.T) {
+	for _, model := range models {
+		base := cut(t, model, 24, 1)
+		p := base.problem(t)
+		rng := rand.New(rand.NewPCG(1, 1))
+		joint := choose(t, &job{problem: p}, "delta-joint", budgets())
+		for _, c := range []float64{2, 0.5, 3, 0.37} {
+			scaled := cut(t, model, 24, c)
+			q := scaled.problem(t)
+			ticks := float64(len(p.Graph.Tasks))
+			check := func(what string, before, after engine.Time) {
+				t.Helper()
+				if math.Abs(float64(after)*c-float64(before)) > ticks*max(1, c) {
+					t.Errorf("%s, %g times as fast: %s %v, was %v", model, c, what, after, before)
+				}
+			}
+			check("ideal", base.ideal(t), scaled.ideal(t))
+			d := choose(t, &job{problem: q}, "delta-joint", budgets())
+			check("joint optimum", joint.Makespan, d.Makespan)
+			l, m := newLamp(t, p), newLamp(t, q)
+			for range 4 {
+				x := randomTopology(p, rng)
+				for _, s := range played {
+					check(s.String(), l.play(t, x, s), m.play(t, x, s))
+				}
+				check("bound", l.Bound(), m.Bound())
+			}
+		}
+	}
+}
+
+// relabel permutes the ids of pods, NICs, nodes and tasks. pod maps old pods to
+// new ones.
+func (p parts) relabel(t testing.TB, rng *rand.Rand) (q parts, pod []int) {
+	t.Helper()
+	pod = rng.Perm(len(p.pods.Pods))
+	nic, node, task := rng.Perm(len(p.pods.NICs)), rng.Perm(len(p.pods.Nodes)), rng.Perm(len(p.graph.Tasks))
+	q.pods = &fabric.Pods{
+		Pods: make([]fabric.Pod, len(pod)), NICs: make([]fabric.NIC, len(nic)), Nodes: make([]fabric.Node, len(node)),
+		TwinEnds: p.pods.TwinEnds, Copies: p.pods.Copies,
+	}
+	for i, k := range p.pods.Pods {
+		q.pods.Pods[pod[i]] = k
+	}
+	for i, k := range p.pods.NICs {
+		q.pods.NICs[nic[i]] = k
+	}
+	for i, k := range p.pods.Nodes {
+		moved := fabric.Node{Pod: int32(pod[k.Pod]), GPUs: k.GPUs}
+		for _, c := range k.NICs {
+			moved.NICs = append([]int32{int32(nic[c])}, moved.NICs...)
+		}
+		q.pods.Nodes[node[i]] = moved
+	}
+	q.graph = &engine.Graph{Tasks: make([]engine.Task, len(task))}
+	for i, k := range p.graph.Tasks {
+		if k.Kind == engine.Transfer {
+			k.Src, k.Dst = int32(node[k.Src]), int32(node[k.Dst])
+		}
+		q.graph.Tasks[task[i]] = k
+		for _, e := range p.graph.Out(int32(i)) {
+			q.graph.AddEdge(int32(task[e.From]), int32(task[e.To]), e.Lag)
+		}
+	}
+	if err := q.graph.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	return q, pod
+}
+
+// TestRelabelling: what pods, NICs, GPUs and tasks are numbered changes no
+// certified value and no makespan of a fixed topology, but for rounding.
+func TestRelabelling(t *testing.T) {
+	for _, model := range models {
+		base := cut(t, model, 24, 1)
+		p := base.problem(t)
+		rng := rand.New(rand.NewPCG(2, 2))
+		joint := choose(t, &job{problem: p}, "delta-joint", budgets())
+		for range times(3) {
+			other, pod := base.relabel(t, rng)
+			q := other.problem(t)
+			near := func(what string, before, after engine.Time) {
+				t.Helper()
+				if d := after - before; d > within(&job{problem: p}) || -d > within(&job{problem: p}) {
+					t.Errorf("%s, relabelled %v: %s %v, was %v", model, pod, what, after, before)
+				}
+			}
+			d := choose(t, &job{problem: q}, "delta-joint", budgets())
+			near("joint optimum", joint.Makespan, d.Makespan)
+			near("joint bound", joint.Bound, d.Bound)
+			l, m := newLamp(t, p), newLamp(t, q)
+			for range 4 {
+				x := randomTopology(p, rng)
+				y := carry(p.Fabric, q.Fabric, pod, x)
+				for _, s := range played {
+					near(s.String(), l.play(t, x, s), m.play(t, y, s))
+				}
+				near("bound", l.Bound(), m.Bound())
+			}
+		}
+	}
+}
+
+// carry returns x, circuits of o, as circuits of to, whose pods are those of o
+// renumbered.
+func carry(o, to *fabric.Optical, pod, x []int) []int {
+	y := make([]int, len(x))
+	for e, b := range o.Bundles {
+		i, j := int32(pod[b.A]), int32(pod[b.B])
+		for k, c := range to.Bundles {
+			if c.A == min(i, j) && c.B == max(i, j) {
+				y[k] = x[e]
+			}
+		}
+	}
+	return y
+}
+
+// TestPodMap: where a job's stages are put changes nothing (DELTA, Model^T).
+func TestPodMap(t *testing.T) {
+	s, perPod := spec(t, "megatron-462b", 4096)
+	s.Microbatches = 24
+	var want *topology.Decision
+	for _, pods := range [][]int{nil, {3, 2, 1, 0}, {1, 3, 0, 2}} {
+		it, err := training.Build(s, training.Extent{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		placed, err := it.Place(training.Layout{
+			GPUsPerPod: perPod, Ports: []int{perPod}, PortRate: []units.Rate{400e9}, NICRate: []units.Rate{400e9}, PodMap: [][]int{pods},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, _, err := it.Reduce(placed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := choose(t, &job{problem: parts{g, placed}.problem(t)}, "delta-joint", budgets())
+		if want == nil {
+			want = d
+		}
+		if apart := d.Makespan - want.Makespan; max(apart, -apart) > engine.Time(len(g.Tasks)) {
+			t.Errorf("with pods %v the optimum is %v, else %v", pods, d.Makespan, want.Makespan)
+		}
+	}
+}
+
+// TestAddedCircuit: a circuit more never raises the joint makespan of a
+// topology; it may raise a fair one. Nor does it raise a bound.
+func TestAddedCircuit(t *testing.T) {
+	for _, model := range models {
+		t.Run(model, func(t *testing.T) {
+			j := setting{model, 400e9, 4096}.job(t)
+			p := j.problem
+			l := newLamp(t, p)
+			rng := rand.New(rand.NewPCG(3, 3))
+			trials, fairRises, worstFair, worst := 0, 0, 0.0, 0.0
+			for range times(20) {
+				x := randomTopology(p, rng)
+				level, fair := l.play(t, x, flow.LevelPriority), l.play(t, x, flow.MaxMin)
+				bound := l.Bound()
+				for e := range x {
+					x[e]++
+					trials++
+					rise := float64(l.play(t, x, flow.LevelPriority)-level) / float64(level)
+					if worst = max(worst, rise); rise > 1e-9 {
+						t.Errorf("one more in bundle %d, %v: joint rises by %g of itself", e, x, rise)
+					}
+					if b := l.Bound(); b > bound {
+						t.Errorf("one more in bundle %d, %v: bound rises from %v to %v", e, x, bound, b)
+					}
+					if rise := float64(l.play(t, x, flow.MaxMin)-fair) / float64(fair); rise > 1e-9 {
+						fairRises++
+						worstFair = max(worstFair, rise)
+					}
+					x[e]--
+				}
+			}
+			t.Logf("%d trials: joint rises by %.1e at most, fair in %d by up to %.1e", trials, worst, fairRises, worstFair)
+		})
+	}
+}
+
+// TestNoneBeatsItsBound: of random topologies, played in every way, none beats
+// its own bound, none the joint optimum, and that not the ideal fabric.
+func TestNoneBeatsItsBound(t *testing.T) {
+	for _, model := range models {
+		t.Run(model, func(t *testing.T) {
+			base := cut(t, model, 32, 1)
+			p := base.problem(t)
+			l := newLamp(t, p)
+			rng := rand.New(rand.NewPCG(4, 4))
+			joint := choose(t, &job{problem: p}, "delta-joint", budgets())
+			slack := within(&job{problem: p})
+			if ideal := base.ideal(t); joint.Makespan < ideal-slack {
+				t.Errorf("joint %v beats the ideal fabric's %v", joint.Makespan, ideal)
+			}
+			for range times(60) {
+				x := randomTopology(p, rng)
+				for _, s := range []flow.Service{flow.MaxMin, flow.LevelPriority, flow.TailPriority, flow.FixedPriority} {
+					c := l.play(t, x, s)
+					if b := l.Bound(); c < b {
+						t.Errorf("%v, %v: %v beats its bound %v", x, s, c, b)
+					}
+					if c < joint.Bound || c < joint.Makespan-slack {
+						t.Errorf("%v, %v: %v beats the joint optimum %v, bound %v", x, s, c, joint.Makespan, joint.Bound)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestRatesOfMegatron462B holds DELTA's Fig. 7: under delta-joint the DP flow of
+// stage 1, the critical one, has the 200 GB/s of its 4 NICs from start to end;
+// under delta-topo, whose topology is shared fairly, it falls to 150 GB/s while
+// all four stages of the pod synchronise.
+func TestRatesOfMegatron462B(t *testing.T) {
+	j := setting{"megatron-462b", 400e9, 4096}.job(t)
+	for _, c := range []struct {
+		policy string
+		want   []float64 // GB/s
+	}{{"delta-joint", []float64{200}}, {"delta-topo", []float64{150, 200}}} {
+		d := choose(t, j, c.policy, budgets())
+		n, err := j.problem.Fabric.Light(d.Circuits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr, err := flow.Run(j.problem.Graph, n, j.problem.Fabric.Routes, flow.Options{Service: d.Service, Rates: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id := range int32(len(j.problem.Graph.Tasks)) {
+			if j.problem.Graph.Name(id) != "DP of stage 1" {
+				continue
+			}
+			var got []float64
+			for _, s := range tr.Rates(id) {
+				if r := math.Round(s.Rate/8e9*1e6) / 1e6; r > 0 && (len(got) == 0 || got[len(got)-1] != r) {
+					got = append(got, r)
+				}
+			}
+			if len(got) != len(c.want) || got[0] != c.want[0] || got[len(got)-1] != c.want[len(got)-1] {
+				t.Errorf("%s %v: stage 1 is served at %v GB/s, want %v", c.policy, d.Circuits, got, c.want)
+			}
+			if path := tr.CriticalPath(j.problem.Graph); path[len(path)-1] != id {
+				t.Errorf("%s: the critical path ends with %s", c.policy, j.problem.Graph.Name(path[len(path)-1]))
+			}
+		}
+	}
+}

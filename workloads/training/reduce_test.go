@@ -1,0 +1,305 @@
+package training_test
+
+import (
+	"fmt"
+	"testing"
+
+	"sim/engine"
+	"sim/engine/flow"
+	"sim/fabric"
+	"sim/workloads/training"
+)
+
+// small is a dense job of stages of four GPUs, two stages a pod.
+func small(schedule training.Schedule, pp, microbatches, replicas int) training.Spec {
+	s := training.Spec{
+		Arch: training.Architecture{
+			Layers: 24, Hidden: 4096, Vocab: 32000, Attention: "mha", Heads: 32, KVHeads: 32, HeadDim: 128, FFN: 16384,
+		},
+		Choices: calibrated(150), Sequence: 4096, Microbatch: 1, Microbatches: microbatches,
+		TP: 4, PP: pp, EP: 1, ETP: 1, GPUs: 4 * pp * replicas, Schedule: schedule, Chunks: 1,
+	}
+	if schedule == training.Interleaved {
+		s.Chunks = 2
+	}
+	return s
+}
+
+const smallPod = 8
+
+// circuits gives bundle i of o, in the order of pods within a replica, one of
+// the counts of a pattern: the same to a pair of pods in every replica, and
+// the same to the twins in all.
+func circuits(o *fabric.Optical, podsPerReplica int, pattern []int) []int {
+	x := make([]int, len(o.Bundles))
+	for i, b := range o.Bundles {
+		at := int(b.A) % podsPerReplica
+		if b.Twin || o.Pods[b.A].Replica != o.Pods[b.B].Replica {
+			at += 3
+		}
+		x[i] = pattern[at%len(pattern)]
+	}
+	return x
+}
+
+// lit returns the network and routes of g on p with circuits by pattern, or the
+// ideal fabric for none.
+func lit(t *testing.T, p *fabric.Pods, g *engine.Graph, podsPerReplica int, pattern []int) (*engine.Network, *engine.Routes) {
+	t.Helper()
+	o, err := p.Connect(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := o.Light(circuits(o, podsPerReplica, pattern))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n, o.Routes
+}
+
+// wide gives pods more ports than any pattern needs.
+func wide(t *testing.T, s training.Spec, x training.Extent) (*training.Iteration, *fabric.Pods) {
+	t.Helper()
+	it, p := build(t, s, x, smallPod, 100e9)
+	for i := range p.Pods {
+		p.Pods[i].Ports = 64
+	}
+	return it, p
+}
+
+var patterns = [][]int{{1}, {2, 3, 1}, {1, 2, 2, 3, 1}, {4, 1}, {8}}
+
+var both = []flow.Service{flow.MaxMin, flow.LevelPriority}
+
+// TestReducedIsFull: the reduced graph starts and ends every transfer between
+// pods when the full one does (DELTA, Fig. 3).
+func TestReducedIsFull(t *testing.T) {
+	for _, schedule := range []training.Schedule{training.OneFOneB, training.GPipe, training.Interleaved} {
+		for _, x := range []training.Extent{{}, {PerGPU: true}, {All: true}} {
+			t.Run(fmt.Sprintf("%v/%+v", schedule, x), func(t *testing.T) {
+				s := small(schedule, 4, 8, 3)
+				it, p := wide(t, s, x)
+				g, origin, err := it.Reduce(p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(g.Tasks) >= len(it.Graph.Tasks) || g.EdgeCount() >= it.Graph.EdgeCount() {
+					t.Errorf("%d tasks and %d edges became %d and %d", len(it.Graph.Tasks), it.Graph.EdgeCount(), len(g.Tasks), g.EdgeCount())
+				}
+				for _, pattern := range patterns {
+					fn, fr := lit(t, p, it.Graph, 2, pattern)
+					n, r := lit(t, p, g, 2, pattern)
+					for _, service := range both {
+						full, reduced := play(t, it.Graph, fn, fr, service), play(t, g, n, r, service)
+						if full.Makespan != reduced.Makespan {
+							t.Fatalf("%v, %v: %v, reduced %v", pattern, service, full.Makespan, reduced.Makespan)
+						}
+						for id, from := range origin {
+							if from >= 0 && g.Tasks[id].Kind == engine.Transfer &&
+								(full.Start[from] != reduced.Start[id] || full.End[from] != reduced.End[id]) {
+								t.Fatalf("%v, %v: %s from %v to %v, reduced %v to %v", pattern, service, it.Graph.Name(from),
+									full.Start[from], full.End[from], reduced.Start[id], reduced.End[id])
+							}
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestAggregatedIsPerGPU: flows that start together may be one task (DELTA,
+// Sec. III-B): both graphs start and end every one of them together, but for
+// the rounding of sums of other terms. One replica that stands for more than
+// two has only half of its ring's transfers, so that flows of one task meet
+// others at some of its GPUs and not at the rest: there only all replicas will
+// do.
+func TestAggregatedIsPerGPU(t *testing.T) {
+	const ticks = 4
+	for _, c := range []struct {
+		replicas int
+		all      bool
+	}{{1, false}, {2, false}, {2, true}, {3, true}, {4, true}} {
+		t.Run(fmt.Sprintf("%d replicas/all %v", c.replicas, c.all), func(t *testing.T) {
+			s := small(training.OneFOneB, 4, 6, c.replicas)
+			it, p := wide(t, s, training.Extent{All: c.all})
+			each, q := wide(t, s, training.Extent{All: c.all, PerGPU: true})
+			of := map[training.Meta]int32{}
+			for id, m := range it.Meta {
+				of[m] = int32(id)
+			}
+			for _, pattern := range patterns {
+				n, r := lit(t, p, it.Graph, 2, pattern)
+				en, er := lit(t, q, each.Graph, 2, pattern)
+				for _, service := range both {
+					want, got := play(t, it.Graph, n, r, service), play(t, each.Graph, en, er, service)
+					for id, m := range each.Meta {
+						m.GPU = -1
+						k, ok := of[m]
+						if !ok {
+							t.Fatalf("%s has no aggregate", each.Graph.Name(int32(id)))
+						}
+						if apart(got.Start[id], want.Start[k]) > ticks || apart(got.End[id], want.End[k]) > ticks {
+							t.Fatalf("%v, %v: %s from %v to %v, as one of all from %v to %v", pattern, service,
+								each.Graph.Name(int32(id)), got.Start[id], got.End[id], want.Start[k], want.End[k])
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+func apart(a, b engine.Time) engine.Time { return max(a-b, b-a) }
+
+// TestOneReplicaIsAll: of alike replicas one stands for all (DELTA, Sec.
+// IV-A.1), with the circuits of each pod pair in every replica and those to a
+// twin on each side: the same makespan, and the same times of every task.
+func TestOneReplicaIsAll(t *testing.T) {
+	for _, replicas := range []int{1, 2, 3, 8} {
+		for _, schedule := range []training.Schedule{training.OneFOneB, training.Interleaved} {
+			for _, split := range []bool{true, false} {
+				t.Run(fmt.Sprintf("%d replicas/%v/split %v", replicas, schedule, split), func(t *testing.T) {
+					s := small(schedule, 6, 6, replicas)
+					s.Choices.Bidirectional = split
+					one, p := wide(t, s, training.Extent{})
+					all, q := wide(t, s, training.Extent{All: true})
+					of := map[training.Meta]int32{}
+					for id, m := range one.Meta {
+						of[m] = int32(id)
+					}
+					for _, pattern := range patterns {
+						n, r := lit(t, p, one.Graph, 3, pattern)
+						an, ar := lit(t, q, all.Graph, 3, pattern)
+						for _, service := range both {
+							want, got := play(t, one.Graph, n, r, service), play(t, all.Graph, an, ar, service)
+							if want.Makespan != got.Makespan {
+								t.Errorf("%v, %v: one replica %v, all %v", pattern, service, want.Makespan, got.Makespan)
+							}
+							for id, m := range all.Meta {
+								if m.Phase == training.Barrier {
+									continue
+								}
+								m.Replica, m.Back = 0, false
+								if k := of[m]; got.Start[id] != want.Start[k] || got.End[id] != want.End[k] {
+									t.Fatalf("%v, %v: %s from %v to %v, in one replica %v to %v", pattern, service,
+										all.Graph.Name(int32(id)), got.Start[id], got.End[id], want.Start[k], want.End[k])
+								}
+							}
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestPortsOfOneReplicaAreAll: the ports counted for one replica times the
+// replicas are those of all.
+func TestPortsOfOneReplicaAreAll(t *testing.T) {
+	for _, replicas := range []int{1, 2, 3, 8} {
+		s := small(training.OneFOneB, 6, 6, replicas)
+		ports := map[bool]int{}
+		for _, all := range []bool{false, true} {
+			it, p := wide(t, s, training.Extent{All: all})
+			o, err := p.Connect(it.Graph)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, used := range o.Ports(circuits(o, 3, []int{2, 3, 0, 4, 1, 2})) {
+				ports[all] += used * o.Copies
+			}
+		}
+		if ports[true] != ports[false] || ports[true] == 0 {
+			t.Errorf("%d replicas: %d ports by one, %d by all", replicas, ports[false], ports[true])
+		}
+	}
+}
+
+// TestSlowReplicaDelaysAll: no replica synchronises a stage before the slowest
+// is ready, and all do then; nothing before that is delayed in the others.
+func TestSlowReplicaDelaysAll(t *testing.T) {
+	for _, replicas := range []int{2, 3, 8} {
+		s := small(training.OneFOneB, 4, 8, replicas)
+		scale := make([]float64, replicas)
+		for r := range scale {
+			scale[r] = 1
+		}
+		even, p := wide(t, s, training.Extent{All: true, Scale: scale})
+		scale[1] = 1.1
+		slow, q := wide(t, s, training.Extent{All: true, Scale: scale})
+		n, r := lit(t, p, even.Graph, 2, []int{3, 2})
+		sn, sr := lit(t, q, slow.Graph, 2, []int{3, 2})
+		for _, service := range both {
+			want, got := play(t, even.Graph, n, r, service), play(t, slow.Graph, sn, sr, service)
+			if got.Makespan <= want.Makespan {
+				t.Errorf("%d replicas: %v with a slow one, %v without", replicas, got.Makespan, want.Makespan)
+			}
+			syncs := 0
+			for id, m := range slow.Meta {
+				if m.Phase == training.Sync {
+					syncs++
+					last := engine.Time(0)
+					for _, ready := range slow.Ready {
+						last = max(last, got.End[ready[m.Stage]])
+					}
+					if got.Start[id] != last || got.End[slow.Ready[1][m.Stage]] != last {
+						t.Errorf("%s starts at %v, the slowest is ready at %v", slow.Graph.Name(int32(id)), got.Start[id], last)
+					}
+				}
+				if m.Phase == training.Forward && m.Replica != 1 && got.Start[id] != want.Start[id] {
+					t.Errorf("%s starts at %v, without the slow replica at %v", slow.Graph.Name(int32(id)), got.Start[id], want.Start[id])
+				}
+			}
+			if halves := 1 + min(1, replicas-2); syncs != s.PP*replicas*halves {
+				t.Errorf("%d replicas: %d sync transfers", replicas, syncs)
+			}
+		}
+	}
+}
+
+// TestTaskCounts: DELTA's footnote 3: 2 (PP - 1) x micro-batches PP tasks and
+// PP DP tasks a replica under 1F1B; the reduced graph keeps those of the
+// boundaries between pods.
+func TestTaskCounts(t *testing.T) {
+	for _, model := range append([]string{"gpt-7b"}, training.ModelNames()[:4]...) {
+		s, perPod := table1(t, model)
+		it, p := build(t, s, training.Extent{}, perPod, 400e9)
+		count := func(g *engine.Graph, origin func(id int32) int32) (pipeline map[[2]int32]int, sync int) {
+			pipeline = map[[2]int32]int{}
+			for id := range int32(len(g.Tasks)) {
+				from := origin(id)
+				if g.Tasks[id].Kind != engine.Transfer {
+					continue
+				}
+				switch m := it.Meta[from]; m.Phase {
+				case training.PipelineForward, training.PipelineBackward:
+					pipeline[[2]int32{m.Stage, m.To}]++
+				case training.Sync:
+					sync++
+				}
+			}
+			return pipeline, sync
+		}
+		full, syncs := count(it.Graph, func(id int32) int32 { return id })
+		if len(full) != 2*(s.PP-1) || syncs != s.PP {
+			t.Errorf("%s: %d directed boundaries, %d DP tasks", model, len(full), syncs)
+		}
+		g, origin, err := it.Reduce(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reduced, syncs := count(g, func(id int32) int32 { return origin[id] })
+		if pods := len(p.Pods); len(reduced) != 2*(pods-1) || syncs != s.PP {
+			t.Errorf("%s: %d directed boundaries between %d pods, %d DP tasks", model, len(reduced), pods, syncs)
+		}
+		for boundary, n := range full {
+			if n != s.Microbatches {
+				t.Errorf("%s: %d tasks over boundary %v", model, n, boundary)
+			}
+			if k, ok := reduced[boundary]; ok && k != n {
+				t.Errorf("%s: %d of %d tasks kept at boundary %v", model, k, n, boundary)
+			}
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package training_test
+
+import (
+	"math"
+	"testing"
+
+	"sim/workloads/training"
+)
+
+// total sums f over the virtual stages of s.
+func total(s training.Spec, f func(v int) float64) float64 {
+	sum := 0.0
+	for v := range s.PP * s.Chunks {
+		sum += f(v)
+	}
+	return sum
+}
+
+func same(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(b) }
+
+// TestVariantsConserve: how layers are cut into stages moves work and
+// parameters about but makes none, and the embedding adds its own.
+func TestVariantsConserve(t *testing.T) {
+	for _, model := range training.ModelNames() {
+		t.Run(model, func(t *testing.T) {
+			s, _ := table1(t, model)
+			flops := func(s training.Spec) float64 { return total(s, s.ForwardSeconds) }
+			params := func(s training.Spec) float64 { return total(s, s.Parameters) }
+			wantF, wantP := flops(s), params(s)
+			head := float64(s.Arch.Vocab) * float64(s.Arch.Hidden)
+			tokens := float64(s.Sequence * s.Microbatch)
+			headSeconds := 2 * head * tokens / (float64(s.StageGPUs()) * s.Choices.EffectiveTFLOPS * 1e12)
+			for _, cut := range []struct {
+				pp, chunks int
+				granular   bool
+			}{{s.PP, 1, true}, {s.PP, 2, true}, {s.PP, 2, false}, {1, 1, true}, {3, 1, true}, {2, 5, true}, {7, 1, false}} {
+				v := s
+				v.PP, v.Chunks, v.Choices.LayerGranular = cut.pp, cut.chunks, cut.granular
+				if cut.chunks > 1 {
+					v.Schedule = training.Interleaved
+				}
+				if f, p := flops(v), params(v); !same(f, wantF) || !same(p, wantP) {
+					t.Errorf("%+v: %g s and %g parameters, want %g and %g", cut, f, p, wantF, wantP)
+				}
+				v.Choices.Embedding = true
+				if f, p := flops(v), params(v); !same(f, wantF+headSeconds) || !same(p, wantP+2*head/float64(s.StageGPUs())) {
+					t.Errorf("%+v with embedding: %g s and %g parameters, want %g and %g more", cut,
+						f-wantF, p-wantP, headSeconds, 2*head/float64(s.StageGPUs()))
+				}
+			}
+		})
+	}
+}
+
+// TestLayerGranular: whole layers, the first stages one more, and of
+// DeepSeek's dense layers all in the first stage, which then holds no experts.
+func TestLayerGranular(t *testing.T) {
+	s, _ := table1(t, "deepseek-671b")
+	s.Choices.LayerGranular = true
+	// 61 layers on 16 stages: 13 stages of 4, 3 of 3
+	for v := range s.PP {
+		if v == 0 || v == 13 {
+			continue
+		}
+		if s.ForwardSeconds(v) != s.ForwardSeconds(v-1) && v != 1 {
+			t.Errorf("stages %d and %d differ: %g and %g s", v-1, v, s.ForwardSeconds(v-1), s.ForwardSeconds(v))
+		}
+	}
+	if r := s.ForwardSeconds(13) / s.ForwardSeconds(12); !same(r, 0.75) {
+		t.Errorf("three layers take %g of four", r)
+	}
+	if s.Parameters(0) >= s.Parameters(1)/2 {
+		t.Errorf("the first stage, 3 of its 4 layers dense, holds %g parameters of %g", s.Parameters(0), s.Parameters(1))
+	}
+}
+
+// TestTableIParameters: the models are as large as their names say.
+func TestTableIParameters(t *testing.T) {
+	for model, want := range map[string]float64{"megatron-177b": 177e9, "megatron-462b": 462e9, "deepseek-671b": 671e9, "mixtral-8x22b": 141e9, "gpt-7b": 7.5e9} {
+		s, _ := table1(t, model)
+		s.Choices.Embedding = true
+		if got := total(s, s.Parameters) * float64(s.StageGPUs()); math.Abs(got/want-1) > 0.02 {
+			t.Errorf("%s has %.4g parameters", model, got)
+		}
+	}
+}
+
+// TestPipelineBytes: with sequence parallelism a tensor-parallel group sends
+// the activations once, else each GPU sends them all.
+func TestPipelineBytes(t *testing.T) {
+	s, _ := table1(t, "megatron-177b")
+	parallel := s.PipelineBytes() * int64(s.TP)
+	s.Choices.SequenceParallel = false
+	if s.PipelineBytes() != parallel || parallel != 4096*12288*2 {
+		t.Errorf("%d bytes a GPU without, %d a group with sequence parallelism", s.PipelineBytes(), parallel)
+	}
+}
+
+// TestSyncBytes: reduce-scatter and all-gather on a ring, 6 (D-1)/D bytes a
+// parameter; none with one replica.
+func TestSyncBytes(t *testing.T) {
+	s, _ := table1(t, "megatron-177b")
+	for replicas, part := range map[int]float64{1: 0, 2: 0.5, 3: 2. / 3, 8: 7. / 8} {
+		s.GPUs = replicas * s.PP * s.StageGPUs()
+		if got, want := float64(s.SyncBytes(0)), 6*part*s.Parameters(0); math.Abs(got-want) > 0.5 {
+			t.Errorf("%d replicas: %g bytes, want %g", replicas, got, want)
+		}
+	}
+}
+
+// TestSpecFaults: what does not make whole stages and replicas is refused.
+func TestSpecFaults(t *testing.T) {
+	for name, spoil := range map[string]func(s *training.Spec){
+		"no microbatches":      func(s *training.Spec) { s.Microbatches = 0 },
+		"no stages":            func(s *training.Spec) { s.PP = 0 },
+		"part of a stage":      func(s *training.Spec) { s.GPUs++ },
+		"no replica":           func(s *training.Spec) { s.GPUs = 0 },
+		"more stages":          func(s *training.Spec) { s.PP, s.GPUs = 112, 112*8 },
+		"no rate":              func(s *training.Spec) { s.Choices.EffectiveTFLOPS = 0 },
+		"NaN rate":             func(s *training.Spec) { s.Choices.EffectiveTFLOPS = math.NaN() },
+		"negative backward":    func(s *training.Spec) { s.Choices.BackwardRatio = -1 },
+		"partial tensor group": func(s *training.Spec) { s.Arch.Experts, s.EP, s.TP, s.GPUs = 8, 4, 8, 4*6 },
+	} {
+		s, _ := table1(t, "megatron-177b")
+		spoil(&s)
+		if _, err := training.Build(s, training.Extent{}); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
