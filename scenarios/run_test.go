@@ -1,0 +1,147 @@
+package scenarios
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func runScenario(t testing.TB, name string, workers int, overrides ...string) *Outcome {
+	t.Helper()
+	s, err := Load(name, overrides)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := Run(context.Background(), s, RunOptions{Workers: workers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// metric returns a metric by policy.
+func (o *Outcome) metric(t testing.TB, name string) map[string]float64 {
+	t.Helper()
+	m := map[string]float64{}
+	for _, r := range o.Document.Rows {
+		v, ok := r.Metrics[name]
+		if !ok {
+			t.Fatalf("%s has no %s", r.Policy, name)
+		}
+		m[r.Policy] = v
+	}
+	return m
+}
+
+// TestWorkersDoNotMatter holds a run's results, and all that figures show, to
+// the same bytes for any number of workers and any number of runs.
+func TestWorkersDoNotMatter(t *testing.T) {
+	type kept struct{ Document, Detail, Plans any }
+	var first []byte
+	for _, workers := range []int{1, 2, 7, 1} {
+		o := runScenario(t, "megatron177b", workers)
+		b, err := json.Marshal(kept{o.Document, o.Detail, o.Plans})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = b
+		}
+		if string(b) != string(first) {
+			t.Errorf("%d workers: results differ from those of 1", workers)
+		}
+	}
+}
+
+// TestModesAgree plays alike replicas reduced to one, all, and decomposed.
+func TestModesAgree(t *testing.T) {
+	single := runScenario(t, "gpt7b", 2, "workload.replicas=single")
+	for _, mode := range []string{"all", "decomposed"} {
+		got := runScenario(t, "gpt7b", 2, "workload.replicas="+mode)
+		for _, m := range []string{"nct", "makespan_s", "ports", "port_ratio"} {
+			near := cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(a) })
+			if diff := cmp.Diff(single.metric(t, m), got.metric(t, m), near); diff != "" {
+				t.Errorf("%s, %s: single replica against it: %s", mode, m, diff)
+			}
+		}
+	}
+}
+
+// TestUnlikeReplicas slows one of two replicas: nothing may be faster than the
+// joint optimum over both, the decomposition least of all, but it must come
+// close.
+func TestUnlikeReplicas(t *testing.T) {
+	slow := []string{"replica.1.compute_scale=1.05", `policy.allocators=["sqrt-alloc", "delta-joint"]`}
+	alike := runScenario(t, "gpt7b", 2, slow[1])
+	all := runScenario(t, "gpt7b", 2, slow...)
+	parts := runScenario(t, "gpt7b", 2, append(slow, "workload.replicas=decomposed")...)
+	if a, b := alike.Document.Reference["makespan_s"], all.Document.Reference["makespan_s"]; !(b > a) {
+		t.Errorf("ideal fabric takes %v s with a slow replica, %v s without", b, a)
+	}
+	best := all.metric(t, "makespan_s")["delta-joint"]
+	if gap := all.metric(t, "gap")["delta-joint"]; gap > 1e-6 {
+		t.Errorf("joint optimum over unlike replicas is not certified: gap %g", gap)
+	}
+	got := parts.metric(t, "makespan_s")["delta-joint"]
+	if got < best*(1-1e-9) || got > best*1.01 {
+		t.Errorf("decomposed %v s, all together %v s", got, best)
+	}
+}
+
+// TestOwnService plays a baseline by priority and the joint topology fairly.
+func TestOwnService(t *testing.T) {
+	fair := runScenario(t, "megatron177b", 2, `policy.service="max-min"`)
+	own := runScenario(t, "megatron177b", 2)
+	byLevel := runScenario(t, "megatron177b", 2, `policy.service="level-priority"`)
+	const joint, sqrt = "delta-joint", "sqrt-alloc"
+	f, o, l := fair.metric(t, "nct"), own.metric(t, "nct"), byLevel.metric(t, "nct")
+	if !(f[joint] > o[joint]) || l[joint] != o[joint] {
+		t.Errorf("delta-joint: fair %v, own %v, by level %v", f[joint], o[joint], l[joint])
+	}
+	if !(l[sqrt] < o[sqrt]) || f[sqrt] != o[sqrt] {
+		t.Errorf("sqrt-alloc: fair %v, own %v, by level %v", f[sqrt], o[sqrt], l[sqrt])
+	}
+}
+
+// TestFixed plays the user's own matrix, reduced and on all replicas.
+func TestFixed(t *testing.T) {
+	fixed := []string{`policy.allocators=["fixed", "uniform"]`, "policy.fixed.circuits=[[2, 2], [2, 2]]"}
+	single := runScenario(t, "gpt7b", 1, fixed...).metric(t, "nct")
+	all := runScenario(t, "gpt7b", 1, append(fixed, "workload.replicas=all")...).metric(t, "nct")
+	if single["fixed"] != single["uniform"] || math.Abs(single["fixed"]-all["fixed"]) > 1e-9 {
+		t.Errorf("two circuits everywhere: fixed %v, uniform %v, fixed on all replicas %v", single["fixed"], single["uniform"], all["fixed"])
+	}
+}
+
+// TestTolerance gives up time for ports.
+func TestTolerance(t *testing.T) {
+	exact := runScenario(t, "deepseek671b", 2, `policy.allocators=["delta-joint"]`)
+	loose := runScenario(t, "deepseek671b", 2, `policy.allocators=["delta-joint"]`, "policy.port_tolerance=0.01")
+	c, d := exact.metric(t, "makespan_s")["delta-joint"], loose.metric(t, "makespan_s")["delta-joint"]
+	p, q := exact.metric(t, "ports")["delta-joint"], loose.metric(t, "ports")["delta-joint"]
+	if !(q < p) || d < c || d > c*1.01*(1+1e-8) {
+		t.Errorf("exact: %v ports in %v s; at 1 %%: %v ports in %v s", p, c, q, d)
+	}
+}
+
+// TestInterrupted ends a run early.
+func TestInterrupted(t *testing.T) {
+	s, err := Load("deepseek671b", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Run(ctx, s, RunOptions{Workers: 2}); err != context.Canceled {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+}
+
+func BenchmarkRun(b *testing.B) {
+	for b.Loop() {
+		runScenario(b, "deepseek671b", 2)
+	}
+}
