@@ -155,7 +155,9 @@ func (z *sim) fill(tasks []int32, weight []float64) {
 			c.out[id] = share * weight[id]
 			for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
 				r := z.useRes[u]
-				c.free[r] = max(0, c.free[r]-c.out[id]*z.useW[u])
+				if c.free[r] -= c.out[id] * z.useW[u]; c.free[r] < together*z.rates[r] {
+					c.free[r] = 0 // no crumbs of rounding
+				}
 				c.load[r] -= weight[id] * z.useW[u]
 				c.count[r]--
 			}

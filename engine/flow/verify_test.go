@@ -161,6 +161,9 @@ func (in instance) checkCapacity(t fatal, m moment) {
 		}
 	}
 	for _, id := range m.ids {
+		if m.rate[id] > 0 && m.rate[id] < close*in.full(id) {
+			t.Fatalf("from %d: task %d has a crumb of %g bits a tick", m.from, id, m.rate[id])
+		}
 		if limit := in.limit(id); m.rate[id] > limit*(1+close) {
 			t.Fatalf("from %d: task %d at %g, limit %g", m.from, id, m.rate[id], limit)
 		}

@@ -35,6 +35,11 @@ func (joint) Choose(ctx context.Context, p *Problem, o Options) (*Decision, erro
 	if best.circuits == nil {
 		return nil, fmt.Errorf("topology: no topology can be played to its end")
 	}
+	if best.stopped != "" {
+		if err := best.improve(ctx, p, o); err != nil {
+			return nil, err
+		}
+	}
 	d := &Decision{
 		Circuits: best.circuits, Service: o.service(best.service), Makespan: best.makespan,
 		Bound: best.bound, BoundModel: AnyService, Evaluations: best.evaluations, Stopped: best.stopped,
@@ -53,6 +58,27 @@ func (joint) Choose(ctx context.Context, p *Problem, o Options) (*Decision, erro
 	d.Circuits, d.Makespan, d.PortsBound = saver.circuits, saver.makespan, saver.bound
 	d.Evaluations += saver.evaluations
 	return d, nil
+}
+
+// improve looks for a better topology by genetic search where branch and bound
+// had to stop: among topologies played by level, and with the best of those
+// that share fairly.
+func (best *jointOptimum) improve(ctx context.Context, p *Problem, o Options) error {
+	w := p.player(flow.LevelPriority)
+	defer p.done(w)
+	for _, service := range []flow.Service{flow.MaxMin, flow.LevelPriority} {
+		o.Service, o.PortTolerance = &service, 0
+		d, err := fast{}.Choose(ctx, p, o)
+		if err != nil {
+			return err
+		}
+		best.evaluations += d.Evaluations + 1
+		w.SetService(flow.LevelPriority)
+		if c, ok := w.play(d.Circuits, best.makespan); ok {
+			best.circuits, best.makespan, best.service = d.Circuits, c, flow.LevelPriority
+		}
+	}
+	return nil
 }
 
 // grown returns the largest makespan that counts as t grown by a fraction.
@@ -185,10 +211,11 @@ func (s *jointSearch) branch(b *box) {
 	s.push(upper, append([]int(nil), b.hi...))
 }
 
-// widest returns the bundle with the largest range at the pod that hi overruns
-// most, among the pods of the first replica in which one is overrun. The
-// iteration is as long as its slowest replica's, so what one of them alone
-// cannot do is a proof for all: it pays to settle one after the other.
+// widest returns the bundle to branch on: the one with the largest range at
+// the pod that hi overruns most. Pods of the first replica in which one is
+// overrun come first: the iteration is as long as its slowest replica's, so
+// what one of them alone cannot do is a proof for all, and it pays to settle
+// one after the other.
 func (p *Problem) widest(lo, hi []int) int {
 	free := p.room(hi)
 	pod := -1
@@ -201,8 +228,8 @@ func (p *Problem) widest(lo, hi []int) int {
 		}
 	}
 	best := -1
-	for e, b := range p.Fabric.Bundles {
-		if (int(b.A) == pod || int(b.B) == pod) && hi[e] > lo[e] && (best < 0 || hi[e]-lo[e] > hi[best]-lo[best]) {
+	for e := range hi {
+		if p.meets(e, pod) && hi[e] > lo[e] && (best < 0 || hi[e]-lo[e] > hi[best]-lo[best]) {
 			best = e
 		}
 	}

@@ -44,6 +44,19 @@ func (topo) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if s.stopped != "" {
+		// too many to play them all: no worse than what delta-fast finds
+		o := o
+		o.Service, o.PortTolerance = &s.service, 0
+		d, err := fast{}.Choose(ctx, p, o)
+		if err != nil {
+			return nil, err
+		}
+		s.evaluations += d.Evaluations
+		if d.Makespan < s.best {
+			s.best, s.circuits = d.Makespan, d.Circuits
+		}
+	}
 	if s.circuits == nil {
 		return nil, fmt.Errorf("topology: no topology can be played to its end")
 	}
