@@ -13,7 +13,7 @@ func drawGraph(t *rapid.T, tasks int) *engine.Graph {
 	g := &engine.Graph{}
 	dense := rapid.IntRange(1, 6).Draw(t, "dense")
 	for i := range rapid.IntRange(0, tasks).Draw(t, "tasks") {
-		g.AddTask(engine.Task{Duration: engine.Time(rapid.Int64Range(0, 9).Draw(t, "duration"))})
+		g.AddTask(engine.Task{Duration: engine.Time(rapid.Int64Range(0, 9).Draw(t, "duration") / 3)})
 		for j := range i {
 			if rapid.IntRange(0, dense).Draw(t, "edge") == 0 {
 				g.AddEdge(int32(j), int32(i), engine.Time(rapid.Int64Range(0, 5).Draw(t, "lag")))
@@ -178,4 +178,26 @@ func bound(g *engine.Graph, tr *engine.Trace, id int32) int32 {
 		}
 	}
 	return -1
+}
+
+// TestContractStops: of two milestones with two tasks before and two behind,
+// one before the other, only one can be merged without adding an edge.
+func TestContractStops(t *testing.T) {
+	const a1, a2, c, b, d1, d2, v, w = 0, 1, 2, 3, 4, 5, 6, 7
+	g := &engine.Graph{Tasks: make([]engine.Task, 8)}
+	for _, e := range [][2]int32{{a1, v}, {a2, v}, {v, w}, {v, b}, {c, w}, {w, d1}, {w, d2}} {
+		g.AddEdge(e[0], e[1], 1)
+	}
+	if err := g.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	small, _, err := engine.Contract(g, func(id int32) bool { return id < v }, func(int32) engine.Time { return 0 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	// source, sink and one milestone beside the six; their edges to source and
+	// sink beside the seven
+	if len(small.Tasks) != 9 || small.EdgeCount() != 7+6 {
+		t.Errorf("%d tasks and %d edges, want 9 and 13", len(small.Tasks), small.EdgeCount())
+	}
 }

@@ -48,6 +48,12 @@ func TestQueueAgainstSortedList(t *testing.T) {
 		times := rapid.SampledFrom([]int64{1, 4, 30, 1 << 40}).Draw(t, "times")
 		q, m := engine.NewQueue(int(ids)), &modelQueue{}
 		anyID := rapid.Int32Range(0, ids-1)
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "fill"), 0))
+		for id := range ids {
+			at := engine.Time(rng.Int64N(times + 1))
+			q.Set(id, at)
+			m.set(id, at)
+		}
 		set := func(t *rapid.T) {
 			id, at := anyID.Draw(t, "id"), engine.Time(rapid.Int64Range(0, times).Draw(t, "time"))
 			q.Set(id, at)

@@ -31,6 +31,12 @@ type instance struct {
 // unlike reports whether some replica differs from the others.
 func (s *Scenario) unlike() bool { return len(s.Replicas) > 0 }
 
+// halfRing reports whether one replica, flow by flow, would hold but half of
+// the ring of replicas: aggregated flows mirror the other half.
+func (s *Scenario) halfRing() bool {
+	return s.Workload.Flows == "per-gpu" && s.Workload.Choices.Ring == "bidirectional" && s.Workload.ReplicaCount() > 2
+}
+
 // extent returns how much of the job is built.
 func (s *Scenario) extent() training.Extent {
 	x := training.Extent{PerGPU: s.Workload.Flows == "per-gpu"}
@@ -38,7 +44,7 @@ func (s *Scenario) extent() training.Extent {
 	case "all", "decomposed":
 		x.All = true
 	case "auto":
-		x.All = s.unlike()
+		x.All = s.unlike() || s.halfRing()
 	}
 	if !x.All {
 		return x

@@ -68,7 +68,7 @@ func checkTasks(c *checker) {
 		hops *= float64(t.StageGPUs())
 	}
 	n := 2 * float64(t.Microbatches) * (hops + float64(t.PP)*float64(t.VirtualStages))
-	if t.ReplicaMode == "all" || t.ReplicaMode == "decomposed" || t.ReplicaMode == "auto" && len(c.s.Replicas) > 0 {
+	if t.ReplicaMode == "all" || t.ReplicaMode == "decomposed" || t.ReplicaMode == "auto" && (len(c.s.Replicas) > 0 || c.s.halfRing()) {
 		n *= float64(t.ReplicaCount())
 	}
 	if n > maxTasks {

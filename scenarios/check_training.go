@@ -100,6 +100,15 @@ func checkSizes(c *checker) {
 	}
 }
 
+// checkFlows refuses what one replica cannot stand for.
+func checkFlows(c *checker) {
+	if m := c.s.Workload.ReplicaMode; c.s.halfRing() && (m == "single" || m == "decomposed") {
+		c.clash([]string{"workload.flows", "workload.replicas"},
+			fmt.Sprintf("one of %d replicas cannot stand for the others flow by flow", c.s.Workload.ReplicaCount()),
+			"choose replicas = \"all\" or flows = \"aggregated\"")
+	}
+}
+
 // maxIteration bounds an iteration, in seconds: half of what simulated time
 // can hold.
 const maxIteration = 50 * 24 * 3600

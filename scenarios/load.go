@@ -127,6 +127,7 @@ func Parse(name string, data []byte, overrides []string) (*Scenario, error) {
 	}
 	c.resolve()
 	if len(c.faults) == 0 {
+		checkFlows(c)
 		checkLength(c)
 	}
 	if len(c.faults) > 0 {

@@ -57,7 +57,7 @@ func TestLevelsCross(t *testing.T) {
 			t.Fatalf("task %d: rates %v, want %v", id, got, steps)
 		}
 		for k, s := range steps {
-			if d := got[k].At - s.At; d < -32 || d > 32 || got[k].Rate != s.Rate {
+			if apart(got[k].At, s.At) > 32 || got[k].Rate != s.Rate {
 				t.Errorf("task %d: step %v, want %v", id, got[k], s)
 			}
 		}
@@ -80,6 +80,20 @@ func settled(steps []engine.RateStep) []engine.RateStep {
 	return kept
 }
 
+// fanned returns transfers on two links of 100 bytes a nanosecond that also
+// share a wide group, so that all are considered together.
+func fanned(links []int32, bytes []int64) instance {
+	in := instance{g: &engine.Graph{}, r: &engine.Routes{Start: []int32{0}}, n: &engine.Network{
+		Links: []engine.Link{{Rate: 800e9}, {Rate: 800e9}}, Groups: []engine.Group{{Rate: 3200e9}},
+	}}
+	for i, l := range links {
+		in.g.AddTask(engine.Task{Kind: engine.Transfer, Flows: 1, Bytes: bytes[i]})
+		in.r.Uses = append(in.r.Uses, engine.Use{Resource: l, Weight: 1}, engine.Use{Resource: 2, Weight: 1})
+		in.r.Start = append(in.r.Start, int32(len(in.r.Uses)))
+	}
+	return in
+}
+
 // TestFastOneOfEqualsCrosses: of three transfers of one level, two halve a link
 // and the third, alone on another, falls twice as fast; it must meet the lower
 // transfer on that other link in time. x moves 10 us of data, z 4 us with 1 us
@@ -88,19 +102,23 @@ func settled(steps []engine.RateStep) []engine.RateStep {
 func TestFastOneOfEqualsCrosses(t *testing.T) {
 	const x, z = 0, 3
 	us := engine.Microsecond
-	in := instance{g: &engine.Graph{}, r: &engine.Routes{Start: []int32{0}}, n: &engine.Network{
-		Links: []engine.Link{{Rate: 800e9}, {Rate: 800e9}}, Groups: []engine.Group{{Rate: 3200e9}},
-	}}
-	for _, k := range []struct {
-		link  int32
-		bytes int64
-	}{{0, 1_000_000}, {1, 1_000_000}, {1, 1_000_000}, {0, 400_000}} {
-		in.g.AddTask(engine.Task{Kind: engine.Transfer, Flows: 1, Bytes: k.bytes})
-		in.r.Uses = append(in.r.Uses, engine.Use{Resource: k.link, Weight: 1}, engine.Use{Resource: 2, Weight: 1})
-		in.r.Start = append(in.r.Start, int32(len(in.r.Uses)))
-	}
-	tr := in.behind(0, 0, 0, us).play(t, flow.LevelPriority)
-	if d := tr.End[z] - 13*us; d < -32 || d > 32 || tr.End[x] != 14*us {
+	in := fanned([]int32{0, 1, 1, 0}, []int64{1_000_000, 1_000_000, 1_000_000, 400_000}).behind(0, 0, 0, us)
+	tr := in.play(t, flow.LevelPriority)
+	if apart(tr.End[z], 13*us) > 32 || tr.End[x] != 14*us {
 		t.Errorf("x ends at %v, z at %v, want 14 and 13 us", tr.End[x], tr.End[z])
 	}
 }
+
+// TestSlowOneOfEqualsIsCrossed: the same where the lower transfer has equals
+// that fall too, half as fast as x: it is the one at rest that x meets first.
+func TestSlowOneOfEqualsIsCrossed(t *testing.T) {
+	const x, z = 0, 1
+	us := engine.Microsecond
+	in := fanned([]int32{0, 0, 1, 1}, []int64{1_000_000, 400_000, 500_000, 500_000}).behind(0, us, 0, 0)
+	tr := in.play(t, flow.LevelPriority)
+	if apart(tr.End[z], 13*us) > 32 || tr.End[x] != 14*us {
+		t.Errorf("x ends at %v, z at %v, want 14 and 13 us", tr.End[x], tr.End[z])
+	}
+}
+
+func apart(a, b engine.Time) engine.Time { return max(a-b, b-a) }

@@ -109,14 +109,13 @@ func (s *fastSearch) crossover(mother, father []int) []int {
 }
 
 // mutate changes a child. The operators know what makes neighbours of
-// topologies: circuits more or less in one bundle, circuits that move between
-// bundles at a common pod, ports left free that are used, and a change of level
-// (see shiftLevel).
+// topologies: a few circuits more or less in one bundle, circuits that move
+// between bundles at a common pod, and ports left free that are used.
 func (s *fastSearch) mutate(x []int) {
 	const step = 3
 	e := s.random.IntN(len(x))
 	n := 1 + s.random.IntN(step)
-	switch s.random.IntN(5) {
+	switch s.random.IntN(4) {
 	case 0:
 		x[e] += n
 	case 1:
@@ -127,64 +126,15 @@ func (s *fastSearch) mutate(x []int) {
 			x[o] += n
 		}
 	case 3:
-		s.fill(x, nil)
-	case 4:
-		s.shiftLevel(x, e)
+		s.fill(x)
 	}
 }
 
-// shiftLevel changes all bundles of e's kind at once, as often only that
-// helps, where the one with the fewest circuits decides: those with at most
-// e's number get one circuit more, or those with at least that number one
-// less. Bundles of the other kind give way, or take the ports.
-func (s *fastSearch) shiftLevel(x []int, e int) {
-	level, group := x[e], make([]bool, len(x))
-	if s.random.IntN(2) == 0 {
-		for o := range x {
-			if s.inner[o] == s.inner[e] {
-				group[o] = true
-				if x[o] <= level {
-					x[o] = min(x[o]+1, s.most[o])
-				}
-			}
-		}
-		s.giveWay(x, group)
-		return
-	}
-	for o := range x {
-		if s.inner[o] == s.inner[e] {
-			group[o] = true
-			if x[o] >= level {
-				x[o] = max(x[o]-1, 1)
-			}
-		}
-	}
-	s.fill(x, group)
-}
-
-// giveWay takes circuits where a pod is overrun, at random among bundles that
-// are not kept. It may not suffice.
-func (s *fastSearch) giveWay(x []int, kept []bool) {
-	free := s.p.room(x)
-	for pod := range free {
-		for free[pod] < 0 {
-			e := s.pick(func(e int) bool { return !kept[e] && x[e] > 1 && s.p.meets(e, pod) })
-			if e < 0 {
-				break
-			}
-			x[e]--
-			s.p.take(free, e, -1)
-		}
-	}
-}
-
-// fill adds circuits at random, to bundles that are not kept, while any fits.
-func (s *fastSearch) fill(x []int, kept []bool) {
+// fill adds circuits at random while any fits.
+func (s *fastSearch) fill(x []int) {
 	free := s.p.room(x)
 	for {
-		e := s.pick(func(e int) bool {
-			return (kept == nil || !kept[e]) && x[e] < s.most[e] && s.p.fits(free, e) > 0
-		})
+		e := s.pick(func(e int) bool { return x[e] < s.most[e] && s.p.fits(free, e) > 0 })
 		if e < 0 {
 			return
 		}

@@ -2,9 +2,12 @@ package topology
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"sim/engine"
 )
 
 // searchOf is a search on a random problem, before its first generation.
@@ -95,6 +98,29 @@ func TestStreams(t *testing.T) {
 	}
 }
 
+// TestElitesSurvive: the best individuals are in the next generation as they
+// are, and a generation has the size asked for.
+func TestElitesSurvive(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t)
+		if len(p.Fabric.Bundles) == 0 {
+			t.Skip("nothing to connect")
+		}
+		s := searchOf(t, p)
+		defer s.close()
+		s.evolve()
+		next := s.nextGeneration()
+		if len(next) != s.o.Population || len(s.population) != s.o.Population {
+			t.Fatalf("%d individuals follow %d, want %d", len(next), len(s.population), s.o.Population)
+		}
+		for i := range s.o.Elites {
+			if !slices.Equal(next[i].x, s.population[i].x) || next[i].makespan != s.population[i].makespan {
+				t.Fatalf("elite %d is lost", i)
+			}
+		}
+	})
+}
+
 // TestEvolveLeavesTheMemoTrue: what the search believes of topologies is what
 // plays say, common beginnings or not.
 func TestEvolveLeavesTheMemoTrue(t *testing.T) {
@@ -110,10 +136,41 @@ func TestEvolveLeavesTheMemoTrue(t *testing.T) {
 		s.savePorts(rapid.Float64Range(0, 0.1).Draw(t, "tolerance"))
 		w := p.player(s.service)
 		defer p.done(w)
+		for k, o := range s.memo {
+			x := make([]int, len(p.Fabric.Bundles))
+			for e := range x {
+				x[e] = int(k[2*e]) + int(k[2*e+1])<<8
+			}
+			if c, _ := w.play(x, never); o.makespan == never && c < o.cutoff {
+				t.Fatalf("%v is believed to reach %v, ends at %v", x, o.cutoff, c)
+			}
+		}
 		for _, i := range append(s.played, s.best) {
 			if c, ok := w.play(i.x, never); !ok || c != i.makespan {
 				t.Fatalf("%v is believed to end at %v, ends at %v", i.x, i.makespan, c)
 			}
 		}
 	})
+}
+
+// TestCutOffsAreNoMakespans: what was cut off is played again for a later
+// cut-off, and counts as never for an earlier one.
+func TestCutOffsAreNoMakespans(t *testing.T) {
+	s, err := newFastSearch(context.Background(), twinProblem(t), Options{Seed: 1, Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	one := []individual{s.individual(s.p.ones())}
+	w := s.p.player(s.service)
+	defer s.p.done(w)
+	c, _ := w.play(one[0].x, never)
+	for _, step := range []struct{ cutoff, want engine.Time }{{c / 2, never}, {c, never}, {c + 1, c}, {c, never}, {never, c}} {
+		if s.value(one, step.cutoff); one[0].makespan != step.want {
+			t.Errorf("cut off at %v: %v, want %v", step.cutoff, one[0].makespan, step.want)
+		}
+	}
+	if want := int64(3 + 3); s.evaluations != want {
+		t.Errorf("%d plays, want %d", s.evaluations, want)
+	}
 }

@@ -78,6 +78,13 @@ func playOut(t interface{ Fatal(...any) }, p *Problem, x []int, s flow.Service) 
 	return trace
 }
 
+// eventTimes returns the times at which transfers start or end, once each.
+func eventTimes(starts, ends []engine.Time) []engine.Time {
+	times := append(slices.Clone(starts), ends...)
+	slices.Sort(times)
+	return slices.Compact(times)
+}
+
 // TestWindowsHoldEveryPlay: whatever the topology, a fair play stays within
 // the time windows of its own makespan and within what topological sorting
 // retains of its own number of intervals, whatever the baseline.
@@ -86,12 +93,11 @@ func TestWindowsHoldEveryPlay(t *testing.T) {
 		p := drawProblem(t)
 		ids := p.transfers()
 		trace := playOut(t, p, drawCircuits(t, p), flow.MaxMin)
-		var times []engine.Time
+		var starts, ends []engine.Time
 		for _, id := range ids {
-			times = append(times, trace.Start[id], trace.End[id])
+			starts, ends = append(starts, trace.Start[id]), append(ends, trace.End[id])
 		}
-		slices.Sort(times)
-		times = slices.Compact(times)
+		times := eventTimes(starts, ends)
 		extra := rapid.IntRange(0, 3).Draw(t, "extra intervals")
 		w, err := p.Windows(WindowOptions{
 			Circuits: drawCircuits(t, p), Upper: trace.Makespan, Intervals: max(0, len(times)-1) + extra,
@@ -125,7 +131,14 @@ func TestWindowsHoldTheBaseline(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		times := eventTimes(w.Start, w.End)
+		if w.Played != max(0, len(times)-1) {
+			t.Fatalf("%d intervals between %v", w.Played, times)
+		}
 		for i := range w.Task {
+			if first, last := slices.Index(times, w.Start[i])+1, slices.Index(times, w.End[i]); w.First[i] != first || w.Last[i] != last {
+				t.Fatalf("transfer %d was active in %d..%d, is said to be in %d..%d", i, first, last, w.First[i], w.Last[i])
+			}
 			if w.First[i] < w.Min[i] || w.Last[i] > w.Max[i] {
 				t.Fatalf("transfer %d was active in %d..%d, retained %d..%d", i, w.First[i], w.Last[i], w.Min[i], w.Max[i])
 			}
@@ -160,13 +173,17 @@ var send = engine.Task{Kind: engine.Transfer, Src: 0, Dst: 1, Flows: 1, Bytes: 3
 
 // chainProblem is three transfers: the second follows the first through a
 // milestone, without a lag; the third follows the second 3 us later, again
-// through a milestone.
-func chainProblem(t *testing.T) *Problem {
+// through a milestone, or, where computed, through a task of that duration.
+func chainProblem(t *testing.T, computed bool) *Problem {
 	g := &engine.Graph{}
-	a, m, b, n, c := g.AddTask(send), g.AddTask(engine.Task{}), g.AddTask(send), g.AddTask(engine.Task{}), g.AddTask(send)
+	lag, work := 3*engine.Microsecond, engine.Time(0)
+	if computed {
+		lag, work = work, lag
+	}
+	a, m, b, n, c := g.AddTask(send), g.AddTask(engine.Task{}), g.AddTask(send), g.AddTask(engine.Task{Duration: work}), g.AddTask(send)
 	g.AddEdge(a, m, 0)
 	g.AddEdge(m, b, 0)
-	g.AddEdge(b, n, 3*engine.Microsecond)
+	g.AddEdge(b, n, lag)
 	g.AddEdge(n, c, 0)
 	return twoPods(t, g)
 }
@@ -186,10 +203,6 @@ func gridProblem(t testing.TB, chains, length int) *Problem {
 // TestWindowsOfChain: the windows of three transfers in a row, by hand. The
 // idle interval before the third counts, the milestones do not.
 func TestWindowsOfChain(t *testing.T) {
-	w, err := chainProblem(t).Windows(WindowOptions{Upper: 12 * engine.Microsecond, Intervals: 6, Margin: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
 	us := func(v ...float64) (out []engine.Time) {
 		for _, f := range v {
 			out = append(out, engine.Time(f*1e6))
@@ -205,8 +218,14 @@ func TestWindowsOfChain(t *testing.T) {
 		Min: []int{1, 2, 4}, Max: []int{2, 3, 6},
 	}
 	tick := cmp.Comparer(func(a, b engine.Time) bool { return a-b <= 1 && b-a <= 1 })
-	if diff := cmp.Diff(want, w, tick); diff != "" {
-		t.Error(diff)
+	for _, computed := range []bool{false, true} {
+		w, err := chainProblem(t, computed).Windows(WindowOptions{Upper: 12 * engine.Microsecond, Intervals: 6, Margin: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, w, tick); diff != "" {
+			t.Errorf("computed %v: %s", computed, diff)
+		}
 	}
 }
 

@@ -84,6 +84,13 @@ func Build(s Spec, x Extent) (*Iteration, error) {
 	if x.All {
 		b.replicas = s.Replicas()
 	}
+	if x.Scale != nil && len(x.Scale) != b.replicas || x.SyncFrom != nil && len(x.SyncFrom) != s.PP*s.Chunks {
+		return nil, fmt.Errorf("training: an extent of %d compute scales and %d synchronisation times for %d replicas of %d stages",
+			len(x.Scale), len(x.SyncFrom), b.replicas, s.PP*s.Chunks)
+	}
+	if x.PerGPU && !x.All && b.split() {
+		return nil, fmt.Errorf("training: one replica cannot stand for %d flow by flow: it holds but half of the ring", s.Replicas())
+	}
 	b.nodes()
 	for r := range b.replicas {
 		if err := b.pipeline(r); err != nil {

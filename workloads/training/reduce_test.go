@@ -75,7 +75,7 @@ var both = []flow.Service{flow.MaxMin, flow.LevelPriority}
 // pods when the full one does (DELTA, Fig. 3).
 func TestReducedIsFull(t *testing.T) {
 	for _, schedule := range []training.Schedule{training.OneFOneB, training.GPipe, training.Interleaved} {
-		for _, x := range []training.Extent{{}, {PerGPU: true}, {All: true}} {
+		for _, x := range []training.Extent{{}, {All: true, PerGPU: true}, {All: true}} {
 			t.Run(fmt.Sprintf("%v/%+v", schedule, x), func(t *testing.T) {
 				s := small(schedule, 4, 8, 3)
 				it, p := wide(t, s, x)
@@ -300,6 +300,39 @@ func TestTaskCounts(t *testing.T) {
 			if k, ok := reduced[boundary]; ok && k != n {
 				t.Errorf("%s: %d of %d tasks kept at boundary %v", model, k, n, boundary)
 			}
+		}
+	}
+}
+
+// TestOneReplicaOfTableI is TestOneReplicaIsAll for the paper's workloads, cut
+// to 24 micro-batches.
+func TestOneReplicaOfTableI(t *testing.T) {
+	for _, model := range training.ModelNames()[:4] {
+		s, perPod := table1(t, model)
+		s.Microbatches = 24
+		for _, pattern := range [][]int{{2, 3, 1, 5, 4, 3}, {4, 4, 2, 6, 4, 5}} {
+			var makespan [2][2]engine.Time
+			for k, x := range []training.Extent{{}, {All: true}} {
+				it, p := build(t, s, x, perPod, 400e9)
+				n, r := lit(t, p, it.Graph, s.PP*s.StageGPUs()/perPod, pattern)
+				for i, service := range both {
+					makespan[k][i] = play(t, it.Graph, n, r, service).Makespan
+				}
+			}
+			if makespan[0] != makespan[1] {
+				t.Errorf("%s, %v: one replica %v, all %v", model, pattern, makespan[0], makespan[1])
+			}
+		}
+	}
+}
+
+// TestHalfRing: one replica that stands for more than two cannot be built flow
+// by flow, as it holds but half of the ring.
+func TestHalfRing(t *testing.T) {
+	for d, want := range map[int]bool{2: true, 3: false} {
+		_, err := training.Build(small(training.OneFOneB, 4, 8, d), training.Extent{PerGPU: true})
+		if (err == nil) != want {
+			t.Errorf("%d replicas: %v", d, err)
 		}
 	}
 }
