@@ -25,10 +25,8 @@ const rounding = 1e-9
 type joint struct{}
 
 func (joint) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
-	best := p.joint()
-	if o.Joint != jointDefaults() {
-		best = solveJoint(p, o.Joint)
-	}
+	// not p.joint, which may have been solved before: its time counts as ours
+	best := solveJoint(p, o.Joint)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
