@@ -10,7 +10,7 @@ import (
 // that the maps of unlike replicas list together, maxFixedPods the rows of a
 // topology written by hand.
 const (
-	maxTasks     = 5_000_000 // some 5 GB
+	maxTasks     = 2_000_000 // some 4 GB
 	maxMapped    = 300_000
 	maxFixedPods = 512
 )

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"time"
 
 	"sim/engine"
@@ -153,7 +154,8 @@ func newFastSearch(ctx context.Context, p *Problem, o Options) (*fastSearch, err
 		}
 	}
 	s.most = p.mostUseful(upper)
-	for range o.workers() {
+	// more would only take memory
+	for range min(o.workers(), fo.Population, runtime.GOMAXPROCS(0)) {
 		s.players = append(s.players, p.player(s.service))
 	}
 	s.best = s.individual(x)
