@@ -81,6 +81,9 @@ func readRunFlags(cc *cli.Context, files int) (runFlags, error) {
 			return f, usagef("flag -j wants at least 1, not %d", f.workers)
 		}
 	}
+	if f.trace != "" && f.trace == f.planOut {
+		return f, usagef("--trace and --plan-out both write %s; give them different files", f.trace)
+	}
 	if files > 1 && (f.trace != "" || f.planOut != "") {
 		return f, usagef("--trace and --plan-out write one file, so they take one scenario at a time, not %d", files)
 	}

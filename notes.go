@@ -29,6 +29,9 @@ func printNotes(b *strings.Builder, doc *result.Document, best int) {
 	}
 	if hasIdeal {
 		fmt.Fprintf(b, "  ideal fabric %s", seconds(ideal))
+		if gap := doc.Reference["gap"]; gap > provedGap {
+			fmt.Fprintf(b, " (within %s of the least it could take)", percent(gap))
+		}
 		if hasCompute {
 			fmt.Fprintf(b, ", compute alone %s", seconds(compute))
 		}
@@ -41,6 +44,9 @@ func printNotes(b *strings.Builder, doc *result.Document, best int) {
 		paragraph(b, fmt.Sprintf("gap to bound (%s): above a lower bound on the iteration time, which holds for %s", strings.Join(m.policies, ", "), m.name))
 	}
 	for _, r := range doc.Rows {
+		if why := r.Labels["stopped"]; why != "" {
+			paragraph(b, fmt.Sprintf("%s stopped before its search had ended: %s", r.Policy, why))
+		}
 		for _, col := range tableColumns {
 			if _, ok := r.Metrics[col.metric]; !ok && r.Labels[col.metric] != "" {
 				paragraph(b, fmt.Sprintf("%s has no %s: %s", r.Policy, col.metric, r.Labels[col.metric]))

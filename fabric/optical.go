@@ -74,8 +74,8 @@ func (p *Pods) layBundles(g *engine.Graph, o *Optical) map[[2]int32]int32 {
 		a, b := p.Nodes[t.Src].Pod, p.Nodes[t.Dst].Pod
 		links[[2]int32{a, b}] = -1
 		if a == b {
-			// the neighbouring replica sends as much the other way
-			bytes[[2]int32{a, b}] += 2 * t.Bytes
+			// the neighbouring replica may send as much the other way
+			bytes[[2]int32{a, b}] += int64(max(1, p.TwinWays)) * t.Bytes
 			continue
 		}
 		bytes[[2]int32{min(a, b), max(a, b)}] += t.Bytes

@@ -17,7 +17,7 @@ import (
 // three returns pods 0, 1 and 2 of two nodes each, of 4 and 2 GPUs, the second
 // with two NIC sets, on circuits of 100, 100 and 50 Gb/s.
 func three() *fabric.Pods {
-	p := &fabric.Pods{Copies: 3, TwinEnds: 2}
+	p := &fabric.Pods{Copies: 3, TwinEnds: 2, TwinWays: 2}
 	for i, name := range []string{"a", "b", "c"} {
 		rate := units.Rate(100e9)
 		if i == 2 {

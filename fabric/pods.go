@@ -49,6 +49,9 @@ type Pods struct {
 	// having Src == Dst: it is the number of neighbours that each pod has such
 	// circuits to, 1 for two replicas and 2 for more on a ring.
 	TwinEnds int
+	// TwinWays is the number of directions in which circuits to twins are
+	// used: 2, or 1 on a ring of more than two that is used one way round.
+	TwinWays int
 	// Copies is the number of replicas that Pods stands for, at least 1.
 	Copies int
 }

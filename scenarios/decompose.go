@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"context"
+	"fmt"
 
 	"sim/engine"
 	"sim/engine/flow"
@@ -21,6 +22,8 @@ func (in *instance) decompose(ctx context.Context, policy topology.Policy, setti
 	choices := make([]*topology.Decision, replicas)
 	evaluations := int64(0)
 	slowest, last := 0, engine.Time(0)
+	whole := settings // ports are saved on the whole, not on each part
+	whole.PortTolerance, whole.KeepPorts = 0, true
 	var from []engine.Time
 	for pass := range 2 {
 		ready := make([]engine.Time, spec.PP*spec.Chunks)
@@ -30,7 +33,7 @@ func (in *instance) decompose(ctx context.Context, policy topology.Policy, setti
 			if parts[r], err = assemble(in.s, spec, x, in.s.layout(r)); err != nil {
 				return nil, err
 			}
-			if choices[r], err = policy.Choose(ctx, parts[r].problem, settings); err != nil {
+			if choices[r], err = policy.Choose(ctx, parts[r].problem, whole); err != nil {
 				return nil, err
 			}
 			evaluations += choices[r].Evaluations
@@ -50,7 +53,15 @@ func (in *instance) decompose(ctx context.Context, policy topology.Policy, setti
 	if err != nil {
 		return nil, err
 	}
+	if choices[0].Searched {
+		in.problem.SavePorts(ctx, d, settings)
+	}
 	d.Evaluations += evaluations
+	for r, c := range choices {
+		if c.Stopped != "" {
+			d.Stopped = fmt.Sprintf("replica %d: %s", r, c.Stopped)
+		}
+	}
 	return d, nil
 }
 

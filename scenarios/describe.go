@@ -102,8 +102,9 @@ func (in *instance) series(t *engine.Trace, p *result.Play, circuits bool) {
 		link := in.optical.Routes.Of(id)[0].Resource
 		times := 1.0
 		if k.Src == k.Dst {
-			// of a replica that stands for all: as much goes to each neighbour
-			times = float64(in.pods.TwinEnds)
+			// of a replica that stands for all: as much goes the other way
+			// round, over half of the circuits to each neighbour
+			times = float64(in.pods.TwinEnds*in.pods.TwinWays) / 2
 		}
 		demand[in.pods.Nodes[k.Src].Pod].add(t.Rates(id), times)
 		links[link].add(t.Rates(id), 1)

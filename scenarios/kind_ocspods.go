@@ -1,14 +1,22 @@
 package scenarios
 
-import "slices"
+import (
+	"slices"
 
-// allocators are the names that policy.allocators may list.
-var allocators = []string{
-	"prop-alloc", "sqrt-alloc", "iter-halve", "delta-fast", "delta-topo", "delta-joint", "uniform", "fixed",
+	"sim/policies/topology"
+)
+
+// allocators returns the names that policy.allocators may list.
+func allocators() []string {
+	names := make([]string, len(topology.Table))
+	for i, r := range topology.Table {
+		names[i] = r.Name
+	}
+	return names
 }
 
 // defaultAllocators are those that are compared when none are named.
-var defaultAllocators = allocators[:6]
+var defaultAllocators = []string{"prop-alloc", "sqrt-alloc", "iter-halve", "delta-fast", "delta-topo", "delta-joint"}
 
 // maxRate bounds bandwidths, in bits per second.
 const maxRate = 1e16
@@ -98,7 +106,7 @@ func ocsPodsKeys() []key {
 func allocationKeys() []key {
 	return []key{
 		defaultsTo(defaultAllocators, key{
-			name: "allocators", doc: "the allocators, in the order of the result's rows", choices: fixed(allocators...),
+			name: "allocators", doc: "the allocators, in the order of the result's rows", choices: allocators,
 			field: func(s *Scenario, _ int) any { return &s.Policy.Allocators },
 		}),
 		defaultsTo(0.0, key{

@@ -71,14 +71,16 @@ func (fast) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error
 	for again := true; again; again = s.polish() {
 		s.evolve()
 	}
-	s.savePorts(o.PortTolerance)
+	if !o.KeepPorts {
+		s.savePorts(o.PortTolerance)
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	return &Decision{
 		Circuits: s.best.x, Service: s.service, Makespan: s.best.makespan,
 		Bound: p.joint().bound, BoundModel: AnyService,
-		Evaluations: s.evaluations, Stopped: s.stopped,
+		Evaluations: s.evaluations, Searched: true, Stopped: s.stopped,
 	}, nil
 }
 

@@ -30,14 +30,15 @@ const within0p1 = 1.001
 // TestFastFindsTheBest: in the settings of the paper's Figs. 6 and 8 delta-fast
 // is within 0.1 % of the best topology known under fair sharing, whatever the
 // seed; never worse than a policy that sees only the traffic matrix; and no
-// better than the joint optimum. Without -long, only some settings and seeds.
+// better than the joint optimum. Without -long, only some settings and seeds;
+// with -short, one.
 func TestFastFindsTheBest(t *testing.T) {
 	known := map[string]float64{ // NCT of the best, from -long
 		"megatron-177b/400G/4096": 1.19507, "mixtral-8x22b/200G/4096": 1.64278, "megatron-462b/400G/2048": 1.13991, "deepseek-671b/200G/4096": 1.35795,
 	}
 	for _, s := range settings() {
 		best, ok := known[s.String()]
-		if !ok && !*long {
+		if !ok && !*long || testing.Short() && s.model != "megatron-177b" {
 			continue
 		}
 		t.Run(s.String(), func(t *testing.T) {
@@ -198,6 +199,7 @@ func countTopologies(p *topology.Problem) float64 {
 func TestFastIsDeterministic(t *testing.T) {
 	j := setting{"mixtral-8x22b", 400e9, 4096}.job(t)
 	o := fastOptions(3)
+	o.Fast.StallGenerations = 50
 	o.PortTolerance = 0.001
 	want := choose(t, j, "delta-fast", o)
 	for _, workers := range []int{1, 2, 1e9} {
@@ -215,7 +217,7 @@ func TestFastIsDeterministic(t *testing.T) {
 // TestFastSavesPorts: with more tolerance no more ports, and the makespan keeps
 // the tolerance; no circuit of the result can go alone.
 func TestFastSavesPorts(t *testing.T) {
-	j := setting{"megatron-462b", 800e9, 4096}.job(t)
+	j := setting{"megatron-177b", 800e9, 4096}.job(t)
 	best := choose(t, j, "delta-fast", fastOptions(1))
 	last := j.problem.PortsTotal()
 	for _, tolerance := range []float64{0, 0.0005, 0.005, 0.05} {

@@ -2,6 +2,7 @@ package topology
 
 import (
 	"context"
+	"encoding/binary"
 	"slices"
 	"testing"
 
@@ -139,7 +140,7 @@ func TestEvolveLeavesTheMemoTrue(t *testing.T) {
 		for k, o := range s.memo {
 			x := make([]int, len(p.Fabric.Bundles))
 			for e := range x {
-				x[e] = int(k[2*e]) + int(k[2*e+1])<<8
+				x[e] = int(binary.LittleEndian.Uint32([]byte(k[4*e:])))
 			}
 			if c, _ := w.play(x, never); o.makespan == never && c < o.cutoff {
 				t.Fatalf("%v is believed to reach %v, ends at %v", x, o.cutoff, c)

@@ -3,7 +3,6 @@ package topology
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/emirpasic/gods/queues/priorityqueue"
 
@@ -26,7 +25,8 @@ type joint struct{}
 
 func (joint) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	// not p.joint, which may have been solved before: its time counts as ours
-	best := solveJoint(p, o.Joint)
+	o.Joint = o.Joint.started()
+	best := solveJoint(ctx, p, o.Joint)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (joint) Choose(ctx context.Context, p *Problem, o Options) (*Decision, erro
 	}
 	d := &Decision{
 		Circuits: best.circuits, Service: o.service(best.service), Makespan: best.makespan,
-		Bound: best.bound, BoundModel: AnyService, Evaluations: best.evaluations, Stopped: best.stopped,
+		Bound: best.bound, BoundModel: AnyService, Evaluations: best.evaluations, Searched: true, Stopped: best.stopped,
 	}
 	if d.Service != best.service {
 		// rates are not ours to choose: only the circuits are
@@ -51,9 +51,16 @@ func (joint) Choose(ctx context.Context, p *Problem, o Options) (*Decision, erro
 		d.Makespan = j.Makespan
 		return d, nil
 	}
-	saver := portSaver{p: p, service: best.service, limit: grown(best.makespan, o.PortTolerance), budget: o.Joint.MaxEvaluations}
+	if o.KeepPorts {
+		d.Circuits = p.filled(d.Circuits)
+		return d, nil
+	}
+	saver := portSaver{p: p, service: best.service, limit: grown(best.makespan, o.PortTolerance), budget: o.Joint.MaxEvaluations, search: o.Joint, ctx: ctx}
 	saver.run(best.circuits)
-	d.Circuits, d.Makespan, d.PortsBound = saver.circuits, saver.makespan, saver.bound
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	d.Circuits, d.Makespan, d.Service, d.PortsBound = saver.circuits, saver.makespan, saver.service, saver.bound
 	d.Evaluations += saver.evaluations
 	return d, nil
 }
@@ -65,15 +72,17 @@ func (best *jointOptimum) improve(ctx context.Context, p *Problem, o Options) er
 	w := p.player(flow.LevelPriority)
 	defer p.done(w)
 	for _, service := range []flow.Service{flow.MaxMin, flow.LevelPriority} {
-		o.Service, o.PortTolerance = &service, 0
-		d, err := fast{}.Choose(ctx, p, o)
-		if err != nil {
+		d, err := o.until(o.Joint.deadline).fallback(ctx, p, service)
+		if d == nil || err != nil {
 			return err
 		}
-		best.evaluations += d.Evaluations + 1
-		w.SetService(flow.LevelPriority)
-		if c, ok := w.play(d.Circuits, best.makespan); ok {
-			best.circuits, best.makespan, best.service = d.Circuits, c, flow.LevelPriority
+		best.evaluations += d.Evaluations
+		for _, rule := range rules {
+			best.evaluations++
+			w.SetService(rule)
+			if c, ok := w.play(d.Circuits, best.makespan); ok {
+				best.circuits, best.makespan, best.service = d.Circuits, c, rule
+			}
 		}
 	}
 	return nil
@@ -90,6 +99,13 @@ func jointDefaults() SearchOptions { return SearchOptions{MaxEvaluations: 20000}
 // capacity is shared, by the search of delta-joint with its default budget. It
 // is computed once.
 func (p *Problem) Bound() engine.Time { return p.joint().bound }
+
+// Optimum returns the best decision of the same search, for those who need a
+// schedule that can be had. Its ports are not saved.
+func (p *Problem) Optimum() Decision {
+	j := p.joint()
+	return Decision{Circuits: j.circuits, Service: j.service, Makespan: j.makespan, Bound: j.bound, BoundModel: AnyService}
+}
 
 // jointOptimum is what the search over topologies found.
 type jointOptimum struct {
@@ -132,11 +148,10 @@ type jointSearch struct {
 	leafs engine.Time // lowest bound of the topologies that were played
 }
 
-func solveJoint(p *Problem, o SearchOptions) jointOptimum {
+func solveJoint(ctx context.Context, p *Problem, o SearchOptions) jointOptimum {
 	s := &jointSearch{p: p, o: o, w: p.player(flow.LevelPriority), open: priorityqueue.NewWith(boxOrder), leafs: never}
 	defer p.done(s.w)
 	s.best.makespan = never
-	deadline := time.Now().Add(o.TimeLimit)
 	for _, rule := range []weigher{proportional, squareRoot, halving} {
 		x := rule(p)
 		s.p.clip(x)
@@ -156,7 +171,11 @@ func solveJoint(p *Problem, o SearchOptions) jointOptimum {
 			bound, s.best.stopped = b.bound, fmt.Sprintf("after %d evaluations", s.best.evaluations)
 			break
 		}
-		if o.TimeLimit > 0 && time.Now().After(deadline) {
+		if ctx.Err() != nil {
+			bound, s.best.stopped = b.bound, "interrupted"
+			break
+		}
+		if o.late() {
 			bound, s.best.stopped = b.bound, fmt.Sprintf("after the time limit of %v", o.TimeLimit)
 			break
 		}
@@ -256,23 +275,25 @@ func (p *Problem) clip(x []int) {
 	}
 }
 
-// try plays x and keeps it if it is better. Where the level rule does not meet
-// the bound of x, Jackson's rule gets a chance.
+// rules are the services that topologies are tried with: by level; where that
+// does not meet the bound Jackson's rule and fair sharing get a chance.
+var rules = []flow.Service{flow.LevelPriority, flow.TailPriority, flow.MaxMin}
+
+// try plays x by the rules and keeps it if it is better.
 func (s *jointSearch) try(x []int) {
-	s.best.evaluations++
-	s.w.SetService(flow.LevelPriority)
-	c, ok := s.w.play(x, s.best.makespan)
-	if ok {
-		s.keep(x, c, flow.LevelPriority)
+	for i, rule := range rules {
 		s.best.evaluations++
-		if float64(c) <= float64(s.w.bound(x))*(1+rounding) {
-			return
+		s.w.SetService(rule)
+		c, ok := s.w.play(x, s.best.makespan)
+		if ok {
+			s.keep(x, c, rule)
 		}
-	}
-	s.best.evaluations++
-	s.w.SetService(flow.TailPriority)
-	if c, ok := s.w.play(x, s.best.makespan); ok {
-		s.keep(x, c, flow.TailPriority)
+		if i == 0 && ok {
+			s.best.evaluations++
+			if float64(c) <= float64(s.w.bound(x))*(1+rounding) {
+				break
+			}
+		}
 	}
 	s.w.SetService(flow.LevelPriority)
 }

@@ -175,7 +175,7 @@ func (p parts) relabel(t testing.TB, rng *rand.Rand) (q parts, pod []int) {
 	nic, node, task := rng.Perm(len(p.pods.NICs)), rng.Perm(len(p.pods.Nodes)), rng.Perm(len(p.graph.Tasks))
 	q.pods = &fabric.Pods{
 		Pods: make([]fabric.Pod, len(pod)), NICs: make([]fabric.NIC, len(nic)), Nodes: make([]fabric.Node, len(node)),
-		TwinEnds: p.pods.TwinEnds, Copies: p.pods.Copies,
+		TwinEnds: p.pods.TwinEnds, TwinWays: p.pods.TwinWays, Copies: p.pods.Copies,
 	}
 	for i, k := range p.pods.Pods {
 		q.pods.Pods[pod[i]] = k

@@ -24,6 +24,8 @@ type Options struct {
 	// PortTolerance is the fraction by which the makespan may grow over the
 	// best found when circuits are saved (DELTA, Eq. 4, has 0).
 	PortTolerance float64
+	// KeepPorts leaves in place the circuits that the makespan does not need.
+	KeepPorts bool
 	// Service is how the workload will be played, where the scenario overrides
 	// the allocator's own; nil is the allocator's own.
 	Service *flow.Service
@@ -42,6 +44,38 @@ type SearchOptions struct {
 	// TimeLimit, where positive, ends the search at a time, which makes its
 	// result depend on the machine; the decision says so.
 	TimeLimit time.Duration
+
+	deadline time.Time // set by started
+}
+
+// started returns the options with the time limit running.
+func (o SearchOptions) started() SearchOptions {
+	if o.TimeLimit > 0 {
+		o.deadline = time.Now().Add(o.TimeLimit)
+	}
+	return o
+}
+
+// late reports whether the time limit is over.
+func (o *SearchOptions) late() bool { return !o.deadline.IsZero() && time.Now().After(o.deadline) }
+
+// until returns the options with no search of delta-fast going on after
+// deadline, if that is set.
+func (o Options) until(deadline time.Time) Options {
+	if left := time.Until(deadline); !deadline.IsZero() && (o.Fast.TimeLimit == 0 || left < o.Fast.TimeLimit) {
+		o.Fast.TimeLimit = max(left, time.Nanosecond)
+	}
+	return o
+}
+
+// fallback is delta-fast under a service, for searches that had to stop; nil
+// when no time is left for it.
+func (o Options) fallback(ctx context.Context, p *Problem, service flow.Service) (*Decision, error) {
+	if o.Fast.TimeLimit == time.Nanosecond {
+		return nil, nil
+	}
+	o.Service, o.PortTolerance = &service, 0
+	return fast{}.Choose(ctx, p, o)
 }
 
 // Decision is what an allocator chose.
@@ -56,6 +90,7 @@ type Decision struct {
 	// PortsBound is the fewest ports that can do, 0 where not known.
 	PortsBound  int
 	Evaluations int64  // topologies played or bounded
+	Searched    bool   // circuits were chosen by playing, and those not needed given back
 	Stopped     string // why the search ended before its own end; "" if it did not
 }
 
@@ -104,11 +139,14 @@ func (o *Options) service(own flow.Service) flow.Service {
 	return own
 }
 
+// mostWorkers bounds the goroutines of a search: each holds a play's state.
+const mostWorkers = 64
+
 func (o *Options) workers() int {
 	if o.Workers < 1 {
 		return runtime.GOMAXPROCS(0)
 	}
-	return o.Workers
+	return min(o.Workers, mostWorkers)
 }
 
 // AnyService names the model of bounds that hold however capacity is shared.

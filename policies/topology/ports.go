@@ -1,6 +1,8 @@
 package topology
 
 import (
+	"context"
+
 	"github.com/emirpasic/gods/queues/priorityqueue"
 
 	"sim/engine"
@@ -20,12 +22,36 @@ type portSaver struct {
 	// otherwise a better schedule than the play's might, unless the bound
 	// excludes it too.
 	exact bool
+	// search and ctx may end the work early.
+	search SearchOptions
+	ctx    context.Context
 
 	w           *player
 	circuits    []int
 	makespan    engine.Time
 	bound       int // ports that every topology within the limit needs
 	evaluations int64
+}
+
+// SavePorts takes from a decision the circuits that its makespan, grown by
+// o.PortTolerance, does not need.
+func (p *Problem) SavePorts(ctx context.Context, d *Decision, o Options) {
+	s := portSaver{p: p, service: d.Service, limit: grown(d.Makespan, o.PortTolerance), budget: portBudget,
+		exact: d.Service == flow.MaxMin || o.Service != nil, search: o.Joint.started(), ctx: ctx}
+	s.run(d.Circuits)
+	d.Circuits, d.Makespan, d.Service, d.PortsBound = s.circuits, s.makespan, s.service, s.bound
+	d.Evaluations += s.evaluations
+}
+
+// filled returns x with what ports are free given to the bundles that can use
+// them, in turn. Where rates are chosen more circuits do no harm.
+func (p *Problem) filled(x []int) []int {
+	x = append([]int(nil), x...)
+	all := make([]int, len(x))
+	for e := range x {
+		all[e], x[e] = e, min(x[e], p.Useful[e])
+	}
+	return p.Fit(x, all)
 }
 
 // portBox is a box whose lower corner costs ports.
@@ -56,7 +82,29 @@ func (s *portSaver) run(x []int) {
 // within plays x and reports whether it keeps the limit.
 func (s *portSaver) within(x []int) (engine.Time, bool) {
 	s.evaluations++
-	return s.w.play(x, s.limit+1)
+	s.w.SetService(s.service)
+	c, ok := s.w.play(x, s.limit+1)
+	if ok || s.exact {
+		return c, ok
+	}
+	// where rates are ours to choose any rule will do
+	for _, rule := range rules {
+		if rule == s.service {
+			continue
+		}
+		s.evaluations++
+		s.w.SetService(rule)
+		if c, ok := s.w.play(x, s.limit+1); ok {
+			s.service = rule
+			return c, true
+		}
+	}
+	return 0, false
+}
+
+// over reports whether the work must end.
+func (s *portSaver) over() bool {
+	return s.evaluations*s.p.cost() >= s.budget || s.search.late() || s.ctx.Err() != nil
 }
 
 // shave takes away circuits one by one, the most ports first, while the limit
@@ -66,7 +114,7 @@ func (s *portSaver) shave() {
 	for changed := true; changed; {
 		changed = false
 		for e := range x {
-			for x[e] > 1 && s.evaluations*s.p.cost() < s.budget {
+			for x[e] > 1 && !s.over() {
 				x[e]--
 				c, ok := s.within(x)
 				if !ok {
@@ -103,7 +151,7 @@ func (s *portSaver) prove() {
 		if b.ports >= best {
 			break
 		}
-		if s.evaluations*s.p.cost() >= s.budget {
+		if s.over() {
 			s.bound = min(b.ports, unproved)
 			return
 		}

@@ -7,6 +7,7 @@
 package topology
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -52,7 +53,7 @@ func NewProblem(g *engine.Graph, o *fabric.Optical) (*Problem, error) {
 		return nil, fmt.Errorf("topology: %w", err)
 	}
 	p.players.New = func() any { return &player{Evaluator: first.Clone(), p: p} }
-	p.joint = sync.OnceValue(func() jointOptimum { return solveJoint(p, jointDefaults()) })
+	p.joint = sync.OnceValue(func() jointOptimum { return solveJoint(context.Background(), p, jointDefaults()) })
 	return p, nil
 }
 

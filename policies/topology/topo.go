@@ -2,8 +2,8 @@ package topology
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
-	"time"
 
 	"github.com/emirpasic/gods/queues/priorityqueue"
 
@@ -32,12 +32,11 @@ const portBudget = 2000
 const forksAPlay = 16
 
 func (topo) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
-	s := &topoSearch{p: p, o: o.Topo, ctx: ctx, service: o.service(flow.MaxMin), best: never,
+	s := &topoSearch{p: p, o: o.Topo.started(), ctx: ctx, service: o.service(flow.MaxMin), best: never,
 		open: priorityqueue.NewWith(boxOrder), seen: map[string]engine.Time{}}
 	s.w, s.bounder = p.player(s.service), p.player(s.service)
 	defer p.done(s.w)
 	defer p.done(s.bounder)
-	s.deadline = time.Now().Add(o.Topo.TimeLimit)
 	s.inner = p.inner()
 	s.seed()
 	s.search()
@@ -46,22 +45,26 @@ func (topo) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error
 	}
 	if s.stopped != "" {
 		// too many to play them all: no worse than what delta-fast finds
-		o := o
-		o.Service, o.PortTolerance = &s.service, 0
-		d, err := fast{}.Choose(ctx, p, o)
+		d, err := o.until(s.o.deadline).fallback(ctx, p, s.service)
 		if err != nil {
 			return nil, err
 		}
-		s.evaluations += d.Evaluations
-		if d.Makespan < s.best {
-			s.best, s.circuits = d.Makespan, d.Circuits
+		if d != nil {
+			s.evaluations += d.Evaluations
+			if d.Makespan < s.best {
+				s.best, s.circuits = d.Makespan, d.Circuits
+			}
 		}
 	}
 	if s.circuits == nil {
 		return nil, fmt.Errorf("topology: no topology can be played to its end")
 	}
-	d := &Decision{Service: s.service, Bound: max(s.bound, p.joint().bound), BoundModel: s.model(), Stopped: s.stopped}
-	saver := portSaver{p: p, service: s.service, limit: grown(s.best, o.PortTolerance), budget: portBudget, exact: s.service == flow.MaxMin}
+	d := &Decision{Service: s.service, Bound: max(s.bound, p.joint().bound), BoundModel: s.model(), Searched: true, Stopped: s.stopped}
+	d.Circuits, d.Makespan, d.Evaluations = s.circuits, s.best, s.evaluations
+	if o.KeepPorts {
+		return d, nil
+	}
+	saver := portSaver{p: p, service: s.service, limit: grown(s.best, o.PortTolerance), budget: portBudget, exact: s.service == flow.MaxMin, search: s.o, ctx: ctx}
 	saver.run(s.circuits)
 	d.Circuits, d.Makespan, d.PortsBound = saver.circuits, saver.makespan, saver.bound
 	d.Evaluations = s.evaluations + saver.evaluations
@@ -107,7 +110,6 @@ type topoSearch struct {
 	inner      []bool
 	open       *priorityqueue.Queue
 	made       int
-	deadline   time.Time
 
 	circuits    []int
 	best        engine.Time
@@ -131,9 +133,9 @@ func (s *topoSearch) model() string {
 
 // key names a topology.
 func key(x []int) string {
-	b := make([]byte, 0, 2*len(x))
+	b := make([]byte, 0, 4*len(x))
 	for _, n := range x {
-		b = append(b, byte(n), byte(n>>8))
+		b = binary.LittleEndian.AppendUint32(b, uint32(n))
 	}
 	return string(b)
 }
@@ -170,7 +172,7 @@ func (s *topoSearch) over() bool {
 		s.stopped = "interrupted"
 	case s.effort >= forksAPlay*s.o.MaxEvaluations:
 		s.stopped = fmt.Sprintf("after %d evaluations", s.evaluations)
-	case s.o.TimeLimit > 0 && time.Now().After(s.deadline):
+	case s.o.late():
 		s.stopped = fmt.Sprintf("after the time limit of %v", s.o.TimeLimit)
 	default:
 		return false
@@ -275,6 +277,12 @@ func (s *topoSearch) fill(b *box) {
 		}
 		x[e] = b.hi[e]
 	}
+	free := s.p.room(lo)
+	for _, f := range free {
+		if f < 0 {
+			return // each of them alone would do, all together do not fit
+		}
+	}
 	forked := s.service == flow.MaxMin
 	if forked {
 		s.spend(forksAPlay)
@@ -282,7 +290,7 @@ func (s *topoSearch) fill(b *box) {
 		s.w.Fork(links, s.best)
 	}
 	copy(x, lo)
-	s.complete(x, b.hi, ends, s.p.room(lo), forked)
+	s.complete(x, b.hi, ends, free, forked)
 }
 
 // complete tries all numbers of circuits from x up to hi for the bundles of

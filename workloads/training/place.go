@@ -37,7 +37,10 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 	p := &fabric.Pods{Copies: 1}
 	if !it.All {
 		p.Copies = s.Replicas()
-		p.TwinEnds = min(2, p.Copies-1)
+		p.TwinEnds, p.TwinWays = min(2, p.Copies-1), 2
+		if b := (&builder{Iteration: it}); p.TwinEnds == 2 && !b.split() {
+			p.TwinWays = 1
+		}
 	}
 	for r := range replicas {
 		for i := range pods {
