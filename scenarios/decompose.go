@@ -13,8 +13,9 @@ import (
 // decompose decides for unlike replicas one by one (DELTA, Sec. IV-A.1): each
 // replica is a problem of its own, in which synchronisation starts no sooner
 // than in the slowest one. Bundles between replicas get what the slowest one
-// asks for, as its schedule is the baseline for all; the others give way with
-// circuits of their own. The result is played on all replicas together.
+// asks for, as its schedule is the baseline for all, or what the two ends do,
+// the smaller or the larger: what plays best on all replicas together. The
+// other replicas give way with circuits of their own.
 func (in *instance) decompose(ctx context.Context, policy topology.Policy, settings topology.Options) (*topology.Decision, error) {
 	spec := in.it.Spec
 	replicas := spec.Replicas()
@@ -49,9 +50,19 @@ func (in *instance) decompose(ctx context.Context, policy topology.Policy, setti
 		}
 		from = ready
 	}
-	d, err := in.problem.Judge(in.merge(parts, choices, slowest), choices[0].Service)
-	if err != nil {
-		return nil, err
+	var d *topology.Decision
+	for _, grant := range []func(slowest, a, b int) int{
+		func(slowest, _, _ int) int { return slowest },
+		func(_, a, b int) int { return min(a, b) },
+		func(_, a, b int) int { return max(a, b) },
+	} {
+		m, err := in.problem.Judge(in.merge(parts, choices, slowest, grant), choices[0].Service)
+		if err != nil {
+			return nil, err
+		}
+		if d == nil || m.Makespan < d.Makespan {
+			d = m
+		}
 	}
 	if choices[0].Searched {
 		in.problem.SavePorts(ctx, d, settings)
@@ -84,8 +95,9 @@ func (in *instance) latest(d *topology.Decision, ready []engine.Time) (engine.Ti
 	return last, nil
 }
 
-// merge puts the replicas' choices together.
-func (in *instance) merge(parts []*instance, choices []*topology.Decision, slowest int) []int {
+// merge puts the replicas' choices together. grant says what a bundle between
+// two of them gets, of what the slowest replica and those at its ends ask for.
+func (in *instance) merge(parts []*instance, choices []*topology.Decision, slowest int, grant func(slowest, a, b int) int) []int {
 	pods := in.s.PodsPerReplica()
 	// granted by replica and pods of it; the diagonal is to the twins
 	granted := make([]map[[2]int32]int, len(parts))
@@ -107,7 +119,8 @@ func (in *instance) merge(parts []*instance, choices []*topology.Decision, slowe
 			}
 			continue
 		}
-		x[e] = max(1, granted[slowest][[2]int32{a, a}], granted[slowest][[2]int32{c, c}])
+		asked := max(granted[slowest][[2]int32{a, a}], granted[slowest][[2]int32{c, c}])
+		x[e] = max(1, grant(asked, granted[ra][[2]int32{a, a}], granted[rb][[2]int32{c, c}]))
 	}
 	return in.problem.Fit(x, yielding)
 }

@@ -145,3 +145,85 @@ func BenchmarkRun(b *testing.B) {
 		runScenario(b, "deepseek671b", 2)
 	}
 }
+
+// TestTightPorts leaves little choice to unlike replicas on a ring of three:
+// what each bundle needs alone does not fit together.
+func TestTightPorts(t *testing.T) {
+	o := runScenario(t, "gpt7b", 2, "workload.replicas=all", "workload.gpus=24", "fabric.ports_per_pod=4")
+	c := o.metric(t, "makespan_s")
+	for name, v := range c {
+		if v < c["delta-joint"]*(1-1e-9) || name != "delta-joint" && v < c["delta-topo"]*(1-1e-9) {
+			t.Errorf("%s takes %v s, delta-topo %v, delta-joint %v", name, v, c["delta-topo"], c["delta-joint"])
+		}
+	}
+}
+
+// TestOneWayRing compares a replica that stands for three with the three, on a
+// ring that is used one way round: baselines see the same traffic, and pods
+// send as much.
+func TestOneWayRing(t *testing.T) {
+	sent := func(o *Outcome) float64 {
+		bits, s := 0.0, o.Detail.Policies[0].Demand[0]
+		for i := range s.Value[:len(s.Value)-1] {
+			bits += s.Value[i] * (s.TimeS[i+1] - s.TimeS[i])
+		}
+		return bits / 8
+	}
+	for _, ring := range []string{"unidirectional", "bidirectional"} {
+		common := []string{"workload.gpus=24", "workload.sequence=16384", "fabric.ports_per_pod=9", "workload.ring=" + ring, `policy.allocators=["sqrt-alloc"]`}
+		single := runScenario(t, "gpt7b", 1, common...)
+		all := runScenario(t, "gpt7b", 1, append(common, "workload.replicas=all")...)
+		if a, b := single.metric(t, "nct")["sqrt-alloc"], all.metric(t, "nct")["sqrt-alloc"]; math.Abs(a-b) > 1e-9 {
+			t.Errorf("%s: NCT %v by one replica, %v by all", ring, a, b)
+		}
+		if a, b := sent(single), sent(all); math.Abs(a-b) > 1e-6*b {
+			t.Errorf("%s: pod 0 sends %v bytes by one replica, %v by all", ring, a, b)
+		}
+	}
+}
+
+// TestReferenceIsBeatenByNone runs what no priority rule serves best: the ideal
+// fabric must do what circuits can.
+func TestReferenceIsBeatenByNone(t *testing.T) {
+	s, err := Parse("odd.toml", []byte(beatsRules), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := Run(context.Background(), s, RunOptions{Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, nct := range o.metric(t, "nct") {
+		if nct < 1-1e-9 {
+			t.Errorf("%s has NCT %v: faster than the ideal fabric", name, nct)
+		}
+	}
+}
+
+const beatsRules = `
+[workload]
+kind="training"
+sequence=4096
+microbatches=2
+tp=2
+pp=2
+gpus=16
+schedule="interleaved-1f1b"
+virtual_stages=2
+preset="layered"
+replicas="all"
+effective_tflops=100
+[workload.architecture]
+layers=8
+hidden=1024
+heads=8
+vocab=32000
+[fabric]
+kind="ocs-pods"
+gpus_per_pod_per_replica=2
+port_bandwidth="100Gbps"
+ports_per_pod=6
+[[replica]]
+index=2
+port_bandwidth="50Gbps"
+`

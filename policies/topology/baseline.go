@@ -79,7 +79,7 @@ func (p *Problem) share(v []float64) []int {
 
 // Fit makes a topology of x that fits the ports: where a pod is overrun the
 // yielding bundles give way, then the largest; where ports are free the
-// yielding bundles take them.
+// yielding bundles take them in turn, then the others.
 func (p *Problem) Fit(x []int, yielding []int) []int {
 	x = append([]int(nil), x...)
 	free := p.room(x)
@@ -91,10 +91,27 @@ func (p *Problem) Fit(x []int, yielding []int) []int {
 		}
 	}
 	p.trim(x)
-	free = p.room(x)
+	p.fill(x, yielding)
+	p.fill(x, p.everyBundle())
+	return x
+}
+
+// everyBundle returns the numbers of all bundles.
+func (p *Problem) everyBundle() []int {
+	all := make([]int, len(p.Fabric.Bundles))
+	for e := range all {
+		all[e] = e
+	}
+	return all
+}
+
+// fill gives free ports to the bundles that can use them, one circuit at a
+// time in turn.
+func (p *Problem) fill(x []int, bundles []int) {
+	free := p.room(x)
 	for grew := true; grew; {
 		grew = false
-		for _, e := range yielding {
+		for _, e := range bundles {
 			if x[e] < p.Useful[e] && p.fits(free, e) > 0 {
 				x[e]++
 				p.take(free, e, 1)
@@ -102,7 +119,6 @@ func (p *Problem) Fit(x []int, yielding []int) []int {
 			}
 		}
 	}
-	return x
 }
 
 // trim takes circuits from the largest bundle of each pod that is overrun.

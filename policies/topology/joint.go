@@ -100,11 +100,10 @@ func jointDefaults() SearchOptions { return SearchOptions{MaxEvaluations: 20000}
 // is computed once.
 func (p *Problem) Bound() engine.Time { return p.joint().bound }
 
-// Optimum returns the best decision of the same search, for those who need a
-// schedule that can be had. Its ports are not saved.
-func (p *Problem) Optimum() Decision {
-	j := p.joint()
-	return Decision{Circuits: j.circuits, Service: j.service, Makespan: j.makespan, Bound: j.bound, BoundModel: AnyService}
+// Optimum returns what delta-joint decides with its default budget, for those
+// who need a schedule that can be had.
+func (p *Problem) Optimum() (*Decision, error) {
+	return joint{}.Choose(context.Background(), p, Options{Joint: jointDefaults(), Workers: 1})
 }
 
 // jointOptimum is what the search over topologies found.

@@ -47,11 +47,9 @@ func (p *Problem) SavePorts(ctx context.Context, d *Decision, o Options) {
 // them, in turn. Where rates are chosen more circuits do no harm.
 func (p *Problem) filled(x []int) []int {
 	x = append([]int(nil), x...)
-	all := make([]int, len(x))
-	for e := range x {
-		all[e], x[e] = e, min(x[e], p.Useful[e])
-	}
-	return p.Fit(x, all)
+	p.clip(x)
+	p.fill(x, p.everyBundle())
+	return x
 }
 
 // portBox is a box whose lower corner costs ports.
