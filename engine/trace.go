@@ -27,7 +27,7 @@ func (t *Trace) Rates(task int32) []RateStep {
 // CriticalPath returns tasks in order of time such that each starts when the
 // one before it ended plus the lag of the edge between them, the first starts
 // at zero (or when nothing bound it) and the last ends at the makespan. Ties
-// go to the lowest task id (CONVENTIONS, A, NCT).
+// go to the lowest task id (docs/model.md, "References").
 func (t *Trace) CriticalPath(g *Graph) []int32 {
 	last := int32(-1)
 	for i := range t.End {

@@ -87,13 +87,7 @@ func (in *instance) matrix(circuits []int) string {
 	pods := in.optical.Pods
 	var b strings.Builder
 	if len(pods) > most || in.it.All {
-		for e, u := range in.optical.Bundles {
-			if e > 0 {
-				b.WriteString(", ")
-			}
-			fmt.Fprintf(&b, "%s-%s: %d", pods[u.A].Name, strings.TrimPrefix(pods[u.B].Name, "pod "), circuits[e])
-		}
-		return b.String()
+		return in.list(circuits)
 	}
 	n := len(pods)
 	cell := make([][]string, n)
@@ -131,6 +125,29 @@ func (in *instance) matrix(circuits []int) string {
 		if twins {
 			fmt.Fprintf(&b, "%7s", cell[i][n])
 		}
+	}
+	return b.String()
+}
+
+// list writes circuits as lines of pod pairs.
+func (in *instance) list(circuits []int) string {
+	const width = 88
+	var b strings.Builder
+	column := 0
+	for e, u := range in.optical.Bundles {
+		pods := in.optical.Pods
+		item := fmt.Sprintf("%s-%s: %d", pods[u.A].Name, strings.TrimPrefix(pods[u.B].Name, "pod "), circuits[e])
+		switch {
+		case e == 0:
+		case column+2+len(item) > width:
+			b.WriteString(",\n")
+			column = 0
+		default:
+			b.WriteString(", ")
+			column += 2
+		}
+		b.WriteString(item)
+		column += len(item)
 	}
 	return b.String()
 }

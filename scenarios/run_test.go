@@ -182,6 +182,25 @@ func TestOneWayRing(t *testing.T) {
 	}
 }
 
+// TestManyTopologies has delta-fast search more than 10^9 topologies: 22 bundles
+// between the 8 pods of each of two unlike replicas.
+func TestManyTopologies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	o := runScenario(t, "megatron462b", 2, "workload.gpus=256", "fabric.gpus_per_pod_per_replica=16", "replica.1.compute_scale=1.03",
+		`policy.allocators=["prop-alloc", "sqrt-alloc", "iter-halve", "delta-fast", "delta-joint"]`)
+	c, gap := o.metric(t, "makespan_s"), o.metric(t, "gap")
+	for _, name := range []string{"prop-alloc", "sqrt-alloc", "iter-halve"} {
+		if !(c["delta-fast"] < c[name]) {
+			t.Errorf("delta-fast takes %v s, %s %v", c["delta-fast"], name, c[name])
+		}
+	}
+	if gap["delta-joint"] > 1e-6 || gap["delta-fast"] > 0.002 {
+		t.Errorf("gaps %v, want delta-joint certified and delta-fast within 0.2 %%", gap)
+	}
+}
+
 // TestReferenceIsBeatenByNone runs what no priority rule serves best: the ideal
 // fabric must do what circuits can.
 func TestReferenceIsBeatenByNone(t *testing.T) {

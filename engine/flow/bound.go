@@ -8,7 +8,7 @@ import (
 )
 
 // bounds computes lower bounds on the makespan of a play, whatever the service
-// (CONVENTIONS, A, "Joint optimum without a MILP"):
+// (docs/model.md, "Bounds"):
 //
 //   - the longest path with every transfer at its full rate;
 //   - for each resource the preemptive one-machine bound with heads and tails:

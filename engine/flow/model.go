@@ -25,7 +25,7 @@ const (
 	// LevelPriority serves the transfer with the highest level first: its
 	// remaining time at full rate plus the longest path from its end to the
 	// end of the graph. Equal levels share, so that they fall together
-	// (CONVENTIONS, A, "Joint optimum without a MILP").
+	// (docs/model.md, "Bounds").
 	LevelPriority
 	// TailPriority is LevelPriority without the transfer's own remaining
 	// time: Jackson's preemptive rule, optimal on a single link.

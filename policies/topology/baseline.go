@@ -13,7 +13,7 @@ import (
 type weigher func(p *Problem) []int
 
 // baseline is an allocator that sees only the traffic matrix: neither times
-// nor how much the NICs can send (CONVENTIONS, A, "Baselines").
+// nor how much the NICs can send (docs/model.md, "Baselines").
 type baseline struct{ rule weigher }
 
 func (b baseline) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {

@@ -8,7 +8,7 @@ import (
 	"sim/policies/topology"
 )
 
-// prototype are the NCTs of delta-joint that CONVENTIONS.md, section A, gives,
+// prototype are the NCTs of delta-joint that an independent prototype gave,
 // in percent above 1.
 var prototype = map[string]float64{
 	"megatron-177b/400G/4096": 9.3, "mixtral-8x22b/400G/4096": 45.7, "megatron-462b/400G/4096": 0, "deepseek-671b/400G/4096": 23.4,

@@ -1,8 +1,10 @@
 package topology
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/emirpasic/gods/queues/priorityqueue"
 
@@ -144,6 +146,7 @@ type jointSearch struct {
 	best  jointOptimum
 	open  *priorityqueue.Queue
 	made  int
+	rank  []int       // of the replicas, the slowest first
 	leafs engine.Time // lowest bound of the topologies that were played
 }
 
@@ -158,6 +161,7 @@ func solveJoint(ctx context.Context, p *Problem, o SearchOptions) jointOptimum {
 	}
 	s.push(p.ones(), append([]int(nil), p.Useful...))
 	s.descend()
+	s.order()
 	bound := never
 	for !s.open.Empty() {
 		v, _ := s.open.Dequeue()
@@ -217,7 +221,7 @@ func (s *jointSearch) push(lo, hi []int) {
 // branch splits a box in two at a bundle of its most overrun pod: the widest
 // one that takes part there.
 func (s *jointSearch) branch(b *box) {
-	e := s.p.widest(b.lo, b.hi)
+	e := s.widest(b.lo, b.hi)
 	mid := (b.lo[e] + b.hi[e]) / 2
 	lower := append([]int(nil), b.hi...)
 	lower[e] = mid
@@ -227,20 +231,54 @@ func (s *jointSearch) branch(b *box) {
 	s.push(upper, append([]int(nil), b.hi...))
 }
 
+// order ranks the replicas by the bound that each sets alone, under the best
+// topology known with all that is useful elsewhere.
+func (s *jointSearch) order() {
+	replicas := 0
+	for _, pod := range s.p.Fabric.Pods {
+		replicas = max(replicas, pod.Replica+1)
+	}
+	alone := make([]engine.Time, replicas)
+	for r := range alone {
+		if replicas == 1 || s.best.circuits == nil {
+			break
+		}
+		x := append([]int(nil), s.p.Useful...)
+		for e, b := range s.p.Fabric.Bundles {
+			if s.p.Fabric.Pods[b.A].Replica == r || s.p.Fabric.Pods[b.B].Replica == r {
+				x[e] = min(x[e], s.best.circuits[e])
+			}
+		}
+		s.best.evaluations++
+		alone[r] = s.w.bound(x)
+	}
+	ranked := make([]int, replicas)
+	for r := range ranked {
+		ranked[r] = r
+	}
+	slices.SortStableFunc(ranked, func(a, b int) int { return cmp.Compare(alone[b], alone[a]) })
+	s.rank = make([]int, replicas)
+	for k, r := range ranked {
+		s.rank[r] = k
+	}
+}
+
 // widest returns the bundle to branch on: the one with the largest range at
-// the pod that hi overruns most. Pods of the first replica in which one is
+// the pod that hi overruns most. Pods of the slowest replica in which one is
 // overrun come first: the iteration is as long as its slowest replica's, so
 // what one of them alone cannot do is a proof for all, and it pays to settle
 // one after the other.
-func (p *Problem) widest(lo, hi []int) int {
+func (s *jointSearch) widest(lo, hi []int) int {
+	p := s.p
 	free := p.room(hi)
-	pod := -1
+	pod, first := -1, 0
 	for i := range free {
-		if free[i] >= 0 || pod >= 0 && p.Fabric.Pods[i].Replica > p.Fabric.Pods[pod].Replica {
+		rank := s.rank[p.Fabric.Pods[i].Replica]
+		if free[i] >= 0 || pod >= 0 && rank > first {
 			continue
 		}
-		if pod < 0 || free[i] < free[pod] {
-			pod = i
+		if pod < 0 || rank < first || free[i] < free[pod] {
+			pod, first = i, rank
 		}
 	}
 	best := -1

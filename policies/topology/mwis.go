@@ -10,7 +10,7 @@ import (
 
 // mostUseful returns, by bundle, a number of circuits beyond which more carry
 // nothing in any play whose makespan is at most upper: Alg. 2, intersected with
-// what the NICs can fill and the ports leave (CONVENTIONS, A: alone it is as
+// what the NICs can fill and the ports leave (docs/model.md, "delta-fast": alone it is as
 // loose as 104 circuits for 8 NICs).
 func (p *Problem) mostUseful(upper engine.Time) []int {
 	return p.concurrency(upper, p.Useful)

@@ -11,7 +11,7 @@ import (
 )
 
 // TestConcurrencyOfPipelines: Alg. 2 alone allows 104 circuits to a pipeline
-// transfer of 8 flows (CONVENTIONS, A); with the NIC cap it allows 8.
+// transfer of 8 flows (docs/model.md); with the NIC cap it allows 8.
 func TestConcurrencyOfPipelines(t *testing.T) {
 	p := setting{"deepseek-671b", 400e9, 4096}.job(t).problem
 	if got, want := p.Concurrency(p.Upper())[:3], []int{104, 72, 40}; !slices.Equal(got, want) {

@@ -13,7 +13,7 @@ import (
 
 // topo seeks the best topology when transfers share fairly (DELTA-Topo).
 //
-// Fair sharing may gain from fewer circuits (CONVENTIONS, A), so no topology
+// Fair sharing may gain from fewer circuits (docs/model.md), so no topology
 // stands for a box of them: every topology whose bound, for any service, is
 // below the best known must be played. That is cheap because the bundles fall
 // in two. Inner ones carry transfers that others wait for; over their circuits

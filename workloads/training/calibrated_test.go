@@ -86,7 +86,7 @@ func play(t testing.TB, g *engine.Graph, n *engine.Network, r *engine.Routes, s 
 	return tr
 }
 
-// TestCalibrated holds the preset to the table of CONVENTIONS.md, section A.
+// TestCalibrated holds the preset to figures computed independently of it.
 func TestCalibrated(t *testing.T) {
 	for _, want := range []struct {
 		model                  string

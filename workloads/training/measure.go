@@ -12,7 +12,7 @@ type Times struct {
 }
 
 // NCT returns the normalised communication time of makespan c: the exposed
-// communication over that of the ideal fabric (CONVENTIONS, A, "NCT"). Where
+// communication over that of the ideal fabric (docs/model.md, "References"). Where
 // the ideal fabric exposes none it is 1 if c does not either, and undefined
 // (false) otherwise.
 func (t Times) NCT(c engine.Time) (float64, bool) {

@@ -8,7 +8,7 @@ import (
 )
 
 // Choices are the modelling choices that the paper leaves open. The preset
-// "calibrated" (CONVENTIONS, A) is the set that comes nearest to its figures.
+// "calibrated" (docs/model.md) is the set that comes nearest to its figures.
 type Choices struct {
 	EffectiveTFLOPS float64 // TFLOP/s that a GPU reaches
 	BackwardRatio   float64 // backward time over forward time
