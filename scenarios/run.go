@@ -48,6 +48,7 @@ func Run(ctx context.Context, s *Scenario, opt RunOptions) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
+	in.problem.Bound() // shared by all rows: no allocator's time
 	settings, err := s.settings(opt.Workers)
 	if err != nil {
 		return nil, err
