@@ -49,6 +49,7 @@ func newContraction(g *Graph, keep func(int32) bool, duration func(int32) Time) 
 		if c.kept[v] = keep(i); !c.kept[v] {
 			c.last[v] = duration(i)
 		}
+		c.out[v], c.in[v] = make([]arc, 0, len(g.Out(i))), make([]int32, 0, len(g.In(i)))
 		for _, e := range g.Out(i) {
 			c.out[v] = append(c.out[v], arc{e.To + 1, e.Lag + c.last[v]})
 		}
@@ -130,6 +131,14 @@ func (c *contraction) join(u, w int32, lag Time) {
 func (c *contraction) build(g *Graph) (*Graph, []int32, error) {
 	small := &Graph{}
 	id := make([]int32, len(c.kept))
+	tasks, edges := 0, 0
+	for v := range c.kept {
+		if !c.gone[v] {
+			tasks++
+			edges += len(c.out[v])
+		}
+	}
+	small.Grow(tasks, edges)
 	var origin []int32
 	for v := range int32(len(c.kept)) {
 		if c.gone[v] {

@@ -57,6 +57,12 @@ type Graph struct {
 // ErrCycle is wrapped by Freeze when the dependencies are cyclic.
 var ErrCycle = errors.New("engine: dependencies form a cycle")
 
+// Grow makes room for that many more tasks and edges.
+func (g *Graph) Grow(tasks, edges int) {
+	g.Tasks = slices.Grow(g.Tasks, tasks)
+	g.edges = slices.Grow(g.edges, edges)
+}
+
 // AddTask appends t and returns its id.
 func (g *Graph) AddTask(t Task) int32 {
 	g.Tasks = append(g.Tasks, t)
@@ -151,7 +157,7 @@ func rows(edges []Edge, n int32, key func(Edge) int32) csr {
 func dedupe(c csr) ([]int32, []Edge) {
 	n := len(c.start) - 1
 	start := make([]int32, n+1)
-	out := c.edges[:0:0]
+	out := make([]Edge, 0, len(c.edges))
 	for i := range n {
 		start[i] = int32(len(out))
 		for _, e := range c.edges[c.start[i]:c.start[i+1]] {

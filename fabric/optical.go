@@ -43,7 +43,14 @@ func (p *Pods) Connect(g *engine.Graph) (*Optical, error) {
 		}
 		return p.GroupName(r - first)
 	}
-	o.Routes = &engine.Routes{Start: make([]int32, len(g.Tasks)+1)}
+	crossing := 0
+	for i := range g.Tasks {
+		if t := &g.Tasks[i]; t.Kind == engine.Transfer && p.Crosses(t.Src, t.Dst) {
+			crossing++
+		}
+	}
+	const usual = 5 // a link, and up to two sets of NICs at either end
+	o.Routes = &engine.Routes{Start: make([]int32, len(g.Tasks)+1), Uses: make([]engine.Use, 0, usual*crossing)}
 	for i := range g.Tasks {
 		t := &g.Tasks[i]
 		if t.Kind == engine.Transfer && p.Crosses(t.Src, t.Dst) {

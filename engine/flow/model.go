@@ -91,6 +91,8 @@ func newModel(g *engine.Graph, n *engine.Network, r *engine.Routes, s Service) (
 		limit: make([]float64, tasks), weight: make([]float64, tasks), flows: make([]float64, tasks),
 		useStart: make([]int32, tasks+1), outStart: make([]int32, tasks+1), need: make([]int32, tasks),
 	}
+	m.outTo, m.outLag = make([]int32, 0, g.EdgeCount()), make([]engine.Time, 0, g.EdgeCount())
+	m.useRes, m.useTask, m.useW = make([]int32, 0, len(r.Uses)), make([]int32, 0, len(r.Uses)), make([]float64, 0, len(r.Uses))
 	for i := range g.Tasks {
 		t, id := &g.Tasks[i], int32(i)
 		m.fixed[i] = -1

@@ -92,6 +92,7 @@ func Build(s Spec, x Extent) (*Iteration, error) {
 		return nil, fmt.Errorf("training: one replica cannot stand for %d flow by flow: it holds but half of the ring", s.Replicas())
 	}
 	b.nodes()
+	b.reserve()
 	for r := range b.replicas {
 		if err := b.pipeline(r); err != nil {
 			return nil, err
@@ -105,6 +106,20 @@ func Build(s Spec, x Extent) (*Iteration, error) {
 		return nil, fmt.Errorf("training: %w", err)
 	}
 	return b.Iteration, nil
+}
+
+// reserve makes room for the tasks and edges to come, about.
+func (b *builder) reserve() {
+	s := &b.Spec
+	virtual := s.PP * s.Chunks
+	flows := 1
+	if b.x.PerGPU {
+		flows = s.StageGPUs()
+	}
+	hops := 2 * (virtual - 1) * s.Microbatches * flows
+	tasks := b.replicas * (2*virtual*s.Microbatches + hops + (2*flows+1)*virtual)
+	b.Graph.Grow(tasks, b.replicas*(2*virtual*s.Microbatches+2*hops+3*flows*virtual))
+	b.Meta = make([]Meta, 0, tasks)
 }
 
 // name describes task id for people; micro-batches and stages count from 1, as
