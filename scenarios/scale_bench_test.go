@@ -37,14 +37,14 @@ func once(b *testing.B, name string, overrides ...string) (time.Duration, int) {
 }
 
 // scaling reports the exponent with which time grows between the smallest and
-// the largest size, the best of three at each.
+// the largest size, the best of five at each.
 func scaling(b *testing.B, name string, sizes []int, overrides func(n int) []string) {
 	for b.Loop() {
 		var first, last time.Duration
 		for _, n := range sizes {
 			best := time.Duration(math.MaxInt64)
 			tasks := 0
-			for range 3 {
+			for range 5 {
 				var d time.Duration
 				if d, tasks = once(b, name, overrides(n)...); d < best {
 					best = d

@@ -239,9 +239,16 @@ func (b *builder) pipeline(r int) error {
 		backward[v] = make([]int32, s.Microbatches)
 	}
 	b.Ready = append(b.Ready, make([]int32, virtual))
-	for stage := range s.PP {
-		before := int32(-1)
-		for _, o := range s.program(stage) {
+	// step by step over all stages: about the order of time, which keeps
+	// together in memory what is played together
+	programs := make([][]op, s.PP)
+	last := make([]int32, s.PP)
+	for stage := range programs {
+		programs[stage], last[stage] = s.program(stage), -1
+	}
+	for step := range programs[0] {
+		for stage := range s.PP {
+			o := programs[stage][step]
 			v := o.chunk*s.PP + stage
 			f, w, err := s.times(v, scale)
 			if err != nil {
@@ -254,17 +261,17 @@ func (b *builder) pipeline(r int) error {
 			}
 			id := b.task(engine.Task{Duration: d}, m)
 			row[v][o.microbatch] = id
-			if before >= 0 {
-				b.Graph.AddEdge(before, id, 0)
+			if last[stage] >= 0 {
+				b.Graph.AddEdge(last[stage], id, 0)
 			}
-			before = id
+			last[stage] = id
 			if o.backward {
 				b.Ready[r][v] = id
 			}
 		}
 	}
-	for v := range virtual {
-		for i := range s.Microbatches {
+	for i := range s.Microbatches {
+		for v := range virtual {
 			if v+1 == virtual {
 				b.Graph.AddEdge(forward[v][i], backward[v][i], 0)
 				continue
