@@ -51,6 +51,9 @@ func (joint) Choose(ctx context.Context, p *Problem, o Options) (*Decision, erro
 			return nil, err
 		}
 		d.Makespan = j.Makespan
+		if !o.KeepPorts {
+			p.SavePorts(ctx, d, o)
+		}
 		return d, nil
 	}
 	if o.KeepPorts {

@@ -34,12 +34,12 @@ type portSaver struct {
 }
 
 // SavePorts takes from a decision the circuits that its makespan, grown by
-// o.PortTolerance, does not need.
+// o.PortTolerance, does not need. It does not say how few could do.
 func (p *Problem) SavePorts(ctx context.Context, d *Decision, o Options) {
 	s := portSaver{p: p, service: d.Service, limit: grown(d.Makespan, o.PortTolerance), budget: portBudget,
 		exact: d.Service == flow.MaxMin || o.Service != nil, search: o.Joint.started(), ctx: ctx}
 	s.run(d.Circuits)
-	d.Circuits, d.Makespan, d.Service, d.PortsBound = s.circuits, s.makespan, s.service, s.bound
+	d.Circuits, d.Makespan, d.Service = s.circuits, s.makespan, s.service
 	d.Evaluations += s.evaluations
 }
 

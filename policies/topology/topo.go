@@ -43,6 +43,7 @@ func (topo) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	s.bound = min(s.bound, s.best)
 	if s.stopped != "" {
 		// too many to play them all: no worse than what delta-fast finds
 		d, err := o.until(s.o.deadline).fallback(ctx, p, s.service)
@@ -211,7 +212,9 @@ func (s *topoSearch) search() {
 		}
 		e := s.widestInner(b)
 		if e < 0 {
-			s.fill(b)
+			if s.fill(b); s.over() {
+				break // not all of this box is known: its bound stands
+			}
 			continue
 		}
 		mid := (b.lo[e] + b.hi[e]) / 2

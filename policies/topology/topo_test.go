@@ -1,0 +1,40 @@
+package topology_test
+
+import (
+	"testing"
+
+	"sim/engine/flow"
+	"sim/policies/topology"
+)
+
+// TestStoppedBound ends delta-topo's search after every number of evaluations:
+// wherever that is, its bound holds for the best topology there is.
+func TestStoppedBound(t *testing.T) {
+	for _, s := range []setting{{"megatron-177b", 400e9, 16384}, {"megatron-177b", 800e9, 4096}} {
+		j := s.job(t)
+		best := choose(t, j, "delta-topo", budgets()).Makespan
+		for n := int64(1); n < 150; n++ {
+			if b := topology.UnseededBound(j.problem, n); b > best {
+				t.Fatalf("%v after %d evaluations: bound %v, best %v", s, n, b, best)
+			}
+		}
+	}
+}
+
+// TestOverriddenServiceSavesPorts gives up time for ports where delta-joint is
+// to be played fairly.
+func TestOverriddenServiceSavesPorts(t *testing.T) {
+	j := setting{"deepseek-671b", 400e9, 4096}.job(t)
+	fair := flow.MaxMin
+	ports := func(tolerance float64) (int, *topology.Decision) {
+		o := budgets()
+		o.Service, o.PortTolerance = &fair, tolerance
+		d := choose(t, j, "delta-joint", o)
+		return j.problem.PortsUsed(d.Circuits), d
+	}
+	exact, a := ports(0)
+	loose, b := ports(0.01)
+	if !(loose < exact) || float64(b.Makespan) > 1.01*float64(a.Makespan)*(1+1e-8) || b.Service != fair {
+		t.Errorf("exact: %d ports, %v; at 1 %%: %d ports, %v, %v", exact, a.Makespan, loose, b.Makespan, b.Service)
+	}
+}
