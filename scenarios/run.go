@@ -35,6 +35,48 @@ type PlanRow struct {
 	Rate       float64 // bits per second over all flows of the task
 }
 
+// Prepared is a scenario built, with its references played: what the decisions
+// of all its policies have in common. It is safe for concurrent use.
+type Prepared struct {
+	s  *Scenario
+	in *instance
+}
+
+// Prepare builds s and plays its references. It does not look at the policies.
+func Prepare(s *Scenario) (*Prepared, error) {
+	in, err := build(s)
+	if err != nil {
+		return nil, err
+	}
+	in.problem.Bound() // shared by all rows: no allocator's time
+	return &Prepared{s, in}, nil
+}
+
+// document is the result of no policy.
+func (p *Prepared) document() result.Document {
+	return result.Document{
+		Schema: result.Schema, Scenario: p.s.Name, Digest: p.s.Digest(), Seed: p.s.Seed, Version: result.Version,
+		Reference: p.in.referenceMetrics(),
+	}
+}
+
+// Reference returns the metrics of the ideal fabric and of compute alone.
+func (p *Prepared) Reference() map[string]float64 { return p.in.referenceMetrics() }
+
+// Decide lets one policy decide, plays its decision and measures it, as a row
+// of Run's document. It returns the context's error when ctx is cancelled.
+func (p *Prepared) Decide(ctx context.Context, policy string, workers int) (result.Row, result.PolicyTimings, error) {
+	settings, err := p.s.settings(workers)
+	if err != nil {
+		return result.Row{}, result.PolicyTimings{}, err
+	}
+	d, err := p.in.decide(ctx, policy, settings)
+	if err != nil {
+		return result.Row{}, result.PolicyTimings{}, fmt.Errorf("%s: %w", policy, err)
+	}
+	return d.row, d.timings, nil
+}
+
 // Run plays every policy of s and gathers the results. It returns early with
 // the context's error when ctx is cancelled.
 func Run(ctx context.Context, s *Scenario, opt RunOptions) (*Outcome, error) {
@@ -44,23 +86,20 @@ func Run(ctx context.Context, s *Scenario, opt RunOptions) (*Outcome, error) {
 		progress = func(string, int, int) {}
 	}
 	progress("reference", 0, len(s.Policy.Allocators))
-	in, err := build(s)
+	p, err := Prepare(s)
 	if err != nil {
 		return nil, err
 	}
-	in.problem.Bound() // shared by all rows: no allocator's time
 	settings, err := s.settings(opt.Workers)
 	if err != nil {
 		return nil, err
 	}
+	in := p.in
 	o := &Outcome{
-		Document: result.Document{
-			Schema: result.Schema, Scenario: s.Name, Digest: s.Digest(), Seed: s.Seed, Version: result.Version,
-			Reference: in.referenceMetrics(),
-		},
-		Timings: result.Timings{Policies: map[string]result.PolicyTimings{}},
-		Detail:  result.Detail{Title: s.Words(), Reference: in.describe("", in.ideal, in.service, nil)},
-		Plans:   map[string][]PlanRow{},
+		Document: p.document(),
+		Timings:  result.Timings{Policies: map[string]result.PolicyTimings{}},
+		Detail:   result.Detail{Title: s.Words(), Reference: in.describe("", in.ideal, in.service, nil)},
+		Plans:    map[string][]PlanRow{},
 	}
 	if o.Detail.Windows, err = in.windows(); err != nil {
 		return nil, err
@@ -70,9 +109,16 @@ func Run(ctx context.Context, s *Scenario, opt RunOptions) (*Outcome, error) {
 			return nil, err
 		}
 		progress(name, i, len(s.Policy.Allocators))
-		if err := in.decide(ctx, name, settings, o); err != nil {
+		d, err := in.decide(ctx, name, settings)
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
+		o.Document.Rows = append(o.Document.Rows, d.row)
+		o.Detail.Policies = append(o.Detail.Policies, in.describe(name, d.trace, d.Service, d.Circuits))
+		if d.Service != flow.MaxMin {
+			o.Plans[name] = in.plan(d.trace)
+		}
+		o.Timings.Policies[name] = d.timings
 	}
 	progress("done", len(s.Policy.Allocators), len(s.Policy.Allocators))
 	o.Timings.WallS = time.Since(begin).Seconds()
@@ -106,12 +152,21 @@ func (s *Scenario) settings(workers int) (topology.Options, error) {
 // wall converts a span of the scenario to wall-clock time.
 func wall(t engine.Time) time.Duration { return time.Duration(t / engine.Nanosecond) }
 
+// decided is a decision with its play on the complete DAG and what was
+// measured of it.
+type decided struct {
+	*topology.Decision
+	trace   *engine.Trace
+	row     result.Row
+	timings result.PolicyTimings
+}
+
 // decide lets one allocator decide, plays its decision on the complete DAG and
-// adds what came of it to o.
-func (in *instance) decide(ctx context.Context, name string, settings topology.Options, o *Outcome) error {
+// measures it.
+func (in *instance) decide(ctx context.Context, name string, settings topology.Options) (*decided, error) {
 	policy, err := topology.ByName(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	begin := time.Now()
 	var d *topology.Decision
@@ -121,33 +176,27 @@ func (in *instance) decide(ctx context.Context, name string, settings topology.O
 		d, err = policy.Choose(ctx, in.problem, settings)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	solved := time.Now()
 	n, err := in.optical.Light(d.Circuits)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	trace, err := flow.Run(in.it.Graph, n, in.optical.Routes, flow.Options{Service: d.Service, Rates: true})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if off := trace.Makespan - d.Makespan; max(off, -off) > engine.Time(len(in.it.Graph.Tasks)) {
-		return fmt.Errorf("the complete DAG ends at %v, the reduced one at %v: they must agree to a tick a task", trace.Makespan, d.Makespan)
+		return nil, fmt.Errorf("the complete DAG ends at %v, the reduced one at %v: they must agree to a tick a task", trace.Makespan, d.Makespan)
 	}
 	row, err := in.row(name, d, trace)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	o.Document.Rows = append(o.Document.Rows, row)
-	o.Detail.Policies = append(o.Detail.Policies, in.describe(name, trace, d.Service, d.Circuits))
-	if d.Service != flow.MaxMin {
-		o.Plans[name] = in.plan(trace)
-	}
-	o.Timings.Policies[name] = result.PolicyTimings{
+	return &decided{d, trace, row, result.PolicyTimings{
 		SolveS: solved.Sub(begin).Seconds(), PlayS: time.Since(solved).Seconds(),
-	}
-	return nil
+	}}, nil
 }
 
 // plan lists the rates of every transfer between pods.

@@ -28,6 +28,8 @@ type Row struct {
 	Policy  string             `json:"policy"`
 	Metrics map[string]float64 `json:"metrics"`
 	Labels  map[string]string  `json:"labels,omitempty"`
+	// Samples are the values of a metric over many plays, as of a replay.
+	Samples map[string][]float64 `json:"samples,omitempty"`
 }
 
 // Timings is timings.json: wall-clock seconds, which differ from run to run.
