@@ -14,20 +14,38 @@ const setFile = "--set"
 // override applies "key=value" to the decoded file.
 func (c *checker) override(text string) {
 	name, raw, ok := strings.Cut(text, "=")
-	name, raw = strings.TrimSpace(name), strings.TrimSpace(raw)
-	parts := strings.Split(name, ".")
-	if !ok || slices.Contains(parts, "") || len(parts) > maxKeyParts {
+	raw = strings.TrimSpace(raw)
+	parts, ok2 := keyParts(name)
+	if !ok || !ok2 {
 		c.faults = append(c.faults, Fault{
 			File: setFile, What: quote(text) + " sets nothing", Want: "write key=value, such as workload.sequence=8192",
 		})
 		return
 	}
-	name = ""
+	if path, m := c.place(parts); m != nil {
+		m[parts[len(parts)-1]] = c.overrideValue(path, raw)
+		c.set[path] = true
+	}
+}
+
+// keyParts splits the dotted name of a key; false where it is none.
+func keyParts(name string) ([]string, bool) {
+	parts := strings.Split(strings.TrimSpace(name), ".")
 	for i := range parts {
 		parts[i] = strings.TrimSpace(parts[i])
-		name = joinPath(name, parts[i]) // quoted for messages where need be
 	}
-	m, path := c.root, ""
+	return parts, !slices.Contains(parts, "") && len(parts) <= maxKeyParts
+}
+
+// place finds the table that holds the key of a dotted name, making it where
+// there is none, and the key's path. A name that fits no table is a fault, and
+// the table nil.
+func (c *checker) place(parts []string) (path string, m map[string]any) {
+	name := ""
+	for _, part := range parts {
+		name = joinPath(name, part) // quoted for messages where need be
+	}
+	m = c.root
 	if parts[0] == "replica" && len(parts) > 1 {
 		m, path = c.replicaAt(parts[1])
 		parts = parts[2:]
@@ -35,7 +53,7 @@ func (c *checker) override(text string) {
 			c.faults = append(c.faults, Fault{
 				File: setFile, Key: name, What: "names no key of a replica", Want: "write replica.INDEX.key=value, such as replica.0.compute_scale=1.2",
 			})
-			return
+			return "", nil
 		}
 	}
 	for _, part := range parts[:len(parts)-1] {
@@ -45,7 +63,7 @@ func (c *checker) override(text string) {
 			c.faults = append(c.faults, Fault{
 				File: setFile, Key: name, What: path + " is no table", Want: "set " + path + " itself",
 			})
-			return
+			return "", nil
 		}
 		if !ok {
 			sub = map[string]any{}
@@ -54,10 +72,7 @@ func (c *checker) override(text string) {
 		}
 		m = sub
 	}
-	last := parts[len(parts)-1]
-	path = joinPath(path, last)
-	m[last] = c.overrideValue(path, raw)
-	c.set[path] = true
+	return joinPath(path, parts[len(parts)-1]), m
 }
 
 // overrideValue reads a value as TOML, or else as plain text.
