@@ -9,14 +9,14 @@ import (
 // checker turns a decoded TOML file into a scenario and gathers its faults.
 type checker struct {
 	s       *Scenario
-	file    string
+	layers  []layer
 	root    map[string]any
-	lines   lines
-	set     map[string]bool // paths given by an override
-	seen    map[string]bool // paths given at all
-	bad     map[string]bool // paths with a fault
-	settled map[string]bool // tables whose values follow from elsewhere
-	indexed map[int]bool    // replicas whose index is known
+	set     map[string]bool   // paths given by an override
+	swept   map[string]origin // paths that a study varies
+	seen    map[string]bool   // paths given at all
+	bad     map[string]bool   // paths with a fault
+	settled map[string]bool   // tables whose values follow from elsewhere
+	indexed map[int]bool      // replicas whose index is known
 	faults  Faults
 }
 
@@ -255,11 +255,33 @@ func (c *checker) clash(paths []string, what, want string) {
 }
 
 func (c *checker) add(path, what, want string) {
-	f := Fault{File: c.file, Line: c.line(path), Key: c.display(path), What: what, Want: want}
-	if c.overridden(path) {
+	f := Fault{Key: c.display(path), What: what, Want: want}
+	f.File, f.Line = find(c.layers, path)
+	if o, ok := c.varied(path); ok {
+		f.File, f.Line, f.Key = o.file, o.line, "sweep." + o.key
+	} else if c.overridden(path) {
 		f.File, f.Line = setFile, 0
 	}
 	c.faults = append(c.faults, f)
+}
+
+// origin is where a study says that it varies a key.
+type origin struct {
+	file string
+	line int
+	key  string
+}
+
+// varied returns where the study varies the key at path, or a table that holds
+// it.
+func (c *checker) varied(path string) (origin, bool) {
+	for path != "" {
+		if o, ok := c.swept[path]; ok {
+			return o, true
+		}
+		path, _ = cutLast(path)
+	}
+	return origin{}, false
 }
 
 // overridden reports whether an override gives the key at path, or a table
@@ -275,18 +297,6 @@ func withParents(set map[string]bool, path string) bool {
 		path, _ = cutLast(path)
 	}
 	return false
-}
-
-// line returns the line of the key at path; of one that is not in the file,
-// that of the table where it would be; else the first.
-func (c *checker) line(path string) int {
-	for path != "" {
-		if n, ok := c.lines[path]; ok {
-			return n
-		}
-		path = path[:max(0, strings.LastIndexByte(path, '.'))]
-	}
-	return 1
 }
 
 // display names the key at path as an override would: replicas go by their

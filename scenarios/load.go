@@ -10,22 +10,27 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/BurntSushi/toml"
 )
 
-//go:embed *.toml
+//go:embed *.toml paper/*.toml
 var embedded embed.FS
 
 // Embedded returns the names of the scenarios that are built in, such as
 // "scenarios/deepseek671b.toml", in order.
-func Embedded() []string {
-	names, err := fs.Glob(embedded, "*.toml")
+func Embedded() []string { return builtIn("*.toml") }
+
+// EmbeddedStudies returns the names of the studies that are built in, such as
+// "scenarios/paper/delta-fig6.toml", in order.
+func EmbeddedStudies() []string { return builtIn("paper/*.toml") }
+
+func builtIn(pattern string) []string {
+	names, err := fs.Glob(embedded, pattern)
 	if err != nil {
-		panic(err) // the pattern is well formed
+		panic(err) // the patterns are well formed
 	}
 	for i := range names {
 		names[i] = path.Join("scenarios", names[i])
@@ -77,20 +82,24 @@ func readSome(file string) ([]byte, error) {
 }
 
 func openEmbedded(file string) (name string, data []byte, fault *Fault) {
-	known := Embedded()
-	want := path.Join("scenarios", path.Base(filepath.ToSlash(file)))
-	if path.Ext(want) == "" {
-		want += ".toml"
+	known := append(Embedded(), EmbeddedStudies()...)
+	asked := path.Clean(filepath.ToSlash(file))
+	if path.Ext(asked) != ".toml" {
+		asked += ".toml"
 	}
-	if dir := path.Dir(path.Clean(filepath.ToSlash(file))); (dir == "." || dir == "scenarios") && slices.Contains(known, want) {
-		data, err := embedded.ReadFile(path.Base(want))
+	for _, name := range known {
+		inside := strings.TrimPrefix(name, "scenarios/")
+		if asked != name && asked != inside && asked != path.Base(name) {
+			continue
+		}
+		data, err := embedded.ReadFile(inside)
 		if err != nil {
 			panic(err) // it was listed
 		}
-		return want, data, nil
+		return name, data, nil
 	}
 	hint := "built in are " + strings.Join(known, ", ")
-	if n := nearest(want, known); n != "" {
+	if n := nearest(path.Join("scenarios", path.Base(asked)), known); n != "" {
 		hint = "did you mean " + n + "?"
 	}
 	return "", nil, &Fault{File: file, What: "no such file", Want: hint}
@@ -103,28 +112,47 @@ func tooLarge(file string) *Fault {
 // Parse reads a scenario from data. name stands for the file in faults and
 // gives the scenario its default name. Overrides and errors are as in Load.
 func Parse(name string, data []byte, overrides []string) (*Scenario, error) {
-	if len(data) > maxFileBytes {
-		return nil, Faults{*tooLarge(name)}
+	src, faults := decode(name, data)
+	if faults != nil {
+		return nil, faults
 	}
-	found, excess, at := scanLines(data)
-	if excess != "" {
-		return nil, Faults{{File: name, Line: at, What: "has " + excess, Want: "scenarios are short and shallow"}}
+	for _, o := range overrides {
+		if key, raw, ok := strings.Cut(o, "="); ok && strings.TrimSpace(key) == baseKey {
+			src.root[baseKey] = overridden(strings.TrimSpace(raw))
+		}
 	}
-	var root map[string]any
-	if _, err := toml.Decode(string(data), &root); err != nil {
-		return nil, Faults{broken(name, data, err)}
+	faults = src.inherit(0)
+	for _, of := range []string{"sweep", "plot"} {
+		if _, given := src.root[of]; given {
+			faults = append(faults, Fault{
+				File: name, Line: src.layers[0].lines[of], Key: of, What: "makes this a study of many runs",
+				Want: "sim sweep runs it; for one run leave it out",
+			})
+		}
 	}
-	c := &checker{
-		s: &Scenario{Name: defaultName(name)}, file: name, root: root, lines: found,
+	if faults != nil {
+		return nil, faults
+	}
+	c := src.checker(defaultName(name))
+	for _, o := range overrides {
+		if key, _, _ := strings.Cut(o, "="); strings.TrimSpace(key) != baseKey {
+			c.override(o)
+		}
+	}
+	return c.finish()
+}
+
+// checker returns what checks the keys of s.
+func (s *source) checker(name string) *checker {
+	return &checker{
+		s: &Scenario{Name: name}, layers: s.layers, root: s.root,
 		set: map[string]bool{}, seen: map[string]bool{}, bad: map[string]bool{},
 		settled: map[string]bool{}, indexed: map[int]bool{},
 	}
-	if c.root == nil {
-		c.root = map[string]any{}
-	}
-	for _, o := range overrides {
-		c.override(o)
-	}
+}
+
+// finish checks all keys and returns the scenario, or Faults.
+func (c *checker) finish() (*Scenario, error) {
 	c.resolve()
 	if len(c.faults) == 0 {
 		checkFlows(c)

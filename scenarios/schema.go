@@ -75,6 +75,10 @@ func general() *table {
 			name: "title", doc: "one line for people",
 			field: func(s *Scenario, _ int) any { return &s.Title },
 		},
+		{
+			name: baseKey, doc: "another scenario, a file beside this one or one that is built in, whose keys hold where this one has none", omit: true,
+			field: func(*Scenario, int) any { return new(string) }, // decode has put it in place
+		},
 		defaultsTo(1, key{
 			name: "seed", doc: "decides every random choice",
 			field: func(s *Scenario, _ int) any { return &s.Seed },

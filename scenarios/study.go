@@ -1,0 +1,244 @@
+package scenarios
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/BurntSushi/toml"
+
+	"sim/scenarios/result"
+)
+
+// Study is a checked file for many runs: a scenario of which some keys are
+// varied. Its variants are the combinations of the axes' values, the last axis
+// varying fastest.
+type Study struct {
+	Name  string
+	Title string
+	Axes  []Axis
+	Plots []result.Plot // the figures that it asks for
+
+	src       *source
+	set       map[string]bool // paths given by an override
+	overrides []string        // for the digest
+
+	mu    sync.Mutex
+	bases map[string]*source // by the value of the axis base
+}
+
+// LoadStudy reads the study at path, a file or one that is built in, as Load
+// does. A file without a table [sweep] is a study of one variant. An override
+// may give a key several values, "key=a,b,c" or "key=1..8", which adds an axis
+// or takes the place of one. Every error is of type Faults.
+func LoadStudy(path string, overrides []string) (*Study, error) {
+	name, data, fault := open(path)
+	if fault != nil {
+		return nil, Faults{*fault}
+	}
+	return ParseStudy(name, data, overrides)
+}
+
+// ParseStudy reads a study from data; see LoadStudy and Parse.
+func ParseStudy(name string, data []byte, overrides []string) (*Study, error) {
+	src, faults := decode(name, data)
+	if faults != nil {
+		return nil, faults
+	}
+	st := &Study{src: src, overrides: overrides, bases: map[string]*source{}}
+	c := src.checker(defaultName(name))
+	plain := st.readAxes(c, overrides)
+	st.Plots = readPlots(c)
+	delete(src.root, "sweep")
+	delete(src.root, "plot")
+	if len(c.faults) > 0 {
+		return nil, c.faults.sort()
+	}
+	if !slices.ContainsFunc(st.Axes, func(a Axis) bool { return slices.Contains(a.Keys, baseKey) }) {
+		if faults := src.inherit(0); faults != nil {
+			return nil, faults
+		}
+	} else {
+		delete(src.root, "base") // an axis gives it
+	}
+	c.root, c.layers = src.root, src.layers
+	for _, o := range plain {
+		c.override(o)
+	}
+	if len(c.faults) > 0 {
+		return nil, c.faults.sort()
+	}
+	st.set = c.set
+	first, err := st.Variant(0)
+	if err != nil {
+		return nil, err
+	}
+	st.Name, st.Title = first.Name, first.Title
+	if _, own := src.root["title"]; !own && len(st.Axes) > 0 {
+		st.Title = "" // that of a base is not the study's
+	}
+	return st, nil
+}
+
+// baseKey is the key that names the scenario which another is based on.
+const baseKey = "base"
+
+// Variants returns the number of combinations of the axes' values.
+func (st *Study) Variants() int {
+	n := 1
+	for _, a := range st.Axes {
+		if n > maxVariants/len(a.Values) {
+			return maxVariants
+		}
+		n *= len(a.Values)
+	}
+	return n
+}
+
+// maxVariants keeps counts of variants within an int.
+const maxVariants = 1 << 40
+
+// At returns the place of variant i on each axis.
+func (st *Study) At(i int) []int {
+	at := make([]int, len(st.Axes))
+	for a := len(at) - 1; a >= 0; a-- {
+		n := len(st.Axes[a].Values)
+		at[a] = i % n
+		i /= n
+	}
+	return at
+}
+
+// Variant returns the scenario of combination i. It is safe for concurrent
+// use. The error is of type Faults.
+func (st *Study) Variant(i int) (*Scenario, error) {
+	at := st.At(i)
+	src := st.src
+	for a, v := range at {
+		for k, key := range st.Axes[a].Keys {
+			if key == baseKey {
+				var faults Faults
+				if src, faults = st.based(&st.Axes[a], st.Axes[a].Values[v][k].(string)); faults != nil {
+					return nil, faults
+				}
+			}
+		}
+	}
+	s := &source{root: merged(src.root, nil), layers: src.layers}
+	c := s.checker(defaultName(st.src.layers[0].file))
+	maps.Copy(c.set, st.set)
+	c.swept = map[string]origin{}
+	for a, v := range at {
+		for k, key := range st.Axes[a].Keys {
+			if key == baseKey {
+				continue
+			}
+			parts, _ := keyParts(key)
+			path, m := c.place(parts)
+			if m == nil {
+				continue // place has told why
+			}
+			m[parts[len(parts)-1]] = cloned(st.Axes[a].Values[v][k])
+			c.swept[path] = origin{st.Axes[a].file, st.Axes[a].lines[k], key}
+		}
+	}
+	return c.finish()
+}
+
+// based returns the study's own keys on top of a base.
+func (st *Study) based(a *Axis, base string) (*source, Faults) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if s, ok := st.bases[base]; ok {
+		return s, nil
+	}
+	s := &source{root: merged(st.src.root, map[string]any{baseKey: base}), layers: st.src.layers}
+	if faults := s.inherit(0); faults != nil {
+		for i := range faults {
+			if faults[i].Key == baseKey {
+				faults[i].File, faults[i].Line = a.file, a.lines[slices.Index(a.Keys, baseKey)]
+				faults[i].Key = "sweep." + baseKey
+			}
+		}
+		return nil, faults
+	}
+	st.bases[base] = s
+	return s, nil
+}
+
+// TOML returns the study with its overrides applied. ParseStudy reads it back
+// as the same study where the scenarios that it is based on are at hand.
+func (st *Study) TOML() ([]byte, error) {
+	root := merged(st.src.root, nil)
+	if _, ok := root["name"]; !ok {
+		root["name"] = st.Name
+	}
+	sweep := map[string]any{}
+	zip := map[string]any{}
+	for _, a := range st.Axes {
+		into := sweep
+		if a.Name != a.Keys[0] || len(a.Keys) > 1 {
+			into = map[string]any{}
+			zip[a.Name] = into
+		}
+		for k, key := range a.Keys {
+			list := make([]any, len(a.Values))
+			for v := range list {
+				list[v] = a.Values[v][k]
+			}
+			into[key] = list
+		}
+	}
+	if len(zip) > 0 {
+		sweep["zip"] = zip
+	}
+	if len(sweep) > 0 {
+		root["sweep"] = sweep
+	}
+	var b bytes.Buffer
+	if err := toml.NewEncoder(&b).Encode(root); err != nil {
+		return nil, fmt.Errorf("scenarios: writing the study: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// Digest returns a SHA-256 in hex that tells studies apart: by their keys, the
+// scenarios that they are based on and their axes with the order of values.
+func (st *Study) Digest() (string, error) {
+	for _, a := range st.Axes {
+		for k, key := range a.Keys {
+			for v := range a.Values {
+				if key != baseKey {
+					break
+				}
+				if _, faults := st.based(&a, a.Values[v][k].(string)); faults != nil {
+					return "", faults
+				}
+			}
+		}
+	}
+	bases := map[string]any{}
+	for name, s := range st.bases {
+		bases[name] = s.root
+	}
+	data, err := json.Marshal([]any{st.Name, st.src.root, st.Axes, bases})
+	if err != nil {
+		return "", fmt.Errorf("scenarios: digest of the study: %w", err)
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// ResultAxes returns the axes as results name them.
+func (st *Study) ResultAxes() []result.Axis {
+	axes := make([]result.Axis, len(st.Axes))
+	for i, a := range st.Axes {
+		axes[i] = result.Axis{Name: a.Name, Keys: a.Keys, Labels: a.Labels, Numbers: a.numbers()}
+	}
+	return axes
+}

@@ -1,0 +1,376 @@
+package scenarios
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"sim/engine/units"
+)
+
+// Axis is a key of a scenario that a study varies, or several that go
+// together.
+type Axis struct {
+	Name   string   // the key, or the name of the group
+	Keys   []string // dotted, as --set takes them
+	Values [][]any  // as TOML reads them, by value and key
+	Labels []string // the values as texts, all different; of a group the first key's
+
+	file  string
+	lines []int // of each key
+}
+
+// maxValues bounds the values of an axis.
+const maxValues = 1_000_000
+
+// readAxes reads the table [sweep] of c's file and the overrides that give
+// several values. It returns the overrides that give one.
+func (st *Study) readAxes(c *checker, overrides []string) (plain []string) {
+	if v, given := c.root["sweep"]; given {
+		sweep, ok := v.(map[string]any)
+		if !ok {
+			c.fault("sweep", "is "+describe(v), "write it as a table: [sweep]")
+			return nil
+		}
+		st.walk(c, sweep, "sweep", "")
+	}
+	// TOML's tables have no order, lines have.
+	slices.SortStableFunc(st.Axes, func(a, b Axis) int { return cmp.Compare(a.lines[0], b.lines[0]) })
+	for _, o := range overrides {
+		if !st.overrideAxis(c, o) {
+			plain = append(plain, o)
+		}
+	}
+	at := map[string]int{}
+	for _, a := range st.Axes {
+		for _, key := range a.Keys {
+			if at[key]++; at[key] == 2 {
+				c.fault("sweep", key+" is varied twice", "vary it once")
+			}
+		}
+	}
+	for i := range st.Axes {
+		st.Axes[i].label(c)
+	}
+	return plain
+}
+
+// walk reads the keys below a table of [sweep]. at is where it stands in the
+// file, key the key that its names are parts of.
+func (st *Study) walk(c *checker, m map[string]any, at, key string) {
+	for _, name := range sorted(m) {
+		v, path := m[name], joinPath(at, name)
+		full := strings.TrimPrefix(key+"."+name, ".")
+		switch v := v.(type) {
+		case map[string]any:
+			if key == "" && name == "zip" {
+				st.zips(c, v, path)
+			} else if _, isRange := v["from"]; isRange {
+				st.axis(c, full, full, path, v)
+			} else if len(v) == 0 {
+				c.fault(path, "is an empty table", "write a list of values or a range")
+			} else {
+				st.walk(c, v, path, full)
+			}
+		default:
+			st.axis(c, full, full, path, v)
+		}
+	}
+}
+
+// zips reads the groups of keys that go together.
+func (st *Study) zips(c *checker, groups map[string]any, at string) {
+	for _, name := range sorted(groups) {
+		path := joinPath(at, name)
+		m, ok := groups[name].(map[string]any)
+		if !ok || len(m) == 0 {
+			c.fault(path, "is no group of keys", "write [sweep.zip."+name+"] with a list of values for each key")
+			continue
+		}
+		var own Study
+		own.walk(c, m, path, "")
+		group := Axis{Name: name, file: c.layers[0].file}
+		slices.SortStableFunc(own.Axes, func(a, b Axis) int { return cmp.Compare(a.lines[0], b.lines[0]) })
+		for i, a := range own.Axes {
+			if len(a.Values) != len(own.Axes[0].Values) {
+				c.fault(path, fmt.Sprintf("zips %d values of %s with %d of %s", len(own.Axes[0].Values), own.Axes[0].Name, len(a.Values), a.Name),
+					"give all keys of a group as many values")
+				break
+			}
+			if i == 0 {
+				group.Values = make([][]any, len(a.Values))
+			}
+			group.Keys, group.lines = append(group.Keys, a.Keys[0]), append(group.lines, a.lines[0])
+			for v := range a.Values {
+				group.Values[v] = append(group.Values[v], a.Values[v][0])
+			}
+			if i == len(own.Axes)-1 {
+				st.Axes = append(st.Axes, group)
+			}
+		}
+	}
+}
+
+// axis adds the axis that v gives: a list of values or a range.
+func (st *Study) axis(c *checker, name, key, path string, v any) {
+	if _, ok := keyParts(key); !ok {
+		c.fault(path, "names no key", "write a key such as fabric.port_bandwidth")
+		return
+	}
+	values, w := axisValues(v)
+	if w != nil {
+		c.fault(path, w.what, w.want)
+		return
+	}
+	file, line := find(c.layers, path)
+	st.Axes = append(st.Axes, newAxis(name, key, file, line, values))
+}
+
+func newAxis(name, key, file string, line int, values []any) Axis {
+	a := Axis{Name: name, Keys: []string{key}, file: file, lines: []int{line}, Values: make([][]any, len(values))}
+	for i, v := range values {
+		a.Values[i] = []any{v}
+	}
+	return a
+}
+
+// axisValues reads a list of values or a range.
+func axisValues(v any) ([]any, *wrong) {
+	switch v := v.(type) {
+	case string:
+		return parseRange(v)
+	case map[string]any:
+		return tableRange(v)
+	}
+	rv := reflect.ValueOf(v)
+	if rv.Kind() != reflect.Slice {
+		return nil, &wrong{"is " + describe(v), `write a list of values, or a range such as "1..8"`}
+	}
+	values := make([]any, rv.Len())
+	for i := range values {
+		values[i] = rv.Index(i).Interface()
+	}
+	switch {
+	case len(values) == 0:
+		return nil, &wrong{"is an empty list", "list at least one value, or leave the key out"}
+	case len(values) > maxValues:
+		return nil, &wrong{fmt.Sprintf("lists %d values", len(values)), fmt.Sprintf("list at most %d", maxValues)}
+	}
+	return values, nil
+}
+
+// overrideAxis makes "key=a,b,c" or "key=1..8" an axis, which takes the place
+// of one of that key. An override with one value takes it away. It returns
+// false for those, which are yet to be applied.
+func (st *Study) overrideAxis(c *checker, text string) bool {
+	key, raw, ok := strings.Cut(text, "=")
+	parts, good := keyParts(key)
+	if !ok || !good {
+		return false // refused when it is applied
+	}
+	key = strings.Join(parts, ".")
+	values, w := overrideValues(key, strings.TrimSpace(raw))
+	if w != nil {
+		c.faults = append(c.faults, Fault{File: setFile, Key: key, What: w.what, Want: w.want})
+		return true
+	}
+	at := slices.IndexFunc(st.Axes, func(a Axis) bool { return slices.Contains(a.Keys, key) })
+	if at >= 0 && len(st.Axes[at].Keys) > 1 {
+		c.faults = append(c.faults, Fault{
+			File: setFile, Key: key, What: "is varied together with other keys by the group " + st.Axes[at].Name,
+			Want: "change the group in the file",
+		})
+		return true
+	}
+	if values == nil && key == baseKey {
+		values = []any{strings.Trim(strings.TrimSpace(raw), `"'`)}
+	}
+	if values == nil {
+		if at >= 0 {
+			st.Axes = slices.Delete(st.Axes, at, at+1)
+		}
+		return false
+	}
+	a := newAxis(key, key, setFile, 0, values)
+	if at >= 0 {
+		st.Axes[at] = a
+	} else {
+		st.Axes = append(st.Axes, a)
+	}
+	return true
+}
+
+// overrideValues splits the text of an override into several values; nil where
+// it gives one.
+func overrideValues(key, raw string) ([]any, *wrong) {
+	if slices.Contains(textKeys, key) {
+		return nil, nil
+	}
+	one := overridden(raw)
+	rv := reflect.ValueOf(one)
+	switch {
+	case listKey(key):
+		return nil, nil
+	case rv.Kind() == reflect.Slice:
+		return axisValues(one)
+	}
+	if text, ok := one.(string); ok && strings.Contains(text, "..") {
+		if values, w := parseRange(text); w == nil {
+			return values, nil
+		} else if text[0] >= '0' && text[0] <= '9' {
+			return nil, w
+		}
+	}
+	fields := splitList(raw)
+	if len(fields) < 2 {
+		return nil, nil
+	}
+	values := make([]any, len(fields))
+	for i, f := range fields {
+		if f = strings.TrimSpace(f); f == "" {
+			return nil, &wrong{quote(raw) + " has an empty place", "write key=a,b,c"}
+		}
+		values[i] = overridden(f)
+	}
+	return values, nil
+}
+
+// overridden reads a text as a TOML value, or else as plain text.
+func overridden(raw string) any {
+	var m map[string]any
+	if doc := "v = " + raw; len(doc) <= maxFileBytes {
+		if _, excess, _ := scanLines([]byte(doc)); excess == "" {
+			if _, err := toml.Decode(doc, &m); err == nil && len(m) == 1 {
+				return m["v"]
+			}
+		}
+	}
+	return raw
+}
+
+// splitList splits at the commas that stand outside quotes and brackets.
+func splitList(raw string) []string {
+	var fields []string
+	depth, start := 0, 0
+	quoted := rune(0)
+	for i, r := range raw {
+		switch {
+		case quoted != 0:
+			if r == quoted {
+				quoted = 0
+			}
+		case r == '"' || r == '\'':
+			quoted = r
+		case r == '[' || r == '{':
+			depth++
+		case r == ']' || r == '}':
+			depth--
+		case r == ',' && depth == 0:
+			fields, start = append(fields, raw[start:i]), i+1
+		}
+	}
+	return append(fields, raw[start:])
+}
+
+// listKey reports whether the values of a key are lists.
+func listKey(key string) bool {
+	path, name := cutLast(key)
+	s := &Scenario{}
+	for _, k := range kinds() {
+		for i := range k.tables {
+			t := &k.tables[i]
+			if t.path != path || t.isArray() {
+				continue
+			}
+			if k := t.find(name); k != nil {
+				return reflect.ValueOf(k.field(s, 0)).Elem().Kind() == reflect.Slice
+			}
+		}
+	}
+	return false
+}
+
+// label words the values, which must differ.
+func (a *Axis) label(c *checker) {
+	seen := map[string]bool{}
+	for _, v := range a.Values {
+		text := literal(v[0])
+		if s, ok := v[0].(string); ok {
+			text = s
+			if a.Keys[0] == baseKey {
+				text = stem(s)
+			}
+		} else if f, ok := v[0].(float64); ok {
+			text = strings.TrimSuffix(decimal(f), ".0")
+		}
+		if a.Keys[0] == baseKey {
+			if _, ok := v[0].(string); !ok {
+				c.faults = append(c.faults, Fault{
+					File: a.file, Line: a.lines[0], Key: "sweep." + baseKey, What: "is " + describe(v[0]), Want: "list names of scenarios",
+				})
+				return
+			}
+		}
+		if seen[text] && len(a.Keys) > 1 {
+			parts := make([]string, len(v))
+			for k := range v {
+				parts[k] = strings.Trim(literal(v[k]), `"`)
+			}
+			text = strings.Join(parts, "/")
+		}
+		if seen[text] {
+			c.faults = append(c.faults, Fault{
+				File: a.file, Line: a.lines[0], Key: "sweep." + a.Name, What: "lists " + quote(text) + " twice", Want: "list it once",
+			})
+			return
+		}
+		seen[text] = true
+		a.Labels = append(a.Labels, text)
+	}
+}
+
+// numbers returns the values in their base unit, nil where some are none.
+func (a *Axis) numbers() []float64 {
+	parse := []func(v any) (float64, bool){
+		func(v any) (float64, bool) {
+			switch v := v.(type) {
+			case int64:
+				return float64(v), true
+			case float64:
+				return v, true
+			}
+			return 0, false
+		},
+		func(v any) (float64, bool) {
+			text, _ := v.(string)
+			r, err := units.ParseRate(text)
+			return float64(r), err == nil
+		},
+		func(v any) (float64, bool) {
+			text, _ := v.(string)
+			b, err := units.ParseBytes(text)
+			return float64(b), err == nil
+		},
+		func(v any) (float64, bool) {
+			text, _ := v.(string)
+			t, err := units.ParseTime(text)
+			return t.Seconds(), err == nil
+		},
+	}
+	for _, p := range parse {
+		numbers := make([]float64, 0, len(a.Values))
+		for _, v := range a.Values {
+			if n, ok := p(v[0]); ok {
+				numbers = append(numbers, n)
+			}
+		}
+		if len(numbers) == len(a.Values) {
+			return numbers
+		}
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package scenarios
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// A range is written "1..8", "0..1 step 0.25" or "200Gbps..1600Gbps times 2",
+// or as a table of from, to and either step or factor.
+
+// parseRange reads a range from its text.
+func parseRange(text string) ([]any, *wrong) {
+	example := `write a list of values, or a range such as "1..8", "0..1 step 0.25" or "200Gbps..1600Gbps times 2"`
+	low, rest, ok := strings.Cut(text, "..")
+	if !ok {
+		return nil, &wrong{"is the text " + quote(text), example}
+	}
+	words := strings.Fields(rest)
+	r := span{low: strings.TrimSpace(low), step: "1"}
+	switch {
+	case len(words) == 1:
+		r.high = words[0]
+	case len(words) == 3 && words[1] == "step":
+		r.high, r.step = words[0], words[2]
+	case len(words) == 3 && words[1] == "times":
+		r.high, r.step, r.times = words[0], words[2], true
+	default:
+		return nil, &wrong{quote(text) + " is no range", example}
+	}
+	return r.values()
+}
+
+// tableRange reads a range from a table.
+func tableRange(m map[string]any) ([]any, *wrong) {
+	r := span{step: "1"}
+	for _, name := range sorted(m) {
+		text := strings.Trim(literal(m[name]), `"`)
+		switch name {
+		case "from":
+			r.low = text
+		case "to":
+			r.high = text
+		case "step":
+			r.step = text
+		case "factor":
+			r.step, r.times = text, true
+		default:
+			return nil, &wrong{"is a range with an unknown " + quote(name), "a range has from, to and either step or factor"}
+		}
+	}
+	_, step := m["step"]
+	if r.high == "" || step && r.times {
+		return nil, &wrong{"is an unfinished range", "a range has from, to and either step or factor"}
+	}
+	return r.values()
+}
+
+// span is a range: from low to high by adding or multiplying with step.
+type span struct {
+	low, high, step string
+	times           bool
+}
+
+// values lists the values of a range, both ends included where they are met.
+func (r span) values() ([]any, *wrong) {
+	low, unit, ok1 := quantityParts(r.low)
+	high, unit2, ok2 := quantityParts(r.high)
+	step, unit3, ok3 := quantityParts(r.step)
+	text := r.low + ".." + r.high
+	switch {
+	case !ok1 || !ok2 || !ok3:
+		return nil, &wrong{quote(text) + " is no range of numbers", `write a range such as "1..8" or "200Gbps..1600Gbps times 2"`}
+	case unit != unit2 || unit3 != "" && unit3 != unit || r.times && unit3 != "":
+		return nil, &wrong{quote(text) + " mixes units", "write both ends of a range in one unit"}
+	case high < low:
+		return nil, &wrong{quote(text) + " runs backwards and is empty", "write the smaller end first"}
+	case r.times && (step <= 1 || low <= 0):
+		return nil, &wrong{"never arrives: it is multiplied by " + r.step, "start above 0 and multiply by more than 1"}
+	case !r.times && step <= 0:
+		return nil, &wrong{"never arrives: its step is " + r.step, "write a step above 0"}
+	}
+	whole := unit == "" && isWhole(r.low) && isWhole(r.step)
+	var values []any
+	for i := 0; ; i++ {
+		v := low + float64(i)*step
+		if r.times {
+			v = low * math.Pow(step, float64(i))
+		}
+		v = tidy(v)
+		if v > high*(1+1e-12) {
+			break
+		}
+		if i == maxValues {
+			return nil, &wrong{fmt.Sprintf("is a range of more than %d values", maxValues), "write fewer"}
+		}
+		switch {
+		case unit != "":
+			values = append(values, strconv.FormatFloat(v, 'f', -1, 64)+unit)
+		case whole && v == math.Trunc(v) && math.Abs(v) < 1<<53:
+			values = append(values, int64(v))
+		default:
+			values = append(values, v)
+		}
+	}
+	return values, nil
+}
+
+// tidy takes off what adding up in binary leaves: 0.1 x 3 is 0.3.
+func tidy(v float64) float64 {
+	t, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 14, 64), 64)
+	if err != nil {
+		return v
+	}
+	return t
+}
+
+func isWhole(text string) bool {
+	_, err := strconv.ParseInt(text, 10, 64)
+	return err == nil
+}
+
+// quantityParts splits a number from the unit behind it.
+func quantityParts(text string) (v float64, unit string, ok bool) {
+	end := len(text)
+	for end > 0 && (text[end-1] < '0' || text[end-1] > '9') && text[end-1] != '.' {
+		end--
+	}
+	v, err := strconv.ParseFloat(strings.TrimSpace(text[:end]), 64)
+	return v, strings.TrimSpace(text[end:]), err == nil && !math.IsInf(v, 0) && !math.IsNaN(v)
+}

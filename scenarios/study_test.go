@@ -1,0 +1,257 @@
+package scenarios
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+const smallStudy = `
+base = "gpt7b"
+title = "small"
+[policy]
+allocators = ["prop-alloc", "sqrt-alloc"]
+[sweep]
+"workload.microbatches" = [2, 4]
+fabric.port_bandwidth = "200Gbps..800Gbps times 2"
+seed = "1..3"
+[sweep.zip.size]
+"workload.gpus" = [16, 32]
+"workload.sequence" = [4096, 2048]
+[[plot]]
+kind = "lines"
+x = "port_bandwidth"
+y = "nct"
+series = "policy"
+`
+
+func TestStudy(t *testing.T) {
+	st, err := ParseStudy("small.toml", []byte(smallStudy), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, a := range st.Axes {
+		names = append(names, a.Name+"="+strings.Join(a.Labels, "|"))
+	}
+	want := []string{
+		"workload.microbatches=2|4", "fabric.port_bandwidth=200Gbps|400Gbps|800Gbps", "seed=1|2|3", "size=16|32",
+	}
+	if !slices.Equal(names, want) {
+		t.Errorf("axes %q, want %q", names, want)
+	}
+	if n := st.Variants(); n != 36 {
+		t.Fatalf("%d variants, want 36", n)
+	}
+	s, err := st.Variant(35)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Workload.Microbatches != 4 || s.Fabric.PortBandwidth != 8e11 || s.Seed != 3 || s.Workload.GPUs != 32 || s.Workload.Sequence != 2048 || s.Name != "small" {
+		t.Errorf("the last variant is %s", s.TOML())
+	}
+	if n := st.ResultAxes()[1].Numbers; !slices.Equal(n, []float64{2e11, 4e11, 8e11}) {
+		t.Errorf("bandwidths are %v", n)
+	}
+	// what it writes is the same study
+	text, err := st.TOML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := ParseStudy("other.toml", text, nil)
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	for i := range st.Variants() {
+		a, err := st.Variant(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := make([]string, len(st.Axes))
+		for k, v := range st.At(i) {
+			at[k] = st.Axes[k].Labels[v]
+		}
+		j := 0
+		for j = range again.Variants() {
+			same := 0
+			for k, v := range again.At(j) {
+				n := slices.IndexFunc(st.Axes, func(a Axis) bool { return a.Name == again.Axes[k].Name })
+				if again.Axes[k].Labels[v] == at[n] {
+					same++
+				}
+			}
+			if same == len(at) {
+				break
+			}
+		}
+		b, err := again.Variant(j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Digest() != b.Digest() {
+			t.Fatalf("variant %v differs:\n%s\n%s", at, a.TOML(), b.TOML())
+		}
+	}
+}
+
+// The variants of a study are the scenarios that --set makes one by one.
+func TestVariantsAreOverrides(t *testing.T) {
+	st, err := ParseStudy("small.toml", []byte(smallStudy), []string{"seed=7,9", "workload.preset=consistent"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := smallStudy[:strings.Index(smallStudy, "[sweep]")]
+	for i := range st.Variants() {
+		got, err := st.Variant(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set := []string{"workload.preset=consistent"}
+		for k, v := range st.At(i) {
+			for n, key := range st.Axes[k].Keys {
+				set = append(set, fmt.Sprintf("%s=%v", key, st.Axes[k].Values[v][n]))
+			}
+		}
+		want, err := Parse("small.toml", []byte(base), set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("%v:\n%s\nwant\n%s", set, got.TOML(), want.TOML())
+		}
+	}
+	if st.Variants() != 2*3*2*2 {
+		t.Errorf("%d variants", st.Variants())
+	}
+}
+
+func TestOverridesOfStudies(t *testing.T) {
+	for _, c := range []struct {
+		set  string
+		want string // axis and its labels, "" for none
+	}{
+		{"workload.microbatches=3", ""},
+		{"workload.microbatches=3,5,7", "3|5|7"},
+		{"workload.microbatches=[3, 5]", "3|5"},
+		{"workload.microbatches=2..8 step 3", "2|5|8"},
+		{"fabric.port_bandwidth=100Gbps,50GB/s", "100Gbps|50GB/s"},
+		{"policy.port_tolerance=0..0.3 step 0.1", "0|0.1|0.2|0.3"},
+		{"base=gpt7b,megatron177b", "gpt7b|megatron177b"},
+		{`workload.preset="calibrated","consistent"`, "calibrated|consistent"},
+		{`title=a,b`, ""},
+		{`policy.allocators=["uniform", "delta-fast"]`, ""},
+	} {
+		st, err := ParseStudy("x.toml", []byte("base = \"gpt7b\"\n[sweep]\nworkload.microbatches = [1, 2]\n"), []string{c.set})
+		if err != nil {
+			t.Errorf("%s: %v", c.set, err)
+			continue
+		}
+		key, _, _ := strings.Cut(c.set, "=")
+		got := ""
+		for _, a := range st.Axes {
+			if a.Name == key {
+				got = strings.Join(a.Labels, "|")
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: axis %q, want %q", c.set, got, c.want)
+		}
+	}
+}
+
+func TestFaultsOfStudies(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		set        []string
+		want       string
+	}{
+		{"unknown key", "[sweep]\n\"fabric.port_bandwith\" = [\"1Gbps\"]\n", nil, `x.toml:3: sweep.fabric.port_bandwith: unknown key`},
+		{"empty list", "[sweep]\nseed = []\n", nil, `x.toml:3: sweep.seed: is an empty list; list at least one value`},
+		{"one value", "[sweep]\nseed = 3\n", nil, `x.toml:3: sweep.seed: is the number 3; write a list of values, or a range such as "1..8"`},
+		{"bad value", "[sweep]\nfabric.port_bandwidth = [\"400Gbps\", \"4 apples\"]\n", nil, `x.toml:3: sweep.fabric.port_bandwidth:`},
+		{"unlike lengths", "[sweep.zip.a]\nseed = [1, 2]\nworkload.tp = [1, 2, 4]\n", nil, "x.toml:2: sweep.zip.a: zips 2 values of seed with 3 of workload.tp; give all keys of a group as many values"},
+		{"twice", "[sweep]\nseed = [1, 2, 1]\n", nil, `x.toml:3: sweep.seed: lists "1" twice; list it once`},
+		{"varied twice", "[sweep]\nseed = [1]\n[sweep.zip.a]\nseed = [1]\n", nil, `seed is varied twice`},
+		{"backwards", "[sweep]\nseed = \"8..1\"\n", nil, `"8..1" runs backwards`},
+		{"endless", "[sweep]\nseed = {from = 1, to = 8, factor = 1}\n", nil, `never arrives`},
+		{"units", "[sweep]\nfabric.port_bandwidth = \"1Gbps..2Tbps times 2\"\n", nil, `mixes units`},
+		{"unknown base", "[sweep]\nbase = [\"gpt7b\", \"gpt8b\"]\n", nil, `x.toml:3: sweep.base: base "gpt8b" no such file; did you mean`},
+		{"no table", "sweep = 3\n", nil, `x.toml:2: sweep: is the number 3; write it as a table: [sweep]`},
+		{"plot key", "[[plot]]\nkinds = \"bars\"\n", nil, `x.toml:3: plot.0.kinds: unknown key; did you mean kind?`},
+		{"plot kind", "[[plot]]\nkind = \"pie\"\nx = \"policy\"\ny = \"nct\"\n", nil, `x.toml:3: plot.0.kind: "pie" is not known`},
+		{"plot type", "[[plot]]\nkind = 3\n", nil, `x.toml:3: plot.0.kind: is a number; write a text in quotes`},
+		{"set", "", []string{"workload.tp=2,x"}, `workload.tp`},
+		{"empty set", "", []string{"seed=1,,2"}, `--set: seed: "1,,2" has an empty place`},
+		{"zip set", "[sweep.zip.a]\nseed = [1, 2]\nworkload.microbatches = [1, 2]\n", []string{"seed=4"}, `is varied together with other keys`},
+	} {
+		text := "base = \"gpt7b\"\n" + c.text
+		if strings.Contains(c.text, "base = [") || strings.Contains(c.text, "sweep = 3") {
+			text = "\n" + c.text
+		}
+		st, err := ParseStudy("x.toml", []byte(text), c.set)
+		for i := 0; err == nil && i < st.Variants(); i++ {
+			_, err = st.Variant(i)
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", c.name, err, c.want)
+		}
+	}
+}
+
+// A study is no scenario and says so.
+func TestStudyIsNoRun(t *testing.T) {
+	_, err := Parse("x.toml", []byte("base = \"gpt7b\"\n[sweep]\nseed = [1, 2]\n"), nil)
+	if err == nil || !strings.Contains(err.Error(), "x.toml:2: sweep: makes this a study of many runs; sim sweep runs it") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestBase(t *testing.T) {
+	s, err := Parse("x.toml", []byte("base = \"gpt7b\"\nworkload.model = \"megatron-177b\"\nworkload.tp = 4\n"), []string{"fabric.gpus_per_pod_per_replica=4"})
+	if err == nil {
+		t.Logf("%s", s.TOML())
+	}
+	plain, err := Load("gpt7b", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same, err := Parse("gpt7b.toml", []byte("base = \"gpt7b\"\n"), nil)
+	if err != nil || same.Digest() != plain.Digest() {
+		t.Errorf("a scenario that changes nothing differs from its base: %v", err)
+	}
+	_, err = Parse("x.toml", []byte("base = \"gpt7b\"\nworkload.sequence = 0\n"), nil)
+	if err == nil || !strings.HasPrefix(err.Error(), "x.toml:2: workload.sequence:") {
+		t.Errorf("%v", err)
+	}
+	// a fault of a key that the base gives is where the base gives it
+	_, err = Parse("x.toml", []byte("base = \"gpt7b\"\nworkload.gpus = 15\n"), nil)
+	if err == nil || !strings.Contains(err.Error(), "gpus") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Ranges hold their ends, step by step, without rounding dirt.
+func TestRanges(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		low := rapid.IntRange(0, 1000).Draw(t, "low")
+		step := rapid.IntRange(1, 50).Draw(t, "step")
+		n := rapid.IntRange(0, 40).Draw(t, "n")
+		tenth := func(v int) string { return fmt.Sprintf("%d.%d", v/10, v%10) }
+		values, w := parseRange(fmt.Sprintf("%s..%s step %s", tenth(low), tenth(low+n*step), tenth(step)))
+		if w != nil {
+			t.Fatal(w)
+		}
+		if len(values) != n+1 {
+			t.Fatalf("%d values, want %d: %v", len(values), n+1, values)
+		}
+		for i, v := range values {
+			if want := strings.TrimSuffix(tenth(low+i*step), ".0"); strings.TrimSuffix(decimal(v.(float64)), ".0") != want {
+				t.Fatalf("value %d is %v, want %s", i, v, want)
+			}
+		}
+	})
+}
