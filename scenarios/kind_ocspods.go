@@ -44,7 +44,10 @@ func ocsPodsKind() *kind {
 					},
 				}},
 			},
-			{path: "policy.delta-fast", doc: "The genetic search.", keys: deltaFastKeys(), when: allocator("delta-fast")},
+			{
+				path: "policy.delta-fast", doc: "The genetic search, which the other searches fall back on.", keys: deltaFastKeys(),
+				when: allocator("delta-fast", "delta-topo", "delta-joint"),
+			},
 			{
 				path: "policy.delta-topo", doc: "The search for the best topology under fair sharing.", when: allocator("delta-topo"),
 				keys: searchKeys(func(s *Scenario) *SearchOptions { return &s.Policy.DeltaTopo }),
@@ -63,13 +66,16 @@ func ocsPodsKind() *kind {
 	}
 }
 
-// allocator is the condition of the options of one allocator.
-func allocator(name string) *condition {
+// allocator is the condition of options that some allocators have, the first
+// of them above all.
+func allocator(names ...string) *condition {
 	return &condition{
 		keys: []string{"policy.allocators"},
-		ok:   func(s *Scenario) bool { return slices.Contains(s.Policy.Allocators, name) },
+		ok: func(s *Scenario) bool {
+			return slices.ContainsFunc(names, func(n string) bool { return slices.Contains(s.Policy.Allocators, n) })
+		},
 		by:   func(*Scenario) string { return "the allocators that are listed" },
-		want: "add " + quote(name) + " to policy.allocators",
+		want: "add " + quote(names[0]) + " to policy.allocators",
 	}
 }
 

@@ -44,6 +44,14 @@ func WriteBench(b *bytes.Buffer, d *Document) {
 		}
 	}
 	fmt.Fprintf(b, "scenario: %s\n", d.Scenario)
+	writeUnits(b, units)
+	for _, r := range d.Rows {
+		writeBenchmark(b, "scenario="+benchName(d.Scenario)+"/policy="+benchName(r.Policy), r.Metrics)
+	}
+}
+
+// writeUnits says of each metric which way is better.
+func writeUnits(b *bytes.Buffer, units map[string]bool) {
 	for _, u := range slices.Sorted(maps.Keys(units)) {
 		fmt.Fprintf(b, "Unit %s", u)
 		if better := better(u); better != "" {
@@ -51,16 +59,18 @@ func WriteBench(b *bytes.Buffer, d *Document) {
 		}
 		b.WriteString(" assume=exact\n")
 	}
-	for _, r := range d.Rows {
-		if len(r.Metrics) == 0 {
-			continue
-		}
-		fmt.Fprintf(b, "BenchmarkSim/scenario=%s/policy=%s 1", benchName(d.Scenario), benchName(r.Policy))
-		for _, name := range slices.Sorted(maps.Keys(r.Metrics)) {
-			fmt.Fprintf(b, " %s %s", number(r.Metrics[name]), name)
-		}
-		b.WriteByte('\n')
+}
+
+// writeBenchmark writes a line of metrics, none where there are none.
+func writeBenchmark(b *bytes.Buffer, name string, metrics map[string]float64) {
+	if len(metrics) == 0 {
+		return
 	}
+	fmt.Fprintf(b, "BenchmarkSim/%s 1", name)
+	for _, m := range slices.Sorted(maps.Keys(metrics)) {
+		fmt.Fprintf(b, " %s %s", number(metrics[m]), m)
+	}
+	b.WriteByte('\n')
 }
 
 // better says whether less or more of a metric is good, "" when neither is.
