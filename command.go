@@ -86,6 +86,11 @@ func (c *command) report(ctx context.Context, err error) int {
 		}
 		return code
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		var part *interrupted
+		if errors.As(err, &part) {
+			c.say("%v", part)
+			return exitInterrupted
+		}
 		c.say("interrupted; nothing of the unfinished run was written, run the same command to start again")
 		return exitInterrupted
 	}
@@ -128,6 +133,8 @@ func (c *command) app() *cli.App {
 		CustomAppHelpTemplate:     helpTemplate,
 		Commands: []*cli.Command{
 			c.runCommand(),
+			c.sweepCommand(),
+			c.workerCommand(),
 			c.checkCommand(),
 			c.explainCommand(),
 			c.listCommand(),

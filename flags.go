@@ -87,17 +87,25 @@ func readRunFlags(cc *cli.Context, files int) (runFlags, error) {
 	if files > 1 && (f.trace != "" || f.planOut != "") {
 		return f, usagef("--trace and --plan-out write one file, so they take one scenario at a time, not %d", files)
 	}
-	if !cc.Bool("no-plots") {
-		for _, name := range strings.Split(cc.String("format"), ",") {
-			if name = strings.TrimSpace(name); name != "png" && name != "svg" {
-				return f, usagef("flag --format wants png, svg or png,svg, not %q", cc.String("format"))
-			}
-			if !slices.Contains(f.formats, name) {
-				f.formats = append(f.formats, name)
-			}
+	var err error
+	f.formats, err = readFormats(cc)
+	return f, err
+}
+
+// readFormats returns the formats of figures, none where none are to be drawn.
+func readFormats(cc *cli.Context) (formats []string, err error) {
+	if cc.Bool("no-plots") {
+		return nil, nil
+	}
+	for _, name := range strings.Split(cc.String("format"), ",") {
+		if name = strings.TrimSpace(name); name != "png" && name != "svg" {
+			return nil, usagef("flag --format wants png, svg or png,svg, not %q", cc.String("format"))
+		}
+		if !slices.Contains(formats, name) {
+			formats = append(formats, name)
 		}
 	}
-	return f, nil
+	return formats, nil
 }
 
 // unfitForPath is what of a scenario's name does not go into a file's.

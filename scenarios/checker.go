@@ -258,7 +258,7 @@ func (c *checker) add(path, what, want string) {
 	f := Fault{Key: c.display(path), What: what, Want: want}
 	f.File, f.Line = find(c.layers, path)
 	if o, ok := c.varied(path); ok {
-		f.File, f.Line, f.Key = o.file, o.line, "sweep." + o.key
+		f.File, f.Line, f.Key = o.file, o.line, "sweep."+o.key
 	} else if c.overridden(path) {
 		f.File, f.Line = setFile, 0
 	}

@@ -54,7 +54,7 @@ func WriteBench(b *bytes.Buffer, d *Document) {
 func writeUnits(b *bytes.Buffer, units map[string]bool) {
 	for _, u := range slices.Sorted(maps.Keys(units)) {
 		fmt.Fprintf(b, "Unit %s", u)
-		if better := better(u); better != "" {
+		if better := Better(u); better != "" {
 			fmt.Fprintf(b, " better=%s", better)
 		}
 		b.WriteString(" assume=exact\n")
@@ -73,10 +73,11 @@ func writeBenchmark(b *bytes.Buffer, name string, metrics map[string]float64) {
 	b.WriteByte('\n')
 }
 
-// better says whether less or more of a metric is good, "" when neither is.
-func better(metric string) string {
+// Better says whether "lower" or "higher" values of a metric are good, "" when
+// neither are.
+func Better(metric string) string {
 	switch {
-	case strings.HasPrefix(metric, "bound_"), metric == "injected":
+	case strings.HasPrefix(metric, "bound_"), metric == "injected", metric == "replay_plays":
 		return ""
 	case strings.HasSuffix(metric, "_per_s"), metric == "delivered":
 		return "higher"

@@ -102,9 +102,16 @@ func (s *Sweep) Check() error {
 
 // IsSweep reports whether dir is the directory of a sweep, finished or not.
 func IsSweep(dir string) bool {
+	_, ok := SweepManifest(dir)
+	return ok
+}
+
+// SweepManifest reads the manifest of a sweep's directory; false where it is
+// none.
+func SweepManifest(dir string) (Manifest, bool) {
 	data, err := os.ReadFile(filepath.Join(dir, ManifestFile))
 	var m Manifest
-	return err == nil && json.Unmarshal(data, &m) == nil && m.Schema == SweepManifestSchema
+	return m, err == nil && json.Unmarshal(data, &m) == nil && m.Schema == SweepManifestSchema
 }
 
 // ReadSweep reads the directory of a finished sweep. Whatever is missing,

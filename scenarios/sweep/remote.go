@@ -1,0 +1,73 @@
+package sweep
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"sim/scenarios"
+	"sim/scenarios/result"
+)
+
+// Task is a cell on its way to another machine: it needs no file but itself.
+type Task struct {
+	Key      string `json:"key"`
+	Policy   string `json:"policy"`
+	Model    int    `json:"model"`
+	Scenario string `json:"scenario"` // resolved TOML
+}
+
+// Task returns the JSON of cell i's task.
+func (p *Plan) Task(i int) ([]byte, error) {
+	s, err := p.Study.Variant(p.Variant[i])
+	if err != nil {
+		return nil, err
+	}
+	c := &p.Sweep.Cells[i]
+	return json.Marshal(Task{c.Key, c.Policy, result.Model, string(s.Only(c.Policy).TOML())})
+}
+
+// Do computes a task that Plan.Task made and returns its Record as JSON. A cell
+// that fails by itself is a Record that says so; the error is for tasks that are
+// none, or of another version of the models.
+func Do(ctx context.Context, task []byte) ([]byte, error) {
+	var t Task
+	if err := json.Unmarshal(task, &t); err != nil {
+		return nil, fmt.Errorf("sweep: a task that cannot be read: %w", err)
+	}
+	if t.Model != result.Model {
+		return nil, fmt.Errorf("sweep: the task is for version %d of the models, this sim has %d", t.Model, result.Model)
+	}
+	r, err := t.record(ctx)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		r = &Record{Key: t.Key, Failed: err.Error()}
+	}
+	return json.Marshal(r)
+}
+
+func (t *Task) record(ctx context.Context) (*Record, error) {
+	s, err := scenarios.Parse("cell.toml", []byte(t.Scenario), nil)
+	if err != nil {
+		return nil, err
+	}
+	if key := s.CellKey(); key != t.Key {
+		return nil, fmt.Errorf("the scenario has key %s here, %s where it comes from: use one build of sim everywhere", key, t.Key)
+	}
+	built, err := scenarios.Prepare(s)
+	if err != nil {
+		return nil, err
+	}
+	return record(ctx, t.Key, built, t.Policy)
+}
+
+// ReadRecord reads what Do returned.
+func ReadRecord(data []byte) (*Record, error) {
+	r := &Record{}
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, fmt.Errorf("sweep: a result that cannot be read: %w", err)
+	}
+	return r, nil
+}

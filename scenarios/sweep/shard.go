@@ -1,0 +1,90 @@
+package sweep
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Shard is a part of a sweep: every Count-th cell, beginning with cell Index.
+// The zero value is the whole.
+type Shard struct{ Index, Count int }
+
+// Has reports whether cell i belongs to the shard.
+func (s Shard) Has(i int) bool { return s.Count <= 1 || i%s.Count == s.Index }
+
+// String returns "2/4", counting from 1 as people do, and "" for the whole.
+func (s Shard) String() string {
+	if s.Count <= 1 {
+		return ""
+	}
+	return fmt.Sprintf("%d/%d", s.Index+1, s.Count)
+}
+
+// ParseShard reads "2/4". Of "/4", and of "" in a job array of Slurm, the part
+// is the one that the batch system's variables name: SLURM_ARRAY_TASK_ID with
+// _MIN, _STEP and _COUNT, or a Kubernetes indexed Job's JOB_COMPLETION_INDEX. from
+// names the variable that was read, "" where none was.
+func ParseShard(text string, getenv func(string) string) (s Shard, from string, err error) {
+	bad := func(format string, args ...any) (Shard, string, error) {
+		return Shard{}, "", fmt.Errorf(format, args...)
+	}
+	index, from, arrayCount, err := arrayPlace(getenv)
+	if err != nil {
+		return Shard{}, "", err
+	}
+	if text == "" {
+		if arrayCount == 0 {
+			return Shard{}, "", nil
+		}
+		return Shard{index, arrayCount}, from, nil
+	}
+	part, count, ok := strings.Cut(text, "/")
+	n, errN := strconv.Atoi(count)
+	if !ok || errN != nil || n < 1 || n > 1_000_000 {
+		return bad("--shard wants I/N such as 2/4, not %q", text)
+	}
+	if part == "" {
+		if from == "" {
+			return bad("--shard %s takes its part from SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX, which are not set; write --shard 1%s", text, text)
+		}
+		if index >= n {
+			return bad("--shard %s: %s says that this is part %d", text, from, index+1)
+		}
+		return Shard{index, n}, from, nil
+	}
+	i, err := strconv.Atoi(part)
+	if err != nil || i < 1 || i > n {
+		return bad("--shard wants I/N with I from 1 to N, such as 2/4, not %q", text)
+	}
+	return Shard{i - 1, n}, "", nil
+}
+
+// arrayPlace reads the place in a batch system's array of jobs, from 0. count
+// is 0 where the system does not tell it.
+func arrayPlace(getenv func(string) string) (index int, from string, count int, err error) {
+	number := func(name string, otherwise int) int {
+		text := getenv(name)
+		if text == "" {
+			return otherwise
+		}
+		n, e := strconv.Atoi(text)
+		if (e != nil || n < 0) && err == nil {
+			err = fmt.Errorf("the variable %s is %q, which is no number of a job", name, text)
+		}
+		return n
+	}
+	switch {
+	case getenv("SLURM_ARRAY_TASK_ID") != "":
+		from = "SLURM_ARRAY_TASK_ID"
+		id, low, step := number(from, 0), number("SLURM_ARRAY_TASK_MIN", 0), max(1, number("SLURM_ARRAY_TASK_STEP", 1))
+		count = number("SLURM_ARRAY_TASK_COUNT", 0)
+		if index = (id - low) / step; err == nil && (index < 0 || count > 0 && index >= count) {
+			err = fmt.Errorf("SLURM_ARRAY_TASK_ID %d lies outside the array of %d that begins at %d", id, count, low)
+		}
+	case getenv("JOB_COMPLETION_INDEX") != "":
+		from = "JOB_COMPLETION_INDEX"
+		index = number(from, 0)
+	}
+	return index, from, count, err
+}

@@ -1,0 +1,327 @@
+package sweep
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sim/scenarios/result"
+)
+
+// Store is the directory of a sweep: what is to be computed, and a journal of
+// finished cells to which every cell is added by itself. A journal is lines of
+// JSON, each with a checksum, so that one that was cut short or damaged costs
+// that cell only.
+type Store struct {
+	Dir string
+	// Warnings tell, a line each, of damaged records: their cells are computed
+	// again.
+	Warnings []string
+
+	journal  *os.File
+	size     int64 // of the journal's whole records
+	records  map[string]*Record
+	failures map[string]string
+	own      map[string]bool // keys that the directory's journals hold, once that was asked
+}
+
+// Open opens or makes the directory for a plan and claims the shard's journal.
+// study is the study's text. A place that cannot serve is a
+// *result.PlaceError.
+func Open(dir string, p *Plan, study []byte, manifest result.Manifest, shard Shard) (*Store, error) {
+	if err := free(dir); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, &result.PlaceError{Path: dir, Why: "cannot be written: " + result.Reason(err)}
+	}
+	s := &Store{Dir: dir, records: map[string]*Record{}, failures: map[string]string{}}
+	if err := s.claim(shard); err != nil {
+		return nil, err
+	}
+	manifest.Schema = result.SweepManifestSchema
+	plots := p.Study.Plots
+	if plots == nil {
+		plots = []result.Plot{}
+	}
+	for _, f := range []struct {
+		name string
+		v    any
+	}{
+		{result.PlanFile, &p.Sweep}, {result.PlotsFile, plots}, {result.ManifestFile, manifest},
+	} {
+		data, err := result.JSON(f.v)
+		if err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		if err := s.write(f.name, data); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
+	if err := s.write(result.ScenarioFile, study); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	if err := s.readAll(dir); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// free fails where dir holds something else than a sweep.
+func free(dir string) error {
+	info, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return &result.PlaceError{Path: dir, Why: "cannot be written: " + result.Reason(err)}
+	}
+	if !info.IsDir() {
+		return &result.PlaceError{Path: dir, Why: "is a file; a sweep needs a directory, choose another with --out"}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return &result.PlaceError{Path: dir, Why: "cannot be read: " + result.Reason(err)}
+	}
+	if len(entries) == 0 || result.IsSweep(dir) {
+		return nil
+	}
+	// killed before its manifest was written, or the manifest was damaged
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return isJournal(e.Name()) }) {
+		return nil
+	}
+	return &result.PlaceError{Path: dir, Why: "is a directory that holds no sweep, so it is not written to; choose another with --out"}
+}
+
+func isJournal(name string) bool {
+	return strings.HasPrefix(name, "cells") && strings.HasSuffix(name, ".jsonl")
+}
+
+// claim opens the shard's journal for this process alone and cuts off a record
+// that was not written to its end.
+func (s *Store) claim(shard Shard) error {
+	name := "cells.jsonl"
+	if shard.Count > 1 {
+		name = fmt.Sprintf("cells-%dof%d.jsonl", shard.Index+1, shard.Count)
+	}
+	path := filepath.Join(s.Dir, name)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		return &result.PlaceError{Path: s.Dir, Why: "cannot be written: " + result.Reason(err)}
+	}
+	if !result.Lock(f) {
+		f.Close()
+		return &result.PlaceError{Path: s.Dir, Why: "another sweep is being written there; wait for it or choose another directory with --out"}
+	}
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return errors.Join(&result.PlaceError{Path: path, Why: "cannot be read: " + result.Reason(err)}, f.Close())
+	}
+	s.journal, s.size = f, int64(bytes.LastIndexByte(data, '\n')+1)
+	if s.size < int64(len(data)) {
+		s.Warnings = append(s.Warnings, fmt.Sprintf("%s: its last record was not written to its end; that cell is computed again", path))
+		if err := f.Truncate(s.size); err != nil {
+			return errors.Join(&result.PlaceError{Path: path, Why: "cannot be written: " + result.Reason(err)}, f.Close())
+		}
+	}
+	if _, err := f.Seek(s.size, io.SeekStart); err != nil {
+		return errors.Join(&result.PlaceError{Path: path, Why: "cannot be written: " + result.Reason(err)}, f.Close())
+	}
+	return nil
+}
+
+// Peek reads what a directory holds of finished cells, without claiming it:
+// nothing where it is none.
+func Peek(dir string) *Store {
+	s := &Store{Dir: dir, records: map[string]*Record{}, failures: map[string]string{}}
+	if err := s.readAll(dir); err != nil {
+		s.Warnings = append(s.Warnings, err.Error())
+	}
+	return s
+}
+
+// readAll reads the journals of a sweep's directory.
+func (s *Store) readAll(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return &result.PlaceError{Path: dir, Why: "cannot be read: " + result.Reason(err)}
+	}
+	for _, e := range entries { // sorted by name
+		if !isJournal(e.Name()) {
+			continue
+		}
+		if err := s.readJournal(filepath.Join(dir, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxRecord bounds the length of a line that is looked at.
+const maxRecord = 256 << 20
+
+func (s *Store) readJournal(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return &result.PlaceError{Path: path, Why: "cannot be read: " + result.Reason(err)}
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(make([]byte, 0, 1<<16), maxRecord)
+	for n := 1; lines.Scan(); n++ {
+		r, err := parseRecord(lines.Bytes())
+		if err != nil {
+			s.Warnings = append(s.Warnings, fmt.Sprintf("%s:%d: damaged (%v); its cell is computed again", path, n, err))
+			continue
+		}
+		s.records[r.Key] = r
+	}
+	if err := lines.Err(); err != nil {
+		return &result.PlaceError{Path: path, Why: "cannot be read: " + err.Error()}
+	}
+	return nil
+}
+
+// line is a journal's line: a record with the CRC-32 of its JSON.
+type line struct {
+	Sum  string          `json:"sum"`
+	Cell json.RawMessage `json:"cell"`
+}
+
+func parseRecord(text []byte) (*Record, error) {
+	var l line
+	if err := json.Unmarshal(text, &l); err != nil {
+		return nil, errors.New("no JSON")
+	}
+	if l.Sum != checksum(l.Cell) {
+		return nil, errors.New("wrong checksum")
+	}
+	r := &Record{}
+	if err := json.Unmarshal(l.Cell, r); err != nil || r.Key == "" {
+		return nil, errors.New("no record")
+	}
+	return r, nil
+}
+
+func checksum(data []byte) string { return fmt.Sprintf("%08x", crc32.ChecksumIEEE(data)) }
+
+// Has reports whether the cell of a key has a result.
+func (s *Store) Has(key string) bool { return s.records[key] != nil }
+
+func (s *Store) get(key string) *Record { return s.records[key] }
+
+// fail notes that a cell failed; it is not kept, so that the next run tries
+// again.
+func (s *Store) fail(r *Record) { s.failures[r.Key] = r.Failed }
+
+// Failure returns why the cell of a key failed in this run, "" if it did not.
+func (s *Store) Failure(key string) string { return s.failures[key] }
+
+// Put adds a finished cell to the journal.
+func (s *Store) Put(r *Record) error {
+	cell, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("sweep: a result that is no JSON: %w", err)
+	}
+	text, err := json.Marshal(line{checksum(cell), cell})
+	if err != nil {
+		return fmt.Errorf("sweep: a result that is no JSON: %w", err)
+	}
+	n, err := s.journal.Write(append(text, '\n'))
+	if err != nil {
+		if s.journal.Truncate(s.size) == nil { // a record is whole or not there
+			_, _ = s.journal.Seek(s.size, io.SeekStart) // the next write tells
+		}
+		return s.fault(err)
+	}
+	s.size += int64(n)
+	s.records[r.Key] = r
+	return nil
+}
+
+// fault says that the directory can no longer be written, and what is kept.
+func (s *Store) fault(err error) error {
+	return fmt.Errorf("%s cannot be written: %s; %d finished cells are kept, the same command goes on from there",
+		s.Dir, result.Reason(err), len(s.records))
+}
+
+// write puts a file in place, whole or not at all.
+func (s *Store) write(name string, data []byte) error {
+	f, err := os.CreateTemp(s.Dir, "."+name+"-*")
+	if err != nil {
+		return s.fault(err)
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(s.Dir, name))
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return s.fault(err)
+	}
+	return nil
+}
+
+// Finish writes the files of a finished sweep.
+func (s *Store) Finish(sweep *result.Sweep, timings *result.SweepTimings) error {
+	doc, err := result.JSON(sweep)
+	if err != nil {
+		return err
+	}
+	times, err := result.JSON(timings)
+	if err != nil {
+		return err
+	}
+	var csv, bench bytes.Buffer
+	result.WriteSweepCSV(&csv, sweep)
+	result.WriteSweepBench(&bench, sweep)
+	for _, f := range []struct {
+		name string
+		data []byte
+	}{
+		{result.TimingsFile, times}, {result.CSVFile, csv.Bytes()}, {result.BenchFile, bench.Bytes()}, {result.SweepFile, doc},
+	} {
+		if err := s.write(f.name, f.data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Adopt takes over the cells of other sweeps' directories that the plan has
+// and the store has not: a study that grew computes only what is new. What
+// cannot be read there is passed over.
+func (s *Store) Adopt(p *Plan, dirs []string) (int, error) {
+	other := &Store{records: map[string]*Record{}}
+	for _, d := range dirs {
+		if filepath.Clean(d) != filepath.Clean(s.Dir) && result.IsSweep(d) {
+			if err := other.readAll(d); err != nil {
+				continue
+			}
+		}
+	}
+	n := 0
+	for i := range p.Sweep.Cells {
+		key := p.Sweep.Cells[i].Key
+		if r := other.records[key]; r != nil && !s.Has(key) {
+			if err := s.Put(r); err != nil {
+				return n, err
+			}
+			n++
+		}
+	}
+	return n, nil
+}
+
+// Close gives the journal back.
+func (s *Store) Close() error { return s.journal.Close() }

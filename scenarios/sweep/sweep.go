@@ -1,0 +1,256 @@
+// Package sweep runs studies: it lists the cells of a study, computes those
+// that are missing, each in one goroutine and several at a time, and keeps
+// every finished cell at once, so that a sweep that was stopped goes on where it
+// was. Where cells are computed is a Runner's matter: here, or on other machines
+// by way of a queue.
+//
+// What a cell is, and how it is simulated, is left to package scenarios; what
+// the files mean to package scenarios/result; flags, progress and tables to the
+// command.
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+
+	"sim/scenarios"
+	"sim/scenarios/result"
+)
+
+// Plan is a study with all its cells: variants in the order of the study, and
+// for each its policies in their order.
+type Plan struct {
+	Study *scenarios.Study
+	Sweep result.Sweep // its cells without results
+	// Variant is, by cell, the study's variant that it is of.
+	Variant []int
+}
+
+// most is how many faults are told of, and how many goroutines check.
+const most = 20
+
+// NewPlan lists the cells of a study. It checks every variant; the error, of
+// type scenarios.Faults, holds the faults of all.
+func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
+	digest, err := st.Digest()
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{Study: st, Sweep: result.Sweep{
+		Schema: result.SweepSchema, Name: st.Name, Title: st.Title, Digest: digest,
+		Version: result.Version, Model: result.Model, Axes: st.ResultAxes(),
+	}}
+	n := st.Variants()
+	cells := make([][]result.Cell, n)
+	faults := make([]scenarios.Faults, n)
+	err = parallel(ctx, runtime.GOMAXPROCS(0), n, func(i int) {
+		s, err := st.Variant(i)
+		if err != nil {
+			if !errors.As(err, &faults[i]) {
+				faults[i] = scenarios.Faults{{File: st.Name, What: err.Error()}}
+			}
+			return
+		}
+		for _, policy := range s.PolicyNames() {
+			cells[i] = append(cells[i], result.Cell{
+				At: st.At(i), Policy: policy, Key: s.Only(policy).CellKey(), Scenario: s.Name, Seed: s.Seed,
+			})
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	var all scenarios.Faults
+	for _, fs := range faults {
+		for _, f := range fs {
+			if !slices.Contains(all, f) && len(all) < most {
+				all = append(all, f)
+			}
+		}
+	}
+	if len(all) > 0 {
+		return nil, all
+	}
+	for i := range cells {
+		for range cells[i] {
+			p.Variant = append(p.Variant, i)
+		}
+		p.Sweep.Cells = append(p.Sweep.Cells, cells[i]...)
+		cells[i] = nil
+	}
+	return p, nil
+}
+
+// parallel calls f for 0..n-1 from several goroutines.
+func parallel(ctx context.Context, workers, n int, f func(i int)) error {
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	next := 0
+	for range min(workers, n) {
+		wg.Go(func() {
+			for {
+				mu.Lock()
+				i := next
+				next++
+				mu.Unlock()
+				if i >= n || ctx.Err() != nil {
+					return
+				}
+				f(i)
+			}
+		})
+	}
+	wg.Wait()
+	return ctx.Err()
+}
+
+// Record is what came of a cell.
+type Record struct {
+	Key       string               `json:"key"`
+	Reference map[string]float64   `json:"reference,omitempty"`
+	Metrics   map[string]float64   `json:"metrics,omitempty"`
+	Labels    map[string]string    `json:"labels,omitempty"`
+	Samples   map[string][]float64 `json:"samples,omitempty"`
+	Timings   result.PolicyTimings `json:"timings"`
+	Failed    string               `json:"failed,omitempty"`
+}
+
+// Runner computes the cells of p that todo lists and calls done for each, from
+// one goroutine at a time and in any order. It ends early with an error where
+// done fails, ctx ends or no more cells can be computed; a cell that fails by
+// itself is a Record that says so.
+type Runner func(ctx context.Context, p *Plan, todo []int, done func(cell int, r *Record) error) error
+
+// Options say how a sweep is run; none of it changes a result.
+type Options struct {
+	Run      Runner
+	Shard    Shard
+	Progress func(done, total, failed int) // called from one goroutine at a time; may be nil
+}
+
+// Status says how far a sweep has come.
+type Status struct {
+	Total    int // cells, of the shard
+	Known    int // that were there before
+	Computed int
+	Failed   []int // cells, in order
+	Missing  int   // cells of all shards that have no result yet
+}
+
+// Execute computes the cells of p's shard that store does not hold. The status
+// holds also when it fails.
+func Execute(ctx context.Context, p *Plan, store *Store, opt Options) (Status, error) {
+	var st Status
+	var todo []int
+	known := map[string]bool{}
+	for i := range p.Sweep.Cells {
+		if !opt.Shard.Has(i) {
+			continue
+		}
+		st.Total++
+		key := p.Sweep.Cells[i].Key
+		switch {
+		case store.Has(key):
+			st.Known++
+		case known[key]: // the same scenario in another place
+			st.Total--
+		default:
+			known[key] = true
+			todo = append(todo, i)
+		}
+	}
+	progress := opt.Progress
+	if progress == nil {
+		progress = func(int, int, int) {}
+	}
+	progress(st.Known, st.Total, 0)
+	var err error
+	if len(todo) > 0 {
+		err = opt.Run(ctx, p, todo, func(cell int, r *Record) error {
+			if r.Failed != "" {
+				st.Failed = append(st.Failed, cell)
+				store.fail(r)
+			} else {
+				if err := store.Put(r); err != nil {
+					return err
+				}
+				st.Computed++
+			}
+			progress(st.Known+st.Computed, st.Total, len(st.Failed))
+			return nil
+		})
+	}
+	slices.Sort(st.Failed)
+	for i := range p.Sweep.Cells {
+		if key := p.Sweep.Cells[i].Key; !store.Has(key) && store.Failure(key) == "" {
+			st.Missing++
+		}
+	}
+	return st, err
+}
+
+// Fill returns p's sweep with the results that store holds, and the times that
+// they took.
+func (p *Plan) Fill(store *Store) (*result.Sweep, *result.SweepTimings) {
+	return fill(p.Sweep, store)
+}
+
+func fill(s result.Sweep, store *Store) (*result.Sweep, *result.SweepTimings) {
+	s.Cells = slices.Clone(s.Cells)
+	t := &result.SweepTimings{Cells: map[string]result.PolicyTimings{}}
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		r := store.get(c.Key)
+		if r == nil {
+			c.Failed = store.Failure(c.Key)
+			continue
+		}
+		c.Reference, c.Metrics, c.Labels, c.Samples = r.Reference, r.Metrics, r.Labels, r.Samples
+		t.Cells[c.Key] = r.Timings
+	}
+	return &s, t
+}
+
+// Name says which cell i is, for messages.
+func (p *Plan) Name(i int) string {
+	c := &p.Sweep.Cells[i]
+	name := c.Policy
+	for a, label := range p.Sweep.Place(c) {
+		name += fmt.Sprintf(" %s=%s", p.Sweep.Axes[a].Name, label)
+	}
+	return name
+}
+
+// Estimate guesses the wall-clock seconds that computing the missing cells
+// takes on so many processors, from the times of cells of the same policy that
+// store holds or that sample gives. ok is false where there is no time of some
+// policy.
+func (p *Plan) Estimate(store *Store, shard Shard, workers int, sample map[string]float64) (seconds float64, missing int, ok bool) {
+	sum, count := map[string]float64{}, map[string]float64{}
+	for i := range p.Sweep.Cells {
+		if r := store.get(p.Sweep.Cells[i].Key); r != nil {
+			sum[p.Sweep.Cells[i].Policy] += r.Timings.SolveS + r.Timings.PlayS
+			count[p.Sweep.Cells[i].Policy]++
+		}
+	}
+	ok = true
+	for i := range p.Sweep.Cells {
+		policy := p.Sweep.Cells[i].Policy
+		if !shard.Has(i) || store.Has(p.Sweep.Cells[i].Key) {
+			continue
+		}
+		missing++
+		if s, sampled := sample[policy]; count[policy] > 0 {
+			seconds += sum[policy] / count[policy]
+		} else if sampled {
+			seconds += s
+		} else {
+			ok = false
+		}
+	}
+	return seconds / float64(max(1, min(workers, missing))), missing, ok
+}

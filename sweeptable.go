@@ -1,0 +1,150 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"sim/scenarios/result"
+)
+
+// sweepRows is the most rows of a sweep that are printed; the files hold all.
+const sweepRows = 60
+
+// mainMetrics are what a sweep's table shows, the first that there is.
+var mainMetrics = []string{"nct", "objective", "makespan_s", "completion_s"}
+
+// printSweep prints a sweep as a table: a row a variant, a column a policy, in
+// each the main metric.
+func (c *command) printSweep(s *result.Sweep, t *result.SweepTimings, dir, metric string) error {
+	metric, err := sweepMetric(s, metric)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	paint := painter(c.colours(c.stdout))
+	b.WriteString(paint.bold(s.Name))
+	if s.Title != "" {
+		b.WriteString(": " + s.Title)
+	}
+	fmt.Fprintf(&b, "\n%s by policy\n\n", metric)
+	b.WriteString(sweepTable(s, metric, paint))
+	fmt.Fprintf(&b, "\n%s in %s. Kept in %s\n", plural(len(s.Cells), "cell", "cells"), roughly(t.WallS), dir)
+	_, err = io.WriteString(c.stdout, b.String())
+	return err
+}
+
+// sweepMetric returns the metric to print: the one asked for, or the main one.
+func sweepMetric(s *result.Sweep, asked string) (string, error) {
+	has := map[string]bool{}
+	for i := range s.Cells {
+		for name := range s.Cells[i].Metrics {
+			has[name] = true
+		}
+	}
+	if asked != "" {
+		if !has[asked] {
+			known := slices.Sorted(maps.Keys(has))
+			return "", usagef("no cell has a metric %q%s", asked, didYouMean(asked, known, "there are "+strings.Join(known, ", ")))
+		}
+		return asked, nil
+	}
+	for _, m := range mainMetrics {
+		if has[m] {
+			return m, nil
+		}
+	}
+	if names := slices.Sorted(maps.Keys(has)); len(names) > 0 {
+		return names[0], nil
+	}
+	return mainMetrics[0], nil
+}
+
+func sweepTable(s *result.Sweep, metric string, paint paints) string {
+	var policies []string
+	var order []string // variants
+	type place struct{ variant, policy string }
+	cells := map[place]*result.Cell{}
+	at := map[string][]string{}
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		if !slices.Contains(policies, c.Policy) {
+			policies = append(policies, c.Policy)
+		}
+		v := fmt.Sprint(c.At)
+		if _, ok := at[v]; !ok {
+			at[v], order = s.Place(c), append(order, v)
+		}
+		cells[place{v, c.Policy}] = c
+	}
+	head := table.Row{}
+	for _, a := range s.Axes {
+		head = append(head, strings.ReplaceAll(lastPart(a.Name), "_", " "))
+	}
+	if len(s.Axes) == 0 {
+		head = append(head, "")
+	}
+	for _, p := range policies {
+		head = append(head, text.Snip(p, policyWidth, "…"))
+	}
+	tw := newTable(head)
+	left := []int{1}
+	for a := 1; a < len(s.Axes); a++ {
+		if s.Axes[a].Numbers == nil {
+			left = append(left, a+1)
+		}
+	}
+	alignLeft(tw, len(head), left...)
+	for n, v := range order {
+		if n == sweepRows && len(order) > sweepRows+1 {
+			break
+		}
+		row := table.Row{}
+		for _, label := range at[v] {
+			row = append(row, text.Snip(label, policyWidth, "…"))
+		}
+		if len(s.Axes) == 0 {
+			row = append(row, "")
+		}
+		best, bestAt := 0.0, -1
+		for _, p := range policies {
+			cell := cells[place{v, p}]
+			switch {
+			case cell == nil:
+				row = append(row, "")
+			case cell.Failed != "":
+				row = append(row, "failed")
+			default:
+				x, ok := cell.Metrics[metric]
+				if !ok {
+					row = append(row, "-")
+					break
+				}
+				if bestAt < 0 || x < best {
+					best, bestAt = x, len(row)
+				}
+				row = append(row, fmt.Sprintf("%.5g", x))
+				if metric == "nct" {
+					row[len(row)-1] = fmt.Sprintf("%.4f", x)
+				}
+			}
+		}
+		if bestAt >= 0 && result.Better(metric) == "lower" {
+			row[bestAt] = paint.bold(row[bestAt].(string))
+		}
+		tw.AppendRow(row)
+	}
+	out := tw.Render() + "\n"
+	if len(order) > sweepRows+1 {
+		out += fmt.Sprintf("... and %s more, in metrics.csv\n", count(float64(len(order)-sweepRows)))
+	}
+	return out
+}
+
+// lastPart is a dotted key's last part.
+func lastPart(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
