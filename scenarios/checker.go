@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -205,7 +206,13 @@ func (c *checker) conditions(t *table) {
 	for i := range t.elements(c.s) {
 		at := t.at(i)
 		if !used {
-			if c.seen[at] {
+			switch {
+			case !c.seen[at]:
+			case c.switched(at, t.when):
+				for j := range t.keys {
+					t.keys[j].reset(c.s, i)
+				}
+			default:
 				c.fault(at, "is not used by "+t.when.by(c.s), "leave it out, or "+t.when.want)
 			}
 			continue
@@ -220,12 +227,34 @@ func (c *checker) conditions(t *table) {
 			}
 			path := joinPath(at, k.name)
 			switch applies := k.when.applies(c.s); {
+			case c.seen[path] && !applies && c.switched(path, k.when):
+				k.reset(c.s, i)
 			case c.seen[path] && !applies:
 				c.fault(path, "is not used by "+k.when.by(c.s), "leave it out, or "+k.when.want)
 			case !c.seen[path] && c.ok(path) && applies && k.required:
 				c.fault(path, "is missing", k.example(c.s, i))
 			}
 		}
+	}
+}
+
+// switched reports whether it is an override, or what a study varies, that puts
+// the key or table at path out of use: what a file says for other cases is no
+// fault then.
+func (c *checker) switched(path string, w *condition) bool {
+	from := func(at string) bool {
+		_, varied := c.varied(at)
+		return varied || c.overridden(at)
+	}
+	return !from(path) && slices.ContainsFunc(w.keys, from)
+}
+
+// reset gives a key that is not used its default, or no value.
+func (k *key) reset(s *Scenario, i int) {
+	field := reflect.ValueOf(k.field(s, i)).Elem()
+	field.SetZero()
+	if k.fill != nil {
+		k.fill(s, i)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -192,6 +193,35 @@ func BenchmarkParse(b *testing.B) {
 	for b.Loop() {
 		if _, err := Parse("x.toml", data, nil); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// What a file says for a case that an override rules out is no fault, and does
+// not count.
+func TestSwitchedOff(t *testing.T) {
+	const file = `
+base = "gpt7b"
+workload.schedule = "interleaved-1f1b"
+workload.virtual_stages = 2
+[policy.delta-fast]
+population = 7
+`
+	got, err := Parse("x.toml", []byte(file), []string{"workload.schedule=1f1b", `policy.allocators=["prop-alloc"]`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := Parse("x.toml", []byte("base = \"gpt7b\"\npolicy.allocators = [\"prop-alloc\"]\n"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s\nwant\n%s", got.TOML(), want.TOML())
+	}
+	for _, set := range []string{"workload.virtual_stages=2", "policy.delta-fast.elites=1"} {
+		_, err := Parse("x.toml", []byte("base = \"gpt7b\"\npolicy.allocators = [\"prop-alloc\"]\n"), []string{set})
+		if err == nil || !strings.Contains(err.Error(), "--set: ") || !strings.Contains(err.Error(), "is not used by") {
+			t.Errorf("%s: %v", set, err)
 		}
 	}
 }

@@ -1,0 +1,420 @@
+package sweep
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/scenarios"
+	"sim/scenarios/result"
+)
+
+const tiny = `
+name = "tiny"
+base = "gpt7b"
+workload.microbatches = 2
+policy.allocators = ["prop-alloc", "delta-fast", "delta-joint"]
+[policy.delta-fast]
+stall_generations = 5
+[sweep]
+"fabric.port_bandwidth" = ["200Gbps", "400Gbps"]
+seed = "1..3"
+`
+
+func plan(t testing.TB, text string, set ...string) *Plan {
+	t.Helper()
+	st, err := scenarios.ParseStudy("tiny.toml", []byte(text), set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := NewPlan(context.Background(), st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func open(t testing.TB, dir string, p *Plan, shard Shard) *Store {
+	t.Helper()
+	s, err := Open(dir, p, []byte("x"), result.Manifest{Scenario: p.Sweep.Name}, shard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// whole runs p in dir and returns sweep.json.
+func whole(t testing.TB, dir string, p *Plan, run Runner) []byte {
+	t.Helper()
+	s := open(t, dir, p, Shard{})
+	defer s.Close()
+	st, err := Execute(context.Background(), p, s, Options{Run: run})
+	if err != nil || st.Missing > 0 || len(st.Failed) > 0 {
+		t.Fatalf("%+v, %v", st, err)
+	}
+	return finish(t, p, s)
+}
+
+func finish(t testing.TB, p *Plan, s *Store) []byte {
+	t.Helper()
+	doc, times := p.Fill(s)
+	if err := s.Finish(doc, times); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(s.Dir, result.SweepFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// refuse is a Runner for sweeps in which nothing is left to compute.
+func refuse(t testing.TB) Runner {
+	return func(_ context.Context, _ *Plan, todo []int, _ func(int, *Record) error) error {
+		t.Errorf("%d cells were computed again", len(todo))
+		return nil
+	}
+}
+
+func TestCells(t *testing.T) {
+	p := plan(t, tiny)
+	if len(p.Sweep.Cells) != 2*3*3 {
+		t.Fatalf("%d cells", len(p.Sweep.Cells))
+	}
+	if got, want := p.Name(10), "delta-fast fabric.port_bandwidth=400Gbps seed=1"; got != want {
+		t.Errorf("cell 10 is %s, want %s", got, want)
+	}
+	keys := map[string]bool{}
+	for _, c := range p.Sweep.Cells {
+		keys[c.Key] = true
+	}
+	if len(keys) != len(p.Sweep.Cells) {
+		t.Errorf("%d keys for %d cells", len(keys), len(p.Sweep.Cells))
+	}
+}
+
+// A cell's result is the row of the scenario run by itself.
+func TestCellsAreRuns(t *testing.T) {
+	p := plan(t, tiny)
+	var doc result.Sweep
+	if err := json.Unmarshal(whole(t, t.TempDir(), p, Local(2)), &doc); err != nil {
+		t.Fatal(err)
+	}
+	for v := range p.Study.Variants() {
+		s, err := p.Study.Variant(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := scenarios.Run(context.Background(), s, scenarios.RunOptions{Workers: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, row := range o.Document.Rows {
+			c := doc.Cells[v*len(o.Document.Rows)+k]
+			got, _ := json.Marshal([]any{c.Policy, c.Metrics, c.Labels, c.Reference, c.Seed})
+			want, _ := json.Marshal([]any{row.Policy, row.Metrics, row.Labels, o.Document.Reference, o.Document.Seed})
+			if !bytes.Equal(got, want) {
+				t.Errorf("cell\n%s\nrun\n%s", got, want)
+			}
+		}
+	}
+}
+
+// Neither the number of workers, nor the way of shards, nor a stop in between,
+// nor the way over a queue changes a byte.
+func TestSameBytes(t *testing.T) {
+	p := plan(t, tiny)
+	want := whole(t, t.TempDir(), p, Local(1))
+	t.Run("workers", func(t *testing.T) {
+		if got := whole(t, t.TempDir(), p, Local(4)); !bytes.Equal(got, want) {
+			t.Error("4 workers changed the result")
+		}
+	})
+	t.Run("again", func(t *testing.T) {
+		dir := t.TempDir()
+		whole(t, dir, p, Local(2))
+		if got := whole(t, dir, p, refuse(t)); !bytes.Equal(got, want) {
+			t.Error("a second run changed the result")
+		}
+	})
+	t.Run("stopped", func(t *testing.T) {
+		dir := t.TempDir()
+		s := open(t, dir, p, Shard{})
+		ctx, cancel := context.WithCancel(context.Background())
+		st, err := Execute(ctx, p, s, Options{Run: Local(2), Progress: func(done, _, _ int) {
+			if done == 7 {
+				cancel()
+			}
+		}})
+		if !errors.Is(err, context.Canceled) || st.Computed < 7 || st.Computed > 9 {
+			t.Fatalf("%+v, %v", st, err)
+		}
+		s.Close()
+		n := 0
+		got := whole(t, dir, p, func(ctx context.Context, p *Plan, todo []int, done func(int, *Record) error) error {
+			n = len(todo)
+			return Local(2)(ctx, p, todo, done)
+		})
+		if n != len(p.Sweep.Cells)-st.Computed || !bytes.Equal(got, want) {
+			t.Errorf("%d cells were computed after a stop at %d; the result is the same: %v", n, st.Computed, bytes.Equal(got, want))
+		}
+	})
+	t.Run("shards", func(t *testing.T) {
+		shared, apart := t.TempDir(), []string{t.TempDir(), t.TempDir(), t.TempDir()}
+		for i := range 3 {
+			for _, dir := range []string{shared, apart[i]} {
+				s := open(t, dir, p, Shard{i, 3})
+				st, err := Execute(context.Background(), p, s, Options{Run: Local(2), Shard: Shard{i, 3}})
+				if err != nil || st.Total != 6 || dir == apart[i] && st.Missing != 12 {
+					t.Fatalf("%+v, %v", st, err)
+				}
+				s.Close()
+			}
+			if i < 2 {
+				if _, _, _, _, err := Merge([]string{shared}); !errors.Is(err, ErrMissing) {
+					t.Errorf("parts were merged before all were there: %v", err)
+				}
+			}
+		}
+		for _, dirs := range [][]string{{shared}, apart, {apart[2], apart[0], apart[1]}} {
+			s, doc, times, _, err := Merge(dirs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Finish(doc, times); err != nil {
+				t.Fatal(err)
+			}
+			s.Close()
+			got, err := os.ReadFile(filepath.Join(dirs[0], result.SweepFile))
+			if err != nil || !bytes.Equal(got, want) {
+				t.Errorf("merged shards differ: %v", err)
+			}
+			if again := whole(t, dirs[0], p, refuse(t)); !bytes.Equal(again, want) {
+				t.Error("a sweep after a merge differs")
+			}
+		}
+	})
+	t.Run("tasks", func(t *testing.T) {
+		got := whole(t, t.TempDir(), p, func(ctx context.Context, p *Plan, todo []int, done func(int, *Record) error) error {
+			for _, i := range todo {
+				task, err := p.Task(i)
+				if err != nil {
+					return err
+				}
+				data, err := Do(ctx, task)
+				if err != nil {
+					return err
+				}
+				r, err := ReadRecord(data)
+				if err != nil {
+					return err
+				}
+				if err := done(i, r); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if !bytes.Equal(got, want) {
+			t.Error("the way over a queue changed the result")
+		}
+	})
+}
+
+// Whatever happens to the journal's bytes, what is read from it is right, and
+// what is damaged is computed again.
+func TestDamage(t *testing.T) {
+	p := plan(t, tiny, "policy.allocators=[\"prop-alloc\"]")
+	dir := t.TempDir()
+	want := whole(t, dir, p, Local(2))
+	journal := filepath.Join(dir, "cells.jsonl")
+	sound, err := os.ReadFile(journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(r *rapid.T) {
+		data := slices.Clone(sound)
+		if rapid.Bool().Draw(r, "cut") {
+			data = data[:rapid.IntRange(0, len(data)).Draw(r, "length")]
+		}
+		for range rapid.IntRange(0, 3).Draw(r, "flips") {
+			if len(data) > 0 {
+				data[rapid.IntRange(0, len(data)-1).Draw(r, "at")] ^= byte(rapid.IntRange(1, 255).Draw(r, "bits"))
+			}
+		}
+		if err := os.WriteFile(journal, data, 0o666); err != nil {
+			r.Fatal(err)
+		}
+		s := open(t, dir, p, Shard{})
+		known := len(s.records)
+		if lost := len(p.Sweep.Cells) - known; lost > 0 && len(data) == len(sound) && len(s.Warnings) == 0 {
+			r.Errorf("%d cells were lost without a word", lost)
+		}
+		s.Close()
+		if got := whole(t, dir, p, Local(1)); !bytes.Equal(got, want) {
+			r.Error("damage reached the result")
+		}
+	})
+}
+
+// A cell that fails is told of and tried again; the others are kept.
+func TestFailure(t *testing.T) {
+	p := plan(t, tiny)
+	dir := t.TempDir()
+	s := open(t, dir, p, Shard{})
+	bad := p.Sweep.Cells[4].Key
+	st, err := Execute(context.Background(), p, s, Options{Run: func(ctx context.Context, p *Plan, todo []int, done func(int, *Record) error) error {
+		return Local(2)(ctx, p, todo, func(i int, r *Record) error {
+			if r.Key == bad {
+				r = &Record{Key: bad, Failed: "no luck"}
+			}
+			return done(i, r)
+		})
+	}})
+	if err != nil || !slices.Equal(st.Failed, []int{4}) || st.Missing != 0 {
+		t.Fatalf("%+v, %v", st, err)
+	}
+	doc, _ := p.Fill(s)
+	if doc.Cells[4].Failed != "no luck" || doc.Cells[4].Metrics != nil || doc.Cells[5].Metrics == nil {
+		t.Errorf("%+v", doc.Cells[4])
+	}
+	s.Close()
+	n := 0
+	whole(t, dir, p, func(ctx context.Context, p *Plan, todo []int, done func(int, *Record) error) error {
+		n = len(todo)
+		return Local(2)(ctx, p, todo, done)
+	})
+	if n != 1 {
+		t.Errorf("%d cells were computed after one had failed", n)
+	}
+}
+
+// A study that grew computes only what is new.
+func TestAdopt(t *testing.T) {
+	small, large := plan(t, tiny, "seed=1,2"), plan(t, tiny, "seed=2,3")
+	old, dir := t.TempDir(), t.TempDir()
+	whole(t, old, small, Local(2))
+	s := open(t, dir, large, Shard{})
+	n, err := s.Adopt(large, []string{old, dir, t.TempDir()})
+	if err != nil || n != 6 {
+		t.Fatalf("%d cells taken over, %v", n, err)
+	}
+	s.Close()
+	if got, want := whole(t, dir, large, Local(2)), whole(t, t.TempDir(), large, Local(2)); !bytes.Equal(got, want) {
+		t.Error("cells that were taken over differ")
+	}
+}
+
+// Places that cannot serve are refused, and nothing of them is touched.
+func TestPlaces(t *testing.T) {
+	p := plan(t, tiny)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, []byte("mine"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ at, want string }{
+		{file, "is a file"},
+		{dir, "holds no sweep"},
+		{filepath.Join(file, "x"), "cannot be written"},
+	} {
+		_, err := Open(c.at, p, nil, result.Manifest{}, Shard{})
+		var place *result.PlaceError
+		if !errors.As(err, &place) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.at, err)
+		}
+	}
+	busy := filepath.Join(dir, "busy")
+	open(t, busy, p, Shard{})
+	if _, err := Open(busy, p, nil, result.Manifest{}, Shard{}); err == nil || !strings.Contains(err.Error(), "another sweep is being written there") {
+		t.Errorf("two sweeps in one directory: %v", err)
+	}
+	open(t, busy, p, Shard{1, 2}) // parts do not mind each other
+}
+
+func TestParseShard(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		env  map[string]string
+		want string
+		err  string
+	}{
+		{"", nil, "", ""},
+		{"2/4", nil, "2/4", ""},
+		{"1/1", map[string]string{"SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_TASK_COUNT": "4"}, "", ""},
+		{"", map[string]string{"SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_TASK_COUNT": "4", "SLURM_ARRAY_TASK_MIN": "0"}, "4/4", ""},
+		{"", map[string]string{"SLURM_ARRAY_TASK_ID": "5", "SLURM_ARRAY_TASK_COUNT": "3", "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_STEP": "2"}, "3/3", ""},
+		{"/8", map[string]string{"JOB_COMPLETION_INDEX": "0"}, "1/8", ""},
+		{"", map[string]string{"JOB_COMPLETION_INDEX": "0"}, "", ""},
+		{"/8", nil, "", "write --shard 1/8"},
+		{"/2", map[string]string{"JOB_COMPLETION_INDEX": "2"}, "", "says that this is part 3"},
+		{"5/4", nil, "", "I from 1 to N"},
+		{"0/4", nil, "", "I from 1 to N"},
+		{"4", nil, "", "wants I/N"},
+		{"1/0", nil, "", "wants I/N"},
+		{"", map[string]string{"SLURM_ARRAY_TASK_ID": "x"}, "", "which is no number"},
+	} {
+		s, _, err := ParseShard(c.text, func(name string) string { return c.env[name] })
+		if c.err != "" {
+			if err == nil || !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%q with %v: %v, want %s", c.text, c.env, err, c.err)
+			}
+			continue
+		}
+		if err != nil || s.String() != c.want {
+			t.Errorf("%q with %v: %q, %v, want %q", c.text, c.env, s, err, c.want)
+		}
+	}
+}
+
+// Shards part the cells.
+func TestShardsPart(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 9).Draw(t, "shards")
+		cell := rapid.IntRange(0, 100).Draw(t, "cell")
+		owners := 0
+		for i := range n {
+			if (Shard{i, n}).Has(cell) {
+				owners++
+			}
+		}
+		if owners != 1 {
+			t.Fatalf("cell %d is in %d of %d shards", cell, owners, n)
+		}
+	})
+}
+
+// What reading, planning and keeping a cell costs beside computing it.
+func BenchmarkCells(b *testing.B) {
+	for b.Loop() {
+		p := plan(b, `
+base = "gpt7b"
+workload.microbatches = 1
+policy.allocators = ["prop-alloc"]
+[sweep]
+seed = "1..1000"
+`)
+		s := open(b, b.TempDir(), p, Shard{})
+		if _, err := Execute(context.Background(), p, s, Options{Run: Local(1)}); err != nil {
+			b.Fatal(err)
+		}
+		finish(b, p, s)
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/1000, "µs/cell")
+}
+
+func ExampleShard() {
+	s := Shard{1, 4}
+	fmt.Println(s, s.Has(5), s.Has(6))
+	// Output: 2/4 true false
+}
