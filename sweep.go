@@ -259,7 +259,7 @@ func (c *command) finishSweep(store *sweep.Store, doc *result.Sweep, timings *re
 		}
 		return drawn
 	}
-	if err := c.printSweep(doc, timings, store.Dir, flags.metric); err != nil {
+	if err := c.printSweep(doc, timings, plots, store.Dir, flags.metric); err != nil {
 		return err
 	}
 	return drawn

@@ -21,8 +21,8 @@ var mainMetrics = []string{"nct", "objective", "makespan_s", "completion_s"}
 
 // printSweep prints a sweep as a table: a row a variant, a column a policy, in
 // each the main metric.
-func (c *command) printSweep(s *result.Sweep, t *result.SweepTimings, dir, metric string) error {
-	metric, err := sweepMetric(s, metric)
+func (c *command) printSweep(s *result.Sweep, t *result.SweepTimings, plots []result.Plot, dir, metric string) error {
+	metric, err := sweepMetric(s, plots, metric)
 	if err != nil {
 		return err
 	}
@@ -33,15 +33,16 @@ func (c *command) printSweep(s *result.Sweep, t *result.SweepTimings, dir, metri
 		b.WriteString(": " + s.Title)
 	}
 	fmt.Fprintf(&b, "\n%s by policy\n\n", metric)
-	b.WriteString(sweepTable(s, metric, paint))
+	b.WriteString(sweepTable(s, t, metric, paint))
 	fmt.Fprintf(&b, "\n%s in %s. Kept in %s\n", plural(len(s.Cells), "cell", "cells"), roughly(t.WallS), dir)
 	_, err = io.WriteString(c.stdout, b.String())
 	return err
 }
 
-// sweepMetric returns the metric to print: the one asked for, or the main one.
-func sweepMetric(s *result.Sweep, asked string) (string, error) {
-	has := map[string]bool{}
+// sweepMetric returns the metric to print: the one asked for, that of the
+// study's first figure, or the main one.
+func sweepMetric(s *result.Sweep, plots []result.Plot, asked string) (string, error) {
+	has := map[string]bool{"solve_s": true, "play_s": true}
 	for i := range s.Cells {
 		for name := range s.Cells[i].Metrics {
 			has[name] = true
@@ -54,6 +55,9 @@ func sweepMetric(s *result.Sweep, asked string) (string, error) {
 		}
 		return asked, nil
 	}
+	if len(plots) > 0 && plots[0].Kind != "heatmap" && has[plots[0].Y] {
+		return plots[0].Y, nil
+	}
 	for _, m := range mainMetrics {
 		if has[m] {
 			return m, nil
@@ -65,7 +69,20 @@ func sweepMetric(s *result.Sweep, asked string) (string, error) {
 	return mainMetrics[0], nil
 }
 
-func sweepTable(s *result.Sweep, metric string, paint paints) string {
+// cellMetric returns a metric of a cell, or a time that it took.
+func cellMetric(c *result.Cell, t *result.SweepTimings, metric string) (float64, bool) {
+	took, ok := t.Cells[c.Key]
+	switch {
+	case metric == "solve_s" && ok:
+		return took.SolveS, true
+	case metric == "play_s" && ok:
+		return took.PlayS, true
+	}
+	v, ok := c.Metrics[metric]
+	return v, ok
+}
+
+func sweepTable(s *result.Sweep, t *result.SweepTimings, metric string, paint paints) string {
 	var policies []string
 	var order []string // variants
 	type place struct{ variant, policy string }
@@ -120,7 +137,7 @@ func sweepTable(s *result.Sweep, metric string, paint paints) string {
 			case cell.Failed != "":
 				row = append(row, "failed")
 			default:
-				x, ok := cell.Metrics[metric]
+				x, ok := cellMetric(cell, t, metric)
 				if !ok {
 					row = append(row, "-")
 					break
@@ -128,9 +145,13 @@ func sweepTable(s *result.Sweep, metric string, paint paints) string {
 				if bestAt < 0 || x < best {
 					best, bestAt = x, len(row)
 				}
-				row = append(row, fmt.Sprintf("%.5g", x))
-				if metric == "nct" {
-					row[len(row)-1] = fmt.Sprintf("%.4f", x)
+				switch {
+				case metric == "nct":
+					row = append(row, fmt.Sprintf("%.4f", x))
+				case metric == "solve_s" || metric == "play_s":
+					row = append(row, roughly(x))
+				default:
+					row = append(row, fmt.Sprintf("%.5g", x))
 				}
 			}
 		}

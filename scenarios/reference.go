@@ -32,6 +32,7 @@ func Reference(w io.Writer) error {
 			b.WriteString("\n")
 		}
 	}
+	studyReference(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -16,6 +16,45 @@ import (
 // plotKinds are the kinds of figures that a [[plot]] table may ask for.
 var plotKinds = []string{"bars", "lines", "heatmap", "cdf"}
 
+// plotKeys are the keys of a [[plot]] table, for the reference.
+var plotKeys = [][2]string{
+	{"name", "name of the figure's file"},
+	{"title", "line above it"},
+	{"kind", "`bars`, `lines`, `heatmap` or `cdf`"},
+	{"x", "a key that is varied (its last part will do), `policy`, or of lines a metric; of a cdf nothing"},
+	{"y", "a metric of the cells, `reference.METRIC`, `solve_s` or `play_s`; of a heat map a key that is varied"},
+	{"z", "of a heat map, the metric that colours it"},
+	{"series", "a key that is varied, or `policy`: a colour or line each"},
+	{"panels", "a key that is varied, or `policy`: a panel each"},
+	{"x_label", "text at the x axis"},
+	{"y_label", "text at the y axis"},
+	{"log_x", "whether the x axis is logarithmic"},
+	{"log_y", "whether the y axis is logarithmic"},
+	{"scale", "factor by which y is multiplied; 100 makes percent"},
+	{"offset", "what is then added: with scale 100, -100 is percent above 1"},
+	{"from", "where the y axis begins"},
+	{"where", "a table of keys with the values of which cells are drawn"},
+	{"mark", "an array of tables `[[plot.mark]]`: figures that somebody else states, each with `label`, `x`, `series`, `panel` and `y`"},
+}
+
+// studyReference writes what only studies have.
+func studyReference(b *strings.Builder) {
+	b.WriteString("## Studies\n\nA file with one of these tables is a study, which `sim sweep` runs.\n\n" +
+		"### `[sweep]`\n\nEach key is one of a scenario, or `base`, with the values that it takes: a list, or a range. " +
+		"All combinations are run, the last key varying fastest.\n\n" +
+		"| key | value | meaning |\n|---|---|---|\n" +
+		"| `\"fabric.port_bandwidth\"` or any other | list | `[\"200Gbps\", \"400Gbps\"]` |\n" +
+		"| | range | `\"1..8\"`, `\"0..1 step 0.25\"`, `\"200Gbps..1600Gbps times 2\"` |\n" +
+		"| | table | `{from = 1, to = 8, step = 1}`, or with `factor` instead of `step` |\n" +
+		"| `base` | list | scenarios that the rest of the file is on top of |\n" +
+		"| `zip.NAME` | table | keys with as many values each, which go together |\n\n" +
+		"### `[[plot]]`\n\nA figure of the finished study.\n\n| key | meaning |\n|---|---|\n")
+	for _, k := range plotKeys {
+		fmt.Fprintf(b, "| `%s` | %s |\n", k[0], k[1])
+	}
+	b.WriteString("\n")
+}
+
 // Plots returns the figures that the file at path asks for with [[plot]]
 // tables. Every error is of type Faults.
 func Plots(path string) ([]result.Plot, error) {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"sim/scenarios/result"
 )
 
 const smallStudy = `
@@ -198,6 +200,36 @@ func TestFaultsOfStudies(t *testing.T) {
 		}
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
+		}
+	}
+}
+
+// The reference of [[plot]] names all its keys.
+func TestPlotKeys(t *testing.T) {
+	var names []string
+	for _, k := range plotKeys {
+		names = append(names, k[0])
+	}
+	if want := jsonNames(reflect.TypeFor[result.Plot]()); !slices.Equal(names, want) {
+		t.Errorf("%q, want %q", names, want)
+	}
+}
+
+// The studies that are built in can be run: every variant is sound.
+func TestEmbeddedStudies(t *testing.T) {
+	for _, name := range EmbeddedStudies() {
+		st, err := LoadStudy(name, nil)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if len(st.Plots) == 0 || st.Title == "" {
+			t.Errorf("%s has no figure or no title", name)
+		}
+		for i := range st.Variants() {
+			if _, err := st.Variant(i); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
 		}
 	}
 }

@@ -72,7 +72,7 @@ type Plot struct {
 	// labels.
 	Where map[string][]string `json:"where,omitempty"`
 	// Marks are stated figures to be drawn beside the simulated ones.
-	Marks []Mark `json:"marks,omitempty"`
+	Marks []Mark `json:"mark,omitempty"`
 }
 
 // Mark is a figure that somebody else states, such as a paper. Its places are
