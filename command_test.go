@@ -41,7 +41,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		UpdateScripts:       *update,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "killed": killed},
 		Condition: func(cond string) (bool, error) {
 			if cond == "root" {
 				return os.Getuid() == 0, nil
@@ -77,6 +77,39 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	cmd.Wait()
 	if got := strconv.Itoa(cmd.ProcessState.ExitCode()); got != want {
 		ts.Fatalf("%s exited with %s, want %s", strings.Join(args, " "), got, want)
+	}
+}
+
+// killed kills a program with SIGKILL as soon as a file has so many lines:
+// killed FILE LINES PROGRAM ARG...
+func killed(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: killed FILE LINES PROGRAM ARG...")
+	}
+	file := ts.MkAbs(args[0])
+	lines, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	path, err := exec.LookPath(args[2])
+	ts.Check(err)
+	cmd := exec.Command(path, args[3:]...)
+	cmd.Dir = ts.Getenv("WORK")
+	ts.Check(cmd.Start())
+	ended := make(chan struct{})
+	go func() {
+		cmd.Wait()
+		close(ended)
+	}()
+	for {
+		select {
+		case <-ended:
+			ts.Fatalf("%s ended before it could be killed", strings.Join(args[2:], " "))
+		case <-time.After(time.Millisecond):
+		}
+		if data, err := os.ReadFile(file); err == nil && bytes.Count(data, []byte("\n")) >= lines {
+			cmd.Process.Kill()
+			<-ended
+			return
+		}
 	}
 }
 

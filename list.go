@@ -34,6 +34,13 @@ func listings() []listing {
 	for _, name := range scenarios.Embedded() {
 		add(scenarios.PolicyInfo{Kind: "scenarios", Name: name})
 	}
+	for _, name := range scenarios.EmbeddedStudies() {
+		title := ""
+		if st, err := scenarios.LoadStudy(name, nil); err == nil {
+			title = st.Title
+		}
+		add(scenarios.PolicyInfo{Kind: "studies", Name: name, Doc: title})
+	}
 	dirs, manifests := result.List(runsRoot)
 	for i, dir := range dirs {
 		add(scenarios.PolicyInfo{Kind: "runs", Name: dir, Doc: manifests[i].Scenario + ", " + manifests[i].End})

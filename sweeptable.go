@@ -110,9 +110,9 @@ func sweepTable(s *result.Sweep, t *result.SweepTimings, metric string, paint pa
 		head = append(head, text.Snip(p, policyWidth, "…"))
 	}
 	tw := newTable(head)
-	left := []int{1}
-	for a := 1; a < len(s.Axes); a++ {
-		if s.Axes[a].Numbers == nil {
+	var left []int
+	for a := range head[:max(1, len(s.Axes))] {
+		if len(s.Axes) == 0 || s.Axes[a].Numbers == nil {
 			left = append(left, a+1)
 		}
 	}

@@ -85,6 +85,22 @@ func ParseStudy(name string, data []byte, overrides []string) (*Study, error) {
 	return st, nil
 }
 
+// IsStudy reports whether the file at path can be read and has a table that
+// makes it a study.
+func IsStudy(path string) bool {
+	name, data, fault := open(path)
+	if fault != nil {
+		return false
+	}
+	src, faults := decode(name, data)
+	if faults != nil {
+		return false
+	}
+	_, sweep := src.root["sweep"]
+	_, plot := src.root["plot"]
+	return sweep || plot
+}
+
 // baseKey is the key that names the scenario which another is based on.
 const baseKey = "base"
 
