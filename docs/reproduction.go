@@ -58,13 +58,11 @@ var models = []model{
 }
 
 var (
-	bandwidths = []int{200, 400, 800, 1600}
-	sequences  = []int{2048, 4096, 8192, 16384}
-	baselines  = []string{"prop-alloc", "sqrt-alloc", "iter-halve"}
-	searches   = []string{"delta-fast", "delta-topo", "delta-joint"}
+	baselines = []string{"prop-alloc", "sqrt-alloc", "iter-halve"}
+	searches  = []string{"delta-fast", "delta-topo", "delta-joint"}
 )
 
-// row and document are the parts of a result document that are used here.
+// row is what a policy reached, document what several did in one scenario.
 type row struct {
 	Policy  string
 	Metrics map[string]float64
@@ -73,12 +71,7 @@ type row struct {
 type document struct {
 	Reference map[string]float64
 	Rows      []row
-	Timings   struct {
-		WallS    float64 `json:"wall_s"`
-		Policies map[string]struct {
-			SolveS float64 `json:"solve_s"`
-		}
-	}
+	times     map[string]float64 // seconds to decide
 }
 
 func (d *document) of(policy, metric string) float64 {
@@ -112,30 +105,69 @@ type play struct {
 	Demand, Rates []series
 }
 
-// runner runs sim, each setting once.
-type runner struct {
-	sim, dir string
-	done     map[string]*document
+// study is the part of a sweep's document that is used here.
+type study struct {
+	Axes []struct {
+		Name   string
+		Labels []string
+	}
+	Cells []struct {
+		At        []int
+		Policy    string
+		Key       string
+		Reference map[string]float64
+		Metrics   map[string]float64
+	}
+	times map[string]struct {
+		SolveS float64 `json:"solve_s"`
+	}
 }
 
-// run returns the result of a scenario under some overrides.
-func (r *runner) run(scenario string, set ...string) *document {
-	args := []string{"run", "scenarios/" + scenario + ".toml", "--json", "--no-plots", "--out", filepath.Join(r.dir, "run")}
-	for _, s := range set {
-		args = append(args, "--set", s)
+// runner runs sim, each study once.
+type runner struct {
+	sim, dir string
+	done     map[string]*study
+}
+
+// study returns what a study of the paper's figures found.
+func (r *runner) study(name string) *study {
+	if s, ok := r.done[name]; ok {
+		return s
 	}
-	key := strings.Join(args, " ")
-	if d, ok := r.done[key]; ok {
-		return d
-	}
-	fmt.Fprintln(os.Stderr, "sim", strings.Join(append([]string{"run", scenario}, set...), " "))
-	cmd := exec.Command(r.sim, args...)
+	fmt.Fprintln(os.Stderr, "sim sweep", name)
+	dir := filepath.Join(r.dir, name)
+	cmd := exec.Command(r.sim, "sweep", name, "--json", "--no-plots", "--out", dir)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	fail(err)
-	d := &document{}
-	fail(json.Unmarshal(out, d))
-	r.done[key] = d
+	s := &study{}
+	fail(json.Unmarshal(out, s))
+	data, err := os.ReadFile(filepath.Join(dir, "timings.json"))
+	fail(err)
+	timings := struct{ Cells any }{&s.times}
+	fail(json.Unmarshal(data, &timings))
+	r.done[name] = s
+	return s
+}
+
+// at returns the cells of a study at a place, labels by axis, as a document.
+func (r *runner) at(name string, place ...string) *document {
+	s := r.study(name)
+	d := &document{times: map[string]float64{}}
+cells:
+	for _, c := range s.Cells {
+		for a, v := range c.At {
+			if s.Axes[a].Labels[v] != place[a] {
+				continue cells
+			}
+		}
+		d.Reference = c.Reference
+		d.Rows = append(d.Rows, row{c.Policy, c.Metrics})
+		d.times[c.Policy] = s.times[c.Key].SolveS
+	}
+	if len(d.Rows) == 0 {
+		fail(fmt.Errorf("%s has no cells at %v", name, place))
+	}
 	return d
 }
 
@@ -164,9 +196,24 @@ func (r *runner) detail(scenario string) []play {
 	return append([]play{d.Reference}, d.Policies...)
 }
 
-func bandwidth(gbps int) string { return fmt.Sprintf("fabric.port_bandwidth=%dGbps", gbps) }
-func sequence(n int) string     { return fmt.Sprintf("workload.sequence=%d", n) }
-func percent(v float64) string  { return fmt.Sprintf("%.1f", 100*v) }
+// setting is a study over one key beside the workload, and the values of it.
+type setting struct {
+	study, what string
+	values      []int
+	label       string // of a value, for fmt
+}
+
+var (
+	bandwidths = setting{"delta-fig6", "Gb/s", []int{200, 400, 800, 1600}, "%dGbps"}
+	sequences  = setting{"delta-fig8", "tokens", []int{2048, 4096, 8192, 16384}, "%d"}
+)
+
+// of returns a workload's cells at a value.
+func (x setting) of(r *runner, m model, v int) *document {
+	return r.at(x.study, m.scenario, fmt.Sprintf(x.label, v))
+}
+
+func percent(v float64) string { return fmt.Sprintf("%.1f", 100*v) }
 
 // lines makes a Markdown table of its head, columns apart by " | ".
 func lines(head string, rows []string) string {
@@ -177,7 +224,7 @@ func lines(head string, rows []string) string {
 func workloads(r *runner) string {
 	var rows []string
 	for _, m := range models {
-		f := r.run(m.scenario).Reference
+		f := bandwidths.of(r, m, 400).Reference
 		rows = append(rows, fmt.Sprintf("%s | %.6f | %.6f | %.0f | %.0f", m.name, f["compute_makespan_s"], f["makespan_s"], f["tasks"], f["transfers"]))
 	}
 	return lines("model | C_compute, s | C_ideal, s | tasks of the complete DAG | of which between pods", rows)
@@ -188,19 +235,19 @@ func gaps(r *runner) string {
 	for _, m := range models {
 		gap := func(d *document) string { return percent(d.of("delta-joint", "nct") - 1) }
 		rows = append(rows, fmt.Sprintf("%s | %s / %s | %s / %s | %s / %s | %s / %s", m.name,
-			m.gap400, gap(r.run(m.scenario, bandwidth(400))), m.gap1600, gap(r.run(m.scenario, bandwidth(1600))),
-			m.gap2048, gap(r.run(m.scenario, sequence(2048))), m.gap16384, gap(r.run(m.scenario, sequence(16384)))))
+			m.gap400, gap(bandwidths.of(r, m, 400)), m.gap1600, gap(bandwidths.of(r, m, 1600)),
+			m.gap2048, gap(sequences.of(r, m, 2048)), m.gap16384, gap(sequences.of(r, m, 16384))))
 	}
 	return lines("paper / sim, % | 400 Gb/s, 4096 | 1600 Gb/s, 4096 | 400 Gb/s, 2048 | 400 Gb/s, 16384", rows)
 }
 
-// sweep prints the NCT of every policy over settings of one key.
-func sweep(r *runner, what string, values []int, set func(int) string) string {
+// sweep prints the NCT of every policy over a setting.
+func sweep(r *runner, x setting) string {
 	all := append(append([]string{}, baselines...), searches...)
 	var rows []string
 	for _, m := range models {
-		for _, v := range values {
-			d := r.run(m.scenario, set(v))
+		for _, v := range x.values {
+			d := x.of(r, m, v)
 			line := fmt.Sprintf("%s | %d", m.name, v)
 			for _, p := range all {
 				line += fmt.Sprintf(" | %.4f", d.of(p, "nct"))
@@ -208,15 +255,15 @@ func sweep(r *runner, what string, values []int, set func(int) string) string {
 			rows = append(rows, line)
 		}
 	}
-	return lines("model | "+what+" | "+strings.Join(all, " | "), rows)
+	return lines("model | "+x.what+" | "+strings.Join(all, " | "), rows)
 }
 
 // largest returns the largest reduction of delta-joint against what from says,
 // and the setting where it is.
-func largest(r *runner, m model, values []int, set func(int) string, from func(*document) float64) string {
+func largest(r *runner, m model, x setting, from func(*document) float64) string {
 	best, at := -1.0, 0
-	for _, v := range values {
-		d := r.run(m.scenario, set(v))
+	for _, v := range x.values {
+		d := x.of(r, m, v)
 		if c := 1 - d.of("delta-joint", "nct")/from(d); c > best {
 			best, at = c, v
 		}
@@ -229,9 +276,9 @@ func reductions(r *runner) string {
 	var rows []string
 	for _, m := range models {
 		rows = append(rows, fmt.Sprintf("%s | %s / %s | %s / %s | %s / %s", m.name,
-			m.overBandwidths, largest(r, m, bandwidths, bandwidth, (*document).baseline),
-			m.overTopo, largest(r, m, bandwidths, bandwidth, topo),
-			m.overSequences, largest(r, m, sequences, sequence, (*document).baseline)))
+			m.overBandwidths, largest(r, m, bandwidths, (*document).baseline),
+			m.overTopo, largest(r, m, bandwidths, topo),
+			m.overSequences, largest(r, m, sequences, (*document).baseline)))
 	}
 	return lines("paper / sim, % | best baseline, over Gb/s | delta-topo, over Gb/s | best baseline, over tokens", rows)
 }
@@ -240,12 +287,12 @@ func reductions(r *runner) string {
 func proofs(r *runner) string {
 	var settings []*document
 	for _, m := range models {
-		for _, v := range bandwidths {
-			settings = append(settings, r.run(m.scenario, bandwidth(v)))
+		for _, v := range bandwidths.values {
+			settings = append(settings, bandwidths.of(r, m, v))
 		}
-		for _, v := range sequences {
+		for _, v := range sequences.values {
 			if v != 4096 { // the bandwidths have that one
-				settings = append(settings, r.run(m.scenario, sequence(v)))
+				settings = append(settings, sequences.of(r, m, v))
 			}
 		}
 	}
@@ -315,8 +362,8 @@ func ports(r *runner) string {
 		line := m.name
 		for _, p := range []struct{ policy, paper string }{{"delta-topo", m.portsTopo}, {"delta-joint", m.portsJoint}} {
 			line += " | " + p.paper
-			for _, tolerance := range []string{"0.0", "0.001"} {
-				d := r.run(m.scenario, "policy.port_tolerance="+tolerance)
+			for _, tolerance := range []string{"0", "0.001"} {
+				d := r.at("delta-fig9", m.scenario, tolerance)
 				line += " | " + percent(d.of(p.policy, "port_ratio"))
 			}
 		}
@@ -331,17 +378,17 @@ func times(r *runner) string {
 		if m.hot == "" {
 			continue
 		}
-		for _, n := range []int{128, 256, 512} {
-			d := r.run(m.scenario, fmt.Sprintf("workload.microbatches=%d", n))
+		for _, n := range []int{64, 128, 256, 512} {
+			d := r.at("delta-fig11", m.scenario, fmt.Sprint(n))
 			line := fmt.Sprintf("%s | %d", m.name, n)
 			for _, p := range searches {
-				line += fmt.Sprintf(" | %.2f", d.Timings.Policies[p].SolveS)
+				line += fmt.Sprintf(" | %.2f", d.times[p])
 			}
-			rows = append(rows, line+fmt.Sprintf(" | %.2f", d.Timings.WallS))
+			rows = append(rows, line)
 		}
-		rows = append(rows, fmt.Sprintf("%s, paper | longest | tens | %s | %s; %s with hot start | -", m.name, m.timeTopo, m.timeJoint, m.hot))
+		rows = append(rows, fmt.Sprintf("%s, paper | longest | tens | %s | %s; %s with hot start", m.name, m.timeTopo, m.timeJoint, m.hot))
 	}
-	return lines("seconds | micro-batches | delta-fast | delta-topo | delta-joint | whole run, all six", rows) +
+	return lines("seconds | micro-batches | delta-fast | delta-topo | delta-joint", rows) +
 		fmt.Sprintf("\nOn %s/%s with %d processors.\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 }
 
@@ -352,8 +399,8 @@ var tables = []struct {
 }{
 	{"workloads", workloads},
 	{"gaps", gaps},
-	{"bandwidths", func(r *runner) string { return sweep(r, "Gb/s", bandwidths, bandwidth) }},
-	{"sequences", func(r *runner) string { return sweep(r, "tokens", sequences, sequence) }},
+	{"bandwidths", func(r *runner) string { return sweep(r, bandwidths) }},
+	{"sequences", func(r *runner) string { return sweep(r, sequences) }},
 	{"reductions", reductions},
 	{"proofs", proofs},
 	{"peaks", peaks},
@@ -368,7 +415,7 @@ func main() {
 	dir, err := os.MkdirTemp("", "sim-reproduction-")
 	fail(err)
 	cleanup = func() { os.RemoveAll(dir) }
-	r := &runner{sim: filepath.Join(dir, "sim"), dir: dir, done: map[string]*document{}}
+	r := &runner{sim: filepath.Join(dir, "sim"), dir: dir, done: map[string]*study{}}
 	build := exec.Command("go", "build", "-o", r.sim, ".")
 	build.Stderr = os.Stderr
 	fail(build.Run())
