@@ -63,6 +63,10 @@ func (p *Prepared) document() result.Document {
 // Reference returns the metrics of the ideal fabric and of compute alone.
 func (p *Prepared) Reference() map[string]float64 { return p.in.referenceMetrics() }
 
+// Tasks returns the number of tasks of the complete graph, by which memory
+// grows.
+func (p *Prepared) Tasks() int { return len(p.in.it.Graph.Tasks) }
+
 // Decide lets one policy decide, plays its decision and measures it, as a row
 // of Run's document. It returns the context's error when ctx is cancelled.
 func (p *Prepared) Decide(ctx context.Context, policy string, workers int) (result.Row, result.PolicyTimings, error) {

@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"context"
+	"math"
 	"sync"
 
 	"sim/scenarios"
@@ -56,13 +57,15 @@ type local struct {
 	todo   []int
 	shared map[int]*variant
 	mean   map[string]float64 // seconds a cell took, by policy, lately
+	held   int                // tasks of the scenarios that are kept
 }
 
 // variant is a scenario that several cells share while some are to come.
 type variant struct {
-	users int
+	users int  // cells that are to come
+	begun bool // or done
+	tasks int
 	once  sync.Once
-	s     *scenarios.Scenario
 	built *scenarios.Prepared
 	err   error
 }
@@ -74,33 +77,49 @@ func (l *local) uses(v, n int) {
 	l.shared[v].users += n
 }
 
-// ahead is how far from the first cell that is to be done another may be taken:
-// those that take long are better begun early, so that none is left alone at the
-// end, but scenarios are kept only while they are near.
-const ahead = 48
+const (
+	// ahead is how far from the first cell that is to be done another may be
+	// taken.
+	ahead = 256
+	// held is the number of tasks in scenarios that are kept for several cells
+	// beyond which no further scenario is begun while one is left to finish.
+	held = 400_000
+)
 
-// take returns the cell to compute next, no variant where none is left.
+// take returns the cell to compute next, no variant where none is left. Cells
+// that take long are begun early, so that none is left alone at the end: those
+// of policies that took long so far, and of these the last, since people list
+// values upwards and more of anything takes longer.
 func (l *local) take() (int, *variant) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.todo) == 0 {
 		return 0, nil
 	}
+	full := l.held > held
 	best, longest := 0, -1.0
-	for k := range min(ahead, len(l.todo)) {
-		mean, known := l.mean[l.p.Sweep.Cells[l.todo[k]].Policy]
-		if !known {
-			best = k
-			break
+	for k := min(ahead, len(l.todo)) - 1; k >= 0; k-- {
+		cell := l.todo[k]
+		if full && !l.shared[l.p.Variant[cell]].begun && k > 0 {
+			continue
 		}
-		if mean > longest*1.5 {
+		mean, known := l.mean[l.p.Sweep.Cells[cell].Policy]
+		if !known {
+			mean = math.Inf(1)
+		}
+		if mean > longest {
 			best, longest = k, mean
 		}
 	}
 	cell := l.todo[best]
 	copy(l.todo[1:best+1], l.todo[:best])
 	l.todo = l.todo[1:]
-	return cell, l.shared[l.p.Variant[cell]]
+	v := l.shared[l.p.Variant[cell]]
+	v.begun = true
+	if policy := l.p.Sweep.Cells[cell].Policy; longest > 1e300 {
+		l.mean[policy] = 0 // another worker tries another policy first
+	}
+	return cell, v
 }
 
 // release notes that a cell is done with its variant.
@@ -109,11 +128,12 @@ func (l *local) release(cell int, r *Record) {
 	defer l.mu.Unlock()
 	v := l.p.Variant[cell]
 	if l.shared[v].users--; l.shared[v].users == 0 {
+		l.held -= l.shared[v].tasks
 		delete(l.shared, v)
 	}
 	if r != nil {
 		policy, took := l.p.Sweep.Cells[cell].Policy, r.Timings.SolveS+r.Timings.PlayS
-		if mean, known := l.mean[policy]; known {
+		if mean := l.mean[policy]; mean > 0 {
 			took = mean + (took-mean)/4
 		}
 		l.mean[policy] = took
@@ -123,8 +143,15 @@ func (l *local) release(cell int, r *Record) {
 // compute plays one cell in this goroutine.
 func (l *local) compute(ctx context.Context, cell int, v *variant) (*Record, error) {
 	v.once.Do(func() {
-		if v.s, v.err = l.p.Study.Variant(l.p.Variant[cell]); v.err == nil {
-			v.built, v.err = scenarios.Prepare(v.s)
+		var s *scenarios.Scenario
+		if s, v.err = l.p.Study.Variant(l.p.Variant[cell]); v.err != nil {
+			return
+		}
+		if v.built, v.err = scenarios.Prepare(s); v.err == nil {
+			l.mu.Lock()
+			v.tasks = v.built.Tasks()
+			l.held += v.tasks
+			l.mu.Unlock()
 		}
 	})
 	if v.err != nil {
