@@ -418,3 +418,23 @@ func ExampleShard() {
 	fmt.Println(s, s.Has(5), s.Has(6))
 	// Output: 2/4 true false
 }
+
+// A full disk ends the sweep with what is kept; the journal stays sound.
+func TestFullDisk(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip("no /dev/full: ", err)
+	}
+	p := plan(t, tiny)
+	s := open(t, t.TempDir(), p, Shard{})
+	n := 0
+	_, err = Execute(context.Background(), p, s, Options{Run: Local(1), Progress: func(done, _, _ int) {
+		if n = done; n == 3 {
+			s.journal.Close()
+			s.journal = full
+		}
+	}})
+	if err == nil || !strings.Contains(err.Error(), "no space left on device; 3 finished cells are kept, the same command goes on from there") {
+		t.Errorf("after %d cells: %v", n, err)
+	}
+}
