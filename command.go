@@ -47,6 +47,7 @@ const (
 	exitDone        = 0
 	exitFailed      = 1   // a run failed
 	exitUnusable    = 2   // unusable input; nothing was written
+	exitRegression  = 3   // sim compare found one
 	exitInterrupted = 130 // as a shell reports death by SIGINT
 )
 
@@ -94,6 +95,10 @@ func (c *command) report(ctx context.Context, err error) int {
 		c.say("interrupted; nothing of the unfinished run was written, run the same command to start again")
 		return exitInterrupted
 	}
+	var worse regressions
+	if errors.As(err, &worse) {
+		return c.reportRegressions(worse)
+	}
 	if errors.Is(err, scenarios.ErrInput) { // its lines begin with file and line, as editors like it
 		fmt.Fprintln(c.stderr, strings.TrimRight(err.Error(), "\n"))
 		return exitUnusable
@@ -137,6 +142,8 @@ func (c *command) app() *cli.App {
 			c.workerCommand(),
 			c.checkCommand(),
 			c.explainCommand(),
+			c.compareCommand(),
+			c.plotCommand(),
 			c.listCommand(),
 			c.versionCommand(),
 			c.completionCommand(),

@@ -8,7 +8,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"sim/plots"
 	"sim/scenarios"
+	"sim/scenarios/compare"
 	"sim/scenarios/result"
 )
 
@@ -89,7 +91,7 @@ func candidates(app *cli.App, before []string, last string) []string {
 	}
 	if f := findFlag(cmd, strings.TrimLeft(before[len(before)-1], "-")); f != nil && strings.HasPrefix(before[len(before)-1], "-") {
 		if _, ok := f.(*cli.BoolFlag); !ok {
-			return flagValues(f.Names()[0])
+			return flagValues(cmd.Name, f.Names()[0])
 		}
 	}
 	if strings.HasPrefix(last, "-") {
@@ -106,14 +108,22 @@ func candidates(app *cli.App, before []string, last string) []string {
 	return argumentValues(cmd.Name, positional)
 }
 
-// flagValues are the values that a flag may take.
-func flagValues(flag string) []string {
+// flagValues are the values that a flag of a command may take.
+func flagValues(cmd, flag string) []string {
+	switch {
+	case cmd == "compare" && flag == "format":
+		return compareFormatNames()
+	case cmd == "compare" && flag == "metric":
+		return append([]string{compare.AllMetrics}, compare.Judged...)
+	}
 	switch flag {
 	case "format":
 		return []string{"png", "svg", "png,svg"}
 	case "policy":
-		return names("allocators")
-	case "out", "trace", "plan-out":
+		return append(names("allocators"), names("arbiters")...)
+	case "kind":
+		return plots.ChartKinds
+	case "out", "trace", "plan-out", "spec":
 		return []string{filesToo}
 	}
 	return nil
@@ -136,6 +146,12 @@ func argumentValues(cmd string, before []string) []string {
 			out = append(out, p.Policy)
 		}
 		return out
+	case cmd == "compare" && len(before) < 2:
+		_, known := compare.Latest(runsRoot, "")
+		return append(known, filesToo)
+	case cmd == "plot":
+		_, known := compare.Latest(runsRoot, "")
+		return append(known, filesToo)
 	case cmd == "list" && len(before) == 0:
 		out := []string{"keys"}
 		for _, l := range listings() {

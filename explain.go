@@ -67,7 +67,11 @@ func findPlay(run *result.Run, policy string) (*result.Play, error) {
 		return nil, &result.PlaceError{Path: run.Dir, Why: errNoPlays.Error()}
 	}
 	if policy == "" {
-		if best := run.Document.Best("makespan_s"); best >= 0 {
+		best := run.Document.Best("makespan_s")
+		if best < 0 {
+			best = run.Document.Best(objective)
+		}
+		if best >= 0 {
 			policy = run.Document.Rows[best].Policy
 		}
 		if p := run.Detail.Play(policy); p != nil {

@@ -19,7 +19,7 @@ func scenarioFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "set", Usage: "override `KEY=VALUE` of the scenario, as in --set fabric.port_bandwidth=800Gbps (repeatable)"},
 		&cli.Uint64Flag{Name: "seed", Usage: "override the scenario's seed with `N`", DefaultText: "the scenario's"},
-		&cli.StringSliceFlag{Name: "policy", Usage: "run the policy `NAME` instead of those the scenario names (repeatable; sim list allocators names them)"},
+		&cli.StringSliceFlag{Name: "policy", Usage: "run the policy `NAME` instead of those the scenario names (repeatable; sim list allocators names them, and of several jobs sim list arbiters)"},
 	}
 }
 

@@ -14,7 +14,10 @@ import (
 func printNotes(b *strings.Builder, doc *result.Document, best int) {
 	ideal, hasIdeal := doc.Reference["makespan_s"]
 	compute, hasCompute := doc.Reference["compute_makespan_s"]
-	if best >= 0 {
+	what := "the iteration time"
+	if best >= 0 && printBestOfJobs(b, doc, best) {
+		what = "the objective"
+	} else if best >= 0 {
 		r := &doc.Rows[best]
 		line := fmt.Sprintf("* %s is fastest", r.Policy)
 		if m := r.Metrics["makespan_s"]; hasIdeal && ideal > 0 {
@@ -41,7 +44,7 @@ func printNotes(b *strings.Builder, doc *result.Document, best int) {
 		b.WriteString("  NCT: exposed communication as a multiple of the ideal fabric's\n")
 	}
 	for _, m := range boundModels(doc) {
-		paragraph(b, fmt.Sprintf("gap to bound (%s): above a lower bound on the iteration time, which holds for %s", strings.Join(m.policies, ", "), m.name))
+		paragraph(b, fmt.Sprintf("gap to bound (%s): above a lower bound on %s, which holds for %s", strings.Join(m.policies, ", "), what, m.name))
 	}
 	for _, r := range doc.Rows {
 		if why := r.Labels["stopped"]; why != "" {
@@ -96,13 +99,17 @@ func printTopology(b *strings.Builder, doc *result.Document, best int) {
 	if best < 0 || doc.Rows[best].Labels["topology"] == "" {
 		return
 	}
-	r := &doc.Rows[best]
-	lines := strings.Split(strings.Trim(r.Labels["topology"], "\n"), "\n")
+	printCircuits(b, doc.Rows[best].Policy, doc.Rows[best].Labels["topology"])
+}
+
+// printCircuits prints a topology of somebody's.
+func printCircuits(b *strings.Builder, whose, topology string) {
+	lines := strings.Split(strings.Trim(topology, "\n"), "\n")
 	rest := len(lines) - topologyLines
 	if rest > 0 {
 		lines = lines[:topologyLines]
 	}
-	fmt.Fprintf(b, "\nTopology of %s, in circuits:\n", r.Policy)
+	fmt.Fprintf(b, "\nTopology of %s, in circuits:\n", whose)
 	for _, l := range lines {
 		b.WriteString("  " + strings.TrimRight(text.Trim(l, tableWidth-2), " ") + "\n")
 	}

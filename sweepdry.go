@@ -4,11 +4,8 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
-	"sim/scenarios/result"
 	"sim/scenarios/sweep"
 )
 
@@ -90,21 +87,3 @@ func (c *command) sample(ctx context.Context, plan *sweep.Plan, store *sweep.Sto
 	return times, err
 }
 
-// sweepAt returns the directory of a sweep that name means: itself, or the
-// newest of a scenario of that name.
-func sweepAt(name string) string {
-	if info, err := os.Stat(name); err == nil && info.IsDir() {
-		return name
-	}
-	best, at := "", ""
-	dirs, err := filepath.Glob(filepath.Join(runsRoot, "*"))
-	if err != nil {
-		return ""
-	}
-	for _, d := range dirs {
-		if m, ok := result.SweepManifest(d); ok && m.Scenario == name && m.Start > at {
-			best, at = d, m.Start
-		}
-	}
-	return best
-}

@@ -34,6 +34,7 @@ type tableColumn struct {
 }
 
 var tableColumns = []tableColumn{
+	{"NCT\nbefore", "nct_before", func(v float64, _ *result.Row) string { return fmt.Sprintf("%.4f", v) }},
 	{"NCT", "nct", func(v float64, _ *result.Row) string { return fmt.Sprintf("%.4f", v) }},
 	{"iteration\ntime", "makespan_s", nil},
 	{"exposed\ncomm.", "comm_exposed_s", nil},
@@ -65,6 +66,9 @@ func columnsFor(rows []result.Row) []tableColumn {
 			has[name] = true
 		}
 	}
+	if has[objective] {
+		return jobsColumns(rows)
+	}
 	var out []tableColumn
 	for _, c := range tableColumns {
 		if has[c.metric] {
@@ -86,11 +90,20 @@ func (c *command) printTable(o *scenarios.Outcome, dir string) error {
 	paint := painter(c.colours(c.stdout))
 	printTitle(&b, doc.Scenario, o.Detail.Title, paint)
 	best := doc.Best("makespan_s")
+	if best < 0 {
+		best = doc.Best(objective)
+	}
 	b.WriteString(resultsTable(doc, &o.Timings, best, paint))
 	b.WriteString("\n")
 	printNotes(&b, doc, best)
+	printDonor(&b, doc)
+	printReplays(&b, doc)
 	printTopology(&b, doc, best)
-	fmt.Fprintf(&b, "\nKept in %s\nWhere the time goes: sim explain %s\n", dir, dir)
+	printDonorTopology(&b, doc)
+	fmt.Fprintf(&b, "\nKept in %s\n", dir)
+	if best < 0 || hasPath(&o.Detail, doc.Rows[best].Policy) {
+		fmt.Fprintf(&b, "Where the time goes: sim explain %s\n", dir)
+	}
 	_, err := io.WriteString(c.stdout, b.String())
 	return err
 }

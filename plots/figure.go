@@ -39,6 +39,7 @@ var builders = []builder{
 	windowsFigure,
 	indexFigure,
 	topologyFigure,
+	replayFigure,
 }
 
 // All returns every figure that a run supports, in a fixed order, without
@@ -78,7 +79,7 @@ func drawable(doc *result.Document, d *result.Detail) error {
 		return nil
 	}
 	for _, r := range doc.Rows {
-		if err := check("nct of "+r.Policy, r.Metrics["nct"]); err != nil {
+		if err := check("nct of "+r.Policy, append([]float64{r.Metrics["nct"]}, r.Samples["nct"]...)...); err != nil {
 			return err
 		}
 	}

@@ -31,7 +31,11 @@ func traceFigures(doc *result.Document, d *result.Detail) []Figure {
 // fastest returns the play of least makespan among those wanted, as the
 // document ranks them, nil when there is none.
 func fastest(doc *result.Document, d *result.Detail, wanted func(*result.Play) bool) *result.Play {
-	if i := doc.Best("makespan_s"); i >= 0 {
+	i := doc.Best("makespan_s")
+	if i < 0 {
+		i = doc.Best("objective") // of several jobs
+	}
+	if i >= 0 {
 		if p := d.Play(doc.Rows[i].Policy); p != nil && wanted(p) {
 			return p
 		}

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"context"
 	"fmt"
 
 	"sim/engine"
@@ -26,6 +27,9 @@ type instance struct {
 	bound   engine.Time   // on the ideal makespan
 	ideal   *engine.Trace // of the complete DAG on the ideal fabric
 	service flow.Service  // that the ideal fabric was played with
+	lit     []int         // circuits that made the reference; nil where the ideal fabric did
+	replay  *replay       // nil where nothing is replayed
+	donor   *donation     // nil where there is none
 }
 
 // unlike reports whether some replica differs from the others.
@@ -107,8 +111,24 @@ func (s *Scenario) spec() (training.Spec, error) {
 	}, nil
 }
 
-// build makes the instance of s.
-func build(s *Scenario) (*instance, error) {
+// build makes the instance of s. It returns the context's error when ctx is
+// cancelled while a donor decides.
+func build(ctx context.Context, s *Scenario, workers int) (in *instance, err error) {
+	if s.hasDonor() {
+		in, err = buildRecipient(ctx, s, workers)
+	} else {
+		in, err = buildIn(s, nil)
+	}
+	if err != nil || s.Replay.Seeds == 0 {
+		return in, err
+	}
+	in.replay, err = newReplay(in)
+	return in, err
+}
+
+// buildIn makes the instance of s, without replays, in pods of the numbers
+// given; nil counts from 0.
+func buildIn(s *Scenario, pods []int) (*instance, error) {
 	spec, err := s.spec()
 	if err != nil {
 		return nil, err
@@ -121,7 +141,9 @@ func build(s *Scenario) (*instance, error) {
 			replicas = append(replicas, r)
 		}
 	}
-	in, err := assemble(s, spec, x, s.layout(replicas...))
+	l := s.layout(replicas...)
+	l.Numbers = pods
+	in, err := assemble(s, spec, x, l)
 	if err != nil {
 		return nil, err
 	}
@@ -172,18 +194,10 @@ func (in *instance) reference() error {
 	if err != nil {
 		return err
 	}
-	in.times = training.Times{Compute: compute.Makespan, Ideal: engine.Never}
 	in.bound = e.Bound()
-	for _, service := range []flow.Service{flow.LevelPriority, flow.TailPriority, flow.MaxMin} {
-		if float64(in.times.Ideal) <= float64(in.bound)*(1+met) {
-			break
-		}
-		e.SetService(service)
-		if c, ok := e.Makespan(in.times.Ideal); ok {
-			in.times.Ideal, in.service = c, service
-		}
-	}
-	if float64(in.times.Ideal) > float64(in.bound)*(1+met) {
+	in.times.Compute = compute.Makespan
+	in.times.Ideal, in.service = idealPlay(e, in.bound)
+	if !meets(in.times.Ideal, in.bound) {
 		// no rule is always best: what circuits can do the ideal fabric can
 		o, err := in.problem.Optimum()
 		if err != nil {
@@ -209,7 +223,7 @@ func (in *instance) takeReference(o *topology.Decision) error {
 	if err != nil {
 		return err
 	}
-	in.times.Ideal, in.service = o.Makespan, o.Service
+	in.times.Ideal, in.service, in.lit = o.Makespan, o.Service, o.Circuits
 	in.ideal, err = flow.Run(in.it.Graph, n, in.optical.Routes, flow.Options{Service: o.Service, Rates: true})
 	return err
 }

@@ -10,12 +10,21 @@ import (
 
 // PolicyNames returns the policies that s compares, in the order of the
 // result's rows.
-func (s *Scenario) PolicyNames() []string { return s.Policy.Allocators }
+func (s *Scenario) PolicyNames() []string {
+	if len(s.Jobs) > 0 {
+		return s.Policy.Arbiters
+	}
+	return s.Policy.Allocators
+}
 
 // Only returns s with one of its policies.
 func (s *Scenario) Only(policy string) *Scenario {
 	one := *s
-	one.Policy.Allocators = []string{policy}
+	if len(s.Jobs) > 0 {
+		one.Policy.Arbiters = []string{policy}
+	} else {
+		one.Policy.Allocators = []string{policy}
+	}
 	return &one
 }
 

@@ -25,6 +25,7 @@ var shape = []string{
 // both.
 func checkOCSPods(c *checker) {
 	checkSearch(c)
+	checkDonor(c)
 	if !c.ok(shape...) {
 		return
 	}
@@ -59,23 +60,28 @@ func checkTasks(c *checker) {
 	if !c.ok("workload.microbatches", "workload.schedule", "workload.virtual_stages", "workload.replicas", "workload.flows", "replica") {
 		return
 	}
-	t := &c.s.Workload.Training
-	hops := float64(c.s.PodsPerReplica() - 1)
+	if n := c.s.passes(); n > maxTasks {
+		c.clash([]string{"workload.microbatches", "workload.pp", "workload.gpus", "workload.virtual_stages", "workload.replicas", "workload.flows"},
+			fmt.Sprintf("the job makes some %.2g passes of stages and transfers between pods", n),
+			fmt.Sprintf("stay within %d", maxTasks))
+	}
+}
+
+// passes returns about how many passes and transfers between pods are played.
+func (s *Scenario) passes() float64 {
+	t := &s.Workload.Training
+	hops := float64(s.PodsPerReplica() - 1)
 	if t.VirtualStages > 1 {
-		hops = float64(c.s.PodsPerReplica() * t.VirtualStages)
+		hops = float64(s.PodsPerReplica() * t.VirtualStages)
 	}
 	if t.Flows == "per-gpu" {
 		hops *= float64(t.StageGPUs())
 	}
 	n := 2 * float64(t.Microbatches) * (hops + float64(t.PP)*float64(t.VirtualStages))
-	if t.ReplicaMode == "all" || t.ReplicaMode == "decomposed" || t.ReplicaMode == "auto" && (len(c.s.Replicas) > 0 || c.s.halfRing()) {
+	if t.ReplicaMode == "all" || t.ReplicaMode == "decomposed" || t.ReplicaMode == "auto" && (len(s.Replicas) > 0 || s.halfRing()) {
 		n *= float64(t.ReplicaCount())
 	}
-	if n > maxTasks {
-		c.clash([]string{"workload.microbatches", "workload.pp", "workload.gpus", "workload.virtual_stages", "workload.replicas", "workload.flows"},
-			fmt.Sprintf("the job makes some %.2g passes of stages and transfers between pods", n),
-			fmt.Sprintf("stay within %d", maxTasks))
-	}
+	return n
 }
 
 // neighbours returns the most pods of its own replica that a pod talks to. The

@@ -18,6 +18,7 @@ type checker struct {
 	bad     map[string]bool   // paths with a fault
 	settled map[string]bool   // tables whose values follow from elsewhere
 	indexed map[int]bool      // replicas whose index is known
+	part    *jobPart          // where root comes from, if it is one job of several
 	faults  Faults
 }
 
@@ -240,13 +241,16 @@ func (c *checker) conditions(t *table) {
 
 // switched reports whether it is an override, or what a study varies, that puts
 // the key or table at path out of use: what a file says for other cases is no
-// fault then.
+// fault then. Nor is what a study varies for other variants than this.
 func (c *checker) switched(path string, w *condition) bool {
-	from := func(at string) bool {
-		_, varied := c.varied(at)
-		return varied || c.overridden(at)
+	varied := func(at string) bool {
+		_, ok := c.varied(at)
+		return ok
 	}
-	return !from(path) && slices.ContainsFunc(w.keys, from)
+	if varied(path) {
+		return slices.ContainsFunc(w.keys, varied)
+	}
+	return !c.overridden(path) && slices.ContainsFunc(w.keys, func(at string) bool { return varied(at) || c.overridden(at) })
 }
 
 // reset gives a key that is not used its default, or no value.
@@ -284,6 +288,7 @@ func (c *checker) clash(paths []string, what, want string) {
 }
 
 func (c *checker) add(path, what, want string) {
+	path = c.part.place(path)
 	f := Fault{Key: c.display(path), What: what, Want: want}
 	f.File, f.Line = find(c.layers, path)
 	if o, ok := c.varied(path); ok {
@@ -304,6 +309,7 @@ type origin struct {
 // varied returns where the study varies the key at path, or a table that holds
 // it.
 func (c *checker) varied(path string) (origin, bool) {
+	path = c.part.place(path)
 	for path != "" {
 		if o, ok := c.swept[path]; ok {
 			return o, true
@@ -315,7 +321,7 @@ func (c *checker) varied(path string) (origin, bool) {
 
 // overridden reports whether an override gives the key at path, or a table
 // that holds it.
-func (c *checker) overridden(path string) bool { return withParents(c.set, path) }
+func (c *checker) overridden(path string) bool { return withParents(c.set, c.part.place(path)) }
 
 // withParents reports whether a set holds path or a table that path is in.
 func withParents(set map[string]bool, path string) bool {

@@ -32,7 +32,7 @@ func (c *checker) unknownIn(m map[string]any, path string, tables []*table, comp
 			}
 			c.unknownIn(sub, at, tables, complete)
 		case hasKey(tables, path, name):
-		case !complete && slices.Contains(topLevel(), name):
+		case !complete && path == "" && slices.Contains(topLevel(), name):
 		default:
 			c.unknownKey(path, name, v, tables)
 		}
@@ -48,7 +48,7 @@ func (c *checker) unknownRows(v any, t *table) {
 	}
 	for i, row := range rows {
 		for _, name := range sorted(row) {
-			if t.find(name) == nil {
+			if t.find(name) == nil && !slices.Contains(t.inner, name) {
 				c.faultUnknown(t.at(i), name, "unknown key", t.names())
 			}
 		}
@@ -158,6 +158,8 @@ func sorted(m map[string]any) []string {
 func (k *key) example(s *Scenario, i int) string {
 	value := "N"
 	switch k.field(s, i).(type) {
+	case *string:
+		value = `"NAME"`
 	case *units.Rate:
 		value = `"400Gbps"`
 	case *[][]int:

@@ -31,9 +31,9 @@ func ocsPodsKind() *kind {
 		section: "fabric",
 		name:    "ocs-pods",
 		doc:     "Pods of GPUs joined by optical circuit switches.",
-		tables: []table{
+		tables: append([]table{
 			{path: "fabric", doc: "The pods and their optical ports.", keys: ocsPodsKeys()},
-			{path: "policy", doc: "Which allocators of circuits are compared.", keys: allocationKeys()},
+			{path: "policy", doc: "Which allocators of circuits are compared.", keys: slices.Concat(allocationKeys(), donorKeys(), arbitrationKeys())},
 			{
 				path: "policy.fixed", doc: "The topology of the allocator `fixed`.", when: allocator("fixed"),
 				keys: []key{{
@@ -46,23 +46,26 @@ func ocsPodsKind() *kind {
 			},
 			{
 				path: "policy.delta-fast", doc: "The genetic search, which the other searches fall back on.", keys: deltaFastKeys(),
-				when: allocator("delta-fast", "delta-topo", "delta-joint"),
+				when: allocator(append([]string{"delta-fast", "delta-topo", "delta-joint"}, milpRows...)...),
 			},
 			{
 				path: "policy.delta-topo", doc: "The search for the best topology under fair sharing.", when: allocator("delta-topo"),
-				keys: searchKeys(func(s *Scenario) *SearchOptions { return &s.Policy.DeltaTopo }),
+				keys: searchKeys(20_000, func(s *Scenario) *SearchOptions { return &s.Policy.DeltaTopo }),
 			},
 			{
-				path: "policy.delta-joint", doc: "The certified search for topology and rates.", when: allocator("delta-joint"),
-				keys: searchKeys(func(s *Scenario) *SearchOptions { return &s.Policy.DeltaJoint }),
+				path: "policy.delta-joint", doc: "The certified search for topology and rates.", when: allocator("delta-joint", "delta-joint-milp", "delta-joint-milp-hotstart"),
+				keys: searchKeys(20_000, func(s *Scenario) *SearchOptions { return &s.Policy.DeltaJoint }),
 			},
+			milpTable(),
 			{
 				path: "replica", doc: "A replica that differs from the rest.", keys: replicaKeys(),
 				count: func(s *Scenario) int { return len(s.Replicas) },
 				grow:  func(s *Scenario) { s.Replicas = append(s.Replicas, Replica{}) },
 			},
-		},
-		check: checkOCSPods,
+			replayTable(),
+		}, jobTables()...),
+		prepare: prepareReplay,
+		check:   func(c *checker) { checkOCSPods(c); checkReplay(c) },
 	}
 }
 
@@ -70,9 +73,9 @@ func ocsPodsKind() *kind {
 // of them above all.
 func allocator(names ...string) *condition {
 	return &condition{
-		keys: []string{"policy.allocators"},
+		keys: []string{"policy.allocators", "policy.donor"},
 		ok: func(s *Scenario) bool {
-			return slices.ContainsFunc(names, func(n string) bool { return slices.Contains(s.Policy.Allocators, n) })
+			return slices.ContainsFunc(names, func(n string) bool { return slices.Contains(s.Policy.Allocators, n) || s.Policy.Donor == n })
 		},
 		by:   func(*Scenario) string { return "the allocators that are listed" },
 		want: "add " + quote(names[0]) + " to policy.allocators",
@@ -93,7 +96,7 @@ func ocsPodsKeys() []key {
 		{
 			name: "ports_per_pod", doc: "optical ports for one replica's share of a pod, U_p", min: 1, max: maxPorts,
 			field:   func(s *Scenario, _ int) any { return &s.Fabric.PortsPerPod },
-			fillDoc: "gpus_per_pod_per_replica",
+			fillDoc: "gpus_per_pod_per_replica; of several jobs the sum of theirs",
 			fill:    func(s *Scenario, _ int) { s.Fabric.PortsPerPod = s.Fabric.GPUsPerPodPerReplica },
 		},
 		{
@@ -106,6 +109,7 @@ func ocsPodsKeys() []key {
 			name: "reverse", doc: "map stages to pods in reverse",
 			field: func(s *Scenario, _ int) any { return &s.Fabric.Reverse },
 		}),
+		sharedPodsKey(),
 	}
 }
 
@@ -118,6 +122,10 @@ func allocationKeys() []key {
 		defaultsTo(0.0, key{
 			name: "port_tolerance", doc: "fraction by which the makespan may grow when ports are saved", max: 1000,
 			field: func(s *Scenario, _ int) any { return &s.Policy.PortTolerance },
+		}),
+		defaultsTo(int64(topology.DefaultPortEvaluations), key{
+			name: "port_evaluations", doc: "topologies that are played or bounded, once the makespan is found, to find the fewest ports", min: 1, max: 1e15,
+			field: func(s *Scenario, _ int) any { return &s.Policy.PortEvaluations },
 		}),
 		defaultsTo("", key{
 			name: "service", doc: `how transfers share circuits; "" is each allocator's own way`,
@@ -164,9 +172,9 @@ func deltaFastKeys() []key {
 	}
 }
 
-func searchKeys(of func(s *Scenario) *SearchOptions) []key {
+func searchKeys(evaluations int64, of func(s *Scenario) *SearchOptions) []key {
 	return []key{
-		defaultsTo(int64(20_000), key{
+		defaultsTo(evaluations, key{
 			name: "max_evaluations", doc: "topologies that are played before the search ends", min: 1, max: 1e15,
 			field: func(s *Scenario, _ int) any { return &of(s).MaxEvaluations },
 		}),

@@ -153,8 +153,9 @@ func (s *source) checker(name string) *checker {
 
 // finish checks all keys and returns the scenario, or Faults.
 func (c *checker) finish() (*Scenario, error) {
-	c.resolve()
-	if len(c.faults) == 0 {
+	if c.severalJobs() {
+		c.resolveJobs()
+	} else if c.resolve(); len(c.faults) == 0 {
 		checkFlows(c)
 		checkLength(c)
 	}

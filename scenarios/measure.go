@@ -77,7 +77,36 @@ func (in *instance) row(name string, d *topology.Decision, t *engine.Trace) (res
 	if d.Stopped != "" {
 		row.Labels["stopped"] = d.Stopped
 	}
+	if r := d.Solver; r != nil {
+		in.solver(&row, r)
+	}
 	return row, nil
+}
+
+// solver adds what a MILP solver said.
+func (in *instance) solver(row *result.Row, r *topology.SolverReport) {
+	row.Metrics["milp_columns"] = float64(r.Columns)
+	row.Metrics["milp_rows"] = float64(r.Rows)
+	row.Metrics["milp_integers"] = float64(r.Whole)
+	if r.Intervals > 0 {
+		row.Metrics["milp_intervals"] = float64(r.Intervals)
+	}
+	row.Labels["milp_status"] = r.Status
+	if r.Solver != "" {
+		row.Labels["milp_solver"] = r.Solver
+	}
+	if r.Ports != "" {
+		row.Labels["milp_ports"] = r.Ports
+	}
+	if r.Makespan > 0 {
+		row.Metrics["milp_makespan_s"] = r.Makespan.Seconds()
+		if nct, ok := in.times.NCT(r.Makespan); ok {
+			row.Metrics["milp_nct"] = nct
+		}
+	}
+	if r.Bound > 0 {
+		row.Metrics["milp_bound_s"] = r.Bound.Seconds()
+	}
 }
 
 // matrix writes circuits as a readable matrix of pods, with a column for those
@@ -154,6 +183,9 @@ func (in *instance) list(circuits []int) string {
 
 // Words says in a line what is run on what.
 func (s *Scenario) Words() string {
+	if len(s.Jobs) > 0 {
+		return s.jobsWords()
+	}
 	w, f := &s.Workload, &s.Fabric
 	parallel := fmt.Sprintf("TP %d, PP %d", w.TP, w.PP)
 	if w.Architecture.Experts > 0 {

@@ -56,6 +56,15 @@ func (c *checker) place(parts []string) (path string, m map[string]any) {
 			return "", nil
 		}
 	}
+	if parts[0] == "job" && len(parts) > 1 {
+		if m, path = c.jobAt(parts[1]); m == nil || len(parts) == 2 {
+			c.faults = append(c.faults, Fault{
+				File: setFile, Key: name, What: "names no key of a job that there is", Want: "write job.INDEX.key=value, counting the jobs from 0, such as job.0.weight=2",
+			})
+			return "", nil
+		}
+		parts = parts[2:]
+	}
 	for _, part := range parts[:len(parts)-1] {
 		path = joinPath(path, part)
 		sub, ok := m[part].(map[string]any)

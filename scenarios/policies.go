@@ -18,6 +18,9 @@ func Policies() []PolicyInfo {
 	for _, r := range topology.Table {
 		all = append(all, PolicyInfo{"allocators", r.Name, r.Doc})
 	}
+	for _, r := range topology.Arbiters {
+		all = append(all, PolicyInfo{"arbiters", r.Name, r.Doc})
+	}
 	for _, name := range training.ModelNames() {
 		a, _ := training.Model(name)
 		all = append(all, PolicyInfo{"models", name, a.Words()})

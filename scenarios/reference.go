@@ -12,7 +12,7 @@ import (
 // Reference writes all keys of all kinds as Markdown. It fails when w does.
 func Reference(w io.Writer) error {
 	var b strings.Builder
-	s := &Scenario{Replicas: []Replica{{}}}
+	s := &Scenario{Replicas: []Replica{{}}, Jobs: []Job{{}}}
 	general().reference(&b, s, "Every scenario")
 	for _, k := range kinds() {
 		fmt.Fprintf(&b, "## %s: kind %s\n\n%s\n\n", k.section, quote(k.name), k.doc)

@@ -38,34 +38,56 @@ type PlanRow struct {
 // Prepared is a scenario built, with its references played: what the decisions
 // of all its policies have in common. It is safe for concurrent use.
 type Prepared struct {
-	s  *Scenario
-	in *instance
+	s    *Scenario
+	in   *instance
+	jobs *jobsInstance // in place of in, of several jobs
 }
 
 // Prepare builds s and plays its references. It does not look at the policies.
-func Prepare(s *Scenario) (*Prepared, error) {
-	in, err := build(s)
+func Prepare(s *Scenario) (*Prepared, error) { return prepare(context.Background(), s, 1) }
+
+// prepare is Prepare with the context and the goroutines of a donor's decision.
+func prepare(ctx context.Context, s *Scenario, workers int) (*Prepared, error) {
+	if err := s.Ready(); err != nil {
+		return nil, err
+	}
+	if len(s.Jobs) > 0 {
+		jobs, err := buildJobs(s)
+		return &Prepared{s: s, jobs: jobs}, err
+	}
+	in, err := build(ctx, s, workers)
 	if err != nil {
 		return nil, err
 	}
 	in.problem.Bound() // shared by all rows: no allocator's time
-	return &Prepared{s, in}, nil
+	return &Prepared{s: s, in: in}, nil
 }
 
 // document is the result of no policy.
 func (p *Prepared) document() result.Document {
 	return result.Document{
 		Schema: result.Schema, Scenario: p.s.Name, Digest: p.s.Digest(), Seed: p.s.Seed, Version: result.Version,
-		Reference: p.in.referenceMetrics(),
+		Reference: p.Reference(),
 	}
 }
 
 // Reference returns the metrics of the ideal fabric and of compute alone.
-func (p *Prepared) Reference() map[string]float64 { return p.in.referenceMetrics() }
+func (p *Prepared) Reference() map[string]float64 {
+	if p.jobs != nil {
+		return p.jobs.referenceMetrics()
+	}
+	return p.in.referenceMetrics()
+}
 
 // Tasks returns the number of tasks of the complete graph, by which memory
 // grows.
-func (p *Prepared) Tasks() int { return len(p.in.it.Graph.Tasks) }
+func (p *Prepared) Tasks() int {
+	n := len(p.in.it.Graph.Tasks)
+	if r := p.in.replay; r != nil && r.it != p.in.it {
+		n += len(r.it.Graph.Tasks)
+	}
+	return n
+}
 
 // Decide lets one policy decide, plays its decision and measures it, as a row
 // of Run's document. It returns the context's error when ctx is cancelled.
@@ -73,6 +95,13 @@ func (p *Prepared) Decide(ctx context.Context, policy string, workers int) (resu
 	settings, err := p.s.settings(workers)
 	if err != nil {
 		return result.Row{}, result.PolicyTimings{}, err
+	}
+	if p.jobs != nil {
+		d, err := p.jobs.decide(ctx, policy, settings)
+		if err != nil {
+			return result.Row{}, result.PolicyTimings{}, fmt.Errorf("%s: %w", policy, err)
+		}
+		return d.row, d.timings, nil
 	}
 	d, err := p.in.decide(ctx, policy, settings)
 	if err != nil {
@@ -89,14 +118,17 @@ func Run(ctx context.Context, s *Scenario, opt RunOptions) (*Outcome, error) {
 	if progress == nil {
 		progress = func(string, int, int) {}
 	}
-	progress("reference", 0, len(s.Policy.Allocators))
-	p, err := Prepare(s)
+	progress("reference", 0, len(s.PolicyNames()))
+	p, err := prepare(ctx, s, opt.Workers)
 	if err != nil {
 		return nil, err
 	}
 	settings, err := s.settings(opt.Workers)
 	if err != nil {
 		return nil, err
+	}
+	if p.jobs != nil {
+		return p.runJobs(ctx, settings, progress, begin)
 	}
 	in := p.in
 	o := &Outcome{
@@ -124,6 +156,9 @@ func Run(ctx context.Context, s *Scenario, opt RunOptions) (*Outcome, error) {
 		}
 		o.Timings.Policies[name] = d.timings
 	}
+	if p.in.replay != nil {
+		p.in.replay.addReference(o.Document.Reference)
+	}
 	progress("done", len(s.Policy.Allocators), len(s.Policy.Allocators))
 	o.Timings.WallS = time.Since(begin).Seconds()
 	return o, nil
@@ -133,7 +168,7 @@ func Run(ctx context.Context, s *Scenario, opt RunOptions) (*Outcome, error) {
 func (s *Scenario) settings(workers int) (topology.Options, error) {
 	p := &s.Policy
 	o := topology.Options{
-		Seed: s.Seed, Workers: workers, PortTolerance: p.PortTolerance, Fixed: p.Fixed.Circuits,
+		Seed: s.Seed, Workers: workers, PortTolerance: p.PortTolerance, PortEvaluations: p.PortEvaluations, Fixed: p.Fixed.Circuits,
 		Topo:  topology.SearchOptions{MaxEvaluations: p.DeltaTopo.MaxEvaluations, TimeLimit: wall(p.DeltaTopo.TimeLimit)},
 		Joint: topology.SearchOptions{MaxEvaluations: p.DeltaJoint.MaxEvaluations, TimeLimit: wall(p.DeltaJoint.TimeLimit)},
 		Fast: topology.FastOptions{
@@ -143,6 +178,7 @@ func (s *Scenario) settings(workers int) (topology.Options, error) {
 			TimeLimit: wall(p.DeltaFast.TimeLimit),
 		},
 	}
+	o.MILP = p.MILP.topology()
 	if p.Service != "" {
 		v, err := flow.ParseService(p.Service)
 		if err != nil {
@@ -183,6 +219,32 @@ func (in *instance) decide(ctx context.Context, name string, settings topology.O
 		return nil, err
 	}
 	solved := time.Now()
+	trace, err := in.play(d)
+	if err != nil {
+		return nil, err
+	}
+	row, err := in.row(name, d, trace)
+	if err != nil {
+		return nil, err
+	}
+	if in.donor != nil {
+		if err := in.donor.measure(ctx, in, policy, settings, &row); err != nil {
+			return nil, err
+		}
+	}
+	if in.replay != nil {
+		if err := in.replay.measure(ctx, d, &row, settings.Workers); err != nil {
+			return nil, err
+		}
+	}
+	return &decided{d, trace, row, result.PolicyTimings{
+		SolveS: solved.Sub(begin).Seconds(), PlayS: time.Since(solved).Seconds(),
+	}}, nil
+}
+
+// play plays a decision on the complete DAG. It fails where that does not end
+// when the decision says.
+func (in *instance) play(d *topology.Decision) (*engine.Trace, error) {
 	n, err := in.optical.Light(d.Circuits)
 	if err != nil {
 		return nil, err
@@ -194,13 +256,7 @@ func (in *instance) decide(ctx context.Context, name string, settings topology.O
 	if off := trace.Makespan - d.Makespan; max(off, -off) > engine.Time(len(in.it.Graph.Tasks)) {
 		return nil, fmt.Errorf("the complete DAG ends at %v, the reduced one at %v: they must agree to a tick a task", trace.Makespan, d.Makespan)
 	}
-	row, err := in.row(name, d, trace)
-	if err != nil {
-		return nil, err
-	}
-	return &decided{d, trace, row, result.PolicyTimings{
-		SolveS: solved.Sub(begin).Seconds(), PlayS: time.Since(solved).Seconds(),
-	}}, nil
+	return trace, nil
 }
 
 // plan lists the rates of every transfer between pods.

@@ -18,7 +18,7 @@ func once(b *testing.B, name string, overrides ...string) (time.Duration, int) {
 		b.Fatal(err)
 	}
 	begin := time.Now()
-	in, err := build(s)
+	in, err := build(b.Context(), s, 1)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -20,6 +20,8 @@ type Scenario struct {
 	Fabric   Fabric
 	Policy   Policy
 	Replicas []Replica // those that differ from the rest, ordered by index
+	Jobs     []Job     // that share the pods; none where Workload is the only one
+	Replay   Replay    // of the decided topologies
 }
 
 // Workload says what is computed and moved. Kind tells which embedded part
@@ -82,17 +84,26 @@ type OCSPods struct {
 	PortsPerPod          int        // U_p, for one replica's share of the pod
 	NICBandwidth         units.Rate // of a GPU, each way
 	Reverse              bool       // the last stages lie in the first pod
+	Pods                 int        // that several jobs share; 0 is as many as the jobs name
 }
 
 // Policy says which decisions are compared, and their options.
 type Policy struct {
 	Allocators    []string // in the order of the result's rows
 	PortTolerance float64  // fraction by which the makespan may grow when ports are saved
-	Service       string   // "max-min" or "level-priority"; "" is each policy's own
-	Fixed         FixedOptions
-	DeltaFast     DeltaFastOptions
-	DeltaTopo     SearchOptions
-	DeltaJoint    SearchOptions
+	// PortEvaluations is the number of topologies that may be played or bounded
+	// to save ports.
+	PortEvaluations int64
+	Donor           string  // allocator of a second job that leaves ports over, or "none"
+	DonorTolerance  float64 // fraction by which its makespan may grow when it saves them
+	DonorTies       string  // "first", "recipient" or "pareto"
+	Service         string  // "max-min" or "level-priority"; "" is each policy's own
+	Fixed           FixedOptions
+	DeltaFast       DeltaFastOptions
+	DeltaTopo       SearchOptions
+	DeltaJoint      SearchOptions
+	MILP            MILPOptions
+	Arbitration     // of several jobs
 }
 
 // FixedOptions are the options of the allocator "fixed".
@@ -128,4 +139,18 @@ type Replica struct {
 	PortBandwidth units.Rate
 	PortsPerPod   int
 	PodMap        []int // pod of each block of stages
+}
+
+// Replay says how decided topologies are played again under what was not
+// planned for. The zero value replays nothing.
+type Replay struct {
+	Seeds            int     // plays; 0 is no replay, and the rest then holds nothing
+	ComputeJitter    float64 // coefficient of variation of every pass's time
+	StageJitter      float64 // and of a factor common to a stage of a replica
+	SlowReplica      float64 // compute of one replica takes this many times as long
+	SlowReplicaIndex int     // -1 draws it
+	LostCircuits     int
+	LostWhen         string // "start" or "random"
+	Sequence         int    // tokens a sample
+	Priorities       string // "nominal" or "clairvoyant"
 }

@@ -24,8 +24,11 @@ type key struct {
 	above    bool            // min itself is too small
 	choices  func() []string // allowed texts; nil is any
 	unset    string          // a text that is allowed beside choices
-	when     *condition      // nil is always used
-	omit     bool            // stands for other keys and is not written back
+	// refuse words why a text that is known elsewhere is none of the choices, ""
+	// where it is not known either; nil is never.
+	refuse func(text string) string
+	when   *condition // nil is always used
+	omit   bool       // stands for other keys and is not written back
 }
 
 // table describes a table of keys.
@@ -37,6 +40,7 @@ type table struct {
 	// Of an array of tables: count returns its length, grow appends an element.
 	count func(s *Scenario) int
 	grow  func(s *Scenario)
+	inner []string // tables that stand in an element and are checked elsewhere
 }
 
 // condition says when a key or table is used.
@@ -144,7 +148,7 @@ func (t *table) names() []string {
 	for i := range t.keys {
 		names[i] = t.keys[i].name
 	}
-	return names
+	return append(names, t.inner...)
 }
 
 // isArray reports whether the table is an array of tables.

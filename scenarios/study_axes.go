@@ -294,43 +294,58 @@ func listKey(key string) bool {
 	return false
 }
 
-// label words the values, which must differ.
+// label words the values, which must differ: of a group by the first key's,
+// unless they repeat, else by all keys'.
 func (a *Axis) label(c *checker) {
-	seen := map[string]bool{}
-	for _, v := range a.Values {
-		text := literal(v[0])
-		if s, ok := v[0].(string); ok {
-			text = s
-			if a.Keys[0] == baseKey {
-				text = stem(s)
+	for _, keys := range []int{1, len(a.Keys)} {
+		a.Labels = a.Labels[:0]
+		seen, twice := map[string]bool{}, ""
+		for _, v := range a.Values {
+			parts := make([]string, keys)
+			for k := range parts {
+				parts[k] = wordValue(a.Keys[k], v[k])
 			}
-		} else if f, ok := v[0].(float64); ok {
-			text = strings.TrimSuffix(decimal(f), ".0")
+			text := strings.Join(parts, "/")
+			if seen[text] {
+				twice = text
+			}
+			seen[text] = true
+			a.Labels = append(a.Labels, text)
 		}
-		if a.Keys[0] == baseKey {
-			if _, ok := v[0].(string); !ok {
+		if twice == "" {
+			break
+		}
+		if keys == len(a.Keys) {
+			c.faults = append(c.faults, Fault{
+				File: a.file, Line: a.lines[0], Key: "sweep." + a.Name, What: "lists " + quote(twice) + " twice", Want: "list it once",
+			})
+			return
+		}
+	}
+	for k, key := range a.Keys {
+		for _, v := range a.Values {
+			if _, ok := v[k].(string); !ok && key == baseKey {
 				c.faults = append(c.faults, Fault{
-					File: a.file, Line: a.lines[0], Key: "sweep." + baseKey, What: "is " + describe(v[0]), Want: "list names of scenarios",
+					File: a.file, Line: a.lines[k], Key: "sweep." + baseKey, What: "is " + describe(v[k]), Want: "list names of scenarios",
 				})
 				return
 			}
 		}
-		if seen[text] && len(a.Keys) > 1 {
-			parts := make([]string, len(v))
-			for k := range v {
-				parts[k] = strings.Trim(literal(v[k]), `"`)
-			}
-			text = strings.Join(parts, "/")
-		}
-		if seen[text] {
-			c.faults = append(c.faults, Fault{
-				File: a.file, Line: a.lines[0], Key: "sweep." + a.Name, What: "lists " + quote(text) + " twice", Want: "list it once",
-			})
-			return
-		}
-		seen[text] = true
-		a.Labels = append(a.Labels, text)
 	}
+}
+
+// wordValue words a value of a key.
+func wordValue(key string, v any) string {
+	switch v := v.(type) {
+	case string:
+		if key == baseKey {
+			return stem(v)
+		}
+		return v
+	case float64:
+		return strings.TrimSuffix(decimal(v), ".0")
+	}
+	return literal(v)
 }
 
 // numbers returns the values in their base unit, nil where some are none.

@@ -62,6 +62,9 @@ func (k *key) setText(dst *string, v any) *wrong {
 	}
 	if k.choices != nil && text != k.unset {
 		if allowed := k.choices(); !slices.Contains(allowed, text) {
+			if k.refuse != nil && k.refuse(text) != "" {
+				return &wrong{k.refuse(text), "choose one of " + quotedList(allowed)}
+			}
 			return &wrong{quote(text) + " is not known", oneOf(text, allowed)}
 		}
 	}

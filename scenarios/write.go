@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,27 +18,36 @@ import (
 // TOML returns s with every value that counts, defaults and presets included,
 // in the order of the reference. Parse reads it back as the same scenario.
 func (s *Scenario) TOML() []byte {
+	if len(s.Jobs) > 0 {
+		return s.jobsTOML()
+	}
 	var b bytes.Buffer
 	for _, t := range tablesOf(s) {
 		if !t.when.applies(s) {
 			continue
 		}
 		for i := range t.elements(s) {
-			if t.path != "" {
-				header := "[" + t.path + "]"
-				if t.isArray() {
-					header = "[" + header + "]"
-				}
-				fmt.Fprintf(&b, "\n%s\n", header)
-			}
-			for _, k := range t.keys {
-				if !k.omit && k.when.applies(s) {
-					fmt.Fprintf(&b, "%s = %s\n", k.name, literal(k.field(s, i)))
-				}
-			}
+			t.write(&b, s, i, t.path)
 		}
 	}
 	return b.Bytes()
+}
+
+// write writes element i of a table under a path, and of its keys those of the
+// given names, or all.
+func (t *table) write(b *bytes.Buffer, s *Scenario, i int, path string, names ...string) {
+	if path != "" {
+		header := "[" + path + "]"
+		if t.isArray() {
+			header = "[" + header + "]"
+		}
+		fmt.Fprintf(b, "\n%s\n", header)
+	}
+	for _, k := range t.keys {
+		if !k.omit && k.when.applies(s) && (len(names) == 0 || slices.Contains(names, k.name)) {
+			fmt.Fprintf(b, "%s = %s\n", k.name, literal(k.field(s, i)))
+		}
+	}
 }
 
 // Digest returns the SHA-256 of TOML in hex: equal for scenarios that mean the

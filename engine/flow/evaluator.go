@@ -9,6 +9,9 @@ type Evaluator struct {
 	z *sim
 	b bounds
 	f *fork // set by Fork
+
+	owned  bool // z's model is not shared
+	places int  // events that z's queue has room for, once SetChanges has asked
 }
 
 // NewEvaluator prepares g on n under r, which must not change afterwards, for
@@ -28,10 +31,14 @@ func newEvaluator(m *model, s Service) *Evaluator {
 }
 
 // Clone returns an evaluator that shares what does not change and has the same
-// capacities.
+// capacities, durations, changes and tails.
 func (e *Evaluator) Clone() *Evaluator {
 	c := newEvaluator(e.z.model, e.z.service)
 	copy(c.z.initial, e.z.initial)
+	c.z.known = e.z.known
+	if e.owned {
+		c.own()
+	}
 	return c
 }
 

@@ -194,13 +194,17 @@ func (z *sim) byPriority() {
 	if z.service == LevelPriority {
 		weight = z.path.full
 	}
+	tail := z.path.tail
+	if z.known != nil {
+		tail = z.known
+	}
 	for _, id := range c.tasks {
 		switch z.service {
 		case LevelPriority:
 			z.advance(id)
-			c.level[id] = z.rem[id]/z.path.full[id] + z.path.tail[id]
+			c.level[id] = z.rem[id]/z.path.full[id] + tail[id]
 		case TailPriority:
-			c.level[id] = z.path.tail[id]
+			c.level[id] = tail[id]
 		default:
 			c.level[id] = float64(z.graph.Tasks[id].Priority)
 		}

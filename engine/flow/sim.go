@@ -36,12 +36,13 @@ type sim struct {
 	makespan  engine.Time
 	cutoff    engine.Time
 
-	path paths // full rates, heads, tails; tails are needed by priorities and cut-offs
-	comp component
-	hold []bool // by task: stop before it starts; nil but while forking
-	held bool
-	log  *rateLog // nil unless a trace is wanted
-	ends []engine.Time
+	path  paths     // full rates, heads, tails; tails are needed by priorities and cut-offs
+	known []float64 // tails that priorities go by instead; nil but for SetTails
+	comp  component
+	hold  []bool // by task: stop before it starts; nil but while forking
+	held  bool
+	log   *rateLog // nil unless a trace is wanted
+	ends  []engine.Time
 }
 
 const (

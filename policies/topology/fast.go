@@ -71,17 +71,31 @@ func (fast) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error
 	for again := true; again; again = s.polish() {
 		s.evolve()
 	}
+	limit := grown(s.best.makespan, o.PortTolerance)
 	if !o.KeepPorts {
-		s.savePorts(o.PortTolerance)
+		s.savePorts(limit)
+	}
+	d := &Decision{
+		Circuits: s.best.x, Service: s.service, Makespan: s.best.makespan,
+		Bound: p.joint().bound, BoundModel: AnyService,
+		Evaluations: s.evaluations, Searched: true, Stopped: s.stopped,
+	}
+	if !o.KeepPorts {
+		p.newSaver(ctx, keeping{limit: limit, exact: true}, s.service, &o, s.left()).save(d)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return &Decision{
-		Circuits: s.best.x, Service: s.service, Makespan: s.best.makespan,
-		Bound: p.joint().bound, BoundModel: AnyService,
-		Evaluations: s.evaluations, Searched: true, Stopped: s.stopped,
-	}, nil
+	return d, nil
+}
+
+// left returns the time limit that is left, if there is one, as that of
+// another search.
+func (s *fastSearch) left() SearchOptions {
+	if s.o.TimeLimit <= 0 {
+		return SearchOptions{}
+	}
+	return SearchOptions{TimeLimit: s.o.TimeLimit, deadline: s.deadline}
 }
 
 // fastSearch is one search.

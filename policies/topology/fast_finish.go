@@ -80,11 +80,10 @@ type shaving struct {
 }
 
 // savePorts replaces the best by what needs the fewest ports at a makespan
-// longer by no more than a fraction of tolerance (DELTA, Eq. 4): the cheapest
-// topologies seen within that limit are shaved in several orders, all in step,
-// so that what one has played serves the others.
-func (s *fastSearch) savePorts(tolerance float64) {
-	limit := grown(s.best.makespan, tolerance)
+// within a limit (DELTA, Eq. 4): the cheapest topologies seen that keep it are
+// shaved in several orders, all in step, so that what one has played serves the
+// others.
+func (s *fastSearch) savePorts(limit engine.Time) {
 	var active []*shaving
 	for _, start := range s.cheapest(limit) {
 		for _, order := range s.orders(start.x) {

@@ -134,7 +134,7 @@ func TestEvolveLeavesTheMemoTrue(t *testing.T) {
 		defer s.close()
 		s.evolve()
 		s.polish()
-		s.savePorts(rapid.Float64Range(0, 0.1).Draw(t, "tolerance"))
+		s.savePorts(grown(s.best.makespan, rapid.Float64Range(0, 0.1).Draw(t, "tolerance")))
 		w := p.player(s.service)
 		defer p.done(w)
 		for k, o := range s.memo {

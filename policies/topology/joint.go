@@ -60,13 +60,10 @@ func (joint) Choose(ctx context.Context, p *Problem, o Options) (*Decision, erro
 		d.Circuits = p.filled(d.Circuits)
 		return d, nil
 	}
-	saver := portSaver{p: p, service: best.service, limit: grown(best.makespan, o.PortTolerance), budget: o.Joint.MaxEvaluations, search: o.Joint, ctx: ctx}
-	saver.run(best.circuits)
+	p.newSaver(ctx, keeping{limit: grown(best.makespan, o.PortTolerance), exact: o.Service != nil}, best.service, &o, o.Joint).save(d)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	d.Circuits, d.Makespan, d.Service, d.PortsBound = saver.circuits, saver.makespan, saver.service, saver.bound
-	d.Evaluations += saver.evaluations
 	return d, nil
 }
 

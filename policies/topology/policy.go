@@ -26,12 +26,16 @@ type Options struct {
 	PortTolerance float64
 	// KeepPorts leaves in place the circuits that the makespan does not need.
 	KeepPorts bool
+	// PortEvaluations bounds the search for fewer ports, as MaxEvaluations does
+	// that for a shorter makespan; 0 is DefaultPortEvaluations.
+	PortEvaluations int64
 	// Service is how the workload will be played, where the scenario overrides
 	// the allocator's own; nil is the allocator's own.
 	Service *flow.Service
 	Fast    FastOptions
 	Topo    SearchOptions
 	Joint   SearchOptions
+	MILP    MILPOptions
 	Fixed   [][]int // circuits by pod and pod; the diagonal is to the twin pods
 }
 
@@ -75,6 +79,7 @@ func (o Options) fallback(ctx context.Context, p *Problem, service flow.Service)
 		return nil, nil
 	}
 	o.Service, o.PortTolerance = &service, 0
+	o.PortEvaluations = 1 // who falls back saves ports itself
 	return fast{}.Choose(ctx, p, o)
 }
 
@@ -87,11 +92,17 @@ type Decision struct {
 	// independently of the choice; 0 where the allocator seeks none.
 	Bound      engine.Time
 	BoundModel string
-	// PortsBound is the fewest ports that can do, 0 where not known.
+	// Limit is the makespan within which ports were saved, 0 where none were;
+	// PortsBound the ports that every topology needs which keeps it, 0 where not
+	// known: in play under Service, or however capacity is shared if FreeRates,
+	// as rates are the allocator's to choose then.
+	Limit       engine.Time
 	PortsBound  int
-	Evaluations int64  // topologies played or bounded
-	Searched    bool   // circuits were chosen by playing, and those not needed given back
-	Stopped     string // why the search ended before its own end; "" if it did not
+	FreeRates   bool
+	Evaluations int64         // topologies played or bounded
+	Searched    bool          // circuits were chosen by playing, and those not needed given back
+	Solver      *SolverReport // of a decision that a MILP solver made; else nil
+	Stopped     string        // why the search ended before its own end; "" if it did not
 }
 
 // Gap returns (makespan - bound) / bound, and false where there is no bound.
@@ -119,6 +130,10 @@ var Table = []Row{
 	{"delta-fast", "genetic search over topologies, each played in simulation (DELTA, Algs. 2..6)", fast{}},
 	{"delta-topo", "best topology under fair sharing, by bounded search", topo{}},
 	{"delta-joint", "best topology and rates together, with proof", joint{}},
+	{"delta-topo-milp", "delta-topo's model, solved by HiGHS or CBC (DELTA, Sec. III-B with Eq. 17)", milpPolicy{"delta-topo-milp", true, false}},
+	{"delta-topo-milp-hotstart", "the same, started from delta-fast's topology", milpPolicy{"delta-topo-milp-hotstart", true, true}},
+	{"delta-joint-milp", "delta-joint's model, solved by HiGHS or CBC (DELTA, Sec. III-B)", milpPolicy{"delta-joint-milp", false, false}},
+	{"delta-joint-milp-hotstart", "the same, started from delta-joint's schedule", milpPolicy{"delta-joint-milp-hotstart", false, true}},
 }
 
 // ByName returns the allocator of that name.

@@ -2,26 +2,48 @@ package topology
 
 import (
 	"context"
-
-	"github.com/emirpasic/gods/queues/priorityqueue"
+	"fmt"
 
 	"sim/engine"
 	"sim/engine/flow"
 )
 
-// portSaver finds the fewest ports with which the makespan stays within limit
-// (DELTA, Eq. 4). Capacity never lowers a bound, so a box of topologies whose
-// upper corner's bound exceeds the limit is empty, and its lower corner is its
-// cheapest member.
+// DefaultPortEvaluations is the number of topologies that may be looked at to
+// save ports where Options do not say.
+const DefaultPortEvaluations = 10000
+
+// portSaving is implemented by allocators that give back circuits which the
+// makespan does not need.
+type portSaving interface{ savesPorts() }
+
+func (fast) savesPorts()  {}
+func (topo) savesPorts()  {}
+func (joint) savesPorts() {}
+
+// SavesPorts reports whether the allocator of that name gives back circuits
+// which the makespan does not need, so that ports are left over.
+func SavesPorts(name string) bool {
+	p, err := ByName(name)
+	_, saves := p.(portSaving)
+	return err == nil && saves
+}
+
+// keeping is the condition under which circuits may be taken away.
+type keeping struct {
+	limit engine.Time // that the makespan must not exceed
+	// exact says that the play under the one service decides whether a topology
+	// keeps the limit; otherwise rates are ours to choose: any rule will do, and
+	// a better schedule than theirs might, unless the bound excludes it too.
+	exact bool
+}
+
+// portSaver finds the fewest ports with which the makespan stays within a
+// limit (DELTA, Eq. 4).
 type portSaver struct {
+	keeping
 	p       *Problem
 	service flow.Service
-	limit   engine.Time
-	budget  int64
-	// exact says that the play decides whether a topology keeps the limit;
-	// otherwise a better schedule than the play's might, unless the bound
-	// excludes it too.
-	exact bool
+	budget  int64 // as SearchOptions.MaxEvaluations
 	// search and ctx may end the work early.
 	search SearchOptions
 	ctx    context.Context
@@ -31,16 +53,38 @@ type portSaver struct {
 	makespan    engine.Time
 	bound       int // ports that every topology within the limit needs
 	evaluations int64
+	effort      int64 // in plays from a common beginning
+}
+
+// newSaver returns a saver of ports under a condition, with the budget of o.
+func (p *Problem) newSaver(ctx context.Context, k keeping, service flow.Service, o *Options, search SearchOptions) *portSaver {
+	return &portSaver{keeping: k, p: p, service: service, budget: budgetOf(o), search: search, ctx: ctx}
+}
+
+// budgetOf returns the evaluations that may be spent on ports.
+func budgetOf(o *Options) int64 {
+	if o.PortEvaluations == 0 {
+		return DefaultPortEvaluations
+	}
+	return o.PortEvaluations
+}
+
+// save lets the saver go to work on a decision.
+func (s *portSaver) save(d *Decision) {
+	s.run(d.Circuits)
+	d.Circuits, d.Makespan, d.Service, d.PortsBound = s.circuits, s.makespan, s.service, s.bound
+	d.Evaluations += s.evaluations
+	d.Limit, d.FreeRates = s.limit, !s.exact
+	if d.Stopped == "" && s.search.late() {
+		d.Stopped = fmt.Sprintf("after the time limit of %v, ports being saved", s.search.TimeLimit)
+	}
 }
 
 // SavePorts takes from a decision the circuits that its makespan, grown by
-// o.PortTolerance, does not need. It does not say how few could do.
+// o.PortTolerance, does not need, and sets how few could do.
 func (p *Problem) SavePorts(ctx context.Context, d *Decision, o Options) {
-	s := portSaver{p: p, service: d.Service, limit: grown(d.Makespan, o.PortTolerance), budget: portBudget,
-		exact: d.Service == flow.MaxMin || o.Service != nil, search: o.Joint.started(), ctx: ctx}
-	s.run(d.Circuits)
-	d.Circuits, d.Makespan, d.Service = s.circuits, s.makespan, s.service
-	d.Evaluations += s.evaluations
+	k := keeping{limit: grown(d.Makespan, o.PortTolerance), exact: d.Service == flow.MaxMin || o.Service != nil}
+	p.newSaver(ctx, k, d.Service, &o, o.Joint.started()).save(d)
 }
 
 // filled returns x with what ports are free given to the bundles that can use
@@ -50,20 +94,6 @@ func (p *Problem) filled(x []int) []int {
 	p.clip(x)
 	p.fill(x, p.everyBundle())
 	return x
-}
-
-// portBox is a box whose lower corner costs ports.
-type portBox struct {
-	box
-	ports int
-}
-
-func portOrder(a, b interface{}) int {
-	x, y := a.(*portBox), b.(*portBox)
-	if x.ports != y.ports {
-		return x.ports - y.ports
-	}
-	return y.id - x.id // depth first among equals: a corner that does is soon found
 }
 
 // run starts from a topology within the limit.
@@ -79,18 +109,17 @@ func (s *portSaver) run(x []int) {
 
 // within plays x and reports whether it keeps the limit.
 func (s *portSaver) within(x []int) (engine.Time, bool) {
-	s.evaluations++
+	s.spend(forksAPlay)
 	s.w.SetService(s.service)
 	c, ok := s.w.play(x, s.limit+1)
 	if ok || s.exact {
 		return c, ok
 	}
-	// where rates are ours to choose any rule will do
 	for _, rule := range rules {
 		if rule == s.service {
 			continue
 		}
-		s.evaluations++
+		s.spend(forksAPlay)
 		s.w.SetService(rule)
 		if c, ok := s.w.play(x, s.limit+1); ok {
 			s.service = rule
@@ -100,9 +129,22 @@ func (s *portSaver) within(x []int) (engine.Time, bool) {
 	return 0, false
 }
 
+// bounded reports whether the bound of x keeps the limit.
+func (s *portSaver) bounded(x []int) bool {
+	s.spend(forksAPlay)
+	return s.w.bound(x) <= s.limit
+}
+
+// spend counts an evaluation that costs as much as n plays from a common
+// beginning.
+func (s *portSaver) spend(n int64) {
+	s.evaluations++
+	s.effort += n * s.p.cost()
+}
+
 // over reports whether the work must end.
 func (s *portSaver) over() bool {
-	return s.evaluations*s.p.cost() >= s.budget || s.search.late() || s.ctx.Err() != nil
+	return s.effort >= forksAPlay*s.budget || s.search.late() || s.ctx.Err() != nil
 }
 
 // shave takes away circuits one by one, the most ports first, while the limit
@@ -125,105 +167,18 @@ func (s *portSaver) shave() {
 	}
 }
 
-// prove searches for fewer ports, cheapest first, until none are left that
-// could do or the budget ends.
+// prove searches for fewer ports, until none are left that could do or the
+// budget ends.
 func (s *portSaver) prove() {
-	open := priorityqueue.NewWith(portOrder)
-	made := 0
-	best := s.p.PortsUsed(s.circuits)
-	unproved := best // cheapest corner that only its play, not its bound, excludes
-	push := func(lo, hi []int) {
-		if !s.p.tighten(lo, hi) || !s.raise(lo, hi) {
-			return
-		}
-		if n := s.p.PortsUsed(lo); n < best {
-			open.Enqueue(&portBox{box{lo: lo, hi: hi, id: made}, n})
-			made++
-		}
+	q := s.seek(wantOne, s.p.portsOfReplica(s.circuits)-1)
+	defer q.close()
+	q.run()
+	if len(q.found) > 0 {
+		s.circuits, s.makespan, s.service = q.found[0].circuits, q.found[0].makespan, q.found[0].service
 	}
-	push(s.p.ones(), append([]int(nil), s.p.Useful...))
-	s.bound = best
-	for !open.Empty() {
-		v, _ := open.Dequeue()
-		b := v.(*portBox)
-		if b.ports >= best {
-			break
-		}
-		if s.over() {
-			s.bound = min(b.ports, unproved)
-			return
-		}
-		if c, ok := s.within(b.lo); ok {
-			s.circuits, s.makespan, best = append([]int(nil), b.lo...), c, b.ports
-			break
-		}
-		if !s.exact {
-			s.evaluations++
-			if s.w.bound(b.lo) <= s.limit {
-				unproved = min(unproved, b.ports)
-			}
-		}
-		e := s.needy(b)
-		if e < 0 {
-			continue
-		}
-		mid := b.lo[e]
-		lower := append([]int(nil), b.hi...)
-		lower[e] = mid
-		upper := append([]int(nil), b.lo...)
-		upper[e] = mid + 1
-		push(append([]int(nil), b.lo...), lower)
-		push(upper, append([]int(nil), b.hi...))
-	}
-	s.bound = min(best, unproved)
+	s.bound = min(s.p.portsOfReplica(s.circuits), q.floor) * s.p.Fabric.Copies
 }
 
-// raise lifts each bundle of lo to the fewest circuits with which the bound of
-// an otherwise full box keeps the limit; false where none does.
-func (s *portSaver) raise(lo, hi []int) bool {
-	s.evaluations++
-	if s.w.bound(hi) > s.limit {
-		return false
-	}
-	x := append([]int(nil), hi...)
-	for e := range lo {
-		few, many := lo[e], hi[e]
-		for few < many {
-			mid := (few + many) / 2
-			x[e] = mid
-			s.evaluations++
-			if s.w.bound(x) <= s.limit {
-				many = mid
-			} else {
-				few = mid + 1
-			}
-		}
-		x[e] = hi[e]
-		lo[e] = few
-	}
-	for _, f := range s.p.room(lo) {
-		if f < 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// needy returns the bundle whose full use lowers the bound of the lower corner
-// most, -1 where the box is a single topology.
-func (s *portSaver) needy(b *portBox) int {
-	best, lowest := -1, never
-	x := append([]int(nil), b.lo...)
-	for e := range x {
-		if b.hi[e] == b.lo[e] {
-			continue
-		}
-		x[e] = b.hi[e]
-		s.evaluations++
-		if c := s.w.bound(x); best < 0 || c < lowest {
-			best, lowest = e, c
-		}
-		x[e] = b.lo[e]
-	}
-	return best
-}
+// portsOfReplica returns the ports that x takes at both ends in what the
+// problem holds, which stands for Copies of it.
+func (p *Problem) portsOfReplica(x []int) int { return p.PortsUsed(x) / p.Fabric.Copies }

@@ -38,15 +38,8 @@ var ErrPorts = errors.New("topology: too few ports to connect every pod pair tha
 // o holds. It fails with ErrPorts where one circuit a bundle does not fit.
 func NewProblem(g *engine.Graph, o *fabric.Optical) (*Problem, error) {
 	p := &Problem{Graph: g, Fabric: o, Useful: make([]int, len(o.Bundles))}
-	one := p.ones()
-	for i, used := range o.Ports(one) {
-		if used > o.Pods[i].Ports {
-			return nil, fmt.Errorf("%w: %s needs at least %d, has %d", ErrPorts, o.Pods[i].Name, used, o.Pods[i].Ports)
-		}
-	}
-	free := p.room(one)
-	for e, b := range o.Bundles {
-		p.Useful[e] = min(1+p.fits(free, e), max(1, int(b.Flows)))
+	if err := p.measure(); err != nil {
+		return nil, err
 	}
 	first, err := flow.NewEvaluator(g, o.Network, o.Routes, flow.MaxMin)
 	if err != nil {
@@ -55,6 +48,22 @@ func NewProblem(g *engine.Graph, o *fabric.Optical) (*Problem, error) {
 	p.players.New = func() any { return &player{Evaluator: first.Clone(), p: p} }
 	p.joint = sync.OnceValue(func() jointOptimum { return solveJoint(context.Background(), p, jointDefaults()) })
 	return p, nil
+}
+
+// measure finds how many circuits of each bundle the ports and NICs can use.
+// It fails with ErrPorts where one circuit a bundle does not fit.
+func (p *Problem) measure() error {
+	o, one := p.Fabric, p.ones()
+	for i, used := range o.Ports(one) {
+		if used > o.Pods[i].Ports {
+			return fmt.Errorf("%w: %s needs at least %d, has %d", ErrPorts, o.Pods[i].Name, used, o.Pods[i].Ports)
+		}
+	}
+	free := p.room(one)
+	for e, b := range o.Bundles {
+		p.Useful[e] = min(1+p.fits(free, e), max(1, int(b.Flows)))
+	}
+	return nil
 }
 
 // ones returns one circuit for each bundle.

@@ -23,10 +23,6 @@ import (
 // When that ends within the budget the answer is proved best by exhaustion.
 type topo struct{}
 
-// portBudget is the number of topologies that may be looked at to save ports
-// after the search.
-const portBudget = 2000
-
 // forksAPlay is the number of plays from a common beginning that cost about as
 // much as a whole one, and count as one against the budget.
 const forksAPlay = 16
@@ -65,10 +61,10 @@ func (topo) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error
 	if o.KeepPorts {
 		return d, nil
 	}
-	saver := portSaver{p: p, service: s.service, limit: grown(s.best, o.PortTolerance), budget: portBudget, exact: s.service == flow.MaxMin, search: s.o, ctx: ctx}
-	saver.run(s.circuits)
-	d.Circuits, d.Makespan, d.PortsBound = saver.circuits, saver.makespan, saver.bound
-	d.Evaluations = s.evaluations + saver.evaluations
+	p.newSaver(ctx, keeping{limit: grown(s.best, o.PortTolerance), exact: true}, s.service, &o, s.o).save(d)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	return d, nil
 }
 
@@ -325,8 +321,10 @@ func (s *topoSearch) finish(x []int, forked bool) {
 	}
 	s.spend(1)
 	s.w.light(x)
-	if _, ok := s.w.Resume(s.best); ok {
-		s.play(x)
+	// nothing else may be played on w meanwhile: cut-offs go by what it last
+	// knew of capacities
+	if c, ok := s.w.Resume(s.best); ok {
+		s.best, s.circuits = c, append([]int(nil), x...)
 	}
 }
 

@@ -27,6 +27,11 @@ func (d *Document) Check() error {
 		if err := finite(r.Policy, r.Metrics); err != nil {
 			return err
 		}
+		for _, name := range slices.Sorted(maps.Keys(r.Samples)) {
+			if at := nonFinite(reflect.ValueOf(r.Samples[name]), name); at != "" {
+				return fmt.Errorf("sample %s of %s is no finite number, which no result may hold", at, r.Policy)
+			}
+		}
 	}
 	return nil
 }

@@ -18,6 +18,9 @@ type Layout struct {
 	// PodMap is a permutation: block i of consecutive stages is in pod
 	// PodMap[i] of its replica; nil is the identity.
 	PodMap [][]int
+	// Numbers are those that pods of a replica go by in names; nil counts from
+	// 0.
+	Numbers []int
 }
 
 // Place puts the iteration's nodes into pods of a replica each. It fails when
@@ -44,9 +47,13 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 	}
 	for r := range replicas {
 		for i := range pods {
-			name := fmt.Sprintf("pod %d", i)
+			number := i
+			if i < len(l.Numbers) {
+				number = l.Numbers[i]
+			}
+			name := fmt.Sprintf("pod %d", number)
 			if it.All {
-				name = fmt.Sprintf("pod %d.%d", r, i)
+				name = fmt.Sprintf("pod %d.%d", r, number)
 			}
 			p.Pods = append(p.Pods, fabric.Pod{Name: name, Replica: r, Ports: l.Ports[r], Rate: l.PortRate[r]})
 		}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sim/scenarios"
+	"sim/scenarios/result"
+	"sim/scenarios/sweep"
+)
+
+// long adds the tests that take a minute: go test . -long
+var long = flag.Bool("long", false, "run the tests that take a minute")
+
+const (
+	baselinesDir = "scenarios/baselines"
+	modelFile    = baselinesDir + "/model"
+)
+
+// TestBaselines holds every result of the shipped scenarios (and, with -long,
+// studies) to what is stored, and the version of the models to the results: it
+// must rise when one of them changes. make baselines stores them anew.
+func TestBaselines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs every scenario")
+	}
+	if runtime.GOARCH != "amd64" {
+		t.Skip("baselines are of amd64; other processors may round otherwise")
+	}
+	text, err := os.ReadFile(modelFile)
+	if err != nil && !(*update && errors.Is(err, fs.ErrNotExist)) {
+		t.Fatal(err)
+	}
+	stored, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	if stored != result.Model && !*update {
+		t.Fatalf("%s are of version %d of the models, this is version %d: make baselines", baselinesDir, stored, result.Model)
+	}
+	want := map[string]bool{filepath.Base(modelFile): true}
+	for _, name := range append(scenarios.Embedded(), scenarios.EmbeddedStudies()...) {
+		file := strings.TrimSuffix(filepath.Base(name), ".toml") + ".bench"
+		want[file] = true
+		if scenarios.IsStudy(name) && !*long && !*update {
+			continue
+		}
+		t.Run(file, func(t *testing.T) {
+			got, err := benchmarks(t.Context(), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(baselinesDir, file)
+			old, err := os.ReadFile(path)
+			switch {
+			case err != nil && !errors.Is(err, fs.ErrNotExist):
+				t.Fatal(err)
+			case err == nil && bytes.Equal(old, got):
+			case err == nil && stored == result.Model && changes(old, got):
+				t.Errorf("results of %s changed, but not result.Model: raise it (cells that sweeps kept are of the old one), then make baselines\n%s",
+					name, cmp.Diff(strings.Split(string(old), "\n"), strings.Split(string(got), "\n")))
+			case *update:
+				if err := os.WriteFile(path, got, 0o666); err != nil {
+					t.Fatal(err)
+				}
+			default:
+				t.Errorf("%s is not that of %s: make baselines", path, name)
+			}
+		})
+	}
+	entries, err := os.ReadDir(baselinesDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !want[e.Name()] {
+			t.Errorf("%s/%s belongs to no scenario", baselinesDir, e.Name())
+		}
+	}
+	if *update && !t.Failed() {
+		if err := os.WriteFile(modelFile, fmt.Appendln(nil, result.Model), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// changes reports whether some benchmark line of old is not in now: a row that
+// is new changes no result.
+func changes(old, now []byte) bool {
+	has := map[string]bool{}
+	for line := range strings.Lines(string(now)) {
+		has[line] = true
+	}
+	for line := range strings.Lines(string(old)) {
+		if strings.HasPrefix(line, "Benchmark") && !has[line] {
+			return true
+		}
+	}
+	return false
+}
+
+// benchmarks runs a scenario or a study and returns its metrics.bench.
+func benchmarks(ctx context.Context, name string) ([]byte, error) {
+	var b bytes.Buffer
+	if !scenarios.IsStudy(name) {
+		s, err := scenarios.Load(name, nil)
+		if err != nil {
+			return nil, err
+		}
+		o, err := scenarios.Run(ctx, s, scenarios.RunOptions{Workers: runtime.GOMAXPROCS(0)})
+		if err != nil {
+			return nil, err
+		}
+		result.WriteBench(&b, &o.Document)
+		return b.Bytes(), nil
+	}
+	st, err := scenarios.LoadStudy(name, nil)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := sweep.NewPlan(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	doc := plan.Sweep
+	err = sweep.Local(runtime.GOMAXPROCS(0))(ctx, plan, all(len(doc.Cells)), func(i int, r *sweep.Record) error {
+		if r.Failed != "" {
+			return errors.New(r.Failed)
+		}
+		doc.Cells[i].Metrics = r.Metrics
+		return nil
+	})
+	result.WriteSweepBench(&b, &doc)
+	return b.Bytes(), err
+}
+
+func all(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}

@@ -1,0 +1,271 @@
+package plots
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"sim/scenarios/result"
+)
+
+// mainMetrics are what charts show unless they say, the first that there is.
+var mainMetrics = []string{"nct", "objective", "makespan_s", "completion_s"}
+
+// manyPanels is the most panels that are proposed.
+const manyPanels = 12
+
+// defaultFigures is the most figures of one kind that are proposed.
+const defaultFigures = 12
+
+// DefaultCharts proposes the figures of a sweep that asks for none, by what it
+// varies: lines over an axis of numbers, bars over one of names, a heat map a
+// policy over two axes of numbers, or a panel a name. Seeds are a distribution.
+// Where more axes vary there is a figure for each of their combinations, while
+// these are few. There are none without metrics, nor of more than a figure
+// shows.
+func DefaultCharts(s *result.Sweep) []result.Plot {
+	metric := mainMetric(s)
+	if metric == "" || s.Check() != nil {
+		return nil
+	}
+	p := result.Plot{Name: fileName(metric), Y: metric}
+	var axes []*result.Axis
+	seeds, seen := 0, map[string]bool{"": true, policyName: true}
+	for i := range s.Axes {
+		a := &s.Axes[i]
+		switch {
+		case len(a.Labels) < 2 || seen[a.Name]:
+		case slices.Equal(a.Keys, []string{"seed"}):
+			seeds = len(a.Labels)
+		default:
+			axes = append(axes, a)
+		}
+		seen[a.Name] = true
+	}
+	x, panels, rest := chooseAxes(axes)
+	const curve = 8 // seeds that make a distribution
+	switch {
+	case seeds >= curve && x == nil:
+		p.Kind = "cdf"
+	case x == nil:
+		p.Kind, p.X = "bars", policyName
+	case panels != nil && panels.Numbers != nil && x.Numbers != nil:
+		p.Kind, p.X, p.Y, p.Z, p.Panels = "heatmap", x.Name, panels.Name, metric, policyName
+	default:
+		p.Kind, p.X, p.Series = "bars", x.Name, policyName
+		if x.Numbers != nil {
+			p.Kind, p.LogX = "lines", geometric(x.Numbers)
+		}
+		if panels != nil {
+			p.Panels = panels.Name
+		}
+	}
+	return slices.DeleteFunc(combined(p, rest), func(p result.Plot) bool { return CheckChart(&p, s) != nil })
+}
+
+// mainMetric is the metric that tells most of a sweep, "" without metrics.
+func mainMetric(s *result.Sweep) string {
+	has := map[string]bool{}
+	for i := range s.Cells {
+		for name := range s.Cells[i].Metrics {
+			has[name] = true
+		}
+	}
+	for _, m := range mainMetrics {
+		if has[m] {
+			return m
+		}
+	}
+	if names := sortedKeys(has); len(names) > 0 {
+		return names[0]
+	}
+	return ""
+}
+
+// chooseAxes chooses which axis goes across, which makes panels (or goes up,
+// where both are numbers), and which are left.
+func chooseAxes(axes []*result.Axis) (x, panels *result.Axis, rest []*result.Axis) {
+	across, beside := -1, -1
+	for i, a := range axes {
+		if a.Numbers != nil && (across < 0 || axes[across].Numbers == nil || len(a.Labels) > len(axes[across].Labels)) {
+			across = i
+		}
+	}
+	if across < 0 {
+		for i, a := range axes {
+			if across < 0 || len(a.Labels) > len(axes[across].Labels) {
+				across = i
+			}
+		}
+	}
+	for i, a := range axes {
+		if i != across && a.Numbers == nil && len(a.Labels) <= manyPanels && beside < 0 {
+			beside = i
+		}
+	}
+	for i, a := range axes {
+		if i != across && a.Numbers != nil && beside < 0 {
+			beside = i
+		}
+	}
+	for i, a := range axes {
+		switch i {
+		case across:
+			x = a
+		case beside:
+			panels = a
+		default:
+			rest = append(rest, a)
+		}
+	}
+	return x, panels, rest
+}
+
+// geometric reports whether numbers grow by about the same factor.
+func geometric(numbers []float64) bool {
+	n := len(numbers)
+	if n < 3 || !(slices.Min(numbers) > 0) {
+		return false
+	}
+	sorted := slices.Sorted(slices.Values(numbers))
+	const least, alike = 1.4, 1.5 // factors
+	lo, hi := sorted[1]/sorted[0], sorted[1]/sorted[0]
+	for i := 2; i < n; i++ {
+		lo, hi = min(lo, sorted[i]/sorted[i-1]), max(hi, sorted[i]/sorted[i-1])
+	}
+	return lo >= least && hi <= lo*alike
+}
+
+// combined makes a plot for each combination of the values of axes, or one that
+// takes their mean where that would be many.
+func combined(p result.Plot, axes []*result.Axis) []result.Plot {
+	plots := []result.Plot{p}
+	for _, a := range axes {
+		if len(plots)*len(a.Labels) > defaultFigures {
+			return []result.Plot{p}
+		}
+		var next []result.Plot
+		for _, q := range plots {
+			for i, label := range a.Labels {
+				r := q
+				r.Where = map[string][]string{a.Name: {label}}
+				for key, labels := range q.Where {
+					r.Where[key] = labels
+				}
+				r.Name = fmt.Sprintf("%s-%s", q.Name, strings.ToLower(fileName(label)))
+				if fileName(label) == "" {
+					r.Name = fmt.Sprintf("%s-%d", q.Name, i+1)
+				}
+				next = append(next, r)
+			}
+		}
+		plots = next
+	}
+	return plots
+}
+
+// Propose fills in what a plot of a sweep leaves open: the kind by what goes
+// across, the metric, and axes as DefaultCharts would choose them; lines over
+// numbers that grow by a factor get a logarithmic axis. What the plot says is
+// not changed, right or wrong.
+func Propose(s *result.Sweep, p result.Plot) result.Plot {
+	proposal := result.Plot{Kind: "bars", X: policyName, Y: mainMetric(s)}
+	if all := DefaultCharts(s); len(all) > 0 {
+		proposal = all[0]
+	}
+	metric, up := proposal.Y, ""
+	if proposal.Kind == "heatmap" {
+		metric, up = proposal.Z, proposal.Y
+	}
+	v := &view{spec: &p, sweep: s}
+	find := func(name string) *factor {
+		if f, err := v.find("", name); err == nil {
+			return f
+		}
+		return nil
+	}
+	if s.Check() != nil || v.listFactors() != nil {
+		return p // drawing it tells what is wrong
+	}
+	switch {
+	case p.Kind != "":
+	case p.Z != "":
+		p.Kind = "heatmap"
+	case p.X == "":
+		p.Kind = proposal.Kind
+		if p.Kind == "heatmap" && p.Y != "" && find(p.Y) == nil {
+			p.Kind, p.X = "lines", proposal.X // of a metric
+		}
+	default:
+		p.Kind = "lines"
+		if f := find(p.X); f != nil && f.numbers == nil {
+			p.Kind = "bars"
+		}
+	}
+	used := map[*factor]bool{nil: true}
+	use := func(names ...string) {
+		for _, name := range names {
+			if name != "" {
+				used[find(name)] = true
+			}
+		}
+	}
+	use(p.X, p.Series, p.Panels)
+	if p.Kind == "heatmap" {
+		use(p.Y)
+	}
+	for key, labels := range p.Where {
+		if len(labels) == 1 {
+			use(key)
+		}
+	}
+	free := func(names ...string) string { // the first that is known and in no other role
+		for _, name := range names {
+			if f := find(name); name != "" && !used[f] {
+				used[f] = true
+				return name
+			}
+		}
+		return ""
+	}
+	others := append([]string{proposal.X, up, proposal.Panels}, v.names()...)
+	if p.X == "" && p.Kind != "cdf" {
+		p.X = free(others...)
+	}
+	if p.Kind == "heatmap" {
+		if p.Y == "" {
+			p.Y = free(others...)
+		}
+		if p.Z == "" {
+			p.Z = metric
+		}
+	} else if p.Y == "" {
+		p.Y = metric
+	}
+	if p.Series == "" && p.Kind != "heatmap" {
+		p.Series = free(policyName)
+	}
+	if p.Panels == "" {
+		beside := []string{proposal.Panels}
+		for _, name := range []string{up, proposal.X} {
+			if f := find(name); f != nil && len(f.labels) <= manyPanels && (p.Kind != "heatmap" || name == proposal.Panels) {
+				beside = append(beside, name)
+			}
+		}
+		p.Panels = free(beside...)
+	}
+	if f := find(p.X); p.Kind == "lines" && f != nil {
+		p.LogX = p.LogX || geometric(f.numbers)
+	}
+	if p.Name == "" {
+		shown := p.Y
+		if p.Kind == "heatmap" {
+			shown = p.Z
+		}
+		p.Name = fileName(shown + "-" + p.Kind)
+		if p.X != "" {
+			p.Name = fileName(shown + "-" + lastPart(p.X))
+		}
+	}
+	return p
+}

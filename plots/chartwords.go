@@ -1,0 +1,277 @@
+package plots
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"sim/scenarios/result"
+)
+
+// keyTexts words keys of scenarios whose last part does not read well.
+var keyTexts = map[string]string{
+	"base":                            "scenario",
+	"workload.microbatch":             "micro-batch size",
+	"workload.microbatches":           "micro-batches",
+	"workload.sequence":               "sequence length",
+	"workload.tp":                     "TP",
+	"workload.pp":                     "PP",
+	"workload.ep":                     "EP",
+	"workload.etp":                    "ETP",
+	"workload.gpus":                   "GPUs",
+	"workload.effective_tflops":       "TFLOP/s a GPU",
+	"fabric.gpus":                     "GPUs",
+	"fabric.gpus_per_pod_per_replica": "GPUs a pod and replica",
+	"fabric.ports_per_pod":            "ports a pod",
+	"fabric.nic_bandwidth":            "NIC bandwidth",
+	"policy.port_tolerance":           "tolerated slowdown",
+}
+
+// keyWords words the key of an axis, "" where nothing better than its name is
+// known.
+func keyWords(a *result.Axis) string {
+	if a.Name == policyName { // the name of a group, not the policies
+		return "group " + policyName
+	}
+	return keyTexts[a.Name]
+}
+
+// metricTexts words metrics; those that are left out are worded by their
+// names.
+var metricTexts = map[string]string{
+	"nct":                "NCT",
+	"nct_critical_path":  "NCT of the critical path",
+	"makespan_s":         "iteration time",
+	"compute_makespan_s": "compute time",
+	"comm_exposed_s":     "exposed communication",
+	"completion_s":       "completion time",
+	"bound_makespan_s":   "lower bound on the iteration time",
+	"gap":                "gap to bound",
+	"ports":              "ports used",
+	"port_ratio":         "ports used",
+	"bound_ports":        "lower bound on ports",
+	"evaluations":        "topologies tried",
+	"solve_s":            "time to decide",
+	"play_s":             "time to play",
+}
+
+// suffixes are the units that names of metrics end in, the longest first.
+var suffixes = []string{"_bytes_per_s", "_bits_per_s", "_per_s", "_bytes", "_s"}
+
+// metricWords words a metric, without its unit.
+func metricWords(name string) string {
+	if rest, ok := strings.CutPrefix(name, referencePrefix); ok {
+		return metricWords(rest) + " on the ideal fabric"
+	}
+	if text := metricTexts[name]; text != "" {
+		return text
+	}
+	for _, s := range suffixes {
+		if rest := strings.TrimSuffix(name, s); rest != name && rest != "" {
+			name = rest
+			break
+		}
+	}
+	return strings.ReplaceAll(name, "_", " ")
+}
+
+// metricUnit is the unit in which values of a metric of up to most read well.
+func metricUnit(name string, most float64) unit {
+	name = strings.TrimPrefix(name, referencePrefix)
+	switch {
+	case name == "gap" || strings.HasSuffix(name, "_ratio"):
+		return unit{"%", 100}
+	case strings.HasSuffix(name, "_bytes_per_s"):
+		return thousands(most, "B/s")
+	case strings.HasSuffix(name, "_bits_per_s"):
+		return thousands(most, "b/s")
+	case strings.HasSuffix(name, "_per_s"):
+		return unit{"1/s", 1}
+	case strings.HasSuffix(name, "_bytes"):
+		return thousands(most, "B")
+	case strings.HasSuffix(name, "_s"):
+		return timeUnit(most)
+	}
+	return unit{"", 1}
+}
+
+// thousands is the multiple of a unit that shows most as one or more.
+func thousands(most float64, name string) unit {
+	for _, u := range []unit{{"T", 1e-12}, {"G", 1e-9}, {"M", 1e-6}, {"K", 1e-3}} {
+		if math.Abs(most)*u.per >= 1-1e-9 {
+			return unit{u.name + name, u.per}
+		}
+	}
+	return unit{name, 1}
+}
+
+// quantity is how the values of a metric are worded and shown.
+type quantity struct {
+	words string // without unit, for titles
+	label string // of the axis
+	unit  unit
+	base  float64 // where bars start, and axes if that is near
+	named bool    // each tick of a logarithmic axis may have a unit of its own
+}
+
+// quantityOf words a metric whose values, after scale and offset, lie within
+// [lo, hi]. A label that the plot gives says the unit, as do scale and offset:
+// then none is chosen.
+func (v *view) quantityOf(name, label string, lo, hi float64, own bool) quantity {
+	q := quantity{words: metricWords(name), unit: unit{"", 1}}
+	scale, offset := v.spec.Scale, v.spec.Offset
+	if scale == 0 {
+		scale = 1
+	}
+	plainly := !own || scale == 1 && offset == 0
+	if name == "nct" {
+		q.base = scale + offset
+		if !own {
+			q.base = 1
+		}
+	}
+	switch {
+	case label != "":
+		q.label = plain(label)
+		return q
+	case plainly && name == "nct":
+		q.label = "NCT (1 = ideal fabric)"
+		return q
+	case plainly:
+		q.unit = metricUnit(name, max(math.Abs(lo), math.Abs(hi)))
+		q.named = strings.HasSuffix(name, "_s") && !strings.HasSuffix(name, "_per_s")
+		q.label = q.words
+		if q.unit.name != "" {
+			q.label += ", " + q.unit.name
+		}
+		return q
+	case scale == 100 && offset == 0:
+		q.label = q.words + ", %"
+	case scale == 100 && offset == -100:
+		q.label = q.words + " above 1, %"
+	default:
+		q.label = q.words
+		if scale != 1 {
+			q.label += " × " + digits(scale, 4)
+		}
+		if offset > 0 {
+			q.label += " + " + digits(offset, 4)
+		} else if offset < 0 {
+			q.label += " − " + digits(-offset, 4)
+		}
+	}
+	return q
+}
+
+// level words a label of f where it stands alone: numbers and truth values
+// with what they are of.
+func (f *factor) level(i int) string {
+	if f.index < 0 {
+		return ""
+	}
+	label := plain(f.labels[i])
+	switch _, err := strconv.ParseFloat(label, 64); {
+	case label == "":
+		return f.words + ` ""`
+	case err == nil, label == "true", label == "false":
+		return f.words + " " + label
+	}
+	return label
+}
+
+// head words a label of f above a panel: numbers always with what they are of.
+func (f *factor) head(i int) string {
+	text := f.level(i)
+	if f.numbers != nil && !strings.HasPrefix(text, f.words) {
+		return f.words + " " + text
+	}
+	return text
+}
+
+// amount is a number with its unit, as labels of axes are written.
+var amount = regexp.MustCompile(`^([-+]?[0-9.]+) ?([A-Za-zµ%][A-Za-zµ%/]*)$`)
+
+// unitTexts words units as figures do.
+var unitTexts = map[string]string{"bps": "b/s", "kbps": "kb/s", "Kbps": "kb/s", "Mbps": "Mb/s", "Gbps": "Gb/s", "Tbps": "Tb/s", "us": "µs"}
+
+// ticksOf returns the labels of the drawn levels for an axis and what stands
+// beside it: a unit that all labels have is named once.
+func (f *factor) ticksOf(label string) (ticks []string, title string) {
+	if title = plain(label); title == "" {
+		title = f.words
+	}
+	name := ""
+	for n, l := range f.levels {
+		m := amount.FindStringSubmatch(f.labels[l])
+		if m == nil || n > 0 && m[2] != name || label != "" {
+			name = ""
+			break
+		}
+		name = m[2]
+	}
+	for _, l := range f.levels {
+		text := plain(f.labels[l])
+		if name != "" {
+			text = amount.FindStringSubmatch(f.labels[l])[1]
+		}
+		if text == "" {
+			text = `""`
+		}
+		ticks = append(ticks, text)
+	}
+	if name != "" {
+		if text := unitTexts[name]; text != "" {
+			name = text
+		}
+		title += ", " + name
+	}
+	return ticks, title
+}
+
+// sentence begins s with a capital letter.
+func sentence(s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + s[n:]
+}
+
+// headings are the title and the subtitle of a chart of what.
+func (v *view) headings(what string) (title, subtitle string) {
+	title = v.spec.Title
+	if title == "" {
+		title = sentence(what)
+	}
+	subtitle = v.sweep.Title
+	if subtitle == "" {
+		subtitle = v.sweep.Name
+	}
+	var only []string
+	for _, key := range sortedKeys(v.spec.Where) {
+		f, err := v.find("", key)
+		if err != nil || f == v.x || f == v.series || f == v.panels || len(f.levels) == len(f.labels) {
+			continue // what is drawn shows it
+		}
+		var labels []string
+		for _, l := range f.levels {
+			labels = append(labels, f.labels[l])
+		}
+		only = append(only, f.words+" "+andList(labels))
+	}
+	if len(only) > 0 {
+		subtitle += ": " + strings.Join(only, ", ")
+	}
+	if subtitle == title {
+		subtitle = ""
+	}
+	return title, subtitle
+}
+
+// bySeries names in a title what the legend lists, unless that are policies.
+func (v *view) bySeries() string {
+	if v.series.index < 0 || v.series.name == policyName {
+		return ""
+	}
+	return ", by " + v.series.words
+}

@@ -1,0 +1,88 @@
+package plots
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"sim/scenarios/result"
+)
+
+func init() {
+	runs["replayed"] = withReplays
+	goldens["replayed"] = []string{"replay"}
+}
+
+// withReplays has three policies with replays, of which one stalls in a fifth of
+// its plays and one is always the same, and one policy without.
+func withReplays() (*result.Document, *result.Detail) {
+	s := small
+	s.policies = []string{"steady", "wide", "stalling", "not-replayed"}
+	doc, d := synthetic(s)
+	for i := range 3 {
+		r := &doc.Rows[i]
+		r.Metrics["nct"] = 1.3 + 0.1*float64(i)
+		r.Metrics["replay_plays"] = 50
+		var nct []float64
+		for k := range 50 - 10*(i/2) {
+			nct = append(nct, 1.25+float64(i)*(0.1+0.3*math.Abs(math.Sin(float64(k)))))
+		}
+		r.Samples = map[string][]float64{"nct": nct}
+		r.Metrics["replay_stalled"] = float64(50 - len(nct))
+	}
+	return doc, d
+}
+
+// TestReplayShare: the line is the share of all plays, stalled ones among them.
+func TestReplayShare(t *testing.T) {
+	r := replayed{nct: []float64{1, 1, 1.5, 2}, plays: 5}
+	for v, want := range map[float64]float64{0.9: 0, 1: 0.4, 1.2: 0.4, 1.5: 0.6, 2: 0.8, 9: 0.8} {
+		if got := r.share(v); got != want {
+			t.Errorf("share of plays up to %v is %v, want %v", v, got, want)
+		}
+	}
+}
+
+// TestReplayFigure: it is drawn where there are samples, notes say what is not
+// seen, and numbers beyond any scale are refused.
+func TestReplayFigure(t *testing.T) {
+	has := func(doc *result.Document, d *result.Detail) bool {
+		t.Helper()
+		figs, err := All(doc, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range figs {
+			if err := f.writePNG(new(countWriter), 20); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return slices.ContainsFunc(figs, func(f Figure) bool { return f.Name == "replay" })
+	}
+	if has(synthetic(small)) {
+		t.Error("a run without replays has the figure")
+	}
+	doc, d := withReplays()
+	if !has(doc, d) {
+		t.Error("a run with replays has no figure")
+	}
+	for i := range 20 { // more than there are styles, one sample each, no plan
+		doc.Rows = append(doc.Rows, result.Row{Policy: fmt.Sprint("more ", i), Samples: map[string][]float64{"nct": {1}}})
+	}
+	if !has(doc, d) {
+		t.Error("a run with many replays has no figure")
+	}
+	for _, bad := range []float64{math.NaN(), math.Inf(1), 1e300} {
+		doc, d := withReplays()
+		doc.Rows[1].Samples["nct"][3] = bad
+		if _, err := All(doc, d); err == nil {
+			t.Errorf("a sample of %v is drawn", bad)
+		}
+	}
+}
+
+// countWriter counts what it is given.
+type countWriter int
+
+func (w *countWriter) Write(b []byte) (int, error) { *w += countWriter(len(b)); return len(b), nil }

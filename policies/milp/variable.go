@@ -1,0 +1,461 @@
+package milp
+
+import (
+	"fmt"
+	"math"
+)
+
+// Form says how the variable-interval model is written.
+type Form struct {
+	// Paper is the model as the paper has it. Otherwise it is strengthened by
+	// rows that every schedule satisfies: shortest durations at full rate and at
+	// the circuits chosen, heads and tails, and a big M of each task's own.
+	Paper bool
+	// Fair adds Eq. 17: active tasks of a link send as much a flow.
+	Fair bool
+}
+
+// Variable is the model of DELTA, Sec. III-B (Eqs. 3..18): time is cut into K
+// intervals whose lengths are chosen. Within an interval every task is active or
+// not, and sends at one rate. Its optimum is that of all schedules with at most
+// K intervals in which every task is active without a break and, if it waits at
+// all, waits before it starts.
+//
+// Inside, times are in milliseconds and data in what a circuit of the first
+// bundle carries in one.
+type Variable struct {
+	*Model
+	in   *Instance
+	form Form
+	unit float64 // bits
+
+	x       []int   // circuits, by bundle
+	bits    [][]int // their binary digits
+	t, d    []int   // t_k (K+1 of them) and the intervals' lengths
+	rho     [][][]int
+	w, y, s [][]int // by task and interval, -1 where it cannot be active
+	u       [][]int // by link and interval
+	start   []int   // by task
+	end     []int   // by transfer, -1 of steps
+	c       int
+}
+
+// millisecond is the unit of time inside the models, in seconds.
+const millisecond = 1e-3
+
+// NewVariable builds the model. It fails where the instance does not check out.
+func NewVariable(in *Instance, form Form) (*Variable, error) {
+	if err := in.Check(); err != nil {
+		return nil, err
+	}
+	if in.Intervals < 1 || len(in.Bundles) == 0 {
+		return nil, fmt.Errorf("milp: %d intervals and %d bundles make no model", in.Intervals, len(in.Bundles))
+	}
+	for i, t := range in.Tasks {
+		if t.Bits > 0 && (t.First < 1 || t.Last > in.Intervals || t.First > t.Last) {
+			return nil, fmt.Errorf("milp: task %d (%s) may be active in intervals %d..%d of %d", i, t.Name, t.First, t.Last, in.Intervals)
+		}
+	}
+	v := &Variable{Model: &Model{Name: "delta"}, in: in, form: form, unit: in.Bundles[0].Rate * millisecond}
+	v.columns()
+	in.ports(v.Model, v.x)
+	v.expand()
+	v.intervals()
+	v.capacity()
+	v.activity()
+	v.precedence()
+	if form.Fair {
+		v.fairness()
+	}
+	if !form.Paper {
+		v.strengthen()
+	}
+	return v, nil
+}
+
+func (v *Variable) ms(seconds float64) float64 { return seconds / millisecond }
+
+func (v *Variable) volume(i int) float64 { return v.in.Tasks[i].Bits / v.unit }
+
+func (v *Variable) active(i, k int) bool {
+	t := &v.in.Tasks[i]
+	return t.Bits > 0 && k+1 >= t.First && k+1 <= t.Last
+}
+
+func (v *Variable) columns() {
+	in, inf := v.in, math.Inf(1)
+	upper := v.ms(in.Upper)
+	v.c = v.Add(Column{Name: "C", Up: upper, Cost: 1})
+	for e, b := range in.Bundles {
+		v.x = append(v.x, v.Add(Column{Name: fmt.Sprintf("x_e%d", e), Low: 1, Up: float64(b.Most), Integer: true}))
+	}
+	for e, b := range in.Bundles {
+		var digits []int
+		for n := 0; b.Most>>n > 0; n++ {
+			digits = append(digits, v.Add(Column{Name: fmt.Sprintf("beta_e%d_b%d", e, n), Up: 1, Integer: true}))
+		}
+		v.bits = append(v.bits, digits)
+	}
+	for k := range in.Intervals + 1 {
+		v.t = append(v.t, v.Add(Column{Name: fmt.Sprintf("t_k%d", k+1), Up: upper}))
+	}
+	for k := range in.Intervals {
+		v.d = append(v.d, v.Add(Column{Name: fmt.Sprintf("d_k%d", k+1), Up: upper}))
+	}
+	for i := range in.Tasks {
+		low, high := 0.0, upper
+		if t := &in.Tasks[i]; !v.form.Paper {
+			low, high = v.ms(t.Head), max(v.ms(t.Head), upper-v.ms(t.Tail))
+		}
+		v.start = append(v.start, v.Add(Column{Name: fmt.Sprintf("S_m%d", i), Low: low, Up: high}))
+		if in.Tasks[i].Bits == 0 {
+			v.end = append(v.end, -1)
+			continue
+		}
+		v.end = append(v.end, v.Add(Column{Name: fmt.Sprintf("E_m%d", i), Low: low, Up: high}))
+	}
+	grid := func(name string, integer bool, up func(i int) float64) [][]int {
+		g := make([][]int, len(in.Tasks))
+		for i := range g {
+			g[i] = make([]int, in.Intervals)
+			for k := range g[i] {
+				g[i][k] = -1
+				if v.active(i, k) {
+					g[i][k] = v.Add(Column{Name: fmt.Sprintf("%s_m%d_k%d", name, i, k+1), Up: up(i), Integer: integer})
+				}
+			}
+		}
+		return g
+	}
+	one := func(int) float64 { return 1 }
+	v.w = grid("w", false, v.volume)
+	v.y = grid("y", true, one)
+	v.s = grid("s", true, one)
+	v.rho = make([][][]int, len(in.Bundles))
+	used := v.usedIntervals()
+	for e := range in.Bundles {
+		v.rho[e] = make([][]int, in.Intervals)
+		for k := range in.Intervals {
+			if !used[e][k] {
+				continue
+			}
+			for n := range v.bits[e] {
+				v.rho[e][k] = append(v.rho[e][k], v.Add(Column{Name: fmt.Sprintf("rho_e%d_b%d_k%d", e, n, k+1), Up: inf}))
+			}
+		}
+	}
+}
+
+// usedIntervals tells, by bundle and interval, whether a task may be active.
+func (v *Variable) usedIntervals() [][]bool {
+	used := make([][]bool, len(v.in.Bundles))
+	for e := range used {
+		used[e] = make([]bool, v.in.Intervals)
+	}
+	for i, t := range v.in.Tasks {
+		for k := range v.in.Intervals {
+			if v.active(i, k) {
+				used[t.Bundle][k] = true
+			}
+		}
+	}
+	return used
+}
+
+// expand adds Eqs. 7 and 8: binary digits of the circuits, and their products
+// with the intervals' lengths. Eq. 6 is met by one variable for both directions.
+func (v *Variable) expand() {
+	upper := v.ms(v.in.Upper)
+	for e := range v.in.Bundles {
+		terms := []Term{{v.x[e], -1}}
+		for n, b := range v.bits[e] {
+			terms = append(terms, Term{b, float64(int(1) << n)})
+		}
+		v.Require(fmt.Sprintf("digits_e%d", e), Equal, 0, terms...)
+		for k := range v.rho[e] {
+			for n, r := range v.rho[e][k] {
+				at := fmt.Sprintf("e%d_b%d_k%d", e, n, k+1)
+				v.Require("off_"+at, AtMost, 0, Term{r, 1}, Term{v.bits[e][n], -upper})
+				v.Require("on_"+at, AtMost, 0, Term{r, 1}, Term{v.d[k], -1})
+				v.Require("full_"+at, AtLeast, -upper, Term{r, 1}, Term{v.d[k], -1}, Term{v.bits[e][n], -upper})
+			}
+		}
+	}
+}
+
+// intervals adds Eq. 14.
+func (v *Variable) intervals() {
+	for k := range v.d {
+		v.Require(fmt.Sprintf("length_k%d", k+1), Equal, 0, Term{v.d[k], 1}, Term{v.t[k+1], -1}, Term{v.t[k], 1})
+	}
+}
+
+// capacity adds Eqs. 9 and 10: what circuits and NICs carry in an interval.
+func (v *Variable) capacity() {
+	for l, tasks := range v.in.links() {
+		if len(tasks) == 0 {
+			continue
+		}
+		e := v.in.Tasks[tasks[0]].Bundle
+		rate := v.in.Bundles[e].Rate * millisecond / v.unit
+		for k := range v.in.Intervals {
+			var terms []Term
+			for _, i := range tasks {
+				if v.active(i, k) {
+					terms = append(terms, Term{v.w[i][k], 1})
+				}
+			}
+			if terms == nil {
+				continue
+			}
+			for n, r := range v.rho[e][k] {
+				terms = append(terms, Term{r, -rate * float64(int(1)<<n)})
+			}
+			v.Require(fmt.Sprintf("link_l%d_k%d", l, k+1), AtMost, 0, terms...)
+		}
+	}
+	for g, users := range v.in.users() {
+		for k := range v.in.Intervals {
+			var terms []Term
+			for _, u := range users {
+				if v.active(u.Column, k) {
+					terms = append(terms, Term{v.w[u.Column][k], u.Factor})
+				}
+			}
+			if terms != nil {
+				terms = append(terms, Term{v.d[k], -v.in.Groups[g] * millisecond / v.unit})
+				v.Require(fmt.Sprintf("nic_g%d_k%d", g, k+1), AtMost, 0, terms...)
+			}
+		}
+	}
+}
+
+// activity adds Eqs. 11, 12, 13 and 15: all data are sent, while active, in one
+// run of intervals between start and end.
+func (v *Variable) activity() {
+	upper := v.ms(v.in.Upper)
+	for i := range v.in.Tasks {
+		t := &v.in.Tasks[i]
+		if t.Bits == 0 {
+			continue
+		}
+		volume := v.volume(i)
+		late, early := upper, upper // big M of start and end
+		if !v.form.Paper {
+			// where the task is idle its start may be its latest, its end its earliest
+			late = v.Columns[v.start[i]].Up
+			early = upper - v.Columns[v.end[i]].Low
+		}
+		var sent, flags []Term
+		for k := range v.in.Intervals {
+			if !v.active(i, k) {
+				continue
+			}
+			at := fmt.Sprintf("m%d_k%d", i, k+1)
+			y := v.y[i][k]
+			sent = append(sent, Term{v.w[i][k], 1})
+			flags = append(flags, Term{v.s[i][k], 1})
+			v.Require("send_"+at, AtMost, 0, Term{v.w[i][k], 1}, Term{y, -volume})
+			rise := []Term{{v.s[i][k], 1}, {y, -1}}
+			if k > 0 && v.active(i, k-1) {
+				rise = append(rise, Term{v.y[i][k-1], 1})
+			}
+			v.Require("rise_"+at, AtLeast, 0, rise...)
+			v.Require("from_"+at, AtMost, late, Term{v.start[i], 1}, Term{v.t[k], -1}, Term{y, late})
+			v.Require("till_"+at, AtLeast, -early, Term{v.end[i], 1}, Term{v.t[k+1], -1}, Term{y, -early})
+		}
+		v.Require(fmt.Sprintf("all_m%d", i), Equal, volume, sent...)
+		v.Require(fmt.Sprintf("once_m%d", i), Equal, 1, flags...)
+	}
+}
+
+// precedence adds Eqs. 16 and 18.
+func (v *Variable) precedence() {
+	follows := make([]bool, len(v.in.Tasks))
+	for n, d := range v.in.Deps {
+		follows[d.From] = true
+		lag, end := v.ms(d.Lag), v.end[d.From]
+		if end < 0 {
+			end = v.start[d.From]
+			lag += v.ms(v.in.Tasks[d.From].Duration)
+		}
+		v.Require(fmt.Sprintf("after_%d", n), AtLeast, lag, Term{v.start[d.To], 1}, Term{end, -1})
+	}
+	for i := range v.in.Tasks {
+		end, rest := v.end[i], 0.0
+		if end < 0 {
+			end, rest = v.start[i], v.ms(v.in.Tasks[i].Duration)
+		}
+		if !v.form.Paper {
+			rest += v.ms(v.in.Tasks[i].Tail)
+			if v.end[i] < 0 { // the tail of a step begins at its end
+				rest = v.ms(v.in.Tasks[i].Duration + v.in.Tasks[i].Tail)
+			}
+		} else if follows[i] {
+			continue // a later task says more
+		}
+		v.Require(fmt.Sprintf("last_m%d", i), AtLeast, rest, Term{v.c, 1}, Term{end, -1})
+	}
+}
+
+// fairness adds Eq. 17.
+func (v *Variable) fairness() {
+	for l, tasks := range v.in.links() {
+		v.u = append(v.u, make([]int, v.in.Intervals))
+		for k := range v.in.Intervals {
+			v.u[l][k] = -1
+			most, n := 0.0, 0
+			for _, i := range tasks {
+				if v.active(i, k) {
+					n++
+					most = max(most, v.volume(i)/v.in.Tasks[i].Flows)
+				}
+			}
+			if n < 2 {
+				continue // nothing to share
+			}
+			v.u[l][k] = v.Add(Column{Name: fmt.Sprintf("u_l%d_k%d", l, k+1), Up: most})
+			for _, i := range tasks {
+				if !v.active(i, k) {
+					continue
+				}
+				at := fmt.Sprintf("l%d_m%d_k%d", l, i, k+1)
+				per := 1 / v.in.Tasks[i].Flows
+				v.Require("more_"+at, AtMost, most, Term{v.w[i][k], per}, Term{v.u[l][k], -1}, Term{v.y[i][k], most})
+				v.Require("less_"+at, AtMost, most, Term{v.u[l][k], 1}, Term{v.w[i][k], -per}, Term{v.y[i][k], most})
+			}
+		}
+	}
+}
+
+// strengthen adds rows that every schedule satisfies and the relaxation need
+// not.
+func (v *Variable) strengthen() {
+	for i := range v.in.Tasks {
+		t := &v.in.Tasks[i]
+		if t.Bits == 0 {
+			continue
+		}
+		least := v.ms(t.Bits / t.Rate)
+		v.Require(fmt.Sprintf("least_m%d", i), AtLeast, least, Term{v.end[i], 1}, Term{v.start[i], -1})
+		// V/(x B) is convex in x: the chords between whole x bound it from below
+		b := &v.in.Bundles[t.Bundle]
+		at := func(x int) float64 { return v.ms(t.Bits / (float64(x) * b.Rate)) }
+		for n := 1; n < b.Most && at(n) > least; n++ {
+			slope := at(n+1) - at(n)
+			v.Require(fmt.Sprintf("chord_m%d_x%d", i, n), AtLeast, at(n)-slope*float64(n),
+				Term{v.end[i], 1}, Term{v.start[i], -1}, Term{v.x[t.Bundle], -slope})
+		}
+		for k := range v.in.Intervals {
+			if v.active(i, k) { // its own NICs, whoever else there is
+				v.Require(fmt.Sprintf("pace_m%d_k%d", i, k+1), AtMost, 0,
+					Term{v.w[i][k], 1}, Term{v.d[k], -t.Rate * millisecond / v.unit})
+			}
+		}
+	}
+}
+
+// FewestPorts turns the objective into Eq. 4: the fewest ports with a makespan
+// of at most so many seconds.
+func (v *Variable) FewestPorts(makespan float64) {
+	fewestPorts(v.Model, v.in, v.c, v.x, v.ms(makespan))
+}
+
+func fewestPorts(m *Model, in *Instance, c int, x []int, most float64) {
+	m.Columns[c].Cost = 0
+	m.Columns[c].Up = min(m.Columns[c].Up, most)
+	for e := range x {
+		m.Columns[x[e]].Cost = in.portCost(e)
+	}
+}
+
+// Seconds returns what an objective value of the makespan means.
+func (v *Variable) Seconds(value float64) float64 { return value * millisecond }
+
+// Schedule reads a solution.
+func (v *Variable) Schedule(values []float64) *Schedule {
+	s := &Schedule{Makespan: values[v.c] * millisecond}
+	for _, x := range v.x {
+		s.Circuits = append(s.Circuits, int(math.Round(values[x])))
+	}
+	for _, t := range v.t {
+		s.Times = append(s.Times, values[t]*millisecond)
+	}
+	for i := range v.in.Tasks {
+		start := values[v.start[i]] * millisecond
+		end := start + v.in.Tasks[i].Duration
+		if v.end[i] >= 0 {
+			end = values[v.end[i]] * millisecond
+		}
+		s.Start, s.End = append(s.Start, start), append(s.End, end)
+		sent := make([]float64, v.in.Intervals)
+		for k, w := range v.w[i] {
+			if w >= 0 {
+				sent[k] = values[w] * v.unit
+			}
+		}
+		s.Sent = append(s.Sent, sent)
+	}
+	return s
+}
+
+// Point writes a schedule as a solution, to start from. It may have fewer
+// intervals than the model; those that are left over are empty and at its end.
+func (v *Variable) Point(s *Schedule) ([]float64, error) {
+	if len(s.Times) < 2 || len(s.Times) > len(v.t) || len(s.Circuits) != len(v.x) || len(s.Start) != len(v.start) || len(s.Sent) != len(v.start) {
+		return nil, fmt.Errorf("milp: a schedule of %d intervals and %d tasks for a model of %d and %d", len(s.Times)-1, len(s.Start), v.in.Intervals, len(v.start))
+	}
+	p := make([]float64, len(v.Columns))
+	p[v.c] = v.ms(s.Makespan)
+	for e, x := range s.Circuits {
+		p[v.x[e]] = float64(x)
+		for n, b := range v.bits[e] {
+			p[b] = float64(x >> n & 1)
+		}
+	}
+	for k := range v.t {
+		p[v.t[k]] = v.ms(s.Times[min(k, len(s.Times)-1)])
+	}
+	for k := range v.d {
+		p[v.d[k]] = p[v.t[k+1]] - p[v.t[k]]
+		for e := range v.rho {
+			for n, r := range v.rho[e][k] {
+				p[r] = p[v.d[k]] * p[v.bits[e][n]]
+			}
+		}
+	}
+	for i := range v.in.Tasks {
+		p[v.start[i]] = v.ms(s.Start[i])
+		if v.end[i] < 0 {
+			continue
+		}
+		p[v.end[i]] = v.ms(s.End[i])
+		before := 0.0
+		for k := range min(v.in.Intervals, len(s.Times)-1) {
+			on := 0.0
+			if s.Times[k] >= s.Start[i] && s.Times[k+1] <= s.End[i] && s.Times[k+1] > s.Times[k] {
+				on = 1
+			}
+			if !v.active(i, k) {
+				if on == 1 {
+					return nil, fmt.Errorf("milp: %s is active in interval %d, where the model has it idle", v.in.Tasks[i].Name, k+1)
+				}
+				before = 0
+				continue
+			}
+			p[v.y[i][k]], p[v.s[i][k]] = on, max(0, on-before)
+			p[v.w[i][k]] = s.Sent[i][k] / v.unit
+			before = on
+		}
+	}
+	for l := range v.u {
+		for k, u := range v.u[l] {
+			for i := range v.in.Tasks {
+				if t := &v.in.Tasks[i]; u >= 0 && t.Link == l && v.active(i, k) && p[v.y[i][k]] == 1 {
+					p[u] = p[v.w[i][k]] / t.Flows
+				}
+			}
+		}
+	}
+	return p, nil
+}

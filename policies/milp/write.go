@@ -1,0 +1,158 @@
+package milp
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+)
+
+// number writes v with all its digits.
+func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// WriteMPS writes the model in free MPS format, which every MIP solver reads.
+// The only error is the writer's.
+func (m *Model) WriteMPS(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "NAME %s FREE\nROWS\n N cost\n", m.Name)
+	for i := range m.Rows {
+		fmt.Fprintf(b, " %c %s\n", "LGE"[m.Rows[i].Sense], m.Rows[i].Name)
+	}
+	b.WriteString("COLUMNS\n")
+	type entry struct {
+		row    int
+		factor float64
+	}
+	byColumn := make([][]entry, len(m.Columns))
+	for r := range m.Rows {
+		for _, t := range m.Rows[r].Terms {
+			byColumn[t.Column] = append(byColumn[t.Column], entry{r, t.Factor})
+		}
+	}
+	integer, markers := false, 0
+	marker := func(now bool) {
+		if now == integer {
+			return
+		}
+		integer = now
+		fmt.Fprintf(b, " MARKER%d 'MARKER' '%s'\n", markers, map[bool]string{true: "INTORG", false: "INTEND"}[now])
+		markers++
+	}
+	for i := range m.Columns {
+		c := &m.Columns[i]
+		marker(c.Integer)
+		if c.Cost != 0 || len(byColumn[i]) == 0 { // a column must appear
+			fmt.Fprintf(b, " %s cost %s\n", c.Name, number(c.Cost))
+		}
+		for _, e := range byColumn[i] {
+			fmt.Fprintf(b, " %s %s %s\n", c.Name, m.Rows[e.row].Name, number(e.factor))
+		}
+	}
+	marker(false)
+	b.WriteString("RHS\n")
+	for i := range m.Rows {
+		if m.Rows[i].Right != 0 {
+			fmt.Fprintf(b, " RHS %s %s\n", m.Rows[i].Name, number(m.Rows[i].Right))
+		}
+	}
+	b.WriteString("BOUNDS\n")
+	for i := range m.Columns {
+		c := &m.Columns[i]
+		switch {
+		case c.Integer && c.Low == 0 && c.Up == 1:
+			fmt.Fprintf(b, " BV BND %s\n", c.Name)
+			continue
+		case c.Low == c.Up:
+			fmt.Fprintf(b, " FX BND %s %s\n", c.Name, number(c.Low))
+			continue
+		}
+		if c.Low != 0 {
+			fmt.Fprintf(b, " LO BND %s %s\n", c.Name, number(c.Low))
+		}
+		if math.IsInf(c.Up, 1) {
+			if c.Integer { // whose upper bound some readers take to be 1
+				fmt.Fprintf(b, " PL BND %s\n", c.Name)
+			}
+		} else {
+			fmt.Fprintf(b, " UP BND %s %s\n", c.Name, number(c.Up))
+		}
+	}
+	b.WriteString("ENDATA\n")
+	return b.Flush()
+}
+
+// lineTerms is the number of terms on a line of an LP file: readers have
+// buffers.
+const lineTerms = 6
+
+// WriteLP writes the model in CPLEX LP format, for people and for solvers. The
+// only error is the writer's.
+func (m *Model) WriteLP(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	// Every term has one sign and a number without one: CBC misreads "- -2 x".
+	terms := func(list []Term) {
+		for k, t := range list {
+			if k > 0 && k%lineTerms == 0 {
+				b.WriteString("\n  ")
+			}
+			sign := "+"
+			if t.Factor < 0 {
+				sign = "-"
+			}
+			fmt.Fprintf(b, " %s %s %s", sign, number(math.Abs(t.Factor)), m.Columns[t.Column].Name)
+		}
+	}
+	var costs []Term
+	for i := range m.Columns {
+		if m.Columns[i].Cost != 0 {
+			costs = append(costs, Term{i, m.Columns[i].Cost})
+		}
+	}
+	if len(costs) == 0 && len(m.Columns) > 0 {
+		costs = []Term{{0, 0}}
+	}
+	fmt.Fprintf(b, "\\ %s\nMinimize\n cost:", m.Name)
+	terms(costs)
+	b.WriteString("\nSubject To\n")
+	for i := range m.Rows {
+		r := &m.Rows[i]
+		fmt.Fprintf(b, " %s:", r.Name)
+		terms(r.Terms)
+		fmt.Fprintf(b, " %s %s\n", [...]string{"<=", ">=", "="}[r.Sense], number(r.Right))
+	}
+	b.WriteString("Bounds\n")
+	var binaries, generals []string
+	for i := range m.Columns {
+		c := &m.Columns[i]
+		switch {
+		case c.Integer && c.Low == 0 && c.Up == 1:
+			binaries = append(binaries, c.Name)
+			continue
+		case c.Integer:
+			generals = append(generals, c.Name)
+		}
+		switch {
+		case c.Low == c.Up:
+			fmt.Fprintf(b, " %s = %s\n", c.Name, number(c.Low))
+		case math.IsInf(c.Up, 1) && c.Low != 0:
+			fmt.Fprintf(b, " %s >= %s\n", c.Name, number(c.Low))
+		case !math.IsInf(c.Up, 1):
+			fmt.Fprintf(b, " %s <= %s <= %s\n", number(c.Low), c.Name, number(c.Up))
+		}
+	}
+	for _, s := range []struct {
+		head  string
+		names []string
+	}{{"Generals", generals}, {"Binaries", binaries}} {
+		if len(s.names) == 0 {
+			continue
+		}
+		b.WriteString(s.head + "\n")
+		for _, n := range s.names {
+			fmt.Fprintf(b, " %s\n", n)
+		}
+	}
+	b.WriteString("End\n")
+	return b.Flush()
+}

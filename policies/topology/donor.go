@@ -1,0 +1,150 @@
+package topology
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"sim/engine"
+)
+
+// DonorTies says which topology a donor takes of those that keep its makespan.
+type DonorTies int
+
+const (
+	// FirstFound is the one that its allocator chose.
+	FirstFound DonorTies = iota
+	// BestForRecipient is, of those with the fewest ports, the one that leaves
+	// them where the recipient gains most.
+	BestForRecipient
+	// BestOfAll is the same of all that keep the makespan, however many ports
+	// they take: one more may be dearer to the donor than to the recipient.
+	BestOfAll
+)
+
+// Donation is what a job decides that leaves ports to another (DELTA,
+// Sec. V-D).
+type Donation struct {
+	*Decision          // the donor's
+	Recipient *Problem // that of the other job, with the surplus beside its own ports
+	Surplus   []int    // by pod: the donor's ports that it does not use
+	Choices   int      // topologies of the donor that were compared
+	// Incomplete says why not all that could be were compared; "" if they were.
+	Incomplete string
+}
+
+// Donate lets an allocator that saves ports decide on p, within
+// o.PortTolerance of the best makespan it finds, and leaves what it does not
+// need to another job in the same pods. What serves that one best is what
+// makes its iteration shortest with rates chosen freely, as delta-joint would;
+// equal ones go to the first found. It fails where the jobs' pods differ or
+// the allocator saves no ports.
+func (p *Problem) Donate(ctx context.Context, by Policy, to *Problem, ties DonorTies, o Options) (*Donation, error) {
+	if len(to.Fabric.Pods) != len(p.Fabric.Pods) || to.Fabric.Copies != p.Fabric.Copies {
+		return nil, fmt.Errorf("topology: a donor in %d pods of %d replicas alike and a recipient in %d of %d: they must be the same",
+			len(p.Fabric.Pods), p.Fabric.Copies, len(to.Fabric.Pods), to.Fabric.Copies)
+	}
+	d, err := by.Choose(ctx, p, o)
+	if err != nil {
+		return nil, err
+	}
+	if d.Limit == 0 {
+		return nil, fmt.Errorf("topology: the donor's allocator saves no ports")
+	}
+	g := &Donation{Decision: d, Choices: 1}
+	if ties != FirstFound {
+		if err := g.choose(ctx, p, to, ties, &o); err != nil {
+			return nil, err
+		}
+	}
+	g.Surplus = p.room(d.Circuits)
+	g.Recipient, err = to.with(g.Surplus)
+	return g, err
+}
+
+// with returns the problem with more ports in its pods.
+func (p *Problem) with(more []int) (*Problem, error) {
+	ports := make([]int, len(more))
+	for i := range ports {
+		ports[i] = p.Fabric.Pods[i].Ports + more[i]
+	}
+	return p.within(ports)
+}
+
+// choose replaces the donor's topology by the one that serves the recipient
+// best.
+func (g *Donation) choose(ctx context.Context, p, to *Problem, ties DonorTies, o *Options) error {
+	want := wantFewest
+	if ties == BestOfAll {
+		want = wantFrontier
+	}
+	list, complete, evaluations := p.spare(ctx, g.Decision, want, o)
+	g.Evaluations += evaluations
+	if !complete {
+		g.Incomplete = fmt.Sprintf("more may be as good: the search for them stopped after %d evaluations", evaluations)
+	}
+	list = p.distinct(list, to)
+	g.Choices = len(list)
+	best, shortest, spent := 0, never, int64(0)
+	for i, t := range list {
+		if len(list) == 1 || ctx.Err() != nil {
+			break
+		}
+		if spent >= budgetOf(o) {
+			g.Choices = i
+			g.Incomplete = fmt.Sprintf("%d of %d that leave other ports were compared, in %d evaluations", i, len(list), spent)
+			break
+		}
+		c, n, err := to.served(ctx, p.room(t.circuits))
+		if err != nil {
+			return err
+		}
+		spent += n * to.cost()
+		g.Evaluations += n
+		if float64(c) < float64(shortest)*(1-rounding/10) {
+			best, shortest = i, c
+		}
+	}
+	g.Circuits, g.Makespan, g.Service = list[best].circuits, list[best].makespan, list[best].service
+	return ctx.Err()
+}
+
+// served returns the shortest makespan found with more ports, rates chosen
+// freely, and the evaluations that took.
+func (p *Problem) served(ctx context.Context, more []int) (engine.Time, int64, error) {
+	q, err := p.with(more)
+	if err != nil {
+		return never, 0, err
+	}
+	best := solveJoint(ctx, q, jointDefaults())
+	return best.makespan, best.evaluations, nil
+}
+
+// distinct leaves out what gives the recipient no port that it can fill beyond
+// what another gives it.
+func (p *Problem) distinct(list []thrifty, to *Problem) []thrifty {
+	most := make([]int, len(to.Fabric.Pods)) // ports that the recipient can fill
+	for _, b := range to.Fabric.Bundles {
+		n := b.Ends * max(1, int(b.Flows))
+		most[b.A] += n
+		if !b.Twin {
+			most[b.B] += n
+		}
+	}
+	gain := make([][]int, len(list))
+	for i, t := range list {
+		gain[i] = p.room(t.circuits)
+		for pod := range gain[i] {
+			gain[i][pod] = min(gain[i][pod], max(0, most[pod]-to.Fabric.Pods[pod].Ports))
+		}
+	}
+	var kept []thrifty
+	for i, t := range list {
+		idle := slices.ContainsFunc(gain[:i], func(o []int) bool { return slices.Equal(o, gain[i]) }) ||
+			slices.ContainsFunc(gain, func(o []int) bool { return covers(o, gain[i]) && !slices.Equal(o, gain[i]) })
+		if !idle {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}

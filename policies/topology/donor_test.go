@@ -1,0 +1,90 @@
+package topology
+
+import (
+	"context"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/engine"
+)
+
+// TestDonorServesBest: of the donor's topologies that keep its limit with the
+// fewest ports, or of all, none leaves ports that make the recipient's
+// iteration shorter than those that are left.
+func TestDonorServesBest(t *testing.T) {
+	for range 3 {
+		rapid.Check(t, func(t *rapid.T) {
+			p := drawProblem(t)
+			if len(p.Fabric.Bundles) == 0 {
+				t.Skip("nothing to connect")
+			}
+			by := rapid.SampledFrom([]Policy{topo{}, joint{}}).Draw(t, "donor")
+			o := Options{Topo: jointDefaults(), Joint: jointDefaults(), Workers: 1,
+				PortTolerance: rapid.SampledFrom([]float64{0, 0.1, 0.5}).Draw(t, "tolerance")}
+			ticks := engine.Time(len(p.Graph.Tasks)) // that rounding may add
+			value := map[DonorTies]engine.Time{}
+			var first *Donation
+			for _, ties := range []DonorTies{FirstFound, BestForRecipient, BestOfAll} {
+				g, err := p.Donate(context.Background(), by, p, ties, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				value[ties] = g.Recipient.joint().makespan
+				if first == nil {
+					first = g
+				}
+				if g.Makespan > g.Limit || g.Incomplete != "" || ties != BestOfAll && p.PortsUsed(g.Circuits) != p.PortsUsed(first.Circuits) {
+					t.Fatalf("%d: %v ends at %v, limit %v; %s", ties, g.Circuits, g.Makespan, g.Limit, g.Incomplete)
+				}
+			}
+			d := savings{p: p, service: first.Service, keeping: keeping{limit: first.Limit, exact: !first.FreeRates}}
+			best := map[DonorTies]engine.Time{BestForRecipient: never, BestOfAll: never}
+			if !everyTopology(p, func(x []int) {
+				if ok, _ := d.keeps(x); !ok {
+					return
+				}
+				q, err := p.with(p.room(x))
+				if err != nil {
+					t.Fatal(err)
+				}
+				j := q.joint()
+				c := j.makespan
+				if c > j.bound+ticks {
+					t.Skip("not certified: more ports may look worse")
+				}
+				best[BestOfAll] = min(best[BestOfAll], c)
+				if p.PortsUsed(x) == p.PortsUsed(first.Circuits) {
+					best[BestForRecipient] = min(best[BestForRecipient], c)
+				}
+			}) {
+				t.Skip("too many topologies")
+			}
+			for ties, want := range best {
+				if value[ties] > want+ticks {
+					t.Fatalf("%d: the recipient ends at %v, could at %v", ties, value[ties], want)
+				}
+			}
+			if value[BestOfAll] > value[BestForRecipient]+ticks || value[BestForRecipient] > value[FirstFound]+ticks {
+				t.Fatalf("first, fewest ports, all: %v", value)
+			}
+		})
+	}
+}
+
+// TestDonateRefuses fails where ports are not saved and where pods differ.
+func TestDonateRefuses(t *testing.T) {
+	p := twinProblem(t)
+	if _, err := p.Donate(context.Background(), baseline{proportional}, p, FirstFound, Options{}); err == nil {
+		t.Error("prop-alloc leaves ports")
+	}
+	other := *p.Fabric
+	other.Copies++
+	q, err := NewProblem(p.Graph, &other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Donate(context.Background(), topo{}, q, FirstFound, Options{Topo: jointDefaults()}); err == nil {
+		t.Error("ports are left to a job of other replicas")
+	}
+}

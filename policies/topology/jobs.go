@@ -1,0 +1,198 @@
+package topology
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"sim/engine"
+	"sim/engine/flow"
+)
+
+// Job is one of several that share the optical ports of pods (docs/jobs.md).
+type Job struct {
+	Name string
+	// Problem is its own: which of its circuits to light. Ports in it are not
+	// read, those of Shared are.
+	Problem *Problem
+	Pods    []int   // by pod of Problem: the shared pod that it lies in
+	GPUs    []int   // by pod of Problem: the job's GPUs there
+	Weight  float64 // in the objective; above 0
+	// Compute and Ideal are the makespans without communication time and on
+	// the ideal fabric, which make NCT of a makespan.
+	Compute, Ideal engine.Time
+}
+
+// Shared is what an Arbiter decides on: several jobs whose pods share ports.
+// Each job has circuits of its own, so that jobs meet in the ports alone.
+type Shared struct {
+	Jobs  []Job
+	Ports []int // by shared pod: U_p, for one replica's share of it
+	Goal  Objective
+
+	weight []float64 // of the jobs, as the objective takes them
+	first  []int     // by job: its first bundle in a vector of all jobs' bundles; and the end
+	job    []int     // by bundle of that vector
+	pods   [][2]int  // by bundle: the shared pods at its ends, the same twice for one to twins
+	ends   []int     // by bundle: ports that a circuit takes at each end
+}
+
+// ErrShared is wrapped where jobs cannot share pods as they are described.
+var ErrShared = errors.New("topology: jobs cannot share these pods")
+
+// NewShared returns the problem of jobs on pods with so many ports each. Every
+// job's problem is narrowed to the ports of the pods it lies in. It fails with
+// ErrPorts where the jobs need more to connect than a pod has, and with
+// ErrShared where jobs of one pod stand for unlike numbers of replicas.
+func NewShared(jobs []Job, ports []int, goal Objective) (*Shared, error) {
+	s := &Shared{Jobs: slices.Clone(jobs), Ports: slices.Clone(ports), Goal: goal, first: []int{0}}
+	need, copies := make([]int, len(ports)), make([]int, len(ports))
+	for j := range s.Jobs {
+		job := &s.Jobs[j]
+		if !(job.Weight > 0) || len(job.Pods) != len(job.Problem.Fabric.Pods) || len(job.GPUs) != len(job.Pods) {
+			return nil, fmt.Errorf("%w: job %s has weight %g, %d pods, GPUs in %d and a problem of %d",
+				ErrShared, job.Name, job.Weight, len(job.Pods), len(job.GPUs), len(job.Problem.Fabric.Pods))
+		}
+		for i, used := range job.Problem.Fabric.Ports(job.Problem.ones()) {
+			pod := job.Pods[i]
+			if pod < 0 || pod >= len(ports) || slices.Index(job.Pods, pod) != i {
+				return nil, fmt.Errorf("%w: job %s lies twice in pod %d, or there are but %d", ErrShared, job.Name, pod, len(ports))
+			}
+			if n := job.Problem.Fabric.Copies; copies[pod] == 0 {
+				copies[pod] = n
+			} else if copies[pod] != n {
+				return nil, fmt.Errorf("%w: in pod %d one replica stands for %d of some jobs and %d of %s", ErrShared, pod, copies[pod], n, job.Name)
+			}
+			need[pod] += used
+		}
+	}
+	for pod, n := range need {
+		if n > ports[pod] {
+			return nil, fmt.Errorf("%w: shared pod %d needs at least %d, has %d", ErrPorts, pod, n, ports[pod])
+		}
+	}
+	for j := range s.Jobs {
+		job := &s.Jobs[j]
+		var err error
+		if job.Problem, err = job.Problem.within(job.of(ports)); err != nil {
+			return nil, err
+		}
+		for _, b := range job.Problem.Fabric.Bundles {
+			s.pods = append(s.pods, [2]int{job.Pods[b.A], job.Pods[b.B]})
+			s.ends = append(s.ends, b.Ends)
+			s.job = append(s.job, j)
+		}
+		s.first = append(s.first, len(s.job))
+	}
+	s.weigh()
+	return s, nil
+}
+
+// of returns what the pods of the job have of a number by shared pod.
+func (j *Job) of(shared []int) []int {
+	own := make([]int, len(j.Pods))
+	for i, pod := range j.Pods {
+		own[i] = shared[pod]
+	}
+	return own
+}
+
+// within returns the same problem with other numbers of ports in its pods. It
+// shares the evaluators' tables with p.
+func (p *Problem) within(ports []int) (*Problem, error) {
+	o := *p.Fabric
+	o.Pods = slices.Clone(o.Pods)
+	for i := range o.Pods {
+		o.Pods[i].Ports = ports[i]
+	}
+	q := &Problem{Graph: p.Graph, Fabric: &o, Useful: make([]int, len(o.Bundles))}
+	if err := q.measure(); err != nil {
+		return nil, err
+	}
+	q.players.New = func() any {
+		w := p.player(flow.MaxMin)
+		defer p.done(w)
+		return &player{Evaluator: w.Clone(), p: q}
+	}
+	q.joint = sync.OnceValue(func() jointOptimum { return solveJoint(context.Background(), q, jointDefaults()) })
+	return q, nil
+}
+
+// split returns the parts of a vector of all jobs' bundles.
+func (s *Shared) split(x []int) [][]int {
+	parts := make([][]int, len(s.Jobs))
+	for j := range parts {
+		parts[j] = x[s.first[j]:s.first[j+1]:s.first[j+1]]
+	}
+	return parts
+}
+
+// joined is the inverse of split.
+func (s *Shared) joined(parts [][]int) []int { return slices.Concat(parts...) }
+
+// room returns the ports of each shared pod that x leaves free; negative where
+// x overruns them.
+func (s *Shared) room(x []int) []int {
+	free := slices.Clone(s.Ports)
+	for e, n := range x {
+		s.take(free, e, n)
+	}
+	return free
+}
+
+// take moves n circuits of bundle e into or (n < 0) out of the free ports.
+func (s *Shared) take(free []int, e, n int) {
+	free[s.pods[e][0]] -= n * s.ends[e]
+	if !s.twin(e) {
+		free[s.pods[e][1]] -= n * s.ends[e]
+	}
+}
+
+// twin reports whether bundle e leads to a pod's own twins.
+func (s *Shared) twin(e int) bool { return s.pods[e][0] == s.pods[e][1] }
+
+// meets reports whether bundle e takes ports of a shared pod.
+func (s *Shared) meets(e, pod int) bool { return s.pods[e][0] == pod || s.pods[e][1] == pod }
+
+// fits returns how many more circuits of bundle e the free ports allow.
+func (s *Shared) fits(free []int, e int) int {
+	return max(0, min(free[s.pods[e][0]], free[s.pods[e][1]])/s.ends[e])
+}
+
+// Fits reports whether circuits by job and bundle connect every job and keep
+// the port budget of every pod.
+func (s *Shared) Fits(circuits [][]int) bool {
+	x := s.joined(circuits)
+	if len(x) != len(s.job) || slices.ContainsFunc(x, func(n int) bool { return n < 1 }) {
+		return false
+	}
+	return !slices.ContainsFunc(s.room(x), func(free int) bool { return free < 0 })
+}
+
+// PortsUsed returns the ports that circuits by job and bundle take at both
+// ends over all replicas.
+func (s *Shared) PortsUsed(circuits [][]int) int {
+	sum := 0
+	for j := range s.Jobs {
+		sum += s.Jobs[j].Problem.PortsUsed(circuits[j])
+	}
+	return sum
+}
+
+// PortsTotal returns the ports of all pods that some job lies in, over all
+// replicas.
+func (s *Shared) PortsTotal() int {
+	sum := 0
+	counted := make([]bool, len(s.Ports))
+	for j := range s.Jobs {
+		for _, pod := range s.Jobs[j].Pods {
+			if !counted[pod] {
+				counted[pod] = true
+				sum += s.Ports[pod] * s.Jobs[j].Problem.Fabric.Copies
+			}
+		}
+	}
+	return sum
+}

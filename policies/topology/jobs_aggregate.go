@@ -1,0 +1,179 @@
+package topology
+
+import (
+	"context"
+	"math"
+)
+
+// aggregate lets every job decide as if all ports were its own, and then
+// scales these decisions by weight until they fit together (DELTA, Sec. VI).
+// The paper does not say how; see Shared.aggregated.
+type aggregate struct{}
+
+func (aggregate) Arbitrate(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
+	wanted := make([][]int, len(s.Jobs))
+	evaluations := int64(0)
+	stopped := ""
+	for j := range s.Jobs {
+		d, err := s.alone(ctx, &o, j, s.Jobs[j].of(s.Ports))
+		if err != nil {
+			return nil, err
+		}
+		wanted[j] = d.Circuits
+		evaluations += d.Evaluations
+		if stopped == "" && d.Stopped != "" {
+			stopped = "job " + s.Jobs[j].Name + ": " + d.Stopped
+		}
+	}
+	d, err := s.settle(ctx, s.aggregated(wanted), &o)
+	if err != nil {
+		return nil, err
+	}
+	d.Evaluations += evaluations
+	d.Stopped = stopped
+	return d, nil
+}
+
+// settle plays circuits that fit together, each job's by the services of its
+// allocator, and gives back those that no job needs.
+func (s *Shared) settle(ctx context.Context, circuits [][]int, o *JobsOptions) (*JobsDecision, error) {
+	jobs := make([]*Decision, len(s.Jobs))
+	free := s.room(s.joined(circuits))
+	for j := range s.Jobs {
+		job := &s.Jobs[j]
+		d, err := job.Problem.judge(circuits[j], o.services())
+		if err != nil {
+			return nil, err
+		}
+		used := job.Problem.Fabric.Ports(d.Circuits)
+		open := job.of(free)
+		for i := range open {
+			open[i] += used[i]
+		}
+		p, err := job.Problem.within(open)
+		if err != nil {
+			return nil, err
+		}
+		p.SavePorts(ctx, d, o.Options)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		for i, now := range p.Fabric.Ports(d.Circuits) {
+			free[job.Pods[i]] += used[i] - now
+		}
+		jobs[j] = d
+	}
+	return s.decision(jobs), nil
+}
+
+// aggregated scales the circuits that jobs want until all fit. In each pod the
+// ports are divided in proportion to weight times ports wanted, no job getting
+// more than it wants and the others sharing what that leaves. A bundle gets the
+// floor of its scaled circuits at its scarcer end, but at least one; where a
+// pod still overflows its largest bundle gives way. Ports that rounding leaves
+// free go one by one to the bundle that lacks the largest share of what it
+// wants, by weight. Equal ones go to the first.
+func (s *Shared) aggregated(wanted [][]int) [][]int {
+	want := s.joined(wanted)
+	asked := make([][]int, len(s.Jobs)) // by job and shared pod
+	for j := range asked {
+		asked[j] = make([]int, len(s.Ports))
+	}
+	for e, n := range want {
+		s.take(asked[s.job[e]], e, -n)
+	}
+	scale := make([][]float64, len(s.Jobs))
+	for j := range scale {
+		scale[j] = make([]float64, len(s.Ports))
+	}
+	for pod, ports := range s.Ports {
+		demands := make([]float64, len(s.Jobs))
+		for j := range demands {
+			demands[j] = float64(asked[j][pod])
+		}
+		for j, got := range fillUp(float64(ports), demands, s.weight) {
+			scale[j][pod] = 1
+			if demands[j] > 0 {
+				scale[j][pod] = got / demands[j]
+			}
+		}
+	}
+	x := make([]int, len(want))
+	for e, n := range want {
+		of := scale[s.job[e]]
+		factor := min(of[s.pods[e][0]], of[s.pods[e][1]])
+		// a whole number that a factor just misses counts as reached
+		x[e] = min(n, max(1, int(math.Floor(float64(n)*factor+1e-9))))
+	}
+	s.trim(x)
+	free := s.room(x)
+	for {
+		best, lacks := -1, 0.0
+		for e := range x {
+			if x[e] >= want[e] || s.fits(free, e) == 0 {
+				continue
+			}
+			if v := s.weight[s.job[e]] * float64(want[e]-x[e]) / float64(want[e]); v > lacks {
+				best, lacks = e, v
+			}
+		}
+		if best < 0 {
+			return s.split(x)
+		}
+		x[best]++
+		s.take(free, best, 1)
+	}
+}
+
+// fillUp divides an amount in proportion to weight times demand, giving none
+// more than its demand and sharing what that leaves among the others.
+func fillUp(amount float64, demands, weights []float64) []float64 {
+	got := make([]float64, len(demands))
+	full := make([]bool, len(demands))
+	for {
+		left, sum := amount, 0.0
+		for i, d := range demands {
+			if full[i] {
+				left -= d
+			} else {
+				sum += weights[i] * d
+			}
+		}
+		changed := false
+		for i, d := range demands {
+			if !full[i] && (sum == 0 || left*weights[i]*d/sum >= d) {
+				full[i], changed = true, true
+			}
+		}
+		if changed {
+			continue
+		}
+		for i, d := range demands {
+			if got[i] = d; !full[i] {
+				got[i] = left * weights[i] * d / sum
+			}
+		}
+		return got
+	}
+}
+
+// trim takes circuits from the largest bundle of each pod that is overrun, for
+// as long as it has more than one.
+func (s *Shared) trim(x []int) {
+	free := s.room(x)
+	for pod := range free {
+		for free[pod] < 0 {
+			largest := -1
+			for e := range x {
+				if s.meets(e, pod) && x[e] > 1 && (largest < 0 || x[e] > x[largest]) {
+					largest = e
+				}
+			}
+			if largest < 0 {
+				return
+			}
+			x[largest]--
+			s.take(free, largest, -1)
+		}
+	}
+}

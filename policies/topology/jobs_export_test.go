@@ -1,0 +1,56 @@
+package topology
+
+import (
+	"context"
+
+	"github.com/emirpasic/gods/queues/priorityqueue"
+
+	"sim/engine"
+)
+
+// ByRules returns the best makespan of x by the rules of delta-joint, and the
+// bound for any service.
+func (p *Problem) ByRules(x []int) (makespan, bound engine.Time, err error) {
+	d, err := p.judge(x, rules)
+	if err != nil {
+		return 0, 0, err
+	}
+	w := p.player(rules[0])
+	defer p.done(w)
+	return d.Makespan, w.bound(x), nil
+}
+
+// Scores returns all elements of the objective at makespans by job.
+func (s *Shared) Scores(makespans []engine.Time) []float64 { return s.score(makespans) }
+
+// Resolution is the difference below which two values of the objective count
+// as one.
+func (s *Shared) Resolution() float64 { return s.resolution() }
+
+// Compare orders two scores.
+func Compare(a, b []float64, eps float64) int { return compare(a, b, eps) }
+
+// Apportion, FillUp and Aggregated are the rules of the arbiters.
+func Apportion(number int, claims, least []int) []int { return apportion(number, claims, least) }
+func FillUp(amount float64, demands, weights []float64) []float64 {
+	return fillUp(amount, demands, weights)
+}
+func (s *Shared) Aggregated(wanted [][]int) [][]int { return s.aggregated(wanted) }
+
+// SearchAlone is Optimise without what the other arbiters choose and without
+// exchanges: the search starts from one circuit a bundle.
+func SearchAlone(s *Shared, evaluations int64) *JobsOptimum {
+	z := &jobsSearch{s: s, o: SearchOptions{MaxEvaluations: evaluations}, eps: s.resolution(), open: priorityqueue.NewWith(jobsOrder)}
+	for j := range s.Jobs {
+		z.tenants = append(z.tenants, newTenant(s.Jobs[j].Problem))
+	}
+	x := make([]int, len(s.job))
+	for e := range x {
+		x[e] = 1
+	}
+	z.keep(x)
+	out := &JobsOptimum{}
+	out.Bound, out.Stopped = z.search(context.Background())
+	out.Circuits, out.Value = s.split(z.best), z.value[0]
+	return out
+}

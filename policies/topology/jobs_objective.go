@@ -1,0 +1,177 @@
+package topology
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"sim/engine"
+)
+
+// Objective says what is minimised over several jobs.
+type Objective uint8
+
+const (
+	// WeightedSum is the mean of the jobs' NCT by weight, the throughput of
+	// the whole.
+	WeightedSum Objective = iota
+	// LargestNCT is the largest NCT of a job times its weight over the mean
+	// weight, for fairness; among equal ones the next largest, and so on.
+	LargestNCT
+)
+
+var objectiveNames = [...]string{"weighted-sum", "max-min"}
+
+// String returns the name used in scenarios and results.
+func (o Objective) String() string { return objectiveNames[o] }
+
+// Objectives returns the names of all objectives.
+func Objectives() []string { return objectiveNames[:] }
+
+// ParseObjective returns the objective of that name.
+func ParseObjective(name string) (Objective, error) {
+	if i := slices.Index(objectiveNames[:], name); i >= 0 {
+		return Objective(i), nil
+	}
+	return 0, fmt.Errorf("topology: unknown objective %q, want one of %v", name, objectiveNames)
+}
+
+// weigh sets the weights that the objective takes, which do not change when
+// all weights are scaled.
+func (s *Shared) weigh() {
+	sum := 0.0
+	for i := range s.Jobs {
+		sum += s.Jobs[i].Weight
+	}
+	s.weight = make([]float64, len(s.Jobs))
+	for i := range s.Jobs {
+		s.weight[i] = s.Jobs[i].Weight / sum
+		if s.Goal == LargestNCT {
+			s.weight[i] *= float64(len(s.Jobs))
+		}
+	}
+}
+
+// Slowdown returns what the objective takes of a job's makespan: its NCT.
+// Where the ideal fabric exposes no communication, which leaves NCT undefined,
+// it is the makespan over the ideal one; 1 is as fast as the ideal fabric in
+// either case, and both rise with the makespan alone.
+func (j *Job) Slowdown(c engine.Time) float64 {
+	if j.Ideal <= j.Compute {
+		return float64(c) / float64(j.Ideal)
+	}
+	return float64(c-j.Compute) / float64(j.Ideal-j.Compute)
+}
+
+// latest returns a makespan that no makespan of at most that slow-down
+// exceeds.
+func (j *Job) latest(slowdown float64) engine.Time {
+	c := slowdown * float64(j.Ideal)
+	if j.Ideal > j.Compute {
+		c = float64(j.Compute) + slowdown*float64(j.Ideal-j.Compute)
+	}
+	if c >= float64(never) {
+		return never
+	}
+	return engine.Time(math.Ceil(c))
+}
+
+// score is an objective's value; the smaller, lexicographically, the better.
+// The weighted sum has one element; the largest NCT has the weighted NCT of
+// every job, the largest first.
+type score []float64
+
+// score returns the objective's value at makespans by job.
+func (s *Shared) score(makespans []engine.Time) score {
+	if s.Goal == LargestNCT {
+		v := make(score, len(makespans))
+		for j, c := range makespans {
+			v[j] = s.weight[j] * s.Jobs[j].Slowdown(c)
+		}
+		slices.Sort(v)
+		slices.Reverse(v)
+		return v
+	}
+	sum := 0.0
+	for j, c := range makespans {
+		sum += s.weight[j] * s.Jobs[j].Slowdown(c)
+	}
+	return score{sum}
+}
+
+// Value returns the objective at makespans by job.
+func (s *Shared) Value(makespans []engine.Time) float64 { return s.score(makespans)[0] }
+
+// resolution is the difference below which two values of the objective count
+// as one: what a tenth of the relative difference rounding, and the rounding of
+// plays to ticks, make of it.
+func (s *Shared) resolution() float64 {
+	const ticks = 16 // levels this far apart count as one
+	sum := 0.0
+	for j := range s.Jobs {
+		job := &s.Jobs[j]
+		off := job.Ideal + engine.Time(float64(job.Ideal)*rounding/10) + ticks
+		sum += s.weight[j] * (job.Slowdown(off) - 1)
+	}
+	return sum
+}
+
+// compare returns -1 where a is better than b by more than eps, 1 where b is,
+// and 0 where they count as equal.
+func compare(a, b score, eps float64) int {
+	for i := range a {
+		switch {
+		case a[i] < b[i]-eps:
+			return -1
+		case a[i] > b[i]+eps:
+			return 1
+		}
+	}
+	return 0
+}
+
+// limit returns a makespan above which job j cannot be in any decision that is
+// better than best, where every other job takes at least the makespan given;
+// false where there is no such decision.
+func (s *Shared) limit(j int, least []engine.Time, best score, eps float64) (engine.Time, bool) {
+	if s.Goal == WeightedSum {
+		left := best[0] - eps
+		for i, c := range least {
+			if i != j {
+				left -= s.weight[i] * s.Jobs[i].Slowdown(c)
+			}
+		}
+		return s.Jobs[j].latest(left / s.weight[j]), left >= 0
+	}
+	others := make(score, 0, len(least))
+	for i, c := range least {
+		if i != j {
+			others = append(others, s.weight[i]*s.Jobs[i].Slowdown(c))
+		}
+	}
+	slices.Sort(others)
+	slices.Reverse(others)
+	at := 0
+	for at < len(others) && math.Abs(others[at]-best[at]) <= eps {
+		at++
+	}
+	most := best[at] - eps
+	if at < len(others) {
+		if others[at] > best[at] {
+			return 0, false
+		}
+		// equal to best up to and with this one, it may be better after it
+		if compare(others[at:], best[at+1:], eps) < 0 {
+			most = best[at] + eps
+		}
+	}
+	return s.Jobs[j].latest(most / s.weight[j]), most >= 0
+}
+
+// Words says for people what the objective is.
+func (o Objective) Words() string {
+	if o == LargestNCT {
+		return "largest NCT of a job, times its weight over the mean weight"
+	}
+	return "mean NCT of the jobs by weight"
+}

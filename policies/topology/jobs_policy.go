@@ -1,0 +1,146 @@
+package topology
+
+import (
+	"context"
+	"fmt"
+
+	"sim/engine"
+	"sim/engine/flow"
+)
+
+// Arbiter divides the ports of shared pods among jobs, and lights circuits for
+// each.
+type Arbiter interface {
+	// Arbitrate decides on s. It ends early, with ctx's error, when ctx does.
+	Arbitrate(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error)
+}
+
+// JobsOptions says how arbiters decide.
+type JobsOptions struct {
+	Options               // of the allocator that decides for single jobs; Fixed is not read
+	Single  Policy        // that allocator; one of those that search
+	Search  SearchOptions // of the joint search
+	// Optimum is what Optimise found for the same jobs and options, where the
+	// caller has it; the arbiter joint then does not search again.
+	Optimum *JobsOptimum
+}
+
+// JobsDecision is what an arbiter chose.
+type JobsDecision struct {
+	Jobs        []*Decision // by job; their bounds are not those of several jobs
+	Value       float64     // of the objective
+	Evaluations int64       // topologies of single jobs played or bounded
+	Stopped     string      // why a search ended before its own end; "" if none did
+}
+
+// Circuits returns the circuits by job and bundle.
+func (d *JobsDecision) Circuits() [][]int {
+	x := make([][]int, len(d.Jobs))
+	for j, one := range d.Jobs {
+		x[j] = one.Circuits
+	}
+	return x
+}
+
+// decision gathers the jobs' decisions into one.
+func (s *Shared) decision(jobs []*Decision) *JobsDecision {
+	d := &JobsDecision{Jobs: jobs, Value: s.Value(makespans(jobs))}
+	for j, one := range jobs {
+		d.Evaluations += one.Evaluations
+		if one.Stopped != "" && d.Stopped == "" {
+			d.Stopped = fmt.Sprintf("job %s: %s", s.Jobs[j].Name, one.Stopped)
+		}
+	}
+	return d
+}
+
+func makespans(jobs []*Decision) []engine.Time {
+	c := make([]engine.Time, len(jobs))
+	for j, d := range jobs {
+		c[j] = d.Makespan
+	}
+	return c
+}
+
+// ArbiterRow is a named arbiter.
+type ArbiterRow struct {
+	Name    string
+	Doc     string // one line
+	Arbiter Arbiter
+}
+
+// Arbiters is the arbiters by name, in the order in which they are listed.
+var Arbiters = []ArbiterRow{
+	{"even-split", "each job alone, on ports in proportion to its GPUs in every pod", evenSplit{}},
+	{"aggregate", "each job alone on all ports, its circuits then scaled by weight until all fit (DELTA, Sec. VI)", aggregate{}},
+	{"surplus", "one job after the other on its even share and what those before it do not need (DELTA, Sec. V-D)", surplus{}},
+	{"joint", "best circuits of all jobs together, with proof", jointly{}},
+}
+
+// ArbiterByName returns the arbiter of that name.
+func ArbiterByName(name string) (Arbiter, error) {
+	for _, r := range Arbiters {
+		if r.Name == name {
+			return r.Arbiter, nil
+		}
+	}
+	return nil, fmt.Errorf("topology: unknown arbiter %q", name)
+}
+
+// services are the rules that circuits not searched for are tried with: the
+// one that is asked for; else those of the allocator for single jobs.
+func (o *JobsOptions) services() []flow.Service {
+	switch _, chooses := o.Single.(joint); {
+	case o.Service != nil:
+		return []flow.Service{*o.Service}
+	case chooses:
+		return rules
+	}
+	return []flow.Service{flow.MaxMin}
+}
+
+// alone lets the allocator for single jobs decide for job j on so many ports
+// of each of its pods.
+func (s *Shared) alone(ctx context.Context, o *JobsOptions, j int, ports []int) (*Decision, error) {
+	p, err := s.Jobs[j].Problem.within(ports)
+	if err != nil {
+		return nil, fmt.Errorf("job %s: %w", s.Jobs[j].Name, err)
+	}
+	d, err := o.Single.Choose(ctx, p, o.Options)
+	if err != nil {
+		return nil, fmt.Errorf("job %s: %w", s.Jobs[j].Name, err)
+	}
+	return d, nil
+}
+
+// judge plays circuits of one job by the services and keeps the best, the
+// first among equals. Where the first meets the bound there is none better.
+func (p *Problem) judge(x []int, services []flow.Service) (*Decision, error) {
+	w := p.player(services[0])
+	defer p.done(w)
+	d := &Decision{Circuits: x, Makespan: never}
+	for i, service := range services {
+		d.Evaluations++
+		w.SetService(service)
+		if c, ok := w.play(x, d.Makespan); ok && float64(c) < float64(d.Makespan)*(1-rounding/10) {
+			d.Makespan, d.Service = c, service
+		}
+		if i+1 < len(services) {
+			d.Evaluations++
+			if float64(d.Makespan) <= float64(w.bound(x))*(1+rounding) {
+				break
+			}
+		}
+	}
+	if d.Makespan == never {
+		return nil, fmt.Errorf("topology: %v cannot be played to its end", x)
+	}
+	return d, nil
+}
+
+// UsesOptimum reports whether an arbiter's decision rests on Optimum, so that
+// the time to find it is the arbiter's.
+func (o *JobsOptions) UsesOptimum(a Arbiter) bool {
+	_, ok := a.(jointly)
+	return ok
+}

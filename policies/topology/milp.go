@@ -1,0 +1,309 @@
+package topology
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"sim/engine"
+	"sim/engine/flow"
+	"sim/policies/milp"
+)
+
+// MILPOptions say how the allocators that have a MILP solver decide work.
+type MILPOptions struct {
+	Solver    string        // "highs", "cbc", "" for either, or NoSolver
+	TimeLimit time.Duration // wall-clock of the solver; 0 is none. It marks the result
+	Gap       float64       // relative gap at which the solver may stop
+	Threads   int           // of the solver; 0 is 1, which repeats its runs
+	Paper     bool          // the model as DELTA has it, without strengthening
+	Step      engine.Time   // if positive, the model of App. A with slices of this length
+	// Intervals is K; 0 is as many as the baseline's play has and the play of the
+	// best topology known, so that neither is excluded.
+	Intervals int
+	// Anchors prunes indices by Alg. 1's anchors, which may exclude the optimum,
+	// and not only by what must precede and follow.
+	Anchors bool
+	// Export is a directory to write each model to, as MPS and LP; "" is none.
+	Export string
+}
+
+// NoSolver, in place of a solver's name, has models written and not solved.
+const NoSolver = "none"
+
+// SolverReport is what a MILP solver said. Makespan and Bound are those of its
+// model, which may let transfers wait where the simulation has them start, but
+// not break off or divide time finer than its intervals.
+type SolverReport struct {
+	Solver               string // with its version; "" if none was run
+	Status               string
+	Makespan             engine.Time // 0 if it found no solution
+	Bound                engine.Time // 0 if it proved none
+	Ports                string      // how the search for the fewest ports ended; "" if there was none
+	Columns, Rows, Whole int         // size of the model; Whole are its integer columns
+	Intervals            int
+}
+
+// milpPolicy has a MILP solver choose (DELTA-Joint, and with fair sharing
+// DELTA-Topo, Sec. III-B), from nothing or from what the search that bears its
+// name, or delta-fast, finds (Sec. IV).
+type milpPolicy struct {
+	name string
+	fair bool
+	hot  bool
+}
+
+// Available fails, with an error that says how to help, where the allocator of
+// that name needs a program that is not there.
+func Available(name string, o MILPOptions) error {
+	p, err := ByName(name)
+	if err != nil {
+		return err
+	}
+	if _, ok := p.(milpPolicy); !ok || o.Solver == NoSolver {
+		return nil
+	}
+	_, _, err = milp.Find(o.Solver)
+	return err
+}
+
+func (m milpPolicy) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+	if err := Available(m.name, o.MILP); err != nil {
+		return nil, err
+	}
+	known, err := m.known(ctx, p, o)
+	if err != nil {
+		return nil, err
+	}
+	r := &milpRun{milpPolicy: m, p: p, o: o, known: known, report: &SolverReport{}}
+	if err := r.build(); err != nil {
+		return nil, err
+	}
+	if err := r.export(); err != nil {
+		return nil, err
+	}
+	x, err := r.solve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d := &Decision{Circuits: x, Makespan: never, Bound: p.joint().bound, BoundModel: AnyService, Solver: r.report, Stopped: r.stopped}
+	d.Evaluations = known.Evaluations
+	// where rates are free any rule will do that plays them
+	try := rules
+	if m.fair || o.Service != nil {
+		try = []flow.Service{o.service(flow.MaxMin)}
+	}
+	w := p.player(flow.MaxMin)
+	defer p.done(w)
+	for _, rule := range try {
+		w.SetService(rule)
+		d.Evaluations++
+		if c, ok := w.play(x, d.Makespan); ok {
+			d.Makespan, d.Service = c, rule
+		}
+	}
+	if d.Makespan == never {
+		return nil, fmt.Errorf("topology: %v cannot be played to its end", x)
+	}
+	return d, nil
+}
+
+// known returns a good decision from elsewhere: to start from where the policy
+// does, and in any case to profile K from (footnote 1 of Sec. III-B).
+func (m milpPolicy) known(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+	o.KeepPorts = true
+	if m.fair {
+		service := flow.MaxMin
+		o.Service = &service
+		return fast{}.Choose(ctx, p, o)
+	}
+	o.Service = nil
+	return joint{}.Choose(ctx, p, o)
+}
+
+// deltaModel is either form of the paper's model.
+type deltaModel interface {
+	FewestPorts(makespan float64)
+	Seconds(value float64) float64
+	Schedule(values []float64) *milp.Schedule
+}
+
+// milpRun is one decision.
+type milpRun struct {
+	milpPolicy
+	p     *Problem
+	o     Options
+	known *Decision
+
+	upper    engine.Time
+	baseline []int
+	model    *milp.Model
+	delta    deltaModel
+	start    []float64
+	report   *SolverReport
+	stopped  string
+}
+
+// build makes the model, and the point to start from.
+func (r *milpRun) build() error {
+	var err error
+	if r.baseline, r.upper = r.p.incumbent(flow.MaxMin); r.baseline == nil {
+		return errors.New("topology: no baseline can be played to its end")
+	}
+	first, err := r.p.milpSchedule(r.baseline, flow.MaxMin)
+	if err != nil {
+		return err
+	}
+	best, err := r.p.milpSchedule(r.known.Circuits, r.known.Service)
+	if err != nil {
+		return err
+	}
+	k := max(len(first.Times), len(best.Times)) - 1
+	if r.o.MILP.Intervals > 0 {
+		k = r.o.MILP.Intervals
+	}
+	upper := r.upper + engine.Time(float64(r.upper)*met) + 1
+	if r.hot {
+		upper = min(upper, r.known.Makespan+engine.Time(float64(r.known.Makespan)*met)+1)
+	}
+	if r.fair { // equal shares (Eq. 17) can be slower than max-min ones
+		upper += upper / 10
+	}
+	in, err := r.p.milpInstance(upper, k, r.o.MILP.Anchors)
+	if err != nil {
+		return err
+	}
+	form := milp.Form{Paper: r.o.MILP.Paper, Fair: r.fair}
+	if r.o.MILP.Step > 0 {
+		f, err := milp.NewFixed(in, r.o.MILP.Step.Seconds(), form)
+		if err != nil {
+			return err
+		}
+		r.model, r.delta = f.Model, f
+	} else {
+		v, err := milp.NewVariable(in, form)
+		if err != nil {
+			return err
+		}
+		r.model, r.delta = v.Model, v
+		r.report.Intervals = k
+		if r.hot {
+			r.startFrom(v, best)
+		}
+	}
+	r.report.Columns, r.report.Rows, r.report.Whole = len(r.model.Columns), len(r.model.Rows), r.model.Integers()
+	return nil
+}
+
+// met is what rounding to ticks may leave between equal makespans.
+const met = 1e-9
+
+// startFrom sets the start, if the schedule satisfies the model: max-min sharing
+// is not always the paper's equal sharing, nor within Alg. 1's anchors.
+func (r *milpRun) startFrom(v *milp.Variable, s *milp.Schedule) {
+	const eps = 1e-6 // what solvers take for feasible
+	p, err := v.Point(s)
+	if err != nil {
+		return
+	}
+	if worst, _ := v.Violation(p); worst <= eps {
+		r.start = p
+	}
+}
+
+// export writes the model as MPS and LP, under a name of its content.
+func (r *milpRun) export() error {
+	if r.o.MILP.Export == "" {
+		return nil
+	}
+	sum := sha256.New()
+	if err := r.model.WriteMPS(sum); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(r.o.MILP.Export, 0o777); err != nil {
+		return fmt.Errorf("topology: writing the model: %w", err)
+	}
+	for _, f := range []struct {
+		extension string
+		write     func(io.Writer) error
+	}{{"mps", r.model.WriteMPS}, {"lp", r.model.WriteLP}} {
+		path := filepath.Join(r.o.MILP.Export, fmt.Sprintf("%s-%.4x.%s", r.name, sum.Sum(nil), f.extension))
+		file, err := os.Create(path)
+		if err != nil {
+			return fmt.Errorf("topology: writing the model: %w", err)
+		}
+		if err := errors.Join(f.write(file), file.Close()); err != nil {
+			return fmt.Errorf("topology: writing the model to %s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// solve returns the circuits that the solver chose, or those known without it.
+func (r *milpRun) solve(ctx context.Context) ([]int, error) {
+	otherwise := r.baseline
+	if r.hot {
+		otherwise = r.known.Circuits
+	}
+	if r.o.MILP.Solver == NoSolver {
+		r.report.Status, r.stopped = "written, not solved", "before the solver was run"
+		return otherwise, nil
+	}
+	options := milp.Options{
+		Solver: r.o.MILP.Solver, TimeLimit: r.o.MILP.TimeLimit, Gap: r.o.MILP.Gap, Threads: r.o.MILP.Threads, Seed: r.o.Seed, Start: r.start,
+	}
+	begun := time.Now()
+	s, err := milp.Solve(ctx, r.model, options)
+	if err != nil {
+		return nil, err
+	}
+	r.report.Solver, r.report.Status = s.Solver, string(s.Status)
+	if s.Status == milp.Stopped {
+		r.stopped = fmt.Sprintf("after the solver's time limit of %v", r.o.MILP.TimeLimit)
+	}
+	if !math.IsInf(s.Bound, 0) {
+		if r.report.Bound, err = engine.FromSeconds(max(0, r.delta.Seconds(s.Bound))); err != nil {
+			return nil, fmt.Errorf("topology: the solver's bound: %w", err)
+		}
+	}
+	if s.Values == nil {
+		if s.Status == milp.Infeasible {
+			r.report.Status = "infeasible: no schedule of the model is as short as a baseline's play; allow more intervals"
+		}
+		r.stopped = strings.TrimPrefix(r.stopped+", without a solution", ", ")
+		return otherwise, nil
+	}
+	if r.report.Makespan, err = engine.FromSeconds(r.delta.Seconds(s.Value)); err != nil {
+		return nil, fmt.Errorf("topology: the solver's makespan: %w", err)
+	}
+	x := r.delta.Schedule(s.Values).Circuits
+	if r.o.KeepPorts {
+		return x, nil
+	}
+	// Eq. 4: then the fewest ports
+	r.delta.FewestPorts(r.delta.Seconds(s.Value) * (1 + max(r.o.PortTolerance, met)))
+	options.Start, options.Gap = s.Values, 0
+	options.AbsGap = 0.99 // ports are whole
+	if options.TimeLimit > 0 {
+		options.TimeLimit = max(time.Second, options.TimeLimit-time.Since(begun))
+	}
+	fewest, err := milp.Solve(ctx, r.model, options)
+	if err != nil {
+		return nil, err
+	}
+	r.report.Ports = string(fewest.Status)
+	if fewest.Status == milp.Stopped && r.stopped == "" {
+		r.stopped = fmt.Sprintf("saving ports, after the solver's time limit of %v", r.o.MILP.TimeLimit)
+	}
+	if fewest.Values != nil {
+		x = r.delta.Schedule(fewest.Values).Circuits
+	}
+	return x, nil
+}

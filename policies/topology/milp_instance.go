@@ -1,0 +1,125 @@
+package topology
+
+import (
+	"fmt"
+	"slices"
+
+	"sim/engine"
+	"sim/engine/flow"
+	"sim/policies/milp"
+)
+
+// seconds converts ticks, which may be fractions, to seconds.
+func seconds(ticks float64) float64 { return ticks / float64(engine.Second) }
+
+// milpInstance returns the problem as the models of DELTA have it: upper is a
+// makespan above which solutions are of no interest, intervals is K, and narrow
+// prunes indices by Alg. 1's anchors and not only by what must precede and follow.
+func (p *Problem) milpInstance(upper engine.Time, intervals int, narrow bool) (*milp.Instance, error) {
+	in := &milp.Instance{Upper: upper.Seconds(), Intervals: intervals}
+	for _, pod := range p.Fabric.Pods {
+		in.Pods = append(in.Pods, pod.Ports)
+	}
+	for e, b := range p.Fabric.Bundles {
+		in.Bundles = append(in.Bundles, milp.Bundle{A: int(b.A), B: int(b.B), Ends: b.Ends, Rate: float64(b.Rate), Most: p.Useful[e]})
+	}
+	for _, g := range p.Fabric.Network.Groups {
+		in.Groups = append(in.Groups, g.Rate)
+	}
+	windows, err := p.Windows(WindowOptions{Upper: upper, Intervals: intervals, Margin: AnchorMargin})
+	if err != nil {
+		return nil, err
+	}
+	first, last := windows.TopoMin, windows.TopoMax
+	if narrow {
+		first, last = windows.Min, windows.Max
+	}
+	bundleOf := make([]int, len(p.Fabric.Network.Links))
+	for e, b := range p.Fabric.Bundles {
+		for _, l := range b.Links {
+			bundleOf[l] = e
+		}
+	}
+	spans := p.fullSpans()
+	groups := p.Fabric.Network.GroupResource(0)
+	for i := range p.Graph.Tasks {
+		t := &p.Graph.Tasks[i]
+		task := milp.Task{
+			Name: p.Graph.Name(int32(i)), Duration: t.Duration.Seconds(),
+			// a tick less, for the rounding of played times
+			Head: max(0, seconds(spans.Head[i]-1)), Tail: max(0, seconds(spans.Tail[i]-1)),
+		}
+		if at := slices.Index(windows.Task, int32(i)); at >= 0 {
+			task.Bits, task.Flows = 8*float64(t.Bytes), float64(max(1, t.Flows))
+			task.First, task.Last = first[at], last[at]
+			task.Rate = spans.Full[i]
+			for _, u := range p.Fabric.Routes.Of(int32(i)) {
+				if u.Resource < groups {
+					task.Link, task.Bundle = int(u.Resource), bundleOf[u.Resource]
+					continue
+				}
+				task.Uses = append(task.Uses, milp.Use{Group: int(u.Resource - groups), Weight: u.Weight})
+			}
+		}
+		in.Tasks = append(in.Tasks, task)
+	}
+	for i := range p.Graph.Tasks {
+		for _, e := range p.Graph.Out(int32(i)) {
+			in.Deps = append(in.Deps, milp.Dependency{From: i, To: int(e.To), Lag: e.Lag.Seconds()})
+		}
+	}
+	return in, in.Check()
+}
+
+// milpSchedule plays a topology and returns the play as a solution: intervals
+// lie between the starts and ends of transfers, and what rates did inside one
+// only its volumes remember. That keeps every capacity, which is linear.
+func (p *Problem) milpSchedule(x []int, service flow.Service) (*milp.Schedule, error) {
+	n, err := p.Fabric.Light(x)
+	if err != nil {
+		return nil, err
+	}
+	trace, err := flow.Run(p.Graph, n, p.Fabric.Routes, flow.Options{Service: service, Rates: true})
+	if err != nil {
+		return nil, fmt.Errorf("topology: %w", err)
+	}
+	s := &milp.Schedule{Circuits: slices.Clone(x), Makespan: trace.Makespan.Seconds()}
+	var times []engine.Time
+	transfers := p.transfers()
+	for _, id := range transfers {
+		times = append(times, trace.Start[id], trace.End[id])
+	}
+	slices.Sort(times)
+	times = slices.Compact(times)
+	for _, t := range times {
+		s.Times = append(s.Times, t.Seconds())
+	}
+	s.Sent = make([][]float64, len(p.Graph.Tasks))
+	for i := range p.Graph.Tasks {
+		s.Start, s.End = append(s.Start, trace.Start[i].Seconds()), append(s.End, trace.End[i].Seconds())
+		s.Sent[i] = make([]float64, max(0, len(times)-1))
+	}
+	for _, id := range transfers {
+		sum := 0.0
+		steps := trace.Rates(id)
+		for k := 0; k+1 < len(steps); k++ {
+			if steps[k].Rate == 0 {
+				continue
+			}
+			first, _ := slices.BinarySearch(times, steps[k].At)
+			for j := max(0, first-1); j+1 < len(times) && times[j] < steps[k+1].At; j++ {
+				span := min(times[j+1], steps[k+1].At) - max(times[j], steps[k].At)
+				if span > 0 {
+					s.Sent[id][j] += span.Seconds() * steps[k].Rate
+					sum += span.Seconds() * steps[k].Rate
+				}
+			}
+		}
+		if sum > 0 { // exactly its bits: plays round times to ticks
+			for j := range s.Sent[id] {
+				s.Sent[id][j] *= 8 * float64(p.Graph.Tasks[id].Bytes) / sum
+			}
+		}
+	}
+	return s, nil
+}

@@ -1,0 +1,186 @@
+package topology
+
+import (
+	"slices"
+
+	"github.com/emirpasic/gods/queues/priorityqueue"
+
+	"sim/engine"
+	"sim/engine/flow"
+)
+
+// wanted says which topologies within the limit are sought.
+type wanted int
+
+const (
+	wantOne      wanted = iota // one with the fewest ports
+	wantFewest                 // all with the fewest ports, of those with the same ports in every pod one
+	wantFrontier               // all that no other undercuts: none takes at most as many ports in every pod
+)
+
+// thrifty is a topology within the limit.
+type thrifty struct {
+	circuits []int
+	used     []int // ports by pod
+	makespan engine.Time
+	service  flow.Service
+}
+
+// portBox is a box of topologies. Those with fewer than so many ports have
+// been looked at.
+type portBox struct {
+	box
+	ports int
+}
+
+func portOrder(a, b interface{}) int {
+	x, y := a.(*portBox), b.(*portBox)
+	if x.ports != y.ports {
+		return x.ports - y.ports
+	}
+	return y.id - x.id // depth first among equals: a corner that does is soon found
+}
+
+// portSearch looks through boxes of topologies, those with the fewest ports
+// first. Capacity never lowers a bound, so a box whose upper corner's bound
+// exceeds the limit is empty. What is left depends on who decides:
+//
+//   - Where rates are ours to choose, no circuit more does harm: a lower corner
+//     that keeps the limit is the cheapest of its box, and one whose bound does
+//     not keep it is split where that is lifted most.
+//   - Where the play decides, a circuit more may do harm (docs/model.md), so
+//     that no topology stands for others: all are played. Boxes are split over
+//     the bundles that others wait for, and completed in all ways with so many
+//     ports, from a common beginning, before any with more is.
+type portSearch struct {
+	*portSaver
+	want    wanted
+	ceiling int // ports beyond which nothing is sought
+	open    *priorityqueue.Queue
+	made    int
+	tried   map[string]bool // lower corners played, and whether they keep the limit
+	split   []bool          // bundles that boxes are split over
+	outer   []int32         // links of the other bundles
+	forker  *player         // that plays go on from; nil where there is no common beginning
+
+	found []thrifty
+	// floor is the ports that every topology needs which keeps the limit and is
+	// not found, as long as that is not above the ceiling.
+	floor int
+}
+
+// seek returns a search for topologies with at most so many ports.
+func (s *portSaver) seek(want wanted, ceiling int) *portSearch {
+	q := &portSearch{portSaver: s, want: want, ceiling: ceiling, floor: ceiling + 1, tried: map[string]bool{},
+		open: priorityqueue.NewWith(portOrder), split: make([]bool, len(s.circuits))}
+	for e := range q.split {
+		q.split[e] = true
+	}
+	if !s.exact {
+		return q
+	}
+	q.split = s.p.inner()
+	for e, in := range q.split {
+		if !in {
+			q.outer = append(q.outer, s.p.Fabric.Bundles[e].Links...)
+		}
+	}
+	if s.service == flow.MaxMin || s.service == flow.Weighted {
+		q.forker = s.p.player(s.service)
+	}
+	return q
+}
+
+func (q *portSearch) close() {
+	if q.forker != nil {
+		q.p.done(q.forker)
+	}
+}
+
+// run looks until nothing is left or the budget ends.
+func (q *portSearch) run() {
+	q.push(q.p.ones(), slices.Clone(q.p.Useful), 0)
+	for !q.open.Empty() {
+		v, _ := q.open.Dequeue()
+		b := v.(*portBox)
+		if b.ports > q.ceiling {
+			return
+		}
+		if q.over() {
+			q.floor = min(q.floor, b.ports)
+			return
+		}
+		if q.undercut(b.lo) {
+			continue
+		}
+		if q.visit(b); q.over() {
+			q.floor = min(q.floor, b.ports) // what is left of this box is not known
+			return
+		}
+		if q.want == wantOne && len(q.found) > 0 {
+			return
+		}
+	}
+}
+
+// visit looks at a box.
+func (q *portSearch) visit(b *portBox) {
+	if q.does(b.lo) {
+		return // it undercuts all of its box
+	}
+	if e := q.needy(b); e >= 0 {
+		lower := slices.Clone(b.hi)
+		lower[e] = b.lo[e]
+		upper := slices.Clone(b.lo)
+		upper[e]++
+		q.push(slices.Clone(b.lo), lower, b.ports)
+		q.push(upper, b.hi, b.ports)
+		return
+	}
+	if q.exact {
+		q.complete(b)
+	}
+}
+
+// does plays the lower corner of a box and reports whether it keeps the limit.
+func (q *portSearch) does(lo []int) bool {
+	k := key(lo)
+	ok, known := q.tried[k]
+	if known {
+		return ok
+	}
+	c, ok := q.within(lo)
+	q.tried[k] = ok
+	if ok {
+		q.keep(lo, c)
+	} else if !q.exact && q.bounded(lo) {
+		q.floor = min(q.floor, q.p.portsOfReplica(lo)) // only its plays, not its bound, exclude it
+	}
+	return ok
+}
+
+// keep takes a topology within the limit.
+func (q *portSearch) keep(x []int, c engine.Time) {
+	q.found = append(q.found, thrifty{slices.Clone(x), q.p.Fabric.Ports(x), c, q.service})
+	if q.want != wantFrontier {
+		q.ceiling = min(q.ceiling, q.p.portsOfReplica(x))
+		q.floor = min(q.floor, q.ceiling+1)
+	}
+}
+
+// undercut reports whether something found takes at most as many ports as x in
+// every pod.
+func (q *portSearch) undercut(x []int) bool {
+	used := q.p.Fabric.Ports(x)
+	return slices.ContainsFunc(q.found, func(t thrifty) bool { return covers(used, t.used) })
+}
+
+// covers reports whether a is at least b in every pod.
+func covers(a, b []int) bool {
+	for i := range a {
+		if a[i] < b[i] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,205 @@
+package topology
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/engine/flow"
+)
+
+// many checks a property on a thousand random cases: those drawn here are small
+// and quick.
+func many(t *testing.T, property func(*rapid.T)) {
+	for range 10 {
+		rapid.Check(t, property)
+	}
+}
+
+// everyTopology visits all topologies of useful circuits that fit the ports,
+// false where they are too many.
+func everyTopology(p *Problem, visit func(x []int)) bool {
+	const most = 3000
+	n := 1
+	for _, u := range p.Useful {
+		if n *= u; n > most {
+			return false
+		}
+	}
+	x := p.ones()
+	var from func(e int)
+	from = func(e int) {
+		if e == len(x) {
+			visit(x)
+			return
+		}
+		for x[e] = 1; x[e] <= p.Useful[e] && p.Feasible(ahead(x, e)); x[e]++ {
+			from(e + 1)
+		}
+		x[e] = 1
+	}
+	from(0)
+	return true
+}
+
+// ahead returns x with one circuit in the bundles behind e.
+func ahead(x []int, e int) []int {
+	y := slices.Clone(x)
+	for i := e + 1; i < len(y); i++ {
+		y[i] = 1
+	}
+	return y
+}
+
+// savings is a random problem with a topology of it, and the condition under
+// which its circuits may be saved.
+type savings struct {
+	p       *Problem
+	x       []int
+	service flow.Service
+	keeping
+}
+
+func drawSavings(t *rapid.T) savings {
+	d := savings{p: drawProblem(t)}
+	if len(d.p.Fabric.Bundles) == 0 {
+		t.Skip("nothing to connect")
+	}
+	d.x = drawCircuits(t, d.p)
+	d.service = rapid.SampledFrom([]flow.Service{flow.MaxMin, flow.MaxMin, flow.LevelPriority}).Draw(t, "service")
+	d.exact = d.service == flow.MaxMin || rapid.Bool().Draw(t, "exact")
+	w := d.p.player(d.service)
+	defer d.p.done(w)
+	c, ok := w.play(d.x, never)
+	if !ok {
+		t.Skip("cannot be played")
+	}
+	d.limit = grown(c, rapid.SampledFrom([]float64{0, 0.05, 0.3, 1}).Draw(t, "tolerance"))
+	return d
+}
+
+func (d *savings) saver(budget int64) *portSaver {
+	return d.p.newSaver(context.Background(), d.keeping, d.service, &Options{PortEvaluations: budget}, SearchOptions{})
+}
+
+// keeps plays x alone and reports whether it keeps the limit in play, and by
+// its bound, which is the same where the play decides.
+func (d *savings) keeps(x []int) (play, bound bool) {
+	w := d.p.player(d.service)
+	defer d.p.done(w)
+	c, ok := w.play(x, never)
+	play = ok && c <= d.limit
+	if d.exact {
+		return play, play
+	}
+	for _, rule := range rules {
+		w.SetService(rule)
+		c, ok := w.play(x, never)
+		play = play || ok && c <= d.limit
+	}
+	return play, play || w.bound(x) <= d.limit
+}
+
+// exhaust returns the fewest ports with which a topology keeps the limit in
+// play and by its bound, and the ports by pod that no other undercuts in play.
+func (d *savings) exhaust(t *rapid.T) (played, bounded int, least [][]int) {
+	played, bounded = d.p.PortsTotal()+1, d.p.PortsTotal()+1
+	var all [][]int
+	if !everyTopology(d.p, func(x []int) {
+		play, bound := d.keeps(x)
+		n := d.p.PortsUsed(x)
+		if bound {
+			bounded = min(bounded, n)
+		}
+		if play {
+			played = min(played, n)
+			all = append(all, d.p.Fabric.Ports(x))
+		}
+	}) {
+		t.Skip("too many topologies")
+	}
+	for i, a := range all {
+		if !slices.ContainsFunc(all[:i], func(b []int) bool { return slices.Equal(a, b) }) &&
+			!slices.ContainsFunc(all, func(b []int) bool { return covers(a, b) && !slices.Equal(a, b) }) {
+			least = append(least, a)
+		}
+	}
+	return played, bounded, least
+}
+
+// TestFewestPortsByExhaustion: no topology within the limit takes fewer ports
+// than what is found, and none that the bound allows fewer than what is proved.
+func TestFewestPortsByExhaustion(t *testing.T) {
+	many(t, func(t *rapid.T) {
+		d := drawSavings(t)
+		played, bounded, _ := d.exhaust(t)
+		s := d.saver(1e9)
+		s.run(d.x)
+		if n := d.p.PortsUsed(s.circuits); n != played || s.bound != bounded {
+			t.Fatalf("%v with %d ports, proved %d; by exhaustion %d and %d", s.circuits, n, s.bound, played, bounded)
+		}
+		w := d.p.player(s.service)
+		defer d.p.done(w)
+		if c, ok := w.play(s.circuits, never); !ok || c != s.makespan || c > s.limit {
+			t.Fatalf("%v ends at %v (%v), said to at %v, limit %v", s.circuits, c, ok, s.makespan, s.limit)
+		}
+	})
+}
+
+// TestPortsWithinAnyBudget: wherever the search ends, what is found keeps the
+// limit and what is proved holds.
+func TestPortsWithinAnyBudget(t *testing.T) {
+	many(t, func(t *rapid.T) {
+		d := drawSavings(t)
+		played, bounded, _ := d.exhaust(t)
+		for budget := int64(1); budget < 60; budget++ {
+			s := d.saver(budget)
+			s.run(d.x)
+			if n := d.p.PortsUsed(s.circuits); n < played || s.bound > bounded || s.bound > n {
+				t.Fatalf("%v with %d ports, proved %d with a budget of %d; by exhaustion %d and %d", s.circuits, n, s.bound, budget, played, bounded)
+			}
+			if ok, _ := d.keeps(s.circuits); !ok {
+				t.Fatalf("%v does not keep the limit", s.circuits)
+			}
+		}
+	})
+}
+
+// TestSpareByExhaustion: the topologies that a donor may choose from are all
+// with the fewest ports, or all that no other undercuts, one for each way to
+// take ports.
+func TestSpareByExhaustion(t *testing.T) {
+	many(t, func(t *rapid.T) {
+		d := drawSavings(t)
+		_, _, least := d.exhaust(t)
+		s := d.saver(1e9)
+		s.run(d.x)
+		first := &Decision{Circuits: s.circuits, Makespan: s.makespan, Service: s.service, Limit: s.limit, FreeRates: !s.exact}
+		for _, want := range []wanted{wantFewest, wantFrontier} {
+			list, complete, _ := d.p.spare(context.Background(), first, want, &Options{PortEvaluations: 1e9})
+			var got [][]int
+			for _, c := range list {
+				got = append(got, d.p.Fabric.Ports(c.circuits))
+				if ok, _ := d.keeps(c.circuits); !ok || c.makespan > s.limit || !slices.Equal(c.used, got[len(got)-1]) {
+					t.Fatalf("%v takes %v, ends at %v: limit %v", c.circuits, c.used, c.makespan, s.limit)
+				}
+			}
+			right := slices.DeleteFunc(slices.Clone(least), func(u []int) bool { return want == wantFewest && sum(u) > sum(got[0]) })
+			slices.SortFunc(got, slices.Compare)
+			slices.SortFunc(right, slices.Compare)
+			if !complete || !slices.EqualFunc(got, right, slices.Equal) {
+				t.Fatalf("%d: ports %v (complete: %v), by exhaustion %v", want, got, complete, right)
+			}
+		}
+	})
+}
+
+func sum(list []int) int {
+	n := 0
+	for _, v := range list {
+		n += v
+	}
+	return n
+}

@@ -1,0 +1,117 @@
+//go:build nats
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"sim/scenarios/queue"
+	"sim/scenarios/result"
+	"sim/scenarios/sweep"
+)
+
+// queueVersion is what publisher and workers must have in common.
+func queueVersion() string { return fmt.Sprintf("%s-model%d", result.Version, result.Model) }
+
+// queueRunner returns the Runner that has cells computed by the workers of a
+// queue.
+func (c *command) queueRunner(plan *sweep.Plan, flags sweepFlags) (sweep.Runner, error) {
+	if flags.queue != queue.EmbeddedURL {
+		if err := queue.CheckURL(flags.queue); err != nil {
+			return nil, usageError(err.Error())
+		}
+	}
+	return func(ctx context.Context, p *sweep.Plan, todo []int, done func(int, *sweep.Record) error) error {
+		cell := make(map[string]int, len(todo))
+		items := make([]queue.Item, len(todo))
+		for n, i := range todo {
+			key := p.Sweep.Cells[i].Key
+			cell[key] = i
+			items[n] = queue.Item{Key: key, Payload: func() ([]byte, error) { return p.Task(i) }}
+		}
+		o := queue.Options{
+			URL: flags.queue, Name: p.Sweep.Name + "-" + p.Sweep.Digest[:10], Version: queueVersion(),
+			Credentials: flags.creds, Listen: flags.listen, Log: c.say,
+		}
+		if flags.queue == queue.EmbeddedURL {
+			o.Workers, o.Run = flags.workers, sweep.Do
+		}
+		return queue.Publish(ctx, o, items, func(r queue.Result) error {
+			if r.Failed != "" {
+				return done(cell[r.Key], &sweep.Record{Key: r.Key, Failed: r.Failed})
+			}
+			record, err := sweep.ReadRecord(r.Data)
+			if err == nil && record.Key != r.Key {
+				err = fmt.Errorf("the queue returned the result of cell %s for %s", record.Key, r.Key)
+			}
+			if err != nil {
+				record = &sweep.Record{Key: r.Key, Failed: err.Error()}
+			}
+			return done(cell[r.Key], record)
+		})
+	}, nil
+}
+
+func (c *command) workerCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "worker",
+		Usage:     "compute the cells of a queue until interrupted",
+		ArgsUsage: "URL",
+		Description: "URL is a NATS server's with JetStream, such as nats://host:4222. Cells of all sweeps there are taken that are of\n" +
+			"this version of sim. A cell is off the queue when its result is stored: a worker that is killed loses nothing.",
+		Flags: []cli.Flag{
+			&cli.IntFlag{Name: "j", Usage: "compute `N` cells at a time", DefaultText: "as many as there are processors"},
+			&cli.StringFlag{Name: "creds", Usage: "NATS credentials `FILE`"},
+			&cli.StringFlag{Name: "idle", Usage: "end when there was nothing to do for a `TIME` such as 10m", DefaultText: "never"},
+		},
+		Action: func(cc *cli.Context) error {
+			if cc.NArg() != 1 {
+				return usagef("sim worker needs the URL of a queue, such as nats://host:4222")
+			}
+			o := queue.WorkerOptions{
+				URL: cc.Args().First(), Version: queueVersion(), Credentials: cc.String("creds"), Workers: runtime.GOMAXPROCS(0), Log: c.say,
+			}
+			if err := queue.CheckURL(o.URL); err != nil {
+				return usageError(err.Error())
+			}
+			if cc.IsSet("j") {
+				if o.Workers = cc.Int("j"); o.Workers < 1 {
+					return usagef("flag -j wants at least 1, not %d", o.Workers)
+				}
+			}
+			if text := cc.String("idle"); cc.IsSet("idle") {
+				d, err := time.ParseDuration(text)
+				if err != nil || d <= 0 {
+					return usagef("flag --idle wants a time such as 90s or 10m, not %q", text)
+				}
+				o.Idle = d
+			}
+			return c.work(cc.Context, o)
+		},
+	}
+}
+
+// work computes cells until it is told to stop, which is no failure.
+func (c *command) work(ctx context.Context, o queue.WorkerOptions) error {
+	var computed atomic.Int64
+	begun := c.now()
+	err := queue.Work(ctx, o, func(ctx context.Context, task []byte) ([]byte, error) {
+		data, err := sweep.Do(ctx, task)
+		if err == nil {
+			computed.Add(1)
+		}
+		return data, err
+	})
+	c.say("%s computed in %s", plural(int(computed.Load()), "cell", "cells"), c.now().Sub(begun).Round(time.Second))
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}

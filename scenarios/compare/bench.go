@@ -1,0 +1,141 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"golang.org/x/perf/benchfmt"
+	"golang.org/x/perf/benchmath"
+	"golang.org/x/perf/benchunit"
+
+	"sim/scenarios/result"
+)
+
+// reader fills a Set from texts in Go's benchmark format.
+type reader struct {
+	set    *Set
+	ignore []string
+	bench  benchfmt.Reader
+	ofSim  map[string]bool // metrics, by whether some benchmark of sim has them
+}
+
+func newReader(name string, ignore []string) *reader {
+	return &reader{
+		set:    &Set{Name: name, byKey: map[string]*row{}, units: map[string]unit{}},
+		ignore: ignore,
+		ofSim:  map[string]bool{},
+	}
+}
+
+// read adds the results of one text. file is its name for messages.
+func (r *reader) read(text io.Reader, file string) error {
+	r.bench.Reset(text, file)
+	found := 0
+	for r.bench.Scan() {
+		switch rec := r.bench.Result().(type) {
+		case *benchfmt.SyntaxError:
+			return fault(fmt.Sprintf("%s:%d", rec.FileName, rec.Line), "is no benchmark result: %s", rec.Msg)
+		case *benchfmt.Result:
+			found++
+			base := rec.Name.Base()
+			to := r.set.row(readName(rec.Name, r.ignore))
+			_, line := rec.Pos()
+			to.at = append(to.at, fmt.Sprintf("%s:%d", file, line))
+			for _, v := range rec.Values {
+				// benchfmt leaves the unit of a zero as it is.
+				_, metric := benchunit.Tidy(v.Value, v.Unit)
+				r.ofSim[metric] = r.ofSim[metric] || string(base) == simBenchmark
+				if !math.IsNaN(v.Value) && !math.IsInf(v.Value, 0) { // else undefined
+					to.values[metric] = append(to.values[metric], v.Value)
+				}
+			}
+		}
+	}
+	if err := r.bench.Err(); err != nil {
+		return fault(file, "cannot be read: %v", errors.Unwrap(err)) // without the name, which comes first
+	}
+	if found == 0 {
+		return fault(file, "holds no benchmark results; a run's %s does", result.BenchFile)
+	}
+	return nil
+}
+
+// time adds wall-clock seconds to rows that are there. text names them as it
+// names the rows.
+func (r *reader) time(text io.Reader) error {
+	var bench benchfmt.Reader
+	bench.Reset(text, result.TimingsFile)
+	for bench.Scan() {
+		rec, ok := bench.Result().(*benchfmt.Result)
+		if !ok {
+			continue
+		}
+		to := r.set.byKey[readName(rec.Name, r.ignore).key()]
+		if to == nil {
+			continue // it has no metrics, so it is no row
+		}
+		for _, v := range rec.Values {
+			if !r.ofSim[v.Unit] { // a metric of that name is not hidden
+				to.values[v.Unit] = append(to.values[v.Unit], v.Value)
+				r.set.units[v.Unit] = unit{better: "lower", wall: true, timed: true}
+			}
+		}
+	}
+	return bench.Err()
+}
+
+// finish says how each metric is compared and returns the set. Simulated
+// metrics have one value: a row that was found with two is an error.
+func (r *reader) finish() (*Set, error) {
+	units := r.bench.Units()
+	for metric, ofSim := range r.ofSim {
+		stated := units.Get(metric, "assume") != nil || units.Get(metric, "better") != nil
+		u := unit{wall: units.GetAssumption(metric) != benchmath.AssumeExact}
+		switch better := units.GetBetter(metric); {
+		case better < 0:
+			u.better = "lower"
+		case better > 0:
+			u.better = "higher"
+		case !stated && ofSim:
+			u.better = result.Better(metric)
+		}
+		if ofSim && units.Get(metric, "assume") == nil {
+			u.wall = false
+		}
+		r.set.units[metric] = u
+	}
+	metrics := r.set.Metrics()
+	for _, row := range r.set.rows {
+		for _, metric := range metrics {
+			values := row.values[metric]
+			if len(values) < 2 || r.set.units[metric].wall {
+				continue
+			}
+			if s := benchmath.AssumeExact.Summary(sample(values), 1); s.Lo != s.Hi {
+				return nil, fault(r.set.Name, "holds %s more than once, with %s from %s to %s (%s); name one run of each scenario",
+					row.name, metric, exact(s.Lo), exact(s.Hi), places(row.at))
+			}
+		}
+	}
+	return r.set, nil
+}
+
+// sample copies values, which benchmath sorts.
+func sample(values []float64) *benchmath.Sample {
+	return benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
+}
+
+// places names the first and last of several places.
+func places(at []string) string {
+	if len(at) == 1 {
+		return at[0]
+	}
+	return at[0] + ", " + at[len(at)-1]
+}
+
+func fault(path, format string, args ...any) error {
+	return &result.PlaceError{Path: path, Why: fmt.Sprintf(format, args...)}
+}

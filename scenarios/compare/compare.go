@@ -1,0 +1,288 @@
+// Package compare sets two sets of results side by side, such as runs, sweeps or
+// stored baselines, and says what differs and whether something got worse.
+//
+// Read makes a Set of files and directories. Rows are known by the parts of
+// their benchmark's name, in any order; units by their Unit lines, or else by
+// result.Better. Compare makes a Comparison of two Sets: plain data, in an order
+// that depends on the inputs alone, which the Write methods print. Simulated
+// metrics are exact (benchmath.AssumeExact): any change of theirs is one.
+// Wall-clock times and other measurements are not (benchmath.AssumeNothing):
+// they are shown, and held against the newer side only when that is asked for.
+//
+// What runs are, and how their files are written, is left to package result;
+// flags and the exit code to the command.
+//
+// # The document
+//
+// WriteJSON writes a Comparison. Its schema is sim.compare/1; minor versions add
+// members, a change of meaning is a new major.
+//
+//	schema            "sim.compare/1"
+//	old, new          what was compared, as it was named
+//	fail_over         share from which a metric that got worse is a regression
+//	wall_fail_over    the same of wall-clock; absent where it cannot fail
+//	fail_on_change    whether a change for the better is a regression too
+//	rows              rows that both sides have
+//	metrics           by metric:
+//	    name          ends in its unit; plain ratios and counts have none
+//	    better        "lower" or "higher"; absent where neither is
+//	    wall          true where it is measured, not simulated
+//	    may_fail      whether a change for the worse may be a regression
+//	    rows, differ  rows of both sides where one has it, and where they differ
+//	    means         geometric means of new/old over the rows where both are
+//	                  positive: of all, and of each policy where there are
+//	                  several. policy (absent for all), rows, ratio; of wall
+//	                  also the sums old and new
+//	differences       by metric, then by row; of wall only where it may fail or
+//	                  all was asked for
+//	    row           object: scenario, policy and coordinates
+//	    metric
+//	    old, new      absent where missing or undefined
+//	    ratio         new/old; absent where one is not positive
+//	    change        (new-old)/|old|; absent where old is 0 or one is absent
+//	    p             of wall: the p-value of the Mann-Whitney U test, where
+//	                  there are samples enough
+//	    mark          "better", "worse", "changed" (where neither is better),
+//	                  "missing", "new" or "same" (only where all was asked for)
+//	    fails         true for a regression
+//	missing_rows      rows that only the old side has: regressions
+//	new_rows          rows that only the new side has
+//	regressions       row, metric (absent for a missing row) and why
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Schema is the version of Comparison.
+const Schema = "sim.compare/1"
+
+// Rounding is the default of Options.FailOver: what another compiler or
+// processor may make of the same sum. No change of a model is as small.
+const Rounding = 1e-6
+
+// WallFailOver is the share that wall-clock may grow by unless Options say
+// otherwise. Single runs on a busy machine differ by less.
+const WallFailOver = 0.25
+
+// Judged are the metrics that may fail by default: those that say how good a
+// policy's decision is. The others explain them. Where none of these is among
+// the metrics, all that have a direction may fail.
+var Judged = []string{
+	"nct", "makespan_s", "completion_s", "ports",
+	"replay_nct_mean", "replay_makespan_mean_s", "replay_stalled",
+	"all_to_all_bytes_per_s", "mean_delay_s", "p99_delay_s", "delivered", "dropped", "max_link_load",
+}
+
+// AllMetrics among Options.Metrics stands for every metric that has a
+// direction.
+const AllMetrics = "all"
+
+// Options say what a regression is.
+type Options struct {
+	// FailOver is the share by which a metric may get worse.
+	FailOver float64
+	// Metrics may fail; none for Judged.
+	Metrics []string
+	// FailOnChange makes a change beyond FailOver for the better a regression
+	// too, and one of a metric without a direction: of the named Metrics, or
+	// else of every simulated one.
+	FailOnChange bool
+	// Wall lets wall-clock fail that grows beyond the share WallFailOver.
+	Wall         bool
+	WallFailOver float64
+}
+
+// Mark says how a value differs.
+type Mark string
+
+// Marks.
+const (
+	Same    Mark = "same"
+	Better  Mark = "better"
+	Worse   Mark = "worse"
+	Changed Mark = "changed" // neither direction is better
+	Missing Mark = "missing" // the new side lacks it, or it is undefined there
+	New     Mark = "new"     // the old side lacks it, or it is undefined there
+)
+
+// Comparison is what differs between two Sets.
+type Comparison struct {
+	Schema       string       `json:"schema"`
+	Old          string       `json:"old"`
+	New          string       `json:"new"`
+	FailOver     float64      `json:"fail_over"`
+	WallFailOver *float64     `json:"wall_fail_over,omitempty"`
+	FailOnChange bool         `json:"fail_on_change"`
+	Rows         int          `json:"rows"`
+	Metrics      []Metric     `json:"metrics"`
+	Differences  []Difference `json:"differences"` // and what is the same
+	MissingRows  []Name       `json:"missing_rows"`
+	NewRows      []Name       `json:"new_rows"`
+	Regressions  []Regression `json:"regressions"`
+}
+
+// Metric sums up the differences of a metric.
+type Metric struct {
+	Name    string `json:"name"`
+	Better  string `json:"better,omitempty"` // "lower" or "higher"
+	Wall    bool   `json:"wall,omitempty"`
+	MayFail bool   `json:"may_fail"`
+	Rows    int    `json:"rows"`
+	Differ  int    `json:"differ"`
+	Means   []Mean `json:"means"`
+
+	timed    bool // from timings.json
+	mustStay bool // where a row loses it, that is a regression
+}
+
+// Mean is the geometric mean of new/old over rows where both are positive.
+type Mean struct {
+	Policy string  `json:"policy,omitempty"` // "" for all
+	Rows   int     `json:"rows"`
+	Ratio  float64 `json:"ratio"`
+	Old    float64 `json:"old,omitempty"` // sums over the same rows, of wall-clock only
+	New    float64 `json:"new,omitempty"`
+}
+
+// Difference is a metric of a row on both sides.
+type Difference struct {
+	Row    Name     `json:"row"`
+	Metric string   `json:"metric"`
+	Old    *float64 `json:"old,omitempty"`
+	New    *float64 `json:"new,omitempty"`
+	Ratio  *float64 `json:"ratio,omitempty"`
+	Change *float64 `json:"change,omitempty"`
+	P      *float64 `json:"p,omitempty"`
+	Mark   Mark     `json:"mark"`
+	Fails  bool     `json:"fails"`
+}
+
+// Regression is a reason to fail.
+type Regression struct {
+	Row    Name   `json:"row"`
+	Metric string `json:"metric,omitempty"` // "" for a row that went missing
+	Why    string `json:"why"`
+}
+
+// String is the regression in a line.
+func (r Regression) String() string {
+	if r.Metric == "" {
+		return r.Row.String() + ": " + r.Why
+	}
+	return r.Row.String() + ": " + r.Metric + " " + r.Why
+}
+
+// An InputError says why two Sets or the Options do not go together.
+type InputError struct{ Why string }
+
+func (e *InputError) Error() string { return e.Why }
+
+func inputf(format string, args ...any) error { return &InputError{fmt.Sprintf(format, args...)} }
+
+// Compare compares two Sets. Errors are of type *InputError: sets that share no
+// row or do not agree on what is better, and metrics that cannot fail as the
+// Options want.
+func Compare(older, newer *Set, o Options) (*Comparison, error) {
+	c := &Comparison{
+		Schema: Schema, Old: older.Name, New: newer.Name, FailOver: o.FailOver, FailOnChange: o.FailOnChange,
+		MissingRows: []Name{}, NewRows: []Name{}, Differences: []Difference{}, Regressions: []Regression{},
+	}
+	if o.Wall {
+		c.WallFailOver = &o.WallFailOver
+	}
+	for _, r := range newer.rows {
+		if older.byKey[r.name.key()] == nil {
+			c.NewRows = append(c.NewRows, r.name)
+		}
+	}
+	c.Rows = len(newer.rows) - len(c.NewRows)
+	if c.Rows == 0 {
+		return nil, nothingShared(older, newer)
+	}
+	var err error
+	if c.Metrics, err = metrics(older, newer, o); err != nil {
+		return nil, err
+	}
+	for _, r := range older.rows {
+		if newer.byKey[r.name.key()] == nil {
+			c.MissingRows = append(c.MissingRows, r.name)
+			c.Regressions = append(c.Regressions, Regression{Row: r.name, Why: "the row is missing"})
+		}
+	}
+	for i := range c.Metrics {
+		c.compareMetric(&c.Metrics[i], older, newer)
+	}
+	return c, nil
+}
+
+// compareMetric adds the differences of a metric. Wall-clock that one side
+// does not have at all is not missed.
+func (c *Comparison) compareMetric(m *Metric, older, newer *Set) {
+	_, had := older.units[m.Name]
+	_, has := newer.units[m.Name]
+	if m.timed && (!had || !has) {
+		return
+	}
+	first := len(c.Differences)
+	for _, r := range older.rows {
+		other := newer.byKey[r.name.key()]
+		if other == nil || r.values[m.Name] == nil && other.values[m.Name] == nil {
+			continue
+		}
+		d := c.judge(m, r.values[m.Name], other.values[m.Name])
+		d.Row, d.Metric = r.name, m.Name
+		m.Rows++
+		if d.Mark != Same {
+			m.Differ++
+		}
+		if d.Fails {
+			c.Regressions = append(c.Regressions, Regression{r.name, m.Name, c.why(m, &d)})
+		}
+		c.Differences = append(c.Differences, d)
+	}
+	m.Means = means(m, c.Differences[first:])
+}
+
+// nothingShared says what the two sides hold instead of a common row.
+func nothingShared(older, newer *Set) error {
+	return inputf("%s and %s have no row in common: %s has %s, %s has %s; compare results of the same scenario, "+
+		"or leave parts of the names out with --ignore, as in --ignore %s",
+		older.Name, newer.Name, older.Name, holdings(older), newer.Name, holdings(newer), apart(older, newer))
+}
+
+// holdings names the scenarios and policies of a set.
+func holdings(s *Set) string {
+	var out []string
+	for _, key := range leading {
+		var values []string
+		for _, r := range s.rows {
+			if v := r.name.Get(key); v != "" && !slices.Contains(values, v) {
+				values = append(values, v)
+			}
+		}
+		const most = 8
+		if len(values) > most {
+			values = append(values[:most], "...")
+		}
+		if values != nil {
+			out = append(out, key+" "+strings.Join(values, ", "))
+		}
+	}
+	return strings.Join(out, " under ")
+}
+
+// apart is a key that keeps rows apart: one whose values differ, or that one
+// side lacks.
+func apart(older, newer *Set) string {
+	for _, pair := range [][2]*Set{{older, newer}, {newer, older}} {
+		for _, p := range pair[0].rows[0].name {
+			if !slices.ContainsFunc(pair[1].rows, func(r *row) bool { return r.name.Get(p.Key) == p.Value }) {
+				return p.Key
+			}
+		}
+	}
+	return scenarioKey
+}

@@ -1,0 +1,118 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+
+	"golang.org/x/perf/benchmath"
+)
+
+// wallFloor is the least growth in seconds that times of timings.json are held
+// responsible for: what is shorter is the machine's.
+const wallFloor = 10e-3
+
+// slack keeps a change of exactly the limit from failing by rounding.
+const slack = 1 + 1e-9
+
+// confidence is asked of the intervals of measured values. Only their centres
+// are used.
+const confidence = 0.95
+
+// judge compares the values of a metric in a row, of which one side may have
+// none.
+func (c *Comparison) judge(m *Metric, older, newer []float64) Difference {
+	var d Difference
+	var assume benchmath.Assumption = benchmath.AssumeExact
+	if m.Wall {
+		assume = benchmath.AssumeNothing
+	}
+	center := func(values []float64) *float64 {
+		if len(values) == 0 {
+			return nil
+		}
+		v := assume.Summary(sample(values), confidence).Center
+		return &v
+	}
+	d.Old, d.New = center(older), center(newer)
+	switch {
+	case d.New == nil:
+		d.Mark = Missing
+		d.Fails = m.mustStay
+		return d
+	case d.Old == nil:
+		d.Mark = New
+		return d
+	}
+	old, now := *d.Old, *d.New
+	if old > 0 && now > 0 {
+		r := now / old
+		d.Ratio = &r
+	}
+	change := math.Inf(1) // from 0 to anything
+	switch {
+	case old == now:
+		change = 0
+	case old != 0:
+		change = (now - old) / math.Abs(old)
+	case now < 0:
+		change = math.Inf(-1)
+	}
+	if !math.IsInf(change, 0) {
+		d.Change = &change
+	}
+	d.Mark = m.mark(change)
+	d.Fails = m.MayFail && c.beyond(m, &d, change)
+	if m.Wall {
+		test := assume.Compare(sample(older), sample(newer))
+		if len(test.Warnings) == 0 { // samples enough to tell
+			d.P = &test.P
+			d.Fails = d.Fails && test.P <= test.Alpha
+		}
+	}
+	return d
+}
+
+// mark says what a relative change of m means.
+func (m *Metric) mark(change float64) Mark {
+	switch {
+	case change == 0:
+		return Same
+	case m.Better == "":
+		return Changed
+	case (change < 0) == (m.Better == "lower"):
+		return Better
+	}
+	return Worse
+}
+
+// beyond reports whether a change is more than the limit allows.
+func (c *Comparison) beyond(m *Metric, d *Difference, change float64) bool {
+	limit := c.FailOver
+	if m.Wall {
+		limit = *c.WallFailOver // where there is none, no wall-clock may fail
+		if m.timed && math.Abs(*d.New-*d.Old) < wallFloor {
+			return false
+		}
+	}
+	if d.Mark != Worse && (m.Wall || !c.FailOnChange) {
+		return false
+	}
+	return math.Abs(change) > limit*slack
+}
+
+// why says why a difference fails.
+func (c *Comparison) why(m *Metric, d *Difference) string {
+	text := scaleFor(m.Name, []Difference{*d}).digitsFor(d)
+	if d.New == nil {
+		return "is missing or undefined, it was " + text(*d.Old)
+	}
+	limit := c.FailOver
+	if m.Wall {
+		limit = *c.WallFailOver
+	}
+	by := "from " + text(*d.Old)
+	if d.Change != nil {
+		by = percent(*d.Change)
+	}
+	return fmt.Sprintf("is %s, it was %s (%s %s; allowed is %s)", text(*d.New), text(*d.Old), by, d.Mark, share(limit))
+}

@@ -1,0 +1,150 @@
+package compare
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+)
+
+// metricOrder sorts metrics: those that may fail by default in their order,
+// then the others by name, then what is measured.
+func metricOrder(units map[string]unit) []string {
+	place := func(name string) int {
+		at := slices.Index(Judged, name)
+		switch {
+		case units[name].wall:
+			return len(Judged) + 1
+		case at < 0:
+			return len(Judged)
+		}
+		return at
+	}
+	return slices.SortedFunc(maps.Keys(units), func(a, b string) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a, b))
+	})
+}
+
+// metrics lists the metrics of both sides and says which may fail.
+func metrics(older, newer *Set, o Options) ([]Metric, error) {
+	units := maps.Clone(newer.units)
+	for name, u := range older.units {
+		units[name] = u // whose rules the newer side is held to
+	}
+	out := []Metric{}
+	for _, name := range metricOrder(units) {
+		u, has := newer.units[name]
+		if _, had := older.units[name]; had && has && (u.better != units[name].better || u.wall != units[name].wall) {
+			return nil, inputf("%s and %s do not agree on the unit %s: %s in one, %s in the other",
+				older.Name, newer.Name, name, units[name].words(), u.words())
+		}
+		out = append(out, Metric{Name: name, Better: units[name].better, Wall: units[name].wall, timed: units[name].timed, Means: []Mean{}})
+	}
+	return out, choose(out, older, newer, o)
+}
+
+func (u unit) words() string {
+	kind, better := "simulated", "neither direction"
+	if u.wall {
+		kind = "measured"
+	}
+	if u.better != "" {
+		better = u.better
+	}
+	return kind + " with " + better + " better"
+}
+
+// choose marks the metrics that may fail.
+func choose(list []Metric, older, newer *Set, o Options) error {
+	find := func(name string) *Metric {
+		at := slices.IndexFunc(list, func(m Metric) bool { return m.Name == name })
+		if at < 0 {
+			return nil
+		}
+		return &list[at]
+	}
+	all := slices.Contains(o.Metrics, AllMetrics)
+	named := false // some wall-clock metric
+	for _, name := range o.Metrics {
+		m := find(name)
+		switch {
+		case name == AllMetrics:
+			continue
+		case m == nil:
+			return inputf("neither %s nor %s has a metric %q", older.Name, newer.Name, name)
+		case m.Wall && !o.Wall:
+			return inputf("%s is wall-clock, which cannot fail without --wall", name)
+		case m.Better == "" && (m.Wall || !o.FailOnChange):
+			return inputf("%s is neither better lower nor better higher, so it cannot get worse; with --fail-on-change it fails on any change", name)
+		}
+		m.MayFail = true
+		named = named || m.Wall
+	}
+	judged := slices.ContainsFunc(Judged, func(name string) bool { m := find(name); return m != nil && !m.Wall })
+	wall := false
+	for i := range list {
+		m := &list[i]
+		switch {
+		case m.Wall:
+			_, had := older.units[m.Name]
+			_, has := newer.units[m.Name]
+			wall = wall || had && has
+			m.MayFail = m.MayFail || o.Wall && !named && m.Better != ""
+		case o.FailOnChange && (all || o.Metrics == nil):
+			m.MayFail = true
+		case all || o.Metrics == nil && !judged:
+			m.MayFail = m.Better != ""
+		case o.Metrics == nil:
+			m.MayFail = m.Better != "" && slices.Contains(Judged, m.Name)
+		}
+		m.mustStay = m.MayFail || !m.Wall && (all || o.Metrics == nil)
+	}
+	if o.Wall && !wall {
+		return inputf("%s and %s have no wall-clock times in common, so none can fail: --wall needs directories of runs or sweeps on both sides",
+			older.Name, newer.Name)
+	}
+	return nil
+}
+
+// means returns the geometric means of a metric: of all rows, and by policy
+// where there are several.
+func means(m *Metric, diffs []Difference) []Mean {
+	type sum struct {
+		Mean
+		logs float64
+	}
+	sums := []sum{{}}
+	for i := range diffs {
+		d := &diffs[i]
+		if d.Ratio == nil {
+			continue
+		}
+		policy := d.Row.Get(policyKey)
+		at := slices.IndexFunc(sums, func(s sum) bool { return policy != "" && s.Policy == policy })
+		if at < 0 && policy != "" {
+			at = len(sums)
+			sums = append(sums, sum{Mean: Mean{Policy: policy}})
+		}
+		for _, k := range []int{0, at} {
+			if k < 0 {
+				continue
+			}
+			s := &sums[k]
+			s.Rows++
+			s.logs += math.Log(*d.Ratio)
+			if m.Wall {
+				s.Old += *d.Old
+				s.New += *d.New
+			}
+		}
+	}
+	out := []Mean{}
+	for i, s := range sums {
+		if s.Rows == 0 || i > 0 && len(sums) == 2 { // of one policy it is that of all
+			continue
+		}
+		s.Ratio = math.Exp(s.logs / float64(s.Rows))
+		out = append(out, s.Mean)
+	}
+	return out
+}

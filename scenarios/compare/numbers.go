@@ -1,0 +1,131 @@
+package compare
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"golang.org/x/perf/benchunit"
+)
+
+// suffixes are the ends of metrics' names, and of Go's units, that say what
+// they are measured in. The first that fits counts.
+var suffixes = []struct {
+	prefix, suffix string // of the name
+	unit           string
+	class          benchunit.Class
+}{
+	{"", "_bytes_per_s", "B/s", benchunit.Decimal},
+	{"", "_bits_per_s", "b/s", benchunit.Decimal},
+	{"", "_per_s", "/s", benchunit.Decimal},
+	{"", "_bytes", "B", benchunit.Decimal},
+	{"", "_bits", "b", benchunit.Decimal},
+	{"", "_s", "s", benchunit.Decimal},
+	{"sec/", "", "s", benchunit.Decimal},
+	{"B/", "", "B", benchunit.Binary},
+}
+
+// tiny is from where on plain ratios are written with an exponent.
+const tiny = 1e-4
+
+// moreDigits is how many digits beyond the usual are shown to tell old from
+// new.
+const moreDigits = 9
+
+// scale prints values of a metric in one unit.
+type scale struct {
+	format func(v float64, more int) string // with so many digits more than usual
+	unit   string
+}
+
+// scaleFor returns the scale for the values of a metric in diffs.
+func scaleFor(metric string, diffs []Difference) scale {
+	most, whole := 0.0, true
+	for i := range diffs {
+		for _, v := range []*float64{diffs[i].Old, diffs[i].New} {
+			if v != nil {
+				most = max(most, math.Abs(*v))
+				whole = whole && *v == math.Trunc(*v) && math.Abs(*v) < 1e15
+			}
+		}
+	}
+	name, class := "", benchunit.Decimal
+	for _, s := range suffixes {
+		if strings.HasPrefix(metric, s.prefix) && strings.HasSuffix(metric, s.suffix) {
+			name, class = s.unit, s.class
+			break
+		}
+	}
+	switch {
+	case name == "" && whole:
+		return scale{func(v float64, _ int) string { return thousands(v) }, ""}
+	case name == "" && most < tiny:
+		return scale{func(v float64, more int) string { return strconv.FormatFloat(v, 'g', 4+more, 64) }, ""}
+	}
+	by := benchunit.CommonScale([]float64{most}, class)
+	if name == "" || name == "s" && by.Factor > 1 { // 1234.5 s and 0.0423, not ks and m
+		by.Prec = max(0, by.Prec-int(math.Round(math.Log10(by.Factor))))
+		by.Factor, by.Prefix = 1, ""
+	}
+	by.Prec++ // four digits at least: a percent is much
+	unit := strings.TrimRight(" "+by.Prefix+name, " ")
+	by.Prefix = ""
+	return scale{func(v float64, more int) string {
+		s := by
+		s.Prec += more
+		return s.Format(v)
+	}, unit}
+}
+
+// digitsFor returns a function that prints the values of d with one number of
+// digits, such that old and new look different where they are.
+func (s scale) digitsFor(d *Difference) func(float64) string {
+	more := 0
+	for d.Old != nil && d.New != nil && *d.Old != *d.New && more < moreDigits && s.format(*d.Old, more) == s.format(*d.New, more) {
+		more++
+	}
+	return func(v float64) string { return s.format(v, more) + s.unit }
+}
+
+// thousands prints a whole number with its thousands apart.
+func thousands(v float64) string {
+	s := strconv.FormatFloat(math.Abs(v), 'f', 0, 64)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	if v < 0 {
+		return "-" + s
+	}
+	return s
+}
+
+// percent prints a change with its sign: tenths of a percent, and of what is
+// less two digits.
+func percent(change float64) string {
+	p := 100 * change
+	sign := "+"
+	if p < 0 {
+		sign = "-"
+	}
+	return sign + digits(math.Abs(p)) + " %"
+}
+
+// share prints a limit.
+func share(limit float64) string {
+	return strconv.FormatFloat(100*limit, 'g', 6, 64) + " %"
+}
+
+func digits(p float64) string {
+	switch {
+	case p == 0:
+		return "0.0"
+	case p >= 0.0995:
+		return strconv.FormatFloat(p, 'f', 1, 64)
+	case p >= 1e-6:
+		return strconv.FormatFloat(p, 'f', 1-int(math.Floor(math.Log10(p))), 64)
+	}
+	return strconv.FormatFloat(p, 'g', 2, 64)
+}
+
+// exact prints a number with all its digits and no more.
+func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

@@ -1,0 +1,189 @@
+package compare
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"sim/scenarios/result"
+)
+
+// Read reads one side of a comparison: the directory of a run or of a finished
+// sweep, a directory of such directories or of .bench files, a .bench file, a
+// result.json or a sweep.json. The parts of names whose keys are in ignore are
+// left out. Whatever cannot be used is a *result.PlaceError.
+func Read(path string, ignore []string) (*Set, error) {
+	r := newReader(path, ignore)
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fault(path, "there is no such file or directory")
+	case err != nil:
+		return nil, fault(path, "cannot be read: %s", result.Reason(err))
+	case !info.IsDir():
+		err = r.file(path)
+	case isResult(path):
+		err = r.resultDir(path)
+	default:
+		err = r.collection(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.finish()
+}
+
+// file reads a .bench or a JSON file.
+func (r *reader) file(path string) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return fault(path, "cannot be read: %s", result.Reason(err))
+	}
+	if bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{")) {
+		return r.json(path, data)
+	}
+	return r.read(bytes.NewReader(data), path)
+}
+
+// json reads the document of a run or a sweep, written as metrics.bench is.
+func (r *reader) json(path string, data []byte) error {
+	var head struct{ Schema string }
+	if err := json.Unmarshal(data, &head); err != nil {
+		return fault(path, "is corrupt: %v", err)
+	}
+	var bench bytes.Buffer
+	switch {
+	case is(head.Schema, result.Schema):
+		var doc result.Document
+		if err := decode(data, &doc, doc.Check); err != nil {
+			return fault(path, "is corrupt: %v", err)
+		}
+		result.WriteBench(&bench, &doc)
+		if err := r.read(&bench, path); err != nil || doc.Timings == nil {
+			return err
+		}
+		return r.runTimes(doc.Scenario, doc.Timings)
+	case is(head.Schema, result.SweepSchema):
+		var sweep result.Sweep
+		if err := decode(data, &sweep, sweep.Check); err != nil {
+			return fault(path, "is corrupt: %v", err)
+		}
+		result.WriteSweepBench(&bench, &sweep)
+		return r.read(&bench, path)
+	}
+	return fault(path, "has schema %q; a result.json (%q) or sweep.json (%q) can be compared", head.Schema, result.Schema, result.SweepSchema)
+}
+
+// decode reads JSON and checks what it holds.
+func decode(data []byte, into any, check func() error) error {
+	if err := json.Unmarshal(data, into); err != nil {
+		return err
+	}
+	return check()
+}
+
+// is reports whether schema is want or a minor version of it.
+func is(schema, want string) bool { return schema == want || strings.HasPrefix(schema, want+".") }
+
+// resultDir reads the directory of a run or a sweep.
+func (r *reader) resultDir(dir string) error {
+	path := filepath.Join(dir, result.BenchFile)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if result.IsSweep(dir) {
+			return fault(dir, "is a sweep that is not finished: it has no %s yet", result.BenchFile)
+		}
+		return fault(dir, "is not a whole run: %s is missing", result.BenchFile)
+	}
+	if err := r.file(path); err != nil {
+		return err
+	}
+	return r.dirTimes(dir)
+}
+
+// collection reads the .bench files, runs and sweeps that lie in dir, in order
+// of their names.
+func (r *reader) collection(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fault(dir, "cannot be read: %s", result.Reason(err))
+	}
+	found := false
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		switch {
+		case strings.HasSuffix(path, ".tmp"):
+			continue // still being written
+		case isResult(path):
+			err = r.resultDir(path)
+		case filepath.Ext(path) == ".bench" && !e.IsDir():
+			err = r.file(path)
+		default:
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		found = true
+	}
+	if !found {
+		return fault(dir, "holds nothing to compare: neither a run nor a sweep nor .bench files")
+	}
+	return nil
+}
+
+// manifest reads a directory's manifest; false when it has none of a run or
+// sweep.
+func manifest(dir string) (result.Manifest, bool) {
+	var m result.Manifest
+	data, err := os.ReadFile(filepath.Join(dir, result.ManifestFile))
+	if err != nil || json.Unmarshal(data, &m) != nil {
+		return m, false
+	}
+	return m, m.Schema == result.ManifestSchema || m.Schema == result.SweepManifestSchema
+}
+
+func isResult(dir string) bool {
+	_, ok := manifest(dir)
+	return ok
+}
+
+// Latest returns the directory of the newest finished run or sweep of a
+// scenario under root, "" when there is none. known are the names of all
+// scenarios that have one.
+func Latest(root, scenario string) (dir string, known []string) {
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return "", nil // no runs yet
+	}
+	var newest time.Time
+	for _, e := range entries {
+		path := filepath.Join(root, e.Name())
+		m, ok := manifest(path)
+		if _, err := os.Stat(filepath.Join(path, result.BenchFile)); err != nil || !ok || strings.HasSuffix(path, ".tmp") {
+			continue
+		}
+		if !slices.Contains(known, m.Scenario) {
+			known = append(known, m.Scenario)
+		}
+		if at := made(m); m.Scenario == scenario && (dir == "" || at.After(newest)) {
+			dir, newest = path, at
+		}
+	}
+	return dir, known
+}
+
+// made is when a run ended; of a sweep that does not say so, when it began.
+func made(m result.Manifest) time.Time {
+	for _, text := range []string{m.End, m.Start} {
+		if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
+			return at
+		}
+	}
+	return time.Time{}
+}

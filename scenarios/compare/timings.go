@@ -1,0 +1,83 @@
+package compare
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"sim/scenarios/result"
+)
+
+// Names of the wall-clock metrics, as in timings.json.
+const (
+	solveMetric = "solve_s"
+	playMetric  = "play_s"
+)
+
+func wallMetrics(t result.PolicyTimings) map[string]float64 {
+	return map[string]float64{solveMetric: t.SolveS, playMetric: t.PlayS}
+}
+
+// dirTimes adds the wall-clock times of a run or sweep where its directory has
+// them.
+func (r *reader) dirTimes(dir string) error {
+	if !result.IsSweep(dir) {
+		t := &result.Timings{}
+		if ok, err := loadJSON(dir, result.TimingsFile, t); err != nil || !ok {
+			return err
+		}
+		m, _ := manifest(dir)
+		return r.runTimes(m.Scenario, t)
+	}
+	t, sweep := &result.SweepTimings{}, &result.Sweep{}
+	if ok, err := loadJSON(dir, result.TimingsFile, t); err != nil || !ok {
+		return err
+	}
+	if ok, err := loadJSON(dir, result.SweepFile, sweep); err != nil || !ok {
+		return err
+	}
+	if err := sweep.Check(); err != nil {
+		return fault(dir, "%s is corrupt: %v", result.SweepFile, err)
+	}
+	for i := range sweep.Cells {
+		c := &sweep.Cells[i]
+		c.Metrics = nil
+		if cell, ok := t.Cells[c.Key]; ok {
+			c.Metrics = wallMetrics(cell)
+		}
+	}
+	var bench bytes.Buffer
+	result.WriteSweepBench(&bench, sweep)
+	return r.time(&bench)
+}
+
+// runTimes adds the wall-clock times of a run.
+func (r *reader) runTimes(scenario string, t *result.Timings) error {
+	doc := result.Document{Scenario: scenario}
+	for _, policy := range slices.Sorted(maps.Keys(t.Policies)) {
+		doc.Rows = append(doc.Rows, result.Row{Policy: policy, Metrics: wallMetrics(t.Policies[policy])})
+	}
+	var bench bytes.Buffer
+	result.WriteBench(&bench, &doc)
+	return r.time(&bench)
+}
+
+// loadJSON reads a file of a directory; false when it is not there.
+func loadJSON(dir, name string, into any) (bool, error) {
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fault(dir, "cannot read %s: %s", name, result.Reason(err))
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return false, fault(dir, "%s is corrupt: %v", name, err)
+	}
+	return true, nil
+}

@@ -1,0 +1,335 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// View says what the Write methods show.
+type View struct {
+	// All shows what is the same too, every row of long lists, and wall-clock
+	// by row.
+	All bool
+	// Bold is put round what fails; nil leaves it plain. Of text only.
+	Bold func(string) string
+}
+
+// mostLines is how many rows a list shows, unless all are asked for.
+const mostLines = 50
+
+// shown reports whether the differences of m are listed by row.
+func (c *Comparison) shown(m *Metric, v View) bool {
+	return v.All || !m.Wall || m.MayFail || !slices.ContainsFunc(c.Metrics, func(m Metric) bool { return !m.Wall })
+}
+
+// listed returns the differences of a metric that a view shows.
+func (c *Comparison) listed(m *Metric, v View) []Difference {
+	if !c.shown(m, v) {
+		return nil
+	}
+	var out []Difference
+	for _, d := range c.Differences {
+		if d.Metric == m.Name && (v.All || d.Mark != Same) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// quiet reports whether nothing differs that may fail or is simulated.
+func (c *Comparison) quiet() bool {
+	return len(c.MissingRows)+len(c.NewRows) == 0 && !slices.ContainsFunc(c.Metrics, func(m Metric) bool {
+		return m.Differ > 0 && c.shown(&m, View{})
+	})
+}
+
+// foremost returns at most mostLines of diffs, in their order: first what
+// fails, then what changed most.
+func foremost(diffs []Difference, v View) []Difference {
+	if v.All || len(diffs) <= mostLines {
+		return diffs
+	}
+	order := make([]int, len(diffs))
+	for i := range order {
+		order[i] = i
+	}
+	size := func(d *Difference) float64 {
+		if d.Change == nil {
+			return math.Inf(1) // missing, new or from 0
+		}
+		return math.Abs(*d.Change)
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		x, y := &diffs[a], &diffs[b]
+		if x.Fails != y.Fails {
+			if x.Fails {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(size(y), size(x))
+	})
+	order = order[:mostLines]
+	slices.Sort(order)
+	out := make([]Difference, len(order))
+	for i, at := range order {
+		out[i] = diffs[at]
+	}
+	return out
+}
+
+// keys are the parts that tell the rows of c apart: scenario and policy, and of
+// the others those with several values. common are those with one.
+func (c *Comparison) keys() (keys []string, common Name) {
+	values := map[string]map[string]bool{}
+	var order []string
+	names := slices.Concat(c.MissingRows, c.NewRows)
+	for i := range c.Differences {
+		names = append(names, c.Differences[i].Row)
+	}
+	for _, name := range names {
+		for _, p := range name {
+			if values[p.Key] == nil {
+				values[p.Key] = map[string]bool{}
+				order = append(order, p.Key)
+			}
+			values[p.Key][p.Value] = true
+		}
+	}
+	slices.SortStableFunc(order, func(a, b string) int { return columnRank(a) - columnRank(b) })
+	for _, key := range order {
+		everywhere := !slices.ContainsFunc(names, func(n Name) bool { return n.Get(key) == "" })
+		if rank(key) == len(leading) && len(values[key]) == 1 && everywhere {
+			common = append(common, Part{key, names[0].Get(key)})
+		} else {
+			keys = append(keys, key)
+		}
+	}
+	return keys, common
+}
+
+// columnRank puts the policy after the coordinates: of a cell policies are
+// compared.
+func columnRank(key string) int {
+	if key == policyKey {
+		return len(leading) + 1
+	}
+	return rank(key)
+}
+
+// heads are the keys as heads of columns: without what stands before the last
+// dot, where they stay different.
+func heads(keys []string) []string {
+	short := make([]string, len(keys))
+	count := map[string]int{}
+	for i, key := range keys {
+		short[i] = key[strings.LastIndexByte(key, '.')+1:]
+		count[short[i]]++
+	}
+	for i, key := range keys {
+		if count[short[i]] > 1 {
+			short[i] = key
+		}
+	}
+	return short
+}
+
+// grid is a table of texts; fails says which rows are regressions.
+type grid struct {
+	head  []string
+	rows  [][]string
+	fails []bool
+	left  int // so many columns are aligned to the left; the verdict is too
+}
+
+const verdictHead = "verdict"
+
+// table is the grid of a metric's differences.
+func (c *Comparison) table(m *Metric, diffs []Difference, keys []string) grid {
+	g := grid{head: append(heads(keys), "old", "new", "change", verdictHead), left: len(keys)}
+	scale := scaleFor(m.Name, diffs)
+	for i := range diffs {
+		d := &diffs[i]
+		number := scale.digitsFor(d)
+		text := func(v *float64) string {
+			if v == nil {
+				return "-"
+			}
+			return number(*v)
+		}
+		var cells []string
+		for _, key := range keys {
+			cells = append(cells, d.Row.Get(key))
+		}
+		g.rows = append(g.rows, append(cells, text(d.Old), text(d.New), d.words(), d.verdict()))
+		g.fails = append(g.fails, d.Fails)
+	}
+	return g
+}
+
+// words is the change as people read it.
+func (d *Difference) words() string {
+	switch {
+	case d.Old == nil || d.New == nil:
+		return "-"
+	case d.Change == nil:
+		return "from 0"
+	}
+	text := percent(*d.Change)
+	if d.P != nil {
+		text += fmt.Sprintf(" (p=%.3f)", *d.P)
+	}
+	return text
+}
+
+func (d *Difference) verdict() string {
+	switch {
+	case d.Fails:
+		return string(d.Mark) + ", fails"
+	case d.Mark == Same:
+		return ""
+	}
+	return string(d.Mark)
+}
+
+// heading names a metric, its direction and in how many rows it differs.
+func (m *Metric) heading() string {
+	direction := ""
+	if m.Better != "" {
+		direction = ", " + m.Better + " is better"
+	}
+	return fmt.Sprintf("%s%s: differs in %s of %s", m.Name, direction, thousands(float64(m.Differ)), plural(m.Rows, "row"))
+}
+
+// meansLine gives the geometric means of a metric, "" where there is only one
+// row.
+func (m *Metric) meansLine() string {
+	if len(m.Means) == 0 || m.Means[0].Rows < 2 {
+		return ""
+	}
+	several := slices.ContainsFunc(m.Means[1:], func(p Mean) bool { return p.Rows > 1 })
+	parts := []string{fmt.Sprintf("%s over %s", percent(m.Means[0].Ratio-1), plural(m.Means[0].Rows, "row"))}
+	for _, p := range m.Means[1:] {
+		if several && p.Ratio != 1 {
+			parts = append(parts, p.Policy+" "+percent(p.Ratio-1))
+		}
+	}
+	return "geometric mean of new/old: " + strings.Join(parts, "; ")
+}
+
+// wallTable is the grid of the sums of wall-clock that is not listed by row, by
+// metric and policy. It has no rows where nothing was timed on both sides or
+// nothing differs.
+func (c *Comparison) wallTable(v View) grid {
+	g := grid{head: []string{"wall-clock of all rows", "policy", "old", "new", "mean change"}, left: 2}
+	differ := false
+	for i := range c.Metrics {
+		m := &c.Metrics[i]
+		if !m.Wall || c.shown(m, v) {
+			continue
+		}
+		differ = differ || m.Differ > 0
+		var sums []Difference
+		for k := range m.Means {
+			sums = append(sums, Difference{Old: &m.Means[k].Old, New: &m.Means[k].New})
+		}
+		for k, mean := range m.Means {
+			number := scaleFor(m.Name, sums[k:k+1]).digitsFor(&sums[k])
+			policy := mean.Policy
+			if policy == "" {
+				policy = "all"
+			}
+			g.rows = append(g.rows, []string{m.Name, policy, number(mean.Old), number(mean.New), percent(mean.Ratio - 1)})
+			g.fails = append(g.fails, false)
+		}
+	}
+	if !differ {
+		g.rows = nil
+	}
+	return g
+}
+
+// summary is the outcome in a line.
+func (c *Comparison) summary() string {
+	count := map[Mark]int{}
+	metrics, total := 0, 0
+	for i := range c.Metrics {
+		if m := &c.Metrics[i]; c.shown(m, View{}) {
+			metrics++
+			for _, d := range c.Differences {
+				if d.Metric == m.Name {
+					count[d.Mark]++
+					total++
+				}
+			}
+		}
+	}
+	where := fmt.Sprintf("in %s, %s", plural(c.Rows, "row"), plural(metrics, "metric"))
+	if c.quiet() {
+		return "no differences " + where
+	}
+	var parts []string
+	for _, mark := range []Mark{Better, Worse, Changed, Missing, New} {
+		if count[mark] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", count[mark], mark))
+		}
+	}
+	line := fmt.Sprintf("%d of %d values differ %s", total-count[Same], total, where)
+	if parts != nil {
+		line += ": " + strings.Join(parts, ", ")
+	}
+	if n := len(c.MissingRows); n > 0 {
+		line += "; " + plural(n, "row") + " missing"
+	}
+	if n := len(c.NewRows); n > 0 {
+		line += "; " + plural(n, "row") + " new"
+	}
+	return line
+}
+
+// rules says what may fail.
+func (c *Comparison) rules() string {
+	var simulated, timed, wall []string
+	chosen := false // and the others may go missing
+	for _, m := range c.Metrics {
+		chosen = chosen || !m.Wall && !m.mustStay
+		switch {
+		case m.MayFail && m.timed:
+			timed = append(timed, m.Name)
+		case m.MayFail && m.Wall:
+			wall = append(wall, m.Name)
+		case m.MayFail:
+			simulated = append(simulated, m.Name)
+		}
+	}
+	line, how := "a regression is a missing row or metric", " "
+	if chosen {
+		line, how = "a regression is a missing row", " missing or "
+	}
+	if simulated != nil {
+		word := "worse"
+		if c.FailOnChange {
+			word = "changed"
+		}
+		line += ", or " + strings.Join(simulated, ", ") + how + word + " by more than " + share(c.FailOver)
+	}
+	if timed != nil {
+		line += ", or " + strings.Join(timed, ", ") + how + "worse by more than " + share(*c.WallFailOver) +
+			fmt.Sprintf(" and %g ms", 1e3*wallFloor)
+	}
+	if wall != nil {
+		line += ", or " + strings.Join(wall, ", ") + how + "worse by more than " + share(*c.WallFailOver)
+	}
+	return line
+}
+
+// plural counts things.
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return thousands(float64(n)) + " " + what + "s"
+}

@@ -1,0 +1,139 @@
+package compare
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sim/scenarios/result"
+)
+
+// TestWall compares runs that differ in wall-clock alone.
+func TestWall(t *testing.T) {
+	dir := t.TempDir()
+	side := func(name string, solve float64) string {
+		path := filepath.Join(dir, name)
+		run(t, path, document(1), timings(solve))
+		return path
+	}
+	older := side("older", 1)
+	for _, c := range []struct {
+		solve float64
+		o     Options
+		fails int
+	}{
+		{100, Options{}, 0}, // not asked for
+		{100, Options{FailOnChange: true}, 0},
+		{1.2, Options{Wall: true, WallFailOver: 0.25}, 0},
+		{1.3, Options{Wall: true, WallFailOver: 0.25}, 2},
+		{0.1, Options{Wall: true, WallFailOver: 0}, 0},
+		{1.005, Options{Wall: true, WallFailOver: 0}, 0}, // below what the machine may do
+		{1.5, Options{Wall: true, Metrics: []string{"play_s"}}, 0},
+		{1.5, Options{Wall: true, Metrics: []string{"nct"}}, 2},
+	} {
+		found := compared(t, older, side("newer", c.solve), c.o)
+		if len(found.Regressions) != c.fails {
+			t.Errorf("%g s with %+v: %v, want %d", c.solve, c.o, found.Regressions, c.fails)
+		}
+		var b strings.Builder
+		must(t, found.WriteText(&b, View{}))
+		if strings.Contains(b.String(), "no differences in 2 rows, 2 metrics") == c.o.Wall || !strings.Contains(b.String(), "solve_s") {
+			t.Errorf("%g s with %+v is shown as\n%s", c.solve, c.o, &b)
+		}
+	}
+	a, err := Read(older, nil)
+	must(t, err)
+	if _, err := Compare(a, a, Options{Metrics: []string{solveMetric}}); err == nil || err.Error() != "solve_s is wall-clock, which cannot fail without --wall" {
+		t.Errorf("got %v", err)
+	}
+	sums := compared(t, older, side("newer", 2), Options{}).wallTable(View{})
+	want := []string{"solve_s", "all", "2.0000 s", "4.0000 s", "+100.0 %"}
+	if !slices.ContainsFunc(sums.rows, func(r []string) bool { return slices.Equal(r, want) }) {
+		t.Errorf("the sums are %q", sums.rows)
+	}
+}
+
+// TestWallOfSweeps wants times to find their cells.
+func TestWallOfSweeps(t *testing.T) {
+	dir := t.TempDir()
+	sweepDir(t, filepath.Join(dir, "a"), 1, 1)
+	sweepDir(t, filepath.Join(dir, "b"), 1, 3)
+	c := compared(t, filepath.Join(dir, "a"), filepath.Join(dir, "b"), Options{Wall: true, WallFailOver: 1})
+	if len(c.Regressions) != 2 || !strings.HasPrefix(c.Regressions[0].String(), "study p workload.microbatches=4: solve_s is 3.0000 s, it was 1.0000 s (+200.0 % worse") {
+		t.Errorf("got %v", c.Regressions)
+	}
+}
+
+// TestWallOfSomeCells wants cells without times to have none: 0 would be a lie.
+func TestWallOfSomeCells(t *testing.T) {
+	dir := t.TempDir()
+	sweepDir(t, dir, 1, 1)
+	must(t, os.WriteFile(filepath.Join(dir, result.TimingsFile), []byte(`{"wall_s": 1, "cells": {"bb": {"solve_s": 2, "play_s": 1}}}`), 0o666))
+	s, err := Read(dir, nil)
+	must(t, err)
+	if first, second := s.rows[0].values, s.rows[1].values; len(first) != 1 || !slices.Equal(second[solveMetric], []float64{2}) {
+		t.Errorf("got %v and %v", first, second)
+	}
+}
+
+// TestWallSamples wants repeated runs tested: times that differ by chance do
+// not fail, those that differ beyond it do.
+func TestWallSamples(t *testing.T) {
+	dir := t.TempDir()
+	side := func(name string, solves ...float64) string {
+		for i, s := range solves {
+			run(t, filepath.Join(dir, name, fmt.Sprint(i)), document(1), timings(s))
+		}
+		return filepath.Join(dir, name)
+	}
+	older := side("older", 1.0, 1.1, 1.2, 1.3, 1.4)
+	for name, c := range map[string]struct {
+		solves []float64
+		fails  int
+	}{
+		"chance": {[]float64{1.05, 1.9, 1.35, 0.9, 1.8}, 0},
+		"slower": {[]float64{1.5, 1.6, 1.7, 1.8, 1.9}, 2},
+		"faster": {[]float64{0.5, 0.6, 0.7, 0.8, 0.9}, 0},
+	} {
+		found := compared(t, older, side(name, c.solves...), Options{Wall: true, WallFailOver: 0.1})
+		if len(found.Regressions) != c.fails {
+			t.Errorf("%s: %v, want %d", name, found.Regressions, c.fails)
+		}
+		at := slices.IndexFunc(found.Differences, func(d Difference) bool { return d.Metric == solveMetric })
+		if d := found.Differences[at]; d.P == nil || (*d.P < 0.05) != (name != "chance") || *d.Old != 1.2 {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+}
+
+// TestGoBenchmarks compares benchmarks of Go's own: their names, units and
+// samples.
+func TestGoBenchmarks(t *testing.T) {
+	text := func(ns ...int) string {
+		var b strings.Builder
+		for _, v := range ns {
+			fmt.Fprintf(&b, "BenchmarkPlay/pods=4-8 \t 10\t %d ns/op\t 0 B/op\n", v)
+		}
+		return b.String()
+	}
+	older, newer := set(t, "a", text(100, 101, 102, 103, 104)), set(t, "b", text(200, 201, 202, 203, 204))
+	c, err := Compare(older, newer, Options{})
+	must(t, err)
+	if len(c.Regressions) != 0 {
+		t.Errorf("measured values failed unasked: %v", c.Regressions)
+	}
+	var b strings.Builder
+	must(t, c.WriteText(&b, View{}))
+	if !strings.Contains(b.String(), "Play       102.00 ns  202.00 ns  +98.0 % (p=0.008)  worse") {
+		t.Errorf("shown as\n%s", &b)
+	}
+	if zero := set(t, "z", text(0, 1)); len(zero.rows[0].values["sec/op"]) != 2 {
+		t.Errorf("0 ns is another unit than 1 ns: %v", zero.rows[0].values)
+	}
+	if c, err = Compare(older, newer, Options{Wall: true, WallFailOver: 0.1}); err != nil || len(c.Regressions) != 1 {
+		t.Errorf("got %v, %v", c.Regressions, err)
+	}
+}

@@ -1,0 +1,175 @@
+package scenarios
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"sim/policies/topology"
+	"sim/scenarios/result"
+)
+
+// noDonor is the value of policy.donor where no other job lies in the pods.
+const noDonor = "none"
+
+// donorTies are the values of policy.donor_ties.
+var donorTies = map[string]topology.DonorTies{
+	"first": topology.FirstFound, "recipient": topology.BestForRecipient, "pareto": topology.BestOfAll,
+}
+
+// donors returns the names that policy.donor may have: the allocators that
+// save ports.
+func donors() []string {
+	names := []string{noDonor}
+	for _, name := range allocators() {
+		if topology.SavesPorts(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// hasDonor reports whether another job in the pods leaves ports to that of s.
+func (s *Scenario) hasDonor() bool { return s.Policy.Donor != "" && s.Policy.Donor != noDonor }
+
+// donorKeys are the keys of [policy] about a donor.
+func donorKeys() []key {
+	donor := defaultsTo(noDonor, key{
+		name: "donor", when: oneJob,
+		doc: "the allocator of a second job in the same pods: the same model, with ports of its own, which leaves those it does not need to the scenario's job, " +
+			"whose stages are then mapped to pods the other way round",
+		choices: donors,
+		field:   func(s *Scenario, _ int) any { return &s.Policy.Donor },
+	})
+	donor.refuse = func(name string) string {
+		if slices.Contains(allocators(), name) {
+			return quote(name) + " saves no ports that it could leave to another job"
+		}
+		return ""
+	}
+	withDonor := &condition{
+		keys: []string{"policy.donor"},
+		ok:   (*Scenario).hasDonor,
+		by:   func(*Scenario) string { return "a scenario without a donor" },
+		want: "name an allocator as policy.donor",
+	}
+	return []key{
+		donor,
+		{
+			name: "donor_tolerance", doc: "fraction by which the donor's makespan may grow when it saves ports", max: 1000, when: withDonor,
+			field:   func(s *Scenario, _ int) any { return &s.Policy.DonorTolerance },
+			fillDoc: "port_tolerance",
+			fill:    func(s *Scenario, _ int) { s.Policy.DonorTolerance = s.Policy.PortTolerance },
+		},
+		defaultsTo("recipient", key{
+			name: "donor_ties", choices: fixed("first", "recipient", "pareto"),
+			doc: "which of its topologies within donor_tolerance the donor takes: the one that its allocator finds first, of those with the fewest ports the one " +
+				"that serves the scenario's job best, or of all that take no port in vain, however many, the one that does",
+			field: func(s *Scenario, _ int) any { return &s.Policy.DonorTies }, when: withDonor,
+		}),
+	}
+}
+
+// checkDonor holds that a second job like the scenario's can lie in its pods.
+func checkDonor(c *checker) {
+	if !c.ok("policy.donor") || !c.s.hasDonor() || len(c.s.Jobs) > 0 {
+		return
+	}
+	if len(c.s.Replicas) > 0 && c.ok("replica") {
+		c.clash([]string{"policy.donor", "replica.0"}, "a donor is a job whose replicas are alike, and so is its recipient",
+			`leave out the unlike replicas, or set donor = "`+noDonor+`"`)
+	}
+	if c.s.Workload.ReplicaMode == "decomposed" && c.ok("workload.replicas") {
+		c.clash([]string{"policy.donor", "workload.replicas"}, `does not go with replicas = "decomposed", which decides for unlike replicas one by one`,
+			`set replicas = "single" or "all"`)
+	}
+}
+
+// donation is what a second job leaves to the scenario's.
+type donation struct {
+	*topology.Donation
+	from   *instance         // the second job, with references of its own
+	before *topology.Problem // of the scenario's job, without the surplus
+}
+
+// buildRecipient makes the instance of s with its stages the other way round
+// and, beside its own ports, those that the donor does not use: the paper's
+// Model^T (Sec. V-D, Fig. 10).
+func buildRecipient(ctx context.Context, s *Scenario, workers int) (*instance, error) {
+	from, err := buildIn(s, nil)
+	if err != nil {
+		return nil, fmt.Errorf("donor: %w", err)
+	}
+	turned := *s
+	turned.Fabric.Reverse = !s.Fabric.Reverse
+	in, err := buildIn(&turned, nil)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := s.settings(workers)
+	if err != nil {
+		return nil, err
+	}
+	settings.PortTolerance = s.Policy.DonorTolerance
+	by, err := topology.ByName(s.Policy.Donor)
+	if err != nil {
+		return nil, err
+	}
+	given, err := from.problem.Donate(ctx, by, in.problem, donorTies[s.Policy.DonorTies], settings)
+	if err != nil {
+		return nil, fmt.Errorf("donor %s: %w", s.Policy.Donor, err)
+	}
+	if _, err := from.play(given.Decision); err != nil {
+		return nil, fmt.Errorf("donor %s: %w", s.Policy.Donor, err)
+	}
+	in.donor = &donation{Donation: given, from: from, before: in.problem}
+	in.problem = given.Recipient
+	pods, lit := *in.pods, *in.optical
+	pods.Pods, lit.Pods = in.problem.Fabric.Pods, in.problem.Fabric.Pods
+	in.pods, in.optical = &pods, &lit
+	if meets(in.times.Ideal, in.bound) {
+		return in, nil
+	}
+	return in, in.reference() // more ports may do what nothing did before
+}
+
+// measure adds to the row of a policy what its donor does, and what the policy
+// reaches without the donor's ports.
+func (g *donation) measure(ctx context.Context, in *instance, policy topology.Policy, settings topology.Options, row *result.Row) error {
+	p := g.from.problem
+	ports, total := p.PortsUsed(g.Circuits), p.PortsTotal()
+	row.Metrics["donor_ports"], row.Metrics["donor_port_ratio"] = float64(ports), float64(ports)/float64(total)
+	if g.PortsBound > 0 {
+		row.Metrics["donor_bound_ports"] = float64(g.PortsBound)
+	}
+	row.Metrics["surplus_ports"] = float64(total - ports)
+	row.Metrics["donor_makespan_s"] = g.Makespan.Seconds()
+	row.Metrics["donor_choices"] = float64(g.Choices)
+	if nct, ok := g.from.times.NCT(g.Makespan); ok {
+		row.Metrics["donor_nct"] = nct
+	}
+	row.Labels["donor"] = in.s.Policy.Donor
+	row.Labels["donor_limit"] = "the shortest iteration time found"
+	if t := in.s.Policy.DonorTolerance; t > 0 {
+		row.Labels["donor_limit"] = fmt.Sprintf("%.4g %% above the shortest iteration time found", 100*t)
+	}
+	row.Labels["donor_topology"] = g.from.matrix(g.Circuits)
+	if why := cmp.Or(g.Stopped, g.Incomplete); why != "" {
+		row.Labels["donor_stopped"] = why
+	}
+	d, err := policy.Choose(ctx, g.before, settings)
+	if err != nil {
+		return fmt.Errorf("without the donor's ports: %w", err)
+	}
+	if _, err := in.play(d); err != nil {
+		return fmt.Errorf("without the donor's ports: %w", err)
+	}
+	row.Metrics["before_makespan_s"] = d.Makespan.Seconds()
+	if nct, ok := in.times.NCT(d.Makespan); ok {
+		row.Metrics["nct_before"] = nct
+	} else {
+		row.Labels["nct_before"] = "undefined: the ideal fabric exposes no communication, this topology does"
+	}
+	return nil
+}

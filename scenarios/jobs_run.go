@@ -1,0 +1,269 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"sim/engine"
+	"sim/engine/flow"
+	"sim/policies/topology"
+	"sim/scenarios/result"
+)
+
+// jobsInstance is a scenario of several jobs built: each as if it were alone,
+// and what they share.
+type jobsInstance struct {
+	s      *Scenario
+	jobs   []*instance
+	shared *topology.Shared
+	pool   *pool // nil where every job has circuits of its own
+
+	mu      sync.Mutex
+	optimum *topology.JobsOptimum // of all arbiters' gaps, once it is known
+	took    time.Duration         // to find it
+}
+
+// buildJobs makes the instances of the jobs of s and plays their references.
+func buildJobs(s *Scenario) (*jobsInstance, error) {
+	m := &jobsInstance{s: s}
+	var jobs []topology.Job
+	for i := range s.Jobs {
+		job := &s.Jobs[i]
+		in, err := buildIn(job.Scenario, job.Pods)
+		if err != nil {
+			return nil, fmt.Errorf("job %s: %w", job.Name, err)
+		}
+		one := topology.Job{
+			Name: job.Name, Problem: in.problem, Weight: job.Weight, Compute: in.times.Compute, Ideal: in.times.Ideal,
+			Pods: m.podsOf(job, len(in.pods.Pods)),
+		}
+		for range in.pods.Pods {
+			one.GPUs = append(one.GPUs, job.Scenario.Fabric.GPUsPerPodPerReplica)
+		}
+		m.jobs, jobs = append(m.jobs, in), append(jobs, one)
+	}
+	goal, err := topology.ParseObjective(s.Policy.Objective)
+	if err != nil {
+		return nil, err
+	}
+	if m.shared, err = topology.NewShared(jobs, s.podPorts(), goal); err != nil {
+		return nil, err
+	}
+	if s.Policy.Circuits == "shared" {
+		if m.pool, err = m.newPool(); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// podsOf returns the shared pods of a job's own, of all its replicas that are
+// played.
+func (m *jobsInstance) podsOf(job *Job, pods int) []int {
+	n := m.s.podsInRow()
+	out := make([]int, pods)
+	for k := range out {
+		out[k] = k/len(job.Pods)*n + job.Pods[k%len(job.Pods)]
+	}
+	return out
+}
+
+// options returns those of the arbiters.
+func (m *jobsInstance) options(settings topology.Options) (topology.JobsOptions, error) {
+	p := &m.s.Policy
+	o := topology.JobsOptions{
+		Options: settings,
+		Search:  topology.SearchOptions{MaxEvaluations: p.Joint.MaxEvaluations, TimeLimit: wall(p.Joint.TimeLimit)},
+	}
+	var err error
+	o.Single, err = topology.ByName(p.Allocator)
+	return o, err
+}
+
+// best returns what the joint search finds, and how long it took. It searches
+// once for all arbiters.
+func (m *jobsInstance) best(ctx context.Context, o topology.JobsOptions) (*topology.JobsOptimum, time.Duration, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.optimum == nil {
+		begin := time.Now()
+		found, err := m.shared.Optimise(ctx, o)
+		if err != nil {
+			return nil, 0, err
+		}
+		m.optimum, m.took = found, time.Since(begin)
+	}
+	return m.optimum, m.took, nil
+}
+
+// jobsDecided is an arbiter's decision with each job's play on its complete
+// DAG and what was measured of them.
+type jobsDecided struct {
+	*topology.JobsDecision
+	traces  []*engine.Trace
+	row     result.Row
+	timings result.PolicyTimings
+}
+
+// decide lets one arbiter decide, plays its decision and measures it.
+func (m *jobsInstance) decide(ctx context.Context, name string, settings topology.Options) (*jobsDecided, error) {
+	arbiter, err := topology.ArbiterByName(name)
+	if err != nil {
+		return nil, err
+	}
+	o, err := m.options(settings)
+	if err != nil {
+		return nil, err
+	}
+	best, took, err := m.best(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	o.Optimum = best
+	begin := time.Now()
+	d, err := arbiter.Arbitrate(ctx, m.shared, o)
+	if err != nil {
+		return nil, err
+	}
+	solved := time.Now()
+	out := &jobsDecided{JobsDecision: d, timings: result.PolicyTimings{SolveS: solved.Sub(begin).Seconds()}}
+	if o.UsesOptimum(arbiter) {
+		out.timings.SolveS += took.Seconds()
+	}
+	if !m.shared.Fits(d.Circuits()) {
+		return nil, fmt.Errorf("the circuits %v overrun the ports %v", d.Circuits(), m.shared.Ports)
+	}
+	for j, in := range m.jobs {
+		t, err := in.play(d.Jobs[j])
+		if err != nil {
+			return nil, fmt.Errorf("job %s: %w", m.s.Jobs[j].Name, err)
+		}
+		out.traces = append(out.traces, t)
+	}
+	if out.row, err = m.row(name, d, best); err != nil {
+		return nil, err
+	}
+	out.timings.PlayS = time.Since(solved).Seconds()
+	return out, nil
+}
+
+// runJobs is Run for several jobs.
+func (p *Prepared) runJobs(ctx context.Context, settings topology.Options, progress func(string, int, int), begin time.Time) (*Outcome, error) {
+	m, names := p.jobs, p.s.PolicyNames()
+	ideal := make([]*engine.Trace, len(m.jobs))
+	services := make([]flow.Service, len(m.jobs))
+	for j, in := range m.jobs {
+		ideal[j], services[j] = in.ideal, in.service
+	}
+	o := &Outcome{
+		Document: p.document(),
+		Timings:  result.Timings{Policies: map[string]result.PolicyTimings{}},
+		Detail:   result.Detail{Title: p.s.Words(), Reference: m.describe("", ideal, services, nil)},
+		Plans:    map[string][]PlanRow{},
+	}
+	for i, name := range names {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		progress(name, i, len(names))
+		d, err := m.decide(ctx, name, settings)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		for j, one := range d.Jobs {
+			services[j] = one.Service
+			if one.Service == flow.MaxMin {
+				continue
+			}
+			for _, row := range m.jobs[j].plan(d.traces[j]) {
+				row.Task = m.s.Jobs[j].Name + ": " + row.Task
+				o.Plans[name] = append(o.Plans[name], row)
+			}
+		}
+		o.Document.Rows = append(o.Document.Rows, d.row)
+		o.Detail.Policies = append(o.Detail.Policies, m.describe(name, d.traces, services, d.Circuits()))
+		o.Timings.Policies[name] = d.timings
+	}
+	progress("done", len(names), len(names))
+	o.Timings.WallS = time.Since(begin).Seconds()
+	return o, nil
+}
+
+// describe is instance.describe of all jobs, whose names it puts before what is
+// theirs. There is no critical path of several jobs.
+func (m *jobsInstance) describe(policy string, traces []*engine.Trace, services []flow.Service, circuits [][]int) result.Play {
+	p := result.Play{Policy: policy}
+	var how []string
+	for j, in := range m.jobs {
+		var own []int
+		if circuits != nil {
+			own = circuits[j]
+		}
+		one := in.describe(policy, traces[j], services[j], own)
+		name := m.s.Jobs[j].Name + " "
+		for _, l := range one.Lanes {
+			l.Name = name + strings.TrimPrefix(l.Name, "stage ")
+			p.Lanes = append(p.Lanes, l)
+		}
+		for _, group := range []struct{ to, from *[]result.Series }{
+			{&p.Rates, &one.Rates}, {&p.Circuits, &one.Circuits},
+		} {
+			for _, s := range *group.from {
+				s.Name = name + s.Name
+				if s.Group != "" {
+					s.Group = name + s.Group
+				}
+				*group.to = append(*group.to, s)
+			}
+		}
+		p.Demand = addSeries(p.Demand, one.Demand)
+		p.MakespanS = max(p.MakespanS, one.MakespanS)
+		how = append(how, m.s.Jobs[j].Name+" "+one.Service)
+	}
+	p.Service = strings.Join(how, ", ")
+	if circuits != nil {
+		p.Topology = m.topology(circuits)
+	}
+	return p
+}
+
+// addSeries adds step functions to those of the same names.
+func addSeries(to, more []result.Series) []result.Series {
+	for _, s := range more {
+		k := slices.IndexFunc(to, func(o result.Series) bool { return o.Name == s.Name })
+		if k < 0 {
+			to = append(to, s)
+			continue
+		}
+		var sum result.Series
+		a, b := to[k], s
+		va, vb := 0.0, 0.0
+		for len(a.TimeS) > 0 || len(b.TimeS) > 0 {
+			at := math.Inf(1)
+			for _, f := range []*result.Series{&a, &b} {
+				if len(f.TimeS) > 0 {
+					at = min(at, f.TimeS[0])
+				}
+			}
+			for _, f := range []struct {
+				*result.Series
+				v *float64
+			}{{&a, &va}, {&b, &vb}} {
+				if len(f.TimeS) > 0 && f.TimeS[0] == at {
+					*f.v = f.Value[0]
+					f.TimeS, f.Value = f.TimeS[1:], f.Value[1:]
+				}
+			}
+			if n := len(sum.Value); n == 0 || sum.Value[n-1] != va+vb {
+				sum.TimeS, sum.Value = append(sum.TimeS, at), append(sum.Value, va+vb)
+			}
+		}
+		to[k].TimeS, to[k].Value = sum.TimeS, sum.Value
+	}
+	return to
+}

@@ -1,0 +1,76 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// check looks after a batch of which nothing was heard for a while: whether
+// anybody works on it, and whether items got lost.
+func (p *publisher) check(ctx context.Context, work jetstream.Stream, consumer jetstream.Consumer) error {
+	quiet := time.Since(p.progress)
+	if quiet < p.o.check {
+		return nil
+	}
+	ctx, cancel := p.l.call(ctx)
+	defer cancel()
+	info, err := consumer.Info(ctx)
+	if gone(err) || errors.Is(err, jetstream.ErrConsumerDoesNotExist) {
+		_, _, err := p.l.openWork(ctx)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	if info.NumWaiting == 0 && info.NumAckPending == 0 && info.NumPending > 0 && !p.warned {
+		p.warned = true
+		p.o.Log("no worker of version %s is taking items; start: sim worker %s", p.o.Version, p.l.where)
+	}
+	if often := max(p.o.AckWait, p.o.check); quiet < often || time.Since(p.looked) < often || p.listing {
+		return nil
+	}
+	p.looked = time.Now()
+	return p.findLost(ctx, work)
+}
+
+// findLost looks for items that are neither on the queue nor in the store. No
+// order of events that is known leads there, but for a server that lost its
+// store and somebody who removed things by hand. A worker stores a result before
+// it takes the item off the queue; so what is not on the queue now, and not in a
+// listing of the store that is made afterwards, is nowhere.
+func (p *publisher) findLost(ctx context.Context, work jetstream.Stream) error {
+	out := p.feeder.outside()
+	if len(out) == 0 {
+		return nil
+	}
+	info, err := work.Info(ctx, jetstream.WithSubjectFilter(p.place.all()))
+	if err != nil {
+		return fmt.Errorf("the items on the queue cannot be listed: %w", err)
+	}
+	p.suspects = p.suspects[:0]
+	for _, i := range out {
+		if info.State.Subjects[p.place.subject(p.items[i].Key)] == 0 {
+			p.suspects = append(p.suspects, i)
+		}
+	}
+	if len(p.suspects) > 0 {
+		p.listing = true
+		p.collector.relist()
+	}
+	return nil
+}
+
+// again publishes once more what was not in the listing either.
+func (p *publisher) again() {
+	if len(p.suspects) == 0 {
+		return
+	}
+	if n := p.feeder.repeat(p.suspects); n > 0 {
+		p.o.Log("%d items of batch %s are not on the queue any more and have no result; they are published again", n, p.o.Name)
+	}
+	p.suspects = nil
+}

@@ -1,0 +1,209 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// dialOptions are what publisher and workers have in common.
+type dialOptions struct {
+	url, credentials string
+	version          string
+	ackWait          time.Duration
+	reconnect        time.Duration
+	log              func(string, ...any)
+	inside           *Server // a server of this process, instead of url
+}
+
+// link is a connection to the queue.
+type link struct {
+	dialOptions
+	where string // the URL without secrets
+	nc    *nats.Conn
+	js    jetstream.JetStream
+
+	// ctx ends with the context that was given to dial, or when the connection
+	// was lost for too long; its cause then says so.
+	ctx  context.Context
+	lose context.CancelCauseFunc
+
+	mu      sync.Mutex
+	lostTry *time.Timer // runs while the connection is lost
+	epoch   context.Context
+	next    context.CancelFunc // ends the epoch: the answers under way will not come
+}
+
+// callTimeout is how long the server may take to answer a request.
+const callTimeout = 5 * time.Second
+
+// call bounds a request to the server; it also ends when the connection is lost.
+func (l *link) call(ctx context.Context) (context.Context, context.CancelFunc) {
+	l.mu.Lock()
+	epoch := l.epoch
+	l.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	stop := context.AfterFunc(epoch, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
+}
+
+// connectTimeout is how long one server may take to answer; tests have less time.
+var connectTimeout = 3 * time.Second
+
+// dial connects and makes sure that the server has JetStream. The caller must
+// close the link.
+func dial(ctx context.Context, o dialOptions) (*link, error) {
+	l := &link{dialOptions: o, where: plainURL(o.url)}
+	if o.version == "" {
+		return nil, errors.New("queue: a version is needed")
+	}
+	if err := checkURL(o.url); o.inside == nil && err != nil {
+		return nil, err
+	}
+	l.ctx, l.lose = context.WithCancelCause(ctx)
+	l.epoch, l.next = context.WithCancel(context.Background())
+	opts := []nats.Option{
+		nats.Name("sim (" + here() + ")"), nats.Timeout(connectTimeout), nats.PingInterval(10 * time.Second), nats.MaxPingsOutstanding(3),
+		nats.MaxReconnects(-1), nats.ReconnectWait(min(500*time.Millisecond, o.reconnect/4)),
+		nats.DisconnectErrHandler(l.disconnected), nats.ReconnectHandler(l.reconnected), nats.ClosedHandler(l.closed),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { o.log("%s: %v", l.where, err) }),
+	}
+	if o.credentials != "" {
+		opts = append(opts, nats.UserCredentials(o.credentials))
+	}
+	if o.inside != nil {
+		opts = append(opts, nats.InProcessServer(o.inside.s), nats.Token(o.inside.token))
+	}
+	var err error
+	if l.nc, err = nats.Connect(o.url, opts...); err != nil {
+		l.lose(nil)
+		l.next()
+		return nil, l.refused(err)
+	}
+	if l.js, err = jetstream.New(l.nc, jetstream.WithPublishAsyncMaxPending(4*feedItems), jetstream.WithPublishAsyncTimeout(sendTimeout)); err == nil {
+		err = l.checkJetStream()
+	}
+	if err != nil {
+		l.close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// close ends the connection after what was sent is there.
+func (l *link) close() {
+	if l.nc.IsConnected() {
+		if err := l.nc.FlushTimeout(2 * time.Second); err != nil && l.ctx.Err() == nil {
+			l.log("%s: the last messages may be lost: %v", l.where, err)
+		}
+	}
+	l.lose(nil)
+	l.nc.Close()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.next()
+	if l.lostTry != nil {
+		l.lostTry.Stop()
+	}
+}
+
+// refused says in one line why there is no connection.
+func (l *link) refused(err error) error {
+	switch {
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked):
+		return fmt.Errorf("%s: the server does not accept this user, token or credentials file", l.where)
+	case errors.Is(err, nats.ErrNoServers):
+		return fmt.Errorf("%s: no server answers; start one with: nats-server -js", l.where)
+	case errors.Is(err, nats.ErrTimeout), strings.Contains(err.Error(), "i/o timeout"):
+		return fmt.Errorf("%s: no server answers within %v; start one with: nats-server -js", l.where, connectTimeout)
+	}
+	return fmt.Errorf("%s: no connection: %w", l.where, err)
+}
+
+func (l *link) checkJetStream() error {
+	ctx, cancel := l.call(l.ctx)
+	defer cancel()
+	_, err := l.js.AccountInfo(ctx)
+	switch {
+	case err == nil:
+		return nil
+	case l.ctx.Err() != nil:
+		return context.Cause(l.ctx)
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, nats.ErrNoResponders):
+		return fmt.Errorf("%s: the server runs without JetStream; start it with: nats-server -js", l.where)
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
+		return fmt.Errorf("%s: the server has JetStream, but not for this account", l.where)
+	}
+	return fmt.Errorf("%s: JetStream does not answer: %w", l.where, err)
+}
+
+func (l *link) disconnected(_ *nats.Conn, err error) {
+	if l.ctx.Err() != nil {
+		return
+	}
+	l.log("%s: the connection is lost (%v); trying for %v to have it back", l.where, set(err, errors.New("closed by the server")), l.reconnect)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lostTry != nil {
+		l.lostTry.Stop()
+	}
+	l.next()
+	l.epoch, l.next = context.WithCancel(context.Background())
+	l.lostTry = time.AfterFunc(l.reconnect, func() { l.lose(l.lostError()) })
+}
+
+func (l *link) reconnected(*nats.Conn) {
+	l.mu.Lock()
+	if l.lostTry != nil {
+		l.lostTry.Stop()
+	}
+	l.mu.Unlock()
+	l.log("%s: connected again", l.where)
+}
+
+func (l *link) closed(*nats.Conn) { l.lose(l.lostError()) }
+
+func (l *link) lostError() error {
+	return fmt.Errorf("%s: the connection was lost and did not come back within %v; what was finished is kept", l.where, l.reconnect)
+}
+
+// checkURL tells what is wrong with a URL or several, joined by commas.
+func checkURL(text string) error {
+	for s := range strings.SplitSeq(text, ",") {
+		u, err := url.Parse(strings.TrimSpace(s))
+		if err != nil || u.Host == "" {
+			return fmt.Errorf("queue: %q is no address of a server; write nats://HOST:4222", plainURL(s))
+		}
+		switch u.Scheme {
+		case "nats", "tls", "ws", "wss":
+		default:
+			return fmt.Errorf("queue: %q is no address of a server; write nats://HOST:4222 or tls://HOST:4222", plainURL(s))
+		}
+	}
+	return nil
+}
+
+// plainURL takes users, passwords and tokens out of URLs.
+func plainURL(text string) string {
+	parts := strings.Split(text, ",")
+	for i, s := range parts {
+		scheme, rest, ok := strings.Cut(strings.TrimSpace(s), "://")
+		if !ok {
+			scheme, rest = "", scheme
+		} else {
+			scheme += "://"
+		}
+		parts[i] = scheme + rest[strings.LastIndex(rest, "@")+1:]
+	}
+	return strings.Join(parts, ",")
+}

@@ -1,0 +1,314 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+)
+
+// Publish has the items of a batch run and calls done once for each, in the
+// order in which results arrive and from one goroutine, until all are there. It
+// ends early with ctx's error, with done's, or with one that says that the queue
+// is lost; what done was called for is then done, and the rest is not lost:
+// published again under the same name and version, the batch goes on where it
+// was, with the results that came meanwhile. Items that wait are withdrawn
+// unless the connection is lost.
+func Publish(ctx context.Context, o Options, items []Item, done func(Result) error) (err error) {
+	o = o.withDefaults()
+	p, err := newPublisher(o, items)
+	if err != nil {
+		return err
+	}
+	if len(items) == 0 {
+		return nil
+	}
+	dialing := dialOptions{url: o.URL, credentials: o.Credentials, version: o.Version, ackWait: o.AckWait, reconnect: o.Reconnect, log: o.Log}
+	if o.URL == EmbeddedURL {
+		if o.Workers == 0 && o.Listen == "" {
+			return errors.New("queue: an embedded queue that nobody can reach needs workers of its own")
+		}
+		s, err := Embedded(EmbeddedOptions{Listen: o.Listen, Dir: o.Dir, Log: o.Log})
+		if err != nil {
+			return err
+		}
+		defer func() {
+			if e := s.Close(); e != nil {
+				err = errors.Join(err, e)
+			}
+		}()
+		dialing.inside = s
+		if s.URL() != "" {
+			o.Log("the queue is at %s; start workers elsewhere with: sim worker nats://HOST:%d", plainURL(s.URL()), s.port())
+		}
+	} else if o.Listen != "" || o.Dir != "" {
+		return errors.New("queue: Listen and Dir are for an embedded server")
+	}
+	if p.l, err = dial(ctx, dialing); err != nil {
+		return set(ctx.Err(), err)
+	}
+	defer p.l.close()
+	stopWorkers := p.startWorkers(dialing)
+	defer stopWorkers()
+	err = p.publish(done)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// publisher brings a batch to its end.
+type publisher struct {
+	o     Options
+	items []Item
+	place place
+	l     *link
+	id    string // of this publisher, unlike any other's
+
+	// of publish's goroutine
+	index    map[string]int32 // of items, by key
+	left     int              // items without result
+	progress time.Time        // when a result came, or the batch began
+	looked   time.Time        // when lost items were looked for
+	warned   bool             // that nobody works
+	suspects []int32          // items that may be lost, looked for in a listing that is under way
+	listing  bool             // one is under way
+
+	collector *collector
+	feeder    *feeder
+}
+
+func newPublisher(o Options, items []Item) (*publisher, error) {
+	if o.Name == "" {
+		return nil, errors.New("queue: a batch needs a name")
+	}
+	if o.Workers > 0 && o.Run == nil {
+		return nil, errors.New("queue: Workers need Run")
+	}
+	p := &publisher{
+		o: o, items: items, place: placeOf(o.Version, o.Name), id: nuid.Next(), index: make(map[string]int32, len(items)), left: len(items),
+	}
+	for i := range items {
+		key := items[i].Key
+		if err := checkKey(key); err != nil {
+			return nil, err
+		}
+		if _, twice := p.index[key]; twice {
+			return nil, fmt.Errorf("queue: the batch has two items of key %s", key)
+		}
+		p.index[key] = int32(i)
+	}
+	return p, nil
+}
+
+// startWorkers starts the workers of this process.
+func (p *publisher) startWorkers(d dialOptions) (stop func()) {
+	if p.o.Workers == 0 {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(p.l.ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		err := work(ctx, WorkerOptions{
+			URL: p.o.URL, Version: p.o.Version, Credentials: p.o.Credentials, Workers: p.o.Workers, Log: p.o.Log,
+			AckWait: p.o.AckWait, Reconnect: p.o.Reconnect, Attempts: p.o.Attempts,
+		}.withDefaults(), d.inside, p.o.Run)
+		if err != nil {
+			p.l.lose(err)
+		}
+	})
+	return func() {
+		cancel()
+		wg.Wait()
+	}
+}
+
+// publish opens what the batch needs, and feeds and collects until all is there.
+func (p *publisher) publish(done func(Result) error) (err error) {
+	ctx, cancel := context.WithCancelCause(p.l.ctx)
+	defer cancel(nil)
+	work, consumer, err := p.l.openWork(ctx)
+	if err != nil {
+		return err
+	}
+	if p.l.inside == nil {
+		off, err := p.announce(ctx)
+		if err != nil {
+			return err
+		}
+		defer off()
+	}
+	results, err := p.l.openResults(ctx, p.place)
+	if err != nil {
+		return err
+	}
+	var wg sync.WaitGroup
+	p.collector, err = newCollector(p.l, p.place, results)
+	if err != nil {
+		return err
+	}
+	defer p.collector.close()
+	p.feeder = newFeeder(p)
+	start := func(f func(context.Context) error) {
+		wg.Go(func() {
+			if err := f(ctx); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	start(p.collector.collect)
+	start(p.collector.remove)
+	p.listing = true // the collector begins with all that is there
+	p.progress = time.Now()
+	tick := time.NewTicker(p.o.check)
+	defer tick.Stop()
+	err = p.loop(ctx, work, consumer, tick.C, func() { start(p.feeder.feed) }, done)
+	cancel(err)
+	wg.Wait()
+	if p.l.inside == nil || p.o.Dir != "" {
+		p.tidy(work, p.left == 0 && err == nil)
+	}
+	return err
+}
+
+// loop handles what arrives.
+func (p *publisher) loop(ctx context.Context, work jetstream.Stream, consumer jetstream.Consumer, tick <-chan time.Time, feed func(), done func(Result) error) error {
+	fed := false
+	for p.left > 0 {
+		select {
+		case c := <-p.collector.out:
+			if c.listed { // all results that were there are done with
+				if p.listing = false; !fed {
+					fed = true
+					feed()
+				}
+				p.again()
+				continue
+			}
+			for i := range c.results {
+				if err := p.finish(&c.results[i], done); err != nil {
+					return err
+				}
+			}
+			select {
+			case p.collector.old <- c:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		case r := <-p.feeder.failed:
+			if err := p.finish(&r, done); err != nil {
+				return err
+			}
+		case <-tick:
+			if err := p.check(ctx, work, consumer); err != nil && ctx.Err() == nil {
+				p.o.Log("%s: the batch cannot be looked after: %v; trying again", p.l.where, err)
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// finish hands over a result, the first of its item only.
+func (p *publisher) finish(r *Result, done func(Result) error) error {
+	i, ok := p.index[r.Key]
+	if !ok || !p.feeder.finish(i) {
+		return nil
+	}
+	p.left--
+	p.progress, p.warned = time.Now(), false
+	return done(*r)
+}
+
+// announce makes sure that this is the batch's only publisher: two would take
+// each other's results. Of two that begin at a time, the one of the lower id
+// goes on.
+func (p *publisher) announce(ctx context.Context) (off func(), err error) {
+	var mu sync.Mutex
+	state := "begins"
+	sub, err := p.l.nc.Subscribe(p.place.presence(), func(m *nats.Msg) {
+		mu.Lock()
+		defer mu.Unlock()
+		if err := m.Respond([]byte(state + " " + p.id + " " + here())); err != nil {
+			p.o.Log("%s: %v", p.l.where, err)
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.l.where, err)
+	}
+	off = func() {
+		if err := sub.Unsubscribe(); err != nil && p.l.nc.IsConnected() {
+			p.o.Log("%s: %v", p.l.where, err)
+		}
+	}
+	other, err := p.others(ctx)
+	if err == nil && other != "" {
+		err = fmt.Errorf("%s: batch %s is already being published, by %s", p.l.where, p.o.Name, other)
+	}
+	if err != nil {
+		off()
+		return nil, err
+	}
+	mu.Lock()
+	state = "runs"
+	mu.Unlock()
+	return off, nil
+}
+
+// others asks which publisher of the batch has precedence; "" if none has.
+func (p *publisher) others(ctx context.Context) (string, error) {
+	inbox := p.l.nc.NewInbox()
+	sub, err := p.l.nc.SubscribeSync(inbox)
+	if err == nil {
+		defer sub.Unsubscribe() //nolint:errcheck // the connection may be gone by now
+		err = p.l.nc.PublishRequest(p.place.presence(), inbox, nil)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", p.l.where, err)
+	}
+	for wait := 2 * time.Second; ; { // for the answer of this one; then a little longer
+		wctx, cancel := context.WithTimeout(ctx, wait)
+		m, err := sub.NextMsgWithContext(wctx)
+		cancel()
+		if err != nil {
+			if ctx.Err() != nil {
+				return "", context.Cause(ctx)
+			}
+			return "", nil
+		}
+		var state, id string
+		if _, err := fmt.Sscan(string(m.Data), &state, &id); err != nil {
+			continue
+		}
+		if id == p.id {
+			wait = 50 * time.Millisecond
+		} else if state == "runs" || id < p.id {
+			return string(m.Data[len(state)+1+len(id)+1:]), nil
+		}
+	}
+}
+
+// tidy takes back what still waits and, if the batch is finished, removes what
+// it had on the server. Nothing depends on its success.
+func (p *publisher) tidy(work jetstream.Stream, finished bool) {
+	if !p.l.nc.IsConnected() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	err := work.Purge(ctx, jetstream.WithPurgeSubject(p.place.all()))
+	if finished {
+		if e := p.l.js.DeleteObjectStore(ctx, p.place.bucket()); !errors.Is(e, jetstream.ErrBucketNotFound) {
+			err = errors.Join(err, e)
+		}
+	}
+	if err != nil && !gone(err) {
+		p.o.Log("%s: the server still holds something of batch %s: %v", p.l.where, p.o.Name, err)
+	}
+}

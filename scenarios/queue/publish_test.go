@@ -1,0 +1,483 @@
+package queue
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+func TestEmbedded(t *testing.T) {
+	clean(t)
+	const n = 500
+	j := &journal{t: t}
+	r := newResults(t)
+	err := Publish(context.Background(), Options{URL: EmbeddedURL, Name: "a sweep: 1/2", Version: "v1.2+x", Workers: 3, Run: echo, Log: j.log}, numbered(n), r.done)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.check(want(n))
+	if len(j.lines) > 0 {
+		t.Errorf("a quiet run said %q", j.lines)
+	}
+}
+
+func TestEmbeddedListens(t *testing.T) {
+	b := newBed(t)
+	address := freeAddress(t)
+	o := Options{URL: EmbeddedURL, Listen: "secret@" + address, Name: "n", Version: "1", Log: b.j.log}
+	r := newResults(t)
+	ended := make(chan error, 1)
+	go func() { ended <- Publish(context.Background(), o, numbered(50), r.done) }()
+	eventually(t, "the server says where it is", func() bool { return b.j.count(address) == 1 })
+	w := b.workerOptions()
+	w.URL = "nats://wrong@" + address
+	if err := Work(context.Background(), w, echo); err == nil || !strings.Contains(err.Error(), "does not accept") || strings.Contains(err.Error(), "wrong") {
+		t.Errorf("a wrong token gives: %v", err)
+	}
+	w.URL = "nats://secret@" + address
+	ctx, cancel := context.WithCancel(context.Background())
+	worker := make(chan error, 1)
+	go func() { worker <- Work(ctx, w, echo) }()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	r.check(want(50))
+	cancel()
+	if err := <-worker; err != nil {
+		t.Error(err)
+	}
+	if b.j.count("secret") > 0 {
+		t.Errorf("the token was logged: %q", b.j.lines)
+	}
+}
+
+// A store that is kept lets an embedded batch go on.
+func TestEmbeddedKeepsItsStore(t *testing.T) {
+	clean(t)
+	var runs counter
+	o := Options{URL: EmbeddedURL, Dir: t.TempDir(), Name: "n", Version: "1", Workers: 2}
+	release := make(chan struct{})
+	o.Run = runs.count(func(ctx context.Context, payload []byte) ([]byte, error) {
+		if bytes.HasPrefix(payload, payload9) {
+			select {
+			case <-release:
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+		return echo(ctx, payload)
+	})
+	stop := errors.New("enough")
+	first := newResults(t)
+	first.after = func(n int) error {
+		if n == 5 {
+			return stop
+		}
+		return nil
+	}
+	if err := Publish(context.Background(), o, numbered(20), first.done); !errors.Is(err, stop) {
+		t.Fatalf("done's error came back as %v", err)
+	}
+	close(release)
+	second := newResults(t)
+	if err := Publish(context.Background(), o, numbered(20), second.done); err != nil {
+		t.Fatal(err)
+	}
+	second.check(want(20))
+}
+
+var payload9 = []byte("payload of item 9:")
+
+// An item that fails is reported, and no other with it.
+func TestFailures(t *testing.T) {
+	b := newBed(t)
+	b.work(b.workerOptions(), func(ctx context.Context, payload []byte) ([]byte, error) {
+		switch {
+		case bytes.HasPrefix(payload, []byte("payload of item 3:")):
+			return nil, errors.New("three\nis bad")
+		case bytes.HasPrefix(payload, []byte("payload of item 4:")):
+			panic("four")
+		case bytes.HasPrefix(payload, []byte("payload of item 5:")):
+			return nil, errors.New("")
+		}
+		return echo(ctx, payload)
+	})
+	items := numbered(20)
+	items[6].Payload = func() ([]byte, error) { return nil, errors.New("no payload") }
+	items[7].Payload = Bytes(make([]byte, maxPayload+1))
+	r := b.publish(b.options("n"), items)
+	w := want(20)
+	w[key(3)] = "failed: three; is bad"
+	w[key(4)] = "failed: panic: four"
+	w[key(5)] = "failed: it failed without a word"
+	w[key(6)] = "failed: no payload"
+	w[key(7)] = r.got[key(7)]
+	r.check(w)
+	if !strings.HasPrefix(w[key(7)], "failed: the item takes 8388") {
+		t.Errorf("an item that is too large gives %.200q", w[key(7)])
+	}
+}
+
+// Large items and results pass, results in several chunks too; so does nothing.
+func TestSizes(t *testing.T) {
+	b := newBed(t)
+	b.work(b.workerOptions(), func(_ context.Context, payload []byte) ([]byte, error) { return bytes.Repeat(payload, 5), nil })
+	items := []Item{{"empty", Bytes(nil)}, {"small", Bytes([]byte("x"))}, {"large", Bytes(bytes.Repeat([]byte("0123456789"), 100_000))}}
+	r := b.publish(b.options("n"), items)
+	r.check(map[string]string{"empty": "", "small": "xxxxx", "large": strings.Repeat("0123456789", 500_000)})
+}
+
+// What was stored before is not run again, and what was stored twice, or is of
+// an item that nobody asked for, is of no account.
+func TestResultsAreThere(t *testing.T) {
+	b := newBed(t)
+	l, s := b.store("n")
+	saver := newSaver(&worker{l: l})
+	put := func(is ...int) {
+		var rs []*Result
+		for _, i := range is {
+			rs = append(rs, &Result{Key: key(i), Data: fmt.Append(nil, "result of ", string(payload(i)))})
+		}
+		if err := saver.put(context.Background(), placeOf("1", "n"), encodeBundle(rs)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(1, 2, 1)
+	put(2, 3, 77)
+	put(1)
+	store, err := l.js.ObjectStore(context.Background(), placeOf("1", "n").bucket())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.PutString(context.Background(), "rubbish", "rubbish"); err != nil {
+		t.Fatal(err)
+	}
+	var runs counter
+	stop := b.work(b.workerOptions(), runs.count(echo))
+	b.publish(b.options("n"), numbered(10)).check(want(10))
+	stop()
+	if runs.total() != 7 || len(runs.twice()) > 0 {
+		t.Errorf("%d items were run instead of 7; twice: %q", runs.total(), runs.twice())
+	}
+	if b.j.count("cannot be read") != 1 {
+		t.Errorf("nothing was said of what is no result: %q", b.j.lines)
+	}
+	if _, err := s.Info(context.Background()); !errors.Is(err, jetstream.ErrStreamNotFound) {
+		t.Errorf("the store of a finished batch is still there: %v", err)
+	}
+}
+
+// store makes a batch's store.
+func (b *bed) store(name string) (*link, jetstream.Stream) {
+	b.Helper()
+	l, err := dial(context.Background(), dialOptions{url: b.url, version: "1", ackWait: time.Second, reconnect: time.Second, log: b.j.log})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(l.close)
+	s, err := l.openResults(context.Background(), placeOf("1", name))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return l, s
+}
+
+// What a worker stores is an object like any other, and what others store can be
+// read: the store is not one of this package's own.
+func TestObjects(t *testing.T) {
+	b := newBed(t)
+	l, s := b.store("n")
+	ctx, p := context.Background(), placeOf("1", "n")
+	store, err := l.js.ObjectStore(ctx, p.bucket())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := newCollector(l, p, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	saver := newSaver(&worker{l: l})
+	for _, size := range []int{1, chunkBytes, chunkBytes + 1, 20*chunkBytes + 7} {
+		data := bytes.Repeat([]byte("0123456789abcde"), size/15+1)[:size]
+		if err := saver.put(ctx, p, data); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.PutBytes(ctx, fmt.Sprint("of others ", size), data); err != nil {
+			t.Fatal(err)
+		}
+		all, err := store.List(ctx)
+		if err != nil || len(all) != 2 {
+			t.Fatalf("%d objects, %v", len(all), err)
+		}
+		for _, info := range all {
+			theirs, err := store.GetBytes(ctx, info.Name)
+			if err != nil || !bytes.Equal(theirs, data) {
+				t.Errorf("the library reads %d bytes of %d of %q, %v", len(theirs), size, info.Name, err)
+			}
+			ours, err := c.content(ctx, info)
+			if err != nil || !bytes.Equal(ours, data) {
+				t.Errorf("%d bytes of %d of %q are read, %v", len(ours), size, info.Name, err)
+			}
+			wrong := *info
+			wrong.Digest = digestKind
+			if _, err := c.content(ctx, &wrong); !errors.Is(err, errDamaged) {
+				t.Errorf("a wrong digest gives %v", err)
+			}
+		}
+		if err := s.Purge(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Results are removed when done returned, and none is lost without
+// notifications; a result that was not handed over stays.
+func TestCollector(t *testing.T) {
+	b := newBed(t)
+	l, s := b.store("n")
+	p := placeOf("1", "n")
+	c, err := newCollector(l, p, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.close() // no notification any more
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{}, 2)
+	for _, f := range []func(context.Context) error{c.collect, c.remove} {
+		go func() {
+			if err := f(ctx); err != nil {
+				t.Error(err)
+			}
+			ended <- struct{}{}
+		}()
+	}
+	if o := <-c.out; !o.listed {
+		t.Fatal("there is something in an empty store")
+	}
+	time.Sleep(100 * time.Millisecond) // let it fall asleep
+	saver := newSaver(&worker{l: l})
+	for i := range 2 {
+		if err := saver.put(ctx, p, encodeBundle([]*Result{{Key: key(i)}})); err != nil {
+			t.Fatal(err)
+		}
+		o := <-c.out
+		if len(o.results) != 1 || o.results[0].Key != key(i) {
+			t.Fatalf("collected %+v", o)
+		}
+		if i == 0 {
+			c.old <- o
+		}
+	}
+	eventually(t, "one object is left", func() bool {
+		info, err := s.Info(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.State.Msgs == 2 // the description and its chunk
+	})
+	cancel()
+	<-ended
+	<-ended
+}
+
+// A publisher that is killed leaves its items and results for the next.
+func TestKilledPublisher(t *testing.T) {
+	b := newBed(t)
+	const n = 60
+	wire := newWire(t, b.url)
+	var gate atomic.Bool // lets workers go on
+	var runs counter
+	b.work(b.workerOptions(), runs.count(func(ctx context.Context, payload []byte) ([]byte, error) {
+		for runs.total() > n/2 && !gate.Load() && pause(ctx, time.Millisecond) {
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return echo(ctx, payload)
+	}))
+	o := b.options("n")
+	o.URL, o.Reconnect = wire.url(), 200*time.Millisecond
+	l, _ := b.store("other")
+	first := newResults(t)
+	first.after = func(got int) error {
+		if got == 10 {
+			eventually(t, "all are published", func() bool {
+				s, err := l.js.Stream(context.Background(), workStream)
+				return err == nil && s.CachedInfo().State.LastSeq == n
+			})
+			wire.set(true)
+		}
+		return nil
+	}
+	err := Publish(context.Background(), o, numbered(n), first.done)
+	if err == nil || !strings.Contains(err.Error(), "the connection was lost and did not come back within 200ms") {
+		t.Fatalf("the first publisher ended with %v after %d results", err, len(first.got))
+	}
+	gate.Store(true)
+	eventually(t, "workers go on without a publisher", func() bool { return runs.total() == n })
+	second := b.publish(b.options("n"), numbered(n)) // all: it knows nothing of the first
+	for k, v := range first.got {
+		if _, again := second.got[k]; again && second.got[k] != v {
+			t.Errorf("item %s has two results", k)
+		}
+		second.got[k] = v
+	}
+	second.check(want(n))
+}
+
+// What an interrupted batch had on the queue is taken back; it can be resumed.
+func TestCancel(t *testing.T) {
+	b := newBed(t)
+	stop := b.work(b.workerOptions(), func(ctx context.Context, payload []byte) ([]byte, error) {
+		if bytes.HasPrefix(payload, payload9) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return echo(ctx, payload)
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	r := newResults(t)
+	var cancelled time.Time
+	r.after = func(got int) error {
+		if got == 5 {
+			cancel()
+			cancelled = time.Now()
+		}
+		return nil
+	}
+	if err := Publish(ctx, b.options("n"), numbered(2000), r.done); !errors.Is(err, context.Canceled) {
+		t.Fatalf("it ended with %v", err)
+	}
+	if d := time.Since(cancelled); d > 2*time.Second {
+		t.Errorf("it ended after %v", d)
+	}
+	l, _ := b.store("n")
+	s, err := l.js.Stream(context.Background(), workStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := s.CachedInfo().State.Msgs; n > 0 {
+		t.Errorf("%d items are still on the queue", n)
+	}
+	stop()
+	b.work(b.workerOptions(), echo)
+	again := b.publish(b.options("n"), numbered(100))
+	for k, v := range r.got { // handed over, and perhaps removed, before
+		if _, ok := want(100)[k]; ok {
+			again.got[k] = v
+		}
+	}
+	again.check(want(100))
+}
+
+// Batches do not disturb each other, even with the same keys; a batch has one
+// publisher at a time.
+func TestTwoBatches(t *testing.T) {
+	b := newBed(t)
+	gate := make(chan struct{})
+	b.work(b.workerOptions(), func(ctx context.Context, payload []byte) ([]byte, error) {
+		<-gate
+		return echo(ctx, payload)
+	})
+	type end struct {
+		r   *results
+		err error
+	}
+	ends := map[string]chan end{}
+	for _, name := range []string{"a", "b"} {
+		ends[name] = make(chan end, 1)
+		items := numbered(300)
+		for i := range items {
+			items[i].Payload = Bytes(append([]byte(name), payload(i)...))
+		}
+		go func() {
+			r := newResults(t)
+			err := Publish(context.Background(), b.options(name), items, r.done)
+			ends[name] <- end{r, err}
+		}()
+	}
+	l, _ := b.store("c")
+	eventually(t, "both are on the queue", func() bool {
+		s, err := l.js.Stream(context.Background(), workStream)
+		return err == nil && s.CachedInfo().State.Msgs == 600
+	})
+	err := Publish(context.Background(), b.options("a"), numbered(1), newResults(t).done)
+	if err == nil || !strings.Contains(err.Error(), "batch a is already being published, by "+here()) {
+		t.Errorf("a second publisher of a batch: %v", err)
+	}
+	close(gate)
+	for name, c := range ends {
+		e := <-c
+		if e.err != nil {
+			t.Fatal(e.err)
+		}
+		w := map[string]string{}
+		for i := range 300 {
+			w[key(i)] = "result of " + name + string(payload(i))
+		}
+		e.r.check(w)
+	}
+}
+
+// Only so many items are on the queue at a time.
+func TestAhead(t *testing.T) {
+	b := newBed(t)
+	l, _ := b.store("other")
+	most := uint64(0)
+	b.work(b.workerOptions(), echo)
+	o := b.options("n")
+	o.Ahead = 20
+	r := newResults(t)
+	r.after = func(int) error {
+		s, err := l.js.Stream(context.Background(), workStream)
+		if err == nil {
+			most = max(most, s.CachedInfo().State.Msgs)
+		}
+		return err
+	}
+	if err := Publish(context.Background(), o, numbered(300), r.done); err != nil {
+		t.Fatal(err)
+	}
+	r.check(want(300))
+	if most == 0 || most > 40 { // 20 of which the results are there and the ends not yet
+		t.Errorf("%d items were on the queue at a time", most)
+	}
+}
+
+func TestBadBatches(t *testing.T) {
+	clean(t)
+	good := Options{URL: "nats://127.0.0.1:1", Name: "n", Version: "1"}
+	for want, change := range map[string]func(*Options, *[]Item){
+		"two items of key":          func(_ *Options, is *[]Item) { *is = append(*is, (*is)[0]) },
+		`"a.b" is no key`:           func(_ *Options, is *[]Item) { (*is)[0].Key = "a.b" },
+		"needs a name":              func(o *Options, _ *[]Item) { o.Name = "" },
+		"version is needed":         func(o *Options, _ *[]Item) { o.Version = "" },
+		"Workers need Run":          func(o *Options, _ *[]Item) { o.Workers = 1 },
+		"needs workers of its own":  func(o *Options, _ *[]Item) { o.URL = EmbeddedURL },
+		"for an embedded server":    func(o *Options, _ *[]Item) { o.Listen = ":0" },
+		"write nats://HOST:4222":    func(o *Options, _ *[]Item) { o.URL = "pulsar" },
+		"or tls://HOST:4222":        func(o *Options, _ *[]Item) { o.URL = "http://u:secret@h:1" },
+		"is no address to listen":   func(o *Options, _ *[]Item) { o.URL, o.Listen = EmbeddedURL, "4222" },
+		"token before @ must be":    func(o *Options, _ *[]Item) { o.URL, o.Listen = EmbeddedURL, "a:b@:4222" },
+		"no server answers; start":  func(*Options, *[]Item) {},
+		"no place for the embedded": func(o *Options, _ *[]Item) { o.URL, o.Listen, o.Dir = EmbeddedURL, ":0", "/dev/null/x" },
+	} {
+		o, items := good, numbered(3)
+		change(&o, &items)
+		err := Publish(context.Background(), o, items, newResults(t).done)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("instead of an error with %q: %v", want, err)
+		}
+	}
+	if err := Publish(context.Background(), good, nil, nil); err != nil {
+		t.Errorf("a batch of nothing: %v", err)
+	}
+}

@@ -1,0 +1,180 @@
+// Package queue runs items of work on other machines, over a work queue of
+// NATS JetStream (https://docs.nats.io/nats-concepts/jetstream). A publisher
+// puts the items of a batch on the queue and is handed their results as they
+// come; workers, in this process or anywhere else, take items of any batch of
+// their version and store results in the batch's object store. No disk is shared.
+//
+// An item is run at least once and its result is handed over exactly once: an
+// item is taken off the queue only when its result is stored, and a result only
+// when the publisher is done with it. Killing a worker, the publisher or the
+// server (if its store survives) loses nothing but time.
+//
+// What an item is, and what running it means, is the caller's matter; so is
+// keeping finished results, so that a later batch leaves them out.
+package queue
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Item is a piece of work.
+type Item struct {
+	// Key names the item, once in a batch: letters, digits, '-', '_' and '=',
+	// such as a hex digest of the payload. Items of one key in one batch must
+	// have the same payload.
+	Key string
+	// Payload returns what the workers get. It is called when the item's turn
+	// comes, from one goroutine, so that a million payloads need not be in memory.
+	// Where it fails, the item fails.
+	Payload func() ([]byte, error)
+}
+
+// Bytes is an Item's Payload that is there already.
+func Bytes(b []byte) func() ([]byte, error) {
+	return func() ([]byte, error) { return b, nil }
+}
+
+// Result is what came of an item.
+type Result struct {
+	Key  string
+	Data []byte // what was returned for it; nil if it failed
+	// Failed says why there is no result, in one line; "" means that there is one.
+	Failed string
+}
+
+// Func does an item's work on its payload. It must be safe for concurrent use
+// and return soon after ctx ends. An error is the item's result: it is reported
+// to the publisher and not tried again. Only an error of an ended ctx is
+// none: the item goes back to the queue.
+type Func func(ctx context.Context, payload []byte) ([]byte, error)
+
+// EmbeddedURL stands for a server within the publisher's process.
+const EmbeddedURL = "embedded"
+
+// Options say how a batch is published. URL, Name and Version are needed.
+type Options struct {
+	// URL is the server's: nats://host:4222, tls://host:4222, with user:password@
+	// or token@ if need be, several of a cluster joined by commas; or EmbeddedURL.
+	URL string
+	// Name is the batch's. A batch that was interrupted goes on where it was when
+	// it is published again under its name; two batches that run at a time need
+	// different names.
+	Name string
+	// Version must be that of the workers; they leave items of others alone.
+	Version string
+	// Credentials is the path of a NATS credentials file; "" if there is none.
+	Credentials string
+
+	// Workers is the number of goroutines of this process that run items too,
+	// with Run. 0: none, which an embedded server without Listen cannot do with.
+	Workers int
+	Run     Func
+
+	// Listen is the address at which an embedded server takes workers of other
+	// processes, such as ":4222", or "TOKEN@:4222" to ask for a token; "": none.
+	Listen string
+	// Dir is the embedded server's store, which is kept; "": a temporary one.
+	Dir string
+
+	// Log is told what a person should know, a line each; nil: nobody is told.
+	// It is called from one goroutine at a time.
+	Log func(format string, args ...any)
+
+	Ahead     int           // items that may be on the queue at a time; 0: 20000
+	AckWait   time.Duration // see WorkerOptions
+	Reconnect time.Duration // see WorkerOptions
+	Attempts  int           // of the workers of this process; see WorkerOptions
+
+	check time.Duration // how often an idle batch is looked after; 0: 5 s
+}
+
+// WorkerOptions say how a worker works. URL and Version are needed.
+type WorkerOptions struct {
+	URL         string // see Options; there is no EmbeddedURL for workers
+	Version     string // of the items to take
+	Credentials string // see Options
+	Workers     int    // items at a time; 0: GOMAXPROCS
+	Log         func(format string, args ...any)
+
+	// Idle ends the work when there was none for so long; 0: it never ends so.
+	Idle time.Duration
+	// AckWait is how long the queue waits for a sign of life before it gives an
+	// item to another worker; 0: 30 s. Whoever is first at a server settles it.
+	AckWait time.Duration
+	// Reconnect is how long a lost connection may stay lost; 0: a minute.
+	Reconnect time.Duration
+	// Attempts is how often an item may be begun by workers that then vanish
+	// before it is reported as failed; 0: 5.
+	Attempts int
+
+	noticed time.Duration // how often items of other versions are looked for; 0: 10 s
+	poll    time.Duration // how long a request for items stands; 0: 800 ms
+}
+
+// set returns v, or the default for 0.
+func set[T comparable](v, def T) T {
+	var zero T
+	if v == zero {
+		return def
+	}
+	return v
+}
+
+func (o Options) withDefaults() Options {
+	o.Ahead = set(o.Ahead, 20000)
+	o.AckWait = set(o.AckWait, 30*time.Second)
+	o.Reconnect = set(o.Reconnect, time.Minute)
+	o.check = set(o.check, 5*time.Second)
+	o.Log = serial(o.Log)
+	return o
+}
+
+func (o WorkerOptions) withDefaults() WorkerOptions {
+	o.Workers = set(o.Workers, runtime.GOMAXPROCS(0))
+	o.AckWait = set(o.AckWait, 30*time.Second)
+	o.Reconnect = set(o.Reconnect, time.Minute)
+	o.Attempts = set(o.Attempts, 5)
+	o.noticed = set(o.noticed, 10*time.Second)
+	o.poll = set(o.poll, 800*time.Millisecond)
+	o.Log = serial(o.Log)
+	return o
+}
+
+// serial lets one goroutine log at a time.
+func serial(log func(string, ...any)) func(string, ...any) {
+	if log == nil {
+		return func(string, ...any) {}
+	}
+	var mu sync.Mutex
+	return func(format string, args ...any) {
+		mu.Lock()
+		defer mu.Unlock()
+		log(format, args...)
+	}
+}
+
+// here names this process to others.
+func here() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown host"
+	}
+	return host + ", process " + strconv.Itoa(os.Getpid())
+}
+
+// pause waits for d or until ctx ends, and reports whether it did not.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,429 @@
+package queue
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// A worker that dies in the middle of an item loses nothing.
+func TestKilledWorker(t *testing.T) {
+	b := newBed(t)
+	const n = 200
+	o := b.workerOptions()
+	o.AckWait = 500 * time.Millisecond
+	slow := func(ctx context.Context, payload []byte) ([]byte, error) {
+		pause(ctx, time.Millisecond)
+		return echo(ctx, payload)
+	}
+	var killed atomic.Bool
+	b.dying(o, 1, func(kill func(), payload []byte) ([]byte, error) {
+		if killed.CompareAndSwap(false, true) {
+			kill()
+		}
+		return echo(nil, payload)
+	})
+	eventually(t, "the worker to be killed is there", func() bool { return b.waiting() > 0 })
+	ended := make(chan *results)
+	po := b.options("n")
+	go func() { ended <- b.publish(po, numbered(n)) }()
+	eventually(t, "the first worker dies", killed.Load)
+	b.work(o, slow)
+	b.work(o, slow)
+	r := <-ended
+	r.check(want(n))
+}
+
+// waiting returns how many workers of version 1 wait for items.
+func (b *bed) waiting() int {
+	l, _ := b.store("waiting")
+	defer l.close()
+	_, c, err := l.openWork(context.Background())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return c.CachedInfo().NumWaiting
+}
+
+// An item that kills every worker is reported; others that were with it are not.
+func TestCrashLoop(t *testing.T) {
+	b := newBed(t)
+	const n = 30
+	o := b.workerOptions()
+	o.AckWait, o.Attempts, o.Workers = 150*time.Millisecond, 4, 4
+	var deaths atomic.Int32
+	b.dying(o, 20, func(kill func(), payload []byte) ([]byte, error) {
+		if bytes.HasPrefix(payload, payload9) {
+			deaths.Add(1)
+			kill()
+			return nil, errors.New("dead")
+		}
+		time.Sleep(20 * time.Millisecond)
+		return echo(nil, payload)
+	})
+	o2 := b.options("n")
+	o2.AckWait = o.AckWait
+	r := b.publish(o2, numbered(n))
+	w := want(n)
+	w[key(9)] = "failed: begun 4 times and never finished: its workers died, or lost the queue for longer than it waits; the last worker to take it is " + here()
+	r.check(w)
+	if deaths.Load() != 4 {
+		t.Errorf("%d workers died", deaths.Load())
+	}
+}
+
+// A worker that is stopped gives its item back at once and keeps what is done;
+// stops in good order are not held against the item.
+func TestStoppedWorkers(t *testing.T) {
+	b := newBed(t)
+	begun := make(chan struct{}, 100)
+	var patient atomic.Bool
+	f := func(ctx context.Context, payload []byte) ([]byte, error) {
+		if bytes.HasPrefix(payload, payload9) && !patient.Load() {
+			begun <- struct{}{}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return echo(ctx, payload)
+	}
+	ended := make(chan *results)
+	go func() { ended <- b.publish(b.options("n"), numbered(12)) }()
+	o := b.workerOptions()
+	o.Attempts = 2
+	at := time.Now()
+	for range 5 {
+		stop := b.work(o, f)
+		<-begun
+		stop()
+	}
+	patient.Store(true)
+	b.work(o, f)
+	(<-ended).check(want(12))
+	if d := time.Since(at); d > 15*time.Second { // AckWait is 30 s
+		t.Errorf("it took %v", d)
+	}
+}
+
+// A result that is ready when the worker is told to stop is stored.
+func TestStopKeepsWhatIsFinished(t *testing.T) {
+	b := newBed(t)
+	var runs counter
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan *results)
+	go func() { ended <- b.publish(b.options("n"), numbered(8)) }()
+	o := b.workerOptions()
+	o.Workers = 8
+	var all sync.WaitGroup
+	all.Add(8)
+	err := Work(ctx, o, runs.count(func(ctx context.Context, payload []byte) ([]byte, error) {
+		all.Done()
+		all.Wait()
+		cancel()
+		return echo(ctx, payload)
+	}))
+	if err != nil {
+		t.Error(err)
+	}
+	(<-ended).check(want(8))
+	if len(runs.twice()) > 0 {
+		t.Error(runs.twice())
+	}
+}
+
+// An item that takes longer than the queue waits for a sign of life is run once.
+func TestLongItem(t *testing.T) {
+	b := newBed(t)
+	o := b.workerOptions()
+	o.AckWait = 500 * time.Millisecond
+	var runs counter
+	f := runs.count(func(ctx context.Context, payload []byte) ([]byte, error) {
+		pause(ctx, 1100*time.Millisecond)
+		return echo(ctx, payload)
+	})
+	b.work(o, f)
+	b.work(o, f)
+	po := b.options("n")
+	po.AckWait = o.AckWait
+	b.publish(po, numbered(3)).check(want(3))
+	if len(runs.twice()) > 0 {
+		t.Error(runs.twice())
+	}
+}
+
+// Quick items travel in heaps, but no worker hoards slow ones.
+func TestSlowItemsAreShared(t *testing.T) {
+	b := newBed(t)
+	var mine [2]atomic.Int32
+	for i := range mine {
+		o := b.workerOptions()
+		o.Workers = 1
+		b.work(o, func(ctx context.Context, payload []byte) ([]byte, error) {
+			mine[i].Add(1)
+			pause(ctx, 150*time.Millisecond)
+			return echo(ctx, payload)
+		})
+	}
+	eventually(t, "both workers are there", func() bool { return b.waiting() == 2 })
+	b.publish(b.options("n"), numbered(8)).check(want(8))
+	if d := mine[0].Load() - mine[1].Load(); d < -2 || d > 2 {
+		t.Errorf("one worker had %d items, the other %d", mine[0].Load(), mine[1].Load())
+	}
+}
+
+func TestIdle(t *testing.T) {
+	b := newBed(t)
+	o := b.workerOptions()
+	o.Idle = 50 * time.Millisecond
+	begun := time.Now()
+	if err := Work(context.Background(), o, echo); err != nil || time.Since(begun) > 5*time.Second {
+		t.Errorf("an idle worker ended after %v with %v", time.Since(begun), err)
+	}
+}
+
+// Workers leave items of other versions alone, and both sides say so.
+func TestVersions(t *testing.T) {
+	b := newBed(t)
+	o := b.workerOptions()
+	o.Version, o.noticed = "2", time.Millisecond
+	var wrong atomic.Int32
+	b.work(o, func(ctx context.Context, payload []byte) ([]byte, error) {
+		wrong.Add(1)
+		return echo(ctx, payload)
+	})
+	ended := make(chan *results)
+	go func() { ended <- b.publish(b.options("n"), numbered(10)) }()
+	eventually(t, "the publisher and the worker tell", func() bool {
+		return b.j.count("no worker of version 1 is taking items; start: sim worker "+b.url) > 0 &&
+			b.j.count("10 items of version 1 are left to workers of that version; this is 2") > 0
+	})
+	time.Sleep(300 * time.Millisecond)
+	b.work(b.workerOptions(), echo)
+	(<-ended).check(want(10))
+	if wrong.Load() > 0 {
+		t.Errorf("the wrong worker took %d items", wrong.Load())
+	}
+	if n := b.j.count("version"); n != 2 {
+		t.Errorf("it was said %d times: %q", n, b.j.lines)
+	}
+}
+
+// A lost connection comes back, for the publisher and for workers.
+func TestReconnect(t *testing.T) {
+	b := newBed(t)
+	const n = 100
+	wire := newWire(t, b.url)
+	var cuts atomic.Int32
+	o, po := b.workerOptions(), b.options("n")
+	o.URL, po.URL = wire.url(), wire.url()
+	o.AckWait, po.AckWait = time.Second, time.Second
+	b.work(o, func(ctx context.Context, payload []byte) ([]byte, error) {
+		if bytes.HasPrefix(payload, payload9) && cuts.Add(1) == 1 {
+			wire.set(true)
+			time.AfterFunc(100*time.Millisecond, func() { wire.set(false) })
+		}
+		return echo(ctx, payload)
+	})
+	b.publish(po, numbered(n)).check(want(n))
+	if b.j.count("connected again") == 0 {
+		t.Errorf("no connection was lost: %q", b.j.lines)
+	}
+}
+
+func TestLostWorker(t *testing.T) {
+	b := newBed(t)
+	wire := newWire(t, b.url)
+	o := b.workerOptions()
+	o.URL, o.Reconnect = wire.url(), 200*time.Millisecond
+	time.AfterFunc(100*time.Millisecond, func() { wire.set(true) })
+	err := Work(context.Background(), o, echo)
+	if err == nil || !strings.Contains(err.Error(), "did not come back within 200ms") {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+// A server that lost everything gets the items once more.
+func TestServerLosesItsStore(t *testing.T) {
+	b := newBed(t)
+	const n = 40
+	o, po := b.workerOptions(), b.options("n")
+	po.AckWait = 300 * time.Millisecond
+	o.AckWait = po.AckWait
+	gate := make(chan struct{})
+	b.work(o, func(ctx context.Context, payload []byte) ([]byte, error) {
+		if bytes.HasPrefix(payload, payload9) {
+			<-gate
+		}
+		return echo(ctx, payload)
+	})
+	r := newResults(t)
+	half := make(chan struct{})
+	r.after = func(got int) error {
+		if got == 5 {
+			close(half)
+		}
+		return nil
+	}
+	ended := make(chan error)
+	go func() { ended <- Publish(context.Background(), po, numbered(n), r.done) }()
+	<-half
+	address := strings.TrimPrefix(b.url, "nats://")
+	if err := b.s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if b.s, err = Embedded(EmbeddedOptions{Listen: address}); err != nil {
+		t.Fatal(err)
+	}
+	close(gate)
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	r.check(want(n))
+}
+
+// Items that somebody removed by hand are noticed and published again.
+func TestItemsRemoved(t *testing.T) {
+	b := newBed(t)
+	po := b.options("n")
+	po.AckWait = 200 * time.Millisecond
+	ended := make(chan *results)
+	go func() { ended <- b.publish(po, numbered(50)) }()
+	l, _ := b.store("other")
+	var removed uint64
+	eventually(t, "items are there to be removed", func() bool {
+		s, err := l.js.Stream(context.Background(), workStream)
+		if err != nil || s.CachedInfo().State.Msgs < 50 {
+			return false
+		}
+		removed = s.CachedInfo().State.Msgs
+		return s.Purge(context.Background()) == nil
+	})
+	eventually(t, "it is noticed", func() bool { return b.j.count("they are published again") == 1 })
+	b.work(b.workerOptions(), echo)
+	(<-ended).check(want(50))
+	if removed != 50 {
+		t.Errorf("%d items were removed", removed)
+	}
+}
+
+func TestNoServer(t *testing.T) {
+	clean(t)
+	o := WorkerOptions{URL: "nats://user:secret@" + freeAddress(t), Version: "1"}
+	err := Work(context.Background(), o, echo)
+	if want := plainURL(o.URL) + ": no server answers; start one with: nats-server -js"; err == nil || err.Error() != want {
+		t.Errorf("%v instead of %s", err, want)
+	}
+
+	l, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	defer func(old time.Duration) { connectTimeout = old }(connectTimeout)
+	connectTimeout = 200 * time.Millisecond
+	begun := time.Now()
+	o.URL = "nats://" + l.Addr().String()
+	err = Work(context.Background(), o, echo)
+	if want := o.URL + ": no server answers within 200ms; start one with: nats-server -js"; err == nil || err.Error() != want {
+		t.Errorf("%v instead of %s", err, want)
+	}
+	if d := time.Since(begun); d > 3*time.Second {
+		t.Errorf("that took %v", d)
+	}
+
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	defer s.WaitForShutdown()
+	defer s.Shutdown()
+	if !s.ReadyForConnections(5 * time.Second) {
+		t.Fatal("no server")
+	}
+	o.URL = s.ClientURL()
+	err = Work(context.Background(), o, echo)
+	if want := o.URL + ": the server runs without JetStream; start it with: nats-server -js"; err == nil || err.Error() != want {
+		t.Errorf("%v instead of %s", err, want)
+	}
+
+	_, err = Embedded(EmbeddedOptions{Listen: s.Addr().String()})
+	if err == nil || !strings.Contains(err.Error(), "address already in use") {
+		t.Errorf("a port that is taken: %v", err)
+	}
+}
+
+// freeAddress returns an address at which nobody listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// Worker processes are killed for good in the middle of their items.
+func TestKilledProcesses(t *testing.T) {
+	b := newBed(t)
+	const n = 40
+	start := func() *exec.Cmd {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), "QUEUE_TEST_WORKER="+b.url)
+		cmd.Stderr = os.Stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return cmd
+	}
+	kill := func(cmd *exec.Cmd) {
+		if err := cmd.Process.Kill(); err != nil {
+			t.Error(err)
+		}
+		if err := cmd.Wait(); err == nil {
+			t.Error("a killed worker ended well")
+		}
+	}
+	workers := []*exec.Cmd{start(), start()}
+	po := b.options("n")
+	po.AckWait = 500 * time.Millisecond
+	r := newResults(t)
+	r.after = func(got int) error {
+		if got%10 == 5 && got < 30 {
+			i := got / 10 % 2
+			kill(workers[i])
+			workers[i] = start()
+		}
+		return nil
+	}
+	if err := Publish(context.Background(), po, numbered(n), r.done); err != nil {
+		t.Fatal(err)
+	}
+	r.check(want(n))
+	for _, w := range workers {
+		kill(w)
+	}
+}
+
+// workerProcess is a worker in a process of its own.
+func workerProcess(url string) {
+	o := WorkerOptions{URL: url, Version: "1", Workers: 2, AckWait: 500 * time.Millisecond}
+	err := Work(context.Background(), o, func(ctx context.Context, payload []byte) ([]byte, error) {
+		pause(ctx, 10*time.Millisecond)
+		return echo(ctx, payload)
+	})
+	fmt.Fprintln(os.Stderr, "worker:", err)
+	os.Exit(1)
+}

@@ -1,0 +1,110 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestReplayFaults: each of these tables has one fault, and its line says what
+// would be right.
+func TestReplayFaults(t *testing.T) {
+	for _, tt := range []struct{ sets, want string }{ // sets are separated by spaces
+		{"replay.seeds=10", `replay: perturbs nothing; give at least one of "compute_jitter", "stage_jitter", "slow_replica", "lost_circuits" or "sequence", or leave the table out`},
+		{"replay.priorities=nominal", `replay: perturbs nothing; give at least one of`},
+		{"replay.compute_jitter=-0.05", "replay.compute_jitter: -0.05 is out of bounds; write a number from 0 to 10"},
+		{"replay.compute_jitter=5%", "replay.compute_jitter: is the text \"5%\"; write a number from 0 to 10"},
+		{"replay.compute_jiter=0.05", "replay.compute_jiter: unknown key; did you mean compute_jitter?"},
+		{"replay.stage_jitter=11", "replay.stage_jitter: 11 is out of bounds; write a number from 0 to 10"},
+		{"replay.compute_jitter=0.1 replay.seeds=0", "replay.seeds: 0 is out of bounds; write a whole number from 1 to 100000"},
+		{"replay.slow_replica=0.9", "replay.slow_replica: 0.9 is out of bounds; write a number from 1 to 1000"},
+		{"replay.slow_replica=1.2 replay.slow_replica_index=2", "replay.slow_replica_index: there is no replica 2; choose one from 0 to 1, or -1 to have one drawn"},
+		{"replay.slow_replica=1.2 replay.slow_replica_index=-2", "replay.slow_replica_index: -2 is out of bounds; write a whole number from -1 to 100000000"},
+		{"replay.compute_jitter=0.1 replay.slow_replica_index=1", "replay.slow_replica_index: is not used without slow_replica; give slow_replica too, or leave it out"},
+		{"replay.compute_jitter=0.1 replay.lost_when=random", "replay.lost_when: is not used without lost_circuits; give lost_circuits too, or leave it out"},
+		{"replay.lost_circuits=1 replay.lost_when=never", `replay.lost_when: "never" is not known; choose "start" or "random"`},
+		{"replay.lost_circuits=9", "replay.lost_circuits: 9 circuits are more than the 8 that 16 ports can light; lose fewer"},
+		{"replay.lost_circuits=12 replica.1.ports_per_pod=7", "replay.lost_circuits: 12 circuits are more than the 11 that 22 ports can light"},
+		{"replay.sequence=0", "replay.sequence: 0 is out of bounds; write a whole number from 1 to 1000000000"},
+		{"replay.sequence=1000000000 workload.microbatch=2", "replay.sequence: with 1000000000 tokens a sample, a micro-batch of 2e+09 tokens"},
+		{"replay.sequence=900000000", "replay.sequence: with 900000000 tokens a sample, an iteration may take"},
+		{"replay.compute_jitter=0.1 replay.priorities=best", `replay.priorities: "best" is not known; choose "nominal" or "clairvoyant"`},
+		{"replay.compute_jitter=0.1 workload.microbatches=150000 workload.gpus=32", "replay: plays all 4 replicas, as what it perturbs makes them unlike: the job makes some"},
+		{"replay=3", "replay: is the number 3; write it as a table: [replay]"},
+	} {
+		_, err := Load("gpt7b", strings.Fields(tt.sets))
+		var fs Faults
+		if !errors.As(err, &fs) {
+			t.Errorf("%s: no fault", tt.sets)
+			continue
+		}
+		if len(fs) != 1 || !strings.HasPrefix(fs[0].String(), "--set: "+tt.want) {
+			t.Errorf("%s: %q, want one that starts with %q", tt.sets, fs.Error(), tt.want)
+		}
+	}
+	for _, sets := range []string{
+		"replay.lost_circuits=11 replica.1.ports_per_pod=7",
+		"replay.sequence=2048 workload.microbatches=150000 workload.gpus=32", // one replica stands for all
+	} {
+		if _, err := Load("gpt7b", strings.Fields(sets)); err != nil {
+			t.Errorf("%s: %v, want no fault", sets, err)
+		}
+	}
+	_, err := Parse("x.toml", []byte("base = \"gpt7b\"\n\n[replay]\n"), nil)
+	if err == nil || !strings.HasPrefix(err.Error(), "x.toml:3: replay: perturbs nothing; ") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("an empty table: %v", err)
+	}
+}
+
+// TestReplayKeepsItsWord: what has no size of its own is no fault where it is
+// said: a study may begin an axis at none.
+func TestReplayKeepsItsWord(t *testing.T) {
+	for _, set := range []string{"replay.compute_jitter=0", "replay.stage_jitter=0.0", "replay.slow_replica=1", "replay.lost_circuits=0", "replay.sequence=4096"} {
+		s, err := Load("gpt7b", []string{set})
+		if err != nil {
+			t.Errorf("%s: %v", set, err)
+			continue
+		}
+		want := Replay{Seeds: 100, SlowReplica: 1, SlowReplicaIndex: -1, LostWhen: "start", Sequence: 4096, Priorities: "nominal"}
+		if s.Replay != want {
+			t.Errorf("%s: %+v, want %+v", set, s.Replay, want)
+		}
+	}
+}
+
+// TestReplayRoundTrip: what is written is read back the same.
+func TestReplayRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sets := []string{"replay.compute_jitter=" + decimal(rapid.Float64Range(0, 10).Draw(t, "jitter"))}
+		maybe := func(format string, v any) {
+			if rapid.Bool().Draw(t, "give") {
+				sets = append(sets, fmt.Sprintf(format, v))
+			}
+		}
+		maybe("replay.seeds=%d", rapid.IntRange(1, maxPlays).Draw(t, "seeds"))
+		maybe("replay.stage_jitter=%v", decimal(rapid.Float64Range(0, 10).Draw(t, "stage")))
+		maybe("replay.sequence=%d", rapid.IntRange(1, 1<<20).Draw(t, "sequence"))
+		maybe("workload.sequence=%d", rapid.IntRange(1, 1<<20).Draw(t, "planned"))
+		maybe("replay.priorities=%s", rapid.SampledFrom([]string{"nominal", "clairvoyant"}).Draw(t, "priorities"))
+		if rapid.Bool().Draw(t, "slow") {
+			sets = append(sets, "replay.slow_replica="+decimal(rapid.Float64Range(1, 1000).Draw(t, "scale")))
+			maybe("replay.slow_replica_index=%d", rapid.IntRange(-1, 1).Draw(t, "index"))
+		}
+		if rapid.Bool().Draw(t, "dark") {
+			sets = append(sets, fmt.Sprintf("replay.lost_circuits=%d", rapid.IntRange(0, 8).Draw(t, "lost")))
+			maybe("replay.lost_when=%s", rapid.SampledFrom([]string{"start", "random"}).Draw(t, "when"))
+		}
+		s, err := Load("gpt7b", sets)
+		if err != nil {
+			t.Fatalf("%v: %v", sets, err)
+		}
+		if !slices.Contains(sets, "replay.sequence="+fmt.Sprint(s.Replay.Sequence)) && s.Replay.Sequence != s.Workload.Sequence {
+			t.Fatalf("%v: sequence %d is replayed with %d", sets, s.Workload.Sequence, s.Replay.Sequence)
+		}
+		sameAgain(t, s)
+	})
+}

@@ -1,0 +1,43 @@
+package scenarios
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+)
+
+// mostWorkers bounds the goroutines of a replay: each holds a play's state.
+const mostWorkers = 64
+
+// each calls what start returns, one function a goroutine, for 0 to n-1. It
+// ends early with the context's error, or with that of the lowest number that
+// fails.
+func each(ctx context.Context, n, workers int, start func() func(i int) error) error {
+	var (
+		next   atomic.Int64
+		failed atomic.Bool
+		errs   = make([]error, n)
+		group  sync.WaitGroup
+	)
+	for range min(max(1, workers), mostWorkers, n) {
+		group.Go(func() {
+			do := start()
+			for !failed.Load() && ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				if errs[i] = do(i); errs[i] != nil {
+					failed.Store(true)
+				}
+			}
+		})
+	}
+	group.Wait()
+	for _, err := range errs { // all below one that failed were begun, and ended
+		if err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}

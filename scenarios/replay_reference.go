@@ -1,0 +1,97 @@
+package scenarios
+
+import (
+	"context"
+
+	"sim/engine"
+	"sim/engine/flow"
+	"sim/workloads/training"
+)
+
+// idealPlay plays e by one service after the other and returns the shortest
+// makespan and its service. It stops at one that meets the bound.
+func idealPlay(e *flow.Evaluator, bound engine.Time) (engine.Time, flow.Service) {
+	best, by := engine.Never, flow.LevelPriority
+	for _, service := range []flow.Service{flow.LevelPriority, flow.TailPriority, flow.MaxMin} {
+		if meets(best, bound) {
+			break
+		}
+		e.SetService(service)
+		if c, ok := e.Makespan(best); ok {
+			best, by = c, service
+		}
+	}
+	return best, by
+}
+
+// meets reports whether a makespan is its bound but for rounding.
+func meets(c, bound engine.Time) bool { return float64(c) <= float64(bound)*(1+met) }
+
+// references plays, for each seed, compute alone and the ideal fabric under the
+// same perturbed compute times as the policies will, the ideal fabric as in the
+// plan: by whichever service is best, knowing the times, and on circuits if
+// those made the plan's reference. No circuit is lost there. It does so once.
+func (r *replay) references(ctx context.Context, workers int) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.times != nil {
+		return nil
+	}
+	lit := r.circuits
+	if r.in.lit != nil {
+		x, err := r.spread(r.in.lit)
+		if err != nil {
+			return err
+		}
+		lit = r.circuits.Clone()
+		lit.SetService(r.in.service)
+		r.light(lit, x)
+	}
+	times, bounds := make([]training.Times, len(r.seeds)), make([]engine.Time, len(r.seeds))
+	err := each(ctx, len(times), workers, func() func(int) error {
+		compute, ideal, circuits := r.compute.Clone(), r.ideal.Clone(), lit.Clone()
+		d := make([]engine.Time, len(r.it.Graph.Tasks))
+		return func(i int) error {
+			t := &times[i]
+			for _, e := range []*flow.Evaluator{compute, ideal, circuits} {
+				if err := r.shift(e, i, d); err != nil {
+					return err
+				}
+			}
+			t.Compute, _ = compute.Makespan(engine.Never)
+			bounds[i] = ideal.Bound()
+			t.Ideal, _ = idealPlay(ideal, bounds[i])
+			if r.in.lit != nil && !meets(t.Ideal, bounds[i]) {
+				if c, ok := circuits.Makespan(t.Ideal); ok {
+					t.Ideal = c
+				}
+			}
+			return nil
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for i, t := range times {
+		if bounds[i] > 0 {
+			r.gap = max(r.gap, float64(t.Ideal-bounds[i])/float64(bounds[i]))
+		}
+	}
+	r.times = times
+	return nil
+}
+
+// addReference adds the references of the replays to those of the plan, once
+// they were played.
+func (r *replay) addReference(m map[string]float64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.times) == 0 {
+		return
+	}
+	ideal, compute := make([]float64, len(r.times)), make([]float64, len(r.times))
+	for i, t := range r.times {
+		ideal[i], compute[i] = t.Ideal.Seconds(), t.Compute.Seconds()
+	}
+	m["replay_makespan_mean_s"], m["replay_compute_makespan_mean_s"], m["replay_gap_max"] = mean(ideal), mean(compute), r.gap
+}

@@ -1,0 +1,393 @@
+package scenarios
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"sim/engine"
+	"sim/engine/flow"
+	"sim/scenarios/result"
+)
+
+// quick are allocators that decide at once; delta-joint plays by priority.
+const quick = `policy.allocators=["prop-alloc", "iter-halve", "delta-joint"]`
+
+// replayed returns the plan of a scenario with its replays.
+func replayed(t testing.TB, name string, overrides ...string) *instance {
+	t.Helper()
+	s, err := Load(name, overrides)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Prepare(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.in
+}
+
+// decided returns what an allocator decides on in.
+func (in *instance) decided(t testing.TB, policy string) *decided {
+	t.Helper()
+	settings, err := in.s.settings(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := in.decide(context.Background(), policy, settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestReplayOfNothing: where nothing is perturbed every play has the plan's
+// makespan and NCT to the last bit, under every policy, in every way to play
+// replicas, and also where all replicas are played for a plan of one.
+func TestReplayOfNothing(t *testing.T) {
+	alike := []string{quick, "replay.seeds=2", "replay.sequence=4096"}
+	unlike := []string{quick, "replay.seeds=2", "replay.compute_jitter=1e-200"} // whose square is no number above 0
+	all := `policy.allocators=["uniform", "fixed", "prop-alloc", "sqrt-alloc", "iter-halve", "delta-fast", "delta-topo", "delta-joint"]`
+	for _, tt := range []struct {
+		name string
+		sets string // separated by spaces
+		all  bool   // allocators
+	}{
+		{"gpt7b", "policy.fixed.circuits=[[2,2],[2,2]]", true},
+		{"gpt7b", "policy.fixed.circuits=[[2,2],[2,2]] workload.replicas=all", true},
+		{"gpt7b", "policy.fixed.circuits=[[2,2],[2,2]] workload.replicas=decomposed", true},
+		{"gpt7b", "policy.fixed.circuits=[[2,2],[2,2]] policy.service=level-priority", true},
+		{"gpt7b", "replay.priorities=clairvoyant", false},
+		{"gpt7b", "workload.flows=per-gpu", false},
+		{"gpt7b", "workload.schedule=interleaved-1f1b workload.virtual_stages=2", false},
+		{"gpt7b", "replica.1.compute_scale=1.1", false},
+		{"gpt7b", "replica.1.compute_scale=1.1 workload.replicas=decomposed", false},
+		{"mixtral8x22b", "fabric.reverse=true", false},
+		{"megatron177b", "", false},
+		{"megatron177b", "workload.ring=unidirectional workload.replicas=single", false},
+		{"deepseek671b", "", false},
+	} {
+		for _, perturb := range [][]string{alike, unlike} {
+			sets := append(slices.Clone(perturb), strings.Fields(tt.sets)...)
+			if tt.all {
+				sets = append(sets, all)
+			}
+			o := runScenario(t, tt.name, 2, sets...)
+			for _, r := range o.Document.Rows {
+				want := map[string]float64{"makespan_s": r.Metrics["makespan_s"], "nct": r.Metrics["nct"]}
+				for name, v := range want {
+					if got := r.Samples[name]; !slices.Equal(got, []float64{v, v}) {
+						t.Errorf("%s %v, %s: plays have %s %v, the plan %v", tt.name, sets, r.Policy, name, got, v)
+					}
+				}
+				for _, m := range []string{"mean", "p50", "p95", "p99", "max"} {
+					if got := r.Metrics["replay_nct_"+m]; got != r.Metrics["nct"] {
+						t.Errorf("%s %v, %s: replay_nct_%s %v, the plan's %v", tt.name, sets, r.Policy, m, got, r.Metrics["nct"])
+					}
+				}
+			}
+			if ref := o.Document.Reference; ref["replay_makespan_mean_s"] != ref["makespan_s"] || ref["replay_compute_makespan_mean_s"] != ref["compute_makespan_s"] {
+				t.Errorf("%s %v: references %v", tt.name, sets, ref)
+			}
+		}
+	}
+}
+
+// TestReplayOfReferenceOnCircuits: where circuits made the plan's reference
+// they do so in replays.
+func TestReplayOfReferenceOnCircuits(t *testing.T) {
+	s, err := Parse("odd.toml", []byte(beatsRules), []string{"replay.seeds=3", "replay.compute_jitter=1e-200"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Prepare(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.in.lit == nil {
+		t.Fatal("the ideal fabric makes the reference: nothing is tested")
+	}
+	if err := p.in.replay.references(context.Background(), 2); err != nil {
+		t.Fatal(err)
+	}
+	for i, got := range p.in.replay.times {
+		if got != p.in.times {
+			t.Errorf("play %d: references %v, the plan's %v", i, got, p.in.times)
+		}
+	}
+}
+
+// TestReplayAgainstRun plays again by flow.Run, on a graph that has the
+// durations of the play and a network lit with what circuits are left, or that
+// loses them in mid-run: circuits, service and times are all that counts.
+func TestReplayAgainstRun(t *testing.T) {
+	for _, when := range []string{"start", "random"} {
+		in := replayed(t, "gpt7b", "replay.seeds=40", "replay.compute_jitter=0.2", "replay.stage_jitter=0.1", "replay.slow_replica=1.1",
+			"replay.lost_circuits=3", "replay.lost_when="+when, "replay.priorities=clairvoyant")
+		r := in.replay
+		circuits, err := r.spread([]int{2, 2, 2}[:len(in.optical.Bundles)])
+		if err != nil {
+			t.Fatal(err)
+		}
+		stalls := 0
+		for _, service := range []flow.Service{flow.MaxMin, flow.LevelPriority, flow.TailPriority} {
+			got, err := r.play(context.Background(), circuits, service, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			planned := r.run(t, in.decidedDurations(), circuits, nil, service)
+			for i, c := range got {
+				d := make([]engine.Time, len(r.it.Graph.Tasks))
+				if err := r.it.Durations(r.perturb, r.seeds[i], d); err != nil {
+					t.Fatal(err)
+				}
+				lost := lose(circuits, 3, r.seeds[i])
+				for k := range lost {
+					if lost[k].when *= float64(planned); when == "start" {
+						lost[k].when = 0
+					}
+				}
+				if want := r.run(t, d, circuits, lost, service); c != want {
+					t.Errorf("%s, %v, play %d: %v, flow.Run has %v", when, service, i, c, want)
+				}
+				if c == stalled {
+					stalls++
+				}
+			}
+		}
+		if stalls == 0 || stalls == 3*len(r.seeds) {
+			t.Errorf("%s: %d of %d plays stall, want some", when, stalls, 3*len(r.seeds))
+		}
+	}
+}
+
+// decidedDurations are the planned durations of what is replayed.
+func (in *instance) decidedDurations() []engine.Time {
+	d := make([]engine.Time, len(in.replay.it.Graph.Tasks))
+	for i := range d {
+		d[i] = in.replay.it.Graph.Tasks[i].Duration
+	}
+	return d
+}
+
+// run plays by flow.Run. Circuits that are lost at time 0 are not lit at all.
+func (r *replay) run(t *testing.T, d []engine.Time, circuits []int, lost []circuit, service flow.Service) engine.Time {
+	t.Helper()
+	g := *r.it.Graph
+	g.Tasks = slices.Clone(g.Tasks)
+	for i := range d {
+		g.Tasks[i].Duration = d[i]
+	}
+	left := slices.Clone(circuits)
+	for _, c := range lost {
+		if c.when == 0 {
+			left[c.bundle]--
+		}
+	}
+	n, err := r.optical.Light(left)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(lost, func(a, b circuit) int { return int(a.when) - int(b.when) })
+	for _, c := range lost {
+		if c.when == 0 {
+			continue
+		}
+		left[c.bundle]--
+		b := r.optical.Bundles[c.bundle]
+		for _, l := range b.Links {
+			n.Changes = append(n.Changes, engine.Change{At: engine.Time(c.when), Link: l, Rate: float64(left[c.bundle]) * float64(b.Rate)})
+		}
+	}
+	trace, err := flow.Run(&g, n, r.optical.Routes, flow.Options{Service: service})
+	switch {
+	case errors.Is(err, flow.ErrStalled):
+		return stalled
+	case err != nil:
+		t.Fatal(err)
+	}
+	return trace.Makespan
+}
+
+// TestPriorities: nominal priorities are those of the plan, whatever a play
+// turns out to be, clairvoyant ones those of the play. Ranks of the planned tails, given to the tasks as fixed
+// priorities, rule as TailPriority with these tails does.
+func TestPriorities(t *testing.T) {
+	in := replayed(t, "gpt7b", "replay.seeds=30", "replay.compute_jitter=0.5", "workload.sequence=1024",
+		"workload.schedule=interleaved-1f1b", "workload.virtual_stages=4")
+	r := in.replay
+	circuits, err := r.spread(in.decided(t, "iter-halve").Circuits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := r.play(context.Background(), circuits, flow.TailPriority, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := r.circuits.Clone()
+	r.light(e, circuits)
+	tail := e.Spans().Tail
+	sorted := slices.Compact(slices.Sorted(slices.Values(tail)))
+	ranked := *r.it
+	g := *r.it.Graph
+	g.Tasks = slices.Clone(g.Tasks)
+	for i := range g.Tasks {
+		rank, _ := slices.BinarySearch(sorted, tail[i])
+		g.Tasks[i].Priority = int64(rank)
+	}
+	ranked.Graph = &g
+	other := &replay{in: in, it: &ranked, optical: r.optical}
+	in.s.Replay.Priorities = "clairvoyant"
+	known, err := r.play(context.Background(), circuits, flow.TailPriority, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	differ := 0
+	for i, c := range got {
+		d := make([]engine.Time, len(g.Tasks))
+		if err := r.it.Durations(r.perturb, r.seeds[i], d); err != nil {
+			t.Fatal(err)
+		}
+		if want := other.run(t, d, circuits, nil, flow.FixedPriority); c != want {
+			t.Errorf("play %d: %v, by ranks %v", i, c, want)
+		}
+		if want := r.run(t, d, circuits, nil, flow.TailPriority); known[i] != want {
+			t.Errorf("play %d, known in advance: %v, flow.Run has %v", i, known[i], want)
+		}
+		if c != known[i] {
+			differ++
+		}
+	}
+	if differ == 0 {
+		t.Error("knowing the times changes no play: nothing is tested")
+	}
+}
+
+// TestReplayOfSequence: a replay at another sequence length is a run at that
+// length of the topology that was decided for the first.
+func TestReplayOfSequence(t *testing.T) {
+	const circuits = "policy.fixed.circuits=[[1,3],[3,1]]"
+	const fixed = `policy.allocators=["fixed"]`
+	for _, service := range []string{"max-min", "level-priority"} {
+		for _, sequence := range []string{"1024", "8192"} {
+			plan := runScenario(t, "gpt7b", 2, fixed, circuits, "policy.service="+service, "replay.seeds=1", "replay.sequence="+sequence).Document
+			other := runScenario(t, "gpt7b", 2, fixed, circuits, "policy.service="+service, "workload.sequence="+sequence).Document
+			for from, to := range map[string]string{"replay_nct_mean": "nct", "replay_makespan_mean_s": "makespan_s"} {
+				if got, want := plan.Rows[0].Metrics[from], other.Rows[0].Metrics[to]; got != want {
+					t.Errorf("%s, sequence %s: %s %v, the run's %s %v", service, sequence, from, got, to, want)
+				}
+			}
+			if plan.Rows[0].Metrics["nct"] == other.Rows[0].Metrics["nct"] {
+				t.Errorf("sequence %s has the plan's NCT", sequence)
+			}
+		}
+	}
+}
+
+// TestReplayOfSlowReplica: a replica that is slow in a replay is one that is
+// slow in a plan, whatever replicas the plan of the replay has.
+func TestReplayOfSlowReplica(t *testing.T) {
+	fixed := []string{`policy.allocators=["fixed"]`, "policy.fixed.circuits=[[2,2],[2,2]]"}
+	for _, index := range []string{"0", "1"} {
+		slow := runScenario(t, "gpt7b", 2, append(fixed, "replica."+index+".compute_scale=1.25")...).Document
+		for _, mode := range []string{"single", "all", "decomposed"} {
+			o := runScenario(t, "gpt7b", 2, append(fixed, "workload.replicas="+mode, "replay.seeds=1", "replay.slow_replica=1.25",
+				"replay.slow_replica_index="+index)...).Document
+			for from, to := range map[string]string{"replay_nct_mean": "nct", "replay_makespan_mean_s": "makespan_s"} {
+				got, want := o.Rows[0].Metrics[from], slow.Rows[0].Metrics[to]
+				if math.Abs(got-want) > 1e-9*want { // passes are rounded to ticks twice
+					t.Errorf("%s, replica %s: %s %v, the plan's %s %v", mode, index, from, got, to, want)
+				}
+			}
+		}
+	}
+}
+
+// TestReplayModesAgree: how the plan plays replicas does not show in the
+// replays of one topology.
+func TestReplayModesAgree(t *testing.T) {
+	for _, tt := range []struct{ name, circuits string }{{"gpt7b", "[[2,2],[2,2]]"}, {"megatron177b", "[[6,4,0],[4,4,4],[0,4,6]]"}} {
+		var first *result.Row
+		for _, mode := range []string{"single", "all", "decomposed"} {
+			o := runScenario(t, tt.name, 2, `policy.allocators=["fixed"]`, "policy.fixed.circuits="+tt.circuits, "workload.replicas="+mode,
+				"replay.seeds=10", "replay.compute_jitter=0.1", "replay.stage_jitter=0.05", "replay.slow_replica=1.1", "replay.lost_circuits=2")
+			row := &o.Document.Rows[0]
+			if first == nil {
+				first = row
+			}
+			if !slices.Equal(row.Samples["nct"], first.Samples["nct"]) || len(row.Samples["nct"]) == 0 {
+				t.Errorf("%s, %s: %v, single %v", tt.name, mode, row.Samples["nct"], first.Samples["nct"])
+			}
+		}
+	}
+}
+
+// TestReplayScales: circuits, NICs and bytes scaled together leave every play's
+// NCT, but for the rounding of bytes.
+func TestReplayScales(t *testing.T) {
+	sets := []string{quick, "replay.seeds=20", "replay.compute_jitter=0.1", "replay.lost_circuits=1", "replay.slow_replica=1.1"}
+	one := runScenario(t, "mixtral8x22b", 2, append(sets, "workload.activation_bytes=2", "workload.gradient_bytes=4", "workload.parameter_bytes=2")...)
+	two := runScenario(t, "mixtral8x22b", 2, append(sets, "workload.activation_bytes=4", "workload.gradient_bytes=8", "workload.parameter_bytes=4",
+		"fabric.port_bandwidth=800Gbps")...)
+	for i, r := range one.Document.Rows {
+		for k, v := range r.Samples["nct"] {
+			if w := two.Document.Rows[i].Samples["nct"][k]; math.Abs(v-w) > 1e-7*v {
+				t.Errorf("%s, play %d: NCT %v, at twice the rate and bytes %v", r.Policy, k, v, w)
+			}
+		}
+	}
+}
+
+// TestCommonRandomNumbers: a play's perturbation depends on its number and the
+// seed alone: the same circuits have the same plays whoever chose them, in
+// whatever company, and however many plays follow.
+func TestCommonRandomNumbers(t *testing.T) {
+	sets := []string{"replay.compute_jitter=0.1", "replay.lost_circuits=1"}
+	joint := runScenario(t, "gpt7b", 1, append(sets, `policy.allocators=["sqrt-alloc", "delta-topo"]`, "replay.seeds=20")...).Document
+	topo := joint.Rows[1]
+	in := replayed(t, "gpt7b", append(sets, "replay.seeds=1")...)
+	x := in.decided(t, "delta-topo").Circuits
+	matrix := fmt.Sprintf("policy.fixed.circuits=[[%d,%d],[%d,%d]]", x[1], x[0], x[0], x[2])
+	fixed := runScenario(t, "gpt7b", 2, append(sets, `policy.allocators=["fixed"]`, matrix, "replay.seeds=35")...).Document.Rows[0]
+	play := func(r *result.Row, i int) float64 { // NaN where it stalls
+		k := i
+		if p := r.Samples["play"]; p != nil {
+			if k = slices.Index(p, float64(i)); k < 0 {
+				return math.NaN()
+			}
+		}
+		return r.Samples["makespan_s"][k]
+	}
+	for i := range 20 {
+		if a, b := play(&topo, i), play(&fixed, i); a != b && !(math.IsNaN(a) && math.IsNaN(b)) {
+			t.Errorf("play %d: %v s as delta-topo's, %v s as the user's own", i, a, b)
+		}
+	}
+	other := runScenario(t, "gpt7b", 1, append(sets, `policy.allocators=["sqrt-alloc"]`, "replay.seeds=20", "seed=2")...).Document.Rows[0]
+	if slices.Equal(joint.Rows[0].Samples["nct"], other.Samples["nct"]) {
+		t.Error("another seed has the same plays")
+	}
+}
+
+// TestReplayWorkers: the number of workers changes no byte.
+func TestReplayWorkers(t *testing.T) {
+	var first []byte
+	for _, workers := range []int{1, 2, 7, 0} {
+		o := runScenario(t, "mixtral8x22b", workers, quick, "replay.seeds=25", "replay.compute_jitter=0.1", "replay.lost_circuits=2", "replay.lost_when=random")
+		b, err := json.Marshal(o.Document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = b
+		}
+		if string(b) != string(first) {
+			t.Errorf("%d workers: results differ from those of 1", workers)
+		}
+	}
+}

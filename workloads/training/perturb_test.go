@@ -1,0 +1,225 @@
+package training
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/engine"
+)
+
+// perturbable is a small iteration of three replicas, each of them built.
+func perturbable(t testing.TB) *Iteration {
+	t.Helper()
+	arch, ok := Model("gpt-7b")
+	if !ok {
+		t.Fatal("no model gpt-7b")
+	}
+	it, err := Build(Spec{
+		Arch: arch, Sequence: 4096, Microbatch: 1, Microbatches: 16, TP: 2, PP: 4, EP: 1, ETP: 1, GPUs: 24, Chunks: 1,
+		Choices: Choices{EffectiveTFLOPS: 450, BackwardRatio: 2, ConcurrentMicrobatches: 1, ActivationBytes: 2, GradientBytes: 4, ParameterBytes: 2},
+	}, Extent{All: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return it
+}
+
+func (it *Iteration) durations(t testing.TB, p Perturbation, seed uint64) []engine.Time {
+	t.Helper()
+	d := make([]engine.Time, len(it.Meta))
+	if err := it.Durations(p, seed, d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// factors are the durations of passes over the planned ones, by task; 0 where
+// there is no pass.
+func (it *Iteration) factors(t testing.TB, p Perturbation, seed uint64) []float64 {
+	t.Helper()
+	f := make([]float64, len(it.Meta))
+	for i, d := range it.durations(t, p, seed) {
+		switch planned := it.Graph.Tasks[i].Duration; {
+		case it.Meta[i].Phase == Forward || it.Meta[i].Phase == Backward:
+			f[i] = float64(d) / float64(planned)
+		case d != planned:
+			t.Fatalf("%s takes %v, was planned with %v", it.Graph.Name(int32(i)), d, planned)
+		}
+	}
+	return f
+}
+
+// near is the distance of factors that rounding to ticks leaves.
+const near = 1e-9
+
+// TestLognormal: factors have mean 1 and the coefficient of variation asked
+// for, within five standard errors.
+func TestLognormal(t *testing.T) {
+	const n = 400_000
+	for _, cv := range []float64{0.01, 0.05, 0.3, 1} {
+		next := lognormal(cv, Stream(7, "test"))
+		sum, squares := 0.0, 0.0
+		for range n {
+			f := next()
+			if !(f > 0) {
+				t.Fatalf("cv %v: a factor of %v", cv, f)
+			}
+			sum += f - 1
+			squares += (f - 1) * (f - 1)
+		}
+		mean := sum / n
+		if math.Abs(mean) > 5*cv/math.Sqrt(n) {
+			t.Errorf("cv %v: mean is 1%+g", cv, mean)
+		}
+		// of a lognormal the variance of (f-1)^2 follows from its kurtosis
+		w := 1 + cv*cv
+		kurtosis := w*w*w*w + 2*w*w*w + 3*w*w - 3
+		if got, spread := squares/n-mean*mean, cv*cv*math.Sqrt((kurtosis-1)/n); math.Abs(got-cv*cv) > 5*spread {
+			t.Errorf("cv %v: variance %v, want %v within %v", cv, got, cv*cv, 5*spread)
+		}
+	}
+}
+
+// TestNothingPerturbed: no perturbation leaves every duration as it is, and so
+// does one that says so.
+func TestNothingPerturbed(t *testing.T) {
+	it := perturbable(t)
+	for _, p := range []Perturbation{{}, {Slow: 1, SlowReplica: 2}, {Slow: 1, SlowReplica: -1}} {
+		for i, d := range it.durations(t, p, 3) {
+			if d != it.Graph.Tasks[i].Duration {
+				t.Fatalf("%+v: %s takes %v, was planned with %v", p, it.Graph.Name(int32(i)), d, it.Graph.Tasks[i].Duration)
+			}
+		}
+	}
+}
+
+// TestTaskFactors: every pass has a factor of its own.
+func TestTaskFactors(t *testing.T) {
+	it := perturbable(t)
+	f := it.factors(t, Perturbation{Task: 0.2}, 1)
+	f = slices.DeleteFunc(f, func(v float64) bool { return v == 0 })
+	slices.Sort(f)
+	if len(f) != 3*4*16*2 || len(slices.Compact(slices.Clone(f))) != len(f) {
+		t.Errorf("%d different factors of %d passes", len(slices.Compact(f)), 3*4*16*2)
+	}
+}
+
+// TestStageFactors: passes of a stage of a replica share a factor, others have
+// another.
+func TestStageFactors(t *testing.T) {
+	it := perturbable(t)
+	of := map[[2]int32]float64{}
+	for i, f := range it.factors(t, Perturbation{Stage: 0.2}, 1) {
+		if f == 0 {
+			continue
+		}
+		at := [2]int32{it.Meta[i].Replica, it.Meta[i].Stage}
+		if of[at] == 0 {
+			of[at] = f
+		}
+		if math.Abs(f-of[at]) > near {
+			t.Fatalf("%s: factor %v, others of its stage have %v", it.Graph.Name(int32(i)), f, of[at])
+		}
+	}
+	all := map[float64]bool{}
+	for _, f := range of {
+		all[math.Round(f/near)] = true
+	}
+	if len(all) != 3*4 {
+		t.Errorf("%d factors for 12 stages", len(all))
+	}
+}
+
+// TestSlowReplica: one replica's passes all take as many times as long, that
+// of the index or, over the seeds, each about as often.
+func TestSlowReplica(t *testing.T) {
+	it := perturbable(t)
+	slow := func(p Perturbation, seed uint64) int {
+		which := -1
+		for i, f := range it.factors(t, p, seed) {
+			switch r := int(it.Meta[i].Replica); {
+			case f == 0:
+			case math.Abs(f-1) <= near && r != which:
+			case math.Abs(f-1.25) <= near && (which < 0 || r == which):
+				which = r
+			default:
+				t.Fatalf("%s has factor %v, replica %d is slow", it.Graph.Name(int32(i)), f, which)
+			}
+		}
+		return which
+	}
+	if got := slow(Perturbation{Slow: 1.25, SlowReplica: 2}, 1); got != 2 {
+		t.Errorf("replica %d is slow, want 2", got)
+	}
+	const n = 300
+	drawn := make([]int, 3)
+	for seed := range uint64(n) {
+		drawn[slow(Perturbation{Slow: 1.25, SlowReplica: -1}, seed)]++
+	}
+	for r, k := range drawn {
+		if math.Abs(float64(k)-n/3) > 5*math.Sqrt(n*2/9.) {
+			t.Errorf("replica %d is slow %d times of %d", r, k, n)
+		}
+	}
+}
+
+// TestOneSortOfFactor: what is added to a perturbation leaves the factors that
+// were there, the same seed gives them again and another seed others.
+func TestOneSortOfFactor(t *testing.T) {
+	it := perturbable(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		p := Perturbation{
+			Task: rapid.SampledFrom([]float64{0, 0.1}).Draw(rt, "task"), Stage: rapid.SampledFrom([]float64{0, 0.1}).Draw(rt, "stage"),
+			Slow: rapid.SampledFrom([]float64{0, 1.5}).Draw(rt, "slow"), SlowReplica: rapid.IntRange(-1, 2).Draw(rt, "which"),
+		}
+		seed := rapid.Uint64().Draw(rt, "seed")
+		whole := it.factors(t, p, seed)
+		task, stage := it.factors(t, Perturbation{Task: p.Task}, seed), it.factors(t, Perturbation{Stage: p.Stage}, seed)
+		slow := it.factors(t, Perturbation{Slow: p.Slow, SlowReplica: p.SlowReplica}, seed)
+		for i, f := range whole {
+			if want := task[i] * stage[i] * slow[i]; math.Abs(f-want) > near*max(1, want) {
+				rt.Fatalf("%s: factor %v, its parts make %v", it.Graph.Name(int32(i)), f, want)
+			}
+		}
+		if again := it.factors(t, p, seed); !slices.Equal(whole, again) {
+			rt.Fatal("the same seed gives other durations")
+		}
+		if pass := slices.IndexFunc(task, func(f float64) bool { return f != 0 }); p.Task > 0 && p.Stage > 0 && math.Abs(task[pass]-stage[pass]) < near {
+			rt.Fatalf("the factors of a pass and of its stage are both %v", task[pass])
+		}
+		if p.Task > 0 && slices.Equal(whole, it.factors(t, p, seed+1)) {
+			rt.Fatal("another seed gives the same durations")
+		}
+	})
+}
+
+// TestPerturbationRefused: what cannot be is an error.
+func TestPerturbationRefused(t *testing.T) {
+	it := perturbable(t)
+	d := make([]engine.Time, len(it.Meta))
+	passes := 0.0 // of replica 0
+	for i, m := range it.Meta {
+		if m.Replica == 0 {
+			passes += float64(it.Graph.Tasks[i].Duration)
+		}
+	}
+	if err := it.Durations(Perturbation{Slow: 0.99 * longest / passes}, 1, d); err != nil {
+		t.Error(err)
+	}
+	for _, c := range []struct {
+		p Perturbation
+		d []engine.Time
+	}{
+		{Perturbation{}, d[1:]},
+		{Perturbation{Slow: 2, SlowReplica: 3}, d},
+		{Perturbation{Slow: 1e300}, d},
+		{Perturbation{Slow: 1.01 * longest / passes}, d},
+	} {
+		if err := it.Durations(c.p, 1, c.d); err == nil {
+			t.Errorf("%+v: no error", c.p)
+		}
+	}
+}
