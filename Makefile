@@ -3,7 +3,7 @@
 GO ?= go
 FUZZTIME ?= 30s
 
-.PHONY: build test short race bench fuzz lint ci docs reproduction clean
+.PHONY: build test short race bench fuzz lint ci docs reproduction baselines clean
 
 build:
 	$(GO) build -o sim .
@@ -44,6 +44,10 @@ docs: build
 # the figures of docs/reproduction.md, printed; make reproduction INTO=docs/reproduction.md puts them there
 reproduction:
 	$(GO) run docs/reproduction.go $(if $(INTO),-w $(INTO))
+
+# the results that every change is held to; after raising result.Model where one changed
+baselines:
+	$(GO) test . -run Baselines -update
 
 clean:
 	rm -rf sim runs docs/scenario.md.new

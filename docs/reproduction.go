@@ -33,17 +33,18 @@ type model struct {
 	overBandwidths           string // largest reduction against the best baseline
 	overTopo, overSequences  string
 	portsTopo, portsJoint    string // Fig. 9
+	donated                  string // Fig. 10
 	timeTopo, timeJoint, hot string // Fig. 11, longest in seconds
 }
 
 var models = []model{
 	{
 		scenario: "megatron177b", name: "Megatron-177B", gap400: "11.0", gap1600: "1.2", gap2048: "11.9", gap16384: "4.2",
-		overBandwidths: "11.5 at 800", overTopo: "11.5 at 800", overSequences: "15.8 at 8192", portsTopo: "below 80", portsJoint: "below 80",
+		overBandwidths: "11.5 at 800", overTopo: "11.5 at 800", overSequences: "15.8 at 8192", donated: "11.0, 2.2", portsTopo: "below 80", portsJoint: "below 80",
 	},
 	{
 		scenario: "mixtral8x22b", name: "Mixtral-8x22B", gap400: "46.5", gap1600: "12.7", gap2048: "44.8", gap16384: "30.7",
-		overBandwidths: "13.7 at 1600", overTopo: "10.6 at 1600", overSequences: "9.8 at 4096", portsTopo: "below 80", portsJoint: "below 80",
+		overBandwidths: "13.7 at 1600", overTopo: "10.6 at 1600", overSequences: "9.8 at 4096", donated: "46.5, 20.4", portsTopo: "below 80", portsJoint: "below 80",
 	},
 	{
 		scenario: "megatron462b", name: "Megatron-462B", gap400: "-", gap1600: "0", gap2048: "2.3", gap16384: "0",
@@ -52,7 +53,7 @@ var models = []model{
 	},
 	{
 		scenario: "deepseek671b", name: "DeepSeek-671B", gap400: "24.3", gap1600: "0", gap2048: "25.6", gap16384: "0",
-		overBandwidths: "17.5 at 800", overTopo: "10.7 at 1600", overSequences: "18.1 at 16384", portsTopo: "below 80", portsJoint: "81.3",
+		overBandwidths: "17.5 at 800", overTopo: "10.7 at 1600", overSequences: "18.1 at 16384", donated: "24.3, 2.8", portsTopo: "below 80", portsJoint: "81.3",
 		timeTopo: "2020", timeJoint: "1526", hot: "637",
 	},
 }
@@ -372,6 +373,52 @@ func ports(r *runner) string {
 	return lines("ports, % | delta-topo: paper | sim, 0 | sim, 0.001 | delta-joint: paper | sim, 0 | sim, 0.001", rows)
 }
 
+// donors prints Fig. 10: NCT above the ideal with the ports that another job
+// gives back.
+func donors(r *runner) string {
+	places := []string{"none/0", "delta-topo/0", "delta-joint/0", "delta-topo/0.001", "delta-joint/0.001", "delta-topo/0.02", "delta-joint/0.02"}
+	var rows []string
+	for _, m := range models {
+		if m.donated == "" {
+			continue
+		}
+		for _, recipient := range []string{"best baseline", "delta-topo", "delta-joint"} {
+			paper := "-"
+			if recipient == "delta-joint" {
+				paper = m.donated
+			}
+			line := fmt.Sprintf("%s, %s | %s", m.name, recipient, paper)
+			for _, place := range places {
+				d := r.at("delta-fig10", m.scenario, place)
+				v := d.baseline()
+				if recipient != "best baseline" {
+					v = d.of(recipient, "nct")
+				}
+				line += " | " + percent(v-1)
+			}
+			rows = append(rows, line)
+		}
+	}
+	return lines("NCT - 1, % | paper: before, after | before | topo, 0 | joint, 0 | topo, 0.001 | joint, 0.001 | topo, 0.02 | joint, 0.02", rows)
+}
+
+// donations prints what the donors of Fig. 10 keep, and what it costs them.
+func donations(r *runner) string {
+	var rows []string
+	for _, m := range models {
+		if m.donated == "" {
+			continue
+		}
+		line := m.name
+		for _, place := range []string{"delta-topo/0", "delta-joint/0", "delta-topo/0.001", "delta-joint/0.001", "delta-topo/0.02", "delta-joint/0.02"} {
+			d := r.at("delta-fig10", m.scenario, place)
+			line += fmt.Sprintf(" | %s; %.4f", percent(d.of("delta-joint", "donor_port_ratio")), d.of("delta-joint", "donor_nct"))
+		}
+		rows = append(rows, line)
+	}
+	return lines("ports kept, %; NCT of the donor | topo, 0 | joint, 0 | topo, 0.001 | joint, 0.001 | topo, 0.02 | joint, 0.02", rows)
+}
+
 func times(r *runner) string {
 	var rows []string
 	for _, m := range models {
@@ -406,6 +453,8 @@ var tables = []struct {
 	{"peaks", peaks},
 	{"rates", rates},
 	{"ports", ports},
+	{"donors", donors},
+	{"donations", donations},
 	{"times", times},
 }
 

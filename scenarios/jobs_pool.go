@@ -178,11 +178,11 @@ func (p *pool) play(circuits [][]int) ([][]lap, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, service := p.graph, p.service
-	if service == flow.LevelPriority {
-		g, service = p.prioritised(n), flow.FixedPriority
+	o := flow.Options{Service: p.service}
+	if p.service == flow.LevelPriority {
+		o.Tails = p.tails(n)
 	}
-	t, err := flow.Run(g, n, p.optical.Routes, flow.Options{Service: service})
+	t, err := flow.Run(p.graph, n, p.optical.Routes, o)
 	if err != nil {
 		return nil, err
 	}
@@ -197,31 +197,28 @@ func (p *pool) play(circuits [][]int) ([][]lap, error) {
 	return out, nil
 }
 
-// prioritised returns the graph with priorities: of each transfer the longest
-// way from its end to the end of its own iteration, when all transfers go at
-// the full rate that the network allows one.
-func (p *pool) prioritised(n *engine.Network) *engine.Graph {
-	g := *p.graph
-	g.Tasks = append([]engine.Task(nil), g.Tasks...)
+// tails returns what levels go by: of each task the longest way from its end
+// to the end of its own iteration, when all transfers go at the full rate that
+// the network allows one. So no job comes first because more iterations of it
+// are to come.
+func (p *pool) tails(n *engine.Network) []float64 {
+	all := make([]float64, len(p.graph.Tasks))
 	for j, in := range p.m.jobs {
 		small := in.reduced
 		tail, span := make([]float64, len(small.Tasks)), make([]float64, len(small.Tasks))
-		first := p.laps[j][0][0]
 		order := small.Order()
 		for k := len(order) - 1; k >= 0; k-- {
 			i := order[k]
 			for _, e := range small.Out(i) {
 				tail[i] = max(tail[i], float64(e.Lag)+span[e.To])
 			}
-			span[i] = tail[i] + p.fastest(n, first+i)
+			span[i] = tail[i] + p.fastest(n, p.laps[j][0][0]+i)
 		}
-		for id := range g.Tasks {
-			if p.job[id] == int32(j) {
-				g.Tasks[id].Priority = int64(tail[p.from[id]])
-			}
+		for _, l := range p.laps[j] {
+			copy(all[l[0]:], tail)
 		}
 	}
-	return &g
+	return all
 }
 
 // fastest returns how long a task takes when it has the network to itself, in
@@ -272,7 +269,7 @@ func (p *pool) measure(row *result.Row, d *topology.JobsDecision) error {
 	row.Metrics["pooled_objective"] = p.m.shared.Value(mean)
 	how := "shared " + p.service.String()
 	if p.service == flow.LevelPriority {
-		how = "by priority: the longest way to the end of the job's own iteration"
+		how = "by level: the longest way to the end of the job's own iteration goes first"
 	}
 	row.Labels["pooled"] = "all jobs on the circuits of all, " + how
 	p.m.measureNCT(row, "pooled_", "nct_mean", mean)

@@ -16,6 +16,9 @@ type Options struct {
 	Service Service
 	// Rates asks for the rate steps of every transfer in the trace.
 	Rates bool
+	// Tails is what the priority services go by instead of the longest ways to
+	// the end of the graph, in ticks by task; see Evaluator.SetTails.
+	Tails []float64
 }
 
 // Run plays g on n under r to its end. g must be frozen. It fails when the
@@ -26,7 +29,11 @@ func Run(g *engine.Graph, n *engine.Network, r *engine.Routes, opt Options) (*en
 	if err != nil {
 		return nil, err
 	}
+	if opt.Tails != nil && len(opt.Tails) != m.tasks {
+		return nil, fmt.Errorf("flow: %d tails for a graph of %d tasks", len(opt.Tails), m.tasks)
+	}
 	z := newSim(m, opt.Service)
+	z.known = opt.Tails
 	z.ends = make([]engine.Time, m.tasks)
 	if opt.Rates {
 		z.log = &rateLog{}

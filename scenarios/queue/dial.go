@@ -67,7 +67,7 @@ func dial(ctx context.Context, o dialOptions) (*link, error) {
 	if o.version == "" {
 		return nil, errors.New("queue: a version is needed")
 	}
-	if err := checkURL(o.url); o.inside == nil && err != nil {
+	if err := CheckURL(o.url); o.inside == nil && err != nil {
 		return nil, err
 	}
 	l.ctx, l.lose = context.WithCancelCause(ctx)
@@ -177,8 +177,9 @@ func (l *link) lostError() error {
 	return fmt.Errorf("%s: the connection was lost and did not come back within %v; what was finished is kept", l.where, l.reconnect)
 }
 
-// checkURL tells what is wrong with a URL or several, joined by commas.
-func checkURL(text string) error {
+// CheckURL fails, in one line, where a text is no URL of a server, or several
+// joined by commas: for commands that tell such errors before they begin.
+func CheckURL(text string) error {
 	for s := range strings.SplitSeq(text, ",") {
 		u, err := url.Parse(strings.TrimSpace(s))
 		if err != nil || u.Host == "" {

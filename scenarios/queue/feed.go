@@ -42,8 +42,8 @@ const (
 	feedBytes = 8 << 20
 )
 
-// sendTimeout is how long the server may take to say that it has an item.
-const sendTimeout = 10 * time.Second
+// sendTimeout is how long the server may take to say that it has a message.
+const sendTimeout = callTimeout
 
 func newFeeder(p *publisher) *feeder {
 	return &feeder{p: p, failed: make(chan Result), state: make([]itemState, len(p.items)), room: make(chan struct{}, 1)}

@@ -35,9 +35,7 @@ func (w *worker) run(ctx, late context.Context, t *task) {
 		return
 	}
 	if t.begun > 0 {
-		if err := w.setBegun(ctx, t, t.begun+1); err != nil && ctx.Err() == nil {
-			w.o.Log("%s: that an item is begun once more cannot be noted: %v", w.l.where, err)
-		}
+		w.uncounted(w.setBegun(ctx, t, t.begun+1))
 	}
 	begun := time.Now()
 	data, err := w.call(ctx, t)
@@ -61,8 +59,7 @@ func (w *worker) suspect(ctx, late context.Context, t *task) bool {
 		w.giveBack(t)
 		return false
 	}
-	if err != nil { // nobody counts, so a multiple of its deliveries must do
-		w.o.Log("%s: how often an item was begun is not known: %v", w.l.where, err)
+	if w.uncounted(err); err != nil { // a part of its deliveries must do
 		n = max(1, int(t.deliveries)/10)
 	}
 	t.begun = n
@@ -77,11 +74,16 @@ func (w *worker) suspect(ctx, late context.Context, t *task) bool {
 // stopped gives back an item that was not finished because the worker stops.
 func (w *worker) stopped(late context.Context, t *task) {
 	if t.begun > 0 && w.l.nc.IsConnected() {
-		if err := w.setBegun(late, t, t.begun); err != nil {
-			w.o.Log("%s: that an item was stopped in good order cannot be noted: %v", w.l.where, err)
-		}
+		w.uncounted(w.setBegun(late, t, t.begun))
 	}
 	w.giveBack(t)
+}
+
+// uncounted says once that the server does not keep count.
+func (w *worker) uncounted(err error) {
+	if err != nil && w.l.nc.IsConnected() {
+		w.uncount.Do(func() { w.o.Log("%s: how often items are begun cannot be counted: %v", w.l.where, err) })
+	}
 }
 
 // call is f, of which a panic is an error.

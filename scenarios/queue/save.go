@@ -166,9 +166,7 @@ func (s *saver) store(ctx context.Context, rs []saved) error {
 		s.w.drop(r.t)
 		s.w.warn(r.t.msg.Ack())
 		if r.t.begun > 0 {
-			if err := s.w.setBegun(ctx, r.t, 0); err != nil {
-				s.w.o.Log("%s: %v", s.w.l.where, err)
-			}
+			s.w.uncounted(s.w.setBegun(ctx, r.t, 0))
 		}
 	}
 	return nil

@@ -41,6 +41,7 @@ type worker struct {
 	back    []*task            // to be given back when deaf
 	deaf    bool               // no request for items stands, and none will
 	begunKV jetstream.KeyValue
+	uncount sync.Once       // see uncounted
 	told    map[string]bool // versions that were logged
 }
 

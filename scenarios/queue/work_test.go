@@ -161,23 +161,28 @@ func TestLongItem(t *testing.T) {
 	}
 }
 
-// Quick items travel in heaps, but no worker hoards slow ones.
+// Quick items travel in heaps, but no worker hoards slow ones: one that comes
+// later finds as many as are left for it.
 func TestSlowItemsAreShared(t *testing.T) {
 	b := newBed(t)
 	var mine [2]atomic.Int32
-	for i := range mine {
+	worker := func(i int) {
 		o := b.workerOptions()
 		o.Workers = 1
 		b.work(o, func(ctx context.Context, payload []byte) ([]byte, error) {
 			mine[i].Add(1)
-			pause(ctx, 150*time.Millisecond)
+			pause(ctx, 120*time.Millisecond)
 			return echo(ctx, payload)
 		})
 	}
-	eventually(t, "both workers are there", func() bool { return b.waiting() == 2 })
-	b.publish(b.options("n"), numbered(8)).check(want(8))
-	if d := mine[0].Load() - mine[1].Load(); d < -2 || d > 2 {
-		t.Errorf("one worker had %d items, the other %d", mine[0].Load(), mine[1].Load())
+	ended := make(chan *results)
+	go func() { ended <- b.publish(b.options("n"), numbered(8)) }()
+	worker(0)
+	eventually(t, "the first worker is at its second item", func() bool { return mine[0].Load() == 2 })
+	worker(1)
+	(<-ended).check(want(8))
+	if mine[1].Load() < 2 {
+		t.Errorf("the first worker had %d items, the other %d", mine[0].Load(), mine[1].Load())
 	}
 }
 
@@ -311,9 +316,72 @@ func TestItemsRemoved(t *testing.T) {
 	})
 	eventually(t, "it is noticed", func() bool { return b.j.count("they are published again") == 1 })
 	b.work(b.workerOptions(), echo)
+	at := time.Now()
 	(<-ended).check(want(50))
+	if d := time.Since(at); d > 10*time.Second {
+		t.Errorf("then it took %v", d)
+	}
 	if removed != 50 {
 		t.Errorf("%d items were removed", removed)
+	}
+}
+
+// Items of a batch that has ended are taken off the queue, their results dropped.
+func TestUnwanted(t *testing.T) {
+	b := newBed(t)
+	l, _ := b.store("other")
+	ctx := context.Background()
+	s, _, err := l.openWork(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.js.Publish(ctx, placeOf("1", "ended").subject("k"), []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	b.work(b.workerOptions(), echo)
+	eventually(t, "the item is gone", func() bool {
+		info, err := s.Info(ctx)
+		return err == nil && info.State.Msgs == 0
+	})
+	if b.j.count("1 results of batch ended-") != 1 {
+		t.Errorf("what was said: %q", b.j.lines)
+	}
+}
+
+// The rights that docs/queue.md names are enough, for all that may happen.
+func TestRights(t *testing.T) {
+	clean(t)
+	allow := &server.SubjectPermission{Allow: []string{"sim.>", "$O.>", "$KV.sim-begun.>", "$JS.API.>", "$JS.ACK.SIM_WORK.>", "_INBOX.>"}}
+	s, err := server.NewServer(&server.Options{
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(),
+		Users: []*server.User{{Username: "u", Password: "secret", Permissions: &server.Permissions{Publish: allow, Subscribe: allow}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	})
+	if !s.ReadyForConnections(5 * time.Second) {
+		t.Fatal("no server")
+	}
+	b := &bed{T: t, j: &journal{t: t}, url: "nats://u:secret@" + s.Addr().String()}
+	o, po := b.workerOptions(), b.options("n")
+	o.AckWait, po.AckWait = 200*time.Millisecond, 200*time.Millisecond
+	var deaths atomic.Int32
+	b.dying(o, 3, func(kill func(), payload []byte) ([]byte, error) {
+		if bytes.HasPrefix(payload, payload9) && deaths.Add(1) <= 2 {
+			kill()
+		}
+		return echo(nil, payload)
+	})
+	b.publish(po, numbered(30)).check(want(30))
+	for _, line := range b.j.lines {
+		if strings.Contains(line, "ermission") || strings.Contains(line, "secret") || strings.Contains(line, "counted") {
+			t.Error(line)
+		}
 	}
 }
 
