@@ -1,9 +1,10 @@
-// Package plots draws the figures of a run from its document and detail, as
-// PNG or SVG. It computes no physics and knows no policy by name: what it
+// Package plots draws the figures of a run from its document and detail, and
+// charts of the cells of a sweep, as PNG or SVG. It computes no physics and knows no policy by name: what it
 // shows, packages above have measured. The command writes the figures into the
 // run directory.
 //
-// Axes and canvases are gonum/plot's. A figure is a sheet: a title, a legend
+// Axes of a run's figures and all canvases are gonum/plot's; charts, whose axes
+// may be of labels, draw their own. A figure is a sheet: a title, a legend
 // above the data, panels with their axes aligned, and notes below.
 package plots
 

@@ -278,9 +278,13 @@ func (c *checker) fault(path, what, want string) {
 }
 
 // clash notes that the keys at paths do not go together. It names the first
-// that is given by an override, else the first that is given.
+// that is given by an override, else the first that is given: rather by the job
+// that is at fault than for all jobs.
 func (c *checker) clash(paths []string, what, want string) {
 	at := slices.IndexFunc(paths, func(p string) bool { return c.given(p) && c.overridden(p) })
+	if at < 0 {
+		at = slices.IndexFunc(paths, c.part.says)
+	}
 	if at < 0 {
 		at = max(0, slices.IndexFunc(paths, c.given))
 	}

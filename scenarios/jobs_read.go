@@ -82,6 +82,9 @@ type jobPart struct {
 	own, top map[string]any // what [[job]] gives, and what the file does at its top
 }
 
+// says reports whether the job itself gives the key at path.
+func (p *jobPart) says(path string) bool { return p != nil && gives(p.own, path) }
+
 // place returns the path in the file of a key that the job's own checker knows
 // by another: that in [[job]], unless it is given at the top alone. Without a
 // part it is the path itself.
@@ -92,7 +95,7 @@ func (p *jobPart) place(path string) string {
 	if first, _, _ := strings.Cut(path, "."); !slices.Contains(sections, first) {
 		return path
 	}
-	if gives(p.top, path) && !gives(p.own, path) {
+	if gives(p.top, path) && !p.says(path) {
 		return path
 	}
 	return jobPath(p.index, path)

@@ -168,6 +168,7 @@ func jobsTables() []*table {
 	for i := range k.tables {
 		t := &k.tables[i]
 		switch t.path {
+		case "job", "policy.joint", "policy.repeat":
 		case "fabric":
 			for j := range t.keys {
 				if own := slices.Contains(jobFabric, t.keys[j].name); own || t.keys[j].name == "ports_per_pod" {
@@ -177,14 +178,14 @@ func jobsTables() []*table {
 			}
 		case "policy":
 			t.find("allocators").when = oneJob
-		case "policy.fixed", "replica", "replay":
-			t.when = oneJob
 		case "policy.delta-fast":
 			t.when = allocatorForJobs("delta-fast", "delta-topo", "delta-joint")
 		case "policy.delta-topo":
 			t.when = allocatorForJobs("delta-topo")
 		case "policy.delta-joint":
 			t.when = allocatorForJobs("delta-joint")
+		default:
+			t.when = oneJob
 		}
 		tables = append(tables, t)
 	}

@@ -71,7 +71,7 @@ const WallFailOver = 0.25
 // policy's decision is. The others explain them. Where none of these is among
 // the metrics, all that have a direction may fail.
 var Judged = []string{
-	"nct", "makespan_s", "completion_s", "ports",
+	"nct", "makespan_s", "objective", "completion_s", "ports",
 	"replay_nct_mean", "replay_makespan_mean_s", "replay_stalled",
 	"all_to_all_bytes_per_s", "mean_delay_s", "p99_delay_s", "delivered", "dropped", "max_link_load",
 }

@@ -77,7 +77,8 @@ func writeBenchmark(b *bytes.Buffer, name string, metrics map[string]float64) {
 // neither are.
 func Better(metric string) string {
 	switch {
-	case strings.HasPrefix(metric, "bound_"), strings.HasPrefix(metric, "donor_"), metric == "surplus_ports", metric == "injected", metric == "replay_plays":
+	case strings.HasPrefix(metric, "bound_"), strings.HasPrefix(metric, "donor_"), metric == "surplus_ports", metric == "injected", metric == "replay_plays",
+		strings.HasSuffix(metric, ".iterations"), strings.HasSuffix(metric, ".drift"):
 		return ""
 	case strings.HasSuffix(metric, "_per_s"), metric == "delivered":
 		return "higher"
