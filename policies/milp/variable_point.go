@@ -1,0 +1,111 @@
+package milp
+
+import (
+	"fmt"
+	"math"
+)
+
+// FewestPorts turns the objective into Eq. 4: the fewest ports with a makespan
+// of at most so many seconds.
+func (v *Variable) FewestPorts(makespan float64) {
+	fewestPorts(v.Model, v.in, v.c, v.x, v.ms(makespan))
+}
+
+func fewestPorts(m *Model, in *Instance, c int, x []int, most float64) {
+	m.Columns[c].Cost = 0
+	m.Columns[c].Up = min(m.Columns[c].Up, most)
+	for e := range x {
+		m.Columns[x[e]].Cost = in.portCost(e)
+	}
+}
+
+// Seconds returns what an objective value of the makespan means.
+func (v *Variable) Seconds(value float64) float64 { return value * millisecond }
+
+// Schedule reads a solution.
+func (v *Variable) Schedule(values []float64) *Schedule {
+	s := &Schedule{Makespan: values[v.c] * millisecond}
+	for _, x := range v.x {
+		s.Circuits = append(s.Circuits, int(math.Round(values[x])))
+	}
+	for _, t := range v.t {
+		s.Times = append(s.Times, values[t]*millisecond)
+	}
+	for i := range v.in.Tasks {
+		start := values[v.start[i]] * millisecond
+		end := start + v.in.Tasks[i].Duration
+		if v.end[i] >= 0 {
+			end = values[v.end[i]] * millisecond
+		}
+		s.Start, s.End = append(s.Start, start), append(s.End, end)
+		sent := make([]float64, v.in.Intervals)
+		for k, w := range v.w[i] {
+			if w >= 0 {
+				sent[k] = values[w] * v.unit
+			}
+		}
+		s.Sent = append(s.Sent, sent)
+	}
+	return s
+}
+
+// Point writes a schedule as a solution, to start from. It may have fewer
+// intervals than the model; those that are left over are empty and at its end.
+func (v *Variable) Point(s *Schedule) ([]float64, error) {
+	if len(s.Times) < 2 || len(s.Times) > len(v.t) || len(s.Circuits) != len(v.x) || len(s.Start) != len(v.start) || len(s.Sent) != len(v.start) {
+		return nil, fmt.Errorf("milp: a schedule of %d intervals and %d tasks for a model of %d and %d", len(s.Times)-1, len(s.Start), v.in.Intervals, len(v.start))
+	}
+	p := make([]float64, len(v.Columns))
+	p[v.c] = v.ms(s.Makespan)
+	for e, x := range s.Circuits {
+		p[v.x[e]] = float64(x)
+		for n, b := range v.bits[e] {
+			p[b] = float64(x >> n & 1)
+		}
+	}
+	for k := range v.t {
+		p[v.t[k]] = v.ms(s.Times[min(k, len(s.Times)-1)])
+	}
+	for k := range v.d {
+		p[v.d[k]] = p[v.t[k+1]] - p[v.t[k]]
+		for e := range v.rho {
+			for n, r := range v.rho[e][k] {
+				p[r] = p[v.d[k]] * p[v.bits[e][n]]
+			}
+		}
+	}
+	for i := range v.in.Tasks {
+		p[v.start[i]] = v.ms(s.Start[i])
+		if v.end[i] < 0 {
+			continue
+		}
+		p[v.end[i]] = v.ms(s.End[i])
+		before := 0.0
+		for k := range min(v.in.Intervals, len(s.Times)-1) {
+			on := 0.0
+			if s.Times[k] >= s.Start[i] && s.Times[k+1] <= s.End[i] && s.Times[k+1] > s.Times[k] {
+				on = 1
+			}
+			if !v.active(i, k) {
+				if on == 1 {
+					return nil, fmt.Errorf("milp: %s is active in interval %d, where the model has it idle", v.in.Tasks[i].Name, k+1)
+				}
+				before = 0
+				continue
+			}
+			p[v.y[i][k]], p[v.s[i][k]] = on, max(0, on-before)
+			p[v.w[i][k]] = s.Sent[i][k] / v.unit
+			before = on
+		}
+	}
+	for l := range v.u {
+		for k, u := range v.u[l] {
+			for i := range v.in.Tasks {
+				if t := &v.in.Tasks[i]; u >= 0 && t.Link == l && v.active(i, k) && p[v.y[i][k]] == 1 {
+					p[u] = p[v.w[i][k]] / t.Flows
+				}
+			}
+		}
+	}
+	return p, nil
+}
