@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -141,7 +143,7 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 	}
 	store, err := sweep.Open(dir, plan, text, result.Manifest{
 		Version: result.Version, Revision: result.Revision(), Scenario: study.Name, Digest: plan.Sweep.Digest,
-		Arguments: c.args, Start: begun.UTC().Format(time.RFC3339Nano), End: begun.UTC().Format(time.RFC3339Nano),
+		Arguments: withoutSecrets(c.args), Start: begun.UTC().Format(time.RFC3339Nano), End: begun.UTC().Format(time.RFC3339Nano),
 	}, flags.shard)
 	if err != nil {
 		return err
@@ -311,6 +313,21 @@ func sweepPlace(name, digest string, f sweepFlags) string {
 		return f.out
 	}
 	return filepath.Join(runsRoot, fmt.Sprintf("%s-%.10s", unfitForPath.ReplaceAllString(name, "-"), digest))
+}
+
+// secret is what stands before the host of a queue's address.
+var secret = regexp.MustCompile(`[^/=,\s]+@`)
+
+// withoutSecrets returns arguments fit to be kept: the addresses of queues hold
+// passwords and tokens.
+func withoutSecrets(args []string) []string {
+	kept := slices.Clone(args)
+	for i, a := range kept {
+		if strings.Contains(a, "://") || i > 0 && strings.Contains(args[i-1], "listen") || strings.Contains(a, "listen=") {
+			kept[i] = secret.ReplaceAllString(a, "***@")
+		}
+	}
+	return kept
 }
 
 // globQuote keeps a name's characters from being a pattern's.

@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -131,5 +132,16 @@ func TestColours(t *testing.T) {
 	c.getenv = func(name string) string { return map[string]string{"NO_COLOR": "1"}[name] }
 	if c.colours(os.Stdout) {
 		t.Error("colours despite NO_COLOR")
+	}
+}
+
+func TestWithoutSecrets(t *testing.T) {
+	args := []string{"sweep", "a@b.toml", "--queue", "nats://me:word@host:4222,nats://token@other", "--queue=tls://u:p@h", "--listen", "TOKEN@:4222", "--listen=x@:1", "--set", "title=x@y"}
+	want := []string{"sweep", "a@b.toml", "--queue", "nats://***@host:4222,nats://***@other", "--queue=tls://***@h", "--listen", "***@:4222", "--listen=***@:1", "--set", "title=x@y"}
+	if got := withoutSecrets(args); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if args[3] == want[3] {
+		t.Error("the arguments themselves were changed")
 	}
 }
