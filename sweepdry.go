@@ -86,4 +86,3 @@ func (c *command) sample(ctx context.Context, plan *sweep.Plan, store *sweep.Sto
 	}
 	return times, err
 }
-
