@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -101,7 +103,7 @@ func sweepTable(s *result.Sweep, t *result.SweepTimings, metric string, paint pa
 	}
 	head := table.Row{}
 	for _, a := range s.Axes {
-		head = append(head, strings.ReplaceAll(lastPart(a.Name), "_", " "))
+		head = append(head, strings.ReplaceAll(result.ShortKey(a.Name), "_", " "))
 	}
 	if len(s.Axes) == 0 {
 		head = append(head, "")
@@ -109,6 +111,7 @@ func sweepTable(s *result.Sweep, t *result.SweepTimings, metric string, paint pa
 	for _, p := range policies {
 		head = append(head, text.Snip(p, policyWidth, "…"))
 	}
+	print := alike(s, metric)
 	tw := newTable(head)
 	var left []int
 	for a := range head[:max(1, len(s.Axes))] {
@@ -146,12 +149,10 @@ func sweepTable(s *result.Sweep, t *result.SweepTimings, metric string, paint pa
 					best, bestAt = x, len(row)
 				}
 				switch {
-				case metric == "nct":
-					row = append(row, fmt.Sprintf("%.4f", x))
 				case metric == "solve_s" || metric == "play_s":
 					row = append(row, roughly(x))
 				default:
-					row = append(row, fmt.Sprintf("%.5g", x))
+					row = append(row, print(x))
 				}
 			}
 		}
@@ -167,5 +168,22 @@ func sweepTable(s *result.Sweep, t *result.SweepTimings, metric string, paint pa
 	return out
 }
 
-// lastPart is a dotted key's last part.
-func lastPart(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
+// alike returns how to print a metric: the same decimals in every cell, so many
+// that the largest has five digits; none of whole numbers.
+func alike(s *result.Sweep, metric string) func(float64) string {
+	most, whole := 0.0, true
+	for i := range s.Cells {
+		x, ok := s.Cells[i].Metrics[metric]
+		if ok && !math.IsInf(x, 0) {
+			most, whole = max(most, math.Abs(x)), whole && x == math.Trunc(x)
+		}
+	}
+	if most >= 1e9 || most < 1e-4 && most > 0 {
+		return func(x float64) string { return fmt.Sprintf("%.5g", x) }
+	}
+	digits := 0
+	for v := most; !whole && digits < 9 && v < 1e4; v *= 10 {
+		digits++
+	}
+	return func(x float64) string { return strconv.FormatFloat(x, 'f', digits, 64) }
+}

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"sim/scenarios/result"
 )
 
 // unknownName is the error for a name that is none of those known.
@@ -99,12 +101,12 @@ func lastPart(key string) string { return key[strings.LastIndexByte(key, '.')+1:
 func shortNames(fs []factor) []string {
 	count := map[string]int{}
 	for _, f := range fs {
-		count[lastPart(f.name)]++
+		count[result.ShortKey(f.name)]++
 	}
 	out := make([]string, len(fs))
 	for i, f := range fs {
-		out[i] = strings.ReplaceAll(lastPart(f.name), "_", " ")
-		if count[lastPart(f.name)] > 1 {
+		out[i] = strings.ReplaceAll(result.ShortKey(f.name), "_", " ")
+		if count[result.ShortKey(f.name)] > 1 {
 			out[i] = f.name
 		}
 	}

@@ -23,21 +23,31 @@ type nctBar struct {
 
 // nctFigure shows the normalised communication time of each policy. Bars grow
 // from 1, the ideal fabric, so that their lengths may be compared although the
-// axis does not begin at 0.
+// axis does not begin at 0. Of several jobs it shows the objective, a mean or
+// the largest of their NCT.
 func nctFigure(doc *result.Document, d *result.Detail) []Figure {
 	s := sheet{
 		title:    "Normalised communication time (NCT) by policy",
 		subtitle: d.Title,
 	}
+	metric, lowest, axis := "nct", "lowest NCT", "NCT (1 = ideal fabric)"
+	words := "NCT is the communication time that computing does not hide, over that on the ideal fabric."
+	for _, r := range doc.Rows {
+		if _, ok := r.Metrics["objective"]; ok {
+			metric, lowest, axis = "objective", "best", "objective (1 = ideal fabric)"
+			s.title = "Objective over all jobs by policy"
+			words = "The objective is the " + r.Labels["objective"] + "."
+		}
+	}
 	var all []nctBar
 	some := false
 	for _, r := range doc.Rows {
 		b := nctBar{policy: r.Policy}
-		b.value, b.defined = r.Metrics["nct"]
+		b.value, b.defined = r.Metrics[metric]
 		if b.defined {
 			b.bound, b.hasBound = nctBound(doc, &r)
 		}
-		if why := r.Labels["nct"]; !b.defined && why != "" {
+		if why := r.Labels[metric]; !b.defined && why != "" {
 			s.notes = append(s.notes, r.Policy+" has no NCT: "+why)
 		}
 		some = some || b.defined
@@ -51,28 +61,27 @@ func nctFigure(doc *result.Document, d *result.Detail) []Figure {
 		return nil
 	}
 	lo, hi := nctRange(all)
-	p := newPlot("", "NCT (1 = ideal fabric)")
+	p := newPlot("", axis)
 	setRange(&p.X, -0.5, float64(len(all))-0.5)
 	p.X.Tick.Marker = plot.ConstantTicks{}
 	setRange(&p.Y, lo, hi)
 	p.Y.Tick.Marker = ticker{unit{"", 1}, 6, false}
 	names := newNameRow(all)
-	best := doc.Best("nct")
+	best := doc.Best(metric)
 	p.Add(grid(true, false), plotFunc(func(c draw.Canvas, p *plot.Plot) { drawNCT(c, p, all, best) }), plotFunc(names.draw))
 	s.panels = []panel{{x1: 1, y1: 1, below: names.depth, plot: p}}
-	s.legend = nctLegend(all, best >= 0)
-	axis := "NCT is the communication time that computing does not hide, over that on the ideal fabric. Bars start at 1, not at 0: their length is what a policy adds."
-	s.notes = append([]string{axis}, s.notes...)
+	s.legend = nctLegend(all, lowest, best >= 0)
+	s.notes = append([]string{words + " Bars start at 1, not at 0: their length is what a policy adds."}, s.notes...)
 	return []Figure{s.figure("nct", nctHeight+names.depth+noteSize*lineSpacing*vg.Length(len(s.notes)))}
 }
 
 // nctHeight is without the names and notes, which vary.
 const nctHeight = 4.5 * vg.Inch
 
-func nctLegend(all []nctBar, best bool) []entry {
+func nctLegend(all []nctBar, lowest string, best bool) []entry {
 	var legend []entry
 	if best {
-		legend = append(legend, entry{"lowest NCT", box(fill{vermillion, 1})})
+		legend = append(legend, entry{lowest, box(fill{vermillion, 1})})
 	}
 	if len(all) > 1 {
 		legend = append(legend, entry{"other policies", box(fill{skyBlue, 1})})
@@ -98,8 +107,11 @@ func markBound(c draw.Canvas, x0, x1, y vg.Length) {
 		[]vg.Point{point(x0, y-end), point(x0, y+end)}, []vg.Point{point(x1, y-end), point(x1, y+end)})
 }
 
-// nctBound is the bound on a row's makespan as NCT.
+// nctBound is the bound on a row's makespan as NCT, or on the objective.
 func nctBound(doc *result.Document, r *result.Row) (float64, bool) {
+	if v, ok := r.Metrics["bound_objective"]; ok {
+		return v, math.Abs(v) <= drawableLimit
+	}
 	ideal, ok1 := doc.Reference["makespan_s"]
 	compute, ok2 := doc.Reference["compute_makespan_s"]
 	bound, ok3 := r.Metrics["bound_makespan_s"]

@@ -62,6 +62,18 @@ func buildJobs(s *Scenario) (*jobsInstance, error) {
 	return m, nil
 }
 
+// tasks is Prepared.Tasks of several jobs.
+func (m *jobsInstance) tasks() int {
+	n := 0
+	for _, in := range m.jobs {
+		n += len(in.it.Graph.Tasks)
+	}
+	if m.pool != nil {
+		n += len(m.pool.graph.Tasks)
+	}
+	return n
+}
+
 // podsOf returns the shared pods of a job's own, of all its replicas that are
 // played.
 func (m *jobsInstance) podsOf(job *Job, pods int) []int {

@@ -79,9 +79,12 @@ func (p *Prepared) Reference() map[string]float64 {
 	return p.in.referenceMetrics()
 }
 
-// Tasks returns the number of tasks of the complete graph, by which memory
+// Tasks returns the number of tasks of the complete graphs, by which memory
 // grows.
 func (p *Prepared) Tasks() int {
+	if p.jobs != nil {
+		return p.jobs.tasks()
+	}
 	n := len(p.in.it.Graph.Tasks)
 	if r := p.in.replay; r != nil && r.it != p.in.it {
 		n += len(r.it.Graph.Tasks)

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"sim/scenarios/result"
 )
 
 // View says what the Write methods show.
@@ -126,7 +128,7 @@ func heads(keys []string) []string {
 	short := make([]string, len(keys))
 	count := map[string]int{}
 	for i, key := range keys {
-		short[i] = key[strings.LastIndexByte(key, '.')+1:]
+		short[i] = result.ShortKey(key)
 		count[short[i]]++
 	}
 	for i, key := range keys {
