@@ -108,6 +108,9 @@ func (l *link) close() {
 		}
 	}
 	l.lose(nil)
+	if l.js != nil {
+		l.js.CleanupPublisher() // or what it began on a lost connection may stay
+	}
 	l.nc.Close()
 	l.mu.Lock()
 	defer l.mu.Unlock()
