@@ -13,8 +13,9 @@ import (
 
 // Any sweep and any plot either draws or is an error that names the plot.
 func TestAnyChart(t *testing.T) {
-	drawn, why := 0, map[string]int{}
+	drawn, tried, why := 0, 0, map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
+		tried++
 		s, times := anySweep(t)
 		spec := anyPlot(t, s)
 		if rapid.IntRange(0, 4).Draw(t, "mended") > 0 {
@@ -42,8 +43,8 @@ func TestAnyChart(t *testing.T) {
 		}
 		checkSVG(t, fig.Name, b.Bytes())
 	})
-	if drawn < 25 {
-		t.Errorf("only %d of the plots could be drawn: %v", drawn, why)
+	if tried >= 50 && drawn < tried/4 { // a few draws say nothing
+		t.Errorf("only %d of the %d plots could be drawn: %v", drawn, tried, why)
 	}
 }
 

@@ -1,0 +1,135 @@
+package torus
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// TPUv4 names the twisted form that TPU v4 uses for a shape (TPU v4,
+// Sec. 2.5).
+const TPUv4 = "tpuv4"
+
+// pairs are the two dimensions i|j of each bit of a twist pattern: a wrap-around
+// link of dimension i lands shifted by half of dimension j, rounded down.
+var pairs = [6][2]int{{0, 1}, {0, 2}, {1, 0}, {1, 2}, {2, 0}, {2, 1}}
+
+// Patterns returns all 64 twist patterns, in the order of the numbers that their
+// bits make.
+func Patterns() []string {
+	all := make([]string, 64)
+	for i := range all {
+		all[i] = fmt.Sprintf("%06b", i)
+	}
+	return all
+}
+
+// Twist twists a torus of three dimensions by a pattern of six bits in the order
+// x|y, x|z, y|x, y|z, z|x, z|y (Gottipati, Sec. II), or into its TPUv4 form.
+// Several twists of one dimension add as one vector. It fails where there are
+// not three dimensions or the twisted one is open.
+func (t *Torus) Twist(pattern string) error {
+	if len(t.Dims) != 3 {
+		return fmt.Errorf("%w: a twist pattern is of three dimensions, not of %d", ErrShape, len(t.Dims))
+	}
+	if pattern == TPUv4 {
+		return t.twistTPUv4()
+	}
+	if len(pattern) != len(pairs) || strings.Trim(pattern, "01") != "" {
+		return fmt.Errorf("%w: twist %q is neither %q nor six bits for x|y, x|z, y|x, y|z, z|x, z|y, such as \"001000\"", ErrShape, pattern, TPUv4)
+	}
+	shift := make([][]int, 3)
+	for b, p := range pairs {
+		if shift[p[0]] == nil {
+			shift[p[0]] = make([]int, 3)
+		}
+		if pattern[b] == '1' {
+			shift[p[0]][p[1]] = t.Dims[p[1]] / 2
+		}
+	}
+	return t.SetShift(shift)
+}
+
+// twistTPUv4 twists k x k x 2k and k x 2k x 2k, in any order of the dimensions:
+// wrap-around links of a short dimension land half-way along every long one.
+func (t *Torus) twistTPUv4() error {
+	short, long := slices.Min(t.Dims), slices.Max(t.Dims)
+	for _, n := range t.Dims {
+		if long != 2*short || n != short && n != long {
+			return fmt.Errorf("%w: TPU v4 twists k x k x 2k and k x 2k x 2k, not %s", ErrShape, t)
+		}
+	}
+	shift := make([][]int, 3)
+	for i, n := range t.Dims {
+		shift[i] = make([]int, 3)
+		for j, m := range t.Dims {
+			if n == short && m == long {
+				shift[i][j] = short
+			}
+		}
+	}
+	return t.SetShift(shift)
+}
+
+// SetShift sets the vectors that wrap-around links add to the other coordinates,
+// by dimension; none is no twist. It fails where the vectors do not fit the
+// dimensions, shift a dimension along itself, or belong to an open dimension.
+func (t *Torus) SetShift(shift [][]int) error {
+	if shift == nil {
+		t.Shift = nil
+		return nil
+	}
+	if len(shift) != len(t.Dims) {
+		return fmt.Errorf("%w: %d shift vectors for %d dimensions", ErrShape, len(shift), len(t.Dims))
+	}
+	out, twisted := make([][]int, len(shift)), false
+	for i, v := range shift {
+		if len(v) != 0 && len(v) != len(t.Dims) {
+			return fmt.Errorf("%w: shift of %s has %d components for %d dimensions", ErrShape, DimName(i), len(v), len(t.Dims))
+		}
+		out[i] = make([]int, len(t.Dims))
+		for j, by := range v {
+			by = mod(by, t.Dims[j])
+			switch {
+			case by == 0:
+				continue
+			case i == j:
+				return fmt.Errorf("%w: dimension %s cannot be shifted along itself", ErrShape, DimName(i))
+			case t.Open[i]:
+				return fmt.Errorf("%w: dimension %s is open, so it has no wrap-around links to twist", ErrShape, DimName(i))
+			}
+			out[i][j], twisted = by, true
+		}
+	}
+	if t.Shift = nil; twisted {
+		t.Shift = out
+	}
+	return nil
+}
+
+// Symmetric reports whether the torus is surely alike seen from every node: it is
+// wrapped in every dimension, and no dimension along which links are shifted is
+// twisted itself. (Then walks commute, and the torus is a Cayley graph of an
+// Abelian group. With mutual twists they do not.)
+func (t *Torus) Symmetric() bool {
+	if slices.Contains(t.Open, true) {
+		return false
+	}
+	for _, v := range t.Shift {
+		for j, by := range v {
+			if by != 0 && slices.ContainsFunc(t.Shift[j], func(c int) bool { return c != 0 }) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// String returns the sizes, such as 4x4x8.
+func (t *Torus) String() string {
+	words := make([]string, len(t.Dims))
+	for i, n := range t.Dims {
+		words[i] = fmt.Sprint(n)
+	}
+	return strings.Join(words, "x")
+}
