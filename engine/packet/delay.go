@@ -1,0 +1,83 @@
+package packet
+
+import (
+	"math"
+	"math/bits"
+
+	"sim/engine"
+)
+
+// Delay gathers delays: their exact sum and range, and a histogram of classes
+// that are no wider than 1/128 of their values.
+type Delay struct {
+	Count    int64
+	Min, Max engine.Time
+	hi, lo   uint64 // the sum
+	classes  []int64
+}
+
+// fine is the number of classes between a power of two and the next.
+const fine = 128
+
+// class returns the class of a delay: below 2*fine each value has its own.
+func class(d engine.Time) int {
+	shift := bits.Len64(uint64(d)) - bits.Len64(fine)
+	if shift <= 0 {
+		return int(d)
+	}
+	return shift*fine + int(uint64(d)>>shift)
+}
+
+// floor returns the least delay of a class.
+func floor(class int) engine.Time {
+	if class < 2*fine {
+		return engine.Time(class)
+	}
+	shift := class/fine - 1
+	return engine.Time(class-shift*fine) << shift
+}
+
+func (d *Delay) add(t engine.Time) {
+	if d.Count == 0 || t < d.Min {
+		d.Min = t
+	}
+	d.Max = max(d.Max, t)
+	d.Count++
+	var carry uint64
+	d.lo, carry = bits.Add64(d.lo, uint64(t), 0)
+	d.hi += carry
+	c := class(t)
+	if c >= len(d.classes) {
+		d.classes = append(d.classes, make([]int64, c+1-len(d.classes))...)
+	}
+	d.classes[c]++
+}
+
+// MeanSeconds returns the mean in seconds, NaN of none.
+func (d *Delay) MeanSeconds() float64 {
+	sum := math.Ldexp(float64(d.hi), 64) + float64(d.lo)
+	return sum / float64(d.Count) / float64(engine.Second)
+}
+
+// Quantile returns a delay that a share q of the packets does not exceed: at
+// most 1/128 above the least such. 0 of none.
+func (d *Delay) Quantile(q float64) engine.Time {
+	rank := int64(math.Ceil(q * float64(d.Count)))
+	seen := int64(0)
+	for c, n := range d.classes {
+		if seen += n; n > 0 && seen >= rank {
+			return max(d.Min, min(d.Max, floor(c+1)-1))
+		}
+	}
+	return d.Max
+}
+
+// Histogram calls do with the range [from, to) and the number of every class
+// that is not empty, in order.
+func (d *Delay) Histogram(do func(from, to engine.Time, packets int64)) {
+	for c, n := range d.classes {
+		if n > 0 {
+			do(floor(c), floor(c+1), n)
+		}
+	}
+}

@@ -1,0 +1,301 @@
+package packet_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/engine"
+	"sim/engine/packet"
+)
+
+// reference plays work the plain way: one list of events, searched for the first
+// by time and order, and whole numbers of any size.
+type reference struct {
+	n      *engine.Network
+	w      *packet.Work
+	events []event
+	made   int
+	free   []*big.Rat // by link, in ticks
+	queue  [][]parcel
+	links  []packet.LinkStats
+	done   []parcel
+	sent   int64
+}
+
+type event struct {
+	at          engine.Time
+	order       int
+	link        int32 // -1 of a source
+	source, lap int
+}
+
+type parcel struct {
+	flow         int32
+	hop          int
+	bytes        int32
+	inject, left engine.Time
+}
+
+func (z *reference) set(e event) {
+	e.order = z.made
+	z.made++
+	z.events = append(z.events, e)
+}
+
+func (z *reference) run() {
+	z.free, z.queue, z.links = make([]*big.Rat, len(z.n.Links)), make([][]parcel, len(z.n.Links)), make([]packet.LinkStats, len(z.n.Links))
+	for i, s := range z.w.Sources {
+		if s.Count > 0 && s.End > s.First {
+			z.set(event{at: s.Start, link: -1, source: i})
+		}
+	}
+	for len(z.events) > 0 {
+		k := 0
+		for i, e := range z.events {
+			if e.at < z.events[k].at || e.at == z.events[k].at && e.order < z.events[k].order {
+				k = i
+			}
+		}
+		e := z.events[k]
+		z.events = slices.Delete(z.events, k, k+1)
+		if e.link < 0 {
+			s := z.w.Sources[e.source]
+			if e.lap++; int64(e.lap) < s.Count {
+				z.set(event{at: s.Start + engine.Time(s.Every*float64(e.lap)), link: -1, source: e.source, lap: e.lap})
+			}
+			for f := s.First; f < s.End; f++ {
+				z.sent++
+				z.forward(parcel{flow: f, bytes: s.Bytes, inject: e.at}, e.at)
+			}
+			continue
+		}
+		p := z.queue[e.link][0]
+		z.queue[e.link] = z.queue[e.link][1:]
+		if len(z.queue[e.link]) > 0 {
+			z.set(event{at: z.queue[e.link][0].left, link: e.link})
+		}
+		z.links[e.link].Packets++
+		z.links[e.link].Bytes += int64(p.bytes)
+		p.hop++
+		z.forward(p, e.at)
+	}
+}
+
+func (z *reference) forward(p parcel, now engine.Time) {
+	path := z.w.Paths.Links[z.w.Paths.Start[p.flow]:z.w.Paths.Start[p.flow+1]]
+	if p.hop == len(path) {
+		p.left = now
+		z.done = append(z.done, p)
+		return
+	}
+	id := path[p.hop]
+	if free := z.free[id]; free == nil || free.Cmp(new(big.Rat).SetInt64(int64(now))) < 0 {
+		// a part of a tick is kept only where the link has been busy
+		whole := engine.Time(-1)
+		if free != nil {
+			whole = floorOf(free)
+		}
+		if whole < now {
+			z.free[id] = new(big.Rat).SetInt64(int64(now))
+		}
+	}
+	l := z.n.Links[id]
+	takes := new(big.Rat).Quo(new(big.Rat).SetInt64(8*int64(p.bytes)*int64(engine.Second)), new(big.Rat).SetFloat64(l.Rate))
+	z.free[id] = new(big.Rat).Add(z.free[id], takes)
+	p.left = floorOf(z.free[id]) + l.Latency
+	z.queue[id] = append(z.queue[id], p)
+	z.links[id].Most = max(z.links[id].Most, int32(len(z.queue[id])))
+	if len(z.queue[id]) == 1 {
+		z.set(event{at: p.left, link: id})
+	}
+}
+
+func floorOf(r *big.Rat) engine.Time {
+	return engine.Time(new(big.Int).Div(r.Num(), r.Denom()).Int64())
+}
+
+// anyWork draws a small network and traffic on it.
+func anyWork(t *rapid.T) (*engine.Network, *packet.Work) {
+	nodes := rapid.IntRange(2, 5).Draw(t, "nodes")
+	n := &engine.Network{Nodes: int32(nodes)}
+	out := make([][]int32, nodes)
+	link := func(a, b int) {
+		out[a] = append(out[a], int32(len(n.Links)))
+		n.Links = append(n.Links, engine.Link{
+			From: int32(a), To: int32(b),
+			Rate:    []float64{8e12, 4e12, 3e12, 7e11}[rapid.IntRange(0, 3).Draw(t, "rate")],
+			Latency: engine.Time(rapid.IntRange(0, 4).Draw(t, "latency")),
+		})
+	}
+	for a := range nodes {
+		link(a, (a+1)%nodes)
+	}
+	for range rapid.IntRange(0, 4).Draw(t, "more") {
+		link(rapid.IntRange(0, nodes-1).Draw(t, "from"), rapid.IntRange(0, nodes-1).Draw(t, "to"))
+	}
+	w := &packet.Work{Paths: &packet.Paths{Start: []int64{0}}}
+	for range rapid.IntRange(1, 6).Draw(t, "flows") {
+		at := int32(rapid.IntRange(0, nodes-1).Draw(t, "src"))
+		f := packet.Flow{Src: at}
+		for range rapid.IntRange(0, 4).Draw(t, "hops") {
+			l := rapid.SampledFrom(out[at]).Draw(t, "hop")
+			w.Paths.Links = append(w.Paths.Links, l)
+			at = n.Links[l].To
+		}
+		f.Dst = at
+		w.Paths.Start = append(w.Paths.Start, int64(len(w.Paths.Links)))
+		w.Flows = append(w.Flows, f)
+	}
+	for range rapid.IntRange(1, 3).Draw(t, "sources") {
+		first := rapid.IntRange(0, len(w.Flows)-1).Draw(t, "first")
+		w.Sources = append(w.Sources, packet.Source{
+			First: int32(first), End: int32(rapid.IntRange(first, len(w.Flows)).Draw(t, "end")),
+			Bytes: int32(rapid.IntRange(1, 9).Draw(t, "bytes")), Count: int64(rapid.IntRange(0, 12).Draw(t, "count")),
+			Start: engine.Time(rapid.IntRange(0, 20).Draw(t, "start")), Every: float64(rapid.IntRange(0, 40).Draw(t, "every")) / 4,
+		})
+	}
+	return n, w
+}
+
+// TestAgainstReference: the same numbers, and the same delays, as the plain way;
+// nothing is lost on the way.
+func TestAgainstReference(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n, w := anyWork(t)
+		z := reference{n: n, w: w}
+		z.run()
+		s, err := packet.Run(n, w, packet.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Injected != z.sent || s.Delivered != z.sent || s.InFlight() != 0 {
+			t.Fatalf("%d injected, %d delivered, want %d", s.Injected, s.Delivered, z.sent)
+		}
+		sum, least, most := 0.0, engine.Never, engine.Time(0)
+		for _, p := range z.done {
+			d := p.left - p.inject
+			sum += d.Seconds()
+			least, most = min(least, d), max(most, d)
+		}
+		if z.sent > 0 && (math.Abs(s.Delay.MeanSeconds()*float64(z.sent)/sum-1) > 1e-12 && sum > 0 || s.Delay.Min != least || s.Delay.Max != most) {
+			t.Fatalf("delays of %v mean, %v to %v; want sum %v, %v to %v", s.Delay.MeanSeconds(), s.Delay.Min, s.Delay.Max, sum, least, most)
+		}
+		for i, l := range s.Links {
+			if l.Busy = 0; l != z.links[i] {
+				t.Fatalf("link %d: %+v, want %+v", i, l, z.links[i])
+			}
+		}
+		var cut, hist int64
+		half := s.End / 2
+		if half > 0 {
+			c, err := packet.Run(n, w, packet.Options{Until: half})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range z.done {
+				if p.left <= half {
+					cut++
+				}
+			}
+			c.Delay.Histogram(func(_, _ engine.Time, k int64) { hist += k })
+			if c.Delivered != cut || hist != cut || c.End > half {
+				t.Fatalf("until %v of %v %d were delivered (%d in the histogram), want %d", half, s.End, c.Delivered, hist, cut)
+			}
+		}
+	})
+}
+
+// TestRatesDoNotDrift: what a packet takes beyond whole ticks is carried on.
+func TestRatesDoNotDrift(t *testing.T) {
+	n := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 7e12}}}
+	w := &packet.Work{
+		Flows: []packet.Flow{{Src: 0, Dst: 1}}, Paths: &packet.Paths{Start: []int64{0, 1}, Links: []int32{0}},
+		Sources: []packet.Source{{End: 1, Bytes: 1, Count: 7_000_000}},
+	}
+	s, err := packet.Run(n, w, packet.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if off := s.End - 8_000_000; off < -1 || off > 1 {
+		t.Errorf("7 million bytes take %d ticks at 7 Tb/s, want 8 million", s.End)
+	}
+}
+
+// TestMD1: the mean delay of a Poisson process before a link is Pollaczek and
+// Khinchine's, s + rho s / (2 (1 - rho)).
+func TestMD1(t *testing.T) {
+	const bytes, packets = 1000, 2_000_000
+	n := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 8e9}}} // 1 us a packet
+	service := float64(engine.Microsecond)
+	for _, load := range []float64{0.3, 0.6, 0.85} {
+		w := &packet.Work{
+			Flows: []packet.Flow{{Src: 0, Dst: 1}}, Paths: &packet.Paths{Start: []int64{0, 1}, Links: []int32{0}},
+			Sources: []packet.Source{{End: 1, Bytes: bytes, Count: packets, Every: service / load, Seed: 7}},
+		}
+		s, err := packet.Run(n, w, packet.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := (service + load*service/(2*(1-load))) / float64(engine.Second)
+		if off := s.Delay.MeanSeconds()/want - 1; math.Abs(off) > 0.02 {
+			t.Errorf("load %g: mean delay %g s, want %g", load, s.Delay.MeanSeconds(), want)
+		}
+		if busy := s.Links[0].Busy; busy != packets*engine.Microsecond {
+			t.Errorf("load %g: busy for %v", load, busy)
+		}
+	}
+}
+
+// TestQuantiles: a quantile is at most 1/128 above the least value that so many
+// do not exceed.
+func TestQuantiles(t *testing.T) {
+	n := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 8e12}}}
+	w := &packet.Work{
+		Flows: []packet.Flow{{Src: 0, Dst: 1}}, Paths: &packet.Paths{Start: []int64{0, 1}, Links: []int32{0}},
+		Sources: []packet.Source{{End: 1, Bytes: 1, Count: 100_000}}, // delays 1..100,000 ticks
+	}
+	s, err := packet.Run(n, w, packet.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []float64{0, 0.001, 0.25, 0.5, 0.99, 0.999, 1} {
+		want := max(1, math.Ceil(q*100_000))
+		if got := float64(s.Delay.Quantile(q)); got < want || got > want*(1+1.0/128)+1 {
+			t.Errorf("quantile %g is %g, want %g", q, got, want)
+		}
+	}
+}
+
+func TestBadWork(t *testing.T) {
+	n := &engine.Network{Nodes: 3, Links: []engine.Link{{From: 0, To: 1, Rate: 1e9}, {From: 1, To: 2, Rate: 0}, {From: 1, To: 0, Rate: 1e9}}}
+	path := func(flow packet.Flow, links ...int32) *packet.Work {
+		return &packet.Work{Flows: []packet.Flow{flow}, Paths: &packet.Paths{Start: []int64{0, int64(len(links))}, Links: links}}
+	}
+	table := func(port uint8) *packet.Work {
+		return &packet.Work{Flows: []packet.Flow{{Src: 0, Dst: 2}}, Table: &packet.Table{
+			Degree: 2, Link: []int32{0, -1, 1, 2, -1, -1}, Port: []uint8{0, 0, 0, 0, 0, port, 0, 0, 0},
+		}}
+	}
+	source := path(packet.Flow{Src: 0, Dst: 1}, 0)
+	source.Sources = []packet.Source{{End: 1, Bytes: 0, Count: 1}}
+	for want, w := range map[string]*packet.Work{
+		"want either a table or paths":                          {},
+		"the path of flow 0 from node 0 to 1 ends at 0":         path(packet.Flow{Src: 0, Dst: 1}),
+		"cannot take link 1 at node 0":                          path(packet.Flow{Src: 0, Dst: 2}, 1),
+		"from node 0 to 2 cannot take link 1 at node 1":         path(packet.Flow{Src: 0, Dst: 2}, 0, 1),
+		"packets from node 0 to 2 do not get beyond 1":          table(0),
+		"packets from node 0 to 2 do not get beyond":            table(1),
+		fmt.Sprintf("source 0 sends 1 packets of 0 B of flows"): source,
+	} {
+		if _, err := packet.Run(n, w, packet.Options{}); err == nil || !errors.Is(err, packet.ErrWork) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
