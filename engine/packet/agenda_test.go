@@ -10,14 +10,8 @@ import (
 )
 
 // TestAgenda: events come by time and then in the order in which they were set,
-// also where times fall into one slot and push each other out.
+// near and far ahead, while the span of a cell changes.
 func TestAgenda(t *testing.T) {
-	var alike []engine.Time // times of one slot
-	for at := engine.Time(0); len(alike) < 4; at++ {
-		if place(at) == place(0) {
-			alike = append(alike, at)
-		}
-	}
 	rapid.Check(t, func(t *rapid.T) {
 		const ids = 12
 		type event struct {
@@ -28,16 +22,16 @@ func TestAgenda(t *testing.T) {
 		var want []event // in the order of setting
 		free := []int32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
 		now := engine.Time(0)
-		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+		a.shift = uint(rapid.IntRange(0, 3).Draw(t, "shift"))
+		for range rapid.IntRange(1, 120).Draw(t, "steps") {
 			if len(free) > 0 && rapid.IntRange(0, 2).Draw(t, "set") > 0 {
-				at := rapid.SampledFrom(alike).Draw(t, "at") + engine.Time(rapid.IntRange(0, 1).Draw(t, "off"))
-				at = max(at, now)
+				at := now + engine.Time(rapid.SampledFrom([]int{0, 0, 1, 1, 2, 500, 512, 1023, 1024, 1025, 5000}).Draw(t, "at"))
 				a.set(free[0], at)
 				want = append(want, event{free[0], at})
 				free = free[1:]
 				continue
 			}
-			until := now + engine.Time(rapid.IntRange(0, int(alike[3])).Draw(t, "until"))
+			until := now + engine.Time(rapid.SampledFrom([]int{0, 1, 2, 512, 6000}).Draw(t, "until"))
 			first := -1
 			for i, e := range want {
 				if e.at <= until && (first < 0 || e.at < want[first].at) {
@@ -50,6 +44,7 @@ func TestAgenda(t *testing.T) {
 			}
 			if ok {
 				free, now = append(free, id), at
+				a.patient = min(a.patient, int64(rapid.IntRange(1, 4).Draw(t, "patient")))
 				want = slices.Delete(want, first, first+1)
 			}
 		}

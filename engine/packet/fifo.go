@@ -11,47 +11,47 @@ type record struct {
 	flow   int32
 }
 
-// perChunk is how many records are kept together.
-const perChunk = 32
+// perChunk is how many records are kept together: with the pointer they make a
+// kilobyte.
+const perChunk = 31
 
-// chunks is the memory of all queues: lists of chunks of records, of which
-// those that are empty are used again.
-type chunks struct {
-	data []*[perChunk]record
-	next []int32
-	free []int32
+// chunk is a part of a queue.
+type chunk struct {
+	next    *chunk
+	records [perChunk]record
 }
 
-// fifo is a queue of records.
+// chunks is the memory of all queues, in which emptied chunks are used again.
+type chunks struct{ free *chunk }
+
+// fifo is a queue of records: a list of chunks, none when it is empty.
 type fifo struct {
-	head, tail       int32 // chunks
+	head, tail       *chunk
 	taken, put       int32 // places in them
 	length, mostHeld int32
 }
 
-func (c *chunks) grab() int32 {
-	if n := len(c.free); n > 0 {
-		k := c.free[n-1]
-		c.free = c.free[:n-1]
-		return k
+func (c *chunks) grab() *chunk {
+	k := c.free
+	if k == nil {
+		return &chunk{}
 	}
-	c.data = append(c.data, new([perChunk]record))
-	c.next = append(c.next, -1)
-	return int32(len(c.data)) - 1
+	c.free, k.next = k.next, nil
+	return k
 }
 
 // add returns the place for one more record at the end of q.
 func (c *chunks) add(q *fifo) *record {
 	switch {
-	case q.length == 0 && q.head < 0:
+	case q.head == nil:
 		k := c.grab()
 		q.head, q.tail, q.taken, q.put = k, k, 0, 0
 	case q.put == perChunk:
 		k := c.grab()
-		c.next[q.tail] = k
+		q.tail.next = k
 		q.tail, q.put = k, 0
 	}
-	r := &c.data[q.tail][q.put]
+	r := &q.tail.records[q.put]
 	q.put++
 	q.length++
 	q.mostHeld = max(q.mostHeld, q.length)
@@ -59,20 +59,21 @@ func (c *chunks) add(q *fifo) *record {
 }
 
 // first returns the oldest record of q, which must not be empty.
-func (c *chunks) first(q *fifo) *record { return &c.data[q.head][q.taken] }
+func (q *fifo) first() *record { return &q.head.records[q.taken] }
 
 // drop removes the oldest record of q. Its memory stays as it is until the next
 // add.
 func (c *chunks) drop(q *fifo) {
 	q.length--
 	q.taken++
-	switch {
-	case q.length == 0:
-		c.free = append(c.free, q.head)
-		q.head = -1
-	case q.taken == perChunk:
-		k := c.next[q.head]
-		c.free = append(c.free, q.head)
-		q.head, q.taken = k, 0
+	if q.length > 0 && q.taken < perChunk {
+		return
 	}
+	k := q.head
+	if q.length == 0 {
+		q.head, q.tail = nil, nil
+	} else {
+		q.head, q.taken = k.next, 0
+	}
+	k.next, c.free = c.free, k
 }

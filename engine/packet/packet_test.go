@@ -2,7 +2,6 @@ package packet_test
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"math/big"
 	"slices"
@@ -286,13 +285,13 @@ func TestBadWork(t *testing.T) {
 	source := path(packet.Flow{Src: 0, Dst: 1}, 0)
 	source.Sources = []packet.Source{{End: 1, Bytes: 0, Count: 1}}
 	for want, w := range map[string]*packet.Work{
-		"want either a table or paths":                          {},
-		"the path of flow 0 from node 0 to 1 ends at 0":         path(packet.Flow{Src: 0, Dst: 1}),
-		"cannot take link 1 at node 0":                          path(packet.Flow{Src: 0, Dst: 2}, 1),
-		"from node 0 to 2 cannot take link 1 at node 1":         path(packet.Flow{Src: 0, Dst: 2}, 0, 1),
-		"packets from node 0 to 2 do not get beyond 1":          table(0),
-		"packets from node 0 to 2 do not get beyond":            table(1),
-		fmt.Sprintf("source 0 sends 1 packets of 0 B of flows"): source,
+		"want either a table or paths":                  {},
+		"the path of flow 0 from node 0 to 1 ends at 0": path(packet.Flow{Src: 0, Dst: 1}),
+		"cannot take link 1 at node 0":                  path(packet.Flow{Src: 0, Dst: 2}, 1),
+		"from node 0 to 2 cannot take link 1 at node 1": path(packet.Flow{Src: 0, Dst: 2}, 0, 1),
+		"packets from node 0 to 2 do not get beyond 1":  table(0),
+		"packets from node 0 to 2 do not get beyond":    table(1),
+		"source 0 sends 1 packets of 0 B of flows":      source,
 	} {
 		if _, err := packet.Run(n, w, packet.Options{}); err == nil || !errors.Is(err, packet.ErrWork) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

@@ -46,7 +46,7 @@ type mouth struct {
 func newSim(n *engine.Network, w *Work) *sim {
 	z := &sim{w: w, nodes: int(n.Nodes), links: make([]link, len(n.Links))}
 	for i, l := range n.Links {
-		z.links[i] = link{latency: l.Latency, to: l.To, queue: fifo{head: -1}}
+		z.links[i] = link{latency: l.Latency, to: l.To}
 		if l.Rate > 0 {
 			z.links[i].perByte = perByte(l.Rate)
 		}
@@ -100,10 +100,10 @@ func (z *sim) run(until engine.Time) {
 			continue
 		}
 		l := &z.links[id]
-		r := *z.chunks.first(&l.queue)
+		r := *l.queue.first()
 		z.chunks.drop(&l.queue)
 		if l.queue.length > 0 {
-			z.agenda.set(id, z.chunks.first(&l.queue).at)
+			z.agenda.set(id, l.queue.first().at)
 		}
 		l.packets++
 		l.bytes += int64(r.bytes)

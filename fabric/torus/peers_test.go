@@ -1,4 +1,4 @@
-package packet_test
+package torus_test
 
 import (
 	"fmt"
@@ -128,7 +128,7 @@ func TestPeers(t *testing.T) {
 	}
 }
 
-// BenchmarkPeers8x8x8 prints hops a second and bytes a packet.
+// BenchmarkPeers prints hops a second and bytes a packet of the packet engine.
 func BenchmarkPeers(b *testing.B) {
 	for _, dims := range [][]int{{8, 4, 4}, {8, 8, 8}} {
 		b.Run(fmt.Sprint(dims), func(b *testing.B) {
