@@ -1,0 +1,272 @@
+package torus
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"sim/engine"
+)
+
+// The hardware of a TPU v4 pod (Zu et al., NSDI 24, Sec. 3.4): cubes of 4x4x4
+// chips are wired inside; each of the 16 links on each of the 6 faces leads to
+// one of 48 optical circuit switches, that of its dimension and place on the
+// face, where any "out" port can be connected to any "in" port.
+const (
+	Side     = 4           // chips of a cube along each dimension
+	Faces    = Side * Side // links on a face of a cube
+	Switches = 3 * Faces   // of a pod
+	Cubes    = 64          // of a full pod: each takes two of the 128 ports of a switch
+)
+
+// ErrPorts is wrapped where cubes cannot be connected as a job asks.
+var ErrPorts = errors.New("torus: the ports cannot be connected")
+
+// Switch names an optical switch by dimension and place on the face.
+type Switch struct{ Dim, Index int }
+
+// Number returns the place of a switch among the 48.
+func (s Switch) Number() int { return s.Dim*Faces + s.Index }
+
+// String returns a name such as x3, as scenarios have it.
+func (s Switch) String() string { return fmt.Sprintf("%s%d", DimName(s.Dim), s.Index) }
+
+// ParseSwitch reads a name such as x3.
+func ParseSwitch(name string) (Switch, error) {
+	for d := range 3 {
+		for i := range Faces {
+			if s := (Switch{d, i}); s.String() == name {
+				return s, nil
+			}
+		}
+	}
+	return Switch{}, fmt.Errorf("torus: %q names no switch; write x, y or z and 0 to %d, such as x3", name, Faces-1)
+}
+
+// Port is an optical link's end at a cube, {cube, dim, index, polarity} in the
+// paper: out at the face where its dimension grows to.
+type Port struct {
+	Cube int
+	Switch
+	Out bool
+}
+
+// String returns the paper's identifier.
+func (p Port) String() string {
+	polarity := "in"
+	if p.Out {
+		polarity = "out"
+	}
+	return fmt.Sprintf("{%d, %s, %d, %s}", p.Cube, DimName(p.Dim), p.Index, polarity)
+}
+
+// Connection joins the out port of one cube with the in port of another, or the
+// same, in a switch.
+type Connection struct {
+	Switch
+	Out, In int // cubes
+}
+
+// Pod is cubes and the state of the switches between them.
+type Pod struct {
+	// Turn is how long a switch takes to make connections: it makes all that a
+	// job asks of it at once.
+	Turn engine.Time
+
+	owner []string // by cube; "" is free
+	to    [][]int  // by switch and cube: the cube that its out port is connected to, -1 if none
+	from  [][]int  // and the other way round
+	bad   map[Port]string
+	down  [Switches]bool
+	plug  map[Port]Port // where cables are plugged in, if not where they should be
+}
+
+// NewPod returns a pod of so many free cubes with no connections. It fails where
+// there are none or more than switches have ports for.
+func NewPod(cubes int, turn engine.Time) (*Pod, error) {
+	if cubes < 1 || cubes > Cubes || turn < 0 {
+		return nil, fmt.Errorf("torus: a pod of %d cubes whose switches turn in %v; want 1 to %d cubes and no negative time", cubes, turn, Cubes)
+	}
+	p := &Pod{Turn: turn, owner: make([]string, cubes), bad: map[Port]string{}}
+	for range Switches {
+		p.to = append(p.to, slices.Repeat([]int{-1}, cubes))
+		p.from = append(p.from, slices.Repeat([]int{-1}, cubes))
+	}
+	return p, nil
+}
+
+// OpticalLinks returns the number of links between cubes and switches.
+func (p *Pod) OpticalLinks() int { return 2 * Switches * len(p.owner) }
+
+// Free returns the cubes of no job.
+func (p *Pod) Free() []int {
+	var free []int
+	for c, who := range p.owner {
+		if who == "" {
+			free = append(free, c)
+		}
+	}
+	return free
+}
+
+// Break marks a port as unusable, and says why.
+func (p *Pod) Break(port Port, why string) { p.bad[port] = why }
+
+// BreakSwitch marks a switch as unusable: its connections are lost.
+func (p *Pod) BreakSwitch(s Switch) {
+	p.down[s.Number()] = true
+	for c := range p.owner {
+		p.to[s.Number()][c], p.from[s.Number()][c] = -1, -1
+	}
+}
+
+// Adjacent returns the connections that make a torus of cubes, by switch and
+// cube: steps 1 and 2 of Sec. 3.4.1. Cube i of the list takes place i of the
+// torus' cubes, the last dimension fastest. It fails where the torus is not made
+// of whole cubes, is a mesh, or twists within a cube's face.
+func Adjacent(t *Torus, cubes []int) ([]Connection, error) {
+	if err := Cubic(t); err != nil {
+		return nil, err
+	}
+	if want := t.nodes / (Side * Side * Side); len(cubes) != want {
+		return nil, fmt.Errorf("%w: %s takes %d cubes, not %d", ErrShape, t, want, len(cubes))
+	}
+	place := func(node int32) int {
+		n := 0
+		for d := range t.Dims {
+			n = n*(t.Dims[d]/Side) + t.Coord(node, d)/Side
+		}
+		return n
+	}
+	var all []Connection
+	for _, l := range t.Links() {
+		if d := int(l.Dim); l.Up && t.Coord(l.From, d)%Side == Side-1 {
+			all = append(all, Connection{t.SwitchOf(l.From, d), cubes[place(l.From)], cubes[place(l.To)]})
+		}
+	}
+	slices.SortFunc(all, func(a, b Connection) int {
+		return cmp.Or(cmp.Compare(a.Number(), b.Number()), cmp.Compare(a.Out, b.Out))
+	})
+	return all, nil
+}
+
+// Cubic fails where a torus cannot be made of cubes whose links leave a face
+// where they enter the next.
+func Cubic(t *Torus) error {
+	if len(t.Dims) != 3 || slices.ContainsFunc(t.Dims, func(n int) bool { return n%Side != 0 }) {
+		return fmt.Errorf("%w: %s is not made of cubes of %dx%dx%d: give three sizes that are multiples of %d", ErrShape, t, Side, Side, Side, Side)
+	}
+	if slices.Contains(t.Open, true) {
+		return fmt.Errorf("%w: cubes are joined into whole rings, not into meshes", ErrShape)
+	}
+	for i, v := range t.Shift {
+		for j, by := range v {
+			if by%Side != 0 {
+				return fmt.Errorf("%w: %s links shifted by %d along %s enter cubes at another place of the face, which no switch can connect; shift by multiples of %d",
+					ErrShape, DimName(i), by, DimName(j), Side)
+			}
+		}
+	}
+	return nil
+}
+
+// SwitchOf returns the switch of a node's link that leaves its cube along dim:
+// the node's other two coordinates in the cube, the first of them counting by
+// four, are its place on the face.
+func (t *Torus) SwitchOf(node int32, dim int) Switch {
+	index := 0
+	for d := range t.Dims {
+		if d != dim {
+			index = index*Side + t.Coord(node, d)%Side
+		}
+	}
+	return Switch{dim, index}
+}
+
+// Commands are what switches are told, by switch and cube.
+type Commands struct {
+	Undo, Make []Connection
+}
+
+// Count returns the number of connections to make.
+func (c *Commands) Count() int { return len(c.Make) }
+
+// Plan returns what is to be changed so that a job has its torus: steps 3 and 4
+// of Sec. 3.4.1. Connections that are there already are left alone; others of the
+// same ports are undone. It fails, with ErrPorts, on cubes that are there twice
+// or not at all or belong to another job, and on ports and switches that are
+// broken.
+func (p *Pod) Plan(job string, t *Torus, cubes []int) (*Commands, error) {
+	want, err := Adjacent(t, cubes)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[int]bool{}
+	for _, c := range cubes {
+		switch {
+		case c < 0 || c >= len(p.owner):
+			return nil, fmt.Errorf("%w: there is no cube %d; there are 0 to %d", ErrPorts, c, len(p.owner)-1)
+		case seen[c]:
+			return nil, fmt.Errorf("%w: cube %d is named twice", ErrPorts, c)
+		case p.owner[c] != "" && p.owner[c] != job:
+			return nil, fmt.Errorf("%w: cube %d belongs to job %s; free are %v", ErrPorts, c, p.owner[c], p.Free())
+		}
+		seen[c] = true
+	}
+	var out Commands
+	for _, w := range want {
+		if p.down[w.Number()] {
+			return nil, fmt.Errorf("%w: switch %s is down", ErrPorts, w.Switch)
+		}
+		for _, port := range []Port{{w.Out, w.Switch, true}, {w.In, w.Switch, false}} {
+			if why, ok := p.bad[port]; ok {
+				return nil, fmt.Errorf("%w: port %s cannot be used: %s", ErrPorts, port, why)
+			}
+		}
+		to, from := p.to[w.Number()], p.from[w.Number()]
+		if to[w.Out] == w.In {
+			continue
+		}
+		if to[w.Out] >= 0 {
+			out.Undo = append(out.Undo, Connection{w.Switch, w.Out, to[w.Out]})
+		}
+		if c := from[w.In]; c >= 0 && !seen[c] { // what the job's own cubes lose is counted where they are
+			out.Undo = append(out.Undo, Connection{w.Switch, c, w.In})
+		}
+		out.Make = append(out.Make, w)
+	}
+	return &out, nil
+}
+
+// Connect carries out what Plan says and gives the job its cubes. It returns how
+// long that takes: nothing where nothing is to be made.
+func (p *Pod) Connect(job string, t *Torus, cubes []int) (*Commands, engine.Time, error) {
+	c, err := p.Plan(job, t, cubes)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, u := range c.Undo {
+		p.to[u.Number()][u.Out], p.from[u.Number()][u.In] = -1, -1
+	}
+	for _, m := range c.Make {
+		p.to[m.Number()][m.Out], p.from[m.Number()][m.In] = m.In, m.Out
+	}
+	for _, k := range cubes {
+		p.owner[k] = job
+	}
+	if c.Count() == 0 {
+		return c, 0, nil
+	}
+	return c, p.Turn, nil
+}
+
+// Release frees the cubes of a job. Their connections stay until others take
+// the ports.
+func (p *Pod) Release(job string) {
+	for c, who := range p.owner {
+		if who == job {
+			p.owner[c] = ""
+		}
+	}
+}
