@@ -21,11 +21,6 @@ import (
 	"sim/engine"
 )
 
-// Flow is what packets of one source to one destination have in common.
-type Flow struct {
-	Src, Dst int32 // nodes
-}
-
 // Source injects packets of flows, one of each in their order, again and again.
 type Source struct {
 	First, End int32 // flows First..End-1
@@ -40,29 +35,12 @@ type Source struct {
 	Seed  uint64
 }
 
-// Table leads packets by the node they are at and the one they are for.
-type Table struct {
-	Degree int
-	Link   []int32 // by node and port: the link out of it; -1 where there is none
-	Port   []uint8 // by node and destination
-}
-
-// NoPort in a Table stands for a destination that cannot be reached.
-const NoPort = 255
-
-// Paths leads packets by their flow: flow f takes the links
-// Links[Start[f]:Start[f+1]].
-type Paths struct {
-	Start []int64
-	Links []int32
-}
-
 // Work is traffic and its ways, of which there is one of Table and Paths.
 type Work struct {
-	Flows   []Flow
+	Flows   []engine.Flow
 	Sources []Source
-	Table   *Table
-	Paths   *Paths
+	Table   *engine.Table
+	Paths   *engine.Paths
 }
 
 // Options says how work is played.
@@ -129,82 +107,14 @@ func check(n *engine.Network, w *Work) error {
 				ErrWork, i, s.Count, s.Bytes, s.First, s.End-1, len(w.Flows), s.Start, s.Every)
 		}
 	}
+	var err error
 	if w.Paths != nil {
-		return checkPaths(n, w)
+		err = w.Paths.Check(n, w.Flows)
+	} else {
+		err = w.Table.Check(n, w.Flows)
 	}
-	return checkTable(n, w)
-}
-
-func checkPaths(n *engine.Network, w *Work) error {
-	if len(w.Paths.Start) != len(w.Flows)+1 || w.Paths.Start[0] < 0 || w.Paths.Start[len(w.Flows)] > int64(len(w.Paths.Links)) || len(w.Paths.Links) > math.MaxInt32 {
-		return fmt.Errorf("%w: %d flows have paths from %d on", ErrWork, len(w.Flows), len(w.Paths.Start))
-	}
-	for i, f := range w.Flows {
-		a, b := w.Paths.Start[i], w.Paths.Start[i+1]
-		if a > b {
-			return fmt.Errorf("%w: the path of flow %d ends before it begins", ErrWork, i)
-		}
-		at := f.Src
-		for _, l := range w.Paths.Links[a:b] {
-			if l < 0 || int(l) >= len(n.Links) || n.Links[l].From != at || n.Links[l].Rate == 0 {
-				return fmt.Errorf("%w: the path of flow %d from node %d to %d cannot take link %d at node %d", ErrWork, i, f.Src, f.Dst, l, at)
-			}
-			at = n.Links[l].To
-		}
-		if at != f.Dst {
-			return fmt.Errorf("%w: the path of flow %d from node %d to %d ends at %d", ErrWork, i, f.Src, f.Dst, at)
-		}
-	}
-	return nil
-}
-
-func checkTable(n *engine.Network, w *Work) error {
-	t := w.Table
-	if nodes := int(n.Nodes); t.Degree < 1 || t.Degree > NoPort || len(t.Link) != nodes*t.Degree || len(t.Port) != nodes*nodes {
-		return fmt.Errorf("%w: a table of %d ports and %d entries for %d nodes", ErrWork, len(t.Link), len(t.Port), n.Nodes)
-	}
-	for i, l := range t.Link {
-		if l >= 0 && (int(l) >= len(n.Links) || int(n.Links[l].From) != i/t.Degree) || l < -1 {
-			return fmt.Errorf("%w: port %d of node %d is no link out of it", ErrWork, i%t.Degree, i/t.Degree)
-		}
-	}
-	for i, f := range w.Flows {
-		if f.Src < 0 || f.Dst < 0 || f.Src >= n.Nodes || f.Dst >= n.Nodes {
-			return fmt.Errorf("%w: flow %d from node %d to %d of %d nodes", ErrWork, i, f.Src, f.Dst, n.Nodes)
-		}
-	}
-	return t.walk(n, w.Flows)
-}
-
-// walk fails where a flow does not arrive. Each entry of the table is looked at
-// once a destination: good holds the nodes from which it is known to be reached.
-func (t *Table) walk(n *engine.Network, flows []Flow) error {
-	by := make(map[int32][]int32)
-	var order []int32
-	for _, f := range flows {
-		if by[f.Dst] == nil {
-			order = append(order, f.Dst)
-		}
-		by[f.Dst] = append(by[f.Dst], f.Src)
-	}
-	good := make([]bool, n.Nodes)
-	for _, dst := range order {
-		clear(good)
-		good[dst] = true
-		for _, src := range by[dst] {
-			at := src
-			for hops := int32(0); !good[at]; hops++ {
-				port := t.Port[int(at)*int(n.Nodes)+int(dst)]
-				if int(port) >= t.Degree || t.Link[int(at)*t.Degree+int(port)] < 0 || n.Links[t.Link[int(at)*t.Degree+int(port)]].Rate == 0 || hops >= n.Nodes {
-					return fmt.Errorf("%w: packets from node %d to %d do not get beyond %d", ErrWork, src, dst, at)
-				}
-				at = n.Links[t.Link[int(at)*t.Degree+int(port)]].To
-			}
-			for at := src; !good[at]; {
-				good[at] = true
-				at = n.Links[t.Link[int(at)*t.Degree+int(t.Port[int(at)*int(n.Nodes)+int(dst)])]].To
-			}
-		}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrWork, err)
 	}
 	return nil
 }

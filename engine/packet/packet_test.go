@@ -139,10 +139,10 @@ func anyWork(t *rapid.T) (*engine.Network, *packet.Work) {
 	for range rapid.IntRange(0, 4).Draw(t, "more") {
 		link(rapid.IntRange(0, nodes-1).Draw(t, "from"), rapid.IntRange(0, nodes-1).Draw(t, "to"))
 	}
-	w := &packet.Work{Paths: &packet.Paths{Start: []int64{0}}}
+	w := &packet.Work{Paths: &engine.Paths{Start: []int64{0}}}
 	for range rapid.IntRange(1, 6).Draw(t, "flows") {
 		at := int32(rapid.IntRange(0, nodes-1).Draw(t, "src"))
-		f := packet.Flow{Src: at}
+		f := engine.Flow{Src: at}
 		for range rapid.IntRange(0, 4).Draw(t, "hops") {
 			l := rapid.SampledFrom(out[at]).Draw(t, "hop")
 			w.Paths.Links = append(w.Paths.Links, l)
@@ -215,7 +215,7 @@ func TestAgainstReference(t *testing.T) {
 func TestRatesDoNotDrift(t *testing.T) {
 	n := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 7e12}}}
 	w := &packet.Work{
-		Flows: []packet.Flow{{Src: 0, Dst: 1}}, Paths: &packet.Paths{Start: []int64{0, 1}, Links: []int32{0}},
+		Flows: []engine.Flow{{Src: 0, Dst: 1}}, Paths: &engine.Paths{Start: []int64{0, 1}, Links: []int32{0}},
 		Sources: []packet.Source{{End: 1, Bytes: 1, Count: 7_000_000}},
 	}
 	s, err := packet.Run(n, w, packet.Options{})
@@ -235,7 +235,7 @@ func TestMD1(t *testing.T) {
 	service := float64(engine.Microsecond)
 	for _, load := range []float64{0.3, 0.6, 0.85} {
 		w := &packet.Work{
-			Flows: []packet.Flow{{Src: 0, Dst: 1}}, Paths: &packet.Paths{Start: []int64{0, 1}, Links: []int32{0}},
+			Flows: []engine.Flow{{Src: 0, Dst: 1}}, Paths: &engine.Paths{Start: []int64{0, 1}, Links: []int32{0}},
 			Sources: []packet.Source{{End: 1, Bytes: bytes, Count: packets, Every: service / load, Seed: 7}},
 		}
 		s, err := packet.Run(n, w, packet.Options{})
@@ -257,7 +257,7 @@ func TestMD1(t *testing.T) {
 func TestQuantiles(t *testing.T) {
 	n := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 8e12}}}
 	w := &packet.Work{
-		Flows: []packet.Flow{{Src: 0, Dst: 1}}, Paths: &packet.Paths{Start: []int64{0, 1}, Links: []int32{0}},
+		Flows: []engine.Flow{{Src: 0, Dst: 1}}, Paths: &engine.Paths{Start: []int64{0, 1}, Links: []int32{0}},
 		Sources: []packet.Source{{End: 1, Bytes: 1, Count: 100_000}}, // delays 1..100,000 ticks
 	}
 	s, err := packet.Run(n, w, packet.Options{})
@@ -274,24 +274,24 @@ func TestQuantiles(t *testing.T) {
 
 func TestBadWork(t *testing.T) {
 	n := &engine.Network{Nodes: 3, Links: []engine.Link{{From: 0, To: 1, Rate: 1e9}, {From: 1, To: 2, Rate: 0}, {From: 1, To: 0, Rate: 1e9}}}
-	path := func(flow packet.Flow, links ...int32) *packet.Work {
-		return &packet.Work{Flows: []packet.Flow{flow}, Paths: &packet.Paths{Start: []int64{0, int64(len(links))}, Links: links}}
+	path := func(flow engine.Flow, links ...int32) *packet.Work {
+		return &packet.Work{Flows: []engine.Flow{flow}, Paths: &engine.Paths{Start: []int64{0, int64(len(links))}, Links: links}}
 	}
 	table := func(port uint8) *packet.Work {
-		return &packet.Work{Flows: []packet.Flow{{Src: 0, Dst: 2}}, Table: &packet.Table{
+		return &packet.Work{Flows: []engine.Flow{{Src: 0, Dst: 2}}, Table: &engine.Table{
 			Degree: 2, Link: []int32{0, -1, 1, 2, -1, -1}, Port: []uint8{0, 0, 0, 0, 0, port, 0, 0, 0},
 		}}
 	}
-	source := path(packet.Flow{Src: 0, Dst: 1}, 0)
+	source := path(engine.Flow{Src: 0, Dst: 1}, 0)
 	source.Sources = []packet.Source{{End: 1, Bytes: 0, Count: 1}}
 	for want, w := range map[string]*packet.Work{
-		"want either a table or paths":                  {},
-		"the path of flow 0 from node 0 to 1 ends at 0": path(packet.Flow{Src: 0, Dst: 1}),
-		"cannot take link 1 at node 0":                  path(packet.Flow{Src: 0, Dst: 2}, 1),
-		"from node 0 to 2 cannot take link 1 at node 1": path(packet.Flow{Src: 0, Dst: 2}, 0, 1),
-		"packets from node 0 to 2 do not get beyond 1":  table(0),
-		"packets from node 0 to 2 do not get beyond":    table(1),
-		"source 0 sends 1 packets of 0 B of flows":      source,
+		"want either a table or paths":                   {},
+		"the path of flow 0 from node 0 to 1 ends at 0":  path(engine.Flow{Src: 0, Dst: 1}),
+		"cannot take link 1 at node 0":                   path(engine.Flow{Src: 0, Dst: 2}, 1),
+		"from node 0 to 2 cannot take link 1 at node 1":  path(engine.Flow{Src: 0, Dst: 2}, 0, 1),
+		"traffic from node 0 to 2 does not get beyond 1": table(0),
+		"traffic from node 0 to 2 does not get beyond":   table(1),
+		"source 0 sends 1 packets of 0 B of flows":       source,
 	} {
 		if _, err := packet.Run(n, w, packet.Options{}); err == nil || !errors.Is(err, packet.ErrWork) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

@@ -14,7 +14,7 @@ import (
 // lowest is a table of shortest paths as a breadth-first search from each
 // destination finds them, where the neighbour behind the link created first wins
 // among those that are as near.
-func lowest(o *torus.Torus) *packet.Table {
+func lowest(o *torus.Torus) *engine.Table {
 	n := o.Nodes()
 	out := make([][]int32, n)
 	links := o.Links()
@@ -22,7 +22,7 @@ func lowest(o *torus.Torus) *packet.Table {
 		out[l.From] = append(out[l.From], int32(id))
 	}
 	// a node's interfaces come into being with its links, both ends at once
-	t := &packet.Table{Degree: 2 * len(o.Dims), Link: make([]int32, n*2*len(o.Dims)), Port: make([]uint8, n*n)}
+	t := &engine.Table{Degree: 2 * len(o.Dims), Link: make([]int32, n*2*len(o.Dims)), Port: make([]uint8, n*n)}
 	for i := range t.Link {
 		t.Link[i] = -1
 	}
@@ -45,7 +45,7 @@ func lowest(o *torus.Torus) *packet.Table {
 			}
 		}
 		for at := range int32(n) {
-			t.Port[int(at)*n+int(dst)] = packet.NoPort
+			t.Port[int(at)*n+int(dst)] = engine.NoPort
 			for k, l := range out[at] {
 				if hops[links[l].To] == hops[at]-1 {
 					t.Port[int(at)*n+int(dst)] = uint8(k)
@@ -67,12 +67,12 @@ func network(o *torus.Torus, rate float64, latency engine.Time) *engine.Network 
 }
 
 // everyPair returns a flow from every node to every other.
-func everyPair(n int) []packet.Flow {
-	var flows []packet.Flow
+func everyPair(n int) []engine.Flow {
+	var flows []engine.Flow
 	for s := range int32(n) {
 		for d := range int32(n) {
 			if s != d {
-				flows = append(flows, packet.Flow{Src: s, Dst: d})
+				flows = append(flows, engine.Flow{Src: s, Dst: d})
 			}
 		}
 	}

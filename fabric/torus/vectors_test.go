@@ -35,10 +35,17 @@ func TestVectors(t *testing.T) {
 	for _, c := range []struct {
 		twist string
 		dims  []int
+		shift [][]int
 	}{
-		{"000000", []int{4, 3, 2}}, {"001010", []int{4, 2, 2}}, {TPUv4, []int{2, 2, 4}}, {TPUv4, []int{2, 4, 4}}, {"001000", []int{1, 3, 4}},
+		{"000000", []int{4, 3, 2}, nil}, {"001010", []int{4, 2, 2}, nil}, {TPUv4, []int{2, 2, 4}, nil}, {TPUv4, []int{2, 4, 4}, nil},
+		{"001000", []int{1, 3, 4}, nil}, {"", []int{3, 5, 7}, [][]int{{0, 1, 3}, nil, nil}}, {"", []int{4, 3, 5}, [][]int{nil, {0, 0, 2}, nil}},
 	} {
 		o := must(t, c.twist, c.dims...)
+		if c.shift != nil {
+			if err := o.SetShift(c.shift); err != nil {
+				t.Fatal(err)
+			}
+		}
 		all, err := o.Vectors()
 		if err != nil {
 			t.Fatal(err)
