@@ -290,6 +290,8 @@ func (c *command) mergeSweep(args, overrides []string, flags sweepFlags) error {
 		dirs = []string{sweepPlace(study.Name, digest, flags)}
 	} else if len(overrides) > 0 {
 		return usagef("--merge of directories takes no --set: they hold their own scenarios")
+	} else if flags.out != "" {
+		return usagef("--merge of directories joins them in the first, %s; leave --out out", dirs[0])
 	}
 	store, doc, timings, plots, err := sweep.Merge(dirs)
 	if err != nil {

@@ -32,12 +32,10 @@ func nctFigure(doc *result.Document, d *result.Detail) []Figure {
 	}
 	metric, lowest, axis := "nct", "lowest NCT", "NCT (1 = ideal fabric)"
 	words := "NCT is the communication time that computing does not hide, over that on the ideal fabric."
-	for _, r := range doc.Rows {
-		if _, ok := r.Metrics["objective"]; ok {
-			metric, lowest, axis = "objective", "best", "objective (1 = ideal fabric)"
-			s.title = "Objective over all jobs by policy"
-			words = "The objective is the " + r.Labels["objective"] + "."
-		}
+	if objective(doc) {
+		metric, lowest, axis = "objective", "best", "objective (1 = ideal fabric)"
+		s.title = "Objective over all jobs by policy"
+		words = "The objective is the " + doc.Rows[0].Labels["objective"] + "."
 	}
 	var all []nctBar
 	some := false
@@ -73,6 +71,16 @@ func nctFigure(doc *result.Document, d *result.Detail) []Figure {
 	s.legend = nctLegend(all, lowest, best >= 0)
 	s.notes = append([]string{words + " Bars start at 1, not at 0: their length is what a policy adds."}, s.notes...)
 	return []Figure{s.figure("nct", nctHeight+names.depth+noteSize*lineSpacing*vg.Length(len(s.notes)))}
+}
+
+// objective reports whether policies are compared by an objective over several
+// jobs.
+func objective(doc *result.Document) bool {
+	if len(doc.Rows) == 0 {
+		return false
+	}
+	_, ok := doc.Rows[0].Metrics["objective"]
+	return ok
 }
 
 // nctHeight is without the names and notes, which vary.

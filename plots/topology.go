@@ -71,7 +71,7 @@ func topologyFigure(doc *result.Document, d *result.Detail) []Figure {
 }
 
 // allCharts groups the policies' topologies by what they connect, in the
-// document's order.
+// document's order. Those of several jobs are sums, which may be alike by chance.
 func allCharts(doc *result.Document, d *result.Detail) []*chart {
 	var charts []*chart
 	for i := range d.Policies {
@@ -79,7 +79,7 @@ func allCharts(doc *result.Document, d *result.Detail) []*chart {
 		if p.Topology == nil || len(p.Topology.Pods) == 0 {
 			continue
 		}
-		at := slices.IndexFunc(charts, func(c *chart) bool { return same(c.topology, p.Topology) })
+		at := slices.IndexFunc(charts, func(c *chart) bool { return !objective(doc) && same(c.topology, p.Topology) })
 		if at < 0 {
 			at = len(charts)
 			charts = append(charts, newChart(p.Topology))

@@ -19,7 +19,11 @@ func traceFigures(doc *result.Document, d *result.Detail) []Figure {
 	if best := fastest(doc, d, func(p *result.Play) bool { return hasSpans(p) }); best != nil {
 		title := "Execution trace under " + best.Policy
 		if len(d.Policies) > 1 {
-			title += ", the fastest policy"
+			word := "fastest"
+			if objective(doc) {
+				word = "best"
+			}
+			title += ", the " + word + " policy"
 		}
 		if f, ok := traceFigure(best, d.Title, "trace-"+fileName(best.Policy), title); ok {
 			out = append(out, f)

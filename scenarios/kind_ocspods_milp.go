@@ -86,7 +86,7 @@ func milpTable() table {
 				field: of(func(o *MILPOptions) any { return &o.Model }),
 			}),
 			defaultsTo(engine.Millisecond, key{
-				name: "step", doc: "length of a slice", when: fixedOnly,
+				name: "step", doc: "length of a slice", above: true, when: fixedOnly,
 				field: of(func(o *MILPOptions) any { return &o.Step }),
 			}),
 			defaultsTo(0, key{

@@ -44,13 +44,11 @@ type Prepared struct {
 }
 
 // Prepare builds s and plays its references. It does not look at the policies.
+// What a policy needs beside is looked for when it decides.
 func Prepare(s *Scenario) (*Prepared, error) { return prepare(context.Background(), s, 1) }
 
 // prepare is Prepare with the context and the goroutines of a donor's decision.
 func prepare(ctx context.Context, s *Scenario, workers int) (*Prepared, error) {
-	if err := s.Ready(); err != nil {
-		return nil, err
-	}
 	if len(s.Jobs) > 0 {
 		jobs, err := buildJobs(s)
 		return &Prepared{s: s, jobs: jobs}, err
@@ -95,6 +93,9 @@ func (p *Prepared) Tasks() int {
 // Decide lets one policy decide, plays its decision and measures it, as a row
 // of Run's document. It returns the context's error when ctx is cancelled.
 func (p *Prepared) Decide(ctx context.Context, policy string, workers int) (result.Row, result.PolicyTimings, error) {
+	if err := p.s.Only(policy).Ready(); err != nil {
+		return result.Row{}, result.PolicyTimings{}, err
+	}
 	settings, err := p.s.settings(workers)
 	if err != nil {
 		return result.Row{}, result.PolicyTimings{}, err
@@ -120,6 +121,9 @@ func Run(ctx context.Context, s *Scenario, opt RunOptions) (*Outcome, error) {
 	progress := opt.Progress
 	if progress == nil {
 		progress = func(string, int, int) {}
+	}
+	if err := s.Ready(); err != nil {
+		return nil, err
 	}
 	progress("reference", 0, len(s.PolicyNames()))
 	p, err := prepare(ctx, s, opt.Workers)
@@ -192,8 +196,11 @@ func (s *Scenario) settings(workers int) (topology.Options, error) {
 	return o, nil
 }
 
-// wall converts a span of the scenario to wall-clock time.
-func wall(t engine.Time) time.Duration { return time.Duration(t / engine.Nanosecond) }
+// wall converts a span of the scenario to wall-clock time, of which 0 is no
+// limit: less than a nanosecond is one.
+func wall(t engine.Time) time.Duration {
+	return time.Duration((t + engine.Nanosecond - 1) / engine.Nanosecond)
+}
 
 // decided is a decision with its play on the complete DAG and what was
 // measured of it.

@@ -86,6 +86,10 @@ func (st *Study) walk(c *checker, m map[string]any, at, key string) {
 func (st *Study) zips(c *checker, groups map[string]any, at string) {
 	for _, name := range sorted(groups) {
 		path := joinPath(at, name)
+		if name == "policy" || name == "scenario" {
+			c.fault(path, "is the name of a column of every result", "give the group another name")
+			continue
+		}
 		m, ok := groups[name].(map[string]any)
 		if !ok || len(m) == 0 {
 			c.fault(path, "is no group of keys", "write [sweep.zip."+name+"] with a list of values for each key")

@@ -36,6 +36,9 @@ func solveHiGHS(ctx context.Context, program, dir string, m *Model, o *Options) 
 	said, err := run(ctx, dir, o, program, args...)
 	status := firstMatch(highsStatus, said)
 	if err != nil && status == "" { // after a warning it exits with 1
+		if o.TimeLimit > 0 && strings.Contains(said, "reached timeout") { // while it read the model
+			return &Solution{Solver: "highs " + firstMatch(highsVersion, said), Status: Stopped, Bound: math.Inf(-1)}, nil
+		}
 		return nil, err
 	}
 	s := &Solution{Solver: "highs " + firstMatch(highsVersion, said), Bound: math.Inf(-1)}

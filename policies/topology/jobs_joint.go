@@ -31,13 +31,25 @@ func (jointly) Arbitrate(ctx context.Context, s *Shared, o JobsOptions) (*JobsDe
 			return nil, err
 		}
 	}
+	var d *JobsDecision
+	if o.PortTolerance > 0 {
+		// ports are saved job by job, which may cost this more than others
+		for _, other := range []Arbiter{evenSplit{}, aggregate{}, surplus{}} {
+			one, err := other.Arbitrate(ctx, s, o)
+			if err != nil {
+				return nil, err
+			}
+			if d == nil || compare(s.score(makespans(one.Jobs)), s.score(makespans(d.Jobs)), s.resolution()) < 0 {
+				d = one
+			}
+		}
+	}
 	candidates := [][][]int{best.Circuits}
 	if o.Service != nil {
 		// rates are not ours to choose: the others' circuits may do better
 		candidates = append(candidates, best.seeds...)
 	}
 	o.Single = joint{} // chooses rates, unless the service is given
-	var d *JobsDecision
 	for _, x := range candidates {
 		one, err := s.settle(ctx, x, &o)
 		if err != nil {

@@ -160,6 +160,8 @@ func TestJointIsNoWorse(t *testing.T) {
 			case 2:
 				o.Single, _ = topology.ByName("delta-fast")
 				o.Fast.Population, o.Fast.StallGenerations = 8, 3
+			case 3:
+				o.PortTolerance = 0.03
 			}
 			joint := arbitrate(t, s, "joint", o)
 			for _, row := range topology.Arbiters {

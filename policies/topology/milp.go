@@ -173,12 +173,21 @@ func (r *milpRun) build() error {
 	if r.hot {
 		upper = min(upper, r.known.Makespan+engine.Time(float64(r.known.Makespan)*met)+1)
 	}
-	if r.fair { // equal shares (Eq. 17) can be slower than max-min ones
+	upper += engine.Time(float64(upper) * r.o.PortTolerance) // which saving ports may take
+	if r.fair {                                              // equal shares (Eq. 17) can be slower than max-min ones
 		upper += upper / 10
 	}
 	in, err := r.p.milpInstance(upper, k, r.o.MILP.Anchors)
 	if err != nil {
 		return err
+	}
+	active := 0
+	for i := range in.Tasks {
+		active += max(0, in.Tasks[i].Last-in.Tasks[i].First+1)
+	}
+	if active > largestMILP {
+		return fmt.Errorf("topology: %d intervals make a model of %d times a transfer may be active, more than the %d that fit the memory; lower policy.milp.intervals",
+			k, active, largestMILP)
 	}
 	form := milp.Form{Paper: r.o.MILP.Paper, Fair: r.fair}
 	if r.o.MILP.Step > 0 {
@@ -201,6 +210,10 @@ func (r *milpRun) build() error {
 	r.report.Columns, r.report.Rows, r.report.Whole = len(r.model.Columns), len(r.model.Rows), r.model.Integers()
 	return nil
 }
+
+// largestMILP is the most intervals over all tasks of a model: its columns and
+// rows are a few times as many, and take about 5 GB then.
+const largestMILP = 2_000_000
 
 // met is what rounding to ticks may leave between equal makespans.
 const met = 1e-9
@@ -283,6 +296,9 @@ func (r *milpRun) solve(ctx context.Context) ([]int, error) {
 	if r.report.Makespan, err = engine.FromSeconds(r.delta.Seconds(s.Value)); err != nil {
 		return nil, fmt.Errorf("topology: the solver's makespan: %w", err)
 	}
+	if far := float64(r.report.Makespan-r.report.Bound) / float64(r.report.Makespan); s.Status == milp.Optimal && far > 1e-6 {
+		r.report.Status = fmt.Sprintf("within %.2g of the bound, as policy.milp.gap allows", far)
+	}
 	x := r.delta.Schedule(s.Values).Circuits
 	if r.o.KeepPorts {
 		return x, nil
@@ -295,6 +311,10 @@ func (r *milpRun) solve(ctx context.Context) ([]int, error) {
 		options.TimeLimit = max(time.Second, options.TimeLimit-time.Since(begun))
 	}
 	fewest, err := milp.Solve(ctx, r.model, options)
+	if errors.Is(err, milp.ErrSolver) { // what it found first stands
+		r.stopped, r.report.Ports = "saving ports: "+err.Error(), "failed"
+		return x, nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -136,7 +136,7 @@ func (p *publisher) publish(done func(Result) error) (err error) {
 	if err != nil {
 		return err
 	}
-	if p.l.inside == nil {
+	if p.l.inside == nil || p.o.Listen != "" {
 		off, err := p.announce(ctx)
 		if err != nil {
 			return err

@@ -29,12 +29,17 @@ func ParseShard(text string, getenv func(string) string) (s Shard, from string, 
 	bad := func(format string, args ...any) (Shard, string, error) {
 		return Shard{}, "", fmt.Errorf(format, args...)
 	}
-	index, from, arrayCount, err := arrayPlace(getenv)
-	if err != nil {
-		return Shard{}, "", err
+	var index, arrayCount int
+	if text == "" || strings.HasPrefix(text, "/") {
+		if index, from, arrayCount, err = arrayPlace(getenv); err != nil {
+			return Shard{}, "", err
+		}
 	}
 	if text == "" {
-		if arrayCount == 0 {
+		switch {
+		case from != "" && arrayCount == 0:
+			return bad("%s says that this is one of several jobs, but not of how many: write --shard /N, or --shard 1/1 for all cells", from)
+		case arrayCount <= 1:
 			return Shard{}, "", nil
 		}
 		return Shard{index, arrayCount}, from, nil

@@ -48,6 +48,9 @@ func Open(dir string, p *Plan, study []byte, manifest result.Manifest, shard Sha
 	if err := s.claim(shard); err != nil {
 		return nil, err
 	}
+	if err := s.leave(p); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	manifest.Schema = result.SweepManifestSchema
 	plots := p.Study.Plots
 	if plots == nil {
@@ -74,6 +77,21 @@ func Open(dir string, p *Plan, study []byte, manifest result.Manifest, shard Sha
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// leave removes the results of another sweep in the directory, whose cells stay:
+// they are not those of the plan that is put there.
+func (s *Store) leave(p *Plan) error {
+	old, _, err := result.ReadPlan(s.Dir)
+	if err == nil && old.Digest == p.Sweep.Digest && old.Model == p.Sweep.Model {
+		return nil
+	}
+	for _, name := range []string{result.SweepFile, result.TimingsFile, result.CSVFile, result.BenchFile, result.PlotsDir} {
+		if err := os.RemoveAll(filepath.Join(s.Dir, name)); err != nil {
+			return &result.PlaceError{Path: s.Dir, Why: "cannot be written: " + result.Reason(err)}
+		}
+	}
+	return nil
 }
 
 // free fails where dir holds something else than a sweep.
