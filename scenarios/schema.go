@@ -3,6 +3,7 @@ package scenarios
 import (
 	"slices"
 	"strconv"
+	"sync"
 )
 
 // key describes a key of a scenario once, for reading, checking, writing and
@@ -62,8 +63,17 @@ type kind struct {
 	check   func(c *checker) // cross-checks, when all keys have values
 }
 
-// kinds are all known kinds. The first table of a kind is its section.
-func kinds() []*kind { return []*kind{trainingKind(), ocsPodsKind()} }
+// kinds are all known kinds, which nobody changes. The first table of a kind is
+// its section.
+func kinds() []*kind {
+	known.once.Do(func() { known.kinds = []*kind{trainingKind(), ocsPodsKind()} })
+	return known.kinds
+}
+
+var known struct {
+	once  sync.Once
+	kinds []*kind
+}
 
 // sections are the tables that have a key kind.
 var sections = []string{"workload", "fabric"}
