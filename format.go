@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"sim/scenarios/result"
 )
 
 // unit is a power of ten of seconds that a column of times is printed in.
@@ -67,16 +69,7 @@ func percent(ratio float64) string {
 }
 
 // count prints a whole number with its thousands apart.
-func count(v float64) string {
-	s := strconv.FormatFloat(math.Abs(v), 'f', 0, 64)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	if v < 0 {
-		return "-" + s
-	}
-	return s
-}
+func count(v float64) string { return result.Thousands(v) }
 
 // plural counts things: "1 policy", "2 policies" is plural(2, "policy", "policies").
 func plural(n int, one, many string) string {

@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -108,15 +109,7 @@ func (v *view) placeMarks() []placedMark {
 			out = append(out, p)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b placedMark) int {
-		switch {
-		case a.y < b.y:
-			return -1
-		case a.y > b.y:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(out, func(a, b placedMark) int { return cmp.Compare(a.y, b.y) })
 	return out
 }
 

@@ -61,37 +61,13 @@ func nearestName(name string, known []string) string {
 	for _, k := range known {
 		for _, form := range []string{k, lastPart(k)} {
 			if abs := len(form) - len(name); abs < at && -abs < at {
-				if d := edits(strings.ToLower(name), strings.ToLower(form)); d < at {
+				if d := result.Edits(strings.ToLower(name), strings.ToLower(form)); d < at {
 					best, at = k, d
 				}
 			}
 		}
 	}
 	return best
-}
-
-// edits counts the letters to insert, drop, change or swap with their
-// neighbour to get from a to b (optimal string alignment).
-func edits(a, b string) int {
-	before, last, now := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := range len(a) {
-		now[0] = i + 1
-		for j := range len(b) {
-			d := last[j]
-			if a[i] != b[j] {
-				d++
-			}
-			now[j+1] = min(d, last[j+1]+1, now[j]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				now[j+1] = min(now[j+1], before[j-1]+1)
-			}
-		}
-		before, last, now = last, now, before
-	}
-	return last[len(b)]
 }
 
 // lastPart is the last part of a dotted key.

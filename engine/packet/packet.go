@@ -70,11 +70,16 @@ func (s *Stats) InFlight() int64 { return s.Injected - s.Delivered - s.Dropped }
 type LinkStats struct {
 	Packets, Bytes int64       // that arrived at its end
 	Busy           engine.Time // that it was sending them
-	Most           int32       // packets on it and before it at once
+	MaxQueue       int32       // packets on it and before it at once
 }
 
-// Run plays w on n. It fails with ErrWork where the two do not fit; buffers,
-// channels and changes of n are not looked at.
+// slowest is the least rate of a link in bits per second: ticks a byte fit 62 bits
+// with 32 behind the point.
+const slowest = 8e3
+
+// Run plays w on n. It fails with ErrWork where the two do not fit, and where n
+// asks for what is not played here: finite buffers, virtual channels, shared
+// groups, and changes on the way.
 func Run(n *engine.Network, w *Work, o Options) (*Stats, error) {
 	if err := check(n, w); err != nil {
 		return nil, err
@@ -95,7 +100,14 @@ func check(n *engine.Network, w *Work) error {
 	if (w.Table == nil) == (w.Paths == nil) {
 		return fmt.Errorf("%w: want either a table or paths to lead packets", ErrWork)
 	}
+	if len(n.Groups) > 0 || len(n.Changes) > 0 {
+		return fmt.Errorf("%w: it has %d groups that links share and %d changes; want links alone, as they are", ErrWork, len(n.Groups), len(n.Changes))
+	}
 	for i, l := range n.Links {
+		if l.Buffer != 0 || l.Channels > 1 || l.Rate > 0 && l.Rate < slowest {
+			return fmt.Errorf("%w: %s has a buffer of %d B, %d channels and %g b/s; want an unbounded queue, one channel and at least %g b/s",
+				ErrWork, n.ResourceName(int32(i)), l.Buffer, l.Channels, l.Rate, slowest)
+		}
 		if l.From < 0 || l.To < 0 || l.From >= n.Nodes || l.To >= n.Nodes || l.Latency < 0 {
 			return fmt.Errorf("%w: %s leads from %d to %d of %d nodes in %v", ErrWork, n.ResourceName(int32(i)), l.From, l.To, n.Nodes, l.Latency)
 		}

@@ -110,7 +110,7 @@ func (z *reference) forward(p parcel, now engine.Time) {
 	z.free[id] = new(big.Rat).Add(z.free[id], takes)
 	p.left = floorOf(z.free[id]) + l.Latency
 	z.queue[id] = append(z.queue[id], p)
-	z.links[id].Most = max(z.links[id].Most, int32(len(z.queue[id])))
+	z.links[id].MaxQueue = max(z.links[id].MaxQueue, int32(len(z.queue[id])))
 	if len(z.queue[id]) == 1 {
 		z.set(event{at: p.left, link: id})
 	}
@@ -294,6 +294,19 @@ func TestBadWork(t *testing.T) {
 		"source 0 sends 1 packets of 0 B of flows":       source,
 	} {
 		if _, err := packet.Run(n, w, packet.Options{}); err == nil || !errors.Is(err, packet.ErrWork) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	for want, change := range map[string]func(n *engine.Network){
+		"a buffer of 1 B":        func(n *engine.Network) { n.Links[0].Buffer = 1 },
+		"2 channels":             func(n *engine.Network) { n.Links[0].Channels = 2 },
+		"at least 8000 b/s":      func(n *engine.Network) { n.Links[0].Rate = 7999 },
+		"1 groups that":          func(n *engine.Network) { n.Groups = []engine.Group{{Rate: 1}} },
+		"0 groups that links sh": func(n *engine.Network) { n.Changes = []engine.Change{{Link: 0, Rate: 1}} },
+	} {
+		n := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 1e9}}}
+		change(n)
+		if _, err := packet.Run(n, path(engine.Flow{Src: 0, Dst: 1}, 0), packet.Options{}); !errors.Is(err, packet.ErrWork) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

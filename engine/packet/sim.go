@@ -22,21 +22,21 @@ type link struct {
 }
 
 // sim plays packets. The packets of a link stand in the order in which they
-// arrive at its end, so only the first of them is an event: ids of the agenda
+// arrive at its end, so only the first of them is an event: ids of the calendar
 // are links and, after them, sources.
 type sim struct {
-	w      *Work
-	nodes  int
-	links  []link
-	agenda *agenda
-	chunks chunks
-	mouths []mouth
-	s      Stats
+	w         *Work
+	nodes     int
+	links     []link
+	calendar  *calendar
+	chunks    chunks
+	injectors []injector
+	s         Stats
 }
 
-// mouth is a source being played: all its flows at once, or one of them where
+// injector is a source being played: all its flows at once, or one of them where
 // times are random.
-type mouth struct {
+type injector struct {
 	Source
 	sent int64
 	at   float64 // of a Poisson process: when the next is sent
@@ -56,24 +56,24 @@ func newSim(n *engine.Network, w *Work) *sim {
 			continue
 		}
 		if s.Seed == 0 {
-			z.mouths = append(z.mouths, mouth{Source: s})
+			z.injectors = append(z.injectors, injector{Source: s})
 			continue
 		}
 		for f := s.First; f < s.End; f++ {
-			one := mouth{Source: s, rng: rand.New(rand.NewPCG(s.Seed, uint64(f)))}
+			one := injector{Source: s, rng: rand.New(rand.NewPCG(s.Seed, uint64(f)))}
 			one.First, one.End = f, f+1
 			one.at = float64(s.Start) + s.Every*one.rng.ExpFloat64()
-			z.mouths = append(z.mouths, one)
+			z.injectors = append(z.injectors, one)
 		}
 	}
-	z.agenda = newAgenda(len(z.links) + len(z.mouths))
-	for i := range z.mouths {
-		m := &z.mouths[i]
+	z.calendar = newCalendar(len(z.links) + len(z.injectors))
+	for i := range z.injectors {
+		m := &z.injectors[i]
 		first := m.Start
 		if m.rng != nil {
 			first = engine.Time(m.at)
 		}
-		z.agenda.set(int32(len(z.links)+i), first)
+		z.calendar.set(int32(len(z.links)+i), first)
 	}
 	return z
 }
@@ -81,17 +81,13 @@ func newSim(n *engine.Network, w *Work) *sim {
 // perByte returns the ticks that a byte takes at a rate in bits per second,
 // times 2^32.
 func perByte(rate float64) uint64 {
-	const most = 1 << 62
-	if v := math.Ldexp(8*float64(engine.Second)/rate, 32); v < most {
-		return uint64(math.Round(v))
-	}
-	return most
+	return uint64(math.Round(math.Ldexp(8*float64(engine.Second)/rate, 32)))
 }
 
 func (z *sim) run(until engine.Time) {
 	links := int32(len(z.links))
 	for {
-		id, now, ok := z.agenda.take(until)
+		id, now, ok := z.calendar.take(until)
 		if !ok {
 			return
 		}
@@ -103,7 +99,7 @@ func (z *sim) run(until engine.Time) {
 		r := *l.queue.first()
 		z.chunks.drop(&l.queue)
 		if l.queue.length > 0 {
-			z.agenda.set(id, l.queue.first().at)
+			z.calendar.set(id, l.queue.first().at)
 		}
 		l.packets++
 		l.bytes += int64(r.bytes)
@@ -149,16 +145,16 @@ func (z *sim) send(id int32, r *record, now engine.Time) {
 	*at = *r
 	at.at = l.free + l.latency
 	if l.queue.length == 1 {
-		z.agenda.set(id, at.at)
+		z.calendar.set(id, at.at)
 	}
 }
 
 // inject sends the next packets of a source.
 func (z *sim) inject(id int32, now engine.Time) {
-	m := &z.mouths[int(id)-len(z.links)]
+	m := &z.injectors[int(id)-len(z.links)]
 	m.sent++
 	if m.sent < m.Count {
-		z.agenda.set(id, m.time())
+		z.calendar.set(id, m.time())
 	}
 	r := record{inject: now, bytes: m.Bytes}
 	for f := m.First; f < m.End; f++ {
@@ -184,7 +180,7 @@ func (z *sim) inject(id int32, now engine.Time) {
 }
 
 // time returns when the next packets are sent.
-func (m *mouth) time() engine.Time {
+func (m *injector) time() engine.Time {
 	if m.rng == nil {
 		return m.Start + engine.Time(m.Every*float64(m.sent))
 	}

@@ -13,7 +13,7 @@ import (
 type Loads struct {
 	Flows   int64
 	SumHops int64   // links of all flows' ways
-	Most    int32   // links of the longest
+	MaxHops int32   // links of the longest
 	Link    []int64 // units, by link
 	Max     int64   // of Link
 	MaxLink int32   // the first link that carries Max; -1 where there is none
@@ -25,7 +25,7 @@ func OfPaths(n *engine.Network, flows int, p *engine.Paths) *Loads {
 	for f := range int32(flows) {
 		way := p.Of(f)
 		z.SumHops += int64(len(way))
-		z.Most = max(z.Most, int32(len(way)))
+		z.MaxHops = max(z.MaxHops, int32(len(way)))
 		for _, l := range way {
 			z.Link[l]++
 		}
@@ -45,7 +45,7 @@ func OfTable(n *engine.Network, flows []engine.Flow, t *engine.Table) *Loads {
 			at = n.Links[l].To
 		}
 		z.SumHops += int64(hops)
-		z.Most = max(z.Most, hops)
+		z.MaxHops = max(z.MaxHops, hops)
 	}
 	return z.top()
 }

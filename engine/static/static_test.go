@@ -76,7 +76,7 @@ func TestLoads(t *testing.T) {
 			t.Fatal(err)
 		}
 		a, b := static.OfTable(n, flows, table), static.OfPaths(n, len(flows), paths)
-		if a.SumHops != b.SumHops || a.Max != b.Max || a.MaxLink != b.MaxLink || a.Most != b.Most || a.Flows != b.Flows {
+		if a.SumHops != b.SumHops || a.Max != b.Max || a.MaxLink != b.MaxLink || a.MaxHops != b.MaxHops || a.Flows != b.Flows {
 			t.Fatalf("table %+v, paths %+v", a, b)
 		}
 		sum, most := int64(0), int64(0)

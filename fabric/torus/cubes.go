@@ -70,9 +70,9 @@ type Connection struct {
 
 // Pod is cubes and the state of the switches between them.
 type Pod struct {
-	// Turn is how long a switch takes to make connections: it makes all that a
+	// SwitchTime is how long a switch takes to make connections: it makes all that a
 	// job asks of it at once.
-	Turn engine.Time
+	SwitchTime engine.Time
 
 	owner []string // by cube; "" is free
 	to    [][]int  // by switch and cube: the cube that its out port is connected to, -1 if none
@@ -84,11 +84,11 @@ type Pod struct {
 
 // NewPod returns a pod of so many free cubes with no connections. It fails where
 // there are none or more than switches have ports for.
-func NewPod(cubes int, turn engine.Time) (*Pod, error) {
-	if cubes < 1 || cubes > Cubes || turn < 0 {
-		return nil, fmt.Errorf("torus: a pod of %d cubes whose switches turn in %v; want 1 to %d cubes and no negative time", cubes, turn, Cubes)
+func NewPod(cubes int, switchTime engine.Time) (*Pod, error) {
+	if cubes < 1 || cubes > Cubes || switchTime < 0 {
+		return nil, fmt.Errorf("torus: a pod of %d cubes whose switches take %v; want 1 to %d cubes and no negative time", cubes, switchTime, Cubes)
 	}
-	p := &Pod{Turn: turn, owner: make([]string, cubes), bad: map[Port]string{}}
+	p := &Pod{SwitchTime: switchTime, owner: make([]string, cubes), bad: map[Port]string{}}
 	for range Switches {
 		p.to = append(p.to, slices.Repeat([]int{-1}, cubes))
 		p.from = append(p.from, slices.Repeat([]int{-1}, cubes))
@@ -258,7 +258,7 @@ func (p *Pod) Connect(job string, t *Torus, cubes []int) (*Commands, engine.Time
 	if c.Count() == 0 {
 		return c, 0, nil
 	}
-	return c, p.Turn, nil
+	return c, p.SwitchTime, nil
 }
 
 // Release frees the cubes of a job. Their connections stay until others take

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"golang.org/x/perf/benchunit"
+
+	"sim/scenarios/result"
 )
 
 // suffixes are the ends of metrics' names, and of Go's units, that say what
@@ -58,7 +60,7 @@ func scaleFor(metric string, diffs []Difference) scale {
 	}
 	switch {
 	case name == "" && whole:
-		return scale{func(v float64, _ int) string { return thousands(v) }, ""}
+		return scale{func(v float64, _ int) string { return result.Thousands(v) }, ""}
 	case name == "" && most < tiny:
 		return scale{func(v float64, more int) string { return strconv.FormatFloat(v, 'g', 4+more, 64) }, ""}
 	}
@@ -85,18 +87,6 @@ func (s scale) digitsFor(d *Difference) func(float64) string {
 		more++
 	}
 	return func(v float64) string { return s.format(v, more) + s.unit }
-}
-
-// thousands prints a whole number with its thousands apart.
-func thousands(v float64) string {
-	s := strconv.FormatFloat(math.Abs(v), 'f', 0, 64)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	if v < 0 {
-		return "-" + s
-	}
-	return s
 }
 
 // percent prints a change with its sign: tenths of a percent, and of what is

@@ -73,17 +73,6 @@ func writeBenchmark(b *bytes.Buffer, name string, metrics map[string]float64) {
 	b.WriteByte('\n')
 }
 
-// ShortKey words a dotted key by its last part; what is one of several jobs'
-// keeps the job's number.
-func ShortKey(key string) string {
-	parts := strings.Split(key, ".")
-	last := parts[len(parts)-1]
-	if parts[0] == "job" && len(parts) > 2 {
-		return "job " + parts[1] + " " + last
-	}
-	return last
-}
-
 // Better says whether "lower" or "higher" values of a metric are good, "" when
 // neither are.
 func Better(metric string) string {

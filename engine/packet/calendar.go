@@ -8,7 +8,7 @@ import (
 	"sim/engine"
 )
 
-// agenda is the event queue: ids by (time, order in which they were set), an id
+// calendar is the event queue: ids by (time, order in which they were set), an id
 // once at most.
 //
 // It is a calendar queue (Brown, 1988). Events of one time stand in a bucket, a
@@ -16,7 +16,7 @@ import (
 // event costs a constant. Buckets of the near future stand in a ring of cells,
 // each a span of time of a power of two that holds one or two; those beyond the
 // ring are in a heap. The span follows how far apart buckets have been of late.
-type agenda struct {
+type calendar struct {
 	cells   []int32  // the first bucket of each, -1 if none; in order of time
 	filled  []uint64 // a bit a cell
 	shift   uint     // a cell spans 2^shift ticks
@@ -45,16 +45,16 @@ type bucket struct {
 // look is how many times pass before the span is looked at again.
 const look = 4096
 
-func newAgenda(ids int) *agenda {
+func newCalendar(ids int) *calendar {
 	cells := 1 << bits.Len(uint(max(512, min(2*ids, 1<<18))-1))
-	return &agenda{
+	return &calendar{
 		cells: slices.Repeat([]int32{-1}, cells), filled: make([]uint64, cells/64),
 		next: make([]int32, ids), left: -1, patient: 16,
 	}
 }
 
 // set puts id at time t, which must not be earlier than what was taken last.
-func (a *agenda) set(id int32, t engine.Time) {
+func (a *calendar) set(id int32, t engine.Time) {
 	a.next[id] = -1
 	last := int32(-1) // of the cell's buckets that are not later
 	near := int64(t>>a.shift)-a.cursor < int64(len(a.cells))
@@ -86,10 +86,10 @@ func (a *agenda) set(id int32, t engine.Time) {
 }
 
 // cell returns the place of a time in the ring.
-func (a *agenda) cell(t engine.Time) int64 { return int64(t>>a.shift) & int64(len(a.cells)-1) }
+func (a *calendar) cell(t engine.Time) int64 { return int64(t>>a.shift) & int64(len(a.cells)-1) }
 
 // link puts a bucket into its cell behind last, -1 at the front.
-func (a *agenda) link(k, last int32) {
+func (a *calendar) link(k, last int32) {
 	if last >= 0 {
 		a.pool[k].next = a.pool[last].next
 		a.pool[last].next = k
@@ -102,7 +102,7 @@ func (a *agenda) link(k, last int32) {
 }
 
 // take returns the next event; false where there is none up to a time.
-func (a *agenda) take(until engine.Time) (int32, engine.Time, bool) {
+func (a *calendar) take(until engine.Time) (int32, engine.Time, bool) {
 	if a.left < 0 && !a.turn(until) {
 		return -1, a.now, false
 	}
@@ -112,7 +112,7 @@ func (a *agenda) take(until engine.Time) (int32, engine.Time, bool) {
 }
 
 // turn takes the next bucket; false where there is none up to a time.
-func (a *agenda) turn(until engine.Time) bool {
+func (a *calendar) turn(until engine.Time) bool {
 	k := a.first()
 	far := len(a.heap) > 0 && (k < 0 || a.before(a.heap[0], k))
 	if far {
@@ -143,7 +143,7 @@ func (a *agenda) turn(until engine.Time) bool {
 }
 
 // first returns the earliest bucket of the ring, -1 of none.
-func (a *agenda) first() int32 {
+func (a *calendar) first() int32 {
 	words := len(a.filled)
 	start := a.cursor & int64(len(a.cells)-1)
 	w := int(start / 64)
@@ -161,7 +161,7 @@ func (a *agenda) first() int32 {
 }
 
 // fit makes a cell's span that of two buckets or so, as they have been of late.
-func (a *agenda) fit() {
+func (a *calendar) fit() {
 	gap := int64(a.now-a.looked) / a.times
 	a.times, a.looked, a.patient = 0, a.now, min(2*a.patient, look)
 	shift := uint(bits.Len64(uint64(gap)))
@@ -197,12 +197,12 @@ func (a *agenda) fit() {
 	}
 }
 
-func (a *agenda) before(i, j int32) bool {
+func (a *calendar) before(i, j int32) bool {
 	p, q := &a.pool[i], &a.pool[j]
 	return p.time < q.time || p.time == q.time && p.order < q.order
 }
 
-func (a *agenda) push(k int32) {
+func (a *calendar) push(k int32) {
 	a.heap = append(a.heap, k)
 	i := len(a.heap) - 1
 	for i > 0 {
@@ -216,7 +216,7 @@ func (a *agenda) push(k int32) {
 	a.heap[i] = k
 }
 
-func (a *agenda) pop() {
+func (a *calendar) pop() {
 	n := len(a.heap) - 1
 	k := a.heap[n]
 	a.heap = a.heap[:n]

@@ -9,16 +9,16 @@ import (
 	"sim/engine"
 )
 
-// TestAgenda: events come by time and then in the order in which they were set,
+// TestCalendar: events come by time and then in the order in which they were set,
 // near and far ahead, while the span of a cell changes.
-func TestAgenda(t *testing.T) {
+func TestCalendar(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const ids = 12
 		type event struct {
 			id int32
 			at engine.Time
 		}
-		a := newAgenda(ids)
+		a := newCalendar(ids)
 		var want []event // in the order of setting
 		free := []int32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
 		now := engine.Time(0)
