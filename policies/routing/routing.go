@@ -4,7 +4,6 @@
 package routing
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -12,9 +11,6 @@ import (
 	"sim/engine"
 	"sim/fabric/torus"
 )
-
-// ErrUnserved is wrapped where a router cannot serve a fabric.
-var ErrUnserved = errors.New("routing: this router cannot serve the fabric")
 
 // DimensionOrder routes one dimension after the other along a shortest hop vector
 // (DOR; Zu et al., Sec. 4.1).

@@ -1,0 +1,177 @@
+package routing
+
+import (
+	"context"
+	"errors"
+
+	"sim/engine"
+	"sim/fabric/torus"
+)
+
+// ErrUnserved is wrapped where a router cannot serve a fabric.
+var ErrUnserved = errors.New("routing: this router cannot serve the fabric")
+
+// Problem is what is to be routed, and over what.
+type Problem struct {
+	// Network has every node; links that may not be taken have no rate.
+	Network *engine.Network
+	// Torus describes Network, whose links are numbered as Torus.Links has them;
+	// nil where it is another graph.
+	Torus *torus.Torus
+	// Down are nodes that send and receive nothing; nil is none.
+	Down []bool
+	// Flows are what is to be led. Demand weighs them; nil is one unit each.
+	Flows  []engine.Flow
+	Demand []float64
+}
+
+// Decision is how a router leads the flows of a problem.
+type Decision struct {
+	Walks *engine.Walks // by flow; see engine.Walks on classes
+	// Bound is a lower bound on the load of the most loaded link, in units of
+	// demand, of whatever ways a router of its kind may choose; 0 where it knows
+	// none. BoundModel says in which model it holds.
+	Bound      float64
+	BoundModel string
+	// Metrics and Labels are what else the router tells of its choice, such as
+	// the load that an unconstrained choice would reach.
+	Metrics map[string]float64
+	Labels  map[string]string
+}
+
+// Options are the options of all routers.
+type Options struct {
+	Seed    uint64
+	Workers int // goroutines, at least 1; they change no decision
+}
+
+// Router chooses walks for all flows of a problem. It fails, with ErrUnserved,
+// where it cannot serve the fabric, and names pairs that it cannot join. The same
+// problem and seed give the same decision.
+type Router interface {
+	Route(ctx context.Context, p *Problem, o Options) (*Decision, error)
+}
+
+// Uniform reports whether the problem is one unit from every node to every other.
+func (p *Problem) Uniform() bool {
+	n := int(p.Network.Nodes)
+	if p.Demand != nil || p.Down != nil || len(p.Flows) != n*(n-1) {
+		return false
+	}
+	k := 0
+	for s := range int32(n) {
+		for d := range int32(n) {
+			if s == d {
+				continue
+			}
+			if p.Flows[k] != (engine.Flow{Src: s, Dst: d}) {
+				return false
+			}
+			k++
+		}
+	}
+	return true
+}
+
+// Symmetry is a group of translations of a torus under which a problem stays what
+// it is. Flows that translations take into each other are of one class and share
+// walks.
+type Symmetry struct {
+	Torus   *torus.Torus
+	Sources []int32 // one node of each orbit, the lowest
+	Orbit   []int32 // by node: its place in Sources
+	Shift   []int32 // by node: the translation that takes its orbit's source to it
+}
+
+// Symmetry returns the translations that map links that are up to links that are
+// up: multiples of the least period of each dimension, which every rounds up to a
+// multiple of it. (An even/odd rule of ties has period 2.) There is only the
+// trivial one where nodes are not alike or the problem is not Uniform; nil for
+// other graphs than tori.
+func (p *Problem) Symmetry(every int) *Symmetry {
+	t := p.Torus
+	if t == nil {
+		return nil
+	}
+	n := t.Nodes()
+	s := &Symmetry{Torus: t, Orbit: make([]int32, n), Shift: make([]int32, n)}
+	group := []int32{0}
+	if t.Symmetric() && p.Uniform() {
+		group = p.translations(every)
+	}
+	for i := range s.Orbit {
+		s.Orbit[i] = -1
+	}
+	for a := range int32(n) {
+		if s.Orbit[a] >= 0 {
+			continue
+		}
+		for _, h := range group {
+			b := a
+			if h != 0 {
+				b = t.Plus(a, h)
+			}
+			s.Orbit[b], s.Shift[b] = int32(len(s.Sources)), h
+		}
+		s.Sources = append(s.Sources, a)
+	}
+	return s
+}
+
+// translations returns the group that the periods of the dimensions generate.
+func (p *Problem) translations(every int) []int32 {
+	t := p.Torus
+	degree, link := t.Ports()
+	keeps := func(h int32) bool {
+		for a := range int32(t.Nodes()) {
+			b := t.Plus(a, h)
+			for k := range degree {
+				la, lb := link[int(a)*degree+k], link[int(b)*degree+k]
+				if (p.Network.Links[la].Rate > 0) != (p.Network.Links[lb].Rate > 0) {
+					return false
+				}
+			}
+		}
+		return true
+	}
+	var generators []int32
+	for d, size := range t.Dims {
+		for by := every; by < size; by += every {
+			at := make([]int, len(t.Dims))
+			at[d] = by
+			if h := t.Node(at...); size%by == 0 && keeps(h) {
+				generators = append(generators, h)
+				break
+			}
+		}
+	}
+	group, in := []int32{0}, make([]bool, t.Nodes())
+	in[0] = true
+	for i := 0; i < len(group); i++ {
+		for _, g := range generators {
+			if h := t.Plus(group[i], g); !in[h] {
+				in[h] = true
+				group = append(group, h)
+			}
+		}
+	}
+	return group
+}
+
+// Classes returns the number of classes of pairs of nodes.
+func (s *Symmetry) Classes() int { return len(s.Sources) * s.Torus.Nodes() }
+
+// Class returns the class of a flow.
+func (s *Symmetry) Class(f engine.Flow) int32 {
+	dst := f.Dst
+	if h := s.Shift[f.Src]; h != 0 {
+		dst = s.Torus.Subtract(dst, h)
+	}
+	return s.Orbit[f.Src]*int32(s.Torus.Nodes()) + dst
+}
+
+// Flow returns the flow of a class that begins at one of Sources.
+func (s *Symmetry) Flow(class int32) engine.Flow {
+	n := int32(s.Torus.Nodes())
+	return engine.Flow{Src: s.Sources[class/n], Dst: class % n}
+}
