@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -28,6 +29,9 @@ const (
 	baselinesDir = "scenarios/baselines"
 	modelFile    = baselinesDir + "/model"
 )
+
+// slow are the scenarios that take about a minute.
+var slow = []string{"scenarios/tori/pod4096.toml"}
 
 // TestBaselines holds every result of the shipped scenarios (and, with -long,
 // studies) to what is stored, and the version of the models to the results: it
@@ -51,7 +55,7 @@ func TestBaselines(t *testing.T) {
 	for _, name := range append(scenarios.Embedded(), scenarios.EmbeddedStudies()...) {
 		file := strings.TrimSuffix(filepath.Base(name), ".toml") + ".bench"
 		want[file] = true
-		if scenarios.IsStudy(name) && !*long && !*update {
+		if (scenarios.IsStudy(name) || slices.Contains(slow, name)) && !*long && !*update {
 			continue
 		}
 		t.Run(file, func(t *testing.T) {

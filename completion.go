@@ -120,10 +120,10 @@ func flagValues(cmd, flag string) []string {
 	case "format":
 		return []string{"png", "svg", "png,svg"}
 	case "policy":
-		return append(names("allocators"), names("arbiters")...)
+		return slices.Concat(names("allocators"), names("arbiters"), names("routers"))
 	case "kind":
 		return plots.ChartKinds
-	case "out", "trace", "plan-out", "spec":
+	case "out", "trace", "plan-out", "routes-out", "spec":
 		return []string{filesToo}
 	}
 	return nil

@@ -19,7 +19,7 @@ func scenarioFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "set", Usage: "override `KEY=VALUE` of the scenario, as in --set fabric.port_bandwidth=800Gbps (repeatable)"},
 		&cli.Uint64Flag{Name: "seed", Usage: "override the scenario's seed with `N`", DefaultText: "the scenario's"},
-		&cli.StringSliceFlag{Name: "policy", Usage: "run the policy `NAME` instead of those the scenario names (repeatable; sim list allocators names them, and of several jobs sim list arbiters)"},
+		&cli.StringSliceFlag{Name: "policy", Usage: "run the policy `NAME` instead of those the scenario names (repeatable; sim list allocators names them, of tori sim list routers, and of several jobs sim list arbiters)"},
 	}
 }
 
@@ -42,12 +42,13 @@ func overrides(cc *cli.Context) []string {
 
 // runFlags are the flags of `sim run` that are not the scenario's.
 type runFlags struct {
-	json    bool
-	out     string
-	workers int
-	trace   string
-	planOut string
-	formats []string // of figures; none for no figures
+	json      bool
+	out       string
+	workers   int
+	trace     string
+	planOut   string
+	routesOut string
+	formats   []string // of figures; none for no figures
 }
 
 func runFlagList() []cli.Flag {
@@ -57,6 +58,7 @@ func runFlagList() []cli.Flag {
 		&cli.IntFlag{Name: "j", Usage: "compute on `N` processors; changes no result", DefaultText: "all"},
 		&cli.StringFlag{Name: "trace", Usage: "write the timelines to `FILE` for https://ui.perfetto.dev"},
 		&cli.StringFlag{Name: "plan-out", Usage: "write the rate schedules of policies that make them to `FILE` as CSV"},
+		&cli.StringFlag{Name: "routes-out", Usage: "write the forwarding tables of every router into `DIR` as CSV"},
 		&cli.BoolFlag{Name: "no-plots", DisableDefaultText: true, Usage: "draw no figures"},
 		&cli.StringFlag{Name: "format", Usage: "draw figures as `FORMATS`: png, svg or png,svg", Value: "png"},
 	)
@@ -65,13 +67,14 @@ func runFlagList() []cli.Flag {
 // readRunFlags checks the flags for a run of so many files.
 func readRunFlags(cc *cli.Context, files int) (runFlags, error) {
 	f := runFlags{
-		json:    cc.Bool("json"),
-		out:     cc.String("out"),
-		workers: runtime.GOMAXPROCS(0),
-		trace:   cc.String("trace"),
-		planOut: cc.String("plan-out"),
+		json:      cc.Bool("json"),
+		out:       cc.String("out"),
+		workers:   runtime.GOMAXPROCS(0),
+		trace:     cc.String("trace"),
+		planOut:   cc.String("plan-out"),
+		routesOut: cc.String("routes-out"),
 	}
-	for _, name := range []string{"out", "trace", "plan-out", "format"} {
+	for _, name := range []string{"out", "trace", "plan-out", "routes-out", "format"} {
 		if cc.IsSet(name) && cc.String(name) == "" {
 			return f, usagef("flag --%s needs a value", name)
 		}
@@ -81,15 +84,34 @@ func readRunFlags(cc *cli.Context, files int) (runFlags, error) {
 			return f, usagef("flag -j wants at least 1, not %d", f.workers)
 		}
 	}
-	if f.trace != "" && f.trace == f.planOut {
-		return f, usagef("--trace and --plan-out both write %s; give them different files", f.trace)
-	}
-	if files > 1 && (f.trace != "" || f.planOut != "") {
-		return f, usagef("--trace and --plan-out write one file, so they take one scenario at a time, not %d", files)
+	if err := f.singleFiles(files); err != nil {
+		return f, err
 	}
 	var err error
 	f.formats, err = readFormats(cc)
 	return f, err
+}
+
+// singleFiles fails where two flags write one file, or one would be written by so
+// many scenarios.
+func (f *runFlags) singleFiles(scenarios int) error {
+	if scenarios > 1 && f.routesOut != "" {
+		return usagef("--routes-out holds the routes of one scenario, so it takes one at a time, not %d", scenarios)
+	}
+	written := map[string]string{}
+	for _, of := range [][2]string{{"--trace", f.trace}, {"--plan-out", f.planOut}} {
+		flag, file := of[0], of[1]
+		switch other := written[file]; {
+		case file == "":
+			continue
+		case other != "":
+			return usagef("%s and %s both write %s; give them different files", other, flag, file)
+		case scenarios > 1:
+			return usagef("%s writes one file, so it takes one scenario at a time, not %d", flag, scenarios)
+		}
+		written[file] = flag
+	}
+	return nil
 }
 
 // readFormats returns the formats of figures, none where none are to be drawn.

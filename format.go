@@ -71,6 +71,27 @@ func percent(ratio float64) string {
 // count prints a whole number with its thousands apart.
 func count(v float64) string { return result.Thousands(v) }
 
+// amount prints a number, its thousands apart where it is whole.
+func amount(v float64) string {
+	if v == math.Trunc(v) {
+		return count(v)
+	}
+	return strconv.FormatFloat(v, 'f', 3, 64)
+}
+
+// bytesPerSecond prints a rate in bytes, as networks of chips have it.
+func bytesPerSecond(v float64) string {
+	for _, u := range []struct {
+		name string
+		of   float64
+	}{{"GB/s", 1e9}, {"MB/s", 1e6}, {"kB/s", 1e3}} {
+		if v >= u.of {
+			return fmt.Sprintf("%.2f %s", v/u.of, u.name)
+		}
+	}
+	return fmt.Sprintf("%.2f B/s", v)
+}
+
 // plural counts things: "1 policy", "2 policies" is plural(2, "policy", "policies").
 func plural(n int, one, many string) string {
 	if n == 1 {

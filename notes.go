@@ -11,15 +11,13 @@ import (
 )
 
 // printNotes says below the table what its figures stand beside.
-func printNotes(b *strings.Builder, doc *result.Document, best int) {
+func printNotes(b *strings.Builder, doc *result.Document, best, why int) {
 	ideal, hasIdeal := doc.Reference["makespan_s"]
 	compute, hasCompute := doc.Reference["compute_makespan_s"]
-	what := "the iteration time"
-	if best >= 0 && printBestOfJobs(b, doc, best) {
-		what = "the objective"
-	} else if best >= 0 {
+	what := judged[why].bounded
+	if best >= 0 && !printBestOfJobs(b, doc, best) {
 		r := &doc.Rows[best]
-		line := fmt.Sprintf("* %s is fastest", r.Policy)
+		line := fmt.Sprintf("* %s %s", r.Policy, judged[why].words)
 		if m := r.Metrics["makespan_s"]; hasIdeal && ideal > 0 {
 			switch over := m/ideal - 1; {
 			case over <= provedGap:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -105,6 +106,11 @@ func (c *command) prepare(files, overrides []string, flags runFlags) (jobs []*jo
 				return jobs, err
 			}
 		}
+		if flags.routesOut != "" {
+			if err := os.MkdirAll(flags.routesOut, 0o777); err != nil {
+				return jobs, usagef("--routes-out: %v", err)
+			}
+		}
 	}
 	return jobs, nil
 }
@@ -137,6 +143,7 @@ func (c *command) runJob(ctx context.Context, j *job, flags runFlags) error {
 		Document: outcome.Document,
 		Timings:  outcome.Timings,
 		Detail:   outcome.Detail,
+		Files:    outcome.Files,
 	}); err != nil {
 		return fmt.Errorf("%s: %w", s.Name, err)
 	}
@@ -144,7 +151,7 @@ func (c *command) runJob(ctx context.Context, j *job, flags runFlags) error {
 	if err := j.dir.Commit(); err != nil {
 		return err
 	}
-	if err := j.writeFiles(c, outcome); err != nil {
+	if err := j.writeFiles(c, outcome, flags); err != nil {
 		return err
 	}
 	if err := c.printOutcome(j, outcome, flags); err != nil {
@@ -169,11 +176,21 @@ func (c *command) draw(j *job, o *scenarios.Outcome, flags runFlags) error {
 	return nil
 }
 
-// writeFiles writes what --trace and --plan-out ask for.
-func (j *job) writeFiles(c *command, o *scenarios.Outcome) error {
+// writeFiles writes what --trace, --routes-out and --plan-out ask for.
+func (j *job) writeFiles(c *command, o *scenarios.Outcome, flags runFlags) error {
 	if j.trace != nil {
 		if err := j.trace.write(func(w io.Writer) error { return result.WriteTrace(w, &o.Document, &o.Detail) }); err != nil {
 			return err
+		}
+	}
+	if flags.routesOut != "" {
+		if len(o.Routes) == 0 {
+			c.say("no policy of %s is a router, so there is nothing to write to %s", j.scenario.Name, flags.routesOut)
+		}
+		for _, r := range o.Routes {
+			if err := r.Write(flags.routesOut); err != nil {
+				return err
+			}
 		}
 	}
 	if j.plan == nil {

@@ -57,8 +57,15 @@ func sweepMetric(s *result.Sweep, plots []result.Plot, asked string) (string, er
 		}
 		return asked, nil
 	}
-	if len(plots) > 0 && plots[0].Kind != "heatmap" && has[plots[0].Y] {
-		return plots[0].Y, nil
+	if len(plots) > 0 {
+		y := plots[0].Y
+		switch plots[0].Kind {
+		case "heatmap", "twists":
+			y = plots[0].Z
+		}
+		if has[y] {
+			return y, nil
+		}
 	}
 	for _, m := range mainMetrics {
 		if has[m] {

@@ -38,9 +38,25 @@ var tableColumns = []tableColumn{
 	{"NCT", "nct", func(v float64, _ *result.Row) string { return fmt.Sprintf("%.4f", v) }},
 	{"iteration\ntime", "makespan_s", nil},
 	{"exposed\ncomm.", "comm_exposed_s", nil},
+	{"average\nhops", "average_hops", func(v float64, _ *result.Row) string { return fmt.Sprintf("%.4f", v) }},
+	{"busiest link,\nabove bound", "max_link_load", load},
 	{"gap to\nbound", "gap", func(v float64, _ *result.Row) string { return gap(v) }},
+	{"all to all,\neach node", "all_to_all_bytes_per_s", func(v float64, _ *result.Row) string { return bytesPerSecond(v) }},
+	{"against\nno fault", "fault_ratio", func(v float64, _ *result.Row) string { return percent(v) }},
+	{"completion", "completion_s", nil},
+	{"mean\ndelay", "mean_delay_s", nil},
+	{"99 % within", "p99_delay_s", nil},
+	{"accepted", "accepted_load", func(v float64, _ *result.Row) string { return fmt.Sprintf("%.4f", v) }},
+	{"dropped", "dropped", func(v float64, _ *result.Row) string { return count(v) }},
 	{"ports\nused", "ports", ports},
 	{"topologies\ntried", "evaluations", func(v float64, _ *result.Row) string { return count(v) }},
+}
+
+func load(v float64, r *result.Row) string {
+	if above, ok := r.Metrics["gap"]; ok {
+		return fmt.Sprintf("%s %7s", amount(v), gap(above))
+	}
+	return amount(v)
 }
 
 func gap(v float64) string {
@@ -69,6 +85,15 @@ func columnsFor(rows []result.Row) []tableColumn {
 	if has[objective] {
 		return jobsColumns(rows)
 	}
+	if has["max_link_load"] { // which has the gap beside it
+		delete(has, "gap")
+	}
+	if has["completion_s"] {
+		delete(has, "p99_delay_s") // so that the table fits
+	}
+	if most(rows, "dropped") == 0 {
+		delete(has, "dropped")
+	}
 	var out []tableColumn
 	for _, c := range tableColumns {
 		if has[c.metric] {
@@ -89,13 +114,10 @@ func (c *command) printTable(o *scenarios.Outcome, dir string) error {
 	var b strings.Builder
 	paint := painter(c.colours(c.stdout))
 	printTitle(&b, doc.Scenario, o.Detail.Title, paint)
-	best := doc.Best("makespan_s")
-	if best < 0 {
-		best = doc.Best(objective)
-	}
+	best, why := bestOf(doc)
 	b.WriteString(resultsTable(doc, &o.Timings, best, paint))
 	b.WriteString("\n")
-	printNotes(&b, doc, best)
+	printNotes(&b, doc, best, why)
 	printDonor(&b, doc)
 	printReplays(&b, doc)
 	printTopology(&b, doc, best)
@@ -106,6 +128,29 @@ func (c *command) printTable(o *scenarios.Outcome, dir string) error {
 	}
 	_, err := io.WriteString(c.stdout, b.String())
 	return err
+}
+
+// judged are the metrics that say which row is best, the first that there is, in
+// words, and what of it a bound is on.
+var judged = []struct{ metric, words, bounded string }{
+	{"makespan_s", "is fastest", "the iteration time"},
+	{objective, "is fastest", "the objective"},
+	{"completion_s", "is fastest", mostLoaded},
+	{"mean_delay_s", "delivers soonest", mostLoaded},
+	{"max_link_load", "spreads the load best", mostLoaded},
+}
+
+const mostLoaded = "the load of the most loaded link"
+
+// bestOf returns the best of several rows and what makes it so, places in the rows
+// and in judged; -1 and the first where none can be.
+func bestOf(doc *result.Document) (row, why int) {
+	for i, j := range judged {
+		if best := doc.Best(j.metric); best >= 0 {
+			return best, i
+		}
+	}
+	return -1, 0
 }
 
 func printTitle(b *strings.Builder, name, title string, paint paints) {
@@ -162,6 +207,9 @@ func resultsTable(doc *result.Document, timings *result.Timings, best int, paint
 // side.
 func columnUnit(rows []result.Row, metric string) unit {
 	whole, part := unitFor(most(rows, "makespan_s")), most(rows, metric)
+	if most(rows, "makespan_s") == 0 {
+		return unitFor(part)
+	}
 	if part*whole.second < 0.01 {
 		return unitFor(part)
 	}

@@ -47,7 +47,7 @@ func TestTableOddities(t *testing.T) {
 // TestTableUnknownMetrics shows whatever there is when no column is known.
 func TestTableUnknownMetrics(t *testing.T) {
 	c, out, _ := buffered()
-	o := &scenarios.Outcome{Document: result.Document{Scenario: "ring", Rows: []result.Row{{Policy: "dor", Metrics: map[string]float64{"diameter": 8, "mean_delay_s": 1.25}}}}}
+	o := &scenarios.Outcome{Document: result.Document{Scenario: "ring", Rows: []result.Row{{Policy: "dor", Metrics: map[string]float64{"crossings": 8, "echo_s": 1.25}}}}}
 	if err := c.printTable(o, "out"); err != nil {
 		t.Fatal(err)
 	}

@@ -1,21 +1,9 @@
 package engine
 
-import (
-	"fmt"
-	"math"
-)
+import "fmt"
 
 // Flow is traffic from one node to another.
 type Flow struct{ Src, Dst int32 }
-
-// Paths leads flows one by one: flow f takes the links Links[Start[f]:Start[f+1]].
-type Paths struct {
-	Start []int64
-	Links []int32
-}
-
-// Of returns the links of a flow. Read only.
-func (p *Paths) Of(flow int32) []int32 { return p.Links[p.Start[flow]:p.Start[flow+1]] }
 
 // Table leads traffic by the node it is at and the one it is for.
 type Table struct {
@@ -35,31 +23,6 @@ func (t *Table) Next(nodes int, at, dst int32) int32 {
 		return -1
 	}
 	return t.Link[int(at)*t.Degree+int(port)]
-}
-
-// Check fails where p does not lead every flow from its source to its
-// destination over links of n that are up.
-func (p *Paths) Check(n *Network, flows []Flow) error {
-	if len(p.Start) != len(flows)+1 || p.Start[0] < 0 || p.Start[len(flows)] > int64(len(p.Links)) || len(p.Links) > math.MaxInt32 {
-		return fmt.Errorf("engine: %d flows have paths from %d on", len(flows), len(p.Start))
-	}
-	for i, f := range flows {
-		a, b := p.Start[i], p.Start[i+1]
-		if a > b {
-			return fmt.Errorf("engine: the path of flow %d ends before it begins", i)
-		}
-		at := f.Src
-		for _, l := range p.Links[a:b] {
-			if l < 0 || int(l) >= len(n.Links) || n.Links[l].From != at || n.Links[l].Rate == 0 {
-				return fmt.Errorf("engine: the path of flow %d from node %d to %d cannot take link %d at node %d", i, f.Src, f.Dst, l, at)
-			}
-			at = n.Links[l].To
-		}
-		if at != f.Dst {
-			return fmt.Errorf("engine: the path of flow %d from node %d to %d ends at %d", i, f.Src, f.Dst, at)
-		}
-	}
-	return nil
 }
 
 // Check fails where t does not lead every flow to its destination over links of n

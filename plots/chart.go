@@ -9,7 +9,7 @@ import (
 )
 
 // ChartKinds lists the kinds of charts that Chart knows.
-var ChartKinds = []string{"bars", "lines", "heatmap", "cdf"}
+var ChartKinds = []string{"bars", "lines", "scatter", "heatmap", "twists", "cdf"}
 
 // Limits of what one chart shows: more could not be told apart, or would take
 // longer to draw than to compute.
@@ -27,7 +27,7 @@ const (
 // as their mean with a whisker from the least to the greatest. It fails where
 // spec names what the sweep lacks, and on numbers beyond any scale.
 //
-// Policies are the series, or the panels of a heat map, where spec leaves these
+// Policies are the series, or the panels of a heat map or of twists, where spec leaves these
 // empty and would else mix them. Of a cdf, y and From are of the axis across,
 // which the metric is drawn on; of a heat map From is the least value of the
 // colours. Bars of NCT start at 1 unless From says otherwise.
@@ -53,8 +53,12 @@ func chartFigure(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (Fi
 		l, err = v.bars(t)
 	case "lines":
 		l, err = v.lines(t)
+	case "scatter":
+		l, err = v.scatter(t)
 	case "heatmap":
 		l, err = v.heatmap(t)
+	case "twists":
+		l, err = v.twists(t)
 	case "cdf":
 		l, err = v.cdf(t)
 	}
@@ -114,7 +118,7 @@ func plotName(spec *result.Plot) string {
 
 // metric is the name of what a chart measures.
 func (v *view) metric() string {
-	if v.spec.Kind == "heatmap" {
+	if v.spec.Kind == "heatmap" || v.spec.Kind == "twists" {
 		return v.spec.Z
 	}
 	return v.spec.Y

@@ -254,7 +254,7 @@ func (v *view) noteSpread(t *table, what string) {
 	if len(over) > 0 {
 		note += ", over " + andList(over)
 	}
-	if v.spec.Kind != "heatmap" {
+	if v.spec.Kind != "heatmap" && v.spec.Kind != "twists" {
 		note += "; whiskers reach from the least to the greatest"
 	}
 	v.notes = append(v.notes, note+".")

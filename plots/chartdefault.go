@@ -21,12 +21,15 @@ const defaultFigures = 12
 // varies: lines over an axis of numbers, bars over one of names, a heat map a
 // policy over two axes of numbers, or a panel a name. Seeds are a distribution.
 // Where more axes vary there is a figure for each of their combinations, while
-// these are few. There are none without metrics, nor of more than a figure
-// shows.
+// these are few; over all 64 twist patterns there are maps of these. There are
+// none without metrics, nor of more than a figure shows.
 func DefaultCharts(s *result.Sweep) []result.Plot {
 	metric := mainMetric(s)
 	if metric == "" || s.Check() != nil {
 		return nil
+	}
+	if maps := defaultTwists(s); maps != nil {
+		return maps
 	}
 	p := result.Plot{Name: fileName(metric), Y: metric}
 	var axes []*result.Axis
@@ -58,6 +61,35 @@ func DefaultCharts(s *result.Sweep) []result.Plot {
 		}
 		if panels != nil {
 			p.Panels = panels.Name
+		}
+	}
+	return slices.DeleteFunc(combined(p, rest), func(p result.Plot) bool { return CheckChart(&p, s) != nil })
+}
+
+// defaultTwists proposes maps of a sweep over all 64 twist patterns, nil of any
+// other.
+func defaultTwists(s *result.Sweep) []result.Plot {
+	p := result.Plot{Kind: "twists"}
+	for _, m := range []string{"average_hops", "mean_delay_s"} {
+		if slices.ContainsFunc(s.Cells, func(c result.Cell) bool { _, ok := c.Metrics[m]; return ok }) {
+			p.Z = m
+		}
+	}
+	v := &view{spec: &p, sweep: s}
+	if p.Z == "" || v.listFactors() != nil || v.findTwists() != nil || len(v.x.labels) != twistSide*twistSide {
+		return nil
+	}
+	p.Name = fileName(p.Z)
+	policies := v.factors[len(v.factors)-1].labels
+	var rest []*result.Axis
+	for i := range s.Axes {
+		a := &s.Axes[i]
+		switch {
+		case i == v.x.index || len(a.Labels) < 2 || a.Name == policyName || slices.Equal(a.Keys, []string{"seed"}):
+		case len(policies) < 2 && p.Panels == "" && len(a.Labels) <= manyPanels:
+			p.Panels = a.Name
+		default:
+			rest = append(rest, a)
 		}
 	}
 	return slices.DeleteFunc(combined(p, rest), func(p result.Plot) bool { return CheckChart(&p, s) != nil })
@@ -174,8 +206,11 @@ func Propose(s *result.Sweep, p result.Plot) result.Plot {
 		proposal = all[0]
 	}
 	metric, up := proposal.Y, ""
-	if proposal.Kind == "heatmap" {
+	switch proposal.Kind {
+	case "heatmap":
 		metric, up = proposal.Z, proposal.Y
+	case "twists":
+		metric = proposal.Z
 	}
 	v := &view{spec: &p, sweep: s}
 	find := func(name string) *factor {
@@ -189,12 +224,17 @@ func Propose(s *result.Sweep, p result.Plot) result.Plot {
 	}
 	switch {
 	case p.Kind != "":
+	case p.Z != "" && proposal.Kind == "twists" && p.X == "" && p.Y == "":
+		p.Kind = "twists"
 	case p.Z != "":
 		p.Kind = "heatmap"
 	case p.X == "":
 		p.Kind = proposal.Kind
-		if p.Kind == "heatmap" && p.Y != "" && find(p.Y) == nil {
+		switch {
+		case p.Kind == "heatmap" && p.Y != "" && find(p.Y) == nil:
 			p.Kind, p.X = "lines", proposal.X // of a metric
+		case p.Kind == "twists" && p.Y != "":
+			p.Kind, p.X = "bars", policyName
 		}
 	default:
 		p.Kind = "lines"
@@ -209,6 +249,9 @@ func Propose(s *result.Sweep, p result.Plot) result.Plot {
 				used[find(name)] = true
 			}
 		}
+	}
+	if p.Kind == "twists" {
+		return proposeTwists(p, proposal, metric)
 	}
 	use(p.X, p.Series, p.Panels)
 	if p.Kind == "heatmap" {
@@ -229,7 +272,7 @@ func Propose(s *result.Sweep, p result.Plot) result.Plot {
 		return ""
 	}
 	others := append([]string{proposal.X, up, proposal.Panels}, v.names()...)
-	if p.X == "" && p.Kind != "cdf" {
+	if p.X == "" && p.Kind != "cdf" && p.Kind != "scatter" { // which wants a metric
 		p.X = free(others...)
 	}
 	if p.Kind == "heatmap" {
@@ -266,6 +309,20 @@ func Propose(s *result.Sweep, p result.Plot) result.Plot {
 		if p.X != "" {
 			p.Name = fileName(shown + "-" + lastPart(p.X))
 		}
+	}
+	return p
+}
+
+// proposeTwists fills in the metric, panels and name of a map of twists.
+func proposeTwists(p, proposal result.Plot, metric string) result.Plot {
+	if p.Z == "" {
+		p.Z = metric
+	}
+	if proposal.Kind == "twists" && p.Panels == "" {
+		p.Panels = proposal.Panels
+	}
+	if p.Name == "" {
+		p.Name = fileName(p.Z + "-twists")
 	}
 	return p
 }

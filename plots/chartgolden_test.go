@@ -11,7 +11,8 @@ import (
 )
 
 // chartGoldens are the charts held as images.
-var chartGoldens = []string{"fig6", "fig9", "fig11", "heat-models", "cdf-samples", "whisker-lines"}
+var chartGoldens = []string{"fig6", "fig9", "fig11", "heat-models", "cdf-samples", "whisker-lines",
+	"twists", "twists-panels", "twists-holes", "correlation", "correlation-series"}
 
 func TestChartGolden(t *testing.T) {
 	for _, c := range chartCases() {

@@ -31,9 +31,15 @@ type lineChart struct {
 }
 
 func (v *view) lines(t *result.SweepTimings) (*lattice, error) {
+	l, _, err := v.pointsAndLines(t)
+	return l, err
+}
+
+// pointsAndLines makes a chart of lines, or of points where nothing orders them.
+func (v *view) pointsAndLines(t *result.SweepTimings) (*lattice, *lineChart, error) {
 	m, err := v.measure(v.spec.Y, t)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	c := &lineChart{v: v, looks: v.looks(v.series), marks: v.placeMarks(), joined: true}
 	l := &lattice{}
@@ -44,7 +50,7 @@ func (v *view) lines(t *result.SweepTimings) (*lattice, error) {
 		err = c.overAxis(l, m)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	c.mark()
 	lo, hi := c.extent(-1)
@@ -59,7 +65,7 @@ func (v *view) lines(t *result.SweepTimings) (*lattice, error) {
 		l.panes = append(l.panes, pane{head: v.panels.head(v.panels.levels[i]), draw: func(cv draw.Canvas, x, y func(float64) vg.Length) { c.draw(cv, i, x, y) }})
 	}
 	scales := func() {
-		l.share(c.extent, func(lo, hi float64) *scale { return values(c.q, lo, hi, v.spec.From, v.spec.LogY, false) })
+		l.share(c.extent, func(lo, hi float64) *scale { return values(v.near(c.q, lo), lo, hi, v.spec.From, v.spec.LogY, false) })
 	}
 	scales()
 	const least = 150 // points, to follow a line
@@ -67,7 +73,7 @@ func (v *view) lines(t *result.SweepTimings) (*lattice, error) {
 	scales()
 	c.noteCoincidence()
 	l.notes = v.notes
-	return l, nil
+	return l, c, nil
 }
 
 // overAxis makes lines over the numbers of an axis.
@@ -113,7 +119,7 @@ func (c *lineChart) overMetric(l *lattice, m measure, t *result.SweepTimings) (w
 		return "", err
 	}
 	hidden := v.hidden()
-	c.joined = len(hidden) == 1 && hidden[0].numbers != nil
+	c.joined = v.spec.Kind == "lines" && len(hidden) == 1 && hidden[0].numbers != nil
 	c.lines = make([][][]linePoint, len(v.panels.levels))
 	for p := range c.lines {
 		c.lines[p] = make([][]linePoint, len(v.series.levels))
@@ -152,7 +158,7 @@ func (c *lineChart) overMetric(l *lattice, m measure, t *result.SweepTimings) (w
 			" to "+plain(hidden[0].labels[hidden[0].levels[len(hidden[0].levels)-1]])+".")
 	}
 	q := v.quantityOf(mx.name, v.spec.XLabel, lo, hi, false)
-	l.across = measured(q, lo, hi, nil, v.spec.LogX)
+	l.across = measured(v.near(q, lo), lo, hi, nil, v.spec.LogX)
 	return q.words, nil
 }
 

@@ -69,7 +69,7 @@ func TestAnyDefault(t *testing.T) {
 }
 
 var (
-	anyAxisName = rapid.SampledFrom([]string{"base", "seed", "fabric.port_bandwidth", "workload.sequence", "other.sequence", "policy", "run", "", "a.b\n"})
+	anyAxisName = rapid.SampledFrom([]string{"base", "seed", "fabric.twist", "fabric.port_bandwidth", "workload.sequence", "other.sequence", "policy", "run", "", "a.b\n"})
 	anyLabel    = rapid.OneOf(anyName, rapid.SampledFrom([]string{"megatron177b", "a label that is rather long", strings.Repeat("long", 30)}))
 	anyValue    = rapid.OneOf(rapid.SampledFrom([]float64{0, 1, -1, 1e-12, 1e23, 1.0000001, 3.5e-7}), rapid.Float64Range(-10, 10), rapid.Float64Range(0, 1e6))
 )
@@ -88,6 +88,13 @@ func anySweep(t *rapid.T) (*result.Sweep, *result.SweepTimings) {
 			break
 		}
 		numbers := rapid.Bool().Draw(t, "numbers")
+		if a.Name == twistKey {
+			for i := range n {
+				a.Labels = append(a.Labels, bitsOf(i, twistBits))
+			}
+			s.Axes = append(s.Axes, a)
+			continue
+		}
 		for i := range n {
 			label := fmt.Sprint(i)
 			if !numbers {
@@ -151,6 +158,10 @@ func anyPlot(t *rapid.T, s *result.Sweep) result.Plot {
 		p.Panels = axis.Draw(t, "panels")
 	}
 	switch {
+	case p.Kind == "twists":
+		p.X, p.Y, p.Z = "", "", metric.Draw(t, "z")
+	case p.Kind == "scatter":
+		p.X = metric.Draw(t, "x metric")
 	case p.Kind == "heatmap":
 		p.Y, p.Z = axis.Draw(t, "up"), metric.Draw(t, "z")
 	case p.Kind == "lines" && rapid.Bool().Draw(t, "over a metric"):
@@ -204,6 +215,10 @@ func mend(t *rapid.T, p *result.Plot, s *result.Sweep) {
 		if p.Y == "" {
 			p.Kind, p.Y, p.Z = "bars", p.Z, ""
 		}
+	case "scatter":
+		p.X = metric.Draw(t, "known x")
+	case "twists":
+		p.X, p.Z, p.Y, p.Series, p.LogX, p.LogY = "", p.Y, "", "", false, false
 	case "lines":
 		if rapid.Bool().Draw(t, "metrics") {
 			p.X = metric.Draw(t, "known x")
@@ -212,7 +227,7 @@ func mend(t *rapid.T, p *result.Plot, s *result.Sweep) {
 	if p.From != nil && *p.From <= 0 {
 		p.From = nil
 	}
-	if rapid.IntRange(0, 2).Draw(t, "marked") > 0 && p.Kind != "heatmap" {
+	if rapid.IntRange(0, 2).Draw(t, "marked") > 0 && p.Kind != "heatmap" && p.Kind != "twists" {
 		p.Marks = []result.Mark{{Label: "paper", Y: 1.5}, {Label: "paper", Y: 0.5}}
 	}
 }

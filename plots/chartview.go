@@ -209,6 +209,11 @@ func (v *view) roles() error {
 		}
 		return err
 	}
+	if spec.Kind == "scatter" && spec.X != "" {
+		if v.byMetric = v.mayBeMetric(spec.X); !v.byMetric {
+			return unknownName("x", spec.X, v.metricNames(&result.SweepTimings{}))
+		}
+	}
 	if spec.Kind == "lines" && spec.X != "" {
 		if _, err := v.find("x", spec.X); err != nil {
 			if v.byMetric = v.mayBeMetric(spec.X); !v.byMetric {
@@ -224,6 +229,11 @@ func (v *view) roles() error {
 	if err := set(&v.panels, "panels", spec.Panels); err != nil {
 		return err
 	}
+	if spec.Kind == "twists" {
+		if err := v.findTwists(); err != nil {
+			return err
+		}
+	}
 	up := spec.Series
 	if spec.Kind == "heatmap" {
 		up = spec.Y
@@ -237,9 +247,9 @@ func (v *view) roles() error {
 	policies := &v.factors[len(v.sweep.Axes)]
 	if len(policies.levels) > 1 && v.x != policies && v.series != policies && v.panels != policies {
 		switch {
-		case spec.Kind == "heatmap" && v.panels == &none:
+		case (spec.Kind == "heatmap" || spec.Kind == "twists") && v.panels == &none:
 			v.panels = policies
-		case spec.Kind != "heatmap" && v.series == &none:
+		case spec.Kind != "heatmap" && spec.Kind != "twists" && v.series == &none:
 			v.series = policies
 		}
 	}
@@ -260,6 +270,9 @@ func (v *view) unknownAcross() error {
 func (v *view) options() error {
 	spec := v.spec
 	heat, cdf := spec.Kind == "heatmap", spec.Kind == "cdf"
+	if spec.Kind == "twists" {
+		return v.twistOptions()
+	}
 	switch {
 	case spec.Y == "" && heat:
 		return fmt.Errorf("y is missing: name what goes up, %s", orList(v.names()))

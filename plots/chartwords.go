@@ -42,20 +42,42 @@ func keyWords(a *result.Axis) string {
 // metricTexts words metrics; those that are left out are worded by their
 // names.
 var metricTexts = map[string]string{
-	"nct":                "NCT",
-	"nct_critical_path":  "NCT of the critical path",
-	"makespan_s":         "iteration time",
-	"compute_makespan_s": "compute time",
-	"comm_exposed_s":     "exposed communication",
-	"completion_s":       "completion time",
-	"bound_makespan_s":   "lower bound on the iteration time",
-	"gap":                "gap to bound",
-	"ports":              "ports used",
-	"port_ratio":         "ports used",
-	"bound_ports":        "lower bound on ports",
-	"evaluations":        "topologies tried",
-	"solve_s":            "time to decide",
-	"play_s":             "time to play",
+	"nct":                         "NCT",
+	"nct_critical_path":           "NCT of the critical path",
+	"makespan_s":                  "iteration time",
+	"compute_makespan_s":          "compute time",
+	"comm_exposed_s":              "exposed communication",
+	"completion_s":                "completion time",
+	"bound_makespan_s":            "lower bound on the iteration time",
+	"gap":                         "gap to bound",
+	"ports":                       "ports used",
+	"port_ratio":                  "ports used",
+	"bound_ports":                 "lower bound on ports",
+	"evaluations":                 "topologies tried",
+	"solve_s":                     "time to decide",
+	"sum_hops":                    "hops of all ordered pairs",
+	"average_hops":                "average distance",
+	"diameter":                    "diameter",
+	"max_link_load":               "load of the most loaded link",
+	"bound_max_link_load":         "lower bound on the largest load of a link",
+	"unconstrained_max_link_load": "largest load of a link, cyclic routes allowed",
+	"nearest_neighbour_max_load":  "largest load of a link, nearest neighbours",
+	"all_to_all_bytes_per_s":      "all-to-all throughput",
+	"mean_delay_s":                "mean packet delay",
+	"p50_delay_s":                 "median packet delay",
+	"p99_delay_s":                 "99th percentile of packet delay",
+	"injected":                    "packets injected",
+	"delivered":                   "packets delivered",
+	"dropped":                     "packets dropped",
+	"packet_hops":                 "hops of all packets",
+	"bisection_links":             "links across the bisection",
+	"fault_ratio":                 "throughput under the fault, over that without",
+	"accepted_load":               "accepted load",
+	"step_slowdown":               "slowdown of a step",
+	"implied_share":               "implied share of communication",
+	"table_entries":               "entries of forwarding tables",
+	"tag_bits":                    "bits of routing tag a packet",
+	"play_s":                      "time to play",
 }
 
 // suffixes are the units that names of metrics end in, the longest first.
@@ -82,8 +104,10 @@ func metricWords(name string) string {
 func metricUnit(name string, most float64) unit {
 	name = strings.TrimPrefix(name, referencePrefix)
 	switch {
-	case name == "gap" || strings.HasSuffix(name, "_ratio"):
+	case name == "gap" || name == "implied_share" || strings.HasSuffix(name, "_ratio"):
 		return unit{"%", 100}
+	case name == "average_hops", name == "diameter":
+		return unit{"hops", 1}
 	case strings.HasSuffix(name, "_bytes_per_s"):
 		return thousands(most, "B/s")
 	case strings.HasSuffix(name, "_bits_per_s"):

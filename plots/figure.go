@@ -41,6 +41,10 @@ var builders = []builder{
 	indexFigure,
 	topologyFigure,
 	replayFigure,
+	loadsFigure,
+	delaysFigure,
+	linkLoadFigures,
+	routeFigures,
 }
 
 // All returns every figure that a run supports, in a fixed order, without
@@ -83,8 +87,30 @@ func drawable(doc *result.Document, d *result.Detail) error {
 		if err := check("nct of "+r.Policy, append([]float64{r.Metrics["nct"]}, r.Samples["nct"]...)...); err != nil {
 			return err
 		}
+		for _, m := range []string{"max_link_load", "bound_max_link_load", "all_to_all_bytes_per_s"} {
+			if err := check(m+" of "+r.Policy, r.Metrics[m]); err != nil {
+				return err
+			}
+		}
 	}
 	for _, p := range plays(d) {
+		if p.Lattice != nil {
+			for _, l := range p.Lattice.Links {
+				if err := check("the load of a link of "+p.Policy, l.Load); err != nil {
+					return err
+				}
+			}
+		}
+		if p.Delay != nil {
+			if err := check("a delay of "+p.Policy, p.Delay.MeanS, p.Delay.P50S, p.Delay.P99S, p.Delay.MaxS); err != nil {
+				return err
+			}
+			for _, b := range p.Delay.Bins {
+				if err := check("a delay of "+p.Policy, b.FromS, b.ToS); err != nil {
+					return err
+				}
+			}
+		}
 		if err := check("the makespan of "+p.Policy, p.MakespanS); err != nil {
 			return err
 		}

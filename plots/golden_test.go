@@ -24,6 +24,12 @@ var goldens = map[string][]string{
 	"matrix": {"topology"},
 	"grid":   {"topology"},
 	"one":    {"trace-only"},
+
+	"twisted": {"links-dor", "routes-dor", "delays", "loads"},
+	"eight":   {"links-wild-first", "routes-wild-first", "delays"},
+	"four":    {"links-dor"},
+	"flat":    {"links-shortest", "routes-shortest"},
+	"line":    {"links-shortest"},
 }
 
 const goldenDPI = 60 // text can just be read, files stay small

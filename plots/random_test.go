@@ -71,7 +71,7 @@ func anyRun(t *rapid.T) (*result.Document, *result.Detail) {
 	for i := range rapid.IntRange(0, 5).Draw(t, "policies") {
 		name := fmt.Sprint(i, anyName.Draw(t, "policy"))
 		row := result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{"nct": anyName.Draw(t, "why")}}
-		for _, m := range []string{"nct", "makespan_s", "bound_makespan_s", "ports"} {
+		for _, m := range []string{"nct", "makespan_s", "bound_makespan_s", "ports", "max_link_load", "bound_max_link_load", "all_to_all_bytes_per_s"} {
 			if rapid.Bool().Draw(t, "has") {
 				row.Metrics[m] = anyNumber.Draw(t, m) * rapid.SampledFrom([]float64{1, 1, -1}).Draw(t, "sign")
 			}
@@ -130,10 +130,59 @@ func anyPlay(t *rapid.T, policy string) result.Play {
 		})
 		p.Lanes = append(p.Lanes, l)
 	}
+	if rapid.Bool().Draw(t, "has lattice") {
+		p.Lattice = anyLattice(t)
+	}
+	if rapid.Bool().Draw(t, "has delays") {
+		p.Delay = anyDelay(t)
+	}
 	if rapid.Bool().Draw(t, "has topology") {
 		p.Topology = anyTopology(t)
 	}
 	return p
+}
+
+// anyLattice has links between any nodes and ways along them.
+func anyLattice(t *rapid.T) *result.Lattice {
+	l := &result.Lattice{Unit: anyName.Draw(t, "unit")}
+	nodes := 1
+	for range rapid.IntRange(0, 4).Draw(t, "dims") {
+		n := rapid.OneOf(rapid.IntRange(1, 4), rapid.SampledFrom([]int{9})).Draw(t, "dim")
+		l.Dims = append(l.Dims, n)
+		nodes *= n
+	}
+	if len(l.Dims) == 0 {
+		return l
+	}
+	node := rapid.IntRange(0, nodes-1)
+	for range rapid.IntRange(0, 12).Draw(t, "links") {
+		l.Links = append(l.Links, result.LatticeLink{From: node.Draw(t, "from"), To: node.Draw(t, "to"), Dim: rapid.IntRange(0, len(l.Dims)-1).Draw(t, "along"),
+			Up: rapid.Bool().Draw(t, "up"), Wrap: rapid.Bool().Draw(t, "wrap"), State: rapid.SampledFrom([]string{"", "", "down", "drained"}).Draw(t, "state"), Load: anyNumber.Draw(t, "load")})
+	}
+	for range rapid.IntRange(0, 9).Draw(t, "ways") {
+		w := result.LatticeWay{Src: node.Draw(t, "src"), Usual: rapid.Bool().Draw(t, "usual")}
+		w.Dst = w.Src
+		for i, k := range l.Links {
+			if k.From == w.Dst {
+				w.Links, w.Dst = append(w.Links, i), k.To
+			}
+		}
+		l.Ways = append(l.Ways, w)
+	}
+	return l
+}
+
+func anyDelay(t *rapid.T) *result.Delay {
+	d := &result.Delay{MeanS: anyNumber.Draw(t, "mean"), P50S: anyNumber.Draw(t, "p50")}
+	d.P99S = min(d.P50S+anyNumber.Draw(t, "p99"), drawableLimit)
+	d.MaxS = min(d.P99S+anyNumber.Draw(t, "max"), drawableLimit)
+	at := 0.0
+	for range rapid.IntRange(0, 6).Draw(t, "bins") {
+		b := result.DelayBin{FromS: at, ToS: min(at+anyNumber.Draw(t, "width"), drawableLimit), Packets: int64(rapid.IntRange(0, 5).Draw(t, "packets"))}
+		d.Bins = append(d.Bins, b)
+		at = b.ToS
+	}
+	return d
 }
 
 func anyTopology(t *rapid.T) *result.Topology {

@@ -11,19 +11,28 @@ import (
 // PolicyNames returns the policies that s compares, in the order of the
 // result's rows.
 func (s *Scenario) PolicyNames() []string {
-	if len(s.Jobs) > 0 {
+	switch {
+	case s.routes():
+		return s.Policy.Routers
+	case len(s.Jobs) > 0:
 		return s.Policy.Arbiters
 	}
 	return s.Policy.Allocators
 }
 
+// routes reports whether the policies of s are routers.
+func (s *Scenario) routes() bool { return s.Fabric.Kind == "torus" || s.Fabric.Kind == "graph" }
+
 // Only returns s with one of its policies.
 func (s *Scenario) Only(policy string) *Scenario {
 	one := *s
-	if len(s.Jobs) > 0 {
-		one.Policy.Arbiters = []string{policy}
-	} else {
-		one.Policy.Allocators = []string{policy}
+	switch names := []string{policy}; {
+	case s.routes():
+		one.Policy.Routers = names
+	case len(s.Jobs) > 0:
+		one.Policy.Arbiters = names
+	default:
+		one.Policy.Allocators = names
 	}
 	return &one
 }

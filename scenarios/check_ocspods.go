@@ -24,6 +24,10 @@ var shape = []string{
 // checkOCSPods holds the pods against the workload, and the policies against
 // both.
 func checkOCSPods(c *checker) {
+	if k := c.s.Workload.Kind; k != "training" && c.ok("workload.kind") {
+		c.clash([]string{"workload.kind"}, "fabric \"ocs-pods\" does not play workload "+quote(k), `set workload.kind = "training", or fabric.kind = "torus"`)
+		return
+	}
 	checkSearch(c)
 	checkDonor(c)
 	if !c.ok(shape...) {

@@ -34,6 +34,9 @@ func (c *checker) resolve() {
 			}
 		}
 	}
+	if c.s.routes() {
+		c.takePolicies("routers")
+	}
 	for _, t := range tables {
 		c.read(t)
 	}
@@ -54,7 +57,9 @@ func (c *checker) resolve() {
 		return
 	}
 	for _, k := range found {
-		k.check(c)
+		if k.check != nil {
+			k.check(c)
+		}
 	}
 }
 
@@ -66,12 +71,12 @@ func (c *checker) kind(section string) *kind {
 	allowed := kindNames(section)
 	if v, given := c.root[section]; given && child(c.root, section) == nil {
 		c.fault(section, "is "+describe(v), "write it as a table: ["+section+"]")
-		return c.assume(section, only(allowed))
+		return c.assume(section, c.likely(section))
 	}
 	v, given := child(c.root, section)["kind"]
 	if !given {
 		c.fault(path, "is missing", "write kind = "+quotedList(allowed))
-		return c.assume(section, only(allowed))
+		return c.assume(section, c.likely(section))
 	}
 	c.seen[path] = true
 	if w := k.set(k.field(c.s, 0), v); w != nil {
@@ -91,12 +96,25 @@ func (c *checker) assume(section, name string) *kind {
 	return findKind(section, name)
 }
 
-// only returns the name in a list of one, "" of any other.
-func only(names []string) string {
-	if len(names) == 1 {
-		return names[0]
+// likely returns the kind that has most of the keys that the file gives in a
+// section, the first of several.
+func (c *checker) likely(section string) string {
+	best, most := "", -1
+	for _, k := range kinds() {
+		if k.section != section {
+			continue
+		}
+		n := 0
+		for name := range child(c.root, section) {
+			if k.tables[0].find(name) != nil {
+				n++
+			}
+		}
+		if n > most {
+			best, most = k.name, n
+		}
 	}
-	return ""
+	return best
 }
 
 // checkName holds that the name can be a directory's.

@@ -20,7 +20,7 @@ func (c *checker) severalJobs() bool {
 // resolveJobs checks a scenario of several jobs: what stands at the top, then
 // each job as a scenario of its own, then what the jobs share.
 func (c *checker) resolveJobs() {
-	c.takePolicies()
+	c.takePolicies("arbiters")
 	tables := jobsTables()
 	fabric := c.kind("fabric")
 	for _, t := range tables {
@@ -54,13 +54,14 @@ func (c *checker) resolveJobs() {
 	c.settleJobs()
 }
 
-// takePolicies lets --policy, and --set policy.allocators, choose among the
-// arbiters: these are the policies here.
-func (c *checker) takePolicies() {
-	const from, to = "policy.allocators", "policy.arbiters"
+// takePolicies lets --policy, and --set policy.allocators, choose among policies
+// that the scenario lists under another key.
+func (c *checker) takePolicies(key string) {
+	const from = "policy.allocators"
+	to := joinPath("policy", key)
 	_, varied := c.swept[from]
 	if policy := child(c.root, "policy"); policy != nil && (c.set[from] || varied) {
-		policy["arbiters"] = policy["allocators"]
+		policy[key] = policy["allocators"]
 		delete(policy, "allocators")
 		c.set[to] = c.set[from]
 		if varied {

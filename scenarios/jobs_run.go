@@ -117,13 +117,18 @@ func (m *jobsInstance) best(ctx context.Context, o topology.JobsOptions) (*topol
 // DAG and what was measured of them.
 type jobsDecided struct {
 	*topology.JobsDecision
+	m       *jobsInstance
 	traces  []*engine.Trace
 	row     result.Row
 	timings result.PolicyTimings
 }
 
 // decide lets one arbiter decide, plays its decision and measures it.
-func (m *jobsInstance) decide(ctx context.Context, name string, settings topology.Options) (*jobsDecided, error) {
+func (m *jobsInstance) decide(ctx context.Context, name string, workers int) (answer, error) {
+	settings, err := m.s.settings(workers)
+	if err != nil {
+		return nil, err
+	}
 	arbiter, err := topology.ArbiterByName(name)
 	if err != nil {
 		return nil, err
@@ -143,7 +148,7 @@ func (m *jobsInstance) decide(ctx context.Context, name string, settings topolog
 		return nil, err
 	}
 	solved := time.Now()
-	out := &jobsDecided{JobsDecision: d, timings: result.PolicyTimings{SolveS: solved.Sub(begin).Seconds()}}
+	out := &jobsDecided{JobsDecision: d, m: m, timings: result.PolicyTimings{SolveS: solved.Sub(begin).Seconds()}}
 	if o.UsesOptimum(arbiter) {
 		out.timings.SolveS += took.Seconds()
 	}
@@ -164,46 +169,33 @@ func (m *jobsInstance) decide(ctx context.Context, name string, settings topolog
 	return out, nil
 }
 
-// runJobs is Run for several jobs.
-func (p *Prepared) runJobs(ctx context.Context, settings topology.Options, progress func(string, int, int), begin time.Time) (*Outcome, error) {
-	m, names := p.jobs, p.s.PolicyNames()
+func (d *jobsDecided) measured() (result.Row, result.PolicyTimings) { return d.row, d.timings }
+
+func (d *jobsDecided) describe(o *Outcome) {
+	name, m := d.row.Policy, d.m
+	services := make([]flow.Service, len(m.jobs))
+	for j, one := range d.Jobs {
+		services[j] = one.Service
+		if one.Service == flow.MaxMin {
+			continue
+		}
+		for _, row := range m.jobs[j].plan(d.traces[j]) {
+			row.Task = m.s.Jobs[j].Name + ": " + row.Task
+			o.Plans[name] = append(o.Plans[name], row)
+		}
+	}
+	o.Detail.Policies = append(o.Detail.Policies, m.describe(name, d.traces, services, d.Circuits()))
+}
+
+// begin describes the plays on the ideal fabric.
+func (m *jobsInstance) begin(o *Outcome) error {
 	ideal := make([]*engine.Trace, len(m.jobs))
 	services := make([]flow.Service, len(m.jobs))
 	for j, in := range m.jobs {
 		ideal[j], services[j] = in.ideal, in.service
 	}
-	o := &Outcome{
-		Document: p.document(),
-		Timings:  result.Timings{Policies: map[string]result.PolicyTimings{}},
-		Detail:   result.Detail{Title: p.s.Words(), Reference: m.describe("", ideal, services, nil)},
-		Plans:    map[string][]PlanRow{},
-	}
-	for i, name := range names {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		progress(name, i, len(names))
-		d, err := m.decide(ctx, name, settings)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		for j, one := range d.Jobs {
-			services[j] = one.Service
-			if one.Service == flow.MaxMin {
-				continue
-			}
-			for _, row := range m.jobs[j].plan(d.traces[j]) {
-				row.Task = m.s.Jobs[j].Name + ": " + row.Task
-				o.Plans[name] = append(o.Plans[name], row)
-			}
-		}
-		o.Document.Rows = append(o.Document.Rows, d.row)
-		o.Detail.Policies = append(o.Detail.Policies, m.describe(name, d.traces, services, d.Circuits()))
-		o.Timings.Policies[name] = d.timings
-	}
-	progress("done", len(names), len(names))
-	o.Timings.WallS = time.Since(begin).Seconds()
-	return o, nil
+	o.Detail.Reference = m.describe("", ideal, services, nil)
+	return nil
 }
 
 // describe is instance.describe of all jobs, whose names it puts before what is

@@ -10,32 +10,58 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/BurntSushi/toml"
 )
 
-//go:embed *.toml paper/*.toml
+//go:embed *.toml paper/*.toml tori/*.toml
 var embedded embed.FS
 
 // Embedded returns the names of the scenarios that are built in, such as
 // "scenarios/deepseek671b.toml", in order.
-func Embedded() []string { return builtIn("*.toml") }
+func Embedded() []string { return builtIn(false) }
 
 // EmbeddedStudies returns the names of the studies that are built in, such as
 // "scenarios/paper/delta-fig6.toml", in order.
-func EmbeddedStudies() []string { return builtIn("paper/*.toml") }
+func EmbeddedStudies() []string { return builtIn(true) }
 
-func builtIn(pattern string) []string {
-	names, err := fs.Glob(embedded, pattern)
-	if err != nil {
-		panic(err) // the patterns are well formed
+// builtIn returns the files that are built in, folder by folder: the studies, or
+// the others.
+func builtIn(studies bool) []string {
+	shipped.once.Do(func() {
+		for _, pattern := range []string{"*.toml", "paper/*.toml", "tori/*.toml"} {
+			names, err := fs.Glob(embedded, pattern)
+			if err != nil {
+				panic(err) // the patterns are well formed
+			}
+			for _, inside := range names {
+				data, err := embedded.ReadFile(inside)
+				if err != nil {
+					panic(err) // it was listed
+				}
+				name := path.Join("scenarios", inside)
+				if isStudy(name, data) {
+					shipped.studies = append(shipped.studies, name)
+				} else {
+					shipped.single = append(shipped.single, name)
+				}
+			}
+		}
+	})
+	if studies {
+		return slices.Clone(shipped.studies)
 	}
-	for i := range names {
-		names[i] = path.Join("scenarios", names[i])
-	}
-	return names
+	return slices.Clone(shipped.single)
+}
+
+// shipped are the files that are built in, which nobody changes.
+var shipped struct {
+	once            sync.Once
+	single, studies []string
 }
 
 // Load reads the scenario file at path. If there is none, and path names a

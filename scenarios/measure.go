@@ -183,7 +183,10 @@ func (in *instance) list(circuits []int) string {
 
 // Words says in a line what is run on what.
 func (s *Scenario) Words() string {
-	if len(s.Jobs) > 0 {
+	switch {
+	case s.routes():
+		return s.routedWords()
+	case len(s.Jobs) > 0:
 		return s.jobsWords()
 	}
 	w, f := &s.Workload, &s.Fabric

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"sim/policies/routing"
 	"sim/policies/topology"
 	"sim/workloads/training"
 )
@@ -20,6 +21,16 @@ func Policies() []PolicyInfo {
 	}
 	for _, r := range topology.Arbiters {
 		all = append(all, PolicyInfo{"arbiters", r.Name, r.Doc})
+	}
+	for _, r := range routing.Table {
+		all = append(all, PolicyInfo{"routers", r.Name, r.Doc})
+	}
+	for _, section := range sections {
+		for _, k := range kinds() {
+			if k.section == section {
+				all = append(all, PolicyInfo{section + "s", k.name, k.doc})
+			}
+		}
 	}
 	for _, name := range training.ModelNames() {
 		a, _ := training.Model(name)

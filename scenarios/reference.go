@@ -14,8 +14,14 @@ func Reference(w io.Writer) error {
 	var b strings.Builder
 	s := &Scenario{Replicas: []Replica{{}}, Jobs: []Job{{}}}
 	general().reference(&b, s, "Every scenario")
+	seen := map[string]bool{}
 	for _, k := range kinds() {
 		fmt.Fprintf(&b, "## %s: kind %s\n\n%s\n\n", k.section, quote(k.name), k.doc)
+		if k.like != "" && seen[k.like] {
+			b.WriteString("It has the keys of the kind above.\n\n")
+			continue
+		}
+		seen[k.like] = true
 		for i := range k.tables {
 			t := &k.tables[i]
 			name := "`[" + t.path + "]`"
@@ -24,7 +30,7 @@ func Reference(w io.Writer) error {
 			}
 			t.reference(&b, s, name)
 		}
-		if k.section == "workload" {
+		if k.name == "training" {
 			b.WriteString("Presets of modelling choices:\n\n")
 			for _, p := range presets {
 				fmt.Fprintf(&b, "- `%s`: %s.\n", p.name, p.doc)

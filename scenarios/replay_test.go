@@ -29,21 +29,17 @@ func replayed(t testing.TB, name string, overrides ...string) *instance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.in
+	return p.system.(*instance)
 }
 
 // decided returns what an allocator decides on in.
 func (in *instance) decided(t testing.TB, policy string) *decided {
 	t.Helper()
-	settings, err := in.s.settings(2)
+	a, err := in.decide(context.Background(), policy, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := in.decide(context.Background(), policy, settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return a.(*decided)
 }
 
 // TestReplayOfNothing: where nothing is perturbed every play has the plan's
@@ -109,15 +105,16 @@ func TestReplayOfReferenceOnCircuits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.in.lit == nil {
+	in := p.system.(*instance)
+	if in.lit == nil {
 		t.Fatal("the ideal fabric makes the reference: nothing is tested")
 	}
-	if err := p.in.replay.references(context.Background(), 2); err != nil {
+	if err := in.replay.references(context.Background(), 2); err != nil {
 		t.Fatal(err)
 	}
-	for i, got := range p.in.replay.times {
-		if got != p.in.times {
-			t.Errorf("play %d: references %v, the plan's %v", i, got, p.in.times)
+	for i, got := range in.replay.times {
+		if got != in.times {
+			t.Errorf("play %d: references %v, the plan's %v", i, got, in.times)
 		}
 	}
 }

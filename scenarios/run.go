@@ -25,6 +25,10 @@ type Outcome struct {
 	// Plans holds, for each policy that schedules rates, its schedule: the
 	// rate of every transfer from time to time.
 	Plans map[string][]PlanRow
+	// Files are further files for the run directory.
+	Files []result.File
+	// Routes are those of every router.
+	Routes []Routes
 }
 
 // PlanRow is a line of an exported rate schedule: Task runs at Rate from FromS
@@ -38,9 +42,28 @@ type PlanRow struct {
 // Prepared is a scenario built, with its references played: what the decisions
 // of all its policies have in common. It is safe for concurrent use.
 type Prepared struct {
-	s    *Scenario
-	in   *instance
-	jobs *jobsInstance // in place of in, of several jobs
+	s *Scenario
+	system
+}
+
+// system is what a scenario of some kinds is built into. It is safe for
+// concurrent use.
+type system interface {
+	// referenceMetrics are those of what policies are compared with.
+	referenceMetrics() map[string]float64
+	// tasks counts what memory grows by.
+	tasks() int
+	// begin adds to an outcome what does not depend on policies.
+	begin(o *Outcome) error
+	// decide lets one policy decide, plays its decision and measures it.
+	decide(ctx context.Context, policy string, workers int) (answer, error)
+}
+
+// answer is a decision that was played and measured.
+type answer interface {
+	measured() (result.Row, result.PolicyTimings)
+	// describe adds to an outcome what figures, explanations and exports need.
+	describe(o *Outcome)
 }
 
 // Prepare builds s and plays its references. It does not look at the policies.
@@ -49,16 +72,20 @@ func Prepare(s *Scenario) (*Prepared, error) { return prepare(context.Background
 
 // prepare is Prepare with the context and the goroutines of a donor's decision.
 func prepare(ctx context.Context, s *Scenario, workers int) (*Prepared, error) {
-	if len(s.Jobs) > 0 {
+	switch {
+	case s.routes():
+		r, err := buildRouted(s)
+		return &Prepared{s, r}, err
+	case len(s.Jobs) > 0:
 		jobs, err := buildJobs(s)
-		return &Prepared{s: s, jobs: jobs}, err
+		return &Prepared{s, jobs}, err
 	}
 	in, err := build(ctx, s, workers)
 	if err != nil {
 		return nil, err
 	}
 	in.problem.Bound() // shared by all rows: no allocator's time
-	return &Prepared{s: s, in: in}, nil
+	return &Prepared{s, in}, nil
 }
 
 // document is the result of no policy.
@@ -69,26 +96,12 @@ func (p *Prepared) document() result.Document {
 	}
 }
 
-// Reference returns the metrics of the ideal fabric and of compute alone.
-func (p *Prepared) Reference() map[string]float64 {
-	if p.jobs != nil {
-		return p.jobs.referenceMetrics()
-	}
-	return p.in.referenceMetrics()
-}
+// Reference returns the metrics of what policies are compared with: of a
+// training the ideal fabric and compute alone, of traffic the fabric by itself.
+func (p *Prepared) Reference() map[string]float64 { return p.referenceMetrics() }
 
-// Tasks returns the number of tasks of the complete graphs, by which memory
-// grows.
-func (p *Prepared) Tasks() int {
-	if p.jobs != nil {
-		return p.jobs.tasks()
-	}
-	n := len(p.in.it.Graph.Tasks)
-	if r := p.in.replay; r != nil && r.it != p.in.it {
-		n += len(r.it.Graph.Tasks)
-	}
-	return n
-}
+// Tasks returns the number of tasks or flows, by which memory grows.
+func (p *Prepared) Tasks() int { return p.tasks() }
 
 // Decide lets one policy decide, plays its decision and measures it, as a row
 // of Run's document. It returns the context's error when ctx is cancelled.
@@ -96,22 +109,12 @@ func (p *Prepared) Decide(ctx context.Context, policy string, workers int) (resu
 	if err := p.s.Only(policy).Ready(); err != nil {
 		return result.Row{}, result.PolicyTimings{}, err
 	}
-	settings, err := p.s.settings(workers)
-	if err != nil {
-		return result.Row{}, result.PolicyTimings{}, err
-	}
-	if p.jobs != nil {
-		d, err := p.jobs.decide(ctx, policy, settings)
-		if err != nil {
-			return result.Row{}, result.PolicyTimings{}, fmt.Errorf("%s: %w", policy, err)
-		}
-		return d.row, d.timings, nil
-	}
-	d, err := p.in.decide(ctx, policy, settings)
+	d, err := p.decide(ctx, policy, workers)
 	if err != nil {
 		return result.Row{}, result.PolicyTimings{}, fmt.Errorf("%s: %w", policy, err)
 	}
-	return d.row, d.timings, nil
+	row, timings := d.measured()
+	return row, timings, nil
 }
 
 // Run plays every policy of s and gathers the results. It returns early with
@@ -125,48 +128,36 @@ func Run(ctx context.Context, s *Scenario, opt RunOptions) (*Outcome, error) {
 	if err := s.Ready(); err != nil {
 		return nil, err
 	}
-	progress("reference", 0, len(s.PolicyNames()))
+	names := s.PolicyNames()
+	progress("reference", 0, len(names))
 	p, err := prepare(ctx, s, opt.Workers)
 	if err != nil {
 		return nil, err
 	}
-	settings, err := s.settings(opt.Workers)
-	if err != nil {
-		return nil, err
-	}
-	if p.jobs != nil {
-		return p.runJobs(ctx, settings, progress, begin)
-	}
-	in := p.in
 	o := &Outcome{
 		Document: p.document(),
 		Timings:  result.Timings{Policies: map[string]result.PolicyTimings{}},
-		Detail:   result.Detail{Title: s.Words(), Reference: in.describe("", in.ideal, in.service, nil)},
+		Detail:   result.Detail{Title: s.Words()},
 		Plans:    map[string][]PlanRow{},
 	}
-	if o.Detail.Windows, err = in.windows(); err != nil {
+	if err := p.begin(o); err != nil {
 		return nil, err
 	}
-	for i, name := range s.Policy.Allocators {
+	for i, name := range names {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		progress(name, i, len(s.Policy.Allocators))
-		d, err := in.decide(ctx, name, settings)
+		progress(name, i, len(names))
+		d, err := p.decide(ctx, name, opt.Workers)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		o.Document.Rows = append(o.Document.Rows, d.row)
-		o.Detail.Policies = append(o.Detail.Policies, in.describe(name, d.trace, d.Service, d.Circuits))
-		if d.Service != flow.MaxMin {
-			o.Plans[name] = in.plan(d.trace)
-		}
-		o.Timings.Policies[name] = d.timings
+		row, timings := d.measured()
+		o.Document.Rows = append(o.Document.Rows, row)
+		o.Timings.Policies[name] = timings
+		d.describe(o)
 	}
-	if p.in.replay != nil {
-		p.in.replay.addReference(o.Document.Reference)
-	}
-	progress("done", len(s.Policy.Allocators), len(s.Policy.Allocators))
+	progress("done", len(names), len(names))
 	o.Timings.WallS = time.Since(begin).Seconds()
 	return o, nil
 }
@@ -206,14 +197,47 @@ func wall(t engine.Time) time.Duration {
 // measured of it.
 type decided struct {
 	*topology.Decision
+	in      *instance
 	trace   *engine.Trace
 	row     result.Row
 	timings result.PolicyTimings
 }
 
+func (d *decided) measured() (result.Row, result.PolicyTimings) { return d.row, d.timings }
+
+func (d *decided) describe(o *Outcome) {
+	o.Detail.Policies = append(o.Detail.Policies, d.in.describe(d.row.Policy, d.trace, d.Service, d.Circuits))
+	if d.Service != flow.MaxMin {
+		o.Plans[d.row.Policy] = d.in.plan(d.trace)
+	}
+	if d.in.replay != nil {
+		d.in.replay.addReference(o.Document.Reference)
+	}
+}
+
+// begin describes the play on the ideal fabric.
+func (in *instance) begin(o *Outcome) error {
+	o.Detail.Reference = in.describe("", in.ideal, in.service, nil)
+	var err error
+	o.Detail.Windows, err = in.windows()
+	return err
+}
+
+func (in *instance) tasks() int {
+	n := len(in.it.Graph.Tasks)
+	if r := in.replay; r != nil && r.it != in.it {
+		n += len(r.it.Graph.Tasks)
+	}
+	return n
+}
+
 // decide lets one allocator decide, plays its decision on the complete DAG and
 // measures it.
-func (in *instance) decide(ctx context.Context, name string, settings topology.Options) (*decided, error) {
+func (in *instance) decide(ctx context.Context, name string, workers int) (answer, error) {
+	settings, err := in.s.settings(workers)
+	if err != nil {
+		return nil, err
+	}
 	policy, err := topology.ByName(name)
 	if err != nil {
 		return nil, err
@@ -247,7 +271,7 @@ func (in *instance) decide(ctx context.Context, name string, settings topology.O
 			return nil, err
 		}
 	}
-	return &decided{d, trace, row, result.PolicyTimings{
+	return &decided{d, in, trace, row, result.PolicyTimings{
 		SolveS: solved.Sub(begin).Seconds(), PlayS: time.Since(solved).Seconds(),
 	}}, nil
 }

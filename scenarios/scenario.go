@@ -22,13 +22,15 @@ type Scenario struct {
 	Replicas []Replica // those that differ from the rest, ordered by index
 	Jobs     []Job     // that share the pods; none where Workload is the only one
 	Replay   Replay    // of the decided topologies
+	Engine   Engine    // of fabrics of links
 }
 
 // Workload says what is computed and moved. Kind tells which embedded part
 // applies.
 type Workload struct {
-	Kind string // "training"
+	Kind string // "training", "all-to-all" ...
 	Training
+	Traffic
 }
 
 // Training is a workload of kind "training": one training step of a model.
@@ -72,8 +74,9 @@ type Choices struct {
 
 // Fabric says what the job runs on. Kind tells which embedded part applies.
 type Fabric struct {
-	Kind string // "ocs-pods"
+	Kind string // "ocs-pods", "torus" or "graph"
 	OCSPods
+	Links
 }
 
 // OCSPods is a fabric of kind "ocs-pods": pods of GPUs joined by optical
@@ -104,6 +107,7 @@ type Policy struct {
 	DeltaJoint      SearchOptions
 	MILP            MILPOptions
 	Arbitration     // of several jobs
+	Routing         // on fabrics of links
 }
 
 // FixedOptions are the options of the allocator "fixed".

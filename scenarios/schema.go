@@ -30,6 +30,7 @@ type key struct {
 	refuse func(text string) string
 	when   *condition // nil is always used
 	omit   bool       // stands for other keys and is not written back
+	empty  bool       // a list may be
 }
 
 // table describes a table of keys.
@@ -58,15 +59,19 @@ type kind struct {
 	section string // "workload" or "fabric"
 	name    string
 	doc     string
+	like    string // kinds of one such have the same keys
 	tables  []table
 	prepare func(c *checker) // after reading, before defaults; may be nil
-	check   func(c *checker) // cross-checks, when all keys have values
+	check   func(c *checker) // cross-checks, when all keys have values; may be nil
 }
 
 // kinds are all known kinds, which nobody changes. The first table of a kind is
 // its section.
 func kinds() []*kind {
-	known.once.Do(func() { known.kinds = []*kind{trainingKind(), ocsPodsKind()} })
+	known.once.Do(func() {
+		known.kinds = append([]*kind{trainingKind()}, trafficKinds()...)
+		known.kinds = append(known.kinds, ocsPodsKind(), torusKind(), graphKind())
+	})
 	return known.kinds
 }
 

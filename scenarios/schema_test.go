@@ -45,7 +45,7 @@ func TestEveryFieldHasAKey(t *testing.T) {
 		for i := range tab.keys {
 			k := &tab.keys[i]
 			at := reflect.ValueOf(k.field(s, 0)).Pointer()
-			if other, ok := taken[at]; ok && other != "workload.model" {
+			if other, ok := taken[at]; ok && other != "workload.model" && other != tab.path+"."+k.name { // kinds may have the same keys
 				t.Errorf("%s.%s sets the field of %s", tab.path, k.name, other)
 			}
 			taken[at] = tab.path + "." + k.name

@@ -89,9 +89,10 @@ func ParseStudy(name string, data []byte, overrides []string) (*Study, error) {
 // makes it a study.
 func IsStudy(path string) bool {
 	name, data, fault := open(path)
-	if fault != nil {
-		return false
-	}
+	return fault == nil && isStudy(name, data)
+}
+
+func isStudy(name string, data []byte) bool {
 	src, faults := decode(name, data)
 	if faults != nil {
 		return false

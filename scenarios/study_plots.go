@@ -14,16 +14,16 @@ import (
 )
 
 // plotKinds are the kinds of figures that a [[plot]] table may ask for.
-var plotKinds = []string{"bars", "lines", "heatmap", "cdf"}
+var plotKinds = []string{"bars", "lines", "scatter", "heatmap", "twists", "cdf"}
 
 // plotKeys are the keys of a [[plot]] table, for the reference.
 var plotKeys = [][2]string{
 	{"name", "name of the figure's file"},
 	{"title", "line above it"},
-	{"kind", "`bars`, `lines`, `heatmap` or `cdf`"},
-	{"x", "a key that is varied (its last part will do), `policy`, or of lines a metric; of a cdf nothing"},
-	{"y", "a metric of the cells, `reference.METRIC`, `solve_s` or `play_s`; of a heat map a key that is varied"},
-	{"z", "of a heat map, the metric that colours it"},
+	{"kind", "`bars`, `lines`, `scatter`, `heatmap`, `twists` (the 64 twists of `fabric.twist` as an 8x8 map) or `cdf`"},
+	{"x", "a key that is varied (its last part will do), `policy`, of lines also a metric and of a scatter always one; of a cdf or of twists nothing"},
+	{"y", "a metric of the cells, `reference.METRIC`, `solve_s` or `play_s`; of a heat map a key that is varied; of twists nothing"},
+	{"z", "of a heat map or of twists, the metric that colours it"},
 	{"series", "a key that is varied, or `policy`: a colour or line each"},
 	{"panels", "a key that is varied, or `policy`: a panel each"},
 	{"x_label", "text at the x axis"},
@@ -111,6 +111,12 @@ func readPlots(c *checker) []result.Plot {
 				what = "is missing"
 			}
 			c.fault(joinPath(at, "kind"), what, oneOf(p.Kind, plotKinds))
+		case p.Kind == "twists" && p.Z == "":
+			c.fault(joinPath(at, "z"), "is missing", `write the metric that colours the map, such as z = "mean_delay_s"`)
+		case p.Kind == "twists":
+			// x and y are the bits of the pattern
+		case p.Kind == "scatter" && p.X == "":
+			c.fault(joinPath(at, "x"), "is missing", `write a metric, such as x = "average_hops"`)
 		case p.Y == "":
 			c.fault(joinPath(at, "y"), "is missing", `write a metric, such as y = "nct"`)
 		case p.X == "" && p.Kind != "cdf":

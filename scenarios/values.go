@@ -152,7 +152,7 @@ func (k *key) setNames(dst *[]string, v any) *wrong {
 	if w := setList(&names, v, "texts", k.setText); w != nil {
 		return w
 	}
-	if len(names) == 0 {
+	if len(names) == 0 && !k.empty {
 		return &wrong{"is empty", "list at least one of " + quotedList(k.choices())}
 	}
 	for i, n := range names {

@@ -142,6 +142,69 @@ func (a *calendar) turn(until engine.Time) bool {
 	return true
 }
 
+// empty reports whether there is no event.
+func (a *calendar) empty() bool { return a.left < 0 && len(a.heap) == 0 && a.first() < 0 }
+
+// remove takes away the event of an id that was set at a time. It searches, and
+// is for what happens rarely.
+func (a *calendar) remove(id int32, t engine.Time) {
+	if unlink(&a.left, nil, a.next, id) {
+		return
+	}
+	prev := int32(-1)
+	for k := a.cells[a.cell(t)]; k >= 0; prev, k = k, a.pool[k].next {
+		b := &a.pool[k]
+		if b.time != t || !unlink(&b.head, &b.tail, a.next, id) {
+			continue
+		}
+		if b.head < 0 {
+			c := a.cell(t)
+			if prev >= 0 {
+				a.pool[prev].next = b.next
+			} else if a.cells[c] = b.next; b.next < 0 {
+				a.filled[c/64] &^= 1 << (c % 64)
+			}
+			a.free = append(a.free, k)
+		}
+		return
+	}
+	for i, k := range a.heap {
+		b := &a.pool[k]
+		if b.time != t || !unlink(&b.head, &b.tail, a.next, id) {
+			continue
+		}
+		if b.head < 0 {
+			rest := slices.Delete(slices.Clone(a.heap), i, i+1)
+			a.heap = a.heap[:0]
+			for _, r := range rest {
+				a.push(r)
+			}
+			a.free = append(a.free, k)
+		}
+		return
+	}
+}
+
+// unlink takes an id out of a list; false where it is not there.
+func unlink(head, tail *int32, next []int32, id int32) bool {
+	prev := int32(-1)
+	for i := *head; i >= 0; prev, i = i, next[i] {
+		if i != id {
+			continue
+		}
+		if prev < 0 {
+			*head = next[i]
+		} else {
+			next[prev] = next[i]
+		}
+		if tail != nil && *tail == id {
+			*tail = prev
+		}
+		return true
+	}
+	return false
+}
+
 // first returns the earliest bucket of the ring, -1 of none.
 func (a *calendar) first() int32 {
 	words := len(a.filled)

@@ -10,7 +10,8 @@ import (
 )
 
 // TestCalendar: events come by time and then in the order in which they were set,
-// near and far ahead, while the span of a cell changes.
+// near and far ahead, while the span of a cell changes and
+// some are taken away.
 func TestCalendar(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const ids = 12
@@ -30,6 +31,15 @@ func TestCalendar(t *testing.T) {
 				want = append(want, event{free[0], at})
 				free = free[1:]
 				continue
+			}
+			if len(want) > 0 && rapid.IntRange(0, 5).Draw(t, "remove") == 0 {
+				i := rapid.IntRange(0, len(want)-1).Draw(t, "which")
+				a.remove(want[i].id, want[i].at)
+				free = append(free, want[i].id)
+				want = slices.Delete(want, i, i+1)
+			}
+			if a.empty() != (len(want) == 0) {
+				t.Fatalf("empty: %t with %d events", a.empty(), len(want))
 			}
 			until := now + engine.Time(rapid.SampledFrom([]int{0, 1, 2, 512, 6000}).Draw(t, "until"))
 			first := -1

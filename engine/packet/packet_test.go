@@ -1,11 +1,9 @@
 package packet_test
 
 import (
-	"errors"
 	"math"
 	"math/big"
 	"slices"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -88,7 +86,7 @@ func (z *reference) run() {
 }
 
 func (z *reference) forward(p parcel, now engine.Time) {
-	path := z.w.Paths.Links[z.w.Paths.Start[p.flow]:z.w.Paths.Start[p.flow+1]]
+	path := pathOf(z.n, z.w, p.flow)
 	if p.hop == len(path) {
 		p.left = now
 		z.done = append(z.done, p)
@@ -120,6 +118,55 @@ func floorOf(r *big.Rat) engine.Time {
 	return engine.Time(new(big.Int).Div(r.Num(), r.Denom()).Int64())
 }
 
+// portsOf returns walks, none yet, over ports that are the links out of a node in
+// order.
+func portsOf(n *engine.Network) *engine.Walks {
+	out := make([][]int32, n.Nodes)
+	degree := 1
+	for i, l := range n.Links {
+		out[l.From] = append(out[l.From], int32(i))
+		degree = max(degree, len(out[l.From]))
+	}
+	w := &engine.Walks{Degree: degree, Link: slices.Repeat([]int32{-1}, int(n.Nodes)*degree)}
+	for node, of := range out {
+		copy(w.Link[node*degree:], of)
+	}
+	return w
+}
+
+// stepOver returns the step over a link.
+func stepOver(n *engine.Network, w *engine.Walks, link int32, channel int) engine.Step {
+	from := int(n.Links[link].From)
+	return engine.MakeStep(slices.Index(w.Link[from*w.Degree:(from+1)*w.Degree], link), channel)
+}
+
+// pathOf returns the links of a flow's first walk.
+func pathOf(n *engine.Network, w *packet.Work, flow int32) []int32 {
+	first, _ := w.Walks.Of(w.Walks.ClassOf(flow))
+	at := w.Flows[flow].Src
+	var path []int32
+	for _, s := range w.Walks.Steps(first) {
+		l := w.Walks.Out(at, s)
+		path = append(path, l)
+		at = n.Links[l].To
+	}
+	return path
+}
+
+// over returns work of one flow over links in order, on channel 0.
+func over(n *engine.Network, sources []packet.Source, paths ...[]int32) *packet.Work {
+	w := &packet.Work{Walks: portsOf(n), Sources: sources}
+	for _, path := range paths {
+		var steps []engine.Step
+		for _, l := range path {
+			steps = append(steps, stepOver(n, w.Walks, l, 0))
+		}
+		w.Walks.Add(steps...)
+		w.Flows = append(w.Flows, engine.Flow{Src: n.Links[path[0]].From, Dst: n.Links[path[len(path)-1]].To})
+	}
+	return w
+}
+
 // anyWork draws a small network and traffic on it.
 func anyWork(t *rapid.T) (*engine.Network, *packet.Work) {
 	nodes := rapid.IntRange(2, 5).Draw(t, "nodes")
@@ -129,8 +176,9 @@ func anyWork(t *rapid.T) (*engine.Network, *packet.Work) {
 		out[a] = append(out[a], int32(len(n.Links)))
 		n.Links = append(n.Links, engine.Link{
 			From: int32(a), To: int32(b),
-			Rate:    []float64{8e12, 4e12, 3e12, 7e11}[rapid.IntRange(0, 3).Draw(t, "rate")],
-			Latency: engine.Time(rapid.IntRange(0, 4).Draw(t, "latency")),
+			Channels: int32(rapid.IntRange(0, 3).Draw(t, "channels")),
+			Rate:     []float64{8e12, 4e12, 3e12, 7e11}[rapid.IntRange(0, 3).Draw(t, "rate")],
+			Latency:  engine.Time(rapid.IntRange(0, 4).Draw(t, "latency")),
 		})
 	}
 	for a := range nodes {
@@ -139,17 +187,18 @@ func anyWork(t *rapid.T) (*engine.Network, *packet.Work) {
 	for range rapid.IntRange(0, 4).Draw(t, "more") {
 		link(rapid.IntRange(0, nodes-1).Draw(t, "from"), rapid.IntRange(0, nodes-1).Draw(t, "to"))
 	}
-	w := &packet.Work{Paths: &engine.Paths{Start: []int64{0}}}
+	w := &packet.Work{Walks: portsOf(n)}
 	for range rapid.IntRange(1, 6).Draw(t, "flows") {
 		at := int32(rapid.IntRange(0, nodes-1).Draw(t, "src"))
 		f := engine.Flow{Src: at}
+		var steps []engine.Step
 		for range rapid.IntRange(0, 4).Draw(t, "hops") {
 			l := rapid.SampledFrom(out[at]).Draw(t, "hop")
-			w.Paths.Links = append(w.Paths.Links, l)
+			steps = append(steps, stepOver(n, w.Walks, l, rapid.IntRange(0, int(max(1, n.Links[l].Channels))-1).Draw(t, "channel")))
 			at = n.Links[l].To
 		}
 		f.Dst = at
-		w.Paths.Start = append(w.Paths.Start, int64(len(w.Paths.Links)))
+		w.Walks.Add(steps...)
 		w.Flows = append(w.Flows, f)
 	}
 	for range rapid.IntRange(1, 3).Draw(t, "sources") {
@@ -187,7 +236,7 @@ func TestAgainstReference(t *testing.T) {
 			t.Fatalf("delays of %v mean, %v to %v; want sum %v, %v to %v", s.Delay.MeanSeconds(), s.Delay.Min, s.Delay.Max, sum, least, most)
 		}
 		for i, l := range s.Links {
-			if l.Busy = 0; l != z.links[i] {
+			if l.Busy, l.Waited = 0, 0; l != z.links[i] {
 				t.Fatalf("link %d: %+v, want %+v", i, l, z.links[i])
 			}
 		}
@@ -214,10 +263,7 @@ func TestAgainstReference(t *testing.T) {
 // TestRatesDoNotDrift: what a packet takes beyond whole ticks is carried on.
 func TestRatesDoNotDrift(t *testing.T) {
 	n := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 7e12}}}
-	w := &packet.Work{
-		Flows: []engine.Flow{{Src: 0, Dst: 1}}, Paths: &engine.Paths{Start: []int64{0, 1}, Links: []int32{0}},
-		Sources: []packet.Source{{End: 1, Bytes: 1, Count: 7_000_000}},
-	}
+	w := over(n, []packet.Source{{End: 1, Bytes: 1, Count: 7_000_000}}, []int32{0})
 	s, err := packet.Run(n, w, packet.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -234,10 +280,7 @@ func TestMD1(t *testing.T) {
 	n := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 8e9}}} // 1 us a packet
 	service := float64(engine.Microsecond)
 	for _, load := range []float64{0.3, 0.6, 0.85} {
-		w := &packet.Work{
-			Flows: []engine.Flow{{Src: 0, Dst: 1}}, Paths: &engine.Paths{Start: []int64{0, 1}, Links: []int32{0}},
-			Sources: []packet.Source{{End: 1, Bytes: bytes, Count: packets, Every: service / load, Seed: 7}},
-		}
+		w := over(n, []packet.Source{{End: 1, Process: packet.Poisson, Bytes: bytes, Count: packets, Every: service / load, Seed: 7}}, []int32{0})
 		s, err := packet.Run(n, w, packet.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -256,10 +299,7 @@ func TestMD1(t *testing.T) {
 // do not exceed.
 func TestQuantiles(t *testing.T) {
 	n := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 8e12}}}
-	w := &packet.Work{
-		Flows: []engine.Flow{{Src: 0, Dst: 1}}, Paths: &engine.Paths{Start: []int64{0, 1}, Links: []int32{0}},
-		Sources: []packet.Source{{End: 1, Bytes: 1, Count: 100_000}}, // delays 1..100,000 ticks
-	}
+	w := over(n, []packet.Source{{End: 1, Bytes: 1, Count: 100_000}}, []int32{0}) // delays 1..100,000 ticks
 	s, err := packet.Run(n, w, packet.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -268,46 +308,6 @@ func TestQuantiles(t *testing.T) {
 		want := max(1, math.Ceil(q*100_000))
 		if got := float64(s.Delay.Quantile(q)); got < want || got > want*(1+1.0/128)+1 {
 			t.Errorf("quantile %g is %g, want %g", q, got, want)
-		}
-	}
-}
-
-func TestBadWork(t *testing.T) {
-	n := &engine.Network{Nodes: 3, Links: []engine.Link{{From: 0, To: 1, Rate: 1e9}, {From: 1, To: 2, Rate: 0}, {From: 1, To: 0, Rate: 1e9}}}
-	path := func(flow engine.Flow, links ...int32) *packet.Work {
-		return &packet.Work{Flows: []engine.Flow{flow}, Paths: &engine.Paths{Start: []int64{0, int64(len(links))}, Links: links}}
-	}
-	table := func(port uint8) *packet.Work {
-		return &packet.Work{Flows: []engine.Flow{{Src: 0, Dst: 2}}, Table: &engine.Table{
-			Degree: 2, Link: []int32{0, -1, 1, 2, -1, -1}, Port: []uint8{0, 0, 0, 0, 0, port, 0, 0, 0},
-		}}
-	}
-	source := path(engine.Flow{Src: 0, Dst: 1}, 0)
-	source.Sources = []packet.Source{{End: 1, Bytes: 0, Count: 1}}
-	for want, w := range map[string]*packet.Work{
-		"want either a table or paths":                   {},
-		"the path of flow 0 from node 0 to 1 ends at 0":  path(engine.Flow{Src: 0, Dst: 1}),
-		"cannot take link 1 at node 0":                   path(engine.Flow{Src: 0, Dst: 2}, 1),
-		"from node 0 to 2 cannot take link 1 at node 1":  path(engine.Flow{Src: 0, Dst: 2}, 0, 1),
-		"traffic from node 0 to 2 does not get beyond 1": table(0),
-		"traffic from node 0 to 2 does not get beyond":   table(1),
-		"source 0 sends 1 packets of 0 B of flows":       source,
-	} {
-		if _, err := packet.Run(n, w, packet.Options{}); err == nil || !errors.Is(err, packet.ErrWork) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
-		}
-	}
-	for want, change := range map[string]func(n *engine.Network){
-		"a buffer of 1 B":        func(n *engine.Network) { n.Links[0].Buffer = 1 },
-		"2 channels":             func(n *engine.Network) { n.Links[0].Channels = 2 },
-		"at least 8000 b/s":      func(n *engine.Network) { n.Links[0].Rate = 7999 },
-		"1 groups that":          func(n *engine.Network) { n.Groups = []engine.Group{{Rate: 1}} },
-		"0 groups that links sh": func(n *engine.Network) { n.Changes = []engine.Change{{Link: 0, Rate: 1}} },
-	} {
-		n := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 1e9}}}
-		change(n)
-		if _, err := packet.Run(n, path(engine.Flow{Src: 0, Dst: 1}, 0), packet.Options{}); !errors.Is(err, packet.ErrWork) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }

@@ -1,198 +1,270 @@
 package packet
 
 import (
+	"fmt"
 	"math"
-	"math/bits"
-	"math/rand/v2"
 
 	"sim/engine"
 )
 
-// link is the state of one.
-type link struct {
-	free    engine.Time // when what was put on it so far has left
-	perByte uint64      // ticks a byte, times 2^32
-	latency engine.Time
-	busy    engine.Time
-	bytes   int64
-	packets int64
-	part    uint32 // of a tick, by which it was late beyond free, times 2^32
-	to      int32
-	queue   fifo
-}
-
-// sim plays packets. The packets of a link stand in the order in which they
-// arrive at its end, so only the first of them is an event: ids of the calendar
-// are links and, after them, sources.
+// sim plays packets. Ids of the calendar are links (in the served loop three
+// times: ends of sending, arrivals, credits), then injectors, then tasks.
 type sim struct {
-	w         *Work
-	nodes     int
-	links     []link
+	n         *engine.Network
+	o         Options
+	flows     []engine.Flow
+	ways      ways
 	calendar  *calendar
 	chunks    chunks
+	most      int64 // chunks that may be made
+	full      bool  // more were
 	injectors []injector
+	base      int32   // id of the first injector
+	windowOf  []int32 // by flow: its injector where it has a window, -1 else; nil if none has
+	job       *job    // the task graph, if one is played
+	from, to  engine.Time
+	watch     bool // something waits for what becomes of packets
+	log       *[]arrival
 	s         Stats
+
+	links  []link // booked
+	passed []passed
+	served
 }
 
-// injector is a source being played: all its flows at once, or one of them where
-// times are random.
-type injector struct {
-	Source
-	sent int64
-	at   float64 // of a Poisson process: when the next is sent
-	rng  *rand.Rand
+// arrival is a packet's end, kept for tests.
+type arrival struct {
+	flow       int32
+	inject, at engine.Time
+	dropped    bool
 }
 
-func newSim(n *engine.Network, w *Work) *sim {
-	z := &sim{w: w, nodes: int(n.Nodes), links: make([]link, len(n.Links))}
-	for i, l := range n.Links {
-		z.links[i] = link{latency: l.Latency, to: l.To}
-		if l.Rate > 0 {
-			z.links[i].perByte = perByte(l.Rate)
-		}
+func newSim(n *engine.Network, w *Work, o Options, priorities int32, largest int64) (*sim, error) {
+	if o.MaxBytes == 0 {
+		o.MaxBytes = defaultMaxBytes
 	}
-	for _, s := range w.Sources {
-		if s.Count == 0 || s.First == s.End {
-			continue
-		}
-		if s.Seed == 0 {
-			z.injectors = append(z.injectors, injector{Source: s})
-			continue
-		}
-		for f := s.First; f < s.End; f++ {
-			one := injector{Source: s, rng: rand.New(rand.NewPCG(s.Seed, uint64(f)))}
-			one.First, one.End = f, f+1
-			one.at = float64(s.Start) + s.Every*one.rng.ExpFloat64()
-			z.injectors = append(z.injectors, one)
-		}
+	if need := memory(n, w, &o, priorities); need > o.MaxBytes {
+		return nil, fmt.Errorf("%w: it needs %d B of memory, of %d B that it may take", ErrWork, need, o.MaxBytes)
 	}
-	z.calendar = newCalendar(len(z.links) + len(z.injectors))
+	z := &sim{n: n, o: o, flows: w.Flows, from: o.MeasureFrom, to: o.MeasureUntil, most: o.MaxBytes / chunkBytes}
+	if z.to == 0 {
+		z.to = engine.Never
+	}
+	var err error
+	if z.ways, err = newWays(n, w, &o); err != nil {
+		return nil, err
+	}
+	ids := len(n.Links)
+	if z.on = mustServe(n, &o, priorities); z.on {
+		z.newServed(priorities, largest)
+		ids *= 3
+	} else {
+		z.newBooked()
+	}
+	z.base = int32(ids)
+	z.newInjectors(w)
+	if int64(ids)+int64(len(z.injectors))+int64(len(z.flows)) > math.MaxInt32/16 {
+		return nil, fmt.Errorf("%w: %d links, %d processes and %d flows are too many to number", ErrWork, len(n.Links), len(z.injectors), len(z.flows))
+	}
+	return z, nil
+}
+
+// schedule makes the calendar, of so many tasks, and sets the injectors in it.
+func (z *sim) schedule(tasks int) {
+	z.watch = z.windowOf != nil || z.job != nil || z.log != nil
+	z.calendar = newCalendar(int(z.base) + len(z.injectors) + tasks)
 	for i := range z.injectors {
 		m := &z.injectors[i]
-		first := m.Start
-		if m.rng != nil {
-			first = engine.Time(m.at)
+		at := m.start
+		if m.process == Poisson {
+			at = engine.Time(m.at)
 		}
-		z.calendar.set(int32(len(z.links)+i), first)
+		if m.stop == 0 || at < m.stop {
+			z.calendar.set(z.base+int32(i), at)
+		}
 	}
-	return z
 }
 
-// perByte returns the ticks that a byte takes at a rate in bits per second,
-// times 2^32.
-func perByte(rate float64) uint64 {
-	return uint64(math.Round(math.Ldexp(8*float64(engine.Second)/rate, 32)))
+// play runs the events to the end, and between them, before all else of their
+// times, changes of links and ways, samples, and looks at whether it may end.
+func (z *sim) play() error {
+	until := z.o.Until
+	if until == 0 {
+		until = engine.Never
+	}
+	changes, rewires := z.n.Changes, z.o.Rewire
+	sample, done := engine.Never, engine.Never
+	if z.o.SampleEvery > 0 {
+		sample = z.o.SampleEvery
+	}
+	if z.o.EndMeasured {
+		done = z.to
+	}
+	for {
+		at := min(sample, done)
+		if len(changes) > 0 {
+			at = min(at, changes[0].At)
+		}
+		if len(rewires) > 0 {
+			at = min(at, rewires[0].At)
+		}
+		if at > until || at == engine.Never {
+			z.run(until)
+			return z.tooMuch()
+		}
+		z.run(at - 1)
+		if err := z.tooMuch(); err != nil {
+			return err
+		}
+		if z.calendar.empty() && (z.s.InFlight() == 0 && z.job == nil || len(changes)+len(rewires) == 0) {
+			return nil
+		}
+		switch {
+		case len(changes) > 0 && changes[0].At == at:
+			z.change(changes[0])
+			changes = changes[1:]
+		case len(rewires) > 0 && rewires[0].At == at:
+			z.rewire(&rewires[0])
+			rewires = rewires[1:]
+		case sample == at:
+			z.sample()
+			sample += z.o.SampleEvery
+		default:
+			if z.s.MeasuredInjected == z.s.Delay.Count+z.s.MeasuredDropped {
+				return nil
+			}
+			done += max(1, (z.to-z.from)/8)
+		}
+	}
 }
 
 func (z *sim) run(until engine.Time) {
-	links := int32(len(z.links))
-	for {
-		id, now, ok := z.calendar.take(until)
-		if !ok {
-			return
-		}
-		if z.s.End = now; id >= links {
-			z.inject(id, now)
-			continue
-		}
-		l := &z.links[id]
-		r := *l.queue.first()
-		z.chunks.drop(&l.queue)
-		if l.queue.length > 0 {
-			z.calendar.set(id, l.queue.first().at)
-		}
-		l.packets++
-		l.bytes += int64(r.bytes)
-		z.s.Hops++
-		var next int32
-		if t := z.w.Table; t != nil {
-			if r.way == l.to {
-				z.deliver(&r, now)
-				continue
-			}
-			next = t.Link[int(l.to)*t.Degree+int(t.Port[int(l.to)*z.nodes+int(r.way)])]
-		} else {
-			if r.way++; int64(r.way) == z.w.Paths.Start[r.flow+1] {
-				z.deliver(&r, now)
-				continue
-			}
-			next = z.w.Paths.Links[r.way]
-		}
-		z.send(next, &r, now)
+	if z.on {
+		z.serve(until)
+	} else {
+		z.runBooked(until)
+	}
+}
+
+// tooMuch fails where packets and samples take more memory than they may.
+func (z *sim) tooMuch() error {
+	if samples := 4 * int64(len(z.s.Queues)); z.full || samples > z.o.MaxBytes {
+		return fmt.Errorf("%w: at %v %d packets in the network take %d B of memory and samples %d B, of %d B that they may take",
+			ErrWork, z.s.End, z.s.InFlight(), z.chunks.made*chunkBytes, samples, z.o.MaxBytes)
+	}
+	return nil
+}
+
+// launch injects a packet of a flow and puts it before its first link. It returns
+// when the link will begin to send it, engine.Never where that is not known yet.
+func (z *sim) launch(flow, bytes, hold int32, now engine.Time) engine.Time {
+	z.s.Injected++
+	if now >= z.from && now < z.to {
+		z.s.MeasuredInjected++
+	}
+	r := record{inject: now, flow: flow, bytes: bytes, hold: hold}
+	return z.depart(&r, now)
+}
+
+// depart chooses the way of a packet at its source and puts it before its first
+// link.
+func (z *sim) depart(r *record, now engine.Time) engine.Time {
+	f := z.flows[r.flow]
+	if r.way = f.Dst; z.ways.table == nil {
+		r.way = z.ways.walk(r.flow)
+	}
+	switch first := z.ways.next(f.Src, r.way); {
+	case first == arrived:
+		z.deliver(r, now)
+		return now
+	case first == nowhere:
+		z.drop(r, -1, NoRoute, now)
+		return now
+	case z.on:
+		z.enqueue(first, r, now)
+		return engine.Never
+	default:
+		return z.book(first, r, now)
 	}
 }
 
 func (z *sim) deliver(r *record, now engine.Time) {
 	z.s.Delivered++
 	z.s.Bytes += int64(r.bytes)
-	z.s.Delay.add(now - r.inject)
-}
-
-// send puts a packet on a link.
-func (z *sim) send(id int32, r *record, now engine.Time) {
-	l := &z.links[id]
-	if now > l.free {
-		l.free, l.part = now, 0
+	if r.inject >= z.from && r.inject < z.to {
+		z.s.Delay.add(now - r.inject)
 	}
-	hi, lo := bits.Mul64(l.perByte, uint64(r.bytes))
-	takes := engine.Time(hi<<32 | lo>>32)
-	part, carry := bits.Add32(l.part, uint32(lo), 0)
-	l.part = part
-	takes += engine.Time(carry)
-	l.free += takes
-	l.busy += takes
-	at := z.chunks.add(&l.queue)
-	*at = *r
-	at.at = l.free + l.latency
-	if l.queue.length == 1 {
-		z.calendar.set(id, at.at)
+	if now >= z.from && now < z.to {
+		z.s.MeasuredBytes += int64(r.bytes)
+	}
+	if z.watch {
+		z.gone(r, now, false)
 	}
 }
 
-// inject sends the next packets of a source.
-func (z *sim) inject(id int32, now engine.Time) {
-	m := &z.injectors[int(id)-len(z.links)]
-	m.sent++
-	if m.sent < m.Count {
-		z.calendar.set(id, m.time())
+// drop counts a packet that is lost at a link, -1 at none.
+func (z *sim) drop(r *record, link int32, why Cause, now engine.Time) {
+	z.s.Dropped++
+	z.s.DroppedBy[why]++
+	if link >= 0 {
+		z.servers[link].dropped++
 	}
-	r := record{inject: now, bytes: m.Bytes}
-	for f := m.First; f < m.End; f++ {
-		z.s.Injected++
-		flow := &z.w.Flows[f]
-		r.flow = f
-		var first int32
-		if t := z.w.Table; t != nil {
-			if r.way = flow.Dst; flow.Src == flow.Dst {
-				z.deliver(&r, now)
-				continue
-			}
-			first = t.Link[int(flow.Src)*t.Degree+int(t.Port[int(flow.Src)*z.nodes+int(flow.Dst)])]
-		} else {
-			if r.way = int32(z.w.Paths.Start[f]); int64(r.way) == z.w.Paths.Start[f+1] {
-				z.deliver(&r, now)
-				continue
-			}
-			first = z.w.Paths.Links[r.way]
+	if r.inject >= z.from && r.inject < z.to {
+		z.s.MeasuredDropped++
+	}
+	if z.watch {
+		z.gone(r, now, true)
+	}
+}
+
+// gone tells windows and tasks that a packet is no longer in flight.
+func (z *sim) gone(r *record, now engine.Time, dropped bool) {
+	if z.log != nil {
+		*z.log = append(*z.log, arrival{r.flow, r.inject, now, dropped})
+	}
+	if z.job != nil {
+		z.taskGone(r, now, dropped)
+	} else if z.windowOf != nil && z.windowOf[r.flow] >= 0 {
+		i := z.windowOf[r.flow]
+		m := &z.injectors[i]
+		a := z.chunks.add(&m.acks)
+		*a = record{at: now + m.ack, flow: r.flow}
+		if m.acks.length == 1 {
+			z.calendar.set(z.base+i, a.at)
 		}
-		z.send(first, &r, now)
 	}
 }
 
-// time returns when the next packets are sent.
-func (m *injector) time() engine.Time {
-	if m.rng == nil {
-		return m.Start + engine.Time(m.Every*float64(m.sent))
+// sample takes down the queues of all links.
+func (z *sim) sample() {
+	for i := range z.links {
+		z.s.Queues = append(z.s.Queues, z.links[i].queue.length)
 	}
-	m.at += m.Every * m.rng.ExpFloat64()
-	return engine.Time(m.at)
+	for i := range z.servers {
+		z.s.Queues = append(z.s.Queues, z.servers[i].held)
+	}
 }
 
-func (z *sim) stats() *Stats {
-	z.s.Links = make([]LinkStats, len(z.links))
+// finish makes the statistics. It fails where packets wait that nothing will
+// move.
+func (z *sim) finish() (*Stats, error) {
+	z.s.SampleEvery = z.o.SampleEvery
+	z.s.Links = make([]LinkStats, 0, len(z.n.Links))
 	for i := range z.links {
 		l := &z.links[i]
-		z.s.Links[i] = LinkStats{l.packets, l.bytes, l.busy, l.queue.mostHeld}
+		z.s.inFlight += int64(l.queue.length)
+		z.s.Links = append(z.s.Links, LinkStats{Packets: z.passed[i].packets, Bytes: z.passed[i].bytes, Busy: l.busy(z.passed[i].bytes), MaxQueue: l.mostHeld, Waited: l.waited})
 	}
-	return &z.s
+	for i := range z.servers {
+		l := &z.servers[i]
+		z.s.inFlight += int64(l.held)
+		z.s.Links = append(z.s.Links, LinkStats{l.packets, l.bytes, l.busy, l.mostHeld, l.waited, l.dropped, l.retries})
+	}
+	if err := z.s.Check(); err != nil {
+		return nil, err
+	}
+	if z.on && z.s.inFlight > 0 && z.calendar.empty() {
+		return nil, z.stuck()
+	}
+	return &z.s, z.checkCredits()
 }

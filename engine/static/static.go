@@ -6,10 +6,13 @@
 package static
 
 import (
+	"math"
+
 	"sim/engine"
 )
 
-// Loads is what flows of one unit each make of their ways.
+// Loads is what flows make of their ways, in units of their demand: one each, if not
+// given.
 type Loads struct {
 	Flows   int64
 	SumHops int64   // links of all flows' ways
@@ -17,19 +20,72 @@ type Loads struct {
 	Link    []int64 // units, by link
 	Max     int64   // of Link
 	MaxLink int32   // the first link that carries Max; -1 where there is none
+
+	// Where flows are weighed or split, as they are before rounding; else nil and 0.
+	Weighted     []float64 // units, by link
+	MaxWeighted  float64
+	WeightedHops float64 // units times links
 }
 
-// OfPaths measures paths of flows, which must pass Paths.Check.
-func OfPaths(n *engine.Network, flows int, p *engine.Paths) *Loads {
-	z := &Loads{Flows: int64(flows), Link: make([]int64, len(n.Links))}
-	for f := range int32(flows) {
-		way := p.Of(f)
-		z.SumHops += int64(len(way))
-		z.MaxHops = max(z.MaxHops, int32(len(way)))
-		for _, l := range way {
+// OfWalks measures walks of flows, which must pass Walks.Check. With one walk a
+// class and demand nil, one unit a flow, loads are whole numbers and exact. Else
+// flow f weighs demand[f] and its walks carry their shares of that: loads are in
+// Weighted, and Link and Max are its values rounded up.
+func OfWalks(n *engine.Network, flows []engine.Flow, demand []float64, w *engine.Walks) *Loads {
+	z := &Loads{Flows: int64(len(flows)), Link: make([]int64, len(n.Links))}
+	if demand != nil || w.First != nil {
+		z.weigh(n, flows, demand, w)
+		return z.roundUp()
+	}
+	for f, flow := range flows {
+		at, hops := flow.Src, int32(0)
+		for i := w.Start[w.ClassOf(int32(f))]; w.Step[i] != engine.Arrived; i++ {
+			l := w.Link[int(at)*w.Degree+w.Step[i].Port()]
 			z.Link[l]++
+			at = n.Links[l].To
+			hops++
+		}
+		z.SumHops += int64(hops)
+		z.MaxHops = max(z.MaxHops, hops)
+	}
+	return z.top()
+}
+
+// weigh adds up the shares of demand that links carry.
+func (z *Loads) weigh(n *engine.Network, flows []engine.Flow, demand []float64, w *engine.Walks) {
+	z.Weighted = make([]float64, len(n.Links))
+	for f, flow := range flows {
+		class, of := w.ClassOf(int32(f)), 1.0
+		if demand != nil {
+			of = demand[f]
+		}
+		first, end := w.Of(class)
+		for k := first; k < end; k++ {
+			share := of * w.ShareOf(class, k)
+			at, hops := flow.Src, int32(0)
+			for i := w.Start[k]; w.Step[i] != engine.Arrived; i++ {
+				l := w.Link[int(at)*w.Degree+w.Step[i].Port()]
+				z.Weighted[l] += share
+				at = n.Links[l].To
+				hops++
+			}
+			z.MaxHops = max(z.MaxHops, hops)
+			z.WeightedHops += share * float64(hops)
 		}
 	}
+}
+
+// nearWhole is how far a sum of shares may be from a whole number that it is: sums
+// of up to 1e7 doubles of up to 1e3.
+const nearWhole = 1e-6
+
+// roundUp fills in whole numbers for weighted loads.
+func (z *Loads) roundUp() *Loads {
+	for l, load := range z.Weighted {
+		z.Link[l] = int64(math.Ceil(load - nearWhole))
+		z.MaxWeighted = max(z.MaxWeighted, load)
+	}
+	z.SumHops = int64(math.Ceil(z.WeightedHops - nearWhole))
 	return z.top()
 }
 

@@ -1,6 +1,8 @@
 package static_test
 
 import (
+	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -10,7 +12,7 @@ import (
 )
 
 // TestLoads: on a random connected graph, the ways of a table and the same as
-// paths have the same loads and hops, and these add up.
+// walks have the same loads and hops, and these add up.
 func TestLoads(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes := rapid.IntRange(2, 7).Draw(t, "nodes")
@@ -63,35 +65,56 @@ func TestLoads(t *testing.T) {
 		if err := table.Check(n, flows); err != nil {
 			t.Fatal(err)
 		}
-		paths := &engine.Paths{Start: []int64{0}}
+		walks := &engine.Walks{Degree: degree, Link: table.Link}
+		steps := 0
 		for _, f := range flows {
-			for at := f.Src; at != f.Dst; {
-				l := table.Next(nodes, at, f.Dst)
-				paths.Links = append(paths.Links, l)
-				at = n.Links[l].To
+			var walk []engine.Step
+			for at := f.Src; at != f.Dst; at = n.Links[table.Next(nodes, at, f.Dst)].To {
+				walk = append(walk, engine.MakeStep(int(table.Port[int(at)*nodes+int(f.Dst)]), 0))
 			}
-			paths.Start = append(paths.Start, int64(len(paths.Links)))
+			walks.Add(walk...)
+			steps += len(walk)
 		}
-		if err := paths.Check(n, flows); err != nil {
+		if err := walks.Check(n, flows); err != nil {
 			t.Fatal(err)
 		}
-		a, b := static.OfTable(n, flows, table), static.OfPaths(n, len(flows), paths)
+		a, b := static.OfTable(n, flows, table), static.OfWalks(n, flows, nil, walks)
 		if a.SumHops != b.SumHops || a.Max != b.Max || a.MaxLink != b.MaxLink || a.MaxHops != b.MaxHops || a.Flows != b.Flows {
-			t.Fatalf("table %+v, paths %+v", a, b)
+			t.Fatalf("table %+v, walks %+v", a, b)
 		}
+		units := slices.Repeat([]float64{1}, len(flows))
+		c := static.OfWalks(n, flows, units, walks)
 		sum, most := int64(0), int64(0)
 		for l, load := range a.Link {
-			if load != b.Link[l] {
-				t.Fatalf("link %d carries %d and %d", l, load, b.Link[l])
+			if load != b.Link[l] || load != c.Link[l] || math.Abs(c.Weighted[l]-float64(load)) > 1e-9 {
+				t.Fatalf("link %d carries %d, %d and %g", l, load, b.Link[l], c.Weighted[l])
 			}
 			sum += load
 			most = max(most, load)
 		}
-		if sum != a.SumHops || sum != int64(len(paths.Links)) || most != a.Max || a.Max > 0 && a.Link[a.MaxLink] != a.Max {
+		if sum != a.SumHops || sum != int64(steps) || most != a.Max || a.Max > 0 && a.Link[a.MaxLink] != a.Max {
 			t.Fatalf("%+v adds up to %d hops, at most %d", a, sum, most)
 		}
 		if least := static.LeastMax(a.SumHops, len(n.Links)); a.Max < least {
 			t.Fatalf("%d is below the bound %d", a.Max, least)
 		}
 	})
+}
+
+// TestShares: two ways of a flow of 3 units that carry 1/4 and 3/4 of it, and one of
+// half a unit: loads by hand.
+func TestShares(t *testing.T) {
+	n := &engine.Network{Nodes: 3, Links: []engine.Link{{From: 0, To: 2, Rate: 1}, {From: 0, To: 1, Rate: 1}, {From: 1, To: 2, Rate: 1}}}
+	w := &engine.Walks{Degree: 2, Link: []int32{0, 1, 2, -1, -1, -1}, First: []int32{0, 2, 3}, Share: []float64{0.25, 0.75, 1}}
+	w.Add(engine.MakeStep(0, 0))
+	w.Add(engine.MakeStep(1, 0), engine.MakeStep(0, 0))
+	w.Add(engine.MakeStep(0, 0))
+	flows := []engine.Flow{{Src: 0, Dst: 2}, {Src: 1, Dst: 2}}
+	if err := w.Check(n, flows); err != nil {
+		t.Fatal(err)
+	}
+	z := static.OfWalks(n, flows, []float64{3, 0.5}, w)
+	if !slices.Equal(z.Weighted, []float64{0.75, 2.25, 2.75}) || !slices.Equal(z.Link, []int64{1, 3, 3}) || z.Max != 3 || z.MaxWeighted != 2.75 || z.WeightedHops != 5.75 || z.MaxHops != 2 || z.SumHops != 6 {
+		t.Errorf("%+v", z)
+	}
 }

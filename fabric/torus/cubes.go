@@ -198,6 +198,11 @@ func (c *Commands) Count() int { return len(c.Make) }
 // or not at all or belong to another job, and on ports and switches that are
 // broken.
 func (p *Pod) Plan(job string, t *Torus, cubes []int) (*Commands, error) {
+	return p.plan(job, t, cubes, false)
+}
+
+// plan is Plan, or that of what the switches that are not down can make.
+func (p *Pod) plan(job string, t *Torus, cubes []int, working bool) (*Commands, error) {
 	want, err := Adjacent(t, cubes)
 	if err != nil {
 		return nil, err
@@ -216,6 +221,9 @@ func (p *Pod) Plan(job string, t *Torus, cubes []int) (*Commands, error) {
 	}
 	var out Commands
 	for _, w := range want {
+		if p.down[w.Number()] && working {
+			continue
+		}
 		if p.down[w.Number()] {
 			return nil, fmt.Errorf("%w: switch %s is down", ErrPorts, w.Switch)
 		}
@@ -242,7 +250,17 @@ func (p *Pod) Plan(job string, t *Torus, cubes []int) (*Commands, error) {
 // Connect carries out what Plan says and gives the job its cubes. It returns how
 // long that takes: nothing where nothing is to be made.
 func (p *Pod) Connect(job string, t *Torus, cubes []int) (*Commands, engine.Time, error) {
-	c, err := p.Plan(job, t, cubes)
+	return p.connect(job, t, cubes, false)
+}
+
+// ConnectWorking is Connect by the switches that are not down: the torus lacks
+// what the others would connect (Sec. 4.2).
+func (p *Pod) ConnectWorking(job string, t *Torus, cubes []int) (*Commands, engine.Time, error) {
+	return p.connect(job, t, cubes, true)
+}
+
+func (p *Pod) connect(job string, t *Torus, cubes []int, working bool) (*Commands, engine.Time, error) {
+	c, err := p.plan(job, t, cubes, working)
 	if err != nil {
 		return nil, 0, err
 	}

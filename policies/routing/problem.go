@@ -43,6 +43,11 @@ type Decision struct {
 type Options struct {
 	Seed    uint64
 	Workers int // goroutines, at least 1; they change no decision
+
+	DimensionOrder DimensionOrder // of "dor"
+	WildFirst      WildFirst      // of "wild-first"
+	Multipath      Multipath      // of "multipath"
+	Optimised      Optimised      // of "route-optimised"
 }
 
 // Router chooses walks for all flows of a problem. It fails, with ErrUnserved,

@@ -1,17 +1,26 @@
 package routing
 
 import (
+	"context"
 	"errors"
+	"flag"
 	"fmt"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"sim/engine"
 	"sim/engine/static"
 	"sim/fabric/torus"
 )
 
-func must(t testing.TB, twist string, dims ...int) (*torus.Torus, *engine.Network, []engine.Flow) {
+var long = flag.Bool("long", false, "also run the tests that take a minute")
+
+// must returns all-to-all on a torus under faults, with two virtual channels.
+func must(t testing.TB, faults torus.Faults, twist string, dims ...int) *Problem {
 	t.Helper()
 	o, err := torus.New(dims...)
 	if err != nil {
@@ -22,19 +31,37 @@ func must(t testing.TB, twist string, dims ...int) (*torus.Torus, *engine.Networ
 			t.Fatal(err)
 		}
 	}
-	n := &engine.Network{Nodes: int32(o.Nodes())}
-	for _, l := range o.Links() {
-		n.Links = append(n.Links, engine.Link{From: l.From, To: l.To, Rate: 400e9})
+	h, err := o.Health(faults)
+	if err != nil {
+		t.Fatal(err)
 	}
-	var all []engine.Flow
-	for s := range int32(o.Nodes()) {
-		for d := range int32(o.Nodes()) {
+	n := o.Network(h, engine.Link{Rate: 400e9, Channels: 2})
+	return &Problem{Network: n, Torus: o, Flows: everyPair(o.Nodes())}
+}
+
+func everyPair(n int) []engine.Flow {
+	all := make([]engine.Flow, 0, n*(n-1))
+	for s := range int32(n) {
+		for d := range int32(n) {
 			if s != d {
 				all = append(all, engine.Flow{Src: s, Dst: d})
 			}
 		}
 	}
-	return o, n, all
+	return all
+}
+
+// route decides on a problem and checks what comes of it.
+func route(t testing.TB, r Router, p *Problem, o Options) (*Decision, *static.Loads) {
+	t.Helper()
+	d, err := r.Route(context.Background(), p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Walks.Check(p.Network, p.Flows); err != nil {
+		t.Fatal(err)
+	}
+	return d, static.OfWalks(p.Network, p.Flows, p.Demand, d.Walks)
 }
 
 // TestRegularLoads: dimension-order routing meets the bound on the most loaded
@@ -44,91 +71,174 @@ func TestRegularLoads(t *testing.T) {
 		dims []int
 		max  int64
 	}{{[]int{4, 4, 4}, 32}, {[]int{4, 4, 8}, 128}, {[]int{4, 8, 8}, 256}, {[]int{8, 8, 8}, 512}, {[]int{8, 4, 4}, 128}, {[]int{4, 4, 12}, 288}, {[]int{8}, 8}, {[]int{4, 4}, 8}} {
-		o, n, all := must(t, "", c.dims...)
-		p, err := DimensionOrder{}.Paths(o, all)
+		p := must(t, torus.Faults{}, "", c.dims...)
+		d, z := route(t, DimensionOrder{}, p, Options{})
+		if z.Max != c.max {
+			t.Errorf("%s: most loaded link carries %d, want %d", p.Torus, z.Max, c.max)
+		}
+		if want := p.Torus.Distances().Sum; z.SumHops != want {
+			t.Errorf("%s: %d hops in all, shortest are %d", p.Torus, z.SumHops, want)
+		}
+		if d.Bound > float64(z.Max) || d.Bound <= 0 {
+			t.Errorf("%s: bound %g of %d", p.Torus, d.Bound, z.Max)
+		}
+	}
+}
+
+// TestTies: half-way round, the way goes up from an even coordinate, down from an odd
+// one: the paper's example (Sec. 4.1).
+func TestTies(t *testing.T) {
+	p := must(t, torus.Faults{}, "", 8, 8, 8)
+	at := p.Torus.Node
+	p.Flows = []engine.Flow{{Src: at(1, 0, 0), Dst: at(5, 0, 0)}, {Src: at(2, 0, 0), Dst: at(6, 0, 0)}}
+	d, _ := route(t, DimensionOrder{}, p, Options{})
+	for f, port := range []int{1, 0} {
+		if way := d.Walks.Steps(d.Walks.ClassOf(int32(f))); len(way) != 4 || way[0].Port() != port {
+			t.Errorf("flow %v takes %v, want port %d", p.Flows[f], way, port)
+		}
+	}
+}
+
+// TestDimensionOrder: on tori with any twists and meshes, ways go through the
+// dimensions in order; they are shortest where nodes are alike or nothing is
+// twisted.
+func TestDimensionOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.IntRange(1, 5)
+		o, err := torus.New(size.Draw(t, "x"), size.Draw(t, "y"), size.Draw(t, "z"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Check(n, all); err != nil {
+		if rapid.Bool().Draw(t, "twist") {
+			if err := o.Twist(rapid.SampledFrom(torus.Patterns()).Draw(t, "pattern")); err != nil {
+				t.Fatal(err)
+			}
+		} else if err := o.Mesh(rapid.SliceOfDistinct(rapid.IntRange(0, 2), func(d int) int { return d }).Draw(t, "open")...); err != nil {
 			t.Fatal(err)
 		}
-		z := static.OfPaths(n, len(all), p)
-		if z.Max != c.max {
-			t.Errorf("%s: most loaded link carries %d, want %d", o, z.Max, c.max)
+		order := rapid.Permutation([]int{0, 1, 2}).Draw(t, "order")
+		p := &Problem{Network: o.Network(nil, engine.Link{Rate: 1e9, Channels: 2}), Torus: o, Flows: everyPair(o.Nodes())}
+		d, err := DimensionOrder{Order: order}.Route(context.Background(), p, Options{})
+		if err != nil {
+			t.Fatal(err)
 		}
-		if want := o.Distances().Sum; z.SumHops != want {
-			t.Errorf("%s: %d hops in all, shortest are %d", o, z.SumHops, want)
+		if err := d.Walks.Check(p.Network, p.Flows); err != nil {
+			t.Fatal(err)
 		}
-	}
-}
-
-// TestTwistedWays: ways on twisted tori are shortest and dimensions in order,
-// for every order.
-func TestTwistedWays(t *testing.T) {
-	for _, dims := range [][]int{{2, 2, 4}, {4, 4, 8}, {4, 8, 8}} {
-		for _, order := range [][]int{nil, {0, 1, 2}, {2, 1, 0}, {1, 2, 0}} {
-			o, n, all := must(t, torus.TPUv4, dims...)
-			r := DimensionOrder{Order: order}
-			p, err := r.Paths(o, all)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := p.Check(n, all); err != nil {
-				t.Fatal(err)
-			}
-			z := static.OfPaths(n, len(all), p)
-			if want := o.Distances().Sum; z.SumHops != want {
-				t.Errorf("%s: %d hops in all, shortest are %d", o, z.SumHops, want)
-			}
-			if least := static.LeastMax(z.SumHops, len(n.Links)); z.Max < least {
-				t.Errorf("%s: %d is below the bound %d", o, z.Max, least)
-			}
-			order, err := r.order(o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			place := make([]int, 3)
-			for i, d := range order {
-				place[d] = i
-			}
-			links := o.Links()
-			for f := range int32(len(all)) {
-				last := 0
-				for _, l := range p.Of(f) {
-					if now := place[links[l].Dim]; now < last {
-						t.Fatalf("%s: flow %v goes back to dimension %d", o, all[f], links[l].Dim)
-					} else {
-						last = now
-					}
+		for f, flow := range p.Flows {
+			way := d.Walks.Steps(d.Walks.ClassOf(int32(f)))
+			for i := 1; i < len(way); i++ {
+				a, b := way[i-1].Port(), way[i].Port()
+				if a != b && slices.Index(order, a/2) >= slices.Index(order, b/2) {
+					t.Fatalf("flow %v in order %v takes %v", flow, order, way)
 				}
 			}
 		}
-	}
+		z := static.OfWalks(p.Network, p.Flows, nil, d.Walks)
+		if sum := o.Distances().Sum; z.SumHops < sum || z.SumHops > sum && (o.Shift == nil || o.Symmetric()) {
+			t.Fatalf("%d hops in all, shortest are %d", z.SumHops, sum)
+		}
+	})
+}
+
+// TestVectors: the three ways of finding shortest vectors agree.
+func TestVectors(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.IntRange(1, 6)
+		o, err := torus.New(size.Draw(t, "x"), size.Draw(t, "y"), size.Draw(t, "z"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := o.Twist(rapid.SampledFrom(torus.Patterns()).Draw(t, "twist")); err != nil {
+			t.Fatal(err)
+		}
+		if !o.Symmetric() {
+			t.Skip("no vectors to compare with")
+		}
+		z, err := newLattice(&Problem{Network: o.Network(nil, engine.Link{Rate: 1}), Torus: o}, []int{0, 1, 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := o.Vectors()
+		if err != nil {
+			t.Fatal(err)
+		}
+		sorted := func(v []int16) (out [][]int16) {
+			for i := 0; i < len(v); i += 3 {
+				out = append(out, v[i:i+3])
+			}
+			slices.SortFunc(out, slices.Compare)
+			return out
+		}
+		a := rapid.Int32Range(0, int32(o.Nodes()-1)).Draw(t, "from")
+		row := z.search(a)
+		for b := range int32(o.Nodes()) {
+			var want []int16
+			for _, v := range all[o.Subtract(b, a)] {
+				for _, c := range v {
+					want = append(want, int16(c))
+				}
+			}
+			if got := sorted(z.shortest(a, b, nil)); !slices.EqualFunc(got, sorted(want), slices.Equal) {
+				t.Fatalf("%d to %d: %v, want %v", a, b, got, sorted(want))
+			}
+			if got := sorted(row.v[3*row.start[b] : 3*row.start[b+1]]); !slices.EqualFunc(got, sorted(want), slices.Equal) {
+				t.Fatalf("%d to %d: search finds %v, want %v", a, b, got, sorted(want))
+			}
+		}
+	})
 }
 
 func TestUnserved(t *testing.T) {
-	o, _, all := must(t, "100100", 4, 4, 4)
-	if _, err := (DimensionOrder{}).Paths(o, all); !errors.Is(err, ErrUnserved) {
-		t.Errorf("mutual twists: %v", err)
+	fails := func(r Router, p *Problem, want string) {
+		t.Helper()
+		_, err := r.Route(context.Background(), p, Options{})
+		if !errors.Is(err, ErrUnserved) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
-	o, _, all = must(t, "", 4, 4, 4)
-	if _, err := (DimensionOrder{Order: []int{0, 1, 1}}).Paths(o, all); !errors.Is(err, ErrUnserved) || !strings.Contains(err.Error(), "does not have every dimension") {
-		t.Errorf("order: %v", err)
-	}
-	if _, err := (DimensionOrder{}).Paths(o, []engine.Flow{{Src: 0, Dst: 64}}); err == nil {
+	p := must(t, torus.Faults{}, "", 4, 4, 4)
+	fails(DimensionOrder{Order: []int{0, 1, 1}}, p, "does not have every dimension")
+	fails(DimensionOrder{Channels: "odd"}, p, "no rule")
+	fails(WildFirst{Wild: []int{3}}, p, "not along dimensions")
+	fails(WildFirst{Use: "some"}, p, "wild hops for")
+	graph := *p
+	graph.Torus = nil
+	fails(DimensionOrder{}, &graph, "shortest")
+	fails(WildFirst{}, &graph, "shortest")
+	cut := must(t, torus.Faults{Switches: []torus.Switch{{Dim: 2, Index: 3}}}, "", 4, 4, 4)
+	fails(DimensionOrder{}, cut, "no way from node ")
+	// what is down last in the order cannot be gone round
+	cut = must(t, torus.Faults{Switches: []torus.Switch{{Dim: 2, Index: 3}}}, "", 4, 4, 8)
+	fails(WildFirst{Order: []int{0, 1, 2}}, cut, "more pairs): links that are down are on every wild-first way")
+	if _, err := (DimensionOrder{}).Route(context.Background(), &Problem{Network: p.Network, Torus: p.Torus, Flows: []engine.Flow{{Src: 0, Dst: 64}}}, Options{}); err == nil {
 		t.Error("node 64 of 64")
+	}
+	if _, err := ByName("dor"); err != nil {
+		t.Error(err)
+	}
+	if _, err := ByName("door"); err == nil {
+		t.Error("router door")
 	}
 }
 
+// BenchmarkDimensionOrder prints the heap that all-to-all's walks take.
 func BenchmarkDimensionOrder(b *testing.B) {
-	for _, dims := range [][]int{{4, 8, 8}, {8, 8, 8}} {
+	for _, dims := range [][]int{{4, 8, 8}, {8, 8, 8}, {16, 16, 16}} {
 		b.Run(fmt.Sprint(dims), func(b *testing.B) {
-			o, _, all := must(b, "", dims...)
+			p := must(b, torus.Faults{}, "", dims...)
+			var d *Decision
 			for b.Loop() {
-				if _, err := (DimensionOrder{}).Paths(o, all); err != nil {
+				var err error
+				if d, err = (DimensionOrder{}).Route(context.Background(), p, Options{}); err != nil {
 					b.Fatal(err)
 				}
 			}
+			var m runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			b.ReportMetric(float64(m.HeapAlloc)/1e6, "MB-live")
+			b.ReportMetric(float64(len(d.Walks.Start)), "walks")
 		})
 	}
 }

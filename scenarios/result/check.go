@@ -87,11 +87,85 @@ func (p *Play) check(who string) error {
 			}
 		}
 	}
+	if err := p.Lattice.check(who); err != nil {
+		return err
+	}
+	if err := p.Delay.check(who); err != nil {
+		return err
+	}
 	if t := p.Topology; t != nil {
 		for _, q := range t.Pairs {
 			if q.A < 0 || q.B < 0 || q.A >= len(t.Pods) || q.B >= len(t.Pods) {
 				return fmt.Errorf("the topology of %s joins pods %d and %d of %d", who, q.A, q.B, len(t.Pods))
 			}
+		}
+	}
+	return nil
+}
+
+// mostNodes bounds a lattice: more nodes than any fabric has, few enough that
+// products of dimensions stay exact.
+const mostNodes = 1 << 30
+
+// check fails on a lattice whose numbers point outside it, and on ways whose
+// links do not lead from source to destination. A nil lattice passes.
+func (l *Lattice) check(who string) error {
+	if l == nil {
+		return nil
+	}
+	nodes := 1
+	for _, d := range l.Dims {
+		if d < 1 || d > mostNodes/nodes {
+			return fmt.Errorf("the lattice of %s has the dimensions %v; each must be 1 or more, and their product at most %d", who, l.Dims, mostNodes)
+		}
+		nodes *= d
+	}
+	inside := func(n int) bool { return n >= 0 && n < nodes }
+	for i, k := range l.Links {
+		switch {
+		case !inside(k.From) || !inside(k.To):
+			return fmt.Errorf("link %d of the lattice of %s joins nodes %d and %d of %d", i, who, k.From, k.To, nodes)
+		case k.Dim < 0 || k.Dim >= len(l.Dims):
+			return fmt.Errorf("link %d of the lattice of %s lies in dimension %d of %d", i, who, k.Dim, len(l.Dims))
+		case k.State != "" && k.State != "down" && k.State != "drained":
+			return fmt.Errorf("link %d of the lattice of %s is %q; it can be down, drained or empty", i, who, k.State)
+		case k.Load < 0:
+			return fmt.Errorf("link %d of the lattice of %s carries %g, which is less than nothing", i, who, k.Load)
+		}
+	}
+	for i, w := range l.Ways {
+		if !inside(w.Src) || !inside(w.Dst) {
+			return fmt.Errorf("way %d of the lattice of %s leads from node %d to %d of %d", i, who, w.Src, w.Dst, nodes)
+		}
+		at := w.Src
+		for _, k := range w.Links {
+			if k < 0 || k >= len(l.Links) {
+				return fmt.Errorf("way %d of the lattice of %s takes link %d of %d", i, who, k, len(l.Links))
+			}
+			if l.Links[k].From != at {
+				return fmt.Errorf("way %d of the lattice of %s is at node %d and takes link %d, which leaves node %d", i, who, at, k, l.Links[k].From)
+			}
+			at = l.Links[k].To
+		}
+		if at != w.Dst {
+			return fmt.Errorf("way %d of the lattice of %s ends at node %d, not at %d", i, who, at, w.Dst)
+		}
+	}
+	return nil
+}
+
+// check fails on delays below 0 and on bins that are not in order. A nil delay
+// passes.
+func (d *Delay) check(who string) error {
+	if d == nil {
+		return nil
+	}
+	if d.MeanS < 0 || d.P50S < 0 || d.P99S < d.P50S || d.MaxS < d.P99S {
+		return fmt.Errorf("the delays of %s are below 0 or out of order: median %g s, 99th percentile %g s, largest %g s", who, d.P50S, d.P99S, d.MaxS)
+	}
+	for i, b := range d.Bins {
+		if b.FromS < 0 || b.ToS < b.FromS || b.Packets < 0 || i > 0 && b.FromS < d.Bins[i-1].ToS {
+			return fmt.Errorf("bin %d of the delays of %s, from %g to %g s with %d packets, is below 0 or out of order", i, who, b.FromS, b.ToS, b.Packets)
 		}
 	}
 	return nil

@@ -23,6 +23,8 @@ type Play struct {
 	Circuits  []Series   `json:"circuits"` // rate carried by each circuit bundle and direction over time, bits per second
 	Topology  *Topology  `json:"topology,omitempty"`
 	Path      []PathStep `json:"path"` // critical path in order of time
+	Lattice   *Lattice   `json:"lattice,omitempty"`
+	Delay     *Delay     `json:"delay,omitempty"` // of packets
 }
 
 // Lane is a row of an execution trace: a pipeline stage.

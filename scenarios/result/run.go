@@ -27,6 +27,13 @@ type Run struct {
 	Document Document
 	Timings  Timings
 	Detail   Detail
+	Files    []File // further ones; not read back
+}
+
+// File is a file of a run directory beside those that every run has.
+type File struct {
+	Name string
+	Data []byte
 }
 
 // Row returns the row of a policy, nil when the run has none.

@@ -52,10 +52,10 @@ type SweepTimings struct {
 type Plot struct {
 	Name   string `json:"name"` // of the file, without extension
 	Title  string `json:"title,omitempty"`
-	Kind   string `json:"kind"`             // "bars", "lines", "heatmap" or "cdf"
-	X      string `json:"x"`                // axis, "policy", or (of lines) a metric; of a cdf empty
-	Y      string `json:"y"`                // metric; of a heatmap the axis that goes up
-	Z      string `json:"z,omitempty"`      // of a heatmap: the metric that colours
+	Kind   string `json:"kind"`             // "bars", "lines", "scatter", "heatmap", "twists" or "cdf"
+	X      string `json:"x"`                // axis, "policy", or (of lines or a scatter) a metric; of a cdf or of twists empty
+	Y      string `json:"y"`                // metric; of a heatmap the axis that goes up; of twists empty
+	Z      string `json:"z,omitempty"`      // of a heatmap or of twists: the metric that colours
 	Series string `json:"series,omitempty"` // axis or "policy": a line, a colour or a curve each
 	Panels string `json:"panels,omitempty"` // axis or "policy": a panel each
 	XLabel string `json:"x_label,omitempty"`

@@ -77,20 +77,17 @@ func (d *Dir) Write(r *Run) error {
 	var csv, bench bytes.Buffer
 	WriteCSV(&csv, &doc)
 	WriteBench(&bench, &doc)
-	for _, f := range []struct {
-		name string
-		data []byte
-	}{
-		{ScenarioFile, r.Scenario},
-		{ResultFile, result},
-		{TimingsFile, timings},
-		{detailName, detail},
-		{CSVFile, csv.Bytes()},
-		{BenchFile, bench.Bytes()},
-		{ManifestFile, manifest},
-	} {
-		if err := os.WriteFile(filepath.Join(d.tmp, f.name), f.data, 0o666); err != nil {
-			return fmt.Errorf("%s: cannot write %s: %s", d.shown, f.name, reason(err))
+	for _, f := range append(r.Files[:len(r.Files):len(r.Files)],
+		File{ScenarioFile, r.Scenario},
+		File{ResultFile, result},
+		File{TimingsFile, timings},
+		File{detailName, detail},
+		File{CSVFile, csv.Bytes()},
+		File{BenchFile, bench.Bytes()},
+		File{ManifestFile, manifest},
+	) {
+		if err := os.WriteFile(filepath.Join(d.tmp, f.Name), f.Data, 0o666); err != nil {
+			return fmt.Errorf("%s: cannot write %s: %s", d.shown, f.Name, reason(err))
 		}
 	}
 	return nil

@@ -1,0 +1,102 @@
+package packet
+
+import (
+	"sim/engine"
+)
+
+// change sets the rate of a link. A packet that is being sent goes on at the old
+// one, unless the link fails.
+func (z *sim) change(c engine.Change) {
+	l := &z.servers[c.Link]
+	if c.Rate == 0 {
+		z.fail(c.Link, l, c.At)
+		return
+	}
+	l.perByte = perByte(c.Rate)
+	if !l.up {
+		l.up = true
+		z.start(c.Link, c.At)
+	}
+}
+
+// fail takes a link down: what is on it is lost, and what waits before it too,
+// unless packets are held or have not left their source.
+func (z *sim) fail(id int32, l *server, now engine.Time) {
+	if !l.up {
+		return
+	}
+	l.up = false
+	var lost []record
+	if l.sending {
+		z.calendar.remove(id, l.end)
+		l.sending = false
+		l.busy -= min(l.busy, l.end-now)
+		l.queued -= int64(l.current.bytes)
+		if l.end, l.part = now, 0; z.credit {
+			z.room[l.on] += int64(l.current.bytes)
+		}
+		l.held--
+		lost = append(lost, l.current)
+	}
+	if l.wire.length > 0 {
+		z.calendar.remove(int32(len(z.servers))+id, z.chunks.first(&l.wire).at)
+		for ; l.wire.length > 0; z.chunks.drop(&l.wire) {
+			r := *z.chunks.first(&l.wire)
+			if z.credit {
+				z.room[r.hold>>3] += int64(r.bytes)
+			}
+			l.held--
+			r.hold = fromOpen << 3 // its place in the buffer before the link is free already
+			lost = append(lost, r)
+		}
+	}
+	if !z.hold {
+		lost = append(lost, z.pull(l, now, func(r *record) bool { return r.hold>>3 > fromWindow })...)
+	}
+	for i := range lost {
+		z.drop(&lost[i], id, LinkFailed, now)
+		z.release(lost[i].hold, lost[i].bytes, now)
+	}
+}
+
+// pull takes packets out of the queues before a link.
+func (z *sim) pull(l *server, now engine.Time, which func(*record) bool) []record {
+	var out []record
+	for q := range l.ring * z.classes {
+		f := &z.queues[l.queue+q]
+		for range f.length {
+			r := *z.chunks.first(f)
+			z.chunks.drop(f)
+			if !which(&r) {
+				*z.chunks.add(f) = r
+				continue
+			}
+			l.waiting--
+			l.held--
+			l.waited += now - r.at
+			if r.hold>>3 > fromWindow {
+				l.queued -= int64(r.bytes)
+			}
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// rewire replaces the ways, also those of packets that wait at their source.
+func (z *sim) rewire(r *Rewire) {
+	if z.ways.table != nil {
+		z.ways.table = r.Table
+	} else {
+		z.ways.now++
+	}
+	var again []record
+	for i := range z.servers {
+		again = append(again, z.pull(&z.servers[i], r.At, func(r *record) bool { return r.hold < 0 })...)
+	}
+	for i := range again {
+		if z.depart(&again[i], r.At) < engine.Never && again[i].hold>>3 <= fromLane {
+			z.calendar.set(z.base+fromLane-again[i].hold>>3, r.At)
+		}
+	}
+}

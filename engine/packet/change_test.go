@@ -1,0 +1,205 @@
+package packet_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/engine"
+	"sim/engine/packet"
+)
+
+// TestFailure: by hand. A packet each microsecond takes two links of 1 us and 1 us
+// latency; the second fails at 10.5 us and is up again, half as fast, at 20.25 us.
+// At 10.5 us the packet being sent on it, the one on its wire, and none before it,
+// are lost. Those that come to it while it is down are dropped, or wait.
+func TestFailure(t *testing.T) {
+	for _, hold := range []bool{false, true} {
+		for _, control := range []packet.Control{packet.DropTail, packet.Credit} {
+			n := line(2, engine.Link{Latency: us})
+			n.Links[1].Buffer = 1e6
+			n.Links[0].Buffer = 1e6
+			n.Changes = []engine.Change{{At: 10*us + us/2, Link: 1}, {At: 20*us + us/4, Link: 1, Rate: 4e9}}
+			w := over(n, []packet.Source{{End: 1, Bytes: 1000, Count: 30, Every: float64(us)}}, []int32{0, 1})
+			s, log := run(t, n, w, packet.Options{Control: control, HoldFailed: hold})
+			// packet k is injected at k, comes to link 1 at k+2, is sent until k+3 and
+			// there at k+4: at 10.5 us packet 8 is being sent, 7 on the wire, and 9 to
+			// 18 come while it is down
+			want := []int{7, 8}
+			if !hold {
+				want = append(want, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18)
+			}
+			var lost []int
+			for _, a := range log {
+				if a.Dropped {
+					lost = append(lost, int(a.Inject/us))
+				}
+			}
+			slices.Sort(lost)
+			if !slices.Equal(lost, want) || s.DroppedBy[packet.LinkFailed] != int64(len(want)) || s.Links[1].Dropped != int64(len(want)) {
+				t.Errorf("hold %t, %v: lost %v, want %v", hold, control, lost, want)
+			}
+			// link 1 sends 8 packets whole, and one for half a microsecond, then at half
+			// the rate
+			if busy := 8*us + us/2 + 2*us*engine.Time(30-9-(len(want)-2)); s.Links[1].Busy != busy {
+				t.Errorf("hold %t, %v: busy for %v, want %v", hold, control, s.Links[1].Busy, busy)
+			}
+			// from then on 2 us a packet: without holding from 21 us (packet 19 comes),
+			// else from 20.25 us
+			end := 21*us + 11*2*us + us
+			if hold {
+				end = 20*us + us/4 + 21*2*us + us
+			}
+			if log[len(log)-1].At != end {
+				t.Errorf("hold %t, %v: ends at %v, want %v", hold, control, log[len(log)-1].At, end)
+			}
+		}
+	}
+}
+
+// diamond is two ways from node 0 to 3, by node 1 and by node 2, the second of
+// which is not there at first.
+func diamond() *engine.Network {
+	n := &engine.Network{Nodes: 4}
+	for _, l := range [][2]int32{{0, 1}, {1, 3}, {0, 2}, {2, 3}} {
+		n.Links = append(n.Links, engine.Link{From: l[0], To: l[1], Rate: 8e9})
+	}
+	n.Links[2].Rate, n.Links[3].Rate = 0, 0
+	n.Changes = []engine.Change{{At: 10 * us, Link: 2, Rate: 8e9}, {At: 10 * us, Link: 3, Rate: 8e9}, {At: 10*us + us/2, Link: 0}, {At: 20*us + us/2, Link: 1}}
+	return n
+}
+
+// TestRewire: packets injected after a rewiring, and those that still wait at their
+// source, take the new walks; the others keep theirs.
+func TestRewire(t *testing.T) {
+	n := diamond()
+	w := over(n, []packet.Source{{End: 1, Process: packet.Greedy, Order: packet.Sequential, Bytes: 1000, Count: 20}}, []int32{0, 1})
+	later := over(n, nil, []int32{2, 3})
+	for _, control := range []packet.Control{packet.DropTail, packet.Credit} {
+		s, _ := run(t, n, w, packet.Options{Control: control, Rewire: []packet.Rewire{{At: 12 * us, Walks: later.Walks}}})
+		// at 10.5 us ten have passed link 0, and one is lost on it; the next waits
+		// for its new walk at 12 us
+		if s.Delivered != 19 || s.DroppedBy[packet.LinkFailed] != 1 || s.Links[0].Packets != 10 || s.Links[2].Packets != 9 || s.End != 12*us+10*us {
+			t.Errorf("%v: %+v", control, s)
+		}
+	}
+	// with none, what waits for link 0 waits for ever, and is named
+	_, err := packet.Run(n, w, packet.Options{})
+	var d *packet.Deadlock
+	if !errors.As(err, &d) || d.Cycle != nil || d.Waiting != 1 || !strings.Contains(err.Error(), "nothing can proceed") || !strings.Contains(err.Error(), "1 before link 0, which is down") {
+		t.Errorf("%v", err)
+	}
+	if _, err := packet.Run(n, w, packet.Options{Rewire: []packet.Rewire{{At: 9 * us, Walks: later.Walks}}}); !errors.Is(err, packet.ErrWork) || !strings.Contains(err.Error(), "rewiring 0 at 9e-06s") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestRewireTable: with tables, packets on their way go by the new one too, and are
+// dropped where it leads nowhere.
+func TestRewireTable(t *testing.T) {
+	n := diamond()
+	table := func(first uint8, at1 uint8) *engine.Table {
+		t := &engine.Table{Degree: 2, Link: []int32{0, 2, 1, -1, 3, -1, -1, -1}, Port: slices.Repeat([]uint8{engine.NoPort}, 16)}
+		t.Port[0*4+3], t.Port[1*4+3], t.Port[2*4+3] = first, at1, 0
+		return t
+	}
+	w := &packet.Work{Flows: []engine.Flow{{Src: 0, Dst: 3}}, Table: table(0, 0), Sources: []packet.Source{{End: 1, Bytes: 1000, Count: 20, Every: float64(us)}}}
+	n.Changes[2].At += 10 * us
+	n.Changes[3].At += 10 * us
+	for at1, lost := range map[uint8]int64{0: 0, engine.NoPort: 1} { // the one on link 0 at 12 us
+		s, _ := run(t, n, w, packet.Options{Rewire: []packet.Rewire{{At: 12 * us, Table: table(1, at1)}}})
+		if s.DroppedBy[packet.NoRoute] != lost || s.Dropped != lost || s.Links[2].Packets != 8 || s.Links[0].Packets != 12 {
+			t.Errorf("%+v, want %d lost", s, lost)
+		}
+	}
+}
+
+// TestConservation: whatever links do in mid-run, and whatever is dropped, nothing
+// else is lost, credits return, and the same seed gives the same. (Run checks the
+// sums and credits itself.)
+func TestConservation(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n, w := anyWork(t)
+		o := packet.Options{
+			Control:    rapid.SampledFrom([]packet.Control{packet.DropTail, packet.Credit}).Draw(t, "control"),
+			HoldFailed: rapid.Bool().Draw(t, "hold"), SampleEvery: engine.Time(rapid.IntRange(0, 20).Draw(t, "sample")),
+		}
+		if rapid.Bool().Draw(t, "errors") {
+			o.BitErrorRate = 0.01
+		}
+		for i := range n.Links {
+			n.Links[i].Buffer = rapid.SampledFrom([]int64{0, 9, 30}).Draw(t, "buffer")
+		}
+		at := engine.Time(0)
+		for range rapid.IntRange(0, 6).Draw(t, "changes") {
+			at += engine.Time(rapid.IntRange(0, 20).Draw(t, "at"))
+			n.Changes = append(n.Changes, engine.Change{
+				At: at, Link: int32(rapid.IntRange(0, len(n.Links)-1).Draw(t, "link")), Rate: rapid.SampledFrom([]float64{0, 0, 3e12, 8e12}).Draw(t, "rate"),
+			})
+		}
+		used := make([]bool, len(w.Flows))
+		for i := range w.Sources {
+			s := &w.Sources[i]
+			s.Priority = uint8(rapid.IntRange(0, 1).Draw(t, "priority"))
+			s.Process = rapid.SampledFrom([]packet.Process{packet.Periodic, packet.Greedy, packet.Window}).Draw(t, "process")
+			switch s.Process {
+			case packet.Greedy:
+				s.Every, s.Order = 0, packet.Random
+			case packet.Window:
+				s.Every, s.Window = 0, 2
+			}
+			for f := s.First; f < s.End; f++ {
+				if used[f] {
+					s.Count, s.End = 0, s.First
+				}
+			}
+			for f := s.First; f < s.End; f++ {
+				used[f] = true
+			}
+		}
+		s, log, err := packet.RunLog(n, w, o)
+		again, log2, err2 := packet.RunLog(n, w, o)
+		if (err == nil) != (err2 == nil) || !slices.Equal(log, log2) || err != nil && err.Error() != err2.Error() {
+			t.Fatalf("%v, then %v", err, err2)
+		}
+		var d *packet.Deadlock
+		if errors.As(err, &d) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := int64(0)
+		for _, s := range w.Sources {
+			want += s.Count * int64(s.End-s.First)
+		}
+		if s.Injected != want || s.Delivered+s.Dropped != want || int64(len(log)) != want || !slices.Equal(s.Links, again.Links) {
+			t.Fatalf("%d injected, %d delivered, %d dropped; want %d", s.Injected, s.Delivered, s.Dropped, want)
+		}
+		bytes, passed := int64(0), int64(0)
+		for _, a := range log {
+			if !a.Dropped {
+				bytes += int64(sizeOf(w, a.Flow)) * int64(len(pathOf(n, w, a.Flow)))
+			}
+		}
+		for _, l := range s.Links {
+			passed += l.Bytes
+		}
+		if s.Dropped == 0 && passed != bytes || passed < bytes {
+			t.Fatalf("links passed %d B, of %d B of deliveries, with %d drops", passed, bytes, s.Dropped)
+		}
+	})
+}
+
+// sizeOf returns the bytes of a flow's packets.
+func sizeOf(w *packet.Work, flow int32) int32 {
+	for _, s := range w.Sources {
+		if s.First <= flow && flow < s.End {
+			return s.Bytes
+		}
+	}
+	return 0
+}

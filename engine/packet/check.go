@@ -1,0 +1,236 @@
+package packet
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"unsafe"
+
+	"sim/engine"
+)
+
+// check fails where work, network and options do not fit each other.
+func check(n *engine.Network, w *Work, o *Options) error {
+	for _, err := range []error{checkNetwork(n), checkSources(w), checkOptions(n, w.largest(), o)} {
+		if err != nil {
+			return err
+		}
+	}
+	for i, s := range w.Sources {
+		if s.Count == 0 && s.Stop == 0 && s.Order == Uniform && s.First < s.End {
+			return fmt.Errorf("%w: source %d sends nothing; want a count or a time to stop", ErrWork, i)
+		}
+	}
+	if err := checkWays(n, w.Flows, w.Table, w.Walks); err != nil {
+		return fmt.Errorf("%w: %w", ErrWork, err)
+	}
+	return checkRewires(n, w, o)
+}
+
+func checkNetwork(n *engine.Network) error {
+	if err := n.Validate(); err != nil {
+		return fmt.Errorf("%w: %w", ErrWork, err)
+	}
+	if len(n.Groups) > 0 {
+		return fmt.Errorf("%w: it has %d groups that links share; want links alone", ErrWork, len(n.Groups))
+	}
+	slow := func(rate float64) bool { return rate > 0 && rate < slowest }
+	for i, l := range n.Links {
+		switch name := n.ResourceName(int32(i)); {
+		case l.From < 0 || l.To < 0 || l.From >= n.Nodes || l.To >= n.Nodes:
+			return fmt.Errorf("%w: %s leads from %d to %d of %d nodes", ErrWork, name, l.From, l.To, n.Nodes)
+		case l.Latency < 0 || l.Latency > math.MaxInt64/8:
+			return fmt.Errorf("%w: %s has a latency of %v; want at least 0", ErrWork, name, l.Latency)
+		case slow(l.Rate):
+			return fmt.Errorf("%w: %s has %g b/s; want at least %g b/s, or 0 for a link that is down", ErrWork, name, l.Rate, slowest)
+		case l.Buffer < 0 || l.Channels < 0 || l.Channels > engine.MaxChannel+1:
+			return fmt.Errorf("%w: %s has a buffer of %d B and %d channels; want at least 0 B and 0 to %d channels", ErrWork, name, l.Buffer, l.Channels, engine.MaxChannel+1)
+		}
+	}
+	for _, c := range n.Changes {
+		if slow(c.Rate) {
+			return fmt.Errorf("%w: %s changes to %g b/s at %v; want at least %g b/s, or 0 for a failure", ErrWork, n.ResourceName(c.Link), c.Rate, c.At, slowest)
+		}
+	}
+	return nil
+}
+
+// maxBytes is the largest packet.
+const maxBytes = 1 << 28
+
+func checkSources(w *Work) error {
+	windows := make([]bool, 0)
+	for i, s := range w.Sources {
+		bad := func(format string, args ...any) error {
+			return fmt.Errorf("%w: source %d (%s, %s) of flows %d..%d %s", ErrWork, i, s.Process, s.Order, s.First, s.End-1, fmt.Sprintf(format, args...))
+		}
+		open := s.Process == Periodic || s.Process == Poisson
+		injections := float64(s.Count)
+		if s.Order != Together {
+			injections *= float64(s.End - s.First)
+		}
+		switch {
+		case s.Process > Window || s.Order > Uniform:
+			return bad("is of no known kind")
+		case s.First < 0 || int(s.End) > len(w.Flows) || s.First > s.End:
+			return bad("of %d flows", len(w.Flows))
+		case s.Bytes < 1 || s.Bytes > maxBytes:
+			return bad("sends packets of %d B; want 1 to %d", s.Bytes, maxBytes)
+		case s.Count < 0 || s.Start < 0 || s.Stop < 0 || injections > math.MaxInt64/4:
+			return bad("sends %d packets of each from %v until %v; want none negative, and fewer than 2^61 packets", s.Count, s.Start, s.Stop)
+		case !(s.Every >= 0) || s.Every > math.MaxInt64/4 || open && float64(s.Start)+s.Every*injections > math.MaxInt64/4:
+			return bad("sends every %g ticks, %g times; want at least 0 and an end within %v", s.Every, injections, engine.Never/4)
+		case open && s.Every == 0 && (s.Process == Poisson || s.Stop > 0):
+			return bad("sends every 0 ticks; want more")
+		case !open && (s.Every != 0 || s.Stop != 0):
+			return bad("sends every %g ticks and stops at %v; want neither", s.Every, s.Stop)
+		case s.Process == Greedy && (s.Order == Together || s.Order == Uniform):
+			return bad("wants the order round-robin, random or sequential")
+		case s.Process == Window && (s.Order != Together || s.Window < 1):
+			return bad("has a window of %d packets; want at least 1, and no order", s.Window)
+		case s.Process != Window && (s.Window != 0 || s.Ack != 0) || s.Ack < 0 || s.Ack > math.MaxInt64/8:
+			return bad("has a window of %d packets and acknowledgements after %v; want neither but for window, and no negative time", s.Window, s.Ack)
+		case s.Offset < 0 || s.Offset > 0 && s.Offset >= s.End-s.First || s.Offset > 0 && s.Order != RoundRobin && s.Order != Sequential:
+			return bad("begins at flow %d of them; want one of them, in an order that has a beginning", s.Offset)
+		case s.Stop > 0 && s.Count == 0 && s.Order == Sequential:
+			return bad("never ends its first flow; want a count")
+		case s.Priority > MaxPriority:
+			return bad("has priority %d; want at most %d", s.Priority, MaxPriority)
+		case s.Process == Window:
+			if len(windows) == 0 {
+				windows = make([]bool, len(w.Flows))
+			}
+			for f := s.First; f < s.End; f++ {
+				windows[f] = true
+			}
+		}
+	}
+	if len(windows) == 0 {
+		return nil
+	}
+	of := make([]int32, len(w.Flows))
+	for i, s := range w.Sources {
+		for f := s.First; f < s.End; f++ {
+			if of[f]++; of[f] > 1 && windows[f] {
+				return fmt.Errorf("%w: flow %d of source %d has another source; want one alone where it has a window", ErrWork, f, i)
+			}
+		}
+	}
+	return nil
+}
+
+// largest returns the size of the largest packet.
+func (w *Work) largest() int64 {
+	largest := int64(0)
+	for _, s := range w.Sources {
+		if s.First < s.End {
+			largest = max(largest, int64(s.Bytes))
+		}
+	}
+	return largest
+}
+
+func checkOptions(n *engine.Network, largest int64, o *Options) error {
+	switch {
+	case o.Control > Credit:
+		return fmt.Errorf("%w: there is no flow %s; want one of %v", ErrWork, o.Control, controlNames)
+	case !(o.BitErrorRate >= 0) || wrong(o.BitErrorRate, largest) > mostWrong:
+		return fmt.Errorf("%w: with %g wrong bits of all, a packet of %d B fails with probability %.3g; want at most %g, and a rate of at least 0",
+			ErrWork, o.BitErrorRate, largest, wrong(o.BitErrorRate, largest), mostWrong)
+	case o.Until < 0 || o.SampleEvery < 0 || o.MaxBytes < 0 || o.Resend < 0 || o.MeasureFrom < 0 || o.MeasureUntil < 0 || o.MeasureUntil > 0 && o.MeasureUntil <= o.MeasureFrom:
+		return fmt.Errorf("%w: until %v, measured from %v until %v, sampled every %v, at most %d B; want none negative, and an end after the beginning",
+			ErrWork, o.Until, o.MeasureFrom, o.MeasureUntil, o.SampleEvery, o.MaxBytes)
+	case o.EndMeasured && o.MeasureUntil == 0:
+		return fmt.Errorf("%w: it is to end when what is measured has arrived, but measures without end", ErrWork)
+	}
+	if o.Control == Credit {
+		for i, l := range n.Links {
+			if l.Buffer > 0 && l.Buffer < largest {
+				return fmt.Errorf("%w: %s has a buffer of %d B a channel, packets have up to %d B; want room for one at least", ErrWork, n.ResourceName(int32(i)), l.Buffer, largest)
+			}
+		}
+	}
+	return nil
+}
+
+// mostWrong is how likely a packet may fail at most: beyond, retries have no end.
+const mostWrong = 0.99
+
+// wrong returns the probability that a packet has a bit error.
+func wrong(rate float64, bytes int64) float64 {
+	if rate >= 1 {
+		return 1
+	}
+	return -math.Expm1(8 * float64(bytes) * math.Log1p(-rate))
+}
+
+// checkRewires fails where ways do not lead flows over the links that are up when
+// they begin.
+func checkRewires(n *engine.Network, w *Work, o *Options) error {
+	if len(o.Rewire) == 0 {
+		return nil
+	}
+	later := *n
+	later.Links = slices.Clone(n.Links)
+	changes := n.Changes
+	for i, r := range o.Rewire {
+		if r.At < 0 || i > 0 && r.At < o.Rewire[i-1].At || (r.Table == nil) != (w.Table == nil) {
+			return fmt.Errorf("%w: rewiring %d is at %v, by walks: %t; want them ordered by time, and of the kind that leads packets from the start", ErrWork, i, r.At, r.Walks != nil)
+		}
+		for ; len(changes) > 0 && changes[0].At <= r.At; changes = changes[1:] {
+			later.Links[changes[0].Link].Rate = changes[0].Rate
+		}
+		if err := checkWays(&later, w.Flows, r.Table, r.Walks); err != nil {
+			return fmt.Errorf("%w: rewiring %d at %v: %w", ErrWork, i, r.At, err)
+		}
+	}
+	return nil
+}
+
+// memory returns what is needed from the start, in bytes: the state of links and
+// sources, and the packets that are injected at once.
+func memory(n *engine.Network, w *Work, o *Options, priorities int32) int64 {
+	links := int64(len(n.Links))
+	need := links * int64(unsafe.Sizeof(link{}))
+	if mustServe(n, o, priorities) {
+		queues := int64(0)
+		for _, l := range n.Links {
+			queues += 2 * int64(max(1, l.Channels)*priorities)
+		}
+		need += links*int64(unsafe.Sizeof(server{})) + queues*int64(unsafe.Sizeof(fifo{}))
+	}
+	const calendar = 64 // an id, and a bucket of its own
+	each := int64(unsafe.Sizeof(injector{})) + calendar
+	need += 3 * links * calendar
+	for _, s := range w.Sources {
+		flows := int64(s.End - s.First)
+		switch {
+		case s.Process == Greedy:
+			need += 4*flows + min(flows, 64)*each
+		case s.Process == Poisson && s.Order == Together:
+			need += flows * (each + 64)
+		case s.Process == Window:
+			need += 16*flows + flows*min(int64(s.Window), s.Count)*recordBytes
+		case s.Every == 0:
+			need += each + flows*s.Count*recordBytes
+		default:
+			need += each + flows*min(1, s.Count)*recordBytes
+		}
+	}
+	return need
+}
+
+// priorities returns how many there are, from the most urgent on.
+func (w *Work) priorities() int32 {
+	top := uint8(0)
+	for _, s := range w.Sources {
+		top = max(top, s.Priority)
+	}
+	return int32(top) + 1
+}
+
+// mustServe reports whether packets must be served one by one.
+func mustServe(n *engine.Network, o *Options, priorities int32) bool {
+	return o.serve || o.Control == Credit || o.BitErrorRate > 0 || len(n.Changes) > 0 || len(o.Rewire) > 0 || priorities > 1 ||
+		slices.ContainsFunc(n.Links, func(l engine.Link) bool { return l.Buffer > 0 })
+}

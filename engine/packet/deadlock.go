@@ -1,0 +1,114 @@
+package packet
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sim/engine"
+)
+
+// Deadlock is the error of a run whose events ran out while packets wait.
+type Deadlock struct {
+	At      engine.Time
+	Waiting int64 // packets
+	// Cycle is channels of which each holds, in its buffer, a packet that waits
+	// for room on the next, and the last one that waits for the first. It is empty
+	// where packets wait for something else, such as a link that is down.
+	Cycle Cycle
+	text  string
+}
+
+// Error names the cycle, or else what packets wait for.
+func (d *Deadlock) Error() string { return d.text }
+
+// stuck says why packets wait. All that moves has moved.
+func (z *sim) stuck() error {
+	d := &Deadlock{At: z.s.End, Waiting: z.s.inFlight}
+	type wait struct{ from, to int32 } // channels
+	var waits []wait
+	var before []string
+	links := 0
+	for i := range z.servers {
+		l := &z.servers[i]
+		if l.waiting == 0 {
+			continue
+		}
+		if links++; links <= 3 {
+			down := ""
+			if !l.up {
+				down = ", which is down"
+			}
+			before = append(before, fmt.Sprintf("%d before %s%s", l.waiting, z.n.ResourceName(int32(i)), down))
+		}
+		if !l.up || !z.credit {
+			continue
+		}
+		for q := range l.ring * z.classes {
+			to := l.channel + q%l.ring%l.channels
+			z.chunks.each(&z.queues[l.queue+q], func(r *record) {
+				if r.hold >= 0 {
+					waits = append(waits, wait{r.hold >> 3, to})
+				}
+			})
+		}
+	}
+	slices.SortFunc(waits, func(a, b wait) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
+	waits = slices.Compact(waits)
+	first := make([]int32, len(z.room)+1)
+	to := make([]int32, len(waits))
+	for i, w := range waits {
+		first[w.from+1] = int32(i + 1)
+		to[i] = w.to
+	}
+	for c := range len(z.room) {
+		first[c+1] = max(first[c], first[c+1])
+	}
+	for _, c := range cycleOf(first, to) {
+		d.Cycle = append(d.Cycle, Channel{z.linkOf[c], c - z.servers[z.linkOf[c]].channel})
+	}
+	if len(d.Cycle) > 0 {
+		d.text = fmt.Sprintf("packet: deadlock at %v with %d packets in the network: %s", d.At, d.Waiting, d.Cycle.Names(z.n))
+		return d
+	}
+	if links > 3 {
+		before = append(before, fmt.Sprintf("others before %d more links", links-3))
+	}
+	d.text = fmt.Sprintf("packet: nothing can proceed at %v with %d packets in the network: %s", d.At, d.Waiting, strings.Join(before, ", "))
+	return d
+}
+
+// cycleOf returns a cycle of a graph whose node c has the edges to[first[c]] to
+// to[first[c+1]-1]; nil where there is none.
+func cycleOf(first, to []int32) []int32 {
+	nodes := len(first) - 1
+	place := make([]int32, nodes) // in the path, plus one; -1 when done with
+	edge := append([]int32(nil), first[:nodes]...)
+	var path []int32
+	for root := range int32(nodes) {
+		if place[root] != 0 {
+			continue
+		}
+		path = append(path[:0], root)
+		place[root] = 1
+		for len(path) > 0 {
+			at := path[len(path)-1]
+			if edge[at] == first[at+1] {
+				place[at] = -1
+				path = path[:len(path)-1]
+				continue
+			}
+			next := to[edge[at]]
+			edge[at]++
+			switch {
+			case place[next] > 0:
+				return path[place[next]-1:]
+			case place[next] == 0:
+				path = append(path, next)
+				place[next] = int32(len(path))
+			}
+		}
+	}
+	return nil
+}

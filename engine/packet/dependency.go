@@ -1,0 +1,271 @@
+package packet
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"sim/engine"
+)
+
+// Channel is a virtual channel of a link.
+type Channel struct {
+	Link int32
+	VC   int32
+}
+
+// Cycle is channels of which each waits for the next and the last for the first.
+type Cycle []Channel
+
+// Names returns the channels as messages have them, such as
+// "link 3 x+ vc0 -> link 7 y- vc1 -> link 3 x+ vc0".
+func (c Cycle) Names(n *engine.Network) string {
+	var b strings.Builder
+	for i := range len(c) + 1 {
+		if len(c) == 0 {
+			break
+		}
+		k := c[i%len(c)]
+		if i > 0 {
+			b.WriteString(" -> ")
+		}
+		fmt.Fprintf(&b, "%s vc%d", n.ResourceName(k.Link), k.VC)
+	}
+	return b.String()
+}
+
+// mostBits bounds the set of dependencies that is kept as bits by channel, in
+// words of 64; beyond that they are kept as a list.
+const mostBits = 1 << 25
+
+// Dependencies is a channel dependency graph: its nodes are the virtual channels
+// of links, and one depends on another where some walk takes the two one after the
+// other, so that packets in the first wait for room in the second. Walks whose
+// graph has no cycle cannot deadlock (Dally and Seitz, Deadlock-Free Message
+// Routing in Multiprocessor Interconnection Networks, IEEE Trans. Computers C-36,
+// 1987).
+type Dependencies struct {
+	degree, channels int
+	link             []int32 // by node and port
+	to               []int32 // by link: the node it leads to
+
+	words int      // of bits by channel; 0 where pairs are listed
+	bit   []uint64 // by channel: on which it depends, by port and channel at the node behind it
+	pairs []uint64 // a channel above, the one it depends on below
+	limit int      // of pairs before doubles are dropped
+}
+
+// NewDependencies returns the graph of walks over the ports of a network's nodes
+// (as engine.Walks has them) and so many virtual channels a link, with no walk yet.
+func NewDependencies(n *engine.Network, degree int, link []int32, channels int) *Dependencies {
+	d := &Dependencies{degree: degree, channels: max(1, channels), link: link, to: make([]int32, len(n.Links)), limit: 1 << 20}
+	for i, l := range n.Links {
+		d.to[i] = l.To
+	}
+	words := (degree*d.channels + 63) / 64
+	if words*len(n.Links)*d.channels <= mostBits {
+		d.words = words
+		d.bit = make([]uint64, words*len(n.Links)*d.channels)
+	}
+	return d
+}
+
+// Add takes up a walk from a node. It fails on a step that no link or channel is
+// there for.
+func (d *Dependencies) Add(from int32, steps []engine.Step) error {
+	if from < 0 || int(from) >= len(d.link)/max(1, d.degree) {
+		return fmt.Errorf("packet: a walk begins at node %d of %d", from, len(d.link)/max(1, d.degree))
+	}
+	last := -1 // the channel before
+	for i, s := range steps {
+		port, vc := s.Port(), s.Channel()
+		l := int32(-1)
+		if port < d.degree {
+			l = d.link[int(from)*d.degree+port]
+		}
+		if l < 0 || vc >= d.channels {
+			return fmt.Errorf("packet: step %d of a walk takes port %d and channel %d at node %d, which has no such", i, port, vc, from)
+		}
+		now := int(l)*d.channels + vc
+		if last >= 0 {
+			if d.words > 0 {
+				k := port*d.channels + vc
+				d.bit[last*d.words+k>>6] |= 1 << (k & 63)
+			} else {
+				d.list(uint64(last)<<32 | uint64(now))
+			}
+		}
+		last, from = now, d.to[l]
+	}
+	return nil
+}
+
+// list takes up a dependency where they are kept as a list.
+func (d *Dependencies) list(pair uint64) {
+	if d.pairs = append(d.pairs, pair); len(d.pairs) >= d.limit {
+		slices.Sort(d.pairs)
+		d.pairs = slices.Compact(d.pairs)
+		d.limit = max(d.limit, 2*len(d.pairs))
+	}
+}
+
+// Count returns the number of dependencies.
+func (d *Dependencies) Count() int {
+	if d.words == 0 {
+		slices.Sort(d.pairs)
+		d.pairs = slices.Compact(d.pairs)
+		return len(d.pairs)
+	}
+	n := 0
+	for _, w := range d.bit {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+// rows returns the channels that each depends on, one after the other: those of
+// channel c are after[start[c]:start[c+1]].
+func (d *Dependencies) rows() (start, after []int32) {
+	all := len(d.to) * d.channels
+	start, after = make([]int32, all+1), make([]int32, 0, d.Count())
+	if d.words == 0 {
+		for _, p := range d.pairs {
+			start[p>>32+1]++
+			after = append(after, int32(uint32(p)))
+		}
+		for c := range all {
+			start[c+1] += start[c]
+		}
+		return start, after
+	}
+	for c := range all {
+		base := int(d.to[c/d.channels]) * d.degree
+		for w, word := range d.bit[c*d.words : (c+1)*d.words] {
+			for ; word != 0; word &= word - 1 {
+				k := w<<6 + bits.TrailingZeros64(word)
+				after = append(after, d.link[base+k/d.channels]*int32(d.channels)+int32(k%d.channels))
+			}
+		}
+		start[c+1] = int32(len(after))
+	}
+	return start, after
+}
+
+// Cycle returns a cycle of the graph, nil where there is none. It is a shortest
+// one through the first channel that is on any.
+func (d *Dependencies) Cycle() Cycle {
+	start, after := d.rows()
+	all := len(start) - 1
+	back, before := reversed(start, after)
+	need := peel(start, before, back)   // what leads to no cycle
+	comes := peel(before, start, after) // what no cycle leads to
+	for c, k := range comes {
+		if k == 0 {
+			need[c] = 0
+		}
+	}
+	if !slices.ContainsFunc(need, func(k int32) bool { return k > 0 }) {
+		return nil
+	}
+	from := make([]int32, all) // the channel before, 1 more; 0 where not reached
+	for c := range all {
+		if need[c] > 0 {
+			if cycle := d.around(int32(c), start, after, need, from); cycle != nil {
+				return cycle
+			}
+		}
+	}
+	return nil
+}
+
+// reversed returns the rows of the dependencies the other way round.
+func reversed(start, after []int32) (back, before []int32) {
+	before = make([]int32, len(start))
+	for _, e := range after {
+		before[e+1]++
+	}
+	for c := range len(start) - 1 {
+		before[c+1] += before[c]
+	}
+	back, at := make([]int32, len(after)), slices.Clone(before)
+	for c := range len(start) - 1 {
+		for _, e := range after[start[c]:start[c+1]] {
+			back[at[e]] = int32(c)
+			at[e]++
+		}
+	}
+	return back, before
+}
+
+// peel drops, again and again, channels with nothing left in their row; it returns
+// how much is left in each, 0 in those dropped. The rows of start are turned round
+// in before and back.
+func peel(start, before, back []int32) []int32 {
+	left, free := make([]int32, len(start)-1), []int32(nil)
+	for c := range left {
+		if left[c] = start[c+1] - start[c]; left[c] == 0 {
+			free = append(free, int32(c))
+		}
+	}
+	for i := 0; i < len(free); i++ {
+		c := free[i]
+		for _, b := range back[before[c]:before[c+1]] {
+			if left[b]--; left[b] == 0 {
+				free = append(free, b)
+			}
+		}
+	}
+	return left
+}
+
+// around searches breadth-first for a way from a channel back to itself.
+func (d *Dependencies) around(c int32, start, after, need, from []int32) Cycle {
+	clear(from)
+	queue := []int32{c}
+	for i := 0; i < len(queue); i++ {
+		at := queue[i]
+		for _, e := range after[start[at]:start[at+1]] {
+			if need[e] == 0 || from[e] != 0 {
+				continue
+			}
+			from[e] = at + 1
+			if e != c {
+				queue = append(queue, e)
+				continue
+			}
+			cycle := Cycle{d.channel(c)}
+			for k := at; k != c; k = from[k] - 1 {
+				cycle = append(cycle, d.channel(k))
+			}
+			slices.Reverse(cycle[1:])
+			return cycle
+		}
+	}
+	need[c] = 0 // on no cycle, and no way to one leads by it again
+	return nil
+}
+
+func (d *Dependencies) channel(c int32) Channel {
+	return Channel{c / int32(d.channels), c % int32(d.channels)}
+}
+
+// CheckChannels returns a cycle in the channel dependency graph of all walks that
+// flows may take, nil where there is none: packets that take them then cannot
+// deadlock, whatever the traffic. It fails where a flow has no walk, or a walk takes
+// what is not there.
+func CheckChannels(n *engine.Network, w *engine.Walks, flows []engine.Flow) (Cycle, error) {
+	d := NewDependencies(n, w.Degree, w.Link, w.Channels())
+	for f, flow := range flows {
+		first, end := w.Of(w.ClassOf(int32(f)))
+		for k := first; k < end; k++ {
+			if w.Start[k] < 0 {
+				return nil, fmt.Errorf("packet: no walk leads flow %d from node %d to %d", f, flow.Src, flow.Dst)
+			}
+			if err := d.Add(flow.Src, w.Steps(k)); err != nil {
+				return nil, fmt.Errorf("flow %d from node %d to %d: %w", f, flow.Src, flow.Dst, err)
+			}
+		}
+	}
+	return d.Cycle(), nil
+}

@@ -1,0 +1,183 @@
+package packet
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/engine"
+)
+
+// ringWalks leads every pair of a ring of nodes upwards. With dateline the link
+// from the last node to the first ends channel 0.
+func ringWalks(nodes int, dateline bool) (*engine.Network, *engine.Walks, []engine.Flow) {
+	n := &engine.Network{Nodes: int32(nodes)}
+	w := &engine.Walks{Degree: 1}
+	for a := range nodes {
+		n.Links = append(n.Links, engine.Link{From: int32(a), To: int32((a + 1) % nodes), Rate: 1e9, Channels: 2})
+		w.Link = append(w.Link, int32(a))
+	}
+	var flows []engine.Flow
+	for a := range nodes {
+		for b := range nodes {
+			if a == b {
+				continue
+			}
+			flows = append(flows, engine.Flow{Src: int32(a), Dst: int32(b)})
+			var walk []engine.Step
+			vc := 0
+			for at := a; at != b; at = (at + 1) % nodes {
+				walk = append(walk, engine.MakeStep(0, vc))
+				if dateline && at == nodes-1 {
+					vc = 1
+				}
+			}
+			w.Add(walk...)
+		}
+	}
+	return n, w, flows
+}
+
+// TestDateline: a ring on one channel can deadlock, all the way round; with a
+// dateline and a second channel it cannot (Dally and Seitz, Fig. 2).
+func TestDateline(t *testing.T) {
+	n, w, flows := ringWalks(4, false)
+	cycle, err := CheckChannels(n, w, flows)
+	if err != nil || len(cycle) != 4 {
+		t.Errorf("cycle %v of 4 links, %v", cycle, err)
+	}
+	if got, want := cycle.Names(n), "link 0 vc0 -> link 1 vc0 -> link 2 vc0 -> link 3 vc0 -> link 0 vc0"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	n, w, flows = ringWalks(4, true)
+	if err := w.Check(n, flows); err != nil {
+		t.Fatal(err)
+	}
+	if cycle, err := CheckChannels(n, w, flows); err != nil || cycle != nil {
+		t.Errorf("cycle %v, %v", cycle.Names(n), err)
+	}
+	w.Link[2] = -1
+	if _, err := CheckChannels(n, w, flows); err == nil || !strings.Contains(err.Error(), "port 0 and channel 0 at node 2") {
+		t.Errorf("a link that is not there: %v", err)
+	}
+	w.Start[0] = -1
+	if _, err := CheckChannels(n, w, flows); err == nil || !strings.Contains(err.Error(), "no walk") {
+		t.Errorf("no walk: %v", err)
+	}
+}
+
+// TestDependencies: on random walks, kept as bits or as a list, a cycle is found
+// where following dependencies from some channel leads back to it, every step of it
+// is taken by a walk, and it is as short as any through its first channel.
+func TestDependencies(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		nodes, degree := rapid.IntRange(1, 6).Draw(t, "nodes"), rapid.IntRange(1, 3).Draw(t, "degree")
+		channels := rapid.IntRange(1, 3).Draw(t, "channels")
+		n := &engine.Network{Nodes: int32(nodes)}
+		var link []int32
+		for a := range nodes {
+			for range degree {
+				if rapid.IntRange(0, 4).Draw(t, "gap") == 0 {
+					link = append(link, -1)
+					continue
+				}
+				link = append(link, int32(len(n.Links)))
+				n.Links = append(n.Links, engine.Link{From: int32(a), To: int32(rapid.IntRange(0, nodes-1).Draw(t, "to"))})
+			}
+		}
+		d := NewDependencies(n, degree, link, channels)
+		listed := NewDependencies(n, degree, link, channels)
+		listed.words = 0
+		listed.limit = 4
+		all := len(n.Links) * channels
+		near := make([][]int, all) // hops between channels, at least one
+		for a := range near {
+			near[a] = slices.Repeat([]int{1 << 20}, all)
+		}
+		count := 0
+		for range rapid.IntRange(0, 8).Draw(t, "walks") {
+			from := rapid.IntRange(0, nodes-1).Draw(t, "from")
+			var walk []engine.Step
+			last := -1
+			for at := from; len(walk) < 5; {
+				port, vc := rapid.IntRange(0, degree-1).Draw(t, "port"), rapid.IntRange(0, channels-1).Draw(t, "vc")
+				l := link[at*degree+port]
+				if l < 0 {
+					break
+				}
+				walk = append(walk, engine.MakeStep(port, vc))
+				now := int(l)*channels + vc
+				if last >= 0 {
+					if near[last][now] > 1 {
+						count++
+					}
+					near[last][now] = 1
+				}
+				last, at = now, int(n.Links[l].To)
+			}
+			for _, to := range []*Dependencies{d, listed} {
+				if err := to.Add(int32(from), walk); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		taken := make([][]bool, all)
+		for a := range near {
+			taken[a] = make([]bool, all)
+			for b := range near[a] {
+				taken[a][b] = near[a][b] == 1
+			}
+		}
+		for k := range near {
+			for a := range near {
+				for b := range near {
+					near[a][b] = min(near[a][b], near[a][k]+near[k][b])
+				}
+			}
+		}
+		cyclic := -1
+		for c := range near {
+			if near[c][c] < 1<<20 {
+				cyclic = c
+				break
+			}
+		}
+		for _, of := range []*Dependencies{d, listed} {
+			if of.Count() != count {
+				t.Fatalf("%d dependencies, want %d", of.Count(), count)
+			}
+			cycle := of.Cycle()
+			if (cycle != nil) != (cyclic >= 0) {
+				t.Fatalf("cycle %v, first channel on one is %d", cycle, cyclic)
+			}
+			if cycle == nil {
+				continue
+			}
+			for i, c := range cycle {
+				next := cycle[(i+1)%len(cycle)]
+				if !taken[int(c.Link)*channels+int(c.VC)][int(next.Link)*channels+int(next.VC)] {
+					t.Fatalf("no walk takes %v and then %v", c, next)
+				}
+			}
+			if first := int(cycle[0].Link)*channels + int(cycle[0].VC); first != cyclic || len(cycle) != near[first][first] {
+				t.Fatalf("cycle %v of %d; first on one is channel %d, %d long", cycle, len(cycle), cyclic, near[cyclic][cyclic])
+			}
+		}
+	})
+}
+
+func BenchmarkCheckChannels(b *testing.B) {
+	n, w, flows := ringWalks(512, true)
+	for b.Loop() {
+		if cycle, err := CheckChannels(n, w, flows); err != nil || cycle != nil {
+			b.Fatal(cycle, err)
+		}
+	}
+	steps := 0
+	for c := range w.Start {
+		steps += len(w.Steps(int32(c)))
+	}
+	b.ReportMetric(float64(steps)*float64(b.N)/b.Elapsed().Seconds(), "steps/s")
+}

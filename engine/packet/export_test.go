@@ -1,0 +1,41 @@
+package packet
+
+import "sim/engine"
+
+// Served returns options under which packets are served one by one.
+func Served(o Options) Options {
+	o.serve = true
+	return o
+}
+
+// Arrival is the end of a packet.
+type Arrival struct {
+	Flow       int32
+	Inject, At engine.Time
+	Dropped    bool
+}
+
+// RunLog is Run with what became of every packet, in order.
+func RunLog(n *engine.Network, w *Work, o Options) (*Stats, []Arrival, error) {
+	if err := check(n, w, &o); err != nil {
+		return nil, nil, err
+	}
+	z, err := newSim(n, w, o, w.priorities(), w.largest())
+	if err != nil {
+		return nil, nil, err
+	}
+	z.log = &[]arrival{}
+	z.schedule(0)
+	if err := z.play(); err != nil {
+		return nil, nil, err
+	}
+	s, err := z.finish()
+	var all []Arrival
+	for _, a := range *z.log {
+		all = append(all, Arrival{a.flow, a.inject, a.at, a.dropped})
+	}
+	return s, all, err
+}
+
+// Shuffled is where an order puts k.
+func Shuffled(k, n, key uint64) uint64 { return shuffled(k, n, key) }

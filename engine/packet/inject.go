@@ -1,0 +1,230 @@
+package packet
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"sim/engine"
+)
+
+// injector is a source being played; of a greedy one, the flows that begin with
+// one link; of Poisson processes of each flow, one of them.
+type injector struct {
+	process     Process
+	order       Order
+	bytes, hold int32
+	first, n    int32   // flows first..first+n-1
+	flows       []int32 // or these n
+	count       int64   // packets of each flow
+	total, sent int64   // packets, or rounds of them where flows go together
+	start, stop engine.Time
+	every, at   float64 // at: when the next is sent, of a Poisson process
+	offset      int64
+	key         uint64
+	rng         *rand.Rand
+	window      int32
+	ack         engine.Time
+	left        []int64 // by flow: packets to inject, of windows
+	acks        fifo    // by time
+}
+
+// Who holds a packet back, in record.hold>>3: the channel whose buffer it is in,
+// or one of these. The low three bits are its priority.
+const (
+	fromOpen   = -1 // it came from a source that does not look at the network
+	fromWindow = -2 // it waits at its source
+	fromLane   = -3 // and below: it waits at its source, which injects the next when it begins to be sent
+)
+
+func (z *sim) newInjectors(w *Work) {
+	laneOf := make([]int32, 0)
+	for _, s := range w.Sources {
+		if s.First == s.End || s.Count == 0 && s.Stop == 0 {
+			continue
+		}
+		m := injector{
+			process: s.Process, order: s.Order, bytes: s.Bytes, hold: fromOpen<<3 | int32(s.Priority),
+			first: s.First, n: s.End - s.First, count: s.Count, start: s.Start, stop: s.Stop,
+			every: s.Every, offset: int64(s.Offset), key: mix(mix(s.Seed) + uint64(s.First)), window: s.Window, ack: s.Ack,
+		}
+		if m.total = s.Count; s.Order != Together {
+			m.total *= int64(m.n)
+		}
+		if s.Count == 0 {
+			m.total = math.MaxInt64
+		}
+		switch {
+		case s.Process == Greedy:
+			if len(laneOf) == 0 {
+				laneOf = make([]int32, len(z.n.Links)+1)
+			}
+			z.addLanes(m, laneOf)
+			continue
+		case s.Process == Window:
+			z.addWindow(m, s.Priority)
+			continue
+		case s.Process == Poisson && s.Order == Together:
+			for f := s.First; f < s.End; f++ {
+				one := m
+				one.first, one.n = f, 1
+				one.rng = rand.New(rand.NewPCG(s.Seed, uint64(f)))
+				one.at = float64(s.Start) + s.Every*one.rng.ExpFloat64()
+				z.injectors = append(z.injectors, one)
+			}
+			continue
+		case s.Process == Poisson || s.Order == Uniform:
+			m.rng = rand.New(rand.NewPCG(s.Seed, 1<<32|uint64(s.First)))
+		}
+		if s.Process == Poisson {
+			m.at = float64(s.Start) + s.Every*m.rng.ExpFloat64()
+		}
+		z.injectors = append(z.injectors, m)
+	}
+}
+
+// addLanes adds an injector for each link that some flow of a greedy source
+// begins with. laneOf is scratch by link, zero before and after.
+func (z *sim) addLanes(m injector, laneOf []int32) {
+	base := int32(len(z.injectors))
+	in := make([]int32, m.n) // by flow in order: its lane
+	var sizes, links []int32
+	nth := func(k int32) int32 {
+		if k += int32(m.offset); k >= m.n {
+			k -= m.n
+		}
+		return m.first + k
+	}
+	for k := range m.n {
+		f := nth(k)
+		l := max(arrived, z.ways.firstLink(f, z.flows[f])) + 1
+		if laneOf[l] == 0 {
+			sizes, links = append(sizes, 0), append(links, l)
+			laneOf[l] = int32(len(sizes))
+		}
+		in[k] = laneOf[l] - 1
+		sizes[in[k]]++
+	}
+	all := make([]int32, 0, m.n)
+	for i, size := range sizes {
+		lane := m
+		lane.n, lane.offset = size, 0
+		lane.flows = all[len(all) : len(all) : len(all)+int(size)]
+		all = all[:len(all)+int(size)]
+		lane.total = int64(size) * m.count
+		lane.key = mix(m.key + uint64(i))
+		lane.hold = (fromLane-(base+int32(i)))<<3 | m.hold&MaxPriority
+		z.injectors = append(z.injectors, lane)
+		laneOf[links[i]] = 0
+	}
+	for k := range m.n {
+		lane := &z.injectors[base+in[k]]
+		lane.flows = append(lane.flows, nth(k))
+	}
+}
+
+func (z *sim) addWindow(m injector, priority uint8) {
+	if z.windowOf == nil {
+		z.windowOf = make([]int32, len(z.flows))
+		for f := range z.windowOf {
+			z.windowOf[f] = -1
+		}
+	}
+	m.hold = fromWindow<<3 | int32(priority)
+	m.left = make([]int64, m.n)
+	for i := range m.left {
+		m.left[i] = m.count
+		z.windowOf[m.first+int32(i)] = int32(len(z.injectors))
+	}
+	z.injectors = append(z.injectors, m)
+}
+
+// fire plays an event of an injector, or of a task behind them.
+func (z *sim) fire(i int32, now engine.Time) {
+	if z.chunks.made > z.most {
+		z.full = true
+		return
+	}
+	if int(i) >= len(z.injectors) {
+		z.task(i-int32(len(z.injectors)), now)
+		return
+	}
+	m := &z.injectors[i]
+	switch m.process {
+	case Greedy:
+		if m.sent == m.total {
+			return
+		}
+		m.sent++
+		if start := z.launch(m.pick(m.sent-1), m.bytes, m.hold, now); start < engine.Never && m.sent < m.total {
+			z.calendar.set(z.base+i, start)
+		}
+	case Window:
+		z.fireWindow(i, m, now)
+	default:
+		m.sent++
+		if at := m.time(); m.sent < m.total && (m.stop == 0 || at < m.stop) {
+			z.calendar.set(z.base+i, at)
+		}
+		if m.order != Together {
+			z.launch(m.pick(m.sent-1), m.bytes, m.hold, now)
+			return
+		}
+		for f := m.first; f < m.first+m.n; f++ {
+			z.launch(f, m.bytes, m.hold, now)
+		}
+	}
+}
+
+// fireWindow injects what windows allow.
+func (z *sim) fireWindow(i int32, m *injector, now engine.Time) {
+	if m.sent == 0 {
+		m.sent = 1
+		for range min(int64(m.window), m.count) {
+			for k := range m.n {
+				m.left[k]--
+				z.launch(m.first+k, m.bytes, m.hold, now)
+			}
+		}
+		return
+	}
+	// what is injected may be delivered at once and add another, for later in
+	// this very time
+	flow := z.chunks.first(&m.acks).flow
+	z.chunks.drop(&m.acks)
+	if m.acks.length > 0 {
+		z.calendar.set(z.base+i, z.chunks.first(&m.acks).at)
+	}
+	if k := flow - m.first; m.left[k] > 0 {
+		m.left[k]--
+		z.launch(flow, m.bytes, m.hold, now)
+	}
+}
+
+// pick returns the flow of the k-th packet of a source that injects one at a
+// time.
+func (m *injector) pick(k int64) int32 {
+	n := int64(m.n)
+	switch m.order {
+	case RoundRobin:
+		k = (m.offset + k) % n
+	case Random:
+		k = int64(shuffled(uint64(k%n), uint64(n), m.key+uint64(k/n)))
+	case Sequential:
+		k = (m.offset + k/m.count) % n
+	case Uniform:
+		k = int64(m.rng.Int32N(m.n))
+	}
+	if m.flows != nil {
+		return m.flows[k]
+	}
+	return m.first + int32(k)
+}
+
+// time returns when the next packets are sent.
+func (m *injector) time() engine.Time {
+	if m.process == Poisson {
+		m.at += m.every * m.rng.ExpFloat64()
+		return engine.Time(m.at)
+	}
+	return m.start + engine.Time(m.every*float64(m.sent))
+}

@@ -1,0 +1,252 @@
+package packet
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"sim/engine"
+)
+
+// ErrStalled is wrapped by RunGraph when tasks remain that can never end, because
+// packets of theirs were dropped.
+var ErrStalled = errors.New("packet: nothing can proceed")
+
+// RunGraph plays g on n to its end: transfers are trains of packets of so many
+// bytes (the last one may be smaller), each of which keeps one packet waiting at
+// its source, like Greedy, so that transfers that begin with one link take turns
+// there. Task.Flows and Task.Weight change nothing. A transfer ends when the last
+// of its packets has arrived; one of no bytes, at once. g must be frozen.
+//
+// Walks lead flows: transfer i takes those of flow i where flows has every task's
+// source and destination in its place (flows of compute tasks are not looked at),
+// else of the first flow with its source and destination. flow.Run plays the same
+// graph as fluid.
+//
+// The trace has no rates, and Events counts packet hops. It is cut off by
+// Options.Until: what has not begun or ended by then does so at engine.Never, and
+// the makespan is of what has. RunGraph fails like Run; where a transfer has no
+// walks; and with ErrStalled, naming tasks, when packets are lost that
+// Options.Resend does not send again.
+func RunGraph(g *engine.Graph, n *engine.Network, flows []engine.Flow, walks *engine.Walks, bytes int32, o Options) (*engine.Trace, *Stats, error) {
+	if bytes < 1 || bytes > maxBytes {
+		return nil, nil, fmt.Errorf("%w: packets of %d B; want 1 to %d", ErrWork, bytes, maxBytes)
+	}
+	if o.TaskPriority != nil && len(o.TaskPriority) != len(g.Tasks) {
+		return nil, nil, fmt.Errorf("%w: %d priorities for %d tasks", ErrWork, len(o.TaskPriority), len(g.Tasks))
+	}
+	priorities := int32(1)
+	for i, p := range o.TaskPriority {
+		if p > MaxPriority {
+			return nil, nil, fmt.Errorf("%w: %s has priority %d; want at most %d", ErrWork, g.Name(int32(i)), p, MaxPriority)
+		}
+		priorities = max(priorities, int32(p)+1)
+	}
+	for _, err := range []error{checkNetwork(n), checkOptions(n, int64(bytes), &o)} {
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	w := &Work{Flows: flows, Walks: walks}
+	if err := checkWays(n, flows, nil, walks); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrWork, err)
+	}
+	if err := checkRewires(n, w, &o); err != nil {
+		return nil, nil, err
+	}
+	w, o, err := byTask(g, w, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	z, err := newSim(n, w, o, priorities, int64(bytes))
+	if err != nil {
+		return nil, nil, err
+	}
+	z.job = newJob(g, bytes, &o)
+	z.schedule(len(g.Tasks))
+	for i := range g.Tasks {
+		if z.job.need[i] == 0 {
+			z.calendar.set(z.agent(int32(i)), 0)
+		}
+	}
+	if err := z.play(); err != nil {
+		return nil, nil, err
+	}
+	s, err := z.finish()
+	if err != nil {
+		return nil, nil, err
+	}
+	if z.job.ended < len(g.Tasks) && z.calendar.empty() {
+		return nil, nil, z.job.stalled(s.End)
+	}
+	z.job.trace.Events = s.Hops
+	return &z.job.trace, s, nil
+}
+
+// byTask returns work whose flow i is task i, and options for it.
+func byTask(g *engine.Graph, w *Work, o Options) (*Work, Options, error) {
+	same := len(w.Flows) == len(g.Tasks)
+	first := make(map[engine.Flow]int32, len(w.Flows))
+	for f := len(w.Flows) - 1; f >= 0; f-- {
+		first[w.Flows[f]] = int32(f)
+	}
+	flows, of := make([]engine.Flow, len(g.Tasks)), make([]int32, len(g.Tasks))
+	for i, t := range g.Tasks {
+		if t.Kind != engine.Transfer {
+			continue
+		}
+		flows[i] = engine.Flow{Src: t.Src, Dst: t.Dst}
+		f, ok := first[flows[i]]
+		if of[i] = f; !ok {
+			return nil, o, fmt.Errorf("%w: no walk leads %s from node %d to %d", ErrWork, g.Name(int32(i)), t.Src, t.Dst)
+		}
+		same = same && w.Flows[i] == flows[i]
+	}
+	class := func(k *engine.Walks) *engine.Walks {
+		by := *k
+		by.Class = make([]int32, len(of))
+		for i, f := range of {
+			if same {
+				f = int32(i)
+			}
+			if g.Tasks[i].Kind == engine.Transfer {
+				by.Class[i] = k.ClassOf(f)
+			}
+		}
+		return &by
+	}
+	rewire := o.Rewire
+	o.Rewire = nil
+	for _, r := range rewire {
+		r.Walks = class(r.Walks)
+		o.Rewire = append(o.Rewire, r)
+	}
+	return &Work{Flows: flows, Walks: class(w.Walks)}, o, nil
+}
+
+// job is a task graph being played.
+type job struct {
+	g        *engine.Graph
+	bytes    int32 // of a packet
+	priority []uint8
+	resend   engine.Time
+	need     []int32 // tasks that it waits for
+	ready    []engine.Time
+	toSend   []int64 // bytes
+	left     []int64 // bytes to arrive
+	busy     []bool  // it has a packet waiting at its source, or an event to send one
+	ended    int
+	trace    engine.Trace
+}
+
+func newJob(g *engine.Graph, bytes int32, o *Options) *job {
+	n := len(g.Tasks)
+	j := &job{
+		g: g, bytes: bytes, priority: o.TaskPriority, resend: o.Resend, need: make([]int32, n), ready: make([]engine.Time, n),
+		toSend: make([]int64, n), left: make([]int64, n), busy: make([]bool, n),
+		trace: engine.Trace{Start: make([]engine.Time, n), End: make([]engine.Time, n)},
+	}
+	for i, t := range g.Tasks {
+		j.need[i] = int32(len(g.In(int32(i))))
+		j.trace.Start[i], j.trace.End[i] = engine.Never, engine.Never
+		if t.Kind == engine.Transfer {
+			j.left[i] = t.Bytes
+			j.toSend[i] = t.Bytes
+		}
+	}
+	return j
+}
+
+// agent returns the id of a task in the calendar.
+func (z *sim) agent(task int32) int32 { return z.base + int32(len(z.injectors)) + task }
+
+// task starts a task, sends its next packet, or ends it.
+func (z *sim) task(i int32, now engine.Time) {
+	j := z.job
+	begins := j.trace.Start[i] == engine.Never
+	if begins {
+		j.trace.Start[i] = now
+	}
+	switch t := &j.g.Tasks[i]; {
+	case t.Kind == engine.Transfer && t.Bytes > 0:
+		z.send(i, now)
+	case begins && t.Kind == engine.Compute && t.Duration > 0:
+		z.calendar.set(z.agent(i), now+t.Duration)
+	default:
+		z.ends(i, now)
+	}
+}
+
+// send puts the next packet of a transfer before its first link.
+func (z *sim) send(i int32, now engine.Time) {
+	j := z.job
+	if j.busy[i] = j.toSend[i] > 0; !j.busy[i] {
+		return
+	}
+	bytes := min(int64(j.bytes), j.toSend[i])
+	j.toSend[i] -= bytes
+	hold := (fromLane - z.agent(i) + z.base) << 3
+	if j.priority != nil {
+		hold |= int32(j.priority[i])
+	}
+	if start := z.launch(i, int32(bytes), hold, now); start < engine.Never {
+		if j.busy[i] = j.toSend[i] > 0; j.busy[i] {
+			z.calendar.set(z.agent(i), start)
+		}
+	}
+}
+
+// taskGone tells a transfer that a packet has arrived or was dropped.
+func (z *sim) taskGone(r *record, now engine.Time, dropped bool) {
+	j, i := z.job, r.flow
+	if !dropped {
+		if j.left[i] -= int64(r.bytes); j.left[i] == 0 {
+			z.ends(i, now)
+		}
+		return
+	}
+	if j.resend == 0 {
+		return
+	}
+	j.toSend[i] += int64(r.bytes)
+	if !j.busy[i] {
+		j.busy[i] = true
+		z.calendar.set(z.agent(i), now+j.resend)
+	}
+}
+
+// ends ends a task and readies those that wait for it.
+func (z *sim) ends(i int32, now engine.Time) {
+	j := z.job
+	j.ended++
+	j.trace.End[i] = now
+	j.trace.Makespan = max(j.trace.Makespan, now)
+	for _, e := range j.g.Out(i) {
+		j.ready[e.To] = max(j.ready[e.To], now+e.Lag)
+		if j.need[e.To]--; j.need[e.To] == 0 {
+			z.calendar.set(z.agent(e.To), j.ready[e.To])
+		}
+	}
+}
+
+// stalled names tasks that have begun and cannot end.
+func (j *job) stalled(at engine.Time) error {
+	const most = 3
+	var names []string
+	lost, behind := 0, 0
+	for i := range j.g.Tasks {
+		switch {
+		case j.trace.Start[i] == engine.Never:
+			behind++
+		case j.trace.End[i] == engine.Never:
+			if lost++; lost <= most {
+				names = append(names, fmt.Sprintf("%s lost %d B", j.g.Name(int32(i)), j.left[i]))
+			}
+		}
+	}
+	more := ""
+	if lost > most {
+		more = fmt.Sprintf(" and %d more", lost-most)
+	}
+	return fmt.Errorf("%w at %v: %s%s; %d tasks wait behind them", ErrStalled, at, strings.Join(names, ", "), more, behind)
+}

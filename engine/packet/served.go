@@ -1,0 +1,324 @@
+package packet
+
+import (
+	"math/bits"
+	"math/rand/v2"
+
+	"sim/engine"
+)
+
+// served is the state of links that serve packets one by one.
+type served struct {
+	on         bool
+	credit     bool
+	hold       bool  // packets wait for links that are down
+	classes    int32 // priorities
+	servers    []server
+	queues     []fifo
+	room       []int64 // by channel: bytes free at its far end, as far as its link knows
+	size       []int64 // by channel
+	linkOf     []int32 // by channel
+	errors     float64 // a bit
+	rng        *rand.Rand
+	wrongOf    int32 // bytes of a packet
+	wrongValue float64
+}
+
+// server is the state of a link.
+type server struct {
+	end      engine.Time // of sending the current packet
+	perByte  uint64      // ticks a byte, times 2^32
+	latency  engine.Time
+	queued   int64  // bytes that count for buffer
+	buffer   int64  // of drop-tail; 0 is unbounded
+	part     uint32 // of a tick, by which it was late beyond end, times 2^32
+	to       int32
+	channel  int32 // the number of its first channel
+	channels int32
+	queue    int32 // the number of its first queue
+	ring     int32 // queues of a priority
+	turn     int32 // the one of them to be looked at first
+	waiting  int32 // packets in them
+	held     int32 // packets in them, being sent, and on the wire
+	mostHeld int32
+	on       int32 // the channel of the current packet
+	up       bool
+	sending  bool
+	awaits   bool // an event is set for the next credit
+	current  record
+	wire     fifo // packets that have left, by arrival
+	credits  fifo // on their way back, by arrival; way is the channel
+	busy     engine.Time
+	waited   engine.Time
+	packets  int64
+	bytes    int64
+	dropped  int64
+	retries  int64
+}
+
+func (z *sim) newServed(priorities int32, largest int64) {
+	z.credit = z.o.Control == Credit
+	z.hold = z.o.HoldFailed
+	z.classes = priorities
+	z.errors = z.o.BitErrorRate
+	z.rng = stream(z.o.Seed, errorStream)
+	z.servers = make([]server, len(z.n.Links))
+	queues := int32(0)
+	for i, l := range z.n.Links {
+		v := &z.servers[i]
+		*v = server{latency: l.Latency, to: l.To, channel: int32(len(z.linkOf)), channels: 1, queue: queues, ring: 1, up: l.Rate > 0, buffer: l.Buffer}
+		if v.up {
+			v.perByte = perByte(l.Rate)
+		}
+		size := int64(0)
+		if z.credit {
+			v.buffer = 0
+			v.channels = max(1, l.Channels)
+			v.ring = 2 * v.channels
+			size = l.Buffer
+			if size == 0 {
+				size = autoBuffer(z.n, int32(i), largest)
+			}
+		}
+		queues += v.ring * priorities
+		for range v.channels {
+			z.linkOf = append(z.linkOf, int32(i))
+			z.size = append(z.size, size)
+		}
+	}
+	z.room = append([]int64(nil), z.size...)
+	z.queues = make([]fifo, queues)
+}
+
+// autoBuffer is the buffer of a channel that keeps its link busy with packets of
+// up to largest bytes, at the greatest rate that the link ever has: from the start
+// of a packet it takes its sending, the latency, its sending over the next link,
+// and the latency again until its credit is back.
+func autoBuffer(n *engine.Network, link int32, largest int64) int64 {
+	rate := n.Links[link].Rate
+	for _, c := range n.Changes {
+		if c.Link == link {
+			rate = max(rate, c.Rate)
+		}
+	}
+	return int64(rate/8*2*n.Links[link].Latency.Seconds()) + 1 + 2*largest
+}
+
+// serve plays the events up to a time.
+func (z *sim) serve(until engine.Time) {
+	links := int32(len(z.servers))
+	for {
+		id, now, ok := z.calendar.take(until)
+		if !ok {
+			return
+		}
+		switch z.s.End = now; {
+		case id < links:
+			z.sent(id, now)
+		case id < 2*links:
+			z.land(id-links, now)
+		case id < 3*links:
+			z.servers[id-2*links].awaits = false
+			z.start(id-2*links, now)
+		default:
+			if z.fire(id-z.base, now); z.full {
+				return
+			}
+		}
+	}
+}
+
+// sent ends the sending of a packet: it leaves the buffer that it was in, goes on
+// the wire, or is there where there is no latency, and the next one begins.
+func (z *sim) sent(id int32, now engine.Time) {
+	l := &z.servers[id]
+	r := l.current
+	z.release(r.hold, r.bytes, now)
+	r.hold = l.on<<3 | r.hold&MaxPriority
+	if l.latency == 0 {
+		z.arrive(id, &r, now)
+	} else {
+		at := z.chunks.add(&l.wire)
+		*at = r
+		if at.at = now + l.latency; l.wire.length == 1 {
+			z.calendar.set(int32(len(z.servers))+id, at.at)
+		}
+	}
+	l.queued -= int64(r.bytes)
+	l.sending = false
+	z.start(id, now)
+}
+
+// land ends the flight of a packet over a link's latency.
+func (z *sim) land(id int32, now engine.Time) {
+	l := &z.servers[id]
+	r := *z.chunks.first(&l.wire)
+	z.chunks.drop(&l.wire)
+	if l.wire.length > 0 {
+		z.calendar.set(int32(len(z.servers))+id, z.chunks.first(&l.wire).at)
+	}
+	z.arrive(id, &r, now)
+}
+
+// arrive delivers a packet or puts it before its next link.
+func (z *sim) arrive(id int32, r *record, now engine.Time) {
+	l := &z.servers[id]
+	l.packets++
+	l.bytes += int64(r.bytes)
+	l.held--
+	z.s.Hops++
+	if z.ways.table == nil {
+		r.way++
+	}
+	switch next := z.ways.next(l.to, r.way); next {
+	case arrived:
+		z.deliver(r, now)
+		z.release(r.hold, r.bytes, now)
+	case nowhere:
+		z.drop(r, -1, NoRoute, now)
+		z.release(r.hold, r.bytes, now)
+	default:
+		z.enqueue(next, r, now)
+	}
+}
+
+// enqueue puts a packet before a link, or drops it.
+func (z *sim) enqueue(id int32, r *record, now engine.Time) {
+	l := &z.servers[id]
+	atSource := r.hold>>3 <= fromWindow // it does not count until it is sent
+	if !atSource {
+		if !l.up && !z.hold {
+			z.drop(r, id, LinkFailed, now)
+			z.release(r.hold, r.bytes, now)
+			return
+		}
+		if l.buffer > 0 {
+			leaving := int64(0)
+			if l.sending && l.end <= now {
+				leaving = int64(l.current.bytes)
+			}
+			if l.queued-leaving+int64(r.bytes) > l.buffer {
+				z.drop(r, id, QueueFull, now)
+				return
+			}
+		}
+		l.queued += int64(r.bytes)
+	}
+	l.waiting++
+	l.held++
+	l.mostHeld = max(l.mostHeld, l.held)
+	at := z.chunks.add(&z.queues[z.queueOf(l, r)])
+	*at = *r
+	at.at = now
+	if !l.sending {
+		z.start(id, now)
+	}
+}
+
+// queueOf returns the number of the queue before a link that a packet belongs in.
+func (z *sim) queueOf(l *server, r *record) int32 {
+	q := l.queue + r.hold&MaxPriority*l.ring
+	if !z.credit {
+		return q
+	}
+	if z.ways.table == nil {
+		q += int32(z.ways.step[r.way].Channel())
+	}
+	if r.hold < 0 {
+		q += l.channels
+	}
+	return q
+}
+
+// next returns the queue that an idle link serves next, and its channel; -1 where
+// none can be.
+func (z *sim) next(l *server) (queue, channel int32) {
+	q := l.queue
+	for range z.classes {
+		k := l.turn
+		for range l.ring {
+			if f := &z.queues[q+k]; f.length > 0 {
+				if !z.credit {
+					return q + k, l.channel
+				}
+				c := k
+				if c >= l.channels {
+					c -= l.channels
+				}
+				if c += l.channel; z.room[c] >= int64(z.chunks.first(f).bytes) {
+					if l.turn = k + 1; l.turn == l.ring {
+						l.turn = 0
+					}
+					return q + k, c
+				}
+			}
+			if k++; k == l.ring {
+				k = 0
+			}
+		}
+		q += l.ring
+	}
+	return -1, -1
+}
+
+// start sends the next packet of a link that sends none.
+func (z *sim) start(id int32, now engine.Time) {
+	l := &z.servers[id]
+	if l.waiting == 0 || l.sending || !l.up {
+		return
+	}
+	for l.credits.length > 0 && z.chunks.first(&l.credits).at <= now {
+		c := z.chunks.first(&l.credits)
+		z.room[c.way] += int64(c.bytes)
+		z.chunks.drop(&l.credits)
+	}
+	q, c := z.next(l)
+	if q < 0 {
+		z.await(id, l)
+		return
+	}
+	r := &l.current
+	*r = *z.chunks.first(&z.queues[q])
+	z.chunks.drop(&z.queues[q])
+	l.waiting--
+	l.waited += now - r.at
+	if z.credit {
+		z.room[c] -= int64(r.bytes)
+	}
+	l.on, l.sending = c, true
+	if r.hold>>3 <= fromWindow {
+		l.queued += int64(r.bytes)
+		if r.hold>>3 <= fromLane {
+			z.calendar.set(z.base+fromLane-r.hold>>3, now)
+		}
+	}
+	if now > l.end {
+		l.end, l.part = now, 0
+	}
+	tries := uint64(1)
+	if z.errors > 0 {
+		tries = z.tries(r.bytes)
+		l.retries += int64(tries - 1)
+		z.s.Retries += int64(tries - 1)
+	}
+	hi, lo := bits.Mul64(l.perByte, uint64(r.bytes)*tries)
+	takes := engine.Time(hi<<32 | lo>>32)
+	part, carry := bits.Add32(l.part, uint32(lo), 0)
+	l.part = part
+	takes += engine.Time(carry)
+	l.busy += takes
+	l.end += takes + 2*l.latency*engine.Time(tries-1)
+	z.calendar.set(id, l.end)
+}
+
+// tries returns how often a packet is sent until it arrives as it was sent.
+func (z *sim) tries(bytes int32) uint64 {
+	if bytes != z.wrongOf {
+		z.wrongOf, z.wrongValue = bytes, wrong(z.errors, int64(bytes))
+	}
+	k := uint64(1)
+	for z.rng.Float64() < z.wrongValue {
+		k++
+	}
+	return k
+}

@@ -1,0 +1,310 @@
+package packet_test
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/engine"
+	"sim/engine/packet"
+)
+
+// star is a node with links to others of different rates, and a flow over each;
+// of many flows, flow f goes over link f%links.
+func star(links, flows int) (*engine.Network, *packet.Work) {
+	n := &engine.Network{Nodes: int32(links + 1)}
+	for i := range int32(links) {
+		n.Links = append(n.Links, engine.Link{To: i + 1, Rate: 8e9 / float64(i+1)})
+	}
+	var paths [][]int32
+	for f := range flows {
+		paths = append(paths, []int32{int32(f % links)})
+	}
+	return n, over(n, nil, paths...)
+}
+
+// TestOrders: every order sends every flow's packets, in the order that it says.
+func TestOrders(t *testing.T) {
+	const flows, count = 7, 5
+	for _, process := range []packet.Process{packet.Periodic, packet.Poisson, packet.Greedy} {
+		for _, order := range []packet.Order{packet.RoundRobin, packet.Random, packet.Sequential} {
+			n, w := star(1, flows)
+			source := packet.Source{End: flows, Process: process, Order: order, Offset: 3, Bytes: 1000, Count: count, Every: 2 * float64(us), Seed: 9}
+			if process == packet.Greedy {
+				source.Every = 0
+			}
+			if order == packet.Random {
+				source.Offset = 0
+			}
+			w.Sources = []packet.Source{source}
+			_, log := run(t, n, w, packet.Options{})
+			if len(log) != flows*count {
+				t.Fatalf("%v %v: %d packets", process, order, len(log))
+			}
+			var rounds [count][]int32
+			for k, a := range log {
+				want := a.Flow
+				switch order {
+				case packet.RoundRobin:
+					want = int32((3 + k) % flows)
+				case packet.Sequential:
+					want = int32((3 + k/count) % flows)
+				}
+				if a.Flow != want {
+					t.Errorf("%v %v: packet %d is of flow %d, want %d", process, order, k, a.Flow, want)
+				}
+				rounds[k/flows] = append(rounds[k/flows], a.Flow)
+			}
+			if order != packet.Random {
+				continue
+			}
+			same := 0
+			for _, r := range rounds {
+				if slices.Equal(r, rounds[0]) {
+					same++
+				}
+				if slices.Sort(r); !slices.Equal(r, []int32{0, 1, 2, 3, 4, 5, 6}) {
+					t.Errorf("%v: a round of %v", process, r)
+				}
+			}
+			if same == count {
+				t.Errorf("%v: every round is in one order", process)
+			}
+		}
+	}
+}
+
+// TestGreedy: every first link of a node is busy until its flows have no packets
+// left, whatever the others do.
+func TestGreedy(t *testing.T) {
+	for _, served := range []bool{false, true} {
+		n, w := star(3, 9)
+		w.Sources = []packet.Source{{End: 9, Process: packet.Greedy, Order: packet.RoundRobin, Bytes: 1000, Count: 100, Start: 5 * us}}
+		o := packet.Options{SampleEvery: us}
+		if served {
+			o = packet.Served(o)
+		}
+		s, log := run(t, n, w, o)
+		for i, l := range s.Links {
+			if want := us * engine.Time(300*(i+1)); l.Busy != want || l.Packets != 300 || l.MaxQueue > 2 {
+				t.Errorf("link %d: %+v, want busy for %v with at most two packets", i, l, want)
+			}
+		}
+		last := slices.MaxFunc(log, func(a, b packet.Arrival) int { return int(a.At - b.At) })
+		if last.At != 5*us+900*us {
+			t.Errorf("the last arrives at %v", last.At)
+		}
+		if slices.Max(s.Queues) != 2 || len(s.Queues)%3 != 0 {
+			t.Errorf("queues of up to %d, %d samples", slices.Max(s.Queues), len(s.Queues))
+		}
+	}
+}
+
+// TestGreedySources: sources with one first link take turns on it.
+func TestGreedySources(t *testing.T) {
+	n, w := star(2, 4)
+	for i := range int32(2) {
+		w.Sources = append(w.Sources, packet.Source{First: 2 * i, End: 2*i + 2, Process: packet.Greedy, Order: packet.RoundRobin, Bytes: 1000, Count: 50})
+	}
+	for _, o := range []packet.Options{{}, packet.Served(packet.Options{}), {Control: packet.Credit}} {
+		s, log := run(t, n, w, o)
+		var of [4]int
+		for _, a := range log[:60] {
+			of[a.Flow]++
+		}
+		// link 0 is twice as fast
+		if of[0]-of[2] > 1 || of[2]-of[0] > 1 || of[1]-of[3] > 1 || of[3]-of[1] > 1 || of[0]+of[2] < 39 {
+			t.Errorf("of the first 60 packets the flows have %v", of)
+		}
+		if s.Links[0].Busy != 100*us || s.Links[1].Busy != 200*us || s.End != 200*us {
+			t.Errorf("%+v", s.Links)
+		}
+	}
+}
+
+// TestUniform: a node source sends to every flow alike (chi-square), at the rate
+// that it says, until it stops.
+func TestUniform(t *testing.T) {
+	const flows, packets = 50, 200_000
+	for _, process := range []packet.Process{packet.Periodic, packet.Poisson} {
+		n, w := star(50, flows)
+		w.Sources = []packet.Source{{End: flows, Process: process, Order: packet.Uniform, Bytes: 10, Every: float64(us), Stop: packets * us, Seed: 4}}
+		s, log := run(t, n, w, packet.Options{})
+		if math.Abs(float64(s.Injected)/packets-1) > 0.01 || s.Delivered != s.Injected {
+			t.Errorf("%v: %d packets, want %d", process, s.Injected, packets)
+		}
+		var count [flows]float64
+		for _, a := range log {
+			count[a.Flow]++
+			if a.Inject >= packets*us {
+				t.Errorf("injected at %v", a.Inject)
+			}
+		}
+		chi, mean := 0.0, float64(s.Injected)/flows
+		for _, k := range count {
+			chi += (k - mean) * (k - mean) / mean
+		}
+		if chi < 20 || chi > 90 { // 49 degrees of freedom: 99.9 % are in here
+			t.Errorf("%v: chi-square %g", process, chi)
+		}
+	}
+}
+
+// TestShares: packets take the walks of their class by their shares.
+func TestShares(t *testing.T) {
+	n, w := star(3, 0)
+	for i := range 3 {
+		n.Links[i].To = 1
+		w.Walks.Add(engine.MakeStep(i, 0))
+	}
+	w.Flows = []engine.Flow{{Src: 0, Dst: 1}}
+	w.Sources = []packet.Source{{End: 1, Bytes: 1, Count: 100_000}}
+	w.Walks.First = []int32{0, 3}
+	for _, share := range [][]float64{nil, {1, 0, 3}} {
+		w.Walks.Share = share
+		s, _ := run(t, n, w, packet.Options{})
+		again, _ := run(t, n, w, packet.Options{})
+		for i, l := range s.Links {
+			want := 100_000.0 / 3
+			if share != nil {
+				want = share[i] * 25_000
+			}
+			if math.Abs(float64(l.Packets)-want) > 500 || again.Links[i] != l {
+				t.Errorf("link %d takes %d packets (then %d), want %g", i, l.Packets, again.Links[i].Packets, want)
+			}
+		}
+		if other, _ := run(t, n, w, packet.Options{Seed: 1}); other.Links[0].Packets == s.Links[0].Packets {
+			t.Error("the seed changes nothing")
+		}
+	}
+}
+
+// TestShuffled: the order is a permutation, another one for another key.
+func TestShuffled(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.Uint64Range(1, 300).Draw(t, "n")
+		key := rapid.Uint64().Draw(t, "key")
+		in := make([]bool, n)
+		differ := false
+		for k := range n {
+			v := packet.Shuffled(k, n, key)
+			if v >= n || in[v] {
+				t.Fatalf("%d of %d goes to %d", k, n, v)
+			}
+			in[v] = true
+			differ = differ || v != packet.Shuffled(k, n, key+1)
+		}
+		if n > 20 && !differ {
+			t.Fatal("two keys give one order")
+		}
+	})
+}
+
+// TestMeasured: only packets of the measured time count, and the play ends when
+// they have arrived, though sources go on.
+func TestMeasured(t *testing.T) {
+	for _, control := range []packet.Control{packet.DropTail, packet.Credit} {
+		n, w := star(1, 1)
+		w.Sources = []packet.Source{{End: 1, Order: packet.RoundRobin, Bytes: 1000, Every: 2 * float64(us), Stop: engine.Second}}
+		s, _ := run(t, n, w, packet.Options{MeasureFrom: 100 * us, MeasureUntil: 300 * us, EndMeasured: true, Control: control})
+		if s.MeasuredInjected != 100 || s.Delay.Count != 100 || s.Delay.Max != us || s.MeasuredBytes != 100*1000 {
+			t.Errorf("%d injected, %d delays up to %v, %d B", s.MeasuredInjected, s.Delay.Count, s.Delay.Max, s.MeasuredBytes)
+		}
+		if s.End < 299*us || s.End > 350*us {
+			t.Errorf("ends at %v", s.End)
+		}
+	}
+}
+
+// TestCSV: a row a link, and a row for each sample of a link that has packets.
+func TestCSV(t *testing.T) {
+	n, w := star(2, 2)
+	w.Sources = []packet.Source{{End: 2, Bytes: 1000, Count: 3}}
+	s, _ := run(t, n, w, packet.Options{SampleEvery: 2 * us})
+	var links, queues bytes.Buffer
+	if err := s.WriteLinks(&links, n); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.WriteQueues(&queues, n); err != nil {
+		t.Fatal(err)
+	}
+	// link 0 sends for 3 of 6 us, link 1 for all; packets wait 1+2 and 2+4 us
+	want := strings.TrimPrefix(`
+link,from,to,packets,bytes,busy_s,utilisation,max_queue,mean_queue,dropped,retries
+link 0,0,1,3,3000,3e-06,0.5,3,0.5,0,0
+link 1,0,2,3,3000,6e-06,1,3,1,0,0
+`, "\n")
+	if links.String() != want {
+		t.Errorf("%s\nwant %s", links.String(), want)
+	}
+	// just before 2 us link 0 has sent one; link 1's first ends at 2, its second at 4
+	want = "time_s,link,queue\n2e-06,link 0,2\n2e-06,link 1,3\n4e-06,link 1,2\n6e-06,link 1,1\n"
+	if queues.String() != want {
+		t.Errorf("%s\nwant %s", queues.String(), want)
+	}
+}
+
+// fluid returns how long all-to-all on a torus takes, as a multiple of what it
+// takes as fluid: the greatest load of a link in flows, in packets of 1 us each.
+func fluid(t *testing.T, side int, count int64, of packet.Source) float64 {
+	t.Helper()
+	o := box{[3]int{side, side, side}}
+	load := side * side * side * side / 8 // half-way round one ring, of all nodes of two dimensions
+	w := &packet.Work{Flows: o.everyPair(), Walks: o.walks(false)}
+	if of.Bytes, of.Count = 1000, count; of.Process == packet.Periodic && of.Every > 0 {
+		of.Every = float64(load) * float64(us) / float64(o.nodes()-1)
+	}
+	w.Sources = o.perNode(of)
+	for i := range w.Sources {
+		if of.Offset > 0 {
+			w.Sources[i].Offset = int32(i) % (o.nodes() - 1) // from the node behind it on
+		}
+	}
+	s, err := packet.Run(o.network(engine.Link{Rate: 8e9}), w, packet.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.End.Seconds() / (float64(load) * float64(count) * us.Seconds())
+}
+
+// paced sources inject at the fluid's rate.
+var paced = packet.Source{Order: packet.Random, Every: 1}
+
+// TestFluid: all-to-all on 4x4x4 in the fluid's time: paced at its rate, with 64
+// packets a pair, within 5 % and nearer with more. Greedy sources take about that
+// too; messages put into queues whole, one after another, far longer.
+func TestFluid(t *testing.T) {
+	slow, few, more := fluid(t, 4, 16, paced), fluid(t, 4, 64, paced), fluid(t, 4, 256, paced)
+	greedy := fluid(t, 4, 64, packet.Source{Process: packet.Greedy, Order: packet.Random})
+	sequential := fluid(t, 4, 64, packet.Source{Order: packet.Sequential})
+	t.Logf("of the fluid's time: paced %.3f with 16 packets a pair, %.3f with 64, %.3f with 256; greedy %.3f; message after message at once %.3f", slow, few, more, greedy, sequential)
+	if few > 1.05 || more > few || few > slow || greedy > 1.05 || sequential < 1.2 {
+		t.Error("not as expected")
+	}
+}
+
+// TestFluidLong is the same on 8x8x8, for all orders.
+func TestFluidLong(t *testing.T) {
+	if !*long {
+		t.Skip("takes minutes")
+	}
+	few, more := fluid(t, 8, 16, paced), fluid(t, 8, 64, paced)
+	t.Logf("paced: %.3f of the fluid's time with 16 packets a pair, %.3f with 64", few, more)
+	if more > 1.05 || more > few {
+		t.Error("not as expected")
+	}
+	for _, process := range []packet.Process{packet.Greedy, packet.Periodic} {
+		for _, order := range []packet.Order{packet.RoundRobin, packet.Random, packet.Sequential} {
+			for offset := range int32(2) {
+				if order == packet.Random && offset > 0 {
+					continue
+				}
+				t.Logf("%v, %v, rotated %d: %.3f", process, order, offset, fluid(t, 8, 64, packet.Source{Process: process, Order: order, Offset: offset}))
+			}
+		}
+	}
+}

@@ -1,0 +1,180 @@
+package packet
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"sim/engine"
+)
+
+// ways leads packets: by a table, where a record's way is its destination, or by
+// walks, where it is the place of its step.
+type ways struct {
+	table *engine.Table
+	nodes int
+	// Of walks: ports and steps of every Rewire one after another, so that a
+	// packet keeps its walk; the ports of a rewire are those behind the ports of
+	// the one before it.
+	degree int
+	port   []int32 // by node and port: a link
+	step   []engine.Step
+	sets   []walkSet
+	now    int // the set in use
+	rng    *rand.Rand
+}
+
+// walkSet is the walks of one Rewire.
+type walkSet struct {
+	*engine.Walks
+	from int32     // the place of its first step
+	upTo []float64 // by walk: the sum of shares up to it, in its class; nil where all are equal or alone
+}
+
+func newWays(n *engine.Network, w *Work, o *Options) (ways, error) {
+	y := ways{table: w.Table, nodes: int(n.Nodes)}
+	if w.Walks == nil {
+		return y, nil
+	}
+	y.rng = stream(o.Seed, walkStream)
+	all := []*engine.Walks{w.Walks}
+	for _, r := range o.Rewire {
+		all = append(all, r.Walks)
+	}
+	steps := 0
+	for _, k := range all {
+		y.degree += k.Degree
+		steps += len(k.Step)
+	}
+	if steps > math.MaxInt32 || y.degree > engine.MaxPort+1 {
+		return y, fmt.Errorf("%w: walks of %d steps over %d ports a node in all; want at most %d and %d", ErrWork, steps, y.degree, math.MaxInt32, engine.MaxPort+1)
+	}
+	if len(all) == 1 {
+		y.port, y.step = w.Walks.Link, w.Walks.Step
+	} else {
+		y.port = make([]int32, y.nodes*y.degree)
+		y.step = make([]engine.Step, 0, steps)
+	}
+	ports, from := 0, 0
+	for _, k := range all {
+		set := walkSet{Walks: k, from: int32(from)}
+		from += len(k.Step)
+		if len(all) > 1 {
+			for node := range y.nodes {
+				copy(y.port[node*y.degree+ports:], k.Link[node*k.Degree:(node+1)*k.Degree])
+			}
+			for _, s := range k.Step {
+				if s != engine.Arrived {
+					s = engine.MakeStep(s.Port()+ports, s.Channel())
+				}
+				y.step = append(y.step, s)
+			}
+			ports += k.Degree
+		}
+		var err error
+		if set.upTo, err = sums(k); err != nil {
+			return y, err
+		}
+		y.sets = append(y.sets, set)
+	}
+	return y, nil
+}
+
+// sums returns the running sums of the shares of each class.
+func sums(k *engine.Walks) ([]float64, error) {
+	if k.Share == nil || k.First == nil {
+		return nil, nil
+	}
+	upTo := make([]float64, len(k.Share))
+	for c := range len(k.First) - 1 {
+		sum := 0.0
+		for i := k.First[c]; i < k.First[c+1]; i++ {
+			if s := k.Share[i]; s < 0 || math.IsNaN(s) || math.IsInf(s, 0) {
+				return nil, fmt.Errorf("%w: walk %d has a share of %g; want a number of at least 0", ErrWork, i, s)
+			}
+			sum += k.Share[i]
+			upTo[i] = sum
+		}
+		if k.First[c] < k.First[c+1] && sum == 0 {
+			return nil, fmt.Errorf("%w: the shares of the walks of class %d are all 0", ErrWork, c)
+		}
+	}
+	return upTo, nil
+}
+
+// walk chooses a walk for a packet of a flow and returns the place of its first
+// step.
+func (y *ways) walk(flow int32) int32 {
+	set := &y.sets[y.now]
+	first, end := set.Of(set.ClassOf(flow))
+	k := first
+	switch {
+	case end-first == 1:
+	case set.upTo == nil:
+		k += y.rng.Int32N(end - first)
+	default:
+		at := y.rng.Float64() * set.upTo[end-1]
+		for k < end-1 && at >= set.upTo[k] {
+			k++
+		}
+	}
+	return set.from + int32(set.Start[k])
+}
+
+// arrived is what next returns at the end of a way, nowhere where there is none.
+const (
+	arrived = -1
+	nowhere = -2
+)
+
+// next returns the link that a packet of a way takes from a node.
+func (y *ways) next(at, way int32) int32 {
+	if y.table == nil {
+		s := y.step[way]
+		if s == engine.Arrived {
+			return arrived
+		}
+		return y.port[int(at)*y.degree+s.Port()]
+	}
+	if at == way {
+		return arrived
+	}
+	if l := y.table.Next(y.nodes, at, way); l >= 0 {
+		return l
+	}
+	return nowhere
+}
+
+// firstLink returns the first link of a flow, of its first walk where it has
+// several; -1 where it has none.
+func (y *ways) firstLink(flow int32, f engine.Flow) int32 {
+	if y.table != nil {
+		return y.next(f.Src, f.Dst)
+	}
+	set := &y.sets[y.now]
+	k, _ := set.Of(set.ClassOf(flow))
+	return y.next(f.Src, set.from+int32(set.Start[k]))
+}
+
+// Names of random streams.
+const (
+	walkStream = iota
+	errorStream
+)
+
+// stream returns a random stream of the run.
+func stream(seed uint64, name uint64) *rand.Rand {
+	return rand.New(rand.NewPCG(seed, mix(name)))
+}
+
+// checkWays fails where ways do not lead flows over n.
+func checkWays(n *engine.Network, flows []engine.Flow, table *engine.Table, walks *engine.Walks) error {
+	switch {
+	case (table == nil) == (walks == nil):
+		return errors.New("want either a table or walks to lead packets")
+	case walks != nil:
+		return walks.Check(n, flows)
+	}
+	return table.Check(n, flows)
+}

@@ -1,0 +1,213 @@
+// Package edgelist reads networks of any shape from text: a line a link, with its
+// ends and, where they differ from the rest, its rate and latency. It is for
+// graphs that no other fabric describes; what leads traffic over them is chosen in
+// policies/routing.
+package edgelist
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sim/engine"
+	"sim/engine/units"
+)
+
+// ErrList is wrapped by every fault of a list.
+var ErrList = errors.New("edgelist: this is no list of links")
+
+// MaxNodes and MaxLinks bound what is read.
+const (
+	MaxNodes = 1 << 20
+	MaxLinks = 1 << 24
+)
+
+// Graph is a network with the names of its nodes.
+type Graph struct {
+	*engine.Network
+	Names []string // by node; numbers where the list has numbers
+}
+
+// Options says what a list leaves out.
+type Options struct {
+	// Link is what links have that a line does not say: rate, latency, buffer and
+	// virtual channels.
+	Link engine.Link
+	// Undirected makes two links of every line, one each way.
+	Undirected bool
+}
+
+// Read reads a list of links:
+//
+//	# from to [rate [latency]]
+//	a b
+//	b a 100Gbps
+//	b c 100Gbps 500ns
+//
+// Words stand apart by spaces or by commas; what follows # is skipped, and so is a
+// first line that begins with the words from and to. Nodes are numbered where all
+// are numbers, from 0 without gaps, and else named, numbered in the order in which
+// they come. Links are numbered in the order of lines, the way back of an
+// undirected one after the way there; several between the same nodes are parallel
+// links. The file's name is for messages. It fails with all faults of the file, to
+// a limit, each with its line: words missing or too many, rates and latencies that
+// are none, a rate of zero, a link from a node to itself, and with no links.
+func Read(r io.Reader, name string, o Options) (*Graph, error) {
+	in := &reader{name: name, options: o, ids: make(map[string]int32), numbered: true}
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		in.line++
+		text, _, _ := strings.Cut(lines.Text(), "#")
+		if words := split(text); len(words) > 0 {
+			in.add(words)
+		}
+		if len(in.links) > MaxLinks || len(in.names) > MaxNodes {
+			return nil, fmt.Errorf("%w: %s:%d: more than %d nodes or %d links", ErrList, name, in.line, MaxNodes, MaxLinks)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("edgelist: %s:%d: %w", name, in.line+1, err)
+	}
+	if len(in.faults) > 0 {
+		return nil, errors.Join(in.faults...)
+	}
+	return in.graph()
+}
+
+// reader is a list in the course of being read.
+type reader struct {
+	name     string
+	options  Options
+	line     int
+	faults   []error
+	links    []engine.Link
+	ids      map[string]int32
+	names    []string // in the order in which they came
+	numbered bool     // all names are numbers
+	begun    bool     // a line was there before
+}
+
+// maxFaults is how many faults of a file are told.
+const maxFaults = 20
+
+func (in *reader) fault(format string, of ...any) {
+	if len(in.faults) < maxFaults {
+		in.faults = append(in.faults, fmt.Errorf("%w: %s:%d: %s", ErrList, in.name, in.line, fmt.Sprintf(format, of...)))
+	}
+}
+
+// split cuts a line into words, empty ones between commas included.
+func split(text string) []string {
+	if !strings.Contains(text, ",") {
+		return strings.Fields(text)
+	}
+	words := strings.Split(text, ",")
+	for i := range words {
+		words[i] = strings.TrimSpace(words[i])
+	}
+	return words
+}
+
+// add reads the words of a line.
+func (in *reader) add(words []string) {
+	first := !in.begun
+	in.begun = true
+	if first && len(words) > 1 && strings.EqualFold(words[0], "from") && strings.EqualFold(words[1], "to") {
+		return
+	}
+	if len(words) < 2 || len(words) > 4 || words[0] == "" || words[1] == "" {
+		in.fault("%d words in %q; want from, to, and perhaps a rate and a latency", len(words), strings.Join(words, " "))
+		return
+	}
+	link := in.options.Link
+	if len(words) > 2 && words[2] != "" {
+		rate, err := units.ParseRate(words[2])
+		if err != nil {
+			in.fault("%v", err)
+			return
+		}
+		link.Rate = float64(rate)
+	}
+	if len(words) > 3 && words[3] != "" {
+		latency, err := units.ParseTime(words[3])
+		if err != nil {
+			in.fault("%v", err)
+			return
+		}
+		link.Latency = latency
+	}
+	switch {
+	case !(link.Rate > 0):
+		in.fault("the link from %s to %s has a rate of %g b/s; want one above 0, here or for all links", words[0], words[1], link.Rate)
+		return
+	case link.Latency < 0:
+		in.fault("the link from %s to %s has a latency of %v; want at least 0", words[0], words[1], link.Latency)
+		return
+	case words[0] == words[1]:
+		in.fault("a link from node %s to itself", words[0])
+		return
+	}
+	link.From, link.To = in.node(words[0]), in.node(words[1])
+	in.links = append(in.links, link)
+	if in.options.Undirected {
+		link.From, link.To = link.To, link.From
+		in.links = append(in.links, link)
+	}
+}
+
+// node returns the number of a name.
+func (in *reader) node(name string) int32 {
+	id, ok := in.ids[name]
+	if !ok {
+		id = int32(len(in.names))
+		in.ids[name] = id
+		in.names = append(in.names, name)
+		in.numbered = in.numbered && number(name) >= 0
+	}
+	return id
+}
+
+// number returns the number that a name is, -1 for one that is none (or has more
+// than one spelling).
+func number(name string) int {
+	n, err := strconv.Atoi(name)
+	if err != nil || n < 0 || strconv.Itoa(n) != name {
+		return -1
+	}
+	return n
+}
+
+// graph numbers the nodes and makes the network.
+func (in *reader) graph() (*Graph, error) {
+	if len(in.links) == 0 {
+		return nil, fmt.Errorf("%w: %s has no links", ErrList, in.name)
+	}
+	names := in.names
+	if in.numbered {
+		names = make([]string, len(in.names))
+		at := make([]int32, len(in.names))
+		for i, name := range in.names {
+			n := number(name)
+			if n >= len(names) {
+				return nil, fmt.Errorf("%w: %s: %d nodes, one of them number %d; want them numbered from 0 without gaps, or named", ErrList, in.name, len(names), n)
+			}
+			at[i], names[n] = int32(n), name
+		}
+		for i := range in.links {
+			l := &in.links[i]
+			l.From, l.To = at[l.From], at[l.To]
+		}
+	}
+	n := &engine.Network{Nodes: int32(len(names)), Links: slices.Clip(in.links)}
+	n.ResourceNamer = func(r int32) string {
+		if int(r) >= len(n.Links) {
+			return fmt.Sprintf("group %d", int(r)-len(n.Links))
+		}
+		return fmt.Sprintf("link %d from %s to %s", r, names[n.Links[r].From], names[n.Links[r].To])
+	}
+	return &Graph{n, names}, n.Validate()
+}

@@ -1,0 +1,291 @@
+package plots
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"sim/scenarios/result"
+)
+
+// linkLoads is what every link of a torus carries, by dimension and direction.
+type linkLoads struct {
+	lattice *result.Lattice
+	dims    [3]int   // with 1 for those that the lattice lacks
+	at      [][]int  // by dimension and direction: the link that leaves a node, or -1
+	most    float64  // of links that are up
+	peaks   []int    // the links that carry it
+	down    int      // links
+	drained int      // links
+	tile    tileGrid // how a panel is laid out
+}
+
+// tileGrid places the slices of a panel.
+type tileGrid struct {
+	tile    vg.Length // a side
+	columns int       // slices side by side
+	rows    int
+	panels  int // panels side by side
+}
+
+// Parts of a panel of tiles, in points.
+const (
+	sliceGap    = 0.7  // between slices, in tiles
+	sliceLabel  = 12   // below a slice
+	mostTile    = 15   // a tile of a small torus
+	leastTile   = 1.0  // a smaller one could not be seen
+	loadsHeight = 1000 // of all panels
+)
+
+// linkLoadFigures shows for each policy what the links of its torus carry.
+func linkLoadFigures(_ *result.Document, d *result.Detail) []Figure {
+	var out []Figure
+	for i := range d.Policies {
+		p := &d.Policies[i]
+		if l := newLinkLoads(p.Lattice); l != nil {
+			out = append(out, l.figure(p.Policy, d.Title))
+		}
+	}
+	return out
+}
+
+// newLinkLoads sorts the links of a lattice; nil for one that cannot be shown.
+func newLinkLoads(l *result.Lattice) *linkLoads {
+	if l == nil || len(l.Links) == 0 || len(l.Dims) == 0 || len(l.Dims) > 3 {
+		return nil
+	}
+	k := &linkLoads{lattice: l, dims: [3]int{1, 1, 1}}
+	nodes := 1
+	for i, n := range l.Dims {
+		k.dims[i] = n
+		nodes *= n
+	}
+	k.tile = layTiles(k.dims, len(l.Dims))
+	if k.tile.tile < leastTile {
+		return nil
+	}
+	k.at = make([][]int, 2*len(l.Dims))
+	for i := range k.at {
+		k.at[i] = make([]int, nodes)
+		for n := range k.at[i] {
+			k.at[i][n] = -1
+		}
+	}
+	for i, link := range l.Links {
+		place := &k.at[direction(&link)][link.From]
+		if *place < 0 || l.Links[*place].Load < link.Load { // of parallel links the one that carries more
+			*place = i
+		}
+		switch link.State {
+		case "down":
+			k.down++
+		case "drained":
+			k.drained++
+		}
+		k.most = max(k.most, link.Load)
+	}
+	for i, link := range l.Links {
+		if k.most > 0 && near(link.Load, k.most) {
+			k.peaks = append(k.peaks, i)
+		}
+	}
+	return k
+}
+
+// direction numbers x+, x-, y+, y- and so on.
+func direction(l *result.LatticeLink) int {
+	if l.Up {
+		return 2 * l.Dim
+	}
+	return 2*l.Dim + 1
+}
+
+// directionName is "x+" of 0, "x-" of 1 and so on.
+func directionName(i int) string { return string("xyz"[i/2]) + string("+-"[i%2]) }
+
+// layTiles lays panels out in one column or two and slices in rows: as low as
+// tiles of a good size allow, with full rows where that costs little.
+func layTiles(dims [3]int, n int) tileGrid {
+	const good, ragged = 6.5, 2 // points; what a height counts where the last row is not full
+	var all []tileGrid
+	largest := vg.Length(0)
+	for panels := 1; panels <= 2; panels++ {
+		width := (inside - loadsSide - vg.Length(panels-1)*gutter - 2) / vg.Length(panels)
+		for columns := 1; columns <= dims[2]; columns++ {
+			g := tileGrid{columns: columns, rows: (dims[2] + columns - 1) / columns, panels: panels}
+			wide := vg.Length(columns*dims[0]) + sliceGap*vg.Length(columns-1)
+			high := vg.Length(g.rows * dims[1])
+			room := loadsHeight/vg.Length(2*n/panels) - vg.Length(g.rows)*sliceLabel - headRoom
+			g.tile = min(width/wide, room/high, mostTile)
+			largest = max(largest, g.tile)
+			all = append(all, g)
+		}
+	}
+	best, least := tileGrid{}, vg.Length(math.Inf(1))
+	for _, g := range all {
+		height := (g.height(dims) + headRoom + gutter) * vg.Length(2*n/g.panels)
+		if dims[2]%g.columns != 0 {
+			height *= ragged
+		}
+		if g.tile >= min(good, largest*0.9) && height < least {
+			best, least = g, height
+		}
+	}
+	return best
+}
+
+// height of a panel's tiles and labels.
+func (g *tileGrid) height(dims [3]int) vg.Length {
+	return vg.Length(g.rows) * (g.tile*vg.Length(dims[1]) + sliceLabel)
+}
+
+// loadsSide is the room for the colour bar.
+const loadsSide = 94
+
+func (k *linkLoads) figure(policy, subtitle string) Figure {
+	s := sheet{title: "Load of every link under " + policy, subtitle: strings.TrimPrefix(subtitle+"; "+k.peak(), "; "), legend: k.legend()}
+	s.notes = []string{k.reading()}
+	rows := len(k.at) / k.tile.panels
+	share := 1 - float64(loadsSide/inside)
+	for i := range k.at {
+		col, row := i%k.tile.panels, i/k.tile.panels
+		s.panels = append(s.panels, panel{
+			head: directionName(i) + k.carried(i),
+			x0:   share * float64(col) / float64(k.tile.panels), x1: share * float64(col+1) / float64(k.tile.panels),
+			y0: float64(row) / float64(rows), y1: float64(row+1) / float64(rows),
+			paint: func(c draw.Canvas) { k.paint(c, i) },
+		})
+	}
+	s.panels = append(s.panels, panel{x0: share, x1: 1, y1: 1, paint: k.bar})
+	each := k.tile.height(k.dims) + headRoom + gutter
+	return s.figure("links-"+fileName(policy), max(s.frame()+each*vg.Length(rows), 3.1*vg.Inch))
+}
+
+// carried words the largest load of a direction.
+func (k *linkLoads) carried(dir int) string {
+	most, some := 0.0, false
+	for _, i := range k.at[dir] {
+		if i >= 0 {
+			most, some = max(most, k.lattice.Links[i].Load), true
+		}
+	}
+	if !some {
+		return ": no links"
+	}
+	return ": up to " + loadText(most)
+}
+
+// loadText words a load.
+func loadText(v float64) string {
+	if v == math.Trunc(v) && math.Abs(v) < 1e7 {
+		return result.Thousands(v)
+	}
+	return digits(v, 5)
+}
+
+// peak says which links carry the most.
+func (k *linkLoads) peak() string {
+	if len(k.peaks) == 0 {
+		return "no link carries anything"
+	}
+	text := fmt.Sprintf("most loaded: %s %s on %s of %s", loadText(k.most), k.lattice.Unit, plural(len(k.peaks), "link"), result.Thousands(float64(len(k.lattice.Links))))
+	const named = 4
+	if !k.outlined() {
+		return text + ", too many to outline"
+	}
+	var names []string
+	for _, i := range k.peaks[:min(named, len(k.peaks))] {
+		l := &k.lattice.Links[i]
+		names = append(names, coordinates(k.lattice.Dims, l.From)+" "+directionName(direction(l)))
+	}
+	if len(k.peaks) > named {
+		return text + ", among them " + strings.Join(names, ", ")
+	}
+	return text + ": " + strings.Join(names, ", ")
+}
+
+// outlined tells whether so few links carry the most that outlines help.
+func (k *linkLoads) outlined() bool {
+	const most = 0.2 // of all links
+	return len(k.peaks) > 0 && float64(len(k.peaks)) <= most*float64(len(k.lattice.Links))
+}
+
+// reading says how to read the tiles.
+func (k *linkLoads) reading() string {
+	switch {
+	case k.dims[2] > 1:
+		return "A tile is a node, its colour the load of the link that leaves it that way; x to the right, y up, a block a slice of z."
+	case k.dims[1] > 1:
+		return "A tile is a node, its colour the load of the link that leaves it that way; x to the right, y up."
+	}
+	return "A tile is a node, its colour the load of the link that leaves it that way; x to the right."
+}
+
+// coordinates writes a node as "(1,0,3)"; the last dimension is the fastest.
+func coordinates(dims []int, node int) string {
+	at := make([]string, len(dims))
+	for i := len(dims) - 1; i >= 0; i-- {
+		at[i] = fmt.Sprint(node % dims[i])
+		node /= dims[i]
+	}
+	return "(" + strings.Join(at, ",") + ")"
+}
+
+func (k *linkLoads) legend() []entry {
+	var legend []entry
+	if k.outlined() {
+		legend = append(legend, entry{"most loaded", func(c draw.Canvas, lo, hi vg.Point) {
+			x := (lo.X + hi.X) / 2
+			paintTile(c, x-5, (lo.Y+hi.Y)/2-5, 10, heat(1))
+			outlineTile(c, x-5, (lo.Y+hi.Y)/2-5, 10)
+		}})
+	}
+	if k.down > 0 {
+		legend = append(legend, entry{plural(k.down, "link") + " down", func(c draw.Canvas, lo, hi vg.Point) {
+			deadTile(c, (lo.X+hi.X)/2-5, (lo.Y+hi.Y)/2-5, 10)
+		}})
+	}
+	if k.drained > 0 {
+		legend = append(legend, entry{plural(k.drained, "link") + " drained", func(c draw.Canvas, lo, hi vg.Point) {
+			drainedTile(c, (lo.X+hi.X)/2-5, (lo.Y+hi.Y)/2-5, 10)
+		}})
+	}
+	return legend
+}
+
+// bar draws the colour bar from 0 to the largest load.
+func (k *linkLoads) bar(c draw.Canvas) {
+	h := &heatChart{colors: &scale{lo: 0, hi: k.most, unit: unit{"", 1}}, most: k.most}
+	if !(h.colors.hi > 0) {
+		h.colors.hi = 1
+	}
+	u, words := unit{"", 1}, ""
+	const million, billion = 1e6, 1e9
+	switch {
+	case k.most >= billion:
+		u.per, words = 1/billion, "billion "
+	case k.most >= million:
+		u.per, words = 1/million, "million "
+	}
+	h.q = quantity{label: "load, " + words + plain(k.lattice.Unit), unit: u}
+	h.colors.unit = u
+	height := min(c.Max.Y-c.Min.Y, barLength)
+	const each, apart = 26, 0.07 // points of a tick; of the largest load, from which its tick keeps clear
+	h.colors.mark(max(2, int(height/each)))
+	ticks := []plot.Tick{}
+	for _, t := range h.colors.ticks {
+		if k.most-t.Value > apart*k.most {
+			ticks = append(ticks, plot.Tick{Value: t.Value, Label: loadText(roundTo(t.Value*u.per, 4))})
+		}
+	}
+	if k.most > 0 { // the largest is always named
+		ticks = append(ticks, plot.Tick{Value: k.most, Label: loadText(roundTo(k.most*u.per, 5))})
+	}
+	h.colors.ticks = ticks
+	c.Max.Y -= headRoom
+	h.bar(c)
+}

@@ -1,0 +1,207 @@
+package plots
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/recorder"
+	"pgregory.net/rapid"
+
+	"sim/scenarios/result"
+)
+
+// Tiles of all nodes lie inside the panel and apart.
+func TestTilesApart(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var dims []int
+		for range rapid.IntRange(1, 3).Draw(t, "n") {
+			dims = append(dims, rapid.IntRange(1, 9).Draw(t, "dim"))
+		}
+		a := aTorus{dims: dims, mesh: true}
+		nodes := 1
+		for _, n := range dims {
+			nodes *= n
+		}
+		k := newLinkLoads(&result.Lattice{Dims: dims, Links: []result.LatticeLink{{}}})
+		height := k.tile.height(k.dims)
+		width := (inside - loadsSide - vg.Length(k.tile.panels-1)*gutter) / vg.Length(k.tile.panels)
+		c := draw.NewCanvas(new(recorder.Canvas), width, height)
+		const eps = 1e-6
+		var at []vg.Point
+		for n := range nodes {
+			p := k.corner(c, n)
+			if p.X < -eps || p.Y < -eps || p.X+k.tile.tile > width+eps || p.Y+k.tile.tile > height+eps {
+				t.Fatalf("node %v stands at %v, outside %v by %v", a.at(n), p, width, height)
+			}
+			for m, q := range at {
+				if math.Abs(float64(p.X-q.X)) < float64(k.tile.tile)-eps && math.Abs(float64(p.Y-q.Y)) < float64(k.tile.tile)-eps {
+					t.Fatalf("nodes %v and %v overlap", a.at(n), a.at(m))
+				}
+			}
+			at = append(at, p)
+			if b := a.at(n); b[0]+1 < dims[0] { // x to the right, y up
+				b[0]++
+				if q := k.corner(c, a.node(b)); math.Abs(float64(q.X-p.X-k.tile.tile)) > eps || q.Y != p.Y {
+					t.Fatalf("the neighbour in x of %v is at %v, itself at %v", a.at(n), q, p)
+				}
+			}
+		}
+	})
+}
+
+// Every link is on its tile: of a twisted torus with a fault, recounted.
+func TestLinkLoads(t *testing.T) {
+	l := twistedFault.lattice()
+	k := newLinkLoads(l)
+	if k.down != 4 || k.drained != 0 {
+		t.Errorf("%d links down, %d drained, want 4 and 0", k.down, k.drained)
+	}
+	most, placed := 0.0, 0
+	for dir, at := range k.at {
+		for node, i := range at {
+			if link := l.Links[i]; link.From != node || link.Dim != dir/2 || link.Up != (dir%2 == 0) {
+				t.Fatalf("direction %s of node %d shows %+v", directionName(dir), node, link)
+			}
+			most = max(most, l.Links[i].Load)
+			placed++
+		}
+	}
+	if placed != len(l.Links) || most != k.most || len(k.peaks) == 0 {
+		t.Errorf("%d of %d links, most %g, want %g", placed, len(l.Links), k.most, most)
+	}
+	for _, i := range k.peaks {
+		if l.Links[i].Load != most {
+			t.Errorf("link %d carries %g, not the most", i, l.Links[i].Load)
+		}
+	}
+	if got := coordinates([]int{4, 4, 8}, 1*32+2*8+5); got != "(1,2,5)" {
+		t.Errorf("coordinates %s", got)
+	}
+}
+
+// A pod of 16x16x16 is shown, 4 dimensions and too long a line are not.
+func TestLinkLoadLimits(t *testing.T) {
+	for _, tt := range []struct {
+		dims []int
+		want bool
+	}{{[]int{16, 16, 16}, true}, {[]int{2, 2, 2, 2}, false}, {[]int{4096}, false}, {[]int{64, 64}, true}, {nil, false}} {
+		if got := newLinkLoads(&result.Lattice{Dims: tt.dims, Links: []result.LatticeLink{{Load: 1}}}) != nil; got != tt.want {
+			t.Errorf("%v shown: %v, want %v", tt.dims, got, tt.want)
+		}
+	}
+	big := &result.Lattice{Dims: []int{9, 8, 8}, Links: []result.LatticeLink{{Load: 1}}, Ways: []result.LatticeWay{{}}}
+	if newRouteMap(big) != nil {
+		t.Error("routes on 9x8x8 are shown")
+	}
+	big.Dims = []int{8, 8, 8}
+	if newRouteMap(big) == nil {
+		t.Error("routes on 8x8x8 are not shown")
+	}
+}
+
+// Nodes of 8x8x8 do not hide each other.
+func TestProjection(t *testing.T) {
+	for _, dims := range [][]int{{8, 8, 8}, {4, 4, 8}, {4, 4, 4}, {6, 8}, {8}} {
+		m := newRouteMap(&result.Lattice{Dims: dims, Ways: []result.LatticeWay{{}}})
+		c := draw.NewCanvas(new(recorder.Canvas), inside, routesTall)
+		at, _ := m.project(c)
+		nodes := 1
+		for _, n := range dims {
+			nodes *= n
+		}
+		const apart = 4 // points, the width of a dot
+		for a := range nodes {
+			p := at(a)
+			if p.X < 0 || p.Y < 0 || p.X > inside || p.Y > routesTall {
+				t.Fatalf("%v: node %d is outside at %v", dims, a, p)
+			}
+			for b := range a {
+				if q := at(b); math.Hypot(float64(p.X-q.X), float64(p.Y-q.Y)) < apart {
+					t.Fatalf("%v: nodes %s and %s are at %v and %v", dims, coordinates(dims, a), coordinates(dims, b), p, q)
+				}
+			}
+		}
+	}
+}
+
+// Of many ways the first six are shown, the others noted.
+func TestWaysShown(t *testing.T) {
+	l := cubeFault.lattice()
+	l.Ways = append(l.Ways, l.Ways[:3]...)
+	m := newRouteMap(l)
+	if len(m.ways) != waysShown || m.ways[0].color != m.ways[1].color || m.ways[1].color == m.ways[2].color {
+		t.Errorf("%d ways, colours %v %v %v", len(m.ways), m.ways[0].color, m.ways[1].color, m.ways[2].color)
+	}
+	text := recorded(t, m.figure("p", ""))
+	for _, want := range []string{"3 routes more left out.", "drained link", "link that is down", "if nothing were down"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not written", want)
+		}
+	}
+}
+
+// recorded is what a figure writes, a text a line.
+func recorded(t *testing.T, f Figure) string {
+	t.Helper()
+	r := new(recorder.Canvas)
+	f.draw(draw.NewCanvas(r, f.width, f.height))
+	var out []string
+	for _, a := range r.Actions {
+		if s, ok := a.(*recorder.FillString); ok {
+			out = append(out, s.String)
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// Worked by hand: 4 packets in [1, 2), none in [2, 3), 6 in [3, 5), the longest 4.
+func TestDelayCurve(t *testing.T) {
+	p := &result.Play{Delay: &result.Delay{MeanS: 2.5, P50S: 3, P99S: 4, MaxS: 4, Bins: []result.DelayBin{{FromS: 1, ToS: 2, Packets: 4}, {FromS: 3, ToS: 5, Packets: 6}}}}
+	c := newDelayCurve(p)
+	if want := []float64{1, 2, 3, 4}; !slices.Equal(c.at, want) {
+		t.Errorf("at %v, want %v", c.at, want)
+	}
+	for s, want := range map[float64]float64{0: 0, 1: 0, 1.5: 0.2, 2: 0.4, 2.5: 0.4, 3: 0.4, 3.5: 0.7, 4: 1, 9: 1} {
+		if got := c.below(s); math.Abs(got-want) > 1e-12 {
+			t.Errorf("%g of the packets within %g s, want %g", got, s, want)
+		}
+	}
+	p.Delay.Bins = nil
+	if newDelayCurve(p) != nil {
+		t.Error("a curve without packets")
+	}
+}
+
+// Figures of tori are named by policy and left out without data.
+func TestTorusFigures(t *testing.T) {
+	doc, d := torusRun(twistedFault, "dor", "wild-first")
+	names := func() (out []string) {
+		figs, err := All(doc, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range figs {
+			out = append(out, f.Name)
+		}
+		return out
+	}
+	want := []string{"loads", "delays", "links-dor", "links-wild-first", "routes-dor", "routes-wild-first"}
+	if got := names(); !slices.Equal(got, want) {
+		t.Fatalf("figures %v, want %v", got, want)
+	}
+	d.Policies[0].Lattice.Ways, d.Policies[1].Lattice, d.Policies[0].Delay, d.Policies[1].Delay = nil, nil, nil, nil
+	for i := range doc.Rows {
+		delete(doc.Rows[i].Metrics, "max_link_load")
+	}
+	if got := names(); !slices.Equal(got, []string{"links-dor"}) {
+		t.Errorf("figures %v", got)
+	}
+	d.Policies[0].Lattice.Links[3].Load = 1e300
+	if _, err := All(doc, d); err == nil {
+		t.Error("a load of 1e300 is drawn")
+	}
+}

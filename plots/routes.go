@@ -1,0 +1,341 @@
+package plots
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"sim/scenarios/result"
+)
+
+// Limits of what a picture of routes shows.
+const (
+	waysShown   = 6
+	routesNodes = 512 // of 8x8x8
+)
+
+// routeColors tell pairs apart; red is left for links that are down.
+var routeColors = []color.RGBA{blue, green, orange, purple, skyBlue, black}
+
+// deadLine is a link that is down, deadInk its colour.
+var (
+	deadInk  = color.RGBA{0xd0, 0x10, 0x10, 0xff}
+	deadLine = draw.LineStyle{Color: deadInk, Width: 1.1, Dashes: []vg.Length{2.5, 1.5}}
+)
+
+// routeMap is a torus in an oblique projection, with routes on it.
+type routeMap struct {
+	lattice *result.Lattice
+	ways    []routeWay
+	axes    [3]vg.Point // a step in each dimension, in units of a step in x
+	size    vg.Point    // of the nodes, in such units
+	low     vg.Point    // the least corner
+}
+
+// routeWay is a way with its pair's colour.
+type routeWay struct {
+	*result.LatticeWay
+	pair  int
+	color color.RGBA
+}
+
+// routeFigures shows for each policy ways round what is down.
+func routeFigures(_ *result.Document, d *result.Detail) []Figure {
+	var out []Figure
+	for i := range d.Policies {
+		p := &d.Policies[i]
+		if m := newRouteMap(p.Lattice); m != nil {
+			out = append(out, m.figure(p.Policy, d.Title))
+		}
+	}
+	return out
+}
+
+// newRouteMap returns nil for a lattice without ways or too large for lines.
+func newRouteMap(l *result.Lattice) *routeMap {
+	if l == nil || len(l.Ways) == 0 || len(l.Dims) == 0 || len(l.Dims) > 3 {
+		return nil
+	}
+	nodes := 1
+	for _, n := range l.Dims {
+		if nodes *= n; nodes > routesNodes {
+			return nil
+		}
+	}
+	m := &routeMap{lattice: l, axes: [3]vg.Point{point(1, 0), point(0, 1), point(0.37, 0.23)}}
+	if len(l.Dims) == 3 && l.Dims[2] > 4 && l.Dims[2] > l.Dims[0] { // the longest goes across
+		m.axes = [3]vg.Point{point(0.37, 0.23), point(0, 1), point(1, 0)}
+	}
+	for i, n := range l.Dims {
+		m.size = m.size.Add(point(m.axes[i].X*vg.Length(n-1), m.axes[i].Y*vg.Length(n-1)))
+	}
+	var pairs [][2]int
+	for i := range l.Ways[:min(waysShown, len(l.Ways))] {
+		w := &l.Ways[i]
+		pair := slices.Index(pairs, [2]int{w.Src, w.Dst})
+		if pair < 0 {
+			pair = len(pairs)
+			pairs = append(pairs, [2]int{w.Src, w.Dst})
+		}
+		m.ways = append(m.ways, routeWay{w, pair, routeColors[pair%len(routeColors)]})
+	}
+	return m
+}
+
+// Sizes of the picture in points.
+const (
+	routesBorder = 46 // round the nodes, for stubs and labels
+	routesTall   = 470
+	routesFlat   = 150
+)
+
+func (m *routeMap) figure(policy, subtitle string) Figure {
+	s := sheet{title: "Routes round what is down under " + policy, subtitle: subtitle, legend: m.legend()}
+	unit := m.unit(inside, routesTall)
+	s.panels = []panel{{x1: 1, y1: 1, paint: m.paint}}
+	if left := len(m.lattice.Ways) - len(m.ways); left > 0 {
+		s.notes = append(s.notes, fmt.Sprintf("%s more left out.", plural(left, "route")))
+	}
+	if m.wraps() {
+		s.notes = append(s.notes, "Links round the torus are stubs at the border; a route leaves and comes back at stubs of the same number.")
+	}
+	return s.figure("routes-"+fileName(policy), s.frame()+max(m.size.Y*unit+2*routesBorder, routesFlat))
+}
+
+// unit is the length of a step in x that fits.
+func (m *routeMap) unit(width, height vg.Length) vg.Length {
+	const longest = 110
+	u := vg.Length(longest)
+	if m.size.X > 0 {
+		u = min(u, (width-2*routesBorder)/m.size.X)
+	}
+	if m.size.Y > 0 {
+		u = min(u, (height-2*routesBorder)/m.size.Y)
+	}
+	return u
+}
+
+func (m *routeMap) wraps() bool {
+	return slices.ContainsFunc(m.lattice.Links, func(l result.LatticeLink) bool { return l.Wrap })
+}
+
+// legend lists the pairs with the hops of their ways, then what lines mean.
+func (m *routeMap) legend() []entry {
+	var legend []entry
+	for _, w := range m.ways {
+		text := fmt.Sprintf("%s to %s: %s", coordinates(m.lattice.Dims, w.Src), coordinates(m.lattice.Dims, w.Dst), plural(len(w.Links), "hop"))
+		if w.Usual {
+			text += " if nothing were down"
+		}
+		legend = append(legend, entry{text, stroke(w.style())})
+	}
+	if slices.ContainsFunc(m.lattice.Links, func(l result.LatticeLink) bool { return l.State == "down" }) {
+		legend = append(legend, entry{"link that is down", stroke(deadLine)})
+	}
+	if slices.ContainsFunc(m.lattice.Links, func(l result.LatticeLink) bool { return l.State == "drained" }) {
+		legend = append(legend, entry{"drained link", stroke(drainedLine)})
+	}
+	return legend
+}
+
+var drainedLine = draw.LineStyle{Color: dim, Width: 1, Dashes: []vg.Length{1, 2}}
+
+// style is the line of a way: bold, or dotted and lighter for the usual one.
+func (w *routeWay) style() draw.LineStyle {
+	if w.Usual {
+		return draw.LineStyle{Color: mix(w.color, 0.6), Width: 2, Dashes: []vg.Length{1.5, 2.5}}
+	}
+	return draw.LineStyle{Color: w.color, Width: 2.6}
+}
+
+// project returns where nodes stand on c.
+func (m *routeMap) project(c draw.Canvas) (at func(node int) vg.Point, unit vg.Length) {
+	size := c.Size()
+	unit = m.unit(size.X, size.Y)
+	from := point(c.Min.X+(size.X-m.size.X*unit)/2, c.Min.Y+(size.Y-m.size.Y*unit)/2)
+	return func(node int) vg.Point {
+		p := from
+		for i := len(m.lattice.Dims) - 1; i >= 0; i-- {
+			n := vg.Length(node % m.lattice.Dims[i])
+			node /= m.lattice.Dims[i]
+			p = p.Add(point(m.axes[i].X*unit*n, m.axes[i].Y*unit*n))
+		}
+		return p
+	}, unit
+}
+
+// stubOf is how far a link round the torus sticks out of the border.
+func (m *routeMap) stubOf(l *result.LatticeLink, unit vg.Length) vg.Point {
+	a := m.axes[l.Dim]
+	length := vg.Length(math.Hypot(float64(a.X), float64(a.Y)))
+	far := min(16, unit*length*0.6) / length
+	if !l.Up {
+		far = -far
+	}
+	return point(a.X*far, a.Y*far)
+}
+
+func (m *routeMap) paint(c draw.Canvas) {
+	at, unit := m.project(c)
+	plainLine := draw.LineStyle{Color: color.RGBA{0xc8, 0xc8, 0xc8, 0xff}, Width: 0.6}
+	for _, state := range []string{"", "drained", "down"} { // what matters lies on top
+		style := map[string]draw.LineStyle{"": plainLine, "drained": drainedLine, "down": deadLine}[state]
+		for i := range m.lattice.Links {
+			l := &m.lattice.Links[i]
+			if l.State != state {
+				continue
+			}
+			a, b := at(l.From), at(l.To)
+			if l.Wrap {
+				out := m.stubOf(l, unit)
+				c.StrokeLines(style, []vg.Point{a, a.Add(out)}, []vg.Point{b.Sub(out), b})
+				continue
+			}
+			if l.Up || state != "" { // the other direction covers it
+				c.StrokeLine2(style, a.X, a.Y, b.X, b.Y)
+			}
+		}
+	}
+	nodes := 1
+	for _, n := range m.lattice.Dims {
+		nodes *= n
+	}
+	dot := draw.GlyphStyle{Color: dim, Radius: min(2, unit*0.05), Shape: draw.CircleGlyph{}}
+	for n := range nodes {
+		c.DrawGlyphNoClip(dot, at(n))
+	}
+	m.paintAxes(c)
+	m.paintWays(c, at, unit)
+}
+
+// paintAxes shows at the lower left which way the dimensions go.
+func (m *routeMap) paintAxes(c draw.Canvas) {
+	const long = 26
+	from := point(c.Min.X+4, c.Min.Y+8)
+	line := draw.LineStyle{Color: ink, Width: 1}
+	for i := range m.lattice.Dims {
+		a := m.axes[i]
+		to := point(from.X+a.X*long, from.Y+a.Y*long)
+		c.StrokeLine2(line, from.X, from.Y, to.X, to.Y)
+		far := 1 + 6/vg.Length(math.Hypot(float64(a.X), float64(a.Y))*long)
+		c.FillText(aligned(sans(smallSize, ink), draw.XCenter, draw.YCenter), point(from.X+a.X*long*far, from.Y+a.Y*long*far), "xyz"[i:i+1])
+	}
+}
+
+// paintWays draws the ways, usual ones below, then the ends and their labels.
+func (m *routeMap) paintWays(c draw.Canvas, at func(int) vg.Point, unit vg.Length) {
+	number := map[cable]int{} // of links round the torus
+	for _, usual := range []bool{true, false} {
+		for k := range m.ways {
+			if m.ways[k].Usual == usual {
+				m.paintWay(c, &m.ways[k], m.lane(k), at, unit, number)
+			}
+		}
+	}
+	labelled := map[int]bool{}
+	for _, w := range m.ways {
+		for _, end := range []struct {
+			node int
+			word string
+		}{{w.Src, "from "}, {w.Dst, "to "}} {
+			p := at(end.node)
+			c.DrawGlyphNoClip(draw.GlyphStyle{Color: white, Radius: 5.5, Shape: draw.CircleGlyph{}}, p)
+			c.DrawGlyphNoClip(draw.GlyphStyle{Color: w.color, Radius: 4.2, Shape: draw.CircleGlyph{}}, p)
+			if labelled[end.node] {
+				continue
+			}
+			labelled[end.node] = true
+			text := coordinates(m.lattice.Dims, end.node)
+			style := aligned(bold(smallSize, ink), draw.XLeft, draw.YBottom)
+			boxed(c, style, point(p.X+6, p.Y-smallSize-5), text)
+		}
+	}
+}
+
+// boxed writes text on white, inside c.
+func boxed(c draw.Canvas, style draw.TextStyle, p vg.Point, text string) {
+	w := style.Width(text)
+	p.X = max(min(p.X, c.Max.X-w-2), c.Min.X+2)
+	var bg bars
+	bg.add(p.X-1.5, p.X+w+1.5, p.Y-0.5, p.Y+style.Font.Size)
+	bg.fill(c, white)
+	c.FillText(style, p, text)
+}
+
+// lane is how far beside the links a way is drawn, so that ways on the same
+// links are seen beside each other.
+func (m *routeMap) lane(k int) vg.Length {
+	const apart = 3.2
+	return apart * (vg.Length(k) - vg.Length(len(m.ways)-1)/2)
+}
+
+// paintWay draws the hops of a way with an arrow on each.
+func (m *routeMap) paintWay(c draw.Canvas, w *routeWay, lane vg.Length, at func(int) vg.Point, unit vg.Length, number map[cable]int) {
+	style := w.style()
+	shift := point(lane*0.55, -lane*0.8) // beside links of all directions
+	hop := func(a, b vg.Point, arrow bool) {
+		c.StrokeLine2(style, a.X, a.Y, b.X, b.Y)
+		if arrow {
+			arrowHead(c, style.Color, a, b)
+		}
+	}
+	for _, i := range w.Links {
+		l := &m.lattice.Links[i]
+		a, b := at(l.From).Add(shift), at(l.To).Add(shift)
+		if l.State == "down" {
+			mid := point((a.X+b.X)/2, (a.Y+b.Y)/2)
+			if l.Wrap {
+				mid = a.Add(m.stubOf(l, unit))
+			}
+			defer cross(c, mid)
+		}
+		if !l.Wrap {
+			hop(a, b, true)
+			continue
+		}
+		out := m.stubOf(l, unit)
+		out = point(out.X*1.35, out.Y*1.35)
+		hop(a, a.Add(out), true)
+		hop(b.Sub(out), b, true)
+		both := cable{min(l.From, l.To), max(l.From, l.To), l.Dim}
+		if number[both] > 0 { // written by a way before
+			continue
+		}
+		number[both] = len(number) + 1
+		text := aligned(bold(smallSize, ink), draw.XCenter, draw.YCenter)
+		length := vg.Length(math.Hypot(float64(out.X), float64(out.Y)))
+		far := 1 + 9/length
+		beyond := point(out.X*far, out.Y*far)
+		c.FillText(text, at(l.From).Add(beyond), fmt.Sprint(number[both]))
+		c.FillText(text, at(l.To).Sub(beyond), fmt.Sprint(number[both]))
+	}
+}
+
+// cable is a link round the torus, the same in both directions.
+type cable struct{ low, high, dim int }
+
+// cross marks where a way is cut.
+func cross(c draw.Canvas, p vg.Point) {
+	const r = 3.5
+	c.StrokeLines(draw.LineStyle{Color: deadInk, Width: 2},
+		[]vg.Point{point(p.X-r, p.Y-r), point(p.X+r, p.Y+r)}, []vg.Point{point(p.X-r, p.Y+r), point(p.X+r, p.Y-r)})
+}
+
+// arrowHead draws the head of an arrow past the middle of a line.
+func arrowHead(c draw.Canvas, clr color.Color, a, b vg.Point) {
+	dx, dy := b.X-a.X, b.Y-a.Y
+	length := vg.Length(math.Hypot(float64(dx), float64(dy)))
+	if length < 4 {
+		return
+	}
+	dx, dy = dx/length, dy/length
+	size := min(8, length*0.5)
+	tip := point(a.X+dx*(length*0.62+size/2), a.Y+dy*(length*0.62+size/2))
+	back := point(tip.X-dx*size, tip.Y-dy*size)
+	half := size * 0.42
+	c.FillPolygon(clr, []vg.Point{tip, point(back.X-dy*half, back.Y+dx*half), point(back.X+dy*half, back.Y-dx*half)})
+}

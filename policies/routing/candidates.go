@@ -1,0 +1,285 @@
+package routing
+
+import (
+	"fmt"
+	"slices"
+
+	"sim/engine"
+)
+
+// Who may take wild hops (WildFirst.Use).
+const (
+	Needed  = "needed"   // pairs whose every shortest dimension-ordered way is dead
+	AnyDead = "any-dead" // pairs that have a dead one among them
+	All     = "all"      // every pair
+)
+
+// WildFirst routes around links that are down by at most one wild hop along each
+// dimension, taken first, and then in dimension order along a shortest hop vector
+// of what is left (WFR; Zu et al., NSDI 24, Sec. 4.2).
+type WildFirst struct {
+	// Wild is the dimensions of wild hops in the order in which these are taken; nil
+	// is the reverse of Order without its first.
+	Wild []int
+	// Order is the dimensions from the first routed to the last; nil is chosen by
+	// the sandwich rule: not last one in which links are down, then those whose
+	// wrap-around links are shifted last, then the longest first.
+	Order []int
+	// Use is who may take wild hops: Needed, AnyDead or All. "" is All where
+	// candidates are chosen among for balance, which is best, and AnyDead for Route,
+	// which chooses by chance.
+	Use string
+	// Channels is how virtual channels are taken: Segments, which "" is, or
+	// Dateline. Where links have but one, all hops take channel 0.
+	Channels string
+	// Free lifts what twisted tori need beyond the rule of channels to be free of
+	// deadlock: that wild hops along a dimension of size k whose wrap-around links
+	// are shifted take only the links k-2 -> k-1, 1 -> 0 and the wrap-around ones,
+	// and that hop vectors that go k along it do so by the wrap-around link first
+	// where they begin beside it. It is lifted for pairs that it leaves without a
+	// candidate, as it does where k is 8 and a switch is down; whoever chooses had
+	// better check what was chosen (packet.CheckChannels).
+	Free bool
+}
+
+// Candidates lists the ways that wild-first routing may take. It is safe for
+// concurrent use.
+type Candidates struct {
+	z        *lattice
+	w        WildFirst
+	wild     [][]int8 // by subset and signs of wild hops: by place in w.Wild, -1, 0 or 1
+	segments bool
+}
+
+// NewCandidates prepares the ways of a problem on a torus or mesh. It fails, with
+// ErrUnserved, on other graphs and on options that name no dimension or rule.
+func NewCandidates(p *Problem, w WildFirst) (*Candidates, error) {
+	if p.Torus == nil {
+		return nil, fmt.Errorf("%w: wild-first routing is for tori and meshes; \"shortest\" serves any graph", ErrUnserved)
+	}
+	c := &Candidates{w: w}
+	if w.Order == nil {
+		c.w.Order = sandwich(p)
+	} else if err := checkOrder(p.Torus, w.Order); err != nil {
+		return nil, err
+	}
+	if w.Wild == nil {
+		c.w.Wild = slices.Clone(c.w.Order[1:])
+		slices.Reverse(c.w.Wild)
+	}
+	for i, d := range c.w.Wild {
+		if d < 0 || d >= len(p.Torus.Dims) || slices.Contains(c.w.Wild[:i], d) {
+			return nil, fmt.Errorf("%w: the wild hops %v are not along dimensions of %s, once each", ErrUnserved, c.w.Wild, p.Torus)
+		}
+	}
+	if c.w.Use == "" {
+		c.w.Use = All
+	}
+	if !slices.Contains([]string{Needed, AnyDead, All}, c.w.Use) {
+		return nil, fmt.Errorf("%w: wild hops for %q; write %q, %q or %q", ErrUnserved, c.w.Use, Needed, AnyDead, All)
+	}
+	var err error
+	if c.segments, err = rule(w.Channels, Segments); err != nil {
+		return nil, err
+	}
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	if c.z, err = newLattice(p, c.w.Order); err != nil {
+		return nil, err
+	}
+	c.subsets()
+	return c, nil
+}
+
+// subsets lists the wild hops, fewest first.
+func (c *Candidates) subsets() {
+	all := [][]int8{make([]int8, len(c.w.Wild))}
+	for i := range c.w.Wild {
+		for _, w := range all[:len(all):len(all)] {
+			for _, sign := range []int8{1, -1} {
+				more := slices.Clone(w)
+				more[i] = sign
+				all = append(all, more)
+			}
+		}
+	}
+	count := func(w []int8) (n int) {
+		for _, s := range w {
+			n += int(s * s)
+		}
+		return n
+	}
+	slices.SortStableFunc(all, func(a, b []int8) int { return count(a) - count(b) })
+	c.wild = all
+}
+
+// Order returns the order of dimensions and that of wild hops. Read only.
+func (c *Candidates) Order() (order, wild []int) { return c.w.Order, c.w.Wild }
+
+// Of returns the live candidate walks of a flow, shortest first and with fewer
+// wild hops first among these, each of its ports once; none where every one is
+// dead. Walks that come to a node twice are left out. Their virtual channels are
+// those of this flow: one that a translation takes it to has the same ports, and
+// the channels that Channels sets.
+func (c *Candidates) Of(f engine.Flow) [][]engine.Step {
+	if f.Src == f.Dst {
+		return [][]engine.Step{{}}
+	}
+	z := c.z
+	var found [][]engine.Step
+	var buffer [32]int16
+	var few [64]engine.Step
+	ties, dead := c.rest(f.Src, f.Dst, buffer[:0], c.w.Free), false
+	for k := 0; k < len(ties); k += len(z.Dims) {
+		way := z.ways(ties[k:k+len(z.Dims)], few[:0])
+		if !z.alive(f.Src, way) {
+			dead = true
+			continue
+		}
+		found = append(found, slices.Clone(way))
+	}
+	if c.w.Use == All || dead && c.w.Use == AnyDead || len(found) == 0 {
+		found = c.around(f, found, c.w.Free)
+		if len(found) == 0 && !c.w.Free && c.z.Shift != nil {
+			found = c.around(f, found, true)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b []engine.Step) int { return len(a) - len(b) })
+	for _, way := range found {
+		c.Channels(f.Src, way)
+	}
+	return found
+}
+
+// around appends the live walks of a flow that begin with wild hops.
+func (c *Candidates) around(f engine.Flow, found [][]engine.Step, free bool) [][]engine.Step {
+	z := c.z
+	var buffer [32]int16
+	var few [64]engine.Step
+	for _, w := range c.wild[1:] {
+		at, way := c.hop(f.Src, w, few[:0], free)
+		if at < 0 {
+			continue
+		}
+		begin := len(way)
+		rest := c.rest(at, f.Dst, buffer[:0], free)
+		for k := 0; k < len(rest); k += len(z.Dims) {
+			way = z.ways(rest[k:k+len(z.Dims)], way[:begin])
+			if !z.alive(at, way[begin:]) || c.again(f.Src, way) ||
+				slices.ContainsFunc(found, func(have []engine.Step) bool { return slices.Equal(have, way) }) {
+				continue
+			}
+			found = append(found, slices.Clone(way))
+		}
+	}
+	return found
+}
+
+// Channels sets the virtual channels of a walk of candidates' ports from a node.
+func (c *Candidates) Channels(from int32, walk []engine.Step) {
+	c.z.channels(from, walk, c.segments)
+}
+
+// rest appends the hop vectors of the dimension-ordered end of a walk.
+func (c *Candidates) rest(a, b int32, into []int16, free bool) []int16 {
+	into = c.z.shortest(a, b, into)
+	if free || c.z.Shift == nil {
+		return into
+	}
+	dims, keep := len(c.z.Dims), 0
+	for k := 0; k < len(into); k += dims {
+		if !c.long(a, into[k:k+dims]) {
+			copy(into[keep:], into[k:k+dims])
+			keep += dims
+		}
+	}
+	if keep > 0 {
+		into = into[:keep]
+	}
+	return into
+}
+
+// long reports whether a vector goes all the way round a shifted dimension with the
+// wrap-around link last: the opposite way round, where that comes first, leads to
+// the same node.
+func (c *Candidates) long(from int32, v []int16) bool {
+	for d, by := range v {
+		if size := c.z.Dims[d]; c.z.twist[d] {
+			if x := c.z.Coord(from, d); int(by) >= size && x == 0 || int(-by) >= size && x == size-1 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// hop takes wild hops from a node and appends them; -1 where one may not be taken.
+func (c *Candidates) hop(at int32, wild []int8, way []engine.Step, free bool) (int32, []engine.Step) {
+	z := c.z
+	for i, sign := range wild {
+		if sign == 0 {
+			continue
+		}
+		d := c.w.Wild[i]
+		port := 2 * d
+		if sign < 0 {
+			port++
+		}
+		if z.twist[d] && !free {
+			if x := z.Coord(at, d); sign > 0 && x < z.Dims[d]-2 || sign < 0 && x > 1 {
+				return -1, way
+			}
+		}
+		k := int(at)*z.degree + port
+		if !z.live[k] {
+			return -1, way
+		}
+		at = z.next[k]
+		way = append(way, engine.MakeStep(port, 0))
+	}
+	return at, way
+}
+
+// again reports whether a walk comes to a node twice.
+func (c *Candidates) again(from int32, way []engine.Step) bool {
+	var few [64]int32
+	seen := append(few[:0], from)
+	for _, s := range way {
+		from = c.z.next[int(from)*c.z.degree+s.Port()]
+		if slices.Contains(seen, from) {
+			return true
+		}
+		seen = append(seen, from)
+	}
+	return false
+}
+
+// Walks leads all flows of the problem by the ports of their class's walk (see
+// Symmetry), with the virtual channels that each takes; those that are alike
+// become one class of the result. It fails where a class has no walk, and names
+// its pair.
+func (c *Candidates) Walks(p *Problem, y *Symmetry, ways [][]engine.Step) (*engine.Walks, error) {
+	set := newWalkSet(c.z.degree, c.z.link, len(p.Flows))
+	var apart unjoined
+	var walk []engine.Step
+	for i, f := range p.Flows {
+		way := ways[y.Class(f)]
+		if way == nil {
+			apart.add(f)
+			continue
+		}
+		walk = append(walk[:0], way...)
+		c.Channels(f.Src, walk)
+		if err := set.add(i, walk); err != nil {
+			return nil, err
+		}
+	}
+	if err := apart.err(noCandidate); err != nil {
+		return nil, err
+	}
+	return set.walks, nil
+}
+
+// noCandidate says why wild-first routing does not join a pair.
+const noCandidate = "links that are down are on every wild-first way"

@@ -1,0 +1,106 @@
+package routing_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"sim/engine"
+	"sim/engine/packet"
+	"sim/fabric/torus"
+	"sim/policies/routing"
+)
+
+// TestDeadlock: packets along a cycle of the channels' dependencies in yxZYX, wild
+// hops in the order of dimensions, do block each other in buffers of one packet;
+// the same traffic on xyZYX, whose dependencies have no cycle, ends.
+func TestDeadlock(t *testing.T) {
+	o, err := torus.New(4, 4, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const bytes = 1000
+	n := o.Network(nil, engine.Link{Rate: 8e9, Latency: 10 * engine.Nanosecond, Channels: 2, Buffer: bytes})
+	p := &routing.Problem{Network: n, Torus: o, Flows: everyPair(o.Nodes())}
+	set := func(wild ...int) (*routing.Candidates, packet.Cycle) {
+		c, err := routing.NewCandidates(p, routing.WildFirst{Order: []int{2, 1, 0}, Wild: wild})
+		if err != nil {
+			t.Fatal(err)
+		}
+		degree, link := o.Ports()
+		d := packet.NewDependencies(n, degree, link, 2)
+		for _, f := range p.Flows {
+			for _, steps := range c.Of(f) {
+				if err := d.Add(f.Src, steps); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		return c, d.Cycle()
+	}
+	cyclic, cycle := set(1, 0)
+	if cycle == nil {
+		t.Fatal("yxZYX has no cycle")
+	}
+	t.Log("yxZYX:", cycle.Names(n))
+	acyclic, none := set(0, 1)
+	if none != nil {
+		t.Fatalf("xyZYX has a cycle: %s", none.Names(n))
+	}
+	along, instead := pairsAlong(t, o, p, cyclic, acyclic, cycle)
+	play := func(w *packet.Work) (*packet.Stats, error) {
+		w.Sources = []packet.Source{{End: int32(len(w.Flows)), Bytes: bytes, Count: 100}}
+		return packet.Run(n, w, packet.Options{Control: packet.Credit})
+	}
+	_, err = play(along)
+	var locked *packet.Deadlock
+	if !errors.As(err, &locked) || len(locked.Cycle) == 0 {
+		t.Errorf("along the cycle: %v", err)
+	}
+	t.Log(err)
+	s, err := play(instead)
+	if err != nil {
+		t.Fatalf("the same traffic on xyZYX: %v", err)
+	}
+	if want := int64(100 * len(instead.Flows)); s.Delivered != want {
+		t.Errorf("%d of %d delivered", s.Delivered, want)
+	}
+}
+
+// pairsAlong returns a flow for every pair of channels that follow each other on a
+// cycle, on a walk that takes them so, and the same flows on walks of another set.
+func pairsAlong(t *testing.T, o *torus.Torus, p *routing.Problem, cyclic, other *routing.Candidates, cycle packet.Cycle) (along, instead *packet.Work) {
+	t.Helper()
+	degree, link := o.Ports()
+	along = &packet.Work{Walks: &engine.Walks{Degree: degree, Link: link}}
+	instead = &packet.Work{Walks: &engine.Walks{Degree: degree, Link: link}}
+	find := func(from, to packet.Channel) (engine.Flow, []engine.Step) {
+		for _, f := range p.Flows {
+			for _, steps := range cyclic.Of(f) {
+				at, last := f.Src, packet.Channel{Link: -1}
+				for _, s := range steps {
+					l := link[int(at)*degree+s.Port()]
+					now := packet.Channel{Link: l, VC: int32(s.Channel())}
+					if last == from && now == to {
+						return f, steps
+					}
+					at, last = p.Network.Links[l].To, now
+				}
+			}
+		}
+		t.Fatalf("no walk takes %v and then %v", from, to)
+		return engine.Flow{}, nil
+	}
+	for i, c := range cycle {
+		f, steps := find(c, cycle[(i+1)%len(cycle)])
+		along.Flows = append(along.Flows, f)
+		along.Walks.Add(steps...)
+		instead.Flows = append(instead.Flows, f)
+		ways := other.Of(f)
+		instead.Walks.Add(ways[len(ways)-1]...)
+	}
+	if fmt.Sprint(along.Walks.Step) == fmt.Sprint(instead.Walks.Step) {
+		t.Fatal("both take the same ways")
+	}
+	return along, instead
+}

@@ -1,0 +1,150 @@
+package routing
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"sim/engine"
+	"sim/fabric/torus"
+)
+
+// DimensionOrder routes one dimension after the other along a shortest hop vector
+// (DOR; Dally and Seitz; Zu et al., NSDI 24, Sec. 4.1). Among shortest vectors, the
+// way goes up along the first dimension in which they differ if the source's
+// coordinate there is even, else down: half-way round a ring this is the paper's
+// rule. On meshes there is one vector; where twists are mutual, shortest is among
+// the dimension-ordered ways, which another way may be shorter than.
+type DimensionOrder struct {
+	// Order is the dimensions from the first routed to the last; nil is the
+	// longest first, in x, y, z among equal ones (Sec. 4.1), but those whose
+	// wrap-around links are shifted last.
+	Order []int
+	// Channels is how virtual channels are taken: Dateline, which "" is, or
+	// Segments. Where links have but one, all hops take channel 0.
+	Channels string
+}
+
+// Route leads the flows of a torus or mesh. It fails, with ErrUnserved, on other
+// graphs, and where a link that is down is on the way of some pair.
+func (r DimensionOrder) Route(ctx context.Context, p *Problem, _ Options) (*Decision, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	order := r.Order
+	if p.Torus != nil && order == nil {
+		order = longestFirst(p.Torus)
+	} else if p.Torus != nil {
+		if err := checkOrder(p.Torus, order); err != nil {
+			return nil, err
+		}
+	}
+	segments, err := rule(r.Channels, Dateline)
+	if err != nil {
+		return nil, err
+	}
+	z, err := newLattice(p, order)
+	if err != nil {
+		return nil, err
+	}
+	set := newWalkSet(z.degree, z.link, len(p.Flows))
+	var dead unjoined
+	var vectors []int16
+	var walk []engine.Step
+	hops := int64(0)
+	for i, f := range p.Flows {
+		if i&0xffff == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		vectors = z.shortest(f.Src, f.Dst, vectors[:0])
+		walk = z.ways(z.tie(f.Src, vectors), walk[:0])
+		if z.down > 0 && !z.alive(f.Src, walk) {
+			dead.add(f)
+			continue
+		}
+		z.channels(f.Src, walk, segments)
+		if err := set.add(i, walk); err != nil {
+			return nil, err
+		}
+		hops += int64(len(walk))
+	}
+	if err := dead.err("links that are down are on the dimension-ordered way"); err != nil {
+		return nil, err
+	}
+	d := &Decision{Walks: set.walks, Labels: map[string]string{"order": dimNames(order)}}
+	if z.rows == nil {
+		d.bound(p, hops)
+	}
+	return d, nil
+}
+
+// tie returns the vector that the rule of ties chooses.
+func (z *lattice) tie(src int32, vectors []int16) []int16 {
+	dims := len(z.Dims)
+	best := vectors[:dims]
+	for k := dims; k < len(vectors); k += dims {
+		v := vectors[k : k+dims]
+		for _, d := range z.order {
+			if v[d] != best[d] {
+				if up := z.Coord(src, d)%2 == 0; v[d] > best[d] == up {
+					best = v
+				}
+				break
+			}
+		}
+	}
+	return best
+}
+
+// bound sets a lower bound on the load of the most loaded link from the hops of
+// shortest ways: whatever ways are taken, links carry them all. It is left out
+// where flows are weighed.
+func (d *Decision) bound(p *Problem, hops int64) {
+	if d.spreadBound(p, hops); d.Bound > 0 {
+		d.Bound = math.Ceil(d.Bound)
+		d.BoundModel = "any one way a pair: hops of shortest ways over links that are up"
+	}
+}
+
+// spreadBound is bound where pairs may spread over several ways.
+func (d *Decision) spreadBound(p *Problem, hops int64) {
+	live := 0
+	for _, l := range p.Network.Links {
+		if l.Rate > 0 {
+			live++
+		}
+	}
+	if live > 0 && p.Demand == nil {
+		d.Bound = float64(hops) / float64(live)
+		d.BoundModel = "any ways: hops of shortest ways over links that are up"
+	}
+}
+
+// check fails where parts of the problem do not fit each other.
+func (p *Problem) check() error {
+	if p.Network == nil {
+		return fmt.Errorf("routing: a problem without a network")
+	}
+	if p.Torus != nil && p.Torus.Nodes() != int(p.Network.Nodes) {
+		return fmt.Errorf("routing: a network of %d nodes for %s", p.Network.Nodes, p.Torus)
+	}
+	if p.Demand != nil && len(p.Demand) != len(p.Flows) {
+		return fmt.Errorf("routing: %d demands for %d flows", len(p.Demand), len(p.Flows))
+	}
+	for i, f := range p.Flows {
+		if f.Src < 0 || f.Dst < 0 || f.Src >= p.Network.Nodes || f.Dst >= p.Network.Nodes {
+			return fmt.Errorf("routing: flow %d from node %d to %d of %d", i, f.Src, f.Dst, p.Network.Nodes)
+		}
+	}
+	return nil
+}
+
+// dimNames names dimensions in an order, such as "z y x".
+func dimNames(order []int) string {
+	words := make([]string, len(order))
+	for i, d := range order {
+		words[i] = torus.DimName(d)
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,256 @@
+package routing
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"math/bits"
+	"slices"
+
+	"sim/engine"
+)
+
+// Forwarding is walks as static tables of the chips, as Zu et al. (NSDI 24, Sec.
+// 3.5) program them at the start of a job. A packet carries its destination and a
+// tag, which its source gives it; every chip has entries by the two that name the
+// port and virtual channel to send it on. One tag serves all walks to a destination
+// that part nowhere once they have met.
+type Forwarding struct {
+	Nodes     int32
+	Entries   int64 // of all chips
+	MostChip  int64 // of the chip that has most
+	Tags      int   // most of a destination
+	TagBits   int   // that a packet carries beside its destination
+	SameSteps int64 // entries that would do if those of a chip and destination that send alike were one
+
+	degree int
+	link   []int32 // by node and port
+	to     []int32 // by link: the node it leads to
+	// The entry of node a for tag k and destination d is table[d][k*Nodes+a], Arrived
+	// where there is none.
+	table [][]engine.Step
+	// The tags of flow f are tag[first[f]:first[f+1]], one a walk; first is nil where
+	// flow f has one.
+	flows []engine.Flow
+	first []int64
+	tag   []uint16
+}
+
+// mostTags bounds the tags of a destination: what 16 bits can tell apart.
+const mostTags = 1 << 16
+
+// mostEntries bounds the places of tables, two bytes each.
+const mostEntries = 1 << 31
+
+// Compile makes tables of the walks of flows, which must pass Walks.Check. Walks to
+// a destination are given the first tag in whose table they agree with those that
+// have it, the longest walks first. It fails where a walk comes to a node twice, which no
+// tag helps, and on tables too large to keep.
+func Compile(n *engine.Network, flows []engine.Flow, w *engine.Walks) (*Forwarding, error) {
+	z := &Forwarding{Nodes: n.Nodes, degree: w.Degree, link: w.Link, to: make([]int32, len(n.Links)), table: make([][]engine.Step, n.Nodes), flows: flows}
+	for i, l := range n.Links {
+		z.to[i] = l.To
+	}
+	if w.First != nil {
+		z.first = make([]int64, len(flows)+1)
+		for f := range flows {
+			a, b := w.Of(w.ClassOf(int32(f)))
+			z.first[f+1] = z.first[f] + int64(b-a)
+		}
+		z.tag = make([]uint16, z.first[len(flows)])
+	} else {
+		z.tag = make([]uint16, len(flows))
+	}
+	begin := make([]int32, n.Nodes+1) // flows by destination
+	for _, f := range flows {
+		begin[f.Dst+1]++
+	}
+	for a := range int(n.Nodes) {
+		begin[a+1] += begin[a]
+	}
+	of, at := make([]int32, len(flows)), slices.Clone(begin)
+	for i, f := range flows {
+		of[at[f.Dst]] = int32(i)
+		at[f.Dst]++
+	}
+	c := compiler{z: z, w: w, chip: make([]int64, n.Nodes), seen: make([]int64, n.Nodes), none: slices.Repeat([]engine.Step{engine.Arrived}, int(n.Nodes))}
+	for dst := range n.Nodes {
+		if err := c.destination(dst, of[begin[dst]:begin[dst+1]]); err != nil {
+			return nil, err
+		}
+	}
+	for _, k := range c.chip {
+		z.Entries += k
+		z.MostChip = max(z.MostChip, k)
+	}
+	z.TagBits = bits.Len(uint(max(0, z.Tags-1)))
+	return z, nil
+}
+
+// compiler is the state of Compile.
+type compiler struct {
+	z      *Forwarding
+	w      *engine.Walks
+	chip   []int64 // by node: entries
+	seen   []int64 // by node: the walk that came to it last
+	count  int64   // of walks
+	places int64   // of all tables
+	walks  []tagged
+	table  []engine.Step // of the destination
+	none   []engine.Step // a table without entries
+}
+
+// tagged is a walk to the destination that is being compiled.
+type tagged struct {
+	walk, src, hops int32
+	tag             int64 // its place in Forwarding.tag
+}
+
+// destination gives tags to the walks of flows to one node.
+func (c *compiler) destination(dst int32, flows []int32) error {
+	z, w := c.z, c.w
+	c.walks = c.walks[:0]
+	for _, f := range flows {
+		a, b := w.Of(w.ClassOf(f))
+		for k := a; k < b; k++ {
+			place := int64(f)
+			if z.first != nil {
+				place = z.first[f] + int64(k-a)
+			}
+			c.walks = append(c.walks, tagged{k, z.flows[f].Src, int32(len(w.Steps(k))), place})
+		}
+	}
+	slices.SortStableFunc(c.walks, func(a, b tagged) int { return cmp.Compare(b.hops, a.hops) })
+	nodes, tags := int(z.Nodes), 0
+	c.table = c.table[:0]
+	for _, t := range c.walks {
+		steps := w.Steps(t.walk)
+		c.count++
+		for at, i := t.src, 0; i < len(steps); i++ {
+			if c.seen[at] == c.count {
+				return fmt.Errorf("routing: a walk from node %d to %d comes to node %d twice, where no table can tell what to do", t.src, dst, at)
+			}
+			c.seen[at] = c.count
+			at = z.to[w.Out(at, steps[i])]
+		}
+		tag := 0
+		for tag < tags && !c.agrees(c.table[tag*nodes:], t.src, steps) {
+			tag++
+		}
+		if tag == tags {
+			tags++
+			if c.places += int64(nodes); tags > mostTags || c.places > mostEntries {
+				return fmt.Errorf("routing: tables of %d tags a destination and %d places are too large; at most %d and %d are kept", tags, c.places, mostTags, mostEntries)
+			}
+			c.table = append(c.table, c.none...)
+		}
+		table, at := c.table[tag*nodes:], t.src
+		for _, s := range steps {
+			if table[at] == engine.Arrived {
+				table[at] = s
+				c.chip[at]++
+			}
+			at = z.to[w.Out(at, s)]
+		}
+		z.tag[t.tag] = uint16(tag)
+	}
+	z.Tags = max(z.Tags, tags)
+	z.table[dst] = slices.Clone(c.table)
+	for a := range nodes {
+		for k := range tags {
+			s, same := c.table[k*nodes+a], false
+			for j := 0; j < k && !same; j++ {
+				same = c.table[j*nodes+a] == s
+			}
+			if s != engine.Arrived && !same {
+				z.SameSteps++
+			}
+		}
+	}
+	return nil
+}
+
+// agrees reports whether a table sends nowhere else than a walk goes.
+func (c *compiler) agrees(table []engine.Step, at int32, steps []engine.Step) bool {
+	for _, s := range steps {
+		if have := table[at]; have != engine.Arrived && have != s {
+			return false
+		}
+		at = c.z.to[c.w.Out(at, s)]
+	}
+	return true
+}
+
+// TagsOf returns the tags that the source gives packets of a flow, one for each of
+// its walks. Read only.
+func (z *Forwarding) TagsOf(flow int32) []uint16 {
+	if z.first == nil {
+		return z.tag[flow : flow+1]
+	}
+	return z.tag[z.first[flow]:z.first[flow+1]]
+}
+
+// Next returns where a chip sends packets of a destination and tag; false where it
+// has no entry for them.
+func (z *Forwarding) Next(at, dst int32, tag uint16) (engine.Step, bool) {
+	table, i := z.table[dst], int(tag)*int(z.Nodes)+int(at)
+	if i >= len(table) || table[i] == engine.Arrived {
+		return 0, false
+	}
+	return table[i], true
+}
+
+// Walk follows the tables from chip to chip. It fails where they do not lead from
+// src to dst.
+func (z *Forwarding) Walk(src, dst int32, tag uint16) ([]engine.Step, error) {
+	var walk []engine.Step
+	for at := src; at != dst; {
+		s, ok := z.Next(at, dst, tag)
+		if !ok || len(walk) >= int(z.Nodes) {
+			return nil, fmt.Errorf("routing: a packet from node %d to %d with tag %d is lost at node %d", src, dst, tag, at)
+		}
+		walk = append(walk, s)
+		at = z.to[z.link[int(at)*z.degree+s.Port()]]
+	}
+	return walk, nil
+}
+
+// WriteCSV writes the tables, an entry a row: chip, destination, tag, and the port,
+// virtual channel and neighbour it sends to.
+func (z *Forwarding) WriteCSV(out io.Writer) error {
+	b := bufio.NewWriter(out)
+	if _, err := fmt.Fprintln(b, "chip,destination,tag,port,channel,next"); err != nil {
+		return err
+	}
+	for at := range z.Nodes {
+		for dst := range z.Nodes {
+			table := z.table[dst]
+			for tag := 0; tag*int(z.Nodes) < len(table); tag++ {
+				if s := table[tag*int(z.Nodes)+int(at)]; s != engine.Arrived {
+					if _, err := fmt.Fprintf(b, "%d,%d,%d,%d,%d,%d\n", at, dst, tag, s.Port(), s.Channel(), z.to[z.link[int(at)*z.degree+s.Port()]]); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	return b.Flush()
+}
+
+// WriteTags writes the tags that sources give, a walk a row: source, destination,
+// which of the pair's walks it is, and its tag.
+func (z *Forwarding) WriteTags(out io.Writer) error {
+	b := bufio.NewWriter(out)
+	if _, err := fmt.Fprintln(b, "source,destination,way,tag"); err != nil {
+		return err
+	}
+	for i, f := range z.flows {
+		for way, tag := range z.TagsOf(int32(i)) {
+			if _, err := fmt.Fprintf(b, "%d,%d,%d,%d\n", f.Src, f.Dst, way, tag); err != nil {
+				return err
+			}
+		}
+	}
+	return b.Flush()
+}

@@ -1,0 +1,187 @@
+package routing
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/engine"
+	"sim/fabric/torus"
+)
+
+// leads fails where following the tables is not what the walks of flows are.
+func leads(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, z *Forwarding, flows []engine.Flow, w *engine.Walks) {
+	t.Helper()
+	for i, f := range flows {
+		a, b := w.Of(w.ClassOf(int32(i)))
+		tags := z.TagsOf(int32(i))
+		if len(tags) != int(b-a) {
+			t.Fatalf("flow %v has %d tags for %d walks", f, len(tags), b-a)
+		}
+		for k, tag := range tags {
+			got, err := z.Walk(f.Src, f.Dst, tag)
+			if want := w.Steps(a + int32(k)); err != nil || !slices.Equal(got, want) {
+				t.Fatalf("flow %v: the tables lead along %v (%v), the walk is %v", f, got, err, want)
+			}
+		}
+	}
+}
+
+// TestForwarding: on random graphs, walking the tables gives the walks, one or
+// several a pair, and the entries are those that some walk uses.
+func TestForwarding(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := random(t)
+		r := []Router{ECMP{}, RandomShortest{}, Multipath{Ways: 3}, Shortest{}}[rapid.IntRange(0, 3).Draw(t, "router")]
+		d, err := r.Route(context.Background(), p, Options{Seed: rapid.Uint64().Draw(t, "seed")})
+		if errors.Is(err, ErrUnserved) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		z, err := Compile(p.Network, p.Flows, d.Walks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leads(t, z, p.Flows, d.Walks)
+		used, same := map[string]int{}, map[string]bool{}
+		for i, f := range p.Flows {
+			a, _ := d.Walks.Of(d.Walks.ClassOf(int32(i)))
+			for k, tag := range z.TagsOf(int32(i)) {
+				at := f.Src
+				for _, s := range d.Walks.Steps(a + int32(k)) {
+					used[fmt.Sprint(at, f.Dst, tag)] = int(at)
+					same[fmt.Sprint(at, f.Dst, s)] = true
+					at = p.Network.Links[d.Walks.Out(at, s)].To
+				}
+			}
+		}
+		chip := make([]int64, p.Network.Nodes)
+		for _, at := range used {
+			chip[at]++
+		}
+		if z.Entries != int64(len(used)) || z.MostChip != slices.Max(chip) || z.SameSteps != int64(len(same)) {
+			t.Fatalf("%d entries, %d of a chip, %d alike; want %d, %d, %d", z.Entries, z.MostChip, z.SameSteps, len(used), slices.Max(chip), len(same))
+		}
+		if r == (Shortest{}) && z.Tags > 1 {
+			t.Fatalf("ways by destination alone take %d tags", z.Tags)
+		}
+		var b bytes.Buffer
+		if err := z.WriteCSV(&b); err != nil || strings.Count(b.String(), "\n") != len(used)+1 {
+			t.Fatalf("%d lines for %d entries, %v", strings.Count(b.String(), "\n"), len(used), err)
+		}
+	})
+}
+
+// TestForwardingTori: tables of tori lead along the routers' walks, with their
+// virtual channels. What they take is logged.
+func TestForwardingTori(t *testing.T) {
+	fault := torus.Faults{Switches: []torus.Switch{{Dim: 1, Index: 5}}}
+	for _, c := range []struct {
+		name  string
+		r     Router
+		f     torus.Faults
+		twist string
+		dims  []int
+	}{
+		{"dor", DimensionOrder{}, torus.Faults{}, "", []int{4, 4, 4}},
+		{"dor", DimensionOrder{}, torus.Faults{}, "", []int{4, 4, 8}},
+		{"dor", DimensionOrder{}, torus.Faults{}, torus.TPUv4, []int{4, 4, 8}},
+		{"dor", DimensionOrder{}, torus.Faults{}, "", []int{4, 8, 8}},
+		{"wild-first", WildFirst{}, fault, "", []int{4, 4, 4}},
+		{"wild-first", WildFirst{Use: Needed}, fault, "", []int{4, 4, 8}},
+		{"wild-first", WildFirst{}, fault, torus.TPUv4, []int{4, 4, 8}},
+		{"shortest", Shortest{}, fault, "", []int{4, 4, 8}},
+		{"multipath", Multipath{Over: OverWildFirst}, fault, "", []int{4, 4, 4}},
+	} {
+		p := must(t, c.f, c.twist, c.dims...)
+		d, _ := route(t, c.r, p, Options{})
+		z, err := Compile(p.Network, p.Flows, d.Walks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leads(t, z, p.Flows, d.Walks)
+		t.Logf("%s on %s %s: %d entries, %d a chip at most (%d chips), %d where alike ones are one, %d tags (%d bits)",
+			c.name, p.Torus, c.twist, z.Entries, z.MostChip, z.Nodes, z.SameSteps, z.Tags, z.TagBits)
+	}
+}
+
+// TestForwardingByHand: two ways from 0 and 1 to 3 over 2 that part at 2 take two
+// tags; exports are what they are.
+func TestForwardingByHand(t *testing.T) {
+	n := &engine.Network{Nodes: 4}
+	for _, l := range [][2]int32{{0, 2}, {1, 2}, {2, 3}, {2, 3}} {
+		n.Links = append(n.Links, engine.Link{From: l[0], To: l[1], Rate: 1, Channels: 2})
+	}
+	w := &engine.Walks{Degree: 2, Link: []int32{0, -1, 1, -1, 2, 3, -1, -1}}
+	w.Add(engine.MakeStep(0, 0), engine.MakeStep(0, 0))
+	w.Add(engine.MakeStep(0, 0), engine.MakeStep(1, 1))
+	flows := []engine.Flow{{Src: 0, Dst: 3}, {Src: 1, Dst: 3}}
+	z, err := Compile(n, flows, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var entries, tags bytes.Buffer
+	if err := errors.Join(z.WriteCSV(&entries), z.WriteTags(&tags)); err != nil {
+		t.Fatal(err)
+	}
+	if want := "chip,destination,tag,port,channel,next\n0,3,0,0,0,2\n1,3,1,0,0,2\n2,3,0,0,0,3\n2,3,1,1,1,3\n"; entries.String() != want {
+		t.Errorf("entries\n%s, want\n%s", &entries, want)
+	}
+	if want := "source,destination,way,tag\n0,3,0,0\n1,3,0,1\n"; tags.String() != want {
+		t.Errorf("tags\n%s, want\n%s", &tags, want)
+	}
+	if z.Entries != 4 || z.MostChip != 2 || z.Tags != 2 || z.TagBits != 1 || z.SameSteps != 4 {
+		t.Errorf("%+v", z)
+	}
+	if _, err := z.Walk(1, 3, 0); err == nil || !strings.Contains(err.Error(), "lost at node 1") {
+		t.Errorf("node 1 has no entry for tag 0: %v", err)
+	}
+	if _, err := z.Walk(1, 3, 2); err == nil {
+		t.Error("there is no tag 2")
+	}
+	if errors.Is(z.WriteCSV(broken{}), nil) || errors.Is(z.WriteTags(broken{}), nil) {
+		t.Error("writes failed and nothing is said")
+	}
+	loop := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 0, Rate: 1}, {From: 0, To: 1, Rate: 1}}}
+	twice := &engine.Walks{Degree: 2, Link: []int32{0, 1, -1, -1}}
+	twice.Add(engine.MakeStep(0, 0), engine.MakeStep(1, 0))
+	if _, err := Compile(loop, []engine.Flow{{Src: 0, Dst: 1}}, twice); err == nil || !strings.Contains(err.Error(), "twice") {
+		t.Errorf("node 0 twice: %v", err)
+	}
+}
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+func BenchmarkCompile(b *testing.B) {
+	for _, dims := range [][]int{{8, 8, 8}, {16, 16, 16}} {
+		b.Run(fmt.Sprint(dims), func(b *testing.B) {
+			p := must(b, torus.Faults{}, "", dims...)
+			d, err := DimensionOrder{}.Route(context.Background(), p, Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			var z *Forwarding
+			for b.Loop() {
+				if z, err = Compile(p.Network, p.Flows, d.Walks); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(z.Entries), "entries")
+			b.ReportMetric(float64(z.MostChip), "entries/chip")
+			b.ReportMetric(float64(z.Tags), "tags")
+		})
+	}
+}

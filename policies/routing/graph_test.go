@@ -1,0 +1,269 @@
+package routing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/engine"
+	"sim/engine/static"
+	"sim/fabric/torus"
+)
+
+// random is a small graph with parallel links, some down.
+func random(t *rapid.T) *Problem {
+	n := &engine.Network{Nodes: rapid.Int32Range(1, 8).Draw(t, "nodes")}
+	node := rapid.Int32Range(0, n.Nodes-1)
+	if rapid.Bool().Draw(t, "joined") {
+		for a := range n.Nodes {
+			n.Links = append(n.Links, engine.Link{From: a, To: (a + 1) % n.Nodes, Rate: 1})
+		}
+	}
+	for range rapid.IntRange(0, 30).Draw(t, "links") {
+		n.Links = append(n.Links, engine.Link{From: node.Draw(t, "from"), To: node.Draw(t, "to"), Rate: float64(min(1, rapid.IntRange(0, 5).Draw(t, "rate")))})
+	}
+	return &Problem{Network: n, Flows: everyPair(int(n.Nodes))}
+}
+
+// between returns the hops of shortest ways (Floyd and Warshall); far where there
+// are none.
+func between(n *engine.Network) [][]int {
+	d := make([][]int, n.Nodes)
+	for a := range d {
+		d[a] = make([]int, n.Nodes)
+		for b := range d[a] {
+			if a != b {
+				d[a][b] = far
+			}
+		}
+	}
+	for _, l := range n.Links {
+		if l.Rate > 0 && l.From != l.To {
+			d[l.From][l.To] = 1
+		}
+	}
+	for k := range d {
+		for a := range d {
+			for b := range d {
+				d[a][b] = min(d[a][b], d[a][k]+d[k][b])
+			}
+		}
+	}
+	return d
+}
+
+const far = 1 << 20
+
+// TestShortest: on random graphs all routers of shortest ways take ways as short as
+// an independent search finds; "shortest" takes at each node the first link that
+// leads one hop nearer, as walks and as a table; pairs that cannot be joined are
+// counted and named.
+func TestShortest(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := random(t)
+		d := between(p.Network)
+		apart := 0
+		var first engine.Flow
+		for dst := range p.Network.Nodes {
+			for src := range p.Network.Nodes {
+				if d[src][dst] >= far {
+					if apart++; apart == 1 {
+						first = engine.Flow{Src: src, Dst: dst}
+					}
+				}
+			}
+		}
+		for name, r := range map[string]Router{"shortest": Shortest{}, "ecmp": ECMP{}, "random": RandomShortest{}, "multipath": Multipath{Ways: 3}, "per-hop": Multipath{Ways: 2, Split: PerHop}} {
+			got, err := r.Route(context.Background(), p, Options{Seed: 3})
+			if apart > 0 {
+				if !errors.Is(err, ErrUnserved) || !strings.Contains(err.Error(), fmt.Sprintf("no way from node %d to %d", first.Src, first.Dst)) ||
+					apart > 3 && !strings.Contains(err.Error(), fmt.Sprintf("(and %d more pairs)", apart-3)) {
+					t.Fatalf("%s: %d pairs are apart, the first %v: %v", name, apart, first, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := got.Walks.Check(p.Network, p.Flows); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			for i, f := range p.Flows {
+				from, end := got.Walks.Of(got.Walks.ClassOf(int32(i)))
+				sum := 0.0
+				for k := from; k < end; k++ {
+					sum += got.Walks.ShareOf(got.Walks.ClassOf(int32(i)), k)
+					if hops := len(got.Walks.Steps(k)); hops != d[f.Src][f.Dst] {
+						t.Fatalf("%s: flow %v takes %d hops, shortest is %d", name, f, hops, d[f.Src][f.Dst])
+					}
+				}
+				if math.Abs(sum-1) > 1e-9 {
+					t.Fatalf("%s: shares of flow %v are %g in all", name, f, sum)
+				}
+			}
+		}
+		if apart > 0 {
+			return
+		}
+		got, err := Shortest{}.Route(context.Background(), p, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		table, err := Shortest{}.Table(p.Network)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := table.Check(p.Network, p.Flows); err != nil {
+			t.Fatal(err)
+		}
+		for i, f := range p.Flows {
+			at := f.Src
+			for _, s := range got.Walks.Steps(got.Walks.ClassOf(int32(i))) {
+				want := int32(-1)
+				for id, l := range p.Network.Links {
+					if l.From == at && l.Rate > 0 && d[l.To][f.Dst] == d[at][f.Dst]-1 {
+						want = int32(id)
+						break
+					}
+				}
+				if l := got.Walks.Out(at, s); l != want || table.Next(int(p.Network.Nodes), at, f.Dst) != want {
+					t.Fatalf("flow %v takes link %d at node %d, in the table %d, want %d", f, l, at, table.Next(int(p.Network.Nodes), at, f.Dst), want)
+				}
+				at = p.Network.Links[want].To
+			}
+		}
+	})
+}
+
+// grid is a mesh of 3x3 and the flow across it: 6 shortest ways, of which per-hop
+// choice takes the two along the border with chance 1/4 each.
+func grid(t testing.TB) *Problem {
+	o, err := torus.New(3, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Mesh(0, 1); err != nil {
+		t.Fatal(err)
+	}
+	return &Problem{Network: o.Network(nil, engine.Link{Rate: 1}), Torus: o, Flows: []engine.Flow{{Src: 0, Dst: 8}}}
+}
+
+// TestChance: random-shortest takes all ways as often, ecmp those that choices at
+// each hop make likely; other seeds make other choices.
+func TestChance(t *testing.T) {
+	p := grid(t)
+	const runs = 6000
+	for _, c := range []struct {
+		r      Router
+		border float64
+	}{{RandomShortest{}, 1. / 6}, {ECMP{}, 1. / 4}} {
+		count := map[string]int{}
+		for seed := range uint64(runs) {
+			d, err := c.r.Route(context.Background(), p, Options{Seed: seed})
+			if err != nil {
+				t.Fatal(err)
+			}
+			count[fmt.Sprint(d.Walks.Steps(0))]++
+		}
+		if len(count) != 6 {
+			t.Errorf("%T takes %d ways of 6", c.r, len(count))
+		}
+		for way, n := range count {
+			want := (1 - 2*c.border) / 4
+			if way == "[0 0 2 2]" || way == "[2 2 0 0]" {
+				want = c.border
+			}
+			if sigma := math.Sqrt(runs * want * (1 - want)); math.Abs(float64(n)-runs*want) > 4*sigma {
+				t.Errorf("%T takes %s %d times of %d, want %g", c.r, way, n, runs, runs*want)
+			}
+		}
+	}
+}
+
+// TestMultipath: all ways with their shares carry what splitting at each hop does;
+// fewer ways are drawn.
+func TestMultipath(t *testing.T) {
+	p := grid(t)
+	d, z := route(t, Multipath{Ways: 6, Split: PerHop}, p, Options{})
+	split, err := static.OfSplit(p.Network, p.Flows, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for l := range split.Weighted {
+		if math.Abs(split.Weighted[l]-z.Weighted[l]) > 1e-12 {
+			t.Errorf("link %d carries %g, split %g", l, z.Weighted[l], split.Weighted[l])
+		}
+	}
+	if _, end := d.Walks.Of(0); end != 6 {
+		t.Errorf("%d ways of 6", end)
+	}
+	d, _ = route(t, Multipath{Ways: 4}, p, Options{})
+	if _, end := d.Walks.Of(0); end != 4 || d.Walks.Share[0] != 0.25 {
+		t.Errorf("%d ways of 4, shares %v", end, d.Walks.Share)
+	}
+	whole := must(t, torus.Faults{}, torus.TPUv4, 2, 2, 4)
+	d, z = route(t, Multipath{Ways: 1 << 12, Split: PerHop}, whole, Options{})
+	if want := float64(whole.Torus.Distances().Sum) / float64(len(whole.Network.Links)); d.Bound != want || z.MaxWeighted < want {
+		t.Errorf("bound %g, want %g; load %g", d.Bound, want, z.MaxWeighted)
+	}
+	if split, err = static.OfSplit(whole.Network, whole.Flows, nil); err != nil || math.Abs(split.MaxWeighted-z.MaxWeighted) > 1e-9 {
+		t.Errorf("all-to-all loads %g, split %g, %v", z.MaxWeighted, split.MaxWeighted, err)
+	}
+	for want, m := range map[string]Multipath{
+		"ways a pair":      {Ways: -1},
+		"split by":         {Split: "even"},
+		"ways over":        {Over: "land"},
+		"want 0 or more":   {Extra: -1},
+		"extra hops are":   {Extra: 1},
+		"are split":        {Over: OverWildFirst, Split: PerHop},
+		"is for tori":      {Over: OverWildFirst},
+		"does not have ev": {Over: OverWildFirst, WildFirst: WildFirst{Order: []int{1, 1}}},
+	} {
+		q := *p
+		if want == "is for tori" {
+			q.Torus = nil
+		}
+		if _, err := m.Route(context.Background(), &q, Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// TestNearestNeighbour: round one dead switch nearest-neighbour traffic loses half
+// its rate on single ways (Zu et al., Sec. 5.3), and a fifth when the detours share
+// it: four of three hops for every dead link, if its dimension is routed first.
+func TestNearestNeighbour(t *testing.T) {
+	for d := range 3 {
+		p := must(t, torus.Faults{Switches: []torus.Switch{{Dim: d, Index: 6}}}, "", 4, 4, 4)
+		p.Flows = nil
+		for _, l := range p.Torus.Links() {
+			p.Flows = append(p.Flows, engine.Flow{Src: l.From, Dst: l.To})
+		}
+		w := WildFirst{Order: []int{d, (d + 1) % 3, (d + 2) % 3}}
+		_, one := route(t, w, p, Options{})
+		_, many := route(t, Multipath{Over: OverWildFirst, WildFirst: w}, p, Options{})
+		if one.Max < 2 || math.Abs(many.MaxWeighted-1.25) > 1e-9 {
+			t.Errorf("fault in %s: load %d on single ways, %g on several; want 2 or more, and 1.25", torus.DimName(d), one.Max, many.MaxWeighted)
+		}
+	}
+}
+
+func BenchmarkShortest(b *testing.B) {
+	for _, r := range []Router{Shortest{}, ECMP{}, RandomShortest{}, Multipath{}, WildFirst{}} {
+		for _, dims := range [][]int{{8, 8, 8}, {16, 16, 16}} {
+			b.Run(fmt.Sprintf("%T/%v", r, dims), func(b *testing.B) {
+				p := must(b, torus.Faults{}, "", dims...)
+				for b.Loop() {
+					if _, err := r.Route(context.Background(), p, Options{Seed: 1}); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

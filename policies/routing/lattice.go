@@ -1,0 +1,207 @@
+package routing
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"sim/engine"
+	"sim/fabric/torus"
+)
+
+// lattice is a torus as routing in dimensions sees it: flat tables of where its
+// ports lead, and the shortest hop vectors between its nodes. Port 2*dim leads up
+// and 2*dim+1 down, as Torus.Ports has them. It is safe for concurrent use.
+type lattice struct {
+	*torus.Torus
+	degree int
+	link   []int32 // by node and port; -1 where there is none
+	next   []int32 // by node and port: the node behind it; -1 where there is none
+	wraps  []bool  // by node and port: a wrap-around link
+	live   []bool  // by node and port: a link that may be taken
+	down   int     // links that may not
+	two    bool    // all links have two virtual channels or more
+	order  []int   // in which dimensions are routed
+	twist  []bool  // by dimension: its wrap-around links land shifted
+
+	vectors [][][]int              // by displacement, where the torus is twisted and symmetric
+	rows    []atomic.Pointer[hops] // by source, where nodes are not alike
+}
+
+// hops are the shortest hop vectors from a node: to dst, those of number
+// start[dst]..start[dst+1]-1.
+type hops struct {
+	start []int32
+	v     []int16
+}
+
+// newLattice describes the torus of p, whose dimensions are routed in order. It
+// fails, with ErrUnserved, where p is of another graph.
+func newLattice(p *Problem, order []int) (*lattice, error) {
+	t := p.Torus
+	if t == nil {
+		return nil, fmt.Errorf("%w: routing in the order of dimensions is for tori and meshes; \"shortest\" serves any graph", ErrUnserved)
+	}
+	degree, link := t.Ports()
+	if degree > engine.MaxPort+1 {
+		return nil, fmt.Errorf("%w: %d dimensions; want at most %d", ErrUnserved, len(t.Dims), (engine.MaxPort+1)/2)
+	}
+	z := &lattice{Torus: t, degree: degree, link: link, order: order, twist: make([]bool, len(t.Dims)), two: true}
+	z.next, z.wraps, z.live = make([]int32, len(link)), make([]bool, len(link)), make([]bool, len(link))
+	for i, l := range link {
+		if z.next[i] = -1; l < 0 {
+			continue
+		}
+		if int(l) >= len(p.Network.Links) || int(p.Network.Links[l].From) != i/degree {
+			return nil, fmt.Errorf("%w: link %d of the network is not that of %s", ErrUnserved, l, t)
+		}
+		node, port := int32(i/degree), i%degree
+		z.next[i] = p.Network.Links[l].To
+		z.wraps[i] = t.Wraps(node, port/2, port%2 == 0)
+		if z.live[i] = p.Network.Links[l].Rate > 0; !z.live[i] {
+			z.down++
+		}
+		z.two = z.two && p.Network.Links[l].Channels >= 2
+	}
+	for d, v := range t.Shift {
+		z.twist[d] = slices.ContainsFunc(v, func(by int) bool { return by != 0 })
+	}
+	if slices.Contains(z.twist, true) {
+		if t.Symmetric() {
+			var err error
+			if z.vectors, err = t.Vectors(); err != nil {
+				return nil, fmt.Errorf("%w: %w", ErrUnserved, err)
+			}
+		} else {
+			z.rows = make([]atomic.Pointer[hops], t.Nodes())
+		}
+	}
+	return z, nil
+}
+
+// shortest appends the hop vectors of all shortest dimension-ordered ways from a
+// to b to into, one after the other: len(Dims) numbers each, negative downwards.
+// Where nodes are not alike they are the shortest among the dimension-ordered
+// ways, which some other way may be shorter than.
+func (z *lattice) shortest(a, b int32, into []int16) []int16 {
+	switch {
+	case z.vectors != nil:
+		for _, v := range z.vectors[z.Subtract(b, a)] {
+			for _, c := range v {
+				into = append(into, int16(c))
+			}
+		}
+		return into
+	case z.rows != nil:
+		row := z.rows[a].Load()
+		if row == nil {
+			row = z.search(a)
+			z.rows[a].Store(row) // whoever searched found the same
+		}
+		k := int32(len(z.Dims))
+		return append(into, row.v[k*row.start[b]:k*row.start[b+1]]...)
+	}
+	dims, first := len(z.Dims), len(into)
+	into = slices.Grow(into, dims)[:first+dims]
+	for d, size := range z.Dims {
+		by, half := z.Coord(b, d)-z.Coord(a, d), -1
+		if !z.Open[d] {
+			if by > size/2 {
+				by -= size
+			} else if by < -(size / 2) {
+				by += size
+			}
+			if size%2 == 0 && (by == size/2 || by == -size/2) {
+				half = size / 2
+			}
+		}
+		have := len(into)
+		if half < 0 {
+			for i := first; i < have; i += dims {
+				into[i+d] = int16(by)
+			}
+			continue
+		}
+		into = append(into, into[first:have]...) // half-way round: either way
+		for i := first; i < len(into); i += dims {
+			if into[i+d] = int16(half); i < have {
+				into[i+d] = int16(-half)
+			}
+		}
+	}
+	return into
+}
+
+// search finds the vectors from a node, by their norm.
+func (z *lattice) search(from int32) *hops {
+	n, dims := z.Nodes(), len(z.Dims)
+	found := make([][]int16, n)
+	norm := slices.Repeat([]int{-1}, n)
+	left, v := n, make([]int16, dims)
+	var walk func(at int32, k, hops, total int)
+	walk = func(at int32, k, hops, total int) {
+		if k == dims {
+			if hops == 0 && (norm[at] < 0 || norm[at] == total) {
+				if norm[at] < 0 {
+					norm[at] = total
+					left--
+				}
+				found[at] = append(found[at], v...)
+			}
+			return
+		}
+		d := z.order[k]
+		v[d] = 0
+		walk(at, k+1, hops, total)
+		for _, sign := range []int{1, -1} {
+			to, port := at, 2*d
+			if sign < 0 {
+				port++
+			}
+			for c := 1; c <= hops; c++ {
+				if to = z.next[int(to)*z.degree+port]; to < 0 {
+					break
+				}
+				v[d] = int16(sign * c)
+				walk(to, k+1, hops-c, total)
+			}
+		}
+		v[d] = 0
+	}
+	for h := 0; left > 0; h++ {
+		walk(from, 0, h, h)
+	}
+	row := &hops{start: make([]int32, n+1)}
+	for b, of := range found {
+		row.v = append(row.v, of...)
+		row.start[b+1] = int32(len(row.v) / dims)
+	}
+	return row
+}
+
+// ways appends the ports of the way along a hop vector in the order of
+// dimensions.
+func (z *lattice) ways(v []int16, into []engine.Step) []engine.Step {
+	for _, d := range z.order {
+		c, port := int(v[d]), 2*d
+		if c < 0 {
+			c, port = -c, port+1
+		}
+		for range c {
+			into = append(into, engine.MakeStep(port, 0))
+		}
+	}
+	return into
+}
+
+// alive reports whether all links of a way from a node may be taken.
+func (z *lattice) alive(from int32, way []engine.Step) bool {
+	for _, s := range way {
+		i := int(from)*z.degree + s.Port()
+		if !z.live[i] {
+			return false
+		}
+		from = z.next[i]
+	}
+	return true
+}

@@ -1,0 +1,307 @@
+package routing
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"sim/engine"
+)
+
+// Ways that Multipath spreads a pair over (Multipath.Over), and how (Split).
+const (
+	OverShortest  = "shortest"   // any shortest ways of any graph, on channel 0
+	OverWildFirst = "wild-first" // live candidates of wild-first routing, on their channels
+
+	PerPath = "per-path" // the same share on every way
+	PerHop  = "per-hop"  // as packets take them that pick evenly among the next links at each node
+)
+
+// DefaultWays is how many ways Multipath gives a pair where it is not said.
+const DefaultWays = 4
+
+// Multipath spreads every pair over several ways, of which each packet takes one at
+// random: the randomised routing that Zu et al. (NSDI 24, Sec. 7) plan for
+// nearest-neighbour traffic round faults.
+type Multipath struct {
+	// Ways is the most ways of a pair, 0 being DefaultWays. Where there are more,
+	// they are drawn at random by Split.
+	Ways int
+	// Over is which ways: OverShortest, which "" is, or OverWildFirst.
+	Over string
+	// Split is how packets spread over ways of OverShortest: PerPath, which "" is,
+	// or PerHop. Candidates of OverWildFirst share evenly.
+	Split string
+	// Extra is by how many hops candidates of OverWildFirst may be longer than the
+	// pair's shortest.
+	Extra int
+	// WildFirst says which candidates there are.
+	WildFirst WildFirst
+}
+
+// Route leads the flows of any graph, or of a torus or mesh over OverWildFirst. It
+// fails, with ErrUnserved, on options that mean nothing, and names pairs that
+// cannot be joined.
+func (m Multipath) Route(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+	if m.Ways == 0 {
+		m.Ways = DefaultWays
+	}
+	switch {
+	case m.Ways < 1 || m.Ways > 1<<16:
+		return nil, fmt.Errorf("%w: %d ways a pair; want 1 to %d", ErrUnserved, m.Ways, 1<<16)
+	case m.Split != "" && m.Split != PerPath && m.Split != PerHop:
+		return nil, fmt.Errorf("%w: ways split by %q; write %q or %q", ErrUnserved, m.Split, PerPath, PerHop)
+	case m.Extra < 0:
+		return nil, fmt.Errorf("%w: candidates of %d extra hops; want 0 or more", ErrUnserved, m.Extra)
+	}
+	switch m.Over {
+	case "", OverShortest:
+		if m.Extra > 0 {
+			return nil, fmt.Errorf("%w: extra hops are of candidates over %q", ErrUnserved, OverWildFirst)
+		}
+		return m.overShortest(ctx, p, o)
+	case OverWildFirst:
+		if m.Split == PerHop {
+			return nil, fmt.Errorf("%w: candidates over %q are split %q", ErrUnserved, OverWildFirst, PerPath)
+		}
+		return m.overCandidates(ctx, p, o)
+	}
+	return nil, fmt.Errorf("%w: ways over %q; write %q or %q", ErrUnserved, m.Over, OverShortest, OverWildFirst)
+}
+
+// overShortest spreads classes of flows over shortest ways.
+func (m Multipath) overShortest(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	g, err := newGraph(p)
+	if err != nil {
+		return nil, err
+	}
+	// one flow of each class; those with themselves are left out
+	y, some := p.Symmetry(1), *p
+	if y != nil && len(y.Sources) == g.nodes {
+		y = nil
+	}
+	if y != nil {
+		some.Flows = nil
+		for c := range int32(y.Classes()) {
+			if f := y.Flow(c); f.Src != f.Dst {
+				some.Flows = append(some.Flows, f)
+			}
+		}
+	}
+	w := &engine.Walks{Degree: g.degree, Link: g.link, Class: make([]int32, len(some.Flows)), First: []int32{0}}
+	s := spread{m: m, g: g, z: newField(g.nodes), w: w, ways: make([]float64, g.nodes), seed: o.Seed}
+	dst, hops := int32(-1), int64(0)
+	err = g.byDestination(ctx, &some, s.z, func(i int32, f engine.Flow) error {
+		if f.Dst != dst && m.Split != PerHop {
+			s.z.count(g, s.ways)
+		}
+		dst = f.Dst
+		w.Class[i] = int32(len(w.First) - 1)
+		hops += int64(s.z.hops[f.Src])
+		return s.add(f)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if y != nil {
+		class := slices.Repeat([]int32{-1}, y.Classes())
+		for i, f := range some.Flows {
+			class[y.Class(f)] = w.Class[i]
+		}
+		w.Class = make([]int32, len(p.Flows))
+		for i, f := range p.Flows {
+			w.Class[i] = class[y.Class(f)]
+		}
+		hops *= int64(g.nodes / len(y.Sources))
+	}
+	d := &Decision{Walks: w, Metrics: map[string]float64{"walks": float64(len(w.Start))}}
+	d.spreadBound(p, hops)
+	return d, nil
+}
+
+// spread lists or draws shortest ways of flows.
+type spread struct {
+	m      Multipath
+	g      *graph
+	z      *field
+	w      *engine.Walks
+	ways   []float64 // by node: shortest ways from it, in proportion
+	seed   uint64
+	stream rand.PCG
+	found  [][]engine.Step
+	share  []float64
+	walk   []engine.Step
+	links  []int32
+}
+
+// add gives the next class the ways of a flow.
+func (s *spread) add(f engine.Flow) error {
+	s.found, s.share, s.walk = s.found[:0], s.share[:0], s.walk[:0]
+	if !s.list(f.Src, f.Dst, 1) {
+		s.found, s.share = s.found[:0], s.share[:0]
+		s.stream.Seed(s.seed^multipathStream, uint64(f.Src)<<32|uint64(f.Dst))
+		for range mostDraws * s.m.Ways {
+			if s.draw(f); len(s.found) == s.m.Ways {
+				break
+			}
+		}
+	}
+	sum := 0.0
+	for _, share := range s.share {
+		sum += share
+	}
+	for i, walk := range s.found {
+		if len(s.w.Step)+len(walk) >= math.MaxInt32 {
+			return fmt.Errorf("routing: walks of more than %d steps in all are too many to keep; want fewer ways than %d a pair", math.MaxInt32, s.m.Ways)
+		}
+		s.w.Add(walk...)
+		s.w.Share = append(s.w.Share, s.share[i]/sum)
+	}
+	s.w.First = append(s.w.First, int32(len(s.w.Start)))
+	return nil
+}
+
+// mostDraws bounds the draws for a way, as some may come again and again.
+const mostDraws = 16
+
+// list finds all shortest ways from a node, with their shares; false where they are
+// more than wanted.
+func (s *spread) list(at, dst int32, share float64) bool {
+	if at == dst {
+		if len(s.found) == s.m.Ways {
+			return false
+		}
+		s.found = append(s.found, slices.Clone(s.walk))
+		s.share = append(s.share, share)
+		return true
+	}
+	begin := len(s.links)
+	s.links = s.z.next(s.g, at, s.links)
+	end := len(s.links)
+	if s.m.Split == PerHop {
+		share /= float64(end - begin)
+	}
+	ok := true
+	for i := begin; ok && i < end; i++ {
+		k := s.links[i]
+		s.walk = append(s.walk, engine.MakeStep(int(s.g.outPort[k]), 0))
+		ok = s.list(s.g.outTo[k], dst, share)
+		s.walk = s.walk[:len(s.walk)-1]
+	}
+	s.links = s.links[:begin]
+	return ok
+}
+
+// draw draws a shortest way of a flow, and keeps it if it is new.
+func (s *spread) draw(f engine.Flow) {
+	walk, share := s.walk[:0], 1.0
+	for at := f.Src; at != f.Dst; {
+		var k int32
+		u := float(s.stream.Uint64())
+		if s.m.Split == PerHop {
+			s.links = s.z.next(s.g, at, s.links[:0])
+			k = s.links[int(u*float64(len(s.links)))]
+			share /= float64(len(s.links))
+		} else {
+			k = s.z.draw(s.g, at, s.ways, u)
+		}
+		walk = append(walk, engine.MakeStep(int(s.g.outPort[k]), 0))
+		at = s.g.outTo[k]
+	}
+	s.walk, s.links = walk[:0], s.links[:0]
+	if !slices.ContainsFunc(s.found, func(have []engine.Step) bool { return slices.Equal(have, walk) }) {
+		s.found, s.share = append(s.found, slices.Clone(walk)), append(s.share, share)
+	}
+}
+
+// overCandidates spreads flows over candidates of wild-first routing.
+func (m Multipath) overCandidates(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+	c, err := NewCandidates(p, m.WildFirst)
+	if err != nil {
+		return nil, err
+	}
+	y := p.Symmetry(1)
+	var choice [][][]engine.Step
+	if len(y.Sources) < c.z.Nodes() {
+		choice = make([][][]engine.Step, y.Classes())
+	}
+	set := newWalkSet(c.z.degree, c.z.link, len(p.Flows)) // of all ways of a flow as one
+	var stream rand.PCG
+	var dead unjoined
+	var all, walk []engine.Step
+	for i, f := range p.Flows {
+		if i&0xfff == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		var ways [][]engine.Step
+		if choice == nil {
+			ways = m.candidates(c, f, o.Seed, &stream)
+		} else {
+			class := y.Class(f)
+			if choice[class] == nil {
+				choice[class] = m.candidates(c, y.Flow(class), o.Seed, &stream)
+			}
+			ways = choice[class]
+		}
+		if len(ways) == 0 {
+			dead.add(f)
+			continue
+		}
+		all = all[:0]
+		for k, way := range ways {
+			if k > 0 {
+				all = append(all, engine.Arrived)
+			}
+			walk = append(walk[:0], way...)
+			c.Channels(f.Src, walk)
+			all = append(all, walk...)
+		}
+		if err := set.add(i, all); err != nil {
+			return nil, err
+		}
+	}
+	if err := dead.err(noCandidate); err != nil {
+		return nil, err
+	}
+	w := set.walks
+	begin := w.Start
+	w.Start, w.First = nil, []int32{0}
+	for class, at := range begin {
+		end := int64(len(w.Step))
+		if class+1 < len(begin) {
+			end = begin[class+1]
+		}
+		for w.Start = append(w.Start, at); at < end-1; at++ {
+			if w.Step[at] == engine.Arrived {
+				w.Start = append(w.Start, at+1)
+			}
+		}
+		w.First = append(w.First, int32(len(w.Start)))
+	}
+	return &Decision{
+		Walks:   w,
+		Metrics: map[string]float64{"walks": float64(len(w.Start))},
+		Labels:  map[string]string{"order": dimNames(c.w.Order), "wild": dimNames(c.w.Wild)},
+	}, nil
+}
+
+// candidates chooses among a flow's live candidates of few enough hops.
+func (m Multipath) candidates(c *Candidates, f engine.Flow, seed uint64, stream *rand.PCG) [][]engine.Step {
+	all := c.Of(f)
+	n := 0
+	for n < len(all) && len(all[n]) <= len(all[0])+m.Extra {
+		n++
+	}
+	all = all[:n]
+	if n > m.Ways {
+		stream.Seed(seed^multipathStream, uint64(f.Src)<<32|uint64(f.Dst))
+		rand.New(stream).Shuffle(n, func(i, j int) { all[i], all[j] = all[j], all[i] })
+		all = all[:m.Ways]
+	}
+	return all
+}

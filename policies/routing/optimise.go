@@ -1,0 +1,98 @@
+package routing
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"sim/engine/packet"
+)
+
+// Optimised leads every pair along one way such that the most loaded link carries
+// least: maximum concurrent flow on single paths, as the offline route optimiser of
+// TPU v4 seeks it (Zu et al., NSDI 24, Sec. 4.3). Ways on tori are those of wild-first
+// routing, and any ways at all elsewhere. They are chosen by a local search, once
+// for all pairs that translations take into each other, and a lower bound for any
+// ways at all proves how far from the optimum they are at most. Channels and ways
+// are such that no traffic deadlocks.
+type Optimised struct {
+	// WildFirst is the ways of tori to choose from. Free has ways outside the rules
+	// of twisted tori tried first.
+	WildFirst WildFirst
+	// NeighbourCap is the most that a link may carry when every node sends one unit
+	// to each of its neighbours; 0 is 2, the least under a fault (Sec. 4.3), and a
+	// negative one no cap. It goes before the load of the problem's flows.
+	NeighbourCap int
+	// Budget is the ways that may be weighed in search of a better choice; 0 is
+	// 30 million, and at least 200 a pair.
+	Budget int64
+	// Rounds is the rounds of the search for a bound; 0 is 100 to 4000, fewer on
+	// large networks.
+	Rounds int
+	// Cache is a directory that keeps choices by a hash of all that they depend on;
+	// "" keeps none.
+	Cache string
+	// MILP has a solver on the PATH go on from the best choice, among the ways that
+	// it was found among, and prove the least load that those allow. Solver names
+	// it, "" for any; TimeLimit stops it and may change the choice, 0 is none.
+	MILP      bool
+	Solver    string
+	TimeLimit time.Duration
+}
+
+// withDefaults fills in what is 0.
+func (o Optimised) withDefaults(in *instance) Optimised {
+	if o.NeighbourCap == 0 {
+		o.NeighbourCap = 2
+	}
+	if o.Budget == 0 {
+		o.Budget = max(30_000_000, 200*int64(len(in.pair)))
+	}
+	return o
+}
+
+// AnyWays is the model of Optimised's bound.
+const AnyWays = "any ways, spread over as many as one likes; rounded up where demands are whole"
+
+// Route leads the flows of any network. Loads are in units of demand, whatever the
+// rates of links. It fails, with ErrUnserved, where nodes have too many links, and
+// names pairs that live links do not join; with milp.ErrNoSolver where one is asked
+// for and missing. Metrics are
+//
+//   - unconstrained_max_link_load: the least found for any ways, that may deadlock too;
+//   - max_link_load: that of the walks decided on, whose channel dependency graph has
+//     no cycle (the label deadlock says so, or names one);
+//   - bound_max_link_load, and gap: (max_link_load - bound) / bound;
+//   - nearest_neighbour_max_load: of one unit from every node to each neighbour;
+//   - canonical_sources: sources of the classes of pairs;
+//   - milp_max_link_load and milp_bound_max_link_load, of the solver.
+func (o Optimised) Route(ctx context.Context, p *Problem, of Options) (*Decision, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	for i, w := range p.Demand {
+		if !(w >= 0) || math.IsInf(w, 0) {
+			return nil, fmt.Errorf("routing: flow %d has demand %g, want a finite number of at least 0", i, w)
+		}
+	}
+	q, by := p.canonical()
+	r := &optimiser{Optimised: o, p: q, y: q.Symmetry(1), seed: of.Seed, workers: max(1, of.Workers)}
+	if err := r.solve(ctx); err != nil {
+		return nil, err
+	}
+	w, err := r.walks(p, by)
+	if err != nil {
+		return nil, err
+	}
+	d := &Decision{Walks: w, Bound: r.result.Bound, BoundModel: AnyWays, Metrics: r.result.Metrics, Labels: r.result.Labels}
+	cycle, err := packet.CheckChannels(p.Network, w, p.Flows)
+	if err != nil {
+		return nil, err
+	}
+	d.Labels["deadlock"] = "free: the channel dependency graph of the chosen walks has no cycle"
+	if cycle != nil {
+		d.Labels["deadlock"] = "possible: " + cycle.Names(p.Network)
+	}
+	return d, nil
+}

@@ -1,0 +1,179 @@
+package routing
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"sim/engine"
+)
+
+// layered is the ways that cannot deadlock on any network: on each virtual channel,
+// of which two at most are taken one after the other, links towards lower places
+// of an order of the nodes and then links towards higher ones (up*/down*, Schroeder
+// et al., Autonet, IEEE JSAC 9, 1991).
+func (in *instance) layered(place []int32, channels int) *ways {
+	fold := 2 * min(channels, channelsEach)
+	w := &ways{fold: fold, start: make([]int32, 1, in.nodes*fold+1)}
+	for a := range int32(in.nodes) {
+		for phase := range fold {
+			for k := in.outStart[a]; k < in.outStart[a+1]; k++ {
+				to, next := in.outTo[k], phase
+				if up := place[to] > place[a]; up != (phase%2 == 1) {
+					if next++; next == fold {
+						continue
+					}
+				}
+				port := int(in.outPort[k])
+				w.add(a*int32(fold)+int32(phase), to*int32(fold)+int32(next), in.orbit[int(a)*in.degree+port], engine.MakeStep(port, next/2))
+			}
+			w.start = append(w.start, int32(len(w.to)))
+		}
+	}
+	return w
+}
+
+// breadth orders the nodes breadth-first from a root; what that does not reach comes
+// from the lowest node that is left on.
+func (in *instance) breadth(root int32) []int32 {
+	place := slices.Repeat([]int32{-1}, in.nodes)
+	queue := make([]int32, 0, in.nodes)
+	for a := int32(-1); a < int32(in.nodes); a++ {
+		from := max(a, 0)
+		if a < 0 {
+			from = root
+		}
+		if place[from] >= 0 {
+			continue
+		}
+		head := len(queue)
+		place[from] = int32(head)
+		queue = append(queue, from)
+		for ; head < len(queue); head++ {
+			b := queue[head]
+			for _, to := range in.outTo[in.outStart[b]:in.outStart[b+1]] {
+				if place[to] < 0 {
+					place[to] = int32(len(queue))
+					queue = append(queue, to)
+				}
+			}
+		}
+	}
+	return place
+}
+
+// roots is how many nodes are tried as roots of an order.
+const roots = 8
+
+// safest returns the layered ways whose shortest walks have the fewest hops in all, of
+// some orders of the nodes, and the pairs that they join fewest of not.
+func (in *instance) safest(ctx context.Context, channels int) (*ways, error) {
+	length := slices.Repeat([]float64{1}, in.orbits)
+	var best *ways
+	apart, hops := 0, math.Inf(1)
+	for k := range min(roots, in.nodes) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		w := in.layered(in.breadth(int32(k*in.nodes/min(roots, in.nodes))), channels)
+		t := newTree(w)
+		lost, sum := 0, 0.0
+		for s, src := range in.sources {
+			t.grow(src, length)
+			for i := in.first[s]; i < in.first[s+1]; i++ {
+				if at := t.end(in.pair[i].Dst); at < 0 {
+					lost++
+				} else {
+					sum += in.demand[i] * t.dist[at]
+				}
+			}
+		}
+		if best == nil || lost < apart || lost == apart && sum < hops {
+			best, apart, hops = w, lost, sum
+		}
+	}
+	return best, nil
+}
+
+// widening adds walks to choices: for each pair the one that costs least of all.
+type widening struct {
+	in     *instance
+	c      *choices
+	t      *tree
+	length []float64
+	arcs   []int32
+}
+
+// mostSteps bounds what choices keep of walks that were searched for.
+const mostSteps = 1 << 27
+
+// begin gives each pair a walk of the fewest hops. It names pairs that none joins.
+func (in *instance) begin(w *ways) (*widening, error) {
+	x := &widening{in: in, c: newChoices(len(in.pair)), t: newTree(w), length: slices.Repeat([]float64{1}, in.orbits)}
+	var apart unjoined
+	for s, src := range in.sources {
+		x.t.grow(src, x.length)
+		for i := in.first[s]; i < in.first[s+1]; i++ {
+			if at := x.t.end(in.pair[i].Dst); at < 0 {
+				apart.add(in.pair[i])
+			} else {
+				x.add(i, at)
+			}
+		}
+	}
+	return x, apart.err("links that are up do not join them")
+}
+
+// add gives a pair the walk to a state of the tree.
+func (x *widening) add(pair, at int32) int32 {
+	x.arcs = x.t.way(at, x.arcs[:0])
+	for _, k := range x.arcs {
+		x.c.orbit = append(x.c.orbit, x.t.w.orbit[k])
+		x.c.step = append(x.c.step, x.t.w.step[k])
+	}
+	return x.c.add(pair)
+}
+
+// better is how much less a walk must cost than the present one to be added.
+const better = 0.98
+
+// more adds walks that cost less than those that a search has chosen.
+func (x *widening) more(ctx context.Context, s *search) error {
+	if len(x.c.step) > mostSteps {
+		return nil
+	}
+	sum := 0.0
+	for _, c := range s.cost {
+		sum += c
+	}
+	for o, c := range s.cost {
+		x.length[o] = c + 1e-3*sum/float64(len(s.cost)) // so that hops count where nothing is loaded
+	}
+	for k, src := range x.in.sources {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		x.t.grow(src, x.length)
+		s.budget -= int64(len(x.t.w.to)+int(x.in.first[k+1]-x.in.first[k])) / 4 // about as much work as weighing so many walks
+		for i := x.in.first[k]; i < x.in.first[k+1]; i++ {
+			now := 0.0
+			for _, o := range x.c.of(s.walk[i]) {
+				now += x.length[o]
+			}
+			if at := x.t.end(x.in.pair[i].Dst); x.t.dist[at] < better*now {
+				x.add(i, at)
+			}
+		}
+	}
+	return nil
+}
+
+// any searches among any walks of w, beginning from none.
+func (r *optimiser) any(ctx context.Context, in *instance, w *ways, target float64, budget int64) (*search, error) {
+	x, err := in.begin(w)
+	if err != nil {
+		return nil, err
+	}
+	s := newSearch(in, x.c, r.seed, max(0, r.NeighbourCap), budget)
+	return s, s.run(ctx, target, func() error { return x.more(ctx, s) })
+}

@@ -1,0 +1,218 @@
+package routing
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/engine"
+	"sim/engine/packet"
+	"sim/engine/static"
+	"sim/fabric/torus"
+)
+
+// leastLoad finds the least load of the most loaded link of whatever simple walks
+// flows take, by trying all of them.
+func leastLoad(n *engine.Network, flows []engine.Flow, demand []float64) float64 {
+	out := make([][]int32, n.Nodes)
+	for i, l := range n.Links {
+		if l.Rate > 0 {
+			out[l.From] = append(out[l.From], int32(i))
+		}
+	}
+	load, best := make([]float64, len(n.Links)), math.Inf(1)
+	var lead func(f int)
+	var walk func(f int, at int32, seen uint64)
+	walk = func(f int, at int32, seen uint64) {
+		if at == flows[f].Dst {
+			lead(f + 1)
+			return
+		}
+		for _, l := range out[at] {
+			to := n.Links[l].To
+			if seen>>to&1 == 1 || load[l]+demand[f] >= best {
+				continue
+			}
+			load[l] += demand[f]
+			walk(f, to, seen|1<<to)
+			load[l] -= demand[f]
+		}
+	}
+	lead = func(f int) {
+		if f == len(flows) {
+			best = min(best, top(load))
+			return
+		}
+		walk(f, flows[f].Src, 1<<flows[f].Src)
+	}
+	lead(0)
+	return best
+}
+
+// TestOptimisedAnyGraph: on small graphs with any demand the bound is never above the
+// optimum, which trying all ways finds, the choice never below it, and whole walks
+// are free of deadlock on two channels.
+func TestOptimisedAnyGraph(t *testing.T) {
+	met, all := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		nodes := rapid.IntRange(2, 5).Draw(t, "nodes")
+		n := &engine.Network{Nodes: int32(nodes)}
+		both := func(a, b int) {
+			for _, k := range [][2]int{{a, b}, {b, a}} {
+				n.Links = append(n.Links, engine.Link{From: int32(k[0]), To: int32(k[1]), Rate: 1e9, Channels: 2})
+			}
+		}
+		for a := 1; a < nodes; a++ {
+			both(a, rapid.IntRange(0, a-1).Draw(t, "parent"))
+		}
+		for range rapid.IntRange(0, 3).Draw(t, "more") {
+			a, b := rapid.IntRange(0, nodes-1).Draw(t, "a"), rapid.IntRange(0, nodes-1).Draw(t, "b")
+			if a != b {
+				both(a, b)
+			}
+		}
+		p := &Problem{Network: n}
+		whole := rapid.Bool().Draw(t, "whole")
+		for range rapid.IntRange(1, 5).Draw(t, "flows") {
+			a := rapid.IntRange(0, nodes-1).Draw(t, "src")
+			b := rapid.IntRange(0, nodes-1).Filter(func(b int) bool { return b != a }).Draw(t, "dst")
+			p.Flows = append(p.Flows, engine.Flow{Src: int32(a), Dst: int32(b)})
+			if whole {
+				p.Demand = append(p.Demand, float64(rapid.IntRange(0, 4).Draw(t, "demand")))
+			} else {
+				p.Demand = append(p.Demand, rapid.Float64Range(0.1, 4).Draw(t, "demand"))
+			}
+		}
+		d, err := Optimised{NeighbourCap: -1, Budget: 20000, Rounds: 200}.Route(context.Background(), p, Options{Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Walks.Check(n, p.Flows); err != nil {
+			t.Fatal(err)
+		}
+		best := leastLoad(n, p.Flows, p.Demand)
+		have := static.OfWalks(n, p.Flows, p.Demand, d.Walks).MaxWeighted
+		if math.Abs(have-d.Metrics["max_link_load"]) > 1e-9 {
+			t.Fatalf("load %g, told as %g", have, d.Metrics["max_link_load"])
+		}
+		if d.Bound > best+1e-9 || have < best-1e-9 || d.Metrics["unconstrained_max_link_load"] < best-1e-9 {
+			t.Fatalf("bound %g, optimum %g, unconstrained %g, load %g", d.Bound, best, d.Metrics["unconstrained_max_link_load"], have)
+		}
+		if c, err := packet.CheckChannels(n, d.Walks, p.Flows); err != nil || c != nil {
+			t.Fatalf("%v: %s", err, c.Names(n))
+		}
+		all++
+		if d.Metrics["unconstrained_max_link_load"] < best+1e-9 {
+			met++
+		}
+	})
+	t.Logf("%d of %d unconstrained choices are optimal", met, all)
+	if 10*met < 9*all {
+		t.Error("few are")
+	}
+}
+
+// TestOptimisedSmallTori: on small tori with links down, bound <= load of the choice
+// <= load of wild-first routing's, walks are live and free of deadlock.
+func TestOptimisedSmallTori(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o, err := torus.New(rapid.SampledFrom([][]int{{3, 3}, {2, 2, 3}, {4, 3}, {5}, {3, 3, 2}, {4, 4}}).Draw(t, "dims")...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var f torus.Faults
+		for range rapid.IntRange(0, 2).Draw(t, "down") {
+			f.Links = append(f.Links, torus.Hop{Node: rapid.Int32Range(0, int32(o.Nodes())-1).Draw(t, "node"), Dim: rapid.IntRange(0, len(o.Dims)-1).Draw(t, "dim"), Up: true})
+		}
+		h, err := o.Health(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &Problem{Network: o.Network(h, engine.Link{Rate: 1e9, Channels: 2}), Torus: o, Flows: everyPair(o.Nodes())}
+		d, err := Optimised{NeighbourCap: -1, Budget: 300000, Rounds: 200}.Route(context.Background(), p, Options{Seed: 1})
+		if err != nil {
+			if strings.Contains(err.Error(), "do not join") {
+				return
+			}
+			t.Fatal(err)
+		}
+		if err := d.Walks.Check(p.Network, p.Flows); err != nil {
+			t.Fatal(err)
+		}
+		z := static.OfWalks(p.Network, p.Flows, nil, d.Walks)
+		if d.Bound > float64(z.Max) || float64(z.Max) != d.Metrics["max_link_load"] || d.Metrics["unconstrained_max_link_load"] > float64(z.Max) {
+			t.Fatalf("bound %g, load %d, told as %v", d.Bound, z.Max, d.Metrics)
+		}
+		if w, err := (WildFirst{}).Route(context.Background(), p, Options{Seed: 1}); err == nil {
+			if y := static.OfWalks(p.Network, p.Flows, nil, w.Walks); y.Max < z.Max || float64(y.Max) < d.Bound {
+				t.Fatalf("wild-first loads %d, optimised %d, bound %g", y.Max, z.Max, d.Bound)
+			}
+		}
+		if c, err := packet.CheckChannels(p.Network, d.Walks, p.Flows); err != nil || c != nil {
+			t.Fatalf("%v: %s", err, c.Names(p.Network))
+		}
+	})
+}
+
+// TestOptimisedCanonical: faults of all 48 optical switches give the load of their
+// dimension's first, and their walks are those of their own network.
+func TestOptimisedCanonical(t *testing.T) {
+	for _, c := range []struct {
+		twist string
+		dims  []int
+		every int // switches, where tests are short; 0 is none
+	}{{"", []int{4, 4, 4}, 1}, {"tpuv4", []int{4, 4, 8}, 11}, {"tpuv4", []int{4, 8, 8}, 0}, {"", []int{4, 4, 8}, 0}, {"", []int{4, 8, 8}, 0}} {
+		if c.every == 0 && !*long {
+			continue
+		}
+		for dim := range 3 {
+			first := int64(0)
+			for index := 0; index < torus.Faces; index++ {
+				if !*long && index%c.every != 0 {
+					continue
+				}
+				p := must(t, torus.Faults{Switches: []torus.Switch{{Dim: dim, Index: index}}}, c.twist, c.dims...)
+				d, z := route(t, Optimised{Budget: 300_000, Rounds: 4}, p, Options{Seed: 1})
+				if index == 0 {
+					first = z.Max
+				}
+				if z.Max != first || !strings.HasPrefix(d.Labels["deadlock"], "free") {
+					t.Errorf("%s %s: switch %d of dimension %d: load %d, of the first %d; deadlock %s", p.Torus, c.twist, index, dim, z.Max, first, d.Labels["deadlock"])
+				}
+			}
+		}
+	}
+}
+
+// TestOptimisedRepeats: the same seed gives the same walks whatever the workers.
+func TestOptimisedRepeats(t *testing.T) {
+	p := must(t, torus.Faults{Switches: []torus.Switch{{Dim: 0, Index: 3}}}, "tpuv4", 4, 4, 8)
+	var first string
+	for _, workers := range []int{1, 2, 3, 1} {
+		d, _ := route(t, Optimised{Budget: 500_000, Rounds: 20}, p, Options{Seed: 7, Workers: workers})
+		have := fmt.Sprint(d.Walks.Class, d.Walks.Step, d.Bound, d.Metrics)
+		if first == "" {
+			first = have
+		}
+		if have != first {
+			t.Errorf("%d workers give other walks", workers)
+		}
+	}
+}
+
+// TestOptimisedApart: pairs that nothing joins are named.
+func TestOptimisedApart(t *testing.T) {
+	p := &Problem{Network: &engine.Network{Nodes: 3, Links: []engine.Link{{From: 0, To: 1, Rate: 1}, {From: 1, To: 2}}}, Flows: []engine.Flow{{Src: 0, Dst: 1}, {Src: 0, Dst: 2}}}
+	_, err := Optimised{}.Route(t.Context(), p, Options{})
+	if err == nil || !strings.Contains(err.Error(), "from node 0 to 2") {
+		t.Error(err)
+	}
+	p.Flows, p.Demand = p.Flows[:1], []float64{math.NaN()}
+	if _, err := (Optimised{}).Route(t.Context(), p, Options{}); err == nil {
+		t.Error("demand NaN")
+	}
+}

@@ -1,0 +1,75 @@
+package routing
+
+import (
+	"slices"
+
+	"sim/fabric/torus"
+)
+
+// canonical returns the problem translated such that its links that are down come
+// where those of all its translations along the dimensions that have none do, and
+// the node that the translation took to node 0. So faults of any of the 16 optical
+// switches of a dimension become one, and have one choice of ways. It is p itself
+// where nodes are not alike.
+func (p *Problem) canonical() (*Problem, int32) {
+	t := p.Torus
+	if t == nil || !t.Symmetric() || !p.Uniform() {
+		return p, 0
+	}
+	degree, link := t.Ports()
+	var dead []int32 // by node and port
+	along := make([]bool, len(t.Dims))
+	for k, l := range link {
+		if int(l) >= len(p.Network.Links) {
+			return p, 0 // no network of this torus: newGraph says so
+		}
+		if l >= 0 && p.Network.Links[l].Rate <= 0 {
+			dead = append(dead, int32(k))
+			along[k%degree/2] = true
+		}
+	}
+	if len(dead) == 0 {
+		return p, 0
+	}
+	by := int32(0)
+	least, moved := slices.Clone(dead), make([]int32, len(dead))
+	for _, h := range group(t, along) {
+		for i, k := range dead {
+			moved[i] = t.Subtract(k/int32(degree), h)*int32(degree) + k%int32(degree)
+		}
+		slices.Sort(moved)
+		if slices.Compare(moved, least) < 0 {
+			by = h
+			copy(least, moved)
+		}
+	}
+	if by == 0 {
+		return p, 0
+	}
+	q, n := *p, *p.Network
+	n.Links = slices.Clone(n.Links)
+	for k, l := range link {
+		if l >= 0 {
+			from := link[int(t.Plus(int32(k/degree), by))*degree+k%degree]
+			n.Links[l].Rate = p.Network.Links[from].Rate
+		}
+	}
+	q.Network = &n
+	return &q, by
+}
+
+// group returns the translations that unit ones along the dimensions not left out
+// generate.
+func group(t *torus.Torus, leave []bool) []int32 {
+	all, in := []int32{0}, make([]bool, t.Nodes())
+	in[0] = true
+	for i := 0; i < len(all); i++ {
+		for d, out := range leave {
+			if to, ok := t.Next(all[i], d, true); ok && !out && !in[to] {
+				in[to] = true
+				all = append(all, to)
+			}
+		}
+	}
+	return all
+}

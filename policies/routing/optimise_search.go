@@ -1,0 +1,282 @@
+package routing
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"sim/engine"
+)
+
+// choices are the walks that pairs may take; more can be added at any time.
+type choices struct {
+	first, last []int32 // by pair: its walks, which next links
+	next        []int32 // by walk; -1 at the end
+	begin       []int64 // by walk, one more than there are: orbits and steps begin[k]..begin[k+1]-1
+	orbit       []int32
+	step        []engine.Step
+}
+
+func newChoices(pairs int) *choices {
+	return &choices{first: slices.Repeat([]int32{-1}, pairs), last: slices.Repeat([]int32{-1}, pairs), begin: []int64{0}}
+}
+
+// add ends the walk whose orbits and steps were appended and gives it to a pair. A
+// walk that the pair has already is dropped; its number is returned either way.
+func (c *choices) add(pair int32) int32 {
+	from := c.begin[len(c.begin)-1]
+	steps := c.step[from:]
+	for k := c.first[pair]; k >= 0; k = c.next[k] {
+		if slices.Equal(c.step[c.begin[k]:c.begin[k+1]], steps) {
+			c.step, c.orbit = c.step[:from], c.orbit[:from]
+			return k
+		}
+	}
+	k := int32(len(c.next))
+	c.begin = append(c.begin, int64(len(c.step)))
+	c.next = append(c.next, -1)
+	if c.last[pair] >= 0 {
+		c.next[c.last[pair]] = k
+	} else {
+		c.first[pair] = k
+	}
+	c.last[pair] = k
+	return k
+}
+
+// reserve makes room for so many times what there is.
+func (c *choices) reserve(times int) {
+	times += times / 8
+	c.orbit, c.step = slices.Grow(c.orbit, times*len(c.orbit)), slices.Grow(c.step, times*len(c.step))
+	c.begin, c.next = slices.Grow(c.begin, times*len(c.begin)), slices.Grow(c.next, times*len(c.next))
+}
+
+// of returns the orbits of a walk.
+func (c *choices) of(walk int32) []int32 { return c.orbit[c.begin[walk]:c.begin[walk+1]] }
+
+// steps returns the steps of a walk.
+func (c *choices) steps(walk int32) []engine.Step { return c.step[c.begin[walk]:c.begin[walk+1]] }
+
+// search is a choice of one walk a pair, and what it lays on the orbits of links.
+type search struct {
+	in   *instance
+	c    *choices
+	walk []int32   // by pair
+	load []float64 // by orbit
+	near []float64 // by orbit: of one unit from every node to each of its neighbours
+	most int       // neighbours' units that an orbit may carry; 0 is any
+
+	beta  float64
+	noise float64   // costs of walks are up to this fraction greater than they are, at random
+	cost  []float64 // by orbit: exp(beta*(load-level))
+	level float64
+	grow  float64 // exp(beta*demand) of the pair that is moved
+
+	rng     *rand.Rand
+	budget  int64 // walks that may be weighed yet
+	best    []int32
+	value   float64 // load of the most loaded link under best
+	excess  float64 // neighbours' units beyond most under best
+	unit    float64 // the demand of a pair, the greatest
+	repeats bool    // walks may go over an orbit more than once
+}
+
+func newSearch(in *instance, c *choices, seed uint64, most int, budget int64) *search {
+	s := &search{in: in, c: c, most: most, budget: budget, value: math.Inf(1), excess: math.Inf(1)}
+	s.walk = slices.Clone(c.first)
+	s.load, s.near, s.cost = make([]float64, in.orbits), make([]float64, in.orbits), make([]float64, in.orbits)
+	s.rng = rand.New(rand.NewPCG(seed, optimiseStream))
+	s.repeats = in.symmetry != nil && 4*len(in.symmetry.Sources) < in.nodes
+	for i, w := range s.walk {
+		s.unit = max(s.unit, in.demand[i])
+		s.lay(int32(i), w, 1)
+	}
+	return s
+}
+
+// Exponents of costs for a unit of load, from the first sweep of a descent to the last.
+const (
+	blunt = 0.02
+	sharp = 20
+)
+
+// noises are the noise of one descent after the other.
+var noises = []float64{0, 0.05, 0.2, 0.5, 1}
+
+const optimiseStream = 0x6f7074696d697365 // "optimise"
+
+// lay adds a walk of a pair to the loads, or takes it away (sign -1).
+func (s *search) lay(pair, walk int32, sign float64) {
+	d := sign * s.in.demand[pair]
+	for _, o := range s.c.of(walk) {
+		s.load[o] += d
+	}
+	if s.in.near[pair] {
+		for _, o := range s.c.of(walk) {
+			s.near[o] += sign
+		}
+	}
+}
+
+// sharpen sets how fast costs grow with loads.
+func (s *search) sharpen(beta float64) {
+	s.beta, s.level = beta, top(s.load)
+	for o, x := range s.load {
+		s.cost[o] = math.Exp(beta * (x - s.level))
+	}
+}
+
+// sweep moves every pair, in random order, to the walk that costs least.
+func (s *search) sweep(order []int32) {
+	s.rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	for _, i := range order {
+		s.move(i)
+	}
+}
+
+// move takes a pair off its walk and gives it the one that costs least, the present
+// one among equal ones half the time.
+func (s *search) move(i int32) {
+	c, old := s.c, s.walk[i]
+	if c.next[c.first[i]] < 0 {
+		return
+	}
+	up := math.Exp(s.beta * s.in.demand[i])
+	for _, o := range c.of(old) {
+		s.cost[o] /= up
+	}
+	s.lay(i, old, -1)
+	best, least := old, math.Inf(1)
+	for k := c.first[i]; k >= 0; k = c.next[k] {
+		s.budget--
+		x := s.weigh(i, k, up)
+		if s.noise > 0 {
+			x *= 1 + s.noise*s.rng.Float64()
+		}
+		if x < least || x == least && s.rng.Uint64()&1 == 0 {
+			best, least = k, x
+		}
+	}
+	s.walk[i] = best
+	s.lay(i, best, 1)
+	for _, o := range c.of(best) {
+		s.cost[o] = math.Exp(s.beta * (s.load[o] - s.level))
+	}
+	if best != old {
+		for _, o := range c.of(old) {
+			s.cost[o] = math.Exp(s.beta * (s.load[o] - s.level))
+		}
+	}
+}
+
+// weigh returns what a walk of a pair costs.
+func (s *search) weigh(i, walk int32, up float64) float64 {
+	sum, of := 0.0, s.c.of(walk)
+	if s.repeats {
+		for _, o := range of {
+			sum += s.cost[o]
+			s.cost[o] *= up
+		}
+		for _, o := range of {
+			s.cost[o] /= up
+		}
+	} else {
+		for _, o := range of {
+			sum += s.cost[o]
+		}
+	}
+	if s.in.near[i] && s.most > 0 {
+		for _, o := range of {
+			if s.near[o] >= float64(s.most) {
+				sum += 1e6
+			}
+		}
+	}
+	return sum
+}
+
+// keep remembers the present choice if it is the best.
+func (s *search) keep() {
+	value, excess := top(s.load), 0.0
+	if s.most > 0 {
+		for _, x := range s.near {
+			excess += max(0, x-float64(s.most))
+		}
+	}
+	if excess < s.excess || excess == s.excess && value < s.value {
+		s.value, s.excess = value, excess
+		s.best = append(s.best[:0], s.walk...)
+	}
+}
+
+// run searches until a target is met or the budget is spent: sweeps at costs that
+// grow sharper, again and again. Before each sweep more is called, if not nil, which
+// may add walks.
+func (s *search) run(ctx context.Context, target float64, more func() error) error {
+	order := make([]int32, len(s.walk))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	s.keep()
+	for round := 0; s.budget > 0 && (s.value > target || s.excess > 0); round++ {
+		s.noise = noises[round%len(noises)]
+		steps := int(min(40, max(8, s.budget/int64(len(s.c.next)+1))))
+		stale, last := 0, math.Inf(1)
+		for k := 0; k < steps && s.budget > 0 && stale < 8; k++ {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			s.sharpen(blunt * math.Pow(sharp/blunt, float64(k)/float64(steps-1)) / s.unit)
+			if more != nil {
+				if err := more(); err != nil {
+					return err
+				}
+			}
+			s.sweep(order)
+			s.keep()
+			if s.value <= target && s.excess == 0 {
+				return nil
+			}
+			if now := top(s.load); now < last {
+				last, stale = now, 0
+			} else if s.beta*s.unit > 1 {
+				stale++
+			}
+		}
+	}
+	return nil
+}
+
+// reset goes on with fewer walks: pairs whose present one is not among them are
+// moved to the ones that cost least, the others stay.
+func (s *search) reset(c *choices) {
+	s.c, s.best, s.value, s.excess = c, s.best[:0], math.Inf(1), math.Inf(1)
+	clear(s.load)
+	clear(s.near)
+	var gone []int32
+	for i, w := range s.walk {
+		k := c.first[i]
+		for k >= 0 && k != w {
+			k = c.next[k]
+		}
+		if k < 0 {
+			gone = append(gone, int32(i))
+			s.walk[i] = c.first[i]
+		}
+		s.lay(int32(i), s.walk[i], 1)
+	}
+	s.noise = 0
+	s.sharpen(1 / s.unit)
+	s.sweep(gone)
+	s.keep()
+}
+
+// recount adds up the loads of the present choice anew.
+func (s *search) recount() {
+	clear(s.load)
+	clear(s.near)
+	for i, w := range s.walk {
+		s.lay(int32(i), w, 1)
+	}
+}

@@ -1,0 +1,65 @@
+package routing
+
+import (
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"sim/fabric/torus"
+)
+
+var huge = flag.Bool("huge", false, "route a pod of 16x16x16")
+
+// TestOptimisedLoads prints and checks the loads of all-to-all, fault-free and under
+// the fault of one optical switch of each dimension.
+func TestOptimisedLoads(t *testing.T) {
+	opt := Optimised{}
+	type shape struct {
+		twist string
+		dims  []int
+		want  [4]int64 // fault-free, and of a fault along x, y and z; 0 is not known beforehand
+	}
+	for _, c := range []shape{
+		{"", []int{4, 4, 4}, [4]int64{32, 34, 34, 34}},
+		{"", []int{4, 4, 8}, [4]int64{128, 0, 0, 137}},
+		{"tpuv4", []int{4, 4, 8}, [4]int64{74, 74, 74, 74}},
+		{"", []int{4, 8, 8}, [4]int64{256, 0, 274, 274}},
+		{"tpuv4", []int{4, 8, 8}, [4]int64{184, 186, 186, 186}},
+		{"", []int{8, 8, 8}, [4]int64{512, 0, 0, 0}},
+		{"", []int{16, 16, 16}, [4]int64{8192, 0, 0, 0}},
+	} {
+		if (c.dims[0] == 16) != *huge {
+			continue
+		}
+		for dim := -1; dim < 3; dim++ {
+			var f torus.Faults
+			name := "fault-free"
+			if dim >= 0 {
+				f.Switches = []torus.Switch{{Dim: dim, Index: 0}}
+				name = "fault of " + f.Switches[0].String()
+			}
+			if slow := c.dims[0] == 8 || c.dims[2] == 4 && dim > 0; slow && dim >= 0 && !*long {
+				continue
+			}
+			p := must(t, f, c.twist, c.dims...)
+			begin := time.Now()
+			d, z := route(t, opt, p, Options{Seed: 1, Workers: 2})
+			took := time.Since(begin)
+			m := d.Metrics
+			free := strings.HasPrefix(d.Labels["deadlock"], "free")
+			t.Logf("%-6s %-5s %-14s load %4d, bound %4g, gap %.4f; unconstrained %4g; neighbours %g; free of deadlock %v; %.2f s", fmt.Sprint(p.Torus), c.twist, name,
+				z.Max, d.Bound, m["gap"], m["unconstrained_max_link_load"], m["nearest_neighbour_max_load"], free, took.Seconds())
+			if want := c.want[dim+1]; want > 0 && m["unconstrained_max_link_load"] != float64(want) {
+				t.Errorf("%s %s, %s: load %g, want %d", p.Torus, c.twist, name, m["unconstrained_max_link_load"], want)
+			}
+			if d.Bound > float64(z.Max) || d.Bound < 1 {
+				t.Errorf("%s %s, %s: bound %g of load %d", p.Torus, c.twist, name, d.Bound, z.Max)
+			}
+			if !free {
+				t.Errorf("%s %s, %s: %s", p.Torus, c.twist, name, d.Labels["deadlock"])
+			}
+		}
+	}
+}

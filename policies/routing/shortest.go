@@ -1,0 +1,238 @@
+package routing
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"sim/engine"
+)
+
+// Shortest leads every pair along a shortest way on any graph: as a breadth-first
+// search from each destination finds it, where the link created first (of the
+// lowest number) wins among those that lead as near. So ns-3's global routing
+// does. All hops take channel 0, and credits may deadlock.
+type Shortest struct{}
+
+// Route leads the flows of any graph. It fails, with ErrUnserved, on nodes of more
+// than 4096 links, and names pairs that live links do not join.
+func (Shortest) Route(ctx context.Context, p *Problem, _ Options) (*Decision, error) {
+	return p.along(ctx, &chooser{rule: createdFirst})
+}
+
+// first sets the first link of every node on a shortest way (a place in outTo and
+// outPort); -1 where there is none.
+func (z *field) first(g *graph, of []int32) {
+	for a := range int32(g.nodes) {
+		of[a] = -1
+		for k := g.outStart[a]; k < g.outStart[a+1]; k++ {
+			if z.hops[a] > 0 && z.hops[g.outTo[k]] == z.hops[a]-1 {
+				of[a] = k
+				break
+			}
+		}
+	}
+}
+
+// Table returns the same ways as a table of ports by node and destination, for all
+// destinations. It fails where a node has more links than a table names ports.
+func (Shortest) Table(n *engine.Network) (*engine.Table, error) {
+	g, err := newGraph(&Problem{Network: n})
+	if err != nil {
+		return nil, err
+	}
+	if g.degree > engine.NoPort {
+		return nil, fmt.Errorf("%w: a node has %d links out; a table has at most %d ports", ErrUnserved, g.degree, engine.NoPort)
+	}
+	t := &engine.Table{Degree: g.degree, Link: g.link, Port: make([]uint8, g.nodes*g.nodes)}
+	z, first := newField(g.nodes), make([]int32, g.nodes)
+	for dst := range int32(g.nodes) {
+		z.towards(g, dst)
+		z.first(g, first)
+		for a, k := range first {
+			port := uint8(engine.NoPort)
+			if k >= 0 {
+				port = uint8(g.outPort[k])
+			}
+			t.Port[a*g.nodes+int(dst)] = port
+		}
+	}
+	return t, nil
+}
+
+// ECMP leads every pair along shortest ways, picking evenly among the links that
+// begin one at each node by a hash of the seed, the pair and the node: equal-cost
+// multi-path as switches do it for a flow (Hopps, RFC 2992). All hops take channel
+// 0, and credits may deadlock.
+type ECMP struct{}
+
+// Route leads the flows of any graph; see Shortest.Route on errors.
+func (ECMP) Route(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+	return p.along(ctx, &chooser{rule: hashed, seed: o.Seed})
+}
+
+// RandomShortest leads every pair along one of its shortest ways, all of them as
+// likely. All hops take channel 0, and credits may deadlock.
+type RandomShortest struct{}
+
+// Route leads the flows of any graph; see Shortest.Route on errors.
+func (RandomShortest) Route(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+	return p.along(ctx, &chooser{rule: drawn, seed: o.Seed})
+}
+
+// chooser picks links on shortest ways by one of the rules.
+type chooser struct {
+	rule   int8
+	seed   uint64
+	g      *graph
+	z      *field
+	first  []int32   // createdFirst: by node
+	ways   []float64 // drawn: by node, in proportion
+	stream rand.PCG
+	links  []int32
+}
+
+const (
+	createdFirst int8 = iota
+	hashed
+	drawn
+)
+
+// begin prepares for flows to the destination that z is towards.
+func (c *chooser) begin(g *graph, z *field) {
+	if c.g == nil {
+		c.g, c.first, c.ways = g, make([]int32, g.nodes), make([]float64, g.nodes)
+	}
+	switch c.z = z; c.rule {
+	case createdFirst:
+		z.first(g, c.first)
+	case drawn:
+		z.count(g, c.ways)
+	}
+}
+
+// walk appends the steps of a flow.
+func (c *chooser) walk(f engine.Flow, walk []engine.Step) []engine.Step {
+	if c.rule == drawn {
+		c.stream.Seed(c.seed^randomShortestStream, uint64(f.Src)<<32|uint64(f.Dst))
+	}
+	for at := f.Src; at != f.Dst; {
+		k := int32(0)
+		switch c.rule {
+		case createdFirst:
+			k = c.first[at]
+		case hashed:
+			c.links = c.z.next(c.g, at, c.links[:0])
+			k = c.links[below(hash(c.seed, uint64(f.Src)<<32|uint64(f.Dst), uint64(at)), len(c.links))]
+		case drawn:
+			k = c.z.draw(c.g, at, c.ways, float(c.stream.Uint64()))
+		}
+		walk = append(walk, engine.MakeStep(int(c.g.outPort[k]), 0))
+		at = c.g.outTo[k]
+	}
+	return walk
+}
+
+// float turns 64 random bits into a number from 0 to just below 1.
+func float(bits uint64) float64 { return float64(bits>>11) / (1 << 53) }
+
+// Streams of random numbers, beside the seed.
+const (
+	randomShortestStream = 0x72616e646f6d2d73 // "random-s"
+	multipathStream      = 0x6d756c7469706174 // "multipat"
+)
+
+// count sets how many shortest ways lead from each node, in proportion to others as
+// far away. (Their numbers may be beyond what floats hold.)
+func (z *field) count(g *graph, ways []float64) {
+	ways[z.queue[0]] = 1
+	for i := 1; i < len(z.queue); {
+		end, most := i, 0.0
+		for ; end < len(z.queue) && z.hops[z.queue[end]] == z.hops[z.queue[i]]; end++ {
+			a, sum := z.queue[end], 0.0
+			for k := g.outStart[a]; k < g.outStart[a+1]; k++ {
+				if to := g.outTo[k]; z.hops[to] == z.hops[a]-1 {
+					sum += ways[to]
+				}
+			}
+			ways[a] = sum
+			most = max(most, sum)
+		}
+		for ; i < end; i++ {
+			ways[z.queue[i]] = max(ways[z.queue[i]]/most, math.SmallestNonzeroFloat64*(1<<60))
+		}
+	}
+}
+
+// draw picks a link of a node on a shortest way, in proportion to the shortest ways
+// behind it, by a number from 0 to 1.
+func (z *field) draw(g *graph, at int32, ways []float64, u float64) int32 {
+	sum := 0.0
+	for k := g.outStart[at]; k < g.outStart[at+1]; k++ {
+		if to := g.outTo[k]; z.hops[to] == z.hops[at]-1 {
+			sum += ways[to]
+		}
+	}
+	last := int32(-1)
+	for k := g.outStart[at]; k < g.outStart[at+1]; k++ {
+		if to := g.outTo[k]; z.hops[to] == z.hops[at]-1 {
+			if u -= ways[to] / sum; u < 0 {
+				return k
+			}
+			last = k
+		}
+	}
+	return last // rounding left u at 0 or a little above
+}
+
+// along leads flows of a problem on any graph by shortest ways. Those of
+// createdFirst that take the same ports share walks; the others hardly would.
+func (p *Problem) along(ctx context.Context, c *chooser) (*Decision, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	g, err := newGraph(p)
+	if err != nil {
+		return nil, err
+	}
+	hops := int64(0)
+	z := newField(g.nodes)
+	if err := g.byDestination(ctx, p, z, func(_ int32, f engine.Flow) error {
+		hops += int64(z.hops[f.Src])
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	w := &engine.Walks{Degree: g.degree, Link: g.link}
+	var set *walkSet
+	if c.rule == createdFirst {
+		set = newWalkSet(g.degree, g.link, len(p.Flows))
+		w = set.walks
+	} else {
+		if hops+int64(len(p.Flows)) > math.MaxInt32 {
+			return nil, fmt.Errorf("routing: %d flows have walks of %d steps in all; at most %d can be kept", len(p.Flows), hops, math.MaxInt32)
+		}
+		w.Start, w.Step = make([]int64, len(p.Flows)), make([]engine.Step, 0, hops+int64(len(p.Flows)))
+	}
+	dst := int32(-1)
+	var walk []engine.Step
+	if err := g.byDestination(ctx, p, z, func(i int32, f engine.Flow) error {
+		if f.Dst != dst {
+			dst = f.Dst
+			c.begin(g, z)
+		}
+		if set == nil {
+			w.Start[i] = int64(len(w.Step))
+			w.Step = append(c.walk(f, w.Step), engine.Arrived)
+			return nil
+		}
+		walk = c.walk(f, walk[:0])
+		return set.add(int(i), walk)
+	}); err != nil {
+		return nil, err
+	}
+	d := &Decision{Walks: w}
+	d.bound(p, hops)
+	return d, nil
+}

@@ -1,0 +1,90 @@
+package routing
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"sim/fabric/torus"
+)
+
+// shapes are the slices of the TPU v4 paper, regular and twisted.
+var shapes = []struct {
+	twist string
+	dims  []int
+}{
+	{"", []int{4, 4, 4}}, {"", []int{4, 4, 8}}, {torus.TPUv4, []int{4, 4, 8}}, {"", []int{4, 8, 8}}, {torus.TPUv4, []int{4, 8, 8}}, {"", []int{8, 8, 8}},
+}
+
+// TestWildFirst: without faults, wild-first routing is dimension-order routing. Under
+// a fault of one switch it serves all pairs, and Needed leaves every pair its
+// dimension-ordered way that the fault does not touch. Loads are logged.
+func TestWildFirst(t *testing.T) {
+	for _, s := range shapes {
+		whole := must(t, torus.Faults{}, s.twist, s.dims...)
+		if whole.Torus.Nodes() > 128 && !*long {
+			continue
+		}
+		wild, load := route(t, WildFirst{}, whole, Options{Seed: 5})
+		dor, want := route(t, DimensionOrder{}, whole, Options{})
+		if load.Max != want.Max || load.SumHops != want.SumHops || wild.Metrics["wild_pairs"] != 0 || wild.Labels["order"] != dor.Labels["order"] {
+			t.Errorf("%s %s: load %d in %d hops, dor %d in %d", whole.Torus, s.twist, load.Max, load.SumHops, want.Max, want.SumHops)
+		}
+		for d := range 3 {
+			p := must(t, torus.Faults{Switches: []torus.Switch{{Dim: d, Index: 5}}}, s.twist, s.dims...)
+			c, err := NewCandidates(p, WildFirst{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			order, _ := c.Order()
+			if order[len(order)-1] == d {
+				t.Errorf("%s %s, fault in %s: order %v has it last", p.Torus, s.twist, torus.DimName(d), order)
+			}
+			whole, _ := route(t, DimensionOrder{Order: order}, whole, Options{})
+			var max []int64
+			for _, use := range []string{Needed, AnyDead, All} {
+				got, load := route(t, WildFirst{Use: use}, p, Options{Seed: 5})
+				again, _ := route(t, WildFirst{Use: use}, p, Options{Seed: 5, Workers: 2})
+				if !slices.Equal(got.Walks.Class, again.Walks.Class) || !slices.Equal(got.Walks.Step, again.Walks.Step) {
+					t.Errorf("%s %s, fault in %s, %s: other walks the second time", p.Torus, s.twist, torus.DimName(d), use)
+				}
+				if other, _ := route(t, WildFirst{Use: use}, p, Options{Seed: 6}); slices.Equal(got.Walks.Class, other.Walks.Class) && slices.Equal(got.Walks.Step, other.Walks.Step) {
+					t.Errorf("%s %s, fault in %s, %s: the same walks of another seed", p.Torus, s.twist, torus.DimName(d), use)
+				}
+				max = append(max, load.Max)
+				if got.Metrics["wild_pairs"] == 0 {
+					t.Errorf("%s %s, fault in %s, %s: no pair takes wild hops", p.Torus, s.twist, torus.DimName(d), use)
+				}
+				if use == All { // the fewest hops of all candidates
+					for i, f := range p.Flows {
+						if have, least := got.Walks.Steps(got.Walks.ClassOf(int32(i))), c.Of(f)[0]; len(have) != len(least) {
+							t.Fatalf("%s %s, fault in %s: flow %v takes %d hops, the shortest candidate %d", p.Torus, s.twist, torus.DimName(d), f, len(have), len(least))
+						}
+					}
+				}
+				if use != Needed || s.twist != "" { // the rule of ties differs on twisted tori
+					continue
+				}
+				for i, f := range p.Flows {
+					way := whole.Walks.Steps(whole.Walks.ClassOf(int32(i)))
+					if have := got.Walks.Steps(got.Walks.ClassOf(int32(i))); c.z.alive(f.Src, way) && len(have) != len(way) {
+						t.Fatalf("%s, fault in %s: flow %v takes %v, though %v is live", p.Torus, torus.DimName(d), f, have, way)
+					}
+				}
+			}
+			t.Logf("%s %s, fault in %s, order %s: loads %v of needed, any-dead, all; %d without", p.Torus, s.twist, torus.DimName(d), dimNames(order), max, want.Max)
+		}
+	}
+}
+
+// TestCancelled: routers end with the context's error.
+func TestCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	p := must(t, torus.Faults{}, "", 4, 4, 4)
+	for _, r := range []Router{DimensionOrder{}, WildFirst{}, Shortest{}, Multipath{}, Multipath{Over: OverWildFirst}} {
+		if _, err := r.Route(ctx, p, Options{}); err != context.Canceled {
+			t.Errorf("%T: %v", r, err)
+		}
+	}
+}

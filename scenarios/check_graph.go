@@ -1,0 +1,99 @@
+package scenarios
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sim/engine"
+	"sim/fabric/edgelist"
+)
+
+// prepareGraph reads the links from their file.
+func prepareGraph(c *checker) {
+	const at = "fabric.file"
+	table := child(c.root, "fabric")
+	name, ok := table["file"].(string)
+	if !ok {
+		if c.given("fabric.undirected") && c.ok("fabric.undirected") {
+			c.fault("fabric.undirected", "is not used without file", "leave it out, or name a file")
+		}
+		return
+	}
+	for _, other := range []string{"fabric.nodes", "fabric.edges", "fabric.names"} {
+		if c.given(other) {
+			c.fault(at, "stands beside "+other, "keep one of the two")
+			return
+		}
+	}
+	data, place, err := c.readBeside(at, name)
+	if err != nil {
+		c.fault(at, err.Error(), "name a readable file of up to "+strconv.Itoa(maxFileBytes>>20)+" MiB")
+		return
+	}
+	undirected, _ := table["undirected"].(bool)
+	// links whose line gives no rate or latency take those of the fabric
+	const unsaid = 1.0
+	g, err := edgelist.Read(bytes.NewReader(data), place, edgelist.Options{Link: engine.Link{Rate: unsaid}, Undirected: undirected})
+	if err != nil {
+		for line := range strings.Lines(err.Error()) {
+			c.fault(at, faultText(errors.New(strings.TrimSpace(line))), "see docs/tori.md")
+		}
+		return
+	}
+	l := &c.s.Fabric.Links
+	l.Nodes = int(g.Nodes)
+	for i, name := range g.Names {
+		if name != strconv.Itoa(i) {
+			l.Names = g.Names
+		}
+	}
+	for _, e := range g.Links {
+		row := []int{int(e.From), int(e.To), int(e.Rate), int(e.Latency)}
+		if e.Rate == unsaid {
+			row[2] = 0
+		}
+		l.Edges = append(l.Edges, row)
+	}
+	if len(data) > maxFileBytes/4 {
+		c.fault(at, place+" is too large to be kept with results", fmt.Sprintf("write at most %d MiB", maxFileBytes>>22))
+	}
+}
+
+// checkGraph holds the links of a graph against its nodes, and the rest as of a
+// torus.
+func checkGraph(c *checker) {
+	const at = "fabric.edges"
+	l := &c.s.Fabric.Links
+	if !c.ok(at, "fabric.file", "fabric.nodes", "fabric.names") {
+		return
+	}
+	if len(l.Edges) == 0 {
+		c.clash([]string{at}, "is missing", "write links [[0, 1], [1, 0]], or name a file in fabric.file")
+		return
+	}
+	most := 0
+	for i, e := range l.Edges {
+		if len(e) < 2 || len(e) > 4 || slices.Min(e) < 0 || e[0] == e[1] {
+			c.clash([]string{at}, fmt.Sprintf("link %d is %v", i+1, e), "write [from, to], or [from, to, bits per second, picoseconds], between two nodes")
+			return
+		}
+		l.Edges[i] = append(e, 0, 0)[:4]
+		most = max(most, e[0]+1, e[1]+1)
+	}
+	if l.Nodes == 0 {
+		l.Nodes = most
+	}
+	if l.Nodes < most {
+		c.clash([]string{"fabric.nodes"}, fmt.Sprintf("%d nodes, and a link of node %d", l.Nodes, most-1), fmt.Sprintf("write at least %d", most))
+		return
+	}
+	if n := len(l.Names); n != 0 && n != l.Nodes {
+		c.clash([]string{"fabric.names"}, fmt.Sprintf("%d names for %d nodes", n, l.Nodes), "name every node")
+		return
+	}
+	checkLinks(c, l.Nodes, nil)
+}

@@ -1,0 +1,338 @@
+package scenarios
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sim/engine/units"
+	"sim/fabric/torus"
+	"sim/workloads/collective"
+)
+
+// maxFlowBytes bounds what the flows of a scenario take in memory, perFlow what
+// one takes: its ends, its class, and what is kept of it while it is played.
+const (
+	maxFlowBytes = 4 << 30
+	perFlow      = 48
+)
+
+// torus returns the torus of the scenario with the key that is at fault.
+func (l *Links) torus() (t *torus.Torus, key string, err error) {
+	if t, err = torus.New(l.Dims...); err != nil {
+		return nil, "fabric.dims", err
+	}
+	for _, name := range l.Open {
+		d := 0
+		for d < len(l.Dims) && torus.DimName(d) != name {
+			d++
+		}
+		if d == len(l.Dims) {
+			return nil, "fabric.open", fmt.Errorf("%s has no dimension %s", t, name)
+		}
+		if err = t.Mesh(d); err != nil {
+			return nil, "fabric.open", err
+		}
+	}
+	if l.Twist != "" {
+		if err = t.Twist(l.Twist); err != nil {
+			return nil, "fabric.twist", err
+		}
+	}
+	if len(l.Shift) > 0 {
+		if err = t.SetShift(l.Shift); err != nil {
+			return nil, "fabric.shift", err
+		}
+	}
+	return t, "", nil
+}
+
+// faultsOf returns what is down, with the key that is at fault.
+func (l *Links) faultsOf() (f torus.Faults, key string, err error) {
+	for _, name := range l.FailedOCS {
+		s, err := torus.ParseSwitch(name)
+		if err != nil {
+			return f, "fabric.failed_ocs", err
+		}
+		f.Switches = append(f.Switches, s)
+	}
+	for _, of := range []struct {
+		key   string
+		names []string
+		to    *[]torus.Hop
+	}{{"fabric.failed_links", l.FailedLinks, &f.Links}, {"fabric.drained_links", l.DrainedLinks, &f.Drained}} {
+		for _, name := range of.names {
+			h, err := torus.ParseHop(name)
+			if err != nil {
+				return f, of.key, err
+			}
+			*of.to = append(*of.to, h)
+		}
+	}
+	f.Machines = l.FailedMachines
+	for _, c := range l.FailedChips {
+		f.Chips = append(f.Chips, int32(c))
+	}
+	return f, "", nil
+}
+
+// faulty reports whether anything is down or drained.
+func (l *Links) faulty() bool {
+	return len(l.FailedOCS)+len(l.FailedLinks)+len(l.FailedMachines)+len(l.FailedChips)+len(l.DrainedLinks) > 0
+}
+
+// checkTorus holds the keys of a torus against each other and the workload.
+func checkTorus(c *checker) {
+	l := &c.s.Fabric.Links
+	if !c.ok("fabric.dims", "fabric.twist", "fabric.shift", "fabric.open") {
+		return
+	}
+	if l.Twist != "" && len(l.Shift) > 0 {
+		c.clash([]string{"fabric.shift"}, "stands beside fabric.twist", "keep one of the two")
+		return
+	}
+	t, key, err := l.torus()
+	if err != nil {
+		c.clash([]string{key}, faultText(err), "see docs/tori.md")
+		return
+	}
+	for _, key := range []string{"failed_ocs", "failed_links", "failed_machines", "failed_chips", "drained_links"} {
+		if !c.ok("fabric." + key) {
+			return
+		}
+	}
+	f, key, err := l.faultsOf()
+	if err != nil {
+		c.clash([]string{key}, faultText(err), "see docs/tori.md")
+		return
+	}
+	for _, one := range []struct {
+		key string
+		f   torus.Faults
+	}{
+		{"fabric.failed_ocs", torus.Faults{Switches: f.Switches}}, {"fabric.failed_links", torus.Faults{Links: f.Links}},
+		{"fabric.failed_machines", torus.Faults{Machines: f.Machines}}, {"fabric.failed_chips", torus.Faults{Chips: f.Chips}},
+		{"fabric.drained_links", torus.Faults{Drained: f.Drained}},
+	} {
+		if _, err := t.Health(one.f); err != nil {
+			c.clash([]string{one.key}, faultText(err), "name a part that there is")
+		}
+	}
+	if c.ok("fabric.cubes", "fabric.busy_cubes", "fabric.configured") && len(c.faults) == 0 {
+		if _, err := l.join(t); err != nil {
+			c.clash([]string{"fabric.cubes", "fabric.busy_cubes", "fabric.configured", "fabric.dims"}, faultText(err), "see docs/tori.md")
+		}
+	}
+	if l.FailAt > 0 && (len(l.FailedChips) > 0 || len(l.FailedMachines) > 0) {
+		c.clash([]string{"fabric.failed_chips", "fabric.failed_machines"}, "chips that fail in mid-run end the job", "let links or switches fail, or set fabric.fail_at = \"0s\"")
+	}
+	if l.FailAt > 0 && !l.faulty() && c.ok("fabric.fail_at") {
+		c.clash([]string{"fabric.fail_at"}, "nothing fails then", "name what fails, such as fabric.failed_ocs")
+	}
+	checkLinks(c, t.Nodes(), t)
+}
+
+// faultText words an error for a fault: without the name of its package.
+func faultText(err error) string {
+	text := err.Error()
+	for _, prefix := range []string{"torus: no such shape: ", "torus: no such part: ", "torus: ", "edgelist: this is no list of links: ", "edgelist: ", "collective: no such traffic: ", "collective: "} {
+		text = strings.TrimPrefix(text, prefix)
+	}
+	return text
+}
+
+// checkLinks holds queues, workload and engine against a fabric of so many nodes;
+// t is nil where it is no torus.
+func checkLinks(c *checker, nodes int, t *torus.Torus) {
+	s := c.s
+	w := &s.Workload.Traffic
+	if !c.ok("workload.kind") {
+		return
+	}
+	if s.Workload.Kind == "training" {
+		c.clash([]string{"workload.kind"}, fmt.Sprintf("fabric %s does not play training steps", quote(s.Fabric.Kind)),
+			`set fabric.kind = "ocs-pods", or workload.kind to traffic such as "all-to-all"`)
+		return
+	}
+	if c.ok("fabric.queue") {
+		if _, err := s.Fabric.queue(w.Packet); err != nil {
+			c.fault("fabric.queue", err.Error(), `write "unbounded", "credit", packets such as "100p" or a size such as "64KB"`)
+		}
+	}
+	if !c.ok("workload", "engine", "workload.kind", "workload.source", "engine.level") {
+		return
+	}
+	if need := float64(nodes) * float64(nodes) * perFlow; s.manyFlows() && need > maxFlowBytes {
+		c.clash([]string{"fabric.dims", "fabric.nodes"}, fmt.Sprintf("%d flows between %d nodes would take %.0f GB", nodes*(nodes-1), nodes, need/1e9),
+			fmt.Sprintf("choose fewer nodes; %.0f GB is the most", float64(maxFlowBytes)/1e9))
+		return
+	}
+	if s.Engine.Level == "flow" && !sized.ok(s) && s.Workload.Kind != matrixTraffic {
+		c.clash([]string{"engine.level", "workload.source"}, "level \"flow\" plays messages, source "+quote(w.Source)+" has rates and times",
+			`set engine.level to "packet" or "static", or choose another source`)
+	}
+	if s.Engine.Level == "packet" && s.Workload.Kind == uniformRandom && w.Source != "poisson" {
+		c.clash([]string{"workload.source"}, "destinations drawn for each packet need source \"poisson\"", `set workload.source = "poisson", or workload.kind = "all-to-all"`)
+	}
+	if s.Workload.Kind == dataTensor && w.Source != "on-off" {
+		c.clash([]string{"workload.source"}, "data-tensor traffic is on and off in turns", `set workload.source = "on-off"`)
+	}
+	switch rings := slices.Contains(ringKinds, s.Workload.Kind); {
+	case t == nil && (rings || s.Workload.Kind == dataTensor || s.Workload.Kind == permutation && w.Permutation != "random"):
+		c.clash([]string{"workload.kind", "workload.permutation"}, "asks for dimensions, and a graph has none", "choose other traffic, or a torus")
+		return
+	case rings && s.Fabric.FailAt > 0:
+		c.clash([]string{"fabric.fail_at"}, "ring collectives wait for what is lost", "let it fail from the start, or choose other traffic")
+	}
+	if t != nil {
+		for _, k := range []struct {
+			key  string
+			dims []string
+		}{{"workload.tensor_dims", w.TensorDims}, {"workload.data_dims", w.DataDims}, {"policy.order", s.Policy.Order}, {"policy.wild-first.wild", s.Policy.Wild}} {
+			if i := slices.IndexFunc(k.dims, func(d string) bool { return dimIndex(d) >= len(t.Dims) }); i >= 0 && c.ok(k.key) {
+				c.clash([]string{k.key}, fmt.Sprintf("%s has no dimension %s", t, k.dims[i]), "name dimensions that there are")
+			}
+		}
+		for _, d := range w.TensorDims {
+			if slices.Contains(w.DataDims, d) {
+				c.clash([]string{"workload.data_dims", "workload.tensor_dims"}, "dimension "+d+" serves tensor and data parallelism", "let it serve one of them")
+			}
+		}
+		if n := len(s.Policy.Order); n > 0 && n != len(t.Dims) {
+			c.clash([]string{"policy.order"}, fmt.Sprintf("%d dimensions of %d", n, len(t.Dims)), "name every dimension once")
+		}
+	}
+	if w.Payload < 1 || w.Packet < w.Payload {
+		c.clash([]string{"workload.payload", "workload.packet"}, fmt.Sprintf("packets of %v carry %v", w.Packet, w.Payload), "write sizes of at least 1 B; payload is part of the packet")
+	} else if w.Packet > 1<<30 {
+		c.clash([]string{"workload.packet"}, fmt.Sprintf("packets of %v", w.Packet), "write at most 1 GB")
+	}
+	if sized.ok(s) && w.Message < 1 {
+		c.clash([]string{"workload.message"}, "is nothing to send", "write at least 1 B")
+	}
+	if s.Workload.Kind == matrixTraffic {
+		checkMatrix(c, nodes)
+	}
+	if s.Workload.Kind == hotspot && w.Hot >= nodes {
+		c.clash([]string{"workload.hot_nodes"}, fmt.Sprintf("%d of %d nodes are hot", w.Hot, nodes), "choose fewer")
+	}
+}
+
+// manyFlows reports whether every pair of nodes is a flow.
+func (s *Scenario) manyFlows() bool {
+	return slices.Contains([]string{allToAll, uniformRandom, hotspot}, s.Workload.Kind)
+}
+
+// dimIndex returns the number of a dimension x, y or z.
+func dimIndex(name string) int { return strings.Index("xyz", name) }
+
+// checkMatrix holds that the matrix is square and of the fabric's nodes.
+func checkMatrix(c *checker, nodes int) {
+	const at = "workload.matrix"
+	m := c.s.Workload.Matrix
+	if !c.ok(at, "workload.matrix_file") {
+		return
+	}
+	if len(m) == 0 {
+		c.clash([]string{at}, "is missing", "write a row of bytes for each node, or name a file in workload.matrix_file")
+		return
+	}
+	for i, row := range m {
+		if len(row) != len(m) {
+			c.clash([]string{"workload.matrix_file", at}, fmt.Sprintf("row %d has %d numbers, and there are %d rows", i+1, len(row), len(m)), "a matrix is square")
+			return
+		}
+		for j, v := range row {
+			if v < 0 {
+				c.clash([]string{"workload.matrix_file", at}, fmt.Sprintf("node %d sends %d bytes to node %d", i, v, j), "write no negative sizes")
+				return
+			}
+		}
+	}
+	if len(m) != nodes {
+		c.clash([]string{"workload.matrix_file", at}, fmt.Sprintf("%d rows for %d nodes", len(m), nodes), "write a row for each node")
+	}
+}
+
+// queue returns the buffer of a queue in bytes, 0 of one without bound, or with
+// credits.
+func (l *Links) queue(packet units.Bytes) (units.Bytes, error) {
+	if l.Queue == "unbounded" || l.Queue == "credit" {
+		return 0, nil
+	}
+	if count, ok := strings.CutSuffix(l.Queue, "p"); ok {
+		n, err := strconv.ParseInt(count, 10, 32)
+		if err != nil || n < 1 {
+			return 0, fmt.Errorf("%s is no number of packets", quote(l.Queue))
+		}
+		return units.Bytes(n) * packet, nil
+	}
+	b, err := units.ParseBytes(l.Queue)
+	if err != nil || b < packet {
+		return 0, fmt.Errorf("%s is no queue that a packet of %v fits", quote(l.Queue), packet)
+	}
+	return b, nil
+}
+
+// prepareTraffic reads the matrix from its file.
+func prepareTraffic(c *checker) {
+	const at = "workload.matrix_file"
+	name, ok := child(c.root, "workload")["matrix_file"].(string)
+	if !ok || c.s.Workload.Kind != matrixTraffic {
+		return
+	}
+	if c.given("workload.matrix") {
+		c.fault(at, "stands beside workload.matrix", "keep one of the two")
+		return
+	}
+	data, place, err := c.readBeside(at, name)
+	if err != nil {
+		c.fault(at, err.Error(), "name a readable CSV file of up to "+strconv.Itoa(maxFileBytes>>20)+" MiB")
+		return
+	}
+	rows := 0
+	for line := range strings.Lines(string(data)) {
+		if text, _, _ := strings.Cut(line, "#"); strings.TrimSpace(text) != "" {
+			rows++
+		}
+	}
+	t, err := collective.ReadMatrix(bytes.NewReader(data), place, rows, nil)
+	if err != nil {
+		for line := range strings.Lines(err.Error()) {
+			c.fault(at, strings.TrimSpace(faultText(errors.New(line))), "write a row of bytes for each node, with commas between them")
+		}
+		return
+	}
+	c.s.Workload.Matrix = make([][]int, rows)
+	for i := range c.s.Workload.Matrix {
+		c.s.Workload.Matrix[i] = make([]int, rows)
+	}
+	for f, flow := range t.Flows {
+		c.s.Workload.Matrix[flow.Src][flow.Dst] = int(t.Bytes[f])
+	}
+	if len(data) > maxFileBytes/2 {
+		c.fault(at, fmt.Sprintf("%s is too large to be kept with results", place), fmt.Sprintf("write at most %d MiB", maxFileBytes>>21))
+	}
+}
+
+// readBeside reads a file that the key at path names: beside the scenario's file
+// where this names it, else from where the command runs.
+func (c *checker) readBeside(path, name string) (data []byte, place string, err error) {
+	place = name
+	if file, _ := find(c.layers, c.part.place(path)); !c.overridden(path) && !filepath.IsAbs(name) {
+		place = filepath.Join(filepath.Dir(file), name)
+	}
+	data, err = readSome(place)
+	if err == nil && len(data) > maxFileBytes {
+		err = fmt.Errorf("%s is larger than %d MiB", place, maxFileBytes>>20)
+	}
+	if pe, ok := err.(*os.PathError); ok {
+		err = fmt.Errorf("%s cannot be read: %w", place, pe.Err)
+	}
+	return data, place, err
+}

@@ -1,0 +1,214 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+
+	"sim/engine"
+	"sim/engine/static"
+	"sim/fabric/torus"
+	"sim/policies/routing"
+)
+
+// routed is a scenario of traffic on links, built. Its policies are routers.
+type routed struct {
+	s      *Scenario
+	torus  *torus.Torus  // nil of a graph
+	health *torus.Health // nil of a graph
+	// whole has every link up; known is what routers see: without what is down or
+	// drained, from the start or once it is.
+	whole, known *engine.Network
+	down         []bool // nodes; nil is none
+	load         *load
+	least        float64 // bound on the load of the most loaded link of known
+	apart        int64   // pairs that nothing joins
+	cubes        *joined // nil where optical switches join nothing
+
+	mu      sync.Mutex
+	healthy map[string]unharmed // by router
+}
+
+// unharmed is what a router makes of the fabric where nothing is down.
+type unharmed struct {
+	walks *engine.Walks
+	max   float64 // load of the most loaded link
+}
+
+// buildRouted builds the fabric and the traffic of s.
+func buildRouted(s *Scenario) (*routed, error) {
+	r := &routed{s: s, healthy: map[string]unharmed{}}
+	l := &s.Fabric.Links
+	link := engine.Link{Rate: float64(l.LinkRate), Latency: l.LinkLatency, Channels: 2} // that routers may use
+	if l.Queue == "credit" {
+		link.Channels = int32(l.Channels)
+	}
+	if s.Fabric.Kind == "graph" {
+		r.whole = l.graph(link)
+		r.known = r.whole
+	} else {
+		t, _, err := l.torus()
+		if err != nil {
+			return nil, err
+		}
+		f, _, err := l.faultsOf()
+		if err != nil {
+			return nil, err
+		}
+		if r.health, err = t.Health(f); err != nil {
+			return nil, err
+		}
+		r.torus, r.whole = t, t.Network(nil, link)
+		r.known = r.whole
+		if r.cubes, err = l.join(t); err != nil {
+			return nil, err
+		}
+		if l.faulty() {
+			r.known = r.without(func(s torus.State) bool { return s != torus.Works })
+		}
+		if slices.Contains(r.health.Node, torus.Down) {
+			r.down = make([]bool, t.Nodes())
+			for n, state := range r.health.Node {
+				r.down[n] = state == torus.Down
+			}
+		}
+	}
+	var err error
+	if r.load, err = r.traffic(); err != nil {
+		return nil, fmt.Errorf("workload %s: %w", s.Workload.Kind, err)
+	}
+	r.bound()
+	return r, nil
+}
+
+// without returns the whole network less the links in some states.
+func (r *routed) without(lost func(torus.State) bool) *engine.Network {
+	n := *r.whole
+	n.Links = slices.Clone(n.Links)
+	for i, s := range r.health.Link {
+		if lost(s) {
+			n.Links[i].Rate = 0
+		}
+	}
+	return &n
+}
+
+// graph returns the fabric of kind "graph", of links such as one.
+func (l *Links) graph(of engine.Link) *engine.Network {
+	n := &engine.Network{Nodes: int32(l.Nodes)}
+	for _, e := range l.Edges {
+		link := of
+		link.From, link.To = int32(e[0]), int32(e[1])
+		if e[2] > 0 {
+			link.Rate = float64(e[2])
+		}
+		if e[3] > 0 {
+			link.Latency = engine.Time(e[3])
+		}
+		n.Links = append(n.Links, link)
+	}
+	name := func(node int32) string {
+		if len(l.Names) > 0 {
+			return l.Names[node]
+		}
+		return strconv.Itoa(int(node))
+	}
+	n.ResourceNamer = func(r int32) string { return "link " + name(n.Links[r].From) + " > " + name(n.Links[r].To) }
+	return n
+}
+
+// problem returns what routers decide on a network.
+func (r *routed) problem(n *engine.Network) *routing.Problem {
+	return &routing.Problem{Network: n, Torus: r.torus, Down: r.down, Flows: r.load.flows, Demand: r.load.demand}
+}
+
+// bound finds what no routes can undercut: the hops of shortest ways, spread over
+// all links that may be used as if these were one.
+func (r *routed) bound() {
+	n := r.known
+	links := 0
+	out := make([][]int32, n.Nodes)
+	for i, l := range n.Links {
+		if l.Rate > 0 {
+			links++
+			out[l.From] = append(out[l.From], n.Links[i].To)
+		}
+	}
+	hops, queue := make([]int32, n.Nodes), make([]int32, 0, n.Nodes)
+	sum, last := 0.0, int32(-1)
+	reach := func(src int32) {
+		for i := range hops {
+			hops[i] = -1
+		}
+		hops[src] = 0
+		queue = append(queue[:0], src)
+		for head := 0; head < len(queue); head++ {
+			for _, to := range out[queue[head]] {
+				if hops[to] < 0 {
+					hops[to] = hops[queue[head]] + 1
+					queue = append(queue, to)
+				}
+			}
+		}
+	}
+	for f, flow := range r.load.flows { // in the order of sources
+		if flow.Src != last {
+			reach(flow.Src)
+			last = flow.Src
+		}
+		switch h := hops[flow.Dst]; {
+		case h < 0:
+			r.apart++
+		case r.load.demand == nil:
+			sum += float64(h)
+		default:
+			sum += float64(h) * r.load.demand[f]
+		}
+	}
+	if links > 0 {
+		r.least = sum / float64(links)
+	}
+}
+
+func (r *routed) tasks() int { return len(r.load.flows) }
+
+// referenceMetrics are the fabric's own, whatever routes are taken.
+func (r *routed) referenceMetrics() map[string]float64 {
+	m := map[string]float64{
+		"nodes": float64(r.whole.Nodes), "links": float64(len(r.whole.Links)), "flows": float64(len(r.load.flows)),
+		"bound_max_link_load": r.least,
+	}
+	if r.torus != nil {
+		d := r.torus.Distances()
+		m["sum_hops"], m["average_hops"], m["diameter"] = float64(d.Sum), d.Average, float64(d.Diameter)
+	}
+	if r.cubes != nil {
+		r.cubes.metrics(m)
+	}
+	if r.whole.Nodes <= mostTabled {
+		var planes [][]bool
+		if r.torus != nil {
+			planes = static.Planes(r.torus.Dims...)
+		}
+		cut, _ := static.Bisection(r.known, r.s.Seed, planes...)
+		m["bisection_links"] = float64(cut)
+	}
+	lost := 0
+	for _, l := range r.known.Links {
+		if l.Rate == 0 {
+			lost++
+		}
+	}
+	if lost > 0 {
+		m["links_lost"] = float64(lost)
+	}
+	return m
+}
+
+func (r *routed) begin(o *Outcome) error {
+	if r.cubes != nil {
+		o.Files = append(o.Files, r.cubes.file())
+	}
+	return nil
+}

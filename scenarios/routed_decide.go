@@ -1,0 +1,235 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sim/engine"
+	"sim/engine/flow"
+	"sim/engine/packet"
+	"sim/engine/static"
+	"sim/fabric/torus"
+	"sim/policies/routing"
+	"sim/scenarios/result"
+)
+
+// routedAnswer is a router's decision, played and measured.
+type routedAnswer struct {
+	r       *routed
+	walks   *engine.Walks
+	loads   *static.Loads
+	pressed float64         // load, in messages, of the link that takes longest, as if it had the fabric's rate
+	network *engine.Network // that was played
+	stats   *packet.Stats   // nil at other levels than packets
+	row     result.Row
+	timings result.PolicyTimings
+}
+
+func (a *routedAnswer) measured() (result.Row, result.PolicyTimings) { return a.row, a.timings }
+
+// routerOptions returns the options of all routers.
+func (s *Scenario) routerOptions(workers int) routing.Options {
+	p := &s.Policy
+	wild := routing.WildFirst{Wild: dims(p.Wild), Order: dims(p.Order), Use: p.WildUse}
+	multi := routing.Multipath{Ways: p.Ways, Over: p.Over, Split: p.Split, Extra: p.ExtraHops, WildFirst: wild}
+	best := routing.Optimised{
+		WildFirst: wild, NeighbourCap: p.Optimised.NeighbourCap, Budget: p.Optimised.Budget, Rounds: p.Optimised.BoundRounds,
+		Cache: p.Optimised.Cache, MILP: p.Optimised.MILP, TimeLimit: wall(p.Optimised.TimeLimit),
+	}
+	if p.Optimised.Solver != "auto" {
+		best.Solver = p.Optimised.Solver
+	}
+	return routing.Options{
+		Optimised: best, Seed: s.Seed, Workers: workers,
+		DimensionOrder: routing.DimensionOrder{Order: dims(p.Order)}, WildFirst: wild, Multipath: multi,
+	}
+}
+
+// decide lets one router choose ways, and plays the traffic on them.
+func (r *routed) decide(ctx context.Context, name string, workers int) (answer, error) {
+	router, err := routing.ByName(name)
+	if err != nil {
+		return nil, err
+	}
+	l := &r.s.Fabric.Links
+	options := r.s.routerOptions(workers)
+	seen := r.known
+	if l.FailAt > 0 {
+		seen = r.whole
+	}
+	begin := time.Now()
+	d, err := router.Route(ctx, r.problem(seen), options)
+	if err != nil {
+		return nil, err
+	}
+	a := &routedAnswer{r: r, walks: d.Walks, row: result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{}}}
+	var after *routing.Decision // once what fails has failed
+	if l.FailAt > 0 {
+		if after, err = router.Route(ctx, r.problem(r.known), options); err != nil {
+			return nil, fmt.Errorf("after the fault: %w", err)
+		}
+	}
+	healthy, err := r.withoutFaults(ctx, name, router, options)
+	if err != nil {
+		return nil, err
+	}
+	solved := time.Now()
+	a.timings.SolveS = solved.Sub(begin).Seconds()
+	if err := a.static(seen, d, healthy); err != nil {
+		return nil, err
+	}
+	switch r.s.Engine.Level {
+	case "flow":
+		err = a.flow(seen)
+	case "packet":
+		err = a.packets(seen, after)
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.timings.PlayS = time.Since(solved).Seconds()
+	return a, nil
+}
+
+// withoutFaults returns the load of the most loaded link that the router reaches
+// where no link is down, 0 where it makes no sense to compare.
+func (r *routed) withoutFaults(ctx context.Context, name string, router routing.Router, o routing.Options) (float64, error) {
+	if !r.s.Fabric.faulty() || r.down != nil || r.s.Fabric.FailAt > 0 {
+		return 0, nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if v, ok := r.healthy[name]; ok {
+		return v.max, nil
+	}
+	d, err := router.Route(ctx, r.problem(r.whole), o)
+	if err != nil {
+		return 0, fmt.Errorf("without faults: %w", err)
+	}
+	top := peak(static.OfWalks(r.whole, r.load.flows, r.load.demand, d.Walks))
+	r.healthy[name] = unharmed{d.Walks, top}
+	return top, nil
+}
+
+// played returns the network as packets find it: with queues and channels, and
+// what is drained but not down.
+func (r *routed) played(channels int) (*engine.Network, error) {
+	l := &r.s.Fabric.Links
+	n := *r.whole
+	if r.health != nil && l.FailAt == 0 {
+		n = *r.without(func(s torus.State) bool { return s == torus.Down })
+	} else {
+		n.Links = append([]engine.Link(nil), n.Links...)
+	}
+	buffer, err := l.queue(r.s.Workload.Packet)
+	if err != nil {
+		return nil, err
+	}
+	if l.Queue == "credit" {
+		if channels > l.Channels {
+			return nil, fmt.Errorf("its ways take %d virtual channels and links have %d: set fabric.channels = %d", channels, l.Channels, channels)
+		}
+		channels, buffer = l.Channels, l.Buffer
+	}
+	for i := range n.Links {
+		n.Links[i].Buffer, n.Links[i].Channels = int64(buffer), int32(channels)
+	}
+	if l.FailAt > 0 {
+		for i, s := range r.health.Link {
+			if s == torus.Down {
+				n.Changes = append(n.Changes, engine.Change{At: l.FailAt, Link: int32(i)})
+			}
+		}
+	}
+	return &n, nil
+}
+
+// packets plays the traffic packet by packet.
+func (a *routedAnswer) packets(seen *engine.Network, after *routing.Decision) error {
+	r := a.r
+	l := &r.s.Fabric.Links
+	channels := a.walks.Channels()
+	o := packet.Options{Until: r.s.Engine.Until, Seed: r.s.Seed, BitErrorRate: l.BitErrors, SampleEvery: r.s.Engine.SampleEvery}
+	if after != nil {
+		channels = max(channels, after.Walks.Channels())
+		o.Rewire = []packet.Rewire{{At: l.FailAt + l.RerouteAfter, Walks: after.Walks}}
+	}
+	if l.Queue == "credit" {
+		o.Control = packet.Credit
+	}
+	var err error
+	if a.network, err = r.played(channels); err != nil {
+		return err
+	}
+	if r.load.graph != nil {
+		trace, stats, err := packet.RunGraph(r.load.graph, a.network, r.load.flows, a.walks, int32(r.s.Workload.Packet), o)
+		if err != nil {
+			return err
+		}
+		a.stats = stats
+		a.row.Metrics["completion_s"] = trace.Makespan.Seconds()
+		a.delays()
+		return nil
+	}
+	w := &packet.Work{Flows: r.load.flows, Walks: a.walks}
+	if w.Sources, err = r.sources(a.pressed); err != nil {
+		return err
+	}
+	if t := &r.s.Workload.Traffic; t.Source == "poisson" {
+		o.MeasureFrom, o.MeasureUntil, o.EndMeasured = t.Warmup, t.Warmup+t.Duration, true
+	}
+	if a.stats, err = packet.Run(a.network, w, o); err != nil {
+		return err
+	}
+	a.delays()
+	return nil
+}
+
+// mostFluid bounds the flows times the links of their ways where every flow may end
+// at a time of its own: some minutes.
+const mostFluid = 2e10
+
+// orbits returns the nodes that look alike, by node.
+func (r *routed) orbits(n *engine.Network) []int32 {
+	if y := r.problem(n).Symmetry(2); y != nil { // 2 is the period of the rule of ties
+		return y.Orbit
+	}
+	all := make([]int32, n.Nodes)
+	for i := range all {
+		all[i] = int32(i)
+	}
+	return all
+}
+
+// flow plays the messages, all at once, as fluid.
+func (a *routedAnswer) flow(seen *engine.Network) error {
+	r := a.r
+	g, n, err := r.load.graph, seen, error(nil)
+	var routes *engine.Routes
+	if g == nil {
+		t := r.load.parts[0].traffic
+		if f, err := engine.Fold(seen, a.walks, r.load.flows, t.Bytes, t.Message, r.orbits(seen)); err == nil {
+			g, n, routes = f.Graph, f.Network, f.Routes // exact, and smaller by the size of orbits
+		} else if !errors.Is(err, engine.ErrUnlike) {
+			return err
+		} else if g, err = t.Graph(); err != nil {
+			return err
+		}
+	}
+	if routes == nil {
+		if flows, links := float64(len(r.load.flows)), float64(a.loads.SumHops); g != r.load.graph && flows*links > mostFluid {
+			return fmt.Errorf("%.0f flows of which no two are alike end at as many times, which takes fluid hours: set engine.level = \"packet\" or \"static\"", flows)
+		}
+		if routes, err = engine.RoutesOf(g, seen, a.walks, r.load.flows); err != nil {
+			return err
+		}
+	}
+	t, err := flow.Run(g, n, routes, flow.Options{})
+	if err != nil {
+		return err
+	}
+	a.row.Metrics["completion_s"] = t.Makespan.Seconds()
+	return nil
+}

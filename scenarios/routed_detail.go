@@ -1,0 +1,139 @@
+package scenarios
+
+import (
+	"bytes"
+	"slices"
+
+	"sim/engine"
+	"sim/engine/packet"
+	"sim/fabric/torus"
+	"sim/scenarios/result"
+)
+
+// mostDrawn is the most nodes of a torus that figures show.
+const mostDrawn = 4096
+
+// describe adds what figures need, and the files of links and queues.
+func (a *routedAnswer) describe(o *Outcome) {
+	p := result.Play{Policy: a.row.Policy}
+	if a.r.torus != nil && a.r.torus.Nodes() <= mostDrawn {
+		p.Lattice = a.lattice()
+	}
+	if s := a.stats; s != nil {
+		p.MakespanS = s.End.Seconds()
+		if s.Delay.Count > 0 {
+			p.Delay = describeDelay(&s.Delay)
+		}
+		var b bytes.Buffer // which does not fail
+		s.WriteLinks(&b, a.network)
+		o.Files = append(o.Files, result.File{Name: "links-" + a.row.Policy + ".csv", Data: bytes.Clone(b.Bytes())})
+		if s.SampleEvery > 0 {
+			b.Reset()
+			s.WriteQueues(&b, a.network)
+			o.Files = append(o.Files, result.File{Name: "queues-" + a.row.Policy + ".csv", Data: b.Bytes()})
+		}
+	}
+	o.Detail.Policies = append(o.Detail.Policies, p)
+	o.Routes = append(o.Routes, Routes{a.row.Policy, a.r.known, a.r.load.flows, a.walks})
+}
+
+func describeDelay(d *packet.Delay) *result.Delay {
+	out := &result.Delay{
+		MeanS: d.MeanSeconds(), P50S: d.Quantile(0.5).Seconds(), P99S: d.Quantile(0.99).Seconds(), MaxS: d.Max.Seconds(),
+	}
+	d.Histogram(func(from, to engine.Time, packets int64) {
+		out.Bins = append(out.Bins, result.DelayBin{FromS: from.Seconds(), ToS: to.Seconds(), Packets: packets})
+	})
+	return out
+}
+
+// lattice describes the torus, what its links carry, and ways round what is down.
+func (a *routedAnswer) lattice() *result.Lattice {
+	t, h := a.r.torus, a.r.health
+	l := &result.Lattice{Dims: t.Dims, Unit: "messages"}
+	for i, link := range t.Links() {
+		one := result.LatticeLink{
+			From: int(link.From), To: int(link.To), Dim: int(link.Dim), Up: link.Up, Wrap: link.Wrap, Load: loadOf(a.loads, i),
+		}
+		switch h.Link[i] {
+		case torus.Down:
+			one.State = "down"
+		case torus.Drained:
+			one.State = "drained"
+		}
+		l.Links = append(l.Links, one)
+	}
+	a.addWays(l)
+	return l
+}
+
+// mostWays is how many pairs are shown on their ways round what is down.
+const mostWays = 3
+
+// addWays adds pairs whose usual way passes a link that is down, with it and the
+// one that they take instead: the nearest, the farthest and one between.
+func (a *routedAnswer) addWays(l *result.Lattice) {
+	usual := a.r.usual(a.row.Policy)
+	if usual == nil {
+		return
+	}
+	type crossing struct {
+		flow int32
+		hops int
+	}
+	var found []crossing
+	for f, flow := range a.r.load.flows {
+		if first, end := a.walks.Of(a.walks.ClassOf(int32(f))); first >= end {
+			continue
+		}
+		first, _ := usual.Of(usual.ClassOf(int32(f)))
+		steps := usual.Steps(first)
+		at := flow.Src
+		for _, s := range steps {
+			link := usual.Out(at, s)
+			if a.r.health.Link[link] == torus.Down {
+				found = append(found, crossing{int32(f), len(steps)})
+				break
+			}
+			at = a.r.whole.Links[link].To
+		}
+	}
+	if len(found) == 0 {
+		return
+	}
+	slices.SortStableFunc(found, func(a, b crossing) int { return a.hops - b.hops })
+	picked := []int32{}
+	for k := range mostWays {
+		f := found[k*(len(found)-1)/max(1, mostWays-1)].flow
+		if slices.Contains(picked, f) {
+			continue
+		}
+		picked = append(picked, f)
+		for _, w := range []struct {
+			walks *engine.Walks
+			usual bool
+		}{{usual, true}, {a.walks, false}} {
+			flow := a.r.load.flows[f]
+			way := result.LatticeWay{Src: int(flow.Src), Dst: int(flow.Dst), Usual: w.usual}
+			first, _ := w.walks.Of(w.walks.ClassOf(f))
+			at := flow.Src
+			for _, s := range w.walks.Steps(first) {
+				link := w.walks.Out(at, s)
+				way.Links = append(way.Links, int(link))
+				at = a.r.whole.Links[link].To
+			}
+			l.Ways = append(l.Ways, way)
+		}
+	}
+}
+
+// usual returns the walks of a router where nothing is down, nil where they were
+// not looked for.
+func (r *routed) usual(policy string) *engine.Walks {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if h, ok := r.healthy[policy]; ok {
+		return h.walks
+	}
+	return nil
+}

@@ -1,0 +1,259 @@
+package scenarios
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sim/engine"
+	"sim/engine/packet"
+	"sim/engine/static"
+	"sim/policies/routing"
+)
+
+// mostTabled is the most nodes for which forwarding tables are made with results.
+const mostTabled = 512
+
+// static measures ways and their loads.
+func (a *routedAnswer) static(n *engine.Network, d *routing.Decision, healthy float64) error {
+	r, m := a.r, a.row.Metrics
+	if err := d.Walks.Check(widened(n), r.load.flows); err != nil {
+		return err
+	}
+	a.loads = static.OfWalks(n, r.load.flows, r.load.demand, d.Walks)
+	z, top, hops := a.loads, peak(a.loads), float64(a.loads.SumHops)
+	if z.Weighted != nil {
+		hops = z.WeightedHops
+	}
+	m["max_link_load"] = top
+	m["diameter"] = float64(z.MaxHops)
+	m["sum_hops"] = hops
+	switch {
+	case r.s.manyFlows() && r.load.demand == nil: // with the pairs of a node and itself
+		m["average_hops"] = hops / math.Pow(float64(r.whole.Nodes), 2)
+	default:
+		m["average_hops"] = hops / r.messages()
+	}
+	bound, model := r.least, "any ways, over all links as if they were one"
+	if r.load.demand == nil {
+		bound = math.Ceil(bound - 1e-9)
+	}
+	if d.Bound >= bound {
+		bound, model = d.Bound, d.BoundModel
+	}
+	m["bound_max_link_load"] = bound
+	if bound > 0 {
+		m["gap"] = top/bound - 1
+		a.row.Labels["gap_model"] = model
+	}
+	a.pressed = pressed(n, z, float64(r.s.Fabric.LinkRate))
+	if rate := float64(r.s.Fabric.LinkRate) / 8; a.pressed > 0 {
+		if r.s.Workload.Kind == allToAll {
+			live := float64(r.live())
+			m["all_to_all_bytes_per_s"] = rate * (live - 1) / a.pressed
+		}
+		if sized.ok(r.s) || r.s.Workload.Kind == matrixTraffic {
+			m["fluid_s"] = a.pressed * float64(r.load.parts[0].traffic.Message) / rate
+		}
+	}
+	for name, v := range d.Metrics {
+		m[name] = v
+	}
+	for name, v := range d.Labels {
+		a.row.Labels[name] = v
+	}
+	if healthy > 0 {
+		m["fault_ratio"] = healthy / top
+		a.step(healthy, top)
+	}
+	if r.whole.Nodes <= mostTabled {
+		a.tables(n, d)
+	}
+	cycle, err := packet.CheckChannels(n, d.Walks, r.load.flows)
+	if err != nil {
+		return err
+	}
+	m["channels"] = float64(d.Walks.Channels())
+	if cycle == nil {
+		a.row.Labels["deadlock"] = "none: the channels' dependencies have no cycle"
+	} else {
+		a.row.Labels["deadlock"] = "possible: " + cycle.Names(n)
+	}
+	return nil
+}
+
+// tables tells how large forwarding tables of the ways are. Ways that come to a
+// node twice have none.
+func (a *routedAnswer) tables(n *engine.Network, d *routing.Decision) {
+	t, err := routing.Compile(n, a.r.load.flows, d.Walks)
+	if err != nil {
+		a.row.Labels["table_entries"] = err.Error()
+		return
+	}
+	m := a.row.Metrics
+	m["table_entries"], m["table_entries_chip"], m["tag_bits"] = float64(t.Entries), float64(t.MostChip), float64(t.TagBits)
+}
+
+// peak returns the load of the most loaded link, in messages.
+func peak(z *static.Loads) float64 {
+	if z.Weighted != nil {
+		return z.MaxWeighted
+	}
+	return float64(z.Max)
+}
+
+// pressed returns the largest load of a link over how much faster than a rate it
+// is: that of the link that takes longest.
+func pressed(n *engine.Network, z *static.Loads, rate float64) float64 {
+	top := 0.0
+	for i, l := range n.Links {
+		if load := loadOf(z, i); load > 0 {
+			top = max(top, load*rate/l.Rate)
+		}
+	}
+	return top
+}
+
+// loadOf returns the load of a link, in messages.
+func loadOf(z *static.Loads, link int) float64 {
+	if z.Weighted != nil {
+		return z.Weighted[link]
+	}
+	return float64(z.Link[link])
+}
+
+// widened returns n with as many virtual channels as walks can name: which there
+// are is seen when packets are played.
+func widened(n *engine.Network) *engine.Network {
+	wide := *n
+	wide.Links = slices.Clone(n.Links)
+	for i := range wide.Links {
+		wide.Links[i].Channels = engine.MaxChannel + 1
+	}
+	return &wide
+}
+
+// messages returns the sum of the flows' demands.
+func (r *routed) messages() float64 {
+	if r.load.demand == nil {
+		return float64(len(r.load.flows))
+	}
+	sum := 0.0
+	for _, d := range r.load.demand {
+		sum += d
+	}
+	return sum
+}
+
+// live returns the number of nodes that are up.
+func (r *routed) live() int {
+	n := int(r.whole.Nodes)
+	for _, down := range r.down {
+		if down {
+			n--
+		}
+	}
+	return n
+}
+
+// step measures what a collective that takes longer does to a training step of
+// which it is a part: computing goes on for as long as before and hides a part of
+// the collective, but no more than there is computing.
+func (a *routedAnswer) step(before, after float64) {
+	t := &a.r.s.Workload.Step
+	longer := after / before
+	if t.Share > 0 {
+		compute := 1 - t.Share*(1-t.Overlap)
+		a.row.Metrics["step_slowdown"] = compute + t.Share*longer - min(compute, t.Share*longer*t.Overlap) - 1
+	}
+	if t.Slowdown > 0 && longer > 1 {
+		// exposed share that this slowdown asks for
+		a.row.Metrics["implied_share"] = t.Slowdown / (longer - 1)
+	}
+}
+
+// delays measures packets.
+func (a *routedAnswer) delays() {
+	s, m := a.stats, a.row.Metrics
+	m["injected"], m["delivered"], m["dropped"] = float64(s.Injected), float64(s.Delivered), float64(s.Dropped)
+	m["in_flight"], m["packet_hops"] = float64(s.InFlight()), float64(s.Hops)
+	for cause, n := range s.DroppedBy {
+		if n > 0 {
+			m["dropped_"+key0(packet.Cause(cause).String())] = float64(n)
+		}
+	}
+	if s.Retries > 0 {
+		m["retries"] = float64(s.Retries)
+	}
+	if _, done := m["completion_s"]; !done && s.InFlight() == 0 {
+		m["completion_s"] = s.End.Seconds()
+	}
+	m["delivered_bytes_per_s"] = s.Throughput()
+	queue := int32(0)
+	for _, l := range s.Links {
+		queue = max(queue, l.MaxQueue)
+	}
+	m["max_queue_packets"] = float64(queue)
+	if s.Delay.Count > 0 {
+		m["mean_delay_s"] = s.Delay.MeanSeconds()
+		m["p50_delay_s"] = s.Delay.Quantile(0.5).Seconds()
+		m["p99_delay_s"] = s.Delay.Quantile(0.99).Seconds()
+		m["max_delay_s"] = s.Delay.Max.Seconds()
+	} else {
+		a.row.Labels["mean_delay_s"] = "no packet was delivered"
+	}
+	if t := &a.r.s.Workload.Traffic; t.Source == "poisson" {
+		delete(m, "completion_s")
+		each := float64(a.r.s.Fabric.LinkRate) / 8 * t.Duration.Seconds() * float64(a.r.live())
+		m["accepted_load"] = float64(s.MeasuredBytes) / each
+	}
+}
+
+// key0 makes a metric's name of words.
+func key0(words string) string {
+	out := []byte(words)
+	for i, c := range out {
+		if c == ' ' {
+			out[i] = '_'
+		}
+	}
+	return string(out)
+}
+
+// routedWords is Words of traffic on links.
+func (s *Scenario) routedWords() string {
+	l, w := &s.Fabric.Links, &s.Workload.Traffic
+	what := fmt.Sprintf("graph of %s", plural(l.Nodes, "node"))
+	if s.Fabric.Kind == "torus" {
+		sizes := make([]string, len(l.Dims))
+		for i, n := range l.Dims {
+			sizes[i] = strconv.Itoa(n)
+		}
+		what = strings.Join(sizes, "x") + " torus"
+		if l.Twist != "" && strings.Trim(l.Twist, "0") != "" {
+			what += " twisted " + l.Twist
+		}
+		if len(l.FailedOCS) > 0 {
+			what += " without switch " + strings.Join(l.FailedOCS, ", ")
+		}
+	}
+	text := fmt.Sprintf("%s on a %s, links of %v", s.Workload.Kind, what, l.LinkRate)
+	if s.Title != "" {
+		text = s.Title + ": " + text
+	}
+	switch {
+	case s.Engine.Level != "packet":
+		text += ", level " + s.Engine.Level
+	case slices.Contains(ringKinds, s.Workload.Kind):
+		text += fmt.Sprintf(", %v in packets of %v", w.Message, w.Packet)
+	case w.Source == "on-off":
+		text += fmt.Sprintf(", flows of %v in packets of %v", w.Rate, w.Packet)
+	case w.Source == "poisson":
+		text += fmt.Sprintf(", Poisson sources at load %g", w.Load)
+	default:
+		text += fmt.Sprintf(", %s sources, %v in packets of %v", w.Source, w.Message, w.Packet)
+	}
+	return text
+}

@@ -1,0 +1,116 @@
+package scenarios
+
+import (
+	"sim/fabric/torus"
+	"sim/workloads/collective"
+)
+
+// neighbours is a message over each link; of a graph, between the ends of each.
+func (r *routed) neighbours(message int64) (*collective.Traffic, error) {
+	if r.torus != nil {
+		return collective.NearestNeighbour(r.torus, message, r.down)
+	}
+	return collective.Neighbours(r.whole, message, r.down)
+}
+
+// permutation is a message from each node to one other. A graph is taken for a row
+// of nodes.
+func (r *routed) permutation(message int64) (*collective.Traffic, error) {
+	t := r.torus
+	if t == nil {
+		var err error
+		if t, err = torus.New(int(r.whole.Nodes)); err != nil {
+			return nil, err
+		}
+	}
+	return collective.Permutation(t, r.s.Workload.Permutation, message, r.s.Seed, r.down)
+}
+
+// rings builds a ring collective.
+func (r *routed) rings(bytes int64) (*load, error) {
+	w := &r.s.Workload
+	op, err := collective.ParseOp(w.Kind)
+	if err != nil {
+		return nil, err
+	}
+	form, err := collective.ParseForm(w.RingForm)
+	if err != nil {
+		return nil, err
+	}
+	c := &collective.Collective{Op: op, Nodes: int(r.whole.Nodes), Bytes: bytes, Down: r.down}
+	if w.Rings == "one" {
+		ring, err := collective.HamiltonianRing(r.torus, r.down)
+		if err != nil {
+			return nil, err
+		}
+		c.Streams = collective.OneRing(ring, w.Bidirectional)
+	} else {
+		all := make([]int, len(r.torus.Dims))
+		for d := range all {
+			all[d] = d
+		}
+		if c.Streams, err = collective.MultiRing(r.torus, all, form, w.Bidirectional); err != nil {
+			return nil, err
+		}
+	}
+	t, err := c.Traffic()
+	if err != nil {
+		return nil, err
+	}
+	g, err := c.Graph()
+	if err != nil {
+		return nil, err
+	}
+	return &load{flows: t.Flows, demand: t.Demand(), graph: g, parts: []part{{end: int32(len(t.Flows)), traffic: t}}}, nil
+}
+
+// dataTensor is all to all in slices and rings across them in turns. Where a
+// shape has only one of the two, the other's turns are silent.
+func (r *routed) dataTensor() (*load, error) {
+	w := &r.s.Workload
+	form, err := collective.ParseForm(w.RingForm)
+	if err != nil {
+		return nil, err
+	}
+	tensor, data := dims(w.TensorDims), dims(w.DataDims)
+	var turns [2][]turn
+	at := w.Start
+	for range w.Alternations {
+		for k := range turns {
+			turns[k] = append(turns[k], turn{at, w.Phase})
+			at += w.Phase
+		}
+	}
+	out := &load{}
+	add := func(t *collective.Traffic, k int, weight float64) {
+		first := int32(len(out.flows))
+		out.flows = append(out.flows, t.Flows...)
+		for range t.Flows {
+			out.demand = append(out.demand, weight)
+		}
+		out.parts = append(out.parts, part{first: first, end: int32(len(out.flows)), traffic: t, turns: turns[k], ring: k == 1})
+	}
+	size := func(dims []int) int {
+		n := 1
+		for _, d := range dims {
+			n *= r.torus.Dims[d]
+		}
+		return n
+	}
+	message := int64(w.Payload)
+	if size(tensor) > 1 {
+		t, err := collective.SliceAllToAll(r.torus, tensor, message, r.down)
+		if err != nil {
+			return nil, err
+		}
+		add(t, 0, 1)
+	}
+	if size(data) > 1 {
+		t, err := collective.RingSteps(r.torus, data, form, w.Bidirectional, message, r.down)
+		if err != nil {
+			return nil, err
+		}
+		add(t, 1, float64(w.RingRate)/float64(w.Rate))
+	}
+	return out, nil
+}

@@ -1,0 +1,207 @@
+package scenarios
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"sim/scenarios/result"
+)
+
+// runRouted runs a scenario of a torus with overrides, separated by spaces.
+func runRouted(t testing.TB, text string, overrides ...string) *Outcome {
+	t.Helper()
+	s, err := Parse("tori.toml", []byte(text), overrides)
+	if err != nil {
+		t.Fatalf("%v: %v", overrides, err)
+	}
+	o, err := Run(context.Background(), s, RunOptions{Workers: 2})
+	if err != nil {
+		t.Fatalf("%v: %v", overrides, err)
+	}
+	return o
+}
+
+const smallTorus = `
+[workload]
+kind = "all-to-all"
+message = "8KB"
+[fabric]
+kind = "torus"
+dims = [4, 4, 4]
+link_rate = "50GB/s"
+[policy]
+routers = ["dor"]
+`
+
+// conserved fails where packets appear or vanish.
+func conserved(t testing.TB, what any, r *result.Row) {
+	t.Helper()
+	m := r.Metrics
+	if m["injected"] == 0 || m["injected"] != m["delivered"]+m["dropped"]+m["in_flight"] {
+		t.Errorf("%v: %g injected, %g delivered, %g dropped, %g in flight", what, m["injected"], m["delivered"], m["dropped"], m["in_flight"])
+	}
+}
+
+// TestRoutedLevels: every workload runs at every level, the packets of the paced
+// ones take about as long as the fluid, and none gets lost.
+func TestRoutedLevels(t *testing.T) {
+	for _, kind := range []string{allToAll, nearestNeighbour, permutation, hotspot, ringAllReduce, ringReduceScatter, ringAllGather} {
+		static := runRouted(t, smallTorus, "workload.kind="+kind, "engine.level=static", "workload.message=256KB").Document.Rows[0].Metrics
+		fluid := runRouted(t, smallTorus, "workload.kind="+kind, "engine.level=flow", "workload.message=256KB").Document.Rows[0].Metrics
+		row := &runRouted(t, smallTorus, "workload.kind="+kind, "workload.message=256KB").Document.Rows[0]
+		packets := row.Metrics
+		conserved(t, kind, row)
+		if static["max_link_load"] <= 0 || fluid["completion_s"] < static["fluid_s"]*(1-1e-9) && !slices.Contains(ringKinds, kind) {
+			t.Errorf("%s: load %g, %g s as fluid, at least %g s", kind, static["max_link_load"], fluid["completion_s"], static["fluid_s"])
+		}
+		if over := packets["completion_s"] / fluid["completion_s"]; over < 0.999 || over > 1.05 {
+			t.Errorf("%s: %g s packet by packet, %g s as fluid", kind, packets["completion_s"], fluid["completion_s"])
+		}
+	}
+	for _, set := range [][]string{
+		{"workload.kind=uniform-random", "workload.load=0.3"},
+		{"workload.kind=data-tensor", "workload.rate=1GB/s", "workload.start=0s", "workload.phase=20us"},
+		{"workload.source=greedy"}, {"workload.source=greedy", "workload.injection=random"}, {"workload.source=greedy", "workload.injection=sequential"},
+		{"workload.source=window", "workload.window=2"},
+		{"workload.source=on-off", "workload.rate=500MB/s", "workload.start=0s", "workload.duration=30us"},
+		{"fabric.queue=credit"}, {"fabric.queue=20p", "workload.source=greedy"}, {"fabric.bit_errors=1e-6"}, {"fabric.link_latency=1us", "fabric.queue=credit"},
+		{"fabric.failed_ocs=[\"x3\"]", "policy.routers=[\"wild-first\"]", "fabric.queue=credit"},
+		{"fabric.failed_ocs=[\"x3\"]", "policy.routers=[\"shortest\"]", "fabric.fail_at=20us", "fabric.reroute_after=5us"},
+	} {
+		row := &runRouted(t, smallTorus, set...).Document.Rows[0]
+		conserved(t, set, row)
+		if d := row.Metrics["dropped"]; d > 0 && !strings.Contains(fmt.Sprint(set), "20p") && !strings.Contains(fmt.Sprint(set), "fail_at") {
+			t.Errorf("%v: %g dropped", set, d)
+		}
+	}
+}
+
+// TestPeersAsScenario: the scenario of the twisted-tori study's settings is the
+// work that other simulators were given (see fabric/torus.TestPeers).
+func TestPeersAsScenario(t *testing.T) {
+	s, err := Load("twisted", []string{"engine.until=10s", "fabric.twist=001000"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := Run(context.Background(), s, RunOptions{Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := o.Document.Rows[0].Metrics
+	if m["delivered"] != 160582 || m["injected"] != 162560 || math.Abs(m["mean_delay_s"]/2.802738-1) > 1e-4 {
+		t.Errorf("%g of %g delivered, %g s on average", m["delivered"], m["injected"], m["mean_delay_s"])
+	}
+	if m["average_hops"] != 3.625 || o.Document.Reference["average_hops"] != 3.625 {
+		t.Errorf("%g hops on average, %g at least", m["average_hops"], o.Document.Reference["average_hops"])
+	}
+}
+
+// TestRoutedRepeats: the same document and files whatever the number of workers.
+func TestRoutedRepeats(t *testing.T) {
+	var first *Outcome
+	for _, workers := range []int{1, 2, 1} {
+		s, err := Parse("tori.toml", []byte(smallTorus), []string{
+			`policy.routers=["dor", "shortest", "ecmp", "random-shortest", "wild-first", "multipath"]`, "engine.sample_every=5us", "workload.injection=random",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := Run(context.Background(), s, RunOptions{Workers: workers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = o
+			continue
+		}
+		a, err := first.Document.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := o.Document.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(a, b) {
+			t.Errorf("%d workers: another document", workers)
+		}
+		for i, f := range o.Files {
+			if !bytes.Equal(f.Data, first.Files[i].Data) || f.Name != first.Files[i].Name {
+				t.Errorf("%d workers: another %s", workers, f.Name)
+			}
+		}
+	}
+}
+
+// TestRoutedFaults: faults of the input are told with what would be right.
+func TestRoutedFaults(t *testing.T) {
+	for _, c := range []struct {
+		set  []string
+		want string
+	}{
+		{[]string{"fabric.dims=[4, 4]", `fabric.twist="001000"`}, "fabric.twist: a twist pattern is of three dimensions"},
+		{[]string{"fabric.dims=[4, 4, 6]", `fabric.failed_ocs=["x3"]`}, "multiples of 4"},
+		{[]string{`fabric.failed_ocs=["x16"]`}, "names no switch"},
+		{[]string{`fabric.failed_links=["64 x+"]`}, "fabric.failed_links: link 64 x+ of 4x4x4"},
+		{[]string{"fabric.failed_chips=[64]"}, "fabric.failed_chips: chip 64; 4x4x4 has 0 to 63"},
+		{[]string{"fabric.link_rate=0Gbps"}, "fabric.link_rate"},
+		{[]string{"fabric.link_latency=-1ns"}, "fabric.link_latency"},
+		{[]string{"fabric.queue=10"}, "fabric.queue"},
+		{[]string{"fabric.dims=[64, 64, 64]"}, "would take"},
+		{[]string{"fabric.dims=[16, 16, 16]", "fabric.busy_cubes=[0]"}, "64 cubes"},
+		{[]string{"fabric.cubes=[0, 1]"}, "takes 1 cubes, not 2"},
+		{[]string{"fabric.cubes=[0]", "fabric.busy_cubes=[0]"}, "belongs to job"},
+		{[]string{"workload.kind=training"}, `fabric "torus" does not play training steps`},
+		{[]string{"workload.kind=matrix"}, "workload.matrix: is missing"},
+		{[]string{"workload.kind=matrix", "workload.matrix=[[0, 1], [1]]"}, "row 2 has 1 numbers"},
+		{[]string{"workload.kind=matrix", "workload.matrix=[[0, 1], [1, 0]]"}, "2 rows for 64 nodes"},
+		{[]string{"workload.kind=matrix", "workload.matrix=[[0, -1], [1, 0]]"}, "-1"},
+		{[]string{"workload.payload=2KB"}, "packets of 1KB carry 2KB"},
+		{[]string{"fabric.fail_at=1us"}, "nothing fails then"},
+		{[]string{`policy.order=["x", "y"]`}, "2 dimensions of 3"},
+		{[]string{"engine.level=flow", "workload.source=poisson"}, "plays messages"},
+		{[]string{"workload.source=on-off"}, "workload.rate: is missing"},
+	} {
+		_, err := Parse("tori.toml", []byte(smallTorus), c.set)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v; want %s", c.set, err, c.want)
+		} else if lines := strings.Count(err.Error(), "\n"); lines > 1 && !strings.Contains(c.want, "training") {
+			t.Errorf("%v: %d lines: %v", c.set, lines+1, err)
+		}
+	}
+	for _, c := range []struct{ set, want string }{
+		{`fabric.failed_links=["0 x+", "0 x-", "0 y+", "0 y-", "0 z+", "0 z-"]`, "no way from node 0 to 1"},
+		{`fabric.failed_ocs=["x3"]`, "dor"},
+	} {
+		s, err := Parse("tori.toml", []byte(smallTorus), []string{c.set})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = Run(context.Background(), s, RunOptions{Workers: 1}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v; want %s", c.set, err, c.want)
+		}
+	}
+}
+
+// TestCubesOfScenario: what switches do for a slice stands in the result.
+func TestCubesOfScenario(t *testing.T) {
+	for _, c := range []struct {
+		set               []string
+		joined, commanded float64
+	}{
+		{[]string{"fabric.dims=[8, 8, 8]"}, 384, 384},
+		{[]string{"fabric.dims=[8, 8, 8]", "fabric.configured="}, 384, 0},
+		{[]string{"fabric.dims=[4, 4, 8]", "fabric.configured=", "fabric.twist=tpuv4"}, 96, 64},
+		{[]string{"fabric.dims=[8, 8, 8]", `fabric.failed_ocs=["x3"]`, "policy.routers=[\"shortest\"]"}, 384, 376},
+	} {
+		o := runRouted(t, smallTorus, append(c.set, "engine.level=static")...)
+		if m := o.Document.Reference; m["optical_connections"] != c.joined || m["switch_commands"] != c.commanded {
+			t.Errorf("%v: %g connections, %g commands", c.set, m["optical_connections"], m["switch_commands"])
+		}
+	}
+}

@@ -1,0 +1,251 @@
+package scenarios
+
+import (
+	"fmt"
+	"strings"
+
+	"sim/engine"
+	"sim/engine/packet"
+	"sim/engine/units"
+	"sim/workloads/collective"
+)
+
+// load is the traffic of a scenario: flows, in the order of their sources within
+// each part, and how much each carries.
+type load struct {
+	flows  []engine.Flow
+	demand []float64 // by flow, in messages; nil is one each
+	parts  []part
+	graph  *engine.Graph // of ring collectives: what waits for what
+	random bool          // packets go to flows drawn at random
+}
+
+// part is flows that are on at the same times.
+type part struct {
+	first, end int32
+	traffic    *collective.Traffic
+	turns      []turn // on-off in turns; none is from the start on
+	ring       bool
+}
+
+type turn struct{ start, length engine.Time }
+
+// traffic builds the load.
+func (r *routed) traffic() (*load, error) {
+	w := &r.s.Workload
+	nodes, message := int(r.whole.Nodes), int64(w.Message)
+	if message < 1 {
+		message = int64(w.Payload) // sources of rates have no size; loads are then in units of any
+	}
+	var t *collective.Traffic
+	var err error
+	switch w.Kind {
+	case allToAll:
+		t, err = collective.AllToAll(nodes, message, r.down)
+	case uniformRandom:
+		t, err = collective.UniformRandom(nodes, message, r.down)
+	case nearestNeighbour:
+		t, err = r.neighbours(message)
+	case permutation:
+		t, err = r.permutation(message)
+	case hotspot:
+		var hot []int32
+		if hot, err = collective.HotNodes(w.Hot, nodes, r.s.Seed, r.down); err == nil {
+			t, err = collective.Hotspot(nodes, message, w.HotShare, hot, r.down)
+		}
+	case matrixTraffic:
+		var text strings.Builder
+		for _, row := range w.Matrix {
+			text.WriteString(strings.Trim(strings.ReplaceAll(fmt.Sprint(row), " ", ","), "[]") + "\n")
+		}
+		t, err = collective.ReadMatrix(strings.NewReader(text.String()), "matrix", nodes, r.down)
+	case dataTensor:
+		return r.dataTensor()
+	default:
+		return r.rings(message)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &load{
+		flows: t.Flows, demand: t.Demand(), random: t.Random,
+		parts: []part{{end: int32(len(t.Flows)), traffic: t}},
+	}, nil
+}
+
+// packetTime returns how long a packet takes on a link of the fabric's rate, in
+// ticks.
+func (s *Scenario) packetTime() float64 {
+	return 8 * float64(s.Workload.Packet) / float64(s.Fabric.LinkRate) * float64(engine.Second)
+}
+
+// count returns the packets of a flow.
+func (p *part) count(f int, payload int64) int64 {
+	return (p.traffic.Size(f) + payload - 1) / payload
+}
+
+// sources returns what injects the packets, where the link that takes longest
+// carries so many messages.
+func (r *routed) sources(max float64) ([]packet.Source, error) {
+	w := &r.s.Workload
+	var all []packet.Source
+	for i := range r.load.parts {
+		p := &r.load.parts[i]
+		switch w.Source {
+		case "on-off":
+			all = append(all, r.onOff(p)...)
+		case "poisson":
+			all = append(all, r.poisson(p)...)
+		case "paced":
+			all = append(all, r.paced(p, max)...)
+		case "greedy", "window":
+			order, err := packet.ParseOrder(w.Injection)
+			if w.Source == "greedy" && err != nil {
+				return nil, err
+			}
+			all = append(all, r.closedLoop(p, order)...)
+		}
+	}
+	return all, nil
+}
+
+// source returns a source of flows with what all have in common.
+func (r *routed) source(first, end int32) packet.Source {
+	return packet.Source{First: first, End: end, Bytes: int32(r.s.Workload.Packet), Seed: r.s.Seed}
+}
+
+// onOff sources send a packet of every flow at once, the first an interval after
+// they go on.
+func (r *routed) onOff(p *part) []packet.Source {
+	w := &r.s.Workload
+	turns, rate := p.turns, float64(w.Rate)
+	if turns == nil {
+		turns = []turn{{w.Start, w.Duration}}
+	}
+	if p.ring {
+		rate = float64(w.RingRate)
+	}
+	var all []packet.Source
+	for _, t := range turns {
+		one := collective.OnOff{
+			Rate: units.Rate(rate), Payload: int32(w.Payload), Wire: int32(w.Packet), Start: t.start, Length: t.length,
+		}
+		s := r.source(p.first, p.end)
+		s.Every, s.Count, s.Seed = one.Every(), one.Packets(), 0
+		s.Start = t.start + engine.Time(s.Every)
+		all = append(all, s)
+	}
+	return all
+}
+
+// poisson sources are one a node where its flows are alike, else one a flow.
+func (r *routed) poisson(p *part) []packet.Source {
+	w := &r.s.Workload
+	every := r.s.packetTime() / w.Load
+	var all []packet.Source
+	r.byNode(p, func(first, end int32) {
+		one := func(first, end int32, every float64, order packet.Order) {
+			s := r.source(first, end)
+			s.Process, s.Order, s.Every, s.Stop = packet.Poisson, order, every, w.Warmup+w.Duration
+			all = append(all, s)
+		}
+		if p.traffic.Bytes == nil {
+			one(first, end, every, packet.Uniform)
+			return
+		}
+		sum := 0.0
+		for f := first; f < end; f++ {
+			sum += float64(p.traffic.Size(int(f - p.first)))
+		}
+		for f := first; f < end; f++ {
+			one(f, f+1, every*sum/float64(p.traffic.Size(int(f-p.first))), packet.Together)
+		}
+	})
+	return all
+}
+
+// paced sources let every flow last as long as the most loaded link is busy with
+// all that passes it. A node's flows take turns, each node beginning with another.
+func (r *routed) paced(p *part, max float64) []packet.Source {
+	w := &r.s.Workload
+	payload := int64(w.Payload)
+	var all []packet.Source
+	// the time that the most loaded link needs for a packet of each message
+	round := max * r.s.packetTime() / w.Pace
+	order, _ := packet.ParseOrder(w.Injection)
+	r.byNode(p, func(first, end int32) {
+		if p.traffic.Bytes == nil {
+			s := r.source(first, end)
+			s.Order, s.Every, s.Count = order, round/float64(end-first), p.count(0, payload)
+			s.Offset = (first / (end - first)) % (end - first)
+			if order != packet.Random {
+				s.Seed = 0
+			} else {
+				s.Offset = 0
+			}
+			all = append(all, s)
+			return
+		}
+		whole := round * float64(p.traffic.Message) / float64(payload)
+		for f := first; f < end; f++ {
+			s := r.source(f, f+1)
+			s.Count, s.Seed = p.count(int(f-p.first), payload), 0
+			s.Every = whole / float64(s.Count)
+			s.Start = engine.Time(s.Every * float64(f-first) / float64(end-first))
+			all = append(all, s)
+		}
+	})
+	return all
+}
+
+// closedLoop sources are greedy, or have so many packets of a flow on their way.
+func (r *routed) closedLoop(p *part, order packet.Order) []packet.Source {
+	w := &r.s.Workload
+	payload := int64(w.Payload)
+	var all []packet.Source
+	one := func(first, end int32, count int64) {
+		s := r.source(first, end)
+		s.Count = count
+		if w.Source == "window" {
+			s.Process, s.Window, s.Seed = packet.Window, int32(w.Window), 0
+		} else {
+			s.Process, s.Order = packet.Greedy, order
+			if order != packet.Random {
+				s.Seed = 0
+				s.Offset = (first / (end - first)) % (end - first)
+			}
+		}
+		all = append(all, s)
+	}
+	r.byNode(p, func(first, end int32) {
+		if p.traffic.Bytes == nil {
+			one(first, end, p.count(0, payload))
+			return
+		}
+		for f := first; f < end; f++ {
+			one(f, f+1, p.count(int(f-p.first), payload))
+		}
+	})
+	return all
+}
+
+// byNode calls do with the range of flows of every source of a part.
+func (r *routed) byNode(p *part, do func(first, end int32)) {
+	for first := p.first; first < p.end; {
+		end := first + 1
+		for end < p.end && r.load.flows[end].Src == r.load.flows[first].Src {
+			end++
+		}
+		do(first, end)
+		first = end
+	}
+}
+
+// dims returns the numbers of dimensions by their names; nil of none.
+func dims(names []string) []int {
+	var out []int
+	for _, n := range names {
+		out = append(out, dimIndex(n))
+	}
+	return out
+}

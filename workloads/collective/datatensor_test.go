@@ -1,0 +1,168 @@
+package collective
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"sim/engine"
+)
+
+// studySource is the source of the twisted-tori study: 512 B of payload at
+// 448 kb/s for 0.1 s from 1 s on, 542 B on the wire.
+var studySource = OnOff{Rate: 448e3, Payload: 512, Wire: 542, Start: engine.Second, Length: 100 * engine.Millisecond}
+
+// TestDataTensor is the study's work on 8x4x4, by hand: 3 times 0.1 s of all-to-all
+// in 4 slices of 32 nodes and 0.1 s of a packet stream from every node to its z
+// successor, 10 packets a flow, an interval of 9.142857 ms apart.
+func TestDataTensor(t *testing.T) {
+	o := shape(t, "001000", 8, 4, 4)
+	phases := must(DataTensor{Torus: o, Source: studySource}.Phases())(t)
+	if len(phases) != 6 {
+		t.Fatalf("%d phases", len(phases))
+	}
+	for i, p := range phases {
+		checkTraffic(t, p.Traffic)
+		if p.Start != engine.Second+engine.Time(i)*100*engine.Millisecond || p.Length != 100*engine.Millisecond || p.Packets() != 10 || p.Message != 5420 {
+			t.Errorf("phase %d: %d packets in %v from %v, %d B", i, p.Packets(), p.Length, p.Start, p.Message)
+		}
+		if every := p.Every(); every < 9.142857e9 || every > 9.142858e9 {
+			t.Errorf("phase %d: a packet each %g ticks", i, every)
+		}
+		if i%2 == 0 {
+			wantPairs(t, p.Traffic, nil, func(s, d int32) bool { return o.Coord(s, 2) == o.Coord(d, 2) })
+			if len(p.Flows) != 4*32*31 {
+				t.Errorf("phase %d: %d flows", i, len(p.Flows))
+			}
+		} else {
+			wantPairs(t, p.Traffic, nil, func(s, d int32) bool { to, _ := o.Next(s, 2, true); return to == d })
+		}
+	}
+}
+
+// TestDataTensorOptions: other dimensions, rates, lengths and rings.
+func TestDataTensorOptions(t *testing.T) {
+	o := shape(t, "", 8, 4, 4)
+	w := DataTensor{Torus: o, Tensor: []int{0}, Source: studySource, RingRate: 896e3, RingLength: 50 * engine.Millisecond, Times: 2, BothWays: true}
+	phases := must(w.Phases())(t)
+	if len(phases) != 4 || phases[3].Start != 1250*engine.Millisecond || phases[3].Length != 50*engine.Millisecond || phases[3].Packets() != 10 {
+		t.Errorf("%d phases, the last of %d packets from %v for %v", len(phases), phases[3].Packets(), phases[3].Start, phases[3].Length)
+	}
+	wantPairs(t, phases[0].Traffic, nil, func(s, d int32) bool {
+		return o.Coord(s, 1) == o.Coord(d, 1) && o.Coord(s, 2) == o.Coord(d, 2)
+	})
+	// rings of 16 through the y-z slices, both ways, over links
+	if len(phases[1].Flows) != 2*128 {
+		t.Errorf("%d flows of rings", len(phases[1].Flows))
+	}
+	near := must(NearestNeighbour(o, 1, nil))(t)
+	for _, f := range phases[1].Flows {
+		if o.Coord(f.Src, 0) != o.Coord(f.Dst, 0) || !slices.Contains(near.Flows, f) {
+			t.Errorf("the ring goes %v, out of its slice or over no link", f)
+		}
+	}
+	data := must(DataTensor{Torus: o, Data: []int{1}, Source: studySource}.Phases())(t)
+	wantPairs(t, data[0].Traffic, nil, func(s, d int32) bool { return o.Coord(s, 1) == o.Coord(d, 1) })
+	for _, c := range []struct {
+		w    DataTensor
+		want string
+	}{
+		{DataTensor{Torus: o, Tensor: []int{0, 1}, Data: []int{1}, Source: studySource}, "dimension y is of data and of tensor"},
+		{DataTensor{Torus: o, Tensor: []int{0, 3}, Source: studySource}, "dimensions x,d3 of 8x4x4"},
+		{DataTensor{Torus: o, Times: -1, Source: studySource}, "-1 alternations"},
+		{DataTensor{Torus: o}, "a rate above 0"},
+		{DataTensor{Torus: o, RingLength: engine.Millisecond, Source: studySource}, "send none in 0.001s; want at least 0.009142857143s"},
+		{DataTensor{Torus: o, Source: OnOff{Rate: 1, Payload: 2, Wire: 1, Length: 1}}, "no more of payload"},
+		{DataTensor{Torus: o, Source: OnOff{Rate: 1e13, Payload: 1, Wire: 1, Length: 1}}, "more than a packet a picosecond"},
+		{DataTensor{Torus: o, Source: OnOff{Rate: 1, Payload: 1, Wire: 1, Start: -1, Length: 1}}, "from -1e-12s on"},
+		{DataTensor{Torus: shape(t, "", 8), Source: studySource}, "no dimension"},
+	} {
+		if _, err := c.w.Phases(); err == nil || !errors.Is(err, ErrTraffic) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v; want %q", err, c.want)
+		}
+	}
+}
+
+// TestForms: along a twisted z, Links takes the links, which leave the line;
+// Folded stays on it and takes each of its links once each way, also in meshes, of
+// any size; nodes that are down are passed over.
+func TestForms(t *testing.T) {
+	o := shape(t, "000010", 8, 4, 4)
+	for _, ring := range must(RingsAlong(o, []int{2}, Links, nil))(t) {
+		if len(ring) != 8 || o.Coord(ring[4], 0) == o.Coord(ring[0], 0) {
+			t.Fatalf("ring %v", ring)
+		}
+	}
+	for size := 2; size < 9; size++ {
+		m := shape(t, "", 2, size)
+		if err := m.Mesh(1); err != nil {
+			t.Fatal(err)
+		}
+		for _, ring := range must(RingsAlong(m, []int{1}, Folded, nil))(t) {
+			up, down := make([]int, size), make([]int, size)
+			for i, a := range ring {
+				from, to := m.Coord(a, 1), m.Coord(ring[(i+1)%size], 1)
+				if m.Coord(a, 0) != m.Coord(ring[0], 0) || max(from-to, to-from) > 2 {
+					t.Fatalf("ring %v", ring)
+				}
+				for c := min(from, to); c < max(from, to); c++ {
+					if from < to {
+						up[c]++
+					} else {
+						down[c]++
+					}
+				}
+			}
+			for c := range size - 1 {
+				if up[c] != 1 || down[c] != 1 {
+					t.Fatalf("ring %v takes link %d %d times up and %d down", ring, c, up[c], down[c])
+				}
+			}
+		}
+	}
+	faulty := make([]bool, o.Nodes())
+	faulty[1], faulty[4], faulty[5], faulty[6] = true, true, true, true // of the lines 0..3 and 4..7
+	stage := must(RingsAlong(o, []int{2}, Line, faulty))(t)
+	if len(stage) != 31 || !slices.Equal(stage[0], []int32{0, 2, 3}) {
+		t.Errorf("%d rings, the first %v", len(stage), stage[0])
+	}
+	ring := must(HamiltonianRing(o, faulty))(t)[0]
+	if len(ring) != 124 || slices.Contains(ring, 4) {
+		t.Errorf("a ring of %d nodes", len(ring))
+	}
+	if _, err := MultiRing(shape(t, "", 1, 1), []int{0, 1}, Links, false); err == nil {
+		t.Error("rings on a torus of one node")
+	}
+	if streams := must(MultiRing(shape(t, "", 4, 1, 2), []int{0, 1, 2}, Links, false))(t); len(streams) != 2 || len(streams[0]) != 2 {
+		t.Errorf("%d streams along 4x1x2", len(streams))
+	}
+	// a slice of odd sizes in a mesh has no ring over links, and is passed through
+	m := shape(t, "", 3, 3, 2)
+	if err := m.Mesh(0, 1); err != nil {
+		t.Fatal(err)
+	}
+	if stage := must(RingsAlong(m, []int{1, 0}, Links, nil))(t); len(stage) != 2 || len(stage[0]) != 9 {
+		t.Errorf("rings %v", stage)
+	}
+	// one of twisted y and plain z has no links that leave the slice, and closes the ring
+	twisted := shape(t, "", 2, 3, 3)
+	if err := twisted.SetShift([][]int{nil, {1, 0, 0}, nil}); err != nil {
+		t.Fatal(err)
+	}
+	near := must(NearestNeighbour(twisted, 1, nil))(t)
+	for _, f := range must(RingSteps(twisted, []int{1, 2}, Links, true, 1, nil))(t).Flows {
+		if !slices.Contains(near.Flows, f) {
+			t.Errorf("the ring goes %v, over no link", f)
+		}
+	}
+	for _, f := range []Form{Links, Line, Folded} {
+		if got, err := ParseForm(f.String()); got != f || err != nil {
+			t.Errorf("%v is read as %v, %v", f, got, err)
+		}
+	}
+	if _, err := ParseForm("knotted"); err == nil || !strings.Contains(err.Error(), "links, line, folded") {
+		t.Error(err)
+	}
+
+}

@@ -1,0 +1,182 @@
+package collective
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"sim/engine"
+	"sim/fabric/torus"
+)
+
+// AllToAll is a message from every node to every other. Nodes that are down
+// neither send nor receive; nil is none.
+func AllToAll(nodes int, message int64, down []bool) (*Traffic, error) {
+	const name = "all-to-all"
+	if err := check(name, nodes, message, down); err != nil {
+		return nil, err
+	}
+	up := live(nodes, down)
+	pairs := int64(len(up)) * int64(len(up)-1)
+	if err := fits(name, pairs, message); err != nil {
+		return nil, err
+	}
+	t := &Traffic{Name: name, Nodes: nodes, Message: message, Flows: make([]engine.Flow, 0, pairs)}
+	for _, s := range up {
+		for _, d := range up {
+			if s != d {
+				t.Flows = append(t.Flows, engine.Flow{Src: s, Dst: d})
+			}
+		}
+	}
+	return t, nil
+}
+
+// UniformRandom is the flows of AllToAll, with every packet going to a random one
+// of its source's: a message is the mean of a pair.
+func UniformRandom(nodes int, message int64, down []bool) (*Traffic, error) {
+	t, err := AllToAll(nodes, message, down)
+	if err != nil {
+		return nil, err
+	}
+	t.Name, t.Random = "uniform-random", true
+	return t, nil
+}
+
+// NearestNeighbour is a message from every node of a torus to each of its
+// neighbours, both ways along every dimension, whether the links between them
+// work or not. A pair that is neighbours twice over, as in a wrapped dimension of
+// size 2, has one message.
+func NearestNeighbour(o *torus.Torus, message int64, down []bool) (*Traffic, error) {
+	const name = "nearest-neighbour"
+	if err := check(name, o.Nodes(), message, down); err != nil {
+		return nil, err
+	}
+	if err := fits(name, 2*int64(len(o.Dims)*o.Nodes()), message); err != nil {
+		return nil, err
+	}
+	t := &Traffic{Name: name, Nodes: o.Nodes(), Message: message}
+	for _, l := range o.Links() {
+		if l.From != l.To && (down == nil || !down[l.From] && !down[l.To]) {
+			t.Flows = append(t.Flows, engine.Flow{Src: l.From, Dst: l.To})
+		}
+	}
+	slices.SortFunc(t.Flows, byPair)
+	t.Flows = slices.Compact(t.Flows)
+	return t, t.some()
+}
+
+// Neighbours is a message over every link of a network that is up, as
+// NearestNeighbour of other graphs than tori: from each node to each that a link
+// leads to, one for several links.
+func Neighbours(n *engine.Network, message int64, down []bool) (*Traffic, error) {
+	const name = "nearest-neighbour"
+	if err := check(name, int(n.Nodes), message, down); err != nil {
+		return nil, err
+	}
+	if err := fits(name, int64(len(n.Links)), message); err != nil {
+		return nil, err
+	}
+	t := &Traffic{Name: name, Nodes: int(n.Nodes), Message: message}
+	for _, l := range n.Links {
+		if l.From != l.To && l.Rate > 0 && (down == nil || !down[l.From] && !down[l.To]) {
+			t.Flows = append(t.Flows, engine.Flow{Src: l.From, Dst: l.To})
+		}
+	}
+	slices.SortFunc(t.Flows, byPair)
+	t.Flows = slices.Compact(t.Flows)
+	return t, t.some()
+}
+
+// Hotspot is AllToAll with a fraction of what every node sends, between 0 and 1,
+// taken from all its messages alike and sent to the hot nodes instead, to each as
+// much (Pfister and Norton, "Hot spot contention and combining in multistage
+// interconnection networks", 1985). Message is the mean of a pair; what a node
+// sends in all is the same to the byte.
+func Hotspot(nodes int, message int64, fraction float64, hot []int32, down []bool) (*Traffic, error) {
+	const name = "hotspot"
+	if !(fraction >= 0 && fraction <= 1) {
+		return nil, fmt.Errorf("%w: %s with a fraction of %g; want one between 0 and 1", ErrTraffic, name, fraction)
+	}
+	all, err := AllToAll(nodes, message, down)
+	if err != nil {
+		return nil, err
+	}
+	isHot := make([]bool, nodes)
+	for _, h := range hot {
+		if h < 0 || int(h) >= nodes || isHot[h] || down != nil && down[h] {
+			return nil, fmt.Errorf("%w: hot node %d is out of 0 to %d, twice there, or down", ErrTraffic, h, nodes-1)
+		}
+		isHot[h] = true
+	}
+	if len(hot) == 0 {
+		return nil, fmt.Errorf("%w: %s has no hot node", ErrTraffic, name)
+	}
+	t := &Traffic{Name: name, Nodes: nodes}
+	per := len(live(nodes, down)) - 1
+	for from := 0; from < len(all.Flows); from += per {
+		flows := all.Flows[from : from+per]
+		targets := len(hot)
+		if isHot[flows[0].Src] {
+			targets--
+		}
+		cold, extra := float64(message)*(1-fraction), 0.0
+		if targets == 0 { // the only hot node: it has none to send to
+			cold = float64(message)
+		} else {
+			extra = float64(message) * float64(per) * fraction / float64(targets)
+		}
+		sent, exact := int64(0), 0.0
+		for _, f := range flows {
+			if exact += cold; isHot[f.Dst] {
+				exact += extra
+			}
+			b := min(int64(math.Round(exact)), message*int64(per)) - sent
+			if sent += b; b > 0 {
+				t.Flows, t.Bytes = append(t.Flows, f), append(t.Bytes, b)
+			}
+		}
+		if rest := message*int64(per) - sent; rest > 0 { // of rounding
+			t.Bytes[len(t.Bytes)-1] += rest
+		}
+	}
+	t.Message = slices.Max(t.Bytes)
+	return t, nil
+}
+
+// HotNodes draws k nodes that are up at random, in order. It fails where there are
+// not that many.
+func HotNodes(k, nodes int, seed uint64, down []bool) ([]int32, error) {
+	up := live(nodes, down)
+	if k < 1 || k > len(up) {
+		return nil, fmt.Errorf("%w: %d hot nodes of %d that are up; want at least 1", ErrTraffic, k, len(up))
+	}
+	stream(seed, "hotspot").Shuffle(len(up), func(i, j int) { up[i], up[j] = up[j], up[i] })
+	up = up[:k]
+	slices.Sort(up)
+	return up, nil
+}
+
+// some fails on traffic without flows.
+func (t *Traffic) some() error {
+	if len(t.Flows) == 0 {
+		return fmt.Errorf("%w: %s moves nothing among the nodes that are up", ErrTraffic, t.Name)
+	}
+	return nil
+}
+
+func byPair(a, b engine.Flow) int {
+	if a.Src != b.Src {
+		return int(a.Src) - int(b.Src)
+	}
+	return int(a.Dst) - int(b.Dst)
+}
+
+// stream is the generator that the consumer of that name owns under a seed.
+func stream(seed uint64, name string) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte("collective/" + name))
+	return rand.New(rand.NewPCG(seed, h.Sum64()))
+}

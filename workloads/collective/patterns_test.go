@@ -1,0 +1,272 @@
+package collective
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/engine"
+)
+
+// checkTraffic fails on what no traffic may be.
+func checkTraffic(t rapid.TB, x *Traffic) {
+	t.Helper()
+	if !slices.IsSortedFunc(x.Flows, byPair) || x.Bytes != nil && len(x.Bytes) != len(x.Flows) {
+		t.Fatalf("%s: %d flows out of order, or with %d sizes", x.Name, len(x.Flows), len(x.Bytes))
+	}
+	total := int64(0)
+	for f, w := range x.Flows {
+		if w.Src == w.Dst || w.Src < 0 || w.Dst < 0 || int(max(w.Src, w.Dst)) >= x.Nodes || f > 0 && x.Flows[f-1] == w {
+			t.Fatalf("%s: flow %d is %v of %d nodes", x.Name, f, w, x.Nodes)
+		}
+		if b := x.Size(f); b < 1 || b > x.Message {
+			t.Fatalf("%s: flow %d is of %d B, messages of %d", x.Name, f, b, x.Message)
+		}
+		if total += x.Size(f); x.Bytes != nil && x.Demand()[f]*float64(x.Message) != float64(x.Size(f)) && math.Abs(x.Demand()[f]*float64(x.Message)/float64(x.Size(f))-1) > 1e-12 {
+			t.Fatalf("%s: the demand of flow %d is %g", x.Name, f, x.Demand()[f])
+		}
+	}
+	if total != x.Total() {
+		t.Fatalf("%s: %d B in all, not %d", x.Name, x.Total(), total)
+	}
+}
+
+// someDown draws nodes that are down, of which two are not.
+func someDown(t *rapid.T, nodes int) []bool {
+	down := rapid.SliceOfN(rapid.Bool(), nodes, nodes).Draw(t, "down")
+	down[rapid.IntRange(0, nodes/2-1).Draw(t, "one up")] = false
+	down[rapid.IntRange(nodes/2, nodes-1).Draw(t, "another up")] = false
+	return down
+}
+
+// wantPairs fails where flows are not just the pairs of live nodes that has holds
+// for.
+func wantPairs(t rapid.TB, x *Traffic, down []bool, has func(s, d int32) bool) {
+	t.Helper()
+	checkTraffic(t, x)
+	var want []engine.Flow
+	for s := range int32(x.Nodes) {
+		for d := range int32(x.Nodes) {
+			if s != d && (down == nil || !down[s] && !down[d]) && has(s, d) {
+				want = append(want, engine.Flow{Src: s, Dst: d})
+			}
+		}
+	}
+	if !slices.Equal(x.Flows, want) {
+		t.Fatalf("%s: flows %v, want %v", x.Name, x.Flows, want)
+	}
+}
+
+// TestPatterns holds every pattern against its definition, pair by pair.
+func TestPatterns(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o := shape(t, "", rapid.SliceOfN(rapid.IntRange(2, 4), 1, 3).Draw(t, "dims")...)
+		if rapid.Bool().Draw(t, "open") {
+			if err := o.Mesh(0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		n := o.Nodes()
+		var down []bool
+		if rapid.Bool().Draw(t, "faults") {
+			down = someDown(t, n)
+		}
+		every := func(s, d int32) bool { return true }
+		wantPairs(t, must(AllToAll(n, 7, down))(t), down, every)
+		u := must(UniformRandom(n, 7, down))(t)
+		if wantPairs(t, u, down, every); !u.Random {
+			t.Fatal("uniform-random is not random")
+		}
+		near := func(s, d int32) bool {
+			apart := 0
+			for k, size := range o.Dims {
+				c := (o.Coord(d, k) - o.Coord(s, k) + size) % size
+				c = min(c, size-c)
+				if o.Open[k] {
+					c = o.Coord(d, k) - o.Coord(s, k)
+					c = max(c, -c)
+				}
+				apart += c
+			}
+			return apart == 1
+		}
+		if x, err := NearestNeighbour(o, 7, down); err == nil {
+			wantPairs(t, x, down, near)
+			net := o.Network(nil, engine.Link{Rate: rate})
+			wantPairs(t, must(Neighbours(net, 7, down))(t), down, near)
+		} else if down == nil || !errors.Is(err, ErrTraffic) {
+			t.Fatal(err)
+		}
+		dim := rapid.IntRange(0, len(o.Dims)-1).Draw(t, "dim")
+		if x, err := SliceAllToAll(o, []int{dim}, 7, down); err == nil {
+			wantPairs(t, x, down, func(s, d int32) bool {
+				a, b := o.At(s), o.At(d)
+				a[dim], b[dim] = 0, 0
+				return slices.Equal(a, b)
+			})
+		} else if down == nil || !errors.Is(err, ErrTraffic) {
+			t.Fatal(err)
+		}
+	})
+}
+
+// TestHotspot: every node sends as much as in all-to-all, to the byte; without a
+// fraction it is all-to-all; hot nodes get the rest and their share of the fraction.
+func TestHotspot(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 20).Draw(t, "nodes")
+		down := someDown(t, n)
+		up := len(live(n, down))
+		hot := must(HotNodes(rapid.IntRange(1, up).Draw(t, "k"), n, rapid.Uint64().Draw(t, "seed"), down))(t)
+		fraction := rapid.SampledFrom([]float64{0, 0.1, 0.5, 1}).Draw(t, "fraction")
+		message := rapid.OneOf(rapid.Int64Range(1, 1e5), rapid.Int64Range(1e14, 1e15)).Draw(t, "message")
+		x := must(Hotspot(n, message, fraction, hot, down))(t)
+		checkTraffic(t, x)
+		sent := make([]int64, n)
+		for f, w := range x.Flows {
+			sent[w.Src] += x.Size(f)
+			if down[w.Src] || down[w.Dst] {
+				t.Fatalf("node %v is down", w)
+			}
+			targets := len(hot)
+			if slices.Contains(hot, w.Src) {
+				targets--
+			}
+			want := float64(message)
+			if targets > 0 {
+				want *= 1 - fraction
+				if slices.Contains(hot, w.Dst) {
+					want += float64(message) * fraction * float64(up-1) / float64(targets)
+				}
+			}
+			if math.Abs(float64(x.Size(f))-want) > max(1.001, 1e-13*float64(message)) { // rounding to a byte, and of floats
+				t.Fatalf("flow %v of %d B, want %g", w, x.Size(f), want)
+			}
+		}
+		for s, b := range sent {
+			if want := message * int64(up-1); !down[s] && b != want || down[s] && b != 0 {
+				t.Fatalf("node %d sends %d B, want %d", s, b, want)
+			}
+		}
+	})
+}
+
+// TestPermutations: destinations come once each; the named ones by hand.
+func TestPermutations(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o := shape(t, "", rapid.SampledFrom([][]int{{4, 4}, {4, 8, 4}, {2, 2, 2}, {8}, {3, 3}}).Draw(t, "dims")...)
+		kind := rapid.SampledFrom(Permutations).Draw(t, "kind")
+		down := someDown(t, o.Nodes())
+		x, err := Permutation(o, kind, 9, rapid.Uint64().Draw(t, "seed"), down)
+		if err != nil {
+			if !errors.Is(err, ErrTraffic) || kind == "random" {
+				t.Fatal(err)
+			}
+			return
+		}
+		checkTraffic(t, x)
+		src, dst := map[int32]bool{}, map[int32]bool{}
+		for _, w := range x.Flows {
+			if src[w.Src] || dst[w.Dst] || down[w.Src] || down[w.Dst] {
+				t.Fatalf("%s: %v is twice there, or down", kind, w)
+			}
+			src[w.Src], dst[w.Dst] = true, true
+		}
+		if up := len(live(o.Nodes(), down)); kind == "random" && len(x.Flows) != up {
+			t.Fatalf("random: %d of %d nodes send", len(x.Flows), up)
+		}
+	})
+	for _, c := range []struct {
+		kind string
+		dims []int
+		src  []int
+		dst  []int
+	}{
+		{"transpose", []int{4, 8, 4}, []int{1, 5, 3}, []int{3, 5, 1}},
+		{"bit-complement", []int{4, 8, 4}, []int{1, 5, 3}, []int{2, 2, 0}},
+		{"tornado", []int{4, 8, 5}, []int{1, 5, 3}, []int{2, 0, 0}},
+		{"bit-reverse", []int{16}, []int{0b0010}, []int{0b0100}},
+		{"bit-reverse", []int{16}, []int{0b1011}, []int{0b1101}},
+		{"shuffle", []int{16}, []int{0b1011}, []int{0b0111}},
+		{"shuffle", []int{16}, []int{0b0110}, []int{0b1100}},
+	} {
+		o := shape(t, "", c.dims...)
+		x := must(Permutation(o, c.kind, 9, 0, nil))(t)
+		f := engine.Flow{Src: o.Node(c.src...), Dst: o.Node(c.dst...)}
+		if !slices.Contains(x.Flows, f) {
+			t.Errorf("%s of %s: no %v", c.kind, o, f)
+		}
+	}
+	a, b := must(Permutation(shape(t, "", 64), "random", 1, 1, nil))(t), must(Permutation(shape(t, "", 64), "random", 1, 2, nil))(t)
+	if slices.Equal(a.Flows, b.Flows) {
+		t.Error("two seeds give one permutation")
+	}
+}
+
+// TestDerangements: of the 9 permutations of 4 without fixed points each is as
+// likely.
+func TestDerangements(t *testing.T) {
+	const runs = 9000
+	count := map[[4]int32]int{}
+	for seed := range uint64(runs) {
+		count[[4]int32(derange(4, seed, nil))]++
+	}
+	chi := 0.0
+	for _, c := range count {
+		chi += float64((c-runs/9)*(c-runs/9)) / (runs / 9)
+	}
+	const limit = 26.1 // of chi-square with 8 degrees, at 0.1 %
+	if len(count) != 9 || chi > limit {
+		t.Errorf("%d derangements, chi-square %.1f: %v", len(count), chi, count)
+	}
+}
+
+// TestPatternsRefused: what cannot be is refused in one line that says why.
+func TestPatternsRefused(t *testing.T) {
+	o := shape(t, "", 2, 4)
+	all := slices.Repeat([]bool{true}, 8)
+	for _, c := range []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"zero", second(AllToAll(8, 0, nil)), "messages of 0 B; want at least 1 B"},
+		{"negative", second(NearestNeighbour(o, -5, nil)), "messages of -5 B"},
+		{"one node", second(UniformRandom(1, 8, nil)), "at least 2 nodes that are up, of 1 there are 1"},
+		{"all down", second(Permutation(o, "random", 8, 1, all)), "of 8 there are 0"},
+		{"states", second(AllToAll(7, 8, all)), "the state of 8"},
+		{"too many bytes", second(AllToAll(1<<10, 1<<50, nil)), "more bytes than can be counted"},
+		{"kind", second(Permutation(o, "tornado!", 8, 1, nil)), `no permutation "tornado!"; there are random, transpose`},
+		{"transpose", second(Permutation(o, "transpose", 8, 1, nil)), "the same backwards"},
+		{"bits", second(Permutation(shape(t, "", 3, 3), "shuffle", 8, 1, nil)), "want a power of 2"},
+		{"still", second(Permutation(shape(t, "", 2, 2), "tornado", 8, 1, nil)), "moves nothing"},
+		{"fraction", second(Hotspot(8, 8, 1.5, []int32{1}, nil)), "a fraction of 1.5; want one between 0 and 1"},
+		{"no hot", second(Hotspot(8, 8, 0.5, nil, nil)), "no hot node"},
+		{"hot twice", second(Hotspot(8, 8, 0.5, []int32{1, 1}, nil)), "hot node 1"},
+		{"hot out", second(Hotspot(8, 8, 0.5, []int32{9}, nil)), "out of 0 to 7"},
+		{"hot many", second(HotNodes(9, 8, 0, nil)), "9 hot nodes of 8"},
+		{"no links", second(Neighbours(o.Network(nil, engine.Link{}), 8, nil)), "moves nothing"},
+		{"dims", second(SliceAllToAll(o, []int{0, 0}, 8, nil)), "dimensions x,x of 2x4"},
+		{"no dims", second(RingSteps(o, nil, Links, false, 8, nil)), "no dimension"},
+	} {
+		if c.err == nil || !errors.Is(c.err, ErrTraffic) || !strings.Contains(c.err.Error(), c.want) || strings.Contains(c.err.Error(), "\n") {
+			t.Errorf("%s: %v; want %q", c.name, c.err, c.want)
+		}
+	}
+	n := o.Network(nil, engine.Link{Rate: rate})
+	n.Links[3].Rate = 0
+	x, load := must(AllToAll(8, 8, nil))(t), make([]float64, len(n.Links))
+	load[3] = 1
+	if _, err := FluidTime(x, n, load); err == nil || !strings.Contains(err.Error(), "is down and has a load") {
+		t.Error(err)
+	}
+	if _, err := FluidTime(x, n, []int64(nil)); err == nil {
+		t.Error("no loads")
+	}
+}
+
+func second[T any](_ T, err error) error { return err }

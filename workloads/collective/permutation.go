@@ -1,0 +1,120 @@
+package collective
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"sim/engine"
+	"sim/fabric/torus"
+)
+
+// Permutations are the names of the permutations, after Dally and Towles,
+// "Principles and Practices of Interconnection Networks", Table 3.1.
+var Permutations = []string{"random", "transpose", "bit-complement", "bit-reverse", "shuffle", "tornado"}
+
+// Permutation is a message from every node to the one that a permutation maps it
+// to:
+//
+//	random          a permutation without fixed points, drawn by the seed
+//	transpose       the coordinates in reverse order: (x, y) to (y, x)
+//	bit-complement  every coordinate c to size-1-c
+//	bit-reverse     the bits of the node's number in reverse order
+//	shuffle         the bits of the node's number rotated up by one
+//	tornado         every coordinate c to c + ceil(size/2)-1, round the dimension
+//
+// Nodes that are mapped to themselves send nothing, nor do those whose partner is
+// down. It fails where the permutation does not fit the torus.
+func Permutation(o *torus.Torus, kind string, message int64, seed uint64, down []bool) (*Traffic, error) {
+	name := kind + " permutation"
+	n := o.Nodes()
+	if err := check(name, n, message, down); err != nil {
+		return nil, err
+	}
+	if err := fits(name, int64(n), message); err != nil {
+		return nil, err
+	}
+	to, err := permute(o, kind, seed, down)
+	if err != nil {
+		return nil, err
+	}
+	t := &Traffic{Name: name, Nodes: n, Message: message}
+	for s, d := range to {
+		if int32(s) != d && (down == nil || !down[s] && !down[d]) {
+			t.Flows = append(t.Flows, engine.Flow{Src: int32(s), Dst: d})
+		}
+	}
+	return t, t.some()
+}
+
+func permute(o *torus.Torus, kind string, seed uint64, down []bool) ([]int32, error) {
+	n := o.Nodes()
+	to := make([]int32, n)
+	width := bits.Len(uint(n)) - 1
+	switch kind {
+	case "random":
+		return derange(n, seed, down), nil
+	case "bit-complement":
+		for s := range to { // all coordinates at once
+			to[s] = int32(n - 1 - s)
+		}
+	case "transpose":
+		back := slices.Clone(o.Dims)
+		slices.Reverse(back)
+		if !slices.Equal(back, o.Dims) {
+			return nil, fmt.Errorf("%w: transpose of %s; want sizes that are the same backwards, such as 4x8x4", ErrTraffic, o)
+		}
+		for s := range to {
+			at := o.At(int32(s))
+			slices.Reverse(at)
+			to[s] = o.Node(at...)
+		}
+	case "tornado":
+		for s := range to {
+			at := o.At(int32(s))
+			for d, size := range o.Dims {
+				at[d] = (at[d] + (size+1)/2 - 1) % size
+			}
+			to[s] = o.Node(at...)
+		}
+	case "bit-reverse", "shuffle":
+		if n != 1<<width {
+			return nil, fmt.Errorf("%w: %s of %d nodes; want a power of 2", ErrTraffic, kind, n)
+		}
+		for s := range to {
+			if kind == "shuffle" {
+				to[s] = int32(s<<1&(n-1) | s>>(width-1))
+			} else {
+				to[s] = int32(bits.Reverse32(uint32(s)) >> (32 - width))
+			}
+		}
+	default:
+		return nil, fmt.Errorf("%w: no permutation %q; there are %s", ErrTraffic, kind, strings.Join(Permutations, ", "))
+	}
+	return to, nil
+}
+
+// derange draws a permutation of the nodes that are up without fixed points, each
+// with equal chance: shuffles until there is none, e times in the mean.
+func derange(n int, seed uint64, down []bool) []int32 {
+	rng := stream(seed, "permutation")
+	up := live(n, down)
+	at := slices.Clone(up)
+	fixed := true
+	for fixed {
+		rng.Shuffle(len(at), func(i, j int) { at[i], at[j] = at[j], at[i] })
+		fixed = false
+		for i := range at {
+			fixed = fixed || at[i] == up[i]
+		}
+	}
+	to := make([]int32, n)
+	for s := range to {
+		to[s] = int32(s)
+	}
+	for i, s := range up {
+		to[s] = at[i]
+	}
+	return to
+}

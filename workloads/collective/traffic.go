@@ -1,0 +1,151 @@
+// Package collective says what jobs move between nodes: the patterns by which
+// networks are measured (all-to-all, permutations, hot spots, any matrix), ring
+// collectives on rings embedded in a torus, and the phases of data-tensor
+// parallelism.
+//
+// A Traffic is who sends how much to whom; a task graph says what waits for what
+// besides. Neither names a link: ways are chosen in policies/routing, and time is
+// the engines'.
+package collective
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"sim/engine"
+)
+
+// ErrTraffic is wrapped by every error about traffic that cannot be.
+var ErrTraffic = errors.New("collective: no such traffic")
+
+// Traffic is flows and how much each of them carries. Flows are in the order of
+// (source, destination), no pair comes twice, and none is from a node to itself.
+type Traffic struct {
+	Name  string
+	Nodes int // of the network, those that are down included
+	Flows []engine.Flow
+	// Message is the unit of Demand in bytes. Flow f carries Bytes[f], which is at
+	// least 1 and at most Message; nil is Message each.
+	Message int64
+	Bytes   []int64
+	// Random asks that each node send its packets to destinations drawn at random
+	// from its flows, rather than to one after the other. What a flow carries is
+	// then the mean.
+	Random bool
+}
+
+// Size returns the bytes of a flow.
+func (t *Traffic) Size(flow int) int64 {
+	if t.Bytes == nil {
+		return t.Message
+	}
+	return t.Bytes[flow]
+}
+
+// Total returns the bytes of all flows.
+func (t *Traffic) Total() int64 {
+	if t.Bytes == nil {
+		return t.Message * int64(len(t.Flows))
+	}
+	sum := int64(0)
+	for _, b := range t.Bytes {
+		sum += b
+	}
+	return sum
+}
+
+// Demand returns what each flow carries in units of Message, as routers weigh it;
+// nil is one unit each.
+func (t *Traffic) Demand() []float64 {
+	if t.Bytes == nil {
+		return nil
+	}
+	d := make([]float64, len(t.Bytes))
+	for f, b := range t.Bytes {
+		d[f] = float64(b) / float64(t.Message)
+	}
+	return d
+}
+
+// Graph returns the traffic as transfers that all start at once: task f is flow f.
+// It fails where there are more than MaxTasks flows.
+func (t *Traffic) Graph() (*engine.Graph, error) {
+	if len(t.Flows) > MaxTasks {
+		return nil, tooMany(t.Name, int64(len(t.Flows)))
+	}
+	g := &engine.Graph{}
+	g.Grow(len(t.Flows), 0)
+	for f, w := range t.Flows {
+		g.AddTask(engine.Task{Kind: engine.Transfer, Src: w.Src, Dst: w.Dst, Flows: 1, Bytes: t.Size(f)})
+	}
+	g.Namer = func(id int32) string {
+		return fmt.Sprintf("%s from %d to %d", t.Name, t.Flows[id].Src, t.Flows[id].Dst)
+	}
+	return g, g.Freeze()
+}
+
+// MaxTasks is the most tasks of a graph that this package makes, some 2 GB.
+const MaxTasks = 1 << 24
+
+func tooMany(name string, tasks int64) error {
+	const taskBytes = 128 // a task, its edges and their index
+	return fmt.Errorf("%w: %s makes %d tasks, which take about %d MB; want at most %d", ErrTraffic, name, tasks, tasks*taskBytes/1e6, MaxTasks)
+}
+
+// FluidTime returns the least time in which ways of these loads, in units of
+// Demand by link (engine/static measures them), can carry traffic over n: that of
+// the slowest link, with no latency. Sources that are paced so that all flows end
+// together take just this time, and in a network of fluid nothing can be faster on
+// the same ways. It fails on a load of a link that is down.
+func FluidTime[L int64 | float64](t *Traffic, n *engine.Network, load []L) (engine.Time, error) {
+	if len(load) != len(n.Links) {
+		return 0, fmt.Errorf("collective: loads of %d links for a network of %d", len(load), len(n.Links))
+	}
+	seconds := 0.0
+	for l, units := range load {
+		if units == 0 {
+			continue
+		}
+		if n.Links[l].Rate == 0 {
+			return 0, fmt.Errorf("collective: %s is down and has a load", n.ResourceName(int32(l)))
+		}
+		seconds = max(seconds, float64(units)*float64(t.Message)*8/n.Links[l].Rate)
+	}
+	return engine.FromSeconds(seconds)
+}
+
+// check fails on a pattern that cannot be.
+func check(name string, nodes int, message int64, down []bool) error {
+	switch {
+	case message < 1:
+		return fmt.Errorf("%w: %s with messages of %d B; want at least 1 B", ErrTraffic, name, message)
+	case nodes < 1 || nodes > math.MaxInt32:
+		return fmt.Errorf("%w: %s among %d nodes", ErrTraffic, name, nodes)
+	case down != nil && len(down) != nodes:
+		return fmt.Errorf("%w: %s among %d nodes, with the state of %d", ErrTraffic, name, nodes, len(down))
+	}
+	if up := len(live(nodes, down)); up < 2 {
+		return fmt.Errorf("%w: %s needs at least 2 nodes that are up, of %d there are %d", ErrTraffic, name, nodes, up)
+	}
+	return nil
+}
+
+// fits fails where the bytes of so many messages are more than an int64 holds.
+func fits(name string, flows, message int64) error {
+	if flows > 0 && message > math.MaxInt64/8/flows {
+		return fmt.Errorf("%w: %s of %d messages of %d B is more bytes than can be counted", ErrTraffic, name, flows, message)
+	}
+	return nil
+}
+
+// live returns the nodes that are up, in order.
+func live(nodes int, down []bool) []int32 {
+	up := make([]int32, 0, nodes)
+	for n := range int32(nodes) {
+		if down == nil || !down[n] {
+			up = append(up, n)
+		}
+	}
+	return up
+}
