@@ -190,6 +190,9 @@ func (a *routedAnswer) delays() {
 	if _, done := m["completion_s"]; !done && s.InFlight() == 0 {
 		m["completion_s"] = s.End.Seconds()
 	}
+	if fluid, ok := m["fluid_s"]; ok && m["completion_s"] > 0 {
+		m["over_fluid"] = m["completion_s"] / fluid
+	}
 	m["delivered_bytes_per_s"] = s.Throughput()
 	queue := int32(0)
 	for _, l := range s.Links {

@@ -52,10 +52,16 @@ func (z *sim) runBooked(until engine.Time) {
 	links := int32(len(z.links))
 	table := z.ways.table
 	step, port, degree, nodes := z.ways.step, z.ways.port, z.ways.degree, z.ways.nodes
+	var s sight
+	far := prefetches && len(z.links) >= farLinks && table == nil
 	for {
 		id, now, ok := z.calendar.take(until)
 		if !ok {
 			return
+		}
+		if far {
+			z.ahead(&s)
+			z.near(&s)
 		}
 		if z.s.End = now; id >= links {
 			if z.fire(id-z.base, now); z.full {
@@ -81,12 +87,12 @@ func (z *sim) runBooked(until engine.Time) {
 			continue
 		}
 		r.way++
-		s := step[r.way]
-		if s == engine.Arrived {
+		next := step[r.way]
+		if next == engine.Arrived {
 			z.deliver(&r, now)
 			continue
 		}
-		z.book(port[int(l.to)*degree+s.Port()], &r, now)
+		z.book(port[int(l.to)*degree+next.Port()], &r, now)
 	}
 }
 

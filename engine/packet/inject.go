@@ -203,6 +203,14 @@ func (z *sim) fireWindow(i int32, m *injector, now engine.Time) {
 // pick returns the flow of the k-th packet of a source that injects one at a
 // time.
 func (m *injector) pick(k int64) int32 {
+	if k = m.place(k); m.flows != nil {
+		return m.flows[k]
+	}
+	return m.first + int32(k)
+}
+
+// place returns the place among the source's flows of that of the k-th packet.
+func (m *injector) place(k int64) int64 {
 	n := int64(m.n)
 	switch m.order {
 	case RoundRobin:
@@ -214,10 +222,7 @@ func (m *injector) pick(k int64) int32 {
 	case Uniform:
 		k = int64(m.rng.Int32N(m.n))
 	}
-	if m.flows != nil {
-		return m.flows[k]
-	}
-	return m.first + int32(k)
+	return k
 }
 
 // time returns when the next packets are sent.

@@ -165,7 +165,7 @@ func TestOptimisedCanonical(t *testing.T) {
 		twist string
 		dims  []int
 		every int // switches, where tests are short; 0 is none
-	}{{"", []int{4, 4, 4}, 1}, {"tpuv4", []int{4, 4, 8}, 11}, {"tpuv4", []int{4, 8, 8}, 0}, {"", []int{4, 4, 8}, 0}, {"", []int{4, 8, 8}, 0}} {
+	}{{"", []int{4, 4, 4}, 1}, {"tpuv4", []int{4, 4, 8}, 0}, {"tpuv4", []int{4, 8, 8}, 0}, {"", []int{4, 4, 8}, 0}, {"", []int{4, 8, 8}, 0}} {
 		if c.every == 0 && !*long {
 			continue
 		}
@@ -176,7 +176,7 @@ func TestOptimisedCanonical(t *testing.T) {
 					continue
 				}
 				p := must(t, torus.Faults{Switches: []torus.Switch{{Dim: dim, Index: index}}}, c.twist, c.dims...)
-				d, z := route(t, Optimised{Budget: 300_000, Rounds: 4}, p, Options{Seed: 1})
+				d, z := route(t, Optimised{Budget: 100_000, Rounds: 2}, p, Options{Seed: 1})
 				if index == 0 {
 					first = z.Max
 				}
@@ -200,6 +200,26 @@ func TestOptimisedRepeats(t *testing.T) {
 		}
 		if have != first {
 			t.Errorf("%d workers give other walks", workers)
+		}
+	}
+}
+
+// TestOptimisedCap: the cap on neighbours' traffic goes before load. Node 3 hangs on
+// 1 of the triangle 0, 1, 2; the 3 units for it are best alone from 0 to 1, which has
+// the unit for 1 join that for 2.
+func TestOptimisedCap(t *testing.T) {
+	n := &engine.Network{Nodes: 4}
+	for _, l := range [][2]int32{{0, 1}, {0, 2}, {1, 2}, {1, 3}} {
+		n.Links = append(n.Links, engine.Link{From: l[0], To: l[1], Rate: 1e9, Channels: 2}, engine.Link{From: l[1], To: l[0], Rate: 1e9, Channels: 2})
+	}
+	p := &Problem{Network: n, Flows: []engine.Flow{{Src: 0, Dst: 1}, {Src: 0, Dst: 2}, {Src: 0, Dst: 3}}, Demand: []float64{1, 1, 3}}
+	for _, c := range []struct {
+		cap       int
+		load, own float64
+	}{{-1, 3, 2}, {0, 3, 2}, {1, 4, 1}} {
+		d, z := route(t, Optimised{NeighbourCap: c.cap, Budget: 10000, Rounds: 20}, p, Options{Seed: 1})
+		if z.MaxWeighted != c.load || d.Metrics["nearest_neighbour_max_load"] != c.own || neighbourLoad(p, d) != int64(c.own) {
+			t.Errorf("cap %d: load %g and of neighbours %g, want %g and %g", c.cap, z.MaxWeighted, d.Metrics["nearest_neighbour_max_load"], c.load, c.own)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 
 	"sim/engine"
@@ -21,7 +22,7 @@ func TestOptimisedCache(t *testing.T) {
 		}
 		return all
 	}
-	o := Optimised{Cache: dir, Budget: 200_000, Rounds: 20}
+	o := Optimised{Cache: dir, Budget: 100_000, Rounds: 2}
 	fault := func(index int) *Problem {
 		return must(t, torus.Faults{Switches: []torus.Switch{{Dim: 2, Index: index}}}, "", 4, 4, 4)
 	}
@@ -46,7 +47,13 @@ func TestOptimisedCache(t *testing.T) {
 	if len(files()) != 1 {
 		t.Errorf("%d entries for two faults of a dimension", len(files()))
 	}
-	for _, broken := range [][]byte{nil, whole[:len(whole)/2], append(append([]byte{}, whole[:len(whole)-1]...), whole[len(whole)-1]^1)} {
+	all := [][]byte{nil, whole[:len(whole)/2]}
+	for k := 1; k < 8; k++ { // one bit among the walks
+		bit := slices.Clone(whole)
+		bit[k*len(bit)/8] ^= 1
+		all = append(all, bit)
+	}
+	for _, broken := range all {
 		if err := os.WriteFile(path, broken, 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -7,10 +7,30 @@ import (
 	"testing"
 	"time"
 
+	"sim/engine"
+	"sim/engine/static"
 	"sim/fabric/torus"
 )
 
 var huge = flag.Bool("huge", false, "route a pod of 16x16x16")
+
+// neighbourLoad returns the load of the most loaded link when every node sends one
+// unit to each node that it would be linked to without faults.
+func neighbourLoad(p *Problem, d *Decision) int64 {
+	near := make(map[engine.Flow]bool)
+	for _, l := range p.Network.Links {
+		near[engine.Flow{Src: l.From, Dst: l.To}] = true
+	}
+	of := engine.Walks{Degree: d.Walks.Degree, Link: d.Walks.Link, Start: d.Walks.Start, Step: d.Walks.Step}
+	var flows []engine.Flow
+	for i, f := range p.Flows {
+		if near[f] {
+			flows = append(flows, f)
+			of.Class = append(of.Class, d.Walks.ClassOf(int32(i)))
+		}
+	}
+	return static.OfWalks(p.Network, flows, nil, &of).Max
+}
 
 // TestOptimisedLoads prints and checks the loads of all-to-all, fault-free and under
 // the fault of one optical switch of each dimension.
@@ -56,6 +76,9 @@ func TestOptimisedLoads(t *testing.T) {
 			}
 			if d.Bound > float64(z.Max) || d.Bound < 1 {
 				t.Errorf("%s %s, %s: bound %g of load %d", p.Torus, c.twist, name, d.Bound, z.Max)
+			}
+			if near := neighbourLoad(p, d); near > 2 || float64(near) != m["nearest_neighbour_max_load"] {
+				t.Errorf("%s %s, %s: neighbours' traffic loads %d, told as %g; want at most 2", p.Torus, c.twist, name, near, m["nearest_neighbour_max_load"])
 			}
 			if !free {
 				t.Errorf("%s %s, %s: %s", p.Torus, c.twist, name, d.Labels["deadlock"])

@@ -1,0 +1,10 @@
+//go:build !amd64
+
+package packet
+
+import "unsafe"
+
+// prefetches says whether prefetch does anything.
+const prefetches = false
+
+func prefetch(unsafe.Pointer) {}

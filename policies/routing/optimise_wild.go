@@ -1,0 +1,131 @@
+package routing
+
+import (
+	"context"
+	"errors"
+	"slices"
+)
+
+// wildRules returns the rules of wild-first ways to try in turn. Where links are down
+// and none are shifted, dimensions with such links come first in the order: of whole
+// sets of ways those have the smallest loads. On twisted tori ways outside their
+// rules come last, as they can deadlock.
+func (r *optimiser) wildRules() (all []WildFirst) {
+	t, rule := r.p.Torus, r.WildFirst
+	if rule.Order == nil && t.Shift == nil {
+		var down, up []int
+		for _, d := range longestFirst(t) {
+			dead := false
+			for k, l := range r.in.link {
+				dead = dead || k%r.in.degree/2 == d && l >= 0 && r.in.orbit[k] < 0
+			}
+			if dead {
+				down = append(down, d)
+			} else {
+				up = append(up, d)
+			}
+		}
+		if len(down) > 0 && len(up) > 0 {
+			rule.Order = append(down, up...)
+			all = append(all, rule)
+		}
+	}
+	all = append(all, r.WildFirst)
+	if rule = r.WildFirst; !rule.Free && t.Shift != nil {
+		rule.Free = true
+		all = append(all, rule)
+	}
+	return all
+}
+
+// wildFirst seeks among wild-first ways.
+func (r *optimiser) wildFirst(ctx context.Context, rule WildFirst) error {
+	rules, err := NewCandidates(r.p, rule)
+	if err != nil {
+		return err
+	}
+	r.rules = rules
+	c, err := r.choices(rules)
+	if errors.Is(err, ErrUnserved) {
+		return nil // some pair has no such way: any ways will do
+	}
+	if err != nil {
+		return err
+	}
+	s := newSearch(r.in, c, r.seed, max(0, r.NeighbourCap), max(r.Budget/16, min(r.Budget/2, 12*int64(len(c.next)))))
+	if err := s.run(ctx, r.dual.bound(), nil); err != nil {
+		return err
+	}
+	if s.value > r.dual.bound() {
+		if err := r.dual.seek(ctx, max(1, r.Rounds/4), s.value, r.workers); err != nil {
+			return err
+		}
+		s.budget = r.Budget / 4
+		if err := s.run(ctx, r.dual.bound(), nil); err != nil {
+			return err
+		}
+	}
+	r.note(r.in, s)
+	s.walk = append(s.walk[:0], s.best...)
+	if rules.safe() {
+		r.offer(&found{r.in, s, rules})
+		return nil
+	}
+	a := newAcyclic(r)
+	if a.count(s); a.order() == nil {
+		left, err := a.free(ctx, s, c)
+		if err != nil || left == nil {
+			return err
+		}
+		s.reset(left)
+		s.budget = r.Budget / 4
+		if err := s.run(ctx, r.dual.bound(), nil); err != nil {
+			return err
+		}
+	}
+	r.offer(&found{r.in, s, rules})
+	return nil
+}
+
+// safe reports whether the rules are those of which all ways together are known to be
+// free of deadlock: on tori that are not twisted, wild hops in the reverse of the
+// dimension order and channels by segments.
+func (c *Candidates) safe() bool {
+	wild := slices.Clone(c.w.Order[1:])
+	slices.Reverse(wild)
+	return c.segments && c.z.two && !slices.Contains(c.z.twist, true) && slices.Equal(c.w.Wild, wild)
+}
+
+// manyPairs is the number of pairs beyond which only wild-first ways of at most two
+// hops more than the shortest are listed.
+const manyPairs = 100_000
+
+// choices lists the wild-first ways of all pairs.
+func (r *optimiser) choices(rules *Candidates) (*choices, error) {
+	in := r.in
+	c := newChoices(len(in.pair))
+	var apart unjoined
+	for i, f := range in.pair {
+		if i == int(in.first[1]) { // other sources will have about as many
+			c.reserve(len(in.sources))
+		}
+		ways := rules.Of(f)
+		for _, way := range ways {
+			if len(in.pair) > manyPairs && len(way) > len(ways[0])+2 {
+				break // they would take much memory for little
+			}
+			at := f.Src
+			for _, s := range way {
+				k := int(at)*in.degree + s.Port()
+				c.orbit = append(c.orbit, in.orbit[k])
+				at = rules.z.next[k]
+			}
+			c.step = append(c.step, way...)
+			c.add(int32(i))
+		}
+		if c.first[i] < 0 {
+			apart.add(f)
+		}
+	}
+	return c, apart.err(noCandidate)
+}
