@@ -33,7 +33,6 @@ type routeMap struct {
 	ways    []routeWay
 	axes    [3]vg.Point // a step in each dimension, in units of a step in x
 	size    vg.Point    // of the nodes, in such units
-	low     vg.Point    // the least corner
 }
 
 // routeWay is a way with its pair's colour.

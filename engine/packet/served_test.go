@@ -37,14 +37,14 @@ type plainEvent struct {
 }
 
 type plainPacket struct {
-	flow, bytes    int
-	priority       int
-	path           []int32
-	channels       []int
-	hop            int
-	inject, since  engine.Time
-	holds, takes   [2]int // link and channel; {-1} of none
-	waits, sending bool
+	flow, bytes   int
+	priority      int
+	path          []int32
+	channels      []int
+	hop           int
+	inject, since engine.Time
+	holds, takes  [2]int // link and channel; {-1} of none
+
 }
 
 type plainCredit struct {

@@ -71,7 +71,6 @@ type search struct {
 	noise float64   // costs of walks are up to this fraction greater than they are, at random
 	cost  []float64 // by orbit: exp(beta*(load-level))
 	level float64
-	grow  float64 // exp(beta*demand) of the pair that is moved
 
 	rng     *rand.Rand
 	budget  int64 // walks that may be weighed yet
