@@ -207,6 +207,9 @@ func checkLinks(c *checker, nodes int, t *torus.Torus) {
 			c.clash([]string{"policy.order"}, fmt.Sprintf("%d dimensions of %d", n, len(t.Dims)), "name every dimension once")
 		}
 	}
+	if s.Policy.Optimised.NeighbourCap == 0 && c.ok("policy.route-optimised") && slices.Contains(s.Policy.Routers, "route-optimised") {
+		c.clash([]string{"policy.route-optimised.neighbour_cap"}, "0 messages between neighbours", "write at least 1, or -1 for no limit")
+	}
 	if w.Payload < 1 || w.Packet < w.Payload {
 		c.clash([]string{"workload.payload", "workload.packet"}, fmt.Sprintf("packets of %v carry %v", w.Packet, w.Payload), "write sizes of at least 1 B; payload is part of the packet")
 	} else if w.Packet > 1<<30 {

@@ -144,7 +144,7 @@ func linkKeys() []key {
 			field: ofLinks(func(l *Links) any { return &l.LinkRate }),
 		}),
 		defaultsTo(engine.Time(0), key{
-			name: "link_latency", doc: "time that a bit takes along a link",
+			name: "link_latency", doc: "time that a bit takes along a link; at level flow only steps of ring collectives have it", when: atLevel("packet", "flow"),
 			field: ofLinks(func(l *Links) any { return &l.LinkLatency }),
 		}),
 		defaultsTo("unbounded", key{
@@ -286,6 +286,28 @@ func router(names ...string) *condition {
 	}
 }
 
+// multipathOver is the condition of options of several ways of a sort.
+func multipathOver(over string) *condition {
+	return &condition{
+		keys: []string{"policy.routers", "policy.multipath.over"},
+		ok:   func(s *Scenario) bool { return s.Policy.Over == over },
+		by:   func(s *Scenario) string { return "multipath over " + quote(s.Policy.Over) },
+		want: "set policy.multipath.over = " + quote(over),
+	}
+}
+
+// overWild is the condition of options that some routers have, and several ways
+// over those of wild-first routing.
+func overWild(names ...string) *condition {
+	w := router(names...)
+	own := w.ok
+	w.keys = append(w.keys, "policy.multipath.over")
+	w.ok = func(s *Scenario) bool {
+		return own(s) || slices.Contains(s.Policy.Routers, "multipath") && s.Policy.Over == routing.OverWildFirst
+	}
+	return w
+}
+
 // Routing is the options of routers.
 type Routing struct {
 	Routers   []string // in the order of the result's rows
@@ -327,13 +349,13 @@ func routerTables() []table {
 				}),
 				defaultsTo([]string(nil), key{
 					name: "order", doc: "dimensions in the order in which they are routed; none is the longest first, or what faults ask for", empty: true,
-					choices: fixed("x", "y", "z"), when: router("dor", "wild-first", "route-optimised", "multipath"),
+					choices: fixed("x", "y", "z"), when: overWild("dor", "wild-first", "route-optimised"),
 					field: of(func(r *Routing) any { return &r.Order }),
 				}),
 			},
 		},
 		{
-			path: "policy.wild-first", doc: "Wild-first routing (TPU v4, Sec. 4.2).", when: router("wild-first", "route-optimised", "multipath"), keys: []key{
+			path: "policy.wild-first", doc: "Wild-first routing (TPU v4, Sec. 4.2).", when: overWild("wild-first", "route-optimised"), keys: []key{
 				defaultsTo([]string(nil), key{
 					name: "wild", doc: "dimensions of wild hops in their order; none is the order of dimensions turned round", empty: true, choices: fixed("x", "y", "z"),
 					field: of(func(r *Routing) any { return &r.Wild }),
@@ -356,11 +378,11 @@ func routerTables() []table {
 					field: of(func(r *Routing) any { return &r.Over }),
 				}),
 				defaultsTo(routing.PerPath, key{
-					name: "split", doc: "whether packets spread evenly over the ways, or at each hop over the next ones", choices: fixed(routing.PerPath, routing.PerHop),
+					name: "split", doc: "whether packets spread evenly over the ways, or at each hop over the next ones", when: multipathOver(routing.OverShortest), choices: fixed(routing.PerPath, routing.PerHop),
 					field: of(func(r *Routing) any { return &r.Split }),
 				}),
 				defaultsTo(0, key{
-					name: "extra_hops", doc: "by how many hops wild-first ways may be longer than the shortest", max: 1000,
+					name: "extra_hops", doc: "by how many hops wild-first ways may be longer than the shortest", max: 1000, when: multipathOver(routing.OverWildFirst),
 					field: of(func(r *Routing) any { return &r.ExtraHops }),
 				}),
 			},

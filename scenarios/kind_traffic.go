@@ -152,6 +152,7 @@ func trafficKeys() []key {
 		k.when = w
 		return k
 	}
+	packets := atLevel("packet")
 	notRings := &condition{
 		keys: []string{"workload.kind"},
 		ok:   func(s *Scenario) bool { return !slices.Contains(ringKinds, s.Workload.Kind) },
@@ -164,16 +165,16 @@ func trafficKeys() []key {
 			name: "message", doc: "size of a message; of ring collectives, of the whole vector that they work on",
 			field: of(func(t *Traffic) any { return &t.Message }),
 		})),
-		defaultsTo(units.Bytes(1000), key{
+		when(packets, defaultsTo(units.Bytes(1000), key{
 			name: "packet", doc: "size of a packet on the wire",
 			field: of(func(t *Traffic) any { return &t.Packet }),
-		}),
-		{
+		})),
+		when(packets, key{
 			name: "payload", doc: "what of a packet counts for sizes and rates",
 			field:   of(func(t *Traffic) any { return &t.Payload }),
 			fillDoc: "packet",
 			fill:    func(s *Scenario, _ int) { s.Workload.Payload = s.Workload.Packet },
-		},
+		}),
 		when(notRings, key{
 			name: "source", choices: fixed(sources...),
 			doc: "how packets are injected: `paced` at the rate at which the most loaded link is just full; `greedy`, as fast as the first links " +
@@ -195,11 +196,11 @@ func trafficKeys() []key {
 			name: "rate", doc: "payload of each flow over time while it is on", above: true, max: maxRate, required: true,
 			field: of(func(t *Traffic) any { return &t.Rate }),
 		}),
-		when(fromSource("on-off"), defaultsTo(engine.Second, key{
+		when(both(packets, fromSource("on-off")), defaultsTo(engine.Second, key{
 			name: "start", doc: "when flows go on; the first packet comes one interval later",
 			field: of(func(t *Traffic) any { return &t.Start }),
 		})),
-		when(fromSource("on-off", "poisson"), key{
+		when(both(packets, fromSource("on-off", "poisson")), key{
 			name: "duration", doc: "how long flows are on; of Poisson sources, for how long packets are measured after the warm-up",
 			field:   of(func(t *Traffic) any { return &t.Duration }),
 			fillDoc: "100ms; of Poisson sources the time of 4,000 packets on a link",
@@ -210,25 +211,25 @@ func trafficKeys() []key {
 				}
 			},
 		}),
-		when(fromSource("poisson"), defaultsTo(0.1, key{
+		when(both(packets, fromSource("poisson")), defaultsTo(0.1, key{
 			name: "load", doc: "what each node injects, as a fraction of a link's rate", above: true, max: 1000,
 			field: of(func(t *Traffic) any { return &t.Load }),
 		})),
-		when(fromSource("poisson"), key{
+		when(both(packets, fromSource("poisson")), key{
 			name: "warmup", doc: "packets injected before this time are not measured",
 			field:   of(func(t *Traffic) any { return &t.Warmup }),
 			fillDoc: "the time of 1,000 packets on a link",
 			fill:    func(s *Scenario, _ int) { s.Workload.Warmup = s.packets(1_000) },
 		}),
-		when(fromSource("paced"), defaultsTo(1.0, key{
+		when(both(packets, fromSource("paced")), defaultsTo(1.0, key{
 			name: "pace", doc: "rate of the flows, as a fraction of that at which the most loaded link is full", above: true, max: 1000,
 			field: of(func(t *Traffic) any { return &t.Pace }),
 		})),
-		when(fromSource("window"), defaultsTo(8, key{
+		when(both(packets, fromSource("window")), defaultsTo(8, key{
 			name: "window", doc: "packets of a flow that may be on their way at once", min: 1, max: 1 << 20,
 			field: of(func(t *Traffic) any { return &t.Window }),
 		})),
-		when(fromSource("greedy", "paced"), defaultsTo("round-robin", key{
+		when(both(packets, fromSource("greedy", "paced")), defaultsTo("round-robin", key{
 			name: "injection", doc: "order in which a node injects the packets of its flows: a packet of each in turn, of one drawn at random, or flow after flow",
 			choices: fixed("round-robin", "random", "sequential"),
 			field:   of(func(t *Traffic) any { return &t.Injection }),
@@ -279,11 +280,11 @@ func trafficKeys() []key {
 			name: "data_dims", doc: "dimensions along which every node sends to the next", choices: fixed("x", "y", "z"),
 			field: of(func(t *Traffic) any { return &t.DataDims }),
 		})),
-		when(ofKind(dataTensor), defaultsTo(3, key{
+		when(both(packets, ofKind(dataTensor)), defaultsTo(3, key{
 			name: "alternations", doc: "how often the slices and then the rings have their turn", min: 1, max: 1000,
 			field: of(func(t *Traffic) any { return &t.Alternations }),
 		})),
-		when(ofKind(dataTensor), defaultsTo(engine.Second/10, key{
+		when(both(packets, ofKind(dataTensor)), defaultsTo(engine.Second/10, key{
 			name: "phase", doc: "how long a turn lasts",
 			field: of(func(t *Traffic) any { return &t.Phase }),
 		})),

@@ -181,7 +181,7 @@ func (a *routedAnswer) delays() {
 	m["in_flight"], m["packet_hops"] = float64(s.InFlight()), float64(s.Hops)
 	for cause, n := range s.DroppedBy {
 		if n > 0 {
-			m["dropped_"+key0(packet.Cause(cause).String())] = float64(n)
+			m["dropped_"+metricWords(packet.Cause(cause).String())] = float64(n)
 		}
 	}
 	if s.Retries > 0 {
@@ -214,8 +214,8 @@ func (a *routedAnswer) delays() {
 	}
 }
 
-// key0 makes a metric's name of words.
-func key0(words string) string {
+// metricWords makes a metric's name of words.
+func metricWords(words string) string {
 	out := []byte(words)
 	for i, c := range out {
 		if c == ' ' {

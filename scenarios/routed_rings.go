@@ -38,6 +38,9 @@ func (r *routed) rings(bytes int64) (*load, error) {
 		return nil, err
 	}
 	c := &collective.Collective{Op: op, Nodes: int(r.whole.Nodes), Bytes: bytes, Down: r.down}
+	if r.s.Engine.Level == "flow" { // packets have it from the links
+		c.Latency = r.s.Fabric.LinkLatency
+	}
 	if w.Rings == "one" {
 		ring, err := collective.HamiltonianRing(r.torus, r.down)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime"
 	"testing"
+	"time"
 
 	"sim/engine"
 	"sim/engine/packet"
@@ -139,4 +140,23 @@ func BenchmarkMixed(b *testing.B) {
 		hops += s.Hops
 	}
 	b.ReportMetric(float64(hops)/b.Elapsed().Seconds(), "hops/s")
+}
+
+// BenchmarkLinear prints how the cost grows with the number of hops: the exponent
+// between 2 and 32 packets a pair.
+func BenchmarkLinear(b *testing.B) {
+	var took [2]time.Duration
+	counts := []int64{2, 32}
+	for b.Loop() {
+		for i, count := range counts {
+			n, w := peers(b, "000000", 8, 8, 8)
+			w.Sources[0].Count = count
+			begin := time.Now()
+			if _, err := packet.Run(n, w, packet.Options{}); err != nil {
+				b.Fatal(err)
+			}
+			took[i] += time.Since(begin)
+		}
+	}
+	b.ReportMetric(math.Log(float64(took[1])/float64(took[0]))/math.Log(float64(counts[1]/counts[0])), "exponent")
 }
