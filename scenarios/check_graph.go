@@ -95,5 +95,7 @@ func checkGraph(c *checker) {
 		c.clash([]string{"fabric.names"}, fmt.Sprintf("%d names for %d nodes", n, l.Nodes), "name every node")
 		return
 	}
-	checkLinks(c, l.Nodes, nil)
+	if checkPairs(c, l.Nodes) {
+		checkLinks(c, l.Nodes, nil)
+	}
 }

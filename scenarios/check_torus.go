@@ -101,6 +101,9 @@ func checkTorus(c *checker) {
 		c.clash([]string{key}, faultText(err), "see docs/tori.md")
 		return
 	}
+	if !checkPairs(c, t.Nodes()) {
+		return
+	}
 	for _, key := range []string{"failed_ocs", "failed_links", "failed_machines", "failed_chips", "drained_links"} {
 		if !c.ok("fabric." + key) {
 			return
@@ -137,6 +140,17 @@ func checkTorus(c *checker) {
 	checkLinks(c, t.Nodes(), t)
 }
 
+// checkPairs refuses more flows than fit the memory.
+func checkPairs(c *checker, nodes int) bool {
+	need := float64(nodes) * float64(nodes) * perFlow
+	if !c.s.manyFlows() || need <= maxFlowBytes {
+		return true
+	}
+	c.clash([]string{"fabric.dims", "fabric.nodes"}, fmt.Sprintf("%d flows between %d nodes would take %.0f GB", nodes*(nodes-1), nodes, need/1e9),
+		fmt.Sprintf("choose fewer nodes; %.0f GB is the most", float64(maxFlowBytes)/1e9))
+	return false
+}
+
 // faultText words an error for a fault: without the name of its package.
 func faultText(err error) string {
 	text := err.Error()
@@ -165,11 +179,6 @@ func checkLinks(c *checker, nodes int, t *torus.Torus) {
 		}
 	}
 	if !c.ok("workload", "engine", "workload.kind", "workload.source", "engine.level") {
-		return
-	}
-	if need := float64(nodes) * float64(nodes) * perFlow; s.manyFlows() && need > maxFlowBytes {
-		c.clash([]string{"fabric.dims", "fabric.nodes"}, fmt.Sprintf("%d flows between %d nodes would take %.0f GB", nodes*(nodes-1), nodes, need/1e9),
-			fmt.Sprintf("choose fewer nodes; %.0f GB is the most", float64(maxFlowBytes)/1e9))
 		return
 	}
 	if s.Engine.Level == "flow" && !sized.ok(s) && s.Workload.Kind != matrixTraffic {

@@ -124,8 +124,11 @@ func (t *Torus) Health(f Faults) (*Health, error) {
 		}
 	}
 	id := make(map[Hop]int)
+	named := len(f.Links)+len(f.Drained) > 0
 	for i, l := range links {
-		id[Hop{l.From, int(l.Dim), l.Up}] = i
+		if named {
+			id[Hop{l.From, int(l.Dim), l.Up}] = i
+		}
 		if h.Node[l.From] == Down || h.Node[l.To] == Down || slices.Contains(f.Switches, t.crosses(l)) {
 			h.Link[i] = Down
 		}
