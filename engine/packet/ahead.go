@@ -13,6 +13,7 @@ const farLinks = 8192
 // Events before theirs at which what they touch is brought into the cache, each
 // from what was brought before it.
 const (
+	toQueue  = 2
 	toStep   = 5
 	toPacket = 2 * toStep
 	toLink   = 3 * toStep
@@ -22,14 +23,15 @@ const (
 // sight is the next events of the time that is being played.
 type sight struct {
 	ids   [inSight]int32
-	taken int   // events that were taken, the place of the last of them
-	seen  int   // events in sight or taken
-	last  int32 // the event farthest ahead, -1 at the end of the time
+	goal  [inSight]int32 // the link that a packet goes to, -1 where that is not known
+	taken int            // events that were taken, the place of the last of them
+	seen  int            // events in sight or taken
+	last  int32          // the event farthest ahead, -1 at the end of the time
 }
 
 // ahead brings into the cache what the next events of this time will touch: a link,
-// then its first packet, then the packet's next step, and then the link that this
-// leads to. It changes nothing.
+// then its first packet, then the packet's next step, then the link that this leads
+// to, and the place in its queue. It changes nothing.
 func (z *sim) ahead(s *sight) {
 	c := z.calendar
 	s.taken++
@@ -95,15 +97,31 @@ func (z *sim) near(s *sight) {
 		return
 	}
 	links := int32(len(z.links))
+	s.goal[at%inSight] = -1
 	if id := s.ids[at%inSight]; id < links {
 		if l := &z.links[id]; l.queue.head != 0 {
 			if step := z.ways.step[z.chunks.first(&l.queue).way+1]; step != engine.Arrived {
-				prefetch(unsafe.Pointer(&z.links[z.ways.port[int(l.to)*z.ways.degree+step.Port()]]))
+				to := z.ways.port[int(l.to)*z.ways.degree+step.Port()]
+				s.goal[at%inSight] = to
+				prefetch(unsafe.Pointer(&z.links[to]))
 			}
 		}
 	} else if m := z.greedy(id); m != nil {
 		if set := &z.ways.sets[z.ways.now]; set.First == nil {
 			prefetch(unsafe.Pointer(&set.Start[set.ClassOf(m.pick(m.sent))]))
+		}
+	}
+}
+
+// queued brings the place of a packet at the end of the queue that it goes to.
+func (z *sim) queued(s *sight) {
+	at := s.taken + toQueue
+	if at > s.seen {
+		return
+	}
+	if to := s.goal[at%inSight]; to >= 0 {
+		if q := &z.links[to].queue; q.tail != 0 && q.put < perChunk {
+			prefetch(unsafe.Pointer(z.chunks.at(q.tail, q.put)))
 		}
 	}
 }

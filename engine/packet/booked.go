@@ -62,6 +62,7 @@ func (z *sim) runBooked(until engine.Time) {
 		if far {
 			z.ahead(&s)
 			z.near(&s)
+			z.queued(&s)
 		}
 		if z.s.End = now; id >= links {
 			if z.fire(id-z.base, now); z.full {

@@ -19,7 +19,7 @@ type record struct {
 const (
 	// perChunk is how many records are kept together: so few that short queues
 	// stay near each other.
-	perChunk = 8
+	perChunk = 31
 	// perSlab is how many chunks memory is taken for at once.
 	perSlab = 1 << 12
 
