@@ -52,6 +52,12 @@ func (l *Links) torus() (t *torus.Torus, key string, err error) {
 	return t, "", nil
 }
 
+// twisted reports whether wrap-around links land shifted.
+func (l *Links) twisted() bool {
+	t, _, err := l.torus()
+	return err == nil && t.Shift != nil
+}
+
 // faultsOf returns what is down, with the key that is at fault.
 func (l *Links) faultsOf() (f torus.Faults, key string, err error) {
 	for _, name := range l.FailedOCS {
@@ -195,6 +201,8 @@ func checkLinks(c *checker, nodes int, t *torus.Torus) {
 	case t == nil && (rings || s.Workload.Kind == dataTensor || s.Workload.Kind == permutation && w.Permutation != "random"):
 		c.clash([]string{"workload.kind", "workload.permutation"}, "asks for dimensions, and a graph has none", "choose other traffic, or a torus")
 		return
+	case rings && w.Rings == "per-dimension" && w.RingForm == "links" && s.Fabric.twisted():
+		c.clash([]string{"workload.ring_form"}, "rings that follow twisted links join nodes that hold different parts of the vector", `set workload.ring_form = "line" or "folded"`)
 	case rings && s.Fabric.FailAt > 0:
 		c.clash([]string{"fabric.fail_at"}, "ring collectives wait for what is lost", "let it fail from the start, or choose other traffic")
 	}

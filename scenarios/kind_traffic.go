@@ -260,12 +260,19 @@ func trafficKeys() []key {
 			choices: fixed("one", "per-dimension"),
 			field:   of(func(t *Traffic) any { return &t.Rings }),
 		})),
-		when(ofKind(append([]string{dataTensor}, ringKinds...)...), defaultsTo("links", key{
+		when(ofKind(append([]string{dataTensor}, ringKinds...)...), key{
 			name: "ring_form", choices: fixed("links", "line", "folded"),
 			doc: "how rings along a dimension are laid: `links` follows links, which a twist joins into longer rings; `line` takes the nodes of a line, whose ends a twist parts; " +
 				"`folded` goes up its even nodes and down its odd ones",
-			field: of(func(t *Traffic) any { return &t.RingForm }),
-		})),
+			field:   of(func(t *Traffic) any { return &t.RingForm }),
+			fillDoc: "links; of several dimensions' rings on twisted tori line",
+			fill: func(s *Scenario, _ int) {
+				s.Workload.RingForm = "links"
+				if s.Workload.Rings == "per-dimension" && s.Fabric.twisted() {
+					s.Workload.RingForm = "line"
+				}
+			},
+		}),
 		when(ofKind(append([]string{dataTensor}, ringKinds...)...), key{
 			name: "bidirectional", doc: "whether half of the vector goes round the other way; of data-tensor traffic, whether nodes send both ways round",
 			field:   of(func(t *Traffic) any { return &t.Bidirectional }),

@@ -17,8 +17,8 @@ type record struct {
 }
 
 const (
-	// perChunk is how many records are kept together: so few that short queues
-	// stay near each other.
+	// perChunk is how many records are kept together, about a kilobyte: smaller and
+	// larger chunks were slower on 8x8x8 and 16x16x16.
 	perChunk = 31
 	// perSlab is how many chunks memory is taken for at once.
 	perSlab = 1 << 12
