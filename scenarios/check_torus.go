@@ -207,10 +207,14 @@ func checkLinks(c *checker, nodes int, t *torus.Torus) {
 		c.clash([]string{"fabric.fail_at"}, "ring collectives wait for what is lost", "let it fail from the start, or choose other traffic")
 	}
 	if t != nil {
+		tensor, data := w.TensorDims, w.DataDims
+		if s.Workload.Kind != dataTensor {
+			tensor, data = nil, nil
+		}
 		for _, k := range []struct {
 			key  string
 			dims []string
-		}{{"workload.tensor_dims", w.TensorDims}, {"workload.data_dims", w.DataDims}, {"policy.order", s.Policy.Order}, {"policy.wild-first.wild", s.Policy.Wild}} {
+		}{{"workload.tensor_dims", tensor}, {"workload.data_dims", data}, {"policy.order", s.Policy.Order}, {"policy.wild-first.wild", s.Policy.Wild}} {
 			if i := slices.IndexFunc(k.dims, func(d string) bool { return dimIndex(d) >= len(t.Dims) }); i >= 0 && c.ok(k.key) {
 				c.clash([]string{k.key}, fmt.Sprintf("%s has no dimension %s", t, k.dims[i]), "name dimensions that there are")
 			}

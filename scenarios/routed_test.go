@@ -64,6 +64,7 @@ func TestRoutedLevels(t *testing.T) {
 		}
 	}
 	for _, set := range [][]string{
+		{"fabric.dims=[8]"}, {"fabric.dims=[4, 6]", `fabric.open=["y"]`, `policy.routers=["dor", "route-optimised"]`}, {"fabric.dims=[3, 3, 3, 3]"},
 		{"workload.kind=uniform-random", "workload.load=0.3"},
 		{"workload.kind=data-tensor", "workload.rate=1GB/s", "workload.start=0s", "workload.phase=20us"},
 		{"workload.source=greedy"}, {"workload.source=greedy", "workload.injection=random"}, {"workload.source=greedy", "workload.injection=sequential"},
