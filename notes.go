@@ -45,6 +45,9 @@ func printNotes(b *strings.Builder, doc *result.Document, best, why int) {
 		paragraph(b, fmt.Sprintf("gap to bound (%s): above a lower bound on %s, which holds for %s", strings.Join(m.policies, ", "), what, m.name))
 	}
 	for _, r := range doc.Rows {
+		if why := r.Labels["unserved"]; why != "" {
+			paragraph(b, fmt.Sprintf("%s cannot serve: %s", r.Policy, why))
+		}
 		if why := r.Labels["stopped"]; why != "" {
 			paragraph(b, fmt.Sprintf("%s stopped before its search had ended: %s", r.Policy, why))
 		}

@@ -231,6 +231,16 @@ func checkLinks(c *checker, nodes int, t *torus.Torus) {
 	if s.Policy.Optimised.NeighbourCap == 0 && c.ok("policy.route-optimised") && slices.Contains(s.Policy.Routers, "route-optimised") {
 		c.clash([]string{"policy.route-optimised.neighbour_cap"}, "0 messages between neighbours", "write at least 1, or -1 for no limit")
 	}
+	if w.Source == "on-off" && s.Engine.Level == "packet" && w.Payload >= 1 && w.Packet >= w.Payload && w.Rate > 0 {
+		one := collective.OnOff{Rate: w.Rate, Payload: int32(w.Payload), Wire: int32(w.Packet), Start: w.Start, Length: w.Duration}
+		key := "workload.duration"
+		if s.Workload.Kind == dataTensor {
+			one.Length, key = w.Phase, "workload.phase"
+		}
+		if err := one.Check(); err != nil && c.ok("workload.rate", key) {
+			c.clash([]string{"workload.rate", key, "workload.payload"}, faultText(err), "choose a higher rate or more time")
+		}
+	}
 	if w.Payload < 1 || w.Packet < w.Payload {
 		c.clash([]string{"workload.payload", "workload.packet"}, fmt.Sprintf("packets of %v carry %v", w.Packet, w.Payload), "write sizes of at least 1 B; payload is part of the packet")
 	} else if w.Packet > 1<<30 {
@@ -272,6 +282,10 @@ func checkMatrix(c *checker, nodes int) {
 			return
 		}
 		for j, v := range row {
+			if i == j && v > 0 {
+				c.clash([]string{"workload.matrix_file", at}, fmt.Sprintf("node %d sends %d bytes to itself", i, v), "write 0 there")
+				return
+			}
 			if v < 0 {
 				c.clash([]string{"workload.matrix_file", at}, fmt.Sprintf("node %d sends %d bytes to node %d", i, v, j), "write no negative sizes")
 				return

@@ -50,6 +50,9 @@ type Engine struct {
 	SampleEvery engine.Time
 }
 
+// defaultLinkRate is that of a TPU v4's links, 50 GB/s.
+const defaultLinkRate = units.Rate(400e9)
+
 // levels are the engine's.
 var levels = []string{"packet", "flow", "static"}
 
@@ -139,7 +142,7 @@ func linkKeys() []key {
 	}
 	packets := atLevel("packet")
 	return []key{
-		defaultsTo(units.Rate(400e9), key{
+		defaultsTo(defaultLinkRate, key{
 			name: "link_rate", doc: "rate of a link, each way", above: true, max: maxRate,
 			field: ofLinks(func(l *Links) any { return &l.LinkRate }),
 		}),

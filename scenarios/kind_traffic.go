@@ -127,6 +127,16 @@ func fromSource(names ...string) *condition {
 	}
 }
 
+// sizeable is the condition of messages that may have a size.
+var sizeable = &condition{
+	keys: sized.keys,
+	ok: func(s *Scenario) bool {
+		return sized.ok(s) || s.Workload.Kind != dataTensor && s.Workload.Source == "on-off"
+	},
+	by:   sized.by,
+	want: sized.want,
+}
+
 // sized is the condition of the size of messages: on-off and Poisson sources have
 // rates and times instead.
 var sized = &condition{
@@ -161,10 +171,16 @@ func trafficKeys() []key {
 	}
 	return []key{
 		kindKey("workload"),
-		when(sized, defaultsTo(units.Bytes(64e3), key{
-			name: "message", doc: "size of a message; of ring collectives, of the whole vector that they work on",
-			field: of(func(t *Traffic) any { return &t.Message }),
-		})),
+		when(sizeable, key{
+			name: "message", doc: "size of a message; of ring collectives, of the whole vector that they work on; of on-off sources, after which a flow is silent",
+			field:   of(func(t *Traffic) any { return &t.Message }),
+			fillDoc: "64KB; of on-off sources 0B, without end",
+			fill: func(s *Scenario, _ int) {
+				if s.Workload.Source != "on-off" {
+					s.Workload.Message = 64e3
+				}
+			},
+		}),
 		when(packets, defaultsTo(units.Bytes(1000), key{
 			name: "packet", doc: "size of a packet on the wire",
 			field: of(func(t *Traffic) any { return &t.Packet }),
@@ -326,9 +342,10 @@ func stepKeys() []key {
 
 // packets returns how long so many packets take on a link.
 func (s *Scenario) packets(n float64) engine.Time {
-	if s.Fabric.LinkRate <= 0 {
-		return engine.Second
+	rate := s.Fabric.LinkRate
+	if rate <= 0 { // it is filled in later
+		rate = defaultLinkRate
 	}
-	t := n * 8 * float64(s.Workload.Packet) / float64(s.Fabric.LinkRate) * float64(engine.Second)
+	t := n * 8 * float64(s.Workload.Packet) / float64(rate) * float64(engine.Second)
 	return engine.Time(min(t, float64(engine.Never)/8))
 }

@@ -29,6 +29,16 @@ type routedAnswer struct {
 
 func (a *routedAnswer) measured() (result.Row, result.PolicyTimings) { return a.row, a.timings }
 
+// unserved is the answer of a router that cannot serve the fabric, beside others
+// that can: a row without metrics that says why.
+type unserved struct{ row result.Row }
+
+func (a unserved) measured() (result.Row, result.PolicyTimings) { return a.row, result.PolicyTimings{} }
+
+func (a unserved) describe(o *Outcome) {
+	o.Detail.Policies = append(o.Detail.Policies, result.Play{Policy: a.row.Policy})
+}
+
 // routerOptions returns the options of all routers.
 func (s *Scenario) routerOptions(workers int) routing.Options {
 	p := &s.Policy
@@ -61,6 +71,9 @@ func (r *routed) decide(ctx context.Context, name string, workers int) (answer, 
 	}
 	begin := time.Now()
 	d, err := router.Route(ctx, r.problem(seen), options)
+	if errors.Is(err, routing.ErrUnserved) && len(r.s.Policy.Routers) > 1 {
+		return unserved{result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{"unserved": err.Error()}}}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +97,10 @@ func (r *routed) decide(ctx context.Context, name string, workers int) (answer, 
 	case "flow":
 		err = a.flow(seen)
 	case "packet":
-		err = a.packets(seen, after)
+		err = a.packets(ctx, seen, after)
+	}
+	if errors.Is(err, packet.ErrStopped) {
+		err = ctx.Err()
 	}
 	if err != nil {
 		return nil, err
@@ -147,11 +163,11 @@ func (r *routed) played(channels int) (*engine.Network, error) {
 }
 
 // packets plays the traffic packet by packet.
-func (a *routedAnswer) packets(seen *engine.Network, after *routing.Decision) error {
+func (a *routedAnswer) packets(ctx context.Context, seen *engine.Network, after *routing.Decision) error {
 	r := a.r
 	l := &r.s.Fabric.Links
 	channels := a.walks.Channels()
-	o := packet.Options{Until: r.s.Engine.Until, Seed: r.s.Seed, BitErrorRate: l.BitErrors, SampleEvery: r.s.Engine.SampleEvery}
+	o := packet.Options{Stop: func() bool { return ctx.Err() != nil }, Until: r.s.Engine.Until, Seed: r.s.Seed, BitErrorRate: l.BitErrors, SampleEvery: r.s.Engine.SampleEvery}
 	if after != nil {
 		channels = max(channels, after.Walks.Channels())
 		o.Rewire = []packet.Rewire{{At: l.FailAt + l.RerouteAfter, Walks: after.Walks}}

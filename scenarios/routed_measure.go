@@ -37,7 +37,7 @@ func (a *routedAnswer) static(n *engine.Network, d *routing.Decision, healthy fl
 		m["average_hops"] = hops / r.messages()
 	}
 	bound, model := r.least, "any ways, over all links as if they were one"
-	if r.load.demand == nil {
+	if r.load.demand == nil && d.Walks.First == nil { // whole messages on one way each
 		bound = math.Ceil(bound - 1e-9)
 	}
 	if d.Bound >= bound {

@@ -206,3 +206,21 @@ func TestCubesOfScenario(t *testing.T) {
 		}
 	}
 }
+
+// TestUnserved: a router that cannot serve the fabric has a row that says why, and
+// the others go on; and no load is below the bound beside it.
+func TestUnserved(t *testing.T) {
+	o := runRouted(t, smallTorus, `fabric.failed_ocs=["x3"]`, `policy.routers=["dor", "shortest", "multipath", "route-optimised"]`, "engine.level=static")
+	rows := o.Document.Rows
+	if len(rows) != 4 || len(rows[0].Metrics) != 0 || !strings.Contains(rows[0].Labels["unserved"], "no way") {
+		t.Fatalf("%+v", rows)
+	}
+	for _, kind := range []string{allToAll, nearestNeighbour} {
+		for _, r := range runRouted(t, smallTorus, `fabric.failed_links=["22 y+"]`, `policy.routers=["shortest", "multipath", "route-optimised"]`,
+			"engine.level=static", "workload.kind="+kind, `policy.multipath.over="wild-first"`).Document.Rows {
+			if r.Metrics["gap"] < -1e-9 {
+				t.Errorf("%s, %s: load %g below the bound %g", kind, r.Policy, r.Metrics["max_link_load"], r.Metrics["bound_max_link_load"])
+			}
+		}
+	}
+}

@@ -132,6 +132,9 @@ func (r *routed) onOff(p *part) []packet.Source {
 		}
 		s := r.source(p.first, p.end)
 		s.Every, s.Count, s.Seed = one.Every(), one.Packets(), 0
+		if w.Message > 0 {
+			s.Count = min(s.Count, (int64(w.Message)+int64(w.Payload)-1)/int64(w.Payload))
+		}
 		s.Start = t.start + engine.Time(s.Every)
 		all = append(all, s)
 	}

@@ -39,6 +39,9 @@ type Work struct {
 // ErrWork is wrapped where work does not fit the network, or itself.
 var ErrWork = errors.New("packet: this work cannot be played")
 
+// ErrStopped is returned where Options.Stop ended a play.
+var ErrStopped = errors.New("packet: stopped")
+
 // slowest is the least rate of a link in bits per second: ticks a byte fit 62 bits
 // with 32 behind the point.
 const slowest = 8e3

@@ -18,6 +18,8 @@ type sim struct {
 	chunks    chunks
 	most      int64 // chunks that may be made
 	full      bool  // more were
+	fired     int64 // injections
+	stopped   bool  // by Options.Stop
 	injectors []injector
 	base      int32   // id of the first injector
 	windowOf  []int32 // by flow: its injector where it has a window, -1 else; nil if none has
@@ -148,7 +150,10 @@ func (z *sim) run(until engine.Time) {
 
 // tooMuch fails where packets and samples take more memory than they may.
 func (z *sim) tooMuch() error {
-	if samples := 4 * int64(len(z.s.Queues)); z.full || samples > z.o.MaxBytes {
+	if z.stopped {
+		return ErrStopped
+	}
+	if samples := 4 * int64(len(z.s.Queues)); z.full || samples > z.o.MaxBytes/4 { // copies are made of samples
 		return fmt.Errorf("%w: at %v %d packets in the network take %d B of memory and samples %d B, of %d B that they may take",
 			ErrWork, z.s.End, z.s.InFlight(), z.chunks.made*chunkBytes, samples, z.o.MaxBytes)
 	}

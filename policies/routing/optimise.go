@@ -53,7 +53,7 @@ func (o Optimised) withDefaults(in *instance) Optimised {
 }
 
 // AnyWays is the model of Optimised's bound.
-const AnyWays = "any ways, spread over as many as one likes; rounded up where demands are whole"
+const AnyWays = "any ways; where demands are whole, one way a pair, and rounded up"
 
 // Route leads the flows of any network. Loads are in units of demand, whatever the
 // rates of links. It fails, with ErrUnserved, where nodes have too many links, and
