@@ -219,8 +219,8 @@ func checkLinks(c *checker, nodes int, t *torus.Torus) {
 				c.clash([]string{k.key}, fmt.Sprintf("%s has no dimension %s", t, k.dims[i]), "name dimensions that there are")
 			}
 		}
-		for _, d := range w.TensorDims {
-			if slices.Contains(w.DataDims, d) {
+		for _, d := range tensor {
+			if slices.Contains(data, d) {
 				c.clash([]string{"workload.data_dims", "workload.tensor_dims"}, "dimension "+d+" serves tensor and data parallelism", "let it serve one of them")
 			}
 		}

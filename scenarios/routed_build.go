@@ -23,7 +23,6 @@ type routed struct {
 	down         []bool // nodes; nil is none
 	load         *load
 	least        float64 // bound on the load of the most loaded link of known
-	apart        int64   // pairs that nothing joins
 	cubes        *joined // nil where optical switches join nothing
 
 	mu      sync.Mutex
@@ -159,7 +158,7 @@ func (r *routed) bound() {
 		}
 		switch h := hops[flow.Dst]; {
 		case h < 0:
-			r.apart++
+			// no router will join these
 		case r.load.demand == nil:
 			sum += float64(h)
 		default:

@@ -181,7 +181,7 @@ func (a *routedAnswer) delays() {
 	m["in_flight"], m["packet_hops"] = float64(s.InFlight()), float64(s.Hops)
 	for cause, n := range s.DroppedBy {
 		if n > 0 {
-			m["dropped_"+metricWords(packet.Cause(cause).String())] = float64(n)
+			m["dropped_"+strings.ReplaceAll(packet.Cause(cause).String(), " ", "_")] = float64(n)
 		}
 	}
 	if s.Retries > 0 {
@@ -212,17 +212,6 @@ func (a *routedAnswer) delays() {
 		each := float64(a.r.s.Fabric.LinkRate) / 8 * t.Duration.Seconds() * float64(a.r.live())
 		m["accepted_load"] = float64(s.MeasuredBytes) / each
 	}
-}
-
-// metricWords makes a metric's name of words.
-func metricWords(words string) string {
-	out := []byte(words)
-	for i, c := range out {
-		if c == ' ' {
-			out[i] = '_'
-		}
-	}
-	return string(out)
 }
 
 // routedWords is Words of traffic on links.

@@ -17,7 +17,6 @@ type load struct {
 	demand []float64 // by flow, in messages; nil is one each
 	parts  []part
 	graph  *engine.Graph // of ring collectives: what waits for what
-	random bool          // packets go to flows drawn at random
 }
 
 // part is flows that are on at the same times.
@@ -68,7 +67,7 @@ func (r *routed) traffic() (*load, error) {
 		return nil, err
 	}
 	return &load{
-		flows: t.Flows, demand: t.Demand(), random: t.Random,
+		flows: t.Flows, demand: t.Demand(),
 		parts: []part{{end: int32(len(t.Flows)), traffic: t}},
 	}, nil
 }
