@@ -8,14 +8,6 @@ import (
 	"sim/fabric/torus"
 )
 
-// shapes are the slices of the TPU v4 paper, regular and twisted.
-var shapes = []struct {
-	twist string
-	dims  []int
-}{
-	{"", []int{4, 4, 4}}, {"", []int{4, 4, 8}}, {torus.TPUv4, []int{4, 4, 8}}, {"", []int{4, 8, 8}}, {torus.TPUv4, []int{4, 8, 8}}, {"", []int{8, 8, 8}},
-}
-
 // TestWildFirst: without faults, wild-first routing is dimension-order routing. Under
 // a fault of one switch it serves all pairs, and Needed leaves every pair its
 // dimension-ordered way that the fault does not touch. Loads are logged.

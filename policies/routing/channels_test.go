@@ -1,0 +1,353 @@
+package routing
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"sim/engine"
+	"sim/engine/packet"
+	"sim/fabric/torus"
+)
+
+// shapes are tori of at most 512 nodes whose routes the paper speaks of.
+var shapes = []struct {
+	dims  []int
+	twist string
+}{
+	{[]int{4, 4, 4}, ""}, {[]int{4, 4, 8}, ""}, {[]int{4, 8, 8}, ""}, {[]int{8, 8, 8}, ""},
+	{[]int{4, 4, 8}, torus.TPUv4}, {[]int{4, 8, 8}, torus.TPUv4},
+}
+
+// wholeSet returns a cycle among the channels of all candidates of all pairs, and
+// how many pairs have none.
+func wholeSet(t testing.TB, p *Problem, w WildFirst) (cycle packet.Cycle, apart int) {
+	t.Helper()
+	c, err := NewCandidates(p, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	degree, link := p.Torus.Ports()
+	d := packet.NewDependencies(p.Network, degree, link, 2)
+	for _, f := range p.Flows {
+		all := c.Of(f)
+		if len(all) == 0 {
+			apart++
+		}
+		for _, walk := range all {
+			if err := d.Add(f.Src, walk); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return d.Cycle(), apart
+}
+
+// TestDimensionOrderIsAcyclic: dimension-order routing with a plain dateline has no
+// cycle of channels, in any order, on regular tori, all twist patterns and the
+// twisted forms of TPU v4. On one channel it has.
+func TestDimensionOrderIsAcyclic(t *testing.T) {
+	check := func(p *Problem, order []int) packet.Cycle {
+		t.Helper()
+		d, _ := route(t, DimensionOrder{Order: order}, p, Options{})
+		cycle, err := packet.CheckChannels(p.Network, d.Walks, p.Flows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cycle
+	}
+	for _, s := range shapes {
+		if p := must(t, torus.Faults{}, s.twist, s.dims...); p.Torus.Nodes() <= 256 || *long {
+			for _, order := range [][]int{nil, {0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+				if cycle := check(p, order); cycle != nil {
+					t.Errorf("%s %s in order %v: %s", p.Torus, s.twist, order, cycle.Names(p.Network))
+				}
+			}
+		}
+	}
+	cyclic := 0
+	for _, pattern := range torus.Patterns() {
+		p := must(t, torus.Faults{}, pattern, 4, 4, 8)
+		if cycle := check(p, nil); cycle != nil {
+			cyclic++
+			if p.Torus.Symmetric() {
+				t.Errorf("%s: %s", pattern, cycle.Names(p.Network))
+			}
+		}
+	}
+	t.Logf("%d of 64 twist patterns on 4x4x8 are cyclic", cyclic)
+	p := must(t, torus.Faults{}, "", 4, 4, 8)
+	for i := range p.Network.Links {
+		p.Network.Links[i].Channels = 1
+	}
+	if cycle := check(p, nil); len(cycle) == 0 {
+		t.Error("rings of 8 on one channel have no cycle")
+	}
+}
+
+// TestWildFirstIsAcyclic: where wild hops are taken in the reverse of the dimension
+// order, with the rule of segments, all candidates together have no cycle of
+// channels under any fault of one switch that the sandwich rule allows: xyZYX on
+// regular tori, and on the twisted forms of TPU v4 by default, but for a fault in
+// the one dimension of 4x8x8 whose wrap-around links are shifted. Wild hops in the
+// other order, yxZYX, and a plain dateline in either order have cycles.
+func TestWildFirstIsAcyclic(t *testing.T) {
+	for _, s := range shapes {
+		for d := -1; d < 3; d++ {
+			var f torus.Faults
+			if d >= 0 {
+				f.Switches = []torus.Switch{{Dim: d, Index: 5}}
+			}
+			p := must(t, f, s.twist, s.dims...)
+			if p.Torus.Nodes() > 256 && !*long && d != 1 {
+				continue
+			}
+			cycle, apart := wholeSet(t, p, WildFirst{})
+			if apart > 0 {
+				t.Errorf("%s %s, fault %d: %d pairs have no candidate", p.Torus, s.twist, d, apart)
+			}
+			if hard := s.twist != "" && s.dims[1] == 8 && d == 0; (cycle != nil) != hard {
+				t.Errorf("%s %s, fault %d: cycle %s", p.Torus, s.twist, d, cycle.Names(p.Network))
+			} else if hard {
+				t.Logf("%s %s, fault in x: %s", p.Torus, s.twist, cycle.Names(p.Network))
+			}
+		}
+	}
+	for _, dims := range [][]int{{4, 4, 4}, {4, 4, 8}, {8, 8, 8}} {
+		if dims[0] == 8 && !*long {
+			continue
+		}
+		for d := range 3 {
+			p := must(t, torus.Faults{Switches: []torus.Switch{{Dim: d, Index: 9}}}, "", dims...)
+			order := []int{2, 1, 0} // ZYX, or with the dimension of the fault not last
+			if d == 0 {
+				order = []int{0, 2, 1}
+			}
+			wild := []int{order[2], order[1]}
+			if cycle, apart := wholeSet(t, p, WildFirst{Order: order, Wild: wild}); cycle != nil || apart > 0 {
+				t.Errorf("%v, fault %d: %d pairs without candidates, %s", dims, d, apart, cycle.Names(p.Network))
+			}
+			if cycle, _ := wholeSet(t, p, WildFirst{Order: order, Wild: wild, Channels: Dateline}); cycle == nil {
+				t.Errorf("%v, fault %d: a plain dateline has no cycle", dims, d)
+			}
+			slices.Reverse(wild)
+			if cycle, _ := wholeSet(t, p, WildFirst{Order: order, Wild: wild, Channels: Dateline}); cycle == nil {
+				t.Errorf("%v, fault %d: a plain dateline, other order, has no cycle", dims, d)
+			}
+			cycle, _ := wholeSet(t, p, WildFirst{Order: order, Wild: wild})
+			if cycle == nil {
+				t.Errorf("%v, fault %d: wild hops %v before %v have no cycle", dims, d, wild, order)
+			} else if d == 2 {
+				t.Logf("%v: yxZYX: %s", dims, cycle.Names(p.Network))
+			}
+		}
+	}
+}
+
+// TestTwistedRestrictions: wild hops along a dimension of 4 whose wrap-around links
+// are shifted take only the links 2 -> 3, 1 -> 0 and the wrap-around ones. Without
+// what twisted tori need beyond the rule of channels, all candidates together have
+// a cycle. On larger ones it would leave pairs without a candidate under a fault, for
+// which it is lifted.
+func TestTwistedRestrictions(t *testing.T) {
+	p := must(t, torus.Faults{}, torus.TPUv4, 4, 4, 8)
+	c, err := NewCandidates(p, WildFirst{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range p.Flows {
+		for _, walk := range c.Of(f) {
+			at := f.Src
+			for _, s := range walk[:c.z.wild(walk)] {
+				d := s.Port() / 2
+				if x := p.Torus.Coord(at, d); d < 2 && (s.Port()%2 == 0 && x < 2 || s.Port()%2 == 1 && x > 1) {
+					t.Fatalf("flow %v takes %v, with a wild hop along %s from %d", f, walk, torus.DimName(d), x)
+				}
+				at, _ = p.Torus.Next(at, d, s.Port()%2 == 0)
+			}
+		}
+	}
+	if *long {
+		for d := range 3 {
+			big := must(t, torus.Faults{Switches: []torus.Switch{{Dim: d, Index: 7}}}, torus.TPUv4, 8, 8, 16)
+			cycle, apart := wholeSet(t, big, WildFirst{})
+			if apart > 0 {
+				t.Errorf("8x8x16, fault in %s: %d pairs without candidates", torus.DimName(d), apart)
+			}
+			t.Logf("8x8x16, fault in %s: %s", torus.DimName(d), cycle.Names(big.Network))
+		}
+	}
+	if cycle, _ := wholeSet(t, p, WildFirst{Free: true}); cycle == nil {
+		t.Error("free wild hops have no cycle")
+	}
+	if cycle, _ := wholeSet(t, p, WildFirst{Order: []int{0, 1, 2}}); cycle == nil {
+		t.Error("shifted dimensions first have no cycle")
+	}
+}
+
+// TestCandidates: candidates are what a plain enumeration of wild hops and
+// dimension-ordered shortest ends has, live, each once, to the destination.
+func TestCandidates(t *testing.T) {
+	p := must(t, torus.Faults{Switches: []torus.Switch{{Dim: 0, Index: 3}}}, torus.TPUv4, 4, 4, 8)
+	o, dims := p.Torus, 3
+	order, wild := []int{2, 0, 1}, []int{1, 0}
+	distance := func(a, b int32) int {
+		v, err := o.Vectors()
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := 0
+		for _, c := range v[o.Subtract(b, a)][0] {
+			sum += max(c, -c)
+		}
+		return sum
+	}
+	vectors, err := o.Vectors()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := map[string]bool{}
+	for i, l := range o.Links() {
+		if p.Network.Links[i].Rate == 0 {
+			dead[fmt.Sprint(l.From, l.Dim, l.Up)] = true
+		}
+	}
+	// follow returns the ports of hops (dimension, sign), nil where they meet a dead
+	// link or a node twice
+	follow := func(src, dst int32, hops [][2]int) string {
+		text, at, seen := "", src, []int32{src}
+		for _, h := range hops {
+			if dead[fmt.Sprint(at, h[0], h[1] > 0)] {
+				return ""
+			}
+			to, _ := o.Next(at, h[0], h[1] > 0)
+			if slices.Contains(seen, to) {
+				return ""
+			}
+			port := 2 * h[0]
+			if h[1] < 0 {
+				port++
+			}
+			text += fmt.Sprint(port, " ")
+			at = to
+			seen = append(seen, to)
+		}
+		if at != dst {
+			t.Fatalf("%v from %d ends at %d, not %d", hops, src, at, dst)
+		}
+		return text
+	}
+	for _, use := range []string{Needed, AnyDead, All} {
+		c, err := NewCandidates(p, WildFirst{Order: order, Wild: wild, Use: use, Free: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for dst := range int32(o.Nodes()) {
+			src := int32(37)
+			if src == dst {
+				continue
+			}
+			want := map[string]bool{}
+			ties, live := 0, 0
+			for _, first := range []int{0, 1, -1} {
+				for _, second := range []int{0, 1, -1} {
+					if (first != 0 || second != 0) && (use == Needed && live > 0 || use == AnyDead && live == ties) {
+						continue
+					}
+					var hops [][2]int
+					at := src
+					for i, sign := range []int{first, second} {
+						if sign != 0 {
+							hops = append(hops, [2]int{wild[i], sign})
+							at, _ = o.Next(at, wild[i], sign > 0)
+						}
+					}
+					for _, v := range vectors[o.Subtract(dst, at)] {
+						way := slices.Clone(hops)
+						for _, d := range order {
+							for range max(v[d], -v[d]) {
+								way = append(way, [2]int{d, v[d]})
+							}
+						}
+						text := follow(src, dst, way)
+						if first == 0 && second == 0 {
+							if ties++; text != "" {
+								live++
+							}
+						}
+						if text != "" {
+							want[text] = true
+						}
+					}
+				}
+			}
+			got := c.Of(engine.Flow{Src: src, Dst: dst})
+			last := 0
+			for _, walk := range got {
+				text := ""
+				for _, s := range walk {
+					text += fmt.Sprint(s.Port(), " ")
+				}
+				if !want[text] || len(walk) < last {
+					t.Fatalf("%s, %d to %d: %s is no candidate, or out of order", use, src, dst, text)
+				}
+				last = len(walk)
+				delete(want, text)
+			}
+			if len(want) > 0 {
+				t.Fatalf("%s, %d to %d (%d hops, %d dims): %d candidates, without %v", use, src, dst, distance(src, dst), dims, len(got), want)
+			}
+		}
+	}
+}
+
+// TestSegments: channels of walks worked by hand on a ring of 8 in z of 4x4x8.
+func TestSegments(t *testing.T) {
+	p := must(t, torus.Faults{}, "", 4, 4, 8)
+	c, err := NewCandidates(p, WildFirst{Order: []int{2, 1, 0}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := p.Torus.Node
+	for _, w := range []struct {
+		from int32
+		walk []engine.Step // ports
+		want []int         // channels
+	}{
+		{at(0, 0, 0), []engine.Step{4, 4}, []int{1, 1}},                         // no wrap-around link
+		{at(0, 0, 6), []engine.Step{4, 4, 4}, []int{0, 0, 1}},                   // crosses after z 7
+		{at(0, 0, 1), []engine.Step{5, 5, 5}, []int{0, 0, 1}},                   // crosses after z 0
+		{at(1, 0, 6), []engine.Step{0, 4, 4, 1, 1}, []int{0, 0, 0, 1, 1}},       // wild x, Z crosses, X does not
+		{at(3, 0, 0), []engine.Step{0, 4, 1}, []int{1, 1, 0}},                   // wild over the wrap-around link
+		{at(2, 1, 0), []engine.Step{0, 3, 4, 2, 2}, []int{0, 0, 1, 1, 1}},       // two wild hops
+		{at(2, 1, 0), []engine.Step{4, 2, 2, 0, 0}, []int{1, 1, 1, 0, 0}},       // ends on the wrap-around link
+		{at(2, 0, 0), []engine.Step{0, 0, 0}, []int{0, 0, 1}},                   // none is wild
+		{at(0, 3, 7), []engine.Step{3, 4, 4, 2, 2, 2}, []int{0, 0, 1, 0, 0, 1}}, // wild y, Z and Y cross
+	} {
+		walk := slices.Clone(w.walk)
+		c.Channels(w.from, walk)
+		for i, s := range walk {
+			if s.Channel() != w.want[i] || s.Port() != w.walk[i].Port() {
+				t.Errorf("ports %v from %v take channel %d on hop %d, want %v", w.walk, p.Torus.At(w.from), s.Channel(), i, w.want)
+			}
+		}
+	}
+}
+
+func BenchmarkCheckChannels(b *testing.B) {
+	for _, dims := range [][]int{{8, 8, 8}, {16, 16, 16}} {
+		b.Run(fmt.Sprint(dims), func(b *testing.B) {
+			p := must(b, torus.Faults{}, "", dims...)
+			d, err := DimensionOrder{}.Route(context.Background(), p, Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if cycle, err := packet.CheckChannels(p.Network, d.Walks, p.Flows); err != nil || cycle != nil {
+					b.Fatal(cycle, err)
+				}
+			}
+		})
+	}
+}
