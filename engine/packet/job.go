@@ -42,7 +42,7 @@ func RunGraph(g *engine.Graph, n *engine.Network, flows []engine.Flow, walks *en
 		}
 		priorities = max(priorities, int32(p)+1)
 	}
-	for _, err := range []error{checkNetwork(n), checkOptions(n, int64(bytes), &o)} {
+	for _, err := range []error{checkRanks(g, n, &o), checkNetwork(n), checkOptions(n, int64(bytes), &o)} {
 		if err != nil {
 			return nil, nil, err
 		}

@@ -84,6 +84,11 @@ type Options struct {
 	// TaskPriority is the priority of the packets of each task, of RunGraph; nil
 	// is 0 for all. See Source.Priority.
 	TaskPriority []uint8
+	// TaskRank makes links of a RunGraph send, of the packets that wait, those of
+	// the task with the lowest rank first, and of equal ranks in the order in which
+	// they came. It is an alternative to TaskPriority for many levels, under
+	// DropTail on links that do not change. nil is by priority.
+	TaskRank []int32
 	// Resend makes RunGraph send dropped bytes again, after those that the task
 	// has left to send, and that long after the drop where it has none. 0 does
 	// not.

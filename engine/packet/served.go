@@ -22,6 +22,7 @@ type served struct {
 	rng        *rand.Rand
 	wrongOf    int32 // bytes of a packet
 	wrongValue float64
+	ranked     *ranked // where tasks have ranks; then queues are not used
 }
 
 // server is the state of a link.
@@ -88,6 +89,9 @@ func (z *sim) newServed(priorities int32, largest int64) {
 	}
 	z.room = append([]int64(nil), z.size...)
 	z.queues = make([]fifo, queues)
+	if z.o.TaskRank != nil {
+		z.ranked = &ranked{rank: z.o.TaskRank, heaps: make([]rankedQueue, len(z.servers))}
+	}
 }
 
 // autoBuffer is the buffer of a channel that keeps its link busy with packets of
@@ -207,9 +211,15 @@ func (z *sim) enqueue(id int32, r *record, now engine.Time) {
 	l.waiting++
 	l.held++
 	l.mostHeld = max(l.mostHeld, l.held)
-	at := z.chunks.add(&z.queues[z.queueOf(l, r)])
-	*at = *r
-	at.at = now
+	if z.ranked != nil {
+		came := *r
+		came.at = now
+		z.ranked.heaps[id].push(&came, z.ranked.rank[r.flow])
+	} else {
+		at := z.chunks.add(&z.queues[z.queueOf(l, r)])
+		*at = *r
+		at.at = now
+	}
 	if !l.sending {
 		z.start(id, now)
 	}
@@ -272,14 +282,18 @@ func (z *sim) start(id int32, now engine.Time) {
 		z.room[c.way] += int64(c.bytes)
 		z.chunks.drop(&l.credits)
 	}
-	q, c := z.next(l)
-	if q < 0 {
-		z.await(id, l)
-		return
+	r, c := &l.current, l.channel
+	if z.ranked != nil {
+		*r = z.ranked.heaps[id].pop()
+	} else {
+		var q int32
+		if q, c = z.next(l); q < 0 {
+			z.await(id, l)
+			return
+		}
+		*r = *z.chunks.first(&z.queues[q])
+		z.chunks.drop(&z.queues[q])
 	}
-	r := &l.current
-	*r = *z.chunks.first(&z.queues[q])
-	z.chunks.drop(&z.queues[q])
 	l.waiting--
 	l.waited += now - r.at
 	if z.credit {

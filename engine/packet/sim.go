@@ -263,7 +263,11 @@ func (z *sim) finish() (*Stats, error) {
 	for i := range z.servers {
 		l := &z.servers[i]
 		z.s.inFlight += int64(l.held)
-		z.s.Links = append(z.s.Links, LinkStats{l.packets, l.bytes, l.busy, l.mostHeld, l.waited, l.dropped, l.retries})
+		through := int32(0)
+		if z.ranked != nil {
+			through = z.ranked.heaps[i].mostThrough
+		}
+		z.s.Links = append(z.s.Links, LinkStats{l.packets, l.bytes, l.busy, l.mostHeld, l.waited, l.dropped, l.retries, through})
 	}
 	if err := z.s.Check(); err != nil {
 		return nil, err

@@ -61,6 +61,9 @@ type LinkStats struct {
 	Waited         engine.Time // sum over packets, from being put before it to being sent
 	Dropped        int64       // before it or on it
 	Retries        int64
+	// MaxThrough is the packets that waited before it at once and had come from
+	// elsewhere, known where Options.TaskRank is set.
+	MaxThrough int32
 }
 
 // InFlight returns the packets that were neither delivered nor dropped.
