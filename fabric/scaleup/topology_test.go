@@ -1,0 +1,240 @@
+package scaleup_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/engine"
+	"sim/fabric/scaleup"
+)
+
+// regular draws k permutations as a topology, loops and double edges as they fall, some edges left out.
+func regular(t *rapid.T, n, k int) scaleup.Topology {
+	gpus := make([]int32, n)
+	for i := range gpus {
+		gpus[i] = int32(i)
+	}
+	var top scaleup.Topology
+	for range k {
+		for u, v := range rapid.Permutation(gpus).Draw(t, "permutation") {
+			top = append(top, scaleup.Edge{From: int32(u), To: v})
+		}
+	}
+	top = rapid.Permutation(top).Draw(t, "edges")
+	return top[rapid.IntRange(0, len(top)/3).Draw(t, "without"):]
+}
+
+// TestSwitches: every edge has a switch of k, and no switch two edges out of or into a GPU.
+func TestSwitches(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n, k := rapid.IntRange(1, 12).Draw(t, "n"), rapid.IntRange(1, 6).Draw(t, "k")
+		top := regular(t, n, k)
+		if err := top.Check(n, k); err != nil {
+			t.Fatal(err)
+		}
+		on, err := top.Switches(n, k)
+		if err != nil || len(on) != len(top) {
+			t.Fatal(on, err)
+		}
+		type port struct{ gpu, of int32 }
+		out, in := map[port]bool{}, map[port]bool{}
+		for i, e := range top {
+			if on[i] < 0 || int(on[i]) >= k || out[port{e.From, on[i]}] || in[port{e.To, on[i]}] {
+				t.Fatalf("edge %d of %v is on switch %d: %v", i, top, on[i], on)
+			}
+			out[port{e.From, on[i]}], in[port{e.To, on[i]}] = true, true
+		}
+	})
+}
+
+// TestCheck: against a count of every GPU's links.
+func TestCheck(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n, k := rapid.IntRange(1, 5).Draw(t, "n"), rapid.IntRange(1, 3).Draw(t, "k")
+		var top scaleup.Topology
+		end := rapid.Map(rapid.IntRange(0, 30*n-1), func(x int) int32 {
+			if x == 0 {
+				return -1
+			}
+			return int32(x % (n + x/(30*n-1))) // n now and then
+		})
+		for range rapid.IntRange(0, 8).Draw(t, "edges") {
+			top = append(top, scaleup.Edge{From: end.Draw(t, "from"), To: end.Draw(t, "to")})
+		}
+		good := true
+		for u := range int32(n) {
+			out, in := 0, 0
+			for _, e := range top {
+				if e.From == u {
+					out++
+				}
+				if e.To == u {
+					in++
+				}
+				good = good && min(e.From, e.To) >= 0 && int(max(e.From, e.To)) < n
+			}
+			good = good && max(out, in) <= k
+		}
+		err := top.Check(n, k)
+		if (err == nil) != good || err != nil && !errors.Is(err, scaleup.ErrTopology) {
+			t.Fatalf("%v: %v, want %t", top, err, good)
+		}
+		if _, err := top.Switches(n, k); (err == nil) != good {
+			t.Fatalf("%v: %v, want %t", top, err, good)
+		}
+	})
+	top := scaleup.Circulant(4, 1)
+	top[3].To = 2
+	if err := top.Check(4, 1); err == nil || !strings.Contains(err.Error(), "edge 3->2 is one too many into GPU 2, which has 1") {
+		t.Error(err)
+	}
+}
+
+// TestGeneralizedKautz: the edges of the paper's Fig. 9, whose GPUs count from 1; and for all n and k, k links out and in.
+func TestGeneralizedKautz(t *testing.T) {
+	fig9 := [][2]int32{{8, 7}, {6, 5}, {4, 3}, {2, 1}, {8, 7}, {6, 5}, {4, 3}, {2, 1}}
+	for i, e := range scaleup.GeneralizedKautz(8, 2) {
+		if u := i / 2; e.From != int32(u) || e.To != fig9[u][i%2]-1 {
+			t.Errorf("edge %d is %v", i, e)
+		}
+	}
+	for n := 1; n <= 40; n++ {
+		for k := 1; k <= 6; k++ {
+			top := scaleup.GeneralizedKautz(n, k)
+			if err := top.Check(n, k); err != nil || len(top) != n*k {
+				t.Fatalf("n=%d k=%d: %d edges, %v", n, k, len(top), err)
+			}
+			// Its diameter is at most ceil(log_k n) (Imase and Itoh 1983).
+			most := 0
+			for reach := 1; reach < n; reach *= max(k, 2) {
+				most++
+			}
+			if far := diameter(n, top); k > 1 && (far < 0 || far > most) {
+				t.Errorf("n=%d k=%d: diameter %d, want at most %d", n, k, far, most)
+			}
+		}
+	}
+}
+
+func diameter(n int, top scaleup.Topology) int {
+	most := 0
+	start, edge := top.Outgoing(n)
+	for s := range n {
+		far := slices.Repeat([]int{-1}, n)
+		far[s] = 0
+		for queue := []int32{int32(s)}; len(queue) > 0; queue = queue[1:] {
+			u := queue[0]
+			for _, e := range edge[start[u]:start[u+1]] {
+				if v := top[e].To; far[v] < 0 {
+					far[v] = far[u] + 1
+					queue = append(queue, v)
+				}
+			}
+		}
+		if slices.Min(far) < 0 {
+			return -1
+		}
+		most = max(most, slices.Max(far))
+	}
+	return most
+}
+
+// TestBuilders: circulants, outgoing edges and new labels, by their definitions.
+func TestBuilders(t *testing.T) {
+	want := scaleup.Topology{{From: 0, To: 1}, {From: 0, To: 3}, {From: 1, To: 2}, {From: 1, To: 0}, {From: 2, To: 3}, {From: 2, To: 1}, {From: 3, To: 0}, {From: 3, To: 2}}
+	if got := scaleup.Circulant(4, 1, 3); !slices.Equal(got, want) {
+		t.Errorf("%v", got)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 8).Draw(t, "n")
+		top := regular(t, n, rapid.IntRange(1, 3).Draw(t, "k"))
+		start, edge := top.Outgoing(n)
+		for u := range n {
+			var mine []int32
+			for i, e := range top {
+				if int(e.From) == u && e.To != e.From {
+					mine = append(mine, int32(i))
+				}
+			}
+			if !slices.Equal(edge[start[u]:start[u+1]], mine) {
+				t.Fatalf("out of %d: %v, want %v", u, edge[start[u]:start[u+1]], mine)
+			}
+		}
+		label := rapid.Permutation(func() []int32 {
+			l := make([]int32, n)
+			for i := range l {
+				l[i] = int32(i)
+			}
+			return l
+		}()).Draw(t, "label")
+		inverse := make([]int32, n)
+		for u, l := range label {
+			inverse[l] = int32(u)
+		}
+		other := top.Relabel(label)
+		for i, e := range top {
+			if other[i] != (scaleup.Edge{From: label[e.From], To: label[e.To]}) {
+				t.Fatalf("%v becomes %v", e, other[i])
+			}
+		}
+		if !slices.Equal(other.Relabel(inverse), top) {
+			t.Fatal("there and back is another topology")
+		}
+	})
+}
+
+// TestDomain: the paper's slot, 500 ns + 4 MB / 800 Gb/s = 40.5 us; rounding up by less than a tick; the network of a
+// topology; domains that cannot be.
+func TestDomain(t *testing.T) {
+	d := scaleup.Domain{GPUs: 3, Switches: 1, Rate: 800e9, Latency: 500 * engine.Nanosecond, Delay: 5}
+	if got := d.Slot(4_000_000); got != 40_500*engine.Nanosecond {
+		t.Errorf("%v", got)
+	}
+	d.Rate, d.Latency = 3e12, 7
+	for bytes, want := range map[int64]engine.Time{1: 7 + 3, 3: 7 + 8, 4: 7 + 11, 3e6: 7 + 8e6, 3e6 + 1: 7 + 8e6 + 3} {
+		if d.Slot(bytes) != want {
+			t.Errorf("%d B: %v, want %v", bytes, d.Slot(bytes), want)
+		}
+	}
+	if d.Rate = 1; d.Slot(1<<62) != engine.Never {
+		t.Error(d.Slot(1 << 62))
+	}
+	d.Rate = 3e12
+	n, err := d.Network(scaleup.Circulant(3, 2))
+	if err != nil || n.Nodes != 3 || !slices.Equal(n.Links, []engine.Link{{From: 0, To: 2, Rate: 3e12, Latency: 7}, {From: 1, To: 0, Rate: 3e12, Latency: 7}, {From: 2, To: 1, Rate: 3e12, Latency: 7}}) {
+		t.Errorf("%+v %v", n, err)
+	}
+	if n.ResourceName(1) != "link 1->0" {
+		t.Error(n.ResourceName(1))
+	}
+	if _, err := d.Network(scaleup.Circulant(3, 1, 2)); !errors.Is(err, scaleup.ErrTopology) {
+		t.Error(err)
+	}
+	for want, change := range map[string]func(d *scaleup.Domain){
+		"1 GPUs; at least 2":        func(d *scaleup.Domain) { d.GPUs = 1 },
+		"3 switches for 3 GPUs":     func(d *scaleup.Domain) { d.Switches = 3 },
+		"0 switches":                func(d *scaleup.Domain) { d.Switches = 0 },
+		"links of rate 0bps":        func(d *scaleup.Domain) { d.Rate = 0 },
+		"it must be above 0":        func(d *scaleup.Domain) { d.Rate = d.Rate - d.Rate*2 },
+		"reconfiguration delay bel": func(d *scaleup.Domain) { d.Delay = -1 },
+		"a latency or a":            func(d *scaleup.Domain) { d.Latency = -1 },
+	} {
+		bad := d
+		change(&bad)
+		if err := bad.Check(); !errors.Is(err, scaleup.ErrDomain) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	inf := d
+	inf.Rate = 1e308
+	if inf.Rate *= 10; !errors.Is(inf.Check(), scaleup.ErrDomain) {
+		t.Error("a rate without end")
+	}
+	if inf.Rate -= inf.Rate; !errors.Is(inf.Check(), scaleup.ErrDomain) {
+		t.Error("a rate that is no number")
+	}
+}

@@ -1,0 +1,161 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Models in which a lower bound holds. Each allows more than the one before it, so its bound is no higher.
+const (
+	// RoundModel: chunks move in rounds, all chunks of a round start with it and none waits; a round takes as many slots
+	// as its longest path, and no chunk crosses a reconfiguration (paper Sec. 3.1, Theorem 1).
+	RoundModel = "round"
+	// ForwardModel: chunks are stored and forwarded, and may wait; none crosses a reconfiguration.
+	ForwardModel = "forward"
+	// RelayModel: chunks may also rest at intermediate GPUs across reconfigurations.
+	RelayModel = "relay"
+)
+
+// Bounds are lower bounds on the slots of any plan with so many topologies.
+type Bounds struct {
+	// Round binds uniform demand in the RoundModel; 0 for other demand. Forward and Relay bind any demand in theirs.
+	Round, Forward, Relay int64
+	// Circulant and CirculantRelay are Forward and Relay for plans all of whose topologies are circulants.
+	Circulant, CirculantRelay int64
+}
+
+// Bounder computes Bounds of one problem for any number of topologies.
+//
+// All but Round count hops. If at most size(h) destinations of a source can be h hops away, its chunks take no fewer hops
+// than with its largest demands at 1 hop, the next ones at 2 and so on; the same holds for the sources of a destination.
+// A slot offers n k links. Beside that, all that a GPU sends, or receives, crosses its k links.
+type Bounder struct {
+	n, k    int64
+	uniform int64 // chunks a pair, 0 if they differ
+	// out[i] is the sum over sources of their i largest demands, into[i] that over destinations.
+	out, into []int64
+	volume    int64 // most chunks out of or into a GPU
+}
+
+// NewBounder prepares the bounds of p. Errors: those of p.Check, and ErrProblem for more chunks than can be counted.
+func NewBounder(p *Problem) (*Bounder, error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	n := p.GPUs
+	b := &Bounder{n: int64(n), k: int64(p.Degree), out: make([]int64, n), into: make([]int64, n)}
+	if c, ok := p.Uniform(); ok {
+		b.uniform = int64(c)
+	}
+	row, column := make([]int32, n), make([]int32, n)
+	for u := range n {
+		for v := range n {
+			row[v], column[v] = p.Chunks[u*n+v], p.Chunks[v*n+u]
+		}
+		b.volume = max(b.volume, addSorted(b.out, row), addSorted(b.into, column))
+	}
+	for i := range n - 1 {
+		b.out[i+1] += b.out[i]
+		b.into[i+1] += b.into[i]
+	}
+	if total := b.out[n-1]; total > math.MaxInt64/8/b.n {
+		return nil, fmt.Errorf("%w: %d chunks among %d GPUs are more than can be counted", ErrProblem, total, n)
+	}
+	return b, nil
+}
+
+// addSorted adds the i-th largest of list to into[i], i from 1 on, and returns the sum of the list. The smallest entry is
+// left out: it is a GPU's demand for itself, or as small.
+func addSorted(into []int64, list []int32) (sum int64) {
+	slices.Sort(list)
+	for i := 1; i < len(list); i++ {
+		x := int64(list[len(list)-i])
+		into[i] += x
+		sum += x
+	}
+	return sum
+}
+
+// Bounds are those of a Bounder, for one number of topologies.
+func (p *Problem) Bounds(d int) (Bounds, error) {
+	b, err := NewBounder(p)
+	if err != nil {
+		return Bounds{}, err
+	}
+	return b.At(d)
+}
+
+// At returns the bounds for d topologies, the initial one included. Error: ErrProblem for d below 1.
+//
+// How many destinations a source can have h hops away (h > 0):
+//   - Forward: k choices a hop on one of d topologies, d k^h.
+//   - Relay: a way is a word of h hops whose phases do not fall, so its h hops fall on d phases in C(h+d-1, d-1) ways,
+//     and each hop has k choices: C(h+d-1, d-1) k^h. It holds whatever the topologies.
+//   - Circulants: hops within a phase commute, so only how often each offset is taken matters: d C(h+k-1, k-1) without
+//     relaying; with it all d k offsets commute, C(h+dk-1, dk-1).
+func (b *Bounder) At(d int) (Bounds, error) {
+	if d < 1 {
+		return Bounds{}, fmt.Errorf("%w: %d topologies; the initial one counts, so it takes 1", ErrProblem, d)
+	}
+	n, k, m := b.n, b.k, min(int64(d), b.n) // n topologies reach everything in one hop
+	return Bounds{
+		Round:          b.round(m),
+		Forward:        b.slots(b.hops(repeated{m, 1, k}.levels(n))),
+		Relay:          b.slots(b.hops(repeated{1, m, k}.levels(n))),
+		Circulant:      b.slots(b.hops(repeated{m, k, 1}.levels(n))),
+		CirculantRelay: b.slots(b.hops(repeated{1, m * k, 1}.levels(n))),
+	}, nil
+}
+
+// round is the bound of the RoundModel. A round starts at most k chunks out of a GPU, and of the c(n-1) chunks of a
+// source at most c d (k + .. + k^h) are within h hops; so at least ceil(c(n-1)/k) - c d (k^h-1)/(k-1) rounds are longer
+// than h, and a round adds 1 slot for each h that it is longer than. For c = k = 1 this is Theorem 1 of the paper,
+// d q(q+1)/2 + u(q+1).
+func (b *Bounder) round(d int64) (slots int64) {
+	rounds := (b.uniform*(b.n-1) + b.k - 1) / b.k
+	for power := int64(1); rounds > 0; power *= b.k {
+		slots += rounds
+		rounds -= b.uniform * min(d*power, b.n) // d power >= n leaves none either way
+	}
+	return slots
+}
+
+// repeated counts the ways of h hops as times * C(h+kinds-1, kinds-1) * choices^h: hops of so many kinds whose order does
+// not matter, with so many choices each.
+type repeated struct{ times, kinds, choices int64 }
+
+// levels lists how many destinations can be 1, 2, .. hops away, until they are all others of n GPUs.
+func (r repeated) levels(n int64) []int64 {
+	var sizes []int64
+	count := 1.0 // exact below n; what is more is cut off
+	for left, h := n-1, int64(1); left > 0; h++ {
+		count = count * float64(h+r.kinds-1) / float64(h) * float64(r.choices)
+		size := left
+		if c := float64(r.times) * count; c < float64(left) {
+			size = int64(c)
+		}
+		sizes = append(sizes, size)
+		left -= size
+	}
+	return sizes
+}
+
+// hops returns the least hops of all chunks where so many destinations can be 1, 2, .. hops away.
+func (b *Bounder) hops(levels []int64) int64 {
+	var out, into int64
+	done := int64(0)
+	for i, size := range levels {
+		h := int64(i + 1)
+		out += h * (b.out[done+size] - b.out[done])
+		into += h * (b.into[done+size] - b.into[done])
+		done += size
+	}
+	return max(out, into)
+}
+
+// slots returns the least slots for so many hops.
+func (b *Bounder) slots(hops int64) int64 {
+	links := b.n * b.k
+	return max((hops+links-1)/links, (b.volume+b.k-1)/b.k)
+}

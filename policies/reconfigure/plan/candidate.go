@@ -1,0 +1,105 @@
+package plan
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"sim/engine"
+)
+
+// Candidate is one plan that a planner could make, known by its cost before it is written out.
+type Candidate struct {
+	// Origin names the construction, for people.
+	Origin string
+	// Reconfigurations is d, the initial topology included (paper Sec. 2.1).
+	Reconfigurations int
+	// Slots is the sum of the slots of all phases. 0 where Fluid is set.
+	Slots int64
+	// Fluid, above 0, makes this an idealised schedule without a plan: its transmission time in slots, with rates
+	// shared as fluid. FluidBound <= Fluid brackets the optimum on this topology from below.
+	Fluid, FluidBound float64
+	// Waits: a chunk may wait at a node on its way within a phase, so the round model does not bind. Relay: chunks rest
+	// at intermediate GPUs across reconfigurations.
+	Waits, Relay bool
+	// Switches, where each switch reconfigures on its own: what each one does. nil where all do at once.
+	Switches []SwitchLoad
+	// Build writes the plan out. nil for Fluid. For Switches it is given the delay in slots, rounded up; else that is
+	// ignored. The plan need not be sealed.
+	Build func(delaySlots int64) (*Plan, error)
+}
+
+// SwitchLoad is the work of a switch that reconfigures on its own: it is dark Reconfigurations times and carries traffic
+// for Slots slots.
+type SwitchLoad struct {
+	Reconfigurations int
+	Slots            int64
+}
+
+// Cost is the closed alpha-beta cost of the candidate: d R + T x slots (paper Sec. 2.1), where T is the time of a slot
+// and R the reconfiguration delay; with switches on their own it is that of the one that ends last.
+func (c *Candidate) Cost(delay, slot engine.Time) engine.Time {
+	if c.Fluid > 0 {
+		return engine.Time(c.Reconfigurations)*delay + engine.Time(c.Fluid*float64(slot)+0.5)
+	}
+	if c.Switches == nil {
+		return engine.Time(c.Reconfigurations)*delay + engine.Time(c.Slots)*slot
+	}
+	var last engine.Time
+	for _, s := range c.Switches {
+		last = max(last, engine.Time(s.Reconfigurations)*delay+engine.Time(s.Slots)*slot)
+	}
+	return last
+}
+
+// ErrNoCandidate says that a planner offers nothing.
+var ErrNoCandidate = errors.New("plan: no candidate to choose from")
+
+// Best returns the candidate of the lowest cost; of equals the one with fewest reconfigurations, then the first.
+// Error: ErrNoCandidate for none.
+func Best(list []Candidate, delay, slot engine.Time) (*Candidate, error) {
+	if len(list) == 0 {
+		return nil, ErrNoCandidate
+	}
+	best := &list[0]
+	for i := 1; i < len(list); i++ {
+		c := &list[i]
+		if o := cmp.Compare(c.Cost(delay, slot), best.Cost(delay, slot)); o < 0 || o == 0 && c.Reconfigurations < best.Reconfigurations {
+			best = c
+		}
+	}
+	return best, nil
+}
+
+// Frontier keeps of candidates that reconfigure all switches at once those that none beats in both reconfigurations and
+// slots (fluid ones by their Fluid), by rising reconfigurations; of equals the first. Candidates with Switches are all
+// kept, at the end.
+func Frontier(list []Candidate) []Candidate {
+	work := func(c *Candidate) float64 {
+		if c.Fluid > 0 {
+			return c.Fluid
+		}
+		return float64(c.Slots)
+	}
+	var together, own []Candidate
+	for _, c := range list {
+		if c.Switches != nil {
+			own = append(own, c)
+		} else {
+			together = append(together, c)
+		}
+	}
+	slices.SortStableFunc(together, func(a, b Candidate) int {
+		if o := cmp.Compare(a.Reconfigurations, b.Reconfigurations); o != 0 {
+			return o
+		}
+		return cmp.Compare(work(&a), work(&b))
+	})
+	kept := together[:0]
+	for _, c := range together {
+		if len(kept) == 0 || work(&c) < work(&kept[len(kept)-1]) {
+			kept = append(kept, c)
+		}
+	}
+	return append(kept, own...)
+}

@@ -1,0 +1,163 @@
+package plan
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// ErrBroken says that a plan breaks a rule of the network or of the demand.
+var ErrBroken = errors.New("plan: the plan breaks a rule")
+
+func (t Tx) String() string {
+	return fmt.Sprintf("chunk %d of %d->%d on %d->%d in slot %d of phase %d", t.Chunk, t.Src, t.Dst, t.From, t.To, t.Slot, t.Phase)
+}
+
+// Seal puts the transmissions in order and computes Buffer. It fails like Check.
+func (p *Plan) Seal() error {
+	slices.SortFunc(p.Tx, func(a, b Tx) int {
+		return cmp.Or(cmp.Compare(a.Phase, b.Phase), cmp.Compare(a.Slot, b.Slot), cmp.Compare(a.From, b.From),
+			cmp.Compare(a.To, b.To), cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst), cmp.Compare(a.Chunk, b.Chunk))
+	})
+	peak, err := p.replay()
+	if err != nil {
+		return err
+	}
+	p.Buffer = peak
+	return nil
+}
+
+// Check replays a sealed plan transmission by transmission and returns an ErrBroken naming the first that breaks a rule:
+// every link exists and carries one chunk a slot, a chunk is where it is sent from, moves once a slot, rests across a
+// reconfiguration only with Relay, and in the end is at its destination; phases take no more slots and GPUs hold no more
+// chunks in transit than claimed; Switches, if given, are dark as long as DelaySlots says before they change.
+func (p *Plan) Check() error {
+	peak, err := p.replay()
+	if err == nil && peak > p.Buffer {
+		return fmt.Errorf("%w: a GPU holds %d chunks in transit between slots, more than the %d claimed", ErrBroken, peak, p.Buffer)
+	}
+	return err
+}
+
+// ChunkNumbers counts the chunks: chunk c of flow f (= source n + destination) is number first[f]+c, and first has n*n+1
+// entries. It fails with ErrBroken where there are many more of them than transmissions could move.
+func (p *Plan) ChunkNumbers() (first []int32, err error) {
+	const many = 1 << 24 // so few are rather counted one by one, to name one that is not delivered
+	first = make([]int32, len(p.Chunks)+1)
+	total := int64(0)
+	for i, c := range p.Chunks {
+		if total += int64(c); total > max(many, int64(len(p.Tx))) {
+			return nil, fmt.Errorf("%w: more than %d chunks for %d transmissions", ErrBroken, total-1, len(p.Tx))
+		}
+		first[i+1] = int32(total)
+	}
+	return first, nil
+}
+
+// shape fails where the parts of a plan do not fit each other or the switches, whatever it transmits.
+func (p *Plan) shape() error {
+	if err := (&Problem{GPUs: p.GPUs, Degree: p.Degree, Chunks: p.Chunks}).Check(); err != nil {
+		return fmt.Errorf("%w: %w", ErrBroken, err)
+	}
+	if len(p.Slots) != len(p.Topologies) {
+		return fmt.Errorf("%w: %d counts of slots for %d topologies", ErrBroken, len(p.Slots), len(p.Topologies))
+	}
+	for i, s := range p.Slots {
+		if s < 0 {
+			return fmt.Errorf("%w: phase %d takes %d slots", ErrBroken, i, s)
+		}
+	}
+	for i, t := range p.Topologies {
+		if err := t.Check(p.GPUs, p.Degree); err != nil {
+			return fmt.Errorf("%w: topology %d: %w", ErrBroken, i, err)
+		}
+	}
+	return p.checkSwitches()
+}
+
+func (p *Plan) replay() (peak int32, err error) {
+	if err := p.shape(); err != nil {
+		return 0, err
+	}
+	first, err := p.ChunkNumbers()
+	if err != nil {
+		return 0, err
+	}
+	n := p.GPUs
+	at, phaseOf, lastSlot := make([]int32, first[n*n]), make([]int32, first[n*n]), make([]int32, first[n*n])
+	for f := range n * n {
+		for c := first[f]; c < first[f+1]; c++ {
+			at[c], phaseOf[c], lastSlot[c] = int32(f/n), -1, -1
+		}
+	}
+	holds := make([]int32, n)
+	capacity, used := make([]int32, n*n), make([]int32, n*n)
+	phase := int32(-1)
+	for i := 0; i < len(p.Tx); {
+		t := p.Tx[i]
+		if i > 0 && (t.Phase < p.Tx[i-1].Phase || t.Phase == p.Tx[i-1].Phase && t.Slot < p.Tx[i-1].Slot) {
+			return 0, fmt.Errorf("%w: %v comes behind %v; a plan is sealed first", ErrBroken, t, p.Tx[i-1])
+		}
+		if t.Phase < 0 || int(t.Phase) >= len(p.Topologies) || t.Slot < 0 || t.Slot >= p.Slots[t.Phase] {
+			return 0, fmt.Errorf("%w: %v: no such slot", ErrBroken, t)
+		}
+		if t.Phase != phase {
+			if phase >= 0 {
+				for _, e := range p.Topologies[phase] {
+					capacity[int(e.From)*n+int(e.To)] = 0
+				}
+			}
+			phase = t.Phase
+			for _, e := range p.Topologies[phase] {
+				capacity[int(e.From)*n+int(e.To)]++
+			}
+		}
+		end := i
+		for ; end < len(p.Tx) && p.Tx[end].Phase == t.Phase && p.Tx[end].Slot == t.Slot; end++ {
+			t := p.Tx[end]
+			if min(t.From, t.To, t.Src, t.Dst) < 0 || int(max(t.From, t.To, t.Src, t.Dst)) >= n {
+				return 0, fmt.Errorf("%w: %v: a GPU outside 0..%d", ErrBroken, t, n-1)
+			}
+			flow, link := int(t.Src)*n+int(t.Dst), int(t.From)*n+int(t.To)
+			if t.Chunk < 0 || t.Chunk >= p.Chunks[flow] {
+				return 0, fmt.Errorf("%w: %v: the flow has %d chunks", ErrBroken, t, p.Chunks[flow])
+			}
+			if used[link]++; used[link] > capacity[link] {
+				return 0, fmt.Errorf("%w: %v: %d chunks in one slot on a connection of %d links", ErrBroken, t, used[link], capacity[link])
+			}
+			c := first[flow] + t.Chunk
+			switch {
+			case lastSlot[c] == t.Slot && phaseOf[c] == t.Phase:
+				return 0, fmt.Errorf("%w: %v: the chunk moves twice in one slot", ErrBroken, t)
+			case at[c] != t.From:
+				return 0, fmt.Errorf("%w: %v: the chunk is at GPU %d", ErrBroken, t, at[c])
+			case phaseOf[c] >= 0 && phaseOf[c] != t.Phase && !p.Relay:
+				return 0, fmt.Errorf("%w: %v: the chunk rested across a reconfiguration, which the plan does not allow", ErrBroken, t)
+			}
+			phaseOf[c], lastSlot[c] = t.Phase, t.Slot
+		}
+		for _, t := range p.Tx[i:end] {
+			at[first[int(t.Src)*n+int(t.Dst)]+t.Chunk] = t.To
+			used[int(t.From)*n+int(t.To)] = 0
+			if t.From != t.Src {
+				holds[t.From]--
+			}
+			if t.To != t.Dst {
+				holds[t.To]++
+			}
+		}
+		for _, t := range p.Tx[i:end] {
+			peak = max(peak, holds[t.To])
+		}
+		i = end
+	}
+	for f := range n * n {
+		for c := first[f]; c < first[f+1]; c++ {
+			if int(at[c]) != f%n {
+				return 0, fmt.Errorf("%w: chunk %d of %d->%d ends at GPU %d", ErrBroken, c-first[f], f/n, f%n, at[c])
+			}
+		}
+	}
+	return peak, nil
+}

@@ -1,0 +1,97 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"sim/fabric/scaleup"
+)
+
+// SwitchEdges lists the edges of switch s in phase i, sorted. Edges are those of the phase's topology.
+func (p *Plan) SwitchEdges(phase int, s int32) []scaleup.Edge {
+	var list []scaleup.Edge
+	for e, on := range p.Switches[phase] {
+		if on == s {
+			list = append(list, p.Topologies[phase][e])
+		}
+	}
+	slices.SortFunc(list, func(a, b scaleup.Edge) int {
+		if a.From != b.From {
+			return int(a.From - b.From)
+		}
+		return int(a.To - b.To)
+	})
+	return list
+}
+
+// Lightings lists, for a plan whose switches reconfigure on their own, every time that a switch comes up with other links
+// than it had last: the phase with which it does, and the first phase of the darkness before it. In the order of phases,
+// then switches.
+func (p *Plan) Lightings() []Lighting {
+	var list []Lighting
+	last := make([][]scaleup.Edge, p.Degree)
+	dark := make([]int32, p.Degree) // the first phase of the darkness that lasts
+	for i := range p.Topologies {
+		for s := range int32(p.Degree) {
+			now := p.SwitchEdges(i, s)
+			if len(now) == 0 {
+				continue
+			}
+			if !slices.Equal(now, last[s]) {
+				list = append(list, Lighting{Switch: s, Phase: int32(i), Dark: dark[s]})
+			}
+			last[s], dark[s] = now, int32(i)+1
+		}
+	}
+	return list
+}
+
+// Lighting is a switch that comes up with new links at the start of phase Phase, dark since the start of phase Dark. The
+// two are equal where it was not dark.
+type Lighting struct{ Switch, Phase, Dark int32 }
+
+// checkSwitches fails where Switches do not fit the topologies, or change without having been dark long enough.
+func (p *Plan) checkSwitches() error {
+	switch {
+	case p.DelaySlots < 0:
+		return fmt.Errorf("%w: switches dark for %d slots", ErrBroken, p.DelaySlots)
+	case p.Switches == nil && p.DelaySlots > 0:
+		return fmt.Errorf("%w: switches dark for %d slots, but no edge says its switch", ErrBroken, p.DelaySlots)
+	case p.Switches == nil:
+		return nil
+	case len(p.Switches) != len(p.Topologies):
+		return fmt.Errorf("%w: switches of %d topologies, of which there are %d", ErrBroken, len(p.Switches), len(p.Topologies))
+	}
+	k := int32(p.Degree)
+	// The phase in which a switch last had an edge out of a GPU, and into it, and which.
+	type use struct{ phase, edge int32 }
+	out, in := make([]use, p.GPUs*p.Degree), make([]use, p.GPUs*p.Degree)
+	for i, t := range p.Topologies {
+		if len(p.Switches[i]) != len(t) {
+			return fmt.Errorf("%w: topology %d: switches of %d edges, of which there are %d", ErrBroken, i, len(p.Switches[i]), len(t))
+		}
+		for e, s := range p.Switches[i] {
+			if s < 0 || s >= k {
+				return fmt.Errorf("%w: topology %d: edge %d->%d is on switch %d of %d", ErrBroken, i, t[e].From, t[e].To, s, k)
+			}
+			now := use{int32(i) + 1, int32(e)}
+			for _, end := range []*use{&out[t[e].From*k+s], &in[t[e].To*k+s]} {
+				if end.phase == now.phase {
+					f := t[end.edge]
+					return fmt.Errorf("%w: topology %d: edges %d->%d and %d->%d share a GPU's port on switch %d", ErrBroken, i, f.From, f.To, t[e].From, t[e].To, s)
+				}
+				*end = now
+			}
+		}
+	}
+	start := make([]int64, len(p.Slots)+1)
+	for i, s := range p.Slots {
+		start[i+1] = start[i] + int64(s)
+	}
+	for _, l := range p.Lightings() {
+		if dark := start[l.Phase] - start[l.Dark]; dark < int64(p.DelaySlots) {
+			return fmt.Errorf("%w: switch %d has new links from phase %d on, after %d slots of darkness; it takes %d", ErrBroken, l.Switch, l.Phase, dark, p.DelaySlots)
+		}
+	}
+	return nil
+}
