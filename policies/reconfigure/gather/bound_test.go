@@ -1,0 +1,198 @@
+package gather
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/fabric/scaleup"
+	"sim/workloads/collective"
+)
+
+// TestFewestSteps: on few GPUs, for each number of topologies, no sequence of circulants spreads a shard in fewer steps
+// than the plans do: by trying all offsets and all ways to divide the steps.
+func TestFewestSteps(t *testing.T) {
+	for k := 1; k <= 3; k++ {
+		for n := k + 1; n <= 10; n++ {
+			choices := multisets(n, k)
+			full := 1<<n - 1
+			left := make([]int, 1<<n) // by set that has the shard: fewest steps with the topologies so far
+			for s := range left {
+				left[s] = math.MaxInt32
+			}
+			left[full] = 0
+			var want []int
+			for range n {
+				next := slices.Clone(left)
+				for s := 1; s < full; s += 2 {
+					for _, offsets := range choices {
+						for at, steps := s, 1; ; steps++ {
+							to := at
+							for _, a := range offsets {
+								to |= (at<<a | at>>(n-a)) & full
+							}
+							if to == at {
+								break
+							}
+							next[s] = min(next[s], steps+left[to])
+							at = to
+						}
+					}
+				}
+				left = next
+				want = append(want, left[1])
+			}
+			p := &Problem{n, k, collective.AllGather, 1 << 20, 8e11, us, us}
+			got := slices.Repeat([]int{math.MaxInt32}, n)
+			for _, pl := range must(Plans(p))(t) {
+				for d := pl.Reconfigurations(); d <= n; d++ {
+					got[d-1] = min(got[d-1], pl.Steps())
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("n=%d k=%d: %v steps with 1, 2, .. topologies, want %v", n, k, got, want)
+			}
+			for d, steps := range minSteps(n, k) {
+				if steps > want[d] {
+					t.Errorf("n=%d k=%d: a bound of %d steps with %d topologies, %d do", n, k, steps, d+1, want[d])
+				}
+			}
+		}
+	}
+}
+
+// multisets returns the sets of k offsets 1..n-1, with repeats.
+func multisets(n, k int) [][]int {
+	if k == 0 {
+		return [][]int{nil}
+	}
+	var all [][]int
+	for _, s := range multisets(n, k-1) {
+		first := 1
+		if len(s) > 0 {
+			first = s[len(s)-1]
+		}
+		for a := first; a < n; a++ {
+			all = append(all, append(slices.Clone(s), a))
+		}
+	}
+	return all
+}
+
+// TestMinSteps: against all ways to divide steps among phases.
+func TestMinSteps(t *testing.T) {
+	for k := 1; k <= 4; k++ {
+		for n := 2; n <= 80; n++ {
+			var best func(d, reach int) int
+			best = func(d, reach int) int {
+				if reach >= n {
+					return d // phases that are left, of a step each
+				}
+				if d == 0 {
+					return math.MaxInt32
+				}
+				least, ball, sum := math.MaxInt32, 1, 1
+				for s := 1; sum < n; s++ {
+					ball *= k
+					sum += ball
+					if rest := best(d-1, min(n, reach*sum)); rest < math.MaxInt32 {
+						least = min(least, s+rest)
+					}
+				}
+				return least
+			}
+			for d, got := range minSteps(n, k)[:min(4, len(minSteps(n, k)))] {
+				if want := best(d+1, 1); got != want {
+					t.Fatalf("n=%d k=%d d=%d: %d steps, want %d", n, k, d+1, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestBandwidth: plans with the fewest bytes send (n-1)/k shards on the fullest link, for every number of GPUs.
+func TestBandwidth(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := &Problem{GPUs: rapid.IntRange(2, 80).Draw(t, "n"), Op: collective.AllGather, Rate: 8e11}
+		p.Degree = rapid.IntRange(1, min(5, p.GPUs-1)).Draw(t, "k")
+		p.Bytes = int64(p.GPUs * p.Degree * 1000)
+		best := must(Best(p))(t) // no latency and no delay: the fewest bytes
+		if want := p.Bytes / int64(p.GPUs*p.Degree) * int64(p.GPUs-1); best.Cost() != p.StepTime(want) {
+			t.Errorf("%s takes %v, want %v for %d B", best.Name, best.Cost(), p.StepTime(want), want)
+		}
+	})
+}
+
+// TestFrontier: the parts that a frontier counts are those that its plans send, and in windows of single steps
+// the fullest link carries less than a shard more than the others, where messages are at least as many shards as there
+// are links.
+func TestFrontier(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := anyProblem(t, 40)
+		p.Bytes = int64(p.GPUs*p.Degree) * 10
+		for _, r := range newTable(p.GPUs, p.Degree, p.parts()).recipes(p.Op) {
+			pl := newPlan(p, r, map[phaseKey][]int64{})
+			sum, d := int64(0), pl.Reconfigurations()
+			for _, f := range pl.Phases {
+				for _, b := range f.Longest {
+					sum += b
+				}
+			}
+			if sum != r.parts*10 || pl.Steps() != r.steps || d > r.phases {
+				t.Fatalf("%s: %d B, %d steps, %d topologies; counted %d B, %d, %d", pl.Name, sum, pl.Steps(), d, r.parts*10, r.steps, r.phases)
+			}
+		}
+	})
+	late := 0.0
+	for k := 1; k <= 5; k++ {
+		bases := stampBases(k, 300)
+		for n := k + 2; n <= 300; n++ {
+			e := 2
+			for power(k+1, e) < n {
+				e++
+			}
+			s := windows(n, k, e, int32(k), bases)
+			if s == nil {
+				continue // fewer phases do in as many steps
+			}
+			if s.steps != e || s.parts >= int64(n-1+k) && s.courses[e-2].window >= k {
+				t.Errorf("n=%d k=%d: %d steps with the fullest link carrying %d/%d of a shard; %d/%d would be even", n, k, s.steps, s.parts, k, n-1, k)
+			}
+			late = max(late, float64(s.parts)/float64(n-1)-1)
+		}
+	}
+	t.Logf("more than even at most: %.3f", late)
+}
+
+// TestBadProblems: each is refused with what would be right.
+func TestBadProblems(t *testing.T) {
+	good := *On(&scaleup.Domain{GPUs: 8, Switches: 2, Rate: 8e11, Latency: us, Delay: us}, collective.AllGather, 8000)
+	if err := good.Check(); err != nil {
+		t.Fatal(err)
+	}
+	for want, spoil := range map[string]func(*Problem){
+		"1 GPUs; want 2..":             func(p *Problem) { p.GPUs = 1 },
+		"8 links a GPU":                func(p *Problem) { p.Degree = 8 },
+		"0 links a GPU":                func(p *Problem) { p.Degree = 0 },
+		"op 7; want one of":            func(p *Problem) { p.Op = 7 },
+		"want at least a byte a shard": func(p *Problem) { p.Bytes = 7 },
+		"want a finite rate above 0":   func(p *Problem) { p.Rate = math.NaN() },
+		"want neither below 0":         func(p *Problem) { p.Delay = -1 },
+		"may outlast simulated time":   func(p *Problem) { p.Rate = 1e-6 },
+		"a latency of -1e-12s":         func(p *Problem) { p.Latency = -1 },
+	} {
+		p := good
+		spoil(&p)
+		for _, err := range []error{p.Check(), second(Plans(&p)), second(Best(&p)), second(StaticRing(&p)), second(Bound(&p))} {
+			if !errors.Is(err, ErrProblem) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v: want %q", err, want)
+			}
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }

@@ -1,0 +1,161 @@
+package gather
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestResidues: shifts as words are those of a set.
+func TestResidues(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		q := rapid.IntRange(2, 300).Draw(t, "q")
+		a := rapid.IntRange(1, q-1).Draw(t, "a")
+		s, r := newResidues(q), newResidues(q)
+		want := make([]bool, q)
+		for _, x := range rapid.SliceOfN(rapid.IntRange(0, q-1), 0, q).Draw(t, "set") {
+			s.word[x/64] |= 1 << (x % 64)
+			want[(x+a)%q] = true
+		}
+		r.addShifted(s, a)
+		n := 0
+		for x, w := range want {
+			if w {
+				n++
+			}
+			if got := r.word[x/64]>>(x%64)&1 > 0; got != w {
+				t.Fatalf("q=%d a=%d: %d in the set: %t", q, a, x, got)
+			}
+		}
+		if r.count() != n || s.count() != n {
+			t.Fatalf("%d and %d residues of %d", r.count(), s.count(), n)
+		}
+	})
+}
+
+// TestCirculants: two offsets have the least diameter of all pairs, and spread without a link that lags; three nearly so.
+func TestCirculants(t *testing.T) {
+	late := 0
+	for k := 2; k <= 3; k++ {
+		for q := k + 2; q <= 64; q++ {
+			if k == 3 && q > 40 {
+				break
+			}
+			var e explorer
+			least := math.MaxInt32
+			for _, s := range multisets(q, k) {
+				offsets := make([]int32, k)
+				for i, a := range s {
+					offsets[i] = int32(a)
+				}
+				if steps, v := e.score(q, 1, offsets, min(q, least), noScore); v < noScore {
+					least = min(least, steps)
+				}
+			}
+			offsets := circulant(q, k)
+			s := newStage(q, int32(k), "", course{offsets, q, q})
+			if k == 2 && s.steps != least || s.steps > least+1 {
+				t.Errorf("k=%d q=%d: %v takes %d steps, %d do", k, q, offsets, s.steps, least)
+			}
+			if s.steps > least {
+				late++
+			}
+			if s.parts != int64(q-1) {
+				t.Errorf("k=%d q=%d: %v has the fullest link carry %d/%d of a shard; %d/%d would be even", k, q, offsets, s.parts, k, q-1, k)
+			}
+		}
+	}
+	t.Logf("one step above the least: %d", late)
+}
+
+// TestStamps: as far as the postage stamp problem's known optima, floor((s^2+6s+1)/4) for two stamps (Stöhr) and for
+// three 3, 8, 15, 26, 35, 52 (Hofmeister).
+func TestStamps(t *testing.T) {
+	for s := 1; s <= 12; s++ {
+		if got, want := stampBase(2, s, 1000).reach, (s*s+6*s+1)/4+1; got != want {
+			t.Errorf("2 stamps, %d terms: %d sums, want %d", s, got, want)
+		}
+	}
+	for i, want := range []int{3, 8, 15, 26, 35, 52} {
+		if got := stampBase(3, i+1, 1000).reach; got != want+1 {
+			t.Errorf("3 stamps, %d terms: %d sums, want %d", i+1, got, want+1)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		k, s := rapid.IntRange(1, 4).Draw(t, "k"), rapid.IntRange(1, 5).Draw(t, "s")
+		q := rapid.IntRange(2, 200).Draw(t, "q")
+		b := stampBase(k, s, q)
+		sums := map[int]bool{0: true}
+		for range s {
+			next := map[int]bool{}
+			for v := range sums {
+				next[v] = true
+				for _, c := range b.numbers {
+					next[v+int(c)] = true
+				}
+			}
+			sums = next
+		}
+		for v := range b.reach {
+			if !sums[v] {
+				t.Fatalf("%v does not make %d of %d", b.numbers, v, b.reach)
+			}
+		}
+		if b.reach < min(q, k*s+1) && b.reach < s+1 || b.reach > q {
+			t.Fatalf("%v reaches %d", b.numbers, b.reach)
+		}
+	})
+}
+
+// TestBalance: the fullest link carries what the worst set of links makes it (Hall): of all residues that only links of
+// a set can bring, the parts, divided by the links.
+func TestBalance(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		k := rapid.IntRange(1, 5).Draw(t, "k")
+		z := spreader{parts: int32(rapid.IntRange(1, 5).Draw(t, "parts"))}
+		var masks []int
+		for i := range rapid.IntRange(1, 12).Draw(t, "residues") {
+			m := rapid.IntRange(1, 1<<k-1).Draw(t, "links")
+			masks = append(masks, m)
+			z.fresh = append(z.fresh, int32(i))
+			for j := range k {
+				z.share = append(z.share, int32(m>>j&1)-1)
+			}
+		}
+		start := slices.Clone(z.share)
+		z.balance(k)
+		want := 0
+		for set := 1; set < 1<<k; set++ {
+			parts, links := 0, 0
+			for j := range k {
+				links += set >> j & 1
+			}
+			for _, m := range masks {
+				if m&^set == 0 {
+					parts += int(z.parts)
+				}
+			}
+			want = max(want, (parts+links-1)/links)
+		}
+		load := make([]int32, k)
+		for i := range masks {
+			sum := int32(0)
+			for j := range k {
+				c := z.share[i*k+j]
+				if start[i*k+j] < 0 != (c < 0) {
+					t.Fatalf("residue %d, link %d: %d", i, j, c)
+				}
+				load[j] += max(0, c)
+				sum += max(0, c)
+			}
+			if sum != z.parts {
+				t.Fatalf("residue %d has %d parts", i, sum)
+			}
+		}
+		if !slices.Equal(load, z.load) || int(slices.Max(load)) != want {
+			t.Fatalf("loads %v, counted %v; the fullest should carry %d", z.load, load, want)
+		}
+	})
+}

@@ -1,0 +1,210 @@
+package gather
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// stage is an all-gather on Z_q in one or more phases.
+type stage struct {
+	q       int
+	name    string
+	courses []course
+	loads   [][]int32 // by course and step: parts on the fullest link
+	steps   int
+	parts   int64 // sum of loads
+}
+
+func newStage(q int, parts int32, name string, courses ...course) *stage {
+	loads, full := spread(q, parts, courses, nil)
+	if !full {
+		return nil
+	}
+	s := &stage{q: q, name: name, courses: courses, loads: loads}
+	for _, of := range loads {
+		if len(of) == 0 {
+			return nil // a topology that nothing is sent on
+		}
+		s.steps += len(of)
+		for _, l := range of {
+			s.parts += int64(l)
+		}
+	}
+	return s
+}
+
+// better orders stages by phases, steps and parts.
+func (s *stage) better(t *stage) int {
+	return cmp.Or(cmp.Compare(len(s.courses), len(t.courses)), cmp.Compare(s.steps, t.steps), cmp.Compare(s.parts, t.parts))
+}
+
+// stages returns the all-gathers on Z_q with k links that none other found beats in phases, steps and parts alike. bases
+// are the stamps for windows.
+func stages(q, k int, parts int32, bases []stamps) []*stage {
+	var all []*stage
+	add := func(s *stage) {
+		if s != nil {
+			all = append(all, s)
+		}
+	}
+	for _, r := range rings(q, k) {
+		add(newStage(q, parts, r.name, course{r.offsets, q, q}))
+	}
+	if offsets := circulant(q, k); offsets != nil {
+		add(newStage(q, parts, fmt.Sprintf("circulant %d", q), course{offsets, q, q}))
+	}
+	least := q
+	for _, s := range all {
+		least = min(least, s.steps)
+	}
+	for e := 2; e < least; e++ { // as many phases as steps are of no use
+		if s := windows(q, k, e, parts, bases); s != nil {
+			add(s)
+			least = min(least, s.steps)
+		}
+	}
+	slices.SortStableFunc(all, (*stage).better)
+	kept := all[:0]
+	for _, s := range all {
+		if !slices.ContainsFunc(kept, func(o *stage) bool { return o.steps <= s.steps && o.parts <= s.parts }) {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// ring is a static set of rings.
+type ring struct {
+	name    string
+	offsets []int32
+}
+
+// rings returns the static rings on Z_q: one, k side by side with a share of the data each; half of them the other way
+// round; and rings of k strides, whose links bring k shards a step (of each element the parts that are left at the end
+// are shared).
+func rings(q, k int) []ring {
+	one, ways, strides := make([]int32, k), make([]int32, k), make([]int32, k)
+	for i := range k {
+		one[i], ways[i], strides[i] = 1, 1, int32(i%(q-1))+1
+		if i%2 == 1 {
+			ways[i] = int32(q - 1)
+		}
+	}
+	list := []ring{{fmt.Sprintf("ring %d", q), one}}
+	if k > 1 && q > 2 {
+		list = append(list, ring{fmt.Sprintf("ring %d both ways", q), ways}, ring{fmt.Sprintf("%d strides %d", min(k, q-1), q), strides})
+	}
+	return list
+}
+
+// circulant returns k offsets whose circulant on Z_q has a small diameter, searched for from those of a torus; nil
+// where rings have the least: with one link, or a link to everyone.
+func circulant(q, k int) []int32 {
+	if k == 1 || k >= q-1 {
+		return nil
+	}
+	starts := [][]int32{rings(q, k)[2].offsets}
+	// Offsets r^i: a torus of k dimensions, r = q^(1/k) to either side.
+	r := 2
+	for power(r, k) < q {
+		r++
+	}
+	for side := max(2, r-1); side <= r; side++ {
+		torus, a := make([]int32, k), 1
+		for i := range torus {
+			torus[i] = int32(a)
+			if a = a * side % q; a == 0 {
+				a = 1
+			}
+		}
+		starts = append(starts, torus)
+	}
+	return coverFast(q, 1, starts)
+}
+
+// power returns b^e, at most 2^31.
+func power(b, e int) int {
+	p := 1
+	for range e {
+		if p *= b; p > 1<<31 {
+			return 1 << 31
+		}
+	}
+	return p
+}
+
+// windows returns the all-gather on Z_q in e phases that reach a growing window 0..w-1: a phase of s steps multiplies
+// the window by what the sums of up to s of k numbers can be (for s = 1 by k+1, as the algorithm of Bruck et al.,
+// "Efficient algorithms for all-to-all communications in multiport message-passing systems", 1997), the last one ends
+// it. Total steps are the fewest that the windows allow, fewer where offsets are found that close the last early. nil if
+// every phase would not have its use.
+func windows(q, k, e int, parts int32, bases []stamps) *stage {
+	lasts := splitSteps(bases, q, e)
+	if lasts == nil {
+		return nil
+	}
+	slices.SortFunc(lasts, func(a, b int) int { return b - a }) // single steps last: those can be balanced to the end
+	var courses []course
+	window := 1
+	for i, s := range lasts {
+		b := bases[s-1]
+		next := min(q, window*b.reach)
+		if i == e-1 {
+			next = q
+		}
+		if next == window {
+			return nil
+		}
+		offsets := scaled(b.numbers, window, q)
+		if s == 1 {
+			offsets = evenly(window, next, k)
+		}
+		courses = append(courses, course{offsets, s, next})
+		window = next
+	}
+	name := fmt.Sprintf("windows %d", q)
+	best := newStage(q, parts, name, courses...)
+	if last := &courses[e-1]; k > 1 && last.steps > 1 {
+		w := courses[e-2].window
+		if found := coverFast(q, w, [][]int32{last.offsets}); found != nil {
+			tried := slices.Clone(courses)
+			tried[e-1] = course{found, q, q}
+			if s := newStage(q, parts, name, tried...); s != nil && (best == nil || s.better(best) < 0) {
+				best = s
+			}
+		}
+	}
+	return best
+}
+
+// scaled returns window times each number, mod q; multiples of q are the window itself instead.
+func scaled(numbers []int32, window, q int) []int32 {
+	offsets := make([]int32, len(numbers))
+	for i, c := range numbers {
+		if offsets[i] = int32(int(c) * window % q); offsets[i] == 0 {
+			offsets[i] = int32(window)
+		}
+	}
+	return offsets
+}
+
+// evenly returns k offsets that take 0..window-1 to equal stretches of window..next-1; with fewer to reach than links,
+// some twice.
+func evenly(window, next, k int) []int32 {
+	offsets := make([]int32, k)
+	for i := range offsets {
+		offsets[i] = int32(window + i*(next-window)/k)
+	}
+	return offsets
+}
+
+// names joins the names of stages.
+func names(list []*stage) string {
+	text := make([]string, len(list))
+	for i, s := range list {
+		text[i] = s.name
+	}
+	return strings.Join(text, ", ")
+}

@@ -1,0 +1,148 @@
+package gather
+
+// stamps are k numbers of which the sums of up to so many (any one repeatedly, or none) are 0..reach-1 and more: the
+// postage stamp problem.
+type stamps struct {
+	numbers []int32
+	reach   int
+}
+
+// stampBases returns good stamps for 1, 2, ... terms, until they reach q, or more than two phases of one length need to;
+// reach is no more than q.
+func stampBases(k, q int) []stamps {
+	var list []stamps
+	for s := 1; ; s++ {
+		b := stampBase(k, s, q)
+		list = append(list, b)
+		if b.reach >= q || s*s >= 4*q {
+			return list
+		}
+	}
+}
+
+// stampNodes bounds the search of stampBase.
+const stampNodes = 2000
+
+// stampBase looks for k numbers that reach far with s terms: by backtracking, each next number at most one beyond what
+// those before it reach, the farthest first; in full for small k and s, else the best of stampNodes trials.
+func stampBase(k, s, q int) stamps {
+	if s == 1 || k == 1 {
+		numbers := make([]int32, k)
+		for i := range numbers {
+			numbers[i] = int32(i%max(1, q-1)) + 1
+		}
+		return stamps{numbers, min(q, k*s+1)}
+	}
+	best, left := stamps{}, stampNodes
+	// least[i] by sum: the fewest of the first i+1 numbers that make it
+	least := make([][]int32, k)
+	numbers := make([]int32, k)
+	var try func(i, reach int)
+	try = func(i, reach int) {
+		if i == k {
+			if reach > best.reach {
+				best = stamps{append([]int32(nil), numbers...), reach}
+			}
+			return
+		}
+		low := 1
+		if i > 0 {
+			low = int(numbers[i-1]) + 1
+		}
+		top := min(reach, q-1)
+		low = min(low, top)
+		for c := top; c >= low && left > 0 && best.reach < q; c-- {
+			left--
+			numbers[i] = int32(c)
+			var before []int32
+			if i > 0 {
+				before = least[i-1]
+			}
+			least[i] = withStamp(least[i][:0], before, int32(c), s, q)
+			try(i+1, reachOf(least[i], s, q))
+		}
+	}
+	try(0, 1)
+	return best
+}
+
+// withStamp returns the fewest terms by sum, below q, when c can be one of them too.
+func withStamp(least, before []int32, c int32, s, q int) []int32 {
+	top := min(q-1, int(c)*s)
+	if before != nil {
+		top = min(q-1, int(c)*s+len(before))
+	}
+	for v := range int32(top + 1) {
+		m := int32(s + 1)
+		if v == 0 {
+			m = 0
+		} else if int(v) < len(before) {
+			m = before[v]
+		}
+		if v >= c {
+			m = min(m, least[v-c]+1)
+		}
+		least = append(least, m)
+	}
+	return least
+}
+
+// reachOf returns the first sum that takes more than s terms, at most q.
+func reachOf(least []int32, s, q int) int {
+	for v, m := range least {
+		if m > int32(s) {
+			return v
+		}
+	}
+	return min(q, len(least))
+}
+
+// splitSteps returns how many steps each of e phases takes, so few in all that the product of what they reach is q; nil
+// if fewer phases would do in as many.
+func splitSteps(bases []stamps, q, e int) []int {
+	// reach[t]: the most with the phases so far in t steps; last[i][t] the steps of phase i in it.
+	most := e + len(bases)
+	reach := make([]int, most+1)
+	reach[0] = 1
+	last := make([][]int, e)
+	for i := range e {
+		next := make([]int, most+1)
+		last[i] = make([]int, most+1)
+		for t := range reach {
+			if reach[t] == 0 {
+				continue
+			}
+			for s := 1; s <= len(bases) && t+s <= most; s++ {
+				if s > 1 && bases[s-2].reach >= q {
+					break
+				}
+				if r := min(q, reach[t]*bases[s-1].reach); r > next[t+s] {
+					next[t+s], last[i][t+s] = r, s
+				}
+			}
+		}
+		if i == e-1 {
+			before, after := fewest(reach, q), fewest(next, q)
+			if after < 0 || before >= 0 && before <= after {
+				return nil
+			}
+			steps := make([]int, e)
+			for i, t := e-1, after; i >= 0; i-- {
+				steps[i] = last[i][t]
+				t -= last[i][t]
+			}
+			return steps
+		}
+		reach = next
+	}
+	return nil
+}
+
+func fewest(reach []int, q int) int {
+	for t, r := range reach {
+		if r >= q {
+			return t
+		}
+	}
+	return -1
+}

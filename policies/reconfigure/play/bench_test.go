@@ -1,0 +1,44 @@
+package play_test
+
+import (
+	"context"
+	"testing"
+
+	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/plan"
+	"sim/policies/reconfigure/play"
+)
+
+// Hops a second are reported: about 1 million of them.
+func benchmark(b *testing.B, run func(d *scaleup.Domain, p *plan.Plan) error) {
+	p := ring(64, 8) // 63 x 32 hops a GPU and chunk: 1.03 million
+	d := domain(64, 1)
+	b.ResetTimer()
+	for b.Loop() {
+		if err := run(d, p); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(len(p.Tx)*b.N)/b.Elapsed().Seconds(), "hops/s")
+}
+
+func BenchmarkSynchronised(b *testing.B) {
+	benchmark(b, func(d *scaleup.Domain, p *plan.Plan) error {
+		_, err := play.Synchronised(context.Background(), d, p, chunk)
+		return err
+	})
+}
+
+func BenchmarkFree(b *testing.B) {
+	benchmark(b, func(d *scaleup.Domain, p *plan.Plan) error {
+		_, err := play.Free(context.Background(), d, p, chunk)
+		return err
+	})
+}
+
+func BenchmarkFluid(b *testing.B) {
+	benchmark(b, func(d *scaleup.Domain, p *plan.Plan) error {
+		_, err := play.Fluid(context.Background(), d, p, chunk)
+		return err
+	})
+}

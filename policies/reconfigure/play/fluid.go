@@ -1,0 +1,86 @@
+package play
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"sim/engine"
+	"sim/engine/flow"
+	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/plan"
+)
+
+// Fluid plays a sealed plan on engine/flow: in a phase, the chunks of a flow that go the same way are one transfer, all of
+// whose links it takes at once, and transfers share links max-min fair, each with a claim for every chunk. Phases follow
+// each other as in Free. Fluid has no hops to be stored at and no latency.
+//
+// Errors: as Free.
+func Fluid(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64) (*Result, error) {
+	if _, err := fits(d, p, chunk); err != nil {
+		return nil, err
+	}
+	u, err := newUnpacker(p)
+	if err != nil {
+		return nil, err
+	}
+	r, err := timeline(ctx, d, p, func(i int) (engine.Time, error) {
+		network, err := d.Network(p.Topologies[i])
+		if err != nil {
+			return 0, fmt.Errorf("%w: topology %d: %w", ErrPlay, i, err)
+		}
+		s, err := u.stage(i)
+		if err != nil || len(s.tx) == 0 {
+			return 0, err
+		}
+		return u.fluid(network, s, chunk)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r, u.done()
+}
+
+// fluid plays a phase.
+func (u *unpacker) fluid(n *engine.Network, s *stage, chunk int64) (engine.Time, error) {
+	list, path := u.legs(s)
+	way := func(l leg) []int32 { return path[l.from:l.to] }
+	order := func(a, b leg) int {
+		x, y := &s.tx[a.tx], &s.tx[b.tx]
+		return cmp.Or(cmp.Compare(x.Src, y.Src), cmp.Compare(x.Dst, y.Dst), slices.Compare(way(a), way(b)))
+	}
+	slices.SortFunc(list, order)
+	g, r := &engine.Graph{}, &engine.Routes{Start: []int32{0}}
+	used := make([]int, len(n.Links)) // 1 + the place of a link's last use
+	for k := 0; k < len(list); {
+		same := k + 1
+		for same < len(list) && order(list[k], list[same]) == 0 {
+			same++
+		}
+		links := way(list[k])
+		g.AddTask(engine.Task{
+			Kind: engine.Transfer, Src: n.Links[links[0]].From, Dst: n.Links[links[len(links)-1]].To,
+			Flows: int32(same - k), Bytes: int64(same-k) * chunk,
+		})
+		begin := len(r.Uses)
+		for _, l := range links {
+			if used[l] > begin {
+				r.Uses[used[l]-1].Weight++
+				continue
+			}
+			r.Uses = append(r.Uses, engine.Use{Resource: l, Weight: 1})
+			used[l] = len(r.Uses)
+		}
+		r.Start = append(r.Start, int32(len(r.Uses)))
+		k = same
+	}
+	if err := g.Freeze(); err != nil {
+		return 0, err
+	}
+	trace, err := flow.Run(g, n, r, flow.Options{Service: flow.MaxMin})
+	if err != nil {
+		return 0, err
+	}
+	return trace.Makespan, nil
+}

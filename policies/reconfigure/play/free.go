@@ -1,0 +1,87 @@
+package play
+
+import (
+	"context"
+	"fmt"
+
+	"sim/engine"
+	"sim/engine/packet"
+	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/plan"
+)
+
+// Free plays a sealed plan on engine/packet without slots, as the paper's evaluation does (Sec. 5.1): all chunks of a phase
+// start with it and take the ways that the plan gives them, stored and forwarded; a link sends the waiting chunk of the
+// lowest number in its flow first, of those the first that came (at the start, that which the plan sends first); a phase
+// ends when its flows have ended, and the next starts R later. Contention is no error: it takes its time.
+//
+// Errors: ErrPlay for a plan that does not fit the domain or moves a chunk from where it is not.
+func Free(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64) (*Result, error) {
+	if _, err := fits(d, p, chunk); err != nil {
+		return nil, err
+	}
+	if chunk > maxPacket {
+		return nil, fmt.Errorf("%w: chunks of %d B; a packet has at most %d B", ErrPlay, chunk, maxPacket)
+	}
+	u, err := newUnpacker(p)
+	if err != nil {
+		return nil, err
+	}
+	largest, hops := int32(0), int64(0)
+	r, err := timeline(ctx, d, p, func(i int) (engine.Time, error) {
+		network, err := d.Network(p.Topologies[i])
+		if err != nil {
+			return 0, fmt.Errorf("%w: topology %d: %w", ErrPlay, i, err)
+		}
+		s, err := u.stage(i)
+		if err != nil || len(s.tx) == 0 {
+			return 0, err
+		}
+		takes, stats, err := u.free(ctx, network, s, int32(chunk))
+		if err != nil {
+			return 0, err
+		}
+		hops += stats.Hops
+		for _, l := range stats.Links {
+			largest = max(largest, l.MaxThrough)
+		}
+		return takes, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.LargestQueue, r.Hops = largest, hops
+	return r, u.done()
+}
+
+// free plays a phase.
+func (u *unpacker) free(ctx context.Context, n *engine.Network, s *stage, chunk int32) (engine.Time, *packet.Stats, error) {
+	list, path := u.legs(s)
+	byChunk(s, list)
+	g := &engine.Graph{}
+	g.Grow(len(list), 0)
+	flows, walks := make([]engine.Flow, len(list)), s.walks()
+	walks.Start, walks.Step = make([]int64, 0, len(list)), make([]engine.Step, 0, len(path)+len(list))
+	rank := make([]int32, len(list))
+	for k, l := range list {
+		way := path[l.from:l.to]
+		flows[k] = engine.Flow{Src: n.Links[way[0]].From, Dst: n.Links[way[len(way)-1]].To}
+		rank[k] = s.tx[l.tx].Chunk
+		g.AddTask(engine.Task{Kind: engine.Transfer, Src: flows[k].Src, Dst: flows[k].Dst, Flows: 1, Bytes: int64(chunk)})
+		walks.Start = append(walks.Start, int64(len(walks.Step)))
+		for _, link := range way {
+			walks.Step = append(walks.Step, s.port[link])
+		}
+		walks.Step = append(walks.Step, engine.Arrived)
+	}
+	if err := g.Freeze(); err != nil {
+		return 0, nil, err
+	}
+	o := options(ctx)
+	o.TaskRank = rank
+	trace, stats, err := packet.RunGraph(g, n, flows, walks, chunk, o)
+	if err != nil {
+		return 0, nil, err
+	}
+	return trace.Makespan, stats, nil
+}

@@ -1,0 +1,374 @@
+package play_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/engine"
+	"sim/engine/units"
+	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/plan"
+	"sim/policies/reconfigure/plan/plantest"
+	"sim/policies/reconfigure/play"
+)
+
+func domain(n, k int) *scaleup.Domain {
+	return &scaleup.Domain{GPUs: n, Switches: k, Rate: units.Rate(800e9), Latency: 500 * engine.Nanosecond, Delay: engine.Millisecond}
+}
+
+// txs are transmissions: phase, slot, from, to, source, destination, chunk.
+func txs(rows ...[7]int32) []plan.Tx {
+	var list []plan.Tx
+	for _, r := range rows {
+		list = append(list, plan.Tx{Phase: r[0], Slot: r[1], From: r[2], To: r[3], Src: r[4], Dst: r[5], Chunk: r[6]})
+	}
+	return list
+}
+
+const chunk = 4_000_000 // T is 40.5 us
+
+// TestSynchronised: whatever the plan, the rate and the chunk, it ends at d R + T x slots, to the tick.
+func TestSynchronised(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := plantest.Draw(t)
+		d := domain(p.GPUs, p.Degree)
+		d.Rate = units.Rate(rapid.Float64Range(1e6, 1e12).Draw(t, "rate"))
+		d.Latency = engine.Time(rapid.Int64Range(0, 1e7).Draw(t, "latency"))
+		d.Delay = engine.Time(rapid.Int64Range(0, 1e10).Draw(t, "delay"))
+		size := rapid.Int64Range(1, 1e7).Draw(t, "chunk")
+		slots := int64(0)
+		for i := range p.Slots { // from the transmissions, not from the claim
+			last := int32(0)
+			for _, x := range p.Tx {
+				if int(x.Phase) == i {
+					last = max(last, x.Slot+1)
+				}
+			}
+			slots += int64(last)
+		}
+		want := engine.Time(len(p.Topologies))*d.Delay + engine.Time(slots)*d.Slot(size)
+		got, err := play.Synchronised(context.Background(), d, p, size)
+		closed, err2 := play.Closed(d, p, size)
+		if err != nil || err2 != nil || got != want || closed != want {
+			t.Fatalf("synchronised %v (%v), closed %v (%v), want %v", got, err, closed, err2, want)
+		}
+	})
+}
+
+// TestContention: any transmission moved to a slot in which its link is busy is caught, and named with the other one.
+func TestContention(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := plantest.Draw(t)
+		var pairs [][2]int
+		for i, x := range p.Tx {
+			for j, y := range p.Tx {
+				// Of two first hops on one link, one goes in the slot of the other: nothing else is wrong then.
+				if i != j && x.Phase == y.Phase && x.From == y.From && x.To == y.To && y.Slot < x.Slot && x.From == x.Src && y.From == y.Src {
+					pairs = append(pairs, [2]int{i, j})
+				}
+			}
+		}
+		if len(pairs) == 0 {
+			t.Skip("no link is used twice")
+		}
+		k := rapid.SampledFrom(pairs).Draw(t, "pair")
+		moved, other := p.Tx[k[0]], p.Tx[k[1]]
+		p.Tx[k[0]].Slot = other.Slot
+		if err := p.Seal(); err == nil {
+			t.Skip("there were two links")
+		}
+		d := domain(p.GPUs, p.Degree)
+		_, err := play.Synchronised(context.Background(), d, p, chunk)
+		if errors.Is(err, play.ErrPlay) {
+			t.Skip("it moved before it came")
+		}
+		if !errors.Is(err, play.ErrContention) {
+			t.Fatalf("%v moved to the slot of %v: %v", moved, other, err)
+		}
+		if _, err := play.Free(context.Background(), d, p, chunk); err != nil {
+			t.Errorf("free: %v", err)
+		}
+	})
+}
+
+// clash is two chunks of one slot on one link of a ring of 3.
+func clash() *plan.Plan {
+	p := &plan.Plan{GPUs: 3, Degree: 1, Chunks: []int32{0, 1, 1, 0, 0, 0, 0, 0, 0}, Topologies: []scaleup.Topology{scaleup.Circulant(3, 1)}, Slots: []int32{2}}
+	p.Tx = txs([7]int32{0, 0, 0, 1, 0, 1, 0}, [7]int32{0, 0, 0, 1, 0, 2, 0}, [7]int32{0, 1, 1, 2, 0, 2, 0})
+	return p
+}
+
+func TestContentionNamed(t *testing.T) {
+	_, err := play.Synchronised(context.Background(), domain(3, 1), clash(), chunk)
+	want := "on link 0->1 in slot 0 of phase 0: chunk 0 of 0->1 and chunk 0 of 0->2, which ends 4e-05s late" // its latency overlaps
+	if !errors.Is(err, play.ErrContention) || !strings.Contains(err.Error(), want) {
+		t.Error(err)
+	}
+}
+
+// TestFree: by hand, 10 us a chunk and 1 us of latency on a ring of 3. GPU 0 sends 2 chunks to 1 and one to 2. The plan
+// has chunk 1 of 0->1 first, but those of number 0 go before it, in the plan's order: 0->2 #0 until 10 us, there at 11,
+// 0->1 #0 until 20, #1 until 30, there at 31. GPU 1 sends #0 for 2 until 10 us, then #1 until 20, for 0->2 comes only at 11;
+// that one goes until 30 and is there at 31. So the phase takes 31 us, after R = 100 us.
+func TestFree(t *testing.T) {
+	d := &scaleup.Domain{GPUs: 3, Switches: 1, Rate: 8e9, Latency: engine.Microsecond, Delay: 100 * engine.Microsecond}
+	p := &plan.Plan{GPUs: 3, Degree: 1, Chunks: []int32{0, 2, 1, 0, 0, 2, 0, 0, 0}, Topologies: []scaleup.Topology{scaleup.Circulant(3, 1)}, Slots: []int32{4}}
+	p.Tx = txs([7]int32{0, 0, 0, 1, 0, 1, 1}, [7]int32{0, 0, 1, 2, 1, 2, 1}, [7]int32{0, 1, 0, 1, 0, 2, 0}, [7]int32{0, 1, 1, 2, 1, 2, 0}, [7]int32{0, 2, 0, 1, 0, 1, 0}, [7]int32{0, 2, 1, 2, 0, 2, 0})
+	if err := p.Seal(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := play.Free(context.Background(), d, p, 10_000)
+	us := engine.Microsecond
+	if err != nil || r.Completion != 131*us || r.Phases[0] != (play.Phase{Start: 100 * us, End: 131 * us}) || r.Hops != 6 || r.LargestQueue != 1 {
+		t.Errorf("%+v %v", r, err)
+	}
+	f, err := play.Fluid(context.Background(), d, p, 10_000)
+	// Fluid: link 0->1 has 3 chunks, 1->2 too; a third each, until all end at 30 us.
+	if err != nil || f.Completion != 130*us {
+		t.Errorf("%+v %v", f, err)
+	}
+}
+
+// TestFreeOvertakes: a chunk in transit overtakes those with higher numbers that wait at their source. Ring of 4, 10 us a
+// chunk and a latency of 1 ps: GPU 1 has 3 chunks for 2; 0->3 #0 comes to it just after 10 us, goes on at 20 and 30 us and
+// is there at 40, when the last of 1->2 is too. Behind all of those it would be there at 50. It waits alone at GPU 1.
+func TestFreeOvertakes(t *testing.T) {
+	d := &scaleup.Domain{GPUs: 4, Switches: 1, Rate: 8e9, Latency: 1}
+	p := &plan.Plan{GPUs: 4, Degree: 1, Chunks: make([]int32, 16), Topologies: []scaleup.Topology{scaleup.Circulant(4, 1)}, Slots: []int32{5}}
+	p.Chunks[3], p.Chunks[4+2] = 1, 3
+	p.Tx = txs([7]int32{0, 0, 0, 1, 0, 3, 0}, [7]int32{0, 0, 1, 2, 1, 2, 0}, [7]int32{0, 1, 1, 2, 1, 2, 1},
+		[7]int32{0, 2, 1, 2, 1, 2, 2}, [7]int32{0, 3, 1, 2, 0, 3, 0}, [7]int32{0, 4, 2, 3, 0, 3, 0})
+	if err := p.Seal(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := play.Free(context.Background(), d, p, 10_000)
+	if err != nil || r.Completion != 40*engine.Microsecond+2 || r.LargestQueue != 1 {
+		t.Errorf("%+v %v", r, err)
+	}
+}
+
+// TestFluidBound: in each phase fluid takes at least what its busiest link needs, and no longer than all chunks one after
+// the other; free packets take at least that too.
+func TestFluidBound(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := plantest.Draw(t)
+		d := domain(p.GPUs, p.Degree)
+		f, err := play.Fluid(context.Background(), d, p, chunk)
+		q, err2 := play.Free(context.Background(), d, p, chunk)
+		if err != nil || err2 != nil {
+			t.Fatal(err, err2)
+		}
+		end := engine.Time(0)
+		hops := int64(0)
+		for i, top := range p.Topologies {
+			count, load, links := 0, map[scaleup.Edge]int{}, map[scaleup.Edge]int{}
+			for _, e := range top {
+				links[e]++
+			}
+			for _, x := range p.Tx {
+				if int(x.Phase) == i {
+					load[scaleup.Edge{From: x.From, To: x.To}]++
+					count++
+				}
+			}
+			least := 0.0
+			for e, l := range load {
+				least = max(least, float64(l)/float64(links[e]))
+			}
+			hops += int64(count)
+			chunkTime := float64(40 * engine.Microsecond)
+			if took := float64(f.Phases[i].End - f.Phases[i].Start); took < least*chunkTime-10 || took > float64(count)*chunkTime+10 {
+				t.Fatalf("phase %d: fluid took %g ticks for a load of %g and %d hops", i, took, least, count)
+			}
+			if took := float64(q.Phases[i].End - q.Phases[i].Start); took < least*chunkTime || took > float64(count)*(chunkTime+5e5) {
+				t.Fatalf("phase %d: packets took %g ticks for a load of %g and %d hops", i, took, least, count)
+			}
+			if q.Phases[i].Start != end+d.Delay {
+				t.Fatalf("phase %d starts at %v, that before it ended at %v", i, q.Phases[i].Start, end)
+			}
+			end = q.Phases[i].End
+		}
+		if q.Completion != end || q.Hops != hops {
+			t.Fatalf("%+v, want %d hops", q, hops)
+		}
+	})
+}
+
+// TestShifts: on shifted rings all ways of playing agree but for latency: n = 8, k = 1 in one ring takes 28 T.
+func TestShifts(t *testing.T) {
+	p := ring(8, 1)
+	d := domain(8, 1)
+	d.Latency = 0
+	want := d.Delay + 28*40*engine.Microsecond
+	s, err := play.Synchronised(context.Background(), d, p, chunk)
+	f, err2 := play.Free(context.Background(), d, p, chunk)
+	u, err3 := play.Fluid(context.Background(), d, p, chunk)
+	if err != nil || err2 != nil || err3 != nil {
+		t.Fatal(err, err2, err3)
+	}
+	if s != want || f.Completion != want || u.Completion != want {
+		t.Errorf("synchronised %v, free %v, fluid %v, want %v", s, f.Completion, u.Completion, want)
+	}
+}
+
+// ring is all-to-all on a ring in rounds: those h hops away in round h.
+func ring(n int, chunks int32) *plan.Plan {
+	p := &plan.Plan{GPUs: n, Degree: 1, Chunks: plan.UniformProblem(n, 1, chunks).Chunks, Topologies: []scaleup.Topology{scaleup.Circulant(n, 1)}}
+	slot := int32(0)
+	for c := range chunks {
+		for far := 1; far < n; far++ {
+			for h := range far {
+				for u := range n {
+					p.Tx = append(p.Tx, plan.Tx{Slot: slot, From: int32((u + h) % n), To: int32((u + h + 1) % n), Src: int32(u), Dst: int32((u + far) % n), Chunk: c})
+				}
+				slot++
+			}
+		}
+	}
+	p.Slots = []int32{slot}
+	if err := p.Seal(); err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// TestOwnSwitches: two GPUs of two switches; switch 0 is lit after R, switch 1 after 3 slots. By hand, R = 2 slots: phase 0
+// is dark, phase 1 has switch 0, phase 2 both.
+func TestOwnSwitches(t *testing.T) {
+	swap := scaleup.Circulant(3, 1)
+	back := scaleup.Circulant(3, 2)
+	p := &plan.Plan{
+		GPUs: 3, Degree: 2, Relay: true, Chunks: []int32{0, 2, 1, 0, 0, 0, 0, 0, 0},
+		Topologies: []scaleup.Topology{{}, swap, append(append(scaleup.Topology{}, swap...), back...)},
+		Switches:   [][]int32{{}, {0, 0, 0}, {0, 0, 0, 1, 1, 1}}, DelaySlots: 2, Slots: []int32{2, 1, 1},
+		Tx: txs([7]int32{1, 0, 0, 1, 0, 1, 0}, [7]int32{2, 0, 0, 1, 0, 1, 1}, [7]int32{2, 0, 0, 2, 0, 2, 0}),
+	}
+	if err := p.Seal(); err != nil {
+		t.Fatal(err)
+	}
+	d := domain(3, 2)
+	d.Independent = true
+	slot := d.Slot(chunk)
+	d.Delay = 2 * slot
+	for name, want := range map[string]engine.Time{"synchronised": 4 * slot, "free": 4 * slot, "closed": 4 * slot} {
+		var got engine.Time
+		var err error
+		switch name {
+		case "synchronised":
+			got, err = play.Synchronised(context.Background(), d, p, chunk)
+		case "closed":
+			got, err = play.Closed(d, p, chunk)
+		default:
+			var r *play.Result
+			if r, err = play.Free(context.Background(), d, p, chunk); err == nil {
+				got = r.Completion
+			}
+		}
+		if err != nil || got != want {
+			t.Errorf("%s: %v, want %v (%v)", name, got, want, err)
+		}
+	}
+	d.Delay++
+	if _, err := play.Closed(d, p, chunk); !errors.Is(err, play.ErrPlay) {
+		t.Errorf("2 slots of darkness do not cover a longer delay: %v", err)
+	}
+}
+
+func TestBad(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := play.Free(ctx, domain(8, 1), ring(8, 1), chunk); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if _, err := play.Synchronised(ctx, domain(8, 1), ring(8, 1), chunk); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	for name, change := range map[string]func(d *scaleup.Domain, p *plan.Plan, chunk *int64){
+		"the domain has 9":  func(d *scaleup.Domain, p *plan.Plan, chunk *int64) { d.GPUs = 9 },
+		"chunks of 0 B":     func(d *scaleup.Domain, p *plan.Plan, chunk *int64) { *chunk = 0 },
+		"a packet has at":   func(d *scaleup.Domain, p *plan.Plan, chunk *int64) { *chunk = 1 << 30 },
+		"no such link":      func(d *scaleup.Domain, p *plan.Plan, chunk *int64) { p.Tx[3].To = p.Tx[3].From },
+		"the chunk is at":   func(d *scaleup.Domain, p *plan.Plan, chunk *int64) { p.Tx[3].From = 7 },
+		"ends at GPU":       func(d *scaleup.Domain, p *plan.Plan, chunk *int64) { p.Tx = p.Tx[:len(p.Tx)-1] },
+		"a GPU outside":     func(d *scaleup.Domain, p *plan.Plan, chunk *int64) { p.Tx[0].Dst = 8 },
+		"no such chunk":     func(d *scaleup.Domain, p *plan.Plan, chunk *int64) { p.Tx[0].Chunk = 1 },
+		"no such slot":      func(d *scaleup.Domain, p *plan.Plan, chunk *int64) { p.Tx[0].Slot = 28 },
+		"no such phase":     func(d *scaleup.Domain, p *plan.Plan, chunk *int64) { p.Tx[len(p.Tx)-1].Phase = 1 },
+		"counts of slots":   func(d *scaleup.Domain, p *plan.Plan, chunk *int64) { p.Slots = nil },
+		"longer than simul": func(d *scaleup.Domain, p *plan.Plan, chunk *int64) { d.Delay = engine.Never },
+		"below 0":           func(d *scaleup.Domain, p *plan.Plan, chunk *int64) { d.Delay = -1 },
+		"leaves GPUs 0..7":  func(d *scaleup.Domain, p *plan.Plan, chunk *int64) { p.Topologies[0][2].To = 8 },
+	} {
+		d, p, size := domain(8, 1), ring(8, 1), int64(chunk)
+		change(d, p, &size)
+		for _, err := range []error{
+			func() error { _, err := play.Synchronised(context.Background(), d, p, size); return err }(),
+			func() error { _, err := play.Free(context.Background(), d, p, size); return err }(),
+		} {
+			if !errors.Is(err, play.ErrPlay) || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
+// TestParallelLinks: two chunks in one slot on two links side by side do not contend.
+func TestParallelLinks(t *testing.T) {
+	p := &plan.Plan{GPUs: 3, Degree: 2, Chunks: []int32{0, 2, 0, 0, 0, 0, 0, 0, 0}, Topologies: []scaleup.Topology{scaleup.Circulant(3, 1, 1)}, Slots: []int32{1}}
+	p.Tx = txs([7]int32{0, 0, 0, 1, 0, 1, 0}, [7]int32{0, 0, 0, 1, 0, 1, 1})
+	if err := p.Seal(); err != nil {
+		t.Fatal(err)
+	}
+	d := domain(3, 2)
+	want := d.Delay + d.Slot(chunk)
+	got, err := play.Synchronised(context.Background(), d, p, chunk)
+	free, err2 := play.Free(context.Background(), d, p, chunk)
+	if err != nil || err2 != nil || got != want || free.Completion != want {
+		t.Errorf("synchronised %v (%v), free %v (%v), want %v", got, err, free, err2, want)
+	}
+}
+
+// TestTwiceRound: a chunk that goes over a link twice takes twice its share of it as fluid: on a ring of 3, from 0 past 2
+// to 2 again, 80 us for links of 40 us a chunk.
+func TestTwiceRound(t *testing.T) {
+	p := &plan.Plan{GPUs: 3, Degree: 1, Chunks: []int32{0, 0, 1, 0, 0, 0, 0, 0, 0}, Topologies: []scaleup.Topology{scaleup.Circulant(3, 1)}, Slots: []int32{5}}
+	for s := range int32(5) {
+		p.Tx = append(p.Tx, plan.Tx{Slot: s, From: s % 3, To: (s + 1) % 3, Src: 0, Dst: 2})
+	}
+	if err := p.Seal(); err != nil {
+		t.Fatal(err)
+	}
+	d := domain(3, 1)
+	r, err := play.Fluid(context.Background(), d, p, chunk)
+	free, err2 := play.Free(context.Background(), d, p, chunk)
+	if err != nil || err2 != nil || r.Completion != d.Delay+80*engine.Microsecond || free.Completion != d.Delay+5*d.Slot(chunk) {
+		t.Errorf("%+v (%v), %+v (%v)", r, err, free, err2)
+	}
+}
+
+// TestLaterLighting: freely, a switch is dark for R from the end of the phase that it was lit in, however short that was.
+// Phase 0 dark, phase 1 with offset 1 (a chunk), phase 2 dark, phase 3 with offset 2 (a chunk): R + T + R + T, though a slot
+// more of darkness stands in the plan.
+func TestLaterLighting(t *testing.T) {
+	p := &plan.Plan{
+		GPUs: 3, Degree: 1, Chunks: []int32{0, 1, 1, 0, 0, 0, 0, 0, 0},
+		Topologies: []scaleup.Topology{{}, scaleup.Circulant(3, 1), {}, scaleup.Circulant(3, 2)},
+		Switches:   [][]int32{{}, {0, 0, 0}, {}, {0, 0, 0}}, DelaySlots: 2, Slots: []int32{2, 1, 3, 1},
+		Tx: txs([7]int32{1, 0, 0, 1, 0, 1, 0}, [7]int32{3, 0, 0, 2, 0, 2, 0}),
+	}
+	if err := p.Seal(); err != nil {
+		t.Fatal(err)
+	}
+	d := domain(3, 1)
+	slot := d.Slot(chunk)
+	d.Delay = 2*slot - 5
+	got, err := play.Synchronised(context.Background(), d, p, chunk)
+	free, err2 := play.Free(context.Background(), d, p, chunk)
+	if err != nil || err2 != nil || got != 7*slot || free.Completion != 2*(d.Delay+slot) {
+		t.Errorf("synchronised %v (%v), free %+v (%v)", got, err, free, err2)
+	}
+}

@@ -1,0 +1,130 @@
+package play
+
+import (
+	"context"
+	"fmt"
+
+	"sim/engine"
+	"sim/engine/packet"
+	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/plan"
+)
+
+// block is how many transmissions are played at once. Between slots nothing is under way, so a phase can be cut there.
+const block = 1 << 16
+
+// Synchronised plays a sealed plan on engine/packet in step with the slots and returns its completion time. A transmission
+// is a packet that starts with its slot, or when its chunk has arrived if that is later, and queues for its link; phases
+// start R after the end of the last slot of the one before. For a plan without contention the time is Closed, to the tick.
+//
+// Errors: ErrContention, naming link, slot and both chunks, for the first transmission that does not end with its slot;
+// ErrPlay for a plan that does not fit the domain or moves a chunk from where it is not.
+func Synchronised(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64) (engine.Time, error) {
+	slot, err := fits(d, p, chunk)
+	if err != nil {
+		return 0, err
+	}
+	u, err := newUnpacker(p)
+	if err != nil {
+		return 0, err
+	}
+	y := &synchronised{ctx: ctx, u: u, slot: slot, chunk: chunk}
+	completion := engine.Time(0)
+	for i, t := range p.Topologies {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		network, err := d.Network(t)
+		if err != nil {
+			return 0, fmt.Errorf("%w: topology %d: %w", ErrPlay, i, err)
+		}
+		s, err := u.stage(i)
+		if err != nil {
+			return 0, err
+		}
+		for from := 0; from < len(s.tx); {
+			to := min(from+block, len(s.tx))
+			for to < len(s.tx) && s.tx[to].Slot == s.tx[to-1].Slot {
+				to++
+			}
+			if err := y.play(network, s, from, to); err != nil {
+				return 0, err
+			}
+			from = to
+		}
+		if p.Switches == nil {
+			completion += d.Delay
+		}
+		completion += engine.Time(p.Slots[i]) * slot
+	}
+	return completion, u.done()
+}
+
+type synchronised struct {
+	ctx   context.Context
+	u     *unpacker
+	slot  engine.Time
+	chunk int64
+}
+
+// play plays transmissions from..to-1 of a phase, all of some slots one after the other.
+func (y *synchronised) play(n *engine.Network, s *stage, from, to int) error {
+	count := to - from
+	g := &engine.Graph{}
+	g.Grow(count+1, 2*count)
+	flows, walks := make([]engine.Flow, count+1), s.walks()
+	walks.Class = make([]int32, count+1)
+	for e := range n.Links {
+		walks.Add(s.port[e])
+	}
+	// The clock is a milestone at the start of the first slot; its flow is not looked at but for being one.
+	clock, first := int32(count), s.tx[from].Slot
+	for i := range count {
+		x := &s.tx[from+i]
+		flows[i], walks.Class[i] = engine.Flow{Src: x.From, Dst: x.To}, s.link[from+i]
+		g.AddTask(engine.Task{Kind: engine.Transfer, Src: x.From, Dst: x.To, Flows: 1, Bytes: y.chunk})
+		g.AddEdge(clock, int32(i), engine.Time(x.Slot-first)*y.slot)
+		c := s.number[from+i]
+		if k := int(y.u.seen[c]); k < i && s.number[from+k] == c {
+			g.AddEdge(int32(k), int32(i), 0)
+		}
+		y.u.seen[c] = int32(i)
+	}
+	g.AddTask(engine.Task{})
+	flows[clock], walks.Class[clock] = flows[0], walks.Class[0]
+	if err := g.Freeze(); err != nil {
+		return err
+	}
+	if y.chunk > maxPacket {
+		return fmt.Errorf("%w: chunks of %d B; a packet has at most %d B", ErrPlay, y.chunk, maxPacket)
+	}
+	trace, _, err := packet.RunGraph(g, n, flows, walks, int32(y.chunk), options(y.ctx))
+	if err != nil {
+		if y.ctx.Err() != nil {
+			err = y.ctx.Err()
+		}
+		return err
+	}
+	for i := range count {
+		// A slot is rounded up to a whole tick, a packet's time down.
+		if over := trace.End[i] - engine.Time(s.tx[from+i].Slot-first+1)*y.slot; over > 0 || over < -1 {
+			return s.late(from+i, over)
+		}
+	}
+	return nil
+}
+
+// maxPacket is the largest packet of engine/packet.
+const maxPacket = 1 << 28
+
+// late names a transmission that does not end with its slot, and the one that it shares its link with.
+func (s *stage) late(i int, over engine.Time) error {
+	x := s.tx[i]
+	for j, y := range s.tx {
+		if j != i && y.Slot == x.Slot && s.link[j] == s.link[i] {
+			return fmt.Errorf("%w on link %d->%d in slot %d of phase %d: chunk %d of %d->%d and chunk %d of %d->%d, which ends %v late",
+				ErrContention, x.From, x.To, x.Slot, x.Phase, y.Chunk, y.Src, y.Dst, x.Chunk, x.Src, x.Dst, over)
+		}
+	}
+	return fmt.Errorf("%w: %v ends %v late, for it is not there when the slot starts", ErrContention, x, over)
+}
