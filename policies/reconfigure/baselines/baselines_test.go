@@ -1,0 +1,270 @@
+package baselines
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/policies/reconfigure/plan"
+)
+
+var long = flag.Bool("long", false, "also run the tests and print the tables that take minutes")
+
+type planner struct {
+	name string
+	plan func(*plan.Problem) ([]plan.Candidate, error)
+}
+
+func statics(s Schedule) []planner {
+	o := StaticOptions{Schedule: s}
+	return []planner{
+		{"static-ring", func(p *plan.Problem) ([]plan.Candidate, error) { return StaticRing(p, o) }},
+		{"kautz", func(p *plan.Problem) ([]plan.Candidate, error) { return Kautz(p, o) }},
+		{"circulant", func(p *plan.Problem) ([]plan.Candidate, error) { return Circulant(p, o) }},
+		{"topoopt", func(p *plan.Problem) ([]plan.Candidate, error) { return TopoOpt(p, o) }},
+		{"mixnet", func(p *plan.Problem) ([]plan.Candidate, error) { return MixNet(p, o) }},
+	}
+}
+
+func others() []planner {
+	list := []planner{
+		{"bruck", func(p *plan.Problem) ([]plan.Candidate, error) { return Bruck(p, BruckOptions{}) }},
+		{"bruck-all", func(p *plan.Problem) ([]plan.Candidate, error) { return Bruck(p, BruckOptions{All: true}) }},
+		{"spreadout", SpreadOut},
+	}
+	for _, m := range []Model{Together, Striped, One} {
+		list = append(list, planner{"fast-" + string(m), func(p *plan.Problem) ([]plan.Candidate, error) {
+			return Fast(p, FastOptions{Model: m})
+		}})
+	}
+	return list
+}
+
+func drawProblem(t *rapid.T, most int) *plan.Problem {
+	n := rapid.IntRange(2, most).Draw(t, "n")
+	k := rapid.IntRange(1, n-1).Draw(t, "k")
+	p := &plan.Problem{GPUs: n, Degree: k, Chunks: make([]int32, n*n)}
+	largest := rapid.SampledFrom([]int32{1, 3, 20}).Draw(t, "largest")
+	zeros := rapid.Float64Range(0, 1).Draw(t, "zeros")
+	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "demand"), 1))
+	for i := range p.Chunks {
+		if i/n != i%n && r.Float64() >= zeros {
+			p.Chunks[i] = r.Int32N(largest + 1)
+		}
+	}
+	return p
+}
+
+// holds writes a candidate out, checks the plan and that it takes what was claimed.
+func holds(c *plan.Candidate) (*plan.Plan, error) {
+	q, err := c.Build(0)
+	if err != nil {
+		return nil, err
+	}
+	if err := q.Seal(); err != nil {
+		return nil, err
+	}
+	if err := q.Check(); err != nil {
+		return nil, err
+	}
+	used := make([]int32, len(q.Slots))
+	for _, t := range q.Tx {
+		used[t.Phase] = max(used[t.Phase], t.Slot+1)
+	}
+	if !slices.Equal(used, q.Slots) {
+		return nil, fmt.Errorf("phases have %v slots and use %v", q.Slots, used)
+	}
+	if q.TotalSlots() != c.Slots || len(q.Topologies) != c.Reconfigurations || q.Relay != c.Relay {
+		return nil, fmt.Errorf("claims %d slots, %d topologies, relay %v; has %d, %d, %v",
+			c.Slots, c.Reconfigurations, c.Relay, q.TotalSlots(), len(q.Topologies), q.Relay)
+	}
+	return q, nil
+}
+
+func TestEveryPlanHolds(t *testing.T) {
+	planners := slices.Concat(statics(Simulated), statics(Packed), others())
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t, 11)
+		for _, b := range planners {
+			list, err := b.plan(p)
+			if err != nil || len(list) == 0 {
+				t.Fatalf("%s: %d candidates, %v", b.name, len(list), err)
+			}
+			for i := range list {
+				if _, err := holds(&list[i]); err != nil {
+					t.Fatalf("%s, %s: %v", b.name, list[i].Origin, err)
+				}
+			}
+		}
+	})
+}
+
+func work(c *plan.Candidate) float64 { return max(c.Fluid, float64(c.Slots)) }
+
+func TestStrongestIsStrongest(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t, 9)
+		best := func(s Schedule, i int) float64 {
+			list, err := statics(s)[i].plan(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := work(&list[0])
+			for i := range list {
+				w = min(w, work(&list[i]))
+				if c := &list[i]; c.Fluid > 0 && (c.Build != nil || c.Slots != 0 || c.FluidBound > c.Fluid || c.Fluid > 1.0011*c.FluidBound) {
+					t.Fatalf("fluid candidate %+v", c)
+				}
+			}
+			return w
+		}
+		for i := range statics(Fluid) {
+			strong, ideal := best(Strongest, i), best(Fluid, i)
+			for _, s := range []Schedule{Simulated, Packed, Paths} {
+				if w := best(s, i); strong > 1.0011*w || ideal > 1.0011*w {
+					t.Fatalf("%s: strongest %v, fluid %v, %s %v", statics(s)[i].name, strong, ideal, s, w)
+				}
+			}
+			if ideal < 0.9989*strong {
+				t.Fatalf("%s: strongest %v, fluid %v", statics(Fluid)[i].name, strong, ideal)
+			}
+		}
+	})
+}
+
+// At degree 1 all topologies are the ring for uniform demand: 1 + 2 + .. + 7 slots at n = 8 (paper Secs. 2.3, 5.2).
+func TestDegreeOneIsTheRing(t *testing.T) {
+	for _, n := range []int{2, 3, 5, 8, 13} {
+		p := plan.UniformProblem(n, 1, 1)
+		for _, b := range slices.Concat(statics(Strongest), statics(Simulated)) {
+			list, err := b.plan(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c := list[0]; c.Slots != int64(n*(n-1)/2) || c.Reconfigurations != 1 {
+				t.Errorf("%s at n = %d: %d slots, %d reconfigurations", b.name, n, c.Slots, c.Reconfigurations)
+			}
+			for _, c := range list {
+				if c.Fluid > 0 {
+					t.Errorf("%s at n = %d: %v although the ring is optimal", b.name, n, c)
+				}
+			}
+		}
+	}
+}
+
+// Strongest leaves the fluid optimum of more links than told out, Fluid does not, and a wider gap is a wider bracket.
+func TestFluidOptions(t *testing.T) {
+	p := random(16, 2, 8, 1)
+	fluids := func(o StaticOptions) (list []plan.Candidate) {
+		all, err := Kautz(p, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.DeleteFunc(all, func(c plan.Candidate) bool { return c.Fluid == 0 })
+	}
+	for _, c := range []struct {
+		o    StaticOptions
+		want int
+	}{{StaticOptions{}, 1}, {StaticOptions{FluidLinks: 31}, 0}, {StaticOptions{FluidLinks: 32}, 1}, {StaticOptions{Schedule: Fluid, FluidLinks: 31}, 1}} {
+		if got := fluids(c.o); len(got) != c.want {
+			t.Errorf("%+v: %d fluid candidates, not %d", c.o, len(got), c.want)
+		}
+	}
+	narrow, wide := fluids(StaticOptions{})[0], fluids(StaticOptions{FluidGap: 0.2})[0]
+	if wide.FluidBound >= narrow.FluidBound || wide.Fluid > 1.2*wide.FluidBound {
+		t.Errorf("%v and %v", narrow, wide)
+	}
+}
+
+func TestUnknownOptions(t *testing.T) {
+	p := plan.UniformProblem(4, 2, 1)
+	for _, b := range statics("quick") {
+		if _, err := b.plan(p); !errors.Is(err, ErrOptions) {
+			t.Errorf("%s: %v", b.name, err)
+		}
+	}
+	for _, o := range []StaticOptions{{FluidGap: -1}, {FluidLinks: -1}} {
+		if _, err := Kautz(p, o); !errors.Is(err, ErrOptions) {
+			t.Error(o, err)
+		}
+	}
+	if _, err := Fast(p, FastOptions{Model: "two"}); !errors.Is(err, ErrOptions) {
+		t.Error(err)
+	}
+	for _, o := range []BruckOptions{{Radix: 1}, {Radix: -2}, {Radix: 3, All: true}} {
+		if _, err := Bruck(p, o); !errors.Is(err, ErrOptions) {
+			t.Error(o, err)
+		}
+	}
+	bad := plan.UniformProblem(4, 4, 1)
+	for _, b := range slices.Concat(statics(""), others()) {
+		if _, err := b.plan(bad); !errors.Is(err, plan.ErrProblem) {
+			t.Errorf("%s: %v", b.name, err)
+		}
+	}
+}
+
+// Planners of the same problem give the same plans.
+func TestDeterministic(t *testing.T) {
+	p := skewed(16, 3, 8, 1)
+	for _, b := range slices.Concat(statics(""), others()) {
+		one, err := b.plan(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		two, err := b.plan(p)
+		if err != nil || len(one) != len(two) {
+			t.Fatal(b.name, err, len(one), len(two))
+		}
+		for i := range one {
+			x, y := &one[i], &two[i]
+			if x.Slots != y.Slots || x.Fluid != y.Fluid || x.Origin != y.Origin {
+				t.Fatalf("%s: %+v and %+v", b.name, x, y)
+			}
+			if x.Build == nil {
+				continue
+			}
+			q, err := holds(x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := holds(y)
+			if err != nil || !slices.Equal(q.Tx, r.Tx) {
+				t.Fatalf("%s: two plans, %v", b.name, err)
+			}
+		}
+	}
+}
+
+// skewed draws demands from a Zipf distribution of exponent 0.4 over the pairs in random order, rounded up.
+func skewed(n, k int, mean float64, seed uint64) *plan.Problem {
+	p := &plan.Problem{GPUs: n, Degree: k, Chunks: make([]int32, n*n)}
+	r := rand.New(rand.NewPCG(seed, 2))
+	weights, sum := zipf(n * (n - 1))
+	for rank, f := range r.Perm(n * (n - 1)) {
+		u, v := f/(n-1), f%(n-1)
+		if v >= u {
+			v++
+		}
+		p.Chunks[u*n+v] = int32(weights[rank]/sum*mean*float64(n*(n-1))) + 1
+	}
+	return p
+}
+
+// random draws demands evenly from 1 .. 2 mean.
+func random(n, k int, mean int32, seed uint64) *plan.Problem {
+	p := plan.UniformProblem(n, k, 1)
+	r := rand.New(rand.NewPCG(seed, 3))
+	for i, c := range p.Chunks {
+		if c > 0 {
+			p.Chunks[i] = 1 + r.Int32N(2*mean)
+		}
+	}
+	return p
+}

@@ -1,0 +1,109 @@
+package baselines
+
+import (
+	"math"
+	"slices"
+)
+
+// permutation is a set of circuits, one out of and into each GPU, and the chunks that cross them.
+type permutation struct {
+	to   []int32 // of GPU u: the GPU it sends to, itself for none
+	send []int32 // chunks from u to to[u]
+	// slots is the most chunks on a circuit.
+	slots int32
+}
+
+// birkhoff splits the demand into permutations whose slots sum up to the largest sum of a row or column of it, which is
+// the least there is on one switch (Birkhoff and von Neumann; paper Sec. 5.1 on FAST). The matrix is first padded to
+// equal sums with chunks that are never sent. Each permutation is a perfect matching whose smallest cell is as large as
+// can be, for as many chunks as that cell has: a greedy towards few permutations.
+func birkhoff(n int, demand []int32) []permutation {
+	padding, most := pad(n, demand)
+	left := make([]int64, n*n)
+	for i, c := range demand {
+		left[i] = int64(c) + padding[i]
+	}
+	// A chunk of a padded cell is a real one as long as there are any.
+	actual := slices.Clone(demand)
+	m, level := newMatching(n), int64(math.MaxInt64)
+	var list []permutation
+	for most > 0 {
+		for !m.grow() {
+			level = m.lower(left, level)
+		}
+		weight := most
+		for u, v := range m.to {
+			weight = min(weight, left[u*n+int(v)])
+		}
+		p := permutation{to: make([]int32, n), send: make([]int32, n)}
+		for u := range n {
+			v := int(m.to[u])
+			cell := u*n + v
+			p.set(u, v, int32(min(weight, int64(actual[cell]))))
+			actual[cell] -= p.send[u]
+			if left[cell] -= weight; left[cell] < level {
+				m.refuse(u, v)
+			}
+		}
+		most -= weight
+		if p.slots > 0 {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// lower admits the cells of the highest content under level and returns that content. Where left has equal sums and
+// there is no perfect matching of the cells from level on, there are such cells (König).
+func (m *matching) lower(left []int64, level int64) int64 {
+	next := int64(-1)
+	for _, x := range left {
+		if x < level {
+			next = max(next, x)
+		}
+	}
+	for i, x := range left {
+		if x == next {
+			m.admit(i/m.n, i%m.n)
+		}
+	}
+	return next
+}
+
+func (p *permutation) set(u, v int, chunks int32) {
+	p.to[u], p.send[u] = int32(v), chunks
+	if u == v {
+		p.send[u] = 0
+	}
+	p.slots = max(p.slots, p.send[u])
+}
+
+// pad returns what brings all sums of rows and columns up to the largest, and that sum. It goes to the diagonal first,
+// where it is a GPU that idles.
+func pad(n int, demand []int32) (padding []int64, most int64) {
+	rows, columns := make([]int64, n), make([]int64, n)
+	for i, c := range demand {
+		rows[i/n] += int64(c)
+		columns[i%n] += int64(c)
+	}
+	most = max(slices.Max(rows), slices.Max(columns))
+	padding = make([]int64, n*n)
+	fill := func(u, v int) {
+		x := min(most-rows[u], most-columns[v])
+		padding[u*n+v] += x
+		rows[u] += x
+		columns[v] += x
+	}
+	for u := range n {
+		fill(u, u)
+	}
+	for u, v := 0, 0; u < n && v < n; {
+		fill(u, v)
+		if rows[u] == most {
+			u++
+		} else {
+			v++
+		}
+	}
+	return padding, most
+}

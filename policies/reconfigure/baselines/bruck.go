@@ -1,0 +1,127 @@
+package baselines
+
+import (
+	"fmt"
+
+	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/plan"
+)
+
+// BruckOptions are those of Bruck.
+type BruckOptions struct {
+	// Radix is r, at least 2. 0 is k+1, the least number of reconfigurations, unless All is set.
+	Radix int
+	// All offers the best of every radix 2..n.
+	All bool
+}
+
+// Bruck is the index algorithm (Bruck et al., 1997, Sec. 3; paper Sec. 2.2): a chunk for the GPU D further goes by the
+// digits of D to the radix r, lowest first, for digit z of position i a hop of z*r^i, and rests between the hops. The
+// r-1 shifts of a position take ceil((r-1)/k) phases, so r = k+1 takes ceil(log_{k+1} n) phases in all. Chunks rest at
+// GPUs across reconfigurations (Relay). Where a phase has fewer shifts than switches, shifts have several; phases that
+// would have nothing to send are left out. Errors: plan.ErrProblem, ErrOptions.
+func Bruck(p *plan.Problem, o BruckOptions) ([]plan.Candidate, error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	if o.Radix < 0 || o.Radix == 1 || o.Radix != 0 && o.All {
+		return nil, fmt.Errorf("%w: radix %d of Bruck's algorithm; it is at least 2, and none where all are asked for", ErrOptions, o.Radix)
+	}
+	first, last := o.Radix, o.Radix
+	if o.Radix == 0 {
+		first, last = p.Degree+1, p.Degree+1
+	}
+	if o.All {
+		first, last = 2, p.GPUs
+	}
+	var list []plan.Candidate
+	for r := first; r <= last; r++ {
+		phases, slots := bruckPhases(p, r)
+		c := plan.Candidate{Origin: fmt.Sprintf("Bruck, radix %d", r), Reconfigurations: len(phases), Relay: true}
+		for _, s := range slots {
+			c.Slots += int64(s)
+		}
+		c.Build = func(int64) (*plan.Plan, error) { return bruckPlan(p, r), nil }
+		list = append(list, c)
+	}
+	return plan.Frontier(list), nil
+}
+
+// bruckPhase moves chunks whose digit of value power (r^i) is in low..low+len(links)-1; links are those of each shift.
+type bruckPhase struct {
+	power, low int
+	links      []int32
+}
+
+func bruckPhases(p *plan.Problem, r int) (phases []bruckPhase, slots []int32) {
+	n, k := p.GPUs, p.Degree
+	for power := 1; power < n; power *= r {
+		// No GPU is further than n-1, so larger digits do not occur.
+		digits := min(r-1, (n-1)/power)
+		load := bruckLoads(p, r, power, digits)
+		for low := 1; low <= digits; low += k {
+			group := load[low-1 : min(low-1+k, digits)]
+			links, most := share(group, k)
+			if most > 0 {
+				phases, slots = append(phases, bruckPhase{power, low, links}), append(slots, most)
+			}
+		}
+	}
+	return phases, slots
+}
+
+// bruckLoads returns the most chunks that any GPU sends by the shift of each digit 1..digits.
+func bruckLoads(p *plan.Problem, r, power, digits int) []int32 {
+	n := p.GPUs
+	load := make([]int32, n*digits)
+	for f, c := range p.Chunks {
+		if c == 0 {
+			continue
+		}
+		src, d := f/n, (f%n-f/n+n)%n
+		if z := d / power % r; z > 0 {
+			load[(z-1)*n+(src+d%power)%n] += c
+		}
+	}
+	most := make([]int32, digits)
+	for z := range most {
+		for _, c := range load[z*n : (z+1)*n] {
+			most[z] = max(most[z], c)
+		}
+	}
+	return most
+}
+
+func bruckPlan(p *plan.Problem, r int) *plan.Plan {
+	n := p.GPUs
+	phases, slots := bruckPhases(p, r)
+	out := newPlan(p)
+	out.Relay, out.Slots = true, slots
+	for i, f := range phases {
+		t := make(scaleup.Topology, 0, n*p.Degree)
+		for u := range n {
+			for j, c := range f.links {
+				for range c {
+					t = append(t, scaleup.Edge{From: int32(u), To: int32((u + (f.low+j)*f.power) % n)})
+				}
+			}
+		}
+		out.Topologies = append(out.Topologies, t)
+		sent := make([]int32, n*len(f.links))
+		for flow, chunks := range p.Chunks {
+			src, d := flow/n, (flow%n-flow/n+n)%n
+			j := d/f.power%r - f.low
+			if chunks == 0 || j < 0 || j >= len(f.links) {
+				continue
+			}
+			from := (src + d%f.power) % n
+			count := &sent[j*n+from]
+			for x := range chunks {
+				out.Tx = append(out.Tx, plan.Tx{Phase: int32(i), Slot: *count / f.links[j], From: int32(from),
+					To: int32((from + (f.low+j)*f.power) % n), Src: int32(src), Dst: int32(flow % n), Chunk: x})
+				*count++
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,125 @@
+package baselines
+
+import (
+	"container/heap"
+
+	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/plan"
+)
+
+// phase is what the switches hold between two reconfigurations where every chunk takes one hop: permutation i on
+// links[i] of the switches.
+type phase struct {
+	permutations []permutation
+	links        []int32
+}
+
+// share gives every load a link and each further of the k links to the load that then takes longest, and returns the
+// slots of the longest. Needs 1 <= len(loads) <= k.
+func share(loads []int32, k int) (links []int32, slots int32) {
+	h := &shares{load: loads, links: make([]int32, len(loads)), order: make([]int32, len(loads))}
+	for i := range loads {
+		h.links[i], h.order[i] = 1, int32(i)
+	}
+	heap.Init(h)
+	for range k - len(loads) {
+		h.links[h.order[0]]++
+		heap.Fix(h, 0)
+	}
+	return h.links, h.slots(h.order[0])
+}
+
+type shares struct{ load, links, order []int32 }
+
+func (h *shares) slots(i int32) int32 { return ceil(h.load[i], h.links[i]) }
+func (h *shares) Len() int            { return len(h.order) }
+func (h *shares) Swap(i, j int)       { h.order[i], h.order[j] = h.order[j], h.order[i] }
+func (h *shares) Push(any)            {}
+func (h *shares) Pop() any            { return nil }
+func (h *shares) Less(i, j int) bool {
+	a, b := h.order[i], h.order[j]
+	if x, y := h.slots(a), h.slots(b); x != y {
+		return x > y
+	}
+	return a < b
+}
+
+func ceil(a, b int32) int32 { return (a + b - 1) / b }
+
+// together puts permutations into one phase of k switches.
+func together(list []permutation, k int) phase {
+	loads := make([]int32, len(list))
+	for i := range list {
+		loads[i] = list[i].slots
+	}
+	links, _ := share(loads, k)
+	return phase{list, links}
+}
+
+// circuit is a connection of a phase with all its chunks.
+type circuit struct{ to, links, chunks int32 }
+
+// circuits appends those of GPU u that carry chunks. Permutations that lead to the same GPU share their links.
+func (f *phase) circuits(list []circuit, u int) []circuit {
+next:
+	for i := range f.permutations {
+		p := &f.permutations[i]
+		if p.send[u] == 0 {
+			continue
+		}
+		for j := range list {
+			if list[j].to == p.to[u] {
+				list[j].links += f.links[i]
+				list[j].chunks += p.send[u]
+				continue next
+			}
+		}
+		list = append(list, circuit{p.to[u], f.links[i], p.send[u]})
+	}
+	return list
+}
+
+// slots is what the phase takes.
+func (f *phase) slots(n int) (slots int32) {
+	var list []circuit
+	for u := range n {
+		list = f.circuits(list[:0], u)
+		for _, c := range list {
+			slots = max(slots, ceil(c.chunks, c.links))
+		}
+	}
+	return slots
+}
+
+// direct is the candidate of phases in which every chunk takes one hop.
+func direct(p *plan.Problem, origin string, phases []phase) plan.Candidate {
+	c := plan.Candidate{Origin: origin, Reconfigurations: len(phases)}
+	for i := range phases {
+		c.Slots += int64(phases[i].slots(p.GPUs))
+	}
+	c.Build = func(int64) (*plan.Plan, error) {
+		n := p.GPUs
+		out, sent := newPlan(p), make([]int32, n*n)
+		var list []circuit
+		for i := range phases {
+			var t scaleup.Topology
+			for u := range n {
+				list = phases[i].circuits(list[:0], u)
+				for _, c := range list {
+					for range c.links {
+						t = append(t, scaleup.Edge{From: int32(u), To: c.to})
+					}
+					first := &sent[u*n+int(c.to)]
+					for x := range c.chunks {
+						out.Tx = append(out.Tx, plan.Tx{Phase: int32(i), Slot: x / c.links, From: int32(u), To: c.to,
+							Src: int32(u), Dst: c.to, Chunk: *first + x})
+					}
+					*first += c.chunks
+				}
+			}
+			out.Topologies, out.Slots = append(out.Topologies, t), append(out.Slots, phases[i].slots(n))
+		}
+		return out, nil
+	}
+	return c
+}

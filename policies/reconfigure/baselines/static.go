@@ -1,0 +1,224 @@
+package baselines
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/fluid"
+	"sim/policies/reconfigure/pack"
+	"sim/policies/reconfigure/plan"
+)
+
+// Schedule says how the chunks cross a static topology.
+type Schedule string
+
+const (
+	// Strongest offers Simulated, Packed and, unless one of these is optimal or the links are too many, Fluid. It is the
+	// default.
+	Strongest Schedule = "strongest"
+	// Fluid is the optimum of the multi-commodity flow (DirectConnect's linear program; paper Sec. 5.1), in slots the
+	// larger of the largest load of a link and the most hops between two GPUs that exchange chunks: no schedule on the
+	// topology takes less. It has no plan.
+	Fluid Schedule = "fluid"
+	// Paths is fluid on the ways of Simulated: the larger of their largest load and their most hops. It has no plan.
+	Paths Schedule = "paths"
+	// Simulated sends all chunks of a flow one shortest way, the first in the order of the topology's edges, and of the
+	// chunks that wait for a link the one of the lowest index (paper Sec. 5.1), of equals that of the longest way. It is
+	// TopoOpt's k shortest paths with k = 1.
+	Simulated Schedule = "simulated"
+	// Packed sends chunks over such shortest ways as load the links evenly, and on a link those with the most hops to go
+	// first, or those of the lowest index if that takes fewer slots.
+	Packed Schedule = "packed"
+)
+
+// StaticOptions are those of the planners that keep one topology.
+type StaticOptions struct {
+	// Schedule is how chunks cross it; "" is Strongest.
+	Schedule Schedule
+	// FluidGap is the relative bracket of Fluid; 0 is fluid.DefaultGap, a thousandth.
+	FluidGap float64
+	// FluidLinks is the most links (GPUs x switches) of which Strongest computes Fluid; 0 is DefaultFluidLinks.
+	FluidLinks int
+}
+
+// DefaultFluidLinks keeps the default schedule to seconds: the effort of a fluid optimum grows with the cube of the
+// links, and with many links a GPU shortest ways come within a few percent of it.
+const DefaultFluidLinks = 512
+
+// network is a topology that a planner may keep.
+type network struct {
+	origin   string // its name, for people
+	topology scaleup.Topology
+}
+
+// static returns the candidates of topologies of which any may be kept. Those that have a plan come first. Fluid optima
+// are not computed where the chunks' hops alone show that another candidate is as good.
+// Errors: ErrOptions, pack.ErrUnreachable, and those of fluid.Optimum.
+func static(p *plan.Problem, o StaticOptions, networks ...network) ([]plan.Candidate, error) {
+	schedule, err := choice("schedule", o.Schedule, Strongest, Fluid, Paths, Simulated, Packed)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Max(p.Chunks) == 0 {
+		schedule = Simulated // nothing to send: all are the same
+	}
+	if o.FluidGap < 0 || o.FluidLinks < 0 {
+		return nil, fmt.Errorf("%w: a fluid gap of %v, fluid optima of up to %d links; neither is below 0", ErrOptions, o.FluidGap, o.FluidLinks)
+	}
+	type floor struct {
+		network
+		hops  int
+		slots float64
+	}
+	var list []plan.Candidate
+	var floors []floor
+	least := math.Inf(1)
+	for _, net := range networks {
+		s := pack.Shortest(net.topology, p.GPUs)
+		offer := func(name string, balanced bool, orders ...pack.Order) error {
+			c, err := played(p, s, balanced, orders)
+			if err != nil {
+				return fmt.Errorf("%s: %w", net.origin, err)
+			}
+			c.Origin = net.origin + ", " + name
+			least = min(least, float64(c.Slots))
+			list = append(list, c)
+			return nil
+		}
+		if schedule == Simulated || schedule == Strongest {
+			if err := offer("simulated", false, pack.ByRank); err != nil {
+				return nil, err
+			}
+		}
+		if schedule == Packed || schedule == Strongest {
+			if err := offer("packed", true, pack.Farthest, pack.ByRank); err != nil {
+				return nil, err
+			}
+		}
+		if schedule == Paths {
+			w, err := s.Walks(p.Chunks, false)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", net.origin, err)
+			}
+			load := float64(w.Bound(len(net.topology)))
+			list = append(list, plan.Candidate{Origin: net.origin + ", fluid on single paths", Reconfigurations: 1, Fluid: load, FluidBound: load})
+		}
+		hops, slots := atLeast(p, s)
+		floors = append(floors, floor{net, hops, slots})
+	}
+	limit := o.FluidLinks
+	if limit == 0 {
+		limit = DefaultFluidLinks
+	}
+	if schedule != Fluid && (schedule != Strongest || p.GPUs*p.Degree > limit) {
+		return list, nil
+	}
+	slices.SortStableFunc(floors, func(a, b floor) int { return cmp.Compare(a.slots, b.slots) })
+	for _, f := range floors {
+		if f.slots >= least {
+			break
+		}
+		c, err := optimum(p, f.topology, f.hops, o.FluidGap)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.origin, err)
+		}
+		c.Origin = f.origin + ", fluid"
+		least = min(least, c.Fluid)
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// played is the candidate of all chunks on shortest ways, links in the order of these that takes fewest slots.
+func played(p *plan.Problem, s *pack.Paths, balanced bool, orders []pack.Order) (plan.Candidate, error) {
+	w, err := ways(p, s, balanced)
+	if err != nil {
+		return plan.Candidate{}, err
+	}
+	best, by := math.MaxInt, orders[0]
+	for _, order := range orders {
+		if slots, ok := new(pack.Player).Slots(len(s.Topology), w, order, best-1); ok {
+			best, by = slots, order
+		}
+	}
+	return plan.Candidate{Reconfigurations: 1, Slots: int64(best), Waits: true,
+		Build: func(int64) (*plan.Plan, error) { return write(p, s, balanced, by) }}, nil
+}
+
+// atLeast returns the most hops between two GPUs that exchange chunks, and what no routing gets below: that, or the sum
+// of all chunks' hops over the number of links.
+func atLeast(p *plan.Problem, s *pack.Paths) (hops int, slots float64) {
+	sum, links := 0.0, 0.0
+	for f, c := range p.Chunks {
+		if c > 0 {
+			h := s.Hops(f/p.GPUs, f%p.GPUs)
+			sum += float64(c) * float64(h)
+			hops = max(hops, h)
+		}
+	}
+	for _, e := range s.Topology {
+		if e.From != e.To {
+			links++
+		}
+	}
+	return hops, max(float64(hops), sum/max(1, links))
+}
+
+func optimum(p *plan.Problem, t scaleup.Topology, hops int, gap float64) (plan.Candidate, error) {
+	demand := make([]float64, len(p.Chunks))
+	for i, c := range p.Chunks {
+		demand[i] = float64(c)
+	}
+	r, err := fluid.Optimum(t, p.GPUs, demand, fluid.Options{Gap: gap})
+	if err != nil {
+		return plan.Candidate{}, err
+	}
+	return plan.Candidate{Reconfigurations: 1, Fluid: max(r.Load, float64(hops)), FluidBound: max(r.Bound, float64(hops))}, nil
+}
+
+// ways are the walks of all chunks, flow after flow. The rank of a chunk is its index, of equals the longest way first.
+func ways(p *plan.Problem, s *pack.Paths, balanced bool) (*pack.Walks, error) {
+	w, err := s.Walks(p.Chunks, balanced)
+	if err != nil {
+		return nil, err
+	}
+	n := p.GPUs
+	w.Rank = make([]int32, 0, w.Len())
+	for f, c := range p.Chunks {
+		for i := range c {
+			w.Rank = append(w.Rank, i*int32(n)+int32(n-s.Hops(f/n, f%n)))
+		}
+	}
+	return w, nil
+}
+
+// write writes out the plan of a candidate.
+func write(p *plan.Problem, s *pack.Paths, balanced bool, order pack.Order) (*plan.Plan, error) {
+	w, err := ways(p, s, balanced)
+	if err != nil {
+		return nil, err
+	}
+	slots, at := pack.Play(len(s.Topology), w, order)
+	out := newPlan(p)
+	out.Topologies, out.Slots = []scaleup.Topology{s.Topology}, []int32{int32(slots)}
+	out.Tx = make([]plan.Tx, 0, len(w.Link))
+	walk := 0
+	for f, c := range p.Chunks {
+		for i := range c {
+			for j := w.Start[walk]; j < w.Start[walk+1]; j++ {
+				e := s.Topology[w.Link[j]]
+				out.Tx = append(out.Tx, plan.Tx{Slot: at[j], From: e.From, To: e.To,
+					Src: int32(f / p.GPUs), Dst: int32(f % p.GPUs), Chunk: i})
+			}
+			walk++
+		}
+	}
+	return out, nil
+}
+
+func newPlan(p *plan.Problem) *plan.Plan {
+	return &plan.Plan{GPUs: p.GPUs, Degree: p.Degree, Chunks: p.Chunks}
+}

@@ -1,0 +1,237 @@
+package baselines
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/pack"
+	"sim/policies/reconfigure/plan"
+)
+
+func zipf(pairs int) (weights []float64, sum float64) {
+	for r := 1; r <= pairs; r++ {
+		w := math.Pow(float64(r), -0.4)
+		weights = append(weights, w)
+		sum += w
+	}
+	return weights, sum
+}
+
+// hamiltonian says whether the edges are one cycle of all n GPUs.
+func hamiltonian(t scaleup.Topology, n int) bool {
+	next := make([]int32, n)
+	for _, e := range t {
+		next[e.From] = e.To
+	}
+	u, steps := int32(0), 0
+	for {
+		u = next[u]
+		if steps++; u == 0 || steps > n {
+			return steps == n
+		}
+	}
+}
+
+func TestMixNetCycles(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t, 20)
+		top, n := greedyCycles(p, p.Degree), p.GPUs
+		if err := top.Check(n, p.Degree); err != nil || len(top) != n*p.Degree {
+			t.Fatalf("%d edges, %v", len(top), err)
+		}
+		for i := range p.Degree {
+			if !hamiltonian(top[i*n:(i+1)*n], n) {
+				t.Fatalf("switch %d holds %v", i, top[i*n:(i+1)*n])
+			}
+		}
+		free := greedyCircuits(p)
+		if err := free.Check(n, p.Degree); err != nil || len(free) < n*p.Degree-(p.Degree-1) || !slices.Equal(free[:n], top[:n]) {
+			t.Fatalf("%v beside %v, %v", free, top, err)
+		}
+		// A flow larger than all others has a circuit.
+		largest := 0
+		for f, c := range p.Chunks {
+			if c > p.Chunks[largest] {
+				largest = f
+			}
+		}
+		if largest > 0 {
+			p.Chunks[largest]++
+			if top := greedyCycles(p, 1); !slices.Contains(top, scaleup.Edge{From: int32(largest / n), To: int32(largest % n)}) {
+				t.Fatal("the largest flow has no circuit")
+			}
+		}
+	})
+}
+
+// Worked by hand: 0->2 (9) first, 2->0 (8) would close a cycle of two, 2->1 (7), then 1->0 is what is left; on the second
+// switch 0->2 comes last: 2->0 (8), 0->1 (5), 1->2.
+func TestMixNetByHand(t *testing.T) {
+	p := &plan.Problem{GPUs: 3, Degree: 2, Chunks: []int32{0, 5, 9, 1, 0, 2, 8, 7, 0}}
+	want := scaleup.Topology{{From: 0, To: 2}, {From: 1, To: 0}, {From: 2, To: 1}, {From: 0, To: 1}, {From: 1, To: 2}, {From: 2, To: 0}}
+	if got := greedyCycles(p, 2); !slices.Equal(got, want) {
+		t.Errorf("%v, not %v", got, want)
+	}
+}
+
+func TestMixNetDraws(t *testing.T) {
+	p := plan.UniformProblem(16, 2, 1)
+	one := greedyCycles(p, 2)
+	if !slices.Equal(one, greedyCycles(p, 2)) {
+		t.Error("the same seed, another topology")
+	}
+	if p.Seed = 1; slices.Equal(one, greedyCycles(p, 2)) {
+		t.Error("another seed, the same topology")
+	}
+}
+
+func TestRingShifts(t *testing.T) {
+	for n := 2; n < 40; n++ {
+		for k := 1; k < min(n, 7); k++ {
+			for _, shifts := range [][]int{ringShifts(n, k), geometricShifts(n, k)} {
+				if len(shifts) != k || shifts[0] != 1 {
+					t.Fatalf("n = %d, k = %d: %v", n, k, shifts)
+				}
+				slices.Sort(shifts)
+				for _, s := range shifts {
+					if s < 1 || s >= n || gcd(s, n) != 1 {
+						t.Fatalf("n = %d, k = %d: %v", n, k, shifts)
+					}
+				}
+				if different := len(slices.Compact(shifts)); different < min(k, len(coprimes(n))) {
+					t.Fatalf("n = %d, k = %d: %v", n, k, shifts)
+				}
+			}
+		}
+	}
+	if got := ringShifts(16, 2); !slices.Equal(got, []int{1, 15}) {
+		t.Errorf("two rings of 16: %v", got)
+	}
+	for _, n := range []int{7, 16, 31, 64} {
+		got, least := ringShifts(n, 3), math.MaxInt
+		for _, s := range coprimes(n)[1:] {
+			if s != n-1 {
+				least = min(least, distances(n, []int{1, n - 1, s}))
+			}
+		}
+		if d := distances(n, got); d != least {
+			t.Errorf("three rings of %d: %v with distances %d, not %d", n, got, d, least)
+		}
+	}
+	// 64^(1/2) = 8 lies between 7 and 9; 64^(1/3) = 4, 64^(2/3) = 16.
+	if got := geometricShifts(64, 2); !slices.Equal(got, []int{1, 7}) {
+		t.Errorf("TopoOpt at n = 64, k = 2: %v", got)
+	}
+	if got := geometricShifts(64, 3); !slices.Equal(got, []int{1, 3, 15}) {
+		t.Errorf("TopoOpt at n = 64, k = 3: %v", got)
+	}
+}
+
+// Both ways round a ring of n with uniform demand, each link carries at best n/2 (n/2+1) / 2 - n/4 chunks for even n.
+func TestTwoWayRing(t *testing.T) {
+	for _, n := range []int{5, 9, 17} {
+		list, err := StaticRing(plan.UniformProblem(n, 2, 1), StaticOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := int64((n - 1) / 2 * ((n + 1) / 2) / 2); list[0].Slots != want {
+			t.Errorf("n = %d: %d slots, not %d", n, list[0].Slots, want)
+		}
+	}
+}
+
+// Generalised Kautz graphs of degree 2 and more reach every GPU, within ceil(log_k n) hops (Imase and Itoh).
+func TestKautzReachesAll(t *testing.T) {
+	for n := 3; n < 90; n++ {
+		for k := 2; k < min(n, 9); k++ {
+			s := pack.Shortest(scaleup.GeneralizedKautz(n, k), n)
+			limit, reach := 0, 1
+			for reach < n {
+				reach *= k
+				limit++
+			}
+			for i, h := range s.Left {
+				if h < 0 || int(h) > limit {
+					t.Fatalf("n = %d, k = %d: %d hops from %d to %d, not 0..%d", n, k, h, i%n, i/n, limit)
+				}
+			}
+		}
+	}
+}
+
+func TestNearOffsets(t *testing.T) {
+	for n := 4; n < 27; n++ {
+		least := math.MaxInt
+		for a := 2; a < n; a++ {
+			for b := a + 1; b < n; b++ {
+				least = min(least, distances(n, []int{1, a, b}))
+			}
+		}
+		got := nearOffsets(n, 3)
+		if d := distances(n, got); d != least {
+			t.Errorf("n = %d: offsets %v have distances %d, the best with a 1 %d", n, got, d, least)
+		}
+		if commuting(n, 3) > least {
+			t.Errorf("n = %d: bound %d above %d", n, commuting(n, 3), least)
+		}
+	}
+	// Where each offset in turn is only the best beside those before, the sums are 106 and 19 (found by leaving the
+	// exchanges out).
+	for _, c := range [][3]int{{34, 3, 105}, {12, 4, 18}} {
+		if d := distances(c[0], nearOffsets(c[0], c[1])); d > c[2] {
+			t.Errorf("n = %d, k = %d: distances %d, not %d", c[0], c[1], d, c[2])
+		}
+	}
+	for _, c := range [][2]int{{8, 1}, {9, 8}, {64, 3}, {64, 32}, {100, 5}} {
+		got := nearOffsets(c[0], c[1])
+		slices.Sort(got)
+		if got = slices.Compact(got); len(got) != c[1] || got[0] != 1 || got[c[1]-1] >= c[0] {
+			t.Errorf("n = %d, k = %d: %v", c[0], c[1], got)
+		}
+	}
+}
+
+// The circuits of greedyCircuits one by one by their definition.
+func TestGreedyCircuits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t, 8)
+		n, k := p.GPUs, p.Degree
+		want, tie := greedyCycles(p, 1), ties(p)
+		circuits, out, in := make([]int, n*n), make([]int, n), make([]int, n)
+		take := func(f int) {
+			circuits[f]++
+			out[f/n]++
+			in[f%n]++
+		}
+		for _, e := range want {
+			take(int(e.From)*n + int(e.To))
+		}
+		for {
+			best := -1
+			for f, c := range p.Chunks {
+				if f/n == f%n || out[f/n] == k || in[f%n] == k {
+					continue
+				}
+				if best >= 0 {
+					a, b := []int{circuits[f], -int(c), tie[f]}, []int{circuits[best], -int(p.Chunks[best]), tie[best]}
+					if slices.Compare(a, b) > 0 {
+						continue
+					}
+				}
+				best = f
+			}
+			if best < 0 {
+				break
+			}
+			take(best)
+			want = append(want, scaleup.Edge{From: int32(best / n), To: int32(best % n)})
+		}
+		if got := greedyCircuits(p); !slices.Equal(got, want) {
+			t.Fatalf("%v, not %v", got, want)
+		}
+	})
+}

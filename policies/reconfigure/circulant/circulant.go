@@ -1,0 +1,168 @@
+// Package circulant plans uniform all-to-alls as sequences of circulant topologies: in every phase each GPU u is joined
+// to u+a mod n for k offsets a. All GPUs are alike in them, so that a plan for the chunks of one source serves all by
+// rotation, and hops commute, so that a phase is an open shop of unit tasks that takes exactly as many slots as its most
+// loaded offset or its farthest chunk. What remains is to choose offsets, and ways over them that load them evenly:
+//
+//   - degree 1: facility location over shifts (PaperSlots, GreedySlots);
+//   - higher degrees: the same over tuples of offsets, and a local search for even loads;
+//   - with relaying, where chunks rest at intermediate GPUs across reconfigurations: d phases of k offsets act as one
+//     circulant of d k generators;
+//   - with switches that reconfigure on their own: the same generators, each up on its switch for as long as its load.
+//
+// Demands of unequal sizes are left to the sibling packages, which may take Sequences, and so are other topologies.
+package circulant
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+
+	"sim/policies/reconfigure/plan"
+)
+
+// Options are the options of Candidates and Sequences.
+type Options struct {
+	// Relay also offers plans whose chunks may rest at intermediate GPUs across reconfigurations.
+	Relay bool
+	// BufferLimit, above 0, is the most chunks in transit that a GPU may hold between slots. Destinations give up relaying,
+	// and then changing offsets within a phase, until a plan fits; one that still does not is not offered. What chunks a
+	// GPU holds is known only from the whole schedule, so that planning takes longer.
+	BufferLimit int32
+	// Independent also offers plans in which every switch reconfigures on its own.
+	Independent bool
+}
+
+// ErrUneven says that demands are not the same for all pairs.
+var ErrUneven = errors.New("circulant: the all-to-all is not uniform")
+
+// Candidates returns plans of a uniform all-to-all for every useful number d of topologies, from 1 to ceil((n-1)/k) where
+// all chunks take one hop: first those without relaying by rising d, then with Options.Relay those with it that take
+// fewer slots, then with Options.Independent those of switches on their own. Of the latter Reconfigurations and Slots are
+// the most of any switch, chunks rest while another switch reconfigures (so that their plans are marked Relay whether or
+// not a chunk uses several epochs), and every phase of a built plan is an interval in which no switch changes state, with
+// the edges of the switches lit then; their total of slots includes those in which switches are dark.
+//
+// Where (n-1)/k is above 128, d is 1..32 and then grows by an eighth, and offsets are exchanged less often. Kicks out of
+// local optima are drawn from p.Seed. Errors: those of p.Check, and ErrUneven.
+func Candidates(p *plan.Problem, o Options) ([]plan.Candidate, error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	chunks, ok := p.Uniform()
+	if !ok {
+		return nil, fmt.Errorf("%w: it needs the same count of chunks, above 0, for all pairs", ErrUneven)
+	}
+	l := newPlanner(p.GPUs, p.Degree, chunks, o, p.Seed)
+	plain, relayed := l.together()
+	var list []plan.Candidate
+	for _, s := range plain {
+		list = append(list, s.candidate("circulant"))
+	}
+	for _, s := range relayed {
+		list = append(list, s.candidate("circulant, relayed"))
+	}
+	if o.Independent {
+		list = append(list, l.independent(list)...)
+	}
+	return list, nil
+}
+
+// Sequences returns the offsets of the phases of the plans that Candidates makes for one chunk a pair and seed 0 with all
+// switches at once, in the same order: [plan][phase][k offsets]. An offset that appears twice in a phase has two links.
+// nil for n < 2, k < 1 and k >= n.
+func Sequences(n, k int, o Options) [][][]int {
+	if n < 2 || k < 1 || k >= n {
+		return nil
+	}
+	plain, relayed := newPlanner(n, k, 1, o, 0).together()
+	var list [][][]int
+	for _, s := range append(plain, relayed...) {
+		var phases [][]int
+		for p, offsets := range s.phases {
+			if s.slots[p] > 0 {
+				phases = append(phases, slices.Clone(offsets))
+			}
+		}
+		list = append(list, phases)
+	}
+	return list
+}
+
+// candidate offers the scheme.
+func (s *scheme) candidate(origin string) plan.Candidate {
+	return plan.Candidate{
+		Origin:           origin,
+		Reconfigurations: s.used(),
+		Slots:            s.total(),
+		Waits:            s.k > 1 || s.relay,
+		Relay:            s.relay,
+		Build:            func(int64) (*plan.Plan, error) { return s.timetable().plan(origin) },
+	}
+}
+
+// planner plans one all-to-all.
+type planner struct {
+	n, k   int
+	chunks int32
+	o      Options
+	seed   uint64
+}
+
+func newPlanner(n, k int, chunks int32, o Options, seed uint64) *planner {
+	return &planner{n, k, chunks, o, seed}
+}
+
+// random is the stream of one purpose.
+func (l *planner) random(purpose string, d int) *rand.Rand {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "circulant/%s/%d/%d/%d", purpose, l.n, l.k, d)
+	return rand.New(rand.NewPCG(l.seed, h.Sum64()))
+}
+
+// counts lists the numbers of topologies to plan for.
+func (l *planner) counts() []int {
+	most := (l.n - 2 + l.k) / l.k
+	var list []int
+	for d := 1; d < most; {
+		list = append(list, d)
+		if d < 32 || most <= 128 {
+			d++
+		} else {
+			d += d / 8
+		}
+	}
+	return append(list, most)
+}
+
+// together plans with all switches reconfiguring at once.
+func (l *planner) together() (plain, relayed []*scheme) {
+	plain = frontier(nil, l.plain())
+	if l.o.BufferLimit > 0 {
+		// What goes directly needs no buffer, so that something always fits.
+		plain = frontier(nil, l.fitAll(append(plain, l.stay(l.direct(), 0))))
+	}
+	if l.o.Relay {
+		relayed = frontier(plain, l.fitAll(frontier(plain, l.relayed())))
+	}
+	return plain, relayed
+}
+
+// frontier keeps the schemes that take fewer slots than those before them, by rising d, and than those of over.
+func frontier(over, list []*scheme) (kept []*scheme) {
+	slices.SortStableFunc(list, func(a, b *scheme) int {
+		if c := a.used() - b.used(); c != 0 {
+			return c
+		}
+		return int(a.total() - b.total())
+	})
+	for _, s := range list {
+		if !slices.ContainsFunc(append(kept, over...), func(t *scheme) bool {
+			return t.used() <= s.used() && t.total() <= s.total()
+		}) {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}

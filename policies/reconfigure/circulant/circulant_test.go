@@ -1,0 +1,269 @@
+package circulant
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+
+	"sim/policies/reconfigure/plan"
+)
+
+// built seals and checks the plan of a candidate.
+func built(t *testing.T, c *plan.Candidate, p *plan.Problem, delay int64) *plan.Plan {
+	t.Helper()
+	b, err := c.Build(delay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Seal(); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if b.GPUs != p.GPUs || b.Degree != p.Degree || !slices.Equal(b.Chunks, p.Chunks) {
+		t.Fatalf("the plan is for %d GPUs of degree %d", b.GPUs, b.Degree)
+	}
+	return b
+}
+
+// bounds fails if the candidate beats a lower bound.
+func bounds(t *testing.T, c *plan.Candidate, p *plan.Problem) {
+	t.Helper()
+	b, err := p.Bounds(c.Reconfigurations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	least := b.Circulant
+	if c.Relay {
+		least = b.CirculantRelay
+	}
+	if c.Slots < least {
+		t.Fatalf("%s, %d topologies: %d slots beat the bound of %d", c.Origin, c.Reconfigurations, c.Slots, least)
+	}
+}
+
+// each runs over the uniform problems that the tests of plans share.
+func each(t *testing.T, test func(t *testing.T, p *plan.Problem)) {
+	sizes := []int{2, 3, 5, 8, 12, 16}
+	if *long {
+		sizes = append(sizes, 6, 7, 9, 10, 11, 13, 18, 24, 32)
+	}
+	for _, n := range sizes {
+		for k := 1; k <= 4 && k < n; k++ {
+			for c := int32(1); c <= 3; c++ {
+				t.Run(fmt.Sprintf("n=%d,k=%d,c=%d", n, k, c), func(t *testing.T) { test(t, plan.UniformProblem(n, k, c)) })
+			}
+		}
+	}
+}
+
+func TestCandidates(t *testing.T) {
+	each(t, func(t *testing.T, p *plan.Problem) {
+		list, err := Candidates(p, Options{Relay: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, k := p.GPUs, p.Degree
+		seen := map[[2]int]bool{}
+		for i := range list {
+			c := &list[i]
+			b := built(t, c, p, 0)
+			bounds(t, c, p)
+			if b.TotalSlots() != c.Slots || len(b.Topologies) != c.Reconfigurations || b.Relay != c.Relay {
+				t.Fatalf("%s: %d slots in %d topologies, claimed %d in %d", c.Origin, b.TotalSlots(), len(b.Topologies), c.Slots, c.Reconfigurations)
+			}
+			for j, x := range b.Topologies {
+				if len(x) != n*k {
+					t.Fatalf("%s: topology %d has %d edges, want %d", c.Origin, j, len(x), n*k)
+				}
+				if b.Slots[j] == 0 {
+					t.Fatalf("%s: topology %d is of no use", c.Origin, j)
+				}
+			}
+			kind := 0
+			if c.Relay {
+				kind = 1
+			}
+			if seen[[2]int{kind, c.Reconfigurations}] {
+				t.Fatalf("%s: two candidates of %d topologies", c.Origin, c.Reconfigurations)
+			}
+			seen[[2]int{kind, c.Reconfigurations}] = true
+		}
+		if !seen[[2]int{0, 1}] {
+			t.Fatal("no candidate of one topology")
+		}
+		most := (n - 2 + k) / k
+		if last := slices.MinFunc(list, func(a, b plan.Candidate) int { return int(a.Slots - b.Slots) }); last.Reconfigurations > most ||
+			k == 1 && last.Slots != int64(n-1)*int64(p.Chunks[1]) {
+			t.Fatalf("the fewest slots are %d, with %d topologies", last.Slots, last.Reconfigurations)
+		}
+	})
+}
+
+func TestDegree1IsGreedySlots(t *testing.T) {
+	for _, n := range []int{2, 7, 8, 64} {
+		for _, chunks := range []int32{1, 4} {
+			list, err := Candidates(plan.UniformProblem(n, 1, chunks), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			slots := GreedySlots(n)
+			if len(list) != n-1 {
+				t.Fatalf("%d GPUs: %d candidates, want %d", n, len(list), n-1)
+			}
+			for i, c := range list {
+				if c.Reconfigurations != i+1 || c.Slots != slots[i]*int64(chunks) {
+					t.Errorf("%d GPUs, %d topologies: %d slots for %d chunks, want %d times %d", n, i+1, c.Slots, chunks, chunks, slots[i])
+				}
+			}
+		}
+	}
+}
+
+// TestRelayedSlots holds what relaying reaches at degree 1 for 64 GPUs, where no plan without it beats Theorem 1.
+func TestRelayedSlots(t *testing.T) {
+	p := plan.UniformProblem(64, 1, 1)
+	list, err := Candidates(p, Options{Relay: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for d, want := range map[int]int64{2: 436, 3: 266, 4: 209} {
+		i := slices.IndexFunc(list, func(c plan.Candidate) bool { return c.Relay && c.Reconfigurations == d })
+		if i < 0 {
+			t.Fatalf("no relayed candidate of %d topologies", d)
+		}
+		if c := &list[i]; c.Slots > want {
+			t.Errorf("%d topologies: %d slots, want at most %d", d, c.Slots, want)
+		} else if b := built(t, c, p, 0); b.TotalSlots() != c.Slots || b.Buffer == 0 {
+			t.Errorf("%d topologies: a plan of %d slots and a buffer of %d, claimed %d", d, b.TotalSlots(), b.Buffer, c.Slots)
+		}
+	}
+}
+
+func TestBufferLimit(t *testing.T) {
+	each(t, func(t *testing.T, p *plan.Problem) {
+		if p.GPUs > 12 && !*long {
+			t.Skip()
+		}
+		free, err := Candidates(p, Options{Relay: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, limit := range []int32{1, 2, 5} {
+			list, err := Candidates(p, Options{Relay: true, BufferLimit: limit})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(list) == 0 {
+				t.Fatalf("nothing is offered with %d chunks of buffer", limit)
+			}
+			for i := range list {
+				c := &list[i]
+				b := built(t, c, p, 0)
+				bounds(t, c, p)
+				if b.Buffer > limit || b.TotalSlots() != c.Slots {
+					t.Fatalf("%s, limit %d: a buffer of %d, %d slots, claimed %d", c.Origin, limit, b.Buffer, b.TotalSlots(), c.Slots)
+				}
+			}
+			// What fits anyway is offered as it is.
+			for i := range free {
+				f := &free[i]
+				if built(t, f, p, 0).Buffer <= limit && !slices.ContainsFunc(list, func(c plan.Candidate) bool {
+					return c.Reconfigurations <= f.Reconfigurations && c.Slots <= f.Slots
+				}) {
+					t.Fatalf("limit %d: %d topologies and %d slots would fit", limit, f.Reconfigurations, f.Slots)
+				}
+			}
+		}
+	})
+}
+
+func TestSequences(t *testing.T) {
+	for _, k := range []int{1, 2, 3} {
+		list, err := Candidates(plan.UniformProblem(12, k, 1), Options{Relay: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sequences := Sequences(12, k, Options{Relay: true})
+		if len(sequences) != len(list) {
+			t.Fatalf("%d sequences for %d candidates", len(sequences), len(list))
+		}
+		for i, s := range sequences {
+			if len(s) != list[i].Reconfigurations {
+				t.Errorf("sequence %d has %d phases, want %d", i, len(s), list[i].Reconfigurations)
+			}
+			for _, offsets := range s {
+				if len(offsets) != k || slices.Min(offsets) < 1 || slices.Max(offsets) > 11 {
+					t.Errorf("sequence %d has offsets %v", i, offsets)
+				}
+			}
+		}
+	}
+	if Sequences(1, 1, Options{}) != nil || Sequences(4, 4, Options{}) != nil || Sequences(4, 0, Options{}) != nil {
+		t.Error("sequences for sizes that cannot be")
+	}
+}
+
+func TestSameCandidates(t *testing.T) {
+	p := plan.UniformProblem(16, 2, 3)
+	p.Seed = 7
+	planned := func() (plans []*plan.Plan, list []plan.Candidate) {
+		list, err := Candidates(p, Options{Relay: true, Independent: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range list {
+			b, err := list[i].Build(3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			plans = append(plans, b)
+			list[i].Build = nil
+		}
+		return plans, list
+	}
+	a, x := planned()
+	b, y := planned()
+	if !reflect.DeepEqual(a, b) || !reflect.DeepEqual(x, y) {
+		t.Error("the same problem was planned differently")
+	}
+}
+
+func TestUneven(t *testing.T) {
+	p := plan.UniformProblem(4, 2, 1)
+	p.Chunks[1] = 2
+	if _, err := Candidates(p, Options{}); !errors.Is(err, ErrUneven) {
+		t.Errorf("an uneven demand: %v", err)
+	}
+	if _, err := Candidates(plan.UniformProblem(4, 2, 0), Options{}); !errors.Is(err, ErrUneven) {
+		t.Errorf("nothing to send: %v", err)
+	}
+	if _, err := Candidates(plan.UniformProblem(4, 4, 1), Options{}); !errors.Is(err, plan.ErrProblem) {
+		t.Errorf("too many switches: %v", err)
+	}
+}
+
+// TestSlotsHold keeps what the search reaches at degree 2 for one chunk a pair, d = 1..8 without relaying.
+func TestSlotsHold(t *testing.T) {
+	for n, want := range map[int][]int64{16: {23, 17, 13, 11, 11, 9, 8, 8}, 32: {75, 50, 40, 33, 31, 28, 26, 24}} {
+		list, err := Candidates(plan.UniformProblem(n, 2, 1), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, w := range want {
+			least := int64(math.MaxInt64)
+			for _, c := range list {
+				if c.Reconfigurations <= i+1 {
+					least = min(least, c.Slots)
+				}
+			}
+			if least > w {
+				t.Errorf("%d GPUs, %d topologies: %d slots, want at most %d", n, i+1, least, w)
+			}
+		}
+	}
+}

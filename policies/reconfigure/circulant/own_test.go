@@ -1,0 +1,144 @@
+package circulant
+
+import (
+	"slices"
+	"testing"
+
+	"sim/engine"
+	"sim/policies/reconfigure/plan"
+)
+
+// dark checks switch by switch that permutations change only across delay dark slots, also at first. It takes
+// only the topologies, not which switch has which edge.
+func dark(t *testing.T, b *plan.Plan, loads []plan.SwitchLoad, delay int64) {
+	t.Helper()
+	n := b.GPUs
+	// Every slot's offsets, from the topologies.
+	var at [][]int
+	for i, x := range b.Topologies {
+		if len(x)%n != 0 {
+			t.Fatalf("topology %d has %d edges for %d GPUs", i, len(x), n)
+		}
+		var offsets []int
+		for j := range len(x) / n {
+			offsets = append(offsets, (int(x[j].To)-int(x[j].From)+n)%n)
+		}
+		slices.Sort(offsets)
+		for range b.Slots[i] {
+			at = append(at, offsets)
+		}
+	}
+	// Lay the offsets on switches: one that goes on stays where it is, a new one goes to a switch dark for long enough.
+	holds, since := make([]int, len(loads)), make([]int, len(loads)) // offset, 0 for dark; first slot of the dark
+	ups := make([]int, len(loads))
+	for slot, offsets := range at {
+		rest := slices.Clone(offsets)
+		for j, h := range holds {
+			if h == 0 {
+				continue
+			}
+			if i := slices.Index(rest, h); i >= 0 {
+				rest = slices.Delete(rest, i, i+1)
+			} else {
+				holds[j], since[j] = 0, slot
+			}
+		}
+		for _, a := range rest {
+			j := -1
+			for i, h := range holds {
+				// Of those dark for long enough, the one whose turn it is: dark for exactly the delay.
+				if h == 0 && int64(slot-since[i]) == delay {
+					j = i
+				}
+			}
+			if j < 0 {
+				t.Fatalf("slot %d: offset %d comes up on no switch that was dark for %d slots", slot, a, delay)
+			}
+			holds[j] = a
+			ups[j]++
+		}
+	}
+	sum, want := 0, 0
+	for j := range loads {
+		sum += ups[j]
+		want += loads[j].Reconfigurations
+	}
+	if sum != want {
+		t.Fatalf("permutations came up %d times, want %d", sum, want)
+	}
+}
+
+func TestIndependent(t *testing.T) {
+	seen := false
+	each(t, func(t *testing.T, p *plan.Problem) {
+		for _, relay := range []bool{false, true} {
+			list, err := Candidates(p, Options{Relay: relay, Independent: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range list {
+				c := &list[i]
+				if c.Switches == nil {
+					continue
+				}
+				seen = true
+				if c.Relay && !relay {
+					t.Fatalf("%s relays", c.Origin)
+				}
+				for _, delay := range []int64{0, 1, 5, 40} {
+					b := built(t, c, p, delay)
+					if got, want := b.TotalSlots(), int64(c.Cost(engine.Time(delay), 1)); got != want {
+						t.Fatalf("%s %v, delay %d: %d slots, claimed %d", c.Origin, c.Switches, delay, got, want)
+					}
+					if delay > 0 {
+						dark(t, b, c.Switches, delay)
+					}
+				}
+			}
+		}
+	})
+	if !seen {
+		t.Error("no problem had a candidate of switches on their own")
+	}
+}
+
+// TestDeal builds plans of epochs whose chunks use several switches, which collide unless they change places, for any
+// delay.
+func TestDeal(t *testing.T) {
+	shared := 0
+	for _, n := range []int{6, 9, 12, 16, 21} {
+		for k := 2; k <= 4; k++ {
+			chunks := int32(1 + n%2)
+			p := plan.UniformProblem(n, k, chunks)
+			l := newPlanner(n, k, chunks, Options{Relay: true}, 0)
+			sets := generatorSets(n, n-1, l.random("generators", 0))
+			for m := k; m < n && m <= 5*k; m++ {
+				for _, lead := range []int64{0, 7} {
+					e := l.deal(sets[m-1], lead, false)
+					if e == nil {
+						continue
+					}
+					for q, c := range e.taken {
+						if from, to := e.ways.first[q], e.ways.first[q+1]; c > 0 {
+							for _, g := range e.ways.gen[from:to] {
+								if e.on[g] != e.on[e.ways.gen[from]] {
+									shared++
+								}
+							}
+						}
+					}
+					c := e.candidate("")
+					for delay := range int64(6) {
+						b := built(t, &c, p, delay*delay)
+						if got, want := b.TotalSlots(), int64(c.Cost(engine.Time(delay*delay), 1)); got != want {
+							t.Fatalf("%d GPUs, %v, delay %d: %d slots, claimed %d", n, c.Switches, delay*delay, got, want)
+						}
+					}
+				}
+			}
+		}
+	}
+	if shared < 100 {
+		t.Errorf("only %d hops of chunks that use several switches", shared)
+	}
+}

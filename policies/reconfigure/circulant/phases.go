@@ -1,0 +1,287 @@
+package circulant
+
+import "slices"
+
+// balance spreads the chunks over words.
+func (l *planner) balance(phases [][]int, words []word, relay bool, kicks int) *scheme {
+	b := newBalancer(collect(l.n, len(phases)*l.k, words), l.k, l.chunks, nil)
+	return l.finish(b, phases, relay, kicks)
+}
+
+// finish searches on from where the chunks are.
+func (l *planner) finish(b *balancer, phases [][]int, relay bool, kicks int) *scheme {
+	var hops int64 // of the shortest words
+	for o := 1; o < l.n; o++ {
+		hops += int64(b.hops[b.start[o]]) * int64(l.chunks)
+	}
+	b.search(kicks, (hops+int64(l.k)-1)/int64(l.k), l.random("kicks", len(phases)))
+	s := &scheme{n: l.n, k: l.k, chunks: l.chunks, relay: relay, phases: phases, ways: b.ways, taken: b.taken, spread: b.spread}
+	s.count()
+	return s
+}
+
+// kicks is how many kicks a search of n GPUs gets.
+func (l *planner) kicks() int { return max(4, 4096/l.n) }
+
+// scatter seeks a better scheme than s from random starts: multiples, by units, of good tuples for one phase, improved by
+// exchanges.
+func (l *planner) scatter(s *scheme, t *tuples, firsts []*scheme, starts int) *scheme {
+	random := l.random("scatter", len(s.phases))
+	var units []int
+	for u := 1; u < l.n; u++ {
+		if gcd(u, l.n) == 1 {
+			units = append(units, u)
+		}
+	}
+	for ; starts > 0 && s.total() > l.least(len(s.phases)); starts-- {
+		phases := make([][]int, len(s.phases))
+		for p := range phases {
+			u := units[random.IntN(len(units))]
+			for _, a := range firsts[random.IntN(len(firsts))].phases[0] {
+				phases[p] = append(phases[p], a*u%l.n)
+			}
+		}
+		if sum := t.improve(phases, exchangeSteps/100); sum*int64(l.chunks) > s.total()*int64(l.k) {
+			continue
+		}
+		if x := l.stay(phases, 0); x.total() < s.total() || x.total() == s.total() && x.spread < s.spread {
+			s = x
+		}
+	}
+	return s
+}
+
+// tries is how many exchanges of offsets polishing d phases tries.
+func (l *planner) tries(d int) int {
+	steps := 100_000
+	if l.n > 128 {
+		steps = 40_000
+	}
+	return min(300, steps/(l.n*d))
+}
+
+// least is a lower bound on the slots of d phases without relaying.
+func (l *planner) least(d int) int64 {
+	return (freeHops(l.n, d, l.k)*int64(l.chunks) + int64(l.k) - 1) / int64(l.k)
+}
+
+// stay is the scheme of phases without relaying.
+func (l *planner) stay(phases [][]int, kicks int) *scheme {
+	slack := int32(0)
+	if l.k > 1 {
+		slack = 1
+	}
+	return l.balance(phases, phaseWords(l.n, phases, slack, false), false, kicks)
+}
+
+// polish exchanges single offsets of a scheme without relaying for the slots that they make, drawing at random which, as
+// long as tries last: fewest hops are not yet fewest slots, since loads may be uneven.
+func (l *planner) polish(s *scheme, tries int) *scheme {
+	d := len(s.phases)
+	random := l.random("polish", d)
+	base := make([]int32, l.n)
+	// Draws that cannot help cost little; there are no more of them than this to a try.
+	for draws := 64 * tries; draws > 0 && tries > 0 && s.total() > l.least(d); draws-- {
+		p, j, v := random.IntN(d), random.IntN(l.k), 1+random.IntN(l.n-1)
+		tuple := slices.Clone(s.phases[p])
+		if tuple[j] == v {
+			continue
+		}
+		tuple[j] = v
+		copy(base, reach(l.n, tuple))
+		for q, offsets := range s.phases {
+			if q != p {
+				for o, h := range s.hopsOf(q, offsets) {
+					base[o] = min(base[o], h)
+				}
+			}
+		}
+		if total(base)*int64(l.chunks) > s.total()*int64(l.k) {
+			continue
+		}
+		tries--
+		phases := slices.Clone(s.phases)
+		phases[p] = tuple
+		if t := l.stay(phases, 0); t.total() < s.total() || t.total() == s.total() && t.spread < s.spread {
+			if t.reached = slices.Clone(s.reached); t.reached != nil {
+				t.reached[p] = nil
+			}
+			s = t
+		}
+	}
+	return s
+}
+
+// hopsOf returns, and keeps, the least hops over the offsets of phase q.
+func (s *scheme) hopsOf(q int, offsets []int) []int32 {
+	if s.reached == nil {
+		s.reached = make([][]int32, len(s.phases))
+	}
+	if s.reached[q] == nil {
+		s.reached[q] = reach(s.n, offsets)
+	}
+	return s.reached[q]
+}
+
+// plain returns schemes without relaying, at least one for each of counts.
+func (l *planner) plain() (list []*scheme) {
+	counts := l.counts()
+	if l.k == 1 {
+		sets, _ := shiftSets(l.n, l.n-1)
+		for _, d := range counts {
+			phases := make([][]int, d)
+			for i, a := range sets[d-1] {
+				phases[i] = []int{a}
+			}
+			list = append(list, l.stay(phases, 0))
+		}
+		return list
+	}
+	t := newTuples(l.n, l.k)
+	var firsts []*scheme
+	for _, tuple := range t.firsts(96) {
+		firsts = append(firsts, l.stay([][]int{tuple}, 0))
+	}
+	few := func(a, b *scheme) int { return int(a.total() - b.total()) }
+	slices.SortStableFunc(firsts, few)
+	firsts = firsts[:min(12, len(firsts))]
+	for i, s := range firsts {
+		firsts[i] = l.stay(s.phases, l.kicks())
+	}
+	slices.SortStableFunc(firsts, few)
+	beam := 3
+	if l.n > 128 {
+		beam = 1
+	}
+	last := counts[len(counts)-1]
+	for _, first := range firsts[:min(beam, len(firsts))] {
+		list = append(list, first)
+		phases := [][]int{first.phases[0]}
+		base := reach(l.n, phases[0])
+		for d := 2; d <= last; d++ {
+			phases = append(phases, t.next(base, first.phases[0]))
+			if slices.Contains(counts, d) {
+				if sum := total(base); sum > freeHops(l.n, d, l.k) {
+					t.improve(phases, exchangeSteps/100)
+				}
+				list = append(list, l.stay(cloneAll(phases), l.kicks()))
+			}
+			copy(base, origin(l.n))
+			for _, tuple := range phases {
+				for o, h := range reach(l.n, tuple) {
+					base[o] = min(base[o], h)
+				}
+			}
+		}
+	}
+	list = frontier(nil, append(list, l.stay(l.direct(), l.kicks())))
+	for i, s := range list {
+		if d := len(s.phases); d > 1 {
+			s = l.scatter(s, t, firsts, l.tries(d*d))
+			s = l.polish(s, l.tries(d))
+		}
+		list[i] = s
+	}
+	if l.chunks > 1 {
+		// The best offsets for one chunk a pair may be found better than those for many.
+		for _, s := range frontier(nil, newPlanner(l.n, l.k, 1, Options{}, l.seed).plain()) {
+			list = append(list, l.repeat(s))
+		}
+	}
+	return list
+}
+
+// repeat takes all chunks where a scheme takes one, and goes on from there.
+func (l *planner) repeat(s *scheme) *scheme {
+	b := emptyBalancer(s.ways, l.k, l.chunks, nil)
+	for q, c := range s.taken {
+		if c > 0 {
+			b.shift(-1, int32(q), c*l.chunks)
+			b.settle()
+			b.taken[q] = c * l.chunks
+		}
+	}
+	return l.finish(b, s.phases, s.relay, l.kicks())
+}
+
+// direct joins every GPU to all others in turn; links to spare in the last phase double the others of that phase.
+func (l *planner) direct() (phases [][]int) {
+	for a := 1; a < l.n; a += l.k {
+		var tuple []int
+		for j := range l.k {
+			tuple = append(tuple, a+j%min(l.k, l.n-a))
+		}
+		phases = append(phases, tuple)
+	}
+	return phases
+}
+
+func cloneAll(phases [][]int) [][]int {
+	c := make([][]int, len(phases))
+	for i, p := range phases {
+		c[i] = slices.Clone(p)
+	}
+	return c
+}
+
+// relayed returns a scheme with relaying for each of counts above 1.
+func (l *planner) relayed() (list []*scheme) {
+	counts := l.counts()
+	last := counts[len(counts)-1]
+	sets := generatorSets(l.n, min(l.n-1, last*l.k), l.random("generators", 0))
+	for _, d := range counts {
+		if d == 1 {
+			continue
+		}
+		set := slices.Clone(sets[min(d*l.k, len(sets))-1])
+		for i := 0; len(set) < d*l.k; i++ {
+			set = append(set, set[i])
+		}
+		list = append(list, l.pair(set))
+	}
+	return list
+}
+
+// pair deals generators out to phases of k such that those of a phase carry alike loads, which is where they waste least,
+// spreads the chunks, and deals again by the loads of that, as long as it helps.
+func (l *planner) pair(set []int) *scheme {
+	load := collect(l.n, len(set), relayWords(l.n, [][]int{set}, 0)).evenly()
+	var best *scheme
+	for range 4 {
+		order := make([]int, len(set))
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortStableFunc(order, func(a, b int) int { return int(load[b] - load[a]) })
+		dealt := make([]int, len(set))
+		for i, g := range order {
+			dealt[i] = set[g]
+		}
+		set = dealt
+		var phases [][]int
+		for p := 0; p < len(set); p += l.k {
+			phases = append(phases, set[p:p+l.k:p+l.k])
+		}
+		s := l.balance(phases, relayWords(l.n, phases, 0), true, l.kicks())
+		if best != nil && s.total() >= best.total() {
+			break
+		}
+		best = s
+		load = s.loads()
+		if l.k == 1 {
+			break
+		}
+	}
+	return best
+}
+
+// loads is the hops by generator.
+func (s *scheme) loads() []int64 {
+	load := make([]int64, s.ways.generators)
+	for q, c := range s.taken {
+		for i := s.ways.first[q]; i < s.ways.first[q+1]; i++ {
+			load[s.ways.gen[i]] += int64(s.ways.count[i]) * int64(c)
+		}
+	}
+	return load
+}

@@ -1,0 +1,165 @@
+package circulant
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// walk finds hops breadth first.
+func walk(n int, generators []int) []int32 {
+	hops := origin(n)
+	for list := []int{0}; len(list) > 0; list = list[1:] {
+		for _, a := range generators {
+			if to := (list[0] + a) % n; hops[to] == far {
+				hops[to] = hops[list[0]] + 1
+				list = append(list, to)
+			}
+		}
+	}
+	return hops
+}
+
+func TestReach(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 60).Draw(t, "n")
+		generators := rapid.SliceOfN(rapid.IntRange(1, n-1), 1, 5).Draw(t, "generators")
+		if got, want := reach(n, generators), walk(n, generators); !slices.Equal(got, want) {
+			// What nothing reaches may be farther than far.
+			for o := range got {
+				if got[o] != want[o] && min(got[o], want[o]) < far {
+					t.Fatalf("%v reaches %d in %d hops, want %d", generators, o, got[o], want[o])
+				}
+			}
+		}
+	})
+}
+
+func TestBestOffset(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(3, 40).Draw(t, "n")
+		draw := func(name string, most int) []int {
+			return rapid.SliceOfN(rapid.IntRange(1, n-1), 0, most).Draw(t, name)
+		}
+		others := draw("others", 3)
+		base := reach(n, append(draw("base", 6), 1))
+		got, saved := newTuples(n, 2).bestOffset(base, others, 0)
+		want, most := 0, int64(-1)
+		for v := 1; v < n; v++ {
+			if s := saves(base, walk(n, append(slices.Clone(others), v))); s > most {
+				want, most = v, s
+			}
+		}
+		if got != want || saved != most {
+			t.Fatalf("beside %v: offset %d saves %d, want %d with %d", others, got, saved, want, most)
+		}
+	})
+}
+
+// TestWords compares the words found with all there are.
+func TestWords(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 14).Draw(t, "n")
+		k := rapid.IntRange(1, 3).Draw(t, "k")
+		d := rapid.IntRange(1, 2).Draw(t, "d")
+		slack := int32(rapid.IntRange(0, 1).Draw(t, "slack"))
+		var phases [][]int
+		for range d {
+			phases = append(phases, rapid.SliceOfN(rapid.IntRange(1, n-1), k, k).Draw(t, "offsets"))
+		}
+		relay := rapid.Bool().Draw(t, "relay")
+		words := phaseWords(n, phases, slack, false)
+		all := slices.Concat(phases...)
+		least := walk(n, all)
+		if relay {
+			words = relayWords(n, phases, slack)
+		} else {
+			least = origin(n)
+			for _, p := range phases {
+				for o, h := range walk(n, p) {
+					least[o] = min(least[o], h)
+				}
+			}
+		}
+		found := map[string]bool{}
+		count := make([]int, n)
+		for _, w := range words {
+			sum, hops := 0, int32(0)
+			key := make([]byte, len(all))
+			for i, g := range w.gen {
+				sum += all[g] * int(w.count[i])
+				hops += w.count[i]
+				key[g] = byte(w.count[i])
+				if !relay && int(g)/k != int(w.gen[0])/k {
+					t.Fatalf("%v spans phases", w)
+				}
+			}
+			if sum%n != int(w.to) || hops != w.hops || hops < least[w.to] || hops > least[w.to]+slack || found[string(key)] {
+				t.Fatalf("%v over %v: at %d after %d hops, the least is %d", w, phases, sum%n, hops, least[w.to])
+			}
+			found[string(key)] = true
+			count[w.to]++
+		}
+		// All vectors of counts of few hops.
+		key := make([]byte, len(all))
+		var try func(g, at int, hops int32)
+		try = func(g, at int, hops int32) {
+			if g == len(all) {
+				o := at % n
+				if o == 0 || hops > least[o]+slack || found[string(key)] || count[o] >= maxWays {
+					return
+				}
+				if !relay {
+					first := slices.IndexFunc(key, func(c byte) bool { return c > 0 })
+					for i, c := range key {
+						if c > 0 && i/k != first/k {
+							return
+						}
+					}
+					// A word of a phase that takes 2 hops more than it must is not wanted.
+					if hops > walk(n, phases[first/k])[o]+slack {
+						return
+					}
+				}
+				t.Fatalf("no word %v to %d over %v", key, o, phases)
+			}
+			for c := 0; c <= 5 && hops+int32(c) <= 5; c++ {
+				key[g] = byte(c)
+				try(g+1, at+c*all[g], hops+int32(c))
+			}
+			key[g] = 0
+		}
+		try(0, 0, 0)
+	})
+}
+
+// TestGeneratorSets tries all small sets on few GPUs.
+func TestGeneratorSets(t *testing.T) {
+	for n := 5; n <= 16; n++ {
+		sets := generatorSets(n, n-1, rand.New(rand.NewPCG(1, 1)))
+		for m := 1; m <= 4; m++ {
+			least := int64(far)
+			var try func(from int, set []int)
+			try = func(from int, set []int) {
+				if len(set) == m {
+					least = min(least, total(reach(n, set)))
+					return
+				}
+				for v := from; v < n; v++ {
+					try(v+1, append(set[:len(set):len(set)], v))
+				}
+			}
+			try(1, nil)
+			if got := total(reach(n, sets[m-1])); got != least {
+				t.Errorf("%d GPUs, %v: %d hops, the best set takes %d", n, sets[m-1], got, least)
+			}
+		}
+		for m, set := range sets {
+			if got, free := total(walk(n, set)), freeHops(n, 1, m+1); len(set) != m+1 || got < free || m+1 > n/2 && got != free {
+				t.Errorf("%d GPUs, %v: %d hops, the bound is %d", n, set, got, free)
+			}
+		}
+	}
+}

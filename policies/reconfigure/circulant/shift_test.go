@@ -1,0 +1,150 @@
+package circulant
+
+import (
+	"flag"
+	"math"
+	"math/bits"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+	"sim/policies/reconfigure/plan"
+)
+
+var long = flag.Bool("long", false, "also run the tests that take a minute")
+
+// theorem1 is the bound of the paper's Theorem 1.
+func theorem1(n, d int) int64 {
+	q, u := int64((n-1)/d), int64((n-1)%d)
+	return int64(d)*q*(q+1)/2 + u*(q+1)
+}
+
+// powerSum counts, shift by shift from its definition, the least hops to every offset within one of the shifts.
+func powerSum(n int, shifts []int) (sum int64) {
+	for o := 1; o < n; o++ {
+		least := math.MaxInt
+		for _, s := range shifts {
+			for h, at := 1, s%n; h < n && h < least; h, at = h+1, (at+s)%n {
+				if at == o {
+					least = h
+				}
+			}
+		}
+		if least == math.MaxInt {
+			return math.MaxInt64
+		}
+		sum += int64(least)
+	}
+	return sum
+}
+
+func TestRatiosToTheorem1(t *testing.T) {
+	worst := func(n int, slots []int64) (ratio float64) {
+		if len(slots) != n-1 {
+			t.Fatalf("%d GPUs: slots for %d numbers of topologies, want %d", n, len(slots), n-1)
+		}
+		b, err := plan.NewBounder(plan.UniformProblem(n, 1, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, x := range slots {
+			bound, err := b.At(i + 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bound.Round != theorem1(n, i+1) {
+				t.Fatalf("%d GPUs, %d topologies: bound %d, Theorem 1 says %d", n, i+1, bound.Round, theorem1(n, i+1))
+			}
+			if x < bound.Round {
+				t.Fatalf("%d GPUs, %d topologies: %d slots beat the bound of %d", n, i+1, x, bound.Round)
+			}
+			ratio = max(ratio, float64(x)/float64(bound.Round))
+		}
+		return ratio
+	}
+	for _, c := range []struct {
+		n             int
+		paper, greedy float64
+	}{{8, 1.200, 1.100}, {16, 1.455, 1.195}, {32, 1.739, 1.273}, {64, 2.043, 1.338}, {4096, 4.001, 1.592}} {
+		if got := worst(c.n, PaperSlots(c.n)); math.Abs(got-c.paper) > 0.0006 {
+			t.Errorf("%d GPUs: the paper's order reaches %.4f times Theorem 1, want %.3f", c.n, got, c.paper)
+		}
+		if got := worst(c.n, GreedySlots(c.n)); got > c.greedy+0.0006 {
+			t.Errorf("%d GPUs: ours reaches %.4f times Theorem 1, want at most %.3f", c.n, got, c.greedy)
+		}
+	}
+}
+
+func TestPaperShifts(t *testing.T) {
+	for n, want := range map[int][]int{1: nil, 2: {1}, 3: {1, 2}, 5: {1, 4, 3, 2}, 8: {1, 7, 3, 5, 2, 4, 6}} {
+		if got := PaperShifts(n); !slices.Equal(got, want) {
+			t.Errorf("%d GPUs: %v, want %v", n, got, want)
+		}
+	}
+}
+
+func TestSlotsAreHops(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 40).Draw(t, "n")
+		paper, order := PaperSlots(n), PaperShifts(n)
+		sets, slots := shiftSets(n, n-1)
+		for d := 1; d < n; d++ {
+			if got, want := paper[d-1], powerSum(n, order[:d]); got != want {
+				t.Fatalf("the paper's first %d shifts: %d slots, counted %d", d, got, want)
+			}
+			if got, want := slots[d-1], powerSum(n, sets[d-1]); got != want || len(sets[d-1]) != d {
+				t.Fatalf("shifts %v: %d slots, counted %d", sets[d-1], got, want)
+			}
+		}
+	})
+}
+
+func TestGreedyShiftsAreGreedy(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(3, 48).Draw(t, "n")
+		order := GreedyShifts(n)
+		for d := 1; d < len(order); d++ {
+			taken := powerSum(n, order[:d+1])
+			for s := 1; s < n; s++ {
+				sum := powerSum(n, append(slices.Clone(order[:d]), s))
+				if sum < taken || sum == taken && s < order[d] && !slices.Contains(order[:d], s) {
+					t.Fatalf("after %v came %d (%d slots), but %d makes %d", order[:d], order[d], taken, s, sum)
+				}
+			}
+		}
+		sorted := slices.Sorted(slices.Values(order))
+		for i, s := range sorted {
+			if s != i+1 {
+				t.Fatalf("%v is no order of all shifts", order)
+			}
+		}
+	})
+}
+
+// TestBestShiftSets tries all sets of shifts: none of 3 shifts on 8 GPUs takes 12 slots, as the bound would have it.
+func TestBestShiftSets(t *testing.T) {
+	for n := 3; n <= 12; n++ {
+		best := make([]int64, n)
+		for i := range best {
+			best[i] = math.MaxInt64
+		}
+		for set := 1; set < 1<<(n-1); set++ {
+			var shifts []int
+			for s := 1; s < n; s++ {
+				if set>>(s-1)&1 == 1 {
+					shifts = append(shifts, s)
+				}
+			}
+			d := bits.OnesCount(uint(set))
+			best[d] = min(best[d], powerSum(n, shifts))
+		}
+		for i, x := range GreedySlots(n) {
+			if x != best[i+1] {
+				t.Errorf("%d GPUs, %d topologies: %d slots, the best shifts take %d", n, i+1, x, best[i+1])
+			}
+		}
+		if n == 8 && (best[3] != 13 || theorem1(8, 3) != 12 || best[2] != 16) {
+			t.Errorf("8 GPUs: %v, want 16 slots with 2 shifts and 13 with 3", best)
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package circulant
+
+import "slices"
+
+// shop schedules the hops of one phase, slot by slot, as an open shop of unit tasks: in a slot a generator carries one
+// chunk and a chunk takes one hop. It needs no more slots than the most of its generators' loads and its chunks' hops,
+// because every slot serves all that have as many hops left as slots remain (decrementing sets, as in Gonzalez and Sahni's
+// preemptive open shop). Among the chunks that it may serve it takes those first that leave transit, or do not enter it.
+type shop struct {
+	k       int
+	need    []int32 // hops left of chunk i on generator j at i*k+j
+	left    []int32 // hops left by chunk, in this phase
+	load    []int32 // hops left by generator
+	after   []int32 // hops by chunk in later phases
+	started []bool  // whether a chunk is under way
+	backlog []int32 // hops left by generator of chunks under way
+
+	// active are the chunks with hops left that this phase has moved, and of those alike that it has not, k: no slot
+	// takes more, and no more chunks have as many hops left as slots remain.
+	active []int32
+	group  []int32 // by chunk: the last of those alike, which come one after the other
+	next   []int32 // by last chunk of those alike: the first one that is not active
+	fresh  []bool  // by chunk: the phase has not moved it
+
+	mate []int32 // by generator: its chunk in this slot, -1 for none
+	at   []int32 // by active chunk: its generator, -1 for none
+	seen []bool  // by generator, in the search for another match
+	key  []int64 // by active chunk: how soon it is to be served
+}
+
+// newShop takes the hops of the phase, as need has them; it changes need and started. Chunks of one way are alike.
+func newShop(k int, need, after, way []int32, started []bool) *shop {
+	jobs := len(after)
+	s := &shop{k: k, need: need, left: make([]int32, jobs), load: make([]int32, k), after: after, started: started,
+		backlog: make([]int32, k), mate: make([]int32, k), at: make([]int32, jobs), seen: make([]bool, k), key: make([]int64, jobs),
+		group: make([]int32, jobs), next: make([]int32, jobs), fresh: make([]bool, jobs)}
+	for i := jobs - 1; i >= 0; i-- {
+		s.fresh[i] = true
+		if s.group[i] = int32(i); i+1 < jobs && way[i+1] == way[i] {
+			s.group[i] = s.group[i+1]
+		}
+		s.next[s.group[i]] = int32(i)
+	}
+	for i, last := range s.group {
+		if i == 0 || s.group[i-1] != last {
+			for range k {
+				s.activate(last)
+			}
+		}
+	}
+	for i := range jobs {
+		for j := range k {
+			x := need[i*k+j]
+			s.left[i] += x
+			s.load[j] += x
+			if started[i] {
+				s.backlog[j] += x
+			}
+		}
+	}
+	return s
+}
+
+// activate makes one more of the chunks alike that end at last active, if there is one.
+func (s *shop) activate(last int32) {
+	if i := s.next[last]; i <= last {
+		s.next[last]++
+		s.active = append(s.active, i)
+	}
+}
+
+// slot matches generators with chunks for the slot after which remain-1 are left, into mate.
+func (s *shop) slot(remain int32) {
+	for j := range s.mate {
+		s.mate[j] = -1
+	}
+	for _, i := range s.active {
+		s.at[i] = -1
+		s.key[i] = s.rank(int(i))
+	}
+	// Generators that must not idle first, and of them those with most to do.
+	for pass := range 2 {
+		for j := range s.mate {
+			if must := s.load[j] == remain; must == (pass == 0) && s.load[j] > 0 {
+				clear(s.seen)
+				s.match(j, must)
+			}
+		}
+	}
+	for _, i := range s.active {
+		if s.left[i] == remain && s.at[i] < 0 {
+			clear(s.seen)
+			s.insist(i, remain)
+		}
+	}
+}
+
+// Ranks, the first served first: chunks that leave transit in this phase, chunks that pass through in one hop or come and
+// go within the phase, chunks that stay in transit, and chunks that enter transit to stay.
+const (
+	leaving = iota
+	direct
+	within
+	staying
+	entering
+	rankBits = 40
+)
+
+func (s *shop) rank(i int) int64 {
+	ends, rank := s.after[i] == 0, int64(within)
+	switch {
+	case s.started[i] && ends:
+		return int64(leaving)<<rankBits + int64(s.left[i])
+	case s.started[i]:
+		return int64(staying)<<rankBits + int64(s.left[i])
+	case ends && s.left[i] == 1:
+		return int64(direct) << rankBits
+	case !ends:
+		rank = entering
+	}
+	// Of fresh chunks, one that keeps the work under way even among the generators, so that none has to start others.
+	low, high := int32(1<<30), int32(0)
+	for j, b := range s.backlog {
+		x := b + s.need[i*s.k+j]
+		low, high = min(low, x), max(high, x)
+	}
+	return rank<<rankBits + int64(high-low)
+}
+
+// match finds generator j a chunk: a free one of the lowest key, else one whose generator finds another. Where it need
+// not, it starts no chunk that stays in transit.
+func (s *shop) match(j int, must bool) bool {
+	s.seen[j] = true
+	best := int32(-1)
+	for _, i := range s.active {
+		if s.at[i] < 0 && s.need[int(i)*s.k+j] > 0 && (best < 0 || s.key[i] < s.key[best]) {
+			if must || s.started[i] || s.left[i]+s.after[i] == 1 {
+				best = i
+			}
+		}
+	}
+	if best >= 0 {
+		s.mate[j], s.at[best] = best, int32(j)
+		return true
+	}
+	if !must {
+		return false
+	}
+	for other := range s.mate {
+		i := s.mate[other]
+		if s.seen[other] || i < 0 || s.need[int(i)*s.k+j] == 0 {
+			continue
+		}
+		if s.match(other, true) {
+			s.mate[j], s.at[i] = i, int32(j)
+			return true
+		}
+	}
+	return false
+}
+
+// insist finds chunk i, which must be served, a generator: an idle one, one whose chunk can wait, or one whose chunk finds
+// another.
+func (s *shop) insist(i, remain int32) bool {
+	for _, wait := range [2]bool{true, false} {
+		for j := range s.mate {
+			if s.seen[j] || s.need[int(i)*s.k+j] == 0 {
+				continue
+			}
+			other := s.mate[j]
+			if wait {
+				if other >= 0 && s.left[other] == remain {
+					continue
+				}
+				if other >= 0 {
+					s.at[other] = -1
+				}
+			} else {
+				s.seen[j] = true
+				if !s.insist(other, remain) {
+					continue
+				}
+			}
+			s.mate[j], s.at[i] = i, int32(j)
+			return true
+		}
+	}
+	return false
+}
+
+// take carries the slot out and returns by how much the chunks in transit grow in number.
+func (s *shop) take() (growth int32) {
+	for j, i := range s.mate {
+		if i < 0 {
+			continue
+		}
+		if s.fresh[i] {
+			s.fresh[i] = false
+			s.activate(s.group[i])
+		}
+		if !s.started[i] {
+			s.started[i] = true
+			growth++
+			for g := range s.k {
+				s.backlog[g] += s.need[int(i)*s.k+g]
+			}
+		}
+		s.need[int(i)*s.k+j]--
+		s.left[i]--
+		s.load[j]--
+		s.backlog[j]--
+		if s.left[i]+s.after[i] == 0 {
+			growth--
+		}
+	}
+	s.active = slices.DeleteFunc(s.active, func(i int32) bool { return s.left[i] == 0 })
+	return growth
+}

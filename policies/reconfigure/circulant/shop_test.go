@@ -1,0 +1,82 @@
+package circulant
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestShop draws open shops of unit tasks and holds that they take no more slots than König's theorem says, with no chunk
+// and no generator used twice in a slot.
+func TestShop(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		k := rapid.IntRange(1, 4).Draw(t, "k")
+		ways := rapid.IntRange(1, 8).Draw(t, "ways")
+		// Few hops leave a slot few chunks to choose from.
+		most := rapid.Int32Range(1, 4).Draw(t, "most")
+		alike := rapid.IntRange(1, 6).Draw(t, "most alike")
+		var need, after, way []int32
+		var started []bool
+		for w := range ways {
+			hops := rapid.SliceOfN(rapid.Int32Range(0, most), k, k).Draw(t, "hops")
+			sum := int32(0)
+			for _, h := range hops {
+				sum += h
+			}
+			if sum == 0 {
+				hops[0] = 1
+			}
+			rest, begun := rapid.Int32Range(0, 1).Draw(t, "after"), rapid.Bool().Draw(t, "started")
+			for range rapid.IntRange(1, alike).Draw(t, "alike") {
+				need = append(need, hops...)
+				after, way, started = append(after, rest), append(way, int32(w)), append(started, begun)
+			}
+		}
+		jobs := len(after)
+		slots := int32(0)
+		load := make([]int32, k)
+		transit, want := int32(0), int32(0)
+		for i := range jobs {
+			sum := int32(0)
+			for j := range k {
+				load[j] += need[i*k+j]
+				slots = max(slots, load[j])
+				sum += need[i*k+j]
+			}
+			slots = max(slots, sum)
+			if started[i] {
+				transit++
+			}
+			if after[i] > 0 {
+				want++
+			}
+		}
+		left := append([]int32(nil), need...)
+		s := newShop(k, need, after, way, started)
+		for slot := range slots {
+			s.slot(slots - slot)
+			used := map[int32]bool{}
+			for j, i := range s.mate {
+				if i < 0 {
+					continue
+				}
+				if used[i] {
+					t.Fatalf("slot %d: chunk %d on two generators", slot, i)
+				}
+				used[i] = true
+				if left[int(i)*k+j]--; left[int(i)*k+j] < 0 {
+					t.Fatalf("slot %d: chunk %d has no hop left on %d", slot, i, j)
+				}
+			}
+			transit += s.take()
+		}
+		for i, x := range left {
+			if x > 0 {
+				t.Fatalf("after %d slots chunk %d has %d hops left on generator %d", slots, i/k, x, i%k)
+			}
+		}
+		if transit != want {
+			t.Fatalf("%d chunks counted in transit in the end, want %d", transit, want)
+		}
+	})
+}

@@ -1,0 +1,129 @@
+package circulant
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// resting counts the most chunks in transit between phases taken in an order.
+func resting(t *timetable, order []int) (most int) {
+	for i := 1; i < len(order); i++ {
+		here := 0
+		for _, j := range t.jobs {
+			before, after := false, false
+			for w := t.ways.first[j.way]; w < t.ways.first[j.way+1]; w++ {
+				if slices.Contains(order[:i], int(t.ways.gen[w])/t.k) {
+					before = true
+				} else {
+					after = true
+				}
+			}
+			if before && after {
+				here++
+			}
+		}
+		most = max(most, here)
+	}
+	return most
+}
+
+func permutations(list []int, visit func([]int)) {
+	var swap func(i int)
+	swap = func(i int) {
+		if i == len(list) {
+			visit(list)
+			return
+		}
+		for j := i; j < len(list); j++ {
+			list[i], list[j] = list[j], list[i]
+			swap(i + 1)
+			list[i], list[j] = list[j], list[i]
+		}
+	}
+	swap(0)
+}
+
+// TestArrange holds that phases are in the order of fewest chunks in transit between them, and that the buffer is no less.
+func TestArrange(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(4, 16).Draw(t, "n")
+		k := rapid.IntRange(1, 2).Draw(t, "k")
+		d := rapid.IntRange(1, 5).Draw(t, "d")
+		set := append(rapid.SliceOfN(rapid.IntRange(1, n-1), d*k-1, d*k-1).Draw(t, "generators"), 1)
+		table := newPlanner(n, k, 1, Options{}, 0).pair(set).timetable()
+		got := resting(table, table.order)
+		least := got
+		permutations(slices.Clone(table.order), func(order []int) { least = min(least, resting(table, order)) })
+		if got != least {
+			t.Fatalf("order %v leaves %d chunks in transit, %d are needed", table.order, got, least)
+		}
+		if int(table.buffer) < got {
+			t.Fatalf("a buffer of %d, but %d rest between phases", table.buffer, got)
+		}
+	})
+}
+
+// TestBufferIsThatOfThePlan holds that the buffer known before the plan is written out is the one that it then has.
+func TestBufferIsThatOfThePlan(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(3, 14).Draw(t, "n")
+		k := rapid.IntRange(1, 2).Draw(t, "k")
+		d := rapid.IntRange(1, 4).Draw(t, "d")
+		chunks := int32(rapid.IntRange(1, 3).Draw(t, "chunks"))
+		set := append(rapid.SliceOfN(rapid.IntRange(1, n-1), d*k-1, d*k-1).Draw(t, "generators"), 1)
+		table := newPlanner(n, k, chunks, Options{}, 0).pair(set).timetable()
+		p, err := table.plan("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Seal(); err != nil {
+			t.Fatal(err)
+		}
+		if p.Buffer != table.buffer {
+			t.Fatalf("the plan has a buffer of %d, foretold %d", p.Buffer, table.buffer)
+		}
+	})
+}
+
+// TestLoads recounts what the balancer keeps account of.
+func TestLoads(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(3, 20).Draw(t, "n")
+		k := rapid.IntRange(1, 3).Draw(t, "k")
+		chunks := int32(rapid.IntRange(1, 9).Draw(t, "chunks"))
+		var phases [][]int
+		for range rapid.IntRange(1, 3).Draw(t, "d") {
+			phases = append(phases, append(rapid.SliceOfN(rapid.IntRange(1, n-1), k-1, k-1).Draw(t, "offsets"), 1))
+		}
+		l := newPlanner(n, k, chunks, Options{}, 0)
+		b := newBalancer(collect(n, len(phases)*k, phaseWords(n, phases, 1, false)), k, chunks, nil)
+		before := b.slots
+		b.search(20, 0, l.random("test", 0))
+		s := l.finish(b, phases, false, 0)
+		var slots, spread int64
+		load := s.loads()
+		for p := range phases {
+			x, sum, squares := load[p*k:(p+1)*k], int64(0), int64(0)
+			for _, y := range x {
+				sum += y
+				squares += y * y
+			}
+			slots += slices.Max(x)
+			spread += int64(k)*squares - sum*sum
+		}
+		if !slices.Equal(load, b.load) || slots != b.slots || spread != b.spread || slots > before || slots > s.total() {
+			t.Fatalf("loads %v, %d slots, spread %d; counted %v, %d, %d; before the search %d", b.load, b.slots, b.spread, load, slots, spread, before)
+		}
+		for o := 1; o < n; o++ {
+			sum := int32(0)
+			for q := s.ways.start[o]; q < s.ways.start[o+1]; q++ {
+				sum += s.taken[q]
+			}
+			if sum != chunks {
+				t.Fatalf("%d chunks go to offset %d, want %d", sum, o, chunks)
+			}
+		}
+	})
+}

@@ -1,0 +1,274 @@
+package circulant
+
+import "slices"
+
+// tuples searches for phases of k offsets each that reach all offsets in few hops in all, each within one phase: a
+// facility location over tuples. Phases are added greedily and then exchanged offset by offset.
+type tuples struct {
+	n, k int
+	// Scratch: hops over the other offsets of a tuple, and beside one more.
+	others, with []int32
+	near         []near
+	stamp        []int32
+	move         int32
+	work         int64 // steps taken so far
+}
+
+// near is an offset that others reach in hops.
+type near struct{ offset, hops int32 }
+
+func newTuples(n, k int) *tuples {
+	return &tuples{n: n, k: k, others: make([]int32, n), with: make([]int32, n), stamp: make([]int32, n)}
+}
+
+// saves is what the hops of tuple take off the sum of base.
+func saves(base, hops []int32) (sum int64) {
+	for o, h := range hops {
+		if b := base[o]; b > h {
+			sum += int64(b - h)
+		}
+	}
+	return sum
+}
+
+// bestOffset returns the offset which, beside the other ones of a tuple, saves most hops of base: of equals prefer (0 for
+// none), then the smallest.
+func (t *tuples) bestOffset(base []int32, others []int, prefer int) (offset int, saved int64) {
+	for i := range t.others {
+		t.others[i] = far
+	}
+	t.others[0] = 0
+	for _, a := range others {
+		relax(t.others, a)
+	}
+	most := slices.Max(base)
+	// Where base is short already, few words can save; these are the words over the others that one more hop may follow.
+	t.near = t.near[:0]
+	words := 0
+	for o, h := range t.others {
+		if h+1 < most {
+			t.near = append(t.near, near{int32(o), h})
+			words += int(most - 1 - h)
+		}
+		if words > 2*t.n {
+			break
+		}
+	}
+	already := saves(base, t.others)
+	t.work += int64(t.n) * int64(min(words, 3*t.n)+8)
+	saved = -1
+	weigh := func(v int) {
+		var sum int64
+		if words <= 2*t.n {
+			sum = already + t.saveNear(base, v, most)
+		} else {
+			copy(t.with, t.others)
+			relax(t.with, v)
+			sum = saves(base, t.with)
+		}
+		if sum > saved {
+			offset, saved = v, sum
+		}
+	}
+	if prefer > 0 {
+		weigh(prefer)
+	}
+	for v := 1; v < t.n; v++ {
+		weigh(v)
+	}
+	return offset, saved
+}
+
+// saveNear is what offset v saves beside what the others do, from the words that are short enough to.
+func (t *tuples) saveNear(base []int32, v int, most int32) (sum int64) {
+	t.move++
+	n := int32(t.n)
+	for _, w := range t.near {
+		at := w.offset
+		for h := w.hops + 1; h < most; h++ {
+			if at += int32(v); at >= n {
+				at -= n
+			}
+			if at == 0 {
+				break
+			}
+			now := min(base[at], t.others[at])
+			if t.stamp[at] == t.move {
+				now = min(now, t.with[at])
+			}
+			if h < now {
+				sum += int64(now - h)
+				t.with[at], t.stamp[at] = h, t.move
+			}
+		}
+	}
+	return sum
+}
+
+// climb exchanges the offsets of tuple one by one for better ones beside base, until none is, and returns what it saves.
+func (t *tuples) climb(base []int32, tuple []int) (saved int64) {
+	others := make([]int, 0, t.k)
+	saved = saves(base, reach(t.n, tuple))
+	for same := 0; same < t.k; {
+		for j := range tuple {
+			others = append(append(others[:0], tuple[:j]...), tuple[j+1:]...)
+			if v, s := t.bestOffset(base, others, tuple[j]); s > saved {
+				tuple[j], saved, same = v, s, 0
+			} else if same++; same == t.k {
+				break
+			}
+		}
+	}
+	return saved
+}
+
+// next returns the tuple that is best added to base: climbing from one taken offset by offset and, of multiples of
+// first by units (which reach as well as it does, elsewhere), the best.
+func (t *tuples) next(base []int32, first []int) []int {
+	tuple := make([]int, 0, t.k)
+	for range t.k {
+		v, _ := t.bestOffset(base, tuple, 0)
+		tuple = append(tuple, v)
+	}
+	saved := t.climb(base, tuple)
+	hops := reach(t.n, first)
+	unit, most := 0, int64(-1)
+	for u := 2; u < t.n; u++ {
+		if gcd(u, t.n) != 1 {
+			continue
+		}
+		var sum int64
+		at := 0
+		for _, h := range hops {
+			if b := base[at]; b > h {
+				sum += int64(b - h)
+			}
+			if at += u; at >= t.n {
+				at -= t.n
+			}
+		}
+		if sum > most {
+			unit, most = u, sum
+		}
+	}
+	if unit > 0 {
+		multiple := make([]int, t.k)
+		for j, a := range first {
+			multiple[j] = a * unit % t.n
+		}
+		if t.climb(base, multiple) > saved {
+			return multiple
+		}
+	}
+	return tuple
+}
+
+// improve exchanges offsets of all phases while that saves hops, for about as many steps as work. It returns the sum
+// of hops.
+func (t *tuples) improve(phases [][]int, work int64) int64 {
+	n, until := t.n, t.work+work
+	hops := make([][]int32, len(phases))
+	for p, tuple := range phases {
+		hops[p] = reach(n, tuple)
+	}
+	base := make([]int32, n)
+	without := func(skip int) int64 {
+		copy(base, origin(n))
+		for p := range hops {
+			if p != skip {
+				for o, h := range hops[p] {
+					base[o] = min(base[o], h)
+				}
+			}
+		}
+		return total(base)
+	}
+	sum := without(-1)
+	free := freeHops(n, len(phases), t.k)
+	for better := true; better && sum > free; {
+		better = false
+		for p := range phases {
+			if t.work > until {
+				return sum
+			}
+			rest := without(p)
+			tuple := slices.Clone(phases[p])
+			if s := rest - t.climb(base, tuple); s < sum {
+				phases[p], sum, better = tuple, s, true
+				hops[p] = reach(n, tuple)
+			}
+		}
+	}
+	return sum
+}
+
+// firsts returns tuples for one phase that reaches all, those of fewest hops first. Up to multiplication by a unit, which
+// renames GPUs, the first offset divides n. Where these are too many tuples to try, every offset beside 1 starts a climb.
+func (t *tuples) firsts(most int) [][]int {
+	type ranked struct {
+		tuple []int
+		hops  int64
+	}
+	var list []ranked
+	keep := func(tuple []int, hops int64) {
+		if hops < int64(far) {
+			list = append(list, ranked{slices.Clone(tuple), hops})
+		}
+		if len(list) >= 8*most+64 {
+			slices.SortStableFunc(list, func(a, b ranked) int { return int(a.hops - b.hops) })
+			list = list[:most]
+		}
+	}
+	count := 1.0
+	for j := 1; j < t.k; j++ {
+		count = count * float64(t.n-2+j) / float64(j)
+	}
+	divisors := 0
+	for a := 1; a < t.n; a++ {
+		if t.n%a == 0 {
+			divisors++
+		}
+	}
+	const triable = 4_000_000 // steps
+	if count*float64(divisors)*float64(3*t.n) <= triable {
+		tuple := make([]int, t.k)
+		var rest func(j, from int, hops []int32)
+		rest = func(j, from int, hops []int32) {
+			if j == t.k {
+				keep(tuple, total(hops))
+				return
+			}
+			for v := from; v < t.n; v++ {
+				with := slices.Clone(hops)
+				relax(with, v)
+				tuple[j] = v
+				rest(j+1, v, with)
+			}
+		}
+		for a := 1; a < t.n; a++ {
+			if t.n%a == 0 {
+				tuple[0] = a
+				rest(1, 1, reach(t.n, tuple[:1]))
+			}
+		}
+	} else {
+		base := origin(t.n)
+		stride := max(1, t.n/64)
+		for v := 2; v < t.n; v += stride {
+			tuple := []int{1, v}
+			for len(tuple) < t.k {
+				w, _ := t.bestOffset(base, tuple, 0)
+				tuple = append(tuple, w)
+			}
+			tuple = tuple[:t.k]
+			t.climb(base, tuple)
+			keep(tuple, total(reach(t.n, tuple)))
+		}
+	}
+	slices.SortStableFunc(list, func(a, b ranked) int { return int(a.hops - b.hops) })
+	var tuples [][]int
+	for _, r := range list[:min(most, len(list))] {
+		tuples = append(tuples, r.tuple)
+	}
+	return tuples
+}

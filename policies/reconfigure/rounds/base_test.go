@@ -1,0 +1,108 @@
+package rounds
+
+import (
+	"slices"
+	"testing"
+
+	"sim/fabric/scaleup"
+)
+
+// The listing holds every path of so many hops once, and no link twice in a step of a round.
+func TestListing(t *testing.T) {
+	sizes := [][2]int{{100, 9}} // of more than 64 rounds
+	for n := 3; n <= 20; n++ {
+		for k := 2; k < min(n, 5); k++ {
+			sizes = append(sizes, [2]int{n, k})
+		}
+	}
+	for _, size := range sizes {
+		n, k := size[0], size[1]
+		rounds, err := GenKautzRounds(n, k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		listed, joined := map[string]int{}, map[[2]int32]bool{}
+		most := 0
+		for i, r := range rounds {
+			used := map[[3]int32]bool{}
+			for _, p := range r.Paths {
+				if len(p) != r.Hops+1 {
+					t.Fatalf("n=%d k=%d: %v in a round of %d hops", n, k, p, r.Hops)
+				}
+				listed[text(p)]++
+				joined[[2]int32{p[0], p[r.Hops]}] = true
+				for step := range r.Hops {
+					at := [3]int32{int32(step), p[step], p[step+1]}
+					if used[at] {
+						t.Fatalf("n=%d k=%d round %d: link %v twice in a step", n, k, i, at)
+					}
+					used[at] = true
+				}
+			}
+			most = r.Hops
+		}
+		want, layer := 0, n
+		for range most {
+			layer *= k
+			want += layer
+		}
+		if len(listed) != want {
+			t.Errorf("n=%d k=%d: %d paths, want %d", n, k, len(listed), want)
+		}
+		for u := range int32(n) {
+			for v := range int32(n) {
+				if u != v && !joined[[2]int32{u, v}] {
+					t.Errorf("n=%d k=%d: %d does not reach %d", n, k, u, v)
+				}
+			}
+		}
+	}
+}
+
+// The circulant base exists for every n and k, as its doc comment argues, and is the paper's at k = 2.
+func TestBaseOffsets(t *testing.T) {
+	for n := 2; n <= 80; n++ {
+		for k := 1; k < n; k++ {
+			o := BaseOffsets(n, k)
+			if o[0] < 1 || o[k-1] >= n || len(o) != k {
+				t.Fatalf("n=%d k=%d: %v", n, k, o)
+			}
+			at := newPhase(n, slices32(o), nil)
+			if slices.Contains(at.to(0), unreached) {
+				t.Fatalf("n=%d k=%d: %v is not connected", n, k, o)
+			}
+			if m := o[0]; k == 2 && (2*m*m+2*m+1 < n || m > 1 && 2*m*(m-1)+1 >= n) {
+				t.Fatalf("n=%d: %v", n, o)
+			}
+		}
+	}
+	if err := scaleup.Circulant(9, BaseOffsets(9, 3)...).Check(9, 3); err != nil {
+		t.Error(err)
+	}
+}
+
+func slices32(o []int) []int32 {
+	var s []int32
+	for _, x := range o {
+		s = append(s, int32(x))
+	}
+	return s
+}
+
+// Of the listing a shortest path of every flow is selected; which, the seed says.
+func TestSelection(t *testing.T) {
+	differ := false
+	for n := 5; n <= 24; n++ {
+		s, other := kautzBase(n, 3, 1), kautzBase(n, 3, 2)
+		p := newPhase(n, nil, s.edges[0])
+		for u := range s.src {
+			if int(s.hops[u]) != int(p.to(s.dst[u])[s.src[u]]) {
+				t.Fatalf("n=%d: %d->%d takes %d hops", n, s.src[u], s.dst[u], s.hops[u])
+			}
+			differ = differ || !slices.Equal(s.path(u), other.path(u))
+		}
+	}
+	if !differ {
+		t.Error("no seed matters")
+	}
+}

@@ -1,0 +1,103 @@
+package rounds
+
+import (
+	"errors"
+	"fmt"
+
+	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/plan"
+)
+
+// Round is one round of the paper's figures (Figs. 7, 8c, 9c).
+type Round struct {
+	// Phase is its topology, Hops the most hops of its paths: what it costs one chunk, in slots.
+	Phase, Hops int
+	// Paths are the GPUs on each flow's way, both ends included, by source and then by destination.
+	Paths [][]int32
+}
+
+// Schedule is a candidate as rounds, for pictures.
+type Schedule struct {
+	// Origin, Reconfigurations and Slots are those of the candidate.
+	Origin           string
+	Reconfigurations int
+	Slots            int64
+	// Topologies and Rounds are on the GPUs; Label[u] is the GPU that node u of the construction became (Sec. 4.4).
+	Topologies []scaleup.Topology
+	Label      []int32
+	Rounds     []Round
+}
+
+// ErrNone says that there is no candidate of so many topologies.
+var ErrNone = errors.New("rounds: no such schedule")
+
+// Describe returns the candidate of d topologies as rounds. Where its chunks run by index the rounds say which topology
+// and path each flow takes. Flows without chunks are listed like all others. Errors: those of Candidates, ErrNone.
+func Describe(p *plan.Problem, o Options, d int) (*Schedule, error) {
+	list, err := all(p, o)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		if list[i].d == d {
+			return list[i].describe(), nil
+		}
+	}
+	return nil, fmt.Errorf("%w: of %d topologies; there are those of 1..%d where one more pays", ErrNone, d, list[len(list)-1].d)
+}
+
+func (m *made) describe() *Schedule {
+	s := m.remake()
+	out := &Schedule{Origin: m.origin, Reconfigurations: m.d, Slots: m.slots, Label: m.label}
+	for i := range s.phases() {
+		out.Topologies = append(out.Topologies, s.topology(i).Relabel(m.label))
+	}
+	for _, r := range s.rounds {
+		out.Rounds = append(out.Rounds, Round{Phase: int(r.phase), Hops: int(r.hops)})
+	}
+	node := make([]int32, s.n)
+	for i, l := range m.label {
+		node[l] = int32(i)
+	}
+	var links []int32
+	for a := range s.n {
+		for b := range s.n {
+			if a == b {
+				continue
+			}
+			u := s.unit(int(node[a]), int(node[b]))
+			links = s.walk(links[:0], u, node[a])
+			r := &out.Rounds[s.round[u]]
+			path := []int32{int32(a)}
+			for _, l := range links {
+				path = append(path, out.Topologies[r.Phase][l].To)
+			}
+			r.Paths = append(r.Paths, path)
+		}
+	}
+	return out
+}
+
+// GenKautzRounds lists, as Fig. 9c does, all paths of the generalised Kautz graph from which the schedule of that base is
+// selected: those of 1, 2, .. hops until every GPU is joined with every other, useless ones included, packed without
+// contention. Errors: plan.ErrProblem for sizes out of range.
+func GenKautzRounds(n, k int) ([]Round, error) {
+	if n < 3 || k < 2 || k >= n {
+		return nil, fmt.Errorf("%w: a generalised Kautz graph of %d GPUs and degree %d; it takes a degree of 2..%d",
+			plan.ErrProblem, n, k, max(2, n-1))
+	}
+	l := listKautz(n, k, true)
+	out := make([]Round, len(l.rounds))
+	for i, r := range l.rounds {
+		out[i].Hops = int(r.hops)
+	}
+	for _, p := range l.paths {
+		links := l.links[p.links : p.links+p.hops]
+		path := []int32{l.edges[links[0]].From}
+		for _, e := range links {
+			path = append(path, l.edges[e].To)
+		}
+		out[p.round].Paths = append(out[p.round].Paths, path)
+	}
+	return out, nil
+}

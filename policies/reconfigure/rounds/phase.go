@@ -1,0 +1,214 @@
+package rounds
+
+import (
+	"math"
+	"math/bits"
+
+	"sim/fabric/scaleup"
+)
+
+const unreached = math.MaxUint16
+
+// phase is one topology while its rounds are packed.
+type phase struct {
+	n int
+	// The links out of node w are start[w]:start[w+1]: link i leads to head[i], and takes name[i] in its step of a round
+	// (an edge, or with offsets an offset).
+	start, head, name []int32
+	names             int
+	// For circulants there is one row: toward[n-v+w] are the hops from w to v. Else toward[v*n+w] are.
+	circulant bool
+	toward    []uint16
+
+	// used[(step*names+name)*words:] is the set of rounds that use this link in this step; count rounds are open.
+	used         []uint64
+	steps, words int
+	count        int
+	number       []int32 // of the open rounds, in the schedule
+
+	// Of the search: reached[w*words:] are the rounds in which a free path reaches w; stamp[w] is the search's number.
+	reached []uint64
+	stamp   []int32
+	search  int32
+	work    int
+	queue   []int32
+}
+
+// newPhase readies a topology: of offsets, if there are any, else of edges.
+func newPhase(n int, offsets []int32, edges scaleup.Topology) *phase {
+	p := &phase{n: n, circulant: offsets != nil, words: 1}
+	if p.circulant {
+		p.names = len(offsets)
+		p.start = make([]int32, n+1)
+		for w := range int32(n) {
+			for i, o := range offsets {
+				p.head = append(p.head, (w+o)%int32(n))
+				p.name = append(p.name, int32(i))
+			}
+			p.start[w+1] = int32(len(p.head))
+		}
+	} else {
+		p.names = len(edges)
+		p.start, p.name = edges.Outgoing(n)
+		for _, e := range p.name {
+			p.head = append(p.head, edges[e].To)
+		}
+	}
+	p.measure()
+	p.reached, p.stamp = make([]uint64, n), make([]int32, n)
+	return p
+}
+
+// measure fills toward, breadth first from every node, or from node 0 where all see the same.
+func (p *phase) measure() {
+	n, sources := p.n, p.n
+	if p.circulant {
+		sources = 1
+	}
+	from := make([]uint16, n)
+	p.toward = make([]uint16, n*max(2, sources))
+	queue := make([]int32, 0, n)
+	for s := range sources {
+		for i := range from {
+			from[i] = unreached
+		}
+		from[s] = 0
+		queue = append(queue[:0], int32(s))
+		for q := 0; q < len(queue); q++ {
+			w := queue[q]
+			for _, x := range p.head[p.start[w]:p.start[w+1]] {
+				if from[x] == unreached {
+					from[x] = from[w] + 1
+					queue = append(queue, x)
+				}
+			}
+		}
+		if p.circulant {
+			// From w to v it is as far as from 0 to v-w.
+			for i := range 2 * n {
+				p.toward[i] = from[(2*n-i)%n]
+			}
+			return
+		}
+		for v, h := range from {
+			p.toward[v*n+s] = h
+		}
+	}
+}
+
+// to returns the hops from every node to v.
+func (p *phase) to(v int32) []uint16 {
+	if p.circulant {
+		return p.toward[p.n-int(v) : 2*p.n-int(v)]
+	}
+	return p.toward[int(v)*p.n : (int(v)+1)*p.n]
+}
+
+// reset closes all rounds.
+func (p *phase) reset() {
+	p.count = 0
+	clear(p.used)
+	p.number = p.number[:0]
+}
+
+// open begins a round and returns its index in the phase.
+func (p *phase) open(number int32) int {
+	if p.count == p.words*64 {
+		wide := make([]uint64, 2*len(p.used))
+		for i := range len(p.used) / p.words {
+			copy(wide[2*i*p.words:], p.used[i*p.words:(i+1)*p.words])
+		}
+		p.used, p.words = wide, 2*p.words
+		p.reached = make([]uint64, p.n*p.words)
+	}
+	p.number = append(p.number, number)
+	p.count++
+	return p.count - 1
+}
+
+// fit looks for the earliest open round in which some shortest path from u to v, of h hops, is free, and writes that
+// path's names to way. It returns -1 if there is none.
+func (p *phase) fit(u, v int32, h int, way []int32) int {
+	if p.steps < h {
+		p.used = append(p.used, make([]uint64, (h-p.steps)*p.names*p.words)...)
+		p.steps = h
+	}
+	to, words := p.to(v), p.words
+	p.search++
+	p.stamp[u] = p.search
+	left := p.count
+	for i := range words {
+		p.reached[int(u)*words+i] = ^uint64(0)
+		if left < 64 {
+			p.reached[int(u)*words+i] = 1<<max(0, left) - 1
+		}
+		left -= 64
+	}
+	queue := append(p.queue[:0], u)
+	for q, step, end := 0, 0, 1; step < h; step++ {
+		for ; q < end; q++ {
+			w := queue[q]
+			for i := p.start[w]; i < p.start[w+1]; i++ {
+				x := p.head[i]
+				if int(to[x]) != h-step-1 {
+					continue
+				}
+				if p.stamp[x] != p.search {
+					p.stamp[x] = p.search
+					clear(p.reached[int(x)*words : (int(x)+1)*words])
+					queue = append(queue, x)
+				}
+				used := p.used[(step*p.names+int(p.name[i]))*words:]
+				for k := range words {
+					p.reached[int(x)*words+k] |= p.reached[int(w)*words+k] &^ used[k]
+				}
+			}
+		}
+		end = len(queue)
+	}
+	p.queue = queue
+	p.work += len(queue) * words
+	round := -1
+	for k := range words {
+		if m := p.reached[int(v)*words+k]; m != 0 {
+			round = k*64 + bits.TrailingZeros64(m)
+			break
+		}
+	}
+	if round >= 0 {
+		p.trace(u, v, h, round, way)
+	}
+	return round
+}
+
+// trace writes the names of the path that fit found, from its end.
+func (p *phase) trace(u, v int32, h, round int, way []int32) {
+	// The nodes of the search are few, so the predecessor is looked for among them.
+	to := p.to(v)
+	word, bit := round/64, uint64(1)<<(round%64)
+	x := v
+	for step := h - 1; step >= 0; step-- {
+		x, way[step] = p.before(x, step, to, h, word, bit)
+	}
+}
+
+func (p *phase) before(x int32, step int, to []uint16, h, word int, bit uint64) (node, name int32) {
+	for _, w := range p.queue {
+		if int(to[w]) != h-step || p.reached[int(w)*p.words+word]&bit == 0 {
+			continue
+		}
+		for i := p.start[w]; i < p.start[w+1]; i++ {
+			if p.head[i] == x && p.used[(step*p.names+int(p.name[i]))*p.words+word]&bit == 0 {
+				return w, p.name[i]
+			}
+		}
+	}
+	return -1, -1
+}
+
+// take marks a path's links as used in a round.
+func (p *phase) take(round int, way []int32) {
+	for step, name := range way {
+		p.used[(step*p.names+int(name))*p.words+round/64] |= 1 << (round % 64)
+	}
+}

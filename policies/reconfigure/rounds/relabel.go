@@ -1,0 +1,164 @@
+package rounds
+
+import (
+	"slices"
+)
+
+// swapWork limits what one base spends on relabelling, over all d: flows moved from group to group in swaps, some 5 ns
+// each. It is shared out evenly, so that the result depends on nothing but the problem.
+const swapWork = 200 << 20
+
+// levels is how many counts of chunks the search tells apart; more are rounded up to as many of them.
+const levels = 256
+
+// relabeller assigns GPUs to the nodes of a scheme so that large flows share rounds, and short ones (Sec. 4.4): swaps of
+// two GPUs in a fixed order, each kept if it lowers the cost of the rounds.
+type relabeller struct {
+	n      int
+	chunks []int32
+	// level[a*n+b] is that of GPU a's chunks for b, value the chunks of a level.
+	level []int32
+	value []int64
+	label []int32
+	// next is the pair at which the search goes on.
+	next [2]int
+
+	g       *groups
+	count   []int32 // of flows, by group and level
+	top     []int32 // highest level, by group
+	touched []int32
+	is      []bool
+}
+
+func newRelabeller(n int, chunks []int32) *relabeller {
+	r := &relabeller{n: n, chunks: chunks, label: identity(n), next: [2]int{0, 1}}
+	values := slices.Clone(chunks)
+	slices.Sort(values)
+	values = slices.Compact(values)
+	step := (len(values) + levels - 1) / levels
+	for i := range values {
+		if (len(values)-1-i)%step == 0 {
+			r.value = append(r.value, int64(values[i]))
+		}
+	}
+	r.level = make([]int32, n*n)
+	for i, c := range chunks {
+		at, _ := slices.BinarySearch(r.value, int64(c))
+		r.level[i] = int32(at)
+	}
+	return r
+}
+
+// improve lowers the cost of a scheme, starting from the labels of the last call or from none, whichever costs less, by
+// at most so many swaps tried. It returns labels (label[node] = GPU) that cost no more than the identity.
+func (r *relabeller) improve(g *groups, swaps int) []int32 {
+	none := identity(r.n)
+	plain := g.slots(r.n, r.chunks, none)
+	if g.slots(r.n, r.chunks, r.label) >= plain {
+		copy(r.label, none)
+	}
+	r.load(g)
+	cost := r.cost()
+	pairs := r.n * (r.n - 1) / 2
+	for since := 0; since < pairs && swaps > 0; since++ {
+		a, b := r.next[0], r.next[1]
+		if r.next[1]++; r.next[1] == r.n {
+			if r.next[0]++; r.next[0] == r.n-1 {
+				r.next[0] = 0
+			}
+			r.next[1] = r.next[0] + 1
+		}
+		swaps--
+		r.swap(a, b)
+		if c := r.cost(); c < cost {
+			cost, since = c, -1
+			continue
+		}
+		r.swap(a, b)
+	}
+	if g.slots(r.n, r.chunks, r.label) > plain {
+		copy(r.label, none)
+	}
+	return slices.Clone(r.label)
+}
+
+// load counts the flows of every group by level.
+func (r *relabeller) load(g *groups) {
+	r.g = g
+	r.count = make([]int32, len(g.hops)*len(r.value))
+	r.top, r.is = make([]int32, len(g.hops)), make([]bool, len(g.hops))
+	for i := range r.n {
+		for j := range r.n {
+			if at := g.of[i*r.n+j]; at >= 0 {
+				l := r.level[int(r.label[i])*r.n+int(r.label[j])]
+				r.count[int(at)*len(r.value)+int(l)]++
+				r.top[at] = max(r.top[at], l)
+			}
+		}
+	}
+}
+
+func (r *relabeller) cost() int64 {
+	var sum, above int64
+	for i, h := range r.g.hops {
+		if t := r.value[r.top[i]]; t > above {
+			sum += int64(h) * (t - above)
+			above = t
+		}
+		if r.g.last[i] {
+			above = 0
+		}
+	}
+	return sum
+}
+
+// swap exchanges the GPUs of two nodes. Done twice it does nothing.
+func (r *relabeller) swap(a, b int) {
+	n := r.n
+	x, y := int(r.label[a]), int(r.label[b])
+	of, level := r.g.of, r.level
+	for j := range n {
+		if j == a || j == b {
+			continue
+		}
+		z := int(r.label[j])
+		xz, yz, zx, zy := level[x*n+z], level[y*n+z], level[z*n+x], level[z*n+y]
+		if xz != yz {
+			r.move(of[a*n+j], xz, yz)
+			r.move(of[b*n+j], yz, xz)
+		}
+		if zx != zy {
+			r.move(of[j*n+a], zx, zy)
+			r.move(of[j*n+b], zy, zx)
+		}
+	}
+	if xy, yx := level[x*n+y], level[y*n+x]; xy != yx {
+		r.move(of[a*n+b], xy, yx)
+		r.move(of[b*n+a], yx, xy)
+	}
+	r.label[a], r.label[b] = int32(y), int32(x)
+	for _, g := range r.touched {
+		r.is[g] = false
+		row := r.count[int(g)*len(r.value):]
+		t := r.top[g]
+		for t > 0 && row[t] == 0 {
+			t--
+		}
+		r.top[g] = t
+	}
+	r.touched = r.touched[:0]
+}
+
+// move takes one flow of a group from a level to another.
+func (r *relabeller) move(g, from, to int32) {
+	row := r.count[int(g)*len(r.value):]
+	row[from]--
+	row[to]++
+	if to > r.top[g] {
+		r.top[g] = to
+	}
+	if !r.is[g] {
+		r.is[g] = true
+		r.touched = append(r.touched, g)
+	}
+}

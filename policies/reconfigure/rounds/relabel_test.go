@@ -1,0 +1,241 @@
+package rounds
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/policies/reconfigure/plan"
+)
+
+// roundCost is the cost of a labelled scheme's rounds, chunk by chunk and from its definition.
+func roundCost(s *scheme, chunks, label []int32) int64 {
+	var sum int64
+	for c := int32(0); ; c++ {
+		most := make([]int32, len(s.rounds))
+		for i := range s.n {
+			for j := range s.n {
+				if i != j && chunks[int(label[i])*s.n+int(label[j])] > c {
+					u := s.unit(i, j)
+					most[s.round[u]] = max(most[s.round[u]], s.hops[u])
+				}
+			}
+		}
+		if slices.Max(most) == 0 {
+			return sum
+		}
+		for _, h := range most {
+			sum += int64(h)
+		}
+	}
+}
+
+func drawChain(t *rapid.T, n, k int) *chain {
+	if k == 1 {
+		return newChain(newShifts(n).scheme())
+	}
+	if rapid.Bool().Draw(t, "kautz") {
+		return newChain(kautzBase(n, k, rapid.Uint64().Draw(t, "seed")))
+	}
+	return newChain(units(n, k, slices32(BaseOffsets(n, k)), nil))
+}
+
+// Relabelling ends where no swap lowers the cost of the rounds, at a cost no higher than without, and its own account of
+// that cost is right on the way.
+func TestRelabel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(3, 9).Draw(t, "n")
+		k := rapid.IntRange(1, min(n-1, 3)).Draw(t, "k")
+		p := plan.UniformProblem(n, k, 1)
+		largest := rapid.SampledFrom([]int32{1, 9}).Draw(t, "largest")
+		for i, c := range p.Chunks {
+			if c > 0 {
+				p.Chunks[i] = rapid.Int32Range(0, largest).Draw(t, "chunks")
+			}
+		}
+		c := drawChain(t, n, k)
+		for range rapid.IntRange(0, 3).Draw(t, "steps") {
+			if k > 1 {
+				c.next()
+			}
+		}
+		s, g := c.cur, c.cur.groups()
+		if got, want := g.slots(n, p.Chunks, identity(n)), roundCost(s, p.Chunks, identity(n)); got != want {
+			t.Fatalf("cost %d, want %d", got, want)
+		}
+		r := newRelabeller(n, p.Chunks)
+		r.load(g)
+		for range 15 {
+			a := rapid.IntRange(0, n-2).Draw(t, "a")
+			r.swap(a, rapid.IntRange(a+1, n-1).Draw(t, "b"))
+			if got, want := r.cost(), roundCost(s, p.Chunks, r.label); got != want {
+				t.Fatalf("cost after a swap %d, want %d", got, want)
+			}
+		}
+		label := r.improve(g, 1<<30)
+		sorted := slices.Clone(label)
+		slices.Sort(sorted)
+		if !slices.Equal(sorted, identity(n)) {
+			t.Fatalf("labels %v", label)
+		}
+		cost := roundCost(s, p.Chunks, label)
+		if plain := roundCost(s, p.Chunks, identity(n)); cost > plain {
+			t.Fatalf("relabelled %d, plain %d", cost, plain)
+		}
+		for a := range n {
+			for b := range a {
+				label[a], label[b] = label[b], label[a]
+				if c := roundCost(s, p.Chunks, label); c < cost {
+					t.Fatalf("swapping %d and %d would lower %d to %d", a, b, cost, c)
+				}
+				label[a], label[b] = label[b], label[a]
+			}
+		}
+	})
+}
+
+// More counts than levels: what the search takes for the cost is an upper bound, and the result is still no worse.
+func TestRelabelLevels(t *testing.T) {
+	p := unequal(24, 2, 400, 3)
+	r := newRelabeller(24, p.Chunks)
+	if len(r.value) > levels || len(r.value) < levels/2 {
+		t.Fatalf("%d levels", len(r.value))
+	}
+	for i, c := range p.Chunks {
+		if l := r.level[i]; r.value[l] < int64(c) || l > 0 && r.value[l-1] >= int64(c) {
+			t.Fatalf("%d chunks are level %d, of %d", c, l, r.value[l])
+		}
+	}
+	s := newChain(units(24, 2, slices32(BaseOffsets(24, 2)), nil)).cur
+	label := r.improve(s.groups(), 5000)
+	if got, plain := roundCost(s, p.Chunks, label), roundCost(s, p.Chunks, identity(24)); got >= plain {
+		t.Errorf("relabelled %d, plain %d", got, plain)
+	}
+}
+
+// Over whole plans relabelling takes no slots more, at any d and in either schedule.
+func TestAblation(t *testing.T) {
+	for _, k := range []int{1, 2} {
+		p := unequal(16, k, 8, 5)
+		for _, schedule := range []string{ByRound, ByIndex} {
+			with, err := Candidates(p, Options{Schedule: schedule})
+			if err != nil {
+				t.Fatal(err)
+			}
+			without, err := Candidates(p, Options{Schedule: schedule, NoRelabelling: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			less := 0
+			for _, w := range without {
+				best := with[0].Slots
+				for _, c := range with {
+					if c.Reconfigurations <= w.Reconfigurations {
+						best = c.Slots
+					}
+				}
+				if best > w.Slots {
+					t.Errorf("k=%d %s d=%d: %d slots relabelled, %d without", k, schedule, w.Reconfigurations, best, w.Slots)
+				}
+				if best < w.Slots {
+					less++
+				}
+			}
+			if less < len(without)/2 {
+				t.Errorf("k=%d %s: relabelling helps at %d of %d", k, schedule, less, len(without))
+			}
+		}
+	}
+}
+
+// Contracting a circulant's round saves its hops less one slot; contracting any costs nothing; the schedules of a chain
+// never grow, and the contraction's round is one of the longest.
+func TestContraction(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(4, 24).Draw(t, "n")
+		c := drawChain(t, n, rapid.IntRange(2, min(n-1, 4)).Draw(t, "k"))
+		for {
+			s := c.cur
+			longest := slices.MaxFunc(s.rounds, func(a, b span) int { return int(a.hops - b.hops) }).hops
+			one := s.contract(0)
+			if one == nil {
+				if longest > 1 {
+					t.Fatalf("rounds of %d hops left", longest)
+				}
+				return
+			}
+			one.measure()
+			if one.phases() != s.phases()+1 || one.slots() > s.slots() {
+				t.Fatalf("contraction: from %d slots to %d", s.slots(), one.slots())
+			}
+			if s.circulant() && one.slots() > s.slots()-int64(longest-1) {
+				t.Fatalf("contraction of a round of %d hops saves %d slots", longest, s.slots()-one.slots())
+			}
+			before := one.slots()
+			one.combine()
+			one.measure()
+			if one.slots() > before {
+				t.Fatalf("combining costs %d slots", one.slots()-before)
+			}
+			if !c.next() || c.cur.slots() > one.slots() {
+				t.Fatalf("%d slots, by contraction %d", c.cur.slots(), one.slots())
+			}
+		}
+	})
+}
+
+// Large domains work, with the limits on work in force: plans hold and slots do not grow.
+func TestLarge(t *testing.T) {
+	sizes := [][2]int{{128, 4}}
+	if *long {
+		sizes = [][2]int{{256, 2}, {256, 3}, {256, 4}, {512, 2}}
+	}
+	for _, c := range sizes {
+		n, k := c[0], c[1]
+		list, err := Candidates(plan.UniformProblem(n, k, 1), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, c := range list {
+			if i%8 > 0 {
+				continue
+			}
+			made, err := c.Build(0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := made.Seal(); err != nil || made.TotalSlots() != c.Slots {
+				t.Fatalf("n=%d k=%d %s: %d slots, claimed %d: %v", n, k, c.Origin, made.TotalSlots(), c.Slots, err)
+			}
+		}
+	}
+}
+
+// Loads counts the crossings of the plan that is built, bounds its slots from below, and is the same by its short way
+// for uniform demand.
+func TestLoads(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t, 10)
+		if p.GPUs == 2 {
+			t.Skip()
+		}
+		s, label := drawChain(t, p.GPUs, p.Degree).cur, identity(p.GPUs)
+		crossings, bound := s.loads(p.Chunks, label, 0)
+		if c, equal := p.Uniform(); equal {
+			if x, y := s.loads(p.Chunks, label, c); x != crossings || y != bound {
+				t.Fatalf("%d crossings and %d slots, the long way %d and %d", x, y, crossings, bound)
+			}
+		}
+		for _, indexed := range []bool{false, true} {
+			m := made{label: label, remake: func() *scheme { return s }, indexed: indexed}
+			made, err := m.build(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if int64(len(made.Tx)) != crossings || made.TotalSlots() < bound {
+				t.Fatalf("%d crossings in %d slots; expected %d in at least %d", len(made.Tx), made.TotalSlots(), crossings, bound)
+			}
+		}
+	})
+}

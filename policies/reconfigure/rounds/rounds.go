@@ -1,0 +1,255 @@
+package rounds
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"sim/policies/reconfigure/pack"
+	"sim/policies/reconfigure/plan"
+)
+
+// How the chunks of flows run, for Options.Schedule.
+const (
+	// ByRound: chunk by chunk through the rounds of each topology; a round without flows that have so many chunks left
+	// takes no time. Nothing waits on its way.
+	ByRound = "rounds"
+	// ByIndex: all flows of a topology start together; every link sends the chunk of the smallest index first, ties by
+	// flow number, stored and forwarded, and the next topology waits until all have arrived (Sec. 5.1). Rounds say only
+	// which topology and path a flow takes.
+	ByIndex = "simulated"
+)
+
+// Bases, for Options.Base.
+const (
+	// Circulant is the base of offsets BaseOffsets; at degree 1 the ring.
+	Circulant = "circulant"
+	// GenKautz is scaleup.GeneralizedKautz. Degree 1 has no such base: u -> -u-1 joins pairs only.
+	GenKautz = "genkautz"
+)
+
+// Options vary the construction. The zero value is the strongest.
+type Options struct {
+	// Schedule is ByRound or ByIndex; "" takes the better at every d, ByRound if equal.
+	Schedule string
+	// Base is Circulant or GenKautz; "" takes the better at every d, Circulant if equal.
+	Base string
+	// NoRelabelling leaves out Sec. 4.4, which otherwise relabels the GPUs where flows are unequal and that is better.
+	NoRelabelling bool
+}
+
+// ErrOptions says that Options name what is not there.
+var ErrOptions = errors.New("rounds: no such option")
+
+func (o *Options) check(k int) error {
+	switch {
+	case o.Schedule != "" && o.Schedule != ByRound && o.Schedule != ByIndex:
+		return fmt.Errorf("%w: schedule %q; there are %q and %q", ErrOptions, o.Schedule, ByRound, ByIndex)
+	case o.Base != "" && o.Base != Circulant && o.Base != GenKautz:
+		return fmt.Errorf("%w: base %q; there are %q and %q", ErrOptions, o.Base, Circulant, GenKautz)
+	case o.Base == GenKautz && k == 1:
+		return fmt.Errorf("%w: base %q at degree 1, where it is not connected; %q is", ErrOptions, GenKautz, Circulant)
+	}
+	return nil
+}
+
+// Limits on playing the chunks of a scheme ByIndex, in crossings of links, 50 ns each: of one scheme, and of all of a
+// base. Beyond them a scheme runs ByRound, unless Options.Schedule is ByIndex.
+const (
+	playWork = 24 << 20
+	playAll  = 128 << 20
+)
+
+// Candidates returns the paper's construction for every number d of topologies from 1 until all flows have one hop, one
+// plan each, the best of the given options, in the order of d. Slots are exact and never grow with d: a d of more slots
+// than a smaller one is left out, which happens only to unequal flows or ByIndex. Candidates made ByRound never wait. p must not
+// change while they are in use. Errors: those of p.Check, ErrOptions.
+func Candidates(p *plan.Problem, o Options) ([]plan.Candidate, error) {
+	list, err := all(p, o)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]plan.Candidate, len(list))
+	for i, m := range list {
+		out[i] = plan.Candidate{Origin: m.origin, Reconfigurations: m.d, Slots: m.slots, Waits: m.indexed,
+			Build: func(int64) (*plan.Plan, error) { return m.build(p) }}
+	}
+	return out, nil
+}
+
+// all lists the best schedule of chunks for every d.
+func all(p *plan.Problem, o Options) ([]made, error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	if err := o.check(p.Degree); err != nil {
+		return nil, err
+	}
+	n, k := p.GPUs, p.Degree
+	e := evaluator{p: p, o: o, none: identity(n)}
+	e.each, _ = p.Uniform()
+	if k == 1 {
+		return thin(e.shifts()), nil
+	}
+	bases := []string{Circulant, GenKautz}
+	if o.Base != "" {
+		bases = []string{o.Base}
+	}
+	var list []made
+	for _, base := range bases {
+		list = append(list, e.chain(base, list)...)
+	}
+	return thin(list), nil
+}
+
+// thin keeps for every d the schedule of the fewest slots, of equals the first, unless a smaller d has fewer.
+func thin(list []made) []made {
+	slices.SortStableFunc(list, func(a, b made) int { return cmp.Or(cmp.Compare(a.d, b.d), cmp.Compare(a.slots, b.slots)) })
+	kept := list[:1]
+	for _, m := range list[1:] {
+		if last := kept[len(kept)-1]; m.d > last.d && m.slots <= last.slots {
+			kept = append(kept, m)
+		}
+	}
+	return kept
+}
+
+// evaluator finds the best schedule of the chunks on the schemes of one base.
+type evaluator struct {
+	p    *plan.Problem
+	o    Options
+	each int32 // chunks of every flow, 0 if they differ
+	none []int32
+
+	relabeller *relabeller
+	player     pack.Player
+	walks      pack.Walks
+	played     int64
+}
+
+// shifts evaluates the construction of degree 1.
+func (e *evaluator) shifts() []made {
+	n := e.p.GPUs
+	var list []made
+	slots := ShiftSlots(n)
+	for i, s := range slots {
+		d := i + 1
+		remake := func() *scheme {
+			s := newShifts(n)
+			for s.d < d {
+				s.add()
+			}
+			return s.scheme()
+		}
+		if e.each > 0 && e.o.Schedule != ByIndex {
+			// The links are never idle, so nothing is faster on these paths.
+			list = append(list, made{d: d, slots: s * int64(e.each), remake: remake, label: e.none, origin: "paper, shifts, rounds"})
+			continue
+		}
+		m := e.best(remake(), n-1, math.MaxInt64)
+		m.d, m.remake = d, remake
+		list = append(list, m)
+	}
+	return list
+}
+
+// chain evaluates the schemes that contraction makes of a base. With a list of the other base's, by d from 1 on, it
+// returns only what takes fewer slots, and gives up after losing patience times in a row: GenKautz serves small d, as
+// large ones leave its rounds ever emptier (Sec. 4.2), and its schemes are the costly ones.
+func (e *evaluator) chain(base string, other []made) []made {
+	const patience = 8
+	n, k := e.p.GPUs, e.p.Degree
+	var c *chain
+	if base == Circulant {
+		var offsets []int32
+		for _, o := range BaseOffsets(n, k) {
+			offsets = append(offsets, int32(o))
+		}
+		s := units(n, k, offsets, nil)
+		s.origin = "circulant"
+		c = newChain(s)
+	} else {
+		c = newChain(kautzBase(n, k, e.p.Seed))
+	}
+	e.played, e.relabeller = 0, nil
+	var list []made
+	for d, lost := 1, 0; lost < patience; d++ {
+		s := c.cur
+		limit := int64(math.MaxInt64)
+		if len(other) > 0 {
+			limit = other[min(d, len(other))-1].slots
+		}
+		if m := e.best(s, (n-2)/k+1, limit); m.slots < limit {
+			m.d, m.remake = d, func() *scheme { return s }
+			list = append(list, m)
+			lost = 0
+		} else {
+			lost++
+		}
+		if !c.next() {
+			break
+		}
+	}
+	return list
+}
+
+// best schedules the chunks on one of about so many schemes, by round and by index, with and without relabelling, if that
+// takes fewer slots than limit.
+func (e *evaluator) best(s *scheme, schemes int, limit int64) made {
+	m := made{slots: limit}
+	if e.each > 0 {
+		e.try(&m, s, e.none, s.slots()*int64(e.each), "")
+		return m
+	}
+	g := s.groups()
+	e.try(&m, s, e.none, g.slots(s.n, e.p.Chunks, e.none), "")
+	if e.o.NoRelabelling {
+		return m
+	}
+	if e.relabeller == nil {
+		e.relabeller = newRelabeller(s.n, e.p.Chunks)
+	}
+	label := e.relabeller.improve(g, swapWork/(4*s.n*schemes))
+	e.try(&m, s, label, g.slots(s.n, e.p.Chunks, label), ", relabelled")
+	return m
+}
+
+// try puts the labelled scheme's schedules into m where they take fewer slots.
+func (e *evaluator) try(m *made, s *scheme, label []int32, byRound int64, how string) {
+	if e.o.Schedule != ByIndex && byRound < m.slots {
+		*m = made{slots: byRound, label: label, origin: "paper, " + s.origin + how + ", rounds"}
+	}
+	if e.o.Schedule == ByRound {
+		return
+	}
+	if slots, ok := e.play(s, label, m.slots); ok {
+		*m = made{slots: slots, label: label, origin: "paper, " + s.origin + how + ", simulated", indexed: true}
+	}
+}
+
+// play returns the slots of the chunks run by index if they are below limit.
+func (e *evaluator) play(s *scheme, label []int32, limit int64) (int64, bool) {
+	work, bound := s.loads(e.p.Chunks, label, e.each)
+	if bound >= limit {
+		return 0, false
+	}
+	if e.o.Schedule != ByIndex {
+		if work > playWork || e.played+work > playAll {
+			return 0, false
+		}
+		e.played += work
+	}
+	list := s.byPhase(e.p.Chunks, label)
+	var sum int64
+	for phase, flows := range list {
+		s.walks(&e.walks, flows, nil)
+		slots, ok := e.player.Slots(s.links(phase), &e.walks, pack.ByRank, int(min(limit-1-sum, math.MaxInt32)))
+		sum += int64(slots)
+		if !ok || sum >= limit {
+			return 0, false
+		}
+	}
+	return sum, true
+}

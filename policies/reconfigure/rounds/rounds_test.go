@@ -1,0 +1,230 @@
+package rounds
+
+import (
+	"errors"
+	"flag"
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/policies/reconfigure/plan"
+)
+
+var long = flag.Bool("long", false, "also run the tests that take a minute")
+
+// drawOptions draws any that fit the degree.
+func drawOptions(t *rapid.T, k int) Options {
+	o := Options{
+		Schedule:      rapid.SampledFrom([]string{"", ByRound, ByIndex}).Draw(t, "schedule"),
+		Base:          rapid.SampledFrom([]string{"", Circulant, GenKautz}).Draw(t, "base"),
+		NoRelabelling: rapid.Bool().Draw(t, "no relabelling"),
+	}
+	if k == 1 {
+		o.Base = ""
+	}
+	return o
+}
+
+func drawProblem(t *rapid.T, most int) *plan.Problem {
+	n := rapid.IntRange(2, most).Draw(t, "n")
+	k := rapid.IntRange(1, min(n-1, 5)).Draw(t, "k")
+	p := plan.UniformProblem(n, k, int32(rapid.IntRange(1, 3).Draw(t, "chunks")))
+	p.Seed = rapid.Uint64().Draw(t, "seed")
+	if rapid.Bool().Draw(t, "unequal") {
+		largest := rapid.Int32Range(0, 9).Draw(t, "largest")
+		for i, c := range p.Chunks {
+			if c > 0 {
+				p.Chunks[i] = rapid.Int32Range(0, largest).Draw(t, "chunks")
+			}
+		}
+	}
+	return p
+}
+
+// Every plan keeps the network's rules and takes the slots that were claimed; made by rounds it has none waiting on its
+// way; slots never grow with d.
+func TestPlans(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t, 12)
+		o := drawOptions(t, p.Degree)
+		list, err := Candidates(p, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, c := range list {
+			if i == 0 && c.Reconfigurations != 1 || i > 0 && (c.Reconfigurations <= list[i-1].Reconfigurations || c.Slots > list[i-1].Slots) {
+				t.Fatalf("candidate %d: d=%d, %d slots, after %+v", i, c.Reconfigurations, c.Slots, list[max(0, i-1)])
+			}
+			made, err := c.Build(0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := made.Seal(); err != nil {
+				t.Fatalf("%s: %v", c.Origin, err)
+			}
+			if made.TotalSlots() != c.Slots || len(made.Topologies) != c.Reconfigurations || made.Relay {
+				t.Fatalf("%s: %d slots in %d topologies, claimed %d in %d", c.Origin, made.TotalSlots(), len(made.Topologies), c.Slots, c.Reconfigurations)
+			}
+			if waits(made) && !c.Waits {
+				t.Fatalf("%s: a chunk waits on its way", c.Origin)
+			}
+		}
+	})
+}
+
+// waits says whether a chunk skips a slot on its way.
+func waits(p *plan.Plan) bool {
+	type chunk struct{ src, dst, number int32 }
+	last := map[chunk]plan.Tx{}
+	for _, t := range p.Tx {
+		c := chunk{t.Src, t.Dst, t.Chunk}
+		if l, on := last[c]; on && (l.Phase != t.Phase || l.Slot+1 != t.Slot) {
+			return true
+		}
+		last[c] = t
+	}
+	return false
+}
+
+// For uniform demand the rounds reach no less than the bound of their model, have a candidate for every d until all
+// flows are one hop long, and then one slot a chunk for every topology.
+func TestUniformRounds(t *testing.T) {
+	most := 20
+	if *long {
+		most = 64
+	}
+	for n := 2; n <= most; n++ {
+		for k := 1; k < min(n, 6); k++ {
+			list, err := Candidates(plan.UniformProblem(n, k, 2), Options{Schedule: ByRound})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, c := range list {
+				if c.Reconfigurations != i+1 {
+					t.Fatalf("n=%d k=%d: candidate %d has d=%d", n, k, i, c.Reconfigurations)
+				}
+				if b := roundBound(n, k, i+1); c.Slots < 2*b || c.Waits {
+					t.Errorf("n=%d k=%d d=%d: %d slots for 2 chunks, below the bound of %d each", n, k, i+1, c.Slots, b)
+				}
+			}
+			d := (n - 2 + k) / k
+			if last := list[len(list)-1]; last.Reconfigurations != d || last.Slots != 2*int64(d) {
+				t.Errorf("n=%d k=%d: ends with d=%d and %d slots, not d=%d and one slot each", n, k, last.Reconfigurations, last.Slots, d)
+			}
+		}
+	}
+}
+
+// roundBound is the sum over h of max(0, ceil((n-1)/k) - d (1 + k + .. + k^(h-1))): Theorem 1 at k = 1.
+func roundBound(n, k, d int) int64 {
+	var sum int64
+	for reach, power := 0, 1; ; reach, power = reach+power, power*k {
+		left := (n-2+k)/k - d*reach
+		if left <= 0 {
+			return sum
+		}
+		sum += int64(left)
+	}
+}
+
+// Degree 1 keeps rounds whole: d = 1, 2, 7 at 8 GPUs are the worked example of Sec. 2.3, and every d is the sum of the
+// fewest hops by any shift, counted here by stepping.
+func TestShifts(t *testing.T) {
+	got := ShiftSlots(8)
+	if got[0] != 28 || got[1] != 16 || got[6] != 7 {
+		t.Errorf("n=8: %v, want 28, 16, .., 7", got)
+	}
+	for n := 2; n <= 40; n++ {
+		order := ShiftOrder(n)
+		seen := make([]bool, n)
+		for _, s := range order {
+			if s < 1 || s >= n || seen[s] {
+				t.Fatalf("n=%d: order %v", n, order)
+			}
+			seen[s] = true
+		}
+		if len(order) != n-1 {
+			t.Fatalf("n=%d: order %v", n, order)
+		}
+		for d := 1; d < n; d++ {
+			var want int64
+			for to := 1; to < n; to++ {
+				fewest := n
+				for _, s := range order[:d] {
+					for h := 1; h < n; h++ {
+						if h*s%n == to {
+							fewest = min(fewest, h)
+						}
+					}
+				}
+				want += int64(fewest)
+			}
+			if got := ShiftSlots(n)[d-1]; got != want {
+				t.Fatalf("n=%d d=%d: %d slots, want %d", n, d, got, want)
+			}
+		}
+	}
+}
+
+// The largest ratio to Theorem 1 over all d.
+func TestShiftRatios(t *testing.T) {
+	for n, want := range map[int]float64{8: 1.200, 16: 1.455, 32: 1.739, 64: 2.043, 4096: 4.001} {
+		worst := 0.0
+		for i, s := range ShiftSlots(n) {
+			worst = max(worst, float64(s)/float64(roundBound(n, 1, i+1)))
+		}
+		if worst < want-0.0005 || worst > want+0.0005 {
+			t.Errorf("n=%d: %.4f, want %.3f", n, worst, want)
+		}
+	}
+}
+
+// The same problem has the same candidates and plans.
+func TestDeterminism(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t, 10)
+		o := drawOptions(t, p.Degree)
+		var first []*plan.Plan
+		for i := range 2 {
+			list, err := Candidates(p, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for j, c := range list {
+				made, err := c.Build(0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if i == 0 {
+					first = append(first, made)
+				} else if !reflect.DeepEqual(made, first[j]) {
+					t.Fatalf("%s: two plans", c.Origin)
+				}
+			}
+		}
+	})
+}
+
+func TestBadInput(t *testing.T) {
+	for _, c := range []struct {
+		p    *plan.Problem
+		o    Options
+		want error
+	}{
+		{plan.UniformProblem(4, 4, 1), Options{}, plan.ErrProblem},
+		{plan.UniformProblem(4, 2, 1), Options{Schedule: "round"}, ErrOptions},
+		{plan.UniformProblem(4, 2, 1), Options{Base: "ring"}, ErrOptions},
+		{plan.UniformProblem(4, 1, 1), Options{Base: GenKautz}, ErrOptions},
+	} {
+		if _, err := Candidates(c.p, c.o); !errors.Is(err, c.want) {
+			t.Errorf("%v: %v", c.o, err)
+		}
+	}
+	if _, err := Describe(plan.UniformProblem(8, 1, 1), Options{}, 8); !errors.Is(err, ErrNone) {
+		t.Error(err)
+	}
+	if _, err := GenKautzRounds(8, 1); !errors.Is(err, plan.ErrProblem) {
+		t.Error(err)
+	}
+}
