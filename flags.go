@@ -57,7 +57,7 @@ func runFlagList() []cli.Flag {
 		&cli.StringFlag{Name: "out", Usage: "keep the run in `DIR`; with several FILEs, each in DIR/<scenario>-<hash>", DefaultText: "runs/<scenario>-<hash>"},
 		&cli.IntFlag{Name: "j", Usage: "compute on `N` processors; changes no result", DefaultText: "all"},
 		&cli.StringFlag{Name: "trace", Usage: "write the timelines to `FILE` for https://ui.perfetto.dev"},
-		&cli.StringFlag{Name: "plan-out", Usage: "write the rate schedules of policies that make them to `FILE` as CSV"},
+		&cli.StringFlag{Name: "plan-out", Usage: "write what policies plan to `FILE`: rate schedules as CSV, plans of a collective as JSON"},
 		&cli.StringFlag{Name: "routes-out", Usage: "write the forwarding tables of every router into `DIR` as CSV"},
 		&cli.BoolFlag{Name: "no-plots", DisableDefaultText: true, Usage: "draw no figures"},
 		&cli.StringFlag{Name: "format", Usage: "draw figures as `FORMATS`: png, svg or png,svg", Value: "png"},

@@ -14,22 +14,25 @@ import (
 func printNotes(b *strings.Builder, doc *result.Document, best, why int) {
 	ideal, hasIdeal := doc.Reference["makespan_s"]
 	compute, hasCompute := doc.Reference["compute_makespan_s"]
-	what := judged[why].bounded
+	what, reference := bounded(doc, why), "the ideal fabric"
+	if anyHas(doc, "all_to_all_s") {
+		reference = "the step without all-to-alls"
+	}
 	if best >= 0 && !printBestOfJobs(b, doc, best) {
 		r := &doc.Rows[best]
 		line := fmt.Sprintf("* %s %s", r.Policy, judged[why].words)
 		if m := r.Metrics["makespan_s"]; hasIdeal && ideal > 0 {
 			switch over := m/ideal - 1; {
 			case over <= provedGap:
-				line += ": as fast as the ideal fabric"
+				line += ": as fast as " + reference
 			default:
-				line += fmt.Sprintf(": %s slower than the ideal fabric", percent(over))
+				line += fmt.Sprintf(": %s slower than %s", percent(over), reference)
 			}
 		}
 		b.WriteString(line + "\n")
 	}
 	if hasIdeal {
-		fmt.Fprintf(b, "  ideal fabric %s", seconds(ideal))
+		fmt.Fprintf(b, "  %s %s", strings.TrimPrefix(reference, "the "), seconds(ideal))
 		if gap := doc.Reference["gap"]; gap > provedGap {
 			fmt.Fprintf(b, " (within %s of the least it could take)", percent(gap))
 		}
@@ -47,6 +50,9 @@ func printNotes(b *strings.Builder, doc *result.Document, best, why int) {
 	for _, r := range doc.Rows {
 		if why := r.Labels["unserved"]; why != "" {
 			paragraph(b, fmt.Sprintf("%s cannot serve: %s", r.Policy, why))
+		}
+		if origin := r.Labels["origin"]; origin != "" {
+			paragraph(b, fmt.Sprintf("%s: %s", r.Policy, origin))
 		}
 		if why := r.Labels["stopped"]; why != "" {
 			paragraph(b, fmt.Sprintf("%s stopped before its search had ended: %s", r.Policy, why))
@@ -70,10 +76,20 @@ type boundModel struct {
 	policies []string
 }
 
+// planModels words the models in which plans of a collective are bounded.
+var planModels = map[string]string{
+	"round":   "rounds whose chunks start together",
+	"forward": "chunks that wait, but not across reconfigurations",
+	"relay":   "chunks that rest anywhere",
+}
+
 func boundModels(doc *result.Document) []boundModel {
 	var out []boundModel
 	for _, r := range doc.Rows {
 		name := r.Labels["gap_model"]
+		if words, ok := planModels[name]; ok {
+			name = words
+		}
 		if _, ok := r.Metrics["gap"]; !ok || name == "" {
 			continue
 		}

@@ -29,12 +29,15 @@ func (c *command) plotCommand() *cli.Command {
 			&cli.StringFlag{Name: "out", Usage: "write the figures into `DIR`", DefaultText: "the result's " + result.PlotsDir + "/"},
 			&cli.StringFlag{Name: "format", Usage: "draw figures as `FORMATS`: png, svg or png,svg", Value: "png"},
 			&cli.StringFlag{Name: "spec", Usage: "draw what the [[plot]] tables of `FILE` ask for"},
-			&cli.StringFlag{Name: "kind", Usage: "draw one figure of `KIND` bars, lines, scatter, heatmap, twists or cdf", DefaultText: "by what goes across"},
+			&cli.StringFlag{Name: "kind", Usage: "draw one figure of `KIND` bars, gain, lines, scatter, heatmap, twists or cdf", DefaultText: "by what goes across"},
 			&cli.StringFlag{Name: "x", Usage: "put `NAME` across: a key that is varied, policy, or for lines and scatter a metric"},
 			&cli.StringFlag{Name: "y", Usage: "show the metric `NAME`, or solve_s, play_s or reference.METRIC; of a heatmap what goes up"},
 			&cli.StringFlag{Name: "z", Usage: "colour a heatmap or twists by the metric `NAME`"},
 			&cli.StringFlag{Name: "series", Usage: "give each value of `NAME` a line or a colour", DefaultText: "policy"},
 			&cli.StringFlag{Name: "panels", Usage: "give each value of `NAME` a panel"},
+			&cli.StringFlag{Name: "over", Usage: "of a gain, take of each setting the best value of `NAME`"},
+			&cli.StringFlag{Name: "policy", Usage: "of a gain, the `POLICY` that gains"},
+			&cli.StringSliceFlag{Name: "against", Usage: "of a gain, compare with `POLICY` (repeatable)", DefaultText: "all others"},
 			&cli.StringSliceFlag{Name: "where", Usage: "show only where KEY is A or B: `KEY=A,B` (repeatable)"},
 			&cli.StringFlag{Name: "name", Usage: "call the figure's file `NAME`, without ending"},
 			&cli.StringFlag{Name: "title", Usage: "write `TEXT` above the figure"},
@@ -46,7 +49,7 @@ func (c *command) plotCommand() *cli.Command {
 }
 
 // askFlags are the flags that ask for one figure.
-var askFlags = []string{"kind", "x", "y", "z", "series", "panels", "where", "name", "title", "log-x", "log-y"}
+var askFlags = []string{"kind", "x", "y", "z", "series", "panels", "over", "policy", "against", "where", "name", "title", "log-x", "log-y"}
 
 // plotFlags are the flags of `sim plot`.
 type plotFlags struct {
@@ -58,7 +61,7 @@ type plotFlags struct {
 
 func readPlotFlags(cc *cli.Context) (f plotFlags, err error) {
 	for _, name := range append([]string{"out", "format", "spec"}, askFlags...) {
-		if cc.IsSet(name) && !strings.HasPrefix(name, "log-") && name != "where" && cc.String(name) == "" {
+		if cc.IsSet(name) && !strings.HasPrefix(name, "log-") && name != "where" && name != "against" && cc.String(name) == "" {
 			return f, usagef("flag --%s needs a value", name)
 		}
 	}
@@ -76,7 +79,10 @@ func readPlotFlags(cc *cli.Context) (f plotFlags, err error) {
 	f.asked = &result.Plot{
 		Kind: cc.String("kind"), X: cc.String("x"), Y: cc.String("y"), Z: cc.String("z"),
 		Series: cc.String("series"), Panels: cc.String("panels"), Name: cc.String("name"), Title: cc.String("title"),
-		LogX: cc.Bool("log-x"), LogY: cc.Bool("log-y"),
+		LogX: cc.Bool("log-x"), LogY: cc.Bool("log-y"), Over: cc.String("over"), Policy: cc.String("policy"),
+	}
+	if cc.IsSet("against") {
+		f.asked.Against = cc.StringSlice("against")
 	}
 	f.logX = cc.IsSet("log-x")
 	f.asked.Where, err = readWhere(cc.StringSlice("where"))

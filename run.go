@@ -193,8 +193,11 @@ func (j *job) writeFiles(c *command, o *scenarios.Outcome, flags runFlags) error
 			}
 		}
 	}
-	if j.plan == nil {
+	switch {
+	case j.plan == nil:
 		return nil
+	case len(o.Schedules)+len(o.Gathers) > 0:
+		return j.plan.write(o.WriteSchedules)
 	}
 	if len(o.Plans) == 0 {
 		c.say("no policy of %s schedules rates, so %s has no rows", j.scenario.Name, j.plan.path)

@@ -43,7 +43,20 @@ var tableColumns = []tableColumn{
 	{"gap to\nbound", "gap", func(v float64, _ *result.Row) string { return gap(v) }},
 	{"all to all,\neach node", "all_to_all_bytes_per_s", func(v float64, _ *result.Row) string { return bytesPerSecond(v) }},
 	{"against\nno fault", "fault_ratio", func(v float64, _ *result.Row) string { return percent(v) }},
+	{"all to all", "all_to_all_s", nil},
 	{"completion", "completion_s", nil},
+	{"topol-\nogies", "reconfigurations", func(v float64, _ *result.Row) string { return count(v) }},
+	{"slots,\nabove bound", "slots", slots},
+	{"steps", "steps", func(v float64, _ *result.Row) string { return count(v) }},
+	{"chunks\nheld", "buffer_chunks", func(v float64, _ *result.Row) string { return count(v) }},
+	{"slot\nby slot", "synchronised_s", nil},
+	{"as links\nare free", "free_running_s", nil},
+	{"as fluid", "fluid_s", func(v float64, r *result.Row) string {
+		if _, plan := r.Metrics["slots"]; !plan {
+			return "-"
+		}
+		return seconds(v)
+	}},
 	{"mean\ndelay", "mean_delay_s", nil},
 	{"99 % within", "p99_delay_s", nil},
 	{"accepted", "accepted_load", func(v float64, _ *result.Row) string { return fmt.Sprintf("%.4f", v) }},
@@ -57,6 +70,15 @@ func load(v float64, r *result.Row) string {
 		return fmt.Sprintf("%s %7s", amount(v), gap(above))
 	}
 	return amount(v)
+}
+
+// slots are whole but for fluid schedules.
+func slots(v float64, r *result.Row) string {
+	text := amount(v)
+	if above, ok := r.Metrics["gap"]; ok {
+		return fmt.Sprintf("%s %7s", text, gap(above))
+	}
+	return text
 }
 
 func gap(v float64) string {
@@ -85,7 +107,10 @@ func columnsFor(rows []result.Row) []tableColumn {
 	if has[objective] {
 		return jobsColumns(rows)
 	}
-	if has["max_link_load"] { // which has the gap beside it
+	if !has["slots"] {
+		delete(has, "fluid_s") // of traffic on links it is what others are compared with
+	}
+	if has["max_link_load"] || has["slots"] { // which have the gap beside them
 		delete(has, "gap")
 	}
 	if has["completion_s"] {
@@ -141,6 +166,17 @@ var judged = []struct{ metric, words, bounded string }{
 }
 
 const mostLoaded = "the load of the most loaded link"
+
+// bounded says in words what bounds are on, of the best row's metric.
+func bounded(doc *result.Document, why int) string {
+	if anyHas(doc, "slots") {
+		return "the slots of plans of as many topologies"
+	}
+	if anyHas(doc, "steps") {
+		return "the completion time"
+	}
+	return judged[why].bounded
+}
 
 // bestOf returns the best of several rows and what makes it so, places in the rows
 // and in judged; -1 and the first where none can be.

@@ -88,6 +88,7 @@ var runs = map[string]run{
 		s.stages, s.micro = 2, 2
 		return synthetic(s)
 	},
+	"plans": planRun("ring", "three", "many", "bare", "kautz"),
 	"wide": func() (*result.Document, *result.Detail) {
 		s := large
 		s.stages, s.perPod, s.micro = 64, 2, 80

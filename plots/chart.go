@@ -9,7 +9,7 @@ import (
 )
 
 // ChartKinds lists the kinds of charts that Chart knows.
-var ChartKinds = []string{"bars", "lines", "scatter", "heatmap", "twists", "cdf"}
+var ChartKinds = []string{"bars", "gain", "lines", "scatter", "heatmap", "twists", "cdf"}
 
 // Limits of what one chart shows: more could not be told apart, or would take
 // longer to draw than to compute.
@@ -51,6 +51,8 @@ func chartFigure(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (Fi
 	switch spec.Kind {
 	case "bars":
 		l, err = v.bars(t)
+	case "gain":
+		l, err = v.gain(t)
 	case "lines":
 		l, err = v.lines(t)
 	case "scatter":
@@ -74,7 +76,11 @@ func chartFigure(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (Fi
 func CheckChart(spec *result.Plot, s *result.Sweep) error {
 	v, err := newView(spec, s)
 	if err == nil && slices.ContainsFunc(s.Cells, func(c result.Cell) bool { return len(c.Metrics) > 0 }) {
-		_, err = v.measure(v.metric(), &result.SweepTimings{})
+		for _, name := range v.metrics() {
+			if err == nil {
+				_, err = v.measure(name, &result.SweepTimings{})
+			}
+		}
 	}
 	if err != nil {
 		return chartError(spec, err)
@@ -114,6 +120,15 @@ func plotName(spec *result.Plot) string {
 		return name
 	}
 	return "chart"
+}
+
+// metrics are all that a chart measures.
+func (v *view) metrics() []string {
+	all := append([]string{v.metric()}, v.spec.Also...)
+	if v.spec.Below != "" {
+		all = append(all, v.spec.Below)
+	}
+	return all
 }
 
 // metric is the name of what a chart measures.

@@ -22,6 +22,7 @@ type across struct {
 	full  []string       // the labels, uncut
 	shown []bool
 	depth vg.Length // of the labels
+	under vg.Length // below them, for what a pane writes there
 }
 
 // categories is the axis of the drawn levels of f, side by side.
@@ -51,8 +52,14 @@ func numbered(f *factor, label string, log bool) *across {
 	}
 	a.pad()
 	const many = 14 // values that are not each worth a tick
-	if per, ok := f.unitOf(ticks); ok && len(ticks) > many {
+	switch per, ok := f.unitOf(ticks); {
+	case len(ticks) <= many:
+	case ok:
 		a.unit = unit{"", per}
+		a.mark(8)
+		a.label()
+	case log && label == "" && f.times(): // each in a unit of its own
+		a.unit, a.named = unit{"s", 1}, true
 		a.mark(8)
 		a.label()
 	}
@@ -122,6 +129,11 @@ const labelLength = 110
 // left of it: level where they fit, else slanted, else upright; numbers and
 // what is too many are thinned.
 func (a *across) fit(width, left vg.Length) {
+	a.fitLabels(width, left)
+	a.depth += a.under
+}
+
+func (a *across) fitLabels(width, left vg.Length) {
 	a.style = aligned(sans(tickSize, ink), draw.XCenter, draw.YTop)
 	a.depth = tickSize * lineSpacing
 	a.full = slices.Clone(a.labels)
@@ -254,8 +266,8 @@ func (a *across) even() bool {
 	return true
 }
 
-// draw draws the axis below a pane's data.
-func (a *across) draw(c draw.Canvas) {
+// draw draws the axis below a pane's data, with labels or without.
+func (a *across) draw(c draw.Canvas, labelled bool) {
 	const length = 4
 	axis := draw.LineStyle{Color: ink, Width: 0.75}
 	if !a.bare {
@@ -266,7 +278,7 @@ func (a *across) draw(c draw.Canvas) {
 		if !a.category {
 			c.StrokeLine2(axis, x, c.Min.Y, x, c.Min.Y-length)
 		}
-		if a.shown[i] {
+		if a.shown[i] && labelled {
 			if a.style.Rotation == 0 { // the last must not leave the sheet
 				x = min(x, c.Max.X+overhang+margin-2-a.style.Width(a.labels[i])/2)
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -14,13 +15,17 @@ import (
 // barChart is a chart of bars, in groups by x with a bar a series.
 type barChart struct {
 	*table
-	v     *view
-	q     quantity
-	looks []look // by level of the series, or of x where x has the colours
-	byX   bool
-	marks []placedMark
-	base  float64
-	note  numberNote
+	v      *view
+	q      quantity
+	looks  []look // by level of the series, or of x where x has the colours
+	byX    bool
+	marks  []placedMark
+	base   float64
+	note   numberNote
+	caps   []float64 // by panel: where higher bars are cut off; nil nowhere
+	cap    float64   // the highest of them where panels share an axis, else 0
+	low    vg.Length // height of panels in more than two rows; 0 is as of others
+	digits bool      // values may lie far apart: each has three digits
 }
 
 // numberNote is how values stand on bars.
@@ -48,9 +53,22 @@ func (v *view) bars(t *result.SweepTimings) (*lattice, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &barChart{table: tab, v: v, marks: v.placeMarks()}
+	what := " by " + v.x.words
+	if v.x.numbers != nil {
+		what = " over " + v.x.words
+	}
+	return v.barLattice(&barChart{table: tab, v: v}, m, what+v.bySeries()), nil
+}
+
+// barLattice lays bars of a table out. What ends the title after the metric.
+func (v *view) barLattice(b *barChart, m measure, what string) *lattice {
+	b.marks = v.placeMarks()
 	lo, hi := b.extent(-1)
-	b.q = v.quantityOf(m.name, v.spec.YLabel, lo, hi, true)
+	most := hi
+	if b.digits && lo > 0 {
+		most = math.Sqrt(lo * hi) // a unit in which most values read well
+	}
+	b.q = v.quantityOf(m.name, v.spec.YLabel, min(lo, most), most, true)
 	b.q.named = false // numbers on the bars have one unit
 	b.looks = v.looks(v.series)
 	if v.series == &none {
@@ -58,26 +76,25 @@ func (v *view) bars(t *result.SweepTimings) (*lattice, error) {
 			b.looks = v.looks(v.x)
 		}
 	}
-	what := b.q.words + " by " + v.x.words
-	if v.x.numbers != nil {
-		what = b.q.words + " over " + v.x.words
-	}
 	l := &lattice{across: categories(v.x, v.spec.XLabel), yTitle: b.q.label}
 	if v.spec.XLabel == "" && v.x.name == policyName {
 		l.across.title = ""
 	}
-	l.title, l.subtitle = v.headings(what + v.bySeries())
+	l.title, l.subtitle = v.headings(b.q.words + what)
 	v.legend(&l.sheet, b.looks, parts{bars: true}, b.marks)
 	for i := range v.panels.levels {
 		l.panes = append(l.panes, pane{head: v.panels.head(v.panels.levels[i]), draw: func(c draw.Canvas, x, y func(float64) vg.Length) { b.draw(c, i, x, y) }})
 	}
 	b.scales(l)
 	l.setColumns(b.leastWidth())
+	if b.low > 0 && l.rows() > 2 { // to stay on a page
+		l.height = min(l.height, b.low)
+	}
 	b.chooseNote(l)
 	b.scales(l)
-	v.noteSpread(tab, "A bar is")
+	v.noteSpread(b.table, "A bar is")
 	l.notes = append(b.baseNote(), v.notes...)
-	return l, nil
+	return l
 }
 
 // extent is the range of a panel's values and marks, of all for -1; lo > hi
@@ -88,9 +105,10 @@ func (b *barChart) extent(panel int) (lo, hi float64) {
 	if size := b.series * b.width; panel >= 0 {
 		each = b.at[panel*size : (panel+1)*size]
 	}
+	top := b.limit(panel)
 	for _, s := range each {
 		if s.n > 0 {
-			lo, hi = min(lo, s.min), max(hi, s.max)
+			lo, hi = min(lo, s.min, top), max(hi, min(s.max, top))
 		}
 	}
 	for _, m := range b.marks {
@@ -155,7 +173,7 @@ func (b *barChart) chooseNote(l *lattice) {
 // text words a value: to so many decimals, or on a logarithmic axis to three
 // digits.
 func (b *barChart) text(v float64, decimals int) string {
-	if b.v.spec.LogY {
+	if b.v.spec.LogY || b.digits {
 		return short(roundTo(v*b.q.unit.per, 3))
 	}
 	return b.q.number(v, decimals)
@@ -183,6 +201,10 @@ func (b *barChart) scales(l *lattice) {
 		}
 		return s
 	})
+	b.cap = 0
+	if b.caps != nil && !l.apart {
+		b.cap = slices.Max(b.caps)
+	}
 	if spec.LogY {
 		b.base = math.Inf(-1) // bars stand on the axis
 	}
@@ -221,7 +243,8 @@ func (b *barChart) draw(c draw.Canvas, panel int, x, y func(float64) vg.Length) 
 				continue
 			}
 			clr := b.color(s, g)
-			x0, end := left(g, s), y(cell.mean)
+			top := b.cut(panel)
+			x0, end := left(g, s), y(min(cell.mean, top))
 			x1 := x0 + pitch
 			if b.series > 1 {
 				x0, x1 = x0+gap/2, x1-gap/2
@@ -233,8 +256,10 @@ func (b *barChart) draw(c draw.Canvas, panel int, x, y func(float64) vg.Length) 
 				r.add(x0, x1, foot, max(end, foot+1)) // a bar of no length is seen
 			}
 			r.fill(c, clr)
-			if cell.max > cell.min {
-				whisker(c, clr, (x0+x1)/2, y(cell.min), y(cell.max), min(3, pitch/4))
+			if cell.mean > top {
+				breakMark(c, x0, x1, end)
+			} else if cell.max > cell.min {
+				whisker(c, clr, (x0+x1)/2, y(cell.min), y(min(cell.max, top)), min(3, pitch/4))
 			}
 		}
 	}
@@ -268,7 +293,7 @@ func (b *barChart) number(c draw.Canvas, panel, series, group int, mid, foot vg.
 	text := b.text(cell.mean, b.note.decimals)
 	const off = 3
 	down := !math.IsInf(b.base, -1) && cell.mean < b.base
-	at, sign := max(y(cell.max), foot+1)+off, vg.Length(1)
+	at, sign := max(y(min(cell.max, b.cut(panel))), foot+1)+off, vg.Length(1)
 	if down {
 		at, sign = min(y(cell.min), foot)-off, -1
 	}
@@ -294,6 +319,33 @@ func (b *barChart) number(c draw.Canvas, panel, series, group int, mid, foot vg.
 		mid -= 0.6 // figures have no descent
 	}
 	c.FillText(style, point(mid, at), text)
+}
+
+// limit is the highest value of a panel, or of all for -1, that is drawn in full.
+func (b *barChart) limit(panel int) float64 {
+	switch {
+	case b.caps == nil:
+		return math.Inf(1)
+	case panel < 0:
+		return slices.Max(b.caps)
+	}
+	return b.caps[panel]
+}
+
+// cut is where the bars of a panel are cut off.
+func (b *barChart) cut(panel int) float64 {
+	if b.caps != nil && b.cap > 0 {
+		return b.cap
+	}
+	return b.limit(panel)
+}
+
+// breakMark cuts a bar below its top: it goes on beyond.
+func breakMark(c draw.Canvas, x0, x1, top vg.Length) {
+	const below, rise, thick = 7, 3, 2.2
+	mid := (x0 + x1) / 2
+	c.StrokeLines(draw.LineStyle{Color: white, Width: thick},
+		[]vg.Point{point(x0-0.5, top-below-rise/2), point(mid, top-below+rise/2), point(mid, top-below-rise/2), point(x1+0.5, top-below+rise/2)})
 }
 
 // whisker is a line from the least to the greatest, with ends.

@@ -158,7 +158,7 @@ func chartCases() []aChart {
 		chartPolicies, func(at []int, p int) map[string]float64 {
 			return map[string]float64{"completion_s": 0.002 * float64(1+at[0]) / float64(1+p)}
 		})
-	return []aChart{
+	return append(gainCases(), []aChart{
 		{result.Plot{Name: "fig6", Title: "NCT over port bandwidth (DELTA, Fig. 6)", Kind: "bars", X: "fabric.port_bandwidth", Y: "nct", Series: "policy", Panels: "base", From: from(1), Marks: paper}, untimed(bandwidthSweep())},
 		{result.Plot{Name: "holes", Kind: "bars", X: "port_bandwidth", Y: "nct", Panels: "base"}, untimed(holes)},
 		{result.Plot{Name: "fig6-lines", Kind: "lines", X: "port_bandwidth", Y: "nct", Series: "policy", Panels: "base", LogX: true, Marks: paper}, untimed(bandwidthSweep())},
@@ -188,5 +188,5 @@ func chartCases() []aChart {
 		{result.Plot{Name: "long", Kind: "bars", X: "wiring", Y: "completion_s"}, untimed(long)},
 		{result.Plot{Name: "long-log", Kind: "bars", X: "policy", Y: "completion_s", LogY: true, Panels: "wiring"}, untimed(long)},
 		{result.Plot{Name: "many", Kind: "lines", X: "ports_per_pod", Y: "nct", Series: "reconfiguration_delay", Panels: "policy"}, untimed(gridSweep(20))},
-	}
+	}...)
 }

@@ -57,6 +57,9 @@ func (v *view) metricNames(t *result.SweepTimings) []string {
 func (v *view) measure(name string, t *result.SweepTimings) (measure, error) {
 	m := measure{name: name}
 	known := v.metricNames(t)
+	if a, b, ok := strings.Cut(name, "/"); ok && !slices.Contains(known, name) {
+		return v.quotient(name, a, b, t)
+	}
 	if !slices.Contains(known, name) {
 		if slices.Contains(wallClock, name) {
 			return m, fmt.Errorf("%s needs the sweep's timings, which there are none of", name)
@@ -83,6 +86,26 @@ func (v *view) measure(name string, t *result.SweepTimings) (measure, error) {
 		}
 	}
 	return m, nil
+}
+
+// quotient is one metric over another; a cell where the other is 0 has none.
+func (v *view) quotient(name, a, b string, t *result.SweepTimings) (measure, error) {
+	over, err := v.measure(strings.TrimSpace(a), t)
+	if err != nil {
+		return over, err
+	}
+	under, err := v.measure(strings.TrimSpace(b), t)
+	if err != nil {
+		return under, err
+	}
+	return measure{over.name + "/" + under.name, func(c *result.Cell) (float64, bool) {
+		x, ok := over.of(c)
+		y, also := under.of(c)
+		if !ok || !also || y == 0 {
+			return 0, false
+		}
+		return x / y, true
+	}}, nil
 }
 
 // y is m with the plot's scale and offset.
@@ -138,8 +161,24 @@ func (v *view) tabulate(m measure) (*table, error) {
 		s.add(y)
 		t.most = max(t.most, s.n)
 	})
+	for i := range t.at {
+		t.at[i].take(v.spec.Take)
+	}
 	return t, err
 }
+
+// take lets the least or the greatest stand for all.
+func (s *spread) take(which string) {
+	switch which {
+	case "min":
+		s.mean, s.max = s.min, s.min
+	case "max":
+		s.mean, s.min = s.max, s.max
+	}
+}
+
+// takeWords are what stands for several cells, by what spec.Take says.
+var takeWords = map[string]string{"": "mean", "mean": "mean", "min": "least", "max": "greatest"}
 
 // each calls do with the value of each cell that has one. The others are noted.
 func (v *view) each(m measure, do func(c *result.Cell, y float64)) error {
@@ -247,14 +286,15 @@ func (v *view) noteSpread(t *table, what string) {
 	for _, f := range v.hidden() {
 		over = append(over, f.words)
 	}
-	note := fmt.Sprintf("%s the mean of up to %d cells", what, t.most)
+	which := takeWords[v.spec.Take]
+	note := fmt.Sprintf("%s the %s of up to %d cells", what, which, t.most)
 	if !slices.ContainsFunc(t.at, func(s spread) bool { return s.n > 0 && s.n != t.most }) {
-		note = fmt.Sprintf("%s the mean of %d cells", what, t.most)
+		note = fmt.Sprintf("%s the %s of %d cells", what, which, t.most)
 	}
 	if len(over) > 0 {
 		note += ", over " + andList(over)
 	}
-	if v.spec.Kind != "heatmap" && v.spec.Kind != "twists" {
+	if v.spec.Kind != "heatmap" && v.spec.Kind != "twists" && which == "mean" {
 		note += "; whiskers reach from the least to the greatest"
 	}
 	v.notes = append(v.notes, note+".")

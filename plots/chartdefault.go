@@ -250,8 +250,17 @@ func Propose(s *result.Sweep, p result.Plot) result.Plot {
 			}
 		}
 	}
-	if p.Kind == "twists" {
+	switch p.Kind {
+	case "twists":
 		return proposeTwists(p, proposal, metric)
+	case "gain": // chooses its axes itself
+		if p.Y == "" {
+			p.Y = metric
+		}
+		if p.Name == "" {
+			p.Name = fileName(p.Y + "-gain")
+		}
+		return p
 	}
 	use(p.X, p.Series, p.Panels)
 	if p.Kind == "heatmap" {

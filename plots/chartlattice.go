@@ -1,6 +1,8 @@
 package plots
 
 import (
+	"math"
+
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/recorder"
@@ -18,19 +20,21 @@ type pane struct {
 // areas of data, whatever their labels take.
 type lattice struct {
 	sheet
-	panes  []pane
-	across *across
-	up     *across // of a heat map, whose rows have labels
-	yTitle string
-	apart  bool // panes have y axes of their own
-	cols   int
-	width  vg.Length // of a pane's data, by fit
-	height vg.Length
-	left   vg.Length // room for the y axis
-	extra  vg.Length // more room there, for what slants below it
-	wider  vg.Length // more room between panes, for labels that hang over
-	side   vg.Length // room to the right of all, for side
-	aside  func(c draw.Canvas)
+	panes    []pane
+	across   *across
+	up       *across // of a heat map, whose rows have labels
+	yTitle   string
+	apart    bool   // panes have y axes of their own
+	low      []pane // a lower pane below each, with the same axis across; nil without
+	lowTitle string // of their y axes
+	cols     int
+	width    vg.Length // of a pane's data, by fit
+	height   vg.Length
+	left     vg.Length // room for the y axis
+	extra    vg.Length // more room there, for what slants below it
+	wider    vg.Length // more room between panes, for labels that hang over
+	side     vg.Length // room to the right of all, for side
+	aside    func(c draw.Canvas)
 }
 
 const (
@@ -40,7 +44,8 @@ const (
 	overhang  = 12 // right of the data, for a tick's label
 	headRoom  = headSize*lineSpacing + 4
 	titleRoom = labelSize*lineSpacing + 3
-	tickRoom  = 7 // between a tick's label and the data
+	lowGap    = 14 // above a lower pane
+	tickRoom  = 7  // between a tick's label and the data
 )
 
 // columns is how many panes stand side by side, of n.
@@ -79,6 +84,9 @@ func (l *lattice) measure() {
 			l.left = max(l.left, p.y.width())
 		}
 	}
+	for _, p := range l.low {
+		l.left = max(l.left, p.y.width())
+	}
 	if l.up != nil {
 		l.left = l.up.left()
 	}
@@ -94,9 +102,9 @@ func (l *lattice) between() vg.Length {
 	return colGap + l.wider
 }
 
-// indent is the room for the title of the y axis.
+// indent is the room for the titles of the y axes.
 func (l *lattice) indent() vg.Length {
-	if l.yTitle == "" {
+	if l.yTitle == "" && l.lowTitle == "" {
 		return 0
 	}
 	return titleRoom
@@ -106,16 +114,25 @@ func (l *lattice) rows() int { return (len(l.panes) + l.cols - 1) / l.cols }
 
 // rowHeight is the height of a row with what stands above and below its data.
 func (l *lattice) rowHeight() vg.Length {
-	h := l.height + l.across.depth + 6 + rowGap
+	h := l.height + l.lower() + l.across.depth + 6 + rowGap
 	if l.panes[0].head != "" {
 		h += headRoom
 	}
 	return h
 }
 
+// lower is the height of a lower pane and of the gap above it.
+func (l *lattice) lower() vg.Length {
+	const share, least = 0.45, 75 // of a pane's height; points
+	if l.low == nil {
+		return 0
+	}
+	return lowGap + max(l.height*share, least)
+}
+
 // bodyHeight is from the lowest data to the highest.
 func (l *lattice) bodyHeight() vg.Length {
-	return l.rowHeight()*vg.Length(l.rows()-1) + l.height
+	return l.rowHeight()*vg.Length(l.rows()-1) + l.height + l.lower()
 }
 
 // figure makes the figure: as high as its parts need.
@@ -182,8 +199,20 @@ func (l *lattice) paint(c draw.Canvas) {
 			d.FillText(style, point(d.Min.X, d.Max.Y+5), fit(style, p.head, l.width+colGap/2))
 		}
 		d.Min.Y = d.Max.Y - l.height
-		low, high, right = min(low, d.Min.Y), max(high, d.Max.Y), max(right, d.Max.X)
-		l.pane(d, p, l.apart || col == 0)
+		low, high, right = min(low, d.Min.Y-l.lower()), max(high, d.Max.Y), max(right, d.Max.X)
+		l.pane(d, p, l.apart || col == 0, l.low == nil)
+		if l.low == nil {
+			continue
+		}
+		if col == 0 {
+			l.upTitle(c, l.yTitle, d.Min.Y-lowGap/2, d.Max.Y+headRoom/2)
+		}
+		d.Max.Y = d.Min.Y - lowGap
+		d.Min.Y -= l.lower()
+		l.pane(d, l.low[i], col == 0, true)
+		if col == 0 {
+			l.upTitle(c, l.lowTitle, d.Min.Y-l.across.depth, d.Max.Y+lowGap/2)
+		}
 	}
 	title := aligned(sans(labelSize, ink), draw.XCenter, draw.YTop)
 	if l.across.title != "" {
@@ -192,12 +221,8 @@ func (l *lattice) paint(c draw.Canvas) {
 		mid = max(mid, c.Min.X+title.Width(text)/2)
 		c.FillText(title, point(mid, low-l.across.depth-8), text)
 	}
-	if l.yTitle != "" {
-		title = aligned(sans(labelSize, ink), draw.XCenter, draw.YTop)
-		title.Rotation = 1.5707963267948966
-		text := fit(title, l.yTitle, high-low+headRoom)
-		mid := min((low+high)/2, c.Max.Y-title.Width(text)/2)
-		c.FillText(title, point(c.Min.X, mid), text)
+	if l.low == nil {
+		l.upTitle(c, l.yTitle, low-headRoom/2, high+headRoom/2)
 	}
 	if l.aside != nil {
 		s := c
@@ -206,13 +231,26 @@ func (l *lattice) paint(c draw.Canvas) {
 	}
 }
 
-// pane draws one pane with its axes.
-func (l *lattice) pane(c draw.Canvas, p pane, labelled bool) {
+// upTitle writes the title of a y axis beside low to high.
+func (l *lattice) upTitle(c draw.Canvas, text string, low, high vg.Length) {
+	if text == "" {
+		return
+	}
+	title := aligned(sans(labelSize, ink), draw.XCenter, draw.YTop)
+	title.Rotation = math.Pi / 2
+	text = fit(title, text, high-low)
+	mid := min((low+high)/2, c.Max.Y-title.Width(text)/2)
+	c.FillText(title, point(c.Min.X, mid), text)
+}
+
+// pane draws one pane with its axes; the ticks of the y axis are labelled, and
+// those of the axis across, or not.
+func (l *lattice) pane(c draw.Canvas, p pane, labelled, acrossLabelled bool) {
 	gridLine := draw.LineStyle{Color: faint, Width: 0.6}
 	axis := draw.LineStyle{Color: ink, Width: 0.75}
 	if p.y == nil {
 		p.draw(c, l.across.onto(c.Min.X, c.Max.X), l.up.onto(c.Min.Y, c.Max.Y))
-		l.across.draw(c)
+		l.across.draw(c, acrossLabelled)
 		if labelled {
 			l.up.drawUp(c)
 		}
@@ -244,7 +282,7 @@ func (l *lattice) pane(c draw.Canvas, p pane, labelled bool) {
 			c.FillText(style, point(c.Min.X-tickRoom, at(t.Value)+1), t.Label)
 		}
 	}
-	l.across.draw(c)
+	l.across.draw(c, acrossLabelled)
 	p.draw(c, l.across.onto(c.Min.X, c.Max.X), p.y.onto(c.Min.Y, c.Max.Y)) // over the axes, which hide nothing
 }
 
@@ -268,6 +306,15 @@ func (l *lattice) share(extent func(pane int) (lo, hi float64), make func(lo, hi
 			l.panes[i].y = all
 		}
 		l.panes[i].y.mark(ticksFor(l.height))
+	}
+	l.measure()
+}
+
+// shareLow sets the y axes of the lower panes, one for all.
+func (l *lattice) shareLow(y *scale) {
+	y.mark(max(3, ticksFor(l.lower())))
+	for i := range l.low {
+		l.low[i].y = y
 	}
 	l.measure()
 }

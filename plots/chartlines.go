@@ -28,6 +28,7 @@ type lineChart struct {
 	marked bool            // points have markers
 	looks  []look
 	marks  []placedMark
+	also   []alsoLine
 }
 
 func (v *view) lines(t *result.SweepTimings) (*lattice, error) {
@@ -52,6 +53,9 @@ func (v *view) pointsAndLines(t *result.SweepTimings) (*lattice, *lineChart, err
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := c.addAlso(t); err != nil {
+		return nil, nil, err
+	}
 	c.mark()
 	lo, hi := c.extent(-1)
 	c.q = v.quantityOf(m.name, v.spec.YLabel, lo, hi, true)
@@ -61,6 +65,7 @@ func (v *view) pointsAndLines(t *result.SweepTimings) (*lattice, *lineChart, err
 	}
 	l.title, l.subtitle = v.headings(c.q.words + " over " + xWords + v.bySeries())
 	v.legend(&l.sheet, c.looks, parts{lines: c.joined, markers: c.marked}, c.marks)
+	c.alsoLegend(&l.sheet)
 	for i := range v.panels.levels {
 		l.panes = append(l.panes, pane{head: v.panels.head(v.panels.levels[i]), draw: func(cv draw.Canvas, x, y func(float64) vg.Length) { c.draw(cv, i, x, y) }})
 	}
@@ -71,6 +76,11 @@ func (v *view) pointsAndLines(t *result.SweepTimings) (*lattice, *lineChart, err
 	const least = 150 // points, to follow a line
 	l.setColumns(least)
 	scales()
+	if v.spec.Below != "" {
+		if err := c.below(l, t); err != nil {
+			return nil, nil, err
+		}
+	}
 	c.noteCoincidence()
 	l.notes = v.notes
 	return l, c, nil
@@ -84,16 +94,24 @@ func (c *lineChart) overAxis(l *lattice, m measure) error {
 	if err != nil {
 		return err
 	}
+	c.lines = v.linesOf(t)
+	v.noteSpread(t, "A point is")
+	return nil
+}
+
+// linesOf are the lines of a table, by panel and series, in the order of the
+// numbers of the axis.
+func (v *view) linesOf(t *table) [][][]linePoint {
 	order := make([]int, t.width) // numbers need not be in order
 	for i := range order {
 		order[i] = i
 	}
 	number := func(i int) float64 { return v.x.numbers[v.x.levels[i]] }
 	slices.SortStableFunc(order, func(a, b int) int { return compare(number(a), number(b)) })
-	c.lines = make([][][]linePoint, len(v.panels.levels))
-	for p := range c.lines {
-		c.lines[p] = make([][]linePoint, t.series)
-		for s := range c.lines[p] {
+	lines := make([][][]linePoint, len(v.panels.levels))
+	for p := range lines {
+		lines[p] = make([][]linePoint, t.series)
+		for s := range lines[p] {
 			gap := false
 			for _, x := range order {
 				cell := t.cell(p, s, x)
@@ -101,13 +119,12 @@ func (c *lineChart) overAxis(l *lattice, m measure) error {
 					gap = true
 					continue
 				}
-				c.lines[p][s] = append(c.lines[p][s], linePoint{number(x), *cell, gap})
+				lines[p][s] = append(lines[p][s], linePoint{number(x), *cell, gap})
 				gap = false
 			}
 		}
 	}
-	v.noteSpread(t, "A point is")
-	return nil
+	return lines
 }
 
 // overMetric makes points of two metrics, in the order of the axis that is not
@@ -181,6 +198,15 @@ func (c *lineChart) extent(panel int) (lo, hi float64) {
 			lo, hi = min(lo, m.y), max(hi, m.y)
 		}
 	}
+	for _, a := range c.also {
+		for p, line := range a.lines {
+			for _, pt := range line {
+				if panel < 0 || p == panel {
+					lo, hi = min(lo, pt.min), max(hi, pt.max)
+				}
+			}
+		}
+	}
 	return lo, hi
 }
 
@@ -202,21 +228,11 @@ func (c *lineChart) mark() {
 // draw draws a panel's lines, the first series lowest.
 func (c *lineChart) draw(cv draw.Canvas, panel int, x, y func(float64) vg.Length) {
 	of := func(s int) *look { return &c.looks[c.v.series.levels[s]] }
+	c.drawAlso(cv, panel, x, y)
 	for s, line := range c.lines[panel] {
-		var pts []vg.Point
-		flush := func() {
-			if len(pts) > 1 && c.joined {
-				cv.StrokeLines(of(s).line, pts)
-			}
-			pts = nil
+		if c.joined {
+			strokeLine(cv, of(s).line, line, x, y)
 		}
-		for _, p := range line {
-			if p.gap {
-				flush()
-			}
-			pts = append(pts, point(x(p.x), y(p.mean)))
-		}
-		flush()
 	}
 	for s, line := range c.lines[panel] {
 		l := of(s)
@@ -251,6 +267,24 @@ func (c *lineChart) draw(cv draw.Canvas, panel int, x, y func(float64) vg.Length
 		}
 		stated(cv, m.shape, clr, point(at, y(m.y)), markRadius+0.8)
 	}
+}
+
+// strokeLine draws a line, broken at its gaps.
+func strokeLine(cv draw.Canvas, style draw.LineStyle, line []linePoint, x, y func(float64) vg.Length) {
+	var pts []vg.Point
+	flush := func() {
+		if len(pts) > 1 {
+			cv.StrokeLines(style, pts)
+		}
+		pts = nil
+	}
+	for _, p := range line {
+		if p.gap {
+			flush()
+		}
+		pts = append(pts, point(x(p.x), y(p.mean)))
+	}
+	flush()
 }
 
 // whisker is a line from the least to the greatest in the series' colour.

@@ -3,6 +3,7 @@ package plots
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -168,7 +169,21 @@ func anyPlot(t *rapid.T, s *result.Sweep) result.Plot {
 		p.X = metric.Draw(t, "x metric")
 	case p.Kind == "cdf" && rapid.Bool().Draw(t, "no x"):
 		p.X = ""
+	case p.Kind == "gain":
+		p.Series, p.Over, p.Policy = "", axis.Draw(t, "over"), anyPolicy(t, s)
+		p.Truncate = rapid.SampledFrom([]float64{0, 1, 2.5, 0.5}).Draw(t, "truncate")
+		if rapid.Bool().Draw(t, "against?") {
+			p.Against = []string{anyPolicy(t, s), anyPolicy(t, s)}
+		}
 	}
+	if p.Kind == "lines" && rapid.Bool().Draw(t, "more") {
+		p.Also = rapid.SliceOfN(metric, 0, 2).Draw(t, "also")
+		p.Below = metric.Draw(t, "below")
+		if p.Below != "" && rapid.Bool().Draw(t, "below of") {
+			p.BelowOf = []string{anyPolicy(t, s)}
+		}
+	}
+	p.Take = rapid.SampledFrom([]string{"", "", "", "mean", "min", "max"}).Draw(t, "take")
 	if rapid.IntRange(0, 3).Draw(t, "from?") == 0 {
 		p.From = from(anyValue.Draw(t, "from"))
 	}
@@ -192,6 +207,14 @@ func anyPlot(t *rapid.T, s *result.Sweep) result.Plot {
 	return p
 }
 
+// anyPolicy is one of a sweep's, where it has some.
+func anyPolicy(t *rapid.T, s *result.Sweep) string {
+	if len(s.Cells) == 0 {
+		return "one"
+	}
+	return rapid.SampledFrom(s.Cells).Draw(t, "a cell").Policy
+}
+
 // mend takes from a plot most of what is refused.
 func mend(t *rapid.T, p *result.Plot, s *result.Sweep) {
 	names, seen := []string{"policy"}, map[string]bool{"": true, "policy": true}
@@ -205,6 +228,14 @@ func mend(t *rapid.T, p *result.Plot, s *result.Sweep) {
 	metric := rapid.SampledFrom([]string{"nct", "makespan_s", "ports", "x_bytes_per_s"})
 	p.X, p.Y, p.Z, p.Series, p.Panels = names[0], metric.Draw(t, "known y"), "", names[1], names[2]
 	p.Where, p.Marks, p.Scale = nil, nil, min(p.Scale, 100)
+	if p.Kind == "gain" && !slices.ContainsFunc(s.Cells, func(c result.Cell) bool { return c.Policy != s.Cells[0].Policy }) {
+		p.Kind, p.Over, p.Policy, p.Against, p.Truncate = "bars", "", "", nil, 0 // there is nothing to compare
+	}
+	numbers := slices.ContainsFunc(s.Axes, func(a result.Axis) bool { return a.Numbers != nil && a.Name == p.X })
+	twists := slices.ContainsFunc(s.Axes, func(a result.Axis) bool { return a.Name == twistKey })
+	if p.Kind == "twists" && !twists || p.Kind == "lines" && !numbers && p.Also == nil && p.Below == "" && rapid.Bool().Draw(t, "bars") {
+		p.Kind = "bars"
+	}
 	switch p.Kind {
 	case "bars":
 		p.LogX = false
@@ -215,14 +246,43 @@ func mend(t *rapid.T, p *result.Plot, s *result.Sweep) {
 		if p.Y == "" {
 			p.Kind, p.Y, p.Z = "bars", p.Z, ""
 		}
+	case "gain":
+		p.X, p.Panels, p.Over, p.Series, p.LogX, p.Offset, p.Scale = strings.Replace(p.X, "policy", "", 1), "", "", "", false, 0, max(p.Scale, 0)
+		for _, name := range names {
+			if name != "policy" && name != p.X {
+				p.Over = name
+			}
+		}
+		p.Policy, p.Against = anyPolicy(t, s), nil
+		if strings.HasSuffix(p.Y, "_per_s") { // of which more is better
+			p.Y = "nct"
+		}
+		if p.Truncate != 0 {
+			p.Truncate += 1
+		}
 	case "scatter":
 		p.X = metric.Draw(t, "known x")
 	case "twists":
 		p.X, p.Z, p.Y, p.Series, p.LogX, p.LogY = "", p.Y, "", "", false, false
 	case "lines":
-		if rapid.Bool().Draw(t, "metrics") {
+		if p.Below != "" {
+			p.Below, p.BelowOf = metric.Draw(t, "known below"), nil
+		}
+		for i := range p.Also {
+			p.Also[i] = metric.Draw(t, "known also")
+		}
+		if p.Below != "" || p.Also != nil {
+			for i := range s.Axes { // over numbers
+				if a := &s.Axes[i]; a.Numbers != nil && slices.Contains(names, a.Name) {
+					p.X, p.Series, p.Panels = a.Name, "policy", ""
+				}
+			}
+		} else if rapid.Bool().Draw(t, "metrics") {
 			p.X = metric.Draw(t, "known x")
 		}
+	}
+	if p.Kind == "scatter" || p.Kind == "cdf" || p.Kind == "gain" || p.Kind == "lines" && !slices.Contains(names, p.X) { // which have no several cells at one place
+		p.Take = ""
 	}
 	if p.From != nil && *p.From <= 0 {
 		p.From = nil

@@ -20,6 +20,7 @@ type factor struct {
 	numbers []float64 // nil where some label is no number
 	levels  []int     // indices of labels that are drawn
 	slot    []int     // by label: its place among levels, or -1
+	parts   []*factor // of a factor that is all combinations of others
 }
 
 // none is the factor of what a chart does not vary: one level.
@@ -32,7 +33,8 @@ type view struct {
 	factors []factor // the axes, then the policies
 	// Of a heat map series is the axis that goes up.
 	x, series, panels *factor
-	byMetric          bool // x is a metric
+	over              *factor // of a gain: the axis of which it takes one value
+	byMetric          bool    // x is a metric
 	cells             []*result.Cell
 	notes             []string
 }
@@ -191,6 +193,8 @@ func (v *view) filter() error {
 // place is where a cell stands among the levels of f that are drawn, or -1.
 func (v *view) place(f *factor, c *result.Cell) int {
 	switch {
+	case f.parts != nil:
+		return v.placeOf(f.parts, c)
 	case f.index < 0:
 		return 0
 	case f.index < len(v.sweep.Axes):
@@ -201,8 +205,11 @@ func (v *view) place(f *factor, c *result.Cell) int {
 
 // roles looks up what goes across, what the series and what the panels are.
 func (v *view) roles() error {
-	v.x, v.series, v.panels = &none, &none, &none
+	v.x, v.series, v.panels, v.over = &none, &none, &none, &none
 	spec := v.spec
+	if spec.Kind == "gain" {
+		return v.gainRoles()
+	}
 	set := func(into **factor, role, name string) (err error) {
 		if name != "" {
 			*into, err = v.find(role, name)
@@ -270,8 +277,14 @@ func (v *view) unknownAcross() error {
 func (v *view) options() error {
 	spec := v.spec
 	heat, cdf := spec.Kind == "heatmap", spec.Kind == "cdf"
-	if spec.Kind == "twists" {
+	if err := v.extraOptions(); err != nil {
+		return err
+	}
+	switch spec.Kind {
+	case "twists":
 		return v.twistOptions()
+	case "gain":
+		return v.gainOptions()
 	}
 	switch {
 	case spec.Y == "" && heat:
@@ -325,12 +338,22 @@ func (v *view) limits() error {
 		return fmt.Errorf("series: %s has %d values, of which %d can be told apart at most; %s", v.series.name, series, mostSeries, advice)
 	case heat && max(x, series) > mostTiles:
 		return fmt.Errorf("a heat map of %d by %d values is finer than can be drawn, %d each way; %s", x, series, mostTiles, advice)
-	case v.spec.Kind == "bars" && x*series > mostBars:
+	case (v.spec.Kind == "bars" || v.spec.Kind == "gain") && x*series > mostBars:
 		return fmt.Errorf("x: %d bars would stand in a panel, of which %d can be shown at most; %s, or draw lines", x*series, mostBars, advice)
-	case x > mostPlaces/max(1, series*panels):
+	case x > mostPlaces/max(1, series*panels*len(v.over.levels)):
 		return fmt.Errorf("x: %s has %d values, more than can be shown; %s", v.x.name, x, advice)
 	}
 	return nil
+}
+
+// uses reports whether f, or a combination that it is part of, has a role.
+func (v *view) uses(f *factor) bool {
+	for _, r := range []*factor{v.x, v.series, v.panels, v.over} {
+		if r == f || slices.Contains(r.parts, f) {
+			return true
+		}
+	}
+	return false
 }
 
 // hidden lists the factors that are averaged over: several levels are drawn at
@@ -338,7 +361,7 @@ func (v *view) limits() error {
 func (v *view) hidden() []*factor {
 	var out []*factor
 	for i := range v.factors {
-		if f := &v.factors[i]; f != v.x && f != v.series && f != v.panels && len(f.levels) > 1 {
+		if f := &v.factors[i]; !v.uses(f) && len(f.levels) > 1 {
 			out = append(out, f)
 		}
 	}

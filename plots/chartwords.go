@@ -3,6 +3,7 @@ package plots
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -24,6 +25,10 @@ var keyTexts = map[string]string{
 	"workload.gpus":                   "GPUs",
 	"workload.effective_tflops":       "TFLOP/s a GPU",
 	"fabric.gpus":                     "GPUs",
+	"fabric.switches":                 "switches",
+	"workload.sizes":                  "sizes",
+	"workload.message":                "message",
+	"policy.reconfigurations":         "topologies",
 	"fabric.gpus_per_pod_per_replica": "GPUs a pod and replica",
 	"fabric.ports_per_pod":            "ports a pod",
 	"fabric.nic_bandwidth":            "NIC bandwidth",
@@ -55,6 +60,15 @@ var metricTexts = map[string]string{
 	"bound_ports":                 "lower bound on ports",
 	"evaluations":                 "topologies tried",
 	"solve_s":                     "time to decide",
+	"all_to_all_s":                "time of an all-to-all",
+	"slots":                       "slots",
+	"reconfigurations":            "topologies",
+	"bound_slots_round":           "lower bound on slots, of rounds",
+	"bound_slots_forward":         "lower bound on slots, storing and forwarding",
+	"bound_slots_relay":           "lower bound on slots, relaying",
+	"buffer_chunks":               "chunks that a GPU holds",
+	"synchronised_s":              "time of packets, slot by slot",
+	"free_running_s":              "time of packets, as links are free",
 	"sum_hops":                    "hops of all ordered pairs",
 	"average_hops":                "average distance",
 	"diameter":                    "diameter",
@@ -85,6 +99,9 @@ var suffixes = []string{"_bytes_per_s", "_bits_per_s", "_per_s", "_bytes", "_s"}
 
 // metricWords words a metric, without its unit.
 func metricWords(name string) string {
+	if a, b, ok := strings.Cut(name, "/"); ok {
+		return metricWords(a) + " / " + metricWords(b)
+	}
 	if rest, ok := strings.CutPrefix(name, referencePrefix); ok {
 		return metricWords(rest) + " on the ideal fabric"
 	}
@@ -104,6 +121,8 @@ func metricWords(name string) string {
 func metricUnit(name string, most float64) unit {
 	name = strings.TrimPrefix(name, referencePrefix)
 	switch {
+	case strings.Contains(name, "/"): // of two metrics
+		return unit{"", 1}
 	case name == "gap" || name == "implied_share" || strings.HasSuffix(name, "_ratio"):
 		return unit{"%", 100}
 	case name == "average_hops", name == "diameter":
@@ -196,6 +215,9 @@ func (f *factor) level(i int) string {
 	if f.index < 0 {
 		return ""
 	}
+	if f.parts != nil {
+		return f.joined(i, (*factor).level)
+	}
 	label := plain(f.labels[i])
 	switch _, err := strconv.ParseFloat(label, 64); {
 	case label == "":
@@ -208,6 +230,9 @@ func (f *factor) level(i int) string {
 
 // head words a label of f above a panel: numbers always with what they are of.
 func (f *factor) head(i int) string {
+	if f.parts != nil {
+		return f.joined(i, (*factor).head)
+	}
 	text := f.level(i)
 	if f.numbers != nil && !strings.HasPrefix(text, f.words) {
 		return f.words + " " + text
@@ -236,10 +261,13 @@ func (f *factor) ticksOf(label string) (ticks []string, title string) {
 		}
 		name = m[2]
 	}
+	times := name == "" && label == "" && f.times()
 	for _, l := range f.levels {
 		text := plain(f.labels[l])
 		if name != "" {
 			text = amount.FindStringSubmatch(f.labels[l])[1]
+		} else if times {
+			text = duration(f.numbers[l])
 		}
 		if text == "" {
 			text = `""`
@@ -253,6 +281,26 @@ func (f *factor) ticksOf(label string) (ticks []string, title string) {
 		title += ", " + name
 	}
 	return ticks, title
+}
+
+// times reports whether the drawn levels are times, with the numbers of their
+// labels.
+func (f *factor) times() bool {
+	if f.numbers == nil || len(f.levels) == 0 {
+		return false
+	}
+	for _, l := range f.levels {
+		m := amount.FindStringSubmatch(f.labels[l])
+		if m == nil {
+			return false
+		}
+		v, err := strconv.ParseFloat(m[1], 64)
+		at := slices.IndexFunc(timeUnits, func(u unit) bool { return u.name == m[2] || u.name == unitTexts[m[2]] })
+		if err != nil || at < 0 || !near(v, f.numbers[l]*timeUnits[at].per) {
+			return false
+		}
+	}
+	return true
 }
 
 // sentence begins s with a capital letter.
@@ -274,7 +322,7 @@ func (v *view) headings(what string) (title, subtitle string) {
 	var only []string
 	for _, key := range sortedKeys(v.spec.Where) {
 		f, err := v.find("", key)
-		if err != nil || f == v.x || f == v.series || f == v.panels || len(f.levels) == len(f.labels) {
+		if err != nil || v.uses(f) || len(f.levels) == len(f.labels) {
 			continue // what is drawn shows it
 		}
 		var labels []string

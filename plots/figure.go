@@ -45,6 +45,7 @@ var builders = []builder{
 	delaysFigure,
 	linkLoadFigures,
 	routeFigures,
+	planFigures,
 }
 
 // All returns every figure that a run supports, in a fixed order, without
@@ -94,6 +95,9 @@ func drawable(doc *result.Document, d *result.Detail) error {
 		}
 	}
 	for _, p := range plays(d) {
+		if err := checkSchedule(p.Schedule, p.Policy); err != nil {
+			return err
+		}
 		if p.Lattice != nil {
 			for _, l := range p.Lattice.Links {
 				if err := check("the load of a link of "+p.Policy, l.Load); err != nil {

@@ -30,6 +30,8 @@ var goldens = map[string][]string{
 	"four":    {"links-dor"},
 	"flat":    {"links-shortest", "routes-shortest"},
 	"line":    {"links-shortest"},
+
+	"plans": {"plan-ring", "plan-three", "plan-many", "plan-bare", "plan-kautz"},
 }
 
 const goldenDPI = 60 // text can just be read, files stay small

@@ -136,6 +136,9 @@ func anyPlay(t *rapid.T, policy string) result.Play {
 	if rapid.Bool().Draw(t, "has delays") {
 		p.Delay = anyDelay(t)
 	}
+	if rapid.IntRange(0, 3).Draw(t, "has plan") == 0 {
+		p.Schedule = anySchedule(t)
+	}
 	if rapid.Bool().Draw(t, "has topology") {
 		p.Topology = anyTopology(t)
 	}

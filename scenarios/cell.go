@@ -14,6 +14,8 @@ func (s *Scenario) PolicyNames() []string {
 	switch {
 	case s.routes():
 		return s.Policy.Routers
+	case s.plans():
+		return s.Policy.Planners
 	case len(s.Jobs) > 0:
 		return s.Policy.Arbiters
 	}
@@ -29,6 +31,8 @@ func (s *Scenario) Only(policy string) *Scenario {
 	switch names := []string{policy}; {
 	case s.routes():
 		one.Policy.Routers = names
+	case s.plans():
+		one.Policy.Planners = names
 	case len(s.Jobs) > 0:
 		one.Policy.Arbiters = names
 	default:

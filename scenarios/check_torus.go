@@ -179,6 +179,11 @@ func checkLinks(c *checker, nodes int, t *torus.Torus) {
 			`set fabric.kind = "ocs-pods", or workload.kind to traffic such as "all-to-all"`)
 		return
 	}
+	if k := findKind("workload", s.Workload.Kind); k.on != "" {
+		c.clash([]string{"workload.kind"}, fmt.Sprintf("fabric %s does not play %s", quote(s.Fabric.Kind), quote(k.name)),
+			fmt.Sprintf("set fabric.kind = %s, or workload.kind to traffic such as \"all-to-all\" or \"ring-all-reduce\"", quote(k.on)))
+		return
+	}
 	if c.ok("fabric.queue") {
 		if _, err := s.Fabric.queue(w.Packet); err != nil {
 			c.fault("fabric.queue", err.Error(), `write "unbounded", "credit", packets such as "100p" or a size such as "64KB"`)

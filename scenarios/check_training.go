@@ -125,7 +125,10 @@ func checkLength(c *checker) {
 	for _, r := range c.s.Replicas {
 		longest = max(longest, r.ComputeScale)
 	}
-	compute, rate := 0.0, float64(c.s.Fabric.PortBandwidth)
+	compute, rate, nic := 0.0, float64(c.s.Fabric.PortBandwidth), float64(c.s.Fabric.NICBandwidth)
+	if c.s.plans() {
+		rate, nic = float64(c.s.Fabric.ScaleUp.NICRate), float64(c.s.Fabric.ScaleUp.NICRate)
+	}
 	bytes := float64(spec.PipelineBytes()) * float64(2*spec.Microbatches*spec.PP*spec.Chunks*spec.StageGPUs())
 	for v := range spec.PP * spec.Chunks {
 		compute += spec.ForwardSeconds(v) * (1 + spec.Choices.BackwardRatio) * float64(spec.Microbatches)
@@ -134,7 +137,7 @@ func checkLength(c *checker) {
 	for _, r := range c.s.Replicas {
 		rate = min(rate, float64(r.PortBandwidth))
 	}
-	if t := compute*longest + 8*bytes/min(rate, float64(c.s.Fabric.NICBandwidth)); !(t < maxIteration) {
+	if t := compute*longest + 8*bytes/min(rate, nic); !(t < maxIteration) {
 		c.clash([]string{"workload.sequence", "workload.microbatches", "workload.effective_tflops", "fabric.port_bandwidth"},
 			fmt.Sprintf("an iteration may take %.3g s, which is absurd", t), fmt.Sprintf("stay within %d s", maxIteration))
 	}

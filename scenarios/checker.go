@@ -29,13 +29,21 @@ func (c *checker) resolve() {
 	for _, section := range sections {
 		if k := c.kind(section); k != nil {
 			found = append(found, k)
-			for i := range k.tables {
-				tables = append(tables, &k.tables[i])
-			}
 		}
 	}
-	if c.s.routes() {
+	if len(found) == len(sections) {
+		found[0] = workloadOn(c.s)
+	}
+	for _, k := range found {
+		for i := range k.tables {
+			tables = append(tables, &k.tables[i])
+		}
+	}
+	switch {
+	case c.s.routes():
 		c.takePolicies("routers")
+	case c.s.plans():
+		c.takePolicies("planners")
 	}
 	for _, t := range tables {
 		c.read(t)
@@ -137,6 +145,11 @@ func (c *checker) rows(t *table) []map[string]any {
 	}
 	m := c.root
 	parts := strings.Split(t.path, ".")
+	for i, part := range parts {
+		if name, err := strconv.Unquote(part); err == nil { // a name that TOML has in quotes
+			parts[i] = name
+		}
+	}
 	for _, part := range parts[:len(parts)-1] {
 		m = child(m, part)
 	}

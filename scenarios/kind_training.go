@@ -7,6 +7,7 @@ func trainingKind() *kind {
 	return &kind{
 		section: "workload",
 		name:    "training",
+		like:    "training",
 		doc:     "One training step of a model under pipeline, tensor, expert and data parallelism.",
 		tables: []table{
 			{

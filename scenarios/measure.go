@@ -186,6 +186,8 @@ func (s *Scenario) Words() string {
 	switch {
 	case s.routes():
 		return s.routedWords()
+	case s.plans():
+		return s.planWords()
 	case len(s.Jobs) > 0:
 		return s.jobsWords()
 	}

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"sim/policies/reconfigure"
 	"sim/policies/routing"
 	"sim/policies/topology"
 	"sim/workloads/training"
@@ -25,9 +26,12 @@ func Policies() []PolicyInfo {
 	for _, r := range routing.Table {
 		all = append(all, PolicyInfo{"routers", r.Name, r.Doc})
 	}
+	for _, r := range reconfigure.Table {
+		all = append(all, PolicyInfo{"planners", r.Name, r.Doc})
+	}
 	for _, section := range sections {
 		for _, k := range kinds() {
-			if k.section == section {
+			if k.section == section && (k.on == "" || findKind(section, k.name) == k) {
 				all = append(all, PolicyInfo{section + "s", k.name, k.doc})
 			}
 		}

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"sim/engine"
@@ -14,23 +15,36 @@ func Reference(w io.Writer) error {
 	var b strings.Builder
 	s := &Scenario{Replicas: []Replica{{}}, Jobs: []Job{{}}}
 	general().reference(&b, s, "Every scenario")
-	seen := map[string]bool{}
+	seen := map[string]*kind{}
 	for _, k := range kinds() {
-		fmt.Fprintf(&b, "## %s: kind %s\n\n%s\n\n", k.section, quote(k.name), k.doc)
-		if k.like != "" && seen[k.like] {
+		on := ""
+		if k.on != "" {
+			on = ", on fabric " + quote(k.on)
+		}
+		fmt.Fprintf(&b, "## %s: kind %s%s\n\n%s\n\n", k.section, quote(k.name), on, k.doc)
+		first := seen[k.like]
+		switch {
+		case k.like == "":
+		case first == nil:
+			seen[k.like] = k
+		case len(first.tables) == len(k.tables):
 			b.WriteString("It has the keys of the kind above.\n\n")
 			continue
+		default:
+			fmt.Fprintf(&b, "It has the keys of %s, and these.\n\n", quote(first.name))
 		}
-		seen[k.like] = true
 		for i := range k.tables {
 			t := &k.tables[i]
+			if first != nil && slices.ContainsFunc(first.tables, func(same table) bool { return same.path == t.path }) {
+				continue
+			}
 			name := "`[" + t.path + "]`"
 			if t.isArray() {
 				name = "`[[" + t.path + "]]`"
 			}
 			t.reference(&b, s, name)
 		}
-		if k.name == "training" {
+		if k.name == "training" && first == nil {
 			b.WriteString("Presets of modelling choices:\n\n")
 			for _, p := range presets {
 				fmt.Fprintf(&b, "- `%s`: %s.\n", p.name, p.doc)

@@ -7,6 +7,8 @@ import (
 
 	"sim/engine"
 	"sim/engine/flow"
+	"sim/policies/reconfigure/gather"
+	"sim/policies/reconfigure/plan"
 	"sim/policies/topology"
 	"sim/scenarios/result"
 )
@@ -29,6 +31,9 @@ type Outcome struct {
 	Files []result.File
 	// Routes are those of every router.
 	Routes []Routes
+	// Schedules are the plans of all planners that have one.
+	Schedules []*plan.Plan
+	Gathers   []*gather.Plan
 }
 
 // PlanRow is a line of an exported rate schedule: Task runs at Rate from FromS
@@ -76,6 +81,9 @@ func prepare(ctx context.Context, s *Scenario, workers int) (*Prepared, error) {
 	case s.routes():
 		r, err := buildRouted(s)
 		return &Prepared{s, r}, err
+	case s.plans():
+		built, err := buildDomain(s)
+		return &Prepared{s, built}, err
 	case len(s.Jobs) > 0:
 		jobs, err := buildJobs(s)
 		return &Prepared{s, jobs}, err

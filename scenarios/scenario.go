@@ -31,6 +31,7 @@ type Workload struct {
 	Kind string // "training", "all-to-all" ...
 	Training
 	Traffic
+	Exchange
 }
 
 // Training is a workload of kind "training": one training step of a model.
@@ -74,9 +75,10 @@ type Choices struct {
 
 // Fabric says what the job runs on. Kind tells which embedded part applies.
 type Fabric struct {
-	Kind string // "ocs-pods", "torus" or "graph"
+	Kind string // "ocs-pods", "torus", "graph" or "scaleup"
 	OCSPods
 	Links
+	ScaleUp ScaleUp
 }
 
 // OCSPods is a fabric of kind "ocs-pods": pods of GPUs joined by optical
@@ -108,6 +110,7 @@ type Policy struct {
 	MILP            MILPOptions
 	Arbitration     // of several jobs
 	Routing         // on fabrics of links
+	Planning        // on scale-up domains
 }
 
 // FixedOptions are the options of the allocator "fixed".

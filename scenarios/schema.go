@@ -60,6 +60,7 @@ type kind struct {
 	name    string
 	doc     string
 	like    string // kinds of one such have the same keys
+	on      string // of a workload: the only fabric that plays it, "" if several do
 	tables  []table
 	prepare func(c *checker) // after reading, before defaults; may be nil
 	check   func(c *checker) // cross-checks, when all keys have values; may be nil
@@ -71,6 +72,7 @@ func kinds() []*kind {
 	known.once.Do(func() {
 		known.kinds = append([]*kind{trainingKind()}, trafficKinds()...)
 		known.kinds = append(known.kinds, ocsPodsKind(), torusKind(), graphKind())
+		known.kinds = append(known.kinds, scaleUpKinds()...)
 	})
 	return known.kinds
 }
@@ -122,13 +124,15 @@ func kindKey(section string) key {
 func kindNames(section string) []string {
 	var names []string
 	for _, k := range kinds() {
-		if k.section == section {
+		if k.section == section && !slices.Contains(names, k.name) {
 			names = append(names, k.name)
 		}
 	}
 	return names
 }
 
+// findKind returns the kind of that name, nil if there is none; of a workload that
+// has keys of its own on one fabric, the one that others play.
 func findKind(section, name string) *kind {
 	for _, k := range kinds() {
 		if k.section == section && k.name == name {
@@ -136,6 +140,27 @@ func findKind(section, name string) *kind {
 		}
 	}
 	return nil
+}
+
+// workloadOn returns the kind of the workload of s as its fabric plays it.
+func workloadOn(s *Scenario) *kind {
+	for _, k := range kinds() {
+		if k.section == "workload" && k.name == s.Workload.Kind && k.on != "" && k.on == s.Fabric.Kind {
+			return k
+		}
+	}
+	return findKind("workload", s.Workload.Kind)
+}
+
+// kindsOn returns the workloads that only a fabric plays.
+func kindsOn(fabric string) []string {
+	var names []string
+	for _, k := range kinds() {
+		if k.on == fabric {
+			names = append(names, k.name)
+		}
+	}
+	return names
 }
 
 // defaultsTo gives k a fixed default.

@@ -41,11 +41,13 @@ func TestEveryFieldHasAKey(t *testing.T) {
 		delete(missing, reflect.ValueOf(whole).Pointer())
 	}
 	taken := map[uintptr]string{}
+	apart := func(path string) string { return strings.Replace(path, "workload.experts.", "workload.", 1) } // of different kinds
 	for _, tab := range allTables() {
 		for i := range tab.keys {
 			k := &tab.keys[i]
 			at := reflect.ValueOf(k.field(s, 0)).Pointer()
-			if other, ok := taken[at]; ok && other != "workload.model" && other != tab.path+"."+k.name { // kinds may have the same keys
+			other, ok := taken[at]
+			if ok && other != "workload.model" && k.name != "model" && apart(other) != apart(tab.path+"."+k.name) { // kinds may have the same keys
 				t.Errorf("%s.%s sets the field of %s", tab.path, k.name, other)
 			}
 			taken[at] = tab.path + "." + k.name

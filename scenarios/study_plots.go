@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -14,18 +15,18 @@ import (
 )
 
 // plotKinds are the kinds of figures that a [[plot]] table may ask for.
-var plotKinds = []string{"bars", "lines", "scatter", "heatmap", "twists", "cdf"}
+var plotKinds = []string{"bars", "gain", "lines", "scatter", "heatmap", "twists", "cdf"}
 
 // plotKeys are the keys of a [[plot]] table, for the reference.
 var plotKeys = [][2]string{
 	{"name", "name of the figure's file"},
 	{"title", "line above it"},
-	{"kind", "`bars`, `lines`, `scatter`, `heatmap`, `twists` (the 64 twists of `fabric.twist` as an 8x8 map) or `cdf`"},
-	{"x", "a key that is varied (its last part will do), `policy`, of lines also a metric and of a scatter always one; of a cdf or of twists nothing"},
-	{"y", "a metric of the cells, `reference.METRIC`, `solve_s` or `play_s`; of a heat map a key that is varied; of twists nothing"},
+	{"kind", "`bars`, `gain` (bars by policy at the value of one axis at which a policy gains most over the others), `lines`, `scatter`, `heatmap`, `twists` (the 64 twists of `fabric.twist` as an 8x8 map) or `cdf`"},
+	{"x", "a key that is varied (its last part will do), `policy`, of lines also a metric and of a scatter always one; of a gain keys with commas between, by default one of those that are varied; of a cdf or of twists nothing"},
+	{"y", "a metric of the cells, `reference.METRIC`, `solve_s`, `play_s`, or `A/B`, one over another; of a heat map a key that is varied; of twists nothing"},
 	{"z", "of a heat map or of twists, the metric that colours it"},
 	{"series", "a key that is varied, or `policy`: a colour or line each"},
-	{"panels", "a key that is varied, or `policy`: a panel each"},
+	{"panels", "a key that is varied, or `policy`: a panel each; of a gain keys with commas between, by default all that are varied and not named yet"},
 	{"x_label", "text at the x axis"},
 	{"y_label", "text at the y axis"},
 	{"log_x", "whether the x axis is logarithmic"},
@@ -34,6 +35,14 @@ var plotKeys = [][2]string{
 	{"offset", "what is then added: with scale 100, -100 is percent above 1"},
 	{"from", "where the y axis begins"},
 	{"where", "a table of keys with the values of which cells are drawn"},
+	{"take", "what stands for several cells at one place, of bars, lines, heat maps and twists: `mean`, `min` or `max`"},
+	{"also", "of lines, a list of metrics with a line of their own, such as bounds"},
+	{"below", "of lines, a metric that is shown in a lower panel below each"},
+	{"below_of", "a list of the values of `series` that are shown there; by default all"},
+	{"over", "of a gain, the key of whose values it takes for each group the one with the largest gain; where `where` keeps one value, that one"},
+	{"policy", "of a gain, the policy that gains: 1 - its y / the least y of the others"},
+	{"against", "of a gain, a list of the policies that it is compared with; by default all others"},
+	{"truncate", "of a gain, the multiple of the highest bar of `policy` in a panel at which others are cut off; by default 3, on a logarithmic axis none"},
 	{"mark", "an array of tables `[[plot.mark]]`: figures that somebody else states, each with `label`, `x`, `series`, `panel` and `y`"},
 }
 
@@ -119,6 +128,10 @@ func readPlots(c *checker) []result.Plot {
 			c.fault(joinPath(at, "x"), "is missing", `write a metric, such as x = "average_hops"`)
 		case p.Y == "":
 			c.fault(joinPath(at, "y"), "is missing", `write a metric, such as y = "nct"`)
+		case p.Kind == "gain" && p.Policy == "":
+			c.fault(joinPath(at, "policy"), "is missing", "write the policy whose gain over the others is shown")
+		case p.Kind == "gain":
+			// groups and panels have defaults
 		case p.X == "" && p.Kind != "cdf":
 			c.fault(joinPath(at, "x"), "is missing", `write a key that is varied, or "policy"`)
 		case p.Kind == "heatmap" && p.Z == "":
@@ -139,7 +152,7 @@ func readPlot(c *checker, at string, row map[string]any) (p result.Plot, ok bool
 			return p, false
 		}
 	}
-	data, err := json.Marshal(row)
+	data, err := json.Marshal(worded(row))
 	if err == nil {
 		d := json.NewDecoder(bytes.NewReader(data))
 		d.DisallowUnknownFields()
@@ -153,6 +166,39 @@ func readPlot(c *checker, at string, row map[string]any) (p result.Plot, ok bool
 		c.fault(at, strings.TrimPrefix(err.Error(), "json: "), "see docs/scenario.md")
 	}
 	return p, err == nil
+}
+
+// worded returns a plot's table with numbers and truth values of its where as
+// texts, which the values of axes are named by.
+func worded(row map[string]any) map[string]any {
+	where, ok := row["where"].(map[string]any)
+	if !ok {
+		return row
+	}
+	texts := map[string]any{}
+	for key, v := range where {
+		list, ok := v.([]any)
+		if !ok {
+			texts[key] = v // which is a fault
+			continue
+		}
+		out := make([]any, len(list))
+		for i, x := range list {
+			out[i] = x
+			switch x := x.(type) {
+			case int64:
+				out[i] = strconv.FormatInt(x, 10)
+			case float64:
+				out[i] = strconv.FormatFloat(x, 'g', -1, 64)
+			case bool:
+				out[i] = strconv.FormatBool(x)
+			}
+		}
+		texts[key] = out
+	}
+	row = maps.Clone(row)
+	row["where"] = texts
+	return row
 }
 
 // jsonNames returns the names of a struct's fields in JSON.

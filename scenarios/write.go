@@ -60,7 +60,7 @@ func (s *Scenario) Digest() string {
 // tablesOf returns the tables of s's kinds in the order of writing.
 func tablesOf(s *Scenario) []*table {
 	tables := []*table{general()}
-	for _, k := range []*kind{findKind("workload", s.Workload.Kind), findKind("fabric", s.Fabric.Kind)} {
+	for _, k := range []*kind{workloadOn(s), findKind("fabric", s.Fabric.Kind)} {
 		if k != nil {
 			for i := range k.tables {
 				tables = append(tables, &k.tables[i])

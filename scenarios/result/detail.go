@@ -25,6 +25,7 @@ type Play struct {
 	Path      []PathStep `json:"path"` // critical path in order of time
 	Lattice   *Lattice   `json:"lattice,omitempty"`
 	Delay     *Delay     `json:"delay,omitempty"` // of packets
+	Schedule  *Schedule  `json:"schedule,omitempty"`
 }
 
 // Lane is a row of an execution trace: a pipeline stage.

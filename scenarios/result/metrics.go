@@ -74,7 +74,7 @@ func writeBenchmark(b *bytes.Buffer, name string, metrics map[string]float64) {
 }
 
 // described are metrics that say what something is, not how good.
-var described = []string{"sum_hops", "packet_hops", "accepted_load", "implied_share", "wild_pairs", "nodes", "links", "flows", "in_flight", "channels", "canonical_sources"}
+var described = []string{"sum_hops", "packet_hops", "accepted_load", "implied_share", "wild_pairs", "nodes", "links", "flows", "in_flight", "channels", "canonical_sources", "reconfigurations", "chunks", "slot_s"}
 
 // Better says whether "lower" or "higher" values of a metric are good, "" when
 // neither are.

@@ -52,8 +52,8 @@ type SweepTimings struct {
 type Plot struct {
 	Name   string `json:"name"` // of the file, without extension
 	Title  string `json:"title,omitempty"`
-	Kind   string `json:"kind"`             // "bars", "lines", "scatter", "heatmap", "twists" or "cdf"
-	X      string `json:"x"`                // axis, "policy", or (of lines or a scatter) a metric; of a cdf or of twists empty
+	Kind   string `json:"kind"`             // "bars", "gain", "lines", "scatter", "heatmap", "twists" or "cdf"
+	X      string `json:"x"`                // axis, "policy", or (of lines or a scatter) a metric; of a gain axes with commas between; of a cdf or of twists empty
 	Y      string `json:"y"`                // metric; of a heatmap the axis that goes up; of twists empty
 	Z      string `json:"z,omitempty"`      // of a heatmap or of twists: the metric that colours
 	Series string `json:"series,omitempty"` // axis or "policy": a line, a colour or a curve each
@@ -71,6 +71,23 @@ type Plot struct {
 	// Where keeps only the cells whose axis (or "policy") has one of the
 	// labels.
 	Where map[string][]string `json:"where,omitempty"`
+	// Take is what stands for several cells at one place: "mean" (as ""), "min"
+	// or "max".
+	Take string `json:"take,omitempty"`
+	// Also are metrics with a line of their own beside those of y.
+	Also []string `json:"also,omitempty"`
+	// Below is a metric that lines show in a second, lower panel below each,
+	// for the labels BelowOf of the series (nil is all).
+	Below   string   `json:"below,omitempty"`
+	BelowOf []string `json:"below_of,omitempty"`
+	// Over is the axis of which a gain takes for each setting the value at which
+	// Policy is best against the best of Against (nil is all others). Bars end at
+	// Truncate times Policy's highest of the panel; 0 means 3, or of a
+	// logarithmic axis never.
+	Over     string   `json:"over,omitempty"`
+	Policy   string   `json:"policy,omitempty"`
+	Against  []string `json:"against,omitempty"`
+	Truncate float64  `json:"truncate,omitempty"`
 	// Marks are stated figures to be drawn beside the simulated ones.
 	Marks []Mark `json:"mark,omitempty"`
 }

@@ -2,7 +2,6 @@ package baselines
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -12,8 +11,6 @@ import (
 
 	"sim/policies/reconfigure/plan"
 )
-
-var long = flag.Bool("long", false, "also run the tests and print the tables that take minutes")
 
 type planner struct {
 	name string

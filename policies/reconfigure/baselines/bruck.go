@@ -34,9 +34,10 @@ func Bruck(p *plan.Problem, o BruckOptions) ([]plan.Candidate, error) {
 	if o.All {
 		first, last = 2, p.GPUs
 	}
+	uniform, _ := p.Uniform()
 	var list []plan.Candidate
 	for r := first; r <= last; r++ {
-		phases, slots := bruckPhases(p, r)
+		phases, slots := bruckPhases(p, uniform, r)
 		c := plan.Candidate{Origin: fmt.Sprintf("Bruck, radix %d", r), Reconfigurations: len(phases), Relay: true}
 		for _, s := range slots {
 			c.Slots += int64(s)
@@ -53,12 +54,12 @@ type bruckPhase struct {
 	links      []int32
 }
 
-func bruckPhases(p *plan.Problem, r int) (phases []bruckPhase, slots []int32) {
+func bruckPhases(p *plan.Problem, uniform int32, r int) (phases []bruckPhase, slots []int32) {
 	n, k := p.GPUs, p.Degree
 	for power := 1; power < n; power *= r {
 		// No GPU is further than n-1, so larger digits do not occur.
 		digits := min(r-1, (n-1)/power)
-		load := bruckLoads(p, r, power, digits)
+		load := bruckLoads(p, uniform, r, power, digits)
 		for low := 1; low <= digits; low += k {
 			group := load[low-1 : min(low-1+k, digits)]
 			links, most := share(group, k)
@@ -70,9 +71,19 @@ func bruckPhases(p *plan.Problem, r int) (phases []bruckPhase, slots []int32) {
 	return phases, slots
 }
 
-// bruckLoads returns the most chunks that any GPU sends by the shift of each digit 1..digits.
-func bruckLoads(p *plan.Problem, r, power, digits int) []int32 {
+// bruckLoads returns the most chunks that any GPU sends by the shift of each digit 1..digits; uniform is the chunks of every
+// pair, 0 if they differ.
+func bruckLoads(p *plan.Problem, uniform int32, r, power, digits int) []int32 {
 	n := p.GPUs
+	if uniform > 0 { // all GPUs send as much
+		most := make([]int32, digits)
+		for d := 1; d < n; d++ {
+			if z := d / power % r; z > 0 {
+				most[z-1] += uniform
+			}
+		}
+		return most
+	}
 	load := make([]int32, n*digits)
 	for f, c := range p.Chunks {
 		if c == 0 {
@@ -94,7 +105,8 @@ func bruckLoads(p *plan.Problem, r, power, digits int) []int32 {
 
 func bruckPlan(p *plan.Problem, r int) *plan.Plan {
 	n := p.GPUs
-	phases, slots := bruckPhases(p, r)
+	uniform, _ := p.Uniform()
+	phases, slots := bruckPhases(p, uniform, r)
 	out := newPlan(p)
 	out.Relay, out.Slots = true, slots
 	for i, f := range phases {

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"sim/policies/reconfigure/plan"
+	"sim/policies/reconfigure/rounds"
 )
 
 // BenchmarkSlots is the tables of degree 1 for 8..4096 GPUs.
 func BenchmarkSlots(b *testing.B) {
 	for b.Loop() {
 		for n := 8; n <= 4096; n *= 2 {
-			PaperSlots(n)
+			rounds.ShiftSlots(n)
 			GreedySlots(n)
 		}
 	}

@@ -2,38 +2,6 @@ package circulant
 
 import "container/heap"
 
-// PaperShifts is the paper's order of shifts of the degree-1 construction on n GPUs (Sec. 4.3: shifts that keep the
-// n-cycle first, n-1 foremost): 1, n-1, the odd shifts rising, the even ones rising. d topologies are its first d.
-// nil for n < 2.
-func PaperShifts(n int) []int {
-	if n < 2 {
-		return nil
-	}
-	order := []int{1}
-	if n > 2 {
-		order = append(order, n-1)
-	}
-	for _, first := range []int{3, 2} {
-		for s := first; s < n-1; s += 2 {
-			order = append(order, s)
-		}
-	}
-	return order
-}
-
-// PaperSlots returns for d = 1..n-1, at index d-1, the slots of one uniform all-to-all (a chunk a pair) over the first d
-// of PaperShifts, every chunk on one topology only, that of fewest hops: the sum over offsets of these hops (the paper's
-// power sum, Sec. 3.1).
-func PaperSlots(n int) []int64 {
-	c := newCover(n)
-	slots := make([]int64, 0, max(0, n-1))
-	for _, s := range PaperShifts(n) {
-		c.take(s)
-		slots = append(slots, c.sum)
-	}
-	return slots
-}
-
 // GreedyShifts orders all shifts on n GPUs such that each saves most slots beside those before it, even ones, which
 // split into several cycles, included; of equals the smallest goes first. The saving only falls as shifts are added
 // (it is submodular, as facility location is), so a shift is weighed again only when its last known saving leads.
@@ -67,8 +35,9 @@ func GreedyShifts(n int) []int {
 // swapGPUs is the most GPUs for which sets of shifts are improved by exchanges, which take of the order of n^3 steps.
 const swapGPUs = 64
 
-// GreedySlots is like PaperSlots, over sets of shifts of our own: the first d of GreedyShifts, and up to 64 GPUs sets
-// improved by exchanging shifts.
+// GreedySlots returns for d = 1..n-1, at index d-1, the slots of one uniform all-to-all (a chunk a pair) over d shifts,
+// every chunk on one topology only, that of fewest hops: the sum over offsets of these hops (the paper's power sum, Sec.
+// 3.1). The shifts are the first d of GreedyShifts, and up to 64 GPUs sets improved by exchanging shifts.
 func GreedySlots(n int) []int64 {
 	_, slots := shiftSets(n, max(0, n-1))
 	return slots

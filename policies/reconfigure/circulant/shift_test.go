@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 	"sim/policies/reconfigure/plan"
+	"sim/policies/reconfigure/rounds"
 )
 
 var long = flag.Bool("long", false, "also run the tests that take a minute")
@@ -66,7 +67,7 @@ func TestRatiosToTheorem1(t *testing.T) {
 		n             int
 		paper, greedy float64
 	}{{8, 1.200, 1.100}, {16, 1.455, 1.195}, {32, 1.739, 1.273}, {64, 2.043, 1.338}, {4096, 4.001, 1.592}} {
-		if got := worst(c.n, PaperSlots(c.n)); math.Abs(got-c.paper) > 0.0006 {
+		if got := worst(c.n, rounds.ShiftSlots(c.n)); math.Abs(got-c.paper) > 0.0006 {
 			t.Errorf("%d GPUs: the paper's order reaches %.4f times Theorem 1, want %.3f", c.n, got, c.paper)
 		}
 		if got := worst(c.n, GreedySlots(c.n)); got > c.greedy+0.0006 {
@@ -75,18 +76,10 @@ func TestRatiosToTheorem1(t *testing.T) {
 	}
 }
 
-func TestPaperShifts(t *testing.T) {
-	for n, want := range map[int][]int{1: nil, 2: {1}, 3: {1, 2}, 5: {1, 4, 3, 2}, 8: {1, 7, 3, 5, 2, 4, 6}} {
-		if got := PaperShifts(n); !slices.Equal(got, want) {
-			t.Errorf("%d GPUs: %v, want %v", n, got, want)
-		}
-	}
-}
-
 func TestSlotsAreHops(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 40).Draw(t, "n")
-		paper, order := PaperSlots(n), PaperShifts(n)
+		paper, order := rounds.ShiftSlots(n), rounds.ShiftOrder(n)
 		sets, slots := shiftSets(n, n-1)
 		for d := 1; d < n; d++ {
 			if got, want := paper[d-1], powerSum(n, order[:d]); got != want {

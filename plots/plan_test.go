@@ -1,0 +1,306 @@
+package plots
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/recorder"
+	"pgregory.net/rapid"
+
+	"sim/scenarios/result"
+)
+
+func planFigure(t *testing.T, name string) Figure {
+	t.Helper()
+	figs, err := All(planRun(name)())
+	if err != nil || len(figs) != 1 || figs[0].Name != "plan-"+name {
+		t.Fatalf("%d figures, error %v", len(figs), err)
+	}
+	return figs[0]
+}
+
+// Cells name the chunk of each transmission, in the row of its sender and the
+// column of its slot.
+func TestPlanCells(t *testing.T) {
+	s := plans["ring"]()
+	type cell struct{ slot, gpu, src, dst int }
+	want := map[cell]bool{}
+	for i, start := 0, 0; i < len(s.Phases); i++ {
+		for _, x := range s.Phases[i].Sent {
+			want[cell{start + x[0] + 1, x[1], x[3], x[4]}] = true
+		}
+		start += s.Phases[i].Slots
+	}
+	gpus, slots := map[int]vg.Point{}, map[int]vg.Point{}
+	chunk := regexp.MustCompile(`^(\d+)→(\d+)$`)
+	all := texts(planFigure(t, "ring"))
+	names := false // numbers before the first are of GPUs in topologies
+	for _, x := range all {
+		if n, ok := strings.CutPrefix(x.text, "GPU "); ok {
+			g, _ := strconv.Atoi(n)
+			gpus[g], names = x.corners[0], true
+		} else if n, err := strconv.Atoi(x.text); err == nil && names {
+			slots[n] = x.corners[0].Add(x.corners[1]).Scale(0.5)
+		}
+	}
+	if len(gpus) != 8 || len(slots) != 16 {
+		t.Fatalf("%d GPUs and %d slots are named", len(gpus), len(slots))
+	}
+	nearest := func(of map[int]vg.Point, far func(p vg.Point) vg.Length) int {
+		best := -1
+		for i, p := range of {
+			if best < 0 || far(p) < far(of[best]) {
+				best = i
+			}
+		}
+		return best
+	}
+	for _, x := range all {
+		m := chunk.FindStringSubmatch(x.text)
+		if m == nil {
+			continue
+		}
+		mid := x.corners[0].Add(x.corners[1]).Scale(0.5)
+		src, _ := strconv.Atoi(m[1])
+		dst, _ := strconv.Atoi(m[2])
+		c := cell{nearest(slots, func(p vg.Point) vg.Length { return max(p.X-mid.X, mid.X-p.X) }),
+			nearest(gpus, func(p vg.Point) vg.Length { return max(p.Y-mid.Y, mid.Y-p.Y) }), src, dst}
+		if !want[c] {
+			t.Errorf("a cell says %+v, which the plan does not", c)
+		}
+		delete(want, c)
+	}
+	if len(want) > 0 {
+		t.Errorf("%d transmissions have no cell", len(want))
+	}
+}
+
+// Where each chunk moves on one way, hops are counted by how often it moved.
+func TestPlanHops(t *testing.T) {
+	for _, name := range []string{"ring", "three", "many"} {
+		p := newPlanPicture(plans[name]())
+		moved := map[[3]int]int{}
+		for i := range p.Phases {
+			for j, x := range p.Phases[i].Sent {
+				c := [3]int{x[3], x[4], x[5]}
+				if moved[c]++; p.hops[i][j] != moved[c] {
+					t.Fatalf("%s: transmission %v is hop %d, want %d", name, x, p.hops[i][j], moved[c])
+				}
+			}
+		}
+	}
+	tree := &result.Schedule{GPUs: 4, Degree: 2, Phases: []result.SchedulePhase{{Edges: [][2]int{{0, 1}, {0, 2}, {1, 3}}, Slots: 2,
+		Sent: [][6]int{{0, 0, 1, 0, 0, 0}, {0, 0, 2, 0, 0, 0}, {1, 1, 3, 0, 0, 0}}}}}
+	if p := newPlanPicture(tree); !slices.Equal(p.hops[0], []int{1, 1, 2}) || p.most != 2 {
+		t.Errorf("hops of a broadcast are %v", p.hops[0])
+	}
+}
+
+// Arrows point at the GPUs that links lead to, once for each.
+func TestPlanArrows(t *testing.T) {
+	s := kautzPlan(8, 2)
+	s.Phases[0].Edges[0], s.Phases[0].Busy = [2]int{3, 6}, nil // no longer as many in as out
+	figs, err := All(&result.Document{}, &result.Detail{Policies: []result.Play{{Policy: "p", Schedule: s}}})
+	if err != nil || len(figs) != 1 {
+		t.Fatalf("%d figures, error %v", len(figs), err)
+	}
+	f := figs[0]
+	rec := new(recorder.Canvas)
+	f.draw(draw.NewCanvas(rec, f.width, f.height))
+	at, want, got := map[int]vg.Point{}, map[int]int{}, map[int]int{}
+	for _, x := range texts(f) {
+		if n, err := strconv.Atoi(x.text); err == nil && len(at) < s.GPUs {
+			at[n] = x.corners[0].Add(x.corners[2]).Scale(0.5)
+		}
+	}
+	for _, e := range s.Phases[0].Edges {
+		if e[0] != e[1] {
+			want[e[1]]++
+		}
+	}
+	for _, a := range rec.Actions {
+		fill, ok := a.(*recorder.Fill)
+		if !ok || len(fill.Path) < 4 || len(fill.Path) > 5 {
+			continue
+		}
+		corners := map[vg.Point]bool{}
+		for _, p := range fill.Path {
+			if p.Type == vg.MoveComp || p.Type == vg.LineComp {
+				corners[p.Pos] = true
+			}
+		}
+		if len(corners) != 3 {
+			continue
+		}
+		best, tip := -1, fill.Path[0].Pos
+		far := func(g int) float64 { return math.Hypot(float64(at[g].X-tip.X), float64(at[g].Y-tip.Y)) }
+		for g := range s.GPUs {
+			if best < 0 || far(g) < far(best) {
+				best = g
+			}
+		}
+		got[best]++
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("arrows into GPUs %v, want %v", got, want)
+	}
+}
+
+// The area of the busy links is their share of all slots, also where several
+// slots share a dot.
+func TestPlanBusy(t *testing.T) {
+	for _, name := range []string{"three", "bare", "kautz"} {
+		p := newPlanPicture(plans[name]())
+		busy, links := 0, 0
+		for _, ph := range p.Phases {
+			for _, b := range ph.Busy {
+				busy, links = busy+b, links+len(ph.Edges)
+			}
+		}
+		want := float64(busy) / float64(links)
+		q, ok := p.busy()
+		if !ok || math.Abs(p.share()-want) > 1e-12 || !strings.Contains(q.head, percent(want)) {
+			t.Fatalf("%s: share %g, want %g; %q", name, p.share(), want, q.head)
+		}
+		rec := new(recorder.Canvas)
+		c := draw.NewCanvas(rec, 500, 100)
+		p.drawBusy(c, q.plot)
+		area := 0.0
+		for _, a := range rec.Actions {
+			if fill, ok := a.(*recorder.Fill); ok {
+				for i := range fill.Path {
+					u, v := fill.Path[i], fill.Path[(i+1)%len(fill.Path)]
+					if u.Type != vg.CloseComp && v.Type != vg.CloseComp {
+						area += float64(v.Pos.X-u.Pos.X) * float64(u.Pos.Y+v.Pos.Y) / 2
+					}
+				}
+			}
+		}
+		if got := area / (500 * 100); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%s: %g of the area is filled, want %g", name, got, want)
+		}
+	}
+}
+
+// Strips hold all slots once, in order, and none is wider than the sheet.
+func TestPlanStrips(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := &planPicture{Schedule: &result.Schedule{GPUs: 8}}
+		for _, n := range rapid.SliceOfN(rapid.OneOf(rapid.IntRange(0, 30), rapid.IntRange(0, 2000)), 1, 40).Draw(t, "slots") {
+			p.Phases = append(p.Phases, result.SchedulePhase{Slots: n})
+			p.start = append(p.start, p.total)
+			p.total += n
+		}
+		r := &rounds{planPicture: p, gpus: rapid.IntRange(1, 12).Draw(t, "gpus"), degree: rapid.IntRange(1, 2).Draw(t, "degree"), row: 11}
+		r.lay()
+		next := 0
+		for _, strip := range r.strips {
+			wide := vg.Length(gpuWide)
+			for _, s := range strip {
+				if s.slots < 1 || p.start[s.phase]+s.first != next || s.first+s.slots > p.Phases[s.phase].Slots {
+					t.Fatalf("%+v, after %d slots", s, next)
+				}
+				next += s.slots
+				wide += bandWide + r.cell*vg.Length(s.slots)
+			}
+			if wide > inside {
+				t.Fatalf("a strip is %g wide", wide)
+			}
+		}
+		if next+r.left != p.total || r.cell < slotWidths[len(slotWidths)-1] || r.left > 0 && r.cell > slotWidths[len(slotWidths)-1] {
+			t.Fatalf("%d slots are drawn and %d left of %d, each %g wide", next, r.left, p.total, r.cell)
+		}
+	})
+}
+
+func TestPlanText(t *testing.T) {
+	for name := range plans {
+		for _, m := range misplaced(planFigure(t, name)) {
+			t.Errorf("%s: %s", name, m)
+		}
+	}
+	f := planFigure(t, "many")
+	for _, part := range []string{
+		"Plan of many", "The first 8 of 20 topologies are drawn; 12 are left out.", "circulant, synthetic; 20 topologies, 206 slots",
+		"completion d R + slots × T = 20 × 1 ms + 206 × 40.5 µs = 28.34 ms", "Topology 2 (+4): 3 slots",
+	} {
+		if !says(f, part) {
+			t.Errorf("the figure does not say %q", part)
+		}
+	}
+	if f := planFigure(t, "bare"); !says(f, "too many transmissions") {
+		t.Error("the figure does not say what it leaves out")
+	}
+}
+
+// A plan whose parts do not fit is refused, and named.
+func TestPlanErrors(t *testing.T) {
+	for want, spoil := range map[string]func(s *result.Schedule){
+		"has 0 GPUs": func(s *result.Schedule) { s.GPUs = 0 },
+		"slots of -1 s and reconfigurations of 0.001 s":                func(s *result.Schedule) { s.SlotS = -1 },
+		"joins GPUs 0 and 8 of 8":                                      func(s *result.Schedule) { s.Phases[1].Edges[0] = [2]int{0, 8} },
+		"phase 0 of the plan of ring has -1 slots":                     func(s *result.Schedule) { s.Phases[0].Slots = -1 },
+		"says of 9 slots how busy they are, of 10":                     func(s *result.Schedule) { s.Phases[0].Busy = s.Phases[0].Busy[1:] },
+		"has 9 busy links of 8":                                        func(s *result.Schedule) { s.Phases[0].Busy[0] = 9 },
+		"is in slot 10 of 10":                                          func(s *result.Schedule) { s.Phases[0].Sent[79][0] = 10 },
+		"or before the one listed before it":                           func(s *result.Schedule) { s.Phases[0].Sent[0][0] = 1 },
+		"is one too many in slot 0 on the 0 links from GPU 0 to GPU 2": func(s *result.Schedule) { s.Phases[0].Sent[0][1], s.Phases[0].Sent[0][2] = 0, 2 },
+		"one too many in slot 0 on the 1 link from GPU 0 to GPU 1":     func(s *result.Schedule) { s.Phases[0].Sent[1][1], s.Phases[0].Sent[1][2] = 0, 1 },
+		"names a GPU beyond the 8":                                     func(s *result.Schedule) { s.Phases[0].Sent[0][4] = -1 },
+	} {
+		doc, d := planRun("ring")()
+		spoil(d.Policies[0].Schedule)
+		if _, err := All(doc, d); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "plan of ring") {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+}
+
+// anySchedule is any plan that checkSchedule passes.
+func anySchedule(t *rapid.T) *result.Schedule {
+	n := rapid.SampledFrom([]int{1, 2, 3, 8, 24, 25, 70}).Draw(t, "gpus")
+	gpu := rapid.IntRange(0, n-1)
+	s := &result.Schedule{Origin: anyName.Draw(t, "origin"), GPUs: n, SlotS: anyNumber.Draw(t, "slot"), DelayS: anyNumber.Draw(t, "delay")}
+	for range rapid.OneOf(rapid.IntRange(0, 4), rapid.SampledFrom([]int{13})).Draw(t, "phases") {
+		ph := result.SchedulePhase{Slots: rapid.OneOf(rapid.IntRange(0, 5), rapid.SampledFrom([]int{300})).Draw(t, "slots")}
+		for range rapid.IntRange(0, 30).Draw(t, "edges") {
+			ph.Edges = append(ph.Edges, [2]int{gpu.Draw(t, "from"), gpu.Draw(t, "to")})
+		}
+		if rapid.Bool().Draw(t, "busy") {
+			for range ph.Slots {
+				ph.Busy = append(ph.Busy, rapid.IntRange(0, len(ph.Edges)).Draw(t, "carry"))
+			}
+		}
+		for slot := 0; slot < ph.Slots && len(ph.Edges) > 0 && len(ph.Sent) < 40; slot += rapid.IntRange(1, 3).Draw(t, "later") {
+			for i := range rapid.IntRange(0, min(3, len(ph.Edges))).Draw(t, "together") {
+				e := ph.Edges[i]
+				ph.Sent = append(ph.Sent, [6]int{slot, e[0], e[1], gpu.Draw(t, "source"), gpu.Draw(t, "goal"), rapid.IntRange(0, 1).Draw(t, "chunk")})
+			}
+		}
+		s.Phases = append(s.Phases, ph)
+	}
+	return s
+}
+
+// Text stays on the sheet and apart, whatever the plan.
+func TestAnyPlan(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		doc := &result.Document{Rows: []result.Row{{Policy: "p"}}}
+		figs, err := All(doc, &result.Detail{Policies: []result.Play{{Policy: "p", Schedule: anySchedule(t)}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range figs {
+			if m := misplaced(f); len(m) > 0 {
+				t.Fatalf("%q", m)
+			}
+		}
+	})
+}

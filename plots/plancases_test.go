@@ -1,0 +1,135 @@
+package plots
+
+import (
+	"cmp"
+	"slices"
+
+	"sim/scenarios/result"
+)
+
+// aPlan is a synthetic all-to-all on circulant topologies: offsets by phase.
+// Each destination is served in the phase that has the shortest way to it.
+type aPlan struct {
+	gpus, degree int
+	offsets      [][]int
+	bare         bool // says only how many links are busy
+}
+
+// schedule finds slots for the chunks of GPU 0, longest way first, and gives all
+// others the same, turned: hops of an offset never contend, as all are taken at once.
+func (a aPlan) schedule() *result.Schedule {
+	n := a.gpus
+	out := &result.Schedule{Origin: "circulant, synthetic", GPUs: n, Degree: a.degree, SlotS: 40.5e-6, DelayS: 1e-3}
+	ways := make([][][]int, len(a.offsets)) // by phase and destination: offsets to take
+	for p, offsets := range a.offsets {
+		ways[p] = make([][]int, n)
+		queue := []int{0}
+		for len(queue) > 0 {
+			u := queue[0]
+			queue = queue[1:]
+			for _, o := range offsets {
+				if v := (u + o) % n; v != 0 && ways[p][v] == nil {
+					ways[p][v] = append(slices.Clone(ways[p][u]), o)
+					queue = append(queue, v)
+				}
+			}
+		}
+	}
+	for p, offsets := range a.offsets {
+		type chunk struct {
+			dst, at int
+			way     []int
+		}
+		var chunks []*chunk
+		for d := 1; d < n; d++ {
+			best := p
+			for q := range ways {
+				if ways[q][d] != nil && (ways[best][d] == nil || len(ways[q][d]) < len(ways[best][d])) {
+					best = q
+				}
+			}
+			if best == p && !slices.ContainsFunc(ways[:p], func(w [][]int) bool { return len(w[d]) == len(ways[p][d]) }) {
+				chunks = append(chunks, &chunk{d, 0, slices.Clone(ways[p][d])})
+			}
+		}
+		ph := result.SchedulePhase{}
+		for u := range n {
+			for _, o := range offsets {
+				ph.Edges = append(ph.Edges, [2]int{u, (u + o) % n})
+			}
+		}
+		for len(chunks) > 0 {
+			slices.SortStableFunc(chunks, func(a, b *chunk) int { return cmp.Compare(len(b.way), len(a.way)) })
+			free, moved := slices.Clone(offsets), 0
+			for _, c := range chunks {
+				for i, o := range c.way {
+					k := slices.Index(free, o)
+					if k < 0 {
+						continue
+					}
+					free = slices.Delete(free, k, k+1)
+					c.way = slices.Delete(c.way, i, i+1)
+					for s := range n {
+						ph.Sent = append(ph.Sent, [6]int{ph.Slots, (s + c.at) % n, (s + c.at + o) % n, s, (s + c.dst) % n, 0})
+					}
+					c.at += o
+					moved++
+					break
+				}
+			}
+			ph.Busy = append(ph.Busy, moved*n)
+			ph.Slots++
+			chunks = slices.DeleteFunc(chunks, func(c *chunk) bool { return len(c.way) == 0 })
+		}
+		if a.bare {
+			ph.Sent = nil
+		}
+		out.Phases = append(out.Phases, ph)
+	}
+	return out
+}
+
+// spread is d phases of one offset each, over n GPUs.
+func spreadOffsets(n, d int) [][]int {
+	var out [][]int
+	for i := range d {
+		out = append(out, []int{1 + i*(n-1)/d})
+	}
+	return out
+}
+
+// kautz is a static generalised Kautz graph with its loops and nothing sent.
+func kautzPlan(n, k int) *result.Schedule {
+	s := &result.Schedule{Origin: "kautz", GPUs: n, Degree: k, SlotS: 40.5e-6, DelayS: 1e-3}
+	var ph result.SchedulePhase
+	for u := range n {
+		for a := 1; a <= k; a++ {
+			ph.Edges = append(ph.Edges, [2]int{u, ((-k*u-a)%n + n) % n})
+		}
+	}
+	ph.Slots, ph.Busy = 3, []int{n, k * n, n / 2}
+	s.Phases = append(s.Phases, ph)
+	return s
+}
+
+// plans are those that are looked at.
+var plans = map[string]func() *result.Schedule{
+	"ring":  aPlan{8, 1, [][]int{{1}, {7}}, false}.schedule,
+	"pair":  aPlan{8, 2, [][]int{{2, 3}}, false}.schedule,
+	"three": aPlan{16, 2, [][]int{{1, 4}, {3, 5}, {15, 7}}, false}.schedule,
+	"many":  aPlan{64, 1, spreadOffsets(64, 20), false}.schedule,
+	"long":  aPlan{48, 1, [][]int{{1}}, false}.schedule,
+	"bare":  aPlan{256, 2, [][]int{{11, 12}, {1, 255}, {3, 50}}, true}.schedule,
+	"kautz": func() *result.Schedule { return kautzPlan(8, 2) },
+}
+
+func planRun(names ...string) run {
+	return func() (*result.Document, *result.Detail) {
+		doc, d := &result.Document{Scenario: "plans"}, &result.Detail{Title: "All to all, a chunk of 4 MB a pair, 800 Gb/s a link"}
+		for _, n := range names {
+			doc.Rows = append(doc.Rows, result.Row{Policy: n})
+			d.Policies = append(d.Policies, result.Play{Policy: n, Schedule: plans[n]()})
+		}
+		return doc, d
+	}
+}

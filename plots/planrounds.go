@@ -1,0 +1,372 @@
+package plots
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// rounds are the transmissions of a plan: a row for each link of the GPUs that
+// are shown, a column for each slot, in strips below each other.
+type rounds struct {
+	*planPicture
+	some   bool           // only GPU 0's links, of more
+	gpus   int            // that are shown
+	degree int            // rows of a GPU
+	cells  []map[int]sent // by phase: what is sent, by row*slots + slot
+	cell   vg.Length      // width of a slot
+	row    vg.Length      // height of a row
+	strips [][]stretch
+	left   int // slots that are not drawn
+}
+
+// sent is a transmission in its cell.
+type sent struct{ src, dst, hop int }
+
+// stretch is a run of slots of a phase within a strip.
+type stretch struct{ phase, first, slots int }
+
+// Parts of the rounds, in points.
+const (
+	linkRows  = 24 // as many as all links of few GPUs have
+	bandWide  = 19 // a reconfiguration, with room for "→63"
+	gpuWide   = 42 // what stands left of the rows
+	slotWide  = 26 // at most
+	stripGap  = 9
+	stripHead = 13  // above a strip
+	stripFoot = 12  // below it
+	roundHigh = 460 // of all strips, about
+)
+
+// newRounds lays the transmissions of a plan out.
+func newRounds(p *planPicture) *rounds {
+	r := &rounds{planPicture: p, gpus: p.GPUs}
+	for i := range p.links {
+		out := 0
+		for j, l := range p.links[i] {
+			if out++; j > 0 && p.links[i][j-1][0] != l[0] {
+				out = 1
+			}
+			r.degree = max(r.degree, out)
+		}
+	}
+	r.row = 11
+	if r.gpus*r.degree > linkRows {
+		r.some, r.gpus, r.row = true, 1, 16
+	}
+	for i := range p.Phases {
+		r.cells = append(r.cells, r.place(i))
+	}
+	r.lay()
+	return r
+}
+
+// first is where the links of a GPU begin in a phase, and count how many it has.
+func (r *rounds) linksOf(phase, gpu int) [][2]int {
+	links := r.links[phase]
+	at, _ := slices.BinarySearchFunc(links, gpu, func(l [2]int, g int) int { return l[0] - g })
+	end := at
+	for end < len(links) && links[end][0] == gpu {
+		end++
+	}
+	return links[at:end]
+}
+
+// place puts the transmissions of a phase into cells: of parallel links the
+// first that is free in the slot.
+func (r *rounds) place(phase int) map[int]sent {
+	ph := &r.Phases[phase]
+	cells := map[int]sent{}
+	for j, t := range ph.Sent {
+		if t[1] >= r.gpus {
+			continue
+		}
+		for k, l := range r.linksOf(phase, t[1]) {
+			at := (t[1]*r.degree+k)*ph.Slots + t[0]
+			if _, taken := cells[at]; l[1] == t[2] && !taken {
+				cells[at] = sent{t[3], t[4], r.hops[phase][j]}
+				break
+			}
+		}
+	}
+	return cells
+}
+
+// slotWidths are widths that a slot should have: where destinations can be read,
+// where single slots can be told apart, and where colours can be seen.
+var slotWidths = []vg.Length{13, 9.5, 3, 1}
+
+// lay breaks the slots into strips: as few as leave slots a good width. What even
+// narrow slots have no room for is left out.
+func (r *rounds) lay() {
+	most := max(1, int(roundHigh/r.stripHigh()))
+	for _, least := range slotWidths {
+		for n := 1; n <= most; n++ {
+			for r.cell = slotWide; r.cell > least; r.cell-- {
+				if r.strips, r.left = r.strip(r.cell, n); r.left == 0 {
+					return
+				}
+			}
+			r.cell = least
+			if r.strips, r.left = r.strip(r.cell, n); r.left == 0 {
+				return
+			}
+		}
+	}
+}
+
+// strip breaks the slots into at most n strips of slots of a width.
+func (r *rounds) strip(width vg.Length, n int) (strips [][]stretch, left int) {
+	const wide = inside - gpuWide - 1
+	room := vg.Length(0)
+	for i := range r.Phases {
+		for s := 0; s < r.Phases[i].Slots; {
+			if room < bandWide+width { // a reconfiguration needs a slot beside it
+				if len(strips) == n {
+					return strips, r.total - r.start[i] - s
+				}
+				strips = append(strips, nil)
+				room = wide
+			}
+			room -= bandWide
+			take := min(r.Phases[i].Slots-s, int(room/width))
+			last := &strips[len(strips)-1]
+			*last = append(*last, stretch{i, s, take})
+			s += take
+			room -= vg.Length(take) * width
+		}
+	}
+	return strips, 0
+}
+
+func (r *rounds) stripHigh() vg.Length {
+	return vg.Length(r.gpus*r.degree)*r.row + stripHead + stripFoot + stripGap
+}
+
+func (r *rounds) high() vg.Length { return vg.Length(len(r.strips))*r.stripHigh() - stripGap }
+
+func (r *rounds) head() string {
+	what := "Chunks on every link, slot by slot"
+	if r.some {
+		what = "Chunks on the links of GPU 0, slot by slot"
+	}
+	if r.left > 0 {
+		what += fmt.Sprintf(": the first %d of %d slots", r.total-r.left, r.total)
+	}
+	return what
+}
+
+// hopColor is light for the first hop and darker for later ones.
+func (r *rounds) hopColor(hop int) color.Color {
+	const first, last = 0.9, 0.12 // of the scale
+	if r.most == 1 {
+		return heat(first)
+	}
+	return heat(first + (last-first)*float64(hop-1)/float64(r.most-1))
+}
+
+// legend explains the colours of the hops, of many some.
+func (r *rounds) legend() []entry {
+	const few = 5
+	var legend []entry
+	last := 0
+	for i := range min(few, r.most) {
+		hop := 1 + i*(r.most-1)/max(1, min(few, r.most)-1)
+		if hop == last {
+			continue
+		}
+		last = hop
+		text := "hop " + strconv.Itoa(hop)
+		if hop == 1 {
+			text = "first hop of a chunk"
+		}
+		legend = append(legend, entry{text, box(fill{r.hopColor(hop), 1})})
+	}
+	return append(legend, entry{"idle", box(fill{faint, 1})}, entry{"reconfiguration", box(fill{bandColor, 1})})
+}
+
+// bandColor is that of a reconfiguration.
+var bandColor = color.RGBA{0x77, 0x77, 0x77, 0xff}
+
+func (r *rounds) reading() []string {
+	note := "A row is a link of a GPU; in the grey bar of a reconfiguration stands the GPU that it leads to from then on"
+	if r.some {
+		note = "A row is a link of GPU 0; in the grey bar of a reconfiguration stands the GPU that it leads to from then on"
+	}
+	switch form := r.label(); form {
+	case labelBoth:
+		note += ". Cells say where a chunk comes from and where it is to go"
+	case labelGoal:
+		note += ". Cells say where a chunk is to go"
+	}
+	if len(r.strips) > 1 {
+		note += "; a light bar goes on with the topology before"
+	}
+	return []string{note + "."}
+}
+
+// labelForm is what cells have room for.
+type labelForm int
+
+const (
+	labelNone labelForm = iota
+	labelGoal           // the destination
+	labelBoth           // and the source
+)
+
+// label chooses what stands in cells.
+func (r *rounds) label() labelForm {
+	style := r.labelStyle()
+	widest := strconv.Itoa(max(8, r.GPUs-1))
+	switch {
+	case style.Width(widest+"→"+widest) <= r.cell-2:
+		return labelBoth
+	case style.Width(widest) <= r.cell-1.5:
+		return labelGoal
+	}
+	return labelNone
+}
+
+func (r *rounds) labelStyle() draw.TextStyle {
+	return aligned(sans(numberSize, ink), draw.XCenter, draw.YCenter)
+}
+
+// paint draws the strips.
+func (r *rounds) paint(c draw.Canvas) {
+	named := -1 // the last phase whose number was written
+	for i, strip := range r.strips {
+		top := c.Max.Y - r.stripHigh()*vg.Length(i) - stripHead
+		r.rowNames(c, top)
+		x := c.Min.X + gpuWide
+		for _, t := range strip {
+			r.band(c, t, x, top, named != t.phase)
+			named = t.phase
+			r.slots(c, t, x+bandWide, top)
+			x += bandWide + r.cell*vg.Length(t.slots)
+		}
+	}
+}
+
+// rowNames writes the GPUs left of a strip.
+func (r *rounds) rowNames(c draw.Canvas, top vg.Length) {
+	style := aligned(sans(min(smallSize, r.row*vg.Length(r.degree)*0.9), ink), draw.XRight, draw.YCenter)
+	for g := range r.gpus {
+		y := top - r.row*vg.Length(r.degree)*(vg.Length(g)+0.5)
+		c.FillText(style, point(c.Min.X+gpuWide-4, y+0.5), "GPU "+strconv.Itoa(g))
+	}
+}
+
+// band draws a reconfiguration, or where a strip goes on, where links lead.
+func (r *rounds) band(c draw.Canvas, t stretch, x, top vg.Length, begins bool) {
+	high := r.row * vg.Length(r.gpus*r.degree)
+	var b bars
+	b.add(x, x+bandWide-1, top-high, top)
+	clr := bandColor
+	if t.first > 0 { // the strip goes on
+		clr = color.RGBA{0xbb, 0xbb, 0xbb, 0xff}
+	}
+	b.fill(c, clr)
+	style := aligned(sans(numberSize, legible(clr)), draw.XCenter, draw.YCenter)
+	for g := range r.gpus {
+		for k, l := range r.linksOf(t.phase, g) {
+			y := top - r.row*(vg.Length(g*r.degree+k)+0.5)
+			c.FillText(style, point(x+bandWide/2-0.5, y+0.5), fit(style, "→"+strconv.Itoa(l[1]), bandWide))
+		}
+	}
+	if begins && len(r.Phases) > 1 {
+		style := aligned(bold(smallSize, dim), draw.XLeft, draw.YBottom)
+		text, room := fmt.Sprintf("topology %d", t.phase+1), bandWide+r.cell*vg.Length(t.slots)-6
+		if style.Width(text) > room {
+			text = strconv.Itoa(t.phase + 1)
+		}
+		if style.Width(text) <= room {
+			c.FillText(style, point(x, top+2), text)
+		}
+	}
+}
+
+// slots draws the cells of a stretch.
+func (r *rounds) slots(c draw.Canvas, t stretch, x0, top vg.Length) {
+	side, edge := vg.Length(0.4), vg.Length(0.4) // round a cell
+	if r.cell < 5 {
+		side = r.cell / 20
+	}
+	all := make([]bars, r.most+1) // by hop; those that are idle first
+	whole := r.Phases[t.phase].Slots
+	for g := range r.gpus {
+		for k := range r.linksOf(t.phase, g) {
+			row := g*r.degree + k
+			y1 := top - r.row*vg.Length(row)
+			y0 := y1 - r.row
+			for s := range t.slots {
+				x := x0 + r.cell*vg.Length(s)
+				cell := r.cells[t.phase][row*whole+t.first+s]
+				all[cell.hop].add(x+side, x+r.cell-side, y0+edge, y1-edge)
+			}
+		}
+	}
+	for hop := range all {
+		clr := color.Color(faint)
+		if hop > 0 {
+			clr = r.hopColor(hop)
+		}
+		all[hop].fill(c, clr)
+	}
+	r.labels(c, t, x0, top)
+	r.numbers(c, t, x0, top-r.row*vg.Length(r.gpus*r.degree)-2)
+}
+
+// labels writes the chunks into the cells of a stretch, where there is room.
+func (r *rounds) labels(c draw.Canvas, t stretch, x0, top vg.Length) {
+	form, style, whole := r.label(), r.labelStyle(), r.Phases[t.phase].Slots
+	if form == labelNone {
+		return
+	}
+	for row := range r.gpus * r.degree {
+		for s := range t.slots {
+			cell, ok := r.cells[t.phase][row*whole+t.first+s]
+			if !ok {
+				continue
+			}
+			text := strconv.Itoa(cell.dst)
+			if form == labelBoth {
+				text = strconv.Itoa(cell.src) + "→" + text
+			}
+			style.Color = legible(r.hopColor(cell.hop))
+			c.FillText(style, point(x0+r.cell*(vg.Length(s)+0.5), top-r.row*(vg.Length(row)+0.5)+0.4), text)
+		}
+	}
+}
+
+// numbers numbers some slots of a stretch, below it.
+func (r *rounds) numbers(c draw.Canvas, t stretch, x0, y vg.Length) {
+	number := aligned(sans(numberSize, dim), draw.XCenter, draw.YTop)
+	last := vg.Length(math.Inf(-1))
+	step := r.step()
+	for s := range t.slots {
+		slot := r.start[t.phase] + t.first + s + 1
+		text := strconv.Itoa(slot)
+		mid, half := x0+r.cell*(vg.Length(s)+0.5), number.Width(text)/2
+		if (slot == 1 || slot%step == 0) && mid-half > last {
+			c.FillText(number, point(mid, y), text)
+			last = mid + half + 3
+		}
+	}
+}
+
+// step is between slots that have numbers: 1, 2 or 5 times a power of ten.
+func (r *rounds) step() int {
+	apart := float64((sans(numberSize, dim).Width(strconv.Itoa(r.total)) + 5) / r.cell)
+	for p := 1; ; p *= 10 {
+		for _, m := range []int{1, 2, 5} {
+			if float64(m*p) >= apart {
+				return m * p
+			}
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package pack
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/plan"
+)
+
+// Sequence is what the switches connect, phase after phase.
+type Sequence struct {
+	// Origin names the construction, for people.
+	Origin     string
+	Topologies []scaleup.Topology
+}
+
+// Options say how chunks may be spread.
+type Options struct {
+	// Relay lets chunks rest at intermediate GPUs across reconfigurations.
+	Relay bool
+	// Buffer is the most chunks in transit that a GPU may hold between slots (plan.Plan.Buffer); 0 is no limit.
+	Buffer int32
+	// Rounds of improvement; 0 is 10, beyond which little is gained.
+	Rounds int
+	// Workers is how many sequences are worked on at a time; 0 is 1. It changes no result.
+	Workers int
+}
+
+func (o Options) rounds() int {
+	if o.Rounds > 0 {
+		return o.Rounds
+	}
+	return 10
+}
+
+// sharps are betas of the last round, per chunk: a link one chunk under the top of its phase costs exp(-sharp) of it. The
+// first is best on average; small problems are also tried with the others, while GPUs^2 x phases x attempts stays within
+// attemptWork.
+var sharps = [...]float64{4, 8, 2, 3, 6, 1}
+
+const attemptWork = 1 << 15
+
+func check(p *plan.Problem, s Sequence) error {
+	if err := p.Check(); err != nil {
+		return err
+	}
+	if len(s.Topologies) == 0 {
+		return fmt.Errorf("%w: sequence %q has no topology", plan.ErrProblem, s.Origin)
+	}
+	for i, t := range s.Topologies {
+		if err := t.Check(p.GPUs, p.Degree); err != nil {
+			return fmt.Errorf("topology %d of sequence %q: %w", i, s.Origin, err)
+		}
+	}
+	return nil
+}
+
+func unreachable(u, v int) error {
+	return fmt.Errorf("%w: GPU %d has no way to GPU %d", ErrUnreachable, u, v)
+}
+
+// Fit spreads the chunks of p over one sequence. Errors: those of the checks of p and of the topologies, ErrUnreachable
+// where two GPUs that exchange chunks have no way, ErrBuffer where no schedule within Options.Buffer is found.
+func Fit(p *plan.Problem, s Sequence, o Options) (*Schedule, error) {
+	if err := check(p, s); err != nil {
+		return nil, err
+	}
+	return new(worker).fit(p, s, o)
+}
+
+// worker holds the memory of one goroutine.
+type worker struct {
+	spread spread
+	player Player
+}
+
+func (w *worker) fit(p *plan.Problem, q Sequence, o Options) (*Schedule, error) {
+	net := newNetwork(q.Topologies, p.GPUs)
+	best, err := w.best(p, net, o)
+	if err != nil || o.Buffer == 0 || best.within(o.Buffer, &w.player) {
+		return best, err
+	}
+	return w.limit(p, net, o)
+}
+
+// best is the schedule of fewest slots of a few attempts, each with another end of its prices' rise.
+func (w *worker) best(p *plan.Problem, net *network, o Options) (*Schedule, error) {
+	var best *Schedule
+	for _, sharp := range sharps[:max(1, min(len(sharps), attemptWork/(net.n*net.n*net.phases)))] {
+		s := &w.spread
+		s.init(net, p.Chunks, o.Relay)
+		if err := s.improve(o.rounds(), sharp); err != nil {
+			return nil, err
+		}
+		r := s.keep(p)
+		r.play(&w.player)
+		if best == nil {
+			best = r
+			continue
+		}
+		r.Bound = max(r.Bound, best.Bound)
+		best.Bound = r.Bound
+		if r.Total < best.Total {
+			best = r
+		}
+	}
+	return best, nil
+}
+
+// Candidates returns for every sequence the schedule of Fit as a candidate, in the order of the sequences; those without
+// one (ErrUnreachable, ErrBuffer) are left out. Other errors of Fit are returned.
+func Candidates(p *plan.Problem, list []Sequence, o Options) ([]plan.Candidate, error) {
+	for _, s := range list {
+		if err := check(p, s); err != nil {
+			return nil, err
+		}
+	}
+	found, faults := make([]*Schedule, len(list)), make([]error, len(list))
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(max(1, o.Workers), len(list)) {
+		group.Go(func() {
+			var w worker
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(list) {
+					return
+				}
+				found[i], faults[i] = w.fit(p, list[i], o)
+			}
+		})
+	}
+	group.Wait()
+	var all []plan.Candidate
+	for i, r := range found {
+		switch {
+		case faults[i] == nil:
+			all = append(all, r.Candidate(list[i].Origin))
+		case !errors.Is(faults[i], ErrUnreachable) && !errors.Is(faults[i], ErrBuffer):
+			return nil, fmt.Errorf("sequence %q: %w", list[i].Origin, faults[i])
+		}
+	}
+	return all, nil
+}
+
+// Candidate offers the schedule.
+func (r *Schedule) Candidate(origin string) plan.Candidate {
+	return plan.Candidate{Origin: origin, Reconfigurations: len(r.Topologies), Slots: r.Total, Waits: true, Relay: r.Relay,
+		Build: func(int64) (*plan.Plan, error) { return r.Plan(origin) }}
+}
+
+// ErrBuffer says that no schedule within the allowed buffers was found.
+var ErrBuffer = errors.New("pack: the chunks in transit need larger buffers")

@@ -1,0 +1,191 @@
+package pack
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/plan"
+)
+
+// drawProblem draws sizes of very unlike flows, some of none.
+func drawProblem(t *rapid.T, most int) *plan.Problem {
+	n := rapid.IntRange(2, most).Draw(t, "n")
+	p := &plan.Problem{GPUs: n, Degree: rapid.IntRange(1, min(3, n-1)).Draw(t, "k"), Chunks: make([]int32, n*n)}
+	for i := range p.Chunks {
+		if i/n != i%n {
+			p.Chunks[i] = rapid.OneOf(rapid.Int32Range(0, 3), rapid.Int32Range(0, 20)).Draw(t, "chunks")
+		}
+	}
+	return p
+}
+
+// drawSequence draws permutations at random, now and then with a link missing, now and then a ring first.
+func drawSequence(t *rapid.T, n, k int) Sequence {
+	var s Sequence
+	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "sequence"), 3))
+	for i := range rapid.IntRange(1, 5).Draw(t, "d") {
+		var e scaleup.Topology
+		for j := range k {
+			if i == 0 && j == 0 && r.IntN(3) > 0 {
+				e = append(e, scaleup.Circulant(n, 1)...)
+				continue
+			}
+			for u, v := range r.Perm(n) {
+				if r.IntN(10) > 0 {
+					e = append(e, scaleup.Edge{From: int32(u), To: int32(v)})
+				}
+			}
+		}
+		s.Topologies = append(s.Topologies, e)
+	}
+	return s
+}
+
+// Every plan passes the check with exactly the slots claimed, within the buffer allowed, and no plan beats a bound.
+func TestPlansAreAsClaimed(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t, 9)
+		s := drawSequence(t, p.GPUs, p.Degree)
+		o := Options{Relay: rapid.Bool().Draw(t, "relay"), Rounds: rapid.IntRange(0, 4).Draw(t, "rounds")}
+		if rapid.Bool().Draw(t, "limited") {
+			o.Buffer = rapid.Int32Range(1, 12).Draw(t, "buffer")
+		}
+		r, err := Fit(p, s, o)
+		if err != nil {
+			if !errors.Is(err, ErrUnreachable) && !errors.Is(err, ErrBuffer) {
+				t.Fatal(err)
+			}
+			want := ErrUnreachable
+			if reaches(p, s, o.Relay) {
+				want = ErrBuffer
+			}
+			if !errors.Is(err, want) || want == ErrBuffer && reaches(p, s, false) {
+				t.Fatalf("%v, want %v", err, want)
+			}
+			return
+		}
+		c := r.Candidate("here")
+		q, err := c.Build(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := q.Check(); err != nil {
+			t.Fatal(err)
+		}
+		if q.TotalSlots() != c.Slots || len(q.Topologies) != c.Reconfigurations || q.Relay != c.Relay || q.Relay && !o.Relay {
+			t.Fatalf("the plan has %d slots in %d topologies, relay %v; the candidate %+v", q.TotalSlots(), len(q.Topologies), q.Relay, c)
+		}
+		for i := range q.Slots {
+			last := int32(0)
+			for _, x := range q.Tx {
+				if x.Phase == int32(i) {
+					last = max(last, x.Slot+1)
+				}
+			}
+			if last != q.Slots[i] {
+				t.Fatalf("phase %d ends after %d of %d slots", i, last, q.Slots[i])
+			}
+		}
+		if o.Buffer > 0 && (q.Buffer > o.Buffer || q.Buffer != r.Buffer) {
+			t.Fatalf("the plan holds %d chunks in transit, the schedule says %d, %d are allowed", q.Buffer, r.Buffer, o.Buffer)
+		}
+		b, err := p.Bounds(len(s.Topologies))
+		if err != nil {
+			t.Fatal(err)
+		}
+		bound := b.Forward
+		if r.Relay {
+			bound = b.Relay
+		}
+		if c.Slots < bound || c.Slots < r.Bound {
+			t.Fatalf("%d slots, under the bounds %d of any topologies and %d of these", c.Slots, bound, r.Bound)
+		}
+	})
+}
+
+// reaches says by brute force whether all chunks can arrive.
+func reaches(p *plan.Problem, s Sequence, relay bool) bool {
+	n := p.GPUs
+	for u := range n {
+		ever, now := make([]bool, n), make([]bool, n)
+		now[u] = true
+		for _, t := range s.Topologies {
+			if !relay {
+				clear(now)
+				now[u] = true
+			}
+			for range n {
+				for _, e := range t {
+					now[e.To] = now[e.To] || now[e.From]
+				}
+			}
+			for v := range n {
+				ever[v] = ever[v] || now[v]
+			}
+		}
+		for v := range n {
+			if p.Chunks[u*n+v] > 0 && !ever[v] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Relaying under a limit: many chunks rest, and no GPU may ever hold more than allowed.
+func TestBuffersAreLimited(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := demand(8, rapid.IntRange(1, 2).Draw(t, "k"), "zipf", 4, rapid.Uint64Range(0, 50).Draw(t, "seed"))
+		list := shifts(8, p.Degree, rapid.IntRange(2, 3).Draw(t, "d"), true)
+		o := Options{Relay: true, Rounds: 3, Buffer: rapid.Int32Range(3, 25).Draw(t, "buffer")}
+		r, err := Fit(p, list[len(list)-1], o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := r.Plan("limited")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q.Buffer > o.Buffer || q.Buffer != r.Buffer || q.TotalSlots() != r.Total {
+			t.Fatalf("%d chunks in transit, %d said, %d allowed; %d slots, %d said", q.Buffer, r.Buffer, o.Buffer, q.TotalSlots(), r.Total)
+		}
+	})
+}
+
+// What a spread keeps from move to move is what its columns say: loads, and all chunks of each flow.
+func TestSpreadAddsUp(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t, 8)
+		q := drawSequence(t, p.GPUs, p.Degree)
+		var s spread
+		s.init(newNetwork(q.Topologies, p.GPUs), p.Chunks, rapid.Bool().Draw(t, "relay"))
+		if err := s.improve(rapid.IntRange(0, 5).Draw(t, "rounds"), 4); err != nil {
+			return
+		}
+		load, sent := make([]int32, len(s.load)), make([]int32, len(p.Chunks))
+		for c, x := range s.count {
+			sent[s.flowOf[c]] += x
+			for _, l := range s.way(int32(c)) {
+				load[l] += x
+			}
+		}
+		if !slices.Equal(load, s.load) || !slices.Equal(sent, p.Chunks) {
+			t.Fatalf("loads %v, kept %v; %v sent of %v", load, s.load, sent, p.Chunks)
+		}
+		for i := range s.net.phases {
+			sum := 0.0
+			for _, w := range s.weight[s.net.base[i]:s.net.base[i+1]] {
+				sum += w
+			}
+			if math.Abs(sum-s.sum[i]) > 1e-6*sum {
+				t.Fatalf("phase %d: weights of %v, kept %v", i, sum, s.sum[i])
+			}
+		}
+	})
+}

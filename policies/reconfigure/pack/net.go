@@ -1,0 +1,149 @@
+package pack
+
+import "sim/fabric/scaleup"
+
+// network is a sequence of topologies expanded in time: link base[i]+e is edge e of topology i, and a chunk that crosses
+// it may next cross a link out of the same GPU of phase i or, if it may rest across reconfigurations, of a later one.
+type network struct {
+	n, phases int
+	topology  []scaleup.Topology
+	base      []int32 // one more than phases
+	to, phase []int32 // by link
+	// start, link: the links out of GPU u in phase i are link[start[i*n+u]:start[i*n+u+1]], without loops.
+	start, link []int32
+}
+
+func newNetwork(topologies []scaleup.Topology, n int) *network {
+	d := len(topologies)
+	net := &network{n: n, phases: d, topology: topologies, base: make([]int32, d+1), start: make([]int32, 1, d*n+1)}
+	for i, t := range topologies {
+		base := net.base[i]
+		net.base[i+1] = base + int32(len(t))
+		for _, e := range t {
+			net.to, net.phase = append(net.to, e.To), append(net.phase, int32(i))
+		}
+		start, edge := t.Outgoing(n)
+		first := int32(len(net.link))
+		for _, e := range edge {
+			net.link = append(net.link, base+e)
+		}
+		for _, s := range start[1:] {
+			net.start = append(net.start, first+s)
+		}
+	}
+	return net
+}
+
+func (net *network) from(link int32) int32 {
+	i := net.phase[link]
+	return net.topology[i][link-net.base[i]].From
+}
+
+// tree finds the cheapest ways from one GPU to all others. Its memory is reused.
+type tree struct {
+	// cost and end, by GPU: what the cheapest way costs (far where there is none) and its last step.
+	cost []float64
+	end  []int32
+	// A step crosses link[s] after step before[s]; -1 begins.
+	link, before []int32
+
+	best    []float64
+	last    []int32
+	queue   []int32
+	waiting []bool
+}
+
+const far = 1e300
+
+// grow finds the ways from src at the given price of every link (above 0): with relay through all phases in turn, else
+// within the one phase where a way is cheapest, of equals the first.
+func (t *tree) grow(net *network, src int32, price []float64, relay bool) {
+	n := net.n
+	t.cost, t.end = sized(t.cost, n), sized(t.end, n)
+	t.best, t.last, t.waiting = sized(t.best, n), sized(t.last, n), zeroed(t.waiting, n)
+	t.link, t.before = t.link[:0], t.before[:0]
+	for v := range n {
+		t.cost[v], t.end[v] = far, -1
+	}
+	t.cost[src] = 0
+	if relay {
+		t.best, t.cost = t.cost, t.best
+		t.last, t.end = t.end, t.last
+	}
+	for i := range net.phases {
+		t.queue = t.queue[:0]
+		start := net.start[i*n:]
+		if relay {
+			t.pass(net, start, price)
+		} else {
+			for v := range n {
+				t.best[v], t.last[v] = far, -1
+			}
+			t.best[src] = 0
+			t.queue = append(t.queue, src)
+			t.waiting[src] = true
+		}
+		for j := 0; j < len(t.queue); j++ {
+			u := t.queue[j]
+			t.waiting[u] = false
+			for _, l := range net.link[start[u]:start[u+1]] {
+				v := net.to[l]
+				if c := t.best[u] + price[l]; c < t.best[v] {
+					t.best[v] = c
+					t.link, t.before = append(t.link, l), append(t.before, t.last[u])
+					t.last[v] = int32(len(t.link) - 1)
+					if !t.waiting[v] {
+						t.waiting[v] = true
+						t.queue = append(t.queue, v)
+					}
+				}
+			}
+		}
+		if !relay {
+			for v := range n {
+				if t.best[v] < t.cost[v] {
+					t.cost[v], t.end[v] = t.best[v], t.last[v]
+				}
+			}
+		}
+	}
+	if relay {
+		t.best, t.cost = t.cost, t.best
+		t.last, t.end = t.end, t.last
+	}
+}
+
+// pass follows the links of a phase once from every GPU reached so far, and queues those that were bettered after it had
+// been their turn.
+func (t *tree) pass(net *network, start []int32, price []float64) {
+	for u := range int32(net.n) {
+		cost := t.best[u]
+		if cost >= far {
+			continue
+		}
+		for _, l := range net.link[start[u]:start[u+1]] {
+			v := net.to[l]
+			if c := cost + price[l]; c < t.best[v] {
+				t.best[v] = c
+				t.link, t.before = append(t.link, l), append(t.before, t.last[u])
+				t.last[v] = int32(len(t.link) - 1)
+				if v < u && !t.waiting[v] {
+					t.waiting[v] = true
+					t.queue = append(t.queue, v)
+				}
+			}
+		}
+	}
+}
+
+// way appends the links of the way to v.
+func (t *tree) way(links []int32, v int) []int32 {
+	begin := len(links)
+	for s := t.end[v]; s >= 0; s = t.before[s] {
+		links = append(links, t.link[s])
+	}
+	for i, j := begin, len(links)-1; i < j; i, j = i+1, j-1 {
+		links[i], links[j] = links[j], links[i]
+	}
+	return links
+}

@@ -1,0 +1,149 @@
+package pack
+
+import (
+	"math/rand/v2"
+
+	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/plan"
+)
+
+// Relabel renames the GPUs of a sequence such that large demands have few hops (the paper, Sec. 4.4, does so by rounds).
+// It is the quadratic assignment problem, sum over pairs of demand x hops, lowered by exchanging two GPUs while any
+// exchange helps. Relay: hops through all topologies in turn, else within the best one. Errors: those of the checks of p
+// and of the topologies, and ErrUnreachable where some GPUs cannot reach others.
+func Relabel(p *plan.Problem, s Sequence, relay bool) (Sequence, error) {
+	if err := check(p, s); err != nil {
+		return Sequence{}, err
+	}
+	r, _, err := s.relabelled(p, relay)
+	return r, err
+}
+
+// relabelled is Relabel of what has passed its checks, and returns the hops of all chunks too.
+func (s Sequence) relabelled(p *plan.Problem, relay bool) (r Sequence, sum int64, err error) {
+	hops, err := s.hops(p.GPUs, relay)
+	if err != nil {
+		return Sequence{}, 0, err
+	}
+	kicks := 0
+	if n := p.GPUs; len(s.Topologies)*p.Degree <= kicked {
+		kicks = min(mostKicks, kickWork/(n*n*n))
+	}
+	at, sum := relabel(p.GPUs, p.Chunks, hops, s.cycle(p.GPUs), kicks, p.Seed)
+	r = Sequence{Origin: s.Origin + ", relabelled"}
+	for _, t := range s.Topologies {
+		r.Topologies = append(r.Topologies, t.Relabel(at))
+	}
+	return r, sum, nil
+}
+
+// hops returns the hops from a to b at [a*n+b].
+func (s Sequence) hops(n int, relay bool) ([]int32, error) {
+	net := newNetwork(s.Topologies, n)
+	price := make([]float64, len(net.to))
+	for i := range price {
+		price[i] = 1
+	}
+	hops := make([]int32, n*n)
+	var t tree
+	for a := range n {
+		t.grow(net, int32(a), price, relay)
+		for b, c := range t.cost {
+			if c >= far {
+				return nil, unreachable(a, b)
+			}
+			hops[a*n+b] = int32(c)
+		}
+	}
+	return hops, nil
+}
+
+// cycle lists the GPUs along the links where these are one cycle through all, else it returns nil.
+func (s Sequence) cycle(n int) []int32 {
+	if len(s.Topologies) != 1 || len(s.Topologies[0]) != n {
+		return nil
+	}
+	to := make([]int32, n)
+	for _, e := range s.Topologies[0] {
+		to[e.From] = e.To
+	}
+	list := []int32{0}
+	for u := to[0]; u != 0 && len(list) < n; u = to[u] {
+		list = append(list, u)
+	}
+	if len(list) < n || to[list[n-1]] != 0 {
+		return nil
+	}
+	return list
+}
+
+// relabel returns the GPU at every place, and the sum of demand x hops. cycle, if not nil, lists the places along the only
+// links there are, a ring; then it is the largest load that is lowered.
+func relabel(n int, need, hops, cycle []int32, kicks int, seed uint64) (at []int32, sum int64) {
+	q := newQuadratic(n, need, hops, cycle)
+	q.descend()
+	least := q.score()
+	random := rand.New(rand.NewPCG(seed, relabelling))
+	best := q.clone()
+	for range kicks {
+		for range 1 + n/8 {
+			q.exchange(random.IntN(n), random.IntN(n))
+		}
+		q.descend()
+		if now := q.score(); now < least {
+			least = now
+			best.set(q)
+		} else {
+			q.set(best)
+		}
+	}
+	return best.at, work(best.d, hops)
+}
+
+const (
+	// Sequences of so many permutations at most are kicked out of local optima, mostKicks times at most and less often
+	// where n is large; of more permutations, other changes save more.
+	kicked    = 8
+	mostKicks = 20
+	kickWork  = 1 << 25
+)
+
+// relabelling names the stream of random numbers.
+const relabelling = 0x72656c6162656c
+
+// joined makes topologies of permutations, those of each phase.
+func joined(list [][][]int32) []scaleup.Topology {
+	sequence := make([]scaleup.Topology, len(list))
+	for i, phase := range list {
+		t := make(scaleup.Topology, 0, len(phase[0])*len(phase))
+		for u := range phase[0] {
+			for _, to := range phase {
+				t = append(t, scaleup.Edge{From: int32(u), To: to[u]})
+			}
+		}
+		sequence[i] = t
+	}
+	return sequence
+}
+
+// permutations takes topologies apart, k permutations each; ok is false where a GPU lacks a link.
+func permutations(topologies []scaleup.Topology, n, k int) (list [][][]int32, ok bool) {
+	for _, t := range topologies {
+		if len(t) != n*k {
+			return nil, false
+		}
+		colour, err := t.Switches(n, k)
+		if err != nil {
+			return nil, false
+		}
+		phase := make([][]int32, k)
+		for j := range phase {
+			phase[j] = make([]int32, n)
+		}
+		for i, e := range t {
+			phase[colour[i]][e.From] = e.To
+		}
+		list = append(list, phase)
+	}
+	return list, true
+}

@@ -1,0 +1,167 @@
+package pack
+
+import (
+	"math"
+
+	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/plan"
+)
+
+// Schedule is the assignment of all chunks of a problem to ways through a sequence of topologies, and its cost.
+type Schedule struct {
+	Topologies []scaleup.Topology
+	Relay      bool
+	// Slots of every phase; Total is their sum.
+	Slots []int32
+	Total int64
+	// Bound is a lower bound of Total for these topologies: a dual value of the linear program of the loads.
+	Bound int64
+	// Buffer is the most chunks in transit at a GPU (plan.Plan.Buffer), where Options.Buffer limits it; else it is 0, and
+	// Plan finds it.
+	Buffer int32
+
+	problem *plan.Problem
+	limit   int32 // above 0: scheduled by tight
+	order   []Order
+	// Column c: count[c] chunks of flow flowOf[c] go the way ways[first[c]:first[c+1]] of links of the network.
+	flowOf, first, ways, count []int32
+	base                       []int32
+}
+
+// keep copies the columns in use, flow after flow.
+func (s *spread) keep(p *plan.Problem) *Schedule {
+	r := &Schedule{Topologies: s.net.topology, Relay: s.relay, problem: p, base: s.net.base, first: []int32{0},
+		Bound: int64(math.Ceil(s.floor - 1e-6))}
+	for f := range s.need {
+		if s.need[f] == 0 {
+			continue
+		}
+		for _, c := range s.columns[f][:s.many[f]] {
+			if s.count[c] > 0 {
+				r.flowOf, r.count = append(r.flowOf, int32(f)), append(r.count, s.count[c])
+				r.ways = append(r.ways, s.way(c)...)
+				r.first = append(r.first, int32(len(r.ways)))
+			}
+		}
+	}
+	return r
+}
+
+// segments lists the parts of the chunks' ways within a phase.
+type segments struct {
+	Walks
+	// owner is the chunk of each walk, counted over all columns; rests says at which ends it rests across a
+	// reconfiguration.
+	owner []int32
+	rests []rest
+}
+
+type rest uint8
+
+const (
+	before rest = 1 << iota
+	after
+)
+
+// segments lists them by phase.
+func (r *Schedule) segments() []segments {
+	list := make([]segments, len(r.Topologies))
+	for i := range list {
+		list[i].Start = append(list[i].Start, 0)
+	}
+	chunk := int32(0)
+	for c, x := range r.count {
+		way := r.ways[r.first[c]:r.first[c+1]]
+		phase := 0
+		for a := 0; a < len(way); {
+			for way[a] >= r.base[phase+1] {
+				phase++
+			}
+			b := a + 1
+			for b < len(way) && way[b] < r.base[phase+1] {
+				b++
+			}
+			var ends rest
+			if a > 0 {
+				ends |= before
+			}
+			if b < len(way) {
+				ends |= after
+			}
+			s := &list[phase]
+			for j := range x {
+				for _, l := range way[a:b] {
+					s.Link = append(s.Link, l-r.base[phase])
+				}
+				s.Start = append(s.Start, int32(len(s.Link)))
+				s.owner, s.rests = append(s.owner, chunk+j), append(s.rests, ends)
+			}
+			a = b
+		}
+		chunk += x
+	}
+	return list
+}
+
+// play finds the slots of every phase, in the better of the orders.
+func (r *Schedule) play(p *Player) {
+	list := r.segments()
+	r.Slots, r.order, r.Total = make([]int32, len(list)), make([]Order, len(list)), 0
+	for i := range list {
+		w, links := &list[i].Walks, len(r.Topologies[i])
+		best, _ := p.Slots(links, w, Farthest, 1<<30)
+		r.order[i] = Farthest
+		if best > w.Bound(links) {
+			if other, ok := p.Slots(links, w, ByRank, best-1); ok {
+				best, r.order[i] = other, ByRank
+			}
+		}
+		r.Slots[i] = int32(best)
+		r.Total += int64(best)
+	}
+}
+
+// Plan writes the schedule out, sealed. Errors: those of Seal, which would be faults of this package.
+func (r *Schedule) Plan(name string) (*plan.Plan, error) {
+	n := r.problem.GPUs
+	p := &plan.Plan{Name: name, GPUs: n, Degree: r.problem.Degree, Relay: r.Relay, Chunks: r.problem.Chunks,
+		Topologies: r.Topologies, Slots: r.Slots}
+	// A chunk of the columns is chunk number[c] of its flow.
+	var flow, number []int32
+	seen := make([]int32, n*n)
+	for c, x := range r.count {
+		f := r.flowOf[c]
+		for range x {
+			flow, number = append(flow, f), append(number, seen[f])
+			seen[f]++
+		}
+	}
+	list := r.segments()
+	for i, at := range r.times(list, new(Player)) {
+		s := &list[i]
+		for j := range s.Len() {
+			c := s.owner[j]
+			f := flow[c]
+			for h := s.Start[j]; h < s.Start[j+1]; h++ {
+				e := r.Topologies[i][s.Link[h]]
+				p.Tx = append(p.Tx, plan.Tx{Phase: int32(i), Slot: at[h], From: e.From, To: e.To,
+					Src: f / int32(n), Dst: f % int32(n), Chunk: number[c]})
+			}
+		}
+	}
+	return p, p.Seal()
+}
+
+// times returns by phase the slot of each crossing.
+func (r *Schedule) times(list []segments, p *Player) [][]int32 {
+	if r.limit > 0 {
+		at, _ := r.tight(list)
+		return at
+	}
+	at := make([][]int32, len(list))
+	for i := range list {
+		at[i] = make([]int32, len(list[i].Link))
+		p.Play(len(r.Topologies[i]), &list[i].Walks, r.order[i], at[i])
+	}
+	return at
+}

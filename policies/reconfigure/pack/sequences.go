@@ -1,0 +1,257 @@
+package pack
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/plan"
+)
+
+// Sequences makes sequences for unequal demand, of each of the given numbers of topologies (nil is 1..(n-1)/k: from there
+// on all can go straight). It takes those that suit uniform demand (base,
+// of any number of topologies, beside circulants of its own), relabels them, and with relay chooses some of their
+// permutations anew where that saves hops (the paper builds on symmetry alone, Sec. 4.3; demand that differs much has
+// none). From small ones it grows large ones, by the permutations that save most hops: matchings that give the largest
+// demands links of their own, so that at last all go straight.
+// Of each number of topologies it returns the one with the least hops, and where another has at most some more, that too.
+// Relay as in Options. Errors: those of the checks of p and of base. Sequences of base in which some GPUs cannot reach
+// others are left out.
+func Sequences(p *plan.Problem, base []Sequence, counts []int, relay bool) ([]Sequence, error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	for _, s := range base {
+		if err := check(p, s); err != nil {
+			return nil, err
+		}
+	}
+	if counts == nil {
+		for d := 1; d <= max(1, (p.GPUs-1)/p.Degree); d++ {
+			counts = append(counts, d)
+		}
+	}
+	most := 0
+	for _, d := range counts {
+		if d < 1 {
+			return nil, fmt.Errorf("%w: a sequence of %d topologies; the initial one counts, so it takes 1", plan.ErrProblem, d)
+		}
+		most = max(most, d)
+	}
+	m := &maker{p: p, relay: relay, found: make([][]made, most+1), wanted: make([]bool, most+1)}
+	for _, d := range counts {
+		m.wanted[d] = true
+	}
+	own := shifts(p.GPUs, p.Degree, most, relay)
+	if p.Degree > 1 {
+		own = append(own, Sequence{"generalised Kautz", []scaleup.Topology{scaleup.GeneralizedKautz(p.GPUs, p.Degree)}})
+	}
+	// A ring reaches all GPUs.
+	ring, _, err := Sequence{Topologies: []scaleup.Topology{scaleup.Circulant(p.GPUs, 1)}}.relabelled(p, relay)
+	if err != nil {
+		return nil, err
+	}
+	m.ring = ring.Topologies
+	for _, s := range slices.Concat(base, own) {
+		m.relabelled(s)
+	}
+	for i := range m.found {
+		m.sort(i)
+	}
+	// Of one topology it is the same whether chunks may rest across reconfigurations.
+	if relay {
+		m.growRelayed(most)
+	} else {
+		m.growRelayed(min(1, most))
+		m.growSeparate()
+	}
+	var list []Sequence
+	for i := range m.found {
+		m.sort(i)
+		for j, s := range m.found[i] {
+			if (j == 0 || j < kept && i*p.Degree <= few || j < 2*kept && i == 1) && s.score <= (1+margin)*m.found[i][0].score {
+				list = append(list, s.Sequence)
+			}
+		}
+	}
+	return list, nil
+}
+
+const (
+	// Of few permutations, kept sequences are worth a schedule if their hops exceed the least by margin at most (twice as
+	// many of one topology, where loads depend most on it); of more, hops foretell slots well enough.
+	kept   = 2
+	few    = 12
+	margin = 0.05
+	// unlike is by what share n topologies that do not look at the demand take more slots than their hops tell, against
+	// those that group demands of like sizes: most of it waste in phases of unlike loads. Measured at n = 64.
+	unlike = 0.1
+)
+
+type maker struct {
+	p     *plan.Problem
+	relay bool
+	found [][]made // by number of topologies
+	// wanted numbers of topologies.
+	wanted []bool
+	ring   []scaleup.Topology
+}
+
+type made struct {
+	Sequence
+	score float64 // the least is best
+}
+
+// sort orders the sequences of d topologies by hops.
+func (m *maker) sort(d int) {
+	slices.SortStableFunc(m.found[d], func(a, b made) int { return cmp.Compare(a.score, b.score) })
+}
+
+// relabelled adds a sequence relabelled; one in which some GPUs cannot reach others, or of too many topologies, it drops.
+func (m *maker) relabelled(s Sequence) {
+	if d := len(s.Topologies); d >= len(m.found) || !m.wanted[d] {
+		return
+	}
+	if r, hops, err := s.relabelled(m.p, m.relay); err == nil {
+		m.add(r, hops, 1)
+	}
+}
+
+// add keeps a sequence; regular is the share of its topologies that do not look at the demand.
+func (m *maker) add(s Sequence, hops int64, regular float64) {
+	d := len(s.Topologies)
+	if !m.wanted[d] {
+		return
+	}
+	far := min(1, float64(d*m.p.Degree)/float64(m.p.GPUs))
+	m.found[d] = append(m.found[d], made{s, float64(hops) * (1 + unlike*far*regular)})
+}
+
+// growRelayed renews the best sequences, and grows others from those of one topology less. most: the most topologies.
+func (m *maker) growRelayed(most int) {
+	n, k := m.p.GPUs, m.p.Degree
+	if n > mostPacked {
+		return
+	}
+	r := newRelayed(n, k, m.p.Chunks)
+	random := rand.New(rand.NewPCG(m.p.Seed, exchanging))
+	finish := func(origin string, times int, was int64) {
+		sum := r.renew(times, r.total())
+		if d := len(r.list); d*k > 1 && d*k <= exchanged {
+			for i, phase := range r.list {
+				r.list[i] = slices.Clone(phase)
+				for j, to := range phase {
+					r.list[i][j] = slices.Clone(to)
+				}
+			}
+			sum = r.exchange(min(exchanges, exchangeWork/(n*n*d*k)), random, sum)
+		}
+		if sum < was {
+			m.add(Sequence{origin, joined(r.list)}, sum, 0)
+		}
+	}
+	r.list, _ = permutations(m.ring, n, 1)
+	var grown [][][]int32
+	for d := 1; d <= most && r.work < growWork; d++ {
+		if len(m.found[d]) > 0 && d*k <= renewals {
+			s := m.found[d][0]
+			if list, ok := permutations(s.Topologies, n, k); ok {
+				r.list, r.turn = list, 0
+				finish(s.Origin+", renewed", d*k, r.total())
+			}
+		}
+		switch {
+		case d == 1 && k > 1:
+			r.list, _ = permutations(m.ring, n, 1)
+			r.turn = 0
+			r.fill(0, k)
+			finish("grown", 4*k, math.MaxInt64)
+		case grown != nil:
+			r.list = slices.Insert(grown, len(grown)/2, nil)
+			r.fill(len(grown)/2, k)
+			finish("grown", 2*k, math.MaxInt64)
+		}
+		m.sort(d)
+		grown = r.list
+		if len(m.found[d]) > 0 {
+			if list, ok := permutations(m.found[d][0].Topologies, n, k); ok {
+				grown = list
+			}
+		}
+	}
+}
+
+const (
+	// renewals: sequences of so many permutations at most are renewed; those grown are as good from about there on.
+	renewals = 24
+	// exchanged is the most permutations in which destinations are exchanged one by one; exchanges how often at most, and
+	// exchangeWork bounds that by the time it takes.
+	exchanged    = 8
+	exchanges    = 2000
+	exchangeWork = 1 << 24
+	// growWork bounds the additions that the choice of permutations takes; large ones are left to the relabelled.
+	growWork = 1 << 32
+	// exchanging names the stream of random numbers.
+	exchanging = 0x65786368616e6765
+)
+
+// work is the sum of demand x hops.
+func work(need, hops []int32) (sum int64) {
+	for i, x := range need {
+		sum += int64(x) * int64(hops[i])
+	}
+	return sum
+}
+
+// seedlings is the most topologies from which growSeparate starts; more look too little at the demand.
+const seedlings = 4
+
+// growSeparate adds to the best sequences of few topologies matchings of the demands with most hops left, without
+// relaying.
+func (m *maker) growSeparate() {
+	n, k := m.p.GPUs, m.p.Degree
+	var match assignment
+	gain := make([]int64, n*n)
+	for start := 1; start < len(m.found) && start <= seedlings; start *= 2 {
+		if len(m.found[start]) == 0 {
+			continue
+		}
+		topologies := slices.Clone(m.found[start][0].Topologies)
+		hops, err := Sequence{Topologies: topologies}.hops(n, false)
+		if err != nil {
+			continue
+		}
+		for len(topologies)+1 < len(m.found) {
+			list := make([][]int32, k)
+			left := slices.Clone(hops)
+			for i := range list {
+				for f, h := range left {
+					gain[f] = int64(m.p.Chunks[f]) * int64(h-1)
+					if f/n == f%n {
+						gain[f] = -1 << 40
+					}
+				}
+				list[i] = make([]int32, n)
+				match.solve(n, gain, list[i])
+				for u, v := range list[i] {
+					left[u*n+int(v)] = 1
+				}
+			}
+			t := joined([][][]int32{list})
+			topologies = append(topologies, t...)
+			near := Shortest(t[0], n)
+			for u := range n {
+				for v := range n {
+					if x := near.Left[v*n+u]; x >= 0 {
+						hops[u*n+v] = min(hops[u*n+v], x)
+					}
+				}
+			}
+			m.add(Sequence{fmt.Sprintf("%d relabelled and matchings", start), slices.Clone(topologies)}, work(m.p.Chunks, hops),
+				float64(start)/float64(len(topologies)))
+		}
+	}
+}

@@ -1,0 +1,250 @@
+package pack
+
+import (
+	"errors"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/plan"
+)
+
+// Every sequence can be set up and reaches all GPUs, every number of topologies has one, and the same problem has the same.
+func TestSequences(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t, 10)
+		relay := rapid.Bool().Draw(t, "relay")
+		most := rapid.IntRange(1, p.GPUs).Draw(t, "most")
+		base := []Sequence{drawSequence(t, p.GPUs, p.Degree)}
+		var counts []int
+		for d := range most {
+			counts = append(counts, d+1)
+		}
+		list, err := Sequences(p, base, counts, relay)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Sequences(p, base, counts, relay)
+		if err != nil || !reflect.DeepEqual(list, again) {
+			t.Fatalf("the same problem has other sequences (%v)", err)
+		}
+		seen := make([]int, most+1)
+		for _, s := range list {
+			if err := check(p, s); err != nil {
+				t.Fatal(err)
+			}
+			if !reaches(p, s, relay) {
+				t.Fatalf("%s does not reach all", s.Origin)
+			}
+			seen[len(s.Topologies)]++
+		}
+		for d := 1; d <= most; d++ {
+			if seen[d] == 0 {
+				t.Fatalf("no sequence of %d topologies", d)
+			}
+		}
+		a, err := Candidates(p, list, Options{Relay: relay})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := Candidates(p, list, Options{Relay: relay, Workers: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(a) != len(list) || len(b) != len(a) {
+			t.Fatalf("%d and %d candidates of %d sequences", len(a), len(b), len(list))
+		}
+		for i := range a {
+			x, err := a[i].Build(0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			y, err := b[i].Build(0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(x, y) || x.TotalSlots() != a[i].Slots {
+				t.Fatalf("candidate %d: other plans by 1 and 3 workers", i)
+			}
+		}
+	})
+}
+
+func TestFaults(t *testing.T) {
+	p := plan.UniformProblem(4, 1, 2)
+	ring := scaleup.Circulant(4, 1)
+	bad := &plan.Problem{GPUs: 1}
+	two := Sequence{Origin: "two", Topologies: []scaleup.Topology{scaleup.Circulant(4, 2)}}
+	for name, c := range map[string]struct {
+		p    *plan.Problem
+		s    Sequence
+		want error
+	}{
+		"problem":     {bad, Sequence{Topologies: []scaleup.Topology{ring}}, plan.ErrProblem},
+		"empty":       {p, Sequence{}, plan.ErrProblem},
+		"degree":      {p, Sequence{Topologies: []scaleup.Topology{scaleup.Circulant(4, 1, 2)}}, scaleup.ErrTopology},
+		"unreachable": {p, two, ErrUnreachable},
+	} {
+		if _, err := Fit(c.p, c.s, Options{}); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+		if _, err := Relabel(c.p, c.s, false); !errors.Is(err, c.want) {
+			t.Errorf("%s: Relabel: %v, want %v", name, err, c.want)
+		}
+		if name == "unreachable" {
+			continue
+		}
+		if _, err := Candidates(c.p, []Sequence{c.s}, Options{}); !errors.Is(err, c.want) {
+			t.Errorf("%s: Candidates: %v, want %v", name, err, c.want)
+		}
+		if _, err := Sequences(c.p, []Sequence{c.s}, []int{1, 2}, false); !errors.Is(err, c.want) {
+			t.Errorf("%s: Sequences: %v, want %v", name, err, c.want)
+		}
+	}
+	list, err := Candidates(p, []Sequence{two, {Origin: "ring", Topologies: []scaleup.Topology{ring}}}, Options{})
+	if err != nil || len(list) != 1 || list[0].Origin != "ring" {
+		t.Errorf("%v, %v; want the ring alone", list, err)
+	}
+}
+
+// The hops by rows of words are those of the shortest ways, phase by phase.
+func TestPackedHops(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 13).Draw(t, "n")
+		k := rapid.IntRange(1, 3).Draw(t, "k")
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "list"), 1))
+		list := [][][]int32{}
+		for range rapid.IntRange(1, 4).Draw(t, "d") {
+			var phase [][]int32
+			for range k {
+				to := make([]int32, n)
+				for u, v := range r.Perm(n) {
+					to[u] = int32(v)
+				}
+				phase = append(phase, to)
+			}
+			list = append(list, phase)
+		}
+		var m packed
+		m.reset(n)
+		for _, phase := range list {
+			m.extend(phase)
+		}
+		got := make([]uint16, n*n)
+		m.unpack(got)
+		net := newNetwork(joined(list), n)
+		price := make([]float64, len(net.to))
+		for i := range price {
+			price[i] = 1
+		}
+		var way tree
+		for u := range n {
+			way.grow(net, int32(u), price, true)
+			for v := range n {
+				want := min(way.cost[v], noWay)
+				if x := got[v*n+u]; float64(x) != want {
+					t.Fatalf("%v: %d -> %d: %d hops, want %v", list, u, v, x, want)
+				}
+				if way.cost[v] < far && len(way.way(nil, v)) != int(want) {
+					t.Fatalf("%d -> %d: way %v of cost %v", u, v, way.way(nil, v), want)
+				}
+			}
+		}
+		back, ok := permutations(joined(list), n, k)
+		if !ok {
+			t.Fatal("not taken apart")
+		}
+		m.reset(n)
+		for _, phase := range back {
+			m.extend(phase)
+		}
+		again := make([]uint16, n*n)
+		if m.unpack(again); !reflect.DeepEqual(got, again) {
+			t.Fatal("taken apart, the hops are others")
+		}
+	})
+}
+
+// No other last offset saves more hops than the one that shifts chose.
+func TestShiftsAreGreedy(t *testing.T) {
+	for n := 3; n <= 13; n++ {
+		for k := 1; k <= 2; k++ {
+			for _, relay := range []bool{false, true} {
+				sum := func(list []scaleup.Topology) int64 {
+					hops, err := Sequence{Topologies: list}.hops(n, relay)
+					if err != nil {
+						return 1 << 40
+					}
+					return work(uniform(n, 1), hops)
+				}
+				for _, s := range shifts(n, k, 4, relay) {
+					last := len(s.Topologies) - 1
+					got := sum(s.Topologies)
+					offsets := make([]int, k)
+					for i := range k {
+						e := s.Topologies[last][i]
+						offsets[i] = (int(e.To-e.From) + n) % n
+					}
+					for x := 1; x < n; x++ {
+						offsets[k-1] = x
+						if last+k == 1 {
+							break // the first of all is 1
+						}
+						if other := sum(append(append([]scaleup.Topology(nil), s.Topologies[:last]...), scaleup.Circulant(n, offsets...))); other < got {
+							t.Errorf("n %d k %d relay %v, %d topologies: %d hops, %d with offset %d", n, k, relay, last+1, got, other, x)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestClosure(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	for range 300 {
+		n := 2 + r.IntN(12)
+		hops := make([]int32, n)
+		for i := range hops {
+			hops[i] = r.Int32N(20)
+		}
+		s := 1 + r.IntN(n-1)
+		want := make([]int32, n)
+		for i := range want {
+			want[i] = hops[i]
+			for x := range n {
+				want[i] = min(want[i], hops[((i-x*s)%n+n)%n]+int32(x))
+			}
+		}
+		got := append([]int32(nil), hops...)
+		if closure(got, s); !reflect.DeepEqual(got, want) {
+			t.Fatalf("offset %d after %v: %v, want %v", s, hops, got, want)
+		}
+	}
+}
+
+// Where GPU 1 may hold one chunk and one passes through it in slot 1, another can come to rest there after that only.
+func TestRestNeedsRoomToTheEnd(t *testing.T) {
+	ring := scaleup.Circulant(4, 1)
+	p := tightPhase{topology: ring, limit: 1, hold: make([][]int32, 4), rest: make([]int32, 4), busy: make([][]bool, 4), first: make([]int32, 4)}
+	p.book([]int32{0, 1}, 0, 1)
+	for begin, want := range []bool{false, false, true, true} {
+		if got := p.fits([]int32{0}, after, int32(begin)); got != want {
+			t.Errorf("set out in slot %d to rest: %v, want %v", begin, got, want)
+		}
+	}
+	if !p.fits([]int32{0}, 0, 0) {
+		t.Error("what ends its way there needs no room")
+	}
+	p.book([]int32{0}, after, 2)
+	if p.fits([]int32{0, 1}, 0, 3) {
+		t.Error("a chunk passes through a GPU that is full")
+	}
+	p.book([]int32{1}, before, 4)
+	if p.fits([]int32{0, 1}, 0, 3) || !p.fits([]int32{0, 1}, 0, 4) {
+		t.Error("a GPU is free from the slot on in which the chunk at rest leaves it")
+	}
+}

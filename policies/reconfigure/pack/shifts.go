@@ -1,0 +1,80 @@
+package pack
+
+import (
+	"fmt"
+
+	"sim/fabric/scaleup"
+)
+
+// shifts returns sequences of circulants for uniform demand, of 1 to most topologies, each the one before it and one
+// topology more: offset by offset, the one that saves most hops, of equals the smallest. The first is 1, so that every
+// GPU reaches all others.
+func shifts(n, k, most int, relay bool) []Sequence {
+	// By distance: hops within the finished phases (the best of them), and within the present one; with relay, through
+	// all of them, which commute.
+	done, open, try, best := make([]int32, n), make([]int32, n), make([]int32, n), make([]int32, n)
+	reset := func() {
+		for i := range open {
+			open[i] = int32(n)
+		}
+		open[0] = 0
+	}
+	reset()
+	copy(done, open)
+	var list []Sequence
+	var topologies []scaleup.Topology
+	for range most {
+		offsets := make([]int, 0, k)
+		for range k {
+			least := int64(1) << 62
+			pick := 0
+			for s := 1; s < n && (pick == 0 || len(topologies)+len(offsets) > 0); s++ {
+				copy(try, open)
+				closure(try, s)
+				sum := int64(0)
+				for i, x := range try {
+					sum += int64(min(x, done[i]))
+				}
+				if sum < least {
+					least, pick = sum, s
+					copy(best, try)
+				}
+			}
+			offsets = append(offsets, pick)
+			copy(open, best)
+		}
+		if !relay {
+			for i, x := range open {
+				done[i] = min(done[i], x)
+			}
+			reset()
+		}
+		topologies = append(topologies, scaleup.Circulant(n, offsets...))
+		list = append(list, Sequence{Origin: fmt.Sprintf("%d circulants", len(topologies)), Topologies: topologies[:len(topologies):len(topologies)]})
+	}
+	return list
+}
+
+// closure lets any number of hops of offset s follow.
+func closure(hops []int32, s int) {
+	n := len(hops)
+	for i := range n {
+		// Each cycle of the offset is walked from its least member, twice: the second round carries on from the first.
+		j := i
+		for {
+			if j = (j + s) % n; j <= i {
+				break
+			}
+		}
+		if j < i {
+			continue
+		}
+		for round := 0; round < 2; {
+			next := (j + s) % n
+			hops[next] = min(hops[next], hops[j]+1)
+			if j = next; j == i {
+				round++
+			}
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package pack
+
+import (
+	"errors"
+	"math"
+
+	"sim/fabric/scaleup"
+)
+
+// ErrUnreachable says that a topology has no way between two GPUs that exchange chunks.
+var ErrUnreachable = errors.New("pack: no way between two GPUs")
+
+// Paths are the shortest ways between all pairs of n GPUs in one topology.
+type Paths struct {
+	Topology scaleup.Topology
+	GPUs     int
+	// Left is n x n: Left[v*n+u] is the number of hops from u to v, -1 where there is no way.
+	Left []int32
+
+	// start, edge: the edges out of every GPU (Topology.Outgoing).
+	start, edge []int32
+}
+
+// Shortest finds the shortest ways between all pairs of GPUs 0..n-1, breadth first into each GPU. The topology's edges
+// must stay in that range (Topology.Check).
+func Shortest(t scaleup.Topology, n int) *Paths {
+	s := &Paths{Topology: t, GPUs: n, Left: make([]int32, n*n)}
+	s.start, s.edge = t.Outgoing(n)
+	first, tail := incoming(t, n)
+	queue := make([]int32, 0, n)
+	for v := range n {
+		left := s.Left[v*n : (v+1)*n]
+		for u := range left {
+			left[u] = -1
+		}
+		left[v] = 0
+		queue = append(queue[:0], int32(v))
+		for i := 0; i < len(queue); i++ {
+			x := queue[i]
+			for _, u := range tail[first[x]:first[x+1]] {
+				if left[u] < 0 {
+					left[u] = left[x] + 1
+					queue = append(queue, u)
+				}
+			}
+		}
+	}
+	return s
+}
+
+// incoming lists the GPUs with an edge into every GPU v, at tail[first[v]:first[v+1]], without loops.
+func incoming(t scaleup.Topology, n int) (first, tail []int32) {
+	first = make([]int32, n+2)
+	for _, e := range t {
+		if e.From != e.To {
+			first[e.To+2]++
+		}
+	}
+	for v := range n {
+		first[v+2] += first[v+1]
+	}
+	tail = make([]int32, first[n+1])
+	for _, e := range t {
+		if e.From != e.To {
+			tail[first[e.To+1]] = e.From
+			first[e.To+1]++
+		}
+	}
+	return first[:n+1], tail
+}
+
+// Hops is the number of hops from u to v, -1 where there is no way.
+func (s *Paths) Hops(u, v int) int { return int(s.Left[v*s.GPUs+u]) }
+
+// Append appends to links the edges of a shortest way from u to v: at every GPU the first of the topology's that leads
+// nearer. It appends nothing where u = v or where there is no way.
+func (s *Paths) Append(links []int32, u, v int) []int32 {
+	left := s.Left[v*s.GPUs : (v+1)*s.GPUs]
+	for x := int32(u); left[x] > 0; {
+		for _, e := range s.edge[s.start[x]:s.start[x+1]] {
+			if to := s.Topology[e].To; left[to] == left[x]-1 {
+				links = append(links, e)
+				x = to
+				break
+			}
+		}
+	}
+	return links
+}
+
+// Walks leads every chunk of an n x n matrix of counts a shortest way; flow after flow, row by row. Not balanced, all
+// chunks of a flow go the way of Append. Balanced, each chunk goes the way whose links then have the least sum of fourth
+// powers of their loads, and goes again when all have their ways; a large power is near to the largest load, which
+// bounds the slots, and yet prefers of two such ways the lighter one.
+// Errors: ErrUnreachable, naming the first pair.
+func (s *Paths) Walks(chunks []int32, balanced bool) (*Walks, error) {
+	n := s.GPUs
+	w := &Walks{Start: []int32{0}}
+	for f, c := range chunks {
+		u, v := f/n, f%n
+		if c == 0 || u == v {
+			continue
+		}
+		if s.Left[v*n+u] < 0 {
+			return nil, unreachable(u, v)
+		}
+		begin := len(w.Link)
+		w.Link = s.Append(w.Link, u, v)
+		end := len(w.Link)
+		w.Start = append(w.Start, int32(end))
+		for range c - 1 {
+			w.Link = append(w.Link, w.Link[begin:end]...)
+			w.Start = append(w.Start, int32(len(w.Link)))
+		}
+	}
+	if balanced {
+		s.balance(w)
+	}
+	return w, nil
+}
+
+// passes is how often balance leads every walk anew; more hardly changes the largest load.
+const passes = 3
+
+// balance leads the walks anew, in place: all shortest ways of a pair have as many hops.
+func (s *Paths) balance(w *Walks) {
+	n := s.GPUs
+	load := make([]int32, len(s.Topology))
+	cost := make([]float64, len(s.Topology)) // of one more walk over the link
+	price := func(e int32) {
+		x := float64(load[e])
+		cost[e] = 4*x*x*x + 6*x*x + 4*x + 1
+	}
+	for e := range cost {
+		price(int32(e))
+	}
+	best, by := make([]float64, n), make([]int32, n)
+	for v := range best {
+		best[v] = math.Inf(1)
+	}
+	var reached []int32
+	for pass := range passes {
+		for i := range w.Len() {
+			way := w.Link[w.Start[i]:w.Start[i+1]]
+			if len(way) == 0 {
+				continue
+			}
+			if pass > 0 {
+				for _, e := range way {
+					load[e]--
+					price(e)
+				}
+			}
+			src, dst := s.Topology[way[0]].From, s.Topology[way[len(way)-1]].To
+			left := s.Left[int(dst)*n : (int(dst)+1)*n]
+			reached = append(reached[:0], src)
+			best[src] = 0
+			// All ways to a GPU have the same hops, so when its turn comes all its predecessors have had theirs.
+			for j := 0; j < len(reached); j++ {
+				x := reached[j]
+				if x == dst {
+					break
+				}
+				for _, e := range s.edge[s.start[x]:s.start[x+1]] {
+					to := s.Topology[e].To
+					if left[to] != left[x]-1 {
+						continue
+					}
+					if math.IsInf(best[to], 1) {
+						reached = append(reached, to)
+					}
+					if c := best[x] + cost[e]; c < best[to] {
+						best[to], by[to] = c, e
+					}
+				}
+			}
+			for x, j := dst, len(way)-1; j >= 0; j-- {
+				way[j] = by[x]
+				x = s.Topology[by[x]].From
+			}
+			for _, e := range way {
+				load[e]++
+				price(e)
+			}
+			for _, x := range reached {
+				best[x] = math.Inf(1)
+			}
+		}
+	}
+}

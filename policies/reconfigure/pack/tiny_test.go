@@ -1,0 +1,276 @@
+package pack
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/plan"
+)
+
+// ways lists all ways from u to v without a GPU twice, as links of the network.
+func ways(net *network, u, v int32, relay bool) (list [][]int32) {
+	var walk func(at int32, phase int, way []int32, seen uint)
+	walk = func(at int32, phase int, way []int32, seen uint) {
+		if at == v {
+			list = append(list, append([]int32(nil), way...))
+			return
+		}
+		for l := range int32(len(net.to)) {
+			i, to := int(net.phase[l]), net.to[l]
+			if net.from(l) == at && seen>>to&1 == 0 && (i == phase || i > phase && (relay || len(way) == 0)) {
+				walk(to, i, append(way, l), seen|1<<to)
+			}
+		}
+	}
+	walk(u, 0, nil, 1<<u)
+	return list
+}
+
+// least is the least sum over phases of the larger of the largest load and the longest way, by trying all.
+func least(p *plan.Problem, net *network, relay bool, limit int64) int64 {
+	type chunk struct{ list [][]int32 }
+	var chunks []chunk
+	for f, c := range p.Chunks {
+		for range c {
+			chunks = append(chunks, chunk{ways(net, int32(f/p.GPUs), int32(f%p.GPUs), relay)})
+		}
+	}
+	load := make([]int64, len(net.to))
+	best := limit
+	total := func(longest []int64) (sum int64) {
+		for i := range net.phases {
+			most := longest[i]
+			for _, x := range load[net.base[i]:net.base[i+1]] {
+				most = max(most, x)
+			}
+			sum += most
+		}
+		return sum
+	}
+	var try func(i int, longest []int64)
+	try = func(i int, longest []int64) {
+		now := total(longest)
+		if now >= best {
+			return
+		}
+		if i == len(chunks) {
+			best = now
+			return
+		}
+		for _, way := range chunks[i].list {
+			next := append([]int64(nil), longest...)
+			hops := make([]int64, net.phases)
+			for _, l := range way {
+				load[l]++
+				hops[net.phase[l]]++
+			}
+			for j, h := range hops {
+				next[j] = max(next[j], h)
+			}
+			try(i+1, next)
+			for _, l := range way {
+				load[l]--
+			}
+		}
+	}
+	try(0, make([]int64, net.phases))
+	return best
+}
+
+// On tiny problems Fit is compared with the least loads of all assignments: never under them, mostly at them.
+func TestTinyProblemsByBruteForce(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	met, over := 0, int64(0)
+	const draws = 150
+	for range draws {
+		n := 3 + r.IntN(2)
+		p := &plan.Problem{GPUs: n, Degree: 1 + r.IntN(2), Chunks: make([]int32, n*n)}
+		for range 3 + r.IntN(4) {
+			if u, v := r.IntN(n), r.IntN(n); u != v {
+				p.Chunks[u*n+v]++
+			}
+		}
+		s := Sequence{Topologies: []scaleup.Topology{scaleup.Circulant(n, 1)}}
+		for range 1 + r.IntN(2) {
+			var e scaleup.Topology
+			for range p.Degree {
+				for u, v := range r.Perm(n) {
+					e = append(e, scaleup.Edge{From: int32(u), To: int32(v)})
+				}
+			}
+			s.Topologies = append(s.Topologies, e)
+		}
+		relay := r.IntN(2) == 0
+		q, err := Fit(p, s, Options{Relay: relay})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := least(p, newNetwork(s.Topologies, n), relay, 1<<40)
+		if q.Total < want {
+			t.Fatalf("%+v: %d slots, under the least %d", p, q.Total, want)
+		}
+		if q.Bound > want {
+			t.Fatalf("%+v: the bound %d is above the least %d", p, q.Bound, want)
+		}
+		if q.Total == want {
+			met++
+		}
+		over += q.Total - want
+	}
+	t.Logf("%d of %d at the least, %d slots over it in all", met, draws, over)
+	if met < draws*6/10 {
+		t.Errorf("only %d of %d at the least", met, draws)
+	}
+}
+
+// The paper's ring of 8 takes 28 slots; two shifts with relay 14, two fewer than Theorem 1 allows without.
+func TestKnownSchedules(t *testing.T) {
+	p := plan.UniformProblem(8, 1, 1)
+	for _, c := range []struct {
+		shifts []int
+		relay  bool
+		want   int64
+	}{{[]int{1}, false, 28}, {[]int{1}, true, 28}, {[]int{1, 3}, true, 14}, {[]int{1, 2, 3, 4, 5, 6, 7}, false, 7}} {
+		var s Sequence
+		for _, x := range c.shifts {
+			s.Topologies = append(s.Topologies, scaleup.Circulant(8, x))
+		}
+		q, err := Fit(p, s, Options{Relay: c.relay})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q.Total != c.want {
+			t.Errorf("shifts %v, relay %v: %d slots, want %d", c.shifts, c.relay, q.Total, c.want)
+		}
+	}
+}
+
+func permute(n int, do func(to []int32)) {
+	to := make([]int32, n)
+	for i := range to {
+		to[i] = int32(i)
+	}
+	var at func(i int)
+	at = func(i int) {
+		if i == n {
+			do(to)
+		}
+		for j := i; j < n; j++ {
+			to[i], to[j] = to[j], to[i]
+			at(i + 1)
+			to[i], to[j] = to[j], to[i]
+		}
+	}
+	at(0)
+}
+
+func TestAssignmentByBruteForce(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	var a assignment
+	for range 300 {
+		n := 1 + r.IntN(6)
+		weight := make([]int64, n*n)
+		for i := range weight {
+			weight[i] = r.Int64N(20) - 5
+		}
+		sum := func(to []int32) (s int64) {
+			seen := 0
+			for i, j := range to {
+				s += weight[i*n+int(j)]
+				seen |= 1 << j
+			}
+			if seen != 1<<n-1 {
+				t.Fatalf("%v is no permutation", to)
+			}
+			return s
+		}
+		best := int64(-1 << 40)
+		permute(n, func(to []int32) { best = max(best, sum(to)) })
+		to := make([]int32, n)
+		a.solve(n, weight, to)
+		if got := sum(to); got != best {
+			t.Fatalf("%v: weight %d by %v, want %d", weight, got, to, best)
+		}
+	}
+}
+
+func TestRelabelByBruteForce(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	met := 0
+	const draws = 100
+	for range draws {
+		n := 3 + r.IntN(4)
+		p := &plan.Problem{GPUs: n, Degree: 1, Chunks: make([]int32, n*n)}
+		for i := range p.Chunks {
+			if i/n != i%n {
+				p.Chunks[i] = r.Int32N(10)
+			}
+		}
+		s := Sequence{Topologies: []scaleup.Topology{scaleup.Circulant(n, 1), scaleup.Circulant(n, n-1)}}
+		relay := r.IntN(2) == 0
+		hops, err := s.hops(n, relay)
+		if err != nil {
+			t.Fatal(err)
+		}
+		best := int64(1 << 40)
+		permute(n, func(at []int32) {
+			sum := int64(0)
+			for x := range n {
+				for y := range n {
+					sum += int64(hops[x*n+y]) * int64(p.Chunks[int(at[x])*n+int(at[y])])
+				}
+			}
+			best = min(best, sum)
+		})
+		q, sum, err := s.relabelled(p, relay)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := q.hops(n, relay)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := work(p.Chunks, again); got != sum || sum < best || sum > work(p.Chunks, hops) {
+			t.Fatalf("%d hops, said to be %d; at best %d, before %d", got, sum, best, work(p.Chunks, hops))
+		}
+		if sum == best {
+			met++
+		}
+	}
+	t.Logf("%d of %d at the least", met, draws)
+	if met < draws*9/10 {
+		t.Errorf("only %d of %d at the least", met, draws)
+	}
+}
+
+// On a ring, relabelling lowers the largest load, of which score knows without playing.
+func TestRelabelledRing(t *testing.T) {
+	p := demand(16, 1, "zipf", 8, 3)
+	for _, shift := range []int{1, 5} {
+		s := Sequence{Topologies: []scaleup.Topology{scaleup.Circulant(16, shift)}}
+		before, err := Fit(p, s, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		hops, err := s.hops(16, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := newQuadratic(16, p.Chunks, hops, s.cycle(16)).score(); got != 16*before.Total {
+			t.Errorf("shift %d: score %d, want 16 x %d", shift, got, before.Total)
+		}
+		r, err := Relabel(p, s, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := Fit(p, r, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("shift %d: %d slots before, %d after", shift, before.Total, after.Total)
+		if after.Total*100 > before.Total*95 {
+			t.Errorf("shift %d: %d slots before, %d after", shift, before.Total, after.Total)
+		}
+	}
+}

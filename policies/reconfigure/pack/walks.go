@@ -1,0 +1,46 @@
+package pack
+
+// Walks are the ways of chunks through the links of one topology. Walk w crosses links Link[Start[w]:Start[w+1]] in that
+// order, each the index of an edge of the topology; it may have none.
+type Walks struct {
+	// Start has one entry more than there are walks, rising from 0 to len(Link).
+	Start []int32
+	Link  []int32
+	// Rank orders the walks where a link must choose: the smallest first, of equals the one of the smaller number. nil
+	// ranks them by number. The paper's chunk index is one (Sec. 5.1).
+	Rank []int32
+}
+
+// Len is the number of walks.
+func (w *Walks) Len() int { return max(0, len(w.Start)-1) }
+
+// Add appends a walk. Rank is the caller's.
+func (w *Walks) Add(links ...int32) {
+	if len(w.Start) == 0 {
+		w.Start = append(w.Start, 0)
+	}
+	w.Link = append(w.Link, links...)
+	w.Start = append(w.Start, int32(len(w.Link)))
+}
+
+// Reset empties the walks and keeps the memory.
+func (w *Walks) Reset() {
+	w.Start, w.Link, w.Rank = w.Start[:0], w.Link[:0], w.Rank[:0]
+}
+
+// Bound is the larger of the most walks' crossings of one of the links and the most hops of one walk: no schedule takes
+// fewer slots.
+func (w *Walks) Bound(links int) int {
+	load := make([]int32, links)
+	for _, l := range w.Link {
+		load[l]++
+	}
+	var b int32
+	for _, x := range load {
+		b = max(b, x)
+	}
+	for i := range w.Len() {
+		b = max(b, w.Start[i+1]-w.Start[i])
+	}
+	return int(b)
+}

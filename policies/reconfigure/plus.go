@@ -1,0 +1,115 @@
+package reconfigure
+
+import (
+	"errors"
+	"slices"
+
+	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/circulant"
+	"sim/policies/reconfigure/pack"
+	"sim/policies/reconfigure/plan"
+)
+
+// others are the planners whose plans "reconfigure-during+" takes where they are better than its own.
+var others = []string{
+	"reconfigure-during", "fast", "bruck", "spreadout", "static-ring", "directconnect-kautz", "directconnect-circulant", "topoopt", "mixnet",
+}
+
+// mostPacked is the most GPUs for which chunks are packed one by one on topologies that are no circulants; packing are the
+// planners that do so.
+const mostPacked = 256
+
+var packing = []string{"fast", "static-ring", "directconnect-kautz", "directconnect-circulant", "topoopt", "mixnet"}
+
+// plus joins better constructions than the paper's with what the other planners can schedule: of all candidates Frontier
+// keeps the best for each number of reconfigurations, our own first among equals.
+func plus(s *Session) ([]plan.Candidate, error) {
+	if !s.Options.Others {
+		return own(s)
+	}
+	names := others
+	if s.Problem.GPUs > mostPacked {
+		names = slices.DeleteFunc(slices.Clone(others), func(name string) bool { return slices.Contains(packing, name) })
+	}
+	done := make(chan struct{})
+	ahead := func() { // what fails is told below
+		defer close(done)
+		for _, name := range names {
+			_, _ = s.plan(name)
+		}
+	}
+	if s.Options.Workers > 1 {
+		go ahead()
+		defer func() { <-done }()
+	}
+	list, err := own(s)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		theirs, err := s.plan(name)
+		if errors.Is(err, ErrUnserved) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range theirs.all { // the best of them may be fluid, which is no plan
+			if c.Build == nil || c.Relay && (!s.Options.Relay || s.Options.Buffer > 0) {
+				continue
+			}
+			c.Origin = name + ": " + c.Origin
+			list = append(list, c)
+		}
+	}
+	return list, nil
+}
+
+// own is our constructions alone: circulants, which uniform demand makes open shops that end when the busiest link does,
+// and for other demand, and on Kautz graphs, chunks packed over phases and ways.
+func own(s *Session) ([]plan.Candidate, error) {
+	p, o := s.Problem, s.Options
+	n, k := p.GPUs, p.Degree
+	if _, uniform := p.Uniform(); uniform {
+		list, err := circulant.Candidates(p, circulant.Options{Relay: o.Relay, BufferLimit: int32(o.Buffer), Independent: o.Independent})
+		if err != nil || k == 1 || n > mostPacked {
+			return list, err
+		}
+		kautz := pack.Sequence{Origin: "Kautz graph", Topologies: []scaleup.Topology{scaleup.GeneralizedKautz(n, k)}}
+		packed, err := pack.Candidates(p, []pack.Sequence{kautz}, pack.Options{})
+		return append(list, packed...), err
+	}
+	var list []plan.Candidate
+	for _, relay := range []bool{false, true} {
+		if relay && !o.Relay {
+			break
+		}
+		var base []pack.Sequence
+		for _, phases := range circulant.Sequences(n, k, circulant.Options{Relay: relay}) {
+			one := pack.Sequence{Origin: "circulants"}
+			for _, offsets := range phases {
+				one.Topologies = append(one.Topologies, scaleup.Circulant(n, offsets...))
+			}
+			base = append(base, one)
+		}
+		sequences, err := pack.Sequences(p, base, counts((n-2)/k+1), relay)
+		if err != nil {
+			return nil, err
+		}
+		packed, err := pack.Candidates(p, sequences, pack.Options{Relay: relay, Buffer: int32(o.Buffer), Workers: o.Workers})
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, packed...)
+	}
+	return list, nil
+}
+
+// counts lists the numbers of topologies to plan with, up to most: all, or beyond 16 growing by an eighth.
+func counts(most int) []int {
+	var list []int
+	for d := 1; d < most; d += max(1, d/8) {
+		list = append(list, d)
+	}
+	return append(list, most)
+}

@@ -1,0 +1,105 @@
+// Package reconfigure decides when the optical switches of a scale-up domain reconfigure during an all-to-all, to which
+// topologies, and which chunk crosses which link when.
+//
+// It is the table of planners and what they share: each problem is planned once for all reconfiguration delays, and
+// "reconfigure-during+" takes from the others what it cannot better. The constructions are in its sub-packages; plans
+// are played by play, and made into metrics in scenarios.
+package reconfigure
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"sim/policies/reconfigure/baselines"
+	"sim/policies/reconfigure/plan"
+	"sim/policies/reconfigure/rounds"
+)
+
+// Options are those of all planners.
+type Options struct {
+	During rounds.Options // of the paper's construction
+	// Relay, Buffer and Others are of "reconfigure-during+": whether chunks may rest across reconfigurations, most
+	// chunks in transit at a GPU (0 is no limit), and whether it may take another planner's plan.
+	Relay  bool
+	Buffer int
+	Others bool
+	// Independent lets each switch reconfigure on its own, of which "reconfigure-during+" makes use.
+	Independent bool
+	// Static is how chunks cross topologies that stay.
+	Static baselines.Schedule
+	// FastModel is how FAST uses several switches.
+	FastModel baselines.Model
+	// Imported are the plans of "imported".
+	Imported []*plan.Plan
+	Workers  int // goroutines; they change no result
+}
+
+// Row is a named planner.
+type Row struct {
+	Name string
+	Doc  string // one line
+	plan func(s *Session) ([]plan.Candidate, error)
+}
+
+// Usual are the planners that are compared where nothing else is asked for.
+var Usual = []string{
+	"reconfigure-during", "reconfigure-during+", "fast", "mixnet", "topoopt", "directconnect-kautz", "directconnect-circulant", "static-ring",
+}
+
+// ErrPlanner says that there is no planner of a name; ErrUnserved that one has no plan for a problem.
+var (
+	ErrPlanner  = errors.New("reconfigure: no such planner")
+	ErrUnserved = errors.New("reconfigure: no plan")
+)
+
+// Session plans one problem under some options, by every planner at most once. It is safe for concurrent use.
+type Session struct {
+	Problem *plan.Problem
+	Options Options
+	table   []Row
+	planned []planning // by row of table
+}
+
+type planning struct {
+	once sync.Once
+	all  []plan.Candidate
+	best []plan.Candidate // the Frontier of all
+	err  error
+}
+
+// NewSession plans p, which must pass its Check.
+func NewSession(p *plan.Problem, o Options) (*Session, error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	return &Session{Problem: p, Options: o, table: Table, planned: make([]planning, len(Table))}, nil
+}
+
+// Candidates returns the best that the planner of that name offers: the Frontier of what it found. They must not be
+// changed. Errors: ErrPlanner, ErrUnserved, or the planner's own.
+func (s *Session) Candidates(name string) ([]plan.Candidate, error) {
+	p, err := s.plan(name)
+	if err != nil {
+		return nil, err
+	}
+	return p.best, nil
+}
+
+// plan has the planner of that name plan, unless it has.
+func (s *Session) plan(name string) (*planning, error) {
+	i := slices.IndexFunc(s.table, func(r Row) bool { return r.Name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("%w: %q", ErrPlanner, name)
+	}
+	p := &s.planned[i]
+	p.once.Do(func() {
+		p.all, p.err = s.table[i].plan(s)
+		if p.err == nil && len(p.all) == 0 {
+			p.err = fmt.Errorf("%w: %s finds none for %d GPUs of degree %d", ErrUnserved, name, s.Problem.GPUs, s.Problem.Degree)
+		}
+		p.best = plan.Frontier(p.all)
+	})
+	return p, p.err
+}

@@ -1,0 +1,234 @@
+package reconfigure
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/policies/reconfigure/plan"
+	"sim/policies/reconfigure/rounds"
+)
+
+func session(t testing.TB, p *plan.Problem, o Options) *Session {
+	t.Helper()
+	s, err := NewSession(p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// least returns by d the fewest slots of the candidates of at most d topologies.
+func least(list []plan.Candidate, most int) []int64 {
+	slots := make([]int64, most+1)
+	for d := range slots {
+		slots[d] = math.MaxInt64
+		for _, c := range list {
+			if c.Build != nil && c.Switches == nil && c.Reconfigurations <= d {
+				slots[d] = min(slots[d], c.Slots)
+			}
+		}
+	}
+	return slots
+}
+
+// TestPlusAndThePaper: our own constructions, without relaying, take no more slots than the paper's for any number of
+// topologies.
+func TestPlusAndThePaper(t *testing.T) {
+	for _, n := range []int{8, 16, 32, 64} {
+		for _, k := range []int{1, 2} {
+			s := session(t, plan.UniformProblem(n, k, 1), Options{})
+			theirs, err := s.Candidates("reconfigure-during")
+			if err != nil {
+				t.Fatal(err)
+			}
+			ours, err := s.Candidates("reconfigure-during+")
+			if err != nil {
+				t.Fatal(err)
+			}
+			most := (n-2)/k + 1
+			a, b := least(ours, most), least(theirs, most)
+			for d := 1; d <= most; d++ {
+				if a[d] > b[d] {
+					t.Errorf("n=%d k=%d d=%d: ours %d slots, the paper's %d", n, k, d, a[d], b[d])
+				}
+			}
+			t.Logf("n=%d k=%d: slots by d, ours %v, the paper's %v", n, k, a[1:], b[1:])
+		}
+	}
+}
+
+// TestRelaySlots: resting across reconfigurations reaches 436, 266 and 209 slots on 64 GPUs of degree 1.
+func TestRelaySlots(t *testing.T) {
+	s := session(t, plan.UniformProblem(64, 1, 1), Options{Relay: true})
+	list, err := s.Candidates("reconfigure-during+")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := least(list, 4)
+	for d, most := range map[int]int64{2: 436, 3: 266, 4: 209} {
+		if got[d] > most {
+			t.Errorf("d=%d: %d slots, want at most %d", d, got[d], most)
+		}
+	}
+	for i := range list {
+		if c := &list[i]; c.Relay && c.Reconfigurations < 5 {
+			p := sealed(t, c)
+			t.Logf("d=%d: %d slots, %d chunks held", c.Reconfigurations, c.Slots, p.Buffer)
+		}
+	}
+}
+
+func sealed(t fataler, c *plan.Candidate) *plan.Plan {
+	p, err := c.Build(3)
+	if err == nil {
+		err = p.Seal()
+	}
+	if err != nil {
+		t.Fatalf("%s, %d topologies: %v", c.Origin, c.Reconfigurations, err)
+	}
+	if got := p.TotalSlots(); c.Switches == nil && (got != c.Slots || len(p.Topologies) != c.Reconfigurations) {
+		t.Fatalf("%s: %d slots on %d topologies, claimed %d on %d", c.Origin, got, len(p.Topologies), c.Slots, c.Reconfigurations)
+	}
+	return p
+}
+
+type fataler interface {
+	Fatalf(format string, args ...any)
+}
+
+// TestEveryCandidate: all candidates of all planners are plans that keep the rules in the slots that they claim, within the
+// buffer asked for, above the bounds; and ours are as good as any other's.
+func TestEveryCandidate(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 9).Draw(t, "n")
+		p := &plan.Problem{GPUs: n, Degree: rapid.IntRange(1, n-1).Draw(t, "k"), Seed: 7, Chunks: make([]int32, n*n)}
+		most := rapid.SampledFrom([]int32{1, 3, 12}).Draw(t, "most")
+		uniform := rapid.Bool().Draw(t, "uniform")
+		for i := range p.Chunks {
+			if i/n != i%n {
+				p.Chunks[i] = most
+				if !uniform {
+					p.Chunks[i] = rapid.Int32Range(0, most).Draw(t, "chunks")
+				}
+			}
+		}
+		o := Options{
+			Relay: rapid.Bool().Draw(t, "relay"), Others: rapid.Bool().Draw(t, "others"), Independent: rapid.Bool().Draw(t, "independent"),
+			Buffer: rapid.SampledFrom([]int{0, 0, 4, 10}).Draw(t, "buffer"), Workers: 2,
+			During: rounds.Options{Schedule: rapid.SampledFrom([]string{"", rounds.ByRound, rounds.ByIndex}).Draw(t, "schedule")},
+		}
+		s, err := NewSession(p, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := plan.NewBounder(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ours, theirs []plan.Candidate
+		for _, r := range Table {
+			list, err := s.Candidates(r.Name)
+			if errors.Is(err, ErrUnserved) {
+				continue
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", r.Name, err)
+			}
+			for i := range list {
+				c := &list[i]
+				if c.Reconfigurations > 0 { // nothing to send takes none
+					if gap, _, err := b.Gap(c); err != nil || gap < -1e-9 {
+						t.Fatalf("%s, %s: gap %g, %v", r.Name, c.Origin, gap, err)
+					}
+				}
+				if c.Build == nil {
+					continue
+				}
+				pl := sealed(t, c)
+				if r.Name == "reconfigure-during+" && c.Relay && o.Buffer > 0 && int(pl.Buffer) > o.Buffer {
+					t.Fatalf("%s holds %d chunks, at most %d are allowed", c.Origin, pl.Buffer, o.Buffer)
+				}
+			}
+			switch {
+			case r.Name == "reconfigure-during+":
+				ours = list
+			case r.Name != "bruck" || o.Relay && o.Buffer == 0:
+				theirs = append(theirs, list...)
+			}
+		}
+		if !o.Others {
+			return
+		}
+		a, z := least(ours, n), least(theirs, n)
+		for d := range a {
+			if a[d] > z[d] {
+				t.Fatalf("%d topologies: %d slots, another planner %d", d, a[d], z[d])
+			}
+		}
+	})
+}
+
+// TestAlike: the same problem has the same candidates, whatever the number of goroutines.
+func TestAlike(t *testing.T) {
+	p := plan.UniformProblem(12, 2, 3)
+	for i := range p.Chunks {
+		if p.Chunks[i] > 0 {
+			p.Chunks[i] = int32(1 + i*i%11)
+		}
+	}
+	text := func(workers int) string {
+		var b strings.Builder
+		for _, r := range Table {
+			list, err := session(t, p, Options{Relay: true, Others: true, Workers: workers}).Candidates(r.Name)
+			if err != nil && !errors.Is(err, ErrUnserved) {
+				t.Fatal(err)
+			}
+			for i := range list {
+				c := &list[i]
+				fmt.Fprintln(&b, r.Name, c.Origin, c.Reconfigurations, c.Slots, c.Fluid)
+				if c.Build != nil {
+					fmt.Fprintln(&b, sealed(t, c).Tx)
+				}
+			}
+		}
+		return b.String()
+	}
+	if text(1) != text(4) {
+		t.Error("one goroutine plans otherwise than four")
+	}
+}
+
+// TestNoPlanner: names that there are not, and problems that cannot be, are errors.
+func TestNoPlanner(t *testing.T) {
+	s := session(t, plan.UniformProblem(4, 1, 1), Options{})
+	if _, err := s.Candidates("slow"); !errors.Is(err, ErrPlanner) {
+		t.Errorf("a planner that there is not: %v", err)
+	}
+	if _, err := s.Candidates("imported"); !errors.Is(err, ErrUnserved) {
+		t.Errorf("nothing imported: %v", err)
+	}
+	if _, err := NewSession(plan.UniformProblem(4, 4, 1), Options{}); !errors.Is(err, plan.ErrProblem) {
+		t.Errorf("as many switches as GPUs: %v", err)
+	}
+}
+
+// BenchmarkPlus plans all numbers of topologies of "reconfigure-during+".
+func BenchmarkPlus(b *testing.B) {
+	for _, c := range []struct {
+		n, k   int
+		chunks int32
+	}{{64, 1, 8}, {64, 2, 8}, {64, 2, 1}, {256, 2, 1}, {64, 3, 8}, {64, 4, 8}, {1024, 2, 1}} {
+		b.Run(fmt.Sprintf("n=%d,k=%d,chunks=%d", c.n, c.k, c.chunks), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := session(b, plan.UniformProblem(c.n, c.k, c.chunks), Options{Relay: true, Others: true, Workers: 2}).Candidates("reconfigure-during+"); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

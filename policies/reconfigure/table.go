@@ -1,0 +1,63 @@
+package reconfigure
+
+import (
+	"fmt"
+	"slices"
+
+	"sim/policies/reconfigure/baselines"
+	"sim/policies/reconfigure/plan"
+	"sim/policies/reconfigure/rounds"
+)
+
+// Table is the planners by name, in the order in which they are listed.
+var Table = []Row{
+	{"reconfigure-during", "the paper's construction: shifted, circulant and Kautz topologies, contracted round by round", during},
+	{"reconfigure-during+", "better circulants, longest ways first, waiting and relaying, several ways a message, and what others do better", plus},
+	{"fast", "permutations one after another, as many as the demand splits into (FAST)", func(s *Session) ([]plan.Candidate, error) {
+		return baselines.Fast(s.Problem, baselines.FastOptions{Model: s.Options.FastModel})
+	}},
+	{"mixnet", "one topology, greedy on the traffic (MixNet)", static(baselines.MixNet)},
+	{"topoopt", "one topology, of shifted rings, on shortest ways (TopoOpt)", static(baselines.TopoOpt)},
+	{"directconnect-kautz", "one topology, a generalised Kautz graph, by the optimum of its flow problem (DirectConnect)", static(baselines.Kautz)},
+	{"directconnect-circulant", "one topology, a circulant graph, by the optimum of its flow problem (DirectConnect)", static(baselines.Circulant)},
+	{"static-ring", "one topology, a ring on each switch", static(baselines.StaticRing)},
+	{"bruck", "Bruck's index algorithm: few topologies, chunks rest between them", func(s *Session) ([]plan.Candidate, error) {
+		return baselines.Bruck(s.Problem, baselines.BruckOptions{All: true})
+	}},
+	{"spreadout", "one shift after another, all chunks straight", func(s *Session) ([]plan.Candidate, error) {
+		return baselines.SpreadOut(s.Problem)
+	}},
+	{"imported", "plans from a file", imported},
+}
+
+// static plans on one topology.
+func static(f func(*plan.Problem, baselines.StaticOptions) ([]plan.Candidate, error)) func(*Session) ([]plan.Candidate, error) {
+	return func(s *Session) ([]plan.Candidate, error) {
+		return f(s.Problem, baselines.StaticOptions{Schedule: s.Options.Static})
+	}
+}
+
+// during is the paper's construction.
+func during(s *Session) ([]plan.Candidate, error) {
+	return rounds.Candidates(s.Problem, s.Options.During)
+}
+
+// imported offers the plans of a file that are of this problem.
+func imported(s *Session) ([]plan.Candidate, error) {
+	var list []plan.Candidate
+	for _, p := range s.Options.Imported {
+		if p.GPUs != s.Problem.GPUs || p.Degree != s.Problem.Degree || !slices.Equal(p.Chunks, s.Problem.Chunks) {
+			continue
+		}
+		c := plan.Candidate{
+			Origin: "imported: " + p.Name, Reconfigurations: len(p.Topologies), Slots: p.TotalSlots(), Waits: true, Relay: p.Relay,
+			Build: func(int64) (*plan.Plan, error) { return p, nil },
+		}
+		list = append(list, c)
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%w: none of the %d imported is of this all-to-all: %d GPUs of degree %d and its chunks",
+			ErrUnserved, len(s.Options.Imported), s.Problem.GPUs, s.Problem.Degree)
+	}
+	return list, nil
+}

@@ -1,0 +1,218 @@
+package scenarios
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sim/policies/reconfigure/plan"
+	"sim/workloads/collective"
+)
+
+// sizeNames are what sizes may be beside the name of a file.
+var sizeNames = []string{"uniform", "random", "zipf", "matrix"}
+
+// mostChunks bounds the chunks of an all-to-all, which plans list one by one.
+const mostChunks = 1 << 26
+
+// exchangePath is the table of the keys of an all-to-all.
+func (s *Scenario) exchangePath() string {
+	if s.Workload.Kind == "training" {
+		return "workload.experts"
+	}
+	return "workload"
+}
+
+// prepareExchange reads sizes from their file.
+func prepareExchange(c *checker) {
+	at := c.s.exchangePath() + ".sizes"
+	name := c.s.Workload.Sizes
+	if !c.given(at) || !c.ok(at) || slices.Contains(sizeNames, name) {
+		return
+	}
+	want := "write " + quotedList(sizeNames) + " or the name of a CSV file"
+	if meant := nearest(name, sizeNames); meant != "" && !strings.ContainsAny(name, "./") {
+		c.fault(at, quote(name)+" is no way to size messages", "did you mean "+meant+"?")
+		return
+	}
+	if c.given(c.s.exchangePath() + ".matrix") {
+		c.fault(at, "names a file beside matrix", "keep one of the two")
+		return
+	}
+	data, place, err := c.readBeside(at, name)
+	if err != nil {
+		c.fault(at, err.Error(), want)
+		return
+	}
+	n := 0
+	for line := range strings.Lines(string(data)) {
+		if text, _, _ := strings.Cut(line, "#"); strings.TrimSpace(text) != "" {
+			n++
+		}
+	}
+	sizes, err := collective.ReadSizes(bytes.NewReader(data), place, n)
+	if err != nil {
+		for line := range strings.Lines(err.Error()) {
+			c.fault(at, strings.TrimSpace(faultText(errors.New(line))), "write a row of sizes for each GPU, with commas between them")
+		}
+		return
+	}
+	w := &c.s.Workload
+	w.Sizes, w.Matrix = "matrix", make([][]int, n)
+	for i, b := range sizes {
+		w.Matrix[i/n] = append(w.Matrix[i/n], int(b))
+	}
+	c.seen[c.s.exchangePath()+".matrix"] = true
+}
+
+// prepareImport reads the plans that policy.imported names and holds them against the rules.
+func prepareImport(c *checker) {
+	const at = "policy.imported.file"
+	p := &c.s.Policy.Imported
+	if !c.given(at) || !c.ok(at) {
+		return
+	}
+	data, place, err := c.readBeside(at, p.File)
+	if err != nil {
+		c.fault(at, err.Error(), "name a file that --plan-out wrote")
+		return
+	}
+	if _, err := plan.ReadJSON(bytes.NewReader(data), place); err != nil {
+		c.fault(at, err.Error(), "write plans as --plan-out does (docs/reconfiguring.md)")
+		return
+	}
+	sum := sha256.Sum256(data)
+	if digest := hex.EncodeToString(sum[:]); p.SHA256 == "" {
+		p.SHA256 = digest
+	} else if p.SHA256 != digest {
+		c.fault("policy.imported.sha256", "is not that of "+place, "leave it out, or name the file that it is of")
+	}
+	p.File = place
+}
+
+// checkScaleUp holds the keys of a scale-up domain against each other and the workload.
+func checkScaleUp(c *checker) {
+	s := c.s
+	w, f := &s.Workload, &s.Fabric.ScaleUp
+	if !c.ok("workload.kind") {
+		return
+	}
+	if k := workloadOn(s); k.on != "scaleup" {
+		c.clash([]string{"workload.kind"}, "fabric \"scaleup\" does not play "+quote(w.Kind), "set workload.kind = "+quotedList(kindsOn("scaleup")))
+		return
+	}
+	if !c.ok("fabric.gpus", "fabric.switches") {
+		return
+	}
+	if f.Switches >= f.GPUs {
+		c.clash([]string{"fabric.switches", "fabric.gpus"}, fmt.Sprintf("%d switches for %d GPUs", f.Switches, f.GPUs),
+			fmt.Sprintf("write at most %d: with so many every GPU has a link to every other", f.GPUs-1))
+	}
+	if s.gathers() {
+		if c.ok("policy.planners") {
+			i := slices.IndexFunc(s.Policy.Planners, func(name string) bool { return !slices.Contains(gatherPlanners, name) })
+			if i >= 0 {
+				c.clash([]string{"policy.planners"}, s.Policy.Planners[i]+" does not plan "+w.Kind, "choose from "+quotedList(gatherPlanners))
+			}
+		}
+		if c.ok("workload.message") && w.Message < 1 {
+			c.clash([]string{"workload.message"}, "is nothing to send", "write at least 1 B")
+		}
+		return
+	}
+	at := s.exchangePath()
+	if !c.ok(at+".sizes", at+".chunk", at+".matrix", "workload.message") {
+		return
+	}
+	if w.Chunk < 1 {
+		c.clash([]string{at + ".chunk"}, "is no size", "write at least 1 B")
+		return
+	}
+	if w.Kind == "training" {
+		checkExperts(c)
+		if len(c.faults) > 0 {
+			return
+		}
+	}
+	if w.Sizes == "matrix" {
+		if !checkSquare(c, f.GPUs) {
+			return
+		}
+	} else if w.Kind != "training" && w.Message < 1 {
+		c.clash([]string{"workload.message"}, "is nothing to send", "write at least 1 B")
+		return
+	}
+	mean := float64(w.Message)
+	if spec, err := s.spec(); err == nil && w.Kind == "training" {
+		mean = float64(spec.ExpertBytes())
+	}
+	if w.Sizes == "matrix" {
+		mean = 0
+		for _, row := range w.Matrix {
+			for _, b := range row {
+				mean += float64(b) / float64(f.GPUs*f.GPUs)
+			}
+		}
+	}
+	if all := (mean/float64(w.Chunk) + 1) * float64(f.GPUs) * float64(f.GPUs-1); all > mostChunks {
+		c.clash([]string{at + ".chunk", "workload.message", "fabric.gpus"}, fmt.Sprintf("%.3g chunks in all", all),
+			fmt.Sprintf("choose larger chunks, for at most %d", mostChunks))
+	}
+}
+
+// checkSquare holds that the matrix has a row and a column for every GPU and nothing on its diagonal.
+func checkSquare(c *checker, n int) bool {
+	m := c.s.Workload.Matrix
+	at := []string{c.s.exchangePath() + ".matrix", c.s.exchangePath() + ".sizes"}
+	if c.given(at[1]) && !c.overridden(at[0]) && len(m) == 0 {
+		c.clash(at, "is empty", fmt.Sprintf("write %d rows of %d sizes in bytes", n, n))
+		return false
+	}
+	for i, row := range m {
+		if len(row) != len(m) {
+			c.clash(at, fmt.Sprintf("row %d of %d has %d sizes", i, len(m), len(row)), "write as many columns as rows")
+			return false
+		}
+	}
+	if len(m) != n {
+		c.clash(at, fmt.Sprintf("%d rows for %d GPUs", len(m), n), "set fabric.gpus = "+strconv.Itoa(len(m))+", or write a row for each GPU")
+		return false
+	}
+	sum := 0
+	for i, row := range m {
+		for j, b := range row {
+			if i == j && b != 0 {
+				c.clash(at, fmt.Sprintf("GPU %d sends itself %d bytes", i, b), "write 0 on the diagonal")
+				return false
+			}
+			sum += b
+		}
+	}
+	if sum == 0 {
+		c.clash(at, "is nothing to send", "write sizes above 0")
+	}
+	return sum > 0
+}
+
+// checkExperts holds a training step against the domain.
+func checkExperts(c *checker) {
+	w, f := &c.s.Workload, &c.s.Fabric.ScaleUp
+	switch stage := w.EP * w.ETP; {
+	case w.Architecture.Experts == 0:
+		c.clash([]string{"workload.model", "workload.architecture.experts"}, "has no experts, so its stages exchange nothing", "choose a model with experts, such as deepseek-671b")
+	case stage < 2:
+		c.clash([]string{"workload.ep"}, "keeps all experts on a GPU", "spread them over at least 2")
+	case f.GPUs != stage:
+		c.clash([]string{"fabric.gpus", "workload.ep"}, fmt.Sprintf("%d GPUs in a domain, %d in a stage", f.GPUs, stage), fmt.Sprintf("set fabric.gpus = %d", stage))
+	case len(c.s.Replicas) > 0:
+		c.clash([]string{"replica"}, "are not told apart in scale-up domains", "leave [[replica]] out")
+	}
+	if w.ReplicaMode == "all" || w.ReplicaMode == "decomposed" {
+		c.clash([]string{"workload.replicas"}, "replicas in scale-up domains are alike", `set workload.replicas = "single"`)
+	}
+}

@@ -1,0 +1,213 @@
+package scenarios
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+
+	"sim/engine"
+	"sim/fabric/scaleup"
+	"sim/policies/reconfigure"
+	"sim/policies/reconfigure/baselines"
+	"sim/policies/reconfigure/plan"
+	"sim/policies/reconfigure/rounds"
+	"sim/workloads/collective"
+)
+
+// scaled is a scenario of an all-to-all on a scale-up domain, built. Its policies are planners.
+type scaled struct {
+	s       *Scenario
+	domain  *scaleup.Domain
+	chunk   int64 // bytes
+	slot    engine.Time
+	bounds  *plan.Bounder
+	session *reconfigure.Session
+	// repeated says that all-to-alls follow each other, so that a plan of one topology finds it set up.
+	repeated bool
+}
+
+// buildDomain builds what a scale-up domain plays.
+func buildDomain(s *Scenario) (system, error) {
+	switch {
+	case s.gathers():
+		return buildGathered(s)
+	case s.Workload.Kind == "training":
+		return buildStepped(s)
+	}
+	return buildScaled(s)
+}
+
+// domain returns the hardware of s.
+func (s *Scenario) domain() *scaleup.Domain {
+	f := &s.Fabric.ScaleUp
+	return &scaleup.Domain{
+		GPUs: f.GPUs, Switches: f.Switches, Rate: f.LinkRate, Latency: f.LinkLatency, Delay: f.Delay,
+		Independent: f.Reconfigure == "independent",
+	}
+}
+
+// buildScaled builds the all-to-all of s.
+func buildScaled(s *Scenario) (*scaled, error) {
+	d := &scaled{s: s, domain: s.domain()}
+	if err := d.domain.Check(); err != nil {
+		return nil, err
+	}
+	w := &s.Workload
+	d.chunk = int64(w.Chunk)
+	if w.Kind == "training" {
+		d.chunk = min(d.chunk, int64(w.Message)) // else slots would be longer than messages
+	}
+	sizes, err := s.sizes()
+	if err != nil {
+		return nil, err
+	}
+	p := &plan.Problem{GPUs: d.domain.GPUs, Degree: d.domain.Switches, Seed: s.Seed}
+	if p.Chunks, err = collective.Chunks(sizes, d.chunk); err != nil {
+		return nil, err
+	}
+	d.slot = d.domain.Slot(d.chunk)
+	if d.bounds, err = plan.NewBounder(p); err != nil {
+		return nil, err
+	}
+	o, err := s.plannerOptions()
+	if err != nil {
+		return nil, err
+	}
+	d.session, err = sessions.get(p, o)
+	return d, err
+}
+
+// sizes returns the bytes of every ordered pair's message, row by row.
+func (s *Scenario) sizes() ([]int64, error) {
+	w, n := &s.Workload, s.Fabric.ScaleUp.GPUs
+	switch w.Sizes {
+	case "uniform":
+		return collective.UniformSizes(n, int64(w.Message))
+	case "random":
+		return collective.RandomSizes(n, int64(w.Message), s.Seed)
+	case "zipf":
+		return collective.ZipfSizes(n, int64(w.Message), w.Exponent, s.Seed)
+	}
+	all := make([]int64, 0, n*n)
+	for _, row := range w.Matrix {
+		for _, b := range row {
+			all = append(all, int64(b))
+		}
+	}
+	return all, nil
+}
+
+// plannerOptions returns the options of all planners.
+func (s *Scenario) plannerOptions() (reconfigure.Options, error) {
+	p := &s.Policy.Planning
+	o := reconfigure.Options{
+		During: rounds.Options{Schedule: unlessBest(p.During.Schedule), Base: unlessBest(p.During.Base), NoRelabelling: !p.During.Relabel},
+		Relay:  p.Plus.Relay, Buffer: p.Plus.Buffer, Others: p.Plus.Others,
+		Workers:     runtime.GOMAXPROCS(0), // the cells of a sweep that share a planning wait for it
+		Independent: s.Fabric.ScaleUp.Reconfigure == "independent", Static: baselines.Schedule(p.Static), FastModel: baselines.Model(p.FastModel),
+	}
+	if !slices.Contains(p.Planners, "imported") {
+		return o, nil
+	}
+	data, err := os.ReadFile(p.Imported.File)
+	if err != nil {
+		return o, err
+	}
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != p.Imported.SHA256 {
+		return o, fmt.Errorf("%s is not the file that the scenario was checked with", p.Imported.File)
+	}
+	o.Imported, err = plan.ReadJSON(bytes.NewReader(data), p.Imported.File)
+	return o, err
+}
+
+// unlessBest is the option of a key whose value "best" leaves the choice to the planner.
+func unlessBest(v string) string {
+	if v == "best" {
+		return ""
+	}
+	return v
+}
+
+// sessions keeps the plannings of late, so that a sweep over reconfiguration delays plans once.
+var sessions plannings
+
+// plannings is a set of sessions of which the oldest are forgotten. Its zero value is empty.
+type plannings struct {
+	mu   sync.Mutex
+	keys [][sha256.Size]byte // oldest first
+	kept map[[sha256.Size]byte]*reconfigure.Session
+}
+
+// mostSessions is how many are kept: those of few studies' settings that are at work at a time.
+const mostSessions = 8
+
+func (k *plannings) get(p *plan.Problem, o reconfigure.Options) (*reconfigure.Session, error) {
+	h := sha256.New()
+	fmt.Fprintf(h, "%d %d %d\n", p.GPUs, p.Degree, p.Seed)
+	for _, c := range p.Chunks {
+		h.Write([]byte{byte(c), byte(c >> 8), byte(c >> 16), byte(c >> 24)})
+	}
+	plans := o.Imported
+	o.Imported, o.Workers = nil, 0
+	fmt.Fprintf(h, "%+v\n", o)
+	if err := plan.WriteJSON(h, plans); err != nil {
+		return nil, err
+	}
+	o.Imported = plans
+	key := [sha256.Size]byte(h.Sum(nil))
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if s, ok := k.kept[key]; ok {
+		return s, nil
+	}
+	s, err := reconfigure.NewSession(p, o)
+	if err != nil {
+		return nil, err
+	}
+	if k.kept == nil {
+		k.kept = map[[sha256.Size]byte]*reconfigure.Session{}
+	}
+	if len(k.keys) == mostSessions {
+		delete(k.kept, k.keys[0])
+		k.keys = slices.Delete(k.keys, 0, 1)
+	}
+	k.keys = append(k.keys, key)
+	k.kept[key] = s
+	return s, nil
+}
+
+// referenceMetrics are of the work and the domain alone.
+func (d *scaled) referenceMetrics() map[string]float64 {
+	chunks := 0
+	for _, c := range d.session.Problem.Chunks {
+		chunks += int(c)
+	}
+	m := map[string]float64{"slot_s": d.slot.Seconds(), "chunks": float64(chunks)}
+	if best, err := d.leastCompletion(); err == nil {
+		m["bound_completion_s"] = best.Seconds()
+	}
+	return m
+}
+
+// leastCompletion is a bound on the completion time of any plan in which all switches reconfigure together: the least
+// over numbers of topologies of delays and slots, with relaying.
+func (d *scaled) leastCompletion() (engine.Time, error) {
+	best := engine.Never
+	for topologies := 1; topologies < d.domain.GPUs; topologies++ {
+		b, err := d.bounds.At(topologies)
+		if err != nil {
+			return 0, err
+		}
+		best = min(best, engine.Time(topologies)*d.domain.Delay+engine.Time(b.Relay)*d.slot)
+	}
+	return best, nil
+}
+
+func (d *scaled) tasks() int { return len(d.session.Problem.Chunks) }
+
+func (d *scaled) begin(*Outcome) error { return nil }

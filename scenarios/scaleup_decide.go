@@ -1,0 +1,262 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"sim/engine"
+	"sim/engine/units"
+	"sim/policies/reconfigure"
+	"sim/policies/reconfigure/plan"
+	"sim/policies/reconfigure/play"
+	"sim/scenarios/result"
+)
+
+// planned is a planner's plan, played and measured.
+type planned struct {
+	d       *scaled
+	chosen  *plan.Candidate
+	plan    *plan.Plan // nil at level cost and of fluid schedules
+	row     result.Row
+	timings result.PolicyTimings
+}
+
+func (a *planned) measured() (result.Row, result.PolicyTimings) { return a.row, a.timings }
+
+// decide lets one planner plan, and plays the plan that is best for the delay.
+func (d *scaled) decide(ctx context.Context, name string, _ int) (answer, error) {
+	begin := time.Now()
+	list, err := d.session.Candidates(name)
+	var chosen *plan.Candidate
+	if err == nil {
+		chosen, err = d.choose(list)
+	}
+	if errors.Is(err, reconfigure.ErrUnserved) && len(d.s.Policy.Planners) > 1 {
+		return unserved{result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{"unserved": err.Error()}}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	a := &planned{d: d, chosen: chosen, row: result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{}}}
+	solved := time.Now()
+	a.timings.SolveS = solved.Sub(begin).Seconds()
+	if err := a.measure(); err != nil {
+		return nil, err
+	}
+	if d.s.Engine.Level != "cost" && chosen.Build != nil {
+		if err := a.write(name); err != nil {
+			return nil, err
+		}
+	}
+	switch d.s.Engine.Level {
+	case "packet":
+		err = a.packets(ctx)
+	case "flow":
+		err = a.flow(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.timings.PlayS = time.Since(solved).Seconds()
+	return a, nil
+}
+
+// choose returns the candidate that ends first, or that has fewest slots of those within the topologies that the scenario
+// allows.
+func (d *scaled) choose(list []plan.Candidate) (*plan.Candidate, error) {
+	var best *plan.Candidate
+	most := d.s.Policy.Reconfigurations
+	cost := d.cost
+	if most > 0 {
+		cost = func(c *plan.Candidate) engine.Time { return c.Cost(0, d.slot) }
+	}
+	for i := range list {
+		c := &list[i]
+		if most > 0 && c.Reconfigurations > most {
+			continue
+		}
+		if best == nil || cost(c) < cost(best) || cost(c) == cost(best) && c.Reconfigurations < best.Reconfigurations {
+			best = c
+		}
+	}
+	if best == nil {
+		return nil, fmt.Errorf("%w: all take more than policy.reconfigurations = %d topologies", reconfigure.ErrUnserved, most)
+	}
+	return best, nil
+}
+
+// cost returns how long a candidate takes, from the dark; where all-to-alls follow each other a single topology stays.
+func (d *scaled) cost(c *plan.Candidate) engine.Time {
+	if d.repeated && c.Reconfigurations == 1 {
+		return c.Cost(0, d.slot)
+	}
+	return c.Cost(d.domain.Delay, d.slot)
+}
+
+// measure says what the plan costs, and how far that is from the bounds of its number of topologies.
+func (a *planned) measure() error {
+	c, d, m := a.chosen, a.d, a.row.Metrics
+	m["completion_s"] = d.cost(c).Seconds()
+	m["reconfigurations"] = float64(c.Reconfigurations)
+	m["slots"] = float64(c.Slots)
+	if c.Fluid > 0 {
+		m["slots"] = c.Fluid
+		m["bound_slots_fluid"] = c.FluidBound
+		a.row.Labels["schedule"] = "fluid"
+	}
+	b, err := d.bounds.At(c.Reconfigurations)
+	if err != nil {
+		return err
+	}
+	if b.Round > 0 {
+		m["bound_slots_round"] = float64(b.Round)
+	}
+	m["bound_slots_forward"], m["bound_slots_relay"] = float64(b.Forward), float64(b.Relay)
+	gap, model, err := d.bounds.Gap(c)
+	if err != nil {
+		return err
+	}
+	m["gap"] = gap
+	a.row.Labels["gap_model"], a.row.Labels["origin"] = model, c.Origin
+	if c.Switches != nil {
+		a.row.Labels["reconfigure"] = "independent"
+	}
+	return nil
+}
+
+// write writes the plan out and checks it.
+func (a *planned) write(name string) error {
+	d := a.d
+	p, err := a.chosen.Build(int64((d.domain.Delay + d.slot - 1) / d.slot))
+	if err != nil {
+		return err
+	}
+	if p.Name == "" {
+		p.Name = name
+	}
+	if err := p.Seal(); err != nil {
+		return fmt.Errorf("the plan of %s: %w", a.chosen.Origin, err)
+	}
+	if got := p.TotalSlots(); a.chosen.Switches == nil && got != a.chosen.Slots {
+		return fmt.Errorf("the plan of %s takes %d slots and not %d", a.chosen.Origin, got, a.chosen.Slots)
+	}
+	a.plan = p
+	a.row.Metrics["buffer_chunks"] = float64(p.Buffer)
+	return nil
+}
+
+// packets plays the plan on queues: every transmission in its slot, and every chunk as soon as links are free.
+func (a *planned) packets(ctx context.Context) error {
+	if a.plan == nil {
+		a.row.Labels["synchronised_s"] = "a fluid schedule has no plan to play"
+		return nil
+	}
+	d, m := a.d, a.row.Metrics
+	end, err := play.Synchronised(ctx, d.domain, a.plan, d.chunk)
+	if err != nil {
+		return err
+	}
+	m["synchronised_s"] = end.Seconds()
+	free, err := play.Free(ctx, d.domain, a.plan, d.chunk)
+	if err != nil {
+		return err
+	}
+	m["free_running_s"] = free.Completion.Seconds()
+	m["largest_queue"] = float64(free.LargestQueue)
+	return nil
+}
+
+// flow plays the plan's ways as fluid.
+func (a *planned) flow(ctx context.Context) error {
+	if a.plan == nil {
+		a.row.Labels["fluid_s"] = "a fluid schedule has no plan to play"
+		return nil
+	}
+	t, err := play.Fluid(ctx, a.d.domain, a.plan, a.d.chunk)
+	if err != nil {
+		return err
+	}
+	a.row.Metrics["fluid_s"] = t.Completion.Seconds()
+	return nil
+}
+
+// mostSent is the most transmissions of a plan that are kept for its picture.
+const mostSent = 60_000
+
+// describe adds the plan and its picture.
+func (a *planned) describe(o *Outcome) {
+	d := a.d
+	p := result.Play{Policy: a.row.Policy, MakespanS: a.row.Metrics["completion_s"]}
+	if a.plan != nil {
+		p.Schedule = schedule(a.plan, a.chosen.Origin, d.slot, d.domain.Delay)
+		o.Schedules = append(o.Schedules, a.plan)
+	}
+	o.Detail.Policies = append(o.Detail.Policies, p)
+}
+
+// schedule describes a plan for its picture.
+func schedule(p *plan.Plan, origin string, slot, delay engine.Time) *result.Schedule {
+	out := &result.Schedule{Origin: origin, GPUs: p.GPUs, Degree: p.Degree, SlotS: slot.Seconds(), DelayS: delay.Seconds()}
+	for i, t := range p.Topologies {
+		f := result.SchedulePhase{Slots: int(p.Slots[i]), Busy: make([]int, p.Slots[i])}
+		for _, e := range t {
+			f.Edges = append(f.Edges, [2]int{int(e.From), int(e.To)})
+		}
+		out.Phases = append(out.Phases, f)
+	}
+	for _, t := range p.Tx {
+		f := &out.Phases[t.Phase]
+		f.Busy[t.Slot]++
+		if len(p.Tx) <= mostSent {
+			f.Sent = append(f.Sent, [6]int{int(t.Slot), int(t.From), int(t.To), int(t.Src), int(t.Dst), int(t.Chunk)})
+		}
+	}
+	return out
+}
+
+// WriteSchedules writes the plans of all planners that have one as a JSON list, in the order of the rows. It fails when w
+// does.
+func (o *Outcome) WriteSchedules(w io.Writer) error {
+	if len(o.Gathers) == 0 {
+		return plan.WriteJSON(w, o.Schedules)
+	}
+	for i, p := range o.Gathers {
+		between := "["
+		if i > 0 {
+			between = ","
+		}
+		if _, err := io.WriteString(w, between+"\n"); err != nil {
+			return err
+		}
+		if err := p.WriteJSON(w); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(w, "]\n")
+	return err
+}
+
+// planWords is Words of collectives on a scale-up domain.
+func (s *Scenario) planWords() string {
+	f, w := &s.Fabric.ScaleUp, &s.Workload
+	switches := "1 optical switch"
+	if f.Switches > 1 {
+		switches = fmt.Sprintf("%d optical switches", f.Switches)
+	}
+	text := fmt.Sprintf("%s on %d GPUs with %s, links of %v, %s to reconfigure", w.Kind, f.GPUs, switches, f.LinkRate, units.FormatTime(f.Delay))
+	if s.Title != "" {
+		text = s.Title + ": " + text
+	}
+	switch {
+	case w.Kind == "training":
+		return text + fmt.Sprintf(", %s of %s a stage, %d stages, %d micro-batches, %s sizes", plural(w.EP, "expert rank"), w.Architecture.Name, w.PP, w.Microbatches, w.Sizes)
+	case s.gathers():
+		return text + fmt.Sprintf(", %v", w.Message)
+	case w.Sizes == "matrix":
+		return text + fmt.Sprintf(", sizes from a matrix in chunks of %v", w.Chunk)
+	}
+	return text + fmt.Sprintf(", %s sizes of %v in chunks of %v", w.Sizes, w.Message, w.Chunk)
+}

@@ -1,0 +1,136 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"sim/engine"
+	"sim/engine/flow"
+	"sim/engine/packet"
+	"sim/policies/reconfigure/gather"
+	"sim/scenarios/result"
+	"sim/workloads/collective"
+)
+
+// gathered is a scenario of an all-reduce, all-gather or reduce-scatter on a scale-up domain, built.
+type gathered struct {
+	s       *Scenario
+	problem *gather.Problem
+	bound   engine.Time
+}
+
+var gatherOps = map[string]collective.Op{allReduce: collective.AllReduce, reduceScatter: collective.ReduceScatter, allGather: collective.AllGather}
+
+// buildGathered builds the collective of s.
+func buildGathered(s *Scenario) (*gathered, error) {
+	g := &gathered{s: s, problem: gather.On(s.domain(), gatherOps[s.Workload.Kind], int64(s.Workload.Message))}
+	var err error
+	g.bound, err = gather.Bound(g.problem)
+	return g, err
+}
+
+func (g *gathered) referenceMetrics() map[string]float64 {
+	return map[string]float64{"bound_completion_s": g.bound.Seconds()}
+}
+
+func (g *gathered) tasks() int { return g.problem.GPUs }
+
+func (g *gathered) begin(*Outcome) error { return nil }
+
+// gatheredAnswer is a planner's plan of such a collective, checked.
+type gatheredAnswer struct {
+	plan    *gather.Plan
+	row     result.Row
+	timings result.PolicyTimings
+}
+
+func (a *gatheredAnswer) measured() (result.Row, result.PolicyTimings) { return a.row, a.timings }
+
+func (a *gatheredAnswer) describe(o *Outcome) {
+	o.Detail.Policies = append(o.Detail.Policies, result.Play{Policy: a.row.Policy, MakespanS: a.row.Metrics["completion_s"]})
+	o.Gathers = append(o.Gathers, a.plan)
+}
+
+// mostReplayed is the most GPUs of a domain whose plans are replayed message by message.
+const mostReplayed = 256
+
+// decide lets one planner plan, and checks the plan that is best for the delay.
+func (g *gathered) decide(ctx context.Context, name string, _ int) (answer, error) {
+	begin := time.Now()
+	var best *gather.Plan
+	var err error
+	switch name {
+	case "static-ring":
+		best, err = gather.StaticRing(g.problem)
+	case "reconfigure-during+":
+		best, err = gather.Best(g.problem)
+	default:
+		err = fmt.Errorf("plans all-to-alls alone")
+	}
+	if err != nil {
+		return nil, err
+	}
+	solved := time.Now()
+	gap, err := best.Gap()
+	if err != nil {
+		return nil, err
+	}
+	a := &gatheredAnswer{plan: best, row: result.Row{
+		Policy: name, Labels: map[string]string{"origin": best.Name, "gap_model": "any plan in steps"},
+		Metrics: map[string]float64{
+			"completion_s": best.Cost().Seconds(), "reconfigurations": float64(best.Reconfigurations()), "steps": float64(best.Steps()), "gap": gap,
+		},
+	}}
+	a.timings.SolveS = solved.Sub(begin).Seconds()
+	if err := g.play(ctx, a); err != nil {
+		return nil, err
+	}
+	a.timings.PlayS = time.Since(solved).Seconds()
+	return a, nil
+}
+
+// play checks a plan and plays it as the scenario asks.
+func (g *gathered) play(ctx context.Context, a *gatheredAnswer) error {
+	level := g.s.Engine.Level
+	if level == "cost" {
+		return nil
+	}
+	if g.problem.GPUs > mostReplayed {
+		a.row.Labels["checked"] = fmt.Sprintf("not replayed: more than %d GPUs", mostReplayed)
+	} else if err := a.plan.Check(); err != nil {
+		return err
+	}
+	for _, how := range []struct {
+		level, metric string
+		free          bool
+	}{{"packet", "synchronised_s", false}, {"packet", "free_running_s", true}, {"flow", "fluid_s", true}} {
+		if level != how.level {
+			continue
+		}
+		w, err := a.plan.Work(0, len(a.plan.Phases), how.free)
+		if err != nil {
+			return err
+		}
+		var trace *engine.Trace
+		if level == "packet" { // each message a packet
+			o := packet.Options{Stop: func() bool { return ctx.Err() != nil }}
+			trace, _, err = packet.RunGraph(w.Graph, w.Network, w.Flows, w.Walks, int32(min(g.problem.Bytes, math.MaxInt32)), o)
+		} else {
+			var routes *engine.Routes
+			if routes, err = engine.RoutesOf(w.Graph, w.Network, w.Walks, w.Flows); err == nil {
+				trace, err = flow.Run(w.Graph, w.Network, routes, flow.Options{})
+			}
+		}
+		if errors.Is(err, packet.ErrStopped) {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		a.row.Metrics[how.metric] = trace.Makespan.Seconds()
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"sim/scenarios/result"
+)
+
+// figure is a study of reconfiguration delays: rows[setting][delay][planner].
+type figure struct {
+	planners []string
+	settings []string
+	rows     [][][]result.Row
+}
+
+// delays is how many reconfiguration delays figures have.
+const delays = 60
+
+// readFigure computes every cell of a study whose last axis is the delay, two at a time.
+func readFigure(t testing.TB, name string, overrides ...string) *figure {
+	t.Helper()
+	st, err := LoadStudy(name, overrides)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &figure{}
+	n := st.Variants()
+	f.rows = make([][][]result.Row, n/delays)
+	var wg sync.WaitGroup
+	next := make(chan int)
+	for range 2 {
+		wg.Go(func() {
+			for i := range next {
+				for r := range delays {
+					s, err := st.Variant(i*delays + r)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					p, err := Prepare(s)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					var rows []result.Row
+					for _, policy := range s.PolicyNames() {
+						row, _, err := p.Decide(context.Background(), policy, 1)
+						if err != nil {
+							t.Errorf("%s: %v", policy, err)
+						}
+						rows = append(rows, row)
+					}
+					f.rows[i] = append(f.rows[i], rows)
+				}
+			}
+		})
+	}
+	for i := range n / delays {
+		s, err := st.Variant(i * delays)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.planners = s.PolicyNames()
+		f.settings = append(f.settings, fmt.Sprintf("n=%d k=%d %s %v", s.Fabric.ScaleUp.GPUs, s.Fabric.ScaleUp.Switches, s.Workload.Sizes, s.Workload.Message))
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	return f
+}
+
+// gain returns 1 - the completion of a planner over that of the best other, of which ours and the paper's are left out, where
+// it is largest over delays, with its place.
+func (f *figure) gain(setting int, planner string) (best float64, at int) {
+	best = math.Inf(-1)
+	own := slices.Index(f.planners, planner)
+	for r, rows := range f.rows[setting] {
+		other := math.Inf(1)
+		for i, row := range rows {
+			if !strings.HasPrefix(f.planners[i], "reconfigure-during") {
+				other = min(other, row.Metrics["completion_s"])
+			}
+		}
+		if g := 1 - rows[own].Metrics["completion_s"]/other; g > best {
+			best, at = g, r
+		}
+	}
+	return best, at
+}
+
+// TestFigures11And12 prints what the paper's construction and ours gain over the baselines, each at the delay at which it gains
+// most, against several readings of the baselines, and holds the plans of "reconfigure-during+" to those of all others that
+// have one.
+func TestFigures11And12(t *testing.T) {
+	if !*long {
+		t.Skip("plans for a minute; -long runs it")
+	}
+	for _, name := range []string{"fig11", "fig12"} {
+		for _, read := range []struct {
+			name string
+			set  []string
+		}{
+			{"strong baselines", nil},
+			{"simulated on shortest ways, permutations striped", []string{"policy.static.schedule=simulated", "policy.fast.model=striped"}},
+			{"simulated on shortest ways, permutations on one switch", []string{"policy.static.schedule=simulated", "policy.fast.model=one"}},
+		} {
+			f := readFigure(t, name, read.set...)
+			var during, plus float64
+			for i, setting := range f.settings {
+				g, r := f.gain(i, "reconfigure-during")
+				h, s := f.gain(i, "reconfigure-during+")
+				during, plus = during+g, plus+h
+				t.Logf("%s, %s: %-28s paper's %5.1f %% (delay %d, %s), ours %5.1f %% (delay %d, %s)", name, read.name, setting,
+					100*g, r, f.rows[i][r][0].Labels["origin"], 100*h, s, f.rows[i][s][1].Labels["origin"])
+			}
+			n := float64(len(f.settings))
+			t.Logf("%s, %s: on average the paper's %.2f %%, ours %.2f %%", name, read.name, 100*during/n, 100*plus/n)
+			won, equal, cells := 0, 0, 0
+			for i := range f.rows {
+				for r, rows := range f.rows[i] {
+					best := math.Inf(1)
+					for j, row := range rows {
+						if f.planners[j] != "reconfigure-during+" && row.Labels["schedule"] != "fluid" {
+							best = min(best, row.Metrics["completion_s"])
+						}
+					}
+					own := rows[slices.Index(f.planners, "reconfigure-during+")]
+					cells++
+					switch c := own.Metrics["completion_s"]; {
+					case c > best*(1+1e-12):
+						t.Errorf("%s, %s, %s, delay %d: %g s, another plan %g s", name, read.name, f.settings[i], r, c, best)
+					case c < best*(1-1e-12) && !strings.Contains(own.Labels["origin"], ": "):
+						won++
+					case c < best*(1-1e-12):
+						equal++
+					}
+				}
+			}
+			t.Logf("%s, %s: of %d settings and delays ours is strictly best by its own construction in %d, by a plan of planners that are not shown in %d",
+				name, read.name, cells, won, equal)
+		}
+	}
+}

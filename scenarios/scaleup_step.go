@@ -1,0 +1,97 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+
+	"sim/engine"
+	"sim/engine/flow"
+	"sim/engine/units"
+	"sim/fabric/electrical"
+	"sim/workloads/training"
+)
+
+// stepped is a training step whose all-to-alls between tokens and experts stay inside scale-up domains, one a stage, built.
+// Everything else goes between domains over an ideal fabric.
+type stepped struct {
+	*scaled
+	spec training.Spec
+	none engine.Time // the step with all-to-alls that take no time
+}
+
+// buildStepped builds the step of s.
+func buildStepped(s *Scenario) (*stepped, error) {
+	spec, err := s.spec()
+	if err != nil {
+		return nil, err
+	}
+	all := *s
+	all.Workload.Message = units.Bytes(spec.ExpertBytes())
+	d, err := buildScaled(&all)
+	if err != nil {
+		return nil, err
+	}
+	d.repeated = true
+	t := &stepped{scaled: d, spec: spec}
+	t.none, err = t.play(0)
+	return t, err
+}
+
+// play returns how long the step takes when each all-to-all takes so long.
+func (t *stepped) play(each engine.Time) (engine.Time, error) {
+	it, err := training.Build(t.spec, training.Extent{})
+	if err != nil {
+		return 0, err
+	}
+	if err := it.AddExchanges(each); err != nil {
+		return 0, err
+	}
+	nic := t.s.Fabric.ScaleUp.NICRate
+	pods, err := it.Place(training.Layout{
+		GPUsPerPod: t.spec.StageGPUs(), Ports: []int{t.spec.StageGPUs()}, PortRate: []units.Rate{nic}, NICRate: []units.Rate{nic}, PodMap: [][]int{nil},
+	})
+	if err != nil {
+		return 0, err
+	}
+	n, r, err := electrical.Connect(pods, it.Graph)
+	if err != nil {
+		return 0, err
+	}
+	trace, err := flow.Run(it.Graph, n, r, flow.Options{Service: flow.LevelPriority})
+	if err != nil {
+		return 0, fmt.Errorf("playing the step: %w", err)
+	}
+	return trace.Makespan, nil
+}
+
+func (t *stepped) referenceMetrics() map[string]float64 {
+	m := t.scaled.referenceMetrics()
+	m["makespan_s"] = t.none.Seconds()
+	return m
+}
+
+// decide lets one planner plan the all-to-all, and plays the step with it.
+//
+// A plan of one topology never reconfigures again; all others set up each of their topologies in every all-to-all, since
+// the way back needs the links turned round.
+func (t *stepped) decide(ctx context.Context, name string, workers int) (answer, error) {
+	a, err := t.scaled.decide(ctx, name, workers)
+	if err != nil {
+		return nil, err
+	}
+	p, ok := a.(*planned)
+	if !ok {
+		return a, nil
+	}
+	m := p.row.Metrics
+	each := t.cost(p.chosen)
+	m["all_to_all_s"] = each.Seconds()
+	delete(m, "completion_s")
+	end, err := t.play(each)
+	if err != nil {
+		return nil, err
+	}
+	m["makespan_s"] = end.Seconds()
+	m["exchange_exposed_s"] = (end - t.none).Seconds()
+	return p, nil
+}

@@ -1,0 +1,262 @@
+package scenarios
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sim/policies/reconfigure/plan"
+)
+
+var long = flag.Bool("long", false, "also run the tests that take minutes")
+
+const smallDomain = `
+[workload]
+kind = "all-to-all"
+message = "8MB"
+[fabric]
+kind = "scaleup"
+gpus = 8
+reconfiguration_delay = "283500ns"
+`
+
+// everyPlanner is what an all-to-all may be planned by, beside a file.
+var everyPlanner = `policy.planners=["reconfigure-during", "reconfigure-during+", "fast", "mixnet", "topoopt", "directconnect-kautz", ` +
+	`"directconnect-circulant", "static-ring", "bruck", "spreadout"]`
+
+func runScaled(t testing.TB, text string, overrides ...string) *Outcome {
+	t.Helper()
+	s, err := Parse("scaleup.toml", []byte(text), overrides)
+	if err != nil {
+		t.Fatalf("%v: %v", overrides, err)
+	}
+	o, err := Run(context.Background(), s, RunOptions{Workers: 2})
+	if err != nil {
+		t.Fatalf("%v: %v", overrides, err)
+	}
+	return o
+}
+
+// TestWorkedExample: the paper's example (Sec. 2.3), T = 40.5 us: 30 T, 35 T and 56 T, on the packet engine too.
+func TestWorkedExample(t *testing.T) {
+	o := runScaled(t, smallDomain, "workload.message=4MB", "engine.level=packet", `policy.planners=["reconfigure-during", "static-ring", "spreadout"]`)
+	for i, slots := range []float64{30, 35, 56} {
+		m := o.Document.Rows[i].Metrics
+		if want := slots * 40.5e-6; math.Abs(m["completion_s"]-want) > 1e-15 || m["synchronised_s"] != m["completion_s"] || m["free_running_s"] > m["completion_s"] {
+			t.Errorf("%s: %v; want %g s", o.Document.Rows[i].Policy, m, want)
+		}
+	}
+}
+
+// TestEveryPlan: every planner's plan, of equal and unequal sizes, is played as it claims, keeps to its bounds, is read back,
+// and stands before a checker that knows nothing of this program.
+func TestEveryPlan(t *testing.T) {
+	dir := t.TempDir()
+	var files []string
+	for _, set := range [][]string{
+		{}, {"fabric.switches=2"}, {"fabric.switches=3", "workload.sizes=random"}, {"fabric.gpus=7", "fabric.switches=2", "workload.sizes=zipf"},
+		{"fabric.gpus=11", "workload.sizes=random", "fabric.reconfiguration_delay=1ms"}, {"fabric.gpus=16", "fabric.switches=2", "fabric.reconfiguration_delay=40us"},
+		{"fabric.gpus=16", "policy.reconfigure-during+.relay=false"}, {"fabric.gpus=12", "fabric.switches=2", "fabric.reconfigure=independent"},
+		{"fabric.gpus=2"}, {"fabric.gpus=9", "fabric.switches=8", "workload.sizes=zipf"},
+	} {
+		o := runScaled(t, smallDomain, append(set, everyPlanner, "policy.static.schedule=simulated", "engine.level=packet")...)
+		best := math.Inf(1)
+		for _, r := range o.Document.Rows {
+			m := r.Metrics
+			if m["synchronised_s"] != m["completion_s"] && r.Labels["reconfigure"] == "" {
+				t.Errorf("%v, %s: %g s slot by slot, %g s claimed", set, r.Policy, m["synchronised_s"], m["completion_s"])
+			}
+			if m["gap"] < 0 || m["completion_s"] < o.Document.Reference["bound_completion_s"]*(1-1e-12) && r.Labels["reconfigure"] == "" {
+				t.Errorf("%v, %s: %v is below a bound, %v", set, r.Policy, m, o.Document.Reference)
+			}
+			if r.Policy != "reconfigure-during+" && (r.Policy != "bruck" || !slices.Contains(set, "policy.reconfigure-during+.relay=false")) {
+				best = min(best, m["completion_s"])
+			}
+		}
+		if plus := o.Document.Rows[1].Metrics["completion_s"]; plus > best {
+			t.Errorf("%v: %g s, another planner %g s", set, plus, best)
+		}
+		var b bytes.Buffer
+		if err := o.WriteSchedules(&b); err != nil {
+			t.Fatal(err)
+		}
+		if back, err := plan.ReadJSON(bytes.NewReader(b.Bytes()), "plans"); err != nil || len(back) != len(o.Document.Rows) {
+			t.Fatalf("%v: %d plans of %d: %v", set, len(back), len(o.Document.Rows), err)
+		}
+		files = append(files, filepath.Join(dir, fmt.Sprintf("%d.json", len(files))))
+		if err := os.WriteFile(files[len(files)-1], b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const checker = "../../shared/tools/check_schedule.py"
+	if _, err := os.Stat(checker); err != nil {
+		t.Skip("left out: no " + checker)
+	}
+	if out, err := exec.Command("python3", append([]string{checker}, files...)...).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestImported: a plan that was written out is the same when read back, and breaches are named with their transmission.
+func TestImported(t *testing.T) {
+	o := runScaled(t, smallDomain, `policy.planners=["reconfigure-during"]`)
+	var b bytes.Buffer
+	if err := o.WriteSchedules(&b); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "plans.json")
+	if err := os.WriteFile(file, b.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	set := []string{`policy.planners=["imported"]`, "policy.imported.file=" + file}
+	again := runScaled(t, smallDomain, set...)
+	for _, name := range []string{"completion_s", "slots", "reconfigurations", "buffer_chunks"} {
+		if g, w := again.Document.Rows[0].Metrics[name], o.Document.Rows[0].Metrics[name]; g != w {
+			t.Errorf("%s: %g read back, %g written", name, g, w)
+		}
+	}
+	s, err := Parse("scaleup.toml", []byte(smallDomain), append(set, "fabric.gpus=9"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(context.Background(), s, RunOptions{Workers: 1}); err == nil || !strings.Contains(err.Error(), "9 GPUs") {
+		t.Errorf("a plan of 8 GPUs on 9: %v", err)
+	}
+	var plans []map[string]any
+	if err := json.Unmarshal(b.Bytes(), &plans); err != nil {
+		t.Fatal(err)
+	}
+	tx := plans[0]["tx"].([]any)
+	plans[0]["tx"] = tx[:len(tx)-1]
+	short, err := json.Marshal(plans)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ text, want string }{
+		{string(short), "ends at GPU"},
+		{strings.Replace(b.String(), `"k":1`, `"k":0`, 1), "degree"},
+		{b.String()[:b.Len()/2], "ends at byte"},
+		{strings.Replace(b.String(), `"tx"`, `"txs"`, 1), "txs"},
+	} {
+		if err := os.WriteFile(file, []byte(c.text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Parse("scaleup.toml", []byte(smallDomain), set)
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Count(err.Error(), "\n") > 0 {
+			t.Errorf("%v; want one line with %q", err, c.want)
+		}
+	}
+}
+
+// TestScaledFaults: what cannot be is refused in a line, with its key.
+func TestScaledFaults(t *testing.T) {
+	dir := t.TempDir()
+	csv := func(text string) string {
+		name := filepath.Join(dir, fmt.Sprintf("%d.csv", len(text)))
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return "workload.sizes=" + name
+	}
+	for _, c := range []struct {
+		set  []string
+		want string
+	}{
+		{[]string{"fabric.gpus=1"}, "fabric.gpus: 1 is out of bounds"},
+		{[]string{"fabric.switches=8"}, "8 switches for 8 GPUs"},
+		{[]string{"fabric.switches=0"}, "fabric.switches: 0 is out of bounds"},
+		{[]string{"fabric.reconfiguration_delay=-1ms"}, "negative"},
+		{[]string{"workload.sizes=uniforn"}, "did you mean uniform?"},
+		{[]string{csv("0,1\n2,0,3\n")}, "want 2"},
+		{[]string{csv("0,-1MB\n2MB,0\n")}, "negative"},
+		{[]string{csv("0,1\n2,0\n"), "fabric.gpus=2"}, ""},
+		{[]string{csv("0,1 \n2,0\n"), "fabric.gpus=3"}, "2 rows for 3 GPUs"},
+		{[]string{"workload.sizes=matrix", "workload.matrix=[[0, 1], [1]]"}, "row 1 of 2 has 1 sizes"},
+		{[]string{"workload.sizes=matrix", "workload.matrix=[[0, -1], [1, 0]]"}, "-1"},
+		{[]string{"workload.sizes=matrix", "workload.matrix=[[1, 1], [1, 0]]", "fabric.gpus=2"}, "sends itself"},
+		{[]string{"workload.sizes=matrix", "workload.matrix=[[0, 0], [0, 0]]", "fabric.gpus=2"}, "nothing to send"},
+		{[]string{"workload.chunk=0B"}, "workload.chunk"},
+		{[]string{"workload.chunk=1B", "workload.message=1TB"}, "chunks in all"},
+		{[]string{"workload.message=0B"}, "nothing to send"},
+		{[]string{"workload.kind=hotspot"}, `fabric "scaleup" does not play "hotspot"`},
+		{[]string{"workload.kind=all-reduce", `policy.planners=["fast"]`}, "fast does not plan all-reduce"},
+		{[]string{`policy.planners=["dor"]`}, "is not known"},
+		{[]string{`policy.planners=["imported"]`}, "file: is missing"},
+		{[]string{`policy.planners=["imported"]`, "policy.imported.file=nowhere.json"}, "cannot be read"},
+		{[]string{"policy.fast.model=three"}, "is not known"},
+	} {
+		_, err := Parse("scaleup.toml", []byte(smallDomain), c.set)
+		switch {
+		case c.want == "":
+			if err != nil {
+				t.Errorf("%v: %v", c.set, err)
+			}
+		case err == nil || !strings.Contains(err.Error(), c.want):
+			t.Errorf("%v: %v; want %s", c.set, err, c.want)
+		}
+		if err != nil && !errors.Is(err, ErrInput) {
+			t.Errorf("%v: %v is no fault of input", c.set, err)
+		}
+	}
+}
+
+// TestGathers: other collectives are checked, and never slower than the best ring that stays.
+func TestGathers(t *testing.T) {
+	for _, kind := range []string{allReduce, reduceScatter, allGather} {
+		for _, set := range [][]string{{}, {"fabric.gpus=7"}, {"fabric.switches=2", "fabric.gpus=16"}, {"workload.message=64KB", "fabric.reconfiguration_delay=100ns"}} {
+			o := runScaled(t, smallDomain, append(set, "workload.kind="+kind)...)
+			plus, ring := o.Document.Rows[0].Metrics, o.Document.Rows[1].Metrics
+			if plus["completion_s"] > ring["completion_s"] || plus["gap"] < 0 || plus["completion_s"] <= 0 {
+				t.Errorf("%s %v: %v, ring %v", kind, set, plus, ring)
+			}
+		}
+	}
+}
+
+// TestExperts: a training step takes at least as long as without its all-to-alls, and the longer these take the longer.
+func TestExperts(t *testing.T) {
+	const step = `
+[workload]
+kind = "training"
+model = "deepseek-671b"
+sequence = 4096
+microbatches = 4
+tp = 1
+pp = 4
+ep = 8
+gpus = 32
+[workload.experts]
+sizes = "zipf"
+chunk = "1MB"
+[fabric]
+kind = "scaleup"
+reconfiguration_delay = "20us"
+`
+	o := runScaled(t, step)
+	none := o.Document.Reference["makespan_s"]
+	for _, r := range o.Document.Rows {
+		// A pass crosses the 58 layers with experts of all 4 stages once there and once back, so that one micro-batch
+		// alone adds 4 all-to-alls a layer.
+		least := 4 * 58 / 4.0 * r.Metrics["all_to_all_s"]
+		if over := r.Metrics["makespan_s"] - none; over < least*(1-1e-9) || math.Abs(over-r.Metrics["exchange_exposed_s"]) > 1e-12 {
+			t.Errorf("%s: %g s longer, at least %g s", r.Policy, over, least)
+		}
+	}
+	for _, c := range []struct{ set, want string }{
+		{"workload.model=gpt-7b", "has no experts"}, {"fabric.gpus=4", "4 GPUs in a domain, 8 in a stage"}, {"workload.replicas=all", "alike"},
+	} {
+		if _, err := Parse("scaleup.toml", []byte(step), []string{c.set}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v; want %s", c.set, err, c.want)
+		}
+	}
+}
