@@ -152,13 +152,12 @@ func (k *plannings) get(p *plan.Problem, o reconfigure.Options) (*reconfigure.Se
 	for _, c := range p.Chunks {
 		h.Write([]byte{byte(c), byte(c >> 8), byte(c >> 16), byte(c >> 24)})
 	}
-	plans := o.Imported
-	o.Imported, o.Workers = nil, 0
-	fmt.Fprintf(h, "%+v\n", o)
-	if err := plan.WriteJSON(h, plans); err != nil {
+	matters := o
+	matters.Imported, matters.Workers = nil, 0
+	fmt.Fprintf(h, "%+v\n", matters)
+	if err := plan.WriteJSON(h, o.Imported); err != nil {
 		return nil, err
 	}
-	o.Imported = plans
 	key := [sha256.Size]byte(h.Sum(nil))
 	k.mu.Lock()
 	defer k.mu.Unlock()

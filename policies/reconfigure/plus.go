@@ -3,6 +3,7 @@ package reconfigure
 import (
 	"errors"
 	"slices"
+	"sync"
 
 	"sim/fabric/scaleup"
 	"sim/policies/reconfigure/circulant"
@@ -76,33 +77,43 @@ func own(s *Session) ([]plan.Candidate, error) {
 			return list, err
 		}
 		kautz := pack.Sequence{Origin: "Kautz graph", Topologies: []scaleup.Topology{scaleup.GeneralizedKautz(n, k)}}
-		packed, err := pack.Candidates(p, []pack.Sequence{kautz}, pack.Options{})
-		return append(list, packed...), err
+		one, err := pack.Candidates(p, []pack.Sequence{kautz}, pack.Options{})
+		return append(list, one...), err
 	}
-	var list []plan.Candidate
-	for _, relay := range []bool{false, true} {
-		if relay && !o.Relay {
-			break
+	var with, without []plan.Candidate
+	var errWith, errWithout error
+	var both sync.WaitGroup
+	relayed := func() {
+		if o.Relay {
+			with, errWith = packed(p, o, true)
 		}
-		var base []pack.Sequence
-		for _, phases := range circulant.Sequences(n, k, circulant.Options{Relay: relay}) {
-			one := pack.Sequence{Origin: "circulants"}
-			for _, offsets := range phases {
-				one.Topologies = append(one.Topologies, scaleup.Circulant(n, offsets...))
-			}
-			base = append(base, one)
-		}
-		sequences, err := pack.Sequences(p, base, counts((n-2)/k+1), relay)
-		if err != nil {
-			return nil, err
-		}
-		packed, err := pack.Candidates(p, sequences, pack.Options{Relay: relay, Buffer: int32(o.Buffer), Workers: o.Workers})
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, packed...)
 	}
-	return list, nil
+	if o.Workers > 1 {
+		both.Go(relayed)
+	} else {
+		relayed()
+	}
+	without, errWithout = packed(p, o, false)
+	both.Wait()
+	return append(without, with...), errors.Join(errWithout, errWith)
+}
+
+// packed spreads the chunks of unequal demand over sequences of topologies that suit it.
+func packed(p *plan.Problem, o Options, relay bool) ([]plan.Candidate, error) {
+	n, k := p.GPUs, p.Degree
+	var base []pack.Sequence
+	for _, phases := range circulant.Sequences(n, k, circulant.Options{Relay: relay}) {
+		one := pack.Sequence{Origin: "circulants"}
+		for _, offsets := range phases {
+			one.Topologies = append(one.Topologies, scaleup.Circulant(n, offsets...))
+		}
+		base = append(base, one)
+	}
+	sequences, err := pack.Sequences(p, base, counts((n-2)/k+1), relay)
+	if err != nil {
+		return nil, err
+	}
+	return pack.Candidates(p, sequences, pack.Options{Relay: relay, Buffer: int32(o.Buffer), Workers: o.Workers})
 }
 
 // counts lists the numbers of topologies to plan with, up to most: all, or beyond 16 growing by an eighth.
