@@ -68,8 +68,10 @@ func findPlay(run *result.Run, policy string) (*result.Play, error) {
 	}
 	if policy == "" {
 		best := run.Document.Best("makespan_s")
-		if best < 0 {
-			best = run.Document.Best(objective)
+		for _, metric := range []string{objective, "completion_s"} {
+			if best < 0 {
+				best = run.Document.Best(metric)
+			}
 		}
 		if best >= 0 {
 			policy = run.Document.Rows[best].Policy

@@ -14,6 +14,9 @@ import (
 func explanation(run *result.Run, p *result.Play, paint paints) string {
 	var b strings.Builder
 	printTitle(&b, run.Document.Scenario, run.Detail.Title, paint)
+	if len(p.Path) == 0 && printPlan(&b, run, p, paint) {
+		return b.String()
+	}
 	if len(p.Path) == 0 {
 		fmt.Fprintf(&b, "%s takes %s; its run holds no critical path.\n", p.Policy, seconds(p.MakespanS))
 		return b.String()

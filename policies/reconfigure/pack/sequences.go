@@ -160,7 +160,7 @@ func (m *maker) growRelayed(most int) {
 			s := m.found[d][0]
 			if list, ok := permutations(s.Topologies, n, k); ok {
 				r.list, r.turn = list, 0
-				finish(s.Origin+", renewed", d*k, r.total())
+				finish(s.Origin+", links chosen anew", d*k, r.total())
 			}
 		}
 		switch {
@@ -168,11 +168,11 @@ func (m *maker) growRelayed(most int) {
 			r.list, _ = permutations(m.ring, n, 1)
 			r.turn = 0
 			r.fill(0, k)
-			finish("grown", 4*k, math.MaxInt64)
+			finish("permutations that save most hops", 4*k, math.MaxInt64)
 		case grown != nil:
 			r.list = slices.Insert(grown, len(grown)/2, nil)
 			r.fill(len(grown)/2, k)
-			finish("grown", 2*k, math.MaxInt64)
+			finish("permutations that save most hops", 2*k, math.MaxInt64)
 		}
 		m.sort(d)
 		grown = r.list
