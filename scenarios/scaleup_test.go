@@ -34,22 +34,9 @@ reconfiguration_delay = "283500ns"
 var everyPlanner = `policy.planners=["reconfigure-during", "reconfigure-during+", "fast", "mixnet", "topoopt", "directconnect-kautz", ` +
 	`"directconnect-circulant", "static-ring", "bruck", "spreadout"]`
 
-func runScaled(t testing.TB, text string, overrides ...string) *Outcome {
-	t.Helper()
-	s, err := Parse("scaleup.toml", []byte(text), overrides)
-	if err != nil {
-		t.Fatalf("%v: %v", overrides, err)
-	}
-	o, err := Run(context.Background(), s, RunOptions{Workers: 2})
-	if err != nil {
-		t.Fatalf("%v: %v", overrides, err)
-	}
-	return o
-}
-
 // TestWorkedExample: the paper's example (Sec. 2.3), T = 40.5 us: 30 T, 35 T and 56 T, on the packet engine too.
 func TestWorkedExample(t *testing.T) {
-	o := runScaled(t, smallDomain, "workload.message=4MB", "engine.level=packet", `policy.planners=["reconfigure-during", "static-ring", "spreadout"]`)
+	o := runText(t, smallDomain, "workload.message=4MB", "engine.level=packet", `policy.planners=["reconfigure-during", "static-ring", "spreadout"]`)
 	for i, slots := range []float64{30, 35, 56} {
 		m := o.Document.Rows[i].Metrics
 		if want := slots * 40.5e-6; math.Abs(m["completion_s"]-want) > 1e-15 || m["synchronised_s"] != m["completion_s"] || m["free_running_s"] > m["completion_s"] {
@@ -69,7 +56,7 @@ func TestEveryPlan(t *testing.T) {
 		{"fabric.gpus=16", "policy.reconfigure-during+.relay=false"}, {"fabric.gpus=12", "fabric.switches=2", "fabric.reconfigure=independent"},
 		{"fabric.gpus=2"}, {"fabric.gpus=9", "fabric.switches=8", "workload.sizes=zipf"},
 	} {
-		o := runScaled(t, smallDomain, append(set, everyPlanner, "policy.static.schedule=simulated", "engine.level=packet")...)
+		o := runText(t, smallDomain, append(set, everyPlanner, "policy.static.schedule=simulated", "engine.level=packet")...)
 		best := math.Inf(1)
 		for _, r := range o.Document.Rows {
 			m := r.Metrics
@@ -109,7 +96,7 @@ func TestEveryPlan(t *testing.T) {
 
 // TestImported: a plan that was written out is the same when read back, and breaches are named with their transmission.
 func TestImported(t *testing.T) {
-	o := runScaled(t, smallDomain, `policy.planners=["reconfigure-during"]`)
+	o := runText(t, smallDomain, `policy.planners=["reconfigure-during"]`)
 	var b bytes.Buffer
 	if err := o.WriteSchedules(&b); err != nil {
 		t.Fatal(err)
@@ -119,7 +106,7 @@ func TestImported(t *testing.T) {
 		t.Fatal(err)
 	}
 	set := []string{`policy.planners=["imported"]`, "policy.imported.file=" + file}
-	again := runScaled(t, smallDomain, set...)
+	again := runText(t, smallDomain, set...)
 	for _, name := range []string{"completion_s", "slots", "reconfigurations", "buffer_chunks"} {
 		if g, w := again.Document.Rows[0].Metrics[name], o.Document.Rows[0].Metrics[name]; g != w {
 			t.Errorf("%s: %g read back, %g written", name, g, w)
@@ -214,7 +201,7 @@ func TestScaledFaults(t *testing.T) {
 func TestGathers(t *testing.T) {
 	for _, kind := range []string{allReduce, reduceScatter, allGather} {
 		for _, set := range [][]string{{}, {"fabric.gpus=7"}, {"fabric.switches=2", "fabric.gpus=16"}, {"workload.message=64KB", "fabric.reconfiguration_delay=100ns"}} {
-			o := runScaled(t, smallDomain, append(set, "workload.kind="+kind)...)
+			o := runText(t, smallDomain, append(set, "workload.kind="+kind)...)
 			plus, ring := o.Document.Rows[0].Metrics, o.Document.Rows[1].Metrics
 			if plus["completion_s"] > ring["completion_s"] || plus["gap"] < 0 || plus["completion_s"] <= 0 {
 				t.Errorf("%s %v: %v, ring %v", kind, set, plus, ring)
@@ -242,7 +229,7 @@ chunk = "1MB"
 kind = "scaleup"
 reconfiguration_delay = "20us"
 `
-	o := runScaled(t, step)
+	o := runText(t, step)
 	none := o.Document.Reference["makespan_s"]
 	for _, r := range o.Document.Rows {
 		// A pass crosses the 58 layers with experts of all 4 stages once there and once back, so that one micro-batch

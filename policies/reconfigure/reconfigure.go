@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"sim/policies/reconfigure/baselines"
 	"sim/policies/reconfigure/plan"
@@ -67,6 +69,7 @@ type planning struct {
 	all  []plan.Candidate
 	best []plan.Candidate // the Frontier of all
 	err  error
+	took atomic.Int64 // nanoseconds, until Took asks
 }
 
 // NewSession plans p, which must pass its Check.
@@ -87,6 +90,16 @@ func (s *Session) Candidates(name string) ([]plan.Candidate, error) {
 	return p.best, nil
 }
 
+// Took returns how long the planner of that name took to plan, to whoever asks first, and else 0: plans are made once, for
+// whoever needs them first, and their time is to be counted once.
+func (s *Session) Took(name string) time.Duration {
+	i := slices.IndexFunc(s.table, func(r Row) bool { return r.Name == name })
+	if i < 0 {
+		return 0
+	}
+	return time.Duration(s.planned[i].took.Swap(0))
+}
+
 // plan has the planner of that name plan, unless it has.
 func (s *Session) plan(name string) (*planning, error) {
 	i := slices.IndexFunc(s.table, func(r Row) bool { return r.Name == name })
@@ -95,6 +108,8 @@ func (s *Session) plan(name string) (*planning, error) {
 	}
 	p := &s.planned[i]
 	p.once.Do(func() {
+		begin := time.Now()
+		defer func() { p.took.Store(int64(time.Since(begin))) }()
 		p.all, p.err = s.table[i].plan(s)
 		if p.err == nil && len(p.all) == 0 {
 			p.err = fmt.Errorf("%w: %s finds none for %d GPUs of degree %d", ErrUnserved, name, s.Problem.GPUs, s.Problem.Degree)
