@@ -196,7 +196,10 @@ func (j *job) writeFiles(c *command, o *scenarios.Outcome, flags runFlags) error
 	switch {
 	case j.plan == nil:
 		return nil
-	case len(o.Schedules)+len(o.Gathers) > 0:
+	case o.Planned:
+		if len(o.Schedules)+len(o.Gathers) == 0 {
+			c.say("no planner of %s wrote a plan out, so %s has none: fluid schedules have no plan, and engine.level = \"cost\" writes none", j.scenario.Name, j.plan.path)
+		}
 		return j.plan.write(o.WriteSchedules)
 	}
 	if len(o.Plans) == 0 {

@@ -202,6 +202,11 @@ func (p *planPicture) cost(policy string) string {
 	if o := plain(p.Origin); o != "" && o != policy {
 		parts = append(parts, o)
 	}
+	if p.Intervals {
+		parts = append(parts, fmt.Sprintf("switches on their own, %s between changes", plural(d, "interval")),
+			fmt.Sprintf("completion slots × T = %d × %s = %s", p.total, duration(p.SlotS), duration(p.SlotS*float64(p.total))))
+		return strings.Join(parts, "; ")
+	}
 	parts = append(parts, fmt.Sprintf("%s, %s", topologies(d), plural(p.total, "slot")))
 	if all := float64(d)*p.DelayS + p.SlotS*float64(p.total); p.SlotS > 0 && all <= drawableLimit {
 		parts = append(parts, fmt.Sprintf("completion d R + slots × T = %d × %s + %d × %s = %s", d, duration(p.DelayS), p.total, duration(p.SlotS), duration(all)))

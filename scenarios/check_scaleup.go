@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"sim/policies/reconfigure/plan"
+	"sim/policies/reconfigure/rounds"
 	"sim/workloads/collective"
 )
 
@@ -120,8 +121,8 @@ func checkScaleUp(c *checker) {
 				c.clash([]string{"policy.planners"}, s.Policy.Planners[i]+" does not plan "+w.Kind, "choose from "+quotedList(gatherPlanners))
 			}
 		}
-		if c.ok("workload.message") && w.Message < 1 {
-			c.clash([]string{"workload.message"}, "is nothing to send", "write at least 1 B")
+		if c.ok("workload.message") && int64(w.Message) < int64(f.GPUs) {
+			c.clash([]string{"workload.message"}, fmt.Sprintf("%v does not give each of %d GPUs a byte", w.Message, f.GPUs), fmt.Sprintf("write at least %d B", f.GPUs))
 		}
 		return
 	}
@@ -159,9 +160,43 @@ func checkScaleUp(c *checker) {
 			}
 		}
 	}
-	if all := (mean/float64(w.Chunk) + 1) * float64(f.GPUs) * float64(f.GPUs-1); all > mostChunks {
-		c.clash([]string{at + ".chunk", "workload.message", "fabric.gpus"}, fmt.Sprintf("%.3g chunks in all", all),
+	chunks := (mean/float64(w.Chunk) + 1) * float64(f.GPUs) * float64(f.GPUs-1)
+	if chunks > mostChunks {
+		c.clash([]string{at + ".chunk", "workload.message", "fabric.gpus"}, fmt.Sprintf("%.3g chunks in all", chunks),
 			fmt.Sprintf("choose larger chunks, for at most %d", mostChunks))
+		return
+	}
+	packs := func(name string) bool {
+		return w.Sizes != "uniform" && name == "reconfigure-during+" || slices.Contains([]string{"mixnet", "topoopt", "directconnect-kautz", "directconnect-circulant", "static-ring"}, name)
+	}
+	if hops := chunks * float64(f.GPUs) / float64(f.Switches); hops > mostHops && slices.ContainsFunc(s.Policy.Planners, packs) {
+		i := slices.IndexFunc(s.Policy.Planners, packs)
+		c.clash([]string{at + ".chunk", "workload.message", "fabric.gpus"}, fmt.Sprintf("%.3g chunks may take %.3g hops, which %s lists one by one", chunks, hops, s.Policy.Planners[i]),
+			"choose larger chunks, or other planners")
+		return
+	}
+	checkDelays(c, chunks)
+	if s.Policy.During.Base == rounds.GenKautz && f.Switches == 1 && slices.Contains(s.Policy.Planners, "reconfigure-during") {
+		c.clash([]string{"policy.reconfigure-during.base", "fabric.switches"}, "a generalised Kautz graph of one switch only pairs GPUs up", "choose another base, or at least 2 switches")
+	}
+}
+
+// mostHops is the most hops of chunks that planners list one by one.
+const mostHops = 1 << 30
+
+// checkDelays refuses what may take longer than simulated time can hold: a reconfiguration for every GPU and every chunk by
+// itself round a ring, for all all-to-alls of a training step.
+func checkDelays(c *checker, chunks float64) {
+	s := c.s
+	w, f := &s.Workload, &s.Fabric.ScaleUp
+	slot := f.LinkLatency.Seconds() + 8*float64(w.Chunk)/float64(f.LinkRate)
+	longest := float64(f.GPUs)*f.Delay.Seconds() + chunks*slot
+	if w.Kind == "training" {
+		longest *= 4 * float64(w.Architecture.Layers*w.Microbatches)
+	}
+	if !(longest < maxIteration) {
+		c.clash([]string{"fabric.reconfiguration_delay", "fabric.link_latency", "fabric.link_rate", c.s.exchangePath() + ".chunk"},
+			fmt.Sprintf("reconfigurations and chunks may take %.3g s, which is absurd", longest), fmt.Sprintf("stay within %d s", maxIteration))
 	}
 }
 

@@ -31,7 +31,7 @@ type Exchange struct {
 // Planning is the options of planners.
 type Planning struct {
 	Planners         []string // in the order of the result's rows
-	Reconfigurations int      // exactly so many; 0 is what the delay makes best
+	Reconfigurations int      // at most so many, whatever the delay; 0 is what the delay makes best
 	During           DuringOptions
 	Plus             PlusOptions
 	Static           string // how chunks cross topologies that stay
@@ -152,7 +152,7 @@ func notSizes(name string) *condition {
 	w := ofSizes(name)
 	ok := w.ok
 	w.ok = func(s *Scenario) bool { return !ok(s) }
-	w.want = "give other sizes"
+	w.want = `set sizes = "uniform", "random" or "zipf"`
 	return w
 }
 
@@ -249,7 +249,7 @@ func plannerTables() []table {
 					},
 				},
 				defaultsTo(0, key{
-					name: "reconfigurations", doc: "take plans with just so many topologies; 0 is what is best for the delay", max: 4095, when: exchange,
+					name: "reconfigurations", doc: "take the plan with the fewest slots of those with at most so many topologies; 0 is what is best for the delay", max: 4095, when: exchange,
 					field: of(func(p *Planning) any { return &p.Reconfigurations }),
 				}),
 			},
@@ -278,7 +278,7 @@ func plannerTables() []table {
 					field: of(func(p *Planning) any { return &p.Plus.Relay }),
 				}),
 				defaultsTo(0, key{
-					name: "buffer", doc: "most chunks on their way that a GPU may hold, for plans that relay; 0 is no limit", max: 1 << 30,
+					name: "buffer", doc: "most chunks on their way that a GPU may hold, in plans of its own; 0 is no limit", max: 1 << 30,
 					field: of(func(p *Planning) any { return &p.Plus.Buffer }),
 				}),
 				defaultsTo(true, key{
@@ -288,7 +288,7 @@ func plannerTables() []table {
 			},
 		},
 		{
-			path: "policy.static", doc: "Topologies that stay as they are.", when: planner("directconnect-kautz", "directconnect-circulant", "topoopt", "mixnet"), keys: []key{
+			path: "policy.static", doc: "Topologies that stay as they are.", when: planner("directconnect-kautz", "directconnect-circulant", "topoopt", "mixnet", "static-ring", "reconfigure-during+"), keys: []key{
 				defaultsTo(string(baselines.Strongest), key{
 					name: "schedule", doc: "`fluid`, at the least load of the busiest link that splitting can reach, without a plan; `paths`, the same on one shortest way a pair; " +
 						"`simulated`, chunk by chunk on those ways; `packed`, on shortest ways that share the load; or the `strongest` of them",
@@ -298,7 +298,7 @@ func plannerTables() []table {
 			},
 		},
 		{
-			path: "policy.fast", doc: "Permutations one after another (FAST).", when: planner("fast"), keys: []key{
+			path: "policy.fast", doc: "Permutations one after another (FAST).", when: planner("fast", "reconfigure-during+"), keys: []key{
 				defaultsTo("together", key{
 					name: "model", doc: "how several switches serve: as many permutations at once, each permutation on all of them, or one on a single one",
 					choices: fixed("together", "striped", "one"),

@@ -1,8 +1,10 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"runtime"
 	"time"
 
 	"sim/engine"
@@ -32,6 +34,7 @@ type Outcome struct {
 	// Routes are those of every router.
 	Routes []Routes
 	// Schedules are the plans of all planners that have one.
+	Planned   bool // by planners
 	Schedules []*plan.Plan
 	Gathers   []*gather.Plan
 }
@@ -73,22 +76,23 @@ type answer interface {
 
 // Prepare builds s and plays its references. It does not look at the policies.
 // What a policy needs beside is looked for when it decides.
-func Prepare(s *Scenario) (*Prepared, error) { return prepare(context.Background(), s, 1) }
+func Prepare(s *Scenario) (*Prepared, error) { return prepare(context.Background(), s, 0) }
 
-// prepare is Prepare with the context and the goroutines of a donor's decision.
+// prepare is Prepare with the context and the goroutines of what is decided there: a donor's topology, and plans of a
+// collective. 0 is for one of many cells: one for a donor, and for plans, which cells wait for together, all processors.
 func prepare(ctx context.Context, s *Scenario, workers int) (*Prepared, error) {
 	switch {
 	case s.routes():
 		r, err := buildRouted(s)
 		return &Prepared{s, r}, err
 	case s.plans():
-		built, err := buildDomain(s)
+		built, err := buildDomain(s, cmp.Or(workers, runtime.GOMAXPROCS(0)))
 		return &Prepared{s, built}, err
 	case len(s.Jobs) > 0:
 		jobs, err := buildJobs(s)
 		return &Prepared{s, jobs}, err
 	}
-	in, err := build(ctx, s, workers)
+	in, err := build(ctx, s, max(1, workers))
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
-	"runtime"
 	"slices"
 	"sync"
 
@@ -31,15 +30,15 @@ type scaled struct {
 	repeated bool
 }
 
-// buildDomain builds what a scale-up domain plays.
-func buildDomain(s *Scenario) (system, error) {
+// buildDomain builds what a scale-up domain plays, planned by so many goroutines.
+func buildDomain(s *Scenario, workers int) (system, error) {
 	switch {
 	case s.gathers():
 		return buildGathered(s)
 	case s.Workload.Kind == "training":
-		return buildStepped(s)
+		return buildStepped(s, workers)
 	}
-	return buildScaled(s)
+	return buildScaled(s, workers)
 }
 
 // domain returns the hardware of s.
@@ -52,7 +51,7 @@ func (s *Scenario) domain() *scaleup.Domain {
 }
 
 // buildScaled builds the all-to-all of s.
-func buildScaled(s *Scenario) (*scaled, error) {
+func buildScaled(s *Scenario, workers int) (*scaled, error) {
 	d := &scaled{s: s, domain: s.domain()}
 	if err := d.domain.Check(); err != nil {
 		return nil, err
@@ -74,7 +73,7 @@ func buildScaled(s *Scenario) (*scaled, error) {
 	if d.bounds, err = plan.NewBounder(p); err != nil {
 		return nil, err
 	}
-	o, err := s.plannerOptions()
+	o, err := s.plannerOptions(workers)
 	if err != nil {
 		return nil, err
 	}
@@ -103,12 +102,12 @@ func (s *Scenario) sizes() ([]int64, error) {
 }
 
 // plannerOptions returns the options of all planners.
-func (s *Scenario) plannerOptions() (reconfigure.Options, error) {
+func (s *Scenario) plannerOptions(workers int) (reconfigure.Options, error) {
 	p := &s.Policy.Planning
 	o := reconfigure.Options{
 		During: rounds.Options{Schedule: unlessBest(p.During.Schedule), Base: unlessBest(p.During.Base), NoRelabelling: !p.During.Relabel},
 		Relay:  p.Plus.Relay, Buffer: p.Plus.Buffer, Others: p.Plus.Others,
-		Workers:     runtime.GOMAXPROCS(0), // the cells of a sweep that share a planning wait for it
+		Workers:     workers,
 		Independent: s.Fabric.ScaleUp.Reconfigure == "independent", Static: baselines.Schedule(p.Static), FastModel: baselines.Model(p.FastModel),
 	}
 	if !slices.Contains(p.Planners, "imported") {
@@ -120,6 +119,10 @@ func (s *Scenario) plannerOptions() (reconfigure.Options, error) {
 	}
 	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != p.Imported.SHA256 {
 		return o, fmt.Errorf("%s is not the file that the scenario was checked with", p.Imported.File)
+	}
+	if d := s.domain(); d.Independent {
+		slot := d.Slot(int64(s.Workload.Chunk))
+		o.DelaySlots = int64((d.Delay + slot - 1) / slot)
 	}
 	o.Imported, err = plan.ReadJSON(bytes.NewReader(data), p.Imported.File)
 	return o, err
@@ -193,7 +196,7 @@ func (d *scaled) referenceMetrics() map[string]float64 {
 	return m
 }
 
-// leastCompletion is a bound on the completion time of any plan in which all switches reconfigure together: the least
+// leastCompletion is a bound on the completion time of any plan of whole chunks in which all switches reconfigure together: the least
 // over numbers of topologies of delays and slots, with relaying.
 func (d *scaled) leastCompletion() (engine.Time, error) {
 	best := engine.Never
@@ -202,11 +205,18 @@ func (d *scaled) leastCompletion() (engine.Time, error) {
 		if err != nil {
 			return 0, err
 		}
-		best = min(best, engine.Time(topologies)*d.domain.Delay+engine.Time(b.Relay)*d.slot)
+		delay := engine.Time(topologies) * d.domain.Delay
+		if d.repeated && topologies == 1 {
+			delay = 0
+		}
+		best = min(best, delay+engine.Time(b.Relay)*d.slot)
 	}
 	return best, nil
 }
 
 func (d *scaled) tasks() int { return len(d.session.Problem.Chunks) }
 
-func (d *scaled) begin(*Outcome) error { return nil }
+func (d *scaled) begin(o *Outcome) error {
+	o.Planned = true
+	return nil
+}

@@ -9,6 +9,7 @@ import (
 
 	"sim/engine"
 	"sim/engine/units"
+	"sim/fabric/scaleup"
 	"sim/policies/reconfigure"
 	"sim/policies/reconfigure/plan"
 	"sim/policies/reconfigure/play"
@@ -29,7 +30,7 @@ func (a *planned) measured() (result.Row, result.PolicyTimings) { return a.row, 
 // decide lets one planner plan, and plays the plan that is best for the delay.
 func (d *scaled) decide(ctx context.Context, name string, _ int) (answer, error) {
 	begin := time.Now()
-	list, err := d.session.Candidates(name)
+	list, err := d.candidates(ctx, name)
 	var chosen *plan.Candidate
 	if err == nil {
 		chosen, err = d.choose(list)
@@ -64,6 +65,25 @@ func (d *scaled) decide(ctx context.Context, name string, _ int) (answer, error)
 	return a, nil
 }
 
+// candidates has the planner plan. A planning that is interrupted goes on unheeded: whoever asks for it again finds it.
+func (d *scaled) candidates(ctx context.Context, name string) ([]plan.Candidate, error) {
+	type found struct {
+		list []plan.Candidate
+		err  error
+	}
+	done := make(chan found, 1)
+	go func() {
+		list, err := d.session.Candidates(name)
+		done <- found{list, err}
+	}()
+	select {
+	case f := <-done:
+		return f.list, f.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
 // choose returns the candidate that ends first, or that has fewest slots of those within the topologies that the scenario
 // allows.
 func (d *scaled) choose(list []plan.Candidate) (*plan.Candidate, error) {
@@ -90,11 +110,14 @@ func (d *scaled) choose(list []plan.Candidate) (*plan.Candidate, error) {
 
 // cost returns how long a candidate takes, from the dark; where all-to-alls follow each other a single topology stays.
 func (d *scaled) cost(c *plan.Candidate) engine.Time {
-	if d.repeated && c.Reconfigurations == 1 {
+	if d.stays(c) {
 		return c.Cost(0, d.slot)
 	}
 	return c.Cost(d.domain.Delay, d.slot)
 }
+
+// stays reports whether a candidate finds its topology set up.
+func (d *scaled) stays(c *plan.Candidate) bool { return d.repeated && c.Reconfigurations == 1 }
 
 // measure says what the plan costs, and how far that is from the bounds of its number of topologies.
 func (a *planned) measure() error {
@@ -127,9 +150,15 @@ func (a *planned) measure() error {
 	return nil
 }
 
+// mostTransmissions is the most that a plan is written out with, of 28 bytes each.
+const mostTransmissions = 1 << 27
+
 // write writes the plan out and checks it.
 func (a *planned) write(name string) error {
 	d := a.d
+	if most := float64(a.chosen.Slots) * float64(d.domain.GPUs*d.domain.Switches); most > mostTransmissions {
+		return fmt.Errorf("its plan may have %.3g transmissions, too many to write out: set engine.level = \"cost\", or choose larger chunks", most)
+	}
 	p, err := a.chosen.Build(int64((d.domain.Delay + d.slot - 1) / d.slot))
 	if err != nil {
 		return err
@@ -155,12 +184,12 @@ func (a *planned) packets(ctx context.Context) error {
 		return nil
 	}
 	d, m := a.d, a.row.Metrics
-	end, err := play.Synchronised(ctx, d.domain, a.plan, d.chunk)
+	end, err := play.Synchronised(ctx, a.played(), a.plan, d.chunk)
 	if err != nil {
 		return err
 	}
 	m["synchronised_s"] = end.Seconds()
-	free, err := play.Free(ctx, d.domain, a.plan, d.chunk)
+	free, err := play.Free(ctx, a.played(), a.plan, d.chunk)
 	if err != nil {
 		return err
 	}
@@ -169,13 +198,22 @@ func (a *planned) packets(ctx context.Context) error {
 	return nil
 }
 
+// played is the domain as the plan finds it: without a delay where its topology stays.
+func (a *planned) played() *scaleup.Domain {
+	d := *a.d.domain
+	if a.d.stays(a.chosen) {
+		d.Delay = 0
+	}
+	return &d
+}
+
 // flow plays the plan's ways as fluid.
 func (a *planned) flow(ctx context.Context) error {
 	if a.plan == nil {
 		a.row.Labels["fluid_s"] = "a fluid schedule has no plan to play"
 		return nil
 	}
-	t, err := play.Fluid(ctx, a.d.domain, a.plan, a.d.chunk)
+	t, err := play.Fluid(ctx, a.played(), a.plan, a.d.chunk)
 	if err != nil {
 		return err
 	}
@@ -189,9 +227,13 @@ const mostSent = 60_000
 // describe adds the plan and its picture.
 func (a *planned) describe(o *Outcome) {
 	d := a.d
-	p := result.Play{Policy: a.row.Policy, MakespanS: a.row.Metrics["completion_s"]}
+	p := result.Play{Policy: a.row.Policy, MakespanS: d.cost(a.chosen).Seconds()}
 	if a.plan != nil {
-		p.Schedule = schedule(a.plan, a.chosen.Origin, d.slot, d.domain.Delay)
+		delay := d.domain.Delay
+		if d.stays(a.chosen) {
+			delay = 0
+		}
+		p.Schedule = schedule(a.plan, a.chosen.Origin, d.slot, delay)
 		o.Schedules = append(o.Schedules, a.plan)
 	}
 	o.Detail.Policies = append(o.Detail.Policies, p)
@@ -199,7 +241,7 @@ func (a *planned) describe(o *Outcome) {
 
 // schedule describes a plan for its picture.
 func schedule(p *plan.Plan, origin string, slot, delay engine.Time) *result.Schedule {
-	out := &result.Schedule{Origin: origin, GPUs: p.GPUs, Degree: p.Degree, SlotS: slot.Seconds(), DelayS: delay.Seconds()}
+	out := &result.Schedule{Origin: origin, GPUs: p.GPUs, Degree: p.Degree, SlotS: slot.Seconds(), DelayS: delay.Seconds(), Intervals: p.Switches != nil}
 	for i, t := range p.Topologies {
 		f := result.SchedulePhase{Slots: int(p.Slots[i]), Busy: make([]int, p.Slots[i])}
 		for _, e := range t {
@@ -220,7 +262,7 @@ func schedule(p *plan.Plan, origin string, slot, delay engine.Time) *result.Sche
 // WriteSchedules writes the plans of all planners that have one as a JSON list, in the order of the rows. It fails when w
 // does.
 func (o *Outcome) WriteSchedules(w io.Writer) error {
-	if len(o.Gathers) == 0 {
+	if len(o.Gathers) == 0 { // perhaps none: an empty list
 		return plan.WriteJSON(w, o.Schedules)
 	}
 	for i, p := range o.Gathers {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"sim/engine"
@@ -38,7 +37,10 @@ func (g *gathered) referenceMetrics() map[string]float64 {
 
 func (g *gathered) tasks() int { return g.problem.GPUs }
 
-func (g *gathered) begin(*Outcome) error { return nil }
+func (g *gathered) begin(o *Outcome) error {
+	o.Planned = true
+	return nil
+}
 
 // gatheredAnswer is a planner's plan of such a collective, checked.
 type gatheredAnswer struct {
@@ -115,9 +117,9 @@ func (g *gathered) play(ctx context.Context, a *gatheredAnswer) error {
 			return err
 		}
 		var trace *engine.Trace
-		if level == "packet" { // each message a packet
+		if level == "packet" { // each message a packet, up to the largest
 			o := packet.Options{Stop: func() bool { return ctx.Err() != nil }}
-			trace, _, err = packet.RunGraph(w.Graph, w.Network, w.Flows, w.Walks, int32(min(g.problem.Bytes, math.MaxInt32)), o)
+			trace, _, err = packet.RunGraph(w.Graph, w.Network, w.Flows, w.Walks, int32(min(g.problem.Bytes, 1<<28)), o)
 		} else {
 			var routes *engine.Routes
 			if routes, err = engine.RoutesOf(w.Graph, w.Network, w.Walks, w.Flows); err == nil {

@@ -20,14 +20,14 @@ type stepped struct {
 }
 
 // buildStepped builds the step of s.
-func buildStepped(s *Scenario) (*stepped, error) {
+func buildStepped(s *Scenario, workers int) (*stepped, error) {
 	spec, err := s.spec()
 	if err != nil {
 		return nil, err
 	}
 	all := *s
 	all.Workload.Message = units.Bytes(spec.ExpertBytes())
-	d, err := buildScaled(&all)
+	d, err := buildScaled(&all, workers)
 	if err != nil {
 		return nil, err
 	}

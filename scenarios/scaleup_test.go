@@ -145,6 +145,53 @@ func TestImported(t *testing.T) {
 	}
 }
 
+// TestImportedOnTheirOwn: so is a plan whose switches reconfigure on their own, for the delay that it was made for and for
+// shorter ones, where they may.
+func TestImportedOnTheirOwn(t *testing.T) {
+	own := []string{"fabric.gpus=32", "fabric.switches=2", "workload.message=4MB", "fabric.reconfigure=independent", "engine.level=packet", "fabric.reconfiguration_delay=1ms"}
+	o := runText(t, smallDomain, append(own, `policy.planners=["reconfigure-during+"]`)...)
+	was := o.Document.Rows[0]
+	if was.Labels["reconfigure"] != "independent" {
+		t.Fatalf("switches go together: %v", was)
+	}
+	var b bytes.Buffer
+	if err := o.WriteSchedules(&b); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "plans.json")
+	if err := os.WriteFile(file, b.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	own = append(own, `policy.planners=["imported"]`, "policy.imported.file="+file)
+	is := runText(t, smallDomain, own...).Document.Rows[0]
+	if is.Metrics["completion_s"] != was.Metrics["synchronised_s"] || is.Metrics["synchronised_s"] != was.Metrics["synchronised_s"] ||
+		is.Metrics["reconfigurations"] != was.Metrics["reconfigurations"] {
+		t.Errorf("read back %v, written %v", is.Metrics, was.Metrics)
+	}
+	for _, set := range []string{"fabric.reconfigure=together", "fabric.reconfiguration_delay=2ms"} {
+		s, err := Parse("scaleup.toml", []byte(smallDomain), append(own, set))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Run(context.Background(), s, RunOptions{Workers: 1}); err == nil || !strings.Contains(err.Error(), "on their own") {
+			t.Errorf("%s: %v", set, err)
+		}
+	}
+}
+
+// TestPlanningInterrupted: planning ends at once when it is cancelled.
+func TestPlanningInterrupted(t *testing.T) {
+	s, err := Parse("scaleup.toml", []byte(smallDomain), []string{"fabric.gpus=128", "workload.sizes=random", "engine.level=cost", `policy.planners=["reconfigure-during+"]`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Run(ctx, s, RunOptions{Workers: 1}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
 // TestScaledFaults: what cannot be is refused in a line, with its key.
 func TestScaledFaults(t *testing.T) {
 	dir := t.TempDir()
@@ -175,6 +222,11 @@ func TestScaledFaults(t *testing.T) {
 		{[]string{"workload.chunk=0B"}, "workload.chunk"},
 		{[]string{"workload.chunk=1B", "workload.message=1TB"}, "chunks in all"},
 		{[]string{"workload.message=0B"}, "nothing to send"},
+		{[]string{"fabric.reconfiguration_delay=1000h"}, "which is absurd"},
+		{[]string{"fabric.link_rate=1bps"}, "which is absurd"},
+		{[]string{"fabric.gpus=64", "workload.message=60GB"}, "lists one by one"},
+		{[]string{"workload.kind=all-reduce", "workload.message=7B"}, "does not give each of 8 GPUs a byte"},
+		{[]string{"policy.reconfigure-during.base=genkautz"}, "only pairs GPUs up"},
 		{[]string{"workload.kind=hotspot"}, `fabric "scaleup" does not play "hotspot"`},
 		{[]string{"workload.kind=all-reduce", `policy.planners=["fast"]`}, "fast does not plan all-reduce"},
 		{[]string{`policy.planners=["dor"]`}, "is not known"},
@@ -238,6 +290,13 @@ reconfiguration_delay = "20us"
 		if over := r.Metrics["makespan_s"] - none; over < least*(1-1e-9) || math.Abs(over-r.Metrics["exchange_exposed_s"]) > 1e-12 {
 			t.Errorf("%s: %g s longer, at least %g s", r.Policy, over, least)
 		}
+	}
+	// A single topology stays from one all-to-all to the next, in every figure that tells of it.
+	static := runText(t, step, `policy.planners=["reconfigure-during+"]`, "policy.reconfigurations=1", "engine.level=packet", "fabric.reconfiguration_delay=1s")
+	row, play := static.Document.Rows[0].Metrics, static.Detail.Policies[0]
+	if row["synchronised_s"] != row["all_to_all_s"] || play.MakespanS != row["all_to_all_s"] || play.Schedule.DelayS != 0 ||
+		static.Document.Reference["bound_completion_s"] > row["all_to_all_s"] {
+		t.Errorf("one topology: %v, drawn with %g s, bound %v", row, play.MakespanS, static.Document.Reference)
 	}
 	for _, c := range []struct{ set, want string }{
 		{"workload.model=gpt-7b", "has no experts"}, {"fabric.gpus=4", "4 GPUs in a domain, 8 in a stage"}, {"workload.replicas=all", "alike"},

@@ -16,9 +16,16 @@ var others = []string{
 	"reconfigure-during", "fast", "bruck", "spreadout", "static-ring", "directconnect-kautz", "directconnect-circulant", "topoopt", "mixnet",
 }
 
-// mostPacked is the most GPUs for which chunks are packed one by one on topologies that are no circulants; packing are the
-// planners that do so.
-const mostPacked = 256
+// packable reports whether chunks may be packed one by one on topologies that are no circulants: up to 256 GPUs, or where
+// that is about as much work. packing are the planners that do so.
+func packable(p *plan.Problem) bool {
+	const most = 1 << 26 // hops of all chunks, on rings
+	chunks := 0
+	for _, c := range p.Chunks {
+		chunks += int(c)
+	}
+	return p.GPUs <= 256 || chunks*p.GPUs/p.Degree <= most
+}
 
 var packing = []string{"fast", "static-ring", "directconnect-kautz", "directconnect-circulant", "topoopt", "mixnet"}
 
@@ -29,7 +36,7 @@ func plus(s *Session) ([]plan.Candidate, error) {
 		return own(s)
 	}
 	names := others
-	if s.Problem.GPUs > mostPacked {
+	if !packable(s.Problem) {
 		names = slices.DeleteFunc(slices.Clone(others), func(name string) bool { return slices.Contains(packing, name) })
 	}
 	done := make(chan struct{})
@@ -73,11 +80,11 @@ func own(s *Session) ([]plan.Candidate, error) {
 	n, k := p.GPUs, p.Degree
 	if _, uniform := p.Uniform(); uniform {
 		list, err := circulant.Candidates(p, circulant.Options{Relay: o.Relay, BufferLimit: int32(o.Buffer), Independent: o.Independent})
-		if err != nil || k == 1 || n > mostPacked {
+		if err != nil || k == 1 || !packable(p) {
 			return list, err
 		}
 		kautz := pack.Sequence{Origin: "Kautz graph", Topologies: []scaleup.Topology{scaleup.GeneralizedKautz(n, k)}}
-		one, err := pack.Candidates(p, []pack.Sequence{kautz}, pack.Options{})
+		one, err := pack.Candidates(p, []pack.Sequence{kautz}, pack.Options{Buffer: int32(o.Buffer)})
 		return append(list, one...), err
 	}
 	var with, without []plan.Candidate
@@ -109,17 +116,22 @@ func packed(p *plan.Problem, o Options, relay bool) ([]plan.Candidate, error) {
 		}
 		base = append(base, one)
 	}
-	sequences, err := pack.Sequences(p, base, counts((n-2)/k+1), relay)
+	sequences, err := pack.Sequences(p, base, counts((n-2)/k+1, o.Relay && !relay), relay)
 	if err != nil {
 		return nil, err
 	}
 	return pack.Candidates(p, sequences, pack.Options{Relay: relay, Buffer: int32(o.Buffer), Workers: o.Workers})
 }
 
-// counts lists the numbers of topologies to plan with, up to most: all, or beyond 16 growing by an eighth.
-func counts(most int) []int {
+// counts lists the numbers of topologies to plan with, up to most: all, or beyond 16 growing by an eighth; few of them beyond
+// 8 by a quarter, where other plans will do better.
+func counts(most int, few bool) []int {
+	share := 8
+	if few {
+		share = 4
+	}
 	var list []int
-	for d := 1; d < most; d += max(1, d/8) {
+	for d := 1; d < most; d += max(1, d/share) {
 		list = append(list, d)
 	}
 	return append(list, most)

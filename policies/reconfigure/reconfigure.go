@@ -33,9 +33,11 @@ type Options struct {
 	Static baselines.Schedule
 	// FastModel is how FAST uses several switches.
 	FastModel baselines.Model
-	// Imported are the plans of "imported".
-	Imported []*plan.Plan
-	Workers  int // goroutines; they change no result
+	// Imported are the plans of "imported". Of those whose switches reconfigure on their own it takes, with Independent, those
+	// made for a delay of at least DelaySlots slots.
+	Imported   []*plan.Plan
+	DelaySlots int64
+	Workers    int // goroutines; they change no result
 }
 
 // Row is a named planner.

@@ -45,6 +45,7 @@ func during(s *Session) ([]plan.Candidate, error) {
 // imported offers the plans of a file that are of this problem.
 func imported(s *Session) ([]plan.Candidate, error) {
 	var list []plan.Candidate
+	early := 0
 	for _, p := range s.Options.Imported {
 		if p.GPUs != s.Problem.GPUs || p.Degree != s.Problem.Degree || !slices.Equal(p.Chunks, s.Problem.Chunks) {
 			continue
@@ -53,11 +54,41 @@ func imported(s *Session) ([]plan.Candidate, error) {
 			Origin: "imported: " + p.Name, Reconfigurations: len(p.Topologies), Slots: p.TotalSlots(), Waits: true, Relay: p.Relay,
 			Build: func(int64) (*plan.Plan, error) { return p, nil },
 		}
+		if p.Switches != nil {
+			if !s.Options.Independent || int64(p.DelaySlots) < s.Options.DelaySlots {
+				early++
+				continue
+			}
+			c.Switches, c.DelaySlots = loads(p), int64(p.DelaySlots)
+			c.Reconfigurations = 0
+			for _, l := range c.Switches {
+				c.Reconfigurations = max(c.Reconfigurations, l.Reconfigurations)
+			}
+		}
 		list = append(list, c)
 	}
-	if len(list) == 0 {
-		return nil, fmt.Errorf("%w: none of the %d imported is of this all-to-all: %d GPUs of degree %d and its chunks",
-			ErrUnserved, len(s.Options.Imported), s.Problem.GPUs, s.Problem.Degree)
+	switch {
+	case len(list) > 0:
+		return list, nil
+	case early > 0:
+		return nil, fmt.Errorf("%w: those imported need switches that reconfigure on their own, and a delay of no more slots than they were made for", ErrUnserved)
 	}
-	return list, nil
+	return nil, fmt.Errorf("%w: none of the %d imported is of this all-to-all: %d GPUs of degree %d and its chunks",
+		ErrUnserved, len(s.Options.Imported), s.Problem.GPUs, s.Problem.Degree)
+}
+
+// loads returns how often each switch of a plan comes up with new links, and in how many slots it is lit.
+func loads(p *plan.Plan) []plan.SwitchLoad {
+	list := make([]plan.SwitchLoad, p.Degree)
+	for _, l := range p.Lightings() {
+		list[l.Switch].Reconfigurations++
+	}
+	for i := range p.Topologies {
+		for j := range list {
+			if len(p.SwitchEdges(i, int32(j))) > 0 {
+				list[j].Slots += int64(p.Slots[i])
+			}
+		}
+	}
+	return list
 }

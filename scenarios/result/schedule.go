@@ -8,6 +8,9 @@ type Schedule struct {
 	SlotS  float64         `json:"slot_s"`  // time of a chunk on a link
 	DelayS float64         `json:"delay_s"` // of a reconfiguration
 	Phases []SchedulePhase `json:"phases"`
+	// Intervals: switches reconfigure on their own, phases are intervals in which none changes, and slots in which some are
+	// dark count.
+	Intervals bool `json:"intervals,omitempty"`
 }
 
 // SchedulePhase is what happens between two reconfigurations.

@@ -22,6 +22,9 @@ type Candidate struct {
 	// Waits: a chunk may wait at a node on its way within a phase, so the round model does not bind. Relay: chunks rest
 	// at intermediate GPUs across reconfigurations.
 	Waits, Relay bool
+	// DelaySlots, above 0, says that Slots count those in which switches on their own are dark: the plan takes Slots in all,
+	// for any delay of at most DelaySlots slots.
+	DelaySlots int64
 	// Switches, where each switch reconfigures on its own: what each one does. nil where all do at once.
 	Switches []SwitchLoad
 	// Build writes the plan out. nil for Fluid. For Switches it is given the delay in slots, rounded up; else that is
@@ -37,10 +40,13 @@ type SwitchLoad struct {
 }
 
 // Cost is the closed alpha-beta cost of the candidate: d R + T x slots (paper Sec. 2.1), where T is the time of a slot
-// and R the reconfiguration delay; with switches on their own it is that of the one that ends last.
+// and R the reconfiguration delay; with switches on their own it is that of the one that ends last, or as DelaySlots says.
 func (c *Candidate) Cost(delay, slot engine.Time) engine.Time {
 	if c.Fluid > 0 {
 		return engine.Time(c.Reconfigurations)*delay + engine.Time(c.Fluid*float64(slot)+0.5)
+	}
+	if c.DelaySlots > 0 {
+		return engine.Time(c.Slots) * slot
 	}
 	if c.Switches == nil {
 		return engine.Time(c.Reconfigurations)*delay + engine.Time(c.Slots)*slot
