@@ -159,12 +159,14 @@ func (a *planned) write(name string) error {
 	if most := float64(a.chosen.Slots) * float64(d.domain.GPUs*d.domain.Switches); most > mostTransmissions {
 		return fmt.Errorf("its plan may have %.3g transmissions, too many to write out: set engine.level = \"cost\", or choose larger chunks", most)
 	}
-	p, err := a.chosen.Build(int64((d.domain.Delay + d.slot - 1) / d.slot))
+	built, err := a.chosen.Build(int64((d.domain.Delay + d.slot - 1) / d.slot))
 	if err != nil {
 		return err
 	}
-	if p.Name == "" {
-		p.Name = name
+	p := new(plan.Plan)
+	*p = *built // which may be one that was imported, for others too
+	if p.Name = name + ": " + a.chosen.Origin; name == "imported" {
+		p.Name = built.Name
 	}
 	if err := p.Seal(); err != nil {
 		return fmt.Errorf("the plan of %s: %w", a.chosen.Origin, err)
