@@ -20,12 +20,12 @@ import (
 
 // scaled is a scenario of an all-to-all on a scale-up domain, built. Its policies are planners.
 type scaled struct {
-	s       *Scenario
-	domain  *scaleup.Domain
-	chunk   int64 // bytes
-	slot    engine.Time
-	bounds  *plan.Bounder
-	session *reconfigure.Session
+	s        *Scenario
+	domain   *scaleup.Domain
+	chunk    int64 // bytes
+	slot     engine.Time
+	bounds   *plan.Bounder
+	planning *reconfigure.Planning
 	// repeated says that all-to-alls follow each other, so that a plan of one topology finds it set up.
 	repeated bool
 }
@@ -77,7 +77,7 @@ func buildScaled(s *Scenario, workers int) (*scaled, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.session, err = sessions.get(p, o)
+	d.planning, err = plannings.get(p, o)
 	return d, err
 }
 
@@ -136,20 +136,20 @@ func unlessBest(v string) string {
 	return v
 }
 
-// sessions keeps the plannings of late, so that a sweep over reconfiguration delays plans once.
-var sessions plannings
+// plannings keeps those of late, so that a sweep over reconfiguration delays plans once.
+var plannings kept
 
-// plannings is a set of sessions of which the oldest are forgotten. Its zero value is empty.
-type plannings struct {
-	mu   sync.Mutex
-	keys [][sha256.Size]byte // oldest first
-	kept map[[sha256.Size]byte]*reconfigure.Session
+// kept is a set of plannings of which the oldest are forgotten. Its zero value is empty.
+type kept struct {
+	mu    sync.Mutex
+	keys  [][sha256.Size]byte // oldest first
+	byKey map[[sha256.Size]byte]*reconfigure.Planning
 }
 
-// mostSessions is how many are kept: those of few studies' settings that are at work at a time.
-const mostSessions = 8
+// mostPlannings is how many are kept: those of few studies' settings that are at work at a time.
+const mostPlannings = 8
 
-func (k *plannings) get(p *plan.Problem, o reconfigure.Options) (*reconfigure.Session, error) {
+func (k *kept) get(p *plan.Problem, o reconfigure.Options) (*reconfigure.Planning, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%d %d %d\n", p.GPUs, p.Degree, p.Seed)
 	for _, c := range p.Chunks {
@@ -164,29 +164,29 @@ func (k *plannings) get(p *plan.Problem, o reconfigure.Options) (*reconfigure.Se
 	key := [sha256.Size]byte(h.Sum(nil))
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if s, ok := k.kept[key]; ok {
+	if s, ok := k.byKey[key]; ok {
 		return s, nil
 	}
-	s, err := reconfigure.NewSession(p, o)
+	s, err := reconfigure.NewPlanning(p, o)
 	if err != nil {
 		return nil, err
 	}
-	if k.kept == nil {
-		k.kept = map[[sha256.Size]byte]*reconfigure.Session{}
+	if k.byKey == nil {
+		k.byKey = map[[sha256.Size]byte]*reconfigure.Planning{}
 	}
-	if len(k.keys) == mostSessions {
-		delete(k.kept, k.keys[0])
+	if len(k.keys) == mostPlannings {
+		delete(k.byKey, k.keys[0])
 		k.keys = slices.Delete(k.keys, 0, 1)
 	}
 	k.keys = append(k.keys, key)
-	k.kept[key] = s
+	k.byKey[key] = s
 	return s, nil
 }
 
 // referenceMetrics are of the work and the domain alone.
 func (d *scaled) referenceMetrics() map[string]float64 {
 	chunks := 0
-	for _, c := range d.session.Problem.Chunks {
+	for _, c := range d.planning.Problem.Chunks {
 		chunks += int(c)
 	}
 	m := map[string]float64{"slot_s": d.slot.Seconds(), "chunks": float64(chunks)}
@@ -214,7 +214,7 @@ func (d *scaled) leastCompletion() (engine.Time, error) {
 	return best, nil
 }
 
-func (d *scaled) tasks() int { return len(d.session.Problem.Chunks) }
+func (d *scaled) tasks() int { return len(d.planning.Problem.Chunks) }
 
 func (d *scaled) begin(o *Outcome) error {
 	o.Planned = true

@@ -43,7 +43,7 @@ func (d *scaled) decide(ctx context.Context, name string, _ int) (answer, error)
 	}
 	a := &planned{d: d, chosen: chosen, row: result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{}}}
 	solved := time.Now()
-	a.timings.SolveS = max(d.session.Took(name), solved.Sub(begin)).Seconds()
+	a.timings.SolveS = max(d.planning.Took(name), solved.Sub(begin)).Seconds()
 	if err := a.measure(); err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (d *scaled) candidates(ctx context.Context, name string) ([]plan.Candidate,
 	}
 	done := make(chan found, 1)
 	go func() {
-		list, err := d.session.Candidates(name)
+		list, err := d.planning.Candidates(name)
 		done <- found{list, err}
 	}()
 	select {

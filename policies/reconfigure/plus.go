@@ -31,7 +31,7 @@ var packing = []string{"fast", "static-ring", "directconnect-kautz", "directconn
 
 // plus joins better constructions than the paper's with what the other planners can schedule: of all candidates Frontier
 // keeps the best for each number of reconfigurations, our own first among equals.
-func plus(s *Session) ([]plan.Candidate, error) {
+func plus(s *Planning) ([]plan.Candidate, error) {
 	if !s.Options.Others {
 		return own(s)
 	}
@@ -75,7 +75,7 @@ func plus(s *Session) ([]plan.Candidate, error) {
 
 // own is our constructions alone: circulants, which uniform demand makes open shops that end when the busiest link does,
 // and for other demand, and on Kautz graphs, chunks packed over phases and ways.
-func own(s *Session) ([]plan.Candidate, error) {
+func own(s *Planning) ([]plan.Candidate, error) {
 	p, o := s.Problem, s.Options
 	n, k := p.GPUs, p.Degree
 	if _, uniform := p.Uniform(); uniform {

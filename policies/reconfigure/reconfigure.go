@@ -44,7 +44,7 @@ type Options struct {
 type Row struct {
 	Name string
 	Doc  string // one line
-	plan func(s *Session) ([]plan.Candidate, error)
+	plan func(s *Planning) ([]plan.Candidate, error)
 }
 
 // Usual are the planners that are compared where nothing else is asked for.
@@ -58,15 +58,15 @@ var (
 	ErrUnserved = errors.New("reconfigure: no plan")
 )
 
-// Session plans one problem under some options, by every planner at most once. It is safe for concurrent use.
-type Session struct {
+// Planning plans one problem under some options, by every planner at most once. It is safe for concurrent use.
+type Planning struct {
 	Problem *plan.Problem
 	Options Options
 	table   []Row
-	planned []planning // by row of table
+	planned []offer // by row of table
 }
 
-type planning struct {
+type offer struct {
 	once sync.Once
 	all  []plan.Candidate
 	best []plan.Candidate // the Frontier of all
@@ -74,17 +74,17 @@ type planning struct {
 	took atomic.Int64 // nanoseconds, until Took asks
 }
 
-// NewSession plans p, which must pass its Check.
-func NewSession(p *plan.Problem, o Options) (*Session, error) {
+// NewPlanning plans p, which must pass its Check.
+func NewPlanning(p *plan.Problem, o Options) (*Planning, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	return &Session{Problem: p, Options: o, table: Table, planned: make([]planning, len(Table))}, nil
+	return &Planning{Problem: p, Options: o, table: Table, planned: make([]offer, len(Table))}, nil
 }
 
 // Candidates returns the best that the planner of that name offers: the Frontier of what it found. They must not be
 // changed. Errors: ErrPlanner, ErrUnserved, or the planner's own.
-func (s *Session) Candidates(name string) ([]plan.Candidate, error) {
+func (s *Planning) Candidates(name string) ([]plan.Candidate, error) {
 	p, err := s.plan(name)
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (s *Session) Candidates(name string) ([]plan.Candidate, error) {
 
 // Took returns how long the planner of that name took to plan, to whoever asks first, and else 0: plans are made once, for
 // whoever needs them first, and their time is to be counted once.
-func (s *Session) Took(name string) time.Duration {
+func (s *Planning) Took(name string) time.Duration {
 	i := slices.IndexFunc(s.table, func(r Row) bool { return r.Name == name })
 	if i < 0 {
 		return 0
@@ -103,7 +103,7 @@ func (s *Session) Took(name string) time.Duration {
 }
 
 // plan has the planner of that name plan, unless it has.
-func (s *Session) plan(name string) (*planning, error) {
+func (s *Planning) plan(name string) (*offer, error) {
 	i := slices.IndexFunc(s.table, func(r Row) bool { return r.Name == name })
 	if i < 0 {
 		return nil, fmt.Errorf("%w: %q", ErrPlanner, name)

@@ -13,9 +13,9 @@ import (
 	"sim/policies/reconfigure/rounds"
 )
 
-func session(t testing.TB, p *plan.Problem, o Options) *Session {
+func planning(t testing.TB, p *plan.Problem, o Options) *Planning {
 	t.Helper()
-	s, err := NewSession(p, o)
+	s, err := NewPlanning(p, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func least(list []plan.Candidate, most int) []int64 {
 func TestPlusAndThePaper(t *testing.T) {
 	for _, n := range []int{8, 16, 32, 64} {
 		for _, k := range []int{1, 2} {
-			s := session(t, plan.UniformProblem(n, k, 1), Options{})
+			s := planning(t, plan.UniformProblem(n, k, 1), Options{})
 			theirs, err := s.Candidates("reconfigure-during")
 			if err != nil {
 				t.Fatal(err)
@@ -64,7 +64,7 @@ func TestPlusAndThePaper(t *testing.T) {
 
 // TestRelaySlots: resting across reconfigurations reaches 436, 266 and 209 slots on 64 GPUs of degree 1.
 func TestRelaySlots(t *testing.T) {
-	s := session(t, plan.UniformProblem(64, 1, 1), Options{Relay: true})
+	s := planning(t, plan.UniformProblem(64, 1, 1), Options{Relay: true})
 	list, err := s.Candidates("reconfigure-during+")
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func TestEveryCandidate(t *testing.T) {
 			Buffer: rapid.SampledFrom([]int{0, 0, 4, 10}).Draw(t, "buffer"), Workers: 2,
 			During: rounds.Options{Schedule: rapid.SampledFrom([]string{"", rounds.ByRound, rounds.ByIndex}).Draw(t, "schedule")},
 		}
-		s, err := NewSession(p, o)
+		s, err := NewPlanning(p, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +184,7 @@ func TestAlike(t *testing.T) {
 	text := func(workers int) string {
 		var b strings.Builder
 		for _, r := range Table {
-			list, err := session(t, p, Options{Relay: true, Others: true, Workers: workers}).Candidates(r.Name)
+			list, err := planning(t, p, Options{Relay: true, Others: true, Workers: workers}).Candidates(r.Name)
 			if err != nil && !errors.Is(err, ErrUnserved) {
 				t.Fatal(err)
 			}
@@ -205,14 +205,14 @@ func TestAlike(t *testing.T) {
 
 // TestNoPlanner: names that there are not, and problems that cannot be, are errors.
 func TestNoPlanner(t *testing.T) {
-	s := session(t, plan.UniformProblem(4, 1, 1), Options{})
+	s := planning(t, plan.UniformProblem(4, 1, 1), Options{})
 	if _, err := s.Candidates("slow"); !errors.Is(err, ErrPlanner) {
 		t.Errorf("a planner that there is not: %v", err)
 	}
 	if _, err := s.Candidates("imported"); !errors.Is(err, ErrUnserved) {
 		t.Errorf("nothing imported: %v", err)
 	}
-	if _, err := NewSession(plan.UniformProblem(4, 4, 1), Options{}); !errors.Is(err, plan.ErrProblem) {
+	if _, err := NewPlanning(plan.UniformProblem(4, 4, 1), Options{}); !errors.Is(err, plan.ErrProblem) {
 		t.Errorf("as many switches as GPUs: %v", err)
 	}
 }
@@ -225,7 +225,7 @@ func BenchmarkPlus(b *testing.B) {
 	}{{64, 1, 8}, {64, 2, 8}, {64, 2, 1}, {256, 2, 1}, {64, 3, 8}, {64, 4, 8}, {1024, 2, 1}} {
 		b.Run(fmt.Sprintf("n=%d,k=%d,chunks=%d", c.n, c.k, c.chunks), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := session(b, plan.UniformProblem(c.n, c.k, c.chunks), Options{Relay: true, Others: true, Workers: 2}).Candidates("reconfigure-during+"); err != nil {
+				if _, err := planning(b, plan.UniformProblem(c.n, c.k, c.chunks), Options{Relay: true, Others: true, Workers: 2}).Candidates("reconfigure-during+"); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -13,7 +13,7 @@ import (
 var Table = []Row{
 	{"reconfigure-during", "the paper's construction: shifted, circulant and Kautz topologies, contracted round by round", during},
 	{"reconfigure-during+", "better circulants, longest ways first, waiting and relaying, several ways a message, and what others do better", plus},
-	{"fast", "permutations one after another, as many as the demand splits into (FAST)", func(s *Session) ([]plan.Candidate, error) {
+	{"fast", "permutations one after another, as many as the demand splits into (FAST)", func(s *Planning) ([]plan.Candidate, error) {
 		return baselines.Fast(s.Problem, baselines.FastOptions{Model: s.Options.FastModel})
 	}},
 	{"mixnet", "one topology, greedy on the traffic (MixNet)", static(baselines.MixNet)},
@@ -21,29 +21,29 @@ var Table = []Row{
 	{"directconnect-kautz", "one topology, a generalised Kautz graph, by the optimum of its flow problem (DirectConnect)", static(baselines.Kautz)},
 	{"directconnect-circulant", "one topology, a circulant graph, by the optimum of its flow problem (DirectConnect)", static(baselines.Circulant)},
 	{"static-ring", "one topology, a ring on each switch", static(baselines.StaticRing)},
-	{"bruck", "Bruck's index algorithm: few topologies, chunks rest between them", func(s *Session) ([]plan.Candidate, error) {
+	{"bruck", "Bruck's index algorithm: few topologies, chunks rest between them", func(s *Planning) ([]plan.Candidate, error) {
 		return baselines.Bruck(s.Problem, baselines.BruckOptions{All: true})
 	}},
-	{"spreadout", "one shift after another, all chunks straight", func(s *Session) ([]plan.Candidate, error) {
+	{"spreadout", "one shift after another, all chunks straight", func(s *Planning) ([]plan.Candidate, error) {
 		return baselines.SpreadOut(s.Problem)
 	}},
 	{"imported", "plans from a file", imported},
 }
 
 // static plans on one topology.
-func static(f func(*plan.Problem, baselines.StaticOptions) ([]plan.Candidate, error)) func(*Session) ([]plan.Candidate, error) {
-	return func(s *Session) ([]plan.Candidate, error) {
+func static(f func(*plan.Problem, baselines.StaticOptions) ([]plan.Candidate, error)) func(*Planning) ([]plan.Candidate, error) {
+	return func(s *Planning) ([]plan.Candidate, error) {
 		return f(s.Problem, baselines.StaticOptions{Schedule: s.Options.Static})
 	}
 }
 
 // during is the paper's construction.
-func during(s *Session) ([]plan.Candidate, error) {
+func during(s *Planning) ([]plan.Candidate, error) {
 	return rounds.Candidates(s.Problem, s.Options.During)
 }
 
 // imported offers the plans of a file that are of this problem.
-func imported(s *Session) ([]plan.Candidate, error) {
+func imported(s *Planning) ([]plan.Candidate, error) {
 	var list []plan.Candidate
 	early := 0
 	for _, p := range s.Options.Imported {
