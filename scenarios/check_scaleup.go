@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"sim/policies/reconfigure"
 	"sim/policies/reconfigure/plan"
 	"sim/policies/reconfigure/rounds"
 	"sim/workloads/collective"
@@ -167,7 +168,7 @@ func checkScaleUp(c *checker) {
 		return
 	}
 	packs := func(name string) bool {
-		return w.Sizes != "uniform" && name == "reconfigure-during+" || slices.Contains([]string{"mixnet", "topoopt", "directconnect-kautz", "directconnect-circulant", "static-ring"}, name)
+		return w.Sizes != "uniform" && name == "reconfigure-during+" || slices.Contains(reconfigure.OneTopology, name)
 	}
 	if hops := chunks * float64(f.GPUs) / float64(f.Switches); hops > mostHops && slices.ContainsFunc(s.Policy.Planners, packs) {
 		i := slices.IndexFunc(s.Policy.Planners, packs)

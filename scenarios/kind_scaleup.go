@@ -288,7 +288,7 @@ func plannerTables() []table {
 			},
 		},
 		{
-			path: "policy.static", doc: "Topologies that stay as they are.", when: planner("directconnect-kautz", "directconnect-circulant", "topoopt", "mixnet", "static-ring", "reconfigure-during+"), keys: []key{
+			path: "policy.static", doc: "Topologies that stay as they are.", when: planner(append([]string{"reconfigure-during+"}, reconfigure.OneTopology...)...), keys: []key{
 				defaultsTo(string(baselines.Strongest), key{
 					name: "schedule", doc: "`fluid`, at the least load of the busiest link that splitting can reach, without a plan; `paths`, the same on one shortest way a pair; " +
 						"`simulated`, chunk by chunk on those ways; `packed`, on shortest ways that share the load; or the `strongest` of them",

@@ -17,7 +17,7 @@ var others = []string{
 }
 
 // packable reports whether chunks may be packed one by one on topologies that are no circulants: up to 256 GPUs, or where
-// that is about as much work. packing are the planners that do so.
+// that is about as much work. packing are the planners whose work grows so.
 func packable(p *plan.Problem) bool {
 	const most = 1 << 26 // hops of all chunks, on rings
 	chunks := 0
@@ -27,7 +27,7 @@ func packable(p *plan.Problem) bool {
 	return p.GPUs <= 256 || chunks*p.GPUs/p.Degree <= most
 }
 
-var packing = []string{"fast", "static-ring", "directconnect-kautz", "directconnect-circulant", "topoopt", "mixnet"}
+var packing = append([]string{"fast"}, OneTopology...)
 
 // plus joins better constructions than the paper's with what the other planners can schedule: of all candidates Frontier
 // keeps the best for each number of reconfigurations, our own first among equals.

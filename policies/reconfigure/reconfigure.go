@@ -52,6 +52,9 @@ var Usual = []string{
 	"reconfigure-during", "reconfigure-during+", "fast", "mixnet", "topoopt", "directconnect-kautz", "directconnect-circulant", "static-ring",
 }
 
+// OneTopology are the planners that keep one topology, and list all hops of all chunks on it.
+var OneTopology = []string{"static-ring", "directconnect-kautz", "directconnect-circulant", "topoopt", "mixnet"}
+
 // ErrPlanner says that there is no planner of a name; ErrUnserved that one has no plan for a problem.
 var (
 	ErrPlanner  = errors.New("reconfigure: no such planner")
