@@ -59,6 +59,21 @@ func TestSynchronised(t *testing.T) {
 	})
 }
 
+// TestSynchronisedRounding: a chunk of just over a whole number of ticks, whose slot is rounded up and whose packet, for its
+// time per byte is rounded too, takes two ticks less.
+func TestSynchronisedRounding(t *testing.T) {
+	d := &scaleup.Domain{GPUs: 2, Switches: 1, Rate: 1.032652189743042e+06}
+	p := &plan.Plan{GPUs: 2, Degree: 1, Chunks: []int32{0, 0, 1, 0}, Topologies: []scaleup.Topology{scaleup.Circulant(2, 1)}, Slots: []int32{1}}
+	p.Tx = txs([7]int32{0, 0, 1, 0, 1, 0, 0})
+	if err := p.Seal(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := play.Synchronised(context.Background(), d, p, 1444667)
+	if want := d.Slot(1444667); err != nil || got != want {
+		t.Errorf("%v (%v), want %v", got, err, want)
+	}
+}
+
 // TestContention: any transmission moved to a slot in which its link is busy is caught, and named with the other one.
 func TestContention(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

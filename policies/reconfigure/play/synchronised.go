@@ -105,9 +105,11 @@ func (y *synchronised) play(n *engine.Network, s *stage, from, to int) error {
 		}
 		return err
 	}
+	// A slot is exact and rounded up to a whole tick; a packet's time is rounded down, from a time per byte that is itself
+	// rounded, to 2^-33 ticks and to the 53 bits of a float.
+	rounding := y.slot >> 50
 	for i := range count {
-		// A slot is rounded up to a whole tick, a packet's time down.
-		if over := trace.End[i] - engine.Time(s.tx[from+i].Slot-first+1)*y.slot; over > 0 || over < -1 {
+		if over := trace.End[i] - engine.Time(s.tx[from+i].Slot-first+1)*y.slot; over > rounding || over < -2-rounding {
 			return s.late(from+i, over)
 		}
 	}
