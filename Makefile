@@ -43,7 +43,7 @@ docs: build
 
 # the figures of docs/reproduction.md, printed; make reproduction INTO=docs/reproduction.md puts them there
 reproduction:
-	$(GO) run docs/reproduction.go $(if $(INTO),-w $(INTO))
+	$(GO) run ./docs/reproduction $(if $(INTO),-w $(INTO))
 
 # the results that every change is held to; after raising result.Model where one changed
 baselines:
