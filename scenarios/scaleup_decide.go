@@ -290,7 +290,7 @@ func (s *Scenario) planWords() string {
 	if f.Switches > 1 {
 		switches = fmt.Sprintf("%d optical switches", f.Switches)
 	}
-	text := fmt.Sprintf("%s on %d GPUs with %s, links of %v, %s to reconfigure", w.Kind, f.GPUs, switches, f.LinkRate, units.FormatTime(f.Delay))
+	text := fmt.Sprintf("%s on %d GPUs with %s, links of %v, %s to reconfigure", w.Kind, f.GPUs, switches, f.LinkRate, units.ShortTime(f.Delay))
 	if s.Title != "" {
 		text = s.Title + ": " + text
 	}

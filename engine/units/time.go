@@ -57,3 +57,14 @@ func FormatTime(t engine.Time) string {
 	}
 	return strconv.FormatInt(int64(t), 10) + "ps" // not reached: ps divides all
 }
+
+// ShortTime formats t for reading, in the largest unit from seconds down of
+// which it has one, to six digits: "283.5us". FormatTime is exact.
+func ShortTime(t engine.Time) string {
+	for _, u := range timeUnits {
+		if t >= u.scale && u.scale <= engine.Second {
+			return strconv.FormatFloat(float64(t)/float64(u.scale), 'g', 6, 64) + u.name
+		}
+	}
+	return FormatTime(t)
+}

@@ -164,3 +164,14 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestShortTime(t *testing.T) {
+	for text, want := range map[string]string{
+		"0s": "0s", "283500ns": "283.5us", "10ms": "10ms", "1500ms": "1.5s", "90min": "5400s", "7ps": "7ps", "1234567891ps": "1.23457ms",
+	} {
+		p, err := ParseTime(text)
+		if got := ShortTime(p); err != nil || got != want {
+			t.Errorf("%s: %s (%v), want %s", text, got, err, want)
+		}
+	}
+}
