@@ -96,6 +96,17 @@ func (c *command) compare(cc *cli.Context) error {
 			return err
 		}
 	}
+	for _, key := range cc.StringSlice("ignore") {
+		known := sides[0].Keys()
+		for _, k := range sides[1].Keys() {
+			if !slices.Contains(known, k) {
+				known = append(known, k)
+			}
+		}
+		if !slices.Contains(known, key) {
+			return usagef("flag --ignore: no row of %s or %s has a part %q%s", sides[0].Name, sides[1].Name, key, didYouMean(key, known, "they have "+strings.Join(known, ", ")))
+		}
+	}
 	for _, name := range options.Metrics {
 		known := append(sides[0].Metrics(), sides[1].Metrics()...)
 		if name != compare.AllMetrics && !slices.Contains(known, name) {

@@ -200,12 +200,17 @@ func (c *command) fillSweep(ctx context.Context, plan *sweep.Plan, store *sweep.
 		c.say("%s taken over from earlier sweeps of %s", plural(adopted, "cell", "cells"), plan.Sweep.Name)
 	}
 	p := c.startSweepProgress(plan.Sweep.Name)
-	status, err := sweep.Execute(ctx, plan, store, sweep.Options{Run: run, Shard: flags.shard, Progress: p.update})
+	status, err := sweep.Execute(ctx, plan, store, sweep.Options{Run: run, Shard: flags.shard, Asked: askedFor(plan, flags), Progress: p.update})
 	p.stop()
 	for _, i := range status.Failed {
 		c.say("%s failed: %s", plan.Name(i), store.Failure(plan.Sweep.Cells[i].Key))
 	}
 	if err != nil {
+		var unknown *sweep.UnknownMetric
+		if errors.As(err, &unknown) {
+			return usagef("%v%s (%s kept in %s)", unknown, didYouMean(unknown.Name, unknown.Known, "there are "+strings.Join(unknown.Known, ", ")),
+				plural(status.Known+status.Computed, "cell is", "cells are"), store.Dir)
+		}
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			return &interrupted{status, store.Dir}
 		}
@@ -224,6 +229,19 @@ func (c *command) fillSweep(ctx context.Context, plan *sweep.Plan, store *sweep.
 		c.say("all %s were there already", plural(status.Total, "cell", "cells"))
 	}
 	return failedCells(status)
+}
+
+// askedFor returns the metrics that the table and the figures of a sweep are to
+// show.
+func askedFor(plan *sweep.Plan, flags sweepFlags) []sweep.Asked {
+	var asked []sweep.Asked
+	if flags.metric != "" {
+		asked = append(asked, sweep.Asked{By: "flag --metric", Name: flags.metric})
+	}
+	if len(flags.formats) > 0 {
+		asked = append(asked, sweep.AskedBy(plan.Study.Plots)...)
+	}
+	return asked
 }
 
 // failedCells is the error of a sweep some of whose cells failed.

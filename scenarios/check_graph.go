@@ -10,6 +10,7 @@ import (
 
 	"sim/engine"
 	"sim/fabric/edgelist"
+	"sim/fabric/torus"
 )
 
 // prepareGraph reads the links from their file.
@@ -37,7 +38,7 @@ func prepareGraph(c *checker) {
 	undirected, _ := table["undirected"].(bool)
 	// links whose line gives no rate or latency take those of the fabric
 	const unsaid = 1.0
-	g, err := edgelist.Read(bytes.NewReader(data), place, edgelist.Options{Link: engine.Link{Rate: unsaid}, Undirected: undirected})
+	g, err := edgelist.Read(bytes.NewReader(unmarked(data)), place, edgelist.Options{Link: engine.Link{Rate: unsaid}, Undirected: undirected})
 	if err != nil {
 		for line := range strings.Lines(err.Error()) {
 			c.fault(at, faultText(errors.New(strings.TrimSpace(line))), "see docs/tori.md")
@@ -96,6 +97,6 @@ func checkGraph(c *checker) {
 		return
 	}
 	if checkPairs(c, l.Nodes) {
-		checkLinks(c, l.Nodes, nil)
+		checkLinks(c, l.Nodes, nil, torus.Faults{})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"sim/policies/reconfigure"
+	"sim/policies/reconfigure/gather"
 	"sim/policies/reconfigure/plan"
 	"sim/policies/reconfigure/rounds"
 	"sim/workloads/collective"
@@ -51,12 +52,7 @@ func prepareExchange(c *checker) {
 		c.fault(at, err.Error(), want)
 		return
 	}
-	n := 0
-	for line := range strings.Lines(string(data)) {
-		if text, _, _ := strings.Cut(line, "#"); strings.TrimSpace(text) != "" {
-			n++
-		}
-	}
+	n := collective.CountRows(data)
 	sizes, err := collective.ReadSizes(bytes.NewReader(data), place, n)
 	if err != nil {
 		for line := range strings.Lines(err.Error()) {
@@ -72,6 +68,10 @@ func prepareExchange(c *checker) {
 	c.seen[c.s.exchangePath()+".matrix"] = true
 }
 
+// unmarked returns a text without the mark of UTF-8 that some editors begin files
+// with.
+func unmarked(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\uFEFF")) }
+
 // prepareImport reads the plans that policy.imported names and holds them against the rules.
 func prepareImport(c *checker) {
 	const at = "policy.imported.file"
@@ -84,7 +84,7 @@ func prepareImport(c *checker) {
 		c.fault(at, err.Error(), "name a file that --plan-out wrote")
 		return
 	}
-	if _, err := plan.ReadJSON(bytes.NewReader(data), place); err != nil {
+	if _, err := plan.ReadJSON(bytes.NewReader(unmarked(data)), place); err != nil {
 		c.fault(at, err.Error(), "write plans as --plan-out does (docs/reconfiguring.md)")
 		return
 	}
@@ -125,6 +125,7 @@ func checkScaleUp(c *checker) {
 		if c.ok("workload.message") && int64(w.Message) < int64(f.GPUs) {
 			c.clash([]string{"workload.message"}, fmt.Sprintf("%v does not give each of %d GPUs a byte", w.Message, f.GPUs), fmt.Sprintf("write at least %d B", f.GPUs))
 		}
+		checkGathers(c)
 		return
 	}
 	at := s.exchangePath()
@@ -177,9 +178,49 @@ func checkScaleUp(c *checker) {
 		return
 	}
 	checkDelays(c, chunks)
+	if s.Engine.Level == "packet" && w.Kind != "training" {
+		checkSlowLinks(c)
+		if w.Chunk > largestPacket {
+			c.clash([]string{at + ".chunk"}, fmt.Sprintf("packets of %v", w.Chunk), fmt.Sprintf("write at most %d B, or set engine.level = \"plan\" or \"flow\"", int64(largestPacket)))
+		}
+	}
 	if s.Policy.During.Base == rounds.GenKautz && f.Switches == 1 && slices.Contains(s.Policy.Planners, "reconfigure-during") {
 		c.clash([]string{"policy.reconfigure-during.base", "fabric.switches"}, "a generalised Kautz graph of one switch only pairs GPUs up", "choose another base, or at least 2 switches")
 	}
+}
+
+// checkSlowLinks refuses links that are too slow for packets.
+func checkSlowLinks(c *checker) {
+	if rate := c.s.Fabric.ScaleUp.LinkRate; c.ok("fabric.link_rate") && rate < slowestLink {
+		c.clash([]string{"fabric.link_rate"}, fmt.Sprintf("%v is too slow for packets", rate), fmt.Sprintf("write at least %v, or set engine.level = \"plan\" or \"flow\"", slowestLink))
+	}
+}
+
+// checkGathers refuses collectives that may take longer than simulated time can
+// hold, by what takes longest.
+func checkGathers(c *checker) {
+	s := c.s
+	keys := []string{"fabric.link_rate", "fabric.link_latency", "fabric.reconfiguration_delay", "workload.message"}
+	if len(c.faults) > 0 || !c.ok(keys...) {
+		return
+	}
+	if s.Engine.Level == "packet" {
+		checkSlowLinks(c)
+	}
+	p := gather.On(s.domain(), gatherOps[s.Workload.Kind], int64(s.Workload.Message))
+	if p.Check() == nil {
+		return
+	}
+	for _, lower := range []struct {
+		key string
+		set func()
+	}{{keys[1], func() { p.Latency = 0 }}, {keys[2], func() { p.Delay = 0 }}} {
+		if lower.set(); p.Check() == nil {
+			c.clash([]string{lower.key}, "the collective may take longer than simulated time, which is 106 days", "choose a shorter time")
+			return
+		}
+	}
+	c.clash([]string{"workload.message", "fabric.link_rate"}, "the collective may take longer than simulated time, which is 106 days", "choose a smaller message, or faster links")
 }
 
 // mostHops is the most hops of chunks that planners list one by one.

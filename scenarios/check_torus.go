@@ -143,7 +143,7 @@ func checkTorus(c *checker) {
 	if l.FailAt > 0 && !l.faulty() && c.ok("fabric.fail_at") {
 		c.clash([]string{"fabric.fail_at"}, "nothing fails then", "name what fails, such as fabric.failed_ocs")
 	}
-	checkLinks(c, t.Nodes(), t)
+	checkLinks(c, t.Nodes(), t, f)
 }
 
 // checkPairs refuses more flows than fit the memory.
@@ -167,8 +167,8 @@ func faultText(err error) string {
 }
 
 // checkLinks holds queues, workload and engine against a fabric of so many nodes;
-// t is nil where it is no torus.
-func checkLinks(c *checker, nodes int, t *torus.Torus) {
+// t is nil where it is no torus, of which f is down.
+func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 	s := c.s
 	w := &s.Workload.Traffic
 	if !c.ok("workload.kind") {
@@ -236,7 +236,7 @@ func checkLinks(c *checker, nodes int, t *torus.Torus) {
 	if s.Policy.Optimised.NeighbourCap == 0 && c.ok("policy.route-optimised") && slices.Contains(s.Policy.Routers, "route-optimised") {
 		c.clash([]string{"policy.route-optimised.neighbour_cap"}, "0 messages between neighbours", "write at least 1, or -1 for no limit")
 	}
-	if w.Source == "on-off" && s.Engine.Level == "packet" && w.Payload >= 1 && w.Packet >= w.Payload && w.Rate > 0 {
+	if w.Source == "on-off" && s.Engine.Level == "packet" && w.Payload >= 1 && w.Packet >= w.Payload && w.Packet <= largestPacket && w.Rate > 0 {
 		one := collective.OnOff{Rate: w.Rate, Payload: int32(w.Payload), Wire: int32(w.Packet), Start: w.Start, Length: w.Duration}
 		key := "workload.duration"
 		if s.Workload.Kind == dataTensor {
@@ -248,8 +248,8 @@ func checkLinks(c *checker, nodes int, t *torus.Torus) {
 	}
 	if w.Payload < 1 || w.Packet < w.Payload {
 		c.clash([]string{"workload.payload", "workload.packet"}, fmt.Sprintf("packets of %v carry %v", w.Packet, w.Payload), "write sizes of at least 1 B; payload is part of the packet")
-	} else if w.Packet > 1<<30 {
-		c.clash([]string{"workload.packet"}, fmt.Sprintf("packets of %v", w.Packet), "write at most 1 GB")
+	} else if w.Packet > largestPacket {
+		c.clash([]string{"workload.packet"}, fmt.Sprintf("packets of %v", w.Packet), fmt.Sprintf("write at most %d B", int64(largestPacket)))
 	}
 	if sized.ok(s) && w.Message < 1 {
 		c.clash([]string{"workload.message"}, "is nothing to send", "write at least 1 B")
@@ -259,6 +259,10 @@ func checkLinks(c *checker, nodes int, t *torus.Torus) {
 	}
 	if s.Workload.Kind == hotspot && w.Hot >= nodes {
 		c.clash([]string{"workload.hot_nodes"}, fmt.Sprintf("%d of %d nodes are hot", w.Hot, nodes), "choose fewer")
+	}
+	checkStep(c)
+	if len(c.faults) == 0 {
+		checkTraffic(c, nodes, t, f)
 	}
 }
 
@@ -338,12 +342,7 @@ func prepareTraffic(c *checker) {
 		c.fault(at, err.Error(), "name a readable CSV file of up to "+strconv.Itoa(maxFileBytes>>20)+" MiB")
 		return
 	}
-	rows := 0
-	for line := range strings.Lines(string(data)) {
-		if text, _, _ := strings.Cut(line, "#"); strings.TrimSpace(text) != "" {
-			rows++
-		}
-	}
+	rows := collective.CountRows(data)
 	t, err := collective.ReadMatrix(bytes.NewReader(data), place, rows, nil)
 	if err != nil {
 		for line := range strings.Lines(err.Error()) {

@@ -245,7 +245,7 @@ func (c *checker) conditions(t *table) {
 					t.keys[j].reset(c.s, i)
 				}
 			default:
-				c.fault(at, "is not used by "+t.when.by(c.s), "leave it out, or "+t.when.want)
+				c.fault(at, "is not used by "+t.when.by(c.s), t.when.remedy())
 			}
 			continue
 		}
@@ -262,12 +262,20 @@ func (c *checker) conditions(t *table) {
 			case c.seen[path] && !applies && c.switched(path, k.when):
 				k.reset(c.s, i)
 			case c.seen[path] && !applies:
-				c.fault(path, "is not used by "+k.when.by(c.s), "leave it out, or "+k.when.want)
+				c.fault(path, "is not used by "+k.when.by(c.s), k.when.remedy())
 			case !c.seen[path] && c.ok(path) && applies && k.required:
 				c.fault(path, "is missing", k.example(c.s, i))
 			}
 		}
 	}
+}
+
+// remedy says what to do about a key that is not used.
+func (w *condition) remedy() string {
+	if w.instead != "" {
+		return w.instead
+	}
+	return "leave it out, or " + w.want
 }
 
 // switched reports whether it is an override, or what a study varies, that puts

@@ -49,6 +49,12 @@ var oneJob = &condition{
 	want: "describe one job, without [[job]]",
 }
 
+// oneJobsAllocators is oneJob of the allocators that are compared.
+var oneJobsAllocators = &condition{
+	ok: oneJob.ok, by: oneJob.by, want: oneJob.want,
+	instead: "leave it out: several jobs compare policy.arbiters, with one policy.allocator for single jobs; where it stands in a base, copy what else you need of that instead",
+}
+
 // sharedCircuits is the condition of what only jobs that share circuits use.
 var sharedCircuits = &condition{
 	keys: []string{"policy.circuits"},
@@ -177,7 +183,7 @@ func jobsTables() []*table {
 				}
 			}
 		case "policy":
-			t.find("allocators").when = oneJob
+			t.find("allocators").when = oneJobsAllocators
 		case "policy.delta-fast":
 			t.when = allocatorForJobs("delta-fast", "delta-topo", "delta-joint")
 		case "policy.delta-topo":

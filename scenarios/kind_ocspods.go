@@ -129,8 +129,8 @@ func allocationKeys() []key {
 		}),
 		defaultsTo("", key{
 			name: "service", doc: `how transfers share circuits; "" is each allocator's own way`,
-			choices: fixed("max-min", "level-priority"),
-			field:   func(s *Scenario, _ int) any { return &s.Policy.Service },
+			choices: fixed("max-min", "level-priority"), unset: true,
+			field: func(s *Scenario, _ int) any { return &s.Policy.Service },
 		}),
 	}
 }

@@ -365,8 +365,8 @@ func routerTables() []table {
 				}),
 				defaultsTo("", key{
 					name: "use", doc: "who may take wild hops: pairs whose every way in dimension order is dead, pairs of which one is, or all; \"\" is all where ways are optimised or several, and else any-dead",
-					choices: fixed(routing.Needed, routing.AnyDead, routing.All),
-					field:   of(func(r *Routing) any { return &r.WildUse }),
+					choices: fixed(routing.Needed, routing.AnyDead, routing.All), unset: true,
+					field: of(func(r *Routing) any { return &r.WildUse }),
 				}),
 			},
 		},
@@ -422,7 +422,7 @@ func routerTables() []table {
 		{
 			path: "engine", doc: "How closely traffic is played.", keys: []key{
 				defaultsTo("packet", key{
-					name: "level", doc: "`packet`, through queues; `flow`, as fluid; or `static`, ways and loads alone", choices: fixed(levels...),
+					name: "level", doc: "`packet`, through queues, for up to " + hopsText + " hops of packets; `flow`, as fluid; or `static`, ways and loads alone", choices: fixed(levels...),
 					field: func(s *Scenario, _ int) any { return &s.Engine.Level },
 				}),
 				defaultsTo(engine.Time(0), key{

@@ -28,13 +28,32 @@ func (c *checker) override(text string) {
 	}
 }
 
-// keyParts splits the dotted name of a key; false where it is none.
+// keyParts splits the dotted name of a key, of which parts may be in quotes as
+// in TOML; false where it is none.
 func keyParts(name string) ([]string, bool) {
-	parts := strings.Split(strings.TrimSpace(name), ".")
+	parts := []string{""}
+	quote, closed := rune(0), false // closed: no more may follow in this part
+	for _, r := range strings.TrimSpace(name) {
+		last := &parts[len(parts)-1]
+		switch {
+		case r == quote:
+			quote, closed = 0, true
+		case quote != 0:
+			*last += string(r)
+		case r == '.':
+			parts, closed = append(parts, ""), false
+		case (r == '"' || r == '\'') && strings.TrimSpace(*last) == "" && !closed:
+			quote, *last = r, ""
+		case closed && r != ' ':
+			return nil, false
+		default:
+			*last += string(r)
+		}
+	}
 	for i := range parts {
 		parts[i] = strings.TrimSpace(parts[i])
 	}
-	return parts, !slices.Contains(parts, "") && len(parts) <= maxKeyParts
+	return parts, quote == 0 && !slices.Contains(parts, "") && len(parts) <= maxKeyParts
 }
 
 // place finds the table that holds the key of a dotted name, making it where

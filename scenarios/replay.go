@@ -134,6 +134,9 @@ func (r *replay) measure(ctx context.Context, d *topology.Decision, row *result.
 	if err != nil {
 		return err
 	}
+	if lost, lit := r.in.s.Replay.LostCircuits, litIn(x); lost > lit {
+		return &tooDark{lost, lit}
+	}
 	ends, err := r.play(ctx, x, d.Service, workers)
 	if err != nil {
 		return err
@@ -142,18 +145,31 @@ func (r *replay) measure(ctx context.Context, d *topology.Decision, row *result.
 	return nil
 }
 
+// tooDark is the error of a replay that is to lose more circuits than a policy
+// lights.
+type tooDark struct{ lost, lit int }
+
+func (e *tooDark) Error() string {
+	return fmt.Sprintf("%d circuits are more than the %d that are lit", e.lost, e.lit)
+}
+
+// unlit is the answer of a policy that lights too few circuits for its replays.
+// Beside others it has a row that says so; alone it is a fault of the input.
+func (in *instance) unlit(name string, dark *tooDark) (answer, error) {
+	if len(in.s.Policy.Allocators) > 1 {
+		return unserved{result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{"unserved": replayPath("lost_circuits") + ": " + dark.Error()}}}, nil
+	}
+	return nil, Faults{{
+		File: in.s.Name, Key: replayPath("lost_circuits"), What: dark.Error(), Want: fmt.Sprintf("lose at most %d", dark.lit),
+	}}
+}
+
 // stalled stands for the makespan of a play that does not end.
 const stalled = engine.Never
 
 // play replays circuits x under a service and returns the makespans by play.
 func (r *replay) play(ctx context.Context, x []int, service flow.Service, workers int) ([]engine.Time, error) {
 	k := &r.in.s.Replay
-	if lit := litIn(x); k.LostCircuits > lit {
-		return nil, Faults{{
-			File: r.in.s.Name, Key: replayPath("lost_circuits"), What: fmt.Sprintf("%d circuits are more than the %d that are lit", k.LostCircuits, lit),
-			Want: fmt.Sprintf("lose at most %d", lit),
-		}}
-	}
 	base := r.circuits.Clone()
 	base.SetService(service)
 	r.light(base, x)

@@ -66,12 +66,7 @@ func buildRouted(s *Scenario) (*routed, error) {
 		if l.faulty() {
 			r.known = r.without(func(s torus.State) bool { return s != torus.Works })
 		}
-		if slices.Contains(r.health.Node, torus.Down) {
-			r.down = make([]bool, t.Nodes())
-			for n, state := range r.health.Node {
-				r.down[n] = state == torus.Down
-			}
-		}
+		r.down = downNodes(r.health)
 	}
 	var err error
 	if r.load, err = r.traffic(); err != nil {

@@ -71,8 +71,8 @@ func (r *routed) decide(ctx context.Context, name string, workers int) (answer, 
 	}
 	begin := time.Now()
 	d, err := router.Route(ctx, r.problem(seen), options)
-	if errors.Is(err, routing.ErrUnserved) && len(r.s.Policy.Routers) > 1 {
-		return unserved{result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{"unserved": err.Error()}}}, nil
+	if errors.Is(err, routing.ErrUnserved) {
+		return r.unserved(name, err)
 	}
 	if err != nil {
 		return nil, err
@@ -80,7 +80,11 @@ func (r *routed) decide(ctx context.Context, name string, workers int) (answer, 
 	a := &routedAnswer{r: r, walks: d.Walks, row: result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{}}}
 	var after *routing.Decision // once what fails has failed
 	if l.FailAt > 0 {
-		if after, err = router.Route(ctx, r.problem(r.known), options); err != nil {
+		after, err = router.Route(ctx, r.problem(r.known), options)
+		if errors.Is(err, routing.ErrUnserved) {
+			return r.unserved(name, fmt.Errorf("after the fault: %w", err))
+		}
+		if err != nil {
 			return nil, fmt.Errorf("after the fault: %w", err)
 		}
 	}
@@ -91,6 +95,16 @@ func (r *routed) decide(ctx context.Context, name string, workers int) (answer, 
 	solved := time.Now()
 	a.timings.SolveS = solved.Sub(begin).Seconds()
 	if err := a.static(seen, d, healthy); err != nil {
+		return nil, err
+	}
+	channels := a.walks.Channels()
+	if after != nil {
+		channels = max(channels, after.Walks.Channels())
+	}
+	if err := a.channels(channels); err != nil {
+		return r.unserved(name, err)
+	}
+	if err := a.bearable(name); err != nil {
 		return nil, err
 	}
 	switch r.s.Engine.Level {
@@ -144,9 +158,6 @@ func (r *routed) played(channels int) (*engine.Network, error) {
 		return nil, err
 	}
 	if l.Queue == "credit" {
-		if channels > l.Channels {
-			return nil, fmt.Errorf("its ways take %d virtual channels and links have %d: set fabric.channels = %d", channels, l.Channels, channels)
-		}
 		channels, buffer = l.Channels, l.Buffer
 	}
 	for i := range n.Links {

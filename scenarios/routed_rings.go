@@ -15,19 +15,19 @@ func (r *routed) neighbours(message int64) (*collective.Traffic, error) {
 
 // permutation is a message from each node to one other. A graph is taken for a row
 // of nodes.
-func (r *routed) permutation(message int64) (*collective.Traffic, error) {
+func (r *routed) permutation(nodes int, message int64) (*collective.Traffic, error) {
 	t := r.torus
 	if t == nil {
 		var err error
-		if t, err = torus.New(int(r.whole.Nodes)); err != nil {
+		if t, err = torus.New(nodes); err != nil {
 			return nil, err
 		}
 	}
 	return collective.Permutation(t, r.s.Workload.Permutation, message, r.s.Seed, r.down)
 }
 
-// rings builds a ring collective.
-func (r *routed) rings(bytes int64) (*load, error) {
+// collective is a ring collective of the scenario on so many nodes, not checked yet.
+func (r *routed) collective(nodes int, bytes int64) (*collective.Collective, error) {
 	w := &r.s.Workload
 	op, err := collective.ParseOp(w.Kind)
 	if err != nil {
@@ -37,7 +37,7 @@ func (r *routed) rings(bytes int64) (*load, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &collective.Collective{Op: op, Nodes: int(r.whole.Nodes), Bytes: bytes, Down: r.down}
+	c := &collective.Collective{Op: op, Nodes: nodes, Bytes: bytes, Down: r.down}
 	if r.s.Engine.Level == "flow" { // packets have it from the links
 		c.Latency = r.s.Fabric.LinkLatency
 	}
@@ -55,6 +55,15 @@ func (r *routed) rings(bytes int64) (*load, error) {
 		if c.Streams, err = collective.MultiRing(r.torus, all, form, w.Bidirectional); err != nil {
 			return nil, err
 		}
+	}
+	return c, nil
+}
+
+// rings builds a ring collective.
+func (r *routed) rings(bytes int64) (*load, error) {
+	c, err := r.collective(int(r.whole.Nodes), bytes)
+	if err != nil {
+		return nil, err
 	}
 	t, err := c.Traffic()
 	if err != nil {
@@ -93,22 +102,15 @@ func (r *routed) dataTensor() (*load, error) {
 		}
 		out.parts = append(out.parts, part{first: first, end: int32(len(out.flows)), traffic: t, turns: turns[k], ring: k == 1})
 	}
-	size := func(dims []int) int {
-		n := 1
-		for _, d := range dims {
-			n *= r.torus.Dims[d]
-		}
-		return n
-	}
 	message := int64(w.Payload)
-	if size(tensor) > 1 {
+	if r.span(w.TensorDims) > 1 {
 		t, err := collective.SliceAllToAll(r.torus, tensor, message, r.down)
 		if err != nil {
 			return nil, err
 		}
 		add(t, 0, 1)
 	}
-	if size(data) > 1 {
+	if r.span(w.DataDims) > 1 {
 		t, err := collective.RingSteps(r.torus, data, form, w.Bidirectional, message, r.down)
 		if err != nil {
 			return nil, err
@@ -116,4 +118,13 @@ func (r *routed) dataTensor() (*load, error) {
 		add(t, 1, float64(w.RingRate)/float64(w.Rate))
 	}
 	return out, nil
+}
+
+// span returns the nodes that dimensions of the torus span.
+func (r *routed) span(names []string) int {
+	n := 1
+	for _, d := range dims(names) {
+		n *= r.torus.Dims[d]
+	}
+	return n
 }

@@ -46,18 +46,14 @@ func (r *routed) traffic() (*load, error) {
 	case nearestNeighbour:
 		t, err = r.neighbours(message)
 	case permutation:
-		t, err = r.permutation(message)
+		t, err = r.permutation(nodes, message)
 	case hotspot:
 		var hot []int32
 		if hot, err = collective.HotNodes(w.Hot, nodes, r.s.Seed, r.down); err == nil {
 			t, err = collective.Hotspot(nodes, message, w.HotShare, hot, r.down)
 		}
 	case matrixTraffic:
-		var text strings.Builder
-		for _, row := range w.Matrix {
-			text.WriteString(strings.Trim(strings.ReplaceAll(fmt.Sprint(row), " ", ","), "[]") + "\n")
-		}
-		t, err = collective.ReadMatrix(strings.NewReader(text.String()), "matrix", nodes, r.down)
+		t, err = r.matrix(nodes)
 	case dataTensor:
 		return r.dataTensor()
 	default:
@@ -70,6 +66,15 @@ func (r *routed) traffic() (*load, error) {
 		flows: t.Flows, demand: t.Demand(),
 		parts: []part{{end: int32(len(t.Flows)), traffic: t}},
 	}, nil
+}
+
+// matrix is the bytes that the scenario lists.
+func (r *routed) matrix(nodes int) (*collective.Traffic, error) {
+	var text strings.Builder
+	for _, row := range r.s.Workload.Matrix {
+		text.WriteString(strings.Trim(strings.ReplaceAll(fmt.Sprint(row), " ", ","), "[]") + "\n")
+	}
+	return collective.ReadMatrix(strings.NewReader(text.String()), "matrix", nodes, r.down)
 }
 
 // packetTime returns how long a packet takes on a link of the fabric's rate, in

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -123,7 +124,7 @@ func (p *Prepared) Decide(ctx context.Context, policy string, workers int) (resu
 	}
 	d, err := p.decide(ctx, policy, workers)
 	if err != nil {
-		return result.Row{}, result.PolicyTimings{}, fmt.Errorf("%s: %w", policy, err)
+		return result.Row{}, result.PolicyTimings{}, ofPolicy(policy, err)
 	}
 	row, timings := d.measured()
 	return row, timings, nil
@@ -162,7 +163,7 @@ func Run(ctx context.Context, s *Scenario, opt RunOptions) (*Outcome, error) {
 		progress(name, i, len(names))
 		d, err := p.decide(ctx, name, opt.Workers)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, ofPolicy(name, err)
 		}
 		row, timings := d.measured()
 		o.Document.Rows = append(o.Document.Rows, row)
@@ -172,6 +173,14 @@ func Run(ctx context.Context, s *Scenario, opt RunOptions) (*Outcome, error) {
 	progress("done", len(names), len(names))
 	o.Timings.WallS = time.Since(begin).Seconds()
 	return o, nil
+}
+
+// ofPolicy says which policy failed; a fault of the input says so by itself.
+func ofPolicy(policy string, err error) error {
+	if errors.Is(err, ErrInput) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", policy, err)
 }
 
 // settings returns the options of the allocators.
@@ -279,7 +288,11 @@ func (in *instance) decide(ctx context.Context, name string, workers int) (answe
 		}
 	}
 	if in.replay != nil {
-		if err := in.replay.measure(ctx, d, &row, settings.Workers); err != nil {
+		err := in.replay.measure(ctx, d, &row, settings.Workers)
+		if dark := (*tooDark)(nil); errors.As(err, &dark) {
+			return in.unlit(name, dark)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -24,7 +24,7 @@ type key struct {
 	min, max float64         // bounds of a number (of each number in a list), or of a rate in bits per second
 	above    bool            // min itself is too small
 	choices  func() []string // allowed texts; nil is any
-	unset    string          // a text that is allowed beside choices
+	unset    bool            // whether "" is allowed beside choices
 	// refuse words why a text that is known elsewhere is none of the choices, ""
 	// where it is not known either; nil is never.
 	refuse func(text string) string
@@ -51,6 +51,8 @@ type condition struct {
 	ok   func(s *Scenario) bool
 	by   func(s *Scenario) string // names what does not use it
 	want string                   // what makes it used
+	// instead replaces leaving it out, and want; "" does not.
+	instead string
 }
 
 // kind describes a sort of workload or fabric. Each has a file of its own and

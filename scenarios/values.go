@@ -60,7 +60,7 @@ func (k *key) setText(dst *string, v any) *wrong {
 	if !ok {
 		return &wrong{"is " + describe(v), "write a text in quotes"}
 	}
-	if k.choices != nil && text != k.unset {
+	if k.choices != nil && !(k.unset && text == "") {
 		if allowed := k.choices(); !slices.Contains(allowed, text) {
 			if k.refuse != nil && k.refuse(text) != "" {
 				return &wrong{k.refuse(text), "choose one of " + quotedList(allowed)}

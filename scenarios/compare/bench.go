@@ -41,7 +41,13 @@ func (r *reader) read(text io.Reader, file string) error {
 		case *benchfmt.Result:
 			found++
 			base := rec.Name.Base()
-			to := r.set.row(readName(rec.Name, r.ignore))
+			name := readName(rec.Name)
+			for _, p := range name {
+				if !slices.Contains(r.set.keys, p.Key) {
+					r.set.keys = append(r.set.keys, p.Key)
+				}
+			}
+			to := r.set.row(name.without(r.ignore))
 			_, line := rec.Pos()
 			to.at = append(to.at, fmt.Sprintf("%s:%d", file, line))
 			for _, v := range rec.Values {
@@ -73,7 +79,7 @@ func (r *reader) time(text io.Reader) error {
 		if !ok {
 			continue
 		}
-		to := r.set.byKey[readName(rec.Name, r.ignore).key()]
+		to := r.set.byKey[readName(rec.Name).without(r.ignore).key()]
 		if to == nil {
 			continue // it has no metrics, so it is no row
 		}

@@ -95,10 +95,9 @@ func rank(key string) int {
 	return len(leading)
 }
 
-// readName takes a benchmark's name apart and leaves out the parts whose keys
-// are ignored. What benchfmt takes for GOMAXPROCS belongs to the last part: the
+// readName takes a benchmark's name apart. What benchfmt takes for GOMAXPROCS belongs to the last part: the
 // labels of sweeps may end like that, and sim writes none.
-func readName(n benchfmt.Name, ignore []string) Name {
+func readName(n benchfmt.Name) Name {
 	base, parts := n.Parts()
 	if last := len(parts) - 1; last > 0 && parts[last][0] == '-' {
 		parts[last-1] = append(slices.Clip(parts[last-1]), parts[last]...)
@@ -112,15 +111,18 @@ func readName(n benchfmt.Name, ignore []string) Name {
 			benchmark += string(p)
 			continue
 		}
-		if !slices.Contains(ignore, key) {
-			out = append(out, Part{key, value})
-		}
+		out = append(out, Part{key, value})
 	}
-	if benchmark != simBenchmark && !slices.Contains(ignore, benchmarkKey) {
+	if benchmark != simBenchmark {
 		out = append(out, Part{benchmarkKey, benchmark})
 	}
 	slices.SortStableFunc(out, func(a, b Part) int { return rank(a.Key) - rank(b.Key) })
 	return out
+}
+
+// without leaves out the parts of a name whose keys are ignored.
+func (n Name) without(ignore []string) Name {
+	return slices.DeleteFunc(n, func(p Part) bool { return slices.Contains(ignore, p.Key) })
 }
 
 // row is what a Set holds under one name.
@@ -143,7 +145,12 @@ type Set struct {
 	rows  []*row // in the order of the file
 	byKey map[string]*row
 	units map[string]unit
+	keys  []string // of the parts of names, those that are left out too
 }
+
+// Keys returns the keys of the parts that names of rows have, with those that
+// were left out of them, in the order in which they were found.
+func (s *Set) Keys() []string { return slices.Clone(s.keys) }
 
 // Metrics returns the names of all metrics, in the order in which comparisons
 // list them.

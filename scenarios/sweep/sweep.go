@@ -129,6 +129,7 @@ type Runner func(ctx context.Context, p *Plan, todo []int, done func(cell int, r
 type Options struct {
 	Run      Runner
 	Shard    Shard
+	Asked    []Asked                       // metrics that some cell must have; the error is then *UnknownMetric
 	Progress func(done, total, failed int) // called from one goroutine at a time; may be nil
 }
 
@@ -147,6 +148,8 @@ func Execute(ctx context.Context, p *Plan, store *Store, opt Options) (Status, e
 	var st Status
 	var todo []int
 	known := map[string]bool{}
+	ask := newAsker(p, &opt)
+	var err error
 	for i := range p.Sweep.Cells {
 		if !opt.Shard.Has(i) {
 			continue
@@ -156,6 +159,9 @@ func Execute(ctx context.Context, p *Plan, store *Store, opt Options) (Status, e
 		switch {
 		case store.Has(key):
 			st.Known++
+			if err == nil {
+				err = ask.see(p.Sweep.Cells[i].Policy, store.get(key))
+			}
 		case known[key]: // the same scenario in another place
 			st.Total--
 		default:
@@ -168,8 +174,7 @@ func Execute(ctx context.Context, p *Plan, store *Store, opt Options) (Status, e
 		progress = func(int, int, int) {}
 	}
 	progress(st.Known, st.Total, 0)
-	var err error
-	if len(todo) > 0 {
+	if len(todo) > 0 && err == nil {
 		err = opt.Run(ctx, p, todo, func(cell int, r *Record) error {
 			if r.Failed != "" {
 				st.Failed = append(st.Failed, cell)
@@ -181,7 +186,7 @@ func Execute(ctx context.Context, p *Plan, store *Store, opt Options) (Status, e
 				st.Computed++
 			}
 			progress(st.Known+st.Computed, st.Total, len(st.Failed))
-			return nil
+			return ask.see(p.Sweep.Cells[cell].Policy, r)
 		})
 	}
 	slices.Sort(st.Failed)

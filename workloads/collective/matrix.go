@@ -40,7 +40,7 @@ func ReadMatrix(r io.Reader, name string, nodes int, down []bool) (*Traffic, err
 	line := 0
 	for in.Scan() {
 		line++
-		text, _, _ := strings.Cut(in.Text(), "#")
+		text := lineOf(in.Text(), line)
 		if strings.TrimSpace(text) == "" {
 			continue
 		}
@@ -82,6 +82,28 @@ func ReadMatrix(r io.Reader, name string, nodes int, down []bool) (*Traffic, err
 	}
 	t.Message = slices.Max(t.Bytes)
 	return t, nil
+}
+
+// lineOf returns what counts of a line: not a comment, nor of the first the mark
+// of UTF-8 that spreadsheets begin files with.
+func lineOf(text string, line int) string {
+	if line == 1 {
+		text = strings.TrimPrefix(text, "\uFEFF")
+	}
+	text, _, _ = strings.Cut(text, "#")
+	return text
+}
+
+// CountRows returns the rows of a file that ReadMatrix or ReadSizes reads: lines
+// that are neither empty nor a comment.
+func CountRows(data []byte) int {
+	rows, line := 0, 0
+	for text := range strings.Lines(string(data)) {
+		if line++; strings.TrimSpace(lineOf(text, line)) != "" {
+			rows++
+		}
+	}
+	return rows
 }
 
 // parseEntry reads a size, or says what is wrong with it.

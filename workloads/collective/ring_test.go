@@ -223,8 +223,8 @@ func TestRingBytes(t *testing.T) {
 				t.Fatalf("%v sends %d B in the graph and %d in all", w, sum[w], x.Size(f))
 			}
 		}
-		if len(sum) != len(x.Flows) || int64(len(g.Tasks)) != c.tasks() {
-			t.Fatalf("%d pairs of %d, %d tasks of %d", len(sum), len(x.Flows), len(g.Tasks), c.tasks())
+		if len(sum) != len(x.Flows) || int64(len(g.Tasks)) != c.Tasks() {
+			t.Fatalf("%d pairs of %d, %d tasks of %d", len(sum), len(x.Flows), len(g.Tasks), c.Tasks())
 		}
 	})
 }

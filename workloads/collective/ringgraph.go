@@ -15,7 +15,7 @@ func (c *Collective) Graph() (*engine.Graph, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	tasks := c.tasks()
+	tasks := c.Tasks()
 	if tasks > MaxTasks {
 		return nil, tooMany(c.Op.String(), tasks)
 	}
@@ -38,8 +38,8 @@ func (c *Collective) Graph() (*engine.Graph, error) {
 	return g, g.Freeze()
 }
 
-// tasks returns the number of tasks of Graph.
-func (c *Collective) tasks() int64 {
+// Tasks returns the number of tasks of Graph: a transfer for each rank and step of each ring, and a milestone.
+func (c *Collective) Tasks() int64 {
 	sum := int64(0)
 	for _, stream := range c.Streams {
 		for _, stage := range stream {

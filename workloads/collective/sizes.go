@@ -92,7 +92,7 @@ func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
 	row, line, total := 0, 0, int64(0)
 	for in.Scan() {
 		line++
-		text, _, _ := strings.Cut(in.Text(), "#")
+		text := lineOf(in.Text(), line)
 		if strings.TrimSpace(text) == "" {
 			continue
 		}

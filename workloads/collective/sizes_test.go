@@ -145,3 +145,28 @@ func TestChunks(t *testing.T) {
 		}
 	}
 }
+
+// TestMark: the mark of UTF-8 that spreadsheets begin files with is no part of the
+// first entry or comment, and elsewhere it is a fault.
+func TestMark(t *testing.T) {
+	const mark, rows = "\uFEFF", "0,1KB\n2,0\n"
+	for _, before := range []string{mark, mark + "# bytes\n", mark + "\n", ""} {
+		text := before + rows
+		if n := collective.CountRows([]byte(text)); n != 2 {
+			t.Errorf("%q has %d rows", text, n)
+		}
+		sizes, err := collective.ReadSizes(strings.NewReader(text), "m.csv", 2)
+		if err != nil || !slices.Equal(sizes, []int64{0, 1000, 2, 0}) {
+			t.Errorf("%q: %v, %v", text, sizes, err)
+		}
+		traffic, err := collective.ReadMatrix(strings.NewReader(text), "m.csv", 2, nil)
+		if err != nil || !slices.Equal(traffic.Bytes, []int64{1000, 2}) {
+			t.Errorf("%q: %v, %v", text, traffic, err)
+		}
+	}
+	for _, text := range []string{"0,1\n" + mark + "2,0\n", mark + mark + rows} {
+		if _, err := collective.ReadSizes(strings.NewReader(text), "m.csv", 2); !errors.Is(err, collective.ErrTraffic) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

@@ -1,0 +1,296 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"sim/engine"
+	"sim/engine/units"
+	"sim/fabric/torus"
+	"sim/workloads/collective"
+)
+
+// What packets are played with: the first five are package packet's own limits.
+const (
+	slowestLink   = units.Rate(8e3)
+	largestPacket = units.Bytes(1 << 28)
+	longestPlay   = engine.Never / 4 // when the last packet may be injected
+	longestHop    = engine.Never / 8 // latency
+	mostWrong     = 0.99             // probability that a packet arrives wrong: beyond, retries have no end
+	mostHopped    = 1e11             // hops of packets: some ten hours
+	hopsText      = "100 billion"    // mostHopped in words
+	mostSamples   = 1 << 27          // lengths of queues that are kept, 1 GiB
+)
+
+// mostCounted bounds the bytes of all messages, as package collective does.
+const mostCounted = float64(1<<63-1) / 8
+
+// checkTraffic holds what shows only when the traffic is laid out on the fabric, of
+// which f is down. All keys must be sound; t is nil of a graph.
+func checkTraffic(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
+	s := c.s
+	w := &s.Workload.Traffic
+	r := &routed{s: s, torus: t}
+	if t != nil {
+		h, err := t.Health(f)
+		if err != nil {
+			return // it was told
+		}
+		r.health, r.down = h, downNodes(h)
+	} else {
+		r.whole = s.Fabric.graph(engine.Link{Rate: float64(s.Fabric.LinkRate), Latency: s.Fabric.LinkLatency})
+	}
+	up := nodes
+	for _, down := range r.down {
+		if down {
+			up--
+		}
+	}
+	if up < 2 {
+		c.clash([]string{"fabric.failed_chips", "fabric.failed_machines", "fabric.dims", "fabric.nodes", "fabric.edges"},
+			fmt.Sprintf("traffic needs at least 2 nodes that are up, of %d there are %d", nodes, up), "choose more nodes, or let fewer fail")
+		return
+	}
+	if flows := float64(up) * float64(up-1); s.manyFlows() && sized.ok(s) && flows*float64(w.Message) > mostCounted {
+		c.clash([]string{"workload.message"}, fmt.Sprintf("%.0f messages of %d B are more bytes than can be counted", flows, int64(w.Message)),
+			fmt.Sprintf("write at most %.0f B", math.Floor(mostCounted/flows)))
+		return
+	}
+	if keys, err := r.lay(nodes); err != nil {
+		what, want := wanted(err)
+		c.clash(keys, what, want)
+		return
+	}
+	if s.Engine.Level == "packet" {
+		checkPackets(c, up)
+	}
+}
+
+// downNodes returns which nodes are down; nil is none.
+func downNodes(h *torus.Health) []bool {
+	if !slices.Contains(h.Node, torus.Down) {
+		return nil
+	}
+	down := make([]bool, len(h.Node))
+	for n, state := range h.Node {
+		down[n] = state == torus.Down
+	}
+	return down
+}
+
+// wanted parts an error of traffic into what is wrong and what would be right.
+func wanted(err error) (what, want string) {
+	what, want, ok := strings.Cut(faultText(err), "; want ")
+	if !ok {
+		return what, "choose other traffic"
+	}
+	return what, "choose " + want
+}
+
+// lay lays out traffic whose flows are few, and returns the keys that are at fault
+// where it cannot be. Of all pairs of nodes there is nothing to fail.
+func (r *routed) lay(nodes int) (keys []string, err error) {
+	w := &r.s.Workload
+	message := max(1, int64(w.Message))
+	where := []string{"fabric.failed_chips", "fabric.failed_machines", "fabric.dims", "fabric.open", "fabric.edges", "fabric.file", "workload.kind"}
+	switch w.Kind {
+	case allToAll, uniformRandom:
+		return nil, nil
+	case nearestNeighbour:
+		_, err = r.neighbours(message)
+		return r.blame(err, where, func() error { _, err := r.neighbours(1); return err })
+	case permutation:
+		_, err = r.permutation(nodes, message)
+		return r.blame(err, append([]string{"workload.permutation"}, where...), func() error { _, err := r.permutation(nodes, 1); return err })
+	case hotspot:
+		_, err = collective.HotNodes(w.Hot, nodes, r.s.Seed, r.down)
+		return []string{"workload.hot_nodes"}, err
+	case matrixTraffic:
+		_, err = r.matrix(nodes)
+		return []string{"workload.matrix_file", "workload.matrix"}, err
+	case dataTensor:
+		return r.layDataTensor(nodes)
+	}
+	one, err := r.collective(nodes, message)
+	if err != nil {
+		return append([]string{"workload.rings"}, where...), err
+	}
+	if err = one.Check(); err != nil {
+		return r.blame(err, append([]string{"fabric.failed_chips", "fabric.failed_machines", "workload.rings", "workload.ring_form"}, where...), func() error {
+			ample := *one
+			ample.Bytes = math.MaxInt32
+			return ample.Check()
+		})
+	}
+	if n := one.Tasks(); n > collective.MaxTasks {
+		return where, fmt.Errorf("%s on %d nodes has %d transfers; want fewer nodes, for at most %d", w.Kind, nodes, n, collective.MaxTasks)
+	}
+	return nil, nil
+}
+
+// blame returns the keys that err is about: the size of messages where another one
+// would do, which try finds out.
+func (r *routed) blame(err error, where []string, try func() error) ([]string, error) {
+	if err != nil && try() == nil {
+		return []string{"workload.message"}, err
+	}
+	return where, err
+}
+
+// layDataTensor is lay of data-tensor traffic: its slices are counted, its rings
+// laid.
+func (r *routed) layDataTensor(nodes int) (keys []string, err error) {
+	w := &r.s.Workload
+	slice, ring := r.span(w.TensorDims), r.span(w.DataDims)
+	where := []string{"workload.tensor_dims", "workload.data_dims", "fabric.failed_chips", "fabric.failed_machines", "fabric.dims"}
+	if slice < 2 && ring < 2 {
+		return append([]string{"fabric.dims"}, where...), errors.New("neither slices nor rings have two nodes; want larger dimensions")
+	}
+	if need := float64(nodes) * float64(slice-1) * perFlow; need > maxFlowBytes {
+		return append([]string{"workload.tensor_dims"}, where...), fmt.Errorf("%.3g flows in slices would take %.0f GB; want smaller slices, for at most %.0f GB", need/perFlow, need/1e9, float64(maxFlowBytes)/1e9)
+	}
+	if ring > 1 {
+		form, err := collective.ParseForm(w.RingForm)
+		if err != nil {
+			return []string{"workload.ring_form"}, err
+		}
+		if _, err = collective.RingSteps(r.torus, dims(w.DataDims), form, w.Bidirectional, 1, r.down); err != nil {
+			return where, err
+		}
+	}
+	return nil, nil
+}
+
+// checkPackets holds packets, links and times against what packet.Run plays, among
+// so many nodes that are up.
+func checkPackets(c *checker, up int) {
+	s := c.s
+	w, l := &s.Workload.Traffic, &s.Fabric.Links
+	if l.LinkRate < slowestLink {
+		c.clash([]string{"fabric.link_rate"}, fmt.Sprintf("%v is too slow for packets", l.LinkRate), fmt.Sprintf("write at least %v, or set engine.level = \"flow\" or \"static\"", slowestLink))
+	}
+	if l.LinkLatency > longestHop {
+		c.clash([]string{"fabric.link_latency"}, fmt.Sprintf("%v a hop is more than packets can take", l.LinkLatency), fmt.Sprintf("stay within %.0fh", longestHop.Seconds()/3600))
+	}
+	for i, e := range l.Edges {
+		if rate, late := units.Rate(e[2]), engine.Time(e[3]); rate > 0 && rate < slowestLink || late > longestHop {
+			c.clash([]string{"fabric.edges", "fabric.file"}, fmt.Sprintf("link %d has %d b/s and a latency of %d ps", i+1, e[2], e[3]),
+				fmt.Sprintf("for packets write at least %.0f b/s and at most %d ps", float64(slowestLink), longestHop))
+			break
+		}
+	}
+	if l.Queue == "credit" && l.Buffer > 0 && l.Buffer < w.Packet {
+		c.clash([]string{"fabric.buffer", "workload.packet"}, fmt.Sprintf("a buffer of %v has no room for a packet of %v", l.Buffer, w.Packet), "give it room for one at least, or 0B for what a round trip needs")
+	}
+	if p := -math.Expm1(8 * float64(w.Packet) * math.Log1p(-l.BitErrors)); p > mostWrong {
+		c.clash([]string{"fabric.bit_errors", "workload.packet"}, fmt.Sprintf("a packet of %v arrives wrong with probability %.6f, and is sent again", w.Packet, p),
+			fmt.Sprintf("choose fewer errors or smaller packets, for at most %g", mostWrong))
+	}
+	checkTimes(c)
+	if len(c.faults) > 0 {
+		return
+	}
+	var packets float64 // at least
+	each := math.Ceil(float64(w.Message) / float64(w.Payload))
+	switch {
+	case slices.Contains(ringKinds, s.Workload.Kind):
+		packets = float64(w.Message) / float64(w.Packet)
+	case s.manyFlows() && sized.ok(s):
+		packets = float64(up) * float64(up-1) * each
+	case sized.ok(s):
+		packets = each
+	case s.Workload.Kind == matrixTraffic:
+		for _, row := range w.Matrix {
+			for _, b := range row {
+				packets += math.Ceil(float64(b) / float64(w.Payload))
+			}
+		}
+	}
+	if packets > mostHopped && s.Engine.Until == 0 {
+		c.clash([]string{"workload.packet", "workload.message", "workload.matrix_file", "workload.matrix"}, fmt.Sprintf("%.2g packets at least, of %v each", packets, w.Packet), fewerHops(s))
+	}
+}
+
+// fewerHops says what makes fewer hops of packets.
+func fewerHops(s *Scenario) string {
+	ways, levels := "choose larger packets or smaller messages", `"flow" or "static"`
+	switch {
+	case s.Workload.Kind == matrixTraffic:
+		ways = "choose larger packets or less traffic"
+	case slices.Contains(ringKinds, s.Workload.Kind) || sized.ok(s):
+	case s.Workload.Source == "poisson":
+		ways, levels = "choose a shorter workload.duration and warmup, or less load", `"static"`
+	default:
+		ways, levels = "choose a lower workload.rate, larger packets or less time", `"static"`
+	}
+	return ways + ", for at most " + hopsText + " hops of packets; or set engine.level = " + levels + ", or engine.until"
+}
+
+// checkTimes holds that what is injected by the clock ends while it is counted.
+func checkTimes(c *checker) {
+	s := c.s
+	w := &s.Workload.Traffic
+	long := func(seconds float64, at ...string) {
+		if seconds > longestPlay.Seconds() {
+			c.clash(at, fmt.Sprintf("packets are injected for up to %.3g s", seconds), fmt.Sprintf("stay within %.0f s", longestPlay.Seconds()))
+		}
+	}
+	switch {
+	case slices.Contains(ringKinds, s.Workload.Kind):
+	case s.Workload.Kind == dataTensor:
+		long(w.Start.Seconds()+2*float64(w.Alternations)*w.Phase.Seconds(), "workload.phase", "workload.start", "workload.alternations")
+		ring := collective.OnOff{Rate: w.RingRate, Payload: int32(w.Payload), Wire: int32(w.Packet), Start: w.Start, Length: w.Phase}
+		if err := ring.Check(); err != nil {
+			c.clash([]string{"workload.ring_rate", "workload.phase"}, faultText(err), "choose a higher rate or more time")
+		}
+	case w.Source == "on-off":
+		long(w.Start.Seconds()+w.Duration.Seconds(), "workload.duration", "workload.start")
+	case w.Source == "poisson":
+		long(w.Warmup.Seconds()+w.Duration.Seconds(), "workload.duration", "workload.warmup")
+		if w.Duration == 0 {
+			c.clash([]string{"workload.duration"}, "no packets are measured in 0s", "write a time above 0")
+		}
+		if every := s.packetTime() / w.Load; every > float64(longestPlay) {
+			c.clash([]string{"workload.load"}, fmt.Sprintf("a node injects a packet every %.3g s", every/float64(engine.Second)), fmt.Sprintf("write a load of at least %.3g", s.packetTime()/float64(longestPlay)))
+		}
+	}
+	if l := &s.Fabric.Links; l.FailAt > 0 && l.FailAt.Seconds()+l.RerouteAfter.Seconds() > longestPlay.Seconds() {
+		c.clash([]string{"fabric.reroute_after", "fabric.fail_at"}, fmt.Sprintf("packets are rerouted at %.3g s", l.FailAt.Seconds()+l.RerouteAfter.Seconds()), fmt.Sprintf("stay within %.0f s", longestPlay.Seconds()))
+	}
+}
+
+// checkStep refuses a training step where nothing changes it: it is measured where
+// links are down from the start, and all nodes are up. Values that say that there
+// is no step hold anywhere.
+func checkStep(c *checker) {
+	const at = "workload.step"
+	l, step := &c.s.Fabric.Links, &c.s.Workload.Step
+	links := []string{"fabric.failed_ocs", "fabric.failed_links", "fabric.drained_links"}
+	nodes := []string{"fabric.failed_chips", "fabric.failed_machines", "fabric.fail_at"}
+	for _, k := range []struct {
+		key   string
+		given bool
+	}{{at + ".share", step.Share > 0}, {at + ".slowdown", step.Slowdown > 0}, {at + ".overlap", step.Overlap > 0}} {
+		if !k.given || !c.ok(k.key) || !c.ok(links...) || !c.ok(nodes...) {
+			continue
+		}
+		switch {
+		case k.key == at+".overlap" && step.Share == 0:
+			if !c.switched(k.key, &condition{keys: []string{at + ".share"}}) {
+				c.clash([]string{k.key}, "is not used without share", "set workload.step.share, or leave it out")
+			}
+			return
+		case c.switched(k.key, &condition{keys: slices.Concat(links, nodes)}):
+			return
+		case !l.faulty():
+			c.clash([]string{k.key}, "is not used where no link is down, so that the step stays as it is", "leave it out, or name what is down, such as fabric.failed_links")
+			return
+		case l.FailAt > 0 || len(l.FailedChips)+len(l.FailedMachines) > 0:
+			c.clash([]string{k.key}, "is not used where links fail in mid-run, or nodes do", "leave it out, or let only links or switches be down, from the start")
+			return
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestTrafficFaults: what shows only when traffic is laid out is told before the
+// run, in one line that names the key, and what just fits is not.
+func TestTrafficFaults(t *testing.T) {
+	const rings = "workload.kind=ring-all-reduce"
+	for _, c := range []struct {
+		want string // "" is sound
+		set  []string
+	}{
+		{"workload.permutation: transpose of 4x2; choose sizes that are the same backwards", []string{"workload.kind=permutation", "fabric.dims=[4, 2]", "workload.permutation=transpose"}},
+		{"", []string{"workload.kind=permutation", "fabric.dims=[4, 4]", "workload.permutation=transpose"}},
+		{"workload.permutation: bit-reverse of 12 nodes; choose a power of 2", []string{"workload.kind=permutation", "fabric.dims=[4, 3]", "workload.permutation=bit-reverse"}},
+		{"workload.permutation: shuffle of 12 nodes", []string{"workload.kind=permutation", "fabric.dims=[4, 3]", "workload.permutation=shuffle"}},
+		{"workload.message: ring-all-reduce of 127 B in 2 streams and 64 chunks each; choose at least a byte a chunk, 128 B", []string{rings, "workload.message=127B"}},
+		{"", []string{rings, "workload.message=128B"}},
+		{"workload.message: ring-all-reduce of 9000000000000000000 B", []string{rings, "workload.message=9000PB", "engine.level=static"}},
+		{"fabric.failed_chips: rank 3 of ring-all-reduce is down", []string{rings, "workload.rings=per-dimension", "fabric.failed_chips=[3]"}},
+		{"fabric.dims: ring-all-reduce on 16384 nodes has 1073676289 transfers", []string{rings, "fabric.dims=[128, 128]", "workload.message=1MB"}},
+		{"fabric.dims: traffic needs at least 2 nodes that are up, of 1 there are 1", []string{"fabric.dims=[1]"}},
+		{"fabric.failed_chips: traffic needs at least 2 nodes that are up, of 2 there are 1", []string{"fabric.dims=[2]", "fabric.failed_chips=[1]"}},
+		{"workload.message: 4032 messages of 9000000000000000000 B are more bytes than can be counted", []string{"workload.message=9000PB", "engine.level=static"}},
+		{"workload.hot_nodes: 3 hot nodes of 2 that are up", []string{"workload.kind=hotspot", "fabric.dims=[4]", "fabric.failed_chips=[0, 1]", "workload.hot_nodes=3"}},
+		{"workload.matrix: ", []string{"workload.kind=matrix", "fabric.dims=[3]", "workload.matrix=[[0, 1, 0], [1, 0, 0], [0, 0, 0]]", "fabric.failed_chips=[1]"}},
+		{"fabric.dims: neither slices nor rings have two nodes", []string{"workload.kind=data-tensor", "workload.rate=1GB/s", "fabric.dims=[1, 1, 1, 2]"}},
+		{"fabric.dims: 2.68e+08 flows in slices would take 13 GB", []string{"workload.kind=data-tensor", "workload.rate=1GB/s", "fabric.dims=[128, 128, 1]"}},
+		{"workload.ring_rate: 1bps of 1000 B packets send none", []string{"workload.kind=data-tensor", "workload.rate=1GB/s", "workload.ring_rate=1bps"}},
+		{"workload.phase: packets are injected for up to 2.16e+07 s", []string{"workload.kind=data-tensor", "workload.rate=1GB/s", "workload.phase=1000h"}},
+		{"fabric.link_rate: 7.999kbps is too slow for packets; write at least 8kbps", []string{"fabric.link_rate=7999bps"}},
+		{"", []string{"fabric.link_rate=7999bps", "engine.level=static"}},
+		{"fabric.link_latency: 3600000s a hop is more", []string{"fabric.link_latency=1000h"}},
+		{"fabric.buffer: a buffer of 999B has no room for a packet of 1KB", []string{"fabric.queue=credit", "fabric.buffer=999B"}},
+		{"", []string{"fabric.queue=credit", "fabric.buffer=1000B"}},
+		{"workload.packet: packets of 300MB; write at most 268435456 B", []string{"workload.packet=300MB"}},
+		{"fabric.bit_errors: a packet of 1KB arrives wrong with probability 1.0", []string{"fabric.bit_errors=0.1"}},
+		{"workload.duration: packets are injected for up to 3.6e+06 s", []string{"workload.source=on-off", "workload.rate=1GB/s", "workload.duration=1000h"}},
+		{"workload.start: packets are injected for up to 3.6e+06 s", []string{"workload.source=on-off", "workload.rate=1GB/s", "workload.start=1000h"}},
+		{"workload.warmup: packets are injected", []string{"workload.source=poisson", "workload.warmup=1000h"}},
+		{"workload.duration: no packets are measured", []string{"workload.source=poisson", "workload.duration=0s"}},
+		{"workload.load: a node injects a packet every", []string{"workload.source=poisson", "workload.load=1e-300"}},
+		{"fabric.reroute_after: packets are rerouted", []string{`fabric.failed_links=["0 x+"]`, "fabric.fail_at=1us", "fabric.reroute_after=1000h"}},
+		{"workload.message: 4e+12 packets at least, of 1KB each", []string{"workload.message=1TB"}},
+		{"", []string{"workload.message=1TB", "engine.level=flow"}},
+		{"", []string{"workload.message=1TB", "engine.until=1us"}},
+		{"workload.injection: \"\" is not known", []string{"workload.injection="}},
+	} {
+		_, err := Parse("tori.toml", []byte(smallTorus), c.set)
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%v: %v", c.set, err)
+		case c.want != "" && (err == nil || !strings.HasPrefix(strings.TrimPrefix(err.Error(), "--set: "), c.want) || strings.Contains(err.Error(), "\n")):
+			t.Errorf("%v: %v; want %s", c.set, err, c.want)
+		}
+	}
+	graph := func(set ...string) []string {
+		return append([]string{"fabric.kind=graph", "fabric.dims=", `policy.routers=["shortest"]`}, set...)
+	}
+	text := strings.Replace(smallTorus, "dims = [4, 4, 4]", "", 1)
+	for _, c := range []struct{ want, edges string }{
+		{"", "[[0, 1, 8000, 0], [1, 0]]"},
+		{"fabric.edges: link 1 has 7999 b/s and a latency of 0 ps; for packets write at least 8000 b/s", "[[0, 1, 7999, 0], [1, 0]]"},
+		{"fabric.edges: link 2 has 0 b/s and a latency of 1152921504606846976 ps", "[[0, 1], [1, 0, 0, 1152921504606846976]]"},
+	} {
+		_, err := Parse("graph.toml", []byte(text), append(graph()[:1], "fabric.edges="+c.edges, `policy.routers=["shortest"]`))
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v; want %s", c.edges, err, c.want)
+		}
+	}
+}
+
+// TestTrafficLimits: what only routes show to be too much is a fault of the input
+// too, and what is at the limits of packets is played.
+func TestTrafficLimits(t *testing.T) {
+	for _, c := range []struct {
+		want string // "" runs
+		set  []string
+	}{
+		{"text: workload.packet: dor makes about 6.3e+10 packets take ", []string{"workload.message=15600KB", "workload.packet=1B"}},
+		{"text: workload.rate: dor makes about 7.3e+13 packets", []string{"workload.source=on-off", "workload.message=0B", "workload.rate=500MB/s", "workload.duration=10h"}},
+		{"text: workload.duration: dor makes about 4.3e+10 packets take 1.3e+11 hops", []string{"workload.source=poisson", "workload.load=0.9", "workload.duration=15s"}},
+		{"text: workload.pace: dor takes 5.12e+294 s of simulated time", []string{"workload.pace=1e-300"}},
+		{"text: workload.message: dor takes 2.56e+16 s", []string{"workload.message=100TB", "fabric.link_rate=1bps", "engine.level=flow"}},
+		{"text: engine.sample_every: dor has ", []string{"engine.sample_every=1ps", "workload.message=1MB"}},
+		{`text: policy.routers: dor: routing: this router cannot serve the fabric: no way`, []string{`fabric.failed_ocs=["x3"]`}},
+		{`text: policy.routers: dor: after the fault: routing: this router cannot serve the fabric: no way`, []string{`fabric.failed_ocs=["x3"]`, "fabric.fail_at=1us"}},
+		{"", []string{"fabric.link_rate=8kbps", "fabric.dims=[3]", "workload.message=1KB"}},
+		{"", []string{"workload.packet=268435456B", "fabric.dims=[3]"}},
+		{"", []string{"fabric.queue=credit", "fabric.buffer=1000B"}},
+		{"", []string{"workload.message=1TB", "engine.until=1us"}},
+	} {
+		s, err := Parse("text.toml", []byte(smallTorus), c.set)
+		if err != nil {
+			t.Errorf("%v: %v", c.set, err)
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // else what is not refused goes on for days
+		_, err = Run(ctx, s, RunOptions{Workers: 1})
+		cancel()
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%v: %v", c.set, err)
+		case c.want != "" && (err == nil || !errors.Is(err, ErrInput) || !strings.HasPrefix(err.Error(), c.want)):
+			t.Errorf("%v: %v; want %s", c.set, err, c.want)
+		}
+	}
+}
+
+// TestEstimatedHops: the hops that are foreseen are those that are counted, within
+// what rounding to packets and chance leave.
+func TestEstimatedHops(t *testing.T) {
+	for _, set := range [][]string{
+		{}, {"workload.source=greedy", "workload.message=7777B"}, {"workload.source=window"}, {"workload.kind=hotspot"}, {"workload.kind=permutation"},
+		{"workload.kind=nearest-neighbour"}, {"workload.kind=ring-all-reduce", "workload.message=1MB"}, {"workload.kind=uniform-random", "workload.load=0.3"},
+		{"workload.source=on-off", "workload.rate=500MB/s", "workload.start=0s", "workload.duration=30us"},
+		{"workload.kind=data-tensor", "workload.rate=1GB/s", "workload.start=0s", "workload.phase=20us"}, {`policy.routers=["multipath"]`},
+	} {
+		s, err := Parse("text.toml", []byte(smallTorus), set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := buildRouted(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := r.decide(context.Background(), s.Policy.Routers[0], 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := got.(*routedAnswer)
+		packets, seconds := a.injected()
+		if over := packets * a.meanHops() / float64(a.stats.Hops); over < 0.85 || over > 1.3 {
+			t.Errorf("%v: %g hops foreseen, %d counted", set, packets*a.meanHops(), a.stats.Hops)
+		}
+		if end := a.stats.End.Seconds(); seconds <= 0 || seconds > end*1.01 {
+			t.Errorf("%v: at least %g s foreseen, %g s taken", set, seconds, end)
+		}
+	}
+}
+
+// TestStepWithoutFaults: a training step that nothing changes is refused, unless
+// what a study or an override varies is why.
+func TestStepWithoutFaults(t *testing.T) {
+	const down = `fabric.failed_links=["0 x+"]`
+	with := smallTorus + "[workload.step]\nshare = 0.2\n"
+	for _, c := range []struct {
+		want string
+		text string
+		set  []string
+	}{
+		{"workload.step.share: is not used where no link is down", smallTorus, []string{"workload.step.share=0.2"}},
+		{"workload.step.slowdown: is not used where no link is down", smallTorus, []string{"workload.step.slowdown=0.2"}},
+		{"workload.step.overlap: is not used without share", smallTorus, []string{"workload.step.overlap=0.2", down}},
+		{"workload.step.share: is not used where links fail in mid-run", smallTorus, []string{"workload.step.share=0.2", down, "fabric.fail_at=1us"}},
+		{"workload.step.share: is not used where links fail in mid-run, or nodes do", smallTorus, []string{"workload.step.share=0.2", "fabric.failed_chips=[1]"}},
+		{"", smallTorus, []string{"workload.step.share=0.2", "workload.step.overlap=0.2", down}},
+		{"", smallTorus, []string{"workload.step.share=0.0", "workload.step.overlap=0.0", "workload.step.slowdown=0.0"}},
+		{"step.share: is not used where no link is down", with, nil},
+		{"", with, []string{"fabric.failed_links=[]"}},
+	} {
+		_, err := Parse("tori.toml", []byte(c.text), c.set)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%v: %v; want %s", c.set, err, c.want)
+		}
+	}
+}
+
+// TestMarkedFiles: a file that begins with the mark of UTF-8 is read as without.
+func TestMarkedFiles(t *testing.T) {
+	dir := t.TempDir()
+	rng := rand.New(rand.NewPCG(1, 2))
+	read := func(mark string) string {
+		var csv strings.Builder
+		csv.WriteString(mark + "# bytes\n")
+		for i := range 4 {
+			for j := range 4 {
+				csv.WriteString(map[bool]string{true: ",", false: ""}[j > 0] + fmt.Sprint((i*4+j)*1000*min(1, (i-j)*(i-j))))
+			}
+			csv.WriteString("\n")
+		}
+		name := filepath.Join(dir, fmt.Sprintf("%d.csv", rng.Uint64()))
+		edges := name + ".txt"
+		for file, text := range map[string]string{name: csv.String(), edges: mark + "0 1\n1 2\n2 3\n3 0\n"} {
+			if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := Parse("text.toml", []byte("[workload]\nkind = \"matrix\"\n[fabric]\nkind = \"graph\"\nundirected = true\n[policy]\nrouters = [\"shortest\"]\n"),
+			[]string{"workload.matrix_file=" + name, "fabric.file=" + edges})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(s.TOML())
+	}
+	if plain, marked := read(""), read("\uFEFF"); plain != marked {
+		t.Errorf("%s\nmarked\n%s", plain, marked)
+	}
+}

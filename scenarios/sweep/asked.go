@@ -1,0 +1,132 @@
+package sweep
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"sim/scenarios/result"
+)
+
+// Asked is a metric that a table or a figure asks for. Of the reference and of
+// samples the names are as figures have them: "reference.makespan_s".
+type Asked struct {
+	By   string // "plot NAME", or what else asks
+	Name string
+}
+
+// UnknownMetric is the error of a sweep that is asked for a metric that no cell
+// has: it ends when a cell of every policy is there, and these are kept.
+type UnknownMetric struct {
+	Asked
+	Known []string // metrics of the cells that are there, in order
+	Cells int      // that are there
+}
+
+func (e *UnknownMetric) Error() string {
+	return fmt.Sprintf("%s: no cell has a metric %q", e.By, e.Name)
+}
+
+// timed are the figures of the timings, which are no metrics.
+var timed = []string{"solve_s", "play_s"}
+
+// named are the metrics that simulations of some kind have. Cells that lack one say
+// nothing of those to come, which may be of another kind, or meet what these do not.
+var named = []string{
+	"accepted_load", "all_to_all_bytes_per_s", "all_to_all_s", "average_hops", "before_makespan_s", "bisection_links", "buffer_chunks",
+	"canonical_sources", "channels", "chunks", "comm_exposed_s", "completion_s", "compute_makespan_s", "delivered", "delivered_bytes_per_s", "diameter",
+	"dropped", "evaluations", "exchange_exposed_s", "fault_ratio", "flows", "fluid_s", "free_running_s", "gap", "implied_share", "in_flight",
+	"injected", "iteration_max_s", "iteration_mean_s", "largest_queue", "links", "links_lost", "makespan_s", "max_delay_s", "max_link_load",
+	"max_queue_packets", "mean_delay_s", "nct", "nct_before", "nct_critical_path", "nct_max", "nearest_neighbour_max_load", "nodes", "objective",
+	"optical_connections", "over_fluid", "p50_delay_s", "p99_delay_s", "packet_hops", "port_ratio", "ports", "rate_bits_per_s", "reconfigurations",
+	"retries", "slot_s", "slots", "step_slowdown", "steps", "sum_hops", "surplus_ports", "switch_commands", "switch_s", "synchronised_s",
+	"table_entries", "table_entries_chip", "tag_bits", "tasks", "transfers", "unconstrained_max_link_load", "walks", "wild_pairs",
+}
+
+// namedFrom begin the names of further ones.
+var namedFrom = []string{"dropped_", "replay_", "milp_", "job.", "donor_", "bound_", "pooled_", "shared_"}
+
+// asker holds what is asked for against the cells as they come.
+type asker struct {
+	asked    []Asked
+	left     map[string]bool // policies none of whose cells are there
+	has      map[string]bool
+	metrics  map[string]bool // of has, those of cells themselves
+	cells    int
+	finished bool
+}
+
+// newAsker returns what checks the cells of a shard.
+func newAsker(p *Plan, opt *Options) *asker {
+	a := &asker{asked: opt.Asked, left: map[string]bool{}, has: map[string]bool{}, metrics: map[string]bool{}, finished: len(opt.Asked) == 0}
+	for i := range p.Sweep.Cells {
+		if opt.Shard.Has(i) {
+			a.left[p.Sweep.Cells[i].Policy] = true
+		}
+	}
+	return a
+}
+
+// see notes a cell, and fails once there is one of every policy and what is asked
+// for is in none.
+func (a *asker) see(policy string, r *Record) error {
+	if a.finished {
+		return nil
+	}
+	delete(a.left, policy)
+	for name := range r.Metrics {
+		a.has[name], a.metrics[name] = true, true
+	}
+	for name := range r.Reference {
+		a.has["reference."+name] = true
+	}
+	for name := range r.Samples {
+		a.has[name] = true
+	}
+	if len(r.Metrics) > 0 {
+		a.cells++
+	}
+	if len(a.left) > 0 || a.cells == 0 {
+		return nil
+	}
+	a.finished = true
+	for _, one := range a.asked {
+		if !a.may(one.Name) {
+			return &UnknownMetric{one, append(slices.Sorted(maps.Keys(a.metrics)), timed...), a.cells}
+		}
+	}
+	return nil
+}
+
+// may reports whether some cell has or may have a metric, or both of a quotient.
+func (a *asker) may(name string) bool {
+	plain := strings.TrimPrefix(name, "reference.")
+	if a.has[name] || slices.Contains(timed, name) || slices.Contains(named, plain) ||
+		slices.ContainsFunc(namedFrom, func(of string) bool { return strings.HasPrefix(plain, of) }) {
+		return true
+	}
+	over, under, ok := strings.Cut(name, "/")
+	return ok && a.may(strings.TrimSpace(over)) && a.may(strings.TrimSpace(under))
+}
+
+// AskedBy returns the metrics that figures ask for.
+func AskedBy(plots []result.Plot) []Asked {
+	var all []Asked
+	for i := range plots {
+		p := &plots[i]
+		names := slices.Concat([]string{p.Y}, p.Also, []string{p.Below})
+		switch p.Kind {
+		case "heatmap", "twists":
+			names[0] = p.Z
+		case "scatter":
+			names = append(names, p.X)
+		}
+		for _, name := range names {
+			if name != "" {
+				all = append(all, Asked{"plot " + p.Name, name})
+			}
+		}
+	}
+	return all
+}
