@@ -14,6 +14,12 @@ import (
 func explanation(run *result.Run, p *result.Play, paint paints) string {
 	var b strings.Builder
 	printTitle(&b, run.Document.Scenario, run.Detail.Title, paint)
+	for _, r := range run.Document.Rows {
+		if why := r.Labels["unserved"]; why != "" && r.Policy == p.Policy {
+			fmt.Fprintf(&b, "%s cannot serve: %s.\n", p.Policy, why)
+			return b.String()
+		}
+	}
 	if len(p.Path) == 0 && printPlan(&b, run, p, paint) {
 		return b.String()
 	}
