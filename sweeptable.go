@@ -19,7 +19,7 @@ import (
 const sweepRows = 60
 
 // mainMetrics are what a sweep's table shows, the first that there is.
-var mainMetrics = []string{"objective", "nct", "makespan_s", "completion_s", "mean_delay_s", "max_link_load"}
+var mainMetrics = []string{"objective", "nct", "makespan_s", "completion_s", "mean_delay_s", "max_load_over_rate", "max_link_load"}
 
 // printSweep prints a sweep as a table: a row a variant, a column a policy, in
 // each the main metric.

@@ -40,6 +40,7 @@ var tableColumns = []tableColumn{
 	{"exposed\ncomm.", "comm_exposed_s", nil},
 	{"average\nhops", "average_hops", func(v float64, _ *result.Row) string { return fmt.Sprintf("%.4f", v) }},
 	{"busiest link,\nabove bound", "max_link_load", load},
+	{"load over rate,\nabove bound", "max_load_over_rate", load},
 	{"gap to\nbound", "gap", func(v float64, _ *result.Row) string { return gap(v) }},
 	{"all to all,\neach node", "all_to_all_bytes_per_s", func(v float64, _ *result.Row) string { return bytesPerSecond(v) }},
 	{"against\nno fault", "fault_ratio", func(v float64, _ *result.Row) string { return percent(v) }},
@@ -110,7 +111,10 @@ func columnsFor(rows []result.Row) []tableColumn {
 	if !has["slots"] {
 		delete(has, "fluid_s") // of traffic on links it is what others are compared with
 	}
-	if has["max_link_load"] || has["slots"] { // which have the gap beside them
+	if has["max_load_over_rate"] {
+		delete(has, "max_link_load")
+	}
+	if has["max_link_load"] || has["max_load_over_rate"] || has["slots"] { // which have the gap beside them
 		delete(has, "gap")
 	}
 	if has["completion_s"] {
@@ -162,6 +166,7 @@ var judged = []struct{ metric, words, bounded string }{
 	{objective, "is fastest", "the objective"},
 	{"completion_s", "is fastest", mostLoaded},
 	{"mean_delay_s", "delivers soonest", mostLoaded},
+	{"max_load_over_rate", "spreads the load best", mostLoaded},
 	{"max_link_load", "spreads the load best", mostLoaded},
 }
 

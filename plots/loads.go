@@ -11,13 +11,19 @@ import (
 // loadsFigure shows for each policy the load of its most loaded link, with the
 // lower bound proved for it, and the throughput of all to all where it is known.
 func loadsFigure(doc *result.Document, d *result.Detail) []Figure {
-	loads := metricBars(doc, "max_link_load", "bound_max_link_load")
+	metric, head := "max_link_load", "Load of the most loaded link"
+	loads := metricBars(doc, "max_load_over_rate", "bound_max_load_over_rate")
+	if loads != nil {
+		metric, head = "max_load_over_rate", "Largest load of a link over its rate"
+	} else {
+		loads = metricBars(doc, metric, "bound_max_link_load")
+	}
 	rates := metricBars(doc, "all_to_all_bytes_per_s", "")
 	if loads == nil {
 		return nil
 	}
-	s := sheet{title: "Load of the most loaded link by policy", subtitle: d.Title}
-	best := doc.Best("max_link_load")
+	s := sheet{title: head + " by policy", subtitle: d.Title}
+	best := doc.Best(metric)
 	s.legend = []entry{{"lowest", box(fill{vermillion, 1})}}
 	if len(loads) > 1 {
 		s.legend = append(s.legend, entry{"other policies", box(fill{skyBlue, 1})})
@@ -33,7 +39,7 @@ func loadsFigure(doc *result.Document, d *result.Detail) []Figure {
 	for _, b := range loads {
 		most = max(most, b.value, b.bound)
 	}
-	first := panel{head: "Load of the most loaded link", x1: 1, y1: 1, below: names.depth, plot: barPlot(loads, names, "load", most, unit{"", 1}, best)}
+	first := panel{head: head, x1: 1, y1: 1, below: names.depth, plot: barPlot(loads, names, "load", most, unit{"", 1}, best)}
 	s.panels = []panel{first}
 	height := vg.Length(3.1*vg.Inch) + names.depth
 	if rates != nil {

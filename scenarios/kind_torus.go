@@ -397,7 +397,7 @@ func routerTables() []table {
 					field: optimised(func(r *OptimisedOptions) any { return &r.NeighbourCap }),
 				}),
 				defaultsTo(int64(0), key{
-					name: "budget", doc: "ways that are weighed in search of better ones; 0 is 30 million, and at least 500 a pair", max: 1e15,
+					name: "budget", doc: "ways that are weighed in search of better ones; 0 is 30 million, and at least 200 a pair", max: 1e15,
 					field: optimised(func(r *OptimisedOptions) any { return &r.Budget }),
 				}),
 				defaultsTo(4000, key{

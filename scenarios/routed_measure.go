@@ -36,18 +36,6 @@ func (a *routedAnswer) static(n *engine.Network, d *routing.Decision, healthy fl
 	default:
 		m["average_hops"] = hops / r.messages()
 	}
-	bound, model := r.least, "any ways, over all links as if they were one"
-	if r.load.demand == nil && d.Walks.First == nil { // whole messages on one way each
-		bound = math.Ceil(bound - 1e-9)
-	}
-	if d.Bound >= bound {
-		bound, model = d.Bound, d.BoundModel
-	}
-	m["bound_max_link_load"] = bound
-	if bound > 0 {
-		m["gap"] = top/bound - 1
-		a.row.Labels["gap_model"] = model
-	}
 	a.pressed = pressed(n, z, float64(r.s.Fabric.LinkRate))
 	if rate := float64(r.s.Fabric.LinkRate) / 8; a.pressed > 0 {
 		if r.s.Workload.Kind == allToAll {
@@ -64,6 +52,7 @@ func (a *routedAnswer) static(n *engine.Network, d *routing.Decision, healthy fl
 	for name, v := range d.Labels {
 		a.row.Labels[name] = v
 	}
+	a.bound(d, top)
 	if healthy > 0 {
 		m["fault_ratio"] = healthy / top
 		a.step(healthy, top)
@@ -82,6 +71,32 @@ func (a *routedAnswer) static(n *engine.Network, d *routing.Decision, healthy fl
 		a.row.Labels["deadlock"] = "possible: " + cycle.Names(n)
 	}
 	return nil
+}
+
+// bound holds the load of the most loaded link against what no ways can undercut,
+// where rates of links differ over them.
+func (a *routedAnswer) bound(d *routing.Decision, top float64) {
+	r, m := a.r, a.row.Metrics
+	name, bound, model := "bound_max_link_load", r.least, "any ways, over all links as if they were one"
+	proved, of := d.Bound, d.BoundModel
+	switch {
+	case r.overRates:
+		name, top, model = "bound_max_load_over_rate", a.pressed, model+"; of load over rate"
+		m["max_load_over_rate"] = top
+		proved, of = d.Metrics[name], d.Labels["gap_model"]
+	case r.load.demand == nil && d.Walks.First == nil: // whole messages on one way each
+		bound = math.Ceil(bound - 1e-9)
+	}
+	if proved >= bound {
+		bound, model = proved, of
+	}
+	m[name] = bound
+	if bound > 0 {
+		if m["gap"] = top/bound - 1; r.overRates {
+			m["gap"] = max(0, m["gap"]) // rates round
+		}
+		a.row.Labels["gap_model"] = model
+	}
 }
 
 // tables tells how large forwarding tables of the ways are. Ways that come to a

@@ -3,6 +3,7 @@ package routing
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"time"
 
@@ -52,11 +53,17 @@ func (o Optimised) withDefaults(in *instance) Optimised {
 	return o
 }
 
-// AnyWays is the model of Optimised's bound.
-const AnyWays = "any ways; where demands are whole, one way a pair, and rounded up"
+// Models of Optimised's bound: where demands are whole, where they are not, and where
+// rates of links differ, of load over rate.
+const (
+	AnyWays   = "any ways; where demands are whole, one way a pair, and rounded up"
+	OneWay    = "any ways, one a pair"
+	OverRates = "any ways, one a pair; of load over rate"
+)
 
-// Route leads the flows of any network. Loads are in units of demand, whatever the
-// rates of links. It fails, with ErrUnserved, where nodes have too many links, and
+// Route leads the flows of any network. Loads are in units of demand; where live links
+// have unequal rates the most that a link carries over its rate is made least, in units
+// on a link of Problem.Rate. It fails, with ErrUnserved, where nodes have too many links, and
 // names pairs that live links do not join; with milp.ErrNoSolver where one is asked
 // for and missing. Metrics are
 //
@@ -66,6 +73,9 @@ const AnyWays = "any ways; where demands are whole, one way a pair, and rounded 
 //   - bound_max_link_load, and gap: (max_link_load - bound) / bound;
 //   - nearest_neighbour_max_load: of one unit from every node to each neighbour;
 //   - canonical_sources: sources of the classes of pairs;
+//   - max_load_over_rate, bound_max_load_over_rate and unconstrained_max_load_over_rate
+//     where rates differ, which gap and the solver's figures are of then. max_link_load
+//     is the most units on a link, and there is no bound on it;
 //   - milp_max_link_load and milp_bound_max_link_load, of the solver.
 func (o Optimised) Route(ctx context.Context, p *Problem, of Options) (*Decision, error) {
 	if err := p.check(); err != nil {
@@ -86,6 +96,15 @@ func (o Optimised) Route(ctx context.Context, p *Problem, of Options) (*Decision
 		return nil, err
 	}
 	d := &Decision{Walks: w, Bound: r.result.Bound, BoundModel: AnyWays, Metrics: r.result.Metrics, Labels: r.result.Labels}
+	switch {
+	case p.RatesDiffer():
+		d.Metrics, d.Labels = maps.Clone(d.Metrics), maps.Clone(d.Labels)
+		d.Bound, d.BoundModel = 0, ""
+		d.Metrics["max_link_load"] = p.units(w)
+		d.Labels["gap_model"] = OverRates
+	case !q.wholeDemand():
+		d.BoundModel = OneWay
+	}
 	cycle, err := packet.CheckChannels(p.Network, w, p.Flows)
 	if err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ type alike struct {
 	weight  []float64 // nodes of it
 	orbits  int       // of live links
 	orbit   []int32   // by node and port; -1 where there is no link that may be taken
-	links   []float64 // by orbit: the links of it
+	links   []float64 // by orbit: the links of it, or where rates differ their rates
 }
 
 // newAlike finds the symmetries of an instance; where there are none known every
@@ -63,7 +63,7 @@ func newAlike(in *instance) *alike {
 			e.links = append(e.links, 0)
 		}
 		e.orbit[k] = number[root]
-		e.links[number[root]]++
+		e.links[number[root]] += 1 / in.press(in.orbit[k])
 	}
 	return e.of(in, nodes)
 }

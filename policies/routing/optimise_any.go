@@ -95,6 +95,17 @@ func (in *instance) safest(ctx context.Context, channels int) (*ways, error) {
 	return best, nil
 }
 
+// safestOf returns the safest ways on the channels that a problem's links have.
+func (in *instance) safestOf(ctx context.Context, p *Problem) (*ways, error) {
+	channels := math.MaxInt32
+	for _, l := range p.Network.Links {
+		if l.Rate > 0 {
+			channels = min(channels, int(max(1, l.Channels)))
+		}
+	}
+	return in.safest(ctx, channels)
+}
+
 // widening adds walks to choices: for each pair the one that costs least of all.
 type widening struct {
 	in     *instance

@@ -22,6 +22,10 @@ type dual struct {
 	flow   []float64 // by orbit: the load of a spread choice
 	warm   bool      // flow is a good choice to begin from
 	lanes  []*lane
+
+	least  float64 // a bound for one way a pair
+	sums   *sums   // nil where loads are not asked what sums they are
+	lifted [2]float64
 }
 
 // lane sums up some of the sources. Their number is fixed, so that workers do not
@@ -129,12 +133,29 @@ func (b *dual) try(length []float64, workers int) {
 	}
 }
 
-// bound returns what is proved: rounded up where demands are whole.
+// bound returns what is proved: rounded up where demands are whole, and to what sum of
+// demands there is.
 func (b *dual) bound() float64 {
+	v := b.value
 	if b.in.whole {
-		return math.Ceil(b.value * (1 - 1e-12)) // the quotient of two whole numbers
+		v = math.Ceil(b.value * (1 - 1e-12)) // the quotient of two whole numbers
 	}
-	return b.value
+	if b.sums == nil {
+		return max(v, b.least)
+	}
+	if v = max(v, b.least); b.lifted[0] != v {
+		b.lifted = [2]float64{v, b.in.lift(v, b.sums)}
+	}
+	return b.lifted[1]
+}
+
+// told takes up what ways to spread over prove.
+func (b *dual) told(x *spreading, workers int) {
+	if b.in.whole {
+		b.try(x.best, workers)
+	} else if v := x.value * (1 - 1e-10); v > b.value { // sums are rounded
+		b.value = v
+	}
 }
 
 // seek improves the bound by so many rounds, or until it reaches target: all pairs

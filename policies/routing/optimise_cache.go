@@ -17,7 +17,7 @@ import (
 )
 
 // version is that of the optimiser: choices that others made are not used.
-const version = 1
+const version = 2
 
 // kept is a choice as it is cached: for the canonical fault, by class.
 type kept struct {
@@ -77,6 +77,14 @@ func (r *optimiser) key() string {
 	for _, l := range p.Network.Links {
 		number(int64(l.From)<<32|int64(l.To), int64(l.Channels))
 		flag(l.Rate > 0)
+	}
+	if differ := p.RatesDiffer(); differ {
+		put(h, math.Float64bits(p.reference()))
+		for _, l := range p.Network.Links {
+			put(h, math.Float64bits(l.Rate))
+		}
+	} else {
+		flag(differ)
 	}
 	flag(p.Uniform())
 	if !p.Uniform() {

@@ -13,7 +13,7 @@ import (
 // where nodes are not alike.
 func (p *Problem) canonical() (*Problem, int32) {
 	t := p.Torus
-	if t == nil || !t.Symmetric() || !p.Uniform() {
+	if t == nil || !t.Symmetric() || !p.Uniform() || p.RatesDiffer() {
 		return p, 0
 	}
 	degree, link := t.Ports()

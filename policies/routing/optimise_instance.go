@@ -15,6 +15,8 @@ type instance struct {
 	symmetry *Symmetry // nil on other graphs than tori
 	orbits   int       // of links
 	orbit    []int32   // by node and port; -1 where there is no link that may be taken
+	kind     []int32   // by orbit: which of the rates it has
+	slow     []float64 // by kind: what a unit of demand adds to loads; nil where rates are equal
 	all      bool      // every node sends one unit to every other
 	uniform  bool      // and all nodes are alike as built
 
@@ -35,8 +37,9 @@ func newInstance(p *Problem, y *Symmetry) (*instance, error) {
 	}
 	in := &instance{graph: g, symmetry: y, orbit: slices.Repeat([]int32{-1}, len(g.link)), whole: true}
 	in.number(p)
+	in.rates(p)
 	in.all = p.Uniform()
-	in.uniform = in.all && y != nil && y.Torus.Symmetric()
+	in.uniform = in.all && y != nil && y.Torus.Symmetric() && in.slow == nil
 	if y != nil && len(y.Sources) < g.nodes { // then every node sends one unit to every other
 		for s, src := range y.Sources {
 			for dst := range int32(g.nodes) {
@@ -64,6 +67,7 @@ func newInstance(p *Problem, y *Symmetry) (*instance, error) {
 			in.whole = in.whole && w == float64(int64(w))
 		}
 	}
+	in.whole = in.whole && in.slow == nil
 	in.near = make([]bool, len(in.pair))
 	for i, f := range in.pair {
 		if i == 0 || f.Src != in.pair[i-1].Src {

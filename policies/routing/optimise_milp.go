@@ -94,7 +94,7 @@ func (r *optimiser) model() (*milp.Model, []int) {
 					n++
 				}
 				orbits = orbits[n:]
-				by := in.demand[i] * float64(n)
+				by := in.demand[i] * float64(n) * in.press(o)
 				if only {
 					fixed[o] += by
 				} else {

@@ -75,10 +75,11 @@ type search struct {
 	rng     *rand.Rand
 	budget  int64 // walks that may be weighed yet
 	best    []int32
-	value   float64 // load of the most loaded link under best
-	excess  float64 // neighbours' units beyond most under best
-	unit    float64 // the demand of a pair, the greatest
-	repeats bool    // walks may go over an orbit more than once
+	value   float64   // load of the most loaded link under best
+	excess  float64   // neighbours' units beyond most under best
+	unit    float64   // what a pair adds to a load, the most
+	more    []float64 // by kind of rate: what a unit adds to costs, relatively
+	repeats bool      // walks may go over an orbit more than once
 }
 
 func newSearch(in *instance, c *choices, seed uint64, most int, budget int64) *search {
@@ -90,6 +91,9 @@ func newSearch(in *instance, c *choices, seed uint64, most int, budget int64) *s
 	for i, w := range s.walk {
 		s.unit = max(s.unit, in.demand[i])
 		s.lay(int32(i), w, 1)
+	}
+	if in.slow != nil {
+		s.unit *= slices.Min(in.slow)
 	}
 	return s
 }
@@ -108,8 +112,14 @@ const optimiseStream = 0x6f7074696d697365 // "optimise"
 // lay adds a walk of a pair to the loads, or takes it away (sign -1).
 func (s *search) lay(pair, walk int32, sign float64) {
 	d := sign * s.in.demand[pair]
-	for _, o := range s.c.of(walk) {
-		s.load[o] += d
+	if s.in.slow == nil {
+		for _, o := range s.c.of(walk) {
+			s.load[o] += d
+		}
+	} else {
+		for _, o := range s.c.of(walk) {
+			s.load[o] += d * s.in.slow[s.in.kind[o]]
+		}
 	}
 	if s.in.near[pair] {
 		for _, o := range s.c.of(walk) {
@@ -141,6 +151,10 @@ func (s *search) move(i int32) {
 	if c.next[c.first[i]] < 0 {
 		return
 	}
+	if s.in.slow != nil {
+		s.moveOver(i)
+		return
+	}
 	up := math.Exp(s.beta * s.in.demand[i])
 	for _, o := range c.of(old) {
 		s.cost[o] /= up
@@ -166,6 +180,46 @@ func (s *search) move(i int32) {
 		for _, o := range c.of(old) {
 			s.cost[o] = math.Exp(s.beta * (s.load[o] - s.level))
 		}
+	}
+}
+
+// moveOver is move where rates differ, and a unit adds more to some loads than to
+// others: a walk costs what it adds.
+func (s *search) moveOver(i int32) {
+	c, old, in := s.c, s.walk[i], s.in
+	s.lay(i, old, -1)
+	for _, o := range c.of(old) {
+		s.cost[o] = math.Exp(s.beta * (s.load[o] - s.level))
+	}
+	s.more = s.more[:0]
+	for _, slow := range in.slow {
+		s.more = append(s.more, math.Expm1(s.beta*in.demand[i]*slow))
+	}
+	best, least := old, math.Inf(1)
+	for k := c.first[i]; k >= 0; k = c.next[k] {
+		s.budget--
+		x := 0.0
+		for _, o := range c.of(k) {
+			x += s.cost[o] * s.more[in.kind[o]]
+		}
+		if in.near[i] && s.most > 0 {
+			for _, o := range c.of(k) {
+				if s.near[o] >= float64(s.most) {
+					x += 1e6
+				}
+			}
+		}
+		if s.noise > 0 {
+			x *= 1 + s.noise*s.rng.Float64()
+		}
+		if x < least || x == least && s.rng.Uint64()&1 == 0 {
+			best, least = k, x
+		}
+	}
+	s.walk[i] = best
+	s.lay(i, best, 1)
+	for _, o := range c.of(best) {
+		s.cost[o] = math.Exp(s.beta * (s.load[o] - s.level))
 	}
 }
 

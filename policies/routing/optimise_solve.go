@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"sim/engine"
 )
@@ -20,6 +21,7 @@ type optimiser struct {
 	in    *instance
 	dual  *dual
 	rules *Candidates // that set the channels of wild-first ways
+	over  *spreading  // of all ways, where little is alike
 	free  float64     // load of the best choice, whether it can deadlock or not
 	best  []float64   // and its loads, by node and port
 	found *found      // the best that cannot deadlock
@@ -75,6 +77,15 @@ func (r *optimiser) search(ctx context.Context) error {
 	r.Optimised = r.withDefaults(r.in)
 	r.free = math.Inf(1)
 	r.dual = newDual(r.in)
+	if !r.in.uniform && len(r.in.pair) <= mostPairs {
+		if r.Rounds == 0 {
+			r.Rounds = eachRounds
+		}
+		if err := r.each(ctx); err != nil {
+			return err
+		}
+		return r.finish(ctx)
+	}
 	if r.Rounds == 0 {
 		r.Rounds = min(4000, max(100, 40_000_000/max(1, len(r.dual.e.sources)*len(r.in.link))))
 	}
@@ -97,6 +108,11 @@ func (r *optimiser) search(ctx context.Context) error {
 			break
 		}
 	}
+	return r.finish(ctx)
+}
+
+// finish has a solver go on, if one is asked for, and takes the best choice.
+func (r *optimiser) finish(ctx context.Context) error {
 	if r.MILP {
 		if err := r.exact(ctx); err != nil {
 			return err
@@ -108,7 +124,7 @@ func (r *optimiser) search(ctx context.Context) error {
 
 // met reports whether the best choice cannot be improved on.
 func (r *optimiser) met() bool {
-	return r.found != nil && r.found.s.value <= r.dual.bound() && r.found.s.excess == 0
+	return r.found != nil && r.found.s.value <= r.goal() && r.found.s.excess == 0
 }
 
 // proof seeks the bound for good.
@@ -172,13 +188,7 @@ func (r *optimiser) anywhere(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	channels := math.MaxInt32
-	for _, l := range r.p.Network.Links {
-		if l.Rate > 0 {
-			channels = min(channels, int(max(1, l.Channels)))
-		}
-	}
-	w, err := in.safest(ctx, channels)
+	w, err := in.safestOf(ctx, r.p)
 	if err != nil {
 		return err
 	}
@@ -207,7 +217,9 @@ func (r *optimiser) take() {
 		z.Ways[in.class[i]] = slices.Clone(s.c.steps(w))
 	}
 	z.Each = in.symmetry == nil
-	z.Bound = r.dual.bound()
+	if z.Bound = r.dual.bound(); s.excess == 0 && z.Bound > s.value && z.Bound <= s.value*(1+near) {
+		z.Bound = s.value // they differ by rounding
+	}
 	z.Metrics = map[string]float64{
 		"max_link_load":              s.value,
 		"bound_max_link_load":        z.Bound,
@@ -220,6 +232,14 @@ func (r *optimiser) take() {
 	}
 	if z.Bound > 0 {
 		z.Metrics["gap"] = (s.value - z.Bound) / z.Bound
+	}
+	if in.slow != nil {
+		for _, name := range []string{"max_link_load", "bound_max_link_load", "unconstrained_max_link_load"} {
+			if v, ok := z.Metrics[name]; ok {
+				z.Metrics[strings.Replace(name, "link_load", "load_over_rate", 1)] = v
+				delete(z.Metrics, name)
+			}
+		}
 	}
 	maps.Copy(z.Metrics, r.told)
 	z.Labels = map[string]string{"ways": "any, towards the root of an order of the nodes and then away from it, on each channel"}

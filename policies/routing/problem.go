@@ -3,6 +3,7 @@ package routing
 import (
 	"context"
 	"errors"
+	"math"
 
 	"sim/engine"
 	"sim/fabric/torus"
@@ -23,6 +24,10 @@ type Problem struct {
 	// Flows are what is to be led. Demand weighs them; nil is one unit each.
 	Flows  []engine.Flow
 	Demand []float64
+	// Rate is what loads over rates are relative to where live links have unequal rates:
+	// a unit of demand on a link of half of it counts 2. 0 is the greatest of them. Where
+	// rates are equal they do not matter.
+	Rate float64
 }
 
 // Decision is how a router leads the flows of a problem.
@@ -78,6 +83,16 @@ func (p *Problem) Uniform() bool {
 	return true
 }
 
+// wholeDemand reports whether all demands are whole numbers.
+func (p *Problem) wholeDemand() bool {
+	for i, w := range p.Demand {
+		if w != math.Trunc(w) && p.Flows[i].Src != p.Flows[i].Dst {
+			return false
+		}
+	}
+	return true
+}
+
 // Symmetry is a group of translations of a torus under which a problem stays what
 // it is. Flows that translations take into each other are of one class and share
 // walks.
@@ -91,8 +106,8 @@ type Symmetry struct {
 // Symmetry returns the translations that map links that are up to links that are
 // up: multiples of the least period of each dimension, which every rounds up to a
 // multiple of it. (An even/odd rule of ties has period 2.) There is only the
-// trivial one where nodes are not alike or the problem is not Uniform; nil for
-// other graphs than tori.
+// trivial one where nodes are not alike, the problem is not Uniform or rates of links
+// differ; nil for other graphs than tori.
 func (p *Problem) Symmetry(every int) *Symmetry {
 	t := p.Torus
 	if t == nil {
@@ -101,7 +116,7 @@ func (p *Problem) Symmetry(every int) *Symmetry {
 	n := t.Nodes()
 	s := &Symmetry{Torus: t, Orbit: make([]int32, n), Shift: make([]int32, n)}
 	group := []int32{0}
-	if t.Symmetric() && p.Uniform() {
+	if t.Symmetric() && p.Uniform() && !p.RatesDiffer() {
 		group = p.translations(every)
 	}
 	for i := range s.Orbit {

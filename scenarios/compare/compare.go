@@ -73,7 +73,7 @@ const WallFailOver = 0.25
 var Judged = []string{
 	"nct", "makespan_s", "objective", "completion_s", "ports",
 	"replay_nct_mean", "replay_makespan_mean_s", "replay_stalled",
-	"all_to_all_bytes_per_s", "mean_delay_s", "p99_delay_s", "delivered", "dropped", "max_link_load", "all_to_all_s", "slots",
+	"all_to_all_bytes_per_s", "mean_delay_s", "p99_delay_s", "delivered", "dropped", "max_link_load", "max_load_over_rate", "all_to_all_s", "slots",
 }
 
 // AllMetrics among Options.Metrics stands for every metric that has a

@@ -1,0 +1,191 @@
+package routing
+
+import (
+	"context"
+	"errors"
+	"math"
+)
+
+// each finds ways where few pairs are alike: those that cost least to search first, until
+// what is found cannot be improved on. Bounds that cost nothing are tried before the
+// linear program of ways to spread over is solved, from the best choice so far on.
+func (r *optimiser) each(ctx context.Context) error {
+	b := r.dual
+	b.least, b.sums = r.in.floor(), r.in.newSums()
+	ones := make([]float64, r.in.orbits)
+	for o := range ones {
+		ones[o] = 1
+	}
+	b.try(ones, r.workers)
+	for _, cut := range b.cuts() {
+		b.try(cut, r.workers)
+	}
+	var kinds []func(context.Context) error
+	if r.y != nil {
+		for _, rule := range r.wildRules() {
+			kinds = append(kinds, func(ctx context.Context) error { return r.wildFirstEach(ctx, rule) })
+		}
+	}
+	for _, kind := range append(kinds, r.anywhereEach, r.freeEach) {
+		if err := kind(ctx); err != nil {
+			return err
+		}
+		if r.met() || !r.in.whole && r.found != nil && r.found.s.excess == 0 && r.found.s.value <= b.bound()*(1+enough) {
+			break
+		}
+	}
+	return nil
+}
+
+// enough is the relative gap at which no other kind of ways is tried where demands are
+// not whole: the best that there is would hardly be less.
+const enough = 5e-4
+
+// wildFirstEach seeks among wild-first ways.
+func (r *optimiser) wildFirstEach(ctx context.Context, rule WildFirst) error {
+	rules, err := NewCandidates(r.p, rule)
+	if err != nil {
+		return err
+	}
+	r.rules = rules
+	c, err := r.choices(rules)
+	if errors.Is(err, ErrUnserved) {
+		return nil // some pair has no such way: any ways will do
+	}
+	if err != nil {
+		return err
+	}
+	s := newSearch(r.in, c, r.seed, max(0, r.NeighbourCap), max(r.Budget/16, min(r.Budget/2, 12*int64(len(c.next)))))
+	if err := r.improve(ctx, s); err != nil {
+		return err
+	}
+	r.note(r.in, s)
+	s.walk = append(s.walk[:0], s.best...)
+	if rules.safe() {
+		r.offer(&found{r.in, s, rules})
+		return nil
+	}
+	a := newAcyclic(r)
+	if a.count(s); a.order() == nil {
+		left, err := a.free(ctx, s, c)
+		if err != nil || left == nil {
+			return err
+		}
+		s.reset(left)
+		s.budget = r.Budget / 8
+		if err := r.improve(ctx, s); err != nil {
+			return err
+		}
+	}
+	r.offer(&found{r.in, s, rules})
+	return nil
+}
+
+// improve has a search meet the bound if it can, for what is left of its budget and an
+// eighth of the whole.
+func (r *optimiser) improve(ctx context.Context, s *search) error {
+	if err := s.run(ctx, r.goal(), nil); err != nil {
+		return err
+	}
+	if s.value <= r.goal() && s.excess == 0 {
+		return nil
+	}
+	if err := r.spread(ctx, s); err != nil {
+		return err
+	}
+	s.budget = r.Budget / 8
+	if s.excess > 0 {
+		return s.run(ctx, r.goal(), nil)
+	}
+	return s.relieve(ctx, r.goal())
+}
+
+// goal is what a search need not go below.
+func (r *optimiser) goal() float64 { return r.dual.bound() * (1 + near) }
+
+// spread solves the linear program of ways to spread over, from a search's best choice
+// on, unless that was done.
+func (r *optimiser) spread(ctx context.Context, s *search) error {
+	if r.over != nil && r.over.value >= top(r.over.load)*(1-closed) {
+		return nil
+	}
+	if r.over == nil {
+		r.over = newSpreading(r.in, r.in.free(), s)
+		r.over.value = r.dual.value
+	}
+	x, b := r.over, r.dual
+	left, err := x.run(ctx, r.Rounds, math.Inf(1))
+	if b.told(x, r.workers); err != nil {
+		return err
+	}
+	if x.value < top(x.load)*(1-open) && left > 0 && r.Rounds > left { // it is stuck, which is rare
+		copy(b.flow, x.load)
+		b.warm = true
+		err = b.seek(ctx, min(r.Rounds, max(20, 20_000_000/(len(r.in.sources)*len(r.in.link)))), math.Inf(1), r.workers)
+	}
+	r.Rounds = left
+	return err
+}
+
+// open is the relative gap of the linear program from which its bound is sought in
+// another way too.
+const open = 1e-3
+
+// anywhereEach seeks among ways that cannot deadlock on any network.
+func (r *optimiser) anywhereEach(ctx context.Context) error {
+	w, err := r.in.safestOf(ctx, r.p)
+	if err != nil {
+		return err
+	}
+	s, err := r.any(ctx, r.in, w, r.goal(), r.Budget/16)
+	if err != nil {
+		return err
+	}
+	if s.value > r.goal() && s.excess == 0 {
+		if err := r.spread(ctx, s); err != nil {
+			return err
+		}
+		x := newSpreading(r.in, w, s)
+		x.value = r.dual.value
+		if _, err := x.run(ctx, layeredRounds, math.Inf(1)); err != nil {
+			return err
+		}
+		x.into(s.c)
+		s.budget = r.Budget / 8
+		if err := s.relieve(ctx, r.goal()); err != nil {
+			return err
+		}
+	}
+	r.offer(&found{r.in, s, nil})
+	return nil
+}
+
+// freeEach seeks what any ways at all reach, among those of the linear program.
+func (r *optimiser) freeEach(ctx context.Context) error {
+	if r.free <= r.goal() || r.over == nil {
+		return nil
+	}
+	x := r.over
+	s := newSearch(r.in, x.c, r.seed, max(0, r.NeighbourCap), r.Budget/8)
+	s.keep()
+	if s.excess > 0 {
+		if err := s.run(ctx, r.goal(), nil); err != nil {
+			return err
+		}
+	}
+	if s.excess == 0 {
+		if err := s.relieve(ctx, r.goal()); err != nil {
+			return err
+		}
+	}
+	r.note(r.in, s)
+	return nil
+}
+
+// eachRounds is the rounds of the search for a bound where it is not said: a few times
+// what most problems need.
+const eachRounds = 200
+
+// layeredRounds is those that are spent on ways that cannot deadlock, of which good ones
+// matter and not what they prove.
+const layeredRounds = 20

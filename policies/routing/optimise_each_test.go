@@ -1,0 +1,243 @@
+package routing
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/engine"
+	"sim/fabric/torus"
+)
+
+// loadsOf returns the most units on a link, and the most over rate.
+func loadsOf(p *Problem, w *engine.Walks, by float64) (units, over float64) {
+	load := make([]float64, len(p.Network.Links))
+	for i, f := range p.Flows {
+		first, _ := w.Of(w.ClassOf(int32(i)))
+		at := f.Src
+		for _, s := range w.Steps(first) {
+			l := w.Out(at, s)
+			load[l] += p.Demand[i]
+			at = p.Network.Links[l].To
+		}
+	}
+	for l, y := range load {
+		units = max(units, y)
+		if y > 0 {
+			over = max(over, y*by/p.Network.Links[l].Rate)
+		}
+	}
+	return units, over
+}
+
+// TestPack: the pigeonhole bound is no more than the best packing of whole demands on
+// links, which trying all finds, and no less than the largest demand alone makes.
+func TestPack(t *testing.T) {
+	exact, all := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		press := rapid.SliceOfN(rapid.SampledFrom([]float64{1, 1, 1.5, 3}), 1, 3).Draw(t, "press")
+		demand := rapid.SliceOfN(rapid.SampledFrom([]float64{0.7, 1, 1, 2, 3.5}), 1, 6).Draw(t, "demand")
+		load, best := make([]float64, len(press)), math.Inf(1)
+		var put func(i int)
+		put = func(i int) {
+			if i == len(demand) {
+				best = min(best, top(load))
+				return
+			}
+			for l := range load {
+				load[l] += demand[i] * press[l]
+				put(i + 1)
+				load[l] -= demand[i] * press[l]
+			}
+		}
+		put(0)
+		largest, quick := top(demand), math.Inf(1)
+		for _, x := range press {
+			quick = min(quick, x)
+		}
+		got := pack(append([]float64(nil), demand...), append([]float64(nil), press...))
+		if got > best+1e-9 || got < largest*quick {
+			t.Fatalf("bound %g, best %g, largest %g", got, best, largest*quick)
+		}
+		if all++; got > best-1e-9 {
+			exact++
+		}
+	})
+	if 3*exact < all {
+		t.Errorf("%d of %d bounds are exact", exact, all)
+	}
+}
+
+// TestSums: a bound is raised to the least sum of demands, each taken once, that is not
+// below it.
+func TestSums(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		in := &instance{demand: rapid.SliceOfN(rapid.SampledFrom([]float64{0, 0.3, 0.7, 1, 1.25, 2.5}), 1, 8).Draw(t, "demand")}
+		bound := rapid.Float64Range(0.01, 6).Draw(t, "bound")
+		want := math.Inf(1)
+		for set := range 1 << len(in.demand) {
+			sum := 0.0
+			for i, d := range in.demand {
+				if set>>i&1 == 1 {
+					sum += d
+				}
+			}
+			if sum >= bound {
+				want = min(want, sum)
+			}
+		}
+		if math.IsInf(want, 1) {
+			want = bound // no choice of ways has it: the bound is left as it is
+		}
+		if got := in.newSums().up(bound); math.Abs(got-want) > 1e-9 {
+			t.Fatalf("%g is raised to %g, want %g", bound, got, want)
+		}
+	})
+	many := &instance{}
+	for i := range 60 {
+		many.demand = append(many.demand, 1+math.Sqrt(float64(i))/1e3)
+	}
+	if got := many.newSums().up(7.7777); got < 7.7777 || got > 7.8 {
+		t.Errorf("of many sums %g", got)
+	}
+}
+
+// TestRelieve: loads after a relief are those of its choice, neighbours' units stay within
+// the cap, it never ends above where it began, and a target that is met costs nothing.
+func TestRelieve(t *testing.T) {
+	p := weigh(must(t, torus.Faults{Switches: []torus.Switch{{Dim: 0, Index: 3}}}, "", 4, 4, 4), 0, 2)
+	in, err := newInstance(p, p.Symmetry(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &optimiser{p: p, in: in, y: in.symmetry}
+	rules, err := NewCandidates(p, WildFirst{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := r.choices(rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSearch(in, c, 1, 2, 200_000)
+	if err := s.run(t.Context(), 0, nil); err != nil {
+		t.Fatal(err)
+	}
+	begin := s.value
+	s.budget = 1000
+	if err := s.relieve(t.Context(), begin); err != nil || s.budget != 1000 || s.value != begin {
+		t.Errorf("%v: a target that was met left %d of 1000 and %g of %g", err, s.budget, s.value, begin)
+	}
+	for range 5 {
+		before := s.value
+		s.budget = 100_000
+		if err := s.relieve(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+		load, near := make([]float64, in.orbits), make([]float64, in.orbits)
+		for i, k := range s.best {
+			for _, o := range c.of(k) {
+				load[o] += in.demand[i]
+				if in.near[i] {
+					near[o]++
+				}
+			}
+		}
+		if math.Abs(top(load)-s.value) > 1e-9 || s.value > before || top(near) > 2 {
+			t.Errorf("load %g, told as %g, %g before; neighbours' %g", top(load), s.value, before, top(near))
+		}
+	}
+	if s.value > 0.995*begin {
+		t.Errorf("a relief of %g to %g", begin, s.value)
+	}
+}
+
+// TestOptimisedSparse: rings of a step each way have nothing to search: demands that
+// differ a little are told from the optimum no more, as one flow a link is the least.
+func TestOptimisedSparse(t *testing.T) {
+	for _, dims := range [][]int{{8}, {4, 8, 4}, {8, 8, 8}} {
+		p := must(t, torus.Faults{}, "", dims...)
+		n := int32(p.Torus.Nodes())
+		p.Flows = nil
+		for a := range n { // rows, by links of the last dimension
+			last := int32(dims[len(dims)-1])
+			p.Flows = append(p.Flows, engine.Flow{Src: a, Dst: a - a%last + (a+1)%last})
+		}
+		weigh(p, 0.999, 1)
+		d, z := route(t, Optimised{Budget: 100_000}, p, Options{Seed: 1})
+		if d.Metrics["gap"] != 0 || z.MaxWeighted != top(p.Demand) || d.BoundModel != OneWay {
+			t.Errorf("%v: load %g, bound %g (%s), want %g", dims, z.MaxWeighted, d.Bound, d.BoundModel, top(p.Demand))
+		}
+	}
+}
+
+// TestOptimisedWeighed: weighed pairs come near the bound, with the same walks whatever
+// the workers.
+func TestOptimisedWeighed(t *testing.T) {
+	for _, c := range []struct {
+		twist string
+		dims  []int
+		gap   float64
+	}{{"", []int{4, 4, 4}, 0.006}, {"tpuv4", []int{4, 4, 8}, 0.009}, {"", []int{4, 4, 8}, 0.0005}} {
+		if len(c.twist) > 0 && !*long {
+			continue
+		}
+		p := weigh(must(t, torus.Faults{}, c.twist, c.dims...), 0, 2)
+		first := ""
+		for _, workers := range []int{1, 3} {
+			d, z := route(t, Optimised{Budget: 8_000_000}, p, Options{Seed: 1, Workers: workers})
+			have := fmt.Sprint(d.Walks.Class, d.Walks.Step, d.Bound, d.Metrics)
+			if first == "" {
+				first = have
+				t.Logf("%v %s: load %g, gap %.5f", c.dims, c.twist, z.MaxWeighted, d.Metrics["gap"])
+			}
+			if have != first {
+				t.Errorf("%v: %d workers give other walks", c.dims, workers)
+			}
+			if d.Metrics["gap"] > c.gap {
+				t.Errorf("%v %s: gap %g, want at most %g", c.dims, c.twist, d.Metrics["gap"], c.gap)
+			}
+		}
+	}
+}
+
+// TestOptimisedRates: of two ways to the same node, one thrice as fast, four units take
+// it in the proportion of rates, and the figures say so relative to Rate.
+func TestOptimisedRates(t *testing.T) {
+	n := &engine.Network{Nodes: 4}
+	for _, l := range []engine.Link{{From: 0, To: 1, Rate: 3e9}, {From: 1, To: 3, Rate: 3e9}, {From: 0, To: 2, Rate: 1e9}, {From: 2, To: 3, Rate: 1e9}} {
+		l.Channels = 2
+		n.Links = append(n.Links, l)
+	}
+	p := &Problem{Network: n, Demand: []float64{1, 1, 1, 1}, Flows: []engine.Flow{{Src: 0, Dst: 3}, {Src: 0, Dst: 3}, {Src: 0, Dst: 3}, {Src: 0, Dst: 3}}}
+	for _, c := range []struct{ rate, want float64 }{{0, 3}, {1e9, 1}, {6e9, 6}} {
+		p.Rate = c.rate
+		d, err := Optimised{}.Route(t.Context(), p, Options{Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := d.Metrics
+		if m["max_load_over_rate"] != c.want || m["bound_max_load_over_rate"] != c.want || m["gap"] != 0 || m["max_link_load"] != 3 {
+			t.Errorf("relative to %g: %v, want %g", c.rate, m, c.want)
+		}
+		if _, ok := m["bound_max_link_load"]; ok || d.Bound != 0 {
+			t.Errorf("a bound of units: %v", m)
+		}
+	}
+	// an all-to-all of a torus with one slow link is no symmetric problem any more
+	q := must(t, torus.Faults{}, "", 4, 4)
+	q.Network.Links[0].Rate /= 4
+	d, err := Optimised{Budget: 300_000}.Route(t.Context(), q, Options{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.Demand = make([]float64, len(q.Flows))
+	for i := range q.Demand {
+		q.Demand[i] = 1
+	}
+	if _, over := loadsOf(q, d.Walks, q.reference()); over != d.Metrics["max_load_over_rate"] || over > 10 {
+		t.Errorf("load over rate %g, told as %g", over, d.Metrics["max_load_over_rate"])
+	}
+}

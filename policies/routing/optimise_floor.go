@@ -1,0 +1,171 @@
+package routing
+
+import (
+	"math"
+	"slices"
+)
+
+// Demands that take one way each cannot share links as finely as linear programs
+// have it. What follows bounds loads by that.
+
+// floor returns a lower bound on the load of the most loaded link that holds as every
+// pair takes one way: of the j largest demands out of a node, or into it, a link can
+// carry but so many whole ones, so that some link carries ceil(j/links) of them or
+// more (the pigeonhole bounds of bin packing; with one demand it is the largest).
+func (in *instance) floor() float64 {
+	best := 0.0
+	out, into := make([][]float64, in.nodes), make([][]float64, in.nodes)
+	for i, f := range in.pair {
+		if in.demand[i] > 0 {
+			out[f.Src] = append(out[f.Src], in.demand[i])
+			into[f.Dst] = append(into[f.Dst], in.demand[i])
+		}
+	}
+	ends, arrives := make([][]float64, in.nodes), make([][]float64, in.nodes) // what a unit adds to each link
+	for a := range int32(in.nodes) {
+		for k := in.outStart[a]; k < in.outStart[a+1]; k++ {
+			x := in.press(in.orbit[int(a)*in.degree+int(in.outPort[k])])
+			ends[a] = append(ends[a], x)
+			arrives[in.outTo[k]] = append(arrives[in.outTo[k]], x)
+		}
+	}
+	for a := range in.nodes {
+		best = max(best, pack(out[a], ends[a]), pack(into[a], arrives[a]))
+	}
+	return best
+}
+
+// pack returns a lower bound on the greatest load of links that whole demands are
+// spread over, each on one; press is what a unit adds to a link's load.
+func pack(demand, press []float64) float64 {
+	if len(demand) == 0 || len(press) == 0 {
+		return 0
+	}
+	slices.SortFunc(demand, func(a, b float64) int { return -compare(a, b) })
+	slices.Sort(press)
+	best := 0.0
+	if press[0] == press[len(press)-1] {
+		links := len(press)
+		for q := 0; q*links < len(demand); q++ { // of the q*links+1 largest, q+1 are together
+			sum := 0.0
+			for _, d := range demand[q*links-q : q*links+1] {
+				sum += d
+			}
+			best = max(best, sum)
+		}
+		return best * press[0]
+	}
+	// the quickest way to place j demands of at least w: one more each time where it
+	// ends lowest
+	count := make([]float64, len(press))
+	level := 0.0
+	for _, w := range demand {
+		least := 0
+		for l := range press {
+			if (count[l]+1)*press[l] < (count[least]+1)*press[least] {
+				least = l
+			}
+		}
+		count[least]++
+		level = max(level, count[least]*press[least])
+		best = max(best, level*w)
+	}
+	return best
+}
+
+func compare(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// sums knows what loads links can have, each being a sum of whole demands.
+type sums struct {
+	value []float64 // different demands, largest first
+	count []int     // pairs of each
+	tried int
+	best  float64
+}
+
+// Beyond so many different demands, or sums that are tried, what loads there can be is
+// not asked.
+const (
+	mostDemands = 64
+	mostSums    = 200_000
+)
+
+// newSums returns nil where demands are too many.
+func (in *instance) newSums() *sums {
+	all := slices.Clone(in.demand)
+	slices.SortFunc(all, func(a, b float64) int { return -compare(a, b) })
+	z := new(sums)
+	for _, d := range all {
+		if d <= 0 {
+			break
+		}
+		if n := len(z.value); n > 0 && z.value[n-1] == d {
+			z.count[n-1]++
+			continue
+		}
+		if len(z.value) == mostDemands {
+			return nil
+		}
+		z.value, z.count = append(z.value, d), append(z.count, 1)
+	}
+	return z
+}
+
+// up returns the least sum of demands that is no less than a bound; the bound itself
+// where that takes too long to find.
+func (z *sums) up(bound float64) float64 {
+	z.tried, z.best = 0, math.Inf(1)
+	if least := bound * (1 - near); !z.from(0, 0, least) || math.IsInf(z.best, 1) {
+		return bound
+	}
+	return z.best
+}
+
+// from adds demands from the i-th on to a sum; false where there are too many ways to.
+func (z *sums) from(i int, sum, least float64) bool {
+	if sum >= least {
+		z.best = min(z.best, sum)
+		return true
+	}
+	if i == len(z.value) {
+		return true
+	}
+	if z.tried++; z.tried > mostSums {
+		return false
+	}
+	v := z.value[i]
+	n := min(z.count[i], int(math.Ceil((least-sum)/v)))
+	for k := n; k >= 0; k-- {
+		if !z.from(i+1, sum+float64(k)*v, least) {
+			return false
+		}
+	}
+	return true
+}
+
+// near is how far apart numbers are that rounding may make of one.
+const near = 1e-9
+
+// lift raises a bound that holds for pairs that spread to the least load that a link
+// can have where each takes one way.
+func (in *instance) lift(bound float64, z *sums) float64 {
+	if z == nil || bound <= 0 {
+		return bound
+	}
+	if in.slow == nil {
+		return max(bound, z.up(bound))
+	}
+	best := math.Inf(1)
+	for _, press := range in.slow {
+		best = min(best, z.up(bound/press)*press)
+	}
+	return max(bound, best)
+}

@@ -1,0 +1,278 @@
+package routing
+
+import (
+	"context"
+	"math"
+)
+
+// spreading is a choice of how much of each pair's demand takes which way: what pairs
+// that spread reach. It is made better pair by pair: of two ways of a pair the dearer
+// gives to the cheaper, by lengths that grow exponentially with loads, until both are
+// as dear (path equilibration: Dafermos and Sparrow, The Traffic Assignment Problem for
+// a General Network, J. Res. NBS 73B, 1969; on the potential of Plotkin, Shmoys and
+// Tardos). Where little is alike this reaches the optimum of the linear program in tens
+// of searches of shortest ways a source, where moving all pairs at once takes thousands.
+type spreading struct {
+	in     *instance
+	t      *tree
+	c      *choices
+	amount []float64 // by way: of the pair's demand
+	load   []float64 // by orbit
+	length []float64 // by orbit: what a unit more of load costs, times press
+	fixed  []float64 // lengths that ways were searched by
+	width  float64
+	unit   float64 // the greatest demand
+	sign   []int8  // by orbit: 1 of the one way, -1 of the other
+	arcs   []int32
+
+	value float64   // bound that the best lengths prove
+	best  []float64 // and these
+}
+
+// newSpreading begins from a search's best choice and takes up ways of w.
+func newSpreading(in *instance, w *ways, s *search) *spreading {
+	n := in.orbits
+	x := &spreading{in: in, t: newTree(w), c: newChoices(len(in.pair)), unit: top(in.demand)}
+	x.load, x.length, x.fixed, x.best, x.sign = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), make([]int8, n)
+	for i, k := range s.best {
+		x.c.orbit, x.c.step = append(x.c.orbit, s.c.of(k)...), append(x.c.step, s.c.steps(k)...)
+		x.c.add(int32(i))
+		x.amount = append(x.amount, in.demand[i])
+	}
+	x.count()
+	return x
+}
+
+// count adds up loads anew.
+func (x *spreading) count() {
+	clear(x.load)
+	for k, a := range x.amount {
+		if a > 0 {
+			for _, o := range x.c.of(int32(k)) {
+				x.load[o] += a
+			}
+		}
+	}
+	if x.in.slow != nil {
+		for o := range x.load {
+			x.load[o] *= x.in.press(int32(o))
+		}
+	}
+}
+
+// measure sets lengths from loads, as sharply as width says relative to the greatest.
+func (x *spreading) measure(width float64) {
+	most := top(x.load)
+	x.width = width / most
+	for o, y := range x.load {
+		x.length[o] = math.Exp(max(faintest, x.width*(y-most))) * x.in.press(int32(o))
+	}
+}
+
+// give has the ways of every pair exchange demand.
+func (x *spreading) give() {
+	c := x.c
+	for i := range c.first {
+		if c.next[c.first[i]] < 0 {
+			continue
+		}
+		to, least := int32(-1), math.Inf(1)
+		for k := c.first[i]; k >= 0; k = c.next[k] {
+			if sum := x.cost(k, x.length); sum < least {
+				to, least = k, sum
+			}
+		}
+		for k := c.first[i]; k >= 0; k = c.next[k] {
+			if k != to && x.amount[k] > 0 {
+				x.exchange(k, to)
+			}
+		}
+	}
+}
+
+// cost returns the sum of lengths of a way.
+func (x *spreading) cost(way int32, length []float64) float64 {
+	sum := 0.0
+	for _, o := range x.c.of(way) {
+		sum += length[o]
+	}
+	return sum
+}
+
+// exchange moves demand from a way to another until both are as dear, links that are on
+// both aside.
+func (x *spreading) exchange(from, to int32) {
+	a, b := x.c.of(from), x.c.of(to)
+	for _, o := range b {
+		x.sign[o] = 1
+	}
+	dear, cheap := 0.0, 0.0
+	for _, o := range a {
+		if x.sign[o] == 0 {
+			dear += x.length[o]
+		}
+		x.sign[o]--
+	}
+	for _, o := range b {
+		if x.sign[o] == 1 {
+			cheap += x.length[o]
+		}
+	}
+	if dear > cheap && cheap > 0 {
+		// until dear*exp(-width*by) = cheap*exp(width*by)
+		by := math.Log(dear/cheap) / (2 * x.width)
+		if x.in.slow != nil {
+			by = x.balance(a, b, x.amount[from])
+		}
+		by = min(by, x.amount[from])
+		up := math.Exp(x.width * by)
+		for _, o := range a {
+			if x.sign[o] < 0 {
+				x.shift(o, -by, 1/up)
+			}
+		}
+		for _, o := range b {
+			if x.sign[o] == 1 {
+				x.shift(o, by, up)
+			}
+		}
+		if x.amount[from] -= by; x.amount[from] < x.unit*1e-12 {
+			x.amount[from] = 0
+		}
+		x.amount[to] += by
+	}
+	for _, o := range a {
+		x.sign[o] = 0
+	}
+	for _, o := range b {
+		x.sign[o] = 0
+	}
+}
+
+// balance returns how much demand, up to a limit, makes two ways as dear where rates
+// differ, by bisection.
+func (x *spreading) balance(a, b []int32, most float64) float64 {
+	low, high := 0.0, most
+	for range 40 {
+		by, slope := (low+high)/2, 0.0
+		for _, o := range a {
+			if x.sign[o] < 0 {
+				slope += x.length[o] * math.Exp(-x.width*by*x.in.press(o))
+			}
+		}
+		for _, o := range b {
+			if x.sign[o] == 1 {
+				slope -= x.length[o] * math.Exp(x.width*by*x.in.press(o))
+			}
+		}
+		if slope > 0 {
+			low = by
+		} else {
+			high = by
+		}
+	}
+	return low
+}
+
+// shift adds demand to an orbit, which makes it so much longer at the reference rate.
+func (x *spreading) shift(o int32, by, up float64) {
+	if x.in.slow != nil {
+		press := x.in.press(o)
+		by *= press
+		up = math.Exp(x.width * by)
+	}
+	x.load[o] += by
+	x.length[o] *= up
+}
+
+// widen adds the shortest ways by the present lengths, and keeps these if they prove
+// more than the best (as dual does; it is told from the same lengths).
+func (x *spreading) widen() {
+	copy(x.fixed, x.length)
+	total, sum := 0.0, 0.0
+	for o, l := range x.fixed {
+		sum += l / x.in.press(int32(o))
+	}
+	for s, src := range x.in.sources {
+		x.t.grow(src, x.fixed)
+		for i := x.in.first[s]; i < x.in.first[s+1]; i++ {
+			at := x.t.end(x.in.pair[i].Dst)
+			d := x.t.dist[at]
+			total += x.in.demand[i] * d
+			least := math.Inf(1)
+			for k := x.c.first[i]; k >= 0; k = x.c.next[k] {
+				least = min(least, x.cost(k, x.fixed))
+			}
+			if d < least*(1-cheaper) && len(x.c.step) < mostSteps {
+				x.arcs = x.t.way(at, x.arcs[:0])
+				for _, k := range x.arcs {
+					x.c.orbit = append(x.c.orbit, x.t.w.orbit[k])
+					x.c.step = append(x.c.step, x.t.w.step[k])
+				}
+				if k := x.c.add(i); int(k) == len(x.amount) {
+					x.amount = append(x.amount, 0)
+				}
+			}
+		}
+	}
+	if v := total / sum; v > x.value {
+		x.value = v
+		copy(x.best, x.fixed)
+	}
+}
+
+const (
+	cheaper   = 1e-3 // how much cheaper ways must be to be taken up, relatively
+	closed    = 1e-5 // relative gap of the linear program at which it counts as solved
+	gentlest  = 20.0 // widths that lengths begin and end with
+	steepest  = 1e5
+	settled   = 0.5   // what loads fall by in a round when they have, over width, relatively
+	faintest  = -300. // least exponent of lengths
+	exchanges = 3     // rounds of exchanges between searches of ways
+	patience  = 4     // rounds at a width, at least, and up to four times as many
+)
+
+// run spreads demand until the program is solved, a target is proved or rounds are
+// over; it returns the rounds that are left.
+func (x *spreading) run(ctx context.Context, rounds int, target float64) (int, error) {
+	// a soft maximum is log(orbits)/width above the greatest load, relatively: less than
+	// that is not to be gained at the first width
+	far := max(closed, 1-x.value/max(top(x.load), x.value))
+	for width := max(gentlest, math.Log(float64(x.in.orbits))/far); width <= steepest; width *= 2 {
+		last := math.Inf(1)
+		for k := 0; ; k++ {
+			if err := ctx.Err(); err != nil {
+				return rounds, err
+			}
+			x.count()
+			most := top(x.load)
+			if rounds <= 0 || most == 0 || x.value >= target || most-x.value <= closed*most {
+				return rounds, nil
+			}
+			if k >= patience && (most > last*(1-settled/width) || k >= 4*patience) {
+				break
+			}
+			last = most
+			x.measure(width)
+			x.widen()
+			rounds--
+			for range exchanges {
+				x.give()
+			}
+		}
+	}
+	return rounds, nil
+}
+
+// into adds the ways that carry some demand to choices.
+func (x *spreading) into(c *choices) {
+	for i := range x.c.first {
+		for k := x.c.first[i]; k >= 0; k = x.c.next[k] {
+			if x.amount[k] > 0 {
+				c.orbit = append(c.orbit, x.c.of(k)...)
+				c.step = append(c.step, x.c.steps(k)...)
+				c.add(int32(i))
+			}
+		}
+	}
+}
