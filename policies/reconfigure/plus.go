@@ -3,7 +3,6 @@ package reconfigure
 import (
 	"errors"
 	"slices"
-	"sync"
 
 	"sim/fabric/scaleup"
 	"sim/policies/reconfigure/circulant"
@@ -87,40 +86,28 @@ func own(s *Planning) ([]plan.Candidate, error) {
 		one, err := pack.Candidates(p, []pack.Sequence{kautz}, pack.Options{Buffer: int32(o.Buffer)})
 		return append(list, one...), err
 	}
-	var with, without []plan.Candidate
-	var errWith, errWithout error
-	var both sync.WaitGroup
-	relayed := func() {
-		if o.Relay {
-			with, errWith = packed(p, o, true)
-		}
-	}
-	if o.Workers > 1 {
-		both.Go(relayed)
-	} else {
-		relayed()
-	}
-	without, errWithout = packed(p, o, false)
-	both.Wait()
-	return append(without, with...), errors.Join(errWithout, errWith)
+	return packed(p, o)
 }
 
-// packed spreads the chunks of unequal demand over sequences of topologies that suit it.
-func packed(p *plan.Problem, o Options, relay bool) ([]plan.Candidate, error) {
+// packed spreads the chunks of unequal demand over sequences of topologies that suit it. With relaying it also plans
+// without, where that may do better.
+func packed(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	n, k := p.GPUs, p.Degree
 	var base []pack.Sequence
-	for _, phases := range circulant.Sequences(n, k, circulant.Options{Relay: relay}) {
+	separate := 0 // the first of base are without relaying, of more topologies each than the one before
+	for i, phases := range circulant.Sequences(n, k, circulant.Options{Relay: o.Relay}) {
 		one := pack.Sequence{Origin: "circulants"}
 		for _, offsets := range phases {
 			one.Topologies = append(one.Topologies, scaleup.Circulant(n, offsets...))
 		}
-		base = append(base, one)
+		if base = append(base, one); separate == i && (i == 0 || len(phases) > len(base[i-1].Topologies)) {
+			separate++
+		}
 	}
-	sequences, err := pack.Sequences(p, base, counts((n-2)/k+1, o.Relay && !relay), relay)
-	if err != nil {
-		return nil, err
-	}
-	return pack.Candidates(p, sequences, pack.Options{Relay: relay, Buffer: int32(o.Buffer), Workers: o.Workers})
+	most := (n-2)/k + 1
+	within := pack.Start{Base: base[:separate], Counts: counts(most, o.Relay)}
+	across := pack.Start{Base: base, Counts: counts(most, false)}
+	return pack.Plan(p, within, across, pack.Options{Relay: o.Relay, Buffer: int32(o.Buffer), Workers: o.Workers})
 }
 
 // counts lists the numbers of topologies to plan with, up to most: all, or beyond 16 growing by an eighth; few of them beyond

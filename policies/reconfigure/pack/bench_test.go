@@ -19,7 +19,7 @@ func BenchmarkFit(b *testing.B) {
 						b.Run(fmt.Sprintf("k%d/relay=%v/d%d", k, relay, d), func(b *testing.B) {
 							var w worker
 							for b.Loop() {
-								r, err := w.fit(p, s, Options{Relay: relay})
+								r, err := w.fit(p, s, Options{Relay: relay}, nil)
 								if err != nil {
 									b.Fatal(err)
 								}
@@ -43,6 +43,32 @@ func BenchmarkSequences(b *testing.B) {
 					if _, err := Sequences(p, nil, nil, relay); err != nil {
 						b.Fatal(err)
 					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkPlan plans unequal demand with relaying, for the numbers of topologies that "reconfigure-during+" asks for.
+func BenchmarkPlan(b *testing.B) {
+	for _, k := range []int{1, 2} {
+		var all, some []int
+		for d := 1; d < 62/k+1; d += max(1, d/8) {
+			all = append(all, d)
+		}
+		for d := 1; d < 62/k+1; d += max(1, d/4) {
+			some = append(some, d)
+		}
+		all, some = append(all, 62/k+1), append(some, 62/k+1)
+		for _, kind := range []string{"random", "zipf"} {
+			p := demand(64, k, kind, 8, 1)
+			b.Run(fmt.Sprintf("k%d/%s", k, kind), func(b *testing.B) {
+				for b.Loop() {
+					list, err := Plan(p, Start{Counts: some}, Start{Counts: all}, Options{Relay: true})
+					if err != nil {
+						b.Fatal(err)
+					}
+					b.ReportMetric(float64(list[len(list)-1].Slots), "slots")
 				}
 			})
 		}

@@ -9,7 +9,7 @@ import (
 
 // limit finds a schedule within o.Buffer chunks in transit at any GPU: with few chunks at rest across reconfigurations, or
 // with none, whichever takes fewer slots; played tight where it must be. w.spread holds a spread with o.Relay.
-func (w *worker) limit(p *plan.Problem, net *network, o Options) (*Schedule, error) {
+func (w *worker) limit(p *plan.Problem, net *network, o Options, race *race) (*Schedule, error) {
 	var best *Schedule
 	consider := func(r *Schedule) {
 		if !r.within(o.Buffer, &w.player) {
@@ -34,10 +34,10 @@ func (w *worker) limit(p *plan.Problem, net *network, o Options) (*Schedule, err
 		consider(r)
 	}
 	o.Relay = false
-	r, err := w.best(p, net, o)
+	r, err := w.best(p, net, o, race)
 	if err == nil {
 		consider(r)
-	} else if !errors.Is(err, ErrUnreachable) {
+	} else if !errors.Is(err, ErrUnreachable) && !errors.Is(err, errLost) {
 		return nil, err
 	}
 	if best == nil {
@@ -128,10 +128,8 @@ func (s *spread) unrest(cap int32) (ok bool) {
 				direct := int32(-1)
 				for s.count[c] > 0 && count(c, 0) > cap {
 					if !grown {
-						for l := range s.price {
-							s.price[l] = s.weight[l]*s.scale[s.net.phase[l]] + s.flat[s.net.phase[l]]
-						}
-						s.tree.grow(s.net, int32(u), s.price, false)
+						s.current()
+						s.tree.grow(s.net, int32(u), false)
 						grown = true
 					}
 					if s.tree.cost[v] >= far {
@@ -166,7 +164,8 @@ func (s *spread) unrest(cap int32) (ok bool) {
 func (s *spread) straight(f, c int32, way []int32) int32 {
 	price := 0.0
 	for _, l := range way {
-		price += s.weight[l]*s.scale[s.net.phase[l]] + s.flat[s.net.phase[l]]
+		i := &s.phases[s.links[l].phase]
+		price += s.links[l].weight*i.scale + i.flat
 	}
 	for _, o := range s.columns[f][:s.many[f]] {
 		w := s.way(o)

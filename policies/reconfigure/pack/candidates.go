@@ -68,7 +68,7 @@ func Fit(p *plan.Problem, s Sequence, o Options) (*Schedule, error) {
 	if err := check(p, s); err != nil {
 		return nil, err
 	}
-	return new(worker).fit(p, s, o)
+	return new(worker).fit(p, s, o, nil)
 }
 
 // worker holds the memory of one goroutine.
@@ -77,47 +77,54 @@ type worker struct {
 	player Player
 }
 
-func (w *worker) fit(p *plan.Problem, q Sequence, o Options) (*Schedule, error) {
+// fit is Fit. Error: errLost where race has better schedules than there can be of q.
+func (w *worker) fit(p *plan.Problem, q Sequence, o Options, race *race) (*Schedule, error) {
 	net := newNetwork(q.Topologies, p.GPUs)
-	best, err := w.best(p, net, o)
+	best, err := w.best(p, net, o, race)
 	if err != nil || o.Buffer == 0 || best.within(o.Buffer, &w.player) {
 		return best, err
 	}
-	return w.limit(p, net, o)
+	return w.limit(p, net, o, race)
 }
 
 // best is the schedule of fewest slots of a few attempts, each with another end of its prices' rise.
-func (w *worker) best(p *plan.Problem, net *network, o Options) (*Schedule, error) {
+func (w *worker) best(p *plan.Problem, net *network, o Options, race *race) (*Schedule, error) {
 	var best *Schedule
+	bound := int64(0)
 	for _, sharp := range sharps[:max(1, min(len(sharps), attemptWork/(net.n*net.n*net.phases)))] {
 		s := &w.spread
 		s.init(net, p.Chunks, o.Relay)
-		if err := s.improve(o.rounds(), sharp); err != nil {
+		if err := s.improve(o.rounds(), sharp, race); err != nil {
 			return nil, err
 		}
-		r := s.keep(p)
-		r.play(&w.player)
-		if best == nil {
-			best = r
-			continue
-		}
-		r.Bound = max(r.Bound, best.Bound)
-		best.Bound = r.Bound
-		if r.Total < best.Total {
-			best = r
+		bound = max(bound, s.bound())
+		if best == nil || s.total() < best.Total {
+			r := s.keep(p)
+			r.play(&w.player)
+			if best == nil || r.Total < best.Total {
+				best = r
+			}
 		}
 	}
+	best.Bound = bound
 	return best, nil
 }
 
 // Candidates returns for every sequence the schedule of Fit as a candidate, in the order of the sequences; those without
 // one (ErrUnreachable, ErrBuffer) are left out. Other errors of Fit are returned.
 func Candidates(p *plan.Problem, list []Sequence, o Options) ([]plan.Candidate, error) {
-	for _, s := range list {
+	all := make([]made, len(list))
+	for i, s := range list {
 		if err := check(p, s); err != nil {
 			return nil, err
 		}
+		all[i].Sequence = s
 	}
+	return candidates(p, all, o, nil)
+}
+
+// candidates is Candidates of what has passed its checks; race, if not nil, leaves out what it knows to be lost.
+func candidates(p *plan.Problem, list []made, o Options, race *race) ([]plan.Candidate, error) {
 	found, faults := make([]*Schedule, len(list)), make([]error, len(list))
 	var next atomic.Int64
 	var group sync.WaitGroup
@@ -129,21 +136,45 @@ func Candidates(p *plan.Problem, list []Sequence, o Options) ([]plan.Candidate, 
 				if i >= len(list) {
 					return
 				}
-				found[i], faults[i] = w.fit(p, list[i], o)
+				found[i], faults[i] = w.run(p, list[i], o, race)
 			}
 		})
 	}
 	group.Wait()
 	var all []plan.Candidate
 	for i, r := range found {
-		switch {
-		case faults[i] == nil:
+		switch err := faults[i]; {
+		case err == nil:
 			all = append(all, r.Candidate(list[i].Origin))
-		case !errors.Is(faults[i], ErrUnreachable) && !errors.Is(faults[i], ErrBuffer):
-			return nil, fmt.Errorf("sequence %q: %w", list[i].Origin, faults[i])
+		case !errors.Is(err, ErrUnreachable) && !errors.Is(err, ErrBuffer) && !errors.Is(err, errLost):
+			return nil, fmt.Errorf("sequence %q: %w", list[i].Origin, err)
 		}
 	}
 	return all, nil
+}
+
+// run fits a sequence unless that is lost before it begins. Chunks of one topology do not relay.
+func (w *worker) run(p *plan.Problem, s made, o Options, race *race) (*Schedule, error) {
+	d := len(s.Topologies)
+	o.Relay = o.Relay && d > 1
+	if lost, err := race.begins(s, o.Relay); lost || err != nil {
+		if err == nil {
+			err = errLost
+		}
+		return nil, err
+	}
+	r, err := w.fit(p, s.Sequence, o, race)
+	if s.again {
+		o.Relay = true
+		if other, again := w.fit(p, s.Sequence, o, race); again == nil && (err != nil || other.Total < r.Total) {
+			other.Relay = false
+			r, err = other, nil
+		}
+	}
+	if err == nil {
+		race.enter(d, r.Total)
+	}
+	return r, err
 }
 
 // Candidate offers the schedule.

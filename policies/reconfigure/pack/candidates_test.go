@@ -165,26 +165,30 @@ func TestSpreadAddsUp(t *testing.T) {
 		q := drawSequence(t, p.GPUs, p.Degree)
 		var s spread
 		s.init(newNetwork(q.Topologies, p.GPUs), p.Chunks, rapid.Bool().Draw(t, "relay"))
-		if err := s.improve(rapid.IntRange(0, 5).Draw(t, "rounds"), 4); err != nil {
+		if err := s.improve(rapid.IntRange(0, 5).Draw(t, "rounds"), 4, nil); err != nil {
 			return
 		}
-		load, sent := make([]int32, len(s.load)), make([]int32, len(p.Chunks))
+		load, sent := make([]int32, len(s.links)), make([]int32, len(p.Chunks))
 		for c, x := range s.count {
 			sent[s.flowOf[c]] += x
 			for _, l := range s.way(int32(c)) {
 				load[l] += x
 			}
 		}
-		if !slices.Equal(load, s.load) || !slices.Equal(sent, p.Chunks) {
-			t.Fatalf("loads %v, kept %v; %v sent of %v", load, s.load, sent, p.Chunks)
+		kept := make([]int32, len(s.links))
+		for l, k := range s.links {
+			kept[l] = k.load
 		}
-		for i := range s.net.phases {
+		if !slices.Equal(load, kept) || !slices.Equal(sent, p.Chunks) {
+			t.Fatalf("loads %v, kept %v; %v sent of %v", load, kept, sent, p.Chunks)
+		}
+		for i, f := range s.phases {
 			sum := 0.0
-			for _, w := range s.weight[s.net.base[i]:s.net.base[i+1]] {
-				sum += w
+			for _, k := range s.links[s.net.base[i]:s.net.base[i+1]] {
+				sum += k.weight
 			}
-			if math.Abs(sum-s.sum[i]) > 1e-6*sum {
-				t.Fatalf("phase %d: weights of %v, kept %v", i, sum, s.sum[i])
+			if math.Abs(sum-f.sum) > 1e-6*sum {
+				t.Fatalf("phase %d: weights of %v, kept %v", i, sum, f.sum)
 			}
 		}
 	})

@@ -6,6 +6,7 @@
 //     chunks of one flow on several ways, so that all phases together take few slots; with relay a chunk may rest at a GPU
 //     across reconfigurations. Slots equal the largest loads, in practice: few phases need more to play than their most
 //     loaded link carries.
+//   - Plan makes sequences and schedules them, but for those that a bound excludes from plan.Frontier beforehand.
 //   - Relabel and Sequences make sequences that suit an unequal demand, on their own or from those for uniform demand,
 //     which its sibling packages construct.
 package pack

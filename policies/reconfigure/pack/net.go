@@ -9,9 +9,12 @@ type network struct {
 	topology  []scaleup.Topology
 	base      []int32 // one more than phases
 	to, phase []int32 // by link
-	// start, link: the links out of GPU u in phase i are link[start[i*n+u]:start[i*n+u+1]], without loops.
-	start, link []int32
+	// start, out: the links out of GPU u in phase i are out[start[i*n+u]:start[i*n+u+1]], without loops.
+	start []int32
+	out   []outgoing
 }
+
+type outgoing struct{ to, link int32 }
 
 func newNetwork(topologies []scaleup.Topology, n int) *network {
 	d := len(topologies)
@@ -23,9 +26,9 @@ func newNetwork(topologies []scaleup.Topology, n int) *network {
 			net.to, net.phase = append(net.to, e.To), append(net.phase, int32(i))
 		}
 		start, edge := t.Outgoing(n)
-		first := int32(len(net.link))
+		first := int32(len(net.out))
 		for _, e := range edge {
-			net.link = append(net.link, base+e)
+			net.out = append(net.out, outgoing{t[e].To, base + e})
 		}
 		for _, s := range start[1:] {
 			net.start = append(net.start, first+s)
@@ -51,13 +54,22 @@ type tree struct {
 	last    []int32
 	queue   []int32
 	waiting []bool
+	price   []float64 // of net.out
 }
 
 const far = 1e300
 
-// grow finds the ways from src at the given price of every link (above 0): with relay through all phases in turn, else
-// within the one phase where a way is cheapest, of equals the first.
-func (t *tree) grow(net *network, src int32, price []float64, relay bool) {
+// set is given the price of every link (above 0).
+func (t *tree) set(net *network, price []float64) {
+	t.price = sized(t.price, len(net.out))
+	for i, o := range net.out {
+		t.price[i] = price[o.link]
+	}
+}
+
+// grow finds the ways from src at the prices set: with relay through all phases in turn, else within the one phase where a
+// way is cheapest, of equals the first.
+func (t *tree) grow(net *network, src int32, relay bool) {
 	n := net.n
 	t.cost, t.end = sized(t.cost, n), sized(t.end, n)
 	t.best, t.last, t.waiting = sized(t.best, n), sized(t.last, n), zeroed(t.waiting, n)
@@ -74,7 +86,7 @@ func (t *tree) grow(net *network, src int32, price []float64, relay bool) {
 		t.queue = t.queue[:0]
 		start := net.start[i*n:]
 		if relay {
-			t.pass(net, start, price)
+			t.pass(net, start)
 		} else {
 			for v := range n {
 				t.best[v], t.last[v] = far, -1
@@ -86,11 +98,14 @@ func (t *tree) grow(net *network, src int32, price []float64, relay bool) {
 		for j := 0; j < len(t.queue); j++ {
 			u := t.queue[j]
 			t.waiting[u] = false
-			for _, l := range net.link[start[u]:start[u+1]] {
-				v := net.to[l]
-				if c := t.best[u] + price[l]; c < t.best[v] {
+			cost := t.best[u]
+			out := net.out[start[u]:start[u+1]]
+			price := t.price[start[u]:][:len(out)]
+			for j, o := range out {
+				v := o.to
+				if c := cost + price[j]; c < t.best[v] {
 					t.best[v] = c
-					t.link, t.before = append(t.link, l), append(t.before, t.last[u])
+					t.link, t.before = append(t.link, o.link), append(t.before, t.last[u])
 					t.last[v] = int32(len(t.link) - 1)
 					if !t.waiting[v] {
 						t.waiting[v] = true
@@ -115,17 +130,19 @@ func (t *tree) grow(net *network, src int32, price []float64, relay bool) {
 
 // pass follows the links of a phase once from every GPU reached so far, and queues those that were bettered after it had
 // been their turn.
-func (t *tree) pass(net *network, start []int32, price []float64) {
+func (t *tree) pass(net *network, start []int32) {
 	for u := range int32(net.n) {
 		cost := t.best[u]
 		if cost >= far {
 			continue
 		}
-		for _, l := range net.link[start[u]:start[u+1]] {
-			v := net.to[l]
-			if c := cost + price[l]; c < t.best[v] {
+		out := net.out[start[u]:start[u+1]]
+		price := t.price[start[u]:][:len(out)]
+		for j, o := range out {
+			v := o.to
+			if c := cost + price[j]; c < t.best[v] {
 				t.best[v] = c
-				t.link, t.before = append(t.link, l), append(t.before, t.last[u])
+				t.link, t.before = append(t.link, o.link), append(t.before, t.last[u])
 				t.last[v] = int32(len(t.link) - 1)
 				if v < u && !t.waiting[v] {
 					t.waiting[v] = true

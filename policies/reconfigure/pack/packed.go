@@ -1,88 +1,195 @@
 package pack
 
-// packed is an n x n matrix of hops, four to a word, so that one instruction works on four: row v has the hops of the
-// ways that end at v, by where they begin. Hops stay below 1<<15.
+import (
+	"math"
+	"math/bits"
+)
+
+// packed is an n x n matrix of hops, eight to a word, or four of more than 126 GPUs, so that one instruction works on all
+// of them: row v has the hops of the ways that end at v, by where they begin. The highest bit of every lane is 0.
 type packed struct {
-	n, words int
-	rows     []uint64
-	seen     []bool
+	n, words  int
+	log       uint   // a lane has 1<<log bits
+	none      int64  // the lane of no way
+	one, high uint64 // the lowest and the highest bit of every lane
+	rows      []uint64
 }
 
 const (
-	lanes = 0x0001_0001_0001_0001
-	high  = lanes << 15
 	// noWay stands for no way, and mostPacked is the largest n whose hops are less.
 	noWay      = 1 << 14
 	mostPacked = noWay
+	// shortWay is noWay in lanes of eight bits.
+	shortWay = 126
 )
 
 // reset sets hops to 0 from each GPU to itself and to noWay to all others.
 func (m *packed) reset(n int) {
-	m.n, m.words = n, (n+3)/4
-	m.rows, m.seen = sized(m.rows, n*m.words), sized(m.seen, n)
+	m.n, m.log, m.none, m.one, m.high = n, 4, noWay, 0x0001_0001_0001_0001, 0x8000_8000_8000_8000
+	if n <= shortWay {
+		m.log, m.none, m.one, m.high = 3, shortWay, 0x0101_0101_0101_0101, 0x8080_8080_8080_8080
+	}
+	m.words = (n<<m.log + 63) / 64
+	m.rows = sized(m.rows, n*m.words)
 	for i := range m.rows {
-		m.rows[i] = noWay * lanes
+		m.rows[i] = uint64(m.none) * m.one
 	}
 	for u := range n {
-		m.rows[u*m.words+u/4] &^= 0xffff << (u % 4 * 16)
+		word, shift := m.lane(u)
+		m.rows[u*m.words+word] &^= m.mask() << shift
 	}
+}
+
+// set makes m what o is.
+func (m *packed) set(o *packed) {
+	rows := sized(m.rows, len(o.rows))
+	copy(rows, o.rows)
+	*m = *o
+	m.rows = rows
+}
+
+// lane says in which word of a row, and from which of its bits on, the hops from GPU u are.
+func (m *packed) lane(u int) (word int, shift uint) { return u << m.log >> 6, uint(u) << m.log & 63 }
+
+// mask has the bits of the lowest lane.
+func (m *packed) mask() uint64 { return 1<<(1<<m.log) - 1 }
+
+func (m *packed) row(v int) []uint64 { return m.rows[v*m.words : (v+1)*m.words] }
+
+// extender appends hops to ways. Its memory is reused.
+type extender struct {
+	waiting []bool
+	queue   []int32
 }
 
 // extend appends any number of hops of the permutations, in any order, to all ways.
-func (m *packed) extend(list [][]int32) {
-	if len(list) == 1 {
-		m.follow(list[0])
+func (x *extender) extend(m *packed, list [][]int32) {
+	if len(list) == 0 {
 		return
 	}
-	for changed := len(list) > 0; changed; {
-		changed = false
-		for _, to := range list {
-			changed = m.follow(to) || changed
+	// Along the cycles of the first, so that ways grow by many hops at once.
+	x.waiting, x.queue = sized(x.waiting, m.n), x.queue[:0]
+	for u := range x.waiting {
+		x.waiting[u] = false
+	}
+	for u := range list[0] {
+		for v := int32(u); !x.waiting[v]; v = list[0][v] {
+			x.waiting[v] = true
+			x.queue = append(x.queue, v)
 		}
 	}
-}
-
-// follow appends any number of hops of one permutation, and says whether that made any way shorter.
-func (m *packed) follow(to []int32) (changed bool) {
-	clear(m.seen)
-	all := uint64(0)
-	for u := range to {
-		if m.seen[u] {
-			continue
-		}
-		// Twice round the cycle: the second round carries on what the first ended with.
-		for v, round := u, 0; round < 2; {
-			w := int(to[v])
-			m.seen[v] = true
-			all |= m.step(m.rows[v*m.words:(v+1)*m.words], m.rows[w*m.words:(w+1)*m.words])
-			if v = w; v == u {
-				round++
+	for i := 0; i < len(x.queue); i++ {
+		v := x.queue[i]
+		x.waiting[v] = false
+		a := m.row(int(v))
+		for _, to := range list {
+			w := to[v]
+			if m.step(a, m.row(int(w))) && !x.waiting[w] {
+				x.waiting[w] = true
+				x.queue = append(x.queue, w)
 			}
 		}
 	}
-	return all != 0
 }
 
-// step sets b to the smaller of b and a+1, hops by hops, and returns the bits that change.
-func (m *packed) step(a, b []uint64) (changed uint64) {
+// step sets b to the smaller of b and a+1, hops by hops, and says whether any changes.
+func (m *packed) step(a, b []uint64) bool {
+	one, high, below := m.one, m.high, (uint(1)<<m.log-1)&63
+	changed := uint64(0)
 	b = b[:len(a)]
 	for i, x := range a {
-		x += lanes
+		x += one
 		y := b[i]
-		// The high bit of a lane of (y | high) - x stays where y >= x.
-		mask := ((y | high) - x) & high >> 15 * 0xffff
-		z := (x ^ y) & mask
+		// The high bit of a lane of (y | high) - x stays where y >= x; less itself shifted down, it is all bits below.
+		top := ((y | high) - x) & high
+		z := (x ^ y) & (top - top>>below)
 		b[i] = y ^ z
 		changed |= z
 	}
-	return changed
+	return changed != 0
 }
 
-func (m *packed) unpack(hops []uint16) {
+// hops returns those from u to v.
+func (m *packed) hops(v, u int) int64 {
+	word, shift := m.lane(u)
+	if x := int64(m.rows[v*m.words+word] >> shift & m.mask()); x < m.none {
+		return x
+	}
+	return noWay
+}
+
+// transpose sets m to o with rows and columns exchanged.
+func (m *packed) transpose(o *packed) {
+	m.set(o)
+	clear(m.rows)
+	per, mask := 64>>m.log, m.mask()
 	for v := range m.n {
-		row := m.rows[v*m.words : (v+1)*m.words]
-		for s := range m.n {
-			hops[v*m.n+s] = uint16(row[s/4] >> (s % 4 * 16))
+		word, shift := m.lane(v)
+		row := o.row(v)
+		for u := range m.n {
+			m.rows[u*m.words+word] |= row[u/per] >> (u % per << m.log) & mask << shift
 		}
 	}
+}
+
+// sum adds up demand x hops, demand[v*n+u] from u to v; it is math.MaxInt64 where a demand has no way.
+func (m *packed) sum(demand []int32) (sum int64) {
+	for v := range m.n {
+		for u, x := range demand[v*m.n : (v+1)*m.n] {
+			if x > 0 {
+				h := m.hops(v, u)
+				if h == noWay {
+					return math.MaxInt64
+				}
+				sum += int64(x) * h
+			}
+		}
+	}
+	return sum
+}
+
+// sumBeside is sum of hops that differ little from those of o, whose sum, not math.MaxInt64, is given.
+func (m *packed) sumBeside(o *packed, sum int64, demand []int32) int64 {
+	log, mask, none := m.log&63, m.mask(), uint64(m.none)
+	for v := range m.n {
+		need := demand[v*m.n : (v+1)*m.n]
+		old := o.row(v)
+		for i, x := range m.row(v) {
+			y := old[i]
+			for z := x ^ y; z != 0; {
+				lane := bits.TrailingZeros64(z) >> log
+				shift := lane << log & 63
+				z &^= mask << shift
+				now, c := x>>shift&mask, need[i<<(6-log)+lane]
+				if now == none && c > 0 {
+					return math.MaxInt64
+				}
+				sum += int64(c) * (int64(now) - int64(y>>shift&mask))
+			}
+		}
+	}
+	return sum
+}
+
+// saved is the sum of demand x (hops - 1 - rest) where that is above 0, of rows of hops and rest.
+func (m *packed) saved(hops, rest []uint64, demand []int32) (sum int64) {
+	one, high, log, mask, none := m.one, m.high, m.log&63, m.mask(), uint64(m.none)
+	below := (uint(1)<<log - 1) & 63
+	rest = rest[:len(hops)]
+	for i, x := range hops {
+		y := rest[i] + one
+		top := ((x | high) - y) & high // where hops are at least rest + 1
+		low := top - top>>below
+		for z := (x&low | high) - y&low ^ high; z != 0; {
+			lane := bits.TrailingZeros64(z) >> log
+			shift := lane << log & 63
+			c := int64(z >> shift & mask)
+			z &^= mask << shift
+			if x>>shift&mask == none {
+				c += int64(noWay - none)
+			}
+			sum += c * int64(demand[i<<(6-log)+lane])
+		}
+	}
+	return sum
 }

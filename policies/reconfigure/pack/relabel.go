@@ -46,8 +46,9 @@ func (s Sequence) hops(n int, relay bool) ([]int32, error) {
 	}
 	hops := make([]int32, n*n)
 	var t tree
+	t.set(net, price)
 	for a := range n {
-		t.grow(net, int32(a), price, relay)
+		t.grow(net, int32(a), relay)
 		for b, c := range t.cost {
 			if c >= far {
 				return nil, unreachable(a, b)
@@ -97,7 +98,7 @@ func relabel(n int, need, hops, cycle []int32, kicks int, seed uint64) (at []int
 			q.set(best)
 		}
 	}
-	return best.at, work(best.d, hops)
+	return best.at, best.sum()
 }
 
 const (

@@ -17,20 +17,22 @@ type relayed struct {
 	match assignment
 	work  int64 // additions so far, about
 
-	// Hops: before[v][s] from s to v up to a phase, after[b][t] from b to t from that phase on,
-	// all[t][s] by all, turned[s][t] the same.
-	before, after, all, turned []uint16
-	gain                       []int64
-	rows                       packed
-	from                       [][]int32
+	// stage[i] are the ways through the phases before phase i, trial[i] the same of a list that is being tried, and all
+	// those of either through all phases; turned is all transposed. after[i], right from phase fresh on, are the ways
+	// through the phases from i on, against their direction: row b is of those that begin at b.
+	stage, trial, after []packed
+	all                 *packed
+	turned, near        packed
+	fresh               int
+	extender            extender
+	gain                []int64
+	back                [][]int32
 }
 
 func newRelayed(n, k int, need []int32) *relayed {
-	m := n * n
-	r := &relayed{n: n, need: need, before: make([]uint16, m), after: make([]uint16, m), all: make([]uint16, m),
-		turned: make([]uint16, m), into: make([]int32, m), gain: make([]int64, m), from: make([][]int32, k)}
-	for i := range r.from {
-		r.from[i] = make([]int32, n)
+	r := &relayed{n: n, need: need, into: make([]int32, n*n), gain: make([]int64, n*n), back: make([][]int32, k)}
+	for i := range r.back {
+		r.back[i] = make([]int32, n)
 	}
 	for i, x := range need {
 		r.into[i%n*n+i/n] = x
@@ -38,10 +40,58 @@ func newRelayed(n, k int, need []int32) *relayed {
 	return r
 }
 
+// set begins with a list, and returns the hops of all chunks, math.MaxInt64 if not all can arrive.
+func (r *relayed) set(list [][][]int32) int64 {
+	r.list, r.fresh = list, len(list)+1
+	for len(r.stage) <= len(list) {
+		r.stage, r.trial, r.after = append(r.stage, packed{}), append(r.trial, packed{}), append(r.after, packed{})
+	}
+	r.stage[0].reset(r.n)
+	r.try(0)
+	r.accept(0)
+	return r.all.sum(r.into)
+}
+
+// try follows the ways through a phase that has changed and all after it.
+func (r *relayed) try(place int) {
+	r.all = &r.stage[place]
+	for i := place; i < len(r.list); i++ {
+		m := &r.trial[i+1]
+		m.set(r.all)
+		r.extender.extend(m, r.list[i])
+		r.all = m
+	}
+}
+
+// accept keeps what was tried.
+func (r *relayed) accept(place int) {
+	for i := place + 1; i < len(r.stage) && i <= len(r.list); i++ {
+		r.stage[i], r.trial[i] = r.trial[i], r.stage[i]
+	}
+	r.all = &r.stage[len(r.list)]
+	r.fresh = max(r.fresh, place+1)
+}
+
+// saves tries a phase that has changed, and keeps it if that lowers sum, the hops of all chunks before; it returns those
+// after.
+func (r *relayed) saves(place int, sum int64) (now int64, ok bool) {
+	r.try(place)
+	if sum == math.MaxInt64 {
+		now = r.all.sum(r.into)
+	} else {
+		now = r.all.sumBeside(&r.stage[len(r.list)], sum, r.into)
+	}
+	if now >= sum {
+		return sum, false
+	}
+	r.accept(place)
+	return now, true
+}
+
 // fill adds to a phase the best permutations one by one until it has k.
 func (r *relayed) fill(place, k int) {
 	for len(r.list[place]) < k {
-		r.total()
+		r.try(place)
 		r.list[place] = append(r.list[place], r.best(place))
 	}
 }
@@ -55,11 +105,10 @@ func (r *relayed) renew(times int, sum int64) int64 {
 		place := r.turn / k
 		old := r.list[place]
 		r.list[place] = slices.Delete(slices.Clone(old), r.turn%k, r.turn%k+1)
-		r.total()
+		r.try(place)
 		r.list[place] = append(r.list[place], r.best(place))
-		if now := r.total(); now < sum {
-			sum = now
-		} else {
+		var ok bool
+		if sum, ok = r.saves(place, sum); !ok {
 			r.list[place] = old
 		}
 	}
@@ -70,84 +119,67 @@ func (r *relayed) renew(times int, sum int64) int64 {
 // save hops. It returns the hops of all chunks, which must be sum before.
 func (r *relayed) exchange(times int, random *rand.Rand, sum int64) int64 {
 	for range times {
-		phase := r.list[random.IntN(len(r.list))]
-		to := phase[random.IntN(len(phase))]
+		place := random.IntN(len(r.list))
+		to := r.list[place][random.IntN(len(r.list[place]))]
 		u, v := random.IntN(r.n), random.IntN(r.n)
 		to[u], to[v] = to[v], to[u]
-		if now := r.total(); now < sum {
-			sum = now
-		} else {
+		var ok bool
+		if sum, ok = r.saves(place, sum); !ok {
 			to[u], to[v] = to[v], to[u]
 		}
 	}
 	return sum
 }
 
-// total returns the hops of all chunks by the present list, math.MaxInt64 if not all can arrive, and leaves all set.
-func (r *relayed) total() (sum int64) {
-	r.rows.reset(r.n)
-	for _, phase := range r.list {
-		r.rows.extend(phase)
-	}
-	r.rows.unpack(r.all)
-	for i, x := range r.into {
-		sum += int64(x) * int64(r.all[i])
-		if x > 0 && r.all[i] >= noWay {
-			return math.MaxInt64
+// extendBack puts any number of hops of the permutations before all ways, which m has against their direction.
+func (r *relayed) extendBack(m *packed, list [][]int32) {
+	for j, to := range list {
+		for u, v := range to {
+			r.back[j][v] = int32(u)
 		}
 	}
-	return sum
+	r.extender.extend(m, r.back[:len(list)])
 }
 
-// best returns the permutation that saves most hops in a phase, counting the ways that begin or end with it. all must be
-// set.
+// from returns the ways through the phases from place on, against their direction.
+func (r *relayed) from(place int) *packed {
+	if place < r.fresh {
+		last := &r.after[len(r.list)]
+		last.reset(r.n)
+		for i := len(r.list) - 1; i >= place; i-- {
+			r.after[i].set(last)
+			last = &r.after[i]
+			r.extendBack(last, r.list[i])
+		}
+		r.fresh = place
+	}
+	return &r.after[place]
+}
+
+// best returns the permutation that saves most hops in a phase, counting the ways that begin or end with it. The list
+// must have been tried from there.
 func (r *relayed) best(place int) []int32 {
 	n := r.n
 	r.work += 3 * int64(n) * int64(n) * int64(n)
-	r.rows.reset(n)
-	for _, phase := range r.list[:place+1] {
-		r.rows.extend(phase)
-	}
-	r.rows.unpack(r.before)
-	// Ways that begin at b: a permutation is put before them by following it against its direction.
-	r.rows.reset(n)
-	for i := len(r.list) - 1; i >= place; i-- {
-		turned := r.from[:len(r.list[i])]
-		for j, to := range r.list[i] {
-			for u, v := range to {
-				turned[j][v] = int32(u)
-			}
-		}
-		r.rows.extend(turned)
-	}
-	r.rows.unpack(r.after)
-	for t := range n {
-		for s, x := range r.all[t*n : t*n+n] {
-			r.turned[s*n+t] = x
-		}
-	}
+	before := &r.trial[place+1]
+	r.near.set(r.from(place + 1))
+	r.extendBack(&r.near, r.list[place])
+	r.turned.transpose(r.all)
 	for u := range n {
 		gain := r.gain[u*n : u*n+n]
+		need := r.need[u*n : u*n+n]
+		from, to := r.turned.row(u), before.row(u)
 		for b := range n {
 			if b == u {
 				gain[b] = -1 << 40
 				continue
 			}
-			straight := max(0, int64(r.all[b*n+u])-1) * int64(r.need[u*n+b])
-			gain[b] = saved(r.turned[u*n:u*n+n], r.after[b*n:b*n+n], r.need[u*n:u*n+n]) +
-				saved(r.all[b*n:b*n+n], r.before[u*n:u*n+n], r.into[b*n:b*n+n]) - straight // which both count
+			straight := max(0, r.all.hops(b, u)-1) * int64(need[b])
+			gain[b] = r.all.saved(from, r.near.row(b), need) +
+				r.all.saved(r.all.row(b), to, r.into[b*n:b*n+n]) - straight // which both count
 		}
 	}
 	to := make([]int32, n)
 	r.match.solve(n, r.gain, to)
 	return to
-}
-
-// saved is the sum of demand x (hops - 1 - rest) where that is above 0.
-func saved(hops, rest []uint16, demand []int32) (sum int64) {
-	rest, demand = rest[:len(hops)], demand[:len(hops)]
-	for i, x := range hops {
-		sum += int64(max(0, int32(x)-1-int32(rest[i]))) * int64(demand[i])
-	}
-	return sum
 }

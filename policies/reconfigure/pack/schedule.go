@@ -1,8 +1,6 @@
 package pack
 
 import (
-	"math"
-
 	"sim/fabric/scaleup"
 	"sim/policies/reconfigure/plan"
 )
@@ -30,8 +28,7 @@ type Schedule struct {
 
 // keep copies the columns in use, flow after flow.
 func (s *spread) keep(p *plan.Problem) *Schedule {
-	r := &Schedule{Topologies: s.net.topology, Relay: s.relay, problem: p, base: s.net.base, first: []int32{0},
-		Bound: int64(math.Ceil(s.floor - 1e-6))}
+	r := &Schedule{Topologies: s.net.topology, Relay: s.relay, problem: p, base: s.net.base, first: []int32{0}}
 	for f := range s.need {
 		if s.need[f] == 0 {
 			continue

@@ -21,61 +21,16 @@ import (
 // Relay as in Options. Errors: those of the checks of p and of base. Sequences of base in which some GPUs cannot reach
 // others are left out.
 func Sequences(p *plan.Problem, base []Sequence, counts []int, relay bool) ([]Sequence, error) {
-	if err := p.Check(); err != nil {
-		return nil, err
-	}
-	for _, s := range base {
-		if err := check(p, s); err != nil {
-			return nil, err
-		}
-	}
-	if counts == nil {
-		for d := 1; d <= max(1, (p.GPUs-1)/p.Degree); d++ {
-			counts = append(counts, d)
-		}
-	}
-	most := 0
-	for _, d := range counts {
-		if d < 1 {
-			return nil, fmt.Errorf("%w: a sequence of %d topologies; the initial one counts, so it takes 1", plan.ErrProblem, d)
-		}
-		most = max(most, d)
-	}
-	m := &maker{p: p, relay: relay, found: make([][]made, most+1), wanted: make([]bool, most+1)}
-	for _, d := range counts {
-		m.wanted[d] = true
-	}
-	own := shifts(p.GPUs, p.Degree, most, relay)
-	if p.Degree > 1 {
-		own = append(own, Sequence{"generalised Kautz", []scaleup.Topology{scaleup.GeneralizedKautz(p.GPUs, p.Degree)}})
-	}
-	// A ring reaches all GPUs.
-	ring, _, err := Sequence{Topologies: []scaleup.Topology{scaleup.Circulant(p.GPUs, 1)}}.relabelled(p, relay)
+	m, err := newMaker(p, Start{base, counts}, relay)
 	if err != nil {
 		return nil, err
 	}
-	m.ring = ring.Topologies
-	for _, s := range slices.Concat(base, own) {
-		m.relabelled(s)
-	}
-	for i := range m.found {
-		m.sort(i)
-	}
-	// Of one topology it is the same whether chunks may rest across reconfigurations.
-	if relay {
-		m.growRelayed(most)
-	} else {
-		m.growRelayed(min(1, most))
-		m.growSeparate()
+	if err := m.make(nil); err != nil {
+		return nil, err
 	}
 	var list []Sequence
-	for i := range m.found {
-		m.sort(i)
-		for j, s := range m.found[i] {
-			if (j == 0 || j < kept && i*p.Degree <= few || j < 2*kept && i == 1) && s.score <= (1+margin)*m.found[i][0].score {
-				list = append(list, s.Sequence)
-			}
-		}
+	for _, s := range m.list() {
+		list = append(list, s.Sequence)
 	}
 	return list, nil
 }
@@ -86,6 +41,10 @@ const (
 	kept   = 2
 	few    = 12
 	margin = 0.05
+	// With relaying, those of one topology whose hops exceed the least by near at most, and of up to small GPUs all, are also
+	// scheduled with ways sought in the order of relaying, though none relays: of equal ways it finds others first.
+	near  = 0.01
+	small = 32
 	// unlike is by what share n topologies that do not look at the demand take more slots than their hops tell, against
 	// those that group demands of like sizes: most of it waste in phases of unlike loads. Measured at n = 64.
 	unlike = 0.1
@@ -93,6 +52,7 @@ const (
 
 type maker struct {
 	p     *plan.Problem
+	base  []Sequence
 	relay bool
 	found [][]made // by number of topologies
 	// wanted numbers of topologies.
@@ -102,7 +62,89 @@ type maker struct {
 
 type made struct {
 	Sequence
+	hops  int64   // of all chunks
 	score float64 // the least is best
+	again bool    // to be scheduled by another order of ways too
+}
+
+// newMaker checks what Sequences is given.
+func newMaker(p *plan.Problem, start Start, relay bool) (*maker, error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	for _, s := range start.Base {
+		if err := check(p, s); err != nil {
+			return nil, err
+		}
+	}
+	most := 0
+	counts := start.counts(p)
+	for _, d := range counts {
+		if d < 1 {
+			return nil, fmt.Errorf("%w: a sequence of %d topologies; the initial one counts, so it takes 1", plan.ErrProblem, d)
+		}
+		most = max(most, d)
+	}
+	m := &maker{p: p, base: start.Base, relay: relay, found: make([][]made, most+1), wanted: make([]bool, most+1)}
+	for _, d := range counts {
+		m.wanted[d] = true
+	}
+	return m, nil
+}
+
+// make finds sequences. Those of one topology are the same whether chunks may rest across reconfigurations; ones, if not
+// nil, has made them.
+func (m *maker) make(ones *maker) error {
+	most := len(m.found) - 1
+	own := shifts(m.p.GPUs, m.p.Degree, most, m.relay)
+	if m.p.Degree > 1 {
+		own = append(own, Sequence{"generalised Kautz", []scaleup.Topology{scaleup.GeneralizedKautz(m.p.GPUs, m.p.Degree)}})
+	}
+	for _, s := range slices.Concat(m.base, own) {
+		if ones == nil || len(s.Topologies) > 1 {
+			m.relabelled(s)
+		}
+	}
+	for i := range m.found {
+		m.sort(i)
+	}
+	if ones != nil {
+		m.found[1] = ones.found[1]
+	} else {
+		// A ring reaches all GPUs.
+		ring, _, err := Sequence{Topologies: []scaleup.Topology{scaleup.Circulant(m.p.GPUs, 1)}}.relabelled(m.p, m.relay)
+		if err != nil {
+			return err
+		}
+		m.ring = ring.Topologies
+		if m.relay {
+			m.growRelayed(most)
+		} else {
+			m.growRelayed(min(1, most))
+		}
+	}
+	if !m.relay {
+		m.growSeparate()
+	}
+	for i := range m.found {
+		m.sort(i)
+	}
+	return nil
+}
+
+// list returns the sequences that are worth a schedule.
+func (m *maker) list() (list []made) {
+	same := func(a, b made) bool { return slices.EqualFunc(a.Topologies, b.Topologies, slices.Equal) }
+	for i, found := range m.found {
+		for j, s := range found {
+			if (j == 0 || j < kept && i*m.p.Degree <= few || j < 2*kept && i == 1) && s.score <= (1+margin)*found[0].score &&
+				!slices.ContainsFunc(found[:j], func(o made) bool { return same(s, o) }) {
+				s.again = i == 1 && m.relay && (m.p.GPUs <= small || s.score <= (1+near)*found[0].score)
+				list = append(list, s)
+			}
+		}
+	}
+	return list
 }
 
 // sort orders the sequences of d topologies by hops.
@@ -127,7 +169,7 @@ func (m *maker) add(s Sequence, hops int64, regular float64) {
 		return
 	}
 	far := min(1, float64(d*m.p.Degree)/float64(m.p.GPUs))
-	m.found[d] = append(m.found[d], made{s, float64(hops) * (1 + unlike*far*regular)})
+	m.found[d] = append(m.found[d], made{Sequence: s, hops: hops, score: float64(hops) * (1 + unlike*far*regular)})
 }
 
 // growRelayed renews the best sequences, and grows others from those of one topology less. most: the most topologies.
@@ -138,8 +180,8 @@ func (m *maker) growRelayed(most int) {
 	}
 	r := newRelayed(n, k, m.p.Chunks)
 	random := rand.New(rand.NewPCG(m.p.Seed, exchanging))
-	finish := func(origin string, times int, was int64) {
-		sum := r.renew(times, r.total())
+	finish := func(origin string, times int, sum, was int64) {
+		sum = r.renew(times, sum)
 		if d := len(r.list); d*k > 1 && d*k <= exchanged {
 			for i, phase := range r.list {
 				r.list[i] = slices.Clone(phase)
@@ -153,26 +195,28 @@ func (m *maker) growRelayed(most int) {
 			m.add(Sequence{origin, joined(r.list)}, sum, 0)
 		}
 	}
-	r.list, _ = permutations(m.ring, n, 1)
+	ring, _ := permutations(m.ring, n, 1)
+	r.set(ring)
 	var grown [][][]int32
 	for d := 1; d <= most && r.work < growWork; d++ {
 		if len(m.found[d]) > 0 && d*k <= renewals {
 			s := m.found[d][0]
 			if list, ok := permutations(s.Topologies, n, k); ok {
-				r.list, r.turn = list, 0
-				finish(s.Origin+", links chosen anew", d*k, r.total())
+				sum := r.set(list)
+				r.turn = 0
+				finish(s.Origin+", links chosen anew", d*k, sum, sum)
 			}
 		}
 		switch {
 		case d == 1 && k > 1:
-			r.list, _ = permutations(m.ring, n, 1)
+			r.set(ring)
 			r.turn = 0
 			r.fill(0, k)
-			finish("permutations that save most hops", 4*k, math.MaxInt64)
+			finish("permutations that save most hops", 4*k, r.set(r.list), math.MaxInt64)
 		case grown != nil:
-			r.list = slices.Insert(grown, len(grown)/2, nil)
+			r.set(slices.Insert(grown, len(grown)/2, nil))
 			r.fill(len(grown)/2, k)
-			finish("permutations that save most hops", 2*k, math.MaxInt64)
+			finish("permutations that save most hops", 2*k, r.set(r.list), math.MaxInt64)
 		}
 		m.sort(d)
 		grown = r.list

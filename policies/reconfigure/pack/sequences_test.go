@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -130,22 +131,22 @@ func TestPackedHops(t *testing.T) {
 		}
 		var m packed
 		m.reset(n)
+		var x extender
 		for _, phase := range list {
-			m.extend(phase)
+			x.extend(&m, phase)
 		}
-		got := make([]uint16, n*n)
-		m.unpack(got)
 		net := newNetwork(joined(list), n)
 		price := make([]float64, len(net.to))
 		for i := range price {
 			price[i] = 1
 		}
 		var way tree
+		way.set(net, price)
 		for u := range n {
-			way.grow(net, int32(u), price, true)
+			way.grow(net, int32(u), true)
 			for v := range n {
 				want := min(way.cost[v], noWay)
-				if x := got[v*n+u]; float64(x) != want {
+				if x := m.hops(v, u); float64(x) != want {
 					t.Fatalf("%v: %d -> %d: %d hops, want %v", list, u, v, x, want)
 				}
 				if way.cost[v] < far && len(way.way(nil, v)) != int(want) {
@@ -157,12 +158,12 @@ func TestPackedHops(t *testing.T) {
 		if !ok {
 			t.Fatal("not taken apart")
 		}
-		m.reset(n)
+		var again packed
+		again.reset(n)
 		for _, phase := range back {
-			m.extend(phase)
+			x.extend(&again, phase)
 		}
-		again := make([]uint16, n*n)
-		if m.unpack(again); !reflect.DeepEqual(got, again) {
+		if !slices.Equal(m.rows, again.rows) {
 			t.Fatal("taken apart, the hops are others")
 		}
 	})

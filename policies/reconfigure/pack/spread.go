@@ -17,7 +17,8 @@ type spread struct {
 	need  []int32 // chunks, by flow
 	relay bool
 
-	load []int32 // by link
+	links  []link
+	phases []phase
 
 	// Column c of flow flowOf[c] is the way ways[first[c]:first[c+1]], taken by count[c] chunks. columns lists those of
 	// a flow.
@@ -26,11 +27,6 @@ type spread struct {
 	many                       []int8
 
 	stride int32     // most chunks that move at once
-	weight []float64 // by link: exp(beta (load - pivot)), cut off
-	sum    []float64 // by phase: of weight
-	scale  []float64 // by phase: 1 / sum
-	flat   []float64 // by phase: what a hop costs beside, see hop
-	pivot  []int32
 	table  []float64 // weight by load - pivot + zero
 	zero   int32
 
@@ -39,6 +35,18 @@ type spread struct {
 	// floor is the best dual bound seen.
 	floor float64
 	moved int64
+}
+
+// link is how a link is loaded; its weight is exp(beta (load - pivot)), cut off.
+type link struct {
+	weight      float64
+	load, phase int32
+}
+
+// phase has the sum of its links' weights, scale, which is 1 / sum, and flat, what a hop costs beside (see hop).
+type phase struct {
+	sum, scale, flat float64
+	pivot            int32
 }
 
 const (
@@ -53,15 +61,16 @@ const (
 )
 
 func (s *spread) init(net *network, need []int32, relay bool) {
-	*s = spread{net: net, need: need, relay: relay, tree: s.tree, price: s.price, weight: s.weight, table: s.table,
-		load: s.load, sum: s.sum, scale: s.scale, flat: s.flat, pivot: s.pivot, flowOf: s.flowOf[:0], ways: s.ways[:0], count: s.count[:0],
-		first: append(s.first[:0], 0), columns: s.columns, many: s.many}
-	links := len(net.to)
-	s.load, s.price, s.weight = zeroed(s.load, links), sized(s.price, links), sized(s.weight, links)
-	s.sum, s.pivot = sized(s.sum, net.phases), sized(s.pivot, net.phases)
-	s.scale, s.flat = sized(s.scale, net.phases), sized(s.flat, net.phases)
-	for i := range s.flat {
-		s.flat[i] = hop / float64(max(1, net.base[i+1]-net.base[i]))
+	*s = spread{net: net, need: need, relay: relay, tree: s.tree, price: s.price, table: s.table, links: s.links,
+		phases: s.phases, flowOf: s.flowOf[:0], ways: s.ways[:0], count: s.count[:0], first: append(s.first[:0], 0),
+		columns: s.columns, many: s.many}
+	s.links, s.price = sized(s.links, len(net.to)), sized(s.price, len(net.to))
+	for l, i := range net.phase {
+		s.links[l] = link{phase: i}
+	}
+	s.phases = sized(s.phases, net.phases)
+	for i := range s.phases {
+		s.phases[i] = phase{flat: hop / float64(max(1, net.base[i+1]-net.base[i]))}
 	}
 	s.columns, s.many = sized(s.columns, len(need)), zeroed(s.many, len(need))
 }
@@ -98,32 +107,46 @@ func (s *spread) way(c int32) []int32 { return s.ways[s.first[c]:s.first[c+1]] }
 // cost is what a column's way costs at the current weights.
 func (s *spread) cost(c int32) float64 {
 	sum := 0.0
+	links, phases := s.links, s.phases
 	for _, l := range s.way(c) {
-		i := s.net.phase[l]
-		sum += s.weight[l]*s.scale[i] + s.flat[i]
+		k := &links[l]
+		i := &phases[k.phase]
+		sum += k.weight*i.scale + i.flat
 	}
 	return sum
+}
+
+// current sets the prices to the current ones.
+func (s *spread) current() {
+	for l, k := range s.links {
+		i := &s.phases[k.phase]
+		s.price[l] = k.weight*i.scale + i.flat
+	}
+	s.tree.set(s.net, s.price)
 }
 
 // shift adds x chunks to a column and its links.
 func (s *spread) shift(c, x int32) {
 	s.count[c] += x
+	links, phases := s.links, s.phases
 	for _, l := range s.way(c) {
-		s.load[l] += x
-		i := s.net.phase[l]
-		w := s.weigh(l, i)
-		s.sum[i] += w - s.weight[l]
-		s.weight[l] = w
+		k := &links[l]
+		k.load += x
+		i := &phases[k.phase]
+		w := s.weigh(k.load - i.pivot)
+		i.sum += w - k.weight
+		k.weight = w
 		// Far from the pivot the sum loses its digits.
-		if s.sum[i] < 1e-5 || s.sum[i] > 1e6 {
-			s.rebase(i)
+		if i.sum < 1e-5 || i.sum > 1e6 {
+			s.rebase(k.phase)
 		}
-		s.scale[i] = 1 / s.sum[i]
+		i.scale = 1 / i.sum
 	}
 }
 
-func (s *spread) weigh(l, phase int32) float64 {
-	return s.table[max(0, min(s.load[l]-s.pivot[phase]+s.zero, int32(len(s.table)-1)))]
+// weigh is the weight of a load so far above the pivot.
+func (s *spread) weigh(above int32) float64 {
+	return s.table[max(0, min(above+s.zero, int32(len(s.table)-1)))]
 }
 
 // heat sets beta and computes all weights anew.
@@ -141,18 +164,20 @@ func (s *spread) heat(beta float64) {
 
 // rebase makes the largest load of a phase its pivot.
 func (s *spread) rebase(phase int32) {
-	s.pivot[phase], s.sum[phase] = s.top(phase), 0
-	for l := s.net.base[phase]; l < s.net.base[phase+1]; l++ {
-		s.weight[l] = s.weigh(l, phase)
-		s.sum[phase] += s.weight[l]
+	i := &s.phases[phase]
+	i.pivot, i.sum = s.top(phase), 0
+	links := s.links[s.net.base[phase]:s.net.base[phase+1]]
+	for l := range links {
+		links[l].weight = s.weigh(links[l].load - i.pivot)
+		i.sum += links[l].weight
 	}
-	s.scale[phase] = 1 / s.sum[phase]
+	i.scale = 1 / i.sum
 }
 
 // top is the largest load of a phase.
 func (s *spread) top(phase int32) (most int32) {
-	for _, x := range s.load[s.net.base[phase]:s.net.base[phase+1]] {
-		most = max(most, x)
+	for _, k := range s.links[s.net.base[phase]:s.net.base[phase+1]] {
+		most = max(most, k.load)
 	}
 	return most
 }
@@ -166,12 +191,9 @@ func (s *spread) sweep(start bool) error {
 	for u := range n {
 		// Prices move with the chunks of the sources before; the bound needs one set of prices for all.
 		if u == 0 || start {
-			for l := range s.price {
-				i := net.phase[l]
-				s.price[l] = s.weight[l]*s.scale[i] + s.flat[i]
-			}
+			s.current()
 		}
-		s.tree.grow(net, int32(u), s.price, s.relay)
+		s.tree.grow(net, int32(u), s.relay)
 		for v := range n {
 			f := int32(u*n + v)
 			if s.need[f] == 0 || u == v {
@@ -264,8 +286,20 @@ func (s *spread) settleAll() {
 	}
 }
 
+// total is what improve lowers, the sum of the largest loads of all phases; no schedule of these ways takes fewer slots.
+func (s *spread) total() (sum int64) {
+	for i := range s.net.phases {
+		sum += int64(s.top(int32(i)))
+	}
+	return sum
+}
+
+// bound is a lower bound of all schedules on the network, by the sweeps so far.
+func (s *spread) bound() int64 { return int64(math.Ceil(s.floor - 1e-6)) }
+
 // improve sweeps rounds times with beta rising to sharp (per chunk), between them settling flows among their columns.
-func (s *spread) improve(rounds int, sharp float64) error {
+// Errors: ErrUnreachable, and errLost as soon as race tells.
+func (s *spread) improve(rounds int, sharp float64, race *race) error {
 	volume := 0.0
 	for _, c := range s.need {
 		volume += float64(c)
@@ -284,6 +318,9 @@ func (s *spread) improve(rounds int, sharp float64) error {
 		s.heat(low * math.Pow(sharp/low, float64(r)/float64(max(1, rounds-1))))
 		if err := s.sweep(false); err != nil {
 			return err
+		}
+		if race.lost(s.net.phases, s.bound()) {
+			return errLost
 		}
 		s.settleAll()
 	}

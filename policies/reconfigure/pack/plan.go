@@ -1,0 +1,169 @@
+package pack
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"sync/atomic"
+
+	"sim/policies/reconfigure/plan"
+)
+
+// Start is what sequences are made from: sequences for uniform demand, and the numbers of topologies wanted (Sequences).
+type Start struct {
+	Base   []Sequence
+	Counts []int
+}
+
+// counts are Counts, or all numbers of topologies up to that from where on all can go straight.
+func (s Start) counts(p *plan.Problem) []int {
+	if s.Counts != nil {
+		return s.Counts
+	}
+	var list []int
+	for d := 1; d <= max(1, (p.GPUs-1)/p.Degree); d++ {
+		list = append(list, d)
+	}
+	return list
+}
+
+// Plan makes sequences as Sequences does and schedules them as Candidates does, and returns of those candidates what
+// plan.Frontier keeps. Most others it never schedules: a bound on their slots tells that others are better. within is the
+// start of plans whose chunks stay within a phase; with Options.Relay, across that of plans whose chunks may rest across
+// reconfigurations, and plans of one topology are made from across alone. Errors: those of Sequences and Candidates.
+func Plan(p *plan.Problem, within, across Start, o Options) ([]plan.Candidate, error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	within.Counts, across.Counts = within.counts(p), across.counts(p)
+	r, err := newRace(p, slices.Concat(within.Counts, across.Counts))
+	if err != nil {
+		return nil, err
+	}
+	if !o.Relay {
+		list, _, err := r.plan(within, o, nil)
+		return plan.Frontier(list), err
+	}
+	relayed, ones, err := r.plan(across, o, nil)
+	if err != nil {
+		return nil, err
+	}
+	if within.Counts, err = r.open(within.Counts); err != nil || within.Counts == nil {
+		return plan.Frontier(relayed), err
+	}
+	o.Relay = false
+	separate, _, err := r.plan(within, o, ones)
+	return plan.Frontier(append(separate, relayed...)), err
+}
+
+// race is what any schedule must beat: the slots of those found so far, by number of topologies. nil is none.
+type race struct {
+	problem *plan.Problem
+	bounder *plan.Bounder
+	least   []atomic.Int64
+}
+
+// errLost says that no schedule of a sequence can be among those that plan.Frontier keeps.
+var errLost = errors.New("pack: others take fewer slots or topologies")
+
+func newRace(p *plan.Problem, counts []int) (*race, error) {
+	b, err := plan.NewBounder(p)
+	if err != nil {
+		return nil, err
+	}
+	most := 0
+	for _, d := range counts {
+		most = max(most, d)
+	}
+	r := &race{problem: p, bounder: b, least: make([]atomic.Int64, most+1)}
+	for d := range r.least {
+		r.least[d].Store(math.MaxInt64)
+	}
+	return r, nil
+}
+
+// plan makes sequences and schedules them; of one topology only where ones, who else has made them, is nil.
+func (r *race) plan(start Start, o Options, ones *maker) ([]plan.Candidate, *maker, error) {
+	m, err := newMaker(r.problem, start, o.Relay)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := m.make(ones); err != nil {
+		return nil, nil, err
+	}
+	list := m.list()
+	if ones != nil {
+		list = slices.DeleteFunc(list, func(s made) bool { return len(s.Topologies) == 1 })
+	}
+	all, err := candidates(r.problem, list, o, r)
+	return all, m, err
+}
+
+// open returns those numbers of topologies above 1 with which plans without relaying may still be better than those found,
+// and those from which others are grown; nil if there is none of the former.
+func (r *race) open(counts []int) (list []int, err error) {
+	some := false
+	for _, d := range counts {
+		b, err := r.bounder.At(d)
+		if err != nil {
+			return nil, err
+		}
+		open := d > 1 && !r.lost(d, b.Forward)
+		if some = some || open; open || d <= seedlings {
+			list = append(list, d)
+		}
+	}
+	if !some {
+		return nil, nil
+	}
+	return list, nil
+}
+
+// enter tells of a schedule.
+func (r *race) enter(d int, slots int64) {
+	if r == nil {
+		return
+	}
+	for {
+		was := r.least[d].Load()
+		if slots >= was || r.least[d].CompareAndSwap(was, slots) {
+			return
+		}
+	}
+}
+
+// lost says that plan.Frontier drops every schedule of d topologies that takes at least so many slots: one of fewer
+// topologies takes no more, or one of as many takes less. Of equals it keeps the first, whatever else is found before.
+func (r *race) lost(d int, slots int64) bool {
+	if r == nil {
+		return false
+	}
+	for e := 1; e < d; e++ {
+		if r.least[e].Load() <= slots {
+			return true
+		}
+	}
+	return r.least[d].Load() < slots
+}
+
+// begins says whether a sequence is lost before it is scheduled.
+func (r *race) begins(s made, relay bool) (lost bool, err error) {
+	if r == nil {
+		return false, nil
+	}
+	bound, err := r.bound(s, relay)
+	return err == nil && r.lost(len(s.Topologies), bound), err
+}
+
+// bound is a lower bound on the slots of a sequence: all links carry the hops of all chunks at least.
+func (r *race) bound(s made, relay bool) (int64, error) {
+	b, err := r.bounder.At(len(s.Topologies))
+	if err != nil {
+		return 0, err
+	}
+	links := int64(r.problem.GPUs) * int64(r.problem.Degree)
+	if relay {
+		return max(b.Relay, (s.hops+links-1)/links), nil
+	}
+	return max(b.Forward, (s.hops+links-1)/links), nil
+}

@@ -1,0 +1,152 @@
+package pack
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/policies/reconfigure/plan"
+)
+
+// What Plan leaves out is what plan.Frontier drops: with all sequences scheduled the same candidates are kept, with the
+// same plans, whatever the number of goroutines.
+func TestPlanIsTheFrontierOfAll(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t, 12)
+		o := Options{Relay: rapid.Bool().Draw(t, "relay"), Rounds: rapid.IntRange(1, 6).Draw(t, "rounds"),
+			Buffer: rapid.SampledFrom([]int32{0, 0, 4, 10}).Draw(t, "buffer")}
+		base := []Sequence{drawSequence(t, p.GPUs, p.Degree)}
+		start := func() Start {
+			s := Start{Base: base}
+			step := rapid.IntRange(1, 3).Draw(t, "step")
+			for d := 1; d <= p.GPUs; d += step {
+				s.Counts = append(s.Counts, d)
+			}
+			return s
+		}
+		within, across := start(), start()
+		var all []plan.Candidate
+		add := func(s Start, o Options) {
+			m, err := newMaker(p, s, o.Relay)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := m.make(nil); err != nil {
+				t.Fatal(err)
+			}
+			some, err := candidates(p, m.list(), o, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, some...)
+		}
+		alone := o
+		alone.Relay = false
+		add(within, alone)
+		if o.Relay {
+			add(across, o)
+		}
+		want := written(t, plan.Frontier(all))
+		for o.Workers = range 3 {
+			got, err := Plan(p, within, across, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := written(t, got); !slices.Equal(got, want) {
+				t.Fatalf("%d workers plan\n%v, want\n%v", o.Workers, got, want)
+			}
+		}
+	})
+}
+
+// written are candidates and their plans as text.
+func written(t *rapid.T, list []plan.Candidate) (text []string) {
+	for _, c := range list {
+		q, err := c.Build(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = append(text, fmt.Sprint(c.Origin, c.Reconfigurations, c.Slots, c.Relay, q.Topologies, q.Slots, q.Tx))
+	}
+	return text
+}
+
+// A race is lost where others have fewer slots, or as many with fewer topologies; not where the same are found again.
+func TestRace(t *testing.T) {
+	p := demand(8, 1, "zipf", 4, 1)
+	r, err := newRace(p, []int{1, 2, 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.lost(3, 1<<40) {
+		t.Error("lost before any other is there")
+	}
+	r.enter(2, 50)
+	r.enter(2, 60)
+	for _, c := range []struct {
+		d     int
+		slots int64
+		want  bool
+	}{{1, 90, false}, {2, 49, false}, {2, 50, false}, {2, 51, true}, {3, 49, false}, {3, 50, true}, {3, 51, true}} {
+		if got := r.lost(c.d, c.slots); got != c.want {
+			t.Errorf("%d topologies, at least %d slots: lost %v beside 50 slots of 2", c.d, c.slots, got)
+		}
+	}
+	list, err := Sequences(p, nil, []int{2}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What takes fewer slots than its bound says is known for lost before or while it is scheduled.
+	var w worker
+	for _, slots := range []int64{0, 1} {
+		fitted, err := w.fit(p, list[0], Options{Relay: true}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := newRace(p, []int{2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.enter(2, fitted.Bound-1+slots)
+		_, err = w.fit(p, list[0], Options{Relay: true}, r)
+		if lost := err == errLost; lost != (slots == 0) {
+			t.Errorf("others at %d slots, its bound %d: %v", fitted.Bound-1+slots, fitted.Bound, err)
+		}
+	}
+}
+
+// The bound of a race is what no schedule beats, and on a ring, where farthest first is optimal, what one takes.
+func TestRaceBound(t *testing.T) {
+	p := plan.UniformProblem(8, 1, 1)
+	r, err := newRace(p, []int{1, 2, 3, 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		d     int
+		relay bool
+		want  int64
+	}{{1, false, 28}, {2, true, 14}, {7, false, 7}} {
+		m, err := newMaker(p, Start{Counts: []int{c.d}}, c.relay)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.make(nil); err != nil {
+			t.Fatal(err)
+		}
+		s := m.list()[0]
+		bound, err := r.bound(s, c.relay)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fitted, err := Fit(p, s.Sequence, Options{Relay: c.relay})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bound != c.want || fitted.Total != c.want {
+			t.Errorf("%d topologies: bound %d, %d slots; want %d", c.d, bound, fitted.Total, c.want)
+		}
+	}
+}

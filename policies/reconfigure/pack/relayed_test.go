@@ -1,0 +1,59 @@
+package pack
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// What is kept from change to change, ways before and after every phase and the hops of all chunks, is what the list says;
+// eight and four hops a word alike.
+func TestRelayedKeepsItsWays(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.SampledFrom([]int{5, 8, 9, shortWay + 2}).Draw(t, "n")
+		k := rapid.IntRange(1, 2).Draw(t, "k")
+		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "list"), 1))
+		var list [][][]int32
+		for i := range rapid.IntRange(2, 4).Draw(t, "d") {
+			var phase [][]int32
+			for j := range k {
+				to := make([]int32, n)
+				for u, v := range random.Perm(n) {
+					if to[u] = int32(v); i+j == 0 {
+						to[u] = int32((u + 1) % n)
+					}
+				}
+				phase = append(phase, to)
+			}
+			list = append(list, phase)
+		}
+		p := demand(n, k, "zipf", 3, rapid.Uint64Range(0, 9).Draw(t, "seed"))
+		r := newRelayed(n, k, p.Chunks)
+		sum := r.set(list)
+		for range rapid.IntRange(1, 2).Draw(t, "times") {
+			sum = r.renew(min(5, 2*len(list)*k), sum)
+			sum = r.exchange(10, random, sum)
+			fresh := newRelayed(n, k, p.Chunks)
+			if again := fresh.set(r.list); again != sum {
+				t.Fatalf("%d hops kept, %d of the list", sum, again)
+			}
+			for i := range len(list) + 1 {
+				if !slices.Equal(r.stage[i].rows, fresh.stage[i].rows) {
+					t.Fatalf("other ways before phase %d", i)
+				}
+				if i >= r.fresh && !slices.Equal(r.from(i).rows, fresh.from(i).rows) {
+					t.Fatalf("other ways from phase %d on", i)
+				}
+			}
+			hops, err := Sequence{Topologies: joined(r.list)}.hops(n, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if work(p.Chunks, hops) != sum {
+				t.Fatalf("%d hops kept, %d by shortest ways", sum, work(p.Chunks, hops))
+			}
+		}
+	})
+}
