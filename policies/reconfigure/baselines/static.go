@@ -44,8 +44,9 @@ type StaticOptions struct {
 	FluidLinks int
 }
 
-// DefaultFluidLinks keeps the default schedule to seconds: the effort of a fluid optimum grows with the cube of the
-// links, and with many links a GPU shortest ways come within a few percent of it.
+// DefaultFluidLinks keeps the default schedule to seconds: the effort of a fluid optimum grows with GPUs x links, and with
+// the cube of the links where a narrow bracket is asked for; and with many links a GPU shortest ways come within a few
+// percent of it.
 const DefaultFluidLinks = 512
 
 // network is a topology that a planner may keep.

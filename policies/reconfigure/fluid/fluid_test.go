@@ -83,7 +83,7 @@ func TestCertificate(t *testing.T) {
 		}
 		g := newGraph(topology, n)
 		m := newMaster(g.instance(demand, total, true))
-		r := m.solve(Options{Gap: rapid.SampledFrom([]float64{1e-2, 1e-3, 1e-6}).Draw(t, "gap"), Iterations: DefaultIterations})
+		r := m.solve(Options{Gap: rapid.SampledFrom([]float64{1e-2, 1e-3, 1e-6}).Draw(t, "gap"), Iterations: DefaultIterations}, &Result{Load: math.Inf(1)})
 		if !r.Certified {
 			t.Fatalf("%+v is not certified", r)
 		}

@@ -47,6 +47,7 @@ type master struct {
 	load        []float64 // by class, of the flows
 	byLink      []float64 // lengths by connection
 	best        Result
+	found       bool      // best.Load is that of flows here, not of the start
 	proof       []float64 // lengths of the best bound
 
 	matrix, scale, rhs, unit   []float64
@@ -71,7 +72,8 @@ func newMaster(in *instance) *master {
 // solve is a primal-dual interior-point method (Mehrotra's predictor and corrector) whose columns are generated on the
 // way: after every step shortest paths are added where they are shorter than all known. Prices and flows of commodities
 // are eliminated, so a step costs little more than the Cholesky factor of a matrix of links.
-func (m *master) solve(o Options) *Result {
+// start is the bracket that is known before, of load +Inf and bound 0 where none is.
+func (m *master) solve(o Options, start *Result) *Result {
 	in := m.in
 	total := 0.0
 	for _, l := range in.links {
@@ -80,10 +82,10 @@ func (m *master) solve(o Options) *Result {
 	for e := range m.length {
 		m.length[e] = 1 / total
 	}
-	m.best = Result{Load: math.Inf(1)}
+	m.best = *start
 	m.generate(0, 0)
 	m.loads()
-	m.high = headroom * m.best.Load
+	m.high = headroom * m.worst()
 	for e, l := range in.links {
 		m.slack[e] = m.high*l - m.load[e]
 	}
@@ -103,7 +105,9 @@ func (m *master) solve(o Options) *Result {
 		m.generate(mu, lost*max(o.Gap*m.best.Load, m.best.Load-m.best.Bound))
 		m.loads()
 	}
-	m.best.Load = m.kept()
+	if m.found {
+		m.best.Load = m.kept()
+	}
 	return &m.best
 }
 
@@ -123,7 +127,7 @@ func (m *master) loads() {
 	if !(worst < m.best.Load) {
 		return
 	}
-	m.best.Load = worst
+	m.best.Load, m.found = worst, true
 	for k := range m.commodities {
 		c := &m.commodities[k]
 		for i := range c.paths {

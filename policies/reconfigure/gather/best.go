@@ -20,6 +20,14 @@ func Plans(p *Problem) ([]*Plan, error) {
 	for _, r := range newTable(p.GPUs, p.Degree, p.parts()).recipes(p.Op) {
 		all = append(all, newPlan(p, r, longest))
 	}
+	for _, pl := range generalPlans(p) {
+		beats := func(o *Plan) bool {
+			return o.Reconfigurations() <= pl.Reconfigurations() && o.Steps() <= pl.Steps() && o.CostAt(0) <= pl.CostAt(0)
+		}
+		if !slices.ContainsFunc(all, beats) {
+			all = append(all, pl)
+		}
+	}
 	all = append(all, static...)
 	slices.SortStableFunc(all, func(a, b *Plan) int {
 		return cmp.Or(cmp.Compare(a.Reconfigurations(), b.Reconfigurations()), cmp.Compare(a.Steps(), b.Steps()), cmp.Compare(a.CostAt(0), b.CostAt(0)))

@@ -53,21 +53,11 @@ func (pl *Plan) Gap() (float64, error) {
 // n GPUs, until d is that number: more topologies than steps are of no use. The Moore bound is log-concave in the steps
 // of a phase, so equal phases reach most.
 func minSteps(n, k int) []int {
-	moore := func(steps int) int {
-		sum, ball := 1, 1
-		for range steps {
-			ball = min(n, ball*k)
-			if sum += ball; sum >= n {
-				return n
-			}
-		}
-		return sum
-	}
 	var least []int
 	for d := 1; len(least) == 0 || d <= least[len(least)-1]; d++ {
 		t := d
 		for ; ; t++ {
-			short, long := moore(t/d), moore(t/d+1)
+			short, long := moore(n, k, t/d), moore(n, k, t/d+1)
 			reach := 1
 			for i := range d {
 				if i < t%d {
@@ -84,4 +74,16 @@ func minSteps(n, k int) []int {
 		least = append(least, t)
 	}
 	return least
+}
+
+// moore is the most GPUs of n that so many steps on one topology of degree k reach from one, itself included.
+func moore(n, k, steps int) int {
+	sum, ball := 1, 1
+	for range steps {
+		ball = min(n, ball*k)
+		if sum += ball; sum >= n {
+			return n
+		}
+	}
+	return sum
 }

@@ -14,8 +14,11 @@ import (
 )
 
 // TestFewestSteps: on few GPUs, for each number of topologies, no sequence of circulants spreads a shard in fewer steps
-// than the plans do: by trying all offsets and all ways to divide the steps.
+// than the plans do, by trying all offsets and all ways to divide the steps, and the plans take no fewer than the bound.
+// Where other graphs than circulants make a difference, they do.
 func TestFewestSteps(t *testing.T) {
+	// by n and k: the steps of one topology where circulants take more
+	fewer := map[[2]int]int{{6, 2}: 2, {9, 2}: 3, {10, 2}: 3, {10, 3}: 2}
 	for k := 1; k <= 3; k++ {
 		for n := k + 1; n <= 10; n++ {
 			choices := multisets(n, k)
@@ -52,6 +55,9 @@ func TestFewestSteps(t *testing.T) {
 				for d := pl.Reconfigurations(); d <= n; d++ {
 					got[d-1] = min(got[d-1], pl.Steps())
 				}
+			}
+			if better, there := fewer[[2]int{n, k}]; there {
+				want[0] = better
 			}
 			if !slices.Equal(got, want) {
 				t.Errorf("n=%d k=%d: %v steps with 1, 2, .. topologies, want %v", n, k, got, want)

@@ -20,7 +20,7 @@ func explicit(pl *Plan) *Plan {
 	for i := range e.Phases {
 		f := &e.Phases[i]
 		f.edges, f.tx = pl.Topology(i), pl.Transmissions(i)
-		f.Offsets, f.Longest = nil, slices.Clone(f.Longest)
+		f.Offsets, f.trees, f.fold, f.Longest = nil, nil, nil, slices.Clone(f.Longest)
 	}
 	return &e
 }

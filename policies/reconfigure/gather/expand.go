@@ -18,7 +18,12 @@ func (f *Phase) messages(parts int32) [][][]carry {
 // Transmissions returns all messages of a phase, by step, sender and link. Those that would be empty are left out.
 func (pl *Plan) Transmissions(phase int) []Tx {
 	f := &pl.Phases[phase]
-	if f.Offsets == nil {
+	switch {
+	case f.trees != nil:
+		return f.transmissions(pl, phase)
+	case f.fold != nil:
+		return f.fold.transmissions(pl, phase)
+	case f.Offsets == nil:
 		return f.tx
 	}
 	n := int32(pl.Problem.GPUs)

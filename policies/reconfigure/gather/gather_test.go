@@ -147,9 +147,14 @@ func compute(t rapid.TB, pl *Plan) {
 					}
 				}
 			}
+			if f.Kind == Fold {
+				for u := range value {
+					clear(value[u])
+				}
+			}
 			for _, a := range sent {
 				switch f.Kind {
-				case Scatter:
+				case Scatter, Fold:
 					value[a.to][a.at] += a.value
 				case Gather:
 					value[a.to][a.at] = a.value
@@ -205,7 +210,7 @@ func TestRepeats(t *testing.T) {
 		for _, pl := range must(Plans(p))(t) {
 			text += fmt.Sprintln(pl.Name, pl.Cost())
 			for _, f := range pl.Phases {
-				text += fmt.Sprintln(f.Offsets, f.Longest)
+				text += fmt.Sprintln(f.Offsets, f.edges, f.Longest)
 			}
 		}
 		return text

@@ -88,7 +88,7 @@ func (t *Tx) UnmarshalJSON(text []byte) error {
 //	parts         into how many parts each shard is cut, the first ones a byte longer where it does not come out even
 //	rate_bits_per_s, latency_ps, delay_ps
 //	phases        list of
-//	  kind        "scatter", "exchange" or "gather": see Kind
+//	  kind        "scatter", "exchange", "gather" or "fold": see Kind
 //	  reused      true if the links are those of the phase before, at no reconfiguration
 //	  open        true if an exchange goes on in the next phase
 //	  links       list of [u, v]; one that is listed twice is two links

@@ -20,9 +20,12 @@ const (
 	Exchange
 	// Gather sends copies of pieces that are complete: the sum of all GPUs, or in an all-gather the shard of its GPU.
 	Gather
+	// Fold sends the sums so far, of a piece to as many as there are links, and gives all up; a GPU then has the sums of
+	// what the step brings it. What it keeps of its own it sends to itself, over a link that leads there.
+	Fold
 )
 
-var kindNames = [...]string{"scatter", "exchange", "gather"}
+var kindNames = [...]string{"scatter", "exchange", "gather", "fold"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
@@ -47,8 +50,8 @@ func (t *Tx) String() string {
 // Phase is one topology and what is done on it.
 type Phase struct {
 	Kind Kind
-	// Offsets make the topology a circulant: link i out of GPU u leads to u+Offsets[i] mod n. nil in plans that were read
-	// from a file.
+	// Offsets make the topology a circulant: link i out of GPU u leads to u+Offsets[i] mod n. nil of others, and in plans
+	// that were read from a file.
 	Offsets []int32
 	// Reused: the topology is that of the phase before, so it costs no reconfiguration.
 	Reused bool
@@ -61,8 +64,11 @@ type Phase struct {
 	course int
 	vector int // shards of the vectors of an exchange
 
-	edges scaleup.Topology // read from a file, as are
-	tx    []Tx
+	trees *trees // of a phase along trees; course is its leg
+	fold  *fold  // of a phase on a de Bruijn graph
+
+	edges scaleup.Topology // of phases without Offsets
+	tx    []Tx             // read from a file
 }
 
 // Plan is a collective in full. It is kept as the messages of one GPU, or less; Transmissions writes it out.

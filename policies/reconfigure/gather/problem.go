@@ -2,11 +2,13 @@
 // set up, and which pieces of the data cross which link in each step (the hardware is that of the paper on reconfiguring
 // during a collective, Sec. 2.1; the paper itself plans all-to-all alone).
 //
-// All plans are shift-invariant: every topology is a circulant, and what GPU u does is what GPU 0 does, renamed by +u.
-// An all-gather is a way for one shard to reach all of Z_n (stage.go); stages on the quotients of a chain of subgroups
-// of Z_n follow each other (chain.go); a reduce-scatter is an all-gather run backwards, and an all-reduce both, or, in its
-// middle, an exchange of whole vectors (all.go). The frontier over reconfigurations, steps and bytes is kept whole, so
-// that every delay picks its best.
+// Plans on circulants are shift-invariant: what GPU u does is what GPU 0 does, renamed by +u. An all-gather is a way for
+// one shard to reach all of Z_n (stage.go); stages on the quotients of a chain of subgroups of Z_n follow each other
+// (chain.go); a reduce-scatter is an all-gather run backwards, and an all-reduce both, or, in its middle, an exchange of
+// whole vectors (all.go). Any topology serves for broadcast trees from every GPU (trees.go, grown.go): generalised Kautz
+// graphs, line digraphs and affine graphs, alone or one after the other (graphs.go, forest.go), reach all in fewer steps
+// than circulants do. A de Bruijn or Kautz graph folds an all-reduce into as many steps as it has digits (fold.go). The
+// frontier over reconfigurations, steps and bytes is kept whole, so that every delay picks its best.
 //
 // The package leaves all-to-all to its siblings and time to the engines; Work gives what those play.
 package gather

@@ -54,8 +54,13 @@ func (z *replay) shard(s int32, list []moved) error {
 		if f.Kind == Exchange && !open {
 			z.begin()
 		}
+		next := int32(0) // step; a fold gives up what it does not send
 		for at < len(list) && int(list[at].phase) == phase {
 			end := at
+			if f.Kind == Fold && list[at].step > next {
+				clear(z.sum)
+			}
+			next = list[at].step + 1
 			z.when = [2]int32{list[at].phase, list[at].step}
 			for end < len(list) && int(list[end].phase) == phase && list[end].step == list[at].step {
 				end++
@@ -64,6 +69,9 @@ func (z *replay) shard(s int32, list []moved) error {
 				return err
 			}
 			at = end
+		}
+		if f.Kind == Fold && int(next) < len(f.Longest) {
+			clear(z.sum)
 		}
 		if open = f.Open; f.Kind == Exchange && !open {
 			z.when = [2]int32{int32(phase), int32(len(f.Longest))}
@@ -98,7 +106,7 @@ func (z *replay) step(s int32, kind Kind, list []moved) error {
 				return broken("%v: GPU %d does not have GPU %d's sum of part %d of shard %d when the step begins", m, m.fromGPU, m.origin, p, s)
 			case kind == Gather && !slices.Equal(sum, z.want):
 				return broken("%v: GPU %d has %d of %d contributions to part %d of shard %d when the step begins", m, m.fromGPU, count(sum), count(z.want), p, s)
-			case kind == Scatter && count(sum) == 0:
+			case (kind == Scatter || kind == Fold) && count(sum) == 0:
 				return broken("%v: GPU %d has sent away its sum of part %d of shard %d before, or now", m, m.fromGPU, p, s)
 			}
 			z.sent = append(z.sent, sum...)
@@ -106,6 +114,9 @@ func (z *replay) step(s int32, kind Kind, list []moved) error {
 				clear(sum)
 			}
 		}
+	}
+	if kind == Fold {
+		clear(z.sum)
 	}
 	next := z.sent
 	for i := range list {
@@ -117,7 +128,7 @@ func (z *replay) step(s int32, kind Kind, list []moved) error {
 			switch kind {
 			case Gather:
 				copy(sum, got)
-			case Scatter:
+			case Scatter, Fold:
 				if u := add(sum, got); u >= 0 {
 					return broken("%v: the contribution of GPU %d to part %d of shard %d is counted twice", m, u, p, s)
 				}

@@ -93,6 +93,9 @@ func (b *builder) links(first, end int) error {
 			continue
 		}
 		for _, e := range b.pl.Topology(i) {
+			if e.From == e.To {
+				continue // what a GPU keeps takes no time
+			}
 			port := int(e.From)*degree + b.ports[i-first]
 			for b.w.Walks.Link[port] >= 0 {
 				port++
@@ -128,6 +131,9 @@ func (b *builder) phase(i int, start int32) (int32, error) {
 				g.AddEdge(id, next, 0)
 			}
 			sync, begin = next, int32(len(g.Tasks))
+		}
+		if x.From == x.To {
+			continue
 		}
 		port, err := b.port(i, &x, taken)
 		if err != nil {

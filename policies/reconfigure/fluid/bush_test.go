@@ -1,0 +1,175 @@
+package fluid
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/fabric/scaleup"
+)
+
+// planted is the sweeping solver's start for a demand on a topology.
+func planted(t scaleup.Topology, n int, demand []float64) (b *bushes, total float64) {
+	for _, d := range demand {
+		total += d
+	}
+	if total == 0 {
+		return nil, 0
+	}
+	return newBushes(newGraph(t, n).instance(demand, total, true)), total
+}
+
+// checkFlows finds flows by source that are negative or miss the demand, and returns the largest load of a link.
+func checkFlows(b *bushes, flow []float64) (float64, error) {
+	in, n, m := b.in, b.in.n, len(b.in.to)
+	load := make([]float64, m)
+	for i, s := range in.source {
+		stay, through := make([]float64, n), make([]float64, n)
+		for e, x := range flow[i*m : (i+1)*m] {
+			if !(x >= 0) {
+				return 0, fmt.Errorf("%v from %d over %d->%d", x, s, in.from[e], in.to[e])
+			}
+			stay[in.from[e]] -= x
+			stay[in.to[e]] += x
+			through[in.to[e]] += x
+			load[e] += x
+		}
+		want := make([]float64, n)
+		for k := in.first[i]; k < in.first[i+1]; k++ {
+			want[in.sink[k]] += in.demand[k]
+			want[s] -= in.demand[k]
+		}
+		for v := range n {
+			if math.Abs(stay[v]-want[v]) > 1e-12*(through[v]-min(0, want[v])) {
+				return 0, fmt.Errorf("%v from %d stays at %d, want %v", stay[v], s, v, want[v])
+			}
+		}
+	}
+	worst := 0.0
+	for e, x := range load {
+		worst = max(worst, x/in.capacity[e])
+	}
+	return worst, nil
+}
+
+// checkBushes finds members of bushes that lead against the order, flows beside them and GPUs that no member enters.
+func checkBushes(b *bushes) error {
+	in, n, m := b.in, b.in.n, len(b.in.to)
+	for i, s := range in.source {
+		order := b.order[i*n : i*n+b.reach[i]]
+		rank := make([]int, n)
+		for v := range rank {
+			rank[v] = -1
+		}
+		for k, v := range order {
+			rank[v] = k
+		}
+		entered := make([]int, n)
+		for e := range m {
+			u, v := in.from[e], in.to[e]
+			if b.member[i*m+e] {
+				if entered[v]++; rank[u] < 0 || rank[u] >= rank[v] {
+					return fmt.Errorf("from %d: %d->%d leads from place %d to %d", s, u, v, rank[u], rank[v])
+				}
+			} else if b.flow[i*m+e] != 0 {
+				return fmt.Errorf("from %d: %v over %d->%d beside the bush", s, b.flow[i*m+e], u, v)
+			}
+		}
+		for _, v := range order {
+			if v != s && entered[v] == 0 || v == s && entered[v] > 0 {
+				return fmt.Errorf("from %d: %d ways to %d", s, entered[v], v)
+			}
+		}
+	}
+	return nil
+}
+
+// Wherever sweeps end, their flows meet the demand and load links as claimed, their prices prove the bound, bushes have
+// no cycles, and the bracket has the optimum that Newton's steps find in it.
+func TestSweeps(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		topology, n, demand := drawn(t, 12, 3)
+		b, total := planted(topology, n, demand)
+		if b == nil {
+			return
+		}
+		gap := rapid.SampledFrom([]float64{1e-2, 1e-3, 1e-4}).Draw(t, "gap")
+		r := b.solve(Options{Gap: gap, Iterations: 2 * rapid.IntRange(1, 200).Draw(t, "sweeps")})
+		if err := checkBushes(b); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := checkFlows(b, b.flow); err != nil {
+			t.Fatal(err)
+		}
+		worst, err := checkFlows(b, b.kept)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !(math.Abs(worst-r.Load) <= 1e-12*worst) {
+			t.Fatalf("the routing loads %v, claimed %v", worst, r.Load)
+		}
+		if bound := proved(b.in.graph, b.proof, demand) / total; !(math.Abs(bound-r.Bound) <= 1e-12*bound) {
+			t.Fatalf("the prices prove %v, claimed %v", bound, r.Bound)
+		}
+		if r.Certified != (r.Load-r.Bound <= gap*r.Bound) {
+			t.Fatalf("%+v of gap %v", *r, gap)
+		}
+		exact := newMaster(b.in).solve(Options{Gap: 1e-6, Iterations: DefaultIterations}, &Result{Load: math.Inf(1)})
+		if r.Load < exact.Bound*(1-1e-12) || r.Bound > exact.Load*(1+1e-12) {
+			t.Fatalf("%+v, Newton's steps %+v, on %v of %v", *r, *exact, topology, demand)
+		}
+	})
+}
+
+// Sweeps alone get brackets of a thousandth on the graphs that they are for, and Newton's steps that begin from what
+// sweeps left behind end as narrow as asked.
+func TestSweepsSuffice(t *testing.T) {
+	most := 0
+	for _, n := range []int{16, 24, 33} {
+		for _, graph := range []string{"kautz", "circulant", "rings", "greedy"} {
+			for _, demand := range []string{"uniform", "random", "zipf"} {
+				d := demands(n, demand)
+				g := graphs(n, graph, d)
+				b, total := planted(g, n, d)
+				r := b.solve(Options{Gap: DefaultGap, Iterations: DefaultIterations})
+				if !r.Certified {
+					t.Errorf("n = %d, %s, %s: %+v", n, graph, demand, *r)
+				}
+				most = max(most, r.Iterations)
+				exact := bracket(t, g, n, d, Options{Gap: 1e-6})
+				if exact.Bound > total*r.Load*(1+1e-12) || exact.Load < total*r.Bound*(1-1e-12) {
+					t.Errorf("n = %d, %s, %s: %+v of %v, Newton's steps %+v", n, graph, demand, *r, total, *exact)
+				}
+				start := Result{Load: r.Load, Bound: r.Bound}
+				if after := newMaster(b.in).solve(Options{Gap: 1e-5, Iterations: DefaultIterations}, &start); !after.Certified ||
+					after.Bound > exact.Load/total*(1+1e-12) || after.Load < exact.Bound/total*(1-1e-12) {
+					t.Errorf("n = %d, %s, %s: %+v, then %+v", n, graph, demand, *r, *after)
+				}
+				// A load that Newton's steps need not better stands.
+				start = Result{Load: exact.Load / total}
+				if after := newMaster(b.in).solve(Options{Gap: DefaultGap, Iterations: DefaultIterations}, &start); !after.Certified ||
+					!(after.Load <= start.Load) || after.Load < exact.Bound/total*(1-1e-12) {
+					t.Errorf("n = %d, %s, %s: from %+v to %+v", n, graph, demand, start, *after)
+				}
+			}
+		}
+	}
+	if most > 120 {
+		t.Errorf("up to %d sweeps", most)
+	}
+}
+
+// By hand: 0 sends 1 a chunk; over 0->1 and over 0->2->1, half each, whatever the prices were.
+func TestEqualise(t *testing.T) {
+	g := scaleup.Topology{{From: 0, To: 1}, {From: 0, To: 2}, {From: 2, To: 1}}
+	b, _ := planted(g, 3, []float64{0, 1, 0, 0, 0, 0, 0, 0, 0})
+	if want := []float64{1, 0, 0}; fmt.Sprint(b.flow) != fmt.Sprint(want) { // ways of fewest hops first
+		t.Fatalf("%v first, want %v", b.flow, want)
+	}
+	r := b.solve(Options{Gap: 1e-4, Iterations: 400})
+	if !r.Certified || r.Load < 0.5 || r.Bound > 0.5 {
+		t.Fatalf("%+v, want 0.5", *r)
+	}
+}

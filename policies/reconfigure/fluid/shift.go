@@ -1,0 +1,128 @@
+package fluid
+
+import "math"
+
+// promising is how much worse than the best a connection may be, of the way's price, to join a bush.
+const promising = 1e-3
+
+// label sets low, cheap and high in the order of the bush of source i; high is over all its connections.
+func (b *bushes) label(i int) {
+	in, m := b.in, len(b.in.to)
+	member := b.member[i*m : (i+1)*m]
+	order := b.order[i*in.n : i*in.n+b.reach[i]]
+	b.low[order[0]], b.high[order[0]] = 0, 0
+	for _, v := range order[1:] {
+		low, high, cheap := math.Inf(1), 0.0, int32(-1)
+		for _, e := range b.enter[b.first[v]:b.first[v+1]] {
+			if !member[e] {
+				continue
+			}
+			u, p := in.from[e], b.price[e]
+			if x := b.low[u] + p; x < low {
+				low, cheap = x, e
+			}
+			high = max(high, b.high[u]+p)
+		}
+		b.low[v], b.high[v], b.cheap[v] = low, high, cheap
+	}
+}
+
+// prune drops from the bush of source i what carries nothing and is not the cheapest way, and adds connections that end
+// farther away than they start by the dearest ways, by more than their price: so none can close a cycle.
+func (b *bushes) prune(i int) {
+	in, m := b.in, len(b.in.to)
+	member, flow := b.member[i*m:(i+1)*m], b.flow[i*m:(i+1)*m]
+	order := b.order[i*in.n : i*in.n+b.reach[i]]
+	b.label(i)
+	for _, v := range order[1:] {
+		for _, e := range b.enter[b.first[v]:b.first[v+1]] {
+			if flow[e] == 0 && e != b.cheap[v] {
+				member[e] = false
+			}
+		}
+	}
+	b.label(i)
+	for _, u := range order {
+		for e := in.start[u]; e < in.start[u+1]; e++ {
+			v, p := in.to[e], b.price[e]
+			if v != order[0] && b.high[u]+p < b.high[v] && b.low[u]+p < b.low[v]*(1+promising) {
+				member[e] = true
+			}
+		}
+	}
+	sortBy(order, b.high)
+}
+
+// shift equalises ways in the bush of source i, from the last GPU to the first, once each.
+func (b *bushes) shift(i int) {
+	in, m := b.in, len(b.in.to)
+	member, flow := b.member[i*m:(i+1)*m], b.flow[i*m:(i+1)*m]
+	order := b.order[i*in.n : i*in.n+b.reach[i]]
+	b.low[order[0]], b.high[order[0]] = 0, 0
+	for k, v := range order {
+		b.rank[v] = int32(k)
+		if k == 0 {
+			continue
+		}
+		low, high, cheap, dear := math.Inf(1), -1.0, int32(-1), int32(-1)
+		for _, e := range b.enter[b.first[v]:b.first[v+1]] {
+			if !member[e] {
+				continue
+			}
+			u, p := in.from[e], b.price[e]
+			if x := b.low[u] + p; x < low {
+				low, cheap = x, e
+			}
+			if x := b.high[u] + p; flow[e] > 0 && x > high {
+				high, dear = x, e
+			}
+		}
+		b.low[v], b.high[v], b.cheap[v], b.dear[v] = low, max(0, high), cheap, dear
+	}
+	for k := len(order) - 1; k > 0; k-- {
+		v := order[k]
+		if b.dear[v] >= 0 && b.dear[v] != b.cheap[v] && b.high[v] > b.low[v]*(1+1e-9) {
+			b.equalise(v, flow)
+		}
+	}
+}
+
+// equalise takes a Newton step towards equal prices of the cheapest and the dearest way to v, from where they part.
+func (b *bushes) equalise(v int32, flow []float64) {
+	in := b.in
+	x, y := b.cheap[v], b.dear[v]
+	p, q := in.from[x], in.from[y]
+	more, slope, most := b.price[y]-b.price[x], b.slope[y]+b.slope[x], flow[y]
+	for p != q {
+		if b.rank[p] > b.rank[q] {
+			x = b.cheap[p]
+			p = in.from[x]
+			more -= b.price[x]
+			slope += b.slope[x]
+			continue
+		}
+		if y = b.dear[q]; y < 0 {
+			return
+		}
+		q = in.from[y]
+		more += b.price[y]
+		slope += b.slope[y]
+		most = min(most, flow[y])
+	}
+	if !(more > 0) || most == 0 {
+		return
+	}
+	part := min(more/slope, most)
+	for u := v; u != p; u = in.from[b.cheap[u]] {
+		e := b.cheap[u]
+		flow[e] += part
+		b.load[e] += part
+		b.quote(e)
+	}
+	for u := v; u != p; u = in.from[b.dear[u]] {
+		e := b.dear[u]
+		flow[e] -= part
+		b.load[e] -= part
+		b.quote(e)
+	}
+}

@@ -1,0 +1,263 @@
+package gather
+
+import (
+	"fmt"
+
+	"sim/fabric/scaleup"
+)
+
+// fold is an all-reduce on one generalised de Bruijn graph, u -> radix*u + a mod n for a < radix, of n = last *
+// radix^(digits-1) GPUs, 1 < last <= radix. In it exactly one walk of so many links leads from any GPU to any other, so
+// that a GPU that sends its sum to all its successors and puts in its place the sum of what comes to it has the sum of
+// all after digits steps, with one vector a link and step: recursive doubling without another topology (its butterfly is
+// wrapped up in the graph; Leighton, "Introduction to Parallel Algorithms and Architectures", 1992, Sec. 3.3). Where last
+// is less than radix, in the last step each GPU takes but the last many of its predecessors that together have
+// everything.
+//
+// With halved above 0 (where last = radix), the first so many steps divide what a GPU has among its successors in the
+// place of sending them all of it, the steps after them sum what is left, and as many more gather it again. Halved
+// pieces go by the last digits of their GPU: a walk moves them up.
+type fold struct {
+	n, radix, last, digits int
+	halved                 int
+	copies                 int // of the graph side by side, with a share of the parts each
+	// kautz: the graph is u -> -radix*u-a mod n for a = 1..radix, with n = radix^digits + radix^(digits-1), which is a Kautz
+	// graph. There is one walk either of digits links or of one less between any two GPUs (and to itself), so that the
+	// last step is an exchange: what GPUs have is part of the sum.
+	kautz bool
+}
+
+// folds returns those of n GPUs with k links.
+func folds(n, k int) []*fold {
+	var all []*fold
+	for radix := 2; radix <= k; radix++ {
+		for digits := 2; power(radix, digits)+power(radix, digits-1) <= n; digits++ {
+			if power(radix, digits)+power(radix, digits-1) == n {
+				all = append(all, &fold{n: n, radix: radix, digits: digits, copies: k / radix, kautz: true})
+			}
+		}
+		last, digits := n, 1
+		for last > radix && last%radix == 0 {
+			last /= radix
+			digits++
+		}
+		if last > radix || last == 1 || digits == 1 {
+			continue
+		}
+		for halved := range digits {
+			if halved == 0 || last == radix {
+				all = append(all, &fold{n: n, radix: radix, last: last, digits: digits, halved: halved, copies: k / radix})
+			}
+		}
+	}
+	return all
+}
+
+// message is what goes from one GPU to another in a step: shards first..first+count-1, the parts of one copy.
+type message struct{ from, to, copy, first, count int32 }
+
+func (f *fold) topology() scaleup.Topology {
+	t := make(scaleup.Topology, 0, f.n*f.radix*f.copies)
+	for u := range f.n {
+		for range f.copies {
+			for a := range f.radix {
+				t = append(t, scaleup.Edge{From: int32(u), To: int32(f.next(u, a))})
+			}
+		}
+	}
+	return t
+}
+
+// next is where link a out of GPU u leads.
+func (f *fold) next(u, a int) int {
+	if f.kautz {
+		return f.n - 1 - (f.radix*u+a)%f.n
+	}
+	return (f.radix*u + a) % f.n
+}
+
+// steps is how many steps a phase of a kind takes.
+func (f *fold) steps(kind Kind) int {
+	last := 0
+	if f.kautz {
+		last = 1
+	}
+	switch kind {
+	case Fold:
+		return f.digits - f.halved - last
+	case Exchange:
+		return last
+	}
+	return f.halved
+}
+
+// messages returns those of a phase by step; of one sender, link and step they follow each other.
+func (f *fold) messages(kind Kind) [][]message {
+	list := make([][]message, f.steps(kind))
+	switch kind {
+	case Scatter:
+		for s := range list {
+			list[s] = f.scatter(s)
+		}
+	case Fold, Exchange:
+		f.sums(list)
+	case Gather:
+		f.gather(list)
+	}
+	return list
+}
+
+// links appends a message for every copy.
+func (f *fold) links(list []message, from, to, piece, pieces int) []message {
+	size := f.n / pieces
+	for c := range f.copies {
+		list = append(list, message{int32(from), int32(to), int32(c), int32(piece * size), int32(size)})
+	}
+	return list
+}
+
+// scatter: after s steps a GPU has the piece of radix^s that its last s digits name; what belongs to the next one that it
+// is to have stays with it, as all that have a piece will sum it.
+func (f *fold) scatter(s int) (list []message) {
+	pieces := power(f.radix, s)
+	for u := range f.n {
+		for a := range f.radix {
+			if piece := u%pieces*f.radix + a; piece != u%(pieces*f.radix) {
+				list = f.links(list, u, f.next(u, a), piece, pieces*f.radix)
+			}
+		}
+	}
+	return list
+}
+
+// sums: after s steps the piece is named by the digits before the last s. From the last step back, what comes to GPUs
+// that send nothing more is left out.
+func (f *fold) sums(list [][]message) {
+	pieces, block := power(f.radix, f.halved), power(f.radix, f.digits-1)
+	wants, sends := make([]bool, f.n), make([]bool, f.n)
+	for v := range wants {
+		wants[v] = true
+	}
+	for s := len(list) - 1; s >= 0; s-- {
+		clear(sends)
+		for u := range f.n {
+			for a := range f.radix {
+				v := f.next(u, a)
+				// In the last step u has the sum of GPUs congruent to u/block mod last; the first predecessor of v that
+				// has it is the one that sends it.
+				first := wants[v]
+				if !f.kautz && s == len(list)-1 {
+					for w := v / f.radix; w < u; w += f.n / f.radix {
+						first = first && w/block != u/block
+					}
+				}
+				if first {
+					sends[u] = true
+					list[s] = f.links(list[s], u, v, u/power(f.radix, s)%pieces, pieces)
+				}
+			}
+		}
+		wants, sends = sends, wants
+	}
+}
+
+// gather: after s steps a GPU has all pieces whose last halved-s digits are its first. What it had before it is not sent.
+func (f *fold) gather(list [][]message) {
+	pieces := power(f.radix, f.halved)
+	has := make([]bool, f.n*pieces)
+	for u := range f.n {
+		has[u*pieces+u/(f.n/pieces)] = true
+	}
+	for s := range list {
+		choices, ends := power(f.radix, s), power(f.radix, f.halved-s)
+		for u := range f.n {
+			for a := range f.radix {
+				v := f.next(u, a)
+				for c := range f.copies {
+					for i := range choices {
+						piece := i*ends + u/(f.n/ends)
+						if !has[v*pieces+piece] {
+							size := f.n / pieces
+							list[s] = append(list[s], message{int32(u), int32(v), int32(c), int32(piece * size), int32(size)})
+						}
+					}
+				}
+			}
+		}
+		for _, m := range list[s] {
+			has[int(m.to)*pieces+int(m.first)/(f.n/pieces)] = true
+		}
+	}
+}
+
+// parts returns the parts of shards that a copy carries.
+func (f *fold) parts(of, parts int32) (from, to int32) {
+	return of * parts / int32(f.copies), (of + 1) * parts / int32(f.copies)
+}
+
+// plan makes the plan of f.
+func (f *fold) plan(p *Problem) *Plan {
+	pl := &Plan{Problem: *p, Parts: p.parts(), Name: fmt.Sprintf("fold de-bruijn %d^%d", f.radix, f.digits)}
+	if f.last < f.radix {
+		pl.Name = fmt.Sprintf("fold de-bruijn %d*%d^%d", f.last, f.radix, f.digits-1)
+	}
+	if f.kautz {
+		pl.Name = fmt.Sprintf("fold kautz %d^%d+%d^%d", f.radix, f.digits, f.radix, f.digits-1)
+	}
+	if f.halved > 0 {
+		pl.Name += fmt.Sprintf(", %d halved", f.halved)
+	}
+	sizes := p.sizes(pl.Parts, false)
+	for _, kind := range []Kind{Scatter, Fold, Exchange, Gather} {
+		if f.steps(kind) == 0 {
+			continue
+		}
+		phase := Phase{Kind: kind, Reused: len(pl.Phases) > 0, fold: f, edges: f.topology()}
+		for _, list := range f.messages(kind) {
+			longest, sum := int64(0), int64(0)
+			for i, m := range list {
+				if i == 0 || !m.follows(&list[i-1]) {
+					sum = 0
+				}
+				from, to := f.parts(m.copy, pl.Parts)
+				long := min(max(0, sizes.rest-m.first), m.count)
+				sum += int64(long)*sizes.of(0, from, to) + int64(m.count-long)*sizes.of(int32(f.n), from, to)
+				longest = max(longest, sum)
+			}
+			phase.Longest = append(phase.Longest, longest)
+		}
+		pl.Phases = append(pl.Phases, phase)
+	}
+	return pl
+}
+
+// follows reports whether m goes over the link of the one before it.
+func (m *message) follows(o *message) bool {
+	return m.from == o.from && m.to == o.to && m.copy == o.copy
+}
+
+// transmissions writes out a phase.
+func (f *fold) transmissions(pl *Plan, phase int) []Tx {
+	var all []Tx
+	kind := pl.Phases[phase].Kind
+	for s, list := range f.messages(kind) {
+		for i, m := range list {
+			from, to := f.parts(m.copy, pl.Parts)
+			if from == to {
+				continue
+			}
+			if i == 0 || !m.follows(&list[i-1]) {
+				all = append(all, Tx{Phase: int32(phase), Step: int32(s), From: m.from, To: m.to})
+			}
+			x := &all[len(all)-1]
+			for shard := m.first; shard < m.first+m.count; shard++ {
+				origin := int32(-1)
+				if kind == Exchange {
+					origin = m.from
+				}
+				x.Pieces = append(x.Pieces, Piece{shard, from, to, origin})
+			}
+		}
+	}
+	return all
+}

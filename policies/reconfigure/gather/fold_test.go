@@ -1,0 +1,173 @@
+package gather
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/engine"
+	"sim/engine/packet"
+	"sim/workloads/collective"
+)
+
+// TestFolds: every fold holds, sums real numbers and claims the bytes that it sends, on graphs and copies of all kinds,
+// halved any number of times.
+func TestFolds(t *testing.T) {
+	kinds := map[string]int{}
+	for n := 4; n <= 27; n++ {
+		for k := 2; k <= 6 && k < n; k++ {
+			for _, f := range folds(n, k) {
+				for _, shard := range []int64{1, 7, 1000} {
+					pl := f.plan(&Problem{GPUs: n, Degree: k, Op: collective.AllReduce, Bytes: int64(n)*shard + int64(n/3), Rate: 8e11, Latency: us / 2, Delay: us})
+					if err := pl.Check(); err != nil {
+						t.Fatalf("n=%d k=%d %s: %v", n, k, pl.Name, err)
+					}
+					claims(t, pl)
+					compute(t, pl)
+					if n < 17 && shard == 7 {
+						plays(t, pl)
+					}
+					if pl.Steps() != f.digits+f.halved || pl.Reconfigurations() != 1 {
+						t.Errorf("n=%d k=%d %s: %d steps, %d topologies", n, k, pl.Name, pl.Steps(), pl.Reconfigurations())
+					}
+				}
+				kinds[fmt.Sprint(f.kautz, f.halved > 0, f.last < f.radix, f.copies > 1)]++
+			}
+		}
+	}
+	if len(kinds) != 8 {
+		t.Errorf("folds of %d kinds: %v", len(kinds), kinds)
+	}
+}
+
+// plays compares what a plan takes on the packet engine with its closed cost; message by message it takes no longer, but
+// for the remainder that a link carries on.
+func plays(t *testing.T, pl *Plan) {
+	t.Helper()
+	for _, free := range []bool{false, true} {
+		w := must(pl.Work(0, len(pl.Phases), free))(t)
+		trace, _, err := packet.RunGraph(w.Graph, w.Network, w.Flows, w.Walks, 1<<20, packet.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if late := trace.Makespan - pl.Cost(); late != 0 && !free || late > engine.Time(pl.Steps()) {
+			t.Errorf("%s takes %v, the closed cost is %v", pl.Name, trace.Makespan, pl.Cost())
+		}
+	}
+}
+
+// TestWalks: exactly one walk of the fold's length joins any two GPUs of a de Bruijn graph, of that or one less any two
+// of a Kautz graph, by counting walks.
+func TestWalks(t *testing.T) {
+	for _, c := range [][2]int{{8, 2}, {27, 3}, {16, 4}, {12, 2}, {36, 3}, {20, 4}} {
+		for _, f := range folds(c[0], c[1]) {
+			if f.radix != c[1] {
+				continue
+			}
+			edges := f.topology()
+			for u := range f.n {
+				walks := make([]int, f.n)
+				walks[u] = 1
+				var before []int
+				for range f.digits {
+					before = walks
+					walks = make([]int, f.n)
+					for _, e := range edges {
+						walks[e.To] += before[e.From]
+					}
+				}
+				for v := range f.n {
+					if f.kautz {
+						walks[v] += before[v]
+					}
+				}
+				if slices.Max(walks) != 1 || slices.Min(walks) != 1 {
+					t.Fatalf("%v, from %d: %v walks", c, u, walks)
+				}
+			}
+		}
+	}
+}
+
+// TestFoldByHand: 8 GPUs with two links, 8000 B at a nanosecond a byte, alpha 100 ns, R = 1 us. Three steps of a vector
+// on one topology; with the first step halved 4000 B, twice 4000 B, and 4000 B again; twice halved 4000, 2000, 2000 B and
+// back.
+func TestFoldByHand(t *testing.T) {
+	p := &Problem{8, 2, collective.AllReduce, 8000, 8e9, us / 10, us}
+	for name, want := range map[string][][]int64{
+		"fold de-bruijn 2^3":           {{8000, 8000, 8000}},
+		"fold de-bruijn 2^3, 1 halved": {{4000}, {4000, 4000}, {4000}},
+		"fold de-bruijn 2^3, 2 halved": {{4000, 2000}, {2000}, {2000, 4000}},
+	} {
+		pl := planNamed(t, p, name)
+		cost := us
+		for i, phase := range want {
+			if !slices.Equal(pl.Phases[i].Longest, phase) || len(pl.Phases) != len(want) {
+				t.Errorf("%s: %v, want %v", name, pl.Phases[i].Longest, want)
+			}
+			for _, b := range phase {
+				cost += us/10 + engine.Time(b)*engine.Nanosecond
+			}
+		}
+		if pl.Cost() != cost {
+			t.Errorf("%s: %v, want %v", name, pl.Cost(), cost)
+		}
+	}
+	// GPU 5 = 101 sends to 010 and 011; in the end it has had 010 and 110, which had 001, 101, 011 and 111.
+	into := map[int32][]int32{}
+	for _, x := range planNamed(t, p, "fold de-bruijn 2^3").Transmissions(0) {
+		if x.Step == 2 {
+			into[x.To] = append(into[x.To], x.From)
+		}
+	}
+	if !slices.Equal(into[5], []int32{2, 6}) || !slices.Equal(into[2], []int32{1, 5}) || !slices.Equal(into[0], []int32{0, 4}) {
+		t.Errorf("messages come from %v", into)
+	}
+}
+
+func planNamed(t *testing.T, p *Problem, name string) *Plan {
+	t.Helper()
+	for _, f := range folds(p.GPUs, p.Degree) {
+		if pl := f.plan(p); pl.Name == name {
+			return pl
+		}
+	}
+	t.Fatalf("no fold %q", name)
+	return nil
+}
+
+// TestFoldLoses: a fold of which a message, also one to itself, or a whole step is missing does not hold, so nothing is
+// sent that is not needed; nor does one with a step in which nothing is sent before it or behind it.
+func TestFoldLoses(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := rapid.SampledFrom([][2]int{{8, 2}, {8, 4}, {9, 3}, {12, 2}, {16, 4}}).Draw(t, "n, k")
+		p := &Problem{c[0], c[1], collective.AllReduce, int64(c[0]) * 100, 8e9, us / 10, us}
+		all := folds(c[0], c[1])
+		pl := explicit(all[rapid.IntRange(0, len(all)-1).Draw(t, "fold")].plan(p))
+		i := slices.IndexFunc(pl.Phases, func(f Phase) bool { return f.Kind == Fold })
+		f := &pl.Phases[i]
+		what := rapid.SampledFrom([]string{"message", "step", "more", "late"}).Draw(t, "what")
+		switch what {
+		case "message":
+			f = &pl.Phases[rapid.IntRange(0, len(pl.Phases)-1).Draw(t, "phase")]
+			at := rapid.IntRange(0, len(f.tx)-1).Draw(t, "at")
+			f.tx = slices.Delete(slices.Clone(f.tx), at, at+1)
+		case "step":
+			step := int32(rapid.IntRange(0, len(f.Longest)-1).Draw(t, "step"))
+			f.tx = slices.DeleteFunc(slices.Clone(f.tx), func(x Tx) bool { return x.Step == step })
+		case "more":
+			f.Longest = append(f.Longest, 0)
+		case "late":
+			f.Longest = append([]int64{0}, f.Longest...)
+			f.tx = slices.Clone(f.tx)
+			for i := range f.tx {
+				f.tx[i].Step++
+			}
+		}
+		if err := pl.Check(); err == nil {
+			t.Fatalf("%s without a %s holds", pl.Name, what)
+		}
+	})
+}

@@ -1,0 +1,157 @@
+package gather
+
+import (
+	"cmp"
+	"slices"
+
+	"sim/fabric/scaleup"
+	"sim/workloads/collective"
+)
+
+// mostExchanged is the most GPUs among which whole vectors go along trees: n vectors of n shards come to each.
+const mostExchanged = 256
+
+// generalPlans returns the plans of a problem on topologies that are no circulants.
+func generalPlans(p *Problem) []*Plan {
+	var all []*Plan
+	for _, t := range forests(p.GPUs, p.Degree) {
+		back := t.backwards()
+		switch {
+		case p.Op == collective.AllGather:
+			all = append(all, p.along(nil, Gather, t))
+			continue
+		case p.Op == collective.ReduceScatter:
+			all = append(all, p.along(back, Scatter, nil))
+			continue
+		case p.GPUs <= mostExchanged:
+			all = append(all, p.along(nil, Exchange, t))
+		}
+		all = append(all, p.along(back, Gather, t))
+	}
+	if p.Op == collective.AllReduce && p.GPUs <= mostTreeGPUs {
+		for _, f := range folds(p.GPUs, p.Degree) {
+			all = append(all, f.plan(p))
+		}
+	}
+	return all
+}
+
+// along is the plan that scatters along trees back, and then gathers or exchanges along trees on; nil leaves one out.
+func (p *Problem) along(back *trees, kind Kind, on *trees) *Plan {
+	pl := &Plan{Problem: *p, Parts: p.parts()}
+	if back != nil {
+		pl.Phases = pl.grow(Scatter, back)
+		pl.Name = "scatter " + back.name
+	}
+	if on != nil {
+		if pl.Name != "" {
+			pl.Name += "; "
+		}
+		pl.Phases = append(pl.Phases, pl.grow(kind, on)...)
+		pl.Name += kind.String() + " " + on.name
+	}
+	for i := 1; i < len(pl.Phases); i++ {
+		pl.Phases[i].Reused = sameLinks(pl.Phases[i].edges, pl.Phases[i-1].edges)
+	}
+	return pl
+}
+
+// sameLinks reports whether topologies have the same links, in any order.
+func sameLinks(a, b scaleup.Topology) bool {
+	a, b = slices.Clone(a), slices.Clone(b)
+	slices.SortFunc(a, byEnds)
+	slices.SortFunc(b, byEnds)
+	return slices.Equal(a, b)
+}
+
+// grow returns the phases of trees: gathering and exchanging along them, scattering against them on the converse
+// topologies, the last first.
+func (pl *Plan) grow(kind Kind, t *trees) []Phase {
+	p := &pl.Problem
+	list := make([]Phase, len(t.legs))
+	for i, l := range t.legs {
+		list[i] = Phase{Kind: kind, Open: kind == Exchange && i+1 < len(t.legs), Longest: make([]int64, l.steps), trees: t, course: i}
+		list[i].edges = l.topology(kind == Scatter)
+	}
+	sizes := p.sizes(pl.Parts, kind == Exchange)
+	load := make([]int64, p.GPUs*p.Degree)
+	t.grow(pl.Parts, func(leg, step int, of []carried) {
+		clear(load)
+		for _, c := range of {
+			load[c.link] += sizes.of(c.shard, c.from, c.to)
+		}
+		if kind == Scatter {
+			step = len(list[leg].Longest) - 1 - step
+		}
+		list[leg].Longest[step] = slices.Max(load)
+	})
+	if kind == Scatter {
+		slices.Reverse(list)
+	}
+	return list
+}
+
+// sizes are where the parts of shards begin: of the first rest ones, of the others, and of whole vectors.
+type sizes struct {
+	rest  int32
+	begin [2][]int64
+}
+
+func (p *Problem) sizes(parts int32, vectors bool) *sizes {
+	n := int64(p.GPUs)
+	z := &sizes{rest: int32(p.Bytes % n)}
+	for from := range parts + 1 {
+		long, short := cut(p.Bytes/n+1, from, parts), cut(p.Bytes/n, from, parts)
+		if vectors {
+			long = long*int64(z.rest) + short*(n-int64(z.rest))
+			short = long
+		}
+		z.begin[0], z.begin[1] = append(z.begin[0], long), append(z.begin[1], short)
+	}
+	return z
+}
+
+func (z *sizes) of(shard, from, to int32) int64 {
+	begin := z.begin[0]
+	if shard >= z.rest {
+		begin = z.begin[1]
+	}
+	return begin[to] - begin[from]
+}
+
+// transmissions writes out a phase along trees.
+func (f *Phase) transmissions(pl *Plan, phase int) []Tx {
+	n := int32(pl.Problem.GPUs)
+	var all []Tx
+	f.trees.grow(pl.Parts, func(leg, step int, list []carried) {
+		if leg != f.course {
+			return
+		}
+		if f.Kind == Scatter {
+			step = len(f.Longest) - 1 - step
+		}
+		list = slices.Clone(list)
+		slices.SortFunc(list, func(a, b carried) int { return cmp.Or(cmp.Compare(a.link, b.link), cmp.Compare(a.shard, b.shard)) })
+		for at := 0; at < len(list); {
+			end := at + 1
+			for end < len(list) && list[end].link == list[at].link {
+				end++
+			}
+			e := f.edges[list[at].link]
+			x := Tx{Phase: int32(phase), Step: int32(step), From: e.From, To: e.To}
+			for _, c := range list[at:end] {
+				if f.Kind != Exchange {
+					x.Pieces = append(x.Pieces, Piece{c.shard, c.from, c.to, -1})
+					continue
+				}
+				for s := range n {
+					x.Pieces = append(x.Pieces, Piece{s, c.from, c.to, c.shard})
+				}
+			}
+			all = append(all, x)
+			at = end
+		}
+	})
+	slices.SortStableFunc(all, func(a, b Tx) int { return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.From, b.From)) })
+	return all
+}

@@ -1,0 +1,273 @@
+package gather
+
+import (
+	"math/bits"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/engine"
+	"sim/engine/packet"
+	"sim/fabric/scaleup"
+	"sim/workloads/collective"
+)
+
+// TestDivision: the fullest link carries what the worst set of links makes it (Hall), and all parts are brought, by links
+// that can.
+func TestDivision(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		k := rapid.IntRange(1, 6).Draw(t, "k")
+		d := newDivision(k)
+		want := int64(0)
+		for m := 1; m < 1<<k; m++ {
+			if rapid.IntRange(0, 2).Draw(t, "any") > 0 {
+				d.parts[m] = rapid.Int64Range(0, 40).Draw(t, "parts")
+			}
+		}
+		d.divide()
+		for set := 1; set < 1<<k; set++ {
+			parts, links := int64(0), int64(bits.OnesCount(uint(set)))
+			for m := 1; m < 1<<k; m++ {
+				if m&^set == 0 {
+					parts += d.parts[m]
+				}
+			}
+			want = max(want, (parts+links-1)/links)
+		}
+		load := make([]int64, k)
+		for m := 1; m < 1<<k; m++ {
+			sum := int64(0)
+			for i, c := range d.share[m*k : (m+1)*k] {
+				if c < 0 || c > 0 && m>>i&1 == 0 {
+					t.Fatalf("set %b has link %d bring %d", m, i, c)
+				}
+				sum += c
+				load[i] += c
+			}
+			if sum != d.parts[m] {
+				t.Fatalf("set %b has %d of %d parts brought", m, sum, d.parts[m])
+			}
+		}
+		if !slices.Equal(load, d.load) || slices.Max(load) != want {
+			t.Fatalf("loads %v, counted %v; the fullest should carry %d", d.load, load, want)
+		}
+	})
+}
+
+// anyGraph draws a graph of permutations, one a link, so that links may lead back or be double.
+func anyGraph(t *rapid.T, n, k int) *graph {
+	g := &graph{n, k, make([]int32, n*k)}
+	for i := range k {
+		list := make([]int32, n)
+		for u := range list {
+			list[u] = int32(u)
+		}
+		for u, v := range rapid.Permutation(list).Draw(t, "links") {
+			g.to[u*k+i] = v
+		}
+	}
+	return g
+}
+
+// TestTrees: whatever the topologies, the plans along trees hold, sum real numbers, claim the bytes that they send, give
+// every shard to each GPU when it can first be there, and when played packet by packet take what they claim.
+func TestTrees(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(3, 12).Draw(t, "n")
+		k := rapid.IntRange(2, min(4, n-1)).Draw(t, "k")
+		on := &trees{name: "any"}
+		z := newGrower(n, k, 1)
+		for range rapid.IntRange(0, 2).Draw(t, "legs") {
+			on.legs = append(on.legs, leg{anyGraph(t, n, k).unlooped(), rapid.IntRange(1, 2).Draw(t, "steps")})
+		}
+		on.legs = append(on.legs, leg{affine(n, 1, slices.Repeat([]int32{1}, k)), n - 1}) // a ring reaches the rest
+		for i := len(on.legs) - 1; i >= 0; i-- {                                          // as few steps as are of use
+			for on.legs[i].steps > 1 && !on.spans(z) {
+				on.legs[i].steps--
+			}
+		}
+		if !on.spans(z) {
+			t.Skip("a topology of no use")
+		}
+		distance := walks(on)
+		p := &Problem{GPUs: n, Degree: k, Op: collective.AllReduce, Rate: 8e11, Latency: us / 2, Delay: us}
+		p.Bytes = rapid.Int64Range(int64(n), 5000).Draw(t, "bytes")
+		gather := *p
+		gather.Op = collective.AllGather
+		scatter := *p
+		scatter.Op = collective.ReduceScatter
+		for _, pl := range []*Plan{
+			gather.along(nil, Gather, on), scatter.along(on.on((*graph).mirrored), Scatter, nil), p.along(on.on((*graph).mirrored), Gather, on), p.along(nil, Exchange, on),
+		} {
+			if err := pl.Check(); err != nil {
+				t.Fatalf("%s: %v", pl.Name, err)
+			}
+			claims(t, pl)
+			compute(t, pl)
+			w := must(pl.Work(0, len(pl.Phases), false))(t)
+			trace, _, err := packet.RunGraph(w.Graph, w.Network, w.Flows, w.Walks, 1<<20, packet.Options{})
+			if err != nil || trace.Makespan != pl.Cost() {
+				t.Fatalf("%s takes %v, the closed cost is %v; %v", pl.Name, trace.Makespan, pl.Cost(), err)
+			}
+		}
+		step := int32(0)
+		pl := gather.along(nil, Gather, on)
+		for i := range pl.Phases {
+			for _, x := range pl.Transmissions(i) {
+				for _, e := range x.Pieces {
+					if got := step + x.Step + 1; int(got) != distance[e.Shard][x.To] {
+						t.Fatalf("shard %d reaches GPU %d in step %d, could in %d", e.Shard, x.To, got, distance[e.Shard][x.To])
+					}
+				}
+			}
+			step += int32(len(pl.Phases[i].Longest))
+		}
+	})
+}
+
+// walks returns when each GPU could first have each shard, by source, set by set.
+func walks(t *trees) [][]int {
+	n := t.legs[0].n
+	first := make([][]int, n)
+	for u := range n {
+		first[u] = make([]int, n)
+		has, step := map[int32]bool{int32(u): true}, 0
+		for _, l := range t.legs {
+			for range l.steps {
+				step++
+				for _, e := range l.topology(false) {
+					if has[e.From] && !has[e.To] && first[u][e.To] == 0 {
+						first[u][e.To] = step
+					}
+				}
+				for v, s := range first[u] {
+					if s > 0 {
+						has[int32(v)] = true
+					}
+				}
+			}
+		}
+	}
+	return first
+}
+
+// TestForests: of every number of GPUs and links the trees span all, in no more steps than generalised Kautz graphs
+// promise on one topology, ceil(log_k n), and their topologies can be set up; more topologies are there for fewer steps.
+func TestForests(t *testing.T) {
+	most := 28
+	if *long {
+		most = 200
+	}
+	for k := 2; k <= 5; k++ {
+		for n := k + 2; n <= most; n++ {
+			steps := 0
+			for power(k, steps) < n {
+				steps++
+			}
+			for _, f := range forests(n, k) {
+				if !f.spans(newGrower(n, k, 1)) || !f.backwards().spans(newGrower(n, k, 1)) {
+					t.Fatalf("n=%d k=%d: %s does not span all", n, k, f.name)
+				}
+				if len(f.legs) == 1 && f.steps() <= steps {
+					steps = 0
+				}
+				if len(f.legs) > 1 && steps > 0 {
+					t.Errorf("n=%d k=%d: no trees on one topology in %d steps", n, k, steps)
+				}
+				for _, l := range f.legs {
+					if err := l.topology(false).Check(n, k); err != nil || len(l.to) != n*k {
+						t.Errorf("n=%d k=%d %s: %v", n, k, f.name, err)
+					}
+				}
+			}
+			if steps > 0 {
+				t.Errorf("n=%d k=%d: no trees on one topology in %d steps", n, k, steps)
+			}
+		}
+	}
+}
+
+// TestLeastDepth: on few GPUs, no topology of degree 2 at all has a smaller diameter than the best of the trees, by trying
+// every one.
+func TestLeastDepth(t *testing.T) {
+	for n := 4; n <= 6; n++ {
+		var pairs []uint8
+		for a := range n {
+			for b := range a {
+				pairs = append(pairs, 1<<a|1<<b)
+			}
+		}
+		least := n
+		to := make([]uint8, n)
+		var try func(u int)
+		try = func(u int) {
+			if u < n {
+				for _, p := range pairs {
+					if p>>u&1 == 0 {
+						to[u] = p
+						try(u + 1)
+					}
+				}
+				return
+			}
+			worst := 0
+			for s := range n {
+				has, steps := uint8(1)<<s, 0
+				for ; has != 1<<n-1 && steps < least; steps++ {
+					for v, next := 0, has; v < n; v++ {
+						if next>>v&1 > 0 {
+							has |= to[v]
+						}
+					}
+				}
+				if worst = max(worst, steps); worst >= least {
+					return
+				}
+			}
+			least = worst
+		}
+		try(0)
+		best := n
+		for _, f := range forests(n, 2) {
+			if len(f.legs) == 1 {
+				best = min(best, f.steps())
+			}
+		}
+		if best != least {
+			t.Errorf("n=%d: %d steps, %d do", n, best, least)
+		}
+	}
+}
+
+// TestLineGraphs: a line digraph has a diameter of one more; of the complete graph on 3 it is the Kautz graph on 6.
+func TestLineGraphs(t *testing.T) {
+	f := &forester{k: 2}
+	complete := affine(3, 1, []int32{1, 2})
+	line := complete.lineGraph()
+	for steps, g := range map[int]*graph{1: complete, 2: line, 3: line.lineGraph(), 4: line.lineGraph().lineGraph()} {
+		if d, _ := f.depth(newGrower(g.n, g.k, 1), g); d != steps || g.n != 3<<(steps-1) {
+			t.Errorf("%d GPUs: diameter %d, want %d", g.n, d, steps)
+		}
+	}
+}
+
+// TestTreesByHand: 6 GPUs with two links, 6000 B at a nanosecond a byte, alpha 100 ns, R = 1 us. On a Kautz graph every
+// GPU gets 2 shards from its neighbours, one a link, and then the other 3: one of the neighbours has a link from the GPU
+// itself, so it brings 1 and the other 2.
+func TestTreesByHand(t *testing.T) {
+	p := &Problem{6, 2, collective.AllGather, 6000, 8e9, us / 10, us}
+	g := graphOf(6, 2, scaleup.GeneralizedKautz(6, 2))
+	pl := p.along(nil, Gather, &trees{name: "kautz", legs: []leg{{g, 2}}})
+	if want := us + (100+1000+100+2000)*engine.Nanosecond; pl.Cost() != want {
+		t.Errorf("%v, want %v: %v", pl.Cost(), want, pl.Phases[0].Longest)
+	}
+	p.Bytes = 60 // 200 ns and 10 and 20 B against 300 ns and 25 B on rings both ways
+	if best := must(Best(p))(t); best.Cost() > us+(200+30)*engine.Nanosecond || best.Steps() != 2 {
+		t.Errorf("%s is best, at %v", best.Name, best.Cost())
+	}
+	p.Op = collective.AllReduce
+	if best := must(Best(p))(t); best.Cost() != us+2*160*engine.Nanosecond || best.Name != "fold kautz 2^2+2^1" {
+		t.Errorf("%s is best, at %v", best.Name, best.Cost())
+	}
+}
