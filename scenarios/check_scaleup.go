@@ -292,4 +292,8 @@ func checkExperts(c *checker) {
 	if w.ReplicaMode == "all" || w.ReplicaMode == "decomposed" {
 		c.clash([]string{"workload.replicas"}, "replicas in scale-up domains are alike", `set workload.replicas = "single"`)
 	}
+	if n := 4 * float64(w.Microbatches) * float64(w.PP) * float64(w.VirtualStages); n > maxTasks {
+		c.clash([]string{"workload.microbatches", "workload.pp", "workload.virtual_stages"},
+			fmt.Sprintf("the step makes some %.2g passes of stages and transfers between them", n), fmt.Sprintf("stay within %d", maxTasks))
+	}
 }

@@ -312,7 +312,7 @@ reconfiguration_delay = "20us"
 		t.Errorf("one topology: %v, drawn with %g s, bound %v", row, play.MakespanS, static.Document.Reference)
 	}
 	for _, c := range []struct{ set, want string }{
-		{"workload.model=gpt-7b", "has no experts"}, {"fabric.gpus=4", "4 GPUs in a domain, 8 in a stage"}, {"workload.replicas=all", "alike"},
+		{"workload.microbatches=1000000", "passes of stages"}, {"workload.model=gpt-7b", "has no experts"}, {"fabric.gpus=4", "4 GPUs in a domain, 8 in a stage"}, {"workload.replicas=all", "alike"},
 	} {
 		if _, err := Parse("scaleup.toml", []byte(step), []string{c.set}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; want %s", c.set, err, c.want)
