@@ -2,7 +2,6 @@ package routing
 
 import (
 	"context"
-	"errors"
 	"math"
 )
 
@@ -23,7 +22,7 @@ func (r *optimiser) each(ctx context.Context) error {
 	var kinds []func(context.Context) error
 	if r.y != nil {
 		for _, rule := range r.wildRules() {
-			kinds = append(kinds, func(ctx context.Context) error { return r.wildFirstEach(ctx, rule) })
+			kinds = append(kinds, func(ctx context.Context) error { return r.wildFirst(ctx, rule, r.improve, r.resume) })
 		}
 	}
 	for _, kind := range append(kinds, r.anywhereEach, r.freeEach) {
@@ -40,46 +39,6 @@ func (r *optimiser) each(ctx context.Context) error {
 // enough is the relative gap at which no other kind of ways is tried where demands are
 // not whole: the best that there is would hardly be less.
 const enough = 5e-4
-
-// wildFirstEach seeks among wild-first ways.
-func (r *optimiser) wildFirstEach(ctx context.Context, rule WildFirst) error {
-	rules, err := NewCandidates(r.p, rule)
-	if err != nil {
-		return err
-	}
-	r.rules = rules
-	c, err := r.choices(rules)
-	if errors.Is(err, ErrUnserved) {
-		return nil // some pair has no such way: any ways will do
-	}
-	if err != nil {
-		return err
-	}
-	s := newSearch(r.in, c, r.seed, max(0, r.NeighbourCap), max(r.Budget/16, min(r.Budget/2, 12*int64(len(c.next)))))
-	if err := r.improve(ctx, s); err != nil {
-		return err
-	}
-	r.note(r.in, s)
-	s.walk = append(s.walk[:0], s.best...)
-	if rules.safe() {
-		r.offer(&found{r.in, s, rules})
-		return nil
-	}
-	a := newAcyclic(r)
-	if a.count(s); a.order() == nil {
-		left, err := a.free(ctx, s, c)
-		if err != nil || left == nil {
-			return err
-		}
-		s.reset(left)
-		s.budget = r.Budget / 8
-		if err := r.improve(ctx, s); err != nil {
-			return err
-		}
-	}
-	r.offer(&found{r.in, s, rules})
-	return nil
-}
 
 // improve has a search meet the bound if it can, for what is left of its budget and an
 // eighth of the whole.
@@ -98,6 +57,12 @@ func (r *optimiser) improve(ctx context.Context, s *search) error {
 		return s.run(ctx, r.goal(), nil)
 	}
 	return s.relieve(ctx, r.goal())
+}
+
+// resume is improve with an eighth of the budget to begin with.
+func (r *optimiser) resume(ctx context.Context, s *search) error {
+	s.budget = r.Budget / 8
+	return r.improve(ctx, s)
 }
 
 // goal is what a search need not go below.

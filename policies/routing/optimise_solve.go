@@ -96,7 +96,7 @@ func (r *optimiser) search(ctx context.Context) error {
 	if r.y != nil {
 		var first []func(context.Context) error
 		for _, rule := range r.wildRules() {
-			first = append(first, func(ctx context.Context) error { return r.wildFirst(ctx, rule) })
+			first = append(first, func(ctx context.Context) error { return r.wildFirst(ctx, rule, r.bracket, r.descend) })
 		}
 		kinds = append(first, kinds...)
 	}

@@ -38,8 +38,9 @@ func (r *optimiser) wildRules() (all []WildFirst) {
 	return all
 }
 
-// wildFirst seeks among wild-first ways.
-func (r *optimiser) wildFirst(ctx context.Context, rule WildFirst) error {
+// wildFirst seeks among wild-first ways: improve has a search begin, and again has it go
+// on from a choice that cannot deadlock.
+func (r *optimiser) wildFirst(ctx context.Context, rule WildFirst, improve, again func(context.Context, *search) error) error {
 	rules, err := NewCandidates(r.p, rule)
 	if err != nil {
 		return err
@@ -53,17 +54,8 @@ func (r *optimiser) wildFirst(ctx context.Context, rule WildFirst) error {
 		return err
 	}
 	s := newSearch(r.in, c, r.seed, max(0, r.NeighbourCap), max(r.Budget/16, min(r.Budget/2, 12*int64(len(c.next)))))
-	if err := s.run(ctx, r.dual.bound(), nil); err != nil {
+	if err := improve(ctx, s); err != nil {
 		return err
-	}
-	if s.value > r.dual.bound() {
-		if err := r.dual.seek(ctx, max(1, r.Rounds/4), s.value, r.workers); err != nil {
-			return err
-		}
-		s.budget = r.Budget / 4
-		if err := s.run(ctx, r.dual.bound(), nil); err != nil {
-			return err
-		}
 	}
 	r.note(r.in, s)
 	s.walk = append(s.walk[:0], s.best...)
@@ -78,13 +70,30 @@ func (r *optimiser) wildFirst(ctx context.Context, rule WildFirst) error {
 			return err
 		}
 		s.reset(left)
-		s.budget = r.Budget / 4
-		if err := s.run(ctx, r.dual.bound(), nil); err != nil {
+		if err := again(ctx, s); err != nil {
 			return err
 		}
 	}
 	r.offer(&found{r.in, s, rules})
 	return nil
+}
+
+// descend has a search go on with a quarter of the budget.
+func (r *optimiser) descend(ctx context.Context, s *search) error {
+	s.budget = r.Budget / 4
+	return s.run(ctx, r.dual.bound(), nil)
+}
+
+// bracket has a search meet the bound, and where it does not raises the bound and tries
+// again.
+func (r *optimiser) bracket(ctx context.Context, s *search) error {
+	if err := s.run(ctx, r.dual.bound(), nil); err != nil || s.value <= r.dual.bound() {
+		return err
+	}
+	if err := r.dual.seek(ctx, max(1, r.Rounds/4), s.value, r.workers); err != nil {
+		return err
+	}
+	return r.descend(ctx, s)
 }
 
 // safe reports whether the rules are those of which all ways together are known to be
