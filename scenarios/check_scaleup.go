@@ -207,6 +207,10 @@ func checkGathers(c *checker) {
 	if s.Engine.Level == "packet" {
 		checkSlowLinks(c)
 	}
+	if rate := s.Fabric.ScaleUp.LinkRate; rate < gather.SlowestLink {
+		c.clash([]string{keys[0]}, fmt.Sprintf("%v is too slow for steps", rate), "write at least 2kbps")
+		return
+	}
 	p := gather.On(s.domain(), gatherOps[s.Workload.Kind], int64(s.Workload.Message))
 	if p.Check() == nil {
 		return

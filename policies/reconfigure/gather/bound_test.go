@@ -188,7 +188,8 @@ func TestBadProblems(t *testing.T) {
 		"want at least a byte a shard": func(p *Problem) { p.Bytes = 7 },
 		"want a finite rate above 0":   func(p *Problem) { p.Rate = math.NaN() },
 		"want neither below 0":         func(p *Problem) { p.Delay = -1 },
-		"may outlast simulated time":   func(p *Problem) { p.Rate = 1e-6 },
+		"may outlast simulated time":   func(p *Problem) { p.Bytes = 1e18 },
+		"want at least 2000 b/s":       func(p *Problem) { p.Rate = 1863 },
 		"a latency of -1e-12s":         func(p *Problem) { p.Latency = -1 },
 	} {
 		p := good

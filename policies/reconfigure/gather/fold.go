@@ -207,6 +207,9 @@ func (f *fold) plan(p *Problem) *Plan {
 	if f.halved > 0 {
 		pl.Name += fmt.Sprintf(", %d halved", f.halved)
 	}
+	if c := int32(f.copies); pl.Parts >= c {
+		pl.Parts -= pl.Parts % c // so that copies have as much each
+	}
 	sizes := p.sizes(pl.Parts, false)
 	for _, kind := range []Kind{Scatter, Fold, Exchange, Gather} {
 		if f.steps(kind) == 0 {

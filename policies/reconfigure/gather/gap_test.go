@@ -3,6 +3,8 @@ package gather
 import (
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"sim/engine"
 	"sim/workloads/collective"
 )
@@ -53,6 +55,56 @@ func TestGaps(t *testing.T) {
 		}
 		for i, delay := range delays {
 			t.Logf("%v, delay %v: gap %.4f on average, at most %.3f", op, delay, sum[i]/float64(count), largest[i])
+		}
+	}
+}
+
+// TestConverse: a reduce-scatter is an all-gather backwards, so its best plan takes as long.
+func TestConverse(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 100).Draw(t, "n")
+		p := &Problem{
+			GPUs: n, Degree: rapid.IntRange(1, min(n-1, 12)).Draw(t, "k"), Rate: 800e9, Latency: 500 * engine.Nanosecond,
+			Bytes: int64(n) * rapid.Int64Range(1, 1e5).Draw(t, "shard"), // shards of one size
+			Delay: engine.Time(rapid.Int64Range(0, 1e8).Draw(t, "delay")),
+		}
+		var costs []engine.Time
+		for _, op := range []collective.Op{collective.AllGather, collective.ReduceScatter} {
+			p.Op = op
+			best, err := Best(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			costs = append(costs, best.Cost())
+		}
+		if costs[0] != costs[1] {
+			t.Errorf("all-gather %v, reduce-scatter %v", costs[0], costs[1])
+		}
+	})
+}
+
+// TestMoreLinks: links beyond those that trees divide, or that copies of a fold share evenly, cost nothing.
+func TestMoreLinks(t *testing.T) {
+	for _, c := range []struct {
+		op    collective.Op
+		gpus  int
+		bytes int64
+		links []int // from few to many
+	}{
+		{collective.AllGather, 64, 64e3, []int{8, 9, 12}},
+		{collective.AllReduce, 256, 1e6, []int{8, 9}},
+		{collective.AllReduce, 12, 60e3, []int{6, 7}},
+	} {
+		last := engine.Never
+		for _, k := range c.links {
+			best, err := Best(&Problem{GPUs: c.gpus, Degree: k, Op: c.op, Bytes: c.bytes, Rate: 800e9, Latency: 500 * engine.Nanosecond, Delay: engine.Microsecond})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if best.Cost() > last {
+				t.Errorf("%v of %d B on %d GPUs: %v with %d links, %v with fewer", c.op, c.bytes, c.gpus, best.Cost(), k, last)
+			}
+			last = best.Cost()
 		}
 	}
 }

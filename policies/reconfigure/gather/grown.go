@@ -14,14 +14,14 @@ const mostExchanged = 256
 // generalPlans returns the plans of a problem on topologies that are no circulants.
 func generalPlans(p *Problem) []*Plan {
 	var all []*Plan
-	for _, t := range forests(p.GPUs, p.Degree) {
+	for _, t := range forests(p.GPUs, min(p.Degree, mostTreeDegree)) {
 		back := t.backwards()
-		switch {
+		switch { // one direction alone goes either way, of which one may fill links more evenly
 		case p.Op == collective.AllGather:
-			all = append(all, p.along(nil, Gather, t))
+			all = append(all, p.along(nil, Gather, t), p.along(nil, Gather, back))
 			continue
 		case p.Op == collective.ReduceScatter:
-			all = append(all, p.along(back, Scatter, nil))
+			all = append(all, p.along(back, Scatter, nil), p.along(t, Scatter, nil))
 			continue
 		case p.GPUs <= mostExchanged:
 			all = append(all, p.along(nil, Exchange, t))

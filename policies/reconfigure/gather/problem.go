@@ -49,6 +49,9 @@ var ErrProblem = errors.New("gather: no such collective")
 // mostGPUs is where planning would no longer be a matter of seconds.
 const mostGPUs = 1 << 14
 
+// SlowestLink is the least rate of links, in b/s: of slower ones the time of a byte does not fit.
+const SlowestLink = 2000
+
 var opNames = [...]string{collective.AllReduce: "all-reduce", collective.ReduceScatter: "reduce-scatter", collective.AllGather: "all-gather"}
 
 // opName is the name of an operation without its ring.
@@ -73,6 +76,8 @@ func (p *Problem) Check() error {
 		return fmt.Errorf("%w: %s of %d B among %d GPUs; want at least a byte a shard, %d B", ErrProblem, opName(p.Op), p.Bytes, n, n)
 	case !(p.Rate > 0) || math.IsInf(p.Rate, 0):
 		return fmt.Errorf("%w: links of %g b/s; want a finite rate above 0", ErrProblem, p.Rate)
+	case p.Rate < SlowestLink:
+		return fmt.Errorf("%w: links of %g b/s; want at least %g b/s, for times of bytes are counted in 32 bits and fractions", ErrProblem, p.Rate, float64(SlowestLink))
 	case p.Latency < 0 || p.Delay < 0:
 		return fmt.Errorf("%w: a latency of %v and a reconfiguration delay of %v; want neither below 0", ErrProblem, p.Latency, p.Delay)
 	}
