@@ -105,21 +105,28 @@ func packed(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 		}
 	}
 	most := (n-2)/k + 1
-	within := pack.Start{Base: base[:separate], Counts: counts(most, o.Relay)}
-	across := pack.Start{Base: base, Counts: counts(most, false)}
+	within := pack.Start{Base: base[:separate], Counts: counts(n, most, o.Relay)}
+	across := pack.Start{Base: base, Counts: counts(n, most, false)}
 	return pack.Plan(p, within, across, pack.Options{Relay: o.Relay, Buffer: int32(o.Buffer), Workers: o.Workers})
 }
 
 // counts lists the numbers of topologies to plan with, up to most: all, or beyond 16 growing by an eighth; few of them beyond
-// 8 by a quarter, where other plans will do better.
-func counts(most int, few bool) []int {
-	share := 8
-	if few {
-		share = 4
-	}
+// 8 by a quarter, where other plans will do better. Of more than 128 GPUs they grow by a half from the start, and of more
+// than 256 fourfold, as each takes seconds.
+func counts(gpus, most int, few bool) []int {
 	var list []int
-	for d := 1; d < most; d += max(1, d/share) {
+	for d := 1; d < most; {
 		list = append(list, d)
+		switch {
+		case gpus > 256:
+			d *= 4
+		case gpus > 128:
+			d += max(1, d/2)
+		case few:
+			d += max(1, d/4)
+		default:
+			d += max(1, d/8)
+		}
 	}
 	return append(list, most)
 }

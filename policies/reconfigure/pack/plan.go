@@ -88,6 +88,7 @@ func (r *race) plan(start Start, o Options, ones *maker) ([]plan.Candidate, *mak
 	if err != nil {
 		return nil, nil, err
 	}
+	m.workers = o.Workers
 	if err := m.make(ones); err != nil {
 		return nil, nil, err
 	}

@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"sim/fabric/scaleup"
 	"sim/policies/reconfigure/plan"
@@ -56,8 +58,9 @@ type maker struct {
 	relay bool
 	found [][]made // by number of topologies
 	// wanted numbers of topologies.
-	wanted []bool
-	ring   []scaleup.Topology
+	wanted  []bool
+	ring    []scaleup.Topology
+	workers int
 }
 
 type made struct {
@@ -100,11 +103,10 @@ func (m *maker) make(ones *maker) error {
 	if m.p.Degree > 1 {
 		own = append(own, Sequence{"generalised Kautz", []scaleup.Topology{scaleup.GeneralizedKautz(m.p.GPUs, m.p.Degree)}})
 	}
-	for _, s := range slices.Concat(m.base, own) {
-		if ones == nil || len(s.Topologies) > 1 {
-			m.relabelled(s)
-		}
-	}
+	m.relabelled(slices.DeleteFunc(slices.Concat(m.base, own), func(s Sequence) bool {
+		d := len(s.Topologies)
+		return d >= len(m.found) || !m.wanted[d] || ones != nil && d == 1
+	}))
 	for i := range m.found {
 		m.sort(i)
 	}
@@ -152,14 +154,37 @@ func (m *maker) sort(d int) {
 	slices.SortStableFunc(m.found[d], func(a, b made) int { return cmp.Compare(a.score, b.score) })
 }
 
-// relabelled adds a sequence relabelled; one in which some GPUs cannot reach others, or of too many topologies, it drops.
-func (m *maker) relabelled(s Sequence) {
-	if d := len(s.Topologies); d >= len(m.found) || !m.wanted[d] {
-		return
+// relabelled adds sequences relabelled; those in which some GPUs cannot reach others it drops.
+func (m *maker) relabelled(list []Sequence) {
+	type result struct {
+		s    Sequence
+		hops int64
+		err  error
 	}
-	if r, hops, err := s.relabelled(m.p, m.relay); err == nil {
-		m.add(r, hops, 1)
+	done := make([]result, len(list))
+	m.each(len(list), func(i int) {
+		r := &done[i]
+		r.s, r.hops, r.err = list[i].relabelled(m.p, m.relay)
+	})
+	for _, r := range done {
+		if r.err == nil {
+			m.add(r.s, r.hops, 1)
+		}
 	}
+}
+
+// each does n things that do not depend on each other, as many at once as there are workers.
+func (m *maker) each(n int, do func(i int)) {
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range max(1, min(m.workers, n)) {
+		all.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				do(int(i))
+			}
+		})
+	}
+	all.Wait()
 }
 
 // add keeps a sequence; regular is the share of its topologies that do not look at the demand.
@@ -238,6 +263,8 @@ const (
 	exchangeWork = 1 << 24
 	// growWork bounds the additions that the choice of permutations takes; large ones are left to the relabelled.
 	growWork = 1 << 32
+	// matchWork bounds the matchings by the time they take.
+	matchWork = 1 << 32
 	// exchanging names the stream of random numbers.
 	exchanging = 0x65786368616e6765
 )
@@ -256,46 +283,60 @@ const seedlings = 4
 // growSeparate adds to the best sequences of few topologies matchings of the demands with most hops left, without
 // relaying.
 func (m *maker) growSeparate() {
+	var starts []int
+	for start := 1; start < len(m.found) && start <= seedlings; start *= 2 {
+		if len(m.found[start]) > 0 {
+			starts = append(starts, start)
+		}
+	}
+	grown := make([][]made, len(starts))
+	m.each(len(starts), func(i int) { grown[i] = m.matched(m.found[starts[i]][0].Sequence) })
+	for i, list := range grown {
+		for _, s := range list {
+			m.add(s.Sequence, s.hops, float64(starts[i])/float64(len(s.Topologies)))
+		}
+	}
+}
+
+// matched returns a sequence with ever more matchings, of numbers of topologies that are wanted.
+func (m *maker) matched(s Sequence) (grown []made) {
 	n, k := m.p.GPUs, m.p.Degree
 	var match assignment
 	gain := make([]int64, n*n)
-	for start := 1; start < len(m.found) && start <= seedlings; start *= 2 {
-		if len(m.found[start]) == 0 {
-			continue
-		}
-		topologies := slices.Clone(m.found[start][0].Topologies)
-		hops, err := Sequence{Topologies: topologies}.hops(n, false)
-		if err != nil {
-			continue
-		}
-		for len(topologies)+1 < len(m.found) {
-			list := make([][]int32, k)
-			left := slices.Clone(hops)
-			for i := range list {
-				for f, h := range left {
-					gain[f] = int64(m.p.Chunks[f]) * int64(h-1)
-					if f/n == f%n {
-						gain[f] = -1 << 40
-					}
-				}
-				list[i] = make([]int32, n)
-				match.solve(n, gain, list[i])
-				for u, v := range list[i] {
-					left[u*n+int(v)] = 1
+	start, topologies := len(s.Topologies), slices.Clone(s.Topologies)
+	hops, err := Sequence{Topologies: topologies}.hops(n, false)
+	if err != nil {
+		return nil
+	}
+	for d := start + 1; d < len(m.found) && (d-start)*k <= matchWork/(n*n*n); d++ {
+		list := make([][]int32, k)
+		left := slices.Clone(hops)
+		for i := range list {
+			for f, h := range left {
+				gain[f] = int64(m.p.Chunks[f]) * int64(h-1)
+				if f/n == f%n {
+					gain[f] = -1 << 40
 				}
 			}
-			t := joined([][][]int32{list})
-			topologies = append(topologies, t...)
-			near := Shortest(t[0], n)
-			for u := range n {
-				for v := range n {
-					if x := near.Left[v*n+u]; x >= 0 {
-						hops[u*n+v] = min(hops[u*n+v], x)
-					}
+			list[i] = make([]int32, n)
+			match.solve(n, gain, list[i])
+			for u, v := range list[i] {
+				left[u*n+int(v)] = 1
+			}
+		}
+		t := joined([][][]int32{list})
+		topologies = append(topologies, t...)
+		near := Shortest(t[0], n)
+		for u := range n {
+			for v := range n {
+				if x := near.Left[v*n+u]; x >= 0 {
+					hops[u*n+v] = min(hops[u*n+v], x)
 				}
 			}
-			m.add(Sequence{fmt.Sprintf("%d relabelled and matchings", start), slices.Clone(topologies)}, work(m.p.Chunks, hops),
-				float64(start)/float64(len(topologies)))
+		}
+		if m.wanted[d] {
+			grown = append(grown, made{Sequence: Sequence{fmt.Sprintf("%d relabelled and matchings", start), slices.Clone(topologies)}, hops: work(m.p.Chunks, hops)})
 		}
 	}
+	return grown
 }
