@@ -33,7 +33,7 @@ func explanation(run *result.Run, p *result.Play, paint paints) string {
 	printIdeal(&b, p, &run.Detail.Reference)
 	printHelp(&b, p)
 	fmt.Fprintf(&b, "\n%s\n\n", paint.bold("Where each policy's time goes"))
-	b.WriteString(sharesTable(&run.Detail))
+	b.WriteString(sharesTable(run))
 	return b.String()
 }
 
@@ -91,11 +91,23 @@ func linkName(link string) string {
 	return link
 }
 
-// sharesTable is a row a policy, the parts adding up to the whole.
-func sharesTable(d *result.Detail) string {
-	plays := []result.Play{d.Reference}
+// sharesTable is a row a policy, the parts adding up to the whole. Policies that
+// cannot serve take no time, and have a line below it.
+func sharesTable(run *result.Run) string {
+	why := map[string]string{}
+	for _, r := range run.Document.Rows {
+		why[r.Policy] = r.Labels["unserved"]
+	}
+	plays := []result.Play{run.Detail.Reference}
 	plays[0].Policy = "ideal fabric"
-	plays = append(plays, d.Policies...)
+	below := ""
+	for _, p := range run.Detail.Policies {
+		if of := why[p.Policy]; of != "" {
+			below += fmt.Sprintf("\n%s cannot serve: %s", p.Policy, of)
+			continue
+		}
+		plays = append(plays, p)
+	}
 	waits := false
 	for i := range plays {
 		waits = waits || plays[i].Shares().WaitS != 0
@@ -118,5 +130,8 @@ func sharesTable(d *result.Detail) string {
 		}
 		tw.AppendRow(append(row, u.of(plays[i].MakespanS)))
 	}
-	return tw.Render() + "\n"
+	if below != "" {
+		below = "\n" + below
+	}
+	return tw.Render() + below + "\n"
 }

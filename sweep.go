@@ -95,6 +95,9 @@ func (c *command) readSweepFlags(cc *cli.Context) (f sweepFlags, err error) {
 			return f, usagef("flag -j wants at least 1, not %d", f.workers)
 		}
 	}
+	if err := checkMetric(f.metric); err != nil {
+		return f, err
+	}
 	if f.listen != "" && f.queue != "embedded" {
 		return f, usagef("flag --listen goes with --queue embedded")
 	}
@@ -208,7 +211,7 @@ func (c *command) fillSweep(ctx context.Context, plan *sweep.Plan, store *sweep.
 	if err != nil {
 		var unknown *sweep.UnknownMetric
 		if errors.As(err, &unknown) {
-			return usagef("%v%s (%s kept in %s)", unknown, didYouMean(unknown.Name, unknown.Known, "there are "+strings.Join(unknown.Known, ", ")),
+			return usagef("%v%s (%s kept in %s)", unknown, didYouMean(unknown.Name, unknown.Near, "there are "+strings.Join(unknown.Known, ", ")),
 				plural(status.Known+status.Computed, "cell is", "cells are"), store.Dir)
 		}
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
@@ -231,6 +234,18 @@ func (c *command) fillSweep(ctx context.Context, plan *sweep.Plan, store *sweep.
 	return failedCells(status)
 }
 
+// checkMetric fails on names that figures know and the table does not.
+func checkMetric(name string) error {
+	const want = "choose a metric of cells, such as nct, or draw a figure"
+	if strings.HasPrefix(name, "reference.") {
+		return usagef("flag --metric: %s is of the reference, which the table does not show; %s", name, want)
+	}
+	if strings.Contains(name, "/") && !strings.HasPrefix(name, "job.") { // names of jobs are anybody's
+		return usagef("flag --metric: %s is a quotient, which the table does not show; %s", name, want)
+	}
+	return nil
+}
+
 // askedFor returns the metrics that the table and the figures of a sweep are to
 // show.
 func askedFor(plan *sweep.Plan, flags sweepFlags) []sweep.Asked {
@@ -249,7 +264,14 @@ func failedCells(s sweep.Status) error {
 	if len(s.Failed) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s of %d failed; the others are kept, and the same command tries these again", plural(len(s.Failed), "cell", "cells"), s.Total)
+	what := fmt.Sprintf("%s of %d failed; the others are kept", plural(len(s.Failed), "cell", "cells"), s.Total)
+	switch s.Unusable {
+	case 0:
+		return errors.New(what + ", and the same command tries these again")
+	case len(s.Failed):
+		return usagef("%s, and these fail each time: change the scenario", what)
+	}
+	return fmt.Errorf("%s, and the same command tries these again; %d fail each time: change the scenario", what, s.Unusable)
 }
 
 // interrupted is the error of a sweep that was interrupted.
@@ -283,6 +305,15 @@ func (c *command) finishSweep(store *sweep.Store, doc *result.Sweep, timings *re
 			return err
 		}
 		return drawn
+	}
+	if _, err := sweepMetric(doc, plots, flags.metric); err != nil {
+		n := 0
+		for i := range doc.Cells {
+			if doc.Cells[i].Failed == "" {
+				n++
+			}
+		}
+		return usagef("%v (%s kept in %s)", err, plural(n, "cell is", "cells are"), store.Dir)
 	}
 	if err := c.printSweep(doc, timings, plots, store.Dir, flags.metric); err != nil {
 		return err

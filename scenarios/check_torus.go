@@ -251,7 +251,7 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 	} else if w.Packet > largestPacket {
 		c.clash([]string{"workload.packet"}, fmt.Sprintf("packets of %v", w.Packet), fmt.Sprintf("write at most %d B", int64(largestPacket)))
 	}
-	if sized.ok(s) && w.Message < 1 {
+	if sized.ok(s) && w.Message < 1 && c.ok("workload.message") {
 		c.clash([]string{"workload.message"}, "is nothing to send", "write at least 1 B")
 	}
 	if s.Workload.Kind == matrixTraffic {

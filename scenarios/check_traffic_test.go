@@ -4,12 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
+
+	"sim/engine/units"
 )
 
 // TestTrafficFaults: what shows only when traffic is laid out is told before the
@@ -53,6 +58,8 @@ func TestTrafficFaults(t *testing.T) {
 		{"fabric.reroute_after: packets are rerouted", []string{`fabric.failed_links=["0 x+"]`, "fabric.fail_at=1us", "fabric.reroute_after=1000h"}},
 		{"workload.message: 4e+12 packets at least, of 1KB each", []string{"workload.message=1TB"}},
 		{"", []string{"workload.message=1TB", "engine.level=flow"}},
+		{"workload.message: 4032 messages of 10000000000000000 B are more bytes than can be counted", []string{"workload.message=10000TB", "workload.source=on-off", "workload.rate=1Gbps", "workload.duration=10us"}},
+		{`workload.message: "9EB" is no size`, []string{"workload.message=9EB"}},
 		{"", []string{"workload.message=1TB", "engine.until=1us"}},
 		{"workload.injection: \"\" is not known", []string{"workload.injection="}},
 	} {
@@ -92,8 +99,11 @@ func TestTrafficLimits(t *testing.T) {
 		{"text: workload.duration: dor makes about 4.3e+10 packets take 1.3e+11 hops", []string{"workload.source=poisson", "workload.load=0.9", "workload.duration=15s"}},
 		{"text: workload.pace: dor takes 5.12e+294 s of simulated time", []string{"workload.pace=1e-300"}},
 		{"text: workload.message: dor takes 2.56e+16 s", []string{"workload.message=100TB", "fabric.link_rate=1bps", "engine.level=flow"}},
-		{"text: engine.sample_every: dor has ", []string{"engine.sample_every=1ps", "workload.message=1MB"}},
+		{"text: engine.sample_every: dor has 2.5e+11 lengths of queues to keep, of 384 links over some 0.00064 s; choose at least 15ns, for 16777216", []string{"engine.sample_every=1ps", "workload.message=1MB"}},
+		{"text: fabric.link_latency: dor takes 2.16e+07 s of simulated time; choose less latency", []string{"fabric.link_latency=1000h", "engine.level=flow"}},
+		{"text: fabric.link_latency: dor takes ", []string{"workload.kind=ring-all-reduce", "workload.message=1MB", "fabric.link_latency=1000h", "engine.level=flow"}},
 		{`text: policy.routers: dor: routing: this router cannot serve the fabric: no way`, []string{`fabric.failed_ocs=["x3"]`}},
+		{"", []string{"engine.sample_every=15ns", "workload.message=1MB", "engine.until=1us"}},
 		{`text: policy.routers: dor: after the fault: routing: this router cannot serve the fabric: no way`, []string{`fabric.failed_ocs=["x3"]`, "fabric.fail_at=1us"}},
 		{"", []string{"fabric.link_rate=8kbps", "fabric.dims=[3]", "workload.message=1KB"}},
 		{"", []string{"workload.packet=268435456B", "fabric.dims=[3]"}},
@@ -125,6 +135,12 @@ func TestEstimatedHops(t *testing.T) {
 		{"workload.kind=nearest-neighbour"}, {"workload.kind=ring-all-reduce", "workload.message=1MB"}, {"workload.kind=uniform-random", "workload.load=0.3"},
 		{"workload.source=on-off", "workload.rate=500MB/s", "workload.start=0s", "workload.duration=30us"},
 		{"workload.kind=data-tensor", "workload.rate=1GB/s", "workload.start=0s", "workload.phase=20us"}, {`policy.routers=["multipath"]`},
+		{"workload.payload=100B", "workload.message=150B"}, {"workload.payload=100B", "workload.message=101B", "workload.kind=hotspot"}, {"workload.message=1B"},
+		{"fabric.bit_errors=3e-5"}, {"fabric.bit_errors=1e-4", "workload.source=greedy", "workload.message=64KB"}, {"fabric.bit_errors=3e-5", "workload.pace=0.5"},
+		{"fabric.bit_errors=3e-5", "workload.kind=ring-all-reduce", "workload.message=1MB"},
+		{"fabric.link_latency=2us"},
+		{"fabric.queue=2p", "workload.source=on-off", "workload.message=0B", "workload.rate=100GB/s", "workload.start=0s", "workload.duration=10us"},
+		{"fabric.queue=2p", "workload.source=poisson", "workload.load=20"},
 	} {
 		s, err := Parse("text.toml", []byte(smallTorus), set)
 		if err != nil {
@@ -140,11 +156,46 @@ func TestEstimatedHops(t *testing.T) {
 		}
 		a := got.(*routedAnswer)
 		packets, seconds := a.injected()
-		if over := packets * a.meanHops() / float64(a.stats.Hops); over < 0.85 || over > 1.3 {
-			t.Errorf("%v: %g hops foreseen, %d counted", set, packets*a.meanHops(), a.stats.Hops)
+		if over := a.hops(packets, seconds) / float64(a.stats.Hops); over < 0.95 || over > 1.1 {
+			t.Errorf("%v: %g hops foreseen, %d counted", set, a.hops(packets, seconds), a.stats.Hops)
 		}
-		if end := a.stats.End.Seconds(); seconds <= 0 || seconds > end*1.01 {
+		if end := a.stats.End.Seconds(); seconds < end/2 || seconds > end*1.01 {
 			t.Errorf("%v: at least %g s foreseen, %g s taken", set, seconds, end)
+		}
+	}
+}
+
+// TestRoundUp: the least time between samples that is proposed can be written, is
+// enough, and is little more than that.
+func TestRoundUp(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := math.Pow(10, rapid.Float64Range(-14, 6).Draw(t, "power"))
+		got, err := units.ParseTime(units.FormatTime(roundUp(want)))
+		if err != nil || got.Seconds() < want || got.Seconds() > want*1.11+2e-12 {
+			t.Fatalf("%g s: %v, %v", want, got, err)
+		}
+	})
+}
+
+// TestUnservedAdvice: what is proposed where a lone router cannot serve is what
+// would help.
+func TestUnservedAdvice(t *testing.T) {
+	graph := "[workload]\nkind = \"all-to-all\"\nmessage = \"8KB\"\n[fabric]\nkind = \"graph\"\nedges = [[0, 1], [1, 2], [2, 0]]\n[policy]\nrouters = [\"shortest\"]\n"
+	for _, c := range []struct {
+		want, text string
+		set        []string
+	}{
+		{"; add links: no router can join these", graph, []string{"fabric.edges=[[0, 1], [1, 2]]"}},
+		{"; let fewer fail: no router can join these", smallTorus, []string{"fabric.dims=[3]", `fabric.failed_links=["0 x+", "0 x-"]`}},
+		{`; choose another router, such as "shortest", or add others, which then go on`, smallTorus, []string{`fabric.failed_ocs=["x3"]`}},
+	} {
+		s, err := Parse("text.toml", []byte(c.text), c.set)
+		if err != nil {
+			t.Errorf("%v: %v", c.set, err)
+			continue
+		}
+		if _, err = Run(context.Background(), s, RunOptions{Workers: 1}); err == nil || !errors.Is(err, ErrInput) || !strings.HasSuffix(err.Error(), c.want) {
+			t.Errorf("%v: %v; want %s", c.set, err, c.want)
 		}
 	}
 }

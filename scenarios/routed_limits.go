@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"sim/engine"
+	"sim/engine/units"
+	"sim/policies/routing"
 	"sim/scenarios/result"
 )
 
@@ -15,7 +17,52 @@ func (r *routed) unserved(name string, why error) (answer, error) {
 	if len(r.s.Policy.Routers) > 1 {
 		return unserved{result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{"unserved": why.Error()}}}, nil
 	}
-	return nil, r.fault("policy.routers", name+": "+why.Error(), `choose another router, such as "shortest", or add others, which then go on`)
+	want := `choose another router, such as "shortest", or add others, which then go on`
+	switch {
+	case r.apart() && r.s.Fabric.faulty():
+		want = "let fewer fail: no router can join these"
+	case r.apart():
+		want = "add links: no router can join these"
+	case slices.Contains(anyGraph, name) || name == "multipath" && r.s.Policy.Over == routing.OverShortest:
+		want = "or add other routers, which then go on"
+	}
+	return nil, r.fault("policy.routers", name+": "+why.Error(), want)
+}
+
+// anyGraph are the routers that serve all that is joined, as multipath over shortest
+// ways does.
+var anyGraph = []string{"shortest", "ecmp", "random-shortest"}
+
+// apart reports whether links that routers know join the ends of some flow by no
+// way.
+func (r *routed) apart() bool {
+	out := make([][]int32, r.known.Nodes)
+	for _, l := range r.known.Links {
+		if l.Rate > 0 {
+			out[l.From] = append(out[l.From], l.To)
+		}
+	}
+	seen, queue := make([]int32, r.known.Nodes), make([]int32, 0, r.known.Nodes)
+	last, reached := int32(-1), int32(0) // seen are the nodes that last reaches, by the number of the search
+	for _, f := range r.load.flows {     // in the order of sources
+		if f.Src != last {
+			last, reached = f.Src, reached+1
+			seen[last] = reached
+			queue = append(queue[:0], last)
+			for head := 0; head < len(queue); head++ {
+				for _, to := range out[queue[head]] {
+					if seen[to] != reached {
+						seen[to] = reached
+						queue = append(queue, to)
+					}
+				}
+			}
+		}
+		if seen[f.Dst] != reached {
+			return true
+		}
+	}
+	return false
 }
 
 // fault is what only routes show to be wrong with a scenario.
@@ -45,20 +92,20 @@ func (a *routedAnswer) bearable(name string) error {
 		of, key, want string
 	}{
 		{"paced", "workload.pace", "choose a higher pace, smaller messages or faster links"},
+		{"late", "fabric.link_latency", "choose less latency"},
 		{"", "workload.message", "choose smaller messages, faster links or less latency"},
 	} {
-		if most := longestPlay.Seconds(); seconds > most && (q.of == "" || q.of == w.Source && w.Pace < 1 && !slices.Contains(ringKinds, s.Workload.Kind)) {
+		if most := longestPlay.Seconds(); seconds > most && (q.of == "" || q.of == "late" && a.latency() > seconds/2 || q.of == w.Source && w.Pace < 1 && !slices.Contains(ringKinds, s.Workload.Kind)) {
 			return a.r.fault(q.key, fmt.Sprintf("%s takes %.3g s of simulated time", name, seconds), fmt.Sprintf("%s, for at most %.0f s", q.want, most))
 		}
 	}
 	if s.Engine.Level != "packet" {
 		return nil
 	}
-	hops := packets * a.meanHops()
+	hops := a.hops(packets, seconds)
 	links := float64(len(a.r.whole.Links))
 	if until := s.Engine.Until.Seconds(); until > 0 {
 		seconds = min(seconds, until)
-		hops = min(hops, a.throughput()*until)
 	}
 	if hops > mostHopped {
 		key := "workload.packet"
@@ -72,9 +119,65 @@ func (a *routedAnswer) bearable(name string) error {
 	}
 	if every := s.Engine.SampleEvery.Seconds(); every > 0 && seconds/every*links > mostSamples {
 		return a.r.fault("engine.sample_every", fmt.Sprintf("%s has %.2g lengths of queues to keep, of %.0f links over some %.3g s", name, seconds/every*links, links, seconds),
-			fmt.Sprintf("choose at least %.2gs, for %d", seconds*links/mostSamples, mostSamples))
+			fmt.Sprintf("choose at least %s, for %d", units.FormatTime(roundUp(seconds*links/mostSamples)), mostSamples))
 	}
 	return nil
+}
+
+// roundUp returns whole ticks of at least so many seconds, and a little more, with
+// two digits for people to read.
+func roundUp(seconds float64) engine.Time {
+	ticks := math.Floor(seconds*float64(engine.Second)*(1+1e-9)) + 1
+	scale := math.Pow(10, max(0, math.Floor(math.Log10(ticks))-1))
+	return engine.Time(math.Ceil(ticks/scale) * scale)
+}
+
+// hops returns about how many links packets take in all that are injected for so
+// many seconds: no more than links can carry until the end, or, where queues are
+// limited, until these are empty.
+func (a *routedAnswer) hops(packets, seconds float64) float64 {
+	hops := packets * a.meanHops()
+	if until := a.r.s.Engine.Until.Seconds(); until > 0 {
+		hops = min(hops, a.throughput()*until)
+	}
+	if drain, drops := a.drain(); drops && a.r.load.graph == nil && a.r.s.Workload.Source != "window" {
+		hops = min(hops, a.throughput()*(seconds+drain))
+	}
+	return hops
+}
+
+// drain returns the seconds that packets that found room are on their way for once
+// none is injected, at most, and whether others are dropped.
+func (a *routedAnswer) drain() (seconds float64, drops bool) {
+	buffer, err := a.r.s.Fabric.queue(a.r.s.Workload.Packet)
+	if err != nil || buffer == 0 {
+		return 0, false
+	}
+	slowest := math.Inf(1)
+	for _, l := range a.r.whole.Links {
+		if l.Rate > 0 {
+			slowest = min(slowest, l.Rate)
+		}
+	}
+	full := float64(buffer+a.r.s.Workload.Packet) * 8 / slowest / (1 - a.wrong())
+	return float64(a.loads.MaxHops) * (full + a.r.s.Fabric.LinkLatency.Seconds()), true
+}
+
+// wrong returns the probability that a packet arrives wrong, and is sent again.
+func (a *routedAnswer) wrong() float64 {
+	if a.r.s.Engine.Level != "packet" {
+		return 0
+	}
+	return -math.Expm1(8 * float64(a.r.s.Workload.Packet) * math.Log1p(-a.r.s.Fabric.BitErrors))
+}
+
+// latency returns the seconds of injected that are latency.
+func (a *routedAnswer) latency() float64 {
+	late := a.r.s.Fabric.LinkLatency.Seconds()
+	if a.r.load.graph != nil {
+		return late * a.steps()
+	}
+	return late * float64(a.loads.MaxHops)
 }
 
 // injected returns about how many packets are injected, and for how many seconds at
@@ -82,18 +185,14 @@ func (a *routedAnswer) bearable(name string) error {
 func (a *routedAnswer) injected() (packets, seconds float64) {
 	r := a.r
 	w := &r.s.Workload.Traffic
-	payload := float64(w.Payload)
 	packet := r.s.packetTime() / float64(engine.Second) // seconds on a link
-	way := float64(a.loads.MaxHops) * r.s.Fabric.LinkLatency.Seconds()
 	if r.load.graph != nil {
-		bytes := 0.0
 		for i := range r.load.graph.Tasks {
 			if b := r.load.graph.Tasks[i].Bytes; b > 0 {
-				bytes += float64(b)
 				packets += math.Ceil(float64(b) / float64(w.Packet))
 			}
 		}
-		return packets, a.fluid(float64(r.load.parts[0].traffic.Message)) + r.s.Fabric.LinkLatency.Seconds()*a.steps()
+		return packets, a.fluid(float64(r.load.parts[0].traffic.Message))/(1-a.wrong()) + a.latency()
 	}
 	for i := range r.load.parts {
 		p := &r.load.parts[i]
@@ -109,15 +208,25 @@ func (a *routedAnswer) injected() (packets, seconds float64) {
 			packets += float64(r.live()) * seconds * w.Load / packet
 		default:
 			message := float64(p.traffic.Message)
-			total := float64(p.traffic.Total())
-			packets += total/payload + flows
-			seconds = a.fluid(message)
+			whole := message / float64(w.Payload) // packets of the largest message, at least
+			if p.traffic.Bytes == nil {
+				whole = float64(p.count(0, int64(w.Payload)))
+				packets += flows * whole
+			} else {
+				for f := range p.traffic.Bytes {
+					packets += float64(p.count(f, int64(w.Payload)))
+				}
+			}
+			if r.s.Engine.Level == "packet" {
+				message = whole * float64(w.Packet)
+			}
+			seconds = a.fluid(message) / (1 - a.wrong())
 			if w.Source == "paced" && r.s.Engine.Level == "packet" {
-				seconds /= w.Pace
+				seconds = max(seconds, a.fluid(message)/w.Pace)
 			}
 		}
 	}
-	return packets, seconds + way
+	return packets, seconds + a.latency()
 }
 
 // fluid returns the seconds that the link that takes longest is busy with messages

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 
 	"golang.org/x/perf/benchfmt"
 	"golang.org/x/perf/benchmath"
@@ -50,6 +51,9 @@ func (r *reader) read(text io.Reader, file string) error {
 			to := r.set.row(name.without(r.ignore))
 			_, line := rec.Pos()
 			to.at = append(to.at, fmt.Sprintf("%s:%d", file, line))
+			if len(r.ignore) > 0 {
+				to.whole = append(to.whole, name)
+			}
 			for _, v := range rec.Values {
 				// benchfmt leaves the unit of a zero as it is.
 				_, metric := benchunit.Tidy(v.Value, v.Unit)
@@ -121,12 +125,28 @@ func (r *reader) finish() (*Set, error) {
 				continue
 			}
 			if s := benchmath.AssumeExact.Summary(sample(values), 1); s.Lo != s.Hi {
+				if apart := row.apart(r.ignore); len(apart) > 0 {
+					return nil, fault(r.set.Name, "holds rows that differ only in what is ignored, with %s from %s to %s (%s); do not ignore %s",
+						metric, exact(s.Lo), exact(s.Hi), places(row.at), strings.Join(apart, " and "))
+				}
 				return nil, fault(r.set.Name, "holds %s more than once, with %s from %s to %s (%s); name one run of each scenario",
 					row.name, metric, exact(s.Lo), exact(s.Hi), places(row.at))
 			}
 		}
 	}
 	return r.set, nil
+}
+
+// apart returns the keys that are ignored and in whose parts records of the row
+// differ.
+func (w *row) apart(ignore []string) (keys []string) {
+	for _, key := range ignore {
+		differ := func(n Name) bool { return n.Get(key) != w.whole[0].Get(key) }
+		if !slices.Contains(keys, key) && slices.ContainsFunc(w.whole, differ) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // sample copies values, which benchmath sorts.

@@ -190,4 +190,12 @@ func TestIgnore(t *testing.T) {
 	if _, err := Read(filepath.Join(dir, "tiny"), []string{"policy"}); err != nil {
 		t.Error(err) // both rows have the same figures
 	}
+	path := filepath.Join(dir, "two.bench")
+	must(t, os.WriteFile(path, []byte("BenchmarkSim/scenario=a/policy=p 1 1 nct\nBenchmarkSim/scenario=a/policy=q 1 2 nct\n"), 0o666))
+	for _, ignore := range [][]string{{"policy"}, {"scenario", "policy"}} {
+		const want = "holds rows that differ only in what is ignored, with nct from 1 to 2 ("
+		if _, err := Read(path, ignore); err == nil || !strings.Contains(err.Error(), want) || !strings.HasSuffix(err.Error(), "; do not ignore policy") {
+			t.Errorf("%v: %v", ignore, err)
+		}
+	}
 }

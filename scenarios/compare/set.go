@@ -120,9 +120,9 @@ func readName(n benchfmt.Name) Name {
 	return out
 }
 
-// without leaves out the parts of a name whose keys are ignored.
+// without returns a name less the parts whose keys are ignored.
 func (n Name) without(ignore []string) Name {
-	return slices.DeleteFunc(n, func(p Part) bool { return slices.Contains(ignore, p.Key) })
+	return slices.DeleteFunc(slices.Clone(n), func(p Part) bool { return slices.Contains(ignore, p.Key) })
 }
 
 // row is what a Set holds under one name.
@@ -130,6 +130,7 @@ type row struct {
 	name   Name
 	values map[string][]float64 // by metric: the finite ones, of repeated measurements several
 	at     []string             // file:line of its records
+	whole  []Name               // of its records, where parts are left out
 }
 
 // unit says how a metric's values are compared.

@@ -21,6 +21,7 @@ type Asked struct {
 type UnknownMetric struct {
 	Asked
 	Known []string // metrics of the cells that are there, in order
+	Near  []string // what the name may be a slip of: Known, and metrics that cells to come may have
 	Cells int      // that are there
 }
 
@@ -68,11 +69,10 @@ func newAsker(p *Plan, opt *Options) *asker {
 	return a
 }
 
-// see notes a cell, and fails once there is one of every policy and what is asked
-// for is in none.
-func (a *asker) see(policy string, r *Record) error {
+// see notes a cell.
+func (a *asker) see(policy string, r *Record) {
 	if a.finished {
-		return nil
+		return
 	}
 	delete(a.left, policy)
 	for name := range r.Metrics {
@@ -87,13 +87,22 @@ func (a *asker) see(policy string, r *Record) error {
 	if len(r.Metrics) > 0 {
 		a.cells++
 	}
-	if len(a.left) > 0 || a.cells == 0 {
+}
+
+// judge fails once there is a cell of every policy and what is asked for is in none.
+func (a *asker) judge() error {
+	if a.finished || len(a.left) > 0 || a.cells == 0 {
 		return nil
 	}
 	a.finished = true
 	for _, one := range a.asked {
 		if !a.may(one.Name) {
-			return &UnknownMetric{one, append(slices.Sorted(maps.Keys(a.metrics)), timed...), a.cells}
+			known := append(slices.Sorted(maps.Keys(a.metrics)), timed...)
+			near := slices.Concat(known, slices.Sorted(maps.Keys(a.has)), named)
+			if of, ok := strings.CutPrefix(one.Name, "reference."); ok && of != "" {
+				near = slices.DeleteFunc(slices.Sorted(maps.Keys(a.has)), func(name string) bool { return !strings.HasPrefix(name, "reference.") })
+			}
+			return &UnknownMetric{one, known, near, a.cells}
 		}
 	}
 	return nil

@@ -56,6 +56,38 @@ func TestAsked(t *testing.T) {
 	}
 }
 
+// TestAskedOfStored: cells that are stored are judged when all of them are seen, and
+// names near to what they have, or cells to come may have, are told.
+func TestAskedOfStored(t *testing.T) {
+	p := plan(t, tiny)
+	s := open(t, t.TempDir(), p, Shard{})
+	last := len(p.Sweep.Cells) - 1
+	if _, err := Execute(context.Background(), p, s, Options{Run: func(_ context.Context, p *Plan, todo []int, done func(int, *Record) error) error {
+		for _, i := range todo {
+			r := &Record{Key: p.Sweep.Cells[i].Key, Reference: map[string]float64{"depth_m": 1}, Metrics: map[string]float64{"nct": 1}}
+			if i == last {
+				r.Metrics["oddity"] = 2
+			}
+			if err := done(i, r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	for name, near := range map[string]string{"oddity": "", "odity": "oddity", "makespn_s": "makespan_s", "reference.dpth_m": "reference.depth_m"} {
+		_, err := Execute(context.Background(), p, s, Options{Run: refuse(t), Asked: []Asked{{"x", name}}})
+		var unknown *UnknownMetric
+		switch {
+		case near == "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case near != "" && (!errors.As(err, &unknown) || unknown.Cells != last+1 || !slices.Contains(unknown.Near, near)):
+			t.Errorf("%s: %v of %+v; want %s", name, err, unknown, near)
+		}
+	}
+}
+
 // TestAskedOfShard: only policies of the shard are waited for.
 func TestAskedOfShard(t *testing.T) {
 	p := plan(t, tiny)

@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"context"
+	"errors"
 	"math"
 	"sync"
 
@@ -34,7 +35,7 @@ func Local(workers int) Runner {
 						return
 					}
 					if err != nil {
-						r = &Record{Key: p.Sweep.Cells[cell].Key, Failed: err.Error()}
+						r = &Record{Key: p.Sweep.Cells[cell].Key, Failed: err.Error(), Input: errors.Is(err, scenarios.ErrInput)}
 					}
 					mu.Lock()
 					err = done(cell, r)

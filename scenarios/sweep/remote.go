@@ -3,6 +3,7 @@ package sweep
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"sim/scenarios"
@@ -43,7 +44,7 @@ func Do(ctx context.Context, task []byte) ([]byte, error) {
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		r = &Record{Key: t.Key, Failed: err.Error()}
+		r = &Record{Key: t.Key, Failed: err.Error(), Input: errors.Is(err, scenarios.ErrInput)}
 	}
 	return json.Marshal(r)
 }

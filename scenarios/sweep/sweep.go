@@ -117,6 +117,7 @@ type Record struct {
 	Samples   map[string][]float64 `json:"samples,omitempty"`
 	Timings   result.PolicyTimings `json:"timings"`
 	Failed    string               `json:"failed,omitempty"`
+	Input     bool                 `json:"input,omitempty"` // it failed by a fault of the input (scenarios.ErrInput)
 }
 
 // Runner computes the cells of p that todo lists and calls done for each, from
@@ -139,6 +140,7 @@ type Status struct {
 	Known    int // that were there before
 	Computed int
 	Failed   []int // cells, in order
+	Unusable int   // of these, by faults of the input: they fail each time
 	Missing  int   // cells of all shards that have no result yet
 }
 
@@ -149,7 +151,6 @@ func Execute(ctx context.Context, p *Plan, store *Store, opt Options) (Status, e
 	var todo []int
 	known := map[string]bool{}
 	ask := newAsker(p, &opt)
-	var err error
 	for i := range p.Sweep.Cells {
 		if !opt.Shard.Has(i) {
 			continue
@@ -159,9 +160,7 @@ func Execute(ctx context.Context, p *Plan, store *Store, opt Options) (Status, e
 		switch {
 		case store.Has(key):
 			st.Known++
-			if err == nil {
-				err = ask.see(p.Sweep.Cells[i].Policy, store.get(key))
-			}
+			ask.see(p.Sweep.Cells[i].Policy, store.get(key))
 		case known[key]: // the same scenario in another place
 			st.Total--
 		default:
@@ -174,10 +173,14 @@ func Execute(ctx context.Context, p *Plan, store *Store, opt Options) (Status, e
 		progress = func(int, int, int) {}
 	}
 	progress(st.Known, st.Total, 0)
+	err := ask.judge()
 	if len(todo) > 0 && err == nil {
 		err = opt.Run(ctx, p, todo, func(cell int, r *Record) error {
 			if r.Failed != "" {
 				st.Failed = append(st.Failed, cell)
+				if r.Input {
+					st.Unusable++
+				}
 				store.fail(r)
 			} else {
 				if err := store.Put(r); err != nil {
@@ -186,7 +189,8 @@ func Execute(ctx context.Context, p *Plan, store *Store, opt Options) (Status, e
 				st.Computed++
 			}
 			progress(st.Known+st.Computed, st.Total, len(st.Failed))
-			return ask.see(p.Sweep.Cells[cell].Policy, r)
+			ask.see(p.Sweep.Cells[cell].Policy, r)
+			return ask.judge()
 		})
 	}
 	slices.Sort(st.Failed)

@@ -276,12 +276,12 @@ func TestFailure(t *testing.T) {
 	st, err := Execute(context.Background(), p, s, Options{Run: func(ctx context.Context, p *Plan, todo []int, done func(int, *Record) error) error {
 		return Local(2)(ctx, p, todo, func(i int, r *Record) error {
 			if r.Key == bad {
-				r = &Record{Key: bad, Failed: "no luck"}
+				r = &Record{Key: bad, Failed: "no luck", Input: true}
 			}
 			return done(i, r)
 		})
 	}})
-	if err != nil || !slices.Equal(st.Failed, []int{4}) || st.Missing != 0 {
+	if err != nil || !slices.Equal(st.Failed, []int{4}) || st.Unusable != 1 || st.Missing != 0 {
 		t.Fatalf("%+v, %v", st, err)
 	}
 	doc, _ := p.Fill(s)
