@@ -12,12 +12,17 @@ import (
 // phaseLines is how many phases of a plan are printed.
 const phaseLines = 24
 
-// printPlan prints where the time of a collective's plan goes: to reconfigurations and to slots, phase by phase. false where
+// printPlan prints where the time of a collective's plan goes: to reconfigurations and to slots or steps, phase by phase. false where
 // the play has no plan.
 func printPlan(b *strings.Builder, run *result.Run, p *result.Play, paint paints) bool {
 	s := p.Schedule
 	if s == nil {
 		return false
+	}
+	if s.InSteps() {
+		fmt.Fprintf(b, "%s\n\n", wrap(fmt.Sprintf("%s takes %s, by this plan: %s.", paint.bold(p.Policy), seconds(p.MakespanS), s.Origin), tableWidth))
+		printSteps(b, s)
+		return true
 	}
 	slots := 0
 	for _, f := range s.Phases {

@@ -88,7 +88,7 @@ var runs = map[string]run{
 		s.stages, s.micro = 2, 2
 		return synthetic(s)
 	},
-	"plans": planRun("ring", "three", "many", "bare", "kautz"),
+	"plans": planRun("ring", "three", "many", "bare", "kautz", "steps", "turns"),
 	"wide": func() (*result.Document, *result.Detail) {
 		s := large
 		s.stages, s.perPod, s.micro = 64, 2, 80

@@ -31,7 +31,7 @@ var goldens = map[string][]string{
 	"flat":    {"links-shortest", "routes-shortest"},
 	"line":    {"links-shortest"},
 
-	"plans": {"plan-ring", "plan-three", "plan-many", "plan-bare", "plan-kautz"},
+	"plans": {"plan-ring", "plan-three", "plan-many", "plan-bare", "plan-kautz", "plan-steps", "plan-turns"},
 }
 
 const goldenDPI = 60 // text can just be read, files stay small

@@ -32,6 +32,8 @@ const (
 	pictureHigh = 176
 	smallHigh   = 142 // where there are four side by side
 	busyHigh    = 120
+
+	planSubtitle = 3 // lines: what is planned, what it costs, and by which construction
 )
 
 // planFigures shows each policy's plan: the topologies, and who sends what when.
@@ -39,7 +41,9 @@ func planFigures(_ *result.Document, d *result.Detail) []Figure {
 	var out []Figure
 	for i := range d.Policies {
 		p := &d.Policies[i]
-		if pic := newPlanPicture(p.Schedule); pic != nil {
+		if p.Schedule != nil && p.Schedule.InSteps() {
+			out = append(out, newStepsPicture(p.Schedule).figure(p.Policy, d.Title))
+		} else if pic := newPlanPicture(p.Schedule); pic != nil {
 			out = append(out, pic.figure(p.Policy, d.Title))
 		}
 	}
@@ -105,6 +109,9 @@ func checkSchedule(s *result.Schedule, who string) error {
 	if !(s.SlotS >= 0 && s.SlotS <= drawableLimit) || !(s.DelayS >= 0 && s.DelayS <= drawableLimit) {
 		return fmt.Errorf("the plan of %s has slots of %g s and reconfigurations of %g s, which no figure can show", who, s.SlotS, s.DelayS)
 	}
+	if err := checkSteps(s, who); err != nil {
+		return err
+	}
 	inside := func(g int) bool { return g >= 0 && g < s.GPUs }
 	total := 0
 	for i := range s.Phases {
@@ -150,7 +157,7 @@ func checkSchedule(s *result.Schedule, who string) error {
 
 // figure puts the topologies above the rounds, and how busy links are below.
 func (p *planPicture) figure(policy, subtitle string) Figure {
-	s := sheet{title: "Plan of " + policy, subtitle: strings.TrimPrefix(subtitle+"; "+p.cost(policy), "; ")}
+	s := sheet{title: "Plan of " + policy, subtitle: strings.TrimPrefix(subtitle+"; "+p.cost(policy), "; "), subtitleLines: planSubtitle}
 	shown := min(len(p.Phases), phasesShown)
 	columns := min(shown, 3)
 	p.each = pictureHigh
@@ -194,24 +201,24 @@ func (p *planPicture) figure(policy, subtitle string) Figure {
 	return s.figure("plan-"+fileName(policy), s.frame()+body)
 }
 
-// cost words where the plan comes from and what it takes:
-// d reconfigurations, the first topology among them, and the slots.
+// cost words what the plan takes, d reconfigurations, the first topology among
+// them, and the slots; and then where it comes from, which may be long.
 func (p *planPicture) cost(policy string) string {
 	d := len(p.Phases)
-	var parts []string
+	var parts, by []string
 	if o := plain(p.Origin); o != "" && o != policy {
-		parts = append(parts, o)
+		by = append(by, o)
 	}
 	if p.Intervals {
 		parts = append(parts, fmt.Sprintf("switches on their own, %s between changes", plural(d, "interval")),
 			fmt.Sprintf("completion slots × T = %d × %s = %s", p.total, duration(p.SlotS), duration(p.SlotS*float64(p.total))))
-		return strings.Join(parts, "; ")
+		return strings.Join(append(parts, by...), "; ")
 	}
 	parts = append(parts, fmt.Sprintf("%s, %s", topologies(d), plural(p.total, "slot")))
 	if all := float64(d)*p.DelayS + p.SlotS*float64(p.total); p.SlotS > 0 && all <= drawableLimit {
 		parts = append(parts, fmt.Sprintf("completion d R + slots × T = %d × %s + %d × %s = %s", d, duration(p.DelayS), p.total, duration(p.SlotS), duration(all)))
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(append(parts, by...), "; ")
 }
 
 func topologies(n int) string {
@@ -228,22 +235,28 @@ func (p *planPicture) head(i int) string {
 		text = "Topology"
 	}
 	if offsets := p.offsets(i); offsets != nil {
-		var names []string
-		for _, o := range offsets {
-			names = append(names, fmt.Sprintf("+%d", o))
-		}
-		text += " (" + strings.Join(names, ", ") + ")"
+		text += " (" + offsetNames(offsets) + ")"
 	}
 	return text + ": " + plural(p.Phases[i].Slots, "slot")
+}
+
+// fewOffsets is how many a heading names.
+const fewOffsets = 4
+
+func offsetNames(offsets []int) string {
+	var names []string
+	for _, o := range offsets {
+		names = append(names, fmt.Sprintf("+%d", o))
+	}
+	return strings.Join(names, ", ")
 }
 
 // offsets are what every GPU's links add to its number, mod n, in a circulant
 // topology of few of them; nil in another.
 func (p *planPicture) offsets(phase int) []int {
-	const few = 4
 	links := p.links[phase]
 	k := len(links) / p.GPUs
-	if k == 0 || k > few || len(links) != k*p.GPUs {
+	if k == 0 || k > fewOffsets || len(links) != k*p.GPUs {
 		return nil
 	}
 	var first []int

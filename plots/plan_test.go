@@ -228,15 +228,40 @@ func TestPlanText(t *testing.T) {
 	}
 	f := planFigure(t, "many")
 	for _, part := range []string{
-		"Plan of many", "The first 8 of 20 topologies are drawn; 12 are left out.", "circulant, synthetic; 20 topologies, 206 slots",
+		"Plan of many", "The first 8 of 20 topologies are drawn; 12 are left out.", "20 topologies, 206 slots", "= 28.34 ms; circulant, synthetic",
 		"completion d R + slots × T = 20 × 1 ms + 206 × 40.5 µs = 28.34 ms", "Topology 2 (+4): 3 slots",
 	} {
 		if !says(f, part) {
 			t.Errorf("the figure does not say %q", part)
 		}
 	}
+	if f := planFigure(t, "long"); !says(f, "hops 1 to 47 of a chunk, from light to dark") || says(f, "hop 2") {
+		t.Error("the legend does not name all hops together")
+	}
+	if f := planFigure(t, "ring"); !says(f, "first hop of a chunk hop 2 hop 3 hop 4 idle") {
+		t.Error("the legend does not name each of the four hops")
+	}
 	if f := planFigure(t, "bare"); !says(f, "too many transmissions") {
 		t.Error("the figure does not say what it leaves out")
+	}
+}
+
+// What a plan takes stands in full where title and construction are long.
+func TestPlanCost(t *testing.T) {
+	for name, cost := range map[string]string{
+		"ring":  "completion d R + slots × T = 2 × 1 ms + 16 × 40.5 µs = 2.648 ms; ",
+		"steps": "= 3 × 2 µs + 9 × 500 ns + 3 MB / 800 Gb/s = 40.5 µs; ",
+	} {
+		doc, d := planRun(name)()
+		d.Title = "All to all on a reconfigurable scale-up domain: all-to-all on 16 GPUs with 2 optical switches, links of 800Gbps, 1ms to reconfigure, zipf sizes of 4MB in chunks of 4MB"
+		d.Policies[0].Schedule.Origin = strings.Repeat("generalised Kautz, relabelled, links chosen anew; ", 9)
+		figs, err := All(doc, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !says(figs[0], cost) || !says(figs[0], "relabelled") {
+			t.Errorf("%s: the figure does not say %q and what comes after", name, cost)
+		}
 	}
 }
 
@@ -285,6 +310,9 @@ func anySchedule(t *rapid.T) *result.Schedule {
 			}
 		}
 		s.Phases = append(s.Phases, ph)
+	}
+	if rapid.Bool().Draw(t, "in steps") {
+		anySteps(t, s)
 	}
 	return s
 }

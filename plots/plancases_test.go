@@ -112,6 +112,56 @@ func kautzPlan(n, k int) *result.Schedule {
 	return s
 }
 
+// stepRun is so many steps of a length, 500 ns and the bytes at 800 Gb/s.
+func stepRun(count int, bytes int64) result.ScheduleRun {
+	return result.ScheduleRun{Count: count, Bytes: bytes, StepS: 500e-9 + float64(bytes)*8/800e9}
+}
+
+// aPhase is a phase of steps on a circulant topology, or with none on that of the phase before.
+func aPhase(gpus int, kind string, offsets []int, steps ...result.ScheduleRun) result.SchedulePhase {
+	ph := result.SchedulePhase{Kind: kind, Reused: offsets == nil, Offsets: offsets, Steps: steps}
+	for u := range gpus {
+		for _, o := range offsets {
+			ph.Edges = append(ph.Edges, [2]int{u, (u + o) % gpus})
+		}
+	}
+	return ph
+}
+
+// stepsPlan is an all-reduce in steps with every kind of phase, on three topologies.
+func stepsPlan() *result.Schedule {
+	return &result.Schedule{
+		Origin: "scatter, exchange, fold and gather, synthetic", GPUs: 8, Degree: 2, DelayS: 2e-6, LatencyS: 500e-9, RateBitsPerS: 800e9,
+		Phases: []result.SchedulePhase{
+			aPhase(8, "scatter", []int{1, 4}, stepRun(2, 500_000), stepRun(1, 250_000)),
+			aPhase(8, "exchange", []int{2, 6}, stepRun(1, 250_000)),
+			aPhase(8, "fold", nil, stepRun(2, 125_000)),
+			aPhase(8, "gather", []int{1, 4}, stepRun(1, 250_000), stepRun(2, 500_000)),
+		},
+	}
+}
+
+// ringSteps is a ring of 64 GPUs, in 126 steps.
+func ringSteps() *result.Schedule {
+	return &result.Schedule{
+		Origin: "ring 64", GPUs: 64, Degree: 1, DelayS: 1e-6, LatencyS: 500e-9, RateBitsPerS: 800e9,
+		Phases: []result.SchedulePhase{aPhase(64, "scatter", []int{1}, stepRun(63, 15_625)), aPhase(64, "gather", nil, stepRun(63, 15_625))},
+	}
+}
+
+// largeSteps has more topologies than are drawn, steps too short to tell apart, and links too many to list.
+func largeSteps() *result.Schedule {
+	s := &result.Schedule{Origin: "large", GPUs: 1 << 14, Degree: 8, DelayS: 1e-3, LatencyS: 500e-9, RateBitsPerS: 800e9}
+	for i := range 12 {
+		ph := result.SchedulePhase{Kind: "gather", Links: 8 << 14, Steps: []result.ScheduleRun{stepRun(2000, int64(1000+i)), stepRun(1, 0)}}
+		if i%2 == 0 {
+			ph.Offsets, ph.Links = []int{1, 1 << i}, 2<<14 // which can be drawn all the same
+		}
+		s.Phases = append(s.Phases, ph)
+	}
+	return s
+}
+
 // plans are those that are looked at.
 var plans = map[string]func() *result.Schedule{
 	"ring":  aPlan{8, 1, [][]int{{1}, {7}}, false}.schedule,
@@ -120,6 +170,9 @@ var plans = map[string]func() *result.Schedule{
 	"many":  aPlan{64, 1, spreadOffsets(64, 20), false}.schedule,
 	"long":  aPlan{48, 1, [][]int{{1}}, false}.schedule,
 	"bare":  aPlan{256, 2, [][]int{{11, 12}, {1, 255}, {3, 50}}, true}.schedule,
+	"steps": stepsPlan,
+	"turns": ringSteps,
+	"large": largeSteps,
 	"kautz": func() *result.Schedule { return kautzPlan(8, 2) },
 }
 

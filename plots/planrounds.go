@@ -170,24 +170,36 @@ func (r *rounds) hopColor(hop int) color.Color {
 	return heat(first + (last-first)*float64(hop-1)/float64(r.most-1))
 }
 
-// legend explains the colours of the hops, of many some.
+// legend explains the colours of the hops, of many in one sample that goes
+// through all of them.
 func (r *rounds) legend() []entry {
 	const few = 5
 	var legend []entry
-	last := 0
-	for i := range min(few, r.most) {
-		hop := 1 + i*(r.most-1)/max(1, min(few, r.most)-1)
-		if hop == last {
-			continue
+	if r.most > few {
+		text := fmt.Sprintf("hops 1 to %d of a chunk, from light to dark", r.most)
+		legend = append(legend, entry{text, r.hopSample})
+	} else {
+		for hop := 1; hop <= r.most; hop++ {
+			text := "hop " + strconv.Itoa(hop)
+			if hop == 1 {
+				text = "first hop of a chunk"
+			}
+			legend = append(legend, entry{text, box(fill{r.hopColor(hop), 1})})
 		}
-		last = hop
-		text := "hop " + strconv.Itoa(hop)
-		if hop == 1 {
-			text = "first hop of a chunk"
-		}
-		legend = append(legend, entry{text, box(fill{r.hopColor(hop), 1})})
 	}
 	return append(legend, entry{"idle", box(fill{faint, 1})}, entry{"reconfiguration", box(fill{bandColor, 1})})
+}
+
+// hopSample is a bar of the colours of all hops, of more than a sample has dots
+// some.
+func (r *rounds) hopSample(c draw.Canvas, lo, hi vg.Point) {
+	parts := min(r.most, int(swatch/pixel))
+	wide := (hi.X - lo.X) / vg.Length(parts)
+	for i := range parts {
+		hop := 1 + i*(r.most-1)/max(1, parts-1)
+		at := lo.X + wide*vg.Length(i)
+		box(fill{r.hopColor(hop), 1})(c, point(at, lo.Y), point(at+wide, hi.Y))
+	}
 }
 
 // bandColor is that of a reconfiguration.

@@ -26,6 +26,8 @@ type sheet struct {
 	legend   []entry
 	panels   []panel
 	notes    []string // below the panels
+
+	subtitleLines int // at most; 0 is 2
 }
 
 // entry is a line of a legend with a sample, drawn between two corners.
@@ -89,7 +91,7 @@ func (s *sheet) header(c *draw.Canvas) {
 	for _, l := range wrap(bold(titleSize, ink), s.title, width, 2) {
 		line(bold(titleSize, ink), titleSize, l)
 	}
-	for _, l := range wrap(sans(noteSize, dim), s.subtitle, width, 2) {
+	for _, l := range wrap(sans(noteSize, dim), s.subtitle, width, max(s.subtitleLines, 2)) {
 		line(sans(noteSize, dim), noteSize, l)
 	}
 	c.Max.Y -= padding

@@ -52,8 +52,47 @@ type gatheredAnswer struct {
 func (a *gatheredAnswer) measured() (result.Row, result.PolicyTimings) { return a.row, a.timings }
 
 func (a *gatheredAnswer) describe(o *Outcome) {
-	o.Detail.Policies = append(o.Detail.Policies, result.Play{Policy: a.row.Policy, MakespanS: a.row.Metrics["completion_s"]})
+	o.Detail.Policies = append(o.Detail.Policies, result.Play{
+		Policy: a.row.Policy, MakespanS: a.row.Metrics["completion_s"], Schedule: gatherSchedule(a.plan),
+	})
 	o.Gathers = append(o.Gathers, a.plan)
+}
+
+// mostEdges is the most links, of all topologies of a plan, that are kept for its picture.
+const mostEdges = 60_000
+
+// gatherSchedule describes a plan for its picture.
+func gatherSchedule(pl *gather.Plan) *result.Schedule {
+	p := &pl.Problem
+	out := &result.Schedule{
+		Origin: pl.Name, GPUs: p.GPUs, Degree: p.Degree, DelayS: p.Delay.Seconds(), LatencyS: p.Latency.Seconds(), RateBitsPerS: p.Rate,
+	}
+	room := mostEdges
+	for i := range pl.Phases {
+		from := &pl.Phases[i]
+		f := result.SchedulePhase{Kind: from.Kind.String(), Reused: from.Reused}
+		for _, a := range from.Offsets {
+			f.Offsets = append(f.Offsets, int(a))
+		}
+		for _, b := range from.Longest {
+			if last := len(f.Steps) - 1; last >= 0 && f.Steps[last].Bytes == b {
+				f.Steps[last].Count++
+				continue
+			}
+			f.Steps = append(f.Steps, result.ScheduleRun{Count: 1, Bytes: b, StepS: p.StepTime(b).Seconds()})
+		}
+		if !f.Reused {
+			edges := pl.Topology(i)
+			if room -= len(edges); room < 0 {
+				f.Links, edges = len(edges), nil
+			}
+			for _, e := range edges {
+				f.Edges = append(f.Edges, [2]int{int(e.From), int(e.To)})
+			}
+		}
+		out.Phases = append(out.Phases, f)
+	}
+	return out
 }
 
 // mostReplayed is the most GPUs of a domain whose plans are replayed message by message.

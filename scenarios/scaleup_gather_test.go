@@ -1,0 +1,124 @@
+package scenarios
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"sim/engine"
+	"sim/policies/reconfigure/gather"
+	"sim/scenarios/result"
+	"sim/workloads/collective"
+)
+
+// TestGatherSchedules: what a picture is told of a plan adds up to its cost, has its links, and has the longest of the
+// messages that the plan is written out as.
+func TestGatherSchedules(t *testing.T) {
+	kinds := map[string]bool{}
+	reused := 0
+	for _, op := range []collective.Op{collective.AllReduce, collective.AllGather, collective.ReduceScatter} {
+		for _, c := range []struct {
+			gpus, degree int
+			bytes        int64
+		}{{8, 1, 1e6}, {8, 2, 64e3}, {12, 2, 8e3}, {16, 3, 1e5}, {24, 2, 4e3}} {
+			plans, err := gather.Plans(&gather.Problem{GPUs: c.gpus, Degree: c.degree, Op: op, Bytes: c.bytes, Rate: 8e11,
+				Latency: 500 * engine.Nanosecond, Delay: 10 * engine.Microsecond})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, pl := range plans {
+				s := gatherSchedule(pl)
+				if s.Reconfigurations() != pl.Reconfigurations() || len(s.Phases) != len(pl.Phases) || !s.InSteps() {
+					t.Fatalf("%s: %d topologies in %d phases", pl.Name, s.Reconfigurations(), len(s.Phases))
+				}
+				end := float64(s.Reconfigurations()) * s.DelayS
+				for i := range s.Phases {
+					f := &s.Phases[i]
+					kinds[f.Kind] = true
+					_, _, took := f.Totals()
+					end += took
+					longest := make([]int64, len(pl.Phases[i].Longest))
+					for _, x := range pl.Transmissions(i) {
+						sum := int64(0)
+						for _, p := range x.Pieces {
+							sum += pieceBytes(pl, &p)
+						}
+						longest[x.Step] = max(longest[x.Step], sum)
+					}
+					if got := lengths(f.Steps); !slices.Equal(got, longest) {
+						t.Fatalf("%s, phase %d: longest messages %v, want %v", pl.Name, i, got, longest)
+					}
+					want := [][2]int{}
+					for _, e := range pl.Topology(i) {
+						want = append(want, [2]int{int(e.From), int(e.To)})
+					}
+					if f.Reused {
+						reused++
+						want = nil
+					}
+					if !slices.Equal(f.Edges, want) || f.Links != 0 {
+						t.Fatalf("%s, phase %d: links %v, want %v", pl.Name, i, f.Edges, want)
+					}
+				}
+				if math.Abs(end-pl.Cost().Seconds()) > 1e-15 {
+					t.Errorf("%s: %g s, want %v", pl.Name, end, pl.Cost())
+				}
+			}
+		}
+	}
+	if len(kinds) != 4 || reused == 0 {
+		t.Errorf("the plans have phases of %v, and %d that reuse a topology", kinds, reused)
+	}
+}
+
+// pieceBytes is the size of a piece, its shard and part cut so that the first ones have a byte more.
+func pieceBytes(pl *gather.Plan, p *gather.Piece) int64 {
+	even := func(bytes int64, k, n int64) int64 { return bytes/n*k + min(k, bytes%n) }
+	n := int64(pl.Problem.GPUs)
+	shard := even(pl.Problem.Bytes, int64(p.Shard)+1, n) - even(pl.Problem.Bytes, int64(p.Shard), n)
+	return even(shard, int64(p.To), int64(pl.Parts)) - even(shard, int64(p.From), int64(pl.Parts))
+}
+
+// lengths writes runs of steps out.
+func lengths(runs []result.ScheduleRun) []int64 {
+	list := []int64{}
+	for _, r := range runs {
+		for range r.Count {
+			list = append(list, r.Bytes)
+		}
+	}
+	return list
+}
+
+// TestGatherScheduleLarge: of a large plan as many topologies as there is room for have their links listed, and thousands of
+// equal steps take a run.
+func TestGatherScheduleLarge(t *testing.T) {
+	p := &gather.Problem{GPUs: 4096, Degree: 4, Op: collective.AllGather, Bytes: 4096 * 4096, Rate: 8e11, Latency: 500 * engine.Nanosecond}
+	best, err := gather.Best(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := gatherSchedule(best)
+	edges, all, topologies := 0, 0, 0
+	for i := range s.Phases {
+		f := &s.Phases[i]
+		edges += len(f.Edges)
+		if all += len(f.Edges) + f.Links; f.Reused {
+			continue
+		}
+		topologies++
+		if len(f.Offsets) != 4 || len(f.Edges)+f.Links != 4*4096 {
+			t.Errorf("phase %d has %d links and %d left out, offsets %v", i, len(f.Edges), f.Links, f.Offsets)
+		}
+	}
+	if want := min(3, topologies) * 4 * 4096; edges != want || all != topologies*4*4096 || topologies < 4 {
+		t.Errorf("%d links of %d are listed, want %d, of %d topologies", edges, all, want, topologies)
+	}
+	ring, err := gather.StaticRing(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := gatherSchedule(ring); len(s.Phases) != 1 || len(s.Phases[0].Steps) > 3 || len(lengths(s.Phases[0].Steps)) < 1000 {
+		t.Errorf("a ring's steps are listed as %d runs", len(s.Phases[0].Steps))
+	}
+}
