@@ -347,7 +347,8 @@ func routerTables() []table {
 		{
 			path: "policy", doc: "Which routers are compared.", keys: []key{
 				defaultsTo([]string{"dor"}, key{
-					name: "routers", doc: "the routers, in the order of the result's rows", choices: routers,
+					name: "routers", choices: routers,
+					doc:   "the routers, in the order of the result's rows; route-optimised takes only ways that cannot deadlock, if there are such: its unconstrained_max_link_load is what others reach",
 					field: of(func(r *Routing) any { return &r.Routers }),
 				}),
 				defaultsTo([]string(nil), key{
@@ -392,16 +393,25 @@ func routerTables() []table {
 		},
 		{
 			path: "policy.route-optimised", doc: "The optimiser of routes (TPU v4, Sec. 4.3).", when: router("route-optimised"), keys: []key{
-				defaultsTo(2, key{
-					name: "neighbour_cap", doc: "most messages on a link when every node sends one to each neighbour, which goes before the load; -1 is no limit", min: -1, max: 1e6,
-					field: optimised(func(r *OptimisedOptions) any { return &r.NeighbourCap }),
-				}),
+				{
+					name: "neighbour_cap", min: -1, max: 1e6,
+					doc: "most messages on a link when every node sends one to each neighbour, whatever the rates and demands, which goes before the load and holds for " +
+						"unconstrained_max_link_load and unconstrained_max_load_over_rate too; -1 is no limit",
+					field:   optimised(func(r *OptimisedOptions) any { return &r.NeighbourCap }),
+					fillDoc: "2, and -1 where fabric.kind is graph",
+					fill: func(s *Scenario, _ int) {
+						s.Policy.Optimised.NeighbourCap = 2
+						if s.Fabric.Kind == "graph" {
+							s.Policy.Optimised.NeighbourCap = -1
+						}
+					},
+				},
 				defaultsTo(int64(0), key{
-					name: "budget", doc: "ways that are weighed in search of better ones; 0 is 30 million, and at least 200 a pair", max: 1e15,
+					name: "budget", doc: "ways that are weighed in search of better ones, those of more than 16 hops as several; 0 is 30 million, and up to a million pairs at least 200 a pair", max: 1e15,
 					field: optimised(func(r *OptimisedOptions) any { return &r.Budget }),
 				}),
-				defaultsTo(4000, key{
-					name: "bound_rounds", doc: "rounds of the search for a lower bound", min: 1, max: 1e9,
+				defaultsTo(0, key{
+					name: "bound_rounds", doc: "rounds of the search for a lower bound; 0 is 4000, and fewer on large fabrics whose nodes are not alike", max: 1e9,
 					field: optimised(func(r *OptimisedOptions) any { return &r.BoundRounds }),
 				}),
 				defaultsTo("", key{

@@ -16,20 +16,24 @@ import (
 // routing, and any ways at all elsewhere. They are chosen by a local search, once
 // for all pairs that translations take into each other, and a lower bound for any
 // ways at all proves how far from the optimum they are at most. Channels and ways
-// are such that no traffic deadlocks.
+// are such that no traffic deadlocks, but on directed links where no such ways join all
+// pairs.
 type Optimised struct {
 	// WildFirst is the ways of tori to choose from. Free has ways outside the rules
 	// of twisted tori tried first.
 	WildFirst WildFirst
 	// NeighbourCap is the most that a link may carry when every node sends one unit
-	// to each of its neighbours; 0 is 2, the least under a fault (Sec. 4.3), and a
-	// negative one no cap. It goes before the load of the problem's flows.
+	// to each of its neighbours; a negative one is no cap. 0 is 2 on tori whose rates are
+	// equal, the least under a fault (Sec. 4.3), and none elsewhere: links of unequal
+	// rates are not to carry as many units each. It goes before the load of the problem's
+	// flows, and holds for what ways that may deadlock reach too.
 	NeighbourCap int
-	// Budget is the ways that may be weighed in search of a better choice; 0 is
-	// 30 million, and at least 200 a pair.
+	// Budget is the ways that may be weighed in search of a better choice, one of more
+	// than 16 hops as several; 0 is 30 million, and at least 200 a pair where these are
+	// not above a million or are of classes.
 	Budget int64
-	// Rounds is the rounds of the search for a bound; 0 is 100 to 4000, fewer on
-	// large networks.
+	// Rounds is the rounds of the search for a bound; 0 is 4000, and fewer where nodes
+	// are not alike and sources times links exceed 2 million.
 	Rounds int
 	// Cache is a directory that keeps choices by a hash of all that they depend on;
 	// "" keeps none.
@@ -45,10 +49,16 @@ type Optimised struct {
 // withDefaults fills in what is 0.
 func (o Optimised) withDefaults(in *instance) Optimised {
 	if o.NeighbourCap == 0 {
-		o.NeighbourCap = 2
+		o.NeighbourCap = -1
+		if in.symmetry != nil && in.slow == nil {
+			o.NeighbourCap = 2
+		}
 	}
 	if o.Budget == 0 {
-		o.Budget = max(30_000_000, 200*int64(len(in.pair)))
+		o.Budget = 30_000_000
+		if in.uniform || len(in.pair) <= mostPairs {
+			o.Budget = max(o.Budget, 200*int64(len(in.pair)))
+		}
 	}
 	return o
 }
@@ -69,7 +79,8 @@ const (
 //
 //   - unconstrained_max_link_load: the least found for any ways, that may deadlock too;
 //   - max_link_load: that of the walks decided on, whose channel dependency graph has
-//     no cycle (the label deadlock says so, or names one);
+//     no cycle (the label deadlock says so, or names one: where no ways of an order of the
+//     nodes join all pairs, which the label ways tells, any are taken);
 //   - bound_max_link_load, and gap: (max_link_load - bound) / bound;
 //   - nearest_neighbour_max_load: of one unit from every node to each neighbour;
 //   - canonical_sources: sources of the classes of pairs;

@@ -2,6 +2,7 @@ package routing
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 
@@ -65,21 +66,36 @@ func (in *instance) breadth(root int32) []int32 {
 // roots is how many nodes are tried as roots of an order.
 const roots = 8
 
+// mostArcs is how many arcs searches that only compare ways or bounds look at, about:
+// some seconds.
+const mostArcs = 100_000_000
+
+// fewArcs is the arcs of all sources' searches up to which rounds of the search for a
+// bound are not fewer for their work.
+const fewArcs = 2_000_000
+
+// manyArcs is the arcs of all sources' searches beyond which hops are counted
+// breadth-first, and searches for more ways are given up that the budget does not cover.
+const manyArcs = 50_000_000
+
+// arcs returns how many arcs searches from all sources look at.
+func (in *instance) arcs(w *ways) int { return max(1, len(in.sources)*len(w.to)) }
+
 // safest returns the layered ways whose shortest walks have the fewest hops in all, of
-// some orders of the nodes, and the pairs that they join fewest of not.
+// some orders of the nodes, and of these those that join most pairs. On large networks
+// every so manieth source is asked.
 func (in *instance) safest(ctx context.Context, channels int) (*ways, error) {
-	length := slices.Repeat([]float64{1}, in.orbits)
 	var best *ways
 	apart, hops := 0, math.Inf(1)
 	for k := range min(roots, in.nodes) {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
 		w := in.layered(in.breadth(int32(k*in.nodes/min(roots, in.nodes))), channels)
 		t := newTree(w)
 		lost, sum := 0, 0.0
-		for s, src := range in.sources {
-			t.grow(src, length)
+		for s := 0; s < len(in.sources); s += 1 + min(roots, in.nodes)*in.arcs(w)/mostArcs {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			t.breadth(in.sources[s])
 			for i := in.first[s]; i < in.first[s+1]; i++ {
 				if at := t.end(in.pair[i].Dst); at < 0 {
 					lost++
@@ -118,12 +134,21 @@ type widening struct {
 // mostSteps bounds what choices keep of walks that were searched for.
 const mostSteps = 1 << 27
 
-// begin gives each pair a walk of the fewest hops. It names pairs that none joins.
-func (in *instance) begin(w *ways) (*widening, error) {
+// begin gives each pair a walk of the fewest hops. It names pairs that none joins, and
+// says why.
+func (in *instance) begin(ctx context.Context, w *ways, why string) (*widening, error) {
 	x := &widening{in: in, c: newChoices(len(in.pair)), t: newTree(w), length: slices.Repeat([]float64{1}, in.orbits)}
 	var apart unjoined
+	many := in.arcs(w) > manyArcs
 	for s, src := range in.sources {
-		x.t.grow(src, x.length)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if many {
+			x.t.breadth(src)
+		} else {
+			x.t.grow(src, x.length)
+		}
 		for i := in.first[s]; i < in.first[s+1]; i++ {
 			if at := x.t.end(in.pair[i].Dst); at < 0 {
 				apart.add(in.pair[i])
@@ -132,8 +157,14 @@ func (in *instance) begin(w *ways) (*widening, error) {
 			}
 		}
 	}
-	return x, apart.err("links that are up do not join them")
+	return x, apart.err(why)
 }
+
+// Why pairs are not joined.
+const (
+	notJoined = "links that are up do not join them"
+	mayCycle  = "links that are up join them, but not by ways of an order of the nodes, on which nothing deadlocks"
+)
 
 // add gives a pair the walk to a state of the tree.
 func (x *widening) add(pair, at int32) int32 {
@@ -153,6 +184,10 @@ func (x *widening) more(ctx context.Context, s *search) error {
 	if len(x.c.step) > mostSteps {
 		return nil
 	}
+	if n := x.in.arcs(x.t.w); n > manyArcs && int64(n/4) > s.budget {
+		s.budget = 0 // with no more ways there is little to choose
+		return nil
+	}
 	sum := 0.0
 	for _, c := range s.cost {
 		sum += c
@@ -168,9 +203,11 @@ func (x *widening) more(ctx context.Context, s *search) error {
 		s.budget -= int64(len(x.t.w.to)+int(x.in.first[k+1]-x.in.first[k])) / 4 // about as much work as weighing so many walks
 		for i := x.in.first[k]; i < x.in.first[k+1]; i++ {
 			now := 0.0
-			for _, o := range x.c.of(s.walk[i]) {
+			way := x.c.of(s.walk[i])
+			for _, o := range way {
 				now += x.length[o]
 			}
+			s.budget -= int64(len(way)) / longWay
 			if at := x.t.end(x.in.pair[i].Dst); x.t.dist[at] < better*now {
 				x.add(i, at)
 			}
@@ -181,10 +218,29 @@ func (x *widening) more(ctx context.Context, s *search) error {
 
 // any searches among any walks of w, beginning from none.
 func (r *optimiser) any(ctx context.Context, in *instance, w *ways, target float64, budget int64) (*search, error) {
-	x, err := in.begin(w)
+	x, err := in.begin(ctx, w, mayCycle)
 	if err != nil {
 		return nil, err
 	}
 	s := newSearch(in, x.c, r.seed, max(0, r.NeighbourCap), budget)
 	return s, s.run(ctx, target, func() error { return x.more(ctx, s) })
+}
+
+// safely is any among ways that cannot deadlock on any network. Where they do not join
+// all pairs, which on links of one way they need not, it is any among all ways if nothing
+// else was found, which may deadlock, and nil if something was.
+func (r *optimiser) safely(ctx context.Context, in *instance, target float64, budget int64) (*search, *ways, error) {
+	w, err := in.safestOf(ctx, r.p)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := r.any(ctx, in, w, target, budget)
+	if errors.Is(err, ErrUnserved) {
+		if r.found != nil {
+			return nil, nil, nil
+		}
+		r.risky, w = true, in.free()
+		s, err = r.any(ctx, in, w, target, budget)
+	}
+	return s, w, err
 }

@@ -54,13 +54,13 @@ func newDual(in *instance) *dual {
 }
 
 // measure returns the sum of all pairs' shortest lengths and, where load is not nil,
-// what they lay on each orbit along the ways.
-func (b *dual) measure(length, load []float64, workers int) float64 {
+// what they lay on each orbit along the ways; parts of them where ctx ends.
+func (b *dual) measure(ctx context.Context, length, load []float64, workers int) float64 {
 	run := func(k int) {
 		l := b.lanes[k]
 		l.total = 0
 		clear(l.load)
-		for s := k; s < len(b.e.sources); s += lanes {
+		for s := k; s < len(b.e.sources) && ctx.Err() == nil; s += lanes {
 			l.add(b.in, b.e.sources[s], b.e.weight[s], length, load != nil)
 		}
 	}
@@ -114,7 +114,7 @@ func (l *lane) add(in *instance, src int32, weight float64, length []float64, lo
 
 // try makes lengths whole numbers, in which sums are exact, and keeps them if they
 // prove more than the best.
-func (b *dual) try(length []float64, workers int) {
+func (b *dual) try(ctx context.Context, length []float64, workers int) {
 	most := 0.0
 	for _, l := range length {
 		most = max(most, l)
@@ -127,8 +127,8 @@ func (b *dual) try(length []float64, workers int) {
 		whole[c] = math.Round(l / most * scale)
 		sum += whole[c] * b.e.links[c]
 	}
-	total := b.measure(whole, nil, workers)
-	if v := total / sum; v > b.value {
+	total := b.measure(ctx, whole, nil, workers)
+	if v := total / sum; v > b.value && ctx.Err() == nil {
 		b.value, b.length = v, whole
 	}
 }
@@ -150,9 +150,9 @@ func (b *dual) bound() float64 {
 }
 
 // told takes up what ways to spread over prove.
-func (b *dual) told(x *spreading, workers int) {
+func (b *dual) told(ctx context.Context, x *spreading, workers int) {
 	if b.in.whole {
-		b.try(x.best, workers)
+		b.try(ctx, x.best, workers)
 	} else if v := x.value * (1 - 1e-10); v > b.value { // sums are rounded
 		b.value = v
 	}
@@ -168,12 +168,12 @@ func (b *dual) seek(ctx context.Context, rounds int, target float64, workers int
 	for c := range length {
 		length[c] = 1
 	}
-	b.try(length, workers)
+	b.try(ctx, length, workers)
 	for _, cut := range b.cuts() {
-		b.try(cut, workers)
+		b.try(ctx, cut, workers)
 	}
 	if b.warm = b.warm && top(b.flow) > 0; !b.warm {
-		b.measure(length, b.flow, workers)
+		b.measure(ctx, length, b.flow, workers)
 	}
 	if b.bound() >= target || top(b.flow) == 0 {
 		return nil
@@ -205,12 +205,15 @@ func (b *dual) seek(ctx context.Context, rounds int, target float64, workers int
 			mean[c] += length[c] * float64(round+1)
 		}
 		weight += float64(round + 1)
-		value := b.measure(length, load, workers)
+		value := b.measure(ctx, length, load, workers)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if value > b.value {
-			b.try(length, workers)
+			b.try(ctx, length, workers)
 		}
 		if round%10 == 9 {
-			b.try(mean, workers)
+			b.try(ctx, mean, workers)
 		}
 		if b.bound() >= target {
 			return nil

@@ -220,14 +220,14 @@ func TestBounds(t *testing.T) {
 		if v := in.lift(spread, z); v > one*(1+1e-9) || v < spread {
 			t.Fatalf("%g is lifted to %g, optimum %g", spread, v, one)
 		}
-		x, err := in.begin(in.free())
+		x, err := in.begin(t.Context(), in.free(), notJoined)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := newSearch(in, x.c, 1, 0, 1)
 		s.keep()
 		y := newSpreading(in, in.free(), s)
-		if _, err := y.run(t.Context(), eachRounds, math.Inf(1)); err != nil {
+		if _, err := y.run(t.Context(), 200, math.Inf(1)); err != nil {
 			t.Fatal(err)
 		}
 		y.count()

@@ -17,7 +17,7 @@ import (
 )
 
 // version is that of the optimiser: choices that others made are not used.
-const version = 2
+const version = 3
 
 // kept is a choice as it is cached: for the canonical fault, by class.
 type kept struct {

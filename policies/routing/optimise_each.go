@@ -7,17 +7,23 @@ import (
 
 // each finds ways where few pairs are alike: those that cost least to search first, until
 // what is found cannot be improved on. Bounds that cost nothing are tried before the
-// linear program of ways to spread over is solved, from the best choice so far on.
-func (r *optimiser) each(ctx context.Context) error {
+// linear program of ways to spread over is solved, from the best choice so far on; none
+// where one was met.
+func (r *optimiser) each(ctx context.Context, met bool) error {
 	b := r.dual
 	b.least, b.sums = r.in.floor(), r.in.newSums()
 	ones := make([]float64, r.in.orbits)
 	for o := range ones {
 		ones[o] = 1
 	}
-	b.try(ones, r.workers)
+	if !met {
+		b.try(ctx, ones, r.workers)
+	}
 	for _, cut := range b.cuts() {
-		b.try(cut, r.workers)
+		b.try(ctx, cut, r.workers)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	var kinds []func(context.Context) error
 	if r.y != nil {
@@ -80,7 +86,7 @@ func (r *optimiser) spread(ctx context.Context, s *search) error {
 	}
 	x, b := r.over, r.dual
 	left, err := x.run(ctx, r.Rounds, math.Inf(1))
-	if b.told(x, r.workers); err != nil {
+	if b.told(ctx, x, r.workers); err != nil {
 		return err
 	}
 	if x.value < top(x.load)*(1-open) && left > 0 && r.Rounds > left { // it is stuck, which is rare
@@ -98,12 +104,8 @@ const open = 1e-3
 
 // anywhereEach seeks among ways that cannot deadlock on any network.
 func (r *optimiser) anywhereEach(ctx context.Context) error {
-	w, err := r.in.safestOf(ctx, r.p)
-	if err != nil {
-		return err
-	}
-	s, err := r.any(ctx, r.in, w, r.goal(), r.Budget/16)
-	if err != nil {
+	s, w, err := r.safely(ctx, r.in, r.goal(), r.Budget/16)
+	if err != nil || s == nil {
 		return err
 	}
 	if s.value > r.goal() && s.excess == 0 {
@@ -112,7 +114,7 @@ func (r *optimiser) anywhereEach(ctx context.Context) error {
 		}
 		x := newSpreading(r.in, w, s)
 		x.value = r.dual.value
-		if _, err := x.run(ctx, layeredRounds, math.Inf(1)); err != nil {
+		if _, err := x.run(ctx, min(layeredRounds, 4*mostArcs/r.in.arcs(w)), math.Inf(1)); err != nil {
 			return err
 		}
 		x.into(s.c)
@@ -146,10 +148,6 @@ func (r *optimiser) freeEach(ctx context.Context) error {
 	r.note(r.in, s)
 	return nil
 }
-
-// eachRounds is the rounds of the search for a bound where it is not said: a few times
-// what most problems need.
-const eachRounds = 200
 
 // layeredRounds is those that are spent on ways that cannot deadlock, of which good ones
 // matter and not what they prove.

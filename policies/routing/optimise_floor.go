@@ -46,6 +46,12 @@ func pack(demand, press []float64) float64 {
 	best := 0.0
 	if press[0] == press[len(press)-1] {
 		links := len(press)
+		if links == 1 { // what follows, without its square
+			for _, d := range demand {
+				best += d
+			}
+			return best * press[0]
+		}
 		for q := 0; q*links < len(demand); q++ { // of the q*links+1 largest, q+1 are together
 			sum := 0.0
 			for _, d := range demand[q*links-q : q*links+1] {

@@ -69,14 +69,18 @@ func newInstance(p *Problem, y *Symmetry) (*instance, error) {
 	}
 	in.whole = in.whole && in.slow == nil
 	in.near = make([]bool, len(in.pair))
+	next := slices.Repeat([]int32{-1}, in.nodes) // by node: the last source that it is a neighbour of
 	for i, f := range in.pair {
 		if i == 0 || f.Src != in.pair[i-1].Src {
 			in.sources = append(in.sources, f.Src)
 			in.first = append(in.first, int32(i))
+			for _, l := range g.link[int(f.Src)*g.degree : int(f.Src+1)*g.degree] {
+				if l >= 0 {
+					next[p.Network.Links[l].To] = f.Src
+				}
+			}
 		}
-		for _, l := range g.link[int(f.Src)*g.degree : int(f.Src+1)*g.degree] {
-			in.near[i] = in.near[i] || l >= 0 && p.Network.Links[l].To == f.Dst
-		}
+		in.near[i] = next[f.Dst] == f.Src
 	}
 	in.first = append(in.first, int32(len(in.pair)))
 	return in, nil
@@ -200,6 +204,26 @@ func (t *tree) grow(node int32, length []float64) {
 				t.dist[at], t.by[at] = d, least.arc
 				t.order = append(t.order, at)
 				break
+			}
+		}
+	}
+}
+
+// breadth finds the ways of the fewest hops from a node: grow where all lengths are 1,
+// but for which of ways as short is taken.
+func (t *tree) breadth(node int32) {
+	for i := range t.dist {
+		t.dist[i] = -1
+	}
+	w, root := t.w, node*int32(t.w.fold)
+	t.dist[root], t.by[root] = 0, -1
+	t.order = append(t.order[:0], root)
+	for head := 0; head < len(t.order); head++ {
+		at := t.order[head]
+		for k := w.start[at]; k < w.start[at+1]; k++ {
+			if to := w.to[k]; t.dist[to] < 0 {
+				t.dist[to], t.by[to] = t.dist[at]+1, k
+				t.order = append(t.order, to)
 			}
 		}
 	}

@@ -156,7 +156,7 @@ func (x *relief) step(now int64) {
 	from := s.rng.IntN(len(on))
 	for k := range min(len(on), stubborn) {
 		i := on[(from+k)%len(on)] / int32(x.hops)
-		if s.budget--; x.until[i] > now {
+		if s.budget -= s.c.work(s.walk[i]); x.until[i] > now {
 			continue
 		}
 		old, d := s.walk[i], s.in.demand[i]
@@ -165,7 +165,7 @@ func (x *relief) step(now int64) {
 			if k == old || s.in.near[i] && s.most > 0 && x.full(old, k) {
 				continue
 			}
-			s.budget--
+			s.budget -= s.c.work(k)
 			if add := gain + x.weigh(k, d); add < least {
 				pair, walk, least = i, k, add
 			}

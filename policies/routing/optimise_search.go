@@ -55,6 +55,12 @@ func (c *choices) reserve(times int) {
 // of returns the orbits of a walk.
 func (c *choices) of(walk int32) []int32 { return c.orbit[c.begin[walk]:c.begin[walk+1]] }
 
+// longWay is the hops of a walk that are as much work to weigh as a short one.
+const longWay = 16
+
+// work returns what weighing a walk takes off the budget.
+func (c *choices) work(walk int32) int64 { return 1 + (c.begin[walk+1]-c.begin[walk])/longWay }
+
 // steps returns the steps of a walk.
 func (c *choices) steps(walk int32) []engine.Step { return c.step[c.begin[walk]:c.begin[walk+1]] }
 
@@ -138,6 +144,9 @@ func (s *search) sharpen(beta float64) {
 
 // sweep moves every pair, in random order, to the walk that costs least.
 func (s *search) sweep(order []int32) {
+	if len(order) > mostPairs && !s.in.uniform {
+		s.budget -= int64(len(order)) / 4 // pairs of one way are work too
+	}
 	s.rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	for _, i := range order {
 		s.move(i)
@@ -162,7 +171,7 @@ func (s *search) move(i int32) {
 	s.lay(i, old, -1)
 	best, least := old, math.Inf(1)
 	for k := c.first[i]; k >= 0; k = c.next[k] {
-		s.budget--
+		s.budget -= s.c.work(k)
 		x := s.weigh(i, k, up)
 		if s.noise > 0 {
 			x *= 1 + s.noise*s.rng.Float64()
@@ -197,7 +206,7 @@ func (s *search) moveOver(i int32) {
 	}
 	best, least := old, math.Inf(1)
 	for k := c.first[i]; k >= 0; k = c.next[k] {
-		s.budget--
+		s.budget -= s.c.work(k)
 		x := 0.0
 		for _, o := range c.of(k) {
 			x += s.cost[o] * s.more[in.kind[o]]

@@ -25,6 +25,7 @@ type optimiser struct {
 	free  float64     // load of the best choice, whether it can deadlock or not
 	best  []float64   // and its loads, by node and port
 	found *found      // the best that cannot deadlock
+	risky bool        // but it may, as no such ways were found
 
 	told   map[string]float64 // by a MILP solver
 	solver string
@@ -71,28 +72,35 @@ func (r *optimiser) search(ctx context.Context) error {
 	if r.in, err = newInstance(r.p, r.y); err != nil {
 		return err
 	}
-	if err := r.in.joined(); err != nil {
+	straight, err := r.in.begin(ctx, r.in.free(), notJoined)
+	if err != nil {
 		return err
 	}
 	r.Optimised = r.withDefaults(r.in)
 	r.free = math.Inf(1)
 	r.dual = newDual(r.in)
-	if !r.in.uniform && len(r.in.pair) <= mostPairs {
-		if r.Rounds == 0 {
-			r.Rounds = eachRounds
+	met := r.y == nil && r.narrow(ctx, straight)
+	if r.Rounds == 0 {
+		r.Rounds = 4000
+		if n := r.in.arcs(r.dual.w); !r.in.uniform && n > fewArcs {
+			r.Rounds = max(1, mostArcs/n)
 		}
-		if err := r.each(ctx); err != nil {
+	}
+	if !r.in.uniform && len(r.in.pair) <= mostPairs {
+		if err := r.each(ctx, met); err != nil {
 			return err
 		}
 		return r.finish(ctx)
 	}
-	if r.Rounds == 0 {
-		r.Rounds = min(4000, max(100, 40_000_000/max(1, len(r.dual.e.sources)*len(r.in.link))))
-	}
-	if err := r.dual.seek(ctx, min(100, max(1, r.Rounds/2)), math.Inf(1), r.workers); err != nil {
-		return err
+	if !met {
+		if err := r.dual.seek(ctx, min(100, max(1, r.Rounds/2)), math.Inf(1), r.workers); err != nil {
+			return err
+		}
 	}
 	kinds := []func(context.Context) error{r.proof, r.unbound, r.anywhere, r.proof}
+	if met {
+		kinds = kinds[1:]
+	}
 	if r.y != nil {
 		var first []func(context.Context) error
 		for _, rule := range r.wildRules() {
@@ -129,7 +137,7 @@ func (r *optimiser) met() bool {
 
 // proof seeks the bound for good.
 func (r *optimiser) proof(ctx context.Context) error {
-	if r.free <= r.dual.bound() {
+	if r.free <= r.goal() {
 		return nil
 	}
 	target := r.free
@@ -149,10 +157,10 @@ func (r *optimiser) offer(f *found) {
 
 // unbound seeks what any ways at all reach.
 func (r *optimiser) unbound(ctx context.Context) error {
-	if r.free <= r.dual.bound() {
+	if r.free <= r.goal() {
 		return nil
 	}
-	s, err := r.any(ctx, r.in, r.in.free(), r.dual.bound(), r.Budget/2)
+	s, err := r.any(ctx, r.in, r.in.free(), r.goal(), r.Budget/2)
 	if err == nil {
 		r.note(r.in, s)
 	}
@@ -188,22 +196,39 @@ func (r *optimiser) anywhere(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w, err := in.safestOf(ctx, r.p)
-	if err != nil {
-		return err
-	}
-	s, err := r.any(ctx, in, w, r.dual.bound(), r.Budget/2)
-	if err != nil {
+	s, _, err := r.safely(ctx, in, r.goal(), r.Budget/2)
+	if err != nil || s == nil {
 		return err
 	}
 	r.offer(&found{in, s, nil})
 	return nil
 }
 
-// joined fails where live links do not join pairs, and names them.
-func (in *instance) joined() error {
-	_, err := in.begin(in.free())
-	return err
+// narrow tries the bound that the link alone proves which is the most loaded when all
+// take ways of the fewest hops, and reports whether they meet it: on trees, and where a
+// node has one link, they do.
+func (r *optimiser) narrow(ctx context.Context, x *widening) bool {
+	b := r.dual
+	if len(r.in.pair) > mostPairs {
+		b.least = r.in.floor()
+	}
+	load := newSearch(r.in, x.c, 0, 0, 0).load
+	if len(load) == 0 {
+		return true
+	}
+	length, most := make([]float64, b.e.orbits), 0
+	for o, y := range load {
+		if y > load[most] {
+			most = o
+		}
+	}
+	for k, o := range r.in.orbit {
+		if o == int32(most) {
+			length[b.e.orbit[k]] = 1
+		}
+	}
+	b.try(ctx, length, r.workers)
+	return load[most] <= r.goal()
 }
 
 // take makes the best choice the result.
@@ -243,6 +268,9 @@ func (r *optimiser) take() {
 	}
 	maps.Copy(z.Metrics, r.told)
 	z.Labels = map[string]string{"ways": "any, towards the root of an order of the nodes and then away from it, on each channel"}
+	if r.risky {
+		z.Labels["ways"] = "any, which may deadlock: " + mayCycle
+	}
 	if rules := r.found.rules; rules != nil {
 		rule := rules.w
 		z.Rule = &rule

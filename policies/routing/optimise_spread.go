@@ -150,28 +150,51 @@ func (x *spreading) exchange(from, to int32) {
 }
 
 // balance returns how much demand, up to a limit, makes two ways as dear where rates
-// differ, by bisection.
+// differ: Newton's method on the logarithm of what one costs over the other, which is
+// nearly straight, kept between what is too little and what is too much.
 func (x *spreading) balance(a, b []int32, most float64) float64 {
-	low, high := 0.0, most
-	for range 40 {
-		by, slope := (low+high)/2, 0.0
-		for _, o := range a {
-			if x.sign[o] < 0 {
-				slope += x.length[o] * math.Exp(-x.width*by*x.in.press(o))
-			}
-		}
-		for _, o := range b {
-			if x.sign[o] == 1 {
-				slope -= x.length[o] * math.Exp(x.width*by*x.in.press(o))
-			}
-		}
-		if slope > 0 {
+	if over, _ := x.apart(a, b, most); over >= 0 {
+		return most
+	}
+	low, high, by := 0.0, most, 0.0
+	for range 16 {
+		over, slope := x.apart(a, b, by)
+		if over >= 0 {
 			low = by
 		} else {
 			high = by
 		}
+		if math.Abs(over) <= 1e-9*most*slope {
+			break
+		}
+		next := by + over/slope
+		if !(next > low && next < high) { // nor where costs are beyond what numbers hold
+			next = (low + high) / 2
+		}
+		by = next
 	}
-	return low
+	return by
+}
+
+// apart returns the logarithm of what a way costs over what another does once so much
+// demand has gone from it to that, and how fast it falls with more.
+func (x *spreading) apart(a, b []int32, by float64) (over, slope float64) {
+	dear, dearer, cheap, cheaper := 0.0, 0.0, 0.0, 0.0
+	for _, o := range a {
+		if x.sign[o] < 0 {
+			press := x.in.press(o)
+			l := x.length[o] * math.Exp(-x.width*by*press)
+			dear, dearer = dear+l, dearer+l*press
+		}
+	}
+	for _, o := range b {
+		if x.sign[o] == 1 {
+			press := x.in.press(o)
+			l := x.length[o] * math.Exp(x.width*by*press)
+			cheap, cheaper = cheap+l, cheaper+l*press
+		}
+	}
+	return math.Log(dear / cheap), x.width * (dearer/dear + cheaper/cheap)
 }
 
 // shift adds demand to an orbit, which makes it so much longer at the reference rate.
@@ -187,13 +210,16 @@ func (x *spreading) shift(o int32, by, up float64) {
 
 // widen adds the shortest ways by the present lengths, and keeps these if they prove
 // more than the best (as dual does; it is told from the same lengths).
-func (x *spreading) widen() {
+func (x *spreading) widen(ctx context.Context) {
 	copy(x.fixed, x.length)
 	total, sum := 0.0, 0.0
 	for o, l := range x.fixed {
 		sum += l / x.in.press(int32(o))
 	}
 	for s, src := range x.in.sources {
+		if ctx.Err() != nil {
+			return // as run does
+		}
 		x.t.grow(src, x.fixed)
 		for i := x.in.first[s]; i < x.in.first[s+1]; i++ {
 			at := x.t.end(x.in.pair[i].Dst)
@@ -254,7 +280,7 @@ func (x *spreading) run(ctx context.Context, rounds int, target float64) (int, e
 			}
 			last = most
 			x.measure(width)
-			x.widen()
+			x.widen(ctx)
 			rounds--
 			for range exchanges {
 				x.give()

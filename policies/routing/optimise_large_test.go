@@ -1,0 +1,196 @@
+package routing
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/engine"
+	"sim/engine/packet"
+	"sim/engine/static"
+)
+
+// digraph returns a network of links of one channel, and flows between nodes.
+func digraph(nodes int32, rate func(k int) float64, links, flows [][2]int32) *Problem {
+	p := &Problem{Network: &engine.Network{Nodes: nodes}}
+	for k, l := range links {
+		p.Network.Links = append(p.Network.Links, engine.Link{From: l[0], To: l[1], Rate: rate(k), Channels: 1})
+	}
+	for _, f := range flows {
+		p.Flows = append(p.Flows, engine.Flow{Src: f[0], Dst: f[1]})
+	}
+	return p
+}
+
+func alikeRate(int) float64 { return 1e9 }
+
+// TestOptimisedDirected: on a ring of links of one way and one channel no ways of an order
+// of the nodes join all pairs; the ways there are are taken, and said to deadlock. What is not joined
+// at all is still refused, by that reason.
+func TestOptimisedDirected(t *testing.T) {
+	const n = 7
+	var links, flows [][2]int32
+	for a := range int32(n) {
+		links = append(links, [2]int32{a, (a + 1) % n})
+		for b := range int32(n) {
+			if a != b {
+				flows = append(flows, [2]int32{a, b})
+			}
+		}
+	}
+	for name, rate := range map[string]func(int) float64{"equal": alikeRate, "unequal": func(k int) float64 { return float64(1+k%2) * 1e9 }} {
+		p := digraph(n, rate, links, flows)
+		d, err := Optimised{Budget: 10_000}.Route(t.Context(), p, Options{Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if z := static.OfWalks(p.Network, p.Flows, nil, d.Walks); z.Max != n*(n-1)/2 || d.Metrics["gap"] != 0 {
+			t.Errorf("%s: load %d, gap %g, want the only ways", name, z.Max, d.Metrics["gap"])
+		}
+		cycle, err := packet.CheckChannels(p.Network, d.Walks, p.Flows)
+		if err != nil || cycle == nil || !strings.HasPrefix(d.Labels["deadlock"], "possible: ") || !strings.Contains(d.Labels["ways"], "may deadlock") {
+			t.Errorf("%s: %v, cycle %v, labels %v", name, err, cycle, d.Labels)
+		}
+	}
+	_, err := Optimised{}.Route(t.Context(), digraph(n, alikeRate, links[:n-1], flows), Options{Seed: 1})
+	if err == nil || !strings.Contains(err.Error(), notJoined) {
+		t.Errorf("an open row: %v", err)
+	}
+}
+
+// TestOptimisedCapDefault: where rates differ neighbours' units have no cap unless one is
+// asked for: the slow link of the nodes' own is left alone, at three units on a fast one.
+func TestOptimisedCapDefault(t *testing.T) {
+	// 0 sends to 1, 2 and 3, over slow links of its own or all by way of 1, a fast one
+	links := [][2]int32{{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {1, 0}, {2, 0}, {3, 0}}
+	rate := func(k int) float64 {
+		if k == 1 || k == 2 {
+			return 1e8
+		}
+		return 1e9
+	}
+	p := digraph(4, rate, links, [][2]int32{{0, 1}, {0, 2}, {0, 3}})
+	for _, c := range []struct {
+		cap       int
+		own, over float64
+	}{{0, 3, 3}, {-1, 3, 3}, {1, 1, 10}} {
+		d, err := Optimised{NeighbourCap: c.cap, Budget: 10_000}.Route(t.Context(), p, Options{Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.Metrics["nearest_neighbour_max_load"] != c.own || math.Abs(d.Metrics["max_load_over_rate"]-c.over) > 1e-9 {
+			t.Errorf("cap %d: %v, want %g units and %g", c.cap, d.Metrics, c.own, c.over)
+		}
+	}
+}
+
+// TestBreadth: breadth-first trees have the lengths of others whose links are all 1.
+func TestBreadth(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.Int32Range(2, 12).Draw(t, "nodes")
+		node := rapid.Int32Range(0, n-1)
+		links := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) [2]int32 { return [2]int32{node.Draw(t, "from"), node.Draw(t, "to")} }), 1, 40).Draw(t, "links")
+		in, err := newInstance(digraph(n, alikeRate, links, nil), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ones := make([]float64, in.orbits)
+		for o := range ones {
+			ones[o] = 1
+		}
+		for _, w := range []*ways{in.free(), in.layered(in.breadth(0), 2)} {
+			a, b := newTree(w), newTree(w)
+			a.grow(n-1, ones)
+			b.breadth(n - 1)
+			for s, d := range a.dist {
+				if b.dist[s] != d || d >= 0 && len(b.way(int32(s), nil)) != int(d) {
+					t.Fatalf("state %d: %g hops, want %g", s, b.dist[s], d)
+				}
+			}
+		}
+	})
+}
+
+// TestBalance: what ways give each other where rates differ leaves both as dear, or all
+// is given.
+func TestBalance(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		slow := rapid.SliceOfN(rapid.Float64Range(0.5, 20), 6, 6).Draw(t, "slow")
+		x := &spreading{in: &instance{slow: slow, kind: []int32{0, 1, 2, 3, 4, 5}}, sign: []int8{-1, -1, -1, 1, 1, 0}}
+		x.width = rapid.Float64Range(0.01, 1000).Draw(t, "width")
+		x.length = rapid.SliceOfN(rapid.Float64Range(1e-12, 1), 6, 6).Draw(t, "length")
+		a, b, most := []int32{0, 1, 5, 2}, []int32{3, 5, 4}, rapid.Float64Range(0.001, 1).Draw(t, "most")
+		if over, _ := x.apart(a, b, 0); over <= 0 {
+			return // exchange goes the other way
+		}
+		by := x.balance(a, b, most)
+		low, high := 0.0, most // and by halves
+		for range 100 {
+			if over, _ := x.apart(a, b, (low+high)/2); over > 0 {
+				low = (low + high) / 2
+			} else {
+				high = (low + high) / 2
+			}
+		}
+		if math.Abs(by-low) > 1e-6*most {
+			t.Fatalf("%g of %g are given, want %g", by, most, low)
+		}
+	})
+}
+
+// counted is a context that ends once it was asked so many times.
+type counted struct {
+	context.Context
+	left int
+}
+
+func (c *counted) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestOptimisedTree: on a tree, where pairs have one way each, the first bound is met and
+// nothing searched: not a round a source. Ends of a context are heard between sources.
+func TestOptimisedTree(t *testing.T) {
+	const n = 300
+	var links, flows [][2]int32
+	for a := int32(1); a < n; a++ {
+		links = append(links, [2]int32{(a - 1) / 3, a}, [2]int32{a, (a - 1) / 3})
+	}
+	for a := range int32(n) {
+		flows = append(flows, [2]int32{a, (a + 101) % n})
+	}
+	p := digraph(n, func(k int) float64 { return float64(1+k%3) * 1e9 }, links, flows)
+	ctx := &counted{t.Context(), 20 * n}
+	d, err := Optimised{}.Route(ctx, p, Options{Seed: 1})
+	if err != nil || d.Metrics["gap"] != 0 {
+		t.Fatalf("%v, %v", err, d)
+	}
+	used := 20*n - ctx.left
+	if used < 8*n {
+		t.Errorf("the context was asked %d times by searches from %d sources", used, n)
+	}
+	for left := n / 2; left < used; left += n {
+		ctx.left = left
+		if _, err := (Optimised{}).Route(ctx, p, Options{Seed: 1}); err != context.Canceled || ctx.left < -20 {
+			t.Errorf("asked %d times: %v, and %d times after that", left, err, -ctx.left)
+		}
+	}
+}
+
+// TestLongWays: ways of many hops take their length off the budget.
+func TestLongWays(t *testing.T) {
+	c := newChoices(2)
+	for _, n := range []int{15, 250} {
+		c.orbit, c.step = append(c.orbit, make([]int32, n)...), append(c.step, make([]engine.Step, n)...)
+		c.add(0)
+	}
+	if a, b := c.work(0), c.work(1); a != 1 || b != 16 {
+		t.Errorf("work %d and %d, want 1 and 16", a, b)
+	}
+}
