@@ -23,7 +23,7 @@ type bushes struct {
 	member     []bool // in the bush
 	// By connection.
 	length, price, slope, load, keptLoad, proof []float64
-	steep, level, floor, links                  float64
+	steep, level, links                         float64
 	best                                        Result
 
 	// Connections into v are enter[first[v]]..enter[first[v+1]].
