@@ -28,7 +28,7 @@ func (s Start) counts(p *plan.Problem) []int {
 }
 
 // Plan makes sequences as Sequences does and schedules them as Candidates does, and returns of those candidates what
-// plan.Frontier keeps. Most others it never schedules: a bound on their slots tells that others are better. within is the
+// plan.Frontier keeps, of equals perhaps another. Most others it never schedules: a bound on their slots tells that others are better. within is the
 // start of plans whose chunks stay within a phase; with Options.Relay, across that of plans whose chunks may rest across
 // reconfigurations, and plans of one topology are made from across alone. Errors: those of Sequences and Candidates.
 func Plan(p *plan.Problem, within, across Start, o Options) ([]plan.Candidate, error) {
