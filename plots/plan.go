@@ -155,16 +155,21 @@ func checkSchedule(s *result.Schedule, who string) error {
 	return nil
 }
 
-// figure puts the topologies above the rounds, and how busy links are below.
-func (p *planPicture) figure(policy, subtitle string) Figure {
-	s := sheet{title: "Plan of " + policy, subtitle: strings.TrimPrefix(subtitle+"; "+p.cost(policy), "; "), subtitleLines: planSubtitle}
-	shown := min(len(p.Phases), phasesShown)
-	columns := min(shown, 3)
+// arrange sets how high pictures of so many topologies are, and returns the columns and rows that they stand in.
+func (p *planPicture) arrange(shown int) (columns, rows int) {
+	columns = min(shown, 3)
 	p.each = pictureHigh
 	if shown > 3 {
 		columns, p.each = 4, smallHigh
 	}
-	rows := (shown + columns - 1) / columns
+	return columns, (shown + columns - 1) / columns
+}
+
+// figure puts the topologies above the rounds, and how busy links are below.
+func (p *planPicture) figure(policy, subtitle string) Figure {
+	s := sheet{title: "Plan of " + policy, subtitle: strings.TrimPrefix(subtitle+"; "+p.cost(policy), "; "), subtitleLines: planSubtitle}
+	shown := min(len(p.Phases), phasesShown)
+	columns, rows := p.arrange(shown)
 	const above = headRoom + gutter // and below: a panel's own
 	type part struct {
 		panel

@@ -108,12 +108,7 @@ func (p *stepsPicture) figure(policy, subtitle string) Figure {
 	s := sheet{title: "Plan of " + policy, subtitle: strings.TrimPrefix(subtitle+"; "+p.cost(policy), "; "), subtitleLines: planSubtitle, legend: p.legend()}
 	set := p.setUp
 	shown := min(len(set.Phases), phasesShown)
-	columns := min(shown, 3)
-	set.each = pictureHigh
-	if shown > 3 {
-		columns, set.each = 4, smallHigh
-	}
-	rows := (shown + columns - 1) / columns
+	columns, rows := set.arrange(shown)
 	const above = headRoom + gutter // and below: a panel's own
 	body := (set.each+above)*vg.Length(rows) + timeHigh + bytesHigh + 2*above
 	place := func(q panel, top, high vg.Length) {

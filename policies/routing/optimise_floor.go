@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -41,7 +42,7 @@ func pack(demand, press []float64) float64 {
 	if len(demand) == 0 || len(press) == 0 {
 		return 0
 	}
-	slices.SortFunc(demand, func(a, b float64) int { return -compare(a, b) })
+	slices.SortFunc(demand, func(a, b float64) int { return -cmp.Compare(a, b) })
 	slices.Sort(press)
 	best := 0.0
 	if press[0] == press[len(press)-1] {
@@ -79,16 +80,6 @@ func pack(demand, press []float64) float64 {
 	return best
 }
 
-func compare(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
 // sums knows what loads links can have, each being a sum of whole demands.
 type sums struct {
 	value []float64 // different demands, largest first
@@ -107,7 +98,7 @@ const (
 // newSums returns nil where demands are too many.
 func (in *instance) newSums() *sums {
 	all := slices.Clone(in.demand)
-	slices.SortFunc(all, func(a, b float64) int { return -compare(a, b) })
+	slices.SortFunc(all, func(a, b float64) int { return -cmp.Compare(a, b) })
 	z := new(sums)
 	for _, d := range all {
 		if d <= 0 {

@@ -160,19 +160,25 @@ func (s *search) move(i int32) {
 	if c.next[c.first[i]] < 0 {
 		return
 	}
-	if s.in.slow != nil {
-		s.moveOver(i)
-		return
+	up, over := math.Exp(s.beta*s.in.demand[i]), s.in.slow != nil
+	if over {
+		s.lay(i, old, -1)
+		s.unload(i, old)
+	} else {
+		for _, o := range c.of(old) {
+			s.cost[o] /= up
+		}
+		s.lay(i, old, -1)
 	}
-	up := math.Exp(s.beta * s.in.demand[i])
-	for _, o := range c.of(old) {
-		s.cost[o] /= up
-	}
-	s.lay(i, old, -1)
 	best, least := old, math.Inf(1)
 	for k := c.first[i]; k >= 0; k = c.next[k] {
 		s.budget -= s.c.work(k)
-		x := s.weigh(i, k, up)
+		x := 0.0
+		if over {
+			x = s.weighOver(i, k)
+		} else {
+			x = s.weigh(i, k, up)
+		}
 		if s.noise > 0 {
 			x *= 1 + s.noise*s.rng.Float64()
 		}
@@ -192,44 +198,26 @@ func (s *search) move(i int32) {
 	}
 }
 
-// moveOver is move where rates differ, and a unit adds more to some loads than to
-// others: a walk costs what it adds.
-func (s *search) moveOver(i int32) {
-	c, old, in := s.c, s.walk[i], s.in
-	s.lay(i, old, -1)
-	for _, o := range c.of(old) {
+// unload prices the loads of a walk that a pair was taken off where rates differ, and
+// sets what a unit of the pair adds by the rate of a link.
+func (s *search) unload(i, walk int32) {
+	for _, o := range s.c.of(walk) {
 		s.cost[o] = math.Exp(s.beta * (s.load[o] - s.level))
 	}
 	s.more = s.more[:0]
-	for _, slow := range in.slow {
-		s.more = append(s.more, math.Expm1(s.beta*in.demand[i]*slow))
+	for _, slow := range s.in.slow {
+		s.more = append(s.more, math.Expm1(s.beta*s.in.demand[i]*slow))
 	}
-	best, least := old, math.Inf(1)
-	for k := c.first[i]; k >= 0; k = c.next[k] {
-		s.budget -= s.c.work(k)
-		x := 0.0
-		for _, o := range c.of(k) {
-			x += s.cost[o] * s.more[in.kind[o]]
-		}
-		if in.near[i] && s.most > 0 {
-			for _, o := range c.of(k) {
-				if s.near[o] >= float64(s.most) {
-					x += 1e6
-				}
-			}
-		}
-		if s.noise > 0 {
-			x *= 1 + s.noise*s.rng.Float64()
-		}
-		if x < least || x == least && s.rng.Uint64()&1 == 0 {
-			best, least = k, x
-		}
+}
+
+// weighOver is weigh where rates differ, and a unit adds more to some loads than to
+// others: a walk costs what it adds.
+func (s *search) weighOver(i, walk int32) float64 {
+	sum, of := 0.0, s.c.of(walk)
+	for _, o := range of {
+		sum += s.cost[o] * s.more[s.in.kind[o]]
 	}
-	s.walk[i] = best
-	s.lay(i, best, 1)
-	for _, o := range c.of(best) {
-		s.cost[o] = math.Exp(s.beta * (s.load[o] - s.level))
-	}
+	return sum + s.crowded(i, of)
 }
 
 // weigh returns what a walk of a pair costs.
@@ -248,14 +236,19 @@ func (s *search) weigh(i, walk int32, up float64) float64 {
 			sum += s.cost[o]
 		}
 	}
+	return sum + s.crowded(i, of)
+}
+
+// crowded is the price of links on which no more neighbours' units may go.
+func (s *search) crowded(i int32, of []int32) (price float64) {
 	if s.in.near[i] && s.most > 0 {
 		for _, o := range of {
 			if s.near[o] >= float64(s.most) {
-				sum += 1e6
+				price += 1e6
 			}
 		}
 	}
-	return sum
+	return price
 }
 
 // keep remembers the present choice if it is the best.
