@@ -51,6 +51,9 @@ func printNotes(b *strings.Builder, doc *result.Document, best, why int) {
 		if why := r.Labels["unserved"]; why != "" {
 			paragraph(b, fmt.Sprintf("%s cannot serve: %s", r.Policy, why))
 		}
+		if why := r.Labels["failed"]; why != "" {
+			paragraph(b, fmt.Sprintf("%s failed: %s", r.Policy, why))
+		}
 		if origin := r.Labels["origin"]; origin != "" {
 			paragraph(b, fmt.Sprintf("%s: %s", r.Policy, origin))
 		}

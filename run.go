@@ -157,7 +157,17 @@ func (c *command) runJob(ctx context.Context, j *job, flags runFlags) error {
 	if err := c.printOutcome(j, outcome, flags); err != nil {
 		return err
 	}
-	return drawn
+	var failed failures // policies whose simulation came to no end: their rows say so
+	for _, err := range outcome.Failed {
+		failed = append(failed, fmt.Errorf("%s: %w", s.Name, err))
+	}
+	if drawn != nil {
+		failed = append(failed, drawn)
+	}
+	if len(failed) > 0 {
+		return failed
+	}
+	return nil
 }
 
 // draw makes the figures. The numbers are good without them, so the run is

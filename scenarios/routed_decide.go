@@ -25,9 +25,12 @@ type routedAnswer struct {
 	stats   *packet.Stats   // nil at other levels than packets
 	row     result.Row
 	timings result.PolicyTimings
+	failed  error // why traffic came to a halt on these routes
 }
 
 func (a *routedAnswer) measured() (result.Row, result.PolicyTimings) { return a.row, a.timings }
+
+func (a *routedAnswer) failure() error { return a.failed }
 
 // unserved is the answer of a router that cannot serve the fabric, beside others
 // that can: a row without metrics that says why.
@@ -113,8 +116,13 @@ func (r *routed) decide(ctx context.Context, name string, workers int) (answer, 
 	case "packet":
 		err = a.packets(ctx, seen, after)
 	}
-	if errors.Is(err, packet.ErrStopped) {
+	var deadlock *packet.Deadlock
+	switch {
+	case errors.Is(err, packet.ErrStopped):
 		err = ctx.Err()
+	case errors.As(err, &deadlock), errors.Is(err, packet.ErrStalled): // others may do better
+		a.failed, err = err, nil
+		a.row.Labels["failed"] = a.failed.Error()
 	}
 	if err != nil {
 		return nil, err

@@ -202,12 +202,7 @@ func (a *routedAnswer) delays() {
 	if s.Retries > 0 {
 		m["retries"] = float64(s.Retries)
 	}
-	if _, done := m["completion_s"]; !done && s.InFlight() == 0 {
-		m["completion_s"] = s.End.Seconds()
-	}
-	if fluid, ok := m["fluid_s"]; ok && m["completion_s"] > 0 {
-		m["over_fluid"] = m["completion_s"] / fluid
-	}
+	a.completion()
 	m["delivered_bytes_per_s"] = s.Throughput()
 	queue := int32(0)
 	for _, l := range s.Links {
@@ -223,9 +218,38 @@ func (a *routedAnswer) delays() {
 		a.row.Labels["mean_delay_s"] = "no packet was delivered"
 	}
 	if t := &a.r.s.Workload.Traffic; t.Source == "poisson" {
-		delete(m, "completion_s")
 		each := float64(a.r.s.Fabric.LinkRate) / 8 * t.Duration.Seconds() * float64(a.r.live())
 		m["accepted_load"] = float64(s.MeasuredBytes) / each
+	}
+}
+
+// completion measures when all was delivered, and how long after the fluid. Where some
+// was not there is no such time: what is lost takes none, and would look fast.
+func (a *routedAnswer) completion() {
+	s, m := a.stats, a.row.Metrics
+	if a.r.s.Workload.Source == "poisson" && a.r.load.graph == nil {
+		return // which is to go on for ever
+	}
+	fluid, hasFluid := m["fluid_s"]
+	why := ""
+	switch {
+	case s.Dropped > 0:
+		why = fmt.Sprintf("undefined: %d of %d packets were dropped", s.Dropped, s.Injected)
+	case s.InFlight() > 0:
+		why = fmt.Sprintf("undefined: %d of %d packets were on their way at engine.until", s.InFlight(), s.Injected)
+	default:
+		if _, done := m["completion_s"]; !done {
+			m["completion_s"] = s.End.Seconds()
+		}
+		if hasFluid && m["completion_s"] > 0 {
+			m["over_fluid"] = m["completion_s"] / fluid
+		}
+		return
+	}
+	delete(m, "completion_s")
+	a.row.Labels["completion_s"] = why
+	if hasFluid {
+		a.row.Labels["over_fluid"] = why
 	}
 }
 

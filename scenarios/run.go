@@ -38,6 +38,9 @@ type Outcome struct {
 	Planned   bool // by planners
 	Schedules []*plan.Plan
 	Gathers   []*gather.Plan
+	// Failed says of each policy whose simulation came to no end why; its row holds
+	// what was measured before, and the label failed.
+	Failed []error
 }
 
 // PlanRow is a line of an exported rate schedule: Task runs at Rate from FromS
@@ -46,6 +49,19 @@ type PlanRow struct {
 	Task       string
 	FromS, ToS float64
 	Rate       float64 // bits per second over all flows of the task
+}
+
+// failing is an answer whose simulation may have come to no end.
+type failing interface {
+	failure() error // nil where it ended
+}
+
+// failure returns why the simulation of an answer came to no end, nil where it did.
+func failure(a answer) error {
+	if f, ok := a.(failing); ok {
+		return f.failure()
+	}
+	return nil
 }
 
 // Prepared is a scenario built, with its references played: what the decisions
@@ -117,12 +133,16 @@ func (p *Prepared) Reference() map[string]float64 { return p.referenceMetrics() 
 func (p *Prepared) Tasks() int { return p.tasks() }
 
 // Decide lets one policy decide, plays its decision and measures it, as a row
-// of Run's document. It returns the context's error when ctx is cancelled.
+// of Run's document. It returns the context's error when ctx is cancelled, and fails
+// where the simulation comes to no end, of which Run keeps a row.
 func (p *Prepared) Decide(ctx context.Context, policy string, workers int) (result.Row, result.PolicyTimings, error) {
 	if err := p.s.Only(policy).Ready(); err != nil {
 		return result.Row{}, result.PolicyTimings{}, err
 	}
 	d, err := p.decide(ctx, policy, workers)
+	if err == nil {
+		err = failure(d)
+	}
 	if err != nil {
 		return result.Row{}, result.PolicyTimings{}, ofPolicy(policy, err)
 	}
@@ -131,7 +151,8 @@ func (p *Prepared) Decide(ctx context.Context, policy string, workers int) (resu
 }
 
 // Run plays every policy of s and gathers the results. It returns early with
-// the context's error when ctx is cancelled.
+// the context's error when ctx is cancelled. A policy whose simulation comes to no end
+// does not keep others from theirs: see Outcome.Failed.
 func Run(ctx context.Context, s *Scenario, opt RunOptions) (*Outcome, error) {
 	begin := time.Now()
 	progress := opt.Progress
@@ -164,6 +185,9 @@ func Run(ctx context.Context, s *Scenario, opt RunOptions) (*Outcome, error) {
 		d, err := p.decide(ctx, name, opt.Workers)
 		if err != nil {
 			return nil, ofPolicy(name, err)
+		}
+		if err := failure(d); err != nil {
+			o.Failed = append(o.Failed, ofPolicy(name, err))
 		}
 		row, timings := d.measured()
 		o.Document.Rows = append(o.Document.Rows, row)
