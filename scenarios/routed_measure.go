@@ -11,6 +11,7 @@ import (
 	"sim/engine/packet"
 	"sim/engine/static"
 	"sim/policies/routing"
+	"sim/scenarios/result"
 )
 
 // mostTabled is the most nodes for which forwarding tables are made with results.
@@ -73,29 +74,40 @@ func (a *routedAnswer) static(n *engine.Network, d *routing.Decision, healthy fl
 	return nil
 }
 
+// allLinks is the model of the bound that the fabric has.
+const allLinks = "any ways, over all links as if they were one"
+
 // bound holds the load of the most loaded link against what no ways can undercut,
 // where rates of links differ over them.
 func (a *routedAnswer) bound(d *routing.Decision, top float64) {
 	r, m := a.r, a.row.Metrics
-	name, bound, model := "bound_max_link_load", r.least, "any ways, over all links as if they were one"
-	proved, of := d.Bound, d.BoundModel
-	switch {
-	case r.overRates:
-		name, top, model = "bound_max_load_over_rate", a.pressed, model+"; of load over rate"
-		m["max_load_over_rate"] = top
-		proved, of = d.Metrics[name], d.Labels["gap_model"]
-	case r.load.demand == nil && d.Walks.First == nil: // whole messages on one way each
-		bound = math.Ceil(bound - 1e-9)
-	}
-	if proved >= bound {
-		bound, model = proved, of
-	}
-	m[name] = bound
-	if bound > 0 {
-		if m["gap"] = top/bound - 1; r.overRates {
-			m["gap"] = max(0, m["gap"]) // rates round
+	b := &result.Bounds{Of: "max_link_load", Split: d.Walks.First != nil}
+	proves := func(bound float64, model string, split bool) {
+		if bound > 0 {
+			b.Proofs = append(b.Proofs, result.Proof{Metric: b.Of, Bound: bound, Model: model, Split: split})
 		}
-		a.row.Labels["gap_model"] = model
+	}
+	own, model := d.Bound, d.BoundModel
+	least := allLinks
+	if r.overRates {
+		b.Of, top, least = "max_load_over_rate", a.pressed, least+"; of load over rate"
+		own, model = d.Metrics["bound_max_load_over_rate"], d.Labels["gap_model"]
+		m[b.Of] = top
+	} else if r.load.demand == nil { // whole messages on one way each
+		proves(math.Ceil(r.least-1e-9), least, false)
+	}
+	proves(r.least, least, true)
+	proves(own, model, b.Split)
+	proves(d.BoundSplit, routing.SplitWays, true)
+	a.row.Bounds = b
+	m["bound_"+b.Of] = 0
+	for _, p := range b.Proofs { // later ones say more of what they hold for
+		if name := "bound_" + b.Of; (p.Split || !b.Split) && p.Bound >= m[name] {
+			m[name], a.row.Labels["gap_model"] = p.Bound, p.Model
+			if m["gap"] = top/p.Bound - 1; r.overRates {
+				m["gap"] = max(0, m["gap"]) // rates round
+			}
+		}
 	}
 }
 

@@ -194,6 +194,7 @@ func Run(ctx context.Context, s *Scenario, opt RunOptions) (*Outcome, error) {
 		o.Timings.Policies[name] = timings
 		d.describe(o)
 	}
+	result.ShareBounds(o.Document.Rows)
 	progress("done", len(names), len(names))
 	o.Timings.WallS = time.Since(begin).Seconds()
 	return o, nil

@@ -67,6 +67,7 @@ func (o Optimised) withDefaults(in *instance) Optimised {
 // rates of links differ, of load over rate.
 const (
 	AnyWays   = "any ways; where demands are whole, one way a pair, and rounded up"
+	SplitWays = "any ways, that a pair may spread over"
 	OneWay    = "any ways, one a pair"
 	OverRates = "any ways, one a pair; of load over rate"
 )
@@ -106,7 +107,7 @@ func (o Optimised) Route(ctx context.Context, p *Problem, of Options) (*Decision
 	if err != nil {
 		return nil, err
 	}
-	d := &Decision{Walks: w, Bound: r.result.Bound, BoundModel: AnyWays, Metrics: r.result.Metrics, Labels: r.result.Labels}
+	d := &Decision{Walks: w, Bound: r.result.Bound, BoundModel: AnyWays, BoundSplit: r.result.Split, Metrics: r.result.Metrics, Labels: r.result.Labels}
 	switch {
 	case p.RatesDiffer():
 		d.Metrics, d.Labels = maps.Clone(d.Metrics), maps.Clone(d.Labels)

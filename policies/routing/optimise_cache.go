@@ -17,7 +17,7 @@ import (
 )
 
 // version is that of the optimiser: choices that others made are not used.
-const version = 3
+const version = 4
 
 // kept is a choice as it is cached: for the canonical fault, by class.
 type kept struct {
@@ -25,6 +25,7 @@ type kept struct {
 	Each    bool            // every pair has ways of its own
 	Rule    *WildFirst      // of channels; nil where the ways have their own
 	Bound   float64
+	Split   float64 // Decision.BoundSplit
 	Metrics map[string]float64
 	Labels  map[string]string
 }

@@ -36,6 +36,35 @@ func (in *instance) floor() float64 {
 	return best
 }
 
+// ends returns a lower bound on the load of the most loaded link that holds for pairs that
+// spread, too: what leaves a node, or comes to it, over all of its links as if they were
+// one.
+func (in *instance) ends() float64 {
+	out, into := make([]float64, in.nodes), make([]float64, in.nodes)
+	for i, f := range in.pair {
+		out[f.Src] += in.demand[i]
+		into[f.Dst] += in.demand[i]
+	}
+	leave, arrive := make([]float64, in.nodes), make([]float64, in.nodes) // links, or where rates differ their rates
+	for a := range int32(in.nodes) {
+		for k := in.outStart[a]; k < in.outStart[a+1]; k++ {
+			rate := 1 / in.press(in.orbit[int(a)*in.degree+int(in.outPort[k])])
+			leave[a] += rate
+			arrive[in.outTo[k]] += rate
+		}
+	}
+	best := 0.0
+	for a := range in.nodes {
+		if out[a] > 0 {
+			best = max(best, out[a]/leave[a])
+		}
+		if into[a] > 0 {
+			best = max(best, into[a]/arrive[a])
+		}
+	}
+	return best
+}
+
 // pack returns a lower bound on the greatest load of links that whole demands are
 // spread over, each on one; press is what a unit adds to a link's load.
 func pack(demand, press []float64) float64 {

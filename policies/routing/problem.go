@@ -38,6 +38,9 @@ type Decision struct {
 	// none. BoundModel says in which model it holds.
 	Bound      float64
 	BoundModel string
+	// BoundSplit is Bound for ways that may spread the flow of a pair over several; 0
+	// where the router knows none, or Bound is one.
+	BoundSplit float64
 	// Metrics and Labels are what else the router tells of its choice, such as
 	// the load that an unconstrained choice would reach.
 	Metrics map[string]float64

@@ -30,6 +30,8 @@ type Row struct {
 	Labels  map[string]string  `json:"labels,omitempty"`
 	// Samples are the values of a metric over many plays, as of a replay.
 	Samples map[string][]float64 `json:"samples,omitempty"`
+	// Bounds is for ShareBounds; nil where rows share none.
+	Bounds *Bounds `json:"-"`
 }
 
 // Timings is timings.json: wall-clock seconds, which differ from run to run.

@@ -169,7 +169,7 @@ func record(ctx context.Context, key string, built *scenarios.Prepared, policy s
 		return nil, err
 	}
 	return &Record{
-		Key: key, Reference: built.Reference(), Metrics: row.Metrics, Labels: row.Labels, Samples: row.Samples,
+		Key: key, Reference: built.Reference(), Metrics: row.Metrics, Labels: row.Labels, Samples: row.Samples, Bounds: row.Bounds,
 		Timings: result.PolicyTimings{SolveS: timings.SolveS, PlayS: timings.PlayS},
 	}, nil
 }

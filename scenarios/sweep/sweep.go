@@ -115,6 +115,7 @@ type Record struct {
 	Metrics   map[string]float64   `json:"metrics,omitempty"`
 	Labels    map[string]string    `json:"labels,omitempty"`
 	Samples   map[string][]float64 `json:"samples,omitempty"`
+	Bounds    *result.Bounds       `json:"bounds,omitempty"`
 	Timings   result.PolicyTimings `json:"timings"`
 	Failed    string               `json:"failed,omitempty"`
 	Input     bool                 `json:"input,omitempty"` // it failed by a fault of the input (scenarios.ErrInput)
@@ -221,7 +222,33 @@ func fill(s result.Sweep, store *Store) (*result.Sweep, *result.SweepTimings) {
 		c.Reference, c.Metrics, c.Labels, c.Samples = r.Reference, r.Metrics, r.Labels, r.Samples
 		t.Cells[c.Key] = r.Timings
 	}
+	shareBounds(s.Cells, store)
 	return &s, t
+}
+
+// shareBounds has cells of one variant share their bounds, as the rows of a run do. What
+// store holds stays what each cell proves by itself: it may come to stand beside others.
+func shareBounds(cells []result.Cell, store *Store) {
+	for first := 0; first < len(cells); {
+		end := first + 1
+		for end < len(cells) && slices.Equal(cells[end].At, cells[first].At) {
+			end++
+		}
+		variant := cells[first:end]
+		rows := make([]result.Row, len(variant))
+		for i := range variant {
+			if r := store.get(variant[i].Key); r != nil {
+				rows[i] = result.Row{Metrics: r.Metrics, Labels: r.Labels, Bounds: r.Bounds}
+			}
+		}
+		result.ShareBounds(rows)
+		for i := range variant {
+			if rows[i].Bounds != nil {
+				variant[i].Metrics, variant[i].Labels = rows[i].Metrics, rows[i].Labels
+			}
+		}
+		first = end
+	}
 }
 
 // Name says which cell i is, for messages.
