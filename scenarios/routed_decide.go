@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"sim/engine"
@@ -18,6 +19,7 @@ import (
 // routedAnswer is a router's decision, played and measured.
 type routedAnswer struct {
 	r       *routed
+	s       *Scenario // r.s, or one that differs in what is measured alone
 	walks   *engine.Walks
 	loads   *static.Loads
 	pressed float64         // load, in messages, of the link that takes longest, as if it had the fabric's rate
@@ -26,9 +28,24 @@ type routedAnswer struct {
 	row     result.Row
 	timings result.PolicyTimings
 	failed  error // why traffic came to a halt on these routes
+
+	healthy, top float64 // loads of the most loaded link without faults, 0 where that makes no sense to compare, and with them
 }
 
-func (a *routedAnswer) measured() (result.Row, result.PolicyTimings) { return a.row, a.timings }
+func (a *routedAnswer) measured() (result.Row, result.PolicyTimings) {
+	return a.measuredFor(a.s), a.timings
+}
+
+// measuredFor returns the row of a scenario that differs from the answer's in nothing
+// but its step.
+func (a *routedAnswer) measuredFor(s *Scenario) result.Row {
+	b := *a
+	b.s, b.row.Metrics, b.row.Labels = s, maps.Clone(a.row.Metrics), maps.Clone(a.row.Labels)
+	if b.healthy > 0 {
+		b.step(b.healthy, b.top)
+	}
+	return b.row
+}
 
 func (a *routedAnswer) failure() error { return a.failed }
 
@@ -80,7 +97,7 @@ func (r *routed) decide(ctx context.Context, name string, workers int) (answer, 
 	if err != nil {
 		return nil, err
 	}
-	a := &routedAnswer{r: r, walks: d.Walks, row: result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{}}}
+	a := &routedAnswer{r: r, s: r.s, walks: d.Walks, row: result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{}}}
 	var after *routing.Decision // once what fails has failed
 	if l.FailAt > 0 {
 		after, err = router.Route(ctx, r.problem(r.known), options)

@@ -56,7 +56,7 @@ func (a *routedAnswer) static(n *engine.Network, d *routing.Decision, healthy fl
 	a.bound(d, top)
 	if healthy > 0 {
 		m["fault_ratio"] = healthy / top
-		a.step(healthy, top)
+		a.healthy, a.top = healthy, top
 	}
 	if r.whole.Nodes <= mostTabled {
 		a.tables(n, d)
@@ -189,7 +189,7 @@ func (r *routed) live() int {
 // which it is a part: computing goes on for as long as before and hides a part of
 // the collective, but no more than there is computing.
 func (a *routedAnswer) step(before, after float64) {
-	t := &a.r.s.Workload.Step
+	t := &a.s.Workload.Step
 	longer := after / before
 	if t.Share > 0 {
 		compute := 1 - t.Share*(1-t.Overlap)

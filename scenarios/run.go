@@ -136,18 +136,37 @@ func (p *Prepared) Tasks() int { return p.tasks() }
 // of Run's document. It returns the context's error when ctx is cancelled, and fails
 // where the simulation comes to no end, of which Run keeps a row.
 func (p *Prepared) Decide(ctx context.Context, policy string, workers int) (result.Row, result.PolicyTimings, error) {
-	if err := p.s.Only(policy).Ready(); err != nil {
+	rows, timings, err := p.DecideFor(ctx, policy, workers, p.s)
+	if err != nil {
 		return result.Row{}, result.PolicyTimings{}, err
+	}
+	return rows[0], timings, nil
+}
+
+// DecideFor is Decide for scenarios of the same DecisionKey as that which was prepared:
+// the policy decides and is simulated once, and each has a row.
+func (p *Prepared) DecideFor(ctx context.Context, policy string, workers int, of ...*Scenario) ([]result.Row, result.PolicyTimings, error) {
+	for _, s := range of {
+		if err := s.Only(policy).Ready(); err != nil {
+			return nil, result.PolicyTimings{}, err
+		}
 	}
 	d, err := p.decide(ctx, policy, workers)
 	if err == nil {
 		err = failure(d)
 	}
 	if err != nil {
-		return result.Row{}, result.PolicyTimings{}, ofPolicy(policy, err)
+		return nil, result.PolicyTimings{}, ofPolicy(policy, err)
 	}
 	row, timings := d.measured()
-	return row, timings, nil
+	rows := make([]result.Row, len(of))
+	for i, s := range of {
+		rows[i] = row
+		if a, ok := d.(*routedAnswer); ok {
+			rows[i] = a.measuredFor(s)
+		}
+	}
+	return rows, timings, nil
 }
 
 // Run plays every policy of s and gathers the results. It returns early with

@@ -245,7 +245,7 @@ func (r *optimiser) take() {
 	if z.Bound = r.dual.bound(); s.excess == 0 && z.Bound > s.value && z.Bound <= s.value*(1+near) {
 		z.Bound = s.value // they differ by rounding
 	}
-	z.Split = min(z.Bound, max(r.dual.value, r.in.ends())*(1-1e-12))
+	z.Split = min(z.Bound, max(r.dual.value, r.in.ends()))
 	z.Metrics = map[string]float64{
 		"max_link_load":              s.value,
 		"bound_max_link_load":        z.Bound,

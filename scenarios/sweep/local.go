@@ -16,32 +16,37 @@ func Local(workers int) Runner {
 	return func(ctx context.Context, p *Plan, todo []int, done func(int, *Record) error) error {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		l := &local{p: p, todo: todo, shared: map[int]*variant{}, mean: map[string]float64{}}
-		for _, i := range todo {
-			l.uses(p.Variant[i], 1)
+		l := &local{p: p, todo: batches(p, todo), shared: map[int]*variant{}, mean: map[string]float64{}}
+		for _, b := range l.todo {
+			l.uses(p.Decides[b[0]], 1)
 		}
 		var wg sync.WaitGroup
 		var mu sync.Mutex // of done
-		for range min(max(1, workers), len(todo)) {
+		for range min(max(1, workers), len(l.todo)) {
 			wg.Go(func() {
 				for ctx.Err() == nil {
-					cell, v := l.take()
+					batch, v := l.take()
 					if v == nil {
 						return
 					}
-					r, err := l.compute(ctx, cell, v)
-					l.release(cell, r)
-					if ctx.Err() != nil {
-						return
-					}
-					if err != nil {
-						r = &Record{Key: p.Sweep.Cells[cell].Key, Failed: err.Error(), Input: errors.Is(err, scenarios.ErrInput)}
-					}
-					mu.Lock()
-					err = done(cell, r)
-					mu.Unlock()
-					if err != nil {
-						cancel(err)
+					records, err := l.compute(ctx, batch, v)
+					l.release(batch, records)
+					for i, cell := range batch {
+						if ctx.Err() != nil {
+							return
+						}
+						r := &Record{Key: p.Sweep.Cells[cell].Key}
+						if err != nil {
+							r.Failed, r.Input = err.Error(), errors.Is(err, scenarios.ErrInput)
+						} else {
+							r = records[i]
+						}
+						mu.Lock()
+						err := done(cell, r)
+						mu.Unlock()
+						if err != nil {
+							cancel(err)
+						}
 					}
 				}
 			})
@@ -51,19 +56,39 @@ func Local(workers int) Runner {
 	}
 }
 
-// local hands out cells.
+// batches puts cells together that one decision serves, where the first of them is.
+func batches(p *Plan, todo []int) [][]int {
+	type decision struct {
+		variant int
+		policy  string
+	}
+	var all [][]int
+	at := map[decision]int{}
+	for _, i := range todo {
+		d := decision{p.Decides[i], p.Sweep.Cells[i].Policy}
+		k, ok := at[d]
+		if !ok {
+			k = len(all)
+			at[d], all = k, append(all, nil)
+		}
+		all[k] = append(all[k], i)
+	}
+	return all
+}
+
+// local hands out batches of cells.
 type local struct {
 	p      *Plan
 	mu     sync.Mutex
-	todo   []int
+	todo   [][]int
 	shared map[int]*variant
 	mean   map[string]float64 // seconds a cell took, by policy, lately
 	held   int                // tasks of the scenarios that are kept
 }
 
-// variant is a scenario that several cells share while some are to come.
+// variant is a scenario that several batches share while some are to come.
 type variant struct {
-	users int  // cells that are to come
+	users int  // batches that are to come
 	begun bool // or done
 	tasks int
 	once  sync.Once
@@ -79,7 +104,7 @@ func (l *local) uses(v, n int) {
 }
 
 const (
-	// ahead is how far from the first cell that is to be done another may be
+	// ahead is how far from the first batch that is to be done another may be
 	// taken.
 	ahead = 256
 	// held is the number of tasks in scenarios that are kept for several cells
@@ -87,21 +112,21 @@ const (
 	held = 400_000
 )
 
-// take returns the cell to compute next, no variant where none is left. Cells
+// take returns the batch to compute next, no variant where none is left. Cells
 // that take long are begun early, so that none is left alone at the end: those
 // of policies that took long so far, and of these the last, since people list
 // values upwards and more of anything takes longer.
-func (l *local) take() (int, *variant) {
+func (l *local) take() ([]int, *variant) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.todo) == 0 {
-		return 0, nil
+		return nil, nil
 	}
 	full := l.held > held
 	best, longest := 0, -1.0
 	for k := min(ahead, len(l.todo)) - 1; k >= 0; k-- {
-		cell := l.todo[k]
-		if full && !l.shared[l.p.Variant[cell]].begun && k > 0 {
+		cell := l.todo[k][0]
+		if full && !l.shared[l.p.Decides[cell]].begun && k > 0 {
 			continue
 		}
 		mean, known := l.mean[l.p.Sweep.Cells[cell].Policy]
@@ -112,28 +137,28 @@ func (l *local) take() (int, *variant) {
 			best, longest = k, mean
 		}
 	}
-	cell := l.todo[best]
+	batch := l.todo[best]
 	copy(l.todo[1:best+1], l.todo[:best])
 	l.todo = l.todo[1:]
-	v := l.shared[l.p.Variant[cell]]
+	v := l.shared[l.p.Decides[batch[0]]]
 	v.begun = true
-	if policy := l.p.Sweep.Cells[cell].Policy; longest > 1e300 {
+	if policy := l.p.Sweep.Cells[batch[0]].Policy; longest > 1e300 {
 		l.mean[policy] = 0 // another worker tries another policy first
 	}
-	return cell, v
+	return batch, v
 }
 
-// release notes that a cell is done with its variant.
-func (l *local) release(cell int, r *Record) {
+// release notes that a batch is done with its variant.
+func (l *local) release(batch []int, r []*Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	v := l.p.Variant[cell]
+	v := l.p.Decides[batch[0]]
 	if l.shared[v].users--; l.shared[v].users == 0 {
 		l.held -= l.shared[v].tasks
 		delete(l.shared, v)
 	}
 	if r != nil {
-		policy, took := l.p.Sweep.Cells[cell].Policy, r.Timings.SolveS+r.Timings.PlayS
+		policy, took := l.p.Sweep.Cells[batch[0]].Policy, r[0].Timings.SolveS+r[0].Timings.PlayS
 		if mean := l.mean[policy]; mean > 0 {
 			took = mean + (took-mean)/4
 		}
@@ -141,11 +166,11 @@ func (l *local) release(cell int, r *Record) {
 	}
 }
 
-// compute plays one cell in this goroutine.
-func (l *local) compute(ctx context.Context, cell int, v *variant) (*Record, error) {
+// compute plays the cells of a batch in this goroutine.
+func (l *local) compute(ctx context.Context, batch []int, v *variant) ([]*Record, error) {
 	v.once.Do(func() {
 		var s *scenarios.Scenario
-		if s, v.err = l.p.Study.Variant(l.p.Variant[cell]); v.err != nil {
+		if s, v.err = l.p.Study.Variant(l.p.Decides[batch[0]]); v.err != nil {
 			return
 		}
 		if v.built, v.err = scenarios.Prepare(s); v.err == nil {
@@ -158,18 +183,29 @@ func (l *local) compute(ctx context.Context, cell int, v *variant) (*Record, err
 	if v.err != nil {
 		return nil, v.err
 	}
-	c := &l.p.Sweep.Cells[cell]
-	return record(ctx, c.Key, v.built, c.Policy)
-}
-
-// record computes what a prepared scenario's policy reaches.
-func record(ctx context.Context, key string, built *scenarios.Prepared, policy string) (*Record, error) {
-	row, timings, err := built.Decide(ctx, policy, 1)
+	of := make([]*scenarios.Scenario, len(batch))
+	for i, cell := range batch {
+		var err error
+		if of[i], err = l.p.Study.Variant(l.p.Variant[cell]); err != nil {
+			return nil, err
+		}
+	}
+	rows, timings, err := v.built.DecideFor(ctx, l.p.Sweep.Cells[batch[0]].Policy, 1, of...)
 	if err != nil {
 		return nil, err
 	}
+	records := make([]*Record, len(batch))
+	for i, cell := range batch {
+		records[i] = newRecord(l.p.Sweep.Cells[cell].Key, v.built, rows[i], timings)
+		timings = result.PolicyTimings{} // others took none
+	}
+	return records, nil
+}
+
+// newRecord returns what a prepared scenario's policy reached.
+func newRecord(key string, built *scenarios.Prepared, row result.Row, timings result.PolicyTimings) *Record {
 	return &Record{
 		Key: key, Reference: built.Reference(), Metrics: row.Metrics, Labels: row.Labels, Samples: row.Samples, Bounds: row.Bounds,
 		Timings: result.PolicyTimings{SolveS: timings.SolveS, PlayS: timings.PlayS},
-	}, nil
+	}
 }

@@ -61,7 +61,11 @@ func (t *Task) record(ctx context.Context) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	return record(ctx, t.Key, built, t.Policy)
+	row, timings, err := built.Decide(ctx, t.Policy, 1)
+	if err != nil {
+		return nil, err
+	}
+	return newRecord(t.Key, built, row, timings), nil
 }
 
 // ReadRecord reads what Do returned.

@@ -28,6 +28,9 @@ type Plan struct {
 	Sweep result.Sweep // its cells without results
 	// Variant is, by cell, the study's variant that it is of.
 	Variant []int
+	// Decides is, by cell, the first variant with the same scenarios.Scenario.DecisionKey:
+	// what its policy decides serves the cell.
+	Decides []int
 }
 
 // most is how many faults are told of, and how many goroutines check.
@@ -46,6 +49,7 @@ func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 	}}
 	n := st.Variants()
 	cells := make([][]result.Cell, n)
+	decisions := make([]string, n)
 	faults := make([]scenarios.Faults, n)
 	err = parallel(ctx, runtime.GOMAXPROCS(0), n, func(i int) {
 		s, err := st.Variant(i)
@@ -55,6 +59,7 @@ func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 			}
 			return
 		}
+		decisions[i] = s.DecisionKey()
 		for _, policy := range s.PolicyNames() {
 			cells[i] = append(cells[i], result.Cell{
 				At: st.At(i), Policy: policy, Key: s.Only(policy).CellKey(), Scenario: s.Name, Seed: s.Seed,
@@ -75,9 +80,17 @@ func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 	if len(all) > 0 {
 		return nil, all
 	}
+	first := map[string]int{"": -1}
 	for i := range cells {
+		if _, ok := first[decisions[i]]; !ok {
+			first[decisions[i]] = i
+		}
+		by := first[decisions[i]]
+		if by < 0 {
+			by = i
+		}
 		for range cells[i] {
-			p.Variant = append(p.Variant, i)
+			p.Variant, p.Decides = append(p.Variant, i), append(p.Decides, by)
 		}
 		p.Sweep.Cells = append(p.Sweep.Cells, cells[i]...)
 		cells[i] = nil
