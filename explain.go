@@ -15,10 +15,12 @@ import (
 func (c *command) explainCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "explain",
-		Usage:     "say what sets the iteration time of a finished run, and where each policy's time goes",
+		Usage:     "say what sets the time of a finished run, and where each policy's time goes",
 		ArgsUsage: "RUN [POLICY]",
 		Description: "RUN is a run directory, or the name of a scenario whose newest run under runs/ is meant.\n" +
-			"Without POLICY the fastest one is explained.",
+			"Without POLICY the best one is explained.\n" +
+			"Of a training, the critical path, and how it differs from those of other policies; of several jobs, each job's, and\n" +
+			"the ports that each has; of traffic on links, the most loaded links and who loads them; of a collective's plan, its phases.",
 		Action: func(cc *cli.Context) error {
 			if cc.NArg() < 1 || cc.NArg() > 2 {
 				return usagef("sim explain takes a RUN and perhaps a POLICY")
@@ -61,18 +63,13 @@ func findRun(name string) (*result.Run, error) {
 // errNoPlays is for runs whose engine keeps no critical paths.
 var errNoPlays = errors.New("it holds no policy's timeline, so there is nothing to explain")
 
-// findPlay returns the play of a policy, or of the fastest when it is "".
+// findPlay returns the play of a policy, or of the best when it is "".
 func findPlay(run *result.Run, policy string) (*result.Play, error) {
 	if len(run.Detail.Policies) == 0 {
 		return nil, &result.PlaceError{Path: run.Dir, Why: errNoPlays.Error()}
 	}
 	if policy == "" {
-		best := run.Document.Best("makespan_s")
-		for _, metric := range []string{objective, "completion_s"} {
-			if best < 0 {
-				best = run.Document.Best(metric)
-			}
-		}
+		best, _ := bestOf(&run.Document)
 		if best >= 0 {
 			policy = run.Document.Rows[best].Policy
 		}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 
 	"sim/scenarios/result"
 )
@@ -34,13 +33,13 @@ func printChain(b *strings.Builder, p *result.Play) {
 		if s.tasks > 1 {
 			name += " ..."
 		}
-		tw.AppendRow(table.Row{text.Snip(name, nameWidth, "…"), text.Snip(s.link, chainLink, "…"), count(float64(s.tasks)),
+		tw.AppendRow(table.Row{wrap(name, nameWidth), wrap(s.link, chainLink), count(float64(s.tasks)),
 			u.of(s.endS), u.of(s.ComputeS), u.of(s.FullRateS), u.of(s.LostS())})
 	}
 	fmt.Fprintf(b, "\n%s\n", tw.Render())
 }
 
-// chainLink is the width of the links' names; the tasks' get what is left.
+// chainLink is the width at which names of links wrap; the tasks' get what is left.
 const chainLink = 17
 
 // chainStep is a run of steps of a path over the same bundle of circuits.

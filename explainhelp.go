@@ -16,19 +16,21 @@ func printIdeal(b *strings.Builder, p, ideal *result.Play) {
 	}
 	least := provedGap * ideal.MakespanS // less is no difference
 	over := p.MakespanS - ideal.MakespanS
-	seconds := unitFor(p.MakespanS).of // one unit, so that figures can be added
+	u := unitFor(p.MakespanS) // one unit, so that figures can be added
+	seconds := u.of
 	b.WriteString("\n")
 	if over <= least {
 		paragraph(b, fmt.Sprintf("The ideal fabric, where no circuit is missing, takes %s too: no topology does better.", seconds(ideal.MakespanS)))
 		return
 	}
-	s, i := p.Shares(), ideal.Shares()
+	mine, its := shareParts(u, p, true), shareParts(u, ideal, true)
+	over = sum(mine) - sum(its)
 	line := fmt.Sprintf("The ideal fabric takes %s; %s takes %s (%s) more. On the chain above %s is lost to few circuits and %s to sharing",
-		seconds(ideal.MakespanS), p.Policy, seconds(over), percent(over/ideal.MakespanS), seconds(s.CircuitS), seconds(s.SharingS))
-	if i.SharingS > least {
-		line += fmt.Sprintf(" (%s of it on the ideal fabric too)", seconds(i.SharingS))
+		seconds(ideal.MakespanS), p.Policy, seconds(over), percent(over/ideal.MakespanS), seconds(mine[2]), seconds(mine[3]))
+	if its[3] > least {
+		line += fmt.Sprintf(" (%s of it on the ideal fabric too)", seconds(its[3]))
 	}
-	switch moved := s.ComputeS + s.FullRateS - i.ComputeS - i.FullRateS; {
+	switch moved := mine[0] + mine[1] - its[0] - its[1]; {
 	case moved > least:
 		line += fmt.Sprintf(", and the chain has %s more work on it than the ideal fabric's", seconds(moved))
 	case moved < -least:
@@ -119,5 +121,17 @@ func freePorts(t *result.Topology, pair *result.Pair) string {
 	if z.Total-z.Used < a.Total-a.Used {
 		full = z
 	}
-	return fmt.Sprintf("; %s has no port free, they would have to come from its other links", full.Name)
+	from := "its other links"
+	if full.Even > 0 {
+		from += " or another job's"
+	}
+	return fmt.Sprintf("; %s has no port free, they would have to come from %s", full.Name, from)
+}
+
+func sum(parts []float64) float64 {
+	total := 0.0
+	for _, v := range parts {
+		total += v
+	}
+	return total
 }

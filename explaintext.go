@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -16,15 +17,14 @@ func explanation(run *result.Run, p *result.Play, paint paints) string {
 	printTitle(&b, run.Document.Scenario, run.Detail.Title, paint)
 	for _, r := range run.Document.Rows {
 		if why := r.Labels["unserved"]; why != "" && r.Policy == p.Policy {
-			fmt.Fprintf(&b, "%s cannot serve: %s.\n", p.Policy, why)
+			b.WriteString(wrap(fmt.Sprintf("%s cannot serve: %s.", p.Policy, why), tableWidth) + "\n")
 			return b.String()
 		}
 	}
-	if len(p.Path) == 0 && printPlan(&b, run, p, paint) {
-		return b.String()
-	}
 	if len(p.Path) == 0 {
-		fmt.Fprintf(&b, "%s takes %s; its run holds no critical path.\n", p.Policy, seconds(p.MakespanS))
+		if !printPlan(&b, run, p, paint) && !printTraffic(&b, run, p, paint) && !printJobs(&b, run, p, paint) {
+			b.WriteString(wrap(unexplained(run, p), tableWidth) + "\n")
+		}
 		return b.String()
 	}
 	printSplit(&b, p, paint)
@@ -32,27 +32,32 @@ func explanation(run *result.Run, p *result.Play, paint paints) string {
 	printLinks(&b, p)
 	printIdeal(&b, p, &run.Detail.Reference)
 	printHelp(&b, p)
-	fmt.Fprintf(&b, "\n%s\n\n", paint.bold("Where each policy's time goes"))
-	b.WriteString(sharesTable(run))
+	plays, below := served(run, &run.Detail.Reference, func(p *result.Play) *result.Play { return p })
+	printCompared(&b, p, plays, paint)
+	b.WriteString(below)
 	return b.String()
 }
 
 // printSplit prints the parts of the makespan.
 func printSplit(b *strings.Builder, p *result.Play, paint paints) {
-	s := p.Shares()
 	fmt.Fprintf(b, "%s takes %s an iteration. A chain of %s sets that time:\n\n",
 		paint.bold(p.Policy), seconds(p.MakespanS), plural(len(p.Path), "task", "tasks"))
 	u := unitFor(p.MakespanS)
-	line := func(v float64, what string) {
-		fmt.Fprintf(b, "  %*s  %8s  %s\n", len(u.of(p.MakespanS)), u.of(v), percent(v/p.MakespanS), what)
+	for i, v := range shareParts(u, p, true) {
+		if i == waitPart && v == 0 {
+			break
+		}
+		fmt.Fprintf(b, "  %*s  %8s  %s\n", len(u.of(p.MakespanS)), u.of(v), percent(v/p.MakespanS), shareWords[i])
 	}
-	line(s.ComputeS, "compute inside pods")
-	line(s.FullRateS, "transfers between pods, at the full rate of their NICs")
-	line(s.CircuitS, "more, because there are fewer circuits than flows")
-	line(s.SharingS, "more, because others use the same circuits or NICs")
-	if s.WaitS != 0 {
-		line(s.WaitS, "with no task of the chain at work")
-	}
+}
+
+// shareWords are the parts of a critical path, in the order of shareParts.
+var shareWords = [...]string{
+	"compute inside pods",
+	"transfers between pods, at the full rate of their NICs",
+	"more, because there are fewer circuits than flows",
+	"more, because others use the same circuits or NICs",
+	waitPart: "with no task of the chain at work",
 }
 
 // linkLines is how many links are printed.
@@ -91,47 +96,16 @@ func linkName(link string) string {
 	return link
 }
 
-// sharesTable is a row a policy, the parts adding up to the whole. Policies that
-// cannot serve take no time, and have a line below it.
-func sharesTable(run *result.Run) string {
-	why := map[string]string{}
-	for _, r := range run.Document.Rows {
-		why[r.Policy] = r.Labels["unserved"]
-	}
-	plays := []result.Play{run.Detail.Reference}
-	plays[0].Policy = "ideal fabric"
-	below := ""
-	for _, p := range run.Detail.Policies {
-		if of := why[p.Policy]; of != "" {
-			below += fmt.Sprintf("\n%s cannot serve: %s", p.Policy, of)
-			continue
+// unexplained says why there is nothing to explain.
+func unexplained(run *result.Run, p *result.Play) string {
+	line := fmt.Sprintf("%s takes %s", p.Policy, seconds(p.MakespanS))
+	if row := run.Document.Row(p.Policy); row != nil {
+		for _, metric := range []string{objective, "max_link_load"} {
+			if _, ok := row.Metrics[metric]; ok {
+				return line + ". This run is of a version that did not keep what explains that: run it again with sim run " +
+					filepath.Join(run.Dir, result.ScenarioFile) + "."
+			}
 		}
-		plays = append(plays, p)
 	}
-	waits := false
-	for i := range plays {
-		waits = waits || plays[i].Shares().WaitS != 0
-	}
-	head := table.Row{"policy", "compute", "transfers at\nfull rate", "lost to few\ncircuits", "lost to\nsharing"}
-	if waits {
-		head = append(head, "no task\nat work")
-	}
-	tw := newTable(append(head, "iteration\ntime"))
-	most := 0.0
-	for i := range plays {
-		most = max(most, plays[i].MakespanS)
-	}
-	u := unitFor(most)
-	for i := range plays {
-		s := plays[i].Shares()
-		row := table.Row{plays[i].Policy, u.of(s.ComputeS), u.of(s.FullRateS), u.of(s.CircuitS), u.of(s.SharingS)}
-		if waits {
-			row = append(row, u.of(s.WaitS))
-		}
-		tw.AppendRow(append(row, u.of(plays[i].MakespanS)))
-	}
-	if below != "" {
-		below = "\n" + below
-	}
-	return tw.Render() + below + "\n"
+	return line + "; its run holds neither a critical path nor a plan, so there is nothing to explain."
 }

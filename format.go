@@ -41,6 +41,42 @@ func (u unit) of(v float64) string {
 	return strconv.FormatFloat(v*u.second, 'f', u.digits, 64) + " " + u.name
 }
 
+// signed prints v seconds with its sign.
+func (u unit) signed(v float64) string {
+	if text := u.of(math.Abs(v)); strings.Trim(text, "0. "+u.name) != "" {
+		return map[bool]string{true: "-", false: "+"}[v < 0] + text
+	}
+	return u.of(0)
+}
+
+// addUp rounds parts, in seconds, to what u prints, such that they add up to their sum as u prints it: those that rounding took
+// farthest from themselves go the other way.
+func (u unit) addUp(parts ...float64) []float64 {
+	scale := u.second * math.Pow10(u.digits)
+	out, off := make([]float64, len(parts)), 0.0
+	for i, v := range parts {
+		out[i] = math.Round(v * scale)
+		off += v * scale
+	}
+	left := math.Round(off)
+	for _, v := range out {
+		left -= v
+	}
+	for ; left != 0; left -= math.Copysign(1, left) {
+		most, at := 0.0, 0
+		for i, v := range parts {
+			if d := (v*scale - out[i]) * math.Copysign(1, left); d > most {
+				most, at = d, i
+			}
+		}
+		out[at] += math.Copysign(1, left)
+	}
+	for i := range out {
+		out[i] /= scale
+	}
+	return out
+}
+
 // seconds prints v with four decimals of the unit that fits it.
 func seconds(v float64) string { return unitFor(v).of(v) }
 

@@ -99,8 +99,8 @@ func printBestOfJobs(b *strings.Builder, doc *result.Document, best int) bool {
 	return true
 }
 
-// hasPath reports whether a policy's play holds a critical path to explain.
-func hasPath(d *result.Detail, policy string) bool {
+// explainable reports whether a policy's play holds something to explain.
+func explainable(d *result.Detail, policy string) bool {
 	p := d.Play(policy)
-	return p != nil && len(p.Path) > 0
+	return p != nil && (len(p.Path) > 0 || p.Schedule != nil || p.Traffic != nil || len(p.Jobs) > 0)
 }

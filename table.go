@@ -152,7 +152,7 @@ func (c *command) printTable(o *scenarios.Outcome, dir string) error {
 	printTopology(&b, doc, best)
 	printDonorTopology(&b, doc)
 	fmt.Fprintf(&b, "\nKept in %s\n", dir)
-	if best < 0 || hasPath(&o.Detail, doc.Rows[best].Policy) {
+	if best < 0 || explainable(&o.Detail, doc.Rows[best].Policy) {
 		fmt.Fprintf(&b, "Where the time goes: sim explain %s\n", dir)
 	}
 	_, err := io.WriteString(c.stdout, b.String())

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"sim/engine"
@@ -126,6 +127,23 @@ func (m *jobsInstance) topology(circuits [][]int) *result.Topology {
 			}
 			t.Pairs[k].Circuits += circuits[j][e]
 		}
+	}
+	return t
+}
+
+// ownTopology is the topology of one job's own circuits. Of each pod it has the ports that they take, those and the ones that no job
+// takes, and its even share.
+func (m *jobsInstance) ownTopology(j int, circuits [][]int) *result.Topology {
+	free := slices.Clone(m.shared.Ports)
+	for k, in := range m.jobs {
+		for i, used := range in.optical.Ports(circuits[k]) {
+			free[m.shared.Jobs[k].Pods[i]] -= used
+		}
+	}
+	t, even := m.jobs[j].topology(circuits[j]), m.shared.EvenShares()[j]
+	for i, pod := range m.shared.Jobs[j].Pods {
+		t.Pods[i].Total = t.Pods[i].Used + free[pod]
+		t.Pods[i].Even = even[pod]
 	}
 	return t
 }

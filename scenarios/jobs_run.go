@@ -199,7 +199,7 @@ func (m *jobsInstance) begin(o *Outcome) error {
 }
 
 // describe is instance.describe of all jobs, whose names it puts before what is
-// theirs. There is no critical path of several jobs.
+// theirs. Critical paths are each job's own.
 func (m *jobsInstance) describe(policy string, traces []*engine.Trace, services []flow.Service, circuits [][]int) result.Play {
 	p := result.Play{Policy: policy}
 	var how []string
@@ -225,6 +225,11 @@ func (m *jobsInstance) describe(policy string, traces []*engine.Trace, services 
 				*group.to = append(*group.to, s)
 			}
 		}
+		alone := result.Play{Policy: m.s.Jobs[j].Name, Service: one.Service, MakespanS: one.MakespanS, Path: one.Path}
+		if circuits != nil {
+			alone.Topology = m.ownTopology(j, circuits)
+		}
+		p.Jobs = append(p.Jobs, alone)
 		p.Demand = addSeries(p.Demand, one.Demand)
 		p.MakespanS = max(p.MakespanS, one.MakespanS)
 		how = append(how, m.s.Jobs[j].Name+" "+one.Service)

@@ -23,8 +23,12 @@ type routedAnswer struct {
 	walks   *engine.Walks
 	loads   *static.Loads
 	pressed float64         // load, in messages, of the link that takes longest, as if it had the fabric's rate
+	seen    *engine.Network // that the router saw
 	network *engine.Network // that was played
 	stats   *packet.Stats   // nil at other levels than packets
+	graph   *engine.Graph   // of transfers that were played, and how: nil where none were
+	trace   *engine.Trace
+	folded  bool // task c of the graph is a flow of class c
 	row     result.Row
 	timings result.PolicyTimings
 	failed  error // why traffic came to a halt on these routes
@@ -97,7 +101,7 @@ func (r *routed) decide(ctx context.Context, name string, workers int) (answer, 
 	if err != nil {
 		return nil, err
 	}
-	a := &routedAnswer{r: r, s: r.s, walks: d.Walks, row: result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{}}}
+	a := &routedAnswer{r: r, s: r.s, seen: seen, walks: d.Walks, row: result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{}}}
 	var after *routing.Decision // once what fails has failed
 	if l.FailAt > 0 {
 		after, err = router.Route(ctx, r.problem(r.known), options)
@@ -221,6 +225,7 @@ func (a *routedAnswer) packets(ctx context.Context, seen *engine.Network, after 
 			return err
 		}
 		a.stats = stats
+		a.graph, a.trace = r.load.graph, trace
 		a.row.Metrics["completion_s"] = trace.Makespan.Seconds()
 		a.delays()
 		return nil
@@ -263,7 +268,7 @@ func (a *routedAnswer) flow(seen *engine.Network) error {
 	if g == nil {
 		t := r.load.parts[0].traffic
 		if f, err := engine.Fold(seen, a.walks, r.load.flows, t.Bytes, t.Message, r.orbits(seen)); err == nil {
-			g, n, routes = f.Graph, f.Network, f.Routes // exact, and smaller by the size of orbits
+			g, n, routes, a.folded = f.Graph, f.Network, f.Routes, true // exact, and smaller by the size of orbits
 		} else if !errors.Is(err, engine.ErrUnlike) {
 			return err
 		} else if g, err = t.Graph(); err != nil {
@@ -283,5 +288,6 @@ func (a *routedAnswer) flow(seen *engine.Network) error {
 		return err
 	}
 	a.row.Metrics["completion_s"] = t.Makespan.Seconds()
+	a.graph, a.trace = g, t
 	return nil
 }

@@ -15,7 +15,7 @@ const mostDrawn = 4096
 
 // describe adds what figures need, and the files of links and queues.
 func (a *routedAnswer) describe(o *Outcome) {
-	p := result.Play{Policy: a.row.Policy}
+	p := result.Play{Policy: a.row.Policy, Traffic: a.traffic()}
 	if a.r.torus != nil && a.r.torus.Nodes() <= mostDrawn {
 		p.Lattice = a.lattice()
 	}

@@ -10,7 +10,7 @@ import (
 type evenSplit struct{}
 
 func (evenSplit) Arbitrate(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
-	shares := s.shares()
+	shares := s.EvenShares()
 	jobs := make([]*Decision, len(s.Jobs))
 	for j := range jobs {
 		var err error
@@ -21,9 +21,9 @@ func (evenSplit) Arbitrate(ctx context.Context, s *Shared, o JobsOptions) (*Jobs
 	return s.decision(jobs), nil
 }
 
-// shares returns each job's even share of the ports of every shared pod: in
+// EvenShares returns, by job, its even share of the ports of every shared pod: in
 // proportion to its GPUs there, but as many as it needs to connect.
-func (s *Shared) shares() [][]int {
+func (s *Shared) EvenShares() [][]int {
 	need, gpus, out := make([][]int, len(s.Jobs)), make([][]int, len(s.Jobs)), make([][]int, len(s.Jobs))
 	for j := range s.Jobs {
 		job := &s.Jobs[j]
@@ -98,7 +98,7 @@ func apportion(number int, claims, least []int) []int {
 type surplus struct{}
 
 func (surplus) Arbitrate(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
-	held := s.shares() // by job and shared pod; what a job has not decided on is its share
+	held := s.EvenShares() // by job and shared pod; what a job has not decided on is its share
 	left := make([]int, len(s.Ports))
 	for pod, ports := range s.Ports {
 		left[pod] = ports

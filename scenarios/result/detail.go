@@ -26,6 +26,10 @@ type Play struct {
 	Lattice   *Lattice   `json:"lattice,omitempty"`
 	Delay     *Delay     `json:"delay,omitempty"` // of packets
 	Schedule  *Schedule  `json:"schedule,omitempty"`
+	Traffic   *Traffic   `json:"traffic,omitempty"` // on links
+	// Jobs are, of several jobs, each one's part: Policy is the job's name, Topology its own circuits, a pod's ports being its own
+	// and those that no job uses.
+	Jobs []Play `json:"jobs,omitempty"`
 }
 
 // Lane is a row of an execution trace: a pipeline stage.
@@ -64,6 +68,8 @@ type PodPorts struct {
 	Replica int    `json:"replica"` // which replica it serves
 	Used    int    `json:"used"`
 	Total   int    `json:"total"`
+	// Even is a job's even share of the ports, of several jobs in a pod.
+	Even int `json:"even,omitempty"`
 }
 
 // Pair is a bundle of circuits. In a topology reduced to one replica a bundle

@@ -1,0 +1,460 @@
+package scenarios
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sim/engine"
+	"sim/fabric/torus"
+	"sim/scenarios/result"
+)
+
+const (
+	// mostExplained is how many of the most loaded links are explained, and of how many pairs each.
+	mostExplained      = 5
+	mostExplainedPairs = 3
+	// mostTraced is the most links of all flows' routes that are followed to say who loads a link: some tenths of a second.
+	mostTraced = 5e7
+	// nearLoad is the relative difference from which loads differ: shares of messages round.
+	nearLoad = 1e-9
+)
+
+// traffic says what loads the links and where the time goes.
+func (a *routedAnswer) traffic() *result.Traffic {
+	r := a.r
+	out := &result.Traffic{LinkRateBitsPerS: float64(r.s.Fabric.LinkRate), FailAtS: r.s.Fabric.FailAt.Seconds(), Chain: a.chain()}
+	out.Groups = a.groups()
+	hot := a.mostLoaded(out)
+	if float64(a.loads.SumHops) <= mostTraced {
+		a.addPairs(out, hot)
+	} else {
+		out.Untraced = true
+	}
+	if s := a.stats; s != nil && s.Delay.Count > 0 {
+		out.Delay = a.delayParts()
+	}
+	return out
+}
+
+// speed returns how much faster than the fabric's rate a link is.
+func (r *routed) speed(link int) float64 {
+	return r.whole.Links[link].Rate / float64(r.s.Fabric.LinkRate)
+}
+
+// groups adds up the links of each dimension, or all of a graph.
+func (a *routedAnswer) groups() []result.LinkGroup {
+	r := a.r
+	groups := []result.LinkGroup{{Name: "all"}}
+	dims := r.linkDims()
+	if dims == nil {
+		dims = make([]int, len(r.whole.Links))
+	} else {
+		groups = make([]result.LinkGroup, len(r.torus.Dims))
+		for d := range groups {
+			groups[d].Name = torus.DimName(d)
+		}
+	}
+	for i := range r.whole.Links {
+		g := &groups[dims[i]]
+		g.Links++
+		state := torus.Works
+		if r.health != nil {
+			state = r.health.Link[i]
+		}
+		load := loadOf(a.loads, i)
+		switch {
+		case state == torus.Down:
+			g.Down++
+		case state == torus.Drained:
+			g.Drained++
+		}
+		if a.seen.Links[i].Rate > 0 {
+			g.Capacity += r.speed(i)
+			g.Most = max(g.Most, load/r.speed(i))
+		}
+		g.Load += load
+		if a.stats != nil {
+			s := &a.stats.Links[i]
+			g.Packets += s.Packets
+			g.WaitS += s.Waited.Seconds()
+			g.BusyS += s.Busy.Seconds()
+		}
+	}
+	return slices.DeleteFunc(groups, func(g result.LinkGroup) bool { return g.Links == 0 })
+}
+
+// mostLoaded adds the links that take longest, and returns their numbers.
+func (a *routedAnswer) mostLoaded(out *result.Traffic) []int32 {
+	var hot []int32
+	over := func(link int32) float64 { return loadOf(a.loads, int(link)) / a.r.speed(int(link)) }
+	for i := range a.r.whole.Links {
+		if loadOf(a.loads, i) > 0 {
+			hot = append(hot, int32(i))
+		}
+	}
+	slices.SortStableFunc(hot, func(i, j int32) int {
+		if x, y := over(i), over(j); math.Abs(x-y) > nearLoad*max(x, y) {
+			return cmp.Compare(y, x)
+		}
+		return cmp.Compare(i, j)
+	})
+	for _, i := range hot {
+		if over(i) < over(hot[0])*(1-nearLoad) {
+			break
+		}
+		out.Equal++
+	}
+	hot = hot[:min(len(hot), mostExplained)]
+	for _, i := range hot {
+		l := a.r.whole.Links[i]
+		one := result.LoadedLink{
+			Name: strings.TrimPrefix(a.r.whole.ResourceName(i), "link "), From: a.r.nodeName(l.From), To: a.r.nodeName(l.To),
+			Load: loadOf(a.loads, int(i)), Speed: a.r.speed(int(i)),
+		}
+		if a.stats != nil {
+			busy := a.stats.Utilisation(i)
+			one.Busy = &busy
+		}
+		out.MostLoaded = append(out.MostLoaded, one)
+	}
+	return hot
+}
+
+// nodeName is a node in words: its coordinates, its name, or its number.
+func (r *routed) nodeName(node int32) string {
+	switch {
+	case r.torus != nil:
+		at := make([]string, len(r.torus.Dims))
+		for d, c := range r.torus.At(node) {
+			at[d] = strconv.Itoa(c)
+		}
+		return "(" + strings.Join(at, ",") + ")"
+	case len(r.s.Fabric.Names) > 0:
+		return r.s.Fabric.Names[node]
+	}
+	return strconv.Itoa(int(node))
+}
+
+// loader gathers who loads a link.
+type loader struct {
+	pairs    int
+	from, to []float64  // by node
+	heaviest []pairLoad // in order of load
+	usual    float64
+	detours  map[string]float64
+}
+
+// pairLoad is the messages of a flow on a link.
+type pairLoad struct {
+	flow int32
+	load float64
+}
+
+// addPairs says which pairs load the links hot, and which of them do so because of what is down or drained.
+func (a *routedAnswer) addPairs(out *result.Traffic, hot []int32) {
+	r := a.r
+	at := slices.Repeat([]int{-1}, len(r.whole.Links)) // by link: place in hot
+	of := make([]loader, len(hot))
+	for k, link := range hot {
+		at[link] = k
+		of[k] = loader{from: make([]float64, r.whole.Nodes), to: make([]float64, r.whole.Nodes), detours: map[string]float64{}}
+	}
+	usual := r.usual(a.row.Policy)
+	var causes []string
+	if usual != nil {
+		causes = r.causes()
+	}
+	now, before := make([]float64, len(hot)), make([]float64, len(hot)) // of a flow, by hot link
+	for f, flow := range r.load.flows {
+		demand := 1.0
+		if r.load.demand != nil {
+			demand = r.load.demand[f]
+		}
+		clear(now)
+		r.follow(a.walks, int32(f), func(link int32, share float64) {
+			if k := at[link]; k >= 0 {
+				now[k] += share * demand
+			}
+		})
+		cause := ""
+		if usual != nil {
+			clear(before)
+			r.follow(usual, int32(f), func(link int32, share float64) {
+				if k := at[link]; k >= 0 {
+					before[k] += share * demand
+				}
+				if c := causes[link]; c != "" && cause == "" {
+					cause = c
+				}
+			})
+		}
+		for k, load := range now {
+			z := &of[k]
+			z.usual += before[k]
+			if load > 0 {
+				z.add(int32(f), flow, load)
+			}
+			if more := load - before[k]; usual != nil && more > nearLoad {
+				z.detours[cause] += more
+			}
+		}
+	}
+	for k := range of {
+		of[k].describe(r, &out.MostLoaded[k], usual != nil)
+	}
+}
+
+// follow calls do with every link of a flow's routes, and the share of the flow that takes it there.
+func (r *routed) follow(w *engine.Walks, flow int32, do func(link int32, share float64)) {
+	class := w.ClassOf(flow)
+	first, end := w.Of(class)
+	for k := first; k < end; k++ {
+		if w.Start[k] < 0 {
+			continue
+		}
+		share, at := w.ShareOf(class, k), r.load.flows[flow].Src
+		for i := w.Start[k]; w.Step[i] != engine.Arrived; i++ {
+			link := w.Out(at, w.Step[i])
+			do(link, share)
+			at = r.whole.Links[link].To
+		}
+	}
+}
+
+// add counts a flow that crosses the link.
+func (z *loader) add(f int32, flow engine.Flow, load float64) {
+	z.pairs++
+	z.from[flow.Src] += load
+	z.to[flow.Dst] += load
+	if n := len(z.heaviest); n == mostExplainedPairs && load <= z.heaviest[n-1].load {
+		return
+	}
+	k, _ := slices.BinarySearchFunc(z.heaviest, load, func(p pairLoad, load float64) int {
+		if p.load >= load {
+			return -1 // of equal ones the first flow is kept
+		}
+		return 1
+	})
+	z.heaviest = slices.Insert(z.heaviest, k, pairLoad{f, load})
+	z.heaviest = z.heaviest[:min(len(z.heaviest), mostExplainedPairs)]
+}
+
+func (z *loader) describe(r *routed, to *result.LoadedLink, usual bool) {
+	count := func(loads []float64) (n int, most result.NodeLoad) {
+		for node, load := range loads {
+			if load > 0 {
+				n++
+			}
+			if load > most.Load*(1+nearLoad) {
+				most = result.NodeLoad{Node: r.nodeName(int32(node)), Load: load}
+			}
+		}
+		return n, most
+	}
+	to.Pairs = z.pairs
+	to.Sources, to.MostFrom = count(z.from)
+	to.Destinations, to.MostTo = count(z.to)
+	if r.load.demand != nil {
+		for _, p := range z.heaviest {
+			flow := r.load.flows[p.flow]
+			to.Heaviest = append(to.Heaviest, result.PairLoad{Src: r.nodeName(flow.Src), Dst: r.nodeName(flow.Dst), Load: p.load})
+		}
+	}
+	if !usual {
+		return
+	}
+	to.Usual = &z.usual
+	for cause, load := range z.detours {
+		to.Detours = append(to.Detours, result.Detour{Cause: cause, Load: load})
+	}
+	slices.SortFunc(to.Detours, func(a, b result.Detour) int {
+		return cmp.Or(cmp.Compare(b.Load, a.Load), cmp.Compare(a.Cause, b.Cause))
+	})
+	to.Detours = to.Detours[:min(len(to.Detours), mostExplained)]
+}
+
+// causes names, by link, what takes it down or drains it; "" of links that routers may use.
+func (r *routed) causes() []string {
+	out := make([]string, len(r.whole.Links))
+	if r.health == nil {
+		return out
+	}
+	f, _, err := r.s.Fabric.faultsOf()
+	if err != nil {
+		return out // which the fabric was built from
+	}
+	mark := func(name string, one torus.Faults) {
+		h, err := r.torus.Health(one)
+		if err != nil {
+			return
+		}
+		for i, state := range h.Link {
+			if state != torus.Works && out[i] == "" {
+				out[i] = name
+			}
+		}
+	}
+	for _, s := range f.Switches {
+		mark("switch "+s.String(), torus.Faults{Switches: []torus.Switch{s}})
+	}
+	for _, l := range f.Links {
+		mark("link "+l.String(), torus.Faults{Links: []torus.Hop{l}})
+	}
+	for _, l := range f.Drained {
+		mark("drained link "+l.String(), torus.Faults{Drained: []torus.Hop{l}})
+	}
+	for _, m := range f.Machines {
+		mark("machine "+strconv.Itoa(m), torus.Faults{Machines: []int{m}})
+	}
+	for _, c := range f.Chips {
+		mark("chip "+strconv.Itoa(int(c)), torus.Faults{Chips: []int32{c}})
+	}
+	return out
+}
+
+// delayParts splits the mean delay of the packets.
+func (a *routedAnswer) delayParts() *result.DelayParts {
+	s := a.stats
+	var packets int64
+	var busy, late engine.Time
+	for i, l := range s.Links {
+		packets += l.Packets
+		busy += l.Busy
+		late += a.network.Links[i].Latency * engine.Time(l.Packets)
+	}
+	d := &result.DelayParts{Exact: s.Delivered == s.Injected && s.Delay.Count == s.Injected}
+	if of := float64(s.Injected - s.InFlight()); of > 0 {
+		d.Hops, d.SerialS, d.LatencyS = float64(packets)/of, busy.Seconds()/of, late.Seconds()/of
+	}
+	d.WaitS = s.Delay.MeanSeconds() - d.SerialS - d.LatencyS
+	if d.WaitS < 0 { // those that are measured pass fewer links than all, or it is rounding
+		by := 1 + d.WaitS/(d.SerialS+d.LatencyS)
+		d.SerialS, d.LatencyS, d.WaitS = d.SerialS*by, d.LatencyS*by, 0
+	}
+	return d
+}
+
+// chain says what sets the end of the transfers that were played; nil where none were.
+func (a *routedAnswer) chain() *result.Chain {
+	g, t, packet := a.graph, a.trace, 0.0
+	if t == nil {
+		return nil
+	}
+	if a.stats != nil {
+		packet = float64(a.r.s.Workload.Packet)
+	}
+	chain := &result.Chain{EndS: t.Makespan.Seconds()}
+	at := map[string]int{}
+	dims := a.r.linkDims()
+	before, last := engine.Time(0), 0
+	for _, id := range t.CriticalPath(g) {
+		k := &g.Tasks[id]
+		start, end := t.Start[id], t.End[id]
+		if k.Kind != engine.Transfer || start == engine.Never || end == engine.Never {
+			continue
+		}
+		flow := a.flowOf(id)
+		over, alone, late := a.alone(dims, flow, float64(k.Bytes), packet)
+		i, ok := at[over]
+		if !ok {
+			i = len(chain.Parts)
+			at[over] = i
+			chain.Parts = append(chain.Parts, result.ChainPart{Over: over, Src: a.r.nodeName(a.r.load.flows[flow].Src)})
+		}
+		p := &chain.Parts[i]
+		took := (end - start).Seconds()
+		late = min(late, took)
+		alone = min(alone, took-late)
+		p.Transfers++
+		p.Bytes += k.Bytes
+		p.Dst = a.r.nodeName(a.r.load.flows[flow].Dst)
+		p.LatencyS += late + (start - before).Seconds()
+		p.AloneS += alone
+		if more := took - late - alone; more > tickSeconds {
+			p.SharingS += more
+		} else {
+			p.AloneS += more
+		}
+		before, last = end, i
+	}
+	if chain.Parts == nil {
+		return nil
+	}
+	chain.Parts[last].LatencyS += (t.Makespan - before).Seconds() // of what the last transfer brought
+	return chain
+}
+
+// alone returns the dimensions that a flow's routes take, how long bytes take along them with nothing else on them, and the latency. As fluid
+// all links of all routes carry them at once, and a graph's edges have the latency; packets are stored at every node, those of a flow
+// being taken for all on its longest route.
+func (a *routedAnswer) alone(dims []int, flow int32, bytes, packet float64) (over string, alone, late float64) {
+	r := a.r
+	taken, use := map[int]bool{}, map[int32]float64{}
+	r.follow(a.walks, flow, func(link int32, share float64) {
+		use[link] += share
+		if dims != nil {
+			taken[dims[link]] = true
+		}
+	})
+	slowest := math.Inf(1)
+	for link, share := range use {
+		slowest = min(slowest, r.whole.Links[link].Rate/share)
+	}
+	if over = "all"; r.torus != nil {
+		var names []string
+		for d := range r.torus.Dims {
+			if taken[d] {
+				names = append(names, torus.DimName(d))
+			}
+		}
+		over = strings.Join(names, " ")
+	}
+	if alone = bytes * 8 / slowest; packet == 0 || math.IsInf(slowest, 1) {
+		return over, alone, 0
+	}
+	first, end := a.walks.Of(a.walks.ClassOf(flow))
+	store := 0.0
+	for w := first; w < end; w++ {
+		at, stored, lat := r.load.flows[flow].Src, -min(packet, bytes)*8/slowest, 0.0
+		for _, s := range a.walks.Steps(w) {
+			link := a.walks.Out(at, s)
+			stored += min(packet, bytes) * 8 / r.whole.Links[link].Rate
+			lat += r.whole.Links[link].Latency.Seconds()
+			at = r.whole.Links[link].To
+		}
+		store, late = max(store, stored), max(late, lat)
+	}
+	return over, alone + store, late
+}
+
+// linkDims returns the dimension of every link; nil of a graph.
+func (r *routed) linkDims() []int {
+	if r.torus == nil {
+		return nil
+	}
+	links := r.torus.Links()
+	dims := make([]int, len(links))
+	for i, l := range links {
+		dims[i] = int(l.Dim)
+	}
+	return dims
+}
+
+// flowOf returns the flow whose walks a transfer takes: of a folded graph the first of its class, else the flow of its number where
+// the ends are the same, and the first with its ends.
+func (a *routedAnswer) flowOf(task int32) int32 {
+	flows, k := a.r.load.flows, &a.graph.Tasks[task]
+	ends := engine.Flow{Src: k.Src, Dst: k.Dst}
+	if !a.folded && int(task) < len(flows) && flows[task] == ends {
+		return task
+	}
+	for f := range flows {
+		if a.folded && a.walks.ClassOf(int32(f)) == task || !a.folded && flows[f] == ends {
+			return int32(f)
+		}
+	}
+	return 0 // there is one: the transfer was played
+}
