@@ -1,9 +1,10 @@
 package compare
 
 import (
+	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -41,51 +42,68 @@ func Read(path string, ignore []string) (*Set, error) {
 
 // file reads a .bench or a JSON file.
 func (r *reader) file(path string) error {
-	data, err := os.ReadFile(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return fault(path, "cannot be read: %s", result.Reason(err))
 	}
-	if bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{")) {
-		return r.json(path, data)
+	defer f.Close()
+	in := bufio.NewReader(f)
+	begin, err := in.Peek(in.Size())
+	if err != nil && err != io.EOF {
+		return fault(path, "cannot be read: %s", result.Reason(err))
 	}
-	return r.read(bytes.NewReader(data), path)
+	if bytes.HasPrefix(bytes.TrimLeft(begin, " \t\r\n"), []byte("{")) {
+		return r.json(f, in, path)
+	}
+	return r.read(in, path)
 }
 
 // json reads the document of a run or a sweep, written as metrics.bench is.
-func (r *reader) json(path string, data []byte) error {
-	var head struct{ Schema string }
-	if err := json.Unmarshal(data, &head); err != nil {
+func (r *reader) json(f *os.File, in io.Reader, path string) error {
+	info, err := f.Stat()
+	if err != nil {
+		return fault(path, "cannot be read: %s", result.Reason(err))
+	}
+	var doc either
+	if err := result.Decode(in, info.Size(), &doc); err != nil {
 		return fault(path, "is corrupt: %v", err)
 	}
 	var bench bytes.Buffer
 	switch {
-	case is(head.Schema, result.Schema):
-		var doc result.Document
-		if err := decode(data, &doc, doc.Check); err != nil {
+	case is(doc.Schema, result.Schema):
+		run := result.Document{Scenario: doc.Scenario, Reference: doc.Reference, Rows: doc.Rows}
+		if err := run.Check(); err != nil {
 			return fault(path, "is corrupt: %v", err)
 		}
-		result.WriteBench(&bench, &doc)
+		result.WriteBench(&bench, &run)
 		if err := r.read(&bench, path); err != nil || doc.Timings == nil {
 			return err
 		}
 		return r.runTimes(doc.Scenario, doc.Timings)
-	case is(head.Schema, result.SweepSchema):
-		var sweep result.Sweep
-		if err := decode(data, &sweep, sweep.Check); err != nil {
+	case is(doc.Schema, result.SweepSchema):
+		sweep := result.Sweep{Name: doc.Name, Axes: doc.Axes, Cells: doc.Cells}
+		if err := sweep.Check(); err != nil {
 			return fault(path, "is corrupt: %v", err)
 		}
 		result.WriteSweepBench(&bench, &sweep)
 		return r.read(&bench, path)
 	}
-	return fault(path, "has schema %q; a result.json (%q) or sweep.json (%q) can be compared", head.Schema, result.Schema, result.SweepSchema)
+	return fault(path, "has schema %q; a result.json (%q) or sweep.json (%q) can be compared", doc.Schema, result.Schema, result.SweepSchema)
 }
 
-// decode reads JSON and checks what it holds.
-func decode(data []byte, into any, check func() error) error {
-	if err := json.Unmarshal(data, into); err != nil {
-		return err
-	}
-	return check()
+// either is the document of a run or a sweep, told by its schema: what is compared of a result.Document and of a
+// result.Sweep.
+type either struct {
+	Schema string `json:"schema"`
+
+	Scenario  string             `json:"scenario"`
+	Reference map[string]float64 `json:"reference"`
+	Rows      []result.Row       `json:"rows"`
+	Timings   *result.Timings    `json:"timings"`
+
+	Name  string        `json:"name"`
+	Axes  []result.Axis `json:"axes"`
+	Cells []result.Cell `json:"cells"`
 }
 
 // is reports whether schema is want or a minor version of it.
@@ -137,19 +155,8 @@ func (r *reader) collection(dir string) error {
 	return nil
 }
 
-// manifest reads a directory's manifest; false when it has none of a run or
-// sweep.
-func manifest(dir string) (result.Manifest, bool) {
-	var m result.Manifest
-	data, err := os.ReadFile(filepath.Join(dir, result.ManifestFile))
-	if err != nil || json.Unmarshal(data, &m) != nil {
-		return m, false
-	}
-	return m, m.Schema == result.ManifestSchema || m.Schema == result.SweepManifestSchema
-}
-
 func isResult(dir string) bool {
-	_, ok := manifest(dir)
+	_, ok := result.ReadManifest(dir)
 	return ok
 }
 
@@ -164,7 +171,7 @@ func Latest(root, scenario string) (dir string, known []string) {
 	var newest time.Time
 	for _, e := range entries {
 		path := filepath.Join(root, e.Name())
-		m, ok := manifest(path)
+		m, ok := result.ReadManifest(path)
 		if _, err := os.Stat(filepath.Join(path, result.BenchFile)); err != nil || !ok || strings.HasSuffix(path, ".tmp") {
 			continue
 		}

@@ -2,11 +2,9 @@ package compare
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -31,7 +29,7 @@ func (r *reader) dirTimes(dir string) error {
 		if ok, err := loadJSON(dir, result.TimingsFile, t); err != nil || !ok {
 			return err
 		}
-		m, _ := manifest(dir)
+		m, _ := result.ReadManifest(dir)
 		return r.runTimes(m.Scenario, t)
 	}
 	t, sweep := &result.SweepTimings{}, &result.Sweep{}
@@ -69,14 +67,14 @@ func (r *reader) runTimes(scenario string, t *result.Timings) error {
 
 // loadJSON reads a file of a directory; false when it is not there.
 func loadJSON(dir, name string, into any) (bool, error) {
-	data, err := os.ReadFile(filepath.Join(dir, name))
-	if errors.Is(err, fs.ErrNotExist) {
+	err := result.Load(filepath.Join(dir, name), into)
+	var file *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
-	}
-	if err != nil {
+	case errors.As(err, &file):
 		return false, fault(dir, "cannot read %s: %s", name, result.Reason(err))
-	}
-	if err := json.Unmarshal(data, into); err != nil {
+	case err != nil:
 		return false, fault(dir, "%s is corrupt: %v", name, err)
 	}
 	return true, nil

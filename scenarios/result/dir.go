@@ -1,7 +1,6 @@
 package result
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -124,9 +123,8 @@ func inTheWay(path string) string {
 }
 
 func isRun(dir string) bool {
-	data, err := os.ReadFile(filepath.Join(dir, ManifestFile))
-	var m Manifest
-	return err == nil && json.Unmarshal(data, &m) == nil && m.Schema == ManifestSchema
+	m, ok := ReadManifest(dir)
+	return ok && m.Schema == ManifestSchema
 }
 
 func missingParents(path string) []string {

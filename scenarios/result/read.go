@@ -1,9 +1,8 @@
 package result
 
 import (
-	"bytes"
+	"bufio"
 	"compress/gzip"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,9 +12,6 @@ import (
 	"strings"
 	"time"
 )
-
-// readLimit bounds a decompressed detail: a corrupt file must not fill memory.
-const readLimit = 4 << 30
 
 // Read reads a run directory. A directory that is missing, half-written or
 // corrupt is a *PlaceError that names the file at fault.
@@ -48,7 +44,7 @@ func Read(dir string) (*Run, error) {
 	if err := load(dir, TimingsFile, &r.Timings); err != nil {
 		return nil, err
 	}
-	if r.Scenario, err = os.ReadFile(filepath.Join(dir, ScenarioFile)); err != nil {
+	if r.Scenario, err = readText(filepath.Join(dir, ScenarioFile)); err != nil {
 		return nil, missing(dir, ScenarioFile, err)
 	}
 	if err := loadDetail(dir, &r.Detail); err != nil {
@@ -63,34 +59,85 @@ func Read(dir string) (*Run, error) {
 	return r, nil
 }
 
-func load(dir, name string, into any) error {
-	data, err := os.ReadFile(filepath.Join(dir, name))
+// Load reads a JSON document of a run or a sweep from a file, and no more of it than such a document can hold. into points to
+// what it is: a Document, a Detail, a Sweep. The error does not name the file.
+func Load(path string, into any) error {
+	f, size, err := open(path)
 	if err != nil {
-		return missing(dir, name, err)
+		return err
 	}
-	if err := json.Unmarshal(data, into); err != nil {
-		return corrupt(dir, name, err)
-	}
-	return nil
+	defer f.Close()
+	return Decode(f, size, into)
 }
 
+// ReadManifest reads the manifest of a run's or a sweep's directory; false where it has none.
+func ReadManifest(dir string) (m Manifest, ok bool) {
+	err := Load(filepath.Join(dir, ManifestFile), &m)
+	return m, err == nil && (m.Schema == ManifestSchema || m.Schema == SweepManifestSchema)
+}
+
+// load reads a document of a directory.
+func load(dir, name string, into any) error {
+	err := Load(filepath.Join(dir, name), into)
+	var file *fs.PathError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &file):
+		return missing(dir, name, err)
+	}
+	return corrupt(dir, name, err)
+}
+
+// mostScenario bounds a resolved scenario, which holds the files that it was made of, of 4 MiB each.
+const mostScenario = 64 << 20
+
+// readText reads a file that is not JSON.
+func readText(path string) ([]byte, error) {
+	f, size, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if size > mostScenario {
+		return nil, fmt.Errorf("%w: more than %d MiB of text", errLarge, mostScenario>>20)
+	}
+	return io.ReadAll(io.LimitReader(f, mostScenario))
+}
+
+// open opens a file of a run or sweep for reading: no device or pipe, which might never end.
+func open(path string) (f *os.File, size int64, err error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "read", Path: path, Err: errors.New("it is no regular file")}
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	f, err = os.Open(path)
+	return f, info.Size(), err
+}
+
+// mostPacked is the most that a byte of a compressed detail unpacks to. Of runs it is 5 to 8 bytes, of what is made to fill
+// the memory up to 1000.
+const mostPacked = 64
+
 func loadDetail(dir string, into *Detail) error {
-	data, err := os.ReadFile(filepath.Join(dir, DetailGzip))
+	f, size, err := open(filepath.Join(dir, DetailGzip))
 	if errors.Is(err, fs.ErrNotExist) {
 		return load(dir, DetailFile, into)
 	}
 	if err != nil {
 		return missing(dir, DetailGzip, err)
 	}
-	z, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return corrupt(dir, DetailGzip, err)
+	defer f.Close()
+	most := limitsOf(into, 0)
+	most.text = min(most.text, detailLimit+mostPacked*size)
+	z, err := gzip.NewReader(bufio.NewReader(f))
+	if err == nil {
+		err = decode(z, into, most)
 	}
-	plain, err := io.ReadAll(io.LimitReader(z, readLimit))
 	if err != nil {
-		return corrupt(dir, DetailGzip, err)
-	}
-	if err := json.Unmarshal(plain, into); err != nil {
 		return corrupt(dir, DetailGzip, err)
 	}
 	return nil
@@ -116,11 +163,10 @@ func List(root string) (dirs []string, manifests []Manifest) {
 	}
 	for _, e := range entries {
 		dir := filepath.Join(root, e.Name())
-		var m Manifest
 		if _, err := os.Lstat(filepath.Join(dir, unfinished)); err == nil && strings.HasSuffix(dir, ".tmp") {
 			continue // still being written, or killed
 		}
-		if load(dir, ManifestFile, &m) == nil && m.Schema == ManifestSchema {
+		if m, ok := ReadManifest(dir); ok && m.Schema == ManifestSchema {
 			dirs, manifests = append(dirs, dir), append(manifests, m)
 		}
 	}

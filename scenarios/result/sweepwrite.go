@@ -3,7 +3,6 @@ package result
 import (
 	"bytes"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -109,9 +108,8 @@ func IsSweep(dir string) bool {
 // SweepManifest reads the manifest of a sweep's directory; false where it is
 // none.
 func SweepManifest(dir string) (Manifest, bool) {
-	data, err := os.ReadFile(filepath.Join(dir, ManifestFile))
-	var m Manifest
-	return m, err == nil && json.Unmarshal(data, &m) == nil && m.Schema == SweepManifestSchema
+	m, ok := ReadManifest(dir)
+	return m, ok && m.Schema == SweepManifestSchema
 }
 
 // ReadSweep reads the directory of a finished sweep. Whatever is missing,
@@ -144,7 +142,8 @@ func ReadPlan(dir string) (*Sweep, []Plot, error) {
 		return nil, nil, err
 	}
 	var plots []Plot
-	return s, plots, load(dir, PlotsFile, &plots)
+	err = load(dir, PlotsFile, &plots)
+	return s, plots, err
 }
 
 func readSweep(dir, file string) (*Sweep, error) {

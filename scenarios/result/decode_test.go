@@ -1,0 +1,170 @@
+package result
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// filled sets everything in v, lists and maps included, to something of its own.
+func filled(v reflect.Value, n *int) {
+	*n++
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("text " + strings.Repeat(`"\é`, *n%3))
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(int64(*n))
+	case reflect.Uint64:
+		v.SetUint(uint64(*n))
+	case reflect.Float64:
+		v.SetFloat(float64(*n) / 8)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		filled(v.Elem(), n)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			filled(v.Field(i), n)
+		}
+	case reflect.Array:
+		for i := range v.Len() {
+			filled(v.Index(i), n)
+		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 3, 3))
+		for i := range v.Len() {
+			filled(v.Index(i), n)
+		}
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		for _, key := range []string{"a", "b"} {
+			e := reflect.New(v.Type().Elem()).Elem()
+			filled(e, n)
+			v.SetMapIndex(reflect.ValueOf(key), e)
+		}
+	}
+}
+
+// TestDecode: documents are read as encoding/json reads them.
+func TestDecode(t *testing.T) {
+	n := 0
+	for _, of := range []any{&Manifest{}, &Document{}, &Timings{}, &Detail{}, &Sweep{}, &SweepTimings{}, &[]Plot{}} {
+		v := reflect.ValueOf(of)
+		for _, null := range []bool{false, true} {
+			if !null {
+				filled(v.Elem(), &n)
+			}
+			for _, indent := range []string{"", "\t"} {
+				text, err := json.MarshalIndent(of, "", indent)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text = bytes.Replace(text, []byte("{"), []byte(`{"later": [{"x": null}, "]"],`), 1)
+				want, got := reflect.New(v.Type().Elem()), reflect.New(v.Type().Elem())
+				if err := json.Unmarshal(text, want.Interface()); err != nil {
+					t.Fatal(err)
+				}
+				if err := Decode(bytes.NewReader(text), int64(len(text)), got.Interface()); err != nil {
+					t.Fatalf("%T: %v", of, err)
+				}
+				if !reflect.DeepEqual(got.Interface(), want.Interface()) {
+					t.Errorf("%s\nwas read as\n%+v\nwant\n%+v", text, got, want)
+				}
+			}
+			v.Elem().SetZero()
+		}
+	}
+}
+
+// TestDecodeWrong: what is no such document is told with its place.
+func TestDecodeWrong(t *testing.T) {
+	for text, want := range map[string]string{
+		``:                                      "unexpected end of JSON input",
+		`{"title": "a`:                          "unexpected end of JSON input",
+		`{"policies": [{"lanes": [{"spans": [{`: "unexpected end of JSON input",
+		`[]`:                                    "the document: a list where an object belongs, at byte 1",
+		`7`:                                     "the document: a number where an object belongs, at byte 1",
+		`{} x`:                                  "invalid character 'x'",
+		`{} {}`:                                 "more follows the document",
+		`{"policies": {}}`:                      "policies: an object where a list belongs, at byte 14",
+		`{"policies": ["a"]}`:                   "policies: a string where an object belongs, at byte 17",
+		`{"policies": [{"lattice": true}]}`:     "policies.lattice: true or false where an object belongs",
+		`{"policies": [{"makespan_s": "a"}]}`:   "policies.makespan_s: a string does not belong there",
+		`{"policies": [{"path": [{"lag_s": 1e999}]}]}`:       "policies.path: a number 1e999 does not belong there",
+		`{"policies": [{"lanes": [{"spans": [{}, {},,]}]}]}`: "invalid character ','",
+	} {
+		err := Decode(strings.NewReader(text), int64(len(text)), &Detail{})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %s", text, err, want)
+		}
+	}
+}
+
+// TestBombs packs gigabytes into a detail: it is refused as soon as it is beyond what a run can hold.
+func TestBombs(t *testing.T) {
+	pack := func(text string) []byte {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		z.Write([]byte(text))
+		z.Close()
+		return b.Bytes()
+	}
+	dir := filepath.Join(t.TempDir(), "run")
+	keep(t, dir, sample())
+	for head, body := range map[string]string{
+		``:                                     " ",
+		`{"title": "`:                          "a",
+		`{"later": `:                           "[",
+		`{"policies": [`:                       "{},",
+		`{"policies": [{"lanes": [`:            `{"spans":[{"kind":"forward","label":"1","start_s":1,"end_s":1},{"kind":"forward","label":"1","start_s":1,"end_s":1}]},`,
+		`{"policies": [{"lanes": [{"spans": [`: "{},",
+		`{"policies": [{"schedule": {"phases": [{"sent":[`: "[],",
+		`{"policies": [{"demand": [{"time_s": [`:           "0,",
+	} {
+		block := pack(strings.Repeat(body, 1<<20/len(body)))
+		packed := append(pack(head), bytes.Repeat(block, 3<<10)...) // members of a gzip file follow each other
+		if err := os.WriteFile(filepath.Join(dir, DetailGzip), packed, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := Read(dir)
+		runtime.ReadMemStats(&after)
+		if err == nil || !strings.Contains(err.Error(), DetailGzip+" is corrupt: ") {
+			t.Errorf("%s: %v", head, err)
+		}
+		// What was allocated in all, which is more than there was at any time.
+		if mib := (after.TotalAlloc - before.TotalAlloc) >> 20; mib > 800 {
+			t.Errorf("%s: reading it took %d MiB: %v", head, mib, err)
+		}
+	}
+}
+
+// TestLimits: a document at its limit is read, and one beyond is not.
+func TestLimits(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		most limits
+		ok   bool
+	}{
+		{`{"title": "abc"}`, limits{16, 100}, true},
+		{`{"title": "abc"}`, limits{15, 100}, false},
+		{`{"title": "abc"}`, limits{16, 8}, true},
+		{`{"title": "abc"}`, limits{16, 7}, false},
+		{`{"policies": [{}]}`, limits{100, int64(reflect.TypeFor[Play]().Size())}, true},
+		{`{"policies": [{}, {}]}`, limits{100, int64(reflect.TypeFor[Play]().Size())}, false},
+	} {
+		err := decode(strings.NewReader(c.text), &Detail{}, c.most)
+		if err == nil != c.ok || err != nil && !errors.Is(err, errLarge) {
+			t.Errorf("%s within %v: %v", c.text, c.most, err)
+		}
+	}
+}
