@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"os"
 	"slices"
 	"sync"
 
@@ -113,7 +112,7 @@ func (s *Scenario) plannerOptions(workers int) (reconfigure.Options, error) {
 	if !slices.Contains(p.Planners, "imported") {
 		return o, nil
 	}
-	data, err := os.ReadFile(p.Imported.File)
+	data, err := readSome(p.Imported.File)
 	if err != nil {
 		return o, err
 	}

@@ -110,18 +110,36 @@ func put(h io.Writer, x uint64) {
 // path returns the file of a choice.
 func (r *optimiser) path(key string) string { return filepath.Join(r.Cache, "routes-"+key[:32]) }
 
+// mostKept is the most bytes of a choice that is read.
+const mostKept = 1 << 30
+
 // load returns a choice that was cached; nil where there is none that is whole.
 func (r *optimiser) load(key string) *kept {
-	data, err := os.ReadFile(r.path(key))
-	if err != nil || len(data) < 2*sha256.Size {
+	f, err := os.Open(r.path(key))
+	if err != nil {
 		return nil
 	}
-	sum := sha256.Sum256(data[sha256.Size:])
-	if !bytes.Equal(sum[:], data[:sha256.Size]) || hex.EncodeToString(data[sha256.Size:2*sha256.Size]) != key {
+	defer f.Close()
+	var head [2 * sha256.Size]byte
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() > mostKept {
+		return nil
+	}
+	if _, err := io.ReadFull(f, head[:]); err != nil || hex.EncodeToString(head[sha256.Size:]) != key {
+		return nil
+	}
+	body, err := io.ReadAll(io.LimitReader(f, mostKept))
+	if err != nil {
+		return nil
+	}
+	h := sha256.New()
+	h.Write(head[sha256.Size:])
+	h.Write(body)
+	if !bytes.Equal(h.Sum(nil), head[:sha256.Size]) {
 		return nil
 	}
 	k := new(kept)
-	if gob.NewDecoder(bytes.NewReader(data[2*sha256.Size:])).Decode(k) != nil {
+	if gob.NewDecoder(bytes.NewReader(body)).Decode(k) != nil {
 		return nil
 	}
 	return k

@@ -124,7 +124,6 @@ func TestBombs(t *testing.T) {
 		`{"title": "`:                          "a",
 		`{"later": `:                           "[",
 		`{"policies": [`:                       "{},",
-		`{"policies": [{"lanes": [`:            `{"spans":[{"kind":"forward","label":"1","start_s":1,"end_s":1},{"kind":"forward","label":"1","start_s":1,"end_s":1}]},`,
 		`{"policies": [{"lanes": [{"spans": [`: "{},",
 		`{"policies": [{"schedule": {"phases": [{"sent":[`: "[],",
 		`{"policies": [{"demand": [{"time_s": [`:           "0,",
