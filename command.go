@@ -112,10 +112,13 @@ func (c *command) report(ctx context.Context, err error) int {
 	return exitFailed
 }
 
-// say writes a line of narration.
+// say writes a line of narration. Names and errors in it may hold anything.
 func (c *command) say(format string, args ...any) {
-	fmt.Fprintf(c.stderr, "sim: "+format+"\n", args...)
+	fmt.Fprintln(c.stderr, "sim: "+result.Line(fmt.Sprintf(format, args...), mostNarration))
 }
+
+// mostNarration is the most bytes of a line of narration.
+const mostNarration = 1000
 
 // colours reports whether w takes them.
 func (c *command) colours(w io.Writer) bool {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -23,10 +24,24 @@ func queueVersion() string { return fmt.Sprintf("%s-model%d", result.Version, re
 // queueRunner returns the Runner that has cells computed by the workers of a
 // queue.
 func (c *command) queueRunner(plan *sweep.Plan, flags sweepFlags) (sweep.Runner, error) {
-	if flags.queue != queue.EmbeddedURL {
-		if err := queue.CheckURL(flags.queue); err != nil {
+	embedded := flags.queue == queue.EmbeddedURL
+	given := ""
+	if flags.listen != "" {
+		token, err := queue.CheckListen(flags.listen)
+		if err != nil {
 			return nil, usageError(err.Error())
 		}
+		given = token
+	}
+	if embedded && flags.tokenFile != "" && flags.listen == "" {
+		return nil, usagef("flag --token-file goes with --listen: nobody else reaches this queue")
+	}
+	token, err := c.queueToken(flags.queue, flags.creds, flags.tokenFile, given)
+	if err != nil {
+		return nil, err
+	}
+	if flags.listen != "" && given == "" && token == "" {
+		c.say("whoever reaches %s may take cells and answer with anything; ask for a token with --listen TOKEN@%[1]s, --token-file or %s", flags.listen, tokenVariable)
 	}
 	return func(ctx context.Context, p *sweep.Plan, todo []int, done func(int, *sweep.Record) error) error {
 		cell := make(map[string]int, len(todo))
@@ -38,18 +53,18 @@ func (c *command) queueRunner(plan *sweep.Plan, flags sweepFlags) (sweep.Runner,
 		}
 		o := queue.Options{
 			URL: flags.queue, Name: p.Sweep.Name + "-" + p.Sweep.Digest[:10], Version: queueVersion(),
-			Credentials: flags.creds, Listen: flags.listen, Log: c.say,
+			Credentials: flags.creds, Token: token, Listen: flags.listen, Log: c.say,
 		}
-		if flags.queue == queue.EmbeddedURL {
+		if embedded {
 			o.Workers, o.Run = flags.workers, sweep.Do
 		}
 		return queue.Publish(ctx, o, items, func(r queue.Result) error {
 			if r.Failed != "" {
-				return done(cell[r.Key], &sweep.Record{Key: r.Key, Failed: r.Failed})
+				return done(cell[r.Key], &sweep.Record{Key: r.Key, Failed: r.Failed, Input: r.Always})
 			}
 			record, err := sweep.ReadRecord(r.Data)
 			if err == nil && record.Key != r.Key {
-				err = fmt.Errorf("the queue returned the result of cell %s for %s", record.Key, r.Key)
+				err = fmt.Errorf("the queue returned the result of another cell for %s", r.Key)
 			}
 			if err != nil {
 				record = &sweep.Record{Key: r.Key, Failed: err.Error()}
@@ -57,6 +72,51 @@ func (c *command) queueRunner(plan *sweep.Plan, flags sweepFlags) (sweep.Runner,
 			return done(cell[r.Key], record)
 		})
 	}, nil
+}
+
+// tokenVariable is the environment variable that holds a queue's token, which
+// arguments show to whoever lists processes.
+const tokenVariable = "SIM_TOKEN"
+
+// queueToken checks a queue's address and credentials and returns the token for
+// it, "" where there is none: that of a file or else of the environment. given is
+// a token that stands in an address.
+func (c *command) queueToken(address, creds, file, given string) (string, error) {
+	if address != queue.EmbeddedURL {
+		if err := queue.CheckURL(address); err != nil {
+			return "", usageError(err.Error())
+		}
+		if strings.Contains(address, "@") {
+			given = address
+		}
+	}
+	if creds != "" {
+		if address == queue.EmbeddedURL {
+			return "", usagef("flag --creds is for a server elsewhere; an embedded queue asks for a token")
+		}
+		if err := queue.CheckCredentials(creds); err != nil {
+			return "", usageError(err.Error())
+		}
+		given = creds
+	}
+	var token string
+	var err error
+	switch {
+	case file != "" && given != "":
+		return "", usagef("flag --token-file stands beside a token, user or --creds; give one of them")
+	case file != "":
+		token, err = queue.ReadToken(file)
+	case given == "":
+		if token = c.getenv(tokenVariable); token != "" {
+			if err = queue.CheckToken(token); err != nil {
+				err = fmt.Errorf("%s: %w", tokenVariable, err)
+			}
+		}
+	}
+	if err != nil {
+		return "", usageError(err.Error())
+	}
+	return token, nil
 }
 
 func (c *command) workerCommand() *cli.Command {
@@ -69,6 +129,7 @@ func (c *command) workerCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "j", Usage: "compute `N` cells at a time", DefaultText: "as many as there are processors"},
 			&cli.StringFlag{Name: "creds", Usage: "NATS credentials `FILE`"},
+			&cli.StringFlag{Name: "token-file", Usage: "read the server's token from `FILE`", DefaultText: "$" + tokenVariable},
 			&cli.StringFlag{Name: "idle", Usage: "end when there was nothing to do for a `TIME` such as 10m", DefaultText: "never"},
 		},
 		Action: func(cc *cli.Context) error {
@@ -78,8 +139,17 @@ func (c *command) workerCommand() *cli.Command {
 			o := queue.WorkerOptions{
 				URL: cc.Args().First(), Version: queueVersion(), Credentials: cc.String("creds"), Workers: runtime.GOMAXPROCS(0), Log: c.say,
 			}
-			if err := queue.CheckURL(o.URL); err != nil {
-				return usageError(err.Error())
+			for _, name := range []string{"creds", "token-file", "idle"} {
+				if cc.IsSet(name) && cc.String(name) == "" {
+					return usagef("flag --%s needs a value", name)
+				}
+			}
+			if o.URL == queue.EmbeddedURL {
+				return usagef("sim worker needs the address of a server, such as nats://HOST:4222; embedded is for sim sweep")
+			}
+			var err error
+			if o.Token, err = c.queueToken(o.URL, o.Credentials, cc.String("token-file"), ""); err != nil {
+				return err
 			}
 			if cc.IsSet("j") {
 				if o.Workers = cc.Int("j"); o.Workers < 1 {

@@ -58,6 +58,7 @@ func sweepFlagList() []cli.Flag {
 		&cli.StringFlag{Name: "queue", Usage: "have the cells computed by the workers of a queue at `URL`, such as nats://host:4222, or embedded"},
 		&cli.StringFlag{Name: "listen", Usage: "with --queue embedded: take workers of other machines at `ADDRESS`, such as :4222"},
 		&cli.StringFlag{Name: "creds", Usage: "with --queue: NATS credentials `FILE`"},
+		&cli.StringFlag{Name: "token-file", Usage: "with --queue: read the token that is asked for from `FILE`", DefaultText: "$SIM_TOKEN"},
 		&cli.BoolFlag{Name: "json", DisableDefaultText: true, Usage: "print the sweep document instead of the table"},
 		&cli.StringFlag{Name: "metric", Usage: "print `NAME` in the table", DefaultText: "nct, or else the first of time"},
 		&cli.StringFlag{Name: "out", Usage: "keep the sweep in `DIR`", DefaultText: "runs/<name>-<hash>"},
@@ -73,11 +74,12 @@ type sweepFlags struct {
 	dryRun, yes, merge   bool
 	shard                sweep.Shard
 	queue, listen, creds string
+	tokenFile            string
 	metric               string
 }
 
 func (c *command) readSweepFlags(cc *cli.Context) (f sweepFlags, err error) {
-	for _, name := range []string{"out", "shard", "queue", "listen", "creds", "metric", "format"} {
+	for _, name := range []string{"out", "shard", "queue", "listen", "creds", "token-file", "metric", "format"} {
 		if cc.IsSet(name) && cc.String(name) == "" {
 			return f, usagef("flag --%s needs a value", name)
 		}
@@ -85,7 +87,7 @@ func (c *command) readSweepFlags(cc *cli.Context) (f sweepFlags, err error) {
 	f = sweepFlags{
 		runFlags: runFlags{json: cc.Bool("json"), out: cc.String("out"), workers: runtime.GOMAXPROCS(0)},
 		dryRun:   cc.Bool("dry-run"), yes: cc.Bool("yes"), merge: cc.Bool("merge"),
-		queue: cc.String("queue"), listen: cc.String("listen"), creds: cc.String("creds"), metric: cc.String("metric"),
+		queue: cc.String("queue"), listen: cc.String("listen"), creds: cc.String("creds"), tokenFile: cc.String("token-file"), metric: cc.String("metric"),
 	}
 	if f.formats, err = readFormats(cc); err != nil {
 		return f, err
@@ -103,6 +105,9 @@ func (c *command) readSweepFlags(cc *cli.Context) (f sweepFlags, err error) {
 	}
 	if f.creds != "" && f.queue == "" {
 		return f, usagef("flag --creds goes with --queue")
+	}
+	if f.tokenFile != "" && f.queue == "" {
+		return f, usagef("flag --token-file goes with --queue")
 	}
 	if f.merge {
 		if cc.IsSet("shard") || f.queue != "" || f.dryRun {

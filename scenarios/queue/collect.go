@@ -148,6 +148,11 @@ func (c *collector) read(ctx context.Context, m *jetstream.RawStreamMsg) (*colle
 	case errors.Is(err, jetstream.ErrMsgNotFound):
 		return o, nil // it was removed meanwhile
 	case errors.Is(err, errDamaged):
+	case errors.Is(err, errTooLarge):
+		if r := firstKey(data); r != "" {
+			o.results = []Result{*tooLarge(r)}
+			return o, nil
+		}
 	case err != nil:
 		return nil, err
 	default:
@@ -155,12 +160,15 @@ func (c *collector) read(ctx context.Context, m *jetstream.RawStreamMsg) (*colle
 			return o, nil
 		}
 	}
-	c.l.log("%s: results in %s cannot be read: %v; their items are run again", c.l.where, info.Name, err)
+	c.l.log("%s: results in %s cannot be read: %v; their items are run again", c.l.where, line(info.Name), err)
 	o.results = nil
 	return o, nil
 }
 
-var errDamaged = errors.New("its digest is wrong")
+var (
+	errDamaged  = errors.New("its digest is wrong")
+	errTooLarge = fmt.Errorf("it takes more than %d bytes", mostBundle)
+)
 
 // message returns the first message from at on of a subject.
 func (c *collector) message(ctx context.Context, at uint64, subject string) (*jetstream.RawStreamMsg, error) {
@@ -170,7 +178,8 @@ func (c *collector) message(ctx context.Context, at uint64, subject string) (*je
 }
 
 // content reads an object, chunk by chunk. (ObjectStore.Get makes a consumer for
-// each object, which costs twice as much.)
+// each object, which costs twice as much.) Of one that is too large it returns the
+// beginning, with errTooLarge.
 func (c *collector) content(ctx context.Context, info *jetstream.ObjectInfo) ([]byte, error) {
 	var data []byte
 	at := uint64(1)
@@ -184,6 +193,9 @@ func (c *collector) content(ctx context.Context, info *jetstream.ObjectInfo) ([]
 			data = m.Data // nearly always all
 		} else {
 			data = append(data, m.Data...)
+		}
+		if len(data) > mostBundle {
+			return data[:bundleHead], errTooLarge
 		}
 	}
 	if sum := sha256.Sum256(data); info.Digest != digestKind+base64.URLEncoding.EncodeToString(sum[:]) {

@@ -15,12 +15,12 @@ import (
 
 // dialOptions are what publisher and workers have in common.
 type dialOptions struct {
-	url, credentials string
-	version          string
-	ackWait          time.Duration
-	reconnect        time.Duration
-	log              func(string, ...any)
-	inside           *Server // a server of this process, instead of url
+	url, credentials, token string
+	version                 string
+	ackWait                 time.Duration
+	reconnect               time.Duration
+	log                     func(string, ...any)
+	inside                  *Server // a server of this process, instead of url
 }
 
 // link is a connection to the queue.
@@ -78,8 +78,11 @@ func dial(ctx context.Context, o dialOptions) (*link, error) {
 		nats.DisconnectErrHandler(l.disconnected), nats.ReconnectHandler(l.reconnected), nats.ClosedHandler(l.closed),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { o.log("%s: %v", l.where, err) }),
 	}
-	if o.credentials != "" {
+	switch {
+	case o.credentials != "":
 		opts = append(opts, nats.UserCredentials(o.credentials))
+	case o.token != "" && o.inside == nil:
+		opts = append(opts, nats.Token(o.token)) // of servers whose URL has none
 	}
 	if o.inside != nil {
 		opts = append(opts, nats.InProcessServer(o.inside.s), nats.Token(o.inside.token))
@@ -187,6 +190,9 @@ func CheckURL(text string) error {
 		u, err := url.Parse(strings.TrimSpace(s))
 		if err != nil || u.Host == "" {
 			return fmt.Errorf("queue: %q is no address of a server; write nats://HOST:4222", plainURL(s))
+		}
+		if u.User != nil && u.User.Username() == "" {
+			return fmt.Errorf("queue: there is no token before the @ of %q; write nats://TOKEN@%s", s, plainURL(u.Host))
 		}
 		switch u.Scheme {
 		case "nats", "tls", "ws", "wss":

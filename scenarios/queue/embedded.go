@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -28,6 +28,7 @@ type EmbeddedOptions struct {
 	// Listen is the address for other processes, such as ":4222" or
 	// "127.0.0.1:0", with "TOKEN@" before it to ask them for a token; "": none.
 	Listen string
+	Token  string // what they are asked for where Listen has no token; "": nothing
 	// Dir is the directory of the store, which is kept; "": a temporary one.
 	Dir string
 	Log func(format string, args ...any) // of the server's errors; may be nil
@@ -43,6 +44,7 @@ func Embedded(o EmbeddedOptions) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	token = set(token, o.Token)
 	e := &Server{dir: o.Dir, token: token}
 	if e.dir == "" {
 		if e.dir, err = os.MkdirTemp("", "sim-queue-"); err != nil {
@@ -73,10 +75,11 @@ func Embedded(o EmbeddedOptions) (*Server, error) {
 		if host == "" || a.IP.IsUnspecified() && host == server.DEFAULT_HOST {
 			host = "127.0.0.1"
 		}
-		e.url = "nats://" + net.JoinHostPort(host, strconv.Itoa(a.Port))
+		at := url.URL{Scheme: "nats", Host: net.JoinHostPort(host, strconv.Itoa(a.Port))}
 		if token != "" {
-			e.url = "nats://" + token + "@" + net.JoinHostPort(host, strconv.Itoa(a.Port))
+			at.User = url.User(token)
 		}
+		e.url = at.String()
 	}
 	return e, nil
 }
@@ -107,31 +110,6 @@ func (e *Server) close() error {
 		return fmt.Errorf("queue: the embedded server's store remains: %w", err)
 	}
 	return nil
-}
-
-// parseListen reads [TOKEN@][HOST]:PORT.
-func parseListen(text string) (host string, port int, token string, err error) {
-	if text == "" {
-		return "", 0, "", nil
-	}
-	address := text
-	if i := strings.LastIndex(text, "@"); i >= 0 {
-		token, address = text[:i], text[i+1:]
-	}
-	host, service, err := net.SplitHostPort(address)
-	if err == nil {
-		port, err = strconv.Atoi(service)
-	}
-	if err != nil || port < 0 || port > 65535 {
-		return "", 0, "", fmt.Errorf("queue: %q is no address to listen at; write HOST:PORT or :PORT", address)
-	}
-	if strings.ContainsAny(token, ":/@ ") {
-		return "", 0, "", errors.New("queue: the token before @ must be without ':', '/', '@' and spaces")
-	}
-	if port == 0 {
-		port = server.RANDOM_PORT
-	}
-	return set(host, server.DEFAULT_HOST), port, token, nil
 }
 
 // serverLog passes on a server's errors and keeps what ends it.

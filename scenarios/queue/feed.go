@@ -148,7 +148,7 @@ func (f *feeder) feed(ctx context.Context) error {
 			m, err := f.message(i)
 			if err != nil {
 				select {
-				case f.failed <- Result{Key: f.p.items[i].Key, Failed: line(err.Error())}:
+				case f.failed <- *failure(f.p.items[i].Key, err.Error(), true):
 				case <-ctx.Done():
 					return nil
 				}
@@ -186,7 +186,7 @@ func (f *feeder) message(i int32) (*nats.Msg, error) {
 	m.Header.Set(jetstream.MsgIDHeader, fmt.Sprintf("%s.%d.%s", f.p.id, f.tries, it.Key))
 	f.mu.Unlock()
 	if limit := f.p.l.nc.MaxPayload(); int64(m.Size()) > limit {
-		return nil, fmt.Errorf("the item takes %d bytes, of which the server takes %d at most (its max_payload)", m.Size(), limit)
+		return nil, fmt.Errorf("the item takes %d bytes, of which the server takes %d at most; raise its max_payload", m.Size(), limit)
 	}
 	return m, nil
 }

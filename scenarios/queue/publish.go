@@ -28,12 +28,12 @@ func Publish(ctx context.Context, o Options, items []Item, done func(Result) err
 	if len(items) == 0 {
 		return nil
 	}
-	dialing := dialOptions{url: o.URL, credentials: o.Credentials, version: o.Version, ackWait: o.AckWait, reconnect: o.Reconnect, log: o.Log}
+	dialing := dialOptions{url: o.URL, credentials: o.Credentials, token: o.Token, version: o.Version, ackWait: o.AckWait, reconnect: o.Reconnect, log: o.Log}
 	if o.URL == EmbeddedURL {
 		if o.Workers == 0 && o.Listen == "" {
 			return errors.New("queue: an embedded queue that nobody can reach needs workers of its own")
 		}
-		s, err := Embedded(EmbeddedOptions{Listen: o.Listen, Dir: o.Dir, Log: o.Log})
+		s, err := Embedded(EmbeddedOptions{Listen: o.Listen, Token: o.Token, Dir: o.Dir, Log: o.Log})
 		if err != nil {
 			return err
 		}
@@ -289,7 +289,7 @@ func (p *publisher) others(ctx context.Context) (string, error) {
 		if id == p.id {
 			wait = 50 * time.Millisecond
 		} else if state == "runs" || id < p.id {
-			return string(m.Data[len(state)+1+len(id)+1:]), nil
+			return line(string(m.Data[min(len(m.Data), len(state)+1+len(id)+1):])), nil
 		}
 	}
 }

@@ -45,7 +45,13 @@ type Result struct {
 	Data []byte // what was returned for it; nil if it failed
 	// Failed says why there is no result, in one line; "" means that there is one.
 	Failed string
+	// Always: it fails each time, whoever runs it; trying again does not help.
+	Always bool
 }
+
+// MaxResult is the largest result of an item, in bytes. The largest that sim has are those of a hundred thousand trials, of
+// some 6 MB.
+const MaxResult = 16 << 20
 
 // Func does an item's work on its payload. It must be safe for concurrent use
 // and return soon after ctx ends. An error is the item's result: it is reported
@@ -69,6 +75,9 @@ type Options struct {
 	Version string
 	// Credentials is the path of a NATS credentials file; "" if there is none.
 	Credentials string
+	// Token is what servers ask for whose addresses, in URL or Listen, have none: for commands whose arguments others see. ""
+	// if there is none. It is not used beside Credentials.
+	Token string
 
 	// Workers is the number of goroutines of this process that run items too,
 	// with Run. 0: none, which an embedded server without Listen cannot do with.
@@ -98,6 +107,7 @@ type WorkerOptions struct {
 	URL         string // see Options; there is no EmbeddedURL for workers
 	Version     string // of the items to take
 	Credentials string // see Options
+	Token       string // see Options
 	Workers     int    // items at a time; 0: GOMAXPROCS
 	Log         func(format string, args ...any)
 

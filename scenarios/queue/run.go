@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
+
+	"sim/scenarios/result"
 )
 
 // run does an item and hands its result to the saver. late outlives ctx.
@@ -45,8 +47,11 @@ func (w *worker) run(ctx, late context.Context, t *task) {
 	}
 	w.took(time.Since(begun))
 	r := &Result{Key: t.key, Data: data}
-	if err != nil {
-		r = &Result{Key: t.key, Failed: set(line(err.Error()), "it failed without a word")}
+	switch {
+	case err != nil:
+		r = failure(t.key, err.Error(), false)
+	case len(data) > MaxResult:
+		r = tooLarge(t.key)
 	}
 	w.saver.add(late, saved{t, r})
 }
@@ -90,7 +95,10 @@ func (w *worker) uncounted(err error) {
 func (w *worker) call(ctx context.Context, t *task) (data []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			w.o.Log("item %s: panic: %v\n%s", t.key, p, debug.Stack())
+			w.o.Log("item %s: panic: %v", t.key, p)
+			for l := range strings.Lines(string(debug.Stack())) {
+				w.o.Log("%s", strings.TrimRight(l, "\n"))
+			}
 			data, err = nil, fmt.Errorf("panic: %v", p)
 		}
 	}()
@@ -106,7 +114,13 @@ func (w *worker) took(d time.Duration) {
 	w.mean.Store(int64(d)) // of two at a time one counts: it is a guess anyway
 }
 
-// line makes one line of a text.
-func line(text string) string {
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+// failure is the result of an item that has none. Whoever wrote why, it is one printable line.
+func failure(key, why string, always bool) *Result {
+	return &Result{Key: key, Failed: set(line(why), "it failed without a word"), Always: always}
 }
+
+// line makes one printable line of a text that comes from elsewhere.
+func line(text string) string { return result.Line(text, mostLine) }
+
+// mostLine is the most bytes of a line.
+const mostLine = 400

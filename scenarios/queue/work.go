@@ -64,7 +64,7 @@ const (
 
 // newWorker connects a worker. inside is a server of this process, or nil.
 func newWorker(ctx context.Context, o WorkerOptions, inside *Server, f Func) (*worker, error) {
-	l, err := dial(ctx, dialOptions{o.URL, o.Credentials, o.Version, o.AckWait, o.Reconnect, o.Log, inside})
+	l, err := dial(ctx, dialOptions{o.URL, o.Credentials, o.Token, o.Version, o.AckWait, o.Reconnect, o.Log, inside})
 	if err != nil {
 		return nil, err
 	}
@@ -254,7 +254,7 @@ func (w *worker) take(ctx context.Context, m jetstream.Msg) {
 	t.place, t.key, ok = parseSubject(m.Subject())
 	meta, err := m.Metadata()
 	if !ok || err != nil {
-		w.o.Log("%s: a message that is no item is thrown away: %s", w.l.where, m.Subject())
+		w.o.Log("%s: a message that is no item is thrown away: %s", w.l.where, line(m.Subject()))
 		w.warn(m.Term())
 		w.release()
 		return
@@ -354,6 +354,6 @@ func (w *worker) lookAround(ctx context.Context) {
 		}
 		w.told[c.Name] = true
 		w.o.Log("%s: %d items of version %s are left to workers of that version; this is %s",
-			w.l.where, c.NumPending+uint64(c.NumAckPending), set(c.Config.Metadata["version"], c.Name), w.o.Version)
+			w.l.where, c.NumPending+uint64(c.NumAckPending), line(set(c.Config.Metadata["version"], c.Name)), w.o.Version)
 	}
 }

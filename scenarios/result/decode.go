@@ -32,7 +32,7 @@ func limitsOf(into any, size int64) limits {
 	case *Document, *Timings, *Detail:
 		return of
 	}
-	return limits{text: max(of.text, size), memory: max(of.memory, 3*size)}
+	return limits{text: max(of.text, size), memory: 4<<20 + 4*size}
 }
 
 const (

@@ -1,9 +1,11 @@
 package result
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // ShortKey words a dotted key by its last part; what is one of several jobs'
@@ -52,4 +54,36 @@ func Edits(a, b string) int {
 		before, last, now = last, now, before
 	}
 	return last[len(b)]
+}
+
+// Line makes one printable line of a text of unknown origin, of at most so many bytes: line ends become semicolons, other
+// characters that a terminal would act on are written as Go writes them, and what is too long ends in three dots.
+func Line(text string, most int) string {
+	const dots = "..."
+	var b strings.Builder
+	fits := 0 // bytes of b that leave room for dots
+	for i, r := range strings.TrimRight(text[:min(len(text), 4*most)], "\r\n") {
+		switch {
+		case r == '\n' || r == '\r':
+			if b.Len() > 0 && !strings.HasSuffix(b.String(), "; ") {
+				b.WriteString("; ")
+			}
+		case r == utf8.RuneError && !strings.HasPrefix(text[i:], string(utf8.RuneError)):
+			fmt.Fprintf(&b, `\x%02x`, text[i])
+		case strconv.IsPrint(r):
+			b.WriteRune(r)
+		default:
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+		if b.Len() > most {
+			return b.String()[:fits] + dots
+		}
+		if b.Len() <= most-len(dots) {
+			fits = b.Len()
+		}
+	}
+	if len(text) > 4*most {
+		return b.String()[:fits] + dots
+	}
+	return b.String()
 }

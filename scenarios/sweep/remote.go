@@ -1,10 +1,13 @@
 package sweep
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 
 	"sim/scenarios"
 	"sim/scenarios/result"
@@ -68,11 +71,29 @@ func (t *Task) record(ctx context.Context) (*Record, error) {
 	return newRecord(t.Key, built, row, timings), nil
 }
 
-// ReadRecord reads what Do returned.
+// ReadRecord reads what Do returned. It comes from elsewhere: a record that says
+// nothing, or whose names are no names, is an error.
 func ReadRecord(data []byte) (*Record, error) {
 	r := &Record{}
-	if err := json.Unmarshal(data, r); err != nil {
+	if err := result.Decode(bytes.NewReader(data), int64(len(data)), r); err != nil {
 		return nil, fmt.Errorf("sweep: a result that cannot be read: %w", err)
+	}
+	if r.Failed != "" {
+		r.Failed = result.Line(r.Failed, mostReason)
+		return r, nil
+	}
+	if len(r.Metrics)+len(r.Labels) == 0 {
+		return nil, errors.New("sweep: a result without metrics")
+	}
+	for _, names := range []iter.Seq[string]{maps.Keys(r.Reference), maps.Keys(r.Metrics), maps.Keys(r.Labels), maps.Keys(r.Samples)} {
+		for name := range names {
+			if line := result.Line(name, mostReason); line != name || name == "" {
+				return nil, fmt.Errorf("sweep: a result with a metric %q", line)
+			}
+		}
 	}
 	return r, nil
 }
+
+// mostReason bounds why a cell failed elsewhere, and the name of a metric.
+const mostReason = 400

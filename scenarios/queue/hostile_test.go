@@ -1,0 +1,115 @@
+package queue
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// What workers say of failures is one printable line.
+func TestFailureTexts(t *testing.T) {
+	b := newBed(t)
+	saver := newSaver(&worker{l: storeOf(b)})
+	if err := saver.put(context.Background(), placeOf("1", "n"), encodeBundle([]*Result{
+		{Key: key(0), Failed: "\x1b[2J\x1b]0;title\x07cleared\r\nsim: all is well\u202e\u2028\xff"},
+		{Key: key(1), Failed: strings.Repeat("é", 1<<20)},
+		{Key: key(2), Failed: "\n\r\n"},
+	})); err != nil {
+		t.Fatal(err)
+	}
+	r := b.publish(b.options("n"), numbered(3))
+	r.check(map[string]string{
+		key(0): `failed: \x1b[2J\x1b]0;title\acleared; sim: all is well\u202e\u2028\xff`,
+		key(1): "failed: " + strings.Repeat("é", (mostLine-3)/2) + "...",
+		key(2): "failed: it failed without a word",
+	})
+}
+
+func storeOf(b *bed) *link {
+	l, _ := b.store("n")
+	return l
+}
+
+// A result that is too large fails, each time it is tried, and costs the
+// publisher no more than one that is not.
+func TestLargeResults(t *testing.T) {
+	b := newBed(t)
+	const n, size = 4, 50 << 20
+	stop := b.work(b.workerOptions(), func(context.Context, []byte) ([]byte, error) { return make([]byte, MaxResult+1), nil })
+	always := map[string]bool{}
+	for _, r := range publishAll(b, 1) {
+		always[r.Failed] = r.Always
+	}
+	stop()
+	const why = "its result takes more than the 16777216 bytes that a queue takes at most"
+	if !always[why] || len(always) != 1 {
+		t.Errorf("a worker's result that is too large: %v", always)
+	}
+
+	// Of workers that store it nonetheless.
+	saver := newSaver(&worker{l: storeOf(b)})
+	for i := range n {
+		if err := saver.put(context.Background(), placeOf("1", "n"), encodeBundle([]*Result{{Key: key(i), Data: make([]byte, size)}})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.GC()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	rs := publishAll(b, n)
+	runtime.ReadMemStats(&after)
+	for _, r := range rs {
+		if r.Failed != why || !r.Always {
+			t.Errorf("item %s: %q, always %v", r.Key, r.Failed, r.Always)
+		}
+	}
+	if mib := (after.TotalAlloc - before.TotalAlloc) >> 20; len(rs) != n || mib > 1000 {
+		t.Errorf("%d results of 50 MiB took %d MiB", len(rs), mib)
+	}
+}
+
+// publishAll publishes n items and returns their results.
+func publishAll(b *bed, n int) (rs []Result) {
+	b.Helper()
+	if err := Publish(context.Background(), b.options("n"), numbered(n), func(r Result) error {
+		rs = append(rs, r)
+		return nil
+	}); err != nil {
+		b.Fatal(err)
+	}
+	return rs
+}
+
+// Items that no server takes fail each time; what only one worker makes of an
+// item does not.
+func TestAlways(t *testing.T) {
+	b := newBed(t)
+	b.work(b.workerOptions(), func(context.Context, []byte) ([]byte, error) { return nil, errors.New("broken") })
+	items := numbered(3)
+	items[1].Payload = Bytes(make([]byte, maxPayload+1))
+	items[2].Payload = func() ([]byte, error) { return nil, errors.New("no payload") }
+	got := map[string]bool{}
+	if err := Publish(context.Background(), b.options("n"), items, func(r Result) error {
+		got[r.Key] = r.Always
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if want := map[string]bool{key(0): false, key(1): true, key(2): true}; fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%v; want %v", got, want)
+	}
+}
+
+// A bundle of more results than workers put into one is none.
+func TestManyResults(t *testing.T) {
+	if _, err := decodeBundle(append([]byte(bundleMagic), bytes.Repeat([]byte{0, 0, 0, 0}, bundleResults+1)...)); err == nil {
+		t.Error("it was read")
+	}
+	if rs, err := decodeBundle(append([]byte(bundleMagic), bytes.Repeat([]byte{0, 0, 0, 0}, bundleResults)...)); err != nil || len(rs) != bundleResults {
+		t.Errorf("%d results, %v", len(rs), err)
+	}
+}

@@ -1,0 +1,132 @@
+package queue
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nkeys"
+)
+
+// mostSecret bounds what is read of a file with a token or credentials.
+const mostSecret = 64 << 10
+
+// ReadToken reads a token from a file that holds nothing else. Space around it does not count.
+func ReadToken(path string) (string, error) {
+	data, err := readSecret(path)
+	if err != nil {
+		return "", err
+	}
+	t := strings.TrimSpace(string(data))
+	if t == "" {
+		return "", fmt.Errorf("queue: %s holds no token", path)
+	}
+	if err := CheckToken(t); err != nil {
+		return "", fmt.Errorf("%w, which %s does not hold", err, path)
+	}
+	return t, nil
+}
+
+// CheckToken fails on what is no token.
+func CheckToken(token string) error {
+	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return !unicode.IsPrint(r) || r == ' ' }) {
+		return errors.New("queue: a token is one word of printable characters")
+	}
+	return nil
+}
+
+// CheckCredentials fails where a file is no NATS credentials file, with a user's JWT and key.
+func CheckCredentials(path string) error {
+	data, err := readSecret(path)
+	if err != nil {
+		return err
+	}
+	jwt, err := nkeys.ParseDecoratedJWT(data)
+	if err == nil && strings.Count(jwt, ".") != 2 {
+		err = errors.New("it has no user JWT")
+	}
+	if err == nil {
+		_, err = nkeys.ParseDecoratedUserNKey(data)
+	}
+	if err != nil {
+		return fmt.Errorf("queue: %s is no NATS credentials file: %w", path, err)
+	}
+	return nil
+}
+
+func readSecret(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err == nil {
+		defer f.Close()
+		var data []byte
+		data, err = io.ReadAll(io.LimitReader(f, mostSecret+1))
+		if len(data) > mostSecret {
+			return nil, fmt.Errorf("queue: %s is larger than %d KiB", path, mostSecret>>10)
+		}
+		if err == nil {
+			return bytes.TrimPrefix(data, []byte("\uFEFF")), nil
+		}
+	}
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	return nil, fmt.Errorf("queue: %s cannot be read: %w", path, err)
+}
+
+// CheckListen fails where an embedded server could not listen: for commands that tell such errors before they begin. It
+// returns the token before the address, if there is one.
+func CheckListen(text string) (token string, err error) {
+	host, port, token, err := parseListen(text)
+	if err != nil {
+		return "", err
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(max(0, port))))
+	if err != nil {
+		var op *net.OpError
+		if errors.As(err, &op) {
+			err = op.Err
+		}
+		return "", fmt.Errorf("queue: nobody can listen at %s: %w", text[strings.LastIndex(text, "@")+1:], err)
+	}
+	return token, l.Close()
+}
+
+// parseListen reads [TOKEN@][HOST]:PORT.
+func parseListen(text string) (host string, port int, token string, err error) {
+	if text == "" {
+		return "", 0, "", nil
+	}
+	address := text
+	if i := strings.LastIndex(text, "@"); i >= 0 {
+		token, address = text[:i], text[i+1:]
+		switch {
+		case token == "":
+			return "", 0, "", fmt.Errorf("queue: there is no token before the @ of %q, so nobody would be asked for one; write TOKEN@%s", text, address)
+		case strings.ContainsAny(token, ":/@ "):
+			return "", 0, "", errors.New("queue: the token before @ must be without ':', '/', '@' and spaces")
+		}
+		if err := CheckToken(token); err != nil {
+			return "", 0, "", err
+		}
+	}
+	host, service, err := net.SplitHostPort(address)
+	if err == nil {
+		port, err = strconv.Atoi(service)
+	}
+	if err != nil || port < 0 || port > 65535 {
+		return "", 0, "", fmt.Errorf("queue: %q is no address to listen at; write HOST:PORT or :PORT", address)
+	}
+	if port == 0 {
+		port = server.RANDOM_PORT
+	}
+	return set(host, server.DEFAULT_HOST), port, token, nil
+}
