@@ -60,6 +60,13 @@ func printNotes(b *strings.Builder, doc *result.Document, best, why int) {
 		if why := r.Labels["stopped"]; why != "" {
 			paragraph(b, fmt.Sprintf("%s stopped before its search had ended: %s", r.Policy, why))
 		}
+		if why := r.Labels["implied_share"]; why != "" {
+			value := ""
+			if v, ok := r.Metrics["implied_share"]; ok {
+				value = fmt.Sprintf(" of %.4g", v)
+			}
+			paragraph(b, fmt.Sprintf("%s: implied_share%s: %s", r.Policy, value, why))
+		}
 		for _, col := range tableColumns {
 			if _, ok := r.Metrics[col.metric]; !ok && r.Labels[col.metric] != "" {
 				paragraph(b, fmt.Sprintf("%s has no %s: %s", r.Policy, col.metric, r.Labels[col.metric]))

@@ -119,6 +119,7 @@ func sweepTable(s *result.Sweep, t *result.SweepTimings, metric string, paint pa
 		head = append(head, text.Snip(p, policyWidth, "…"))
 	}
 	print := alike(s, metric)
+	notes := labelled(s, metric)
 	tw := newTable(head)
 	var left []int
 	for a := range head[:max(1, len(s.Axes))] {
@@ -159,7 +160,7 @@ func sweepTable(s *result.Sweep, t *result.SweepTimings, metric string, paint pa
 				case metric == "solve_s" || metric == "play_s":
 					row = append(row, roughly(x))
 				default:
-					row = append(row, print(x))
+					row = append(row, print(x)+mark(cell, metric, notes))
 				}
 			}
 		}
@@ -172,7 +173,33 @@ func sweepTable(s *result.Sweep, t *result.SweepTimings, metric string, paint pa
 	if len(order) > sweepRows+1 {
 		out += fmt.Sprintf("... and %s more, in metrics.csv\n", count(float64(len(order)-sweepRows)))
 	}
+	for _, note := range notes {
+		out += wrap(fmt.Sprintf("! %s: %s", metric, note), tableWidth) + "\n"
+	}
 	return out
+}
+
+// labelled returns what cells that have a metric say of it, such as that it cannot be, each once.
+func labelled(s *result.Sweep, metric string) []string {
+	var notes []string
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		if _, ok := c.Metrics[metric]; ok && c.Labels[metric] != "" && !slices.Contains(notes, c.Labels[metric]) {
+			notes = append(notes, c.Labels[metric])
+		}
+	}
+	return notes
+}
+
+// mark marks the cell where it says something of the metric, and keeps the others in line with it.
+func mark(c *result.Cell, metric string, notes []string) string {
+	switch {
+	case len(notes) == 0:
+		return ""
+	case c.Labels[metric] != "":
+		return "!"
+	}
+	return " "
 }
 
 // alike returns how to print a metric: the same decimals in every cell, so many

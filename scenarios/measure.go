@@ -2,9 +2,11 @@ package scenarios
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"sim/engine"
+	"sim/engine/units"
 	"sim/policies/topology"
 	"sim/scenarios/result"
 )
@@ -200,9 +202,33 @@ func (s *Scenario) Words() string {
 	if s.Title != "" {
 		name = s.Title
 	}
-	return fmt.Sprintf("%s on %d GPUs: %s, %s, %d micro-batches of %d tokens, %s; %s a replica, each of %d GPUs with %d optical ports of %v",
+	return fmt.Sprintf("%s on %d GPUs: %s, %s, %d micro-batches of %d tokens, %s; %s a replica, each of %d GPUs with %s",
 		name, w.GPUs, parallel, plural(w.ReplicaCount(), "replica"), w.Microbatches, w.Sequence*w.Microbatch, w.Schedule,
-		plural(s.PodsPerReplica(), "pod"), f.GPUsPerPodPerReplica, f.PortsPerPod, f.PortBandwidth)
+		plural(s.PodsPerReplica(), "pod"), f.GPUsPerPodPerReplica, s.portWords())
+}
+
+// portWords says how many optical ports of which rate a pod has, and in which replicas these differ; of many, their range.
+func (s *Scenario) portWords() string {
+	f := &s.Fabric
+	text := fmt.Sprintf("%d optical ports of %v", f.PortsPerPod, f.PortBandwidth)
+	var others []string
+	ports, rates := []int{f.PortsPerPod}, []units.Rate{f.PortBandwidth}
+	for i := range s.Replicas {
+		r := &s.Replicas[i]
+		if r.PortsPerPod == f.PortsPerPod && r.PortBandwidth == f.PortBandwidth {
+			continue
+		}
+		others = append(others, fmt.Sprintf("replica %d with %d of %v", r.Index, r.PortsPerPod, r.PortBandwidth))
+		ports, rates = append(ports, r.PortsPerPod), append(rates, r.PortBandwidth)
+	}
+	switch {
+	case len(others) == 0:
+		return text
+	case len(others) <= mostNamed:
+		return text + ", but " + strings.Join(others, ", ")
+	}
+	return fmt.Sprintf("%s, but %d replicas with others (%d to %d ports, %v to %v)", text, len(others),
+		slices.Min(ports), slices.Max(ports), slices.Min(rates), slices.Max(rates))
 }
 
 func plural(n int, what string) string {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"sim/engine"
@@ -195,9 +194,16 @@ func (a *routedAnswer) step(before, after float64) {
 		compute := 1 - t.Share*(1-t.Overlap)
 		a.row.Metrics["step_slowdown"] = compute + t.Share*longer - min(compute, t.Share*longer*t.Overlap) - 1
 	}
-	if t.Slowdown > 0 && longer > 1 {
-		// exposed share that this slowdown asks for
-		a.row.Metrics["implied_share"] = t.Slowdown / (longer - 1)
+	switch {
+	case t.Slowdown <= 0:
+	case longer <= 1:
+		a.row.Labels["implied_share"] = "undefined: the fault does not slow the collective down, so no share of it explains the measured slowdown of the step"
+	default: // exposed share that this slowdown asks for
+		share := t.Slowdown / (longer - 1)
+		if a.row.Metrics["implied_share"] = share; share > 1 {
+			a.row.Labels["implied_share"] = "impossible, as no more than the whole step can be the collective: the fault slows the collective down by less than the " +
+				"measured slowdown of the step, so something else slowed the step down, too"
+		}
 	}
 }
 
@@ -263,40 +269,4 @@ func (a *routedAnswer) completion() {
 	if hasFluid {
 		a.row.Labels["over_fluid"] = why
 	}
-}
-
-// routedWords is Words of traffic on links.
-func (s *Scenario) routedWords() string {
-	l, w := &s.Fabric.Links, &s.Workload.Traffic
-	what := fmt.Sprintf("graph of %s", plural(l.Nodes, "node"))
-	if s.Fabric.Kind == "torus" {
-		sizes := make([]string, len(l.Dims))
-		for i, n := range l.Dims {
-			sizes[i] = strconv.Itoa(n)
-		}
-		what = strings.Join(sizes, "x") + " torus"
-		if l.Twist != "" && strings.Trim(l.Twist, "0") != "" {
-			what += " twisted " + l.Twist
-		}
-		if len(l.FailedOCS) > 0 {
-			what += " without switch " + strings.Join(l.FailedOCS, ", ")
-		}
-	}
-	text := fmt.Sprintf("%s on a %s, links of %v", s.Workload.Kind, what, l.LinkRate)
-	if s.Title != "" {
-		text = s.Title + ": " + text
-	}
-	switch {
-	case s.Engine.Level != "packet":
-		text += ", level " + s.Engine.Level
-	case slices.Contains(ringKinds, s.Workload.Kind):
-		text += fmt.Sprintf(", %v in packets of %v", w.Message, w.Packet)
-	case w.Source == "on-off":
-		text += fmt.Sprintf(", flows of %v in packets of %v", w.Rate, w.Packet)
-	case w.Source == "poisson":
-		text += fmt.Sprintf(", Poisson sources at load %g", w.Load)
-	default:
-		text += fmt.Sprintf(", %s sources, %v in packets of %v", w.Source, w.Message, w.Packet)
-	}
-	return text
 }
