@@ -207,6 +207,9 @@ func (c *command) fillSweep(ctx context.Context, plan *sweep.Plan, store *sweep.
 	if adopted > 0 {
 		c.say("%s taken over from earlier sweeps of %s", plural(adopted, "cell", "cells"), plan.Sweep.Name)
 	}
+	if err := c.announce(ctx, plan, store, flags); err != nil {
+		return err
+	}
 	p := c.startSweepProgress(plan.Sweep.Name)
 	status, err := sweep.Execute(ctx, plan, store, sweep.Options{Run: run, Shard: flags.shard, Asked: askedFor(plan, flags), Progress: p.update})
 	p.stop()

@@ -31,17 +31,20 @@ func (c *command) dryRun(ctx context.Context, plan *sweep.Plan, flags sweepFlags
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	_, missing, ok := plan.Estimate(store, flags.shard, flags.workers, nil)
+	work, err := plan.Work(ctx, store, flags.shard)
+	if err != nil {
+		return err
+	}
+	_, missing, ok := plan.Estimate(store, flags.shard, flags.workers, work, nil)
 	how := "by the cells that are there"
 	sample := map[string]float64{}
 	if !ok {
 		how = "by one cell of each policy"
-		var err error
-		if sample, err = c.sample(ctx, plan, store, flags); err != nil {
+		if sample, err = c.sample(ctx, plan, store, work, flags); err != nil {
 			return err
 		}
 	}
-	seconds, _, ok := plan.Estimate(store, flags.shard, flags.workers, sample)
+	seconds, _, ok := plan.Estimate(store, flags.shard, flags.workers, work, sample)
 	total := 0
 	for i := range plan.Sweep.Cells {
 		if flags.shard.Has(i) {
@@ -54,15 +57,41 @@ func (c *command) dryRun(ctx context.Context, plan *sweep.Plan, flags sweepFlags
 		c.say("%s, all there: nothing to compute", plural(total, "cell", "cells"))
 		return nil
 	case !ok:
-		about = fmt.Sprintf("more than %s", roughly(max(seconds, sampleTime.Seconds())))
+		about = fmt.Sprintf("more than %s", roughly(max(seconds, sampleTime.Seconds(), work.Seconds/float64(flags.workers))))
 	}
 	c.say("%s, %s to compute: %s on %s, %s; they go to %s", plural(total, "cell", "cells"), count(float64(missing)), about,
 		plural(flags.workers, "processor", "processors"), how, dir)
 	return nil
 }
 
-// sample times the first missing cell of each policy.
-func (c *command) sample(ctx context.Context, plan *sweep.Plan, store *sweep.Store, flags sweepFlags) (map[string]float64, error) {
+// longSweep is how many seconds a sweep takes, about, that is announced as long.
+const longSweep = 10
+
+// announce says before a sweep begins that it is a long one: by the times of cells that
+// are there, or else by the hops of packets that there are to simulate.
+func (c *command) announce(ctx context.Context, plan *sweep.Plan, store *sweep.Store, flags sweepFlags) error {
+	work, err := plan.Work(ctx, store, flags.shard)
+	if err != nil {
+		return err
+	}
+	if flags.queue != "" {
+		flags.workers = 1 // how many there will be is not known
+	}
+	seconds, missing, ok := plan.Estimate(store, flags.shard, flags.workers, work, nil)
+	how := "by the cells that are there"
+	if !ok {
+		seconds = work.Seconds / float64(max(1, min(flags.workers, missing)))
+		how = fmt.Sprintf("by some %.2g hops of packets", work.Hops)
+	}
+	if missing > 0 && seconds >= longSweep {
+		c.say("%s has %s to compute, which takes about %s on %s, %s", plan.Sweep.Name, plural(missing, "cell", "cells"), roughly(seconds),
+			plural(flags.workers, "processor", "processors"), how)
+	}
+	return nil
+}
+
+// sample times the first missing cell of each policy, by the unit of work.
+func (c *command) sample(ctx context.Context, plan *sweep.Plan, store *sweep.Store, work *sweep.Work, flags sweepFlags) (map[string]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, sampleTime)
 	defer cancel()
 	var todo []int
@@ -77,7 +106,7 @@ func (c *command) sample(ctx context.Context, plan *sweep.Plan, store *sweep.Sto
 	times := map[string]float64{}
 	err := sweep.Local(flags.workers)(ctx, plan, todo, func(i int, r *sweep.Record) error {
 		if r.Failed == "" {
-			times[plan.Sweep.Cells[i].Policy] = r.Timings.SolveS + r.Timings.PlayS
+			times[plan.Sweep.Cells[i].Policy] = (r.Timings.SolveS + r.Timings.PlayS) / work.Of[i]
 		}
 		return nil
 	})

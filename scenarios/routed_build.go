@@ -24,6 +24,7 @@ type routed struct {
 	load         *load
 	overRates    bool    // the rates of known's links differ: loads are over them
 	least        float64 // bound on the load of the most loaded link of known
+	shortest     float64 // hops of the shortest ways of all messages
 	cubes        *joined // nil where optical switches join nothing
 
 	mu      sync.Mutex
@@ -165,6 +166,7 @@ func (r *routed) bound() {
 			sum += float64(h) * r.load.demand[f]
 		}
 	}
+	r.shortest = sum
 	if links > 0 {
 		r.least = sum / links
 	}

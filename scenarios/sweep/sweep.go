@@ -273,33 +273,3 @@ func (p *Plan) Name(i int) string {
 	}
 	return name
 }
-
-// Estimate guesses the wall-clock seconds that computing the missing cells
-// takes on so many processors, from the times of cells of the same policy that
-// store holds or that sample gives. ok is false where there is no time of some
-// policy.
-func (p *Plan) Estimate(store *Store, shard Shard, workers int, sample map[string]float64) (seconds float64, missing int, ok bool) {
-	sum, count := map[string]float64{}, map[string]float64{}
-	for i := range p.Sweep.Cells {
-		if r := store.get(p.Sweep.Cells[i].Key); r != nil {
-			sum[p.Sweep.Cells[i].Policy] += r.Timings.SolveS + r.Timings.PlayS
-			count[p.Sweep.Cells[i].Policy]++
-		}
-	}
-	ok = true
-	for i := range p.Sweep.Cells {
-		policy := p.Sweep.Cells[i].Policy
-		if !shard.Has(i) || store.Has(p.Sweep.Cells[i].Key) {
-			continue
-		}
-		missing++
-		if s, sampled := sample[policy]; count[policy] > 0 {
-			seconds += sum[policy] / count[policy]
-		} else if sampled {
-			seconds += s
-		} else {
-			ok = false
-		}
-	}
-	return seconds / float64(max(1, min(workers, missing))), missing, ok
-}
