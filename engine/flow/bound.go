@@ -56,20 +56,24 @@ func (b *bounds) makespan(z *sim) engine.Time {
 		if capacity == 0 {
 			return engine.Never
 		}
-		b.sortByHead(z, uses)
-		best = max(best, b.oneMachine(z, uses, capacity))
-		best = max(best, b.limited(z, uses, capacity))
+		b.sortByHead(z, uses, p.head)
+		best = max(best, b.oneMachine(z, uses, capacity, p.head, p.tail))
+		best = max(best, b.limited(z, uses, capacity, p.head, p.tail))
 	}
-	if math.IsInf(best, 1) || best >= math.MaxInt64 {
+	return proved(best)
+}
+
+// proved rounds a bound down, so that what floating point leaves keeps it one.
+func proved(bound float64) engine.Time {
+	if math.IsInf(bound, 1) || bound >= math.MaxInt64 {
 		return engine.Never
 	}
-	return engine.Time(best - best*together - slack)
+	return engine.Time(bound - bound*together - slack)
 }
 
 // sortByHead restores the order by head, equal ones by use so that nothing
 // depends on the call before; from call to call the order changes little.
-func (b *bounds) sortByHead(z *sim, uses []int32) {
-	head := z.path.head
+func (b *bounds) sortByHead(z *sim, uses []int32, head []float64) {
 	for i := 1; i < len(uses); i++ {
 		u := uses[i]
 		h := head[z.useTask[u]]
@@ -85,8 +89,7 @@ func (b *bounds) sortByHead(z *sim, uses []int32) {
 }
 
 // oneMachine is Jackson's preemptive schedule of the uses of one resource.
-func (b *bounds) oneMachine(z *sim, uses []int32, capacity float64) float64 {
-	head, tail := z.path.head, z.path.tail
+func (b *bounds) oneMachine(z *sim, uses []int32, capacity float64, head, tail []float64) float64 {
 	value, now := 0.0, 0.0
 	b.heap = b.heap[:0]
 	for k := 0; k < len(uses) || len(b.heap) > 0; {
@@ -120,7 +123,7 @@ func (b *bounds) oneMachine(z *sim, uses []int32, capacity float64) float64 {
 // its own limit, by longest remaining time first, plus the shortest tail. It
 // is exact for transfers with one tail; 0 where no transfer is limited below
 // the capacity, as oneMachine then says as much.
-func (b *bounds) limited(z *sim, uses []int32, capacity float64) float64 {
+func (b *bounds) limited(z *sim, uses []int32, capacity float64, head, tail []float64) float64 {
 	const most = 256 // transfers; beyond it the bound is left out for its cost
 	p := &z.path
 	some := false
@@ -132,23 +135,23 @@ func (b *bounds) limited(z *sim, uses []int32, capacity float64) float64 {
 	}
 	shortest := math.Inf(1)
 	for _, u := range uses {
-		shortest = min(shortest, p.tail[z.useTask[u]])
+		shortest = min(shortest, tail[z.useTask[u]])
 	}
-	return b.longestFirst(z, uses, capacity) + shortest
+	return b.longestFirst(z, uses, capacity, head) + shortest
 }
 
 // longestFirst serves the transfers by remaining time at full rate, equal ones
 // sharing so that they fall together, and returns when the last has ended.
-func (b *bounds) longestFirst(z *sim, uses []int32, capacity float64) float64 {
+func (b *bounds) longestFirst(z *sim, uses []int32, capacity float64, head []float64) float64 {
 	p := &z.path
 	type job struct{ left, need float64 } // time at full rate; capacity it then takes
 	var open []job
 	now := 0.0
 	for k := 0; k < len(uses) || len(open) > 0; {
 		if len(open) == 0 {
-			now = max(now, p.head[z.useTask[uses[k]]])
+			now = max(now, head[z.useTask[uses[k]]])
 		}
-		for k < len(uses) && p.head[z.useTask[uses[k]]] <= now {
+		for k < len(uses) && head[z.useTask[uses[k]]] <= now {
 			id := z.useTask[uses[k]]
 			open = append(open, job{p.tau[id], p.full[id] * z.useW[uses[k]]})
 			k++
@@ -164,7 +167,7 @@ func (b *bounds) longestFirst(z *sim, uses []int32, capacity float64) float64 {
 		})
 		step := math.Inf(1)
 		if k < len(uses) {
-			step = p.head[z.useTask[uses[k]]] - now
+			step = head[z.useTask[uses[k]]] - now
 		}
 		// speed of the groups of equal remaining time, longest first
 		free := capacity

@@ -8,7 +8,8 @@ import "sim/engine"
 type Evaluator struct {
 	z *sim
 	b bounds
-	f *fork // set by Fork
+	f *fork   // set by Fork
+	q *queues // set by QueueBound
 
 	owned  bool // z's model is not shared
 	places int  // events that z's queue has room for, once SetChanges has asked

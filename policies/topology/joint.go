@@ -122,6 +122,7 @@ type jointOptimum struct {
 type box struct {
 	lo, hi []int
 	bound  engine.Time
+	sharp  bool // bound knows of queues
 	id     int
 }
 
@@ -148,6 +149,9 @@ type jointSearch struct {
 	made  int
 	rank  []int       // of the replicas, the slowest first
 	leafs engine.Time // lowest bound of the topologies that were played
+
+	sharp, tried bool        // bounds know of queues; one was tried
+	proved       engine.Time // by the search without
 }
 
 func solveJoint(ctx context.Context, p *Problem, o SearchOptions) jointOptimum {
@@ -159,16 +163,17 @@ func solveJoint(ctx context.Context, p *Problem, o SearchOptions) jointOptimum {
 		s.p.clip(x)
 		s.try(x)
 	}
-	s.push(p.ones(), append([]int(nil), p.Useful...))
+	s.push(p.ones(), append([]int(nil), p.Useful...), 0)
 	s.descend()
 	s.order()
 	bound := never
-	for !s.open.Empty() {
+	for !s.open.Empty() || s.again() {
 		v, _ := s.open.Dequeue()
 		b := v.(*box)
 		if s.settled(b.bound) {
-			bound = b.bound
-			break
+			s.leafs = min(s.leafs, b.bound)
+			s.open.Clear()
+			continue
 		}
 		if s.spent() >= o.MaxEvaluations {
 			bound, s.best.stopped = b.bound, fmt.Sprintf("after %d evaluations", s.best.evaluations)
@@ -182,6 +187,9 @@ func solveJoint(ctx context.Context, p *Problem, o SearchOptions) jointOptimum {
 			bound, s.best.stopped = b.bound, fmt.Sprintf("after the time limit of %v", o.TimeLimit)
 			break
 		}
+		if s.sharpen(ctx, b) {
+			continue
+		}
 		if p.Feasible(b.hi) {
 			s.try(b.hi)
 			s.leafs = min(s.leafs, b.bound)
@@ -189,7 +197,7 @@ func solveJoint(ctx context.Context, p *Problem, o SearchOptions) jointOptimum {
 		}
 		s.branch(b)
 	}
-	s.best.bound = min(bound, s.leafs, s.best.makespan)
+	s.best.bound = min(max(s.proved, min(bound, s.leafs)), s.best.makespan)
 	return s.best
 }
 
@@ -201,13 +209,14 @@ func (s *jointSearch) settled(bound engine.Time) bool {
 	return float64(bound) >= float64(s.best.makespan)*(1-rounding/10)
 }
 
-// push opens a box if it can hold a feasible topology that is better.
-func (s *jointSearch) push(lo, hi []int) {
+// push opens a box if it can hold a feasible topology that is better. Floor is
+// a bound that is known of it.
+func (s *jointSearch) push(lo, hi []int, floor engine.Time) {
 	if !s.p.tighten(lo, hi) {
 		return
 	}
 	s.best.evaluations++
-	b := &box{lo: lo, hi: hi, bound: s.w.bound(hi), id: s.made}
+	b := &box{lo: lo, hi: hi, bound: max(floor, s.w.bound(hi)), id: s.made}
 	s.made++
 	// a box that cannot improve still limits what is proved, if only by the
 	// value found: it need not be kept
@@ -227,8 +236,8 @@ func (s *jointSearch) branch(b *box) {
 	lower[e] = mid
 	upper := append([]int(nil), b.lo...)
 	upper[e] = mid + 1
-	s.push(append([]int(nil), b.lo...), lower)
-	s.push(upper, append([]int(nil), b.hi...))
+	s.push(append([]int(nil), b.lo...), lower, b.bound)
+	s.push(upper, append([]int(nil), b.hi...), b.bound)
 }
 
 // order ranks the replicas by the bound that each sets alone, under the best

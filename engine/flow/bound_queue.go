@@ -1,0 +1,235 @@
+package flow
+
+import (
+	"context"
+	"math"
+
+	"sim/engine"
+)
+
+// queues sharpens heads and tails by what must be served before and after a
+// task, whatever the service.
+//
+// A task starts no sooner than all transfers that lead to it have ended and the
+// ways from there have been gone. Of those that share a resource the
+// one-machine bound says when that is, with the way to the task as their tail.
+// Taken in the order of the graph, each task's head rests on heads that know of
+// the queues before them; tails are the same with time reversed. Heads and
+// tails so found make the bounds of every resource sharper.
+type queues struct {
+	ahead, behind side
+	start         []int32 // predecessors of task i: from, lag[start[i]:start[i+1]]
+	from          []int32
+	lag           []engine.Time
+	near          []int32 // uses of a resource that lead to the task looked at
+	left          int64   // work that may still be done
+
+}
+
+// side is heads, or tails as heads of the graph with time reversed.
+type side struct {
+	order  []int32
+	place  []int32 // by task: its index in order
+	start  []int32 // as in queues, or the successors
+	from   []int32
+	lag    []engine.Time
+	head   []float64
+	way    []float64 // by task: longest way from its end to the task looked at; -1 for none
+	byHead [][]int32 // by resource: uses whose task has its head, in order of it
+
+}
+
+func (q *queues) init(m *model) {
+	order := m.graph.Order()
+	q.start = make([]int32, m.tasks+1)
+	for _, to := range m.outTo {
+		q.start[to+1]++
+	}
+	for i := range m.tasks {
+		q.start[i+1] += q.start[i]
+	}
+	q.from, q.lag = make([]int32, len(m.outTo)), make([]engine.Time, len(m.outTo))
+	at := append([]int32(nil), q.start[:m.tasks]...)
+	for i := range int32(m.tasks) {
+		for e := m.outStart[i]; e < m.outStart[i+1]; e++ {
+			to := m.outTo[e]
+			q.from[at[to]], q.lag[at[to]] = i, m.outLag[e]
+			at[to]++
+		}
+	}
+	reversed := make([]int32, len(order))
+	for k, i := range order {
+		reversed[len(order)-1-k] = i
+	}
+	q.ahead.init(m, order, q.start, q.from, q.lag)
+	q.behind.init(m, reversed, m.outStart, m.outTo, m.outLag)
+}
+
+func (s *side) init(m *model, order, start, from []int32, lag []engine.Time) {
+	s.order, s.start, s.from, s.lag = order, start, from, lag
+	s.place = make([]int32, m.tasks)
+	for k, i := range order {
+		s.place[i] = int32(k)
+	}
+	s.head, s.way = make([]float64, m.tasks), make([]float64, m.tasks)
+	s.byHead = make([][]int32, m.resources)
+	for r := range m.resources {
+		s.byHead[r] = make([]int32, 0, m.resStart[r+1]-m.resStart[r])
+	}
+}
+
+// QueueBound returns a lower bound on the makespan at the current capacities
+// that holds for every way of sharing them, at least Bound and sharper where
+// transfers queue one after the other; see queues. It is much dearer: most is
+// the work that it may do, in calls of Bound, and it returns what it did. With
+// less than it would need it proves less. It ends early, with a bound that
+// holds, when ctx does.
+func (e *Evaluator) QueueBound(ctx context.Context, most int64) (bound engine.Time, work int64) {
+	bound = e.Bound()
+	if bound == engine.Never {
+		return bound, 1
+	}
+	z, b := e.z, &e.b
+	if e.q == nil {
+		e.q = &queues{}
+		e.q.init(z.model)
+	}
+	q := e.q
+	unit := int64(z.tasks + len(z.outTo) + len(z.useRes))
+	budget := max(0, most-1) * unit
+	q.left = budget / 2
+	q.sharpen(ctx, z, b, &q.ahead)
+	q.left += budget - budget/2
+	q.sharpen(ctx, z, b, &q.behind)
+	head, tail := q.ahead.head, q.behind.head
+	best := 0.0
+	for i := range z.tasks {
+		best = max(best, head[i]+z.path.tau[i]+tail[i])
+	}
+	for r := range z.resources {
+		if uses := b.byHead[r]; len(uses) > 1 {
+			b.sortByHead(z, uses, head)
+			best = max(best, b.machine(z, uses, z.best(int32(r)), head, tail))
+		}
+	}
+	return max(bound, proved(best)), 2 + (budget-q.left)/unit
+}
+
+// machine is the larger of the bounds of one resource.
+func (b *bounds) machine(z *sim, uses []int32, capacity float64, head, tail []float64) float64 {
+	return max(b.oneMachine(z, uses, capacity, head, tail), b.limited(z, uses, capacity, head, tail))
+}
+
+// sharpen computes the heads of one side. The longest paths at full rate are
+// what it has where no work is left.
+func (q *queues) sharpen(ctx context.Context, z *sim, b *bounds, s *side) {
+	for r := range s.byHead {
+		s.byHead[r] = s.byHead[r][:0]
+	}
+	for _, i := range s.order {
+		head := 0.0
+		for e := s.start[i]; e < s.start[i+1]; e++ {
+			u := s.from[e]
+			head = max(head, s.head[u]+z.path.tau[u]+float64(s.lag[e]))
+		}
+		if ctx.Err() != nil {
+			q.left = 0
+		}
+		if q.left > 0 {
+			head = max(head, q.queued(z, b, s, i, head))
+		}
+		s.head[i] = head
+		for u := z.useStart[i]; u < z.useStart[i+1]; u++ {
+			s.insert(z, u)
+		}
+	}
+}
+
+// insert keeps the uses of a resource in order of their heads.
+func (s *side) insert(z *sim, u int32) {
+	r := z.useRes[u]
+	uses := append(s.byHead[r], u)
+	h := s.head[z.useTask[u]]
+	j := len(uses) - 1
+	for ; j > 0 && s.head[z.useTask[uses[j-1]]] > h; j-- {
+		uses[j] = uses[j-1]
+	}
+	uses[j] = u
+	s.byHead[r] = uses
+}
+
+// queued returns the largest bound on the start of i that a resource sets by
+// what is served there on the way to i. Known is a bound already had.
+func (q *queues) queued(z *sim, b *bounds, s *side, i int32, known float64) float64 {
+	first, last := s.start[i], s.start[i+1]
+	if first == last {
+		return known
+	}
+	only := int32(-1) // the one transfer before i
+	if last == first+1 {
+		// what leads to i leads to its predecessor, whose head knows of it but
+		// for the queues that it stands in itself
+		if only = s.from[first]; z.fixed[only] >= 0 {
+			return known
+		}
+	}
+	q.reach(z, s, i)
+	if only >= 0 {
+		for u := z.useStart[only]; u < z.useStart[only+1]; u++ {
+			known = max(known, q.before(z, b, s, z.useRes[u], known))
+		}
+		return known
+	}
+	for r := range int32(z.resources) {
+		known = max(known, q.before(z, b, s, r, known))
+	}
+	return known
+}
+
+// reach finds the longest ways to i.
+func (q *queues) reach(z *sim, s *side, i int32) {
+	for k := range s.way {
+		s.way[k] = -1
+	}
+	top := int32(-1)
+	edges := func(i int32, way float64) {
+		for e := s.start[i]; e < s.start[i+1]; e++ {
+			u := s.from[e]
+			s.way[u] = max(s.way[u], way+float64(s.lag[e]))
+			top = max(top, s.place[u])
+		}
+		q.left -= int64(s.start[i+1] - s.start[i])
+	}
+	edges(i, 0)
+	for k := top; k >= 0; k-- {
+		if u := s.order[k]; s.way[u] >= 0 {
+			edges(u, s.way[u]+z.path.tau[u])
+		}
+	}
+	q.left -= int64(s.place[i])
+}
+
+// before returns the bound that resource r sets on the start of the task that
+// reach was last asked of, or less where that is not above known.
+func (q *queues) before(z *sim, b *bounds, s *side, r int32, known float64) float64 {
+	uses := s.byHead[r]
+	q.left -= int64(len(uses))
+	capacity := z.best(r)
+	q.near = q.near[:0]
+	last, sum, way := 0.0, 0.0, 0.0
+	for _, u := range uses {
+		id := z.useTask[u]
+		if s.way[id] < 0 {
+			continue
+		}
+		q.near = append(q.near, u)
+		last = s.head[id]
+		sum += max(z.bits[id]*z.useW[u]/capacity, z.path.tau[id])
+		way = max(way, s.way[id])
+	}
+	if len(q.near) < 2 || last+sum+way <= known {
+		return 0
+	}
+	q.left -= int64(len(q.near)) * int64(1+math.Ilogb(float64(len(q.near))))
+	return b.machine(z, q.near, capacity, s.head, s.way)
+}

@@ -1,0 +1,61 @@
+package topology
+
+import (
+	"context"
+
+	"sim/engine"
+)
+
+// The search of delta-joint has two bounds: the cheap one of flow.Evaluator's
+// Bound, which mostly proves what is found, and the dearer QueueBound for where
+// that leaves a gap. A box gets the latter when it comes up to be split or
+// played.
+
+// sharpShare is the part of the budget that is left, one in so many, that one
+// sharp bound may take.
+const sharpShare = 4
+
+// again has the search start over with sharp bounds, once, where the cheap ones
+// have left a gap.
+func (s *jointSearch) again() bool {
+	if s.sharp || s.best.circuits == nil || s.settled(s.leafs) {
+		return false
+	}
+	s.restart(s.leafs)
+	return !s.open.Empty()
+}
+
+// restart searches all topologies with sharp bounds. What was proved without
+// them is kept.
+func (s *jointSearch) restart(proved engine.Time) {
+	s.sharp, s.proved, s.leafs = true, proved, never
+	s.open.Clear()
+	s.push(s.p.ones(), append([]int(nil), s.p.Useful...), proved)
+}
+
+// sharpen gives b its sharp bound where that is called for, and reports whether
+// b is not to be looked at now: it has gone back to the open boxes, or cannot
+// improve. When half of the budget is spent on cheap bounds one is tried; it
+// has the search start over if it says more.
+func (s *jointSearch) sharpen(ctx context.Context, b *box) bool {
+	if b.sharp || !s.sharp && (s.tried || s.spent() < s.o.MaxEvaluations/2) {
+		return false
+	}
+	s.w.light(b.hi)
+	bound, work := s.w.QueueBound(ctx, (s.o.MaxEvaluations-s.spent())/(sharpShare*s.p.cost()))
+	s.best.evaluations += work
+	s.tried = true
+	switch {
+	case bound <= b.bound:
+		b.sharp = s.sharp
+		return false
+	case !s.sharp:
+		s.restart(min(b.bound, s.leafs))
+	case s.settled(bound):
+		s.leafs = min(s.leafs, bound)
+	default:
+		b.bound, b.sharp = bound, true
+		s.open.Enqueue(b)
+	}
+	return true
+}
