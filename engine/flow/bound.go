@@ -22,6 +22,7 @@ type bounds struct {
 	byHead [][]int32 // uses of each resource, ordered by the head of their task in the last call
 	left   []float64 // by task: work left in the scan
 	heap   []int32   // released jobs, largest tail first
+	steps  int64     // of longestFirst: transfers looked at, by event
 }
 
 func (b *bounds) init(m *model) {
@@ -156,6 +157,7 @@ func (b *bounds) longestFirst(z *sim, uses []int32, capacity float64, head []flo
 			open = append(open, job{p.tau[id], p.full[id] * z.useW[uses[k]]})
 			k++
 		}
+		b.steps += int64(len(open))
 		slices.SortFunc(open, func(x, y job) int {
 			switch {
 			case x.left > y.left:

@@ -2,7 +2,7 @@ package flow
 
 import (
 	"context"
-	"math"
+	"math/bits"
 
 	"sim/engine"
 )
@@ -23,7 +23,6 @@ type queues struct {
 	lag           []engine.Time
 	near          []int32 // uses of a resource that lead to the task looked at
 	left          int64   // work that may still be done
-
 }
 
 // side is heads, or tails as heads of the graph with time reversed.
@@ -36,7 +35,6 @@ type side struct {
 	head   []float64
 	way    []float64 // by task: longest way from its end to the task looked at; -1 for none
 	byHead [][]int32 // by resource: uses whose task has its head, in order of it
-
 }
 
 func (q *queues) init(m *model) {
@@ -132,10 +130,7 @@ func (q *queues) sharpen(ctx context.Context, z *sim, b *bounds, s *side) {
 			u := s.from[e]
 			head = max(head, s.head[u]+z.path.tau[u]+float64(s.lag[e]))
 		}
-		if ctx.Err() != nil {
-			q.left = 0
-		}
-		if q.left > 0 {
+		if q.left > 0 && ctx.Err() == nil {
 			head = max(head, q.queued(z, b, s, i, head))
 		}
 		s.head[i] = head
@@ -224,12 +219,17 @@ func (q *queues) before(z *sim, b *bounds, s *side, r int32, known float64) floa
 		}
 		q.near = append(q.near, u)
 		last = s.head[id]
-		sum += max(z.bits[id]*z.useW[u]/capacity, z.path.tau[id])
+		sum += z.path.tau[id]
 		way = max(way, s.way[id])
 	}
 	if len(q.near) < 2 || last+sum+way <= known {
 		return 0
 	}
-	q.left -= int64(len(q.near)) * int64(1+math.Ilogb(float64(len(q.near))))
-	return b.machine(z, q.near, capacity, s.head, s.way)
+	b.steps = 0
+	bound := b.machine(z, q.near, capacity, s.head, s.way)
+	q.left -= int64(len(q.near)*bits.Len(uint(len(q.near)))) + perLimited*b.steps
+	return bound
 }
+
+// perLimited is what a step of longestFirst costs, in looks at an edge.
+const perLimited = 8

@@ -11,9 +11,14 @@ import (
 // that leaves a gap. A box gets the latter when it comes up to be split or
 // played.
 
-// sharpShare is the part of the budget that is left, one in so many, that one
-// sharp bound may take.
-const sharpShare = 4
+const (
+	// cheapShare is the part of the budget, one in so many, that is for cheap
+	// bounds alone.
+	cheapShare = 8
+	// sharpShare is the part of what is left of it, one in so many, that one
+	// sharp bound may take.
+	sharpShare = 4
+)
 
 // again has the search start over with sharp bounds, once, where the cheap ones
 // have left a gap.
@@ -35,10 +40,10 @@ func (s *jointSearch) restart(proved engine.Time) {
 
 // sharpen gives b its sharp bound where that is called for, and reports whether
 // b is not to be looked at now: it has gone back to the open boxes, or cannot
-// improve. When half of the budget is spent on cheap bounds one is tried; it
-// has the search start over if it says more.
+// improve. When their part of the budget is spent on cheap bounds a sharp one is
+// tried; it has the search start over if it says more.
 func (s *jointSearch) sharpen(ctx context.Context, b *box) bool {
-	if b.sharp || !s.sharp && (s.tried || s.spent() < s.o.MaxEvaluations/2) {
+	if b.sharp || !s.sharp && (s.tried || s.spent() < s.o.MaxEvaluations/cheapShare) {
 		return false
 	}
 	s.w.light(b.hi)

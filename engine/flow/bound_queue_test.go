@@ -1,0 +1,135 @@
+package flow_test
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/engine"
+	"sim/engine/flow"
+)
+
+// all is work enough for small graphs.
+const all = math.MaxInt32
+
+// TestQueueBoundHolds: no service beats the bound, whatever its priorities and
+// however little work it may do; with all the work it is at least Bound.
+func TestQueueBoundHolds(t *testing.T) {
+	sharper := 0
+	rapid.Check(t, func(t *rapid.T) {
+		var in instance
+		if rapid.IntRange(0, 3).Draw(t, "limited") == 0 {
+			in = drawLimited(t)
+		} else {
+			in = drawInstance(t, shape{tasks: 14, changes: rapid.IntRange(0, 3).Draw(t, "changing") == 0, plain: rapid.Bool().Draw(t, "plain")})
+		}
+		e := in.evaluator(t, flow.MaxMin)
+		plain := e.Bound()
+		bound, work := e.QueueBound(context.Background(), all)
+		if bound < plain {
+			t.Fatalf("bound %d, without queues %d", bound, plain)
+		}
+		if bound > plain+10 {
+			sharper++
+		}
+		if again, same := e.QueueBound(context.Background(), all); again != bound || same != work {
+			t.Fatalf("bound %d by %d, then %d by %d", bound, work, again, same)
+		}
+		most := rapid.Int64Range(0, work).Draw(t, "most")
+		if less, done := e.Clone().QueueBound(context.Background(), most); less > bound || less < plain || done > work {
+			t.Fatalf("bound %d by %d with work for %d, %d by %d with all, %d without", less, done, most, bound, work, plain)
+		}
+		for _, s := range services {
+			if c := in.play(t, s).Makespan; c < bound {
+				t.Fatalf("%v: makespan %d is below the bound %d", s, c, bound)
+			}
+		}
+		tail := rapid.SliceOfN(rapid.Float64Range(0, 1e8), len(in.g.Tasks), len(in.g.Tasks))
+		for range 3 {
+			if err := e.SetTails(tail.Draw(t, "tails")); err != nil {
+				t.Fatal(err)
+			}
+			e.SetService(rapid.SampledFrom([]flow.Service{flow.LevelPriority, flow.TailPriority}).Draw(t, "service"))
+			if c, ok := e.Makespan(engine.Never); ok && c < bound {
+				t.Fatalf("makespan %d is below the bound %d", c, bound)
+			}
+		}
+	})
+	if sharper == 0 {
+		t.Error("queues say nothing in any instance")
+	}
+}
+
+// stage is transfers on a link of their own, each of a time alone.
+type stage []engine.Time
+
+// staged returns an instance of stages one after the other: a transfer of one
+// starts when all of the stage before have ended. The links are of one rate.
+func staged(t *testing.T, stages ...stage) instance {
+	t.Helper()
+	in := instance{g: &engine.Graph{}, n: &engine.Network{}, r: &engine.Routes{Start: []int32{0}}}
+	from := int32(0)
+	for l, s := range stages {
+		in.n.Links = append(in.n.Links, engine.Link{Rate: 8e12})
+		first := int32(len(in.g.Tasks))
+		for _, d := range s {
+			id := in.g.AddTask(engine.Task{Kind: engine.Transfer, Flows: 1, Bytes: int64(d)})
+			in.r.Uses = append(in.r.Uses, engine.Use{Resource: int32(l), Weight: 1})
+			in.r.Start = append(in.r.Start, int32(len(in.r.Uses)))
+			for before := from; before < first; before++ {
+				in.g.AddEdge(before, id, 0)
+			}
+		}
+		from = first
+	}
+	if err := in.g.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+// TestQueueBoundByHand: queues one after the other add up, from either end.
+func TestQueueBoundByHand(t *testing.T) {
+	us := engine.Microsecond
+	for _, c := range []struct {
+		name        string
+		in          instance
+		plain, want engine.Time
+	}{
+		{"one queue", staged(t, stage{us, 2 * us}), 3 * us, 3 * us},
+		// the longest path is 2 + 2, and behind the first queue it is 2
+		{"two queues", staged(t, stage{us, 2 * us}, stage{2 * us, 2 * us}), 6 * us, 7 * us},
+		{"three queues", staged(t, stage{us, us}, stage{us, us}, stage{us, us}), 4 * us, 6 * us},
+		{"a queue in the middle", staged(t, stage{us}, stage{us, us, us}, stage{us}), 5 * us, 5 * us},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := c.in.evaluator(t, flow.MaxMin)
+			if got := e.Bound(); got > c.plain || c.plain-got > 20 {
+				t.Errorf("without queues %v, want %v", got, c.plain)
+			}
+			if got, _ := e.QueueBound(context.Background(), all); got > c.want || c.want-got > 20 {
+				t.Errorf("bound %v, want %v", got, c.want)
+			}
+			if m := c.in.play(t, flow.LevelPriority).Makespan; m != c.want {
+				t.Errorf("makespan %v, want %v", m, c.want)
+			}
+		})
+	}
+}
+
+// TestQueueBoundEnds: with its context it ends, and what it says then holds.
+func TestQueueBoundEnds(t *testing.T) {
+	in := staged(t, stage{1e6, 1e6}, stage{1e6, 1e6}, stage{1e6, 1e6})
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	e := in.evaluator(t, flow.MaxMin)
+	if bound, work := e.QueueBound(ctx, all); bound != e.Bound() || work > 2 {
+		t.Errorf("bound %v by %d, want %v by 2", bound, work, e.Bound())
+	}
+	dead := two(0, 1, 1).evaluator(t, flow.MaxMin)
+	if bound, _ := dead.QueueBound(context.Background(), all); bound != engine.Never {
+		t.Errorf("bound %v of a graph that cannot be played", bound)
+	}
+}
