@@ -65,13 +65,33 @@ func (f failures) Error() string { return errors.Join(f...).Error() }
 
 // main runs args, args[0] being the program's name, and returns the exit code.
 func (c *command) main(ctx context.Context, args []string) int {
-	app := c.app()
 	c.args = args[1:]
+	out := &checked{Writer: c.stdout}
+	c.stdout = out
+	app := c.app()
 	args, err := arrange(app, args)
 	if err == nil {
 		err = app.RunContext(ctx, args)
 	}
+	if err == nil {
+		err = out.err
+	}
 	return c.report(ctx, err)
+}
+
+// checked remembers the first failure of what it writes to, so that none is lost of those who print many things, or of
+// libraries that look away.
+type checked struct {
+	io.Writer
+	err error
+}
+
+func (w *checked) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	if w.err == nil {
+		w.err = err
+	}
+	return n, err
 }
 
 // report says what went wrong and returns the exit code for it.
@@ -122,6 +142,9 @@ const mostNarration = 1000
 
 // colours reports whether w takes them.
 func (c *command) colours(w io.Writer) bool {
+	if out, ok := w.(*checked); ok {
+		w = out.Writer
+	}
 	return c.getenv("NO_COLOR") == "" && c.getenv("TERM") != "dumb" && c.terminal(w)
 }
 

@@ -41,10 +41,14 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		UpdateScripts:       *update,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "killed": killed},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "killed": killed, "unprinted": unprinted},
 		Condition: func(cond string) (bool, error) {
-			if cond == "root" {
+			switch cond {
+			case "root":
 				return os.Getuid() == 0, nil
+			case "full":
+				_, err := os.Stat("/dev/full")
+				return err == nil, nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
@@ -77,6 +81,26 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	cmd.Wait()
 	if got := strconv.Itoa(cmd.ProcessState.ExitCode()); got != want {
 		ts.Fatalf("%s exited with %s, want %s", strings.Join(args, " "), got, want)
+	}
+}
+
+// unprinted runs a program whose output nobody can write, and wants it to say so and exit with 1: unprinted PROGRAM ARG...
+func unprinted(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: unprinted PROGRAM ARG...")
+	}
+	path, err := exec.LookPath(args[0])
+	ts.Check(err)
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	ts.Check(err)
+	defer full.Close()
+	var said bytes.Buffer
+	cmd := exec.Command(path, args[1:]...)
+	cmd.Dir, cmd.Env = ts.Getenv("WORK"), append(os.Environ(), "HOME="+ts.Getenv("HOME"))
+	cmd.Stdout, cmd.Stderr = full, &said
+	cmd.Run() // its exit code says what came of it
+	if code := cmd.ProcessState.ExitCode(); code != 1 || bytes.Count(said.Bytes(), []byte("no space left on device")) != 1 {
+		ts.Fatalf("%s exited with %d and said %q", strings.Join(args, " "), code, said.String())
 	}
 }
 
