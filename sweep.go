@@ -297,6 +297,9 @@ func (e *interrupted) Unwrap() error { return context.Canceled }
 
 // finishSweep writes and prints what a whole sweep found.
 func (c *command) finishSweep(store *sweep.Store, doc *result.Sweep, timings *result.SweepTimings, plots []result.Plot, flags sweepFlags) error {
+	if why := nothingServed(doc); why != "" {
+		return usagef("no policy can serve any of %s: %s; change the scenario", plural(len(doc.Cells), "cell", "cells"), why)
+	}
 	if err := store.Finish(doc, timings); err != nil {
 		return err
 	}
@@ -327,6 +330,21 @@ func (c *command) finishSweep(store *sweep.Store, doc *result.Sweep, timings *re
 		return err
 	}
 	return drawn
+}
+
+// nothingServed says why no cell of a sweep could be served by its policy, "" where some could.
+func nothingServed(s *result.Sweep) string {
+	why := ""
+	for i := range s.Cells {
+		label := s.Cells[i].Labels["unserved"]
+		if label == "" {
+			return ""
+		}
+		if why == "" {
+			why = s.Cells[i].Policy + ": " + label
+		}
+	}
+	return why
 }
 
 // mergeSweep joins the parts of a sweep.

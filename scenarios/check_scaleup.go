@@ -84,7 +84,11 @@ func prepareImport(c *checker) {
 		c.fault(at, err.Error(), "name a file that --plan-out wrote")
 		return
 	}
-	if _, err := plan.ReadJSON(bytes.NewReader(unmarked(data)), place); err != nil {
+	plans, err := plan.ReadJSON(bytes.NewReader(unmarked(data)), place)
+	if err == nil && len(plans) == 0 {
+		err = fmt.Errorf("%s holds no plans", place)
+	}
+	if err != nil {
 		c.fault(at, err.Error(), "write plans as --plan-out does (docs/reconfiguring.md)")
 		return
 	}

@@ -154,14 +154,11 @@ func (e *tooDark) Error() string {
 }
 
 // unlit is the answer of a policy that lights too few circuits for its replays.
-// Beside others it has a row that says so; alone it is a fault of the input.
-func (in *instance) unlit(name string, dark *tooDark) (answer, error) {
-	if len(in.s.Policy.Allocators) > 1 {
-		return unserved{result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{"unserved": replayPath("lost_circuits") + ": " + dark.Error()}}}, nil
-	}
-	return nil, Faults{{
-		File: in.s.Name, Key: replayPath("lost_circuits"), What: dark.Error(), Want: fmt.Sprintf("lose at most %d", dark.lit),
-	}}
+func (in *instance) unlit(name string, dark *tooDark) answer {
+	at := replayPath("lost_circuits")
+	return noAnswer(name, at+": "+dark.Error(), func() Fault {
+		return Fault{File: in.s.Name, Key: at, What: dark.Error(), Want: fmt.Sprintf("lose at most %d", dark.lit)}
+	})
 }
 
 // stalled stands for the makespan of a play that does not end.

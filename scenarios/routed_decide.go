@@ -53,16 +53,6 @@ func (a *routedAnswer) measuredFor(s *Scenario) result.Row {
 
 func (a *routedAnswer) failure() error { return a.failed }
 
-// unserved is the answer of a router that cannot serve the fabric, beside others
-// that can: a row without metrics that says why.
-type unserved struct{ row result.Row }
-
-func (a unserved) measured() (result.Row, result.PolicyTimings) { return a.row, result.PolicyTimings{} }
-
-func (a unserved) describe(o *Outcome) {
-	o.Detail.Policies = append(o.Detail.Policies, result.Play{Policy: a.row.Policy})
-}
-
 // routerOptions returns the options of all routers.
 func (s *Scenario) routerOptions(workers int) routing.Options {
 	p := &s.Policy
@@ -96,7 +86,7 @@ func (r *routed) decide(ctx context.Context, name string, workers int) (answer, 
 	begin := time.Now()
 	d, err := router.Route(ctx, r.problem(seen), options)
 	if errors.Is(err, routing.ErrUnserved) {
-		return r.unserved(name, err)
+		return r.unserved(name, err), nil
 	}
 	if err != nil {
 		return nil, err
@@ -106,7 +96,7 @@ func (r *routed) decide(ctx context.Context, name string, workers int) (answer, 
 	if l.FailAt > 0 {
 		after, err = router.Route(ctx, r.problem(r.known), options)
 		if errors.Is(err, routing.ErrUnserved) {
-			return r.unserved(name, fmt.Errorf("after the fault: %w", err))
+			return r.unserved(name, fmt.Errorf("after the fault: %w", err)), nil
 		}
 		if err != nil {
 			return nil, fmt.Errorf("after the fault: %w", err)
@@ -126,7 +116,7 @@ func (r *routed) decide(ctx context.Context, name string, workers int) (answer, 
 		channels = max(channels, after.Walks.Channels())
 	}
 	if err := a.channels(channels); err != nil {
-		return r.unserved(name, err)
+		return r.unserved(name, err), nil
 	}
 	if err := a.bearable(name); err != nil {
 		return nil, err

@@ -8,15 +8,17 @@ import (
 	"sim/engine"
 	"sim/engine/units"
 	"sim/policies/routing"
-	"sim/scenarios/result"
 )
 
 // unserved is the answer of a router that cannot serve the fabric for some reason.
-// Beside others it has a row that says so; alone it is a fault of the input.
-func (r *routed) unserved(name string, why error) (answer, error) {
-	if len(r.s.Policy.Routers) > 1 {
-		return unserved{result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{"unserved": why.Error()}}}, nil
-	}
+func (r *routed) unserved(name string, why error) answer {
+	return noAnswer(name, why.Error(), func() Fault {
+		return Fault{File: r.s.Name, Key: "policy.routers", What: name + ": " + why.Error(), Want: r.servable(name)}
+	})
+}
+
+// servable says what to do where the router of that name cannot serve the fabric.
+func (r *routed) servable(name string) string {
 	want := `choose another router, such as "shortest", or add others, which then go on`
 	switch {
 	case r.apart() && r.s.Fabric.faulty():
@@ -26,7 +28,7 @@ func (r *routed) unserved(name string, why error) (answer, error) {
 	case slices.Contains(anyGraph, name) || name == "multipath" && r.s.Policy.Over == routing.OverShortest:
 		want = "or add other routers, which then go on"
 	}
-	return nil, r.fault("policy.routers", name+": "+why.Error(), want)
+	return want
 }
 
 // anyGraph are the routers that serve all that is joined, as multipath over shortest

@@ -133,8 +133,9 @@ func (p *Prepared) Reference() map[string]float64 { return p.referenceMetrics() 
 func (p *Prepared) Tasks() int { return p.tasks() }
 
 // Decide lets one policy decide, plays its decision and measures it, as a row
-// of Run's document. It returns the context's error when ctx is cancelled, and fails
-// where the simulation comes to no end, of which Run keeps a row.
+// of Run's document: a policy that cannot serve the scenario has one that says so. It
+// returns the context's error when ctx is cancelled, and fails where the simulation
+// comes to no end, of which Run keeps a row.
 func (p *Prepared) Decide(ctx context.Context, policy string, workers int) (result.Row, result.PolicyTimings, error) {
 	rows, timings, err := p.DecideFor(ctx, policy, workers, p.s)
 	if err != nil {
@@ -171,7 +172,8 @@ func (p *Prepared) DecideFor(ctx context.Context, policy string, workers int, of
 
 // Run plays every policy of s and gathers the results. It returns early with
 // the context's error when ctx is cancelled. A policy whose simulation comes to no end
-// does not keep others from theirs: see Outcome.Failed.
+// does not keep others from theirs: see Outcome.Failed. One that cannot serve s has a
+// row that says so; where none can, the error is of type Faults.
 func Run(ctx context.Context, s *Scenario, opt RunOptions) (*Outcome, error) {
 	begin := time.Now()
 	progress := opt.Progress
@@ -196,6 +198,7 @@ func Run(ctx context.Context, s *Scenario, opt RunOptions) (*Outcome, error) {
 	if err := p.begin(o); err != nil {
 		return nil, err
 	}
+	var none []unserved
 	for i, name := range names {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -212,6 +215,12 @@ func Run(ctx context.Context, s *Scenario, opt RunOptions) (*Outcome, error) {
 		o.Document.Rows = append(o.Document.Rows, row)
 		o.Timings.Policies[name] = timings
 		d.describe(o)
+		if u, ok := d.(unserved); ok {
+			none = append(none, u)
+		}
+	}
+	if len(none) == len(names) {
+		return nil, noneServes(none)
 	}
 	result.ShareBounds(o.Document.Rows)
 	progress("done", len(names), len(names))
@@ -334,7 +343,7 @@ func (in *instance) decide(ctx context.Context, name string, workers int) (answe
 	if in.replay != nil {
 		err := in.replay.measure(ctx, d, &row, settings.Workers)
 		if dark := (*tooDark)(nil); errors.As(err, &dark) {
-			return in.unlit(name, dark)
+			return in.unlit(name, dark), nil
 		}
 		if err != nil {
 			return nil, err

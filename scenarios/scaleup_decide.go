@@ -35,8 +35,10 @@ func (d *scaled) decide(ctx context.Context, name string, _ int) (answer, error)
 	if err == nil {
 		chosen, err = d.choose(list)
 	}
-	if errors.Is(err, reconfigure.ErrUnserved) && len(d.s.Policy.Planners) > 1 {
-		return unserved{result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{"unserved": err.Error()}}}, nil
+	if errors.Is(err, reconfigure.ErrUnserved) {
+		return noAnswer(name, err.Error(), func() Fault {
+			return Fault{File: d.s.Name, Key: "policy.planners", What: name + ": " + err.Error(), Want: "choose another planner, or add others, which then go on"}
+		}), nil
 	}
 	if err != nil {
 		return nil, err

@@ -1,0 +1,36 @@
+package scenarios
+
+import (
+	"slices"
+
+	"sim/scenarios/result"
+)
+
+// unserved is the answer of a policy that cannot serve the scenario: a row without metrics that says why. Where no policy can
+// the input is at fault.
+type unserved struct {
+	row   result.Row
+	fault func() Fault
+}
+
+// noAnswer is the answer of the policy of that name, which cannot serve the scenario for some reason.
+func noAnswer(name, why string, fault func() Fault) answer {
+	return unserved{result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{"unserved": why}}, fault}
+}
+
+func (a unserved) measured() (result.Row, result.PolicyTimings) { return a.row, result.PolicyTimings{} }
+
+func (a unserved) describe(o *Outcome) {
+	o.Detail.Policies = append(o.Detail.Policies, result.Play{Policy: a.row.Policy})
+}
+
+// noneServes is the error of a scenario that no policy can serve.
+func noneServes(all []unserved) Faults {
+	var faults Faults
+	for _, a := range all {
+		if f := a.fault(); !slices.Contains(faults, f) {
+			faults = append(faults, f)
+		}
+	}
+	return faults
+}
