@@ -87,11 +87,13 @@ func (c *command) compare(cc *cli.Context) error {
 		return usagef("flag --format wants %s, not %q%s", strings.Join(names, ", "), cc.String("format"), near(cc.String("format"), names))
 	}
 	var sides [2]*compare.Set
+	var read []string
 	for i := range sides {
 		path, err := findResults(cc.Args().Get(i))
 		if err != nil {
 			return err
 		}
+		read = append(read, path)
 		if sides[i], err = compare.Read(path, cc.StringSlice("ignore")); err != nil {
 			return err
 		}
@@ -121,7 +123,7 @@ func (c *command) compare(cc *cli.Context) error {
 	view := compare.View{All: cc.Bool("all")}
 	write := func(w io.Writer) error { return compareFormats[at].write(found, w, view) }
 	if path := cc.String("out"); path != "" {
-		out, err := createFile(path)
+		out, err := createFile(path, read)
 		if err != nil {
 			return err
 		}

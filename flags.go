@@ -48,6 +48,7 @@ type runFlags struct {
 	trace     string
 	planOut   string
 	routesOut string
+	force     bool     // replace the results of others
 	formats   []string // of figures; none for no figures
 }
 
@@ -55,6 +56,7 @@ func runFlagList() []cli.Flag {
 	return append(scenarioFlags(),
 		&cli.BoolFlag{Name: "json", DisableDefaultText: true, Usage: "print the result document instead of the table"},
 		&cli.StringFlag{Name: "out", Usage: "keep the run in `DIR`; with several FILEs, each in DIR/<scenario>-<hash>", DefaultText: "runs/<scenario>-<hash>"},
+		forceFlag(),
 		&cli.IntFlag{Name: "j", Usage: "compute on `N` processors; changes no result", DefaultText: "all"},
 		&cli.StringFlag{Name: "trace", Usage: "write the timelines to `FILE` for https://ui.perfetto.dev"},
 		&cli.StringFlag{Name: "plan-out", Usage: "write what policies plan to `FILE`: rate schedules as CSV, plans of a collective as JSON"},
@@ -62,6 +64,11 @@ func runFlagList() []cli.Flag {
 		&cli.BoolFlag{Name: "no-plots", DisableDefaultText: true, Usage: "draw no figures"},
 		&cli.StringFlag{Name: "format", Usage: "draw figures as `FORMATS`: png, svg or png,svg", Value: "png"},
 	)
+}
+
+// forceFlag is that of `sim run` and `sim sweep`.
+func forceFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "force", DisableDefaultText: true, Usage: "replace what --out's DIR holds of another scenario, or of the same with other keys"}
 }
 
 // readRunFlags checks the flags for a run of so many files.
@@ -73,6 +80,7 @@ func readRunFlags(cc *cli.Context, files int) (runFlags, error) {
 		trace:     cc.String("trace"),
 		planOut:   cc.String("plan-out"),
 		routesOut: cc.String("routes-out"),
+		force:     cc.Bool("force"),
 	}
 	for _, name := range []string{"out", "trace", "plan-out", "routes-out", "format"} {
 		if cc.IsSet(name) && cc.String(name) == "" {
@@ -101,7 +109,7 @@ func (f *runFlags) singleFiles(scenarios int) error {
 	written := map[string]string{}
 	for _, of := range [][2]string{{"--trace", f.trace}, {"--plan-out", f.planOut}} {
 		flag, file := of[0], of[1]
-		switch other := written[file]; {
+		switch other := written[filepath.Clean(file)]; {
 		case file == "":
 			continue
 		case other != "":
@@ -109,7 +117,7 @@ func (f *runFlags) singleFiles(scenarios int) error {
 		case scenarios > 1:
 			return usagef("%s writes one file, so it takes one scenario at a time, not %d", flag, scenarios)
 		}
-		written[file] = flag
+		written[filepath.Clean(file)] = flag
 	}
 	return nil
 }
@@ -117,6 +125,9 @@ func (f *runFlags) singleFiles(scenarios int) error {
 // readFormats returns the formats of figures, none where none are to be drawn.
 func readFormats(cc *cli.Context) (formats []string, err error) {
 	if cc.Bool("no-plots") {
+		if cc.IsSet("format") {
+			return nil, usagef("--format says how figures are drawn and --no-plots draws none; use one of the two")
+		}
 		return nil, nil
 	}
 	for _, name := range strings.Split(cc.String("format"), ",") {

@@ -4,70 +4,106 @@ import (
 	"bufio"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
+	"path/filepath"
 
 	"sim/scenarios/result"
 )
 
-// outFile is a file that is written whole or not at all: its contents go to
-// <path>.tmp, opened before the work begins, and are renamed after it.
+// outFile is a file that a flag asks for, opened before the work begins and written whole or not at all.
 type outFile struct {
-	path string
-	f    *os.File
-	temp bool
+	path    string          // as it was given
+	pending *result.Pending // nil where path is a device or pipe
+	device  *os.File
 }
 
-// createFile opens path. Where a file cannot be it is a *result.PlaceError. A
-// device or pipe is written as it is.
-func createFile(path string) (*outFile, error) {
+// createFile opens path. Where a file cannot be it is a *result.PlaceError, as where it is one of those that are read or
+// that a run or sweep keeps. A device or pipe is written as it is.
+func createFile(path string, read []string) (*outFile, error) { return createFileAt(path, path, read) }
+
+// createFileAt is createFile of path, which is at a place of another name until the run's directory is.
+func createFileAt(path, place string, read []string) (*outFile, error) {
 	o := &outFile{path: path}
 	info, err := os.Stat(path)
 	switch {
-	case err == nil && info.IsDir():
+	case err == nil && info.IsDir() || isDir(place):
 		return nil, &result.PlaceError{Path: path, Why: "is a directory, not a file to write"}
 	case err == nil && !info.Mode().IsRegular():
-		o.f, err = os.OpenFile(path, os.O_WRONLY, 0)
+		o.device, err = os.OpenFile(path, os.O_WRONLY, 0)
 	default:
-		o.temp = true
-		o.f, err = os.Create(path + ".tmp")
+		if err == nil {
+			if err := spared(path, info, read); err != nil {
+				return nil, err
+			}
+		}
+		if real, err := filepath.EvalSymlinks(place); err == nil {
+			place = real // the link stays
+		}
+		o.pending, err = result.CreatePending(place)
 	}
 	if err != nil {
-		return nil, &result.PlaceError{Path: path, Why: "cannot be written: " + why(err)}
+		return nil, &result.PlaceError{Path: path, Why: "cannot be written: " + result.Reason(err)}
 	}
 	return o, nil
 }
 
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// spared fails where a file that is there must not be replaced: what is read, scenarios at large, and what results are of.
+func spared(path string, info os.FileInfo, read []string) error {
+	for _, name := range read {
+		if in, err := os.Stat(name); err == nil && os.SameFile(in, info) {
+			return &result.PlaceError{Path: path, Why: "is read as input; choose another file to write"}
+		}
+	}
+	if filepath.Ext(path) == ".toml" {
+		return &result.PlaceError{Path: path, Why: "is a TOML file, which no output is; choose another file to write"}
+	}
+	if dir := result.Keeper(path); dir != "" {
+		return &result.PlaceError{Path: path, Why: "is a file of the results in " + dir + "; choose another file to write"}
+	}
+	return nil
+}
+
 // write fills the file and puts it in place.
 func (o *outFile) write(fill func(io.Writer) error) error {
-	b := bufio.NewWriter(o.f)
-	err := errors.Join(fill(b), b.Flush(), o.f.Close())
-	if err == nil && o.temp {
-		err = os.Rename(o.path+".tmp", o.path)
+	defer o.abort()
+	var w io.Writer = o.device
+	if o.pending != nil {
+		w = o.pending
+	}
+	b := bufio.NewWriter(w)
+	err := fill(b)
+	if err == nil {
+		err = b.Flush()
+	}
+	switch {
+	case err != nil:
+	case o.pending != nil:
+		err = o.pending.Commit()
+		o.pending = nil
+	default:
+		err = o.device.Close()
+		o.device = nil
 	}
 	if err != nil {
-		return errors.New(o.path + ": cannot be written: " + why(err))
+		return errors.New(o.path + ": cannot be written: " + result.Reason(err))
 	}
-	o.f = nil
 	return nil
 }
 
 // abort leaves nothing behind. After write, and on nil, it does nothing.
 func (o *outFile) abort() {
-	if o == nil || o.f == nil {
+	switch {
+	case o == nil:
 		return
+	case o.pending != nil:
+		o.pending.Abort()
+	case o.device != nil:
+		o.device.Close()
 	}
-	o.f.Close()
-	if o.temp {
-		os.Remove(o.path + ".tmp")
-	}
-}
-
-// why is err without the operation and the path.
-func why(err error) string {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err.Error()
-	}
-	return err.Error()
+	o.pending, o.device = nil, nil
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -53,26 +51,22 @@ func (c *command) runCommand() *cli.Command {
 					break
 				}
 			}
-			if len(failed) > 0 {
-				return failed
-			}
-			return nil
+			return several(failed...)
 		},
 	}
 }
 
 // job is a scenario with the places claimed for its results.
 type job struct {
-	scenario    *scenarios.Scenario
-	dir         *result.Dir
-	trace, plan *outFile // may be nil
+	scenario *scenarios.Scenario
+	dir      *result.Dir
+	outputs  outputs
 }
 
 // abort removes what of the job is not finished.
 func (j *job) abort() {
+	j.outputs.abort() // some may lie in dir
 	j.dir.Abort()
-	j.trace.abort()
-	j.plan.abort()
 }
 
 // prepare loads all files, reporting the faults of all, and claims every place
@@ -85,31 +79,25 @@ func (c *command) prepare(files, overrides []string, flags runFlags) (jobs []*jo
 	}
 	claimed := map[string]string{}
 	for i, s := range list {
+		if err := refuseOutputs(s, flags); err != nil {
+			return jobs, err
+		}
 		place := runDir(s, flags, len(files))
 		if other, ok := claimed[place]; ok {
 			return jobs, usagef("%s and %s are the same scenario", other, files[i])
 		}
 		claimed[place] = files[i]
-		dir, err := result.Create(place)
+		dir, err := result.Create(place, result.Claim{Scenario: s.Name, Digest: s.Digest(), Force: flags.force})
 		if err != nil {
 			return jobs, err
 		}
 		j := &job{scenario: s, dir: dir}
 		jobs = append(jobs, j)
-		if flags.trace != "" {
-			if j.trace, err = createFile(flags.trace); err != nil {
-				return jobs, err
-			}
+		if err := claimDirs(s.Name, s.OutputDirs(), dir); err != nil {
+			return jobs, err
 		}
-		if flags.planOut != "" {
-			if j.plan, err = createFile(flags.planOut); err != nil {
-				return jobs, err
-			}
-		}
-		if flags.routesOut != "" {
-			if err := os.MkdirAll(flags.routesOut, 0o777); err != nil {
-				return jobs, usagef("--routes-out: %v", err)
-			}
+		if err := j.outputs.open(s, scenarios.Inputs(files[i], overrides), dir, flags); err != nil {
+			return jobs, err
 		}
 	}
 	return jobs, nil
@@ -148,26 +136,32 @@ func (c *command) runJob(ctx context.Context, j *job, flags runFlags) error {
 		return fmt.Errorf("%s: %w", s.Name, err)
 	}
 	drawn := c.draw(j, outcome, flags)
+	written := j.outputs.write(c, outcome)
 	if err := j.dir.Commit(); err != nil {
-		return err
-	}
-	if err := j.writeFiles(c, outcome, flags); err != nil {
 		return err
 	}
 	if err := c.printOutcome(j, outcome, flags); err != nil {
 		return err
 	}
-	var failed failures // policies whose simulation came to no end: their rows say so
-	for _, err := range outcome.Failed {
+	failed := []error{drawn, written}
+	for _, err := range outcome.Failed { // policies whose simulation came to no end: their rows say so
 		failed = append(failed, fmt.Errorf("%s: %w", s.Name, err))
 	}
-	if drawn != nil {
-		failed = append(failed, drawn)
+	return several(failed...)
+}
+
+// several returns the errors that are none as one.
+func several(errs ...error) error {
+	var all failures
+	for _, err := range errs {
+		if err != nil {
+			all = append(all, err)
+		}
 	}
-	if len(failed) > 0 {
-		return failed
+	if len(all) == 0 {
+		return nil
 	}
-	return nil
+	return all
 }
 
 // draw makes the figures. The numbers are good without them, so the run is
@@ -184,38 +178,6 @@ func (c *command) draw(j *job, o *scenarios.Outcome, flags runFlags) error {
 		return fmt.Errorf("%s: the results are whole but the figures are not: %w", j.scenario.Name, err)
 	}
 	return nil
-}
-
-// writeFiles writes what --trace, --routes-out and --plan-out ask for.
-func (j *job) writeFiles(c *command, o *scenarios.Outcome, flags runFlags) error {
-	if j.trace != nil {
-		if err := j.trace.write(func(w io.Writer) error { return result.WriteTrace(w, &o.Document, &o.Detail) }); err != nil {
-			return err
-		}
-	}
-	if flags.routesOut != "" {
-		if len(o.Routes) == 0 {
-			c.say("no policy of %s is a router, so there is nothing to write to %s", j.scenario.Name, flags.routesOut)
-		}
-		for _, r := range o.Routes {
-			if err := r.Write(flags.routesOut); err != nil {
-				return err
-			}
-		}
-	}
-	switch {
-	case j.plan == nil:
-		return nil
-	case o.Planned:
-		if len(o.Schedules)+len(o.Gathers) == 0 {
-			c.say("no planner of %s wrote a plan out, so %s has none: fluid schedules have no plan, and engine.level = \"cost\" writes none", j.scenario.Name, j.plan.path)
-		}
-		return j.plan.write(o.WriteSchedules)
-	}
-	if len(o.Plans) == 0 {
-		c.say("no policy of %s schedules rates, so %s has no rows", j.scenario.Name, j.plan.path)
-	}
-	return j.plan.write(func(w io.Writer) error { return writePlans(w, &o.Document, o.Plans) })
 }
 
 // printOutcome prints the table, or the document with --json.

@@ -62,6 +62,7 @@ func sweepFlagList() []cli.Flag {
 		&cli.BoolFlag{Name: "json", DisableDefaultText: true, Usage: "print the sweep document instead of the table"},
 		&cli.StringFlag{Name: "metric", Usage: "print `NAME` in the table", DefaultText: "nct, or else the first of time"},
 		&cli.StringFlag{Name: "out", Usage: "keep the sweep in `DIR`", DefaultText: "runs/<name>-<hash>"},
+		forceFlag(),
 		&cli.IntFlag{Name: "j", Usage: "compute `N` cells at a time; changes no result", DefaultText: "as many as there are processors"},
 		&cli.BoolFlag{Name: "no-plots", DisableDefaultText: true, Usage: "draw no figures"},
 		&cli.StringFlag{Name: "format", Usage: "draw figures as `FORMATS`: png, svg or png,svg", Value: "png"},
@@ -85,7 +86,7 @@ func (c *command) readSweepFlags(cc *cli.Context) (f sweepFlags, err error) {
 		}
 	}
 	f = sweepFlags{
-		runFlags: runFlags{json: cc.Bool("json"), out: cc.String("out"), workers: runtime.GOMAXPROCS(0)},
+		runFlags: runFlags{json: cc.Bool("json"), out: cc.String("out"), workers: runtime.GOMAXPROCS(0), force: cc.Bool("force")},
 		dryRun:   cc.Bool("dry-run"), yes: cc.Bool("yes"), merge: cc.Bool("merge"),
 		queue: cc.String("queue"), listen: cc.String("listen"), creds: cc.String("creds"), tokenFile: cc.String("token-file"), metric: cc.String("metric"),
 	}
@@ -109,9 +110,15 @@ func (c *command) readSweepFlags(cc *cli.Context) (f sweepFlags, err error) {
 	if f.tokenFile != "" && f.queue == "" {
 		return f, usagef("flag --token-file goes with --queue")
 	}
+	if f.json && f.metric != "" {
+		return f, usagef("--metric is of the table, which --json leaves out; use one of the two")
+	}
+	if f.json && f.dryRun {
+		return f, usagef("--json prints results, of which --dry-run has none; use one of the two")
+	}
 	if f.merge {
-		if cc.IsSet("shard") || f.queue != "" || f.dryRun {
-			return f, usagef("--merge computes nothing, so it does not go with --shard, --queue or --dry-run")
+		if cc.IsSet("shard") || f.queue != "" || f.dryRun || f.force {
+			return f, usagef("--merge computes nothing, so it does not go with --shard, --queue, --dry-run or --force")
 		}
 		return f, nil
 	}
@@ -121,6 +128,9 @@ func (c *command) readSweepFlags(cc *cli.Context) (f sweepFlags, err error) {
 	}
 	if from != "" {
 		c.say("part %s of the sweep, by %s", f.shard, from)
+	}
+	if f.json && f.shard.Count > 1 {
+		return f, usagef("--json prints all cells, of which %s is a part; print them with sim sweep --merge --json", f.shard)
 	}
 	if f.queue != "" && f.shard.Count > 1 {
 		return f, usagef("--queue shares the cells among its workers itself, so it does not go with --shard (of an array of jobs run sim worker)")
@@ -135,8 +145,16 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 	if err != nil {
 		return err
 	}
+	dir := sweepDir(plan, flags)
+	if err := sweep.Vacant(dir, plan.Claim(flags.force)); err != nil {
+		return err
+	}
 	var run sweep.Runner = sweep.Local(flags.workers)
-	if flags.queue != "" && !flags.dryRun {
+	if flags.queue == "" { // else others write them
+		if err := claimDirs(study.Name, plan.Dirs, nil); err != nil {
+			return err
+		}
+	} else if !flags.dryRun {
 		if run, err = c.queueRunner(plan, flags); err != nil {
 			return err
 		}
@@ -144,7 +162,6 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 	if flags.dryRun {
 		return c.dryRun(ctx, plan, flags)
 	}
-	dir := sweepDir(plan, flags)
 	text, err := study.TOML()
 	if err != nil {
 		return err
@@ -152,7 +169,7 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 	store, err := sweep.Open(dir, plan, text, result.Manifest{
 		Version: result.Version, Revision: result.Revision(), Scenario: study.Name, Digest: plan.Sweep.Digest,
 		Arguments: withoutSecrets(c.args), Start: begun.UTC().Format(time.RFC3339Nano), End: begun.UTC().Format(time.RFC3339Nano),
-	}, flags.shard)
+	}, flags.shard, flags.force)
 	if err != nil {
 		return err
 	}
@@ -363,6 +380,9 @@ func (c *command) mergeSweep(args, overrides []string, flags sweepFlags) error {
 			return err
 		}
 		dirs = []string{sweepPlace(study.Name, digest, flags)}
+		if held, _, err := result.ReadPlan(dirs[0]); err == nil && held.Digest != digest {
+			return &result.PlaceError{Path: dirs[0], Why: "holds another sweep than that of " + args[0] + "; give the keys that it was run with, or the directory alone"}
+		}
 	} else if len(overrides) > 0 {
 		return usagef("--merge of directories takes no --set: they hold their own scenarios")
 	} else if flags.out != "" {

@@ -369,6 +369,7 @@ func (c *checker) readBeside(path, name string) (data []byte, place string, err 
 	if file, _ := find(c.layers, c.part.place(path)); !c.overridden(path) && !filepath.IsAbs(name) {
 		place = filepath.Join(filepath.Dir(file), name)
 	}
+	c.inputs = append(c.inputs, place)
 	data, err = readSome(place)
 	if err == nil && len(data) > maxFileBytes {
 		err = fmt.Errorf("%s is larger than %d MiB", place, maxFileBytes>>20)

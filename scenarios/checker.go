@@ -19,6 +19,7 @@ type checker struct {
 	settled map[string]bool   // tables whose values follow from elsewhere
 	indexed map[int]bool      // replicas whose index is known
 	part    *jobPart          // where root comes from, if it is one job of several
+	inputs  []string          // files that keys name
 	faults  Faults
 }
 

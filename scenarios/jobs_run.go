@@ -85,9 +85,9 @@ func (m *jobsInstance) podsOf(job *Job, pods int) []int {
 	return out
 }
 
-// options returns those of the arbiters.
-func (m *jobsInstance) options(settings topology.Options) (topology.JobsOptions, error) {
-	p := &m.s.Policy
+// arbiterOptions returns the options of the arbiters.
+func (s *Scenario) arbiterOptions(settings topology.Options) (topology.JobsOptions, error) {
+	p := &s.Policy
 	o := topology.JobsOptions{
 		Options: settings,
 		Search:  topology.SearchOptions{MaxEvaluations: p.Joint.MaxEvaluations, TimeLimit: wall(p.Joint.TimeLimit)},
@@ -133,7 +133,7 @@ func (m *jobsInstance) decide(ctx context.Context, name string, workers int) (an
 	if err != nil {
 		return nil, err
 	}
-	o, err := m.options(settings)
+	o, err := m.s.arbiterOptions(settings)
 	if err != nil {
 		return nil, err
 	}

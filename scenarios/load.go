@@ -138,6 +138,15 @@ func tooLarge(file string) *Fault {
 // Parse reads a scenario from data. name stands for the file in faults and
 // gives the scenario its default name. Overrides and errors are as in Load.
 func Parse(name string, data []byte, overrides []string) (*Scenario, error) {
+	c, faults := parse(name, data, overrides)
+	if faults != nil {
+		return nil, faults
+	}
+	return c.finish()
+}
+
+// parse is Parse before the keys are checked.
+func parse(name string, data []byte, overrides []string) (*checker, Faults) {
 	src, faults := decode(name, data)
 	if faults != nil {
 		return nil, faults
@@ -165,7 +174,7 @@ func Parse(name string, data []byte, overrides []string) (*Scenario, error) {
 			c.override(o)
 		}
 	}
-	return c.finish()
+	return c, nil
 }
 
 // checker returns what checks the keys of s.

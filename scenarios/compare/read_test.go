@@ -30,7 +30,7 @@ func timings(solve float64) *result.Timings {
 // run writes a run directory.
 func run(t *testing.T, dir string, d *result.Document, w *result.Timings) {
 	t.Helper()
-	r, err := result.Create(dir)
+	r, err := result.Create(dir, result.Claim{})
 	must(t, err)
 	must(t, r.Write(&result.Run{Manifest: result.Manifest{Schema: result.ManifestSchema, Scenario: d.Scenario, End: "2026-01-02T03:04:05Z"}, Document: *d, Timings: *w}))
 	must(t, r.Commit())

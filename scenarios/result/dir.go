@@ -27,34 +27,38 @@ func (e *PlaceError) Error() string { return e.Path + ": " + e.Why }
 // Commit renames: whoever looks at <dir> sees a whole run or none.
 type Dir struct {
 	path, tmp string
-	shown     string   // the path as the user gave it
-	parents   []string // directories made above path, innermost first
+	shown     string // the path as the user gave it
+	parents   Made   // above path
 	lock      *os.File
+	manifest  *Manifest // once Write has it; Commit adds the files
+}
+
+// Claim says whose directory is created.
+type Claim struct {
+	Scenario, Digest string // of the run or sweep; a name with part of a digest tells it from others
+	Force            bool   // to take the place of another's results
 }
 
 // Create claims path for a run and proves that it can be written, before
-// anything is computed. An older run there stays until Commit; anything else
+// anything is computed. An older run of the same digest, or with Force of any, stays there until Commit; anything else
 // there is a *PlaceError, as is a place that cannot be written.
-func Create(path string) (*Dir, error) {
+func Create(path string, c Claim) (*Dir, error) {
 	d := &Dir{shown: path}
-	abs, err := filepath.Abs(path)
+	abs, err := realPath(path)
 	if err != nil {
 		return nil, d.fault(err)
-	}
-	if real, err := filepath.EvalSymlinks(abs); err == nil {
-		abs = real
 	}
 	d.path, d.tmp = abs, abs+".tmp"
 	if err := d.clearTmp(); err != nil {
 		return nil, err
 	}
-	if why := inTheWay(d.path); why != "" {
+	if why := inTheWay(d.path, c); why != "" {
 		return nil, &PlaceError{path, why}
 	}
-	d.parents = missingParents(d.path)
-	if err := os.MkdirAll(filepath.Dir(d.path), 0o777); err != nil {
-		d.tmp = ""
-		d.Abort()
+	if err := d.settleKilled(); err != nil {
+		return nil, err
+	}
+	if d.parents, err = MakeAll(filepath.Dir(d.path)); err != nil {
 		return nil, d.fault(err)
 	}
 	if err := os.Mkdir(d.tmp, 0o777); err != nil {
@@ -92,7 +96,7 @@ func (d *Dir) clearTmp() error {
 	}
 	defer f.Close()
 	if !lock(f) {
-		return &PlaceError{d.shown, "another run is being written there; wait for it or choose another directory with --out"}
+		return d.busy()
 	}
 	if _, err := os.Lstat(d.path); errors.Is(err, fs.ErrNotExist) {
 		os.Rename(filepath.Join(d.tmp, replaced), d.path) // fails where there is none
@@ -103,8 +107,60 @@ func (d *Dir) clearTmp() error {
 	return nil
 }
 
+// settleKilled does what a Commit that was killed left to be done.
+func (d *Dir) settleKilled() error {
+	if !isRun(d.path) {
+		return nil
+	}
+	if f, err := os.Open(filepath.Join(d.path, unfinished)); err == nil {
+		defer f.Close()
+		if !lock(f) {
+			return d.busy()
+		}
+	}
+	if err := settle(d.path); err != nil {
+		return d.fault(err)
+	}
+	return nil
+}
+
+// settle moves into the run at path what others had put into the run that it replaced, and removes the rest of that.
+func settle(path string) error {
+	aside := filepath.Join(path, replaced)
+	if _, err := os.Lstat(aside); err == nil {
+		if err := keepOthers(aside, path); err != nil {
+			return err
+		}
+		if err := os.RemoveAll(aside); err != nil {
+			return err
+		}
+	}
+	if err := os.Remove(filepath.Join(path, unfinished)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// realPath returns path without symbolic links and "..", as far as it exists.
+func realPath(path string) (string, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	rest := ""
+	for at := abs; ; at = filepath.Dir(at) {
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(real, rest), nil
+		}
+		if filepath.Dir(at) == at {
+			return abs, nil
+		}
+		rest = filepath.Join(filepath.Base(at), rest)
+	}
+}
+
 // inTheWay says what at path forbids a run there, "" when nothing does.
-func inTheWay(path string) string {
+func inTheWay(path string, c Claim) string {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -113,8 +169,9 @@ func inTheWay(path string) string {
 		return "cannot be written: " + reason(err)
 	case !info.IsDir():
 		return "is a file; a run needs a directory, choose another with --out"
-	case isRun(path):
-		return ""
+	}
+	if m, ok := runManifest(path); ok {
+		return c.Against(m)
 	}
 	if entries, err := os.ReadDir(path); err != nil || len(entries) > 0 {
 		return "is a directory that holds no run (it has no manifest.json of one), so it is not replaced; choose another with --out"
@@ -122,19 +179,67 @@ func inTheWay(path string) string {
 	return ""
 }
 
-func isRun(dir string) bool {
-	m, ok := ReadManifest(dir)
-	return ok && m.Schema == ManifestSchema
+// Against says why the directory of a manifest may not be claimed, "" where it may.
+func (c Claim) Against(m Manifest) string {
+	if c.Force || m.Digest == c.Digest {
+		return ""
+	}
+	name := func(scenario, digest string) string { return fmt.Sprintf("%s-%.10s", scenario, digest) }
+	return fmt.Sprintf("holds %s, and this is %s: another scenario, other keys or another seed; replace it with --force, or choose another directory with --out",
+		name(m.Scenario, m.Digest), name(c.Scenario, c.Digest))
 }
 
-func missingParents(path string) []string {
-	var out []string
-	for p := filepath.Dir(path); ; p = filepath.Dir(p) {
+func isRun(dir string) bool {
+	_, ok := runManifest(dir)
+	return ok
+}
+
+// runManifest reads the manifest of a run's directory; false where it is none.
+func runManifest(dir string) (Manifest, bool) {
+	m, ok := ReadManifest(dir)
+	return m, ok && m.Schema == ManifestSchema
+}
+
+// Made are directories that were made for something to be put into, innermost first.
+type Made []string
+
+// MakeAll makes a directory and those above it that are missing. On failure it leaves none that it made.
+func MakeAll(path string) (Made, error) {
+	var m Made
+	for p := path; ; p = filepath.Dir(p) {
 		if _, err := os.Lstat(p); !errors.Is(err, fs.ErrNotExist) {
-			return out
+			break
 		}
-		out = append(out, p)
+		m = append(m, p)
 	}
+	if err := os.MkdirAll(path, 0o777); err != nil {
+		m.Remove()
+		return nil, err
+	}
+	return m, nil
+}
+
+// Remove removes those that nothing was put into.
+func (m Made) Remove() {
+	for _, p := range m {
+		if err := os.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return // something moved in
+		}
+	}
+}
+
+// Probe fails where nothing can be written into the directory at path, made if it is missing. It leaves nothing behind.
+func Probe(path string) error {
+	made, err := MakeAll(path)
+	if err != nil {
+		return err
+	}
+	defer made.Remove()
+	f, err := os.CreateTemp(path, ".probe-")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
 // reason is err without the operation and the path.
@@ -154,16 +259,62 @@ func (d *Dir) fault(err error) error {
 	return &PlaceError{d.shown, "cannot be written: " + reason(err)}
 }
 
+func (d *Dir) busy() error {
+	return &PlaceError{d.shown, "another run is being written there; wait for it or choose another directory with --out"}
+}
+
 // Temp is where the files of the run go until Commit.
 func (d *Dir) Temp() string { return d.tmp }
 
 // Path is where the run will be after Commit, as it was given to Create.
 func (d *Dir) Path() string { return d.shown }
 
-// Commit makes the run visible, in place of an older one at the same path. The
-// older one is moved into <dir>.tmp first, from where a later Create restores
-// it should this process be killed between the two renames.
+// Place returns where to write, before Commit, a file that is asked for at path: there, or where that lies in the run's
+// directory, in Temp. It is a *PlaceError where the run itself keeps a file of that name.
+func (d *Dir) Place(path string) (string, error) {
+	name, where, err := d.within(path)
+	switch {
+	case err != nil:
+		return "", &PlaceError{path, "cannot be written: " + reason(err)}
+	case where == d.tmp:
+		return "", &PlaceError{path, "lies where the run is written until it is whole; choose another place"}
+	case where == "":
+		return path, nil
+	case ownName(name):
+		return "", &PlaceError{path, "is a file of the run itself; choose another name"}
+	}
+	return filepath.Join(d.tmp, filepath.FromSlash(name)), nil
+}
+
+// Holds reports whether path lies in the run's directory, or where it is written until it is whole.
+func (d *Dir) Holds(path string) bool {
+	_, where, err := d.within(path)
+	return err == nil && where != ""
+}
+
+// within returns in which of the run's directories path lies, "" where in neither, and its name there.
+func (d *Dir) within(path string) (name, where string, err error) {
+	real, err := realPath(path)
+	if err != nil {
+		return "", "", err
+	}
+	for _, dir := range []string{d.path, d.tmp} {
+		if name, err := filepath.Rel(dir, real); err == nil && filepath.IsLocal(name) {
+			return filepath.ToSlash(name), dir, nil
+		}
+	}
+	return "", "", nil
+}
+
+// Commit makes the run visible, in place of an older one at the same path, of
+// which it keeps what that did not write. The older one is moved into <dir>.tmp first, from where a later Create restores
+// it should this process be killed between the two renames; what is left to be done after these a later Create does.
 func (d *Dir) Commit() error {
+	if d.manifest != nil {
+		if err := d.writeManifest(); err != nil {
+			return err
+		}
+	}
 	os.Remove(d.path) // an empty directory; a run is not empty and stays
 	aside := filepath.Join(d.tmp, replaced)
 	if err := os.Rename(d.path, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -173,11 +324,26 @@ func (d *Dir) Commit() error {
 		os.Rename(aside, d.path)
 		return d.commitFault(err)
 	}
-	os.RemoveAll(filepath.Join(d.path, replaced))
-	err := os.Remove(filepath.Join(d.path, unfinished))
+	err := settle(d.path)
 	d.lock.Close()
 	d.tmp, d.lock, d.parents = "", nil, nil
 	if err != nil {
+		return fmt.Errorf("%s: the run is there, but what it replaced is left in %s: %s", d.shown, replaced, reason(err))
+	}
+	return nil
+}
+
+// writeManifest writes the manifest, with the names of all files that are there.
+func (d *Dir) writeManifest() error {
+	var err error
+	if d.manifest.Files, err = files(d.tmp); err != nil {
+		return d.commitFault(err)
+	}
+	data, err := marshal(d.manifest, "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(d.tmp, ManifestFile), data, 0o666); err != nil {
 		return d.commitFault(err)
 	}
 	return nil
@@ -198,10 +364,6 @@ func (d *Dir) Abort() {
 		os.RemoveAll(d.tmp)
 		d.tmp = ""
 	}
-	for _, p := range d.parents {
-		if os.Remove(p) != nil { // another run moved in
-			break
-		}
-	}
+	d.parents.Remove()
 	d.parents = nil
 }

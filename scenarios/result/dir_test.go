@@ -15,7 +15,7 @@ import (
 // keep writes a run to dir.
 func keep(t *testing.T, dir string, r *Run) {
 	t.Helper()
-	d, err := Create(dir)
+	d, err := Create(dir, Claim{r.Manifest.Scenario, r.Manifest.Digest, false})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,6 +51,7 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		want.Dir = dir
+		want.Manifest.Files = strings.Fields("detail.json metrics.bench metrics.csv result.json scenario.toml timings.json")
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("read back with a difference (-want +got):\n%s", diff)
 		}
@@ -90,7 +91,7 @@ func TestLargeDetail(t *testing.T) {
 
 func TestAbortLeavesNothing(t *testing.T) {
 	root := t.TempDir()
-	d, err := Create(filepath.Join(root, "a", "b", "run"))
+	d, err := Create(filepath.Join(root, "a", "b", "run"), Claim{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,6 +109,7 @@ func TestAbortLeavesNothing(t *testing.T) {
 // wants the older run readable afterwards or restored, and a new run possible.
 func TestKilled(t *testing.T) {
 	older, newer := sample(), sample()
+	claim := Claim{older.Manifest.Scenario, older.Manifest.Digest, false}
 	newer.Manifest.Seed = 2
 	for _, c := range []struct {
 		name string
@@ -133,7 +135,7 @@ func TestKilled(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "run")
 			keep(t, dir, older)
 			c.kill(t, dir)
-			d, err := Create(dir)
+			d, err := Create(dir, claim)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -161,10 +163,10 @@ func must(t *testing.T, err error) {
 
 func TestTwoAtOnce(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	d, err := Create(dir)
+	d, err := Create(dir, Claim{})
 	must(t, err)
 	defer d.Abort()
-	_, err = Create(dir)
+	_, err = Create(dir, Claim{})
 	var place *PlaceError
 	if !errors.As(err, &place) || !strings.Contains(err.Error(), "another run is being written there") {
 		t.Errorf("a second run at the same place: %v", err)
@@ -198,7 +200,7 @@ func TestNumbers(t *testing.T) {
 	} {
 		r := sample()
 		c.spoil(r)
-		d, err := Create(filepath.Join(t.TempDir(), "run"))
+		d, err := Create(filepath.Join(t.TempDir(), "run"), Claim{})
 		must(t, err)
 		if err := d.Write(r); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("Write returned %v, want %q in it", err, c.want)

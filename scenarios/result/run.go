@@ -17,6 +17,7 @@ type Manifest struct {
 	Arguments []string `json:"arguments"`
 	Start     string   `json:"start"` // RFC 3339
 	End       string   `json:"end"`
+	Files     []string `json:"files,omitempty"` // that the run wrote, slashes between; of a sweep none
 }
 
 // Run is all that a run directory holds beside its figures.

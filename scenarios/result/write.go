@@ -46,7 +46,7 @@ func marshal(v any, indent string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Write writes every file of r but its figures. Nothing wall-clock reaches
+// Write writes every file of r but its figures and its manifest, which Commit writes. Nothing wall-clock reaches
 // result.json, even when the document carries timings.
 func (d *Dir) Write(r *Run) error {
 	if err := r.Detail.Check(); err != nil {
@@ -66,10 +66,6 @@ func (d *Dir) Write(r *Run) error {
 	if err != nil {
 		return fmt.Errorf("timings: %w", err)
 	}
-	manifest, err := marshal(&r.Manifest, "  ")
-	if err != nil {
-		return err
-	}
 	detailName := DetailFile
 	if len(detail) > detailLimit {
 		detailName, detail = DetailGzip, compress(detail)
@@ -84,12 +80,16 @@ func (d *Dir) Write(r *Run) error {
 		File{detailName, detail},
 		File{CSVFile, csv.Bytes()},
 		File{BenchFile, bench.Bytes()},
-		File{ManifestFile, manifest},
 	) {
+		if !ownName(f.Name) {
+			return fmt.Errorf("%s: %s is no name of a run's file", d.shown, f.Name)
+		}
 		if err := os.WriteFile(filepath.Join(d.tmp, f.Name), f.Data, 0o666); err != nil {
 			return fmt.Errorf("%s: cannot write %s: %s", d.shown, f.Name, reason(err))
 		}
 	}
+	m := r.Manifest
+	d.manifest = &m
 	return nil
 }
 

@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"sim/scenarios/result"
 )
@@ -35,10 +34,10 @@ type Store struct {
 }
 
 // Open opens or makes the directory for a plan and claims the shard's journal.
-// study is the study's text. A place that cannot serve is a
+// study is the study's text. A place that cannot serve, as one of another sweep unless force is set, is a
 // *result.PlaceError.
-func Open(dir string, p *Plan, study []byte, manifest result.Manifest, shard Shard) (*Store, error) {
-	if err := free(dir); err != nil {
+func Open(dir string, p *Plan, study []byte, manifest result.Manifest, shard Shard, force bool) (*Store, error) {
+	if err := Vacant(dir, p.Claim(force)); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -48,6 +47,9 @@ func Open(dir string, p *Plan, study []byte, manifest result.Manifest, shard Sha
 	if err := s.claim(shard); err != nil {
 		return nil, err
 	}
+	for _, name := range finished {
+		result.RemoveStale(filepath.Join(dir, name))
+	}
 	if err := s.leave(p); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -56,11 +58,11 @@ func Open(dir string, p *Plan, study []byte, manifest result.Manifest, shard Sha
 	if plots == nil {
 		plots = []result.Plot{}
 	}
-	for _, f := range []struct {
+	for _, f := range []struct { // the manifest first: it says whose the directory is
 		name string
 		v    any
 	}{
-		{result.PlanFile, &p.Sweep}, {result.PlotsFile, plots}, {result.ManifestFile, manifest},
+		{result.ManifestFile, manifest}, {result.PlanFile, &p.Sweep}, {result.PlotsFile, plots},
 	} {
 		data, err := result.JSON(f.v)
 		if err != nil {
@@ -79,23 +81,38 @@ func Open(dir string, p *Plan, study []byte, manifest result.Manifest, shard Sha
 	return s, nil
 }
 
-// leave removes the results of another sweep in the directory, whose cells stay:
+// Claim is what a sweep of p says of its directory.
+func (p *Plan) Claim(force bool) result.Claim {
+	return result.Claim{Scenario: p.Sweep.Name, Digest: p.Sweep.Digest, Force: force}
+}
+
+// finished are the files that a sweep has when all of its cells are there.
+var finished = []string{result.TimingsFile, result.CSVFile, result.BenchFile, result.SweepFile}
+
+// leave removes the results and figures of another sweep in the directory, whose cells stay:
 // they are not those of the plan that is put there.
 func (s *Store) leave(p *Plan) error {
-	old, _, err := result.ReadPlan(s.Dir)
+	old, plots, err := result.ReadPlan(s.Dir)
 	if err == nil && old.Digest == p.Sweep.Digest && old.Model == p.Sweep.Model {
 		return nil
 	}
-	for _, name := range []string{result.SweepFile, result.TimingsFile, result.CSVFile, result.BenchFile, result.PlotsDir} {
-		if err := os.RemoveAll(filepath.Join(s.Dir, name)); err != nil {
+	names := slices.Clone(finished)
+	for i := range plots {
+		for _, format := range []string{".png", ".svg"} {
+			names = append(names, filepath.Join(result.PlotsDir, filepath.Base(plots[i].Name)+format))
+		}
+	}
+	for _, name := range names {
+		if err := os.Remove(filepath.Join(s.Dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return &result.PlaceError{Path: s.Dir, Why: "cannot be written: " + result.Reason(err)}
 		}
 	}
+	os.Remove(filepath.Join(s.Dir, result.PlotsDir)) // unless others put something into it
 	return nil
 }
 
-// free fails where dir holds something else than a sweep.
-func free(dir string) error {
+// Vacant fails, with a *result.PlaceError, where the sweep of c may not be put into dir.
+func Vacant(dir string, c result.Claim) error {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -110,18 +127,20 @@ func free(dir string) error {
 	if err != nil {
 		return &result.PlaceError{Path: dir, Why: "cannot be read: " + result.Reason(err)}
 	}
-	if len(entries) == 0 || result.IsSweep(dir) {
+	if m, ok := result.SweepManifest(dir); ok {
+		if why := c.Against(m); why != "" {
+			return &result.PlaceError{Path: dir, Why: why}
+		}
+		return nil
+	}
+	if len(entries) == 0 {
 		return nil
 	}
 	// killed before its manifest was written, or the manifest was damaged
-	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return isJournal(e.Name()) }) {
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return result.IsJournal(e.Name()) }) {
 		return nil
 	}
 	return &result.PlaceError{Path: dir, Why: "is a directory that holds no sweep, so it is not written to; choose another with --out"}
-}
-
-func isJournal(name string) bool {
-	return strings.HasPrefix(name, "cells") && strings.HasSuffix(name, ".jsonl")
 }
 
 // claim opens the shard's journal for this process alone and cuts off a record
@@ -140,12 +159,12 @@ func (s *Store) claim(shard Shard) error {
 		f.Close()
 		return &result.PlaceError{Path: s.Dir, Why: "another sweep is being written there; wait for it or choose another directory with --out"}
 	}
-	data, err := io.ReadAll(f)
+	whole, length, err := wholeLines(f)
 	if err != nil {
 		return errors.Join(&result.PlaceError{Path: path, Why: "cannot be read: " + result.Reason(err)}, f.Close())
 	}
-	s.journal, s.size = f, int64(bytes.LastIndexByte(data, '\n')+1)
-	if s.size < int64(len(data)) {
+	s.journal, s.size = f, whole
+	if whole < length {
 		s.Warnings = append(s.Warnings, fmt.Sprintf("%s: its last record was not written to its end; that cell is computed again", path))
 		if err := f.Truncate(s.size); err != nil {
 			return errors.Join(&result.PlaceError{Path: path, Why: "cannot be written: " + result.Reason(err)}, f.Close())
@@ -174,7 +193,7 @@ func (s *Store) readAll(dir string) error {
 		return &result.PlaceError{Path: dir, Why: "cannot be read: " + result.Reason(err)}
 	}
 	for _, e := range entries { // sorted by name
-		if !isJournal(e.Name()) {
+		if !result.IsJournal(e.Name()) {
 			continue
 		}
 		if err := s.readJournal(filepath.Join(dir, e.Name())); err != nil {
@@ -184,8 +203,32 @@ func (s *Store) readAll(dir string) error {
 	return nil
 }
 
-// maxRecord bounds the length of a line that is looked at.
-const maxRecord = 256 << 20
+// wholeLines returns the length of a file up to the end of its last whole line, and all of it.
+func wholeLines(f *os.File) (whole, length int64, err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, 0, err
+	}
+	block := make([]byte, 1<<16)
+	for end := info.Size(); end > 0; {
+		begin := max(0, end-int64(len(block)))
+		part := block[:end-begin]
+		if _, err := f.ReadAt(part, begin); err != nil {
+			return 0, 0, err
+		}
+		if i := bytes.LastIndexByte(part, '\n'); i >= 0 {
+			return begin + int64(i) + 1, info.Size(), nil
+		}
+		end = begin
+	}
+	return 0, info.Size(), nil
+}
+
+// maxRecord bounds the bytes of a line that is looked at: ten times what the most replays of a scenario take. Tests lower it.
+var maxRecord = 64 << 20
+
+// mostWarnings is how many damaged records of a journal are told of one by one.
+const mostWarnings = 20
 
 func (s *Store) readJournal(path string) error {
 	f, err := os.Open(path)
@@ -193,20 +236,53 @@ func (s *Store) readJournal(path string) error {
 		return &result.PlaceError{Path: path, Why: "cannot be read: " + result.Reason(err)}
 	}
 	defer f.Close()
-	lines := bufio.NewScanner(f)
-	lines.Buffer(make([]byte, 0, 1<<16), maxRecord)
-	for n := 1; lines.Scan(); n++ {
-		r, err := parseRecord(lines.Bytes())
-		if err != nil {
-			s.Warnings = append(s.Warnings, fmt.Sprintf("%s:%d: damaged (%v); its cell is computed again", path, n, err))
-			continue
+	in, text, damaged := bufio.NewReaderSize(f, 1<<16), []byte(nil), 0
+	for n := 1; ; n++ {
+		var r *Record
+		text, err = readLine(in, text)
+		if err == nil {
+			r, err = parseRecord(text)
 		}
-		s.records[r.Key] = r
+		switch {
+		case err == nil:
+			s.records[r.Key] = r
+		case errors.Is(err, io.EOF):
+			if more := damaged - mostWarnings; more > 0 {
+				s.Warnings = append(s.Warnings, fmt.Sprintf("%s: %d more records are damaged", path, more))
+			}
+			return nil
+		case errors.Is(err, errRecord):
+			if damaged++; damaged <= mostWarnings {
+				s.Warnings = append(s.Warnings, fmt.Sprintf("%s:%d: %v; its cell is computed again", path, n, err))
+			}
+		default:
+			return &result.PlaceError{Path: path, Why: "cannot be read: " + result.Reason(err)}
+		}
 	}
-	if err := lines.Err(); err != nil {
-		return &result.PlaceError{Path: path, Why: "cannot be read: " + err.Error()}
+}
+
+// errRecord is wrapped where a line of a journal is no record.
+var errRecord = errors.New("damaged")
+
+// readLine reads a line, into the memory of the one before. At the end of the file it is io.EOF; of a line that is longer
+// than any record it reads past the end.
+func readLine(in *bufio.Reader, text []byte) ([]byte, error) {
+	text = text[:0]
+	for long := false; ; {
+		part, err := in.ReadSlice('\n')
+		if long = long || len(text)+len(part) > maxRecord; !long {
+			text = append(text, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && (!errors.Is(err, io.EOF) || len(text) == 0 && !long):
+			return text, err
+		case long:
+			return text, fmt.Errorf("%w (longer than %d MiB)", errRecord, maxRecord>>20)
+		}
+		return bytes.TrimSuffix(text, []byte("\n")), nil
 	}
-	return nil
 }
 
 // line is a journal's line: a record with the CRC-32 of its JSON.
@@ -218,14 +294,14 @@ type line struct {
 func parseRecord(text []byte) (*Record, error) {
 	var l line
 	if err := json.Unmarshal(text, &l); err != nil {
-		return nil, errors.New("no JSON")
+		return nil, fmt.Errorf("%w (no JSON)", errRecord)
 	}
 	if l.Sum != checksum(l.Cell) {
-		return nil, errors.New("wrong checksum")
+		return nil, fmt.Errorf("%w (wrong checksum)", errRecord)
 	}
 	r := &Record{}
 	if err := json.Unmarshal(l.Cell, r); err != nil || r.Key == "" {
-		return nil, errors.New("no record")
+		return nil, fmt.Errorf("%w (no record)", errRecord)
 	}
 	return r, nil
 }
@@ -274,17 +350,15 @@ func (s *Store) fault(err error) error {
 
 // write puts a file in place, whole or not at all.
 func (s *Store) write(name string, data []byte) error {
-	f, err := os.CreateTemp(s.Dir, "."+name+"-*")
+	f, err := result.CreatePending(filepath.Join(s.Dir, name))
 	if err != nil {
 		return s.fault(err)
 	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(0o644), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), filepath.Join(s.Dir, name))
+	if _, err := f.Write(data); err != nil {
+		f.Abort()
+		return s.fault(err)
 	}
-	if err != nil {
-		os.Remove(f.Name())
+	if err := f.Commit(); err != nil {
 		return s.fault(err)
 	}
 	return nil
@@ -303,13 +377,8 @@ func (s *Store) Finish(sweep *result.Sweep, timings *result.SweepTimings) error 
 	var csv, bench bytes.Buffer
 	result.WriteSweepCSV(&csv, sweep)
 	result.WriteSweepBench(&bench, sweep)
-	for _, f := range []struct {
-		name string
-		data []byte
-	}{
-		{result.TimingsFile, times}, {result.CSVFile, csv.Bytes()}, {result.BenchFile, bench.Bytes()}, {result.SweepFile, doc},
-	} {
-		if err := s.write(f.name, f.data); err != nil {
+	for i, data := range [][]byte{times, csv.Bytes(), bench.Bytes(), doc} {
+		if err := s.write(finished[i], data); err != nil {
 			return err
 		}
 	}

@@ -31,6 +31,7 @@ type Plan struct {
 	// Decides is, by cell, the first variant with the same scenarios.Scenario.DecisionKey:
 	// what its policy decides serves the cell.
 	Decides []int
+	Dirs    []scenarios.OutputDir // that cells write to, each once
 }
 
 // most is how many faults are told of, and how many goroutines check.
@@ -51,6 +52,7 @@ func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 	cells := make([][]result.Cell, n)
 	decisions := make([]string, n)
 	faults := make([]scenarios.Faults, n)
+	dirs := make([][]scenarios.OutputDir, n)
 	err = parallel(ctx, runtime.GOMAXPROCS(0), n, func(i int) {
 		s, err := st.Variant(i)
 		if err != nil {
@@ -60,6 +62,7 @@ func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 			return
 		}
 		decisions[i] = s.DecisionKey()
+		dirs[i] = s.OutputDirs()
 		for _, policy := range s.PolicyNames() {
 			cells[i] = append(cells[i], result.Cell{
 				At: st.At(i), Policy: policy, Key: s.Only(policy).CellKey(), Scenario: s.Name, Seed: s.Seed,
@@ -82,6 +85,11 @@ func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 	}
 	first := map[string]int{"": -1}
 	for i := range cells {
+		for _, d := range dirs[i] {
+			if !slices.Contains(p.Dirs, d) {
+				p.Dirs = append(p.Dirs, d)
+			}
+		}
 		if _, ok := first[decisions[i]]; !ok {
 			first[decisions[i]] = i
 		}

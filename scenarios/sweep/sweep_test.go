@@ -45,7 +45,7 @@ func plan(t testing.TB, text string, set ...string) *Plan {
 
 func open(t testing.TB, dir string, p *Plan, shard Shard) *Store {
 	t.Helper()
-	s, err := Open(dir, p, []byte("x"), result.Manifest{Scenario: p.Sweep.Name}, shard)
+	s, err := Open(dir, p, []byte("x"), result.Manifest{Scenario: p.Sweep.Name, Digest: p.Sweep.Digest}, shard, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +328,7 @@ func TestPlaces(t *testing.T) {
 		{dir, "holds no sweep"},
 		{filepath.Join(file, "x"), "cannot be written"},
 	} {
-		_, err := Open(c.at, p, nil, result.Manifest{}, Shard{})
+		_, err := Open(c.at, p, nil, result.Manifest{}, Shard{}, false)
 		var place *result.PlaceError
 		if !errors.As(err, &place) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.at, err)
@@ -336,7 +336,7 @@ func TestPlaces(t *testing.T) {
 	}
 	busy := filepath.Join(dir, "busy")
 	open(t, busy, p, Shard{})
-	if _, err := Open(busy, p, nil, result.Manifest{}, Shard{}); err == nil || !strings.Contains(err.Error(), "another sweep is being written there") {
+	if _, err := Open(busy, p, nil, result.Manifest{}, Shard{}, false); err == nil || !strings.Contains(err.Error(), "another sweep is being written there") {
 		t.Errorf("two sweeps in one directory: %v", err)
 	}
 	open(t, busy, p, Shard{1, 2}) // parts do not mind each other

@@ -1,0 +1,38 @@
+package result
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A file is there whole or not at all, and what killed processes left on the way to it goes, but nothing else.
+func TestPending(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "t.json")
+	must(t, os.WriteFile(filepath.Join(dir, ".t.json-17"), nil, 0o666)) // of a killed process
+	for _, name := range []string{"t.json.tmp", ".t.json-mine", ".t.json-", ".u.json-17"} {
+		must(t, os.WriteFile(filepath.Join(dir, name), nil, 0o666))
+	}
+	const others = ".t.json- .t.json-mine .u.json-17 t.json.tmp"
+	first, err := CreatePending(path)
+	must(t, err)
+	second, err := CreatePending(path) // leaves the first alone
+	must(t, err)
+	for i, p := range []*Pending{first, second} {
+		if _, err := p.WriteString([]string{"one", "two"}[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("the file is there before it is whole")
+	}
+	must(t, first.Commit())
+	second.Abort()
+	if data, err := os.ReadFile(path); err != nil || string(data) != "one" {
+		t.Errorf("the file is %q, %v", data, err)
+	}
+	if got, want := entries(t, dir), others[:len(others)-len(" t.json.tmp")]+" t.json t.json.tmp"; got != want {
+		t.Errorf("there is %s, want %s", got, want)
+	}
+}

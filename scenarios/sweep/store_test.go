@@ -1,0 +1,109 @@
+package sweep
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sim/scenarios/result"
+)
+
+// A record that is longer than any costs its cell, wherever it stands, and blocks nothing.
+func TestLongRecord(t *testing.T) {
+	defer func(was int) { maxRecord = was }(maxRecord)
+	maxRecord = 1 << 17
+	p := plan(t, tiny, "policy.allocators=[\"prop-alloc\"]")
+	dir := t.TempDir()
+	want := whole(t, dir, p, Local(2))
+	journal := filepath.Join(dir, "cells.jsonl")
+	sound, err := os.ReadFile(journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := slices.Collect(bytes.Lines(sound))
+	for at := range len(lines) + 1 {
+		long := append(bytes.Repeat([]byte{'x'}, maxRecord+1), '\n')
+		if err := os.WriteFile(journal, bytes.Join(slices.Insert(slices.Clone(lines), at, long), nil), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		s := open(t, dir, p, Shard{})
+		if len(s.records) != len(lines) || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], ": damaged (longer than ") {
+			t.Errorf("%d records and %q", len(s.records), s.Warnings)
+		}
+		s.Close()
+		if got := whole(t, dir, p, refuse(t)); !bytes.Equal(got, want) {
+			t.Error("the result changed")
+		}
+	}
+}
+
+// Many damaged records are told of in few lines.
+func TestManyWarnings(t *testing.T) {
+	p := plan(t, tiny)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "cells.jsonl"), bytes.Repeat([]byte("x\n"), 1000), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, dir, p, Shard{})
+	if n := len(s.Warnings); n != mostWarnings+1 || !strings.HasSuffix(s.Warnings[n-1], ": 980 more records are damaged") {
+		t.Errorf("%d warnings, the last %q", n, s.Warnings[n-1])
+	}
+}
+
+// What a killed process left half written goes when the sweep is run again, by shards too.
+func TestStale(t *testing.T) {
+	p := plan(t, tiny)
+	dir := t.TempDir()
+	for _, name := range []string{result.SweepFile, result.TimingsFile, result.CSVFile, result.BenchFile, result.ManifestFile, result.PlanFile, result.PlotsFile, result.ScenarioFile} {
+		if err := os.WriteFile(filepath.Join(dir, "."+name+"-123456"), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "cells.jsonl"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	open(t, dir, p, Shard{1, 2})
+	if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}
+
+// A directory of another sweep is taken by force alone, which leaves what is no sweep's.
+func TestForce(t *testing.T) {
+	first, second := plan(t, tiny, "seed=1,2"), plan(t, tiny, "seed=2,3")
+	dir := t.TempDir()
+	whole(t, dir, first, Local(2))
+	photo := filepath.Join(dir, result.PlotsDir, "photo.png")
+	if err := os.Mkdir(filepath.Dir(photo), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(photo, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(dir, second, nil, result.Manifest{Digest: second.Sweep.Digest}, Shard{}, false)
+	var place *result.PlaceError
+	if !errors.As(err, &place) || !strings.Contains(err.Error(), "replace it with --force") {
+		t.Errorf("the directory of another sweep: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, result.SweepFile)); err != nil {
+		t.Error("a refused sweep removed results")
+	}
+	s, err := Open(dir, second, nil, result.Manifest{Digest: second.Sweep.Digest}, Shard{}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if len(s.records) != 2*2*3 {
+		t.Errorf("%d cells are known", len(s.records))
+	}
+	if _, err := os.Stat(filepath.Join(dir, result.SweepFile)); err == nil {
+		t.Error("results of another sweep stayed")
+	}
+	if _, err := os.Stat(photo); err != nil {
+		t.Error(err)
+	}
+}
