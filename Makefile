@@ -38,7 +38,7 @@ docs: build
 	sed '/^<!-- sim list keys -->$$/q' docs/scenario.md > docs/scenario.md.new
 	./sim list keys >> docs/scenario.md.new
 	mv docs/scenario.md.new docs/scenario.md
-	./sim run scenarios/deepseek671b.toml --out runs/docs
+	./sim run scenarios/deepseek671b.toml --force --out runs/docs
 	cp runs/docs/plots/nct.png docs/img/nct.png
 
 # the figures of docs/reproduction.md, printed; make reproduction INTO=docs/reproduction.md puts them there

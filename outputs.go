@@ -36,10 +36,13 @@ type outputs struct {
 
 type routeFiles struct{ tables, tags *outFile }
 
-// open opens the outputs of the run of s, which was read from the files named and goes to dir. On failure what is open is to
-// be aborted, too.
-func (o *outputs) open(s *scenarios.Scenario, read []string, dir *result.Dir, flags runFlags) error {
-	taken := map[string]bool{}
+// open opens the outputs of the run of s, which was read from file with the overrides and goes to dir. On failure what is
+// open is to be aborted, too.
+func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, dir *result.Dir, flags runFlags) error {
+	if flags.trace == "" && flags.planOut == "" && flags.routesOut == "" {
+		return nil
+	}
+	read, taken := scenarios.Inputs(file, overrides), map[string]bool{}
 	place := func(path string) (string, error) {
 		place, err := dir.Place(path)
 		if err == nil && taken[place] {

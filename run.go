@@ -96,7 +96,7 @@ func (c *command) prepare(files, overrides []string, flags runFlags) (jobs []*jo
 		if err := claimDirs(s.Name, s.OutputDirs(), dir); err != nil {
 			return jobs, err
 		}
-		if err := j.outputs.open(s, scenarios.Inputs(files[i], overrides), dir, flags); err != nil {
+		if err := j.outputs.open(s, files[i], overrides, dir, flags); err != nil {
 			return jobs, err
 		}
 	}

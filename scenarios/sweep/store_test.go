@@ -2,6 +2,8 @@ package sweep
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -105,5 +107,48 @@ func TestForce(t *testing.T) {
 	}
 	if _, err := os.Stat(photo); err != nil {
 		t.Error(err)
+	}
+}
+
+// A cell that its policy cannot serve is the same whichever others are listed, here and by way of a queue.
+func TestUnserved(t *testing.T) {
+	const ring = `
+name = "ring"
+engine.level = "static"
+policy.routers = ["dor"]
+[workload]
+kind = "all-to-all"
+message = "16KB"
+[fabric]
+kind = "graph"
+nodes = 3
+edges = [[0, 1], [1, 2], [2, 0]]
+link_rate = "50GB/s"
+`
+	var want []byte
+	for _, set := range []string{`policy.routers=["dor"]`, `policy.routers=["shortest", "dor"]`} {
+		p := plan(t, ring, set)
+		cell := len(p.Sweep.Cells) - 1
+		task, err := p.Task(cell)
+		if err != nil {
+			t.Fatal(err)
+		}
+		away, err := Do(context.Background(), task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = Local(1)(context.Background(), p, []int{cell}, func(_ int, r *Record) error {
+			here, err := json.Marshal(r)
+			if want == nil {
+				want = here
+			}
+			if r.Labels["unserved"] == "" || r.Failed != "" || !bytes.Equal(here, want) || !bytes.Equal(away, want) {
+				t.Errorf("%s: here %s, by way of a queue %s, want %s", set, here, away, want)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -1,0 +1,114 @@
+package scenarios
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"sim/scenarios/result"
+)
+
+// What a scenario says that no run of it has, none has; and what it has no word against can be there.
+func TestOutputs(t *testing.T) {
+	const (
+		training = `base = "gpt7b"
+workload.microbatches = 2
+policy.allocators = ["uniform", "prop-alloc", "sqrt-alloc", "iter-halve", "delta-fast", "delta-topo", "delta-joint", "delta-topo-milp", "delta-joint-milp"]
+policy.milp.solver = "none"
+`
+		torus = `[workload]
+kind = "all-to-all"
+message = "16KB"
+[fabric]
+kind = "torus"
+dims = [2, 2, 4]
+link_rate = "50GB/s"
+[policy]
+routers = ["shortest", "wild-first", "dor"]
+`
+		scaleup = `base = "worked-example"
+policy.planners = ["fast", "static-ring", "reconfigure-during", "reconfigure-during+"]
+`
+		gather = `base = "all-reduce"
+fabric.gpus = 8
+`
+	)
+	planned := 0
+	for _, c := range []struct{ text, set string }{
+		{training, ""},
+		{training, "policy.service=max-min"},
+		{training, "policy.service=level-priority"},
+		{smallJobs + `[policy]
+arbiters = ["even-split", "aggregate", "surplus", "joint"]
+`, ""},
+		{smallJobs + `[policy]
+arbiters = ["even-split", "aggregate", "surplus", "joint"]
+allocator = "delta-topo"
+`, ""},
+		{torus, "engine.level=static"},
+		{torus, "engine.level=packet"},
+		{torus, "engine.level=flow"},
+		{scaleup, ""},
+		{scaleup, "engine.level=cost"},
+		{scaleup, "policy.static.schedule=fluid"},
+		{scaleup, "policy.static.schedule=paths"},
+		{gather, ""},
+		{gather, "engine.level=cost"},
+	} {
+		var set []string
+		if c.set != "" {
+			set = append(set, c.set)
+		}
+		s, err := Parse("outputs.toml", []byte(c.text), set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, policy := range s.PolicyNames() {
+			one := s.Only(policy)
+			o, err := Run(context.Background(), one, RunOptions{Workers: 2})
+			if err != nil {
+				t.Fatalf("%s %s: %v", policy, c.set, err)
+			}
+			timed := slices.ContainsFunc(o.Detail.Policies, func(p result.Play) bool { return len(p.Lanes)+len(p.Circuits) > 0 })
+			if (one.NoTrace() == "") != timed {
+				t.Errorf("%s %s: timelines %v, %q", policy, c.set, timed, one.NoTrace())
+			}
+			if (one.NoRoutes() == "") != (len(o.Routes) > 0) {
+				t.Errorf("%s %s: %d routes, %q", policy, c.set, len(o.Routes), one.NoRoutes())
+			}
+			plans := len(o.Plans) + len(o.Schedules) + len(o.Gathers)
+			why, err := one.NoPlan()
+			if err != nil || why != "" && plans > 0 {
+				t.Errorf("%s %s: %d plans, %q, %v", policy, c.set, plans, why, err)
+			}
+			if why == "" && plans > 0 {
+				planned++
+			}
+		}
+	}
+	if planned < 15 {
+		t.Errorf("plans in %d runs", planned)
+	}
+}
+
+// Inputs are all files that a scenario is read from.
+func TestInputs(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"a.toml": "base = \"b.toml\"\n[fabric]\nkind = \"graph\"\nfile = \"g.csv\"\n",
+		"b.toml": "base = \"fault\"\nname = \"b\"\n",
+		"g.csv":  "0,1\n1,0\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := Inputs(filepath.Join(dir, "a.toml"), nil)
+	for _, name := range []string{"a.toml", "b.toml", "g.csv"} {
+		if !slices.Contains(got, filepath.Join(dir, name)) {
+			t.Errorf("%s is not among %q", name, got)
+		}
+	}
+}
