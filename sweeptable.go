@@ -119,7 +119,7 @@ func sweepTable(s *result.Sweep, t *result.SweepTimings, metric string, paint pa
 		head = append(head, text.Snip(p, policyWidth, "…"))
 	}
 	print := alike(s, metric)
-	notes := labelled(s, metric)
+	notes, some := labelled(s, metric)
 	tw := newTable(head)
 	var left []int
 	for a := range head[:max(1, len(s.Axes))] {
@@ -160,7 +160,14 @@ func sweepTable(s *result.Sweep, t *result.SweepTimings, metric string, paint pa
 				case metric == "solve_s" || metric == "play_s":
 					row = append(row, roughly(x))
 				default:
-					row = append(row, print(x)+mark(cell, metric, notes))
+					mark := ""
+					switch {
+					case some && cell.Labels[metric] != "":
+						mark = "!"
+					case some && len(notes) > 0:
+						mark = " " // in line with the others
+					}
+					row = append(row, print(x)+mark)
 				}
 			}
 		}
@@ -174,32 +181,31 @@ func sweepTable(s *result.Sweep, t *result.SweepTimings, metric string, paint pa
 		out += fmt.Sprintf("... and %s more, in metrics.csv\n", count(float64(len(order)-sweepRows)))
 	}
 	for _, note := range notes {
-		out += wrap(fmt.Sprintf("! %s: %s", metric, note), tableWidth) + "\n"
+		line := metric + ": " + note
+		if some {
+			line = "! " + line
+		}
+		out += wrap(line, tableWidth) + "\n"
 	}
 	return out
 }
 
-// labelled returns what cells that have a metric say of it, such as that it cannot be, each once.
-func labelled(s *result.Sweep, metric string) []string {
-	var notes []string
+// labelled returns what cells that have a metric say of it, such as that it cannot be, each once,
+// and whether only some say something.
+func labelled(s *result.Sweep, metric string) (notes []string, some bool) {
 	for i := range s.Cells {
 		c := &s.Cells[i]
-		if _, ok := c.Metrics[metric]; ok && c.Labels[metric] != "" && !slices.Contains(notes, c.Labels[metric]) {
-			notes = append(notes, c.Labels[metric])
+		if _, ok := c.Metrics[metric]; !ok {
+			continue
+		}
+		switch label := c.Labels[metric]; {
+		case label == "":
+			some = true
+		case !slices.Contains(notes, label):
+			notes = append(notes, label)
 		}
 	}
-	return notes
-}
-
-// mark marks the cell where it says something of the metric, and keeps the others in line with it.
-func mark(c *result.Cell, metric string, notes []string) string {
-	switch {
-	case len(notes) == 0:
-		return ""
-	case c.Labels[metric] != "":
-		return "!"
-	}
-	return " "
+	return notes, some || len(notes) > 1
 }
 
 // alike returns how to print a metric: the same decimals in every cell, so many
