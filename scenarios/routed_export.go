@@ -7,7 +7,7 @@ import (
 	"sim/policies/routing"
 )
 
-// Routes are the ways of a policy's flows, for export.
+// Routes are the paths of a policy's flows, for export.
 type Routes struct {
 	Policy  string
 	network *engine.Network
@@ -15,7 +15,7 @@ type Routes struct {
 	walks   *engine.Walks
 }
 
-// Compile returns the forwarding tables of the chips and the tags that packets carry. It fails on ways that come to a node
+// Compile returns the forwarding tables of the chips and the tags that packets carry. It fails on paths that come to a node
 // twice, which no tables lead.
 func (r *Routes) Compile() (*routing.Forwarding, error) {
 	t, err := routing.Compile(r.network, r.flows, r.walks)

@@ -224,7 +224,7 @@ func wholeLines(f *os.File) (whole, length int64, err error) {
 	return 0, info.Size(), nil
 }
 
-// maxRecord bounds the bytes of a line that is looked at: ten times what the most replays of a scenario take. Tests lower it.
+// maxRecord bounds the bytes of a line that is looked at: ten times what the most trials of a scenario take. Tests lower it.
 var maxRecord = 64 << 20
 
 // mostWarnings is how many damaged records of a journal are told of one by one.
