@@ -192,7 +192,7 @@ func TestCircuitsBeyondFlows(t *testing.T) {
 				if i == 2 {
 					routes = r
 				}
-				tr, err := flow.Run(g, on, routes, flow.Options{Service: s})
+				tr, err := flow.Run(t.Context(), g, on, routes, flow.Options{Service: s})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -217,7 +217,7 @@ func TestIdealNeedsOnlyNICs(t *testing.T) {
 	if len(n.Links) != 0 || n.ResourceName(3) != "a y in" {
 		t.Fatalf("%d links, resource 3 is %q", len(n.Links), n.ResourceName(3))
 	}
-	tr, err := flow.Run(g, n, r, flow.Options{})
+	tr, err := flow.Run(t.Context(), g, n, r, flow.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,23 +112,23 @@ func (s *Scenario) spec() (training.Spec, error) {
 }
 
 // build makes the instance of s. It returns the context's error when ctx is
-// cancelled while a donor decides.
+// cancelled.
 func build(ctx context.Context, s *Scenario, workers int) (in *instance, err error) {
 	if s.hasDonor() {
 		in, err = buildRecipient(ctx, s, workers)
 	} else {
-		in, err = buildIn(s, nil)
+		in, err = buildIn(ctx, s, nil)
 	}
 	if err != nil || s.Replay.Seeds == 0 {
 		return in, err
 	}
-	in.replay, err = newReplay(in)
+	in.replay, err = newReplay(ctx, in)
 	return in, err
 }
 
 // buildIn makes the instance of s, without replays, in pods of the numbers
 // given; nil counts from 0.
-func buildIn(s *Scenario, pods []int) (*instance, error) {
+func buildIn(ctx context.Context, s *Scenario, pods []int) (*instance, error) {
 	spec, err := s.spec()
 	if err != nil {
 		return nil, err
@@ -143,15 +143,15 @@ func buildIn(s *Scenario, pods []int) (*instance, error) {
 	}
 	l := s.layout(replicas...)
 	l.Numbers = pods
-	in, err := assemble(s, spec, x, l)
+	in, err := assemble(ctx, s, spec, x, l)
 	if err != nil {
 		return nil, err
 	}
-	return in, in.reference()
+	return in, in.reference(ctx)
 }
 
 // assemble builds iteration, hardware and the open decision.
-func assemble(s *Scenario, spec training.Spec, x training.Extent, l training.Layout) (*instance, error) {
+func assemble(ctx context.Context, s *Scenario, spec training.Spec, x training.Extent, l training.Layout) (*instance, error) {
 	in := &instance{s: s}
 	var err error
 	if in.it, err = training.Build(spec, x); err != nil {
@@ -180,13 +180,13 @@ const met = 1e-9
 
 // reference plays the instance without communication time and on the ideal
 // fabric, by priority as any optimum may.
-func (in *instance) reference() error {
+func (in *instance) reference(ctx context.Context) error {
 	n, r, err := electrical.Connect(in.pods, in.reduced)
 	if err != nil {
 		return err
 	}
 	none := &engine.Routes{Start: make([]int32, len(in.reduced.Tasks)+1)}
-	compute, err := flow.Run(in.reduced, n, none, flow.Options{})
+	compute, err := flow.Run(ctx, in.reduced, n, none, flow.Options{})
 	if err != nil {
 		return fmt.Errorf("playing compute alone: %w", err)
 	}
@@ -194,23 +194,27 @@ func (in *instance) reference() error {
 	if err != nil {
 		return err
 	}
+	e.SetContext(ctx)
 	in.bound = e.Bound()
 	in.times.Compute = compute.Makespan
 	in.times.Ideal, in.service = idealPlay(e, in.bound)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if !meets(in.times.Ideal, in.bound) {
 		// no rule is always best: what circuits can do the ideal fabric can
-		o, err := in.problem.Optimum()
+		o, err := in.problem.Optimum(ctx)
 		if err != nil {
 			return err
 		}
-		if o.Makespan < in.times.Ideal {
-			return in.takeReference(o)
+		if o != nil && o.Makespan < in.times.Ideal {
+			return in.takeReference(ctx, o)
 		}
 	}
 	if n, r, err = electrical.Connect(in.pods, in.it.Graph); err != nil {
 		return err
 	}
-	in.ideal, err = flow.Run(in.it.Graph, n, r, flow.Options{Service: in.service, Rates: true})
+	in.ideal, err = flow.Run(ctx, in.it.Graph, n, r, flow.Options{Service: in.service, Rates: true})
 	if err != nil {
 		return fmt.Errorf("playing the ideal fabric: %w", err)
 	}
@@ -218,12 +222,12 @@ func (in *instance) reference() error {
 }
 
 // takeReference makes a play on circuits the reference.
-func (in *instance) takeReference(o *topology.Decision) error {
+func (in *instance) takeReference(ctx context.Context, o *topology.Decision) error {
 	n, err := in.optical.Light(o.Circuits)
 	if err != nil {
 		return err
 	}
 	in.times.Ideal, in.service, in.lit = o.Makespan, o.Service, o.Circuits
-	in.ideal, err = flow.Run(in.it.Graph, n, in.optical.Routes, flow.Options{Service: o.Service, Rates: true})
+	in.ideal, err = flow.Run(ctx, in.it.Graph, n, in.optical.Routes, flow.Options{Service: o.Service, Rates: true})
 	return err
 }

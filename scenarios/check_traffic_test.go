@@ -146,7 +146,7 @@ func TestEstimatedHops(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := buildRouted(s)
+		r, err := buildRouted(context.Background(), s)
 		if err != nil {
 			t.Fatal(err)
 		}

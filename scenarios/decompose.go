@@ -31,7 +31,7 @@ func (in *instance) decompose(ctx context.Context, policy topology.Policy, setti
 		for r := range replicas {
 			x := training.Extent{PerGPU: in.s.Workload.Flows == "per-gpu", Scale: []float64{in.s.replica(r).ComputeScale}, SyncFrom: from}
 			var err error
-			if parts[r], err = assemble(in.s, spec, x, in.s.layout(r)); err != nil {
+			if parts[r], err = assemble(ctx, in.s, spec, x, in.s.layout(r)); err != nil {
 				return nil, err
 			}
 			if choices[r], err = policy.Choose(ctx, parts[r].problem, whole); err != nil {
@@ -39,7 +39,7 @@ func (in *instance) decompose(ctx context.Context, policy topology.Policy, setti
 			}
 			evaluations += choices[r].Evaluations
 			if pass == 0 {
-				end, err := parts[r].latest(choices[r], ready)
+				end, err := parts[r].latest(ctx, choices[r], ready)
 				if err != nil {
 					return nil, err
 				}
@@ -56,7 +56,7 @@ func (in *instance) decompose(ctx context.Context, policy topology.Policy, setti
 		func(_, a, b int) int { return min(a, b) },
 		func(_, a, b int) int { return max(a, b) },
 	} {
-		m, err := in.problem.Judge(in.merge(parts, choices, slowest, grant), choices[0].Service)
+		m, err := in.problem.Judge(ctx, in.merge(parts, choices, slowest, grant), choices[0].Service)
 		if err != nil {
 			return nil, err
 		}
@@ -78,12 +78,12 @@ func (in *instance) decompose(ctx context.Context, policy topology.Policy, setti
 
 // latest raises ready, by virtual stage, to when this replica could
 // synchronise under its own choice, and returns when it could the last one.
-func (in *instance) latest(d *topology.Decision, ready []engine.Time) (engine.Time, error) {
+func (in *instance) latest(ctx context.Context, d *topology.Decision, ready []engine.Time) (engine.Time, error) {
 	n, err := in.optical.Light(d.Circuits)
 	if err != nil {
 		return 0, err
 	}
-	t, err := flow.Run(in.it.Graph, n, in.optical.Routes, flow.Options{Service: d.Service})
+	t, err := flow.Run(ctx, in.it.Graph, n, in.optical.Routes, flow.Options{Service: d.Service})
 	if err != nil {
 		return 0, err
 	}

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"context"
 	"math"
 	"slices"
 	"strconv"
@@ -253,13 +254,13 @@ func (in *instance) durations(id int32, circuits []int) (ideal, lit float64) {
 
 // windows describes when transfers can be under way before any topology is
 // chosen. Of very many transfers a figure shows nothing, so none are kept.
-func (in *instance) windows() (result.Windows, error) {
+func (in *instance) windows(ctx context.Context) (result.Windows, error) {
 	const most = 5000
 	var out result.Windows
 	if in.transfers() > most {
 		return out, nil
 	}
-	w, err := in.problem.Windows(topology.WindowOptions{Margin: topology.AnchorMargin})
+	w, err := in.problem.Windows(ctx, topology.WindowOptions{Margin: topology.AnchorMargin})
 	if err != nil {
 		return out, err
 	}

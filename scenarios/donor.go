@@ -97,13 +97,13 @@ type donation struct {
 // and, beside its own ports, those that the donor does not use: the paper's
 // Model^T (Sec. V-D, Fig. 10).
 func buildRecipient(ctx context.Context, s *Scenario, workers int) (*instance, error) {
-	from, err := buildIn(s, nil)
+	from, err := buildIn(ctx, s, nil)
 	if err != nil {
 		return nil, fmt.Errorf("donor: %w", err)
 	}
 	turned := *s
 	turned.Fabric.Reverse = !s.Fabric.Reverse
-	in, err := buildIn(&turned, nil)
+	in, err := buildIn(ctx, &turned, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func buildRecipient(ctx context.Context, s *Scenario, workers int) (*instance, e
 	if err != nil {
 		return nil, fmt.Errorf("donor %s: %w", s.Policy.Donor, err)
 	}
-	if _, err := from.play(given.Decision); err != nil {
+	if _, err := from.play(ctx, given.Decision); err != nil {
 		return nil, fmt.Errorf("donor %s: %w", s.Policy.Donor, err)
 	}
 	in.donor = &donation{Donation: given, from: from, before: in.problem}
@@ -131,7 +131,7 @@ func buildRecipient(ctx context.Context, s *Scenario, workers int) (*instance, e
 	if meets(in.times.Ideal, in.bound) {
 		return in, nil
 	}
-	return in, in.reference() // more ports may do what nothing did before
+	return in, in.reference(ctx) // more ports may do what nothing did before
 }
 
 // measure adds to the row of a policy what its donor does, and what the policy
@@ -162,7 +162,7 @@ func (g *donation) measure(ctx context.Context, in *instance, policy topology.Po
 	if err != nil {
 		return fmt.Errorf("without the donor's ports: %w", err)
 	}
-	if _, err := in.play(d); err != nil {
+	if _, err := in.play(ctx, d); err != nil {
 		return fmt.Errorf("without the donor's ports: %w", err)
 	}
 	row.Metrics["before_makespan_s"] = d.Makespan.Seconds()

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,7 +32,7 @@ func (m *jobsInstance) referenceMetrics() map[string]float64 {
 }
 
 // row measures an arbiter's decision. best is what the gap is to.
-func (m *jobsInstance) row(name string, d *topology.JobsDecision, best *topology.JobsOptimum) (result.Row, error) {
+func (m *jobsInstance) row(ctx context.Context, name string, d *topology.JobsDecision, best *topology.JobsOptimum) (result.Row, error) {
 	s := m.shared
 	ports := s.PortsUsed(d.Circuits())
 	row := result.Row{
@@ -67,7 +68,7 @@ func (m *jobsInstance) row(name string, d *topology.JobsDecision, best *topology
 	row.Labels["topology"] = strings.Join(topologies, "\n")
 	m.measureNCT(&row, "", "nct", makespans)
 	if m.pool != nil {
-		return row, m.pool.measure(&row, d)
+		return row, m.pool.measure(ctx, &row, d)
 	}
 	return row, nil
 }

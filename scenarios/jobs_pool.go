@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -173,7 +174,7 @@ func (p *pool) pooled(circuits [][]int) []int {
 type lap struct{ start, end engine.Time }
 
 // play plays all iterations on pooled circuits and returns them by job.
-func (p *pool) play(circuits [][]int) ([][]lap, error) {
+func (p *pool) play(ctx context.Context, circuits [][]int) ([][]lap, error) {
 	n, err := p.optical.Light(p.pooled(circuits))
 	if err != nil {
 		return nil, err
@@ -182,7 +183,7 @@ func (p *pool) play(circuits [][]int) ([][]lap, error) {
 	if p.service == flow.LevelPriority {
 		o.Tails = p.tails(n)
 	}
-	t, err := flow.Run(p.graph, n, p.optical.Routes, o)
+	t, err := flow.Run(ctx, p.graph, n, p.optical.Routes, o)
 	if err != nil {
 		return nil, err
 	}
@@ -233,8 +234,8 @@ func (p *pool) fastest(n *engine.Network, id int32) float64 {
 }
 
 // measure adds what a decision comes to on pooled circuits.
-func (p *pool) measure(row *result.Row, d *topology.JobsDecision) error {
-	played, err := p.play(d.Circuits())
+func (p *pool) measure(ctx context.Context, row *result.Row, d *topology.JobsDecision) error {
+	played, err := p.play(ctx, d.Circuits())
 	if err != nil {
 		return err
 	}

@@ -29,12 +29,12 @@ type jobsInstance struct {
 }
 
 // buildJobs makes the instances of the jobs of s and plays their references.
-func buildJobs(s *Scenario) (*jobsInstance, error) {
+func buildJobs(ctx context.Context, s *Scenario) (*jobsInstance, error) {
 	m := &jobsInstance{s: s}
 	var jobs []topology.Job
 	for i := range s.Jobs {
 		job := &s.Jobs[i]
-		in, err := buildIn(job.Scenario, job.Pods)
+		in, err := buildIn(ctx, job.Scenario, job.Pods)
 		if err != nil {
 			return nil, fmt.Errorf("job %s: %w", job.Name, err)
 		}
@@ -156,13 +156,13 @@ func (m *jobsInstance) decide(ctx context.Context, name string, workers int) (an
 		return nil, fmt.Errorf("the circuits %v overrun the ports %v", d.Circuits(), m.shared.Ports)
 	}
 	for j, in := range m.jobs {
-		t, err := in.play(d.Jobs[j])
+		t, err := in.play(ctx, d.Jobs[j])
 		if err != nil {
 			return nil, fmt.Errorf("job %s: %w", m.s.Jobs[j].Name, err)
 		}
 		out.traces = append(out.traces, t)
 	}
-	if out.row, err = m.row(name, d, best); err != nil {
+	if out.row, err = m.row(ctx, name, d, best); err != nil {
 		return nil, err
 	}
 	out.timings.PlayS = time.Since(solved).Seconds()
@@ -188,7 +188,7 @@ func (d *jobsDecided) describe(o *Outcome) {
 }
 
 // begin describes the plays on the ideal fabric.
-func (m *jobsInstance) begin(o *Outcome) error {
+func (m *jobsInstance) begin(ctx context.Context, o *Outcome) error {
 	ideal := make([]*engine.Trace, len(m.jobs))
 	services := make([]flow.Service, len(m.jobs))
 	for j, in := range m.jobs {

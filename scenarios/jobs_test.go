@@ -310,7 +310,7 @@ func TestDecideJobs(t *testing.T) {
 	s := parseJobs(t, smallJobs, "fabric.ports_per_pod=6")
 	whole := runJobs(t, s, 1)
 	for _, want := range whole.Document.Rows {
-		p, err := Prepare(s)
+		p, err := Prepare(context.Background(), s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -326,7 +326,7 @@ func TestDecideJobs(t *testing.T) {
 		}
 		over, cancel := context.WithCancel(context.Background())
 		cancel()
-		p, _ = Prepare(s)
+		p, _ = Prepare(context.Background(), s)
 		if _, _, err := p.Decide(over, want.Policy, 1); err == nil {
 			t.Errorf("%s decides although it is cancelled", want.Policy)
 		}

@@ -34,7 +34,7 @@ type replay struct {
 }
 
 // newReplay prepares the replays of in's scenario.
-func newReplay(in *instance) (*replay, error) {
+func newReplay(ctx context.Context, in *instance) (*replay, error) {
 	s, k := in.s, &in.s.Replay
 	r := &replay{
 		in: in, it: in.it, optical: in.optical, seeds: make([]uint64, k.Seeds),
@@ -45,7 +45,7 @@ func newReplay(in *instance) (*replay, error) {
 	for i := range r.seeds {
 		r.seeds[i] = draw.Uint64()
 	}
-	pods, err := r.build()
+	pods, err := r.build(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func newReplay(in *instance) (*replay, error) {
 // build makes what is replayed where it is not the instance's own: with
 // another sequence length, and of all replicas if one cannot stand for them
 // because each is perturbed in its own way.
-func (r *replay) build() (*fabric.Pods, error) {
+func (r *replay) build(ctx context.Context) (*fabric.Pods, error) {
 	s := r.in.s
 	all := r.in.it.All || s.Replay.unlike()
 	if all == r.in.it.All && s.Replay.Sequence == s.Workload.Sequence {
@@ -168,9 +168,13 @@ const stalled = engine.Never
 func (r *replay) play(ctx context.Context, x []int, service flow.Service, workers int) ([]engine.Time, error) {
 	k := &r.in.s.Replay
 	base := r.circuits.Clone()
+	base.SetContext(ctx)
 	base.SetService(service)
 	r.light(base, x)
 	planned, ok := base.Makespan(engine.Never)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if !ok {
 		return nil, fmt.Errorf("what is to be replayed does not end even as planned")
 	}

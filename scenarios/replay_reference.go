@@ -50,6 +50,9 @@ func (r *replay) references(ctx context.Context, workers int) error {
 	times, bounds := make([]training.Times, len(r.seeds)), make([]engine.Time, len(r.seeds))
 	err := each(ctx, len(times), workers, func() func(int) error {
 		compute, ideal, circuits := r.compute.Clone(), r.ideal.Clone(), lit.Clone()
+		for _, e := range []*flow.Evaluator{compute, ideal, circuits} {
+			e.SetContext(ctx)
+		}
 		d := make([]engine.Time, len(r.it.Graph.Tasks))
 		return func(i int) error {
 			t := &times[i]

@@ -25,7 +25,7 @@ func replayed(t testing.TB, name string, overrides ...string) *instance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := Prepare(s)
+	p, err := Prepare(context.Background(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestReplayOfReferenceOnCircuits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := Prepare(s)
+	p, err := Prepare(context.Background(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func (r *replay) run(t *testing.T, d []engine.Time, circuits []int, lost []circu
 			n.Changes = append(n.Changes, engine.Change{At: engine.Time(c.when), Link: l, Rate: float64(left[c.bundle]) * float64(b.Rate)})
 		}
 	}
-	trace, err := flow.Run(&g, n, r.optical.Routes, flow.Options{Service: service})
+	trace, err := flow.Run(t.Context(), &g, n, r.optical.Routes, flow.Options{Service: service})
 	switch {
 	case errors.Is(err, flow.ErrStalled):
 		return stalled

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -38,7 +39,7 @@ type unharmed struct {
 }
 
 // buildRouted builds the fabric and the traffic of s.
-func buildRouted(s *Scenario) (*routed, error) {
+func buildRouted(ctx context.Context, s *Scenario) (*routed, error) {
 	r := &routed{s: s, healthy: map[string]unharmed{}}
 	l := &s.Fabric.Links
 	link := engine.Link{Rate: float64(l.LinkRate), Latency: l.LinkLatency, Channels: 2} // that routers may use
@@ -211,7 +212,7 @@ func (r *routed) referenceMetrics() map[string]float64 {
 	return m
 }
 
-func (r *routed) begin(o *Outcome) error {
+func (r *routed) begin(ctx context.Context, o *Outcome) error {
 	if r.cubes != nil {
 		o.Files = append(o.Files, r.cubes.file())
 	}

@@ -123,7 +123,7 @@ func (r *routed) decide(ctx context.Context, name string, workers int) (answer, 
 	}
 	switch r.s.Engine.Level {
 	case "flow":
-		err = a.flow(seen)
+		err = a.flow(ctx, seen)
 	case "packet":
 		err = a.packets(ctx, seen, after)
 	}
@@ -251,7 +251,7 @@ func (r *routed) orbits(n *engine.Network) []int32 {
 }
 
 // flow plays the messages, all at once, as fluid.
-func (a *routedAnswer) flow(seen *engine.Network) error {
+func (a *routedAnswer) flow(ctx context.Context, seen *engine.Network) error {
 	r := a.r
 	g, n, err := r.load.graph, seen, error(nil)
 	var routes *engine.Routes
@@ -273,7 +273,7 @@ func (a *routedAnswer) flow(seen *engine.Network) error {
 			return err
 		}
 	}
-	t, err := flow.Run(g, n, routes, flow.Options{})
+	t, err := flow.Run(ctx, g, n, routes, flow.Options{})
 	if err != nil {
 		return err
 	}

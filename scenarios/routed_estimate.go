@@ -1,6 +1,10 @@
 package scenarios
 
-import "sim/engine/static"
+import (
+	"context"
+
+	"sim/engine/static"
+)
 
 // Hops of packets that a processor simulates in a second, about: where all are booked as
 // they come to a link, and where links serve them one by one.
@@ -11,12 +15,13 @@ const (
 
 // PacketWork guesses how many hops of packets the simulation of one policy makes, from
 // the hops of shortest routes, and how many seconds of a processor it takes. They are 0
-// where the scenario is not simulated packet by packet.
-func (s *Scenario) PacketWork() (hops, seconds float64, err error) {
+// where the scenario is not simulated packet by packet. It returns the context's error
+// when ctx is cancelled.
+func (s *Scenario) PacketWork(ctx context.Context) (hops, seconds float64, err error) {
 	if !s.routes() || s.Engine.Level != "packet" {
 		return 0, 0, nil
 	}
-	r, err := buildRouted(s)
+	r, err := buildRouted(ctx, s)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"sim/engine"
@@ -79,7 +80,7 @@ type system interface {
 	// tasks counts what memory grows by.
 	tasks() int
 	// begin adds to an outcome what does not depend on policies.
-	begin(o *Outcome) error
+	begin(ctx context.Context, o *Outcome) error
 	// decide lets one policy decide, plays its decision and measures it.
 	decide(ctx context.Context, policy string, workers int) (answer, error)
 }
@@ -92,28 +93,33 @@ type answer interface {
 }
 
 // Prepare builds s and plays its references. It does not look at the policies.
-// What a policy needs beside is looked for when it decides.
-func Prepare(s *Scenario) (*Prepared, error) { return prepare(context.Background(), s, 0) }
+// What a policy needs beside is looked for when it decides. It returns the
+// context's error when ctx is cancelled.
+func Prepare(ctx context.Context, s *Scenario) (*Prepared, error) { return prepare(ctx, s, 0) }
 
 // prepare is Prepare with the context and the goroutines of what is decided there: a donor's topology, and plans of a
 // collective. 0 is for one of many cells: one for a donor, and for plans, which cells wait for together, all processors.
 func prepare(ctx context.Context, s *Scenario, workers int) (*Prepared, error) {
 	switch {
 	case s.routes():
-		r, err := buildRouted(s)
+		r, err := buildRouted(ctx, s)
 		return &Prepared{s, r}, err
 	case s.plans():
-		built, err := buildDomain(s, cmp.Or(workers, runtime.GOMAXPROCS(0)))
+		built, err := buildDomain(ctx, s, cmp.Or(workers, runtime.GOMAXPROCS(0)))
 		return &Prepared{s, built}, err
 	case len(s.Jobs) > 0:
-		jobs, err := buildJobs(s)
+		jobs, err := buildJobs(ctx, s)
 		return &Prepared{s, jobs}, err
 	}
 	in, err := build(ctx, s, max(1, workers))
 	if err != nil {
 		return nil, err
 	}
-	in.problem.Bound() // shared by all rows: no allocator's time
+	if !s.allTimed() {
+		if _, err := in.problem.Bound(ctx); err != nil { // shared by all rows: no allocator's time
+			return nil, err
+		}
+	}
 	return &Prepared{s, in}, nil
 }
 
@@ -195,7 +201,7 @@ func Run(ctx context.Context, s *Scenario, opt RunOptions) (*Outcome, error) {
 		Detail:   result.Detail{Title: s.Words()},
 		Plans:    map[string][]PlanRow{},
 	}
-	if err := p.begin(o); err != nil {
+	if err := p.begin(ctx, o); err != nil {
 		return nil, err
 	}
 	var none []unserved
@@ -226,6 +232,15 @@ func Run(ctx context.Context, s *Scenario, opt RunOptions) (*Outcome, error) {
 	progress("done", len(names), len(names))
 	o.Timings.WallS = time.Since(begin).Seconds()
 	return o, nil
+}
+
+// allTimed reports whether every allocator of s has a time limit, within which
+// it looks for what allocators share, too.
+func (s *Scenario) allTimed() bool {
+	limits := map[string]engine.Time{
+		"delta-fast": s.Policy.DeltaFast.TimeLimit, "delta-topo": s.Policy.DeltaTopo.TimeLimit, "delta-joint": s.Policy.DeltaJoint.TimeLimit,
+	}
+	return !slices.ContainsFunc(s.Policy.Allocators, func(name string) bool { return limits[name] == 0 })
 }
 
 // ofPolicy says which policy failed; a fault of the input says so by itself.
@@ -290,10 +305,10 @@ func (d *decided) describe(o *Outcome) {
 }
 
 // begin describes the play on the ideal fabric.
-func (in *instance) begin(o *Outcome) error {
+func (in *instance) begin(ctx context.Context, o *Outcome) error {
 	o.Detail.Reference = in.describe("", in.ideal, in.service, nil)
 	var err error
-	o.Detail.Windows, err = in.windows()
+	o.Detail.Windows, err = in.windows(ctx)
 	return err
 }
 
@@ -319,6 +334,7 @@ func (in *instance) decide(ctx context.Context, name string, workers int) (answe
 	begin := time.Now()
 	var d *topology.Decision
 	if in.s.Workload.ReplicaMode == "decomposed" {
+		settings = settings.Started() // of all replicas together
 		d, err = in.decompose(ctx, policy, settings)
 	} else {
 		d, err = policy.Choose(ctx, in.problem, settings)
@@ -327,7 +343,7 @@ func (in *instance) decide(ctx context.Context, name string, workers int) (answe
 		return nil, err
 	}
 	solved := time.Now()
-	trace, err := in.play(d)
+	trace, err := in.play(ctx, d)
 	if err != nil {
 		return nil, err
 	}
@@ -356,12 +372,12 @@ func (in *instance) decide(ctx context.Context, name string, workers int) (answe
 
 // play plays a decision on the complete DAG. It fails where that does not end
 // when the decision says.
-func (in *instance) play(d *topology.Decision) (*engine.Trace, error) {
+func (in *instance) play(ctx context.Context, d *topology.Decision) (*engine.Trace, error) {
 	n, err := in.optical.Light(d.Circuits)
 	if err != nil {
 		return nil, err
 	}
-	trace, err := flow.Run(in.it.Graph, n, in.optical.Routes, flow.Options{Service: d.Service, Rates: true})
+	trace, err := flow.Run(ctx, in.it.Graph, n, in.optical.Routes, flow.Options{Service: d.Service, Rates: true})
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"testing"
@@ -30,7 +31,7 @@ func once(b *testing.B, name string, overrides ...string) (time.Duration, int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if _, err := flow.Run(in.it.Graph, n, in.optical.Routes, flow.Options{}); err != nil {
+	if _, err := flow.Run(context.Background(), in.it.Graph, n, in.optical.Routes, flow.Options{}); err != nil {
 		b.Fatal(err)
 	}
 	return time.Since(begin), len(in.it.Graph.Tasks)

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -30,14 +31,14 @@ type scaled struct {
 }
 
 // buildDomain builds what a scale-up domain plays, planned by so many goroutines.
-func buildDomain(s *Scenario, workers int) (system, error) {
+func buildDomain(ctx context.Context, s *Scenario, workers int) (system, error) {
 	switch {
 	case s.gathers():
-		return buildGathered(s)
+		return buildGathered(ctx, s)
 	case s.Workload.Kind == "training":
-		return buildStepped(s, workers)
+		return buildStepped(ctx, s, workers)
 	}
-	return buildScaled(s, workers)
+	return buildScaled(ctx, s, workers)
 }
 
 // domain returns the hardware of s.
@@ -50,7 +51,7 @@ func (s *Scenario) domain() *scaleup.Domain {
 }
 
 // buildScaled builds the all-to-all of s.
-func buildScaled(s *Scenario, workers int) (*scaled, error) {
+func buildScaled(ctx context.Context, s *Scenario, workers int) (*scaled, error) {
 	d := &scaled{s: s, domain: s.domain()}
 	if err := d.domain.Check(); err != nil {
 		return nil, err
@@ -215,7 +216,7 @@ func (d *scaled) leastCompletion() (engine.Time, error) {
 
 func (d *scaled) tasks() int { return len(d.planning.Problem.Chunks) }
 
-func (d *scaled) begin(o *Outcome) error {
+func (d *scaled) begin(ctx context.Context, o *Outcome) error {
 	o.Planned = true
 	return nil
 }

@@ -24,7 +24,7 @@ type gathered struct {
 var gatherOps = map[string]collective.Op{allReduce: collective.AllReduce, reduceScatter: collective.ReduceScatter, allGather: collective.AllGather}
 
 // buildGathered builds the collective of s.
-func buildGathered(s *Scenario) (*gathered, error) {
+func buildGathered(ctx context.Context, s *Scenario) (*gathered, error) {
 	g := &gathered{s: s, problem: gather.On(s.domain(), gatherOps[s.Workload.Kind], int64(s.Workload.Message))}
 	var err error
 	g.bound, err = gather.Bound(g.problem)
@@ -37,7 +37,7 @@ func (g *gathered) referenceMetrics() map[string]float64 {
 
 func (g *gathered) tasks() int { return g.problem.GPUs }
 
-func (g *gathered) begin(o *Outcome) error {
+func (g *gathered) begin(ctx context.Context, o *Outcome) error {
 	o.Planned = true
 	return nil
 }
@@ -162,7 +162,7 @@ func (g *gathered) play(ctx context.Context, a *gatheredAnswer) error {
 		} else {
 			var routes *engine.Routes
 			if routes, err = engine.RoutesOf(w.Graph, w.Network, w.Walks, w.Flows); err == nil {
-				trace, err = flow.Run(w.Graph, w.Network, routes, flow.Options{})
+				trace, err = flow.Run(ctx, w.Graph, w.Network, routes, flow.Options{})
 			}
 		}
 		if errors.Is(err, packet.ErrStopped) {

@@ -43,7 +43,7 @@ func readFigure(t testing.TB, name string, overrides ...string) *figure {
 						t.Error(err)
 						return
 					}
-					p, err := Prepare(s)
+					p, err := Prepare(context.Background(), s)
 					if err != nil {
 						t.Error(err)
 						return

@@ -20,25 +20,25 @@ type stepped struct {
 }
 
 // buildStepped builds the step of s.
-func buildStepped(s *Scenario, workers int) (*stepped, error) {
+func buildStepped(ctx context.Context, s *Scenario, workers int) (*stepped, error) {
 	spec, err := s.spec()
 	if err != nil {
 		return nil, err
 	}
 	all := *s
 	all.Workload.Message = units.Bytes(spec.ExpertBytes())
-	d, err := buildScaled(&all, workers)
+	d, err := buildScaled(ctx, &all, workers)
 	if err != nil {
 		return nil, err
 	}
 	d.repeated = true
 	t := &stepped{scaled: d, spec: spec}
-	t.none, err = t.play(0)
+	t.none, err = t.play(ctx, 0)
 	return t, err
 }
 
 // play returns how long the step takes when each all-to-all takes so long.
-func (t *stepped) play(each engine.Time) (engine.Time, error) {
+func (t *stepped) play(ctx context.Context, each engine.Time) (engine.Time, error) {
 	it, err := training.Build(t.spec, training.Extent{})
 	if err != nil {
 		return 0, err
@@ -57,7 +57,7 @@ func (t *stepped) play(each engine.Time) (engine.Time, error) {
 	if err != nil {
 		return 0, err
 	}
-	trace, err := flow.Run(it.Graph, n, r, flow.Options{Service: flow.LevelPriority})
+	trace, err := flow.Run(ctx, it.Graph, n, r, flow.Options{Service: flow.LevelPriority})
 	if err != nil {
 		return 0, fmt.Errorf("playing the step: %w", err)
 	}
@@ -87,7 +87,7 @@ func (t *stepped) decide(ctx context.Context, name string, workers int) (answer,
 	each := t.cost(p.chosen)
 	m["all_to_all_s"] = each.Seconds()
 	delete(m, "completion_s")
-	end, err := t.play(each)
+	end, err := t.play(ctx, each)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ func TestMissingSolver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := Prepare(s)
+	p, err := Prepare(context.Background(), s)
 	if err != nil {
 		t.Fatal(err)
 	}

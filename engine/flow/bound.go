@@ -42,6 +42,7 @@ func (b *bounds) makespan(z *sim) engine.Time {
 		b.prepare(z.model)
 	}
 	p := &z.path
+	z.work += 2 * (z.tasks + len(z.outTo))
 	p.fullRates(z)
 	p.computeTails(z.model)
 	best := p.computeHeads(z.model)
@@ -49,6 +50,9 @@ func (b *bounds) makespan(z *sim) engine.Time {
 		return engine.Never
 	}
 	for r := range z.resources {
+		if z.stopped = z.ctx.Err() != nil; z.stopped {
+			return 0
+		}
 		uses := b.byHead[r]
 		if len(uses) < 2 {
 			continue
@@ -93,6 +97,7 @@ func (b *bounds) sortByHead(z *sim, uses []int32, head []float64) {
 func (b *bounds) oneMachine(z *sim, uses []int32, capacity float64, head, tail []float64) float64 {
 	value, now := 0.0, 0.0
 	b.heap = b.heap[:0]
+	z.work += 4 * len(uses)
 	for k := 0; k < len(uses) || len(b.heap) > 0; {
 		if len(b.heap) == 0 {
 			now = max(now, head[z.useTask[uses[k]]])
@@ -158,6 +163,7 @@ func (b *bounds) longestFirst(z *sim, uses []int32, capacity float64, head []flo
 			k++
 		}
 		b.steps += int64(len(open))
+		z.work += 4 * len(open) // it sorts them
 		slices.SortFunc(open, func(x, y job) int {
 			switch {
 			case x.left > y.left:

@@ -71,7 +71,7 @@ func TestStall(t *testing.T) {
 		in.g.Namer = func(id int32) string { return [...]string{"big", "small", "x", "y"}[id] }
 		in.n.ResourceNamer = func(int32) string { return "pod 0 to pod 1" }
 		in.n.Changes = []engine.Change{{At: 4 * engine.Microsecond}}
-		_, err := flow.Run(in.g, in.n, in.r, flow.Options{Service: s})
+		_, err := flow.Run(t.Context(), in.g, in.n, in.r, flow.Options{Service: s})
 		if !errors.Is(err, flow.ErrStalled) {
 			t.Fatalf("error %v, want ErrStalled", err)
 		}
@@ -97,7 +97,7 @@ func TestStallNamesFew(t *testing.T) {
 	if err := in.g.Freeze(); err != nil {
 		t.Fatal(err)
 	}
-	_, err := flow.Run(in.g, in.n, in.r, flow.Options{})
+	_, err := flow.Run(t.Context(), in.g, in.n, in.r, flow.Options{})
 	if err == nil || !strings.Contains(err.Error(), "and 2 more; 0 tasks wait behind them") || !strings.Contains(err.Error(), "group 0 (down)") {
 		t.Errorf("error %v", err)
 	}
@@ -157,7 +157,7 @@ func TestMisfits(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			in := two(800e9, 1_000_000, 500_000)
 			c.spoil(&in)
-			_, err := flow.Run(in.g, in.n, in.r, flow.Options{})
+			_, err := flow.Run(t.Context(), in.g, in.n, in.r, flow.Options{})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Run: error %v, want %q in it", err, c.want)
 			}

@@ -32,11 +32,11 @@ func newEvaluator(m *model, s Service) *Evaluator {
 }
 
 // Clone returns an evaluator that shares what does not change and has the same
-// capacities, durations, changes and tails.
+// capacities, durations, changes, tails and context.
 func (e *Evaluator) Clone() *Evaluator {
 	c := newEvaluator(e.z.model, e.z.service)
 	copy(c.z.initial, e.z.initial)
-	c.z.known = e.z.known
+	c.z.known, c.z.ctx = e.z.known, e.z.ctx
 	if e.owned {
 		c.own()
 	}
@@ -54,8 +54,8 @@ func (e *Evaluator) SetRate(resource int32, bitsPerSecond float64) {
 func (e *Evaluator) SetService(s Service) { e.z.service = s }
 
 // Makespan plays the graph. It returns false, and no makespan, when the
-// makespan is proved to be at least cutoff, or when the graph cannot be played
-// to its end. engine.Never is no cut-off.
+// makespan is proved to be at least cutoff, when the graph cannot be played to
+// its end, or when the context has ended. engine.Never is no cut-off.
 func (e *Evaluator) Makespan(cutoff engine.Time) (engine.Time, bool) {
 	ok := e.z.play(cutoff)
 	return e.z.makespan, ok

@@ -51,7 +51,7 @@ func (e *Evaluator) Fork(resources []int32, cutoff engine.Time) {
 // Resume is Makespan from the state that Fork kept.
 func (e *Evaluator) Resume(cutoff engine.Time) (engine.Time, bool) {
 	z, f := e.z, e.f
-	if f.dead {
+	if z.stopped = z.ctx.Err() != nil; f.dead || z.stopped {
 		return 0, false
 	}
 	if f.whole {

@@ -1,6 +1,7 @@
 package flow_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -119,7 +120,7 @@ type fatal interface {
 
 func (in instance) play(t fatal, s flow.Service) *engine.Trace {
 	t.Helper()
-	tr, err := flow.Run(in.g, in.n, in.r, flow.Options{Service: s, Rates: true})
+	tr, err := flow.Run(context.Background(), in.g, in.n, in.r, flow.Options{Service: s, Rates: true})
 	if err != nil {
 		t.Fatalf("%v: %v", s, err)
 	}

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -23,8 +24,9 @@ type Options struct {
 
 // Run plays g on n under r to its end. g must be frozen. It fails when the
 // three do not fit each other, and with ErrStalled, naming what waits, when
-// transfers remain on links of no capacity.
-func Run(g *engine.Graph, n *engine.Network, r *engine.Routes, opt Options) (*engine.Trace, error) {
+// transfers remain on links of no capacity. It ends early, with its error, when
+// ctx does.
+func Run(ctx context.Context, g *engine.Graph, n *engine.Network, r *engine.Routes, opt Options) (*engine.Trace, error) {
 	m, err := newModel(g, n, r, opt.Service)
 	if err != nil {
 		return nil, err
@@ -32,13 +34,20 @@ func Run(g *engine.Graph, n *engine.Network, r *engine.Routes, opt Options) (*en
 	if opt.Tails != nil && len(opt.Tails) != m.tasks {
 		return nil, fmt.Errorf("flow: %d tails for a graph of %d tasks", len(opt.Tails), m.tasks)
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	z := newSim(m, opt.Service)
+	z.ctx = ctx
 	z.known = opt.Tails
 	z.ends = make([]engine.Time, m.tasks)
 	if opt.Rates {
 		z.log = &rateLog{}
 	}
 	if !z.play(engine.Never) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		return nil, z.stalled()
 	}
 	t := &engine.Trace{Start: z.ready, End: z.ends, Makespan: z.makespan, Events: z.events}

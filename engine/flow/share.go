@@ -55,6 +55,9 @@ func (z *sim) share() {
 		default:
 			z.byPriority()
 		}
+		if z.stopped { // these are no rates
+			return
+		}
 		for _, id := range z.comp.tasks {
 			z.setRate(id, z.comp.out[id])
 		}
@@ -131,7 +134,7 @@ func (z *sim) fill(tasks []int32, weight []float64) {
 			c.count[z.useRes[u]]++
 		}
 	}
-	for len(c.open) > 0 {
+	for len(c.open) > 0 && !z.interrupted(len(c.open)+len(c.res)) {
 		share := math.Inf(1)
 		for _, r := range c.res {
 			if c.count[r] > 0 {

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"context"
 	"math"
 
 	"sim/engine"
@@ -43,6 +44,11 @@ type sim struct {
 	held  bool
 	log   *rateLog // nil unless a trace is wanted
 	ends  []engine.Time
+
+	ctx     context.Context
+	work    int   // since ctx was last asked
+	total   int64 // before that
+	stopped bool
 }
 
 const (
@@ -54,7 +60,7 @@ const (
 func newSim(m *model, s Service) *sim {
 	n, r := m.tasks, m.resources
 	z := &sim{
-		model: m, service: s,
+		model: m, service: s, ctx: context.Background(),
 		rates: make([]float64, r), initial: make([]float64, r),
 		queue: engine.NewQueue(2*n + len(m.net.Changes)),
 		ready: make([]engine.Time, n), left: make([]int32, n), state: make([]uint8, n),
@@ -72,9 +78,12 @@ func newSim(m *model, s Service) *sim {
 
 // play runs the graph to its end. It returns false when the makespan provably
 // reaches cutoff, or when nothing can proceed (then ended < tasks and now <
-// cutoff).
+// cutoff), or the context has ended.
 func (z *sim) play(cutoff engine.Time) bool {
 	z.reset(cutoff)
+	if z.stopped = z.ctx.Err() != nil; z.stopped {
+		return false
+	}
 	for i := range z.tasks {
 		if z.need[i] == 0 {
 			z.enable(int32(i))
@@ -93,6 +102,9 @@ func (z *sim) proceed() bool {
 		}
 		z.now = t
 		for z.queue.Top() == t {
+			if z.interrupted(1) {
+				return false
+			}
 			id, _ := z.queue.Pop()
 			switch {
 			case int(id) >= 2*z.tasks:
@@ -146,9 +158,11 @@ func (z *sim) reset(cutoff engine.Time) {
 	for i, c := range z.net.Changes {
 		z.queue.Set(int32(2*z.tasks+i), c.At)
 	}
+	z.work += z.tasks
 	z.path.fullRates(z)
 	if z.service == LevelPriority || z.service == TailPriority || cutoff != engine.Never || z.hold != nil {
 		z.path.computeTails(z.model)
+		z.work += len(z.outTo)
 	}
 }
 
@@ -165,6 +179,9 @@ func (z *sim) enable(id int32) {
 // release. Their ends may lie in the future: nothing can change them.
 func (z *sim) settle() bool {
 	for len(z.stack) > 0 {
+		if z.interrupted(1) {
+			return false
+		}
 		id := z.stack[len(z.stack)-1]
 		z.stack = z.stack[:len(z.stack)-1]
 		if !z.release(id, z.ready[id]+z.fixed[id]) {

@@ -120,7 +120,7 @@ func TestGraphAgainstFlow(t *testing.T) {
 		if err := g.Freeze(); err != nil {
 			t.Fatal(err)
 		}
-		fluid, err := flow.Run(g, n, routes, flow.Options{})
+		fluid, err := flow.Run(t.Context(), g, n, routes, flow.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

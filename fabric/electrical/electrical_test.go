@@ -39,7 +39,7 @@ func TestOnlyNICsLimit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := flow.Run(g, n, r, flow.Options{})
+		got, err := flow.Run(t.Context(), g, n, r, flow.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,21 +17,27 @@ type weigher func(p *Problem) []int
 type baseline struct{ rule weigher }
 
 func (b baseline) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
-	return p.Judge(b.rule(p), o.service(flow.MaxMin))
+	return p.Judge(ctx, b.rule(p), o.service(flow.MaxMin))
 }
 
 // Judge plays a topology that was not searched for, beside the bound that
-// holds for all. It fails where x cannot be played to its end.
-func (p *Problem) Judge(x []int, s flow.Service) (*Decision, error) {
-	w := p.player(s)
+// holds for all. It fails where x cannot be played to its end, and with ctx's
+// error when ctx ends.
+func (p *Problem) Judge(ctx context.Context, x []int, s flow.Service) (*Decision, error) {
+	w := p.player(ctx, s)
 	defer p.done(w)
 	d := &Decision{Circuits: x, Service: s, Evaluations: 1}
 	var ok bool
 	if d.Makespan, ok = w.play(x, never); !ok {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		return nil, fmt.Errorf("topology: %v cannot be played to its end", x)
 	}
-	d.Bound, d.BoundModel = p.joint().bound, AnyService
-	return d, nil
+	var err error
+	d.Bound, err = p.Bound(ctx)
+	d.BoundModel = AnyService
+	return d, err
 }
 
 // volumes returns the traffic matrix by bundle.
@@ -187,7 +193,7 @@ type uniform struct{}
 func (uniform) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	x := p.ones()
 	p.grow(x, func(e int) float64 { return -float64(x[e]) })
-	return p.Judge(x, o.service(flow.MaxMin))
+	return p.Judge(ctx, x, o.service(flow.MaxMin))
 }
 
 // fixed takes the user's matrix: circuits by pod and pod of a replica, the
@@ -210,5 +216,5 @@ func (fixed) Choose(ctx context.Context, p *Problem, o Options) (*Decision, erro
 	if !p.Feasible(x) {
 		return nil, fmt.Errorf("topology: the fixed circuits leave a pod pair unconnected or overrun a pod's ports (used %v)", p.Fabric.Ports(x))
 	}
-	return p.Judge(x, o.service(flow.MaxMin))
+	return p.Judge(ctx, x, o.service(flow.MaxMin))
 }

@@ -116,7 +116,7 @@ func (p *Problem) served(ctx context.Context, more []int) (engine.Time, int64, e
 	if err != nil {
 		return never, 0, err
 	}
-	best := solveJoint(ctx, q, jointDefaults())
+	best := solveJoint(ctx, q, sharedOptions())
 	return best.makespan, best.evaluations, nil
 }
 

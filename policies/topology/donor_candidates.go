@@ -13,7 +13,7 @@ import (
 func (p *Problem) spare(ctx context.Context, d *Decision, want wanted, o *Options) (list []thrifty, complete bool, evaluations int64) {
 	s := p.newSaver(ctx, keeping{limit: d.Limit, exact: !d.FreeRates}, d.Service, o, SearchOptions{})
 	s.circuits = d.Circuits
-	s.w = p.player(s.service)
+	s.w = p.player(ctx, s.service)
 	defer p.done(s.w)
 	ceiling := p.portsOfReplica(d.Circuits)
 	if want == wantFrontier {

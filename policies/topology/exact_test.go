@@ -1,6 +1,7 @@
 package topology_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -269,7 +270,7 @@ func TestWhereLevelsAreNotBest(t *testing.T) {
 				t.Errorf("optimum %.9g ms (%v), want %.9g", best, ok, c.optimum)
 			}
 			d := choose(t, &job{problem: p}, "delta-joint", budgets())
-			byLevel, err := p.Judge(d.Circuits, flow.LevelPriority)
+			byLevel, err := p.Judge(context.Background(), d.Circuits, flow.LevelPriority)
 			if err != nil || math.Abs(byLevel.Makespan.Seconds()*1e3-c.levels) > accuracy {
 				t.Errorf("by level %v (%v), want %.9g ms", byLevel.Makespan, err, c.levels)
 			}

@@ -25,6 +25,17 @@ type FastOptions struct {
 	// TimeLimit, where positive, ends the search at a time, which makes its
 	// result depend on the machine; the decision says so.
 	TimeLimit time.Duration
+
+	deadline    time.Time // set by started
+	evaluations int64     // where positive, as SearchOptions.MaxEvaluations, and no bound is sought
+}
+
+// started returns the options with the time limit running.
+func (o FastOptions) started() FastOptions {
+	if o.TimeLimit > 0 && o.deadline.IsZero() {
+		o.deadline = time.Now().Add(o.TimeLimit)
+	}
+	return o
 }
 
 // FastDefaults returns the parameters that delta-fast uses unless told
@@ -42,7 +53,7 @@ func FastDefaults() FastOptions {
 func (o FastOptions) checked() (FastOptions, error) {
 	if o.Population == 0 {
 		d := FastDefaults()
-		d.TimeLimit = o.TimeLimit
+		d.TimeLimit, d.deadline, d.evaluations = o.TimeLimit, o.deadline, o.evaluations
 		return d, nil
 	}
 	switch {
@@ -68,6 +79,10 @@ func (fast) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error
 		return nil, err
 	}
 	defer s.close()
+	bound, err := s.bound()
+	if err != nil {
+		return nil, err
+	}
 	for again := true; again; again = s.polish() {
 		s.evolve()
 	}
@@ -77,7 +92,7 @@ func (fast) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error
 	}
 	d := &Decision{
 		Circuits: s.best.x, Service: s.service, Makespan: s.best.makespan,
-		Bound: p.joint().bound, BoundModel: AnyService,
+		Bound: bound, BoundModel: AnyService,
 		Evaluations: s.evaluations, Searched: true, Stopped: s.stopped,
 	}
 	if !o.KeepPorts {
@@ -89,13 +104,24 @@ func (fast) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error
 	return d, nil
 }
 
+// bound returns the bound that all allocators share, 0 where the time limit is
+// too short for it, and to those who fall back on the search: they have one.
+func (s *fastSearch) bound() (engine.Time, error) {
+	if s.o.evaluations > 0 {
+		return 0, s.ctx.Err()
+	}
+	left := s.left()
+	best, err := s.p.sharedWithin(s.ctx, &left)
+	return best.bound, err
+}
+
 // left returns the time limit that is left, if there is one, as that of
 // another search.
 func (s *fastSearch) left() SearchOptions {
 	if s.o.TimeLimit <= 0 {
 		return SearchOptions{}
 	}
-	return SearchOptions{TimeLimit: s.o.TimeLimit, deadline: s.deadline}
+	return SearchOptions{TimeLimit: s.o.TimeLimit, deadline: s.o.deadline}
 }
 
 // fastSearch is one search.
@@ -112,7 +138,6 @@ type fastSearch struct {
 	players     []*player // one a worker
 	memo        map[string]outcome
 	evaluations int64
-	deadline    time.Time
 	stopped     string
 
 	population  []individual // ranked
@@ -149,16 +174,18 @@ const classTicks = 1000
 func class(c engine.Time) engine.Time { return c / classTicks }
 
 func newFastSearch(ctx context.Context, p *Problem, o Options) (*fastSearch, error) {
-	fo, err := o.Fast.checked()
+	fo, err := o.Fast.started().checked()
 	if err != nil {
 		return nil, err
 	}
 	s := &fastSearch{
 		p: p, o: fo, ctx: ctx, service: o.service(flow.MaxMin),
 		random: stream(o.Seed, "delta-fast"), memo: map[string]outcome{},
-		deadline: time.Now().Add(fo.TimeLimit),
 	}
-	x, upper := p.incumbent(s.service)
+	x, upper := p.incumbent(ctx, s.service)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if x == nil {
 		return nil, fmt.Errorf("topology: no topology can be played to its end")
 	}
@@ -169,10 +196,10 @@ func newFastSearch(ctx context.Context, p *Problem, o Options) (*fastSearch, err
 			s.outer = append(s.outer, p.Fabric.Bundles[e].Links...)
 		}
 	}
-	s.most = p.mostUseful(upper)
+	s.most = p.mostUseful(ctx, upper)
 	// more would only take memory
 	for range min(o.workers(), fo.Population, runtime.GOMAXPROCS(0)) {
-		s.players = append(s.players, p.player(s.service))
+		s.players = append(s.players, p.player(ctx, s.service))
 	}
 	s.best = s.individual(x)
 	s.best.makespan = upper

@@ -137,7 +137,7 @@ func copyWhere(dst, src []int, mask []bool) {
 
 // cut reports whether plays are pointless, as the search has been cut short.
 func (s *fastSearch) cut() bool {
-	return s.ctx.Err() != nil || s.o.TimeLimit > 0 && time.Now().After(s.deadline)
+	return s.ctx.Err() != nil || !s.o.deadline.IsZero() && time.Now().After(s.o.deadline)
 }
 
 // interrupted reports whether the search has been cut short, and says why in
@@ -157,6 +157,9 @@ func (s *fastSearch) interrupted() bool {
 func (s *fastSearch) over() bool {
 	if s.stopped == "" && s.generations >= s.o.MaxGenerations {
 		s.stopped = fmt.Sprintf("after %d generations", s.generations)
+	}
+	if most := s.o.evaluations; s.stopped == "" && most > 0 && s.evaluations*s.p.cost() >= most {
+		s.stopped = fmt.Sprintf("after %d evaluations", s.evaluations)
 	}
 	return s.stopped != "" || s.interrupted()
 }

@@ -252,7 +252,7 @@ func playOn(t testing.TB, j *job, x []int) engine.Time {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trace, err := flow.Run(j.problem.Graph, n, j.problem.Fabric.Routes, flow.Options{Service: flow.MaxMin})
+	trace, err := flow.Run(t.Context(), j.problem.Graph, n, j.problem.Fabric.Routes, flow.Options{Service: flow.MaxMin})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -135,7 +135,7 @@ func TestEvolveLeavesTheMemoTrue(t *testing.T) {
 		s.evolve()
 		s.polish()
 		s.savePorts(grown(s.best.makespan, rapid.Float64Range(0, 0.1).Draw(t, "tolerance")))
-		w := p.player(s.service)
+		w := p.player(context.Background(), s.service)
 		defer p.done(w)
 		for k, o := range s.memo {
 			x := make([]int, len(p.Fabric.Bundles))
@@ -163,7 +163,7 @@ func TestCutOffsAreNoMakespans(t *testing.T) {
 	}
 	defer s.close()
 	one := []individual{s.individual(s.p.ones())}
-	w := s.p.player(s.service)
+	w := s.p.player(context.Background(), s.service)
 	defer s.p.done(w)
 	c, _ := w.play(one[0].x, never)
 	for _, step := range []struct{ cutoff, want engine.Time }{{c / 2, never}, {c, never}, {c + 1, c}, {c, never}, {never, c}} {

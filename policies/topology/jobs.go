@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"sim/engine"
 	"sim/engine/flow"
+	"sim/policies/once"
 )
 
 // Job is one of several that share the optical ports of pods (docs/jobs.md).
@@ -107,16 +107,15 @@ func (p *Problem) within(ports []int) (*Problem, error) {
 	for i := range o.Pods {
 		o.Pods[i].Ports = ports[i]
 	}
-	q := &Problem{Graph: p.Graph, Fabric: &o, Useful: make([]int, len(o.Bundles))}
+	q := &Problem{Graph: p.Graph, Fabric: &o, Useful: make([]int, len(o.Bundles)), joint: once.New[jointOptimum]()}
 	if err := q.measure(); err != nil {
 		return nil, err
 	}
 	q.players.New = func() any {
-		w := p.player(flow.MaxMin)
+		w := p.player(context.Background(), flow.MaxMin)
 		defer p.done(w)
 		return &player{Evaluator: w.Clone(), p: q}
 	}
-	q.joint = sync.OnceValue(func() jointOptimum { return solveJoint(context.Background(), q, jointDefaults()) })
 	return q, nil
 }
 

@@ -41,7 +41,7 @@ func (s *Shared) settle(ctx context.Context, circuits [][]int, o *JobsOptions) (
 	free := s.room(s.joined(circuits))
 	for j := range s.Jobs {
 		job := &s.Jobs[j]
-		d, err := job.Problem.judge(circuits[j], o.services())
+		d, err := job.Problem.judge(ctx, circuits[j], o.services())
 		if err != nil {
 			return nil, err
 		}

@@ -20,6 +20,9 @@ func (z *jobsSearch) descent() []int {
 		for free[pod] < 0 {
 			best := -1
 			var lowest score
+			if z.cut() {
+				return x
+			}
 			for e := range x {
 				if !s.meets(e, pod) || x[e] == 1 {
 					continue
@@ -59,9 +62,12 @@ func (z *jobsSearch) improve(x []int) {
 	x = slices.Clone(x)
 	z.fill(x)
 	z.keep(x)
-	for here := z.bound(x); z.spent() < z.o.MaxEvaluations/2; {
+	for here := z.bound(x); !z.half(); {
 		var next []int
 		for e := range x {
+			if z.cut() {
+				return
+			}
 			y, v := z.exchanged(x, e)
 			if y != nil && compare(v, here, z.eps) < 0 {
 				next, here = y, v
@@ -76,6 +82,13 @@ func (z *jobsSearch) improve(x []int) {
 		z.keep(x)
 	}
 }
+
+// half reports whether half of the budget is used, or the search has been cut
+// short.
+func (z *jobsSearch) half() bool { return z.spent() >= z.o.MaxEvaluations/2 || z.cut() }
+
+// cut reports whether the search has been cut short.
+func (z *jobsSearch) cut() bool { return z.ctx.Err() != nil || z.o.late() }
 
 // exchanged returns x with one more circuit of bundle e, where need be in place
 // of one of another bundle at each of its pods: those whose loss costs least.

@@ -11,11 +11,11 @@ import (
 // ByRules returns the best makespan of x by the rules of delta-joint, and the
 // bound for any service.
 func (p *Problem) ByRules(x []int) (makespan, bound engine.Time, err error) {
-	d, err := p.judge(x, rules)
+	d, err := p.judge(context.Background(), x, rules)
 	if err != nil {
 		return 0, 0, err
 	}
-	w := p.player(rules[0])
+	w := p.player(context.Background(), rules[0])
 	defer p.done(w)
 	return d.Makespan, w.bound(x), nil
 }
@@ -42,7 +42,7 @@ func (s *Shared) Aggregated(wanted [][]int) [][]int { return s.aggregated(wanted
 func SearchAlone(s *Shared, evaluations int64) *JobsOptimum {
 	z := &jobsSearch{s: s, o: SearchOptions{MaxEvaluations: evaluations}, eps: s.resolution(), open: priorityqueue.NewWith(jobsOrder)}
 	for j := range s.Jobs {
-		z.tenants = append(z.tenants, newTenant(s.Jobs[j].Problem))
+		z.tenants = append(z.tenants, newTenant(context.Background(), s.Jobs[j].Problem))
 	}
 	x := make([]int, len(s.job))
 	for e := range x {

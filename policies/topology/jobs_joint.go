@@ -107,6 +107,7 @@ func jobsOrder(a, b interface{}) int {
 
 // jobsSearch is best-first branch and bound over boxes of all jobs' circuits.
 type jobsSearch struct {
+	ctx      context.Context
 	s        *Shared
 	o        SearchOptions
 	tenants  []*tenant
@@ -123,9 +124,9 @@ type jobsSearch struct {
 // other arbiters choose with the same options, so it is no worse than any of
 // them when circuits are played by the rules of delta-joint.
 func (s *Shared) Optimise(ctx context.Context, o JobsOptions) (*JobsOptimum, error) {
-	z := &jobsSearch{s: s, o: o.Search.started(), eps: s.resolution(), open: priorityqueue.NewWith(jobsOrder)}
+	z := &jobsSearch{ctx: ctx, s: s, o: o.Search.started(), eps: s.resolution(), open: priorityqueue.NewWith(jobsOrder)}
 	for j := range s.Jobs {
-		z.tenants = append(z.tenants, newTenant(s.Jobs[j].Problem))
+		z.tenants = append(z.tenants, newTenant(ctx, s.Jobs[j].Problem))
 	}
 	defer func() {
 		for _, t := range z.tenants {
@@ -176,10 +177,10 @@ func (z *jobsSearch) search(ctx context.Context) (bound float64, stopped string)
 		case z.settled(b.score):
 			lowest = b.score
 			continue
-		case z.spent() >= z.o.MaxEvaluations:
-			stopped = fmt.Sprintf("after %d evaluations", z.evaluations())
 		case ctx.Err() != nil:
 			stopped = "interrupted"
+		case z.spent() >= z.o.MaxEvaluations:
+			stopped = fmt.Sprintf("after %d evaluations", z.evaluations())
 		case z.o.late():
 			stopped = fmt.Sprintf("after the time limit of %v", z.o.TimeLimit)
 		case z.leaf(b):
@@ -189,6 +190,9 @@ func (z *jobsSearch) search(ctx context.Context) (bound float64, stopped string)
 			continue
 		}
 		lowest = b.score
+	}
+	if z.best == nil {
+		return 0, stopped
 	}
 	bound = z.value[0]
 	if z.narrowed {
@@ -351,6 +355,7 @@ func (z *jobsSearch) keep(x []int) {
 
 // tenant evaluates one job's topologies and remembers what it found.
 type tenant struct {
+	ctx         context.Context
 	p           *Problem
 	w           *player
 	bounds      map[string]engine.Time
@@ -358,8 +363,8 @@ type tenant struct {
 	evaluations int64
 }
 
-func newTenant(p *Problem) *tenant {
-	return &tenant{p: p, w: p.player(flow.LevelPriority), bounds: map[string]engine.Time{}, plays: map[string]engine.Time{}}
+func newTenant(ctx context.Context, p *Problem) *tenant {
+	return &tenant{ctx: ctx, p: p, w: p.player(ctx, flow.LevelPriority), bounds: map[string]engine.Time{}, plays: map[string]engine.Time{}}
 }
 
 func (t *tenant) close() { t.p.done(t.w) }
@@ -383,7 +388,7 @@ func (t *tenant) play(x []int) (engine.Time, bool) {
 	c, ok := t.plays[k]
 	if !ok {
 		c = never
-		if d, err := t.p.judge(x, rules); err == nil {
+		if d, err := t.p.judge(t.ctx, x, rules); err == nil {
 			c = d.Makespan
 			t.evaluations += d.Evaluations
 		}

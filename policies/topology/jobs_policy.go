@@ -115,8 +115,8 @@ func (s *Shared) alone(ctx context.Context, o *JobsOptions, j int, ports []int) 
 
 // judge plays circuits of one job by the services and keeps the best, the
 // first among equals. Where the first meets the bound there is none better.
-func (p *Problem) judge(x []int, services []flow.Service) (*Decision, error) {
-	w := p.player(services[0])
+func (p *Problem) judge(ctx context.Context, x []int, services []flow.Service) (*Decision, error) {
+	w := p.player(ctx, services[0])
 	defer p.done(w)
 	d := &Decision{Circuits: x, Makespan: never}
 	for i, service := range services {
@@ -131,6 +131,9 @@ func (p *Problem) judge(x []int, services []flow.Service) (*Decision, error) {
 				break
 			}
 		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	if d.Makespan == never {
 		return nil, fmt.Errorf("topology: %v cannot be played to its end", x)

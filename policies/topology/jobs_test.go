@@ -48,7 +48,7 @@ func asJob(t testing.TB, name string, g parts) topology.Job {
 	if err != nil {
 		t.Fatal(err)
 	}
-	still, err := flow.Run(g.graph, n, &engine.Routes{Start: make([]int32, len(g.graph.Tasks)+1)}, flow.Options{})
+	still, err := flow.Run(t.Context(), g.graph, n, &engine.Routes{Start: make([]int32, len(g.graph.Tasks)+1)}, flow.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func (joint) Choose(ctx context.Context, p *Problem, o Options) (*Decision, erro
 	}
 	if d.Service != best.service {
 		// rates are not ours to choose: only the circuits are
-		j, err := p.Judge(best.circuits, d.Service)
+		j, err := p.Judge(ctx, best.circuits, d.Service)
 		if err != nil {
 			return nil, err
 		}
@@ -71,10 +71,10 @@ func (joint) Choose(ctx context.Context, p *Problem, o Options) (*Decision, erro
 // had to stop: among topologies played by level, and with the best of those
 // that share fairly.
 func (best *jointOptimum) improve(ctx context.Context, p *Problem, o Options) error {
-	w := p.player(flow.LevelPriority)
+	w := p.player(ctx, flow.LevelPriority)
 	defer p.done(w)
 	for _, service := range []flow.Service{flow.MaxMin, flow.LevelPriority} {
-		d, err := o.until(o.Joint.deadline).fallback(ctx, p, service)
+		d, err := o.until(o.Joint.deadline).fallback(ctx, p, service, o.Joint.MaxEvaluations/2)
 		if d == nil || err != nil {
 			return err
 		}
@@ -93,19 +93,6 @@ func (best *jointOptimum) improve(ctx context.Context, p *Problem, o Options) er
 // grown returns the largest makespan that counts as t grown by a fraction.
 func grown(t engine.Time, fraction float64) engine.Time {
 	return engine.Time(float64(t) * (1 + fraction + rounding))
-}
-
-func jointDefaults() SearchOptions { return SearchOptions{MaxEvaluations: 20000} }
-
-// Bound returns a lower bound on the makespan of every topology, however
-// capacity is shared, by the search of delta-joint with its default budget. It
-// is computed once.
-func (p *Problem) Bound() engine.Time { return p.joint().bound }
-
-// Optimum returns what delta-joint decides with its default budget, for those
-// who need a schedule that can be had.
-func (p *Problem) Optimum() (*Decision, error) {
-	return joint{}.Choose(context.Background(), p, Options{Joint: jointDefaults(), Workers: 1})
 }
 
 // jointOptimum is what the search over topologies found.
@@ -141,6 +128,8 @@ func boxOrder(a, b interface{}) int {
 
 // jointSearch is best-first branch and bound over boxes.
 type jointSearch struct {
+	ctx   context.Context
+	began int64 // work of w before
 	p     *Problem
 	o     SearchOptions
 	w     *player
@@ -155,8 +144,9 @@ type jointSearch struct {
 }
 
 func solveJoint(ctx context.Context, p *Problem, o SearchOptions) jointOptimum {
-	s := &jointSearch{p: p, o: o, w: p.player(flow.LevelPriority), open: priorityqueue.NewWith(boxOrder), leafs: never}
+	s := &jointSearch{ctx: ctx, p: p, o: o, w: p.player(ctx, flow.LevelPriority), open: priorityqueue.NewWith(boxOrder), leafs: never}
 	defer p.done(s.w)
+	s.began = s.w.Work()
 	s.best.makespan = never
 	for _, rule := range []weigher{proportional, squareRoot, halving} {
 		x := rule(p)
@@ -175,16 +165,8 @@ func solveJoint(ctx context.Context, p *Problem, o SearchOptions) jointOptimum {
 			s.open.Clear()
 			continue
 		}
-		if s.spent() >= o.MaxEvaluations {
-			bound, s.best.stopped = b.bound, fmt.Sprintf("after %d evaluations", s.best.evaluations)
-			break
-		}
-		if ctx.Err() != nil {
-			bound, s.best.stopped = b.bound, "interrupted"
-			break
-		}
-		if o.late() {
-			bound, s.best.stopped = b.bound, fmt.Sprintf("after the time limit of %v", o.TimeLimit)
+		if s.best.stopped = s.over(); s.best.stopped != "" {
+			bound = b.bound
 			break
 		}
 		if s.sharpen(ctx, b) {
@@ -201,8 +183,28 @@ func solveJoint(ctx context.Context, p *Problem, o SearchOptions) jointOptimum {
 	return s.best
 }
 
-// spent returns how much of the budget is used.
-func (s *jointSearch) spent() int64 { return s.best.evaluations * s.p.cost() }
+// spent returns how much of the budget is used, of 1: that of evaluations, or
+// of work if more of that is.
+func (s *jointSearch) spent() float64 {
+	part := float64(s.best.evaluations*s.p.cost()) / float64(s.o.MaxEvaluations)
+	if s.o.work > 0 {
+		part = max(part, float64(s.w.Work()-s.began)/float64(s.o.work))
+	}
+	return part
+}
+
+// over says why the search must end, "" where it need not.
+func (s *jointSearch) over() string {
+	switch {
+	case s.ctx.Err() != nil:
+		return "interrupted"
+	case s.spent() >= 1:
+		return fmt.Sprintf("after %d evaluations", s.best.evaluations)
+	case s.o.late():
+		return fmt.Sprintf("after the time limit of %v", s.o.TimeLimit)
+	}
+	return ""
+}
 
 // settled reports whether nothing with that bound can improve on the best.
 func (s *jointSearch) settled(bound engine.Time) bool {
@@ -363,7 +365,7 @@ func (s *jointSearch) descend() {
 				if !s.p.meets(e, pod) || x[e] == 1 {
 					continue
 				}
-				if s.spent() >= s.o.MaxEvaluations/2 {
+				if s.spent() >= 0.5 || s.o.late() || s.ctx.Err() != nil {
 					if best < 0 || x[e] > x[best] {
 						best = e
 					}

@@ -43,11 +43,11 @@ func (s *jointSearch) restart(proved engine.Time) {
 // improve. When their part of the budget is spent on cheap bounds a sharp one is
 // tried; it has the search start over if it says more.
 func (s *jointSearch) sharpen(ctx context.Context, b *box) bool {
-	if b.sharp || !s.sharp && (s.tried || s.spent() < s.o.MaxEvaluations/cheapShare) {
+	if b.sharp || !s.sharp && (s.tried || s.spent() < 1.0/cheapShare) {
 		return false
 	}
 	s.w.light(b.hi)
-	bound, work := s.w.QueueBound(ctx, (s.o.MaxEvaluations-s.spent())/(sharpShare*s.p.cost()))
+	bound, work := s.w.QueueBound(ctx, int64((1-s.spent())*float64(s.o.MaxEvaluations))/(sharpShare*s.p.cost()))
 	s.best.evaluations += work
 	s.tried = true
 	switch {

@@ -76,7 +76,7 @@ func (p parts) ideal(t testing.TB) engine.Time {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr, err := flow.Run(p.graph, n, r, flow.Options{Service: flow.LevelPriority})
+	tr, err := flow.Run(t.Context(), p.graph, n, r, flow.Options{Service: flow.LevelPriority})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -365,7 +365,7 @@ func TestRatesOfMegatron462B(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tr, err := flow.Run(j.problem.Graph, n, j.problem.Fabric.Routes, flow.Options{Service: d.Service, Rates: true})
+		tr, err := flow.Run(t.Context(), j.problem.Graph, n, j.problem.Fabric.Routes, flow.Options{Service: d.Service, Rates: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -83,7 +83,7 @@ func (m milpPolicy) Choose(ctx context.Context, p *Problem, o Options) (*Decisio
 		return nil, err
 	}
 	r := &milpRun{milpPolicy: m, p: p, o: o, known: known, report: &SolverReport{}}
-	if err := r.build(); err != nil {
+	if err := r.build(ctx); err != nil {
 		return nil, err
 	}
 	if err := r.export(); err != nil {
@@ -93,14 +93,18 @@ func (m milpPolicy) Choose(ctx context.Context, p *Problem, o Options) (*Decisio
 	if err != nil {
 		return nil, err
 	}
-	d := &Decision{Circuits: x, Makespan: never, Bound: p.joint().bound, BoundModel: AnyService, Solver: r.report, Stopped: r.stopped}
+	bound, err := p.Bound(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d := &Decision{Circuits: x, Makespan: never, Bound: bound, BoundModel: AnyService, Solver: r.report, Stopped: r.stopped}
 	d.Evaluations = known.Evaluations
 	// where rates are free any rule will do that plays them
 	try := rules
 	if m.fair || o.Service != nil {
 		try = []flow.Service{o.service(flow.MaxMin)}
 	}
-	w := p.player(flow.MaxMin)
+	w := p.player(ctx, flow.MaxMin)
 	defer p.done(w)
 	for _, rule := range try {
 		w.SetService(rule)
@@ -108,6 +112,9 @@ func (m milpPolicy) Choose(ctx context.Context, p *Problem, o Options) (*Decisio
 		if c, ok := w.play(x, d.Makespan); ok {
 			d.Makespan, d.Service = c, rule
 		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	if d.Makespan == never {
 		return nil, fmt.Errorf("topology: %v cannot be played to its end", x)
@@ -152,16 +159,19 @@ type milpRun struct {
 }
 
 // build makes the model, and the point to start from.
-func (r *milpRun) build() error {
+func (r *milpRun) build(ctx context.Context) error {
 	var err error
-	if r.baseline, r.upper = r.p.incumbent(flow.MaxMin); r.baseline == nil {
+	if r.baseline, r.upper = r.p.incumbent(ctx, flow.MaxMin); r.baseline == nil {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		return errors.New("topology: no baseline can be played to its end")
 	}
-	first, err := r.p.milpSchedule(r.baseline, flow.MaxMin)
+	first, err := r.p.milpSchedule(ctx, r.baseline, flow.MaxMin)
 	if err != nil {
 		return err
 	}
-	best, err := r.p.milpSchedule(r.known.Circuits, r.known.Service)
+	best, err := r.p.milpSchedule(ctx, r.known.Circuits, r.known.Service)
 	if err != nil {
 		return err
 	}
@@ -177,7 +187,7 @@ func (r *milpRun) build() error {
 	if r.fair {                                              // equal shares (Eq. 17) can be slower than max-min ones
 		upper += upper / 10
 	}
-	in, err := r.p.milpInstance(upper, k, r.o.MILP.Anchors)
+	in, err := r.p.milpInstance(ctx, upper, k, r.o.MILP.Anchors)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -15,7 +16,7 @@ func seconds(ticks float64) float64 { return ticks / float64(engine.Second) }
 // milpInstance returns the problem as the models of DELTA have it: upper is a
 // makespan above which solutions are of no interest, intervals is K, and narrow
 // prunes indices by Alg. 1's anchors and not only by what must precede and follow.
-func (p *Problem) milpInstance(upper engine.Time, intervals int, narrow bool) (*milp.Instance, error) {
+func (p *Problem) milpInstance(ctx context.Context, upper engine.Time, intervals int, narrow bool) (*milp.Instance, error) {
 	in := &milp.Instance{Upper: upper.Seconds(), Intervals: intervals}
 	for _, pod := range p.Fabric.Pods {
 		in.Pods = append(in.Pods, pod.Ports)
@@ -26,7 +27,7 @@ func (p *Problem) milpInstance(upper engine.Time, intervals int, narrow bool) (*
 	for _, g := range p.Fabric.Network.Groups {
 		in.Groups = append(in.Groups, g.Rate)
 	}
-	windows, err := p.Windows(WindowOptions{Upper: upper, Intervals: intervals, Margin: AnchorMargin})
+	windows, err := p.Windows(ctx, WindowOptions{Upper: upper, Intervals: intervals, Margin: AnchorMargin})
 	if err != nil {
 		return nil, err
 	}
@@ -74,12 +75,12 @@ func (p *Problem) milpInstance(upper engine.Time, intervals int, narrow bool) (*
 // milpSchedule plays a topology and returns the play as a solution: intervals
 // lie between the starts and ends of transfers, and what rates did inside one
 // only its volumes remember. That keeps every capacity, which is linear.
-func (p *Problem) milpSchedule(x []int, service flow.Service) (*milp.Schedule, error) {
+func (p *Problem) milpSchedule(ctx context.Context, x []int, service flow.Service) (*milp.Schedule, error) {
 	n, err := p.Fabric.Light(x)
 	if err != nil {
 		return nil, err
 	}
-	trace, err := flow.Run(p.Graph, n, p.Fabric.Routes, flow.Options{Service: service, Rates: true})
+	trace, err := flow.Run(ctx, p.Graph, n, p.Fabric.Routes, flow.Options{Service: service, Rates: true})
 	if err != nil {
 		return nil, fmt.Errorf("topology: %w", err)
 	}

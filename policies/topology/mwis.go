@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -12,8 +13,8 @@ import (
 // nothing in any play whose makespan is at most upper: Alg. 2, intersected with
 // what the NICs can fill and the ports leave (docs/model.md, "delta-fast": alone it is as
 // loose as 104 circuits for 8 NICs).
-func (p *Problem) mostUseful(upper engine.Time) []int {
-	return p.concurrency(upper, p.Useful)
+func (p *Problem) mostUseful(ctx context.Context, upper engine.Time) []int {
+	return p.concurrency(ctx, upper, p.Useful)
 }
 
 // concurrency is Alg. 2 (XUpperBoundEstimation): by bundle, the number of
@@ -24,8 +25,8 @@ func (p *Problem) mostUseful(upper engine.Time) []int {
 // The weight of a transfer, the paper's number of flows, is here its full rate
 // over that of a circuit, which is the same where NICs and ports are equally
 // fast.
-func (p *Problem) concurrency(upper engine.Time, limit []int) []int {
-	c := newConcurrency(p, upper)
+func (p *Problem) concurrency(ctx context.Context, upper engine.Time, limit []int) []int {
+	c := newConcurrency(ctx, p, upper)
 	most := make([]int, len(p.Fabric.Bundles))
 	for e := range p.Fabric.Bundles {
 		b := &p.Fabric.Bundles[e]
@@ -56,6 +57,7 @@ const crowdWords = 1 << 22
 
 // concurrency is the state of Alg. 2.
 type concurrency struct {
+	ctx        context.Context // what is found is worth nothing once it has ended
 	p          *Problem
 	spans      flow.Spans
 	start, end []engine.Time // EST and LCT by task of the graph
@@ -66,9 +68,9 @@ type concurrency struct {
 	antichain  antichain
 }
 
-func newConcurrency(p *Problem, upper engine.Time) *concurrency {
+func newConcurrency(ctx context.Context, p *Problem, upper engine.Time) *concurrency {
 	n := len(p.Graph.Tasks)
-	c := &concurrency{p: p, spans: p.fullSpans(), mask: make([]uint64, n), place: make([]int32, n),
+	c := &concurrency{ctx: ctx, p: p, spans: p.fullSpans(), mask: make([]uint64, n), place: make([]int32, n),
 		start: make([]engine.Time, n), end: make([]engine.Time, n)}
 	ids := p.transfers()
 	earliest, latest := p.timeWindows(c.spans, ids, upper)
@@ -119,7 +121,7 @@ func (c *concurrency) peak(tasks []int32, enough float64) float64 {
 	}
 	var rel *relation
 	var active []int32 // indices into tasks
-	for next := 0; next < len(tasks); {
+	for next := 0; next < len(tasks) && c.ctx.Err() == nil; {
 		now := c.start[tasks[next]]
 		active = slices.DeleteFunc(active, func(i int32) bool { return c.end[tasks[i]] <= now })
 		for next < len(tasks) && c.start[tasks[next]] <= now {

@@ -50,7 +50,7 @@ func (c *concurrency) relate(tasks []int32, rows []int) *relation {
 	for i := range tasks {
 		r.row[i] = make([]uint64, (rows[i]+63)/64)
 	}
-	for first := 0; first < n; first += 64 {
+	for first := 0; first < n && c.ctx.Err() == nil; first += 64 {
 		c.relateWord(tasks, first, r)
 	}
 	return r

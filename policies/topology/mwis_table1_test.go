@@ -1,6 +1,7 @@
 package topology_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -68,7 +69,7 @@ func BenchmarkSearchSpace(b *testing.B) {
 		run("capped", p, func() { p.MostUseful(upper) })
 		run("printed", p, func() { p.Concurrency(upper) })
 		run("windows", p, func() {
-			if _, err := p.Windows(topology.WindowOptions{Margin: topology.AnchorMargin}); err != nil {
+			if _, err := p.Windows(context.Background(), topology.WindowOptions{Margin: topology.AnchorMargin}); err != nil {
 				b.Fatal(err)
 			}
 		})

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"context"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -102,10 +103,10 @@ func reaches(p *Problem) [][]bool {
 func TestConcurrencyByHand(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
-		_, upper := p.incumbent(flow.MaxMin)
-		c := newConcurrency(p, upper)
+		_, upper := p.incumbent(context.Background(), flow.MaxMin)
+		c := newConcurrency(context.Background(), p, upper)
 		related := reaches(p)
-		got, capped := p.concurrency(upper, nil), p.mostUseful(upper)
+		got, capped := p.concurrency(context.Background(), upper, nil), p.mostUseful(context.Background(), upper)
 		for e := range p.Fabric.Bundles {
 			b := &p.Fabric.Bundles[e]
 			peak := 0.0
@@ -139,11 +140,11 @@ func TestMoreThanUsefulIsIdle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
 		x := drawCircuits(t, p)
-		w := p.player(flow.MaxMin)
+		w := p.player(context.Background(), flow.MaxMin)
 		defer p.done(w)
 		c, _ := w.play(x, never)
 		y := append([]int(nil), x...)
-		for e, most := range p.mostUseful(c) {
+		for e, most := range p.mostUseful(context.Background(), c) {
 			y[e] = min(y[e], most)
 		}
 		if got, _ := w.play(y, never); got > c+10 {
@@ -156,7 +157,7 @@ func TestMoreThanUsefulIsIdle(t *testing.T) {
 // transfer j where j is a multiple of i's step after it.
 func TestRelateLongChains(t *testing.T) {
 	p := gridProblem(t, 5, 60)
-	c := newConcurrency(p, never/4)
+	c := newConcurrency(context.Background(), p, never/4)
 	for _, tasks := range c.onLink {
 		if len(tasks) != 300 {
 			t.Fatalf("%d transfers", len(tasks))
@@ -170,7 +171,7 @@ func TestRelateLongChains(t *testing.T) {
 				}
 			}
 		}
-		if got := p.concurrency(never/4, nil); got[0] != 5 {
+		if got := p.concurrency(context.Background(), never/4, nil); got[0] != 5 {
 			t.Errorf("%d chains can be under way together, want 5", got[0])
 		}
 	}

@@ -50,11 +50,12 @@ type SearchOptions struct {
 	TimeLimit time.Duration
 
 	deadline time.Time // set by started
+	work     int64     // where positive, the engine's work that may be done, as flow.Evaluator.Work counts it
 }
 
 // started returns the options with the time limit running.
 func (o SearchOptions) started() SearchOptions {
-	if o.TimeLimit > 0 {
+	if o.TimeLimit > 0 && o.deadline.IsZero() {
 		o.deadline = time.Now().Add(o.TimeLimit)
 	}
 	return o
@@ -63,23 +64,31 @@ func (o SearchOptions) started() SearchOptions {
 // late reports whether the time limit is over.
 func (o *SearchOptions) late() bool { return !o.deadline.IsZero() && time.Now().After(o.deadline) }
 
+// Started returns the options with all time limits running: what is decided
+// with them from then on, however often, has one span in all.
+func (o Options) Started() Options {
+	o.Topo, o.Joint, o.Fast = o.Topo.started(), o.Joint.started(), o.Fast.started()
+	return o
+}
+
 // until returns the options with no search of delta-fast going on after
 // deadline, if that is set.
 func (o Options) until(deadline time.Time) Options {
-	if left := time.Until(deadline); !deadline.IsZero() && (o.Fast.TimeLimit == 0 || left < o.Fast.TimeLimit) {
-		o.Fast.TimeLimit = max(left, time.Nanosecond)
+	if left := time.Until(deadline); !deadline.IsZero() && (o.Fast.deadline.IsZero() || deadline.Before(o.Fast.deadline)) {
+		o.Fast.TimeLimit, o.Fast.deadline = max(left, time.Nanosecond), deadline
 	}
 	return o
 }
 
-// fallback is delta-fast under a service, for searches that had to stop; nil
-// when no time is left for it.
-func (o Options) fallback(ctx context.Context, p *Problem, service flow.Service) (*Decision, error) {
+// fallback is delta-fast under a service, with at most so many evaluations, for
+// searches that had to stop; nil when no time is left for it.
+func (o Options) fallback(ctx context.Context, p *Problem, service flow.Service, evaluations int64) (*Decision, error) {
 	if o.Fast.TimeLimit == time.Nanosecond {
 		return nil, nil
 	}
 	o.Service, o.PortTolerance = &service, 0
 	o.PortEvaluations = 1 // who falls back saves ports itself
+	o.Fast.evaluations = max(1, evaluations)
 	return fast{}.Choose(ctx, p, o)
 }
 

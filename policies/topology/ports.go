@@ -49,6 +49,7 @@ type portSaver struct {
 	ctx    context.Context
 
 	w           *player
+	began       int64 // work of w before
 	circuits    []int
 	makespan    engine.Time
 	bound       int // ports that every topology within the limit needs
@@ -98,7 +99,8 @@ func (p *Problem) filled(x []int) []int {
 
 // run starts from a topology within the limit.
 func (s *portSaver) run(x []int) {
-	s.w = s.p.player(s.service)
+	s.w = s.p.player(s.ctx, s.service)
+	s.began = s.w.Work()
 	defer s.p.done(s.w)
 	s.circuits = append([]int(nil), x...)
 	s.p.clip(s.circuits)
@@ -144,7 +146,7 @@ func (s *portSaver) spend(n int64) {
 
 // over reports whether the work must end.
 func (s *portSaver) over() bool {
-	return s.effort >= forksAPlay*s.budget || s.search.late() || s.ctx.Err() != nil
+	return s.effort >= forksAPlay*s.budget || s.search.late() || s.ctx.Err() != nil || s.search.work > 0 && s.w.Work()-s.began >= s.search.work
 }
 
 // shave takes away circuits one by one, the most ports first, while the limit

@@ -22,7 +22,7 @@ func (q *portSearch) raise(lo, hi []int) bool {
 	x := slices.Clone(hi)
 	for e := range lo {
 		few, many := lo[e], hi[e]
-		for mid := few; few < many; mid = (few + many) / 2 { // most often the first does
+		for mid := few; few < many && q.ctx.Err() == nil; mid = (few + many) / 2 { // most often the first does
 			x[e] = mid
 			if q.bounded(x) {
 				many = mid
@@ -48,7 +48,7 @@ func (q *portSearch) needy(b *portBox) int {
 	best, lowest := -1, never
 	x := slices.Clone(b.lo)
 	for e := range x {
-		if !q.split[e] || b.hi[e] == b.lo[e] {
+		if !q.split[e] || b.hi[e] == b.lo[e] || q.ctx.Err() != nil {
 			continue
 		}
 		x[e] = b.hi[e]

@@ -86,7 +86,7 @@ func (s *portSaver) seek(want wanted, ceiling int) *portSearch {
 		}
 	}
 	if s.service == flow.MaxMin || s.service == flow.Weighted {
-		q.forker = s.p.player(s.service)
+		q.forker = s.p.player(s.ctx, s.service)
 	}
 	return q
 }

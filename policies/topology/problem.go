@@ -15,6 +15,7 @@ import (
 	"sim/engine"
 	"sim/engine/flow"
 	"sim/fabric"
+	"sim/policies/once"
 )
 
 // Problem is what an allocator decides on: bundles of circuits between pods,
@@ -27,8 +28,8 @@ type Problem struct {
 	// carry anything: the flows that the NICs behind it fill, and the ports.
 	Useful []int
 
-	players sync.Pool // of *player
-	joint   func() jointOptimum
+	players sync.Pool                // of *player
+	joint   once.Value[jointOptimum] // see shared
 }
 
 // ErrPorts is wrapped where the pods' ports cannot connect all that must be.
@@ -37,7 +38,7 @@ var ErrPorts = errors.New("topology: too few ports to connect every pod pair tha
 // NewProblem returns the problem of lighting circuits on o for g, whose routes
 // o holds. It fails with ErrPorts where one circuit a bundle does not fit.
 func NewProblem(g *engine.Graph, o *fabric.Optical) (*Problem, error) {
-	p := &Problem{Graph: g, Fabric: o, Useful: make([]int, len(o.Bundles))}
+	p := &Problem{Graph: g, Fabric: o, Useful: make([]int, len(o.Bundles)), joint: once.New[jointOptimum]()}
 	if err := p.measure(); err != nil {
 		return nil, err
 	}
@@ -46,7 +47,6 @@ func NewProblem(g *engine.Graph, o *fabric.Optical) (*Problem, error) {
 		return nil, fmt.Errorf("topology: %w", err)
 	}
 	p.players.New = func() any { return &player{Evaluator: first.Clone(), p: p} }
-	p.joint = sync.OnceValue(func() jointOptimum { return solveJoint(context.Background(), p, jointDefaults()) })
 	return p, nil
 }
 
@@ -145,9 +145,11 @@ type player struct {
 	p *Problem
 }
 
-// player returns an evaluator for the service; give it back with done.
-func (p *Problem) player(s flow.Service) *player {
+// player returns an evaluator for the service, whose plays and bounds end early
+// when ctx does; give it back with done.
+func (p *Problem) player(ctx context.Context, s flow.Service) *player {
 	w := p.players.Get().(*player)
+	w.SetContext(ctx)
 	w.SetService(s)
 	return w
 }

@@ -103,11 +103,11 @@ func prepare(t testing.TB, s training.Spec, perPod int, rate units.Rate) *job {
 		t.Fatal(err)
 	}
 	j := &job{}
-	ideal, err := flow.Run(g, n, r, flow.Options{Service: flow.LevelPriority})
+	ideal, err := flow.Run(t.Context(), g, n, r, flow.Options{Service: flow.LevelPriority})
 	if err != nil {
 		t.Fatal(err)
 	}
-	compute, err := flow.Run(g, n, &engine.Routes{Start: make([]int32, len(g.Tasks)+1)}, flow.Options{})
+	compute, err := flow.Run(t.Context(), g, n, &engine.Routes{Start: make([]int32, len(g.Tasks)+1)}, flow.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

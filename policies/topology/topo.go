@@ -30,11 +30,15 @@ const forksAPlay = 16
 func (topo) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	s := &topoSearch{p: p, o: o.Topo.started(), ctx: ctx, service: o.service(flow.MaxMin), best: never,
 		open: priorityqueue.NewWith(boxOrder), seen: map[string]engine.Time{}}
-	s.w, s.bounder = p.player(s.service), p.player(s.service)
+	s.w, s.bounder = p.player(ctx, s.service), p.player(ctx, s.service)
 	defer p.done(s.w)
 	defer p.done(s.bounder)
 	s.inner = p.inner()
-	s.seed()
+	shared, err := p.sharedWithin(ctx, &s.o)
+	if err != nil {
+		return nil, err
+	}
+	s.seed(shared.circuits)
 	s.search()
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -42,7 +46,7 @@ func (topo) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error
 	s.bound = min(s.bound, s.best)
 	if s.stopped != "" {
 		// too many to play them all: no worse than what delta-fast finds
-		d, err := o.until(s.o.deadline).fallback(ctx, p, s.service)
+		d, err := o.until(s.o.deadline).fallback(ctx, p, s.service, s.o.MaxEvaluations)
 		if err != nil {
 			return nil, err
 		}
@@ -56,7 +60,7 @@ func (topo) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error
 	if s.circuits == nil {
 		return nil, fmt.Errorf("topology: no topology can be played to its end")
 	}
-	d := &Decision{Service: s.service, Bound: max(s.bound, p.joint().bound), BoundModel: s.model(), Searched: true, Stopped: s.stopped}
+	d := &Decision{Service: s.service, Bound: max(s.bound, shared.bound), BoundModel: s.model(), Searched: true, Stopped: s.stopped}
 	d.Circuits, d.Makespan, d.Evaluations = s.circuits, s.best, s.evaluations
 	if o.KeepPorts {
 		return d, nil
@@ -177,14 +181,14 @@ func (s *topoSearch) over() bool {
 	return true
 }
 
-// seed starts from what the other allocators choose.
-func (s *topoSearch) seed() {
-	starts := [][]int{s.p.joint().circuits}
+// seed starts from what the other allocators choose: delta-joint, x.
+func (s *topoSearch) seed(x []int) {
+	starts := [][]int{x}
 	for _, rule := range []weigher{proportional, squareRoot, halving} {
 		starts = append(starts, rule(s.p))
 	}
 	for _, x := range starts {
-		if x == nil {
+		if x == nil || s.circuits != nil && s.over() {
 			continue
 		}
 		s.play(x)
@@ -344,7 +348,7 @@ func (s *topoSearch) descendOver(x []int, may func(e int) bool, step int) {
 			if !may(e) {
 				continue
 			}
-			for d := -step; d <= step; d++ {
+			for d := -step; d <= step && !s.over(); d++ {
 				y := s.moved(x, e, d, may)
 				if y == nil {
 					continue

@@ -14,7 +14,7 @@ import (
 func UnseededBound(p *Problem, evaluations int64) engine.Time {
 	s := &topoSearch{p: p, o: SearchOptions{MaxEvaluations: evaluations}, ctx: context.Background(), service: flow.MaxMin, best: never,
 		open: priorityqueue.NewWith(boxOrder), seen: map[string]engine.Time{}}
-	s.w, s.bounder = p.player(s.service), p.player(s.service)
+	s.w, s.bounder = p.player(context.Background(), s.service), p.player(context.Background(), s.service)
 	defer p.done(s.w)
 	defer p.done(s.bounder)
 	s.inner = p.inner()

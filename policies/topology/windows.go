@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -57,10 +58,13 @@ const AnchorMargin = 2
 
 // Windows plays the graph under a baseline topology, max-min fair, and returns
 // what follows for each transfer. It fails where the baseline cannot be played.
-func (p *Problem) Windows(o WindowOptions) (*Windows, error) {
+func (p *Problem) Windows(ctx context.Context, o WindowOptions) (*Windows, error) {
 	x := o.Circuits
 	if x == nil {
-		x, _ = p.incumbent(flow.MaxMin)
+		x, _ = p.incumbent(ctx, flow.MaxMin)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	if x == nil {
 		return nil, fmt.Errorf("topology: no baseline can be played to its end")
@@ -69,7 +73,7 @@ func (p *Problem) Windows(o WindowOptions) (*Windows, error) {
 	if err != nil {
 		return nil, err
 	}
-	trace, err := flow.Run(p.Graph, lit, p.Fabric.Routes, flow.Options{Service: flow.MaxMin})
+	trace, err := flow.Run(ctx, p.Graph, lit, p.Fabric.Routes, flow.Options{Service: flow.MaxMin})
 	if err != nil {
 		return nil, fmt.Errorf("topology: %w", err)
 	}
@@ -94,8 +98,8 @@ func (p *Problem) Windows(o WindowOptions) (*Windows, error) {
 
 // incumbent returns the best of the allocators that see only the traffic
 // matrix, without circuits that carry nothing, and its makespan.
-func (p *Problem) incumbent(s flow.Service) ([]int, engine.Time) {
-	w := p.player(s)
+func (p *Problem) incumbent(ctx context.Context, s flow.Service) ([]int, engine.Time) {
+	w := p.player(ctx, s)
 	defer p.done(w)
 	var best []int
 	lowest := never
@@ -124,7 +128,7 @@ func (p *Problem) transfers() []int32 {
 // be of use at all: what is left are the limits of the NICs, the paper's
 // tau_m = V_m / (F_m B), and of the ports of a bundle alone.
 func (p *Problem) fullSpans() flow.Spans {
-	w := p.player(flow.MaxMin)
+	w := p.player(context.Background(), flow.MaxMin)
 	defer p.done(w)
 	w.light(p.Useful)
 	return w.Spans()

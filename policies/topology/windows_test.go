@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -71,7 +72,7 @@ func playOut(t interface{ Fatal(...any) }, p *Problem, x []int, s flow.Service) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	trace, err := flow.Run(p.Graph, n, p.Fabric.Routes, flow.Options{Service: s, Rates: true})
+	trace, err := flow.Run(context.Background(), p.Graph, n, p.Fabric.Routes, flow.Options{Service: s, Rates: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,7 @@ func TestWindowsHoldEveryPlay(t *testing.T) {
 		}
 		times := eventTimes(starts, ends)
 		extra := rapid.IntRange(0, 3).Draw(t, "extra intervals")
-		w, err := p.Windows(WindowOptions{
+		w, err := p.Windows(context.Background(), WindowOptions{
 			Circuits: drawCircuits(t, p), Upper: trace.Makespan, Intervals: max(0, len(times)-1) + extra,
 			Margin: rapid.IntRange(0, 3).Draw(t, "margin"),
 		})
@@ -127,7 +128,7 @@ func TestWindowsHoldEveryPlay(t *testing.T) {
 func TestWindowsHoldTheBaseline(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
-		w, err := p.Windows(WindowOptions{Margin: rapid.IntRange(0, 3).Draw(t, "margin")})
+		w, err := p.Windows(context.Background(), WindowOptions{Margin: rapid.IntRange(0, 3).Draw(t, "margin")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,7 +220,7 @@ func TestWindowsOfChain(t *testing.T) {
 	}
 	tick := cmp.Comparer(func(a, b engine.Time) bool { return a-b <= 1 && b-a <= 1 })
 	for _, computed := range []bool{false, true} {
-		w, err := chainProblem(t, computed).Windows(WindowOptions{Upper: 12 * engine.Microsecond, Intervals: 6, Margin: 1})
+		w, err := chainProblem(t, computed).Windows(context.Background(), WindowOptions{Upper: 12 * engine.Microsecond, Intervals: 6, Margin: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

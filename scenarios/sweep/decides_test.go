@@ -39,7 +39,7 @@ level = "static"
 		if err != nil {
 			return err
 		}
-		built, err := scenarios.Prepare(s)
+		built, err := scenarios.Prepare(t.Context(), s)
 		if err != nil {
 			return err
 		}

@@ -32,7 +32,7 @@ func (p *Plan) Work(ctx context.Context, store *Store, shard Shard) (*Work, erro
 	if err := parallel(ctx, runtime.GOMAXPROCS(0), (variants+every-1)/every, func(k int) {
 		s, err := p.Study.Variant(k * every)
 		if err == nil {
-			hops[k], seconds[k], err = s.PacketWork()
+			hops[k], seconds[k], err = s.PacketWork(ctx)
 		}
 		if err != nil {
 			hops[k], seconds[k] = 0, 0 // its cells will say why

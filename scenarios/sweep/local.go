@@ -173,7 +173,7 @@ func (l *local) compute(ctx context.Context, batch []int, v *variant) ([]*Record
 		if s, v.err = l.p.Study.Variant(l.p.Decides[batch[0]]); v.err != nil {
 			return
 		}
-		if v.built, v.err = scenarios.Prepare(s); v.err == nil {
+		if v.built, v.err = scenarios.Prepare(ctx, s); v.err == nil {
 			l.mu.Lock()
 			v.tasks = v.built.Tasks()
 			l.held += v.tasks

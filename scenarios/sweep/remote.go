@@ -60,7 +60,7 @@ func (t *Task) record(ctx context.Context) (*Record, error) {
 	if key := s.CellKey(); key != t.Key {
 		return nil, fmt.Errorf("the scenario has key %s here, %s where it comes from: use one build of sim everywhere", key, t.Key)
 	}
-	built, err := scenarios.Prepare(s)
+	built, err := scenarios.Prepare(ctx, s)
 	if err != nil {
 		return nil, err
 	}

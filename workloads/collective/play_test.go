@@ -153,7 +153,7 @@ func TestFluidAllToAll(t *testing.T) {
 		g := must(x.Graph())(t)
 		r := must(engine.RoutesOf(g, n, w, x.Flows))(t)
 		fluid := must(FluidTime(x, n, loadsOf(n, r, x)))(t)
-		trace := must(flow.Run(g, n, r, flow.Options{}))(t)
+		trace := must(flow.Run(t.Context(), g, n, r, flow.Options{}))(t)
 		if want := engine.Time(c.load) * 1000 * engine.Nanosecond; fluid != want || trace.Makespan != want {
 			t.Errorf("%s: makespan %v, fluid %v; want %v", o, trace.Makespan, fluid, want)
 		}
@@ -202,9 +202,9 @@ func TestFold(t *testing.T) {
 			t.Fatal(err)
 		}
 		g := must(x.Graph())(t)
-		whole := must(flow.Run(g, n, must(engine.RoutesOf(g, n, w, x.Flows))(t), flow.Options{}))(t)
+		whole := must(flow.Run(t.Context(), g, n, must(engine.RoutesOf(g, n, w, x.Flows))(t), flow.Options{}))(t)
 		small := must(engine.Fold(n, w, x.Flows, nil, x.Message, orbit))(t)
-		folded := must(flow.Run(small.Graph, small.Network, small.Routes, flow.Options{}))(t)
+		folded := must(flow.Run(t.Context(), small.Graph, small.Network, small.Routes, flow.Options{}))(t)
 		for f := range x.Flows {
 			a, b := whole.End[f], folded.End[w.Class[f]]
 			if a-b > ticks || b-a > ticks {
@@ -237,7 +237,7 @@ func TestFoldLarge(t *testing.T) {
 	}
 	begin := time.Now()
 	small := must(engine.Fold(n, w, x.Flows, nil, x.Message, orbit))(t)
-	trace := must(flow.Run(small.Graph, small.Network, small.Routes, flow.Options{}))(t)
+	trace := must(flow.Run(t.Context(), small.Graph, small.Network, small.Routes, flow.Options{}))(t)
 	t.Logf("%d flows, %d classes: folded and played in %v", len(x.Flows), len(small.Graph.Tasks), time.Since(begin).Round(time.Millisecond))
 	if want := 8192 * 1000 * engine.Nanosecond; trace.Makespan != want {
 		t.Errorf("makespan %v, want %v", trace.Makespan, want)
@@ -256,7 +256,7 @@ func BenchmarkAllToAll(b *testing.B) {
 			for b.Loop() {
 				g := must(x.Graph())(b)
 				r := must(engine.RoutesOf(g, n, w, x.Flows))(b)
-				must(flow.Run(g, n, r, flow.Options{}))(b)
+				must(flow.Run(b.Context(), g, n, r, flow.Options{}))(b)
 			}
 		})
 	}
@@ -271,7 +271,7 @@ func BenchmarkFold(b *testing.B) {
 			w, orbit := walks(b, o, x.Flows, 1, tie(o))
 			for b.Loop() {
 				f := must(engine.Fold(n, w, x.Flows, nil, x.Message, orbit))(b)
-				must(flow.Run(f.Graph, f.Network, f.Routes, flow.Options{}))(b)
+				must(flow.Run(b.Context(), f.Graph, f.Network, f.Routes, flow.Options{}))(b)
 			}
 		})
 	}

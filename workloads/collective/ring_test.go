@@ -240,7 +240,7 @@ func playRing(t *testing.T, o *torus.Torus, c Collective) engine.Time {
 		t.Fatal(err)
 	}
 	g := must(c.Graph())(t)
-	return must(flow.Run(g, n, must(engine.RoutesOf(g, n, w, x.Flows))(t), flow.Options{}))(t).Makespan
+	return must(flow.Run(t.Context(), g, n, must(engine.RoutesOf(g, n, w, x.Flows))(t), flow.Options{}))(t).Makespan
 }
 
 // TestRingTimes holds times against closed forms: 2(n-1) steps of a chunk and the

@@ -79,7 +79,7 @@ func build(t testing.TB, s training.Spec, x training.Extent, perPod int, rate un
 
 func play(t testing.TB, g *engine.Graph, n *engine.Network, r *engine.Routes, s flow.Service) *engine.Trace {
 	t.Helper()
-	tr, err := flow.Run(g, n, r, flow.Options{Service: s})
+	tr, err := flow.Run(t.Context(), g, n, r, flow.Options{Service: s})
 	if err != nil {
 		t.Fatal(err)
 	}

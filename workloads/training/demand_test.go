@@ -24,7 +24,7 @@ func TestDemandOfGPT7B(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, service := range both {
-		tr, err := flow.Run(it.Graph, n, r, flow.Options{Service: service, Rates: true})
+		tr, err := flow.Run(t.Context(), it.Graph, n, r, flow.Options{Service: service, Rates: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,7 +28,7 @@ func TestPlay(t *testing.T) {
 		if trace.Makespan != pl.Cost() || stats.Dropped > 0 {
 			t.Fatalf("%s takes %v, the closed cost is %v", pl.Name, trace.Makespan, pl.Cost())
 		}
-		fluid := must(flow.Run(w.Graph, w.Network, must(engine.RoutesOf(w.Graph, w.Network, w.Walks, w.Flows))(t), flow.Options{}))(t)
+		fluid := must(flow.Run(t.Context(), w.Graph, w.Network, must(engine.RoutesOf(w.Graph, w.Network, w.Walks, w.Flows))(t), flow.Options{}))(t)
 		// The fluid engine leaves latency to lags of edges.
 		want := pl.Cost() - engine.Time(pl.Steps())*p.Latency
 		if off := fluid.Makespan - want; off < -engine.Time(2*pl.Steps()) || off > engine.Time(2*pl.Steps()) {

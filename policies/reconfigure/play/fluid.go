@@ -34,7 +34,7 @@ func Fluid(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64) (*
 		if err != nil || len(s.tx) == 0 {
 			return 0, err
 		}
-		return u.fluid(network, s, chunk)
+		return u.fluid(ctx, network, s, chunk)
 	})
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func Fluid(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64) (*
 }
 
 // fluid plays a phase.
-func (u *unpacker) fluid(n *engine.Network, s *stage, chunk int64) (engine.Time, error) {
+func (u *unpacker) fluid(ctx context.Context, n *engine.Network, s *stage, chunk int64) (engine.Time, error) {
 	list, path := u.legs(s)
 	way := func(l leg) []int32 { return path[l.from:l.to] }
 	order := func(a, b leg) int {
@@ -78,7 +78,7 @@ func (u *unpacker) fluid(n *engine.Network, s *stage, chunk int64) (engine.Time,
 	if err := g.Freeze(); err != nil {
 		return 0, err
 	}
-	trace, err := flow.Run(g, n, r, flow.Options{Service: flow.MaxMin})
+	trace, err := flow.Run(ctx, g, n, r, flow.Options{Service: flow.MaxMin})
 	if err != nil {
 		return 0, err
 	}

@@ -1,0 +1,43 @@
+// Package once computes once what several ask for, unless who computes it is
+// interrupted: then the next one does.
+//
+// It is used for what the policies of a scenario have in common, such as bounds
+// and plans.
+package once
+
+import "context"
+
+// Value holds what is computed once. Its zero value is not ready: use New.
+type Value[T any] struct {
+	turn  chan struct{} // taken by who computes
+	known bool
+	value T
+}
+
+// New returns a Value that holds nothing.
+func New[T any]() Value[T] { return Value[T]{turn: make(chan struct{}, 1)} }
+
+// Get returns what compute returns, or did before. While another computes it
+// waits. It fails with ctx's error where ctx ends before the value is known,
+// and then keeps nothing.
+func (v *Value[T]) Get(ctx context.Context, compute func() T) (T, error) {
+	var none T
+	select {
+	case v.turn <- struct{}{}:
+	default:
+		select {
+		case v.turn <- struct{}{}:
+		case <-ctx.Done():
+			return none, ctx.Err()
+		}
+	}
+	defer func() { <-v.turn }()
+	if !v.known {
+		value := compute()
+		if err := ctx.Err(); err != nil {
+			return none, err
+		}
+		v.value, v.known = value, true
+	}
+	return v.value, nil
+}

@@ -1,0 +1,50 @@
+package once_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"sim/policies/once"
+)
+
+// TestInterrupted: who is interrupted keeps nothing, and the next one computes;
+// then the value is there for all, interrupted or not.
+func TestInterrupted(t *testing.T) {
+	v := once.New[int]()
+	ctx, cancel := context.WithCancel(t.Context())
+	if n, err := v.Get(ctx, func() int { cancel(); return 1 }); err != context.Canceled || n != 0 {
+		t.Fatalf("%d, %v; want 0, %v", n, err, context.Canceled)
+	}
+	calls := 0
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if n, err := v.Get(t.Context(), func() int { calls++; return 2 }); n != 2 || err != nil {
+				t.Errorf("%d, %v; want 2", n, err)
+			}
+		})
+	}
+	all.Wait()
+	if n, err := v.Get(ctx, func() int { return 3 }); n != 2 || err != nil || calls != 1 {
+		t.Errorf("%d, %v after %d calls; want 2 after 1", n, err, calls)
+	}
+}
+
+// TestWaitersLeave: who waits for another's value leaves when interrupted.
+func TestWaitersLeave(t *testing.T) {
+	v := once.New[int]()
+	begun, end := make(chan struct{}), make(chan struct{})
+	var other sync.WaitGroup
+	other.Go(func() {
+		_, _ = v.Get(t.Context(), func() int { close(begun); <-end; return 1 })
+	})
+	<-begun
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := v.Get(ctx, func() int { return 2 }); err != context.Canceled {
+		t.Errorf("%v, want %v", err, context.Canceled)
+	}
+	close(end)
+	other.Wait()
+}

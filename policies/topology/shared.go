@@ -1,0 +1,67 @@
+package topology
+
+import (
+	"context"
+	"time"
+
+	"sim/engine"
+)
+
+// sharedEvaluations and sharedWork end the search for what all allocators
+// share, whatever they are and whatever they may spend: as the default of
+// delta-joint does, and after some 2 s of one processor. The jobs of the papers
+// take up to a fifth of it.
+const (
+	sharedEvaluations = 20_000
+	sharedWork        = 200_000_000
+)
+
+func sharedOptions() SearchOptions {
+	return SearchOptions{MaxEvaluations: sharedEvaluations, work: sharedWork}
+}
+
+// Bound returns a lower bound on the makespan of every topology, however
+// capacity is shared, by the search of delta-joint with a budget of its own. It
+// is computed once. It fails only with ctx's error, when ctx ends.
+func (p *Problem) Bound(ctx context.Context) (engine.Time, error) {
+	best, err := p.shared(ctx)
+	return best.bound, err
+}
+
+// Optimum returns the best schedule that the search for Bound found, with what
+// saving ports makes of it within half of that budget (fewer circuits may be
+// faster, too), for those who need one that can be had; nil if none was found.
+func (p *Problem) Optimum(ctx context.Context) (*Decision, error) {
+	best, err := p.shared(ctx)
+	if err != nil || best.circuits == nil {
+		return nil, err
+	}
+	d := &Decision{
+		Circuits: best.circuits, Service: best.service, Makespan: best.makespan,
+		Bound: best.bound, BoundModel: AnyService, Evaluations: best.evaluations, Searched: true, Stopped: best.stopped,
+	}
+	search := SearchOptions{work: sharedWork / 2}
+	p.newSaver(ctx, keeping{limit: grown(best.makespan, 0)}, best.service, &Options{}, search).save(d)
+	return d, ctx.Err()
+}
+
+// shared returns what the search for Bound found.
+func (p *Problem) shared(ctx context.Context) (jointOptimum, error) {
+	return p.joint.Get(ctx, func() jointOptimum { return solveJoint(ctx, p, sharedOptions()) })
+}
+
+// sharedWithin is shared for a search with a time limit, half of which it may
+// take. Where that ends first what is known is nothing, which is no error.
+func (p *Problem) sharedWithin(ctx context.Context, o *SearchOptions) (jointOptimum, error) {
+	within := ctx
+	if !o.deadline.IsZero() {
+		var cancel context.CancelFunc
+		within, cancel = context.WithTimeout(ctx, time.Until(o.deadline)/2)
+		defer cancel()
+	}
+	best, err := p.shared(within)
+	if err != nil {
+		return jointOptimum{}, ctx.Err()
+	}
+	return best, nil
+}
