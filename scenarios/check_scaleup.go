@@ -191,6 +191,9 @@ func checkScaleUp(c *checker) {
 	if s.Policy.During.Base == rounds.GenKautz && f.Switches == 1 && slices.Contains(s.Policy.Planners, "reconfigure-during") {
 		c.clash([]string{"policy.reconfigure-during.base", "fabric.switches"}, "a generalised Kautz graph of one switch only pairs GPUs up", "choose another base, or at least 2 switches")
 	}
+	if len(c.faults) == 0 {
+		checkPlans(c)
+	}
 }
 
 // checkSlowLinks refuses links that are too slow for packets.

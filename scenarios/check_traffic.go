@@ -65,7 +65,10 @@ func checkTraffic(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 		return
 	}
 	if s.Engine.Level == "packet" {
-		checkPackets(c, up)
+		checkPackets(c)
+	}
+	if len(c.faults) == 0 {
+		checkRoutes(c, r, up)
 	}
 }
 
@@ -164,9 +167,8 @@ func (r *routed) layDataTensor(nodes int) (keys []string, err error) {
 	return nil, nil
 }
 
-// checkPackets holds packets, links and times against what packet.Run plays, among
-// so many nodes that are up.
-func checkPackets(c *checker, up int) {
+// checkPackets holds packets, links and times against what packet.Run plays.
+func checkPackets(c *checker) {
 	s := c.s
 	w, l := &s.Workload.Traffic, &s.Fabric.Links
 	if l.LinkRate < slowestLink {
@@ -190,28 +192,6 @@ func checkPackets(c *checker, up int) {
 			fmt.Sprintf("choose fewer errors or smaller packets, for at most %g", mostWrong))
 	}
 	checkTimes(c)
-	if len(c.faults) > 0 {
-		return
-	}
-	var packets float64 // at least
-	each := math.Ceil(float64(w.Message) / float64(w.Payload))
-	switch {
-	case slices.Contains(ringKinds, s.Workload.Kind):
-		packets = float64(w.Message) / float64(w.Packet)
-	case s.manyFlows() && sized.ok(s):
-		packets = float64(up) * float64(up-1) * each
-	case sized.ok(s):
-		packets = each
-	case s.Workload.Kind == matrixTraffic:
-		for _, row := range w.Matrix {
-			for _, b := range row {
-				packets += math.Ceil(float64(b) / float64(w.Payload))
-			}
-		}
-	}
-	if packets > mostHopped && s.Engine.Until == 0 {
-		c.clash([]string{"workload.packet", "workload.message", "workload.matrix_file", "workload.matrix"}, fmt.Sprintf("%.2g packets at least, of %v each", packets, w.Packet), fewerHops(s))
-	}
 }
 
 // fewerHops says what makes fewer hops of packets.

@@ -91,7 +91,7 @@ func replayPath(key string) string { return joinPath("replay", key) }
 
 // checkReplay holds the replays against the job and its fabric.
 func checkReplay(c *checker) {
-	if !c.given("replay") {
+	if !c.given("replay") || c.s.Workload.Kind != "training" { // checkOCSPods has said so
 		return
 	}
 	said := slices.ContainsFunc(perturbed, func(k string) bool { return c.given(replayPath(k)) || !c.ok(replayPath(k)) })

@@ -277,6 +277,17 @@ func routers() []string {
 	return names
 }
 
+// router returns the router of a fabric where none is named: one that can serve it.
+func (f *Fabric) router() string {
+	switch {
+	case f.Kind == "graph":
+		return "shortest"
+	case f.faulty():
+		return "wild-first"
+	}
+	return "dor"
+}
+
 // router is the condition of options that some routers have.
 func router(names ...string) *condition {
 	return &condition{
@@ -346,11 +357,13 @@ func routerTables() []table {
 	return []table{
 		{
 			path: "policy", doc: "Which routers are compared.", keys: []key{
-				defaultsTo([]string{"dor"}, key{
+				{
 					name: "routers", choices: routers,
-					doc:   "the routers, in the order of the result's rows; route-optimised takes only ways that cannot deadlock, if there are such: its unconstrained_max_link_load is what others reach",
-					field: of(func(r *Routing) any { return &r.Routers }),
-				}),
+					doc:     "the routers, in the order of the result's rows; route-optimised takes only ways that cannot deadlock, if there are such: its unconstrained_max_link_load is what others reach",
+					field:   of(func(r *Routing) any { return &r.Routers }),
+					fillDoc: "dor; wild-first where links or nodes of a torus are down, shortest where fabric.kind is graph",
+					fill:    func(s *Scenario, _ int) { s.Policy.Routers = []string{s.Fabric.router()} },
+				},
 				defaultsTo([]string(nil), key{
 					name: "order", doc: "dimensions in the order in which they are routed; none is the longest first, or what faults ask for", empty: true,
 					choices: fixed("x", "y", "z"), when: overWild("dor", "wild-first", "route-optimised"),

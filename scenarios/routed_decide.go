@@ -25,10 +25,10 @@ type routedAnswer struct {
 	pressed float64         // load, in messages, of the link that takes longest, as if it had the fabric's rate
 	seen    *engine.Network // that the router saw
 	network *engine.Network // that was played
+	folded  *engine.Folded  // of level flow: its task c is the messages of class c, which are alike; nil where they are not
 	stats   *packet.Stats   // nil at other levels than packets
 	graph   *engine.Graph   // of transfers that were played, and how: nil where none were
 	trace   *engine.Trace
-	folded  bool // task c of the graph is a flow of class c
 	row     result.Row
 	timings result.PolicyTimings
 	failed  error // why traffic came to a halt on these routes
@@ -71,57 +71,22 @@ func (s *Scenario) routerOptions(workers int) routing.Options {
 	}
 }
 
+// unservable is the error of a router that cannot serve the fabric, for a reason.
+type unservable struct{ why error }
+
+func (u *unservable) Error() string { return u.why.Error() }
+
 // decide lets one router choose ways, and plays the traffic on them.
 func (r *routed) decide(ctx context.Context, name string, workers int) (answer, error) {
-	router, err := routing.ByName(name)
+	a, after, err := r.choose(ctx, name, workers)
+	if not := (*unservable)(nil); errors.As(err, &not) {
+		return r.unserved(name, not.why), nil
+	}
 	if err != nil {
 		return nil, err
-	}
-	l := &r.s.Fabric.Links
-	options := r.s.routerOptions(workers)
-	seen := r.known
-	if l.FailAt > 0 {
-		seen = r.whole
 	}
 	begin := time.Now()
-	d, err := router.Route(ctx, r.problem(seen), options)
-	if errors.Is(err, routing.ErrUnserved) {
-		return r.unserved(name, err), nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	a := &routedAnswer{r: r, s: r.s, seen: seen, walks: d.Walks, row: result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{}}}
-	var after *routing.Decision // once what fails has failed
-	if l.FailAt > 0 {
-		after, err = router.Route(ctx, r.problem(r.known), options)
-		if errors.Is(err, routing.ErrUnserved) {
-			return r.unserved(name, fmt.Errorf("after the fault: %w", err)), nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("after the fault: %w", err)
-		}
-	}
-	healthy, err := r.withoutFaults(ctx, name, router, options)
-	if err != nil {
-		return nil, err
-	}
-	solved := time.Now()
-	a.timings.SolveS = solved.Sub(begin).Seconds()
-	if err := a.static(seen, d, healthy); err != nil {
-		return nil, err
-	}
-	channels := a.walks.Channels()
-	if after != nil {
-		channels = max(channels, after.Walks.Channels())
-	}
-	if err := a.channels(channels); err != nil {
-		return r.unserved(name, err), nil
-	}
-	if err := a.bearable(name); err != nil {
-		return nil, err
-	}
-	switch r.s.Engine.Level {
+	switch seen := r.seen(); r.s.Engine.Level {
 	case "flow":
 		err = a.flow(ctx, seen)
 	case "packet":
@@ -138,8 +103,70 @@ func (r *routed) decide(ctx context.Context, name string, workers int) (answer, 
 	if err != nil {
 		return nil, err
 	}
-	a.timings.PlayS = time.Since(solved).Seconds()
+	a.timings.PlayS += time.Since(begin).Seconds()
 	return a, nil
+}
+
+// seen returns the network that routers see at first.
+func (r *routed) seen() *engine.Network {
+	if r.s.Fabric.FailAt > 0 {
+		return r.whole
+	}
+	return r.known
+}
+
+// choose lets one router choose ways, and others for after a fault in mid-run. It
+// fails where the router cannot serve the fabric (*unservable), or where simulating
+// the traffic on its ways would exceed the limits, which is a fault of the input.
+func (r *routed) choose(ctx context.Context, name string, workers int) (a *routedAnswer, after *routing.Decision, err error) {
+	router, err := routing.ByName(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	options := r.s.routerOptions(workers)
+	seen := r.seen()
+	begin := time.Now()
+	d, err := router.Route(ctx, r.problem(seen), options)
+	if errors.Is(err, routing.ErrUnserved) {
+		return nil, nil, &unservable{err}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	a = &routedAnswer{r: r, s: r.s, seen: seen, walks: d.Walks, row: result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{}}}
+	if r.s.Fabric.FailAt > 0 {
+		after, err = router.Route(ctx, r.problem(r.known), options)
+		if errors.Is(err, routing.ErrUnserved) {
+			return nil, nil, &unservable{fmt.Errorf("after the fault: %w", err)}
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("after the fault: %w", err)
+		}
+	}
+	healthy, err := r.withoutFaults(ctx, name, router, options)
+	if err != nil {
+		return nil, nil, err
+	}
+	solved := time.Now()
+	a.timings.SolveS = solved.Sub(begin).Seconds()
+	if err := a.static(seen, d, healthy); err != nil {
+		return nil, nil, err
+	}
+	channels := a.walks.Channels()
+	if after != nil {
+		channels = max(channels, after.Walks.Channels())
+	}
+	if err := a.channels(channels); err != nil {
+		return nil, nil, &unservable{err}
+	}
+	if err := a.bearable(name); err != nil {
+		return nil, nil, err
+	}
+	if err := a.fold(); err != nil {
+		return nil, nil, err
+	}
+	a.timings.PlayS = time.Since(solved).Seconds()
+	return a, after, nil
 }
 
 // withoutFaults returns the load of the most loaded link that the router reaches
@@ -250,24 +277,41 @@ func (r *routed) orbits(n *engine.Network) []int32 {
 	return all
 }
 
+// fold makes the graph of messages smaller where many are alike, exactly and by the
+// size of orbits. It fails, by a fault of the input, where they are not and too many.
+func (a *routedAnswer) fold() error {
+	r := a.r
+	if r.s.Engine.Level != "flow" || r.load.graph != nil {
+		return nil
+	}
+	t := r.load.parts[0].traffic
+	f, err := engine.Fold(r.seen(), a.walks, r.load.flows, t.Bytes, t.Message, r.orbits(r.seen()))
+	if err == nil {
+		a.folded = f
+		return nil
+	}
+	if !errors.Is(err, engine.ErrUnlike) {
+		return err
+	}
+	if flows := float64(len(r.load.flows)); flows*float64(a.loads.SumHops) > mostFluid {
+		return r.fault("engine.level", fmt.Sprintf("%s leads %.0f flows of which no two are alike, and which end at as many times: fluid takes hours", a.row.Policy, flows),
+			`set engine.level = "packet" or "static"`)
+	}
+	return nil
+}
+
 // flow plays the messages, all at once, as fluid.
 func (a *routedAnswer) flow(ctx context.Context, seen *engine.Network) error {
 	r := a.r
 	g, n, err := r.load.graph, seen, error(nil)
 	var routes *engine.Routes
-	if g == nil {
-		t := r.load.parts[0].traffic
-		if f, err := engine.Fold(seen, a.walks, r.load.flows, t.Bytes, t.Message, r.orbits(seen)); err == nil {
-			g, n, routes, a.folded = f.Graph, f.Network, f.Routes, true // exact, and smaller by the size of orbits
-		} else if !errors.Is(err, engine.ErrUnlike) {
-			return err
-		} else if g, err = t.Graph(); err != nil {
-			return err
-		}
-	}
-	if routes == nil {
-		if flows, links := float64(len(r.load.flows)), float64(a.loads.SumHops); g != r.load.graph && flows*links > mostFluid {
-			return fmt.Errorf("%.0f flows of which no two are alike end at as many times, which takes fluid hours: set engine.level = \"packet\" or \"static\"", flows)
+	if f := a.folded; f != nil {
+		g, n, routes = f.Graph, f.Network, f.Routes
+	} else {
+		if g == nil {
+			if g, err = r.load.parts[0].traffic.Graph(); err != nil {
+				return err
+			}
 		}
 		if routes, err = engine.RoutesOf(g, seen, a.walks, r.load.flows); err != nil {
 			return err

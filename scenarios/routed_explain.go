@@ -448,11 +448,11 @@ func (r *routed) linkDims() []int {
 func (a *routedAnswer) flowOf(task int32) int32 {
 	flows, k := a.r.load.flows, &a.graph.Tasks[task]
 	ends := engine.Flow{Src: k.Src, Dst: k.Dst}
-	if !a.folded && int(task) < len(flows) && flows[task] == ends {
+	if a.folded == nil && int(task) < len(flows) && flows[task] == ends {
 		return task
 	}
 	for f := range flows {
-		if a.folded && a.walks.ClassOf(int32(f)) == task || !a.folded && flows[f] == ends {
+		if a.folded != nil && a.walks.ClassOf(int32(f)) == task || a.folded == nil && flows[f] == ends {
 			return int32(f)
 		}
 	}

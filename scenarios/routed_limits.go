@@ -3,32 +3,13 @@ package scenarios
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"sim/engine"
-	"sim/engine/units"
-	"sim/policies/routing"
 )
 
 // unserved is the answer of a router that cannot serve the fabric for some reason.
 func (r *routed) unserved(name string, why error) answer {
-	return noAnswer(name, why.Error(), func() Fault {
-		return Fault{File: r.s.Name, Key: "policy.routers", What: name + ": " + why.Error(), Want: r.servable(name)}
-	})
-}
-
-// servable says what to do where the router of that name cannot serve the fabric.
-func (r *routed) servable(name string) string {
-	want := `choose another router, such as "shortest", or add others, which then go on`
-	switch {
-	case r.apart() && r.s.Fabric.faulty():
-		want = "let fewer fail: no router can join these"
-	case r.apart():
-		want = "add links: no router can join these"
-	case slices.Contains(anyGraph, name) || name == "multipath" && r.s.Policy.Over == routing.OverShortest:
-		want = "or add other routers, which then go on"
-	}
-	return want
+	return noAnswer(name, why.Error(), func() Fault { return r.unserving(name, why) })
 }
 
 // anyGraph are the routers that serve all that is joined, as multipath over shortest
@@ -81,49 +62,16 @@ func (a *routedAnswer) channels(needed int) error {
 	return fmt.Errorf("its ways take %d virtual channels and links have %d: set fabric.channels = %d", needed, l.Channels, needed)
 }
 
-// bearable fails where playing the traffic would take more time than is simulated,
-// or more hops of packets or samples of queues than anybody waits for.
+// bearable fails where playing the traffic on a router's ways exceeds the limits.
 func (a *routedAnswer) bearable(name string) error {
-	s := a.r.s
-	if s.Engine.Level == "static" {
+	if a.r.s.Engine.Level == "static" {
 		return nil
 	}
-	w := &s.Workload.Traffic
 	packets, seconds := a.injected()
-	for _, q := range []struct {
-		of, key, want string
-	}{
-		{"paced", "workload.pace", "choose a higher pace, smaller messages or faster links"},
-		{"late", "fabric.link_latency", "choose less latency"},
-		{"", "workload.message", "choose smaller messages, faster links or less latency"},
-	} {
-		if most := longestPlay.Seconds(); seconds > most && (q.of == "" || q.of == "late" && a.latency() > seconds/2 || q.of == w.Source && w.Pace < 1 && !slices.Contains(ringKinds, s.Workload.Kind)) {
-			return a.r.fault(q.key, fmt.Sprintf("%s takes %.3g s of simulated time", name, seconds), fmt.Sprintf("%s, for at most %.0f s", q.want, most))
-		}
+	if err := a.r.limits(name, extent{packets: packets, hops: a.hops(packets, seconds), seconds: seconds}, a.latency()); err != nil {
+		return err
 	}
-	if s.Engine.Level != "packet" {
-		return nil
-	}
-	hops := a.hops(packets, seconds)
-	links := float64(len(a.r.whole.Links))
-	if until := s.Engine.Until.Seconds(); until > 0 {
-		seconds = min(seconds, until)
-	}
-	if hops > mostHopped {
-		key := "workload.packet"
-		switch {
-		case w.Source == "poisson":
-			key = "workload.duration"
-		case w.Source == "on-off":
-			key = "workload.rate"
-		}
-		return a.r.fault(key, fmt.Sprintf("%s makes about %.2g packets take %.2g hops", name, packets, hops), fewerHops(s))
-	}
-	if every := s.Engine.SampleEvery.Seconds(); every > 0 && seconds/every*links > mostSamples {
-		return a.r.fault("engine.sample_every", fmt.Sprintf("%s has %.2g lengths of queues to keep, of %.0f links over some %.3g s", name, seconds/every*links, links, seconds),
-			fmt.Sprintf("choose at least %s, for %d", units.FormatTime(roundUp(seconds*links/mostSamples)), mostSamples))
-	}
-	return nil
+	return a.r.samples(name, seconds)
 }
 
 // roundUp returns whole ticks of at least so many seconds, and a little more, with

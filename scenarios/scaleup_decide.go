@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,9 +37,7 @@ func (d *scaled) decide(ctx context.Context, name string, _ int) (answer, error)
 		chosen, err = d.choose(list)
 	}
 	if errors.Is(err, reconfigure.ErrUnserved) {
-		return noAnswer(name, err.Error(), func() Fault {
-			return Fault{File: d.s.Name, Key: "policy.planners", What: name + ": " + err.Error(), Want: "choose another planner, or add others, which then go on"}
-		}), nil
+		return noAnswer(name, err.Error(), func() Fault { return d.unserving(name, err) }), nil
 	}
 	if err != nil {
 		return nil, err
@@ -158,8 +157,9 @@ const mostTransmissions = 1 << 27
 // write writes the plan out and checks it.
 func (a *planned) write(name string) error {
 	d := a.d
-	if most := float64(a.chosen.Slots) * float64(d.domain.GPUs*d.domain.Switches); most > mostTransmissions {
-		return fmt.Errorf("its plan may have %.3g transmissions, too many to write out: set engine.level = \"cost\", or choose larger chunks", most)
+	if most := float64(a.chosen.Slots) * float64(d.domain.GPUs*d.domain.Switches); most > mostTransmissions || a.chosen.Slots > plan.MostSlots {
+		a.row.Labels["plan"] = fmt.Sprintf("not written out: %.3g transmissions in %d slots; larger chunks are fewer", most, a.chosen.Slots)
+		return nil
 	}
 	built, err := a.chosen.Build(int64((d.domain.Delay + d.slot - 1) / d.slot))
 	if err != nil {
@@ -181,10 +181,15 @@ func (a *planned) write(name string) error {
 	return nil
 }
 
+// unwritten says why there is no plan.
+func (a *planned) unwritten() string {
+	return cmp.Or(a.row.Labels["plan"], "a fluid schedule has no plan to play")
+}
+
 // packets plays the plan on queues: every transmission in its slot, and every chunk as soon as links are free.
 func (a *planned) packets(ctx context.Context) error {
 	if a.plan == nil {
-		a.row.Labels["synchronised_s"] = "a fluid schedule has no plan to play"
+		a.row.Labels["synchronised_s"] = a.unwritten()
 		return nil
 	}
 	d, m := a.d, a.row.Metrics
@@ -214,7 +219,7 @@ func (a *planned) played() *scaleup.Domain {
 // flow plays the plan's ways as fluid.
 func (a *planned) flow(ctx context.Context) error {
 	if a.plan == nil {
-		a.row.Labels["fluid_s"] = "a fluid schedule has no plan to play"
+		a.row.Labels["fluid_s"] = a.unwritten()
 		return nil
 	}
 	t, err := play.Fluid(ctx, a.played(), a.plan, a.d.chunk)

@@ -225,7 +225,7 @@ func overrideValues(key, raw string) ([]any, *wrong) {
 	if text, ok := one.(string); ok && strings.Contains(text, "..") {
 		if values, w := parseRange(text); w == nil {
 			return values, nil
-		} else if text[0] >= '0' && text[0] <= '9' {
+		} else if digits := strings.TrimPrefix(text, "-"); digits[0] >= '0' && digits[0] <= '9' {
 			return nil, w
 		}
 	}

@@ -82,14 +82,15 @@ func (r span) values() ([]any, *wrong) {
 		return nil, &wrong{"never arrives: its step is " + r.step, "write a step above 0"}
 	}
 	whole := unit == "" && isWhole(r.low) && isWhole(r.step)
+	largest := max(math.Abs(low), math.Abs(high), step)
 	var values []any
 	for i := 0; ; i++ {
-		v := low + float64(i)*step
+		v := tidy(low+float64(i)*step, largest)
 		if r.times {
 			v = low * math.Pow(step, float64(i))
+			v = tidy(v, v)
 		}
-		v = tidy(v)
-		if v > high*(1+1e-12) {
+		if v > high+1e-12*largest {
 			break
 		}
 		if i == maxValues {
@@ -107,11 +108,19 @@ func (r span) values() ([]any, *wrong) {
 	return values, nil
 }
 
-// tidy takes off what adding up in binary leaves: 0.1 x 3 is 0.3.
-func tidy(v float64) float64 {
-	t, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 14, 64), 64)
-	if err != nil {
+// tidy takes off what adding up numbers as large as one in binary leaves: 0.1 x 3 is
+// 0.3, and -0.3 + 0.1 x 3 is 0.
+func tidy(v, largest float64) float64 {
+	places := 0
+	if largest > 0 {
+		places = max(0, 13-int(math.Floor(math.Log10(largest))))
+	}
+	t, err := strconv.ParseFloat(strconv.FormatFloat(v, 'f', places, 64), 64)
+	switch {
+	case err != nil:
 		return v
+	case t == 0:
+		return 0 // -0 would be written differently
 	}
 	return t
 }

@@ -266,13 +266,25 @@ func TestBase(t *testing.T) {
 	}
 }
 
+// A range of one value is one, on either side of zero and in every form.
+func TestRangeOfOneValue(t *testing.T) {
+	for _, sweep := range []string{
+		"\"replay.slow_replica_index\" = \"-1..-1\"\nreplay.slow_replica = [2.0]", "replay.slow_replica = [2.0]\n\"replay.slow_replica_index\" = {from = -1, to = -1}", "seed = \"0..0\"", "seed = {from = 7, to = 7}",
+	} {
+		st, err := ParseStudy("x.toml", []byte("base = \"robustness\"\n[sweep]\n"+sweep+"\n"), nil)
+		if err != nil || st.Variants() != 1 {
+			t.Errorf("%s: %v, %v", sweep, st, err)
+		}
+	}
+}
+
 // Ranges hold their ends, step by step, without rounding dirt.
 func TestRanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		low := rapid.IntRange(0, 1000).Draw(t, "low")
+		low := rapid.IntRange(-1000, 1000).Draw(t, "low")
 		step := rapid.IntRange(1, 50).Draw(t, "step")
 		n := rapid.IntRange(0, 40).Draw(t, "n")
-		tenth := func(v int) string { return fmt.Sprintf("%d.%d", v/10, v%10) }
+		tenth := func(v int) string { return fmt.Sprintf("%.1f", float64(v)/10) }
 		values, w := parseRange(fmt.Sprintf("%s..%s step %s", tenth(low), tenth(low+n*step), tenth(step)))
 		if w != nil {
 			t.Fatal(w)

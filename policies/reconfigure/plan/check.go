@@ -64,8 +64,8 @@ func (p *Plan) shape() error {
 		return fmt.Errorf("%w: %d counts of slots for %d topologies", ErrBroken, len(p.Slots), len(p.Topologies))
 	}
 	for i, s := range p.Slots {
-		if s < 0 || s > mostSlots {
-			return fmt.Errorf("%w: phase %d takes %d slots; want 0 .. %d", ErrBroken, i, s, mostSlots)
+		if s < 0 || s > MostSlots {
+			return fmt.Errorf("%w: phase %d takes %d slots; want 0 .. %d", ErrBroken, i, s, MostSlots)
 		}
 	}
 	for i, t := range p.Topologies {
@@ -76,8 +76,8 @@ func (p *Plan) shape() error {
 	return p.checkSwitches()
 }
 
-// mostSlots is the most slots of a phase.
-const mostSlots = 1 << 24
+// MostSlots is the most slots of a phase.
+const MostSlots = 1 << 24
 
 func (p *Plan) replay() (peak int32, err error) {
 	if err := p.shape(); err != nil {

@@ -1,0 +1,372 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+
+	"sim/engine"
+	"sim/engine/units"
+	"sim/fabric/torus"
+	"sim/policies/routing"
+)
+
+// extent is about how much there is to simulate: flows between nodes, their packets,
+// the links that these take in all, and seconds of simulated time.
+type extent struct{ flows, packets, hops, seconds float64 }
+
+// longestRoute is how many times longer routes are taken to be than shortest paths,
+// at most: where this decides whether limits are kept, the routers are asked.
+const longestRoute = 4
+
+// checkRoutes holds what routes decide: that a router of those listed serves the
+// fabric, and that simulating the traffic on its routes stays within the limits. What
+// shortest paths tell is told without routes, before anything large is allocated.
+// Where that leaves a doubt the routers decide, as they will in a run; not so of a
+// study, whose other cells run. up nodes are up; all else must be sound.
+func checkRoutes(c *checker, r *routed, up int) {
+	s := c.s
+	if s.Engine.Level == "static" && r.served() {
+		return
+	}
+	if r.whole == nil {
+		r.whole = r.torus.Network(nil, engine.Link{Rate: float64(s.Fabric.LinkRate)})
+	}
+	least, most := r.extents(up)
+	if err := r.limits("the traffic", least, 0); err != nil {
+		c.refuse(err)
+		return
+	}
+	serves := r.served()
+	if len(c.swept) > 0 || serves && r.limits("", most, 0) == nil && r.samples("", most.seconds) == nil && !r.crowded(most) {
+		return
+	}
+	built, err := buildRouted(context.Background(), s)
+	if err != nil {
+		c.refuse(err)
+		return
+	}
+	var none Faults // of the routers that cannot serve it
+	for _, name := range s.Policy.Routers {
+		if name == "route-optimised" && serves {
+			name = "shortest" // in place of what takes long to find and is no longer
+		}
+		_, _, err := built.choose(context.Background(), name, runtime.GOMAXPROCS(0))
+		if not := (*unservable)(nil); errors.As(err, &not) {
+			none = append(none, built.unserving(name, not.why))
+			continue
+		}
+		if err != nil {
+			c.refuse(err)
+			return
+		}
+		serves = true
+	}
+	if !serves {
+		c.refuse(none)
+	}
+}
+
+// refuse adds the faults that err holds, by the keys of the scenario.
+func (c *checker) refuse(err error) {
+	var faults Faults
+	if !errors.As(err, &faults) {
+		c.add("workload.kind", faultText(err), "choose other traffic")
+		return
+	}
+	for _, f := range faults {
+		c.clash(append([]string{f.Key}, together[f.Key]...), f.What, f.Want)
+	}
+}
+
+// together are the keys that a fault of one may be about as well: it is told by the
+// one that is given.
+var together = map[string][]string{
+	"policy.routers": {
+		"fabric.failed_ocs", "fabric.failed_links", "fabric.failed_machines", "fabric.failed_chips", "fabric.drained_links", "fabric.edges", "fabric.file",
+	},
+	"workload.packet":   {"workload.message", "workload.matrix_file", "workload.matrix"},
+	"workload.duration": {"workload.load", "workload.warmup"},
+	"workload.rate":     {"workload.duration"},
+	"workload.message":  {"workload.matrix_file", "workload.matrix", "fabric.link_rate", "fabric.link_latency"},
+}
+
+// served reports whether it is certain, without routes, that some router of those
+// listed serves the fabric: nothing is down, or it serves any graph, of which all
+// nodes are joined.
+func (r *routed) served() bool {
+	p := &r.s.Policy
+	if r.torus != nil && !r.s.Fabric.faulty() {
+		return true
+	}
+	free := slices.ContainsFunc(p.Routers, func(name string) bool {
+		return slices.Contains(anyGraph, name) || name == "route-optimised" || name == "multipath" && p.Over == routing.OverShortest
+	})
+	return free && r.joined()
+}
+
+// joined reports whether routes lead from every node that is up to every other.
+func (r *routed) joined() bool {
+	type arc struct{ from, to int32 }
+	var arcs []arc
+	nodes, start := 0, int32(-1)
+	down := func(n int32) bool { return r.down != nil && r.down[n] }
+	if r.torus == nil {
+		nodes = r.s.Fabric.Nodes
+		for _, e := range r.s.Fabric.Edges {
+			arcs = append(arcs, arc{int32(e[0]), int32(e[1])})
+		}
+	} else {
+		nodes = r.torus.Nodes()
+		links := r.torus.Network(nil, engine.Link{Rate: 1}).Links
+		for i, state := range r.health.Link {
+			if state == torus.Works {
+				arcs = append(arcs, arc{links[i].From, links[i].To})
+			}
+		}
+	}
+	degree := make([]int, nodes)
+	for _, a := range arcs {
+		if degree[a.from]++; degree[a.from] > engine.MaxPort+1 {
+			return false
+		}
+	}
+	alive := 0
+	for n := range int32(nodes) {
+		if !down(n) {
+			start = n
+			alive++
+		}
+	}
+	for range 2 { // forwards, and then backwards
+		next := make([][]int32, nodes)
+		for i, a := range arcs {
+			next[a.from] = append(next[a.from], a.to)
+			arcs[i] = arc{a.to, a.from}
+		}
+		seen, queue := make([]bool, nodes), []int32{start}
+		seen[start] = true
+		for head := 0; head < len(queue); head++ {
+			for _, to := range next[queue[head]] {
+				if !seen[to] && !down(to) {
+					seen[to] = true
+					queue = append(queue, to)
+				}
+			}
+		}
+		if len(queue) < alive {
+			return false
+		}
+	}
+	return true
+}
+
+// crowded reports whether fluid may have too many flows that are not alike.
+func (r *routed) crowded(most extent) bool {
+	alike := func(name string) bool { return name == "multipath" || name == "route-optimised" }
+	return r.s.Engine.Level == "flow" && !slices.Contains(ringKinds, r.s.Workload.Kind) && most.flows*most.flows*most.hops > mostFluid*most.packets &&
+		!slices.ContainsFunc(r.s.Policy.Routers, alike)
+}
+
+// each returns the packets of a message, of which level flow has parts.
+func (r *routed) each() float64 {
+	w := &r.s.Workload
+	if r.s.Engine.Level == "flow" {
+		return float64(w.Message) / float64(w.Packet)
+	}
+	return math.Ceil(float64(w.Message) / float64(w.Payload))
+}
+
+// extents returns the least and the most that there may be to simulate, as keys and
+// shortest paths tell.
+func (r *routed) extents(up int) (least, most extent) {
+	s := r.s
+	w := &s.Workload
+	slowest, rates := math.Inf(1), 0.0
+	for _, l := range r.whole.Links {
+		slowest = min(slowest, l.Rate)
+		rates += l.Rate
+	}
+	n, bits := float64(up), 8*float64(w.Packet)
+	far := float64(r.whole.Nodes) // links of a route, at most
+	if r.torus != nil {
+		far = 0
+		for _, d := range r.torus.Dims {
+			far += longestRoute * float64(d)
+		}
+	}
+	flows, pairs := 0.0, n*(n-1)
+	switch w.Kind {
+	case allToAll, uniformRandom, hotspot:
+		flows = pairs
+	case permutation:
+		pairs = n
+	case nearestNeighbour:
+		pairs = float64(len(r.whole.Links))
+	}
+	fluid := true // messages last as long as links take for them
+	switch {
+	case slices.Contains(ringKinds, w.Kind):
+		least.packets = float64(w.Message) / float64(w.Packet)
+		most.packets = 4*n*least.packets + 4*n*n
+		most.seconds = 8 * n * n * far * s.Fabric.LinkLatency.Seconds()
+	case w.Source == "poisson" && s.Engine.Level == "packet":
+		least.seconds = w.Warmup.Seconds() + w.Duration.Seconds()
+		least.packets = n * least.seconds * w.Load / (s.packetTime() / float64(engine.Second))
+		most, fluid = least, false
+	case w.Source == "on-off" && s.Engine.Level == "packet":
+		for _, p := range []*part{{}, {ring: true}} {
+			if p.ring && w.Kind != dataTensor {
+				continue
+			}
+			if w.Kind == dataTensor {
+				p.turns = []turn{{2 * w.Phase * engine.Time(w.Alternations), w.Phase}}
+			}
+			for _, on := range r.onOff(p) {
+				least.packets = flows * float64(on.Count)
+				most.packets += pairs * float64(on.Count) * float64(max(1, w.Alternations))
+				most.seconds = max(most.seconds, (float64(on.Start)+on.Every*float64(on.Count))/float64(engine.Second))
+			}
+		}
+		fluid = false
+	case w.Kind == matrixTraffic:
+		for _, row := range w.Matrix {
+			for _, b := range row {
+				least.packets += math.Ceil(float64(b) / float64(w.Payload))
+			}
+		}
+		most.packets = least.packets
+	case sized.ok(s):
+		least.packets = flows * r.each()
+		if w.Kind == hotspot {
+			least.packets = flows * float64(w.Message) / float64(w.Payload)
+		}
+		most.packets = pairs * (r.each() + 1)
+	default: // rates and times, at levels that have none
+		return extent{}, extent{flows: pairs, packets: pairs, hops: pairs}
+	}
+	least.hops, most.hops, most.flows = least.packets, most.packets*far, pairs
+	if flows > 0 && w.Kind != hotspot && up == int(r.whole.Nodes) && most.hops > mostHopped {
+		least.hops *= r.meanShortest()
+		most.hops = min(most.hops, longestRoute*most.packets*r.meanShortest())
+	}
+	if fluid {
+		pace := 1.0
+		if w.Source == "paced" {
+			pace = w.Pace
+		}
+		least.seconds = least.hops * bits / rates
+		most.seconds += most.packets * bits / slowest / (1 - (&routedAnswer{r: r}).wrong()) / min(1, pace)
+	}
+	most.seconds += far * s.Fabric.LinkLatency.Seconds()
+	if until := s.Engine.Until.Seconds(); until > 0 {
+		carried := until * rates / bits
+		least.hops, most.hops = min(least.hops, carried), min(most.hops, carried)
+	}
+	if buffer, err := s.Fabric.queue(w.Packet); err == nil && buffer > 0 && !slices.Contains(ringKinds, w.Kind) && w.Source != "window" {
+		least.hops = min(least.hops, least.seconds*rates/bits)
+	}
+	return least, most
+}
+
+// meanShortest returns the mean links of a shortest path between two nodes, of all pairs
+// that are joined.
+func (r *routed) meanShortest() float64 {
+	if r.torus != nil {
+		n := float64(r.torus.Nodes())
+		return float64(r.torus.Distances().Sum) / n / (n - 1)
+	}
+	n := int(r.whole.Nodes)
+	out := make([][]int32, n)
+	for _, l := range r.whole.Links {
+		out[l.From] = append(out[l.From], l.To)
+	}
+	hops, queue := make([]int32, n), make([]int32, 0, n)
+	sum := 0.0
+	for src := range int32(n) {
+		for i := range hops {
+			hops[i] = -1
+		}
+		hops[src] = 0
+		queue = append(queue[:0], src)
+		for head := 0; head < len(queue); head++ {
+			at := queue[head]
+			sum += float64(hops[at])
+			for _, to := range out[at] {
+				if hops[to] < 0 {
+					hops[to] = hops[at] + 1
+					queue = append(queue, to)
+				}
+			}
+		}
+	}
+	return sum / float64(n) / float64(n-1)
+}
+
+// unserving is the fault of the input that a router serves the fabric not, for some
+// reason, and no other does.
+func (r *routed) unserving(name string, why error) Fault {
+	want := `choose another router, such as "shortest", or add others, which then go on`
+	switch {
+	case r.apart() && r.s.Fabric.faulty():
+		want = "let fewer fail: no router can join these"
+	case r.apart():
+		want = "add links: no router can join these"
+	case slices.Contains(anyGraph, name) || name == "multipath" && r.s.Policy.Over == routing.OverShortest:
+		want = "or add other routers, which then go on"
+	}
+	return Fault{
+		File: r.s.Name, Key: "policy.routers", What: name + ": " + strings.Replace(why.Error(), routing.ErrUnserved.Error()+": ", "", 1), Want: want,
+	}
+}
+
+// limits fails where simulating so much would take more time than is simulated, or
+// more hops of packets than anybody waits for. late is what of the seconds is latency.
+func (r *routed) limits(name string, x extent, late float64) error {
+	s := r.s
+	if s.Engine.Level == "static" {
+		return nil
+	}
+	w := &s.Workload.Traffic
+	for _, q := range []struct {
+		of, key, want string
+	}{
+		{"paced", "workload.pace", "choose a higher pace, smaller messages or faster links"},
+		{"late", "fabric.link_latency", "choose less latency"},
+		{"", "workload.message", "choose smaller messages, faster links or less latency"},
+	} {
+		if most := longestPlay.Seconds(); x.seconds > most && (q.of == "" || q.of == "late" && late > x.seconds/2 || q.of == w.Source && w.Pace < 1 && !slices.Contains(ringKinds, s.Workload.Kind)) {
+			return r.fault(q.key, fmt.Sprintf("%s takes %.3g s of simulated time", name, x.seconds), fmt.Sprintf("%s, for at most %.0f s", q.want, most))
+		}
+	}
+	if s.Engine.Level == "packet" && x.hops > mostHopped {
+		key := "workload.packet"
+		switch {
+		case w.Source == "poisson":
+			key = "workload.duration"
+		case w.Source == "on-off":
+			key = "workload.rate"
+		}
+		return r.fault(key, fmt.Sprintf("%s makes about %.2g packets take %.2g hops", name, x.packets, x.hops), fewerHops(s))
+	}
+	return nil
+}
+
+// samples fails where more lengths of queues are to be kept than memory holds, of so
+// many seconds.
+func (r *routed) samples(name string, seconds float64) error {
+	s := r.s
+	links := float64(len(r.whole.Links))
+	if until := s.Engine.Until.Seconds(); until > 0 {
+		seconds = min(seconds, until)
+	}
+	if every := s.Engine.SampleEvery.Seconds(); s.Engine.Level == "packet" && every > 0 && seconds/every*links > mostSamples {
+		return r.fault("engine.sample_every", fmt.Sprintf("%s has %.2g lengths of queues to keep, of %.0f links over some %.3g s", name, seconds/every*links, links, seconds),
+			fmt.Sprintf("choose at least %s, for %d", units.FormatTime(roundUp(seconds*links/mostSamples)), mostSamples))
+	}
+	return nil
+}

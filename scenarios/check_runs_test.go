@@ -1,0 +1,356 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sim/engine"
+	"sim/engine/units"
+)
+
+// anyScenario draws small scenarios from the tables of keys: of one sort of
+// workload on one of fabric, what these need, and of all other keys a few with
+// values within their bounds, which need not go together.
+type anyScenario struct {
+	*rand.Rand
+	root map[string]any
+}
+
+// pick returns one of a list.
+func pick[T any](d *anyScenario, of ...T) T { return of[d.IntN(len(of))] }
+
+// put sets a key.
+func (d *anyScenario) put(path string, v any) {
+	m := d.root
+	parts := strings.Split(path, ".")
+	for _, part := range parts[:len(parts)-1] {
+		if child(m, part) == nil {
+			m[part] = map[string]any{}
+		}
+		m = child(m, part)
+	}
+	m[parts[len(parts)-1]] = v
+}
+
+// draw returns a scenario of a workload on a fabric, with each key that is not
+// needed in one case of so many; 0 is never.
+func (d *anyScenario) draw(workload, fabric string, one int) string {
+	d.root = map[string]any{}
+	d.put("name", "drawn")
+	d.put("seed", int64(d.IntN(100)))
+	d.put("workload.kind", workload)
+	d.put("fabric.kind", fabric)
+	if workload == "training" {
+		d.training(fabric)
+	}
+	nodes := 2 + d.IntN(6)
+	switch fabric {
+	case "ocs-pods":
+		if workload == "training" && d.IntN(3) == 0 {
+			d.root["job"] = []map[string]any{{"name": "a"}, {"name": "b", "weight": 2.0}}
+			d.put("fabric.ports_per_pod", int64(pick(d, 8, 16)))
+			d.put("policy.joint.max_evaluations", int64(20))
+		}
+		d.put("fabric.port_bandwidth", "400Gbps")
+		d.put("policy.delta-fast.max_generations", int64(3))
+		d.put("policy.delta-fast.population", int64(8))
+		d.put("policy.delta-topo.max_evaluations", int64(20))
+		d.put("policy.delta-joint.max_evaluations", int64(20))
+		d.put("policy.port_evaluations", int64(20))
+	case "torus":
+		dims := make([]any, 1+d.IntN(3))
+		for i := range dims {
+			dims[i] = int64(pick(d, 1, 2, 2, 3, 4, 4, 5))
+		}
+		nodes = 1
+		for _, size := range dims {
+			nodes *= int(size.(int64))
+		}
+		d.put("fabric.dims", dims)
+	case "graph":
+		d.put("fabric.edges", d.edges(nodes))
+	case "scaleup":
+		if workload != "training" {
+			d.put("fabric.gpus", int64(nodes))
+			d.put("fabric.switches", int64(1+d.IntN(nodes)))
+		}
+		if d.IntN(2) == 0 {
+			d.put("policy.planners", []any{pick(d, planners()...)})
+		}
+	}
+	if slices.Contains([]string{"torus", "graph"}, fabric) {
+		d.put("engine.level", pick(d, "packet", "packet", "flow", "static"))
+		if workload == dataTensor {
+			d.put("workload.rate", pick(d, "448kbps", "1Gbps"))
+			d.put("workload.start", "0s")
+			d.put("workload.phase", "10us")
+		}
+		if workload == matrixTraffic {
+			d.put("workload.matrix", d.rows(nodes))
+		}
+	}
+	if one > 0 {
+		d.more(workload, fabric, one)
+	}
+	return d.text()
+}
+
+func (d *anyScenario) text() string {
+	text, err := (&Study{src: &source{root: d.root}}).TOML()
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// sound leaves out what the faults of a scenario name until there are none, or
+// nothing that it could leave out; the scenario is then nil.
+func (d *anyScenario) sound() *Scenario {
+	for {
+		s, err := Parse("drawn.toml", []byte(d.text()), nil)
+		var faults Faults
+		if err == nil || !errors.As(err, &faults) {
+			return s
+		}
+		again := false
+		for _, f := range faults {
+			path, name := cutLast(f.Key)
+			m := d.root
+			for part := range strings.SplitSeq(path, ".") {
+				m = child(m, part)
+			}
+			if _, given := m[name]; given && name != "kind" {
+				delete(m, name)
+				again = true
+			}
+		}
+		if !again {
+			return nil
+		}
+	}
+}
+
+// training puts what a training step needs.
+func (d *anyScenario) training(fabric string) {
+	tp, pp, ep := pick(d, 1, 2), pick(d, 1, 2, 4), 1
+	model := pick(d, "gpt-7b", "mixtral-8x22b")
+	if fabric == "scaleup" {
+		model, tp = "mixtral-8x22b", 1
+	}
+	stage := tp
+	if model != "gpt-7b" {
+		ep = pick(d, 2, 4)
+		stage = ep
+		d.put("workload.ep", int64(ep))
+	}
+	d.put("workload.model", model)
+	d.put("workload.sequence", int64(pick(d, 1, 512, 4096)))
+	d.put("workload.microbatches", int64(pp*pick(d, 1, 2)))
+	d.put("workload.tp", int64(tp))
+	d.put("workload.pp", int64(pp))
+	d.put("workload.gpus", int64(stage*pp*pick(d, 1, 2, 3)))
+	if fabric == "ocs-pods" {
+		d.put("fabric.gpus_per_pod_per_replica", int64(stage*pick(d, 1, 1, 2)))
+		d.put("fabric.ports_per_pod", int64(pick(d, 4, 8)))
+	}
+}
+
+// edges returns links between some of n nodes, often such that all are joined.
+func (d *anyScenario) edges(n int) []any {
+	var all []any
+	if d.IntN(4) > 0 {
+		for i := range n {
+			all = append(all, []any{int64(i), int64((i + 1) % n)})
+		}
+	}
+	for range 1 + d.IntN(2*n) {
+		a, b := d.IntN(n), d.IntN(n)
+		if a == b {
+			b = (a + 1) % n
+		}
+		all = append(all, []any{int64(a), int64(b)})
+	}
+	return all
+}
+
+// rows returns a matrix of n rows of sizes.
+func (d *anyScenario) rows(n int) []any {
+	rows := make([]any, n)
+	for i := range rows {
+		row := make([]any, n)
+		for j := range row {
+			if row[j] = int64(0); i != j {
+				row[j] = int64(pick(d, 0, 1, 1000, 1_000_000))
+			}
+		}
+		rows[i] = row
+	}
+	return rows
+}
+
+// more puts other keys of the tables that workload and fabric have.
+func (d *anyScenario) more(workload, fabric string, one int) {
+	s := &Scenario{Replicas: []Replica{{}}, Jobs: []Job{{}}}
+	s.Workload.Kind, s.Fabric.Kind = workload, fabric
+	for _, k := range []*kind{workloadOn(s), findKind("fabric", fabric)} {
+		for i := range k.tables {
+			t := &k.tables[i]
+			if t.isArray() || t.path == "policy.milp" {
+				continue
+			}
+			for j := range t.keys {
+				k := &t.keys[j]
+				at := strings.ReplaceAll(joinPath(t.path, k.name), `"`, "")
+				if slices.Contains(notDrawn, at) || gives(d.root, at) && d.IntN(8) > 0 || d.IntN(one) > 0 {
+					continue
+				}
+				if v := d.value(k, k.field(s, 0)); v != nil {
+					d.put(at, v)
+				}
+			}
+		}
+	}
+}
+
+// notDrawn are keys of files, solvers and searches that take long.
+var notDrawn = []string{
+	"workload.kind", "fabric.kind", "workload.model", "fabric.file", "workload.matrix_file", "policy.imported.file", "policy.imported.sha256",
+	"policy.route-optimised.cache", "policy.route-optimised.milp", "policy.route-optimised.budget", "policy.port_evaluations",
+	"policy.delta-fast.max_generations", "policy.delta-fast.population", "policy.delta-topo.max_evaluations", "policy.delta-joint.max_evaluations",
+	"policy.route-optimised.bound_rounds",
+}
+
+// value draws a value of a key, nil where it knows none.
+func (d *anyScenario) value(k *key, field any) any {
+	text := func() any {
+		if k.choices == nil {
+			return nil
+		}
+		return pick(d, k.choices()...)
+	}
+	switch field.(type) {
+	case *string:
+		switch k.name {
+		case "queue":
+			return pick(d, "unbounded", "1p", "4p", "1KB", "credit")
+		case "twist":
+			return pick(d, "", "001010", "tpuv4", "111111", "100000")
+		case "configured":
+			return pick(d, "", "none", "tpuv4")
+		case "sizes":
+			return pick(d, "uniform", "random", "zipf", "matrix")
+		}
+		return text()
+	case *bool:
+		return d.IntN(2) == 0
+	case *int, *int64, *uint64:
+		n := int64(k.min) + int64(pick(d, 0, 1, 2, 3, 7))
+		if k.max > 0 {
+			n = min(n, int64(k.max))
+		}
+		return n
+	case *float64:
+		top := k.max
+		if top == 0 || top > 3 {
+			top = 3
+		}
+		return k.min + (top-k.min)*pick(d, 0, 0.1, 0.5, 1)
+	case *units.Rate:
+		return pick(d, "1bps", "9kbps", "1Gbps", "400Gbps", "10Pbps")
+	case *units.Bytes:
+		switch k.name {
+		case "packet", "payload":
+			return pick(d, "100B", "1KB", "64KB")
+		case "chunk": // smaller ones make plans that take long
+			return pick(d, "500KB", "4MB", "64MB")
+		}
+		return pick(d, "0B", "1B", "100B", "1KB", "64KB")
+	case *engine.Time:
+		return pick(d, "0s", "1ps", "1ns", "1us")
+	case *[]string:
+		list := []any{}
+		switch k.name {
+		case "open":
+			list = append(list, pick(d, "x", "y", "z"))
+		case "failed_ocs":
+			list = append(list, pick(d, "x0", "x3", "z15"))
+		case "failed_links", "drained_links":
+			for range 1 + d.IntN(3) {
+				list = append(list, fmt.Sprintf("%d %s", d.IntN(20), pick(d, "x+", "x-", "y+", "z-")))
+			}
+		case "failed_machines":
+			list = append(list, pick(d, "0", "1", "0,0,0"))
+		default:
+			if k.choices == nil {
+				return nil
+			}
+			names := slices.DeleteFunc(slices.Clone(k.choices()), func(n string) bool {
+				return strings.Contains(n, "milp") || n == "imported" || n == "fixed"
+			})
+			d.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+			for _, n := range names[:1+d.IntN(min(3, len(names)))] {
+				list = append(list, n)
+			}
+		}
+		return list
+	case *[]int:
+		list := []any{}
+		for range 1 + d.IntN(2) {
+			list = append(list, int64(d.IntN(9)))
+		}
+		return list
+	case *[][]int:
+		if k.name == "matrix" {
+			return d.rows(2 + d.IntN(7))
+		}
+		return nil
+	}
+	panic(reflect.TypeOf(field))
+}
+
+// pairsOfKinds are all workloads with the fabrics that play them.
+func pairsOfKinds() [][2]string {
+	var all [][2]string
+	for _, w := range kindNames("workload") {
+		for _, f := range kindNames("fabric") {
+			all = append(all, [2]string{w, f})
+		}
+	}
+	return all
+}
+
+// What passes the checks runs: drawn scenarios, of every kind of workload on every
+// fabric, that are found sound end neither in a fault nor in an error.
+func TestWhatIsCheckedRuns(t *testing.T) {
+	ran := map[[2]string]int{}
+	for i := range 12 {
+		for _, pair := range pairsOfKinds() {
+			d := &anyScenario{Rand: rand.New(rand.NewPCG(uint64(i), 2))}
+			d.draw(pair[0], pair[1], []int{0, 40, 12, 4}[i%4])
+			s := d.sound()
+			if s == nil {
+				continue
+			}
+			text := d.text()
+			ran[pair]++
+			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+			begin := time.Now()
+			_, err := Run(ctx, s, RunOptions{Workers: 1})
+			cancel()
+			if e := time.Since(begin); e > 2*time.Second {
+				t.Logf("%v in\n%s", e, text)
+			}
+			if err != nil && !strings.Contains(err.Error(), "nothing can proceed") {
+				t.Errorf("%v in\n%s", err, text)
+			}
+		}
+	}
+	t.Log(ran)
+}
