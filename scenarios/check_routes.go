@@ -250,9 +250,15 @@ func (r *routed) extents(up int) (least, most extent) {
 		return extent{}, extent{flows: pairs, packets: pairs, hops: pairs}
 	}
 	least.hops, most.hops, most.flows = least.packets, most.packets*far, pairs
-	if flows > 0 && w.Kind != hotspot && up == int(r.whole.Nodes) && most.hops > mostHopped {
-		least.hops *= r.meanShortest()
-		most.hops = min(most.hops, longestRoute*most.packets*r.meanShortest())
+	if flows > 0 && up == int(r.whole.Nodes) && most.hops > mostHopped {
+		mean := r.meanShortest()
+		if r.torus != nil || w.Kind != hotspot {
+			most.hops = min(most.hops, longestRoute*most.packets*mean)
+		}
+		if w.Kind == hotspot { // the hot nodes may be near
+			mean *= 1 - w.HotShare
+		}
+		least.hops *= max(1, mean)
 	}
 	if fluid {
 		pace := 1.0

@@ -21,11 +21,19 @@ type Axis struct {
 	Labels []string // the values as texts, all different; of a group the first key's
 
 	file  string
-	lines []int // of each key
+	lines []int     // of each key
+	given []*series // of each key, before they are listed
 }
 
-// maxValues bounds the values of an axis.
-const maxValues = 1_000_000
+// series are values of a key: so many, and each by its number.
+type series struct {
+	n  int
+	at func(i int) any
+}
+
+// mostVariants bounds the variants of a study, and the values of an axis: a sweep
+// keeps about a kilobyte of each.
+const mostVariants = 1_000_000
 
 // readAxes reads the table [sweep] of c's file and the overrides that give
 // several values. It returns the overrides that give one.
@@ -53,10 +61,32 @@ func (st *Study) readAxes(c *checker, overrides []string) (plain []string) {
 			}
 		}
 	}
+	n := 1.0
 	for i := range st.Axes {
+		n *= float64(st.Axes[i].given[0].n)
+	}
+	if n > mostVariants {
+		c.fault("sweep", fmt.Sprintf("makes %.3g variants of the scenario", n), fmt.Sprintf("vary fewer keys or values, for at most %d", mostVariants))
+	}
+	if len(c.faults) > 0 { // before anything is listed
+		return plain
+	}
+	for i := range st.Axes {
+		st.Axes[i].list()
 		st.Axes[i].label(c)
 	}
 	return plain
+}
+
+// list lists the values.
+func (a *Axis) list() {
+	a.Values = make([][]any, a.given[0].n)
+	for i := range a.Values {
+		a.Values[i] = make([]any, len(a.Keys))
+		for k := range a.Keys {
+			a.Values[i][k] = a.given[k].at(i)
+		}
+	}
 }
 
 // walk reads the keys below a table of [sweep]. at is where it stands in the
@@ -100,18 +130,12 @@ func (st *Study) zips(c *checker, groups map[string]any, at string) {
 		group := Axis{Name: name, file: c.layers[0].file}
 		slices.SortStableFunc(own.Axes, func(a, b Axis) int { return cmp.Compare(a.lines[0], b.lines[0]) })
 		for i, a := range own.Axes {
-			if len(a.Values) != len(own.Axes[0].Values) {
-				c.fault(path, fmt.Sprintf("zips %d values of %s with %d of %s", len(own.Axes[0].Values), own.Axes[0].Name, len(a.Values), a.Name),
+			if first := own.Axes[0]; a.given[0].n != first.given[0].n {
+				c.fault(path, fmt.Sprintf("zips %d values of %s with %d of %s", first.given[0].n, first.Name, a.given[0].n, a.Name),
 					"give all keys of a group as many values")
 				break
 			}
-			if i == 0 {
-				group.Values = make([][]any, len(a.Values))
-			}
-			group.Keys, group.lines = append(group.Keys, a.Keys[0]), append(group.lines, a.lines[0])
-			for v := range a.Values {
-				group.Values[v] = append(group.Values[v], a.Values[v][0])
-			}
+			group.Keys, group.lines, group.given = append(group.Keys, a.Keys[0]), append(group.lines, a.lines[0]), append(group.given, a.given[0])
 			if i == len(own.Axes)-1 {
 				st.Axes = append(st.Axes, group)
 			}
@@ -134,16 +158,12 @@ func (st *Study) axis(c *checker, name, key, path string, v any) {
 	st.Axes = append(st.Axes, newAxis(name, key, file, line, values))
 }
 
-func newAxis(name, key, file string, line int, values []any) Axis {
-	a := Axis{Name: name, Keys: []string{key}, file: file, lines: []int{line}, Values: make([][]any, len(values))}
-	for i, v := range values {
-		a.Values[i] = []any{v}
-	}
-	return a
+func newAxis(name, key, file string, line int, values *series) Axis {
+	return Axis{Name: name, Keys: []string{key}, file: file, lines: []int{line}, given: []*series{values}}
 }
 
 // axisValues reads a list of values or a range.
-func axisValues(v any) ([]any, *wrong) {
+func axisValues(v any) (*series, *wrong) {
 	switch v := v.(type) {
 	case string:
 		return parseRange(v)
@@ -154,17 +174,13 @@ func axisValues(v any) ([]any, *wrong) {
 	if rv.Kind() != reflect.Slice {
 		return nil, &wrong{"is " + describe(v), `write a list of values, or a range such as "1..8"`}
 	}
-	values := make([]any, rv.Len())
-	for i := range values {
-		values[i] = rv.Index(i).Interface()
-	}
-	switch {
-	case len(values) == 0:
+	switch n := rv.Len(); {
+	case n == 0:
 		return nil, &wrong{"is an empty list", "list at least one value, or leave the key out"}
-	case len(values) > maxValues:
-		return nil, &wrong{fmt.Sprintf("lists %d values", len(values)), fmt.Sprintf("list at most %d", maxValues)}
+	case n > mostVariants:
+		return nil, &wrong{fmt.Sprintf("lists %d values", n), fmt.Sprintf("list at most %d", mostVariants)}
 	}
-	return values, nil
+	return &series{n: rv.Len(), at: func(i int) any { return rv.Index(i).Interface() }}, nil
 }
 
 // overrideAxis makes "key=a,b,c" or "key=1..8" an axis, which takes the place
@@ -191,7 +207,8 @@ func (st *Study) overrideAxis(c *checker, text string) bool {
 		return true
 	}
 	if values == nil && key == baseKey {
-		values = []any{strings.Trim(strings.TrimSpace(raw), `"'`)}
+		base := strings.Trim(strings.TrimSpace(raw), `"'`)
+		values = &series{n: 1, at: func(int) any { return base }}
 	}
 	if values == nil {
 		if at >= 0 {
@@ -210,7 +227,7 @@ func (st *Study) overrideAxis(c *checker, text string) bool {
 
 // overrideValues splits the text of an override into several values; nil where
 // it gives one.
-func overrideValues(key, raw string) ([]any, *wrong) {
+func overrideValues(key, raw string) (*series, *wrong) {
 	if slices.Contains(textKeys, key) {
 		return nil, nil
 	}
@@ -240,7 +257,7 @@ func overrideValues(key, raw string) ([]any, *wrong) {
 		}
 		values[i] = overridden(f)
 	}
-	return values, nil
+	return axisValues(values)
 }
 
 // overridden reads a text as a TOML value, or else as plain text.

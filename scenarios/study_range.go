@@ -11,7 +11,7 @@ import (
 // or as a table of from, to and either step or factor.
 
 // parseRange reads a range from its text.
-func parseRange(text string) ([]any, *wrong) {
+func parseRange(text string) (*series, *wrong) {
 	example := `write a list of values, or a range such as "1..8", "0..1 step 0.25" or "200Gbps..1600Gbps times 2"`
 	low, rest, ok := strings.Cut(text, "..")
 	if !ok {
@@ -29,11 +29,11 @@ func parseRange(text string) ([]any, *wrong) {
 	default:
 		return nil, &wrong{quote(text) + " is no range", example}
 	}
-	return r.values()
+	return r.series()
 }
 
 // tableRange reads a range from a table.
-func tableRange(m map[string]any) ([]any, *wrong) {
+func tableRange(m map[string]any) (*series, *wrong) {
 	r := span{step: "1"}
 	for _, name := range sorted(m) {
 		text := strings.Trim(literal(m[name]), `"`)
@@ -54,7 +54,7 @@ func tableRange(m map[string]any) ([]any, *wrong) {
 	if r.high == "" || step && r.times {
 		return nil, &wrong{"is an unfinished range", "a range has from, to and either step or factor"}
 	}
-	return r.values()
+	return r.series()
 }
 
 // span is a range: from low to high by adding or multiplying with step.
@@ -63,8 +63,9 @@ type span struct {
 	times           bool
 }
 
-// values lists the values of a range, both ends included where they are met.
-func (r span) values() ([]any, *wrong) {
+// series are the values of a range, both ends included where they are met. They are
+// counted, not listed.
+func (r span) series() (*series, *wrong) {
 	low, unit, ok1 := quantityParts(r.low)
 	high, unit2, ok2 := quantityParts(r.high)
 	step, unit3, ok3 := quantityParts(r.step)
@@ -77,35 +78,36 @@ func (r span) values() ([]any, *wrong) {
 	case high < low:
 		return nil, &wrong{quote(text) + " runs backwards and is empty", "write the smaller end first"}
 	case r.times && (step <= 1 || low <= 0):
-		return nil, &wrong{"never arrives: it is multiplied by " + r.step, "start above 0 and multiply by more than 1"}
+		return nil, &wrong{"never arrives: it is multiplied by " + quote(r.step), "start above 0 and multiply by more than 1"}
 	case !r.times && step <= 0:
-		return nil, &wrong{"never arrives: its step is " + r.step, "write a step above 0"}
+		return nil, &wrong{"never arrives: its step is " + quote(r.step), "write a step above 0"}
 	}
-	whole := unit == "" && isWhole(r.low) && isWhole(r.step)
+	steps := (high - low) / step
 	largest := max(math.Abs(low), math.Abs(high), step)
-	var values []any
-	for i := 0; ; i++ {
-		v := tidy(low+float64(i)*step, largest)
-		if r.times {
-			v = low * math.Pow(step, float64(i))
-			v = tidy(v, v)
+	at := func(i int) float64 { return tidy(low+float64(i)*step, largest) }
+	if r.times {
+		steps = math.Log(high/low) / math.Log(step)
+		at = func(i int) float64 {
+			v := low * math.Pow(step, float64(i))
+			return tidy(v, v)
 		}
-		if v > high+1e-12*largest {
-			break
-		}
-		if i == maxValues {
-			return nil, &wrong{fmt.Sprintf("is a range of more than %d values", maxValues), "write fewer"}
-		}
+	}
+	if !(steps < mostVariants) {
+		return nil, &wrong{fmt.Sprintf("is a range of more than %d values", mostVariants), "write fewer"}
+	}
+	const rounding = 1e-9 // of what floats make of whole numbers of steps
+	n := int(steps+rounding) + 1
+	whole := unit == "" && isWhole(r.low) && isWhole(r.step)
+	return &series{n: n, at: func(i int) any {
+		v := at(i)
 		switch {
 		case unit != "":
-			values = append(values, strconv.FormatFloat(v, 'f', -1, 64)+unit)
+			return strconv.FormatFloat(v, 'f', -1, 64) + unit
 		case whole && v == math.Trunc(v) && math.Abs(v) < 1<<53:
-			values = append(values, int64(v))
-		default:
-			values = append(values, v)
+			return int64(v)
 		}
-	}
-	return values, nil
+		return v
+	}}, nil
 }
 
 // tidy takes off what adding up numbers as large as one in binary leaves: 0.1 x 3 is

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -278,6 +279,29 @@ func TestRangeOfOneValue(t *testing.T) {
 	}
 }
 
+// What is too large is refused before anything is listed.
+func TestLargeStudies(t *testing.T) {
+	for _, c := range []struct{ want, sweep string }{
+		{"x.toml:1: sweep: makes 1e+12 variants of the scenario; vary fewer keys or values, for at most 1000000", "workload.sequence = \"1..1000000\"\nworkload.microbatch = \"1..1000000\"\n"},
+		{"x.toml:2: sweep.seed: is a range of more than 1000000 values; write fewer", "seed = \"1..1e300\"\n"},
+		{"x.toml:2: sweep.seed: is a range of more than 1000000 values; write fewer", "seed = {from = 1, to = 2000000}\n"},
+		{"x.toml:2: sweep.seed: lists \"1e+20\" twice", "seed = [1e20, 1e20]\n"},
+	} {
+		begin := time.Now()
+		_, err := ParseStudy("x.toml", []byte("[sweep]\n"+c.sweep+"[workload]\n"), nil)
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v; want %s", c.sweep, err, c.want)
+		}
+		if e := time.Since(begin); e > time.Second {
+			t.Errorf("%s: after %v", c.sweep, e)
+		}
+	}
+	st, err := ParseStudy("x.toml", []byte("base = \"gpt7b\"\n[sweep]\nseed = \"1e20..1e20\"\n"), nil)
+	if err == nil {
+		t.Errorf("%v: a seed of 1e20", st)
+	}
+}
+
 // Ranges hold their ends, step by step, without rounding dirt.
 func TestRanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -289,10 +313,11 @@ func TestRanges(t *testing.T) {
 		if w != nil {
 			t.Fatal(w)
 		}
-		if len(values) != n+1 {
-			t.Fatalf("%d values, want %d: %v", len(values), n+1, values)
+		if values.n != n+1 {
+			t.Fatalf("%d values, want %d", values.n, n+1)
 		}
-		for i, v := range values {
+		for i := range values.n {
+			v := values.at(i)
 			if want := strings.TrimSuffix(tenth(low+i*step), ".0"); strings.TrimSuffix(decimal(v.(float64)), ".0") != want {
 				t.Fatalf("value %d is %v, want %s", i, v, want)
 			}

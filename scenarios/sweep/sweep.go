@@ -34,11 +34,16 @@ type Plan struct {
 	Dirs    []scenarios.OutputDir // that cells write to, each once
 }
 
-// most is how many faults are told of, and how many goroutines check.
-const most = 20
+// most is how many faults are told of, and together how many variants are checked
+// before those found are told.
+const (
+	most     = 20
+	together = 10_000
+)
 
 // NewPlan lists the cells of a study. It checks every variant; the error, of
-// type scenarios.Faults, holds the faults of all.
+// type scenarios.Faults, holds the faults of all, or of the first thousands that
+// have some.
 func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 	digest, err := st.Digest()
 	if err != nil {
@@ -51,37 +56,40 @@ func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 	n := st.Variants()
 	cells := make([][]result.Cell, n)
 	decisions := make([]string, n)
-	faults := make([]scenarios.Faults, n)
 	dirs := make([][]scenarios.OutputDir, n)
-	err = parallel(ctx, runtime.GOMAXPROCS(0), n, func(i int) {
-		s, err := st.Variant(i)
+	for first := 0; first < n; first += together {
+		faults := make([]scenarios.Faults, min(together, n-first))
+		err = parallel(ctx, runtime.GOMAXPROCS(0), len(faults), func(k int) {
+			i := first + k
+			s, err := st.Variant(i)
+			if err != nil {
+				if !errors.As(err, &faults[k]) {
+					faults[k] = scenarios.Faults{{File: st.Name, What: err.Error()}}
+				}
+				return
+			}
+			decisions[i] = s.DecisionKey()
+			dirs[i] = s.OutputDirs()
+			for _, policy := range s.PolicyNames() {
+				cells[i] = append(cells[i], result.Cell{
+					At: st.At(i), Policy: policy, Key: s.Only(policy).CellKey(), Scenario: s.Name, Seed: s.Seed,
+				})
+			}
+		})
 		if err != nil {
-			if !errors.As(err, &faults[i]) {
-				faults[i] = scenarios.Faults{{File: st.Name, What: err.Error()}}
-			}
-			return
+			return nil, err
 		}
-		decisions[i] = s.DecisionKey()
-		dirs[i] = s.OutputDirs()
-		for _, policy := range s.PolicyNames() {
-			cells[i] = append(cells[i], result.Cell{
-				At: st.At(i), Policy: policy, Key: s.Only(policy).CellKey(), Scenario: s.Name, Seed: s.Seed,
-			})
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	var all scenarios.Faults
-	for _, fs := range faults {
-		for _, f := range fs {
-			if !slices.Contains(all, f) && len(all) < most {
-				all = append(all, f)
+		var all scenarios.Faults
+		for _, fs := range faults {
+			for _, f := range fs {
+				if !slices.Contains(all, f) && len(all) < most {
+					all = append(all, f)
+				}
 			}
 		}
-	}
-	if len(all) > 0 {
-		return nil, all
+		if len(all) > 0 {
+			return nil, all
+		}
 	}
 	first := map[string]int{"": -1}
 	for i := range cells {
