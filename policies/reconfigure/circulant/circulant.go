@@ -13,6 +13,7 @@
 package circulant
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -90,6 +91,15 @@ func Sequences(n, k int, o Options) [][][]int {
 	return list
 }
 
+// fewest reports that no scheme of as many topologies, relaying as this one does, takes fewer slots.
+func (s *scheme) fewest() bool {
+	phases, generators := s.used(), s.k
+	if s.relay {
+		phases, generators = 1, s.used()*s.k
+	}
+	return s.proved || s.total() == freeSlots(s.n, s.k, phases, generators, s.chunks)
+}
+
 // candidate offers the scheme.
 func (s *scheme) candidate(origin string) plan.Candidate {
 	return plan.Candidate{
@@ -98,6 +108,7 @@ func (s *scheme) candidate(origin string) plan.Candidate {
 		Slots:            s.total(),
 		Waits:            s.k > 1 || s.relay,
 		Relay:            s.relay,
+		Proved:           s.fewest(),
 		Build:            func(int64) (*plan.Plan, error) { return s.timetable().plan(origin) },
 	}
 }
@@ -106,12 +117,13 @@ func (s *scheme) candidate(origin string) plan.Candidate {
 type planner struct {
 	n, k   int
 	chunks int32
+	times  int32 // what is planned for is so many times these chunks
 	o      Options
 	seed   uint64
 }
 
 func newPlanner(n, k int, chunks int32, o Options, seed uint64) *planner {
-	return &planner{n, k, chunks, o, seed}
+	return &planner{n: n, k: k, chunks: chunks, times: 1, o: o, seed: seed}
 }
 
 // random is the stream of one purpose.
@@ -138,7 +150,7 @@ func (l *planner) counts() []int {
 
 // together plans with all switches reconfiguring at once.
 func (l *planner) together() (plain, relayed []*scheme) {
-	plain = frontier(nil, l.plain())
+	plain = frontier(nil, l.plain(context.TODO()))
 	if l.o.BufferLimit > 0 {
 		// What goes directly needs no buffer, so that something always fits.
 		plain = frontier(nil, l.fitAll(append(plain, l.stay(l.direct(), 0))))

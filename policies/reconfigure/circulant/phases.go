@@ -1,6 +1,9 @@
 package circulant
 
-import "slices"
+import (
+	"context"
+	"slices"
+)
 
 // balance spreads the chunks over words.
 func (l *planner) balance(phases [][]int, words []word, relay bool, kicks int) *scheme {
@@ -61,18 +64,21 @@ func (l *planner) tries(d int) int {
 }
 
 // least is a lower bound on the slots of d phases without relaying.
-func (l *planner) least(d int) int64 {
-	return (freeHops(l.n, d, l.k)*int64(l.chunks) + int64(l.k) - 1) / int64(l.k)
+func (l *planner) least(d int) int64 { return freeSlots(l.n, l.k, d, l.k, l.chunks) }
+
+// freeSlots is a lower bound on the slots of degree k for so many chunks a pair, whose words stay within one of so many
+// phases of generators each.
+func freeSlots(n, k, phases, generators int, chunks int32) int64 {
+	return (freeHops(n, phases, generators)*int64(chunks) + int64(k) - 1) / int64(k)
 }
 
 // stay is the scheme of phases without relaying.
 func (l *planner) stay(phases [][]int, kicks int) *scheme {
-	slack := int32(0)
-	if l.k > 1 {
-		slack = 1
-	}
-	return l.balance(phases, phaseWords(l.n, phases, slack, false), false, kicks)
+	return l.balance(phases, phaseWords(l.n, phases, l.slack(), false), false, kicks)
 }
+
+// slack is how many hops more than the least words without relaying may have. Of degree 1 more hops even out nothing.
+func (l *planner) slack() int32 { return int32(min(1, l.k-1)) }
 
 // polish exchanges single offsets of a scheme without relaying for the slots that they make, drawing at random which, as
 // long as tries last: fewest hops are not yet fewest slots, since loads may be uneven.
@@ -124,18 +130,62 @@ func (s *scheme) hopsOf(q int, offsets []int) []int32 {
 }
 
 // plain returns schemes without relaying, at least one for each of counts.
-func (l *planner) plain() (list []*scheme) {
-	counts := l.counts()
-	if l.k == 1 {
-		sets, _ := shiftSets(l.n, l.n-1)
-		for _, d := range counts {
-			phases := make([][]int, d)
-			for i, a := range sets[d-1] {
-				phases[i] = []int{a}
-			}
-			list = append(list, l.stay(phases, 0))
+func (l *planner) plain(ctx context.Context) (list []*scheme) {
+	if l.chunks > 1 {
+		// The best offsets for one chunk a pair may be found better than those for many.
+		one := newPlanner(l.n, l.k, 1, Options{}, l.seed)
+		one.times = l.chunks
+		for _, s := range one.plain(ctx) {
+			list = append(list, l.repeat(s))
 		}
-		return list
+	}
+	switch {
+	case l.k > 1:
+		list = append(list, l.stay(l.direct(), l.kicks()))
+		list = append(list, l.tiled(ctx, list)...)
+		list = append(list, l.searched(list)...)
+	case l.chunks == 1: // of more, each goes where one alone does
+		list = l.shifts()
+	}
+	return append(list, l.exhaust(ctx, list)...)
+}
+
+// shifts returns a scheme of degree 1 for each of counts.
+func (l *planner) shifts() (list []*scheme) {
+	sets, _ := shiftSets(l.n, l.n-1)
+	for _, d := range l.counts() {
+		phases := make([][]int, d)
+		for i, a := range sets[d-1] {
+			phases[i] = []int{a}
+		}
+		list = append(list, l.stay(phases, 0))
+	}
+	return list
+}
+
+// open lists those of counts for which list, repeated times, does not reach the least slots.
+func (l *planner) open(list []*scheme) (counts []int) {
+	counts = l.counts()
+	known := fewest(list, l.n)
+	return slices.DeleteFunc(counts, func(d int) bool { return known[d]*int64(l.times) == freeSlots(l.n, l.k, d, l.k, l.chunks*l.times) })
+}
+
+// tiled returns schemes of fewer slots than list for some numbers of topologies.
+func (l *planner) tiled(ctx context.Context, list []*scheme) (better []*scheme) {
+	known := fewest(list, l.n)
+	for _, d := range l.open(list) {
+		if s := l.tile(ctx, d, min(known[d], l.least(d)+tilingSpan)); s != nil {
+			better = append(better, s)
+		}
+	}
+	return better
+}
+
+// searched returns schemes for the numbers of topologies for which list is not known to be best.
+func (l *planner) searched(list []*scheme) (better []*scheme) {
+	open := l.open(list)
+	if len(open) == 0 {
+		return nil
 	}
 	t := newTuples(l.n, l.k)
 	var firsts []*scheme
@@ -153,18 +203,17 @@ func (l *planner) plain() (list []*scheme) {
 	if l.n > 128 {
 		beam = 1
 	}
-	last := counts[len(counts)-1]
 	for _, first := range firsts[:min(beam, len(firsts))] {
-		list = append(list, first)
+		better = append(better, first)
 		phases := [][]int{first.phases[0]}
 		base := reach(l.n, phases[0])
-		for d := 2; d <= last; d++ {
+		for d := 2; d <= open[len(open)-1]; d++ {
 			phases = append(phases, t.next(base, first.phases[0]))
-			if slices.Contains(counts, d) {
+			if slices.Contains(open, d) {
 				if sum := total(base); sum > freeHops(l.n, d, l.k) {
 					t.improve(phases, exchangeSteps/100)
 				}
-				list = append(list, l.stay(cloneAll(phases), l.kicks()))
+				better = append(better, l.stay(cloneAll(phases), l.kicks()))
 			}
 			copy(base, origin(l.n))
 			for _, tuple := range phases {
@@ -174,34 +223,44 @@ func (l *planner) plain() (list []*scheme) {
 			}
 		}
 	}
-	list = frontier(nil, append(list, l.stay(l.direct(), l.kicks())))
-	for i, s := range list {
+	better = frontier(nil, better)
+	for i, s := range better {
 		if d := len(s.phases); d > 1 {
 			s = l.scatter(s, t, firsts, l.tries(d*d))
 			s = l.polish(s, l.tries(d))
 		}
-		list[i] = s
+		better[i] = s
 	}
-	if l.chunks > 1 {
-		// The best offsets for one chunk a pair may be found better than those for many.
-		for _, s := range frontier(nil, newPlanner(l.n, l.k, 1, Options{}, l.seed).plain()) {
-			list = append(list, l.repeat(s))
-		}
-	}
-	return list
+	return better
 }
 
-// repeat takes all chunks where a scheme takes one, and goes on from there.
-func (l *planner) repeat(s *scheme) *scheme {
-	b := emptyBalancer(s.ways, l.k, l.chunks, nil)
-	for q, c := range s.taken {
-		if c > 0 {
-			b.shift(-1, int32(q), c*l.chunks)
-			b.settle()
-			b.taken[q] = c * l.chunks
+// along is a scheme without relaying whose chunks start on a word given for each offset, and move to other words where that
+// saves slots, or evens loads.
+func (l *planner) along(phases [][]int, words []word, kicks int) *scheme {
+	near := phaseWords(l.n, phases, l.slack(), false)
+	var all *ways
+	var places []int32
+	for _, list := range [][]word{near, slices.Concat(words, near), words} { // of many words to an offset some are cut off
+		all = collect(l.n, len(phases)*l.k, list)
+		if places = all.places(words); places != nil {
+			break
 		}
 	}
-	return l.finish(b, s.phases, s.relay, l.kicks())
+	b := emptyBalancer(all, l.k, l.chunks, nil)
+	for _, q := range places {
+		b.shift(-1, q, l.chunks)
+		b.settle()
+		b.taken[q] += l.chunks
+	}
+	return l.finish(b, phases, false, kicks)
+}
+
+// repeat takes all chunks where a scheme of one chunk a pair takes one, and goes on from there.
+func (l *planner) repeat(s *scheme) *scheme {
+	phases, words := s.words()
+	r := l.along(phases, words, l.kicks())
+	r.proved = s.proved && l.k == 1 // where slots are hops, of which each chunk takes as many
+	return r
 }
 
 // direct joins every GPU to all others in turn; links to spare in the last phase double the others of that phase.

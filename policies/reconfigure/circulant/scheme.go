@@ -11,6 +11,7 @@ type scheme struct {
 	slots   []int64   // by phase
 	spread  int64     // unevenness of its loads, which breaks ties of slots
 	reached [][]int32 // least hops by phase, as far as wanted
+	proved  bool      // no scheme of as many topologies, relaying as it does, takes fewer slots
 }
 
 // total is the slots of all phases.
@@ -56,6 +57,31 @@ func (s *scheme) used() (count int) {
 		}
 	}
 	return count
+}
+
+// words returns the phases that carry anything, and a word to each offset that chunks take.
+func (s *scheme) words() (phases [][]int, words []word) {
+	place := make([]int, len(s.phases))
+	for p, x := range s.slots {
+		if place[p] = len(phases); x > 0 {
+			phases = append(phases, s.phases[p])
+		}
+	}
+	for o := 1; o < s.n; o++ {
+		for q := s.ways.start[o]; q < s.ways.start[o+1]; q++ {
+			if s.taken[q] == 0 {
+				continue
+			}
+			w := word{to: int32(o), hops: s.ways.hops[q]}
+			for i := s.ways.first[q]; i < s.ways.first[q+1]; i++ {
+				g := int(s.ways.gen[i])
+				w.gen, w.count = append(w.gen, int32(place[g/s.k]*s.k+g%s.k)), append(w.count, s.ways.count[i])
+			}
+			words = append(words, w)
+			break
+		}
+	}
+	return phases, words
 }
 
 // job is a chunk of the source: chunk number chunk to offset dest, by a way.

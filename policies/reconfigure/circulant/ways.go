@@ -54,6 +54,24 @@ func collect(n, generators int, words []word) *ways {
 	return w
 }
 
+// places returns the ways that words are, nil if one of them is none.
+func (w *ways) places(words []word) (list []int32) {
+	for _, x := range words {
+		q := w.start[x.to]
+		for ; q < w.start[x.to+1]; q++ {
+			from, to := w.first[q], w.first[q+1]
+			if slices.Equal(w.gen[from:to], x.gen) && slices.Equal(w.count[from:to], x.count) {
+				break
+			}
+		}
+		if q == w.start[x.to+1] {
+			return nil
+		}
+		list = append(list, q)
+	}
+	return list
+}
+
 // speller lists words over some of the generators of a sequence.
 type speller struct {
 	n       int

@@ -22,6 +22,9 @@ type Candidate struct {
 	// Waits: a chunk may wait at a node on its way within a phase, so the round model does not bind. Relay: chunks rest
 	// at intermediate GPUs across reconfigurations.
 	Waits, Relay bool
+	// Proved: of the plans that its construction could make, of as many topologies and relaying if it does, none takes
+	// fewer slots. It says nothing of other constructions.
+	Proved bool
 	// DelaySlots, above 0, says that Slots count those in which switches on their own are dark: the plan takes Slots in all,
 	// for any delay of at most DelaySlots slots.
 	DelaySlots int64

@@ -1,0 +1,319 @@
+package circulant
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// tiling seeks d phases of few slots in all that reach all offsets in at most three hops, by simulated annealing.
+//
+// Where words are that short, a phase of s slots is a pattern: as many words over its k generators as load none by more
+// than s, such as a, b and a+b for k = 2 and s = 2. Phases that waste nothing have patterns that cover all offsets, once
+// each if they fit exactly, much as tiles do. A state is a pattern and k offsets for each phase, and its cost the number of
+// offsets that no word leads to. A move changes an offset, often such that a word leads to one of those; or a pattern for
+// another of as many slots; or gives a slot of one phase to another.
+type tiling struct {
+	n, k   int
+	random *rand.Rand
+	words  [][]int32   // counts by generator, short ones first
+	sizes  [][]pattern // by slots: the patterns of most words
+	phases []tile
+	times  []int32 // by offset: how many words lead to it
+	open   int     // offsets that none leads to
+}
+
+// pattern is some words, as counts by generator.
+type pattern [][]int32
+
+// tile is a phase.
+type tile struct {
+	slots   int
+	pattern pattern
+	offsets []int
+}
+
+const (
+	// tilingMoves is the moves of one annealing. A move weighs a handful of words, and half of them are needed for 64 GPUs.
+	tilingMoves = 160_000
+	// The temperatures of annealing, in offsets.
+	tilingHot, tilingCold = 0.35, 0.1
+	// tilingSpan is how many numbers of slots, from the least on, are sought.
+	tilingSpan = 5
+	// patternDraws is how many patterns of so many slots are drawn, of which those of most words are kept.
+	patternDraws = 48
+	// mostPatternWords bounds the words that patterns are drawn from.
+	mostPatternWords = 512
+)
+
+// tile returns a scheme of d phases of as few slots as it finds for one chunk a pair, less than below, and nil if it finds
+// none. Numbers of slots are tried from the least on, and then between what failed and what did not.
+func (l *planner) tile(ctx context.Context, d int, below int64) (best *scheme) {
+	if l.chunks != 1 || !l.tileable(d) {
+		return nil
+	}
+	t := &tiling{n: l.n, k: l.k, random: l.random("tiling", d), times: make([]int32, l.n)}
+	for h := int32(1); h <= 3; h++ {
+		more := t.spell(h)
+		if h == 3 && len(t.words)+len(more) > mostPatternWords {
+			break
+		}
+		t.words = append(t.words, more...)
+	}
+	low, try := l.least(d), l.least(d)
+	for low < below {
+		if t.start(d, int(try)) && t.anneal(ctx) {
+			phases, words := t.taken()
+			best, below = l.along(phases, words, 0), try
+		} else {
+			low = try + 1
+		}
+		if ctx.Err() != nil {
+			return best
+		}
+		try = (low + below - 1) / 2
+	}
+	return best
+}
+
+// tileable reports whether words of two hops over d phases are as many as offsets, and phases are few enough that
+// annealing, which takes moves by their number, finds something.
+func (l *planner) tileable(d int) bool {
+	words := l.k + l.k*(l.k+1)/2
+	return words <= mostPatternWords && d*words >= l.n-1 && d*l.k <= 512
+}
+
+// spell lists the words of h hops.
+func (t *tiling) spell(h int32) (words [][]int32) {
+	word := make([]int32, t.k)
+	var rest func(j int, left int32)
+	rest = func(j int, left int32) {
+		if j == t.k-1 {
+			word[j] = left
+			words = append(words, slices.Clone(word))
+			return
+		}
+		for x := left; x >= 0; x-- {
+			word[j] = x
+			rest(j+1, left-x)
+		}
+	}
+	rest(0, h)
+	return words
+}
+
+// patterns returns the patterns of most words found for a phase of so many slots. Words are drawn short ones first.
+func (t *tiling) patterns(slots int) []pattern {
+	for len(t.sizes) <= slots {
+		var list []pattern
+		for range patternDraws {
+			p := t.draw(len(t.sizes))
+			if len(list) > 0 && len(p) > len(list[0]) {
+				list = list[:0]
+			}
+			if len(list) == 0 || len(p) == len(list[0]) && !slices.ContainsFunc(list, func(q pattern) bool { return equal(p, q) }) {
+				list = append(list, p)
+			}
+		}
+		t.sizes = append(t.sizes, list)
+	}
+	return t.sizes[slots]
+}
+
+func (t *tiling) draw(slots int) (p pattern) {
+	load := make([]int32, t.k)
+	for from := 0; from < len(t.words); {
+		to := from
+		for to < len(t.words) && hops(t.words[to]) == hops(t.words[from]) {
+			to++
+		}
+		for _, i := range t.random.Perm(to - from) {
+			fits := true
+			for j, x := range t.words[from+i] {
+				fits = fits && load[j]+x <= int32(slots)
+			}
+			if fits {
+				for j, x := range t.words[from+i] {
+					load[j] += x
+				}
+				p = append(p, t.words[from+i])
+			}
+		}
+		from = to
+	}
+	slices.SortFunc(p, slices.Compare)
+	return p
+}
+
+func equal(p, q pattern) bool { return slices.EqualFunc(p, q, slices.Equal) }
+
+func hops(word []int32) (sum int32) {
+	for _, x := range word {
+		sum += x
+	}
+	return sum
+}
+
+// start sets up d phases of slots in all, which it shares out such that patterns have most words, as evenly as can be, and
+// random offsets. It reports whether they have words for all offsets.
+func (t *tiling) start(d, slots int) bool {
+	// By phases and slots: the most words.
+	most := slices.Repeat([]int{math.MinInt32}, (d+1)*(slots+1))
+	at := func(phases, of int) *int { return &most[phases*(slots+1)+of] }
+	*at(0, 0) = 0
+	longest := min(slots-d+1, 2*slots/d+2)
+	for i := 1; i <= d; i++ {
+		for s := i; s <= slots; s++ {
+			for x := 1; x <= min(longest, s); x++ {
+				*at(i, s) = max(*at(i, s), *at(i-1, s-x)+len(t.patterns(x)[0]))
+			}
+		}
+	}
+	if *at(d, slots) < t.n-1 {
+		return false
+	}
+	clear(t.times)
+	t.times[0], t.open = 1, t.n-1
+	t.phases = make([]tile, d)
+	for i, left := d, slots; i > 0; i-- {
+		p := &t.phases[i-1]
+		for x := 1; x <= min(longest, left); x++ {
+			if *at(i, left) == *at(i-1, left-x)+len(t.patterns(x)[0]) &&
+				(p.slots == 0 || math.Abs(float64(x*i-left)) < math.Abs(float64(p.slots*i-left))) {
+				p.slots = x
+			}
+		}
+		left -= p.slots
+		p.pattern = t.any(p.slots)
+		for range t.k {
+			p.offsets = append(p.offsets, 1+t.random.IntN(t.n-1))
+		}
+		t.lay(p, -1, 1)
+	}
+	return true
+}
+
+// any draws a pattern.
+func (t *tiling) any(slots int) pattern {
+	list := t.patterns(slots)
+	return list[t.random.IntN(len(list))]
+}
+
+// leads is the offset that a word leads to.
+func (t *tiling) leads(p *tile, word []int32) int {
+	at := 0
+	for j, x := range word {
+		at += int(x) * p.offsets[j]
+	}
+	return at % t.n
+}
+
+// lay adds by to the times of the offsets that the words of a phase lead to, of those alone that use generator j where it is
+// not negative.
+func (t *tiling) lay(p *tile, j int, by int32) {
+	for _, w := range p.pattern {
+		if j >= 0 && w[j] == 0 {
+			continue
+		}
+		o := t.leads(p, w)
+		if t.times[o] == 0 {
+			t.open--
+		}
+		if t.times[o] += by; t.times[o] == 0 {
+			t.open++
+		}
+	}
+}
+
+// anneal moves until all offsets are covered, which it reports, or the moves or ctx have ended.
+func (t *tiling) anneal(ctx context.Context) bool {
+	cooling := math.Pow(tilingCold/tilingHot, 1.0/tilingMoves)
+	temperature := float64(tilingHot)
+	for i := range tilingMoves {
+		if t.open == 0 {
+			return true
+		}
+		if i%1024 == 0 && ctx.Err() != nil {
+			return false
+		}
+		temperature *= cooling
+		before := t.open
+		undo := t.move()
+		if worse := t.open - before; worse > 0 && t.random.Float64() >= math.Exp(-float64(worse)/temperature) {
+			undo()
+		}
+	}
+	return t.open == 0
+}
+
+func (t *tiling) move() (undo func()) {
+	p := &t.phases[t.random.IntN(len(t.phases))]
+	switch kind := t.random.IntN(20); {
+	case kind == 0:
+		q := &t.phases[t.random.IntN(len(t.phases))]
+		if q == p || q.slots == 1 {
+			return func() {}
+		}
+		back, back2 := t.replace(p, p.slots+1), t.replace(q, q.slots-1)
+		return func() { back(); back2() }
+	case kind < 4 && len(t.patterns(p.slots)) > 1:
+		return t.replace(p, p.slots)
+	}
+	j := t.random.IntN(t.k)
+	was, now := p.offsets[j], 1+t.random.IntN(t.n-1)
+	if w := p.pattern[t.random.IntN(len(p.pattern))]; w[j] == 1 && t.random.IntN(2) == 0 {
+		// The word is to lead to an open offset.
+		o := t.random.IntN(t.n)
+		for t.times[o] > 0 {
+			o = (o + 1) % t.n
+		}
+		if now = (was + o - t.leads(p, w) + t.n) % t.n; now == 0 {
+			return func() {}
+		}
+	}
+	set := func(offset int) {
+		t.lay(p, j, -1)
+		p.offsets[j] = offset
+		t.lay(p, j, 1)
+	}
+	set(now)
+	return func() { set(was) }
+}
+
+// replace gives a phase so many slots and a pattern for them.
+func (t *tiling) replace(p *tile, slots int) (undo func()) {
+	was := *p
+	set := func(slots int, pattern pattern) {
+		t.lay(p, -1, -1)
+		p.slots, p.pattern = slots, pattern
+		t.lay(p, -1, 1)
+	}
+	set(slots, t.any(slots))
+	return func() { set(was.slots, was.pattern) }
+}
+
+// taken returns the offsets by phase, and a word to each offset.
+func (t *tiling) taken() (phases [][]int, words []word) {
+	have := make([]bool, t.n)
+	have[0] = true
+	for i := range t.phases {
+		p := &t.phases[i]
+		phases = append(phases, p.offsets)
+		for _, w := range p.pattern {
+			o := t.leads(p, w)
+			if have[o] {
+				continue
+			}
+			have[o] = true
+			x := word{to: int32(o), hops: hops(w)}
+			for j, c := range w {
+				if c > 0 {
+					x.gen, x.count = append(x.gen, int32(i*t.k+j)), append(x.count, c)
+				}
+			}
+			words = append(words, x)
+		}
+	}
+	return phases, words
+}
