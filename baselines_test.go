@@ -102,19 +102,31 @@ func TestBaselines(t *testing.T) {
 	}
 }
 
-// changes reports whether some benchmark line of old is not in now: a row that
+// changes reports whether some value of old is not in now: a row or a metric that
 // is new changes no result.
 func changes(old, now []byte) bool {
-	has := map[string]bool{}
-	for line := range strings.Lines(string(now)) {
-		has[line] = true
-	}
-	for line := range strings.Lines(string(old)) {
-		if strings.HasPrefix(line, "Benchmark") && !has[line] {
+	has := facts(now)
+	for fact := range facts(old) {
+		if !has[fact] {
 			return true
 		}
 	}
 	return false
+}
+
+// facts are the values of benchmarks with their rows and metrics.
+func facts(text []byte) map[string]bool {
+	list := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 || !strings.HasPrefix(fields[0], "Benchmark") {
+			continue
+		}
+		for i := 2; i+1 < len(fields); i += 2 {
+			list[fields[0]+" "+fields[i]+" "+fields[i+1]] = true
+		}
+	}
+	return list
 }
 
 // benchmarks runs a scenario or a study and returns its metrics.bench.

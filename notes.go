@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,8 +45,13 @@ func printNotes(b *strings.Builder, doc *result.Document, best, why int) {
 	if anyHas(doc, "nct") {
 		b.WriteString("  NCT: exposed communication as a multiple of the ideal fabric's\n")
 	}
+	printCompletionGap(b, doc)
+	gapOf := "gap to bound"
+	if anyHas(doc, "slots") {
+		gapOf = "gap of slots"
+	}
 	for _, m := range boundModels(doc) {
-		paragraph(b, fmt.Sprintf("gap to bound (%s): above a lower bound on %s, which holds for %s", strings.Join(m.policies, ", "), what, m.name))
+		paragraph(b, fmt.Sprintf(gapOf+" (%s): above a lower bound on %s, which holds for %s", strings.Join(m.policies, ", "), what, m.name))
 	}
 	for _, r := range doc.Rows {
 		if why := r.Labels["unserved"]; why != "" {
@@ -55,6 +61,9 @@ func printNotes(b *strings.Builder, doc *result.Document, best, why int) {
 			paragraph(b, fmt.Sprintf("%s failed: %s", r.Policy, why))
 		}
 		if origin := r.Labels["origin"]; origin != "" {
+			if proved := r.Labels["proved"]; proved != "" {
+				origin += "; " + proved
+			}
 			paragraph(b, fmt.Sprintf("%s: %s", r.Policy, origin))
 		}
 		if why := r.Labels["stopped"]; why != "" {
@@ -75,6 +84,17 @@ func printNotes(b *strings.Builder, doc *result.Document, best, why int) {
 	}
 }
 
+// printCompletionGap says what the completion times of plans of a collective stand against.
+func printCompletionGap(b *strings.Builder, doc *result.Document) {
+	at := slices.IndexFunc(doc.Rows, func(r result.Row) bool { return r.Labels["gap_completion_model"] != "" })
+	if at < 0 {
+		return
+	}
+	model := doc.Rows[at].Labels["gap_completion_model"]
+	paragraph(b, fmt.Sprintf("gap to bound: above %s, a lower bound on the time of plans of any number of topologies, which holds for %s",
+		seconds(doc.Reference["bound_completion_s"]), cmp.Or(planModels[model], model)))
+}
+
 func anyHas(doc *result.Document, metric string) bool {
 	return slices.ContainsFunc(doc.Rows, func(r result.Row) bool { _, ok := r.Metrics[metric]; return ok })
 }
@@ -91,6 +111,8 @@ var planModels = map[string]string{
 	"round":   "rounds whose chunks start together",
 	"forward": "chunks that wait, but not across reconfigurations",
 	"relay":   "chunks that rest anywhere",
+
+	"independent": "switches that reconfigure on their own",
 }
 
 func boundModels(doc *result.Document) []boundModel {

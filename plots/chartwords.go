@@ -55,6 +55,7 @@ var metricTexts = map[string]string{
 	"completion_s":                     "completion time",
 	"bound_makespan_s":                 "lower bound on the iteration time",
 	"gap":                              "gap to bound",
+	"gap_completion":                   "gap to bound, any number of topologies",
 	"ports":                            "ports used",
 	"port_ratio":                       "ports used",
 	"bound_ports":                      "lower bound on ports",
@@ -126,7 +127,7 @@ func metricUnit(name string, most float64) unit {
 	switch {
 	case strings.Contains(name, "/"): // of two metrics
 		return unit{"", 1}
-	case name == "gap" || name == "implied_share" || strings.HasSuffix(name, "_ratio"):
+	case name == "gap" || name == "gap_completion" || name == "implied_share" || strings.HasSuffix(name, "_ratio"):
 		return unit{"%", 100}
 	case name == "average_hops", name == "diameter":
 		return unit{"hops", 1}

@@ -190,28 +190,24 @@ func (d *scaled) referenceMetrics() map[string]float64 {
 		chunks += int(c)
 	}
 	m := map[string]float64{"slot_s": d.slot.Seconds(), "chunks": float64(chunks)}
-	if best, err := d.leastCompletion(); err == nil {
-		m["bound_completion_s"] = best.Seconds()
-	}
+	m["bound_completion_s"] = d.leastCompletion(false).Seconds()
 	return m
 }
 
-// leastCompletion is a bound on the completion time of any plan of whole chunks in which all switches reconfigure together: the least
-// over numbers of topologies of delays and slots, with relaying.
-func (d *scaled) leastCompletion() (engine.Time, error) {
-	best := engine.Never
-	for topologies := 1; topologies < d.domain.GPUs; topologies++ {
-		b, err := d.bounds.At(topologies)
-		if err != nil {
-			return 0, err
-		}
-		delay := engine.Time(topologies) * d.domain.Delay
-		if d.repeated && topologies == 1 {
-			delay = 0
-		}
-		best = min(best, delay+engine.Time(b.Relay)*d.slot)
+// leastCompletion is a lower bound on the completion time of every plan that the scenario lets a planner make, of whole
+// chunks or fluid.
+func (d *scaled) leastCompletion(fluid bool) engine.Time {
+	return d.bounds.Completion(d.rules(), d.domain.Delay, d.slot, fluid)
+}
+
+// rules are what all plans of the scenario's planners keep to.
+func (d *scaled) rules() plan.Rules {
+	p := &d.s.Policy.Planning
+	lists := func(name string) bool { return slices.Contains(p.Planners, name) }
+	return plan.Rules{
+		Relay:       lists("bruck") || lists("imported") || lists("reconfigure-during+") && p.Plus.Relay,
+		Independent: d.domain.Independent, Topologies: d.s.Policy.Reconfigurations, Standing: d.repeated,
 	}
-	return best, nil
 }
 
 func (d *scaled) tasks() int { return len(d.planning.Problem.Chunks) }

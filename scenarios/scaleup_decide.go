@@ -120,7 +120,7 @@ func (d *scaled) cost(c *plan.Candidate) engine.Time {
 // stays reports whether a candidate finds its topology set up.
 func (d *scaled) stays(c *plan.Candidate) bool { return d.repeated && c.Reconfigurations == 1 }
 
-// measure says what the plan costs, and how far that is from the bounds of its number of topologies.
+// measure says what the plan costs, and how far that is from the bounds of its number of topologies and of any.
 func (a *planned) measure() error {
 	c, d, m := a.chosen, a.d, a.row.Metrics
 	m["completion_s"] = d.cost(c).Seconds()
@@ -145,10 +145,26 @@ func (a *planned) measure() error {
 	}
 	m["gap"] = gap
 	a.row.Labels["gap_model"], a.row.Labels["origin"] = model, c.Origin
+	if c.Proved && gap > 0 {
+		a.row.Labels["proved"] = provedWords(c)
+	}
+	if least := d.leastCompletion(c.Fluid > 0).Seconds(); least > 0 {
+		m["gap_completion"] = (d.cost(c).Seconds() - least) / least
+		a.row.Labels["gap_completion_model"] = d.rules().Model()
+	}
 	if c.Switches != nil {
 		a.row.Labels["reconfigure"] = "independent"
 	}
 	return nil
+}
+
+// provedWords says among which plans a candidate is proved to have the fewest slots.
+func provedWords(c *plan.Candidate) string {
+	words := "no plan on as many circulants in which all GPUs do alike takes fewer slots"
+	if !c.Relay {
+		words += " without relaying"
+	}
+	return words
 }
 
 // mostTransmissions is the most that a plan is written out with, of 28 bytes each.

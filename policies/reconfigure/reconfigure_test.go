@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"sim/engine"
 	"sim/policies/reconfigure/plan"
 	"sim/policies/reconfigure/rounds"
 )
@@ -130,6 +131,7 @@ func TestEveryCandidate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		delay := rapid.SampledFrom([]engine.Time{0, 300, 4000, 100_000}).Draw(t, "delay")
 		var ours, theirs []plan.Candidate
 		for _, r := range Table {
 			list, err := s.Candidates(r.Name)
@@ -144,6 +146,21 @@ func TestEveryCandidate(t *testing.T) {
 				if c.Reconfigurations > 0 { // nothing to send takes none
 					if gap, _, err := b.Gap(c); err != nil || gap < -1e-9 {
 						t.Fatalf("%s, %s: gap %g, %v", r.Name, c.Origin, gap, err)
+					}
+					for _, rules := range []plan.Rules{
+						{}, {Relay: true}, {Independent: true}, {Standing: true}, {Relay: true, Topologies: c.Reconfigurations}, {Independent: true, Standing: true},
+					} {
+						if c.Relay && !rules.Relay && !rules.Independent || c.Switches != nil && !rules.Independent {
+							continue
+						}
+						const slot = 1000
+						cost := c.Cost(delay, slot)
+						if rules.Standing && c.Reconfigurations == 1 {
+							cost = c.Cost(0, slot)
+						}
+						if least := b.Completion(rules, delay, slot, c.Fluid > 0); cost < least {
+							t.Fatalf("%s, %s: %d below %d, which bounds %+v", r.Name, c.Origin, cost, least, rules)
+						}
 					}
 				}
 				if c.Build == nil {
