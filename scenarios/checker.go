@@ -62,6 +62,9 @@ func (c *checker) resolve() {
 	for _, t := range tables {
 		c.conditions(t)
 	}
+	for _, t := range tables {
+		c.fill(t) // again what follows from keys that are not used and now hold their defaults
+	}
 	if len(found) < len(sections) {
 		return
 	}

@@ -55,23 +55,32 @@ func (c *checker) unknownRows(v any, t *table) {
 	}
 }
 
-// unknownKey refuses a key, saying where it belongs or what was meant.
+// unknownKey refuses a key, saying which kinds use it, where it belongs or what was
+// meant.
 func (c *checker) unknownKey(path, name string, v any, tables []*table) {
 	at := joinPath(path, name)
 	what := "unknown key"
 	if _, isTable := v.(map[string]any); isTable {
 		what = "unknown table"
 	}
+	if users := c.users(path, name); len(users) > 0 {
+		c.unusedKey(at, users)
+		return
+	}
 	known := namesIn(tables, path)
 	if path == "" {
-		known = append(known, topLevel()...)
+		for _, t := range tables {
+			if first, _, _ := strings.Cut(t.path, "."); first != "" && !slices.Contains(known, first) {
+				known = append(known, first)
+			}
+		}
 	}
 	if slices.Contains(sections, path) {
 		what += fmt.Sprintf(", not used by kind %s", quote(c.kindOf(path)))
 	}
 	if nearest(name, known) == "" {
 		for _, t := range tables {
-			if t.find(name) != nil && t.path != path && !t.isArray() {
+			if t.find(name) != nil && t.path != path && !t.isArray() && t.when.applies(c.s) {
 				where := "[" + t.path + "]"
 				if t.path == "" {
 					where = "the top, before any table"
@@ -82,6 +91,87 @@ func (c *checker) unknownKey(path, name string, v any, tables []*table) {
 		}
 	}
 	c.faultUnknown(path, name, what, known)
+}
+
+// unusedKey refuses a key or table that the scenario's kinds do not use and others
+// do.
+func (c *checker) unusedKey(at string, users []*kind) {
+	section, _, _ := strings.Cut(at, ".")
+	if section != "workload" {
+		section = "fabric" // whose kinds have the tables of policies too
+	}
+	by := section + " " + quote(c.kindOf(section))
+	if k := findKind(section, c.kindOf(section)); k != nil && k.level != "" && (at == "engine" || strings.HasPrefix(at, "engine.")) {
+		c.fault(at, "is not used by "+by, "leave it out: it is always simulated at level "+quote(k.level))
+		return
+	}
+	var names, fabrics, here []string
+	add := func(list *[]string, name string) {
+		if !slices.Contains(*list, name) {
+			*list = append(*list, name)
+		}
+	}
+	for _, k := range users {
+		add(&names, k.name)
+		for _, f := range k.playedOn() {
+			if add(&fabrics, f); f == c.s.Fabric.Kind {
+				add(&here, k.name)
+			}
+		}
+	}
+	want := "leave it out: it is of workloads on fabric " + quotedList(fabrics)
+	switch {
+	case section == "fabric":
+		want = "leave it out: it is of fabric " + quotedList(names)
+	case len(here) > 0:
+		want = "leave it out, or set workload.kind = " + quotedList(here)
+	case len(names) < 3:
+		want = "leave it out: it is of workload " + quotedList(names) + " on fabric " + quotedList(fabrics)
+	}
+	if section == "workload" && slices.Contains(names, c.s.Workload.Kind) {
+		by += " on fabric " + quote(c.s.Fabric.Kind)
+	}
+	c.fault(at, "is not used by "+by, want)
+}
+
+// playedOn returns the fabrics that play a workload.
+func (k *kind) playedOn() []string {
+	switch {
+	case k.section == "fabric":
+		return []string{k.name}
+	case k.on != "":
+		return []string{k.on}
+	case k.name == "training":
+		return []string{"ocs-pods"}
+	}
+	return []string{"torus", "graph"}
+}
+
+// users returns the kinds that have a key or table which those of the scenario do
+// not have.
+func (c *checker) users(path, name string) []*kind {
+	at := joinPath(path, name)
+	var all []*kind
+	for _, k := range kinds() {
+		one := *c.s
+		if k.section == "workload" {
+			one.Workload.Kind = k.name
+		}
+		if slices.ContainsFunc(k.tables, func(t table) bool {
+			if t.path == at || strings.HasPrefix(t.path, at+".") {
+				return true
+			}
+			key := t.find(name)
+			if t.path != path || key == nil || t.isArray() {
+				return false
+			}
+			byKind := key.when != nil && !slices.ContainsFunc(key.when.keys, func(dep string) bool { return dep != "workload.kind" })
+			return !byKind || key.when.ok(&one)
+		}) {
+			all = append(all, k)
+		}
+	}
+	return all
 }
 
 // namesIn returns the keys and tables that stand in the table at path. Those of
@@ -101,6 +191,7 @@ func namesIn(tables []*table, path string) []string {
 // faultUnknown refuses a key and suggests a known one, rather one that is not
 // given yet. That one is then not reported as missing.
 func (c *checker) faultUnknown(path, name, what string, known []string) {
+	known = slices.DeleteFunc(slices.Clone(known), func(k string) bool { return k == name })
 	want := "known keys: " + strings.Join(known, ", ")
 	absent := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return c.seen[joinPath(path, k)] })
 	meant := nearest(name, absent)

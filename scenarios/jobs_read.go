@@ -10,11 +10,15 @@ import (
 // maxJobs bounds the jobs that share pods.
 const maxJobs = 100
 
-// severalJobs reports whether the file describes jobs in [[job]].
+// severalJobs reports whether the file describes jobs in [[job]], on a fabric that
+// has them, or none that is known.
 func (c *checker) severalJobs() bool {
 	v, given := c.root["job"]
 	list, isList := v.([]any)
-	return given && !(isList && len(list) == 0)
+	name, _ := child(c.root, "fabric")["kind"].(string)
+	fabric := findKind("fabric", name)
+	has := fabric == nil || slices.ContainsFunc(fabric.tables, func(t table) bool { return t.path == "job" })
+	return given && has && !(isList && len(list) == 0)
 }
 
 // resolveJobs checks a scenario of several jobs: what stands at the top, then

@@ -31,6 +31,7 @@ func ocsPodsKind() *kind {
 		section: "fabric",
 		name:    "ocs-pods",
 		doc:     "Pods of GPUs joined by optical circuit switches.",
+		level:   "flow",
 		tables: append([]table{
 			{path: "fabric", doc: "The pods and their optical ports.", keys: ocsPodsKeys()},
 			{path: "policy", doc: "Which allocators of circuits are compared.", keys: slices.Concat(allocationKeys(), donorKeys(), arbitrationKeys())},

@@ -231,3 +231,41 @@ population = 7
 		}
 	}
 }
+
+// TestUnusedKeys: what another kind of workload or fabric uses is refused with whose
+// it is, not with a table or a word that it might be.
+func TestUnusedKeys(t *testing.T) {
+	const torus = "[workload]\nkind = \"all-to-all\"\npacket = \"4KB\"\n[fabric]\nkind = \"torus\"\ndims = [4, 4]\n"
+	for _, c := range []struct{ file, set, want string }{
+		{"gpt7b", "engine.level=packet", `engine: is not used by fabric "ocs-pods"; leave it out: it is always simulated at level "flow"`},
+		{"gpt7b", "policy.routers=[\"dor\"]", `policy.routers: is not used by fabric "ocs-pods"; leave it out: it is of fabric "torus" or "graph"`},
+		{"gpt7b", "workload.experts.sizes=zipf", `workload.experts: is not used by workload "training" on fabric "ocs-pods"; leave it out: it is of workload "training" on fabric "scaleup"`},
+		{"", "workload.model=gpt-7b", `workload.model: is not used by workload "all-to-all"; leave it out: it is of workload "training" on fabric "ocs-pods" or "scaleup"`},
+		{"", "workload.sequence=4096", `workload.sequence: is not used by workload "all-to-all"; leave it out: it is of workload "training" on fabric "ocs-pods" or "scaleup"`},
+		{"", "workload.sizes=zipf", `workload.sizes: is not used by workload "all-to-all" on fabric "torus"; leave it out: it is of workload "all-to-all" on fabric "scaleup"`},
+		{"", "job=[{name = \"a\"}]", `job: is not used by fabric "torus"; leave it out: it is of fabric "ocs-pods"`},
+		{"", "enginee.level=flow", "enginee: unknown table; did you mean engine?"},
+		{"", "fabric.lnk_rate=1Gbps", `fabric.lnk_rate: unknown key, not used by kind "torus"; did you mean link_rate?`},
+		{"", "engine.level=flow", ""}, // of the other levels is packet, and with it what follows from it
+	} {
+		var err error
+		if c.file != "" {
+			_, err = Load(c.file, []string{c.set})
+		} else {
+			_, err = Parse("torus.toml", []byte(torus), []string{c.set})
+		}
+		if c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != "--set: "+c.want) {
+			t.Errorf("%s: %v; want %s", c.set, err, c.want)
+		}
+	}
+	for _, table := range allTables() { // no key is proposed to be itself
+		for _, name := range table.names() {
+			for _, file := range []string{"gpt7b", "twisted", "all-reduce", "twojobs"} {
+				_, err := Load(file, []string{joinPath(table.path, name) + "=1"})
+				if err != nil && strings.Contains(err.Error(), "did you mean "+name+"?") {
+					t.Errorf("%s: %v", file, err)
+				}
+			}
+		}
+	}
+}

@@ -63,6 +63,7 @@ type kind struct {
 	doc     string
 	like    string // kinds of one such have the same keys
 	on      string // of a workload: the only fabric that plays it, "" if several do
+	level   string // of a fabric: the level at which it is simulated, "" where engine.level says it
 	tables  []table
 	prepare func(c *checker) // after reading, before defaults; may be nil
 	check   func(c *checker) // cross-checks, when all keys have values; may be nil
