@@ -25,12 +25,16 @@ func (c *command) checkCommand() *cli.Command {
 			if len(files) == 0 {
 				return usagef("sim check needs a scenario FILE")
 			}
-			studies, err := c.checkStudies(cc.Context, files, overrides(cc), cc.Bool("resolved"))
+			set, err := overrides(cc)
+			if err != nil {
+				return err
+			}
+			studies, err := c.checkStudies(cc.Context, files, set, cc.Bool("resolved"))
 			if err != nil {
 				return err
 			}
 			files = slices.DeleteFunc(files, func(f string) bool { return slices.Contains(studies, f) })
-			list, err := loadAll(files, overrides(cc))
+			list, err := loadAll(files, set)
 			for i, s := range list {
 				switch {
 				case s == nil: // its faults are in err

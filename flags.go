@@ -23,21 +23,36 @@ func scenarioFlags() []cli.Flag {
 	}
 }
 
-// overrides returns the scenario flags as key=value, --set last so that it
-// may correct the others.
-func overrides(cc *cli.Context) []string {
+// overrides returns the scenario flags as key=value. It fails where --set says what
+// another flag says.
+func overrides(cc *cli.Context) ([]string, error) {
 	var out []string
+	set := cc.StringSlice("set")
+	given := func(keys ...string) string {
+		for _, s := range set {
+			if key, _, _ := strings.Cut(s, "="); slices.Contains(keys, strings.TrimSpace(key)) {
+				return strings.TrimSpace(key)
+			}
+		}
+		return ""
+	}
 	if cc.IsSet("seed") {
+		if given("seed") != "" {
+			return nil, usagef("--seed stands beside --set seed=...; keep one of the two")
+		}
 		out = append(out, "seed="+strconv.FormatUint(cc.Uint64("seed"), 10))
 	}
 	if names := cc.StringSlice("policy"); len(names) > 0 {
+		if key := given("policy.allocators", "policy.routers", "policy.planners", "policy.arbiters"); key != "" {
+			return nil, usagef("--policy stands beside --set %s=...; keep one of the two", key)
+		}
 		quoted := make([]string, len(names))
 		for i, n := range names {
 			quoted[i] = strconv.Quote(n)
 		}
 		out = append(out, "policy.allocators=["+strings.Join(quoted, ", ")+"]")
 	}
-	return append(out, cc.StringSlice("set")...)
+	return append(out, set...), nil
 }
 
 // runFlags are the flags of `sim run` that are not the scenario's.

@@ -29,7 +29,11 @@ func (c *command) runCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			jobs, err := c.prepare(files, overrides(cc), flags)
+			set, err := overrides(cc)
+			if err != nil {
+				return err
+			}
+			jobs, err := c.prepare(files, set, flags)
 			defer func() {
 				for _, j := range jobs {
 					j.abort()

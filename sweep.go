@@ -37,14 +37,18 @@ func (c *command) sweepCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
+			set, err := overrides(cc)
+			if err != nil {
+				return err
+			}
 			args := cc.Args().Slice()
 			switch {
 			case flags.merge:
-				return c.mergeSweep(args, overrides(cc), flags)
+				return c.mergeSweep(args, set, flags)
 			case len(args) != 1:
 				return usagef("sim sweep needs one scenario FILE, not %d; sim list studies names those that come with sim", len(args))
 			}
-			return c.sweep(cc.Context, args[0], overrides(cc), flags)
+			return c.sweep(cc.Context, args[0], set, flags)
 		},
 	}
 }

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"slices"
 
 	"sim/workloads/training"
 )
@@ -134,12 +135,25 @@ func checkLength(c *checker) {
 		compute += spec.ForwardSeconds(v) * (1 + spec.Choices.BackwardRatio) * float64(spec.Microbatches)
 		bytes += float64(spec.SyncBytes(v)) * float64(spec.StageGPUs())
 	}
-	for _, r := range c.s.Replicas {
-		rate = min(rate, float64(r.PortBandwidth))
+	rates := []string{"fabric.nic_bandwidth"} // the slowest first
+	if !c.s.plans() {
+		rates = []string{"fabric.port_bandwidth", "fabric.nic_bandwidth"}
+	}
+	for i, r := range c.s.Replicas {
+		if float64(r.PortBandwidth) < rate {
+			rate = float64(r.PortBandwidth)
+			rates = slices.Insert(rates, 0, replicaPath(i, "port_bandwidth"))
+		}
 	}
 	if t := compute*longest + 8*bytes/min(rate, nic); !(t < maxIteration) {
-		c.clash([]string{"workload.sequence", "workload.microbatches", "workload.effective_tflops", "fabric.port_bandwidth"},
-			fmt.Sprintf("an iteration may take %.3g s, which is absurd", t), fmt.Sprintf("stay within %d s", maxIteration))
+		if nic < rate {
+			slices.Reverse(rates)
+		}
+		keys := []string{"workload.sequence", "workload.microbatches", "workload.effective_tflops"}
+		if compute*longest < t/2 { // else bytes or rates are at fault
+			keys = slices.Concat(rates, keys)
+		}
+		c.clash(keys, fmt.Sprintf("an iteration may take %.3g s, which is absurd", t), fmt.Sprintf("stay within %d s", maxIteration))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,13 +36,22 @@ func (f Fault) String() string {
 		fmt.Fprintf(&b, ":%d", f.Line)
 	}
 	if f.Key != "" {
-		b.WriteString(": " + f.Key)
+		b.WriteString(": " + clipped(f.Key, 200))
 	}
-	b.WriteString(": " + f.What)
+	b.WriteString(": " + clipped(f.What, 1000))
 	if f.Want != "" {
-		b.WriteString("; " + f.Want)
+		b.WriteString("; " + clipped(f.Want, 4000))
 	}
 	return b.String()
+}
+
+// clipped shortens a text of more than so many bytes: names of keys and of what files
+// hold may be of any length.
+func clipped(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
 // Faults are all faults of an input, those of the file first, by line.
@@ -59,15 +69,46 @@ func (fs Faults) Error() string {
 // Is reports whether target is ErrInput.
 func (fs Faults) Is(target error) bool { return target == ErrInput }
 
+// mostAlike is how many faults of one place that differ in numbers and names alone
+// are told.
+const mostAlike = 3
+
+// specific is what differs in what is wrong at several places of a list or file.
+var specific = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[0-9]+`)
+
+// capped leaves out faults that are like others of the same place, and says how many.
+func (fs Faults) capped() Faults {
+	alike := func(f Fault) Fault {
+		f.What = specific.ReplaceAllString(f.What, "")
+		return f
+	}
+	count := map[Fault]int{}
+	for _, f := range fs {
+		count[alike(f)]++
+	}
+	told := map[Fault]int{}
+	var kept Faults
+	for _, f := range fs {
+		like := alike(f)
+		switch told[like]++; {
+		case told[like] <= mostAlike:
+			kept = append(kept, f)
+		case told[like] == mostAlike+1:
+			kept = append(kept, Fault{File: f.File, Line: f.Line, Key: f.Key, What: fmt.Sprintf("and %d more like these", count[like]-mostAlike)})
+		}
+	}
+	return kept
+}
+
 // sort orders by line, faults of overrides last, else as they were found, and
-// drops repeats.
+// drops repeats and what is like many others.
 func (fs Faults) sort() Faults {
 	slices.SortStableFunc(fs, func(a, b Fault) int {
 		return cmp.Or(
 			cmp.Compare(btoi(a.File == setFile), btoi(b.File == setFile)),
 			cmp.Compare(a.Line, b.Line))
 	})
-	return slices.Compact(fs)
+	return slices.Compact(fs).capped()
 }
 
 func btoi(b bool) int {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -202,13 +203,16 @@ func (c *checker) finish() (*Scenario, error) {
 
 // broken turns an error of the TOML library into a fault.
 func broken(name string, data []byte, err error) Fault {
-	message := err.Error()
+	message, key := err.Error(), ""
 	line := 0
 	var p toml.ParseError
 	if errors.As(err, &p) {
-		message = p.Message
+		message, key = p.Message, p.LastKey
 		// The library counts a line end that it stumbles over as the next line.
 		line = 1 + bytes.Count(data[:min(len(data), max(0, p.Position.Start))], []byte("\n"))
+	}
+	if number, ok := strings.CutSuffix(strings.TrimSuffix(message, "."), " is out of range for int64"); ok {
+		return Fault{File: name, Line: line, Key: key, What: clipped(oneLine(number), 60) + " is out of bounds", Want: fmt.Sprintf("write a whole number from %d to %d", math.MinInt64, math.MaxInt64)}
 	}
 	return Fault{File: name, Line: line, What: "broken TOML: " + strings.TrimSuffix(oneLine(message), "."), Want: "see https://toml.io"}
 }

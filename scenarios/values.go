@@ -168,7 +168,11 @@ func (k *key) setNames(dst *[]string, v any) *wrong {
 func setList[T any](dst *[]T, v any, of string, one func(*T, any) *wrong) *wrong {
 	rv := reflect.ValueOf(v)
 	if rv.Kind() != reflect.Slice {
-		return &wrong{"is " + describe(v), "write a list of " + of}
+		want := "write a list of " + of
+		if one(new(T), v) == nil {
+			want += ": [" + literal(v) + "]"
+		}
+		return &wrong{"is " + describe(v), want}
 	}
 	list := make([]T, rv.Len())
 	for i := range list {

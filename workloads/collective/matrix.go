@@ -45,6 +45,9 @@ func ReadMatrix(r io.Reader, name string, nodes int, down []bool) (*Traffic, err
 			continue
 		}
 		entries := strings.Split(text, ",")
+		if row == 0 && isHeader(entries) {
+			return nil, headerFault(name, line, entries)
+		}
 		if row < nodes && len(entries) != nodes {
 			fault(line, "a row of %d entries; want %d, one a node", len(entries), nodes)
 		}
@@ -104,6 +107,19 @@ func CountRows(data []byte) int {
 		}
 	}
 	return rows
+}
+
+// isHeader reports whether the first row of a file names columns: none of its entries
+// begins as a number would.
+func isHeader(entries []string) bool {
+	return !slices.ContainsFunc(entries, func(e string) bool {
+		e = strings.TrimSpace(e)
+		return e == "" || strings.ContainsRune("+-.0123456789", rune(e[0]))
+	})
+}
+
+func headerFault(name string, line int, entries []string) error {
+	return fmt.Errorf("%w: %s:%d: %q begins a header, and a matrix has sizes alone: leave the line out", ErrTraffic, name, line, strings.TrimSpace(entries[0]))
 }
 
 // parseEntry reads a size, or says what is wrong with it.

@@ -72,6 +72,7 @@ func TestMatrixRefused(t *testing.T) {
 		{"0,0\n0,0\n", "demand.csv moves nothing"},
 		{"0,1152921504606846975\n1,0\n", "more bytes than can be counted"},
 		{"", "the matrix has 0 rows"},
+		{"# x\na, b,c\n0,1\n1,0\n", `demand.csv:2: "a" begins a header, and a matrix has sizes alone: leave the line out`},
 		{"0,-1\n-2,0\n", "demand.csv:2: entry 0: -2 B is negative"},
 	} {
 		_, err := ReadMatrix(strings.NewReader(c.text), "demand.csv", 2, nil)

@@ -100,6 +100,9 @@ func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
 			continue
 		}
 		entries := strings.Split(text, ",")
+		if row == 1 && isHeader(entries) {
+			return nil, headerFault(name, line, entries)
+		}
 		if len(entries) != n {
 			fault(line, min(len(entries), n)+1, "a row of %d entries; want %d, one a node", len(entries), n)
 		}

@@ -71,6 +71,9 @@ func ReadJSON(r io.Reader, name string) ([]*Plan, error) {
 	return plans, nil
 }
 
+// mostName bounds the name of a plan, in bytes of JSON: it stands in tables and figures.
+const mostName = 400
+
 // read is a plan being read.
 type read struct {
 	Plan
@@ -139,6 +142,9 @@ func (p *read) member(key string, raw []byte, chunks *nested) error {
 	var list nested
 	switch key {
 	case "name":
+		if len(raw) > mostName {
+			return fmt.Errorf("it is %d bytes long; want at most %d", len(raw), mostName)
+		}
 		return text(raw, &p.Name)
 	case "n":
 		err := number(&size)
