@@ -206,8 +206,8 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 	case t == nil && (rings || s.Workload.Kind == dataTensor || s.Workload.Kind == permutation && w.Permutation != "random"):
 		c.clash([]string{"workload.kind", "workload.permutation"}, "asks for dimensions, and a graph has none", "choose other traffic, or a torus")
 		return
-	case rings && w.Rings == "per-dimension" && w.RingForm == "links" && s.Fabric.twisted():
-		c.clash([]string{"workload.ring_form"}, "rings that follow twisted links join nodes that hold different parts of the vector", `set workload.ring_form = "line" or "folded"`)
+	case rings && w.Rings == "per-dimension" && len(w.RingDims) != 1 && w.RingForm == "links" && s.Fabric.twisted():
+		c.clash([]string{"workload.ring_form"}, "rings that follow twisted links join nodes that hold different parts of the vector", `set workload.ring_form = "line" or "folded", or workload.ring_dims to one dimension`)
 	case rings && s.Fabric.FailAt > 0:
 		c.clash([]string{"fabric.fail_at"}, "ring collectives wait for what is lost", "let it fail from the start, or choose other traffic")
 	}
@@ -219,7 +219,7 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 		for _, k := range []struct {
 			key  string
 			dims []string
-		}{{"workload.tensor_dims", tensor}, {"workload.data_dims", data}, {"policy.order", s.Policy.Order}, {"policy.wild-first.wild", s.Policy.Wild}} {
+		}{{"workload.ring_dims", w.RingDims}, {"workload.tensor_dims", tensor}, {"workload.data_dims", data}, {"policy.order", s.Policy.Order}, {"policy.wild-first.wild", s.Policy.Wild}} {
 			if i := slices.IndexFunc(k.dims, func(d string) bool { return dimIndex(d) >= len(t.Dims) }); i >= 0 && c.ok(k.key) {
 				c.clash([]string{k.key}, fmt.Sprintf("%s has no dimension %s", t, k.dims[i]), "name dimensions that there are")
 			}

@@ -119,10 +119,10 @@ func (r *routed) lay(nodes int) (keys []string, err error) {
 	}
 	one, err := r.collective(nodes, message)
 	if err != nil {
-		return append([]string{"workload.rings"}, where...), err
+		return append([]string{"workload.ring_dims", "workload.rings"}, where...), err
 	}
 	if err = one.Check(); err != nil {
-		return r.blame(err, append([]string{"fabric.failed_chips", "fabric.failed_machines", "workload.rings", "workload.ring_form"}, where...), func() error {
+		return r.blame(err, append([]string{"fabric.failed_chips", "fabric.failed_machines", "workload.rings", "workload.ring_dims", "workload.ring_form"}, where...), func() error {
 			ample := *one
 			ample.Bytes = math.MaxInt32
 			return ample.Check()

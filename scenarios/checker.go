@@ -249,7 +249,7 @@ func (c *checker) conditions(t *table) {
 					t.keys[j].reset(c.s, i)
 				}
 			default:
-				c.fault(at, "is not used by "+t.when.by(c.s), t.when.remedy())
+				c.fault(at, "is not used by "+t.when.by(c.s), t.when.remedy(c.s))
 			}
 			continue
 		}
@@ -266,7 +266,7 @@ func (c *checker) conditions(t *table) {
 			case c.seen[path] && !applies && c.switched(path, k.when):
 				k.reset(c.s, i)
 			case c.seen[path] && !applies:
-				c.fault(path, "is not used by "+k.when.by(c.s), k.when.remedy())
+				c.fault(path, "is not used by "+k.when.by(c.s), k.when.remedy(c.s))
 			case !c.seen[path] && c.ok(path) && applies && k.required:
 				c.fault(path, "is missing", k.example(c.s, i))
 			}
@@ -275,7 +275,10 @@ func (c *checker) conditions(t *table) {
 }
 
 // remedy says what to do about a key that is not used.
-func (w *condition) remedy() string {
+func (w *condition) remedy(s *Scenario) string {
+	if w.first != nil {
+		return w.first(s).remedy(s)
+	}
 	if w.instead != "" {
 		return w.instead
 	}

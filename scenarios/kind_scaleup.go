@@ -217,15 +217,14 @@ func planners() []string {
 
 // planner is the condition of options that some planners have.
 func planner(names ...string) *condition {
-	return &condition{
-		keys: []string{"policy.planners", "workload.kind"},
+	return both(ofKind(allToAll, "training"), &condition{
+		keys: []string{"policy.planners"},
 		ok: func(s *Scenario) bool {
-			return slices.Contains([]string{allToAll, "training"}, s.Workload.Kind) &&
-				slices.ContainsFunc(names, func(n string) bool { return slices.Contains(s.Policy.Planners, n) })
+			return slices.ContainsFunc(names, func(n string) bool { return slices.Contains(s.Policy.Planners, n) })
 		},
 		by:   func(*Scenario) string { return "the planners that are listed" },
-		want: "add " + quote(names[0]) + " to policy.planners of an all-to-all",
-	}
+		want: "add " + quotedList(names) + " to policy.planners",
+	})
 }
 
 // plannerTables describes the tables that scale-up domains have beside their own.

@@ -195,7 +195,7 @@ func both(a, b *condition) *condition {
 		keys: slices.Concat(a.keys, b.keys),
 		ok:   func(s *Scenario) bool { return a.applies(s) && b.applies(s) },
 		by:   func(s *Scenario) string { return first(s).by(s) },
-		want: b.want,
+		want: b.want, first: first,
 	}
 }
 
@@ -387,7 +387,8 @@ func routerTables() []table {
 		{
 			path: "policy.multipath", doc: "Several ways a pair.", when: router("multipath"), keys: []key{
 				defaultsTo(8, key{
-					name: "ways", doc: "most ways of a pair, of which each packet takes one at random", min: 1, max: 64,
+					name: "ways", min: 1, max: 1024,
+					doc:   "most ways of a pair, of which each packet takes one at random; of more shortest ways so many are drawn, so loads split per-hop are exact only where this is at least as many as a pair has",
 					field: of(func(r *Routing) any { return &r.Ways }),
 				}),
 				defaultsTo(routing.OverShortest, key{

@@ -30,7 +30,8 @@ type Traffic struct {
 	HotShare    float64 // of each node's traffic that goes to them
 	Matrix      [][]int // bytes by source and destination
 
-	Rings         string // "one" or "per-dimension"
+	Rings         string   // "one" or "per-dimension"
+	RingDims      []string // of rings per dimension; none is all
 	RingForm      string
 	Bidirectional bool
 
@@ -105,6 +106,14 @@ func ofKind(names ...string) *condition {
 		by:   func(s *Scenario) string { return "workload " + quote(s.Workload.Kind) },
 		want: "set workload.kind = " + quotedList(names),
 	}
+}
+
+// perDimension is the condition of keys of rings along dimensions.
+var perDimension = &condition{
+	keys: []string{"workload.rings", "workload.kind"},
+	ok:   func(s *Scenario) bool { return s.Workload.Rings == "per-dimension" },
+	by:   func(s *Scenario) string { return "rings " + quote(s.Workload.Rings) },
+	want: `set workload.rings = "per-dimension"`,
 }
 
 // sources are how packets may be injected.
@@ -276,6 +285,10 @@ func trafficKeys() []key {
 			choices: fixed("one", "per-dimension"),
 			field:   of(func(t *Traffic) any { return &t.Rings }),
 		})),
+		when(both(ofKind(ringKinds...), perDimension), defaultsTo([]string(nil), key{
+			name: "ring_dims", doc: "dimensions whose rings there are: the nodes that these join share a vector; none are all", choices: fixed("x", "y", "z"), empty: true,
+			field: of(func(t *Traffic) any { return &t.RingDims }),
+		})),
 		when(ofKind(append([]string{dataTensor}, ringKinds...)...), key{
 			name: "ring_form", choices: fixed("links", "line", "folded"),
 			doc: "how rings along a dimension are laid: `links` follows links, which a twist joins into longer rings; `line` takes the nodes of a line, whose ends a twist parts; " +
@@ -284,7 +297,7 @@ func trafficKeys() []key {
 			fillDoc: "links; of several dimensions' rings on twisted tori line",
 			fill: func(s *Scenario, _ int) {
 				s.Workload.RingForm = "links"
-				if s.Workload.Rings == "per-dimension" && s.Fabric.twisted() {
+				if s.Workload.Rings == "per-dimension" && len(s.Workload.RingDims) != 1 && s.Fabric.twisted() {
 					s.Workload.RingForm = "line"
 				}
 			},

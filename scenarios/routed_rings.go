@@ -48,11 +48,13 @@ func (r *routed) collective(nodes int, bytes int64) (*collective.Collective, err
 		}
 		c.Streams = collective.OneRing(ring, w.Bidirectional)
 	} else {
-		all := make([]int, len(r.torus.Dims))
-		for d := range all {
-			all[d] = d
+		along := dims(w.RingDims)
+		for d := range r.torus.Dims {
+			if len(w.RingDims) == 0 {
+				along = append(along, d)
+			}
 		}
-		if c.Streams, err = collective.MultiRing(r.torus, all, form, w.Bidirectional); err != nil {
+		if c.Streams, err = collective.MultiRing(r.torus, along, form, w.Bidirectional); err != nil {
 			return nil, err
 		}
 	}

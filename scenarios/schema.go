@@ -53,6 +53,8 @@ type condition struct {
 	want string                   // what makes it used
 	// instead replaces leaving it out, and want; "" does not.
 	instead string
+	// first returns, of conditions that must all hold, the first that does not; nil of others.
+	first func(s *Scenario) *condition
 }
 
 // kind describes a sort of workload or fabric. Each has a file of its own and

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"math"
 	"strings"
 	"testing"
 )
@@ -57,6 +58,17 @@ func TestImpossibleShare(t *testing.T) {
 		label := r.Labels["implied_share"]
 		if ok != tt.defined || (share > 1) != strings.HasPrefix(label, "impossible") || (label == "") != (tt.label == "") || !strings.HasPrefix(label, tt.label) {
 			t.Errorf("%s, slowdown %s: share %v, label %q", tt.router, tt.slowdown, share, label)
+		}
+	}
+}
+
+// TestPerHop: with as many ways as pairs have, multipath has the exact loads of splitting evenly at each hop (docs/reproduction-tori.md,
+// Fig. 10).
+func TestPerHop(t *testing.T) {
+	for twist, want := range map[string]float64{"010100": 73.3333, "010111": 94.3395} {
+		o := explained(t, "twisted", "fabric.dims=[4,4,8]", "engine.level=static", `policy.routers=["multipath"]`, "policy.multipath.split=per-hop", "policy.multipath.ways=1024", "fabric.twist="+twist)
+		if got := o.Document.Rows[0].Metrics["max_link_load"]; math.Abs(got-want) > 1e-4 {
+			t.Errorf("%s: %g, want %g", twist, got, want)
 		}
 	}
 }

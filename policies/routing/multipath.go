@@ -19,6 +19,9 @@ const (
 	PerHop  = "per-hop"  // as packets take them that pick evenly among the next links at each node
 )
 
+// mostWaySteps bounds the hops of all ways that are kept, of 2 bytes each.
+const mostWaySteps = 1 << 28
+
 // DefaultWays is how many ways Multipath gives a pair where it is not said.
 const DefaultWays = 4
 
@@ -103,6 +106,9 @@ func (m Multipath) overShortest(ctx context.Context, p *Problem, o Options) (*De
 		dst = f.Dst
 		w.Class[i] = int32(len(w.First) - 1)
 		hops += int64(s.z.hops[f.Src])
+		if len(w.Step) > mostWaySteps {
+			return fmt.Errorf("%w: its ways have more than %d hops in all; give a pair fewer", ErrUnserved, mostWaySteps)
+		}
 		return s.add(f)
 	})
 	if err != nil {

@@ -23,7 +23,7 @@ var Table = []Row{
 	{"shortest", "breadth-first shortest ways, the link created first; any graph", Shortest{}},
 	{"ecmp", "shortest ways by a hash of pair and node among equal ones; any graph", ECMP{}},
 	{"random-shortest", "one of all shortest ways, each as likely; any graph", RandomShortest{}},
-	{"multipath", "several shortest or wild-first ways a pair, one at random a packet", byOption(func(o Options) Router { return o.Multipath })},
+	{"multipath", "several shortest or wild-first ways a pair (policy.multipath.ways, 8), one at random a packet", byOption(func(o Options) Router { return o.Multipath })},
 	{"route-optimised", "one way a pair, chosen off-line for the least load of the most loaded link, free of deadlock; tori best", byOption(func(o Options) Router { return o.Optimised })},
 }
 

@@ -213,7 +213,7 @@ func TestWindowsOfChain(t *testing.T) {
 	want := &Windows{
 		Task:     []int32{0, 2, 4},
 		Earliest: us(0, 2.4, 7.8), Latest: us(4.2, 6.6, 12),
-		Start: us(0, 2.4, 7.8), End: us(2.4, 4.8, 10.2),
+		Baseline: "prop-alloc", Start: us(0, 2.4, 7.8), End: us(2.4, 4.8, 10.2),
 		Played: 4, First: []int{1, 2, 4}, Last: []int{1, 2, 4},
 		Intervals: 6, TopoMin: []int{1, 2, 4}, TopoMax: []int{3, 4, 6},
 		Min: []int{1, 2, 4}, Max: []int{2, 3, 6},
