@@ -203,7 +203,7 @@ func (in *instance) reference(ctx context.Context) error {
 	}
 	if !meets(in.times.Ideal, in.bound) {
 		// no rule is always best: what circuits can do the ideal fabric can
-		o, err := in.problem.Optimum(ctx)
+		o, err := in.problem.Optimum(ctx, in.s.Seed, in.tailed())
 		if err != nil {
 			return err
 		}
@@ -228,6 +228,6 @@ func (in *instance) takeReference(ctx context.Context, o *topology.Decision) err
 		return err
 	}
 	in.times.Ideal, in.service, in.lit = o.Makespan, o.Service, o.Circuits
-	in.ideal, err = flow.Run(ctx, in.it.Graph, n, in.optical.Routes, flow.Options{Service: o.Service, Rates: true})
+	in.ideal, err = flow.Run(ctx, in.it.Graph, n, in.optical.Routes, flow.Options{Service: o.Service, Tails: in.tails(o), Rates: true})
 	return err
 }

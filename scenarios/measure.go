@@ -66,6 +66,9 @@ func (in *instance) row(name string, d *topology.Decision, t *engine.Trace) (res
 	} else {
 		row.Labels["nct_critical_path"] = "undefined: the ideal fabric's critical path holds no transfer"
 	}
+	if d.Tails != nil {
+		row.Labels["levels"] = "by tails that were searched for"
+	}
 	if gap, ok := d.Gap(); ok {
 		row.Metrics["bound_makespan_s"] = d.Bound.Seconds()
 		row.Metrics["gap"] = gap

@@ -331,6 +331,7 @@ func (in *instance) decide(ctx context.Context, name string, workers int) (answe
 	if err != nil {
 		return nil, err
 	}
+	settings.Tails = in.tailed()
 	begin := time.Now()
 	var d *topology.Decision
 	if in.s.Workload.ReplicaMode == "decomposed" {
@@ -377,7 +378,7 @@ func (in *instance) play(ctx context.Context, d *topology.Decision) (*engine.Tra
 	if err != nil {
 		return nil, err
 	}
-	trace, err := flow.Run(ctx, in.it.Graph, n, in.optical.Routes, flow.Options{Service: d.Service, Rates: true})
+	trace, err := flow.Run(ctx, in.it.Graph, n, in.optical.Routes, flow.Options{Service: d.Service, Tails: in.tails(d), Rates: true})
 	if err != nil {
 		return nil, err
 	}
@@ -385,6 +386,27 @@ func (in *instance) play(ctx context.Context, d *topology.Decision) (*engine.Tra
 		return nil, fmt.Errorf("the complete DAG ends at %v, the reduced one at %v: they must agree to a tick a task", trace.Makespan, d.Makespan)
 	}
 	return trace, nil
+}
+
+// tailed reports whether decisions may have tails of their own: those of one
+// job, played as they are.
+func (in *instance) tailed() bool {
+	return in.s.Workload.ReplicaMode != "decomposed" && !in.s.hasDonor() && in.s.Replay.Seeds == 0
+}
+
+// tails returns what levels go by on the complete DAG, nil for its own tails.
+// Only those of transfers between pods matter, which the reduced one has all.
+func (in *instance) tails(d *topology.Decision) []float64 {
+	if d.Tails == nil {
+		return nil
+	}
+	tail := make([]float64, len(in.it.Graph.Tasks))
+	for i, from := range in.origin {
+		if from >= 0 {
+			tail[from] = d.Tails[i]
+		}
+	}
+	return tail
 }
 
 // plan lists the rates of every transfer between pods.

@@ -40,8 +40,13 @@ func (joint) Choose(ctx context.Context, p *Problem, o Options) (*Decision, erro
 			return nil, err
 		}
 	}
+	if o.Tails && o.Service == nil {
+		if err := best.bend(ctx, p, &o); err != nil {
+			return nil, err
+		}
+	}
 	d := &Decision{
-		Circuits: best.circuits, Service: o.service(best.service), Makespan: best.makespan,
+		Circuits: best.circuits, Service: o.service(best.service), Tails: best.tails, Makespan: best.makespan,
 		Bound: best.bound, BoundModel: AnyService, Evaluations: best.evaluations, Searched: true, Stopped: best.stopped,
 	}
 	if d.Service != best.service {
@@ -99,6 +104,7 @@ func grown(t engine.Time, fraction float64) engine.Time {
 type jointOptimum struct {
 	circuits    []int
 	service     flow.Service
+	tails       []float64 // as Decision.Tails
 	makespan    engine.Time
 	bound       engine.Time // on the makespan of every topology under any service
 	evaluations int64

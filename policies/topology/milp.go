@@ -131,7 +131,7 @@ func (m milpPolicy) known(ctx context.Context, p *Problem, o Options) (*Decision
 		o.Service = &service
 		return fast{}.Choose(ctx, p, o)
 	}
-	o.Service = nil
+	o.Service, o.Tails = nil, false // what the solver finds is played by the rules
 	return joint{}.Choose(ctx, p, o)
 }
 

@@ -32,11 +32,14 @@ type Options struct {
 	// Service is how the workload will be played, where the scenario overrides
 	// the allocator's own; nil is the allocator's own.
 	Service *flow.Service
-	Fast    FastOptions
-	Topo    SearchOptions
-	Joint   SearchOptions
-	MILP    MILPOptions
-	Fixed   [][]int // circuits by pod and pod; the diagonal is to the twin pods
+	// Tails lets delta-joint serve by other tails than the graph's own, which
+	// the caller then plays with.
+	Tails bool
+	Fast  FastOptions
+	Topo  SearchOptions
+	Joint SearchOptions
+	MILP  MILPOptions
+	Fixed [][]int // circuits by pod and pod; the diagonal is to the twin pods
 }
 
 // SearchOptions bounds a search.
@@ -96,7 +99,10 @@ func (o Options) fallback(ctx context.Context, p *Problem, service flow.Service,
 type Decision struct {
 	Circuits []int        // by bundle
 	Service  flow.Service // to play the workload with
-	Makespan engine.Time  // of the problem's graph
+	// Tails is what its levels go by, in ticks by task, where Options.Tails
+	// allows; nil is the graph's own tails.
+	Tails    []float64
+	Makespan engine.Time // of the problem's graph
 	// Bound is a lower bound on the makespan in BoundModel, computed
 	// independently of the choice; 0 where the allocator seeks none.
 	Bound      engine.Time

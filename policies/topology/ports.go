@@ -43,7 +43,8 @@ type portSaver struct {
 	keeping
 	p       *Problem
 	service flow.Service
-	budget  int64 // as SearchOptions.MaxEvaluations
+	tails   []float64 // as Decision.Tails
+	budget  int64     // as SearchOptions.MaxEvaluations
 	// search and ctx may end the work early.
 	search SearchOptions
 	ctx    context.Context
@@ -72,6 +73,7 @@ func budgetOf(o *Options) int64 {
 
 // save lets the saver go to work on a decision.
 func (s *portSaver) save(d *Decision) {
+	s.tails = d.Tails
 	s.run(d.Circuits)
 	d.Circuits, d.Makespan, d.Service, d.PortsBound = s.circuits, s.makespan, s.service, s.bound
 	d.Evaluations += s.evaluations
@@ -102,6 +104,7 @@ func (s *portSaver) run(x []int) {
 	s.w = s.p.player(s.ctx, s.service)
 	s.began = s.w.Work()
 	defer s.p.done(s.w)
+	s.w.SetTails(s.tails)
 	s.circuits = append([]int(nil), x...)
 	s.p.clip(s.circuits)
 	s.makespan, _ = s.w.play(s.circuits, never)

@@ -31,13 +31,19 @@ func (p *Problem) Bound(ctx context.Context) (engine.Time, error) {
 // Optimum returns the best schedule that the search for Bound found, with what
 // saving ports makes of it within half of that budget (fewer circuits may be
 // faster, too), for those who need one that can be had; nil if none was found.
-func (p *Problem) Optimum(ctx context.Context) (*Decision, error) {
+// Seed and tails are as in Options.
+func (p *Problem) Optimum(ctx context.Context, seed uint64, tails bool) (*Decision, error) {
 	best, err := p.shared(ctx)
 	if err != nil || best.circuits == nil {
 		return nil, err
 	}
+	if tails {
+		if err := best.bend(ctx, p, &Options{Seed: seed, Joint: sharedOptions()}); err != nil {
+			return nil, err
+		}
+	}
 	d := &Decision{
-		Circuits: best.circuits, Service: best.service, Makespan: best.makespan,
+		Circuits: best.circuits, Service: best.service, Tails: best.tails, Makespan: best.makespan,
 		Bound: best.bound, BoundModel: AnyService, Evaluations: best.evaluations, Searched: true, Stopped: best.stopped,
 	}
 	search := SearchOptions{work: sharedWork / 2}

@@ -1,0 +1,95 @@
+package topology
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+
+	"sim/engine"
+	"sim/engine/flow"
+)
+
+// mostBends is the plays, as a budget counts them, that bend makes at most.
+const mostBends = 3000
+
+// bend looks for better rates on the circuits found, where the rules leave a
+// gap: transfers are served by level with tails other than the graph's own,
+// which a seeded local search changes for pairs of transfers that share a
+// resource. It never raises the makespan.
+func (best *jointOptimum) bend(ctx context.Context, p *Problem, o *Options) error {
+	rivals := p.rivals()
+	if len(rivals) == 0 || best.met() {
+		return nil
+	}
+	w := p.player(ctx, flow.LevelPriority)
+	defer p.done(w)
+	began := w.Work()
+	w.light(best.circuits)
+	known := w.Spans().Tail
+	tails, service := known, flow.LevelPriority
+	if best.service == flow.TailPriority {
+		service = flow.TailPriority
+	}
+	rng := stream(o.Seed, "tails")
+	least := best.makespan
+	for n := min(mostBends, o.Joint.MaxEvaluations-best.evaluations*p.cost()); n > 0 && !best.met(); n -= p.cost() {
+		if ctx.Err() != nil || o.Joint.late() || o.Joint.work > 0 && w.Work()-began >= o.Joint.work {
+			break
+		}
+		rule := service
+		if rng.IntN(5) == 0 {
+			rule = []flow.Service{flow.LevelPriority, flow.TailPriority}[rng.IntN(2)]
+		}
+		bent := slices.Clone(tails)
+		for range 1 + rng.IntN(4) {
+			bendOne(rng, bent, rivals[rng.IntN(len(rivals))], float64(best.makespan))
+		}
+		w.SetService(rule)
+		if err := w.SetTails(bent); err != nil {
+			return err
+		}
+		best.evaluations++
+		c, ok := w.Makespan(least + 1)
+		if !ok {
+			continue
+		}
+		tails, service, least = bent, rule, c // equals too, so that the search moves on
+		if float64(c) < float64(best.makespan)*(1-rounding/10) {
+			best.makespan, best.service, best.tails = c, rule, bent
+		}
+	}
+	return nil
+}
+
+// met reports whether the makespan is the bound.
+func (best *jointOptimum) met() bool {
+	return float64(best.makespan) <= float64(best.bound)*(1+rounding)
+}
+
+// bendOne changes the tail of one transfer on a resource, by itself or with
+// regard to another there.
+func bendOne(rng *rand.Rand, tail []float64, on []int32, makespan float64) {
+	i, j := on[rng.IntN(len(on))], on[rng.IntN(len(on))]
+	switch by := rng.Float64() - 0.5; rng.IntN(3) {
+	case 0:
+		tail[i], tail[j] = tail[j], tail[i]
+	case 1:
+		tail[i] = tail[j] + by*makespan/50
+	default:
+		tail[i] += by * makespan / 5
+	}
+}
+
+// rivals returns the transfers on each resource that has several.
+func (p *Problem) rivals() [][]int32 {
+	on := make([][]int32, p.Fabric.Network.Resources())
+	for i := range int32(len(p.Graph.Tasks)) {
+		if p.Graph.Tasks[i].Kind != engine.Transfer {
+			continue
+		}
+		for _, u := range p.Fabric.Routes.Of(i) {
+			on[u.Resource] = append(on[u.Resource], i)
+		}
+	}
+	return slices.DeleteFunc(on, func(ids []int32) bool { return len(ids) < 2 })
+}
