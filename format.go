@@ -80,6 +80,16 @@ func (u unit) addUp(parts ...float64) []float64 {
 // seconds prints v with four decimals of the unit that fits it.
 func seconds(v float64) string { return unitFor(v).of(v) }
 
+// ofClass prints a percentile of delays with the three digits that it has: it is the upper end of a class 1/128 wide.
+func ofClass(v float64) string {
+	u := unitFor(v)
+	u.digits = 2
+	for s := v * u.second; s >= 10 && u.digits > 0; s /= 10 {
+		u.digits--
+	}
+	return u.of(v)
+}
+
 // roughly prints a wall-clock time, of which two digits are worth reading.
 func roughly(v float64) string {
 	u := unitFor(v)

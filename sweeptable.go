@@ -159,6 +159,8 @@ func sweepTable(s *result.Sweep, t *result.SweepTimings, metric string, paint pa
 				switch {
 				case metric == "solve_s" || metric == "play_s":
 					row = append(row, roughly(x))
+				case metric == "p50_delay_s" || metric == "p99_delay_s":
+					row = append(row, ofClass(x))
 				default:
 					mark := ""
 					switch {

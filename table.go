@@ -60,7 +60,7 @@ var tableColumns = []tableColumn{
 		return seconds(v)
 	}},
 	{"mean\ndelay", "mean_delay_s", nil},
-	{"99 % within", "p99_delay_s", nil},
+	{"99 % within", "p99_delay_s", func(v float64, _ *result.Row) string { return ofClass(v) }},
 	{"accepted", "accepted_load", func(v float64, _ *result.Row) string { return fmt.Sprintf("%.4f", v) }},
 	{"dropped", "dropped", func(v float64, _ *result.Row) string { return count(v) }},
 	{"ports\nused", "ports", ports},

@@ -48,7 +48,7 @@ func delaysFigure(_ *result.Document, d *result.Detail) []Figure {
 			}
 			hi = max(hi, v)
 		}
-		s.legend = append(s.legend, entry{c.policy + ": mean " + duration(c.delay.MeanS) + ", 99 % within " + duration(c.delay.P99S), func(cv draw.Canvas, a, b vg.Point) {
+		s.legend = append(s.legend, entry{c.policy + ": mean " + duration(c.delay.MeanS) + ", 99 % within " + coarse(c.delay.P99S), func(cv draw.Canvas, a, b vg.Point) {
 			stroke(c.style)(cv, a, b)
 			meanMark(cv, c.style.Color, point((a.X+b.X)/2, (a.Y+b.Y)/2))
 		}})

@@ -147,6 +147,12 @@ func duration(s float64) string {
 	return digits(s*u.per, 4) + " " + u.name
 }
 
+// coarse is duration with the digits that a percentile has: it is the upper end of a class 1/128 wide.
+func coarse(s float64) string {
+	u := timeUnit(s)
+	return digits(s*u.per, 3) + " " + u.name
+}
+
 // plural returns "1 port", "2 ports".
 func plural(n int, what string) string {
 	if n == 1 {
