@@ -257,7 +257,10 @@ func checkDelays(c *checker, chunks float64) {
 func checkSquare(c *checker, n int) bool {
 	m := c.s.Workload.Matrix
 	at := []string{c.s.exchangePath() + ".matrix", c.s.exchangePath() + ".sizes"}
-	if c.given(at[1]) && !c.overridden(at[0]) && len(m) == 0 {
+	if !gives(c.root, at[0]) { // it is a file's
+		slices.Reverse(at)
+	}
+	if len(m) == 0 {
 		c.clash(at, "is empty", fmt.Sprintf("write %d rows of %d sizes in bytes", n, n))
 		return false
 	}

@@ -328,7 +328,12 @@ func (l *Links) queue(packet units.Bytes) (units.Bytes, error) {
 
 // prepareTraffic reads the matrix from its file.
 func prepareTraffic(c *checker) {
-	const at = "workload.matrix_file"
+	const at, sizes = "workload.matrix_file", "workload.sizes"
+	if c.given(sizes) && c.ok(sizes) && c.s.Workload.Kind == allToAll {
+		if v := child(c.root, "workload")["sizes"]; v != "uniform" {
+			c.fault(sizes, "is "+describe(v)+", which fabric "+quote(c.s.Fabric.Kind)+" does not play", `write "uniform", "matrix" or the name of a CSV file`)
+		}
+	}
 	name, ok := child(c.root, "workload")["matrix_file"].(string)
 	if !ok || c.s.Workload.Kind != matrixTraffic {
 		return
@@ -366,7 +371,7 @@ func prepareTraffic(c *checker) {
 // where this names it, else from where the command runs.
 func (c *checker) readBeside(path, name string) (data []byte, place string, err error) {
 	place = name
-	if file, _ := find(c.layers, c.part.place(path)); !c.overridden(path) && !filepath.IsAbs(name) {
+	if file, _ := find(c.layers, c.stands(path)); !c.overridden(path) && !filepath.IsAbs(name) {
 		place = filepath.Join(filepath.Dir(file), name)
 	}
 	c.inputs = append(c.inputs, place)

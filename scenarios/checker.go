@@ -20,11 +20,13 @@ type checker struct {
 	indexed map[int]bool      // replicas whose index is known
 	part    *jobPart          // where root comes from, if it is one job of several
 	inputs  []string          // files that keys name
+	alias   map[string]string // paths of keys that the file writes as others
 	faults  Faults
 }
 
 // resolve checks root and fills a scenario from it.
 func (c *checker) resolve() {
+	c.matrixAlias()
 	tables := []*table{general()}
 	var found []*kind
 	for _, section := range sections {
@@ -338,7 +340,7 @@ func (c *checker) clash(paths []string, what, want string) {
 }
 
 func (c *checker) add(path, what, want string) {
-	path = c.part.place(path)
+	path = c.stands(path)
 	f := Fault{Key: c.display(path), What: what, Want: want}
 	f.File, f.Line = find(c.layers, path)
 	if o, ok := c.varied(path); ok {
@@ -359,7 +361,7 @@ type origin struct {
 // varied returns where the study varies the key at path, or a table that holds
 // it.
 func (c *checker) varied(path string) (origin, bool) {
-	path = c.part.place(path)
+	path = c.stands(path)
 	for path != "" {
 		if o, ok := c.swept[path]; ok {
 			return o, true
@@ -371,7 +373,15 @@ func (c *checker) varied(path string) (origin, bool) {
 
 // overridden reports whether an override gives the key at path, or a table
 // that holds it.
-func (c *checker) overridden(path string) bool { return withParents(c.set, c.part.place(path)) }
+func (c *checker) overridden(path string) bool { return withParents(c.set, c.stands(path)) }
+
+// stands returns the path in the file of a key that the checker knows by another.
+func (c *checker) stands(path string) string {
+	if as, ok := c.alias[path]; ok {
+		path = as
+	}
+	return c.part.place(path)
+}
 
 // withParents reports whether a set holds path or a table that path is in.
 func withParents(set map[string]bool, path string) bool {

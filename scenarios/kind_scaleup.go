@@ -92,6 +92,10 @@ func scaleUpKinds() []*kind {
 			tables:  []table{{path: "workload", doc: "Who sends how much to whom.", keys: slices.Concat([]key{kindKey("workload")}, sizeKeys(), exchangeKeys())}},
 			prepare: prepareExchange,
 		},
+		{
+			section: "workload", on: "scaleup", name: matrixTraffic, doc: "An all-to-all of bytes from each GPU to each, from a file or list.",
+			tables: []table{{path: "workload", doc: "Who sends how much to whom.", keys: matrixKeys()}},
+		},
 		gathers(allReduce, "All GPUs sum a vector."),
 		gathers(reduceScatter, "All GPUs sum a vector of which each keeps a part."),
 		gathers(allGather, "All GPUs gather the parts of a vector."),
@@ -114,6 +118,22 @@ func sizeKeys() []key {
 			field: func(s *Scenario, _ int) any { return &s.Workload.Message },
 		}),
 	}
+}
+
+// matrixKeys are those of a matrix on a scale-up domain, which matrixAlias turns into
+// those of an all-to-all.
+func matrixKeys() []key {
+	keys := []key{kindKey("workload"), {
+		name: "matrix_file", doc: "CSV file with a row of bytes for each GPU that sends, in place of matrix", omit: true,
+		field: func(*Scenario, int) any { return new(string) },
+	}}
+	for _, k := range exchangeKeys() {
+		if k.name == "matrix" || k.name == "chunk" {
+			k.when = nil
+			keys = append(keys, k)
+		}
+	}
+	return keys
 }
 
 // exchangeKeys are those of all-to-alls of scale-up domains, wherever they stand.

@@ -137,29 +137,33 @@ func fromSource(names ...string) *condition {
 }
 
 // sizeable is the condition of messages that may have a size.
-var sizeable = &condition{
-	keys: sized.keys,
+var sizeable = both(unlisted, &condition{
+	keys: timed.keys,
 	ok: func(s *Scenario) bool {
-		return sized.ok(s) || s.Workload.Kind != dataTensor && s.Workload.Source == "on-off"
+		return timed.ok(s) || s.Workload.Kind != dataTensor && s.Workload.Source == "on-off"
 	},
-	by:   sized.by,
-	want: sized.want,
-}
+	by:   timed.by,
+	want: timed.want,
+})
 
 // sized is the condition of the size of messages: on-off and Poisson sources have
 // rates and times instead.
-var sized = &condition{
+var sized = both(unlisted, timed)
+
+var unlisted = &condition{
+	keys: []string{"workload.kind"},
+	ok:   func(s *Scenario) bool { return s.Workload.Kind != matrixTraffic },
+	by:   func(*Scenario) string { return "workload " + quote(matrixTraffic) },
+	want: "choose another workload, whose messages have one size",
+}
+
+var timed = &condition{
 	keys: []string{"workload.source", "workload.kind"},
 	ok: func(s *Scenario) bool {
 		w := &s.Workload
-		return w.Kind != matrixTraffic && (slices.Contains(ringKinds, w.Kind) || w.Source != "on-off" && w.Source != "poisson")
+		return slices.Contains(ringKinds, w.Kind) || w.Source != "on-off" && w.Source != "poisson"
 	},
-	by: func(s *Scenario) string {
-		if s.Workload.Kind == matrixTraffic {
-			return "workload " + quote(matrixTraffic)
-		}
-		return "source " + quote(s.Workload.Source)
-	},
+	by:   func(s *Scenario) string { return "source " + quote(s.Workload.Source) },
 	want: "choose another source",
 }
 
@@ -279,6 +283,10 @@ func trafficKeys() []key {
 		{
 			name: "matrix", doc: "bytes from each node, a row each, to each", when: ofKind(matrixTraffic), max: 1 << 50,
 			field: of(func(t *Traffic) any { return &t.Matrix }),
+		},
+		{
+			name: "sizes", doc: "`uniform`; `matrix`, as listed, or the name of a CSV file are another way to write kind = \"matrix\" with matrix or matrix_file", omit: true, when: ofKind(allToAll),
+			field: func(*Scenario, int) any { return new(string) }, // matrixAlias reads it
 		},
 		when(ofKind(ringKinds...), defaultsTo("one", key{
 			name: "rings", doc: "one ring through all nodes, or the rings of each dimension in turn, with the vector split over the orders of dimensions",

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -242,7 +243,7 @@ func TestUnusedKeys(t *testing.T) {
 		{"gpt7b", "workload.experts.sizes=zipf", `workload.experts: is not used by workload "training" on fabric "ocs-pods"; leave it out: it is of workload "training" on fabric "scaleup"`},
 		{"", "workload.model=gpt-7b", `workload.model: is not used by workload "all-to-all"; leave it out: it is of workload "training" on fabric "ocs-pods" or "scaleup"`},
 		{"", "workload.sequence=4096", `workload.sequence: is not used by workload "all-to-all"; leave it out: it is of workload "training" on fabric "ocs-pods" or "scaleup"`},
-		{"", "workload.sizes=zipf", `workload.sizes: is not used by workload "all-to-all" on fabric "torus"; leave it out: it is of workload "all-to-all" on fabric "scaleup"`},
+		{"", "workload.zipf_exponent=0.3", `workload.zipf_exponent: is not used by workload "all-to-all" on fabric "torus"; leave it out: it is of workload "all-to-all" on fabric "scaleup"`},
 		{"", "job=[{name = \"a\"}]", `job: is not used by fabric "torus"; leave it out: it is of fabric "ocs-pods"`},
 		{"", "enginee.level=flow", "enginee: unknown table; did you mean engine?"},
 		{"", "fabric.lnk_rate=1Gbps", `fabric.lnk_rate: unknown key, not used by kind "torus"; did you mean link_rate?`},
@@ -266,6 +267,96 @@ func TestUnusedKeys(t *testing.T) {
 					t.Errorf("%s: %v", file, err)
 				}
 			}
+		}
+	}
+}
+
+// TestMatrixForms: a matrix of bytes is written in either form on every fabric, means
+// the same, and has its faults told by the key that the file has.
+func TestMatrixForms(t *testing.T) {
+	dir := t.TempDir()
+	file, header := filepath.Join(dir, "m.csv"), filepath.Join(dir, "h.csv")
+	for name, text := range map[string]string{file: "0,1000,1000\n1KB,0,1000\n1000,1000,0\n", header: "a,b,c\n0,1,1\n1,0,1\n1,1,0\n"} {
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const inline = "workload.matrix=[[0, 1000, 1000], [1000, 0, 1000], [1000, 1000, 0]]"
+	for fabric, keys := range map[string]string{"torus": "dims = [3]", "graph": "edges = [[0, 1], [1, 2], [2, 0]]", "scaleup": "gpus = 3"} {
+		first := ""
+		for _, c := range []struct {
+			kind string
+			set  []string
+			want string // of a fault
+		}{
+			{"matrix", []string{"workload.matrix_file=" + file}, ""},
+			{"matrix", []string{inline}, ""},
+			{"all-to-all", []string{"workload.sizes=" + file}, ""},
+			{"all-to-all", []string{"workload.sizes=matrix", inline}, ""},
+			{"matrix", []string{"workload.matrix_file=" + header}, "--set: workload.matrix_file: " + header + `:1: "a" begins a header, and a matrix has sizes alone`},
+			{"all-to-all", []string{"workload.sizes=" + header}, "--set: workload.sizes: " + header + `:1: "a" begins a header, and a matrix has sizes alone`},
+			{"all-to-all", []string{"workload.sizes=none.csv"}, "--set: workload.sizes: none.csv cannot be read"},
+			{"matrix", []string{"workload.matrix_file=none.csv"}, "--set: workload.matrix_file: none.csv cannot be read"},
+			{"matrix", []string{"workload.matrix_file=3"}, "--set: workload.matrix_file: is the number 3; write a text"},
+			{"all-to-all", []string{"workload.sizes=3"}, "--set: workload.sizes: is the number 3; write a text"},
+			{"matrix", []string{"workload.matrix_file=" + file, inline}, ": workload.matrix_file: "},
+		} {
+			text := "name = \"m\"\n[workload]\nkind = \"" + c.kind + "\"\n[fabric]\nkind = \"" + fabric + "\"\n" + keys + "\n"
+			s, err := Parse("m.toml", []byte(text), c.set)
+			switch {
+			case c.want == "" && err != nil, c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n")):
+				t.Errorf("%s, %s %v: %v; want %s", fabric, c.kind, c.set, err, c.want)
+			case err == nil && first == "":
+				first = s.Digest()
+				sameAgain(t, s)
+			case err == nil && s.Digest() != first:
+				t.Errorf("%s, %s %v is another scenario", fabric, c.kind, c.set)
+			}
+		}
+	}
+}
+
+// TestAlikeFaults: what is wrong again and again at one place is told a few times and
+// counted, and texts of any length are shortened.
+func TestAlikeFaults(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "m.csv")
+	if err := os.WriteFile(file, []byte("0,x,y,z,u,v\n"+strings.Repeat("1,x,y,z,u,v\n", 5)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	const torus = "[workload]\nkind = \"matrix\"\n[fabric]\nkind = \"torus\"\ndims = [6]\n"
+	_, err := Parse("m.toml", []byte(torus), []string{"workload.matrix_file=" + file})
+	if err == nil || strings.Count(err.Error(), "\n") != 3 || !strings.HasSuffix(err.Error(), "\n--set: workload.matrix_file: and 17 more like these") {
+		t.Errorf("%v", err)
+	}
+	long := strings.Repeat("k", 1<<20)
+	for _, text := range []string{long + " = 1\n" + torus, torus + long + " = 1\n", torus + "[" + long + ".a]\nb = 1\n", "name = \"" + long + "\"\n" + torus, "seed = 9" + strings.Repeat("9", 1<<20) + "\n" + torus} {
+		if _, err := Parse("m.toml", []byte(text), nil); err == nil || len(err.Error()) > 6000 || strings.Contains(err.Error(), long[:1000]) {
+			t.Errorf("%.20s: %d bytes", text, len(fmt.Sprint(err)))
+		}
+	}
+}
+
+// TestBlame: the key that is at fault is named.
+func TestBlame(t *testing.T) {
+	gpt, err := embedded.ReadFile("gpt7b.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow := regexp.MustCompile(`port_bandwidth = .*`).ReplaceAllString(string(gpt), `port_bandwidth = "0.0000000000000001bps"`)
+	for _, c := range []struct {
+		text, set, want string
+	}{
+		{slow, "seed=1", "fabric.port_bandwidth: an iteration may take"},
+		{string(gpt), "fabric.nic_bandwidth=0.0000000000000001bps", "fabric.nic_bandwidth: an iteration may take"},
+		{string(gpt), "workload.sequence=100000000", "workload.sequence: an iteration may take"},
+		{"seed = 99999999999999999999\n" + string(gpt), "seed=1", "x.toml:1: seed: 99999999999999999999 is out of bounds; write a whole number from -9223372036854775808 to 9223372036854775807"},
+		{string(gpt) + "x = [\n1,\n-99999999999999999999]\n", "seed=1", "x: -99999999999999999999 is out of bounds"},
+		{"[workload]\nkind = \"all-to-all\"\n[fabric]\nkind = \"torus\"\ndims = [4]\n", "fabric.failed_ocs=x3", `fabric.failed_ocs: is the text "x3"; write a list of texts: ["x3"]`},
+		{"[workload]\nkind = \"all-to-all\"\n[fabric]\nkind = \"torus\"\ndims = 4\n", "seed=1", `fabric.dims: is the number 4; write a list of whole numbers: [4]`},
+	} {
+		_, err := Parse("x.toml", []byte(c.text), []string{c.set})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v; want %s", c.set, err, c.want)
 		}
 	}
 }

@@ -1,0 +1,43 @@
+package scenarios
+
+import (
+	"slices"
+	"strings"
+)
+
+// matrixAlias lets every fabric take a matrix of bytes in both forms: as kind =
+// "matrix" with matrix or matrix_file, and as an all-to-all whose sizes are a file or
+// "matrix". It turns either into that whose other keys the fabric has: on scale-up
+// domains the all-to-all, elsewhere the matrix. Faults name what the file writes.
+func (c *checker) matrixAlias() {
+	const kindAt, sizesAt, fileAt = "workload.kind", "workload.sizes", "workload.matrix_file"
+	w := child(c.root, "workload")
+	switch fabric, _ := child(c.root, "fabric")["kind"].(string); {
+	case w["kind"] == matrixTraffic && fabric == "scaleup":
+		if _, given := w["sizes"]; given {
+			return // it is not used
+		}
+		file, given := w["matrix_file"]
+		if !given {
+			file = "matrix"
+		}
+		delete(w, "matrix_file")
+		w["kind"], w["sizes"] = allToAll, file
+		c.alias = map[string]string{sizesAt: fileAt}
+		if !given {
+			c.alias[sizesAt] = kindAt
+		}
+	case w["kind"] == allToAll && (fabric == "torus" || fabric == "graph"):
+		sizes, ok := w["sizes"].(string)
+		unknown := !strings.ContainsAny(sizes, "./") && nearest(sizes, sizeNames) != ""
+		if _, given := w["matrix_file"]; !ok || given || sizes != "matrix" && (unknown || slices.Contains(sizeNames, sizes)) {
+			return
+		}
+		delete(w, "sizes")
+		c.alias = map[string]string{kindAt: sizesAt}
+		if w["kind"] = matrixTraffic; sizes != "matrix" {
+			w["matrix_file"] = sizes
+			c.alias[fileAt] = sizesAt
+		}
+	}
+}
