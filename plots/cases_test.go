@@ -44,6 +44,9 @@ func withTopology(t *result.Topology) (*result.Document, *result.Detail) {
 	u.Pairs = append([]result.Pair{}, t.Pairs...)
 	u.Pairs[0].Circuits += 3
 	d.Policies[1].Topology = &u
+	for i := range doc.Rows {
+		delete(doc.Rows[i].Metrics, "ports") // which were of another topology
+	}
 	return doc, d
 }
 

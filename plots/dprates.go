@@ -2,7 +2,6 @@ package plots
 
 import (
 	"fmt"
-	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -50,7 +49,7 @@ func ratesFigure(doc *result.Document, d *result.Detail) []Figure {
 		names = names[:len(lineStyles)]
 	}
 	for i, n := range names {
-		s.legend = append(s.legend, entry{n, stroke(lineStyles[i])})
+		s.legend = append(s.legend, entry{n, stroke(nested(i, len(names)))})
 	}
 	from, to, top := extents(chosen, group)
 	u := rateTime(to - from)
@@ -66,7 +65,7 @@ func ratesFigure(doc *result.Document, d *result.Detail) []Figure {
 	}
 	s.notes = append(s.notes, fmt.Sprintf("Time 0 is when the first of these begins, %s into the iteration.", duration(from)))
 	if len(names) > 1 {
-		s.notes[len(s.notes)-1] += " Equal rates are drawn side by side."
+		s.notes[len(s.notes)-1] += " Of equal rates the wider lines are seen beside the narrower."
 	}
 	return []Figure{s.figure("dp-rates", 5.4*vg.Inch)}
 }
@@ -80,9 +79,17 @@ func rateTime(span float64) unit {
 	return unit{"ms", 1e3}
 }
 
-// beside is the distance in points of lines of equal rate: they would hide
-// each other.
-const beside = 2
+// Widths in points of lines that lie on each other.
+const (
+	narrowest = 2.0
+	wider     = 1.3 // of each line than of the next
+)
+
+// nested is the style of line i of n: whole, and wider than those after it, which are drawn over it, so that all are seen where their rates are
+// equal and each stays at its rate.
+func nested(i, n int) draw.LineStyle {
+	return draw.LineStyle{Color: lineStyles[i].Color, Width: narrowest + wider*vg.Length(n-1-i)}
+}
 
 // ratesPlot is one play's plot; times count from from.
 func ratesPlot(play *result.Play, group string, names []string, from, to, top float64) *plot.Plot {
@@ -91,27 +98,25 @@ func ratesPlot(play *result.Play, group string, names []string, from, to, top fl
 	u := rateTime(to - from)
 	p.X.Label.Text = "time, " + u.name
 	p.X.Tick.Marker = ticker{u, 10, false}
-	setRange(&p.Y, -0.05*top, top*1.12) // room for lines side by side
+	setRange(&p.Y, -0.03*top, top*1.08) // room for wide lines
 	p.Y.Tick.Marker = ticker{gigabytes, 5, false}
 	p.Add(grid(true, true), plotFunc(func(c draw.Canvas, p *plot.Plot) {
 		x, y := p.Transforms(&c)
-		for i := range play.Rates {
-			s := &play.Rates[i]
-			at := slices.Index(names, s.Name)
-			if s.Group != group || at < 0 {
-				continue
+		for at, name := range names { // the narrowest last
+			for i := range play.Rates {
+				s := &play.Rates[i]
+				if s.Group != group || s.Name != name {
+					continue
+				}
+				a, b, ok := active(s)
+				if !ok {
+					continue
+				}
+				// Only where it runs: lines along 0 would hide each other.
+				line := stepLine(steady(s, (to-from)/sliver), a, b, func(t float64) vg.Length { return x(t - from) }, y)
+				line = append([]vg.Point{point(line[0].X, y(0))}, append(line, point(line[len(line)-1].X, y(0)))...)
+				c.StrokeLines(nested(at, len(names)), line)
 			}
-			a, b, ok := active(s)
-			if !ok {
-				continue
-			}
-			// Only where it runs: lines along 0 would hide each other.
-			line := stepLine(steady(s, (to-from)/sliver), a, b, func(t float64) vg.Length { return x(t - from) }, y)
-			line = append([]vg.Point{point(line[0].X, y(0))}, append(line, point(line[len(line)-1].X, y(0)))...)
-			for k := range line {
-				line[k].Y += beside * (vg.Length(at) - vg.Length(len(names)-1)/2)
-			}
-			c.StrokeLines(lineStyles[at], line)
 		}
 	}))
 	return p

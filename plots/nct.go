@@ -3,7 +3,9 @@ package plots
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -39,11 +41,14 @@ func nctFigure(doc *result.Document, d *result.Detail) []Figure {
 	}
 	var all []nctBar
 	some := false
+	var models []model
 	for _, r := range doc.Rows {
 		b := nctBar{policy: r.Policy}
 		b.value, b.defined = r.Metrics[metric]
 		if b.defined {
-			b.bound, b.hasBound = nctBound(doc, &r)
+			if b.bound, b.hasBound = nctBound(doc, &r); b.hasBound {
+				models = addModel(models, r.Policy, r.Labels["gap_model"])
+			}
 		}
 		if why := r.Labels[metric]; !b.defined && why != "" {
 			s.notes = append(s.notes, r.Policy+" has no NCT: "+why)
@@ -69,8 +74,41 @@ func nctFigure(doc *result.Document, d *result.Detail) []Figure {
 	p.Add(grid(true, false), plotFunc(func(c draw.Canvas, p *plot.Plot) { drawNCT(c, p, all, best) }), plotFunc(names.draw))
 	s.panels = []panel{{x1: 1, y1: 1, below: names.depth, plot: p}}
 	s.legend = nctLegend(all, lowest, best >= 0)
+	if note := boundNote(models); note != "" {
+		s.notes = append([]string{note}, s.notes...)
+	}
 	s.notes = append([]string{words + " Bars start at 1, not at 0: their length is what a policy adds."}, s.notes...)
 	return []Figure{s.figure("nct", nctHeight+names.depth+noteSize*lineSpacing*vg.Length(len(s.notes)))}
+}
+
+// model is what lower bounds hold for, and whose they are.
+type model struct {
+	name     string
+	policies []string
+}
+
+func addModel(models []model, policy, name string) []model {
+	at := slices.IndexFunc(models, func(m model) bool { return m.name == name })
+	if at < 0 {
+		at = len(models)
+		models = append(models, model{name: name})
+	}
+	models[at].policies = append(models[at].policies, policy)
+	return models
+}
+
+// boundNote says what the lower bounds hold for: what most policies have, and who has another.
+func boundNote(models []model) string {
+	models = slices.DeleteFunc(models, func(m model) bool { return m.name == "" })
+	if len(models) == 0 {
+		return ""
+	}
+	slices.SortStableFunc(models, func(a, b model) int { return len(b.policies) - len(a.policies) })
+	note := "No policy is below its lower bound, which holds for " + models[0].name
+	for _, m := range models[1:] {
+		note += "; that of " + strings.Join(m.policies, ", ") + " for " + m.name
+	}
+	return note + "."
 }
 
 // objective reports whether policies are compared by an objective over several
@@ -97,7 +135,7 @@ func nctLegend(all []nctBar, lowest string, best bool) []entry {
 	legend = append(legend, entry{"ideal non-blocking fabric", stroke(idealLine)})
 	for _, b := range all {
 		if b.hasBound {
-			return append(legend, entry{"lower bound proved for the policy", func(c draw.Canvas, lo, hi vg.Point) { markBound(c, lo.X, hi.X, (lo.Y+hi.Y)/2) }})
+			return append(legend, entry{"lower bound", func(c draw.Canvas, lo, hi vg.Point) { markBound(c, lo.X, hi.X, (lo.Y+hi.Y)/2) }})
 		}
 	}
 	return legend

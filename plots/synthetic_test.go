@@ -53,9 +53,18 @@ func synthetic(s shape) (*result.Document, *result.Detail) {
 		doc.Rows = append(doc.Rows, result.Row{Policy: name, Metrics: map[string]float64{
 			"makespan_s": p.MakespanS, "nct": (p.MakespanS - c) / (ideal - c),
 			"bound_makespan_s": c + (p.MakespanS-c)*min(1, 1.075-0.05*slower),
-		}})
+		}, Labels: map[string]string{"gap_model": "any way of sharing, all topologies"}})
+		if i == len(s.policies)-2 {
+			doc.Rows[i].Labels["gap_model"] = "max-min fair sharing, all topologies"
+		}
+		for _, pod := range p.Topology.Pods {
+			doc.Rows[i].Metrics["ports"] += float64(s.replicas * pod.Used)
+		}
 	}
 	d.Windows = s.windows(&d.Reference)
+	if len(s.policies) > 2 {
+		d.Windows.Baseline = s.policies[1]
+	}
 	return doc, d
 }
 

@@ -18,6 +18,7 @@ const topologiesShown = 12
 type chart struct {
 	topology *result.Topology
 	policies []string
+	ports    float64        // of all replicas, as the table has them; 0 where that is not known
 	count    map[[2]int]int // circuits of a pair of pods, the lower index first
 	twin     map[int]stubs
 	most     int // circuits on a bundle of any chart in the figure
@@ -48,6 +49,9 @@ func topologyFigure(doc *result.Document, d *result.Detail) []Figure {
 			most = max(most, t.circuits)
 		}
 		form = max(form, c.form()) // one for all, that they may be compared
+	}
+	if n := charts[0].replicas(); n > 1 {
+		s.notes = append(s.notes, fmt.Sprintf("Ports above a picture are those of all %.0f replicas; one of them is drawn for all.", n))
 	}
 	s.legend = topologyLegend(form, twins, most)
 	columns := 2
@@ -83,6 +87,9 @@ func allCharts(doc *result.Document, d *result.Detail) []*chart {
 		if at < 0 {
 			at = len(charts)
 			charts = append(charts, newChart(p.Topology))
+			if r := doc.Row(p.Policy); r != nil {
+				charts[at].ports = r.Metrics["ports"]
+			}
 		}
 		charts[at].policies = append(charts[at].policies, p.Policy)
 	}
@@ -107,13 +114,24 @@ func same(a, b *result.Topology) bool {
 	return slices.Equal(a.Pods, b.Pods) && slices.Equal(a.Pairs, b.Pairs)
 }
 
-// head names the policies and the ports they use, in a width.
-func (c *chart) head(width vg.Length) string {
-	used, total := 0, 0
+// drawn returns the ports that the circuits that are drawn take, and those that there are.
+func (c *chart) drawn() (used, total int) {
 	for _, p := range c.topology.Pods {
 		used, total = used+p.Used, total+p.Total
 	}
-	suffix := fmt.Sprintf(": %d of %d ports", used, total)
+	return used, total
+}
+
+// replicas returns how many replicas the one that is drawn stands for.
+func (c *chart) replicas() float64 {
+	used, _ := c.drawn()
+	return max(1, c.ports/float64(max(1, used)))
+}
+
+// head names the policies and the ports that they use, of all replicas, in a width.
+func (c *chart) head(width vg.Length) string {
+	used, total := c.drawn()
+	suffix := fmt.Sprintf(": %.0f of %.0f ports", c.replicas()*float64(used), c.replicas()*float64(total))
 	style := bold(headSize, ink)
 	return fit(style, strings.Join(c.policies, ", "), width-style.Width(suffix)) + suffix
 }

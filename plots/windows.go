@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image/color"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -13,7 +14,7 @@ import (
 )
 
 // windowsFigure shows for each transfer when it can run at all and when it ran
-// in the baseline (DELTA, Fig. 12).
+// on a baseline's circuits (DELTA, Fig. 12).
 func windowsFigure(_ *result.Document, d *result.Detail) []Figure {
 	w := &d.Windows
 	if len(w.Task) == 0 || len(w.EarliestS) == 0 || len(w.LatestS) == 0 {
@@ -23,7 +24,7 @@ func windowsFigure(_ *result.Document, d *result.Detail) []Figure {
 	window := intervals{light, "can run (earliest start to latest completion)", pick(order, w.EarliestS), pick(order, w.LatestS)}
 	layers := []intervals{window}
 	if len(w.StartS) > 0 && len(w.EndS) > 0 {
-		layers = append(layers, intervals{dark, "ran in the baseline simulation", pick(order, w.StartS), pick(order, w.EndS)})
+		layers = append(layers, intervals{dark, "ran " + underBaseline(w), pick(order, w.StartS), pick(order, w.EndS)})
 	}
 	lo, hi := span(layers)
 	lo = min(lo, 0)
@@ -41,7 +42,7 @@ func windowsFigure(_ *result.Document, d *result.Detail) []Figure {
 }
 
 // indexFigure shows the intervals between events in which each transfer was
-// active in the baseline, and those that pruning leaves to it (DELTA, Fig. 5).
+// active on a baseline's circuits, and those that pruning leaves to it (DELTA, Fig. 5).
 func indexFigure(_ *result.Document, d *result.Detail) []Figure {
 	w := &d.Windows
 	played, topo, kept := len(w.FirstK) > 0 && len(w.LastK) > 0, len(w.TopoMin) > 0 && len(w.TopoMax) > 0, len(w.MinK) > 0 && len(w.MaxK) > 0
@@ -49,7 +50,7 @@ func indexFigure(_ *result.Document, d *result.Detail) []Figure {
 		return nil
 	}
 	order := byEarliest(w)
-	active := []intervals{{dark, "active in the baseline", cells(order, w.FirstK, -0.5), cells(order, w.LastK, 0.5)}}
+	active := []intervals{{dark, "active " + underBaseline(w), cells(order, w.FirstK, -0.5), cells(order, w.LastK, 0.5)}}
 	var retained []intervals
 	if topo {
 		retained = append(retained, intervals{light, "left by task order", cells(order, w.TopoMin, -0.5), cells(order, w.TopoMax, 0.5)})
@@ -72,7 +73,7 @@ func indexFigure(_ *result.Document, d *result.Detail) []Figure {
 		split = 0.63
 	}
 	for i, layers := range [][]intervals{active, retained} {
-		head := []string{"In the baseline", "Left to the search for the best"}[i]
+		head := []string{upper(underBaseline(w)), "Left to the search for the best"}[i]
 		p := taskPlot(names(order, w.Task), layers)
 		setRange(&p.X, lo, hi)
 		p.X.Label.Text = "interval between events"
@@ -87,6 +88,17 @@ func indexFigure(_ *result.Document, d *result.Detail) []Figure {
 	}
 	return []Figure{s.figure("index", 5.2*vg.Inch)}
 }
+
+// underBaseline says on whose circuits transfers ran; runs of old do not say.
+func underBaseline(w *result.Windows) string {
+	if w.Baseline == "" {
+		return "in the baseline simulation"
+	}
+	return "on the circuits of " + plain(w.Baseline)
+}
+
+// upper begins s with a capital.
+func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // How bars look: what may be, what was, what is left.
 var (

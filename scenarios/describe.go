@@ -274,6 +274,7 @@ func (in *instance) windows(ctx context.Context) (result.Windows, error) {
 	for _, id := range w.Task {
 		out.Task = append(out.Task, in.reduced.Name(id))
 	}
+	out.Baseline = w.Baseline
 	out.EarliestS, out.LatestS = seconds(w.Earliest), seconds(w.Latest)
 	out.StartS, out.EndS = seconds(w.Start), seconds(w.End)
 	out.Intervals, out.FirstK, out.LastK = w.Intervals, w.First, w.Last

@@ -22,7 +22,8 @@ type Windows struct {
 	// transfer before Earliest or ends it after Latest.
 	Earliest, Latest []engine.Time
 
-	// As played under the baseline topology.
+	// As played under the baseline topology, which is Baseline's; "" of given circuits.
+	Baseline    string
 	Start, End  []engine.Time
 	Played      int   // intervals of that play
 	First, Last []int // indices in which each transfer was active
@@ -59,9 +60,9 @@ const AnchorMargin = 2
 // Windows plays the graph under a baseline topology, max-min fair, and returns
 // what follows for each transfer. It fails where the baseline cannot be played.
 func (p *Problem) Windows(ctx context.Context, o WindowOptions) (*Windows, error) {
-	x := o.Circuits
+	x, baseline := o.Circuits, ""
 	if x == nil {
-		x, _ = p.incumbent(ctx, flow.MaxMin)
+		baseline, x, _ = p.bestBaseline(ctx, flow.MaxMin)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -80,7 +81,7 @@ func (p *Problem) Windows(ctx context.Context, o WindowOptions) (*Windows, error
 	if o.Upper == 0 {
 		o.Upper = trace.Makespan
 	}
-	w := &Windows{Task: p.transfers()}
+	w := &Windows{Task: p.transfers(), Baseline: baseline}
 	w.Earliest, w.Latest = p.timeWindows(p.fullSpans(), w.Task, o.Upper)
 	w.profile(trace)
 	w.Intervals = w.Played
@@ -99,18 +100,27 @@ func (p *Problem) Windows(ctx context.Context, o WindowOptions) (*Windows, error
 // incumbent returns the best of the allocators that see only the traffic
 // matrix, without circuits that carry nothing, and its makespan.
 func (p *Problem) incumbent(ctx context.Context, s flow.Service) ([]int, engine.Time) {
+	_, x, c := p.bestBaseline(ctx, s)
+	return x, c
+}
+
+// bestBaseline is incumbent with the allocator's name.
+func (p *Problem) bestBaseline(ctx context.Context, s flow.Service) (name string, best []int, lowest engine.Time) {
 	w := p.player(ctx, s)
 	defer p.done(w)
-	var best []int
-	lowest := never
-	for _, rule := range []weigher{proportional, squareRoot, halving} {
-		x := rule(p)
+	lowest = never
+	for _, info := range Table {
+		b, ok := info.Policy.(baseline)
+		if !ok {
+			continue
+		}
+		x := b.rule(p)
 		p.clip(x)
 		if c, ok := w.play(x, lowest); ok {
-			best, lowest = x, c
+			name, best, lowest = info.Name, x, c
 		}
 	}
-	return best, lowest
+	return name, best, lowest
 }
 
 // transfers returns the ids of the transfers that use the network.

@@ -102,7 +102,9 @@ type Windows struct {
 	Task      []string  `json:"task"`
 	EarliestS []float64 `json:"earliest_s"` // earliest start (Alg. 4)
 	LatestS   []float64 `json:"latest_s"`   // latest completion (Alg. 4)
-	StartS    []float64 `json:"start_s"`    // as played in the baseline simulation
+	// Baseline is the policy whose circuits the transfers are simulated on: the best of those that see the traffic matrix alone.
+	Baseline  string    `json:"baseline,omitempty"`
+	StartS    []float64 `json:"start_s"` // there
 	EndS      []float64 `json:"end_s"`
 	Intervals int       `json:"intervals"` // K: intervals between events of the baseline
 	FirstK    []int     `json:"first_k"`   // 1-based active indices in the baseline (Fig. 5a)

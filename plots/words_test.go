@@ -1,0 +1,46 @@
+package plots
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// said returns all text of a figure of a run, in one line.
+func said(t *testing.T, run, figure string) string {
+	t.Helper()
+	figs, err := All(runs[run]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(figs, func(f Figure) bool { return f.Name == figure })
+	if i < 0 {
+		t.Fatalf("no figure %s", figure)
+	}
+	var all []string
+	for _, one := range texts(figs[i]) {
+		all = append(all, one.text)
+	}
+	return strings.Join(all, " ")
+}
+
+// TestSaid: figures have the table's ports, name the policy that they take for a baseline, and say what bounds hold for.
+func TestSaid(t *testing.T) {
+	for _, tt := range []struct{ run, figure, want, not string }{
+		{"large", "topology", "one of them is drawn for all", ""},
+		{"large", "windows", "ran on the circuits of sqrt", "baseline"},
+		{"large", "index", "On the circuits of sqrt", "baseline"},
+		{"small", "windows", "ran in the baseline simulation", ""}, // of runs that do not name it
+		{"large", "nct", "which holds for any way of sharing, all topologies; that of topo for max-min fair sharing, all topologies.", "proved for the policy"},
+		{"large", "dp-rates", "Of equal rates the wider lines are seen beside the narrower.", "side by side"},
+	} {
+		if got := said(t, tt.run, tt.figure); !strings.Contains(got, tt.want) || tt.not != "" && strings.Contains(got, tt.not) {
+			t.Errorf("%s of %s says %q; want %q, not %q", tt.figure, tt.run, got, tt.want, tt.not)
+		}
+	}
+	doc, d := synthetic(large)
+	c := allCharts(doc, d)[0]
+	if used, _ := c.drawn(); !strings.HasPrefix(c.head(1000), "prop: ") || c.replicas() != float64(large.replicas) || c.ports != float64(large.replicas*used) {
+		t.Errorf("%s: %g replicas, %g ports, %d drawn", c.head(1000), c.replicas(), c.ports, used)
+	}
+}
