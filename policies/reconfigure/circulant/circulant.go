@@ -56,7 +56,7 @@ func Candidates(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 		return nil, fmt.Errorf("%w: it needs the same count of chunks, above 0, for all pairs", ErrUneven)
 	}
 	l := newPlanner(p.GPUs, p.Degree, chunks, o, p.Seed)
-	plain, relayed := l.together()
+	plain, relayed := l.together(l.plain(context.TODO()))
 	var list []plan.Candidate
 	for _, s := range plain {
 		list = append(list, s.candidate("circulant"))
@@ -70,15 +70,17 @@ func Candidates(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	return list, nil
 }
 
-// Sequences returns the offsets of the phases of the plans that Candidates makes for one chunk a pair and seed 0 with all
-// switches at once, in the same order: [plan][phase][k offsets]. An offset that appears twice in a phase has two links.
-// nil for n < 2, k < 1 and k >= n.
+// Sequences returns the offsets of phases that reach all in few hops, for each useful number of topologies as Candidates
+// has them: first those of plans without relaying, then those of plans with it, [plan][phase][k offsets]. An offset that
+// appears twice in a phase has two links. They suit demands of any sizes; what only fills links evenly where all sizes are
+// equal is left out. nil for n < 2, k < 1 and k >= n.
 func Sequences(n, k int, o Options) [][][]int {
 	if n < 2 || k < 1 || k >= n {
 		return nil
 	}
-	plain, relayed := newPlanner(n, k, 1, o, 0).together()
+	l := newPlanner(n, k, 1, o, 0)
 	var list [][][]int
+	plain, relayed := l.together(l.fewHops(nil))
 	for _, s := range append(plain, relayed...) {
 		var phases [][]int
 		for p, offsets := range s.phases {
@@ -148,9 +150,10 @@ func (l *planner) counts() []int {
 	return append(list, most)
 }
 
-// together plans with all switches reconfiguring at once.
-func (l *planner) together() (plain, relayed []*scheme) {
-	plain = frontier(nil, l.plain(context.TODO()))
+// together returns plans with all switches reconfiguring at once: of plain those that none of the others beats, within the
+// buffer, and with relaying.
+func (l *planner) together(plain []*scheme) (_, relayed []*scheme) {
+	plain = frontier(nil, plain)
 	if l.o.BufferLimit > 0 {
 		// What goes directly needs no buffer, so that something always fits.
 		plain = frontier(nil, l.fitAll(append(plain, l.stay(l.direct(), 0))))

@@ -139,15 +139,22 @@ func (l *planner) plain(ctx context.Context) (list []*scheme) {
 			list = append(list, l.repeat(s))
 		}
 	}
-	switch {
-	case l.k > 1:
+	if l.k > 1 {
 		list = append(list, l.stay(l.direct(), l.kicks()))
 		list = append(list, l.tiled(ctx, list)...)
-		list = append(list, l.searched(list)...)
-	case l.chunks == 1: // of more, each goes where one alone does
-		list = l.shifts()
+	}
+	if l.k > 1 || l.chunks == 1 { // at degree 1 each of many chunks goes where one alone does
+		list = append(list, l.fewHops(list)...)
 	}
 	return append(list, l.exhaust(ctx, list)...)
+}
+
+// fewHops returns schemes of few hops without relaying, for the numbers of topologies for which list is not known to be best.
+func (l *planner) fewHops(list []*scheme) []*scheme {
+	if l.k == 1 {
+		return l.shifts()
+	}
+	return l.tuples(list)
 }
 
 // shifts returns a scheme of degree 1 for each of counts.
@@ -181,8 +188,8 @@ func (l *planner) tiled(ctx context.Context, list []*scheme) (better []*scheme) 
 	return better
 }
 
-// searched returns schemes for the numbers of topologies for which list is not known to be best.
-func (l *planner) searched(list []*scheme) (better []*scheme) {
+// tuples is fewHops for degrees above 1.
+func (l *planner) tuples(list []*scheme) (better []*scheme) {
 	open := l.open(list)
 	if len(open) == 0 {
 		return nil
@@ -223,7 +230,7 @@ func (l *planner) searched(list []*scheme) (better []*scheme) {
 			}
 		}
 	}
-	better = frontier(nil, better)
+	better = frontier(nil, append(better, l.stay(l.direct(), l.kicks())))
 	for i, s := range better {
 		if d := len(s.phases); d > 1 {
 			s = l.scatter(s, t, firsts, l.tries(d*d))

@@ -48,7 +48,8 @@ const (
 )
 
 // tile returns a scheme of d phases of as few slots as it finds for one chunk a pair, less than below, and nil if it finds
-// none. Numbers of slots are tried from the least on, and then between what failed and what did not.
+// none. The least number of slots is tried first, then those between what failed and what did not, and in the end the last
+// that failed once more.
 func (l *planner) tile(ctx context.Context, d int, below int64) (best *scheme) {
 	if l.chunks != 1 || !l.tileable(d) {
 		return nil
@@ -61,16 +62,17 @@ func (l *planner) tile(ctx context.Context, d int, below int64) (best *scheme) {
 		}
 		t.words = append(t.words, more...)
 	}
-	low, try := l.least(d), l.least(d)
-	for low < below {
+	least := l.least(d)
+	low, try, again := least, least, true
+	for low < below && ctx.Err() == nil {
 		if t.start(d, int(try)) && t.anneal(ctx) {
 			phases, words := t.taken()
 			best, below = l.along(phases, words, 0), try
 		} else {
 			low = try + 1
 		}
-		if ctx.Err() != nil {
-			return best
+		if low == below && again && best != nil && best.total() > least {
+			low, again = below-1, false // so near, another start may do
 		}
 		try = (low + below - 1) / 2
 	}
