@@ -18,11 +18,16 @@ const never = engine.Never
 // above what ticks and floating point leave, far below what matters.
 const rounding = 1e-9
 
+// fewTicks is what the rounding of ends to ticks may leave between a makespan
+// and a bound that it meets.
+const fewTicks = 16
+
 // joint chooses circuits and rates together (DELTA-Joint, Eqs. 3..18) without
 // an MILP solver. For fixed circuits transfers are served by level; bounds that
 // hold for any service certify the result. Over circuits it branches and
 // bounds: a box of topologies is bounded by its upper corner, as capacity never
-// lowers a bound.
+// lowers a bound. Where that leaves a gap it looks again with sharper bounds
+// (joint_sharp.go) and, if it may, for better rates (joint_bend.go).
 type joint struct{}
 
 func (joint) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
@@ -214,7 +219,7 @@ func (s *jointSearch) over() string {
 
 // settled reports whether nothing with that bound can improve on the best.
 func (s *jointSearch) settled(bound engine.Time) bool {
-	return float64(bound) >= float64(s.best.makespan)*(1-rounding/10)
+	return float64(bound) >= float64(s.best.makespan)*(1-rounding/10) || s.best.makespan-bound <= fewTicks
 }
 
 // push opens a box if it can hold a feasible topology that is better. Floor is

@@ -63,7 +63,7 @@ func (best *jointOptimum) bend(ctx context.Context, p *Problem, o *Options) erro
 
 // met reports whether the makespan is the bound.
 func (best *jointOptimum) met() bool {
-	return float64(best.makespan) <= float64(best.bound)*(1+rounding)
+	return float64(best.makespan) <= float64(best.bound)*(1+rounding) || best.makespan-best.bound <= fewTicks
 }
 
 // bendOne changes the tail of one transfer on a resource, by itself or with

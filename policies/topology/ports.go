@@ -104,7 +104,7 @@ func (s *portSaver) run(x []int) {
 	s.w = s.p.player(s.ctx, s.service)
 	s.began = s.w.Work()
 	defer s.p.done(s.w)
-	s.w.SetTails(s.tails)
+	_ = s.w.SetTails(s.tails) // one a task: it cannot fail
 	s.circuits = append([]int(nil), x...)
 	s.p.clip(s.circuits)
 	s.makespan, _ = s.w.play(s.circuits, never)

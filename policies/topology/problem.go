@@ -151,7 +151,7 @@ func (p *Problem) player(ctx context.Context, s flow.Service) *player {
 	w := p.players.Get().(*player)
 	w.SetContext(ctx)
 	w.SetService(s)
-	w.SetTails(nil) // which cannot fail
+	_ = w.SetTails(nil) // which cannot fail
 	return w
 }
 
