@@ -68,10 +68,18 @@ var tableColumns = []tableColumn{
 }
 
 func load(v float64, r *result.Row) string {
-	if above, ok := r.Metrics["gap"]; ok {
+	if above, ok := r.Metrics["gap"]; ok && !timed(r) {
 		return fmt.Sprintf("%s %7s", amount(v), gap(above))
 	}
 	return amount(v)
+}
+
+// timed reports whether the gap of a router's row is of its completion, as where
+// transfers wait for each other, and not of loads.
+func timed(r *result.Row) bool {
+	_, ok := r.Metrics["bound_completion_s"]
+	_, routed := r.Metrics["max_link_load"]
+	return ok && routed
 }
 
 // slots are whole but for fluid schedules. Their gap is to a bound for as many topologies, so that none is not yet optimal.
@@ -118,8 +126,8 @@ func columnsFor(rows []result.Row) []tableColumn {
 	if has["max_load_over_rate"] {
 		delete(has, "max_link_load")
 	}
-	if has["max_link_load"] || has["max_load_over_rate"] || has["slots"] { // which have the gap beside them
-		delete(has, "gap")
+	if (has["max_link_load"] || has["max_load_over_rate"]) && !slices.ContainsFunc(rows, func(r result.Row) bool { return timed(&r) }) || has["slots"] {
+		delete(has, "gap") // which stands beside these
 	}
 	// So that the table fits.
 	if has["completion_s"] {
@@ -185,7 +193,7 @@ func bounded(doc *result.Document, why int) string {
 	if anyHas(doc, "slots") {
 		return "the slots of plans of as many topologies"
 	}
-	if anyHas(doc, "steps") {
+	if anyHas(doc, "steps") || slices.ContainsFunc(doc.Rows, func(r result.Row) bool { return timed(&r) }) {
 		return "the completion time"
 	}
 	return judged[why].bounded

@@ -421,7 +421,7 @@ func routerTables() []table {
 					},
 				},
 				defaultsTo(int64(0), key{
-					name: "budget", doc: "ways that are weighed in search of better ones, those of more than 16 hops as several; 0 is 30 million, and up to a million pairs at least 200 a pair", max: 1e15,
+					name: "budget", doc: "ways that are weighed in search of better ones, those of more than 16 hops as several; 0 is 30 million, and up to a million pairs at least 200 a pair; ring collectives at levels flow and packet have as much again for simulations, of which a transfer counts as 8", max: 1e15,
 					field: optimised(func(r *OptimisedOptions) any { return &r.Budget }),
 				}),
 				defaultsTo(0, key{

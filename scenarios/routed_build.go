@@ -30,6 +30,22 @@ type routed struct {
 
 	mu      sync.Mutex
 	healthy map[string]unharmed // by router
+
+	timed            sync.Once // the rest: lower bounds on when load.graph ends
+	oneTime, allTime engine.Time
+	timeErr          error
+}
+
+// leastTimes returns lower bounds on when transfers that wait for each other end, of one
+// way a pair and of pairs that spread.
+func (r *routed) leastTimes() (one, split engine.Time, err error) {
+	r.timed.Do(func() {
+		p := r.problem(r.known)
+		if r.oneTime, r.timeErr = p.Least(false); r.timeErr == nil {
+			r.allTime, r.timeErr = p.Least(true)
+		}
+	})
+	return r.oneTime, r.allTime, r.timeErr
 }
 
 // unharmed is what a router makes of the fabric where nothing is down.
@@ -117,7 +133,11 @@ func (l *Links) graph(of engine.Link) *engine.Network {
 
 // problem returns what routers decide on a network.
 func (r *routed) problem(n *engine.Network) *routing.Problem {
-	return &routing.Problem{Network: n, Torus: r.torus, Down: r.down, Flows: r.load.flows, Demand: r.load.demand, Rate: float64(r.s.Fabric.LinkRate)}
+	p := &routing.Problem{Network: n, Torus: r.torus, Down: r.down, Flows: r.load.flows, Demand: r.load.demand, Rate: float64(r.s.Fabric.LinkRate)}
+	if r.s.Engine.Level != "static" { // which measures loads, whatever waits for what
+		p.Graph = r.load.graph
+	}
+	return p
 }
 
 // bound finds what no routes can undercut: the hops of shortest ways, spread over

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"sim/engine"
@@ -20,7 +21,8 @@ import (
 type routedAnswer struct {
 	r       *routed
 	s       *Scenario // r.s, or one that differs in what is measured alone
-	walks   *engine.Walks
+	chosen  *routing.Decision
+	walks   *engine.Walks // of it
 	loads   *static.Loads
 	pressed float64         // load, in messages, of the link that takes longest, as if it had the fabric's rate
 	seen    *engine.Network // that the router saw
@@ -100,6 +102,9 @@ func (r *routed) decide(ctx context.Context, name string, workers int) (answer, 
 		a.failed, err = err, nil
 		a.row.Labels["failed"] = a.failed.Error()
 	}
+	if err == nil {
+		err = a.timeBound(a.chosen)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +138,7 @@ func (r *routed) choose(ctx context.Context, name string, workers int) (a *route
 	if err != nil {
 		return nil, nil, err
 	}
-	a = &routedAnswer{r: r, s: r.s, seen: seen, walks: d.Walks, row: result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{}}}
+	a = &routedAnswer{r: r, s: r.s, chosen: d, seen: seen, walks: d.Walks, row: result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{}}}
 	if r.s.Fabric.FailAt > 0 {
 		after, err = router.Route(ctx, r.problem(r.known), options)
 		if errors.Is(err, routing.ErrUnserved) {
@@ -242,8 +247,10 @@ func (a *routedAnswer) packets(ctx context.Context, seen *engine.Network, after 
 			return err
 		}
 		a.stats = stats
-		a.graph, a.trace = r.load.graph, trace
-		a.row.Metrics["completion_s"] = trace.Makespan.Seconds()
+		if !slices.Contains(trace.End, engine.Never) { // else the play was cut off
+			a.graph, a.trace = r.load.graph, trace
+			a.row.Metrics["completion_s"] = trace.Makespan.Seconds()
+		}
 		a.delays()
 		return nil
 	}

@@ -81,30 +81,60 @@ const allLinks = "any ways, over all links as if they were one"
 func (a *routedAnswer) bound(d *routing.Decision, top float64) {
 	r, m := a.r, a.row.Metrics
 	b := &result.Bounds{Of: "max_link_load", Split: d.Walks.First != nil}
-	proves := func(bound float64, model string, split bool) {
-		if bound > 0 {
-			b.Proofs = append(b.Proofs, result.Proof{Metric: b.Of, Bound: bound, Model: model, Split: split})
-		}
-	}
 	own, model := d.Bound, d.BoundModel
-	least := allLinks
+	least, split := allLinks, routing.SplitWays
 	if r.overRates {
-		b.Of, top, least = "max_load_over_rate", a.pressed, least+"; of load over rate"
+		const over = "; of load over rate"
+		b.Of, top, least, split = "max_load_over_rate", a.pressed, least+over, split+over
 		own, model = d.Metrics["bound_max_load_over_rate"], d.Labels["gap_model"]
 		m[b.Of] = top
 	} else if r.load.demand == nil { // whole messages on one way each
-		proves(math.Ceil(r.least-1e-9), least, false)
+		a.proves(b, math.Ceil(r.least-1e-9), least, false)
 	}
-	proves(r.least, least, true)
-	proves(own, model, b.Split)
-	proves(d.BoundSplit, routing.SplitWays, true)
-	a.row.Bounds = b
-	m["bound_"+b.Of] = 0
+	a.proves(b, r.least, least, true)
+	a.proves(b, own, model, b.Split)
+	a.proves(b, d.BoundSplit, split, true)
+	a.gap(b, top)
+}
+
+// timeBound holds the end of transfers that wait for each other against what no ways can
+// undercut: routers are to end them early, whatever their links carry in all. It is of
+// what takes no time beside that on links.
+func (a *routedAnswer) timeBound(d *routing.Decision) error {
+	end, ok := a.row.Metrics["completion_s"]
+	if a.r.load.graph == nil || !ok {
+		return nil
+	}
+	one, split, err := a.r.leastTimes()
+	if err != nil {
+		return err
+	}
+	b := a.row.Bounds
+	b.Of = "completion_s"
+	a.proves(b, split.Seconds(), routing.TimeSplit, true)
+	a.proves(b, one.Seconds(), routing.TimeOneWay, false)
+	a.proves(b, d.LeastSplit.Seconds(), routing.TimeSplit, true)
+	a.proves(b, d.Least.Seconds(), routing.TimeOneWay, false)
+	a.gap(b, end)
+	return nil
+}
+
+// proves adds a bound to those that a row's router proves.
+func (a *routedAnswer) proves(b *result.Bounds, bound float64, model string, split bool) {
+	if bound > 0 {
+		b.Proofs = append(b.Proofs, result.Proof{Metric: b.Of, Bound: bound, Model: model, Split: split})
+	}
+}
+
+// gap measures what a row reaches against the best of its bounds.
+func (a *routedAnswer) gap(b *result.Bounds, reached float64) {
+	m, name := a.row.Metrics, "bound_"+b.Of
+	a.row.Bounds, m[name] = b, 0
 	for _, p := range b.Proofs { // later ones say more of what they hold for
-		if name := "bound_" + b.Of; (p.Split || !b.Split) && p.Bound >= m[name] {
+		if p.Metric == b.Of && (p.Split || !b.Split) && p.Bound >= m[name] {
 			m[name], a.row.Labels["gap_model"] = p.Bound, p.Model
-			if m["gap"] = top/p.Bound - 1; r.overRates {
-				m["gap"] = max(0, m["gap"]) // rates round
+			if m["gap"] = reached/p.Bound - 1; b.Of != "max_link_load" {
+				m["gap"] = max(0, m["gap"]) // rates and times round
 			}
 		}
 	}
@@ -249,14 +279,17 @@ func (a *routedAnswer) completion() {
 		return // which is to go on for ever
 	}
 	fluid, hasFluid := m["fluid_s"]
+	_, done := m["completion_s"]
 	why := ""
 	switch {
 	case s.Dropped > 0:
 		why = fmt.Sprintf("undefined: %d of %d packets were dropped", s.Dropped, s.Injected)
 	case s.InFlight() > 0:
 		why = fmt.Sprintf("undefined: %d of %d packets were on their way at engine.until", s.InFlight(), s.Injected)
+	case !done && a.r.load.graph != nil:
+		why = "undefined: transfers were left at engine.until"
 	default:
-		if _, done := m["completion_s"]; !done {
+		if !done {
 			m["completion_s"] = s.End.Seconds()
 		}
 		if hasFluid && m["completion_s"] > 0 {

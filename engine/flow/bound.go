@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -23,6 +24,7 @@ type bounds struct {
 	left   []float64 // by task: work left in the scan
 	heap   []int32   // released jobs, largest tail first
 	steps  int64     // of longestFirst: transfers looked at, by event
+	sorted bool      // byHead is nearly so
 }
 
 func (b *bounds) init(m *model) {
@@ -65,6 +67,7 @@ func (b *bounds) makespan(z *sim) engine.Time {
 		best = max(best, b.oneMachine(z, uses, capacity, p.head, p.tail))
 		best = max(best, b.limited(z, uses, capacity, p.head, p.tail))
 	}
+	b.sorted = true
 	return proved(best)
 }
 
@@ -79,6 +82,12 @@ func proved(bound float64) engine.Time {
 // sortByHead restores the order by head, equal ones by use so that nothing
 // depends on the call before; from call to call the order changes little.
 func (b *bounds) sortByHead(z *sim, uses []int32, head []float64) {
+	if !b.sorted {
+		slices.SortFunc(uses, func(x, y int32) int {
+			return cmp.Or(cmp.Compare(head[z.useTask[x]], head[z.useTask[y]]), cmp.Compare(x, y))
+		})
+		return
+	}
 	for i := 1; i < len(uses); i++ {
 		u := uses[i]
 		h := head[z.useTask[u]]

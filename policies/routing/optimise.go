@@ -17,7 +17,9 @@ import (
 // for all pairs that translations take into each other, and a lower bound for any
 // ways at all proves how far from the optimum they are at most. Channels and ways
 // are such that no traffic deadlocks, but on directed links where no such ways join all
-// pairs.
+// pairs. Where some transfers wait for others (Problem.Graph) the ways so chosen, and those
+// that wild-first routing takes, are where a second search begins from: for ways under
+// which the graph, simulated as fluid, ends first.
 type Optimised struct {
 	// WildFirst is the ways of tori to choose from. Free has ways outside the rules
 	// of twisted tori tried first.
@@ -30,7 +32,9 @@ type Optimised struct {
 	NeighbourCap int
 	// Budget is the ways that may be weighed in search of a better choice, one of more
 	// than 16 hops as several; 0 is 30 million, and at least 200 a pair where these are
-	// not above a million or are of classes.
+	// not above a million or are of classes. With Problem.Graph it is spent again on
+	// simulations, of which a task counts as 8 ways; one of each choice to begin from is
+	// made in any case.
 	Budget int64
 	// Rounds is the rounds of the search for a bound; 0 is 4000, and fewer where nodes
 	// are not alike and sources times links exceed 2 million.
@@ -108,6 +112,7 @@ func (o Optimised) Route(ctx context.Context, p *Problem, of Options) (*Decision
 		return nil, err
 	}
 	d := &Decision{Walks: w, Bound: r.result.Bound, BoundModel: AnyWays, BoundSplit: r.result.Split, Metrics: r.result.Metrics, Labels: r.result.Labels}
+	d.Least, d.LeastSplit = r.result.Least, r.result.LeastSplit
 	switch {
 	case p.RatesDiffer():
 		d.Metrics, d.Labels = maps.Clone(d.Metrics), maps.Clone(d.Labels)

@@ -28,6 +28,8 @@ type kept struct {
 	Split   float64 // Decision.BoundSplit
 	Metrics map[string]float64
 	Labels  map[string]string
+
+	Least, LeastSplit engine.Time // of Decision
 }
 
 // key is a hash of all that a choice depends on.
@@ -86,6 +88,17 @@ func (r *optimiser) key() string {
 		}
 	} else {
 		flag(differ)
+	}
+	flag(p.Graph != nil)
+	if g := p.Graph; g != nil {
+		number(int64(len(g.Tasks)), int64(g.EdgeCount()))
+		for i, t := range g.Tasks {
+			number(int64(t.Kind), int64(t.Src)<<32|int64(t.Dst), t.Bytes, int64(t.Duration), int64(t.Flows))
+			for _, e := range g.In(int32(i)) {
+				number(int64(e.From), int64(e.Lag))
+			}
+		}
+		put(h, math.Float64bits(p.fastest()))
 	}
 	flag(p.Uniform())
 	if !p.Uniform() {

@@ -22,6 +22,11 @@ func (p *Problem) reference() float64 {
 	if p.Rate > 0 {
 		return p.Rate
 	}
+	return p.fastest()
+}
+
+// fastest returns the greatest rate of a link.
+func (p *Problem) fastest() float64 {
 	most := 0.0
 	for _, l := range p.Network.Links {
 		most = max(most, l.Rate)

@@ -253,12 +253,7 @@ func (s *search) crowded(i int32, of []int32) (price float64) {
 
 // keep remembers the present choice if it is the best.
 func (s *search) keep() {
-	value, excess := top(s.load), 0.0
-	if s.most > 0 {
-		for _, x := range s.near {
-			excess += max(0, x-float64(s.most))
-		}
-	}
+	value, excess := top(s.load), s.crowd()
 	if excess < s.excess || excess == s.excess && value < s.value {
 		s.value, s.excess = value, excess
 		s.best = append(s.best[:0], s.walk...)

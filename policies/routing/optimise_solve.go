@@ -27,6 +27,8 @@ type optimiser struct {
 	found *found      // the best that cannot deadlock
 	risky bool        // but it may, as no such ways were found
 
+	least, leastSplit engine.Time // bounds on when the problem's graph ends
+
 	told   map[string]float64 // by a MILP solver
 	solver string
 	result *kept
@@ -123,6 +125,11 @@ func (r *optimiser) search(ctx context.Context) error {
 func (r *optimiser) finish(ctx context.Context) error {
 	if r.MILP {
 		if err := r.exact(ctx); err != nil {
+			return err
+		}
+	}
+	if r.p.Graph != nil {
+		if err := r.hasten(ctx); err != nil {
 			return err
 		}
 	}
@@ -246,6 +253,7 @@ func (r *optimiser) take() {
 		z.Bound = s.value // they differ by rounding
 	}
 	z.Split = min(z.Bound, max(r.dual.value, r.in.ends()))
+	z.Least, z.LeastSplit = r.least, r.leastSplit
 	z.Metrics = map[string]float64{
 		"max_link_load":              s.value,
 		"bound_max_link_load":        z.Bound,

@@ -28,6 +28,9 @@ type Problem struct {
 	// a unit of demand on a link of half of it counts 2. 0 is the greatest of them. Where
 	// rates are equal they do not matter.
 	Rate float64
+	// Graph is the transfers that are led where some wait for others; nil is all of Flows
+	// at once. Its transfers are between the ends of flows, of which Demand is the sum.
+	Graph *engine.Graph
 }
 
 // Decision is how a router leads the flows of a problem.
@@ -41,6 +44,9 @@ type Decision struct {
 	// BoundSplit is Bound for ways that may spread the flow of a pair over several; 0
 	// where the router knows none, or Bound is one.
 	BoundSplit float64
+	// Least and LeastSplit are lower bounds on when Problem.Graph ends as fluid, on any
+	// ways, one a pair and with pairs that spread; 0 where the router knows none.
+	Least, LeastSplit engine.Time
 	// Metrics and Labels are what else the router tells of its choice, such as
 	// the load that an unconstrained choice would reach.
 	Metrics map[string]float64
@@ -68,7 +74,7 @@ type Router interface {
 // Uniform reports whether the problem is one unit from every node to every other.
 func (p *Problem) Uniform() bool {
 	n := int(p.Network.Nodes)
-	if p.Demand != nil || p.Down != nil || len(p.Flows) != n*(n-1) {
+	if p.Demand != nil || p.Down != nil || p.Graph != nil || len(p.Flows) != n*(n-1) {
 		return false
 	}
 	k := 0

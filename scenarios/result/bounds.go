@@ -24,9 +24,10 @@ type Bounds struct {
 // leaves of one.
 const boundTie = 1e-9
 
-// ShareBounds gives rows of one scenario the best bound on what gap is of that any of
-// them proves and that holds for them: metric "bound_" and the metric's name, gap, and
-// the label gap_model. Maps that it changes are copied first.
+// ShareBounds gives rows of one scenario the best bounds that any of them proves and that
+// hold for them, in place of lesser ones: metrics "bound_" and the metric's name, and of
+// the one that gap is of, gap and the label gap_model. Maps that it changes are copied
+// first.
 func ShareBounds(rows []Row) {
 	var all []Proof
 	for i := range rows {
@@ -35,28 +36,32 @@ func ShareBounds(rows []Row) {
 		}
 	}
 	for i := range rows {
-		r := &rows[i]
-		if r.Bounds == nil {
-			continue
-		}
-		name := "bound_" + r.Bounds.Of
-		value, ok := r.Metrics[r.Bounds.Of]
-		least, model := r.Metrics[name], ""
-		for _, p := range all {
-			if p.Metric == r.Bounds.Of && (p.Split || !r.Bounds.Split) && p.Bound > least*(1+boundTie) {
-				least, model = p.Bound, p.Model
+		if rows[i].Bounds != nil {
+			rows[i].Metrics, rows[i].Labels = maps.Clone(rows[i].Metrics), maps.Clone(rows[i].Labels)
+			for _, p := range all {
+				rows[i].takes(p)
 			}
 		}
-		if !ok || model == "" {
-			continue
-		}
-		r.Metrics, r.Labels = maps.Clone(r.Metrics), maps.Clone(r.Labels)
-		if r.Labels == nil {
-			r.Labels = map[string]string{}
-		}
-		r.Metrics[name], r.Labels["gap_model"] = least, model
-		if r.Metrics["gap"] = value/least - 1; value < least && value >= least*(1-boundTie) {
-			r.Metrics["gap"] = 0
-		}
+	}
+}
+
+// takes gives a row a bound if it holds for the row, and says more than the row's own.
+func (r *Row) takes(p Proof) {
+	name := "bound_" + p.Metric
+	least, bounded := r.Metrics[name]
+	if !bounded || r.Bounds.Split && !p.Split || p.Bound <= least*(1+boundTie) {
+		return
+	}
+	r.Metrics[name] = p.Bound
+	value, ok := r.Metrics[p.Metric]
+	if p.Metric != r.Bounds.Of || !ok {
+		return
+	}
+	if r.Labels == nil {
+		r.Labels = map[string]string{}
+	}
+	r.Labels["gap_model"] = p.Model
+	if r.Metrics["gap"] = value/p.Bound - 1; value < p.Bound && value >= p.Bound*(1-boundTie) {
+		r.Metrics["gap"] = 0
 	}
 }

@@ -1,0 +1,497 @@
+package routing
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"sim/engine"
+	"sim/engine/flow"
+)
+
+// Where transfers wait for each other the load of the most loaded link, summed up over
+// all of them, says little: what counts is which transfers meet on a link while others
+// wait for them. What follows simulates Problem.Graph as fluid, and moves the pairs that
+// its critical path has to share links with.
+
+// ending is what choices are compared by: when the graph ends, and of equal ones when
+// its tasks do.
+type ending struct {
+	makespan engine.Time
+	late     float64 // of all tasks' ends a power that makes late ones count
+}
+
+// lateness is that power: of ends that are 1 % apart the later one counts nearly twice.
+const lateness = 64
+
+func (e ending) before(f ending) bool {
+	return e.makespan < f.makespan || e.makespan == f.makespan && e.late < f.late*(1-near)
+}
+
+// hastening is a search for a choice under which the graph ends early.
+type hastening struct {
+	r    *optimiser
+	f    *found
+	s    *search
+	pair []int32 // by task: the pair whose way it takes; -1 where it takes none
+	link []int32 // by orbit
+	uses engine.Routes
+	now  ending
+	seen *engine.Trace // what it is of
+
+	scale float64 // of the powers of ends
+}
+
+// taskWork is what simulating a task takes off the budget, in ways that are weighed.
+const taskWork = 8
+
+// hasten makes the choice, of those found and what wild-first routing takes, under which
+// the graph ends first, and goes on from there.
+func (r *optimiser) hasten(ctx context.Context) error {
+	if err := r.bounds(); err != nil {
+		return err
+	}
+	own, err := r.ownWild()
+	if err != nil {
+		return err
+	}
+	var best *hastening
+	for _, f := range []*found{r.found, own} {
+		if f == nil || f.s.excess > r.found.s.excess {
+			continue
+		}
+		x := newHastening(r, f, best)
+		if err := x.begin(ctx); err != nil {
+			return err
+		}
+		if best == nil || x.now.before(best.now) {
+			best = x
+		}
+	}
+	r.found = best.f
+	return best.run(ctx)
+}
+
+// ownWild returns what wild-first routing takes by itself; nil where it does not serve
+// the fabric, or may deadlock.
+func (r *optimiser) ownWild() (*found, error) {
+	if r.y == nil {
+		return nil, nil
+	}
+	rules, err := NewCandidates(r.p, r.WildFirst)
+	if err != nil {
+		return nil, err
+	}
+	rule := r.WildFirst
+	if rule.Use == "" {
+		rule.Use = AnyDead
+	}
+	picks, err := NewCandidates(r.p, rule)
+	if err != nil {
+		return nil, err
+	}
+	c, err := r.choices(rules)
+	if err != nil {
+		return nil, nil // some pair has no such way
+	}
+	in := r.in
+	s := newSearch(in, c, r.seed, max(0, r.NeighbourCap), 0)
+	clear(s.load)
+	clear(s.near)
+	for i, f := range in.pair {
+		at, steps := f.Src, picks.pick(f, r.seed)
+		rules.Channels(f.Src, steps)
+		for _, step := range steps {
+			k := int(at)*in.degree + step.Port()
+			c.orbit = append(c.orbit, in.orbit[k])
+			at = rules.z.next[k]
+		}
+		c.step = append(c.step, steps...)
+		s.walk[i] = c.add(int32(i))
+		s.lay(int32(i), s.walk[i], 1)
+	}
+	s.keep()
+	own := &found{in, s, rules}
+	if !r.safe(own) {
+		return nil, nil
+	}
+	return own, nil
+}
+
+// safe reports whether the present choice of a search cannot deadlock, or was not to.
+func (r *optimiser) safe(f *found) bool {
+	if f.rules == nil || f.rules.safe() {
+		return true
+	}
+	r.rules = f.rules
+	a := newAcyclic(r)
+	a.count(f.s)
+	return a.order() != nil
+}
+
+// newHastening is to go on from a choice; its endings compare with those of other, if not
+// nil.
+func newHastening(r *optimiser, f *found, other *hastening) *hastening {
+	g, in := r.p.Graph, f.in
+	x := &hastening{r: r, f: f, s: f.s, pair: make([]int32, len(g.Tasks)), link: make([]int32, in.orbits)}
+	if other != nil {
+		x.scale = other.scale
+	}
+	for k, o := range in.orbit {
+		if o >= 0 {
+			x.link[o] = in.link[k]
+		}
+	}
+	by := make(map[engine.Flow]int32, len(in.pair))
+	for i, f := range in.pair {
+		if _, ok := by[f]; !ok {
+			by[f] = int32(i)
+		}
+	}
+	for i, t := range g.Tasks {
+		x.pair[i] = -1
+		if k, ok := by[engine.Flow{Src: t.Src, Dst: t.Dst}]; ok && t.Kind == engine.Transfer {
+			x.pair[i] = k
+		}
+	}
+	x.uses.Start = make([]int32, len(g.Tasks)+1)
+	return x
+}
+
+// draws is how many choices of ways of the fewest hops are drawn to begin from.
+const draws = 8
+
+// begin descends from the search's best choice, and from the best of some in which each
+// pair takes one of its ways of the fewest hops at random, and leaves the better of the
+// two as the present and as the search's best.
+func (x *hastening) begin(ctx context.Context) error {
+	s := x.s
+	s.budget = x.r.Budget / 4
+	s.walk = append(s.walk[:0], s.best...)
+	s.recount()
+	var err error
+	if x.now, x.seen, err = x.play(ctx); err != nil {
+		return err
+	}
+	if err := x.descend(ctx); err != nil {
+		return err
+	}
+	first, seen := x.now, x.seen
+	s.best = append(s.best[:0], s.walk...)
+	excess := s.crowd()
+
+	var drawn []int32
+	for k := 0; k < draws && s.budget > 0 && !x.met(first); k++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for i := range s.walk {
+			s.walk[i] = x.fewest(int32(i))
+		}
+		s.recount()
+		if s.crowd() > excess || !x.r.safe(x.f) {
+			continue
+		}
+		now, of, err := x.play(ctx)
+		if err != nil {
+			return err
+		}
+		if drawn == nil || now.before(x.now) {
+			x.now, x.seen, drawn = now, of, slices.Clone(s.walk)
+		}
+	}
+	if drawn != nil {
+		s.walk = append(s.walk[:0], drawn...)
+		s.recount()
+		if err := x.descend(ctx); err != nil {
+			return err
+		}
+		if x.now.before(first) && x.r.safe(x.f) {
+			s.best = append(s.best[:0], s.walk...)
+			return nil
+		}
+	}
+	x.now, x.seen = first, seen
+	s.walk = append(s.walk[:0], s.best...)
+	s.recount()
+	return nil
+}
+
+// crowd returns by how much neighbours' units are more than they may be on links.
+func (s *search) crowd() float64 {
+	excess := 0.0
+	if s.most > 0 {
+		for _, x := range s.near {
+			excess += max(0, x-float64(s.most))
+		}
+	}
+	return excess
+}
+
+// fewest draws one of a pair's ways of the fewest hops.
+func (x *hastening) fewest(pair int32) int32 {
+	c := x.s.c
+	way, hops, n := c.first[pair], math.MaxInt, 0
+	for k := c.first[pair]; k >= 0; k = c.next[k] {
+		switch h := len(c.of(k)); {
+		case h < hops:
+			way, hops, n = k, h, 1
+		case h == hops:
+			if n++; x.s.rng.IntN(n) == 0 {
+				way = k
+			}
+		}
+	}
+	return way
+}
+
+// play simulates the graph under the present choice.
+func (x *hastening) play(ctx context.Context) (ending, *engine.Trace, error) {
+	g, s := x.r.p.Graph, x.s
+	x.uses.Uses = x.uses.Uses[:0]
+	for i, k := range x.pair {
+		if k >= 0 {
+			for _, o := range s.c.of(s.walk[k]) {
+				x.uses.Uses = append(x.uses.Uses, engine.Use{Resource: x.link[o], Weight: 1})
+			}
+		}
+		x.uses.Start[i+1] = int32(len(x.uses.Uses))
+	}
+	s.budget -= taskWork * int64(len(g.Tasks))
+	t, err := flow.Run(ctx, g, x.r.p.Network, &x.uses, flow.Options{})
+	if err != nil {
+		return ending{}, nil, err
+	}
+	e := ending{makespan: t.Makespan}
+	if x.scale == 0 {
+		x.scale = float64(t.Makespan)
+	}
+	for _, at := range t.End {
+		e.late += math.Pow(float64(at)/x.scale, lateness)
+	}
+	return e, t, nil
+}
+
+// run descends again and again from the best choice with some pair elsewhere, until a
+// bound is met or the budget is spent (iterated local search: Lourenco, Martin and
+// Stuetzle, Handbook of Metaheuristics, 2003).
+func (x *hastening) run(ctx context.Context) error {
+	s := x.s
+	s.budget = x.r.Budget / 2
+	best, seen := x.now, x.seen
+	s.best = append(s.best[:0], s.walk...)
+	for s.budget > 0 && !x.met(best) {
+		if !x.kick() {
+			break
+		}
+		var err error
+		if x.now, x.seen, err = x.play(ctx); err != nil {
+			return err
+		}
+		if err := x.descend(ctx); err != nil {
+			return err
+		}
+		if x.now.before(best) && x.r.safe(x.f) {
+			best, seen = x.now, x.seen
+			s.best = append(s.best[:0], s.walk...)
+			continue
+		}
+		x.now, x.seen = best, seen
+		s.walk = append(s.walk[:0], s.best...)
+		s.recount()
+	}
+	s.best, s.value, s.excess = s.best[:0], math.Inf(1), math.Inf(1)
+	s.recount()
+	s.keep()
+	return nil
+}
+
+// met reports whether no choice ends earlier.
+func (x *hastening) met(e ending) bool {
+	return float64(e.makespan) <= float64(x.r.least)*(1+near)
+}
+
+// descend moves pairs one by one, those first that the critical path waits for, until no
+// move helps.
+func (x *hastening) descend(ctx context.Context) error {
+	for better := true; better && x.s.budget > 0 && !x.met(x.now); {
+		var err error
+		if better, err = x.step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kick leads one of the pairs that the critical path waits for by any other way; false
+// where none has one.
+func (x *hastening) kick() bool {
+	all := x.waiting()
+	x.s.rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	for _, i := range all {
+		if others := x.others(i, math.MaxInt); len(others) > 0 {
+			old := x.s.walk[i]
+			if x.move(i, others[x.s.rng.IntN(len(others))]); x.r.safe(x.f) {
+				return true
+			}
+			x.move(i, old)
+		}
+	}
+	return false
+}
+
+// mostOthers is how many other ways of a pair are tried.
+const mostOthers = 6
+
+// step makes the first move that helps; false where there is none.
+func (x *hastening) step(ctx context.Context) (bool, error) {
+	s := x.s
+	for _, i := range x.waiting() {
+		for _, k := range x.others(i, mostOthers) {
+			if err := ctx.Err(); err != nil || s.budget <= 0 {
+				return false, err
+			}
+			old := s.walk[i]
+			x.move(i, k)
+			now, seen, err := x.play(ctx)
+			if err != nil {
+				return false, err
+			}
+			if now.before(x.now) && x.r.safe(x.f) {
+				x.now, x.seen = now, seen
+				return true, nil
+			}
+			x.move(i, old)
+		}
+	}
+	return false, nil
+}
+
+// move leads a pair by another way.
+func (x *hastening) move(pair, walk int32) {
+	s := x.s
+	s.lay(pair, s.walk[pair], -1)
+	s.walk[pair] = walk
+	s.lay(pair, walk, 1)
+}
+
+// waiting returns the pairs whose transfers on the critical path are slowed down, those
+// first that lose most, each followed by the pairs that share links with it.
+func (x *hastening) waiting() []int32 {
+	s, g, n := x.s, x.r.p.Graph, x.r.p.Network
+	lost := make([]float64, len(s.walk))
+	var slow []int32
+	for _, id := range x.seen.CriticalPath(g) {
+		k := x.pair[id]
+		if k < 0 {
+			continue
+		}
+		rate := math.Inf(1)
+		for _, o := range s.c.of(s.walk[k]) {
+			rate = min(rate, n.Links[x.link[o]].Rate)
+		}
+		took := float64(x.seen.End[id]-x.seen.Start[id]) - float64(g.Tasks[id].Bytes)*8/rate*float64(engine.Second)
+		if took > 1 {
+			if lost[k] == 0 {
+				slow = append(slow, k)
+			}
+			lost[k] += took
+		}
+	}
+	slices.SortStableFunc(slow, func(a, b int32) int { return cmp.Compare(lost[b], lost[a]) })
+	on := make([][]int32, len(s.load))
+	for i, k := range s.walk {
+		for _, o := range s.c.of(k) {
+			on[o] = append(on[o], int32(i))
+		}
+	}
+	var all []int32
+	listed := make([]bool, len(s.walk))
+	list := func(k int32) {
+		if !listed[k] {
+			listed[k] = true
+			all = append(all, k)
+		}
+	}
+	for _, k := range slow {
+		list(k)
+		for _, o := range s.c.of(s.walk[k]) {
+			for _, i := range on[o] {
+				list(i)
+			}
+		}
+	}
+	return all
+}
+
+// others returns up to so many ways that a pair could take in place of its own, those over
+// the least loaded links first.
+func (x *hastening) others(pair int32, most int) []int32 {
+	s := x.s
+	old := s.walk[pair]
+	s.lay(pair, old, -1)
+	type other struct {
+		walk int32
+		cost float64
+	}
+	var all []other
+	for k := s.c.first[pair]; k >= 0; k = s.c.next[k] {
+		if k == old {
+			continue
+		}
+		o := other{walk: k}
+		crowded := false
+		for _, l := range s.c.of(k) {
+			o.cost += s.in.demand[pair] + s.load[l]
+			crowded = crowded || s.in.near[pair] && s.most > 0 && s.near[l] >= float64(s.most)
+		}
+		if !crowded {
+			all = append(all, o)
+		}
+	}
+	s.lay(pair, old, 1)
+	slices.SortStableFunc(all, func(a, b other) int { return cmp.Compare(a.cost, b.cost) })
+	var out []int32
+	for _, o := range all[:min(most, len(all))] {
+		out = append(out, o.walk)
+	}
+	return out
+}
+
+// bounds finds what no ways undercut: what Problem.Least finds, also by the lengths that
+// proved most of the loads, and what the most loaded link takes to carry all.
+func (r *optimiser) bounds() error {
+	lengths := [][]float64{r.dual.length}
+	if r.over != nil {
+		lengths = append(lengths, r.over.best)
+	}
+	lengths = slices.DeleteFunc(lengths, func(l []float64) bool { return top(l) == 0 })
+	in := r.in
+	one, err := in.least(r.p, false, lengths...)
+	if err != nil {
+		return err
+	}
+	if r.leastSplit, err = in.least(r.p, true, lengths...); err != nil {
+		return err
+	}
+	bytes := make(map[engine.Flow]int64, len(in.pair))
+	for _, t := range r.p.Graph.Tasks {
+		bytes[engine.Flow{Src: t.Src, Dst: t.Dst}] += t.Bytes
+	}
+	unit := math.Inf(1) // bytes of a unit of demand, at least
+	for i, f := range in.pair {
+		if d := in.demand[i]; d > 0 {
+			unit = min(unit, float64(bytes[f])/d)
+		}
+	}
+	busy, rate := 0.0, r.p.fastest()
+	if in.slow != nil {
+		rate = r.p.reference()
+	}
+	if !math.IsInf(unit, 1) {
+		busy = r.dual.bound() * unit * 8 / rate * float64(engine.Second) * (1 - near)
+	}
+	r.least = max(one, engine.Time(busy))
+	return nil
+}

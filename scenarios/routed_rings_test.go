@@ -1,0 +1,47 @@
+package scenarios
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestRingsNotLater: whatever is down, ring collectives end no later on optimised routes
+// than on those of wild-first routing, and no earlier than the bound; the time of a
+// message twice as large is twice as long.
+func TestRingsNotLater(t *testing.T) {
+	text := strings.Replace(smallTorus, `["dor"]`, `["wild-first", "route-optimised"]`, 1)
+	earlier := 0
+	for _, set := range [][]string{
+		{"fabric.dims=[4, 4, 8]", `fabric.failed_ocs=["x3"]`},
+		{`fabric.failed_ocs=["z0"]`},
+		{`fabric.failed_ocs=["z5"]`, "workload.kind=ring-all-gather"},
+		{`fabric.failed_ocs=["y0"]`, "workload.bidirectional=false"},
+		{`fabric.failed_ocs=["x3", "y7"]`, "workload.kind=ring-reduce-scatter"},
+		{"fabric.dims=[6, 6]", `fabric.failed_links=["7 x+"]`, "fabric.link_latency=1us"},
+		{"fabric.dims=[4, 4, 8]", "fabric.twist=tpuv4", "workload.ring_form=line", `fabric.failed_ocs=["y0"]`},
+		{"fabric.dims=[6, 4]", `fabric.open=["x"]`, "workload.ring_form=folded"},
+		{`fabric.failed_ocs=["x3"]`, "workload.rings=one"},
+		{`fabric.failed_ocs=["x3"]`, "workload.message=64KB", "engine.level=packet", "workload.packet=64B"},
+	} {
+		set = append([]string{"workload.kind=ring-all-reduce", "workload.message=64MB", "workload.rings=per-dimension", "engine.level=flow", "policy.route-optimised.budget=100000", "policy.route-optimised.bound_rounds=10"}, set...)
+		rows := runText(t, text, set...).Document.Rows
+		wild, best := rows[0].Metrics, rows[1].Metrics
+		slack := 1e-9
+		if _, packets := best["injected"]; packets {
+			slack = 0.02 // what is compared in choosing is fluid
+		}
+		if best["completion_s"] > wild["completion_s"]*(1+slack) {
+			t.Errorf("%v: optimised routes end after %g s, wild-first ones after %g s", set, best["completion_s"], wild["completion_s"])
+		}
+		if best["completion_s"] < wild["completion_s"]*(1-1e-9) {
+			earlier++
+		}
+		bound := best["bound_completion_s"]
+		if bound <= 0 || bound != wild["bound_completion_s"] || best["completion_s"] < bound*(1-1e-9) || best["gap"] != max(0, best["completion_s"]/bound-1) {
+			t.Errorf("%v: %g s, bound %g s and %g s, gap %g", set, best["completion_s"], bound, wild["bound_completion_s"], best["gap"])
+		}
+	}
+	if earlier < 3 {
+		t.Errorf("optimised routes end earlier in %d cases, want some", earlier)
+	}
+}
