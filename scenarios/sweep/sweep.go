@@ -41,6 +41,9 @@ const (
 	together = 10_000
 )
 
+// mostCells bounds the cells of a sweep, of which each takes about a kilobyte.
+const mostCells = 1_000_000
+
 // NewPlan lists the cells of a study. It checks every variant; the error, of
 // type scenarios.Faults, holds the faults of all, or of the first thousands that
 // have some.
@@ -54,6 +57,14 @@ func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 		Version: result.Version, Model: result.Model, Axes: st.ResultAxes(),
 	}}
 	n := st.Variants()
+	if s, err := st.Variant(0); err == nil { // else its faults are told with those of the others
+		if count := n * len(s.PolicyNames()); count > mostCells {
+			return nil, scenarios.Faults{{
+				File: st.Name, Key: "sweep", What: fmt.Sprintf("makes %d cells: %d variants of %d policies", count, n, len(s.PolicyNames())),
+				Want: fmt.Sprintf("vary fewer keys or values, for at most %d", mostCells),
+			}}
+		}
+	}
 	cells := make([][]result.Cell, n)
 	decisions := make([]string, n)
 	dirs := make([][]scenarios.OutputDir, n)
