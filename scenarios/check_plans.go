@@ -38,7 +38,7 @@ func checkPlans(c *checker) {
 	}
 	var none Faults
 	for _, name := range s.Policy.Planners {
-		list, err := d.candidates(context.Background(), name)
+		list, err := d.planning.Candidates(context.Background(), name)
 		if err == nil {
 			_, err = d.choose(list)
 		}

@@ -31,7 +31,7 @@ func (a *planned) measured() (result.Row, result.PolicyTimings) { return a.row, 
 // decide lets one planner plan, and plays the plan that is best for the delay.
 func (d *scaled) decide(ctx context.Context, name string, _ int) (answer, error) {
 	begin := time.Now()
-	list, err := d.candidates(ctx, name)
+	list, err := d.planning.Candidates(ctx, name)
 	var chosen *plan.Candidate
 	if err == nil {
 		chosen, err = d.choose(list)
@@ -49,7 +49,7 @@ func (d *scaled) decide(ctx context.Context, name string, _ int) (answer, error)
 		return nil, err
 	}
 	if d.s.Engine.Level != "cost" && chosen.Build != nil {
-		if err := a.write(name); err != nil {
+		if err := a.write(ctx, name); err != nil {
 			return nil, err
 		}
 	}
@@ -64,25 +64,6 @@ func (d *scaled) decide(ctx context.Context, name string, _ int) (answer, error)
 	}
 	a.timings.PlayS = time.Since(solved).Seconds()
 	return a, nil
-}
-
-// candidates has the planner plan. A planning that is interrupted goes on unheeded: whoever asks for it again finds it.
-func (d *scaled) candidates(ctx context.Context, name string) ([]plan.Candidate, error) {
-	type found struct {
-		list []plan.Candidate
-		err  error
-	}
-	done := make(chan found, 1)
-	go func() {
-		list, err := d.planning.Candidates(name)
-		done <- found{list, err}
-	}()
-	select {
-	case f := <-done:
-		return f.list, f.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }
 
 // choose returns the candidate that ends first, or that has fewest slots of those within the topologies that the scenario
@@ -171,13 +152,14 @@ func provedWords(c *plan.Candidate) string {
 const mostTransmissions = 1 << 27
 
 // write writes the plan out and checks it.
-func (a *planned) write(name string) error {
+func (a *planned) write(ctx context.Context, name string) error {
 	d := a.d
 	if most := float64(a.chosen.Slots) * float64(d.domain.GPUs*d.domain.Switches); most > mostTransmissions || a.chosen.Slots > plan.MostSlots {
 		a.row.Labels["plan"] = fmt.Sprintf("not written out: %.3g transmissions in %d slots; larger chunks are fewer", most, a.chosen.Slots)
 		return nil
 	}
-	built, err := a.chosen.Build(int64((d.domain.Delay + d.slot - 1) / d.slot))
+	stop := func() bool { return ctx.Err() != nil }
+	built, err := a.chosen.Build(int64((d.domain.Delay+d.slot-1)/d.slot), stop)
 	if err != nil {
 		return err
 	}
@@ -186,7 +168,7 @@ func (a *planned) write(name string) error {
 	if p.Name = name + ": " + a.chosen.Origin; name == "imported" {
 		p.Name = built.Name
 	}
-	if err := p.Seal(); err != nil {
+	if err := p.SealUnless(stop); err != nil {
 		return fmt.Errorf("the plan of %s: %w", a.chosen.Origin, err)
 	}
 	if got := p.TotalSlots(); a.chosen.Switches == nil && got != a.chosen.Slots {

@@ -101,13 +101,15 @@ const mostReplayed = 256
 // decide lets one planner plan, and checks the plan that is best for the delay.
 func (g *gathered) decide(ctx context.Context, name string, _ int) (answer, error) {
 	begin := time.Now()
+	problem := *g.problem
+	problem.Stop = func() bool { return ctx.Err() != nil }
 	var best *gather.Plan
 	var err error
 	switch name {
 	case "static-ring":
-		best, err = gather.StaticRing(g.problem)
+		best, err = gather.StaticRing(&problem)
 	case "reconfigure-during+":
-		best, err = gather.Best(g.problem)
+		best, err = gather.Best(&problem)
 	default:
 		err = fmt.Errorf("plans all-to-alls alone")
 	}

@@ -5,23 +5,25 @@
 // and plans.
 package once
 
-import "context"
+import (
+	"context"
+	"sync"
+)
 
-// Value holds what is computed once. Its zero value is not ready: use New.
+// Value holds what is computed once. Its zero value holds nothing.
 type Value[T any] struct {
+	begin sync.Once
 	turn  chan struct{} // taken by who computes
 	known bool
 	value T
 }
-
-// New returns a Value that holds nothing.
-func New[T any]() Value[T] { return Value[T]{turn: make(chan struct{}, 1)} }
 
 // Get returns what compute returns, or did before. While another computes it
 // waits. It fails with ctx's error where ctx ends before the value is known,
 // and then keeps nothing.
 func (v *Value[T]) Get(ctx context.Context, compute func() T) (T, error) {
 	var none T
+	v.begin.Do(func() { v.turn = make(chan struct{}, 1) })
 	select {
 	case v.turn <- struct{}{}:
 	default:

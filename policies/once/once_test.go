@@ -11,7 +11,7 @@ import (
 // TestInterrupted: who is interrupted keeps nothing, and the next one computes;
 // then the value is there for all, interrupted or not.
 func TestInterrupted(t *testing.T) {
-	v := once.New[int]()
+	var v once.Value[int]
 	ctx, cancel := context.WithCancel(t.Context())
 	if n, err := v.Get(ctx, func() int { cancel(); return 1 }); err != context.Canceled || n != 0 {
 		t.Fatalf("%d, %v; want 0, %v", n, err, context.Canceled)
@@ -33,7 +33,7 @@ func TestInterrupted(t *testing.T) {
 
 // TestWaitersLeave: who waits for another's value leaves when interrupted.
 func TestWaitersLeave(t *testing.T) {
-	v := once.New[int]()
+	var v once.Value[int]
 	begun, end := make(chan struct{}), make(chan struct{})
 	var other sync.WaitGroup
 	other.Go(func() {

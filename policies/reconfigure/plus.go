@@ -1,6 +1,7 @@
 package reconfigure
 
 import (
+	"context"
 	"errors"
 	"slices"
 
@@ -30,9 +31,9 @@ var packing = append([]string{"fast"}, OneTopology...)
 
 // plus joins better constructions than the paper's with what the other planners can schedule: of all candidates Frontier
 // keeps the best for each number of reconfigurations, our own first among equals.
-func plus(s *Planning) ([]plan.Candidate, error) {
+func plus(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 	if !s.Options.Others {
-		return own(s)
+		return own(ctx, s)
 	}
 	names := others
 	if !packable(s.Problem) {
@@ -42,19 +43,19 @@ func plus(s *Planning) ([]plan.Candidate, error) {
 	ahead := func() { // what fails is told below
 		defer close(done)
 		for _, name := range names {
-			_, _ = s.plan(name)
+			_, _ = s.plan(ctx, name)
 		}
 	}
 	if s.Options.Workers > 1 {
 		go ahead()
 		defer func() { <-done }()
 	}
-	list, err := own(s)
+	list, err := own(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
-		theirs, err := s.plan(name)
+		theirs, err := s.plan(ctx, name)
 		if errors.Is(err, ErrUnserved) {
 			continue
 		}
@@ -74,28 +75,28 @@ func plus(s *Planning) ([]plan.Candidate, error) {
 
 // own is our constructions alone: circulants, which uniform demand makes open shops that end when the busiest link does,
 // and for other demand, and on Kautz graphs, chunks packed over phases and ways.
-func own(s *Planning) ([]plan.Candidate, error) {
+func own(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 	p, o := s.Problem, s.Options
 	n, k := p.GPUs, p.Degree
 	if _, uniform := p.Uniform(); uniform {
-		list, err := circulant.Candidates(p, circulant.Options{Relay: o.Relay, BufferLimit: int32(o.Buffer), Independent: o.Independent})
+		list, err := circulant.Candidates(p, circulant.Options{Relay: o.Relay, BufferLimit: int32(o.Buffer), Independent: o.Independent, Stop: ended(ctx)})
 		if err != nil || k == 1 || !packable(p) {
 			return list, err
 		}
 		kautz := pack.Sequence{Origin: "Kautz graph", Topologies: []scaleup.Topology{scaleup.GeneralizedKautz(n, k)}}
-		one, err := pack.Candidates(p, []pack.Sequence{kautz}, pack.Options{Buffer: int32(o.Buffer)})
+		one, err := pack.Candidates(p, []pack.Sequence{kautz}, pack.Options{Buffer: int32(o.Buffer), Stop: ended(ctx)})
 		return append(list, one...), err
 	}
-	return packed(p, o)
+	return packed(ctx, p, o)
 }
 
 // packed spreads the chunks of unequal demand over sequences of topologies that suit it. With relaying it also plans
 // without, where that may do better.
-func packed(p *plan.Problem, o Options) ([]plan.Candidate, error) {
+func packed(ctx context.Context, p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	n, k := p.GPUs, p.Degree
 	var base []pack.Sequence
 	separate := 0 // the first of base are without relaying, of more topologies each than the one before
-	for i, phases := range circulant.Sequences(n, k, circulant.Options{Relay: o.Relay}) {
+	for i, phases := range circulant.Sequences(n, k, circulant.Options{Relay: o.Relay, Stop: ended(ctx)}) {
 		one := pack.Sequence{Origin: "circulants"}
 		for _, offsets := range phases {
 			one.Topologies = append(one.Topologies, scaleup.Circulant(n, offsets...))
@@ -107,7 +108,7 @@ func packed(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	most := (n-2)/k + 1
 	within := pack.Start{Base: base[:separate], Counts: counts(n, most, o.Relay)}
 	across := pack.Start{Base: base, Counts: counts(n, most, false)}
-	return pack.Plan(p, within, across, pack.Options{Relay: o.Relay, Buffer: int32(o.Buffer), Workers: o.Workers})
+	return pack.Plan(p, within, across, pack.Options{Relay: o.Relay, Buffer: int32(o.Buffer), Workers: o.Workers, Stop: ended(ctx)})
 }
 
 // counts lists the numbers of topologies to plan with, up to most: all, or beyond 16 growing by an eighth; few of them beyond

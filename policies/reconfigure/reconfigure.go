@@ -7,13 +7,14 @@
 package reconfigure
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"sim/policies/once"
 	"sim/policies/reconfigure/baselines"
 	"sim/policies/reconfigure/plan"
 	"sim/policies/reconfigure/rounds"
@@ -44,7 +45,7 @@ type Options struct {
 type Row struct {
 	Name string
 	Doc  string // one line
-	plan func(s *Planning) ([]plan.Candidate, error)
+	plan func(ctx context.Context, s *Planning) ([]plan.Candidate, error)
 }
 
 // Usual are the planners that are compared where nothing else is asked for.
@@ -70,11 +71,14 @@ type Planning struct {
 }
 
 type offer struct {
-	once sync.Once
+	once.Value[offered]
+	took atomic.Int64 // nanoseconds, until Took asks
+}
+
+type offered struct {
 	all  []plan.Candidate
 	best []plan.Candidate // the Frontier of all
 	err  error
-	took atomic.Int64 // nanoseconds, until Took asks
 }
 
 // NewPlanning plans p, which must pass its Check.
@@ -86,9 +90,9 @@ func NewPlanning(p *plan.Problem, o Options) (*Planning, error) {
 }
 
 // Candidates returns the best that the planner of that name offers: the Frontier of what it found. They must not be
-// changed. Errors: ErrPlanner, ErrUnserved, or the planner's own.
-func (s *Planning) Candidates(name string) ([]plan.Candidate, error) {
-	p, err := s.plan(name)
+// changed. Errors: ErrPlanner, ErrUnserved, the planner's own, and ctx's where it ends before the planner does.
+func (s *Planning) Candidates(ctx context.Context, name string) ([]plan.Candidate, error) {
+	p, err := s.plan(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -106,20 +110,24 @@ func (s *Planning) Took(name string) time.Duration {
 }
 
 // plan has the planner of that name plan, unless it has.
-func (s *Planning) plan(name string) (*offer, error) {
+func (s *Planning) plan(ctx context.Context, name string) (offered, error) {
 	i := slices.IndexFunc(s.table, func(r Row) bool { return r.Name == name })
 	if i < 0 {
-		return nil, fmt.Errorf("%w: %q", ErrPlanner, name)
+		return offered{}, fmt.Errorf("%w: %q", ErrPlanner, name)
 	}
 	p := &s.planned[i]
-	p.once.Do(func() {
+	o, err := p.Get(ctx, func() (o offered) {
 		begin := time.Now()
 		defer func() { p.took.Store(int64(time.Since(begin))) }()
-		p.all, p.err = s.table[i].plan(s)
-		if p.err == nil && len(p.all) == 0 {
-			p.err = fmt.Errorf("%w: %s finds none for %d GPUs of degree %d", ErrUnserved, name, s.Problem.GPUs, s.Problem.Degree)
+		o.all, o.err = s.table[i].plan(ctx, s)
+		if o.err == nil && len(o.all) == 0 {
+			o.err = fmt.Errorf("%w: %s finds none for %d GPUs of degree %d", ErrUnserved, name, s.Problem.GPUs, s.Problem.Degree)
 		}
-		p.best = plan.Frontier(p.all)
+		o.best = plan.Frontier(o.all)
+		return o
 	})
-	return p, p.err
+	if err != nil {
+		return offered{}, err
+	}
+	return o, o.err
 }

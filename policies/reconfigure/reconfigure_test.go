@@ -1,6 +1,7 @@
 package reconfigure
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -43,11 +44,11 @@ func TestPlusAndThePaper(t *testing.T) {
 	for _, n := range []int{8, 16, 32, 64} {
 		for _, k := range []int{1, 2} {
 			s := planning(t, plan.UniformProblem(n, k, 1), Options{})
-			theirs, err := s.Candidates("reconfigure-during")
+			theirs, err := s.Candidates(context.Background(), "reconfigure-during")
 			if err != nil {
 				t.Fatal(err)
 			}
-			ours, err := s.Candidates("reconfigure-during+")
+			ours, err := s.Candidates(context.Background(), "reconfigure-during+")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,7 +67,7 @@ func TestPlusAndThePaper(t *testing.T) {
 // TestRelaySlots: resting across reconfigurations reaches 436, 266 and 209 slots on 64 GPUs of degree 1.
 func TestRelaySlots(t *testing.T) {
 	s := planning(t, plan.UniformProblem(64, 1, 1), Options{Relay: true})
-	list, err := s.Candidates("reconfigure-during+")
+	list, err := s.Candidates(context.Background(), "reconfigure-during+")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,7 @@ func TestRelaySlots(t *testing.T) {
 }
 
 func sealed(t fataler, c *plan.Candidate) *plan.Plan {
-	p, err := c.Build(3)
+	p, err := c.Build(3, nil)
 	if err == nil {
 		err = p.Seal()
 	}
@@ -134,7 +135,7 @@ func TestEveryCandidate(t *testing.T) {
 		delay := rapid.SampledFrom([]engine.Time{0, 300, 4000, 100_000}).Draw(t, "delay")
 		var ours, theirs []plan.Candidate
 		for _, r := range Table {
-			list, err := s.Candidates(r.Name)
+			list, err := s.Candidates(context.Background(), r.Name)
 			if errors.Is(err, ErrUnserved) {
 				continue
 			}
@@ -201,7 +202,7 @@ func TestAlike(t *testing.T) {
 	text := func(workers int) string {
 		var b strings.Builder
 		for _, r := range Table {
-			list, err := planning(t, p, Options{Relay: true, Others: true, Workers: workers}).Candidates(r.Name)
+			list, err := planning(t, p, Options{Relay: true, Others: true, Workers: workers}).Candidates(context.Background(), r.Name)
 			if err != nil && !errors.Is(err, ErrUnserved) {
 				t.Fatal(err)
 			}
@@ -223,10 +224,10 @@ func TestAlike(t *testing.T) {
 // TestNoPlanner: names that there are not, and problems that cannot be, are errors.
 func TestNoPlanner(t *testing.T) {
 	s := planning(t, plan.UniformProblem(4, 1, 1), Options{})
-	if _, err := s.Candidates("slow"); !errors.Is(err, ErrPlanner) {
+	if _, err := s.Candidates(context.Background(), "slow"); !errors.Is(err, ErrPlanner) {
 		t.Errorf("a planner that there is not: %v", err)
 	}
-	if _, err := s.Candidates("imported"); !errors.Is(err, ErrUnserved) {
+	if _, err := s.Candidates(context.Background(), "imported"); !errors.Is(err, ErrUnserved) {
 		t.Errorf("nothing imported: %v", err)
 	}
 	if _, err := NewPlanning(plan.UniformProblem(4, 4, 1), Options{}); !errors.Is(err, plan.ErrProblem) {
@@ -242,7 +243,7 @@ func BenchmarkPlus(b *testing.B) {
 	}{{64, 1, 8}, {64, 2, 8}, {64, 2, 1}, {256, 2, 1}, {64, 3, 8}, {64, 4, 8}, {1024, 2, 1}} {
 		b.Run(fmt.Sprintf("n=%d,k=%d,chunks=%d", c.n, c.k, c.chunks), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := planning(b, plan.UniformProblem(c.n, c.k, c.chunks), Options{Relay: true, Others: true, Workers: 2}).Candidates("reconfigure-during+"); err != nil {
+				if _, err := planning(b, plan.UniformProblem(c.n, c.k, c.chunks), Options{Relay: true, Others: true, Workers: 2}).Candidates(context.Background(), "reconfigure-during+"); err != nil {
 					b.Fatal(err)
 				}
 			}

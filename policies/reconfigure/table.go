@@ -1,10 +1,12 @@
 package reconfigure
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
 	"sim/policies/reconfigure/baselines"
+	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
 	"sim/policies/reconfigure/rounds"
 )
@@ -13,37 +15,42 @@ import (
 var Table = []Row{
 	{"reconfigure-during", "the paper's construction: shifted, circulant and Kautz topologies, contracted round by round", during},
 	{"reconfigure-during+", "better circulants, longest ways first, waiting and relaying, several ways a message, and what others do better", plus},
-	{"fast", "permutations one after another, as many as the demand splits into (FAST)", func(s *Planning) ([]plan.Candidate, error) {
-		return baselines.Fast(s.Problem, baselines.FastOptions{Model: s.Options.FastModel})
+	{"fast", "permutations one after another, as many as the demand splits into (FAST)", func(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
+		return baselines.Fast(s.Problem, baselines.FastOptions{Model: s.Options.FastModel, Stop: ended(ctx)})
 	}},
 	{"mixnet", "one topology, greedy on the traffic (MixNet)", static(baselines.MixNet)},
 	{"topoopt", "one topology, of shifted rings, on shortest ways (TopoOpt)", static(baselines.TopoOpt)},
 	{"directconnect-kautz", "one topology, a generalised Kautz graph, by the optimum of its flow problem (DirectConnect)", static(baselines.Kautz)},
 	{"directconnect-circulant", "one topology, a circulant graph, by the optimum of its flow problem (DirectConnect)", static(baselines.Circulant)},
 	{"static-ring", "one topology, a ring on each switch", static(baselines.StaticRing)},
-	{"bruck", "Bruck's index algorithm: few topologies, chunks rest between them", func(s *Planning) ([]plan.Candidate, error) {
-		return baselines.Bruck(s.Problem, baselines.BruckOptions{All: true})
+	{"bruck", "Bruck's index algorithm: few topologies, chunks rest between them", func(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
+		return baselines.Bruck(s.Problem, baselines.BruckOptions{All: true, Stop: ended(ctx)})
 	}},
-	{"spreadout", "one shift after another, all chunks straight", func(s *Planning) ([]plan.Candidate, error) {
+	{"spreadout", "one shift after another, all chunks straight", func(_ context.Context, s *Planning) ([]plan.Candidate, error) {
 		return baselines.SpreadOut(s.Problem)
 	}},
 	{"imported", "plans from a file", imported},
 }
 
+// ended asks whether ctx has.
+func ended(ctx context.Context) halt.When { return func() bool { return ctx.Err() != nil } }
+
 // static plans on one topology.
-func static(f func(*plan.Problem, baselines.StaticOptions) ([]plan.Candidate, error)) func(*Planning) ([]plan.Candidate, error) {
-	return func(s *Planning) ([]plan.Candidate, error) {
-		return f(s.Problem, baselines.StaticOptions{Schedule: s.Options.Static})
+func static(f func(*plan.Problem, baselines.StaticOptions) ([]plan.Candidate, error)) func(context.Context, *Planning) ([]plan.Candidate, error) {
+	return func(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
+		return f(s.Problem, baselines.StaticOptions{Schedule: s.Options.Static, Stop: ended(ctx)})
 	}
 }
 
 // during is the paper's construction.
-func during(s *Planning) ([]plan.Candidate, error) {
-	return rounds.Candidates(s.Problem, s.Options.During)
+func during(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
+	o := s.Options.During
+	o.Stop = ended(ctx)
+	return rounds.Candidates(s.Problem, o)
 }
 
 // imported offers the plans of a file that are of this problem.
-func imported(s *Planning) ([]plan.Candidate, error) {
+func imported(_ context.Context, s *Planning) ([]plan.Candidate, error) {
 	var list []plan.Candidate
 	early := 0
 	for _, p := range s.Options.Imported {
@@ -52,7 +59,7 @@ func imported(s *Planning) ([]plan.Candidate, error) {
 		}
 		c := plan.Candidate{
 			Origin: "imported: " + p.Name, Reconfigurations: len(p.Topologies), Slots: p.TotalSlots(), Waits: true, Relay: p.Relay,
-			Build: func(int64) (*plan.Plan, error) { return p, nil },
+			Build: func(int64, halt.When) (*plan.Plan, error) { return p, nil },
 		}
 		if p.Switches != nil {
 			if !s.Options.Independent || int64(p.DelaySlots) < s.Options.DelaySlots {

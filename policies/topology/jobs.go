@@ -8,7 +8,6 @@ import (
 
 	"sim/engine"
 	"sim/engine/flow"
-	"sim/policies/once"
 )
 
 // Job is one of several that share the optical ports of pods (docs/jobs.md).
@@ -107,7 +106,7 @@ func (p *Problem) within(ports []int) (*Problem, error) {
 	for i := range o.Pods {
 		o.Pods[i].Ports = ports[i]
 	}
-	q := &Problem{Graph: p.Graph, Fabric: &o, Useful: make([]int, len(o.Bundles)), joint: once.New[jointOptimum]()}
+	q := &Problem{Graph: p.Graph, Fabric: &o, Useful: make([]int, len(o.Bundles))}
 	if err := q.measure(); err != nil {
 		return nil, err
 	}

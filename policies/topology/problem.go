@@ -38,7 +38,7 @@ var ErrPorts = errors.New("topology: too few ports to connect every pod pair tha
 // NewProblem returns the problem of lighting circuits on o for g, whose routes
 // o holds. It fails with ErrPorts where one circuit a bundle does not fit.
 func NewProblem(g *engine.Graph, o *fabric.Optical) (*Problem, error) {
-	p := &Problem{Graph: g, Fabric: o, Useful: make([]int, len(o.Bundles)), joint: once.New[jointOptimum]()}
+	p := &Problem{Graph: g, Fabric: o, Useful: make([]int, len(o.Bundles))}
 	if err := p.measure(); err != nil {
 		return nil, err
 	}

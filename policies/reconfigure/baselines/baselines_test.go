@@ -59,7 +59,7 @@ func drawProblem(t *rapid.T, most int) *plan.Problem {
 
 // holds writes a candidate out, checks the plan and that it takes what was claimed.
 func holds(c *plan.Candidate) (*plan.Plan, error) {
-	q, err := c.Build(0)
+	q, err := c.Build(0, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,8 @@ package baselines
 import (
 	"math"
 	"slices"
+
+	"sim/policies/reconfigure/halt"
 )
 
 // permutation is a set of circuits, one out of and into each GPU, and the chunks that cross them.
@@ -17,7 +19,7 @@ type permutation struct {
 // the least there is on one switch (Birkhoff and von Neumann; paper Sec. 5.1 on FAST). The matrix is first padded to
 // equal sums with chunks that are never sent. Each permutation is a perfect matching whose smallest cell is as large as
 // can be, for as many chunks as that cell has: a greedy towards few permutations.
-func birkhoff(n int, demand []int32) []permutation {
+func birkhoff(n int, demand []int32, stop halt.When) []permutation {
 	padding, most := pad(n, demand)
 	left := make([]int64, n*n)
 	for i, c := range demand {
@@ -26,8 +28,10 @@ func birkhoff(n int, demand []int32) []permutation {
 	// A chunk of a padded cell is a real one as long as there are any.
 	actual := slices.Clone(demand)
 	m, level := newMatching(n), int64(math.MaxInt64)
+	m.stop = stop
 	var list []permutation
 	for most > 0 {
+		stop.Check()
 		for !m.grow() {
 			level = m.lower(left, level)
 		}

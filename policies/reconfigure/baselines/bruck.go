@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -13,6 +14,8 @@ type BruckOptions struct {
 	Radix int
 	// All offers the best of every radix 2..n.
 	All bool
+	// Stop is asked now and then; planning ends with halt.ErrHalted when it says so.
+	Stop halt.When
 }
 
 // Bruck is the index algorithm (Bruck et al., 1997, Sec. 3; paper Sec. 2.2): a chunk for the GPU D further goes by the
@@ -20,7 +23,8 @@ type BruckOptions struct {
 // r-1 shifts of a position take ceil((r-1)/k) phases, so r = k+1 takes ceil(log_{k+1} n) phases in all. Chunks rest at
 // GPUs across reconfigurations (Relay). Where a phase has fewer shifts than switches, shifts have several; phases that
 // would have nothing to send are left out. Errors: plan.ErrProblem, ErrOptions.
-func Bruck(p *plan.Problem, o BruckOptions) ([]plan.Candidate, error) {
+func Bruck(p *plan.Problem, o BruckOptions) (_ []plan.Candidate, err error) {
+	defer halt.Caught(&err)
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
@@ -37,12 +41,16 @@ func Bruck(p *plan.Problem, o BruckOptions) ([]plan.Candidate, error) {
 	uniform, _ := p.Uniform()
 	var list []plan.Candidate
 	for r := first; r <= last; r++ {
+		o.Stop.Check()
 		phases, slots := bruckPhases(p, uniform, r)
 		c := plan.Candidate{Origin: fmt.Sprintf("Bruck, radix %d", r), Reconfigurations: len(phases), Relay: true}
 		for _, s := range slots {
 			c.Slots += int64(s)
 		}
-		c.Build = func(int64) (*plan.Plan, error) { return bruckPlan(p, r), nil }
+		c.Build = func(_ int64, stop halt.When) (out *plan.Plan, err error) {
+			defer halt.Caught(&err)
+			return bruckPlan(p, r, stop), nil
+		}
 		list = append(list, c)
 	}
 	return plan.Frontier(list), nil
@@ -103,7 +111,7 @@ func bruckLoads(p *plan.Problem, uniform int32, r, power, digits int) []int32 {
 	return most
 }
 
-func bruckPlan(p *plan.Problem, r int) *plan.Plan {
+func bruckPlan(p *plan.Problem, r int, stop halt.When) *plan.Plan {
 	n := p.GPUs
 	uniform, _ := p.Uniform()
 	phases, slots := bruckPhases(p, uniform, r)
@@ -121,6 +129,9 @@ func bruckPlan(p *plan.Problem, r int) *plan.Plan {
 		out.Topologies = append(out.Topologies, t)
 		sent := make([]int32, n*len(f.links))
 		for flow, chunks := range p.Chunks {
+			if flow%n == 0 {
+				stop.Check()
+			}
 			src, d := flow/n, (flow%n-flow/n+n)%n
 			j := d/f.power%r - f.low
 			if chunks == 0 || j < 0 || j >= len(f.links) {

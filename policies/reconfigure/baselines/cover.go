@@ -1,11 +1,15 @@
 package baselines
 
-import "math"
+import (
+	"math"
+
+	"sim/policies/reconfigure/halt"
+)
 
 // cover splits the demand into as few permutations as there can be, each flow in one: as many as the most GPUs that one
 // sends to or receives from (n-1 for a dense demand; König). Each is a perfect matching of as many of the largest flows
 // left as can be, then of the next largest; exchanges make them more alike within.
-func cover(n int, demand []int32) []permutation {
+func cover(n int, demand []int32, stop halt.When) []permutation {
 	here := make([]int32, n*n)
 	for i, c := range demand {
 		if c > 0 {
@@ -24,6 +28,7 @@ func cover(n int, demand []int32) []permutation {
 	var list []permutation
 	for range most {
 		m, level := newMatching(n), int64(math.MaxInt64)
+		m.stop = stop
 		for !m.grow() {
 			level = m.lower(left, level)
 		}
@@ -42,7 +47,7 @@ func cover(n int, demand []int32) []permutation {
 			list = append(list, p)
 		}
 	}
-	for exchange(n, list) {
+	for exchange(n, list, stop) {
 	}
 	return list
 }
@@ -50,11 +55,12 @@ func cover(n int, demand []int32) []permutation {
 // exchange goes once through all pairs of permutations and says whether any changed. Two of them are a union of cycles
 // that go along a circuit of one and back along a circuit of the other; each cycle's circuits may change sides. With
 // the side that has the longest flow of a cycle always on the permutation that is longer, neither gets longer.
-func exchange(n int, list []permutation) (gained bool) {
+func exchange(n int, list []permutation, stop halt.When) (gained bool) {
 	sender := make([]int32, n) // to each GPU in q
 	seen := make([]bool, n)
 	var turn []int32
 	for i := range list {
+		stop.Check()
 		for j := i + 1; j < len(list); j++ {
 			p, q := &list[i], &list[j]
 			if p.slots < q.slots {

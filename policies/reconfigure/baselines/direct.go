@@ -4,6 +4,7 @@ import (
 	"container/heap"
 
 	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -97,13 +98,15 @@ func direct(p *plan.Problem, origin string, phases []phase) plan.Candidate {
 	for i := range phases {
 		c.Slots += int64(phases[i].slots(p.GPUs))
 	}
-	c.Build = func(int64) (*plan.Plan, error) {
+	c.Build = func(_ int64, stop halt.When) (_ *plan.Plan, err error) {
+		defer halt.Caught(&err)
 		n := p.GPUs
 		out, sent := newPlan(p), make([]int32, n*n)
 		var list []circuit
 		for i := range phases {
 			var t scaleup.Topology
 			for u := range n {
+				stop.Check()
 				list = phases[i].circuits(list[:0], u)
 				for _, c := range list {
 					for range c.links {

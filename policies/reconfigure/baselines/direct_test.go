@@ -58,15 +58,15 @@ func TestSplits(t *testing.T) {
 			}
 			return slots
 		}
-		if slots := check(birkhoff(n, p.Chunks)); slots != most {
+		if slots := check(birkhoff(n, p.Chunks, nil)); slots != most {
 			t.Fatalf("Birkhoff-von Neumann takes %d slots, not %d", slots, most)
 		}
-		few := cover(n, p.Chunks)
+		few := cover(n, p.Chunks, nil)
 		if check(few); len(few) > degree {
 			t.Fatalf("a cover of %d permutations, %d GPUs at most to send to", len(few), degree)
 		}
 		slots := check(few)
-		if exchange(n, few) || check(few) != slots {
+		if exchange(n, few, nil) || check(few) != slots {
 			t.Fatalf("an exchange gains in %v", few)
 		}
 	})
@@ -78,7 +78,7 @@ func TestFastOnOneSwitch(t *testing.T) {
 	p := random(12, 1, 6, 1)
 	most, degree := lines(p)
 	for _, m := range []Model{One, Striped, Together} {
-		list, err := Fast(p, FastOptions{m})
+		list, err := Fast(p, FastOptions{Model: m})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestTogetherIsStrongest(t *testing.T) {
 		p := drawProblem(t, 12)
 		delay := engine.Time(rapid.IntRange(0, 50).Draw(t, "delay"))
 		cost := func(m Model) engine.Time {
-			list, err := Fast(p, FastOptions{m})
+			list, err := Fast(p, FastOptions{Model: m})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,7 +121,7 @@ func TestGroupedIsBest(t *testing.T) {
 			list = append(list, permutation{slots: l})
 		}
 		got := int64(1 << 40)
-		for _, phases := range grouped(list, k) {
+		for _, phases := range grouped(list, k, nil) {
 			sum := int64(0)
 			for _, f := range phases {
 				longest := int32(0)
@@ -219,12 +219,12 @@ func TestExchangeByHand(t *testing.T) {
 	p := permutation{to: []int32{0, 1, 2, 3}, send: []int32{9, 2, 4, 1}, slots: 9}
 	q := permutation{to: []int32{1, 0, 3, 2}, send: []int32{3, 4, 5, 6}, slots: 6}
 	list := []permutation{q, p}
-	if !exchange(4, list) || list[1].slots != 9 || list[0].slots != 4 ||
+	if !exchange(4, list, nil) || list[1].slots != 9 || list[0].slots != 4 ||
 		!slices.Equal(list[1].send, []int32{9, 2, 5, 6}) || !slices.Equal(list[1].to, []int32{0, 1, 3, 2}) ||
 		!slices.Equal(list[0].send, []int32{3, 4, 4, 1}) || !slices.Equal(list[0].to, []int32{1, 0, 2, 3}) {
 		t.Errorf("%v", list)
 	}
-	if exchange(4, list) {
+	if exchange(4, list, nil) {
 		t.Errorf("gained again: %v", list)
 	}
 }

@@ -2,6 +2,7 @@ package baselines
 
 import (
 	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -21,11 +22,12 @@ func Kautz(p *plan.Problem, o StaticOptions) ([]plan.Candidate, error) {
 // Circulant keeps a circulant graph: of degree 1 the ring, of degree 2 that of offsets {m, m+1} with the smallest m for
 // which 2m^2+2m+1 >= n (paper Sec. 4.2), and of other degrees that of the least average distance which a local search
 // finds. Errors: plan.ErrProblem, ErrOptions, those of fluid.Optimum.
-func Circulant(p *plan.Problem, o StaticOptions) ([]plan.Candidate, error) {
+func Circulant(p *plan.Problem, o StaticOptions) (_ []plan.Candidate, err error) {
+	defer halt.Caught(&err)
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	offsets := nearOffsets(p.GPUs, p.Degree)
+	offsets := nearOffsets(p.GPUs, p.Degree, o.Stop)
 	if p.Degree == 2 {
 		m := 1
 		for 2*m*m+2*m+1 < p.GPUs {
@@ -39,7 +41,7 @@ func Circulant(p *plan.Problem, o StaticOptions) ([]plan.Candidate, error) {
 // nearOffsets looks for k offsets of the least sum of distances: 1, so that all are reached, then each time the offset
 // that gains most, then exchanges of one other than 1 for another as long as one gains. It ends early where the sum is
 // as small as commuting offsets allow.
-func nearOffsets(n, k int) []int {
+func nearOffsets(n, k int, stop halt.When) []int {
 	offsets, used := []int{1}, make([]bool, n)
 	used[1] = true
 	// improve puts the best unused offset at i and returns the sum with it.
@@ -49,6 +51,7 @@ func nearOffsets(n, k int) []int {
 			if used[s] {
 				continue
 			}
+			stop.Check()
 			old := offsets[i]
 			offsets[i] = s
 			if sum := distances(n, offsets); sum < least || best == 0 {

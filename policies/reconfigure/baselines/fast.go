@@ -3,6 +3,7 @@ package baselines
 import (
 	"slices"
 
+	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -23,6 +24,8 @@ const (
 type FastOptions struct {
 	// Model is how the switches are used; "" is Together.
 	Model Model
+	// Stop is asked now and then; planning ends with halt.ErrHalted when it says so.
+	Stop halt.When
 }
 
 // Fast splits the demand into permutations, and every chunk goes straight to its destination (Lei et al., 2025, in the
@@ -30,7 +33,8 @@ type FastOptions struct {
 // fewest slots on one switch and the more permutations the more unequal the demand, and a cover by the fewest
 // permutations, in which every flow waits for the longest. Together has several groupings of each.
 // Errors: plan.ErrProblem, ErrOptions.
-func Fast(p *plan.Problem, o FastOptions) ([]plan.Candidate, error) {
+func Fast(p *plan.Problem, o FastOptions) (_ []plan.Candidate, err error) {
+	defer halt.Caught(&err)
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
@@ -41,16 +45,16 @@ func Fast(p *plan.Problem, o FastOptions) ([]plan.Candidate, error) {
 	var list []plan.Candidate
 	for _, split := range []struct {
 		origin string
-		make   func(int, []int32) []permutation
+		make   func(int, []int32, halt.When) []permutation
 	}{{"Birkhoff-von Neumann", birkhoff}, {"cover by permutations", cover}} {
-		permutations := split.make(p.GPUs, p.Chunks)
+		permutations := split.make(p.GPUs, p.Chunks, o.Stop)
 		switch model {
 		case One:
 			list = append(list, direct(p, split.origin, singly(permutations, 1)))
 		case Striped:
 			list = append(list, direct(p, split.origin+", striped", singly(permutations, p.Degree)))
 		default:
-			for _, phases := range grouped(permutations, p.Degree) {
+			for _, phases := range grouped(permutations, p.Degree, o.Stop) {
 				list = append(list, direct(p, split.origin+", together", phases))
 			}
 		}
@@ -71,7 +75,7 @@ func singly(list []permutation, k int) []phase {
 // In the order of falling length neighbours go together, which loses nothing on two switches: to exchange permutations
 // between two phases until they are neighbours makes neither sum of slots larger. On more it may lose a little where one
 // has several links.
-func grouped(list []permutation, k int) [][]phase {
+func grouped(list []permutation, k int, stop halt.When) [][]phase {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b permutation) int { return int(b.slots - a.slots) })
 	n := len(list)
@@ -96,6 +100,7 @@ func grouped(list []permutation, k int) [][]phase {
 		slots int64
 	}
 	at := func(phases, slots int64) corner { // least phases x F + slots x G for a price of F / G
+		stop.Check()
 		least := make([]int64, n+1)
 		size := make([]int32, n)
 		for i := n - 1; i >= 0; i-- {

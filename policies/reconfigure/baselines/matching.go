@@ -1,6 +1,10 @@
 package baselines
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"sim/policies/reconfigure/halt"
+)
 
 // matching pairs rows with columns of an n x n matrix along admitted cells. It is kept while cells come and go, so that
 // a new perfect matching costs only the search for the pairs that were lost.
@@ -12,6 +16,7 @@ type matching struct {
 	queue    []int32
 	by       []int32 // by[column]: the row from which the search came
 	fresh    []uint64
+	stop     halt.When
 }
 
 func newMatching(n int) *matching {
@@ -39,6 +44,7 @@ func (m *matching) refuse(row, column int) {
 // grow makes the matching as large as it gets and says whether it is perfect.
 func (m *matching) grow() bool {
 	for row := int32(0); int(row) < m.n && m.pairs < m.n; row++ {
+		m.stop.Check()
 		if m.to[row] < 0 && m.augment(row) {
 			m.pairs++
 		}

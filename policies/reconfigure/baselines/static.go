@@ -8,6 +8,7 @@ import (
 
 	"sim/fabric/scaleup"
 	"sim/policies/reconfigure/fluid"
+	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/pack"
 	"sim/policies/reconfigure/plan"
 )
@@ -42,6 +43,8 @@ type StaticOptions struct {
 	FluidGap float64
 	// FluidLinks is the most links (GPUs x switches) of which Strongest computes Fluid; 0 is DefaultFluidLinks.
 	FluidLinks int
+	// Stop is asked now and then; planning ends with halt.ErrHalted when it says so.
+	Stop halt.When
 }
 
 // DefaultFluidLinks keeps the default schedule to seconds: the effort of a fluid optimum grows with GPUs x links, and with
@@ -58,7 +61,8 @@ type network struct {
 // static returns the candidates of topologies of which any may be kept. Those that have a plan come first. Fluid optima
 // are not computed where the chunks' hops alone show that another candidate is as good.
 // Errors: ErrOptions, pack.ErrUnreachable, and those of fluid.Optimum.
-func static(p *plan.Problem, o StaticOptions, networks ...network) ([]plan.Candidate, error) {
+func static(p *plan.Problem, o StaticOptions, networks ...network) (_ []plan.Candidate, err error) {
+	defer halt.Caught(&err)
 	schedule, err := choice("schedule", o.Schedule, Strongest, Fluid, Paths, Simulated, Packed)
 	if err != nil {
 		return nil, err
@@ -78,9 +82,9 @@ func static(p *plan.Problem, o StaticOptions, networks ...network) ([]plan.Candi
 	var floors []floor
 	least := math.Inf(1)
 	for _, net := range networks {
-		s := pack.Shortest(net.topology, p.GPUs)
+		s := pack.ShortestUnless(net.topology, p.GPUs, o.Stop)
 		offer := func(name string, balanced bool, orders ...pack.Order) error {
-			c, err := played(p, s, balanced, orders)
+			c, err := played(p, s, balanced, orders, o.Stop)
 			if err != nil {
 				return fmt.Errorf("%s: %w", net.origin, err)
 			}
@@ -122,7 +126,7 @@ func static(p *plan.Problem, o StaticOptions, networks ...network) ([]plan.Candi
 		if f.slots >= least {
 			break
 		}
-		c, err := optimum(p, f.topology, f.hops, o.FluidGap)
+		c, err := optimum(p, f.topology, f.hops, o)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.origin, err)
 		}
@@ -134,19 +138,22 @@ func static(p *plan.Problem, o StaticOptions, networks ...network) ([]plan.Candi
 }
 
 // played is the candidate of all chunks on shortest ways, links in the order of these that takes fewest slots.
-func played(p *plan.Problem, s *pack.Paths, balanced bool, orders []pack.Order) (plan.Candidate, error) {
+func played(p *plan.Problem, s *pack.Paths, balanced bool, orders []pack.Order, stop halt.When) (plan.Candidate, error) {
 	w, err := ways(p, s, balanced)
 	if err != nil {
 		return plan.Candidate{}, err
 	}
 	best, by := math.MaxInt, orders[0]
 	for _, order := range orders {
-		if slots, ok := new(pack.Player).Slots(len(s.Topology), w, order, best-1); ok {
+		if slots, ok := (&pack.Player{Stop: stop}).Slots(len(s.Topology), w, order, best-1); ok {
 			best, by = slots, order
 		}
 	}
 	return plan.Candidate{Reconfigurations: 1, Slots: int64(best), Waits: true,
-		Build: func(int64) (*plan.Plan, error) { return write(p, s, balanced, by) }}, nil
+		Build: func(_ int64, stop halt.When) (out *plan.Plan, err error) {
+			defer halt.Caught(&err)
+			return write(p, s.Unless(stop), balanced, by, stop)
+		}}, nil
 }
 
 // atLeast returns the most hops between two GPUs that exchange chunks, and what no routing gets below: that, or the sum
@@ -168,12 +175,12 @@ func atLeast(p *plan.Problem, s *pack.Paths) (hops int, slots float64) {
 	return hops, max(float64(hops), sum/max(1, links))
 }
 
-func optimum(p *plan.Problem, t scaleup.Topology, hops int, gap float64) (plan.Candidate, error) {
+func optimum(p *plan.Problem, t scaleup.Topology, hops int, o StaticOptions) (plan.Candidate, error) {
 	demand := make([]float64, len(p.Chunks))
 	for i, c := range p.Chunks {
 		demand[i] = float64(c)
 	}
-	r, err := fluid.Optimum(t, p.GPUs, demand, fluid.Options{Gap: gap})
+	r, err := fluid.Optimum(t, p.GPUs, demand, fluid.Options{Gap: o.FluidGap, Stop: o.Stop})
 	if err != nil {
 		return plan.Candidate{}, err
 	}
@@ -197,17 +204,21 @@ func ways(p *plan.Problem, s *pack.Paths, balanced bool) (*pack.Walks, error) {
 }
 
 // write writes out the plan of a candidate.
-func write(p *plan.Problem, s *pack.Paths, balanced bool, order pack.Order) (*plan.Plan, error) {
+func write(p *plan.Problem, s *pack.Paths, balanced bool, order pack.Order, stop halt.When) (*plan.Plan, error) {
 	w, err := ways(p, s, balanced)
 	if err != nil {
 		return nil, err
 	}
-	slots, at := pack.Play(len(s.Topology), w, order)
+	at := make([]int32, len(w.Link))
+	slots := (&pack.Player{Stop: stop}).Play(len(s.Topology), w, order, at)
 	out := newPlan(p)
 	out.Topologies, out.Slots = []scaleup.Topology{s.Topology}, []int32{int32(slots)}
 	out.Tx = make([]plan.Tx, 0, len(w.Link))
 	walk := 0
 	for f, c := range p.Chunks {
+		if f%p.GPUs == 0 {
+			stop.Check()
+		}
 		for i := range c {
 			for j := w.Start[walk]; j < w.Start[walk+1]; j++ {
 				e := s.Topology[w.Link[j]]

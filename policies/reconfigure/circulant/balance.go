@@ -1,6 +1,10 @@
 package circulant
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+
+	"sim/policies/reconfigure/halt"
+)
 
 // balancer spreads the chunks of every offset over ways such that phases, whose slots are the load of their most loaded
 // generator, take few slots in all. Generators p*k .. p*k+k-1 are those of phase p.
@@ -15,6 +19,7 @@ type balancer struct {
 	slots  int64   // sum of peak
 	spread int64   // sum of uneven, which breaks ties
 
+	stop  halt.When
 	stamp []int32 // by phase: the move that saw it last
 	move  int32
 	seen  []int32
@@ -120,6 +125,7 @@ func (b *balancer) descend() {
 	for better := true; better; {
 		better = false
 		for o := 1; o < b.n; o++ {
+			b.stop.Check()
 			from, to := b.start[o], b.start[o+1]
 			if to-from < 2 {
 				continue

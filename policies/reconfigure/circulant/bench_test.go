@@ -42,7 +42,7 @@ func BenchmarkBuild(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, err := list[0].Build(0); err != nil {
+		if _, err := list[0].Build(0, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

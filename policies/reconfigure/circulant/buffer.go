@@ -18,7 +18,7 @@ func (l *planner) fitAll(list []*scheme) (fitting []*scheme) {
 // give up as fit (by bisection, so that fewer may do where the need is not monotone). nil if none fit.
 func (l *planner) fit(s *scheme) *scheme {
 	limit := l.o.BufferLimit
-	if limit == 0 || s.timetable().buffer <= limit {
+	if limit == 0 || s.timetable(l.o.Stop).buffer <= limit {
 		return s
 	}
 	// Words by how much they give up: relaying or not, then one phase only, then one offset only.
@@ -42,7 +42,7 @@ func (l *planner) fit(s *scheme) *scheme {
 			}
 		}
 		t := l.balance(s.phases, words, s.relay, 0)
-		if t.timetable().buffer > limit {
+		if t.timetable(l.o.Stop).buffer > limit {
 			return nil
 		}
 		return t

@@ -5,11 +5,12 @@ import (
 	"math"
 
 	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
 )
 
 // plan writes the timetable out for all sources: chunk (s, s+D) is, hop by hop, where chunk (0, D) is, s further on.
-func (t *timetable) plan(name string) (*plan.Plan, error) {
+func (t *timetable) plan(name string, stop halt.When) (*plan.Plan, error) {
 	var hops int64
 	for _, moves := range t.moves {
 		hops += int64(len(moves))
@@ -24,6 +25,7 @@ func (t *timetable) plan(name string) (*plan.Plan, error) {
 		p.Topologies = append(p.Topologies, scaleup.Circulant(t.n, t.phases[from]...))
 		p.Slots = append(p.Slots, int32(t.slots[from]))
 		for _, m := range t.moves[phase] {
+			stop.Check()
 			to := (at[m.job] + t.phases[from][int(m.gen)%t.k]) % t.n
 			p.Tx = t.rotations(p.Tx, int32(phase), m.slot, at[m.job], to, t.jobs[m.job])
 			at[m.job] = to

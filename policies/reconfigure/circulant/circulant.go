@@ -13,13 +13,13 @@
 package circulant
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
 	"slices"
 
+	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -33,6 +33,8 @@ type Options struct {
 	BufferLimit int32
 	// Independent also offers plans in which every switch reconfigures on its own.
 	Independent bool
+	// Stop is asked now and then; planning ends when it says so.
+	Stop halt.When
 }
 
 // ErrUneven says that demands are not the same for all pairs.
@@ -46,8 +48,9 @@ var ErrUneven = errors.New("circulant: the all-to-all is not uniform")
 // the edges of the switches lit then; their total of slots includes those in which switches are dark.
 //
 // Where (n-1)/k is above 128, d is 1..32 and then grows by an eighth, and offsets are exchanged less often. Kicks out of
-// local optima are drawn from p.Seed. Errors: those of p.Check, and ErrUneven.
-func Candidates(p *plan.Problem, o Options) ([]plan.Candidate, error) {
+// local optima are drawn from p.Seed. Errors: those of p.Check, ErrUneven, and halt.ErrHalted.
+func Candidates(p *plan.Problem, o Options) (list []plan.Candidate, err error) {
+	defer halt.Caught(&err)
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
@@ -56,8 +59,7 @@ func Candidates(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 		return nil, fmt.Errorf("%w: it needs the same count of chunks, above 0, for all pairs", ErrUneven)
 	}
 	l := newPlanner(p.GPUs, p.Degree, chunks, o, p.Seed)
-	plain, relayed := l.together(l.plain(context.TODO()))
-	var list []plan.Candidate
+	plain, relayed := l.together(l.plain())
 	for _, s := range plain {
 		list = append(list, s.candidate("circulant"))
 	}
@@ -73,13 +75,19 @@ func Candidates(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 // Sequences returns the offsets of phases that reach all in few hops, for each useful number of topologies as Candidates
 // has them: first those of plans without relaying, then those of plans with it, [plan][phase][k offsets]. An offset that
 // appears twice in a phase has two links. They suit demands of any sizes; what only fills links evenly where all sizes are
-// equal is left out. nil for n < 2, k < 1 and k >= n.
-func Sequences(n, k int, o Options) [][][]int {
+// equal is left out. nil for n < 2, k < 1 and k >= n, and where Options.Stop ended it.
+func Sequences(n, k int, o Options) (list [][][]int) {
+	var halted error
+	defer func() {
+		if halted != nil {
+			list = nil
+		}
+	}()
+	defer halt.Caught(&halted)
 	if n < 2 || k < 1 || k >= n {
 		return nil
 	}
 	l := newPlanner(n, k, 1, o, 0)
-	var list [][][]int
 	plain, relayed := l.together(l.fewHops(nil))
 	for _, s := range append(plain, relayed...) {
 		var phases [][]int
@@ -111,7 +119,10 @@ func (s *scheme) candidate(origin string) plan.Candidate {
 		Waits:            s.k > 1 || s.relay,
 		Relay:            s.relay,
 		Proved:           s.fewest(),
-		Build:            func(int64) (*plan.Plan, error) { return s.timetable().plan(origin) },
+		Build: func(_ int64, stop halt.When) (p *plan.Plan, err error) {
+			defer halt.Caught(&err)
+			return s.timetable(stop).plan(origin, stop)
+		},
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // built seals and checks the plan of a candidate.
 func built(t *testing.T, c *plan.Candidate, p *plan.Problem, delay int64) *plan.Plan {
 	t.Helper()
-	b, err := c.Build(delay)
+	b, err := c.Build(delay, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func TestSameCandidates(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range list {
-			b, err := list[i].Build(3)
+			b, err := list[i].Build(3, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

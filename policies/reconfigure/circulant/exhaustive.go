@@ -1,10 +1,11 @@
 package circulant
 
 import (
-	"context"
 	"math"
 	"math/bits"
 	"slices"
+
+	"sim/policies/reconfigure/halt"
 )
 
 // exhaustive finds the fewest slots of one chunk a pair without relaying, over all phases of k offsets.
@@ -25,6 +26,7 @@ type exhaustive struct {
 	slots []uint8
 	phase []unitPhase
 	steps int64 // that are left
+	stop  halt.When
 }
 
 // unitPhase is a phase multiplied by a unit.
@@ -42,22 +44,20 @@ const (
 )
 
 // exhaust tries all plans of fewer slots than those of list, and returns those of the fewest slots where they are not in
-// list. What none is better than is marked as proved, but where the steps or ctx ended first.
-func (l *planner) exhaust(ctx context.Context, list []*scheme) (better []*scheme) {
+// list. What none is better than is marked as proved, but where the steps ended first.
+func (l *planner) exhaust(list []*scheme) (better []*scheme) {
 	known := fewest(list, l.n)
 	open := slices.DeleteFunc(l.counts(), func(d int) bool { return known[d] == l.least(d) })
 	if len(open) == 0 || l.n > mostExhausted || l.chunks != 1 || known[1] >= unserved {
 		return nil
 	}
-	e := &exhaustive{n: l.n, k: l.k, steps: exhaustSteps}
+	e := &exhaustive{n: l.n, k: l.k, steps: exhaustSteps, stop: l.o.Stop}
 	e.needs(known, open)
-	whole := e.serveAll(ctx)
+	whole := e.serveAll()
 	plans := [][]uint8{e.slots} // by d-1 and set, as far as halves of the plans sought
 	for last := open[len(open)-1]; len(plans) < (last+1)/2; {
 		plans = append(plans, e.oneMore(plans[len(plans)-1]))
-		if ctx.Err() != nil {
-			return nil
-		}
+		l.o.Stop.Check()
 	}
 	for _, d := range open {
 		slots, sets := e.split(plans, d)
@@ -121,7 +121,7 @@ func (e *exhaustive) needs(known []int64, open []int) {
 }
 
 // serveAll sets slots and phase. It reports whether it came to the end.
-func (e *exhaustive) serveAll(ctx context.Context) bool {
+func (e *exhaustive) serveAll() bool {
 	e.slots = slices.Repeat([]uint8{unserved}, 1<<(e.n-1))
 	e.slots[0] = 0
 	e.phase = make([]unitPhase, len(e.slots))
@@ -150,7 +150,8 @@ func (e *exhaustive) serveAll(ctx context.Context) bool {
 				e.serve(offsets, s, need)
 			}
 		}
-		return e.steps > 0 && ctx.Err() == nil
+		e.stop.Check()
+		return e.steps > 0
 	}
 	return rest(0, 1)
 }

@@ -3,14 +3,16 @@ package circulant
 import (
 	"math/rand/v2"
 	"slices"
+
+	"sim/policies/reconfigure/halt"
 )
 
 // generatorSets returns for m = 1..most sets of m offsets that together reach all offsets in few hops in all: with
 // relaying, d phases of k offsets act as one circulant of d k generators. Each set grows from the one before it and is
 // improved by exchanges, unless it meets freeHops; small ones are also sought from some other starts.
-func generatorSets(n, most int, random *rand.Rand) [][]int {
+func generatorSets(n, most int, random *rand.Rand, stop halt.When) [][]int {
 	sets := make([][]int, 0, most)
-	g := &generators{n: n, hops: make([]int32, n)}
+	g := &generators{n: n, stop: stop, hops: make([]int32, n)}
 	set := []int{1}
 	near := false // the set leaves no offset more than two hops away
 	for m := 1; m <= most; m++ {
@@ -50,6 +52,7 @@ func generatorSets(n, most int, random *rand.Rand) [][]int {
 
 type generators struct {
 	n    int
+	stop halt.When
 	hops []int32
 }
 
@@ -61,6 +64,7 @@ func (g *generators) starts(m int) int {
 // best returns the generator that, beside those of hops, leaves the least sum of hops, the smallest of equals.
 func (g *generators) best(hops []int32) (generator int, sum int64) {
 	sum = -1
+	g.stop.Check()
 	for v := 1; v < g.n; v++ {
 		copy(g.hops, hops)
 		relax(g.hops, v)

@@ -3,6 +3,7 @@ package circulant
 import (
 	"slices"
 
+	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -25,10 +26,10 @@ func (l *planner) independent(over []plan.Candidate) (list []plan.Candidate) {
 	}
 	counts := l.epochCounts()
 	most := counts[len(counts)-1]
-	stay, hops := shiftSets(l.n, most)
+	stay, hops := shiftSets(l.n, most, l.o.Stop)
 	var share [][]int
 	if l.o.Relay && !limited {
-		share = generatorSets(l.n, most, l.random("generators", 0))
+		share = generatorSets(l.n, most, l.random("generators", 0), l.o.Stop)
 	}
 	for i, sets := range [2][][]int{stay, share} {
 		origin := "circulant, own switches"
@@ -133,6 +134,7 @@ func (l *planner) deal(set []int, lead int64, private bool) *epochs {
 	}
 	e := &epochs{on: l.switches(collect(l.n, m, words), lead), private: private}
 	for range 8 {
+		l.o.Stop.Check()
 		w := collect(l.n, m, words)
 		for o := 1; o < l.n; o++ {
 			if w.start[o] == w.start[o+1] {
@@ -140,6 +142,7 @@ func (l *planner) deal(set []int, lead int64, private bool) *epochs {
 			}
 		}
 		b := newBalancer(e.bySwitch(w, l.k), l.k, l.chunks, l.handicap(m, lead))
+		b.stop = l.o.Stop
 		b.search(l.kicks(), 0, l.random("switches", m))
 		e.scheme = scheme{n: l.n, k: 1, chunks: l.chunks, relay: true, phases: phases, ways: w, taken: b.taken}
 		e.count()
@@ -269,7 +272,10 @@ func (e *epochs) candidate(origin string) plan.Candidate {
 		}
 	}
 	c := plan.Candidate{Origin: origin, Waits: true, Relay: !e.private, Switches: loads,
-		Build: func(delay int64) (*plan.Plan, error) { return e.build(origin, k, delay) }}
+		Build: func(delay int64, stop halt.When) (p *plan.Plan, err error) {
+			defer halt.Caught(&err)
+			return e.build(origin, k, delay, stop)
+		}}
 	for _, s := range loads {
 		c.Reconfigurations, c.Slots = max(c.Reconfigurations, s.Reconfigurations), max(c.Slots, s.Slots)
 	}

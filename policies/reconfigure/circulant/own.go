@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -13,7 +14,7 @@ import (
 type lit struct{ gen, from, to int }
 
 // build writes the plan out for a delay in slots.
-func (e *epochs) build(name string, k int, delay int64) (*plan.Plan, error) {
+func (e *epochs) build(name string, k int, delay int64, stop halt.When) (*plan.Plan, error) {
 	if delay < 0 {
 		return nil, fmt.Errorf("circulant: a reconfiguration delay of %d slots; it must be at least 0", delay)
 	}
@@ -34,7 +35,7 @@ func (e *epochs) build(name string, k int, delay int64) (*plan.Plan, error) {
 		return nil, fmt.Errorf("circulant: a plan of %d slots and %d transmissions is too long to write out; %d is the most", end, hops*int64(e.n), math.MaxInt32)
 	}
 	jobs := e.jobs()
-	seats, err := e.seat(jobs, up, int(end))
+	seats, err := e.seat(jobs, up, int(end), stop)
 	if err != nil {
 		return nil, err
 	}
@@ -71,6 +72,7 @@ func (e *epochs) build(name string, k int, delay int64) (*plan.Plan, error) {
 		p.Switches = append(p.Switches, slices.Repeat(on, e.n)) // as Circulant lists edges
 		p.Slots = append(p.Slots, int32(breaks[phase+1]-from))
 		for t := from; t < breaks[phase+1]; t++ {
+			stop.Check()
 			for j := range up {
 				if i := seats[j][t]; i >= 0 {
 					to := (at[i] + shift[j]) % e.n
@@ -85,7 +87,7 @@ func (e *epochs) build(name string, k int, delay int64) (*plan.Plan, error) {
 
 // seat gives every hop of the epochs a slot: by switch and slot, the job that the switch carries, -1 for none. A chunk
 // stands in consecutive slots of an epoch, until collisions on two switches are undone by changing places.
-func (e *epochs) seat(jobs []job, up [][]lit, end int) ([][]int32, error) {
+func (e *epochs) seat(jobs []job, up [][]lit, end int, stop halt.When) ([][]int32, error) {
 	// The jobs of a generator are in[g]: pairs of a job and its hops.
 	type part struct{ job, hops int32 }
 	in := make([][]part, len(e.phases))
@@ -123,6 +125,7 @@ func (e *epochs) seat(jobs []job, up [][]lit, end int) ([][]int32, error) {
 				if !busy(i, t, j) {
 					continue
 				}
+				stop.Check()
 				other := x.from
 				for other < x.to {
 					o := seats[j][other]

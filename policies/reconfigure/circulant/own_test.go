@@ -111,7 +111,7 @@ func TestDeal(t *testing.T) {
 			chunks := int32(1 + n%2)
 			p := plan.UniformProblem(n, k, chunks)
 			l := newPlanner(n, k, chunks, Options{Relay: true}, 0)
-			sets := generatorSets(n, n-1, l.random("generators", 0))
+			sets := generatorSets(n, n-1, l.random("generators", 0), nil)
 			for m := k; m < n && m <= 5*k; m++ {
 				for _, lead := range []int64{0, 7} {
 					e := l.deal(sets[m-1], lead, false)

@@ -1,12 +1,12 @@
 package circulant
 
 import (
-	"context"
 	"slices"
 )
 
 // balance spreads the chunks over words.
 func (l *planner) balance(phases [][]int, words []word, relay bool, kicks int) *scheme {
+	l.o.Stop.Check()
 	b := newBalancer(collect(l.n, len(phases)*l.k, words), l.k, l.chunks, nil)
 	return l.finish(b, phases, relay, kicks)
 }
@@ -17,6 +17,7 @@ func (l *planner) finish(b *balancer, phases [][]int, relay bool, kicks int) *sc
 	for o := 1; o < l.n; o++ {
 		hops += int64(b.hops[b.start[o]]) * int64(l.chunks)
 	}
+	b.stop = l.o.Stop
 	b.search(kicks, (hops+int64(l.k)-1)/int64(l.k), l.random("kicks", len(phases)))
 	s := &scheme{n: l.n, k: l.k, chunks: l.chunks, relay: relay, phases: phases, ways: b.ways, taken: b.taken, spread: b.spread}
 	s.count()
@@ -88,6 +89,7 @@ func (l *planner) polish(s *scheme, tries int) *scheme {
 	base := make([]int32, l.n)
 	// Draws that cannot help cost little; there are no more of them than this to a try.
 	for draws := 64 * tries; draws > 0 && tries > 0 && s.total() > l.least(d); draws-- {
+		l.o.Stop.Check()
 		p, j, v := random.IntN(d), random.IntN(l.k), 1+random.IntN(l.n-1)
 		tuple := slices.Clone(s.phases[p])
 		if tuple[j] == v {
@@ -130,23 +132,23 @@ func (s *scheme) hopsOf(q int, offsets []int) []int32 {
 }
 
 // plain returns schemes without relaying, at least one for each of counts.
-func (l *planner) plain(ctx context.Context) (list []*scheme) {
+func (l *planner) plain() (list []*scheme) {
 	if l.chunks > 1 {
 		// The best offsets for one chunk a pair may be found better than those for many.
-		one := newPlanner(l.n, l.k, 1, Options{}, l.seed)
+		one := newPlanner(l.n, l.k, 1, Options{Stop: l.o.Stop}, l.seed)
 		one.times = l.chunks
-		for _, s := range one.plain(ctx) {
+		for _, s := range one.plain() {
 			list = append(list, l.repeat(s))
 		}
 	}
 	if l.k > 1 {
 		list = append(list, l.stay(l.direct(), l.kicks()))
-		list = append(list, l.tiled(ctx, list)...)
+		list = append(list, l.tiled(list)...)
 	}
 	if l.k > 1 || l.chunks == 1 { // at degree 1 each of many chunks goes where one alone does
 		list = append(list, l.fewHops(list)...)
 	}
-	return append(list, l.exhaust(ctx, list)...)
+	return append(list, l.exhaust(list)...)
 }
 
 // fewHops returns schemes of few hops without relaying, for the numbers of topologies for which list is not known to be best.
@@ -159,7 +161,7 @@ func (l *planner) fewHops(list []*scheme) []*scheme {
 
 // shifts returns a scheme of degree 1 for each of counts.
 func (l *planner) shifts() (list []*scheme) {
-	sets, _ := shiftSets(l.n, l.n-1)
+	sets, _ := shiftSets(l.n, l.n-1, l.o.Stop)
 	for _, d := range l.counts() {
 		phases := make([][]int, d)
 		for i, a := range sets[d-1] {
@@ -178,10 +180,10 @@ func (l *planner) open(list []*scheme) (counts []int) {
 }
 
 // tiled returns schemes of fewer slots than list for some numbers of topologies.
-func (l *planner) tiled(ctx context.Context, list []*scheme) (better []*scheme) {
+func (l *planner) tiled(list []*scheme) (better []*scheme) {
 	known := fewest(list, l.n)
 	for _, d := range l.open(list) {
-		if s := l.tile(ctx, d, min(known[d], l.least(d)+tilingSpan)); s != nil {
+		if s := l.tile(d, min(known[d], l.least(d)+tilingSpan)); s != nil {
 			better = append(better, s)
 		}
 	}
@@ -195,6 +197,7 @@ func (l *planner) tuples(list []*scheme) (better []*scheme) {
 		return nil
 	}
 	t := newTuples(l.n, l.k)
+	t.stop = l.o.Stop
 	var firsts []*scheme
 	for _, tuple := range t.firsts(96) {
 		firsts = append(firsts, l.stay([][]int{tuple}, 0))
@@ -294,7 +297,7 @@ func cloneAll(phases [][]int) [][]int {
 func (l *planner) relayed() (list []*scheme) {
 	counts := l.counts()
 	last := counts[len(counts)-1]
-	sets := generatorSets(l.n, min(l.n-1, last*l.k), l.random("generators", 0))
+	sets := generatorSets(l.n, min(l.n-1, last*l.k), l.random("generators", 0), l.o.Stop)
 	for _, d := range counts {
 		if d == 1 {
 			continue

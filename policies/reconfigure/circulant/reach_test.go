@@ -138,7 +138,7 @@ func TestWords(t *testing.T) {
 // TestGeneratorSets tries all small sets on few GPUs.
 func TestGeneratorSets(t *testing.T) {
 	for n := 5; n <= 16; n++ {
-		sets := generatorSets(n, n-1, rand.New(rand.NewPCG(1, 1)))
+		sets := generatorSets(n, n-1, rand.New(rand.NewPCG(1, 1)), nil)
 		for m := 1; m <= 4; m++ {
 			least := int64(far)
 			var try func(from int, set []int)

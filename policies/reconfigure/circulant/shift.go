@@ -1,12 +1,18 @@
 package circulant
 
-import "container/heap"
+import (
+	"container/heap"
+
+	"sim/policies/reconfigure/halt"
+)
 
 // GreedyShifts orders all shifts on n GPUs such that each saves most slots beside those before it, even ones, which
 // split into several cycles, included; of equals the smallest goes first. The saving only falls as shifts are added
 // (it is submodular, as facility location is), so a shift is weighed again only when its last known saving leads.
 // nil for n < 2.
-func GreedyShifts(n int) []int {
+func GreedyShifts(n int) []int { return greedyShifts(n, nil) }
+
+func greedyShifts(n int, stop halt.When) []int {
 	if n < 2 {
 		return nil
 	}
@@ -19,6 +25,7 @@ func GreedyShifts(n int) []int {
 		queue = append(queue, saving{int32(s), 0, int64(n) * int64(n)})
 	}
 	for len(queue) > 0 {
+		stop.Check()
 		top := &queue[0]
 		if int(top.at) == len(order) {
 			c.take(int(top.shift))
@@ -39,16 +46,17 @@ const swapGPUs = 64
 // every chunk on one topology only, that of fewest hops: the sum over offsets of these hops (the paper's power sum, Sec.
 // 3.1). The shifts are the first d of GreedyShifts, and up to 64 GPUs sets improved by exchanging shifts.
 func GreedySlots(n int) []int64 {
-	_, slots := shiftSets(n, max(0, n-1))
+	_, slots := shiftSets(n, max(0, n-1), nil)
 	return slots
 }
 
 // shiftSets returns for d = 1..most the set of d shifts of GreedySlots, and its slots. Above swapGPUs the sets are
 // prefixes of one order.
-func shiftSets(n, most int) (sets [][]int, slots []int64) {
-	order := GreedyShifts(n)
+func shiftSets(n, most int, stop halt.When) (sets [][]int, slots []int64) {
+	order := greedyShifts(n, stop)
 	c := newCover(n)
 	for d := 1; d <= most; d++ {
+		stop.Check()
 		c.take(order[d-1])
 		sets, slots = append(sets, order[:d:d]), append(slots, c.sum)
 	}
@@ -57,6 +65,7 @@ func shiftSets(n, most int) (sets [][]int, slots []int64) {
 	}
 	x := newExchange(n)
 	for d := 2; d <= most; d++ {
+		stop.Check()
 		grown := append([]int(nil), sets[d-2]...)
 		for _, start := range [][]int{order[:d], append(grown, x.best(grown))} {
 			if set, sum := x.improve(start); sum < slots[d-1] {
@@ -66,6 +75,7 @@ func shiftSets(n, most int) (sets [][]int, slots []int64) {
 	}
 	// A set of d+1 less one shift may be better than what grew from d-1.
 	for d := most - 1; d >= 2; d-- {
+		stop.Check()
 		if set, sum := x.improve(x.shrink(sets[d])); sum < slots[d-1] {
 			sets[d-1], slots[d-1] = set, sum
 		}

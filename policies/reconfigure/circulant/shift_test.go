@@ -87,7 +87,7 @@ func TestSlotsAreHops(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 40).Draw(t, "n")
 		paper, order := rounds.ShiftSlots(n), rounds.ShiftOrder(n)
-		sets, slots := shiftSets(n, n-1)
+		sets, slots := shiftSets(n, n-1, nil)
 		for d := 1; d < n; d++ {
 			if got, want := paper[d-1], powerSum(n, order[:d]); got != want {
 				t.Fatalf("the paper's first %d shifts: %d slots, counted %d", d, got, want)

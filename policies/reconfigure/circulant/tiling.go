@@ -1,10 +1,11 @@
 package circulant
 
 import (
-	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"sim/policies/reconfigure/halt"
 )
 
 // tiling seeks d phases of few slots in all that reach all offsets in at most three hops, by simulated annealing.
@@ -22,6 +23,7 @@ type tiling struct {
 	phases []tile
 	times  []int32 // by offset: how many words lead to it
 	open   int     // offsets that none leads to
+	stop   halt.When
 }
 
 // pattern is some words, as counts by generator.
@@ -50,11 +52,11 @@ const (
 // tile returns a scheme of d phases of as few slots as it finds for one chunk a pair, less than below, and nil if it finds
 // none. The least number of slots is tried first, then those between what failed and what did not, and in the end the last
 // that failed once more.
-func (l *planner) tile(ctx context.Context, d int, below int64) (best *scheme) {
+func (l *planner) tile(d int, below int64) (best *scheme) {
 	if l.chunks != 1 || !l.tileable(d) {
 		return nil
 	}
-	t := &tiling{n: l.n, k: l.k, random: l.random("tiling", d), times: make([]int32, l.n)}
+	t := &tiling{n: l.n, k: l.k, random: l.random("tiling", d), times: make([]int32, l.n), stop: l.o.Stop}
 	for h := int32(1); h <= 3; h++ {
 		more := t.spell(h)
 		if h == 3 && len(t.words)+len(more) > mostPatternWords {
@@ -64,8 +66,8 @@ func (l *planner) tile(ctx context.Context, d int, below int64) (best *scheme) {
 	}
 	least := l.least(d)
 	low, try, again := least, least, true
-	for low < below && ctx.Err() == nil {
-		if t.start(d, int(try)) && t.anneal(ctx) {
+	for low < below {
+		if t.start(d, int(try)) && t.anneal() {
 			phases, words := t.taken()
 			best, below = l.along(phases, words, 0), try
 		} else {
@@ -228,16 +230,16 @@ func (t *tiling) lay(p *tile, j int, by int32) {
 	}
 }
 
-// anneal moves until all offsets are covered, which it reports, or the moves or ctx have ended.
-func (t *tiling) anneal(ctx context.Context) bool {
+// anneal moves until all offsets are covered, which it reports, or the moves have ended.
+func (t *tiling) anneal() bool {
 	cooling := math.Pow(tilingCold/tilingHot, 1.0/tilingMoves)
 	temperature := float64(tilingHot)
 	for i := range tilingMoves {
 		if t.open == 0 {
 			return true
 		}
-		if i%1024 == 0 && ctx.Err() != nil {
-			return false
+		if i%1024 == 0 {
+			t.stop.Check()
 		}
 		temperature *= cooling
 		before := t.open

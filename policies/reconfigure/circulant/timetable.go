@@ -1,6 +1,10 @@
 package circulant
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"sim/policies/reconfigure/halt"
+)
 
 // move is one hop of the source's chunks: job takes generator gen in a slot of its phase.
 type move struct{ slot, job, gen int32 }
@@ -17,9 +21,9 @@ type timetable struct {
 }
 
 // timetable schedules all phases.
-func (s *scheme) timetable() *timetable {
+func (s *scheme) timetable(stop halt.When) *timetable {
 	t := &timetable{scheme: s, jobs: s.jobs()}
-	t.order = t.arrange()
+	t.order = t.arrange(stop)
 	left := make([]int32, len(t.jobs)) // hops from this phase on
 	for i, j := range t.jobs {
 		left[i] = s.ways.hops[j.way]
@@ -30,6 +34,7 @@ func (s *scheme) timetable() *timetable {
 		// Only the chunks with hops in this phase take part.
 		var in, after, need, way []int32
 		var begun []bool
+		stop.Check()
 		for i, j := range t.jobs {
 			hops := int32(0)
 			for w := s.ways.first[j.way]; w < s.ways.first[j.way+1]; w++ {
@@ -51,6 +56,7 @@ func (s *scheme) timetable() *timetable {
 		shop := newShop(s.k, need, after, way, begun)
 		moves := make([]move, 0, len(in))
 		for slot := range int32(s.slots[p]) {
+			stop.Check()
 			shop.slot(int32(s.slots[p]) - slot)
 			for j, i := range shop.mate {
 				if i >= 0 {
@@ -71,7 +77,7 @@ const arrangeExactly = 10
 // arrange orders the phases that carry anything such that the most chunks in transit at a reconfiguration are few: up to
 // arrangeExactly phases by dynamic programming over which of them are done, else always going on with the one after which
 // fewest are.
-func (t *timetable) arrange() []int {
+func (t *timetable) arrange(stop halt.When) []int {
 	var used []int
 	place := make([]int, len(t.phases))
 	for p, x := range t.slots {
@@ -130,6 +136,7 @@ func (t *timetable) arrange() []int {
 	done := make([]uint64, words)
 	for len(order) < len(used) {
 		best, fewest := -1, 0
+		stop.Check()
 		for p := range used {
 			if done[p/64]>>(p%64)&1 == 1 {
 				continue

@@ -52,7 +52,7 @@ func TestArrange(t *testing.T) {
 		k := rapid.IntRange(1, 2).Draw(t, "k")
 		d := rapid.IntRange(1, 5).Draw(t, "d")
 		set := append(rapid.SliceOfN(rapid.IntRange(1, n-1), d*k-1, d*k-1).Draw(t, "generators"), 1)
-		table := newPlanner(n, k, 1, Options{}, 0).pair(set).timetable()
+		table := newPlanner(n, k, 1, Options{}, 0).pair(set).timetable(nil)
 		got := resting(table, table.order)
 		least := got
 		permutations(slices.Clone(table.order), func(order []int) { least = min(least, resting(table, order)) })
@@ -73,8 +73,8 @@ func TestBufferIsThatOfThePlan(t *testing.T) {
 		d := rapid.IntRange(1, 4).Draw(t, "d")
 		chunks := int32(rapid.IntRange(1, 3).Draw(t, "chunks"))
 		set := append(rapid.SliceOfN(rapid.IntRange(1, n-1), d*k-1, d*k-1).Draw(t, "generators"), 1)
-		table := newPlanner(n, k, chunks, Options{}, 0).pair(set).timetable()
-		p, err := table.plan("")
+		table := newPlanner(n, k, chunks, Options{}, 0).pair(set).timetable(nil)
+		p, err := table.plan("", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,11 +1,16 @@
 package circulant
 
-import "slices"
+import (
+	"slices"
+
+	"sim/policies/reconfigure/halt"
+)
 
 // tuples searches for phases of k offsets each that reach all offsets in few hops in all, each within one phase: a
 // facility location over tuples. Phases are added greedily and then exchanged offset by offset.
 type tuples struct {
 	n, k int
+	stop halt.When
 	// Scratch: hops over the other offsets of a tuple, and beside one more.
 	others, with []int32
 	near         []near
@@ -34,6 +39,7 @@ func saves(base, hops []int32) (sum int64) {
 // bestOffset returns the offset which, beside the other ones of a tuple, saves most hops of base: of equals prefer (0 for
 // none), then the smallest.
 func (t *tuples) bestOffset(base []int32, others []int, prefer int) (offset int, saved int64) {
+	t.stop.Check()
 	for i := range t.others {
 		t.others[i] = far
 	}
@@ -238,6 +244,7 @@ func (t *tuples) firsts(most int) [][]int {
 				keep(tuple, total(hops))
 				return
 			}
+			t.stop.Check()
 			for v := from; v < t.n; v++ {
 				with := slices.Clone(hops)
 				relax(with, v)

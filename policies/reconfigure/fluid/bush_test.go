@@ -18,7 +18,7 @@ func planted(t scaleup.Topology, n int, demand []float64) (b *bushes, total floa
 	if total == 0 {
 		return nil, 0
 	}
-	return newBushes(newGraph(t, n).instance(demand, total, true)), total
+	return newBushes(newGraph(t, n).instance(demand, total, true, nil)), total
 }
 
 // checkFlows finds flows by source that are negative or miss the demand, and returns the largest load of a link.

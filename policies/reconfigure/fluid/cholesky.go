@@ -1,11 +1,15 @@
 package fluid
 
-import "math"
+import (
+	"math"
+
+	"sim/policies/reconfigure/halt"
+)
 
 // factor replaces the lower triangle of the symmetric positive definite n x n matrix a (row by row) by its Cholesky
 // factor. A pivot that rounding has spoilt is replaced by a huge one, which fixes its unknown (Wright, Primal-Dual
 // Interior-Point Methods, ch. 11).
-func factor(a []float64, n int) {
+func factor(a []float64, n int, stop halt.When) {
 	const block = 48
 	for lo := 0; lo < n; lo += block {
 		hi := min(lo+block, n)
@@ -31,6 +35,7 @@ func factor(a []float64, n int) {
 		}
 		// The rest loses what the block's columns explain, two rows and two columns at a time.
 		for i := hi; i < n; i += 2 {
+			stop.Check()
 			p := a[i*n+lo : i*n+hi]
 			if i+1 == n {
 				for j := hi; j <= i; j++ {

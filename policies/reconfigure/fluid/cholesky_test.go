@@ -29,7 +29,7 @@ func TestFactor(t *testing.T) {
 		for i := range n {
 			y[i] = dot(a[i*n:(i+1)*n], x)
 		}
-		factor(a, n)
+		factor(a, n, nil)
 		substitute(a, n, y)
 		for i := range y {
 			if math.Abs(y[i]-x[i]) > 1e-8 {

@@ -19,6 +19,7 @@ func (m *master) generate(mu, loss float64) {
 	}
 	each := loss / float64(len(m.commodities))
 	for i, s := range in.source {
+		m.stop.Check()
 		m.o.run(s, m.byLink)
 		for k := in.first[i]; k < in.first[i+1]; k++ {
 			c := &m.commodities[k]

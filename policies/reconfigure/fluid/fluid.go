@@ -13,6 +13,7 @@ import (
 	"math"
 
 	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/halt"
 )
 
 // Options bound the effort.
@@ -22,6 +23,8 @@ type Options struct {
 	// Iterations is the most steps to take: sweeps over the sources, half of them at most, and Newton steps where sweeps do
 	// not get there. 0 is DefaultIterations.
 	Iterations int
+	// Stop is asked now and then; the search ends with halt.ErrHalted when it says so.
+	Stop halt.When
 	// whole has symmetries be ignored.
 	whole bool
 }
@@ -56,7 +59,8 @@ var ErrDemand = errors.New("fluid: no such demand")
 //
 // Errors: an ErrDemand for a matrix of another size, numbers that are none, below 0 or on the diagonal, options out of
 // range and for demands between GPUs that no path joins; scaleup.ErrTopology for edges that leave 0..n-1.
-func Optimum(t scaleup.Topology, n int, demand []float64, o Options) (*Result, error) {
+func Optimum(t scaleup.Topology, n int, demand []float64, o Options) (_ *Result, err error) {
+	defer halt.Caught(&err)
 	if o.Gap == 0 {
 		o.Gap = DefaultGap
 	}
@@ -108,12 +112,12 @@ const few = 8
 
 // bracket returns the result for demand, which sums to total, in units of it.
 func (g *graph) bracket(demand []float64, total float64, o Options) *Result {
-	in := g.instance(demand, total, o.whole)
+	in := g.instance(demand, total, o.whole, o.Stop)
 	start := &Result{Load: math.Inf(1)}
 	if o.Gap >= finest && few*len(in.source) > g.n {
 		whole := in
 		if len(in.links) < len(g.to) {
-			whole = g.instance(demand, total, true)
+			whole = g.instance(demand, total, true, o.Stop)
 		}
 		if start = newBushes(whole).solve(o); start.Certified {
 			return start

@@ -82,7 +82,7 @@ func TestCertificate(t *testing.T) {
 			return
 		}
 		g := newGraph(topology, n)
-		m := newMaster(g.instance(demand, total, true))
+		m := newMaster(g.instance(demand, total, true, nil))
 		r := m.solve(Options{Gap: rapid.SampledFrom([]float64{1e-2, 1e-3, 1e-6}).Draw(t, "gap"), Iterations: DefaultIterations}, &Result{Load: math.Inf(1)})
 		if !r.Certified {
 			t.Fatalf("%+v is not certified", r)

@@ -1,6 +1,10 @@
 package fluid
 
-import "math"
+import (
+	"math"
+
+	"sim/policies/reconfigure/halt"
+)
 
 // path is one way of a commodity: the classes of its connections, sorted, one entry a connection.
 type path struct {
@@ -53,6 +57,7 @@ type master struct {
 	matrix, scale, rhs, unit   []float64
 	stepLength, stepSlack, aim []float64
 	local, mean                []float64
+	stop                       halt.When
 }
 
 func newMaster(in *instance) *master {
@@ -83,6 +88,7 @@ func (m *master) solve(o Options, start *Result) *Result {
 		m.length[e] = 1 / total
 	}
 	m.best = *start
+	m.stop = o.Stop
 	m.generate(0, 0)
 	m.loads()
 	m.high = headroom * m.worst()

@@ -14,6 +14,7 @@ func (m *master) assemble() {
 		a[e*n+e] = m.slack[e] / m.length[e]
 	}
 	for _, c := range m.split {
+		m.stop.Check()
 		m.curvature(c)
 		u := len(c.union)
 		for x, e := range c.union {
@@ -43,7 +44,7 @@ func (m *master) assemble() {
 			a[e*n+f] *= m.scale[e] * m.scale[f]
 		}
 	}
-	factor(a, n)
+	factor(a, n, m.stop)
 }
 
 // backsolve solves the normal equations in place.

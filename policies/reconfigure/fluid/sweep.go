@@ -47,6 +47,7 @@ func (b *bushes) solve(o Options) *Result {
 		b.best.Iterations++
 		b.reprice(mean, bound)
 		for i := range b.in.source {
+			o.Stop.Check()
 			b.prune(i)
 			b.shift(i)
 		}

@@ -1,6 +1,10 @@
 package fluid
 
-import "slices"
+import (
+	"slices"
+
+	"sim/policies/reconfigure/halt"
+)
 
 // instance is the program to solve: one commodity for every orbit of pairs and one link for every orbit of connections
 // under the symmetries found. By convexity some optimal routing is symmetric, and its load is the same on all links of an
@@ -20,11 +24,11 @@ type instance struct {
 type affine struct{ a, b int }
 
 // instance returns the program for demand, which sums to total. whole ignores symmetries.
-func (g *graph) instance(demand []float64, total float64, whole bool) *instance {
+func (g *graph) instance(demand []float64, total float64, whole bool, stop halt.When) *instance {
 	n := g.n
 	var group []affine
 	if !whole {
-		group = g.symmetries(demand)
+		group = g.symmetries(demand, stop)
 	}
 	in := &instance{graph: g}
 	connections := newOrbits(len(g.to))
@@ -74,7 +78,7 @@ func (f affine) of(u int32, n int) int32 { return int32((f.a*int(u) + f.b) % n) 
 
 // symmetries returns generators of the group of affine renamings that change neither graph nor demand. Circulants have
 // the rotations, generalised Kautz graphs u -> -u-1.
-func (g *graph) symmetries(demand []float64) []affine {
+func (g *graph) symmetries(demand []float64, stop halt.When) []affine {
 	n := g.n
 	var group []affine
 	for b := 1; b < n; b++ {
@@ -91,6 +95,7 @@ func (g *graph) symmetries(demand []float64) []affine {
 			continue
 		}
 		for b := range n {
+			stop.Check()
 			if !g.symmetry(affine{a, b}, demand) {
 				continue
 			}

@@ -87,7 +87,7 @@ func TestOrbits(t *testing.T) {
 		{"generalised Kautz of 9", scaleup.GeneralizedKautz(9, 2), 9, 3, 12}, // and u -> u+3
 		{"complete", scaleup.Circulant(7, 1, 2, 3, 4, 5, 6), 7, 1, 1},
 	} {
-		in := newGraph(c.g, c.n).instance(demands(c.n, "uniform"), float64(c.n*(c.n-1)), false)
+		in := newGraph(c.g, c.n).instance(demands(c.n, "uniform"), float64(c.n*(c.n-1)), false, nil)
 		if len(in.links) != c.links || len(in.sink) != c.pairs {
 			t.Errorf("%s: %d orbits of connections and %d of pairs, want %d and %d", c.name, len(in.links), len(in.sink), c.links, c.pairs)
 		}
@@ -123,7 +123,7 @@ func TestSymmetric(t *testing.T) {
 			}
 		}
 		d := demands(n, "random")
-		if in := newGraph(scaleup.Circulant(n, 1, 2), n).instance(d, 1, false); len(in.sink) != n*(n-1) {
+		if in := newGraph(scaleup.Circulant(n, 1, 2), n).instance(d, 1, false, nil); len(in.sink) != n*(n-1) {
 			t.Fatalf("n = %d: %d orbits of demands that are all different", n, len(in.sink))
 		}
 	}

@@ -40,7 +40,7 @@ const (
 // base returns a graph of a small diameter, and of those one of balanced trees: a circulant, an affine graph, or what
 // comes of one by swaps.
 func (f *forester) base(n int) *graph {
-	offsets := circulant(n, f.k)
+	offsets := circulant(n, f.k, f.stop)
 	if offsets == nil {
 		offsets = make([]int32, f.k) // everyone has a link to everyone
 		for i := range offsets {
@@ -50,7 +50,9 @@ func (f *forester) base(n int) *graph {
 	z, words := newGrower(n, f.k, int32(f.k)), 0
 	var best *graph
 	depth, most, load := 0, 0, 0
+	z.stop = f.stop
 	try := func(g *graph) {
+		f.stop.Check()
 		d, sum := f.depth(z, g)
 		words += n * f.k * z.words * (d + 1)
 		if d == 0 || depth > 0 && (d > depth || d == depth && sum > most) {
@@ -87,6 +89,7 @@ func (f *forester) climb(z *grower, g *graph, depth int) *graph {
 	g = &graph{g.n, g.k, slices.Clone(g.to)}
 	least := g.n * g.n
 	for words := 0; words < climbWords; words += g.n * g.k * z.words * depth {
+		f.stop.Check()
 		a, b := f.rng.IntN(len(g.to)), f.rng.IntN(len(g.to))
 		if int(g.to[a]) == b/g.k || int(g.to[b]) == a/g.k {
 			continue // it would lead back

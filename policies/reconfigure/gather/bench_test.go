@@ -12,7 +12,7 @@ func BenchmarkPlans(b *testing.B) {
 		for _, k := range []int{1, 2, 4, 8} {
 			for _, op := range []collective.Op{collective.AllGather, collective.AllReduce} {
 				b.Run(fmt.Sprintf("%s/n=%d/k=%d", opName(op), n, k), func(b *testing.B) {
-					p := &Problem{n, k, op, 64 << 20, 8e11, us / 2, us}
+					p := &Problem{n, k, op, 64 << 20, 8e11, us / 2, us, nil}
 					for b.Loop() {
 						plans, err := Plans(p)
 						if err != nil {
@@ -30,7 +30,7 @@ func BenchmarkCheck(b *testing.B) {
 	for _, n := range []int{64, 256, 1024} {
 		for _, op := range []collective.Op{collective.AllGather, collective.AllReduce} {
 			b.Run(fmt.Sprintf("%s/n=%d", opName(op), n), func(b *testing.B) {
-				pl, err := Best(&Problem{n, 2, op, 64 << 20, 8e11, us / 2, us})
+				pl, err := Best(&Problem{n, 2, op, 64 << 20, 8e11, us / 2, us, nil})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -5,19 +5,21 @@ import (
 	"slices"
 
 	"sim/engine"
+	"sim/policies/reconfigure/halt"
 )
 
 // Plans returns the plans of a problem that no other one found beats in reconfigurations, steps and bytes alike, and the
 // static rings, by rising reconfigurations, steps and time on the links: for any latency and delay the cheapest is among
 // them, of the families that the package knows. Errors: those of Problem.Check.
-func Plans(p *Problem) ([]*Plan, error) {
+func Plans(p *Problem) (_ []*Plan, err error) {
+	defer halt.Caught(&err)
 	static, err := staticRings(p)
 	if err != nil {
 		return nil, err
 	}
 	longest := map[phaseKey][]int64{}
 	var all []*Plan
-	for _, r := range newTable(p.GPUs, p.Degree, p.parts()).recipes(p.Op) {
+	for _, r := range newTable(p.GPUs, p.Degree, p.parts(), p.Stop).recipes(p.Op) {
 		all = append(all, newPlan(p, r, longest))
 	}
 	for _, pl := range generalPlans(p) {
@@ -65,7 +67,8 @@ func StaticRing(p *Problem) (*Plan, error) {
 	return Cheapest(list, p.Delay), nil
 }
 
-func staticRings(p *Problem) ([]*Plan, error) {
+func staticRings(p *Problem) (_ []*Plan, err error) {
+	defer halt.Caught(&err)
 	if err := p.Check(); err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func TestFewestSteps(t *testing.T) {
 				left = next
 				want = append(want, left[1])
 			}
-			p := &Problem{n, k, collective.AllGather, 1 << 20, 8e11, us, us}
+			p := &Problem{n, k, collective.AllGather, 1 << 20, 8e11, us, us, nil}
 			got := slices.Repeat([]int{math.MaxInt32}, n)
 			for _, pl := range must(Plans(p))(t) {
 				for d := pl.Reconfigurations(); d <= n; d++ {
@@ -140,7 +140,7 @@ func TestFrontier(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := anyProblem(t, 40)
 		p.Bytes = int64(p.GPUs*p.Degree) * 10
-		for _, r := range newTable(p.GPUs, p.Degree, p.parts()).recipes(p.Op) {
+		for _, r := range newTable(p.GPUs, p.Degree, p.parts(), nil).recipes(p.Op) {
 			pl := newPlan(p, r, map[phaseKey][]int64{})
 			sum, d := int64(0), pl.Reconfigurations()
 			for _, f := range pl.Phases {
@@ -161,7 +161,7 @@ func TestFrontier(t *testing.T) {
 			for power(k+1, e) < n {
 				e++
 			}
-			s := windows(n, k, e, int32(k), bases)
+			s := windows(n, k, e, int32(k), bases, nil)
 			if s == nil {
 				continue // fewer phases do in as many steps
 			}

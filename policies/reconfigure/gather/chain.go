@@ -3,6 +3,8 @@ package gather
 import (
 	"cmp"
 	"slices"
+
+	"sim/policies/reconfigure/halt"
 )
 
 // A chain of subgroups {0} = H_0 < H_1 < .. < H_m = Z_n gathers by stages: before stage j every GPU u has the shards of
@@ -33,14 +35,14 @@ type table struct {
 	whole    map[int][]*option // by divisor h: exchanges up to order h, of vectors of h shards
 }
 
-func newTable(n, k int, parts int32) *table {
+func newTable(n, k int, parts int32, stop halt.When) *table {
 	t := &table{n: n, k: k, parts: parts, stages: map[int][]*stage{}, outer: map[int][]*option{}, whole: map[int][]*option{}}
 	bases := stampBases(k, n)
 	for h := 1; h <= n; h++ {
 		if n%h == 0 {
 			t.divisors = append(t.divisors, h)
 			if h > 1 {
-				t.stages[h] = stages(h, k, parts, bases)
+				t.stages[h] = stages(h, k, parts, bases, stop)
 			}
 		}
 	}
@@ -51,6 +53,7 @@ func newTable(n, k int, parts int32) *table {
 			if t.n/h%q != 0 {
 				continue
 			}
+			stop.Check()
 			for _, s := range t.stages[q] {
 				for _, rest := range t.outer[h*q] {
 					all = append(all, &option{rest.phases + len(s.courses), rest.steps + s.steps, rest.parts + int64(h)*s.parts, lift{s, h}, rest})

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/halt"
 	"sim/workloads/collective"
 )
 
@@ -21,7 +22,8 @@ func broken(format string, of ...any) error {
 // before, every link exists and carries one message a step, of no more bytes than the phase claims; what is sent was
 // there when the step began; no contribution is summed twice or lost, copies are of what is complete; and in the end
 // everyone has what the operation is to leave it with, every part of every shard.
-func (pl *Plan) Check() error {
+func (pl *Plan) Check() (err error) {
+	defer halt.Caught(&err)
 	p := &pl.Problem
 	if err := p.Check(); err != nil {
 		return err
@@ -87,6 +89,7 @@ func (c *checker) phase(i int) error {
 	used := make([]int32, len(sorted)) // by link: one more than the step it was last used in
 	step := int32(0)
 	for _, x := range c.pl.Transmissions(i) {
+		p.Stop.Check()
 		if int(x.Phase) != i || x.Step < step || int(x.Step) >= len(f.Longest) {
 			return broken("%v: it comes in phase %d, after step %d of %d", &x, i, step, len(f.Longest))
 		}

@@ -2,6 +2,7 @@ package gather
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -39,8 +40,8 @@ func planOf(t *testing.T, p *Problem, name string) *Plan {
 
 // TestBreaches: each rule that is broken is named, with the message that breaks it.
 func TestBreaches(t *testing.T) {
-	gather := &Problem{4, 1, collective.AllGather, 4000, 8e9, us, us}
-	reduce := &Problem{4, 1, collective.AllReduce, 4000, 8e9, us, us}
+	gather := &Problem{4, 1, collective.AllGather, 4000, 8e9, us, us, nil}
+	reduce := &Problem{4, 1, collective.AllReduce, 4000, 8e9, us, us, nil}
 	ring, double := planOf(t, gather, "gather ring 4"), planOf(t, reduce, "exchange ring 2, ring 2")
 	both := planOf(t, reduce, "scatter ring 4; gather ring 4")
 	for _, c := range []struct {
@@ -150,7 +151,7 @@ func TestJSON(t *testing.T) {
 		if err := read.WriteJSON(&second); err != nil {
 			t.Fatal(err)
 		}
-		if first.String() != second.String() || read.Cost() != pl.Cost() || read.Problem != pl.Problem {
+		if first.String() != second.String() || read.Cost() != pl.Cost() || !reflect.DeepEqual(read.Problem, pl.Problem) {
 			t.Fatalf("%s\n%s", first.String(), second.String())
 		}
 		compute(t, read)
@@ -160,7 +161,7 @@ func TestJSON(t *testing.T) {
 // TestBadJSON: each fault is named.
 func TestBadJSON(t *testing.T) {
 	var text strings.Builder
-	pl := planOf(t, &Problem{4, 1, collective.AllReduce, 4000, 8e9, us, us}, "exchange ring 2, ring 2")
+	pl := planOf(t, &Problem{4, 1, collective.AllReduce, 4000, 8e9, us, us, nil}, "exchange ring 2, ring 2")
 	if err := pl.WriteJSON(&text); err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +204,7 @@ func TestLarge(t *testing.T) {
 		n = 1024
 	}
 	for _, op := range ops {
-		plans := must(Plans(&Problem{n, 2, op, 64 << 20, 8e11, us / 2, us}))(t)
+		plans := must(Plans(&Problem{n, 2, op, 64 << 20, 8e11, us / 2, us, nil}))(t)
 		for _, delay := range []engine.Time{0, us, 20 * us, 1000 * us} {
 			pl := Cheapest(plans, delay)
 			if err := pl.Check(); err != nil {

@@ -4,6 +4,8 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"slices"
+
+	"sim/policies/reconfigure/halt"
 )
 
 // residues is a set of residues mod q, as bits.
@@ -59,6 +61,7 @@ func (s residues) addRight(t residues, b int) {
 type explorer struct {
 	have, next residues
 	budget     int64 // words that may still be touched
+	stop       halt.When
 }
 
 // score is worse the more steps it takes offsets to reach all of Z_q from 0..window-1, and of equal ones the later
@@ -112,8 +115,8 @@ const (
 // coverFast looks for offsets that reach all of Z_q from 0..window-1 in few steps: from each start, and then from random
 // ones, it moves one offset at a time to where that is best, until none moves or the budget ends. nil where it finds
 // none.
-func coverFast(q, window int, starts [][]int32) []int32 {
-	e := explorer{budget: searchBudget}
+func coverFast(q, window int, starts [][]int32, stop halt.When) []int32 {
+	e := explorer{budget: searchBudget, stop: stop}
 	rng := rand.New(rand.NewPCG(uint64(q)<<32|uint64(window), uint64(len(starts[0]))))
 	var best []int32
 	value := noScore
@@ -141,6 +144,7 @@ func (e *explorer) descend(q, window int, offsets []int32) int64 {
 		for i := range offsets {
 			best := offsets[i]
 			for a := int32(1); a < int32(q) && e.budget > 0; a++ {
+				e.stop.Check()
 				offsets[i] = a
 				if steps, v := e.score(q, window, offsets, limit, slack(value)); v < value {
 					best, limit, value, moved = a, steps, v, true

@@ -54,7 +54,7 @@ func TestCirculants(t *testing.T) {
 					least = min(least, steps)
 				}
 			}
-			offsets := circulant(q, k)
+			offsets := circulant(q, k, nil)
 			s := newStage(q, int32(k), "", course{offsets, q, q})
 			if k == 2 && s.steps != least || s.steps > least+1 {
 				t.Errorf("k=%d q=%d: %v takes %d steps, %d do", k, q, offsets, s.steps, least)

@@ -97,6 +97,7 @@ func (pl *Plan) longest(f *Phase) []int64 {
 	for _, links := range f.messages(pl.Parts) {
 		most := int64(0)
 		for _, m := range links {
+			pl.Problem.Stop.Check()
 			base, carries := int64(0), 0
 			if rest > 0 {
 				clear(count)

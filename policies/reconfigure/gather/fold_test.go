@@ -95,7 +95,7 @@ func TestWalks(t *testing.T) {
 // on one topology; with the first step halved 4000 B, twice 4000 B, and 4000 B again; twice halved 4000, 2000, 2000 B and
 // back.
 func TestFoldByHand(t *testing.T) {
-	p := &Problem{8, 2, collective.AllReduce, 8000, 8e9, us / 10, us}
+	p := &Problem{8, 2, collective.AllReduce, 8000, 8e9, us / 10, us, nil}
 	for name, want := range map[string][][]int64{
 		"fold de-bruijn 2^3":           {{8000, 8000, 8000}},
 		"fold de-bruijn 2^3, 1 halved": {{4000}, {4000, 4000}, {4000}},
@@ -143,7 +143,7 @@ func planNamed(t *testing.T, p *Problem, name string) *Plan {
 func TestFoldLoses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := rapid.SampledFrom([][2]int{{8, 2}, {8, 4}, {9, 3}, {12, 2}, {16, 4}}).Draw(t, "n, k")
-		p := &Problem{c[0], c[1], collective.AllReduce, int64(c[0]) * 100, 8e9, us / 10, us}
+		p := &Problem{c[0], c[1], collective.AllReduce, int64(c[0]) * 100, 8e9, us / 10, us, nil}
 		all := folds(c[0], c[1])
 		pl := explicit(all[rapid.IntRange(0, len(all)-1).Draw(t, "fold")].plan(p))
 		i := slices.IndexFunc(pl.Phases, func(f Phase) bool { return f.Kind == Fold })

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/halt"
 )
 
 // mostTreeGPUs is the most GPUs for which trees are made: every one has n shards to come by, each on its own way.
@@ -14,11 +15,12 @@ const mostTreeGPUs = 1024
 
 // forests returns trees for n GPUs with k links: on one topology, and on more where that takes fewer steps; of as many
 // topologies and steps the best few.
-func forests(n, k int) []*trees {
+func forests(n, k int, stop halt.When) []*trees {
 	if n > mostTreeGPUs || k < 2 || k > mostTreeDegree || k >= n-1 {
 		return nil
 	}
-	f := &forester{n: n, k: k, z: newGrower(n, k, int32(k)), mark: make([]int32, n), rng: rand.New(rand.NewPCG(uint64(n), uint64(k)))}
+	f := &forester{n: n, k: k, stop: stop, z: newGrower(n, k, int32(k)), mark: make([]int32, n), rng: rand.New(rand.NewPCG(uint64(n), uint64(k)))}
+	f.z.stop = stop
 	f.static("kautz", graphOf(n, k, scaleup.GeneralizedKautz(n, k)).unlooped())
 	least := minSteps(n, k)
 	for _, lines := range f.lines() {
@@ -62,6 +64,7 @@ func (f *forester) kept() []*trees {
 // forester looks for trees.
 type forester struct {
 	n, k  int
+	stop  halt.When
 	z     *grower
 	rng   *rand.Rand
 	found []*trees

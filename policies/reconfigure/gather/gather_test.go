@@ -185,14 +185,14 @@ func compute(t rapid.TB, pl *Plan) {
 // 1000 B; on two topologies 1000 B and 2000 B; an all-reduce in recursive doubling twice 4000 B.
 func TestByHand(t *testing.T) {
 	const ns = engine.Nanosecond
-	p := &Problem{4, 1, collective.AllGather, 4000, 8e9, 100 * ns, 50 * ns}
+	p := &Problem{4, 1, collective.AllGather, 4000, 8e9, 100 * ns, 50 * ns, nil}
 	for delay, want := range map[engine.Time]engine.Time{50 * ns: 2*50*ns + 1100*ns + 2100*ns, 200 * ns: 200*ns + 3*1100*ns} {
 		p.Delay = delay
 		if got := must(Best(p))(t).Cost(); got != want {
 			t.Errorf("all-gather at a delay of %v: %v, want %v", delay, got, want)
 		}
 	}
-	p = &Problem{4, 1, collective.AllReduce, 4, 8e9, 100 * ns, 50 * ns}
+	p = &Problem{4, 1, collective.AllReduce, 4, 8e9, 100 * ns, 50 * ns, nil}
 	best := must(Best(p))(t)
 	if want := 2 * (50*ns + 100*ns + 4*ns); best.Cost() != want || best.Name != "exchange ring 2, ring 2" {
 		t.Errorf("small all-reduce: %s at %v, want %v", best.Name, best.Cost(), want)
@@ -204,7 +204,7 @@ func TestByHand(t *testing.T) {
 
 // TestRepeats: the same problem has the same plans.
 func TestRepeats(t *testing.T) {
-	p := &Problem{60, 3, collective.AllReduce, 1 << 20, 8e11, us / 2, us}
+	p := &Problem{60, 3, collective.AllReduce, 1 << 20, 8e11, us / 2, us, nil}
 	show := func() string {
 		text := ""
 		for _, pl := range must(Plans(p))(t) {
@@ -225,7 +225,7 @@ func TestRepeats(t *testing.T) {
 func TestDelays(t *testing.T) {
 	for _, bytes := range []int64{64, 16 << 10, 1 << 20, 64 << 20, 1 << 30} {
 		for k := 1; k <= 2; k++ {
-			p := &Problem{64, k, collective.AllReduce, bytes, 8e11, us / 2, 0}
+			p := &Problem{64, k, collective.AllReduce, bytes, 8e11, us / 2, 0, nil}
 			plans, ring := must(Plans(p))(t), must(StaticRing(p))(t)
 			last := ""
 			for delay := engine.Time(0); delay < 20_000*us; delay += max(us/100, delay/20) {

@@ -14,7 +14,7 @@ const mostExchanged = 256
 // generalPlans returns the plans of a problem on topologies that are no circulants.
 func generalPlans(p *Problem) []*Plan {
 	var all []*Plan
-	for _, t := range forests(p.GPUs, min(p.Degree, mostTreeDegree)) {
+	for _, t := range forests(p.GPUs, min(p.Degree, mostTreeDegree), p.Stop) {
 		back := t.backwards()
 		switch { // one direction alone goes either way, of which one may fill links more evenly
 		case p.Op == collective.AllGather:
@@ -30,6 +30,7 @@ func generalPlans(p *Problem) []*Plan {
 	}
 	if p.Op == collective.AllReduce && p.GPUs <= mostTreeGPUs {
 		for _, f := range folds(p.GPUs, p.Degree) {
+			p.Stop.Check()
 			all = append(all, f.plan(p))
 		}
 	}
@@ -75,7 +76,7 @@ func (pl *Plan) grow(kind Kind, t *trees) []Phase {
 	}
 	sizes := p.sizes(pl.Parts, kind == Exchange)
 	load := make([]int64, p.GPUs*p.Degree)
-	t.grow(pl.Parts, func(leg, step int, of []carried) {
+	t.grow(pl.Parts, p.Stop, func(leg, step int, of []carried) {
 		clear(load)
 		for _, c := range of {
 			load[c.link] += sizes.of(c.shard, c.from, c.to)
@@ -123,7 +124,7 @@ func (z *sizes) of(shard, from, to int32) int64 {
 func (f *Phase) transmissions(pl *Plan, phase int) []Tx {
 	n := int32(pl.Problem.GPUs)
 	var all []Tx
-	f.trees.grow(pl.Parts, func(leg, step int, list []carried) {
+	f.trees.grow(pl.Parts, pl.Problem.Stop, func(leg, step int, list []carried) {
 		if leg != f.course {
 			return
 		}

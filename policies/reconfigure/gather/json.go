@@ -172,7 +172,7 @@ func (j *planJSON) plan() (*Plan, error) {
 		return nil, fmt.Errorf("%w: op %q; want one of %q", ErrPlan, *j.Op, opNames)
 	}
 	pl := &Plan{Name: *j.Name, Parts: *j.Parts}
-	pl.Problem = Problem{*j.GPUs, *j.Degree, collective.Op(op), *j.Bytes, *j.Rate, *j.Latency, *j.Delay}
+	pl.Problem = Problem{*j.GPUs, *j.Degree, collective.Op(op), *j.Bytes, *j.Rate, *j.Latency, *j.Delay, nil}
 	for i, f := range *j.Phases {
 		if f.Kind == nil || f.Reused == nil || f.Open == nil || f.Links == nil || f.Longest == nil || f.Messages == nil {
 			return nil, fmt.Errorf("%w: phase %d lacks one of kind, reused, open, links, longest, messages", ErrPlan, i)

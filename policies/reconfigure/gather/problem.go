@@ -21,6 +21,7 @@ import (
 
 	"sim/engine"
 	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/halt"
 	"sim/workloads/collective"
 )
 
@@ -35,6 +36,8 @@ type Problem struct {
 	Rate    float64     // of a link, bits per second
 	Latency engine.Time // alpha: of a hop, besides serialising
 	Delay   engine.Time // R: of a reconfiguration; the first topology takes one too
+	// Stop is asked now and then; planning, checking and writing out end with halt.ErrHalted when it says so.
+	Stop halt.When
 }
 
 // On returns the problem of an operation on a domain, with so many bytes a GPU. Its switches reconfigure together, also

@@ -65,6 +65,7 @@ func (z *replay) shard(s int32, list []moved) error {
 			for end < len(list) && int(list[end].phase) == phase && list[end].step == list[at].step {
 				end++
 			}
+			z.pl.Problem.Stop.Check()
 			if err := z.step(s, f.Kind, list[at:end]); err != nil {
 				return err
 			}
@@ -163,6 +164,7 @@ func (z *replay) end(s, phase int32) error {
 		for p := range int32(z.parts) {
 			sum := z.set(z.sum, u, p)
 			clear(sum)
+			z.pl.Problem.Stop.Check()
 			for o := range int32(z.n) {
 				if !member(z.set(z.has, u, p), o) {
 					continue

@@ -12,6 +12,7 @@ func (f *forester) search(d, steps int) bool {
 	var best *trees
 	f.left = searchVisits
 	for finds := 0; finds < searchFinds && f.left > 0; {
+		f.stop.Check()
 		f.left -= d * f.k
 		if !f.draw(d, steps) || !f.spans() {
 			continue

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"sim/policies/reconfigure/halt"
 )
 
 // stage is an all-gather on Z_q in one or more phases.
@@ -42,7 +44,7 @@ func (s *stage) better(t *stage) int {
 
 // stages returns the all-gathers on Z_q with k links that none other found beats in phases, steps and parts alike. bases
 // are the stamps for windows.
-func stages(q, k int, parts int32, bases []stamps) []*stage {
+func stages(q, k int, parts int32, bases []stamps, stop halt.When) []*stage {
 	var all []*stage
 	add := func(s *stage) {
 		if s != nil {
@@ -50,9 +52,10 @@ func stages(q, k int, parts int32, bases []stamps) []*stage {
 		}
 	}
 	for _, r := range rings(q, k) {
+		stop.Check()
 		add(newStage(q, parts, r.name, course{r.offsets, q, q}))
 	}
-	if offsets := circulant(q, k); offsets != nil {
+	if offsets := circulant(q, k, stop); offsets != nil {
 		add(newStage(q, parts, fmt.Sprintf("circulant %d", q), course{offsets, q, q}))
 	}
 	least := q
@@ -60,7 +63,8 @@ func stages(q, k int, parts int32, bases []stamps) []*stage {
 		least = min(least, s.steps)
 	}
 	for e := 2; e < least; e++ { // as many phases as steps are of no use
-		if s := windows(q, k, e, parts, bases); s != nil {
+		stop.Check()
+		if s := windows(q, k, e, parts, bases, stop); s != nil {
 			add(s)
 			least = min(least, s.steps)
 		}
@@ -101,7 +105,7 @@ func rings(q, k int) []ring {
 
 // circulant returns k offsets whose circulant on Z_q has a small diameter, searched for from those of a torus; nil
 // where rings have the least: with one link, or a link to everyone.
-func circulant(q, k int) []int32 {
+func circulant(q, k int, stop halt.When) []int32 {
 	if k == 1 || k >= q-1 {
 		return nil
 	}
@@ -121,7 +125,7 @@ func circulant(q, k int) []int32 {
 		}
 		starts = append(starts, torus)
 	}
-	return coverFast(q, 1, starts)
+	return coverFast(q, 1, starts, stop)
 }
 
 // power returns b^e, at most 2^31.
@@ -140,7 +144,7 @@ func power(b, e int) int {
 // "Efficient algorithms for all-to-all communications in multiport message-passing systems", 1997), the last one ends
 // it. Total steps are the fewest that the windows allow, fewer where offsets are found that close the last early. nil if
 // every phase would not have its use.
-func windows(q, k, e int, parts int32, bases []stamps) *stage {
+func windows(q, k, e int, parts int32, bases []stamps, stop halt.When) *stage {
 	lasts := splitSteps(bases, q, e)
 	if lasts == nil {
 		return nil
@@ -168,7 +172,7 @@ func windows(q, k, e int, parts int32, bases []stamps) *stage {
 	best := newStage(q, parts, name, courses...)
 	if last := &courses[e-1]; k > 1 && last.steps > 1 {
 		w := courses[e-2].window
-		if found := coverFast(q, w, [][]int32{last.offsets}); found != nil {
+		if found := coverFast(q, w, [][]int32{last.offsets}, stop); found != nil {
 			tried := slices.Clone(courses)
 			tried[e-1] = course{found, q, q}
 			if s := newStage(q, parts, name, tried...); s != nil && (best == nil || s.better(best) < 0) {

@@ -3,6 +3,8 @@ package gather
 import (
 	"math/bits"
 	"slices"
+
+	"sim/policies/reconfigure/halt"
 )
 
 // leg is a topology of trees and for how many steps it is up.
@@ -30,6 +32,7 @@ type grower struct {
 	ways       []int32
 	at         []int32 // by set of links: the first that has parts left to bring
 	division
+	stop halt.When
 }
 
 // mostTreeDegree is the most links a GPU for which trees are made: they are divided by sets of links.
@@ -99,6 +102,7 @@ func (z *grower) reach() int {
 func (z *grower) step() {
 	z.list = z.list[:0]
 	for v := range z.n {
+		z.stop.Check()
 		z.meet(v)
 		if len(z.fresh) > 0 {
 			z.divide()
@@ -163,8 +167,9 @@ type trees struct {
 }
 
 // grow runs through the legs and gives emit what is carried in each step.
-func (t *trees) grow(parts int32, emit func(leg, step int, list []carried)) {
+func (t *trees) grow(parts int32, stop halt.When, emit func(leg, step int, list []carried)) {
 	z := newGrower(t.legs[0].n, t.legs[0].graph.k, parts)
+	z.stop = stop
 	for i, l := range t.legs {
 		z.up(l.graph)
 		for s := range l.steps {

@@ -165,7 +165,7 @@ func TestForests(t *testing.T) {
 			for power(k, steps) < n {
 				steps++
 			}
-			for _, f := range forests(n, k) {
+			for _, f := range forests(n, k, nil) {
 				if !f.spans(newGrower(n, k, 1)) || !f.backwards().spans(newGrower(n, k, 1)) {
 					t.Fatalf("n=%d k=%d: %s does not span all", n, k, f.name)
 				}
@@ -229,7 +229,7 @@ func TestLeastDepth(t *testing.T) {
 		}
 		try(0)
 		best := n
-		for _, f := range forests(n, 2) {
+		for _, f := range forests(n, 2, nil) {
 			if len(f.legs) == 1 {
 				best = min(best, f.steps())
 			}
@@ -256,7 +256,7 @@ func TestLineGraphs(t *testing.T) {
 // GPU gets 2 shards from its neighbours, one a link, and then the other 3: one of the neighbours has a link from the GPU
 // itself, so it brings 1 and the other 2.
 func TestTreesByHand(t *testing.T) {
-	p := &Problem{6, 2, collective.AllGather, 6000, 8e9, us / 10, us}
+	p := &Problem{6, 2, collective.AllGather, 6000, 8e9, us / 10, us, nil}
 	g := graphOf(6, 2, scaleup.GeneralizedKautz(6, 2))
 	pl := p.along(nil, Gather, &trees{name: "kautz", legs: []leg{{g, 2}}})
 	if want := us + (100+1000+100+2000)*engine.Nanosecond; pl.Cost() != want {

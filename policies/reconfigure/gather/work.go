@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"sim/engine"
+	"sim/policies/reconfigure/halt"
 	"sim/workloads/collective"
 )
 
@@ -25,7 +26,8 @@ type Work struct {
 // add one a step); a free one is faster or as fast.
 //
 // Errors: ErrProblem for more ports a node than a walk can name, or more than collective.MaxTasks messages.
-func (pl *Plan) Work(first, end int, free bool) (*Work, error) {
+func (pl *Plan) Work(first, end int, free bool) (_ *Work, err error) {
+	defer halt.Caught(&err)
 	p := &pl.Problem
 	if first < 0 || first >= end || end > len(pl.Phases) {
 		return nil, fmt.Errorf("%w: phases %d..%d of %d", ErrProblem, first, end-1, len(pl.Phases))
@@ -125,6 +127,7 @@ func (b *builder) phase(i int, start int32) (int32, error) {
 	arrivals := newArrivals(n)
 	sync, begin := start, int32(len(g.Tasks))
 	for j, x := range list {
+		b.pl.Problem.Stop.Check()
 		if !b.free && j > 0 && list[j-1].Step != x.Step {
 			next := b.milestone()
 			for id := begin; id < next; id++ {

@@ -60,7 +60,7 @@ const packetBytes = 4096
 // TestFree: without steps that all wait for, a plan of uneven steps ends sooner: what a message waits for is what it
 // carries. By hand: 3 GPUs with a link each, a shard of 2 B and two of 1 B at 1 us a byte, alpha 1 us.
 func TestFree(t *testing.T) {
-	p := &Problem{3, 1, ops[2], 4, 8e6, us, 0}
+	p := &Problem{3, 1, ops[2], 4, 8e6, us, 0, nil}
 	ring := must(StaticRing(p))(t)
 	w := must(ring.Work(0, 1, true))(t)
 	trace, _, err := packet.RunGraph(w.Graph, w.Network, w.Flows, w.Walks, 1, packet.Options{})

@@ -1,6 +1,10 @@
 package pack
 
-import "math"
+import (
+	"math"
+
+	"sim/policies/reconfigure/halt"
+)
 
 // assignment finds perfect matchings of largest weight, by shortest augmenting paths under potentials (Kuhn and Munkres;
 // Jonker and Volgenant, 1987): O(n^3). Its memory is reused.
@@ -8,6 +12,7 @@ type assignment struct {
 	u, v, low []int64
 	row, way  []int32 // row[j] is matched with column j; 0 is none, both count from 1
 	used      []bool
+	stop      halt.When
 }
 
 // solve sets to[i] to the column of row i of the n x n matrix weight, such that the sum of the weights is largest.
@@ -15,6 +20,7 @@ func (a *assignment) solve(n int, weight []int64, to []int32) {
 	a.u, a.v, a.low = zeroed(a.u, n+1), zeroed(a.v, n+1), sized(a.low, n+1)
 	a.row, a.way, a.used = zeroed(a.row, n+1), sized(a.way, n+1), sized(a.used, n+1)
 	for i := 1; i <= n; i++ {
+		a.stop.Check()
 		a.row[0] = int32(i)
 		at := int32(0)
 		for j := range n + 1 {

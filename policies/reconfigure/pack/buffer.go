@@ -16,7 +16,7 @@ func (w *worker) limit(p *plan.Problem, net *network, o Options, race *race) (*S
 			r.limit = o.Buffer
 			list := r.segments()
 			var at [][]int32
-			at, r.Slots = r.tight(list)
+			at, r.Slots = r.tight(list, w.spread.stop)
 			r.Total = 0
 			for _, s := range r.Slots {
 				r.Total += int64(s)
@@ -120,6 +120,7 @@ func (s *spread) unrest(cap int32) (ok bool) {
 	}
 	var way []int32
 	for u := range n {
+		s.stop.Check()
 		grown := false
 		for v := range n {
 			f := int32(u*n + v)

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -27,6 +28,8 @@ type Options struct {
 	Rounds int
 	// Workers is how many sequences are worked on at a time; 0 is 1. It changes no result.
 	Workers int
+	// Stop is asked now and then; planning ends with halt.ErrHalted when it says so.
+	Stop halt.When
 }
 
 func (o Options) rounds() int {
@@ -64,7 +67,8 @@ func unreachable(u, v int) error {
 
 // Fit spreads the chunks of p over one sequence. Errors: those of the checks of p and of the topologies, ErrUnreachable
 // where two GPUs that exchange chunks have no way, ErrBuffer where no schedule within Options.Buffer is found.
-func Fit(p *plan.Problem, s Sequence, o Options) (*Schedule, error) {
+func Fit(p *plan.Problem, s Sequence, o Options) (_ *Schedule, err error) {
+	defer halt.Caught(&err)
 	if err := check(p, s); err != nil {
 		return nil, err
 	}
@@ -79,6 +83,7 @@ type worker struct {
 
 // fit is Fit. Error: errLost where race has better schedules than there can be of q.
 func (w *worker) fit(p *plan.Problem, q Sequence, o Options, race *race) (*Schedule, error) {
+	w.player.Stop, w.spread.stop = o.Stop, o.Stop
 	net := newNetwork(q.Topologies, p.GPUs)
 	best, err := w.best(p, net, o, race)
 	if err != nil || o.Buffer == 0 || best.within(o.Buffer, &w.player) {
@@ -112,7 +117,8 @@ func (w *worker) best(p *plan.Problem, net *network, o Options, race *race) (*Sc
 
 // Candidates returns for every sequence the schedule of Fit as a candidate, in the order of the sequences; those without
 // one (ErrUnreachable, ErrBuffer) are left out. Other errors of Fit are returned.
-func Candidates(p *plan.Problem, list []Sequence, o Options) ([]plan.Candidate, error) {
+func Candidates(p *plan.Problem, list []Sequence, o Options) (_ []plan.Candidate, err error) {
+	defer halt.Caught(&err)
 	all := make([]made, len(list))
 	for i, s := range list {
 		if err := check(p, s); err != nil {
@@ -130,6 +136,7 @@ func candidates(p *plan.Problem, list []made, o Options, race *race) ([]plan.Can
 	var group sync.WaitGroup
 	for range min(max(1, o.Workers), len(list)) {
 		group.Go(func() {
+			defer halt.Left()
 			var w worker
 			for {
 				i := int(next.Add(1)) - 1
@@ -141,6 +148,7 @@ func candidates(p *plan.Problem, list []made, o Options, race *race) ([]plan.Can
 		})
 	}
 	group.Wait()
+	o.Stop.Check()
 	var all []plan.Candidate
 	for i, r := range found {
 		switch err := faults[i]; {
@@ -180,7 +188,10 @@ func (w *worker) run(p *plan.Problem, s made, o Options, race *race) (*Schedule,
 // Candidate offers the schedule.
 func (r *Schedule) Candidate(origin string) plan.Candidate {
 	return plan.Candidate{Origin: origin, Reconfigurations: len(r.Topologies), Slots: r.Total, Waits: true, Relay: r.Relay,
-		Build: func(int64) (*plan.Plan, error) { return r.Plan(origin) }}
+		Build: func(_ int64, stop halt.When) (p *plan.Plan, err error) {
+			defer halt.Caught(&err)
+			return r.plan(origin, stop)
+		}}
 }
 
 // ErrBuffer says that no schedule within the allowed buffers was found.

@@ -71,7 +71,7 @@ func TestPlansAreAsClaimed(t *testing.T) {
 			return
 		}
 		c := r.Candidate("here")
-		q, err := c.Build(0)
+		q, err := c.Build(0, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func reaches(p *plan.Problem, s Sequence, relay bool) bool {
 func TestBuffersAreLimited(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := demand(8, rapid.IntRange(1, 2).Draw(t, "k"), "zipf", 4, rapid.Uint64Range(0, 50).Draw(t, "seed"))
-		list := shifts(8, p.Degree, rapid.IntRange(2, 3).Draw(t, "d"), true)
+		list := shifts(8, p.Degree, rapid.IntRange(2, 3).Draw(t, "d"), true, nil)
 		o := Options{Relay: true, Rounds: 3, Buffer: rapid.Int32Range(3, 25).Draw(t, "buffer")}
 		r, err := Fit(p, list[len(list)-1], o)
 		if err != nil {

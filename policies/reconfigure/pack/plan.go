@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -31,7 +32,8 @@ func (s Start) counts(p *plan.Problem) []int {
 // plan.Frontier keeps, of equals perhaps another. Most others it never schedules: a bound on their slots tells that others are better. within is the
 // start of plans whose chunks stay within a phase; with Options.Relay, across that of plans whose chunks may rest across
 // reconfigurations, and plans of one topology are made from across alone. Errors: those of Sequences and Candidates.
-func Plan(p *plan.Problem, within, across Start, o Options) ([]plan.Candidate, error) {
+func Plan(p *plan.Problem, within, across Start, o Options) (_ []plan.Candidate, err error) {
+	defer halt.Caught(&err)
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
@@ -88,7 +90,7 @@ func (r *race) plan(start Start, o Options, ones *maker) ([]plan.Candidate, *mak
 	if err != nil {
 		return nil, nil, err
 	}
-	m.workers = o.Workers
+	m.workers, m.stop = o.Workers, o.Stop
 	if err := m.make(ones); err != nil {
 		return nil, nil, err
 	}

@@ -79,7 +79,7 @@ func lengths(list []plan.Candidate) (pairs [][2]int64) {
 // written are candidates and their plans as text.
 func written(t *rapid.T, list []plan.Candidate) (text []string) {
 	for _, c := range list {
-		q, err := c.Build(0)
+		q, err := c.Build(0, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"sim/policies/reconfigure/halt"
 )
 
 // Order is how a link chooses among the chunks that wait for it.
@@ -33,6 +35,10 @@ type Player struct {
 	active  []int32
 	moved   []int32
 	byRank  []uint64
+
+	// Stop is asked now and then: a check that ends the search that plays.
+	Stop halt.When
+	work int // since it was last asked
 }
 
 // lane is the queue of a link: how many chunks wait, and a word of waiting below which none does.
@@ -78,6 +84,7 @@ func (p *Player) prepare(links int, w *Walks, order Order, hops bool) (most int3
 	if order == Farthest {
 		for i := range n {
 			end := w.Start[i+1]
+			p.check(int(end - w.Start[i]))
 			for j := w.Start[i]; j < end; j++ {
 				p.count[w.Link[j]*keys+longest-(end-j)]++
 			}
@@ -117,6 +124,7 @@ func (p *Player) prepare(links int, w *Walks, order Order, hops bool) (most int3
 			i = int(uint32(sorted[i]))
 		}
 		start, end := w.Start[i], w.Start[i+1]
+		p.check(int(end - start))
 		if start == end {
 			continue
 		}
@@ -169,6 +177,7 @@ func (p *Player) push(place int32) {
 // run plays slot after slot. at nil: not wanted.
 func (p *Player) run(limit, bound int, at []int32) (slots int, ok bool) {
 	for len(p.active) > 0 {
+		p.check(len(p.active))
 		if slots >= limit {
 			return max(slots+1, bound), false
 		}
@@ -213,6 +222,15 @@ func (p *Player) run(limit, bound int, at []int32) (slots int, ok bool) {
 		}
 	}
 	return slots, true
+}
+
+// check asks Stop once in so much work, which has grown by so many crossings.
+func (p *Player) check(crossings int) {
+	const often = 1 << 16
+	if p.work += crossings; p.work > often {
+		p.work = 0
+		p.Stop.Check()
+	}
 }
 
 // sized returns a slice of length n in s's memory if that suffices; its content is whatever it was.

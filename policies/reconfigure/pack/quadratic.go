@@ -1,6 +1,10 @@
 package pack
 
-import "slices"
+import (
+	"slices"
+
+	"sim/policies/reconfigure/halt"
+)
 
 // quadratic is a quadratic assignment. Of the places: row x of d, of 2n entries, is the demand from the GPU at x to those
 // at all places and then that to it from them; the rows of h are the hops likewise.
@@ -11,6 +15,7 @@ type quadratic struct {
 	// cycle lists the places along a ring; surplus, by place, is what the GPU there sends more than it receives.
 	cycle   []int32
 	surplus []int64
+	stop    halt.When
 }
 
 func newQuadratic(n int, need, hops, cycle []int32) *quadratic {
@@ -102,6 +107,7 @@ func (q *quadratic) descend() {
 	// None helps when all have been weighed since the last that did.
 	for left := q.n * (q.n - 1) / 2; left > 0; {
 		for x := 0; x < q.n && left > 0; x++ {
+			q.stop.Check()
 			for y := x + 1; y < q.n && left > 0; y++ {
 				change := q.grows(x, y)
 				if q.cycle != nil {

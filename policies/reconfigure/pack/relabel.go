@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -15,13 +16,13 @@ func Relabel(p *plan.Problem, s Sequence, relay bool) (Sequence, error) {
 	if err := check(p, s); err != nil {
 		return Sequence{}, err
 	}
-	r, _, err := s.relabelled(p, relay)
+	r, _, err := s.relabelled(p, relay, nil)
 	return r, err
 }
 
 // relabelled is Relabel of what has passed its checks, and returns the hops of all chunks too.
-func (s Sequence) relabelled(p *plan.Problem, relay bool) (r Sequence, sum int64, err error) {
-	hops, err := s.hops(p.GPUs, relay)
+func (s Sequence) relabelled(p *plan.Problem, relay bool, stop halt.When) (r Sequence, sum int64, err error) {
+	hops, err := s.hops(p.GPUs, relay, stop)
 	if err != nil {
 		return Sequence{}, 0, err
 	}
@@ -29,7 +30,7 @@ func (s Sequence) relabelled(p *plan.Problem, relay bool) (r Sequence, sum int64
 	if n := p.GPUs; len(s.Topologies)*p.Degree <= kicked {
 		kicks = min(mostKicks, kickWork/(n*n*n))
 	}
-	at, sum := relabel(p.GPUs, p.Chunks, hops, s.cycle(p.GPUs), kicks, p.Seed)
+	at, sum := relabel(p.GPUs, p.Chunks, hops, s.cycle(p.GPUs), kicks, p.Seed, stop)
 	r = Sequence{Origin: s.Origin + ", relabelled"}
 	for _, t := range s.Topologies {
 		r.Topologies = append(r.Topologies, t.Relabel(at))
@@ -38,7 +39,7 @@ func (s Sequence) relabelled(p *plan.Problem, relay bool) (r Sequence, sum int64
 }
 
 // hops returns the hops from a to b at [a*n+b].
-func (s Sequence) hops(n int, relay bool) ([]int32, error) {
+func (s Sequence) hops(n int, relay bool, stop halt.When) ([]int32, error) {
 	net := newNetwork(s.Topologies, n)
 	price := make([]float64, len(net.to))
 	for i := range price {
@@ -48,6 +49,7 @@ func (s Sequence) hops(n int, relay bool) ([]int32, error) {
 	var t tree
 	t.set(net, price)
 	for a := range n {
+		stop.Check()
 		t.grow(net, int32(a), relay)
 		for b, c := range t.cost {
 			if c >= far {
@@ -80,8 +82,9 @@ func (s Sequence) cycle(n int) []int32 {
 
 // relabel returns the GPU at every place, and the sum of demand x hops. cycle, if not nil, lists the places along the only
 // links there are, a ring; then it is the largest load that is lowered.
-func relabel(n int, need, hops, cycle []int32, kicks int, seed uint64) (at []int32, sum int64) {
+func relabel(n int, need, hops, cycle []int32, kicks int, seed uint64, stop halt.When) (at []int32, sum int64) {
 	q := newQuadratic(n, need, hops, cycle)
+	q.stop = stop
 	q.descend()
 	least := q.score()
 	random := rand.New(rand.NewPCG(seed, relabelling))

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"sim/policies/reconfigure/halt"
 )
 
 // relayed builds sequences of permutations for unequal demand where chunks may rest across reconfigurations: each
@@ -27,6 +29,7 @@ type relayed struct {
 	extender            extender
 	gain                []int64
 	back                [][]int32
+	stop                halt.When
 }
 
 func newRelayed(n, k int, need []int32) *relayed {
@@ -56,6 +59,7 @@ func (r *relayed) set(list [][][]int32) int64 {
 func (r *relayed) try(place int) {
 	r.all = &r.stage[place]
 	for i := place; i < len(r.list); i++ {
+		r.stop.Check()
 		m := &r.trial[i+1]
 		m.set(r.all)
 		r.extender.extend(m, r.list[i])
@@ -166,6 +170,7 @@ func (r *relayed) best(place int) []int32 {
 	r.extendBack(&r.near, r.list[place])
 	r.turned.transpose(r.all)
 	for u := range n {
+		r.stop.Check()
 		gain := r.gain[u*n : u*n+n]
 		need := r.need[u*n : u*n+n]
 		from, to := r.turned.row(u), before.row(u)

@@ -47,7 +47,7 @@ func TestRelayedKeepsItsWays(t *testing.T) {
 					t.Fatalf("other ways from phase %d on", i)
 				}
 			}
-			hops, err := Sequence{Topologies: joined(r.list)}.hops(n, true)
+			hops, err := Sequence{Topologies: joined(r.list)}.hops(n, true, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,6 +2,7 @@ package pack
 
 import (
 	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -119,7 +120,9 @@ func (r *Schedule) play(p *Player) {
 }
 
 // Plan writes the schedule out, sealed. Errors: those of Seal, which would be faults of this package.
-func (r *Schedule) Plan(name string) (*plan.Plan, error) {
+func (r *Schedule) Plan(name string) (*plan.Plan, error) { return r.plan(name, nil) }
+
+func (r *Schedule) plan(name string, stop halt.When) (*plan.Plan, error) {
 	n := r.problem.GPUs
 	p := &plan.Plan{Name: name, GPUs: n, Degree: r.problem.Degree, Relay: r.Relay, Chunks: r.problem.Chunks,
 		Topologies: r.Topologies, Slots: r.Slots}
@@ -134,9 +137,12 @@ func (r *Schedule) Plan(name string) (*plan.Plan, error) {
 		}
 	}
 	list := r.segments()
-	for i, at := range r.times(list, new(Player)) {
+	for i, at := range r.times(list, &Player{Stop: stop}) {
 		s := &list[i]
 		for j := range s.Len() {
+			if j&(1<<10-1) == 0 {
+				stop.Check()
+			}
 			c := s.owner[j]
 			f := flow[c]
 			for h := s.Start[j]; h < s.Start[j+1]; h++ {
@@ -146,13 +152,13 @@ func (r *Schedule) Plan(name string) (*plan.Plan, error) {
 			}
 		}
 	}
-	return p, p.Seal()
+	return p, p.SealUnless(stop)
 }
 
 // times returns by phase the slot of each crossing.
 func (r *Schedule) times(list []segments, p *Player) [][]int32 {
 	if r.limit > 0 {
-		at, _ := r.tight(list)
+		at, _ := r.tight(list, p.Stop)
 		return at
 	}
 	at := make([][]int32, len(list))

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -61,6 +62,7 @@ type maker struct {
 	wanted  []bool
 	ring    []scaleup.Topology
 	workers int
+	stop    halt.When
 }
 
 type made struct {
@@ -99,7 +101,7 @@ func newMaker(p *plan.Problem, start Start, relay bool) (*maker, error) {
 // nil, has made them.
 func (m *maker) make(ones *maker) error {
 	most := len(m.found) - 1
-	own := shifts(m.p.GPUs, m.p.Degree, most, m.relay)
+	own := shifts(m.p.GPUs, m.p.Degree, most, m.relay, m.stop)
 	if m.p.Degree > 1 {
 		own = append(own, Sequence{"generalised Kautz", []scaleup.Topology{scaleup.GeneralizedKautz(m.p.GPUs, m.p.Degree)}})
 	}
@@ -114,7 +116,7 @@ func (m *maker) make(ones *maker) error {
 		m.found[1] = ones.found[1]
 	} else {
 		// A ring reaches all GPUs.
-		ring, _, err := Sequence{Topologies: []scaleup.Topology{scaleup.Circulant(m.p.GPUs, 1)}}.relabelled(m.p, m.relay)
+		ring, _, err := Sequence{Topologies: []scaleup.Topology{scaleup.Circulant(m.p.GPUs, 1)}}.relabelled(m.p, m.relay, m.stop)
 		if err != nil {
 			return err
 		}
@@ -164,7 +166,7 @@ func (m *maker) relabelled(list []Sequence) {
 	done := make([]result, len(list))
 	m.each(len(list), func(i int) {
 		r := &done[i]
-		r.s, r.hops, r.err = list[i].relabelled(m.p, m.relay)
+		r.s, r.hops, r.err = list[i].relabelled(m.p, m.relay, m.stop)
 	})
 	for _, r := range done {
 		if r.err == nil {
@@ -179,12 +181,14 @@ func (m *maker) each(n int, do func(i int)) {
 	var all sync.WaitGroup
 	for range max(1, min(m.workers, n)) {
 		all.Go(func() {
+			defer halt.Left()
 			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
 				do(int(i))
 			}
 		})
 	}
 	all.Wait()
+	m.stop.Check()
 }
 
 // add keeps a sequence; regular is the share of its topologies that do not look at the demand.
@@ -204,6 +208,7 @@ func (m *maker) growRelayed(most int) {
 		return
 	}
 	r := newRelayed(n, k, m.p.Chunks)
+	r.stop, r.match.stop = m.stop, m.stop
 	random := rand.New(rand.NewPCG(m.p.Seed, exchanging))
 	finish := func(origin string, times int, sum, was int64) {
 		sum = r.renew(times, sum)
@@ -301,10 +306,10 @@ func (m *maker) growSeparate() {
 // matched returns a sequence with ever more matchings, of numbers of topologies that are wanted.
 func (m *maker) matched(s Sequence) (grown []made) {
 	n, k := m.p.GPUs, m.p.Degree
-	var match assignment
+	match := assignment{stop: m.stop}
 	gain := make([]int64, n*n)
 	start, topologies := len(s.Topologies), slices.Clone(s.Topologies)
-	hops, err := Sequence{Topologies: topologies}.hops(n, false)
+	hops, err := Sequence{Topologies: topologies}.hops(n, false, m.stop)
 	if err != nil {
 		return nil
 	}
@@ -326,7 +331,7 @@ func (m *maker) matched(s Sequence) (grown []made) {
 		}
 		t := joined([][][]int32{list})
 		topologies = append(topologies, t...)
-		near := Shortest(t[0], n)
+		near := ShortestUnless(t[0], n, m.stop)
 		for u := range n {
 			for v := range n {
 				if x := near.Left[v*n+u]; x >= 0 {

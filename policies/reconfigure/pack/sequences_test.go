@@ -59,11 +59,11 @@ func TestSequences(t *testing.T) {
 			t.Fatalf("%d and %d candidates of %d sequences", len(a), len(b), len(list))
 		}
 		for i := range a {
-			x, err := a[i].Build(0)
+			x, err := a[i].Build(0, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			y, err := b[i].Build(0)
+			y, err := b[i].Build(0, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -175,13 +175,13 @@ func TestShiftsAreGreedy(t *testing.T) {
 		for k := 1; k <= 2; k++ {
 			for _, relay := range []bool{false, true} {
 				sum := func(list []scaleup.Topology) int64 {
-					hops, err := Sequence{Topologies: list}.hops(n, relay)
+					hops, err := Sequence{Topologies: list}.hops(n, relay, nil)
 					if err != nil {
 						return 1 << 40
 					}
 					return work(uniform(n, 1), hops)
 				}
-				for _, s := range shifts(n, k, 4, relay) {
+				for _, s := range shifts(n, k, 4, relay, nil) {
 					last := len(s.Topologies) - 1
 					got := sum(s.Topologies)
 					offsets := make([]int, k)

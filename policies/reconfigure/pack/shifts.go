@@ -4,12 +4,13 @@ import (
 	"fmt"
 
 	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/halt"
 )
 
 // shifts returns sequences of circulants for uniform demand, of 1 to most topologies, each the one before it and one
 // topology more: offset by offset, the one that saves most hops, of equals the smallest. The first is 1, so that every
 // GPU reaches all others.
-func shifts(n, k, most int, relay bool) []Sequence {
+func shifts(n, k, most int, relay bool, stop halt.When) []Sequence {
 	// By distance: hops within the finished phases (the best of them), and within the present one; with relay, through
 	// all of them, which commute.
 	done, open, try, best := make([]int32, n), make([]int32, n), make([]int32, n), make([]int32, n)
@@ -29,6 +30,7 @@ func shifts(n, k, most int, relay bool) []Sequence {
 			least := int64(1) << 62
 			pick := 0
 			for s := 1; s < n && (pick == 0 || len(topologies)+len(offsets) > 0); s++ {
+				stop.Check()
 				copy(try, open)
 				closure(try, s)
 				sum := int64(0)

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/halt"
 )
 
 // ErrUnreachable says that a topology has no way between two GPUs that exchange chunks.
@@ -19,16 +20,21 @@ type Paths struct {
 
 	// start, edge: the edges out of every GPU (Topology.Outgoing).
 	start, edge []int32
+	stop        halt.When
 }
 
 // Shortest finds the shortest ways between all pairs of GPUs 0..n-1, breadth first into each GPU. The topology's edges
 // must stay in that range (Topology.Check).
-func Shortest(t scaleup.Topology, n int) *Paths {
-	s := &Paths{Topology: t, GPUs: n, Left: make([]int32, n*n)}
+func Shortest(t scaleup.Topology, n int) *Paths { return ShortestUnless(t, n, nil) }
+
+// ShortestUnless is Shortest for a search that may be told to stop: it checks that here and in the Walks of what it returns.
+func ShortestUnless(t scaleup.Topology, n int, stop halt.When) *Paths {
+	s := &Paths{Topology: t, GPUs: n, stop: stop, Left: make([]int32, n*n)}
 	s.start, s.edge = t.Outgoing(n)
 	first, tail := incoming(t, n)
 	queue := make([]int32, 0, n)
 	for v := range n {
+		stop.Check()
 		left := s.Left[v*n : (v+1)*n]
 		for u := range left {
 			left[u] = -1
@@ -46,6 +52,13 @@ func Shortest(t scaleup.Topology, n int) *Paths {
 		}
 	}
 	return s
+}
+
+// Unless returns the same paths for another search that may be told to stop.
+func (s *Paths) Unless(stop halt.When) *Paths {
+	o := *s
+	o.stop = stop
+	return &o
 }
 
 // incoming lists the GPUs with an edge into every GPU v, at tail[first[v]:first[v+1]], without loops.
@@ -98,6 +111,9 @@ func (s *Paths) Walks(chunks []int32, balanced bool) (*Walks, error) {
 	w := &Walks{Start: []int32{0}}
 	for f, c := range chunks {
 		u, v := f/n, f%n
+		if v == 0 {
+			s.stop.Check()
+		}
 		if c == 0 || u == v {
 			continue
 		}
@@ -141,6 +157,9 @@ func (s *Paths) balance(w *Walks) {
 	var reached []int32
 	for pass := range passes {
 		for i := range w.Len() {
+			if i&(1<<10-1) == 0 {
+				s.stop.Check()
+			}
 			way := w.Link[w.Start[i]:w.Start[i+1]]
 			if len(way) == 0 {
 				continue

@@ -2,6 +2,8 @@ package pack
 
 import (
 	"math"
+
+	"sim/policies/reconfigure/halt"
 )
 
 // spread is the assignment of all chunks to ways through a network. It lowers sum_i max_e load_ie, the largest loads of
@@ -35,6 +37,7 @@ type spread struct {
 	// floor is the best dual bound seen.
 	floor float64
 	moved int64
+	stop  halt.When
 }
 
 // link is how a link is loaded; its weight is exp(beta (load - pivot)), cut off.
@@ -63,7 +66,7 @@ const (
 func (s *spread) init(net *network, need []int32, relay bool) {
 	*s = spread{net: net, need: need, relay: relay, tree: s.tree, price: s.price, table: s.table, links: s.links,
 		phases: s.phases, flowOf: s.flowOf[:0], ways: s.ways[:0], count: s.count[:0], first: append(s.first[:0], 0),
-		columns: s.columns, many: s.many}
+		columns: s.columns, many: s.many, stop: s.stop}
 	s.links, s.price = sized(s.links, len(net.to)), sized(s.price, len(net.to))
 	for l, i := range net.phase {
 		s.links[l] = link{phase: i}
@@ -189,6 +192,7 @@ func (s *spread) sweep(start bool) error {
 	dual := 0.0
 	var way []int32
 	for u := range n {
+		s.stop.Check()
 		// Prices move with the chunks of the sources before; the bound needs one set of prices for all.
 		if u == 0 || start {
 			s.current()
@@ -273,9 +277,13 @@ func (s *spread) settle(f int32) {
 
 // settleAll settles every flow a few times, while anything moves.
 func (s *spread) settleAll() {
+	n := s.net.n
 	for range 2 {
 		s.moved = 0
 		for f := range s.need {
+			if f%n == 0 {
+				s.stop.Check()
+			}
 			if s.need[f] > 0 {
 				s.settle(int32(f))
 			}

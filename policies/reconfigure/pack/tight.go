@@ -4,17 +4,18 @@ import (
 	"slices"
 
 	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/halt"
 )
 
 // tight schedules every chunk without waiting within a phase: one after another, the longest first, each as early as the
 // links and r.limit chunks in transit at each GPU allow. There is always such a time if at most (limit-1)/2 chunks rest
 // at a GPU at either end of a phase: after all others at the latest.
-func (r *Schedule) tight(list []segments) (at [][]int32, slots []int32) {
+func (r *Schedule) tight(list []segments, stop halt.When) (at [][]int32, slots []int32) {
 	n := r.problem.GPUs
 	at, slots = make([][]int32, len(list)), make([]int32, len(list))
 	through := make([]int32, n) // chunks at rest at a GPU now
 	for i := range list {
-		t := tightPhase{topology: r.Topologies[i], limit: r.limit, hold: make([][]int32, n), rest: through,
+		t := tightPhase{topology: r.Topologies[i], limit: r.limit, hold: make([][]int32, n), rest: through, stop: stop,
 			busy: make([][]bool, len(r.Topologies[i])), first: make([]int32, len(r.Topologies[i]))}
 		at[i] = make([]int32, len(list[i].Link))
 		slots[i] = t.schedule(&list[i], at[i])
@@ -32,6 +33,7 @@ type tightPhase struct {
 	// busy[e][t] says that link e carries a chunk in slot t; before first[e] it always does.
 	busy  [][]bool
 	first []int32
+	stop  halt.When
 }
 
 func (t *tightPhase) schedule(s *segments, at []int32) (slots int32) {
@@ -44,6 +46,7 @@ func (t *tightPhase) schedule(s *segments, at []int32) (slots int32) {
 	})
 	for _, j := range order {
 		way := s.Link[s.Start[j]:s.Start[j+1]]
+		t.stop.Check()
 		begin := t.first[way[0]]
 		for !t.fits(way, s.rests[j], begin) {
 			begin++

@@ -209,7 +209,7 @@ func TestRelabelByBruteForce(t *testing.T) {
 		}
 		s := Sequence{Topologies: []scaleup.Topology{scaleup.Circulant(n, 1), scaleup.Circulant(n, n-1)}}
 		relay := r.IntN(2) == 0
-		hops, err := s.hops(n, relay)
+		hops, err := s.hops(n, relay, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -223,11 +223,11 @@ func TestRelabelByBruteForce(t *testing.T) {
 			}
 			best = min(best, sum)
 		})
-		q, sum, err := s.relabelled(p, relay)
+		q, sum, err := s.relabelled(p, relay, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := q.hops(n, relay)
+		again, err := q.hops(n, relay, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -253,7 +253,7 @@ func TestRelabelledRing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		hops, err := s.hops(16, false)
+		hops, err := s.hops(16, false, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"sim/policies/reconfigure/halt"
 )
 
 // Models in which a lower bound holds. Each allows more than the one before it, so its bound is no higher.
@@ -39,7 +41,11 @@ type Bounder struct {
 }
 
 // NewBounder prepares the bounds of p. Errors: those of p.Check, and ErrProblem for more chunks than can be counted.
-func NewBounder(p *Problem) (*Bounder, error) {
+func NewBounder(p *Problem) (*Bounder, error) { return NewBounderUnless(p, nil) }
+
+// NewBounderUnless is NewBounder, and fails with halt.ErrHalted when told to.
+func NewBounderUnless(p *Problem, stop halt.When) (_ *Bounder, err error) {
+	defer halt.Caught(&err)
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
@@ -50,6 +56,7 @@ func NewBounder(p *Problem) (*Bounder, error) {
 	}
 	row, column := make([]int32, n), make([]int32, n)
 	for u := range n {
+		stop.Check()
 		for v := range n {
 			row[v], column[v] = p.Chunks[u*n+v], p.Chunks[v*n+u]
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"sim/engine"
+	"sim/policies/reconfigure/halt"
 )
 
 // Candidate is one plan that a planner could make, known by its cost before it is written out.
@@ -31,8 +32,8 @@ type Candidate struct {
 	// Switches, where each switch reconfigures on its own: what each one does. nil where all do at once.
 	Switches []SwitchLoad
 	// Build writes the plan out. nil for Fluid. For Switches it is given the delay in slots, rounded up; else that is
-	// ignored. The plan need not be sealed.
-	Build func(delaySlots int64) (*Plan, error)
+	// ignored. The plan need not be sealed. It fails with halt.ErrHalted when told to.
+	Build func(delaySlots int64, stop halt.When) (*Plan, error)
 }
 
 // SwitchLoad is the work of a switch that reconfigures on its own: it is dark Reconfigurations times and carries traffic

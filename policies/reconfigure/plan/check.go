@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"sim/policies/reconfigure/halt"
 )
 
 // ErrBroken says that a plan breaks a rule of the network or of the demand.
@@ -15,12 +17,20 @@ func (t Tx) String() string {
 }
 
 // Seal puts the transmissions in order and computes Buffer. It fails like Check.
-func (p *Plan) Seal() error {
+func (p *Plan) Seal() error { return p.SealUnless(nil) }
+
+// SealUnless is Seal, and fails with halt.ErrHalted when told to.
+func (p *Plan) SealUnless(stop halt.When) (err error) {
+	defer halt.Caught(&err)
+	compared := 0
 	slices.SortFunc(p.Tx, func(a, b Tx) int {
+		if compared++; compared&(1<<16-1) == 0 {
+			stop.Check()
+		}
 		return cmp.Or(cmp.Compare(a.Phase, b.Phase), cmp.Compare(a.Slot, b.Slot), cmp.Compare(a.From, b.From),
 			cmp.Compare(a.To, b.To), cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst), cmp.Compare(a.Chunk, b.Chunk))
 	})
-	peak, err := p.replay()
+	peak, err := p.replay(stop)
 	if err != nil {
 		return err
 	}
@@ -33,7 +43,7 @@ func (p *Plan) Seal() error {
 // reconfiguration only with Relay, and in the end is at its destination; phases take no more slots and GPUs hold no more
 // chunks in transit than claimed; Switches, if given, are dark as long as DelaySlots says before they change.
 func (p *Plan) Check() error {
-	peak, err := p.replay()
+	peak, err := p.replay(nil)
 	if err == nil && peak > p.Buffer {
 		return fmt.Errorf("%w: a GPU holds %d chunks in transit between slots, more than the %d claimed", ErrBroken, peak, p.Buffer)
 	}
@@ -79,7 +89,7 @@ func (p *Plan) shape() error {
 // MostSlots is the most slots of a phase.
 const MostSlots = 1 << 24
 
-func (p *Plan) replay() (peak int32, err error) {
+func (p *Plan) replay(stop halt.When) (peak int32, err error) {
 	if err := p.shape(); err != nil {
 		return 0, err
 	}
@@ -98,6 +108,7 @@ func (p *Plan) replay() (peak int32, err error) {
 	capacity, used := make([]int32, n*n), make([]int32, n*n)
 	phase := int32(-1)
 	for i := 0; i < len(p.Tx); {
+		stop.Check()
 		t := p.Tx[i]
 		if i > 0 && (t.Phase < p.Tx[i-1].Phase || t.Phase == p.Tx[i-1].Phase && t.Slot < p.Tx[i-1].Slot) {
 			return 0, fmt.Errorf("%w: %v comes behind %v; a plan is sealed first", ErrBroken, t, p.Tx[i-1])

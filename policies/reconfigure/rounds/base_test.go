@@ -67,7 +67,7 @@ func TestBaseOffsets(t *testing.T) {
 			if o[0] < 1 || o[k-1] >= n || len(o) != k {
 				t.Fatalf("n=%d k=%d: %v", n, k, o)
 			}
-			at := newPhase(n, slices32(o), nil)
+			at := newPhase(n, slices32(o), nil, nil)
 			if slices.Contains(at.to(0), unreached) {
 				t.Fatalf("n=%d k=%d: %v is not connected", n, k, o)
 			}
@@ -93,8 +93,8 @@ func slices32(o []int) []int32 {
 func TestSelection(t *testing.T) {
 	differ := false
 	for n := 5; n <= 24; n++ {
-		s, other := kautzBase(n, 3, 1), kautzBase(n, 3, 2)
-		p := newPhase(n, nil, s.edges[0])
+		s, other := kautzBase(n, 3, 1, nil), kautzBase(n, 3, 2, nil)
+		p := newPhase(n, nil, s.edges[0], nil)
 		for u := range s.src {
 			if int(s.hops[u]) != int(p.to(s.dst[u])[s.src[u]]) {
 				t.Fatalf("n=%d: %d->%d takes %d hops", n, s.src[u], s.dst[u], s.hops[u])

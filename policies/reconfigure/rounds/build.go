@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/pack"
 	"sim/policies/reconfigure/plan"
 )
@@ -34,15 +35,15 @@ func (m *made) start(p *plan.Problem, s *scheme) *plan.Plan {
 }
 
 // build writes the plan.
-func (m *made) build(p *plan.Problem) (*plan.Plan, error) {
+func (m *made) build(p *plan.Problem, stop halt.When) (*plan.Plan, error) {
 	s := m.remake()
 	out := m.start(p, s)
 	for phase, flows := range s.byPhase(p.Chunks, m.label) {
 		var slots int64
 		if m.indexed {
-			slots = writeIndexed(out, s, phase, flows)
+			slots = writeIndexed(out, s, phase, flows, stop)
 		} else {
-			slots = writeRounds(out, s, phase, flows)
+			slots = writeRounds(out, s, phase, flows, stop)
 		}
 		if slots > math.MaxInt32 {
 			return nil, fmt.Errorf("rounds: topology %d takes %d slots; a plan counts up to %d", phase, slots, math.MaxInt32)
@@ -54,12 +55,13 @@ func (m *made) build(p *plan.Problem) (*plan.Plan, error) {
 
 // writeRounds sends chunk 0 of every flow round by round, then chunk 1 of those that have one, and so on: every round
 // takes as many slots as the most hops of its flows that are left.
-func writeRounds(out *plan.Plan, s *scheme, phase int, flows []flow) (slots int64) {
+func writeRounds(out *plan.Plan, s *scheme, phase int, flows []flow, stop halt.When) (slots int64) {
 	slices.SortStableFunc(flows, s.byRound)
 	edges := out.Topologies[phase]
 	var links []int32
 	for chunk := int32(0); len(flows) > 0; chunk++ {
 		for i := 0; i < len(flows); {
+			stop.Check()
 			round, most := s.round[flows[i].unit], int32(0)
 			for ; i < len(flows) && s.round[flows[i].unit] == round; i++ {
 				f := &flows[i]
@@ -111,14 +113,18 @@ func (s *scheme) walks(w *pack.Walks, flows []flow, of *[]int32) {
 
 // writeIndexed starts all flows together; every link sends the chunk of the smallest index first, then of the smallest
 // flow (Sec. 5.1).
-func writeIndexed(out *plan.Plan, s *scheme, phase int, flows []flow) int64 {
+func writeIndexed(out *plan.Plan, s *scheme, phase int, flows []flow, stop halt.When) int64 {
 	var w pack.Walks
 	var of []int32
 	s.walks(&w, flows, &of)
 	edges := out.Topologies[phase]
-	slots, at := pack.Play(len(edges), &w, pack.ByRank)
+	at := make([]int32, len(w.Link))
+	slots := (&pack.Player{Stop: stop}).Play(len(edges), &w, pack.ByRank, at)
 	sent := make([]int32, len(flows))
 	for i, f := range of {
+		if i&(1<<10-1) == 0 {
+			stop.Check()
+		}
 		for j := w.Start[i]; j < w.Start[i+1]; j++ {
 			e := edges[w.Link[j]]
 			out.Tx = append(out.Tx, plan.Tx{Phase: int32(phase), Slot: at[j], From: e.From, To: e.To,

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/halt"
 )
 
 // Limits on the work of one chain, in nodes times words of rounds that its searches for free ways visit: some 20 ns each.
@@ -24,12 +25,13 @@ type chain struct {
 	// least[u] are the fewest hops of unit u in any topology.
 	least []uint16
 	work  int
+	stop  halt.When
 }
 
 // newChain is the chain whose first topology is base's only phase. The base schedule is the better of base, if it has
 // rounds, and a packing of its own.
-func newChain(base *scheme) *chain {
-	c := &chain{cur: base, least: make([]uint16, len(base.src))}
+func newChain(base *scheme, stop halt.When) *chain {
+	c := &chain{cur: base, stop: stop, least: make([]uint16, len(base.src))}
 	for u := range c.least {
 		c.least[u] = unreached
 	}
@@ -67,9 +69,9 @@ func (c *chain) addPhase() {
 	s := c.cur
 	var p *phase
 	if s.circulant() {
-		p = newPhase(s.n, s.offsets[len(c.phases)], nil)
+		p = newPhase(s.n, s.offsets[len(c.phases)], nil, c.stop)
 	} else {
-		p = newPhase(s.n, nil, s.edges[len(c.phases)])
+		p = newPhase(s.n, nil, s.edges[len(c.phases)], c.stop)
 	}
 	c.phases = append(c.phases, p)
 	for u := range c.least {
@@ -94,6 +96,7 @@ func (c *chain) pack() *scheme {
 		p.reset()
 	}
 	for _, u := range order {
+		c.stop.Check()
 		h := int(c.least[u])
 		way := s.way[int(u)*s.stride : int(u)*s.stride+h]
 		in, round := (*phase)(nil), -1
@@ -136,13 +139,14 @@ func (c *chain) next() bool {
 		if tie > 0 && c.work > tieWork {
 			break
 		}
+		c.stop.Check()
 		s := from.contract(tie)
 		if s == nil {
 			break
 		}
-		s.combine()
+		s.combine(c.stop)
 		s.measure()
-		try := &chain{cur: s, phases: slices.Clip(c.phases), least: slices.Clone(least)}
+		try := &chain{cur: s, phases: slices.Clip(c.phases), least: slices.Clone(least), stop: c.stop}
 		if c.work <= packWork {
 			try.addPhase()
 			if again := try.pack(); again.slots() < s.slots() {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/halt"
 )
 
 // contract returns the schedule with one topology more, which joins the ends of the flows of the longest round directly
@@ -85,7 +86,7 @@ func (s *scheme) base() string {
 
 // combine merges rounds of a phase that use no link in the same step: long ones first, each into the first it can join
 // (Sec. 4.2). The merged round costs what the longer one did. Rounds left empty are for measure to drop.
-func (s *scheme) combine() {
+func (s *scheme) combine(stop halt.When) {
 	names, steps := 0, 0
 	for i := range s.phases() {
 		if s.circulant() {
@@ -119,6 +120,7 @@ func (s *scheme) combine() {
 		return cmp.Or(cmp.Compare(s.rounds[a].phase, s.rounds[b].phase), cmp.Compare(s.rounds[b].hops, s.rounds[a].hops))
 	})
 	for i, b := range order {
+		stop.Check()
 		for j := i - 1; j >= 0 && s.rounds[order[j]].phase == s.rounds[b].phase; j-- {
 			i = j
 		}

@@ -86,7 +86,7 @@ func GenKautzRounds(n, k int) ([]Round, error) {
 		return nil, fmt.Errorf("%w: a generalised Kautz graph of %d GPUs and degree %d; it takes a degree of 2..%d",
 			plan.ErrProblem, n, k, max(2, n-1))
 	}
-	l := listKautz(n, k, true)
+	l := listKautz(n, k, true, nil)
 	out := make([]Round, len(l.rounds))
 	for i, r := range l.rounds {
 		out[i].Hops = int(r.hops)

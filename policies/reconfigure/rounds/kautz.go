@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/halt"
 )
 
 // listed is a path of the listing: its links, edges n*k apart at most, from GPU at the tail of the first.
@@ -30,7 +31,7 @@ type listing struct {
 // links' order, each into the first round of this h where it contends with none. k^(h-1) rounds would hold them if packed
 // full; where the greedy packing leaves holes there are more. With all false it keeps of the paths only the shortest ones
 // between two GPUs, in the rounds that they have among all.
-func listKautz(n, k int, all bool) *listing {
+func listKautz(n, k int, all bool, stop halt.When) *listing {
 	l := &listing{edges: scaleup.GeneralizedKautz(n, k), k: k}
 	reached := make([]int32, n*n) // the fewest hops found
 	missing := n * (n - 1)
@@ -44,6 +45,9 @@ func listKautz(n, k int, all bool) *listing {
 			count *= k
 		}
 		for i := range count {
+			if i&(1<<10-1) == 0 {
+				stop.Check()
+			}
 			// Path i of h hops: its source and its choices of links are the digits of i.
 			at, rest := int32(i/(count/n)), count/n
 			source := at
@@ -92,8 +96,8 @@ func listKautz(n, k int, all bool) *listing {
 
 // kautzBase selects from the listing, for every flow, one of its shortest paths, drawn by seed, removes all others, and
 // then combines rounds that do not contend (Sec. 4.2).
-func kautzBase(n, k int, seed uint64) *scheme {
-	l := listKautz(n, k, false)
+func kautzBase(n, k int, seed uint64, stop halt.When) *scheme {
+	l := listKautz(n, k, false, stop)
 	s := units(n, k, nil, l.edges)
 	s.origin = "GenKautz"
 	h := fnv.New64a()
@@ -118,7 +122,7 @@ func kautzBase(n, k int, seed uint64) *scheme {
 		copy(s.way[int(u)*s.stride:], links)
 	}
 	s.rounds = l.rounds
-	s.combine()
+	s.combine(stop)
 	s.measure()
 	return s
 }

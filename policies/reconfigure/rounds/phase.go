@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/halt"
 )
 
 const unreached = math.MaxUint16
@@ -35,7 +36,7 @@ type phase struct {
 }
 
 // newPhase readies a topology: of offsets, if there are any, else of edges.
-func newPhase(n int, offsets []int32, edges scaleup.Topology) *phase {
+func newPhase(n int, offsets []int32, edges scaleup.Topology, stop halt.When) *phase {
 	p := &phase{n: n, circulant: offsets != nil, words: 1}
 	if p.circulant {
 		p.names = len(offsets)
@@ -54,13 +55,13 @@ func newPhase(n int, offsets []int32, edges scaleup.Topology) *phase {
 			p.head = append(p.head, edges[e].To)
 		}
 	}
-	p.measure()
+	p.measure(stop)
 	p.reached, p.stamp = make([]uint64, n), make([]int32, n)
 	return p
 }
 
 // measure fills toward, breadth first from every node, or from node 0 where all see the same.
-func (p *phase) measure() {
+func (p *phase) measure(stop halt.When) {
 	n, sources := p.n, p.n
 	if p.circulant {
 		sources = 1
@@ -69,6 +70,7 @@ func (p *phase) measure() {
 	p.toward = make([]uint16, n*max(2, sources))
 	queue := make([]int32, 0, n)
 	for s := range sources {
+		stop.Check()
 		for i := range from {
 			from[i] = unreached
 		}

@@ -2,6 +2,8 @@ package rounds
 
 import (
 	"slices"
+
+	"sim/policies/reconfigure/halt"
 )
 
 // swapWork limits what one base spends on relabelling, over all d: flows moved from group to group in swaps, some 5 ns
@@ -28,6 +30,7 @@ type relabeller struct {
 	top     []int32 // highest level, by group
 	touched []int32
 	is      []bool
+	stop    halt.When
 }
 
 func newRelabeller(n int, chunks []int32) *relabeller {
@@ -61,6 +64,7 @@ func (r *relabeller) improve(g *groups, swaps int) []int32 {
 	cost := r.cost()
 	pairs := r.n * (r.n - 1) / 2
 	for since := 0; since < pairs && swaps > 0; since++ {
+		r.stop.Check()
 		a, b := r.next[0], r.next[1]
 		if r.next[1]++; r.next[1] == r.n {
 			if r.next[0]++; r.next[0] == r.n-1 {

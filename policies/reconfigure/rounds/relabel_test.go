@@ -33,12 +33,12 @@ func roundCost(s *scheme, chunks, label []int32) int64 {
 
 func drawChain(t *rapid.T, n, k int) *chain {
 	if k == 1 {
-		return newChain(newShifts(n).scheme())
+		return newChain(newShifts(n).scheme(), nil)
 	}
 	if rapid.Bool().Draw(t, "kautz") {
-		return newChain(kautzBase(n, k, rapid.Uint64().Draw(t, "seed")))
+		return newChain(kautzBase(n, k, rapid.Uint64().Draw(t, "seed"), nil), nil)
 	}
-	return newChain(units(n, k, slices32(BaseOffsets(n, k)), nil))
+	return newChain(units(n, k, slices32(BaseOffsets(n, k)), nil), nil)
 }
 
 // Relabelling ends where no swap lowers the cost of the rounds, at a cost no higher than without, and its own account of
@@ -107,7 +107,7 @@ func TestRelabelLevels(t *testing.T) {
 			t.Fatalf("%d chunks are level %d, of %d", c, l, r.value[l])
 		}
 	}
-	s := newChain(units(24, 2, slices32(BaseOffsets(24, 2)), nil)).cur
+	s := newChain(units(24, 2, slices32(BaseOffsets(24, 2)), nil), nil).cur
 	label := r.improve(s.groups(), 5000)
 	if got, plain := roundCost(s, p.Chunks, label), roundCost(s, p.Chunks, identity(24)); got >= plain {
 		t.Errorf("relabelled %d, plain %d", got, plain)
@@ -173,7 +173,7 @@ func TestContraction(t *testing.T) {
 				t.Fatalf("contraction of a round of %d hops saves %d slots", longest, s.slots()-one.slots())
 			}
 			before := one.slots()
-			one.combine()
+			one.combine(nil)
 			one.measure()
 			if one.slots() > before {
 				t.Fatalf("combining costs %d slots", one.slots()-before)
@@ -201,7 +201,7 @@ func TestLarge(t *testing.T) {
 			if i%8 > 0 {
 				continue
 			}
-			made, err := c.Build(0)
+			made, err := c.Build(0, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -229,7 +229,7 @@ func TestLoads(t *testing.T) {
 		}
 		for _, indexed := range []bool{false, true} {
 			m := made{label: label, remake: func() *scheme { return s }, indexed: indexed}
-			made, err := m.build(p)
+			made, err := m.build(p, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/pack"
 	"sim/policies/reconfigure/plan"
 )
@@ -38,6 +39,8 @@ type Options struct {
 	Base string
 	// NoRelabelling leaves out Sec. 4.4, which otherwise relabels the GPUs where flows are unequal and that is better.
 	NoRelabelling bool
+	// Stop is asked now and then; planning ends with halt.ErrHalted when it says so.
+	Stop halt.When
 }
 
 // ErrOptions says that Options name what is not there.
@@ -74,13 +77,17 @@ func Candidates(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	out := make([]plan.Candidate, len(list))
 	for i, m := range list {
 		out[i] = plan.Candidate{Origin: m.origin, Reconfigurations: m.d, Slots: m.slots, Waits: m.indexed,
-			Build: func(int64) (*plan.Plan, error) { return m.build(p) }}
+			Build: func(_ int64, stop halt.When) (out *plan.Plan, err error) {
+				defer halt.Caught(&err)
+				return m.build(p, stop)
+			}}
 	}
 	return out, nil
 }
 
 // all lists the best schedule of chunks for every d.
-func all(p *plan.Problem, o Options) ([]made, error) {
+func all(p *plan.Problem, o Options) (_ []made, err error) {
+	defer halt.Caught(&err)
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
@@ -90,6 +97,7 @@ func all(p *plan.Problem, o Options) ([]made, error) {
 	n, k := p.GPUs, p.Degree
 	e := evaluator{p: p, o: o, none: identity(n)}
 	e.each, _ = p.Uniform()
+	e.player.Stop = o.Stop
 	if k == 1 {
 		return thin(e.shifts()), nil
 	}
@@ -135,6 +143,7 @@ func (e *evaluator) shifts() []made {
 	var list []made
 	slots := ShiftSlots(n)
 	for i, s := range slots {
+		e.o.Stop.Check()
 		d := i + 1
 		remake := func() *scheme {
 			s := newShifts(n)
@@ -169,13 +178,14 @@ func (e *evaluator) chain(base string, other []made) []made {
 		}
 		s := units(n, k, offsets, nil)
 		s.origin = "circulant"
-		c = newChain(s)
+		c = newChain(s, e.o.Stop)
 	} else {
-		c = newChain(kautzBase(n, k, e.p.Seed))
+		c = newChain(kautzBase(n, k, e.p.Seed, e.o.Stop), e.o.Stop)
 	}
 	e.played, e.relabeller = 0, nil
 	var list []made
 	for d, lost := 1, 0; lost < patience; d++ {
+		e.o.Stop.Check()
 		s := c.cur
 		limit := int64(math.MaxInt64)
 		if len(other) > 0 {
@@ -210,6 +220,7 @@ func (e *evaluator) best(s *scheme, schemes int, limit int64) made {
 	}
 	if e.relabeller == nil {
 		e.relabeller = newRelabeller(s.n, e.p.Chunks)
+		e.relabeller.stop = e.o.Stop
 	}
 	label := e.relabeller.improve(g, swapWork/(4*s.n*schemes))
 	e.try(&m, s, label, g.slots(s.n, e.p.Chunks, label), ", relabelled")

@@ -56,7 +56,7 @@ func TestPlans(t *testing.T) {
 			if i == 0 && c.Reconfigurations != 1 || i > 0 && (c.Reconfigurations <= list[i-1].Reconfigurations || c.Slots > list[i-1].Slots) {
 				t.Fatalf("candidate %d: d=%d, %d slots, after %+v", i, c.Reconfigurations, c.Slots, list[max(0, i-1)])
 			}
-			made, err := c.Build(0)
+			made, err := c.Build(0, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -192,7 +192,7 @@ func TestDeterminism(t *testing.T) {
 				t.Fatal(err)
 			}
 			for j, c := range list {
-				made, err := c.Build(0)
+				made, err := c.Build(0, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
