@@ -42,7 +42,8 @@ func checkRoutes(c *checker, r *routed, up int) {
 		return
 	}
 	serves := r.served()
-	if len(c.swept) > 0 || serves && r.limits("", most, 0) == nil && r.samples("", most.seconds) == nil && !r.crowded(most) {
+	within := s.Engine.Level == "static" || r.limits("", most, 0) == nil && r.samples("", most.seconds) == nil && !r.crowded(most)
+	if len(c.swept) > 0 || serves && within {
 		return
 	}
 	built, err := buildRouted(context.Background(), s)
@@ -55,7 +56,7 @@ func checkRoutes(c *checker, r *routed, up int) {
 		if name == "route-optimised" && serves {
 			name = "shortest" // in place of what takes long to find and is no longer
 		}
-		_, _, err := built.choose(context.Background(), name, runtime.GOMAXPROCS(0))
+		err := built.try(name, within)
 		if not := (*unservable)(nil); errors.As(err, &not) {
 			none = append(none, built.unserving(name, not.why))
 			continue
@@ -69,6 +70,32 @@ func checkRoutes(c *checker, r *routed, up int) {
 	if !serves {
 		c.refuse(none)
 	}
+}
+
+// try fails as choose does. Where the limits are kept for certain it asks routers
+// whether they serve the fabric, which is sooner said than routes are found.
+func (r *routed) try(name string, within bool) error {
+	o := r.s.routerOptions(runtime.GOMAXPROCS(0))
+	var serves func(*routing.Problem) error
+	switch {
+	case !within || r.torus == nil:
+	case name == "dor":
+		serves = o.DimensionOrder.Serves
+	case name == "wild-first", name == "multipath" && o.Multipath.Over == routing.OverWildFirst:
+		serves = o.WildFirst.Serves
+	}
+	if serves == nil {
+		_, _, err := r.choose(context.Background(), name, o.Workers)
+		return err
+	}
+	err := serves(r.problem(r.known)) // which has no more links than what is seen before a fault
+	if errors.Is(err, routing.ErrUnserved) {
+		if r.s.Fabric.FailAt > 0 {
+			err = fmt.Errorf("after the fault: %w", err)
+		}
+		return &unservable{err}
+	}
+	return err
 }
 
 // refuse adds the faults that err holds, by the keys of the scenario.

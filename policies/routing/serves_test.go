@@ -1,0 +1,48 @@
+package routing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/fabric/torus"
+)
+
+// TestServes: what Serves says is what Route finds, on tori with links that are down.
+func TestServes(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		dims := rapid.SliceOfN(rapid.IntRange(1, 5), 1, 3).Draw(r, "dims")
+		twist := ""
+		if len(dims) == 3 && dims[0] == dims[1] && dims[2] == 2*dims[1] && dims[0]%2 == 0 {
+			twist = rapid.SampledFrom([]string{"", "001010"}).Draw(r, "twist")
+		}
+		nodes := 1
+		for _, d := range dims {
+			nodes *= d
+		}
+		var f torus.Faults
+		for range rapid.IntRange(0, 3).Draw(r, "down") {
+			d := rapid.IntRange(0, len(dims)-1).Draw(r, "dim")
+			h, err := torus.ParseHop(fmt.Sprintf("%d %s+", rapid.IntRange(0, nodes-1).Draw(r, "node"), torus.DimName(d)))
+			if err != nil {
+				r.Fatal(err)
+			}
+			if dims[d] > 1 {
+				f.Links = append(f.Links, h)
+			}
+		}
+		p := must(t, f, twist, dims...)
+		for _, router := range []interface {
+			Router
+			Serves(*Problem) error
+		}{DimensionOrder{}, WildFirst{}, WildFirst{Use: All}, WildFirst{Use: Needed}} {
+			_, err := router.Route(context.Background(), p, Options{Seed: 3})
+			if said := router.Serves(p); errors.Is(said, ErrUnserved) != errors.Is(err, ErrUnserved) {
+				r.Fatalf("%T on %v %q, down %v: %v, and routing %v", router, dims, twist, f.Links, said, err)
+			}
+		}
+	})
+}
