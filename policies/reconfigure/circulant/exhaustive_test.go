@@ -2,6 +2,7 @@ package circulant
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 	"testing"
 	"time"
@@ -210,16 +211,24 @@ func TestRepeated(t *testing.T) {
 	}
 }
 
-// TestServes holds the sets that one phase serves against brute force.
+// TestServes holds the sets that one phase serves, and that are as large as asked for, against brute force.
 func TestServes(t *testing.T) {
-	const n, k = 7, 2
-	e := &exhaustive{n: n, k: k, steps: exhaustSteps, need: []int{n, 1, 1, 1}}
+	for _, need := range [][]int{{8, 1, 1, 1}, {8, 2, 3, 4}, {8, 8, 2, 4}} {
+		testServes(t, 8, need)
+	}
+}
+
+func testServes(t *testing.T, n int, need []int) {
+	e := &exhaustive{n: n, k: 2, steps: exhaustSteps, need: need}
 	if !e.serveAll() {
 		t.Fatal("the steps have ended")
 	}
 	for set := 1; set < 1<<(n-1); set++ {
 		least := unserved
 		for s := 1; s <= 3 && least == unserved; s++ {
+			if bits.OnesCount(uint(set)) < need[s] {
+				continue
+			}
 			for a := 1; a < n; a++ {
 				for b := a; b < n; b++ {
 					if servesSet(n, [2]int{a, b}, s, set, [2]int{}) {
@@ -229,7 +238,7 @@ func TestServes(t *testing.T) {
 			}
 		}
 		if int(e.slots[set]) != least {
-			t.Fatalf("the set %b takes %d slots, want %d", set, e.slots[set], least)
+			t.Fatalf("the set %b takes %d slots, want %d where phases serve at least %v", set, e.slots[set], least, need)
 		}
 	}
 }
