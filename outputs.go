@@ -135,13 +135,15 @@ func (o *outputs) write(c *command, out *scenarios.Outcome) error {
 	})
 	for i := range out.Routes {
 		if f, ok := o.routes[out.Routes[i].Policy]; ok {
-			tables, err := out.Routes[i].Compile()
+			files, err := out.Routes[i].Compile()
 			if err != nil {
 				failed = append(failed, fmt.Errorf("%s: %w", name, err))
 				continue
 			}
-			write(f.tables, tables.WriteCSV)
-			write(f.tags, tables.WriteTags)
+			write(f.tables, files.Tables)
+			if files.Tags != nil {
+				write(f.tags, files.Tags)
+			}
 		}
 	}
 	o.abort() // files of routers that have no routes

@@ -31,6 +31,9 @@ func Fold(n *Network, w *Walks, flows []Flow, bytes []int64, message int64, orbi
 	if len(orbit) != int(n.Nodes) || len(n.Groups) > 0 || len(n.Changes) > 0 || bytes != nil && len(bytes) != len(flows) {
 		return nil, fmt.Errorf("%w: orbits of %d nodes for %d, %d groups, %d changes, and %d sizes for %d flows", ErrUnlike, len(orbit), n.Nodes, len(n.Groups), len(n.Changes), len(bytes), len(flows))
 	}
+	if w.Spread != nil {
+		return nil, fmt.Errorf("%w: packets that draw their links are of no classes", ErrUnlike)
+	}
 	small, alike, err := foldLinks(n, w, orbit)
 	if err != nil {
 		return nil, err

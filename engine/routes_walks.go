@@ -10,7 +10,7 @@ import (
 // pass Walks.Check for n. Task i takes the walks of flow i where the ends of that are
 // its own, and else of the first flow that has its ends. A flow with more than one
 // walk is split between them by their shares at all times, as its packets are in the
-// mean; of a link that several of its walks take, or one of them twice, the transfer
+// mean, and so is one whose packets draw their links (Walks.Spread); of a link that several of its walks take, or one of them twice, the transfer
 // has one Use of the sum. A transfer from a node to itself has none. It fails on a
 // transfer between nodes that no flow joins, and where there are more uses than
 // Routes can number.
@@ -25,7 +25,11 @@ func RoutesOf(g *Graph, n *Network, w *Walks, flows []Flow) (*Routes, error) {
 			if f < 0 {
 				return nil, fmt.Errorf("engine: %s goes from node %d to %d, between which there is no flow", g.Name(int32(i)), t.Src, t.Dst)
 			}
-			z.trace(w.ClassOf(f), t.Src)
+			if w.Spread != nil {
+				z.spread(*t)
+			} else {
+				z.trace(w.ClassOf(f), t.Src)
+			}
 		}
 		if len(z.uses) > math.MaxInt32 {
 			return nil, fmt.Errorf("engine: the transfers take links more than %d times, too often to keep as routes", math.MaxInt32)
@@ -43,6 +47,9 @@ type tracer struct {
 	resource []int32 // by node and port
 	mark     []int   // by resource: where in uses it was last used
 	uses     []Use
+
+	share []float64 // by node: of a transfer's packets that come there
+	seen  []bool    // by node
 }
 
 // trace appends the uses of a class's walks from a node.
@@ -66,6 +73,25 @@ func (z *tracer) trace(class, src int32) {
 			at = z.n.Links[z.w.Link[port]].To
 		}
 	}
+}
+
+// spread appends the uses of a transfer whose packets draw their links: the probability
+// that one takes each.
+func (z *tracer) spread(t Task) {
+	s := z.w.Spread
+	if z.share == nil {
+		z.share, z.seen = make([]float64, z.n.Nodes), make([]bool, z.n.Nodes)
+	}
+	z.share[t.Src] = 1
+	for _, at := range s.Levels([]int32{t.Src}, t.Dst, z.seen) {
+		s.Shares(at, t.Dst, func(port int, share float64) {
+			share *= z.share[at]
+			z.uses = append(z.uses, Use{s.Link[port], share})
+			z.share[s.To[port]] += share
+		})
+		z.share[at] = 0
+	}
+	z.share[t.Dst] = 0
 }
 
 // flowIndex finds flows by their ends: flow i is asked for first with a hint of i,

@@ -46,6 +46,10 @@ type Walks struct {
 	// after it. A class whose Start is -1 (no walk) cannot be served.
 	Start []int64
 	Step  []Step
+
+	// Spread leads packets in place of all walks, where it is not nil: of the rest only
+	// Degree and Link then count.
+	Spread *Spread
 }
 
 // ClassOf returns the class of a flow.
@@ -119,6 +123,9 @@ func (w *Walks) Check(n *Network, flows []Flow) error {
 		if l < -1 || int(l) >= len(n.Links) || l >= 0 && int(n.Links[l].From) != i/w.Degree {
 			return fmt.Errorf("engine: port %d of node %d is no link out of it", i%w.Degree, i/w.Degree)
 		}
+	}
+	if w.Spread != nil {
+		return w.Spread.check(n, flows)
 	}
 	if k := len(w.Step); k > 0 && w.Step[k-1] != Arrived {
 		return fmt.Errorf("engine: the last walk has no end")

@@ -324,15 +324,17 @@ func overWild(names ...string) *condition {
 
 // Routing is the options of routers.
 type Routing struct {
-	Routers   []string // in the order of the result's rows
-	Order     []string // of dimensions, first to last; none is the router's own
-	Wild      []string
-	WildUse   string
-	Ways      int
-	Over      string
-	Split     string
-	ExtraHops int
-	Optimised OptimisedOptions
+	Routers    []string // in the order of the result's rows
+	Order      []string // of dimensions, first to last; none is the router's own
+	Wild       []string
+	WildUse    string
+	ECMPDraw   string
+	RandomDraw string
+	Ways       int
+	Over       string
+	Split      string
+	ExtraHops  int
+	Optimised  OptimisedOptions
 }
 
 // OptimisedOptions are the options of the router "route-optimised".
@@ -344,6 +346,11 @@ type OptimisedOptions struct {
 	MILP         bool
 	Solver       string
 	TimeLimit    engine.Time // wall-clock of the solver; 0 is none
+}
+
+// drawKey describes what a router draws links or ways for.
+func drawKey(doc string, field func(*Scenario, int) any) key {
+	return defaultsTo(routing.DrawPair, key{name: "draw", doc: "what " + doc, choices: fixed(routing.Draws...), field: field})
 }
 
 // routerTables describes the tables that fabrics of links have beside their own.
@@ -382,6 +389,19 @@ func routerTables() []table {
 					choices: fixed(routing.Needed, routing.AnyDead, routing.All), unset: true,
 					field: of(func(r *Routing) any { return &r.WildUse }),
 				}),
+			},
+		},
+		{
+			path: "policy.ecmp", doc: "Equal-cost multi-path.", when: router("ecmp"), keys: []key{
+				drawKey("a link among the equal ones at each node is picked: by a hash of pair and node for each `pair`; of destination and node, which all that "+
+					"meets there takes, for each `node`; or at random for each `packet`, as ns-3's RandomEcmpRouting does",
+					of(func(r *Routing) any { return &r.ECMPDraw })),
+			},
+		},
+		{
+			path: "policy.random-shortest", doc: "Shortest ways at random.", when: router("random-shortest"), keys: []key{
+				drawKey("a shortest way is drawn, all as likely: for each `pair`; for each `packet`; or for each `node` and destination the next link, in proportion to the ways behind it",
+					of(func(r *Routing) any { return &r.RandomDraw })),
 			},
 		},
 		{

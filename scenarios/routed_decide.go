@@ -68,7 +68,7 @@ func (s *Scenario) routerOptions(workers int) routing.Options {
 		best.Solver = p.Optimised.Solver
 	}
 	return routing.Options{
-		Optimised: best, Seed: s.Seed, Workers: workers,
+		ECMP: routing.ECMP{Draw: p.ECMPDraw}, RandomShortest: routing.RandomShortest{Draw: p.RandomDraw}, Optimised: best, Seed: s.Seed, Workers: workers,
 		DimensionOrder: routing.DimensionOrder{Order: dims(p.Order)}, WildFirst: wild, Multipath: multi,
 	}
 }

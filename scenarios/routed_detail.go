@@ -74,7 +74,7 @@ const mostWays = 3
 // one that they take instead: the nearest, the farthest and one between.
 func (a *routedAnswer) addWays(l *result.Lattice) {
 	usual := a.r.usual(a.row.Policy)
-	if usual == nil {
+	if usual == nil || a.walks.Spread != nil { // or every packet goes its own way
 		return
 	}
 	type crossing struct {

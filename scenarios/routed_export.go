@@ -1,7 +1,11 @@
 package scenarios
 
 import (
+	"bufio"
 	"fmt"
+	"io"
+	"slices"
+	"strconv"
 
 	"sim/engine"
 	"sim/policies/routing"
@@ -15,12 +19,44 @@ type Routes struct {
 	walks   *engine.Walks
 }
 
-// Compile returns the forwarding tables of the chips and the tags that packets carry. It fails on paths that come to a node
-// twice, which no tables lead.
-func (r *Routes) Compile() (*routing.Forwarding, error) {
+// RouteFiles write the files of a router's routes as CSV.
+type RouteFiles struct {
+	Tables func(io.Writer) error // forwarding tables of the chips
+	Tags   func(io.Writer) error // that packets carry; nil where packets draw their links
+}
+
+// Compile makes the forwarding tables of the chips and the tags that packets carry;
+// where packets draw their links there are no tags, and the tables have the
+// probability of each link. It fails on paths that come to a node twice, which no
+// tables lead.
+func (r *Routes) Compile() (RouteFiles, error) {
+	if r.walks.Spread != nil {
+		return RouteFiles{Tables: r.writeSpread}, nil
+	}
 	t, err := routing.Compile(r.network, r.flows, r.walks)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r.Policy, err)
+		return RouteFiles{}, fmt.Errorf("%s: %w", r.Policy, err)
 	}
-	return t, nil
+	return RouteFiles{Tables: t.WriteCSV, Tags: t.WriteTags}, nil
+}
+
+// writeSpread writes the links that packets draw from.
+func (r *Routes) writeSpread(w io.Writer) error {
+	from := make([][]int32, r.network.Nodes)
+	for _, f := range r.flows {
+		from[f.Dst] = append(from[f.Dst], f.Src)
+	}
+	s, mark := r.walks.Spread, make([]bool, r.network.Nodes)
+	out := bufio.NewWriter(w)
+	fmt.Fprintln(out, "chip,destination,port,next,share") // out keeps the error for Flush
+	for dst := range r.network.Nodes {
+		nodes := s.Levels(from[dst], dst, mark)
+		slices.Sort(nodes)
+		for _, at := range nodes {
+			s.Shares(at, dst, func(port int, share float64) {
+				fmt.Fprintf(out, "%d,%d,%d,%d,%s\n", at, dst, port%s.Degree, s.To[port], strconv.FormatFloat(share, 'g', -1, 64))
+			})
+		}
+	}
+	return out.Flush()
 }

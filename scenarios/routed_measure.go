@@ -80,7 +80,7 @@ const allLinks = "any ways, over all links as if they were one"
 // where rates of links differ over them.
 func (a *routedAnswer) bound(d *routing.Decision, top float64) {
 	r, m := a.r, a.row.Metrics
-	b := &result.Bounds{Of: "max_link_load", Split: d.Walks.First != nil}
+	b := &result.Bounds{Of: "max_link_load", Split: d.Walks.First != nil || d.Walks.Spread != nil}
 	own, model := d.Bound, d.BoundModel
 	least, split := allLinks, routing.SplitWays
 	if r.overRates {

@@ -53,7 +53,7 @@ func (z *sim) runBooked(until engine.Time) {
 	table := z.ways.table
 	step, port, degree, nodes := z.ways.step, z.ways.port, z.ways.degree, z.ways.nodes
 	var s sight
-	far := prefetches && len(z.links) >= farLinks && table == nil
+	far := prefetches && len(z.links) >= farLinks && z.ways.steps
 	for {
 		id, now, ok := z.calendar.take(until)
 		if !ok {
@@ -85,6 +85,14 @@ func (z *sim) runBooked(until engine.Time) {
 				continue
 			}
 			z.book(table.Link[int(l.to)*table.Degree+int(table.Port[int(l.to)*nodes+int(r.way)])], &r, now)
+			continue
+		}
+		if !z.ways.steps {
+			if l := z.ways.next(l.to, r.way); l != arrived {
+				z.book(l, &r, now)
+			} else {
+				z.deliver(&r, now)
+			}
 			continue
 		}
 		r.way++

@@ -88,7 +88,7 @@ func (z *sim) rewire(r *Rewire) {
 	if z.ways.table != nil {
 		z.ways.table = r.Table
 	} else {
-		z.ways.now++
+		z.ways.turn()
 	}
 	var again []record
 	for i := range z.servers {

@@ -174,7 +174,7 @@ func checkRewires(n *engine.Network, w *Work, o *Options) error {
 	later.Links = slices.Clone(n.Links)
 	changes := n.Changes
 	for i, r := range o.Rewire {
-		if r.At < 0 || i > 0 && r.At < o.Rewire[i-1].At || (r.Table == nil) != (w.Table == nil) {
+		if r.At < 0 || i > 0 && r.At < o.Rewire[i-1].At || (r.Table == nil) != (w.Table == nil) || w.Walks != nil && (r.Walks.Spread == nil) != (w.Walks.Spread == nil) {
 			return fmt.Errorf("%w: rewiring %d is at %v, by walks: %t; want them ordered by time, and of the kind that leads packets from the start", ErrWork, i, r.At, r.Walks != nil)
 		}
 		for ; len(changes) > 0 && changes[0].At <= r.At; changes = changes[1:] {

@@ -256,6 +256,9 @@ func (d *Dependencies) channel(c int32) Channel {
 // what is not there.
 func CheckChannels(n *engine.Network, w *engine.Walks, flows []engine.Flow) (Cycle, error) {
 	d := NewDependencies(n, w.Degree, w.Link, w.Channels())
+	if w.Spread != nil {
+		return d.spread(n, w.Spread, flows)
+	}
 	for f, flow := range flows {
 		first, end := w.Of(w.ClassOf(int32(f)))
 		for k := first; k < end; k++ {
@@ -266,6 +269,34 @@ func CheckChannels(n *engine.Network, w *engine.Walks, flows []engine.Flow) (Cyc
 				return nil, fmt.Errorf("flow %d from node %d to %d: %w", f, flow.Src, flow.Dst, err)
 			}
 		}
+	}
+	return d.Cycle(), nil
+}
+
+// spread returns a cycle of what packets that draw their links may depend on, all on
+// channel 0.
+func (d *Dependencies) spread(n *engine.Network, s *engine.Spread, flows []engine.Flow) (Cycle, error) {
+	from, mark := make([][]int32, n.Nodes), make([]bool, n.Nodes)
+	for _, f := range flows {
+		from[f.Dst] = append(from[f.Dst], f.Src)
+	}
+	var err error
+	for dst := range n.Nodes {
+		for _, at := range s.Levels(from[dst], dst, mark) {
+			s.Shares(at, dst, func(port int, _ float64) {
+				if next := s.To[port]; next != dst {
+					first := engine.MakeStep(port%s.Degree, 0)
+					s.Shares(next, dst, func(port int, _ float64) {
+						if e := d.Add(at, []engine.Step{first, engine.MakeStep(port%s.Degree, 0)}); err == nil {
+							err = e
+						}
+					})
+				}
+			})
+		}
+	}
+	if err != nil {
+		return nil, err
 	}
 	return d.Cycle(), nil
 }

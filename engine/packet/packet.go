@@ -28,7 +28,9 @@ import (
 // Work is traffic and its ways, of which there is one of Table and Walks.
 //
 // Where a class of flows has several walks, every packet takes one at random by
-// their shares, drawn from one stream of the run in the order of injection.
+// their shares, drawn from one stream of the run in the order of injection. With
+// Walks.Spread it draws a link at each node, from the same stream in the order of
+// arrival.
 type Work struct {
 	Flows   []engine.Flow
 	Sources []Source

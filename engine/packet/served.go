@@ -171,7 +171,7 @@ func (z *sim) arrive(id int32, r *record, now engine.Time) {
 	l.bytes += int64(r.bytes)
 	l.held--
 	z.s.Hops++
-	if z.ways.table == nil {
+	if z.ways.steps {
 		r.way++
 	}
 	switch next := z.ways.next(l.to, r.way); next {
@@ -231,7 +231,7 @@ func (z *sim) queueOf(l *server, r *record) int32 {
 	if !z.credit {
 		return q
 	}
-	if z.ways.table == nil {
+	if z.ways.steps {
 		q += int32(z.ways.step[r.way].Channel())
 	}
 	if r.hold < 0 {

@@ -175,7 +175,7 @@ func (z *sim) launch(flow, bytes, hold int32, now engine.Time) engine.Time {
 // link.
 func (z *sim) depart(r *record, now engine.Time) engine.Time {
 	f := z.flows[r.flow]
-	if r.way = f.Dst; z.ways.table == nil {
+	if r.way = f.Dst; z.ways.steps {
 		r.way = z.ways.walk(r.flow)
 	}
 	switch first := z.ways.next(f.Src, r.way); {

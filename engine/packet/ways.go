@@ -10,10 +10,13 @@ import (
 )
 
 // ways leads packets: by a table, where a record's way is its destination, or by
-// walks, where it is the place of its step.
+// walks, where it is the place of its step, or, where packets draw their links, its
+// destination again.
 type ways struct {
-	table *engine.Table
-	nodes int
+	table  *engine.Table
+	spread *engine.Spread // of the set in use
+	steps  bool           // ways are places of steps
+	nodes  int
 	// Of walks: ports and steps of every Rewire one after another, so that a
 	// packet keeps its walk; the ports of a rewire are those behind the ports of
 	// the one before it.
@@ -43,6 +46,13 @@ func newWays(n *engine.Network, w *Work, o *Options) (ways, error) {
 		all = append(all, r.Walks)
 	}
 	steps := 0
+	if y.spread = w.Walks.Spread; y.spread != nil {
+		for _, k := range all {
+			y.sets = append(y.sets, walkSet{Walks: k})
+		}
+		return y, nil
+	}
+	y.steps = true
 	for _, k := range all {
 		y.degree += k.Degree
 		steps += len(k.Step)
@@ -130,7 +140,7 @@ const (
 
 // next returns the link that a packet of a way takes from a node.
 func (y *ways) next(at, way int32) int32 {
-	if y.table == nil {
+	if y.steps {
 		s := y.step[way]
 		if s == engine.Arrived {
 			return arrived
@@ -140,17 +150,32 @@ func (y *ways) next(at, way int32) int32 {
 	if at == way {
 		return arrived
 	}
-	if l := y.table.Next(y.nodes, at, way); l >= 0 {
-		return l
+	l := int32(-1)
+	if y.spread != nil {
+		l = y.spread.Next(at, way, y.rng.Float64())
+	} else {
+		l = y.table.Next(y.nodes, at, way)
 	}
-	return nowhere
+	if l < 0 {
+		return nowhere
+	}
+	return l
+}
+
+// turn goes over to the walks of the next Rewire.
+func (y *ways) turn() {
+	y.now++
+	y.spread = y.sets[y.now].Spread
 }
 
 // firstLink returns the first link of a flow, of its first walk where it has
 // several; -1 where it has none.
 func (y *ways) firstLink(flow int32, f engine.Flow) int32 {
-	if y.table != nil {
+	switch {
+	case y.table != nil:
 		return y.next(f.Src, f.Dst)
+	case y.spread != nil:
+		return y.spread.Next(f.Src, f.Dst, 0)
 	}
 	set := &y.sets[y.now]
 	k, _ := set.Of(set.ClassOf(flow))

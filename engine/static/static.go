@@ -33,6 +33,11 @@ type Loads struct {
 // Weighted, and Link and Max are its values rounded up.
 func OfWalks(n *engine.Network, flows []engine.Flow, demand []float64, w *engine.Walks) *Loads {
 	z := &Loads{Flows: int64(len(flows)), Link: make([]int64, len(n.Links))}
+	if w.Spread != nil {
+		z.Weighted = make([]float64, len(n.Links))
+		z.spread(n, flows, demand, w.Spread)
+		return z.roundUp()
+	}
 	if demand != nil || w.First != nil {
 		z.weigh(n, flows, demand, w)
 		return z.roundUp()
@@ -72,6 +77,40 @@ func (z *Loads) weigh(n *engine.Network, flows []engine.Flow, demand []float64, 
 			z.MaxHops = max(z.MaxHops, hops)
 			z.WeightedHops += share * float64(hops)
 		}
+	}
+}
+
+// spread adds up what links carry in the mean of flows whose packets draw their links.
+func (z *Loads) spread(n *engine.Network, flows []engine.Flow, demand []float64, s *engine.Spread) {
+	to, from := make([][]int32, n.Nodes), make([]int32, 0, n.Nodes)
+	for i, f := range flows {
+		to[f.Dst] = append(to[f.Dst], int32(i))
+	}
+	units, mark := make([]float64, n.Nodes), make([]bool, n.Nodes)
+	for dst, some := range to {
+		from = from[:0]
+		for _, i := range some {
+			f, unit := flows[i], 1.0
+			if demand != nil {
+				unit = demand[i]
+			}
+			units[f.Src] += unit
+			hops := s.Hops[dst][f.Src]
+			z.WeightedHops += unit * float64(hops)
+			z.MaxHops = max(z.MaxHops, int32(hops))
+			from = append(from, f.Src)
+		}
+		if len(from) == 0 {
+			continue
+		}
+		for _, at := range s.Levels(from, int32(dst), mark) {
+			s.Shares(at, int32(dst), func(port int, share float64) {
+				z.Weighted[s.Link[port]] += units[at] * share
+				units[s.To[port]] += units[at] * share
+			})
+			units[at] = 0
+		}
+		units[dst] = 0
 	}
 }
 

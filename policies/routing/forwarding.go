@@ -3,6 +3,7 @@ package routing
 import (
 	"bufio"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"math/bits"
@@ -48,6 +49,9 @@ const mostEntries = 1 << 31
 // have it, the longest walks first. It fails where a walk comes to a node twice, which no
 // tag helps, and on tables too large to keep.
 func Compile(n *engine.Network, flows []engine.Flow, w *engine.Walks) (*Forwarding, error) {
+	if w.Spread != nil {
+		return nil, errors.New("routing: packets draw their next link, which a table with one port for each destination and tag does not hold")
+	}
 	z := &Forwarding{Nodes: n.Nodes, degree: w.Degree, link: w.Link, to: make([]int32, len(n.Links)), table: make([][]engine.Step, n.Nodes), flows: flows}
 	for i, l := range n.Links {
 		z.to[i] = l.To

@@ -60,6 +60,8 @@ type Options struct {
 
 	DimensionOrder DimensionOrder // of "dor"
 	WildFirst      WildFirst      // of "wild-first"
+	ECMP           ECMP           // of "ecmp"
+	RandomShortest RandomShortest // of "random-shortest"
 	Multipath      Multipath      // of "multipath"
 	Optimised      Optimised      // of "route-optimised"
 }

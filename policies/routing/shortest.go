@@ -62,28 +62,41 @@ func (Shortest) Table(n *engine.Network) (*engine.Table, error) {
 }
 
 // ECMP leads every pair along shortest ways, picking evenly among the links that
-// begin one at each node by a hash of the seed, the pair and the node: equal-cost
-// multi-path as switches do it for a flow (Hopps, RFC 2992). All hops take channel
+// begin one at each node: equal-cost multi-path (Hopps, RFC 2992). All hops take channel
 // 0, and credits may deadlock.
-type ECMP struct{}
+type ECMP struct {
+	// Draw is what a link is picked for: DrawPair, which "" is, by a hash of the seed, the
+	// pair and the node, as switches do it for a flow; DrawNode, by a hash of seed, node and
+	// destination; or DrawPacket, anew for each packet at each node, as ns-3's global routing
+	// does where its attribute RandomEcmpRouting is set (Ipv4GlobalRouting::LookupGlobal,
+	// which draws one of all equal routes; where it is not set the first is taken, as
+	// Shortest does).
+	Draw string
+}
 
 // Route leads the flows of any graph; see Shortest.Route on errors.
-func (ECMP) Route(ctx context.Context, p *Problem, o Options) (*Decision, error) {
-	return p.along(ctx, &chooser{rule: hashed, seed: o.Seed})
+func (e ECMP) Route(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+	return p.drawn(ctx, e.Draw, false, o.Seed)
 }
 
 // RandomShortest leads every pair along one of its shortest ways, all of them as
 // likely. All hops take channel 0, and credits may deadlock.
-type RandomShortest struct{}
+type RandomShortest struct {
+	// Draw is what a way is drawn for: DrawPair, which "" is; DrawPacket; or DrawNode, where
+	// each node draws a link for each destination, in proportion to the shortest ways
+	// behind it.
+	Draw string
+}
 
 // Route leads the flows of any graph; see Shortest.Route on errors.
-func (RandomShortest) Route(ctx context.Context, p *Problem, o Options) (*Decision, error) {
-	return p.along(ctx, &chooser{rule: drawn, seed: o.Seed})
+func (r RandomShortest) Route(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+	return p.drawn(ctx, r.Draw, true, o.Seed)
 }
 
 // chooser picks links on shortest ways by one of the rules.
 type chooser struct {
 	rule   int8
+	node   bool // links are drawn for each node and destination
 	seed   uint64
 	g      *graph
 	z      *field
@@ -124,14 +137,26 @@ func (c *chooser) walk(f engine.Flow, walk []engine.Step) []engine.Step {
 			k = c.first[at]
 		case hashed:
 			c.links = c.z.next(c.g, at, c.links[:0])
-			k = c.links[below(hash(c.seed, uint64(f.Src)<<32|uint64(f.Dst), uint64(at)), len(c.links))]
+			k = c.links[below(c.hash(f, at), len(c.links))]
 		case drawn:
-			k = c.z.draw(c.g, at, c.ways, float(c.stream.Uint64()))
+			u := c.stream.Uint64()
+			if c.node {
+				u = c.hash(f, at)
+			}
+			k = c.z.draw(c.g, at, c.ways, float(u))
 		}
 		walk = append(walk, engine.MakeStep(int(c.g.outPort[k]), 0))
 		at = c.g.outTo[k]
 	}
 	return walk
+}
+
+// hash is what a flow's link at a node is picked by.
+func (c *chooser) hash(f engine.Flow, at int32) uint64 {
+	if c.node {
+		return hash(c.seed^nodeStream, uint64(f.Dst), uint64(at))
+	}
+	return hash(c.seed, uint64(f.Src)<<32|uint64(f.Dst), uint64(at))
 }
 
 // float turns 64 random bits into a number from 0 to just below 1.
@@ -141,6 +166,7 @@ func float(bits uint64) float64 { return float64(bits>>11) / (1 << 53) }
 const (
 	randomShortestStream = 0x72616e646f6d2d73 // "random-s"
 	multipathStream      = 0x6d756c7469706174 // "multipat"
+	nodeStream           = 0x6e6f6465         // "node"
 )
 
 // count sets how many shortest ways lead from each node, in proportion to others as

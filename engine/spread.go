@@ -1,0 +1,136 @@
+package engine
+
+import "fmt"
+
+// Spread leads packets hop by hop: at every node a packet takes one of the links that
+// begin a way of the fewest hops to its destination, drawn anew for each packet and node.
+type Spread struct {
+	Degree int     // ports of a node
+	Link   []int32 // by node and port: a link that may be taken; -1 where there is none
+	To     []int32 // by node and port: the node that it leads to
+	// Hops is, by destination and node, the links of a shortest way, or NoWay; nil for
+	// destinations that nothing is for.
+	Hops [][]uint16
+	// Weight is, by destination and node: of the links that may be taken next, each is
+	// drawn in proportion to the weight of the node it leads to. nil is all alike.
+	Weight [][]float32
+}
+
+// NoWay stands in Spread.Hops for a node that no way leads from.
+const NoWay = 1<<16 - 1
+
+// Next returns the link that a packet takes at a node other than its destination, by a
+// number drawn evenly from 0 to just below 1; -1 where none leads there.
+func (s *Spread) Next(at, dst int32, u float64) int32 {
+	hops := s.Hops[dst]
+	if hops == nil || hops[at] == NoWay || hops[at] == 0 {
+		return -1
+	}
+	u *= s.sum(at, dst)
+	last := int32(-1)
+	for port := int(at) * s.Degree; port < (int(at)+1)*s.Degree; port++ {
+		if w := s.weight(port, hops[at], dst); w > 0 {
+			if last = s.Link[port]; u < w {
+				return last
+			}
+			u -= w
+		}
+	}
+	return last // rounding left u at 0 or a little above
+}
+
+// weight returns that of the link at a place of Link, 0 where it begins no shortest way of
+// a node so far away.
+func (s *Spread) weight(port int, hops uint16, dst int32) float64 {
+	if s.Link[port] < 0 || s.Hops[dst][s.To[port]] != hops-1 {
+		return 0
+	}
+	if s.Weight == nil {
+		return 1
+	}
+	return float64(s.Weight[dst][s.To[port]])
+}
+
+// sum returns the weights of all links that may be taken next.
+func (s *Spread) sum(at, dst int32) float64 {
+	sum := 0.0
+	for port := int(at) * s.Degree; port < (int(at)+1)*s.Degree; port++ {
+		sum += s.weight(port, s.Hops[dst][at], dst)
+	}
+	return sum
+}
+
+// Shares calls visit for each place of Link that packets for a destination take from a
+// node, with the probability that one does.
+func (s *Spread) Shares(at, dst int32, visit func(port int, share float64)) {
+	sum := s.sum(at, dst)
+	for port := int(at) * s.Degree; port < (int(at)+1)*s.Degree; port++ {
+		if w := s.weight(port, s.Hops[dst][at], dst); w > 0 {
+			visit(port, w/sum)
+		}
+	}
+}
+
+// Levels returns the nodes that packets from some nodes to a destination come to, those
+// furthest from it first; the destination is not among them. Mark is by node, all false
+// before and after.
+func (s *Spread) Levels(from []int32, dst int32, mark []bool) []int32 {
+	hops := s.Hops[dst]
+	most := uint16(0)
+	for _, a := range from {
+		most = max(most, hops[a])
+	}
+	level := make([][]int32, int(most)+1)
+	add := func(a int32) {
+		if !mark[a] {
+			mark[a] = true
+			level[hops[a]] = append(level[hops[a]], a)
+		}
+	}
+	for _, a := range from {
+		add(a)
+	}
+	var all []int32
+	for h := int(most); h > 0; h-- {
+		for _, a := range level[h] {
+			all = append(all, a)
+			s.Shares(a, dst, func(port int, _ float64) { add(s.To[port]) })
+		}
+	}
+	for _, some := range level {
+		for _, a := range some {
+			mark[a] = false
+		}
+	}
+	return all
+}
+
+// check fails where s does not lead every flow to its destination over links of n that
+// are up.
+func (s *Spread) check(n *Network, flows []Flow) error {
+	nodes := int(n.Nodes)
+	if s.Degree < 1 || len(s.Link) != nodes*s.Degree || len(s.To) != len(s.Link) || len(s.Hops) != nodes || s.Weight != nil && len(s.Weight) != nodes {
+		return fmt.Errorf("engine: next hops of %d ports and %d destinations for %d nodes", len(s.Link), len(s.Hops), nodes)
+	}
+	for i, l := range s.Link {
+		if l >= 0 && (int(l) >= len(n.Links) || int(n.Links[l].From) != i/s.Degree || n.Links[l].To != s.To[i] || n.Links[l].Rate == 0) {
+			return fmt.Errorf("engine: port %d of node %d is no link out of it that is up", i%s.Degree, i/s.Degree)
+		}
+	}
+	checked := make([]bool, nodes)
+	for i, f := range flows {
+		if f.Src < 0 || f.Dst < 0 || f.Src >= n.Nodes || f.Dst >= n.Nodes || len(s.Hops[f.Dst]) != nodes || s.Weight != nil && len(s.Weight[f.Dst]) != nodes || s.Hops[f.Dst][f.Src] == NoWay {
+			return fmt.Errorf("engine: no next hop leads flow %d from node %d to %d", i, f.Src, f.Dst)
+		}
+		if checked[f.Dst] {
+			continue
+		}
+		checked[f.Dst] = true
+		for a, h := range s.Hops[f.Dst] {
+			if (h == 0) != (int32(a) == f.Dst) || h != 0 && h != NoWay && !(s.sum(int32(a), f.Dst) > 0) {
+				return fmt.Errorf("engine: packets to node %d do not get beyond %d", f.Dst, a)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package routing
+
+import (
+	"context"
+	"fmt"
+
+	"sim/engine"
+)
+
+// What ECMP and RandomShortest draw links for (Draw).
+const (
+	DrawPair   = "pair"   // once for each pair of nodes, at each node on its way
+	DrawNode   = "node"   // once for each node and destination: what is for one and meets goes on together
+	DrawPacket = "packet" // at each node for each packet
+)
+
+// Draws are what there is to draw links for, the default first.
+var Draws = []string{DrawPair, DrawNode, DrawPacket}
+
+// mostSpread bounds the destinations times nodes of next hops, of six bytes each.
+const mostSpread = 1 << 28
+
+// drawn leads flows of a problem by shortest ways, of which links are drawn evenly, or
+// by the shortest ways behind them.
+func (p *Problem) drawn(ctx context.Context, draw string, byWays bool, seed uint64) (*Decision, error) {
+	c := &chooser{rule: hashed, seed: seed}
+	if byWays {
+		c.rule = drawn
+	}
+	switch draw {
+	case "", DrawPair:
+		return p.along(ctx, c)
+	case DrawNode:
+		c.node = true
+		return p.along(ctx, c)
+	case DrawPacket:
+		return p.spread(ctx, byWays)
+	}
+	return nil, fmt.Errorf("%w: links drawn for each %q; write one of %q", ErrUnserved, draw, Draws)
+}
+
+// spread has packets draw their links as they go.
+func (p *Problem) spread(ctx context.Context, byWays bool) (*Decision, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	g, err := newGraph(p)
+	if err != nil {
+		return nil, err
+	}
+	s := &engine.Spread{Degree: g.degree, Link: make([]int32, len(g.link)), To: make([]int32, len(g.link)), Hops: make([][]uint16, g.nodes)}
+	for k, l := range g.link {
+		s.Link[k], s.To[k] = -1, -1
+		if l >= 0 && p.Network.Links[l].Rate > 0 {
+			s.Link[k], s.To[k] = l, p.Network.Links[l].To
+		}
+	}
+	if byWays {
+		s.Weight = make([][]float32, g.nodes)
+	}
+	z, ways, kept, hops := newField(g.nodes), make([]float64, g.nodes), 0, int64(0)
+	if err := g.byDestination(ctx, p, z, func(_ int32, f engine.Flow) error {
+		hops += int64(z.hops[f.Src])
+		if s.Hops[f.Dst] != nil {
+			return nil
+		}
+		if kept += g.nodes; kept > mostSpread {
+			return fmt.Errorf("%w: next hops from %d nodes to as many are more than the %d that are kept; draw for each %q or %q", ErrUnserved, g.nodes, mostSpread, DrawPair, DrawNode)
+		}
+		if byWays {
+			z.count(g, ways)
+			s.Weight[f.Dst] = make([]float32, g.nodes)
+		}
+		to := make([]uint16, g.nodes)
+		for a, h := range z.hops {
+			if to[a] = engine.NoWay; h >= 0 {
+				if h >= engine.NoWay {
+					return fmt.Errorf("%w: node %d is %d hops from %d; packets draw links on ways of fewer than %d", ErrUnserved, a, h, f.Dst, engine.NoWay)
+				}
+				to[a] = uint16(h)
+				if byWays {
+					s.Weight[f.Dst][a] = max(float32(ways[a]), leastWeight)
+				}
+			}
+		}
+		s.Hops[f.Dst] = to
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	d := &Decision{Walks: &engine.Walks{Degree: g.degree, Link: g.link, Spread: s}}
+	d.spreadBound(p, hops)
+	return d, nil
+}
+
+// leastWeight keeps shares of ways above 0 where there are far more others.
+const leastWeight = 1e-37
