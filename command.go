@@ -138,7 +138,7 @@ func (c *command) say(format string, args ...any) {
 }
 
 // mostNarration is the most bytes of a line of narration.
-const mostNarration = 1000
+const mostNarration = 490
 
 // colours reports whether w takes them.
 func (c *command) colours(w io.Writer) bool {

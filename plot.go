@@ -48,6 +48,9 @@ func (c *command) plotCommand() *cli.Command {
 	}
 }
 
+// mostTitle bounds names and titles, in bytes.
+const mostTitle = 200
+
 // askFlags are the flags that ask for one figure.
 var askFlags = []string{"kind", "x", "y", "z", "series", "panels", "over", "policy", "against", "where", "name", "title", "log-x", "log-y"}
 
@@ -64,6 +67,14 @@ func readPlotFlags(cc *cli.Context) (f plotFlags, err error) {
 		if cc.IsSet(name) && !strings.HasPrefix(name, "log-") && name != "where" && name != "against" && cc.String(name) == "" {
 			return f, usagef("flag --%s needs a value", name)
 		}
+	}
+	for _, name := range []string{"name", "title"} {
+		if text := cc.String(name); result.Line(text, mostTitle) != text {
+			return f, usagef("flag --%s wants a line of text of at most %d bytes, not %q", name, mostTitle, result.Line(text, mostTitle))
+		}
+	}
+	if name := cc.String("name"); strings.ContainsAny(name, `/\`) || strings.HasPrefix(name, ".") {
+		return f, usagef("flag --name wants the name of a file without slashes that does not start with a dot, not %q", name)
 	}
 	f.out, f.spec = cc.String("out"), cc.String("spec")
 	if f.formats, err = readFormats(cc); err != nil {

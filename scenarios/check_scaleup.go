@@ -53,6 +53,10 @@ func prepareExchange(c *checker) {
 		return
 	}
 	n := collective.CountRows(data)
+	if n < 2 {
+		c.fault(at, fmt.Sprintf("%s has rows of %d GPUs", place, n), "write a row of sizes for each of two GPUs or more, with commas between them")
+		return
+	}
 	sizes, err := collective.ReadSizes(bytes.NewReader(data), place, n)
 	if err != nil {
 		for line := range strings.Lines(err.Error()) {

@@ -152,7 +152,7 @@ func checkPairs(c *checker, nodes int) bool {
 	if !c.s.manyFlows() || need <= maxFlowBytes {
 		return true
 	}
-	c.clash([]string{"fabric.dims", "fabric.nodes"}, fmt.Sprintf("%d flows between %d nodes would take %.0f GB", nodes*(nodes-1), nodes, need/1e9),
+	c.clash([]string{"fabric.dims", "fabric.nodes", "fabric.edges", "fabric.file"}, fmt.Sprintf("%d flows between %d nodes would take %.0f GB", nodes*(nodes-1), nodes, need/1e9),
 		fmt.Sprintf("choose fewer nodes; %.0f GB is the most", float64(maxFlowBytes)/1e9))
 	return false
 }
@@ -233,7 +233,7 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 			c.clash([]string{"policy.order"}, fmt.Sprintf("%d dimensions of %d", n, len(t.Dims)), "name every dimension once")
 		}
 	}
-	if s.Policy.Optimised.NeighbourCap == 0 && c.ok("policy.route-optimised") && slices.Contains(s.Policy.Routers, "route-optimised") {
+	if s.Policy.Optimised.NeighbourCap == 0 && c.ok("policy.route-optimised", "policy.route-optimised.neighbour_cap") && slices.Contains(s.Policy.Routers, "route-optimised") {
 		c.clash([]string{"policy.route-optimised.neighbour_cap"}, "0 messages between neighbours", "write at least 1, or -1 for no limit")
 	}
 	if w.Source == "on-off" && s.Engine.Level == "packet" && w.Payload >= 1 && w.Packet >= w.Payload && w.Packet <= largestPacket && w.Rate > 0 {
@@ -348,6 +348,10 @@ func prepareTraffic(c *checker) {
 		return
 	}
 	rows := collective.CountRows(data)
+	if rows < 2 {
+		c.fault(at, fmt.Sprintf("%s has rows of %d nodes", place, rows), "write a row of bytes for each of two nodes or more, with commas between them")
+		return
+	}
 	t, err := collective.ReadMatrix(bytes.NewReader(data), place, rows, nil)
 	if err != nil {
 		for line := range strings.Lines(err.Error()) {
@@ -370,7 +374,9 @@ func prepareTraffic(c *checker) {
 // readBeside reads a file that the key at path names: beside the scenario's file
 // where this names it, else from where the command runs.
 func (c *checker) readBeside(path, name string) (data []byte, place string, err error) {
-	place = name
+	if place = name; name == "" {
+		return nil, "", errors.New("names no file")
+	}
 	if file, _ := find(c.layers, c.stands(path)); !c.overridden(path) && !filepath.IsAbs(name) {
 		place = filepath.Join(filepath.Dir(file), name)
 	}

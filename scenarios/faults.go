@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"sim/scenarios/result"
 )
 
 // ErrInput is what errors.Is finds in every error that an unusable input
@@ -24,10 +26,11 @@ type Fault struct {
 }
 
 // String formats f as one line, "FILE:LINE: key: what is wrong; what would be
-// right", leaving out what does not apply.
+// right", leaving out what does not apply. It is printable and of bounded length,
+// whatever the input holds.
 func (f Fault) String() string {
 	var b strings.Builder
-	if strings.ContainsFunc(f.File, isControl) {
+	if f.File == "" || strings.ContainsFunc(f.File, isControl) {
 		b.WriteString(strconv.Quote(f.File))
 	} else {
 		b.WriteString(f.File)
@@ -38,11 +41,11 @@ func (f Fault) String() string {
 	if f.Key != "" {
 		b.WriteString(": " + clipped(f.Key, 200))
 	}
-	b.WriteString(": " + clipped(f.What, 1000))
+	b.WriteString(": " + clipped(f.What, 300))
 	if f.Want != "" {
-		b.WriteString("; " + clipped(f.Want, 4000))
+		b.WriteString("; " + f.Want)
 	}
-	return b.String()
+	return result.Line(b.String(), mostFault)
 }
 
 // clipped shortens a text of more than so many bytes: names of keys and of what files
@@ -53,6 +56,9 @@ func clipped(text string, most int) string {
 	}
 	return strings.ToValidUTF8(text[:most], "") + "..."
 }
+
+// mostFault bounds the line of a fault, in bytes.
+const mostFault = 500
 
 // Faults are all faults of an input, those of the file first, by line.
 type Faults []Fault
@@ -100,15 +106,22 @@ func (fs Faults) capped() Faults {
 	return kept
 }
 
+// mostFaults is how many faults of an input are told. Nobody mends more at a time.
+const mostFaults = 100
+
 // sort orders by line, faults of overrides last, else as they were found, and
-// drops repeats and what is like many others.
+// drops repeats and what is like many others. Of too many it keeps the first and says how many there are.
 func (fs Faults) sort() Faults {
 	slices.SortStableFunc(fs, func(a, b Fault) int {
 		return cmp.Or(
 			cmp.Compare(btoi(a.File == setFile), btoi(b.File == setFile)),
 			cmp.Compare(a.Line, b.Line))
 	})
-	return slices.Compact(fs).capped()
+	fs = slices.Compact(fs).capped()
+	if more := len(fs) - mostFaults; more > 0 {
+		fs = append(fs[:mostFaults:mostFaults], Fault{File: fs[mostFaults].File, What: fmt.Sprintf("and %d more", more), Want: "mend these first"})
+	}
+	return fs
 }
 
 func btoi(b bool) int {

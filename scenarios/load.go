@@ -125,7 +125,7 @@ func openEmbedded(file string) (name string, data []byte, fault *Fault) {
 		}
 		return name, data, nil
 	}
-	hint := "built in are " + strings.Join(known, ", ")
+	hint := "name a file, or what sim list scenarios or sim list studies names"
 	if n := nearest(path.Join("scenarios", path.Base(asked)), known); n != "" {
 		hint = "did you mean " + n + "?"
 	}
@@ -154,7 +154,7 @@ func parse(name string, data []byte, overrides []string) (*checker, Faults) {
 	}
 	for _, o := range overrides {
 		if key, raw, ok := strings.Cut(o, "="); ok && strings.TrimSpace(key) == baseKey {
-			src.root[baseKey] = overridden(strings.TrimSpace(raw))
+			src.root[baseKey], src.rebased = overridden(strings.TrimSpace(raw)), true
 		}
 	}
 	faults = src.inherit(0)

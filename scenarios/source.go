@@ -21,6 +21,8 @@ type layer struct {
 type source struct {
 	root   map[string]any
 	layers []layer // the file itself first
+
+	rebased bool // an override gives the key base
 }
 
 // maxBases bounds how deep scenarios are based on each other.
@@ -51,6 +53,9 @@ func (s *source) inherit(depth int) Faults {
 	}
 	delete(s.root, "base")
 	at := Fault{File: s.layers[0].file, Line: s.layers[0].lines["base"], Key: "base"}
+	if s.rebased {
+		at.File, at.Line = setFile, 0
+	}
 	text, ok := v.(string)
 	if !ok {
 		at.What, at.Want = "is "+describe(v), "write the name of a scenario file in quotes"

@@ -69,7 +69,10 @@ func Read(r io.Reader, name string, o Options) (*Graph, error) {
 			return nil, fmt.Errorf("%w: %s:%d: more than %d nodes or %d links", ErrList, name, in.line, MaxNodes, MaxLinks)
 		}
 	}
-	if err := lines.Err(); err != nil {
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		in.line++
+		in.fault("a line of more than %d bytes; want from, to, and perhaps a rate and a latency", bufio.MaxScanTokenSize)
+	} else if err != nil {
 		return nil, fmt.Errorf("edgelist: %s:%d: %w", name, in.line+1, err)
 	}
 	if len(in.faults) > 0 {

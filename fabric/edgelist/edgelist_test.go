@@ -119,7 +119,7 @@ func TestFaults(t *testing.T) {
 		t.Errorf("three faults are told as %v", err)
 	}
 	_, err = Read(strings.NewReader(strings.Repeat("x", 1<<17)), "net", usual)
-	if err == nil || !strings.Contains(err.Error(), "net:1: bufio") {
+	if err == nil || !strings.Contains(err.Error(), "net:1: a line of more than 65536 bytes") {
 		t.Errorf("a long line: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -64,7 +65,9 @@ func (r *reader) read(text io.Reader, file string) error {
 			}
 		}
 	}
-	if err := r.bench.Err(); err != nil {
+	if err := r.bench.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return fault(file, "is no text of benchmark results: it has a line of more than %d bytes", bufio.MaxScanTokenSize)
+	} else if err != nil {
 		return fault(file, "cannot be read: %v", errors.Unwrap(err)) // without the name, which comes first
 	}
 	if found == 0 {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -47,25 +48,47 @@ func (r *reader) file(path string) error {
 		return fault(path, "cannot be read: %s", result.Reason(err))
 	}
 	defer f.Close()
-	in := bufio.NewReader(f)
+	info, err := f.Stat()
+	if err != nil {
+		return fault(path, "cannot be read: %s", result.Reason(err))
+	}
+	most := int64(mostPiped)
+	if info.Mode().IsRegular() {
+		most = max(most, info.Size())
+	}
+	in := bufio.NewReader(&limited{f, most})
 	begin, err := in.Peek(in.Size())
 	if err != nil && err != io.EOF {
 		return fault(path, "cannot be read: %s", result.Reason(err))
 	}
 	if bytes.HasPrefix(bytes.TrimLeft(begin, " \t\r\n"), []byte("{")) {
-		return r.json(f, in, path)
+		return r.json(in, info.Size(), path)
 	}
 	return r.read(in, path)
 }
 
-// json reads the document of a run or a sweep, written as metrics.bench is.
-func (r *reader) json(f *os.File, in io.Reader, path string) error {
-	info, err := f.Stat()
-	if err != nil {
-		return fault(path, "cannot be read: %s", result.Reason(err))
+// mostPiped is the most bytes that are read of what is no file, such as a device that never ends.
+const mostPiped = 256 << 20
+
+// limited is a reader that fails beyond so many bytes.
+type limited struct {
+	r    io.Reader
+	left int64
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	if l.left < 0 {
+		return 0, fmt.Errorf("it goes on after %d MiB", mostPiped>>20)
 	}
+	n, err := l.r.Read(p[:min(int64(len(p)), l.left+1)])
+	l.left -= int64(n)
+	return n, err
+}
+
+// json reads the document of a run or a sweep, written as metrics.bench is, from a file of so many bytes.
+func (r *reader) json(in io.Reader, size int64, path string) error {
 	var doc either
-	if err := result.Decode(in, info.Size(), &doc); err != nil {
+	if err := result.Decode(in, size, &doc); err != nil {
 		return fault(path, "is corrupt: %v", err)
 	}
 	var bench bytes.Buffer
@@ -112,7 +135,10 @@ func is(schema, want string) bool { return schema == want || strings.HasPrefix(s
 // resultDir reads the directory of a run or a sweep.
 func (r *reader) resultDir(dir string) error {
 	path := filepath.Join(dir, result.BenchFile)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+	switch info, err := os.Stat(path); {
+	case err == nil && !info.Mode().IsRegular():
+		return fault(dir, "%s is no regular file", result.BenchFile)
+	case errors.Is(err, fs.ErrNotExist):
 		if result.IsSweep(dir) {
 			return fault(dir, "is a sweep that is not finished: it has no %s yet", result.BenchFile)
 		}
@@ -139,7 +165,7 @@ func (r *reader) collection(dir string) error {
 			continue // still being written
 		case isResult(path):
 			err = r.resultDir(path)
-		case filepath.Ext(path) == ".bench" && !e.IsDir():
+		case filepath.Ext(path) == ".bench" && e.Type().IsRegular():
 			err = r.file(path)
 		default:
 			continue

@@ -21,11 +21,11 @@ type limits struct {
 
 // limitsOf returns the limits of a document that is read into a pointer from a file of so many bytes.
 //
-// Of a run the largest is the detail, of some 65 bytes of memory and 75 of text a span: it may have three million, more than
+// Of a run the largest is the detail, of some 65 bytes of memory and 75 of text a span: it may have two million, as many as
 // the largest scenarios have tasks. What belongs to a sweep has no largest size; it may take memory in proportion to what
 // lies on the disk, of which a cell takes about twice its text.
 func limitsOf(into any, size int64) limits {
-	of := limits{text: 256 << 20, memory: 192 << 20}
+	of := limits{text: 256 << 20, memory: 128 << 20}
 	switch into.(type) {
 	case *Manifest:
 		return limits{text: 1 << 20, memory: 4 << 20}

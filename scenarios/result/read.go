@@ -120,7 +120,7 @@ func open(path string) (f *os.File, size int64, err error) {
 
 // mostPacked is the most that a byte of a compressed detail unpacks to. Of runs it is 5 to 8 bytes, of what is made to fill
 // the memory up to 1000.
-const mostPacked = 64
+const mostPacked = 32
 
 func loadDetail(dir string, into *Detail) error {
 	f, size, err := open(filepath.Join(dir, DetailGzip))

@@ -46,6 +46,9 @@ func ReadJSON(r io.Reader, name string) ([]*Plan, error) {
 			case err != nil:
 				return nil, fail(err)
 			case open != json.Delim('{'):
+				if open == nil {
+					open = "null"
+				}
 				return nil, fail(fmt.Errorf("%s is %v; want an object", label, open))
 			}
 		}

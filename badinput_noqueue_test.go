@@ -1,0 +1,5 @@
+//go:build unix && !nats
+
+package main
+
+func init() { badInputs = append(badInputs, "noqueue") }
