@@ -72,3 +72,24 @@ func TestPerHop(t *testing.T) {
 		}
 	}
 }
+
+// TestRingDims: rings along z alone take the times of closed forms, on lines and in the groups that a twist joins (docs/reproduction-tori.md).
+func TestRingDims(t *testing.T) {
+	for _, tt := range []struct {
+		twist, form, both string
+		want              float64
+	}{
+		{"", "links", "false", 576e-6},
+		{"000010", "links", "false", 672e-6},
+		{"000010", "line", "false", 576e-6},
+		{"", "links", "true", 288e-6},
+		{"000010", "folded", "true", 576e-6},
+	} {
+		o := explained(t, "fault", "workload.kind=ring-all-reduce", "workload.message=384KB", "workload.rings=per-dimension", `workload.ring_dims=["z"]`,
+			"fabric.dims=[8,4,4]", "fabric.failed_ocs=[]", "fabric.link_rate=1GB/s", "fabric.link_latency=0ns", "engine.level=flow", `policy.routers=["shortest"]`,
+			"fabric.twist="+tt.twist, "workload.ring_form="+tt.form, "workload.bidirectional="+tt.both)
+		if got := o.Document.Rows[0].Metrics["completion_s"]; math.Abs(got-tt.want) > 1e-11 {
+			t.Errorf("%+v: %g s", tt, got)
+		}
+	}
+}
