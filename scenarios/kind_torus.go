@@ -350,7 +350,7 @@ type OptimisedOptions struct {
 
 // drawKey describes what a router draws links or ways for.
 func drawKey(doc string, field func(*Scenario, int) any) key {
-	return defaultsTo(routing.DrawPair, key{name: "draw", doc: "what " + doc, choices: fixed(routing.Draws...), field: field})
+	return defaultsTo(routing.DrawPair, key{name: "draw", doc: doc, choices: fixed(routing.Draws...), field: field})
 }
 
 // routerTables describes the tables that fabrics of links have beside their own.
@@ -393,14 +393,14 @@ func routerTables() []table {
 		},
 		{
 			path: "policy.ecmp", doc: "Equal-cost multi-path.", when: router("ecmp"), keys: []key{
-				drawKey("a link among the equal ones at each node is picked: by a hash of pair and node for each `pair`; of destination and node, which all that "+
-					"meets there takes, for each `node`; or at random for each `packet`, as ns-3's RandomEcmpRouting does",
+				drawKey("what a link among the equal ones at each node is picked for: `pair`, by a hash of pair and node; `node`, by one of destination and node, so that "+
+					"all that meets goes on together; `packet`, at random, as ns-3's RandomEcmpRouting does",
 					of(func(r *Routing) any { return &r.ECMPDraw })),
 			},
 		},
 		{
 			path: "policy.random-shortest", doc: "Shortest ways at random.", when: router("random-shortest"), keys: []key{
-				drawKey("a shortest way is drawn, all as likely: for each `pair`; for each `packet`; or for each `node` and destination the next link, in proportion to the ways behind it",
+				drawKey("what one of all shortest ways, each as likely, is drawn for: each `pair`, each `packet`, or at each `node` for each destination the next link, in proportion to the ways behind it",
 					of(func(r *Routing) any { return &r.RandomDraw })),
 			},
 		},
