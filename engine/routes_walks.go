@@ -82,16 +82,7 @@ func (z *tracer) spread(t Task) {
 	if z.share == nil {
 		z.share, z.seen = make([]float64, z.n.Nodes), make([]bool, z.n.Nodes)
 	}
-	z.share[t.Src] = 1
-	for _, at := range s.Levels([]int32{t.Src}, t.Dst, z.seen) {
-		s.Shares(at, t.Dst, func(port int, share float64) {
-			share *= z.share[at]
-			z.uses = append(z.uses, Use{s.Link[port], share})
-			z.share[s.To[port]] += share
-		})
-		z.share[at] = 0
-	}
-	z.share[t.Dst] = 0
+	s.Follow(t.Src, t.Dst, z.share, z.seen, func(link int32, share float64) { z.uses = append(z.uses, Use{link, share}) })
 }
 
 // flowIndex finds flows by their ends: flow i is asked for first with a hint of i,

@@ -105,6 +105,21 @@ func (s *Spread) Levels(from []int32, dst int32, mark []bool) []int32 {
 	return all
 }
 
+// Follow calls do with each link that packets from a node to another take, with the
+// probability that one does. Share and mark are by node, all zero before and after.
+func (s *Spread) Follow(src, dst int32, share []float64, mark []bool, do func(link int32, share float64)) {
+	share[src] = 1
+	for _, at := range s.Levels([]int32{src}, dst, mark) {
+		s.Shares(at, dst, func(port int, p float64) {
+			p *= share[at]
+			do(s.Link[port], p)
+			share[s.To[port]] += p
+		})
+		share[at] = 0
+	}
+	share[dst] = 0
+}
+
 // check fails where s does not lead every flow to its destination over links of n that
 // are up.
 func (s *Spread) check(n *Network, flows []Flow) error {

@@ -167,6 +167,7 @@ func (a *routedAnswer) addPairs(out *result.Traffic, hot []int32) {
 	if usual != nil {
 		causes = r.causes()
 	}
+	follow := r.follower()
 	now, before := make([]float64, len(hot)), make([]float64, len(hot)) // of a flow, by hot link
 	for f, flow := range r.load.flows {
 		demand := 1.0
@@ -174,7 +175,7 @@ func (a *routedAnswer) addPairs(out *result.Traffic, hot []int32) {
 			demand = r.load.demand[f]
 		}
 		clear(now)
-		r.follow(a.walks, int32(f), func(link int32, share float64) {
+		follow(a.walks, int32(f), func(link int32, share float64) {
 			if k := at[link]; k >= 0 {
 				now[k] += share * demand
 			}
@@ -182,7 +183,7 @@ func (a *routedAnswer) addPairs(out *result.Traffic, hot []int32) {
 		cause := ""
 		if usual != nil {
 			clear(before)
-			r.follow(usual, int32(f), func(link int32, share float64) {
+			follow(usual, int32(f), func(link int32, share float64) {
 				if k := at[link]; k >= 0 {
 					before[k] += share * demand
 				}
@@ -207,19 +208,27 @@ func (a *routedAnswer) addPairs(out *result.Traffic, hot []int32) {
 	}
 }
 
-// follow calls do with every link of a flow's routes, and the share of the flow that takes it there.
-func (r *routed) follow(w *engine.Walks, flow int32, do func(link int32, share float64)) {
-	class := w.ClassOf(flow)
-	first, end := w.Of(class)
-	for k := first; k < end; k++ {
-		if w.Start[k] < 0 {
-			continue
+// follower returns a function that calls do with every link of a flow's routes, and the share of the flow that takes it there.
+func (r *routed) follower() func(w *engine.Walks, flow int32, do func(link int32, share float64)) {
+	reach, mark := make([]float64, r.whole.Nodes), make([]bool, r.whole.Nodes)
+	return func(w *engine.Walks, flow int32, do func(link int32, share float64)) {
+		ends := r.load.flows[flow]
+		if w.Spread != nil {
+			w.Spread.Follow(ends.Src, ends.Dst, reach, mark, do)
+			return
 		}
-		share, at := w.ShareOf(class, k), r.load.flows[flow].Src
-		for i := w.Start[k]; w.Step[i] != engine.Arrived; i++ {
-			link := w.Out(at, w.Step[i])
-			do(link, share)
-			at = r.whole.Links[link].To
+		class := w.ClassOf(flow)
+		first, end := w.Of(class)
+		for k := first; k < end; k++ {
+			if w.Start[k] < 0 {
+				continue
+			}
+			share, at := w.ShareOf(class, k), ends.Src
+			for i := w.Start[k]; w.Step[i] != engine.Arrived; i++ {
+				link := w.Out(at, w.Step[i])
+				do(link, share)
+				at = r.whole.Links[link].To
+			}
 		}
 	}
 }
@@ -393,7 +402,7 @@ func (a *routedAnswer) chain() *result.Chain {
 func (a *routedAnswer) alone(dims []int, flow int32, bytes, packet float64) (over string, alone, late float64) {
 	r := a.r
 	taken, use := map[int]bool{}, map[int32]float64{}
-	r.follow(a.walks, flow, func(link int32, share float64) {
+	r.follower()(a.walks, flow, func(link int32, share float64) {
 		use[link] += share
 		if dims != nil {
 			taken[dims[link]] = true
@@ -415,19 +424,40 @@ func (a *routedAnswer) alone(dims []int, flow int32, bytes, packet float64) (ove
 	if alone = bytes * 8 / slowest; packet == 0 || math.IsInf(slowest, 1) {
 		return over, alone, 0
 	}
-	first, end := a.walks.Of(a.walks.ClassOf(flow))
 	store := 0.0
-	for w := first; w < end; w++ {
-		at, stored, lat := r.load.flows[flow].Src, -min(packet, bytes)*8/slowest, 0.0
-		for _, s := range a.walks.Steps(w) {
-			link := a.walks.Out(at, s)
+	for _, route := range a.routes(flow) {
+		stored, lat := -min(packet, bytes)*8/slowest, 0.0
+		for _, link := range route {
 			stored += min(packet, bytes) * 8 / r.whole.Links[link].Rate
 			lat += r.whole.Links[link].Latency.Seconds()
-			at = r.whole.Links[link].To
 		}
 		store, late = max(store, stored), max(late, lat)
 	}
 	return over, alone + store, late
+}
+
+// routes lists the links of each of a flow's routes; of one whose packets draw their links, of one that they may take.
+func (a *routedAnswer) routes(flow int32) (routes [][]int32) {
+	ends := a.r.load.flows[flow]
+	if s := a.walks.Spread; s != nil {
+		var route []int32
+		for at := ends.Src; at != ends.Dst; at = a.r.whole.Links[route[len(route)-1]].To {
+			route = append(route, s.Next(at, ends.Dst, 0))
+		}
+		return [][]int32{route}
+	}
+	first, end := a.walks.Of(a.walks.ClassOf(flow))
+	for w := first; w < end; w++ {
+		var route []int32
+		at := ends.Src
+		for _, step := range a.walks.Steps(w) {
+			link := a.walks.Out(at, step)
+			route = append(route, link)
+			at = a.r.whole.Links[link].To
+		}
+		routes = append(routes, route)
+	}
+	return routes
 }
 
 // linkDims returns the dimension of every link; nil of a graph.

@@ -13,8 +13,10 @@ import (
 	"testing"
 )
 
-// filled sets everything in v, lists and maps included, to something of its own.
-func filled(v reflect.Value, n *int) {
+// filled sets everything in v, lists and maps included, to something of its own; of lists of what holds them, two levels.
+func filled(v reflect.Value, n *int) { filledIn(v, n, map[reflect.Type]int{}) }
+
+func filledIn(v reflect.Value, n *int, within map[reflect.Type]int) {
 	*n++
 	switch v.Kind() {
 	case reflect.String:
@@ -29,25 +31,30 @@ func filled(v reflect.Value, n *int) {
 		v.SetFloat(float64(*n) / 8)
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
-		filled(v.Elem(), n)
+		filledIn(v.Elem(), n, within)
 	case reflect.Struct:
+		if within[v.Type()] == 2 {
+			return
+		}
+		within[v.Type()]++
+		defer func() { within[v.Type()]-- }()
 		for i := range v.NumField() {
-			filled(v.Field(i), n)
+			filledIn(v.Field(i), n, within)
 		}
 	case reflect.Array:
 		for i := range v.Len() {
-			filled(v.Index(i), n)
+			filledIn(v.Index(i), n, within)
 		}
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 3, 3))
 		for i := range v.Len() {
-			filled(v.Index(i), n)
+			filledIn(v.Index(i), n, within)
 		}
 	case reflect.Map:
 		v.Set(reflect.MakeMap(v.Type()))
 		for _, key := range []string{"a", "b"} {
 			e := reflect.New(v.Type().Elem()).Elem()
-			filled(e, n)
+			filledIn(e, n, within)
 			v.SetMapIndex(reflect.ValueOf(key), e)
 		}
 	}
