@@ -22,20 +22,16 @@ import (
 // that are no scenarios, and the runs and sweeps of whole with something broken.
 func badThings(t *testing.T, dir, whole string) {
 	t.Helper()
-	write := func(name string, data []byte) {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
-			t.Fatal(err)
+			t.Error(err)
 		}
+	}
+	write := func(name string, data []byte) {
+		path := filepath.Join(dir, name)
+		must(os.MkdirAll(filepath.Dir(path), 0o777))
+		must(os.WriteFile(path, data, 0o666))
 	}
 
 	write("empty.toml", nil)
@@ -65,8 +61,10 @@ func badThings(t *testing.T, dir, whole string) {
 		must(os.Symlink("/dev/zero", filepath.Join(dir, "zero"+ending)))
 		must(os.Symlink("/dev/urandom", filepath.Join(dir, "random"+ending)))
 	}
-	must(os.Truncate(writeEmpty(t, filepath.Join(dir, "sparse.toml")), 1<<40))
-	must(os.Truncate(writeEmpty(t, filepath.Join(dir, "sparse.bench")), 1<<40))
+	write("sparse.toml", nil)
+	must(os.Truncate(filepath.Join(dir, "sparse.toml"), 1<<40))
+	write("sparse.bench", nil)
+	must(os.Truncate(filepath.Join(dir, "sparse.bench"), 1<<40))
 
 	run := func(name, of string, change func(at string)) {
 		must(os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join(whole, of))))
@@ -209,14 +207,6 @@ func gzipped(text string) []byte {
 	z.Write([]byte(text)) // a Buffer does not fail
 	z.Close()
 	return b.Bytes()
-}
-
-func writeEmpty(t *testing.T, path string) string {
-	t.Helper()
-	if err := os.WriteFile(path, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 // wholeRuns makes runs and a sweep that have nothing wrong with them: "pods",
