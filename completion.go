@@ -123,7 +123,7 @@ func flagValues(cmd, flag string) []string {
 		return slices.Concat(names("allocators"), names("arbiters"), names("routers"))
 	case "kind":
 		return plots.ChartKinds
-	case "out", "trace", "plan-out", "routes-out", "spec":
+	case "out", "trace", "plan-out", "routes-out", "spec", "creds", "token-file":
 		return []string{filesToo}
 	}
 	return nil
