@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"sim/plots"
@@ -20,14 +21,14 @@ func checkCharts(specs []result.Plot, s *result.Sweep) error {
 
 // drawCharts writes the figures of a finished sweep. Those that can be drawn
 // are written though others cannot.
-func drawCharts(dir string, specs []result.Plot, s *result.Sweep, t *result.SweepTimings, flags runFlags) error {
+func drawCharts(ctx context.Context, dir string, specs []result.Plot, s *result.Sweep, t *result.SweepTimings, flags runFlags) error {
 	figs, err := plots.Charts(specs, s, t)
 	var all failures
 	for _, e := range parts(err) {
 		all = append(all, fmt.Errorf("%s: the results are whole but a figure is not: %w", s.Name, e))
 	}
 	if len(figs) > 0 {
-		if err := plots.WriteAll(dir, flags.formats, figs, flags.workers); err != nil {
+		if err := plots.WriteAll(ctx, dir, flags.formats, figs, flags.workers); err != nil {
 			all = append(all, fmt.Errorf("%s: the results are whole but the figures are not: %w", s.Name, err))
 		}
 	}

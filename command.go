@@ -25,6 +25,7 @@ type command struct {
 	now            func() time.Time
 	args           []string // as given, for the manifest
 	run            func(context.Context, *scenarios.Scenario, scenarios.RunOptions) (*scenarios.Outcome, error)
+	left           leftovers
 }
 
 // standard is the command as main runs it.
@@ -112,7 +113,7 @@ func (c *command) report(ctx context.Context, err error) int {
 			c.say("%v", part)
 			return exitInterrupted
 		}
-		c.say("interrupted; nothing of the unfinished run was written, run the same command to start again")
+		c.say("interrupted; %s", nothingWritten)
 		return exitInterrupted
 	}
 	var worse regressions

@@ -128,6 +128,7 @@ func (c *command) compare(cc *cli.Context) error {
 			return err
 		}
 		defer out.abort()
+		c.left.onAbandon(out.abort)
 		if err := out.write(write); err != nil {
 			return err
 		}

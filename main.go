@@ -16,11 +16,11 @@ import (
 func main() { os.Exit(start(standard())) }
 
 // start runs c on the process's arguments. The first interrupt cancels the
-// work in hand; after it signals have their default effect again, so that a
+// work in hand, which is not waited for long; after it signals have their default effect again, so that a
 // second one kills.
 func start(c *command) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	return c.main(ctx, os.Args)
+	return c.mainWithin(ctx, os.Args)
 }

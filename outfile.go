@@ -2,16 +2,19 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"sim/scenarios/result"
 )
 
 // outFile is a file that a flag asks for, opened before the work begins and written whole or not at all.
 type outFile struct {
+	mu      sync.Mutex      // an interrupted command may be abandoned while it writes
 	path    string          // as it was given
 	pending *result.Pending // nil where path is a device or pipe
 	device  *os.File
@@ -70,17 +73,22 @@ func spared(path string, info os.FileInfo, read []string) error {
 
 // write fills the file and puts it in place.
 func (o *outFile) write(fill func(io.Writer) error) error {
-	defer o.abort()
+	o.mu.Lock()
 	var w io.Writer = o.device
 	if o.pending != nil {
 		w = o.pending
 	}
+	o.mu.Unlock()
 	b := bufio.NewWriter(w)
 	err := fill(b)
 	if err == nil {
 		err = b.Flush()
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	switch {
+	case o.pending == nil && o.device == nil:
+		return context.Canceled
 	case err != nil:
 	case o.pending != nil:
 		err = o.pending.Commit()
@@ -90,6 +98,7 @@ func (o *outFile) write(fill func(io.Writer) error) error {
 		o.device = nil
 	}
 	if err != nil {
+		o.drop()
 		return errors.New(o.path + ": cannot be written: " + result.Reason(err))
 	}
 	return nil
@@ -97,9 +106,17 @@ func (o *outFile) write(fill func(io.Writer) error) error {
 
 // abort leaves nothing behind. After write, and on nil, it does nothing.
 func (o *outFile) abort() {
-	switch {
-	case o == nil:
+	if o == nil {
 		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.drop()
+}
+
+// drop is abort for who holds the lock.
+func (o *outFile) drop() {
+	switch {
 	case o.pending != nil:
 		o.pending.Abort()
 	case o.device != nil:

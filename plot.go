@@ -149,7 +149,10 @@ func (c *command) plot(cc *cli.Context) error {
 		}
 		return drawn
 	}
-	if err := plots.WriteAll(dir, flags.formats, figs, runtime.GOMAXPROCS(0)); err != nil {
+	if err := plots.WriteAll(cc.Context, dir, flags.formats, figs, runtime.GOMAXPROCS(0)); err != nil {
+		if cc.Context.Err() != nil {
+			return cc.Context.Err()
+		}
 		return &result.PlaceError{Path: dir, Why: "cannot be written: " + result.Reason(err)}
 	}
 	for _, f := range figs {

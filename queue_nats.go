@@ -171,6 +171,7 @@ func (c *command) workerCommand() *cli.Command {
 // work computes cells until it is told to stop, which is no failure.
 func (c *command) work(ctx context.Context, o queue.WorkerOptions) error {
 	var computed atomic.Int64
+	c.left.wait()
 	begun := c.now()
 	err := queue.Work(ctx, o, func(ctx context.Context, task []byte) ([]byte, error) {
 		data, err := sweep.Do(ctx, task)

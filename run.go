@@ -34,6 +34,9 @@ func (c *command) runCommand() *cli.Command {
 				return err
 			}
 			jobs, err := c.prepare(files, set, flags)
+			for _, j := range jobs {
+				c.left.onAbandon(j.abort)
+			}
 			defer func() {
 				for _, j := range jobs {
 					j.abort()
@@ -119,6 +122,9 @@ func (c *command) runJob(ctx context.Context, j *job, flags runFlags) error {
 		}
 		return fmt.Errorf("%s: %w", s.Name, err)
 	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if err := j.dir.Write(&result.Run{
 		Manifest: result.Manifest{
 			Schema:    result.ManifestSchema,
@@ -139,8 +145,14 @@ func (c *command) runJob(ctx context.Context, j *job, flags runFlags) error {
 	}); err != nil {
 		return fmt.Errorf("%s: %w", s.Name, err)
 	}
-	drawn := c.draw(j, outcome, flags)
+	drawn := c.draw(ctx, j, outcome, flags)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	written := j.outputs.write(c, outcome)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if err := j.dir.Commit(); err != nil {
 		return err
 	}
@@ -170,13 +182,13 @@ func several(errs ...error) error {
 
 // draw makes the figures. The numbers are good without them, so the run is
 // kept when it fails.
-func (c *command) draw(j *job, o *scenarios.Outcome, flags runFlags) error {
+func (c *command) draw(ctx context.Context, j *job, o *scenarios.Outcome, flags runFlags) error {
 	if len(flags.formats) == 0 {
 		return nil
 	}
 	figures, err := plots.All(&o.Document, &o.Detail)
 	if err == nil {
-		err = plots.WriteAll(filepath.Join(j.dir.Temp(), result.PlotsDir), flags.formats, figures, flags.workers)
+		err = plots.WriteAll(ctx, filepath.Join(j.dir.Temp(), result.PlotsDir), flags.formats, figures, flags.workers)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: the results are whole but the figures are not: %w", j.scenario.Name, err)

@@ -44,7 +44,7 @@ func (c *command) sweepCommand() *cli.Command {
 			args := cc.Args().Slice()
 			switch {
 			case flags.merge:
-				return c.mergeSweep(args, set, flags)
+				return c.mergeSweep(cc.Context, args, set, flags)
 			case len(args) != 1:
 				return usagef("sim sweep needs one scenario FILE, not %d; sim list studies names those that come with sim", len(args))
 			}
@@ -177,6 +177,7 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 	if err != nil {
 		return err
 	}
+	c.left.kept("the cells that were finished are kept, and the same command goes on from there")
 	err = c.fillSweep(ctx, plan, store, run, begun, flags)
 	if e := store.Close(); err == nil {
 		err = e
@@ -254,7 +255,10 @@ func (c *command) fillSweep(ctx context.Context, plan *sweep.Plan, store *sweep.
 	}
 	doc, timings := plan.Fill(store)
 	timings.WallS = c.now().Sub(begun).Seconds()
-	if err := c.finishSweep(store, doc, timings, plan.Study.Plots, flags); err != nil {
+	if err := c.finishSweep(ctx, store, doc, timings, plan.Study.Plots, flags); err != nil {
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			return &interrupted{status, store.Dir}
+		}
 		return err
 	}
 	if status.Computed == 0 && len(status.Failed) == 0 {
@@ -317,7 +321,7 @@ func (e *interrupted) Error() string {
 func (e *interrupted) Unwrap() error { return context.Canceled }
 
 // finishSweep writes and prints what a whole sweep found.
-func (c *command) finishSweep(store *sweep.Store, doc *result.Sweep, timings *result.SweepTimings, plots []result.Plot, flags sweepFlags) error {
+func (c *command) finishSweep(ctx context.Context, store *sweep.Store, doc *result.Sweep, timings *result.SweepTimings, plots []result.Plot, flags sweepFlags) error {
 	if why := nothingServed(doc); why != "" {
 		return usagef("no policy can serve any of %s: %s; change the scenario", plural(len(doc.Cells), "cell", "cells"), why)
 	}
@@ -326,7 +330,10 @@ func (c *command) finishSweep(store *sweep.Store, doc *result.Sweep, timings *re
 	}
 	var drawn error
 	if len(flags.formats) > 0 {
-		drawn = drawCharts(filepath.Join(store.Dir, result.PlotsDir), plots, doc, timings, flags.runFlags)
+		drawn = drawCharts(ctx, filepath.Join(store.Dir, result.PlotsDir), plots, doc, timings, flags.runFlags)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 	}
 	if flags.json {
 		data, err := result.JSON(doc)
@@ -369,7 +376,7 @@ func nothingServed(s *result.Sweep) string {
 }
 
 // mergeSweep joins the parts of a sweep.
-func (c *command) mergeSweep(args, overrides []string, flags sweepFlags) error {
+func (c *command) mergeSweep(ctx context.Context, args, overrides []string, flags sweepFlags) error {
 	if len(args) == 0 {
 		return usagef("sim sweep --merge needs the sweep's FILE or the directories of its parts")
 	}
@@ -399,7 +406,7 @@ func (c *command) mergeSweep(args, overrides []string, flags sweepFlags) error {
 	for _, w := range store.Warnings {
 		c.say("%s", w)
 	}
-	err = c.finishSweep(store, doc, timings, plots, flags)
+	err = c.finishSweep(ctx, store, doc, timings, plots, flags)
 	if e := store.Close(); err == nil {
 		err = e
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"math"
 )
@@ -116,6 +117,11 @@ func (w *Walks) Out(node int32, s Step) int32 {
 // Check fails where a walk does not lead a flow of its class from source to
 // destination over links of n that are up.
 func (w *Walks) Check(n *Network, flows []Flow) error {
+	return w.CheckContext(context.Background(), n, flows)
+}
+
+// CheckContext is Check, and returns ctx's error when ctx ends before it.
+func (w *Walks) CheckContext(ctx context.Context, n *Network, flows []Flow) error {
 	if w.Degree < 1 || w.Degree > MaxPort+1 || len(w.Link) != int(n.Nodes)*w.Degree || len(w.Step) > math.MaxInt32 {
 		return fmt.Errorf("engine: walks of %d steps over %d ports, %d a node, of %d nodes", len(w.Step), len(w.Link), w.Degree, n.Nodes)
 	}
@@ -143,6 +149,9 @@ func (w *Walks) Check(n *Network, flows []Flow) error {
 		}
 	}
 	for f, flow := range flows {
+		if f&(1<<14-1) == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
 		c := w.ClassOf(int32(f))
 		if c < 0 || int(c) >= classes {
 			return fmt.Errorf("engine: flow %d is of class %d of %d", f, c, classes)

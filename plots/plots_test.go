@@ -102,7 +102,7 @@ func TestDeterministic(t *testing.T) {
 			t.Fatal(err)
 		}
 		dir := filepath.Join(t.TempDir(), "deep", "plots")
-		if err := WriteAll(dir, Formats, figs, workers); err != nil {
+		if err := WriteAll(t.Context(), dir, Formats, figs, workers); err != nil {
 			t.Fatal(err)
 		}
 		got := map[string][]byte{}
@@ -135,7 +135,7 @@ func TestWriteErrors(t *testing.T) {
 		t.Errorf("format gif: %v", err)
 	}
 	dir := filepath.Join(t.TempDir(), "plots")
-	if err := WriteAll(dir, []string{"png", "pdf"}, figs, 1); err == nil {
+	if err := WriteAll(t.Context(), dir, []string{"png", "pdf"}, figs, 1); err == nil {
 		t.Error("format pdf is taken")
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
@@ -150,7 +150,7 @@ func TestWriteErrors(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteAll(file, Formats, figs, 2); err == nil {
+	if err := WriteAll(t.Context(), file, Formats, figs, 2); err == nil {
 		t.Error("a file is taken for a directory")
 	}
 }

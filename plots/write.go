@@ -2,6 +2,7 @@ package plots
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"image/png"
 	"io"
@@ -63,12 +64,16 @@ func (f Figure) writeSVG(w io.Writer) error {
 // WriteAll writes figs into dir, which it makes when it is missing: a file
 // NAME.FORMAT for each figure and format, on the given number of workers (at
 // least 1). The files do not depend on that number. It returns the first error
-// in order of the files; the others are written all the same.
-func WriteAll(dir string, formats []string, figs []Figure, workers int) error {
+// in order of the files; the others are written all the same. When ctx ends it
+// returns its error, with some files not written.
+func WriteAll(ctx context.Context, dir string, formats []string, figs []Figure, workers int) error {
 	for _, format := range formats {
 		if !slices.Contains(Formats, format) {
 			return badFormat(format)
 		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -85,10 +90,16 @@ func WriteAll(dir string, formats []string, figs []Figure, workers int) error {
 		})
 	}
 	for i := range n {
+		if ctx.Err() != nil {
+			break
+		}
 		next <- i
 	}
 	close(next)
 	wait.Wait()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	for _, err := range errs {
 		if err != nil {
 			return err

@@ -157,13 +157,22 @@ func assemble(ctx context.Context, s *Scenario, spec training.Spec, x training.E
 	if in.it, err = training.Build(spec, x); err != nil {
 		return nil, err
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if in.pods, err = in.it.Place(l); err != nil {
 		return nil, err
 	}
 	if in.optical, err = in.pods.Connect(in.it.Graph); err != nil {
 		return nil, err
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if in.reduced, in.origin, err = in.it.Reduce(in.pods); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	o, err := in.pods.Connect(in.reduced)

@@ -15,17 +15,20 @@ import (
 
 // describe gathers what figures and explanations need of a play of the
 // complete DAG. circuits is nil for the ideal fabric.
-func (in *instance) describe(policy string, t *engine.Trace, service flow.Service, circuits []int) result.Play {
+func (in *instance) describe(ctx context.Context, policy string, t *engine.Trace, service flow.Service, circuits []int) result.Play {
 	p := result.Play{
 		Policy: policy, Service: service.String(), MakespanS: t.Makespan.Seconds(),
-		Lanes: in.lanes(t), Path: in.path(t, circuits),
+		Lanes: in.lanes(ctx, t), Path: in.path(ctx, t, circuits),
 	}
-	in.series(t, &p, circuits != nil)
+	in.series(ctx, t, &p, circuits != nil)
 	if circuits != nil {
 		p.Topology = in.topology(circuits)
 	}
 	return p
 }
+
+// ended asks whether ctx has, once in so many steps of a loop.
+func ended(ctx context.Context, step int) bool { return step&(1<<10-1) == 0 && ctx.Err() != nil }
 
 // shown reports whether a replica is drawn: the first, and the first that
 // differs from it.
@@ -34,7 +37,7 @@ func (in *instance) shown(replica int32) bool {
 }
 
 // lanes is the execution trace by stage.
-func (in *instance) lanes(t *engine.Trace) []result.Lane {
+func (in *instance) lanes(ctx context.Context, t *engine.Trace) []result.Lane {
 	pp := in.it.Spec.PP
 	index := map[int32]int{} // replica x PP + stage -> lane
 	var lanes []result.Lane
@@ -52,6 +55,9 @@ func (in *instance) lanes(t *engine.Trace) []result.Lane {
 		lanes = append(lanes, result.Lane{Name: name, Group: pod.Name})
 	}
 	for i := range in.it.Meta {
+		if ended(ctx, i) {
+			return nil
+		}
 		m := &in.it.Meta[i]
 		id := int32(i)
 		if m.Phase == training.Barrier || m.GPU > 0 || m.Back || in.it.Graph.Tasks[i].Kind == engine.Transfer && !in.crosses(id) {
@@ -89,12 +95,15 @@ func (in *instance) node(replica, stage int) int {
 
 // series gathers rates over time: what leaves each pod, what each circuit
 // bundle carries in each direction, and each stage's synchronisation.
-func (in *instance) series(t *engine.Trace, p *result.Play, circuits bool) {
+func (in *instance) series(ctx context.Context, t *engine.Trace, p *result.Play, circuits bool) {
 	demand := make([]sum, len(in.optical.Pods))
 	links := make([]sum, len(in.optical.Network.Links))
 	sync := map[[2]int32]*sum{}
 	var order [][2]int32
 	for i := range in.it.Graph.Tasks {
+		if ended(ctx, i) {
+			return
+		}
 		id := int32(i)
 		if !in.crosses(id) {
 			continue
@@ -194,10 +203,13 @@ func (in *instance) topology(circuits []int) *result.Topology {
 
 // path is the critical path: a step a transfer between pods, with the rigid
 // work before it, and a last step of what work remains.
-func (in *instance) path(t *engine.Trace, circuits []int) []result.PathStep {
+func (in *instance) path(ctx context.Context, t *engine.Trace, circuits []int) []result.PathStep {
 	var steps []result.PathStep
 	before := engine.Time(0)
-	for _, id := range t.CriticalPath(in.it.Graph) {
+	for i, id := range t.CriticalPath(in.it.Graph) {
+		if ended(ctx, i) {
+			return nil
+		}
 		if !in.crosses(id) {
 			continue
 		}

@@ -171,7 +171,7 @@ func (m *jobsInstance) decide(ctx context.Context, name string, workers int) (an
 
 func (d *jobsDecided) measured() (result.Row, result.PolicyTimings) { return d.row, d.timings }
 
-func (d *jobsDecided) describe(o *Outcome) {
+func (d *jobsDecided) describe(ctx context.Context, o *Outcome) {
 	name, m := d.row.Policy, d.m
 	services := make([]flow.Service, len(m.jobs))
 	for j, one := range d.Jobs {
@@ -184,7 +184,7 @@ func (d *jobsDecided) describe(o *Outcome) {
 			o.Plans[name] = append(o.Plans[name], row)
 		}
 	}
-	o.Detail.Policies = append(o.Detail.Policies, m.describe(name, d.traces, services, d.Circuits()))
+	o.Detail.Policies = append(o.Detail.Policies, m.describe(ctx, name, d.traces, services, d.Circuits()))
 }
 
 // begin describes the plays on the ideal fabric.
@@ -194,13 +194,13 @@ func (m *jobsInstance) begin(ctx context.Context, o *Outcome) error {
 	for j, in := range m.jobs {
 		ideal[j], services[j] = in.ideal, in.service
 	}
-	o.Detail.Reference = m.describe("", ideal, services, nil)
+	o.Detail.Reference = m.describe(ctx, "", ideal, services, nil)
 	return nil
 }
 
 // describe is instance.describe of all jobs, whose names it puts before what is
 // theirs. Critical paths are each job's own.
-func (m *jobsInstance) describe(policy string, traces []*engine.Trace, services []flow.Service, circuits [][]int) result.Play {
+func (m *jobsInstance) describe(ctx context.Context, policy string, traces []*engine.Trace, services []flow.Service, circuits [][]int) result.Play {
 	p := result.Play{Policy: policy}
 	var how []string
 	for j, in := range m.jobs {
@@ -208,7 +208,7 @@ func (m *jobsInstance) describe(policy string, traces []*engine.Trace, services 
 		if circuits != nil {
 			own = circuits[j]
 		}
-		one := in.describe(policy, traces[j], services[j], own)
+		one := in.describe(ctx, policy, traces[j], services[j], own)
 		name := m.s.Jobs[j].Name + " "
 		for _, l := range one.Lanes {
 			l.Name = name + strings.TrimPrefix(l.Name, "stage ")

@@ -91,8 +91,11 @@ func buildRouted(ctx context.Context, s *Scenario) (*routed, error) {
 	if r.load, err = r.traffic(); err != nil {
 		return nil, fmt.Errorf("workload %s: %w", s.Workload.Kind, err)
 	}
-	r.bound()
-	return r, nil
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	r.bound(ctx)
+	return r, ctx.Err()
 }
 
 // without returns the whole network less the links in some states.
@@ -143,7 +146,7 @@ func (r *routed) problem(n *engine.Network) *routing.Problem {
 // bound finds what no routes can undercut: the hops of shortest ways, spread over
 // all links that may be used as if these were one. Where rates differ a link counts
 // as many times as it is faster than fabric.link_rate.
-func (r *routed) bound() {
+func (r *routed) bound(ctx context.Context) {
 	n := r.known
 	r.overRates = r.problem(n).RatesDiffer()
 	links := 0.0
@@ -175,6 +178,9 @@ func (r *routed) bound() {
 	}
 	for f, flow := range r.load.flows { // in the order of sources
 		if flow.Src != last {
+			if ctx.Err() != nil {
+				return
+			}
 			reach(flow.Src)
 			last = flow.Src
 		}

@@ -154,7 +154,7 @@ func (r *routed) choose(ctx context.Context, name string, workers int) (a *route
 	}
 	solved := time.Now()
 	a.timings.SolveS = solved.Sub(begin).Seconds()
-	if err := a.static(seen, d, healthy); err != nil {
+	if err := a.static(ctx, seen, d, healthy); err != nil {
 		return nil, nil, err
 	}
 	channels := a.walks.Channels()
@@ -189,7 +189,11 @@ func (r *routed) withoutFaults(ctx context.Context, name string, router routing.
 	if err != nil {
 		return 0, fmt.Errorf("without faults: %w", err)
 	}
-	top := peak(static.OfWalks(r.whole, r.load.flows, r.load.demand, d.Walks))
+	loads, err := static.OfWalksContext(ctx, r.whole, r.load.flows, r.load.demand, d.Walks)
+	if err != nil {
+		return 0, err
+	}
+	top := peak(loads)
 	r.healthy[name] = unharmed{d.Walks, top}
 	return top, nil
 }

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"bytes"
+	"context"
 	"slices"
 
 	"sim/engine"
@@ -14,8 +15,8 @@ import (
 const mostDrawn = 4096
 
 // describe adds what figures need, and the files of links and queues.
-func (a *routedAnswer) describe(o *Outcome) {
-	p := result.Play{Policy: a.row.Policy, Traffic: a.traffic()}
+func (a *routedAnswer) describe(ctx context.Context, o *Outcome) {
+	p := result.Play{Policy: a.row.Policy, Traffic: a.traffic(ctx)}
 	if a.r.torus != nil && a.r.torus.Nodes() <= mostDrawn {
 		p.Lattice = a.lattice()
 	}

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 	"strconv"
@@ -22,14 +23,14 @@ const (
 	nearLoad = 1e-9
 )
 
-// traffic says what loads the links and where the time goes.
-func (a *routedAnswer) traffic() *result.Traffic {
+// traffic says what loads the links and where the time goes; less when ctx ends.
+func (a *routedAnswer) traffic(ctx context.Context) *result.Traffic {
 	r := a.r
 	out := &result.Traffic{LinkRateBitsPerS: float64(r.s.Fabric.LinkRate), FailAtS: r.s.Fabric.FailAt.Seconds(), Chain: a.chain()}
 	out.Groups = a.groups()
 	hot := a.mostLoaded(out)
 	if float64(a.loads.SumHops) <= mostTraced {
-		a.addPairs(out, hot)
+		a.addPairs(ctx, out, hot)
 	} else {
 		out.Untraced = true
 	}
@@ -154,7 +155,7 @@ type pairLoad struct {
 }
 
 // addPairs says which pairs load the links hot, and which of them do so because of what is down or drained.
-func (a *routedAnswer) addPairs(out *result.Traffic, hot []int32) {
+func (a *routedAnswer) addPairs(ctx context.Context, out *result.Traffic, hot []int32) {
 	r := a.r
 	at := slices.Repeat([]int{-1}, len(r.whole.Links)) // by link: place in hot
 	of := make([]loader, len(hot))
@@ -170,6 +171,9 @@ func (a *routedAnswer) addPairs(out *result.Traffic, hot []int32) {
 	follow := r.follower()
 	now, before := make([]float64, len(hot)), make([]float64, len(hot)) // of a flow, by hot link
 	for f, flow := range r.load.flows {
+		if f&(1<<12-1) == 0 && ctx.Err() != nil {
+			return
+		}
 		demand := 1.0
 		if r.load.demand != nil {
 			demand = r.load.demand[f]

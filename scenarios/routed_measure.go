@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -17,12 +18,15 @@ import (
 const mostTabled = 512
 
 // static measures ways and their loads.
-func (a *routedAnswer) static(n *engine.Network, d *routing.Decision, healthy float64) error {
+func (a *routedAnswer) static(ctx context.Context, n *engine.Network, d *routing.Decision, healthy float64) error {
 	r, m := a.r, a.row.Metrics
-	if err := d.Walks.Check(widened(n), r.load.flows); err != nil {
+	if err := d.Walks.CheckContext(ctx, widened(n), r.load.flows); err != nil {
 		return err
 	}
-	a.loads = static.OfWalks(n, r.load.flows, r.load.demand, d.Walks)
+	var err error
+	if a.loads, err = static.OfWalksContext(ctx, n, r.load.flows, r.load.demand, d.Walks); err != nil {
+		return err
+	}
 	z, top, hops := a.loads, peak(a.loads), float64(a.loads.SumHops)
 	if z.Weighted != nil {
 		hops = z.WeightedHops
@@ -60,7 +64,7 @@ func (a *routedAnswer) static(n *engine.Network, d *routing.Decision, healthy fl
 	if r.whole.Nodes <= mostTabled {
 		a.tables(n, d)
 	}
-	cycle, err := packet.CheckChannels(n, d.Walks, r.load.flows)
+	cycle, err := packet.CheckChannelsContext(ctx, n, d.Walks, r.load.flows)
 	if err != nil {
 		return err
 	}

@@ -88,8 +88,18 @@ type system interface {
 // answer is a decision that was played and measured.
 type answer interface {
 	measured() (result.Row, result.PolicyTimings)
-	// describe adds to an outcome what figures, explanations and exports need.
-	describe(o *Outcome)
+	// describe adds to an outcome what figures, explanations and exports need, or
+	// part of it where ctx ends.
+	describe(ctx context.Context, o *Outcome)
+}
+
+// orEnded returns ctx's error in place of err where ctx has ended: whatever else is
+// wrong then is its doing.
+func orEnded(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
 }
 
 // Prepare builds s and plays its references. It does not look at the policies.
@@ -99,7 +109,8 @@ func Prepare(ctx context.Context, s *Scenario) (*Prepared, error) { return prepa
 
 // prepare is Prepare with the context and the goroutines of what is decided there: a donor's topology, and plans of a
 // collective. 0 is for one of many cells: one for a donor, and for plans, which cells wait for together, all processors.
-func prepare(ctx context.Context, s *Scenario, workers int) (*Prepared, error) {
+func prepare(ctx context.Context, s *Scenario, workers int) (_ *Prepared, err error) {
+	defer func() { err = orEnded(ctx, err) }()
 	switch {
 	case s.routes():
 		r, err := buildRouted(ctx, s)
@@ -159,6 +170,7 @@ func (p *Prepared) DecideFor(ctx context.Context, policy string, workers int, of
 		}
 	}
 	d, err := p.decide(ctx, policy, workers)
+	err = orEnded(ctx, err)
 	if err == nil {
 		err = failure(d)
 	}
@@ -202,7 +214,7 @@ func Run(ctx context.Context, s *Scenario, opt RunOptions) (*Outcome, error) {
 		Plans:    map[string][]PlanRow{},
 	}
 	if err := p.begin(ctx, o); err != nil {
-		return nil, err
+		return nil, orEnded(ctx, err)
 	}
 	var none []unserved
 	for i, name := range names {
@@ -211,7 +223,7 @@ func Run(ctx context.Context, s *Scenario, opt RunOptions) (*Outcome, error) {
 		}
 		progress(name, i, len(names))
 		d, err := p.decide(ctx, name, opt.Workers)
-		if err != nil {
+		if err = orEnded(ctx, err); err != nil {
 			return nil, ofPolicy(name, err)
 		}
 		if err := failure(d); err != nil {
@@ -220,7 +232,10 @@ func Run(ctx context.Context, s *Scenario, opt RunOptions) (*Outcome, error) {
 		row, timings := d.measured()
 		o.Document.Rows = append(o.Document.Rows, row)
 		o.Timings.Policies[name] = timings
-		d.describe(o)
+		d.describe(ctx, o)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if u, ok := d.(unserved); ok {
 			none = append(none, u)
 		}
@@ -294,8 +309,8 @@ type decided struct {
 
 func (d *decided) measured() (result.Row, result.PolicyTimings) { return d.row, d.timings }
 
-func (d *decided) describe(o *Outcome) {
-	o.Detail.Policies = append(o.Detail.Policies, d.in.describe(d.row.Policy, d.trace, d.Service, d.Circuits))
+func (d *decided) describe(ctx context.Context, o *Outcome) {
+	o.Detail.Policies = append(o.Detail.Policies, d.in.describe(ctx, d.row.Policy, d.trace, d.Service, d.Circuits))
 	if d.Service != flow.MaxMin {
 		o.Plans[d.row.Policy] = d.in.plan(d.trace)
 	}
@@ -306,8 +321,11 @@ func (d *decided) describe(o *Outcome) {
 
 // begin describes the play on the ideal fabric.
 func (in *instance) begin(ctx context.Context, o *Outcome) error {
-	o.Detail.Reference = in.describe("", in.ideal, in.service, nil)
+	o.Detail.Reference = in.describe(ctx, "", in.ideal, in.service, nil)
 	var err error
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	o.Detail.Windows, err = in.windows(ctx)
 	return err
 }

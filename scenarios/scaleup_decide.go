@@ -232,7 +232,7 @@ func (a *planned) flow(ctx context.Context) error {
 const mostSent = 60_000
 
 // describe adds the plan and its picture.
-func (a *planned) describe(o *Outcome) {
+func (a *planned) describe(ctx context.Context, o *Outcome) {
 	d := a.d
 	p := result.Play{Policy: a.row.Policy, MakespanS: d.cost(a.chosen).Seconds()}
 	if a.plan != nil {

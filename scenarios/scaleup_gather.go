@@ -51,7 +51,7 @@ type gatheredAnswer struct {
 
 func (a *gatheredAnswer) measured() (result.Row, result.PolicyTimings) { return a.row, a.timings }
 
-func (a *gatheredAnswer) describe(o *Outcome) {
+func (a *gatheredAnswer) describe(ctx context.Context, o *Outcome) {
 	o.Detail.Policies = append(o.Detail.Policies, result.Play{
 		Policy: a.row.Policy, MakespanS: a.row.Metrics["completion_s"], Schedule: gatherSchedule(a.plan),
 	})

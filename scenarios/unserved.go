@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"context"
 	"slices"
 
 	"sim/scenarios/result"
@@ -20,7 +21,7 @@ func noAnswer(name, why string, fault func() Fault) answer {
 
 func (a unserved) measured() (result.Row, result.PolicyTimings) { return a.row, result.PolicyTimings{} }
 
-func (a unserved) describe(o *Outcome) {
+func (a unserved) describe(_ context.Context, o *Outcome) {
 	o.Detail.Policies = append(o.Detail.Policies, result.Play{Policy: a.row.Policy})
 }
 

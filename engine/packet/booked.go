@@ -54,9 +54,9 @@ func (z *sim) runBooked(until engine.Time) {
 	step, port, degree, nodes := z.ways.step, z.ways.port, z.ways.degree, z.ways.nodes
 	var s sight
 	far := prefetches && len(z.links) >= farLinks && z.ways.steps
-	for {
+	for events := 0; ; events++ {
 		id, now, ok := z.calendar.take(until)
-		if !ok {
+		if !ok || events&(askEvery-1) == 0 && z.told() {
 			return
 		}
 		if far {

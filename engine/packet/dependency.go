@@ -1,6 +1,7 @@
 package packet
 
 import (
+	"context"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -255,11 +256,20 @@ func (d *Dependencies) channel(c int32) Channel {
 // deadlock, whatever the traffic. It fails where a flow has no walk, or a walk takes
 // what is not there.
 func CheckChannels(n *engine.Network, w *engine.Walks, flows []engine.Flow) (Cycle, error) {
+	return CheckChannelsContext(context.Background(), n, w, flows)
+}
+
+// CheckChannelsContext is CheckChannels, and returns ctx's error when ctx ends
+// before it.
+func CheckChannelsContext(ctx context.Context, n *engine.Network, w *engine.Walks, flows []engine.Flow) (Cycle, error) {
 	d := NewDependencies(n, w.Degree, w.Link, w.Channels())
 	if w.Spread != nil {
 		return d.spread(n, w.Spread, flows)
 	}
 	for f, flow := range flows {
+		if f&(1<<14-1) == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		first, end := w.Of(w.ClassOf(int32(f)))
 		for k := first; k < end; k++ {
 			if w.Start[k] < 0 {

@@ -140,10 +140,6 @@ func (z *sim) addWindow(m injector, priority uint8) {
 
 // fire plays an event of an injector, or of a task behind them.
 func (z *sim) fire(i int32, now engine.Time) {
-	if z.fired++; z.fired&(1<<14-1) == 0 && z.o.Stop != nil && z.o.Stop() {
-		z.full, z.stopped = true, true
-		return
-	}
 	if z.chunks.made > z.most {
 		z.full = true
 		return

@@ -93,8 +93,7 @@ type Options struct {
 	// has left to send, and that long after the drop where it has none. 0 does
 	// not.
 	Resend engine.Time
-	// Stop is asked now and then while packets are injected; the play ends with
-	// ErrStopped when it returns true. nil is never.
+	// Stop is asked now and then; the play ends with ErrStopped when it returns true. nil is never.
 	Stop func() bool
 	// MaxBytes is the memory that a play may take; 0 is 4 GiB. What it takes is
 	// estimated before it begins, and counted as packets are injected.

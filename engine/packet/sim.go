@@ -18,7 +18,6 @@ type sim struct {
 	chunks    chunks
 	most      int64 // chunks that may be made
 	full      bool  // more were
-	fired     int64 // injections
 	stopped   bool  // by Options.Stop
 	injectors []injector
 	base      int32   // id of the first injector
@@ -138,6 +137,18 @@ func (z *sim) play() error {
 			done += max(1, (z.to-z.from)/8)
 		}
 	}
+}
+
+// askEvery is how many events lie between two times that Options.Stop is asked: a
+// few milliseconds.
+const askEvery = 1 << 16
+
+// told asks Options.Stop, and reports whether the play must end.
+func (z *sim) told() bool {
+	if z.o.Stop != nil && z.o.Stop() {
+		z.full, z.stopped = true, true
+	}
+	return z.stopped
 }
 
 func (z *sim) run(until engine.Time) {

@@ -6,6 +6,7 @@
 package static
 
 import (
+	"context"
 	"math"
 
 	"sim/engine"
@@ -32,17 +33,30 @@ type Loads struct {
 // flow f weighs demand[f] and its walks carry their shares of that: loads are in
 // Weighted, and Link and Max are its values rounded up.
 func OfWalks(n *engine.Network, flows []engine.Flow, demand []float64, w *engine.Walks) *Loads {
+	z, _ := OfWalksContext(context.Background(), n, flows, demand, w) // which does not end
+	return z
+}
+
+// OfWalksContext is OfWalks, and fails with ctx's error when ctx ends before it.
+func OfWalksContext(ctx context.Context, n *engine.Network, flows []engine.Flow, demand []float64, w *engine.Walks) (*Loads, error) {
 	z := &Loads{Flows: int64(len(flows)), Link: make([]int64, len(n.Links))}
 	if w.Spread != nil {
 		z.Weighted = make([]float64, len(n.Links))
-		z.spread(n, flows, demand, w.Spread)
-		return z.roundUp()
+		if err := z.spread(ctx, n, flows, demand, w.Spread); err != nil {
+			return nil, err
+		}
+		return z.roundUp(), nil
 	}
 	if demand != nil || w.First != nil {
-		z.weigh(n, flows, demand, w)
-		return z.roundUp()
+		if err := z.weigh(ctx, n, flows, demand, w); err != nil {
+			return nil, err
+		}
+		return z.roundUp(), nil
 	}
 	for f, flow := range flows {
+		if f&(askEvery-1) == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		at, hops := flow.Src, int32(0)
 		for i := w.Start[w.ClassOf(int32(f))]; w.Step[i] != engine.Arrived; i++ {
 			l := w.Link[int(at)*w.Degree+w.Step[i].Port()]
@@ -53,13 +67,20 @@ func OfWalks(n *engine.Network, flows []engine.Flow, demand []float64, w *engine
 		z.SumHops += int64(hops)
 		z.MaxHops = max(z.MaxHops, hops)
 	}
-	return z.top()
+	return z.top(), nil
 }
 
+// askEvery is how many flows are measured between two times that a context is
+// asked.
+const askEvery = 1 << 14
+
 // weigh adds up the shares of demand that links carry.
-func (z *Loads) weigh(n *engine.Network, flows []engine.Flow, demand []float64, w *engine.Walks) {
+func (z *Loads) weigh(ctx context.Context, n *engine.Network, flows []engine.Flow, demand []float64, w *engine.Walks) error {
 	z.Weighted = make([]float64, len(n.Links))
 	for f, flow := range flows {
+		if f&(askEvery-1) == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
 		class, of := w.ClassOf(int32(f)), 1.0
 		if demand != nil {
 			of = demand[f]
@@ -78,16 +99,20 @@ func (z *Loads) weigh(n *engine.Network, flows []engine.Flow, demand []float64, 
 			z.WeightedHops += share * float64(hops)
 		}
 	}
+	return nil
 }
 
 // spread adds up what links carry in the mean of flows whose packets draw their links.
-func (z *Loads) spread(n *engine.Network, flows []engine.Flow, demand []float64, s *engine.Spread) {
+func (z *Loads) spread(ctx context.Context, n *engine.Network, flows []engine.Flow, demand []float64, s *engine.Spread) error {
 	to, from := make([][]int32, n.Nodes), make([]int32, 0, n.Nodes)
 	for i, f := range flows {
 		to[f.Dst] = append(to[f.Dst], int32(i))
 	}
 	units, mark := make([]float64, n.Nodes), make([]bool, n.Nodes)
 	for dst, some := range to {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		from = from[:0]
 		for _, i := range some {
 			f, unit := flows[i], 1.0
@@ -112,6 +137,7 @@ func (z *Loads) spread(n *engine.Network, flows []engine.Flow, demand []float64,
 		}
 		units[dst] = 0
 	}
+	return nil
 }
 
 // nearWhole is how far a sum of shares may be from a whole number that it is: sums

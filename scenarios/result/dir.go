@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
 const (
@@ -31,6 +32,9 @@ type Dir struct {
 	parents   Made   // above path
 	lock      *os.File
 	manifest  *Manifest // once Write has it; Commit adds the files
+
+	mu   sync.Mutex // an interrupted command may be abandoned while it writes
+	over bool       // committed or aborted
 }
 
 // Claim says whose directory is created.
@@ -310,6 +314,11 @@ func (d *Dir) within(path string) (name, where string, err error) {
 // which it keeps what that did not write. The older one is moved into <dir>.tmp first, from where a later Create restores
 // it should this process be killed between the two renames; what is left to be done after these a later Create does.
 func (d *Dir) Commit() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.over {
+		return fmt.Errorf("%s: the run was given up", d.shown)
+	}
 	if d.manifest != nil {
 		if err := d.writeManifest(); err != nil {
 			return err
@@ -326,7 +335,7 @@ func (d *Dir) Commit() error {
 	}
 	err := settle(d.path)
 	d.lock.Close()
-	d.tmp, d.lock, d.parents = "", nil, nil
+	d.lock, d.parents, d.over = nil, nil, true
 	if err != nil {
 		return fmt.Errorf("%s: the run is there, but what it replaced is left in %s: %s", d.shown, replaced, reason(err))
 	}
@@ -356,14 +365,20 @@ func (d *Dir) commitFault(err error) error {
 // Abort removes what was written and the parent directories made for it. After
 // Commit it does nothing, so it can be deferred.
 func (d *Dir) Abort() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if d.lock != nil {
 		d.lock.Close()
 		d.lock = nil
 	}
-	if d.tmp != "" {
-		os.RemoveAll(d.tmp)
-		d.tmp = ""
+	if d.tmp != "" && !d.over {
+		for range 3 { // where somebody still writes a file there, once more
+			if os.RemoveAll(d.tmp) == nil {
+				break
+			}
+		}
 	}
+	d.over = true
 	d.parents.Remove()
 	d.parents = nil
 }
