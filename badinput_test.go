@@ -34,7 +34,7 @@ import (
 // another. A line that ends in a colon begins a file, whose lines are indented by
 // a tab, for the cases of its section; "==" begins a section. What else there is
 // to name is made by badThings.
-var badInputs = []string{"toml", "values", "kinds", "files", "flags", "results", "sweeps"}
+var badInputs = []string{"toml", "values", "kinds", "files", "flags", "results", "sweeps", "others"}
 
 // Bounds of what unusable input may cost.
 const (

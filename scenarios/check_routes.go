@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"sim/engine"
+	"sim/engine/packet"
 	"sim/engine/units"
 	"sim/fabric/torus"
 	"sim/policies/routing"
@@ -376,6 +377,11 @@ func (r *routed) limits(name string, x extent, late float64) error {
 			return r.fault(q.key, fmt.Sprintf("%s takes %.3g s of simulated time", name, x.seconds), fmt.Sprintf("%s, for at most %.0f s", q.want, most))
 		}
 	}
+	if s.Engine.Level == "packet" && w.Source == "poisson" && s.Fabric.Queue == "unbounded" {
+		if waiting := r.backlog(x); waiting*float64(packet.PacketBytes) > packet.DefaultMaxBytes {
+			return r.fault("workload.load", fmt.Sprintf("%s leaves about %.2g packets waiting, more than memory may hold", name, waiting), "choose less load, a shorter workload.duration and warmup, or a limited fabric.queue")
+		}
+	}
 	if s.Engine.Level == "packet" && x.hops > mostHopped {
 		key := "workload.packet"
 		switch {
@@ -387,6 +393,24 @@ func (r *routed) limits(name string, x extent, late float64) error {
 		return r.fault(key, fmt.Sprintf("%s makes about %.2g packets take %.2g hops", name, x.packets, x.hops), fewerHops(s))
 	}
 	return nil
+}
+
+// backlog returns about how many packets of an extent are in the network when the last
+// is injected: those that links cannot have carried by then.
+func (r *routed) backlog(x extent) float64 {
+	if x.packets == 0 || x.seconds == 0 {
+		return 0
+	}
+	rates := 0.0
+	for _, l := range r.whole.Links {
+		rates += l.Rate
+	}
+	part := 1.0
+	if until := r.s.Engine.Until.Seconds(); until > 0 {
+		part = min(1, until/x.seconds)
+	}
+	carried := x.seconds * rates / (8 * float64(r.s.Workload.Packet)) * x.packets / x.hops
+	return part * (x.packets - carried)
 }
 
 // samples fails where more lengths of queues are to be kept than memory holds, of so

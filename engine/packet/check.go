@@ -210,11 +210,11 @@ func memory(n *engine.Network, w *Work, o *Options, priorities int32) int64 {
 		case s.Process == Poisson && s.Order == Together:
 			need += flows * (each + 64)
 		case s.Process == Window:
-			need += 16*flows + flows*min(int64(s.Window), s.Count)*recordBytes
+			need += 16*flows + flows*min(int64(s.Window), s.Count)*PacketBytes
 		case s.Every == 0:
-			need += each + flows*s.Count*recordBytes
+			need += each + flows*s.Count*PacketBytes
 		default:
-			need += each + flows*min(1, s.Count)*recordBytes
+			need += each + flows*min(1, s.Count)*PacketBytes
 		}
 	}
 	return need

@@ -25,8 +25,8 @@ const (
 
 	// chunkBytes is what a chunk takes.
 	chunkBytes = perChunk*int64(unsafe.Sizeof(record{})) + 4
-	// recordBytes is what a packet in a long queue takes.
-	recordBytes = chunkBytes/perChunk + 1
+	// PacketBytes is the memory that a packet in a long queue takes.
+	PacketBytes = chunkBytes/perChunk + 1
 )
 
 // chunks is the memory of all queues, in which emptied chunks are used again. A

@@ -95,7 +95,7 @@ type Options struct {
 	Resend engine.Time
 	// Stop is asked now and then; the play ends with ErrStopped when it returns true. nil is never.
 	Stop func() bool
-	// MaxBytes is the memory that a play may take; 0 is 4 GiB. What it takes is
+	// MaxBytes is the memory that a play may take; 0 is DefaultMaxBytes. What it takes is
 	// estimated before it begins, and counted as packets are injected.
 	MaxBytes int64
 
@@ -112,5 +112,5 @@ type Rewire struct {
 	Walks *engine.Walks
 }
 
-// defaultMaxBytes is Options.MaxBytes where that is 0.
-const defaultMaxBytes = 4 << 30
+// DefaultMaxBytes is Options.MaxBytes where that is 0: 4 GiB.
+const DefaultMaxBytes = 4 << 30

@@ -42,7 +42,7 @@ type arrival struct {
 
 func newSim(n *engine.Network, w *Work, o Options, priorities int32, largest int64) (*sim, error) {
 	if o.MaxBytes == 0 {
-		o.MaxBytes = defaultMaxBytes
+		o.MaxBytes = DefaultMaxBytes
 	}
 	if need := memory(n, w, &o, priorities); need > o.MaxBytes {
 		return nil, fmt.Errorf("%w: it needs %d B of memory, of %d B that it may take", ErrWork, need, o.MaxBytes)
