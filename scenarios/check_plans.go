@@ -12,7 +12,7 @@ import (
 
 // checkPlans holds that a planner of those listed has a plan. Where some may have
 // none they plan, as they will in a run, which finds their plans made. Not so of a
-// study, whose other cells run. All keys must be sound.
+// cell. All keys must be sound.
 func checkPlans(c *checker) {
 	s := c.s
 	sure := func(name string) bool {
@@ -21,7 +21,7 @@ func checkPlans(c *checker) {
 		}
 		return name != "imported" && s.Policy.Reconfigurations == 0
 	}
-	if len(c.swept) > 0 || slices.ContainsFunc(s.Policy.Planners, sure) {
+	if c.cell || slices.ContainsFunc(s.Policy.Planners, sure) {
 		return
 	}
 	built, err := buildDomain(context.Background(), s, runtime.GOMAXPROCS(0))

@@ -28,7 +28,7 @@ const longestRoute = 4
 // fabric, and that simulating the traffic on its routes stays within the limits. What
 // shortest paths tell is told without routes, before anything large is allocated.
 // Where that leaves a doubt the routers decide, as they will in a run; not so of a
-// study, whose other cells run. up nodes are up; all else must be sound.
+// cell. up nodes are up; all else must be sound.
 func checkRoutes(c *checker, r *routed, up int) {
 	s := c.s
 	if s.Engine.Level == "static" && r.served() {
@@ -44,7 +44,7 @@ func checkRoutes(c *checker, r *routed, up int) {
 	}
 	serves := r.served()
 	within := s.Engine.Level == "static" || r.limits("", most, 0) == nil && r.samples("", most.seconds) == nil && !r.crowded(most)
-	if len(c.swept) > 0 || serves && within {
+	if c.cell || serves && within {
 		return
 	}
 	built, err := buildRouted(context.Background(), s)

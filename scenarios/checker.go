@@ -14,6 +14,7 @@ type checker struct {
 	root    map[string]any
 	set     map[string]bool   // paths given by an override
 	swept   map[string]origin // paths that a study varies
+	cell    bool              // it is one of many, of which the others run whatever it can
 	seen    map[string]bool   // paths given at all
 	bad     map[string]bool   // paths with a fault
 	settled map[string]bool   // tables whose values follow from elsewhere

@@ -146,6 +146,17 @@ func Parse(name string, data []byte, overrides []string) (*Scenario, error) {
 	return c.finish()
 }
 
+// ParseCell is Parse of one cell of a sweep: whether its policies can serve it is not
+// asked, since a row that says so is a result there.
+func ParseCell(name string, data []byte) (*Scenario, error) {
+	c, faults := parse(name, data, nil)
+	if faults != nil {
+		return nil, faults
+	}
+	c.cell = true
+	return c.finish()
+}
+
 // parse is Parse before the keys are checked.
 func parse(name string, data []byte, overrides []string) (*checker, Faults) {
 	src, faults := decode(name, data)

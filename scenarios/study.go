@@ -143,7 +143,7 @@ func (st *Study) Variant(i int) (*Scenario, error) {
 	s := &source{root: merged(src.root, nil), layers: src.layers}
 	c := s.checker(defaultName(st.src.layers[0].file))
 	maps.Copy(c.set, st.set)
-	c.swept = map[string]origin{}
+	c.swept, c.cell = map[string]origin{}, true
 	for a, v := range at {
 		for k, key := range st.Axes[a].Keys {
 			if key == baseKey {

@@ -53,7 +53,7 @@ func Do(ctx context.Context, task []byte) ([]byte, error) {
 }
 
 func (t *Task) record(ctx context.Context) (*Record, error) {
-	s, err := scenarios.Parse("cell.toml", []byte(t.Scenario), nil)
+	s, err := scenarios.ParseCell("cell.toml", []byte(t.Scenario))
 	if err != nil {
 		return nil, err
 	}
