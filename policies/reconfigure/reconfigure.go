@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"sim/policies/once"
+	"sim/internal/once"
 	"sim/policies/reconfigure/baselines"
 	"sim/policies/reconfigure/plan"
 	"sim/policies/reconfigure/rounds"

@@ -15,7 +15,7 @@ import (
 	"sim/engine"
 	"sim/engine/flow"
 	"sim/fabric"
-	"sim/policies/once"
+	"sim/internal/once"
 )
 
 // Problem is what an allocator decides on: bundles of circuits between pods,

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"testing"
 
-	"sim/policies/once"
+	"sim/internal/once"
 )
 
 // TestInterrupted: who is interrupted keeps nothing, and the next one computes;
