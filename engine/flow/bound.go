@@ -23,7 +23,6 @@ type bounds struct {
 	byHead [][]int32 // uses of each resource, ordered by the head of their task in the last call
 	left   []float64 // by task: work left in the scan
 	heap   []int32   // released jobs, largest tail first
-	steps  int64     // of longestFirst: transfers looked at, by event
 	sorted bool      // byHead is nearly so
 }
 
@@ -171,7 +170,6 @@ func (b *bounds) longestFirst(z *sim, uses []int32, capacity float64, head []flo
 			open = append(open, job{p.tau[id], p.full[id] * z.useW[uses[k]]})
 			k++
 		}
-		b.steps += int64(len(open))
 		z.work += 4 * len(open) // it sorts them
 		slices.SortFunc(open, func(x, y job) int {
 			switch {

@@ -2,7 +2,6 @@ package flow
 
 import (
 	"context"
-	"math/bits"
 
 	"sim/engine"
 )
@@ -193,7 +192,7 @@ func (q *queues) reach(z *sim, s *side, i int32) {
 			s.way[u] = max(s.way[u], way+float64(s.lag[e]))
 			top = max(top, s.place[u])
 		}
-		q.left -= int64(s.start[i+1] - s.start[i])
+		q.spend(z, int(s.start[i+1]-s.start[i]))
 	}
 	edges(i, 0)
 	for k := top; k >= 0; k-- {
@@ -201,14 +200,14 @@ func (q *queues) reach(z *sim, s *side, i int32) {
 			edges(u, s.way[u]+z.path.tau[u])
 		}
 	}
-	q.left -= int64(s.place[i])
+	q.spend(z, int(s.place[i]))
 }
 
 // before returns the bound that resource r sets on the start of the task that
 // reach was last asked of, or less where that is not above known.
 func (q *queues) before(z *sim, b *bounds, s *side, r int32, known float64) float64 {
 	uses := s.byHead[r]
-	q.left -= int64(len(uses))
+	q.spend(z, len(uses))
 	capacity := z.best(r)
 	q.near = q.near[:0]
 	last, sum, way := 0.0, 0.0, 0.0
@@ -225,11 +224,17 @@ func (q *queues) before(z *sim, b *bounds, s *side, r int32, known float64) floa
 	if len(q.near) < 2 || last+sum+way <= known {
 		return 0
 	}
-	b.steps = 0
+	work := z.work
 	bound := b.machine(z, q.near, capacity, s.head, s.way)
-	q.left -= int64(len(q.near)*bits.Len(uint(len(q.near)))) + perLimited*b.steps
+	q.left -= perMachine * int64(z.work-work)
 	return bound
 }
 
-// perLimited is what a step of longestFirst costs, in looks at an edge.
-const perLimited = 8
+// perMachine is what a unit of a machine's work costs, in looks at an edge.
+const perMachine = 2
+
+// spend counts looks at edges and uses.
+func (q *queues) spend(z *sim, looks int) {
+	q.left -= int64(looks)
+	z.work += looks
+}
