@@ -377,11 +377,6 @@ func (r *routed) limits(name string, x extent, late float64) error {
 			return r.fault(q.key, fmt.Sprintf("%s takes %.3g s of simulated time", name, x.seconds), fmt.Sprintf("%s, for at most %.0f s", q.want, most))
 		}
 	}
-	if s.Engine.Level == "packet" && w.Source == "poisson" && s.Fabric.Queue == "unbounded" {
-		if waiting := r.backlog(x); waiting*float64(packet.PacketBytes) > packet.DefaultMaxBytes {
-			return r.fault("workload.load", fmt.Sprintf("%s leaves about %.2g packets waiting, more than memory may hold", name, waiting), "choose less load, a shorter workload.duration and warmup, or a limited fabric.queue")
-		}
-	}
 	if s.Engine.Level == "packet" && x.hops > mostHopped {
 		key := "workload.packet"
 		switch {
@@ -391,6 +386,11 @@ func (r *routed) limits(name string, x extent, late float64) error {
 			key = "workload.rate"
 		}
 		return r.fault(key, fmt.Sprintf("%s makes about %.2g packets take %.2g hops", name, x.packets, x.hops), fewerHops(s))
+	}
+	if s.Engine.Level == "packet" && w.Source == "poisson" && s.Fabric.Queue == "unbounded" {
+		if waiting := r.backlog(x); waiting*float64(packet.PacketBytes) > packet.DefaultMaxBytes {
+			return r.fault("workload.load", fmt.Sprintf("%s leaves about %.2g packets waiting, more than memory may hold", name, waiting), "choose less load, a shorter workload.duration and warmup, or a limited fabric.queue")
+		}
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ var timed = []string{"solve_s", "play_s"}
 var named = []string{
 	"accepted_load", "all_to_all_bytes_per_s", "all_to_all_s", "average_hops", "before_makespan_s", "bisection_links", "buffer_chunks",
 	"canonical_sources", "channels", "chunks", "comm_exposed_s", "completion_s", "compute_makespan_s", "delivered", "delivered_bytes_per_s", "diameter",
-	"dropped", "evaluations", "exchange_exposed_s", "fault_ratio", "flows", "fluid_s", "free_running_s", "gap", "implied_share", "in_flight",
+	"dropped", "evaluations", "exchange_exposed_s", "fault_ratio", "flows", "fluid_s", "free_running_s", "gap", "gap_completion", "implied_share", "in_flight",
 	"injected", "iteration_max_s", "iteration_mean_s", "largest_queue", "links", "links_lost", "makespan_s", "max_delay_s", "max_link_load", "max_load_over_rate",
 	"max_queue_packets", "mean_delay_s", "nct", "nct_before", "nct_critical_path", "nct_max", "nearest_neighbour_max_load", "nodes", "objective",
 	"optical_connections", "over_fluid", "p50_delay_s", "p99_delay_s", "packet_hops", "port_ratio", "ports", "rate_bits_per_s", "reconfigurations",
