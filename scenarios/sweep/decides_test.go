@@ -58,3 +58,43 @@ level = "static"
 		t.Errorf("%d cells were decided %d times, want 24 and 4: two faults under two routers", len(all), decided)
 	}
 }
+
+// TestCellOfOnePolicy: a cell has the same numbers whichever policies stand beside its own, since its key does not tell.
+func TestCellOfOnePolicy(t *testing.T) {
+	p := plan(t, `
+[workload]
+kind = "all-to-all"
+[fabric]
+kind = "scaleup"
+gpus = 16
+switches = 2
+[policy]
+planners = ["fast", "bruck", "static-ring"]
+[sweep]
+"fabric.reconfiguration_delay" = ["1us", "1ms"]
+`)
+	all := make([]int, len(p.Sweep.Cells))
+	for i := range all {
+		all[i] = i
+	}
+	if err := Local(2)(t.Context(), p, all, func(i int, r *Record) error {
+		task, err := p.Task(i)
+		if err != nil {
+			return err
+		}
+		data, err := Do(t.Context(), task)
+		if err != nil {
+			return err
+		}
+		alone, err := ReadRecord(data)
+		if err != nil {
+			return err
+		}
+		if !maps.Equal(r.Metrics, alone.Metrics) || !maps.Equal(r.Labels, alone.Labels) || !maps.Equal(r.Reference, alone.Reference) {
+			t.Errorf("%s: %v %v %v, by itself %v %v %v", p.Name(i), r.Metrics, r.Labels, r.Reference, alone.Metrics, alone.Labels, alone.Reference)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
