@@ -1,6 +1,9 @@
 package engine
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+)
 
 // Spread leads packets hop by hop: at every node a packet takes one of the links that
 // begin a way of the fewest hops to its destination, drawn anew for each packet and node.
@@ -121,8 +124,8 @@ func (s *Spread) Follow(src, dst int32, share []float64, mark []bool, do func(li
 }
 
 // check fails where s does not lead every flow to its destination over links of n that
-// are up.
-func (s *Spread) check(n *Network, flows []Flow) error {
+// are up, and returns ctx's error when ctx ends before it.
+func (s *Spread) check(ctx context.Context, n *Network, flows []Flow) error {
 	nodes := int(n.Nodes)
 	if s.Degree < 1 || len(s.Link) != nodes*s.Degree || len(s.To) != len(s.Link) || len(s.Hops) != nodes || s.Weight != nil && len(s.Weight) != nodes {
 		return fmt.Errorf("engine: next hops of %d ports and %d destinations for %d nodes", len(s.Link), len(s.Hops), nodes)
@@ -141,6 +144,9 @@ func (s *Spread) check(n *Network, flows []Flow) error {
 			continue
 		}
 		checked[f.Dst] = true
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		for a, h := range s.Hops[f.Dst] {
 			if (h == 0) != (int32(a) == f.Dst) || h != 0 && h != NoWay && !(s.sum(int32(a), f.Dst) > 0) {
 				return fmt.Errorf("engine: packets to node %d do not get beyond %d", f.Dst, a)

@@ -131,7 +131,7 @@ func (w *Walks) CheckContext(ctx context.Context, n *Network, flows []Flow) erro
 		}
 	}
 	if w.Spread != nil {
-		return w.Spread.check(n, flows)
+		return w.Spread.check(ctx, n, flows)
 	}
 	if k := len(w.Step); k > 0 && w.Step[k-1] != Arrived {
 		return fmt.Errorf("engine: the last walk has no end")

@@ -264,7 +264,7 @@ func CheckChannels(n *engine.Network, w *engine.Walks, flows []engine.Flow) (Cyc
 func CheckChannelsContext(ctx context.Context, n *engine.Network, w *engine.Walks, flows []engine.Flow) (Cycle, error) {
 	d := NewDependencies(n, w.Degree, w.Link, w.Channels())
 	if w.Spread != nil {
-		return d.spread(n, w.Spread, flows)
+		return d.spread(ctx, n, w.Spread, flows)
 	}
 	for f, flow := range flows {
 		if f&(1<<14-1) == 0 && ctx.Err() != nil {
@@ -285,13 +285,16 @@ func CheckChannelsContext(ctx context.Context, n *engine.Network, w *engine.Walk
 
 // spread returns a cycle of what packets that draw their links may depend on, all on
 // channel 0.
-func (d *Dependencies) spread(n *engine.Network, s *engine.Spread, flows []engine.Flow) (Cycle, error) {
+func (d *Dependencies) spread(ctx context.Context, n *engine.Network, s *engine.Spread, flows []engine.Flow) (Cycle, error) {
 	from, mark := make([][]int32, n.Nodes), make([]bool, n.Nodes)
 	for _, f := range flows {
 		from[f.Dst] = append(from[f.Dst], f.Src)
 	}
 	var err error
 	for dst := range n.Nodes {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		for _, at := range s.Levels(from[dst], dst, mark) {
 			s.Shares(at, dst, func(port int, _ float64) {
 				if next := s.To[port]; next != dst {
