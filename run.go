@@ -156,9 +156,11 @@ func (c *command) runJob(ctx context.Context, j *job, flags runFlags) error {
 	if err := j.dir.Commit(); err != nil {
 		return err
 	}
+	c.left.kept("the run is kept in " + j.dir.Path())
 	if err := c.printOutcome(j, outcome, flags); err != nil {
 		return err
 	}
+	c.left.kept("") // of the runs that follow
 	failed := []error{drawn, written}
 	for _, err := range outcome.Failed { // policies whose simulation came to no end: their rows say so
 		failed = append(failed, fmt.Errorf("%s: %w", s.Name, err))
