@@ -70,6 +70,9 @@ const longSweep = 10
 // announce says before a sweep begins that it is a long one: by the times of cells that
 // are there, or else by the hops of packets that there are to simulate.
 func (c *command) announce(ctx context.Context, plan *sweep.Plan, store *sweep.Store, flags sweepFlags) error {
+	if !missesAny(plan, store, flags.shard) {
+		return nil
+	}
 	work, err := plan.Work(ctx, store, flags.shard)
 	if err != nil {
 		return err
@@ -88,6 +91,16 @@ func (c *command) announce(ctx context.Context, plan *sweep.Plan, store *sweep.S
 			plural(flags.workers, "processor", "processors"), how)
 	}
 	return nil
+}
+
+// missesAny reports whether a cell of a shard is to be computed.
+func missesAny(plan *sweep.Plan, store *sweep.Store, shard sweep.Shard) bool {
+	for i := range plan.Sweep.Cells {
+		if shard.Has(i) && !store.Has(plan.Sweep.Cells[i].Key) {
+			return true
+		}
+	}
+	return false
 }
 
 // sample times the first missing cell of each policy, by the unit of work.
