@@ -33,3 +33,12 @@ func TestBestBound(t *testing.T) {
 		t.Errorf("dor alone proves %g", alone["bound_max_link_load"])
 	}
 }
+
+// TestBoundBeforeFault: what fails in mid-run is there for the routes that the loads are of, and for what bounds them.
+func TestBoundBeforeFault(t *testing.T) {
+	down := `fabric.failed_links=["0 x+", "1 x+", "2 x+", "3 x+", "5 y+", "6 y+", "20 z+", "40 x+"]`
+	r := runText(t, smallTorus, down, "fabric.fail_at=1us", "engine.level=packet", `policy.routers=["route-optimised"]`).Document.Rows[0]
+	if m := r.Metrics; m["gap"] < 0 || m["bound_max_link_load"] > m["max_link_load"] {
+		t.Errorf("load %g, bound %g (%s)", m["max_link_load"], m["bound_max_link_load"], r.Labels["gap_model"])
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"sim/engine"
 	"sim/engine/static"
 	"sim/fabric/torus"
+	"sim/internal/once"
 	"sim/policies/routing"
 )
 
@@ -23,29 +24,36 @@ type routed struct {
 	whole, known *engine.Network
 	down         []bool // nodes; nil is none
 	load         *load
-	overRates    bool    // the rates of known's links differ: loads are over them
-	least        float64 // bound on the load of the most loaded link of known
+	overRates    bool    // the rates of the links that routers see at first differ: loads are over them
+	least        float64 // bound on the load of the most loaded of these links
 	shortest     float64 // hops of the shortest ways of all messages
 	cubes        *joined // nil where optical switches join nothing
 
 	mu      sync.Mutex
 	healthy map[string]unharmed // by router
 
-	timed            sync.Once // the rest: lower bounds on when load.graph ends
-	oneTime, allTime engine.Time
-	timeErr          error
+	timed once.Value[leastTimes]
 }
 
-// leastTimes returns lower bounds on when transfers that wait for each other end, of one
-// way a pair and of pairs that spread.
-func (r *routed) leastTimes() (one, split engine.Time, err error) {
-	r.timed.Do(func() {
-		p := r.problem(r.known)
-		if r.oneTime, r.timeErr = p.Least(false); r.timeErr == nil {
-			r.allTime, r.timeErr = p.Least(true)
+// leastTimes are lower bounds on when transfers that wait for each other end.
+type leastTimes struct {
+	one, split engine.Time // of one way a pair, and of pairs that spread
+	err        error
+}
+
+// leastTimes bounds when load.graph ends.
+func (r *routed) leastTimes(ctx context.Context) (leastTimes, error) {
+	t, err := r.timed.Get(ctx, func() (t leastTimes) {
+		p := r.problem(r.seen())
+		if t.one, t.err = p.Least(ctx, false); t.err == nil {
+			t.split, t.err = p.Least(ctx, true)
 		}
+		return t
 	})
-	return r.oneTime, r.allTime, r.timeErr
+	if err == nil {
+		err = t.err
+	}
+	return t, err
 }
 
 // unharmed is what a router makes of the fabric where nothing is down.
@@ -144,10 +152,10 @@ func (r *routed) problem(n *engine.Network) *routing.Problem {
 }
 
 // bound finds what no routes can undercut: the hops of shortest ways, spread over
-// all links that may be used as if these were one. Where rates differ a link counts
+// all links that routers see at first as if these were one. Where rates differ a link counts
 // as many times as it is faster than fabric.link_rate.
 func (r *routed) bound(ctx context.Context) {
-	n := r.known
+	n := r.seen()
 	r.overRates = r.problem(n).RatesDiffer()
 	links := 0.0
 	out := make([][]int32, n.Nodes)

@@ -103,7 +103,7 @@ func (r *routed) decide(ctx context.Context, name string, workers int) (answer, 
 		a.row.Labels["failed"] = a.failed.Error()
 	}
 	if err == nil {
-		err = a.timeBound(a.chosen)
+		err = a.timeBound(ctx, a.chosen)
 	}
 	if err != nil {
 		return nil, err

@@ -104,19 +104,19 @@ func (a *routedAnswer) bound(d *routing.Decision, top float64) {
 // timeBound holds the end of transfers that wait for each other against what no ways can
 // undercut: routers are to end them early, whatever their links carry in all. It is of
 // what takes no time beside that on links.
-func (a *routedAnswer) timeBound(d *routing.Decision) error {
+func (a *routedAnswer) timeBound(ctx context.Context, d *routing.Decision) error {
 	end, ok := a.row.Metrics["completion_s"]
 	if a.r.load.graph == nil || !ok {
 		return nil
 	}
-	one, split, err := a.r.leastTimes()
+	least, err := a.r.leastTimes(ctx)
 	if err != nil {
 		return err
 	}
 	b := a.row.Bounds
 	b.Of = "completion_s"
-	a.proves(b, split.Seconds(), routing.TimeSplit, true)
-	a.proves(b, one.Seconds(), routing.TimeOneWay, false)
+	a.proves(b, least.split.Seconds(), routing.TimeSplit, true)
+	a.proves(b, least.one.Seconds(), routing.TimeOneWay, false)
 	a.proves(b, d.LeastSplit.Seconds(), routing.TimeSplit, true)
 	a.proves(b, d.Least.Seconds(), routing.TimeOneWay, false)
 	a.gap(b, end)

@@ -10,9 +10,9 @@ import (
 	"sim/engine/flow"
 )
 
-// once builds a scenario, from its keys to the reduced DAG, and plays the
+// buildOnce builds a scenario, from its keys to the reduced DAG, and plays the
 // complete DAG with two circuits a bundle, max-min fair.
-func once(b *testing.B, name string, overrides ...string) (time.Duration, int) {
+func buildOnce(b *testing.B, name string, overrides ...string) (time.Duration, int) {
 	b.Helper()
 	s, err := Load(name, overrides)
 	if err != nil {
@@ -47,7 +47,7 @@ func scaling(b *testing.B, name string, sizes []int, overrides func(n int) []str
 			tasks := 0
 			for range 5 {
 				var d time.Duration
-				if d, tasks = once(b, name, overrides(n)...); d < best {
+				if d, tasks = buildOnce(b, name, overrides(n)...); d < best {
 					best = d
 				}
 			}

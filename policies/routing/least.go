@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"context"
 	"slices"
 
 	"sim/engine"
@@ -14,13 +15,13 @@ const (
 )
 
 // Least returns a lower bound on when Graph ends, whatever ways are taken: one a pair, or
-// with split any that pairs spread over.
-func (p *Problem) Least(split bool) (engine.Time, error) {
+// with split any that pairs spread over. It returns ctx's error when ctx ends before it.
+func (p *Problem) Least(ctx context.Context, split bool) (engine.Time, error) {
 	in, err := newInstance(p, nil)
 	if err != nil {
 		return 0, err
 	}
-	return in.least(p, split)
+	return in.least(ctx, p, split)
 }
 
 // least is Problem.Least. Whatever lengths links have, what a transfer lays on all of
@@ -29,7 +30,7 @@ func (p *Problem) Least(split bool) (engine.Time, error) {
 // jobs, of which some wait for others (see flow.Evaluator.Bound). Lengths, by orbit, are
 // a machine each, beside all links as if they were one, and those out of each node and
 // into it. No two links may be of one orbit.
-func (in *instance) least(p *Problem, split bool, lengths ...[]float64) (engine.Time, error) {
+func (in *instance) least(ctx context.Context, p *Problem, split bool, lengths ...[]float64) (engine.Time, error) {
 	lengths = append(lengths, slices.Repeat([]float64{1}, in.orbits))
 	first := int32(2 * in.nodes) // machine of lengths
 	m := &engine.Network{Nodes: int32(in.nodes), Links: make([]engine.Link, int(first)+len(lengths))}
@@ -54,6 +55,9 @@ func (in *instance) least(p *Problem, split bool, lengths ...[]float64) (engine.
 		far[f] = make([]float64, len(lengths))
 	}
 	for s, src := range in.sources {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
 		for k, length := range lengths {
 			t.grow(src, length)
 			for _, f := range in.pair[in.first[s]:in.first[s+1]] {
@@ -79,5 +83,7 @@ func (in *instance) least(p *Problem, split bool, lengths ...[]float64) (engine.
 	if err != nil {
 		return 0, err
 	}
-	return e.Bound(), nil
+	e.SetContext(ctx)
+	bound := e.Bound()
+	return bound, ctx.Err()
 }

@@ -49,7 +49,7 @@ const taskWork = 8
 // hasten makes the choice, of those found and what wild-first routing takes, under which
 // the graph ends first, and goes on from there.
 func (r *optimiser) hasten(ctx context.Context) error {
-	if err := r.bounds(); err != nil {
+	if err := r.bounds(ctx); err != nil {
 		return err
 	}
 	own, err := r.ownWild()
@@ -461,18 +461,18 @@ func (x *hastening) others(pair int32, most int) []int32 {
 
 // bounds finds what no ways undercut: what Problem.Least finds, also by the lengths that
 // proved most of the loads, and what the most loaded link takes to carry all.
-func (r *optimiser) bounds() error {
+func (r *optimiser) bounds(ctx context.Context) error {
 	lengths := [][]float64{r.dual.length}
 	if r.over != nil {
 		lengths = append(lengths, r.over.best)
 	}
 	lengths = slices.DeleteFunc(lengths, func(l []float64) bool { return top(l) == 0 })
 	in := r.in
-	one, err := in.least(r.p, false, lengths...)
+	one, err := in.least(ctx, r.p, false, lengths...)
 	if err != nil {
 		return err
 	}
-	if r.leastSplit, err = in.least(r.p, true, lengths...); err != nil {
+	if r.leastSplit, err = in.least(ctx, r.p, true, lengths...); err != nil {
 		return err
 	}
 	bytes := make(map[engine.Flow]int64, len(in.pair))
