@@ -98,3 +98,19 @@ planners = ["fast", "bruck", "static-ring"]
 		t.Fatal(err)
 	}
 }
+
+// TestRecordOfOthers: what a terminal would act on is not taken from elsewhere.
+func TestRecordOfOthers(t *testing.T) {
+	for _, tt := range []struct {
+		record string
+		ok     bool
+	}{
+		{`{"key":"k","metrics":{"nct":1},"labels":{"a":"one\ntwo"},"bounds":{"of":"nct","proofs":[{"metric":"nct","bound":1,"model":"any"}]},"timings":{}}`, true},
+		{`{"key":"k","metrics":{"nct":1},"labels":{"a":"\u001b[2J"},"timings":{}}`, false},
+		{`{"key":"k","metrics":{"nct":1},"bounds":{"of":"nct","proofs":[{"metric":"nct","bound":1,"model":"\u001b[2J"}]},"timings":{}}`, false},
+	} {
+		if _, err := ReadRecord([]byte(tt.record)); (err == nil) != tt.ok {
+			t.Errorf("%s: %v", tt.record, err)
+		}
+	}
+}

@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"slices"
+	"strings"
+	"unicode"
 
 	"sim/scenarios"
 	"sim/scenarios/result"
@@ -92,7 +95,20 @@ func ReadRecord(data []byte) (*Record, error) {
 			}
 		}
 	}
+	for text := range maps.Values(r.Labels) {
+		if !printable(text) {
+			return nil, errors.New("sweep: a result with a label that cannot be printed")
+		}
+	}
+	if r.Bounds != nil && slices.ContainsFunc(r.Bounds.Proofs, func(p result.Proof) bool { return !printable(p.Model) }) {
+		return nil, errors.New("sweep: a result with a bound whose model cannot be printed")
+	}
 	return r, nil
+}
+
+// printable reports whether a terminal would act on nothing of a text but its line ends.
+func printable(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' })
 }
 
 // mostReason bounds why a cell failed elsewhere, and the name of a metric.
