@@ -181,6 +181,7 @@ var judged = []struct{ metric, words, bounded string }{
 	{"makespan_s", "is fastest", "the iteration time"},
 	{objective, "is fastest", "the objective"},
 	{"completion_s", "is fastest", mostLoaded},
+	{"dropped", "drops the fewest packets", mostLoaded},
 	{"mean_delay_s", "delivers soonest", mostLoaded},
 	{"max_load_over_rate", "spreads the load best", mostLoaded},
 	{"max_link_load", "spreads the load best", mostLoaded},
@@ -202,7 +203,11 @@ func bounded(doc *result.Document, why int) string {
 // bestOf returns the best of several rows and what makes it so, places in the rows
 // and in judged; -1 and the first where none can be.
 func bestOf(doc *result.Document) (row, why int) {
+	lossy := most(doc.Rows, "dropped") > 0
 	for i, j := range judged {
+		if j.metric == "dropped" && !lossy || j.metric == "mean_delay_s" && lossy {
+			continue // delays are of what arrives, and less of it arrives sooner
+		}
 		if best := doc.Best(j.metric); best >= 0 {
 			return best, i
 		}

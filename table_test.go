@@ -149,3 +149,24 @@ func TestWithoutSecrets(t *testing.T) {
 		t.Error("the arguments themselves were changed")
 	}
 }
+
+// TestBestOfLossy: losing packets does not make a row the best, though what is left
+// arrives sooner.
+func TestBestOfLossy(t *testing.T) {
+	row := func(name string, dropped, delay float64) result.Row {
+		return result.Row{Policy: name, Metrics: map[string]float64{"dropped": dropped, "mean_delay_s": delay, "max_link_load": 1}}
+	}
+	for _, c := range []struct {
+		rows  []result.Row
+		best  int
+		words string
+	}{
+		{[]result.Row{row("dor", 968, 473e-9), row("shortest", 11464, 299e-9)}, 0, "drops the fewest packets"},
+		{[]result.Row{row("dor", 0, 473e-9), row("shortest", 11464, 299e-9)}, 0, "drops the fewest packets"},
+		{[]result.Row{row("dor", 0, 473e-9), row("shortest", 0, 299e-9)}, 1, "delivers soonest"},
+	} {
+		if best, why := bestOf(&result.Document{Rows: c.rows}); best != c.best || judged[why].words != c.words {
+			t.Errorf("%v: row %d %s", c.rows, best, judged[why].words)
+		}
+	}
+}
