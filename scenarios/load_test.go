@@ -352,6 +352,7 @@ func TestBlame(t *testing.T) {
 		{"seed = 99999999999999999999\n" + string(gpt), "seed=1", "x.toml:1: seed: 99999999999999999999 is out of bounds; write a whole number from -9223372036854775808 to 9223372036854775807"},
 		{string(gpt) + "x = [\n1,\n-99999999999999999999]\n", "seed=1", "x: -99999999999999999999 is out of bounds"},
 		{"[workload]\nkind = \"all-to-all\"\n[fabric]\nkind = \"torus\"\ndims = [4]\n", "fabric.failed_ocs=x3", `fabric.failed_ocs: is the text "x3"; write a list of texts: ["x3"]`},
+		{"[workload]\nkind = \"all-to-all\"\n[fabric]\nkind = \"torus\"\ndims = [4]\n", "fabric.failed_ocs=[x3, y1]", `fabric.failed_ocs: is the text "[x3, y1]"; write a list of texts, each in quotes: ["x3", "y1"]`},
 		{"[workload]\nkind = \"all-to-all\"\n[fabric]\nkind = \"torus\"\ndims = 4\n", "seed=1", `fabric.dims: is the number 4; write a list of whole numbers: [4]`},
 	} {
 		_, err := Parse("x.toml", []byte(c.text), []string{c.set})

@@ -108,6 +108,9 @@ func (k *key) values(s *Scenario) string {
 	case *engine.Time:
 		return "a time"
 	case *[]string:
+		if names == "" {
+			names = "texts"
+		}
 		return "list of " + names
 	case *[]int:
 		return "list of whole numbers"

@@ -169,7 +169,12 @@ func setList[T any](dst *[]T, v any, of string, one func(*T, any) *wrong) *wrong
 	rv := reflect.ValueOf(v)
 	if rv.Kind() != reflect.Slice {
 		want := "write a list of " + of
-		if one(new(T), v) == nil {
+		switch bare, ok := v.(string); {
+		case ok && len(bare) > 2 && bare[0] == '[' && bare[len(bare)-1] == ']': // texts whose quotes a shell took
+			if of == "texts" {
+				want += `, each in quotes: ["` + strings.Join(strings.FieldsFunc(bare[1:len(bare)-1], func(r rune) bool { return strings.ContainsRune(", \"'", r) }), `", "`) + `"]`
+			}
+		case one(new(T), v) == nil:
 			want += ": [" + literal(v) + "]"
 		}
 		return &wrong{"is " + describe(v), want}
