@@ -34,9 +34,6 @@ func (c *command) runCommand() *cli.Command {
 				return err
 			}
 			jobs, err := c.prepare(files, set, flags)
-			for _, j := range jobs {
-				c.left.onAbandon(j.abort)
-			}
 			defer func() {
 				for _, j := range jobs {
 					j.abort()
@@ -100,12 +97,14 @@ func (c *command) prepare(files, overrides []string, flags runFlags) (jobs []*jo
 		}
 		j := &job{scenario: s, dir: dir}
 		jobs = append(jobs, j)
+		c.left.onAbandon(dir.Abort)
 		if err := claimDirs(s.Name, s.OutputDirs(), dir); err != nil {
 			return jobs, err
 		}
 		if err := j.outputs.open(s, files[i], overrides, dir, flags); err != nil {
 			return jobs, err
 		}
+		c.left.onAbandon(j.outputs.abort)
 	}
 	return jobs, nil
 }

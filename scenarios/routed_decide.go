@@ -101,6 +101,7 @@ func (r *routed) decide(ctx context.Context, name string, workers int) (answer, 
 	case errors.As(err, &deadlock), errors.Is(err, packet.ErrStalled): // others may do better
 		a.failed, err = err, nil
 		a.row.Labels["failed"] = a.failed.Error()
+		a.row.Bounds = nil // as in a sweep, whose cell fails: others get no bound from it
 	}
 	if err == nil {
 		err = a.timeBound(ctx, a.chosen)

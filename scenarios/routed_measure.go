@@ -78,7 +78,7 @@ func (a *routedAnswer) static(ctx context.Context, n *engine.Network, d *routing
 }
 
 // allLinks is the model of the bound that the fabric has.
-const allLinks = "any ways, over all links as if they were one"
+const allLinks = "any routes, over all links as if they were one"
 
 // bound holds the load of the most loaded link against what no ways can undercut,
 // where rates of links differ over them.
@@ -130,6 +130,10 @@ func (a *routedAnswer) proves(b *result.Bounds, bound float64, model string, spl
 	}
 }
 
+// boundRounding is what the rounding of rates and times leaves between a value and a
+// bound that it meets, relative. More would be a bound that does not hold, and is shown.
+const boundRounding = 1e-9
+
 // gap measures what a row reaches against the best of its bounds.
 func (a *routedAnswer) gap(b *result.Bounds, reached float64) {
 	m, name := a.row.Metrics, "bound_"+b.Of
@@ -137,8 +141,8 @@ func (a *routedAnswer) gap(b *result.Bounds, reached float64) {
 	for _, p := range b.Proofs { // later ones say more of what they hold for
 		if p.Metric == b.Of && (p.Split || !b.Split) && p.Bound >= m[name] {
 			m[name], a.row.Labels["gap_model"] = p.Bound, p.Model
-			if m["gap"] = reached/p.Bound - 1; b.Of != "max_link_load" {
-				m["gap"] = max(0, m["gap"]) // rates and times round
+			if m["gap"] = reached/p.Bound - 1; b.Of != "max_link_load" && m["gap"] > -boundRounding {
+				m["gap"] = max(0, m["gap"])
 			}
 		}
 	}

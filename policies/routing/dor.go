@@ -103,7 +103,7 @@ func (z *lattice) tie(src int32, vectors []int16) []int16 {
 func (d *Decision) bound(p *Problem, hops int64) {
 	if d.spreadBound(p, hops); d.Bound > 0 {
 		d.Bound = math.Ceil(d.Bound)
-		d.BoundModel = "any one way a pair: hops of shortest ways over links that are up"
+		d.BoundModel = "any one route a pair: hops of shortest paths over links that are up"
 	}
 }
 
@@ -117,7 +117,7 @@ func (d *Decision) spreadBound(p *Problem, hops int64) {
 	}
 	if live > 0 && p.Demand == nil {
 		d.Bound = float64(hops) / float64(live)
-		d.BoundModel = "any ways: hops of shortest ways over links that are up"
+		d.BoundModel = "any routes: hops of shortest paths over links that are up"
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 
 // Models of Least.
 const (
-	TimeOneWay = "any ways, one a pair; as fluid"
-	TimeSplit  = "any ways, that a pair may spread over; as fluid"
+	TimeOneWay = "any routes, one a pair; as fluid"
+	TimeSplit  = "any routes, that a pair may spread over; as fluid"
 )
 
 // Least returns a lower bound on when Graph ends, whatever ways are taken: one a pair, or

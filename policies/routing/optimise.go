@@ -70,10 +70,10 @@ func (o Optimised) withDefaults(in *instance) Optimised {
 // Models of Optimised's bound: where demands are whole, where they are not, and where
 // rates of links differ, of load over rate.
 const (
-	AnyWays   = "any ways; where demands are whole, one way a pair, and rounded up"
-	SplitWays = "any ways, that a pair may spread over"
-	OneWay    = "any ways, one a pair"
-	OverRates = "any ways, one a pair; of load over rate"
+	AnyWays   = "any routes; where demands are whole, one route a pair, and rounded up"
+	SplitWays = "any routes, that a pair may spread over"
+	OneWay    = "any routes, one a pair"
+	OverRates = "any routes, one a pair; of load over rate"
 )
 
 // Route leads the flows of any network. Loads are in units of demand; where live links

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -79,7 +80,7 @@ func (fast) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error
 		return nil, err
 	}
 	defer s.close()
-	bound, err := s.bound()
+	shared, err := s.shared()
 	if err != nil {
 		return nil, err
 	}
@@ -92,8 +93,8 @@ func (fast) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error
 	}
 	d := &Decision{
 		Circuits: s.best.x, Service: s.service, Makespan: s.best.makespan,
-		Bound: bound, BoundModel: AnyService,
-		Evaluations: s.evaluations, Searched: true, Stopped: s.stopped,
+		Bound: shared.bound, BoundModel: AnyService,
+		Evaluations: s.evaluations, Searched: true, Stopped: cmp.Or(s.stopped, shared.stopped),
 	}
 	if !o.KeepPorts {
 		p.newSaver(ctx, keeping{limit: limit, exact: true}, s.service, &o, s.left()).save(d)
@@ -104,15 +105,14 @@ func (fast) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error
 	return d, nil
 }
 
-// bound returns the bound that all allocators share, 0 where the time limit is
-// too short for it, and to those who fall back on the search: they have one.
-func (s *fastSearch) bound() (engine.Time, error) {
+// shared returns what all allocators share, without a bound where the time limit is
+// too short for it, and nothing to those who fall back on the search: they have it.
+func (s *fastSearch) shared() (jointOptimum, error) {
 	if s.o.evaluations > 0 {
-		return 0, s.ctx.Err()
+		return jointOptimum{}, s.ctx.Err()
 	}
 	left := s.left()
-	best, err := s.p.sharedWithin(s.ctx, &left)
-	return best.bound, err
+	return s.p.sharedWithin(s.ctx, &left)
 }
 
 // left returns the time limit that is left, if there is one, as that of

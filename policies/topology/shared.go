@@ -2,6 +2,7 @@ package topology
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"sim/engine"
@@ -57,7 +58,7 @@ func (p *Problem) shared(ctx context.Context) (jointOptimum, error) {
 }
 
 // sharedWithin is shared for a search with a time limit, half of which it may
-// take. Where that ends first what is known is nothing, which is no error.
+// take. Where that ends first nothing is known but why, which is no error.
 func (p *Problem) sharedWithin(ctx context.Context, o *SearchOptions) (jointOptimum, error) {
 	within := ctx
 	if !o.deadline.IsZero() {
@@ -67,7 +68,8 @@ func (p *Problem) sharedWithin(ctx context.Context, o *SearchOptions) (jointOpti
 	}
 	best, err := p.shared(within)
 	if err != nil {
-		return jointOptimum{}, ctx.Err()
+		return jointOptimum{stopped: fmt.Sprintf("the bound was sought for half of the time limit of %v, in vain", o.TimeLimit)}, ctx.Err()
 	}
+	best.stopped = "" // by its own budget, which says nothing of who asks
 	return best, nil
 }

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -60,7 +61,7 @@ func (topo) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error
 	if s.circuits == nil {
 		return nil, fmt.Errorf("topology: no topology can be played to its end")
 	}
-	d := &Decision{Service: s.service, Bound: max(s.bound, shared.bound), BoundModel: s.model(), Searched: true, Stopped: s.stopped}
+	d := &Decision{Service: s.service, Bound: max(s.bound, shared.bound), BoundModel: s.model(), Searched: true, Stopped: cmp.Or(s.stopped, shared.stopped)}
 	d.Circuits, d.Makespan, d.Evaluations = s.circuits, s.best, s.evaluations
 	if o.KeepPorts {
 		return d, nil
