@@ -253,7 +253,7 @@ func (s *Store) readJournal(path string) error {
 			return nil
 		case errors.Is(err, errRecord):
 			if damaged++; damaged <= mostWarnings {
-				s.Warnings = append(s.Warnings, fmt.Sprintf("%s:%d: %v; its cell is computed again", path, n, err))
+				s.Warnings = append(s.Warnings, fmt.Sprintf("%s:%d: %v; a cell that it alone held is computed again", path, n, err))
 			}
 		default:
 			return &result.PlaceError{Path: path, Why: "cannot be read: " + result.Reason(err)}
