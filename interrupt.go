@@ -7,10 +7,10 @@ import (
 )
 
 // patience is how long a command that was interrupted may take to end by
-// itself. Searches and simulations take a tenth of it; what cannot be
+// itself. Searches and simulations take a fifth of it at most; what cannot be
 // interrupted (a figure being drawn, a large file being read, compressed or
 // printed) is not waited for.
-const patience = 600 * time.Millisecond
+const patience = 500 * time.Millisecond
 
 // leftovers removes what a command has begun to write, should the process end
 // without it. Its zero value is ready.

@@ -93,11 +93,11 @@ type answer interface {
 	describe(ctx context.Context, o *Outcome)
 }
 
-// orEnded returns ctx's error in place of err where ctx has ended: whatever else is
-// wrong then is its doing.
+// orEnded returns ctx's error in place of err where ctx has ended: what is wrong
+// then, or seems right, may be its doing.
 func orEnded(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil {
-		return ctx.Err()
+	if ended := ctx.Err(); ended != nil {
+		return ended
 	}
 	return err
 }

@@ -39,6 +39,9 @@ func (b *bounds) prepare(m *model) {
 }
 
 func (b *bounds) makespan(z *sim) engine.Time {
+	if z.stopped = z.ctx.Err() != nil; z.stopped {
+		return 0
+	}
 	if b.byHead == nil {
 		b.prepare(z.model)
 	}

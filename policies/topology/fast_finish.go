@@ -37,6 +37,9 @@ func nextClass(c engine.Time) engine.Time {
 func (s *fastSearch) neighbours(x []int, visit func([]int)) {
 	y := slices.Clone(x)
 	for e := range x {
+		if s.cut() {
+			return
+		}
 		for _, n := range []int{-2, -1, 1, 2} {
 			if to := x[e] + n; to < 1 || to > s.most[e] {
 				continue

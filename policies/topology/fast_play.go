@@ -25,6 +25,12 @@ func (s *fastSearch) value(population []individual, cutoff engine.Time) {
 	pending := map[string]int{}
 	keys := make([]string, len(population))
 	for i := range population {
+		if i&(1<<8-1) == 0 && s.cut() { // nothing is played any more
+			for k := range population {
+				population[k].makespan = never
+			}
+			return
+		}
 		keys[i] = key(population[i].x)
 		if o, ok := s.memo[keys[i]]; ok && (o.makespan != never || o.cutoff >= cutoff) {
 			continue

@@ -1,0 +1,43 @@
+package packet_test
+
+import (
+	"errors"
+	"testing"
+
+	"sim/engine"
+	"sim/engine/packet"
+)
+
+// TestStopWhileQueuesDrain: a play is asked whether to stop while packets are on
+// their way, too, when none is injected any more.
+func TestStopWhileQueuesDrain(t *testing.T) {
+	const links, packets = 40, 20_000
+	n := &engine.Network{Nodes: links + 1}
+	w := &engine.Walks{Degree: 1, Link: make([]int32, links+1)}
+	steps := make([]engine.Step, links)
+	for i := range int32(links) {
+		n.Links = append(n.Links, engine.Link{From: i, To: i + 1, Rate: 8e9, Latency: engine.Nanosecond})
+		w.Link[i], steps[i] = i, engine.MakeStep(0, 0)
+	}
+	w.Link[links] = -1
+	w.Add(steps...)
+	work := &packet.Work{
+		Flows: []engine.Flow{{Src: 0, Dst: links}}, Walks: w,
+		Sources: []packet.Source{{First: 0, End: 1, Bytes: 1000, Count: packets}}, // all at once
+	}
+	for name, control := range map[string]packet.Control{"booked": packet.DropTail, "served": packet.Credit} {
+		asked := 0
+		o := packet.Options{Control: control, Stop: func() bool { asked++; return false }}
+		if _, err := packet.Run(n, work, o); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if asked < 10 {
+			t.Errorf("%s: asked %d times in %d hops", name, asked, links*packets)
+		}
+		left := asked - 1
+		o.Stop = func() bool { left--; return left <= 0 }
+		if _, err := packet.Run(n, work, o); !errors.Is(err, packet.ErrStopped) {
+			t.Errorf("%s: %v, want %v", name, err, packet.ErrStopped)
+		}
+	}
+}

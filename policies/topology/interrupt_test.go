@@ -1,0 +1,132 @@
+package topology_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"sim/engine/contexttest"
+	"sim/policies/topology"
+)
+
+// endings are how often a context is to be asked before it ends: at the start,
+// soon, and at fractions of all.
+func endings(all int64) []int64 {
+	list := []int64{1, 2, 3}
+	for k := int64(1); k < 8; k++ {
+		list = append(list, max(1, all*k/8))
+	}
+	return list
+}
+
+// TestChooseEndsWithContext: wherever its context ends, an allocator returns the
+// context's error, asks little more, and leaves nothing to the next one, which
+// decides what it would have without.
+func TestChooseEndsWithContext(t *testing.T) {
+	for _, r := range topology.Table {
+		if topology.Available(r.Name, topology.MILPOptions{Solver: topology.NoSolver}) != nil || r.Name == "fixed" || len(r.Name) > len("delta-joint") {
+			continue
+		}
+		t.Run(r.Name, func(t *testing.T) {
+			t.Parallel()
+			problem := func() *topology.Problem {
+				j := setting{"mixtral-8x22b", 400e9, 4096}.job(t)
+				return j.problem
+			}
+			o := budgets()
+			o.Fast.StallGenerations = 20
+			whole := contexttest.After(t.Context(), 0)
+			want, err := r.Policy.Choose(whole, problem(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range endings(whole.Asked()) {
+				p, ctx := problem(), contexttest.After(t.Context(), n)
+				if _, err := r.Policy.Choose(ctx, p, o); !errors.Is(err, context.Canceled) {
+					t.Fatalf("asked %d of %d times: %v", n, whole.Asked(), err)
+				}
+				if more := ctx.Asked() - n; more > 2000 {
+					t.Errorf("asked %d times more after it had ended at %d", more, n)
+				}
+				if n < whole.Asked()/2 {
+					continue
+				}
+				got, err := r.Policy.Choose(t.Context(), p, o)
+				if err != nil || got.Makespan != want.Makespan || got.Bound != want.Bound {
+					t.Fatalf("after an interrupt at %d: %v, want %v: %v", n, got, want, err)
+				}
+			}
+		})
+	}
+}
+
+// TestArbitrateEndsWithContext is the same of several jobs.
+func TestArbitrateEndsWithContext(t *testing.T) {
+	jobs, ports := drawShared(t, rand.New(rand.NewPCG(1, 2)))
+	s, err := topology.NewShared(jobs, ports, topology.WeightedSum)
+	if err != nil {
+		t.Skip(err)
+	}
+	single, err := topology.ByName("delta-fast")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := topology.JobsOptions{Options: budgets(), Single: single, Search: topology.SearchOptions{MaxEvaluations: 2000}}
+	o.Fast.StallGenerations = 10
+	for _, r := range topology.Arbiters {
+		whole := contexttest.After(t.Context(), 0)
+		if _, err := r.Arbiter.Arbitrate(whole, s, o); err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range endings(whole.Asked()) {
+			if _, err := r.Arbiter.Arbitrate(contexttest.After(t.Context(), n), s, o); !errors.Is(err, context.Canceled) {
+				t.Errorf("%s, asked %d of %d times: %v", r.Name, n, whole.Asked(), err)
+			}
+		}
+	}
+}
+
+// TestTimeLimitBoundsAll: a time limit holds for all that is done for an
+// allocator: the bound that it shares, its own search, what it falls back on and
+// the ports that it saves.
+func TestTimeLimitBoundsAll(t *testing.T) {
+	s, perPod := spec(t, "deepseek-671b", 4096)
+	s.Microbatches = 4096 // every search alone takes many seconds
+	for _, name := range []string{"delta-fast", "delta-topo", "delta-joint"} {
+		j, o := prepare(t, s, perPod, 1600e9), budgets()
+		o.Workers = 1
+		const limit = 500 * time.Millisecond
+		o.Fast.TimeLimit, o.Topo.TimeLimit, o.Joint.TimeLimit = limit, limit, limit
+		begin := time.Now()
+		d := choose(t, j, name, o)
+		if took := time.Since(begin); took > 10*limit { // the first plays, and other tests' work
+			t.Errorf("%s takes %v under a limit of %v", name, took, limit)
+		}
+		if d.Stopped == "" {
+			t.Errorf("%s does not say that it was stopped", name)
+		}
+	}
+}
+
+// TestEvaluationsBoundFallback: what a search falls back on when it has to stop
+// evaluates no more than the search itself may.
+func TestEvaluationsBoundFallback(t *testing.T) {
+	j := setting{"deepseek-671b", 400e9, 4096}.job(t)
+	for name, most := range map[string]int64{
+		"delta-topo":  16*300 + 300 + 200, // plays from a common beginning count little
+		"delta-joint": 10 + 4*64,          // two first generations
+	} {
+		o := budgets()
+		o.KeepPorts = true
+		o.Topo.MaxEvaluations, o.Joint.MaxEvaluations = 300, 10
+		d := choose(t, j, name, o)
+		if d.Stopped == "" {
+			t.Errorf("%s ends by itself, and nothing is tested", name)
+		}
+		if d.Evaluations > most {
+			t.Errorf("%s: %d evaluations, want at most %d", name, d.Evaluations, most)
+		}
+	}
+}

@@ -1,0 +1,36 @@
+package topology
+
+import (
+	"context"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestSharedWork: a search ends soon after so much work, its result is the same
+// each time, and its bound holds: it is at most what more work proves.
+func TestSharedWork(t *testing.T) {
+	stopped := 0
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t)
+		whole := solveJoint(context.Background(), p, sharedOptions())
+		o := SearchOptions{MaxEvaluations: sharedEvaluations, work: rapid.Int64Range(1, 3000).Draw(t, "work")}
+		some := solveJoint(context.Background(), p, o)
+		again := solveJoint(context.Background(), p, o)
+		if some.bound != again.bound || some.makespan != again.makespan || some.evaluations != again.evaluations {
+			t.Fatalf("%+v, then %+v", some, again)
+		}
+		if some.bound > whole.makespan {
+			t.Fatalf("a bound of %v, and a makespan of %v", some.bound, whole.makespan)
+		}
+		if some.stopped != "" {
+			stopped++
+			if some.evaluations > whole.evaluations {
+				t.Fatalf("%d evaluations, %d without a limit", some.evaluations, whole.evaluations)
+			}
+		}
+	})
+	if stopped == 0 {
+		t.Error("no search was stopped: nothing is tested")
+	}
+}
