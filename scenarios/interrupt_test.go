@@ -3,6 +3,7 @@ package scenarios
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"sim/engine/contexttest"
@@ -19,29 +20,31 @@ func TestRunEndsWithContext(t *testing.T) {
 		{"gpt7b", []string{"replay.seeds=5", "replay.compute_jitter=0.1"}},
 		{"mixtral8x22b", []string{`policy.allocators=["prop-alloc"]`, "workload.replicas=decomposed", "replica.1.compute_scale=1.2", "workload.microbatches=8"}},
 		{"gpt7b", []string{"policy.donor=delta-joint", `policy.allocators=["prop-alloc"]`}},
-		{"twojobs", []string{`policy.arbiters=["even-split"]`, "policy.allocator=delta-joint"}},
+		{"twojobs", []string{`policy.arbiters=["even-split"]`, "policy.allocator=delta-joint", "job.0.workload.microbatches=8", "job.1.workload.microbatches=8"}},
 		{"fault", []string{"fabric.dims=[4,4,4]", `fabric.twist=""`, "fabric.failed_ocs=[]", "policy.route-optimised.budget=10000"}},
 		{"fault", []string{"fabric.dims=[4,4,4]", `fabric.twist=""`, "fabric.failed_ocs=[]", "engine.level=flow", `policy.routers=["dor"]`}},
 		{"worked-example", nil},
 		{"all-reduce", []string{"fabric.gpus=32"}},
 		{"moe-scaleup", []string{"workload.ep=8", "workload.gpus=128", "workload.microbatches=4"}},
 	} {
-		s, err := Load(tt.name, tt.sets)
-		if err != nil {
-			t.Fatal(err)
-		}
-		plannings = kept{} // nothing is known of the runs before
-		whole := contexttest.After(t.Context(), 0)
-		if _, err := Run(whole, s, RunOptions{Workers: 1}); err != nil {
-			t.Fatalf("%s %v: %v", tt.name, tt.sets, err)
-		}
-		all := whole.Asked()
-		for _, n := range []int64{1, all / 2, all - 1} {
-			plannings = kept{}
-			if _, err := Run(contexttest.After(t.Context(), max(1, n)), s, RunOptions{Workers: 1}); !errors.Is(err, context.Canceled) {
-				t.Errorf("%s %v, asked %d of %d times: %v", tt.name, tt.sets, n, all, err)
+		t.Run(tt.name+" "+strings.Join(tt.sets, " "), func(t *testing.T) {
+			s, err := Load(tt.name, tt.sets)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
+			plannings = kept{} // nothing is known of the runs before
+			whole := contexttest.After(t.Context(), 0)
+			if _, err := Run(whole, s, RunOptions{Workers: 1}); err != nil {
+				t.Fatal(err)
+			}
+			all := whole.Asked()
+			for _, n := range []int64{1, all / 2, all - 1} {
+				plannings = kept{}
+				if _, err := Run(contexttest.After(t.Context(), max(1, n)), s, RunOptions{Workers: 1}); !errors.Is(err, context.Canceled) {
+					t.Errorf("asked %d of %d times: %v", n, all, err)
+				}
+			}
+		})
 	}
 }
 
