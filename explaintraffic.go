@@ -43,6 +43,8 @@ func printBottleneck(b *strings.Builder, row *result.Row, t *result.Traffic, pai
 	}
 	completion, done := m["completion_s"]
 	switch mean, ok := m["mean_delay_s"]; {
+	case row.Labels["failed"] != "":
+		line += "came to no end: " + row.Labels["failed"] + "."
 	case done:
 		line += fmt.Sprintf("takes %s.", seconds(completion))
 	case ok:

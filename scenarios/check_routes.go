@@ -389,7 +389,7 @@ func (r *routed) limits(name string, x extent, late float64) error {
 	}
 	if s.Engine.Level == "packet" && w.Source == "poisson" && s.Fabric.Queue == "unbounded" {
 		if waiting := r.backlog(x); waiting*float64(packet.PacketBytes) > packet.DefaultMaxBytes {
-			return r.fault("workload.load", fmt.Sprintf("%s leaves about %.2g packets waiting, more than memory may hold", name, waiting), "choose less load, a shorter workload.duration and warmup, or a limited fabric.queue")
+			return r.fault("workload.load", fmt.Sprintf("%s leaves about %.2g packets waiting, more than memory may hold", name, waiting), "choose less load, or a shorter workload.duration and warmup")
 		}
 	}
 	return nil

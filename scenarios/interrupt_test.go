@@ -38,7 +38,7 @@ func TestRunEndsWithContext(t *testing.T) {
 				t.Fatal(err)
 			}
 			all := whole.Asked()
-			for _, n := range []int64{1, all / 2, all - 1} {
+			for _, n := range []int64{1, all / 2, all * 9 / 10} { // goroutines may ask a few times more or less
 				plannings = kept{}
 				if _, err := Run(contexttest.After(t.Context(), max(1, n)), s, RunOptions{Workers: 1}); !errors.Is(err, context.Canceled) {
 					t.Errorf("asked %d of %d times: %v", n, all, err)

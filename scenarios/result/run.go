@@ -53,7 +53,7 @@ func (d *Document) Best(metric string) int {
 	best := -1
 	for i, r := range d.Rows {
 		v, ok := r.Metrics[metric]
-		if !ok {
+		if !ok || r.Labels["failed"] != "" { // what came to no end is no best
 			continue
 		}
 		if best < 0 {
