@@ -46,7 +46,7 @@ func ocsPodsKind() *kind {
 				}},
 			},
 			{
-				path: "policy.delta-fast", doc: "The genetic search, which the other searches fall back on.", keys: deltaFastKeys(),
+				path: "policy.delta-fast", doc: "The genetic search, which the other searches fall back on, then with no more evaluations than they may have themselves.", keys: deltaFastKeys(),
 				when: allocator(append([]string{"delta-fast", "delta-topo", "delta-joint"}, milpRows...)...),
 			},
 			{
