@@ -36,13 +36,6 @@ func (l *leftovers) kept(what string) {
 	l.finished = what
 }
 
-// wait has the command waited for: it gives back what it has taken.
-func (l *leftovers) wait() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.waits = true
-}
-
 // mainWithin is main, but returns some time after ctx has ended even where main
 // does not.
 func (c *command) mainWithin(ctx context.Context, args []string) int {

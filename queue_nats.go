@@ -186,3 +186,10 @@ func (c *command) work(ctx context.Context, o queue.WorkerOptions) error {
 	}
 	return err
 }
+
+// wait has the command waited for: it gives back what it has taken.
+func (l *leftovers) wait() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waits = true
+}
