@@ -330,7 +330,11 @@ func pairsOfKinds() [][2]string {
 // fabric, that are found sound end neither in a fault nor in an error.
 func TestWhatIsCheckedRuns(t *testing.T) {
 	ran := map[[2]string]int{}
-	for i := range 12 {
+	rounds := 12
+	if testing.Short() {
+		rounds = 2
+	}
+	for i := range rounds {
 		for _, pair := range pairsOfKinds() {
 			d := &anyScenario{Rand: rand.New(rand.NewPCG(uint64(i), 2))}
 			d.draw(pair[0], pair[1], []int{0, 40, 12, 4}[i%4])
