@@ -10,7 +10,7 @@ import (
 // itself. Searches and simulations take a fifth of it at most; what cannot be
 // interrupted (a figure being drawn, a large file being read, compressed or
 // printed) is not waited for.
-const patience = 500 * time.Millisecond
+const patience = 400 * time.Millisecond
 
 // leftovers removes what a command has begun to write, should the process end
 // without it. Its zero value is ready.
