@@ -11,6 +11,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "sim/internal/testseed"
+
 	"sim/scenarios"
 	"sim/scenarios/result"
 )

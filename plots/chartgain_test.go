@@ -11,6 +11,8 @@ import (
 	"gonum.org/v1/plot/vg/recorder"
 	"pgregory.net/rapid"
 
+	_ "sim/internal/testseed"
+
 	"sim/scenarios/result"
 )
 

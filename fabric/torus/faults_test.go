@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "sim/internal/testseed"
 )
 
 // TestGroup: translations commute with hops and are undone by their opposites.

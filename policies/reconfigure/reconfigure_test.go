@@ -10,6 +10,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "sim/internal/testseed"
+
 	"sim/engine"
 	"sim/policies/reconfigure/plan"
 	"sim/policies/reconfigure/rounds"

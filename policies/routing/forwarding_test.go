@@ -11,6 +11,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "sim/internal/testseed"
+
 	"sim/engine"
 	"sim/fabric/torus"
 )

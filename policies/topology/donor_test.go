@@ -6,6 +6,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "sim/internal/testseed"
+
 	"sim/engine"
 )
 

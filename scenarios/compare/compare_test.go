@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "sim/internal/testseed"
 )
 
 // bench makes a text in the benchmark format of rows, each a name and its

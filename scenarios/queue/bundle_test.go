@@ -7,6 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
+
+	_ "sim/internal/testseed"
 )
 
 // Results come out of a bundle as they went in, and a part of one is refused or

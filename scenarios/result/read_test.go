@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "sim/internal/testseed"
 )
 
 // TestReadCorrupt spoils a byte range of one file at a time: Read must fail

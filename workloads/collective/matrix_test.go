@@ -9,6 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "sim/internal/testseed"
+
 	"sim/engine"
 )
 

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "sim/internal/testseed"
 )
 
 // walk finds hops breadth first.

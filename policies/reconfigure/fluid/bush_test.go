@@ -7,6 +7,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "sim/internal/testseed"
+
 	"sim/fabric/scaleup"
 )
 

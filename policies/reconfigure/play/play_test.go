@@ -8,6 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "sim/internal/testseed"
+
 	"sim/engine"
 	"sim/engine/units"
 	"sim/fabric/scaleup"

@@ -8,6 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "sim/internal/testseed"
+
 	"sim/fabric/scaleup"
 	"sim/policies/reconfigure/plan"
 )

@@ -5,6 +5,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "sim/internal/testseed"
+
 	"sim/policies/reconfigure/plan/plantest"
 )
 
