@@ -62,7 +62,7 @@ func (l *Links) join(t *torus.Torus) (*joined, error) {
 				return nil, err
 			}
 		}
-		if _, _, err := pod.ConnectWorking("this", before, cubes); err != nil {
+		if _, _, err := pod.Connect("this", before, cubes); err != nil {
 			return nil, err
 		}
 	}
@@ -70,7 +70,7 @@ func (l *Links) join(t *torus.Torus) (*joined, error) {
 	if z.connections, err = torus.Adjacent(t, cubes); err != nil {
 		return nil, err
 	}
-	commands, took, err := pod.ConnectWorking("this", t, cubes)
+	commands, took, err := pod.Connect("this", t, cubes)
 	if err != nil {
 		return nil, err
 	}

@@ -42,16 +42,6 @@ func (c Control) String() string {
 	return fmt.Sprintf("control %d", c)
 }
 
-// ParseControl returns the flow control of that name.
-func ParseControl(name string) (Control, error) {
-	for i, n := range controlNames {
-		if n == name {
-			return Control(i), nil
-		}
-	}
-	return 0, fmt.Errorf("packet: unknown flow control %q, want one of %v", name, controlNames)
-}
-
 // Options says how work is played. The zero value plays unbounded queues, or
 // drop-tail where links have buffers, until all is delivered.
 type Options struct {

@@ -55,7 +55,7 @@ const bisectionStream = 0x6269736563740000 // "bisect"
 // Linear-Time Heuristic for Improving Network Partitions, DAC 1982, from the halves
 // given (sides that are no halves are left out), from nodes in their order, and
 // from random ones. It is an upper bound on
-// the bisection; SpectralBound is a lower one.
+// the bisection.
 func Bisection(n *engine.Network, seed uint64, from ...[]bool) (int64, []bool) {
 	p := newPartition(n)
 	half := make([]bool, n.Nodes)

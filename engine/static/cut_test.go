@@ -50,7 +50,7 @@ func TestBisection(t *testing.T) {
 		if cut != least {
 			t.Fatalf("found %d, least %d", cut, least)
 		}
-		bound, err := static.SpectralBound(n)
+		bound, err := spectralBound(n)
 		if err != nil || bound > least {
 			t.Fatalf("bound %d, least %d, %v", bound, least, err)
 		}
@@ -82,7 +82,7 @@ func TestTorusBisection(t *testing.T) {
 		}
 		cut, _ := static.Bisection(n, 1)
 		with, _ := static.Bisection(n, 1, static.Planes(c.dims...)...)
-		bound, err := static.SpectralBound(n)
+		bound, err := spectralBound(n)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,62 +91,4 @@ func TestTorusBisection(t *testing.T) {
 			t.Errorf("%s %s: planes %d, found %d and %d, want %d", o, c.twist, planes, cut, with, c.cut)
 		}
 	}
-}
-
-// TestSplit: even splitting over all shortest ways. On 4x4x8 the twisted form of TPU
-// v4 has the least load of all 64 patterns, 0.573 of a node's traffic, and the
-// pattern of least average distance, 010111, has 0.737; untwisted it is 1.
-func TestSplit(t *testing.T) {
-	best, least := "", math.Inf(1)
-	for _, pattern := range torus.Patterns() {
-		o, err := torus.New(4, 4, 8)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := o.Twist(pattern); err != nil {
-			t.Fatal(err)
-		}
-		n, all := o.Network(nil, engine.Link{Rate: 1}), everyPair(o.Nodes())
-		z, err := static.OfSplit(n, all, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if sum := float64(o.Distances().Sum); math.Abs(z.WeightedHops-sum) > 1e-6 || math.Abs(total(z.Weighted)-sum) > 1e-6 {
-			t.Fatalf("%s: loads of %g in all, %g hops, distances of %g", pattern, total(z.Weighted), z.WeightedHops, sum)
-		}
-		load := z.MaxWeighted / float64(o.Nodes())
-		if load < least-1e-9 {
-			best, least = pattern, load
-		}
-		if want := map[string]float64{"000000": 1, "010100": 0.573, "010111": 0.737}[pattern]; want > 0 && math.Abs(load-want) > 5e-4 {
-			t.Errorf("%s: %g of a node's traffic, want %g", pattern, load, want)
-		}
-	}
-	if best != "010100" {
-		t.Errorf("least load %g under %s", least, best)
-	}
-	apart := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 1}}}
-	if _, err := static.OfSplit(apart, everyPair(2), nil); err == nil {
-		t.Error("nothing joins node 1 to 0")
-	}
-}
-
-func total(of []float64) float64 {
-	sum := 0.0
-	for _, x := range of {
-		sum += x
-	}
-	return sum
-}
-
-func everyPair(n int) []engine.Flow {
-	var all []engine.Flow
-	for s := range int32(n) {
-		for d := range int32(n) {
-			if s != d {
-				all = append(all, engine.Flow{Src: s, Dst: d})
-			}
-		}
-	}
-	return all
 }

@@ -154,23 +154,6 @@ func (z *Loads) roundUp() *Loads {
 	return z.top()
 }
 
-// OfTable measures the ways of flows through a table, which must pass
-// Table.Check for them.
-func OfTable(n *engine.Network, flows []engine.Flow, t *engine.Table) *Loads {
-	z := &Loads{Flows: int64(len(flows)), Link: make([]int64, len(n.Links))}
-	for _, f := range flows {
-		hops := int32(0)
-		for at := f.Src; at != f.Dst; hops++ {
-			l := t.Next(int(n.Nodes), at, f.Dst)
-			z.Link[l]++
-			at = n.Links[l].To
-		}
-		z.SumHops += int64(hops)
-		z.MaxHops = max(z.MaxHops, hops)
-	}
-	return z.top()
-}
-
 // top finds the link that carries most.
 func (z *Loads) top() *Loads {
 	z.MaxLink = -1
@@ -180,14 +163,4 @@ func (z *Loads) top() *Loads {
 		}
 	}
 	return z
-}
-
-// LeastMax returns a lower bound on the load of the most loaded link, whatever
-// ways of so many hops in all are taken over so many links: their mean, rounded
-// up.
-func LeastMax(sumHops int64, links int) int64 {
-	if links == 0 {
-		return 0
-	}
-	return (sumHops + int64(links) - 1) / int64(links)
 }

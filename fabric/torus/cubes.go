@@ -44,23 +44,6 @@ func ParseSwitch(name string) (Switch, error) {
 	return Switch{}, fmt.Errorf("torus: %q names no switch; write x, y or z and 0 to %d, such as x3", name, Faces-1)
 }
 
-// Port is an optical link's end at a cube, {cube, dim, index, polarity} in the
-// paper: out at the face where its dimension grows to.
-type Port struct {
-	Cube int
-	Switch
-	Out bool
-}
-
-// String returns the paper's identifier.
-func (p Port) String() string {
-	polarity := "in"
-	if p.Out {
-		polarity = "out"
-	}
-	return fmt.Sprintf("{%d, %s, %d, %s}", p.Cube, DimName(p.Dim), p.Index, polarity)
-}
-
 // Connection joins the out port of one cube with the in port of another, or the
 // same, in a switch.
 type Connection struct {
@@ -77,9 +60,7 @@ type Pod struct {
 	owner []string // by cube; "" is free
 	to    [][]int  // by switch and cube: the cube that its out port is connected to, -1 if none
 	from  [][]int  // and the other way round
-	bad   map[Port]string
 	down  [Switches]bool
-	plug  map[Port]Port // where cables are plugged in, if not where they should be
 }
 
 // NewPod returns a pod of so many free cubes with no connections. It fails where
@@ -88,16 +69,13 @@ func NewPod(cubes int, switchTime engine.Time) (*Pod, error) {
 	if cubes < 1 || cubes > Cubes || switchTime < 0 {
 		return nil, fmt.Errorf("torus: a pod of %d cubes whose switches take %v; want 1 to %d cubes and no negative time", cubes, switchTime, Cubes)
 	}
-	p := &Pod{SwitchTime: switchTime, owner: make([]string, cubes), bad: map[Port]string{}}
+	p := &Pod{SwitchTime: switchTime, owner: make([]string, cubes)}
 	for range Switches {
 		p.to = append(p.to, slices.Repeat([]int{-1}, cubes))
 		p.from = append(p.from, slices.Repeat([]int{-1}, cubes))
 	}
 	return p, nil
 }
-
-// OpticalLinks returns the number of links between cubes and switches.
-func (p *Pod) OpticalLinks() int { return 2 * Switches * len(p.owner) }
 
 // Free returns the cubes of no job.
 func (p *Pod) Free() []int {
@@ -109,9 +87,6 @@ func (p *Pod) Free() []int {
 	}
 	return free
 }
-
-// Break marks a port as unusable, and says why.
-func (p *Pod) Break(port Port, why string) { p.bad[port] = why }
 
 // BreakSwitch marks a switch as unusable: its connections are lost.
 func (p *Pod) BreakSwitch(s Switch) {
@@ -192,75 +167,12 @@ type Commands struct {
 // Count returns the number of connections to make.
 func (c *Commands) Count() int { return len(c.Make) }
 
-// Plan returns what is to be changed so that a job has its torus: steps 3 and 4
-// of Sec. 3.4.1. Connections that are there already are left alone; others of the
-// same ports are undone. It fails, with ErrPorts, on cubes that are there twice
-// or not at all or belong to another job, and on ports and switches that are
-// broken.
-func (p *Pod) Plan(job string, t *Torus, cubes []int) (*Commands, error) {
-	return p.plan(job, t, cubes, false)
-}
-
-// plan is Plan, or that of what the switches that are not down can make.
-func (p *Pod) plan(job string, t *Torus, cubes []int, working bool) (*Commands, error) {
-	want, err := Adjacent(t, cubes)
-	if err != nil {
-		return nil, err
-	}
-	seen := map[int]bool{}
-	for _, c := range cubes {
-		switch {
-		case c < 0 || c >= len(p.owner):
-			return nil, fmt.Errorf("%w: there is no cube %d; there are 0 to %d", ErrPorts, c, len(p.owner)-1)
-		case seen[c]:
-			return nil, fmt.Errorf("%w: cube %d is named twice", ErrPorts, c)
-		case p.owner[c] != "" && p.owner[c] != job:
-			return nil, fmt.Errorf("%w: cube %d belongs to job %s; free are %v", ErrPorts, c, p.owner[c], p.Free())
-		}
-		seen[c] = true
-	}
-	var out Commands
-	for _, w := range want {
-		if p.down[w.Number()] && working {
-			continue
-		}
-		if p.down[w.Number()] {
-			return nil, fmt.Errorf("%w: switch %s is down", ErrPorts, w.Switch)
-		}
-		for _, port := range []Port{{w.Out, w.Switch, true}, {w.In, w.Switch, false}} {
-			if why, ok := p.bad[port]; ok {
-				return nil, fmt.Errorf("%w: port %s cannot be used: %s", ErrPorts, port, why)
-			}
-		}
-		to, from := p.to[w.Number()], p.from[w.Number()]
-		if to[w.Out] == w.In {
-			continue
-		}
-		if to[w.Out] >= 0 {
-			out.Undo = append(out.Undo, Connection{w.Switch, w.Out, to[w.Out]})
-		}
-		if c := from[w.In]; c >= 0 && !seen[c] { // what the job's own cubes lose is counted where they are
-			out.Undo = append(out.Undo, Connection{w.Switch, c, w.In})
-		}
-		out.Make = append(out.Make, w)
-	}
-	return &out, nil
-}
-
-// Connect carries out what Plan says and gives the job its cubes. It returns how
-// long that takes: nothing where nothing is to be made.
+// Connect makes what a job's torus lacks: steps 3 and 4 of Sec. 3.4.1. Connections that are there already are left
+// alone; others of the same ports are undone. What switches that are down would connect, the torus lacks (Sec. 4.2).
+// It returns how long that takes: nothing where nothing is to be made. It fails, with ErrPorts, on cubes that are
+// there twice or not at all or belong to another job.
 func (p *Pod) Connect(job string, t *Torus, cubes []int) (*Commands, engine.Time, error) {
-	return p.connect(job, t, cubes, false)
-}
-
-// ConnectWorking is Connect by the switches that are not down: the torus lacks
-// what the others would connect (Sec. 4.2).
-func (p *Pod) ConnectWorking(job string, t *Torus, cubes []int) (*Commands, engine.Time, error) {
-	return p.connect(job, t, cubes, true)
-}
-
-func (p *Pod) connect(job string, t *Torus, cubes []int, working bool) (*Commands, engine.Time, error) {
-	c, err := p.plan(job, t, cubes, working)
+	c, err := p.plan(job, t, cubes)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -279,12 +191,40 @@ func (p *Pod) connect(job string, t *Torus, cubes []int, working bool) (*Command
 	return c, p.SwitchTime, nil
 }
 
-// Release frees the cubes of a job. Their connections stay until others take
-// the ports.
-func (p *Pod) Release(job string) {
-	for c, who := range p.owner {
-		if who == job {
-			p.owner[c] = ""
-		}
+// plan returns what Connect has the switches do.
+func (p *Pod) plan(job string, t *Torus, cubes []int) (*Commands, error) {
+	want, err := Adjacent(t, cubes)
+	if err != nil {
+		return nil, err
 	}
+	seen := map[int]bool{}
+	for _, c := range cubes {
+		switch {
+		case c < 0 || c >= len(p.owner):
+			return nil, fmt.Errorf("%w: there is no cube %d; there are 0 to %d", ErrPorts, c, len(p.owner)-1)
+		case seen[c]:
+			return nil, fmt.Errorf("%w: cube %d is named twice", ErrPorts, c)
+		case p.owner[c] != "" && p.owner[c] != job:
+			return nil, fmt.Errorf("%w: cube %d belongs to job %s; free are %v", ErrPorts, c, p.owner[c], p.Free())
+		}
+		seen[c] = true
+	}
+	var out Commands
+	for _, w := range want {
+		if p.down[w.Number()] {
+			continue
+		}
+		to, from := p.to[w.Number()], p.from[w.Number()]
+		if to[w.Out] == w.In {
+			continue
+		}
+		if to[w.Out] >= 0 {
+			out.Undo = append(out.Undo, Connection{w.Switch, w.Out, to[w.Out]})
+		}
+		if c := from[w.In]; c >= 0 && !seen[c] { // what the job's own cubes lose is counted where they are
+			out.Undo = append(out.Undo, Connection{w.Switch, c, w.In})
+		}
+		out.Make = append(out.Make, w)
+	}
+	return &out, nil
 }

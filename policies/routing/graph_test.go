@@ -11,7 +11,6 @@ import (
 	"pgregory.net/rapid"
 
 	"sim/engine"
-	"sim/engine/static"
 	"sim/fabric/torus"
 )
 
@@ -190,7 +189,7 @@ func TestChance(t *testing.T) {
 func TestMultipath(t *testing.T) {
 	p := grid(t)
 	d, z := route(t, Multipath{Ways: 6, Split: PerHop}, p, Options{})
-	split, err := static.OfSplit(p.Network, p.Flows, nil)
+	split, err := ofSplit(p.Network, p.Flows, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +210,7 @@ func TestMultipath(t *testing.T) {
 	if want := float64(whole.Torus.Distances().Sum) / float64(len(whole.Network.Links)); d.Bound != want || z.MaxWeighted < want {
 		t.Errorf("bound %g, want %g; load %g", d.Bound, want, z.MaxWeighted)
 	}
-	if split, err = static.OfSplit(whole.Network, whole.Flows, nil); err != nil || math.Abs(split.MaxWeighted-z.MaxWeighted) > 1e-9 {
+	if split, err = ofSplit(whole.Network, whole.Flows, nil); err != nil || math.Abs(split.MaxWeighted-z.MaxWeighted) > 1e-9 {
 		t.Errorf("all-to-all loads %g, split %g, %v", z.MaxWeighted, split.MaxWeighted, err)
 	}
 	for want, m := range map[string]Multipath{

@@ -1,4 +1,4 @@
-package static
+package static_test
 
 import (
 	"fmt"
@@ -9,19 +9,19 @@ import (
 	"sim/engine"
 )
 
-// SpectralNodes is the most nodes that SpectralBound takes: its time grows with
+// spectralNodes is the most nodes that spectralBound takes: its time grows with
 // their cube.
-const SpectralNodes = 1024
+const spectralNodes = 1024
 
-// SpectralBound returns a lower bound on the cut between any two halves of the
+// spectralBound returns a lower bound on the cut between any two halves of the
 // nodes (see Bisection), which is l2 a b / n for halves of a and b of n nodes and
 // the second least eigenvalue l2 of the Laplacian (Fiedler, Algebraic Connectivity
 // of Graphs, 1973; Donath and Hoffman, 1973), rounded up. It fails on more than
-// SpectralNodes nodes.
-func SpectralBound(n *engine.Network) (int64, error) {
+// spectralNodes nodes.
+func spectralBound(n *engine.Network) (int64, error) {
 	nodes := int(n.Nodes)
-	if nodes > SpectralNodes {
-		return 0, fmt.Errorf("static: the spectral bound of %d nodes; at most %d are taken", nodes, SpectralNodes)
+	if nodes > spectralNodes {
+		return 0, fmt.Errorf("static: the spectral bound of %d nodes; at most %d are taken", nodes, spectralNodes)
 	}
 	if nodes < 2 {
 		return 0, nil
@@ -43,5 +43,5 @@ func SpectralBound(n *engine.Network) (int64, error) {
 	}
 	a := float64(nodes / 2)
 	bound := eigen.Values(nil)[1] * a * (float64(nodes) - a) / float64(nodes)
-	return max(0, int64(math.Ceil(bound-nearWhole))), nil
+	return max(0, int64(math.Ceil(bound-1e-6))), nil
 }

@@ -1,21 +1,25 @@
-package static
+package routing
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"testing"
 
 	"sim/engine"
+	"sim/engine/static"
+	"sim/fabric/torus"
 )
 
-// OfSplit measures flows that split evenly, at every node on their way, over all
+// ofSplit measures flows that split evenly, at every node on their way, over all
 // links that begin a shortest way: equal-cost multi-path packet by packet, or the
 // mean of choosing at random at each hop. Demand weighs flows; nil is one unit
 // each. Loads are in Weighted; divided by the number of nodes, the greatest is the
 // load of a link when every node sends one unit in all to all nodes alike, itself
 // included. It fails where links that are up do not join a pair.
-func OfSplit(n *engine.Network, flows []engine.Flow, demand []float64) (*Loads, error) {
-	z := &Loads{Flows: int64(len(flows)), Link: make([]int64, len(n.Links)), Weighted: make([]float64, len(n.Links))}
-	g := newAdjacency(n)
+func ofSplit(n *engine.Network, flows []engine.Flow, demand []float64) (*static.Loads, error) {
+	z := &static.Loads{Flows: int64(len(flows)), Link: make([]int64, len(n.Links)), Weighted: make([]float64, len(n.Links))}
+	g := newSplitAdjacency(n)
 	start := make([]int32, n.Nodes+1) // flows by destination
 	for _, f := range flows {
 		start[f.Dst+1]++
@@ -68,17 +72,20 @@ func OfSplit(n *engine.Network, flows []engine.Flow, demand []float64) (*Loads, 
 			}
 		}
 	}
-	return z.roundUp(), nil
+	for _, load := range z.Weighted {
+		z.MaxWeighted = max(z.MaxWeighted, load)
+	}
+	return z, nil
 }
 
-// adjacency is the links that are up, by node.
-type adjacency struct {
+// splitAdjacency is the links that are up, by node.
+type splitAdjacency struct {
 	outStart, out []int32
 	inStart, in   []int32
 }
 
-func newAdjacency(n *engine.Network) *adjacency {
-	g := &adjacency{outStart: make([]int32, n.Nodes+1), inStart: make([]int32, n.Nodes+1)}
+func newSplitAdjacency(n *engine.Network) *splitAdjacency {
+	g := &splitAdjacency{outStart: make([]int32, n.Nodes+1), inStart: make([]int32, n.Nodes+1)}
 	for _, l := range n.Links {
 		if l.Rate > 0 {
 			g.outStart[l.From+1]++
@@ -103,7 +110,7 @@ func newAdjacency(n *engine.Network) *adjacency {
 
 // towards sets the hops from every node to dst, -1 where none leads there, and
 // returns the nodes that are led there, nearest first.
-func (g *adjacency) towards(n *engine.Network, dst int32, hops, queue []int32) []int32 {
+func (g *splitAdjacency) towards(n *engine.Network, dst int32, hops, queue []int32) []int32 {
 	for i := range hops {
 		hops[i] = -1
 	}
@@ -119,4 +126,50 @@ func (g *adjacency) towards(n *engine.Network, dst int32, hops, queue []int32) [
 		}
 	}
 	return queue
+}
+
+// TestSplit: even splitting over all shortest ways. On 4x4x8 the twisted form of TPU
+// v4 has the least load of all 64 patterns, 0.573 of a node's traffic, and the
+// pattern of least average distance, 010111, has 0.737; untwisted it is 1.
+func TestSplit(t *testing.T) {
+	best, least := "", math.Inf(1)
+	for _, pattern := range torus.Patterns() {
+		o, err := torus.New(4, 4, 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := o.Twist(pattern); err != nil {
+			t.Fatal(err)
+		}
+		n, all := o.Network(nil, engine.Link{Rate: 1}), everyPair(o.Nodes())
+		z, err := ofSplit(n, all, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sum := float64(o.Distances().Sum); math.Abs(z.WeightedHops-sum) > 1e-6 || math.Abs(total(z.Weighted)-sum) > 1e-6 {
+			t.Fatalf("%s: loads of %g in all, %g hops, distances of %g", pattern, total(z.Weighted), z.WeightedHops, sum)
+		}
+		load := z.MaxWeighted / float64(o.Nodes())
+		if load < least-1e-9 {
+			best, least = pattern, load
+		}
+		if want := map[string]float64{"000000": 1, "010100": 0.573, "010111": 0.737}[pattern]; want > 0 && math.Abs(load-want) > 5e-4 {
+			t.Errorf("%s: %g of a node's traffic, want %g", pattern, load, want)
+		}
+	}
+	if best != "010100" {
+		t.Errorf("least load %g under %s", least, best)
+	}
+	apart := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 1}}}
+	if _, err := ofSplit(apart, everyPair(2), nil); err == nil {
+		t.Error("nothing joins node 1 to 0")
+	}
+}
+
+func total(of []float64) float64 {
+	sum := 0.0
+	for _, x := range of {
+		sum += x
+	}
+	return sum
 }
