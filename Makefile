@@ -33,11 +33,14 @@ lint:
 ci:
 	.ci/run
 
-# what is generated: the keys below the mark in docs/scenario.md, and the picture of README.md
+# what is generated: what is below the marks in docs/scenario.md and docs/metrics.md, and the picture of README.md
 docs: build
 	sed '/^<!-- sim list keys -->$$/q' docs/scenario.md > docs/scenario.md.new
 	./sim list keys >> docs/scenario.md.new
 	mv docs/scenario.md.new docs/scenario.md
+	sed '/^<!-- sim list metrics -->$$/q' docs/metrics.md > docs/metrics.md.new
+	./sim list metrics >> docs/metrics.md.new
+	mv docs/metrics.md.new docs/metrics.md
 	./sim run scenarios/deepseek671b.toml --force --out runs/docs
 	cp runs/docs/plots/nct.png docs/img/nct.png
 
@@ -50,4 +53,4 @@ baselines:
 	$(GO) test . -run Baselines -update
 
 clean:
-	rm -rf sim runs docs/scenario.md.new
+	rm -rf sim runs docs/*.md.new

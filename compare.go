@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"sim/scenarios/compare"
+	"sim/scenarios/result"
 )
 
 // compareFormats are the ways to write a comparison.
@@ -43,7 +44,7 @@ func (c *command) compareCommand() *cli.Command {
 		Description: "OLD and NEW are directories of runs or sweeps, directories that hold several of them or .bench files, single\n" +
 			".bench or result.json files, or names of scenarios whose newest run or sweep under runs/ is meant.\n" +
 			"A regression is a row or metric that is missing in NEW, or by default one of these that got worse:\n" +
-			wrap(strings.Join(compare.Judged, ", "), tableWidth) + "\n" +
+			wrap(strings.Join(result.Judged(), ", "), tableWidth) + "\n" +
 			"(where there is none of them, any metric). Where there are regressions the exit code is 3, and stderr names them.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "fail-over", Usage: "how much worse a metric may get: `SHARE`, such as 0.5% or 0.005", Value: showShare(compare.Rounding)},

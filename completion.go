@@ -114,7 +114,7 @@ func flagValues(cmd, flag string) []string {
 	case cmd == "compare" && flag == "format":
 		return compareFormatNames()
 	case cmd == "compare" && flag == "metric":
-		return append([]string{compare.AllMetrics}, compare.Judged...)
+		return append([]string{compare.AllMetrics}, result.Judged()...)
 	}
 	switch flag {
 	case "format":
@@ -123,6 +123,14 @@ func flagValues(cmd, flag string) []string {
 		return slices.Concat(names("allocators"), names("arbiters"), names("routers"))
 	case "kind":
 		return plots.ChartKinds
+	case "metric":
+		var out []string
+		for _, m := range result.Metrics {
+			if !strings.Contains(m.Name, "*") {
+				out = append(out, m.Name)
+			}
+		}
+		return out
 	case "out", "trace", "plan-out", "routes-out", "spec", "creds", "token-file":
 		return []string{filesToo}
 	}
@@ -153,7 +161,7 @@ func argumentValues(cmd string, before []string) []string {
 		_, known := compare.Latest(runsRoot, "")
 		return append(known, filesToo)
 	case cmd == "list" && len(before) == 0:
-		out := []string{"keys"}
+		out := []string{"keys", "metrics"}
 		for _, l := range listings() {
 			out = append(out, l.kind)
 		}

@@ -42,38 +42,37 @@ func jobNames(rows []result.Row) []string {
 // jobsColumns are the columns of a run of several jobs: the objective, what
 // each job comes to, and, where the jobs also played on common circuits, the
 // same there.
-func jobsColumns(rows []result.Row) []tableColumn {
-	ratio := func(v float64, _ *result.Row) string { return fmt.Sprintf("%.4f", v) }
+func jobsColumns(rows []result.Row) []result.Metric {
 	pooled := slices.ContainsFunc(rows, func(r result.Row) bool { _, ok := r.Metrics["pooled_objective"]; return ok })
-	out := []tableColumn{{objective, objective, ratio}}
+	out := []result.Metric{{Name: objective, Head: objective, Format: result.Fixed}}
 	jobs := jobNames(rows)
 	if len(jobs) > jobsShown {
-		out = append(out, tableColumn{"largest\nNCT", "nct_max", ratio})
+		out = append(out, result.Metric{Name: "nct_max", Head: "largest\nNCT", Format: result.Fixed})
 		jobs = nil
 	}
-	column := func(name, what, metric string, cell func(float64, *result.Row) string) {
+	column := func(name, what, metric string, format result.Format) {
 		head := text.Snip(name, jobWidth, "…") + "\n" + what
-		out = append(out, tableColumn{head, "job." + name + "." + metric, cell})
+		out = append(out, result.Metric{Name: "job." + name + "." + metric, Head: head, Format: format})
 	}
 	for _, name := range jobs {
 		switch {
 		case pooled:
 		case len(jobs) <= jobsTimed:
-			column(name, "NCT", "nct", ratio)
-			column(name, "iteration", "makespan_s", nil)
+			column(name, "NCT", "nct", result.Fixed)
+			column(name, "iteration", "makespan_s", result.Time)
 		default:
-			column(name, "NCT", "nct", ratio)
+			column(name, "NCT", "nct", result.Fixed)
 		}
 	}
 	if pooled {
-		out = append(out, tableColumn{objective + "\npooled", "pooled_objective", ratio})
+		out = append(out, result.Metric{Name: "pooled_objective", Head: objective + "\npooled", Format: result.Fixed})
 		for _, name := range jobs {
-			column(name, "pooled", "nct_mean", ratio)
+			column(name, "pooled", "nct_mean", result.Fixed)
 		}
 	}
-	for _, c := range tableColumns {
-		if c.metric == "gap" || c.metric == "ports" {
-			out = append(out, c)
+	for _, m := range result.Metrics {
+		if m.Name == "gap" || m.Name == "ports" {
+			out = append(out, m)
 		}
 	}
 	return out

@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
@@ -60,7 +62,7 @@ func (c *command) listCommand() *cli.Command {
 					fmt.Fprintf(c.stdout, "%s:\n", l.kind)
 					c.printItems(l.items, "  ")
 				}
-				_, err := fmt.Fprintln(c.stdout, "keys:\n  sim list keys prints every key of a scenario with its meaning")
+				_, err := fmt.Fprintln(c.stdout, "keys, metrics:\n  sim list keys and sim list metrics print all keys of scenarios and all metrics with their meaning")
 				return err
 			case 1:
 				return c.list(cc.Args().First())
@@ -71,10 +73,13 @@ func (c *command) listCommand() *cli.Command {
 }
 
 func (c *command) list(kind string) error {
-	if kind == "keys" {
+	switch kind {
+	case "keys":
 		return scenarios.Reference(c.stdout)
+	case "metrics":
+		return listMetrics(c.stdout)
 	}
-	kinds := []string{"keys"}
+	kinds := []string{"keys", "metrics"}
 	for _, l := range listings() {
 		if l.kind == kind {
 			c.printItems(l.items, "")
@@ -97,4 +102,22 @@ func (c *command) printItems(items []scenarios.PolicyInfo, indent string) {
 		line := fmt.Sprintf("%s%-*s  %s", indent, width, i.Name, i.Doc)
 		fmt.Fprintln(c.stdout, strings.TrimRight(line, " "))
 	}
+}
+
+// listMetrics prints the table of metrics, as docs/metrics.md has it.
+func listMetrics(w io.Writer) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0)
+	fmt.Fprint(tw, "| metric\t| unit\t| better\t| judged\t| of\t| what it is\t|\n|---\t|---\t|---\t|---\t|---\t|---\t|\n")
+	for _, m := range result.Metrics {
+		judged := ""
+		if m.Judged {
+			judged = "yes"
+		}
+		known, _ := result.Find(m.Name)
+		if known.Unit == "%" {
+			known.Unit = "" // in figures
+		}
+		fmt.Fprintf(tw, "| `%s`\t| %s\t| %s\t| %s\t| %s\t| %s\t|\n", m.Name, known.Unit, m.Better, judged, m.Of, m.Words)
+	}
+	return tw.Flush()
 }

@@ -12,16 +12,16 @@ import (
 )
 
 // printNotes says below the table what its figures stand beside.
-func printNotes(b *strings.Builder, doc *result.Document, best, why int) {
+func printNotes(b *strings.Builder, doc *result.Document, best int, why *result.Metric) {
 	ideal, hasIdeal := doc.Reference["makespan_s"]
 	compute, hasCompute := doc.Reference["compute_makespan_s"]
-	what, reference := bounded(doc, why), "the ideal fabric"
+	reference := "the ideal fabric"
 	if anyHas(doc, "all_to_all_s") {
 		reference = "the step without all-to-alls"
 	}
 	if best >= 0 && !printBestOfJobs(b, doc, best) {
 		r := &doc.Rows[best]
-		line := fmt.Sprintf("* %s %s", r.Policy, judged[why].words)
+		line := fmt.Sprintf("* %s %s", r.Policy, why.Wins)
 		if m := r.Metrics["makespan_s"]; hasIdeal && ideal > 0 {
 			switch over := m/ideal - 1; {
 			case over <= provedGap:
@@ -46,12 +46,12 @@ func printNotes(b *strings.Builder, doc *result.Document, best, why int) {
 		b.WriteString("  NCT: exposed communication as a multiple of the ideal fabric's\n")
 	}
 	printCompletionGap(b, doc)
-	gapOf := "gap to bound"
-	if anyHas(doc, "slots") {
-		gapOf = "gap of slots"
-	}
 	for _, m := range boundModels(doc) {
-		paragraph(b, fmt.Sprintf(gapOf+" (%s): above a lower bound on %s, which holds for %s", strings.Join(m.policies, ", "), what, m.name))
+		gapOf := "gap to bound"
+		if m.of.Zero != "" {
+			gapOf = "gap of " + m.of.Words
+		}
+		paragraph(b, fmt.Sprintf("%s (%s): above a lower bound on %s, which holds for %s", gapOf, strings.Join(m.policies, ", "), m.of.Bounded, m.name))
 	}
 	for _, r := range doc.Rows {
 		if why := r.Labels["unserved"]; why != "" {
@@ -76,9 +76,9 @@ func printNotes(b *strings.Builder, doc *result.Document, best, why int) {
 			}
 			paragraph(b, fmt.Sprintf("%s: implied_share%s: %s", r.Policy, value, why))
 		}
-		for _, col := range tableColumns {
-			if _, ok := r.Metrics[col.metric]; !ok && r.Labels[col.metric] != "" {
-				paragraph(b, fmt.Sprintf("%s has no %s: %s", r.Policy, col.metric, r.Labels[col.metric]))
+		for _, m := range result.Metrics {
+			if _, ok := r.Metrics[m.Name]; !ok && m.Head != "" && m.Table == "" && r.Labels[m.Name] != "" {
+				paragraph(b, fmt.Sprintf("%s has no %s: %s", r.Policy, m.Name, r.Labels[m.Name]))
 			}
 		}
 	}
@@ -102,6 +102,7 @@ func anyHas(doc *result.Document, metric string) bool {
 // boundModel is a model that lower bounds hold in, with the policies whose
 // bounds do.
 type boundModel struct {
+	of       result.Metric
 	name     string
 	policies []string
 }
@@ -122,13 +123,14 @@ func boundModels(doc *result.Document) []boundModel {
 		if words, ok := planModels[name]; ok {
 			name = words
 		}
-		if _, ok := r.Metrics["gap"]; !ok || name == "" {
+		of, ok := r.GapOf(doc.Reference)
+		if !ok || name == "" {
 			continue
 		}
 		at := slices.IndexFunc(out, func(m boundModel) bool { return m.name == name })
 		if at < 0 {
 			at = len(out)
-			out = append(out, boundModel{name: name})
+			out = append(out, boundModel{of: of, name: name})
 		}
 		out[at].policies = append(out[at].policies, r.Policy)
 	}

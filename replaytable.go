@@ -11,13 +11,14 @@ import (
 )
 
 // replayColumns are the columns of the table of replays.
-var replayColumns = []tableColumn{
-	{"NCT as\nplanned", "nct", nil},
-	{"NCT\nmean", "replay_nct_mean", nil},
-	{"NCT\nmedian", "replay_nct_p50", nil},
-	{"NCT\np95", "replay_nct_p95", nil},
-	{"NCT\np99", "replay_nct_p99", nil},
-	{"NCT\nmost", "replay_nct_max", nil},
+func replayColumns() []result.Metric {
+	columns := []result.Metric{{Name: "nct", Head: "NCT as\nplanned", Format: result.Fixed}}
+	for _, m := range result.Metrics {
+		if m.Table == "replay" {
+			columns = append(columns, m)
+		}
+	}
+	return columns
 }
 
 // printReplays says how the topologies did when they were played again, if
@@ -27,10 +28,11 @@ func printReplays(b *strings.Builder, doc *result.Document) {
 		return
 	}
 	head := table.Row{"policy"}
-	for _, col := range replayColumns {
-		head = append(head, col.head)
+	columns := replayColumns()
+	for _, m := range columns {
+		head = append(head, m.Head)
 	}
-	tw := newTable(append(head, "iteration\nmean", "plays\nstalled"))
+	tw := newTable(head)
 	what := ""
 	for i := range doc.Rows {
 		r := &doc.Rows[i]
@@ -39,18 +41,10 @@ func printReplays(b *strings.Builder, doc *result.Document) {
 		}
 		what = r.Labels["replay"]
 		row := table.Row{"  " + text.Snip(r.Policy, policyWidth, "…")}
-		for _, col := range replayColumns {
-			cell := "-"
-			if v, ok := r.Metrics[col.metric]; ok {
-				cell = fmt.Sprintf("%.4f", v)
-			}
-			row = append(row, cell)
+		for c := range columns {
+			row = append(row, cell(doc, r, &columns[c]))
 		}
-		mean := "-"
-		if v, ok := r.Metrics["replay_makespan_mean_s"]; ok {
-			mean = columnUnit(doc.Rows, "replay_makespan_mean_s").of(v)
-		}
-		tw.AppendRow(append(row, mean, count(r.Metrics["replay_stalled"])))
+		tw.AppendRow(row)
 	}
 	fmt.Fprintf(b, "\n%s\n\n%s\n\n", wrap("Replayed: "+what, tableWidth), tw.Render())
 	printReplayNotes(b, doc)

@@ -17,6 +17,7 @@ const sampleTime = 10 * time.Second
 func (c *command) dryRun(ctx context.Context, plan *sweep.Plan, flags sweepFlags) error {
 	dir := sweepDir(plan, flags)
 	store := sweep.Peek(dir)
+	store.Outdate(askedFor(plan, flags))
 	out := bufio.NewWriter(c.stdout)
 	for i := range plan.Sweep.Cells {
 		if !flags.shard.Has(i) {

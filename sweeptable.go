@@ -18,9 +18,6 @@ import (
 // sweepRows is the most rows of a sweep that are printed; the files hold all.
 const sweepRows = 60
 
-// mainMetrics are what a sweep's table shows, the first that there is.
-var mainMetrics = []string{"objective", "nct", "makespan_s", "completion_s", "mean_delay_s", "max_load_over_rate", "max_link_load"}
-
 // printSweep prints a sweep as a table: a row a variant, a column a policy, in
 // each the main metric.
 func (c *command) printSweep(s *result.Sweep, t *result.SweepTimings, plots []result.Plot, dir, metric string) error {
@@ -67,15 +64,7 @@ func sweepMetric(s *result.Sweep, plots []result.Plot, asked string) (string, er
 			return y, nil
 		}
 	}
-	for _, m := range mainMetrics {
-		if has[m] {
-			return m, nil
-		}
-	}
-	if names := slices.Sorted(maps.Keys(has)); len(names) > 0 {
-		return names[0], nil
-	}
-	return mainMetrics[0], nil
+	return result.MainOf(has), nil
 }
 
 // cellMetric returns a metric of a cell, or a time that it took.
@@ -119,6 +108,7 @@ func sweepTable(s *result.Sweep, t *result.SweepTimings, metric string, paint pa
 		head = append(head, text.Snip(p, policyWidth, "…"))
 	}
 	print := alike(s, metric)
+	shown, _ := result.Find(metric)
 	notes, some := labelled(s, metric)
 	tw := newTable(head)
 	var left []int
@@ -157,10 +147,8 @@ func sweepTable(s *result.Sweep, t *result.SweepTimings, metric string, paint pa
 					best, bestAt = x, len(row)
 				}
 				switch {
-				case metric == "solve_s" || metric == "play_s":
-					row = append(row, roughly(x))
-				case metric == "p50_delay_s" || metric == "p99_delay_s":
-					row = append(row, ofClass(x))
+				case shown.Format == result.Wall || shown.Format == result.Class:
+					row = append(row, formatted(x, &shown, nil))
 				default:
 					mark := ""
 					switch {
@@ -173,7 +161,7 @@ func sweepTable(s *result.Sweep, t *result.SweepTimings, metric string, paint pa
 				}
 			}
 		}
-		if bestAt >= 0 && result.Better(metric) == "lower" {
+		if bestAt >= 0 && shown.Better == result.Lower {
 			row[bestAt] = paint.bold(row[bestAt].(string))
 		}
 		tw.AppendRow(row)

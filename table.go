@@ -25,132 +25,102 @@ const policyWidth = 28
 // optimal: what rounding to picoseconds can leave is far below it.
 const provedGap = 1e-6
 
-// tableColumn is a column of the results table: it appears when some row has
-// its metric.
-type tableColumn struct {
-	head   string
-	metric string
-	cell   func(v float64, r *result.Row) string // nil: a time in the column's unit
-}
-
-var tableColumns = []tableColumn{
-	{"NCT\nbefore", "nct_before", func(v float64, _ *result.Row) string { return fmt.Sprintf("%.4f", v) }},
-	{"NCT", "nct", func(v float64, _ *result.Row) string { return fmt.Sprintf("%.4f", v) }},
-	{"iteration\ntime", "makespan_s", nil},
-	{"exposed\ncomm.", "comm_exposed_s", nil},
-	{"average\nhops", "average_hops", func(v float64, _ *result.Row) string { return fmt.Sprintf("%.4f", v) }},
-	{"busiest link,\nabove bound", "max_link_load", load},
-	{"load over rate,\nabove bound", "max_load_over_rate", load},
-	{"gap to\nbound", "gap", func(v float64, _ *result.Row) string { return gap(v) }},
-	{"all to all,\neach node", "all_to_all_bytes_per_s", func(v float64, _ *result.Row) string { return bytesPerSecond(v) }},
-	{"against\nno fault", "fault_ratio", func(v float64, _ *result.Row) string { return percent(v) }},
-	{"all to all", "all_to_all_s", nil},
-	{"completion", "completion_s", nil},
-	{"gap to\nbound", "gap_completion", func(v float64, _ *result.Row) string { return gap(v) }},
-	{"topol-\nogies", "reconfigurations", func(v float64, _ *result.Row) string { return count(v) }},
-	{"slots, gap\nto fewest", "slots", slots},
-	{"steps", "steps", func(v float64, _ *result.Row) string { return count(v) }},
-	{"chunks\nheld", "buffer_chunks", func(v float64, _ *result.Row) string { return count(v) }},
-	{"slot\nby slot", "synchronised_s", nil},
-	{"as links\nare free", "free_running_s", nil},
-	{"as fluid", "fluid_s", func(v float64, r *result.Row) string {
-		if _, plan := r.Metrics["slots"]; !plan {
-			return "-"
-		}
-		return seconds(v)
-	}},
-	{"mean\ndelay", "mean_delay_s", nil},
-	{"99 % within", "p99_delay_s", func(v float64, _ *result.Row) string { return ofClass(v) }},
-	{"accepted", "accepted_load", func(v float64, _ *result.Row) string { return fmt.Sprintf("%.4f", v) }},
-	{"dropped", "dropped", func(v float64, _ *result.Row) string { return count(v) }},
-	{"ports\nused", "ports", ports},
-	{"topologies\ntried", "evaluations", func(v float64, _ *result.Row) string { return count(v) }},
-}
-
-func load(v float64, r *result.Row) string {
-	if above, ok := r.Metrics["gap"]; ok && !timed(r) {
-		return fmt.Sprintf("%s %7s", amount(v), gap(above))
-	}
-	return amount(v)
-}
-
-// timed reports whether the gap of a router's row is of its completion, as where
-// transfers wait for each other, and not of loads.
-func timed(r *result.Row) bool {
-	_, ok := r.Metrics["bound_completion_s"]
-	_, routed := r.Metrics["max_link_load"]
-	return ok && routed
-}
-
-// slots are whole but for fluid schedules. Their gap is to a bound for as many topologies, so that none is not yet optimal.
-func slots(v float64, r *result.Row) string {
-	above, ok := r.Metrics["gap"]
-	switch {
-	case !ok:
-		return amount(v)
-	case math.Abs(above) <= provedGap:
-		return fmt.Sprintf("%s %7s", amount(v), "fewest")
-	}
-	return fmt.Sprintf("%s %7s", amount(v), percent(above))
-}
-
-func gap(v float64) string {
-	if math.Abs(v) <= provedGap {
-		return "optimal"
-	}
-	return percent(v)
-}
-
-func ports(v float64, r *result.Row) string {
-	if ratio, ok := r.Metrics["port_ratio"]; ok {
-		return fmt.Sprintf("%s %5.1f %%", count(v), 100*ratio)
-	}
-	return count(v)
-}
-
-// columnsFor returns the columns that some row fills, or when none does a
-// column for each metric that there is.
-func columnsFor(rows []result.Row) []tableColumn {
+// columnsFor returns the metrics that are columns of the table of results: those of the table that some row fills, or
+// when none does all that there are.
+func columnsFor(doc *result.Document) []result.Metric {
 	has := map[string]bool{}
-	for _, r := range rows {
+	for _, r := range doc.Rows {
 		for name := range r.Metrics {
 			has[name] = true
 		}
 	}
 	if has[objective] {
-		return jobsColumns(rows)
+		return jobsColumns(doc.Rows)
 	}
-	if !has["slots"] {
-		delete(has, "fluid_s") // of traffic on links it is what others are compared with
-	}
-	if has["max_load_over_rate"] {
-		delete(has, "max_link_load")
-	}
-	if (has["max_link_load"] || has["max_load_over_rate"]) && !slices.ContainsFunc(rows, func(r result.Row) bool { return timed(&r) }) || has["slots"] {
-		delete(has, "gap") // which stands beside these
-	}
-	// So that the table fits.
-	if has["completion_s"] {
-		delete(has, "p99_delay_s")
-	}
-	if has["synchronised_s"] || has["all_to_all_s"] {
-		delete(has, "buffer_chunks")
-	}
-	if most(rows, "dropped") == 0 {
-		delete(has, "dropped")
-	}
-	var out []tableColumn
-	for _, c := range tableColumns {
-		if has[c.metric] {
-			out = append(out, c)
+	has["gap"] = slices.ContainsFunc(doc.Rows, func(r result.Row) bool {
+		of, ok := r.GapOf(doc.Reference)
+		return ok && of.Beside != "gap"
+	})
+	var out []result.Metric
+	for _, m := range result.Metrics {
+		switch {
+		case m.Head == "" || m.Table != "" || !has[m.Name]:
+		case m.Needs != "" && !has[m.Needs]:
+		case m.Rare && most(doc.Rows, m.Name) == 0:
+		case slices.ContainsFunc(m.Unless, func(name string) bool { return has[name] }):
+		default:
+			out = append(out, m)
 		}
 	}
 	if out == nil {
 		for _, name := range slices.Sorted(maps.Keys(has)) {
-			out = append(out, tableColumn{name, name, func(v float64, _ *result.Row) string { return fmt.Sprintf("%.6g", v) }})
+			if has[name] {
+				out = append(out, result.Metric{Name: name, Head: name})
+			}
 		}
 	}
 	return out
+}
+
+// cell prints a row's value of a column.
+func cell(doc *result.Document, r *result.Row, m *result.Metric) string {
+	v, ok := r.Metrics[m.Name]
+	if !ok {
+		return "-"
+	}
+	if m.Needs != "" {
+		if _, ok := r.Metrics[m.Needs]; !ok {
+			return "-"
+		}
+	}
+	text := formatted(v, m, doc.Rows)
+	beside, ok := r.Metrics[m.Beside]
+	if !ok {
+		return text
+	}
+	other, _ := result.Find(m.Beside)
+	if other.Name == "gap" {
+		if of, ok := r.GapOf(doc.Reference); !ok || of.Name != m.Name {
+			return text
+		}
+		if m.Zero != "" && math.Abs(beside) <= provedGap {
+			return fmt.Sprintf("%s %7s", text, m.Zero)
+		}
+	}
+	return fmt.Sprintf("%s %7s", text, formatted(beside, &other, doc.Rows))
+}
+
+// formatted prints a value as the metric's Format says. Times share the unit of the column.
+func formatted(v float64, m *result.Metric, rows []result.Row) string {
+	switch m.Format {
+	case result.Fixed:
+		return fmt.Sprintf("%.4f", v)
+	case result.Time:
+		return columnUnit(rows, m.Name).of(v)
+	case result.Class:
+		return ofClass(v)
+	case result.Wall:
+		return roughly(v)
+	case result.Count:
+		return count(v)
+	case result.Amount:
+		return amount(v)
+	case result.Rate:
+		return bytesPerSecond(v)
+	case result.Percent:
+		return percent(v)
+	case result.Gap:
+		return gap(v)
+	}
+	return fmt.Sprintf("%.6g", v)
+}
+
+// gap prints a relative distance to a bound.
+func gap(v float64) string {
+	if math.Abs(v) <= provedGap {
+		return "optimal"
+	}
+	return percent(v)
 }
 
 // printTable prints what every policy reached.
@@ -175,44 +145,17 @@ func (c *command) printTable(o *scenarios.Outcome, dir string) error {
 	return err
 }
 
-// judged are the metrics that say which row is best, the first that there is, in
-// words, and what of it a bound is on.
-var judged = []struct{ metric, words, bounded string }{
-	{"makespan_s", "is fastest", "the iteration time"},
-	{objective, "is fastest", "the objective"},
-	{"completion_s", "is fastest", mostLoaded},
-	{"dropped", "drops the fewest packets", mostLoaded},
-	{"mean_delay_s", "delivers soonest", mostLoaded},
-	{"max_load_over_rate", "spreads the load best", mostLoaded},
-	{"max_link_load", "spreads the load best", mostLoaded},
-}
-
-const mostLoaded = "the load of the most loaded link"
-
-// bounded says in words what bounds are on, of the best row's metric.
-func bounded(doc *result.Document, why int) string {
-	if anyHas(doc, "slots") {
-		return "the slots of plans of as many topologies"
-	}
-	if anyHas(doc, "steps") || slices.ContainsFunc(doc.Rows, func(r result.Row) bool { return timed(&r) }) {
-		return "the completion time"
-	}
-	return judged[why].bounded
-}
-
-// bestOf returns the best of several rows and what makes it so, places in the rows
-// and in judged; -1 and the first where none can be.
-func bestOf(doc *result.Document) (row, why int) {
-	lossy := most(doc.Rows, "dropped") > 0
-	for i, j := range judged {
-		if j.metric == "dropped" && !lossy || j.metric == "mean_delay_s" && lossy {
-			continue // delays are of what arrives, and less of it arrives sooner
+// bestOf returns the place of the best of several rows, -1 where none can be, and the metric that makes it so.
+func bestOf(doc *result.Document) (int, *result.Metric) {
+	for _, m := range result.MainMetrics() {
+		if m.Wins == "" || m.Rare && most(doc.Rows, m.Name) == 0 {
+			continue
 		}
-		if best := doc.Best(j.metric); best >= 0 {
-			return best, i
+		if best := doc.Best(m.Name); best >= 0 {
+			return best, &m
 		}
 	}
-	return -1, 0
+	return -1, nil
 }
 
 func printTitle(b *strings.Builder, name, title string, paint paints) {
@@ -225,10 +168,10 @@ func printTitle(b *strings.Builder, name, title string, paint paints) {
 }
 
 func resultsTable(doc *result.Document, timings *result.Timings, best int, paint paints) string {
-	columns := columnsFor(doc.Rows)
+	columns := columnsFor(doc)
 	head := table.Row{"policy"}
 	for _, col := range columns {
-		head = append(head, col.head)
+		head = append(head, col.Head)
 	}
 	tw := newTable(append(head, "time to\ndecide"))
 	for i := range doc.Rows {
@@ -238,16 +181,8 @@ func resultsTable(doc *result.Document, timings *result.Timings, best int, paint
 			name = "*" + name[1:]
 		}
 		row := table.Row{name}
-		for _, col := range columns {
-			v, ok := r.Metrics[col.metric]
-			switch {
-			case !ok:
-				row = append(row, "-")
-			case col.cell == nil:
-				row = append(row, columnUnit(doc.Rows, col.metric).of(v))
-			default:
-				row = append(row, col.cell(v, r))
-			}
+		for c := range columns {
+			row = append(row, cell(doc, r, &columns[c]))
 		}
 		decide := "-"
 		if t, ok := timings.Policies[r.Policy]; ok {

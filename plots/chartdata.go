@@ -9,9 +9,6 @@ import (
 	"sim/scenarios/result"
 )
 
-// referencePrefix names metrics of the ideal fabric.
-const referencePrefix = "reference."
-
 // wallClock are the figures of a sweep's timings, which are no metrics.
 var wallClock = []string{"solve_s", "play_s"}
 
@@ -30,7 +27,7 @@ func (v *view) metricNames(t *result.SweepTimings) []string {
 			own[name] = true
 		}
 		for name := range c.Reference {
-			reference[referencePrefix+name] = true
+			reference[result.ReferencePrefix+name] = true
 		}
 		for name, values := range c.Samples {
 			if len(values) > 0 {
@@ -70,7 +67,7 @@ func (v *view) measure(name string, t *result.SweepTimings) (measure, error) {
 		return m, unknownName("metric", name, known)
 	}
 	own := slices.ContainsFunc(v.sweep.Cells, func(c result.Cell) bool { _, ok := c.Metrics[name]; return ok || len(c.Samples[name]) > 0 })
-	reference, isReference := strings.CutPrefix(name, referencePrefix)
+	reference, isReference := strings.CutPrefix(name, result.ReferencePrefix)
 	switch {
 	case own:
 		m.of = func(c *result.Cell) (x float64, ok bool) { x, ok = c.Metrics[name]; return x, ok }

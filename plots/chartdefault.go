@@ -8,9 +8,6 @@ import (
 	"sim/scenarios/result"
 )
 
-// mainMetrics are what charts show unless they say, the first that there is.
-var mainMetrics = []string{"nct", "objective", "makespan_s", "completion_s"}
-
 // manyPanels is the most panels that are proposed.
 const manyPanels = 12
 
@@ -103,15 +100,7 @@ func mainMetric(s *result.Sweep) string {
 			has[name] = true
 		}
 	}
-	for _, m := range mainMetrics {
-		if has[m] {
-			return m
-		}
-	}
-	if names := sortedKeys(has); len(names) > 0 {
-		return names[0]
-	}
-	return ""
+	return result.MainOf(has)
 }
 
 // chooseAxes chooses which axis goes across, which makes panels (or goes up,

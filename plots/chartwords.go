@@ -44,102 +44,22 @@ func keyWords(a *result.Axis) string {
 	return keyTexts[a.Name]
 }
 
-// metricTexts words metrics; those that are left out are worded by their
-// names.
-var metricTexts = map[string]string{
-	"nct":                              "NCT",
-	"nct_critical_path":                "NCT of the critical path",
-	"makespan_s":                       "iteration time",
-	"compute_makespan_s":               "compute time",
-	"comm_exposed_s":                   "exposed communication",
-	"completion_s":                     "completion time",
-	"bound_makespan_s":                 "lower bound on the iteration time",
-	"gap":                              "gap to bound",
-	"gap_completion":                   "gap to bound, any number of topologies",
-	"ports":                            "ports used",
-	"port_ratio":                       "ports used",
-	"bound_ports":                      "lower bound on ports",
-	"evaluations":                      "topologies tried",
-	"solve_s":                          "time to decide",
-	"all_to_all_s":                     "time of an all-to-all",
-	"slots":                            "slots",
-	"reconfigurations":                 "topologies",
-	"bound_slots_round":                "lower bound on slots, of rounds",
-	"bound_slots_forward":              "lower bound on slots, storing and forwarding",
-	"bound_slots_relay":                "lower bound on slots, relaying",
-	"buffer_chunks":                    "chunks that a GPU holds",
-	"synchronised_s":                   "time of packets, slot by slot",
-	"free_running_s":                   "time of packets, as links are free",
-	"sum_hops":                         "hops of all ordered pairs",
-	"average_hops":                     "average distance",
-	"diameter":                         "diameter",
-	"max_link_load":                    "load of the most loaded link",
-	"bound_max_link_load":              "lower bound on the largest load of a link",
-	"unconstrained_max_link_load":      "largest load of a link, cyclic routes allowed",
-	"max_load_over_rate":               "largest load of a link over its rate",
-	"bound_max_load_over_rate":         "lower bound on the largest load over rate",
-	"unconstrained_max_load_over_rate": "largest load over rate, cyclic routes allowed",
-	"nearest_neighbour_max_load":       "largest load of a link, nearest neighbours",
-	"all_to_all_bytes_per_s":           "all-to-all throughput",
-	"mean_delay_s":                     "mean packet delay",
-	"p50_delay_s":                      "median packet delay",
-	"p99_delay_s":                      "99th percentile of packet delay",
-	"injected":                         "packets injected",
-	"delivered":                        "packets delivered",
-	"dropped":                          "packets dropped",
-	"packet_hops":                      "hops of all packets",
-	"bisection_links":                  "links across the bisection",
-	"fault_ratio":                      "throughput under the fault, over that without",
-	"accepted_load":                    "accepted load",
-	"step_slowdown":                    "slowdown of a step",
-	"implied_share":                    "implied share of communication",
-	"table_entries":                    "entries of forwarding tables",
-	"tag_bits":                         "bits of routing tag a packet",
-	"play_s":                           "time to play",
-}
-
-// suffixes are the units that names of metrics end in, the longest first.
-var suffixes = []string{"_bytes_per_s", "_bits_per_s", "_per_s", "_bytes", "_s"}
-
 // metricWords words a metric, without its unit.
 func metricWords(name string) string {
-	if a, b, ok := strings.Cut(name, "/"); ok {
-		return metricWords(a) + " / " + metricWords(b)
-	}
-	if rest, ok := strings.CutPrefix(name, referencePrefix); ok {
-		return metricWords(rest) + " on the ideal fabric"
-	}
-	if text := metricTexts[name]; text != "" {
-		return text
-	}
-	for _, s := range suffixes {
-		if rest := strings.TrimSuffix(name, s); rest != name && rest != "" {
-			name = rest
-			break
-		}
-	}
-	return strings.ReplaceAll(name, "_", " ")
+	m, _ := result.Find(name)
+	return m.Words
 }
 
 // metricUnit is the unit in which values of a metric of up to most read well.
 func metricUnit(name string, most float64) unit {
-	name = strings.TrimPrefix(name, referencePrefix)
-	switch {
-	case strings.Contains(name, "/"): // of two metrics
-		return unit{"", 1}
-	case name == "gap" || name == "gap_completion" || name == "implied_share" || strings.HasSuffix(name, "_ratio"):
+	switch m, _ := result.Find(name); m.Unit {
+	case "%":
 		return unit{"%", 100}
-	case name == "average_hops", name == "diameter":
-		return unit{"hops", 1}
-	case strings.HasSuffix(name, "_bytes_per_s"):
-		return thousands(most, "B/s")
-	case strings.HasSuffix(name, "_bits_per_s"):
-		return thousands(most, "b/s")
-	case strings.HasSuffix(name, "_per_s"):
-		return unit{"1/s", 1}
-	case strings.HasSuffix(name, "_bytes"):
-		return thousands(most, "B")
-	case strings.HasSuffix(name, "_s"):
+	case "hops", "1/s":
+		return unit{m.Unit, 1}
+	case "B/s", "b/s", "B":
+		return thousands(most, m.Unit)
+	case "s":
 		return timeUnit(most)
 	}
 	return unit{"", 1}
@@ -168,28 +88,29 @@ type quantity struct {
 // [lo, hi]. A label that the plot gives says the unit, as do scale and offset:
 // then none is chosen.
 func (v *view) quantityOf(name, label string, lo, hi float64, own bool) quantity {
-	q := quantity{words: metricWords(name), unit: unit{"", 1}}
+	m, _ := result.Find(name)
+	q := quantity{words: m.Words, unit: unit{"", 1}}
 	scale, offset := v.spec.Scale, v.spec.Offset
 	if scale == 0 {
 		scale = 1
 	}
 	plainly := !own || scale == 1 && offset == 0
-	if name == "nct" {
-		q.base = scale + offset
+	if m.Base != 0 {
+		q.base = m.Base*scale + offset
 		if !own {
-			q.base = 1
+			q.base = m.Base
 		}
 	}
 	switch {
 	case label != "":
 		q.label = plain(label)
 		return q
-	case plainly && name == "nct":
-		q.label = "NCT (1 = ideal fabric)"
+	case plainly && m.Axis != "":
+		q.label = m.Axis
 		return q
 	case plainly:
 		q.unit = metricUnit(name, max(math.Abs(lo), math.Abs(hi)))
-		q.named = strings.HasSuffix(name, "_s") && !strings.HasSuffix(name, "_per_s")
+		q.named = m.Unit == "s"
 		q.label = q.words
 		if q.unit.name != "" {
 			q.label += ", " + q.unit.name

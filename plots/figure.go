@@ -86,11 +86,11 @@ func drawable(doc *result.Document, d *result.Detail) error {
 		return nil
 	}
 	for _, r := range doc.Rows {
-		if err := check("nct of "+r.Policy, append([]float64{r.Metrics["nct"]}, r.Samples["nct"]...)...); err != nil {
+		if err := check("nct of "+r.Policy, r.Samples["nct"]...); err != nil {
 			return err
 		}
-		for _, m := range []string{"max_link_load", "bound_max_link_load", "max_load_over_rate", "bound_max_load_over_rate", "all_to_all_bytes_per_s", "completion_s", "makespan_s"} {
-			if err := check(m+" of "+r.Policy, r.Metrics[m]); err != nil {
+		for _, name := range sortedKeys(r.Metrics) {
+			if err := check(name+" of "+r.Policy, r.Metrics[name]); err != nil {
 				return err
 			}
 		}

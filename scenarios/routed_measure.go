@@ -286,7 +286,7 @@ func (a *routedAnswer) completion() {
 	if a.r.s.Workload.Source == "poisson" && a.r.load.graph == nil {
 		return // which is to go on for ever
 	}
-	fluid, hasFluid := m["fluid_s"]
+	_, hasFluid := m["fluid_s"]
 	_, done := m["completion_s"]
 	why := ""
 	switch {
@@ -299,9 +299,6 @@ func (a *routedAnswer) completion() {
 	default:
 		if !done {
 			m["completion_s"] = s.End.Seconds()
-		}
-		if hasFluid && m["completion_s"] > 0 {
-			m["over_fluid"] = m["completion_s"] / fluid
 		}
 		return
 	}

@@ -244,6 +244,10 @@ func Run(ctx context.Context, s *Scenario, opt RunOptions) (*Outcome, error) {
 		return nil, noneServes(none)
 	}
 	result.ShareBounds(o.Document.Rows)
+	for i := range o.Document.Rows {
+		r := &o.Document.Rows[i]
+		r.Metrics = result.Derive(r.Metrics, o.Document.Reference)
+	}
 	progress("done", len(names), len(names))
 	o.Timings.WallS = time.Since(begin).Seconds()
 	return o, nil

@@ -67,15 +67,6 @@ const Rounding = 1e-6
 // otherwise. Single runs on a busy machine differ by less.
 const WallFailOver = 0.25
 
-// Judged are the metrics that may fail by default: those that say how good a
-// policy's decision is. The others explain them. Where none of these is among
-// the metrics, all that have a direction may fail.
-var Judged = []string{
-	"nct", "makespan_s", "objective", "completion_s", "ports",
-	"replay_nct_mean", "replay_makespan_mean_s", "replay_stalled",
-	"all_to_all_bytes_per_s", "mean_delay_s", "p99_delay_s", "delivered", "dropped", "max_link_load", "max_load_over_rate", "all_to_all_s", "slots",
-}
-
 // AllMetrics among Options.Metrics stands for every metric that has a
 // direction.
 const AllMetrics = "all"
@@ -84,7 +75,7 @@ const AllMetrics = "all"
 type Options struct {
 	// FailOver is the share by which a metric may get worse.
 	FailOver float64
-	// Metrics may fail; none for Judged.
+	// Metrics may fail; none for those that result.Judged names: where a comparison has none of these, all with a direction.
 	Metrics []string
 	// FailOnChange makes a change beyond FailOver for the better a regression
 	// too, and one of a metric without a direction: of the named Metrics, or

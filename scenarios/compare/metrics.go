@@ -5,18 +5,21 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"sim/scenarios/result"
 )
 
 // metricOrder sorts metrics: those that may fail by default in their order,
 // then the others by name, then what is measured.
 func metricOrder(units map[string]unit) []string {
+	judged := result.Judged()
 	place := func(name string) int {
-		at := slices.Index(Judged, name)
+		at := slices.Index(judged, name)
 		switch {
 		case units[name].wall:
-			return len(Judged) + 1
+			return len(judged) + 1
 		case at < 0:
-			return len(Judged)
+			return len(judged)
 		}
 		return at
 	}
@@ -80,7 +83,7 @@ func choose(list []Metric, older, newer *Set, o Options) error {
 		m.MayFail = true
 		named = named || m.Wall
 	}
-	judged := slices.ContainsFunc(Judged, func(name string) bool { m := find(name); return m != nil && !m.Wall })
+	judged := slices.ContainsFunc(result.Judged(), func(name string) bool { m := find(name); return m != nil && !m.Wall })
 	wall := false
 	for i := range list {
 		m := &list[i]
@@ -95,7 +98,7 @@ func choose(list []Metric, older, newer *Set, o Options) error {
 		case all || o.Metrics == nil && !judged:
 			m.MayFail = m.Better != ""
 		case o.Metrics == nil:
-			m.MayFail = m.Better != "" && slices.Contains(Judged, m.Name)
+			m.MayFail = m.Better != "" && slices.Contains(result.Judged(), m.Name)
 		}
 		m.mustStay = m.MayFail || !m.Wall && (all || o.Metrics == nil)
 	}

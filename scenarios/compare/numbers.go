@@ -10,21 +10,20 @@ import (
 	"sim/scenarios/result"
 )
 
-// suffixes are the ends of metrics' names, and of Go's units, that say what
-// they are measured in. The first that fits counts.
-var suffixes = []struct {
-	prefix, suffix string // of the name
-	unit           string
-	class          benchunit.Class
-}{
-	{"", "_bytes_per_s", "B/s", benchunit.Decimal},
-	{"", "_bits_per_s", "b/s", benchunit.Decimal},
-	{"", "_per_s", "/s", benchunit.Decimal},
-	{"", "_bytes", "B", benchunit.Decimal},
-	{"", "_bits", "b", benchunit.Decimal},
-	{"", "_s", "s", benchunit.Decimal},
-	{"sec/", "", "s", benchunit.Decimal},
-	{"B/", "", "B", benchunit.Binary},
+// unitOf returns what a metric, or one in a unit of Go's, is measured in.
+func unitOf(metric string) (unit string, class benchunit.Class) {
+	switch {
+	case strings.HasPrefix(metric, "sec/"):
+		return "s", benchunit.Decimal
+	case strings.HasPrefix(metric, "B/"):
+		return "B", benchunit.Binary
+	}
+	m, _ := result.Find(metric)
+	switch m.Unit {
+	case "%", "hops": // of plain numbers
+		return "", benchunit.Decimal
+	}
+	return strings.TrimPrefix(m.Unit, "1"), benchunit.Decimal
 }
 
 // tiny is from where on plain ratios are written with an exponent.
@@ -51,13 +50,7 @@ func scaleFor(metric string, diffs []Difference) scale {
 			}
 		}
 	}
-	name, class := "", benchunit.Decimal
-	for _, s := range suffixes {
-		if strings.HasPrefix(metric, s.prefix) && strings.HasSuffix(metric, s.suffix) {
-			name, class = s.unit, s.class
-			break
-		}
-	}
+	name, class := unitOf(metric)
 	switch {
 	case name == "" && whole:
 		return scale{func(v float64, _ int) string { return result.Thousands(v) }, ""}

@@ -73,23 +73,6 @@ func writeBenchmark(b *bytes.Buffer, name string, metrics map[string]float64) {
 	b.WriteByte('\n')
 }
 
-// described are metrics that say what something is, not how good.
-var described = []string{"sum_hops", "packet_hops", "accepted_load", "implied_share", "wild_pairs", "nodes", "links", "flows", "in_flight", "channels", "canonical_sources", "reconfigurations", "chunks", "slot_s"}
-
-// Better says whether "lower" or "higher" values of a metric are good, "" when
-// neither are.
-func Better(metric string) string {
-	switch {
-	case strings.HasPrefix(metric, "bound_"), strings.HasPrefix(metric, "donor_"), metric == "surplus_ports", metric == "injected", metric == "replay_plays",
-		strings.HasSuffix(metric, ".iterations"), strings.HasSuffix(metric, ".drift"),
-		slices.Contains(described, metric):
-		return ""
-	case strings.HasSuffix(metric, "_per_s"), metric == "delivered", metric == "fault_ratio", metric == "bisection_links":
-		return "higher"
-	}
-	return "lower"
-}
-
 // benchName makes s fit to stand in a benchmark's name.
 func benchName(s string) string {
 	return strings.Map(func(r rune) rune {

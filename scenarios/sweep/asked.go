@@ -32,22 +32,6 @@ func (e *UnknownMetric) Error() string {
 // timed are the figures of the timings, which are no metrics.
 var timed = []string{"solve_s", "play_s"}
 
-// named are the metrics that simulations of some kind have. Cells that lack one say
-// nothing of those to come, which may be of another kind, or meet what these do not.
-var named = []string{
-	"accepted_load", "all_to_all_bytes_per_s", "all_to_all_s", "average_hops", "before_makespan_s", "bisection_links", "buffer_chunks",
-	"canonical_sources", "channels", "chunks", "comm_exposed_s", "completion_s", "compute_makespan_s", "delivered", "delivered_bytes_per_s", "diameter",
-	"dropped", "evaluations", "exchange_exposed_s", "fault_ratio", "flows", "fluid_s", "free_running_s", "gap", "gap_completion", "implied_share", "in_flight",
-	"injected", "iteration_max_s", "iteration_mean_s", "largest_queue", "links", "links_lost", "makespan_s", "max_delay_s", "max_link_load", "max_load_over_rate",
-	"max_queue_packets", "mean_delay_s", "nct", "nct_before", "nct_critical_path", "nct_max", "nearest_neighbour_max_load", "nodes", "objective",
-	"optical_connections", "over_fluid", "p50_delay_s", "p99_delay_s", "packet_hops", "port_ratio", "ports", "rate_bits_per_s", "reconfigurations",
-	"retries", "slot_s", "slots", "step_slowdown", "steps", "sum_hops", "surplus_ports", "switch_commands", "switch_s", "synchronised_s",
-	"table_entries", "table_entries_chip", "tag_bits", "tasks", "transfers", "unconstrained_max_link_load", "unconstrained_max_load_over_rate", "walks", "wild_pairs",
-}
-
-// namedFrom begin the names of further ones.
-var namedFrom = []string{"dropped_", "replay_", "milp_", "job.", "donor_", "bound_", "pooled_", "shared_"}
-
 // asker holds what is asked for against the cells as they come.
 type asker struct {
 	asked    []Asked
@@ -98,7 +82,10 @@ func (a *asker) judge() error {
 	for _, one := range a.asked {
 		if !a.may(one.Name) {
 			known := append(slices.Sorted(maps.Keys(a.metrics)), timed...)
-			near := slices.Concat(known, slices.Sorted(maps.Keys(a.has)), named)
+			near := slices.Concat(known, slices.Sorted(maps.Keys(a.has)))
+			for _, m := range result.Metrics {
+				near = append(near, m.Name)
+			}
 			if of, ok := strings.CutPrefix(one.Name, "reference."); ok && of != "" {
 				near = slices.DeleteFunc(slices.Sorted(maps.Keys(a.has)), func(name string) bool { return !strings.HasPrefix(name, "reference.") })
 			}
@@ -108,11 +95,10 @@ func (a *asker) judge() error {
 	return nil
 }
 
-// may reports whether some cell has or may have a metric, or both of a quotient.
+// may reports whether some cell has or may have a metric, or both of a quotient: cells that lack one that the table
+// knows say nothing of those to come, which may be of another kind, or meet what these do not.
 func (a *asker) may(name string) bool {
-	plain := strings.TrimPrefix(name, "reference.")
-	if a.has[name] || slices.Contains(timed, name) || slices.Contains(named, plain) ||
-		slices.ContainsFunc(namedFrom, func(of string) bool { return strings.HasPrefix(plain, of) }) {
+	if _, known := result.Find(name); known || a.has[name] {
 		return true
 	}
 	over, under, ok := strings.Cut(name, "/")

@@ -204,8 +204,9 @@ func (l *local) compute(ctx context.Context, batch []int, v *variant) ([]*Record
 
 // newRecord returns what a prepared scenario's policy reached.
 func newRecord(key string, built *scenarios.Prepared, row result.Row, timings result.PolicyTimings) *Record {
+	reference := built.Reference()
 	return &Record{
-		Key: key, Reference: built.Reference(), Metrics: row.Metrics, Labels: row.Labels, Samples: row.Samples, Bounds: row.Bounds,
+		Key: key, Table: result.TableVersion(), Reference: reference, Metrics: result.Derive(row.Metrics, reference), Labels: row.Labels, Samples: row.Samples, Bounds: row.Bounds,
 		Timings: result.PolicyTimings{SolveS: timings.SolveS, PlayS: timings.PlayS},
 	}
 }

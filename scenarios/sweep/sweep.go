@@ -151,6 +151,7 @@ func parallel(ctx context.Context, workers, n int, f func(i int)) error {
 // Record is what came of a cell.
 type Record struct {
 	Key       string               `json:"key"`
+	Table     int                  `json:"table,omitempty"` // version of the table of metrics that it was computed with
 	Reference map[string]float64   `json:"reference,omitempty"`
 	Metrics   map[string]float64   `json:"metrics,omitempty"`
 	Labels    map[string]string    `json:"labels,omitempty"`
@@ -191,6 +192,7 @@ func Execute(ctx context.Context, p *Plan, store *Store, opt Options) (Status, e
 	var st Status
 	var todo []int
 	known := map[string]bool{}
+	store.Outdate(opt.Asked)
 	ask := newAsker(p, &opt)
 	for i := range p.Sweep.Cells {
 		if !opt.Shard.Has(i) {
@@ -259,7 +261,7 @@ func fill(s result.Sweep, store *Store) (*result.Sweep, *result.SweepTimings) {
 			c.Failed = store.Failure(c.Key)
 			continue
 		}
-		c.Reference, c.Metrics, c.Labels, c.Samples = r.Reference, r.Metrics, r.Labels, r.Samples
+		c.Reference, c.Metrics, c.Labels, c.Samples = r.Reference, result.Derive(r.Metrics, r.Reference), r.Labels, r.Samples
 		t.Cells[c.Key] = r.Timings
 	}
 	shareBounds(s.Cells, store)
@@ -278,7 +280,7 @@ func shareBounds(cells []result.Cell, store *Store) {
 		rows := make([]result.Row, len(variant))
 		for i := range variant {
 			if r := store.get(variant[i].Key); r != nil {
-				rows[i] = result.Row{Metrics: r.Metrics, Labels: r.Labels, Bounds: r.Bounds}
+				rows[i] = result.Row{Metrics: variant[i].Metrics, Labels: r.Labels, Bounds: r.Bounds}
 			}
 		}
 		result.ShareBounds(rows)

@@ -1,0 +1,162 @@
+package result
+
+// Whatever has metrics, as Metric.Of says it.
+const (
+	ofIteration = "a training iteration"
+	ofBorrowing = "a job that borrows ports"
+	ofJobs      = "several jobs"
+	ofTrials    = "replays"
+	ofPaths     = "paths on links"
+	ofPackets   = "packets"
+	ofCalls     = "collectives"
+	ofPlans     = "plans of topologies"
+	ofFabric    = "the fabric"
+	ofSolvers   = "MILP solvers"
+	ofRuns      = "every run"
+)
+
+// Metrics is the table of metrics, in the order in which tables show them.
+var Metrics = []Metric{
+	{Name: "objective", Better: Lower, Words: "objective", Of: ofJobs, Format: Fixed, Main: 1, Wins: "is fastest",
+		Bounded: "the objective", Judged: true},
+	{Name: "nct_before", Better: Lower, Words: "NCT without borrowed ports", Of: ofBorrowing, Head: "NCT\nbefore", Format: Fixed},
+	{Name: "nct", Better: Lower, Words: "NCT", Of: ofIteration, Axis: "NCT (1 = ideal fabric)", Base: 1, Head: "NCT", Format: Fixed,
+		Main: 2, Judged: true},
+	{Name: "makespan_s", Better: Lower, Words: "iteration time", Of: ofIteration, Head: "iteration\ntime", Format: Time,
+		Main: 3, Wins: "is fastest", Bounded: "the iteration time", Judged: true},
+	{Name: "comm_exposed_s", Better: Lower, Words: "exposed communication", Of: ofIteration, Head: "exposed\ncomm.", Format: Time},
+	{Name: "average_hops", Better: Lower, Words: "average distance", Of: ofPaths, Unit: "hops", Head: "average\nhops", Format: Fixed},
+	{Name: "max_link_load", Better: Lower, Words: "load of the most loaded link", Of: ofPaths, Head: "max link load,\ngap to bound",
+		Format: Amount, Beside: "gap", Unless: []string{"max_load_over_rate"}, Main: 8, Wins: "spreads the load best",
+		Bounded: "the load of the most loaded link", Judged: true},
+	{Name: "max_load_over_rate", Better: Lower, Words: "largest load of a link over its rate", Of: ofPaths,
+		Head: "load over rate,\ngap to bound", Format: Amount, Beside: "gap", Main: 7, Wins: "spreads the load best",
+		Bounded: "the load of the most loaded link", Judged: true},
+	{Name: "gap", Better: Lower, Words: "gap to bound", Of: ofRuns, Unit: "%", Head: "gap to\nbound", Format: Gap},
+	{Name: "all_to_all_bytes_per_s", Better: Higher, Words: "all-to-all throughput", Of: ofPaths, Head: "all to all,\neach node",
+		Format: Rate, Judged: true},
+	{Name: "fault_ratio", Better: Higher, Words: "throughput under the fault, over that without", Of: ofPaths, Unit: "%",
+		Head: "against\nno fault", Format: Percent},
+	{Name: "all_to_all_s", Better: Lower, Words: "time of an all-to-all", Of: ofCalls, Head: "all to all", Format: Time, Judged: true},
+	{Name: "completion_s", Better: Lower, Words: "completion time", Of: ofCalls, Head: "completion", Format: Time, Main: 4,
+		Wins: "is fastest", Bounded: "the completion time", Judged: true},
+	{Name: "gap_completion", Better: Lower, Words: "gap to bound, any number of topologies", Of: ofPlans, Unit: "%",
+		Head: "gap to\nbound", Format: Gap},
+	{Name: "reconfigurations", Words: "topologies", Of: ofPlans, Head: "topol-\nogies", Format: Count},
+	{Name: "slots", Better: Lower, Words: "slots", Of: ofPlans, Head: "slots, gap\nto fewest", Format: Amount, Beside: "gap",
+		Zero: "fewest", Bounded: "the slots of plans of as many topologies", Judged: true},
+	{Name: "steps", Better: Lower, Words: "steps", Of: ofPlans, Head: "steps", Format: Count},
+	{Name: "buffer_chunks", Better: Lower, Words: "chunks that a GPU holds", Of: ofPlans, Head: "peak\nbuffer", Format: Count,
+		Unless: []string{"synchronised_s", "all_to_all_s"}},
+	{Name: "synchronised_s", Better: Lower, Words: "time of packets, slot by slot", Of: ofPlans, Head: "slot\nby slot", Format: Time},
+	{Name: "free_running_s", Better: Lower, Words: "time of packets, as links are free", Of: ofPlans, Head: "as links\nare free",
+		Format: Time},
+	{Name: "fluid_s", Better: Lower, Words: "time of a fluid", Of: ofCalls, Head: "as fluid", Format: Time, Needs: "slots"},
+	{Name: "mean_delay_s", Better: Lower, Words: "mean packet delay", Of: ofPackets, Head: "mean\ndelay", Format: Time, Main: 6,
+		Wins: "delivers soonest", Judged: true},
+	{Name: "p99_delay_s", Better: Lower, Words: "99th percentile of packet delay", Of: ofPackets, Head: "99 % within", Format: Class,
+		Unless: []string{"completion_s"}, Judged: true},
+	{Name: "accepted_load", Words: "accepted load", Of: ofPackets, Head: "accepted", Format: Fixed},
+	{Name: "delivered", Better: Higher, Words: "packets delivered", Of: ofPackets, Format: Count, Judged: true},
+	{Name: "dropped", Better: Lower, Words: "packets dropped", Of: ofPackets, Head: "dropped", Format: Count, Rare: true, Main: 5,
+		Wins: "drops the fewest packets", Judged: true},
+	{Name: "ports", Better: Lower, Words: "ports used", Of: ofIteration, Head: "ports\nused", Format: Count, Beside: "port_ratio",
+		Judged: true},
+	{Name: "evaluations", Better: Lower, Words: "topologies tried", Of: ofIteration, Head: "topologies\ntried", Format: Count},
+
+	{Name: "replay_nct_mean", Better: Lower, Words: "mean NCT of replays", Of: ofTrials, Table: "replay", Head: "NCT\nmean",
+		Format: Fixed, Judged: true},
+	{Name: "replay_nct_p50", Better: Lower, Words: "median NCT of replays", Of: ofTrials, Table: "replay", Head: "NCT\nmedian",
+		Format: Fixed},
+	{Name: "replay_nct_p95", Better: Lower, Words: "95th percentile of the NCT of replays", Of: ofTrials, Table: "replay",
+		Head: "NCT\np95", Format: Fixed},
+	{Name: "replay_nct_p99", Better: Lower, Words: "99th percentile of the NCT of replays", Of: ofTrials, Table: "replay",
+		Head: "NCT\np99", Format: Fixed},
+	{Name: "replay_nct_max", Better: Lower, Words: "largest NCT of replays", Of: ofTrials, Table: "replay", Head: "NCT\nmost",
+		Format: Fixed},
+	{Name: "replay_makespan_mean_s", Better: Lower, Words: "mean iteration time of replays", Of: ofTrials, Table: "replay",
+		Head: "iteration\nmean", Format: Time, Judged: true},
+	{Name: "replay_stalled", Better: Lower, Words: "replays that stalled", Of: ofTrials, Table: "replay", Head: "plays\nstalled",
+		Format: Count, Judged: true},
+	{Name: "replay_makespan_p95_s", Better: Lower, Words: "95th percentile of the iteration time of replays", Of: ofTrials},
+	{Name: "replay_plays", Words: "replays", Of: ofTrials},
+	{Name: "replay_*", Better: Lower, Words: "other figures of replays", Of: ofTrials},
+
+	{Name: "nct_critical_path", Better: Lower, Words: "NCT of the critical path", Of: ofIteration},
+	{Name: "bound_makespan_s", Words: "lower bound on the iteration time", Of: ofIteration},
+	{Name: "compute_makespan_s", Better: Lower, Words: "compute time", Of: ofIteration},
+	{Name: "port_ratio", Better: Lower, Words: "ports used", Of: ofIteration, Unit: "%", Format: Percent},
+	{Name: "bound_ports", Words: "lower bound on ports", Of: ofIteration},
+	{Name: "tasks", Better: Lower, Words: "tasks of the graph", Of: ofIteration},
+	{Name: "transfers", Better: Lower, Words: "transfers between pods", Of: ofIteration},
+	{Name: "exchange_exposed_s", Better: Lower, Words: "exposed time of all-to-alls", Of: ofIteration},
+	{Name: "before_makespan_s", Better: Lower, Words: "iteration time without borrowed ports", Of: ofBorrowing},
+	{Name: "surplus_ports", Words: "ports left by the lending job", Of: ofBorrowing},
+	{Name: "donor_*", Words: "figures of the port-lending job", Of: ofBorrowing},
+	{Name: "milp_*", Better: Lower, Words: "what a solver says of its model", Of: ofSolvers},
+
+	{Name: "nct_max", Better: Lower, Words: "largest NCT of a job", Of: ofJobs},
+	{Name: "pooled_*", Better: Lower, Words: "the same where jobs share their circuits", Of: ofJobs},
+	{Name: "nct_mean", Better: Lower, Words: "NCT of the mean iteration on shared circuits", Of: ofJobs},
+	{Name: "iterations", Words: "iterations measured on shared circuits", Of: ofJobs},
+	{Name: "iteration_mean_s", Better: Lower, Words: "mean iteration time on shared circuits", Of: ofJobs},
+	{Name: "iteration_max_s", Better: Lower, Words: "longest iteration on shared circuits", Of: ofJobs},
+	{Name: "drift", Words: "drift of a job's iterations in the first job's cycle", Of: ofJobs},
+	{Name: "bound_objective", Words: "lower bound on the objective", Of: ofJobs},
+
+	{Name: "sum_hops", Words: "hops of all ordered pairs", Of: ofPaths},
+	{Name: "diameter", Better: Lower, Words: "diameter", Of: ofPaths, Unit: "hops"},
+	{Name: "bound_max_link_load", Words: "lower bound on the largest load of a link", Of: ofPaths},
+	{Name: "unconstrained_max_link_load", Better: Lower, Words: "largest load of a link, cyclic routes allowed", Of: ofPaths},
+	{Name: "bound_max_load_over_rate", Words: "lower bound on the largest load over rate", Of: ofPaths},
+	{Name: "unconstrained_max_load_over_rate", Better: Lower, Words: "largest load over rate, cyclic routes allowed", Of: ofPaths},
+	{Name: "nearest_neighbour_max_load", Better: Lower, Words: "largest load of a link, nearest neighbours", Of: ofPaths},
+	{Name: "channels", Words: "virtual channels used", Of: ofPaths},
+	{Name: "canonical_sources", Words: "canonical sources", Of: ofPaths},
+	{Name: "walks", Better: Lower, Words: "paths", Of: ofPaths},
+	{Name: "wild_pairs", Words: "pairs with a detour", Of: ofPaths},
+	{Name: "table_entries", Better: Lower, Words: "entries of forwarding tables", Of: ofPaths},
+	{Name: "table_entries_chip", Better: Lower, Words: "entries of the largest forwarding table of a chip", Of: ofPaths},
+	{Name: "tag_bits", Better: Lower, Words: "bits of routing tag a packet", Of: ofPaths},
+	{Name: "step_slowdown", Better: Lower, Words: "slowdown of a step", Of: ofPaths},
+	{Name: "implied_share", Words: "implied share of communication", Of: ofPaths, Unit: "%"},
+	{Name: "over_fluid", Better: Lower, Words: "completion time over that of a fluid", Of: ofPackets, From: overFluid},
+	{Name: "bound_completion_s", Words: "lower bound on the completion time", Of: ofCalls},
+
+	{Name: "injected", Words: "packets injected", Of: ofPackets},
+	{Name: "in_flight", Words: "packets on their way at the end", Of: ofPackets},
+	{Name: "packet_hops", Words: "hops of all packets", Of: ofPackets},
+	{Name: "retries", Better: Lower, Words: "packets sent again", Of: ofPackets},
+	{Name: "dropped_*", Better: Lower, Words: "packets dropped, by cause", Of: ofPackets},
+	{Name: "delivered_bytes_per_s", Better: Higher, Words: "delivered", Of: ofPackets},
+	{Name: "p50_delay_s", Better: Lower, Words: "median packet delay", Of: ofPackets, Format: Class},
+	{Name: "max_delay_s", Better: Lower, Words: "longest packet delay", Of: ofPackets},
+	{Name: "max_queue_packets", Better: Lower, Words: "longest queue of packets", Of: ofPackets},
+
+	{Name: "bound_slots_round", Words: "lower bound on slots, of rounds", Of: ofPlans},
+	{Name: "bound_slots_forward", Words: "lower bound on slots, storing and forwarding", Of: ofPlans},
+	{Name: "bound_slots_relay", Words: "lower bound on slots, relaying", Of: ofPlans},
+	{Name: "chunks", Words: "chunks", Of: ofPlans},
+	{Name: "slot_s", Words: "time of a slot", Of: ofPlans},
+	{Name: "largest_queue", Better: Lower, Words: "longest queue of chunks", Of: ofPlans},
+
+	{Name: "nodes", Words: "nodes", Of: ofFabric},
+	{Name: "links", Words: "links", Of: ofFabric},
+	{Name: "flows", Words: "flows", Of: ofPaths},
+	{Name: "links_lost", Better: Lower, Words: "links that are down", Of: ofFabric},
+	{Name: "bisection_links", Better: Higher, Words: "links across the bisection", Of: ofFabric},
+	{Name: "optical_connections", Better: Lower, Words: "connections through optical switches", Of: ofFabric},
+	{Name: "switch_commands", Better: Lower, Words: "commands to optical switches", Of: ofFabric},
+	{Name: "switch_s", Better: Lower, Words: "time to switch", Of: ofFabric},
+
+	{Name: "bound_*", Words: "lower bounds", Of: ofRuns},
+	{Name: "solve_s", Better: Lower, Words: "time to decide", Of: ofRuns, Format: Wall},
+	{Name: "play_s", Better: Lower, Words: "time to simulate", Of: ofRuns, Format: Wall},
+}
+
+// overFluid is the completion of packets over the time that the link that takes longest needs for all messages.
+func overFluid(row, _ map[string]float64) (v float64, ok bool) {
+	_, packets := row["injected"]
+	fluid, completion := row["fluid_s"], row["completion_s"]
+	return completion / fluid, packets && fluid > 0 && completion > 0
+}
