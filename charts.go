@@ -4,7 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"sim/plots"
+	"sim/plots/chart"
+	"sim/plots/sheet"
 	"sim/scenarios/result"
 )
 
@@ -12,7 +13,7 @@ import (
 // anything is computed.
 func checkCharts(specs []result.Plot, s *result.Sweep) error {
 	for i := range specs {
-		if err := plots.CheckChart(&specs[i], s); err != nil {
+		if err := chart.Check(&specs[i], s); err != nil {
 			return err
 		}
 	}
@@ -22,13 +23,13 @@ func checkCharts(specs []result.Plot, s *result.Sweep) error {
 // drawCharts writes the figures of a finished sweep. Those that can be drawn
 // are written though others cannot.
 func drawCharts(ctx context.Context, dir string, specs []result.Plot, s *result.Sweep, t *result.SweepTimings, flags runFlags) error {
-	figs, err := plots.Charts(specs, s, t)
+	figs, err := chart.All(specs, s, t)
 	var all failures
 	for _, e := range parts(err) {
 		all = append(all, fmt.Errorf("%s: the results are whole but a figure is not: %w", s.Name, e))
 	}
 	if len(figs) > 0 {
-		if err := plots.WriteAll(ctx, dir, flags.formats, figs, flags.workers); err != nil {
+		if err := sheet.WriteAll(ctx, dir, flags.formats, figs, flags.workers); err != nil {
 			all = append(all, fmt.Errorf("%s: the results are whole but the figures are not: %w", s.Name, err))
 		}
 	}

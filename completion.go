@@ -8,7 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"sim/plots"
+	"sim/plots/chart"
 	"sim/scenarios"
 	"sim/scenarios/compare"
 	"sim/scenarios/result"
@@ -122,7 +122,7 @@ func flagValues(cmd, flag string) []string {
 	case "policy":
 		return slices.Concat(names("allocators"), names("arbiters"), names("routers"))
 	case "kind":
-		return plots.ChartKinds
+		return chart.Kinds
 	case "metric":
 		var out []string
 		for _, m := range result.Metrics {

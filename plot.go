@@ -12,6 +12,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"sim/plots"
+	"sim/plots/chart"
+	"sim/plots/sheet"
 	"sim/scenarios"
 	"sim/scenarios/result"
 )
@@ -149,7 +151,7 @@ func (c *command) plot(cc *cli.Context) error {
 		}
 		return drawn
 	}
-	if err := plots.WriteAll(cc.Context, dir, flags.formats, figs, runtime.GOMAXPROCS(0)); err != nil {
+	if err := sheet.WriteAll(cc.Context, dir, flags.formats, figs, runtime.GOMAXPROCS(0)); err != nil {
 		if cc.Context.Err() != nil {
 			return cc.Context.Err()
 		}
@@ -167,7 +169,7 @@ func (c *command) plot(cc *cli.Context) error {
 
 // drawResults draws the figures of results, and says which directory they are
 // for. Where only some can be drawn these come with an error for the others.
-func drawResults(names []string, specs []result.Plot, flags plotFlags) (figs []plots.Figure, dir string, err error) {
+func drawResults(names []string, specs []result.Plot, flags plotFlags) (figs []sheet.Figure, dir string, err error) {
 	var runs []*result.Run
 	var dirs []string
 	for _, name := range names {
@@ -230,15 +232,15 @@ func outOr(flags plotFlags, dir string) string {
 
 // drawSweep draws what the flags or else the plots ask for. Faults of plots are
 // unusable input, unless others can be drawn.
-func drawSweep(s *result.Sweep, t *result.SweepTimings, specs []result.Plot, flags plotFlags) ([]plots.Figure, error) {
+func drawSweep(s *result.Sweep, t *result.SweepTimings, specs []result.Plot, flags plotFlags) ([]sheet.Figure, error) {
 	if flags.asked != nil {
-		p := plots.Propose(s, *flags.asked)
+		p := chart.Propose(s, *flags.asked)
 		if flags.logX {
 			p.LogX = flags.asked.LogX
 		}
 		specs = []result.Plot{p}
 	}
-	figs, err := plots.Charts(specs, s, t)
+	figs, err := chart.All(specs, s, t)
 	var all failures
 	for _, e := range parts(err) {
 		if len(figs) == 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"sim/plots"
+	"sim/plots/sheet"
 	"sim/scenarios"
 	"sim/scenarios/result"
 )
@@ -189,7 +190,7 @@ func (c *command) draw(ctx context.Context, j *job, o *scenarios.Outcome, flags 
 	}
 	figures, err := plots.All(&o.Document, &o.Detail)
 	if err == nil {
-		err = plots.WriteAll(ctx, filepath.Join(j.dir.Temp(), result.PlotsDir), flags.formats, figures, flags.workers)
+		err = sheet.WriteAll(ctx, filepath.Join(j.dir.Temp(), result.PlotsDir), flags.formats, figures, flags.workers)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: the results are whole but the figures are not: %w", j.scenario.Name, err)

@@ -4,11 +4,13 @@ import (
 	"image/color"
 	"math"
 
+	"sim/plots/chart"
+	"sim/plots/sheet"
+	"sim/scenarios/result"
+
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-
-	"sim/scenarios/result"
 )
 
 // delayCurve is the distribution of a policy's packet delays.
@@ -22,7 +24,7 @@ type delayCurve struct {
 
 // delaysFigure shows the cumulative distribution of packet delays of each
 // policy, with the means marked.
-func delaysFigure(_ *result.Document, d *result.Detail) []Figure {
+func delaysFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 	var all []*delayCurve
 	wide := false
 	for i := range d.Policies {
@@ -31,7 +33,7 @@ func delaysFigure(_ *result.Document, d *result.Detail) []Figure {
 		if c == nil {
 			continue
 		}
-		c.style = lineStyles[len(all)%len(lineStyles)]
+		c.style = sheet.LineStyles[len(all)%len(sheet.LineStyles)]
 		all = append(all, c)
 		const tail = 20 // from which ratio of 99th percentile to median a linear axis hides the most
 		wide = wide || p.Delay.P99S > tail*p.Delay.P50S && p.Delay.P50S > 0
@@ -39,7 +41,7 @@ func delaysFigure(_ *result.Document, d *result.Detail) []Figure {
 	if len(all) == 0 {
 		return nil
 	}
-	s := sheet{title: "Delay of packets by policy: cumulative distribution", subtitle: d.Title}
+	s := sheet.Sheet{Title: "Delay of packets by policy: cumulative distribution", Subtitle: d.Title}
 	lo, hi := math.Inf(1), 0.0
 	for _, c := range all {
 		for i, v := range c.at {
@@ -48,27 +50,27 @@ func delaysFigure(_ *result.Document, d *result.Detail) []Figure {
 			}
 			hi = max(hi, v)
 		}
-		s.legend = append(s.legend, entry{c.policy + ": mean " + duration(c.delay.MeanS) + ", 99 % within " + coarse(c.delay.P99S), func(cv draw.Canvas, a, b vg.Point) {
-			stroke(c.style)(cv, a, b)
-			meanMark(cv, c.style.Color, point((a.X+b.X)/2, (a.Y+b.Y)/2))
+		s.Legend = append(s.Legend, sheet.Entry{Text: c.policy + ": mean " + sheet.Duration(c.delay.MeanS) + ", 99 % within " + sheet.Coarse(c.delay.P99S), Sample: func(cv draw.Canvas, a, b vg.Point) {
+			sheet.Stroke(c.style)(cv, a, b)
+			meanMark(cv, c.style.Color, sheet.Point((a.X+b.X)/2, (a.Y+b.Y)/2))
 		}})
 	}
 	wide = wide && lo < hi
-	p := newPlot("", "share of packets")
-	axis := &scale{log: wide}
+	p := sheet.NewPlot("", "share of packets")
+	axis := &chart.Scale{Log: wide}
 	if wide {
-		axis.lo, axis.hi = logRange(lo, hi)
-		axis.named = true
-		axis.mark(8)
-		p.X.Tick.Marker = plot.ConstantTicks(axis.ticks)
+		axis.Lo, axis.Hi = chart.LogRange(lo, hi)
+		axis.Named = true
+		axis.Mark(8)
+		p.X.Tick.Marker = plot.ConstantTicks(axis.Ticks)
 		p.X.Label.Text = "delay"
-		setRange(&p.X, axis.lo, axis.hi)
+		sheet.SetRange(&p.X, axis.Lo, axis.Hi)
 	} else {
-		timeAxis(&p.X, "delay", 0, hi*1.02, 8)
+		sheet.TimeAxis(&p.X, "delay", 0, hi*1.02, 8)
 	}
-	setRange(&p.Y, 0, 1.02)
-	p.Y.Tick.Marker = marks([]float64{0, 0.2, 0.4, 0.6, 0.8, 1}, []string{"0 %", "20 %", "40 %", "60 %", "80 %", "100 %"})
-	p.Add(grid(true, true), plotFunc(func(c draw.Canvas, p *plot.Plot) {
+	sheet.SetRange(&p.Y, 0, 1.02)
+	p.Y.Tick.Marker = sheet.Marks([]float64{0, 0.2, 0.4, 0.6, 0.8, 1}, []string{"0 %", "20 %", "40 %", "60 %", "80 %", "100 %"})
+	p.Add(sheet.Grid(true, true), sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) {
 		for _, curve := range all {
 			curve.draw(c, p, axis)
 		}
@@ -76,9 +78,9 @@ func delaysFigure(_ *result.Document, d *result.Detail) []Figure {
 			curve.mark(c, p, axis)
 		}
 	}))
-	s.panels = []panel{{x1: 1, y1: 1, plot: p}}
-	s.notes = []string{"Markers stand at the means. Only packets that arrived count."}
-	return []Figure{s.figure("delays", s.frame()+4*vg.Inch)}
+	s.Panels = []sheet.Panel{{X1: 1, Y1: 1, Plot: p}}
+	s.Notes = []string{"Markers stand at the means. Only packets that arrived count."}
+	return []sheet.Figure{s.Figure("delays", s.Frame()+4*vg.Inch)}
 }
 
 // newDelayCurve adds up the bins; nil without packets.
@@ -121,8 +123,8 @@ func (c *delayCurve) below(s float64) float64 {
 
 // placed is where a delay stands on the axis; what a logarithmic one lacks, at
 // its end.
-func placed(p *plot.Plot, axis *scale, s float64) float64 {
-	if axis.log {
+func placed(p *plot.Plot, axis *chart.Scale, s float64) float64 {
+	if axis.Log {
 		if s <= 0 {
 			return p.X.Min
 		}
@@ -131,24 +133,24 @@ func placed(p *plot.Plot, axis *scale, s float64) float64 {
 	return s
 }
 
-func (c *delayCurve) draw(cv draw.Canvas, p *plot.Plot, axis *scale) {
+func (c *delayCurve) draw(cv draw.Canvas, p *plot.Plot, axis *chart.Scale) {
 	x, y := p.Transforms(&cv)
 	pts := make([]vg.Point, 0, len(c.at)+1)
 	for i, s := range c.at {
-		pts = append(pts, point(x(placed(p, axis, s)), y(c.share[i])))
+		pts = append(pts, sheet.Point(x(placed(p, axis, s)), y(c.share[i])))
 	}
-	pts = append(pts, point(cv.Max.X, y(1)))
+	pts = append(pts, sheet.Point(cv.Max.X, y(1)))
 	cv.StrokeLines(c.style, pts)
 }
 
 // mark marks the mean on the curve.
-func (c *delayCurve) mark(cv draw.Canvas, p *plot.Plot, axis *scale) {
+func (c *delayCurve) mark(cv draw.Canvas, p *plot.Plot, axis *chart.Scale) {
 	x, y := p.Transforms(&cv)
-	meanMark(cv, c.style.Color, point(x(placed(p, axis, c.delay.MeanS)), y(c.below(c.delay.MeanS))))
+	meanMark(cv, c.style.Color, sheet.Point(x(placed(p, axis, c.delay.MeanS)), y(c.below(c.delay.MeanS))))
 }
 
 // meanMark is the marker of a mean.
 func meanMark(c draw.Canvas, clr color.Color, at vg.Point) {
-	c.DrawGlyphNoClip(draw.GlyphStyle{Color: white, Radius: 5, Shape: draw.CircleGlyph{}}, at)
+	c.DrawGlyphNoClip(draw.GlyphStyle{Color: sheet.White, Radius: 5, Shape: draw.CircleGlyph{}}, at)
 	c.DrawGlyphNoClip(draw.GlyphStyle{Color: clr, Radius: 3.6, Shape: draw.CircleGlyph{}}, at)
 }

@@ -5,11 +5,12 @@ import (
 	"image/color"
 	"slices"
 
+	"sim/plots/sheet"
+	"sim/scenarios/result"
+
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-
-	"sim/scenarios/result"
 )
 
 const (
@@ -21,7 +22,7 @@ const (
 
 // demandFigure shows the bandwidth that leaves each pod on the ideal fabric,
 // and for long iterations their end beside the whole.
-func demandFigure(doc *result.Document, d *result.Detail) []Figure {
+func demandFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 	ref := &d.Reference
 	var pods []*result.Series
 	for i := range ref.Demand {
@@ -32,13 +33,13 @@ func demandFigure(doc *result.Document, d *result.Detail) []Figure {
 	if len(pods) == 0 {
 		return nil
 	}
-	s := sheet{
-		title:    "Bandwidth that leaves each pod on the ideal fabric",
-		subtitle: d.Title,
-		legend:   []entry{{"bandwidth used", area(blueTint, demandLine)}, {"peak", dot(vermillion)}},
+	s := sheet.Sheet{
+		Title:    "Bandwidth that leaves each pod on the ideal fabric",
+		Subtitle: d.Title,
+		Legend:   []sheet.Entry{{Text: "bandwidth used", Sample: area(sheet.BlueTint, demandLine)}, {Text: "peak", Sample: dot(sheet.Vermillion)}},
 	}
 	if len(pods) > podsShown {
-		s.notes = append(s.notes, fmt.Sprintf("The first %d of %d pods are shown.", podsShown, len(pods)))
+		s.Notes = append(s.Notes, fmt.Sprintf("The first %d of %d pods are shown.", podsShown, len(pods)))
 		pods = pods[:podsShown]
 	}
 	end, top, steps := ref.MakespanS, 0.0, 0
@@ -49,7 +50,7 @@ func demandFigure(doc *result.Document, d *result.Detail) []Figure {
 	}
 	rate := portRate(d)
 	if rate > 0 {
-		s.notes = append(s.notes, fmt.Sprintf("In brackets: how many ports of %s Gb/s that fills.", digits(rate*gigabits.per, 4)))
+		s.Notes = append(s.Notes, fmt.Sprintf("In brackets: how many ports of %s Gb/s that fills.", sheet.Digits(rate*sheet.Gigabits.Per, 4)))
 	}
 	var tail []float64
 	if z := zoom(ref.Lanes, end); z != nil && steps > denseSteps {
@@ -69,7 +70,7 @@ func demandFigure(doc *result.Document, d *result.Detail) []Figure {
 			if x0 > 0 {
 				p.Y.Label.Text = ""
 			}
-			s.panels = append(s.panels, panel{head: head, x0: x0, x1: x1, y0: y0, y1: y1, plot: p})
+			s.Panels = append(s.Panels, sheet.Panel{Head: head, X0: x0, X1: x1, Y0: y0, Y1: y1, Plot: p})
 		}
 		if tail == nil {
 			row(pod.Name, 0, 1, 0, end, 10)
@@ -78,7 +79,7 @@ func demandFigure(doc *result.Document, d *result.Detail) []Figure {
 		row(pod.Name+", whole iteration", 0, 0.55, 0, end, 6)
 		row(pod.Name+", end of the iteration", 0.55, 1, tail[0], tail[1], 4)
 	}
-	return []Figure{s.figure("demand", demandFrame+demandHeight*vg.Length(max(2, len(pods))))}
+	return []sheet.Figure{s.Figure("demand", demandFrame+demandHeight*vg.Length(max(2, len(pods))))}
 }
 
 // firstSync is when the first gradient synchronisation begins.
@@ -93,19 +94,19 @@ func firstSync(lanes []result.Lane) (from float64, ok bool) {
 	return from, ok
 }
 
-var demandLine = draw.LineStyle{Color: blue, Width: 1}
+var demandLine = draw.LineStyle{Color: sheet.Blue, Width: 1}
 
 // demandPlot is a pod's demand between two times, on an axis up to top.
 func demandPlot(pod *result.Series, from, to, top, rate float64, count int) *plot.Plot {
-	p := newPlot("", "Gb/s")
-	timeAxis(&p.X, "time", from, to, count)
-	setRange(&p.Y, 0, top*1.28) // room for the peak's label
+	p := sheet.NewPlot("", "Gb/s")
+	sheet.TimeAxis(&p.X, "time", from, to, count)
+	sheet.SetRange(&p.Y, 0, top*1.28) // room for the peak's label
 	p.Y.Tick.Marker = rateTicker{top, rate}
-	p.Add(grid(true, false), plotFunc(func(c draw.Canvas, p *plot.Plot) {
+	p.Add(sheet.Grid(true, false), sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) {
 		x, y := p.Transforms(&c)
 		line := stepLine(pod, from, to, x, y)
-		under := append(slices.Clone(line), point(line[len(line)-1].X, y(0)), point(line[0].X, y(0)))
-		c.FillPolygon(blueTint, under)
+		under := append(slices.Clone(line), sheet.Point(line[len(line)-1].X, y(0)), sheet.Point(line[0].X, y(0)))
+		c.FillPolygon(sheet.BlueTint, under)
 		c.StrokeLines(demandLine, line)
 		markPeak(c, pod, x, y, from, to, rate)
 	}))
@@ -126,32 +127,32 @@ func markPeak(c draw.Canvas, pod *result.Series, x, y func(float64) vg.Length, f
 		return
 	}
 	px, py := x(at), y(v)
-	c.DrawGlyphNoClip(draw.GlyphStyle{Color: vermillion, Radius: 3.5, Shape: draw.CircleGlyph{}}, point(px, py))
-	text := "peak " + digits(v*gigabits.per, 5) + " Gb/s"
+	c.DrawGlyphNoClip(draw.GlyphStyle{Color: sheet.Vermillion, Radius: 3.5, Shape: draw.CircleGlyph{}}, sheet.Point(px, py))
+	text := "peak " + sheet.Digits(v*sheet.Gigabits.Per, 5) + " Gb/s"
 	if n := v / rate; rate > 0 {
-		text += fmt.Sprintf(" = %s ports", digits(n, 4))
+		text += fmt.Sprintf(" = %s ports", sheet.Digits(n, 4))
 	}
-	style := aligned(sans(noteSize, ink), draw.XLeft, draw.YBottom)
+	style := sheet.Aligned(sheet.Sans(sheet.NoteSize, sheet.Ink), draw.XLeft, draw.YBottom)
 	width := style.Width(text)
 	px = max(min(px, c.Max.X-width-2), c.Min.X+2)
-	var behind bars
-	behind.add(px-1, px+width+1, py+5, py+5+noteSize)
-	behind.fill(c, white)
-	c.FillText(style, point(px, py+6), text)
+	var behind sheet.Bars
+	behind.Add(px-1, px+width+1, py+5, py+5+sheet.NoteSize)
+	behind.Fill(c, sheet.White)
+	c.FillText(style, sheet.Point(px, py+6), text)
 }
 
 // area is the sample of a filled line, dot that of a mark.
 func area(tint color.Color, line draw.LineStyle) func(c draw.Canvas, lo, hi vg.Point) {
 	return func(c draw.Canvas, lo, hi vg.Point) {
-		var b bars
-		b.add(lo.X, hi.X, lo.Y, hi.Y)
-		b.fill(c, tint)
+		var b sheet.Bars
+		b.Add(lo.X, hi.X, lo.Y, hi.Y)
+		b.Fill(c, tint)
 		c.StrokeLine2(line, lo.X, hi.Y, hi.X, hi.Y)
 	}
 }
 
 func dot(clr color.Color) func(c draw.Canvas, lo, hi vg.Point) {
 	return func(c draw.Canvas, lo, hi vg.Point) {
-		c.DrawGlyphNoClip(draw.GlyphStyle{Color: clr, Radius: 3.5, Shape: draw.CircleGlyph{}}, point((lo.X+hi.X)/2, (lo.Y+hi.Y)/2))
+		c.DrawGlyphNoClip(draw.GlyphStyle{Color: clr, Radius: 3.5, Shape: draw.CircleGlyph{}}, sheet.Point((lo.X+hi.X)/2, (lo.Y+hi.Y)/2))
 	}
 }

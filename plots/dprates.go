@@ -3,11 +3,12 @@ package plots
 import (
 	"fmt"
 
+	"sim/plots/sheet"
+	"sim/scenarios/result"
+
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-
-	"sim/scenarios/result"
 )
 
 // services are the ways to share rates that the figure compares, as Play has
@@ -20,7 +21,7 @@ var services = []struct{ name, text string }{
 // ratesFigure shows the rates at which the stages that compete for a bundle of
 // circuits synchronise their gradients, under joint and fair service one above
 // the other.
-func ratesFigure(doc *result.Document, d *result.Detail) []Figure {
+func ratesFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 	var chosen []*result.Play
 	var texts []string
 	for _, sv := range services {
@@ -40,16 +41,16 @@ func ratesFigure(doc *result.Document, d *result.Detail) []Figure {
 		return nil
 	}
 	names := seriesNames(chosen, group)
-	s := sheet{title: "Rates of gradient synchronisations", subtitle: d.Title}
+	s := sheet.Sheet{Title: "Rates of gradient synchronisations", Subtitle: d.Title}
 	if group != "" {
-		s.title = "Rates of gradient synchronisations that share circuits: " + plain(group)
+		s.Title = "Rates of gradient synchronisations that share circuits: " + sheet.Plain(group)
 	}
-	if len(names) > len(lineStyles) {
-		s.notes = append(s.notes, fmt.Sprintf("The first %d of %d stages are shown.", len(lineStyles), len(names)))
-		names = names[:len(lineStyles)]
+	if len(names) > len(sheet.LineStyles) {
+		s.Notes = append(s.Notes, fmt.Sprintf("The first %d of %d stages are shown.", len(sheet.LineStyles), len(names)))
+		names = names[:len(sheet.LineStyles)]
 	}
 	for i, n := range names {
-		s.legend = append(s.legend, entry{n, stroke(nested(i, len(names)))})
+		s.Legend = append(s.Legend, sheet.Entry{Text: n, Sample: sheet.Stroke(nested(i, len(names)))})
 	}
 	from, to, top := extents(chosen, group)
 	u := rateTime(to - from)
@@ -60,23 +61,23 @@ func ratesFigure(doc *result.Document, d *result.Detail) []Figure {
 			pl.X.Label.Text = ""
 		}
 		_, done, _ := extents([]*result.Play{p}, group)
-		head := fmt.Sprintf("%s: %s; done after %s %s", plain(p.Policy), texts[i], digits((done-from)*u.per, 4), u.name)
-		s.panels = append(s.panels, panel{head: head, x1: 1, y0: y * float64(i), y1: y * float64(i+1), plot: pl})
+		head := fmt.Sprintf("%s: %s; done after %s %s", sheet.Plain(p.Policy), texts[i], sheet.Digits((done-from)*u.Per, 4), u.Name)
+		s.Panels = append(s.Panels, sheet.Panel{Head: head, X1: 1, Y0: y * float64(i), Y1: y * float64(i+1), Plot: pl})
 	}
-	s.notes = append(s.notes, fmt.Sprintf("Time 0 is when the first of these begins, %s into the iteration.", duration(from)))
+	s.Notes = append(s.Notes, fmt.Sprintf("Time 0 is when the first of these begins, %s into the iteration.", sheet.Duration(from)))
 	if len(names) > 1 {
-		s.notes[len(s.notes)-1] += " Of equal rates the wider lines are seen beside the narrower."
+		s.Notes[len(s.Notes)-1] += " Of equal rates the wider lines are seen beside the narrower."
 	}
-	return []Figure{s.figure("dp-rates", 5.4*vg.Inch)}
+	return []sheet.Figure{s.Figure("dp-rates", 5.4*vg.Inch)}
 }
 
 // rateTime is the unit for times from the first start: milliseconds, or less
 // where that is nothing.
-func rateTime(span float64) unit {
-	if u := timeUnit(span); u.per > 1e3 {
+func rateTime(span float64) sheet.Unit {
+	if u := sheet.TimeUnit(span); u.Per > 1e3 {
 		return u
 	}
-	return unit{"ms", 1e3}
+	return sheet.Unit{Name: "ms", Per: 1e3}
 }
 
 // Widths in points of lines that lie on each other.
@@ -88,19 +89,19 @@ const (
 // nested is the style of line i of n: whole, and wider than those after it, which are drawn over it, so that all are seen where their rates are
 // equal and each stays at its rate.
 func nested(i, n int) draw.LineStyle {
-	return draw.LineStyle{Color: lineStyles[i].Color, Width: narrowest + wider*vg.Length(n-1-i)}
+	return draw.LineStyle{Color: sheet.LineStyles[i].Color, Width: narrowest + wider*vg.Length(n-1-i)}
 }
 
 // ratesPlot is one play's plot; times count from from.
 func ratesPlot(play *result.Play, group string, names []string, from, to, top float64) *plot.Plot {
-	p := newPlot("", "rate, GB/s")
-	setRange(&p.X, 0, (to-from)*1.02)
+	p := sheet.NewPlot("", "rate, GB/s")
+	sheet.SetRange(&p.X, 0, (to-from)*1.02)
 	u := rateTime(to - from)
-	p.X.Label.Text = "time, " + u.name
-	p.X.Tick.Marker = ticker{u, 10, false}
-	setRange(&p.Y, -0.03*top, top*1.08) // room for wide lines
-	p.Y.Tick.Marker = ticker{gigabytes, 5, false}
-	p.Add(grid(true, true), plotFunc(func(c draw.Canvas, p *plot.Plot) {
+	p.X.Label.Text = "time, " + u.Name
+	p.X.Tick.Marker = sheet.Ticker{Unit: u, Count: 10, Whole: false}
+	sheet.SetRange(&p.Y, -0.03*top, top*1.08) // room for wide lines
+	p.Y.Tick.Marker = sheet.Ticker{Unit: sheet.Gigabytes, Count: 5, Whole: false}
+	p.Add(sheet.Grid(true, true), sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) {
 		x, y := p.Transforms(&c)
 		for at, name := range names { // the narrowest last
 			for i := range play.Rates {
@@ -114,7 +115,7 @@ func ratesPlot(play *result.Play, group string, names []string, from, to, top fl
 				}
 				// Only where it runs: lines along 0 would hide each other.
 				line := stepLine(steady(s, (to-from)/sliver), a, b, func(t float64) vg.Length { return x(t - from) }, y)
-				line = append([]vg.Point{point(line[0].X, y(0))}, append(line, point(line[len(line)-1].X, y(0)))...)
+				line = append([]vg.Point{sheet.Point(line[0].X, y(0))}, append(line, sheet.Point(line[len(line)-1].X, y(0)))...)
 				c.StrokeLines(nested(at, len(names)), line)
 			}
 		}

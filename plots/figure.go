@@ -1,35 +1,20 @@
-// Package plots draws the figures of a run from its document and detail, and
-// charts of the cells of a sweep, as PNG or SVG. It computes no physics and knows no policy by name: what it
-// shows, packages above have measured. The command writes the figures into the
-// run directory.
-//
-// Axes of a run's figures and all canvases are gonum/plot's; charts, whose axes
-// may be of labels, draw their own. A figure is a sheet: a title, a legend
-// above the data, panels with their axes aligned, and notes below.
+// Package plots draws the figures of a run from its document and detail: one file a figure, and a table of them. It
+// computes no physics and knows no policy by name: what it shows, packages above have measured. The command writes the
+// figures into the run directory.
 package plots
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-
+	"sim/plots/sheet"
 	"sim/scenarios/result"
 )
 
-// Figure is a picture that can be written in any format. It refers to the data
-// that it was made from, which must not change until it is written.
-type Figure struct {
-	Name  string // of its file, without ending: "nct", "trace-reference"
-	Title string // what it shows, for people
-
-	width, height vg.Length
-	draw          func(c draw.Canvas)
-}
-
 // builder makes the figures of one kind; none when the run lacks the data.
-type builder func(doc *result.Document, d *result.Detail) []Figure
+type builder func(doc *result.Document, d *result.Detail) []sheet.Figure
 
 // builders lists all kinds in the order in which All returns them.
 var builders = []builder{
@@ -52,7 +37,7 @@ var builders = []builder{
 // All returns every figure that a run supports, in a fixed order, without
 // those whose data is absent. It fails on data that cannot be drawn: what
 // Check of doc or d refuses (NaN among it), and numbers beyond any scale.
-func All(doc *result.Document, d *result.Detail) ([]Figure, error) {
+func All(doc *result.Document, d *result.Detail) ([]sheet.Figure, error) {
 	if err := doc.Check(); err != nil {
 		return nil, err
 	}
@@ -62,24 +47,19 @@ func All(doc *result.Document, d *result.Detail) ([]Figure, error) {
 	if err := drawable(doc, d); err != nil {
 		return nil, err
 	}
-	var all []Figure
+	var all []sheet.Figure
 	for _, b := range builders {
 		all = append(all, b(doc, d)...)
 	}
-	unique(all)
+	sheet.Unique(all)
 	return all, nil
 }
-
-// drawableLimit bounds every number drawn, in seconds, bits per second or
-// counts: far above any network, far below where sums overflow or ticks
-// can no longer be told apart.
-const drawableLimit = 1e24
 
 // drawable fails on a number that no axis can carry.
 func drawable(doc *result.Document, d *result.Detail) error {
 	check := func(what string, vs ...float64) error {
 		for _, v := range vs {
-			if math.Abs(v) > drawableLimit {
+			if math.Abs(v) > sheet.DrawableLimit {
 				return fmt.Errorf("%s is %g, which no figure can show", what, v)
 			}
 		}
@@ -89,7 +69,7 @@ func drawable(doc *result.Document, d *result.Detail) error {
 		if err := check("nct of "+r.Policy, r.Samples["nct"]...); err != nil {
 			return err
 		}
-		for _, name := range sortedKeys(r.Metrics) {
+		for _, name := range slices.Sorted(maps.Keys(r.Metrics)) {
 			if err := check(name+" of "+r.Policy, r.Metrics[name]); err != nil {
 				return err
 			}

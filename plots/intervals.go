@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"sim/plots/sheet"
+
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -23,10 +25,10 @@ type barLook struct {
 	height float64
 }
 
-func layerLegend(layers []intervals) []entry {
-	var out []entry
+func layerLegend(layers []intervals) []sheet.Entry {
+	var out []sheet.Entry
 	for _, l := range layers {
-		out = append(out, entry{l.text, box(fill{l.look.color, vg.Length(l.look.height)})})
+		out = append(out, sheet.Entry{Text: l.text, Sample: sheet.Box(sheet.Fill{Color: l.look.color, Height: vg.Length(l.look.height)})})
 	}
 	return out
 }
@@ -53,8 +55,6 @@ func meanWidth(l intervals) float64 {
 	return sum / float64(len(l.lo))
 }
 
-func percent(part float64) string { return digits(100*part, 3) + " %" }
-
 // namedTasks is how many tasks can have their names beside the axis.
 const namedTasks = 26
 
@@ -65,24 +65,24 @@ const nameRoom = 215
 // taskPlot is a plot of a row a task, the first on top, without its x axis.
 func taskPlot(names []string, layers []intervals) *plot.Plot {
 	n := len(names)
-	p := newPlot("", "")
-	setRange(&p.Y, -0.5, float64(n)-0.5)
+	p := sheet.NewPlot("", "")
+	sheet.SetRange(&p.Y, -0.5, float64(n)-0.5)
 	var at []float64
 	var text []string
 	if n <= namedTasks {
 		p.Y.Tick.Length = 0
-		p.Y.Tick.Label.Font = sans(smallSize, ink).Font
+		p.Y.Tick.Label.Font = sheet.Sans(sheet.SmallSize, sheet.Ink).Font
 		for i, s := range names {
-			at, text = append(at, float64(n-1-i)), append(text, fit(p.Y.Tick.Label, s, nameRoom))
+			at, text = append(at, float64(n-1-i)), append(text, sheet.Fit(p.Y.Tick.Label, s, nameRoom))
 		}
 	} else {
 		p.Y.Label.Text = "transfer, in order of earliest start"
-		for _, t := range (ticker{unit{"", 1}, 6, true}).Ticks(1, float64(n)) {
+		for _, t := range (sheet.Ticker{Unit: sheet.Unit{Name: "", Per: 1}, Count: 6, Whole: true}).Ticks(1, float64(n)) {
 			at, text = append(at, float64(n)-t.Value), append(text, t.Label)
 		}
 	}
-	p.Y.Tick.Marker = marks(at, text)
-	p.Add(grid(false, true), plotFunc(func(c draw.Canvas, p *plot.Plot) {
+	p.Y.Tick.Marker = sheet.Marks(at, text)
+	p.Add(sheet.Grid(false, true), sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) {
 		x, y := p.Transforms(&c)
 		for _, l := range layers {
 			drawIntervals(c, x, y, l)
@@ -91,22 +91,18 @@ func taskPlot(names []string, layers []intervals) *plot.Plot {
 	return p
 }
 
-// snap moves a length to the edge of a pixel: rows that meet there leave no
-// seam.
-func snap(l vg.Length) vg.Length { return vg.Length(math.Round(float64(l/pixel))) * pixel }
-
 // drawIntervals draws a layer. Where rows are finer than pixels, as many as
 // share a pixel become one bar over all their intervals.
 func drawIntervals(c draw.Canvas, x, y func(float64) vg.Length, l intervals) {
 	n := len(l.lo)
 	row := float64((c.Max.Y - c.Min.Y) / vg.Length(n))
-	merged := max(1, int(math.Ceil(pixel/row)))
+	merged := max(1, int(math.Ceil(sheet.Pixel/row)))
 	height := l.look.height
-	if row < 4*pixel {
+	if row < 4*sheet.Pixel {
 		height = 1 // no gaps between rows that fine
 	}
 	const least = 1 // a bar's width in points: shorter intervals must still be seen
-	var b bars
+	var b sheet.Bars
 	for i := 0; i < n; i += merged {
 		end := min(i+merged, n)
 		lo, hi := slices.Min(l.lo[i:end]), slices.Max(l.hi[i:end])
@@ -119,7 +115,7 @@ func drawIntervals(c draw.Canvas, x, y func(float64) vg.Length, l intervals) {
 			x1 = x0 + least
 		}
 		top, bottom := y(float64(n-i)-0.5-(1-height)/2), y(float64(n-end)-0.5+(1-height)/2)
-		b.add(x0, x1, snap(bottom), snap(top))
+		b.Add(x0, x1, sheet.Snap(bottom), sheet.Snap(top))
 	}
-	b.fill(c, l.look.color)
+	b.Fill(c, l.look.color)
 }

@@ -5,9 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/plot/vg"
-
+	"sim/plots/sheet"
 	"sim/scenarios/result"
+
+	"gonum.org/v1/plot/vg"
 )
 
 // kind is how spans of a kind look.
@@ -27,17 +28,17 @@ var kindNames = []string{"forward", "backward", "pp-forward", "pp-backward", "dp
 func kindOf(name string) kind {
 	switch name {
 	case "forward":
-		return kind{text: "forward pass", color: skyBlue, number: black}
+		return kind{text: "forward pass", color: sheet.SkyBlue, number: sheet.Black}
 	case "backward":
-		return kind{text: "backward pass", color: vermillion, number: white}
+		return kind{text: "backward pass", color: sheet.Vermillion, number: sheet.White}
 	case "pp-forward":
-		return kind{text: "activations to the next stage", color: blue, transfer: true, row: 0}
+		return kind{text: "activations to the next stage", color: sheet.Blue, transfer: true, row: 0}
 	case "pp-backward":
-		return kind{text: "gradients to the stage before", color: purple, transfer: true, row: 1}
+		return kind{text: "gradients to the stage before", color: sheet.Purple, transfer: true, row: 1}
 	case "dp":
-		return kind{text: "gradient synchronisation", color: green, transfer: true, row: 2}
+		return kind{text: "gradient synchronisation", color: sheet.Green, transfer: true, row: 2}
 	}
-	return kind{text: name, color: dim, number: white}
+	return kind{text: name, color: sheet.Dim, number: sheet.White}
 }
 
 // thinRows is how many rows of thin bars there are.
@@ -67,27 +68,27 @@ func kindsOf(lanes []result.Lane) []string {
 
 // kindLegend explains the kinds that lanes have. More unknown kinds than a few
 // share a look and a line.
-func kindLegend(lanes []result.Lane) []entry {
-	var legend []entry
+func kindLegend(lanes []result.Lane) []sheet.Entry {
+	var legend []sheet.Entry
 	var others []string
 	for _, name := range kindsOf(lanes) {
 		k := kindOf(name)
 		if !slices.Contains(kindNames, name) {
-			others = append(others, plain(name))
+			others = append(others, sheet.Plain(name))
 			continue
 		}
 		height := vg.Length(1)
 		if k.transfer {
 			height = 0.5
 		}
-		legend = append(legend, entry{k.text, box(fill{k.color, height})})
+		legend = append(legend, sheet.Entry{Text: k.text, Sample: sheet.Box(sheet.Fill{Color: k.color, Height: height})})
 	}
 	if len(others) > 0 {
 		text := "other work"
 		if len(others) <= 3 && strings.TrimSpace(strings.Join(others, "")) != "" {
 			text = strings.Join(others, ", ")
 		}
-		legend = append(legend, entry{text, box(fill{dim, 1})})
+		legend = append(legend, sheet.Entry{Text: text, Sample: sheet.Box(sheet.Fill{Color: sheet.Dim, Height: 1})})
 	}
-	return append(legend, entry{"end of the iteration", stroke(endLine)})
+	return append(legend, sheet.Entry{Text: "end of the iteration", Sample: sheet.Stroke(endLine)})
 }

@@ -1,11 +1,12 @@
 package plots
 
 import (
+	"sim/plots/sheet"
+	"sim/scenarios/result"
+
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-
-	"sim/scenarios/result"
 )
 
 // lanePlot is the plot of lanes between two times in seconds, the first lane
@@ -15,20 +16,20 @@ func lanePlot(lanes []result.Lane, from, to float64, count int, makespan float64
 	names := make([]string, len(lanes))
 	at := make([]float64, len(lanes))
 	for i, l := range lanes {
-		names[i] = plain(l.Name)
+		names[i] = sheet.Plain(l.Name)
 		at[i] = float64(len(lanes) - 1 - i)
 	}
-	prefix, rests := commonPrefix(names)
-	short := sans(tickSize, ink)
+	prefix, rests := sheet.CommonPrefix(names)
+	short := sheet.Sans(sheet.TickSize, sheet.Ink)
 	for i := range rests {
-		rests[i] = fit(short, rests[i], 80)
+		rests[i] = sheet.Fit(short, rests[i], 80)
 	}
-	p := newPlot("", prefix)
-	p.Y.Tick.Marker = marks(at, rests)
+	p := sheet.NewPlot("", prefix)
+	p.Y.Tick.Marker = sheet.Marks(at, rests)
 	p.Y.Tick.Length = 0
-	setRange(&p.Y, -0.5, float64(len(lanes))-0.5)
-	timeAxis(&p.X, "time", from, to, count)
-	p.Add(plotFunc(func(c draw.Canvas, p *plot.Plot) { drawLanes(c, p, lanes, makespan, grouped) }))
+	sheet.SetRange(&p.Y, -0.5, float64(len(lanes))-0.5)
+	sheet.TimeAxis(&p.X, "time", from, to, count)
+	p.Add(sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) { drawLanes(c, p, lanes, makespan, grouped) }))
 	return p
 }
 
@@ -47,35 +48,37 @@ func groups(lanes []result.Lane, f func(first, last int, name string)) {
 // groupWidth is the room that the names of groups take beside a plot.
 func groupWidth(lanes []result.Lane) vg.Length {
 	width := vg.Length(0)
-	groups(lanes, func(_, _ int, name string) { width = max(width, sans(noteSize, dim).Width(plain(name))) })
+	groups(lanes, func(_, _ int, name string) {
+		width = max(width, sheet.Sans(sheet.NoteSize, sheet.Dim).Width(sheet.Plain(name)))
+	})
 	return min(width+8, 90)
 }
 
 // endLine is where an iteration ends.
-var endLine = draw.LineStyle{Color: black, Width: 1, Dashes: []vg.Length{3, 2}}
+var endLine = draw.LineStyle{Color: sheet.Black, Width: 1, Dashes: []vg.Length{3, 2}}
 
 func drawLanes(c draw.Canvas, p *plot.Plot, lanes []result.Lane, makespan float64, grouped bool) {
 	x, y := p.Transforms(&c)
 	top := func(i int) vg.Length { return y(float64(len(lanes)-i) - 0.5) }
-	edge := draw.LineStyle{Color: dim, Width: 0.6}
+	edge := draw.LineStyle{Color: sheet.Dim, Width: 0.6}
 	nth := 0
 	groups(lanes, func(first, last int, name string) {
 		if nth++; nth%2 == 1 {
-			var b bars
-			b.add(c.Min.X, c.Max.X, top(last+1), top(first))
-			b.fill(c, band)
+			var b sheet.Bars
+			b.Add(c.Min.X, c.Max.X, top(last+1), top(first))
+			b.Fill(c, sheet.Band)
 		}
 		if first > 0 {
 			c.StrokeLine2(edge, c.Min.X, top(first), c.Max.X, top(first))
 		}
-		style := aligned(sans(noteSize, dim), draw.XLeft, draw.YCenter)
+		style := sheet.Aligned(sheet.Sans(sheet.NoteSize, sheet.Dim), draw.XLeft, draw.YCenter)
 		room := top(first) - top(last+1)
-		if grouped && room >= noteSize {
-			c.FillText(style, point(c.Max.X+6, (top(first)+top(last+1))/2+1), fit(style, name, 90))
+		if grouped && room >= sheet.NoteSize {
+			c.FillText(style, sheet.Point(c.Max.X+6, (top(first)+top(last+1))/2+1), sheet.Fit(style, name, 90))
 		}
 	})
 	// The end comes first, so that work is never hidden by it.
-	if end := x(makespan); end >= c.Min.X && end <= c.Max.X+pixel {
+	if end := x(makespan); end >= c.Min.X && end <= c.Max.X+sheet.Pixel {
 		c.StrokeLine2(endLine, end, c.Min.Y, end, c.Max.Y)
 	}
 	kinds := kindsOf(lanes)
@@ -108,7 +111,7 @@ func thinRow(lo, hi vg.Length, row int) (vg.Length, vg.Length) {
 // hair's breadth.
 func drawKind(c draw.Canvas, x func(float64) vg.Length, top func(int) vg.Length, lanes []result.Lane, name string, thin bool) {
 	k := kindOf(name)
-	var b bars
+	var b sheet.Bars
 	for i, l := range lanes {
 		y0, y1 := workRow(top(i+1), top(i), thin)
 		if k.transfer {
@@ -118,17 +121,17 @@ func drawKind(c draw.Canvas, x func(float64) vg.Length, top func(int) vg.Length,
 			if s.Kind != name {
 				continue
 			}
-			x0, x1, ok := clipped(c, x(s.StartS), x(s.EndS))
+			x0, x1, ok := sheet.Clipped(c, x(s.StartS), x(s.EndS))
 			if !ok {
 				continue
 			}
-			if x1-x0 > 4*pixel {
-				x0, x1 = x0+pixel/2, x1-pixel/2
+			if x1-x0 > 4*sheet.Pixel {
+				x0, x1 = x0+sheet.Pixel/2, x1-sheet.Pixel/2
 			}
-			b.add(x0, x1, y0, y1)
+			b.Add(x0, x1, y0, y1)
 		}
 	}
-	b.fill(c, k.color)
+	b.Fill(c, k.color)
 }
 
 // numbers writes the labels of work where they fit.
@@ -136,24 +139,24 @@ func numbers(c draw.Canvas, x func(float64) vg.Length, top func(int) vg.Length, 
 	width := map[string]vg.Length{}
 	for i, l := range lanes {
 		y0, y1 := workRow(top(i+1), top(i), thin)
-		size := min(numberSize+1.5, (y1-y0)*0.9)
-		if size < numberSize*0.9 {
+		size := min(sheet.NumberSize+1.5, (y1-y0)*0.9)
+		if size < sheet.NumberSize*0.9 {
 			return // all lanes are alike
 		}
 		for _, s := range l.Spans {
 			k := kindOf(s.Kind)
 			lo, hi := x(s.StartS), x(s.EndS)
-			if k.transfer || s.Label == "" || lo < c.Min.X || hi > c.Max.X || hi-lo < numberSize*0.6 {
+			if k.transfer || s.Label == "" || lo < c.Min.X || hi > c.Max.X || hi-lo < sheet.NumberSize*0.6 {
 				continue
 			}
-			style := aligned(sans(size, k.number), draw.XCenter, draw.YCenter)
+			style := sheet.Aligned(sheet.Sans(size, k.number), draw.XCenter, draw.YCenter)
 			w, ok := width[s.Label]
 			if !ok {
-				w = style.Width(plain(s.Label))
+				w = style.Width(sheet.Plain(s.Label))
 				width[s.Label] = w
 			}
-			if w <= hi-lo-2*pixel {
-				c.FillText(style, point((lo+hi)/2, (y0+y1)/2+size*0.1), plain(s.Label))
+			if w <= hi-lo-2*sheet.Pixel {
+				c.FillText(style, sheet.Point((lo+hi)/2, (y0+y1)/2+size*0.1), sheet.Plain(s.Label))
 			}
 		}
 	}

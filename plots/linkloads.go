@@ -5,11 +5,13 @@ import (
 	"math"
 	"strings"
 
+	"sim/plots/chart"
+	"sim/plots/sheet"
+	"sim/scenarios/result"
+
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-
-	"sim/scenarios/result"
 )
 
 // linkLoads is what every link of a torus carries, by dimension and direction.
@@ -42,8 +44,8 @@ const (
 )
 
 // linkLoadFigures shows for each policy what the links of its torus carry.
-func linkLoadFigures(_ *result.Document, d *result.Detail) []Figure {
-	var out []Figure
+func linkLoadFigures(_ *result.Document, d *result.Detail) []sheet.Figure {
+	var out []sheet.Figure
 	for i := range d.Policies {
 		p := &d.Policies[i]
 		if l := newLinkLoads(p.Lattice); l != nil {
@@ -89,7 +91,7 @@ func newLinkLoads(l *result.Lattice) *linkLoads {
 		k.most = max(k.most, link.Load)
 	}
 	for i, link := range l.Links {
-		if k.most > 0 && near(link.Load, k.most) {
+		if k.most > 0 && sheet.Near(link.Load, k.most) {
 			k.peaks = append(k.peaks, i)
 		}
 	}
@@ -114,12 +116,12 @@ func layTiles(dims [3]int, n int) tileGrid {
 	var all []tileGrid
 	largest := vg.Length(0)
 	for panels := 1; panels <= 2; panels++ {
-		width := (inside - loadsSide - vg.Length(panels-1)*gutter - 2) / vg.Length(panels)
+		width := (sheet.Inside - loadsSide - vg.Length(panels-1)*sheet.Gutter - 2) / vg.Length(panels)
 		for columns := 1; columns <= dims[2]; columns++ {
 			g := tileGrid{columns: columns, rows: (dims[2] + columns - 1) / columns, panels: panels}
 			wide := vg.Length(columns*dims[0]) + sliceGap*vg.Length(columns-1)
 			high := vg.Length(g.rows * dims[1])
-			room := loadsHeight/vg.Length(2*n/panels) - vg.Length(g.rows)*sliceLabel - headRoom
+			room := loadsHeight/vg.Length(2*n/panels) - vg.Length(g.rows)*sliceLabel - sheet.HeadRoom
 			g.tile = min(width/wide, room/high, mostTile)
 			largest = max(largest, g.tile)
 			all = append(all, g)
@@ -127,7 +129,7 @@ func layTiles(dims [3]int, n int) tileGrid {
 	}
 	best, least := tileGrid{}, vg.Length(math.Inf(1))
 	for _, g := range all {
-		height := (g.height(dims) + headRoom + gutter) * vg.Length(2*n/g.panels)
+		height := (g.height(dims) + sheet.HeadRoom + sheet.Gutter) * vg.Length(2*n/g.panels)
 		if dims[2]%g.columns != 0 {
 			height *= ragged
 		}
@@ -146,23 +148,23 @@ func (g *tileGrid) height(dims [3]int) vg.Length {
 // loadsSide is the room for the colour bar.
 const loadsSide = 94
 
-func (k *linkLoads) figure(policy, subtitle string) Figure {
-	s := sheet{title: "Load of every link under " + policy, subtitle: strings.TrimPrefix(subtitle+"; "+k.peak(), "; "), legend: k.legend()}
-	s.notes = []string{k.reading()}
+func (k *linkLoads) figure(policy, subtitle string) sheet.Figure {
+	s := sheet.Sheet{Title: "Load of every link under " + policy, Subtitle: strings.TrimPrefix(subtitle+"; "+k.peak(), "; "), Legend: k.legend()}
+	s.Notes = []string{k.reading()}
 	rows := len(k.at) / k.tile.panels
-	share := 1 - float64(loadsSide/inside)
+	share := 1 - float64(loadsSide/sheet.Inside)
 	for i := range k.at {
 		col, row := i%k.tile.panels, i/k.tile.panels
-		s.panels = append(s.panels, panel{
-			head: directionName(i) + k.carried(i),
-			x0:   share * float64(col) / float64(k.tile.panels), x1: share * float64(col+1) / float64(k.tile.panels),
-			y0: float64(row) / float64(rows), y1: float64(row+1) / float64(rows),
-			paint: func(c draw.Canvas) { k.paint(c, i) },
+		s.Panels = append(s.Panels, sheet.Panel{
+			Head: directionName(i) + k.carried(i),
+			X0:   share * float64(col) / float64(k.tile.panels), X1: share * float64(col+1) / float64(k.tile.panels),
+			Y0: float64(row) / float64(rows), Y1: float64(row+1) / float64(rows),
+			Paint: func(c draw.Canvas) { k.paint(c, i) },
 		})
 	}
-	s.panels = append(s.panels, panel{x0: share, x1: 1, y1: 1, paint: k.bar})
-	each := k.tile.height(k.dims) + headRoom + gutter
-	return s.figure("links-"+fileName(policy), max(s.frame()+each*vg.Length(rows), 3.1*vg.Inch))
+	s.Panels = append(s.Panels, sheet.Panel{X0: share, X1: 1, Y1: 1, Paint: k.bar})
+	each := k.tile.height(k.dims) + sheet.HeadRoom + sheet.Gutter
+	return s.Figure("links-"+sheet.FileName(policy), max(s.Frame()+each*vg.Length(rows), 3.1*vg.Inch))
 }
 
 // carried words the largest load of a direction.
@@ -184,7 +186,7 @@ func loadText(v float64) string {
 	if v == math.Trunc(v) && math.Abs(v) < 1e7 {
 		return result.Thousands(v)
 	}
-	return digits(v, 5)
+	return sheet.Digits(v, 5)
 }
 
 // peak says which links carry the most.
@@ -192,7 +194,7 @@ func (k *linkLoads) peak() string {
 	if len(k.peaks) == 0 {
 		return "no link carries anything"
 	}
-	text := fmt.Sprintf("most loaded: %s %s on %s of %s", loadText(k.most), k.lattice.Unit, plural(len(k.peaks), "link"), result.Thousands(float64(len(k.lattice.Links))))
+	text := fmt.Sprintf("most loaded: %s %s on %s of %s", loadText(k.most), k.lattice.Unit, sheet.Plural(len(k.peaks), "link"), result.Thousands(float64(len(k.lattice.Links))))
 	const named = 4
 	if !k.outlined() {
 		return text + ", too many to outline"
@@ -235,22 +237,22 @@ func coordinates(dims []int, node int) string {
 	return "(" + strings.Join(at, ",") + ")"
 }
 
-func (k *linkLoads) legend() []entry {
-	var legend []entry
+func (k *linkLoads) legend() []sheet.Entry {
+	var legend []sheet.Entry
 	if k.outlined() {
-		legend = append(legend, entry{"most loaded", func(c draw.Canvas, lo, hi vg.Point) {
+		legend = append(legend, sheet.Entry{Text: "most loaded", Sample: func(c draw.Canvas, lo, hi vg.Point) {
 			x := (lo.X + hi.X) / 2
-			paintTile(c, x-5, (lo.Y+hi.Y)/2-5, 10, heat(1))
+			paintTile(c, x-5, (lo.Y+hi.Y)/2-5, 10, sheet.Heat(1))
 			outlineTile(c, x-5, (lo.Y+hi.Y)/2-5, 10)
 		}})
 	}
 	if k.down > 0 {
-		legend = append(legend, entry{plural(k.down, "link") + " down", func(c draw.Canvas, lo, hi vg.Point) {
+		legend = append(legend, sheet.Entry{Text: sheet.Plural(k.down, "link") + " down", Sample: func(c draw.Canvas, lo, hi vg.Point) {
 			deadTile(c, (lo.X+hi.X)/2-5, (lo.Y+hi.Y)/2-5, 10)
 		}})
 	}
 	if k.drained > 0 {
-		legend = append(legend, entry{plural(k.drained, "link") + " drained", func(c draw.Canvas, lo, hi vg.Point) {
+		legend = append(legend, sheet.Entry{Text: sheet.Plural(k.drained, "link") + " drained", Sample: func(c draw.Canvas, lo, hi vg.Point) {
 			drainedTile(c, (lo.X+hi.X)/2-5, (lo.Y+hi.Y)/2-5, 10)
 		}})
 	}
@@ -259,33 +261,33 @@ func (k *linkLoads) legend() []entry {
 
 // bar draws the colour bar from 0 to the largest load.
 func (k *linkLoads) bar(c draw.Canvas) {
-	h := &heatChart{colors: &scale{lo: 0, hi: k.most, unit: unit{"", 1}}, most: k.most}
-	if !(h.colors.hi > 0) {
-		h.colors.hi = 1
+	h := &chart.HeatChart{Colors: &chart.Scale{Lo: 0, Hi: k.most, Unit: sheet.Unit{Name: "", Per: 1}}, Most: k.most}
+	if !(h.Colors.Hi > 0) {
+		h.Colors.Hi = 1
 	}
-	u, words := unit{"", 1}, ""
+	u, words := sheet.Unit{Name: "", Per: 1}, ""
 	const million, billion = 1e6, 1e9
 	switch {
 	case k.most >= billion:
-		u.per, words = 1/billion, "billion "
+		u.Per, words = 1/billion, "billion "
 	case k.most >= million:
-		u.per, words = 1/million, "million "
+		u.Per, words = 1/million, "million "
 	}
-	h.q = quantity{label: "load, " + words + plain(k.lattice.Unit), unit: u}
-	h.colors.unit = u
-	height := min(c.Max.Y-c.Min.Y, barLength)
+	h.Q = chart.Quantity{Label: "load, " + words + sheet.Plain(k.lattice.Unit), Unit: u}
+	h.Colors.Unit = u
+	height := min(c.Max.Y-c.Min.Y, chart.BarLength)
 	const each, apart = 26, 0.07 // points of a tick; of the largest load, from which its tick keeps clear
-	h.colors.mark(max(2, int(height/each)))
+	h.Colors.Mark(max(2, int(height/each)))
 	ticks := []plot.Tick{}
-	for _, t := range h.colors.ticks {
+	for _, t := range h.Colors.Ticks {
 		if k.most-t.Value > apart*k.most {
-			ticks = append(ticks, plot.Tick{Value: t.Value, Label: loadText(roundTo(t.Value*u.per, 4))})
+			ticks = append(ticks, plot.Tick{Value: t.Value, Label: loadText(sheet.RoundTo(t.Value*u.Per, 4))})
 		}
 	}
 	if k.most > 0 { // the largest is always named
-		ticks = append(ticks, plot.Tick{Value: k.most, Label: loadText(roundTo(k.most*u.per, 5))})
+		ticks = append(ticks, plot.Tick{Value: k.most, Label: loadText(sheet.RoundTo(k.most*u.Per, 5))})
 	}
-	h.colors.ticks = ticks
-	c.Max.Y -= headRoom
-	h.bar(c)
+	h.Colors.Ticks = ticks
+	c.Max.Y -= sheet.HeadRoom
+	h.Bar(c)
 }

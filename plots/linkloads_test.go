@@ -6,12 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"sim/plots/sheet"
+	"sim/plots/sheet/sheettest"
+	"sim/scenarios/result"
+
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/recorder"
 	"pgregory.net/rapid"
-
-	"sim/scenarios/result"
 )
 
 // Tiles of all nodes lie inside the panel and apart.
@@ -28,7 +30,7 @@ func TestTilesApart(t *testing.T) {
 		}
 		k := newLinkLoads(&result.Lattice{Dims: dims, Links: []result.LatticeLink{{}}})
 		height := k.tile.height(k.dims)
-		width := (inside - loadsSide - vg.Length(k.tile.panels-1)*gutter) / vg.Length(k.tile.panels)
+		width := (sheet.Inside - loadsSide - vg.Length(k.tile.panels-1)*sheet.Gutter) / vg.Length(k.tile.panels)
 		c := draw.NewCanvas(new(recorder.Canvas), width, height)
 		const eps = 1e-6
 		var at []vg.Point
@@ -107,7 +109,7 @@ func TestLinkLoadLimits(t *testing.T) {
 func TestProjection(t *testing.T) {
 	for _, dims := range [][]int{{8, 8, 8}, {4, 4, 8}, {4, 4, 4}, {6, 8}, {8}} {
 		m := newRouteMap(&result.Lattice{Dims: dims, Ways: []result.LatticeWay{{}}})
-		c := draw.NewCanvas(new(recorder.Canvas), inside, routesTall)
+		c := draw.NewCanvas(new(recorder.Canvas), sheet.Inside, routesTall)
 		at, _ := m.project(c)
 		nodes := 1
 		for _, n := range dims {
@@ -116,7 +118,7 @@ func TestProjection(t *testing.T) {
 		const apart = 4 // points, the width of a dot
 		for a := range nodes {
 			p := at(a)
-			if p.X < 0 || p.Y < 0 || p.X > inside || p.Y > routesTall {
+			if p.X < 0 || p.Y < 0 || p.X > sheet.Inside || p.Y > routesTall {
 				t.Fatalf("%v: node %d is outside at %v", dims, a, p)
 			}
 			for b := range a {
@@ -136,26 +138,12 @@ func TestWaysShown(t *testing.T) {
 	if len(m.ways) != waysShown || m.ways[0].color != m.ways[1].color || m.ways[1].color == m.ways[2].color {
 		t.Errorf("%d ways, colours %v %v %v", len(m.ways), m.ways[0].color, m.ways[1].color, m.ways[2].color)
 	}
-	text := recorded(t, m.figure("p", ""))
+	text := sheettest.Text(m.figure("p", ""))
 	for _, want := range []string{"3 routes more left out.", "drained link", "link that is down", "if nothing were down"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not written", want)
 		}
 	}
-}
-
-// recorded is what a figure writes, a text a line.
-func recorded(t *testing.T, f Figure) string {
-	t.Helper()
-	r := new(recorder.Canvas)
-	f.draw(draw.NewCanvas(r, f.width, f.height))
-	var out []string
-	for _, a := range r.Actions {
-		if s, ok := a.(*recorder.FillString); ok {
-			out = append(out, s.String)
-		}
-	}
-	return strings.Join(out, "\n")
 }
 
 // Worked by hand: 4 packets in [1, 2), none in [2, 3), 6 in [3, 5), the longest 4.

@@ -5,6 +5,8 @@ import (
 	"image/color"
 	"math"
 
+	"sim/plots/sheet"
+
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -16,28 +18,28 @@ func (k *linkLoads) corner(c draw.Canvas, node int) vg.Point {
 	y := node / dims[2] % dims[1]
 	x := node / dims[2] / dims[1]
 	g := &k.tile
-	block := point(
+	block := sheet.Point(
 		c.Min.X+vg.Length(z%g.columns)*g.tile*(vg.Length(dims[0])+sliceGap),
 		c.Max.Y-vg.Length(z/g.columns)*(g.tile*vg.Length(dims[1])+sliceLabel)-g.tile*vg.Length(dims[1]))
-	return point(block.X+g.tile*vg.Length(x), block.Y+g.tile*vg.Length(y))
+	return sheet.Point(block.X+g.tile*vg.Length(x), block.Y+g.tile*vg.Length(y))
 }
 
 // paint draws the panel of a direction.
 func (k *linkLoads) paint(c draw.Canvas, dir int) {
 	const shades = 128
-	var tiles [shades + 1]bars // tiles of one colour are drawn at once
+	var tiles [shades + 1]sheet.Bars // tiles of one colour are drawn at once
 	side := k.tile.tile
 	edge := func(v vg.Length) (lo, hi vg.Length) { return v + 0.35, v + side - 0.35 }
 	if side < 2.5 { // no room for gaps; whole pixels, or tiles would have seams
-		snap := func(v vg.Length) vg.Length { return vg.Length(math.Round(float64(v/pixel))) * pixel }
+		snap := func(v vg.Length) vg.Length { return vg.Length(math.Round(float64(v/sheet.Pixel))) * sheet.Pixel }
 		edge = func(v vg.Length) (lo, hi vg.Length) { return snap(v), snap(v + side) }
 	}
-	add := func(b *bars, p vg.Point) {
+	add := func(b *sheet.Bars, p vg.Point) {
 		x0, x1 := edge(p.X)
 		y0, y1 := edge(p.Y)
-		b.add(x0, x1, y0, y1)
+		b.Add(x0, x1, y0, y1)
 	}
-	absent := bars{}
+	absent := sheet.Bars{}
 	var dead, drained, peaks []vg.Point
 	for node, i := range k.at[dir] {
 		p := k.corner(c, node)
@@ -61,13 +63,13 @@ func (k *linkLoads) paint(c draw.Canvas, dir int) {
 				drained = append(drained, p)
 			}
 		}
-		if near(l.Load, k.most) {
+		if sheet.Near(l.Load, k.most) {
 			peaks = append(peaks, p)
 		}
 	}
-	absent.fill(c, band)
+	absent.Fill(c, sheet.Band)
 	for i := range tiles {
-		tiles[i].fill(c, heat(float64(i)/shades))
+		tiles[i].Fill(c, sheet.Heat(float64(i)/shades))
 	}
 	for _, p := range drained {
 		drainedTile(c, p.X, p.Y, side)
@@ -89,32 +91,32 @@ func (k *linkLoads) slices(c draw.Canvas) {
 		return
 	}
 	wide := k.tile.tile * vg.Length(k.dims[0])
-	style := aligned(sans(min(smallSize, max(wide*0.45, 5)), dim), draw.XCenter, draw.YTop)
+	style := sheet.Aligned(sheet.Sans(min(sheet.SmallSize, max(wide*0.45, 5)), sheet.Dim), draw.XCenter, draw.YTop)
 	for z := range k.dims[2] {
 		text := fmt.Sprintf("z = %d", z)
 		if style.Width(text) > wide {
 			text = fmt.Sprint(z)
 		}
 		p := k.corner(c, z) // of the node at x = y = 0
-		c.FillText(style, point(p.X+wide/2, p.Y-1), text)
+		c.FillText(style, sheet.Point(p.X+wide/2, p.Y-1), text)
 	}
 }
 
 func paintTile(c draw.Canvas, x, y, side vg.Length, clr color.Color) {
-	r := bars{}
-	r.add(x, x+side, y, y+side)
-	r.fill(c, clr)
+	r := sheet.Bars{}
+	r.Add(x, x+side, y, y+side)
+	r.Fill(c, clr)
 }
 
 // deadTile is black with a cross.
 func deadTile(c draw.Canvas, x, y, side vg.Length) {
-	paintTile(c, x, y, side, black)
+	paintTile(c, x, y, side, sheet.Black)
 	if side < 3 {
 		return
 	}
 	in := side * 0.22
-	c.StrokeLines(draw.LineStyle{Color: white, Width: max(0.5, side*0.08)},
-		[]vg.Point{point(x+in, y+in), point(x+side-in, y+side-in)}, []vg.Point{point(x+in, y+side-in), point(x+side-in, y+in)})
+	c.StrokeLines(draw.LineStyle{Color: sheet.White, Width: max(0.5, side*0.08)},
+		[]vg.Point{sheet.Point(x+in, y+in), sheet.Point(x+side-in, y+side-in)}, []vg.Point{sheet.Point(x+in, y+side-in), sheet.Point(x+side-in, y+in)})
 }
 
 // drainedTile is grey with stripes.
@@ -123,14 +125,14 @@ func drainedTile(c draw.Canvas, x, y, side vg.Length) {
 	if side < 3 {
 		return
 	}
-	style := draw.LineStyle{Color: ink, Width: max(0.4, side*0.06)}
+	style := draw.LineStyle{Color: sheet.Ink, Width: max(0.4, side*0.06)}
 	half := side / 2
-	c.StrokeLines(style, []vg.Point{point(x, y+half), point(x+half, y+side)}, []vg.Point{point(x, y), point(x+side, y+side)},
-		[]vg.Point{point(x+half, y), point(x+side, y+half)})
+	c.StrokeLines(style, []vg.Point{sheet.Point(x, y+half), sheet.Point(x+half, y+side)}, []vg.Point{sheet.Point(x, y), sheet.Point(x+side, y+side)},
+		[]vg.Point{sheet.Point(x+half, y), sheet.Point(x+side, y+half)})
 }
 
 // outlineTile marks the most loaded.
 func outlineTile(c draw.Canvas, x, y, side vg.Length) {
 	width := min(max(side*0.16, 0.5), 1.6)
-	c.StrokeLines(draw.LineStyle{Color: vermillion, Width: width}, ring4(x+width/2, x+side-width/2, y+width/2, y+side-width/2))
+	c.StrokeLines(draw.LineStyle{Color: sheet.Vermillion, Width: width}, sheet.Ring4(x+width/2, x+side-width/2, y+width/2, y+side-width/2))
 }

@@ -7,11 +7,12 @@ import (
 	"strconv"
 	"strings"
 
+	"sim/plots/sheet"
+	"sim/scenarios/result"
+
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-
-	"sim/scenarios/result"
 )
 
 // nctBar is a policy's bar.
@@ -27,16 +28,16 @@ type nctBar struct {
 // from 1, the ideal fabric, so that their lengths may be compared although the
 // axis does not begin at 0. Of several jobs it shows the objective, a mean or
 // the largest of their NCT.
-func nctFigure(doc *result.Document, d *result.Detail) []Figure {
-	s := sheet{
-		title:    "Normalised communication time (NCT) by policy",
-		subtitle: d.Title,
+func nctFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
+	s := sheet.Sheet{
+		Title:    "Normalised communication time (NCT) by policy",
+		Subtitle: d.Title,
 	}
 	metric, lowest, axis := "nct", "lowest NCT", "NCT (1 = ideal fabric)"
 	words := "NCT is the communication time that computing does not hide, over that on the ideal fabric."
 	if objective(doc) {
 		metric, lowest, axis = "objective", "best", "objective (1 = ideal fabric)"
-		s.title = "Objective over all jobs by policy"
+		s.Title = "Objective over all jobs by policy"
 		words = "The objective is the " + doc.Rows[0].Labels["objective"] + "."
 	}
 	var all []nctBar
@@ -51,34 +52,34 @@ func nctFigure(doc *result.Document, d *result.Detail) []Figure {
 			}
 		}
 		if why := r.Labels[metric]; !b.defined && why != "" {
-			s.notes = append(s.notes, r.Policy+" has no NCT: "+why)
+			s.Notes = append(s.Notes, r.Policy+" has no NCT: "+why)
 		}
 		some = some || b.defined
 		all = append(all, b)
 	}
 	const notesShown = 2 // more would leave no room for the bars
-	if len(s.notes) > notesShown {
-		s.notes = append(s.notes[:notesShown], fmt.Sprintf("... and so on for %d more", len(s.notes)-notesShown))
+	if len(s.Notes) > notesShown {
+		s.Notes = append(s.Notes[:notesShown], fmt.Sprintf("... and so on for %d more", len(s.Notes)-notesShown))
 	}
-	if !some && len(s.notes) == 0 {
+	if !some && len(s.Notes) == 0 {
 		return nil
 	}
 	lo, hi := nctRange(all)
-	p := newPlot("", axis)
-	setRange(&p.X, -0.5, float64(len(all))-0.5)
+	p := sheet.NewPlot("", axis)
+	sheet.SetRange(&p.X, -0.5, float64(len(all))-0.5)
 	p.X.Tick.Marker = plot.ConstantTicks{}
-	setRange(&p.Y, lo, hi)
-	p.Y.Tick.Marker = ticker{unit{"", 1}, 6, false}
+	sheet.SetRange(&p.Y, lo, hi)
+	p.Y.Tick.Marker = sheet.Ticker{Unit: sheet.Unit{Name: "", Per: 1}, Count: 6, Whole: false}
 	names := newNameRow(all)
 	best := doc.Best(metric)
-	p.Add(grid(true, false), plotFunc(func(c draw.Canvas, p *plot.Plot) { drawNCT(c, p, all, best) }), plotFunc(names.draw))
-	s.panels = []panel{{x1: 1, y1: 1, below: names.depth, plot: p}}
-	s.legend = nctLegend(all, lowest, best >= 0)
+	p.Add(sheet.Grid(true, false), sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) { drawNCT(c, p, all, best) }), sheet.PlotFunc(names.draw))
+	s.Panels = []sheet.Panel{{X1: 1, Y1: 1, Below: names.depth, Plot: p}}
+	s.Legend = nctLegend(all, lowest, best >= 0)
 	if note := boundNote(models); note != "" {
-		s.notes = append([]string{note}, s.notes...)
+		s.Notes = append([]string{note}, s.Notes...)
 	}
-	s.notes = append([]string{words + " Bars start at 1, not at 0: their length is what a policy adds."}, s.notes...)
-	return []Figure{s.figure("nct", nctHeight+names.depth+noteSize*lineSpacing*vg.Length(len(s.notes)))}
+	s.Notes = append([]string{words + " Bars start at 1, not at 0: their length is what a policy adds."}, s.Notes...)
+	return []sheet.Figure{s.Figure("nct", nctHeight+names.depth+sheet.NoteSize*sheet.LineSpacing*vg.Length(len(s.Notes)))}
 }
 
 // model is what lower bounds hold for, and whose they are.
@@ -124,39 +125,39 @@ func objective(doc *result.Document) bool {
 // nctHeight is without the names and notes, which vary.
 const nctHeight = 4.5 * vg.Inch
 
-func nctLegend(all []nctBar, lowest string, best bool) []entry {
-	var legend []entry
+func nctLegend(all []nctBar, lowest string, best bool) []sheet.Entry {
+	var legend []sheet.Entry
 	if best {
-		legend = append(legend, entry{lowest, box(fill{vermillion, 1})})
+		legend = append(legend, sheet.Entry{Text: lowest, Sample: sheet.Box(sheet.Fill{Color: sheet.Vermillion, Height: 1})})
 	}
 	if len(all) > 1 {
-		legend = append(legend, entry{"other policies", box(fill{skyBlue, 1})})
+		legend = append(legend, sheet.Entry{Text: "other policies", Sample: sheet.Box(sheet.Fill{Color: sheet.SkyBlue, Height: 1})})
 	}
-	legend = append(legend, entry{"ideal non-blocking fabric", stroke(idealLine)})
+	legend = append(legend, sheet.Entry{Text: "ideal non-blocking fabric", Sample: sheet.Stroke(idealLine)})
 	for _, b := range all {
 		if b.hasBound {
-			return append(legend, entry{"lower bound", func(c draw.Canvas, lo, hi vg.Point) { markBound(c, lo.X, hi.X, (lo.Y+hi.Y)/2) }})
+			return append(legend, sheet.Entry{Text: "lower bound", Sample: func(c draw.Canvas, lo, hi vg.Point) { markBound(c, lo.X, hi.X, (lo.Y+hi.Y)/2) }})
 		}
 	}
 	return legend
 }
 
 var (
-	idealLine = draw.LineStyle{Color: black, Width: 1.2, Dashes: []vg.Length{6, 3}}
-	boundLine = draw.LineStyle{Color: black, Width: 2.2}
+	idealLine = draw.LineStyle{Color: sheet.Black, Width: 1.2, Dashes: []vg.Length{6, 3}}
+	boundLine = draw.LineStyle{Color: sheet.Black, Width: 2.2}
 )
 
 // markBound draws a bound: a line with ends, unlike the ideal's.
 func markBound(c draw.Canvas, x0, x1, y vg.Length) {
 	const end = 4
-	c.StrokeLines(boundLine, []vg.Point{point(x0, y), point(x1, y)},
-		[]vg.Point{point(x0, y-end), point(x0, y+end)}, []vg.Point{point(x1, y-end), point(x1, y+end)})
+	c.StrokeLines(boundLine, []vg.Point{sheet.Point(x0, y), sheet.Point(x1, y)},
+		[]vg.Point{sheet.Point(x0, y-end), sheet.Point(x0, y+end)}, []vg.Point{sheet.Point(x1, y-end), sheet.Point(x1, y+end)})
 }
 
 // nctBound is the bound on a row's makespan as NCT, or on the objective.
 func nctBound(doc *result.Document, r *result.Row) (float64, bool) {
 	if v, ok := r.Metrics["bound_objective"]; ok {
-		return v, math.Abs(v) <= drawableLimit
+		return v, math.Abs(v) <= sheet.DrawableLimit
 	}
 	ideal, ok1 := doc.Reference["makespan_s"]
 	compute, ok2 := doc.Reference["compute_makespan_s"]
@@ -165,7 +166,7 @@ func nctBound(doc *result.Document, r *result.Row) (float64, bool) {
 		return 0, false
 	}
 	v := (bound - compute) / (ideal - compute)
-	return v, math.Abs(v) <= drawableLimit
+	return v, math.Abs(v) <= sheet.DrawableLimit
 }
 
 // nctRange is the axis: 1 and all values, with room for labels.
@@ -191,10 +192,10 @@ func drawNCT(c draw.Canvas, p *plot.Plot, all []nctBar, best int) {
 	x, y := p.Transforms(&c)
 	slot := (c.Max.X - c.Min.X) / vg.Length(len(all))
 	half := min(slot*0.32, 30)
-	label := aligned(sans(labelSize, ink), draw.XCenter, draw.YBottom)
+	label := sheet.Aligned(sheet.Sans(sheet.LabelSize, sheet.Ink), draw.XCenter, draw.YBottom)
 	decimals := nctDecimals(all)
 	if upright := label.Width("0.") + label.Width("0")*vg.Length(decimals); upright > slot {
-		label = aligned(sans(min(smallSize, slot*0.9), ink), draw.XLeft, draw.YCenter)
+		label = sheet.Aligned(sheet.Sans(min(sheet.SmallSize, slot*0.9), sheet.Ink), draw.XLeft, draw.YCenter)
 		label.Rotation = math.Pi / 2
 	}
 	for i, b := range all {
@@ -202,13 +203,13 @@ func drawNCT(c draw.Canvas, p *plot.Plot, all []nctBar, best int) {
 		top := y(1)
 		if b.defined {
 			top = y(b.value)
-			var r bars
-			r.add(mid-half, mid+half, min(top, y(1)), max(top, y(1)+1)) // at least a point
-			color := skyBlue
+			var r sheet.Bars
+			r.Add(mid-half, mid+half, min(top, y(1)), max(top, y(1)+1)) // at least a point
+			color := sheet.SkyBlue
 			if i == best {
-				color = vermillion
+				color = sheet.Vermillion
 			}
-			r.fill(c, color)
+			r.Fill(c, color)
 		}
 		if at := y(b.bound); b.hasBound && at >= c.Min.Y && at <= c.Max.Y {
 			markBound(c, mid-half-3, mid+half+3, at)
@@ -218,15 +219,15 @@ func drawNCT(c draw.Canvas, p *plot.Plot, all []nctBar, best int) {
 		if b.defined {
 			text = strconv.FormatFloat(b.value, 'f', decimals, 64)
 			if math.Abs(b.value) >= 1e6 {
-				text = digits(b.value, 3)
+				text = sheet.Digits(b.value, 3)
 			}
 		}
 		style := label
 		if i == best { // its bar may be too short to see
-			style.Color = vermillion
-			style.Font = bold(style.Font.Size, ink).Font
+			style.Color = sheet.Vermillion
+			style.Font = sheet.Bold(style.Font.Size, sheet.Ink).Font
 		}
-		c.FillText(style, point(mid, max(top, y(1))+5), text)
+		c.FillText(style, sheet.Point(mid, max(top, y(1))+5), text)
 	}
 	c.StrokeLine2(idealLine, c.Min.X, y(1), c.Max.X, y(1))
 }

@@ -7,10 +7,11 @@ import (
 	"strconv"
 	"strings"
 
+	"sim/plots/sheet"
+	"sim/scenarios/result"
+
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-
-	"sim/scenarios/result"
 )
 
 // planPicture is the plan of a collective as it is drawn.
@@ -37,8 +38,8 @@ const (
 )
 
 // planFigures shows each policy's plan: the topologies, and who sends what when.
-func planFigures(_ *result.Document, d *result.Detail) []Figure {
-	var out []Figure
+func planFigures(_ *result.Document, d *result.Detail) []sheet.Figure {
+	var out []sheet.Figure
 	for i := range d.Policies {
 		p := &d.Policies[i]
 		if p.Schedule != nil && p.Schedule.InSteps() {
@@ -106,7 +107,7 @@ func checkSchedule(s *result.Schedule, who string) error {
 	if s.GPUs < 1 || s.GPUs > 1<<20 {
 		return fmt.Errorf("the plan of %s has %d GPUs, where there can be 1..%d", who, s.GPUs, 1<<20)
 	}
-	if !(s.SlotS >= 0 && s.SlotS <= drawableLimit) || !(s.DelayS >= 0 && s.DelayS <= drawableLimit) {
+	if !(s.SlotS >= 0 && s.SlotS <= sheet.DrawableLimit) || !(s.DelayS >= 0 && s.DelayS <= sheet.DrawableLimit) {
 		return fmt.Errorf("the plan of %s has slots of %g s and reconfigurations of %g s, which no figure can show", who, s.SlotS, s.DelayS)
 	}
 	if err := checkSteps(s, who); err != nil {
@@ -148,7 +149,7 @@ func checkSchedule(s *result.Schedule, who string) error {
 			case !inside(t[1]) || !inside(t[2]) || !inside(t[3]) || !inside(t[4]):
 				return fmt.Errorf("transmission %d in phase %d of the plan of %s names a GPU beyond the %d that there are", j, i, who, s.GPUs)
 			case used[link] > links[link]:
-				return fmt.Errorf("transmission %d in phase %d of the plan of %s is one too many in slot %d on the %s from GPU %d to GPU %d", j, i, who, t[0], plural(links[link], "link"), t[1], t[2])
+				return fmt.Errorf("transmission %d in phase %d of the plan of %s is one too many in slot %d on the %s from GPU %d to GPU %d", j, i, who, t[0], sheet.Plural(links[link], "link"), t[1], t[2])
 			}
 		}
 	}
@@ -166,26 +167,26 @@ func (p *planPicture) arrange(shown int) (columns, rows int) {
 }
 
 // figure puts the topologies above the rounds, and how busy links are below.
-func (p *planPicture) figure(policy, subtitle string) Figure {
-	s := sheet{title: "Plan of " + policy, subtitle: strings.TrimPrefix(subtitle+"; "+p.cost(policy), "; "), subtitleLines: planSubtitle}
+func (p *planPicture) figure(policy, subtitle string) sheet.Figure {
+	s := sheet.Sheet{Title: "Plan of " + policy, Subtitle: strings.TrimPrefix(subtitle+"; "+p.cost(policy), "; "), SubtitleLines: planSubtitle}
 	shown := min(len(p.Phases), phasesShown)
 	columns, rows := p.arrange(shown)
-	const above = headRoom + gutter // and below: a panel's own
+	const above = sheet.HeadRoom + sheet.Gutter // and below: a panel's own
 	type part struct {
-		panel
+		sheet.Panel
 		high vg.Length
 	}
 	parts := make([]part, 0, shown+2)
 	for i := range shown {
-		parts = append(parts, part{panel{
-			head: p.head(i), x0: float64(i%columns) / float64(columns), x1: float64(i%columns+1) / float64(columns),
-			paint: func(c draw.Canvas) { p.topology(c, i) },
+		parts = append(parts, part{sheet.Panel{
+			Head: p.head(i), X0: float64(i%columns) / float64(columns), X1: float64(i%columns+1) / float64(columns),
+			Paint: func(c draw.Canvas) { p.topology(c, i) },
 		}, p.each + above})
 	}
 	body := (p.each + above) * vg.Length(rows)
 	if r := p.rounds; r != nil {
-		s.legend = r.legend()
-		parts = append(parts, part{panel{head: r.head(), x1: 1, paint: r.paint}, r.high() + above})
+		s.Legend = r.legend()
+		parts = append(parts, part{sheet.Panel{Head: r.head(), X1: 1, Paint: r.paint}, r.high() + above})
 		body += r.high() + above
 	}
 	if p.rounds == nil || p.rounds.some {
@@ -196,14 +197,14 @@ func (p *planPicture) figure(policy, subtitle string) Figure {
 	}
 	top := vg.Length(0)
 	for i, q := range parts {
-		q.y0, q.y1 = float64(top/body), float64((top+q.high)/body)
-		s.panels = append(s.panels, q.panel)
+		q.Y0, q.Y1 = float64(top/body), float64((top+q.high)/body)
+		s.Panels = append(s.Panels, q.Panel)
 		if i >= shown-1 || i%columns == columns-1 {
 			top += q.high
 		}
 	}
-	s.notes = p.notes(shown)
-	return s.figure("plan-"+fileName(policy), s.frame()+body)
+	s.Notes = p.notes(shown)
+	return s.Figure("plan-"+sheet.FileName(policy), s.Frame()+body)
 }
 
 // cost words what the plan takes, d reconfigurations, the first topology among
@@ -211,17 +212,17 @@ func (p *planPicture) figure(policy, subtitle string) Figure {
 func (p *planPicture) cost(policy string) string {
 	d := len(p.Phases)
 	var parts, by []string
-	if o := plain(p.Origin); o != "" && o != policy {
+	if o := sheet.Plain(p.Origin); o != "" && o != policy {
 		by = append(by, o)
 	}
 	if p.Intervals {
-		parts = append(parts, fmt.Sprintf("switches on their own, %s between changes", plural(d, "interval")),
-			fmt.Sprintf("completion slots × T = %d × %s = %s", p.total, duration(p.SlotS), duration(p.SlotS*float64(p.total))))
+		parts = append(parts, fmt.Sprintf("switches on their own, %s between changes", sheet.Plural(d, "interval")),
+			fmt.Sprintf("completion slots × T = %d × %s = %s", p.total, sheet.Duration(p.SlotS), sheet.Duration(p.SlotS*float64(p.total))))
 		return strings.Join(append(parts, by...), "; ")
 	}
-	parts = append(parts, fmt.Sprintf("%s, %s", topologies(d), plural(p.total, "slot")))
-	if all := float64(d)*p.DelayS + p.SlotS*float64(p.total); p.SlotS > 0 && all <= drawableLimit {
-		parts = append(parts, fmt.Sprintf("completion d R + slots × T = %d × %s + %d × %s = %s", d, duration(p.DelayS), p.total, duration(p.SlotS), duration(all)))
+	parts = append(parts, fmt.Sprintf("%s, %s", topologies(d), sheet.Plural(p.total, "slot")))
+	if all := float64(d)*p.DelayS + p.SlotS*float64(p.total); p.SlotS > 0 && all <= sheet.DrawableLimit {
+		parts = append(parts, fmt.Sprintf("completion d R + slots × T = %d × %s + %d × %s = %s", d, sheet.Duration(p.DelayS), p.total, sheet.Duration(p.SlotS), sheet.Duration(all)))
 	}
 	return strings.Join(append(parts, by...), "; ")
 }
@@ -242,7 +243,7 @@ func (p *planPicture) head(i int) string {
 	if offsets := p.offsets(i); offsets != nil {
 		text += " (" + offsetNames(offsets) + ")"
 	}
-	return text + ": " + plural(p.Phases[i].Slots, "slot")
+	return text + ": " + sheet.Plural(p.Phases[i].Slots, "slot")
 }
 
 // fewOffsets is how many a heading names.

@@ -9,15 +9,17 @@ import (
 	"strings"
 	"testing"
 
+	"sim/plots/sheet"
+	"sim/plots/sheet/sheettest"
+	"sim/scenarios/result"
+
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/recorder"
 	"pgregory.net/rapid"
-
-	"sim/scenarios/result"
 )
 
-func planFigure(t *testing.T, name string) Figure {
+func planFigure(t *testing.T, name string) sheet.Figure {
 	t.Helper()
 	figs, err := All(planRun(name)())
 	if err != nil || len(figs) != 1 || figs[0].Name != "plan-"+name {
@@ -40,14 +42,14 @@ func TestPlanCells(t *testing.T) {
 	}
 	gpus, slots := map[int]vg.Point{}, map[int]vg.Point{}
 	chunk := regexp.MustCompile(`^(\d+)→(\d+)$`)
-	all := texts(planFigure(t, "ring"))
+	all := sheettest.Texts(planFigure(t, "ring"))
 	names := false // numbers before the first are of GPUs in topologies
 	for _, x := range all {
-		if n, ok := strings.CutPrefix(x.text, "GPU "); ok {
+		if n, ok := strings.CutPrefix(x.Text, "GPU "); ok {
 			g, _ := strconv.Atoi(n)
-			gpus[g], names = x.corners[0], true
-		} else if n, err := strconv.Atoi(x.text); err == nil && names {
-			slots[n] = x.corners[0].Add(x.corners[1]).Scale(0.5)
+			gpus[g], names = x.Corners[0], true
+		} else if n, err := strconv.Atoi(x.Text); err == nil && names {
+			slots[n] = x.Corners[0].Add(x.Corners[1]).Scale(0.5)
 		}
 	}
 	if len(gpus) != 8 || len(slots) != 16 {
@@ -63,11 +65,11 @@ func TestPlanCells(t *testing.T) {
 		return best
 	}
 	for _, x := range all {
-		m := chunk.FindStringSubmatch(x.text)
+		m := chunk.FindStringSubmatch(x.Text)
 		if m == nil {
 			continue
 		}
-		mid := x.corners[0].Add(x.corners[1]).Scale(0.5)
+		mid := x.Corners[0].Add(x.Corners[1]).Scale(0.5)
 		src, _ := strconv.Atoi(m[1])
 		dst, _ := strconv.Atoi(m[2])
 		c := cell{nearest(slots, func(p vg.Point) vg.Length { return max(p.X-mid.X, mid.X-p.X) }),
@@ -113,11 +115,11 @@ func TestPlanArrows(t *testing.T) {
 	}
 	f := figs[0]
 	rec := new(recorder.Canvas)
-	f.draw(draw.NewCanvas(rec, f.width, f.height))
+	f.Draw(draw.NewCanvas(rec, f.Width, f.Height))
 	at, want, got := map[int]vg.Point{}, map[int]int{}, map[int]int{}
-	for _, x := range texts(f) {
-		if n, err := strconv.Atoi(x.text); err == nil && len(at) < s.GPUs {
-			at[n] = x.corners[0].Add(x.corners[2]).Scale(0.5)
+	for _, x := range sheettest.Texts(f) {
+		if n, err := strconv.Atoi(x.Text); err == nil && len(at) < s.GPUs {
+			at[n] = x.Corners[0].Add(x.Corners[2]).Scale(0.5)
 		}
 	}
 	for _, e := range s.Phases[0].Edges {
@@ -166,12 +168,12 @@ func TestPlanBusy(t *testing.T) {
 		}
 		want := float64(busy) / float64(links)
 		q, ok := p.busy()
-		if !ok || math.Abs(p.share()-want) > 1e-12 || !strings.Contains(q.head, percent(want)) {
-			t.Fatalf("%s: share %g, want %g; %q", name, p.share(), want, q.head)
+		if !ok || math.Abs(p.share()-want) > 1e-12 || !strings.Contains(q.Head, sheet.Percent(want)) {
+			t.Fatalf("%s: share %g, want %g; %q", name, p.share(), want, q.Head)
 		}
 		rec := new(recorder.Canvas)
 		c := draw.NewCanvas(rec, 500, 100)
-		p.drawBusy(c, q.plot)
+		p.drawBusy(c, q.Plot)
 		area := 0.0
 		for _, a := range rec.Actions {
 			if fill, ok := a.(*recorder.Fill); ok {
@@ -210,7 +212,7 @@ func TestPlanStrips(t *testing.T) {
 				next += s.slots
 				wide += bandWide + r.cell*vg.Length(s.slots)
 			}
-			if wide > inside {
+			if wide > sheet.Inside {
 				t.Fatalf("a strip is %g wide", wide)
 			}
 		}
@@ -222,7 +224,7 @@ func TestPlanStrips(t *testing.T) {
 
 func TestPlanText(t *testing.T) {
 	for name := range plans {
-		for _, m := range misplaced(planFigure(t, name)) {
+		for _, m := range sheettest.Misplaced(planFigure(t, name)) {
 			t.Errorf("%s: %s", name, m)
 		}
 	}
@@ -231,17 +233,17 @@ func TestPlanText(t *testing.T) {
 		"Plan of many", "The first 8 of 20 topologies are drawn; 12 are left out.", "20 topologies, 206 slots", "= 28.34 ms; circulant, synthetic",
 		"completion d R + slots × T = 20 × 1 ms + 206 × 40.5 µs = 28.34 ms", "Topology 2 (+4): 3 slots",
 	} {
-		if !says(f, part) {
+		if !sheettest.Says(f, part) {
 			t.Errorf("the figure does not say %q", part)
 		}
 	}
-	if f := planFigure(t, "long"); !says(f, "hops 1 to 47 of a chunk, from light to dark") || says(f, "hop 2") {
+	if f := planFigure(t, "long"); !sheettest.Says(f, "hops 1 to 47 of a chunk, from light to dark") || sheettest.Says(f, "hop 2") {
 		t.Error("the legend does not name all hops together")
 	}
-	if f := planFigure(t, "ring"); !says(f, "first hop of a chunk hop 2 hop 3 hop 4 idle") {
+	if f := planFigure(t, "ring"); !sheettest.Says(f, "first hop of a chunk hop 2 hop 3 hop 4 idle") {
 		t.Error("the legend does not name each of the four hops")
 	}
-	if f := planFigure(t, "bare"); !says(f, "too many transmissions") {
+	if f := planFigure(t, "bare"); !sheettest.Says(f, "too many transmissions") {
 		t.Error("the figure does not say what it leaves out")
 	}
 }
@@ -259,7 +261,7 @@ func TestPlanCost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !says(figs[0], cost) || !says(figs[0], "relabelled") {
+		if !sheettest.Says(figs[0], cost) || !sheettest.Says(figs[0], "relabelled") {
 			t.Errorf("%s: the figure does not say %q and what comes after", name, cost)
 		}
 	}
@@ -292,7 +294,7 @@ func TestPlanErrors(t *testing.T) {
 func anySchedule(t *rapid.T) *result.Schedule {
 	n := rapid.SampledFrom([]int{1, 2, 3, 8, 24, 25, 70}).Draw(t, "gpus")
 	gpu := rapid.IntRange(0, n-1)
-	s := &result.Schedule{Origin: anyName.Draw(t, "origin"), GPUs: n, SlotS: anyNumber.Draw(t, "slot"), DelayS: anyNumber.Draw(t, "delay")}
+	s := &result.Schedule{Origin: sheettest.AnyName.Draw(t, "origin"), GPUs: n, SlotS: sheettest.AnyNumber.Draw(t, "slot"), DelayS: sheettest.AnyNumber.Draw(t, "delay")}
 	for range rapid.OneOf(rapid.IntRange(0, 4), rapid.SampledFrom([]int{13})).Draw(t, "phases") {
 		ph := result.SchedulePhase{Slots: rapid.OneOf(rapid.IntRange(0, 5), rapid.SampledFrom([]int{300})).Draw(t, "slots")}
 		for range rapid.IntRange(0, 30).Draw(t, "edges") {
@@ -326,7 +328,7 @@ func TestAnyPlan(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range figs {
-			if m := misplaced(f); len(m) > 0 {
+			if m := sheettest.Misplaced(f); len(m) > 0 {
 				t.Fatalf("%q", m)
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"sim/plots/sheet"
+
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -11,29 +13,29 @@ import (
 
 // busy is the panel of how many of the links carry a chunk in each slot; false
 // where the plan does not say.
-func (p *planPicture) busy() (panel, bool) {
+func (p *planPicture) busy() (sheet.Panel, bool) {
 	mean := p.share()
 	if math.IsNaN(mean) {
-		return panel{}, false
+		return sheet.Panel{}, false
 	}
-	q := newPlot("slot", "links busy")
-	setRange(&q.X, 0, float64(p.total))
-	q.X.Tick.Marker = ticker{unit: unit{"", 1}, count: 10, whole: true}
-	setRange(&q.Y, 0, 1)
-	q.Y.Tick.Marker = marks([]float64{0, 0.5, 1}, []string{"0 %", "50 %", "100 %"})
-	q.Add(grid(true, false), plotFunc(p.drawBusy))
-	head := fmt.Sprintf("Links that carry a chunk: %s of all slots", percent(mean))
+	q := sheet.NewPlot("slot", "links busy")
+	sheet.SetRange(&q.X, 0, float64(p.total))
+	q.X.Tick.Marker = sheet.Ticker{Unit: sheet.Unit{Name: "", Per: 1}, Count: 10, Whole: true}
+	sheet.SetRange(&q.Y, 0, 1)
+	q.Y.Tick.Marker = sheet.Marks([]float64{0, 0.5, 1}, []string{"0 %", "50 %", "100 %"})
+	q.Add(sheet.Grid(true, false), sheet.PlotFunc(p.drawBusy))
+	head := fmt.Sprintf("Links that carry a chunk: %s of all slots", sheet.Percent(mean))
 	if len(p.Phases) > 1 {
 		head += "; lines are reconfigurations"
 	}
-	return panel{head: head, x1: 1, plot: q}, true
+	return sheet.Panel{Head: head, X1: 1, Plot: q}, true
 }
 
 // drawBusy fills each slot up to its share, or where slots are narrower than a
 // dot, each dot up to the mean of its slots.
 func (p *planPicture) drawBusy(c draw.Canvas, q *plot.Plot) {
 	x, y := q.Transforms(&c)
-	dots := max(1, int((c.Max.X-c.Min.X)/pixel))
+	dots := max(1, int((c.Max.X-c.Min.X)/sheet.Pixel))
 	per := max(1, (p.total+dots-1)/dots) // slots that share a bar
 	for i := range p.Phases {
 		ph := &p.Phases[i]
@@ -41,7 +43,7 @@ func (p *planPicture) drawBusy(c draw.Canvas, q *plot.Plot) {
 			continue
 		}
 		var outline vg.Path // one, without seams
-		outline.Move(point(x(float64(p.start[i])), y(0)))
+		outline.Move(sheet.Point(x(float64(p.start[i])), y(0)))
 		for s := 0; s < len(ph.Busy); s += per {
 			sum, n := 0, min(per, len(ph.Busy)-s)
 			for _, v := range ph.Busy[s : s+n] {
@@ -49,19 +51,19 @@ func (p *planPicture) drawBusy(c draw.Canvas, q *plot.Plot) {
 			}
 			from := p.start[i] + s
 			high := y(float64(sum) / float64(n*len(ph.Edges)))
-			outline.Line(point(x(float64(from)), high))
-			outline.Line(point(x(float64(from+n)), high))
+			outline.Line(sheet.Point(x(float64(from)), high))
+			outline.Line(sheet.Point(x(float64(from+n)), high))
 		}
-		outline.Line(point(x(float64(p.start[i]+len(ph.Busy))), y(0)))
+		outline.Line(sheet.Point(x(float64(p.start[i]+len(ph.Busy))), y(0)))
 		outline.Close()
-		c.SetColor(skyBlue)
+		c.SetColor(sheet.SkyBlue)
 		c.Fill(outline)
 	}
 	const apart = 3 // points, of lines that can be told apart
 	last := vg.Length(math.Inf(-1))
 	for _, s := range p.start {
 		if at := x(float64(s)); s > 0 && at-last >= apart {
-			c.StrokeLine2(draw.LineStyle{Color: ink, Width: 0.8}, at, c.Min.Y, at, c.Max.Y)
+			c.StrokeLine2(draw.LineStyle{Color: sheet.Ink, Width: 0.8}, at, c.Min.Y, at, c.Max.Y)
 			last = at
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 
+	"sim/plots/sheet"
+
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -21,7 +23,7 @@ func (p *planPicture) topology(c draw.Canvas, phase int) {
 	mid := c.Center()
 	at := func(g int) vg.Point {
 		sin, cos := math.Sincos(math.Pi/2 - 2*math.Pi*float64(g)/float64(n))
-		return point(mid.X+radius*vg.Length(cos), mid.Y+radius*vg.Length(sin))
+		return sheet.Point(mid.X+radius*vg.Length(cos), mid.Y+radius*vg.Length(sin))
 	}
 	node := min(9, radius*math.Pi/vg.Length(n)*0.9)
 	links, offsets := p.links[phase], p.offsets(phase)
@@ -33,10 +35,10 @@ func (p *planPicture) topology(c draw.Canvas, phase int) {
 		p.arrow(c, at(links[i][0]), at(links[i][1]), mid, node, offsetColor(links[i], offsets, n), j-i)
 		i = j
 	}
-	style := aligned(sans(min(smallSize, node*1.05), ink), draw.XCenter, draw.YCenter)
+	style := sheet.Aligned(sheet.Sans(min(sheet.SmallSize, node*1.05), sheet.Ink), draw.XCenter, draw.YCenter)
 	for g := range n {
-		disc(c, at(g), node, blueTint)
-		c.FillText(style, point(at(g).X, at(g).Y+0.5), strconv.Itoa(g))
+		disc(c, at(g), node, sheet.BlueTint)
+		c.FillText(style, sheet.Point(at(g).X, at(g).Y+0.5), strconv.Itoa(g))
 	}
 }
 
@@ -48,19 +50,19 @@ func (p *planPicture) side(c draw.Canvas) vg.Length {
 
 // offsetColor tells the offsets of a circulant topology apart.
 func offsetColor(link [2]int, offsets []int, n int) color.Color {
-	colors := []color.Color{blue, vermillion, green, purple}
+	colors := []color.Color{sheet.Blue, sheet.Vermillion, sheet.Green, sheet.Purple}
 	for i, o := range offsets {
 		if (link[1]-link[0]+n)%n == o {
 			return colors[i]
 		}
 	}
-	return blue
+	return sheet.Blue
 }
 
 func disc(c draw.Canvas, at vg.Point, radius vg.Length, clr color.Color) {
 	c.DrawGlyphNoClip(draw.GlyphStyle{Color: clr, Radius: radius, Shape: draw.CircleGlyph{}}, at)
 	c.SetLineStyle(draw.LineStyle{Width: 0.8})
-	c.DrawGlyphNoClip(draw.GlyphStyle{Color: ink, Radius: radius, Shape: draw.RingGlyph{}}, at)
+	c.DrawGlyphNoClip(draw.GlyphStyle{Color: sheet.Ink, Radius: radius, Shape: draw.RingGlyph{}}, at)
 }
 
 // arrow draws so many parallel links between two GPUs, to the right of the line
@@ -70,7 +72,7 @@ func (p *planPicture) arrow(c draw.Canvas, a, b, mid vg.Point, node vg.Length, c
 	if a == b {
 		d := a.Sub(mid)
 		out := vg.Length(math.Hypot(float64(d.X), float64(d.Y)))
-		loop := point(a.X+d.X/out*node, a.Y+d.Y/out*node)
+		loop := sheet.Point(a.X+d.X/out*node, a.Y+d.Y/out*node)
 		var ring vg.Path
 		ring.Arc(loop, node*0.6, 0, 2*math.Pi)
 		c.SetLineStyle(style)
@@ -80,13 +82,13 @@ func (p *planPicture) arrow(c draw.Canvas, a, b, mid vg.Point, node vg.Length, c
 	const beside, long, half = 1.6, 6, 2.6 // of the line from the middle; of the arrow's head
 	d := b.Sub(a)
 	length := vg.Length(math.Hypot(float64(d.X), float64(d.Y)))
-	u := point(d.X/length, d.Y/length)
-	off := point(u.Y*beside, -u.X*beside)
+	u := sheet.Point(d.X/length, d.Y/length)
+	off := sheet.Point(u.Y*beside, -u.X*beside)
 	from := a.Add(off).Add(u.Scale(node))
 	tip := b.Add(off).Sub(u.Scale(node))
 	neck := tip.Sub(u.Scale(long))
 	c.StrokeLine2(style, from.X, from.Y, neck.X, neck.Y)
-	side := point(u.Y*half, -u.X*half)
+	side := sheet.Point(u.Y*half, -u.X*half)
 	c.FillPolygon(clr, []vg.Point{tip, neck.Add(side), neck.Sub(side)})
 }
 
@@ -96,8 +98,8 @@ func (p *planPicture) matrix(c draw.Canvas, phase int) {
 	side := p.side(c) - labels
 	x0, y1 := c.Min.X+labels, c.Max.Y-labels
 	cell := side / vg.Length(p.GPUs)
-	frame := vg.Rectangle{Min: point(x0, y1-side), Max: point(x0+side, y1)}
-	var one, more bars
+	frame := vg.Rectangle{Min: sheet.Point(x0, y1-side), Max: sheet.Point(x0+side, y1)}
+	var one, more sheet.Bars
 	links := p.links[phase]
 	for i, l := range links {
 		b := &one
@@ -108,25 +110,25 @@ func (p *planPicture) matrix(c draw.Canvas, phase int) {
 		x, y := x0+cell*vg.Length(l[1]), y1-cell*vg.Length(l[0]+1)
 		dot := max(cell, least)
 		x, y = min(x, x0+side-dot), max(min(y, y1-dot), y1-side) // not beyond the frame
-		b.add(x, x+dot, y, y+dot)
+		b.Add(x, x+dot, y, y+dot)
 	}
-	one.fill(c, circuitColor)
-	more.fill(c, vermillion)
-	c.SetLineStyle(draw.LineStyle{Color: dim, Width: 0.75})
+	one.Fill(c, circuitColor)
+	more.Fill(c, sheet.Vermillion)
+	c.SetLineStyle(draw.LineStyle{Color: sheet.Dim, Width: 0.75})
 	c.Stroke(frame.Path())
-	small := sans(smallSize, ink)
+	small := sheet.Sans(sheet.SmallSize, sheet.Ink)
 	last := strconv.Itoa(p.GPUs - 1)
 	for _, e := range []struct {
 		gpu  int
 		text string
 	}{{0, "0"}, {p.GPUs - 1, last}} {
 		mid := cell * (vg.Length(e.gpu) + 0.5)
-		c.FillText(aligned(small, draw.XCenter, draw.YBottom), point(x0+mid, y1+2), e.text)
-		c.FillText(aligned(small, draw.XRight, draw.YCenter), point(x0-3, y1-mid), e.text)
+		c.FillText(sheet.Aligned(small, draw.XCenter, draw.YBottom), sheet.Point(x0+mid, y1+2), e.text)
+		c.FillText(sheet.Aligned(small, draw.XRight, draw.YCenter), sheet.Point(x0-3, y1-mid), e.text)
 	}
-	word := aligned(sans(smallSize, dim), draw.XCenter, draw.YBottom)
-	c.FillText(word, point(x0+side/2, y1+2), "to")
-	word = aligned(word, draw.XCenter, draw.YBottom)
+	word := sheet.Aligned(sheet.Sans(sheet.SmallSize, sheet.Dim), draw.XCenter, draw.YBottom)
+	c.FillText(word, sheet.Point(x0+side/2, y1+2), "to")
+	word = sheet.Aligned(word, draw.XCenter, draw.YBottom)
 	word.Rotation = math.Pi / 2
-	c.FillText(word, point(x0-4, y1-side/2), "from")
+	c.FillText(word, sheet.Point(x0-4, y1-side/2), "from")
 }

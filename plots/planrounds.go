@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 
+	"sim/plots/sheet"
+
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -122,7 +124,7 @@ func (r *rounds) lay() {
 
 // strip breaks the slots into at most n strips of slots of a width.
 func (r *rounds) strip(width vg.Length, n int) (strips [][]stretch, left int) {
-	const wide = inside - gpuWide - 1
+	const wide = sheet.Inside - gpuWide - 1
 	room := vg.Length(0)
 	for i := range r.Phases {
 		for s := 0; s < r.Phases[i].Slots; {
@@ -165,40 +167,40 @@ func (r *rounds) head() string {
 func (r *rounds) hopColor(hop int) color.Color {
 	const first, last = 0.9, 0.12 // of the scale
 	if r.most == 1 {
-		return heat(first)
+		return sheet.Heat(first)
 	}
-	return heat(first + (last-first)*float64(hop-1)/float64(r.most-1))
+	return sheet.Heat(first + (last-first)*float64(hop-1)/float64(r.most-1))
 }
 
 // legend explains the colours of the hops, of many in one sample that goes
 // through all of them.
-func (r *rounds) legend() []entry {
+func (r *rounds) legend() []sheet.Entry {
 	const few = 5
-	var legend []entry
+	var legend []sheet.Entry
 	if r.most > few {
 		text := fmt.Sprintf("hops 1 to %d of a chunk, from light to dark", r.most)
-		legend = append(legend, entry{text, r.hopSample})
+		legend = append(legend, sheet.Entry{Text: text, Sample: r.hopSample})
 	} else {
 		for hop := 1; hop <= r.most; hop++ {
 			text := "hop " + strconv.Itoa(hop)
 			if hop == 1 {
 				text = "first hop of a chunk"
 			}
-			legend = append(legend, entry{text, box(fill{r.hopColor(hop), 1})})
+			legend = append(legend, sheet.Entry{Text: text, Sample: sheet.Box(sheet.Fill{Color: r.hopColor(hop), Height: 1})})
 		}
 	}
-	return append(legend, entry{"idle", box(fill{faint, 1})}, entry{"reconfiguration", box(fill{bandColor, 1})})
+	return append(legend, sheet.Entry{Text: "idle", Sample: sheet.Box(sheet.Fill{Color: sheet.Faint, Height: 1})}, sheet.Entry{Text: "reconfiguration", Sample: sheet.Box(sheet.Fill{Color: bandColor, Height: 1})})
 }
 
 // hopSample is a bar of the colours of all hops, of more than a sample has dots
 // some.
 func (r *rounds) hopSample(c draw.Canvas, lo, hi vg.Point) {
-	parts := min(r.most, int(swatch/pixel))
+	parts := min(r.most, int(sheet.Swatch/sheet.Pixel))
 	wide := (hi.X - lo.X) / vg.Length(parts)
 	for i := range parts {
 		hop := 1 + i*(r.most-1)/max(1, parts-1)
 		at := lo.X + wide*vg.Length(i)
-		box(fill{r.hopColor(hop), 1})(c, point(at, lo.Y), point(at+wide, hi.Y))
+		sheet.Box(sheet.Fill{Color: r.hopColor(hop), Height: 1})(c, sheet.Point(at, lo.Y), sheet.Point(at+wide, hi.Y))
 	}
 }
 
@@ -245,7 +247,7 @@ func (r *rounds) label() labelForm {
 }
 
 func (r *rounds) labelStyle() draw.TextStyle {
-	return aligned(sans(numberSize, ink), draw.XCenter, draw.YCenter)
+	return sheet.Aligned(sheet.Sans(sheet.NumberSize, sheet.Ink), draw.XCenter, draw.YCenter)
 }
 
 // paint draws the strips.
@@ -266,38 +268,38 @@ func (r *rounds) paint(c draw.Canvas) {
 
 // rowNames writes the GPUs left of a strip.
 func (r *rounds) rowNames(c draw.Canvas, top vg.Length) {
-	style := aligned(sans(min(smallSize, r.row*vg.Length(r.degree)*0.9), ink), draw.XRight, draw.YCenter)
+	style := sheet.Aligned(sheet.Sans(min(sheet.SmallSize, r.row*vg.Length(r.degree)*0.9), sheet.Ink), draw.XRight, draw.YCenter)
 	for g := range r.gpus {
 		y := top - r.row*vg.Length(r.degree)*(vg.Length(g)+0.5)
-		c.FillText(style, point(c.Min.X+gpuWide-4, y+0.5), "GPU "+strconv.Itoa(g))
+		c.FillText(style, sheet.Point(c.Min.X+gpuWide-4, y+0.5), "GPU "+strconv.Itoa(g))
 	}
 }
 
 // band draws a reconfiguration, or where a strip goes on, where links lead.
 func (r *rounds) band(c draw.Canvas, t stretch, x, top vg.Length, begins bool) {
 	high := r.row * vg.Length(r.gpus*r.degree)
-	var b bars
-	b.add(x, x+bandWide-1, top-high, top)
+	var b sheet.Bars
+	b.Add(x, x+bandWide-1, top-high, top)
 	clr := bandColor
 	if t.first > 0 { // the strip goes on
 		clr = color.RGBA{0xbb, 0xbb, 0xbb, 0xff}
 	}
-	b.fill(c, clr)
-	style := aligned(sans(numberSize, legible(clr)), draw.XCenter, draw.YCenter)
+	b.Fill(c, clr)
+	style := sheet.Aligned(sheet.Sans(sheet.NumberSize, sheet.Legible(clr)), draw.XCenter, draw.YCenter)
 	for g := range r.gpus {
 		for k, l := range r.linksOf(t.phase, g) {
 			y := top - r.row*(vg.Length(g*r.degree+k)+0.5)
-			c.FillText(style, point(x+bandWide/2-0.5, y+0.5), fit(style, "→"+strconv.Itoa(l[1]), bandWide))
+			c.FillText(style, sheet.Point(x+bandWide/2-0.5, y+0.5), sheet.Fit(style, "→"+strconv.Itoa(l[1]), bandWide))
 		}
 	}
 	if begins && len(r.Phases) > 1 {
-		style := aligned(bold(smallSize, dim), draw.XLeft, draw.YBottom)
+		style := sheet.Aligned(sheet.Bold(sheet.SmallSize, sheet.Dim), draw.XLeft, draw.YBottom)
 		text, room := fmt.Sprintf("topology %d", t.phase+1), bandWide+r.cell*vg.Length(t.slots)-6
 		if style.Width(text) > room {
 			text = strconv.Itoa(t.phase + 1)
 		}
 		if style.Width(text) <= room {
-			c.FillText(style, point(x, top+2), text)
+			c.FillText(style, sheet.Point(x, top+2), text)
 		}
 	}
 }
@@ -308,7 +310,7 @@ func (r *rounds) slots(c draw.Canvas, t stretch, x0, top vg.Length) {
 	if r.cell < 5 {
 		side = r.cell / 20
 	}
-	all := make([]bars, r.most+1) // by hop; those that are idle first
+	all := make([]sheet.Bars, r.most+1) // by hop; those that are idle first
 	whole := r.Phases[t.phase].Slots
 	for g := range r.gpus {
 		for k := range r.linksOf(t.phase, g) {
@@ -318,16 +320,16 @@ func (r *rounds) slots(c draw.Canvas, t stretch, x0, top vg.Length) {
 			for s := range t.slots {
 				x := x0 + r.cell*vg.Length(s)
 				cell := r.cells[t.phase][row*whole+t.first+s]
-				all[cell.hop].add(x+side, x+r.cell-side, y0+edge, y1-edge)
+				all[cell.hop].Add(x+side, x+r.cell-side, y0+edge, y1-edge)
 			}
 		}
 	}
 	for hop := range all {
-		clr := color.Color(faint)
+		clr := color.Color(sheet.Faint)
 		if hop > 0 {
 			clr = r.hopColor(hop)
 		}
-		all[hop].fill(c, clr)
+		all[hop].Fill(c, clr)
 	}
 	r.labels(c, t, x0, top)
 	r.numbers(c, t, x0, top-r.row*vg.Length(r.gpus*r.degree)-2)
@@ -349,15 +351,15 @@ func (r *rounds) labels(c draw.Canvas, t stretch, x0, top vg.Length) {
 			if form == labelBoth {
 				text = strconv.Itoa(cell.src) + "→" + text
 			}
-			style.Color = legible(r.hopColor(cell.hop))
-			c.FillText(style, point(x0+r.cell*(vg.Length(s)+0.5), top-r.row*(vg.Length(row)+0.5)+0.4), text)
+			style.Color = sheet.Legible(r.hopColor(cell.hop))
+			c.FillText(style, sheet.Point(x0+r.cell*(vg.Length(s)+0.5), top-r.row*(vg.Length(row)+0.5)+0.4), text)
 		}
 	}
 }
 
 // numbers numbers some slots of a stretch, below it.
 func (r *rounds) numbers(c draw.Canvas, t stretch, x0, y vg.Length) {
-	number := aligned(sans(numberSize, dim), draw.XCenter, draw.YTop)
+	number := sheet.Aligned(sheet.Sans(sheet.NumberSize, sheet.Dim), draw.XCenter, draw.YTop)
 	last := vg.Length(math.Inf(-1))
 	step := r.step()
 	for s := range t.slots {
@@ -365,7 +367,7 @@ func (r *rounds) numbers(c draw.Canvas, t stretch, x0, y vg.Length) {
 		text := strconv.Itoa(slot)
 		mid, half := x0+r.cell*(vg.Length(s)+0.5), number.Width(text)/2
 		if (slot == 1 || slot%step == 0) && mid-half > last {
-			c.FillText(number, point(mid, y), text)
+			c.FillText(number, sheet.Point(mid, y), text)
 			last = mid + half + 3
 		}
 	}
@@ -373,7 +375,7 @@ func (r *rounds) numbers(c draw.Canvas, t stretch, x0, y vg.Length) {
 
 // step is between slots that have numbers: 1, 2 or 5 times a power of ten.
 func (r *rounds) step() int {
-	apart := float64((sans(numberSize, dim).Width(strconv.Itoa(r.total)) + 5) / r.cell)
+	apart := float64((sheet.Sans(sheet.NumberSize, sheet.Dim).Width(strconv.Itoa(r.total)) + 5) / r.cell)
 	for p := 1; ; p *= 10 {
 		for _, m := range []int{1, 2, 5} {
 			if float64(m*p) >= apart {

@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"strings"
 
+	"sim/plots/sheet"
+	"sim/scenarios/result"
+
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-
-	"sim/scenarios/result"
 )
 
 // stepsPicture is a plan whose phases go in steps, as it is drawn.
@@ -72,7 +73,7 @@ func (p *stepsPicture) links(ph *result.SchedulePhase) [][2]int {
 
 // checkSteps fails on steps that no figure can show.
 func checkSteps(s *result.Schedule, who string) error {
-	if !(s.LatencyS >= 0 && s.LatencyS <= drawableLimit) || !(s.RateBitsPerS >= 0 && s.RateBitsPerS <= drawableLimit) {
+	if !(s.LatencyS >= 0 && s.LatencyS <= sheet.DrawableLimit) || !(s.RateBitsPerS >= 0 && s.RateBitsPerS <= sheet.DrawableLimit) {
 		return fmt.Errorf("the plan of %s has a latency of %g s and links of %g b/s, which no figure can show", who, s.LatencyS, s.RateBitsPerS)
 	}
 	steps, bytes, end := 0, 0.0, float64(s.Reconfigurations())*s.DelayS
@@ -97,48 +98,48 @@ func checkSteps(s *result.Schedule, who string) error {
 			return fmt.Errorf("phase %d of the plan of %s has %d links", i, who, s.Phases[i].Links)
 		}
 	}
-	if steps > 0 && !(end <= drawableLimit) {
+	if steps > 0 && !(end <= sheet.DrawableLimit) {
 		return fmt.Errorf("the plan of %s takes longer than a figure can show", who)
 	}
 	return nil
 }
 
 // figure puts the topologies above the time that steps take, and the bytes of each step below.
-func (p *stepsPicture) figure(policy, subtitle string) Figure {
-	s := sheet{title: "Plan of " + policy, subtitle: strings.TrimPrefix(subtitle+"; "+p.cost(policy), "; "), subtitleLines: planSubtitle, legend: p.legend()}
+func (p *stepsPicture) figure(policy, subtitle string) sheet.Figure {
+	s := sheet.Sheet{Title: "Plan of " + policy, Subtitle: strings.TrimPrefix(subtitle+"; "+p.cost(policy), "; "), SubtitleLines: planSubtitle, Legend: p.legend()}
 	set := p.setUp
 	shown := min(len(set.Phases), phasesShown)
 	columns, rows := set.arrange(shown)
-	const above = headRoom + gutter // and below: a panel's own
+	const above = sheet.HeadRoom + sheet.Gutter // and below: a panel's own
 	body := (set.each+above)*vg.Length(rows) + timeHigh + bytesHigh + 2*above
-	place := func(q panel, top, high vg.Length) {
-		q.y0, q.y1 = float64(top/body), float64((top+high)/body)
-		s.panels = append(s.panels, q)
+	place := func(q sheet.Panel, top, high vg.Length) {
+		q.Y0, q.Y1 = float64(top/body), float64((top+high)/body)
+		s.Panels = append(s.Panels, q)
 	}
 	for i := range shown {
-		place(panel{
-			head: p.head(i, inside/vg.Length(columns)-gutter), x0: float64(i%columns) / float64(columns), x1: float64(i%columns+1) / float64(columns),
-			paint: func(c draw.Canvas) { p.topology(c, i) },
+		place(sheet.Panel{
+			Head: p.head(i, sheet.Inside/vg.Length(columns)-sheet.Gutter), X0: float64(i%columns) / float64(columns), X1: float64(i%columns+1) / float64(columns),
+			Paint: func(c draw.Canvas) { p.topology(c, i) },
 		}, (set.each+above)*vg.Length(i/columns), set.each+above)
 	}
 	top := (set.each + above) * vg.Length(rows)
 	place(p.timePanel(), top, timeHigh+above)
 	place(p.bytesPanel(), top+timeHigh+above, bytesHigh+above)
-	s.notes = p.notes(shown)
-	return s.figure("plan-"+fileName(policy), s.frame()+body)
+	s.Notes = p.notes(shown)
+	return s.Figure("plan-"+sheet.FileName(policy), s.Frame()+body)
 }
 
 // cost words what the plan takes, and then what it is made of.
 func (p *stepsPicture) cost(policy string) string {
 	d := p.Reconfigurations()
 	text := fmt.Sprintf("%s, %s; completion d R + steps × latency + bytes / rate = %d × %s + %d × %s",
-		topologies(d), plural(p.steps, "step"), d, duration(p.DelayS), p.steps, duration(p.LatencyS))
+		topologies(d), sheet.Plural(p.steps, "step"), d, sheet.Duration(p.DelayS), p.steps, sheet.Duration(p.LatencyS))
 	if p.RateBitsPerS > 0 {
 		u := byteUnit(float64(p.bytes))
-		text += fmt.Sprintf(" + %s %s / %s Gb/s", digits(float64(p.bytes)*u.per, 4), u.name, digits(p.RateBitsPerS/1e9, 4))
+		text += fmt.Sprintf(" + %s %s / %s Gb/s", sheet.Digits(float64(p.bytes)*u.Per, 4), u.Name, sheet.Digits(p.RateBitsPerS/1e9, 4))
 	}
-	text += " = " + duration(p.end)
-	if o := plain(p.Origin); o != "" && o != policy {
+	text += " = " + sheet.Duration(p.end)
+	if o := sheet.Plain(p.Origin); o != "" && o != policy {
 		text += "; " + o
 	}
 	return text
@@ -150,7 +151,7 @@ func (p *stepsPicture) head(i int, width vg.Length) string {
 	if len(p.used) == 1 {
 		name = "Topology"
 	}
-	least := name + ": " + plural(p.used[i], "step")
+	least := name + ": " + sheet.Plural(p.used[i], "step")
 	offsets := p.setUp.offsets(i)
 	if offsets == nil && len(p.setUp.Phases[i].Offsets) <= fewOffsets {
 		offsets = p.setUp.Phases[i].Offsets
@@ -158,10 +159,10 @@ func (p *stepsPicture) head(i int, width vg.Length) string {
 	if offsets != nil {
 		name += " (" + offsetNames(offsets) + ")"
 	}
-	long := name + ": " + plural(p.used[i], "step")
+	long := name + ": " + sheet.Plural(p.used[i], "step")
 	short := strings.TrimPrefix(long, "Topology ")
 	for _, text := range []string{long, short} {
-		if bold(headSize, ink).Width(text) <= width {
+		if sheet.Bold(sheet.HeadSize, sheet.Ink).Width(text) <= width {
 			return text
 		}
 	}
@@ -171,8 +172,8 @@ func (p *stepsPicture) head(i int, width vg.Length) string {
 // topology draws what is set up, or says that it is too large.
 func (p *stepsPicture) topology(c draw.Canvas, i int) {
 	if ph := &p.setUp.Phases[i]; len(ph.Edges) == 0 && ph.Links > 0 {
-		style := aligned(sans(noteSize, dim), draw.XLeft, draw.YTop)
-		c.FillText(style, point(c.Min.X, c.Max.Y-padding), fit(style, plural(ph.Links, "link")+", too many to draw", c.Max.X-c.Min.X))
+		style := sheet.Aligned(sheet.Sans(sheet.NoteSize, sheet.Dim), draw.XLeft, draw.YTop)
+		c.FillText(style, sheet.Point(c.Min.X, c.Max.Y-sheet.Padding), sheet.Fit(style, sheet.Plural(ph.Links, "link")+", too many to draw", c.Max.X-c.Min.X))
 		return
 	}
 	p.setUp.topology(c, i)
@@ -198,7 +199,7 @@ func (p *stepsPicture) notes(shown int) []string {
 func (p *stepsPicture) merged() bool {
 	for i := range p.Phases {
 		for _, r := range p.Phases[i].Steps {
-			if inside*vg.Length(r.StepS/p.end) < 2*pixel {
+			if sheet.Inside*vg.Length(r.StepS/p.end) < 2*sheet.Pixel {
 				return true
 			}
 		}
@@ -207,12 +208,12 @@ func (p *stepsPicture) merged() bool {
 }
 
 // byteUnits are ordered from the largest.
-var byteUnits = []unit{{"PB", 1e-15}, {"TB", 1e-12}, {"GB", 1e-9}, {"MB", 1e-6}, {"KB", 1e-3}, {"B", 1}}
+var byteUnits = []sheet.Unit{{Name: "PB", Per: 1e-15}, {Name: "TB", Per: 1e-12}, {Name: "GB", Per: 1e-9}, {Name: "MB", Per: 1e-6}, {Name: "KB", Per: 1e-3}, {Name: "B", Per: 1}}
 
 // byteUnit is the largest unit of which there is one or more.
-func byteUnit(bytes float64) unit {
+func byteUnit(bytes float64) sheet.Unit {
 	for _, u := range byteUnits {
-		if bytes*u.per >= 1 {
+		if bytes*u.Per >= 1 {
 			return u
 		}
 	}

@@ -3,51 +3,30 @@ package plots
 import (
 	"image/color"
 	"math"
-	"slices"
 	"strings"
 	"testing"
+
+	"sim/plots/sheet"
+	"sim/plots/sheet/sheettest"
+	"sim/scenarios/result"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/recorder"
 	"pgregory.net/rapid"
-
-	"sim/scenarios/result"
 )
-
-// boxes are the rectangles that are filled, by colour, in order of x.
-func boxes(rec *recorder.Canvas) map[color.Color][]vg.Rectangle {
-	all := map[color.Color][]vg.Rectangle{}
-	var now color.Color
-	for _, a := range rec.Actions {
-		switch a := a.(type) {
-		case *recorder.SetColor:
-			now = a.Color
-		case *recorder.Fill:
-			for i, c := range a.Path {
-				if c.Type == vg.MoveComp && i+2 < len(a.Path) {
-					all[now] = append(all[now], vg.Rectangle{Min: c.Pos, Max: a.Path[i+2].Pos})
-				}
-			}
-		}
-	}
-	for _, list := range all {
-		slices.SortFunc(list, func(a, b vg.Rectangle) int { return compare(float64(a.Min.X), float64(b.Min.X)) })
-	}
-	return all
-}
 
 // The strip of time is divided as the time is: d R dark, the latency of steps, and what their bytes take by kind.
 func TestStepsTime(t *testing.T) {
 	p := newStepsPicture(stepsPlan())
-	q := p.timePanel().plot
+	q := p.timePanel().Plot
 	rec := new(recorder.Canvas)
 	c := draw.NewCanvas(rec, 700, 60)
 	p.drawTime(c, q)
 	const all = 3*2.0 + 9*0.5 + 12.5 + 2.5 + 2.5 + 12.5 // us: three topologies, nine steps, and 100 KB a us
-	want := map[color.Color]float64{bandColor: 3 * 2.0, faint: 9 * 0.5, orange: 12.5, purple: 2.5, green: 2.5, blue: 12.5}
+	want := map[color.Color]float64{bandColor: 3 * 2.0, sheet.Faint: 9 * 0.5, sheet.Orange: 12.5, sheet.Purple: 2.5, sheet.Green: 2.5, sheet.Blue: 12.5}
 	got := map[color.Color]float64{}
-	for clr, list := range boxes(rec) {
+	for clr, list := range sheettest.Boxes(rec) {
 		for _, r := range list {
 			got[clr] += float64((r.Max.X - r.Min.X) / (c.Max.X - c.Min.X) * all)
 		}
@@ -61,7 +40,7 @@ func TestStepsTime(t *testing.T) {
 		}
 	}
 	// The second topology is set up after three steps of the first: 2 + 5.5 + 5.5 + 3 us.
-	if at := boxes(rec)[bandColor][1].Min.X / (c.Max.X - c.Min.X) * all; math.Abs(float64(at)-16) > 0.01 {
+	if at := sheettest.Boxes(rec)[bandColor][1].Min.X / (c.Max.X - c.Min.X) * all; math.Abs(float64(at)-16) > 0.01 {
 		t.Errorf("the second topology is set up at %g us", at)
 	}
 }
@@ -69,7 +48,7 @@ func TestStepsTime(t *testing.T) {
 // A step has a bar as high as its longest message, in its place and the colour of its kind.
 func TestStepsBytes(t *testing.T) {
 	p := newStepsPicture(stepsPlan())
-	q := p.bytesPanel().plot
+	q := p.bytesPanel().Plot
 	rec := new(recorder.Canvas)
 	c := draw.NewCanvas(rec, 700, 150)
 	p.drawBytes(c, q)
@@ -78,8 +57,8 @@ func TestStepsBytes(t *testing.T) {
 	for _, part := range []struct {
 		clr   color.Color
 		bytes []float64
-	}{{orange, []float64{5e5, 5e5, 2.5e5}}, {purple, []float64{2.5e5}}, {green, []float64{1.25e5, 1.25e5}}, {blue, []float64{2.5e5, 5e5, 5e5}}} {
-		list := boxes(rec)[part.clr]
+	}{{sheet.Orange, []float64{5e5, 5e5, 2.5e5}}, {sheet.Purple, []float64{2.5e5}}, {sheet.Green, []float64{1.25e5, 1.25e5}}, {sheet.Blue, []float64{2.5e5, 5e5, 5e5}}} {
+		list := sheettest.Boxes(rec)[part.clr]
 		if len(list) != len(part.bytes) {
 			t.Fatalf("%d bars for %d steps", len(list), len(part.bytes))
 		}
@@ -98,13 +77,13 @@ func TestStepsShort(t *testing.T) {
 	p := newStepsPicture(largeSteps())
 	rec := new(recorder.Canvas)
 	c := draw.NewCanvas(rec, 700, 60)
-	p.drawTime(c, p.timePanel().plot)
+	p.drawTime(c, p.timePanel().Plot)
 	sum := vg.Length(0)
-	list := boxes(rec)[blue]
+	list := sheettest.Boxes(rec)[sheet.Blue]
 	for _, r := range list {
 		sum += r.Max.X - r.Min.X
 	}
-	if end := list[len(list)-1].Max.X; math.Abs(float64(end-c.Max.X)) > pixel {
+	if end := list[len(list)-1].Max.X; math.Abs(float64(end-c.Max.X)) > sheet.Pixel {
 		t.Errorf("the last step ends at %g of %g", end, c.Max.X)
 	}
 	_, _, first := p.Phases[0].Totals()
@@ -121,13 +100,13 @@ func TestStepsText(t *testing.T) {
 		"3 topologies, 9 steps; completion d R + steps × latency + bytes / rate = 3 × 2 µs + 9 × 500 ns + 3 MB / 800 Gb/s = 40.5 µs",
 		"Topology 1 (+1, +4): 3 steps", "Topology 2 (+2, +6): 3 steps", "3 MB in all", "scatter: sums of pieces", "fold: sums to all successors", "500 KB",
 	} {
-		if !says(f, part) {
+		if !sheettest.Says(f, part) {
 			t.Errorf("the figure does not say %q", part)
 		}
 	}
 	f = planFigure(t, "large")
 	for _, part := range []string{"131072 links, too many to draw", "The first 8 of 12 topologies are drawn; 4 are left out.", "3 (+1, +4): 2001 steps", "12 topologies, 24012 steps", "steps too short to tell apart"} {
-		if !says(f, part) {
+		if !sheettest.Says(f, part) {
 			t.Errorf("the figure of many does not say %q", part)
 		}
 	}
@@ -136,10 +115,10 @@ func TestStepsText(t *testing.T) {
 			t.Errorf("%d links of topology %d can be drawn", drawn, i)
 		}
 	}
-	if says(planFigure(t, "turns"), "too short") {
+	if sheettest.Says(planFigure(t, "turns"), "too short") {
 		t.Error("steps that are told apart are said not to be")
 	}
-	if says(f, "scatter") {
+	if sheettest.Says(f, "scatter") {
 		t.Error("the legend names what is not there")
 	}
 }
@@ -165,8 +144,8 @@ func TestStepsErrors(t *testing.T) {
 // anySteps makes of a plan any in steps that checkSchedule passes.
 func anySteps(t *rapid.T, s *result.Schedule) {
 	s.DelayS /= 1e3 // all together within what can be drawn
-	s.LatencyS = anyNumber.Draw(t, "latency") / 1e6
-	s.RateBitsPerS = anyNumber.Draw(t, "rate")
+	s.LatencyS = sheettest.AnyNumber.Draw(t, "latency") / 1e6
+	s.RateBitsPerS = sheettest.AnyNumber.Draw(t, "rate")
 	for i := range s.Phases {
 		ph := &s.Phases[i]
 		ph.Kind = rapid.SampledFrom([]string{"scatter", "exchange", "fold", "gather", "", "other"}).Draw(t, "does")
@@ -175,7 +154,7 @@ func anySteps(t *rapid.T, s *result.Schedule) {
 		for range rapid.IntRange(0, 4).Draw(t, "runs") {
 			bytes := rapid.OneOf(rapid.Int64Range(0, 2000), rapid.Int64Range(0, 1<<30)).Draw(t, "bytes")
 			count := rapid.OneOf(rapid.IntRange(1, 20), rapid.IntRange(1, 1<<20)).Draw(t, "count")
-			ph.Steps = append(ph.Steps, result.ScheduleRun{Count: count, Bytes: bytes, StepS: anyNumber.Draw(t, "step") / 1e9})
+			ph.Steps = append(ph.Steps, result.ScheduleRun{Count: count, Bytes: bytes, StepS: sheettest.AnyNumber.Draw(t, "step") / 1e9})
 		}
 	}
 }

@@ -2,7 +2,6 @@ package plots
 
 import (
 	"bytes"
-	"encoding/xml"
 	"errors"
 	"io"
 	"math"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"sim/plots/sheet"
 	"sim/scenarios/result"
 )
 
@@ -66,7 +66,7 @@ func TestAllSkips(t *testing.T) {
 		if err != nil {
 			t.Fatalf("without %s: %v", missing, err)
 		}
-		if len(figs) != 7 || slices.ContainsFunc(figs, func(f Figure) bool { return f.Name == missing }) {
+		if len(figs) != 7 || slices.ContainsFunc(figs, func(f sheet.Figure) bool { return f.Name == missing }) {
 			t.Errorf("without the data of %s there are %d figures", missing, len(figs))
 		}
 	}
@@ -102,12 +102,12 @@ func TestDeterministic(t *testing.T) {
 			t.Fatal(err)
 		}
 		dir := filepath.Join(t.TempDir(), "deep", "plots")
-		if err := WriteAll(t.Context(), dir, Formats, figs, workers); err != nil {
+		if err := sheet.WriteAll(t.Context(), dir, sheet.Formats, figs, workers); err != nil {
 			t.Fatal(err)
 		}
 		got := map[string][]byte{}
 		for _, f := range figs {
-			for _, format := range Formats {
+			for _, format := range sheet.Formats {
 				name := f.Name + "." + format
 				if got[name], err = os.ReadFile(filepath.Join(dir, name)); err != nil {
 					t.Fatal(err)
@@ -135,13 +135,13 @@ func TestWriteErrors(t *testing.T) {
 		t.Errorf("format gif: %v", err)
 	}
 	dir := filepath.Join(t.TempDir(), "plots")
-	if err := WriteAll(t.Context(), dir, []string{"png", "pdf"}, figs, 1); err == nil {
+	if err := sheet.WriteAll(t.Context(), dir, []string{"png", "pdf"}, figs, 1); err == nil {
 		t.Error("format pdf is taken")
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Error("a bad format leaves a directory")
 	}
-	for _, format := range Formats {
+	for _, format := range sheet.Formats {
 		if err := figs[0].Write(full{}, format); !errors.Is(err, errFull) {
 			t.Errorf("%s on a full disk: %v", format, err)
 		}
@@ -150,7 +150,7 @@ func TestWriteErrors(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteAll(t.Context(), file, Formats, figs, 2); err == nil {
+	if err := sheet.WriteAll(t.Context(), file, sheet.Formats, figs, 2); err == nil {
 		t.Error("a file is taken for a directory")
 	}
 }
@@ -163,8 +163,8 @@ func (full) Write([]byte) (int, error) { return 0, errFull }
 
 // Names that are alike on any file system get different files.
 func TestNames(t *testing.T) {
-	figs := []Figure{{Name: "trace-a"}, {Name: "trace-A"}, {Name: "trace-a"}, {Name: "trace-a-2"}}
-	unique(figs)
+	figs := []sheet.Figure{{Name: "trace-a"}, {Name: "trace-A"}, {Name: "trace-a"}, {Name: "trace-a-2"}}
+	sheet.Unique(figs)
 	seen := map[string]bool{}
 	for _, f := range figs {
 		if n := strings.ToLower(f.Name); seen[n] {
@@ -173,31 +173,7 @@ func TestNames(t *testing.T) {
 			seen[n] = true
 		}
 	}
-	if got := fileName("../a b/ü:" + strings.Repeat("x", 300)); strings.ContainsAny(got, "/ :ü") || len(got) > 100 {
+	if got := sheet.FileName("../a b/ü:" + strings.Repeat("x", 300)); strings.ContainsAny(got, "/ :ü") || len(got) > 100 {
 		t.Errorf("file name %q", got)
-	}
-}
-
-// checkSVG fails unless b is well-formed and draws something.
-func checkSVG(t interface{ Fatalf(string, ...any) }, name string, b []byte) {
-	shapes := 0
-	d := xml.NewDecoder(bytes.NewReader(b))
-	for {
-		tok, err := d.Token()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			t.Fatalf("%s is no XML: %v", name, err)
-		}
-		if e, ok := tok.(xml.StartElement); ok && (e.Name.Local == "path" || e.Name.Local == "text") {
-			shapes++
-		}
-	}
-	if shapes < 5 { // a title, and a panel
-		t.Fatalf("%s has %d shapes", name, shapes)
-	}
-	if bytes.Contains(b, []byte("NaN")) || bytes.Contains(b, []byte("Inf")) {
-		t.Fatalf("%s has coordinates that are no numbers", name)
 	}
 }

@@ -4,9 +4,10 @@ import (
 	"math"
 	"strings"
 
-	"gonum.org/v1/plot"
-
+	"sim/plots/sheet"
 	"sim/scenarios/result"
+
+	"gonum.org/v1/plot"
 )
 
 // portRate infers the rate of a port in bits per second, 0 when the data do
@@ -80,7 +81,7 @@ type rateTicker struct{ top, rate float64 }
 func (t rateTicker) Ticks(lo, hi float64) []plot.Tick {
 	const few = 4
 	if t.rate <= 0 || t.top/t.rate > 1e6 {
-		return ticker{gigabits, few, false}.Ticks(lo, hi)
+		return sheet.Ticker{Unit: sheet.Gigabits, Count: few, Whole: false}.Ticks(lo, hi)
 	}
 	n := 1.0 // ports a tick, a power of two as fabrics are
 	for t.top/(t.rate*n) > few {
@@ -89,9 +90,9 @@ func (t rateTicker) Ticks(lo, hi float64) []plot.Tick {
 	var out []plot.Tick
 	for i := 0.0; i*n*t.rate <= hi; i++ {
 		v := i * n * t.rate
-		label := digits(v*gigabits.per, 5)
+		label := sheet.Digits(v*sheet.Gigabits.Per, 5)
 		if i > 0 {
-			label += " (" + digits(i*n, 4) + ")"
+			label += " (" + sheet.Digits(i*n, 4) + ")"
 		}
 		out = append(out, plot.Tick{Value: v, Label: label})
 	}

@@ -6,9 +6,11 @@ import (
 	"slices"
 	"testing"
 
-	"pgregory.net/rapid"
-
+	"sim/plots/sheet"
+	"sim/plots/sheet/sheettest"
 	"sim/scenarios/result"
+
+	"pgregory.net/rapid"
 )
 
 // No run panics or draws an empty picture, whatever its data.
@@ -24,7 +26,7 @@ func TestAnyRun(t *testing.T) {
 			if err := f.Write(&b, "svg"); err != nil {
 				t.Fatalf("%s: %v", f.Name, err)
 			}
-			checkSVG(t, f.Name, b.Bytes())
+			sheettest.CheckSVG(t, f.Name, b.Bytes())
 		}
 	})
 }
@@ -37,11 +39,7 @@ func TestNotEmpty(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		for _, f := range figs {
-			var b bytes.Buffer
-			if err := f.writePNG(&b, goldenDPI/2); err != nil {
-				t.Fatal(err)
-			}
-			img, drawn := decode(t, b.Bytes()), 0
+			img, drawn := sheettest.Image(t, f), 0
 			r := img.Bounds()
 			for y := r.Min.Y; y < r.Max.Y; y++ {
 				for x := r.Min.X; x < r.Max.X; x++ {
@@ -52,28 +50,21 @@ func TestNotEmpty(t *testing.T) {
 			}
 			const least = 0.02 // of the pixels: text alone takes more
 			if share := float64(drawn) / float64(r.Dx()*r.Dy()); share < least {
-				t.Errorf("%s of %s is all but empty: %s", f.Name, name, percent(share))
+				t.Errorf("%s of %s is all but empty: %s", f.Name, name, sheet.Percent(share))
 			}
 		}
 	}
 }
 
-var (
-	anyName   = rapid.OneOf(rapid.SampledFrom([]string{"", "stage 1", "pod 0", "pod 1 - twin", "<&>\"", "a\nb\x00", "\xff", "\uffff"}), rapid.String())
-	anyNumber = rapid.OneOf(rapid.SampledFrom([]float64{0, 1e-15, 1, 4e11, 1e24}), rapid.Float64Range(0, 10))
-	anyKind   = rapid.SampledFrom([]string{"forward", "backward", "pp-forward", "pp-backward", "dp", "compute", ""})
-	anyCount  = rapid.OneOf(rapid.IntRange(-2, 40), rapid.SampledFrom([]int{1 << 40}))
-)
-
 func anyRun(t *rapid.T) (*result.Document, *result.Detail) {
-	doc := &result.Document{Reference: map[string]float64{"makespan_s": anyNumber.Draw(t, "ideal"), "compute_makespan_s": anyNumber.Draw(t, "compute")}}
-	d := &result.Detail{Title: anyName.Draw(t, "title"), Reference: anyPlay(t, "")}
+	doc := &result.Document{Reference: map[string]float64{"makespan_s": sheettest.AnyNumber.Draw(t, "ideal"), "compute_makespan_s": sheettest.AnyNumber.Draw(t, "compute")}}
+	d := &result.Detail{Title: sheettest.AnyName.Draw(t, "title"), Reference: anyPlay(t, "")}
 	for i := range rapid.IntRange(0, 5).Draw(t, "policies") {
-		name := fmt.Sprint(i, anyName.Draw(t, "policy"))
-		row := result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{"nct": anyName.Draw(t, "why")}}
+		name := fmt.Sprint(i, sheettest.AnyName.Draw(t, "policy"))
+		row := result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{"nct": sheettest.AnyName.Draw(t, "why")}}
 		for _, m := range []string{"nct", "makespan_s", "bound_makespan_s", "ports", "max_link_load", "bound_max_link_load", "all_to_all_bytes_per_s"} {
 			if rapid.Bool().Draw(t, "has") {
-				row.Metrics[m] = anyNumber.Draw(t, m) * rapid.SampledFrom([]float64{1, 1, -1}).Draw(t, "sign")
+				row.Metrics[m] = sheettest.AnyNumber.Draw(t, m) * rapid.SampledFrom([]float64{1, 1, -1}).Draw(t, "sign")
 			}
 		}
 		doc.Rows = append(doc.Rows, row)
@@ -86,18 +77,18 @@ func anyRun(t *rapid.T) (*result.Document, *result.Detail) {
 	for range n {
 		w.Task = append(w.Task, "task")
 	}
-	w.Intervals = anyCount.Draw(t, "intervals")
+	w.Intervals = sheettest.AnyCount.Draw(t, "intervals")
 	for _, col := range []*[]float64{&w.EarliestS, &w.LatestS, &w.StartS, &w.EndS} {
 		if rapid.Bool().Draw(t, "column") {
-			v, step := anyNumber.Draw(t, "first"), anyNumber.Draw(t, "step")/1e4
+			v, step := sheettest.AnyNumber.Draw(t, "first"), sheettest.AnyNumber.Draw(t, "step")/1e4
 			for i := range n {
-				*col = append(*col, min(v+step*float64(i), drawableLimit))
+				*col = append(*col, min(v+step*float64(i), sheet.DrawableLimit))
 			}
 		}
 	}
 	for _, col := range []*[]int{&w.FirstK, &w.LastK, &w.TopoMin, &w.TopoMax, &w.MinK, &w.MaxK} {
 		if rapid.Bool().Draw(t, "column") {
-			k := anyCount.Draw(t, "k")
+			k := sheettest.AnyCount.Draw(t, "k")
 			for i := range n {
 				*col = append(*col, k+i)
 			}
@@ -108,15 +99,15 @@ func anyRun(t *rapid.T) (*result.Document, *result.Detail) {
 
 func anyPlay(t *rapid.T, policy string) result.Play {
 	p := result.Play{
-		Policy: policy, MakespanS: anyNumber.Draw(t, "makespan"),
+		Policy: policy, MakespanS: sheettest.AnyNumber.Draw(t, "makespan"),
 		Service: rapid.SampledFrom([]string{"", "max-min", "level-priority"}).Draw(t, "service"),
 		Demand:  anySeries(t), Rates: anySeries(t), Circuits: anySeries(t),
 	}
 	for range rapid.IntRange(0, 4).Draw(t, "lanes") {
-		l := result.Lane{Name: anyName.Draw(t, "lane"), Group: anyName.Draw(t, "group")}
+		l := result.Lane{Name: sheettest.AnyName.Draw(t, "lane"), Group: sheettest.AnyName.Draw(t, "group")}
 		for range rapid.IntRange(0, 6).Draw(t, "spans") {
-			s := result.Span{Kind: anyKind.Draw(t, "kind"), Label: anyName.Draw(t, "label"), StartS: anyNumber.Draw(t, "start")}
-			s.EndS = min(s.StartS+anyNumber.Draw(t, "duration"), drawableLimit)
+			s := result.Span{Kind: sheettest.AnyKind.Draw(t, "kind"), Label: sheettest.AnyName.Draw(t, "label"), StartS: sheettest.AnyNumber.Draw(t, "start")}
+			s.EndS = min(s.StartS+sheettest.AnyNumber.Draw(t, "duration"), sheet.DrawableLimit)
 			l.Spans = append(l.Spans, s)
 		}
 		slices.SortFunc(l.Spans, func(a, b result.Span) int {
@@ -147,7 +138,7 @@ func anyPlay(t *rapid.T, policy string) result.Play {
 
 // anyLattice has links between any nodes and ways along them.
 func anyLattice(t *rapid.T) *result.Lattice {
-	l := &result.Lattice{Unit: anyName.Draw(t, "unit")}
+	l := &result.Lattice{Unit: sheettest.AnyName.Draw(t, "unit")}
 	nodes := 1
 	for range rapid.IntRange(0, 4).Draw(t, "dims") {
 		n := rapid.OneOf(rapid.IntRange(1, 4), rapid.SampledFrom([]int{9})).Draw(t, "dim")
@@ -160,7 +151,7 @@ func anyLattice(t *rapid.T) *result.Lattice {
 	node := rapid.IntRange(0, nodes-1)
 	for range rapid.IntRange(0, 12).Draw(t, "links") {
 		l.Links = append(l.Links, result.LatticeLink{From: node.Draw(t, "from"), To: node.Draw(t, "to"), Dim: rapid.IntRange(0, len(l.Dims)-1).Draw(t, "along"),
-			Up: rapid.Bool().Draw(t, "up"), Wrap: rapid.Bool().Draw(t, "wrap"), State: rapid.SampledFrom([]string{"", "", "down", "drained"}).Draw(t, "state"), Load: anyNumber.Draw(t, "load")})
+			Up: rapid.Bool().Draw(t, "up"), Wrap: rapid.Bool().Draw(t, "wrap"), State: rapid.SampledFrom([]string{"", "", "down", "drained"}).Draw(t, "state"), Load: sheettest.AnyNumber.Draw(t, "load")})
 	}
 	for range rapid.IntRange(0, 9).Draw(t, "ways") {
 		w := result.LatticeWay{Src: node.Draw(t, "src"), Usual: rapid.Bool().Draw(t, "usual")}
@@ -176,12 +167,12 @@ func anyLattice(t *rapid.T) *result.Lattice {
 }
 
 func anyDelay(t *rapid.T) *result.Delay {
-	d := &result.Delay{MeanS: anyNumber.Draw(t, "mean"), P50S: anyNumber.Draw(t, "p50")}
-	d.P99S = min(d.P50S+anyNumber.Draw(t, "p99"), drawableLimit)
-	d.MaxS = min(d.P99S+anyNumber.Draw(t, "max"), drawableLimit)
+	d := &result.Delay{MeanS: sheettest.AnyNumber.Draw(t, "mean"), P50S: sheettest.AnyNumber.Draw(t, "p50")}
+	d.P99S = min(d.P50S+sheettest.AnyNumber.Draw(t, "p99"), sheet.DrawableLimit)
+	d.MaxS = min(d.P99S+sheettest.AnyNumber.Draw(t, "max"), sheet.DrawableLimit)
 	at := 0.0
 	for range rapid.IntRange(0, 6).Draw(t, "bins") {
-		b := result.DelayBin{FromS: at, ToS: min(at+anyNumber.Draw(t, "width"), drawableLimit), Packets: int64(rapid.IntRange(0, 5).Draw(t, "packets"))}
+		b := result.DelayBin{FromS: at, ToS: min(at+sheettest.AnyNumber.Draw(t, "width"), sheet.DrawableLimit), Packets: int64(rapid.IntRange(0, 5).Draw(t, "packets"))}
 		d.Bins = append(d.Bins, b)
 		at = b.ToS
 	}
@@ -193,14 +184,14 @@ func anyTopology(t *rapid.T) *result.Topology {
 	n := rapid.OneOf(rapid.IntRange(0, 4), rapid.SampledFrom([]int{12, 40})).Draw(t, "pods")
 	for i := range n {
 		topo.Pods = append(topo.Pods, result.PodPorts{Name: fmt.Sprint("pod ", i), Replica: i % rapid.IntRange(1, 3).Draw(t, "replicas"),
-			Used: anyCount.Draw(t, "used"), Total: anyCount.Draw(t, "total")})
+			Used: sheettest.AnyCount.Draw(t, "used"), Total: sheettest.AnyCount.Draw(t, "total")})
 	}
 	if n == 0 {
 		return topo
 	}
 	for range rapid.IntRange(0, 10).Draw(t, "pairs") {
 		topo.Pairs = append(topo.Pairs, result.Pair{A: rapid.IntRange(0, n-1).Draw(t, "a"), B: rapid.IntRange(0, n-1).Draw(t, "b"),
-			Circuits: anyCount.Draw(t, "circuits"), Twin: rapid.Bool().Draw(t, "twin"), Copies: rapid.IntRange(-1, 3).Draw(t, "copies")})
+			Circuits: sheettest.AnyCount.Draw(t, "circuits"), Twin: rapid.Bool().Draw(t, "twin"), Copies: rapid.IntRange(-1, 3).Draw(t, "copies")})
 	}
 	return topo
 }
@@ -208,10 +199,10 @@ func anyTopology(t *rapid.T) *result.Topology {
 func anySeries(t *rapid.T) []result.Series {
 	var out []result.Series
 	for range rapid.IntRange(0, 10).Draw(t, "series") {
-		s := result.Series{Name: anyName.Draw(t, "name"), Group: rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "group")}
+		s := result.Series{Name: sheettest.AnyName.Draw(t, "name"), Group: rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "group")}
 		for range rapid.IntRange(0, 5).Draw(t, "steps") {
-			s.TimeS = append(s.TimeS, anyNumber.Draw(t, "time")-rapid.SampledFrom([]float64{0, 0, 1}).Draw(t, "before"))
-			s.Value = append(s.Value, anyNumber.Draw(t, "value"))
+			s.TimeS = append(s.TimeS, sheettest.AnyNumber.Draw(t, "time")-rapid.SampledFrom([]float64{0, 0, 1}).Draw(t, "before"))
+			s.Value = append(s.Value, sheettest.AnyNumber.Draw(t, "value"))
 		}
 		slices.Sort(s.TimeS)
 		out = append(out, s)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"sim/plots/sheet"
 	"sim/scenarios/result"
 )
 
@@ -54,11 +55,11 @@ func TestReplayFigure(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range figs {
-			if err := f.writePNG(new(countWriter), 20); err != nil {
+			if err := f.WritePNG(new(countWriter), 20); err != nil {
 				t.Fatal(err)
 			}
 		}
-		return slices.ContainsFunc(figs, func(f Figure) bool { return f.Name == "replay" })
+		return slices.ContainsFunc(figs, func(f sheet.Figure) bool { return f.Name == "replay" })
 	}
 	if has(synthetic(small)) {
 		t.Error("a run without replays has the figure")

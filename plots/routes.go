@@ -6,10 +6,11 @@ import (
 	"math"
 	"slices"
 
+	"sim/plots/sheet"
+	"sim/scenarios/result"
+
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-
-	"sim/scenarios/result"
 )
 
 // Limits of what a picture of routes shows.
@@ -19,7 +20,7 @@ const (
 )
 
 // routeColors tell pairs apart; red is left for links that are down.
-var routeColors = []color.RGBA{blue, green, orange, purple, skyBlue, black}
+var routeColors = []color.RGBA{sheet.Blue, sheet.Green, sheet.Orange, sheet.Purple, sheet.SkyBlue, sheet.Black}
 
 // deadLine is a link that is down, deadInk its colour.
 var (
@@ -43,8 +44,8 @@ type routeWay struct {
 }
 
 // routeFigures shows for each policy ways round what is down.
-func routeFigures(_ *result.Document, d *result.Detail) []Figure {
-	var out []Figure
+func routeFigures(_ *result.Document, d *result.Detail) []sheet.Figure {
+	var out []sheet.Figure
 	for i := range d.Policies {
 		p := &d.Policies[i]
 		if m := newRouteMap(p.Lattice); m != nil {
@@ -65,12 +66,12 @@ func newRouteMap(l *result.Lattice) *routeMap {
 			return nil
 		}
 	}
-	m := &routeMap{lattice: l, axes: [3]vg.Point{point(1, 0), point(0, 1), point(0.37, 0.23)}}
+	m := &routeMap{lattice: l, axes: [3]vg.Point{sheet.Point(1, 0), sheet.Point(0, 1), sheet.Point(0.37, 0.23)}}
 	if len(l.Dims) == 3 && l.Dims[2] > 4 && l.Dims[2] > l.Dims[0] { // the longest goes across
-		m.axes = [3]vg.Point{point(0.37, 0.23), point(0, 1), point(1, 0)}
+		m.axes = [3]vg.Point{sheet.Point(0.37, 0.23), sheet.Point(0, 1), sheet.Point(1, 0)}
 	}
 	for i, n := range l.Dims {
-		m.size = m.size.Add(point(m.axes[i].X*vg.Length(n-1), m.axes[i].Y*vg.Length(n-1)))
+		m.size = m.size.Add(sheet.Point(m.axes[i].X*vg.Length(n-1), m.axes[i].Y*vg.Length(n-1)))
 	}
 	var pairs [][2]int
 	for i := range l.Ways[:min(waysShown, len(l.Ways))] {
@@ -92,17 +93,17 @@ const (
 	routesFlat   = 150
 )
 
-func (m *routeMap) figure(policy, subtitle string) Figure {
-	s := sheet{title: "Routes round what is down under " + policy, subtitle: subtitle, legend: m.legend()}
-	unit := m.unit(inside, routesTall)
-	s.panels = []panel{{x1: 1, y1: 1, paint: m.paint}}
+func (m *routeMap) figure(policy, subtitle string) sheet.Figure {
+	s := sheet.Sheet{Title: "Routes round what is down under " + policy, Subtitle: subtitle, Legend: m.legend()}
+	unit := m.unit(sheet.Inside, routesTall)
+	s.Panels = []sheet.Panel{{X1: 1, Y1: 1, Paint: m.paint}}
 	if left := len(m.lattice.Ways) - len(m.ways); left > 0 {
-		s.notes = append(s.notes, fmt.Sprintf("%s more left out.", plural(left, "route")))
+		s.Notes = append(s.Notes, fmt.Sprintf("%s more left out.", sheet.Plural(left, "route")))
 	}
 	if m.wraps() {
-		s.notes = append(s.notes, "Links round the torus are stubs at the border; a route leaves and comes back at stubs of the same number.")
+		s.Notes = append(s.Notes, "Links round the torus are stubs at the border; a route leaves and comes back at stubs of the same number.")
 	}
-	return s.figure("routes-"+fileName(policy), s.frame()+max(m.size.Y*unit+2*routesBorder, routesFlat))
+	return s.Figure("routes-"+sheet.FileName(policy), s.Frame()+max(m.size.Y*unit+2*routesBorder, routesFlat))
 }
 
 // unit is the length of a step in x that fits.
@@ -123,30 +124,30 @@ func (m *routeMap) wraps() bool {
 }
 
 // legend lists the pairs with the hops of their ways, then what lines mean.
-func (m *routeMap) legend() []entry {
-	var legend []entry
+func (m *routeMap) legend() []sheet.Entry {
+	var legend []sheet.Entry
 	for _, w := range m.ways {
-		text := fmt.Sprintf("%s to %s: %s", coordinates(m.lattice.Dims, w.Src), coordinates(m.lattice.Dims, w.Dst), plural(len(w.Links), "hop"))
+		text := fmt.Sprintf("%s to %s: %s", coordinates(m.lattice.Dims, w.Src), coordinates(m.lattice.Dims, w.Dst), sheet.Plural(len(w.Links), "hop"))
 		if w.Usual {
 			text += " if nothing were down"
 		}
-		legend = append(legend, entry{text, stroke(w.style())})
+		legend = append(legend, sheet.Entry{Text: text, Sample: sheet.Stroke(w.style())})
 	}
 	if slices.ContainsFunc(m.lattice.Links, func(l result.LatticeLink) bool { return l.State == "down" }) {
-		legend = append(legend, entry{"link that is down", stroke(deadLine)})
+		legend = append(legend, sheet.Entry{Text: "link that is down", Sample: sheet.Stroke(deadLine)})
 	}
 	if slices.ContainsFunc(m.lattice.Links, func(l result.LatticeLink) bool { return l.State == "drained" }) {
-		legend = append(legend, entry{"drained link", stroke(drainedLine)})
+		legend = append(legend, sheet.Entry{Text: "drained link", Sample: sheet.Stroke(drainedLine)})
 	}
 	return legend
 }
 
-var drainedLine = draw.LineStyle{Color: dim, Width: 1, Dashes: []vg.Length{1, 2}}
+var drainedLine = draw.LineStyle{Color: sheet.Dim, Width: 1, Dashes: []vg.Length{1, 2}}
 
 // style is the line of a way: bold, or dotted and lighter for the usual one.
 func (w *routeWay) style() draw.LineStyle {
 	if w.Usual {
-		return draw.LineStyle{Color: mix(w.color, 0.6), Width: 2, Dashes: []vg.Length{1.5, 2.5}}
+		return draw.LineStyle{Color: sheet.Mix(w.color, 0.6), Width: 2, Dashes: []vg.Length{1.5, 2.5}}
 	}
 	return draw.LineStyle{Color: w.color, Width: 2.6}
 }
@@ -155,13 +156,13 @@ func (w *routeWay) style() draw.LineStyle {
 func (m *routeMap) project(c draw.Canvas) (at func(node int) vg.Point, unit vg.Length) {
 	size := c.Size()
 	unit = m.unit(size.X, size.Y)
-	from := point(c.Min.X+(size.X-m.size.X*unit)/2, c.Min.Y+(size.Y-m.size.Y*unit)/2)
+	from := sheet.Point(c.Min.X+(size.X-m.size.X*unit)/2, c.Min.Y+(size.Y-m.size.Y*unit)/2)
 	return func(node int) vg.Point {
 		p := from
 		for i := len(m.lattice.Dims) - 1; i >= 0; i-- {
 			n := vg.Length(node % m.lattice.Dims[i])
 			node /= m.lattice.Dims[i]
-			p = p.Add(point(m.axes[i].X*unit*n, m.axes[i].Y*unit*n))
+			p = p.Add(sheet.Point(m.axes[i].X*unit*n, m.axes[i].Y*unit*n))
 		}
 		return p
 	}, unit
@@ -175,7 +176,7 @@ func (m *routeMap) stubOf(l *result.LatticeLink, unit vg.Length) vg.Point {
 	if !l.Up {
 		far = -far
 	}
-	return point(a.X*far, a.Y*far)
+	return sheet.Point(a.X*far, a.Y*far)
 }
 
 func (m *routeMap) paint(c draw.Canvas) {
@@ -203,7 +204,7 @@ func (m *routeMap) paint(c draw.Canvas) {
 	for _, n := range m.lattice.Dims {
 		nodes *= n
 	}
-	dot := draw.GlyphStyle{Color: dim, Radius: min(2, unit*0.05), Shape: draw.CircleGlyph{}}
+	dot := draw.GlyphStyle{Color: sheet.Dim, Radius: min(2, unit*0.05), Shape: draw.CircleGlyph{}}
 	for n := range nodes {
 		c.DrawGlyphNoClip(dot, at(n))
 	}
@@ -214,14 +215,14 @@ func (m *routeMap) paint(c draw.Canvas) {
 // paintAxes shows at the lower left which way the dimensions go.
 func (m *routeMap) paintAxes(c draw.Canvas) {
 	const long = 26
-	from := point(c.Min.X+4, c.Min.Y+8)
-	line := draw.LineStyle{Color: ink, Width: 1}
+	from := sheet.Point(c.Min.X+4, c.Min.Y+8)
+	line := draw.LineStyle{Color: sheet.Ink, Width: 1}
 	for i := range m.lattice.Dims {
 		a := m.axes[i]
-		to := point(from.X+a.X*long, from.Y+a.Y*long)
+		to := sheet.Point(from.X+a.X*long, from.Y+a.Y*long)
 		c.StrokeLine2(line, from.X, from.Y, to.X, to.Y)
 		far := 1 + 6/vg.Length(math.Hypot(float64(a.X), float64(a.Y))*long)
-		c.FillText(aligned(sans(smallSize, ink), draw.XCenter, draw.YCenter), point(from.X+a.X*long*far, from.Y+a.Y*long*far), "xyz"[i:i+1])
+		c.FillText(sheet.Aligned(sheet.Sans(sheet.SmallSize, sheet.Ink), draw.XCenter, draw.YCenter), sheet.Point(from.X+a.X*long*far, from.Y+a.Y*long*far), "xyz"[i:i+1])
 	}
 }
 
@@ -242,15 +243,15 @@ func (m *routeMap) paintWays(c draw.Canvas, at func(int) vg.Point, unit vg.Lengt
 			word string
 		}{{w.Src, "from "}, {w.Dst, "to "}} {
 			p := at(end.node)
-			c.DrawGlyphNoClip(draw.GlyphStyle{Color: white, Radius: 5.5, Shape: draw.CircleGlyph{}}, p)
+			c.DrawGlyphNoClip(draw.GlyphStyle{Color: sheet.White, Radius: 5.5, Shape: draw.CircleGlyph{}}, p)
 			c.DrawGlyphNoClip(draw.GlyphStyle{Color: w.color, Radius: 4.2, Shape: draw.CircleGlyph{}}, p)
 			if labelled[end.node] {
 				continue
 			}
 			labelled[end.node] = true
 			text := coordinates(m.lattice.Dims, end.node)
-			style := aligned(bold(smallSize, ink), draw.XLeft, draw.YBottom)
-			boxed(c, style, point(p.X+6, p.Y-smallSize-5), text)
+			style := sheet.Aligned(sheet.Bold(sheet.SmallSize, sheet.Ink), draw.XLeft, draw.YBottom)
+			boxed(c, style, sheet.Point(p.X+6, p.Y-sheet.SmallSize-5), text)
 		}
 	}
 }
@@ -259,9 +260,9 @@ func (m *routeMap) paintWays(c draw.Canvas, at func(int) vg.Point, unit vg.Lengt
 func boxed(c draw.Canvas, style draw.TextStyle, p vg.Point, text string) {
 	w := style.Width(text)
 	p.X = max(min(p.X, c.Max.X-w-2), c.Min.X+2)
-	var bg bars
-	bg.add(p.X-1.5, p.X+w+1.5, p.Y-0.5, p.Y+style.Font.Size)
-	bg.fill(c, white)
+	var bg sheet.Bars
+	bg.Add(p.X-1.5, p.X+w+1.5, p.Y-0.5, p.Y+style.Font.Size)
+	bg.Fill(c, sheet.White)
 	c.FillText(style, p, text)
 }
 
@@ -275,7 +276,7 @@ func (m *routeMap) lane(k int) vg.Length {
 // paintWay draws the hops of a way with an arrow on each.
 func (m *routeMap) paintWay(c draw.Canvas, w *routeWay, lane vg.Length, at func(int) vg.Point, unit vg.Length, number map[cable]int) {
 	style := w.style()
-	shift := point(lane*0.55, -lane*0.8) // beside links of all directions
+	shift := sheet.Point(lane*0.55, -lane*0.8) // beside links of all directions
 	hop := func(a, b vg.Point, arrow bool) {
 		c.StrokeLine2(style, a.X, a.Y, b.X, b.Y)
 		if arrow {
@@ -286,7 +287,7 @@ func (m *routeMap) paintWay(c draw.Canvas, w *routeWay, lane vg.Length, at func(
 		l := &m.lattice.Links[i]
 		a, b := at(l.From).Add(shift), at(l.To).Add(shift)
 		if l.State == "down" {
-			mid := point((a.X+b.X)/2, (a.Y+b.Y)/2)
+			mid := sheet.Point((a.X+b.X)/2, (a.Y+b.Y)/2)
 			if l.Wrap {
 				mid = a.Add(m.stubOf(l, unit))
 			}
@@ -297,7 +298,7 @@ func (m *routeMap) paintWay(c draw.Canvas, w *routeWay, lane vg.Length, at func(
 			continue
 		}
 		out := m.stubOf(l, unit)
-		out = point(out.X*1.35, out.Y*1.35)
+		out = sheet.Point(out.X*1.35, out.Y*1.35)
 		hop(a, a.Add(out), true)
 		hop(b.Sub(out), b, true)
 		both := cable{min(l.From, l.To), max(l.From, l.To), l.Dim}
@@ -305,10 +306,10 @@ func (m *routeMap) paintWay(c draw.Canvas, w *routeWay, lane vg.Length, at func(
 			continue
 		}
 		number[both] = len(number) + 1
-		text := aligned(bold(smallSize, ink), draw.XCenter, draw.YCenter)
+		text := sheet.Aligned(sheet.Bold(sheet.SmallSize, sheet.Ink), draw.XCenter, draw.YCenter)
 		length := vg.Length(math.Hypot(float64(out.X), float64(out.Y)))
 		far := 1 + 9/length
-		beyond := point(out.X*far, out.Y*far)
+		beyond := sheet.Point(out.X*far, out.Y*far)
 		c.FillText(text, at(l.From).Add(beyond), fmt.Sprint(number[both]))
 		c.FillText(text, at(l.To).Sub(beyond), fmt.Sprint(number[both]))
 	}
@@ -321,7 +322,7 @@ type cable struct{ low, high, dim int }
 func cross(c draw.Canvas, p vg.Point) {
 	const r = 3.5
 	c.StrokeLines(draw.LineStyle{Color: deadInk, Width: 2},
-		[]vg.Point{point(p.X-r, p.Y-r), point(p.X+r, p.Y+r)}, []vg.Point{point(p.X-r, p.Y+r), point(p.X+r, p.Y-r)})
+		[]vg.Point{sheet.Point(p.X-r, p.Y-r), sheet.Point(p.X+r, p.Y+r)}, []vg.Point{sheet.Point(p.X-r, p.Y+r), sheet.Point(p.X+r, p.Y-r)})
 }
 
 // arrowHead draws the head of an arrow past the middle of a line.
@@ -333,8 +334,8 @@ func arrowHead(c draw.Canvas, clr color.Color, a, b vg.Point) {
 	}
 	dx, dy = dx/length, dy/length
 	size := min(8, length*0.5)
-	tip := point(a.X+dx*(length*0.62+size/2), a.Y+dy*(length*0.62+size/2))
-	back := point(tip.X-dx*size, tip.Y-dy*size)
+	tip := sheet.Point(a.X+dx*(length*0.62+size/2), a.Y+dy*(length*0.62+size/2))
+	back := sheet.Point(tip.X-dx*size, tip.Y-dy*size)
 	half := size * 0.42
-	c.FillPolygon(clr, []vg.Point{tip, point(back.X-dy*half, back.Y+dx*half), point(back.X+dy*half, back.Y-dx*half)})
+	c.FillPolygon(clr, []vg.Point{tip, sheet.Point(back.X-dy*half, back.Y+dx*half), sheet.Point(back.X+dy*half, back.Y-dx*half)})
 }

@@ -1,11 +1,10 @@
 package plots
 
 import (
-	"math"
+	"sim/plots/sheet"
+	"sim/scenarios/result"
 
 	"gonum.org/v1/plot/vg"
-
-	"sim/scenarios/result"
 )
 
 // stepLine returns s from lo to hi seconds as a polyline, through x and y,
@@ -13,7 +12,7 @@ import (
 // pixel.
 func stepLine(s *result.Series, lo, hi float64, x, y func(float64) vg.Length) []vg.Point {
 	var pts []vg.Point
-	put := func(t, v float64) { pts = append(pts, point(x(t), y(v))) }
+	put := func(t, v float64) { pts = append(pts, sheet.Point(x(t), y(v))) }
 	value := 0.0 // before the first step nothing is carried
 	put(lo, valueAt(s, lo))
 	for i, t := range s.TimeS {
@@ -26,34 +25,7 @@ func stepLine(s *result.Series, lo, hi float64, x, y func(float64) vg.Length) []
 		}
 	}
 	put(hi, value)
-	return thin(pts)
-}
-
-// thin leaves of each pixel column's points the first, the least, the greatest
-// and the last, which look the same.
-func thin(pts []vg.Point) []vg.Point {
-	column := func(p vg.Point) float64 { return math.Floor(float64(p.X / pixel)) }
-	var out []vg.Point
-	for i := 0; i < len(pts); {
-		lo, hi, end := i, i, i
-		for ; end < len(pts) && column(pts[end]) == column(pts[i]); end++ {
-			if pts[end].Y < pts[lo].Y {
-				lo = end
-			}
-			if pts[end].Y > pts[hi].Y {
-				hi = end
-			}
-		}
-		last := -1
-		for _, k := range []int{i, min(lo, hi), max(lo, hi), end - 1} {
-			if k > last {
-				out = append(out, pts[k])
-				last = k
-			}
-		}
-		i = end
-	}
-	return out
+	return sheet.Thin(pts)
 }
 
 // valueAt is what s carries at time t.

@@ -5,17 +5,18 @@ import (
 	"slices"
 	"strings"
 
+	"sim/plots/sheet"
+	"sim/scenarios/result"
+
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-
-	"sim/scenarios/result"
 )
 
 // topologiesShown is how many different topologies a figure has room for.
 const topologiesShown = 12
 
-// chart is a topology with the policies that chose it.
-type chart struct {
+// wiring is a topology with the policies that chose it.
+type wiring struct {
 	topology *result.Topology
 	policies []string
 	ports    float64        // of all replicas, as the table has them; 0 where that is not known
@@ -29,14 +30,14 @@ type stubs struct{ circuits, copies int }
 
 // topologyFigure shows the circuits that each policy chose. Policies that
 // chose the same share a picture.
-func topologyFigure(doc *result.Document, d *result.Detail) []Figure {
+func topologyFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 	charts := allCharts(doc, d)
 	if len(charts) == 0 {
 		return nil
 	}
-	s := sheet{title: "Logical topology by policy: optical circuits between pods", subtitle: d.Title}
+	s := sheet.Sheet{Title: "Logical topology by policy: optical circuits between pods", Subtitle: d.Title}
 	if len(charts) > topologiesShown {
-		s.notes = append(s.notes, fmt.Sprintf("The first %d of %d different topologies are shown.", topologiesShown, len(charts)))
+		s.Notes = append(s.Notes, fmt.Sprintf("The first %d of %d different topologies are shown.", topologiesShown, len(charts)))
 		charts = charts[:topologiesShown]
 	}
 	most, twins, form := 1, false, row
@@ -51,9 +52,9 @@ func topologyFigure(doc *result.Document, d *result.Detail) []Figure {
 		form = max(form, c.form()) // one for all, that they may be compared
 	}
 	if n := charts[0].replicas(); n > 1 {
-		s.notes = append(s.notes, fmt.Sprintf("Ports above a picture are those of all %.0f replicas; one of them is drawn for all.", n))
+		s.Notes = append(s.Notes, fmt.Sprintf("Ports above a picture are those of all %.0f replicas; one of them is drawn for all.", n))
 	}
-	s.legend = topologyLegend(form, twins, most)
+	s.Legend = topologyLegend(form, twins, most)
 	columns := 2
 	if len(charts) == 1 || form == row && widest(charts) > 6 {
 		columns = 1
@@ -62,28 +63,28 @@ func topologyFigure(doc *result.Document, d *result.Detail) []Figure {
 	for i, c := range charts {
 		c.most = most
 		x, y := float64(i%columns), float64(i/columns)
-		s.panels = append(s.panels, panel{
-			head: c.head((figureWidth - 2*margin - gutter) / vg.Length(columns)),
-			x0:   x / float64(columns), x1: (x + 1) / float64(columns),
-			y0: y / float64(rows), y1: (y + 1) / float64(rows),
-			paint: func(cv draw.Canvas) { c.paint(cv, form) },
+		s.Panels = append(s.Panels, sheet.Panel{
+			Head: c.head((sheet.FigureWidth - 2*sheet.Margin - sheet.Gutter) / vg.Length(columns)),
+			X0:   x / float64(columns), X1: (x + 1) / float64(columns),
+			Y0: y / float64(rows), Y1: (y + 1) / float64(rows),
+			Paint: func(cv draw.Canvas) { c.paint(cv, form) },
 		})
 	}
 	const frame = 110
 	height := vg.Length(rows)*heightOf(form, charts) + frame
-	return []Figure{s.figure("topology", max(height, 2.7*vg.Inch))}
+	return []sheet.Figure{s.Figure("topology", max(height, 2.7*vg.Inch))}
 }
 
 // allCharts groups the policies' topologies by what they connect, in the
 // document's order. Those of several jobs are sums, which may be alike by chance.
-func allCharts(doc *result.Document, d *result.Detail) []*chart {
-	var charts []*chart
+func allCharts(doc *result.Document, d *result.Detail) []*wiring {
+	var charts []*wiring
 	for i := range d.Policies {
 		p := &d.Policies[i]
 		if p.Topology == nil || len(p.Topology.Pods) == 0 {
 			continue
 		}
-		at := slices.IndexFunc(charts, func(c *chart) bool { return !objective(doc) && same(c.topology, p.Topology) })
+		at := slices.IndexFunc(charts, func(c *wiring) bool { return !objective(doc) && same(c.topology, p.Topology) })
 		if at < 0 {
 			at = len(charts)
 			charts = append(charts, newChart(p.Topology))
@@ -96,8 +97,8 @@ func allCharts(doc *result.Document, d *result.Detail) []*chart {
 	return charts
 }
 
-func newChart(t *result.Topology) *chart {
-	c := &chart{topology: t, count: map[[2]int]int{}, twin: map[int]stubs{}}
+func newChart(t *result.Topology) *wiring {
+	c := &wiring{topology: t, count: map[[2]int]int{}, twin: map[int]stubs{}}
 	for _, p := range t.Pairs {
 		if p.Twin || p.A == p.B {
 			s := c.twin[p.A]
@@ -115,7 +116,7 @@ func same(a, b *result.Topology) bool {
 }
 
 // drawn returns the ports that the circuits that are drawn take, and those that there are.
-func (c *chart) drawn() (used, total int) {
+func (c *wiring) drawn() (used, total int) {
 	for _, p := range c.topology.Pods {
 		used, total = used+p.Used, total+p.Total
 	}
@@ -123,17 +124,17 @@ func (c *chart) drawn() (used, total int) {
 }
 
 // replicas returns how many replicas the one that is drawn stands for.
-func (c *chart) replicas() float64 {
+func (c *wiring) replicas() float64 {
 	used, _ := c.drawn()
 	return max(1, c.ports/float64(max(1, used)))
 }
 
 // head names the policies and the ports that they use, of all replicas, in a width.
-func (c *chart) head(width vg.Length) string {
+func (c *wiring) head(width vg.Length) string {
 	used, total := c.drawn()
 	suffix := fmt.Sprintf(": %.0f of %.0f ports", c.replicas()*float64(used), c.replicas()*float64(total))
-	style := bold(headSize, ink)
-	return fit(style, strings.Join(c.policies, ", "), width-style.Width(suffix)) + suffix
+	style := sheet.Bold(sheet.HeadSize, sheet.Ink)
+	return sheet.Fit(style, strings.Join(c.policies, ", "), width-style.Width(suffix)) + suffix
 }
 
 // form is how a topology is laid out; of several the later serves for all.
@@ -152,7 +153,7 @@ const (
 	ringPods = 16
 )
 
-func (c *chart) form() form {
+func (c *wiring) form() form {
 	places, columns, rows := c.grid()
 	if len(c.topology.Pods) > ringPods && columns > rowPods {
 		return matrix
@@ -176,7 +177,7 @@ func (c *chart) form() form {
 type place struct{ column, row int }
 
 // grid places the pods: a row a replica, in order of appearance.
-func (c *chart) grid() (places []place, columns, rows int) {
+func (c *wiring) grid() (places []place, columns, rows int) {
 	rowOf := map[int]int{}
 	var length []int
 	for _, p := range c.topology.Pods {
@@ -193,7 +194,7 @@ func (c *chart) grid() (places []place, columns, rows int) {
 	return places, columns, len(length)
 }
 
-func widest(charts []*chart) int {
+func widest(charts []*wiring) int {
 	most := 0
 	for _, c := range charts {
 		_, columns, _ := c.grid()
@@ -203,7 +204,7 @@ func widest(charts []*chart) int {
 }
 
 // heightOf is the height of a picture in points.
-func heightOf(f form, charts []*chart) vg.Length {
+func heightOf(f form, charts []*wiring) vg.Length {
 	switch f {
 	case row:
 		most := 1

@@ -1,11 +1,12 @@
 package plots
 
 import (
-	"image/color"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
+
+	"sim/plots/sheet"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -13,7 +14,7 @@ import (
 
 // paintMatrix draws the pods as rows and columns; the last column is the
 // twins'.
-func (c *chart) paintMatrix(cv draw.Canvas) {
+func (c *wiring) paintMatrix(cv draw.Canvas) {
 	n := len(c.topology.Pods)
 	size := cv.Size()
 	const labels = 18
@@ -24,15 +25,15 @@ func (c *chart) paintMatrix(cv draw.Canvas) {
 	put := func(r, col, circuits int) {
 		share := float64(circuits) / float64(max(1, c.most))
 		x, y := at(r, col)
-		var b bars
-		b.add(x, x+cell, y, y+cell)
-		b.fill(cv, mix(circuitColor, share))
+		var b sheet.Bars
+		b.Add(x, x+cell, y, y+cell)
+		b.Fill(cv, sheet.Mix(circuitColor, share))
 		if cell >= 13 {
-			ink := ink
+			ink := sheet.Ink
 			if share > 0.5 {
-				ink = white
+				ink = sheet.White
 			}
-			cv.FillText(aligned(sans(min(cell*0.5, tickSize), ink), draw.XCenter, draw.YCenter), point(x+cell/2, y+cell/2+1), strconv.Itoa(circuits))
+			cv.FillText(sheet.Aligned(sheet.Sans(min(cell*0.5, sheet.TickSize), ink), draw.XCenter, draw.YCenter), sheet.Point(x+cell/2, y+cell/2+1), strconv.Itoa(circuits))
 		}
 	}
 	for _, pair := range c.pairs() {
@@ -47,40 +48,31 @@ func (c *chart) paintMatrix(cv draw.Canvas) {
 	c.matrixFrame(cv, n, cell, at)
 }
 
-func (c *chart) matrixFrame(cv draw.Canvas, n int, cell vg.Length, at func(r, col int) (x, y vg.Length)) {
+func (c *wiring) matrixFrame(cv draw.Canvas, n int, cell vg.Length, at func(r, col int) (x, y vg.Length)) {
 	left, bottom := at(n-1, 0)
 	right, top := at(-1, n)
-	line := draw.LineStyle{Color: dim, Width: 0.75}
-	frame := vg.Rectangle{Min: point(left, bottom), Max: point(right, top)}
+	line := draw.LineStyle{Color: sheet.Dim, Width: 0.75}
+	frame := vg.Rectangle{Min: sheet.Point(left, bottom), Max: sheet.Point(right, top)}
 	cv.SetLineStyle(line)
 	cv.Stroke(frame.Path())
-	style := sans(smallSize, ink)
+	style := sheet.Sans(sheet.SmallSize, sheet.Ink)
 	step := max(1, int(math.Ceil(float64(style.Width("000")+2)/float64(cell))))
 	names := make([]string, n)
 	for i, p := range c.topology.Pods {
-		names[i] = plain(p.Name)
+		names[i] = sheet.Plain(p.Name)
 	}
-	_, short := commonPrefix(names)
+	_, short := sheet.CommonPrefix(names)
 	for i := 0; i < n; i += step {
 		x, y := at(i, i)
-		text := fit(style, short[i], 30)
-		cv.FillText(aligned(style, draw.XCenter, draw.YBottom), point(x+cell/2, top+2), text)
-		cv.FillText(aligned(style, draw.XRight, draw.YCenter), point(left-3, y+cell/2+1), text)
+		text := sheet.Fit(style, short[i], 30)
+		cv.FillText(sheet.Aligned(style, draw.XCenter, draw.YBottom), sheet.Point(x+cell/2, top+2), text)
+		cv.FillText(sheet.Aligned(style, draw.XRight, draw.YCenter), sheet.Point(left-3, y+cell/2+1), text)
 	}
 	if len(c.twin) > 0 {
 		x, _ := at(0, n+1)
 		cv.SetLineStyle(line)
-		twins := vg.Rectangle{Min: point(x, bottom), Max: point(x+cell, top)}
+		twins := vg.Rectangle{Min: sheet.Point(x, bottom), Max: sheet.Point(x+cell, top)}
 		cv.Stroke(twins.Path())
-		cv.FillText(aligned(style, draw.XCenter, draw.YBottom), point(x+cell/2, top+2), "twins")
+		cv.FillText(sheet.Aligned(style, draw.XCenter, draw.YBottom), sheet.Point(x+cell/2, top+2), "twins")
 	}
-}
-
-// mix is a tint of c: white at share 0, c at 1.
-func mix(c color.RGBA, share float64) color.Color {
-	const least = 0.12 // one circuit must differ from none
-	share = min(max(share, 0), 1)
-	share = least + (1-least)*share
-	f := func(v uint8) uint8 { return uint8(255 - (255-float64(v))*share) }
-	return color.RGBA{f(c.R), f(c.G), f(c.B), 0xff}
 }

@@ -192,24 +192,3 @@ func init() {
 	runs["line"] = torus(aTorus{dims: []int{16}, mesh: true}, "shortest")
 	runs["hyper"] = torus(aTorus{dims: []int{2, 2, 2, 2}}, "ecmp")
 }
-
-// twistSweep has the 64 patterns on three shapes, with figures that depend on
-// the pattern as symmetric twists do.
-func twistSweep(shapes ...string) *result.Sweep {
-	var patterns []string
-	for i := range 64 {
-		patterns = append(patterns, fmt.Sprintf("%06b", i))
-	}
-	axes := []result.Axis{axis("fabric.dims", shapes), axis("fabric.twist", patterns)}
-	return sweepOf("twist-search", "Every twist under two routers", axes, []string{"shortest", "ecmp"}, func(at []int, p int) map[string]float64 {
-		ones := 0
-		for i, bit := range patterns[at[1]] {
-			if bit == '1' {
-				ones += []int{3, 5, 2, 4, 6, 1}[i]
-			}
-		}
-		hops := (4 + 2*float64(at[0])) * (1 - 0.03*float64(ones%8) + 0.01*float64(ones/8))
-		noise := math.Sin(float64(at[1]*(7+p))) * 0.02
-		return map[string]float64{"average_hops": hops, "mean_delay_s": math.Pow(4, float64(at[0])) * 1e-3 * (hops + noise*hops) * (1 + 0.2*float64(p)), "diameter": 8}
-	})
-}

@@ -4,15 +4,16 @@ import (
 	"fmt"
 	"slices"
 
-	"gonum.org/v1/plot/vg"
-
+	"sim/plots/sheet"
 	"sim/scenarios/result"
+
+	"gonum.org/v1/plot/vg"
 )
 
 // traceFigures shows who works when: the play on the ideal fabric and that of
 // the policy with the least makespan.
-func traceFigures(doc *result.Document, d *result.Detail) []Figure {
-	var out []Figure
+func traceFigures(doc *result.Document, d *result.Detail) []sheet.Figure {
+	var out []sheet.Figure
 	if f, ok := traceFigure(&d.Reference, d.Title, "trace-reference", "Execution trace on the ideal fabric"); ok {
 		out = append(out, f)
 	}
@@ -25,7 +26,7 @@ func traceFigures(doc *result.Document, d *result.Detail) []Figure {
 			}
 			title += ", the " + word + " policy"
 		}
-		if f, ok := traceFigure(best, d.Title, "trace-"+fileName(best.Policy), title); ok {
+		if f, ok := traceFigure(best, d.Title, "trace-"+sheet.FileName(best.Policy), title); ok {
 			out = append(out, f)
 		}
 	}
@@ -67,32 +68,32 @@ const (
 	lanesPerPanel = 220
 )
 
-func traceFigure(p *result.Play, subtitle, name, title string) (Figure, bool) {
+func traceFigure(p *result.Play, subtitle, name, title string) (sheet.Figure, bool) {
 	if !hasSpans(p) {
-		return Figure{}, false
+		return sheet.Figure{}, false
 	}
 	lanes := p.Lanes[:min(len(p.Lanes), lanesShown)]
-	s := sheet{title: title, subtitle: subtitle, legend: kindLegend(lanes)}
+	s := sheet.Sheet{Title: title, Subtitle: subtitle, Legend: kindLegend(lanes)}
 	if len(p.Lanes) > len(lanes) {
-		s.notes = append(s.notes, fmt.Sprintf("The first %d of %d stages are shown.", len(lanes), len(p.Lanes)))
+		s.Notes = append(s.Notes, fmt.Sprintf("The first %d of %d stages are shown.", len(lanes), len(p.Lanes)))
 	}
 	end := max(p.MakespanS, lastEnd(lanes))
 	labels := groupWidth(lanes)
 	lane := min(max(laneLeast, lanesPerPanel/vg.Length(len(lanes))), laneMost)
 	height := lane*vg.Length(len(lanes)) + panelFrame
 	z := zoom(lanes, end)
-	whole := fmt.Sprintf("The whole iteration: %s", duration(p.MakespanS))
-	s.notes = append(s.notes, "Numbers count micro-batches. Thin bars are what the stage sends to other pods.")
+	whole := fmt.Sprintf("The whole iteration: %s", sheet.Duration(p.MakespanS))
+	s.Notes = append(s.Notes, "Numbers count micro-batches. Thin bars are what the stage sends to other pods.")
 	if z == nil {
-		s.panels = []panel{{head: whole, x1: 1, y1: 1, right: labels, plot: lanePlot(lanes, 0, end, 10, p.MakespanS, true)}}
-		return s.figure(name, max(height+traceFrame, 3*vg.Inch)), true
+		s.Panels = []sheet.Panel{{Head: whole, X1: 1, Y1: 1, Right: labels, Plot: lanePlot(lanes, 0, end, 10, p.MakespanS, true)}}
+		return s.Figure(name, max(height+traceFrame, 3*vg.Inch)), true
 	}
-	s.panels = []panel{
-		{head: whole, x1: 1, y1: 0.5, right: labels, plot: lanePlot(lanes, 0, end, 10, p.MakespanS, true)},
-		{head: "Start of the iteration", x1: 0.5, y0: 0.5, y1: 1, plot: lanePlot(lanes, z.start[0], z.start[1], 5, p.MakespanS, false)},
-		{head: "End of the iteration", x0: 0.5, x1: 1, y0: 0.5, y1: 1, right: labels, plot: lanePlot(lanes, z.end[0], z.end[1], 4, p.MakespanS, true)},
+	s.Panels = []sheet.Panel{
+		{Head: whole, X1: 1, Y1: 0.5, Right: labels, Plot: lanePlot(lanes, 0, end, 10, p.MakespanS, true)},
+		{Head: "Start of the iteration", X1: 0.5, Y0: 0.5, Y1: 1, Plot: lanePlot(lanes, z.start[0], z.start[1], 5, p.MakespanS, false)},
+		{Head: "End of the iteration", X0: 0.5, X1: 1, Y0: 0.5, Y1: 1, Right: labels, Plot: lanePlot(lanes, z.end[0], z.end[1], 4, p.MakespanS, true)},
 	}
-	return s.figure(name, 2*height+traceFrame), true
+	return s.Figure(name, 2*height+traceFrame), true
 }
 
 func lastEnd(lanes []result.Lane) float64 {

@@ -7,15 +7,16 @@ import (
 	"slices"
 	"strings"
 
+	"sim/plots/sheet"
+	"sim/scenarios/result"
+
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
-
-	"sim/scenarios/result"
 )
 
 // windowsFigure shows for each transfer when it can run at all and when it ran
 // on a baseline's circuits (DELTA, Fig. 12).
-func windowsFigure(_ *result.Document, d *result.Detail) []Figure {
+func windowsFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 	w := &d.Windows
 	if len(w.Task) == 0 || len(w.EarliestS) == 0 || len(w.LatestS) == 0 {
 		return nil
@@ -28,22 +29,22 @@ func windowsFigure(_ *result.Document, d *result.Detail) []Figure {
 	}
 	lo, hi := span(layers)
 	lo = min(lo, 0)
-	s := sheet{
-		title:    "When each transfer between pods can run, and when it did",
-		subtitle: d.Title,
-		notes: []string{fmt.Sprintf("On average a transfer can run in %s of the time shown. Known before any topology is chosen.",
-			percent(meanWidth(window)/(hi-lo)))},
+	s := sheet.Sheet{
+		Title:    "When each transfer between pods can run, and when it did",
+		Subtitle: d.Title,
+		Notes: []string{fmt.Sprintf("On average a transfer can run in %s of the time shown. Known before any topology is chosen.",
+			sheet.Percent(meanWidth(window)/(hi-lo)))},
 	}
-	s.legend = layerLegend(layers)
+	s.Legend = layerLegend(layers)
 	p := taskPlot(names(order, w.Task), layers)
-	timeAxis(&p.X, "time", lo, hi, 10)
-	s.panels = []panel{{x1: 1, y1: 1, plot: p}}
-	return []Figure{s.figure("windows", 5.4*vg.Inch)}
+	sheet.TimeAxis(&p.X, "time", lo, hi, 10)
+	s.Panels = []sheet.Panel{{X1: 1, Y1: 1, Plot: p}}
+	return []sheet.Figure{s.Figure("windows", 5.4*vg.Inch)}
 }
 
 // indexFigure shows the intervals between events in which each transfer was
 // active on a baseline's circuits, and those that pruning leaves to it (DELTA, Fig. 5).
-func indexFigure(_ *result.Document, d *result.Detail) []Figure {
+func indexFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 	w := &d.Windows
 	played, topo, kept := len(w.FirstK) > 0 && len(w.LastK) > 0, len(w.TopoMin) > 0 && len(w.TopoMax) > 0, len(w.MinK) > 0 && len(w.MaxK) > 0
 	if len(w.Task) == 0 || !played || !topo && !kept {
@@ -58,14 +59,14 @@ func indexFigure(_ *result.Document, d *result.Detail) []Figure {
 	if kept {
 		retained = append(retained, intervals{dark2, "left by Alg. 1", cells(order, w.MinK, -0.5), cells(order, w.MaxK, 0.5)})
 	}
-	s := sheet{title: "Intervals between events in which each transfer may be active", subtitle: d.Title}
-	s.legend = append(layerLegend(active), layerLegend(retained)...)
+	s := sheet.Sheet{Title: "Intervals between events in which each transfer may be active", Subtitle: d.Title}
+	s.Legend = append(layerLegend(active), layerLegend(retained)...)
 	total := float64(max(1, w.Intervals))
-	note := fmt.Sprintf("Of %d × %d pairs of transfer and interval %s are active", len(w.Task), w.Intervals, percent(meanWidth(active[0])/total))
+	note := fmt.Sprintf("Of %d × %d pairs of transfer and interval %s are active", len(w.Task), w.Intervals, sheet.Percent(meanWidth(active[0])/total))
 	for _, l := range retained {
-		note += fmt.Sprintf(", %s are %s", percent(meanWidth(l)/total), l.text)
+		note += fmt.Sprintf(", %s are %s", sheet.Percent(meanWidth(l)/total), l.text)
 	}
-	s.notes = []string{note + "."}
+	s.Notes = []string{note + "."}
 	lo, hi := span(append(slices.Clone(active), retained...))
 	lo, hi = min(lo, 0.5), max(hi, float64(w.Intervals)+0.5)
 	named, split := len(w.Task) <= namedTasks, 0.52 // the left has a label more
@@ -75,18 +76,18 @@ func indexFigure(_ *result.Document, d *result.Detail) []Figure {
 	for i, layers := range [][]intervals{active, retained} {
 		head := []string{upper(underBaseline(w)), "Left to the search for the best"}[i]
 		p := taskPlot(names(order, w.Task), layers)
-		setRange(&p.X, lo, hi)
+		sheet.SetRange(&p.X, lo, hi)
 		p.X.Label.Text = "interval between events"
-		p.X.Tick.Marker = ticker{unit{"", 1}, 5, true}
+		p.X.Tick.Marker = sheet.Ticker{Unit: sheet.Unit{Name: "", Per: 1}, Count: 5, Whole: true}
 		if i > 0 {
 			p.Y.Label.Text = ""
 			if named { // the same rows have their names to the left
 				p.Y.Tick.Marker = plot.ConstantTicks{}
 			}
 		}
-		s.panels = append(s.panels, panel{head: head, x0: []float64{0, split}[i], x1: []float64{split, 1}[i], y1: 1, plot: p})
+		s.Panels = append(s.Panels, sheet.Panel{Head: head, X0: []float64{0, split}[i], X1: []float64{split, 1}[i], Y1: 1, Plot: p})
 	}
-	return []Figure{s.figure("index", 5.2*vg.Inch)}
+	return []sheet.Figure{s.Figure("index", 5.2*vg.Inch)}
 }
 
 // underBaseline says on whose circuits transfers ran; runs of old do not say.
@@ -94,7 +95,7 @@ func underBaseline(w *result.Windows) string {
 	if w.Baseline == "" {
 		return "in the baseline simulation"
 	}
-	return "on the circuits of " + plain(w.Baseline)
+	return "on the circuits of " + sheet.Plain(w.Baseline)
 }
 
 // upper begins s with a capital.
@@ -103,8 +104,8 @@ func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 // How bars look: what may be, what was, what is left.
 var (
 	light = barLook{color.RGBA{0x9f, 0xd3, 0xf2, 0xff}, 0.9}
-	dark  = barLook{vermillion, 0.6}
-	dark2 = barLook{blue, 0.6}
+	dark  = barLook{sheet.Vermillion, 0.6}
+	dark2 = barLook{sheet.Blue, 0.6}
 )
 
 // byEarliest orders tasks by earliest start, or by start or first interval
@@ -148,7 +149,7 @@ func cells(order, col []int, off float64) []float64 {
 func names(order []int, tasks []string) []string {
 	out := make([]string, len(order))
 	for i, k := range order {
-		out[i] = plain(tasks[k])
+		out[i] = sheet.Plain(tasks[k])
 	}
 	return out
 }

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"sim/plots/sheet"
+	"sim/plots/sheet/sheettest"
 )
 
 // said returns all text of a figure of a run, in one line.
@@ -13,15 +16,11 @@ func said(t *testing.T, run, figure string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(figs, func(f Figure) bool { return f.Name == figure })
+	i := slices.IndexFunc(figs, func(f sheet.Figure) bool { return f.Name == figure })
 	if i < 0 {
 		t.Fatalf("no figure %s", figure)
 	}
-	var all []string
-	for _, one := range texts(figs[i]) {
-		all = append(all, one.text)
-	}
-	return strings.Join(all, " ")
+	return sheettest.Text(figs[i])
 }
 
 // TestSaid: figures have the table's ports, name the policy that they take for a baseline, and say what bounds hold for.

@@ -1,0 +1,299 @@
+package chart
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"sim/plots/sheet"
+	"sim/scenarios/result"
+)
+
+// wallClock are the figures of a sweep's timings, which are no metrics.
+var wallClock = []string{"solve_s", "play_s"}
+
+// measure is a figure of cells, before scale and offset.
+type measure struct {
+	name string
+	of   func(c *result.Cell) (float64, bool)
+}
+
+// metricNames lists what cells may be measured by.
+func (v *view) metricNames(t *result.SweepTimings) []string {
+	own, reference, samples := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for i := range v.sweep.Cells {
+		c := &v.sweep.Cells[i]
+		for name := range c.Metrics {
+			own[name] = true
+		}
+		for name := range c.Reference {
+			reference[result.ReferencePrefix+name] = true
+		}
+		for name, values := range c.Samples {
+			if len(values) > 0 {
+				samples[name] = true
+			}
+		}
+	}
+	if v.spec.Kind == "cdf" {
+		for name := range samples {
+			own[name] = true
+		}
+	}
+	out := sortedKeys(own)
+	for _, name := range wallClock {
+		if t != nil && !own[name] {
+			out = append(out, name)
+		}
+	}
+	return append(out, sortedKeys(reference)...)
+}
+
+// measure looks up a metric, a figure of the timings, or with "reference."
+// before it one of the ideal fabric.
+func (v *view) measure(name string, t *result.SweepTimings) (measure, error) {
+	m := measure{name: name}
+	known := v.metricNames(t)
+	if a, b, ok := strings.Cut(name, "/"); ok && !slices.Contains(known, name) {
+		return v.quotient(name, a, b, t)
+	}
+	if !slices.Contains(known, name) {
+		if slices.Contains(wallClock, name) {
+			return m, fmt.Errorf("%s needs the sweep's timings, which there are none of", name)
+		}
+		if i := slices.IndexFunc(v.sweep.Cells, func(c result.Cell) bool { return c.Failed == "" }); i < 0 {
+			return m, fmt.Errorf("no cell has a value of %s: all failed, the first for this reason: %s", name, firstLine(v.sweep.Cells[0].Failed))
+		}
+		return m, unknownName("metric", name, known)
+	}
+	own := slices.ContainsFunc(v.sweep.Cells, func(c result.Cell) bool { _, ok := c.Metrics[name]; return ok || len(c.Samples[name]) > 0 })
+	reference, isReference := strings.CutPrefix(name, result.ReferencePrefix)
+	switch {
+	case own:
+		m.of = func(c *result.Cell) (x float64, ok bool) { x, ok = c.Metrics[name]; return x, ok }
+	case isReference:
+		m.of = func(c *result.Cell) (x float64, ok bool) { x, ok = c.Reference[reference]; return x, ok }
+	default:
+		m.of = func(c *result.Cell) (float64, bool) {
+			times, ok := t.Cells[c.Key] // known names it only with timings
+			if name == "play_s" {
+				return times.PlayS, ok
+			}
+			return times.SolveS, ok
+		}
+	}
+	return m, nil
+}
+
+// quotient is one metric over another; a cell where the other is 0 has none.
+func (v *view) quotient(name, a, b string, t *result.SweepTimings) (measure, error) {
+	over, err := v.measure(strings.TrimSpace(a), t)
+	if err != nil {
+		return over, err
+	}
+	under, err := v.measure(strings.TrimSpace(b), t)
+	if err != nil {
+		return under, err
+	}
+	return measure{over.name + "/" + under.name, func(c *result.Cell) (float64, bool) {
+		x, ok := over.of(c)
+		y, also := under.of(c)
+		if !ok || !also || y == 0 {
+			return 0, false
+		}
+		return x / y, true
+	}}, nil
+}
+
+// y is m with the plot's scale and offset.
+func (v *view) y(m measure) func(c *result.Cell) (float64, bool) {
+	return func(c *result.Cell) (float64, bool) {
+		x, ok := m.of(c)
+		return v.scaled(x), ok
+	}
+}
+
+func (v *view) scaled(x float64) float64 {
+	if v.spec.Scale != 0 {
+		x *= v.spec.Scale
+	}
+	return x + v.spec.Offset
+}
+
+// spread is what the cells at one place have: how many, their mean, the least
+// and the greatest.
+type spread struct {
+	n              int
+	mean, min, max float64
+}
+
+func (s *spread) add(x float64) {
+	if s.n == 0 {
+		s.mean, s.min, s.max = x, x, x
+	}
+	s.n++
+	s.min, s.max = min(s.min, x), max(s.max, x)
+	s.mean += (x - s.mean) / float64(s.n)
+	s.mean = min(max(s.mean, s.min), s.max) // rounding must not leave the values
+}
+
+// table holds a spread for each panel, series and place on the x axis.
+type table struct {
+	at            []spread
+	series, width int
+	most          int // cells at one place
+}
+
+func (t *table) cell(panel, series, x int) *spread {
+	return &t.at[(panel*t.series+series)*t.width+x]
+}
+
+// tabulate puts the cells' values into their places. It fails where there is
+// none at all.
+func (v *view) tabulate(m measure) (*table, error) {
+	t := &table{series: len(v.series.levels), width: len(v.x.levels)}
+	t.at = make([]spread, len(v.panels.levels)*t.series*t.width)
+	err := v.each(m, func(c *result.Cell, y float64) {
+		s := t.cell(v.place(v.panels, c), v.place(v.series, c), v.place(v.x, c))
+		s.add(y)
+		t.most = max(t.most, s.n)
+	})
+	for i := range t.at {
+		t.at[i].take(v.spec.Take)
+	}
+	return t, err
+}
+
+// take lets the least or the greatest stand for all.
+func (s *spread) take(which string) {
+	switch which {
+	case "min":
+		s.mean, s.max = s.min, s.min
+	case "max":
+		s.mean, s.min = s.max, s.max
+	}
+}
+
+// takeWords are what stands for several cells, by what spec.Take says.
+var takeWords = map[string]string{"": "mean", "mean": "mean", "min": "least", "max": "greatest"}
+
+// each calls do with the value of each cell that has one. The others are noted.
+func (v *view) each(m measure, do func(c *result.Cell, y float64)) error {
+	y := v.y(m)
+	var missing []*result.Cell
+	for _, c := range v.cells {
+		x, ok := y(c)
+		if !ok {
+			missing = append(missing, c)
+			continue
+		}
+		if err := v.drawable(m, c, x); err != nil {
+			return err
+		}
+		if v.logarithmic() && x <= 0 {
+			missing = append(missing, c)
+			continue
+		}
+		do(c, x)
+	}
+	v.noteMissing(m, missing)
+	if len(missing) == len(v.cells) {
+		return v.noValue(m, missing)
+	}
+	return nil
+}
+
+// logarithmic reports whether values are drawn on a logarithmic axis.
+func (v *view) logarithmic() bool {
+	return v.spec.LogY || v.spec.Kind == "cdf" && v.spec.LogX
+}
+
+func (v *view) drawable(m measure, c *result.Cell, x float64) error {
+	if !(math.Abs(x) <= sheet.DrawableLimit) {
+		return fmt.Errorf("%s of %s is %g, which no figure can show", m.name, v.cellName(c), x)
+	}
+	return nil
+}
+
+func (v *view) noValue(m measure, missing []*result.Cell) error {
+	err := fmt.Errorf("none of the %s has a value of %s", sheet.Plural(len(missing), "cell"), m.name)
+	if why := v.why(m, missing[0]); why != "" {
+		err = fmt.Errorf("%w: %s", err, why)
+	}
+	return err
+}
+
+// noteMissing names the cells that are not drawn.
+func (v *view) noteMissing(m measure, missing []*result.Cell) {
+	if len(missing) == 0 {
+		return
+	}
+	const named = 3
+	note := sheet.Plural(len(missing), "cell") + " have no value: "
+	if len(missing) == 1 {
+		note = "1 cell has no value: "
+	}
+	for i, c := range missing {
+		if i == named && len(missing) > named+1 {
+			note += fmt.Sprintf("; and %d more", len(missing)-named)
+			break
+		}
+		if i > 0 {
+			note += "; "
+		}
+		note += v.cellName(c)
+		if why := v.why(m, c); why != "" {
+			note += " (" + why + ")"
+		}
+	}
+	v.notes = append(v.notes, note+".")
+}
+
+// why says why a cell is not drawn, "" where nothing tells.
+func (v *view) why(m measure, c *result.Cell) string {
+	if c.Failed != "" {
+		return "failed: " + shortened(firstLine(c.Failed))
+	}
+	if x, ok := v.y(m)(c); ok && x <= 0 && v.logarithmic() {
+		return sheet.Digits(x, 3) + ", which a logarithmic axis does not have"
+	}
+	return shortened(firstLine(c.Labels[m.name]))
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	return sheet.Plain(s)
+}
+
+// shortened cuts a reason where it would fill the note.
+func shortened(s string) string {
+	const longest = 80 // letters
+	if r := []rune(s); len(r) > longest {
+		return strings.TrimRight(string(r[:longest]), " ") + "…"
+	}
+	return s
+}
+
+// noteSpread says what places with several cells show.
+func (v *view) noteSpread(t *table, what string) {
+	if t.most < 2 {
+		return
+	}
+	var over []string
+	for _, f := range v.hidden() {
+		over = append(over, f.words)
+	}
+	which := takeWords[v.spec.Take]
+	note := fmt.Sprintf("%s the %s of up to %d cells", what, which, t.most)
+	if !slices.ContainsFunc(t.at, func(s spread) bool { return s.n > 0 && s.n != t.most }) {
+		note = fmt.Sprintf("%s the %s of %d cells", what, which, t.most)
+	}
+	if len(over) > 0 {
+		note += ", over " + andList(over)
+	}
+	if v.spec.Kind != "heatmap" && v.spec.Kind != "twists" && which == "mean" {
+		note += "; whiskers reach from the least to the greatest"
+	}
+	v.notes = append(v.notes, note+".")
+}

@@ -1,0 +1,41 @@
+package chart
+
+import (
+	"testing"
+
+	"sim/plots/sheet/sheettest"
+
+	"pgregory.net/rapid"
+)
+
+func TestChartText(t *testing.T) {
+	for _, c := range chartCases() {
+		s, times := c.data()
+		f, err := New(&c.spec, s, times)
+		if err != nil {
+			t.Fatalf("%s: %v", c.spec.Name, err)
+		}
+		if n := len(sheettest.Texts(f)); n < 10 {
+			t.Errorf("%s has %d texts", c.spec.Name, n)
+		}
+		for _, m := range sheettest.Misplaced(f) {
+			t.Errorf("%s: %s", c.spec.Name, m)
+		}
+	}
+}
+
+// Text stays on the sheet and apart whatever is drawn.
+func TestAnyChartText(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, times := anySweep(t)
+		spec := anyPlot(t, s)
+		mend(t, &spec, s)
+		f, err := New(&spec, s, times)
+		if err != nil {
+			return
+		}
+		if m := sheettest.Misplaced(f); len(m) > 0 {
+			t.Fatalf("%s: %q", spec.Kind, m)
+		}
+	})
+}

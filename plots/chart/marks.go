@@ -1,0 +1,136 @@
+package chart
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"sim/plots/sheet"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+const (
+	markRadius   = 4.5
+	markerRadius = 3.4
+)
+
+// statedLine leads from a stated figure to where it holds.
+var statedLine = draw.LineStyle{Color: sheet.Ink, Width: 1, Dashes: []vg.Length{4, 3}}
+
+// placedMark is a mark with its place among the levels that are drawn; -1 is
+// all of them.
+type placedMark struct {
+	panel, series, x int
+	number           float64 // of x
+	y                float64
+	kind             int // index of its label among the different ones
+	label            string
+	shape            []vg.Point
+}
+
+// at reports whether m stands on a bar.
+func (m *placedMark) at(panel, series, x int) bool {
+	return (m.panel < 0 || m.panel == panel) && m.x == x && (m.series < 0 || m.series == series)
+}
+
+// checkMarks fails on marks at places that there are not.
+func (v *view) checkMarks() error {
+	for i := range v.spec.Marks {
+		m := &v.spec.Marks[i]
+		role := fmt.Sprintf("mark[%d]", i)
+		switch {
+		case m.Label == "":
+			return fmt.Errorf("%s has no label: say who states it", role)
+		case !(math.Abs(m.Y) <= sheet.DrawableLimit):
+			return fmt.Errorf("%s is %g, which no figure can show", role, m.Y)
+		case m.Y <= 0 && v.logarithmic():
+			return fmt.Errorf("%s is %g, which a logarithmic axis does not have", role, m.Y)
+		case m.X != "" && v.spec.Kind == "cdf":
+			return fmt.Errorf("%s: a cdf has no x; y is the metric's value", role)
+		}
+		for _, at := range []struct {
+			name, label string
+			f           *factor
+		}{{"x", m.X, v.x}, {"series", m.Series, v.series}, {"panel", m.Panel, v.panels}} {
+			if at.label == "" || v.byMetric && at.name == "x" {
+				continue
+			}
+			if at.f.index < 0 {
+				return fmt.Errorf("%s: %s is %q, but the plot has no %s", role, at.name, at.label, at.name)
+			}
+			if !slices.Contains(at.f.labels, at.label) && len(at.f.labels) > 0 {
+				return unknownName(role+" "+at.name, at.label, at.f.labels)
+			}
+		}
+		if v.byMetric && m.X != "" {
+			if _, err := number(m.X); err != nil {
+				return fmt.Errorf("%s: x is %q, where the axis has numbers", role, m.X)
+			}
+		}
+	}
+	return nil
+}
+
+// placeMarks returns the marks whose places are drawn, in order of height.
+func (v *view) placeMarks() []placedMark {
+	var out []placedMark
+	var labels []string
+	for i := range v.spec.Marks {
+		m := &v.spec.Marks[i]
+		p := placedMark{y: m.Y, label: m.Label, kind: slices.Index(labels, m.Label)}
+		if p.kind < 0 {
+			p.kind = len(labels)
+			labels = append(labels, m.Label)
+		}
+		p.shape = hollowShapes[p.kind%len(hollowShapes)]
+		drawn := true
+		find := func(f *factor, label string) int {
+			if label == "" || f.index < 0 {
+				return -1
+			}
+			at := slices.Index(f.labels, label)
+			if at < 0 || f.slot[at] < 0 {
+				drawn = false // kept off by where, as its data
+				return -1
+			}
+			return f.slot[at]
+		}
+		p.panel, p.series, p.x = find(v.panels, m.Panel), find(v.series, m.Series), find(v.x, m.X)
+		switch {
+		case v.byMetric && m.X != "":
+			n, err := number(m.X)
+			drawn = drawn && err == nil && !(v.spec.LogX && n <= 0)
+			p.number, p.x = n, 0
+		case v.x.numbers != nil && p.x >= 0:
+			p.number = v.x.numbers[v.x.levels[p.x]]
+		}
+		if drawn {
+			out = append(out, p)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b placedMark) int { return cmp.Compare(a.y, b.y) })
+	return out
+}
+
+// legend lists the series and who states the marks.
+func (v *view) legend(s *sheet.Sheet, looks []look, of parts, marks []placedMark) {
+	if v.series.index >= 0 {
+		for _, l := range v.series.levels {
+			s.Legend = append(s.Legend, sheet.Entry{Text: v.series.level(l), Sample: looks[l].sample(of)})
+		}
+	}
+	shown := map[int]bool{}
+	for k := range len(v.spec.Marks) { // in the order of the plot
+		for _, m := range marks {
+			if m.kind == k && !shown[k] {
+				shown[k] = true
+				s.Legend = append(s.Legend, sheet.Entry{Text: sheet.Plain(m.label), Sample: func(c draw.Canvas, lo, hi vg.Point) {
+					stated(c, m.shape, sheet.Ink, sheet.Point((lo.X+hi.X)/2, (lo.Y+hi.Y)/2), markRadius)
+				}})
+			}
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package chart
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"sim/plots/sheet"
+	"sim/scenarios/result"
+)
+
+// unknownName is the error for a name that is none of those known.
+func unknownName(role, name string, known []string) error {
+	if name == "" {
+		return fmt.Errorf("%s is missing: name %s", role, orList(known))
+	}
+	hint := ""
+	if near := nearestName(name, known); near != "" {
+		hint = "; did you mean " + near + "?"
+	}
+	verb := "are"
+	if len(known) < 2 {
+		verb = "is only"
+	}
+	if hint != "" {
+		return fmt.Errorf("%s: there is no %q%s There %s %s", role, name, hint, verb, andList(known))
+	}
+	return fmt.Errorf("%s: there is no %q; there %s %s", role, name, verb, andList(known))
+}
+
+// namesListed is how many names an error lists.
+const namesListed = 40
+
+func andList(names []string) string { return listed(names, "and") }
+
+func orList(names []string) string { return listed(names, "or") }
+
+func listed(names []string, word string) string {
+	names = slices.Clone(names)
+	for i, n := range names {
+		if names[i] = sheet.Plain(n); n == "" {
+			names[i] = `""`
+		}
+	}
+	if len(names) > namesListed {
+		names = append(names[:namesListed], fmt.Sprintf("%d more", len(names)-namesListed))
+		word = "and"
+	}
+	switch last := len(names) - 1; {
+	case last < 0:
+		return "nothing"
+	case last > 0:
+		return strings.Join(names[:last], ", ") + " " + word + " " + names[last]
+	}
+	return names[0]
+}
+
+// nearestName returns the known name, or the one with a known last part, that
+// name is most likely a slip of; "" when none is near.
+func nearestName(name string, known []string) string {
+	best, at := "", len(name)/3+1
+	for _, k := range known {
+		for _, form := range []string{k, lastPart(k)} {
+			if abs := len(form) - len(name); abs < at && -abs < at {
+				if d := result.Edits(strings.ToLower(name), strings.ToLower(form)); d < at {
+					best, at = k, d
+				}
+			}
+		}
+	}
+	return best
+}
+
+// lastPart is the last part of a dotted key.
+func lastPart(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
+
+// shortNames words keys by their last part, or whole where that is not clear.
+func shortNames(fs []factor) []string {
+	count := map[string]int{}
+	for _, f := range fs {
+		count[result.ShortKey(f.name)]++
+	}
+	out := make([]string, len(fs))
+	for i, f := range fs {
+		out[i] = strings.ReplaceAll(result.ShortKey(f.name), "_", " ")
+		if count[result.ShortKey(f.name)] > 1 {
+			out[i] = f.name
+		}
+	}
+	return out
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

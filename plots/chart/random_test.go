@@ -1,0 +1,294 @@
+package chart
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"sim/plots/sheet/sheettest"
+	"sim/scenarios/result"
+
+	"pgregory.net/rapid"
+)
+
+// Any sweep and any plot either draws or is an error that names the plot.
+func TestAnyChart(t *testing.T) {
+	drawn, tried, why := 0, 0, map[string]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		tried++
+		s, times := anySweep(t)
+		spec := anyPlot(t, s)
+		if rapid.IntRange(0, 4).Draw(t, "mended") > 0 {
+			mend(t, &spec, s)
+		}
+		checked := Check(&spec, s)
+		fig, err := New(&spec, s, times)
+		if err == nil && checked != nil {
+			t.Fatalf("drawn although refused before: %v", checked)
+		}
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "plot ") && s.Check() == nil {
+				t.Fatalf("the error does not name the plot: %v", err)
+			}
+			if strings.ContainsAny(err.Error(), "\n\r") {
+				t.Fatalf("the error is more than a line: %q", err)
+			}
+			why[err.Error()]++
+			return
+		}
+		drawn++
+		var b bytes.Buffer
+		if err := fig.Write(&b, "svg"); err != nil {
+			t.Fatal(err)
+		}
+		sheettest.CheckSVG(t, fig.Name, b.Bytes())
+	})
+	if tried >= 50 && drawn < tried/4 { // a few draws say nothing
+		t.Errorf("only %d of the %d plots could be drawn: %v", drawn, tried, why)
+	}
+}
+
+// The figures that are proposed can all be drawn.
+func TestAnyDefault(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, times := anySweep(t)
+		for _, spec := range Default(s) {
+			if err := Check(&spec, s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		figs, _ := All(nil, s, times)
+		for _, f := range figs {
+			var b bytes.Buffer
+			if err := f.Write(&b, "svg"); err != nil {
+				t.Fatal(err)
+			}
+			sheettest.CheckSVG(t, f.Name, b.Bytes())
+		}
+	})
+}
+
+var (
+	anyAxisName = rapid.SampledFrom([]string{"base", "seed", "fabric.twist", "fabric.port_bandwidth", "workload.sequence", "other.sequence", "policy", "run", "", "a.b\n"})
+	anyLabel    = rapid.OneOf(sheettest.AnyName, rapid.SampledFrom([]string{"megatron177b", "a label that is rather long", strings.Repeat("long", 30)}))
+	anyValue    = rapid.OneOf(rapid.SampledFrom([]float64{0, 1, -1, 1e-12, 1e23, 1.0000001, 3.5e-7}), rapid.Float64Range(-10, 10), rapid.Float64Range(0, 1e6))
+)
+
+func anySweep(t *rapid.T) (*result.Sweep, *result.SweepTimings) {
+	s := &result.Sweep{Name: sheettest.AnyName.Draw(t, "name"), Title: sheettest.AnyName.Draw(t, "title")}
+	total := 1
+	for range rapid.IntRange(0, 3).Draw(t, "axes") {
+		a := result.Axis{Name: anyAxisName.Draw(t, "axis")}
+		a.Keys = []string{a.Name}
+		if rapid.Bool().Draw(t, "group") {
+			a.Keys = append(a.Keys, anyAxisName.Draw(t, "key"))
+		}
+		n := rapid.OneOf(rapid.IntRange(1, 5), rapid.SampledFrom([]int{30})).Draw(t, "values")
+		if total *= n; total > 400 {
+			break
+		}
+		numbers := rapid.Bool().Draw(t, "numbers")
+		if a.Name == twistKey {
+			for i := range n {
+				a.Labels = append(a.Labels, bitsOf(i, twistBits))
+			}
+			s.Axes = append(s.Axes, a)
+			continue
+		}
+		for i := range n {
+			label := fmt.Sprint(i)
+			if !numbers {
+				label = anyLabel.Draw(t, "label") + label
+			}
+			a.Labels = append(a.Labels, label+rapid.SampledFrom([]string{"", "", "Gbps", "ms"}).Draw(t, "unit"))
+			if numbers {
+				a.Numbers = append(a.Numbers, rapid.OneOf(rapid.Just(float64(i+1)), anyValue).Draw(t, "number"))
+			}
+		}
+		s.Axes = append(s.Axes, a)
+	}
+	policies := rapid.SampledFrom([][]string{{"one"}, {"one", "two", "three"}, {"", "a-policy-with-a-rather-long-name"}, {"p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9", "p10", "p11", "p12"}}).Draw(t, "policies")
+	times := &result.SweepTimings{Cells: map[string]result.PolicyTimings{}}
+	for i := range rapid.IntRange(0, 60).Draw(t, "cells") {
+		c := result.Cell{Policy: rapid.SampledFrom(policies).Draw(t, "policy"), Key: fmt.Sprint(i)}
+		for _, a := range s.Axes {
+			c.At = append(c.At, rapid.IntRange(0, len(a.Labels)-1).Draw(t, "at"))
+		}
+		if rapid.IntRange(0, 5).Draw(t, "fails") == 0 {
+			c.Failed = sheettest.AnyName.Draw(t, "why")
+		} else {
+			c.Metrics = map[string]float64{}
+			for _, m := range []string{"nct", "makespan_s", "ports", "x_bytes_per_s", "replay_plays"} {
+				if rapid.IntRange(0, 3).Draw(t, "has") > 0 {
+					c.Metrics[m] = anyValue.Draw(t, m)
+				}
+			}
+			c.Reference = map[string]float64{"makespan_s": anyValue.Draw(t, "reference")}
+		}
+		if rapid.IntRange(0, 3).Draw(t, "sampled") == 0 {
+			c.Samples = map[string][]float64{"nct": rapid.SliceOfN(anyValue, 0, 20).Draw(t, "samples")}
+		}
+		if rapid.Bool().Draw(t, "timed") {
+			times.Cells[c.Key] = result.PolicyTimings{SolveS: anyValue.Draw(t, "solve")}
+		}
+		s.Cells = append(s.Cells, c)
+	}
+	if rapid.Bool().Draw(t, "untimed") {
+		return s, nil
+	}
+	return s, times
+}
+
+func anyPlot(t *rapid.T, s *result.Sweep) result.Plot {
+	names := []string{"", "policy", "polcy", "sequence"}
+	for _, a := range s.Axes {
+		names = append(names, a.Name, a.Name)
+	}
+	axis, metric := rapid.SampledFrom(names), rapid.SampledFrom([]string{"nct", "nct", "makespan_s", "ports", "x_bytes_per_s", "solve_s", "reference.makespan_s", "nt", ""})
+	p := result.Plot{
+		Name: sheettest.AnyName.Draw(t, "plot"), Kind: rapid.SampledFrom(append(Kinds, Kinds...)).Draw(t, "kind"), Title: sheettest.AnyName.Draw(t, "plot title"),
+		X: axis.Draw(t, "x"), Y: metric.Draw(t, "y"),
+		LogX: rapid.IntRange(0, 3).Draw(t, "log x") == 0, LogY: rapid.IntRange(0, 3).Draw(t, "log y") == 0,
+		Scale: rapid.SampledFrom([]float64{0, 0, 1, 100, -1, 1e30}).Draw(t, "scale"), Offset: rapid.SampledFrom([]float64{0, 0, -100}).Draw(t, "offset"),
+	}
+	if rapid.Bool().Draw(t, "series?") {
+		p.Series = axis.Draw(t, "series")
+	}
+	if rapid.Bool().Draw(t, "panels?") {
+		p.Panels = axis.Draw(t, "panels")
+	}
+	switch {
+	case p.Kind == "twists":
+		p.X, p.Y, p.Z = "", "", metric.Draw(t, "z")
+	case p.Kind == "scatter":
+		p.X = metric.Draw(t, "x metric")
+	case p.Kind == "heatmap":
+		p.Y, p.Z = axis.Draw(t, "up"), metric.Draw(t, "z")
+	case p.Kind == "lines" && rapid.Bool().Draw(t, "over a metric"):
+		p.X = metric.Draw(t, "x metric")
+	case p.Kind == "cdf" && rapid.Bool().Draw(t, "no x"):
+		p.X = ""
+	case p.Kind == "gain":
+		p.Series, p.Over, p.Policy = "", axis.Draw(t, "over"), anyPolicy(t, s)
+		p.Truncate = rapid.SampledFrom([]float64{0, 1, 2.5, 0.5}).Draw(t, "truncate")
+		if rapid.Bool().Draw(t, "against?") {
+			p.Against = []string{anyPolicy(t, s), anyPolicy(t, s)}
+		}
+	}
+	if p.Kind == "lines" && rapid.Bool().Draw(t, "more") {
+		p.Also = rapid.SliceOfN(metric, 0, 2).Draw(t, "also")
+		p.Below = metric.Draw(t, "below")
+		if p.Below != "" && rapid.Bool().Draw(t, "below of") {
+			p.BelowOf = []string{anyPolicy(t, s)}
+		}
+	}
+	p.Take = rapid.SampledFrom([]string{"", "", "", "mean", "min", "max"}).Draw(t, "take")
+	if rapid.IntRange(0, 3).Draw(t, "from?") == 0 {
+		p.From = from(anyValue.Draw(t, "from"))
+	}
+	if rapid.Bool().Draw(t, "labels?") {
+		p.XLabel, p.YLabel = sheettest.AnyName.Draw(t, "x label"), sheettest.AnyName.Draw(t, "y label")
+	}
+	label := func(role string) string {
+		if len(s.Axes) == 0 || rapid.Bool().Draw(t, "no "+role) {
+			return rapid.SampledFrom([]string{"", "", "one", "elsewhere", "2.5"}).Draw(t, role)
+		}
+		a := s.Axes[rapid.IntRange(0, len(s.Axes)-1).Draw(t, role+" axis")]
+		return rapid.SampledFrom(a.Labels).Draw(t, role)
+	}
+	for range rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "marks") {
+		p.Marks = append(p.Marks, result.Mark{Label: rapid.SampledFrom([]string{"paper", "other", "<>"}).Draw(t, "who"),
+			X: label("mark x"), Series: label("mark series"), Panel: label("mark panel"), Y: anyValue.Draw(t, "stated")})
+	}
+	if rapid.IntRange(0, 3).Draw(t, "where?") == 0 {
+		p.Where = map[string][]string{axis.Draw(t, "where"): {label("kept"), label("kept too")}}
+	}
+	return p
+}
+
+// anyPolicy is one of a sweep's, where it has some.
+func anyPolicy(t *rapid.T, s *result.Sweep) string {
+	if len(s.Cells) == 0 {
+		return "one"
+	}
+	return rapid.SampledFrom(s.Cells).Draw(t, "a cell").Policy
+}
+
+// mend takes from a plot most of what is refused.
+func mend(t *rapid.T, p *result.Plot, s *result.Sweep) {
+	names, seen := []string{"policy"}, map[string]bool{"": true, "policy": true}
+	for i := range s.Axes {
+		if a := &s.Axes[i]; !seen[a.Name] && !strings.Contains(a.Name, "\n") {
+			names = append(names, a.Name)
+			seen[a.Name] = true
+		}
+	}
+	names = append(rapid.Permutation(names).Draw(t, "axes"), "", "", "")
+	metric := rapid.SampledFrom([]string{"nct", "makespan_s", "ports", "x_bytes_per_s"})
+	p.X, p.Y, p.Z, p.Series, p.Panels = names[0], metric.Draw(t, "known y"), "", names[1], names[2]
+	p.Where, p.Marks, p.Scale = nil, nil, min(p.Scale, 100)
+	if p.Kind == "gain" && !slices.ContainsFunc(s.Cells, func(c result.Cell) bool { return c.Policy != s.Cells[0].Policy }) {
+		p.Kind, p.Over, p.Policy, p.Against, p.Truncate = "bars", "", "", nil, 0 // there is nothing to compare
+	}
+	numbers := slices.ContainsFunc(s.Axes, func(a result.Axis) bool { return a.Numbers != nil && a.Name == p.X })
+	twists := slices.ContainsFunc(s.Axes, func(a result.Axis) bool { return a.Name == twistKey })
+	if p.Kind == "twists" && !twists || p.Kind == "lines" && !numbers && p.Also == nil && p.Below == "" && rapid.Bool().Draw(t, "bars") {
+		p.Kind = "bars"
+	}
+	switch p.Kind {
+	case "bars":
+		p.LogX = false
+	case "cdf":
+		p.X, p.LogY = "", false
+	case "heatmap":
+		p.Y, p.Z, p.Series, p.LogX, p.LogY = names[1], p.Y, "", false, false
+		if p.Y == "" {
+			p.Kind, p.Y, p.Z = "bars", p.Z, ""
+		}
+	case "gain":
+		p.X, p.Panels, p.Over, p.Series, p.LogX, p.Offset, p.Scale = strings.Replace(p.X, "policy", "", 1), "", "", "", false, 0, max(p.Scale, 0)
+		for _, name := range names {
+			if name != "policy" && name != p.X {
+				p.Over = name
+			}
+		}
+		p.Policy, p.Against = anyPolicy(t, s), nil
+		if strings.HasSuffix(p.Y, "_per_s") { // of which more is better
+			p.Y = "nct"
+		}
+		if p.Truncate != 0 {
+			p.Truncate += 1
+		}
+	case "scatter":
+		p.X = metric.Draw(t, "known x")
+	case "twists":
+		p.X, p.Z, p.Y, p.Series, p.LogX, p.LogY = "", p.Y, "", "", false, false
+	case "lines":
+		if p.Below != "" {
+			p.Below, p.BelowOf = metric.Draw(t, "known below"), nil
+		}
+		for i := range p.Also {
+			p.Also[i] = metric.Draw(t, "known also")
+		}
+		if p.Below != "" || p.Also != nil {
+			for i := range s.Axes { // over numbers
+				if a := &s.Axes[i]; a.Numbers != nil && slices.Contains(names, a.Name) {
+					p.X, p.Series, p.Panels = a.Name, "policy", ""
+				}
+			}
+		} else if rapid.Bool().Draw(t, "metrics") {
+			p.X = metric.Draw(t, "known x")
+		}
+	}
+	if p.Kind == "scatter" || p.Kind == "cdf" || p.Kind == "gain" || p.Kind == "lines" && !slices.Contains(names, p.X) { // which have no several cells at one place
+		p.Take = ""
+	}
+	if p.From != nil && *p.From <= 0 {
+		p.From = nil
+	}
+	if rapid.IntRange(0, 2).Draw(t, "marked") > 0 && p.Kind != "heatmap" && p.Kind != "twists" {
+		p.Marks = []result.Mark{{Label: "paper", Y: 1.5}, {Label: "paper", Y: 0.5}}
+	}
+}

@@ -1,0 +1,140 @@
+package chart
+
+import (
+	"image/color"
+	"math"
+
+	"sim/plots/sheet"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// look is how a series is drawn.
+type look struct {
+	color  color.Color
+	line   draw.LineStyle
+	shape  []vg.Point // of a marker, about the origin, 1 high and wide
+	hollow bool
+}
+
+// looks returns how the levels of f look, by level: policies and names as
+// lineStyles has them, numbers by a scale of colours. A level looks the same
+// whichever others are drawn.
+func (v *view) looks(f *factor) []look {
+	out := make([]look, len(f.labels))
+	const few = 2 // numbers, which need no scale
+	ordered := f.numbers != nil && len(f.labels) > few
+	for i := range out {
+		style := sheet.LineStyles[i%len(sheet.LineStyles)]
+		l := look{color: style.Color, line: style, shape: shapes[i%len(shapes)], hollow: i/len(sheet.LineStyles)%2 == 1}
+		if ordered {
+			const dark, light = 0.05, 0.86 // of the scale; beyond it is too light for white paper
+			l.color = sheet.Heat(dark + (light-dark)*float64(i)/float64(len(out)-1))
+			l.line = draw.LineStyle{Color: l.color, Width: 2}
+			l.hollow = false
+		} else if l.hollow { // bars have colour alone
+			l.color = sheet.Mix(sheet.ToRGBA(style.Color), 0.45)
+		}
+		out[i] = l
+	}
+	if f.index < 0 {
+		out[0] = look{color: sheet.SkyBlue, line: draw.LineStyle{Color: sheet.Blue, Width: 2}, shape: shapes[0]}
+	}
+	return out
+}
+
+// shapes of markers, of about the same area.
+var shapes = [][]vg.Point{
+	polygon(24, 0), polygon(4, 0.5), scaled(polygon(3, 0), 1.15), scaled(polygon(3, 0.5), 1.15),
+	polygon(6, 0), plus(), polygon(5, 0), scaled(star(5), 1.2),
+}
+
+// hollowShapes are those of figures that others state.
+var hollowShapes = [][]vg.Point{polygon(4, 0), polygon(24, 0), polygon(4, 0.5), polygon(3, 0), polygon(3, 0.5)}
+
+// polygon is a regular polygon with a corner at the top, turned by so many
+// sides.
+func polygon(n int, turn float64) []vg.Point {
+	out := make([]vg.Point, n)
+	for i := range out {
+		at := 2 * math.Pi * (float64(i) + turn) / float64(n)
+		out[i] = sheet.Point(vg.Length(math.Sin(at)), vg.Length(math.Cos(at)))
+	}
+	return out
+}
+
+// star has n rays.
+func star(n int) []vg.Point {
+	const inner = 0.5
+	out := make([]vg.Point, 2*n)
+	for i := range out {
+		r := vg.Length(1)
+		if i%2 == 1 {
+			r = inner
+		}
+		at := math.Pi * float64(i) / float64(n)
+		out[i] = sheet.Point(r*vg.Length(math.Sin(at)), r*vg.Length(math.Cos(at)))
+	}
+	return out
+}
+
+// plus is a cross of two bars.
+func plus() []vg.Point {
+	const half, long = 0.42, 1.1
+	return []vg.Point{
+		sheet.Point(-half, long), sheet.Point(half, long), sheet.Point(half, half), sheet.Point(long, half), sheet.Point(long, -half), sheet.Point(half, -half),
+		sheet.Point(half, -long), sheet.Point(-half, -long), sheet.Point(-half, -half), sheet.Point(-long, -half), sheet.Point(-long, half), sheet.Point(-half, half),
+	}
+}
+
+func scaled(shape []vg.Point, by vg.Length) []vg.Point { return shapeAt(shape, vg.Point{}, by) }
+
+// shapeAt is a shape of radius r at p.
+func shapeAt(shape []vg.Point, p vg.Point, r vg.Length) []vg.Point {
+	out := make([]vg.Point, len(shape))
+	for i, q := range shape {
+		out[i] = sheet.Point(p.X+q.X*r, p.Y+q.Y*r)
+	}
+	return out
+}
+
+// marker draws a series' marker at p.
+func (l *look) marker(c draw.Canvas, p vg.Point, r vg.Length) {
+	outline := shapeAt(l.shape, p, r)
+	if l.hollow {
+		c.FillPolygon(sheet.White, outline)
+		c.StrokeLines(draw.LineStyle{Color: l.line.Color, Width: 1.4}, closed(outline))
+		return
+	}
+	c.FillPolygon(l.color, outline)
+	c.StrokeLines(draw.LineStyle{Color: sheet.White, Width: 0.4}, closed(outline))
+}
+
+func closed(pts []vg.Point) []vg.Point { return append(pts, pts[0]) }
+
+// stated draws a figure that somebody else states: hollow, so that what lies
+// below it is seen, with a light edge, so that it is seen on what lies below.
+func stated(c draw.Canvas, shape []vg.Point, clr color.Color, p vg.Point, r vg.Length) {
+	const edge = 1.3
+	c.StrokeLines(draw.LineStyle{Color: sheet.White, Width: edge}, closed(shapeAt(shape, p, r+edge)))
+	c.StrokeLines(draw.LineStyle{Color: clr, Width: 1.4}, closed(shapeAt(shape, p, r)))
+}
+
+// parts are what a series is drawn of.
+type parts struct{ bars, lines, markers bool }
+
+// sample is a series' entry in a legend.
+func (l *look) sample(of parts) func(c draw.Canvas, lo, hi vg.Point) {
+	return func(c draw.Canvas, lo, hi vg.Point) {
+		if of.bars {
+			sheet.Box(sheet.Fill{Color: l.color, Height: 1})(c, lo, hi)
+		}
+		if of.lines {
+			sheet.Stroke(l.line)(c, lo, hi)
+		}
+		if of.markers {
+			l.marker(c, sheet.Point((lo.X+hi.X)/2, (lo.Y+hi.Y)/2), markerRadius)
+		}
+	}
+}

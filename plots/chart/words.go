@@ -1,0 +1,257 @@
+package chart
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sim/plots/sheet"
+	"sim/scenarios/result"
+)
+
+// keyTexts words keys of scenarios whose last part does not read well.
+var keyTexts = map[string]string{
+	"base":                            "scenario",
+	"workload.microbatch":             "micro-batch size",
+	"workload.microbatches":           "micro-batches",
+	"workload.sequence":               "sequence length",
+	"workload.tp":                     "TP",
+	"workload.pp":                     "PP",
+	"workload.ep":                     "EP",
+	"workload.etp":                    "ETP",
+	"workload.gpus":                   "GPUs",
+	"workload.effective_tflops":       "TFLOP/s a GPU",
+	"fabric.gpus":                     "GPUs",
+	"fabric.switches":                 "switches",
+	"workload.sizes":                  "sizes",
+	"workload.message":                "message",
+	"policy.reconfigurations":         "topologies",
+	"fabric.gpus_per_pod_per_replica": "GPUs a pod and replica",
+	"fabric.ports_per_pod":            "ports a pod",
+	"fabric.nic_bandwidth":            "NIC bandwidth",
+	"policy.port_tolerance":           "tolerated slowdown",
+}
+
+// keyWords words the key of an axis, "" where nothing better than its name is
+// known.
+func keyWords(a *result.Axis) string {
+	if a.Name == policyName { // the name of a group, not the policies
+		return "group " + policyName
+	}
+	return keyTexts[a.Name]
+}
+
+// metricWords words a metric, without its unit.
+func metricWords(name string) string {
+	m, _ := result.Find(name)
+	return m.Words
+}
+
+// metricUnit is the unit in which values of a metric of up to most read well.
+func metricUnit(name string, most float64) sheet.Unit {
+	switch m, _ := result.Find(name); m.Unit {
+	case "%":
+		return sheet.Unit{Name: "%", Per: 100}
+	case "hops", "1/s":
+		return sheet.Unit{Name: m.Unit, Per: 1}
+	case "B/s", "b/s", "B":
+		return sheet.Thousands(most, m.Unit)
+	case "s":
+		return sheet.TimeUnit(most)
+	}
+	return sheet.Unit{Name: "", Per: 1}
+}
+
+// Quantity is how the values of a metric are worded and shown.
+type Quantity struct {
+	words string // without unit, for titles
+	Label string // of the axis
+	Unit  sheet.Unit
+	base  float64 // where bars start, and axes if that is near
+	named bool    // each tick of a logarithmic axis may have a unit of its own
+}
+
+// quantityOf words a metric whose values, after scale and offset, lie within
+// [lo, hi]. A label that the plot gives says the unit, as do scale and offset:
+// then none is chosen.
+func (v *view) quantityOf(name, label string, lo, hi float64, own bool) Quantity {
+	m, _ := result.Find(name)
+	q := Quantity{words: m.Words, Unit: sheet.Unit{Name: "", Per: 1}}
+	scale, offset := v.spec.Scale, v.spec.Offset
+	if scale == 0 {
+		scale = 1
+	}
+	plainly := !own || scale == 1 && offset == 0
+	if m.Base != 0 {
+		q.base = m.Base*scale + offset
+		if !own {
+			q.base = m.Base
+		}
+	}
+	switch {
+	case label != "":
+		q.Label = sheet.Plain(label)
+		return q
+	case plainly && m.Axis != "":
+		q.Label = m.Axis
+		return q
+	case plainly:
+		q.Unit = metricUnit(name, max(math.Abs(lo), math.Abs(hi)))
+		q.named = m.Unit == "s"
+		q.Label = q.words
+		if q.Unit.Name != "" {
+			q.Label += ", " + q.Unit.Name
+		}
+		return q
+	case scale == 100 && offset == 0:
+		q.Label = q.words + ", %"
+	case scale == 100 && offset == -100:
+		q.Label = q.words + " above 1, %"
+	default:
+		q.Label = q.words
+		if scale != 1 {
+			q.Label += " × " + sheet.Digits(scale, 4)
+		}
+		if offset > 0 {
+			q.Label += " + " + sheet.Digits(offset, 4)
+		} else if offset < 0 {
+			q.Label += " − " + sheet.Digits(-offset, 4)
+		}
+	}
+	return q
+}
+
+// level words a label of f where it stands alone: numbers and truth values
+// with what they are of.
+func (f *factor) level(i int) string {
+	if f.index < 0 {
+		return ""
+	}
+	if f.parts != nil {
+		return f.joined(i, (*factor).level)
+	}
+	label := sheet.Plain(f.labels[i])
+	switch _, err := strconv.ParseFloat(label, 64); {
+	case label == "":
+		return f.words + ` ""`
+	case err == nil, label == "true", label == "false":
+		return f.words + " " + label
+	}
+	return label
+}
+
+// head words a label of f above a panel: numbers always with what they are of.
+func (f *factor) head(i int) string {
+	if f.parts != nil {
+		return f.joined(i, (*factor).head)
+	}
+	text := f.level(i)
+	if f.numbers != nil && !strings.HasPrefix(text, f.words) {
+		return f.words + " " + text
+	}
+	return text
+}
+
+// amount is a number with its unit, as labels of axes are written.
+var amount = regexp.MustCompile(`^([-+]?[0-9.]+) ?([A-Za-zµ%][A-Za-zµ%/]*)$`)
+
+// unitTexts words units as figures do.
+var unitTexts = map[string]string{"bps": "b/s", "kbps": "kb/s", "Kbps": "kb/s", "Mbps": "Mb/s", "Gbps": "Gb/s", "Tbps": "Tb/s", "us": "µs"}
+
+// ticksOf returns the labels of the drawn levels for an axis and what stands
+// beside it: a unit that all labels have is named once.
+func (f *factor) ticksOf(label string) (ticks []string, title string) {
+	if title = sheet.Plain(label); title == "" {
+		title = f.words
+	}
+	name := ""
+	for n, l := range f.levels {
+		m := amount.FindStringSubmatch(f.labels[l])
+		if m == nil || n > 0 && m[2] != name || label != "" {
+			name = ""
+			break
+		}
+		name = m[2]
+	}
+	times := name == "" && label == "" && f.times()
+	for _, l := range f.levels {
+		text := sheet.Plain(f.labels[l])
+		if name != "" {
+			text = amount.FindStringSubmatch(f.labels[l])[1]
+		} else if times {
+			text = sheet.Duration(f.numbers[l])
+		}
+		if text == "" {
+			text = `""`
+		}
+		ticks = append(ticks, text)
+	}
+	if name != "" {
+		if text := unitTexts[name]; text != "" {
+			name = text
+		}
+		title += ", " + name
+	}
+	return ticks, title
+}
+
+// times reports whether the drawn levels are times, with the numbers of their
+// labels.
+func (f *factor) times() bool {
+	if f.numbers == nil || len(f.levels) == 0 {
+		return false
+	}
+	for _, l := range f.levels {
+		m := amount.FindStringSubmatch(f.labels[l])
+		if m == nil {
+			return false
+		}
+		v, err := strconv.ParseFloat(m[1], 64)
+		at := slices.IndexFunc(sheet.TimeUnits, func(u sheet.Unit) bool { return u.Name == m[2] || u.Name == unitTexts[m[2]] })
+		if err != nil || at < 0 || !sheet.Near(v, f.numbers[l]*sheet.TimeUnits[at].Per) {
+			return false
+		}
+	}
+	return true
+}
+
+// headings are the title and the subtitle of a chart of what.
+func (v *view) headings(what string) (title, subtitle string) {
+	title = v.spec.Title
+	if title == "" {
+		title = sheet.Sentence(what)
+	}
+	subtitle = v.sweep.Title
+	if subtitle == "" {
+		subtitle = v.sweep.Name
+	}
+	var only []string
+	for _, key := range sortedKeys(v.spec.Where) {
+		f, err := v.find("", key)
+		if err != nil || v.uses(f) || len(f.levels) == len(f.labels) {
+			continue // what is drawn shows it
+		}
+		var labels []string
+		for _, l := range f.levels {
+			labels = append(labels, f.labels[l])
+		}
+		only = append(only, f.words+" "+andList(labels))
+	}
+	if len(only) > 0 {
+		subtitle += ": " + strings.Join(only, ", ")
+	}
+	if subtitle == title {
+		subtitle = ""
+	}
+	return title, subtitle
+}
+
+// bySeries names in a title what the legend lists, unless that are policies.
+func (v *view) bySeries() string {
+	if v.series.index < 0 || v.series.name == policyName {
+		return ""
+	}
+	return ", by " + v.series.words
+}

@@ -1,0 +1,85 @@
+package sheet
+
+import (
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Fill is how bars of a kind look: a colour, and a height as a fraction of
+// what there is.
+type Fill struct {
+	Color  color.Color
+	Height vg.Length
+}
+
+// Pixel is a dot of a PNG file in points. What is finer is merged: it could
+// not be seen, and drawing it would take most of the time.
+const Pixel = 72.0 / dpi
+
+// together is how many bars are drawn as one path: each path costs a pass over
+// the image, and the rasteriser searches a row's bars one by one.
+const together = 64
+
+// Bars collects rectangles of one colour and draws many at once.
+type Bars struct {
+	paths []vg.Path
+	count int
+	last  vg.Rectangle // the bar being added to
+	some  bool
+}
+
+// Add adds a bar. Bars of one row come in order of x0; those that are closer
+// than a pixel and narrow are joined.
+func (b *Bars) Add(x0, x1, y0, y1 vg.Length) {
+	x1 = max(x1, x0+Pixel/2) // else it would vanish
+	if l := &b.last; b.some && l.Min.Y == y0 && l.Max.Y == y1 && x0 >= l.Min.X &&
+		(x0-l.Max.X < Pixel/2 && (x1-x0 < 2*Pixel || l.Max.X-l.Min.X < 2*Pixel) || x1 <= l.Max.X) {
+		l.Max.X = max(l.Max.X, x1)
+		return
+	}
+	b.flush()
+	b.last = vg.Rectangle{Min: Point(x0, y0), Max: Point(x1, y1)}
+	b.some = true
+}
+
+func (b *Bars) flush() {
+	if !b.some {
+		return
+	}
+	if b.count%together == 0 {
+		b.paths = append(b.paths, nil)
+	}
+	b.count++
+	l, path := b.last, &b.paths[len(b.paths)-1]
+	path.Move(l.Min)
+	path.Line(Point(l.Max.X, l.Min.Y))
+	path.Line(l.Max)
+	path.Line(Point(l.Min.X, l.Max.Y))
+	path.Close()
+	b.some = false
+}
+
+// Fill draws what was added.
+func (b *Bars) Fill(c draw.Canvas, clr color.Color) {
+	b.flush()
+	c.SetColor(clr)
+	for _, p := range b.paths {
+		c.Fill(p)
+	}
+}
+
+// Clipped cuts [lo, hi] to the width of c and reports whether something is
+// left. A bar of no width inside is left.
+func Clipped(c draw.Canvas, lo, hi vg.Length) (vg.Length, vg.Length, bool) {
+	if hi < c.Min.X || lo > c.Max.X {
+		return lo, hi, false
+	}
+	return max(lo, c.Min.X), min(hi, c.Max.X), true
+}
+
+// Snap moves a length to the edge of a pixel: rows that meet there leave no
+// seam.
+func Snap(l vg.Length) vg.Length { return vg.Length(math.Round(float64(l/Pixel))) * Pixel }

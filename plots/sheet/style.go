@@ -1,0 +1,86 @@
+package sheet
+
+import (
+	"image/color"
+
+	xfont "golang.org/x/image/font"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// LineStyles tell lines apart by colour and by dash; more lines than styles
+// begin again.
+var LineStyles = []draw.LineStyle{
+	{Color: Vermillion, Width: 2},
+	{Color: Blue, Width: 2, Dashes: []vg.Length{7, 3}},
+	{Color: Green, Width: 2, Dashes: []vg.Length{2, 2}},
+	{Color: Purple, Width: 2, Dashes: []vg.Length{8, 2, 2, 2}},
+	{Color: Black, Width: 1.5, Dashes: []vg.Length{4, 4}},
+	{Color: Orange, Width: 2, Dashes: []vg.Length{12, 3}},
+	{Color: SkyBlue, Width: 2, Dashes: []vg.Length{1, 3}},
+	{Color: Dim, Width: 1.5, Dashes: []vg.Length{8, 2, 2, 2, 2, 2}},
+}
+
+// Sizes of text in points, for a figure 9 inches wide.
+const (
+	titleSize   = 15
+	HeadSize    = 11 // above a panel
+	LabelSize   = 11 // of an axis
+	TickSize    = 10
+	NoteSize    = 9.5
+	SmallSize   = 8.5
+	NumberSize  = 7 // inside bars; smaller is not readable
+	LineSpacing = 1.25
+)
+
+// Sans is a text style of a size in points, left-aligned on its baseline.
+func Sans(size vg.Length, c color.Color) text.Style {
+	return text.Style{
+		Color:   c,
+		Font:    font.From(font.Font{Typeface: "Liberation", Variant: "Sans"}, size),
+		XAlign:  draw.XLeft,
+		YAlign:  draw.YBottom,
+		Handler: plot.DefaultTextHandler,
+	}
+}
+
+// Bold is sans in bold.
+func Bold(size vg.Length, c color.Color) text.Style {
+	s := Sans(size, c)
+	s.Font.Weight = xfont.WeightBold
+	return s
+}
+
+// Aligned returns s with other alignments.
+func Aligned(s text.Style, x draw.XAlignment, y draw.YAlignment) text.Style {
+	s.XAlign, s.YAlign = x, y
+	return s
+}
+
+// NewPlot returns an empty plot in the style of this package: axes that touch
+// the data, no title, no background of its own.
+func NewPlot(xLabel, yLabel string) *plot.Plot {
+	p := plot.New()
+	p.BackgroundColor = nil
+	for _, a := range []*plot.Axis{&p.X, &p.Y} {
+		a.Padding = 0
+		a.Width, a.Color = 0.75, Ink
+		a.Tick.Width, a.Tick.Color, a.Tick.Length = 0.75, Ink, 4
+		tick, label := Sans(TickSize, Ink), Sans(LabelSize, Ink)
+		tick.XAlign, tick.YAlign = a.Tick.Label.XAlign, a.Tick.Label.YAlign
+		label.XAlign, label.YAlign = a.Label.TextStyle.XAlign, a.Label.TextStyle.YAlign
+		a.Tick.Label, a.Label.TextStyle = tick, label
+		a.Label.Padding = 3
+	}
+	p.X.Label.Text, p.Y.Label.Text = xLabel, yLabel
+	return p
+}
+
+// PlotFunc is a plot.Plotter that is a function.
+type PlotFunc func(c draw.Canvas, p *plot.Plot)
+
+// Plot implements plot.Plotter.
+func (f PlotFunc) Plot(c draw.Canvas, p *plot.Plot) { f(c, p) }

@@ -1,0 +1,194 @@
+package sheet
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+)
+
+// Short words a round number.
+func Short(v float64) string {
+	if a := math.Abs(v); a >= 1e5 || a < 1e-4 && a > 0 {
+		text := strconv.FormatFloat(v, 'e', -1, 64)
+		mantissa, exponent, _ := strings.Cut(text, "e")
+		n, err := strconv.Atoi(exponent)
+		if err != nil || len(mantissa) > 6 {
+			return Digits(v, 3)
+		}
+		return mantissa + "e" + strconv.Itoa(n)
+	}
+	return Digits(v, 6)
+}
+
+// RoundTo rounds to n significant digits.
+func RoundTo(v float64, n int) float64 {
+	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', n, 64), 64)
+	if err != nil {
+		return v
+	}
+	return r
+}
+
+// Sentence begins s with a capital letter.
+func Sentence(s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + s[n:]
+}
+
+func Percent(part float64) string { return Digits(100*part, 3) + " %" }
+
+// Plain returns s on one line, without what cannot be drawn.
+func Plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), r == unicode.ReplacementChar, r&0xfffe == 0xfffe: // not allowed in SVG
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// Fit returns s, cut with an ellipsis where it is wider than width.
+func Fit(style text.Style, s string, width vg.Length) string {
+	s = Plain(s)
+	if style.Width(s) <= width {
+		return s
+	}
+	runes := []rune(s)
+	lo, hi := 0, len(runes) // the longest prefix that fits has lo runes or more, below hi
+	for lo+1 < hi {
+		mid := (lo + hi) / 2
+		if style.Width(string(runes[:mid])+"…") <= width {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return strings.TrimRight(string(runes[:lo]), " ") + "…"
+}
+
+// wrap breaks s between words into at most lines lines of a width, of about
+// equal length.
+func wrap(style text.Style, s string, width vg.Length, lines int) []string {
+	out := breakLines(style, s, width, lines)
+	const narrower = 0.95 // a step towards the least width that needs no more lines
+	for w := width * narrower; len(out) > 1; w *= narrower {
+		next := breakLines(style, s, w, len(out)+1)
+		if len(next) != len(out) || strings.Contains(next[len(next)-1], "…") {
+			break
+		}
+		out = next
+	}
+	return out
+}
+
+// breakLines fills one line after the other.
+func breakLines(style text.Style, s string, width vg.Length, lines int) []string {
+	var out []string
+	line := ""
+	words := strings.Fields(Plain(s))
+	for i, w := range words {
+		switch next := strings.TrimSpace(line + " " + w); {
+		case line == "" || style.Width(next) <= width:
+			line = next
+		case len(out) == lines-1:
+			return append(out, Fit(style, line+" "+strings.Join(words[i:], " "), width))
+		default:
+			out = append(out, Fit(style, line, width))
+			line = w
+		}
+	}
+	if line != "" {
+		out = append(out, Fit(style, line, width))
+	}
+	return out
+}
+
+// CommonPrefix splits names into what they all begin with, up to a space, and
+// the rests: "stage 1", "stage 2" are "stage" and "1", "2".
+func CommonPrefix(names []string) (prefix string, rests []string) {
+	if len(names) == 0 {
+		return "", nil
+	}
+	prefix = names[0][:strings.LastIndexByte(names[0], ' ')+1]
+	for _, n := range names {
+		for !strings.HasPrefix(n, prefix) {
+			prefix = prefix[:strings.LastIndexByte(strings.TrimSuffix(prefix, " "), ' ')+1]
+		}
+	}
+	for _, n := range names {
+		rests = append(rests, n[len(prefix):])
+	}
+	return strings.TrimSpace(prefix), rests
+}
+
+// FileName makes s fit to name a file anywhere.
+func FileName(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', strings.ContainsRune("._+-", r):
+			return r
+		}
+		return '_'
+	}, s)
+	const longest = 80 // with room for prefix and ending below 255 bytes
+	return s[:min(len(s), longest)]
+}
+
+// Unique numbers figures whose names clash. File systems may not tell upper
+// from lower case.
+func Unique(figs []Figure) {
+	seen := map[string]bool{}
+	for i := range figs {
+		name := figs[i].Name
+		for n := 2; seen[strings.ToLower(figs[i].Name)]; n++ {
+			figs[i].Name = fmt.Sprintf("%s-%d", name, n)
+		}
+		seen[strings.ToLower(figs[i].Name)] = true
+	}
+}
+
+// Digits formats v with n significant digits, without an exponent where that
+// is short.
+func Digits(v float64, n int) string {
+	if v == 0 {
+		return "0"
+	}
+	if a := math.Abs(v); a >= 1e7 || a < 1e-4 {
+		return strconv.FormatFloat(v, 'g', n, 64)
+	}
+	whole := int(math.Floor(math.Log10(math.Abs(v)))) + 1
+	s := strconv.FormatFloat(v, 'f', max(0, n-whole), 64)
+	if strings.Contains(s, ".") {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	return s
+}
+
+// Duration formats seconds with their unit, to four digits.
+func Duration(s float64) string {
+	u := TimeUnit(s)
+	return Digits(s*u.Per, 4) + " " + u.Name
+}
+
+// Coarse is duration with the digits that a percentile has: it is the upper end of a class 1/128 wide.
+func Coarse(s float64) string {
+	u := TimeUnit(s)
+	return Digits(s*u.Per, 3) + " " + u.Name
+}
+
+// Plural returns "1 port", "2 ports".
+func Plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}
