@@ -26,6 +26,8 @@ type Options struct {
 	Buffer int32
 	// Rounds of improvement; 0 is 10, beyond which little is gained.
 	Rounds int
+	// Known are candidates that a sequence must beat to be scheduled by Plan.
+	Known []plan.Candidate
 	// Workers is how many sequences are worked on at a time; 0 is 1. It changes no result.
 	Workers int
 	// Stop is asked now and then; planning ends with halt.ErrHalted when it says so.

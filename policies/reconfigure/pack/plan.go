@@ -42,6 +42,11 @@ func Plan(p *plan.Problem, within, across Start, o Options) (_ []plan.Candidate,
 	if err != nil {
 		return nil, err
 	}
+	for _, c := range o.Known {
+		if c.Switches == nil && c.Fluid == 0 && c.Reconfigurations < len(r.least) {
+			r.enter(c.Reconfigurations, c.Slots)
+		}
+	}
 	if !o.Relay {
 		list, _, err := r.plan(within, o, nil)
 		return plan.Frontier(list), err
