@@ -1,6 +1,9 @@
 package fluid
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // bushes is a routing of all demand that is kept up as such and improved source by source: Algorithm B of traffic
 // assignment (Dial, Transportation Research B 40, 2006). All chunks of a source are one flow on its bush, a subgraph
@@ -12,7 +15,8 @@ import "math"
 // Programming 60, 1993) for "load at most level", with a sweep in place of the exact minimum. So links need not differ
 // in load for their prices to, and steep need not grow with 1/gap.
 type bushes struct {
-	in *instance
+	in     *graph
+	source []int32 // the GPUs that send
 	// By source and GPU, n a source.
 	demand []float64
 	order  []int32 // the reach[i] GPUs that are reached, each after all before it in the bush
@@ -37,10 +41,20 @@ type bushes struct {
 	fraction  []float64 // by connection
 }
 
-// newBushes routes everything on ways of fewest hops, evenly wherever they meet. in has no two connections in one class.
-func newBushes(in *instance) *bushes {
-	n, m, sources := in.n, len(in.to), len(in.source)
-	b := &bushes{in: in, reach: make([]int, sources), member: make([]bool, sources*m)}
+// newBushes routes everything on ways of fewest hops, evenly wherever they meet. demand sums to total.
+func newBushes(in *graph, demand []float64, total float64) *bushes {
+	n, m := in.n, len(in.to)
+	b := &bushes{in: in}
+	for s := range n {
+		if row := demand[s*n : (s+1)*n]; slices.Max(row) > 0 {
+			b.source = append(b.source, int32(s))
+			for _, d := range row {
+				b.demand = append(b.demand, d/total)
+			}
+		}
+	}
+	sources := len(b.source)
+	b.reach, b.member = make([]int, sources), make([]bool, sources*m)
 	for _, p := range []*[]float64{&b.length, &b.price, &b.slope, &b.load, &b.keptLoad, &b.proof, &b.fraction} {
 		*p = make([]float64, m)
 	}
@@ -50,7 +64,6 @@ func newBushes(in *instance) *bushes {
 	for _, p := range []*[]int32{&b.cheap, &b.dear, &b.rank} {
 		*p = make([]int32, n)
 	}
-	b.demand = make([]float64, sources*n)
 	b.order, b.near = make([]int32, sources*n), make([]int32, sources*n)
 	b.flow, b.kept = make([]float64, sources*m), make([]float64, sources*m)
 	b.first, b.enter = make([]int32, n+1), make([]int32, m)
@@ -67,10 +80,7 @@ func newBushes(in *instance) *bushes {
 		b.length[e], b.price[e] = 1, 1
 		b.links += in.capacity[e]
 	}
-	for i := range in.source {
-		for k := in.first[i]; k < in.first[i+1]; k++ {
-			b.demand[i*n+int(in.sink[k])] = in.demand[k]
-		}
+	for i := range b.source {
 		b.plant(i)
 	}
 	return b
@@ -84,8 +94,8 @@ func (b *bushes) plant(i int) {
 		hops[v] = math.Inf(1)
 	}
 	queue := b.order[i*n : i*n : (i+1)*n]
-	queue = append(queue, in.source[i])
-	hops[in.source[i]] = 0
+	queue = append(queue, b.source[i])
+	hops[b.source[i]] = 0
 	for k := 0; k < len(queue); k++ {
 		u := queue[k]
 		for e := in.start[u]; e < in.start[u+1]; e++ {
@@ -150,7 +160,7 @@ func (b *bushes) distances(i int) {
 	for _, v := range near {
 		low[v] = math.Inf(1)
 	}
-	low[in.source[i]] = 0
+	low[b.source[i]] = 0
 	for again := true; again; {
 		again = false
 		for _, u := range near {

@@ -20,14 +20,14 @@ func planted(t scaleup.Topology, n int, demand []float64) (b *bushes, total floa
 	if total == 0 {
 		return nil, 0
 	}
-	return newBushes(newGraph(t, n).instance(demand, total, true, nil)), total
+	return newBushes(newGraph(t, n), demand, total), total
 }
 
 // checkFlows finds flows by source that are negative or miss the demand, and returns the largest load of a link.
 func checkFlows(b *bushes, flow []float64) (float64, error) {
 	in, n, m := b.in, b.in.n, len(b.in.to)
 	load := make([]float64, m)
-	for i, s := range in.source {
+	for i, s := range b.source {
 		stay, through := make([]float64, n), make([]float64, n)
 		for e, x := range flow[i*m : (i+1)*m] {
 			if !(x >= 0) {
@@ -39,9 +39,9 @@ func checkFlows(b *bushes, flow []float64) (float64, error) {
 			load[e] += x
 		}
 		want := make([]float64, n)
-		for k := in.first[i]; k < in.first[i+1]; k++ {
-			want[in.sink[k]] += in.demand[k]
-			want[s] -= in.demand[k]
+		for v, d := range b.demand[i*n : (i+1)*n] {
+			want[v] += d
+			want[s] -= d
 		}
 		for v := range n {
 			if math.Abs(stay[v]-want[v]) > 1e-12*(through[v]-min(0, want[v])) {
@@ -59,7 +59,7 @@ func checkFlows(b *bushes, flow []float64) (float64, error) {
 // checkBushes finds members of bushes that lead against the order, flows beside them and GPUs that no member enters.
 func checkBushes(b *bushes) error {
 	in, n, m := b.in, b.in.n, len(b.in.to)
-	for i, s := range in.source {
+	for i, s := range b.source {
 		order := b.order[i*n : i*n+b.reach[i]]
 		rank := make([]int, n)
 		for v := range rank {
@@ -88,8 +88,8 @@ func checkBushes(b *bushes) error {
 	return nil
 }
 
-// Wherever sweeps end, their flows meet the demand and load links as claimed, their prices prove the bound, bushes have
-// no cycles, and the bracket has the optimum that Newton's steps find in it.
+// Wherever sweeps end, their flows meet the demand and load links as claimed, their prices prove the bound, with distances
+// by Floyd and Warshall, and bushes have no cycles.
 func TestSweeps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		topology, n, demand := drawn(t, 12, 3)
@@ -112,54 +112,26 @@ func TestSweeps(t *testing.T) {
 		if !(math.Abs(worst-r.Load) <= 1e-12*worst) {
 			t.Fatalf("the routing loads %v, claimed %v", worst, r.Load)
 		}
-		if bound := proved(b.in.graph, b.proof, demand) / total; !(math.Abs(bound-r.Bound) <= 1e-12*bound) {
+		if bound := proved(b.in, b.proof, demand) / total; !(math.Abs(bound-r.Bound) <= 1e-12*bound) {
 			t.Fatalf("the prices prove %v, claimed %v", bound, r.Bound)
 		}
 		if r.Certified != (r.Load-r.Bound <= gap*r.Bound) {
 			t.Fatalf("%+v of gap %v", *r, gap)
 		}
-		exact := newMaster(b.in).solve(Options{Gap: 1e-6, Iterations: DefaultIterations}, &Result{Load: math.Inf(1)})
-		if r.Load < exact.Bound*(1-1e-12) || r.Bound > exact.Load*(1+1e-12) {
-			t.Fatalf("%+v, Newton's steps %+v, on %v of %v", *r, *exact, topology, demand)
-		}
 	})
 }
 
-// Sweeps alone get brackets of a thousandth on the graphs that they are for, and Newton's steps that begin from what
-// sweeps left behind end as narrow as asked.
+// Sweeps get brackets of a thousandth on the graphs that they are for, well within their budget.
 func TestSweepsSuffice(t *testing.T) {
-	most := 0
 	for _, n := range []int{16, 24, 33} {
 		for _, graph := range []string{"kautz", "circulant", "rings", "greedy"} {
 			for _, demand := range []string{"uniform", "random", "zipf"} {
 				d := demands(n, demand)
-				g := graphs(n, graph, d)
-				b, total := planted(g, n, d)
-				r := b.solve(Options{Gap: DefaultGap, Iterations: DefaultIterations})
-				if !r.Certified {
-					t.Errorf("n = %d, %s, %s: %+v", n, graph, demand, *r)
-				}
-				most = max(most, r.Iterations)
-				exact := bracket(t, g, n, d, Options{Gap: 1e-6})
-				if exact.Bound > total*r.Load*(1+1e-12) || exact.Load < total*r.Bound*(1-1e-12) {
-					t.Errorf("n = %d, %s, %s: %+v of %v, Newton's steps %+v", n, graph, demand, *r, total, *exact)
-				}
-				start := Result{Load: r.Load, Bound: r.Bound}
-				if after := newMaster(b.in).solve(Options{Gap: 1e-5, Iterations: DefaultIterations}, &start); !after.Certified ||
-					after.Bound > exact.Load/total*(1+1e-12) || after.Load < exact.Bound/total*(1-1e-12) {
-					t.Errorf("n = %d, %s, %s: %+v, then %+v", n, graph, demand, *r, *after)
-				}
-				// A load that Newton's steps need not better stands.
-				start = Result{Load: exact.Load / total}
-				if after := newMaster(b.in).solve(Options{Gap: DefaultGap, Iterations: DefaultIterations}, &start); !after.Certified ||
-					!(after.Load <= start.Load) || after.Load < exact.Bound/total*(1-1e-12) {
-					t.Errorf("n = %d, %s, %s: from %+v to %+v", n, graph, demand, start, *after)
+				if r := bracket(t, graphs(n, graph, d), n, d, Options{}); r.Iterations > 120 {
+					t.Errorf("n = %d, %s, %s: %d sweeps", n, graph, demand, r.Iterations)
 				}
 			}
 		}
-	}
-	if most > 120 {
-		t.Errorf("up to %d sweeps", most)
 	}
 }
 

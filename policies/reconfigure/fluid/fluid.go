@@ -20,20 +20,17 @@ import (
 type Options struct {
 	// Gap is the relative bracket (Load - Bound) / Bound at which to stop. 0 is DefaultGap.
 	Gap float64
-	// Iterations is the most steps to take: sweeps over the sources, half of them at most, and Newton steps where sweeps do
-	// not get there. 0 is DefaultIterations.
+	// Iterations is the most sweeps over the sources to make. 0 is DefaultIterations.
 	Iterations int
 	// Stop is asked now and then; the search ends with halt.ErrHalted when it says so.
 	Stop halt.When
-	// whole has symmetries be ignored.
-	whole bool
 }
 
-// What the zero Options stand for. Brackets of a thousandth took 9..103 sweeps on all graphs measured, or 12..47 Newton
-// steps.
+// What the zero Options stand for. Brackets of a thousandth took 9..103 sweeps on all graphs measured; prices become equal
+// ever more slowly, so that much narrower ones take very many.
 const (
 	DefaultGap        = 1e-3
-	DefaultIterations = 400
+	DefaultIterations = 200
 )
 
 // Result brackets the optimum: Bound <= least possible largest load <= Load.
@@ -44,7 +41,7 @@ type Result struct {
 	// Bound is what no routing gets below: for some lengths y >= 0 of links, the sum over pairs of demand x distance over
 	// the sum of y (weak duality).
 	Bound float64
-	// Iterations is how many steps were taken; 0 where there was nothing to choose or the first routing was optimal.
+	// Iterations is how many sweeps were made; 0 where there was nothing to choose or the first routing was optimal.
 	Iterations int
 	// Certified says that the bracket is as narrow as asked. Else the budget ended before.
 	Certified bool
@@ -97,31 +94,8 @@ func Optimum(t scaleup.Topology, n int, demand []float64, o Options) (_ *Result,
 		load := g.forced(demand)
 		return &Result{Load: load, Bound: load, Certified: true}, nil
 	}
-	r := g.bracket(demand, total, o)
+	r := newBushes(g, demand, total).solve(o)
 	r.Load *= total
 	r.Bound = min(r.Bound*total, r.Load)
 	return r, nil
-}
-
-// finest is the narrowest gap that sweeps are tried for: equal prices come ever more slowly, and Newton steps cost the same
-// all along.
-const finest = 5e-5
-
-// few is how many times fewer sources than GPUs symmetries must leave for Newton's steps on them to come first.
-const few = 8
-
-// bracket returns the result for demand, which sums to total, in units of it.
-func (g *graph) bracket(demand []float64, total float64, o Options) *Result {
-	in := g.instance(demand, total, o.whole, o.Stop)
-	start := &Result{Load: math.Inf(1)}
-	if o.Gap >= finest && few*len(in.source) > g.n {
-		whole := in
-		if len(in.links) < len(g.to) {
-			whole = g.instance(demand, total, true, o.Stop)
-		}
-		if start = newBushes(whole).solve(o); start.Certified {
-			return start
-		}
-	}
-	return newMaster(in).solve(o, start)
 }

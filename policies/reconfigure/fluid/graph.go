@@ -34,16 +34,6 @@ func newGraph(t scaleup.Topology, n int) *graph {
 	return g
 }
 
-// find returns the connection u->v, -1 for none.
-func (g *graph) find(u, v int32) int32 {
-	for e := g.start[u]; e < g.start[u+1]; e++ {
-		if g.to[e] == v {
-			return e
-		}
-	}
-	return -1
-}
-
 // reaches returns an ErrDemand for the first demand that no path serves.
 func (g *graph) reaches(demand []float64) error {
 	seen, queue := make([]int32, g.n), make([]int32, 0, g.n)

@@ -14,20 +14,19 @@ const (
 	// bottom is the least price, of the mean: without one a link that has been empty would have to be overloaded for long
 	// to be dear again.
 	bottom = 1e-4
-	// Sweeps go on while every epoch of them narrows the bracket to progress of what it was.
-	epoch    = 40
-	progress = 0.8
 	// Once the bracket is as narrow as asked, up to half as many sweeps again narrow it to ample of that: results are read
 	// as times, not as brackets.
 	ample = 0.25
+	// From then on they go on only while every epoch of them narrows the bracket to progress of what it was.
+	epoch    = 40
+	progress = 0.8
 )
 
-// solve sweeps over the sources until the bracket is as narrow as asked and a little beyond, gets hardly narrower or half
-// the budget is spent: Newton's steps may have to go on.
+// solve sweeps over the sources until the bracket is as narrow as asked and a little beyond, or the budget is spent.
 func (b *bushes) solve(o Options) *Result {
 	b.best = Result{Load: math.Inf(1)}
 	b.steep = gentle
-	before, last := math.Inf(1), (o.Iterations+1)/2
+	before, last := math.Inf(1), o.Iterations
 	for {
 		mean, bound := b.measure()
 		gap := (b.best.Load - b.best.Bound) / b.best.Bound
@@ -39,14 +38,14 @@ func (b *bushes) solve(o Options) *Result {
 			break
 		}
 		if b.best.Iterations%epoch == 0 {
-			if gap > progress*before {
+			if gap > progress*before && b.best.Certified {
 				break
 			}
 			before = gap
 		}
 		b.best.Iterations++
 		b.reprice(mean, bound)
-		for i := range b.in.source {
+		for i := range b.source {
 			o.Stop.Check()
 			b.prune(i)
 			b.shift(i)
@@ -60,7 +59,7 @@ func (b *bushes) solve(o Options) *Result {
 func (b *bushes) measure() (mean, bound float64) {
 	in, n, m := b.in, b.in.n, len(b.in.to)
 	clear(b.load)
-	for i := range in.source {
+	for i := range b.source {
 		b.conserve(i)
 		for e, x := range b.flow[i*m : (i+1)*m] {
 			b.load[e] += x
@@ -86,7 +85,7 @@ func (b *bushes) measure() (mean, bound float64) {
 		return mean, bound
 	}
 	clear(b.keptLoad)
-	for i := range in.source {
+	for i := range b.source {
 		kept := b.kept[i*m : (i+1)*m]
 		for e, x := range b.flow[i*m : (i+1)*m] {
 			kept[e] += share * (x - kept[e])
