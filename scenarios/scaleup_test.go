@@ -145,7 +145,7 @@ func TestImported(t *testing.T) {
 // TestImportedOnTheirOwn: so is a plan whose switches reconfigure on their own, for the delay that it was made for and for
 // shorter ones, where they may.
 func TestImportedOnTheirOwn(t *testing.T) {
-	own := []string{"fabric.gpus=32", "fabric.switches=2", "workload.message=4MB", "fabric.reconfigure=independent", "engine.level=packet", "fabric.reconfiguration_delay=1ms"}
+	own := []string{"fabric.gpus=32", "fabric.switches=2", "workload.message=4MB", "fabric.reconfigure=independent", "engine.level=packet", "fabric.reconfiguration_delay=200us"}
 	o := runText(t, smallDomain, append(own, `policy.planners=["reconfigure-during+"]`)...)
 	was := o.Document.Rows[0]
 	if was.Labels["reconfigure"] != "independent" {
