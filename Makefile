@@ -44,9 +44,9 @@ docs: build
 	./sim run scenarios/deepseek671b.toml --force --out runs/docs
 	cp runs/docs/plots/nct.png docs/img/nct.png
 
-# the figures of docs/reproduction.md, printed; make reproduction INTO=docs/reproduction.md puts them there
+# the tables of docs/reproduction.md, from what is stored and, of what is not, from runs
 reproduction:
-	$(GO) run ./docs/reproduction $(if $(INTO),-w $(INTO))
+	$(GO) test ./docs -long -update
 
 # the results that every change is held to; after raising result.Model where one changed
 baselines:

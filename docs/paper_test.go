@@ -1,4 +1,4 @@
-package main
+package docs_test
 
 // model is a workload of Table I with what the paper says of it.
 type model struct {
