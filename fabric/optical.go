@@ -45,7 +45,7 @@ func (p *Pods) Connect(g *engine.Graph) (*Optical, error) {
 	}
 	crossing := 0
 	for i := range g.Tasks {
-		if t := &g.Tasks[i]; t.Kind == engine.Transfer && p.Crosses(t.Src, t.Dst) {
+		if t := &g.Tasks[i]; p.Moves(t) {
 			crossing++
 		}
 	}
@@ -53,7 +53,7 @@ func (p *Pods) Connect(g *engine.Graph) (*Optical, error) {
 	o.Routes = &engine.Routes{Start: make([]int32, len(g.Tasks)+1), Uses: make([]engine.Use, 0, usual*crossing)}
 	for i := range g.Tasks {
 		t := &g.Tasks[i]
-		if t.Kind == engine.Transfer && p.Crosses(t.Src, t.Dst) {
+		if p.Moves(t) {
 			link := links[[2]int32{p.Nodes[t.Src].Pod, p.Nodes[t.Dst].Pod}]
 			o.Routes.Uses = append(o.Routes.Uses, engine.Use{Resource: link, Weight: 1})
 			o.Routes.Uses = p.Interfaces(o.Routes.Uses, o.Network.GroupResource(0), t.Src, t.Dst)

@@ -17,12 +17,13 @@ import (
 // decision that is open.
 type instance struct {
 	s       *Scenario
-	it      *training.Iteration // the complete DAG: traces are played on it
+	graph   *engine.Graph       // the complete DAG: traces are of it
+	it      *training.Iteration // whose graph that is; nil of traffic
 	pods    *fabric.Pods
-	optical *fabric.Optical // circuits with the routes of it.Graph
+	optical *fabric.Optical // circuits with the routes of graph
 	problem *topology.Problem
 	reduced *engine.Graph // the inter-pod DAG: decisions are made on it
-	origin  []int32       // tasks of it behind those of reduced
+	origin  []int32       // tasks of graph behind those of reduced
 	times   training.Times
 	bound   engine.Time   // on the ideal makespan
 	ideal   *engine.Trace // of the complete DAG on the ideal fabric
@@ -152,35 +153,41 @@ func buildIn(ctx context.Context, s *Scenario, pods []int) (*instance, error) {
 
 // assemble builds iteration, hardware and the open decision.
 func assemble(ctx context.Context, s *Scenario, spec training.Spec, x training.Extent, l training.Layout) (*instance, error) {
-	in := &instance{s: s}
-	var err error
-	if in.it, err = training.Build(spec, x); err != nil {
-		return nil, err
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if in.pods, err = in.it.Place(l); err != nil {
-		return nil, err
-	}
-	if in.optical, err = in.pods.Connect(in.it.Graph); err != nil {
-		return nil, err
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if in.reduced, in.origin, err = in.it.Reduce(in.pods); err != nil {
-		return nil, err
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	o, err := in.pods.Connect(in.reduced)
+	it, err := training.Build(spec, x)
 	if err != nil {
 		return nil, err
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	pods, err := it.Place(l)
+	if err != nil {
+		return nil, err
+	}
+	in := &instance{s: s, graph: it.Graph, it: it, pods: pods}
+	return in, in.open(ctx)
+}
+
+// open leaves open how many circuits there are between which pods.
+func (in *instance) open(ctx context.Context) (err error) {
+	if in.optical, err = in.pods.Connect(in.graph); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if in.reduced, in.origin, err = in.pods.Reduce(in.graph); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	o, err := in.pods.Connect(in.reduced)
+	if err != nil {
+		return err
+	}
 	in.problem, err = topology.NewProblem(in.reduced, o)
-	return in, err
+	return err
 }
 
 // met is the relative distance within which a makespan counts as meeting its
@@ -220,10 +227,10 @@ func (in *instance) reference(ctx context.Context) error {
 			return in.takeReference(ctx, o)
 		}
 	}
-	if n, r, err = electrical.Connect(in.pods, in.it.Graph); err != nil {
+	if n, r, err = electrical.Connect(in.pods, in.graph); err != nil {
 		return err
 	}
-	in.ideal, err = flow.Run(ctx, in.it.Graph, n, r, flow.Options{Service: in.service, Rates: true})
+	in.ideal, err = flow.Run(ctx, in.graph, n, r, flow.Options{Service: in.service, Rates: true})
 	if err != nil {
 		return fmt.Errorf("playing the ideal fabric: %w", err)
 	}
@@ -237,6 +244,6 @@ func (in *instance) takeReference(ctx context.Context, o *topology.Decision) err
 		return err
 	}
 	in.times.Ideal, in.service, in.lit = o.Makespan, o.Service, o.Circuits
-	in.ideal, err = flow.Run(ctx, in.it.Graph, n, in.optical.Routes, flow.Options{Service: o.Service, Tails: in.tails(o), Rates: true})
+	in.ideal, err = flow.Run(ctx, in.graph, n, in.optical.Routes, flow.Options{Service: o.Service, Tails: in.tails(o), Rates: true})
 	return err
 }

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -55,6 +56,49 @@ func checkOCSPods(c *checker) {
 		checkReplicas(c)
 		checkPorts(c)
 		checkFixed(c)
+		checkPodPackets(c)
+	}
+}
+
+// checkPodPackets holds an iteration that is simulated packet by packet to what packets can be simulated with, about.
+func checkPodPackets(c *checker) {
+	s := c.s
+	if s.Engine.Level != "packet" || !c.ok("workload", "engine", "replay", "policy.donor", "fabric") {
+		return
+	}
+	const level, at = "engine.level", "workload.packet"
+	switch {
+	case s.Replay.Seeds > 0:
+		c.clash([]string{level, "replay"}, "what is replayed is simulated as fluid", `set engine.level = "flow", or leave [replay] out`)
+		return
+	case s.hasDonor():
+		c.clash([]string{level, "policy.donor"}, "two jobs are simulated as fluid", `set engine.level = "flow", or policy.donor = "none"`)
+		return
+	case s.Workload.Packet > largestPacket || s.Workload.Packet < 1:
+		c.clash([]string{at}, fmt.Sprintf("packets of %v", s.Workload.Packet), fmt.Sprintf("write 1B to %v", largestPacket))
+		return
+	}
+	slowest := min(s.Fabric.PortBandwidth, s.Fabric.NICBandwidth)
+	for _, r := range s.Replicas {
+		slowest = min(slowest, r.PortBandwidth)
+	}
+	if slowest < slowestLink {
+		c.clash([]string{"fabric.port_bandwidth", "fabric.nic_bandwidth", "replica.0.port_bandwidth"}, fmt.Sprintf("%v is too slow for packets", slowest),
+			fmt.Sprintf("write at least %v, or set engine.level = \"flow\"", slowestLink))
+	}
+	spec, err := s.spec()
+	if err != nil {
+		return // it was told
+	}
+	t := &s.Workload.Training
+	packets := func(bytes int64) float64 { return math.Ceil(float64(bytes) / float64(s.Workload.Packet)) }
+	hops := 3 * packets(spec.PipelineBytes()) * s.passes() * float64(t.StageGPUs())
+	for v := range spec.PP * spec.Chunks {
+		hops += 3 * packets(spec.SyncBytes(v)) * float64(t.StageGPUs()*t.ReplicaCount())
+	}
+	if hops > mostHopped {
+		c.clash([]string{at}, fmt.Sprintf("the iteration makes some %.2g hops of packets", hops),
+			"choose larger packets, for at most "+hopsText+` hops of packets; or set engine.level = "flow"`)
 	}
 }
 

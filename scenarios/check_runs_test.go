@@ -96,8 +96,14 @@ func (d *anyScenario) draw(workload, fabric string, one int) string {
 			d.put("workload.matrix", d.rows(nodes))
 		}
 	}
+	if fabric == "ocs-pods" && d.IntN(3) == 0 {
+		d.put("engine.level", "packet")
+	}
 	if one > 0 {
 		d.more(workload, fabric, one)
+	}
+	if gives(d.root, "workload.packet") && workload == "training" {
+		d.put("workload.packet", "64MB") // else packets are so many that they take long
 	}
 	return d.text()
 }
@@ -156,6 +162,7 @@ func (d *anyScenario) training(fabric string) {
 	d.put("workload.tp", int64(tp))
 	d.put("workload.pp", int64(pp))
 	d.put("workload.gpus", int64(stage*pp*pick(d, 1, 2, 3)))
+	d.put("workload.packet", "64MB")
 	if fabric == "ocs-pods" {
 		d.put("fabric.gpus_per_pod_per_replica", int64(stage*pick(d, 1, 1, 2)))
 		d.put("fabric.ports_per_pod", int64(pick(d, 4, 8)))

@@ -60,7 +60,7 @@ func (in *instance) lanes(ctx context.Context, t *engine.Trace) []result.Lane {
 		}
 		m := &in.it.Meta[i]
 		id := int32(i)
-		if m.Phase == training.Barrier || m.GPU > 0 || m.Back || in.it.Graph.Tasks[i].Kind == engine.Transfer && !in.crosses(id) {
+		if m.Phase == training.Barrier || m.GPU > 0 || m.Back || in.graph.Tasks[i].Kind == engine.Transfer && !in.crosses(id) {
 			continue
 		}
 		lane, ok := index[m.Replica*int32(pp)+m.Stage]
@@ -100,7 +100,7 @@ func (in *instance) series(ctx context.Context, t *engine.Trace, p *result.Play,
 	links := make([]sum, len(in.optical.Network.Links))
 	sync := map[[2]int32]*sum{}
 	var order [][2]int32
-	for i := range in.it.Graph.Tasks {
+	for i := range in.graph.Tasks {
 		if ended(ctx, i) {
 			return
 		}
@@ -108,7 +108,7 @@ func (in *instance) series(ctx context.Context, t *engine.Trace, p *result.Play,
 		if !in.crosses(id) {
 			continue
 		}
-		k := &in.it.Graph.Tasks[i]
+		k := &in.graph.Tasks[i]
 		link := in.optical.Routes.Of(id)[0].Resource
 		times := 1.0
 		if k.Src == k.Dst {
@@ -206,7 +206,7 @@ func (in *instance) topology(circuits []int) *result.Topology {
 func (in *instance) path(ctx context.Context, t *engine.Trace, circuits []int) []result.PathStep {
 	var steps []result.PathStep
 	before := engine.Time(0)
-	for i, id := range t.CriticalPath(in.it.Graph) {
+	for i, id := range t.CriticalPath(in.graph) {
 		if ended(ctx, i) {
 			return nil
 		}
@@ -217,7 +217,7 @@ func (in *instance) path(ctx context.Context, t *engine.Trace, circuits []int) [
 		ideal, lit := in.durations(id, circuits)
 		took := (end - start).Seconds()
 		s := result.PathStep{
-			Name: in.it.Graph.Name(id), Kind: in.it.Meta[id].Phase.String(),
+			Name: in.graph.Name(id), Kind: in.it.Meta[id].Phase.String(),
 			StartS: start.Seconds(), EndS: end.Seconds(), LagS: (start - before).Seconds(), IdealS: min(ideal, took),
 		}
 		if circuits != nil {
@@ -251,7 +251,7 @@ func (in *instance) durations(id int32, circuits []int) (ideal, lit float64) {
 	for _, u := range uses[1:] {
 		rate = min(rate, o.Network.Rate(u.Resource)/u.Weight)
 	}
-	bits := 8 * float64(in.it.Graph.Tasks[id].Bytes)
+	bits := 8 * float64(in.graph.Tasks[id].Bytes)
 	ideal, lit = bits/rate, bits/rate
 	if circuits == nil {
 		return ideal, lit

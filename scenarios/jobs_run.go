@@ -66,7 +66,7 @@ func buildJobs(ctx context.Context, s *Scenario) (*jobsInstance, error) {
 func (m *jobsInstance) tasks() int {
 	n := 0
 	for _, in := range m.jobs {
-		n += len(in.it.Graph.Tasks)
+		n += len(in.graph.Tasks)
 	}
 	if m.pool != nil {
 		n += len(m.pool.graph.Tasks)

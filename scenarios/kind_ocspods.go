@@ -31,7 +31,6 @@ func ocsPodsKind() *kind {
 		section: "fabric",
 		name:    "ocs-pods",
 		doc:     "Pods of GPUs joined by optical circuit switches.",
-		level:   "flow",
 		tables: append([]table{
 			{path: "fabric", doc: "The pods and their optical ports.", keys: ocsPodsKeys()},
 			{path: "policy", doc: "Which allocators of circuits are compared.", keys: slices.Concat(allocationKeys(), donorKeys(), arbitrationKeys())},
@@ -64,6 +63,7 @@ func ocsPodsKind() *kind {
 				grow:  func(s *Scenario) { s.Replicas = append(s.Replicas, Replica{}) },
 			},
 			replayTable(),
+			circuitsLevel(),
 		}, jobTables()...),
 		prepare: prepareReplay,
 		check:   func(c *checker) { checkOCSPods(c); checkReplay(c) },
@@ -80,6 +80,18 @@ func allocator(names ...string) *condition {
 		},
 		by:   func(*Scenario) string { return "the allocators that are listed" },
 		want: "add " + quote(names[0]) + " to policy.allocators",
+	}
+}
+
+// circuitsLevel describes how closely what circuits are decided for is simulated. As fluid is not worth a word.
+func circuitsLevel() table {
+	return table{
+		path: "engine", doc: "How closely the work is simulated on the circuits, which are always decided as fluid.",
+		silent: func(s *Scenario) bool { return s.Engine.Level == "flow" },
+		keys: []key{defaultsTo("flow", key{
+			name: "level", doc: "`flow`, as fluid; `packet`, packet by packet over NICs and circuits", choices: fixed("flow", "packet"),
+			field: func(s *Scenario, _ int) any { return &s.Engine.Level },
+		})},
 	}
 }
 

@@ -1,6 +1,11 @@
 package scenarios
 
-import "sim/workloads/training"
+import (
+	"slices"
+
+	"sim/engine/units"
+	"sim/workloads/training"
+)
 
 // trainingKind describes the workload "training".
 func trainingKind() *kind {
@@ -32,6 +37,16 @@ var withExperts = &condition{
 	ok:   func(s *Scenario) bool { return s.Workload.Architecture.Experts > 0 },
 	by:   func(*Scenario) string { return "a dense model" },
 	want: "choose a model with experts",
+}
+
+// onFabric is the condition of keys that a workload has on some fabrics.
+func onFabric(names ...string) *condition {
+	return &condition{
+		keys: []string{"fabric.kind"},
+		ok:   func(s *Scenario) bool { return slices.Contains(names, s.Fabric.Kind) },
+		by:   func(s *Scenario) string { return "fabric " + quote(s.Fabric.Kind) },
+		want: "set fabric.kind = " + quotedList(names),
+	}
 }
 
 var interleaved = &condition{
@@ -99,6 +114,10 @@ func trainingKeys() []key {
 			name: "flows", doc: "whether the flows of a stage's GPUs are one transfer or each its own",
 			choices: fixed("aggregated", "per-gpu"),
 			field:   func(s *Scenario, _ int) any { return &s.Workload.Flows },
+		}),
+		defaultsTo(units.Bytes(64e3), key{
+			name: "packet", doc: "size of a packet on the wire", when: both(atLevel("packet"), onFabric("ocs-pods", "torus", "graph")),
+			field: func(s *Scenario, _ int) any { return &s.Workload.Packet },
 		}),
 		defaultsTo(presets[0].name, key{
 			name: "preset", doc: "modelling choices, for what follows", choices: presetNames,

@@ -19,7 +19,7 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-//go:embed *.toml paper/*.toml tori/*.toml scaleup/*.toml
+//go:embed *.toml compose/*.toml paper/*.toml tori/*.toml scaleup/*.toml
 var embedded embed.FS
 
 // Embedded returns the names of the scenarios that are built in, such as
@@ -34,7 +34,7 @@ func EmbeddedStudies() []string { return builtIn(true) }
 // the others.
 func builtIn(studies bool) []string {
 	shipped.once.Do(func() {
-		for _, pattern := range []string{"*.toml", "paper/*.toml", "tori/*.toml", "scaleup/*.toml"} {
+		for _, pattern := range []string{"*.toml", "compose/*.toml", "paper/*.toml", "tori/*.toml", "scaleup/*.toml"} {
 			names, err := fs.Glob(embedded, pattern)
 			if err != nil {
 				panic(err) // the patterns are well formed

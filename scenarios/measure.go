@@ -18,7 +18,7 @@ func (in *instance) referenceMetrics() map[string]float64 {
 		"compute_makespan_s": in.times.Compute.Seconds(),
 		"comm_exposed_s":     (in.times.Ideal - in.times.Compute).Seconds(),
 		"bound_makespan_s":   in.bound.Seconds(),
-		"tasks":              float64(len(in.it.Graph.Tasks)),
+		"tasks":              float64(len(in.graph.Tasks)),
 		"transfers":          float64(in.transfers()),
 	}
 	if in.bound > 0 {
@@ -30,7 +30,7 @@ func (in *instance) referenceMetrics() map[string]float64 {
 // transfers counts the transfers between pods.
 func (in *instance) transfers() int {
 	n := 0
-	for i := range in.it.Graph.Tasks {
+	for i := range in.graph.Tasks {
 		if in.crosses(int32(i)) {
 			n++
 		}
@@ -38,15 +38,15 @@ func (in *instance) transfers() int {
 	return n
 }
 
-// row measures a decision by its play.
-func (in *instance) row(name string, d *topology.Decision, t *engine.Trace) (result.Row, error) {
+// row measures a decision by its simulation, which ends at end.
+func (in *instance) row(name string, d *topology.Decision, end engine.Time, t *engine.Trace) result.Row {
 	p := in.problem
 	ports := p.PortsUsed(d.Circuits)
 	row := result.Row{
 		Policy: name,
 		Metrics: map[string]float64{
-			"makespan_s":     d.Makespan.Seconds(),
-			"comm_exposed_s": (d.Makespan - in.times.Compute).Seconds(),
+			"makespan_s":     end.Seconds(),
+			"comm_exposed_s": (end - in.times.Compute).Seconds(),
 			"ports":          float64(ports),
 			"port_ratio":     float64(ports) / float64(p.PortsTotal()),
 			"evaluations":    float64(d.Evaluations),
@@ -56,22 +56,22 @@ func (in *instance) row(name string, d *topology.Decision, t *engine.Trace) (res
 			"service":  d.Service.String(),
 		},
 	}
-	if nct, ok := in.times.NCT(d.Makespan); ok {
+	if nct, ok := in.times.NCT(end); ok {
 		row.Metrics["nct"] = nct
 	} else {
 		row.Labels["nct"] = "undefined: the ideal fabric exposes no communication, this topology does"
 	}
-	if ideal := in.it.CriticalTransfer(in.pods, in.ideal); ideal > 0 {
-		row.Metrics["nct_critical_path"] = float64(in.it.CriticalTransfer(in.pods, t)) / float64(ideal)
+	if ideal := in.pods.CriticalTransfer(in.graph, in.ideal); ideal > 0 {
+		row.Metrics["nct_critical_path"] = float64(in.pods.CriticalTransfer(in.graph, t)) / float64(ideal)
 	} else {
 		row.Labels["nct_critical_path"] = "undefined: the ideal fabric's critical path holds no transfer"
 	}
 	if d.Tails != nil {
 		row.Labels["levels"] = "by tails that were searched for"
 	}
-	if gap, ok := d.Gap(); ok {
+	if d.Bound > 0 {
 		row.Metrics["bound_makespan_s"] = d.Bound.Seconds()
-		row.Metrics["gap"] = gap
+		row.Metrics["gap"] = float64(end-d.Bound) / float64(d.Bound)
 		row.Labels["gap_model"] = d.BoundModel
 	} else {
 		row.Labels["gap"] = "no bound is sought"
@@ -85,7 +85,7 @@ func (in *instance) row(name string, d *topology.Decision, t *engine.Trace) (res
 	if r := d.Solver; r != nil {
 		in.solver(&row, r)
 	}
-	return row, nil
+	return row
 }
 
 // solver adds what a MILP solver said.

@@ -1,12 +1,10 @@
 package scenarios
 
 import (
-	"bytes"
 	"context"
 	"slices"
 
 	"sim/engine"
-	"sim/engine/packet"
 	"sim/fabric/torus"
 	"sim/scenarios/result"
 )
@@ -22,30 +20,10 @@ func (a *routedAnswer) describe(ctx context.Context, o *Outcome) {
 	}
 	if s := a.stats; s != nil {
 		p.MakespanS = s.End.Seconds()
-		if s.Delay.Count > 0 {
-			p.Delay = describeDelay(&s.Delay)
-		}
-		var b bytes.Buffer // which does not fail
-		s.WriteLinks(&b, a.network)
-		o.Files = append(o.Files, result.File{Name: "links-" + a.row.Policy + ".csv", Data: bytes.Clone(b.Bytes())})
-		if s.SampleEvery > 0 {
-			b.Reset()
-			s.WriteQueues(&b, a.network)
-			o.Files = append(o.Files, result.File{Name: "queues-" + a.row.Policy + ".csv", Data: b.Bytes()})
-		}
+		(&packets{s, a.network}).describe(&p, o)
 	}
 	o.Detail.Policies = append(o.Detail.Policies, p)
 	o.Routes = append(o.Routes, Routes{a.row.Policy, a.r.known, a.r.load.flows, a.walks})
-}
-
-func describeDelay(d *packet.Delay) *result.Delay {
-	out := &result.Delay{
-		MeanS: d.MeanSeconds(), P50S: d.Quantile(0.5).Seconds(), P99S: d.Quantile(0.99).Seconds(), MaxS: d.Max.Seconds(),
-	}
-	d.Histogram(func(from, to engine.Time, packets int64) {
-		out.Bins = append(out.Bins, result.DelayBin{FromS: from.Seconds(), ToS: to.Seconds(), Packets: packets})
-	})
-	return out
 }
 
 // lattice describes the torus, what its links carry, and ways round what is down.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"sim/engine"
 	"sim/engine/packet"
@@ -247,35 +246,11 @@ func (a *routedAnswer) step(before, after float64) {
 
 // delays measures packets.
 func (a *routedAnswer) delays() {
-	s, m := a.stats, a.row.Metrics
-	m["injected"], m["delivered"], m["dropped"] = float64(s.Injected), float64(s.Delivered), float64(s.Dropped)
-	m["in_flight"], m["packet_hops"] = float64(s.InFlight()), float64(s.Hops)
-	for cause, n := range s.DroppedBy {
-		if n > 0 {
-			m["dropped_"+strings.ReplaceAll(packet.Cause(cause).String(), " ", "_")] = float64(n)
-		}
-	}
-	if s.Retries > 0 {
-		m["retries"] = float64(s.Retries)
-	}
+	(&packets{a.stats, a.network}).measure(&a.row)
 	a.completion()
-	m["delivered_bytes_per_s"] = s.Throughput()
-	queue := int32(0)
-	for _, l := range s.Links {
-		queue = max(queue, l.MaxQueue)
-	}
-	m["max_queue_packets"] = float64(queue)
-	if s.Delay.Count > 0 {
-		m["mean_delay_s"] = s.Delay.MeanSeconds()
-		m["p50_delay_s"] = s.Delay.Quantile(0.5).Seconds()
-		m["p99_delay_s"] = s.Delay.Quantile(0.99).Seconds()
-		m["max_delay_s"] = s.Delay.Max.Seconds()
-	} else {
-		a.row.Labels["mean_delay_s"] = "no packet was delivered"
-	}
 	if t := &a.r.s.Workload.Traffic; t.Source == "poisson" {
 		each := float64(a.r.s.Fabric.LinkRate) / 8 * t.Duration.Seconds() * float64(a.r.live())
-		m["accepted_load"] = float64(s.MeasuredBytes) / each
+		a.row.Metrics["accepted_load"] = float64(a.stats.MeasuredBytes) / each
 	}
 }
 

@@ -306,7 +306,8 @@ func wall(t engine.Time) time.Duration {
 type decided struct {
 	*topology.Decision
 	in      *instance
-	trace   *engine.Trace
+	fluid   *engine.Trace
+	packets *podPackets // nil at level flow
 	row     result.Row
 	timings result.PolicyTimings
 }
@@ -314,9 +315,17 @@ type decided struct {
 func (d *decided) measured() (result.Row, result.PolicyTimings) { return d.row, d.timings }
 
 func (d *decided) describe(ctx context.Context, o *Outcome) {
-	o.Detail.Policies = append(o.Detail.Policies, d.in.describe(ctx, d.row.Policy, d.trace, d.Service, d.Circuits))
+	trace := d.fluid
+	if d.packets != nil {
+		trace = d.packets.trace
+	}
+	p := d.in.describe(ctx, d.row.Policy, trace, d.Service, d.Circuits)
+	if d.packets != nil {
+		d.packets.describe(&p, o)
+	}
+	o.Detail.Policies = append(o.Detail.Policies, p)
 	if d.Service != flow.MaxMin {
-		o.Plans[d.row.Policy] = d.in.plan(d.trace)
+		o.Plans[d.row.Policy] = d.in.plan(d.fluid)
 	}
 	if d.in.replay != nil {
 		d.in.replay.addReference(o.Document.Reference)
@@ -335,7 +344,7 @@ func (in *instance) begin(ctx context.Context, o *Outcome) error {
 }
 
 func (in *instance) tasks() int {
-	n := len(in.it.Graph.Tasks)
+	n := len(in.graph.Tasks)
 	if r := in.replay; r != nil && r.it != in.it {
 		n += len(r.it.Graph.Tasks)
 	}
@@ -370,9 +379,17 @@ func (in *instance) decide(ctx context.Context, name string, workers int) (answe
 	if err != nil {
 		return nil, err
 	}
-	row, err := in.row(name, d, trace)
-	if err != nil {
-		return nil, err
+	end, seen := d.Makespan, trace
+	var packets *podPackets
+	if in.s.Engine.Level == "packet" {
+		if packets, err = in.packets(ctx, d); err != nil {
+			return nil, err
+		}
+		end, seen = packets.trace.Makespan, packets.trace
+	}
+	row := in.row(name, d, end, seen)
+	if packets != nil {
+		packets.measure(&row)
 	}
 	if in.donor != nil {
 		if err := in.donor.measure(ctx, in, policy, settings, &row); err != nil {
@@ -388,7 +405,7 @@ func (in *instance) decide(ctx context.Context, name string, workers int) (answe
 			return nil, err
 		}
 	}
-	return &decided{d, in, trace, row, result.PolicyTimings{
+	return &decided{d, in, trace, packets, row, result.PolicyTimings{
 		SolveS: solved.Sub(begin).Seconds(), PlayS: time.Since(solved).Seconds(),
 	}}, nil
 }
@@ -400,11 +417,11 @@ func (in *instance) play(ctx context.Context, d *topology.Decision) (*engine.Tra
 	if err != nil {
 		return nil, err
 	}
-	trace, err := flow.Run(ctx, in.it.Graph, n, in.optical.Routes, flow.Options{Service: d.Service, Tails: in.tails(d), Rates: true})
+	trace, err := flow.Run(ctx, in.graph, n, in.optical.Routes, flow.Options{Service: d.Service, Tails: in.tails(d), Rates: true})
 	if err != nil {
 		return nil, err
 	}
-	if off := trace.Makespan - d.Makespan; max(off, -off) > engine.Time(len(in.it.Graph.Tasks)) {
+	if off := trace.Makespan - d.Makespan; max(off, -off) > engine.Time(len(in.graph.Tasks)) {
 		return nil, fmt.Errorf("the complete DAG ends at %v, the reduced one at %v: they must agree to a tick a task", trace.Makespan, d.Makespan)
 	}
 	return trace, nil
@@ -422,7 +439,7 @@ func (in *instance) tails(d *topology.Decision) []float64 {
 	if d.Tails == nil {
 		return nil
 	}
-	tail := make([]float64, len(in.it.Graph.Tasks))
+	tail := make([]float64, len(in.graph.Tasks))
 	for i, from := range in.origin {
 		if from >= 0 {
 			tail[from] = d.Tails[i]
@@ -434,7 +451,7 @@ func (in *instance) tails(d *topology.Decision) []float64 {
 // plan lists the rates of every transfer between pods.
 func (in *instance) plan(t *engine.Trace) []PlanRow {
 	var rows []PlanRow
-	for i := range in.it.Graph.Tasks {
+	for i := range in.graph.Tasks {
 		id := int32(i)
 		if !in.crosses(id) {
 			continue
@@ -442,7 +459,7 @@ func (in *instance) plan(t *engine.Trace) []PlanRow {
 		steps := t.Rates(id)
 		for k := 0; k+1 < len(steps); k++ {
 			if steps[k].Rate > 0 {
-				rows = append(rows, PlanRow{in.it.Graph.Name(id), steps[k].At.Seconds(), steps[k+1].At.Seconds(), steps[k].Rate})
+				rows = append(rows, PlanRow{in.graph.Name(id), steps[k].At.Seconds(), steps[k+1].At.Seconds(), steps[k].Rate})
 			}
 		}
 	}
@@ -450,7 +467,4 @@ func (in *instance) plan(t *engine.Trace) []PlanRow {
 }
 
 // crosses reports whether task id moves data between pods.
-func (in *instance) crosses(id int32) bool {
-	t := &in.it.Graph.Tasks[id]
-	return t.Kind == engine.Transfer && in.pods.Crosses(t.Src, t.Dst)
-}
+func (in *instance) crosses(id int32) bool { return in.pods.Moves(&in.graph.Tasks[id]) }

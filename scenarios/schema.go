@@ -39,6 +39,8 @@ type table struct {
 	doc  string
 	keys []key
 	when *condition
+	// silent reports whether it says nothing that counts, and is not written back; nil is never.
+	silent func(s *Scenario) bool
 	// Of an array of tables: count returns its length, grow appends an element.
 	count func(s *Scenario) int
 	grow  func(s *Scenario)

@@ -23,7 +23,7 @@ func (s *Scenario) TOML() []byte {
 	}
 	var b bytes.Buffer
 	for _, t := range tablesOf(s) {
-		if !t.when.applies(s) {
+		if !t.when.applies(s) || t.silent != nil && t.silent(s) {
 			continue
 		}
 		for i := range t.elements(s) {

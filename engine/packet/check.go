@@ -231,6 +231,6 @@ func (w *Work) priorities() int32 {
 
 // mustServe reports whether packets must be served one by one.
 func mustServe(n *engine.Network, o *Options, priorities int32) bool {
-	return o.serve || o.Control == Credit || o.BitErrorRate > 0 || len(n.Changes) > 0 || len(o.Rewire) > 0 || priorities > 1 || o.TaskRank != nil ||
+	return o.serve || o.Control == Credit || o.BitErrorRate > 0 || len(n.Changes) > 0 || len(o.Rewire) > 0 || priorities > 1 || o.ranks() ||
 		slices.ContainsFunc(n.Links, func(l engine.Link) bool { return l.Buffer > 0 })
 }

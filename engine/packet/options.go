@@ -79,6 +79,9 @@ type Options struct {
 	// they came. It is an alternative to TaskPriority for many levels, under
 	// DropTail on links that do not change. nil is by priority.
 	TaskRank []int32
+	// TaskLevel is TaskRank of ranks that fall as tasks are sent: the highest level goes first. It is an alternative to
+	// TaskRank, as which it counts.
+	TaskLevel []Level
 	// Resend makes RunGraph send dropped bytes again, after those that the task
 	// has left to send, and that long after the drop where it has none. 0 does
 	// not.
@@ -91,6 +94,10 @@ type Options struct {
 
 	serve bool // for tests: serve packets one by one though they could be booked
 }
+
+// Level is how urgent a transfer is, as flow.LevelPriority has it: Tail ticks, and PerByte ticks for each byte that it has
+// left to send when a packet of it comes before a link.
+type Level struct{ Tail, PerByte float64 }
 
 // Rewire replaces the ways of packets from a time on, before other events of that
 // time. Of Table and Walks it has the one that Work has. With Walks, packets that

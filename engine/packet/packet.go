@@ -52,7 +52,7 @@ const slowest = 8e3
 // groups that links share, and where the play would not fit Options.MaxBytes;
 // with *Deadlock when events run out while packets wait.
 func Run(n *engine.Network, w *Work, o Options) (*Stats, error) {
-	if o.TaskPriority != nil || o.TaskRank != nil || o.Resend != 0 {
+	if o.TaskPriority != nil || o.ranks() || o.Resend != 0 {
 		return nil, fmt.Errorf("%w: it has no tasks, but priorities of tasks, or packets of theirs to send again", ErrWork)
 	}
 	if err := check(n, w, &o); err != nil {

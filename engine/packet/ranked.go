@@ -7,10 +7,20 @@ import (
 )
 
 // ranked is the queues before links that send packets in the order of
-// Options.TaskRank: a binary heap each.
+// Options.TaskRank or TaskLevel: a binary heap each.
 type ranked struct {
 	rank  []int32 // by task
+	level []Level // by task, in place of rank
 	heaps []rankedQueue
+}
+
+// of returns the rank of a packet of a task that has so many bytes left to send.
+func (q *ranked) of(task int32, left int64) int64 {
+	if q.level == nil {
+		return int64(q.rank[task])
+	}
+	l := &q.level[task]
+	return -int64(l.Tail + l.PerByte*float64(left))
 }
 
 type rankedQueue struct {
@@ -23,19 +33,24 @@ type rankedQueue struct {
 type rankedRecord struct {
 	record
 	came int64
-	rank int32
+	rank int64
 }
 
 func (r *rankedRecord) before(s *rankedRecord) bool {
 	return r.rank < s.rank || r.rank == s.rank && r.came < s.came
 }
 
+// ranks reports whether packets go by ranks of their tasks.
+func (o *Options) ranks() bool { return o.TaskRank != nil || o.TaskLevel != nil }
+
 // checkRanks fails where ranks do not fit the rest of a graph's play.
 func checkRanks(g *engine.Graph, n *engine.Network, o *Options) error {
 	switch {
-	case o.TaskRank == nil:
+	case !o.ranks():
 		return nil
-	case len(o.TaskRank) != len(g.Tasks):
+	case o.TaskLevel != nil && (o.TaskRank != nil || len(o.TaskLevel) != len(g.Tasks)):
+		return fmt.Errorf("%w: %d levels for %d tasks, beside %d ranks; want one a task, or a rank", ErrWork, len(o.TaskLevel), len(g.Tasks), len(o.TaskRank))
+	case o.TaskLevel == nil && len(o.TaskRank) != len(g.Tasks):
 		return fmt.Errorf("%w: %d ranks for %d tasks", ErrWork, len(o.TaskRank), len(g.Tasks))
 	case o.TaskPriority != nil || o.Control != DropTail || len(n.Changes) > 0 || len(o.Rewire) > 0:
 		return fmt.Errorf("%w: ranks of tasks beside priorities, credits, changes of links or new ways; want none of these", ErrWork)
@@ -44,7 +59,7 @@ func checkRanks(g *engine.Graph, n *engine.Network, o *Options) error {
 }
 
 // push puts a packet before a link.
-func (q *rankedQueue) push(r *record, rank int32) {
+func (q *rankedQueue) push(r *record, rank int64) {
 	if r.hold>>3 > fromWindow {
 		q.through++
 		q.mostThrough = max(q.mostThrough, q.through)

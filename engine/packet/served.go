@@ -89,8 +89,8 @@ func (z *sim) newServed(priorities int32, largest int64) {
 	}
 	z.room = append([]int64(nil), z.size...)
 	z.queues = make([]fifo, queues)
-	if z.o.TaskRank != nil {
-		z.ranked = &ranked{rank: z.o.TaskRank, heaps: make([]rankedQueue, len(z.servers))}
+	if z.o.ranks() {
+		z.ranked = &ranked{rank: z.o.TaskRank, level: z.o.TaskLevel, heaps: make([]rankedQueue, len(z.servers))}
 	}
 }
 
@@ -214,7 +214,7 @@ func (z *sim) enqueue(id int32, r *record, now engine.Time) {
 	if z.ranked != nil {
 		came := *r
 		came.at = now
-		z.ranked.heaps[id].push(&came, z.ranked.rank[r.flow])
+		z.ranked.heaps[id].push(&came, z.ranked.of(r.flow, z.job.toSend[r.flow]))
 	} else {
 		at := z.chunks.add(&z.queues[z.queueOf(l, r)])
 		*at = *r

@@ -17,7 +17,7 @@ func Connect(p *fabric.Pods, g *engine.Graph) (*engine.Network, *engine.Routes, 
 	r := &engine.Routes{Start: make([]int32, len(g.Tasks)+1)}
 	for i := range g.Tasks {
 		t := &g.Tasks[i]
-		if t.Kind == engine.Transfer && p.Crosses(t.Src, t.Dst) {
+		if p.Moves(t) {
 			r.Uses = p.Interfaces(r.Uses, n.GroupResource(0), t.Src, t.Dst)
 		}
 		r.Start[i+1] = int32(len(r.Uses))

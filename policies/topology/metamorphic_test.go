@@ -49,7 +49,7 @@ func cut(t testing.TB, model string, microbatches int, speed float64) parts {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, _, err := it.Reduce(pods)
+	g, _, err := pods.Reduce(it.Graph)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +270,7 @@ func TestPodMap(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, _, err := it.Reduce(placed)
+		g, _, err := placed.Reduce(it.Graph)
 		if err != nil {
 			t.Fatal(err)
 		}

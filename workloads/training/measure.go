@@ -1,9 +1,6 @@
 package training
 
-import (
-	"sim/engine"
-	"sim/fabric"
-)
+import "sim/engine"
 
 // Times are the makespans that a topology's is measured against.
 type Times struct {
@@ -20,18 +17,4 @@ func (t Times) NCT(c engine.Time) (float64, bool) {
 		return 1, c == t.Ideal
 	}
 	return float64(c-t.Compute) / float64(t.Ideal-t.Compute), true
-}
-
-// CriticalTransfer returns the time that transfers between pods take on the
-// critical path of a play of the iteration: numerator and denominator of the
-// literal reading of DELTA's NCT (Sec. V-A.3).
-func (it *Iteration) CriticalTransfer(p *fabric.Pods, t *engine.Trace) engine.Time {
-	sum := engine.Time(0)
-	for _, id := range t.CriticalPath(it.Graph) {
-		k := &it.Graph.Tasks[id]
-		if k.Kind == engine.Transfer && p.Crosses(k.Src, k.Dst) {
-			sum += t.End[id] - t.Start[id]
-		}
-	}
-	return sum
 }

@@ -3,7 +3,6 @@ package training
 import (
 	"fmt"
 
-	"sim/engine"
 	"sim/engine/units"
 	"sim/fabric"
 )
@@ -98,16 +97,4 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 func (it *Iteration) halved(n Node) bool {
 	b := builder{Iteration: it}
 	return b.split() && n.GPUs == it.Spec.StageGPUs()
-}
-
-// Reduce merges all that stays inside pods into lags: the reduced inter-pod
-// DAG of DELTA, Fig. 3b. origin maps its tasks to those of the iteration, -1
-// for the virtual first and last task.
-func (it *Iteration) Reduce(p *fabric.Pods) (g *engine.Graph, origin []int32, err error) {
-	return engine.Contract(it.Graph, func(id int32) bool {
-		t := &it.Graph.Tasks[id]
-		return t.Kind == engine.Transfer && p.Crosses(t.Src, t.Dst)
-	}, func(id int32) engine.Time {
-		return it.Graph.Tasks[id].Duration
-	})
 }

@@ -79,7 +79,7 @@ func TestReducedIsFull(t *testing.T) {
 			t.Run(fmt.Sprintf("%v/%+v", schedule, x), func(t *testing.T) {
 				s := small(schedule, 4, 8, 3)
 				it, p := wide(t, s, x)
-				g, origin, err := it.Reduce(p)
+				g, origin, err := p.Reduce(it.Graph)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -285,7 +285,7 @@ func TestTaskCounts(t *testing.T) {
 		if len(full) != 2*(s.PP-1) || syncs != s.PP {
 			t.Errorf("%s: %d directed boundaries, %d DP tasks", model, len(full), syncs)
 		}
-		g, origin, err := it.Reduce(p)
+		g, origin, err := p.Reduce(it.Graph)
 		if err != nil {
 			t.Fatal(err)
 		}

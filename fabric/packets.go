@@ -1,0 +1,178 @@
+package fabric
+
+import (
+	"fmt"
+
+	"sim/engine"
+)
+
+// Packets is a job on pods as packets find it: every set of NICs is a link out and a link in, of the rate of all its
+// interfaces together, and every bundle of circuits a link in each direction that is in use. A packet is stored at
+// the pod that it leaves and at the pod that it comes to.
+type Packets struct {
+	// Graph is the job's, but for transfers of GPUs of several sets of NICs, which are one task a set, and for those
+	// inside pods, which take no modelled resource and no time.
+	Graph   *engine.Graph
+	Origin  []int32 // by task of Graph: that of the job
+	Network *engine.Network
+	Flows   []engine.Flow // between NICs, one for each pair that exchanges data
+	Walks   *engine.Walks // by flow
+}
+
+// Packets returns the job g on pods whose circuits are provisioned as lit has them (see Light). It fails where a pod
+// has more sets of NICs or bundles than a route can name.
+func (p *Pods) Packets(g *engine.Graph, o *Optical, lit *engine.Network) (*Packets, error) {
+	b := &packetBuilder{Packets: &Packets{Graph: &engine.Graph{}}, p: p, o: o, of: map[engine.Flow]bool{}}
+	if err := b.layNetwork(lit); err != nil {
+		return nil, err
+	}
+	first := make([]int32, len(g.Tasks)+1)
+	for i := range g.Tasks {
+		b.addTask(int32(i), g.Tasks[i])
+		first[i+1] = int32(len(b.Origin))
+	}
+	for i := range g.Tasks {
+		for _, e := range g.Out(int32(i)) {
+			for from := first[i]; from < first[i+1]; from++ {
+				for to := first[e.To]; to < first[e.To+1]; to++ {
+					b.Graph.AddEdge(from, to, e.Lag)
+				}
+			}
+		}
+	}
+	b.Graph.Namer = func(id int32) string { return g.Name(b.Origin[id]) }
+	if err := b.Graph.Freeze(); err != nil {
+		return nil, err
+	}
+	return b.Packets, nil
+}
+
+// packetBuilder assembles Packets. Of n sets of NICs and pods, node 2i is where set i sends and 2i+1 where it
+// receives; behind these come the pods, in the same way.
+type packetBuilder struct {
+	*Packets
+	p    *Pods
+	o    *Optical
+	port []int                // by link: its place among those out of its node
+	pod  []int32              // by set of NICs
+	of   map[engine.Flow]bool // that have a walk
+}
+
+func (b *packetBuilder) sends(nic int32) int32    { return 2 * nic }
+func (b *packetBuilder) receives(nic int32) int32 { return 2*nic + 1 }
+func (b *packetBuilder) leaves(pod int32) int32   { return 2 * (int32(len(b.p.NICs)) + pod) }
+func (b *packetBuilder) enters(pod int32) int32   { return 2*(int32(len(b.p.NICs))+pod) + 1 }
+
+// layNetwork makes the links: those of the NICs, out and in by turns, and then those of the bundles.
+func (b *packetBuilder) layNetwork(lit *engine.Network) error {
+	p := b.p
+	n := &engine.Network{Nodes: int32(2 * (len(p.NICs) + len(p.Pods)))}
+	gpus := make([]int32, len(p.NICs))
+	b.pod = make([]int32, len(p.NICs))
+	for i := range p.Nodes {
+		node := &p.Nodes[i]
+		sets := int32(len(node.NICs))
+		for _, c := range node.NICs {
+			gpus[c], b.pod[c] = max(gpus[c], (node.GPUs+sets-1)/sets), node.Pod
+		}
+	}
+	for c := range int32(len(p.NICs)) {
+		rate := float64(p.NICs[c].Rate) * float64(gpus[c])
+		n.Links = append(n.Links, engine.Link{From: b.sends(c), To: b.leaves(b.pod[c]), Rate: rate},
+			engine.Link{From: b.enters(b.pod[c]), To: b.receives(c), Rate: rate})
+	}
+	for _, l := range lit.Links {
+		n.Links = append(n.Links, engine.Link{From: b.leaves(l.From), To: b.enters(l.To), Rate: l.Rate})
+	}
+	nics := int32(2 * len(p.NICs))
+	n.ResourceNamer = func(r int32) string {
+		if r < nics {
+			return p.GroupName(r)
+		}
+		return lit.ResourceName(r - nics)
+	}
+	b.Network = n
+	out := make([]int, n.Nodes)
+	degree := 1
+	b.port = make([]int, len(n.Links))
+	for i, l := range n.Links {
+		b.port[i] = out[l.From]
+		out[l.From]++
+		degree = max(degree, out[l.From])
+	}
+	if degree > engine.MaxPort+1 {
+		return fmt.Errorf("%w: a pod has %d sets of NICs or bundles; want at most %d for packets", ErrFabric, degree, engine.MaxPort+1)
+	}
+	b.Walks = &engine.Walks{Degree: degree, Link: make([]int32, int(n.Nodes)*degree)}
+	for i := range b.Walks.Link {
+		b.Walks.Link[i] = -1
+	}
+	for i, l := range n.Links {
+		b.Walks.Link[int(l.From)*degree+b.port[i]] = int32(i)
+	}
+	return nil
+}
+
+// addTask adds the tasks that stand for task id of the job.
+func (b *packetBuilder) addTask(id int32, t engine.Task) {
+	add := func(t engine.Task) {
+		b.Graph.AddTask(t)
+		b.Origin = append(b.Origin, id)
+	}
+	switch {
+	case t.Kind != engine.Transfer:
+		add(t)
+		return
+	case !b.p.Crosses(t.Src, t.Dst):
+		add(engine.Task{})
+		return
+	}
+	link := b.o.Routes.Of(id)[0].Resource
+	from, to := b.p.Nodes[t.Src].NICs, b.p.Nodes[t.Dst].NICs
+	parts := int64(max(len(from), len(to)))
+	for k := range parts {
+		part := t
+		part.Bytes = t.Bytes*(k+1)/parts - t.Bytes*k/parts
+		out, in := from[min(int(k), len(from)-1)], to[min(int(k), len(to)-1)]
+		part.Src, part.Dst = b.sends(out), b.receives(in)
+		add(part)
+		b.route(engine.Flow{Src: part.Src, Dst: part.Dst}, 2*out, int32(2*len(b.p.NICs))+link, 2*in+1)
+	}
+}
+
+// route gives a flow its walk, over three links.
+func (b *packetBuilder) route(f engine.Flow, links ...int32) {
+	if b.of[f] {
+		return
+	}
+	b.of[f] = true
+	b.Flows = append(b.Flows, f)
+	steps := make([]engine.Step, len(links))
+	for i, l := range links {
+		steps[i] = engine.MakeStep(b.port[l], 0)
+	}
+	b.Walks.Add(steps...)
+}
+
+// Trace returns what the job did, of a trace of Graph: a task begins with its first part and ends with its last. A
+// transfer's rate is its mean.
+func (k *Packets) Trace(g *engine.Graph, t *engine.Trace) *engine.Trace {
+	out := &engine.Trace{
+		Start: make([]engine.Time, len(g.Tasks)), End: make([]engine.Time, len(g.Tasks)),
+		StepStart: make([]int32, len(g.Tasks)+1), Makespan: t.Makespan, Events: t.Events,
+	}
+	for i := range out.Start {
+		out.Start[i] = engine.Never
+	}
+	for part, of := range k.Origin {
+		out.Start[of] = min(out.Start[of], t.Start[part])
+		out.End[of] = max(out.End[of], t.End[part])
+	}
+	for i := range g.Tasks {
+		if took := out.End[i] - out.Start[i]; g.Tasks[i].Kind == engine.Transfer && took > 0 {
+			out.Steps = append(out.Steps, engine.RateStep{At: out.Start[i], Rate: 8 * float64(g.Tasks[i].Bytes) / took.Seconds()}, engine.RateStep{At: out.End[i]})
+		}
+		out.StepStart[i+1] = int32(len(out.Steps))
+	}
+	return out
+}

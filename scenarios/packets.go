@@ -1,0 +1,71 @@
+package scenarios
+
+import (
+	"bytes"
+	"strings"
+
+	"sim/engine"
+	"sim/engine/packet"
+	"sim/scenarios/result"
+)
+
+// packets is what came of a simulation packet by packet.
+type packets struct {
+	stats   *packet.Stats
+	network *engine.Network
+}
+
+// measure adds what became of the packets.
+func (p *packets) measure(row *result.Row) {
+	s, m := p.stats, row.Metrics
+	m["injected"], m["delivered"], m["dropped"] = float64(s.Injected), float64(s.Delivered), float64(s.Dropped)
+	m["in_flight"], m["packet_hops"] = float64(s.InFlight()), float64(s.Hops)
+	for cause, n := range s.DroppedBy {
+		if n > 0 {
+			m["dropped_"+strings.ReplaceAll(packet.Cause(cause).String(), " ", "_")] = float64(n)
+		}
+	}
+	if s.Retries > 0 {
+		m["retries"] = float64(s.Retries)
+	}
+	m["delivered_bytes_per_s"] = s.Throughput()
+	queue := int32(0)
+	for _, l := range s.Links {
+		queue = max(queue, l.MaxQueue)
+	}
+	m["max_queue_packets"] = float64(queue)
+	if s.Delay.Count > 0 {
+		m["mean_delay_s"] = s.Delay.MeanSeconds()
+		m["p50_delay_s"] = s.Delay.Quantile(0.5).Seconds()
+		m["p99_delay_s"] = s.Delay.Quantile(0.99).Seconds()
+		m["max_delay_s"] = s.Delay.Max.Seconds()
+	} else {
+		row.Labels["mean_delay_s"] = "no packet was delivered"
+	}
+}
+
+// describe adds the delays to a play, and the files of links and queues to an outcome.
+func (p *packets) describe(play *result.Play, o *Outcome) {
+	s := p.stats
+	if s.Delay.Count > 0 {
+		play.Delay = describeDelay(&s.Delay)
+	}
+	var b bytes.Buffer // which does not fail
+	s.WriteLinks(&b, p.network)
+	o.Files = append(o.Files, result.File{Name: "links-" + play.Policy + ".csv", Data: bytes.Clone(b.Bytes())})
+	if s.SampleEvery > 0 {
+		b.Reset()
+		s.WriteQueues(&b, p.network)
+		o.Files = append(o.Files, result.File{Name: "queues-" + play.Policy + ".csv", Data: b.Bytes()})
+	}
+}
+
+func describeDelay(d *packet.Delay) *result.Delay {
+	out := &result.Delay{
+		MeanS: d.MeanSeconds(), P50S: d.Quantile(0.5).Seconds(), P99S: d.Quantile(0.99).Seconds(), MaxS: d.Max.Seconds(),
+	}
+	d.Histogram(func(from, to engine.Time, packets int64) {
+		out.Bins = append(out.Bins, result.DelayBin{FromS: from.Seconds(), ToS: to.Seconds(), Packets: packets})
+	})
+	return out
+}
