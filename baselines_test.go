@@ -22,8 +22,10 @@ import (
 	"sim/scenarios/sweep"
 )
 
-// long adds the tests that take a minute: go test . -long
-var long = flag.Bool("long", false, "run the tests that take a minute")
+var (
+	long   = flag.Bool("long", false, "hold studies to what is stored, too, which takes minutes")
+	update = flag.Bool("update", false, "store the results anew")
+)
 
 const (
 	baselinesDir = "scenarios/baselines"

@@ -1,5 +1,0 @@
-//go:build unix && !nats
-
-package main
-
-func init() { badInputs = append(badInputs, "noqueue") }

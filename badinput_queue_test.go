@@ -1,7 +1,0 @@
-//go:build unix && nats
-
-package main
-
-import "testing"
-
-func TestQueueBadInput(t *testing.T) { tryBadCases(t, readBadCases(t, "queue")) }

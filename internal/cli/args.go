@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// arrange checks the command's name and flags and returns args with the flags
+// before the positional arguments: urfave/cli stops looking for flags at the
+// first argument that is none, people do not.
+func arrange(app *cli.App, args []string) ([]string, error) {
+	if len(args) < 2 {
+		return args, nil
+	}
+	name, rest := args[1], args[2:]
+	switch name {
+	case "--version", "-v":
+		return []string{args[0], "version"}, nil
+	case "help", "h", "-h", "--help":
+		if len(rest) > 0 && findCommand(app, rest[0]) == nil {
+			return nil, unknownCommand(app, rest[0])
+		}
+		return args, nil
+	}
+	if strings.HasPrefix(name, "-") {
+		return nil, usagef("flag %s stands before the command; write: sim COMMAND %s", name, name)
+	}
+	cmd := findCommand(app, name)
+	switch {
+	case cmd == nil:
+		return nil, unknownCommand(app, name)
+	case cmd.SkipFlagParsing:
+		return args, nil
+	}
+	flags, positional, err := split(cmd, rest)
+	if err != nil {
+		return nil, err
+	}
+	out := append([]string{args[0], name}, flags...)
+	if len(positional) > 0 {
+		out = append(append(out, "--"), positional...)
+	}
+	return out, nil
+}
+
+// split parts the arguments of cmd into flags with their values and the rest.
+func split(cmd *cli.Command, args []string) (flags, positional []string, err error) {
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		if arg == "--" {
+			return flags, append(positional, args[i+1:]...), nil
+		}
+		if len(arg) < 2 || arg[0] != '-' {
+			positional = append(positional, arg)
+			continue
+		}
+		name, value, joined := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		f := findFlag(cmd, name)
+		if f == nil && name != "" && !strings.HasPrefix(arg, "--") && findFlag(cmd, name[:1]) != nil { // -j4
+			name, value, joined = name[:1], arg[2:], true
+			f = findFlag(cmd, name)
+		}
+		if name == "help" || name == "h" {
+			return []string{"--help"}, nil, nil
+		}
+		if f == nil {
+			return nil, nil, unknownFlag(cmd, arg)
+		}
+		shown := dashes(name)
+		if _, ok := f.(*cli.BoolFlag); ok {
+			if joined {
+				if _, err := strconv.ParseBool(value); err != nil {
+					return nil, nil, usagef("flag %s takes no value, but was given %q", shown, value)
+				}
+				shown += "=" + value
+			}
+			flags = append(flags, shown)
+			continue
+		}
+		if !joined {
+			if i+1 == len(args) || isFlag(cmd, args[i+1]) {
+				return nil, nil, usagef("flag %s needs a value", shown)
+			}
+			i++
+			value = args[i]
+		}
+		if err := checkValue(f, shown, value); err != nil {
+			return nil, nil, err
+		}
+		flags = append(flags, shown+"="+value)
+	}
+	return flags, positional, nil
+}
+
+// checkValue refuses numbers that are none.
+func checkValue(f cli.Flag, shown, value string) error {
+	var err error
+	switch f.(type) {
+	case *cli.IntFlag:
+		_, err = strconv.Atoi(value)
+	case *cli.Uint64Flag:
+		_, err = strconv.ParseUint(value, 10, 64)
+	}
+	if err != nil {
+		return usagef("flag %s wants a whole number, not %q", shown, value)
+	}
+	return nil
+}
+
+func findCommand(app *cli.App, name string) *cli.Command {
+	for _, c := range app.Commands {
+		if c.HasName(name) {
+			return c
+		}
+	}
+	return nil
+}
+
+func findFlag(cmd *cli.Command, name string) cli.Flag {
+	for _, f := range cmd.Flags {
+		if slices.Contains(f.Names(), name) {
+			return f
+		}
+	}
+	return nil
+}
+
+func isFlag(cmd *cli.Command, arg string) bool {
+	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+	return strings.HasPrefix(arg, "-") && findFlag(cmd, name) != nil
+}
+
+func dashes(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
+}
+
+func unknownCommand(app *cli.App, name string) error {
+	var names []string
+	for _, c := range app.Commands {
+		if !c.Hidden {
+			names = append(names, c.Name)
+		}
+	}
+	return usagef("there is no command %q%s", name, didYouMean(name, names, "sim help lists them"))
+}
+
+func unknownFlag(cmd *cli.Command, arg string) error {
+	arg, _, _ = strings.Cut(arg, "=")
+	var names []string
+	for _, f := range cmd.Flags {
+		for _, n := range f.Names() {
+			names = append(names, dashes(n))
+		}
+	}
+	return usagef("sim %s has no flag %s%s", cmd.Name, arg, didYouMean(arg, names, "sim help "+cmd.Name+" lists them"))
+}

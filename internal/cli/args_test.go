@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	_ "sim/internal/testseed"
+
+	"sim/scenarios"
+	"sim/scenarios/result"
+)
+
+// TestArrange shuffles flags among the files: what arrange makes of them is
+// the same wherever they stand.
+func TestArrange(t *testing.T) {
+	c, _, _ := buffered()
+	app := c.app()
+	flags := [][]string{{"--json"}, {"--out", "dir"}, {"--out=dir"}, {"-j", "2"}, {"-j2"}, {"--set", "a=[1, 2]"}, {"--set=a=-1"}, {"-set", "b.c=x"}}
+	rapid.Check(t, func(t *rapid.T) {
+		chosen := rapid.SliceOfN(rapid.SampledFrom(flags), 0, 5).Draw(t, "flags")
+		files := rapid.SliceOfN(rapid.SampledFrom([]string{"a.toml", "b.toml", "-", "c d"}), 0, 4).Draw(t, "files")
+		args := []string{"sim", "run"}
+		f, p := 0, 0
+		for f < len(chosen) || p < len(files) {
+			if p == len(files) || f < len(chosen) && rapid.Bool().Draw(t, "flag next") {
+				args = append(args, chosen[f]...)
+				f++
+			} else {
+				args = append(args, files[p])
+				p++
+			}
+		}
+		first := append([]string{"sim", "run"}, slices.Concat(chosen...)...)
+		got, err := arrange(app, args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := arrange(app, append(first, files...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q became %q, want %q", args, got, want)
+		}
+		if n := len(files); n > 0 && !slices.Equal(got[len(got)-n:], files) {
+			t.Errorf("%q became %q, which does not end in the files", args, got)
+		}
+	})
+}
+
+// TestArrangeAnything wants no panic on any words.
+func TestArrangeAnything(t *testing.T) {
+	c, _, _ := buffered()
+	app := c.app()
+	word := rapid.OneOf(rapid.SampledFrom([]string{"run", "list", "-", "--", "---", "-j", "--out", "--=", "-=", "help", ""}), rapid.String())
+	rapid.Check(t, func(t *rapid.T) {
+		args := rapid.SliceOfN(word, 0, 6).Draw(t, "args")
+		arrange(app, append([]string{"sim"}, args...))
+		complete(app, args)
+	})
+}
+
+func TestNearest(t *testing.T) {
+	known := []string{"delta-fast", "delta-joint", "prop-alloc", "run"}
+	for word, want := range map[string]string{
+		"delta-jont": "delta-joint", "dleta-fast": "delta-fast", "prop": "", "rnu": "run", "r": "", "": "", "propalloc": "prop-alloc",
+	} {
+		if got := nearest(word, known); got != want {
+			t.Errorf("nearest to %q is %q, want %q", word, got, want)
+		}
+	}
+}
+
+// TestReport pins the exit codes.
+func TestReport(t *testing.T) {
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, c := range []struct {
+		ctx  context.Context
+		err  error
+		want int
+	}{
+		{context.Background(), nil, 0},
+		{context.Background(), errors.New("broken"), 1},
+		{context.Background(), context.Canceled, 1}, // nobody asked for it
+		{context.Background(), usagef("no"), 2},
+		{context.Background(), &result.PlaceError{Path: "a", Why: "b"}, 2},
+		{context.Background(), scenarios.Faults{{File: "a", What: "b"}}, 2},
+		{context.Background(), failures{errors.New("a"), usagef("b")}, 2},
+		{cancelled, failures{errors.New("a"), context.Canceled}, 130},
+	} {
+		cmd, stdout, stderr := buffered()
+		if got := cmd.report(c.ctx, c.err); got != c.want {
+			t.Errorf("%v gave exit code %d, want %d", c.err, got, c.want)
+		}
+		if stdout.Len() > 0 || strings.Count(stderr.String(), "\n") == 0 != (c.err == nil) {
+			t.Errorf("%v printed %q and %q", c.err, stdout, stderr)
+		}
+	}
+}
+
+// TestProgressBar wants the bar drawn on a terminal and taken away after.
+func TestProgressBar(t *testing.T) {
+	c, _, stderr := buffered()
+	c.terminal = func(io.Writer) bool { return true }
+	p := c.startProgress("tiny")
+	p.update("delta-joint", 3, 7)
+	time.Sleep(progressAfter + 300*time.Millisecond)
+	p.stop()
+	if got := stderr.String(); !strings.Contains(got, "tiny: delta-joint") || !strings.HasSuffix(got, "\x1b[A\x1b[K") {
+		t.Errorf("the bar was %q", got)
+	}
+
+	c, _, stderr = buffered()
+	c.terminal = func(io.Writer) bool { return true }
+	c.startProgress("short").stop()
+	if stderr.Len() > 0 {
+		t.Errorf("a short run drew %q", stderr)
+	}
+}

@@ -1,0 +1,5 @@
+//go:build unix && !nats
+
+package cli
+
+func init() { badInputs = append(badInputs, "noqueue") }

@@ -1,0 +1,299 @@
+//go:build unix
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// badInputs are the tables of unusable input, in testdata/badinput. A line that
+// begins with an exit code is a case:
+//
+//	2 check x.toml => x.toml:3: workload.tp: is missing
+//
+// the arguments of sim, as in a shell but that double quotes hold Go's escapes,
+// and what a line of stderr must hold; a line below it that begins with "&" is
+// another. A line that ends in a colon begins a file, whose lines are indented by
+// a tab, for the cases of its section; "==" begins a section. What else there is
+// to name is made by badThings.
+var badInputs = []string{"toml", "values", "kinds", "files", "flags", "results", "sweeps", "others"}
+
+// Bounds of what unusable input may cost.
+const (
+	mostBadTime   = 10 * time.Second
+	mostBadMemory = 512 << 20
+	mostBadLine   = 500
+)
+
+// badCase is a command that must not work.
+type badCase struct {
+	place string // of the table, with its line
+	code  int
+	args  []string
+	want  []string          // parts of lines of stderr
+	files map[string]string // beside those of badThings
+}
+
+// TestBadInput runs every case in a process of its own: the exit code is as the
+// table says, stderr has a printable line of bounded length for each diagnostic,
+// nothing is written, and neither time nor memory run out.
+func TestBadInput(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the command some seven hundred times")
+	}
+	t.Parallel()
+	var cases []badCase
+	for _, name := range badInputs {
+		cases = append(cases, readBadCases(t, name)...)
+	}
+	if len(cases) < 500 {
+		t.Errorf("%d cases are too few", len(cases))
+	}
+	tryBadCases(t, cases)
+}
+
+// tryBadCases tries cases, as many at a time as there are processors.
+func tryBadCases(t *testing.T, cases []badCase) {
+	whole := wholeRuns(t)
+	todo := make(chan badCase)
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		root := t.TempDir()
+		wg.Go(func() {
+			var dir string
+			var before map[string]string
+			for c := range todo {
+				if before == nil {
+					dir = filepath.Join(root, strings.ReplaceAll(c.place, "/", "-"))
+					badThings(t, dir, whole)
+					before = contents(t, dir)
+				}
+				if !c.try(t, dir, before) {
+					before = nil // the next begins anew
+				}
+			}
+		})
+	}
+	for _, c := range cases {
+		todo <- c
+	}
+	close(todo)
+	wg.Wait()
+}
+
+// diagnostic is what a line of stderr begins with: the program, or a place.
+var diagnostic = regexp.MustCompile(`^(sim: |[^ :]+(:[0-9]+)?: |"[^"]+": )[^ ]`)
+
+// try runs a case in dir, and reports whether its contents are those before, as
+// they are to be.
+func (c *badCase) try(t *testing.T, dir string, before map[string]string) bool {
+	for name, text := range c.files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Error(err)
+		}
+	}
+	defer func() {
+		for name := range c.files {
+			os.Remove(filepath.Join(dir, name))
+		}
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), 6*mostBadTime)
+	defer cancel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Error(err)
+		return true
+	}
+	cmd := exec.CommandContext(ctx, self)
+	cmd.Args = append([]string{"truesim"}, c.args...) // TestMain goes by the name
+	cmd.Dir = dir
+	cmd.Env = []string{"HOME=" + dir, "TMPDIR=" + dir, "PATH=" + os.Getenv("PATH")}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	_ = cmd.Run() // the exit code tells
+	fail := func(format string, args ...any) {
+		t.Errorf("%s: sim %s: %s\n%.2000s", c.place, strings.Join(c.args, " "), fmt.Sprintf(format, args...), stderr.String())
+	}
+	if cmd.ProcessState == nil {
+		fail("it was not started")
+		return true
+	}
+	if code := cmd.ProcessState.ExitCode(); code != c.code {
+		fail("exit code %d, want %d", code, c.code)
+	}
+	if took := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(); took > mostBadTime { // others may be at work beside it
+		fail("took %v", took)
+	}
+	if used := cmd.ProcessState.SysUsage().(*syscall.Rusage); maxRSS(used) > mostBadMemory {
+		fail("took %d MiB", maxRSS(used)>>20)
+	}
+	for _, want := range c.want {
+		if !strings.Contains(stderr.String(), want) {
+			fail("want %s", want)
+		}
+	}
+	for text := range strings.Lines(stderr.String()) {
+		line, ended := strings.CutSuffix(text, "\n")
+		switch {
+		case !ended || !diagnostic.MatchString(line):
+			fail("no diagnostic: %.200q", line)
+		case strings.ContainsFunc(line, unicode.IsControl) || !utf8.ValidString(line):
+			fail("not printable: %.200q", line)
+		case len(line) > mostBadLine:
+			fail("a line of %d bytes", len(line))
+		case strings.Contains(line, "goroutine ") || strings.Contains(line, "panic"):
+			fail("a panic")
+		}
+	}
+	if stderr.Len() == 0 {
+		fail("no word")
+	}
+	var changed []string
+	after := contents(t, dir)
+	for name := range after {
+		if _, of := c.files[name]; after[name] != before[name] && name != "." && !of {
+			changed = append(changed, name)
+		}
+	}
+	for name := range before {
+		if _, there := after[name]; !there {
+			changed = append(changed, name)
+		}
+	}
+	if slices.Sort(changed); len(changed) > 0 {
+		fail("written: %s", strings.Join(changed, ", "))
+		return false
+	}
+	return true
+}
+
+// maxRSS returns the most memory that a process had, in bytes.
+func maxRSS(u *syscall.Rusage) int64 {
+	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" {
+		return int64(u.Maxrss)
+	}
+	return int64(u.Maxrss) << 10
+}
+
+// listing tells what is below a directory.
+func contents(t *testing.T, dir string) map[string]string {
+	found := map[string]string{}
+	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		text := fmt.Sprint(info.Mode())
+		if !d.IsDir() {
+			text += fmt.Sprint(info.Size(), info.ModTime())
+		}
+		found[name] = text
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
+	return found
+}
+
+// readBadCases reads a table.
+func readBadCases(t *testing.T, name string) (cases []badCase) {
+	t.Helper()
+	path := filepath.Join("testdata", "badinput", name+".txt")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, open := map[string]string{}, ""
+	at := 0
+	for line := range strings.Lines(string(data)) {
+		at++
+		line = strings.TrimSuffix(line, "\n")
+		place := fmt.Sprintf("%s:%d", path, at)
+		text, indented := strings.CutPrefix(line, "\t")
+		switch {
+		case line == "" && open != "":
+			open = ""
+		case indented && open != "":
+			files = maps.Clone(files)
+			files[open] += text + "\n"
+		case line == "" || line[0] == '#':
+		case line == "==":
+			files = map[string]string{}
+		case strings.HasPrefix(line, "& ") && len(cases) > 0:
+			last := &cases[len(cases)-1]
+			last.want = append(last.want, line[2:])
+		case line[0] >= '0' && line[0] <= '9':
+			open = ""
+			command, want, ok := strings.Cut(line, " => ")
+			code, rest, _ := strings.Cut(command, " ")
+			n, err := strconv.Atoi(code)
+			args, bad := words(rest)
+			if err != nil || bad != "" || !ok {
+				t.Fatalf("%s: no case: %s %s", place, line, bad)
+			}
+			cases = append(cases, badCase{place, n, args, []string{want}, files})
+		case strings.HasSuffix(line, ":"):
+			open = strings.TrimSuffix(line, ":")
+			files = maps.Clone(files)
+			files[open] = ""
+		default:
+			t.Fatalf("%s: neither a case nor a file: %s", place, line)
+		}
+	}
+	return cases
+}
+
+// words splits a line as a shell does: single quotes hold all as it is, double
+// ones Go's escapes.
+func words(line string) (list []string, bad string) {
+	for line = strings.TrimLeft(line, " "); line != ""; line = strings.TrimLeft(line, " ") {
+		word := ""
+		for line != "" && line[0] != ' ' {
+			switch line[0] {
+			case '\'':
+				inside, rest, ok := strings.Cut(line[1:], "'")
+				if !ok {
+					return nil, "a quote is not closed"
+				}
+				word, line = word+inside, rest
+			case '"':
+				quoted, err := strconv.QuotedPrefix(line)
+				if err != nil {
+					return nil, "a quote is not closed"
+				}
+				text, err := strconv.Unquote(quoted)
+				if err != nil {
+					return nil, err.Error()
+				}
+				word, line = word+text, line[len(quoted):]
+			default:
+				end := strings.IndexAny(line+" ", ` '"`)
+				word, line = word+line[:end], line[end:]
+			}
+		}
+		list = append(list, word)
+	}
+	return list, ""
+}

@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"sim/scenarios"
+	"sim/scenarios/sweep"
+)
+
+func (c *command) checkCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "check",
+		Usage:     "check scenarios without running them, naming every fault",
+		ArgsUsage: "FILE...",
+		Flags: append(scenarioFlags(),
+			&cli.BoolFlag{Name: "resolved", DisableDefaultText: true, Usage: "print the scenario with every default filled in"},
+		),
+		Action: func(cc *cli.Context) error {
+			files := cc.Args().Slice()
+			if len(files) == 0 {
+				return usagef("sim check needs a scenario FILE")
+			}
+			set, err := overrides(cc)
+			if err != nil {
+				return err
+			}
+			studies, err := c.checkStudies(cc.Context, files, set, cc.Bool("resolved"))
+			if err != nil {
+				return err
+			}
+			files = slices.DeleteFunc(files, func(f string) bool { return slices.Contains(studies, f) })
+			list, err := loadAll(files, set)
+			for i, s := range list {
+				switch {
+				case s == nil: // its faults are in err
+				case cc.Bool("resolved"):
+					fmt.Fprintf(c.stdout, "%s", s.TOML())
+				default:
+					fmt.Fprintf(c.stdout, "%s: %s is fit to run\n", files[i], s.Name)
+				}
+			}
+			return err
+		},
+	}
+}
+
+// checkStudies checks those of files that are studies and returns which. The
+// faults of all are in the error.
+func (c *command) checkStudies(ctx context.Context, files, overrides []string, resolved bool) (studies []string, err error) {
+	var all scenarios.Faults
+	for _, file := range files {
+		if !scenarios.IsStudy(file) {
+			continue
+		}
+		studies = append(studies, file)
+		study, err := scenarios.LoadStudy(file, overrides)
+		var plan *sweep.Plan
+		if err == nil {
+			plan, err = sweep.NewPlan(ctx, study)
+		}
+		var faults scenarios.Faults
+		switch {
+		case errors.As(err, &faults):
+			all = append(all, faults...)
+		case err != nil:
+			return studies, err
+		case resolved:
+			text, err := study.TOML()
+			if err != nil {
+				return studies, err
+			}
+			fmt.Fprintf(c.stdout, "%s", text)
+		default:
+			fmt.Fprintf(c.stdout, "%s: %s is a study of %s, fit for sim sweep\n", file, study.Name, plural(len(plan.Sweep.Cells), "cell", "cells"))
+		}
+	}
+	if len(all) > 0 {
+		return studies, all
+	}
+	return studies, nil
+}

@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var (
+	update = flag.Bool("update", false, "rewrite golden files and scripts")
+	long   = flag.Bool("long", false, "run the tests that take a minute")
+)
+
+// scripted is the command that the scripts call as sim: its figures are made
+// up, so that the scripts can state them. truesim is the true one.
+func scripted() *command {
+	c := standard()
+	c.run = fakeRun
+	return c
+}
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"sim":     func() { os.Exit(start(scripted())) },
+		"truesim": func() { os.Exit(start(standard())) },
+	})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		UpdateScripts:       *update,
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "killed": killed, "unprinted": unprinted},
+		Condition: func(cond string) (bool, error) {
+			switch cond {
+			case "root":
+				return os.Getuid() == 0, nil
+			case "full":
+				_, err := os.Stat("/dev/full")
+				return err == nil, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
+	})
+}
+
+// exits runs a program and wants an exit code of it: exits CODE [interrupted]
+// PROGRAM ARG... An interrupted program gets SIGINT once it has printed
+// something.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE [interrupted] PROGRAM ARG...")
+	}
+	want, args := args[0], args[1:]
+	interrupt := args[0] == "interrupted"
+	if interrupt {
+		args = args[1:]
+	}
+	path, err := exec.LookPath(args[0])
+	ts.Check(err)
+	cmd := exec.Command(path, args[1:]...)
+	cmd.Dir, cmd.Env = ts.Getenv("WORK"), append(os.Environ(), "HOME="+ts.Getenv("HOME"))
+	stdout := &firstWrite{happened: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = io.MultiWriter(ts.Stdout(), stdout), ts.Stderr()
+	ts.Check(cmd.Start())
+	if interrupt {
+		<-stdout.happened
+		cmd.Process.Signal(os.Interrupt)
+	}
+	cmd.Wait()
+	if got := strconv.Itoa(cmd.ProcessState.ExitCode()); got != want {
+		ts.Fatalf("%s exited with %s, want %s", strings.Join(args, " "), got, want)
+	}
+}
+
+// unprinted runs a program whose output nobody can write, and wants it to say so and exit with 1: unprinted PROGRAM ARG...
+func unprinted(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: unprinted PROGRAM ARG...")
+	}
+	path, err := exec.LookPath(args[0])
+	ts.Check(err)
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	ts.Check(err)
+	defer full.Close()
+	var said bytes.Buffer
+	cmd := exec.Command(path, args[1:]...)
+	cmd.Dir, cmd.Env = ts.Getenv("WORK"), append(os.Environ(), "HOME="+ts.Getenv("HOME"))
+	cmd.Stdout, cmd.Stderr = full, &said
+	cmd.Run() // its exit code says what came of it
+	if code := cmd.ProcessState.ExitCode(); code != 1 || bytes.Count(said.Bytes(), []byte("no space left on device")) != 1 {
+		ts.Fatalf("%s exited with %d and said %q", strings.Join(args, " "), code, said.String())
+	}
+}
+
+// killed kills a program with SIGKILL as soon as a file has so many lines:
+// killed FILE LINES PROGRAM ARG...
+func killed(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: killed FILE LINES PROGRAM ARG...")
+	}
+	file := ts.MkAbs(args[0])
+	lines, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	path, err := exec.LookPath(args[2])
+	ts.Check(err)
+	cmd := exec.Command(path, args[3:]...)
+	cmd.Dir = ts.Getenv("WORK")
+	ts.Check(cmd.Start())
+	ended := make(chan struct{})
+	go func() {
+		cmd.Wait()
+		close(ended)
+	}()
+	for {
+		select {
+		case <-ended:
+			ts.Fatalf("%s ended before it could be killed", strings.Join(args[2:], " "))
+		case <-time.After(time.Millisecond):
+		}
+		if data, err := os.ReadFile(file); err == nil && bytes.Count(data, []byte("\n")) >= lines {
+			cmd.Process.Kill()
+			<-ended
+			return
+		}
+	}
+}
+
+// firstWrite tells when something is written for the first time.
+type firstWrite struct {
+	once     sync.Once
+	happened chan struct{}
+}
+
+func (w *firstWrite) Write(p []byte) (int, error) {
+	w.once.Do(func() { close(w.happened) })
+	return len(p), nil
+}
+
+// buffered returns a command with its outputs, as if piped.
+func buffered() (c *command, stdout, stderr *bytes.Buffer) {
+	stdout, stderr = new(bytes.Buffer), new(bytes.Buffer)
+	return &command{
+		stdout: stdout, stderr: stderr,
+		getenv:   func(string) string { return "" },
+		terminal: func(io.Writer) bool { return false },
+		now:      func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
+		run:      fakeRun,
+	}, stdout, stderr
+}
+
+// golden compares got with testdata/golden/name.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", "golden", name)
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs (-want +got):\n%s", path, diff)
+	}
+}

@@ -1,0 +1,217 @@
+package cli
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"sim/scenarios/compare"
+	"sim/scenarios/result"
+)
+
+// compareFormats are the ways to write a comparison.
+var compareFormats = []struct {
+	name  string
+	write func(*compare.Comparison, io.Writer, compare.View) error
+}{
+	{"text", (*compare.Comparison).WriteText},
+	{"markdown", (*compare.Comparison).WriteMarkdown},
+	{"csv", (*compare.Comparison).WriteCSV},
+	{"json", (*compare.Comparison).WriteJSON},
+}
+
+func compareFormatNames() []string {
+	var out []string
+	for _, f := range compareFormats {
+		out = append(out, f.name)
+	}
+	return out
+}
+
+func (c *command) compareCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "compare",
+		Usage:     "say what differs between two runs, sweeps or stored baselines, and fail where something got worse",
+		ArgsUsage: "OLD NEW",
+		Description: "OLD and NEW are directories of runs or sweeps, directories that hold several of them or .bench files, single\n" +
+			".bench or result.json files, or names of scenarios whose newest run or sweep under runs/ is meant.\n" +
+			"A regression is a row or metric that is missing in NEW, or by default one of these that got worse:\n" +
+			wrap(strings.Join(result.Judged(), ", "), tableWidth) + "\n" +
+			"(where there is none of them, any metric). Where there are regressions the exit code is 3, and stderr names them.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "fail-over", Usage: "how much worse a metric may get: `SHARE`, such as 0.5% or 0.005", Value: showShare(compare.Rounding)},
+			&cli.StringSliceFlag{Name: "metric", Usage: "only `NAME` may fail; all for every metric that has a better direction (repeatable)"},
+			&cli.BoolFlag{Name: "fail-on-change", DisableDefaultText: true, Usage: "fail on changes of simulated metrics for the better too, and of those that have no better direction"},
+			&cli.BoolFlag{Name: "wall", DisableDefaultText: true, Usage: "list wall-clock times by row and let them fail too; else they are only shown"},
+			&cli.StringFlag{Name: "wall-fail-over", Usage: "with --wall: how much longer it may take: `SHARE`; up to 10 ms never fail", Value: showShare(compare.WallFailOver)},
+			&cli.StringSliceFlag{Name: "ignore", Usage: "leave the part `KEY` of rows' names out, as in --ignore scenario (repeatable)"},
+			&cli.BoolFlag{Name: "all", DisableDefaultText: true, Usage: "list what is the same, too"},
+			&cli.StringFlag{Name: "format", Usage: "write `FORMAT`: " + strings.Join(compareFormatNames(), ", "), Value: "text"},
+			&cli.StringFlag{Name: "out", Usage: "write to `FILE`", DefaultText: "stdout"},
+		},
+		Action: c.compare,
+	}
+}
+
+// regressions is the error of a comparison that found some.
+type regressions []compare.Regression
+
+func (r regressions) Error() string { return plural(len(r), "regression", "regressions") }
+
+// mostRegressions is how many of them are named on stderr.
+const mostRegressions = 20
+
+func (c *command) compare(cc *cli.Context) error {
+	if cc.NArg() != 2 {
+		return usagef("sim compare takes two runs, sweeps or baselines: OLD and NEW")
+	}
+	for _, name := range []string{"fail-over", "wall-fail-over", "format", "out"} {
+		if cc.IsSet(name) && cc.String(name) == "" {
+			return usagef("flag --%s needs a value", name)
+		}
+	}
+	options, err := compareOptions(cc)
+	if err != nil {
+		return err
+	}
+	at := slices.Index(compareFormatNames(), cc.String("format"))
+	if at < 0 {
+		names := compareFormatNames()
+		return usagef("flag --format wants %s, not %q%s", strings.Join(names, ", "), cc.String("format"), near(cc.String("format"), names))
+	}
+	var sides [2]*compare.Set
+	var read []string
+	for i := range sides {
+		path, err := findResults(cc.Args().Get(i))
+		if err != nil {
+			return err
+		}
+		read = append(read, path)
+		if sides[i], err = compare.Read(path, cc.StringSlice("ignore")); err != nil {
+			return err
+		}
+	}
+	for _, key := range cc.StringSlice("ignore") {
+		known := sides[0].Keys()
+		for _, k := range sides[1].Keys() {
+			if !slices.Contains(known, k) {
+				known = append(known, k)
+			}
+		}
+		if !slices.Contains(known, key) {
+			return usagef("flag --ignore: no row of %s or %s has a part %q%s", sides[0].Name, sides[1].Name, key, didYouMean(key, known, "they have "+strings.Join(known, ", ")))
+		}
+	}
+	for _, name := range options.Metrics {
+		known := append(sides[0].Metrics(), sides[1].Metrics()...)
+		if name != compare.AllMetrics && !slices.Contains(known, name) {
+			return usagef("neither %s nor %s has a metric %q%s", sides[0].Name, sides[1].Name, name,
+				didYouMean(name, known, "they have "+strings.Join(sides[0].Metrics(), ", ")))
+		}
+	}
+	found, err := compare.Compare(sides[0], sides[1], options)
+	if err != nil {
+		return usageError(err.Error())
+	}
+	view := compare.View{All: cc.Bool("all")}
+	write := func(w io.Writer) error { return compareFormats[at].write(found, w, view) }
+	if path := cc.String("out"); path != "" {
+		out, err := createFile(path, read)
+		if err != nil {
+			return err
+		}
+		defer out.abort()
+		c.left.onAbandon(out.abort)
+		if err := out.write(write); err != nil {
+			return err
+		}
+	} else {
+		view.Bold = painter(c.colours(c.stdout)).bold
+		if err := write(c.stdout); err != nil {
+			return err
+		}
+	}
+	if len(found.Regressions) > 0 {
+		return regressions(found.Regressions)
+	}
+	return nil
+}
+
+// near is didYouMean without another way out.
+func near(word string, known []string) string {
+	if nearest(word, known) == "" {
+		return ""
+	}
+	return didYouMean(word, known, "")
+}
+
+// compareOptions reads the flags that say what a regression is.
+func compareOptions(cc *cli.Context) (o compare.Options, err error) {
+	o = compare.Options{
+		Metrics:      cc.StringSlice("metric"),
+		FailOnChange: cc.Bool("fail-on-change"),
+		Wall:         cc.Bool("wall"),
+	}
+	if cc.IsSet("wall-fail-over") && !o.Wall {
+		return o, usagef("flag --wall-fail-over goes with --wall")
+	}
+	if o.FailOver, err = readShare("fail-over", cc.String("fail-over")); err != nil {
+		return o, err
+	}
+	o.WallFailOver, err = readShare("wall-fail-over", cc.String("wall-fail-over"))
+	return o, err
+}
+
+// readShare reads "0.5%" or "0.005".
+func readShare(flag, text string) (float64, error) {
+	number, isPercent := strings.CutSuffix(strings.TrimSpace(text), "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if err != nil || v < 0 || math.IsInf(v, 0) || math.IsNaN(v) {
+		return 0, usagef("flag --%s wants a share such as 0.5%% or 0.005, not %q", flag, text)
+	}
+	if isPercent {
+		return v / 100, nil
+	}
+	if v >= 1 {
+		return 0, usagef("flag --%s %s is more than the whole; write %s%% if you mean percent", flag, text, text)
+	}
+	return v, nil
+}
+
+// showShare writes what readShare reads.
+func showShare(v float64) string { return strconv.FormatFloat(100*v, 'g', 6, 64) + "%" }
+
+// findResults returns the file or directory that name means: itself, or the
+// newest run or sweep of a scenario.
+func findResults(name string) (string, error) {
+	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) && !strings.HasSuffix(name, ".toml") {
+		return name, nil
+	}
+	scenario := strings.TrimSuffix(filepath.Base(name), ".toml")
+	dir, known := compare.Latest(runsRoot, scenario)
+	if dir != "" {
+		return dir, nil
+	}
+	return "", usagef("there is no %s, and no run or sweep of a scenario of that name under %s%s", name, runsRoot,
+		didYouMean(name, known, "sim run makes one"))
+}
+
+// reportRegressions names regressions, a line each.
+func (c *command) reportRegressions(all regressions) int {
+	for i, r := range all {
+		if i == mostRegressions {
+			c.say("and %s", plural(len(all)-i, "more regression", "more regressions"))
+			break
+		}
+		c.say("regression: %s", r)
+	}
+	return exitRegression
+}

@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"sim/plots/chart"
+	"sim/scenarios"
+	"sim/scenarios/compare"
+	"sim/scenarios/result"
+)
+
+var shells = []string{"bash", "zsh", "fish"}
+
+// filesToo is the line that asks a script to complete file names as well.
+const filesToo = ":files"
+
+func (c *command) completionCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "completion",
+		Usage:     "print a completion script for a shell",
+		ArgsUsage: "bash|zsh|fish",
+		Description: "bash: eval \"$(sim completion bash)\" in ~/.bashrc\n" +
+			"zsh:  eval \"$(sim completion zsh)\" in ~/.zshrc, after compinit\n" +
+			"fish: sim completion fish | source in config.fish",
+		Action: func(cc *cli.Context) error {
+			if cc.NArg() != 1 {
+				return usagef("sim completion needs a shell: bash, zsh or fish")
+			}
+			name := cc.Args().First()
+			script, ok := map[string]string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}[name]
+			if !ok {
+				return usagef("there is no completion for %q%s", name, didYouMean(name, shells, "there is for bash, zsh and fish"))
+			}
+			_, err := io.WriteString(c.stdout, script)
+			return err
+		},
+	}
+}
+
+func (c *command) completeCommand() *cli.Command {
+	return &cli.Command{
+		Name:            "__complete",
+		Hidden:          true,
+		SkipFlagParsing: true,
+		Action: func(cc *cli.Context) error {
+			for _, s := range complete(cc.App, cc.Args().Slice()) {
+				fmt.Fprintln(c.stdout, s)
+			}
+			return nil
+		},
+	}
+}
+
+// complete returns the continuations of the last of words, which follow the
+// program's name.
+func complete(app *cli.App, words []string) []string {
+	if len(words) == 0 {
+		words = []string{""}
+	}
+	last, before := words[len(words)-1], words[:len(words)-1]
+	var out []string
+	for _, s := range candidates(app, before, last) {
+		if strings.HasPrefix(s, last) || s == filesToo {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func candidates(app *cli.App, before []string, last string) []string {
+	if len(before) == 0 {
+		out := []string{"help"}
+		for _, c := range app.Commands {
+			if !c.Hidden {
+				out = append(out, c.Name)
+			}
+		}
+		return out
+	}
+	cmd := findCommand(app, before[0])
+	if cmd == nil {
+		if before[0] == "help" {
+			return candidates(app, nil, last)
+		}
+		return nil
+	}
+	if f := findFlag(cmd, strings.TrimLeft(before[len(before)-1], "-")); f != nil && strings.HasPrefix(before[len(before)-1], "-") {
+		if _, ok := f.(*cli.BoolFlag); !ok {
+			return flagValues(cmd.Name, f.Names()[0])
+		}
+	}
+	if strings.HasPrefix(last, "-") {
+		var out []string
+		for _, f := range cmd.Flags {
+			out = append(out, dashes(f.Names()[0]))
+		}
+		return out
+	}
+	_, positional, err := split(cmd, before[1:])
+	if err != nil {
+		return nil
+	}
+	return argumentValues(cmd.Name, positional)
+}
+
+// flagValues are the values that a flag of a command may take.
+func flagValues(cmd, flag string) []string {
+	switch {
+	case cmd == "compare" && flag == "format":
+		return compareFormatNames()
+	case cmd == "compare" && flag == "metric":
+		return append([]string{compare.AllMetrics}, result.Judged()...)
+	}
+	switch flag {
+	case "format":
+		return []string{"png", "svg", "png,svg"}
+	case "policy":
+		return slices.Concat(names("allocators"), names("arbiters"), names("routers"))
+	case "kind":
+		return chart.Kinds
+	case "metric":
+		var out []string
+		for _, m := range result.Metrics {
+			if !strings.Contains(m.Name, "*") {
+				out = append(out, m.Name)
+			}
+		}
+		return out
+	case "out", "trace", "plan-out", "routes-out", "spec", "creds", "token-file":
+		return []string{filesToo}
+	}
+	return nil
+}
+
+// argumentValues are what may follow the positional arguments of a command.
+func argumentValues(cmd string, before []string) []string {
+	switch {
+	case cmd == "run" || cmd == "check":
+		return append(scenarios.Embedded(), filesToo)
+	case cmd == "explain" && len(before) == 0:
+		return append(names("runs"), filesToo)
+	case cmd == "explain" && len(before) == 1:
+		run, err := findRun(before[0])
+		if err != nil {
+			return nil
+		}
+		var out []string
+		for _, p := range run.Detail.Policies {
+			out = append(out, p.Policy)
+		}
+		return out
+	case cmd == "compare" && len(before) < 2:
+		_, known := compare.Latest(runsRoot, "")
+		return append(known, filesToo)
+	case cmd == "plot":
+		_, known := compare.Latest(runsRoot, "")
+		return append(known, filesToo)
+	case cmd == "list" && len(before) == 0:
+		out := []string{"keys", "metrics"}
+		for _, l := range listings() {
+			out = append(out, l.kind)
+		}
+		return out
+	case cmd == "completion" && len(before) == 0:
+		return shells
+	}
+	return nil
+}
+
+// names returns the names of a kind.
+func names(kind string) []string {
+	var out []string
+	for _, l := range listings() {
+		if l.kind != kind {
+			continue
+		}
+		for _, i := range l.items {
+			out = append(out, i.Name)
+		}
+	}
+	if kind == "runs" {
+		_, manifests := result.List(runsRoot)
+		for _, m := range manifests {
+			if !slices.Contains(out, m.Scenario) {
+				out = append(out, m.Scenario)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"sim/scenarios/result"
+)
+
+func (c *command) explainCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "explain",
+		Usage:     "say what sets the time of a finished run, and where each policy's time goes",
+		ArgsUsage: "RUN [POLICY]",
+		Description: "RUN is a run directory, or the name of a scenario whose newest run under runs/ is meant.\n" +
+			"Without POLICY the best one is explained.\n" +
+			"Of a training, the critical path, and how it differs from those of other policies; of several jobs, each job's, and\n" +
+			"the ports that each has; of traffic on links, the most loaded links and who loads them; of a collective's plan, its phases.",
+		Action: func(cc *cli.Context) error {
+			if cc.NArg() < 1 || cc.NArg() > 2 {
+				return usagef("sim explain takes a RUN and perhaps a POLICY")
+			}
+			run, err := findRun(cc.Args().Get(0))
+			if err != nil {
+				return err
+			}
+			play, err := findPlay(run, cc.Args().Get(1))
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(c.stdout, explanation(run, play, painter(c.colours(c.stdout))))
+			return err
+		},
+	}
+}
+
+// findRun reads a run directory, or the newest run of a scenario.
+func findRun(name string) (*result.Run, error) {
+	if _, err := os.Stat(name); err == nil && !strings.HasSuffix(name, ".toml") {
+		return result.Read(name)
+	}
+	scenario := strings.TrimSuffix(filepath.Base(name), ".toml")
+	if dir := result.Latest(runsRoot, scenario); dir != "" {
+		return result.Read(dir)
+	}
+	var known []string
+	dirs, manifests := result.List(runsRoot)
+	for i, m := range manifests {
+		known = append(known, m.Scenario, dirs[i])
+	}
+	otherwise := "sim run makes one"
+	if len(known) > 0 {
+		otherwise = "sim list runs names those there are"
+	}
+	return nil, usagef("there is no run %s, and none of a scenario of that name under %s%s", name, runsRoot, didYouMean(name, known, otherwise))
+}
+
+// errNoPlays is for runs whose engine keeps no critical paths.
+var errNoPlays = errors.New("it holds no policy's timeline, so there is nothing to explain")
+
+// findPlay returns the play of a policy, or of the best when it is "".
+func findPlay(run *result.Run, policy string) (*result.Play, error) {
+	if len(run.Detail.Policies) == 0 {
+		return nil, &result.PlaceError{Path: run.Dir, Why: errNoPlays.Error()}
+	}
+	if policy == "" {
+		best, _ := bestOf(&run.Document)
+		if best >= 0 {
+			policy = run.Document.Rows[best].Policy
+		}
+		if p := run.Detail.Play(policy); p != nil {
+			return p, nil
+		}
+		return &run.Detail.Policies[0], nil
+	}
+	if p := run.Detail.Play(policy); p != nil {
+		return p, nil
+	}
+	var known []string
+	for _, p := range run.Detail.Policies {
+		known = append(known, p.Policy)
+	}
+	return nil, usagef("%s has no policy %q%s", run.Dir, policy, didYouMean(policy, known, "it has "+strings.Join(known, ", ")))
+}

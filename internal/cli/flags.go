@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"sim/scenarios"
+)
+
+// scenarioFlags change what a scenario file says.
+func scenarioFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{Name: "set", Usage: "override `KEY=VALUE` of the scenario, as in --set fabric.port_bandwidth=800Gbps (repeatable)"},
+		&cli.Uint64Flag{Name: "seed", Usage: "override the scenario's seed with `N`", DefaultText: "the scenario's"},
+		&cli.StringSliceFlag{Name: "policy", Usage: "run the policy `NAME` instead of those the scenario names (repeatable; sim list allocators names them, of tori sim list routers, and of several jobs sim list arbiters)"},
+	}
+}
+
+// overrides returns the scenario flags as key=value. It fails where --set says what
+// another flag says.
+func overrides(cc *cli.Context) ([]string, error) {
+	var out []string
+	set := cc.StringSlice("set")
+	given := func(keys ...string) string {
+		for _, s := range set {
+			if key, _, _ := strings.Cut(s, "="); slices.Contains(keys, strings.TrimSpace(key)) {
+				return strings.TrimSpace(key)
+			}
+		}
+		return ""
+	}
+	if cc.IsSet("seed") {
+		if given("seed") != "" {
+			return nil, usagef("--seed stands beside --set seed=...; keep one of the two")
+		}
+		out = append(out, "seed="+strconv.FormatUint(cc.Uint64("seed"), 10))
+	}
+	if names := cc.StringSlice("policy"); len(names) > 0 {
+		if key := given("policy.allocators", "policy.routers", "policy.planners", "policy.arbiters"); key != "" {
+			return nil, usagef("--policy stands beside --set %s=...; keep one of the two", key)
+		}
+		quoted := make([]string, len(names))
+		for i, n := range names {
+			quoted[i] = strconv.Quote(n)
+		}
+		out = append(out, "policy.allocators=["+strings.Join(quoted, ", ")+"]")
+	}
+	return append(out, set...), nil
+}
+
+// runFlags are the flags of `sim run` that are not the scenario's.
+type runFlags struct {
+	json      bool
+	out       string
+	workers   int
+	trace     string
+	planOut   string
+	routesOut string
+	force     bool     // replace the results of others
+	formats   []string // of figures; none for no figures
+}
+
+func runFlagList() []cli.Flag {
+	return append(scenarioFlags(),
+		&cli.BoolFlag{Name: "json", DisableDefaultText: true, Usage: "print the result document instead of the table"},
+		&cli.StringFlag{Name: "out", Usage: "keep the run in `DIR`; with several FILEs, each in DIR/<scenario>-<hash>", DefaultText: "runs/<scenario>-<hash>"},
+		forceFlag(),
+		&cli.IntFlag{Name: "j", Usage: "compute on `N` processors; changes no result", DefaultText: "all"},
+		&cli.StringFlag{Name: "trace", Usage: "write the timelines to `FILE` for https://ui.perfetto.dev"},
+		&cli.StringFlag{Name: "plan-out", Usage: "write what policies plan to `FILE`: rate schedules as CSV, plans of a collective as JSON"},
+		&cli.StringFlag{Name: "routes-out", Usage: "write the forwarding tables of every router into `DIR` as CSV"},
+		&cli.BoolFlag{Name: "no-plots", DisableDefaultText: true, Usage: "draw no figures"},
+		&cli.StringFlag{Name: "format", Usage: "draw figures as `FORMATS`: png, svg or png,svg", Value: "png"},
+	)
+}
+
+// forceFlag is that of `sim run` and `sim sweep`.
+func forceFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "force", DisableDefaultText: true, Usage: "replace what --out's DIR holds of another scenario, or of the same with other keys"}
+}
+
+// readRunFlags checks the flags for a run of so many files.
+func readRunFlags(cc *cli.Context, files int) (runFlags, error) {
+	f := runFlags{
+		json:      cc.Bool("json"),
+		out:       cc.String("out"),
+		workers:   runtime.GOMAXPROCS(0),
+		trace:     cc.String("trace"),
+		planOut:   cc.String("plan-out"),
+		routesOut: cc.String("routes-out"),
+		force:     cc.Bool("force"),
+	}
+	for _, name := range []string{"out", "trace", "plan-out", "routes-out", "format"} {
+		if cc.IsSet(name) && cc.String(name) == "" {
+			return f, usagef("flag --%s needs a value", name)
+		}
+	}
+	if cc.IsSet("j") {
+		if f.workers = cc.Int("j"); f.workers < 1 {
+			return f, usagef("flag -j wants at least 1, not %d", f.workers)
+		}
+	}
+	if err := f.singleFiles(files); err != nil {
+		return f, err
+	}
+	var err error
+	f.formats, err = readFormats(cc)
+	return f, err
+}
+
+// singleFiles fails where two flags write one file, or one would be written by so
+// many scenarios.
+func (f *runFlags) singleFiles(scenarios int) error {
+	if scenarios > 1 && f.routesOut != "" {
+		return usagef("--routes-out holds the routes of one scenario, so it takes one at a time, not %d", scenarios)
+	}
+	written := map[string]string{}
+	for _, of := range [][2]string{{"--trace", f.trace}, {"--plan-out", f.planOut}} {
+		flag, file := of[0], of[1]
+		switch other := written[filepath.Clean(file)]; {
+		case file == "":
+			continue
+		case other != "":
+			return usagef("%s and %s both write %s; give them different files", other, flag, file)
+		case scenarios > 1:
+			return usagef("%s writes one file, so it takes one scenario at a time, not %d", flag, scenarios)
+		}
+		written[filepath.Clean(file)] = flag
+	}
+	return nil
+}
+
+// readFormats returns the formats of figures, none where none are to be drawn.
+func readFormats(cc *cli.Context) (formats []string, err error) {
+	if cc.Bool("no-plots") {
+		if cc.IsSet("format") {
+			return nil, usagef("--format says how figures are drawn and --no-plots draws none; use one of the two")
+		}
+		return nil, nil
+	}
+	for _, name := range strings.Split(cc.String("format"), ",") {
+		if name = strings.TrimSpace(name); name != "png" && name != "svg" {
+			return nil, usagef("flag --format wants png, svg or png,svg, not %q", cc.String("format"))
+		}
+		if !slices.Contains(formats, name) {
+			formats = append(formats, name)
+		}
+	}
+	return formats, nil
+}
+
+// unfitForPath is what of a scenario's name does not go into a file's.
+var unfitForPath = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// runDir is where the run of s is kept.
+func runDir(s *scenarios.Scenario, f runFlags, files int) string {
+	if f.out != "" && files == 1 {
+		return f.out
+	}
+	root := runsRoot
+	if f.out != "" {
+		root = f.out
+	}
+	return filepath.Join(root, fmt.Sprintf("%s-%.10s", unfitForPath.ReplaceAllString(s.Name, "-"), s.Digest()))
+}
+
+// runsRoot is where runs are kept unless --out says otherwise.
+const runsRoot = "runs"

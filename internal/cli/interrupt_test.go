@@ -1,0 +1,247 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"hash/fnv"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"sim/policies/milp"
+	"sim/scenarios"
+	"sim/scenarios/result"
+)
+
+var moments = flag.Int("moments", 1, "how often the long test of interrupts interrupts each command")
+
+// hugeJob is a job whose allocators search for minutes: one replica is played
+// flow by flow.
+const hugeJob = `
+name = "huge"
+
+[workload]
+kind = "training"
+model = "megatron-177b"
+schedule = "interleaved-1f1b"
+flows = "per-gpu"
+sequence = 4096
+gpus = 512
+tp = 4
+pp = 16
+virtual_stages = 2
+microbatches = 32
+
+[fabric]
+kind = "ocs-pods"
+gpus_per_pod_per_replica = 4
+ports_per_pod = 10
+port_bandwidth = "400Gbps"
+`
+
+// lattice is a grid of nodes and links both ways, as a graph of any form.
+func lattice(side int) string {
+	var b strings.Builder
+	b.WriteString(`
+name = "grid"
+
+[workload]
+kind = "all-to-all"
+message = "256KB"
+packet = "1KB"
+
+[fabric]
+kind = "graph"
+edges = [
+`)
+	for x := range side {
+		for y := range side {
+			at := x*side + y
+			for _, to := range []int{x*side + (y+1)%side, (x+1)%side*side + y} {
+				for _, e := range [][2]int{{at, to}, {to, at}} {
+					b.WriteString("  [" + strconv.Itoa(e[0]) + ", " + strconv.Itoa(e[1]) + "],\n")
+				}
+			}
+		}
+	}
+	b.WriteString("]\n\n[policy]\nrouters = [\"shortest\", \"ecmp\"]\n")
+	return b.String()
+}
+
+// interruptions are commands of every kind, each of which takes well over ten
+// seconds. big is a run of 100,000 micro-batches.
+var interruptions = []struct {
+	name string
+	args string // separated by blanks; lists are without
+}{
+	{"delta-fast", `run huge.toml --set policy.allocators=["delta-fast"]`},
+	{"delta-topo", `run huge.toml --set policy.allocators=["delta-topo"]`},
+	{"delta-joint", `run huge.toml --set policy.allocators=["delta-joint"]`},
+	{"heterogeneous replicas", `run megatron462b --set workload.replicas=all --set replica.1.compute_scale=1.2`},
+	{"several jobs", `run twojobs --set job.0.workload.microbatches=2048`},
+	{"robustness", `run robustness --set replay.seeds=20000`},
+	{"milp", `run gpt7b --set policy.allocators=["delta-topo-milp"] --set workload.microbatches=32`},
+	{"packets on a torus", `run fault --set fabric.dims=[8,8,8] --set fabric.twist="" --set fabric.failed_ocs=[] --set policy.routers=["dor","ecmp"] --set workload.message="256KB"`},
+	{"credits on a torus", `run fault --set fabric.dims=[8,8,8] --set fabric.twist="" --set fabric.failed_ocs=[] --set policy.routers=["dor"] --set workload.message="256KB" --set fabric.queue=credit`},
+	{"fluid on a torus", `run fault --set fabric.dims=[4,8,8] --set policy.routers=["ecmp"] --set engine.level=flow`},
+	{"loads on a torus", `run fault --set fabric.dims=[16,16,16] --set fabric.twist="" --set fabric.failed_ocs=[] --set policy.routers=["shortest","ecmp","random-shortest","wild-first"] --set engine.level=static`},
+	{"route-optimised", `run fault --set fabric.dims=[8,8,16] --set policy.routers=["route-optimised"] --set engine.level=static`},
+	{"graph", `run grid.toml`},
+	{"uniform all-to-all", `run reconfigure --set fabric.gpus=256`},
+	{"unequal all-to-all", `run reconfigure --set fabric.gpus=256 --set workload.sizes=zipf`},
+	{"steps of experts", `run moe-scaleup --set workload.ep=128 --set workload.gpus=4096`},
+	{"sweep of jobs", `sweep delta-fig11 --out sweep`},
+	{"sweep of tori", `sweep latency-load --out sweep`},
+	{"sweep of planners", `sweep fig14 --out sweep`},
+	{"figures", `plot big --out figures --format png,svg`},
+	{"explanation", `explain big`},
+}
+
+// TestInterruptedInTime interrupts commands at random moments: each ends within
+// a second with exit code 130, and leaves nothing that was not there, but the
+// cells of a sweep.
+func TestInterruptedInTime(t *testing.T) {
+	if !*long {
+		t.Skip("takes minutes")
+	}
+	home := t.TempDir()
+	for name, text := range map[string]string{"huge.toml": hugeJob, "grid.toml": lattice(16)} {
+		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := exec.Command("truesim", "run", "gpt7b", "--set", "workload.microbatches=100000", "--no-plots", "--out", filepath.Join(home, "big")).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, tt := range interruptions {
+		t.Run(tt.name, func(t *testing.T) {
+			if _, _, err := milp.Find(""); err != nil && tt.name == "milp" {
+				t.Skip(err)
+			}
+			h := fnv.New64a()
+			h.Write([]byte(tt.name))
+			random := rand.New(rand.NewPCG(1, h.Sum64()))
+			worst, at := time.Duration(0), time.Duration(0)
+			for range *moments {
+				moment := 100*time.Millisecond + time.Duration(random.Int64N(int64(10*time.Second)))
+				if took := interruptAt(t, home, strings.Fields(tt.args), moment); took > worst {
+					worst, at = took, moment
+				}
+			}
+			t.Logf("%d moments, at worst ended %v after the interrupt at %v", *moments, worst.Round(time.Millisecond), at.Round(time.Millisecond))
+		})
+	}
+}
+
+// interruptAt runs a command in home, interrupts it at a moment and returns how
+// long it took to end.
+func interruptAt(t *testing.T, home string, args []string, moment time.Duration) time.Duration {
+	t.Helper()
+	before := below(t, home)
+	defer os.RemoveAll(filepath.Join(home, "sweep"))
+	defer os.RemoveAll(filepath.Join(home, "figures"))
+	cmd := exec.Command("truesim", args...)
+	var said bytes.Buffer
+	cmd.Dir, cmd.Stderr = home, &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case <-ended:
+		t.Errorf("%s: it ended by itself within %v, with %d: %s", strings.Join(args, " "), moment, cmd.ProcessState.ExitCode(), &said)
+		return 0
+	case <-time.After(moment):
+	}
+	begun := time.Now()
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		cmd.Process.Kill()
+		<-ended
+	}
+	took := time.Since(begun)
+	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || took > time.Second {
+		t.Errorf("%s, interrupted at %v, ended %v later with %d: %s", strings.Join(args, " "), moment, took, code, &said)
+	}
+	for _, name := range below(t, home) {
+		if kept := strings.HasPrefix(name, "sweep") || strings.HasPrefix(name, "figures"); !slices.Contains(before, name) && (!kept || strings.Contains(name, "tmp")) {
+			t.Errorf("%s, interrupted at %v, leaves %s", strings.Join(args, " "), moment, name)
+		}
+	}
+	return took
+}
+
+// below names all files below a directory.
+func below(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err == nil {
+			path, err = filepath.Rel(dir, path)
+			names = append(names, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// TestAbandoned: a command that does not heed an interrupt is not waited for:
+// what it has begun to write is removed, and it cannot put it in place any more.
+func TestAbandoned(t *testing.T) {
+	c, _, stderr := buffered()
+	dir := filepath.Join(t.TempDir(), "run")
+	begun, end, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	c.run = func(context.Context, *scenarios.Scenario, scenarios.RunOptions) (*scenarios.Outcome, error) {
+		close(begun)
+		<-end
+		close(ended)
+		return nil, context.Canceled
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-begun
+		cancel()
+	}()
+	if code := c.mainWithin(ctx, []string{"sim", "run", "gpt7b", "--no-plots", "--out", dir}); code != exitInterrupted {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	if entries, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(entries) > 0 {
+		t.Errorf("it leaves %v, %v", entries, err)
+	}
+	if got, want := stderr.String(), "sim: interrupted; "+nothingWritten+"\n"; !strings.HasSuffix(got, want) {
+		t.Errorf("it says %q, want %q at the end", got, want)
+	}
+	close(end)
+	<-ended
+}
+
+// TestAbandonedDir: a run that was given up is not put in place.
+func TestAbandonedDir(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run")
+	d, err := result.Create(path, result.Claim{Scenario: "s", Digest: "d"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Abort()
+	if err := d.Commit(); err == nil {
+		t.Error("it is put in place")
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("it is there")
+	}
+}

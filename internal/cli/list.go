@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"sim/scenarios"
+	"sim/scenarios/result"
+)
+
+// listing is what `sim list KIND` prints.
+type listing struct {
+	kind  string
+	items []scenarios.PolicyInfo
+}
+
+// listings returns the kinds there are, the policies' first in their order.
+func listings() []listing {
+	var out []listing
+	add := func(i scenarios.PolicyInfo) {
+		at := slices.IndexFunc(out, func(l listing) bool { return l.kind == i.Kind })
+		if at < 0 {
+			at = len(out)
+			out = append(out, listing{kind: i.Kind})
+		}
+		out[at].items = append(out[at].items, i)
+	}
+	for _, i := range scenarios.Policies() {
+		add(i)
+	}
+	for _, name := range scenarios.Embedded() {
+		add(scenarios.PolicyInfo{Kind: "scenarios", Name: name})
+	}
+	for _, name := range scenarios.EmbeddedStudies() {
+		title := ""
+		if st, err := scenarios.LoadStudy(name, nil); err == nil {
+			title = st.Title
+		}
+		add(scenarios.PolicyInfo{Kind: "studies", Name: name, Doc: title})
+	}
+	dirs, manifests := result.List(runsRoot)
+	for i, dir := range dirs {
+		add(scenarios.PolicyInfo{Kind: "runs", Name: dir, Doc: manifests[i].Scenario + ", " + manifests[i].End})
+	}
+	return out
+}
+
+func (c *command) listCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "list",
+		Usage:     "list what scenarios may name: allocators, models, presets, the scenarios that come with sim, keys ...",
+		ArgsUsage: "[KIND]",
+		Action: func(cc *cli.Context) error {
+			switch cc.NArg() {
+			case 0:
+				for _, l := range listings() {
+					fmt.Fprintf(c.stdout, "%s:\n", l.kind)
+					c.printItems(l.items, "  ")
+				}
+				_, err := fmt.Fprintln(c.stdout, "keys, metrics:\n  sim list keys and sim list metrics print all keys of scenarios and all metrics with their meaning")
+				return err
+			case 1:
+				return c.list(cc.Args().First())
+			}
+			return usagef("sim list takes one kind at a time")
+		},
+	}
+}
+
+func (c *command) list(kind string) error {
+	switch kind {
+	case "keys":
+		return scenarios.Reference(c.stdout)
+	case "metrics":
+		return listMetrics(c.stdout)
+	}
+	kinds := []string{"keys", "metrics"}
+	for _, l := range listings() {
+		if l.kind == kind {
+			c.printItems(l.items, "")
+			return nil
+		}
+		kinds = append(kinds, l.kind)
+	}
+	if kind == "runs" {
+		return nil // none yet
+	}
+	return usagef("nothing of the kind %q can be listed%s", kind, didYouMean(kind, kinds, "there are "+strings.Join(kinds, ", ")))
+}
+
+func (c *command) printItems(items []scenarios.PolicyInfo, indent string) {
+	width := 0
+	for _, i := range items {
+		width = max(width, len(i.Name))
+	}
+	for _, i := range items {
+		line := fmt.Sprintf("%s%-*s  %s", indent, width, i.Name, i.Doc)
+		fmt.Fprintln(c.stdout, strings.TrimRight(line, " "))
+	}
+}
+
+// listMetrics prints the table of metrics, as docs/metrics.md has it.
+func listMetrics(w io.Writer) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0)
+	fmt.Fprint(tw, "| metric\t| unit\t| better\t| judged\t| of\t| what it is\t|\n|---\t|---\t|---\t|---\t|---\t|---\t|\n")
+	for _, m := range result.Metrics {
+		judged := ""
+		if m.Judged {
+			judged = "yes"
+		}
+		known, _ := result.Find(m.Name)
+		if known.Unit == "%" {
+			known.Unit = "" // in figures
+		}
+		fmt.Fprintf(tw, "| `%s`\t| %s\t| %s\t| %s\t| %s\t| %s\t|\n", m.Name, known.Unit, m.Better, judged, m.Of, m.Words)
+	}
+	return tw.Flush()
+}

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"sim/scenarios/result"
+)
+
+// outFile is a file that a flag asks for, opened before the work begins and written whole or not at all.
+type outFile struct {
+	mu      sync.Mutex      // an interrupted command may be abandoned while it writes
+	path    string          // as it was given
+	pending *result.Pending // nil where path is a device or pipe
+	device  *os.File
+}
+
+// createFile opens path. Where a file cannot be it is a *result.PlaceError, as where it is one of those that are read or
+// that a run or sweep keeps. A device or pipe is written as it is.
+func createFile(path string, read []string) (*outFile, error) { return createFileAt(path, path, read) }
+
+// createFileAt is createFile of path, which is at a place of another name until the run's directory is.
+func createFileAt(path, place string, read []string) (*outFile, error) {
+	o := &outFile{path: path}
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir() || isDir(place):
+		return nil, &result.PlaceError{Path: path, Why: "is a directory, not a file to write"}
+	case err == nil && !info.Mode().IsRegular():
+		o.device, err = os.OpenFile(path, os.O_WRONLY, 0)
+	default:
+		if err == nil {
+			if err := spared(path, info, read); err != nil {
+				return nil, err
+			}
+		}
+		if real, err := filepath.EvalSymlinks(place); err == nil {
+			place = real // the link stays
+		}
+		o.pending, err = result.CreatePending(place)
+	}
+	if err != nil {
+		return nil, &result.PlaceError{Path: path, Why: "cannot be written: " + result.Reason(err)}
+	}
+	return o, nil
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// spared fails where a file that is there must not be replaced: what is read, scenarios at large, and what results are of.
+func spared(path string, info os.FileInfo, read []string) error {
+	for _, name := range read {
+		if in, err := os.Stat(name); err == nil && os.SameFile(in, info) {
+			return &result.PlaceError{Path: path, Why: "is read as input; choose another file to write"}
+		}
+	}
+	if filepath.Ext(path) == ".toml" {
+		return &result.PlaceError{Path: path, Why: "is a TOML file, which no output is; choose another file to write"}
+	}
+	if dir := result.Keeper(path); dir != "" {
+		return &result.PlaceError{Path: path, Why: "is a file of the results in " + dir + "; choose another file to write"}
+	}
+	return nil
+}
+
+// write fills the file and puts it in place.
+func (o *outFile) write(fill func(io.Writer) error) error {
+	o.mu.Lock()
+	var w io.Writer = o.device
+	if o.pending != nil {
+		w = o.pending
+	}
+	o.mu.Unlock()
+	b := bufio.NewWriter(w)
+	err := fill(b)
+	if err == nil {
+		err = b.Flush()
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case o.pending == nil && o.device == nil:
+		return context.Canceled
+	case err != nil:
+	case o.pending != nil:
+		err = o.pending.Commit()
+		o.pending = nil
+	default:
+		err = o.device.Close()
+		o.device = nil
+	}
+	if err != nil {
+		o.drop()
+		return errors.New(o.path + ": cannot be written: " + result.Reason(err))
+	}
+	return nil
+}
+
+// abort leaves nothing behind. After write, and on nil, it does nothing.
+func (o *outFile) abort() {
+	if o == nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.drop()
+}
+
+// drop is abort for who holds the lock.
+func (o *outFile) drop() {
+	switch {
+	case o.pending != nil:
+		o.pending.Abort()
+	case o.device != nil:
+		o.device.Close()
+	}
+	o.pending, o.device = nil, nil
+}

@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"sim/scenarios"
+	"sim/scenarios/result"
+)
+
+// refuseOutputs fails where a run of s has nothing of what the flags ask for.
+func refuseOutputs(s *scenarios.Scenario, flags runFlags) error {
+	plan, err := s.NoPlan()
+	if err != nil {
+		return err
+	}
+	for _, o := range []struct{ flag, path, why string }{
+		{"--trace", flags.trace, s.NoTrace()}, {"--plan-out", flags.planOut, plan}, {"--routes-out", flags.routesOut, s.NoRoutes()},
+	} {
+		if o.path != "" && o.why != "" {
+			return usagef("%s: %s: %s", o.flag, s.Name, o.why)
+		}
+	}
+	return nil
+}
+
+// outputs are the files that flags ask a run for. All are opened before the run begins, and written before its directory is
+// put in place, since they may lie in it.
+type outputs struct {
+	trace, plan *outFile              // may be nil
+	routes      map[string]routeFiles // by router
+	made        result.Made           // for routes
+}
+
+type routeFiles struct{ tables, tags *outFile }
+
+// open opens the outputs of the run of s, which was read from file with the overrides and goes to dir. On failure what is
+// open is to be aborted, too.
+func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, dir *result.Dir, flags runFlags) error {
+	if flags.trace == "" && flags.planOut == "" && flags.routesOut == "" {
+		return nil
+	}
+	read, taken := scenarios.Inputs(file, overrides), map[string]bool{}
+	place := func(path string) (string, error) {
+		place, err := dir.Place(path)
+		if err == nil && taken[place] {
+			err = &result.PlaceError{Path: path, Why: "is asked for twice; give each output its own place"}
+		}
+		taken[place] = true
+		return place, err
+	}
+	create := func(path string) (*outFile, error) {
+		at, err := place(path)
+		if err == nil && at != path { // in the run's directory, which is new
+			err = os.MkdirAll(filepath.Dir(at), 0o777)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return createFileAt(path, at, read)
+	}
+	var err error
+	if flags.trace != "" {
+		if o.trace, err = create(flags.trace); err != nil {
+			return err
+		}
+	}
+	if flags.planOut != "" {
+		if o.plan, err = create(flags.planOut); err != nil {
+			return err
+		}
+	}
+	if flags.routesOut == "" {
+		return nil
+	}
+	at, err := place(flags.routesOut)
+	if err != nil {
+		return err
+	}
+	if o.made, err = result.MakeAll(at); err != nil {
+		return &result.PlaceError{Path: flags.routesOut, Why: "cannot be written: " + result.Reason(err)}
+	}
+	o.routes = map[string]routeFiles{}
+	for _, router := range s.PolicyNames() {
+		var f routeFiles
+		f.tables, err = create(filepath.Join(flags.routesOut, router+"-tables.csv"))
+		if err == nil {
+			f.tags, err = create(filepath.Join(flags.routesOut, router+"-tags.csv"))
+		}
+		o.routes[router] = f
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// abort leaves nothing behind of what is not written.
+func (o *outputs) abort() {
+	o.trace.abort()
+	o.plan.abort()
+	for _, f := range o.routes {
+		f.tables.abort()
+		f.tags.abort()
+	}
+	o.made.Remove()
+}
+
+// write writes what was asked for. A failure of one does not keep the others from being written.
+func (o *outputs) write(c *command, out *scenarios.Outcome) error {
+	var failed failures
+	write := func(f *outFile, fill func(io.Writer) error) {
+		if f != nil {
+			if err := f.write(fill); err != nil {
+				failed = append(failed, err)
+			}
+		}
+	}
+	name := out.Document.Scenario
+	write(o.trace, func(w io.Writer) error { return result.WriteTrace(w, &out.Document, &out.Detail) })
+	if o.plan != nil && len(out.Plans)+len(out.Schedules)+len(out.Gathers) == 0 {
+		if out.Planned {
+			c.say("no planner of %s wrote a plan out, so %s has none: fluid schedules have no plan", name, o.plan.path)
+		} else {
+			c.say("no policy of %s came to schedule rates, so %s has no rows", name, o.plan.path)
+		}
+	}
+	write(o.plan, func(w io.Writer) error {
+		if out.Planned {
+			return out.WriteSchedules(w)
+		}
+		return writePlans(w, &out.Document, out.Plans)
+	})
+	for i := range out.Routes {
+		if f, ok := o.routes[out.Routes[i].Policy]; ok {
+			files, err := out.Routes[i].Compile()
+			if err != nil {
+				failed = append(failed, fmt.Errorf("%s: %w", name, err))
+				continue
+			}
+			write(f.tables, files.Tables)
+			if files.Tags != nil {
+				write(f.tags, files.Tags)
+			}
+		}
+	}
+	o.abort() // files of routers that have no routes
+	return several(failed...)
+}
+
+// claimDirs fails where a directory that policies write to while they decide cannot be one, or lies in the run's own, which is
+// not there until the run ends. It makes none.
+func claimDirs(name string, dirs []scenarios.OutputDir, run *result.Dir) error {
+	for _, d := range dirs {
+		if run != nil && run.Holds(d.Path) {
+			return d.Fault(name, "lies in the run's own directory, which is put in place when the run ends")
+		}
+		if err := result.Probe(d.Path); err != nil {
+			return d.Fault(name, "cannot be written: "+result.Reason(err))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,294 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"sim/plots"
+	"sim/plots/chart"
+	"sim/plots/sheet"
+	"sim/scenarios"
+	"sim/scenarios/result"
+)
+
+func (c *command) plotCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "plot",
+		Usage:     "draw figures from finished runs and sweeps, without running them again",
+		ArgsUsage: "RESULT...",
+		Description: "RESULT is the directory of a run or a sweep, or the name of a scenario whose newest run or sweep under runs/ is\n" +
+			"meant. Of a run its figures are drawn again, of a sweep those that its study asks for. Several runs are drawn\n" +
+			"beside each other, on an axis named run. --x, --y and the like ask for one figure instead; they name keys that\n" +
+			"are varied (fabric.port_bandwidth, or port_bandwidth where that is clear), policy, or metrics.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "out", Usage: "write the figures into `DIR`", DefaultText: "the result's " + result.PlotsDir + "/"},
+			&cli.StringFlag{Name: "format", Usage: "draw figures as `FORMATS`: png, svg or png,svg", Value: "png"},
+			&cli.StringFlag{Name: "spec", Usage: "draw what the [[plot]] tables of `FILE` ask for"},
+			&cli.StringFlag{Name: "kind", Usage: "draw one figure of `KIND` bars, gain, lines, scatter, heatmap, twists or cdf", DefaultText: "by what goes across"},
+			&cli.StringFlag{Name: "x", Usage: "put `NAME` across: a key that is varied, policy, or for lines and scatter a metric"},
+			&cli.StringFlag{Name: "y", Usage: "show the metric `NAME`, or solve_s, play_s or reference.METRIC; of a heatmap what goes up"},
+			&cli.StringFlag{Name: "z", Usage: "colour a heatmap or twists by the metric `NAME`"},
+			&cli.StringFlag{Name: "series", Usage: "give each value of `NAME` a line or a colour", DefaultText: "policy"},
+			&cli.StringFlag{Name: "panels", Usage: "give each value of `NAME` a panel"},
+			&cli.StringFlag{Name: "over", Usage: "of a gain, take of each setting the best value of `NAME`"},
+			&cli.StringFlag{Name: "policy", Usage: "of a gain, the `POLICY` that gains"},
+			&cli.StringSliceFlag{Name: "against", Usage: "of a gain, compare with `POLICY` (repeatable)", DefaultText: "all others"},
+			&cli.StringSliceFlag{Name: "where", Usage: "show only where KEY is A or B: `KEY=A,B` (repeatable)"},
+			&cli.StringFlag{Name: "name", Usage: "call the figure's file `NAME`, without ending"},
+			&cli.StringFlag{Name: "title", Usage: "write `TEXT` above the figure"},
+			&cli.BoolFlag{Name: "log-x", DisableDefaultText: true, Usage: "make the axis that goes across logarithmic"},
+			&cli.BoolFlag{Name: "log-y", DisableDefaultText: true, Usage: "make the axis that goes up logarithmic"},
+		},
+		Action: c.plot,
+	}
+}
+
+// mostTitle bounds names and titles, in bytes.
+const mostTitle = 200
+
+// askFlags are the flags that ask for one figure.
+var askFlags = []string{"kind", "x", "y", "z", "series", "panels", "over", "policy", "against", "where", "name", "title", "log-x", "log-y"}
+
+// plotFlags are the flags of `sim plot`.
+type plotFlags struct {
+	out, spec string
+	formats   []string
+	asked     *result.Plot // nil where no flag asks for a figure
+	logX      bool         // --log-x is given, true or false
+}
+
+func readPlotFlags(cc *cli.Context) (f plotFlags, err error) {
+	for _, name := range append([]string{"out", "format", "spec"}, askFlags...) {
+		if cc.IsSet(name) && !strings.HasPrefix(name, "log-") && name != "where" && name != "against" && cc.String(name) == "" {
+			return f, usagef("flag --%s needs a value", name)
+		}
+	}
+	for _, name := range []string{"name", "title"} {
+		if text := cc.String(name); result.Line(text, mostTitle) != text {
+			return f, usagef("flag --%s wants a line of text of at most %d bytes, not %q", name, mostTitle, result.Line(text, mostTitle))
+		}
+	}
+	if name := cc.String("name"); strings.ContainsAny(name, `/\`) || strings.HasPrefix(name, ".") {
+		return f, usagef("flag --name wants the name of a file without slashes that does not start with a dot, not %q", name)
+	}
+	f.out, f.spec = cc.String("out"), cc.String("spec")
+	if f.formats, err = readFormats(cc); err != nil {
+		return f, err
+	}
+	i := slices.IndexFunc(askFlags, cc.IsSet)
+	if i < 0 {
+		return f, nil
+	}
+	if f.spec != "" {
+		return f, usagef("--%s asks for a figure and --spec takes those of a file; use one of the two", askFlags[i])
+	}
+	f.asked = &result.Plot{
+		Kind: cc.String("kind"), X: cc.String("x"), Y: cc.String("y"), Z: cc.String("z"),
+		Series: cc.String("series"), Panels: cc.String("panels"), Name: cc.String("name"), Title: cc.String("title"),
+		LogX: cc.Bool("log-x"), LogY: cc.Bool("log-y"), Over: cc.String("over"), Policy: cc.String("policy"),
+	}
+	if cc.IsSet("against") {
+		f.asked.Against = cc.StringSlice("against")
+	}
+	f.logX = cc.IsSet("log-x")
+	f.asked.Where, err = readWhere(cc.StringSlice("where"))
+	return f, err
+}
+
+// readWhere reads key=a,b. Brackets keep commas together.
+func readWhere(texts []string) (map[string][]string, error) {
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	where := map[string][]string{}
+	for _, text := range texts {
+		key, values, ok := strings.Cut(text, "=")
+		if key = strings.TrimSpace(key); !ok || key == "" || strings.TrimSpace(values) == "" {
+			return nil, usagef("flag --where wants KEY=A,B, not %q", text)
+		}
+		depth := 0
+		for _, v := range strings.FieldsFunc(values, func(r rune) bool {
+			switch r {
+			case '[':
+				depth++
+			case ']':
+				depth--
+			}
+			return r == ',' && depth <= 0
+		}) {
+			where[key] = append(where[key], strings.TrimSpace(v))
+		}
+	}
+	return where, nil
+}
+
+// plot draws what is asked for and prints where it is.
+func (c *command) plot(cc *cli.Context) error {
+	if cc.NArg() == 0 {
+		return usagef("sim plot needs a RESULT: the directory of a run or a sweep, or the name of a scenario that was run")
+	}
+	flags, err := readPlotFlags(cc)
+	if err != nil {
+		return err
+	}
+	var specs []result.Plot
+	if flags.spec != "" {
+		if specs, err = scenarios.Plots(flags.spec); err != nil {
+			return err
+		}
+	}
+	figs, dir, drawn := drawResults(cc.Args().Slice(), specs, flags)
+	if len(figs) == 0 {
+		if drawn == nil {
+			drawn = usagef("%s holds nothing that a figure could show", strings.Join(cc.Args().Slice(), ", "))
+		}
+		return drawn
+	}
+	if err := sheet.WriteAll(cc.Context, dir, flags.formats, figs, runtime.GOMAXPROCS(0)); err != nil {
+		if cc.Context.Err() != nil {
+			return cc.Context.Err()
+		}
+		return &result.PlaceError{Path: dir, Why: "cannot be written: " + result.Reason(err)}
+	}
+	for _, f := range figs {
+		for _, format := range flags.formats {
+			if _, err := fmt.Fprintln(c.stdout, filepath.Join(dir, f.Name+"."+format)); err != nil {
+				return err
+			}
+		}
+	}
+	return drawn
+}
+
+// drawResults draws the figures of results, and says which directory they are
+// for. Where only some can be drawn these come with an error for the others.
+func drawResults(names []string, specs []result.Plot, flags plotFlags) (figs []sheet.Figure, dir string, err error) {
+	var runs []*result.Run
+	var dirs []string
+	for _, name := range names {
+		dir, err := findResults(name)
+		if err != nil {
+			return nil, "", err
+		}
+		if isSweep(dir) {
+			if len(names) > 1 {
+				return nil, "", usagef("%s is a sweep; draw it by itself, only runs are drawn beside each other", dir)
+			}
+			s, t, own, err := result.ReadSweep(dir)
+			if err != nil {
+				return nil, "", err
+			}
+			if specs == nil {
+				specs = own
+			}
+			figs, err := drawSweep(s, t, specs, flags)
+			return figs, outOr(flags, dir), err
+		}
+		run, err := result.Read(dir)
+		if err != nil {
+			return nil, "", err
+		}
+		runs, dirs = append(runs, run), append(dirs, dir)
+	}
+	if len(runs) > 1 && flags.out == "" {
+		return nil, "", usagef("several runs have no directory in common; say where the figures go with --out DIR")
+	}
+	dir = outOr(flags, dirs[0])
+	if len(runs) == 1 && specs == nil && flags.asked == nil {
+		figs, err = plots.All(&runs[0].Document, &runs[0].Detail)
+		if err != nil {
+			err = &result.PlaceError{Path: dirs[0], Why: err.Error()}
+		}
+		return figs, dir, err
+	}
+	s, t, err := besides(runs, dirs)
+	if err != nil {
+		return nil, "", err
+	}
+	figs, err = drawSweep(s, t, specs, flags)
+	return figs, dir, err
+}
+
+// isSweep reports whether dir is that of a sweep, whole or not.
+func isSweep(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, result.SweepFile))
+	return err == nil || result.IsSweep(dir)
+}
+
+// outOr is where figures go: --out, or beside the result.
+func outOr(flags plotFlags, dir string) string {
+	if flags.out != "" {
+		return flags.out
+	}
+	return filepath.Join(dir, result.PlotsDir)
+}
+
+// drawSweep draws what the flags or else the plots ask for. Faults of plots are
+// unusable input, unless others can be drawn.
+func drawSweep(s *result.Sweep, t *result.SweepTimings, specs []result.Plot, flags plotFlags) ([]sheet.Figure, error) {
+	if flags.asked != nil {
+		p := chart.Propose(s, *flags.asked)
+		if flags.logX {
+			p.LogX = flags.asked.LogX
+		}
+		specs = []result.Plot{p}
+	}
+	figs, err := chart.All(specs, s, t)
+	var all failures
+	for _, e := range parts(err) {
+		if len(figs) == 0 {
+			e = usageError(e.Error())
+		}
+		all = append(all, e)
+	}
+	if len(all) > 0 {
+		return figs, all
+	}
+	return figs, nil
+}
+
+// besides makes one table of several runs, as if a sweep had varied the run.
+func besides(runs []*result.Run, dirs []string) (*result.Sweep, *result.SweepTimings, error) {
+	axis := result.Axis{Name: "run", Keys: []string{"run"}}
+	for _, dir := range dirs {
+		label := filepath.Base(filepath.Clean(dir))
+		if slices.ContainsFunc(dirs, func(d string) bool { return d != dir && filepath.Base(filepath.Clean(d)) == label }) {
+			label = filepath.Clean(dir)
+		}
+		if slices.Contains(axis.Labels, label) {
+			return nil, nil, usagef("%s is given twice", dir)
+		}
+		axis.Labels = append(axis.Labels, label)
+	}
+	s := &result.Sweep{Schema: result.SweepSchema, Version: result.Version, Model: result.Model, Axes: []result.Axis{axis}}
+	t := &result.SweepTimings{Cells: map[string]result.PolicyTimings{}}
+	for i, r := range runs {
+		if i == 0 {
+			s.Title = r.Detail.Title
+		} else if s.Title != r.Detail.Title {
+			s.Title = ""
+		}
+		t.WallS += r.Timings.WallS
+		for _, row := range r.Document.Rows {
+			key := fmt.Sprintf("%d %s", i, row.Policy)
+			s.Cells = append(s.Cells, result.Cell{
+				At: []int{i}, Policy: row.Policy, Key: key, Scenario: r.Document.Scenario, Seed: r.Document.Seed,
+				Reference: r.Document.Reference, Metrics: row.Metrics, Labels: row.Labels, Samples: row.Samples,
+			})
+			if times, ok := r.Timings.Policies[row.Policy]; ok {
+				t.Cells[key] = times
+			}
+		}
+	}
+	if len(s.Cells) == 0 {
+		return nil, nil, errors.New("the runs have no policies to draw")
+	}
+	return s, t, nil
+}

@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sim/scenarios"
+	"sim/scenarios/result"
+)
+
+func TestReadWhere(t *testing.T) {
+	for _, c := range []struct {
+		texts []string
+		want  map[string][]string // nil for a fault
+	}{
+		{[]string{"policy=a,b"}, map[string][]string{"policy": {"a", "b"}}},
+		{[]string{"policy=a", " policy = b "}, map[string][]string{"policy": {"a", "b"}}},
+		{[]string{"fabric.dims=[4, 4],[8, 8]", "seed=1"}, map[string][]string{"fabric.dims": {"[4, 4]", "[8, 8]"}, "seed": {"1"}}},
+		{[]string{"a==b"}, map[string][]string{"a": {"=b"}}},
+		{[]string{"policy"}, nil}, {[]string{"policy="}, nil}, {[]string{"=a"}, nil}, {[]string{""}, nil},
+	} {
+		got, err := readWhere(c.texts)
+		if (err != nil) != (c.want == nil) {
+			t.Errorf("%q: error %v", c.texts, err)
+		}
+		if diff := cmp.Diff(c.want, got); c.want != nil && diff != "" {
+			t.Errorf("%q: (-want +got)\n%s", c.texts, diff)
+		}
+	}
+}
+
+// Runs beside each other keep every metric, time and label, under names that
+// tell them apart.
+func TestBesides(t *testing.T) {
+	o := fakeOutcome()
+	run := func(title string) *result.Run {
+		d := o.Detail
+		d.Title = title
+		return &result.Run{Document: o.Document, Timings: o.Timings, Detail: d}
+	}
+	s, times, err := besides([]*result.Run{run("t"), run("t"), run("t")}, []string{"runs/a/", "old/a", "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"runs/a", "old/a", "b"}; !slices.Equal(s.Axes[0].Labels, want) {
+		t.Errorf("labels %q, want %q", s.Axes[0].Labels, want)
+	}
+	if err := s.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Cells) != 3*len(o.Document.Rows) || s.Title != "t" {
+		t.Fatalf("%d cells, title %q", len(s.Cells), s.Title)
+	}
+	for i, c := range s.Cells {
+		row := o.Document.Rows[i%len(o.Document.Rows)]
+		if diff := cmp.Diff(row.Metrics, c.Metrics); diff != "" || c.Policy != row.Policy || c.At[0] != i/len(o.Document.Rows) {
+			t.Errorf("cell %d: %+v\n%s", i, c, diff)
+		}
+		if times.Cells[c.Key] != o.Timings.Policies[c.Policy] {
+			t.Errorf("cell %d has times %+v", i, times.Cells[c.Key])
+		}
+	}
+	if s, _, err := besides([]*result.Run{run("t"), run("u")}, []string{"a", "b"}); err != nil || s.Title != "" {
+		t.Errorf("unlike runs have the title %q: %v", s.Title, err)
+	}
+	if _, _, err := besides([]*result.Run{run("t"), run("t")}, []string{"a", "a/"}); err == nil || !strings.Contains(err.Error(), "twice") {
+		t.Errorf("the same run twice: %v", err)
+	}
+	if _, _, err := besides([]*result.Run{{}}, []string{"a"}); err == nil {
+		t.Error("a run of nothing is drawn")
+	}
+}
+
+// Results of the scenarios that come with sim can be drawn after the fact.
+func TestPlotOfTrueRun(t *testing.T) {
+	c, stdout, stderr := buffered()
+	c.run = scenarios.Run
+	dir := t.TempDir()
+	if code := c.main(context.Background(), []string{"sim", "run", "gpt7b", "--no-plots", "--out", dir + "/run"}); code != exitDone {
+		t.Fatal(stderr)
+	}
+	stdout.Reset()
+	for _, args := range [][]string{nil, {"--y", "reference.makespan_s"}, {"--kind", "cdf", "--y", "ports"}, {"--x", "ports", "--y", "nct"}} {
+		if code := c.main(context.Background(), append([]string{"sim", "plot", dir + "/run", "--format", "svg"}, args...)); code != exitDone {
+			t.Errorf("%q: %s", args, stderr)
+		}
+	}
+	if n := strings.Count(stdout.String(), "\n"); n < 8 {
+		t.Errorf("only %d figures:\n%s", n, stdout)
+	}
+}

@@ -1,0 +1,25 @@
+//go:build !nats
+
+package cli
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"sim/scenarios/sweep"
+)
+
+// noQueue says what is missing of a build without the queue.
+const noQueue = "this sim was built without the queue; build it with: go build -tags nats -o sim ."
+
+func (c *command) queueRunner(*sweep.Plan, sweepFlags) (sweep.Runner, error) {
+	return nil, usageError(noQueue)
+}
+
+func (c *command) workerCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "worker",
+		Usage:     "compute the cells of a queue (in builds with -tags nats)",
+		ArgsUsage: "URL",
+		Action:    func(*cli.Context) error { return usageError(noQueue) },
+	}
+}

@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestReplayTable has policies that stall sometimes, always, and one that was
+// not replayed.
+func TestReplayTable(t *testing.T) {
+	c, out, _ := buffered()
+	o := fakeOutcome()
+	d := &o.Document
+	if err := c.printTable(o, "out"); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(strings.ToLower(out.String()), "replay") {
+		t.Error("the table of a run without replays speaks of them")
+	}
+	for i := range 3 {
+		m := d.Rows[i].Metrics
+		d.Rows[i].Labels["replay"] = "100 plays with compute times varying by 5 %, 1 circuit dark from the start; nominal priorities"
+		m["replay_plays"] = 100
+		m["replay_stalled"] = []float64{0, 3, 100}[i]
+		if i == 2 {
+			d.Rows[i].Labels["replay_nct_mean"] = "as no play ends: pods that exchange data lose their last circuit"
+			continue
+		}
+		for k, name := range []string{"mean", "p50", "p95", "p99", "max"} {
+			m["replay_nct_"+name] = 1.25 + float64(i)/10 + float64(k)/100
+		}
+		m["replay_makespan_mean_s"], m["replay_makespan_p95_s"] = 3.7+float64(i)/10, 3.8
+	}
+	d.Reference["replay_makespan_mean_s"], d.Reference["replay_compute_makespan_mean_s"] = 3.677, 3.333
+	d.Reference["replay_gap_max"] = 0.0123
+	out.Reset()
+	if err := c.printTable(o, "out"); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "table-replay.txt", out.String())
+	narrow(t, out.String())
+}

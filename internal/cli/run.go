@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"sim/plots"
+	"sim/plots/sheet"
+	"sim/scenarios"
+	"sim/scenarios/result"
+)
+
+func (c *command) runCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "run",
+		Usage:     "run scenarios, print what each policy reached and keep it in a run directory",
+		ArgsUsage: "FILE...",
+		Flags:     runFlagList(),
+		Action: func(cc *cli.Context) error {
+			files := cc.Args().Slice()
+			if len(files) == 0 {
+				return usagef("sim run needs a scenario FILE; sim list scenarios names those that come with sim")
+			}
+			flags, err := readRunFlags(cc, len(files))
+			if err != nil {
+				return err
+			}
+			set, err := overrides(cc)
+			if err != nil {
+				return err
+			}
+			jobs, err := c.prepare(files, set, flags)
+			defer func() {
+				for _, j := range jobs {
+					j.abort()
+				}
+			}()
+			if err != nil {
+				return err
+			}
+			var failed failures
+			for _, j := range jobs {
+				err := cc.Context.Err() // an interrupt leaves the rest undone
+				if err == nil {
+					err = c.runJob(cc.Context, j, flags)
+				}
+				if err != nil {
+					failed = append(failed, err)
+				}
+				if cc.Context.Err() != nil && err != nil {
+					break
+				}
+			}
+			return several(failed...)
+		},
+	}
+}
+
+// job is a scenario with the places claimed for its results.
+type job struct {
+	scenario *scenarios.Scenario
+	dir      *result.Dir
+	outputs  outputs
+}
+
+// abort removes what of the job is not finished.
+func (j *job) abort() {
+	j.outputs.abort() // some may lie in dir
+	j.dir.Abort()
+}
+
+// prepare loads all files, reporting the faults of all, and claims every place
+// that results will go to. It computes nothing. The jobs that it made are
+// returned on failure too, to be aborted.
+func (c *command) prepare(files, overrides []string, flags runFlags) (jobs []*job, err error) {
+	list, err := loadAll(files, overrides)
+	if err != nil {
+		return nil, err
+	}
+	claimed := map[string]string{}
+	for i, s := range list {
+		if err := refuseOutputs(s, flags); err != nil {
+			return jobs, err
+		}
+		place := runDir(s, flags, len(files))
+		if other, ok := claimed[place]; ok {
+			return jobs, usagef("%s and %s are the same scenario", other, files[i])
+		}
+		claimed[place] = files[i]
+		dir, err := result.Create(place, result.Claim{Scenario: s.Name, Digest: s.Digest(), Force: flags.force})
+		if err != nil {
+			return jobs, err
+		}
+		j := &job{scenario: s, dir: dir}
+		jobs = append(jobs, j)
+		c.left.onAbandon(dir.Abort)
+		if err := claimDirs(s.Name, s.OutputDirs(), dir); err != nil {
+			return jobs, err
+		}
+		if err := j.outputs.open(s, files[i], overrides, dir, flags); err != nil {
+			return jobs, err
+		}
+		c.left.onAbandon(j.outputs.abort)
+	}
+	return jobs, nil
+}
+
+// runJob runs a scenario, keeps its results and prints them.
+func (c *command) runJob(ctx context.Context, j *job, flags runFlags) error {
+	s, begun := j.scenario, c.now()
+	p := c.startProgress(s.Name)
+	outcome, err := c.run(ctx, s, scenarios.RunOptions{Workers: flags.workers, Progress: p.update})
+	p.stop()
+	if err != nil {
+		if errors.Is(err, scenarios.ErrInput) || errors.Is(err, context.Canceled) {
+			return err
+		}
+		return fmt.Errorf("%s: %w", s.Name, err)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := j.dir.Write(&result.Run{
+		Manifest: result.Manifest{
+			Schema:    result.ManifestSchema,
+			Version:   result.Version,
+			Revision:  result.Revision(),
+			Scenario:  s.Name,
+			Digest:    s.Digest(),
+			Seed:      s.Seed,
+			Arguments: c.args,
+			Start:     begun.UTC().Format(time.RFC3339Nano),
+			End:       c.now().UTC().Format(time.RFC3339Nano),
+		},
+		Scenario: s.TOML(),
+		Document: outcome.Document,
+		Timings:  outcome.Timings,
+		Detail:   outcome.Detail,
+		Files:    outcome.Files,
+	}); err != nil {
+		return fmt.Errorf("%s: %w", s.Name, err)
+	}
+	drawn := c.draw(ctx, j, outcome, flags)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	written := j.outputs.write(c, outcome)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := j.dir.Commit(); err != nil {
+		return err
+	}
+	c.left.kept("the run is kept in " + j.dir.Path())
+	if err := c.printOutcome(j, outcome, flags); err != nil {
+		return err
+	}
+	c.left.kept("") // of the runs that follow
+	failed := []error{drawn, written}
+	for _, err := range outcome.Failed { // policies whose simulation came to no end: their rows say so
+		failed = append(failed, fmt.Errorf("%s: %w", s.Name, err))
+	}
+	return several(failed...)
+}
+
+// several returns the errors that are none as one.
+func several(errs ...error) error {
+	var all failures
+	for _, err := range errs {
+		if err != nil {
+			all = append(all, err)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all
+}
+
+// draw makes the figures. The numbers are good without them, so the run is
+// kept when it fails.
+func (c *command) draw(ctx context.Context, j *job, o *scenarios.Outcome, flags runFlags) error {
+	if len(flags.formats) == 0 {
+		return nil
+	}
+	figures, err := plots.All(&o.Document, &o.Detail)
+	if err == nil {
+		err = sheet.WriteAll(ctx, filepath.Join(j.dir.Temp(), result.PlotsDir), flags.formats, figures, flags.workers)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: the results are whole but the figures are not: %w", j.scenario.Name, err)
+	}
+	return nil
+}
+
+// printOutcome prints the table, or the document with --json.
+func (c *command) printOutcome(j *job, o *scenarios.Outcome, flags runFlags) error {
+	if !flags.json {
+		return c.printTable(o, j.dir.Path())
+	}
+	doc := o.Document
+	doc.Timings = &o.Timings
+	data, err := doc.JSON()
+	if err != nil {
+		return err
+	}
+	_, err = c.stdout.Write(data)
+	return err
+}

@@ -1,0 +1,444 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"sim/scenarios"
+	"sim/scenarios/result"
+	"sim/scenarios/sweep"
+)
+
+// freeCells is the number of cells from which --yes must be said.
+const freeCells = 100_000
+
+func (c *command) sweepCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "sweep",
+		Usage:     "run a scenario over values of its keys, many cells at a time, and keep every finished cell",
+		ArgsUsage: "FILE",
+		Description: "A cell is one scenario under one policy. The keys to vary are named by the table [sweep] of FILE and by\n" +
+			"--set key=a,b,c or --set key=1..8. What is already there is not computed again: a sweep that was stopped\n" +
+			"goes on where it was when the same command is run. In a job array of Slurm or an indexed Job of Kubernetes\n" +
+			"each task computes its part; --merge joins the parts.",
+		Flags: sweepFlagList(),
+		Action: func(cc *cli.Context) error {
+			flags, err := c.readSweepFlags(cc)
+			if err != nil {
+				return err
+			}
+			set, err := overrides(cc)
+			if err != nil {
+				return err
+			}
+			args := cc.Args().Slice()
+			switch {
+			case flags.merge:
+				return c.mergeSweep(cc.Context, args, set, flags)
+			case len(args) != 1:
+				return usagef("sim sweep needs one scenario FILE, not %d; sim list studies names those that come with sim", len(args))
+			}
+			return c.sweep(cc.Context, args[0], set, flags)
+		},
+	}
+}
+
+func sweepFlagList() []cli.Flag {
+	return append(scenarioFlags(),
+		&cli.BoolFlag{Name: "dry-run", DisableDefaultText: true, Usage: "print the cells and how long they might take, and compute nothing but one cell a policy"},
+		&cli.BoolFlag{Name: "yes", DisableDefaultText: true, Usage: fmt.Sprintf("go on though there are more than %s cells", count(freeCells))},
+		&cli.StringFlag{Name: "shard", Usage: "compute every N-th cell, beginning with the I-th, of `I/N`; of /N I is the job array's"},
+		&cli.BoolFlag{Name: "merge", DisableDefaultText: true, Usage: "compute nothing but join what shards have computed, in the directory of FILE or in the directories given"},
+		&cli.StringFlag{Name: "queue", Usage: "have the cells computed by the workers of a queue at `URL`, such as nats://host:4222, or embedded"},
+		&cli.StringFlag{Name: "listen", Usage: "with --queue embedded: take workers of other machines at `ADDRESS`, such as :4222"},
+		&cli.StringFlag{Name: "creds", Usage: "with --queue: NATS credentials `FILE`"},
+		&cli.StringFlag{Name: "token-file", Usage: "with --queue: read the token that is asked for from `FILE`", DefaultText: "$SIM_TOKEN"},
+		&cli.BoolFlag{Name: "json", DisableDefaultText: true, Usage: "print the sweep document instead of the table"},
+		&cli.StringFlag{Name: "metric", Usage: "print `NAME` in the table", DefaultText: "nct, or else the first of time"},
+		&cli.StringFlag{Name: "out", Usage: "keep the sweep in `DIR`", DefaultText: "runs/<name>-<hash>"},
+		forceFlag(),
+		&cli.IntFlag{Name: "j", Usage: "compute `N` cells at a time; changes no result", DefaultText: "as many as there are processors"},
+		&cli.BoolFlag{Name: "no-plots", DisableDefaultText: true, Usage: "draw no figures"},
+		&cli.StringFlag{Name: "format", Usage: "draw figures as `FORMATS`: png, svg or png,svg", Value: "png"},
+	)
+}
+
+// sweepFlags are the flags of `sim sweep` that are not the scenario's.
+type sweepFlags struct {
+	runFlags
+	dryRun, yes, merge   bool
+	shard                sweep.Shard
+	queue, listen, creds string
+	tokenFile            string
+	metric               string
+}
+
+func (c *command) readSweepFlags(cc *cli.Context) (f sweepFlags, err error) {
+	for _, name := range []string{"out", "shard", "queue", "listen", "creds", "token-file", "metric", "format"} {
+		if cc.IsSet(name) && cc.String(name) == "" {
+			return f, usagef("flag --%s needs a value", name)
+		}
+	}
+	f = sweepFlags{
+		runFlags: runFlags{json: cc.Bool("json"), out: cc.String("out"), workers: runtime.GOMAXPROCS(0), force: cc.Bool("force")},
+		dryRun:   cc.Bool("dry-run"), yes: cc.Bool("yes"), merge: cc.Bool("merge"),
+		queue: cc.String("queue"), listen: cc.String("listen"), creds: cc.String("creds"), tokenFile: cc.String("token-file"), metric: cc.String("metric"),
+	}
+	if f.formats, err = readFormats(cc); err != nil {
+		return f, err
+	}
+	if cc.IsSet("j") {
+		if f.workers = cc.Int("j"); f.workers < 1 {
+			return f, usagef("flag -j wants at least 1, not %d", f.workers)
+		}
+	}
+	if err := checkMetric(f.metric); err != nil {
+		return f, err
+	}
+	if f.listen != "" && f.queue != "embedded" {
+		return f, usagef("flag --listen goes with --queue embedded")
+	}
+	if f.creds != "" && f.queue == "" {
+		return f, usagef("flag --creds goes with --queue")
+	}
+	if f.tokenFile != "" && f.queue == "" {
+		return f, usagef("flag --token-file goes with --queue")
+	}
+	if f.json && f.metric != "" {
+		return f, usagef("--metric is of the table, which --json leaves out; use one of the two")
+	}
+	if f.json && f.dryRun {
+		return f, usagef("--json prints results, of which --dry-run has none; use one of the two")
+	}
+	if f.merge {
+		if cc.IsSet("shard") || f.queue != "" || f.dryRun || f.force {
+			return f, usagef("--merge computes nothing, so it does not go with --shard, --queue, --dry-run or --force")
+		}
+		return f, nil
+	}
+	var from string
+	if f.shard, from, err = sweep.ParseShard(cc.String("shard"), c.getenv); err != nil {
+		return f, usageError(err.Error())
+	}
+	if from != "" {
+		c.say("part %s of the sweep, by %s", f.shard, from)
+	}
+	if f.json && f.shard.Count > 1 {
+		return f, usagef("--json prints all cells, of which %s is a part; print them with sim sweep --merge --json", f.shard)
+	}
+	if f.queue != "" && f.shard.Count > 1 {
+		return f, usagef("--queue shares the cells among its workers itself, so it does not go with --shard (of an array of jobs run sim worker)")
+	}
+	return f, nil
+}
+
+// sweep computes what is missing of a study.
+func (c *command) sweep(ctx context.Context, file string, overrides []string, flags sweepFlags) error {
+	begun := c.now()
+	study, plan, err := c.plan(ctx, file, overrides, flags)
+	if err != nil {
+		return err
+	}
+	dir := sweepDir(plan, flags)
+	if err := sweep.Vacant(dir, plan.Claim(flags.force)); err != nil {
+		return err
+	}
+	var run sweep.Runner = sweep.Local(flags.workers)
+	if flags.queue == "" { // else others write them
+		if err := claimDirs(study.Name, plan.Dirs, nil); err != nil {
+			return err
+		}
+	} else if !flags.dryRun {
+		if run, err = c.queueRunner(plan, flags); err != nil {
+			return err
+		}
+	}
+	if flags.dryRun {
+		return c.dryRun(ctx, plan, flags)
+	}
+	text, err := study.TOML()
+	if err != nil {
+		return err
+	}
+	store, err := sweep.Open(dir, plan, text, result.Manifest{
+		Version: result.Version, Revision: result.Revision(), Scenario: study.Name, Digest: plan.Sweep.Digest,
+		Arguments: withoutSecrets(c.args), Start: begun.UTC().Format(time.RFC3339Nano), End: begun.UTC().Format(time.RFC3339Nano),
+	}, flags.shard, flags.force)
+	if err != nil {
+		return err
+	}
+	c.left.kept("the cells that were finished are kept, and the same command goes on from there")
+	err = c.fillSweep(ctx, plan, store, run, begun, flags)
+	if e := store.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// plan lists the cells of a study, with all that can be wrong with it found
+// before anything is computed.
+func (c *command) plan(ctx context.Context, file string, overrides []string, flags sweepFlags) (*scenarios.Study, *sweep.Plan, error) {
+	study, err := scenarios.LoadStudy(file, overrides)
+	if err != nil {
+		return nil, nil, err
+	}
+	first, err := study.Variant(0)
+	if err != nil {
+		return nil, nil, err
+	}
+	if n := study.Variants(); n > freeCells/max(1, len(first.PolicyNames())) && !flags.yes {
+		return nil, nil, usagef("%s has about %s cells (%s variants of %s); say --yes if you mean it",
+			study.Name, count(float64(n)*float64(len(first.PolicyNames()))), count(float64(n)), plural(len(first.PolicyNames()), "policy", "policies"))
+	}
+	plan, err := sweep.NewPlan(ctx, study)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(flags.formats) > 0 {
+		if err := checkCharts(study.Plots, &plan.Sweep); err != nil {
+			return nil, nil, usagef("%s: %v", file, err)
+		}
+	}
+	return study, plan, nil
+}
+
+// fillSweep computes the cells that store does not hold, and finishes the
+// sweep when all are there.
+func (c *command) fillSweep(ctx context.Context, plan *sweep.Plan, store *sweep.Store, run sweep.Runner, begun time.Time, flags sweepFlags) error {
+	for _, w := range store.Warnings {
+		c.say("%s", w)
+	}
+	kin, err := filepath.Glob(filepath.Join(filepath.Dir(store.Dir), globQuote(unfitForPath.ReplaceAllString(plan.Sweep.Name, "-"))+"-*"))
+	if err != nil {
+		return err
+	}
+	adopted, err := store.Adopt(plan, kin)
+	if err != nil {
+		return err
+	}
+	if adopted > 0 {
+		c.say("%s taken over from earlier sweeps of %s", plural(adopted, "cell", "cells"), plan.Sweep.Name)
+	}
+	if err := c.announce(ctx, plan, store, flags); err != nil {
+		return err
+	}
+	p := c.startSweepProgress(plan.Sweep.Name)
+	status, err := sweep.Execute(ctx, plan, store, sweep.Options{Run: run, Shard: flags.shard, Asked: askedFor(plan, flags), Progress: p.update})
+	p.stop()
+	for _, i := range status.Failed {
+		c.say("%s failed: %s", plan.Name(i), store.Failure(plan.Sweep.Cells[i].Key))
+	}
+	if err != nil {
+		var unknown *sweep.UnknownMetric
+		if errors.As(err, &unknown) {
+			return usagef("%v%s (%s kept in %s)", unknown, didYouMean(unknown.Name, unknown.Near, "there are "+strings.Join(unknown.Known, ", ")),
+				plural(status.Known+status.Computed, "cell is", "cells are"), store.Dir)
+		}
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			return &interrupted{status, store.Dir}
+		}
+		return err
+	}
+	if status.Missing > 0 {
+		c.say("%s done; when all parts are, join them: sim sweep --merge %s", plural(status.Total, "cell of this part is", "cells of this part are"), store.Dir)
+		return failedCells(status)
+	}
+	doc, timings := plan.Fill(store)
+	timings.WallS = c.now().Sub(begun).Seconds()
+	if err := c.finishSweep(ctx, store, doc, timings, plan.Study.Plots, flags); err != nil {
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			return &interrupted{status, store.Dir}
+		}
+		return err
+	}
+	if status.Computed == 0 && len(status.Failed) == 0 {
+		c.say("all %s were there already", plural(status.Total, "cell", "cells"))
+	}
+	return failedCells(status)
+}
+
+// checkMetric fails on names that figures know and the table does not.
+func checkMetric(name string) error {
+	const want = "choose a metric of cells, such as nct, or draw a figure"
+	if strings.HasPrefix(name, "reference.") {
+		return usagef("flag --metric: %s is of the reference, which the table does not show; %s", name, want)
+	}
+	if strings.Contains(name, "/") && !strings.HasPrefix(name, "job.") { // names of jobs are anybody's
+		return usagef("flag --metric: %s is a quotient, which the table does not show; %s", name, want)
+	}
+	return nil
+}
+
+// askedFor returns the metrics that the table and the figures of a sweep are to
+// show.
+func askedFor(plan *sweep.Plan, flags sweepFlags) []sweep.Asked {
+	var asked []sweep.Asked
+	if flags.metric != "" {
+		asked = append(asked, sweep.Asked{By: "flag --metric", Name: flags.metric})
+	}
+	if len(flags.formats) > 0 {
+		asked = append(asked, sweep.AskedBy(plan.Study.Plots)...)
+	}
+	return asked
+}
+
+// failedCells is the error of a sweep some of whose cells failed.
+func failedCells(s sweep.Status) error {
+	if len(s.Failed) == 0 {
+		return nil
+	}
+	what := fmt.Sprintf("%s of %d failed; the others are kept", plural(len(s.Failed), "cell", "cells"), s.Total)
+	switch s.Unusable {
+	case 0:
+		return errors.New(what + ", and the same command tries these again")
+	case len(s.Failed):
+		return usagef("%s, and these fail each time: change the scenario", what)
+	}
+	return fmt.Errorf("%s, and the same command tries these again; %d fail each time: change the scenario", what, s.Unusable)
+}
+
+// interrupted is the error of a sweep that was interrupted.
+type interrupted struct {
+	status sweep.Status
+	dir    string
+}
+
+func (e *interrupted) Error() string {
+	return fmt.Sprintf("interrupted after %d of %d cells, which are kept in %s; the same command goes on from there",
+		e.status.Known+e.status.Computed, e.status.Total, e.dir)
+}
+
+func (e *interrupted) Unwrap() error { return context.Canceled }
+
+// finishSweep writes and prints what a whole sweep found.
+func (c *command) finishSweep(ctx context.Context, store *sweep.Store, doc *result.Sweep, timings *result.SweepTimings, plots []result.Plot, flags sweepFlags) error {
+	if why := nothingServed(doc); why != "" {
+		return usagef("no policy can serve any of %s: %s; change the scenario", plural(len(doc.Cells), "cell", "cells"), why)
+	}
+	if err := store.Finish(doc, timings); err != nil {
+		return err
+	}
+	var drawn error
+	if len(flags.formats) > 0 {
+		drawn = drawCharts(ctx, filepath.Join(store.Dir, result.PlotsDir), plots, doc, timings, flags.runFlags)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	if flags.json {
+		data, err := result.JSON(doc)
+		if err != nil {
+			return err
+		}
+		if _, err := c.stdout.Write(data); err != nil {
+			return err
+		}
+		return drawn
+	}
+	if _, err := sweepMetric(doc, plots, flags.metric); err != nil {
+		n := 0
+		for i := range doc.Cells {
+			if doc.Cells[i].Failed == "" {
+				n++
+			}
+		}
+		return usagef("%v (%s kept in %s)", err, plural(n, "cell is", "cells are"), store.Dir)
+	}
+	if err := c.printSweep(doc, timings, plots, store.Dir, flags.metric); err != nil {
+		return err
+	}
+	return drawn
+}
+
+// nothingServed says why no cell of a sweep could be served by its policy, "" where some could.
+func nothingServed(s *result.Sweep) string {
+	why := ""
+	for i := range s.Cells {
+		label := s.Cells[i].Labels["unserved"]
+		if label == "" {
+			return ""
+		}
+		if why == "" {
+			why = s.Cells[i].Policy + ": " + label
+		}
+	}
+	return why
+}
+
+// mergeSweep joins the parts of a sweep.
+func (c *command) mergeSweep(ctx context.Context, args, overrides []string, flags sweepFlags) error {
+	if len(args) == 0 {
+		return usagef("sim sweep --merge needs the sweep's FILE or the directories of its parts")
+	}
+	dirs := args
+	if info, err := os.Stat(args[0]); len(args) == 1 && (err != nil || !info.IsDir()) {
+		study, err := scenarios.LoadStudy(args[0], overrides)
+		if err != nil {
+			return err
+		}
+		digest, err := study.Digest()
+		if err != nil {
+			return err
+		}
+		dirs = []string{sweepPlace(study.Name, digest, flags)}
+		if held, _, err := result.ReadPlan(dirs[0]); err == nil && held.Digest != digest {
+			return &result.PlaceError{Path: dirs[0], Why: "holds another sweep than that of " + args[0] + "; give the keys that it was run with, or the directory alone"}
+		}
+	} else if len(overrides) > 0 {
+		return usagef("--merge of directories takes no --set: they hold their own scenarios")
+	} else if flags.out != "" {
+		return usagef("--merge of directories joins them in the first, %s; leave --out out", dirs[0])
+	}
+	store, doc, timings, plots, err := sweep.Merge(dirs)
+	if err != nil {
+		return err
+	}
+	for _, w := range store.Warnings {
+		c.say("%s", w)
+	}
+	err = c.finishSweep(ctx, store, doc, timings, plots, flags)
+	if e := store.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+func sweepDir(p *sweep.Plan, f sweepFlags) string { return sweepPlace(p.Sweep.Name, p.Sweep.Digest, f) }
+
+// sweepPlace is where a sweep is kept.
+func sweepPlace(name, digest string, f sweepFlags) string {
+	if f.out != "" {
+		return f.out
+	}
+	return filepath.Join(runsRoot, fmt.Sprintf("%s-%.10s", unfitForPath.ReplaceAllString(name, "-"), digest))
+}
+
+// secret is what stands before the host of a queue's address.
+var secret = regexp.MustCompile(`[^/=,\s]+@`)
+
+// withoutSecrets returns arguments fit to be kept: the addresses of queues hold
+// passwords and tokens.
+func withoutSecrets(args []string) []string {
+	kept := slices.Clone(args)
+	for i, a := range kept {
+		if strings.Contains(a, "://") || i > 0 && strings.Contains(args[i-1], "listen") || strings.Contains(a, "listen=") {
+			kept[i] = secret.ReplaceAllString(a, "***@")
+		}
+	}
+	return kept
+}
+
+// globQuote keeps a name's characters from being a pattern's.
+func globQuote(name string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
+}

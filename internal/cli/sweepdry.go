@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"time"
+
+	"sim/scenarios/sweep"
+)
+
+// sampleTime bounds what --dry-run computes for its estimate.
+const sampleTime = 10 * time.Second
+
+// dryRun prints the cells that a sweep would compute, and how long that might
+// take: by the times of cells that are there, or else of one cell a policy.
+func (c *command) dryRun(ctx context.Context, plan *sweep.Plan, flags sweepFlags) error {
+	dir := sweepDir(plan, flags)
+	store := sweep.Peek(dir)
+	store.Outdate(askedFor(plan, flags))
+	out := bufio.NewWriter(c.stdout)
+	for i := range plan.Sweep.Cells {
+		if !flags.shard.Has(i) {
+			continue
+		}
+		state := ""
+		if store.Has(plan.Sweep.Cells[i].Key) {
+			state = "  (there)"
+		}
+		fmt.Fprintf(out, "%d  %s%s\n", i+1, plan.Name(i), state)
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	work, err := plan.Work(ctx, store, flags.shard)
+	if err != nil {
+		return err
+	}
+	_, missing, ok := plan.Estimate(store, flags.shard, flags.workers, work, nil)
+	how := "by the cells that are there"
+	sample := map[string]float64{}
+	if !ok {
+		how = "by one cell of each policy"
+		if sample, err = c.sample(ctx, plan, store, work, flags); err != nil {
+			return err
+		}
+	}
+	seconds, _, ok := plan.Estimate(store, flags.shard, flags.workers, work, sample)
+	total := 0
+	for i := range plan.Sweep.Cells {
+		if flags.shard.Has(i) {
+			total++
+		}
+	}
+	about := "about " + roughly(seconds)
+	switch {
+	case missing == 0:
+		c.say("%s, all there: nothing to compute", plural(total, "cell", "cells"))
+		return nil
+	case !ok:
+		about = fmt.Sprintf("more than %s", roughly(max(seconds, sampleTime.Seconds(), work.Seconds/float64(flags.workers))))
+	}
+	c.say("%s, %s to compute: %s on %s, %s; they go to %s", plural(total, "cell", "cells"), count(float64(missing)), about,
+		plural(flags.workers, "processor", "processors"), how, dir)
+	return nil
+}
+
+// longSweep is how many seconds a sweep takes, about, that is announced as long.
+const longSweep = 10
+
+// announce says before a sweep begins that it is a long one: by the times of cells that
+// are there, or else by the hops of packets that there are to simulate.
+func (c *command) announce(ctx context.Context, plan *sweep.Plan, store *sweep.Store, flags sweepFlags) error {
+	if !missesAny(plan, store, flags.shard) {
+		return nil
+	}
+	work, err := plan.Work(ctx, store, flags.shard)
+	if err != nil {
+		return err
+	}
+	if flags.queue != "" {
+		flags.workers = 1 // how many there will be is not known
+	}
+	seconds, missing, ok := plan.Estimate(store, flags.shard, flags.workers, work, nil)
+	how := "by the cells that are there"
+	if !ok {
+		seconds = work.Seconds / float64(max(1, min(flags.workers, missing)))
+		how = fmt.Sprintf("by some %.2g hops of packets", work.Hops)
+	}
+	if missing > 0 && seconds >= longSweep {
+		c.say("%s has %s to compute, which takes about %s on %s, %s", plan.Sweep.Name, plural(missing, "cell", "cells"), roughly(seconds),
+			plural(flags.workers, "processor", "processors"), how)
+	}
+	return nil
+}
+
+// missesAny reports whether a cell of a shard is to be computed.
+func missesAny(plan *sweep.Plan, store *sweep.Store, shard sweep.Shard) bool {
+	for i := range plan.Sweep.Cells {
+		if shard.Has(i) && !store.Has(plan.Sweep.Cells[i].Key) {
+			return true
+		}
+	}
+	return false
+}
+
+// sample times the first missing cell of each policy, by the unit of work.
+func (c *command) sample(ctx context.Context, plan *sweep.Plan, store *sweep.Store, work *sweep.Work, flags sweepFlags) (map[string]float64, error) {
+	ctx, cancel := context.WithTimeout(ctx, sampleTime)
+	defer cancel()
+	var todo []int
+	seen := map[string]bool{}
+	for i := range plan.Sweep.Cells {
+		cell := &plan.Sweep.Cells[i]
+		if flags.shard.Has(i) && !seen[cell.Policy] && !store.Has(cell.Key) {
+			seen[cell.Policy] = true
+			todo = append(todo, i)
+		}
+	}
+	times := map[string]float64{}
+	err := sweep.Local(flags.workers)(ctx, plan, todo, func(i int, r *sweep.Record) error {
+		if r.Failed == "" {
+			times[plan.Sweep.Cells[i].Policy] = (r.Timings.SolveS + r.Timings.PlayS) / work.Of[i]
+		}
+		return nil
+	})
+	if ctx.Err() == context.DeadlineExceeded {
+		err = nil // no estimate for what takes longer
+	}
+	return times, err
+}

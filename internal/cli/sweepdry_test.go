@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"regexp"
+	"testing"
+
+	"sim/scenarios"
+	"sim/scenarios/sweep"
+)
+
+// TestAnnounce: a sweep that takes long says so before it begins, and others do not.
+func TestAnnounce(t *testing.T) {
+	for _, c := range []struct {
+		study string
+		set   []string
+		want  string
+	}{
+		{"fluid", nil, `^sim: fluid has 40 cells to compute, which takes about \d+ s on 2 processors, by some \S+ hops of packets\n$`},
+		{"latency-load", nil, `^sim: latency-load has 19 cells to compute, `},
+		{"latency-load", []string{"fabric.dims=[4, 4]"}, `^$`},
+		{"gpt7b", nil, `^$`},
+	} {
+		study, err := scenarios.LoadStudy(c.study, c.set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := sweep.NewPlan(t.Context(), study)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd, _, stderr := buffered()
+		flags := sweepFlags{runFlags: runFlags{workers: 2}, shard: sweep.Shard{Count: 1}}
+		if err := cmd.announce(t.Context(), plan, sweep.Peek(t.TempDir()), flags); err != nil {
+			t.Fatal(err)
+		}
+		if !regexp.MustCompile(c.want).MatchString(stderr.String()) {
+			t.Errorf("%s %v: %q, want %s", c.study, c.set, stderr, c.want)
+		}
+	}
+}

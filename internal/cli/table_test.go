@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"sim/scenarios"
+	"sim/scenarios/result"
+)
+
+func TestTable(t *testing.T) {
+	c, out, _ := buffered()
+	o := fakeOutcome()
+	if err := c.printTable(o, "runs/deepseek671b-0123456789"); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "table.txt", out.String())
+	narrow(t, out.String())
+}
+
+// TestTableOddities has a tie, an undefined metric with its reason, a policy
+// without timings, a large topology and very short times.
+func TestTableOddities(t *testing.T) {
+	c, out, _ := buffered()
+	o := fakeOutcome()
+	d := &o.Document
+	delete(d.Rows[0].Metrics, "nct")
+	d.Rows[0].Labels["nct"] = "the ideal fabric hides all communication"
+	delete(o.Timings.Policies, "sqrt-alloc")
+	for i := range d.Rows {
+		d.Rows[i].Metrics["makespan_s"] = 12.3456e-6
+		d.Rows[i].Metrics["gap"] = []float64{0, 0.00012, 3.5, 4e-7}[i]
+		d.Rows[i].Labels["topology"] = strings.Repeat(strings.Repeat("12 ", 64)+"\n", 64)
+	}
+	d.Reference["makespan_s"] = 12.3456e-6
+	if err := c.printTable(o, "out"); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "table-odd.txt", out.String())
+	narrow(t, out.String())
+}
+
+// TestTableUnknownMetrics shows whatever there is when no column is known.
+func TestTableUnknownMetrics(t *testing.T) {
+	c, out, _ := buffered()
+	o := &scenarios.Outcome{Document: result.Document{Scenario: "ring", Rows: []result.Row{{Policy: "dor", Metrics: map[string]float64{"crossings": 8, "echo_s": 1.25}}}}}
+	if err := c.printTable(o, "out"); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "table-unknown.txt", out.String())
+}
+
+func TestExplanation(t *testing.T) {
+	o := fakeOutcome()
+	short := fakePlay("short", 3.6834, 0.07, 0.02)
+	shrink(&short, 0.1583) // milliseconds, whose figures are wide
+	o.Detail.Policies = append(o.Detail.Policies, short)
+	run := &result.Run{Document: o.Document, Detail: o.Detail}
+	for _, policy := range []string{"delta-joint", "short"} {
+		got := explanation(run, run.Detail.Play(policy), painter(false))
+		golden(t, "explain-"+policy+".txt", got)
+		narrow(t, got)
+	}
+}
+
+// shrink makes everything on p's path shorter by a factor.
+func shrink(p *result.Play, by float64) {
+	p.MakespanS *= by
+	for i := range p.Path {
+		s := &p.Path[i]
+		for _, v := range []*float64{&s.StartS, &s.EndS, &s.LagS, &s.IdealS, &s.CircuitS, &s.SharingS} {
+			*v *= by
+		}
+	}
+}
+
+// narrow fails on lines that do not fit a terminal of tableWidth.
+func narrow(t *testing.T, s string) {
+	t.Helper()
+	for _, l := range strings.Split(s, "\n") {
+		if n := utf8.RuneCountInString(l); n > tableWidth {
+			t.Errorf("a line is %d wide, want at most %d: %s", n, tableWidth, l)
+		}
+		if strings.TrimRight(l, " ") != l {
+			t.Errorf("spaces at the end of: %q", l)
+		}
+	}
+}
+
+func TestFormats(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{seconds(3.6834), "3.6834 s"},
+		{seconds(0.0036834), "3.6834 ms"},
+		{seconds(40.5e-6), "40.5000 µs"},
+		{seconds(0.5833059), "583.306 ms"},
+		{seconds(12345.678), "12345.7 s"},
+		{seconds(0), "0.0000 s"},
+		{ofClass(1.2345678e-6), "1.23 µs"},
+		{ofClass(12.345678e-6), "12.3 µs"},
+		{ofClass(999.4e-9), "999 ns"},
+		{ofClass(0), "0.00 s"},
+		{roughly(0.0123), "12 ms"},
+		{roughly(1.26), "1.3 s"},
+		{roughly(0.00012), "120 µs"},
+		{percent(0.234), "23.4 %"},
+		{percent(0.00012), "0.012 %"},
+		{percent(0.0000012), "0.00012 %"},
+		{percent(-0.01), "-1.0 %"},
+		{percent(0), "0.0 %"},
+		{gap(1e-9), "optimal"},
+		{gap(0.012), "1.2 %"},
+		{count(41210), "41,210"},
+		{count(999), "999"},
+		{count(-1234567), "-1,234,567"},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %q, want %q", c.got, c.want)
+		}
+	}
+}
+
+// TestColours wants them on a terminal alone, and never with NO_COLOR.
+func TestColours(t *testing.T) {
+	c, _, _ := buffered()
+	if c.colours(os.Stdout) {
+		t.Error("colours where there is no terminal")
+	}
+	c.terminal = func(io.Writer) bool { return true }
+	if !c.colours(os.Stdout) {
+		t.Error("no colours on a terminal")
+	}
+	c.getenv = func(name string) string { return map[string]string{"NO_COLOR": "1"}[name] }
+	if c.colours(os.Stdout) {
+		t.Error("colours despite NO_COLOR")
+	}
+}
+
+func TestWithoutSecrets(t *testing.T) {
+	args := []string{"sweep", "a@b.toml", "--queue", "nats://me:word@host:4222,nats://token@other", "--queue=tls://u:p@h", "--listen", "TOKEN@:4222", "--listen=x@:1", "--set", "title=x@y"}
+	want := []string{"sweep", "a@b.toml", "--queue", "nats://***@host:4222,nats://***@other", "--queue=tls://***@h", "--listen", "***@:4222", "--listen=***@:1", "--set", "title=x@y"}
+	if got := withoutSecrets(args); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if args[3] == want[3] {
+		t.Error("the arguments themselves were changed")
+	}
+}
+
+// TestBestOfLossy: losing packets does not make a row the best, though what is left
+// arrives sooner.
+func TestBestOfLossy(t *testing.T) {
+	row := func(name string, dropped, delay float64) result.Row {
+		return result.Row{Policy: name, Metrics: map[string]float64{"dropped": dropped, "mean_delay_s": delay, "max_link_load": 1}}
+	}
+	for _, c := range []struct {
+		rows  []result.Row
+		best  int
+		words string
+	}{
+		{[]result.Row{row("dor", 968, 473e-9), row("shortest", 11464, 299e-9)}, 0, "drops the fewest packets"},
+		{[]result.Row{row("dor", 0, 473e-9), row("shortest", 11464, 299e-9)}, 0, "drops the fewest packets"},
+		{[]result.Row{row("dor", 0, 473e-9), row("shortest", 0, 299e-9)}, 1, "delivers soonest"},
+	} {
+		if best, why := bestOf(&result.Document{Rows: c.rows}); best != c.best || why.Wins != c.words {
+			t.Errorf("%v: row %d %s", c.rows, best, why.Wins)
+		}
+	}
+}
