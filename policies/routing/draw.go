@@ -44,7 +44,7 @@ func (p *Problem) spread(ctx context.Context, byWays bool) (*Decision, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	g, err := newGraph(p)
+	g, err := newAdjacency(p)
 	if err != nil {
 		return nil, err
 	}
@@ -58,9 +58,9 @@ func (p *Problem) spread(ctx context.Context, byWays bool) (*Decision, error) {
 	if byWays {
 		s.Weight = make([][]float32, g.nodes)
 	}
-	z, ways, kept, hops := newField(g.nodes), make([]float64, g.nodes), 0, int64(0)
-	if err := g.byDestination(ctx, p, z, func(_ int32, f engine.Flow) error {
-		hops += int64(z.hops[f.Src])
+	z, ways, kept, hops := newField(g), make([]float64, g.nodes), 0, int64(0)
+	if err := z.byDestination(ctx, p, func(_ int32, f engine.Flow) error {
+		hops += z.hops(f.Src)
 		if s.Hops[f.Dst] != nil {
 			return nil
 		}
@@ -68,14 +68,14 @@ func (p *Problem) spread(ctx context.Context, byWays bool) (*Decision, error) {
 			return fmt.Errorf("%w: next hops from %d nodes to as many are more than the %d that are kept; draw for each %q or %q", ErrUnserved, g.nodes, mostSpread, DrawPair, DrawNode)
 		}
 		if byWays {
-			z.count(g, ways)
+			z.count(ways)
 			s.Weight[f.Dst] = make([]float32, g.nodes)
 		}
 		to := make([]uint16, g.nodes)
-		for a, h := range z.hops {
+		for a, h := range z.Dist {
 			if to[a] = engine.NoWay; h >= 0 {
 				if h >= engine.NoWay {
-					return fmt.Errorf("%w: node %d is %d hops from %d; packets draw links on ways of fewer than %d", ErrUnserved, a, h, f.Dst, engine.NoWay)
+					return fmt.Errorf("%w: node %d is %g hops from %d; packets draw links on ways of fewer than %d", ErrUnserved, a, h, f.Dst, engine.NoWay)
 				}
 				to[a] = uint16(h)
 				if byWays {

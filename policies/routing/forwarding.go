@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"sim/engine"
+	"sim/policies/graph"
 )
 
 // Forwarding is walks as static tables of the chips, as Zu et al. (NSDI 24, Sec.
@@ -66,18 +67,7 @@ func Compile(n *engine.Network, flows []engine.Flow, w *engine.Walks) (*Forwardi
 	} else {
 		z.tag = make([]uint16, len(flows))
 	}
-	begin := make([]int32, n.Nodes+1) // flows by destination
-	for _, f := range flows {
-		begin[f.Dst+1]++
-	}
-	for a := range int(n.Nodes) {
-		begin[a+1] += begin[a]
-	}
-	of, at := make([]int32, len(flows)), slices.Clone(begin)
-	for i, f := range flows {
-		of[at[f.Dst]] = int32(i)
-		at[f.Dst]++
-	}
+	begin, of := graph.Group(int(n.Nodes), len(flows), func(i int) int32 { return flows[i].Dst })
 	c := compiler{z: z, w: w, chip: make([]int64, n.Nodes), seen: make([]int64, n.Nodes), none: slices.Repeat([]engine.Step{engine.Arrived}, int(n.Nodes))}
 	for dst := range n.Nodes {
 		if err := c.destination(dst, of[begin[dst]:begin[dst+1]]); err != nil {

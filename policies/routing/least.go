@@ -61,7 +61,7 @@ func (in *instance) least(ctx context.Context, p *Problem, split bool, lengths .
 		for k, length := range lengths {
 			t.grow(src, length)
 			for _, f := range in.pair[in.first[s]:in.first[s+1]] {
-				far[f][k] = max(0, t.dist[f.Dst])
+				far[f][k] = max(0, t.Dist[f.Dst])
 			}
 		}
 	}

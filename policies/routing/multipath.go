@@ -79,7 +79,7 @@ func (m Multipath) overShortest(ctx context.Context, p *Problem, o Options) (*De
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	g, err := newGraph(p)
+	g, err := newAdjacency(p)
 	if err != nil {
 		return nil, err
 	}
@@ -97,15 +97,15 @@ func (m Multipath) overShortest(ctx context.Context, p *Problem, o Options) (*De
 		}
 	}
 	w := &engine.Walks{Degree: g.degree, Link: g.link, Class: make([]int32, len(some.Flows)), First: []int32{0}}
-	s := spread{m: m, g: g, z: newField(g.nodes), w: w, ways: make([]float64, g.nodes), seed: o.Seed}
+	s := spread{m: m, z: newField(g), w: w, ways: make([]float64, g.nodes), seed: o.Seed}
 	dst, hops := int32(-1), int64(0)
-	err = g.byDestination(ctx, &some, s.z, func(i int32, f engine.Flow) error {
+	err = s.z.byDestination(ctx, &some, func(i int32, f engine.Flow) error {
 		if f.Dst != dst && m.Split != PerHop {
-			s.z.count(g, s.ways)
+			s.z.count(s.ways)
 		}
 		dst = f.Dst
 		w.Class[i] = int32(len(w.First) - 1)
-		hops += int64(s.z.hops[f.Src])
+		hops += s.z.hops(f.Src)
 		if len(w.Step) > mostWaySteps {
 			return fmt.Errorf("%w: its ways have more than %d hops in all; give a pair fewer", ErrUnserved, mostWaySteps)
 		}
@@ -133,7 +133,6 @@ func (m Multipath) overShortest(ctx context.Context, p *Problem, o Options) (*De
 // spread lists or draws shortest ways of flows.
 type spread struct {
 	m      Multipath
-	g      *graph
 	z      *field
 	w      *engine.Walks
 	ways   []float64 // by node: shortest ways from it, in proportion
@@ -187,7 +186,7 @@ func (s *spread) list(at, dst int32, share float64) bool {
 		return true
 	}
 	begin := len(s.links)
-	s.links = s.z.next(s.g, at, s.links)
+	s.links = s.z.next(at, s.links)
 	end := len(s.links)
 	if s.m.Split == PerHop {
 		share /= float64(end - begin)
@@ -195,8 +194,8 @@ func (s *spread) list(at, dst int32, share float64) bool {
 	ok := true
 	for i := begin; ok && i < end; i++ {
 		k := s.links[i]
-		s.walk = append(s.walk, engine.MakeStep(int(s.g.outPort[k]), 0))
-		ok = s.list(s.g.outTo[k], dst, share)
+		s.walk = append(s.walk, s.z.g.step(k))
+		ok = s.list(s.z.g.out.To[k], dst, share)
 		s.walk = s.walk[:len(s.walk)-1]
 	}
 	s.links = s.links[:begin]
@@ -210,14 +209,14 @@ func (s *spread) draw(f engine.Flow) {
 		var k int32
 		u := float(s.stream.Uint64())
 		if s.m.Split == PerHop {
-			s.links = s.z.next(s.g, at, s.links[:0])
+			s.links = s.z.next(at, s.links[:0])
 			k = s.links[int(u*float64(len(s.links)))]
 			share /= float64(len(s.links))
 		} else {
-			k = s.z.draw(s.g, at, s.ways, u)
+			k = s.z.draw(at, s.ways, u)
 		}
-		walk = append(walk, engine.MakeStep(int(s.g.outPort[k]), 0))
-		at = s.g.outTo[k]
+		walk = append(walk, s.z.g.step(k))
+		at = s.z.g.out.To[k]
 	}
 	s.walk, s.links = walk[:0], s.links[:0]
 	if !slices.ContainsFunc(s.found, func(have []engine.Step) bool { return slices.Equal(have, walk) }) {

@@ -1,6 +1,10 @@
 package routing
 
-import "slices"
+import (
+	"slices"
+
+	"sim/policies/graph"
+)
 
 // alike is what the symmetries of a torus with its faults leave to be told apart:
 // translations, and with them reflections and exchanges of dimensions. Lengths of
@@ -19,14 +23,14 @@ type alike struct {
 func newAlike(in *instance) *alike {
 	y := in.symmetry
 	degree := in.degree
-	nodes, arcs := newUnion(in.nodes), newUnion(len(in.link))
+	nodes, arcs := graph.NewSets(in.nodes), graph.NewSets(len(in.link))
 	if in.uniform {
 		z := turns{in: in, next: make([]int32, len(in.link)), to: make([]int32, in.nodes)}
 		for a := range int32(in.nodes) { // translations
 			o := y.Sources[y.Orbit[a]]
-			nodes.join(a, o)
+			nodes.Join(a, o)
 			for k := range degree {
-				arcs.join(int32(int(a)*degree+k), int32(int(o)*degree+k))
+				arcs.Join(int32(int(a)*degree+k), int32(int(o)*degree+k))
 			}
 		}
 		for k := range z.next {
@@ -42,9 +46,9 @@ func newAlike(in *instance) *alike {
 					continue
 				}
 				for a, b := range z.to {
-					nodes.join(int32(a), b)
+					nodes.Join(int32(a), b)
 					for k, to := range perm {
-						arcs.join(int32(a*degree+k), b*int32(degree)+int32(to))
+						arcs.Join(int32(a*degree+k), b*int32(degree)+int32(to))
 					}
 				}
 			}
@@ -56,7 +60,7 @@ func newAlike(in *instance) *alike {
 		if in.orbit[k] < 0 {
 			continue
 		}
-		root := arcs.find(int32(k))
+		root := arcs.Find(int32(k))
 		if number[root] < 0 {
 			number[root] = int32(e.orbits)
 			e.orbits++
@@ -69,7 +73,7 @@ func newAlike(in *instance) *alike {
 }
 
 // of picks the sources.
-func (e *alike) of(in *instance, nodes union) *alike {
+func (e *alike) of(in *instance, nodes graph.Sets) *alike {
 	place := slices.Repeat([]int32{-1}, in.nodes)
 	weigh := func(a int32) float64 { return 1 }
 	if in.symmetry != nil {
@@ -77,7 +81,7 @@ func (e *alike) of(in *instance, nodes union) *alike {
 		weigh = func(int32) float64 { return each }
 	}
 	for _, s := range in.sources {
-		root := nodes.find(s)
+		root := nodes.Find(s)
 		if place[root] < 0 {
 			place[root] = int32(len(e.sources))
 			e.sources = append(e.sources, s)
@@ -145,28 +149,4 @@ func (z *turns) maps(zero int32, perm []int) bool {
 		}
 	}
 	return len(queue) == in.nodes
-}
-
-// union is a forest of disjoint sets.
-type union []int32
-
-func newUnion(n int) union {
-	u := make(union, n)
-	for i := range u {
-		u[i] = int32(i)
-	}
-	return u
-}
-
-func (u union) find(a int32) int32 {
-	for u[a] != a {
-		u[a] = u[u[a]]
-		a = u[a]
-	}
-	return a
-}
-
-func (u union) join(a, b int32) {
-	a, b = u.find(a), u.find(b)
-	u[max(a, b)] = min(a, b)
 }

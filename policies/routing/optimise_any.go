@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"sim/engine"
+	"sim/policies/graph"
 )
 
 // layered is the ways that cannot deadlock on any network: on each virtual channel,
@@ -15,20 +16,21 @@ import (
 // et al., Autonet, IEEE JSAC 9, 1991).
 func (in *instance) layered(place []int32, channels int) *ways {
 	fold := 2 * min(channels, channelsEach)
-	w := &ways{fold: fold, start: make([]int32, 1, in.nodes*fold+1)}
+	w := &ways{fold: fold}
 	for a := range int32(in.nodes) {
 		for phase := range fold {
-			for k := in.outStart[a]; k < in.outStart[a+1]; k++ {
-				to, next := in.outTo[k], phase
+			for k := in.out.Start[a]; k < in.out.Start[a+1]; k++ {
+				to, next := in.out.To[k], phase
 				if up := place[to] > place[a]; up != (phase%2 == 1) {
 					if next++; next == fold {
 						continue
 					}
 				}
-				port := int(in.outPort[k])
-				w.add(a*int32(fold)+int32(phase), to*int32(fold)+int32(next), in.orbit[int(a)*in.degree+port], engine.MakeStep(port, next/2))
+				port := int(in.out.Class[k])
+				w.Add(a*int32(fold)+int32(phase), to*int32(fold)+int32(next), in.orbit[int(a)*in.degree+port])
+				w.step = append(w.step, engine.MakeStep(port, next/2))
 			}
-			w.start = append(w.start, int32(len(w.to)))
+			w.Close()
 		}
 	}
 	return w
@@ -37,28 +39,15 @@ func (in *instance) layered(place []int32, channels int) *ways {
 // breadth orders the nodes breadth-first from a root; what that does not reach comes
 // from the lowest node that is left on.
 func (in *instance) breadth(root int32) []int32 {
-	place := slices.Repeat([]int32{-1}, in.nodes)
-	queue := make([]int32, 0, in.nodes)
-	for a := int32(-1); a < int32(in.nodes); a++ {
-		from := max(a, 0)
-		if a < 0 {
-			from = root
+	t, place := graph.NewTree(&in.out), make([]int32, in.nodes)
+	t.Reach(root)
+	for a := range int32(in.nodes) {
+		if t.Dist[a] < 0 {
+			t.Reach(a)
 		}
-		if place[from] >= 0 {
-			continue
-		}
-		head := len(queue)
-		place[from] = int32(head)
-		queue = append(queue, from)
-		for ; head < len(queue); head++ {
-			b := queue[head]
-			for _, to := range in.outTo[in.outStart[b]:in.outStart[b+1]] {
-				if place[to] < 0 {
-					place[to] = int32(len(queue))
-					queue = append(queue, to)
-				}
-			}
-		}
+	}
+	for i, a := range t.Order {
+		place[a] = int32(i)
 	}
 	return place
 }
@@ -79,7 +68,7 @@ const fewArcs = 2_000_000
 const manyArcs = 50_000_000
 
 // arcs returns how many arcs searches from all sources look at.
-func (in *instance) arcs(w *ways) int { return max(1, len(in.sources)*len(w.to)) }
+func (in *instance) arcs(w *ways) int { return max(1, len(in.sources)*len(w.To)) }
 
 // safest returns the layered ways whose shortest walks have the fewest hops in all, of
 // some orders of the nodes, and of these those that join most pairs. On large networks
@@ -95,12 +84,12 @@ func (in *instance) safest(ctx context.Context, channels int) (*ways, error) {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			t.breadth(in.sources[s])
+			t.Breadth(in.sources[s] * int32(w.fold))
 			for i := in.first[s]; i < in.first[s+1]; i++ {
 				if at := t.end(in.pair[i].Dst); at < 0 {
 					lost++
 				} else {
-					sum += in.demand[i] * t.dist[at]
+					sum += in.demand[i] * t.Dist[at]
 				}
 			}
 		}
@@ -145,7 +134,7 @@ func (in *instance) begin(ctx context.Context, w *ways, why string) (*widening, 
 			return nil, err
 		}
 		if many {
-			x.t.breadth(src)
+			x.t.Breadth(src * int32(w.fold))
 		} else {
 			x.t.grow(src, x.length)
 		}
@@ -168,9 +157,9 @@ const (
 
 // add gives a pair the walk to a state of the tree.
 func (x *widening) add(pair, at int32) int32 {
-	x.arcs = x.t.way(at, x.arcs[:0])
+	x.arcs = x.t.Path(at, x.arcs[:0])
 	for _, k := range x.arcs {
-		x.c.orbit = append(x.c.orbit, x.t.w.orbit[k])
+		x.c.orbit = append(x.c.orbit, x.t.Class[k])
 		x.c.step = append(x.c.step, x.t.w.step[k])
 	}
 	return x.c.add(pair)
@@ -200,7 +189,7 @@ func (x *widening) more(ctx context.Context, s *search) error {
 			return err
 		}
 		x.t.grow(src, x.length)
-		s.budget -= int64(len(x.t.w.to)+int(x.in.first[k+1]-x.in.first[k])) / 4 // about as much work as weighing so many walks
+		s.budget -= int64(len(x.t.To)+int(x.in.first[k+1]-x.in.first[k])) / 4 // about as much work as weighing so many walks
 		for i := x.in.first[k]; i < x.in.first[k+1]; i++ {
 			now := 0.0
 			way := x.c.of(s.walk[i])
@@ -208,7 +197,7 @@ func (x *widening) more(ctx context.Context, s *search) error {
 				now += x.length[o]
 			}
 			s.budget -= int64(len(way)) / longWay
-			if at := x.t.end(x.in.pair[i].Dst); x.t.dist[at] < better*now {
+			if at := x.t.end(x.in.pair[i].Dst); x.t.Dist[at] < better*now {
 				x.add(i, at)
 			}
 		}

@@ -32,6 +32,7 @@ type dual struct {
 // change the order in which numbers are added.
 type lane struct {
 	t     *tree
+	sum   []float64 // by node
 	load  []float64
 	total float64
 }
@@ -43,12 +44,12 @@ const scale = 1 << 24
 
 func newDual(in *instance) *dual {
 	b := &dual{in: in, e: newAlike(in), w: in.free()}
-	for k, from := range b.w.from {
-		b.w.orbit[k] = b.e.orbit[int(from)*in.degree+b.w.step[k].Port()]
+	for k, from := range b.w.From {
+		b.w.Class[k] = b.e.orbit[int(from)*in.degree+b.w.step[k].Port()]
 	}
 	b.flow, b.length = make([]float64, b.e.orbits), make([]float64, b.e.orbits)
 	for range lanes {
-		b.lanes = append(b.lanes, &lane{t: newTree(b.w), load: make([]float64, b.e.orbits)})
+		b.lanes = append(b.lanes, &lane{t: newTree(b.w), sum: make([]float64, in.nodes), load: make([]float64, b.e.orbits)})
 	}
 	return b
 }
@@ -94,21 +95,21 @@ func (b *dual) measure(ctx context.Context, length, load []float64, workers int)
 func (l *lane) add(in *instance, src int32, weight float64, length []float64, loads bool) {
 	t := l.t
 	t.grow(src, length)
-	clear(t.sum)
+	clear(l.sum)
 	s, _ := slices.BinarySearch(in.sources, src)
 	for i := in.first[s]; i < in.first[s+1]; i++ {
 		at, w := t.end(in.pair[i].Dst), in.demand[i]*weight
-		l.total += w * t.dist[at]
-		t.sum[at] += w
+		l.total += w * t.Dist[at]
+		l.sum[at] += w
 	}
 	if !loads {
 		return
 	}
-	for i := len(t.order) - 1; i > 0; i-- {
-		at := t.order[i]
-		k := t.by[at]
-		l.load[t.w.orbit[k]] += t.sum[at]
-		t.sum[t.w.from[k]] += t.sum[at]
+	for i := len(t.Order) - 1; i > 0; i-- {
+		at := t.Order[i]
+		k := t.By[at]
+		l.load[t.Class[k]] += l.sum[at]
+		l.sum[t.From[k]] += l.sum[at]
 	}
 }
 

@@ -21,7 +21,7 @@ func (p *Problem) canonical() (*Problem, int32) {
 	along := make([]bool, len(t.Dims))
 	for k, l := range link {
 		if int(l) >= len(p.Network.Links) {
-			return p, 0 // no network of this torus: newGraph says so
+			return p, 0 // no network of this torus: newAdjacency says so
 		}
 		if l >= 0 && p.Network.Links[l].Rate <= 0 {
 			dead = append(dead, int32(k))

@@ -23,12 +23,9 @@ func (in *instance) floor() float64 {
 		}
 	}
 	ends, arrives := make([][]float64, in.nodes), make([][]float64, in.nodes) // what a unit adds to each link
-	for a := range int32(in.nodes) {
-		for k := in.outStart[a]; k < in.outStart[a+1]; k++ {
-			x := in.press(in.orbit[int(a)*in.degree+int(in.outPort[k])])
-			ends[a] = append(ends[a], x)
-			arrives[in.outTo[k]] = append(arrives[in.outTo[k]], x)
-		}
+	for k, o := range in.free().Class {
+		from, to := in.out.From[k], in.out.To[k]
+		ends[from], arrives[to] = append(ends[from], in.press(o)), append(arrives[to], in.press(o))
 	}
 	for a := range in.nodes {
 		best = max(best, pack(out[a], ends[a]), pack(into[a], arrives[a]))
@@ -46,12 +43,9 @@ func (in *instance) ends() float64 {
 		into[f.Dst] += in.demand[i]
 	}
 	leave, arrive := make([]float64, in.nodes), make([]float64, in.nodes) // links, or where rates differ their rates
-	for a := range int32(in.nodes) {
-		for k := in.outStart[a]; k < in.outStart[a+1]; k++ {
-			rate := 1 / in.press(in.orbit[int(a)*in.degree+int(in.outPort[k])])
-			leave[a] += rate
-			arrive[in.outTo[k]] += rate
-		}
+	for k, o := range in.free().Class {
+		leave[in.out.From[k]] += 1 / in.press(o)
+		arrive[in.out.To[k]] += 1 / in.press(o)
 	}
 	best := 0.0
 	for a := range in.nodes {

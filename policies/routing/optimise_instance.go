@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"sim/engine"
+	"sim/policies/graph"
 )
 
 // instance is a problem as the route optimiser sees it: one pair of nodes of each
@@ -11,7 +12,7 @@ import (
 // each other, all links of an orbit carry the same: what the ways of one flow of
 // each class lay on the orbit.
 type instance struct {
-	*graph
+	*adjacency
 	symmetry *Symmetry // nil on other graphs than tori
 	orbits   int       // of links
 	orbit    []int32   // by node and port; -1 where there is no link that may be taken
@@ -31,11 +32,11 @@ type instance struct {
 
 // newInstance describes a problem. Flows from a node to itself are left out.
 func newInstance(p *Problem, y *Symmetry) (*instance, error) {
-	g, err := newGraph(p)
+	g, err := newAdjacency(p)
 	if err != nil {
 		return nil, err
 	}
-	in := &instance{graph: g, symmetry: y, orbit: slices.Repeat([]int32{-1}, len(g.link)), whole: true}
+	in := &instance{adjacency: g, symmetry: y, orbit: slices.Repeat([]int32{-1}, len(g.link)), whole: true}
 	in.number(p)
 	in.rates(p)
 	in.all = p.Uniform()
@@ -128,169 +129,43 @@ func (in *instance) number(p *Problem) {
 	}
 }
 
-// ways is a graph of states on which walks are searched: a node and what rule of
-// channels allows there next. Walks begin in state 0 of their source and end in any
-// of their destination.
+// ways is a graph of states on which walks are searched: a node and what rule of channels allows there next. Walks begin
+// in state 0 of their source and end in any of their destination. Arcs are of the class of their links' orbit.
 type ways struct {
-	fold  int // states of a node, which are node*fold and on
-	start []int32
-	from  []int32 // by arc: the states that it joins, the orbit of its link, its step
-	to    []int32
-	orbit []int32
-	step  []engine.Step
+	graph.Digraph
+	fold int           // states of a node, which are node*fold and on
+	step []engine.Step // by arc
 }
 
 // free is the ways of any walks at all, all hops on channel 0.
 func (in *instance) free() *ways {
-	w := &ways{fold: 1, start: make([]int32, 1, in.nodes+1)}
-	for a := range int32(in.nodes) {
-		for k := in.outStart[a]; k < in.outStart[a+1]; k++ {
-			port := int(in.outPort[k])
-			w.add(a, in.outTo[k], in.orbit[int(a)*in.degree+port], engine.MakeStep(port, 0))
-		}
-		w.start = append(w.start, int32(len(w.to)))
+	w := &ways{Digraph: in.out, fold: 1}
+	w.Class = make([]int32, len(w.To))
+	for k, from := range w.From {
+		w.Class[k] = in.orbit[int(from)*in.degree+int(in.out.Class[k])]
+		w.step = append(w.step, in.step(int32(k)))
 	}
 	return w
 }
 
-func (w *ways) add(from, to, orbit int32, step engine.Step) {
-	w.from, w.to = append(w.from, from), append(w.to, to)
-	w.orbit, w.step = append(w.orbit, orbit), append(w.step, step)
-}
-
-// tree is the shortest ways from a node by lengths of orbits (Dijkstra).
+// tree is the shortest ways from a node by lengths of orbits.
 type tree struct {
-	w     *ways
-	dist  []float64 // by state; negative where none leads there
-	by    []int32   // by state: the arc that leads to it; -1
-	order []int32   // states as they were settled
-	heap  []item
-	sum   []float64 // by state: for loads
+	*graph.Tree
+	w *ways
 }
 
-type item struct {
-	dist float64
-	arc  int32 // that leads to a state; -1 to the first one
-}
+func newTree(w *ways) *tree { return &tree{graph.NewTree(&w.Digraph), w} }
 
-func newTree(w *ways) *tree {
-	n := len(w.start) - 1
-	return &tree{w: w, dist: make([]float64, n), by: make([]int32, n), order: make([]int32, 0, n), sum: make([]float64, n)}
-}
-
-// grow finds the shortest ways from a node. Lengths are not negative.
-func (t *tree) grow(node int32, length []float64) {
-	for i := range t.dist {
-		t.dist[i] = -1
-	}
-	t.order = t.order[:0]
-	w, root := t.w, node*int32(t.w.fold)
-	t.dist[root], t.by[root] = 0, -1
-	t.order = append(t.order, root)
-	t.heap = t.heap[:0]
-	for at, d := root, 0.0; ; {
-		for k := w.start[at]; k < w.start[at+1]; k++ {
-			if t.dist[w.to[k]] < 0 {
-				t.push(item{d + length[w.orbit[k]], k})
-			}
-		}
-		for {
-			if len(t.heap) == 0 {
-				return
-			}
-			least := t.pop()
-			if at = w.to[least.arc]; t.dist[at] < 0 {
-				d = least.dist
-				t.dist[at], t.by[at] = d, least.arc
-				t.order = append(t.order, at)
-				break
-			}
-		}
-	}
-}
-
-// breadth finds the ways of the fewest hops from a node: grow where all lengths are 1,
-// but for which of ways as short is taken.
-func (t *tree) breadth(node int32) {
-	for i := range t.dist {
-		t.dist[i] = -1
-	}
-	w, root := t.w, node*int32(t.w.fold)
-	t.dist[root], t.by[root] = 0, -1
-	t.order = append(t.order[:0], root)
-	for head := 0; head < len(t.order); head++ {
-		at := t.order[head]
-		for k := w.start[at]; k < w.start[at+1]; k++ {
-			if to := w.to[k]; t.dist[to] < 0 {
-				t.dist[to], t.by[to] = t.dist[at]+1, k
-				t.order = append(t.order, to)
-			}
-		}
-	}
-}
-
-func (t *tree) push(x item) {
-	h := append(t.heap, x)
-	i := len(h) - 1
-	for i > 0 {
-		up := (i - 1) / 4
-		if h[up].dist <= x.dist {
-			break
-		}
-		h[i] = h[up]
-		i = up
-	}
-	h[i] = x
-	t.heap = h
-}
-
-func (t *tree) pop() item {
-	h := t.heap
-	least, x := h[0], h[len(h)-1]
-	h = h[:len(h)-1]
-	t.heap = h
-	if len(h) == 0 {
-		return least
-	}
-	i := 0
-	for {
-		c := 4*i + 1
-		if c >= len(h) {
-			break
-		}
-		b := c
-		for k := c + 1; k < min(c+4, len(h)); k++ {
-			if h[k].dist < h[b].dist {
-				b = k
-			}
-		}
-		if h[b].dist >= x.dist {
-			break
-		}
-		h[i] = h[b]
-		i = b
-	}
-	h[i] = x
-	return least
-}
+// grow finds the shortest ways from a node.
+func (t *tree) grow(node int32, length []float64) { t.Grow(node*int32(t.w.fold), length) }
 
 // end returns the state of a node that is nearest, -1 where none is reached.
 func (t *tree) end(node int32) int32 {
 	best := int32(-1)
 	for s := node * int32(t.w.fold); s < (node+1)*int32(t.w.fold); s++ {
-		if t.dist[s] >= 0 && (best < 0 || t.dist[s] < t.dist[best]) {
+		if t.Dist[s] >= 0 && (best < 0 || t.Dist[s] < t.Dist[best]) {
 			best = s
 		}
 	}
 	return best
-}
-
-// way appends the arcs that lead to a state.
-func (t *tree) way(state int32, into []int32) []int32 {
-	first := len(into)
-	for k := t.by[state]; k >= 0; k = t.by[t.w.from[k]] {
-		into = append(into, k)
-	}
-	slices.Reverse(into[first:])
-	return into
 }

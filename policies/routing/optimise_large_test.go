@@ -104,10 +104,10 @@ func TestBreadth(t *testing.T) {
 		for _, w := range []*ways{in.free(), in.layered(in.breadth(0), 2)} {
 			a, b := newTree(w), newTree(w)
 			a.grow(n-1, ones)
-			b.breadth(n - 1)
-			for s, d := range a.dist {
-				if b.dist[s] != d || d >= 0 && len(b.way(int32(s), nil)) != int(d) {
-					t.Fatalf("state %d: %g hops, want %g", s, b.dist[s], d)
+			b.Breadth((n - 1) * int32(w.fold))
+			for s, d := range a.Dist {
+				if b.Dist[s] != d || d >= 0 && len(b.Path(int32(s), nil)) != int(d) {
+					t.Fatalf("state %d: %g hops, want %g", s, b.Dist[s], d)
 				}
 			}
 		}

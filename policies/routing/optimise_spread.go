@@ -223,16 +223,16 @@ func (x *spreading) widen(ctx context.Context) {
 		x.t.grow(src, x.fixed)
 		for i := x.in.first[s]; i < x.in.first[s+1]; i++ {
 			at := x.t.end(x.in.pair[i].Dst)
-			d := x.t.dist[at]
+			d := x.t.Dist[at]
 			total += x.in.demand[i] * d
 			least := math.Inf(1)
 			for k := x.c.first[i]; k >= 0; k = x.c.next[k] {
 				least = min(least, x.cost(k, x.fixed))
 			}
 			if d < least*(1-cheaper) && len(x.c.step) < mostSteps {
-				x.arcs = x.t.way(at, x.arcs[:0])
+				x.arcs = x.t.Path(at, x.arcs[:0])
 				for _, k := range x.arcs {
-					x.c.orbit = append(x.c.orbit, x.t.w.orbit[k])
+					x.c.orbit = append(x.c.orbit, x.t.Class[k])
 					x.c.step = append(x.c.step, x.t.w.step[k])
 				}
 				if k := x.c.add(i); int(k) == len(x.amount) {

@@ -21,15 +21,14 @@ func (Shortest) Route(ctx context.Context, p *Problem, _ Options) (*Decision, er
 	return p.along(ctx, &chooser{rule: createdFirst})
 }
 
-// first sets the first link of every node on a shortest way (a place in outTo and
-// outPort); -1 where there is none.
-func (z *field) first(g *graph, of []int32) {
-	for a := range int32(g.nodes) {
+// first sets the first arc of out from every node on a shortest way; -1 where there is none.
+func (z *field) first(of []int32) {
+	out := &z.g.out
+	for a := range of {
 		of[a] = -1
-		for k := g.outStart[a]; k < g.outStart[a+1]; k++ {
-			if z.hops[a] > 0 && z.hops[g.outTo[k]] == z.hops[a]-1 {
+		for k := out.Start[a]; k < out.Start[a+1] && of[a] < 0; k++ {
+			if z.Dist[a] > 0 && z.nearer(k) {
 				of[a] = k
-				break
 			}
 		}
 	}
@@ -38,7 +37,7 @@ func (z *field) first(g *graph, of []int32) {
 // Table returns the same ways as a table of ports by node and destination, for all
 // destinations. It fails where a node has more links than a table names ports.
 func (Shortest) Table(n *engine.Network) (*engine.Table, error) {
-	g, err := newGraph(&Problem{Network: n})
+	g, err := newAdjacency(&Problem{Network: n})
 	if err != nil {
 		return nil, err
 	}
@@ -46,14 +45,14 @@ func (Shortest) Table(n *engine.Network) (*engine.Table, error) {
 		return nil, fmt.Errorf("%w: a node has %d links out; a table has at most %d ports", ErrUnserved, g.degree, engine.NoPort)
 	}
 	t := &engine.Table{Degree: g.degree, Link: g.link, Port: make([]uint8, g.nodes*g.nodes)}
-	z, first := newField(g.nodes), make([]int32, g.nodes)
+	z, first := newField(g), make([]int32, g.nodes)
 	for dst := range int32(g.nodes) {
-		z.towards(g, dst)
-		z.first(g, first)
+		z.Breadth(dst)
+		z.first(first)
 		for a, k := range first {
 			port := uint8(engine.NoPort)
 			if k >= 0 {
-				port = uint8(g.outPort[k])
+				port = uint8(g.out.Class[k])
 			}
 			t.Port[a*g.nodes+int(dst)] = port
 		}
@@ -98,7 +97,6 @@ type chooser struct {
 	rule   int8
 	node   bool // links are drawn for each node and destination
 	seed   uint64
-	g      *graph
 	z      *field
 	first  []int32   // createdFirst: by node
 	ways   []float64 // drawn: by node, in proportion
@@ -113,15 +111,15 @@ const (
 )
 
 // begin prepares for flows to the destination that z is towards.
-func (c *chooser) begin(g *graph, z *field) {
-	if c.g == nil {
-		c.g, c.first, c.ways = g, make([]int32, g.nodes), make([]float64, g.nodes)
+func (c *chooser) begin(z *field) {
+	if c.z == nil {
+		c.z, c.first, c.ways = z, make([]int32, z.g.nodes), make([]float64, z.g.nodes)
 	}
-	switch c.z = z; c.rule {
+	switch c.rule {
 	case createdFirst:
-		z.first(g, c.first)
+		z.first(c.first)
 	case drawn:
-		z.count(g, c.ways)
+		z.count(c.ways)
 	}
 }
 
@@ -136,17 +134,17 @@ func (c *chooser) walk(f engine.Flow, walk []engine.Step) []engine.Step {
 		case createdFirst:
 			k = c.first[at]
 		case hashed:
-			c.links = c.z.next(c.g, at, c.links[:0])
+			c.links = c.z.next(at, c.links[:0])
 			k = c.links[below(c.hash(f, at), len(c.links))]
 		case drawn:
 			u := c.stream.Uint64()
 			if c.node {
 				u = c.hash(f, at)
 			}
-			k = c.z.draw(c.g, at, c.ways, float(u))
+			k = c.z.draw(at, c.ways, float(u))
 		}
-		walk = append(walk, engine.MakeStep(int(c.g.outPort[k]), 0))
-		at = c.g.outTo[k]
+		walk = append(walk, c.z.g.step(k))
+		at = c.z.g.out.To[k]
 	}
 	return walk
 }
@@ -171,39 +169,39 @@ const (
 
 // count sets how many shortest ways lead from each node, in proportion to others as
 // far away. (Their numbers may be beyond what floats hold.)
-func (z *field) count(g *graph, ways []float64) {
-	ways[z.queue[0]] = 1
-	for i := 1; i < len(z.queue); {
+func (z *field) count(ways []float64) {
+	ways[z.Order[0]] = 1
+	for i := 1; i < len(z.Order); {
 		end, most := i, 0.0
-		for ; end < len(z.queue) && z.hops[z.queue[end]] == z.hops[z.queue[i]]; end++ {
-			a, sum := z.queue[end], 0.0
-			for k := g.outStart[a]; k < g.outStart[a+1]; k++ {
-				if to := g.outTo[k]; z.hops[to] == z.hops[a]-1 {
-					sum += ways[to]
-				}
-			}
-			ways[a] = sum
-			most = max(most, sum)
+		for ; end < len(z.Order) && z.Dist[z.Order[end]] == z.Dist[z.Order[i]]; end++ {
+			a := z.Order[end]
+			ways[a] = z.behind(a, ways)
+			most = max(most, ways[a])
 		}
 		for ; i < end; i++ {
-			ways[z.queue[i]] = max(ways[z.queue[i]]/most, math.SmallestNonzeroFloat64*(1<<60))
+			ways[z.Order[i]] = max(ways[z.Order[i]]/most, math.SmallestNonzeroFloat64*(1<<60))
 		}
 	}
 }
 
-// draw picks a link of a node on a shortest way, in proportion to the shortest ways
-// behind it, by a number from 0 to 1.
-func (z *field) draw(g *graph, at int32, ways []float64, u float64) int32 {
-	sum := 0.0
-	for k := g.outStart[at]; k < g.outStart[at+1]; k++ {
-		if to := g.outTo[k]; z.hops[to] == z.hops[at]-1 {
-			sum += ways[to]
+// behind sums up the shortest ways behind the links of a node.
+func (z *field) behind(at int32, ways []float64) (sum float64) {
+	out := &z.g.out
+	for k := out.Start[at]; k < out.Start[at+1]; k++ {
+		if z.nearer(k) {
+			sum += ways[out.To[k]]
 		}
 	}
-	last := int32(-1)
-	for k := g.outStart[at]; k < g.outStart[at+1]; k++ {
-		if to := g.outTo[k]; z.hops[to] == z.hops[at]-1 {
-			if u -= ways[to] / sum; u < 0 {
+	return sum
+}
+
+// draw picks a link of a node on a shortest way, in proportion to the shortest ways
+// behind it, by a number from 0 to 1.
+func (z *field) draw(at int32, ways []float64, u float64) int32 {
+	out, sum, last := &z.g.out, z.behind(at, ways), int32(-1)
+	for k := out.Start[at]; k < out.Start[at+1]; k++ {
+		if z.nearer(k) {
+			if u -= ways[out.To[k]] / sum; u < 0 {
 				return k
 			}
 			last = k
@@ -218,14 +216,14 @@ func (p *Problem) along(ctx context.Context, c *chooser) (*Decision, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	g, err := newGraph(p)
+	g, err := newAdjacency(p)
 	if err != nil {
 		return nil, err
 	}
 	hops := int64(0)
-	z := newField(g.nodes)
-	if err := g.byDestination(ctx, p, z, func(_ int32, f engine.Flow) error {
-		hops += int64(z.hops[f.Src])
+	z := newField(g)
+	if err := z.byDestination(ctx, p, func(_ int32, f engine.Flow) error {
+		hops += z.hops(f.Src)
 		return nil
 	}); err != nil {
 		return nil, err
@@ -243,10 +241,10 @@ func (p *Problem) along(ctx context.Context, c *chooser) (*Decision, error) {
 	}
 	dst := int32(-1)
 	var walk []engine.Step
-	if err := g.byDestination(ctx, p, z, func(i int32, f engine.Flow) error {
+	if err := z.byDestination(ctx, p, func(i int32, f engine.Flow) error {
 		if f.Dst != dst {
 			dst = f.Dst
-			c.begin(g, z)
+			c.begin(z)
 		}
 		if set == nil {
 			w.Start[i] = int64(len(w.Step))

@@ -1,0 +1,177 @@
+package graph
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestHeap: items come out in order, whatever is pushed, changed and taken away between.
+func TestHeap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		type item struct{ value, id int }
+		order := func(a, b item) int { return cmp.Or(a.value-b.value, b.id-a.id) }
+		h := NewHeap(func(a, b item) bool { return order(a, b) < 0 })
+		var have []item
+		for id := range rapid.IntRange(1, 60).Draw(t, "steps") {
+			value := rapid.IntRange(0, 9).Draw(t, "value")
+			switch what := rapid.IntRange(0, 3).Draw(t, "what"); {
+			case what < 2 || len(have) == 0:
+				h.Push(item{value, id})
+				have = append(have, item{value, id})
+			case what == 2:
+				if first := h.Pop(); first != have[0] {
+					t.Fatalf("%v, want %v", first, have[0])
+				}
+				have = have[1:]
+			default:
+				h.First().value, have[0].value = value, value
+				h.Fix()
+			}
+			slices.SortFunc(have, order)
+			if h.Len() != len(have) || len(have) > 0 && *h.First() != have[0] {
+				t.Fatalf("%d items, want %v", h.Len(), have)
+			}
+		}
+		if h.Clear(); h.Len() != 0 {
+			t.Fatal("not empty")
+		}
+	})
+}
+
+// TestSets: numbers are in one set where a chain of joins leads from one to the other, and the least stands for it.
+func TestSets(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.Int32Range(1, 20).Draw(t, "n")
+		s, least := NewSets(int(n)), make([]int32, n)
+		for i := range least {
+			least[i] = int32(i)
+		}
+		for range rapid.IntRange(0, 20).Draw(t, "joins") {
+			a, b := rapid.Int32Range(0, n-1).Draw(t, "a"), rapid.Int32Range(0, n-1).Draw(t, "b")
+			s.Join(a, b)
+			from, to := max(least[a], least[b]), min(least[a], least[b])
+			for i, l := range least {
+				if l == from {
+					least[i] = to
+				}
+			}
+		}
+		for i, l := range least {
+			if s.Find(int32(i)) != l {
+				t.Fatalf("%d is in the set of %d, want %d", i, s.Find(int32(i)), l)
+			}
+		}
+	})
+}
+
+// TestGroup: groups hold the items that say so, in order.
+func TestGroup(t *testing.T) {
+	keys := []int32{2, 0, -1, 2, 3, 0}
+	start, of := Group(5, len(keys), func(i int) int32 { return keys[i] })
+	if !slices.Equal(start, []int32{0, 2, 2, 4, 5, 5}) || !slices.Equal(of, []int32{1, 5, 0, 3, 4}) {
+		t.Errorf("%v %v", start, of)
+	}
+}
+
+func drawGraph(t *rapid.T) *Digraph {
+	n := rapid.Int32Range(1, 12).Draw(t, "nodes")
+	to := rapid.SliceOfN(rapid.Int32Range(0, n-1), 0, 5)
+	g := new(Digraph)
+	for a := range n {
+		for _, b := range to.Draw(t, "to") {
+			g.Add(a, b, int32(len(g.To)))
+		}
+		g.Close()
+	}
+	return g
+}
+
+// TestTree: paths are as short as those that relaxing all arcs again and again finds (Bellman and Ford), by lengths and
+// by arcs, lead from the root to the node, and nodes come in the order of their distance.
+func TestTree(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := drawGraph(t)
+		root := rapid.Int32Range(0, int32(g.Nodes()-1)).Draw(t, "root")
+		ones := slices.Repeat([]float64{1}, len(g.To))
+		length := rapid.SliceOfN(rapid.Float64Range(0, 3), len(g.To), len(g.To)).Draw(t, "length")
+		tree := NewTree(g)
+		for _, c := range []struct {
+			length []float64
+			grow   func()
+		}{{length, func() { tree.Grow(root, length) }}, {ones, func() { tree.Breadth(root) }}, {ones, func() { tree.Grow(root, ones) }}} {
+			c.grow()
+			want := slices.Repeat([]float64{math.Inf(1)}, g.Nodes())
+			want[root] = 0
+			for range want {
+				for k := range g.To {
+					want[g.To[k]] = min(want[g.To[k]], want[g.From[k]]+c.length[k])
+				}
+			}
+			last := 0.0
+			for _, a := range tree.Order {
+				at, sum := root, 0.0
+				for _, k := range tree.Path(a, nil) {
+					if g.From[k] != at {
+						t.Fatalf("the path to %d jumps from %d to %d", a, at, g.From[k])
+					}
+					at, sum = g.To[k], sum+c.length[k]
+				}
+				if at != a || sum != tree.Dist[a] || math.Abs(sum-want[a]) > 1e-12 || sum < last {
+					t.Fatalf("the path to %d is %g, ends at %d; want %g", a, sum, at, want[a])
+				}
+				last, want[a] = sum, math.Inf(1)
+			}
+			for a, d := range want {
+				if !math.IsInf(d, 1) {
+					t.Fatalf("%d was not reached", a)
+				}
+			}
+		}
+	})
+}
+
+// TestMatching: a matching is as large as trying all finds it, and keeps to the cells that are admitted.
+func TestMatching(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 7).Draw(t, "n")
+		m, admitted := NewMatching(n), make([]bool, n*n)
+		var most func(row int, used uint) int
+		most = func(row int, used uint) int {
+			if row == n {
+				return 0
+			}
+			best := most(row+1, used)
+			for c := range n {
+				if admitted[row*n+c] && used>>c&1 == 0 {
+					best = max(best, 1+most(row+1, used|1<<c))
+				}
+			}
+			return best
+		}
+		for range 3 {
+			for cell := range admitted {
+				switch rapid.IntRange(0, 3).Draw(t, "cell") {
+				case 0:
+					m.Admit(cell/n, cell%n)
+					admitted[cell] = true
+				case 1:
+					m.Refuse(cell/n, cell%n)
+					admitted[cell] = false
+				}
+			}
+			rows := 0
+			if want := most(0, 0); m.Grow(func() { rows++ }) != (want == n) || m.Pairs != want {
+				t.Fatalf("%d pairs, want %d", m.Pairs, want)
+			}
+			for row, c := range m.To {
+				if c >= 0 && (!admitted[row*n+int(c)] || m.From[c] != int32(row)) {
+					t.Fatalf("row %d has column %d", row, c)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,163 @@
+package graph
+
+import "slices"
+
+// Digraph is a directed graph: arcs Start[a]..Start[a+1]-1 leave node a, and arc k leads from From[k] to To[k]. Lengths
+// of arcs are by Class[k].
+type Digraph struct{ Start, From, To, Class []int32 }
+
+// Nodes returns the number of nodes.
+func (g *Digraph) Nodes() int { return len(g.Start) - 1 }
+
+// Add appends an arc of the last node. Arcs of a node are added together, and Close ends them.
+func (g *Digraph) Add(from, to, class int32) {
+	g.From, g.To, g.Class = append(g.From, from), append(g.To, to), append(g.Class, class)
+}
+
+// Close ends the arcs of the next node.
+func (g *Digraph) Close() {
+	if g.Start == nil {
+		g.Start = []int32{0}
+	}
+	g.Start = append(g.Start, int32(len(g.To)))
+}
+
+// Tree is shortest paths from a node of a Digraph. It can be grown again and again, and allocates nothing then.
+type Tree struct {
+	*Digraph
+	Dist  []float64 // by node; negative where no path leads there
+	By    []int32   // by node: the arc by which the path comes to it; -1 for the root
+	Order []int32   // nodes in the order in which they were reached, the nearest first
+
+	heap []item
+}
+
+// item is an arc to a node that may be reached by it next. The queue is a heap of its own, as searches of paths are most
+// of what some policies compute.
+type item struct {
+	dist float64
+	arc  int32
+}
+
+// NewTree returns a tree of a graph that has no nodes yet.
+func NewTree(g *Digraph) *Tree {
+	n := g.Nodes()
+	t := &Tree{Digraph: g, Dist: make([]float64, n), By: make([]int32, n), Order: make([]int32, 0, n)}
+	t.Clear()
+	return t
+}
+
+// Clear takes all nodes away.
+func (t *Tree) Clear() {
+	for i := range t.Dist {
+		t.Dist[i] = -1
+	}
+	t.Order = t.Order[:0]
+}
+
+// Grow finds the shortest paths from a node by the lengths of arcs, by class, which are not negative (Dijkstra).
+func (t *Tree) Grow(root int32, length []float64) {
+	t.Clear()
+	t.Dist[root], t.By[root] = 0, -1
+	t.Order = append(t.Order, root)
+	t.heap = t.heap[:0]
+	start, to, class := t.Start, t.To, t.Class
+	for at, d := root, 0.0; ; {
+		for k := start[at]; k < start[at+1]; k++ {
+			if t.Dist[to[k]] < 0 {
+				t.push(item{d + length[class[k]], k})
+			}
+		}
+		for {
+			if len(t.heap) == 0 {
+				return
+			}
+			least := t.pop()
+			if at = to[least.arc]; t.Dist[at] < 0 {
+				d = least.dist
+				t.Dist[at], t.By[at] = d, least.arc
+				t.Order = append(t.Order, at)
+				break
+			}
+		}
+	}
+}
+
+// Breadth finds the paths of the fewest arcs from a node: of those as short, the one that leaves the node reached first,
+// by its first arc.
+func (t *Tree) Breadth(root int32) {
+	t.Clear()
+	t.Reach(root)
+}
+
+// Reach is Breadth that leaves what was reached before, and where a path leads there goes no further.
+func (t *Tree) Reach(root int32) {
+	head := len(t.Order)
+	t.Dist[root], t.By[root] = 0, -1
+	t.Order = append(t.Order, root)
+	for ; head < len(t.Order); head++ {
+		at := t.Order[head]
+		for k := t.Start[at]; k < t.Start[at+1]; k++ {
+			if to := t.To[k]; t.Dist[to] < 0 {
+				t.Dist[to], t.By[to] = t.Dist[at]+1, k
+				t.Order = append(t.Order, to)
+			}
+		}
+	}
+}
+
+// Path appends the arcs from the root to a node that was reached.
+func (t *Tree) Path(node int32, into []int32) []int32 {
+	first := len(into)
+	for k := t.By[node]; k >= 0; k = t.By[t.From[k]] {
+		into = append(into, k)
+	}
+	slices.Reverse(into[first:])
+	return into
+}
+
+// push and pop keep a heap of four children a node.
+func (t *Tree) push(x item) {
+	h := append(t.heap, x)
+	i := len(h) - 1
+	for i > 0 {
+		up := (i - 1) / 4
+		if h[up].dist <= x.dist {
+			break
+		}
+		h[i] = h[up]
+		i = up
+	}
+	h[i] = x
+	t.heap = h
+}
+
+func (t *Tree) pop() item {
+	h := t.heap
+	least, x := h[0], h[len(h)-1]
+	h = h[:len(h)-1]
+	t.heap = h
+	if len(h) == 0 {
+		return least
+	}
+	i := 0
+	for {
+		c := 4*i + 1
+		if c >= len(h) {
+			break
+		}
+		b := c
+		for k := c + 1; k < min(c+4, len(h)); k++ {
+			if h[k].dist < h[b].dist {
+				b = k
+			}
+		}
+		if h[b].dist >= x.dist {
+			break
+		}
+		h[i] = h[b]
+		i = b
+	}
+	h[i] = x
+	return least
+}

@@ -1,0 +1,127 @@
+package routing
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"sim/engine"
+	"sim/policies/graph"
+)
+
+// adjacency is any network as routing along shortest ways sees it: the live links of every node, the first created
+// first.
+type adjacency struct {
+	nodes  int
+	degree int           // ports of a node, as engine.Walks has them
+	link   []int32       // by node and port; -1 where there is none
+	out    graph.Digraph // live links; their classes are ports
+	into   graph.Digraph // and the same turned round
+}
+
+// newAdjacency describes the network of p. Ports are those of its torus, or else links in the order of their numbers. It
+// fails, with ErrUnserved, where a node has more ports than walks can name.
+func newAdjacency(p *Problem) (*adjacency, error) {
+	n := p.Network
+	g := &adjacency{nodes: int(n.Nodes)}
+	port, count := make([]int32, len(n.Links)), make([]int32, n.Nodes)
+	for i, l := range n.Links {
+		if l.From < 0 || l.To < 0 || l.From >= n.Nodes || l.To >= n.Nodes {
+			return nil, fmt.Errorf("routing: %s leads from %d to %d of %d nodes", n.ResourceName(int32(i)), l.From, l.To, n.Nodes)
+		}
+		port[i] = count[l.From]
+		if count[l.From]++; count[l.From] > engine.MaxPort+1 {
+			return nil, fmt.Errorf("%w: node %d has more than %d links out", ErrUnserved, l.From, engine.MaxPort+1)
+		}
+	}
+	if p.Torus != nil {
+		g.degree, g.link = p.Torus.Ports()
+		for i, l := range g.link {
+			if l >= 0 && (int(l) >= len(n.Links) || int(n.Links[l].From) != i/g.degree) {
+				return nil, fmt.Errorf("%w: link %d of the network is not that of %s", ErrUnserved, l, p.Torus)
+			}
+			if l >= 0 {
+				port[l] = int32(i % g.degree)
+			}
+		}
+	} else {
+		g.degree = max(1, int(slices.Max(append(count, 0))))
+		g.link = slices.Repeat([]int32{-1}, g.nodes*g.degree)
+		for i, l := range n.Links {
+			g.link[int(l.From)*g.degree+int(port[i])] = int32(i)
+		}
+	}
+	arcs := func(ends func(l *engine.Link) (from, to int32)) (d graph.Digraph) {
+		start, of := graph.Group(g.nodes, len(n.Links), func(i int) int32 {
+			if n.Links[i].Rate > 0 {
+				from, _ := ends(&n.Links[i])
+				return from
+			}
+			return -1
+		})
+		for _, i := range of {
+			from, to := ends(&n.Links[i])
+			d.Add(from, to, port[i])
+		}
+		d.Start = start
+		return d
+	}
+	g.out = arcs(func(l *engine.Link) (int32, int32) { return l.From, l.To })
+	g.into = arcs(func(l *engine.Link) (int32, int32) { return l.To, l.From })
+	return g, nil
+}
+
+// step returns the step along an arc of out, on channel 0.
+func (g *adjacency) step(k int32) engine.Step { return engine.MakeStep(int(g.out.Class[k]), 0) }
+
+// field is the hops from every node to one destination.
+type field struct {
+	*graph.Tree // of links turned round, from the destination
+	g           *adjacency
+}
+
+func newField(g *adjacency) *field { return &field{graph.NewTree(&g.into), g} }
+
+// hops returns the hops from a node; negative where no way leads from there.
+func (z *field) hops(node int32) int64 { return int64(z.Dist[node]) }
+
+// nearer reports whether an arc of out is on a shortest way.
+func (z *field) nearer(k int32) bool { return z.Dist[z.g.out.To[k]] == z.Dist[z.g.out.From[k]]-1 }
+
+// next appends the arcs of out from a node on shortest ways.
+func (z *field) next(at int32, into []int32) []int32 {
+	for k := z.g.out.Start[at]; k < z.g.out.Start[at+1]; k++ {
+		if z.nearer(k) {
+			into = append(into, k)
+		}
+	}
+	return into
+}
+
+// byDestination visits the flows of p, all those to a node together, in the order
+// of their numbers, when z leads to it. It fails where pairs are not joined, which
+// are not visited, and names them.
+func (z *field) byDestination(ctx context.Context, p *Problem, visit func(i int32, f engine.Flow) error) error {
+	start, of := graph.Group(z.g.nodes, len(p.Flows), func(i int) int32 { return p.Flows[i].Dst })
+	var apart unjoined
+	for dst := range int32(z.g.nodes) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if start[dst] == start[dst+1] {
+			continue
+		}
+		z.Breadth(dst)
+		for _, i := range of[start[dst]:start[dst+1]] {
+			f := p.Flows[i]
+			if z.Dist[f.Src] < 0 {
+				apart.add(f)
+				continue
+			}
+			if err := visit(i, f); err != nil {
+				return err
+			}
+		}
+	}
+	return apart.err(notJoined)
+}
