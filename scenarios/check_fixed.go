@@ -9,12 +9,12 @@ import (
 func checkFixed(c *checker) {
 	const path = "policy.fixed.circuits"
 	s := c.s
-	if !slices.Contains(s.Policy.Allocators, "fixed") || !c.given(path) || !c.ok(path, "policy.allocators", "fabric.ports_per_pod", "replica", "workload.schedule") {
+	if !slices.Contains(s.Policy.Allocators, "fixed") || !c.Given(path) || !c.OK(path, "policy.allocators", "fabric.ports_per_pod", "replica", "workload.schedule") {
 		return
 	}
 	what, want := fixedFault(s)
 	if what != "" {
-		c.clash([]string{path}, what, want)
+		c.Clash([]string{path}, what, want)
 	}
 }
 

@@ -11,28 +11,29 @@ import (
 	"sim/engine"
 	"sim/fabric/edgelist"
 	"sim/fabric/torus"
+	"sim/scenarios/schema"
 )
 
 // prepareGraph reads the links from their file.
 func prepareGraph(c *checker) {
 	const at = "fabric.file"
-	table := child(c.root, "fabric")
+	table := schema.Child(c.Root, "fabric")
 	name, ok := table["file"].(string)
 	if !ok {
-		if c.given("fabric.undirected") && c.ok("fabric.undirected") {
-			c.fault("fabric.undirected", "is not used without file", "leave it out, or name a file")
+		if c.Given("fabric.undirected") && c.OK("fabric.undirected") {
+			c.Refuse("fabric.undirected", "is not used without file", "leave it out, or name a file")
 		}
 		return
 	}
 	for _, other := range []string{"fabric.nodes", "fabric.edges", "fabric.names"} {
-		if c.given(other) {
-			c.fault(at, "stands beside "+other, "keep one of the two")
+		if c.Given(other) {
+			c.Refuse(at, "stands beside "+other, "keep one of the two")
 			return
 		}
 	}
 	data, place, err := c.readBeside(at, name)
 	if err != nil {
-		c.fault(at, err.Error(), "name a readable file of up to "+strconv.Itoa(maxFileBytes>>20)+" MiB")
+		c.Refuse(at, err.Error(), "name a readable file of up to "+strconv.Itoa(schema.MaxFileBytes>>20)+" MiB")
 		return
 	}
 	undirected, _ := table["undirected"].(bool)
@@ -41,7 +42,7 @@ func prepareGraph(c *checker) {
 	g, err := edgelist.Read(bytes.NewReader(unmarked(data)), place, edgelist.Options{Link: engine.Link{Rate: unsaid}, Undirected: undirected})
 	if err != nil {
 		for line := range strings.Lines(err.Error()) {
-			c.fault(at, faultText(errors.New(strings.TrimSpace(line))), "see docs/tori.md")
+			c.Refuse(at, faultText(errors.New(strings.TrimSpace(line))), "see docs/tori.md")
 		}
 		return
 	}
@@ -59,8 +60,8 @@ func prepareGraph(c *checker) {
 		}
 		l.Edges = append(l.Edges, row)
 	}
-	if len(data) > maxFileBytes/4 {
-		c.fault(at, place+" is too large to be kept with results", fmt.Sprintf("write at most %d MiB", maxFileBytes>>22))
+	if len(data) > schema.MaxFileBytes/4 {
+		c.Refuse(at, place+" is too large to be kept with results", fmt.Sprintf("write at most %d MiB", schema.MaxFileBytes>>22))
 	}
 }
 
@@ -69,17 +70,17 @@ func prepareGraph(c *checker) {
 func checkGraph(c *checker) {
 	const at = "fabric.edges"
 	l := &c.s.Fabric.Links
-	if !c.ok(at, "fabric.file", "fabric.nodes", "fabric.names") {
+	if !c.OK(at, "fabric.file", "fabric.nodes", "fabric.names") {
 		return
 	}
 	if len(l.Edges) == 0 {
-		c.clash([]string{at}, "is missing", "write links [[0, 1], [1, 0]], or name a file in fabric.file")
+		c.Clash([]string{at}, "is missing", "write links [[0, 1], [1, 0]], or name a file in fabric.file")
 		return
 	}
 	most := 0
 	for i, e := range l.Edges {
 		if len(e) < 2 || len(e) > 4 || slices.Min(e) < 0 || e[0] == e[1] {
-			c.clash([]string{at}, fmt.Sprintf("link %d is %v", i+1, e), "write [from, to], or [from, to, bits per second, picoseconds], between two nodes")
+			c.Clash([]string{at}, fmt.Sprintf("link %d is %v", i+1, e), "write [from, to], or [from, to, bits per second, picoseconds], between two nodes")
 			return
 		}
 		l.Edges[i] = append(e, 0, 0)[:4]
@@ -89,11 +90,11 @@ func checkGraph(c *checker) {
 		l.Nodes = most
 	}
 	if l.Nodes < most {
-		c.clash([]string{"fabric.nodes"}, fmt.Sprintf("%d nodes, and a link of node %d", l.Nodes, most-1), fmt.Sprintf("write at least %d", most))
+		c.Clash([]string{"fabric.nodes"}, fmt.Sprintf("%d nodes, and a link of node %d", l.Nodes, most-1), fmt.Sprintf("write at least %d", most))
 		return
 	}
 	if n := len(l.Names); n != 0 && n != l.Nodes {
-		c.clash([]string{"fabric.names"}, fmt.Sprintf("%d names for %d nodes", n, l.Nodes), "name every node")
+		c.Clash([]string{"fabric.names"}, fmt.Sprintf("%d names for %d nodes", n, l.Nodes), "name every node")
 		return
 	}
 	if checkPairs(c, l.Nodes) {

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"sim/scenarios/schema"
 	"slices"
 	"strings"
 )
@@ -8,11 +9,11 @@ import (
 // matrixAlias lets every fabric take a matrix of bytes in both forms: as kind =
 // "matrix" with matrix or matrix_file, and as an all-to-all whose sizes are a file or
 // "matrix". It turns either into that whose other keys the fabric has: on scale-up
-// domains the all-to-all, elsewhere the matrix. Faults name what the file writes.
+// domains the all-to-all, elsewhere the matrix. Diagnostics name what the file writes.
 func (c *checker) matrixAlias() {
 	const kindAt, sizesAt, fileAt = "workload.kind", "workload.sizes", "workload.matrix_file"
-	w := child(c.root, "workload")
-	switch fabric, _ := child(c.root, "fabric")["kind"].(string); {
+	w := schema.Child(c.Root, "workload")
+	switch fabric, _ := schema.Child(c.Root, "fabric")["kind"].(string); {
 	case w["kind"] == matrixTraffic && fabric == "scaleup":
 		if _, given := w["sizes"]; given {
 			return // it is not used
@@ -29,7 +30,7 @@ func (c *checker) matrixAlias() {
 		}
 	case w["kind"] == allToAll && (fabric == "torus" || fabric == "graph"):
 		sizes, ok := w["sizes"].(string)
-		unknown := !strings.ContainsAny(sizes, "./") && nearest(sizes, sizeNames) != ""
+		unknown := !strings.ContainsAny(sizes, "./") && schema.Nearest(sizes, sizeNames) != ""
 		if _, given := w["matrix_file"]; !ok || given || sizes != "matrix" && (unknown || slices.Contains(sizeNames, sizes)) {
 			return
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"sim/scenarios/schema"
 	"slices"
 )
 
@@ -25,13 +26,13 @@ var shape = []string{
 // checkOCSPods holds the pods against the workload, and the policies against
 // both.
 func checkOCSPods(c *checker) {
-	if k := c.s.Workload.Kind; k != "training" && c.ok("workload.kind") {
-		c.clash([]string{"workload.kind"}, "fabric \"ocs-pods\" does not play workload "+quote(k), `set workload.kind = "training", or fabric.kind = "torus"`)
+	if k := c.s.Workload.Kind; k != "training" && c.OK("workload.kind") {
+		c.Clash([]string{"workload.kind"}, "fabric \"ocs-pods\" does not play workload "+schema.Quote(k), `set workload.kind = "training", or fabric.kind = "torus"`)
 		return
 	}
 	checkSearch(c)
 	checkDonor(c)
-	if !c.ok(shape...) {
+	if !c.OK(shape...) {
 		return
 	}
 	f, t := &c.s.Fabric, &c.s.Workload.Training
@@ -40,16 +41,16 @@ func checkOCSPods(c *checker) {
 	parallel := []string{"workload.pp", perPod, "workload.tp", "workload.ep", "workload.etp"}
 	switch full := t.PP * stage; {
 	case f.GPUsPerPodPerReplica%stage != 0:
-		c.clash([]string{perPod, "workload.tp", "workload.ep", "workload.etp"},
+		c.Clash([]string{perPod, "workload.tp", "workload.ep", "workload.etp"},
 			fmt.Sprintf("pods of %d GPUs hold no whole number of stages of %d GPUs", f.GPUsPerPodPerReplica, stage),
 			fmt.Sprintf("make it a multiple of %d", stage))
 	case full%f.GPUsPerPodPerReplica != 0:
-		c.clash(parallel,
+		c.Clash(parallel,
 			fmt.Sprintf("pp does not divide into pods: %d stages of %d GPUs do not fill pods of %d GPUs", t.PP, stage, f.GPUsPerPodPerReplica),
 			fmt.Sprintf("make pp a multiple of %d, or change gpus_per_pod_per_replica", f.GPUsPerPodPerReplica/stage))
 	case t.GPUs%full != 0: // reported by checkTraining
 	case full == f.GPUsPerPodPerReplica && t.ReplicaCount() == 1:
-		c.clash([]string{perPod, "workload.gpus", "workload.pp"}, "no traffic crosses pods: the only replica fits in one pod",
+		c.Clash([]string{perPod, "workload.gpus", "workload.pp"}, "no traffic crosses pods: the only replica fits in one pod",
 			"lower gpus_per_pod_per_replica, or raise gpus")
 	default:
 		checkTasks(c)
@@ -63,19 +64,19 @@ func checkOCSPods(c *checker) {
 // checkPodPackets holds an iteration that is simulated packet by packet to what packets can be simulated with, about.
 func checkPodPackets(c *checker) {
 	s := c.s
-	if s.Engine.Level != "packet" || !c.ok("workload", "engine", "replay", "policy.donor", "fabric") {
+	if s.Engine.Level != "packet" || !c.OK("workload", "engine", "replay", "policy.donor", "fabric") {
 		return
 	}
 	const level, at = "engine.level", "workload.packet"
 	switch {
 	case s.Replay.Seeds > 0:
-		c.clash([]string{level, "replay"}, "what is replayed is simulated as fluid", `set engine.level = "flow", or leave [replay] out`)
+		c.Clash([]string{level, "replay"}, "what is replayed is simulated as fluid", `set engine.level = "flow", or leave [replay] out`)
 		return
 	case s.hasDonor():
-		c.clash([]string{level, "policy.donor"}, "two jobs are simulated as fluid", `set engine.level = "flow", or policy.donor = "none"`)
+		c.Clash([]string{level, "policy.donor"}, "two jobs are simulated as fluid", `set engine.level = "flow", or policy.donor = "none"`)
 		return
 	case s.Workload.Packet > largestPacket || s.Workload.Packet < 1:
-		c.clash([]string{at}, fmt.Sprintf("packets of %v", s.Workload.Packet), fmt.Sprintf("write 1B to %v", largestPacket))
+		c.Clash([]string{at}, fmt.Sprintf("packets of %v", s.Workload.Packet), fmt.Sprintf("write 1B to %v", largestPacket))
 		return
 	}
 	slowest := min(s.Fabric.PortBandwidth, s.Fabric.NICBandwidth)
@@ -83,7 +84,7 @@ func checkPodPackets(c *checker) {
 		slowest = min(slowest, r.PortBandwidth)
 	}
 	if slowest < slowestLink {
-		c.clash([]string{"fabric.port_bandwidth", "fabric.nic_bandwidth", "replica.0.port_bandwidth"}, fmt.Sprintf("%v is too slow for packets", slowest),
+		c.Clash([]string{"fabric.port_bandwidth", "fabric.nic_bandwidth", "replica.0.port_bandwidth"}, fmt.Sprintf("%v is too slow for packets", slowest),
 			fmt.Sprintf("write at least %v, or set engine.level = \"flow\"", slowestLink))
 	}
 	spec, err := s.spec()
@@ -97,7 +98,7 @@ func checkPodPackets(c *checker) {
 		hops += 3 * packets(spec.SyncBytes(v)) * float64(t.StageGPUs()*t.ReplicaCount())
 	}
 	if hops > mostHopped {
-		c.clash([]string{at}, fmt.Sprintf("the iteration makes some %.2g hops of packets", hops),
+		c.Clash([]string{at}, fmt.Sprintf("the iteration makes some %.2g hops of packets", hops),
 			"choose larger packets, for at most "+hopsText+` hops of packets; or set engine.level = "flow"`)
 	}
 }
@@ -105,11 +106,11 @@ func checkPodPackets(c *checker) {
 // checkTasks refuses a graph that would fill the memory: two passes of every
 // stage and two transfers between any two pods for each micro-batch.
 func checkTasks(c *checker) {
-	if !c.ok("workload.microbatches", "workload.schedule", "workload.virtual_stages", "workload.replicas", "workload.flows", "replica") {
+	if !c.OK("workload.microbatches", "workload.schedule", "workload.virtual_stages", "workload.replicas", "workload.flows", "replica") {
 		return
 	}
 	if n := c.s.passes(); n > maxTasks {
-		c.clash([]string{"workload.microbatches", "workload.pp", "workload.gpus", "workload.virtual_stages", "workload.replicas", "workload.flows"},
+		c.Clash([]string{"workload.microbatches", "workload.pp", "workload.gpus", "workload.virtual_stages", "workload.replicas", "workload.flows"},
 			fmt.Sprintf("the job makes some %.2g passes of stages and transfers between pods", n),
 			fmt.Sprintf("stay within %d", maxTasks))
 	}
@@ -144,15 +145,15 @@ func checkPorts(c *checker) {
 	chain, twins := neighbours(c.s), c.s.Workload.TwinNeighbours()
 	need := chain + twins
 	connect := func(path string, ports int) {
-		if c.ok(path) && ports < need {
-			c.clash([]string{path, "fabric.gpus_per_pod_per_replica"},
+		if c.OK(path) && ports < need {
+			c.Clash([]string{path, "fabric.gpus_per_pod_per_replica"},
 				fmt.Sprintf("U_p = %d is too small to connect: a pod needs circuits to %d pods of its replica and to %d of other replicas", ports, chain, twins),
 				fmt.Sprintf("give at least %d ports", need))
 		}
 	}
 	connect("fabric.ports_per_pod", c.s.Fabric.PortsPerPod)
 	for i := range c.s.Replicas {
-		if path := replicaPath(i, "ports_per_pod"); c.given(path) {
+		if path := replicaPath(i, "ports_per_pod"); c.Given(path) {
 			connect(path, c.s.Replicas[i].PortsPerPod)
 		}
 	}
@@ -164,38 +165,38 @@ func replicaPath(i int, key string) string { return fmt.Sprintf("replica.%d.%s",
 // them in order.
 func checkReplicas(c *checker) {
 	s := c.s
-	if !c.ok("replica") || len(s.Replicas) == 0 {
+	if !c.OK("replica") || len(s.Replicas) == 0 {
 		return
 	}
-	if s.Workload.ReplicaMode == "single" && c.ok("workload.replicas") {
-		c.clash([]string{"replica.0"}, `is not used by replicas = "single", which plays one for all`,
+	if s.Workload.ReplicaMode == "single" && c.OK("workload.replicas") {
+		c.Clash([]string{"replica.0"}, `is not used by replicas = "single", which plays one for all`,
 			`leave it out, or set replicas = "all" or "decomposed"`)
 	}
 	pods, count := s.PodsPerReplica(), s.Workload.ReplicaCount()
 	if pods*len(s.Replicas) > maxMapped {
-		c.clash([]string{"replica.0"}, fmt.Sprintf("%d replicas of %d pods are too many to describe one by one", len(s.Replicas), pods),
+		c.Clash([]string{"replica.0"}, fmt.Sprintf("%d replicas of %d pods are too many to describe one by one", len(s.Replicas), pods),
 			fmt.Sprintf("stay within %d pods in all", maxMapped))
 		return
 	}
 	seen := map[int]bool{}
 	for i := range s.Replicas {
 		r := &s.Replicas[i]
-		if path := replicaPath(i, "index"); c.ok(path) {
+		if path := replicaPath(i, "index"); c.OK(path) {
 			switch {
 			case r.Index >= count:
-				c.clash([]string{path}, fmt.Sprintf("there is no replica %d", r.Index), fmt.Sprintf("choose one from 0 to %d", count-1))
+				c.Clash([]string{path}, fmt.Sprintf("there is no replica %d", r.Index), fmt.Sprintf("choose one from 0 to %d", count-1))
 			case seen[r.Index]:
-				c.clash([]string{path}, fmt.Sprintf("replica %d is described twice", r.Index), "merge the two")
+				c.Clash([]string{path}, fmt.Sprintf("replica %d is described twice", r.Index), "merge the two")
 			}
 			seen[r.Index] = true
 		}
-		if path := replicaPath(i, "pod_map"); !c.given(path) {
+		if path := replicaPath(i, "pod_map"); !c.Given(path) {
 			r.PodMap = s.PodMap()
-		} else if c.ok(path) && !isPermutation(r.PodMap, pods) {
-			c.clash([]string{path}, fmt.Sprintf("is no permutation of the %d pods", pods), fmt.Sprintf("list each of 0 to %d once", pods-1))
+		} else if c.OK(path) && !isPermutation(r.PodMap, pods) {
+			c.Clash([]string{path}, fmt.Sprintf("is no permutation of the %d pods", pods), fmt.Sprintf("list each of 0 to %d once", pods-1))
 		}
 	}
-	if len(c.faults) == 0 { // else order must stay that of the file
+	if len(c.Diagnostics) == 0 { // else order must stay that of the file
 		slices.SortFunc(s.Replicas, func(a, b Replica) int { return cmp.Compare(a.Index, b.Index) })
 	}
 }
@@ -215,15 +216,15 @@ func isPermutation(list []int, n int) bool {
 func checkSearch(c *checker) {
 	const at = "policy.delta-fast."
 	o := &c.s.Policy.DeltaFast
-	if !c.ok(at+"population", at+"elites", at+"tournament") {
+	if !c.OK(at+"population", at+"elites", at+"tournament") {
 		return
 	}
 	if o.Elites >= o.Population {
-		c.clash([]string{at + "elites", at + "population"}, fmt.Sprintf("%d elites leave no place in a population of %d", o.Elites, o.Population),
+		c.Clash([]string{at + "elites", at + "population"}, fmt.Sprintf("%d elites leave no place in a population of %d", o.Elites, o.Population),
 			"choose fewer elites")
 	}
 	if o.Tournament > o.Population {
-		c.clash([]string{at + "tournament", at + "population"},
+		c.Clash([]string{at + "tournament", at + "population"},
 			fmt.Sprintf("%d contestants are more than the population of %d", o.Tournament, o.Population), "choose fewer")
 	}
 }

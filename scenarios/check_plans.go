@@ -26,7 +26,7 @@ func checkPlans(c *checker) {
 	}
 	built, err := buildDomain(context.Background(), s, runtime.GOMAXPROCS(0))
 	if err != nil {
-		c.add("workload.kind", faultText(err), "choose other traffic")
+		c.Add("workload.kind", faultText(err), "choose other traffic")
 		return
 	}
 	d, ok := built.(*scaled)
@@ -36,7 +36,7 @@ func checkPlans(c *checker) {
 	if !ok {
 		return
 	}
-	var none Faults
+	var none Diagnostics
 	for _, name := range s.Policy.Planners {
 		list, err := d.planning.Candidates(context.Background(), name)
 		if err == nil {
@@ -52,7 +52,7 @@ func checkPlans(c *checker) {
 
 // unserving is the fault of the input that a planner has no plan, for some reason,
 // and no other has.
-func (d *scaled) unserving(name string, why error) Fault {
+func (d *scaled) unserving(name string, why error) Diagnostic {
 	key, want := "policy.planners", "choose another planner, or add others, which then go on"
 	switch {
 	case name == "imported":
@@ -61,5 +61,5 @@ func (d *scaled) unserving(name string, why error) Fault {
 		key, want = "policy.reconfigurations", "allow more, or choose a planner of one topology, such as \"static-ring\""
 	}
 	what := strings.TrimPrefix(why.Error(), reconfigure.ErrUnserved.Error()+": ")
-	return Fault{File: d.s.Name, Key: key, What: name + " has no plan: " + what, Want: want}
+	return Diagnostic{File: d.s.Name, Key: key, Problem: name + " has no plan: " + what, Remedy: want}
 }

@@ -52,7 +52,7 @@ func checkRoutes(c *checker, r *routed, up int) {
 		c.refuse(err)
 		return
 	}
-	var none Faults // of the routers that cannot serve it
+	var none Diagnostics // of the routers that cannot serve it
 	for _, name := range s.Policy.Routers {
 		if name == "route-optimised" && serves {
 			name = "shortest" // in place of what takes long to find and is no longer
@@ -101,13 +101,13 @@ func (r *routed) try(name string, within bool) error {
 
 // refuse adds the faults that err holds, by the keys of the scenario.
 func (c *checker) refuse(err error) {
-	var faults Faults
+	var faults Diagnostics
 	if !errors.As(err, &faults) {
-		c.add("workload.kind", faultText(err), "choose other traffic")
+		c.Add("workload.kind", faultText(err), "choose other traffic")
 		return
 	}
 	for _, f := range faults {
-		c.clash(append([]string{f.Key}, together[f.Key]...), f.What, f.Want)
+		c.Clash(append([]string{f.Key}, together[f.Key]...), f.Problem, f.Remedy)
 	}
 }
 
@@ -268,7 +268,7 @@ func (r *routed) extents(up int) (least, most extent) {
 			}
 		}
 		most.packets = least.packets
-	case sized.ok(s):
+	case s.sized():
 		least.packets = flows * r.each()
 		if w.Kind == hotspot {
 			least.packets = flows * float64(w.Message) / float64(w.Payload)
@@ -343,7 +343,7 @@ func (r *routed) meanShortest() float64 {
 
 // unserving is the fault of the input that a router serves the fabric not, for some
 // reason, and no other does.
-func (r *routed) unserving(name string, why error) Fault {
+func (r *routed) unserving(name string, why error) Diagnostic {
 	want := `choose another router, such as "shortest", or add others, which then go on`
 	switch {
 	case r.apart() && r.s.Fabric.faulty():
@@ -353,8 +353,8 @@ func (r *routed) unserving(name string, why error) Fault {
 	case slices.Contains(anyGraph, name) || name == "multipath" && r.s.Policy.Over == routing.OverShortest:
 		want = "or add other routers, which then go on"
 	}
-	return Fault{
-		File: r.s.Name, Key: "policy.routers", What: name + ": " + strings.Replace(why.Error(), routing.ErrUnserved.Error()+": ", "", 1), Want: want,
+	return Diagnostic{
+		File: r.s.Name, Key: "policy.routers", Problem: name + ": " + strings.Replace(why.Error(), routing.ErrUnserved.Error()+": ", "", 1), Remedy: want,
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"sim/engine"
 	"sim/engine/units"
+	"sim/scenarios/schema"
 )
 
 // anyScenario draws small scenarios from the tables of keys: of one sort of
@@ -31,10 +32,10 @@ func (d *anyScenario) put(path string, v any) {
 	m := d.root
 	parts := strings.Split(path, ".")
 	for _, part := range parts[:len(parts)-1] {
-		if child(m, part) == nil {
+		if schema.Child(m, part) == nil {
 			m[part] = map[string]any{}
 		}
-		m = child(m, part)
+		m = schema.Child(m, part)
 	}
 	m[parts[len(parts)-1]] = v
 }
@@ -121,16 +122,16 @@ func (d *anyScenario) text() string {
 func (d *anyScenario) sound() *Scenario {
 	for {
 		s, err := Parse("drawn.toml", []byte(d.text()), nil)
-		var faults Faults
+		var faults Diagnostics
 		if err == nil || !errors.As(err, &faults) {
 			return s
 		}
 		again := false
 		for _, f := range faults {
-			path, name := cutLast(f.Key)
+			path, name := schema.CutLast(f.Key)
 			m := d.root
 			for part := range strings.SplitSeq(path, ".") {
-				m = child(m, part)
+				m = schema.Child(m, part)
 			}
 			if _, given := m[name]; given && name != "kind" {
 				delete(m, name)
@@ -206,21 +207,17 @@ func (d *anyScenario) rows(n int) []any {
 func (d *anyScenario) more(workload, fabric string, one int) {
 	s := &Scenario{Replicas: []Replica{{}}, Jobs: []Job{{}}}
 	s.Workload.Kind, s.Fabric.Kind = workload, fabric
-	for _, k := range []*kind{workloadOn(s), findKind("fabric", fabric)} {
-		for i := range k.tables {
-			t := &k.tables[i]
-			if t.isArray() || t.path == "policy.milp" {
+	for _, t := range s.schema().Tables[1:] {
+		if t.IsArray() || t.Path == "policy.milp" {
+			continue
+		}
+		for _, k := range t.Keys {
+			at := strings.ReplaceAll(schema.JoinPath(t.Path, k.Name), `"`, "")
+			if slices.Contains(notDrawn, at) || gives(d.root, at) && d.IntN(8) > 0 || d.IntN(one) > 0 {
 				continue
 			}
-			for j := range t.keys {
-				k := &t.keys[j]
-				at := strings.ReplaceAll(joinPath(t.path, k.name), `"`, "")
-				if slices.Contains(notDrawn, at) || gives(d.root, at) && d.IntN(8) > 0 || d.IntN(one) > 0 {
-					continue
-				}
-				if v := d.value(k, k.field(s, 0)); v != nil {
-					d.put(at, v)
-				}
+			if v := d.value(k, t.Choices(k)); v != nil {
+				d.put(at, v)
 			}
 		}
 	}
@@ -235,16 +232,16 @@ var notDrawn = []string{
 }
 
 // value draws a value of a key, nil where it knows none.
-func (d *anyScenario) value(k *key, field any) any {
+func (d *anyScenario) value(k *schema.Key, choices []string) any {
 	text := func() any {
-		if k.choices == nil {
+		if choices == nil {
 			return nil
 		}
-		return pick(d, k.choices()...)
+		return pick(d, choices...)
 	}
-	switch field.(type) {
+	switch reflect.New(k.Type).Interface().(type) {
 	case *string:
-		switch k.name {
+		switch k.Name {
 		case "queue":
 			return pick(d, "unbounded", "1p", "4p", "1KB", "credit")
 		case "twist":
@@ -258,21 +255,21 @@ func (d *anyScenario) value(k *key, field any) any {
 	case *bool:
 		return d.IntN(2) == 0
 	case *int, *int64, *uint64:
-		n := int64(k.min) + int64(pick(d, 0, 1, 2, 3, 7))
-		if k.max > 0 {
-			n = min(n, int64(k.max))
+		n := int64(k.Min) + int64(pick(d, 0, 1, 2, 3, 7))
+		if k.Max > 0 {
+			n = min(n, int64(k.Max))
 		}
 		return n
 	case *float64:
-		top := k.max
+		top := k.Max
 		if top == 0 || top > 3 {
 			top = 3
 		}
-		return k.min + (top-k.min)*pick(d, 0, 0.1, 0.5, 1)
+		return k.Min + (top-k.Min)*pick(d, 0, 0.1, 0.5, 1)
 	case *units.Rate:
 		return pick(d, "1bps", "9kbps", "1Gbps", "400Gbps", "10Pbps")
 	case *units.Bytes:
-		switch k.name {
+		switch k.Name {
 		case "packet", "payload":
 			return pick(d, "100B", "1KB", "64KB")
 		case "chunk": // smaller ones make plans that take long
@@ -283,7 +280,7 @@ func (d *anyScenario) value(k *key, field any) any {
 		return pick(d, "0s", "1ps", "1ns", "1us")
 	case *[]string:
 		list := []any{}
-		switch k.name {
+		switch k.Name {
 		case "open":
 			list = append(list, pick(d, "x", "y", "z"))
 		case "failed_ocs":
@@ -295,10 +292,10 @@ func (d *anyScenario) value(k *key, field any) any {
 		case "failed_machines":
 			list = append(list, pick(d, "0", "1", "0,0,0"))
 		default:
-			if k.choices == nil {
+			if choices == nil {
 				return nil
 			}
-			names := slices.DeleteFunc(slices.Clone(k.choices()), func(n string) bool {
+			names := slices.DeleteFunc(slices.Clone(choices), func(n string) bool {
 				return strings.Contains(n, "milp") || n == "imported" || n == "fixed"
 			})
 			d.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
@@ -314,12 +311,12 @@ func (d *anyScenario) value(k *key, field any) any {
 		}
 		return list
 	case *[][]int:
-		if k.name == "matrix" {
+		if k.Name == "matrix" {
 			return d.rows(2 + d.IntN(7))
 		}
 		return nil
 	}
-	panic(reflect.TypeOf(field))
+	panic(k.Type)
 }
 
 // pairsOfKinds are all workloads with the fabrics that play them.

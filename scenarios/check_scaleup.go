@@ -14,6 +14,7 @@ import (
 	"sim/policies/reconfigure/gather"
 	"sim/policies/reconfigure/plan"
 	"sim/policies/reconfigure/rounds"
+	"sim/scenarios/schema"
 	"sim/workloads/collective"
 )
 
@@ -34,42 +35,42 @@ func (s *Scenario) exchangePath() string {
 // prepareExchange reads sizes from their file.
 func prepareExchange(c *checker) {
 	at := c.s.exchangePath() + ".sizes"
-	name := c.s.Workload.Sizes
-	if !c.given(at) || !c.ok(at) || slices.Contains(sizeNames, name) {
+	name := c.s.Workload.Exchange.Sizes
+	if !c.Given(at) || !c.OK(at) || slices.Contains(sizeNames, name) {
 		return
 	}
-	want := "write " + quotedList(sizeNames) + " or the name of a CSV file"
-	if meant := nearest(name, sizeNames); meant != "" && !strings.ContainsAny(name, "./") {
-		c.fault(at, quote(name)+" is no way to size messages", "did you mean "+meant+"?")
+	want := "write " + schema.QuotedList(sizeNames) + " or the name of a CSV file"
+	if meant := schema.Nearest(name, sizeNames); meant != "" && !strings.ContainsAny(name, "./") {
+		c.Refuse(at, schema.Quote(name)+" is no way to size messages", "did you mean "+meant+"?")
 		return
 	}
-	if c.given(c.s.exchangePath() + ".matrix") {
-		c.fault(at, "names a file beside matrix", "keep one of the two")
+	if c.Given(c.s.exchangePath() + ".matrix") {
+		c.Refuse(at, "names a file beside matrix", "keep one of the two")
 		return
 	}
 	data, place, err := c.readBeside(at, name)
 	if err != nil {
-		c.fault(at, err.Error(), want)
+		c.Refuse(at, err.Error(), want)
 		return
 	}
 	n := collective.CountRows(data)
 	if n < 2 {
-		c.fault(at, fmt.Sprintf("%s has rows of %d GPUs", place, n), "write a row of sizes for each of two GPUs or more, with commas between them")
+		c.Refuse(at, fmt.Sprintf("%s has rows of %d GPUs", place, n), "write a row of sizes for each of two GPUs or more, with commas between them")
 		return
 	}
 	sizes, err := collective.ReadSizes(bytes.NewReader(data), place, n)
 	if err != nil {
 		for line := range strings.Lines(err.Error()) {
-			c.fault(at, strings.TrimSpace(faultText(errors.New(line))), "write a row of sizes for each GPU, with commas between them")
+			c.Refuse(at, strings.TrimSpace(faultText(errors.New(line))), "write a row of sizes for each GPU, with commas between them")
 		}
 		return
 	}
 	w := &c.s.Workload
-	w.Sizes, w.Matrix = "matrix", make([][]int, n)
+	w.Exchange.Sizes, w.Exchange.Matrix = "matrix", make([][]int, n)
 	for i, b := range sizes {
-		w.Matrix[i/n] = append(w.Matrix[i/n], int(b))
+		w.Exchange.Matrix[i/n] = append(w.Exchange.Matrix[i/n], int(b))
 	}
-	c.seen[c.s.exchangePath()+".matrix"] = true
+	c.Give(c.s.exchangePath() + ".matrix")
 }
 
 // unmarked returns a text without the mark of UTF-8 that some editors begin files
@@ -80,12 +81,12 @@ func unmarked(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\uFEFF
 func prepareImport(c *checker) {
 	const at = "policy.imported.file"
 	p := &c.s.Policy.Imported
-	if !c.given(at) || !c.ok(at) {
+	if !c.Given(at) || !c.OK(at) {
 		return
 	}
 	data, place, err := c.readBeside(at, p.File)
 	if err != nil {
-		c.fault(at, err.Error(), "name a file that --plan-out wrote")
+		c.Refuse(at, err.Error(), "name a file that --plan-out wrote")
 		return
 	}
 	plans, err := plan.ReadJSON(bytes.NewReader(unmarked(data)), place)
@@ -93,14 +94,14 @@ func prepareImport(c *checker) {
 		err = fmt.Errorf("%s holds no plans", place)
 	}
 	if err != nil {
-		c.fault(at, err.Error(), "write plans as --plan-out does (docs/reconfiguring.md)")
+		c.Refuse(at, err.Error(), "write plans as --plan-out does (docs/reconfiguring.md)")
 		return
 	}
 	sum := sha256.Sum256(data)
 	if digest := hex.EncodeToString(sum[:]); p.SHA256 == "" {
 		p.SHA256 = digest
 	} else if p.SHA256 != digest {
-		c.fault("policy.imported.sha256", "is not that of "+place, "leave it out, or name the file that it is of")
+		c.Refuse("policy.imported.sha256", "is not that of "+place, "leave it out, or name the file that it is of")
 	}
 	p.File = place
 }
@@ -109,101 +110,101 @@ func prepareImport(c *checker) {
 func checkScaleUp(c *checker) {
 	s := c.s
 	w, f := &s.Workload, &s.Fabric.ScaleUp
-	if !c.ok("workload.kind") {
+	if !c.OK("workload.kind") {
 		return
 	}
 	if k := workloadOn(s); k.on != "scaleup" {
-		c.clash([]string{"workload.kind"}, "fabric \"scaleup\" does not play "+quote(w.Kind), "set workload.kind = "+quotedList(kindsOn("scaleup")))
+		c.Clash([]string{"workload.kind"}, "fabric \"scaleup\" does not play "+schema.Quote(w.Kind), "set workload.kind = "+schema.QuotedList(kindsOn("scaleup")))
 		return
 	}
-	if !c.ok("fabric.gpus", "fabric.switches") {
+	if !c.OK("fabric.gpus", "fabric.switches") {
 		return
 	}
 	if f.Switches >= f.GPUs {
-		c.clash([]string{"fabric.switches", "fabric.gpus"}, fmt.Sprintf("%d switches for %d GPUs", f.Switches, f.GPUs),
+		c.Clash([]string{"fabric.switches", "fabric.gpus"}, fmt.Sprintf("%d switches for %d GPUs", f.Switches, f.GPUs),
 			fmt.Sprintf("write at most %d: with so many every GPU has a link to every other", f.GPUs-1))
 	}
 	if s.gathers() {
-		if c.ok("policy.planners") {
+		if c.OK("policy.planners") {
 			i := slices.IndexFunc(s.Policy.Planners, func(name string) bool { return !slices.Contains(gatherPlanners, name) })
 			if i >= 0 {
-				c.clash([]string{"policy.planners"}, s.Policy.Planners[i]+" does not plan "+w.Kind, "choose from "+quotedList(gatherPlanners))
+				c.Clash([]string{"policy.planners"}, s.Policy.Planners[i]+" does not plan "+w.Kind, "choose from "+schema.QuotedList(gatherPlanners))
 			}
 		}
-		if c.ok("workload.message") && int64(w.Message) < int64(f.GPUs) {
-			c.clash([]string{"workload.message"}, fmt.Sprintf("%v does not give each of %d GPUs a byte", w.Message, f.GPUs), fmt.Sprintf("write at least %d B", f.GPUs))
+		if c.OK("workload.message") && int64(w.Exchange.Message) < int64(f.GPUs) {
+			c.Clash([]string{"workload.message"}, fmt.Sprintf("%v does not give each of %d GPUs a byte", w.Exchange.Message, f.GPUs), fmt.Sprintf("write at least %d B", f.GPUs))
 		}
 		checkGathers(c)
 		return
 	}
 	at := s.exchangePath()
-	if !c.ok(at+".sizes", at+".chunk", at+".matrix", "workload.message") {
+	if !c.OK(at+".sizes", at+".chunk", at+".matrix", "workload.message") {
 		return
 	}
-	if w.Chunk < 1 {
-		c.clash([]string{at + ".chunk"}, "is no size", "write at least 1 B")
+	if w.Exchange.Chunk < 1 {
+		c.Clash([]string{at + ".chunk"}, "is no size", "write at least 1 B")
 		return
 	}
 	if w.Kind == "training" {
 		checkExperts(c)
-		if len(c.faults) > 0 {
+		if len(c.Diagnostics) > 0 {
 			return
 		}
 	}
-	if w.Sizes == "matrix" {
+	if w.Exchange.Sizes == "matrix" {
 		if !checkSquare(c, f.GPUs) {
 			return
 		}
-	} else if w.Kind != "training" && w.Message < 1 {
-		c.clash([]string{"workload.message"}, "is nothing to send", "write at least 1 B")
+	} else if w.Kind != "training" && w.Exchange.Message < 1 {
+		c.Clash([]string{"workload.message"}, "is nothing to send", "write at least 1 B")
 		return
 	}
-	mean := float64(w.Message)
+	mean := float64(w.Exchange.Message)
 	if spec, err := s.spec(); err == nil && w.Kind == "training" {
 		mean = float64(spec.ExpertBytes())
 	}
-	if w.Sizes == "matrix" {
+	if w.Exchange.Sizes == "matrix" {
 		mean = 0
-		for _, row := range w.Matrix {
+		for _, row := range w.Exchange.Matrix {
 			for _, b := range row {
 				mean += float64(b) / float64(f.GPUs*f.GPUs)
 			}
 		}
 	}
-	chunks := (mean/float64(w.Chunk) + 1) * float64(f.GPUs) * float64(f.GPUs-1)
+	chunks := (mean/float64(w.Exchange.Chunk) + 1) * float64(f.GPUs) * float64(f.GPUs-1)
 	if chunks > mostChunks {
-		c.clash([]string{at + ".chunk", "workload.message", "fabric.gpus"}, fmt.Sprintf("%.3g chunks in all", chunks),
+		c.Clash([]string{at + ".chunk", "workload.message", "fabric.gpus"}, fmt.Sprintf("%.3g chunks in all", chunks),
 			fmt.Sprintf("choose larger chunks, for at most %d", mostChunks))
 		return
 	}
 	packs := func(name string) bool {
-		return w.Sizes != "uniform" && name == "reconfigure-during+" || slices.Contains(reconfigure.OneTopology, name)
+		return w.Exchange.Sizes != "uniform" && name == "reconfigure-during+" || slices.Contains(reconfigure.OneTopology, name)
 	}
 	if hops := chunks * float64(f.GPUs) / float64(f.Switches); hops > mostHops && slices.ContainsFunc(s.Policy.Planners, packs) {
 		i := slices.IndexFunc(s.Policy.Planners, packs)
-		c.clash([]string{at + ".chunk", "workload.message", "fabric.gpus"}, fmt.Sprintf("%.3g chunks may take %.3g hops, which %s lists one by one", chunks, hops, s.Policy.Planners[i]),
+		c.Clash([]string{at + ".chunk", "workload.message", "fabric.gpus"}, fmt.Sprintf("%.3g chunks may take %.3g hops, which %s lists one by one", chunks, hops, s.Policy.Planners[i]),
 			"choose larger chunks, or other planners")
 		return
 	}
 	checkDelays(c, chunks)
 	if s.Engine.Level == "packet" && w.Kind != "training" {
 		checkSlowLinks(c)
-		if w.Chunk > largestPacket {
-			c.clash([]string{at + ".chunk"}, fmt.Sprintf("packets of %v", w.Chunk), fmt.Sprintf("write at most %d B, or set engine.level = \"plan\" or \"flow\"", int64(largestPacket)))
+		if w.Exchange.Chunk > largestPacket {
+			c.Clash([]string{at + ".chunk"}, fmt.Sprintf("packets of %v", w.Exchange.Chunk), fmt.Sprintf("write at most %d B, or set engine.level = \"plan\" or \"flow\"", int64(largestPacket)))
 		}
 	}
 	if s.Policy.During.Base == rounds.GenKautz && f.Switches == 1 && slices.Contains(s.Policy.Planners, "reconfigure-during") {
-		c.clash([]string{"policy.reconfigure-during.base", "fabric.switches"}, "a generalised Kautz graph of one switch only pairs GPUs up", "choose another base, or at least 2 switches")
+		c.Clash([]string{"policy.reconfigure-during.base", "fabric.switches"}, "a generalised Kautz graph of one switch only pairs GPUs up", "choose another base, or at least 2 switches")
 	}
-	if len(c.faults) == 0 {
+	if len(c.Diagnostics) == 0 {
 		checkPlans(c)
 	}
 }
 
 // checkSlowLinks refuses links that are too slow for packets.
 func checkSlowLinks(c *checker) {
-	if rate := c.s.Fabric.ScaleUp.LinkRate; c.ok("fabric.link_rate") && rate < slowestLink {
-		c.clash([]string{"fabric.link_rate"}, fmt.Sprintf("%v is too slow for packets", rate), fmt.Sprintf("write at least %v, or set engine.level = \"plan\" or \"flow\"", slowestLink))
+	if rate := c.s.Fabric.ScaleUp.LinkRate; c.OK("fabric.link_rate") && rate < slowestLink {
+		c.Clash([]string{"fabric.link_rate"}, fmt.Sprintf("%v is too slow for packets", rate), fmt.Sprintf("write at least %v, or set engine.level = \"plan\" or \"flow\"", slowestLink))
 	}
 }
 
@@ -212,17 +213,17 @@ func checkSlowLinks(c *checker) {
 func checkGathers(c *checker) {
 	s := c.s
 	keys := []string{"fabric.link_rate", "fabric.link_latency", "fabric.reconfiguration_delay", "workload.message"}
-	if len(c.faults) > 0 || !c.ok(keys...) {
+	if len(c.Diagnostics) > 0 || !c.OK(keys...) {
 		return
 	}
 	if s.Engine.Level == "packet" {
 		checkSlowLinks(c)
 	}
 	if rate := s.Fabric.ScaleUp.LinkRate; rate < gather.SlowestLink {
-		c.clash([]string{keys[0]}, fmt.Sprintf("%v is too slow for steps", rate), "write at least 2kbps")
+		c.Clash([]string{keys[0]}, fmt.Sprintf("%v is too slow for steps", rate), "write at least 2kbps")
 		return
 	}
-	p := gather.On(s.domain(), gatherOps[s.Workload.Kind], int64(s.Workload.Message))
+	p := gather.On(s.domain(), gatherOps[s.Workload.Kind], int64(s.Workload.Exchange.Message))
 	if p.Check() == nil {
 		return
 	}
@@ -231,11 +232,11 @@ func checkGathers(c *checker) {
 		set func()
 	}{{keys[1], func() { p.Latency = 0 }}, {keys[2], func() { p.Delay = 0 }}} {
 		if lower.set(); p.Check() == nil {
-			c.clash([]string{lower.key}, "the collective may take longer than simulated time, which is 106 days", "choose a shorter time")
+			c.Clash([]string{lower.key}, "the collective may take longer than simulated time, which is 106 days", "choose a shorter time")
 			return
 		}
 	}
-	c.clash([]string{"workload.message", "fabric.link_rate"}, "the collective may take longer than simulated time, which is 106 days", "choose a smaller message, or faster links")
+	c.Clash([]string{"workload.message", "fabric.link_rate"}, "the collective may take longer than simulated time, which is 106 days", "choose a smaller message, or faster links")
 }
 
 // mostHops is the most hops of chunks that planners list one by one.
@@ -246,50 +247,50 @@ const mostHops = 1 << 30
 func checkDelays(c *checker, chunks float64) {
 	s := c.s
 	w, f := &s.Workload, &s.Fabric.ScaleUp
-	slot := f.LinkLatency.Seconds() + 8*float64(w.Chunk)/float64(f.LinkRate)
+	slot := f.LinkLatency.Seconds() + 8*float64(w.Exchange.Chunk)/float64(f.LinkRate)
 	longest := float64(f.GPUs)*f.Delay.Seconds() + chunks*slot
 	if w.Kind == "training" {
 		longest *= 4 * float64(w.Architecture.Layers*w.Microbatches)
 	}
 	if !(longest < maxIteration) {
-		c.clash([]string{"fabric.reconfiguration_delay", "fabric.link_latency", "fabric.link_rate", c.s.exchangePath() + ".chunk"},
+		c.Clash([]string{"fabric.reconfiguration_delay", "fabric.link_latency", "fabric.link_rate", c.s.exchangePath() + ".chunk"},
 			fmt.Sprintf("reconfigurations and chunks may take %.3g s, which is absurd", longest), fmt.Sprintf("stay within %d s", maxIteration))
 	}
 }
 
 // checkSquare holds that the matrix has a row and a column for every GPU and nothing on its diagonal.
 func checkSquare(c *checker, n int) bool {
-	m := c.s.Workload.Matrix
+	m := c.s.Workload.Exchange.Matrix
 	at := []string{c.s.exchangePath() + ".matrix", c.s.exchangePath() + ".sizes"}
-	if !gives(c.root, at[0]) { // it is a file's
+	if !gives(c.Root, at[0]) { // it is a file's
 		slices.Reverse(at)
 	}
 	if len(m) == 0 {
-		c.clash(at, "is empty", fmt.Sprintf("write %d rows of %d sizes in bytes", n, n))
+		c.Clash(at, "is empty", fmt.Sprintf("write %d rows of %d sizes in bytes", n, n))
 		return false
 	}
 	for i, row := range m {
 		if len(row) != len(m) {
-			c.clash(at, fmt.Sprintf("row %d of %d has %d sizes", i, len(m), len(row)), "write as many columns as rows")
+			c.Clash(at, fmt.Sprintf("row %d of %d has %d sizes", i, len(m), len(row)), "write as many columns as rows")
 			return false
 		}
 	}
 	if len(m) != n {
-		c.clash(at, fmt.Sprintf("%d rows for %d GPUs", len(m), n), "set fabric.gpus = "+strconv.Itoa(len(m))+", or write a row for each GPU")
+		c.Clash(at, fmt.Sprintf("%d rows for %d GPUs", len(m), n), "set fabric.gpus = "+strconv.Itoa(len(m))+", or write a row for each GPU")
 		return false
 	}
 	sum := 0
 	for i, row := range m {
 		for j, b := range row {
 			if i == j && b != 0 {
-				c.clash(at, fmt.Sprintf("GPU %d sends itself %d bytes", i, b), "write 0 on the diagonal")
+				c.Clash(at, fmt.Sprintf("GPU %d sends itself %d bytes", i, b), "write 0 on the diagonal")
 				return false
 			}
 			sum += b
 		}
 	}
 	if sum == 0 {
-		c.clash(at, "is nothing to send", "write sizes above 0")
+		c.Clash(at, "is nothing to send", "write sizes above 0")
 	}
 	return sum > 0
 }
@@ -299,19 +300,19 @@ func checkExperts(c *checker) {
 	w, f := &c.s.Workload, &c.s.Fabric.ScaleUp
 	switch stage := w.EP * w.ETP; {
 	case w.Architecture.Experts == 0:
-		c.clash([]string{"workload.model", "workload.architecture.experts"}, "has no experts, so its stages exchange nothing", "choose a model with experts, such as deepseek-671b")
+		c.Clash([]string{"workload.model", "workload.architecture.experts"}, "has no experts, so its stages exchange nothing", "choose a model with experts, such as deepseek-671b")
 	case stage < 2:
-		c.clash([]string{"workload.ep"}, "keeps all experts on a GPU", "spread them over at least 2")
+		c.Clash([]string{"workload.ep"}, "keeps all experts on a GPU", "spread them over at least 2")
 	case f.GPUs != stage:
-		c.clash([]string{"fabric.gpus", "workload.ep"}, fmt.Sprintf("%d GPUs in a domain, %d in a stage", f.GPUs, stage), fmt.Sprintf("set fabric.gpus = %d", stage))
+		c.Clash([]string{"fabric.gpus", "workload.ep"}, fmt.Sprintf("%d GPUs in a domain, %d in a stage", f.GPUs, stage), fmt.Sprintf("set fabric.gpus = %d", stage))
 	case len(c.s.Replicas) > 0:
-		c.clash([]string{"replica"}, "are not told apart in scale-up domains", "leave [[replica]] out")
+		c.Clash([]string{"replica"}, "are not told apart in scale-up domains", "leave [[replica]] out")
 	}
 	if w.ReplicaMode == "all" || w.ReplicaMode == "decomposed" {
-		c.clash([]string{"workload.replicas"}, "replicas in scale-up domains are alike", `set workload.replicas = "single"`)
+		c.Clash([]string{"workload.replicas"}, "replicas in scale-up domains are alike", `set workload.replicas = "single"`)
 	}
 	if n := 4 * float64(w.Microbatches) * float64(w.PP) * float64(w.VirtualStages); n > maxTasks {
-		c.clash([]string{"workload.microbatches", "workload.pp", "workload.virtual_stages"},
+		c.Clash([]string{"workload.microbatches", "workload.pp", "workload.virtual_stages"},
 			fmt.Sprintf("the step makes some %.2g passes of stages and transfers between them", n), fmt.Sprintf("stay within %d", maxTasks))
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"sim/engine/units"
 	"sim/fabric/torus"
+	"sim/scenarios/schema"
 	"sim/workloads/collective"
 )
 
@@ -58,6 +59,12 @@ func (l *Links) twisted() bool {
 	return err == nil && t.Shift != nil
 }
 
+// cubic reports whether the torus is made of cubes that optical switches join.
+func (l *Links) cubic() bool {
+	t, _, err := l.torus()
+	return err == nil && torus.Cubic(t) == nil
+}
+
 // faultsOf returns what is down, with the key that is at fault.
 func (l *Links) faultsOf() (f torus.Faults, key string, err error) {
 	for _, name := range l.FailedOCS {
@@ -95,29 +102,29 @@ func (l *Links) faulty() bool {
 // checkTorus holds the keys of a torus against each other and the workload.
 func checkTorus(c *checker) {
 	l := &c.s.Fabric.Links
-	if !c.ok("fabric.dims", "fabric.twist", "fabric.shift", "fabric.open") {
+	if !c.OK("fabric.dims", "fabric.twist", "fabric.shift", "fabric.open") {
 		return
 	}
 	if l.Twist != "" && len(l.Shift) > 0 {
-		c.clash([]string{"fabric.shift"}, "stands beside fabric.twist", "keep one of the two")
+		c.Clash([]string{"fabric.shift"}, "stands beside fabric.twist", "keep one of the two")
 		return
 	}
 	t, key, err := l.torus()
 	if err != nil {
-		c.clash([]string{key}, faultText(err), "see docs/tori.md")
+		c.Clash([]string{key}, faultText(err), "see docs/tori.md")
 		return
 	}
 	if !checkPairs(c, t.Nodes()) {
 		return
 	}
 	for _, key := range []string{"failed_ocs", "failed_links", "failed_machines", "failed_chips", "drained_links"} {
-		if !c.ok("fabric." + key) {
+		if !c.OK("fabric." + key) {
 			return
 		}
 	}
 	f, key, err := l.faultsOf()
 	if err != nil {
-		c.clash([]string{key}, faultText(err), "see docs/tori.md")
+		c.Clash([]string{key}, faultText(err), "see docs/tori.md")
 		return
 	}
 	for _, one := range []struct {
@@ -129,19 +136,19 @@ func checkTorus(c *checker) {
 		{"fabric.drained_links", torus.Faults{Drained: f.Drained}},
 	} {
 		if _, err := t.Health(one.f); err != nil {
-			c.clash([]string{one.key}, faultText(err), "name a part that there is")
+			c.Clash([]string{one.key}, faultText(err), "name a part that there is")
 		}
 	}
-	if c.ok("fabric.cubes", "fabric.busy_cubes", "fabric.configured") && len(c.faults) == 0 {
+	if c.OK("fabric.cubes", "fabric.busy_cubes", "fabric.configured") && len(c.Diagnostics) == 0 {
 		if _, err := l.join(t); err != nil {
-			c.clash([]string{"fabric.cubes", "fabric.busy_cubes", "fabric.configured", "fabric.dims"}, faultText(err), "see docs/tori.md")
+			c.Clash([]string{"fabric.cubes", "fabric.busy_cubes", "fabric.configured", "fabric.dims"}, faultText(err), "see docs/tori.md")
 		}
 	}
 	if l.FailAt > 0 && (len(l.FailedChips) > 0 || len(l.FailedMachines) > 0) {
-		c.clash([]string{"fabric.failed_chips", "fabric.failed_machines"}, "chips that fail in mid-run end the job", "let links or switches fail, or set fabric.fail_at = \"0s\"")
+		c.Clash([]string{"fabric.failed_chips", "fabric.failed_machines"}, "chips that fail in mid-run end the job", "let links or switches fail, or set fabric.fail_at = \"0s\"")
 	}
-	if l.FailAt > 0 && !l.faulty() && c.ok("fabric.fail_at") {
-		c.clash([]string{"fabric.fail_at"}, "nothing fails then", "name what fails, such as fabric.failed_ocs")
+	if l.FailAt > 0 && !l.faulty() && c.OK("fabric.fail_at") {
+		c.Clash([]string{"fabric.fail_at"}, "nothing fails then", "name what fails, such as fabric.failed_ocs")
 	}
 	checkLinks(c, t.Nodes(), t, f)
 }
@@ -152,7 +159,7 @@ func checkPairs(c *checker, nodes int) bool {
 	if !c.s.manyFlows() || need <= maxFlowBytes {
 		return true
 	}
-	c.clash([]string{"fabric.dims", "fabric.nodes", "fabric.edges", "fabric.file"}, fmt.Sprintf("%d flows between %d nodes would take %.0f GB", nodes*(nodes-1), nodes, need/1e9),
+	c.Clash([]string{"fabric.dims", "fabric.nodes", "fabric.edges", "fabric.file"}, fmt.Sprintf("%d flows between %d nodes would take %.0f GB", nodes*(nodes-1), nodes, need/1e9),
 		fmt.Sprintf("choose fewer nodes; %.0f GB is the most", float64(maxFlowBytes)/1e9))
 	return false
 }
@@ -171,45 +178,45 @@ func faultText(err error) string {
 func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 	s := c.s
 	w := &s.Workload.Traffic
-	if !c.ok("workload.kind") {
+	if !c.OK("workload.kind") {
 		return
 	}
 	if s.Workload.Kind == "training" {
-		c.clash([]string{"workload.kind"}, fmt.Sprintf("fabric %s does not play training steps", quote(s.Fabric.Kind)),
+		c.Clash([]string{"workload.kind"}, fmt.Sprintf("fabric %s does not play training steps", schema.Quote(s.Fabric.Kind)),
 			`set fabric.kind = "ocs-pods", or workload.kind to traffic such as "all-to-all"`)
 		return
 	}
 	if k := findKind("workload", s.Workload.Kind); k.on != "" {
-		c.clash([]string{"workload.kind"}, fmt.Sprintf("fabric %s does not play %s", quote(s.Fabric.Kind), quote(k.name)),
-			fmt.Sprintf("set fabric.kind = %s, or workload.kind to traffic such as \"all-to-all\" or \"ring-all-reduce\"", quote(k.on)))
+		c.Clash([]string{"workload.kind"}, fmt.Sprintf("fabric %s does not play %s", schema.Quote(s.Fabric.Kind), schema.Quote(k.name)),
+			fmt.Sprintf("set fabric.kind = %s, or workload.kind to traffic such as \"all-to-all\" or \"ring-all-reduce\"", schema.Quote(k.on)))
 		return
 	}
-	if c.ok("fabric.queue") {
+	if c.OK("fabric.queue") {
 		if _, err := s.Fabric.queue(w.Packet); err != nil {
-			c.fault("fabric.queue", err.Error(), `write "unbounded", "credit", packets such as "100p" or a size such as "64KB"`)
+			c.Refuse("fabric.queue", err.Error(), `write "unbounded", "credit", packets such as "100p" or a size such as "64KB"`)
 		}
 	}
-	if !c.ok("workload", "engine", "workload.kind", "workload.source", "engine.level") {
+	if !c.OK("workload", "engine", "workload.kind", "workload.source", "engine.level") {
 		return
 	}
-	if s.Engine.Level == "flow" && !sized.ok(s) && s.Workload.Kind != matrixTraffic {
-		c.clash([]string{"engine.level", "workload.source"}, "level \"flow\" plays messages, source "+quote(w.Source)+" has rates and times",
+	if s.Engine.Level == "flow" && !s.sized() && s.Workload.Kind != matrixTraffic {
+		c.Clash([]string{"engine.level", "workload.source"}, "level \"flow\" plays messages, source "+schema.Quote(w.Source)+" has rates and times",
 			`set engine.level to "packet" or "static", or choose another source`)
 	}
 	if s.Engine.Level == "packet" && s.Workload.Kind == uniformRandom && w.Source != "poisson" {
-		c.clash([]string{"workload.source"}, "destinations drawn for each packet need source \"poisson\"", `set workload.source = "poisson", or workload.kind = "all-to-all"`)
+		c.Clash([]string{"workload.source"}, "destinations drawn for each packet need source \"poisson\"", `set workload.source = "poisson", or workload.kind = "all-to-all"`)
 	}
 	if s.Workload.Kind == dataTensor && w.Source != "on-off" {
-		c.clash([]string{"workload.source"}, "data-tensor traffic is on and off in turns", `set workload.source = "on-off"`)
+		c.Clash([]string{"workload.source"}, "data-tensor traffic is on and off in turns", `set workload.source = "on-off"`)
 	}
 	switch rings := slices.Contains(ringKinds, s.Workload.Kind); {
 	case t == nil && (rings || s.Workload.Kind == dataTensor || s.Workload.Kind == permutation && w.Permutation != "random"):
-		c.clash([]string{"workload.kind", "workload.permutation"}, "asks for dimensions, and a graph has none", "choose other traffic, or a torus")
+		c.Clash([]string{"workload.kind", "workload.permutation"}, "asks for dimensions, and a graph has none", "choose other traffic, or a torus")
 		return
 	case rings && w.Rings == "per-dimension" && len(w.RingDims) != 1 && w.RingForm == "links" && s.Fabric.twisted():
-		c.clash([]string{"workload.ring_form"}, "rings that follow twisted links join nodes that hold different parts of the vector", `set workload.ring_form = "line" or "folded", or workload.ring_dims to one dimension`)
+		c.Clash([]string{"workload.ring_form"}, "rings that follow twisted links join nodes that hold different parts of the vector", `set workload.ring_form = "line" or "folded", or workload.ring_dims to one dimension`)
 	case rings && s.Fabric.FailAt > 0:
-		c.clash([]string{"fabric.fail_at"}, "ring collectives wait for what is lost", "let it fail from the start, or choose other traffic")
+		c.Clash([]string{"fabric.fail_at"}, "ring collectives wait for what is lost", "let it fail from the start, or choose other traffic")
 	}
 	if t != nil {
 		tensor, data := w.TensorDims, w.DataDims
@@ -220,21 +227,21 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 			key  string
 			dims []string
 		}{{"workload.ring_dims", w.RingDims}, {"workload.tensor_dims", tensor}, {"workload.data_dims", data}, {"policy.order", s.Policy.Order}, {"policy.wild-first.wild", s.Policy.Wild}} {
-			if i := slices.IndexFunc(k.dims, func(d string) bool { return dimIndex(d) >= len(t.Dims) }); i >= 0 && c.ok(k.key) {
-				c.clash([]string{k.key}, fmt.Sprintf("%s has no dimension %s", t, k.dims[i]), "name dimensions that there are")
+			if i := slices.IndexFunc(k.dims, func(d string) bool { return dimIndex(d) >= len(t.Dims) }); i >= 0 && c.OK(k.key) {
+				c.Clash([]string{k.key}, fmt.Sprintf("%s has no dimension %s", t, k.dims[i]), "name dimensions that there are")
 			}
 		}
 		for _, d := range tensor {
 			if slices.Contains(data, d) {
-				c.clash([]string{"workload.data_dims", "workload.tensor_dims"}, "dimension "+d+" serves tensor and data parallelism", "let it serve one of them")
+				c.Clash([]string{"workload.data_dims", "workload.tensor_dims"}, "dimension "+d+" serves tensor and data parallelism", "let it serve one of them")
 			}
 		}
 		if n := len(s.Policy.Order); n > 0 && n != len(t.Dims) {
-			c.clash([]string{"policy.order"}, fmt.Sprintf("%d dimensions of %d", n, len(t.Dims)), "name every dimension once")
+			c.Clash([]string{"policy.order"}, fmt.Sprintf("%d dimensions of %d", n, len(t.Dims)), "name every dimension once")
 		}
 	}
-	if s.Policy.Optimised.NeighbourCap == 0 && c.ok("policy.route-optimised", "policy.route-optimised.neighbour_cap") && slices.Contains(s.Policy.Routers, "route-optimised") {
-		c.clash([]string{"policy.route-optimised.neighbour_cap"}, "0 messages between neighbours", "write at least 1, or -1 for no limit")
+	if s.Policy.Optimised.NeighbourCap == 0 && c.OK("policy.route-optimised", "policy.route-optimised.neighbour_cap") && slices.Contains(s.Policy.Routers, "route-optimised") {
+		c.Clash([]string{"policy.route-optimised.neighbour_cap"}, "0 messages between neighbours", "write at least 1, or -1 for no limit")
 	}
 	if w.Source == "on-off" && s.Engine.Level == "packet" && w.Payload >= 1 && w.Packet >= w.Payload && w.Packet <= largestPacket && w.Rate > 0 {
 		one := collective.OnOff{Rate: w.Rate, Payload: int32(w.Payload), Wire: int32(w.Packet), Start: w.Start, Length: w.Duration}
@@ -242,26 +249,26 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 		if s.Workload.Kind == dataTensor {
 			one.Length, key = w.Phase, "workload.phase"
 		}
-		if err := one.Check(); err != nil && c.ok("workload.rate", key) {
-			c.clash([]string{"workload.rate", key, "workload.payload"}, faultText(err), "choose a higher rate or more time")
+		if err := one.Check(); err != nil && c.OK("workload.rate", key) {
+			c.Clash([]string{"workload.rate", key, "workload.payload"}, faultText(err), "choose a higher rate or more time")
 		}
 	}
 	if w.Payload < 1 || w.Packet < w.Payload {
-		c.clash([]string{"workload.payload", "workload.packet"}, fmt.Sprintf("packets of %v carry %v", w.Packet, w.Payload), "write sizes of at least 1 B; payload is part of the packet")
+		c.Clash([]string{"workload.payload", "workload.packet"}, fmt.Sprintf("packets of %v carry %v", w.Packet, w.Payload), "write sizes of at least 1 B; payload is part of the packet")
 	} else if w.Packet > largestPacket {
-		c.clash([]string{"workload.packet"}, fmt.Sprintf("packets of %v", w.Packet), fmt.Sprintf("write at most %d B", int64(largestPacket)))
+		c.Clash([]string{"workload.packet"}, fmt.Sprintf("packets of %v", w.Packet), fmt.Sprintf("write at most %d B", int64(largestPacket)))
 	}
-	if sized.ok(s) && w.Message < 1 && c.ok("workload.message") {
-		c.clash([]string{"workload.message"}, "is nothing to send", "write at least 1 B")
+	if s.sized() && w.Message < 1 && c.OK("workload.message") {
+		c.Clash([]string{"workload.message"}, "is nothing to send", "write at least 1 B")
 	}
 	if s.Workload.Kind == matrixTraffic {
 		checkMatrix(c, nodes)
 	}
 	if s.Workload.Kind == hotspot && w.Hot >= nodes {
-		c.clash([]string{"workload.hot_nodes"}, fmt.Sprintf("%d of %d nodes are hot", w.Hot, nodes), "choose fewer")
+		c.Clash([]string{"workload.hot_nodes"}, fmt.Sprintf("%d of %d nodes are hot", w.Hot, nodes), "choose fewer")
 	}
 	checkStep(c)
-	if len(c.faults) == 0 {
+	if len(c.Diagnostics) == 0 {
 		checkTraffic(c, nodes, t, f)
 	}
 }
@@ -278,31 +285,31 @@ func dimIndex(name string) int { return strings.Index("xyz", name) }
 func checkMatrix(c *checker, nodes int) {
 	const at = "workload.matrix"
 	m := c.s.Workload.Matrix
-	if !c.ok(at, "workload.matrix_file") {
+	if !c.OK(at, "workload.matrix_file") {
 		return
 	}
 	if len(m) == 0 {
-		c.clash([]string{at}, "is missing", "write a row of bytes for each node, or name a file in workload.matrix_file")
+		c.Clash([]string{at}, "is missing", "write a row of bytes for each node, or name a file in workload.matrix_file")
 		return
 	}
 	for i, row := range m {
 		if len(row) != len(m) {
-			c.clash([]string{"workload.matrix_file", at}, fmt.Sprintf("row %d has %d numbers, and there are %d rows", i+1, len(row), len(m)), "a matrix is square")
+			c.Clash([]string{"workload.matrix_file", at}, fmt.Sprintf("row %d has %d numbers, and there are %d rows", i+1, len(row), len(m)), "a matrix is square")
 			return
 		}
 		for j, v := range row {
 			if i == j && v > 0 {
-				c.clash([]string{"workload.matrix_file", at}, fmt.Sprintf("node %d sends %d bytes to itself", i, v), "write 0 there")
+				c.Clash([]string{"workload.matrix_file", at}, fmt.Sprintf("node %d sends %d bytes to itself", i, v), "write 0 there")
 				return
 			}
 			if v < 0 {
-				c.clash([]string{"workload.matrix_file", at}, fmt.Sprintf("node %d sends %d bytes to node %d", i, v, j), "write no negative sizes")
+				c.Clash([]string{"workload.matrix_file", at}, fmt.Sprintf("node %d sends %d bytes to node %d", i, v, j), "write no negative sizes")
 				return
 			}
 		}
 	}
 	if len(m) != nodes {
-		c.clash([]string{"workload.matrix_file", at}, fmt.Sprintf("%d rows for %d nodes", len(m), nodes), "write a row for each node")
+		c.Clash([]string{"workload.matrix_file", at}, fmt.Sprintf("%d rows for %d nodes", len(m), nodes), "write a row for each node")
 	}
 }
 
@@ -315,13 +322,13 @@ func (l *Links) queue(packet units.Bytes) (units.Bytes, error) {
 	if count, ok := strings.CutSuffix(l.Queue, "p"); ok {
 		n, err := strconv.ParseInt(count, 10, 32)
 		if err != nil || n < 1 {
-			return 0, fmt.Errorf("%s is no number of packets", quote(l.Queue))
+			return 0, fmt.Errorf("%s is no number of packets", schema.Quote(l.Queue))
 		}
 		return units.Bytes(n) * packet, nil
 	}
 	b, err := units.ParseBytes(l.Queue)
 	if err != nil || b < packet {
-		return 0, fmt.Errorf("%s is no queue that a packet of %v fits", quote(l.Queue), packet)
+		return 0, fmt.Errorf("%s is no queue that a packet of %v fits", schema.Quote(l.Queue), packet)
 	}
 	return b, nil
 }
@@ -329,33 +336,33 @@ func (l *Links) queue(packet units.Bytes) (units.Bytes, error) {
 // prepareTraffic reads the matrix from its file.
 func prepareTraffic(c *checker) {
 	const at, sizes = "workload.matrix_file", "workload.sizes"
-	if c.given(sizes) && c.ok(sizes) && c.s.Workload.Kind == allToAll {
-		if v := child(c.root, "workload")["sizes"]; v != "uniform" {
-			c.fault(sizes, "is "+describe(v)+", which fabric "+quote(c.s.Fabric.Kind)+" does not play", `write "uniform", "matrix" or the name of a CSV file`)
+	if c.Given(sizes) && c.OK(sizes) && c.s.Workload.Kind == allToAll {
+		if v := schema.Child(c.Root, "workload")["sizes"]; v != "uniform" {
+			c.Refuse(sizes, "is "+schema.Describe(v)+", which fabric "+schema.Quote(c.s.Fabric.Kind)+" does not play", `write "uniform", "matrix" or the name of a CSV file`)
 		}
 	}
-	name, ok := child(c.root, "workload")["matrix_file"].(string)
+	name, ok := schema.Child(c.Root, "workload")["matrix_file"].(string)
 	if !ok || c.s.Workload.Kind != matrixTraffic {
 		return
 	}
-	if c.given("workload.matrix") {
-		c.fault(at, "stands beside workload.matrix", "keep one of the two")
+	if c.Given("workload.matrix") {
+		c.Refuse(at, "stands beside workload.matrix", "keep one of the two")
 		return
 	}
 	data, place, err := c.readBeside(at, name)
 	if err != nil {
-		c.fault(at, err.Error(), "name a readable CSV file of up to "+strconv.Itoa(maxFileBytes>>20)+" MiB")
+		c.Refuse(at, err.Error(), "name a readable CSV file of up to "+strconv.Itoa(schema.MaxFileBytes>>20)+" MiB")
 		return
 	}
 	rows := collective.CountRows(data)
 	if rows < 2 {
-		c.fault(at, fmt.Sprintf("%s has rows of %d nodes", place, rows), "write a row of bytes for each of two nodes or more, with commas between them")
+		c.Refuse(at, fmt.Sprintf("%s has rows of %d nodes", place, rows), "write a row of bytes for each of two nodes or more, with commas between them")
 		return
 	}
 	t, err := collective.ReadMatrix(bytes.NewReader(data), place, rows, nil)
 	if err != nil {
 		for line := range strings.Lines(err.Error()) {
-			c.fault(at, strings.TrimSpace(faultText(errors.New(line))), "write a row of bytes for each node, with commas between them")
+			c.Refuse(at, strings.TrimSpace(faultText(errors.New(line))), "write a row of bytes for each node, with commas between them")
 		}
 		return
 	}
@@ -366,8 +373,8 @@ func prepareTraffic(c *checker) {
 	for f, flow := range t.Flows {
 		c.s.Workload.Matrix[flow.Src][flow.Dst] = int(t.Bytes[f])
 	}
-	if len(data) > maxFileBytes/2 {
-		c.fault(at, fmt.Sprintf("%s is too large to be kept with results", place), fmt.Sprintf("write at most %d MiB", maxFileBytes>>21))
+	if len(data) > schema.MaxFileBytes/2 {
+		c.Refuse(at, fmt.Sprintf("%s is too large to be kept with results", place), fmt.Sprintf("write at most %d MiB", schema.MaxFileBytes>>21))
 	}
 }
 
@@ -377,13 +384,13 @@ func (c *checker) readBeside(path, name string) (data []byte, place string, err 
 	if place = name; name == "" {
 		return nil, "", errors.New("names no file")
 	}
-	if file, _ := find(c.layers, c.stands(path)); !c.overridden(path) && !filepath.IsAbs(name) {
+	if file, _ := schema.Find(c.Layers, c.stands(path)); !c.Overridden(path) && !filepath.IsAbs(name) {
 		place = filepath.Join(filepath.Dir(file), name)
 	}
 	c.inputs = append(c.inputs, place)
 	data, err = readSome(place)
-	if err == nil && len(data) > maxFileBytes {
-		err = fmt.Errorf("%s is larger than %d MiB", place, maxFileBytes>>20)
+	if err == nil && len(data) > schema.MaxFileBytes {
+		err = fmt.Errorf("%s is larger than %d MiB", place, schema.MaxFileBytes>>20)
 	}
 	if pe, ok := err.(*os.PathError); ok {
 		err = fmt.Errorf("%s cannot be read: %w", place, pe.Err)

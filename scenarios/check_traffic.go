@@ -50,24 +50,24 @@ func checkTraffic(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 		}
 	}
 	if up < 2 {
-		c.clash([]string{"fabric.failed_chips", "fabric.failed_machines", "fabric.dims", "fabric.nodes", "fabric.edges"},
+		c.Clash([]string{"fabric.failed_chips", "fabric.failed_machines", "fabric.dims", "fabric.nodes", "fabric.edges"},
 			fmt.Sprintf("traffic needs at least 2 nodes that are up, of %d there are %d", nodes, up), "choose more nodes, or let fewer fail")
 		return
 	}
 	if flows := float64(up) * float64(up-1); s.manyFlows() && w.Message > 0 && flows*float64(w.Message) > mostCounted {
-		c.clash([]string{"workload.message"}, fmt.Sprintf("%.0f messages of %d B are more bytes than can be counted", flows, int64(w.Message)),
+		c.Clash([]string{"workload.message"}, fmt.Sprintf("%.0f messages of %d B are more bytes than can be counted", flows, int64(w.Message)),
 			fmt.Sprintf("write at most %.0f B", math.Floor(mostCounted/flows)))
 		return
 	}
 	if keys, err := r.lay(nodes); err != nil {
 		what, want := wanted(err)
-		c.clash(keys, what, want)
+		c.Clash(keys, what, want)
 		return
 	}
 	if s.Engine.Level == "packet" {
 		checkPackets(c)
 	}
-	if len(c.faults) == 0 {
+	if len(c.Diagnostics) == 0 {
 		checkRoutes(c, r, up)
 	}
 }
@@ -172,23 +172,23 @@ func checkPackets(c *checker) {
 	s := c.s
 	w, l := &s.Workload.Traffic, &s.Fabric.Links
 	if l.LinkRate < slowestLink {
-		c.clash([]string{"fabric.link_rate"}, fmt.Sprintf("%v is too slow for packets", l.LinkRate), fmt.Sprintf("write at least %v, or set engine.level = \"flow\" or \"static\"", slowestLink))
+		c.Clash([]string{"fabric.link_rate"}, fmt.Sprintf("%v is too slow for packets", l.LinkRate), fmt.Sprintf("write at least %v, or set engine.level = \"flow\" or \"static\"", slowestLink))
 	}
 	if l.LinkLatency > longestHop {
-		c.clash([]string{"fabric.link_latency"}, fmt.Sprintf("%v a hop is more than packets can take", l.LinkLatency), fmt.Sprintf("stay within %.0fh", longestHop.Seconds()/3600))
+		c.Clash([]string{"fabric.link_latency"}, fmt.Sprintf("%v a hop is more than packets can take", l.LinkLatency), fmt.Sprintf("stay within %.0fh", longestHop.Seconds()/3600))
 	}
 	for i, e := range l.Edges {
 		if rate, late := units.Rate(e[2]), engine.Time(e[3]); rate > 0 && rate < slowestLink || late > longestHop {
-			c.clash([]string{"fabric.edges", "fabric.file"}, fmt.Sprintf("link %d has %d b/s and a latency of %d ps", i+1, e[2], e[3]),
+			c.Clash([]string{"fabric.edges", "fabric.file"}, fmt.Sprintf("link %d has %d b/s and a latency of %d ps", i+1, e[2], e[3]),
 				fmt.Sprintf("for packets write at least %.0f b/s and at most %d ps", float64(slowestLink), longestHop))
 			break
 		}
 	}
 	if l.Queue == "credit" && l.Buffer > 0 && l.Buffer < w.Packet {
-		c.clash([]string{"fabric.buffer", "workload.packet"}, fmt.Sprintf("a buffer of %v has no room for a packet of %v", l.Buffer, w.Packet), "give it room for one at least, or 0B for what a round trip needs")
+		c.Clash([]string{"fabric.buffer", "workload.packet"}, fmt.Sprintf("a buffer of %v has no room for a packet of %v", l.Buffer, w.Packet), "give it room for one at least, or 0B for what a round trip needs")
 	}
 	if p := -math.Expm1(8 * float64(w.Packet) * math.Log1p(-l.BitErrors)); p > mostWrong {
-		c.clash([]string{"fabric.bit_errors", "workload.packet"}, fmt.Sprintf("a packet of %v arrives wrong with probability %.6f, and is sent again", w.Packet, p),
+		c.Clash([]string{"fabric.bit_errors", "workload.packet"}, fmt.Sprintf("a packet of %v arrives wrong with probability %.6f, and is sent again", w.Packet, p),
 			fmt.Sprintf("choose fewer errors or smaller packets, for at most %g", mostWrong))
 	}
 	checkTimes(c)
@@ -200,7 +200,7 @@ func fewerHops(s *Scenario) string {
 	switch {
 	case s.Workload.Kind == matrixTraffic:
 		ways = "choose larger packets or less traffic"
-	case slices.Contains(ringKinds, s.Workload.Kind) || sized.ok(s):
+	case slices.Contains(ringKinds, s.Workload.Kind) || s.sized():
 	case s.Workload.Source == "poisson":
 		ways, levels = "choose a shorter workload.duration and warmup, or less load", `"static"`
 	default:
@@ -215,7 +215,7 @@ func checkTimes(c *checker) {
 	w := &s.Workload.Traffic
 	long := func(seconds float64, at ...string) {
 		if seconds > longestPlay.Seconds() {
-			c.clash(at, fmt.Sprintf("packets are injected for up to %.3g s", seconds), fmt.Sprintf("stay within %.0f s", longestPlay.Seconds()))
+			c.Clash(at, fmt.Sprintf("packets are injected for up to %.3g s", seconds), fmt.Sprintf("stay within %.0f s", longestPlay.Seconds()))
 		}
 	}
 	switch {
@@ -224,21 +224,21 @@ func checkTimes(c *checker) {
 		long(w.Start.Seconds()+2*float64(w.Alternations)*w.Phase.Seconds(), "workload.phase", "workload.start", "workload.alternations")
 		ring := collective.OnOff{Rate: w.RingRate, Payload: int32(w.Payload), Wire: int32(w.Packet), Start: w.Start, Length: w.Phase}
 		if err := ring.Check(); err != nil {
-			c.clash([]string{"workload.ring_rate", "workload.phase"}, faultText(err), "choose a higher rate or more time")
+			c.Clash([]string{"workload.ring_rate", "workload.phase"}, faultText(err), "choose a higher rate or more time")
 		}
 	case w.Source == "on-off":
 		long(w.Start.Seconds()+w.Duration.Seconds(), "workload.duration", "workload.start")
 	case w.Source == "poisson":
 		long(w.Warmup.Seconds()+w.Duration.Seconds(), "workload.duration", "workload.warmup")
 		if w.Duration == 0 {
-			c.clash([]string{"workload.duration"}, "no packets are measured in 0s", "write a time above 0")
+			c.Clash([]string{"workload.duration"}, "no packets are measured in 0s", "write a time above 0")
 		}
 		if every := s.packetTime() / w.Load; every > float64(longestPlay) {
-			c.clash([]string{"workload.load"}, fmt.Sprintf("a node injects a packet every %.3g s", every/float64(engine.Second)), fmt.Sprintf("write a load of at least %.3g", s.packetTime()/float64(longestPlay)))
+			c.Clash([]string{"workload.load"}, fmt.Sprintf("a node injects a packet every %.3g s", every/float64(engine.Second)), fmt.Sprintf("write a load of at least %.3g", s.packetTime()/float64(longestPlay)))
 		}
 	}
 	if l := &s.Fabric.Links; l.FailAt > 0 && l.FailAt.Seconds()+l.RerouteAfter.Seconds() > longestPlay.Seconds() {
-		c.clash([]string{"fabric.reroute_after", "fabric.fail_at"}, fmt.Sprintf("packets are rerouted at %.3g s", l.FailAt.Seconds()+l.RerouteAfter.Seconds()), fmt.Sprintf("stay within %.0f s", longestPlay.Seconds()))
+		c.Clash([]string{"fabric.reroute_after", "fabric.fail_at"}, fmt.Sprintf("packets are rerouted at %.3g s", l.FailAt.Seconds()+l.RerouteAfter.Seconds()), fmt.Sprintf("stay within %.0f s", longestPlay.Seconds()))
 	}
 }
 
@@ -254,22 +254,22 @@ func checkStep(c *checker) {
 		key   string
 		given bool
 	}{{at + ".share", step.Share > 0}, {at + ".slowdown", step.Slowdown > 0}, {at + ".overlap", step.Overlap > 0}} {
-		if !k.given || !c.ok(k.key) || !c.ok(links...) || !c.ok(nodes...) {
+		if !k.given || !c.OK(k.key) || !c.OK(links...) || !c.OK(nodes...) {
 			continue
 		}
 		switch {
 		case k.key == at+".overlap" && step.Share == 0:
-			if !c.switched(k.key, &condition{keys: []string{at + ".share"}}) {
-				c.clash([]string{k.key}, "is not used without share", "set workload.step.share, or leave it out")
+			if !c.Switched(k.key, at+".share") {
+				c.Clash([]string{k.key}, "is not used without share", "set workload.step.share, or leave it out")
 			}
 			return
-		case c.switched(k.key, &condition{keys: slices.Concat(links, nodes)}):
+		case c.Switched(k.key, slices.Concat(links, nodes)...):
 			return
 		case !l.faulty():
-			c.clash([]string{k.key}, "is not used where no link is down, so that the step stays as it is", "leave it out, or name what is down, such as fabric.failed_links")
+			c.Clash([]string{k.key}, "is not used where no link is down, so that the step stays as it is", "leave it out, or name what is down, such as fabric.failed_links")
 			return
 		case l.FailAt > 0 || len(l.FailedChips)+len(l.FailedMachines) > 0:
-			c.clash([]string{k.key}, "is not used where links fail in mid-run, or nodes do", "leave it out, or let only links or switches be down, from the start")
+			c.Clash([]string{k.key}, "is not used where links fail in mid-run, or nodes do", "leave it out, or let only links or switches be down, from the start")
 			return
 		}
 	}

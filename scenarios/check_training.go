@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"sim/scenarios/schema"
 	"sim/workloads/training"
 )
 
@@ -19,44 +20,44 @@ const (
 // architecture's name.
 func prepareTraining(c *checker) {
 	const model, table = "workload.model", "workload.architecture"
-	named, described := c.given(model), c.given(table)
+	named, described := c.Given(model), c.Given(table)
 	switch {
 	case named && described:
-		c.fault(model, "stands beside [workload.architecture]", "keep one of the two")
-	case !named && !described && c.ok("workload"):
-		c.fault(model, "is missing",
-			"name "+quotedList(training.ModelNames())+", or describe a model in [workload.architecture]")
-	case named && c.ok(model):
-		c.s.Workload.Architecture, _ = training.Model(c.s.Workload.Architecture.Name)
+		c.Refuse(model, "stands beside [workload.architecture]", "keep one of the two")
+	case !named && !described && c.OK("workload"):
+		c.Refuse(model, "is missing",
+			"name "+schema.QuotedList(training.ModelNames())+", or describe a model in [workload.architecture]")
+	case named && c.OK(model):
+		c.s.Workload.Architecture, _ = training.Model(schema.Child(c.Root, "workload")["model"].(string))
 	}
 	if named || !described {
-		c.settled[table] = true
+		c.Settled[table] = true
 	}
 }
 
 // checkTraining holds the keys of a training workload against each other.
 func checkTraining(c *checker) {
-	if !c.settled["workload.architecture"] {
+	if !c.Settled["workload.architecture"] {
 		checkArchitecture(c)
 	}
-	if !c.ok("workload.model", "workload.architecture.experts") {
+	if !c.OK("workload.model", "workload.architecture.experts") {
 		return
 	}
 	t := &c.s.Workload.Training
-	if c.ok("workload.ep") && t.Architecture.Experts%t.EP != 0 {
-		c.clash([]string{"workload.ep"}, fmt.Sprintf("%d experts do not spread evenly over ep = %d", t.Architecture.Experts, t.EP),
+	if c.OK("workload.ep") && t.Architecture.Experts%t.EP != 0 {
+		c.Clash([]string{"workload.ep"}, fmt.Sprintf("%d experts do not spread evenly over ep = %d", t.Architecture.Experts, t.EP),
 			"choose a divisor of the number of experts")
 	}
-	if !c.ok("workload.tp", "workload.ep", "workload.etp") {
+	if !c.OK("workload.tp", "workload.ep", "workload.etp") {
 		return
 	}
 	stage := t.StageGPUs()
 	if stage%t.TP != 0 {
-		c.clash([]string{"workload.tp", "workload.ep", "workload.etp"},
+		c.Clash([]string{"workload.tp", "workload.ep", "workload.etp"},
 			fmt.Sprintf("tp = %d does not divide the %d GPUs of a stage (etp x ep)", t.TP, stage), "choose a divisor of the stage's GPUs")
 	}
-	if full := t.PP * stage; c.ok("workload.gpus", "workload.pp") && t.GPUs%full != 0 {
-		c.clash([]string{"workload.gpus", "workload.pp", "workload.tp", "workload.ep", "workload.etp"},
+	if full := t.PP * stage; c.OK("workload.gpus", "workload.pp") && t.GPUs%full != 0 {
+		c.Clash([]string{"workload.gpus", "workload.pp", "workload.tp", "workload.ep", "workload.etp"},
 			fmt.Sprintf("%d GPUs are no whole number of replicas of %d (pp = %d stages of %d GPUs)", t.GPUs, full, t.PP, stage),
 			fmt.Sprintf("make gpus a multiple of %d", full))
 	}
@@ -68,19 +69,19 @@ func checkTraining(c *checker) {
 func checkStages(c *checker) {
 	t := &c.s.Workload.Training
 	layers := t.Architecture.Layers
-	if !c.ok("workload.pp", "workload.schedule", "workload.virtual_stages", "workload.architecture.layers") {
+	if !c.OK("workload.pp", "workload.schedule", "workload.virtual_stages", "workload.architecture.layers") {
 		return
 	}
 	switch {
 	case t.PP > layers:
-		c.clash([]string{"workload.pp"}, fmt.Sprintf("more stages than layers: %d stages for %d layers", t.PP, layers),
+		c.Clash([]string{"workload.pp"}, fmt.Sprintf("more stages than layers: %d stages for %d layers", t.PP, layers),
 			fmt.Sprintf("choose at most %d stages", layers))
 	case t.PP*t.VirtualStages > layers:
-		c.clash([]string{"workload.virtual_stages", "workload.pp"},
+		c.Clash([]string{"workload.virtual_stages", "workload.pp"},
 			fmt.Sprintf("more stages than layers: %d stages of %d chunks for %d layers", t.PP, t.VirtualStages, layers),
 			"lower pp or virtual_stages")
-	case t.Schedule == "interleaved-1f1b" && c.ok("workload.microbatches") && t.Microbatches%t.PP != 0:
-		c.clash([]string{"workload.microbatches", "workload.pp"},
+	case t.Schedule == "interleaved-1f1b" && c.OK("workload.microbatches") && t.Microbatches%t.PP != 0:
+		c.Clash([]string{"workload.microbatches", "workload.pp"},
 			fmt.Sprintf("%d micro-batches do not divide into rounds of pp = %d, which schedule \"interleaved-1f1b\" takes", t.Microbatches, t.PP),
 			fmt.Sprintf("make microbatches a multiple of %d", t.PP))
 	}
@@ -89,13 +90,13 @@ func checkStages(c *checker) {
 // checkSizes refuses sizes that no machine could hold.
 func checkSizes(c *checker) {
 	t := &c.s.Workload.Training
-	if !c.ok("workload.sequence", "workload.microbatch") {
+	if !c.OK("workload.sequence", "workload.microbatch") {
 		return
 	}
 	tokens := float64(t.Sequence) * float64(t.Microbatch)
 	sent := tokens * float64(t.Architecture.Hidden) * float64(t.Choices.ActivationBytes) * float64(t.StageGPUs())
-	if tokens > maxTokens || sent > maxTransferBytes && c.ok("workload.activation_bytes", "workload.architecture.hidden") {
-		c.clash([]string{"workload.sequence", "workload.microbatch"},
+	if tokens > maxTokens || sent > maxTransferBytes && c.OK("workload.activation_bytes", "workload.architecture.hidden") {
+		c.Clash([]string{"workload.sequence", "workload.microbatch"},
 			fmt.Sprintf("a micro-batch of %.3g tokens, %.3g bytes a stage, is absurd", tokens, sent),
 			fmt.Sprintf("stay within %.0g tokens and %.0g bytes", float64(maxTokens), float64(maxTransferBytes)))
 	}
@@ -104,7 +105,7 @@ func checkSizes(c *checker) {
 // checkFlows refuses what one replica cannot stand for.
 func checkFlows(c *checker) {
 	if m := c.s.Workload.ReplicaMode; c.s.halfRing() && (m == "single" || m == "decomposed") {
-		c.clash([]string{"workload.flows", "workload.replicas"},
+		c.Clash([]string{"workload.flows", "workload.replicas"},
 			fmt.Sprintf("one of %d replicas cannot stand for the others flow by flow", c.s.Workload.ReplicaCount()),
 			"choose replicas = \"all\" or flows = \"aggregated\"")
 	}
@@ -153,7 +154,7 @@ func checkLength(c *checker) {
 		if compute*longest < t/2 { // else bytes or rates are at fault
 			keys = slices.Concat(rates, keys)
 		}
-		c.clash(keys, fmt.Sprintf("an iteration may take %.3g s, which is absurd", t), fmt.Sprintf("stay within %d s", maxIteration))
+		c.Clash(keys, fmt.Sprintf("an iteration may take %.3g s, which is absurd", t), fmt.Sprintf("stay within %d s", maxIteration))
 	}
 }
 
@@ -161,32 +162,32 @@ func checkLength(c *checker) {
 func checkArchitecture(c *checker) {
 	const at = "workload.architecture."
 	a := &c.s.Workload.Architecture
-	if c.ok(at+"heads", at+"hidden", at+"attention", at+"head_dim") && a.Attention != "mla" && !c.given(at+"head_dim") && a.Hidden%a.Heads != 0 {
-		c.clash([]string{at + "heads", at + "hidden"}, fmt.Sprintf("hidden %d is no multiple of %d heads", a.Hidden, a.Heads),
+	if c.OK(at+"heads", at+"hidden", at+"attention", at+"head_dim") && a.Attention != "mla" && !c.Given(at+"head_dim") && a.Hidden%a.Heads != 0 {
+		c.Clash([]string{at + "heads", at + "hidden"}, fmt.Sprintf("hidden %d is no multiple of %d heads", a.Hidden, a.Heads),
 			"change heads, or give head_dim")
 	}
-	if c.ok(at+"heads", at+"kv_heads") && a.Heads%a.KVHeads != 0 {
-		c.clash([]string{at + "kv_heads", at + "heads"}, fmt.Sprintf("%d heads do not share %d kv_heads evenly", a.Heads, a.KVHeads),
+	if c.OK(at+"heads", at+"kv_heads") && a.Heads%a.KVHeads != 0 {
+		c.Clash([]string{at + "kv_heads", at + "heads"}, fmt.Sprintf("%d heads do not share %d kv_heads evenly", a.Heads, a.KVHeads),
 			"choose a divisor of heads")
 	}
-	if c.ok(at+"top_k", at+"experts") && a.TopK > a.Experts {
-		c.clash([]string{at + "top_k", at + "experts"}, fmt.Sprintf("a token sees %d of %d experts", a.TopK, a.Experts),
+	if c.OK(at+"top_k", at+"experts") && a.TopK > a.Experts {
+		c.Clash([]string{at + "top_k", at + "experts"}, fmt.Sprintf("a token sees %d of %d experts", a.TopK, a.Experts),
 			"choose at most the number of experts")
 	}
-	if c.ok(at+"dense_layers", at+"layers") && a.DenseLayers >= a.Layers && a.Experts > 0 {
-		c.clash([]string{at + "dense_layers", at + "layers"}, fmt.Sprintf("%d dense layers of %d leave none for experts", a.DenseLayers, a.Layers),
+	if c.OK(at+"dense_layers", at+"layers") && a.DenseLayers >= a.Layers && a.Experts > 0 {
+		c.Clash([]string{at + "dense_layers", at + "layers"}, fmt.Sprintf("%d dense layers of %d leave none for experts", a.DenseLayers, a.Layers),
 			"choose fewer")
 	}
-	if c.ok(at+"effective_tflops", "workload.effective_tflops") && a.EffectiveTFLOPS == 0 {
-		c.fault(at+"effective_tflops", "is missing", "say what one GPU achieves, in 1e12 operations a second")
+	if c.OK(at+"effective_tflops", "workload.effective_tflops") && a.EffectiveTFLOPS == 0 {
+		c.Refuse(at+"effective_tflops", "is missing", "say what one GPU achieves, in 1e12 operations a second")
 	}
-	if !c.ok("workload.architecture") {
+	if !c.OK("workload.architecture") {
 		return
 	}
 	heads := float64(a.Heads) * float64(max(a.HeadDim, a.RopeDim+a.NopeDim+a.ValueDim))
 	width := 4*heads + 3*float64(a.FFN) + 3*float64(a.Experts+a.SharedExperts)*float64(a.ExpertFFN) + float64(a.QRank+a.KVRank)
 	if n := (float64(a.Layers)*width + float64(a.Vocab)) * float64(a.Hidden); n > maxParameters {
-		c.clash([]string{at + "layers"}, fmt.Sprintf("a model of some %.1g parameters is absurd", n),
+		c.Clash([]string{at + "layers"}, fmt.Sprintf("a model of some %.1g parameters is absurd", n),
 			fmt.Sprintf("stay within %.0g", float64(maxParameters)))
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"sim/policies/topology"
 	"sim/scenarios/result"
@@ -33,55 +32,17 @@ func donors() []string {
 // hasDonor reports whether another job in the pods leaves ports to that of s.
 func (s *Scenario) hasDonor() bool { return s.Policy.Donor != "" && s.Policy.Donor != noDonor }
 
-// donorKeys are the keys of [policy] about a donor.
-func donorKeys() []key {
-	donor := defaultsTo(noDonor, key{
-		name: "donor", when: oneJob,
-		doc: "the allocator of a second job in the same pods: the same model, with ports of its own, which leaves those it does not need to the scenario's job, " +
-			"whose stages are then mapped to pods the other way round",
-		choices: donors,
-		field:   func(s *Scenario, _ int) any { return &s.Policy.Donor },
-	})
-	donor.refuse = func(name string) string {
-		if slices.Contains(allocators(), name) {
-			return quote(name) + " saves no ports that it could leave to another job"
-		}
-		return ""
-	}
-	withDonor := &condition{
-		keys: []string{"policy.donor"},
-		ok:   (*Scenario).hasDonor,
-		by:   func(*Scenario) string { return "a scenario without a donor" },
-		want: "name an allocator as policy.donor",
-	}
-	return []key{
-		donor,
-		{
-			name: "donor_tolerance", doc: "fraction by which the donor's makespan may grow when it saves ports", max: 1000, when: withDonor,
-			field:   func(s *Scenario, _ int) any { return &s.Policy.DonorTolerance },
-			fillDoc: "port_tolerance",
-			fill:    func(s *Scenario, _ int) { s.Policy.DonorTolerance = s.Policy.PortTolerance },
-		},
-		defaultsTo("recipient", key{
-			name: "donor_ties", choices: fixed("first", "recipient", "pareto"),
-			doc: "which of its topologies within donor_tolerance the donor takes: the one that its allocator finds first, of those with the fewest ports the one " +
-				"that serves the scenario's job best, or of all that take no port in vain, however many, the one that does",
-			field: func(s *Scenario, _ int) any { return &s.Policy.DonorTies }, when: withDonor,
-		}),
-	}
-}
-
 // checkDonor holds that a second job like the scenario's can lie in its pods.
 func checkDonor(c *checker) {
-	if !c.ok("policy.donor") || !c.s.hasDonor() || len(c.s.Jobs) > 0 {
+	if !c.OK("policy.donor") || !c.s.hasDonor() || len(c.s.Jobs) > 0 {
 		return
 	}
-	if len(c.s.Replicas) > 0 && c.ok("replica") {
-		c.clash([]string{"policy.donor", "replica.0"}, "a donor is a job whose replicas are alike, and so is its recipient",
+	if len(c.s.Replicas) > 0 && c.OK("replica") {
+		c.Clash([]string{"policy.donor", "replica.0"}, "a donor is a job whose replicas are alike, and so is its recipient",
 			`leave out the unlike replicas, or set donor = "`+noDonor+`"`)
 	}
-	if c.s.Workload.ReplicaMode == "decomposed" && c.ok("workload.replicas") {
-		c.clash([]string{"policy.donor", "workload.replicas"}, `does not go with replicas = "decomposed", which decides for unlike replicas one by one`,
+	if c.s.Workload.ReplicaMode == "decomposed" && c.OK("workload.replicas") {
+		c.Clash([]string{"policy.donor", "workload.replicas"}, `does not go with replicas = "decomposed", which decides for unlike replicas one by one`,
 			`set replicas = "single" or "all"`)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"sim/scenarios/schema"
 	"slices"
 	"strings"
 	"testing"
@@ -62,13 +63,13 @@ func TestFaults(t *testing.T) {
 // without the "--set: " in front.
 func faultsOf(overrides ...string) []string {
 	_, err := Load("deepseek671b", overrides)
-	var fs Faults
+	var fs Diagnostics
 	if !errors.As(err, &fs) {
 		return nil
 	}
 	found := make([]string, len(fs))
 	for i, f := range fs {
-		found[i] = strings.TrimPrefix(f.String(), setFile+": ")
+		found[i] = strings.TrimPrefix(f.String(), schema.SetFile+": ")
 	}
 	return found
 }

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"sim/scenarios/schema"
 	"slices"
 	"strings"
 )
@@ -10,12 +11,12 @@ import (
 // themselves are looked at.
 func checkJobs(c *checker) {
 	checkJobNames(c)
-	if r := &c.s.Policy.Repeat; sharedCircuits.applies(c.s) && c.ok("policy.repeat.iterations", "policy.repeat.warmup") && r.Warmup >= r.Iterations {
-		c.clash([]string{"policy.repeat.warmup", "policy.repeat.iterations"},
+	if r := &c.s.Policy.Repeat; c.s.sharedCircuits() && c.OK("policy.repeat.iterations", "policy.repeat.warmup") && r.Warmup >= r.Iterations {
+		c.Clash([]string{"policy.repeat.warmup", "policy.repeat.iterations"},
 			fmt.Sprintf("%d iterations of warm-up leave none of %d to measure", r.Warmup, r.Iterations), "choose fewer")
 	}
 	for i := range c.s.Jobs {
-		if c.s.Jobs[i].Scenario == nil || !c.ok(jobPath(i, "pods")) {
+		if c.s.Jobs[i].Scenario == nil || !c.OK(jobPath(i, "pods")) {
 			return
 		}
 	}
@@ -25,7 +26,7 @@ func checkJobs(c *checker) {
 		rows = max(rows, c.s.rows(&c.s.Jobs[i]))
 	}
 	if n := float64(rows) * float64(c.s.podsInRow()); n > maxMapped {
-		c.clash([]string{"fabric.pods", "job"}, fmt.Sprintf("%.2g pods are too many", n), fmt.Sprintf("stay within %d in all replicas that are played", maxMapped))
+		c.Clash([]string{"fabric.pods", "job"}, fmt.Sprintf("%.2g pods are too many", n), fmt.Sprintf("stay within %d in all replicas that are played", maxMapped))
 		return
 	}
 	checkPortsOfJobs(c)
@@ -34,7 +35,7 @@ func checkJobs(c *checker) {
 		total += c.s.Jobs[i].Scenario.passes()
 	}
 	if total > maxTasks {
-		c.fault("job", fmt.Sprintf("the jobs make some %.2g passes of stages and transfers between pods", total), fmt.Sprintf("stay within %d", maxTasks))
+		c.Refuse("job", fmt.Sprintf("the jobs make some %.2g passes of stages and transfers between pods", total), fmt.Sprintf("stay within %d", maxTasks))
 	}
 }
 
@@ -43,15 +44,15 @@ func checkJobNames(c *checker) {
 	seen := map[string]bool{}
 	for i := range c.s.Jobs {
 		name, path := c.s.Jobs[i].Name, jobPath(i, "name")
-		if !c.given(path) || !c.ok(path) {
+		if !c.Given(path) || !c.OK(path) {
 			continue
 		}
-		bad := func(r rune) bool { return r > 127 || !isBare(byte(r)) }
+		bad := func(r rune) bool { return !schema.IsBare(r) }
 		switch {
 		case name == "" || strings.ContainsFunc(name, bad):
-			c.fault(path, quote(name)+" cannot stand in the name of a metric", "write letters, digits, - and _")
+			c.Refuse(path, schema.Quote(name)+" cannot stand in the name of a metric", "write letters, digits, - and _")
 		case seen[name]:
-			c.fault(path, "two jobs are called "+quote(name), "give each a name of its own")
+			c.Refuse(path, "two jobs are called "+schema.Quote(name), "give each a name of its own")
 		}
 		seen[name] = true
 	}
@@ -64,12 +65,12 @@ func checkReplicasOfJobs(c *checker) {
 	jobs := c.s.Jobs
 	mode := func(i int) string { return c.s.Jobs[i].Scenario.Workload.ReplicaMode }
 	key := func(i int) string {
-		return (&jobPart{index: i, own: c.jobRow(i), top: c.root}).place("workload.replicas")
+		return (&jobPart{index: i, own: schema.Rows(c.Root["job"])[i], top: c.Root}).place("workload.replicas")
 	}
 	all := -1
 	for i := range jobs {
 		if mode(i) == "decomposed" {
-			c.fault(key(i), `is "decomposed", which several jobs cannot be`, `choose "auto", "single" or "all"`)
+			c.Refuse(key(i), `is "decomposed", which several jobs cannot be`, `choose "auto", "single" or "all"`)
 			return
 		}
 		if all < 0 && jobs[i].Scenario.extent().All {
@@ -79,7 +80,7 @@ func checkReplicasOfJobs(c *checker) {
 	if all >= 0 {
 		for i := range jobs {
 			if mode(i) == "single" {
-				c.clash([]string{key(i), key(all)}, fmt.Sprintf("job %q plays one replica for all, and job %q must play all of its", jobs[i].Name, jobs[all].Name),
+				c.Clash([]string{key(i), key(all)}, fmt.Sprintf("job %q plays one replica for all, and job %q must play all of its", jobs[i].Name, jobs[all].Name),
 					`set workload.replicas = "all"`)
 				return
 			}
@@ -91,8 +92,8 @@ func checkReplicasOfJobs(c *checker) {
 		for k := range i {
 			here, there := jobs[i].Scenario.Workload.ReplicaCount(), jobs[k].Scenario.Workload.ReplicaCount()
 			meet := slices.ContainsFunc(jobs[i].Pods, func(pod int) bool { return slices.Contains(jobs[k].Pods, pod) })
-			if here != there && (meet || sharedCircuits.applies(c.s)) {
-				c.fault(fmt.Sprintf("job.%d", i), fmt.Sprintf("has %s, and job %q, with which it shares pods, %d: one cannot stand for all",
+			if here != there && (meet || c.s.sharedCircuits()) {
+				c.Refuse(fmt.Sprintf("job.%d", i), fmt.Sprintf("has %s, and job %q, with which it shares pods, %d: one cannot stand for all",
 					plural(here, "replica"), jobs[k].Name, there), `give them as many, or set workload.replicas = "all"`)
 				return
 			}
@@ -100,22 +101,10 @@ func checkReplicasOfJobs(c *checker) {
 	}
 }
 
-// jobRow returns the table of job i as the file gives it.
-func (c *checker) jobRow(i int) map[string]any {
-	switch rows := c.root["job"].(type) {
-	case []map[string]any:
-		return rows[i]
-	case []any:
-		row, _ := rows[i].(map[string]any)
-		return row
-	}
-	return nil
-}
-
 // checkPortsOfJobs holds that every pod has a port for each pod that each of
 // its jobs talks to.
 func checkPortsOfJobs(c *checker) {
-	if !c.ok("fabric.ports_per_pod", "fabric.pods") {
+	if !c.OK("fabric.ports_per_pod", "fabric.pods") {
 		return
 	}
 	ports := c.s.podPorts()
@@ -142,7 +131,7 @@ func checkPortsOfJobs(c *checker) {
 	}
 	for pod, n := range need {
 		if n > ports[pod] {
-			c.clash([]string{"fabric.ports_per_pod", "job"},
+			c.Clash([]string{"fabric.ports_per_pod", "job"},
 				fmt.Sprintf("U_p = %d is too small to connect: the jobs in pod %d need %d circuits", ports[pod], pod, n),
 				fmt.Sprintf("give at least %d ports", n))
 			return

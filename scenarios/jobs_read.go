@@ -2,22 +2,25 @@ package scenarios
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	"sim/scenarios/schema"
 )
 
 // maxJobs bounds the jobs that share pods.
 const maxJobs = 100
 
-// severalJobs reports whether the file describes jobs in [[job]], on a fabric that
+// jobsGiven reports whether the file describes jobs in [[job]], on a fabric that
 // has them, or none that is known.
-func (c *checker) severalJobs() bool {
-	v, given := c.root["job"]
+func (c *checker) jobsGiven() bool {
+	v, given := c.Root["job"]
 	list, isList := v.([]any)
-	name, _ := child(c.root, "fabric")["kind"].(string)
+	name, _ := schema.Child(c.Root, "fabric")["kind"].(string)
 	fabric := findKind("fabric", name)
-	has := fabric == nil || slices.ContainsFunc(fabric.tables, func(t table) bool { return t.path == "job" })
+	has := fabric == nil || schemaOf(&Scenario{}, true, fabric).Table("job") != nil
 	return given && has && !(isList && len(list) == 0)
 }
 
@@ -25,57 +28,58 @@ func (c *checker) severalJobs() bool {
 // each job as a scenario of its own, then what the jobs share.
 func (c *checker) resolveJobs() {
 	c.takePolicies("arbiters")
-	tables := jobsTables()
 	fabric := c.kind("fabric")
-	for _, t := range tables {
-		c.read(t)
-	}
-	c.unknown(tables, false) // of [workload] in each job, with the keys that the job adds
+	c.Schema = c.s.jobsSchema()
+	c.Read(false) // what is wrong with [workload] is told of each job, with the keys that the job adds
 	c.checkName()
-	rows := c.rows(findTable(tables, "job"))
+	rows := schema.Rows(c.Root["job"])
 	if len(rows) > maxJobs {
-		c.fault("job", fmt.Sprintf("stands %d times", len(rows)), fmt.Sprintf("describe at most %d jobs", maxJobs))
+		c.Refuse("job", fmt.Sprintf("stands %d times", len(rows)), fmt.Sprintf("describe at most %d jobs", maxJobs))
 	}
-	if !c.ok("job") || fabric == nil {
+	if !c.OK("job") || fabric == nil {
 		return
 	}
-	for _, t := range tables {
-		if t.when != oneJob {
-			c.fill(t)
-		}
-	}
-	for _, t := range tables {
-		c.conditions(t)
-	}
+	c.Settled["replay"], c.Settled["engine"] = true, true
+	c.Settle()
 	checkSearch(c)
 	for i, row := range rows {
-		c.resolveJob(i, row, len(rows))
+		c.resolveJob(i, row)
 	}
 	checkJobs(c)
-	if len(c.faults) > 0 {
+	if len(c.Diagnostics) > 0 {
 		return
 	}
 	c.settleJobs()
+}
+
+// jobsSchema returns the tables at the top of a scenario of several jobs:
+// those of a fabric with one job, of which some are not used and some are the
+// jobs' own.
+func (s *Scenario) jobsSchema() *schema.Schema {
+	tables := schemaOf(s, true, findKind("fabric", "ocs-pods"))
+	tables.Table("fabric").Lent = append(slices.Clone(jobFabric), "ports_per_pod")
+	tables.Table("policy").Restrict("allocators", s.oneJob("leave it out: several jobs compare policy.arbiters, with one policy.allocator for single jobs; "+
+		"where it stands in a base, copy what else you need of that instead"))
+	for _, path := range []string{"replica", "replay", "engine"} {
+		tables.Table(path).When = s.oneJob("")
+	}
+	return tables
 }
 
 // takePolicies lets --policy, and --set policy.allocators, choose among policies
 // that the scenario lists under another key.
 func (c *checker) takePolicies(key string) {
 	const from = "policy.allocators"
-	to := joinPath("policy", key)
-	_, varied := c.swept[from]
-	if policy := child(c.root, "policy"); policy != nil && (c.set[from] || varied) {
+	to := schema.JoinPath("policy", key)
+	_, varied := c.Varied[from]
+	if policy := schema.Child(c.Root, "policy"); policy != nil && (c.Set[from] || varied) {
 		policy[key] = policy["allocators"]
 		delete(policy, "allocators")
-		c.set[to] = c.set[from]
+		c.Set[to] = c.Set[from]
 		if varied {
-			c.swept[to] = c.swept[from]
+			c.Varied[to] = c.Varied[from]
 		}
 	}
-}
-
-func findTable(tables []*table, path string) *table {
-	return tables[slices.IndexFunc(tables, func(t *table) bool { return t.path == path })]
 }
 
 // jobPath is the path of a key of job i.
@@ -89,6 +93,14 @@ type jobPart struct {
 
 // says reports whether the job itself gives the key at path.
 func (p *jobPart) says(path string) bool { return p != nil && gives(p.own, path) }
+
+// first returns the first of the keys at paths that the job itself gives, "" of none.
+func (p *jobPart) first(paths []string) string {
+	if i := slices.IndexFunc(paths, p.says); i >= 0 {
+		return paths[i]
+	}
+	return ""
+}
 
 // place returns the path in the file of a key that the job's own checker knows
 // by another: that in [[job]], unless it is given at the top alone. Without a
@@ -109,13 +121,7 @@ func (p *jobPart) place(path string) string {
 // gives reports whether a table holds the key at path.
 func gives(m map[string]any, path string) bool {
 	for path != "" {
-		part, rest := path, ""
-		if quoted, err := strconv.QuotedPrefix(path); err == nil {
-			part, _ = strconv.Unquote(quoted)
-			rest = strings.TrimPrefix(path[len(quoted):], ".")
-		} else {
-			part, rest, _ = strings.Cut(path, ".")
-		}
+		part, rest := schema.CutFirst(path)
 		v, ok := m[part]
 		if !ok {
 			return false
@@ -128,10 +134,10 @@ func gives(m map[string]any, path string) bool {
 
 // resolveJob checks job i as a scenario of its own: its keys on top of those of
 // the file.
-func (c *checker) resolveJob(i int, row map[string]any, jobs int) {
+func (c *checker) resolveJob(i int, row map[string]any) {
 	job, below := &source{root: map[string]any{}}, &source{root: map[string]any{}}
 	for _, section := range sections {
-		if v, given := c.root[section]; given {
+		if v, given := c.Root[section]; given {
 			below.root[section] = v
 		}
 		v, given := row[section]
@@ -139,20 +145,20 @@ func (c *checker) resolveJob(i int, row map[string]any, jobs int) {
 			continue
 		}
 		if _, isTable := v.(map[string]any); !isTable {
-			c.fault(jobPath(i, section), "is "+describe(v), "write it as a table: [job."+section+"]")
+			c.Refuse(jobPath(i, section), "is "+schema.Describe(v), "write it as a table: [job."+section+"]")
 			return
 		}
 		job.root[section] = v
 	}
-	own := child(row, "fabric")
-	for _, name := range sorted(own) {
-		if t := findTable(jobsTables(), "fabric"); !slices.Contains(jobFabric, name) && t.find(name) != nil {
-			c.fault(jobPath(i, joinPath("fabric", name)), "is not a job's to say: the jobs share the pods", "set it in [fabric] at the top")
+	own := schema.Child(row, "fabric")
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		if t := c.Table("fabric"); !slices.Contains(jobFabric, name) && t.Find(name) != nil {
+			c.Refuse(jobPath(i, schema.JoinPath("fabric", name)), "is not a job's to say: the jobs share the pods", "set it in [fabric] at the top")
 			delete(own, name) // to find the other faults
 		}
 	}
 	job.over(below)
-	if fabric := child(job.root, "fabric"); fabric != nil {
+	if fabric := schema.Child(job.root, "fabric"); fabric != nil {
 		delete(fabric, "pods")
 		if _, given := fabric["ports_per_pod"]; !given {
 			// as many as can be of use; whether the jobs' ports suffice together
@@ -160,22 +166,22 @@ func (c *checker) resolveJob(i int, row map[string]any, jobs int) {
 			fabric["ports_per_pod"] = int64(maxPorts)
 		}
 	}
-	sub := &checker{
-		s: &Scenario{Name: "job"}, layers: c.layers, root: job.root, swept: c.swept, set: c.set,
-		seen: map[string]bool{}, bad: map[string]bool{}, settled: map[string]bool{}, indexed: map[int]bool{},
-		part: &jobPart{index: i, own: row, top: c.root},
-	}
-	if sub.resolve(); len(sub.faults) == 0 {
+	sub := newChecker("job", job.root, c.Layers)
+	sub.Varied, sub.Set = c.Varied, c.Set
+	sub.part = &jobPart{index: i, own: row, top: c.Root}
+	if sub.resolve(); len(sub.Diagnostics) == 0 {
 		checkFlows(sub)
 		checkLength(sub)
 	}
-	for _, f := range sub.faults {
-		told := func(o Fault) bool { return o.File == f.File && o.Line == f.Line && o.Key == f.Key && o.What == f.What }
-		if !slices.ContainsFunc(c.faults, told) {
-			c.faults = append(c.faults, f)
+	for _, f := range sub.Diagnostics {
+		told := func(o Diagnostic) bool {
+			return o.File == f.File && o.Line == f.Line && o.Key == f.Key && o.Problem == f.Problem
+		}
+		if !slices.ContainsFunc(c.Diagnostics, told) {
+			c.Diagnostics = append(c.Diagnostics, f)
 		}
 	}
-	if len(sub.faults) == 0 {
+	if len(sub.Diagnostics) == 0 {
 		c.s.Jobs[i].Scenario = sub.s
 		c.placeJob(i, own)
 	}
@@ -185,26 +191,26 @@ func (c *checker) resolveJob(i int, row map[string]any, jobs int) {
 func (c *checker) placeJob(i int, own map[string]any) {
 	job := &c.s.Jobs[i]
 	blocks, path := job.Scenario.PodsPerReplica(), jobPath(i, "pods")
-	if !c.given(path) {
+	if !c.Given(path) {
 		job.Pods = job.Scenario.PodMap()
-		path = joinPath("job", strconv.Itoa(i))
+		path = schema.JoinPath("job", strconv.Itoa(i))
 	}
 	job.Scenario.Fabric.Reverse = false // the pods say so
-	if !c.ok(path) {
+	if !c.OK(path) {
 		return
 	}
 	_, reverse := own["reverse"]
 	switch n := c.s.Fabric.Pods; {
-	case c.given(jobPath(i, "pods")) && reverse:
-		c.fault(jobPath(i, "fabric.reverse"), "is not used beside pods", "leave it out, and list the pods in the order that is wanted")
+	case c.Given(jobPath(i, "pods")) && reverse:
+		c.Refuse(jobPath(i, "fabric.reverse"), "is not used beside pods", "leave it out, and list the pods in the order that is wanted")
 	case len(job.Pods) != blocks:
-		c.fault(path, fmt.Sprintf("lists %s for %s of stages", plural(len(job.Pods), "pod"), plural(blocks, "block")), fmt.Sprintf("list %d", blocks))
-	case n > 0 && c.ok("fabric.pods") && slices.Max(job.Pods) >= n:
-		c.clash([]string{path, "fabric.pods"}, fmt.Sprintf("there is no pod %d", slices.Max(job.Pods)), fmt.Sprintf("choose from 0 to %d, or raise fabric.pods", n-1))
+		c.Refuse(path, fmt.Sprintf("lists %s for %s of stages", plural(len(job.Pods), "pod"), plural(blocks, "block")), fmt.Sprintf("list %d", blocks))
+	case n > 0 && c.OK("fabric.pods") && slices.Max(job.Pods) >= n:
+		c.Clash([]string{path, "fabric.pods"}, fmt.Sprintf("there is no pod %d", slices.Max(job.Pods)), fmt.Sprintf("choose from 0 to %d, or raise fabric.pods", n-1))
 	default:
 		for k, pod := range job.Pods {
 			if slices.Contains(job.Pods[:k], pod) {
-				c.fault(path, fmt.Sprintf("pod %d is listed twice", pod), "list it once: a job's blocks of stages lie in different pods")
+				c.Refuse(path, fmt.Sprintf("pod %d is listed twice", pod), "list it once: a job's blocks of stages lie in different pods")
 				return
 			}
 		}
@@ -215,7 +221,7 @@ func (c *checker) placeJob(i int, own map[string]any) {
 // must be sound.
 func (c *checker) settleJobs() {
 	s := c.s
-	s.Fabric = Fabric{Kind: s.Fabric.Kind, OCSPods: OCSPods{
+	s.Fabric = Fabric{FabricKind: s.Fabric.FabricKind, OCSPods: OCSPods{
 		PortBandwidth: s.Fabric.PortBandwidth, PortsPerPod: s.Fabric.PortsPerPod, Pods: s.Fabric.Pods,
 	}}
 	ports := s.podPorts()

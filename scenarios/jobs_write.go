@@ -3,6 +3,7 @@ package scenarios
 import (
 	"bytes"
 	"fmt"
+	"sim/scenarios/schema"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,31 +13,30 @@ import (
 // job with all keys of its own.
 func (s *Scenario) jobsTOML() []byte {
 	var b bytes.Buffer
-	tables := jobsTables()
-	for _, t := range tables {
+	tables := s.jobsSchema()
+	for _, t := range tables.Tables {
 		switch {
-		case !t.when.applies(s) || t.path == "job":
-		case t.path == "fabric":
+		case !t.When.Applies() || t.Path == "job":
+		case t.Path == "fabric":
 			names := []string{"kind", "port_bandwidth"}
-			for name, v := range map[string]int{"ports_per_pod": s.Fabric.PortsPerPod, "pods": s.Fabric.Pods} {
-				if v > 0 {
-					names = append(names, name) // written in the table's order
-				}
+			if s.Fabric.PortsPerPod > 0 {
+				names = append(names, "ports_per_pod")
 			}
-			t.write(&b, s, 0, t.path, names...)
+			if s.Fabric.Pods > 0 {
+				names = append(names, "pods")
+			}
+			t.Write(&b, t.Path, names...)
 		default:
-			t.write(&b, s, 0, t.path)
+			t.Write(&b, t.Path)
 		}
 	}
-	job := findTable(tables, "job")
 	for i := range s.Jobs {
-		job.write(&b, s, i, job.path)
-		one := s.Jobs[i].Scenario
-		for _, t := range tablesOf(one) {
-			if t.path == "fabric" {
-				t.write(&b, one, 0, "job.fabric", "gpus_per_pod_per_replica", "nic_bandwidth")
-			} else if under(t.path, "workload") && t.when.applies(one) {
-				t.write(&b, one, 0, "job."+t.path)
+		tables.Table("job").WriteElement(&b, i, "job")
+		for _, t := range s.Jobs[i].Scenario.schema().Tables {
+			if t.Path == "fabric" {
+				t.Write(&b, "job.fabric", "gpus_per_pod_per_replica", "nic_bandwidth")
+			} else if under(t.Path, "workload") && t.When.Applies() {
+				t.Write(&b, "job."+t.Path)
 			}
 		}
 	}
@@ -55,17 +55,10 @@ func (c *checker) jobAt(index string) (map[string]any, string) {
 	if err != nil || n < 0 || strconv.Itoa(n) != index {
 		return nil, ""
 	}
-	var rows int
-	switch v := c.root["job"].(type) {
-	case []map[string]any:
-		rows = len(v)
-	case []any:
-		rows = len(v)
+	if rows := schema.Rows(c.Root["job"]); n < len(rows) {
+		return rows[n], "job." + index
 	}
-	if n >= rows {
-		return nil, ""
-	}
-	return c.jobRow(n), "job." + index
+	return nil, ""
 }
 
 // jobsWords says in a line which jobs are run on what.

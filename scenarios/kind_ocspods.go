@@ -1,10 +1,77 @@
 package scenarios
 
 import (
-	"slices"
-
+	"sim/engine"
+	"sim/engine/units"
 	"sim/policies/topology"
+	"sim/scenarios/schema"
 )
+
+// OCSPods is a fabric of kind "ocs-pods": pods of GPUs joined by optical
+// circuit switches.
+type OCSPods struct {
+	GPUsPerPodPerReplica int        `key:"gpus_per_pod_per_replica" doc:"GPUs that one replica has in a pod" required:"" min:"1" max:"1048576"`
+	PortBandwidth        units.Rate `key:"port_bandwidth" doc:"rate of an optical port, each way" required:"" above:"0" max:"1e16"`
+	PortsPerPod          int        `key:"ports_per_pod" doc:"optical ports for one replica's share of a pod, U_p" else:"gpus_per_pod_per_replica; of several jobs the sum of theirs" min:"1" max:"1048576"`
+	NICBandwidth         units.Rate `key:"nic_bandwidth" doc:"rate of a GPU's network interface, each way" else:"port_bandwidth" above:"0" max:"1e16"`
+	Reverse              bool       `key:"reverse" doc:"map stages to pods in reverse" default:"false"`
+	Pods                 int        `key:"pods" doc:"pods of a row of replicas that several jobs share" else:"as many as the jobs name" min:"1" max:"1048576" when:"several-jobs"`
+}
+
+// Allocation says which allocators of circuits are compared, and their options.
+type Allocation struct {
+	Allocators      []string         `key:"allocators" doc:"the allocators, in the order of the result's rows" default:"prop-alloc,sqrt-alloc,iter-halve,delta-fast,delta-topo,delta-joint" choices:"@allocators"`
+	PortTolerance   float64          `key:"port_tolerance" doc:"fraction by which the makespan may grow when ports are saved" default:"0.0" max:"1000"`
+	PortEvaluations int64            `key:"port_evaluations" doc:"topologies that are played or bounded, once the makespan is found, to find the fewest ports" default:"10000" min:"1" max:"1000000000000000"`
+	Service         string           `key:"service" doc:"how transfers share circuits; \"\" is each allocator's own way" default:"" choices:"max-min|level-priority" unset:""`
+	Donor           string           `key:"donor" doc:"the allocator of a second job in the same pods: the same model, with ports of its own, which leaves those it does not need to the scenario's job, whose stages are then mapped to pods the other way round" default:"none" choices:"@donors" when:"one-job"`
+	DonorTolerance  float64          `key:"donor_tolerance" doc:"fraction by which the donor's makespan may grow when it saves ports" else:"port_tolerance" max:"1000" when:"donor"`
+	DonorTies       string           `key:"donor_ties" doc:"which of its topologies within donor_tolerance the donor takes: the one that its allocator finds first, of those with the fewest ports the one that serves the scenario's job best, or of all that take no port in vain, however many, the one that does" default:"recipient" choices:"first|recipient|pareto" when:"donor"`
+	Arbiters        []string         `key:"arbiters" doc:"how several jobs share the ports of their pods, in the order of the result's rows" default:"*" choices:"@arbiters" when:"several-jobs"`
+	Objective       string           `key:"objective" doc:"what is minimised over the jobs: the mean NCT by weight, or the largest NCT by weight" default:"weighted-sum" choices:"@objectives" when:"several-jobs"`
+	Allocator       string           `key:"allocator" doc:"what decides for single jobs, where an arbiter lets it" default:"delta-joint" choices:"delta-joint|delta-topo|delta-fast" when:"several-jobs"`
+	Circuits        string           `key:"circuits" doc:"whether each circuit serves one job, or the jobs also play on all circuits of a pod pair together" default:"dedicated" choices:"dedicated|shared" when:"several-jobs"`
+	Fixed           FixedOptions     `table:"fixed" doc:"The topology of the allocator 'fixed'." when:"allocator(fixed)"`
+	DeltaFast       DeltaFastOptions `table:"delta-fast" doc:"The genetic search, which the other searches fall back on, then with no more evaluations than they may have themselves." when:"allocator(delta-fast|delta-topo|delta-joint|delta-joint-milp|delta-joint-milp-hotstart|delta-topo-milp|delta-topo-milp-hotstart)"`
+	DeltaTopo       SearchOptions    `table:"delta-topo" doc:"The search for the best topology under fair sharing." when:"allocator(delta-topo)"`
+	DeltaJoint      SearchOptions    `table:"delta-joint" doc:"The certified search for topology and rates." when:"allocator(delta-joint|delta-joint-milp|delta-joint-milp-hotstart)"`
+	MILP            MILPOptions      `table:"milp" doc:"The allocators that hand the paper's model to a MILP solver on the PATH." when:"allocator(delta-joint-milp|delta-joint-milp-hotstart|delta-topo-milp|delta-topo-milp-hotstart)"`
+}
+
+// FixedOptions are the options of the allocator "fixed".
+type FixedOptions struct {
+	// Circuits[p][q] circuits join pods p and q of a replica; Circuits[p][p]
+	// join p to its twin in each neighbouring replica. Symmetric.
+	Circuits [][]int `key:"circuits" doc:"a row for each pod of a replica: circuits to each pod, and on the diagonal to its twin in each neighbouring replica" required:"" max:"1048576"`
+}
+
+// DeltaFastOptions are the options of the allocator "delta-fast".
+type DeltaFastOptions struct {
+	Population       int         `key:"population" doc:"topologies in a generation" default:"64" min:"2" max:"1000000"`
+	Elites           int         `key:"elites" doc:"best topologies that the next generation keeps" default:"4" max:"1000000"`
+	Tournament       int         `key:"tournament" doc:"contestants for each parent" default:"3" min:"1" max:"1000000"`
+	Crossover        float64     `key:"crossover" doc:"probability that two parents mix" default:"0.9" max:"1"`
+	Mutation         float64     `key:"mutation" doc:"probability that a child changes" default:"0.3" max:"1"`
+	StallGenerations int         `key:"stall_generations" doc:"generations without improvement after which the search ends" default:"200" min:"1" max:"1000000000"`
+	MaxGenerations   int         `key:"max_generations" doc:"generations after which the search ends in any case" default:"100000" min:"1" max:"1000000000"`
+	TimeLimit        engine.Time `key:"time_limit" doc:"wall-clock limit, which marks the result as not repeatable; 0s is none" default:"0s"`
+}
+
+// SearchOptions are the options of the allocators "delta-topo" and
+// "delta-joint".
+type SearchOptions struct {
+	MaxEvaluations int64       `key:"max_evaluations" doc:"topologies that are played before the search ends" default:"20000" min:"1" max:"1000000000000000"`
+	TimeLimit      engine.Time `key:"time_limit" doc:"wall-clock limit, which marks the result as not repeatable; 0s is none" default:"0s"`
+}
+
+// Replica is a data-parallel replica that differs from the rest.
+type Replica struct {
+	Index         int        `key:"index" doc:"which replica, from 0" required:"" max:"100000000"`
+	ComputeScale  float64    `key:"compute_scale" doc:"compute takes this many times as long" default:"1.0" above:"0" max:"1000000"`
+	PortBandwidth units.Rate `key:"port_bandwidth" doc:"rate of its optical ports, each way" else:"the fabric's" above:"0" max:"1e16"`
+	PortsPerPod   int        `key:"ports_per_pod" doc:"its optical ports in a pod" else:"the fabric's" min:"1" max:"1048576"`
+	PodMap        []int      `key:"pod_map" doc:"pod of each block of consecutive stages that share one" else:"in order, or the other way round if fabric.reverse" max:"1048576"`
+}
 
 // allocators returns the names that policy.allocators may list.
 func allocators() []string {
@@ -15,182 +82,58 @@ func allocators() []string {
 	return names
 }
 
-// defaultAllocators are those that are compared when none are named.
-var defaultAllocators = []string{"prop-alloc", "sqrt-alloc", "iter-halve", "delta-fast", "delta-topo", "delta-joint"}
-
-// maxRate bounds bandwidths, in bits per second.
-const maxRate = 1e16
-
 // maxPorts bounds the GPUs and ports of a pod.
 const maxPorts = 1 << 20
 
-// ocsPodsKind describes the fabric "ocs-pods", and the policies that allocate its
+// circuitsLevel is Engine of circuits.
+type circuitsLevel struct {
+	Level              string `key:"level" doc:"'flow', as fluid; 'packet', packet by packet over NICs and circuits" default:"flow" choices:"flow|packet"`
+	Until, SampleEvery engine.Time
+}
+
+// ocsPodsParts are the tables of the fabric "ocs-pods", and of the policies that allocate its
 // circuits.
-func ocsPodsKind() *kind {
-	return &kind{
-		section: "fabric",
-		name:    "ocs-pods",
-		doc:     "Pods of GPUs joined by optical circuit switches.",
-		tables: append([]table{
-			{path: "fabric", doc: "The pods and their optical ports.", keys: ocsPodsKeys()},
-			{path: "policy", doc: "Which allocators of circuits are compared.", keys: slices.Concat(allocationKeys(), donorKeys(), arbitrationKeys())},
-			{
-				path: "policy.fixed", doc: "The topology of the allocator `fixed`.", when: allocator("fixed"),
-				keys: []key{{
-					name: "circuits", required: true, max: maxPorts,
-					doc: "a row for each pod of a replica: circuits to each pod, and on the diagonal to its twin in each neighbouring replica",
-					field: func(s *Scenario, _ int) any {
-						return &s.Policy.Fixed.Circuits
-					},
-				}},
-			},
-			{
-				path: "policy.delta-fast", doc: "The genetic search, which the other searches fall back on, then with no more evaluations than they may have themselves.", keys: deltaFastKeys(),
-				when: allocator(append([]string{"delta-fast", "delta-topo", "delta-joint"}, milpRows...)...),
-			},
-			{
-				path: "policy.delta-topo", doc: "The search for the best topology under fair sharing.", when: allocator("delta-topo"),
-				keys: searchKeys(20_000, func(s *Scenario) *SearchOptions { return &s.Policy.DeltaTopo }),
-			},
-			{
-				path: "policy.delta-joint", doc: "The certified search for topology and rates.", when: allocator("delta-joint", "delta-joint-milp", "delta-joint-milp-hotstart"),
-				keys: searchKeys(20_000, func(s *Scenario) *SearchOptions { return &s.Policy.DeltaJoint }),
-			},
-			milpTable(),
-			{
-				path: "replica", doc: "A replica that differs from the rest.", keys: replicaKeys(),
-				count: func(s *Scenario) int { return len(s.Replicas) },
-				grow:  func(s *Scenario) { s.Replicas = append(s.Replicas, Replica{}) },
-			},
-			replayTable(),
-			circuitsLevel(),
-		}, jobTables()...),
-		prepare: prepareReplay,
-		check:   func(c *checker) { checkOCSPods(c); checkReplay(c) },
-	}
-}
-
-// allocator is the condition of options that some allocators have, the first
-// of them above all.
-func allocator(names ...string) *condition {
-	return &condition{
-		keys: []string{"policy.allocators", "policy.donor"},
-		ok: func(s *Scenario) bool {
-			return slices.ContainsFunc(names, func(n string) bool { return slices.Contains(s.Policy.Allocators, n) || s.Policy.Donor == n })
-		},
-		by:   func(*Scenario) string { return "the allocators that are listed" },
-		want: "add " + quote(names[0]) + " to policy.allocators",
-	}
-}
-
-// circuitsLevel describes how closely what circuits are decided for is simulated. As fluid is not worth a word.
-func circuitsLevel() table {
-	return table{
-		path: "engine", doc: "How closely the work is simulated on the circuits, which are always decided as fluid.",
-		silent: func(s *Scenario) bool { return s.Engine.Level == "flow" },
-		keys: []key{defaultsTo("flow", key{
-			name: "level", doc: "`flow`, as fluid; `packet`, packet by packet over NICs and circuits", choices: fixed("flow", "packet"),
-			field: func(s *Scenario, _ int) any { return &s.Engine.Level },
-		})},
-	}
-}
-
-func ocsPodsKeys() []key {
-	return []key{
-		kindKey("fabric"),
+func ocsPodsParts(s *Scenario) []schema.Part {
+	return []schema.Part{
 		{
-			name: "gpus_per_pod_per_replica", doc: "GPUs that one replica has in a pod", required: true, min: 1, max: maxPorts,
-			field: func(s *Scenario, _ int) any { return &s.Fabric.GPUsPerPodPerReplica },
+			Path: "fabric", Doc: "The pods and their optical ports.", Specs: []any{&s.Fabric.FabricKind, &s.Fabric.OCSPods}, Defaults: func(int) []any {
+				d := s.Fabric.OCSPods
+				d.PortsPerPod, d.NICBandwidth = d.GPUsPerPodPerReplica, d.PortBandwidth
+				return []any{&d}
+			},
 		},
 		{
-			name: "port_bandwidth", doc: "rate of an optical port, each way", required: true, above: true, max: maxRate,
-			field: func(s *Scenario, _ int) any { return &s.Fabric.PortBandwidth },
+			Path: "policy", Doc: "Which allocators of circuits are compared.", Specs: []any{&s.Policy.Allocation}, Defaults: func(int) []any {
+				d := s.Policy.Allocation
+				d.DonorTolerance = d.PortTolerance
+				return []any{&d}
+			},
 		},
 		{
-			name: "ports_per_pod", doc: "optical ports for one replica's share of a pod, U_p", min: 1, max: maxPorts,
-			field:   func(s *Scenario, _ int) any { return &s.Fabric.PortsPerPod },
-			fillDoc: "gpus_per_pod_per_replica; of several jobs the sum of theirs",
-			fill:    func(s *Scenario, _ int) { s.Fabric.PortsPerPod = s.Fabric.GPUsPerPodPerReplica },
+			Path: "replica", Doc: "A replica that differs from the rest.", Specs: []any{&s.Replicas}, Defaults: func(i int) []any {
+				d := s.Replicas[i]
+				d.PortBandwidth, d.PortsPerPod = s.Fabric.PortBandwidth, s.Fabric.PortsPerPod
+				return []any{&d}
+			},
 		},
 		{
-			name: "nic_bandwidth", doc: "rate of a GPU's network interface, each way", above: true, max: maxRate,
-			field:   func(s *Scenario, _ int) any { return &s.Fabric.NICBandwidth },
-			fillDoc: "port_bandwidth",
-			fill:    func(s *Scenario, _ int) { s.Fabric.NICBandwidth = s.Fabric.PortBandwidth },
+			Path: "replay", When: "replayed", Doc: "Topologies decided for the plan, played many times under what was not planned for. Give at least one of " +
+				schema.QuotedList(perturbed) + ".",
+			Specs: []any{&s.Replay}, Defaults: func(int) []any {
+				d := s.Replay
+				d.Sequence = s.Workload.Sequence
+				return []any{&d}
+			},
 		},
-		defaultsTo(false, key{
-			name: "reverse", doc: "map stages to pods in reverse",
-			field: func(s *Scenario, _ int) any { return &s.Fabric.Reverse },
-		}),
-		sharedPodsKey(),
-	}
-}
-
-func allocationKeys() []key {
-	return []key{
-		defaultsTo(defaultAllocators, key{
-			name: "allocators", doc: "the allocators, in the order of the result's rows", choices: allocators,
-			field: func(s *Scenario, _ int) any { return &s.Policy.Allocators },
-		}),
-		defaultsTo(0.0, key{
-			name: "port_tolerance", doc: "fraction by which the makespan may grow when ports are saved", max: 1000,
-			field: func(s *Scenario, _ int) any { return &s.Policy.PortTolerance },
-		}),
-		defaultsTo(int64(topology.DefaultPortEvaluations), key{
-			name: "port_evaluations", doc: "topologies that are played or bounded, once the makespan is found, to find the fewest ports", min: 1, max: 1e15,
-			field: func(s *Scenario, _ int) any { return &s.Policy.PortEvaluations },
-		}),
-		defaultsTo("", key{
-			name: "service", doc: `how transfers share circuits; "" is each allocator's own way`,
-			choices: fixed("max-min", "level-priority"), unset: true,
-			field: func(s *Scenario, _ int) any { return &s.Policy.Service },
-		}),
-	}
-}
-
-func deltaFastKeys() []key {
-	of := func(f func(o *DeltaFastOptions) any) func(*Scenario, int) any {
-		return func(s *Scenario, _ int) any { return f(&s.Policy.DeltaFast) }
-	}
-	return []key{
-		defaultsTo(64, key{
-			name: "population", doc: "topologies in a generation", min: 2, max: 1e6,
-			field: of(func(o *DeltaFastOptions) any { return &o.Population }),
-		}),
-		defaultsTo(4, key{
-			name: "elites", doc: "best topologies that the next generation keeps", max: 1e6,
-			field: of(func(o *DeltaFastOptions) any { return &o.Elites }),
-		}),
-		defaultsTo(3, key{
-			name: "tournament", doc: "contestants for each parent", min: 1, max: 1e6,
-			field: of(func(o *DeltaFastOptions) any { return &o.Tournament }),
-		}),
-		defaultsTo(0.9, key{
-			name: "crossover", doc: "probability that two parents mix", max: 1,
-			field: of(func(o *DeltaFastOptions) any { return &o.Crossover }),
-		}),
-		defaultsTo(0.3, key{
-			name: "mutation", doc: "probability that a child changes", max: 1,
-			field: of(func(o *DeltaFastOptions) any { return &o.Mutation }),
-		}),
-		defaultsTo(200, key{
-			name: "stall_generations", doc: "generations without improvement after which the search ends", min: 1, max: 1e9,
-			field: of(func(o *DeltaFastOptions) any { return &o.StallGenerations }),
-		}),
-		defaultsTo(100_000, key{
-			name: "max_generations", doc: "generations after which the search ends in any case", min: 1, max: 1e9,
-			field: of(func(o *DeltaFastOptions) any { return &o.MaxGenerations }),
-		}),
-		timeLimit(of(func(o *DeltaFastOptions) any { return &o.TimeLimit })),
-	}
-}
-
-func searchKeys(evaluations int64, of func(s *Scenario) *SearchOptions) []key {
-	return []key{
-		defaultsTo(evaluations, key{
-			name: "max_evaluations", doc: "topologies that are played before the search ends", min: 1, max: 1e15,
-			field: func(s *Scenario, _ int) any { return &of(s).MaxEvaluations },
-		}),
-		timeLimit(func(s *Scenario, _ int) any { return &of(s).TimeLimit }),
+		{
+			Path: "engine", Doc: "How closely the work is simulated on the circuits, which are always decided as fluid.",
+			Specs: []any{(*circuitsLevel)(&s.Engine)}, Silent: func() bool { return s.Engine.Level == "flow" }, // is not worth a word
+		},
+		{Path: "policy", Specs: []any{&s.Policy.JointOptions}},
+		{
+			Path: "job", Specs: []any{&s.Jobs}, Inner: sections,
+			Doc: "One of several jobs that share the pods and their ports. `[job.workload]` and `[job.fabric]` below it give what differs " +
+				"from `[workload]` and `[fabric]`: all keys of a workload, and of a fabric gpus_per_pod_per_replica, nic_bandwidth and reverse.",
+		},
 	}
 }

@@ -1,22 +1,18 @@
 package scenarios
 
 import (
-	"bytes"
 	"embed"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
-	"github.com/BurntSushi/toml"
+	"sim/scenarios/schema"
 )
 
 //go:embed *.toml compose/*.toml paper/*.toml tori/*.toml scaleup/*.toml
@@ -69,22 +65,22 @@ var shipped struct {
 // scenario that is built in ("scenarios/gpt7b.toml", "gpt7b.toml" or "gpt7b"),
 // it reads that. Overrides are of the form "key=value", where value is TOML or
 // plain text; a replica's key is "replica.INDEX.key". Every error is of type
-// Faults and holds all faults of the input.
+// Diagnostics and holds all faults of the input.
 func Load(path string, overrides []string) (*Scenario, error) {
 	name, data, fault := open(path)
 	if fault != nil {
-		return nil, Faults{*fault}
+		return nil, Diagnostics{*fault}
 	}
 	return Parse(name, data, overrides)
 }
 
-func open(file string) (name string, data []byte, fault *Fault) {
+func open(file string) (name string, data []byte, fault *Diagnostic) {
 	info, err := os.Stat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return openEmbedded(file)
 	case err == nil && info.IsDir():
-		return "", nil, &Fault{File: file, What: "is a directory", Want: "name a scenario file in it"}
+		return "", nil, &Diagnostic{File: file, Problem: "is a directory", Remedy: "name a scenario file in it"}
 	case err == nil:
 		data, err = readSome(file)
 	}
@@ -93,7 +89,7 @@ func open(file string) (name string, data []byte, fault *Fault) {
 		if errors.As(err, &p) {
 			err = p.Err
 		}
-		return "", nil, &Fault{File: file, What: "cannot be read: " + err.Error(), Want: "name a readable file"}
+		return "", nil, &Diagnostic{File: file, Problem: "cannot be read: " + err.Error(), Remedy: "name a readable file"}
 	}
 	return file, data, nil
 }
@@ -105,10 +101,10 @@ func readSome(file string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxFileBytes+1))
+	return io.ReadAll(io.LimitReader(f, schema.MaxFileBytes+1))
 }
 
-func openEmbedded(file string) (name string, data []byte, fault *Fault) {
+func openEmbedded(file string) (name string, data []byte, fault *Diagnostic) {
 	known := append(Embedded(), EmbeddedStudies()...)
 	asked := path.Clean(filepath.ToSlash(file))
 	if path.Ext(asked) != ".toml" {
@@ -126,14 +122,10 @@ func openEmbedded(file string) (name string, data []byte, fault *Fault) {
 		return name, data, nil
 	}
 	hint := "name a file, or what sim list scenarios or sim list studies names"
-	if n := nearest(path.Join("scenarios", path.Base(asked)), known); n != "" {
+	if n := schema.Nearest(path.Join("scenarios", path.Base(asked)), known); n != "" {
 		hint = "did you mean " + n + "?"
 	}
-	return "", nil, &Fault{File: file, What: "no such file", Want: hint}
-}
-
-func tooLarge(file string) *Fault {
-	return &Fault{File: file, What: fmt.Sprintf("is larger than %d MiB", maxFileBytes>>20), Want: "scenarios are short texts"}
+	return "", nil, &Diagnostic{File: file, Problem: "no such file", Remedy: hint}
 }
 
 // Parse reads a scenario from data. name stands for the file in faults and
@@ -158,29 +150,29 @@ func ParseCell(name string, data []byte) (*Scenario, error) {
 }
 
 // parse is Parse before the keys are checked.
-func parse(name string, data []byte, overrides []string) (*checker, Faults) {
+func parse(name string, data []byte, overrides []string) (*checker, Diagnostics) {
 	src, faults := decode(name, data)
 	if faults != nil {
 		return nil, faults
 	}
 	for _, o := range overrides {
 		if key, raw, ok := strings.Cut(o, "="); ok && strings.TrimSpace(key) == baseKey {
-			src.root[baseKey], src.rebased = overridden(strings.TrimSpace(raw)), true
+			src.root[baseKey], src.rebased = schema.DecodeValue(strings.TrimSpace(raw)), true
 		}
 	}
 	faults = src.inherit(0)
 	for _, of := range []string{"sweep", "plot"} {
 		if _, given := src.root[of]; given {
-			faults = append(faults, Fault{
-				File: name, Line: src.layers[0].lines[of], Key: of, What: "makes this a study of many runs",
-				Want: "sim sweep runs it; for one run leave it out",
+			faults = append(faults, Diagnostic{
+				File: name, Line: src.layers[0].Line(of), Key: of, Problem: "makes this a study of many runs",
+				Remedy: "sim sweep runs it; for one run leave it out",
 			})
 		}
 	}
 	if faults != nil {
 		return nil, faults
 	}
-	c := src.checker(defaultName(name))
+	c := newChecker(defaultName(name), src.root, src.layers)
 	for _, o := range overrides {
 		if key, _, _ := strings.Cut(o, "="); strings.TrimSpace(key) != baseKey {
 			c.override(o)
@@ -189,62 +181,32 @@ func parse(name string, data []byte, overrides []string) (*checker, Faults) {
 	return c, nil
 }
 
-// checker returns what checks the keys of s.
-func (s *source) checker(name string) *checker {
-	return &checker{
-		s: &Scenario{Name: name}, layers: s.layers, root: s.root,
-		set: map[string]bool{}, seen: map[string]bool{}, bad: map[string]bool{},
-		settled: map[string]bool{}, indexed: map[int]bool{},
-	}
-}
-
-// finish checks all keys and returns the scenario, or Faults.
+// finish checks all keys and returns the scenario, or Diagnostics.
 func (c *checker) finish() (*Scenario, error) {
-	if c.severalJobs() {
+	if c.jobsGiven() {
 		c.resolveJobs()
-	} else if c.resolve(); len(c.faults) == 0 {
+	} else if c.resolve(); len(c.Diagnostics) == 0 {
 		checkFlows(c)
 		checkLength(c)
 	}
-	if len(c.faults) > 0 {
-		return nil, c.faults.sort()
+	if len(c.Diagnostics) > 0 {
+		return nil, c.Diagnostics.Sorted()
 	}
 	return c.s, nil
-}
-
-// broken turns an error of the TOML library into a fault.
-func broken(name string, data []byte, err error) Fault {
-	message, key := err.Error(), ""
-	line := 0
-	var p toml.ParseError
-	if errors.As(err, &p) {
-		message, key = p.Message, p.LastKey
-		// The library counts a line end that it stumbles over as the next line.
-		line = 1 + bytes.Count(data[:min(len(data), max(0, p.Position.Start))], []byte("\n"))
-	}
-	if number, ok := strings.CutSuffix(strings.TrimSuffix(message, "."), " is out of range for int64"); ok {
-		return Fault{File: name, Line: line, Key: key, What: clipped(oneLine(number), 60) + " is out of bounds", Want: fmt.Sprintf("write a whole number from %d to %d", math.MinInt64, math.MaxInt64)}
-	}
-	return Fault{File: name, Line: line, What: "broken TOML: " + strings.TrimSuffix(oneLine(message), "."), Want: "see https://toml.io"}
-}
-
-func oneLine(text string) string {
-	q := strconv.Quote(strings.TrimSpace(text))
-	return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(q[1 : len(q)-1])
 }
 
 // defaultName is the file's name without .toml, made fit for a directory.
 func defaultName(file string) string {
 	name := strings.TrimSuffix(path.Base(filepath.ToSlash(file)), ".toml")
 	name = strings.Map(func(r rune) rune {
-		if isControl(r) || strings.ContainsRune(`/\`, r) {
+		if schema.IsControl(r) || strings.ContainsRune(`/\`, r) {
 			return '-'
 		}
 		return r
 	}, strings.ToValidUTF8(name, "-"))
 	name = strings.TrimLeft(name, ".")
-	if len(name) > maxTextBytes {
-		name = strings.ToValidUTF8(name[:maxTextBytes], "")
+	if len(name) > schema.MaxText {
+		name = strings.ToValidUTF8(name[:schema.MaxText], "")
 	}
 	if name == "" {
 		return "scenario"

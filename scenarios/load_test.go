@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sim/engine/units"
+	"sim/scenarios/schema"
 )
 
 // Table I of the DELTA paper, and GPT-7B of Fig. 1.
@@ -98,7 +99,7 @@ func TestLoadEmbedded(t *testing.T) {
 
 func TestLoadRefuses(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("large.toml", make([]byte, maxFileBytes+1), 0o666); err != nil {
+	if err := os.WriteFile("large.toml", make([]byte, schema.MaxFileBytes+1), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct{ path, want string }{
@@ -113,9 +114,9 @@ func TestLoadRefuses(t *testing.T) {
 		if err == nil || err.Error() != tt.want {
 			t.Errorf("%v, want %s", err, tt.want)
 		}
-		var fs Faults
+		var fs Diagnostics
 		if !errors.Is(err, ErrInput) || !errors.As(err, &fs) {
-			t.Errorf("%s: %T is not Faults", tt.path, err)
+			t.Errorf("%s: %T is not Diagnostics", tt.path, err)
 		}
 	}
 }
@@ -261,9 +262,9 @@ func TestUnusedKeys(t *testing.T) {
 		}
 	}
 	for _, table := range allTables() { // no key is proposed to be itself
-		for _, name := range table.names() {
+		for _, name := range table.Names() {
 			for _, file := range []string{"gpt7b", "twisted", "all-reduce", "twojobs"} {
-				_, err := Load(file, []string{joinPath(table.path, name) + "=1"})
+				_, err := Load(file, []string{schema.JoinPath(table.Path, name) + "=1"})
 				if err != nil && strings.Contains(err.Error(), "did you mean "+name+"?") {
 					t.Errorf("%s: %v", file, err)
 				}

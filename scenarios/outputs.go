@@ -8,6 +8,7 @@ import (
 	"sim/policies/reconfigure"
 	"sim/policies/reconfigure/baselines"
 	"sim/policies/topology"
+	"sim/scenarios/schema"
 )
 
 // NoTrace says why no run of s has timelines, "" where it has.
@@ -103,7 +104,7 @@ func (s *Scenario) OutputDirs() []OutputDir {
 
 // Fault says that the directory cannot serve a scenario or study of that name.
 func (d OutputDir) Fault(name, why string) error {
-	return Faults{{File: name, Key: d.Key, What: quote(d.Path) + " " + why, Want: "name a directory that can be written"}}
+	return Diagnostics{{File: name, Key: d.Key, Problem: schema.Quote(d.Path) + " " + why, Remedy: "name a directory that can be written"}}
 }
 
 // Inputs returns the files that the scenario at path is read from: its own, those it is based on, and those
@@ -118,8 +119,8 @@ func Inputs(path string, overrides []string) []string {
 		return []string{name}
 	}
 	_, _ = c.finish() // whoever runs it is told of faults
-	for _, l := range c.layers {
-		c.inputs = append(c.inputs, l.file)
+	for _, l := range c.Layers {
+		c.inputs = append(c.inputs, l.File)
 	}
 	return c.inputs
 }

@@ -5,11 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/BurntSushi/toml"
+	"sim/scenarios/schema"
 )
-
-// setFile stands for the file in faults of overrides.
-const setFile = "--set"
 
 // override applies "key=value" to the decoded file.
 func (c *checker) override(text string) {
@@ -17,14 +14,14 @@ func (c *checker) override(text string) {
 	raw = strings.TrimSpace(raw)
 	parts, ok2 := keyParts(name)
 	if !ok || !ok2 {
-		c.faults = append(c.faults, Fault{
-			File: setFile, What: quote(text) + " sets nothing", Want: "write key=value, such as workload.sequence=8192",
+		c.Diagnostics = append(c.Diagnostics, Diagnostic{
+			File: schema.SetFile, Problem: schema.Quote(text) + " sets nothing", Remedy: "write key=value, such as workload.sequence=8192",
 		})
 		return
 	}
 	if path, m := c.place(parts); m != nil {
 		m[parts[len(parts)-1]] = c.overrideValue(path, raw)
-		c.set[path] = true
+		c.Set[path] = true
 	}
 }
 
@@ -53,7 +50,7 @@ func keyParts(name string) ([]string, bool) {
 	for i := range parts {
 		parts[i] = strings.TrimSpace(parts[i])
 	}
-	return parts, quote == 0 && !slices.Contains(parts, "") && len(parts) <= maxKeyParts
+	return parts, quote == 0 && !slices.Contains(parts, "") && len(parts) <= schema.MaxKeyParts
 }
 
 // place finds the table that holds the key of a dotted name, making it where
@@ -62,62 +59,54 @@ func keyParts(name string) ([]string, bool) {
 func (c *checker) place(parts []string) (path string, m map[string]any) {
 	name := ""
 	for _, part := range parts {
-		name = joinPath(name, part) // quoted for messages where need be
+		name = schema.JoinPath(name, part) // quoted for messages where need be
 	}
-	m = c.root
+	m = c.Root
 	if parts[0] == "replica" && len(parts) > 1 {
 		m, path = c.replicaAt(parts[1])
 		parts = parts[2:]
 		if m == nil || len(parts) == 0 {
-			c.faults = append(c.faults, Fault{
-				File: setFile, Key: name, What: "names no key of a replica", Want: "write replica.INDEX.key=value, such as replica.0.compute_scale=1.2",
+			c.Diagnostics = append(c.Diagnostics, Diagnostic{
+				File: schema.SetFile, Key: name, Problem: "names no key of a replica", Remedy: "write replica.INDEX.key=value, such as replica.0.compute_scale=1.2",
 			})
 			return "", nil
 		}
 	}
 	if parts[0] == "job" && len(parts) > 1 {
 		if m, path = c.jobAt(parts[1]); m == nil || len(parts) == 2 {
-			c.faults = append(c.faults, Fault{
-				File: setFile, Key: name, What: "names no key of a job that there is", Want: "write job.INDEX.key=value, counting the jobs from 0, such as job.0.weight=2",
+			c.Diagnostics = append(c.Diagnostics, Diagnostic{
+				File: schema.SetFile, Key: name, Problem: "names no key of a job that there is", Remedy: "write job.INDEX.key=value, counting the jobs from 0, such as job.0.weight=2",
 			})
 			return "", nil
 		}
 		parts = parts[2:]
 	}
 	for _, part := range parts[:len(parts)-1] {
-		path = joinPath(path, part)
+		path = schema.JoinPath(path, part)
 		sub, ok := m[part].(map[string]any)
 		if _, taken := m[part]; taken && !ok {
-			c.faults = append(c.faults, Fault{
-				File: setFile, Key: name, What: path + " is no table", Want: "set " + path + " itself",
+			c.Diagnostics = append(c.Diagnostics, Diagnostic{
+				File: schema.SetFile, Key: name, Problem: path + " is no table", Remedy: "set " + path + " itself",
 			})
 			return "", nil
 		}
 		if !ok {
 			sub = map[string]any{}
 			m[part] = sub
-			c.set[path] = true
+			c.Set[path] = true
 		}
 		m = sub
 	}
-	return joinPath(path, parts[len(parts)-1]), m
+	return schema.JoinPath(path, parts[len(parts)-1]), m
 }
 
 // overrideValue reads a value as TOML, or else as plain text.
 func (c *checker) overrideValue(path, raw string) any {
-	const name = "v"
-	doc := name + " = " + raw
-	if _, excess, _ := scanLines([]byte(doc)); excess != "" || len(doc) > maxFileBytes {
+	v := schema.DecodeValue(raw)
+	if _, isText := v.(string); !isText && slices.Contains(textKeys, path) {
 		return raw
 	}
-	var m map[string]any
-	if _, err := toml.Decode(doc, &m); err != nil || len(m) != 1 {
-		return raw
-	}
-	if _, isText := m[name].(string); !isText && slices.Contains(textKeys, path) {
-		return raw
-	}
-	return m[name]
+	return v
 }
 
 // textKeys are keys of free text: --set name=123 means the text.
@@ -130,30 +119,18 @@ func (c *checker) replicaAt(index string) (map[string]any, string) {
 	if err != nil {
 		return nil, ""
 	}
-	var rows []map[string]any
-	switch v := c.root["replica"].(type) {
-	case nil:
-	case []map[string]any:
-		rows = v
-	case []any:
-		for _, e := range v {
-			m, ok := e.(map[string]any)
-			if !ok {
-				return nil, ""
-			}
-			rows = append(rows, m)
-		}
-	default:
+	rows := schema.Rows(c.Root["replica"])
+	if list, ok := c.Root["replica"].([]any); rows == nil && c.Root["replica"] != nil && (!ok || len(list) > 0) {
 		return nil, ""
 	}
 	i := slices.IndexFunc(rows, func(m map[string]any) bool { return m["index"] == n })
 	if i < 0 {
 		i = len(rows)
 		rows = append(rows, map[string]any{"index": n})
-		path := joinPath("replica", strconv.Itoa(i))
-		c.set[path] = true
-		c.set[joinPath(path, "index")] = true
+		path := schema.JoinPath("replica", strconv.Itoa(i))
+		c.Set[path] = true
+		c.Set[schema.JoinPath(path, "index")] = true
 	}
-	c.root["replica"] = rows
-	return rows[i], joinPath("replica", strconv.Itoa(i))
+	c.Root["replica"] = rows
+	return rows[i], schema.JoinPath("replica", strconv.Itoa(i))
 }

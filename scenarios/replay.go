@@ -156,8 +156,8 @@ func (e *tooDark) Error() string {
 // unlit is the answer of a policy that lights too few circuits for its replays.
 func (in *instance) unlit(name string, dark *tooDark) answer {
 	at := replayPath("lost_circuits")
-	return noAnswer(name, at+": "+dark.Error(), func() Fault {
-		return Fault{File: in.s.Name, Key: at, What: dark.Error(), Want: fmt.Sprintf("lose at most %d", dark.lit)}
+	return noAnswer(name, at+": "+dark.Error(), func() Diagnostic {
+		return Diagnostic{File: in.s.Name, Key: at, Problem: dark.Error(), Remedy: fmt.Sprintf("lose at most %d", dark.lit)}
 	})
 }
 

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"errors"
 	"fmt"
+	"sim/scenarios/schema"
 	"slices"
 	"strings"
 	"testing"
@@ -10,9 +11,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestReplayFaults: each of these tables has one fault, and its line says what
+// TestReplayDiagnostics: each of these tables has one fault, and its line says what
 // would be right.
-func TestReplayFaults(t *testing.T) {
+func TestReplayDiagnostics(t *testing.T) {
 	for _, tt := range []struct{ sets, want string }{ // sets are separated by spaces
 		{"replay.seeds=10", `replay: perturbs nothing; give at least one of "compute_jitter", "stage_jitter", "slow_replica", "lost_circuits" or "sequence", or leave the table out`},
 		{"replay.priorities=nominal", `replay: perturbs nothing; give at least one of`},
@@ -37,7 +38,7 @@ func TestReplayFaults(t *testing.T) {
 		{"replay=3", "replay: is the number 3; write it as a table: [replay]"},
 	} {
 		_, err := Load("gpt7b", strings.Fields(tt.sets))
-		var fs Faults
+		var fs Diagnostics
 		if !errors.As(err, &fs) {
 			t.Errorf("%s: no fault", tt.sets)
 			continue
@@ -79,19 +80,19 @@ func TestReplayKeepsItsWord(t *testing.T) {
 // TestReplayRoundTrip: what is written is read back the same.
 func TestReplayRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		sets := []string{"replay.compute_jitter=" + decimal(rapid.Float64Range(0, 10).Draw(t, "jitter"))}
+		sets := []string{"replay.compute_jitter=" + schema.Literal(rapid.Float64Range(0, 10).Draw(t, "jitter"))}
 		maybe := func(format string, v any) {
 			if rapid.Bool().Draw(t, "give") {
 				sets = append(sets, fmt.Sprintf(format, v))
 			}
 		}
-		maybe("replay.seeds=%d", rapid.IntRange(1, maxPlays).Draw(t, "seeds"))
-		maybe("replay.stage_jitter=%v", decimal(rapid.Float64Range(0, 10).Draw(t, "stage")))
+		maybe("replay.seeds=%d", rapid.IntRange(1, 100_000).Draw(t, "seeds"))
+		maybe("replay.stage_jitter=%v", schema.Literal(rapid.Float64Range(0, 10).Draw(t, "stage")))
 		maybe("replay.sequence=%d", rapid.IntRange(1, 1<<20).Draw(t, "sequence"))
 		maybe("workload.sequence=%d", rapid.IntRange(1, 1<<20).Draw(t, "planned"))
 		maybe("replay.priorities=%s", rapid.SampledFrom([]string{"nominal", "clairvoyant"}).Draw(t, "priorities"))
 		if rapid.Bool().Draw(t, "slow") {
-			sets = append(sets, "replay.slow_replica="+decimal(rapid.Float64Range(1, 1000).Draw(t, "scale")))
+			sets = append(sets, "replay.slow_replica="+schema.Literal(rapid.Float64Range(1, 1000).Draw(t, "scale")))
 			maybe("replay.slow_replica_index=%d", rapid.IntRange(-1, 1).Draw(t, "index"))
 		}
 		if rapid.Bool().Draw(t, "dark") {

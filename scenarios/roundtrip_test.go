@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"sim/scenarios/schema"
 	"sim/workloads/training"
 )
 
@@ -70,7 +71,7 @@ func drawScenario(t *rapid.T) string {
 		return func() any { return rapid.SampledFrom(list).Draw(t, "choice") }
 	}
 	float := func(lo, hi float64) func() any {
-		return func() any { return decimal(rapid.Float64Range(lo, hi).Draw(t, "float")) }
+		return func() any { return schema.Literal(rapid.Float64Range(lo, hi).Draw(t, "float")) }
 	}
 	rate := func() any {
 		return fmt.Sprintf("%g%s", float64(n(100, 1e6, "rate"))/100, rapid.SampledFrom([]string{"Gbps", "GB/s", "Tb/s"}).Draw(t, "unit"))
@@ -176,7 +177,7 @@ func drawScenario(t *rapid.T) string {
 			for i := range order {
 				order[i] = i
 			}
-			return literal(rapid.Permutation(order).Draw(t, "map"))
+			return schema.Literal(rapid.Permutation(order).Draw(t, "map"))
 		})
 	}
 	return b.String()
@@ -223,12 +224,12 @@ func FuzzParse(f *testing.F) {
 			sameAgain(t, s)
 			return
 		}
-		var fs Faults
+		var fs Diagnostics
 		if !errors.As(err, &fs) || !errors.Is(err, ErrInput) || len(fs) == 0 {
 			t.Fatalf("%T: %v", err, err)
 		}
 		for _, f := range fs {
-			if line := f.String(); strings.ContainsAny(line, "\n\r") || f.What == "" || f.File == "fuzz.toml" && f.Line < 1 {
+			if line := f.String(); strings.ContainsAny(line, "\n\r") || f.Problem == "" || f.File == "fuzz.toml" && f.Line < 1 {
 				t.Errorf("fault %q", line)
 			}
 		}

@@ -9,7 +9,7 @@ import (
 
 // unserved is the answer of a router that cannot serve the fabric for some reason.
 func (r *routed) unserved(name string, why error) answer {
-	return noAnswer(name, why.Error(), func() Fault { return r.unserving(name, why) })
+	return noAnswer(name, why.Error(), func() Diagnostic { return r.unserving(name, why) })
 }
 
 // anyGraph are the routers that serve all that is joined, as multipath over shortest
@@ -50,7 +50,7 @@ func (r *routed) apart() bool {
 
 // fault is what only routes show to be wrong with a scenario.
 func (r *routed) fault(key, what, want string) error {
-	return Faults{{File: r.s.Name, Key: key, What: what, Want: want}}
+	return Diagnostics{{File: r.s.Name, Key: key, Problem: what, Remedy: want}}
 }
 
 // channels fails where ways take more virtual channels than links have.

@@ -45,7 +45,7 @@ func (a *routedAnswer) static(ctx context.Context, n *engine.Network, d *routing
 			live := float64(r.live())
 			m["all_to_all_bytes_per_s"] = rate * (live - 1) / a.pressed
 		}
-		if sized.ok(r.s) || r.s.Workload.Kind == matrixTraffic {
+		if r.s.sized() || r.s.Workload.Kind == matrixTraffic {
 			m["fluid_s"] = a.pressed * float64(r.load.parts[0].traffic.Message) / rate
 		}
 	}

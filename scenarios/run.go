@@ -191,7 +191,7 @@ func (p *Prepared) DecideFor(ctx context.Context, policy string, workers int, of
 // Run plays every policy of s and gathers the results. It returns early with
 // the context's error when ctx is cancelled. A policy whose simulation comes to no end
 // does not keep others from theirs: see Outcome.Failed. One that cannot serve s has a
-// row that says so; where none can, the error is of type Faults.
+// row that says so; where none can, the error is of type Diagnostics.
 func Run(ctx context.Context, s *Scenario, opt RunOptions) (*Outcome, error) {
 	begin := time.Now()
 	progress := opt.Progress

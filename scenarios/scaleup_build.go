@@ -57,9 +57,9 @@ func buildScaled(ctx context.Context, s *Scenario, workers int) (*scaled, error)
 		return nil, err
 	}
 	w := &s.Workload
-	d.chunk = int64(w.Chunk)
+	d.chunk = int64(w.Exchange.Chunk)
 	if w.Kind == "training" {
-		d.chunk = min(d.chunk, int64(w.Message)) // else slots would be longer than messages
+		d.chunk = min(d.chunk, int64(w.Exchange.Message)) // else slots would be longer than messages
 	}
 	sizes, err := s.sizes()
 	if err != nil {
@@ -84,16 +84,16 @@ func buildScaled(ctx context.Context, s *Scenario, workers int) (*scaled, error)
 // sizes returns the bytes of every ordered pair's message, row by row.
 func (s *Scenario) sizes() ([]int64, error) {
 	w, n := &s.Workload, s.Fabric.ScaleUp.GPUs
-	switch w.Sizes {
+	switch w.Exchange.Sizes {
 	case "uniform":
-		return collective.UniformSizes(n, int64(w.Message))
+		return collective.UniformSizes(n, int64(w.Exchange.Message))
 	case "random":
-		return collective.RandomSizes(n, int64(w.Message), s.Seed)
+		return collective.RandomSizes(n, int64(w.Exchange.Message), s.Seed)
 	case "zipf":
-		return collective.ZipfSizes(n, int64(w.Message), w.Exponent, s.Seed)
+		return collective.ZipfSizes(n, int64(w.Exchange.Message), w.Exchange.Exponent, s.Seed)
 	}
 	all := make([]int64, 0, n*n)
-	for _, row := range w.Matrix {
+	for _, row := range w.Exchange.Matrix {
 		for _, b := range row {
 			all = append(all, int64(b))
 		}
@@ -121,7 +121,7 @@ func (s *Scenario) plannerOptions(workers int) (reconfigure.Options, error) {
 		return o, fmt.Errorf("%s is not the file that the scenario was checked with", p.Imported.File)
 	}
 	if d := s.domain(); d.Independent {
-		slot := d.Slot(int64(s.Workload.Chunk))
+		slot := d.Slot(int64(s.Workload.Exchange.Chunk))
 		o.DelaySlots = int64((d.Delay + slot - 1) / slot)
 	}
 	o.Imported, err = plan.ReadJSON(bytes.NewReader(data), p.Imported.File)

@@ -37,7 +37,7 @@ func (d *scaled) decide(ctx context.Context, name string, _ int) (answer, error)
 		chosen, err = d.choose(list)
 	}
 	if errors.Is(err, reconfigure.ErrUnserved) {
-		return noAnswer(name, err.Error(), func() Fault { return d.unserving(name, err) }), nil
+		return noAnswer(name, err.Error(), func() Diagnostic { return d.unserving(name, err) }), nil
 	}
 	if err != nil {
 		return nil, err
@@ -301,11 +301,11 @@ func (s *Scenario) planWords() string {
 	}
 	switch {
 	case w.Kind == "training":
-		return text + fmt.Sprintf(", %s of %s a stage, %d stages, %d micro-batches, %s sizes", plural(w.EP, "expert rank"), w.Architecture.Name, w.PP, w.Microbatches, w.Sizes)
+		return text + fmt.Sprintf(", %s of %s a stage, %d stages, %d micro-batches, %s sizes", plural(w.EP, "expert rank"), w.Architecture.Name, w.PP, w.Microbatches, w.Exchange.Sizes)
 	case s.gathers():
-		return text + fmt.Sprintf(", %v", w.Message)
-	case w.Sizes == "matrix":
-		return text + fmt.Sprintf(", sizes from a matrix in chunks of %v", w.Chunk)
+		return text + fmt.Sprintf(", %v", w.Exchange.Message)
+	case w.Exchange.Sizes == "matrix":
+		return text + fmt.Sprintf(", sizes from a matrix in chunks of %v", w.Exchange.Chunk)
 	}
-	return text + fmt.Sprintf(", %s sizes of %v in chunks of %v", w.Sizes, w.Message, w.Chunk)
+	return text + fmt.Sprintf(", %s sizes of %v in chunks of %v", w.Exchange.Sizes, w.Exchange.Message, w.Exchange.Chunk)
 }

@@ -25,7 +25,7 @@ var gatherOps = map[string]collective.Op{allReduce: collective.AllReduce, reduce
 
 // buildGathered builds the collective of s.
 func buildGathered(ctx context.Context, s *Scenario) (*gathered, error) {
-	g := &gathered{s: s, problem: gather.On(s.domain(), gatherOps[s.Workload.Kind], int64(s.Workload.Message))}
+	g := &gathered{s: s, problem: gather.On(s.domain(), gatherOps[s.Workload.Kind], int64(s.Workload.Exchange.Message))}
 	var err error
 	g.bound, err = gather.Bound(g.problem)
 	return g, err

@@ -67,7 +67,7 @@ func readFigure(t testing.TB, name string, overrides ...string) *figure {
 			t.Fatal(err)
 		}
 		f.planners = s.PolicyNames()
-		f.settings = append(f.settings, fmt.Sprintf("n=%d k=%d %s %v", s.Fabric.ScaleUp.GPUs, s.Fabric.ScaleUp.Switches, s.Workload.Sizes, s.Workload.Message))
+		f.settings = append(f.settings, fmt.Sprintf("n=%d k=%d %s %v", s.Fabric.ScaleUp.GPUs, s.Fabric.ScaleUp.Switches, s.Workload.Exchange.Sizes, s.Workload.Message))
 		next <- i
 	}
 	close(next)

@@ -26,7 +26,7 @@ func buildStepped(ctx context.Context, s *Scenario, workers int) (*stepped, erro
 		return nil, err
 	}
 	all := *s
-	all.Workload.Message = units.Bytes(spec.ExpertBytes())
+	all.Workload.Exchange.Message = units.Bytes(spec.ExpertBytes())
 	d, err := buildScaled(ctx, &all, workers)
 	if err != nil {
 		return nil, err

@@ -2,18 +2,19 @@ package scenarios
 
 import (
 	"reflect"
+	"sim/scenarios/schema"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/BurntSushi/toml"
 )
 
-func allTables() []*table {
-	tables := []*table{general()}
+func allTables() []*schema.Table {
+	s := &Scenario{Replicas: []Replica{{}}, Jobs: []Job{{}}}
+	tables := schemaOf(s, false).Tables
 	for _, k := range kinds() {
-		for i := range k.tables {
-			tables = append(tables, &k.tables[i])
-		}
+		tables = append(tables, schemaOf(s, false, k).Tables[1:]...)
 	}
 	return tables
 }
@@ -29,8 +30,7 @@ func leaves(v reflect.Value, path string, found map[uintptr]string) {
 	found[v.Addr().Pointer()] = path
 }
 
-// Every field of a scenario has a key, and no two keys share one but model and
-// the architecture's name.
+// Every field of a scenario is a key's, and no two keys of a scenario share one.
 func TestEveryFieldHasAKey(t *testing.T) {
 	s := &Scenario{Replicas: []Replica{{}}, Jobs: []Job{{}}}
 	missing := map[uintptr]string{}
@@ -40,63 +40,64 @@ func TestEveryFieldHasAKey(t *testing.T) {
 	for _, whole := range []any{&s.Replicas, &s.Jobs, &s.Jobs[0].Scenario} { // not keys themselves
 		delete(missing, reflect.ValueOf(whole).Pointer())
 	}
-	taken := map[uintptr]string{}
-	apart := func(path string) string { return strings.Replace(path, "workload.experts.", "workload.", 1) } // of different kinds
-	for _, tab := range allTables() {
-		for i := range tab.keys {
-			k := &tab.keys[i]
-			at := reflect.ValueOf(k.field(s, 0)).Pointer()
-			other, ok := taken[at]
-			if ok && other != "workload.model" && k.name != "model" && apart(other) != apart(tab.path+"."+k.name) { // kinds may have the same keys
-				t.Errorf("%s.%s sets the field of %s", tab.path, k.name, other)
+	for _, k := range kinds() {
+		taken := map[uintptr]string{}
+		for _, tab := range schemaOf(s, false, k).Tables {
+			for _, key := range tab.Keys {
+				field := tab.Field(key, 0)
+				at := field.Addr().Pointer()
+				if other, ok := taken[at]; ok {
+					t.Errorf("%s.%s sets the field of %s", tab.Path, key.Name, other)
+				}
+				if field.Type() == reflect.TypeFor[string]() || missing[at] != "" {
+					taken[at] = tab.Path + "." + key.Name
+				}
+				delete(missing, at)
 			}
-			taken[at] = tab.path + "." + k.name
-			delete(missing, at)
 		}
 	}
 	for _, name := range missing {
-		t.Errorf("no key sets %s", name)
+		if !strings.HasSuffix(name, "._") {
+			t.Errorf("no key sets %s", name)
+		}
 	}
 }
 
 // Keys are documented, their defaults are allowed, and what they depend on
 // exists.
 func TestSchema(t *testing.T) {
-	s := &Scenario{Replicas: []Replica{{}}, Jobs: []Job{{}}}
 	tables := allTables()
 	exists := func(path string) bool {
-		parent, name := cutLast(path)
-		return hasKey(tables, parent, name)
+		parent, name := schema.CutLast(path)
+		return slices.ContainsFunc(tables, func(t *schema.Table) bool { return t.Path == parent && t.Find(name) != nil })
 	}
 	for _, tab := range tables {
-		if tab.doc == "" {
-			t.Errorf("[%s] has no doc", tab.path)
+		if tab.Doc == "" {
+			t.Errorf("[%s] has no doc", tab.Path)
 		}
-		for i := range tab.keys {
-			k := &tab.keys[i]
-			at := tab.path + "." + k.name
-			if k.doc == "" || strings.ContainsAny(k.doc, "|\n") {
-				t.Errorf("%s: doc %q", at, k.doc)
+		for _, k := range tab.Keys {
+			at := tab.Path + "." + k.Name
+			if k.Doc == "" || strings.ContainsAny(k.Doc, "|\n") {
+				t.Errorf("%s: doc %q", at, k.Doc)
 			}
-			for _, w := range []*condition{tab.when, k.when} {
+			for _, w := range []*schema.Condition{tab.When, tab.Used(k)} {
 				if w == nil {
 					continue
 				}
-				for _, dep := range w.keys {
+				for _, dep := range w.Keys {
 					if !exists(dep) {
 						t.Errorf("%s depends on %s, which does not exist", at, dep)
 					}
 				}
 			}
-			if !strings.HasPrefix(k.fillDoc, "`") {
+			if !strings.HasPrefix(k.Fallback, "`") {
 				continue
 			}
-			k.fill(s, 0)
 			var m map[string]any
-			if _, err := toml.Decode("v = "+strings.Trim(k.fillDoc, "`"), &m); err != nil {
-				t.Errorf("%s: default %s: %v", at, k.fillDoc, err)
-			} else if w := k.set(k.field(s, 0), m["v"]); w != nil {
-				t.Errorf("%s: default %s: %v", at, k.fillDoc, w)
+			if _, err := toml.Decode("v = "+strings.Trim(k.Fallback, "`"), &m); err != nil {
+				t.Errorf("%s: default %s: %v", at, k.Fallback, err)
+			} else if w := tab.Set(k, 0, m["v"]); w != nil {
+				t.Errorf("%s: default %s: %v", at, k.Fallback, w)
 			}
 		}
 	}
@@ -133,18 +134,6 @@ func TestReference(t *testing.T) {
 			columns = n
 		case n != columns:
 			t.Errorf("not as many columns as the head: %s", line)
-		}
-	}
-}
-
-func TestNearest(t *testing.T) {
-	known := []string{"port_bandwidth", "ports_per_pod", "kind", "tp", "pp", "seed"}
-	for text, want := range map[string]string{
-		"port_bandwith": "port_bandwidth", "prot_bandwidth": "port_bandwidth", "PORT_BANDWIDTH": "port_bandwidth",
-		"ports_pod": "", "ports_per_pods": "ports_per_pod", "sede": "seed", "dp": "", "": "", "kidn": "kind", "bandwidth": "",
-	} {
-		if got := nearest(text, known); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 }

@@ -7,20 +7,13 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/BurntSushi/toml"
+	"sim/scenarios/schema"
 )
-
-// layer is a file that a scenario is made of: its own, or one that it is based
-// on.
-type layer struct {
-	file  string
-	lines lines
-}
 
 // source is a decoded scenario file on top of those that it is based on.
 type source struct {
 	root   map[string]any
-	layers []layer // the file itself first
+	layers []schema.Layer // the file itself first
 
 	rebased bool // an override gives the key base
 }
@@ -29,47 +22,40 @@ type source struct {
 const maxBases = 8
 
 // decode reads a file's text without looking at its keys.
-func decode(name string, data []byte) (*source, Faults) {
-	if len(data) > maxFileBytes {
-		return nil, Faults{*tooLarge(name)}
+func decode(name string, data []byte) (*source, Diagnostics) {
+	root, layer, faults := schema.Decode(name, data)
+	if faults != nil {
+		return nil, faults
 	}
-	found, excess, at := scanLines(data)
-	if excess != "" {
-		return nil, Faults{{File: name, Line: at, What: "has " + excess, Want: "scenarios are short and shallow"}}
-	}
-	root := map[string]any{}
-	if _, err := toml.Decode(string(data), &root); err != nil {
-		return nil, Faults{broken(name, data, err)}
-	}
-	return &source{root: root, layers: []layer{{name, found}}}, nil
+	return &source{root: root, layers: []schema.Layer{layer}}, nil
 }
 
 // inherit puts the scenario that s is based on beneath it, if the key base
 // names one.
-func (s *source) inherit(depth int) Faults {
+func (s *source) inherit(depth int) Diagnostics {
 	v, given := s.root["base"]
 	if !given {
 		return nil
 	}
 	delete(s.root, "base")
-	at := Fault{File: s.layers[0].file, Line: s.layers[0].lines["base"], Key: "base"}
+	at := Diagnostic{File: s.layers[0].File, Line: s.layers[0].Line("base"), Key: "base"}
 	if s.rebased {
-		at.File, at.Line = setFile, 0
+		at.File, at.Line = schema.SetFile, 0
 	}
 	text, ok := v.(string)
 	if !ok {
-		at.What, at.Want = "is "+describe(v), "write the name of a scenario file in quotes"
-		return Faults{at}
+		at.Problem, at.Remedy = "is "+schema.Describe(v), "write the name of a scenario file in quotes"
+		return Diagnostics{at}
 	}
 	if depth == maxBases {
-		at.What, at.Want = "is based on a scenario that is based on another, and so on without end", "base scenarios on one that stands alone"
-		return Faults{at}
+		at.Problem, at.Remedy = "is based on a scenario that is based on another, and so on without end", "base scenarios on one that stands alone"
+		return Diagnostics{at}
 	}
-	below, faults := openBase(s.layers[0].file, text, depth)
+	below, faults := openBase(s.layers[0].File, text, depth)
 	if faults != nil {
 		for i := range faults {
 			if faults[i].Line == 0 && faults[i].Key == "" { // the file itself cannot be read
-				faults[i].What = "base " + quote(text) + " " + faults[i].What
+				faults[i].Problem = "base " + schema.Quote(text) + " " + faults[i].Problem
 				faults[i].File, faults[i].Line, faults[i].Key = at.File, at.Line, at.Key
 			}
 		}
@@ -81,7 +67,7 @@ func (s *source) inherit(depth int) Faults {
 
 // openBase reads the scenario that the one in file is based on: a file beside
 // it, or one that is built in.
-func openBase(file, base string, depth int) (*source, Faults) {
+func openBase(file, base string, depth int) (*source, Diagnostics) {
 	if beside := filepath.Join(filepath.Dir(file), base); !filepath.IsAbs(base) {
 		for _, candidate := range []string{beside, beside + ".toml"} {
 			if info, err := os.Stat(candidate); err == nil && !info.IsDir() {
@@ -92,7 +78,7 @@ func openBase(file, base string, depth int) (*source, Faults) {
 	}
 	name, data, fault := open(base)
 	if fault != nil {
-		return nil, Faults{*fault}
+		return nil, Diagnostics{*fault}
 	}
 	below, faults := decode(name, data)
 	if faults != nil {
@@ -110,7 +96,7 @@ func openBase(file, base string, depth int) (*source, Faults) {
 
 // over lays s on top of below.
 func (s *source) over(below *source) {
-	mine, base := child(s.root, "workload"), child(below.root, "workload")
+	mine, base := schema.Child(s.root, "workload"), schema.Child(below.root, "workload")
 	if mine != nil && base != nil {
 		base = maps.Clone(base)
 		// A model is named or described, so one takes the place of the other.
@@ -164,23 +150,6 @@ func cloned(v any) any {
 		return list
 	}
 	return v
-}
-
-// find returns where the key at path stands, or else the table where it would;
-// without either the first line of the scenario's own file.
-func find(layers []layer, at string) (file string, line int) {
-	for _, l := range layers {
-		if n, ok := l.lines[at]; ok {
-			return l.file, n
-		}
-	}
-	for at != "" {
-		at, _ = cutLast(at)
-		if n, ok := layers[0].lines[at]; ok {
-			return layers[0].file, n
-		}
-	}
-	return layers[0].file, 1
 }
 
 // stem is the name of a scenario in its file's path: "delta-fig6" of

@@ -13,6 +13,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"sim/scenarios/result"
+	"sim/scenarios/schema"
 )
 
 // Study is a checked file for many runs: a scenario of which some keys are
@@ -35,11 +36,11 @@ type Study struct {
 // LoadStudy reads the study at path, a file or one that is built in, as Load
 // does. A file without a table [sweep] is a study of one variant. An override
 // may give a key several values, "key=a,b,c" or "key=1..8", which adds an axis
-// or takes the place of one. Every error is of type Faults.
+// or takes the place of one. Every error is of type Diagnostics.
 func LoadStudy(path string, overrides []string) (*Study, error) {
 	name, data, fault := open(path)
 	if fault != nil {
-		return nil, Faults{*fault}
+		return nil, Diagnostics{*fault}
 	}
 	return ParseStudy(name, data, overrides)
 }
@@ -51,13 +52,13 @@ func ParseStudy(name string, data []byte, overrides []string) (*Study, error) {
 		return nil, faults
 	}
 	st := &Study{src: src, overrides: overrides, bases: map[string]*source{}}
-	c := src.checker(defaultName(name))
+	c := newChecker(defaultName(name), src.root, src.layers)
 	plain := st.readAxes(c, overrides)
 	st.Plots = readPlots(c)
 	delete(src.root, "sweep")
 	delete(src.root, "plot")
-	if len(c.faults) > 0 {
-		return nil, c.faults.sort()
+	if len(c.Diagnostics) > 0 {
+		return nil, c.Diagnostics.Sorted()
 	}
 	if !slices.ContainsFunc(st.Axes, func(a Axis) bool { return slices.Contains(a.Keys, baseKey) }) {
 		if faults := src.inherit(0); faults != nil {
@@ -66,14 +67,14 @@ func ParseStudy(name string, data []byte, overrides []string) (*Study, error) {
 	} else {
 		delete(src.root, "base") // an axis gives it
 	}
-	c.root, c.layers = src.root, src.layers
+	c.Root, c.Layers = src.root, src.layers
 	for _, o := range plain {
 		c.override(o)
 	}
-	if len(c.faults) > 0 {
-		return nil, c.faults.sort()
+	if len(c.Diagnostics) > 0 {
+		return nil, c.Diagnostics.Sorted()
 	}
-	st.set = c.set
+	st.set = c.Set
 	first, err := st.Variant(0)
 	if err != nil {
 		return nil, err
@@ -126,14 +127,14 @@ func (st *Study) At(i int) []int {
 }
 
 // Variant returns the scenario of combination i. It is safe for concurrent
-// use. The error is of type Faults.
+// use. The error is of type Diagnostics.
 func (st *Study) Variant(i int) (*Scenario, error) {
 	at := st.At(i)
 	src := st.src
 	for a, v := range at {
 		for k, key := range st.Axes[a].Keys {
 			if key == baseKey {
-				var faults Faults
+				var faults Diagnostics
 				if src, faults = st.based(&st.Axes[a], st.Axes[a].Values[v][k].(string)); faults != nil {
 					return nil, faults
 				}
@@ -141,9 +142,9 @@ func (st *Study) Variant(i int) (*Scenario, error) {
 		}
 	}
 	s := &source{root: merged(src.root, nil), layers: src.layers}
-	c := s.checker(defaultName(st.src.layers[0].file))
-	maps.Copy(c.set, st.set)
-	c.swept, c.cell = map[string]origin{}, true
+	c := newChecker(defaultName(st.src.layers[0].File), s.root, s.layers)
+	maps.Copy(c.Set, st.set)
+	c.Varied, c.cell = map[string]schema.Origin{}, true
 	for a, v := range at {
 		for k, key := range st.Axes[a].Keys {
 			if key == baseKey {
@@ -155,14 +156,14 @@ func (st *Study) Variant(i int) (*Scenario, error) {
 				continue // place has told why
 			}
 			m[parts[len(parts)-1]] = cloned(st.Axes[a].Values[v][k])
-			c.swept[path] = origin{st.Axes[a].file, st.Axes[a].lines[k], key}
+			c.Varied[path] = schema.Origin{File: st.Axes[a].file, Line: st.Axes[a].lines[k], Key: key}
 		}
 	}
 	return c.finish()
 }
 
 // based returns the study's own keys on top of a base.
-func (st *Study) based(a *Axis, base string) (*source, Faults) {
+func (st *Study) based(a *Axis, base string) (*source, Diagnostics) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if s, ok := st.bases[base]; ok {

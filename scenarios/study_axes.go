@@ -3,13 +3,13 @@ package scenarios
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
-	"github.com/BurntSushi/toml"
-
 	"sim/engine/units"
+	"sim/scenarios/schema"
 )
 
 // Axis is a key of a scenario that a study varies, or several that go
@@ -38,10 +38,10 @@ const mostVariants = 1_000_000
 // readAxes reads the table [sweep] of c's file and the overrides that give
 // several values. It returns the overrides that give one.
 func (st *Study) readAxes(c *checker, overrides []string) (plain []string) {
-	if v, given := c.root["sweep"]; given {
+	if v, given := c.Root["sweep"]; given {
 		sweep, ok := v.(map[string]any)
 		if !ok {
-			c.fault("sweep", "is "+describe(v), "write it as a table: [sweep]")
+			c.Refuse("sweep", "is "+schema.Describe(v), "write it as a table: [sweep]")
 			return nil
 		}
 		st.walk(c, sweep, "sweep", "")
@@ -57,7 +57,7 @@ func (st *Study) readAxes(c *checker, overrides []string) (plain []string) {
 	for _, a := range st.Axes {
 		for _, key := range a.Keys {
 			if at[key]++; at[key] == 2 {
-				c.fault("sweep", key+" is varied twice", "vary it once")
+				c.Refuse("sweep", key+" is varied twice", "vary it once")
 			}
 		}
 	}
@@ -66,9 +66,9 @@ func (st *Study) readAxes(c *checker, overrides []string) (plain []string) {
 		n *= float64(st.Axes[i].given[0].n)
 	}
 	if n > mostVariants {
-		c.fault("sweep", fmt.Sprintf("makes %.3g variants of the scenario", n), fmt.Sprintf("vary fewer keys or values, for at most %d", mostVariants))
+		c.Refuse("sweep", fmt.Sprintf("makes %.3g variants of the scenario", n), fmt.Sprintf("vary fewer keys or values, for at most %d", mostVariants))
 	}
-	if len(c.faults) > 0 { // before anything is listed
+	if len(c.Diagnostics) > 0 { // before anything is listed
 		return plain
 	}
 	for i := range st.Axes {
@@ -92,8 +92,8 @@ func (a *Axis) list() {
 // walk reads the keys below a table of [sweep]. at is where it stands in the
 // file, key the key that its names are parts of.
 func (st *Study) walk(c *checker, m map[string]any, at, key string) {
-	for _, name := range sorted(m) {
-		v, path := m[name], joinPath(at, name)
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		v, path := m[name], schema.JoinPath(at, name)
 		full := strings.TrimPrefix(key+"."+name, ".")
 		switch v := v.(type) {
 		case map[string]any:
@@ -102,7 +102,7 @@ func (st *Study) walk(c *checker, m map[string]any, at, key string) {
 			} else if _, isRange := v["from"]; isRange {
 				st.axis(c, full, full, path, v)
 			} else if len(v) == 0 {
-				c.fault(path, "is an empty table", "write a list of values or a range")
+				c.Refuse(path, "is an empty table", "write a list of values or a range")
 			} else {
 				st.walk(c, v, path, full)
 			}
@@ -114,24 +114,24 @@ func (st *Study) walk(c *checker, m map[string]any, at, key string) {
 
 // zips reads the groups of keys that go together.
 func (st *Study) zips(c *checker, groups map[string]any, at string) {
-	for _, name := range sorted(groups) {
-		path := joinPath(at, name)
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
+		path := schema.JoinPath(at, name)
 		if name == "policy" || name == "scenario" {
-			c.fault(path, "is the name of a column of every result", "give the group another name")
+			c.Refuse(path, "is the name of a column of every result", "give the group another name")
 			continue
 		}
 		m, ok := groups[name].(map[string]any)
 		if !ok || len(m) == 0 {
-			c.fault(path, "is no group of keys", "write [sweep.zip."+name+"] with a list of values for each key")
+			c.Refuse(path, "is no group of keys", "write [sweep.zip."+name+"] with a list of values for each key")
 			continue
 		}
 		var own Study
 		own.walk(c, m, path, "")
-		group := Axis{Name: name, file: c.layers[0].file}
+		group := Axis{Name: name, file: c.Layers[0].File}
 		slices.SortStableFunc(own.Axes, func(a, b Axis) int { return cmp.Compare(a.lines[0], b.lines[0]) })
 		for i, a := range own.Axes {
 			if first := own.Axes[0]; a.given[0].n != first.given[0].n {
-				c.fault(path, fmt.Sprintf("zips %d values of %s with %d of %s", first.given[0].n, first.Name, a.given[0].n, a.Name),
+				c.Refuse(path, fmt.Sprintf("zips %d values of %s with %d of %s", first.given[0].n, first.Name, a.given[0].n, a.Name),
 					"give all keys of a group as many values")
 				break
 			}
@@ -146,15 +146,15 @@ func (st *Study) zips(c *checker, groups map[string]any, at string) {
 // axis adds the axis that v gives: a list of values or a range.
 func (st *Study) axis(c *checker, name, key, path string, v any) {
 	if _, ok := keyParts(key); !ok {
-		c.fault(path, "names no key", "write a key such as fabric.port_bandwidth")
+		c.Refuse(path, "names no key", "write a key such as fabric.port_bandwidth")
 		return
 	}
 	values, w := axisValues(v)
 	if w != nil {
-		c.fault(path, w.what, w.want)
+		c.Refuse(path, w.Problem, w.Remedy)
 		return
 	}
-	file, line := find(c.layers, path)
+	file, line := schema.Find(c.Layers, path)
 	st.Axes = append(st.Axes, newAxis(name, key, file, line, values))
 }
 
@@ -163,7 +163,7 @@ func newAxis(name, key, file string, line int, values *series) Axis {
 }
 
 // axisValues reads a list of values or a range.
-func axisValues(v any) (*series, *wrong) {
+func axisValues(v any) (*series, *schema.Wrong) {
 	switch v := v.(type) {
 	case string:
 		return parseRange(v)
@@ -172,13 +172,13 @@ func axisValues(v any) (*series, *wrong) {
 	}
 	rv := reflect.ValueOf(v)
 	if rv.Kind() != reflect.Slice {
-		return nil, &wrong{"is " + describe(v), `write a list of values, or a range such as "1..8"`}
+		return nil, wrong("is "+schema.Describe(v), `write a list of values, or a range such as "1..8"`)
 	}
 	switch n := rv.Len(); {
 	case n == 0:
-		return nil, &wrong{"is an empty list", "list at least one value, or leave the key out"}
+		return nil, wrong("is an empty list", "list at least one value, or leave the key out")
 	case n > mostVariants:
-		return nil, &wrong{fmt.Sprintf("lists %d values", n), fmt.Sprintf("list at most %d", mostVariants)}
+		return nil, wrong(fmt.Sprintf("lists %d values", n), fmt.Sprintf("list at most %d", mostVariants))
 	}
 	return &series{n: rv.Len(), at: func(i int) any { return rv.Index(i).Interface() }}, nil
 }
@@ -195,14 +195,14 @@ func (st *Study) overrideAxis(c *checker, text string) bool {
 	key = strings.Join(parts, ".")
 	values, w := overrideValues(key, strings.TrimSpace(raw))
 	if w != nil {
-		c.faults = append(c.faults, Fault{File: setFile, Key: key, What: w.what, Want: w.want})
+		c.Diagnostics = append(c.Diagnostics, Diagnostic{File: schema.SetFile, Key: key, Problem: w.Problem, Remedy: w.Remedy})
 		return true
 	}
 	at := slices.IndexFunc(st.Axes, func(a Axis) bool { return slices.Contains(a.Keys, key) })
 	if at >= 0 && len(st.Axes[at].Keys) > 1 {
-		c.faults = append(c.faults, Fault{
-			File: setFile, Key: key, What: "is varied together with other keys by the group " + st.Axes[at].Name,
-			Want: "change the group in the file",
+		c.Diagnostics = append(c.Diagnostics, Diagnostic{
+			File: schema.SetFile, Key: key, Problem: "is varied together with other keys by the group " + st.Axes[at].Name,
+			Remedy: "change the group in the file",
 		})
 		return true
 	}
@@ -216,7 +216,7 @@ func (st *Study) overrideAxis(c *checker, text string) bool {
 		}
 		return false
 	}
-	a := newAxis(key, key, setFile, 0, values)
+	a := newAxis(key, key, schema.SetFile, 0, values)
 	if at >= 0 {
 		st.Axes[at] = a
 	} else {
@@ -227,11 +227,11 @@ func (st *Study) overrideAxis(c *checker, text string) bool {
 
 // overrideValues splits the text of an override into several values; nil where
 // it gives one.
-func overrideValues(key, raw string) (*series, *wrong) {
+func overrideValues(key, raw string) (*series, *schema.Wrong) {
 	if slices.Contains(textKeys, key) {
 		return nil, nil
 	}
-	one := overridden(raw)
+	one := schema.DecodeValue(raw)
 	rv := reflect.ValueOf(one)
 	switch {
 	case listKey(key):
@@ -253,24 +253,11 @@ func overrideValues(key, raw string) (*series, *wrong) {
 	values := make([]any, len(fields))
 	for i, f := range fields {
 		if f = strings.TrimSpace(f); f == "" {
-			return nil, &wrong{quote(raw) + " has an empty place", "write key=a,b,c"}
+			return nil, wrong(schema.Quote(raw)+" has an empty place", "write key=a,b,c")
 		}
-		values[i] = overridden(f)
+		values[i] = schema.DecodeValue(f)
 	}
 	return axisValues(values)
-}
-
-// overridden reads a text as a TOML value, or else as plain text.
-func overridden(raw string) any {
-	var m map[string]any
-	if doc := "v = " + raw; len(doc) <= maxFileBytes {
-		if _, excess, _ := scanLines([]byte(doc)); excess == "" {
-			if _, err := toml.Decode(doc, &m); err == nil && len(m) == 1 {
-				return m["v"]
-			}
-		}
-	}
-	return raw
 }
 
 // splitList splits at the commas that stand outside quotes and brackets.
@@ -298,17 +285,15 @@ func splitList(raw string) []string {
 }
 
 // listKey reports whether the values of a key are lists.
-func listKey(key string) bool {
-	path, name := cutLast(key)
-	s := &Scenario{}
+func listKey(path string) bool {
+	parent, name := schema.CutLast(path)
 	for _, k := range kinds() {
-		for i := range k.tables {
-			t := &k.tables[i]
-			if t.path != path || t.isArray() {
+		for _, t := range schemaOf(&Scenario{}, false, k).Tables {
+			if t.Path != parent || t.IsArray() {
 				continue
 			}
-			if k := t.find(name); k != nil {
-				return reflect.ValueOf(k.field(s, 0)).Elem().Kind() == reflect.Slice
+			if key := t.Find(name); key != nil {
+				return key.Type.Kind() == reflect.Slice
 			}
 		}
 	}
@@ -337,8 +322,8 @@ func (a *Axis) label(c *checker) {
 			break
 		}
 		if keys == len(a.Keys) {
-			c.faults = append(c.faults, Fault{
-				File: a.file, Line: a.lines[0], Key: "sweep." + a.Name, What: "lists " + quote(twice) + " twice", Want: "list it once",
+			c.Diagnostics = append(c.Diagnostics, Diagnostic{
+				File: a.file, Line: a.lines[0], Key: "sweep." + a.Name, Problem: "lists " + schema.Quote(twice) + " twice", Remedy: "list it once",
 			})
 			return
 		}
@@ -346,8 +331,8 @@ func (a *Axis) label(c *checker) {
 	for k, key := range a.Keys {
 		for _, v := range a.Values {
 			if _, ok := v[k].(string); !ok && key == baseKey {
-				c.faults = append(c.faults, Fault{
-					File: a.file, Line: a.lines[k], Key: "sweep." + baseKey, What: "is " + describe(v[k]), Want: "list names of scenarios",
+				c.Diagnostics = append(c.Diagnostics, Diagnostic{
+					File: a.file, Line: a.lines[k], Key: "sweep." + baseKey, Problem: "is " + schema.Describe(v[k]), Remedy: "list names of scenarios",
 				})
 				return
 			}
@@ -364,9 +349,9 @@ func wordValue(key string, v any) string {
 		}
 		return v
 	case float64:
-		return strings.TrimSuffix(decimal(v), ".0")
+		return strings.TrimSuffix(schema.Literal(v), ".0")
 	}
-	return literal(v)
+	return schema.Literal(v)
 }
 
 // numbers returns the values in their base unit, nil where some are none.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"sim/scenarios/result"
+	"sim/scenarios/schema"
 )
 
 // plotKinds are the kinds of figures that a [[plot]] table may ask for.
@@ -65,43 +66,42 @@ func studyReference(b *strings.Builder) {
 }
 
 // Plots returns the figures that the file at path asks for with [[plot]]
-// tables. Every error is of type Faults.
+// tables. Every error is of type Diagnostics.
 func Plots(path string) ([]result.Plot, error) {
 	name, data, fault := open(path)
 	if fault != nil {
-		return nil, Faults{*fault}
+		return nil, Diagnostics{*fault}
 	}
 	src, faults := decode(name, data)
 	if faults != nil {
 		return nil, faults
 	}
-	c := src.checker(defaultName(name))
+	c := newChecker(defaultName(name), src.root, src.layers)
 	plots := readPlots(c)
-	if len(c.faults) > 0 {
-		return nil, c.faults.sort()
+	if len(c.Diagnostics) > 0 {
+		return nil, c.Diagnostics.Sorted()
 	}
 	if len(plots) == 0 {
-		return nil, Faults{{File: name, What: "has no [[plot]] table", Want: "describe a figure in one"}}
+		return nil, Diagnostics{{File: name, Problem: "has no [[plot]] table", Remedy: "describe a figure in one"}}
 	}
 	return plots, nil
 }
 
 // readPlots reads the [[plot]] tables of c's file.
 func readPlots(c *checker) []result.Plot {
-	v, given := c.root["plot"]
+	v, given := c.Root["plot"]
 	if !given {
 		return nil
 	}
-	t := &table{path: "plot", grow: func(*Scenario) {}}
-	rows := c.rows(t)
+	rows := schema.Rows(v)
 	if rows == nil {
-		c.fault("plot", "is "+describe(v), "write it as an array of tables: [[plot]]")
+		c.Refuse("plot", "is "+schema.Describe(v), "write it as an array of tables: [[plot]]")
 		return nil
 	}
 	names := map[string]bool{}
 	var plots []result.Plot
 	for i, row := range rows {
-		at := joinPath("plot", strconv.Itoa(i))
+		at := schema.JoinPath("plot", strconv.Itoa(i))
 		p, ok := readPlot(c, at, row)
 		if !ok {
 			continue
@@ -110,32 +110,32 @@ func readPlots(c *checker) []result.Plot {
 			p.Name = fmt.Sprintf("plot-%d", i+1)
 		}
 		switch {
-		case strings.ContainsAny(p.Name, `/\`) || p.Name[0] == '.' || strings.ContainsFunc(p.Name, isControl):
-			c.fault(joinPath(at, "name"), quote(p.Name)+" names no file", "write a short name without slashes")
+		case strings.ContainsAny(p.Name, `/\`) || p.Name[0] == '.' || strings.ContainsFunc(p.Name, schema.IsControl):
+			c.Refuse(schema.JoinPath(at, "name"), schema.Quote(p.Name)+" names no file", "write a short name without slashes")
 		case names[p.Name]:
-			c.fault(joinPath(at, "name"), quote(p.Name)+" is the name of another plot", "give each its own")
+			c.Refuse(schema.JoinPath(at, "name"), schema.Quote(p.Name)+" is the name of another plot", "give each its own")
 		case !slices.Contains(plotKinds, p.Kind):
-			what := quote(p.Kind) + " is not known"
+			what := schema.Quote(p.Kind) + " is not known"
 			if p.Kind == "" {
 				what = "is missing"
 			}
-			c.fault(joinPath(at, "kind"), what, oneOf(p.Kind, plotKinds))
+			c.Refuse(schema.JoinPath(at, "kind"), what, schema.OneOf(p.Kind, plotKinds))
 		case p.Kind == "twists" && p.Z == "":
-			c.fault(joinPath(at, "z"), "is missing", `write the metric that colours the map, such as z = "mean_delay_s"`)
+			c.Refuse(schema.JoinPath(at, "z"), "is missing", `write the metric that colours the map, such as z = "mean_delay_s"`)
 		case p.Kind == "twists":
 			// x and y are the bits of the pattern
 		case p.Kind == "scatter" && p.X == "":
-			c.fault(joinPath(at, "x"), "is missing", `write a metric, such as x = "average_hops"`)
+			c.Refuse(schema.JoinPath(at, "x"), "is missing", `write a metric, such as x = "average_hops"`)
 		case p.Y == "":
-			c.fault(joinPath(at, "y"), "is missing", `write a metric, such as y = "nct"`)
+			c.Refuse(schema.JoinPath(at, "y"), "is missing", `write a metric, such as y = "nct"`)
 		case p.Kind == "gain" && p.Policy == "":
-			c.fault(joinPath(at, "policy"), "is missing", "write the policy whose gain over the others is shown")
+			c.Refuse(schema.JoinPath(at, "policy"), "is missing", "write the policy whose gain over the others is shown")
 		case p.Kind == "gain":
 			// groups and panels have defaults
 		case p.X == "" && p.Kind != "cdf":
-			c.fault(joinPath(at, "x"), "is missing", `write a key that is varied, or "policy"`)
+			c.Refuse(schema.JoinPath(at, "x"), "is missing", `write a key that is varied, or "policy"`)
 		case p.Kind == "heatmap" && p.Z == "":
-			c.fault(joinPath(at, "z"), "is missing", "write the metric that colours the map")
+			c.Refuse(schema.JoinPath(at, "z"), "is missing", "write the metric that colours the map")
 		}
 		names[p.Name] = true
 		plots = append(plots, p)
@@ -146,9 +146,9 @@ func readPlots(c *checker) []result.Plot {
 // readPlot reads one table. JSON serves as the way from its map to the struct.
 func readPlot(c *checker, at string, row map[string]any) (p result.Plot, ok bool) {
 	known := jsonNames(reflect.TypeOf(p))
-	for _, name := range sorted(row) {
+	for _, name := range slices.Sorted(maps.Keys(row)) {
 		if !slices.Contains(known, name) {
-			c.faultUnknown(at, name, "unknown key", known)
+			c.Unknown(at, name, "unknown key", known)
 			return p, false
 		}
 	}
@@ -161,9 +161,9 @@ func readPlot(c *checker, at string, row map[string]any) (p result.Plot, ok bool
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &kind):
-		c.fault(joinPath(at, kind.Field), "is a "+kind.Value, "write "+wordType(kind.Type))
+		c.Refuse(schema.JoinPath(at, kind.Field), "is a "+kind.Value, "write "+wordType(kind.Type))
 	case err != nil:
-		c.fault(at, strings.TrimPrefix(err.Error(), "json: "), "see docs/scenario.md")
+		c.Refuse(at, strings.TrimPrefix(err.Error(), "json: "), "see docs/scenario.md")
 	}
 	return p, err == nil
 }

@@ -2,7 +2,10 @@ package scenarios
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"sim/scenarios/schema"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -11,11 +14,11 @@ import (
 // or as a table of from, to and either step or factor.
 
 // parseRange reads a range from its text.
-func parseRange(text string) (*series, *wrong) {
+func parseRange(text string) (*series, *schema.Wrong) {
 	example := `write a list of values, or a range such as "1..8", "0..1 step 0.25" or "200Gbps..1600Gbps times 2"`
 	low, rest, ok := strings.Cut(text, "..")
 	if !ok {
-		return nil, &wrong{"is the text " + quote(text), example}
+		return nil, wrong("is the text "+schema.Quote(text), example)
 	}
 	words := strings.Fields(rest)
 	r := span{low: strings.TrimSpace(low), step: "1"}
@@ -27,16 +30,16 @@ func parseRange(text string) (*series, *wrong) {
 	case len(words) == 3 && words[1] == "times":
 		r.high, r.step, r.times = words[0], words[2], true
 	default:
-		return nil, &wrong{quote(text) + " is no range", example}
+		return nil, wrong(schema.Quote(text)+" is no range", example)
 	}
 	return r.series()
 }
 
 // tableRange reads a range from a table.
-func tableRange(m map[string]any) (*series, *wrong) {
+func tableRange(m map[string]any) (*series, *schema.Wrong) {
 	r := span{step: "1"}
-	for _, name := range sorted(m) {
-		text := strings.Trim(literal(m[name]), `"`)
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		text := strings.Trim(schema.Literal(m[name]), `"`)
 		switch name {
 		case "from":
 			r.low = text
@@ -47,12 +50,12 @@ func tableRange(m map[string]any) (*series, *wrong) {
 		case "factor":
 			r.step, r.times = text, true
 		default:
-			return nil, &wrong{"is a range with an unknown " + quote(name), "a range has from, to and either step or factor"}
+			return nil, wrong("is a range with an unknown "+schema.Quote(name), "a range has from, to and either step or factor")
 		}
 	}
 	_, step := m["step"]
 	if r.high == "" || step && r.times {
-		return nil, &wrong{"is an unfinished range", "a range has from, to and either step or factor"}
+		return nil, wrong("is an unfinished range", "a range has from, to and either step or factor")
 	}
 	return r.series()
 }
@@ -65,22 +68,22 @@ type span struct {
 
 // series are the values of a range, both ends included where they are met. They are
 // counted, not listed.
-func (r span) series() (*series, *wrong) {
+func (r span) series() (*series, *schema.Wrong) {
 	low, unit, ok1 := quantityParts(r.low)
 	high, unit2, ok2 := quantityParts(r.high)
 	step, unit3, ok3 := quantityParts(r.step)
 	text := r.low + ".." + r.high
 	switch {
 	case !ok1 || !ok2 || !ok3:
-		return nil, &wrong{quote(text) + " is no range of numbers", `write a range such as "1..8" or "200Gbps..1600Gbps times 2"`}
+		return nil, wrong(schema.Quote(text)+" is no range of numbers", `write a range such as "1..8" or "200Gbps..1600Gbps times 2"`)
 	case unit != unit2 || unit3 != "" && unit3 != unit || r.times && unit3 != "":
-		return nil, &wrong{quote(text) + " mixes units", "write both ends of a range in one unit"}
+		return nil, wrong(schema.Quote(text)+" mixes units", "write both ends of a range in one unit")
 	case high < low:
-		return nil, &wrong{quote(text) + " runs backwards and is empty", "write the smaller end first"}
+		return nil, wrong(schema.Quote(text)+" runs backwards and is empty", "write the smaller end first")
 	case r.times && (step <= 1 || low <= 0):
-		return nil, &wrong{"never arrives: it is multiplied by " + quote(r.step), "start above 0 and multiply by more than 1"}
+		return nil, wrong("never arrives: it is multiplied by "+schema.Quote(r.step), "start above 0 and multiply by more than 1")
 	case !r.times && step <= 0:
-		return nil, &wrong{"never arrives: its step is " + quote(r.step), "write a step above 0"}
+		return nil, wrong("never arrives: its step is "+schema.Quote(r.step), "write a step above 0")
 	}
 	steps := (high - low) / step
 	largest := max(math.Abs(low), math.Abs(high), step)
@@ -93,7 +96,7 @@ func (r span) series() (*series, *wrong) {
 		}
 	}
 	if !(steps < mostVariants) {
-		return nil, &wrong{fmt.Sprintf("is a range of more than %d values", mostVariants), "write fewer"}
+		return nil, wrong(fmt.Sprintf("is a range of more than %d values", mostVariants), "write fewer")
 	}
 	const rounding = 1e-9 // of what floats make of whole numbers of steps
 	n := int(steps+rounding) + 1
@@ -140,4 +143,9 @@ func quantityParts(text string) (v float64, unit string, ok bool) {
 	}
 	v, err := strconv.ParseFloat(strings.TrimSpace(text[:end]), 64)
 	return v, strings.TrimSpace(text[end:]), err == nil && !math.IsInf(v, 0) && !math.IsNaN(v)
+}
+
+// wrong says what is wrong with a value, and what would be right.
+func wrong(problem, remedy string) *schema.Wrong {
+	return &schema.Wrong{Problem: problem, Remedy: remedy}
 }

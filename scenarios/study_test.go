@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"sim/scenarios/result"
+	"sim/scenarios/schema"
 )
 
 const smallStudy = `
@@ -318,7 +319,7 @@ func TestRanges(t *testing.T) {
 		}
 		for i := range values.n {
 			v := values.at(i)
-			if want := strings.TrimSuffix(tenth(low+i*step), ".0"); strings.TrimSuffix(decimal(v.(float64)), ".0") != want {
+			if want := strings.TrimSuffix(tenth(low+i*step), ".0"); strings.TrimSuffix(schema.Literal(v.(float64)), ".0") != want {
 				t.Fatalf("value %d is %v, want %s", i, v, want)
 			}
 		}

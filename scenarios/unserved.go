@@ -11,11 +11,11 @@ import (
 // the input is at fault.
 type unserved struct {
 	row   result.Row
-	fault func() Fault
+	fault func() Diagnostic
 }
 
 // noAnswer is the answer of the policy of that name, which cannot serve the scenario for some reason.
-func noAnswer(name, why string, fault func() Fault) answer {
+func noAnswer(name, why string, fault func() Diagnostic) answer {
 	return unserved{result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{"unserved": why}}, fault}
 }
 
@@ -26,8 +26,8 @@ func (a unserved) describe(_ context.Context, o *Outcome) {
 }
 
 // noneServes is the error of a scenario that no policy can serve.
-func noneServes(all []unserved) Faults {
-	var faults Faults
+func noneServes(all []unserved) Diagnostics {
+	var faults Diagnostics
 	for _, a := range all {
 		if f := a.fault(); !slices.Contains(faults, f) {
 			faults = append(faults, f)

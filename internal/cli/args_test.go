@@ -92,7 +92,7 @@ func TestReport(t *testing.T) {
 		{context.Background(), context.Canceled, 1}, // nobody asked for it
 		{context.Background(), usagef("no"), 2},
 		{context.Background(), &result.PlaceError{Path: "a", Why: "b"}, 2},
-		{context.Background(), scenarios.Faults{{File: "a", What: "b"}}, 2},
+		{context.Background(), scenarios.Diagnostics{{File: "a", Problem: "b"}}, 2},
 		{context.Background(), failures{errors.New("a"), usagef("b")}, 2},
 		{cancelled, failures{errors.New("a"), context.Canceled}, 130},
 	} {

@@ -52,7 +52,7 @@ func (c *command) checkCommand() *cli.Command {
 // checkStudies checks those of files that are studies and returns which. The
 // faults of all are in the error.
 func (c *command) checkStudies(ctx context.Context, files, overrides []string, resolved bool) (studies []string, err error) {
-	var all scenarios.Faults
+	var all scenarios.Diagnostics
 	for _, file := range files {
 		if !scenarios.IsStudy(file) {
 			continue
@@ -63,7 +63,7 @@ func (c *command) checkStudies(ctx context.Context, files, overrides []string, r
 		if err == nil {
 			plan, err = sweep.NewPlan(ctx, study)
 		}
-		var faults scenarios.Faults
+		var faults scenarios.Diagnostics
 		switch {
 		case errors.As(err, &faults):
 			all = append(all, faults...)

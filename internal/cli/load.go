@@ -12,10 +12,10 @@ import (
 // --set, only once.
 func loadAll(files, overrides []string) ([]*scenarios.Scenario, error) {
 	list := make([]*scenarios.Scenario, len(files))
-	var all scenarios.Faults
+	var all scenarios.Diagnostics
 	for i, file := range files {
 		s, err := scenarios.Load(file, overrides)
-		var faults scenarios.Faults
+		var faults scenarios.Diagnostics
 		switch {
 		case errors.As(err, &faults):
 			for _, f := range faults {

@@ -45,7 +45,7 @@ const (
 const mostCells = 1_000_000
 
 // NewPlan lists the cells of a study. It checks every variant; the error, of
-// type scenarios.Faults, holds the faults of all, or of the first thousands that
+// type scenarios.Diagnostics, holds the faults of all, or of the first thousands that
 // have some.
 func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 	digest, err := st.Digest()
@@ -59,9 +59,9 @@ func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 	n := st.Variants()
 	if s, err := st.Variant(0); err == nil { // else its faults are told with those of the others
 		if count := n * len(s.PolicyNames()); count > mostCells {
-			return nil, scenarios.Faults{{
-				File: st.Name, Key: "sweep", What: fmt.Sprintf("makes %d cells: %d variants of %d policies", count, n, len(s.PolicyNames())),
-				Want: fmt.Sprintf("vary fewer keys or values, for at most %d", mostCells),
+			return nil, scenarios.Diagnostics{{
+				File: st.Name, Key: "sweep", Problem: fmt.Sprintf("makes %d cells: %d variants of %d policies", count, n, len(s.PolicyNames())),
+				Remedy: fmt.Sprintf("vary fewer keys or values, for at most %d", mostCells),
 			}}
 		}
 	}
@@ -69,13 +69,13 @@ func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 	decisions := make([]string, n)
 	dirs := make([][]scenarios.OutputDir, n)
 	for first := 0; first < n; first += together {
-		faults := make([]scenarios.Faults, min(together, n-first))
+		faults := make([]scenarios.Diagnostics, min(together, n-first))
 		err = parallel(ctx, runtime.GOMAXPROCS(0), len(faults), func(k int) {
 			i := first + k
 			s, err := st.Variant(i)
 			if err != nil {
 				if !errors.As(err, &faults[k]) {
-					faults[k] = scenarios.Faults{{File: st.Name, What: err.Error()}}
+					faults[k] = scenarios.Diagnostics{{File: st.Name, Problem: err.Error()}}
 				}
 				return
 			}
@@ -90,7 +90,7 @@ func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		var all scenarios.Faults
+		var all scenarios.Diagnostics
 		for _, fs := range faults {
 			for _, f := range fs {
 				if !slices.Contains(all, f) && len(all) < most {

@@ -5,30 +5,27 @@ import "slices"
 // Architecture describes a transformer: what decides its arithmetic, its
 // parameters and the size of what its stages exchange.
 type Architecture struct {
-	Name   string // for people; of a preset, its name
-	Layers int
-	Hidden int // width of the residual stream
-	Vocab  int // tokens of the vocabulary
-
-	Attention string // "mha", "gqa" or "mla"
-	Heads     int    // query heads
-	KVHeads   int    // key and value heads; equals Heads unless Attention is "gqa"
-	HeadDim   int    // width of a head; 0 with "mla", which has its own widths
-	// Multi-head latent attention; all 0 otherwise.
-	QRank, KVRank              int // ranks of the compressed queries, and of keys and values
-	RopeDim, NopeDim, ValueDim int // widths of a head: with and without rotary embedding, and of its values
-
-	FFN   int  // inner width of the feed-forward network of a dense layer
-	Gated bool // SwiGLU: feed-forward networks have three matrices, not two
-
-	// Mixture of experts; all 0 in a dense model.
-	Experts       int // routed experts a layer
-	TopK          int // routed experts that see a token
-	ExpertFFN     int // inner width of an expert
-	SharedExperts int // experts that see every token
-	DenseLayers   int // first layers, which have a network of width FFN and no experts
-
-	EffectiveTFLOPS float64 // what one GPU achieves on this model, in 1e12 operations a second
+	Name string `key:"name" doc:"name of the model, for people"`
+	Layers int `key:"layers" doc:"transformer layers" required:"" min:"1" max:"65536"`
+	Hidden int `key:"hidden" doc:"width of the residual stream" required:"" min:"1" max:"16777216"`
+	Vocab int `key:"vocab" doc:"tokens of the vocabulary" required:"" min:"1" max:"16777216"`
+	Attention string `key:"attention" doc:"multi-head, grouped-query or multi-head latent attention" default:"mha" choices:"mha|gqa|mla"`
+	Heads int `key:"heads" doc:"query heads" required:"" min:"1" max:"16777216"`
+	KVHeads int `key:"kv_heads" doc:"key and value heads" else:"heads" min:"1" max:"16777216" when:"attention=gqa"`
+	HeadDim int `key:"head_dim" doc:"width of a head" else:"hidden / heads" min:"1" max:"16777216" when:"attention=mha|gqa"`
+	QRank int `key:"q_rank" doc:"rank of the compressed queries" required:"" min:"1" max:"16777216" when:"attention=mla"`
+	KVRank int `key:"kv_rank" doc:"rank of the compressed keys and values" required:"" min:"1" max:"16777216" when:"attention=mla"`
+	RopeDim int `key:"rope_dim" doc:"width of a head's part with rotary embedding" required:"" min:"1" max:"16777216" when:"attention=mla"`
+	NopeDim int `key:"nope_dim" doc:"width of a head's part without" required:"" min:"1" max:"16777216" when:"attention=mla"`
+	ValueDim int `key:"value_dim" doc:"width of a head's values" required:"" min:"1" max:"16777216" when:"attention=mla"`
+	FFN int `key:"ffn" doc:"inner width of the feed-forward network of a dense layer" else:"4 x hidden" min:"1" max:"16777216"`
+	Gated bool `key:"gated" doc:"feed-forward networks have three matrices (SwiGLU), not two" default:"false"`
+	Experts int `key:"experts" doc:"routed experts a layer; 0 is a dense model" default:"0" max:"65536"`
+	TopK int `key:"top_k" doc:"routed experts that see a token" required:"" min:"1" max:"16777216" when:"experts"`
+	ExpertFFN int `key:"expert_ffn" doc:"inner width of an expert" else:"ffn" min:"1" max:"16777216" when:"experts"`
+	SharedExperts int `key:"shared_experts" doc:"experts that see every token" default:"0" max:"65536" when:"experts"`
+	DenseLayers int `key:"dense_layers" doc:"first layers, which have no experts" default:"0" max:"65536" when:"experts"`
+	EffectiveTFLOPS float64 `key:"effective_tflops" doc:"what one GPU achieves on the model, in 1e12 operations a second" else:"workload.effective_tflops; one of the two is required" above:"0" max:"1000000"`
 }
 
 // models are the presets: Table I of the DELTA paper, and GPT-7B of its Fig. 1.

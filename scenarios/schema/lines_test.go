@@ -1,4 +1,4 @@
-package scenarios
+package schema
 
 import (
 	"fmt"
@@ -60,7 +60,7 @@ func TestScanLines(t *testing.T) {
 
 func TestScanLinesLimits(t *testing.T) {
 	for _, tt := range []struct{ src, want string }{
-		{"\na" + strings.Repeat(".a", maxKeyParts) + " = 1", "a key of more than 16 parts"},
+		{"\na" + strings.Repeat(".a", MaxKeyParts) + " = 1", "a key of more than 16 parts"},
 		{"\na = " + strings.Repeat("[", maxDepth+2), "lists or tables nested more than 32 deep"},
 		{"\na = " + strings.Repeat("{a=", maxDepth+2), "lists or tables nested more than 32 deep"},
 	} {
@@ -75,7 +75,7 @@ func everyLine(t interface{ Errorf(string, ...any) }, found lines, path string, 
 	switch v := v.(type) {
 	case map[string]any:
 		for name, sub := range v {
-			at := joinPath(path, name)
+			at := JoinPath(path, name)
 			if found[at] == 0 {
 				t.Errorf("no line for %s", at)
 			}
@@ -83,11 +83,11 @@ func everyLine(t interface{ Errorf(string, ...any) }, found lines, path string, 
 		}
 	case []map[string]any:
 		for i, sub := range v {
-			everyLine(t, found, joinPath(path, fmt.Sprint(i)), sub)
+			everyLine(t, found, JoinPath(path, fmt.Sprint(i)), sub)
 		}
 	case []any:
 		for i, sub := range v {
-			everyLine(t, found, joinPath(path, fmt.Sprint(i)), sub)
+			everyLine(t, found, JoinPath(path, fmt.Sprint(i)), sub)
 		}
 	}
 }
@@ -106,7 +106,7 @@ func TestScanLinesFindsAllKeys(t *testing.T) {
 		key := func(path string) string {
 			n++
 			name := fmt.Sprintf("k%d", n)
-			want[joinPath(path, name)] = line
+			want[JoinPath(path, name)] = line
 			if rapid.Bool().Draw(t, "quoted") {
 				return `"` + name + `"`
 			}
@@ -132,13 +132,13 @@ func TestScanLinesFindsAllKeys(t *testing.T) {
 				tables++
 				path = fmt.Sprintf("t%d", tables)
 				for i := range rapid.IntRange(1, 3).Draw(t, "elements") {
-					want[joinPath(path, fmt.Sprint(i))] = line
+					want[JoinPath(path, fmt.Sprint(i))] = line
 					write("[[" + path + "]] # x\n")
 				}
-				path = joinPath(path, fmt.Sprint(strings.Count(b.String(), "[["+path+"]]")-1))
+				path = JoinPath(path, fmt.Sprint(strings.Count(b.String(), "[["+path+"]]")-1))
 			case 3:
 				outer := key(path)
-				at := joinPath(path, fmt.Sprintf("k%d", n))
+				at := JoinPath(path, fmt.Sprintf("k%d", n))
 				write(outer + " . " + key(at) + " = " + value() + "\n")
 			default:
 				write(key(path) + "=" + value() + " # c\n")

@@ -1,0 +1,208 @@
+package scenarios
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"sim/scenarios/schema"
+)
+
+// kind describes a sort of workload or fabric: a row of kinds.
+type kind struct {
+	section string // "workload" or "fabric"
+	name    string
+	doc     string
+	like    string // kinds of one such have the same keys
+	on      string // of a workload: the only fabric that plays it, "" if several do
+	// parts are its tables, bound to what they set in s. The first is its section.
+	parts   func(s *Scenario) []schema.Part
+	prepare func(c *checker) // after reading, before defaults; may be nil
+	check   func(c *checker) // cross-checks, when all keys have values; may be nil
+}
+
+// kinds are all known kinds, which nobody changes.
+func kinds() []*kind {
+	known.once.Do(func() { known.kinds = listKinds() })
+	return known.kinds
+}
+
+var known struct {
+	once  sync.Once
+	kinds []*kind
+}
+
+func listKinds() []*kind {
+	return slices.Concat(
+		[]*kind{{
+			section: "workload", name: "training", like: "training",
+			doc:   "One training step of a model under pipeline, tensor, expert and data parallelism.",
+			parts: trainingParts, prepare: prepareTraining, check: checkTraining,
+		}},
+		trafficKinds(),
+		[]*kind{
+			{
+				section: "fabric", name: "ocs-pods", doc: "Pods of GPUs joined by optical circuit switches.",
+				parts: ocsPodsParts, prepare: prepareReplay, check: func(c *checker) { checkOCSPods(c); checkReplay(c) },
+			},
+			{
+				section: "fabric", name: "torus", doc: "A torus or mesh of chips, whose wrap-around links may be twisted and may pass optical switches.",
+				parts: torusParts, check: checkTorus,
+			},
+			{
+				section: "fabric", name: "graph", doc: "Any nodes and directed links.",
+				parts: graphParts, prepare: prepareGraph, check: checkGraph,
+			},
+		},
+		scaleUpKinds())
+}
+
+// sections are the tables that have a key kind.
+var sections = []string{"workload", "fabric"}
+
+// general describes the keys outside any kind.
+func general(s *Scenario) schema.Part {
+	return schema.Part{Doc: "What stands before the first table.", Specs: []any{s}}
+}
+
+// schemaOf returns the tables of some kinds, bound to s, below the general keys.
+func schemaOf(s *Scenario, several bool, of ...*kind) *schema.Schema {
+	parts := []schema.Part{general(s)}
+	for _, k := range of {
+		if k != nil {
+			parts = append(parts, k.parts(s)...)
+		}
+	}
+	return schema.New(s.names(several), parts...)
+}
+
+// schema returns the tables of the kinds of s, bound to it, in the order of writing.
+func (s *Scenario) schema() *schema.Schema {
+	return schemaOf(s, false, workloadOn(s), findKind("fabric", s.Fabric.Kind))
+}
+
+func kindNames(section string) []string {
+	var names []string
+	for _, k := range kinds() {
+		if k.section == section && !slices.Contains(names, k.name) {
+			names = append(names, k.name)
+		}
+	}
+	return names
+}
+
+// findKind returns the kind of that name, nil if there is none; of a workload that
+// has keys of its own on one fabric, the one that others play.
+func findKind(section, name string) *kind {
+	for _, k := range kinds() {
+		if k.section == section && k.name == name {
+			return k
+		}
+	}
+	return nil
+}
+
+// workloadOn returns the kind of the workload of s as its fabric plays it.
+func workloadOn(s *Scenario) *kind {
+	for _, k := range kinds() {
+		if k.section == "workload" && k.name == s.Workload.Kind && k.on != "" && k.on == s.Fabric.Kind {
+			return k
+		}
+	}
+	return findKind("workload", s.Workload.Kind)
+}
+
+// kindsOn returns the workloads that only a fabric plays.
+func kindsOn(fabric string) []string {
+	var names []string
+	for _, k := range kinds() {
+		if k.on == fabric {
+			names = append(names, k.name)
+		}
+	}
+	return names
+}
+
+// playedOn returns the fabrics that play a workload.
+func (k *kind) playedOn() []string {
+	switch {
+	case k.section == "fabric":
+		return []string{k.name}
+	case k.on != "":
+		return []string{k.on}
+	case k.name == "training":
+		return []string{"ocs-pods"}
+	}
+	return []string{"torus", "graph"}
+}
+
+// elsewhere words what is wrong with a key or table that the kinds of s do not have and
+// others do; "" where these do not either.
+func (s *Scenario) elsewhere(path, name string) (problem, remedy string) {
+	at := schema.JoinPath(path, name)
+	var users []*kind
+	for _, k := range kinds() {
+		if k.has(s, path, name) {
+			users = append(users, k)
+		}
+	}
+	if len(users) == 0 {
+		return "", ""
+	}
+	section, of := "fabric", s.Fabric.Kind // whose kinds have the tables of policies too
+	if first, _, _ := strings.Cut(at, "."); first == "workload" {
+		section, of = first, s.Workload.Kind
+	}
+	by := section + " " + schema.Quote(of)
+	var names, fabrics, here []string
+	add := func(list *[]string, name string) {
+		if !slices.Contains(*list, name) {
+			*list = append(*list, name)
+		}
+	}
+	for _, k := range users {
+		add(&names, k.name)
+		for _, f := range k.playedOn() {
+			if add(&fabrics, f); f == s.Fabric.Kind {
+				add(&here, k.name)
+			}
+		}
+	}
+	want := "leave it out: it is of workloads on fabric " + schema.QuotedList(fabrics)
+	switch {
+	case section == "fabric":
+		want = "leave it out: it is of fabric " + schema.QuotedList(names)
+	case len(here) > 0:
+		want = "leave it out, or set workload.kind = " + schema.QuotedList(here)
+	case len(names) < 3:
+		want = "leave it out: it is of workload " + schema.QuotedList(names) + " on fabric " + schema.QuotedList(fabrics)
+	}
+	if section == "workload" && slices.Contains(names, of) {
+		by += " on fabric " + schema.Quote(s.Fabric.Kind)
+	}
+	return "is not used by " + by, want
+}
+
+// has reports whether a kind has a key or table, in a scenario that is like s but of that
+// kind where the key's use depends on the kind of workload alone.
+func (k *kind) has(s *Scenario, path, name string) bool {
+	one := *s
+	if k.section == "workload" {
+		one.Workload.Kind = k.name
+	}
+	at, tables := schema.JoinPath(path, name), schema.New(one.names(false), k.parts(&one)...)
+	for _, t := range tables.Tables {
+		if t.Path == at || strings.HasPrefix(t.Path, at+".") {
+			return true
+		}
+		key := t.Find(name)
+		if t.Path != path || key == nil || t.IsArray() {
+			continue
+		}
+		when := t.Used(key)
+		if when == nil || slices.ContainsFunc(when.Keys, func(dep string) bool { return dep != "workload.kind" }) || when.OK() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,133 @@
+package schema
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sim/scenarios/result"
+)
+
+// ErrInput is what errors.Is finds in every error that an unusable input
+// causes: a file that cannot be read, broken TOML, or a diagnostic of a scenario.
+var ErrInput = errors.New("unusable input")
+
+// Diagnostic is one thing that is wrong with an input.
+type Diagnostic struct {
+	File    string // SetFile if an override is at fault
+	Line    int    // from 1; 0 if no line is at fault
+	Key     string // dotted; empty if no key is at fault
+	Problem string // what is wrong
+	Remedy  string // what would be right
+}
+
+// SetFile stands for the file in diagnostics of overrides.
+const SetFile = "--set"
+
+// String formats d as one line, "FILE:LINE: key: what is wrong; what would be
+// right", leaving out what does not apply. It is printable and of bounded length,
+// whatever the input holds.
+func (d Diagnostic) String() string {
+	var b strings.Builder
+	if d.File == "" || strings.ContainsFunc(d.File, IsControl) {
+		b.WriteString(strconv.Quote(d.File))
+	} else {
+		b.WriteString(d.File)
+	}
+	if d.Line > 0 {
+		fmt.Fprintf(&b, ":%d", d.Line)
+	}
+	if d.Key != "" {
+		b.WriteString(": " + Clipped(d.Key, 200))
+	}
+	b.WriteString(": " + Clipped(d.Problem, 300))
+	if d.Remedy != "" {
+		b.WriteString("; " + d.Remedy)
+	}
+	return result.Line(b.String(), mostLine)
+}
+
+// Clipped shortens a text of more than so many bytes: names of keys and of what files
+// hold may be of any length.
+func Clipped(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "..."
+}
+
+// IsControl reports whether a line of text may not hold r.
+func IsControl(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 }
+
+// Bounds of what is told of an input: bytes of a line; diagnostics of one place that
+// differ in numbers and names alone; and all diagnostics, as nobody mends more at a time.
+const (
+	mostLine    = 500
+	mostAlike   = 3
+	mostOfInput = 100
+)
+
+// Diagnostics are all that is wrong with an input, an error.
+type Diagnostics []Diagnostic
+
+// Error returns one line a diagnostic.
+func (ds Diagnostics) Error() string {
+	lines := make([]string, len(ds))
+	for i, d := range ds {
+		lines[i] = d.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Is reports whether target is ErrInput.
+func (ds Diagnostics) Is(target error) bool { return target == ErrInput }
+
+// specific is what differs in what is wrong at several places of a list or file.
+var specific = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[0-9]+`)
+
+// capped leaves out diagnostics that are like others of the same place, and says how many.
+func (ds Diagnostics) capped() Diagnostics {
+	alike := func(d Diagnostic) Diagnostic {
+		d.Problem = specific.ReplaceAllString(d.Problem, "")
+		return d
+	}
+	count := map[Diagnostic]int{}
+	for _, d := range ds {
+		count[alike(d)]++
+	}
+	told := map[Diagnostic]int{}
+	var kept Diagnostics
+	for _, d := range ds {
+		like := alike(d)
+		switch told[like]++; {
+		case told[like] <= mostAlike:
+			kept = append(kept, d)
+		case told[like] == mostAlike+1:
+			kept = append(kept, Diagnostic{File: d.File, Line: d.Line, Key: d.Key, Problem: fmt.Sprintf("and %d more like these", count[like]-mostAlike)})
+		}
+	}
+	return kept
+}
+
+// Sorted returns them by line, those of overrides last, else as they were found, without
+// repeats and what is like many others. Of too many it keeps the first and says how many there are.
+func (ds Diagnostics) Sorted() Diagnostics {
+	slices.SortStableFunc(ds, func(a, b Diagnostic) int {
+		switch {
+		case a.File != SetFile && b.File == SetFile:
+			return -1
+		case a.File == SetFile && b.File != SetFile:
+			return 1
+		}
+		return cmp.Compare(a.Line, b.Line)
+	})
+	ds = slices.Compact(ds).capped()
+	if more := len(ds) - mostOfInput; more > 0 {
+		ds = append(ds[:mostOfInput:mostOfInput], Diagnostic{File: ds[mostOfInput].File, Problem: fmt.Sprintf("and %d more", more), Remedy: "mend these first"})
+	}
+	return ds
+}

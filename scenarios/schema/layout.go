@@ -1,0 +1,191 @@
+package schema
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"sim/engine"
+	"sim/engine/units"
+)
+
+// Key is a key of a table, as the tags of its field describe it.
+type Key struct {
+	Name string
+	Doc  string
+	Type reflect.Type
+	// Required keys must be given where they are used.
+	Required bool
+	// Fallback words the default, "" where there is none.
+	Fallback string
+
+	Min, Max float64
+	Above    bool
+	choices  string
+	unset    bool
+	empty    bool
+	called   string
+	when     string
+	kept     bool          // it has a field of its own, and is written back
+	computed bool          // by Part.Defaults
+	fixed    reflect.Value // the default of others; may be invalid
+	all      bool          // the default is all choices
+	index    []int         // of the field in the part's struct
+}
+
+// layout is what the tags of a struct type say: its own keys, and the tables below it.
+type layout struct {
+	keys   []*Key
+	tables []nested
+}
+
+// nested is a table below that of a struct. Of its layout the indices start at the struct.
+type nested struct {
+	path, doc, when string
+	keys            []*Key
+}
+
+// layouts are those of all types that were asked for.
+var layouts sync.Map // reflect.Type -> *layout
+
+// layoutOf returns the layout of a struct type. Tags that say nothing sensible are a mistake of the program, and panic.
+func layoutOf(t reflect.Type) *layout {
+	if l, ok := layouts.Load(t); ok {
+		return l.(*layout)
+	}
+	l := &layout{}
+	l.add(t, nil)
+	layouts.Store(t, l)
+	return l
+}
+
+func (l *layout) add(t reflect.Type, at []int) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		index := append(slices.Clone(at), i)
+		_, inline := f.Tag.Lookup("inline")
+		switch name, isTable := f.Tag.Lookup("table"); {
+		case isTable:
+			below := &layout{}
+			below.add(f.Type, index)
+			below.redefine(f.Tag.Get("with"))
+			l.tables = append(l.tables, nested{JoinPath("", name), code(f.Tag.Get("doc")), f.Tag.Get("when"), below.keys})
+			for _, n := range below.tables {
+				n.path = JoinPath("", name) + "." + n.path
+				l.tables = append(l.tables, n)
+			}
+		case inline || f.Anonymous && f.Type.Kind() == reflect.Struct:
+			l.add(f.Type, index)
+		default:
+			if k := keyOf(t, f, index); k != nil {
+				l.keys = append(l.keys, k)
+			}
+		}
+	}
+}
+
+// redefine gives a key another default: "KEY=VALUE".
+func (l *layout) redefine(with string) {
+	name, text, _ := strings.Cut(with, "=")
+	for _, k := range l.keys {
+		if k.Name != name {
+			continue
+		}
+		v, err := parseText(k.Type, text)
+		if err != nil {
+			panic(fmt.Sprintf("schema: with %s: %v", with, err))
+		}
+		k.fixed, k.Fallback = v, "`"+Literal(v.Interface())+"`"
+	}
+}
+
+// keyOf reads the tags of a field, nil of one that is no key.
+func keyOf(t reflect.Type, f reflect.StructField, index []int) *Key {
+	name, ok := f.Tag.Lookup("key")
+	if !ok {
+		return nil
+	}
+	tag := f.Tag
+	has := func(name string) bool { _, ok := tag.Lookup(name); return ok }
+	number := func(name string) float64 {
+		v, err := strconv.ParseFloat(tag.Get(name), 64)
+		if err != nil && has(name) {
+			panic(fmt.Sprintf("schema: %s.%s: %s: %v", t, f.Name, name, err))
+		}
+		return v
+	}
+	k := &Key{
+		Name: name, Doc: code(tag.Get("doc")), Type: f.Type, Required: has("required"), Fallback: code(tag.Get("else")),
+		Min: number("min"), Max: number("max"), Above: has("above"), choices: tag.Get("choices"), unset: has("unset"), empty: has("empty"),
+		called: tag.Get("called"), when: tag.Get("when"), kept: f.Name != "_", computed: has("else") || has("computed"), index: index,
+	}
+	if k.Above {
+		k.Min = number("above")
+	}
+	if k.called == "" {
+		k.called = name
+	}
+	if text, ok := tag.Lookup("default"); ok {
+		if k.all = text == "*"; k.all {
+			return k
+		}
+		v, err := parseText(f.Type, text)
+		if err != nil {
+			panic(fmt.Sprintf("schema: %s.%s: default: %v", t, f.Name, err))
+		}
+		if k.fixed, k.computed = v, false; k.Fallback == "" {
+			k.Fallback = "`" + Literal(v.Interface()) + "`"
+		}
+	}
+	return k
+}
+
+// quoted is what stands in single quotes in a doc, behind what is no letter.
+var quoted = regexp.MustCompile(`(^|[^\pL])'([^']+)'`)
+
+// code sets what a doc quotes as code: tags cannot hold the marks of it.
+func code(doc string) string { return quoted.ReplaceAllString(doc, "$1`$2`") }
+
+// parseText reads a value from the text of a tag: of a list, its elements with commas between.
+func parseText(t reflect.Type, text string) (reflect.Value, error) {
+	v := reflect.New(t).Elem()
+	var err error
+	switch p := v.Addr().Interface().(type) {
+	case *units.Rate:
+		*p, err = units.ParseRate(text)
+	case *units.Bytes:
+		*p, err = units.ParseBytes(text)
+	case *engine.Time:
+		*p, err = units.ParseTime(text)
+	case *string:
+		*p = text
+	case *bool:
+		*p, err = strconv.ParseBool(text)
+	case *float64:
+		*p, err = strconv.ParseFloat(text, 64)
+	case *uint64:
+		*p, err = strconv.ParseUint(text, 10, 64)
+	default:
+		switch {
+		case v.CanInt():
+			var n int64
+			n, err = strconv.ParseInt(text, 10, 64)
+			v.SetInt(n)
+		case t.Kind() != reflect.Slice:
+			err = fmt.Errorf("of a %s", t)
+		case text != "":
+			for _, part := range strings.Split(text, ",") {
+				e, bad := parseText(t.Elem(), part)
+				if bad != nil {
+					return v, bad
+				}
+				v = reflect.Append(v, e)
+			}
+		}
+	}
+	return v, err
+}

@@ -1,0 +1,251 @@
+package schema
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Part is a table of a file, those below it included, and the structs that its keys set.
+type Part struct {
+	Path string // dotted; "" is what stands before the first table
+	Doc  string
+	When string // the condition for its use
+	// Specs point to structs, whose keys follow each other. Of an array of tables it is one pointer to a slice of structs.
+	Specs []any
+	// Defaults returns copies of some of the specs, of element i of an array, in which keys with the tag else that the file
+	// does not give have their values. It is asked again for each such key, in order. nil leaves them as they are.
+	Defaults func(i int) []any
+	// Silent reports whether it says nothing that counts, and is not written back; nil never does.
+	Silent func() bool
+	// Inner are tables in an element of an array that are read elsewhere.
+	Inner []string
+}
+
+// Names resolves the names that tags use.
+type Names struct {
+	Choices    map[string]Choices
+	Conditions map[string]func(args []string) *Condition
+}
+
+// Choices are texts that a key may have.
+type Choices struct {
+	Names func() []string
+	// Refuse words why a text that is known elsewhere is none of them, "" where it is not known either; nil never does.
+	Refuse func(text string) string
+}
+
+// Schema is the tables of a file, bound to what they set.
+type Schema struct {
+	Tables     []*Table
+	names      *Names
+	conditions map[string]*Condition // that were asked for, by table and expression
+}
+
+// Table is a table of keys.
+type Table struct {
+	Path string
+	Doc  string
+	Keys []*Key
+	// When is the condition for its use, nil of none. It may be replaced before anything is read.
+	When *Condition
+	// Lent are keys that, where the file does not give them, are not missed and get no default.
+	Lent []string
+
+	schema *Schema
+	part   *Part
+	of     []reflect.Value // the structs of Keys, or the slice of an array
+	spec   []int           // which of these each key belongs to
+
+	restricted map[string]*Condition
+}
+
+// New returns the schema of a file of those parts. The names resolve what tags of theirs name.
+func New(names *Names, parts ...Part) *Schema {
+	s := &Schema{names: names, conditions: map[string]*Condition{}}
+	for i := range parts {
+		s.add(&parts[i])
+	}
+	return s
+}
+
+func (s *Schema) add(p *Part) {
+	own := &Table{Path: p.Path, Doc: p.Doc, When: s.condition(p.Path, p.When), schema: s, part: p}
+	tables := []*Table{own}
+	for n, spec := range p.Specs {
+		v := reflect.ValueOf(spec).Elem()
+		own.of = append(own.of, v)
+		t := v.Type()
+		if t.Kind() == reflect.Slice {
+			t = t.Elem()
+		}
+		l := layoutOf(t)
+		for _, k := range l.keys {
+			own.Keys, own.spec = append(own.Keys, k), append(own.spec, n)
+		}
+		for _, below := range l.tables {
+			path := p.Path + "." + below.path
+			tables = append(tables, &Table{
+				Path: path, Doc: below.doc, When: s.condition(path, below.when), Keys: below.keys,
+				schema: s, part: p, of: []reflect.Value{v}, spec: make([]int, len(below.keys)),
+			})
+		}
+	}
+	for _, t := range tables {
+		if len(t.Keys) > 0 {
+			s.Tables = append(s.Tables, t)
+		}
+	}
+}
+
+// Table returns the table at path, nil if there is none.
+func (s *Schema) Table(path string) *Table {
+	if i := slices.IndexFunc(s.Tables, func(t *Table) bool { return t.Path == path }); i >= 0 {
+		return s.Tables[i]
+	}
+	return nil
+}
+
+// Has reports whether there is a key at path, or a table at or below it.
+func (s *Schema) Has(path string) bool {
+	parent, name := CutLast(path)
+	return slices.ContainsFunc(s.Tables, func(t *Table) bool {
+		return t.Path == path || strings.HasPrefix(t.Path, path+".") || t.Path == parent && t.Find(name) != nil
+	})
+}
+
+// Find returns the key called name, nil if there is none.
+func (t *Table) Find(name string) *Key {
+	if i := slices.IndexFunc(t.Keys, func(k *Key) bool { return k.Name == name }); i >= 0 {
+		return t.Keys[i]
+	}
+	return nil
+}
+
+// Used returns the condition for the use of a key, nil of none.
+func (t *Table) Used(k *Key) *Condition {
+	if c, ok := t.restricted[k.Name]; ok {
+		return c
+	}
+	return t.schema.condition(t.Path, k.when)
+}
+
+// Restrict has a key be used on another condition than its tag says.
+func (t *Table) Restrict(name string, c *Condition) {
+	if t.restricted == nil {
+		t.restricted = map[string]*Condition{}
+	}
+	t.restricted[name] = c
+}
+
+// Names returns the names of the keys, and of tables in the elements.
+func (t *Table) Names() []string {
+	names := make([]string, len(t.Keys))
+	for i, k := range t.Keys {
+		names[i] = k.Name
+	}
+	return append(names, t.part.Inner...)
+}
+
+// IsArray reports whether the table is an array of tables.
+func (t *Table) IsArray() bool { return t.of[0].Kind() == reflect.Slice }
+
+// elements returns how many times the table stands in what the schema is bound to.
+func (t *Table) elements() int {
+	if t.IsArray() {
+		return t.of[0].Len()
+	}
+	return 1
+}
+
+// grow appends an element to an array.
+func (t *Table) grow() { t.of[0].Set(reflect.Append(t.of[0], reflect.Zero(t.of[0].Type().Elem()))) }
+
+// at returns the path of element i.
+func (t *Table) at(i int) string {
+	if t.IsArray() {
+		return JoinPath(t.Path, strconv.Itoa(i))
+	}
+	return t.Path
+}
+
+// Field returns what k sets in element i: of one that is not kept, something else.
+func (t *Table) Field(k *Key, i int) reflect.Value {
+	if !k.kept {
+		return reflect.New(k.Type).Elem()
+	}
+	v := t.of[t.spec[slices.Index(t.Keys, k)]]
+	if v.Kind() == reflect.Slice {
+		v = v.Index(i)
+	}
+	return v.FieldByIndex(k.index)
+}
+
+// Choices returns the texts that k may have, nil where it is any.
+func (t *Table) Choices(k *Key) []string {
+	if c := t.choices(k); c != nil {
+		return c.Names()
+	}
+	return nil
+}
+
+func (t *Table) choices(k *Key) *Choices {
+	name, named := strings.CutPrefix(k.choices, "@")
+	switch {
+	case named:
+		c, ok := t.schema.names.Choices[name]
+		if !ok {
+			panic("schema: " + JoinPath(t.Path, k.Name) + ": no choices " + name)
+		}
+		return &c
+	case k.choices != "":
+		return &Choices{Names: func() []string { return strings.Split(k.choices, "|") }}
+	}
+	return nil
+}
+
+// fill gives k of element i its default, if it has one.
+func (t *Table) fill(k *Key, i int) {
+	if !k.kept {
+		return
+	}
+	field := t.Field(k, i)
+	switch {
+	case k.all:
+		field.Set(reflect.ValueOf(slices.Clone(t.choices(k).Names())))
+	case k.fixed.IsValid():
+		v := k.fixed
+		if v.Kind() == reflect.Slice { // nobody else's
+			v = reflect.AppendSlice(reflect.MakeSlice(v.Type(), 0, v.Len()), v)
+		}
+		field.Set(v)
+	case k.computed && t.part.Defaults != nil:
+		of := t.of[t.spec[slices.Index(t.Keys, k)]].Type()
+		if of.Kind() == reflect.Slice {
+			of = of.Elem()
+		}
+		for _, d := range t.part.Defaults(i) {
+			if v := reflect.ValueOf(d).Elem(); v.Type() == of {
+				field.Set(v.FieldByIndex(k.index))
+			}
+		}
+	}
+}
+
+// reset gives a key that is not used its default, or no value.
+func (t *Table) reset(k *Key, i int) {
+	t.Field(k, i).SetZero()
+	t.fill(k, i)
+}
+
+// Fallback words the default of a key: "required", or nothing where there is none.
+func (t *Table) fallback(k *Key) string {
+	switch {
+	case k.Required:
+		return "required"
+	case k.all:
+		return "`" + Literal(t.choices(k).Names()) + "`"
+	}
+	return k.Fallback
+}

@@ -1,0 +1,128 @@
+package schema
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// unknown refuses keys that no table has, and tables that are none.
+func (r *Reader) unknown(m map[string]any, path string, complete bool) {
+	own := r.Table(path)
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		v, at := m[name], JoinPath(path, name)
+		t := r.Table(at)
+		inner := slices.ContainsFunc(r.Tables, func(t *Table) bool { return strings.HasPrefix(t.Path, at+".") })
+		switch {
+		case t != nil && t.IsArray():
+			r.unknownRows(v, t)
+		case t != nil || inner:
+			sub, ok := v.(map[string]any)
+			if !ok {
+				r.Refuse(at, "is "+Describe(v), "write it as a table: ["+at+"]")
+				continue
+			}
+			r.unknown(sub, at, complete)
+		case own != nil && own.Find(name) != nil:
+		case !complete && path == "" && r.Elsewhere != nil && r.elsewhere(path, name) != nil:
+		default:
+			r.unknownKey(path, name, v)
+		}
+	}
+}
+
+func (r *Reader) elsewhere(path, name string) *Wrong {
+	if r.Elsewhere == nil {
+		return nil
+	}
+	if problem, remedy := r.Elsewhere(path, name); problem != "" {
+		return &Wrong{problem, remedy}
+	}
+	return nil
+}
+
+// unknownRows looks into the elements of an array of tables.
+func (r *Reader) unknownRows(v any, t *Table) {
+	rows := Rows(v)
+	if list, ok := v.([]any); rows == nil && (!ok || len(list) > 0) {
+		r.Refuse(t.Path, "is "+Describe(v), "write it as an array of tables: [["+t.Path+"]]")
+		return
+	}
+	for i, row := range rows {
+		for _, name := range slices.Sorted(maps.Keys(row)) {
+			if t.Find(name) == nil && !slices.Contains(t.part.Inner, name) {
+				r.Unknown(t.at(i), name, "unknown key", t.Names())
+			}
+		}
+	}
+}
+
+// unknownKey refuses a key, saying which kinds use it, where it belongs or what was
+// meant.
+func (r *Reader) unknownKey(path, name string, v any) {
+	at := JoinPath(path, name)
+	if w := r.elsewhere(path, name); w != nil {
+		r.Refuse(at, w.Problem, w.Remedy)
+		return
+	}
+	what := "unknown key"
+	if _, isTable := v.(map[string]any); isTable {
+		what = "unknown table"
+	}
+	known := r.namesIn(path)
+	if r.Kind != nil && r.Kind(path) != "" {
+		what += fmt.Sprintf(", not used by kind %s", Quote(r.Kind(path)))
+	}
+	if Nearest(name, known) == "" {
+		for _, t := range r.Tables {
+			if t.Find(name) != nil && t.Path != path && !t.IsArray() && t.When.Applies() {
+				where := "[" + t.Path + "]"
+				if t.Path == "" {
+					where = "the top, before any table"
+				}
+				r.Refuse(at, what, "it belongs in "+where)
+				return
+			}
+		}
+	}
+	r.Unknown(path, name, what, known)
+}
+
+// namesIn returns the keys and tables that stand in the table at path.
+func (r *Reader) namesIn(path string) []string {
+	var names []string
+	for _, t := range r.Tables {
+		if t.Path == path {
+			names = append(names, t.Names()...)
+		} else if parent, last := CutLast(t.Path); parent == path && path != "" {
+			names = append(names, last)
+		}
+	}
+	if path == "" {
+		for _, t := range r.Tables {
+			if first, _ := CutFirst(t.Path); first != "" && !slices.Contains(names, first) {
+				names = append(names, first)
+			}
+		}
+	}
+	return names
+}
+
+// Unknown refuses a key and suggests a known one, rather one that is not given yet. That
+// one is then not reported as missing.
+func (r *Reader) Unknown(path, name, what string, known []string) {
+	known = slices.DeleteFunc(slices.Clone(known), func(k string) bool { return k == name })
+	want := "known keys: " + strings.Join(known, ", ")
+	absent := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return r.seen[JoinPath(path, k)] })
+	meant := Nearest(name, absent)
+	if meant != "" {
+		r.bad[JoinPath(path, meant)] = true
+	} else {
+		meant = Nearest(name, known)
+	}
+	if meant != "" {
+		want = "did you mean " + meant + "?"
+	}
+	r.Refuse(JoinPath(path, name), what, want)
+}

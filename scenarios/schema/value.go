@@ -1,0 +1,282 @@
+package schema
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"sim/engine"
+	"sim/engine/units"
+)
+
+// Wrong is what is wrong with a value, and what would be right.
+type Wrong struct{ Problem, Remedy string }
+
+// MaxText bounds the bytes of a text.
+const MaxText = 200
+
+// value reads the TOML values of a key.
+type value struct {
+	*Key
+	choices *Choices // nil is any text
+}
+
+// Set stores the TOML value v of key k in a field of element i. It returns nil when v
+// is right, and else leaves the field as it was.
+func (t *Table) Set(k *Key, i int, v any) *Wrong {
+	return value{k, t.choices(k)}.set(t.Field(k, i).Addr().Interface(), v)
+}
+
+func (k value) set(dst, v any) *Wrong {
+	switch dst := dst.(type) {
+	case *string:
+		return k.text(dst, v)
+	case *bool:
+		b, ok := v.(bool)
+		if !ok {
+			return &Wrong{"is " + Describe(v), "write true or false"}
+		}
+		*dst = b
+	case *int:
+		return k.whole(v, func(n int64) { *dst = int(n) })
+	case *int64:
+		return k.whole(v, func(n int64) { *dst = n })
+	case *uint64:
+		return k.whole(v, func(n int64) { *dst = uint64(n) })
+	case *float64:
+		return k.number(dst, v)
+	case *units.Rate:
+		return k.rate(dst, v)
+	case *units.Bytes:
+		return quantity(dst, v, units.ParseBytes, `"4MB"`)
+	case *engine.Time:
+		return quantity(dst, v, units.ParseTime, `"500ns"`)
+	case *[]string:
+		return k.names(dst, v)
+	case *[]int:
+		return list(dst, v, "whole numbers", func(n *int, v any) *Wrong { return k.set(n, v) })
+	case *[][]int:
+		return list(dst, v, "rows of whole numbers", func(row *[]int, v any) *Wrong { return k.set(row, v) })
+	default:
+		panic(fmt.Sprintf("schema: key %s has a field of type %T", k.Name, dst))
+	}
+	return nil
+}
+
+func (k value) text(dst *string, v any) *Wrong {
+	text, ok := v.(string)
+	if !ok {
+		return &Wrong{"is " + Describe(v), "write a text in quotes"}
+	}
+	if c := k.choices; c != nil && !(k.unset && text == "") {
+		if allowed := c.Names(); !slices.Contains(allowed, text) {
+			if c.Refuse != nil && c.Refuse(text) != "" {
+				return &Wrong{c.Refuse(text), "choose one of " + QuotedList(allowed)}
+			}
+			return &Wrong{Quote(text) + " is not known", OneOf(text, allowed)}
+		}
+	}
+	if k.choices == nil && (strings.ContainsFunc(text, IsControl) || !utf8.ValidString(text)) {
+		return &Wrong{Quote(text) + " holds a line end or another control character", "write one line of text"}
+	}
+	if len(text) > MaxText {
+		return &Wrong{fmt.Sprintf("is %d bytes long", len(text)), fmt.Sprintf("write at most %d", MaxText)}
+	}
+	*dst = text
+	return nil
+}
+
+func (k value) whole(v any, store func(int64)) *Wrong {
+	n, ok := v.(int64)
+	if !ok {
+		if f, isFloat := v.(float64); isFloat && !math.IsNaN(f) && !math.IsInf(f, 0) {
+			return &Wrong{Literal(f) + " is no whole number", "write " + k.bounds("a whole number")}
+		}
+		return &Wrong{"is " + Describe(v), "write " + k.bounds("a whole number")}
+	}
+	// Bounds are small enough to be exact.
+	if float64(n) < k.Min || k.Max != 0 && float64(n) > k.Max {
+		return &Wrong{strconv.FormatInt(n, 10) + " is out of bounds", "write " + k.bounds("a whole number")}
+	}
+	store(n)
+	return nil
+}
+
+// outside reports whether a number is out of bounds.
+func (k *Key) outside(f float64) bool {
+	return math.IsNaN(f) || math.IsInf(f, 0) || f < k.Min || k.Above && f == k.Min || k.Max != 0 && f > k.Max
+}
+
+func (k value) number(dst *float64, v any) *Wrong {
+	var f float64
+	switch v := v.(type) {
+	case float64:
+		f = v
+	case int64:
+		f = float64(v)
+	default:
+		return &Wrong{"is " + Describe(v), "write " + k.bounds("a number")}
+	}
+	if k.outside(f) {
+		return &Wrong{strings.ToLower(strconv.FormatFloat(f, 'g', -1, 64)) + " is out of bounds", "write " + k.bounds("a number")}
+	}
+	if f == 0 {
+		f = 0 // -0 would be written differently
+	}
+	*dst = f
+	return nil
+}
+
+func (k value) rate(dst *units.Rate, v any) *Wrong {
+	var r units.Rate
+	if w := quantity(&r, v, units.ParseRate, `"400Gbps"`); w != nil {
+		return w
+	}
+	if k.outside(float64(r)) {
+		return &Wrong{Quote(v.(string)) + " is out of bounds", "write " + k.bounds("a rate")}
+	}
+	*dst = r
+	return nil
+}
+
+// quantity reads a quantity with its unit.
+func quantity[T any](dst *T, v any, parse func(string) (T, error), example string) *Wrong {
+	text, ok := v.(string)
+	if !ok {
+		return &Wrong{"is " + Describe(v), "write a text with a unit, such as " + example}
+	}
+	q, err := parse(text)
+	if err != nil {
+		// "X is no rate: write ..." is both parts at once.
+		what, want, _ := strings.Cut(err.Error(), ": write ")
+		return &Wrong{what, "write " + want}
+	}
+	*dst = q
+	return nil
+}
+
+func (k value) names(dst *[]string, v any) *Wrong {
+	var names []string
+	if w := list(&names, v, "texts", k.text); w != nil {
+		return w
+	}
+	if len(names) == 0 && !k.empty {
+		return &Wrong{"is empty", "list at least one of " + QuotedList(k.choices.Names())}
+	}
+	for i, n := range names {
+		if slices.Contains(names[:i], n) {
+			return &Wrong{Quote(n) + " is listed twice", "list it once"}
+		}
+	}
+	*dst = names
+	return nil
+}
+
+// list reads a list of elements that one reads.
+func list[T any](dst *[]T, v any, of string, one func(*T, any) *Wrong) *Wrong {
+	rv := reflect.ValueOf(v)
+	if rv.Kind() != reflect.Slice {
+		want := "write a list of " + of
+		switch bare, ok := v.(string); {
+		case ok && len(bare) > 2 && bare[0] == '[' && bare[len(bare)-1] == ']': // texts whose quotes a shell took
+			if of == "texts" {
+				want += `, each in quotes: ["` + strings.Join(strings.FieldsFunc(bare[1:len(bare)-1], func(r rune) bool { return strings.ContainsRune(", \"'", r) }), `", "`) + `"]`
+			}
+		case one(new(T), v) == nil:
+			want += ": [" + Literal(v) + "]"
+		}
+		return &Wrong{"is " + Describe(v), want}
+	}
+	elements := make([]T, rv.Len())
+	for i := range elements {
+		if w := one(&elements[i], rv.Index(i).Interface()); w != nil {
+			if strings.HasPrefix(w.Problem, "element ") {
+				return &Wrong{fmt.Sprintf("element %d, ", i+1) + w.Problem, w.Remedy}
+			}
+			return &Wrong{fmt.Sprintf("element %d: ", i+1) + w.Problem, w.Remedy}
+		}
+	}
+	*dst = elements
+	return nil
+}
+
+// bounds words the bounds of a number: "a number above 0 and up to 5".
+func (k *Key) bounds(what string) string {
+	bound := func(v float64) string {
+		if what == "a rate" {
+			return units.Rate(v).String()
+		}
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	switch {
+	case k.Max == 0 && k.Above:
+		return what + " above " + bound(k.Min)
+	case k.Max == 0 && k.Min == 0:
+		return what + " that is not negative"
+	case k.Max == 0:
+		return what + " of at least " + bound(k.Min)
+	case k.Above:
+		return what + " above " + bound(k.Min) + " and up to " + bound(k.Max)
+	}
+	return what + " from " + bound(k.Min) + " to " + bound(k.Max)
+}
+
+// Describe names a value's type and, if it is short, the value.
+func Describe(v any) string {
+	switch v := v.(type) {
+	case string:
+		return "the text " + Quote(v)
+	case bool:
+		return "the truth value " + strconv.FormatBool(v)
+	case int64:
+		return fmt.Sprintf("the number %d", v)
+	case float64:
+		return "the number " + Literal(v)
+	case time.Time:
+		return "a date"
+	case map[string]any:
+		return "a table"
+	case []map[string]any:
+		return "an array of tables"
+	}
+	return "a list"
+}
+
+// Literal writes a value as TOML.
+func Literal(v any) string {
+	switch v := v.(type) {
+	case units.Rate:
+		return strconv.Quote(v.String())
+	case units.Bytes:
+		return strconv.Quote(v.String())
+	case engine.Time:
+		return strconv.Quote(units.FormatTime(v))
+	case string:
+		return strconv.Quote(v)
+	case float64:
+		return decimal(v)
+	}
+	rv := reflect.ValueOf(v)
+	if rv.Kind() != reflect.Slice {
+		return fmt.Sprint(v) // whole numbers and truth values
+	}
+	elements := make([]string, rv.Len())
+	for i := range elements {
+		elements[i] = Literal(rv.Index(i).Interface())
+	}
+	return "[" + strings.Join(elements, ", ") + "]"
+}
+
+// decimal writes f so that TOML reads it back as the same float.
+func decimal(f float64) string {
+	text := strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(f, 'g', -1, 64), "+"))
+	if !strings.ContainsAny(text, ".ein") { // neither a float nor inf or nan
+		text += ".0"
+	}
+	return text
+}

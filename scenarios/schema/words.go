@@ -1,0 +1,81 @@
+package schema
+
+import (
+	"strconv"
+	"strings"
+
+	"sim/scenarios/result"
+)
+
+// Nearest returns the candidate that text most likely was meant to be, or ""
+// when none is near: at most one edit in three letters, and never more than
+// three.
+func Nearest(text string, candidates []string) string {
+	text = strings.ToLower(text)
+	best, bestEdits := "", min(3, len(text)/3)+1
+	for _, c := range candidates {
+		if d := len(c) - len(text); d >= bestEdits || -d >= bestEdits {
+			continue
+		}
+		if edits := result.Edits(text, strings.ToLower(c)); edits < bestEdits {
+			best, bestEdits = c, edits
+		}
+	}
+	return best
+}
+
+// OneOf says which names are allowed, the likeliest first.
+func OneOf(text string, allowed []string) string {
+	if n := Nearest(text, allowed); n != "" {
+		return "did you mean " + Quote(n) + "?"
+	}
+	return "choose " + QuotedList(allowed)
+}
+
+// QuotedList writes `"a", "b" or "c"`.
+func QuotedList(names []string) string {
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = Quote(n)
+	}
+	if len(quoted) < 2 {
+		return strings.Join(quoted, "")
+	}
+	last := len(quoted) - 1
+	return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
+}
+
+// Quote quotes a text for a message of one line, shortened if it is long.
+func Quote(text string) string { return strconv.Quote(Clipped(text, 60)) }
+
+// JoinPath appends a part to a dotted path, quoted if it is not a bare key.
+func JoinPath(path, part string) string {
+	if part == "" || strings.ContainsFunc(part, func(r rune) bool { return !IsBare(r) }) {
+		part = strconv.Quote(part)
+	}
+	if path == "" {
+		return part
+	}
+	return path + "." + part
+}
+
+// IsBare reports whether r may stand in a key without quotes.
+func IsBare(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-'
+}
+
+// CutLast splits a path before its last part.
+func CutLast(path string) (parent, last string) {
+	i := strings.LastIndexByte(path, '.')
+	return path[:max(0, i)], path[i+1:]
+}
+
+// CutFirst splits a path behind its first part, which it frees of quotes.
+func CutFirst(path string) (first, rest string) {
+	if quoted, err := strconv.QuotedPrefix(path); err == nil {
+		first, _ = strconv.Unquote(quoted)
+		return first, strings.TrimPrefix(path[len(quoted):], ".")
+	}
+	first, rest, _ = strings.Cut(path, ".")
+	return first, rest
+}

@@ -1,0 +1,103 @@
+package schema
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+
+	"sim/engine"
+	"sim/engine/units"
+)
+
+// Write writes the tables that are used, with all keys that are, in the order of the
+// fields: defaults included. A file of that text means the same.
+func (s *Schema) Write(b *bytes.Buffer) {
+	for _, t := range s.Tables {
+		if t.When.Applies() && (t.part.Silent == nil || !t.part.Silent()) {
+			t.Write(b, t.Path)
+		}
+	}
+}
+
+// Write writes a table, of an array all elements, under a path, and of its keys those of
+// the given names, or all.
+func (t *Table) Write(b *bytes.Buffer, path string, names ...string) {
+	for i := range t.elements() {
+		t.WriteElement(b, i, path, names...)
+	}
+}
+
+// WriteElement writes element i of an array, or a table.
+func (t *Table) WriteElement(b *bytes.Buffer, i int, path string, names ...string) {
+	if path != "" {
+		header := "[" + path + "]"
+		if t.IsArray() {
+			header = "[" + header + "]"
+		}
+		fmt.Fprintf(b, "\n%s\n", header)
+	}
+	for _, k := range t.Keys {
+		if k.kept && t.Used(k).Applies() && (len(names) == 0 || slices.Contains(names, k.Name)) {
+			fmt.Fprintf(b, "%s = %s\n", k.Name, Literal(t.Field(k, i).Interface()))
+		}
+	}
+}
+
+// Reference writes a table's keys as Markdown.
+func (t *Table) Reference(w io.Writer, title string) {
+	if title == "" {
+		title = "`[" + t.Path + "]`"
+		if t.IsArray() {
+			title = "`[[" + t.Path + "]]`"
+		}
+	}
+	fmt.Fprintf(w, "### %s\n\n%s", title, t.Doc)
+	if t.When != nil {
+		fmt.Fprintf(w, " To use it, %s.", t.When.Want)
+	}
+	fmt.Fprint(w, "\n\n| key | value | default | meaning |\n|---|---|---|---|\n")
+	for _, k := range t.Keys {
+		doc := k.Doc
+		if used := t.Used(k); used != nil {
+			doc += "; to use it, " + used.Want
+		}
+		fmt.Fprintf(w, "| `%s` | %s | %s | %s |\n", k.Name, t.values(k), t.fallback(k), doc)
+	}
+	fmt.Fprintln(w)
+}
+
+// sorts are types of fields as the reference words them, of numbers but for their bounds.
+var sorts = map[reflect.Type]string{
+	reflect.TypeFor[string]():      "text",
+	reflect.TypeFor[bool]():        "`true` or `false`",
+	reflect.TypeFor[units.Bytes](): "a size",
+	reflect.TypeFor[engine.Time](): "a time",
+	reflect.TypeFor[[]string]():    "list of texts",
+	reflect.TypeFor[[]int]():       "list of whole numbers",
+	reflect.TypeFor[[][]int]():     "list of rows of whole numbers",
+}
+
+// values words what may be written for a key.
+func (t *Table) values(k *Key) string {
+	names := ""
+	if c := t.choices(k); c != nil {
+		names = "`" + strings.Join(c.Names(), "`, `") + "`"
+	}
+	sort, known := sorts[k.Type]
+	switch {
+	case names != "" && k.Type.Kind() == reflect.Slice:
+		return "list of " + names
+	case names != "":
+		return "one of " + names
+	case known:
+		return sort
+	case k.Type == reflect.TypeFor[units.Rate]():
+		return k.bounds("a rate")
+	case k.Type.Kind() == reflect.Float64:
+		return k.bounds("number")
+	}
+	return k.bounds("whole number")
+}
