@@ -5,26 +5,26 @@ import "slices"
 // Architecture describes a transformer: what decides its arithmetic, its
 // parameters and the size of what its stages exchange.
 type Architecture struct {
-	Name string `key:"name" doc:"name of the model, for people"`
-	Layers int `key:"layers" doc:"transformer layers" required:"" min:"1" max:"65536"`
-	Hidden int `key:"hidden" doc:"width of the residual stream" required:"" min:"1" max:"16777216"`
-	Vocab int `key:"vocab" doc:"tokens of the vocabulary" required:"" min:"1" max:"16777216"`
-	Attention string `key:"attention" doc:"multi-head, grouped-query or multi-head latent attention" default:"mha" choices:"mha|gqa|mla"`
-	Heads int `key:"heads" doc:"query heads" required:"" min:"1" max:"16777216"`
-	KVHeads int `key:"kv_heads" doc:"key and value heads" else:"heads" min:"1" max:"16777216" when:"attention=gqa"`
-	HeadDim int `key:"head_dim" doc:"width of a head" else:"hidden / heads" min:"1" max:"16777216" when:"attention=mha|gqa"`
-	QRank int `key:"q_rank" doc:"rank of the compressed queries" required:"" min:"1" max:"16777216" when:"attention=mla"`
-	KVRank int `key:"kv_rank" doc:"rank of the compressed keys and values" required:"" min:"1" max:"16777216" when:"attention=mla"`
-	RopeDim int `key:"rope_dim" doc:"width of a head's part with rotary embedding" required:"" min:"1" max:"16777216" when:"attention=mla"`
-	NopeDim int `key:"nope_dim" doc:"width of a head's part without" required:"" min:"1" max:"16777216" when:"attention=mla"`
-	ValueDim int `key:"value_dim" doc:"width of a head's values" required:"" min:"1" max:"16777216" when:"attention=mla"`
-	FFN int `key:"ffn" doc:"inner width of the feed-forward network of a dense layer" else:"4 x hidden" min:"1" max:"16777216"`
-	Gated bool `key:"gated" doc:"feed-forward networks have three matrices (SwiGLU), not two" default:"false"`
-	Experts int `key:"experts" doc:"routed experts a layer; 0 is a dense model" default:"0" max:"65536"`
-	TopK int `key:"top_k" doc:"routed experts that see a token" required:"" min:"1" max:"16777216" when:"experts"`
-	ExpertFFN int `key:"expert_ffn" doc:"inner width of an expert" else:"ffn" min:"1" max:"16777216" when:"experts"`
-	SharedExperts int `key:"shared_experts" doc:"experts that see every token" default:"0" max:"65536" when:"experts"`
-	DenseLayers int `key:"dense_layers" doc:"first layers, which have no experts" default:"0" max:"65536" when:"experts"`
+	Name            string  `key:"name" doc:"name of the model, for people"`
+	Layers          int     `key:"layers" doc:"transformer layers" required:"" min:"1" max:"65536"`
+	Hidden          int     `key:"hidden" doc:"width of the residual stream" required:"" min:"1" max:"16777216"`
+	Vocab           int     `key:"vocab" doc:"tokens of the vocabulary" required:"" min:"1" max:"16777216"`
+	Attention       string  `key:"attention" doc:"multi-head, grouped-query or multi-head latent attention" default:"mha" choices:"mha|gqa|mla"`
+	Heads           int     `key:"heads" doc:"query heads" required:"" min:"1" max:"16777216"`
+	KVHeads         int     `key:"kv_heads" doc:"key and value heads" else:"heads" min:"1" max:"16777216" when:"attention=gqa"`
+	HeadDim         int     `key:"head_dim" doc:"width of a head" else:"hidden / heads" min:"1" max:"16777216" when:"attention=mha|gqa"`
+	QRank           int     `key:"q_rank" doc:"rank of the compressed queries" required:"" min:"1" max:"16777216" when:"attention=mla"`
+	KVRank          int     `key:"kv_rank" doc:"rank of the compressed keys and values" required:"" min:"1" max:"16777216" when:"attention=mla"`
+	RopeDim         int     `key:"rope_dim" doc:"width of a head's part with rotary embedding" required:"" min:"1" max:"16777216" when:"attention=mla"`
+	NopeDim         int     `key:"nope_dim" doc:"width of a head's part without" required:"" min:"1" max:"16777216" when:"attention=mla"`
+	ValueDim        int     `key:"value_dim" doc:"width of a head's values" required:"" min:"1" max:"16777216" when:"attention=mla"`
+	FFN             int     `key:"ffn" doc:"inner width of the feed-forward network of a dense layer" else:"4 x hidden" min:"1" max:"16777216"`
+	Gated           bool    `key:"gated" doc:"feed-forward networks have three matrices (SwiGLU), not two" default:"false"`
+	Experts         int     `key:"experts" doc:"routed experts a layer; 0 is a dense model" default:"0" max:"65536"`
+	TopK            int     `key:"top_k" doc:"routed experts that see a token" required:"" min:"1" max:"16777216" when:"experts"`
+	ExpertFFN       int     `key:"expert_ffn" doc:"inner width of an expert" else:"ffn" min:"1" max:"16777216" when:"experts"`
+	SharedExperts   int     `key:"shared_experts" doc:"experts that see every token" default:"0" max:"65536" when:"experts"`
+	DenseLayers     int     `key:"dense_layers" doc:"first layers, which have no experts" default:"0" max:"65536" when:"experts"`
 	EffectiveTFLOPS float64 `key:"effective_tflops" doc:"what one GPU achieves on the model, in 1e12 operations a second" else:"workload.effective_tflops; one of the two is required" above:"0" max:"1000000"`
 }
 
