@@ -140,8 +140,10 @@ func Parse(name string, data []byte, overrides []string) (*Scenario, error) {
 
 // ParseCell is Parse of one cell of a sweep: whether its policies can serve it is not
 // asked, since a row that says so is a result there.
-func ParseCell(name string, data []byte) (*Scenario, error) {
-	c, faults := parse(name, data, nil)
+func ParseCell(name string, data []byte) (*Scenario, error) { return parseCell(name, data, nil) }
+
+func parseCell(name string, data []byte, overrides []string) (*Scenario, error) {
+	c, faults := parse(name, data, overrides)
 	if faults != nil {
 		return nil, faults
 	}
