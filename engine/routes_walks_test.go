@@ -53,7 +53,7 @@ func TestRoutesOf(t *testing.T) {
 			w.First = append(w.First, int32(len(w.Start)))
 			flows = append(flows, Flow{at, (at + int32(up)) % n})
 		}
-		if err := w.Check(net, flows); err != nil {
+		if err := w.Check(t.Context(), net, flows); err != nil {
 			t.Fatal(err)
 		}
 		g := &Graph{}

@@ -6,6 +6,9 @@ import (
 	"math"
 )
 
+// Flow is traffic from one node to another.
+type Flow struct{ Src, Dst int32 }
+
 // Step is a hop of a walk: a port of the node that it leaves, and the virtual
 // channel that it takes on the link.
 type Step uint16
@@ -115,13 +118,9 @@ func (w *Walks) Out(node int32, s Step) int32 {
 }
 
 // Check fails where a walk does not lead a flow of its class from source to
-// destination over links of n that are up.
-func (w *Walks) Check(n *Network, flows []Flow) error {
-	return w.CheckContext(context.Background(), n, flows)
-}
-
-// CheckContext is Check, and returns ctx's error when ctx ends before it.
-func (w *Walks) CheckContext(ctx context.Context, n *Network, flows []Flow) error {
+// destination over links of n that are up, and with ctx's error when ctx ends
+// before it.
+func (w *Walks) Check(ctx context.Context, n *Network, flows []Flow) error {
 	if w.Degree < 1 || w.Degree > MaxPort+1 || len(w.Link) != int(n.Nodes)*w.Degree || len(w.Step) > math.MaxInt32 {
 		return fmt.Errorf("engine: walks of %d steps over %d ports, %d a node, of %d nodes", len(w.Step), len(w.Link), w.Degree, n.Nodes)
 	}

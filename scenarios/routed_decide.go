@@ -190,7 +190,7 @@ func (r *routed) withoutFaults(ctx context.Context, name string, router routing.
 	if err != nil {
 		return 0, fmt.Errorf("without faults: %w", err)
 	}
-	loads, err := static.OfWalksContext(ctx, r.whole, r.load.flows, r.load.demand, d.Walks)
+	loads, err := static.OfWalks(ctx, r.whole, r.load.flows, r.load.demand, d.Walks)
 	if err != nil {
 		return 0, err
 	}

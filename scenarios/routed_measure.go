@@ -19,11 +19,11 @@ const mostTabled = 512
 // static measures ways and their loads.
 func (a *routedAnswer) static(ctx context.Context, n *engine.Network, d *routing.Decision, healthy float64) error {
 	r, m := a.r, a.row.Metrics
-	if err := d.Walks.CheckContext(ctx, widened(n), r.load.flows); err != nil {
+	if err := d.Walks.Check(ctx, widened(n), r.load.flows); err != nil {
 		return err
 	}
 	var err error
-	if a.loads, err = static.OfWalksContext(ctx, n, r.load.flows, r.load.demand, d.Walks); err != nil {
+	if a.loads, err = static.OfWalks(ctx, n, r.load.flows, r.load.demand, d.Walks); err != nil {
 		return err
 	}
 	z, top, hops := a.loads, peak(a.loads), float64(a.loads.SumHops)
@@ -63,7 +63,7 @@ func (a *routedAnswer) static(ctx context.Context, n *engine.Network, d *routing
 	if r.whole.Nodes <= mostTabled {
 		a.tables(n, d)
 	}
-	cycle, err := packet.CheckChannelsContext(ctx, n, d.Walks, r.load.flows)
+	cycle, err := packet.CheckChannels(ctx, n, d.Walks, r.load.flows)
 	if err != nil {
 		return err
 	}

@@ -50,8 +50,7 @@ func perByte(rate float64) uint64 {
 // runBooked plays the events up to a time.
 func (z *sim) runBooked(until engine.Time) {
 	links := int32(len(z.links))
-	table := z.ways.table
-	step, port, degree, nodes := z.ways.step, z.ways.port, z.ways.degree, z.ways.nodes
+	step, port, degree := z.ways.step, z.ways.port, z.ways.degree
 	var s sight
 	far := prefetches && len(z.links) >= farLinks && z.ways.steps
 	for events := 0; ; events++ {
@@ -79,14 +78,6 @@ func (z *sim) runBooked(until engine.Time) {
 		z.passed[id].packets++
 		z.passed[id].bytes += int64(r.bytes)
 		z.s.Hops++
-		if table != nil {
-			if r.way == l.to {
-				z.deliver(&r, now)
-				continue
-			}
-			z.book(table.Link[int(l.to)*table.Degree+int(table.Port[int(l.to)*nodes+int(r.way)])], &r, now)
-			continue
-		}
 		if !z.ways.steps {
 			if l := z.ways.next(l.to, r.way); l != arrived {
 				z.book(l, &r, now)

@@ -85,11 +85,7 @@ func (z *sim) pull(l *server, now engine.Time, which func(*record) bool) []recor
 
 // rewire replaces the ways, also those of packets that wait at their source.
 func (z *sim) rewire(r *Rewire) {
-	if z.ways.table != nil {
-		z.ways.table = r.Table
-	} else {
-		z.ways.turn()
-	}
+	z.ways.turn()
 	var again []record
 	for i := range z.servers {
 		again = append(again, z.pull(&z.servers[i], r.At, func(r *record) bool { return r.hold < 0 })...)

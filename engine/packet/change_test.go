@@ -97,20 +97,21 @@ func TestRewire(t *testing.T) {
 	}
 }
 
-// TestRewireTable: with tables, packets on their way go by the new one too, and are
-// dropped where it leads nowhere.
-func TestRewireTable(t *testing.T) {
+// TestRewireSpread: where packets draw their links, those on their way go by the new
+// next hops too, and are dropped where these lead nowhere.
+func TestRewireSpread(t *testing.T) {
 	n := diamond()
-	table := func(first uint8, at1 uint8) *engine.Table {
-		t := &engine.Table{Degree: 2, Link: []int32{0, 2, 1, -1, 3, -1, -1, -1}, Port: slices.Repeat([]uint8{engine.NoPort}, 16)}
-		t.Port[0*4+3], t.Port[1*4+3], t.Port[2*4+3] = first, at1, 0
-		return t
+	const none = engine.NoWay
+	spread := func(links []int32, hops ...uint16) *engine.Walks {
+		s := &engine.Spread{Degree: 2, Link: links, To: []int32{1, 2, 3, 0, 3, 0, 0, 0}, Hops: make([][]uint16, 4)}
+		s.Hops[3] = hops
+		return &engine.Walks{Degree: 2, Link: s.Link, Spread: s}
 	}
-	w := &packet.Work{Flows: []engine.Flow{{Src: 0, Dst: 3}}, Table: table(0, 0), Sources: []packet.Source{{End: 1, Bytes: 1000, Count: 20, Every: float64(us)}}}
+	w := &packet.Work{Flows: []engine.Flow{{Src: 0, Dst: 3}}, Walks: spread([]int32{0, -1, 1, -1, -1, -1, -1, -1}, 2, 1, none, 0), Sources: []packet.Source{{End: 1, Bytes: 1000, Count: 20, Every: float64(us)}}}
 	n.Changes[2].At += 10 * us
 	n.Changes[3].At += 10 * us
-	for at1, lost := range map[uint8]int64{0: 0, engine.NoPort: 1} { // the one on link 0 at 12 us
-		s, _ := run(t, n, w, packet.Options{Rewire: []packet.Rewire{{At: 12 * us, Table: table(1, at1)}}})
+	for hops1, lost := range map[uint16]int64{1: 0, none: 1} { // the one on link 0 at 12 us
+		s, _ := run(t, n, w, packet.Options{Rewire: []packet.Rewire{{At: 12 * us, Walks: spread([]int32{-1, 2, 1, -1, 3, -1, -1, -1}, 2, hops1, 1, 0)}}})
 		if s.DroppedBy[packet.NoRoute] != lost || s.Dropped != lost || s.Links[2].Packets != 8 || s.Links[0].Packets != 12 {
 			t.Errorf("%+v, want %d lost", s, lost)
 		}

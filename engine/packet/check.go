@@ -21,7 +21,7 @@ func check(n *engine.Network, w *Work, o *Options) error {
 			return fmt.Errorf("%w: source %d sends nothing; want a count or a time to stop", ErrWork, i)
 		}
 	}
-	if err := checkWays(n, w.Flows, w.Table, w.Walks); err != nil {
+	if err := checkWays(n, w.Flows, w.Walks); err != nil {
 		return fmt.Errorf("%w: %w", ErrWork, err)
 	}
 	return checkRewires(n, w, o)
@@ -174,13 +174,13 @@ func checkRewires(n *engine.Network, w *Work, o *Options) error {
 	later.Links = slices.Clone(n.Links)
 	changes := n.Changes
 	for i, r := range o.Rewire {
-		if r.At < 0 || i > 0 && r.At < o.Rewire[i-1].At || (r.Table == nil) != (w.Table == nil) || w.Walks != nil && (r.Walks.Spread == nil) != (w.Walks.Spread == nil) {
-			return fmt.Errorf("%w: rewiring %d is at %v, by walks: %t; want them ordered by time, and of the kind that leads packets from the start", ErrWork, i, r.At, r.Walks != nil)
+		if r.At < 0 || i > 0 && r.At < o.Rewire[i-1].At || r.Walks == nil || (r.Walks.Spread == nil) != (w.Walks.Spread == nil) {
+			return fmt.Errorf("%w: rewiring %d is at %v; want them ordered by time, and of the kind that leads packets from the start", ErrWork, i, r.At)
 		}
 		for ; len(changes) > 0 && changes[0].At <= r.At; changes = changes[1:] {
 			later.Links[changes[0].Link].Rate = changes[0].Rate
 		}
-		if err := checkWays(&later, w.Flows, r.Table, r.Walks); err != nil {
+		if err := checkWays(&later, w.Flows, r.Walks); err != nil {
 			return fmt.Errorf("%w: rewiring %d at %v: %w", ErrWork, i, r.At, err)
 		}
 	}

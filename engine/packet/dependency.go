@@ -254,14 +254,8 @@ func (d *Dependencies) channel(c int32) Channel {
 // CheckChannels returns a cycle in the channel dependency graph of all walks that
 // flows may take, nil where there is none: packets that take them then cannot
 // deadlock, whatever the traffic. It fails where a flow has no walk, or a walk takes
-// what is not there.
-func CheckChannels(n *engine.Network, w *engine.Walks, flows []engine.Flow) (Cycle, error) {
-	return CheckChannelsContext(context.Background(), n, w, flows)
-}
-
-// CheckChannelsContext is CheckChannels, and returns ctx's error when ctx ends
-// before it.
-func CheckChannelsContext(ctx context.Context, n *engine.Network, w *engine.Walks, flows []engine.Flow) (Cycle, error) {
+// what is not there, and with ctx's error when ctx ends before it.
+func CheckChannels(ctx context.Context, n *engine.Network, w *engine.Walks, flows []engine.Flow) (Cycle, error) {
 	d := NewDependencies(n, w.Degree, w.Link, w.Channels())
 	if w.Spread != nil {
 		return d.spread(ctx, n, w.Spread, flows)

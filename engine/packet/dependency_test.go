@@ -1,6 +1,7 @@
 package packet
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -44,7 +45,7 @@ func ringWalks(nodes int, dateline bool) (*engine.Network, *engine.Walks, []engi
 // dateline and a second channel it cannot (Dally and Seitz, Fig. 2).
 func TestDateline(t *testing.T) {
 	n, w, flows := ringWalks(4, false)
-	cycle, err := CheckChannels(n, w, flows)
+	cycle, err := CheckChannels(t.Context(), n, w, flows)
 	if err != nil || len(cycle) != 4 {
 		t.Errorf("cycle %v of 4 links, %v", cycle, err)
 	}
@@ -52,18 +53,18 @@ func TestDateline(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 	n, w, flows = ringWalks(4, true)
-	if err := w.Check(n, flows); err != nil {
+	if err := w.Check(t.Context(), n, flows); err != nil {
 		t.Fatal(err)
 	}
-	if cycle, err := CheckChannels(n, w, flows); err != nil || cycle != nil {
+	if cycle, err := CheckChannels(t.Context(), n, w, flows); err != nil || cycle != nil {
 		t.Errorf("cycle %v, %v", cycle.Names(n), err)
 	}
 	w.Link[2] = -1
-	if _, err := CheckChannels(n, w, flows); err == nil || !strings.Contains(err.Error(), "port 0 and channel 0 at node 2") {
+	if _, err := CheckChannels(t.Context(), n, w, flows); err == nil || !strings.Contains(err.Error(), "port 0 and channel 0 at node 2") {
 		t.Errorf("a link that is not there: %v", err)
 	}
 	w.Start[0] = -1
-	if _, err := CheckChannels(n, w, flows); err == nil || !strings.Contains(err.Error(), "no walk") {
+	if _, err := CheckChannels(t.Context(), n, w, flows); err == nil || !strings.Contains(err.Error(), "no walk") {
 		t.Errorf("no walk: %v", err)
 	}
 }
@@ -171,7 +172,7 @@ func TestDependencies(t *testing.T) {
 func BenchmarkCheckChannels(b *testing.B) {
 	n, w, flows := ringWalks(512, true)
 	for b.Loop() {
-		if cycle, err := CheckChannels(n, w, flows); err != nil || cycle != nil {
+		if cycle, err := CheckChannels(context.Background(), n, w, flows); err != nil || cycle != nil {
 			b.Fatal(cycle, err)
 		}
 	}

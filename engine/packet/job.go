@@ -48,7 +48,7 @@ func RunGraph(g *engine.Graph, n *engine.Network, flows []engine.Flow, walks *en
 		}
 	}
 	w := &Work{Flows: flows, Walks: walks}
-	if err := checkWays(n, flows, nil, walks); err != nil {
+	if err := checkWays(n, flows, walks); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrWork, err)
 	}
 	if err := checkRewires(n, w, &o); err != nil {

@@ -99,13 +99,12 @@ type Options struct {
 // left to send when a packet of it comes before a link.
 type Level struct{ Tail, PerByte float64 }
 
-// Rewire replaces the ways of packets from a time on, before other events of that
-// time. Of Table and Walks it has the one that Work has. With Walks, packets that
-// have left their source keep their walks, and those that wait at their source
-// take new ones; with Table, all go by the new one.
+// Rewire replaces the walks of packets from a time on, before other events of that
+// time. Packets that have left their source keep their walks, and those that wait at
+// their source take new ones; with Walks.Spread, which the walks from the start must
+// have too, all go by the new one.
 type Rewire struct {
 	At    engine.Time
-	Table *engine.Table
 	Walks *engine.Walks
 }
 

@@ -25,7 +25,7 @@ import (
 	"sim/engine"
 )
 
-// Work is traffic and its ways, of which there is one of Table and Walks.
+// Work is traffic and the walks that lead it.
 //
 // Where a class of flows has several walks, every packet takes one at random by
 // their shares, drawn from one stream of the run in the order of injection. With
@@ -34,7 +34,6 @@ import (
 type Work struct {
 	Flows   []engine.Flow
 	Sources []Source
-	Table   *engine.Table
 	Walks   *engine.Walks
 }
 

@@ -238,7 +238,7 @@ func TestDeadlock(t *testing.T) {
 	if len(d.Cycle) != 4 || d.Waiting != 40 || !strings.Contains(err.Error(), "link a vc0 -> link b vc0 -> link c vc0 -> link d vc0 -> link a vc0") {
 		t.Errorf("%v", err)
 	}
-	if c, err := packet.CheckChannels(n, w.Walks, w.Flows); err != nil || len(c) != 4 {
+	if c, err := packet.CheckChannels(t.Context(), n, w.Walks, w.Flows); err != nil || len(c) != 4 {
 		t.Errorf("%v %v", c, err)
 	}
 	n, w = ring(2, true)
@@ -246,7 +246,7 @@ func TestDeadlock(t *testing.T) {
 	if err != nil || s.Delivered != 40 {
 		t.Fatalf("%+v %v", s, err)
 	}
-	if c, err := packet.CheckChannels(n, w.Walks, w.Flows); err != nil || c != nil {
+	if c, err := packet.CheckChannels(t.Context(), n, w.Walks, w.Flows); err != nil || c != nil {
 		t.Errorf("%v %v", c, err)
 	}
 	// and with 2 channels that nobody changes, it deadlocks again

@@ -1,6 +1,7 @@
 package packet
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -9,15 +10,12 @@ import (
 	"sim/engine"
 )
 
-// ways leads packets: by a table, where a record's way is its destination, or by
-// walks, where it is the place of its step, or, where packets draw their links, its
-// destination again.
+// ways leads packets by walks, where a record's way is the place of its step, or,
+// where packets draw their links, its destination.
 type ways struct {
-	table  *engine.Table
 	spread *engine.Spread // of the set in use
 	steps  bool           // ways are places of steps
-	nodes  int
-	// Of walks: ports and steps of every Rewire one after another, so that a
+	// Ports and steps of every Rewire one after another, so that a
 	// packet keeps its walk; the ports of a rewire are those behind the ports of
 	// the one before it.
 	degree int
@@ -36,11 +34,7 @@ type walkSet struct {
 }
 
 func newWays(n *engine.Network, w *Work, o *Options) (ways, error) {
-	y := ways{table: w.Table, nodes: int(n.Nodes)}
-	if w.Walks == nil {
-		return y, nil
-	}
-	y.rng = stream(o.Seed, walkStream)
+	y := ways{rng: stream(o.Seed, walkStream)}
 	all := []*engine.Walks{w.Walks}
 	for _, r := range o.Rewire {
 		all = append(all, r.Walks)
@@ -63,7 +57,7 @@ func newWays(n *engine.Network, w *Work, o *Options) (ways, error) {
 	if len(all) == 1 {
 		y.port, y.step = w.Walks.Link, w.Walks.Step
 	} else {
-		y.port = make([]int32, y.nodes*y.degree)
+		y.port = make([]int32, int(n.Nodes)*y.degree)
 		y.step = make([]engine.Step, 0, steps)
 	}
 	ports, from := 0, 0
@@ -71,7 +65,7 @@ func newWays(n *engine.Network, w *Work, o *Options) (ways, error) {
 		set := walkSet{Walks: k, from: int32(from)}
 		from += len(k.Step)
 		if len(all) > 1 {
-			for node := range y.nodes {
+			for node := range int(n.Nodes) {
 				copy(y.port[node*y.degree+ports:], k.Link[node*k.Degree:(node+1)*k.Degree])
 			}
 			for _, s := range k.Step {
@@ -150,16 +144,10 @@ func (y *ways) next(at, way int32) int32 {
 	if at == way {
 		return arrived
 	}
-	l := int32(-1)
-	if y.spread != nil {
-		l = y.spread.Next(at, way, y.rng.Float64())
-	} else {
-		l = y.table.Next(y.nodes, at, way)
+	if l := y.spread.Next(at, way, y.rng.Float64()); l >= 0 {
+		return l
 	}
-	if l < 0 {
-		return nowhere
-	}
-	return l
+	return nowhere
 }
 
 // turn goes over to the walks of the next Rewire.
@@ -171,10 +159,7 @@ func (y *ways) turn() {
 // firstLink returns the first link of a flow, of its first walk where it has
 // several; -1 where it has none.
 func (y *ways) firstLink(flow int32, f engine.Flow) int32 {
-	switch {
-	case y.table != nil:
-		return y.next(f.Src, f.Dst)
-	case y.spread != nil:
+	if y.spread != nil {
 		return y.spread.Next(f.Src, f.Dst, 0)
 	}
 	set := &y.sets[y.now]
@@ -193,13 +178,10 @@ func stream(seed uint64, name uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, mix(name)))
 }
 
-// checkWays fails where ways do not lead flows over n.
-func checkWays(n *engine.Network, flows []engine.Flow, table *engine.Table, walks *engine.Walks) error {
-	switch {
-	case (table == nil) == (walks == nil):
-		return errors.New("want either a table or walks to lead packets")
-	case walks != nil:
-		return walks.Check(n, flows)
+// checkWays fails where walks do not lead flows over n.
+func checkWays(n *engine.Network, flows []engine.Flow, walks *engine.Walks) error {
+	if walks == nil {
+		return errors.New("want walks to lead packets")
 	}
-	return table.Check(n, flows)
+	return walks.Check(context.Background(), n, flows)
 }

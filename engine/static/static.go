@@ -31,43 +31,24 @@ type Loads struct {
 // OfWalks measures walks of flows, which must pass Walks.Check. With one walk a
 // class and demand nil, one unit a flow, loads are whole numbers and exact. Else
 // flow f weighs demand[f] and its walks carry their shares of that: loads are in
-// Weighted, and Link and Max are its values rounded up.
-func OfWalks(n *engine.Network, flows []engine.Flow, demand []float64, w *engine.Walks) *Loads {
-	z, _ := OfWalksContext(context.Background(), n, flows, demand, w) // which does not end
-	return z
-}
-
-// OfWalksContext is OfWalks, and fails with ctx's error when ctx ends before it.
-func OfWalksContext(ctx context.Context, n *engine.Network, flows []engine.Flow, demand []float64, w *engine.Walks) (*Loads, error) {
-	z := &Loads{Flows: int64(len(flows)), Link: make([]int64, len(n.Links))}
+// Weighted, and Link and Max are its values rounded up. It fails with ctx's error
+// when ctx ends before it.
+func OfWalks(ctx context.Context, n *engine.Network, flows []engine.Flow, demand []float64, w *engine.Walks) (*Loads, error) {
+	z := &Loads{Flows: int64(len(flows)), Link: make([]int64, len(n.Links)), Weighted: make([]float64, len(n.Links))}
+	err := error(nil)
 	if w.Spread != nil {
-		z.Weighted = make([]float64, len(n.Links))
-		if err := z.spread(ctx, n, flows, demand, w.Spread); err != nil {
-			return nil, err
-		}
-		return z.roundUp(), nil
+		err = z.spread(ctx, n, flows, demand, w.Spread)
+	} else {
+		err = z.weigh(ctx, n, flows, demand, w)
 	}
-	if demand != nil || w.First != nil {
-		if err := z.weigh(ctx, n, flows, demand, w); err != nil {
-			return nil, err
-		}
-		return z.roundUp(), nil
+	if err != nil {
+		return nil, err
 	}
-	for f, flow := range flows {
-		if f&(askEvery-1) == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		at, hops := flow.Src, int32(0)
-		for i := w.Start[w.ClassOf(int32(f))]; w.Step[i] != engine.Arrived; i++ {
-			l := w.Link[int(at)*w.Degree+w.Step[i].Port()]
-			z.Link[l]++
-			at = n.Links[l].To
-			hops++
-		}
-		z.SumHops += int64(hops)
-		z.MaxHops = max(z.MaxHops, hops)
+	z.roundUp()
+	if w.Spread == nil && w.First == nil && demand == nil {
+		z.Weighted, z.MaxWeighted, z.WeightedHops = nil, 0, 0
 	}
-	return z.top(), nil
+	return z, nil
 }
 
 // askEvery is how many flows are measured between two times that a context is
@@ -76,7 +57,6 @@ const askEvery = 1 << 14
 
 // weigh adds up the shares of demand that links carry.
 func (z *Loads) weigh(ctx context.Context, n *engine.Network, flows []engine.Flow, demand []float64, w *engine.Walks) error {
-	z.Weighted = make([]float64, len(n.Links))
 	for f, flow := range flows {
 		if f&(askEvery-1) == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -144,23 +124,15 @@ func (z *Loads) spread(ctx context.Context, n *engine.Network, flows []engine.Fl
 // of up to 1e7 doubles of up to 1e3.
 const nearWhole = 1e-6
 
-// roundUp fills in whole numbers for weighted loads.
-func (z *Loads) roundUp() *Loads {
+// roundUp fills in whole numbers for weighted loads, and finds the link that carries
+// most.
+func (z *Loads) roundUp() {
+	z.SumHops, z.MaxLink = int64(math.Ceil(z.WeightedHops-nearWhole)), -1
 	for l, load := range z.Weighted {
 		z.Link[l] = int64(math.Ceil(load - nearWhole))
 		z.MaxWeighted = max(z.MaxWeighted, load)
-	}
-	z.SumHops = int64(math.Ceil(z.WeightedHops - nearWhole))
-	return z.top()
-}
-
-// top finds the link that carries most.
-func (z *Loads) top() *Loads {
-	z.MaxLink = -1
-	for l, load := range z.Link {
-		if load > z.Max {
-			z.Max, z.MaxLink = load, int32(l)
+		if z.Link[l] > z.Max {
+			z.Max, z.MaxLink = z.Link[l], int32(l)
 		}
 	}
-	return z
 }

@@ -182,9 +182,8 @@ func (t *Torus) Network(h *Health, of engine.Link) *engine.Network {
 	return n
 }
 
-// Ports returns the links out of every node, by node and port as engine.Walks and
-// engine.Table have them: port 2*dim leads up and 2*dim+1 down; -1 where there is
-// no link.
+// Ports returns the links out of every node, by node and port as engine.Walks has
+// them: port 2*dim leads up and 2*dim+1 down; -1 where there is no link.
 func (t *Torus) Ports() (degree int, link []int32) {
 	degree = 2 * len(t.Dims)
 	link = slices.Repeat([]int32{-1}, degree*t.nodes)

@@ -180,7 +180,7 @@ func TestDrawPacket(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := d.Walks.Check(n, flows); err != nil {
+			if err := d.Walks.Check(t.Context(), n, flows); err != nil {
 				t.Fatal(err)
 			}
 			want, square := make([]float64, len(n.Links)), make([]float64, len(n.Links))
@@ -203,7 +203,7 @@ func TestDrawPacket(t *testing.T) {
 					square[l] += share * (1 - share)
 				}
 			}
-			loads := static.OfWalks(n, flows, nil, d.Walks)
+			loads, _ := static.OfWalks(t.Context(), n, flows, nil, d.Walks)
 			const packets = 400
 			w := &packet.Work{Flows: flows, Walks: d.Walks, Sources: []packet.Source{{End: int32(len(flows)), Bytes: 1000, Count: packets, Process: packet.Greedy, Order: packet.Random, Seed: 3}}}
 			s, err := packet.Run(n, w, packet.Options{Seed: 7})

@@ -122,7 +122,7 @@ func (o Optimised) Route(ctx context.Context, p *Problem, of Options) (*Decision
 	case !q.wholeDemand():
 		d.BoundModel = OneWay
 	}
-	cycle, err := packet.CheckChannels(p.Network, w, p.Flows)
+	cycle, err := packet.CheckChannels(ctx, p.Network, w, p.Flows)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,6 @@ import (
 
 	"sim/engine"
 	"sim/engine/packet"
-	"sim/engine/static"
 	"sim/fabric/torus"
 )
 
@@ -91,18 +90,18 @@ func TestOptimisedAnyGraph(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := d.Walks.Check(n, p.Flows); err != nil {
+		if err := d.Walks.Check(t.Context(), n, p.Flows); err != nil {
 			t.Fatal(err)
 		}
 		best := leastLoad(n, p.Flows, p.Demand)
-		have := static.OfWalks(n, p.Flows, p.Demand, d.Walks).MaxWeighted
+		have := linkLoads(p, d.Walks).MaxWeighted
 		if math.Abs(have-d.Metrics["max_link_load"]) > 1e-9 {
 			t.Fatalf("load %g, told as %g", have, d.Metrics["max_link_load"])
 		}
 		if d.Bound > best+1e-9 || have < best-1e-9 || d.Metrics["unconstrained_max_link_load"] < best-1e-9 {
 			t.Fatalf("bound %g, optimum %g, unconstrained %g, load %g", d.Bound, best, d.Metrics["unconstrained_max_link_load"], have)
 		}
-		if c, err := packet.CheckChannels(n, d.Walks, p.Flows); err != nil || c != nil {
+		if c, err := packet.CheckChannels(t.Context(), n, d.Walks, p.Flows); err != nil || c != nil {
 			t.Fatalf("%v: %s", err, c.Names(n))
 		}
 		all++
@@ -140,19 +139,19 @@ func TestOptimisedSmallTori(t *testing.T) {
 			}
 			t.Fatal(err)
 		}
-		if err := d.Walks.Check(p.Network, p.Flows); err != nil {
+		if err := d.Walks.Check(t.Context(), p.Network, p.Flows); err != nil {
 			t.Fatal(err)
 		}
-		z := static.OfWalks(p.Network, p.Flows, nil, d.Walks)
+		z := linkLoads(p, d.Walks)
 		if d.Bound > float64(z.Max) || float64(z.Max) != d.Metrics["max_link_load"] || d.Metrics["unconstrained_max_link_load"] > float64(z.Max) {
 			t.Fatalf("bound %g, load %d, told as %v", d.Bound, z.Max, d.Metrics)
 		}
 		if w, err := (WildFirst{}).Route(context.Background(), p, Options{Seed: 1}); err == nil {
-			if y := static.OfWalks(p.Network, p.Flows, nil, w.Walks); y.Max < z.Max || float64(y.Max) < d.Bound {
+			if y := linkLoads(p, w.Walks); y.Max < z.Max || float64(y.Max) < d.Bound {
 				t.Fatalf("wild-first loads %d, optimised %d, bound %g", y.Max, z.Max, d.Bound)
 			}
 		}
-		if c, err := packet.CheckChannels(p.Network, d.Walks, p.Flows); err != nil || c != nil {
+		if c, err := packet.CheckChannels(t.Context(), p.Network, d.Walks, p.Flows); err != nil || c != nil {
 			t.Fatalf("%v: %s", err, c.Names(p.Network))
 		}
 	})

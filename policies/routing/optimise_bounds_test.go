@@ -255,7 +255,7 @@ func TestBounds(t *testing.T) {
 		if bound > one*(1+1e-9) || free < one*(1-1e-9) || have < one*(1-1e-9) {
 			t.Fatalf("bound %g, optimum %g, spread %g, unconstrained %g, load %g", bound, one, spread, free, have)
 		}
-		if c, err := packet.CheckChannels(p.Network, d.Walks, p.Flows); err != nil || c != nil {
+		if c, err := packet.CheckChannels(t.Context(), p.Network, d.Walks, p.Flows); err != nil || c != nil {
 			t.Fatalf("%v: %s", err, c.Names(p.Network))
 		}
 		if all++; free <= one*(1+1e-9) {

@@ -10,7 +10,6 @@ import (
 
 	"sim/engine"
 	"sim/engine/packet"
-	"sim/engine/static"
 )
 
 // digraph returns a network of links of one channel, and flows between nodes.
@@ -47,10 +46,10 @@ func TestOptimisedDirected(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if z := static.OfWalks(p.Network, p.Flows, nil, d.Walks); z.Max != n*(n-1)/2 || d.Metrics["gap"] != 0 {
+		if z := linkLoads(p, d.Walks); z.Max != n*(n-1)/2 || d.Metrics["gap"] != 0 {
 			t.Errorf("%s: load %d, gap %g, want the only ways", name, z.Max, d.Metrics["gap"])
 		}
-		cycle, err := packet.CheckChannels(p.Network, d.Walks, p.Flows)
+		cycle, err := packet.CheckChannels(t.Context(), p.Network, d.Walks, p.Flows)
 		if err != nil || cycle == nil || !strings.HasPrefix(d.Labels["deadlock"], "possible: ") || !strings.Contains(d.Labels["ways"], "may deadlock") {
 			t.Errorf("%s: %v, cycle %v, labels %v", name, err, cycle, d.Labels)
 		}

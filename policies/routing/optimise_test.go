@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"sim/engine"
-	"sim/engine/static"
 	"sim/fabric/torus"
 )
 
@@ -29,7 +28,7 @@ func neighbourLoad(p *Problem, d *Decision) int64 {
 			of.Class = append(of.Class, d.Walks.ClassOf(int32(i)))
 		}
 	}
-	return static.OfWalks(p.Network, flows, nil, &of).Max
+	return linkLoads(&Problem{Network: p.Network, Flows: flows}, &of).Max
 }
 
 // TestOptimisedLoads prints and checks the loads of all-to-all, fault-free and under

@@ -48,13 +48,13 @@ func peers(t testing.TB, twist string, dims ...int) (*engine.Network, *packet.Wo
 	}
 	flows := everyPair(o.Nodes())
 	n := network(o, 1e6, 0)
-	table, err := routing.Shortest{}.Table(n)
+	d, err := routing.Shortest{}.Route(t.Context(), &routing.Problem{Network: n, Flows: flows}, routing.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	every := 512 * 8 / 448e3 * float64(engine.Second)
 	return n, &packet.Work{
-		Flows: flows, Table: table,
+		Flows: flows, Walks: d.Walks,
 		Sources: []packet.Source{{
 			End: int32(len(flows)), Bytes: 542, Count: 10, Start: engine.Second + engine.Time(every), Every: every,
 		}},

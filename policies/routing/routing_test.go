@@ -51,6 +51,12 @@ func everyPair(n int) []engine.Flow {
 	return all
 }
 
+// linkLoads measures the walks of a problem's flows.
+func linkLoads(p *Problem, w *engine.Walks) *static.Loads {
+	z, _ := static.OfWalks(context.Background(), p.Network, p.Flows, p.Demand, w) // which does not end
+	return z
+}
+
 // route decides on a problem and checks what comes of it.
 func route(t testing.TB, r Router, p *Problem, o Options) (*Decision, *static.Loads) {
 	t.Helper()
@@ -58,10 +64,10 @@ func route(t testing.TB, r Router, p *Problem, o Options) (*Decision, *static.Lo
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Walks.Check(p.Network, p.Flows); err != nil {
+	if err := d.Walks.Check(t.Context(), p.Network, p.Flows); err != nil {
 		t.Fatal(err)
 	}
-	return d, static.OfWalks(p.Network, p.Flows, p.Demand, d.Walks)
+	return d, linkLoads(p, d.Walks)
 }
 
 // TestRegularLoads: dimension-order routing meets the bound on the most loaded
@@ -122,7 +128,7 @@ func TestDimensionOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := d.Walks.Check(p.Network, p.Flows); err != nil {
+		if err := d.Walks.Check(t.Context(), p.Network, p.Flows); err != nil {
 			t.Fatal(err)
 		}
 		for f, flow := range p.Flows {
@@ -134,7 +140,7 @@ func TestDimensionOrder(t *testing.T) {
 				}
 			}
 		}
-		z := static.OfWalks(p.Network, p.Flows, nil, d.Walks)
+		z := linkLoads(p, d.Walks)
 		if sum := o.Distances().Sum; z.SumHops < sum || z.SumHops > sum && (o.Shift == nil || o.Symmetric()) {
 			t.Fatalf("%d hops in all, shortest are %d", z.SumHops, sum)
 		}

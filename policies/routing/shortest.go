@@ -34,32 +34,6 @@ func (z *field) first(of []int32) {
 	}
 }
 
-// Table returns the same ways as a table of ports by node and destination, for all
-// destinations. It fails where a node has more links than a table names ports.
-func (Shortest) Table(n *engine.Network) (*engine.Table, error) {
-	g, err := newAdjacency(&Problem{Network: n})
-	if err != nil {
-		return nil, err
-	}
-	if g.degree > engine.NoPort {
-		return nil, fmt.Errorf("%w: a node has %d links out; a table has at most %d ports", ErrUnserved, g.degree, engine.NoPort)
-	}
-	t := &engine.Table{Degree: g.degree, Link: g.link, Port: make([]uint8, g.nodes*g.nodes)}
-	z, first := newField(g), make([]int32, g.nodes)
-	for dst := range int32(g.nodes) {
-		z.Breadth(dst)
-		z.first(first)
-		for a, k := range first {
-			port := uint8(engine.NoPort)
-			if k >= 0 {
-				port = uint8(g.out.Class[k])
-			}
-			t.Port[a*g.nodes+int(dst)] = port
-		}
-	}
-	return t, nil
-}
-
 // ECMP leads every pair along shortest ways, picking evenly among the links that
 // begin one at each node: equal-cost multi-path (Hopps, RFC 2992). All hops take channel
 // 0, and credits may deadlock.

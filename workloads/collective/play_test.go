@@ -147,7 +147,7 @@ func TestFluidAllToAll(t *testing.T) {
 		x := must(AllToAll(o.Nodes(), 1000, nil))(t)
 		n := o.Network(nil, engine.Link{Rate: rate})
 		w := evenOdd(t, o, x.Flows)
-		if err := w.Check(n, x.Flows); err != nil {
+		if err := w.Check(t.Context(), n, x.Flows); err != nil {
 			t.Fatal(err)
 		}
 		g := must(x.Graph())(t)
@@ -198,7 +198,7 @@ func TestFold(t *testing.T) {
 			n.Links[l].Rate *= float64(1 + link.Dim)
 		}
 		w, orbit := walks(t, o, x.Flows, most, func(_ int32, of int) int { return rng.IntN(of) })
-		if err := w.Check(n, x.Flows); err != nil {
+		if err := w.Check(t.Context(), n, x.Flows); err != nil {
 			t.Fatal(err)
 		}
 		g := must(x.Graph())(t)

@@ -236,7 +236,7 @@ func playRing(t *testing.T, o *torus.Torus, c Collective) engine.Time {
 	x := must(c.Traffic())(t)
 	n := o.Network(nil, engine.Link{Rate: rate})
 	w, _ := walks(t, o, x.Flows, 1, func(int32, int) int { return 0 })
-	if err := w.Check(n, x.Flows); err != nil {
+	if err := w.Check(t.Context(), n, x.Flows); err != nil {
 		t.Fatal(err)
 	}
 	g := must(c.Graph())(t)
