@@ -359,7 +359,10 @@ func prepareTraffic(c *checker) {
 		c.Refuse(at, fmt.Sprintf("%s has rows of %d nodes", place, rows), "write a row of bytes for each of two nodes or more, with commas between them")
 		return
 	}
-	t, err := collective.ReadMatrix(bytes.NewReader(data), place, rows, nil)
+	entries, err := collective.ReadSizes(bytes.NewReader(data), place, rows)
+	if err == nil {
+		_, err = collective.OfSizes(place, rows, entries, nil)
+	}
 	if err != nil {
 		for line := range strings.Lines(err.Error()) {
 			c.Refuse(at, strings.TrimSpace(faultText(errors.New(line))), "write a row of bytes for each node, with commas between them")
@@ -367,11 +370,8 @@ func prepareTraffic(c *checker) {
 		return
 	}
 	c.s.Workload.Matrix = make([][]int, rows)
-	for i := range c.s.Workload.Matrix {
-		c.s.Workload.Matrix[i] = make([]int, rows)
-	}
-	for f, flow := range t.Flows {
-		c.s.Workload.Matrix[flow.Src][flow.Dst] = int(t.Bytes[f])
+	for i, b := range entries {
+		c.s.Workload.Matrix[i/rows] = append(c.s.Workload.Matrix[i/rows], int(b))
 	}
 	if len(data) > schema.MaxFileBytes/2 {
 		c.Refuse(at, fmt.Sprintf("%s is too large to be kept with results", place), fmt.Sprintf("write at most %d MiB", schema.MaxFileBytes>>21))

@@ -1,8 +1,6 @@
 package scenarios
 
 import (
-	"fmt"
-	"strings"
 
 	"sim/engine"
 	"sim/engine/packet"
@@ -70,11 +68,13 @@ func (r *routed) traffic() (*load, error) {
 
 // matrix is the bytes that the scenario lists.
 func (r *routed) matrix(nodes int) (*collective.Traffic, error) {
-	var text strings.Builder
+	var sizes []int64
 	for _, row := range r.s.Workload.Matrix {
-		text.WriteString(strings.Trim(strings.ReplaceAll(fmt.Sprint(row), " ", ","), "[]") + "\n")
+		for _, b := range row {
+			sizes = append(sizes, int64(b))
+		}
 	}
-	return collective.ReadMatrix(strings.NewReader(text.String()), "matrix", nodes, r.down)
+	return collective.OfSizes("matrix", nodes, sizes, r.down)
 }
 
 // packetTime returns how long a packet takes on a link of the fabric's rate, in

@@ -9,77 +9,51 @@ import (
 	"sim/engine"
 )
 
-// studySource is the source of the twisted-tori study: 512 B of payload at
-// 448 kb/s for 0.1 s from 1 s on, 542 B on the wire.
-var studySource = OnOff{Rate: 448e3, Payload: 512, Wire: 542, Start: engine.Second, Length: 100 * engine.Millisecond}
-
-// TestDataTensor is the study's work on 8x4x4, by hand: 3 times 0.1 s of all-to-all
-// in 4 slices of 32 nodes and 0.1 s of a packet stream from every node to its z
-// successor, 10 packets a flow, an interval of 9.142857 ms apart.
+// TestDataTensor is the work of the twisted-tori study on 8x4x4, by hand: all-to-all in 4 slices of 32 nodes and a packet
+// stream from every node to its z successor in turn, of 512 B of payload at 448 kb/s for 0.1 s: 10 packets a flow, an
+// interval of 9.142857 ms apart.
 func TestDataTensor(t *testing.T) {
+	source := OnOff{Rate: 448e3, Payload: 512, Wire: 542, Start: engine.Second, Length: 100 * engine.Millisecond}
+	if err := source.Check(); err != nil || source.Packets() != 10 {
+		t.Errorf("%d packets, %v", source.Packets(), err)
+	}
+	if every := source.Every(); every < 9.142857e9 || every > 9.142858e9 {
+		t.Errorf("a packet each %g ticks", every)
+	}
 	o := shape(t, "001000", 8, 4, 4)
-	phases := must(DataTensor{Torus: o, Source: studySource}.Phases())(t)
-	if len(phases) != 6 {
-		t.Fatalf("%d phases", len(phases))
+	within := must(SliceAllToAll(o, []int{0, 1}, 5420, nil))(t)
+	checkTraffic(t, within)
+	wantPairs(t, within, nil, func(s, d int32) bool { return o.Coord(s, 2) == o.Coord(d, 2) })
+	if len(within.Flows) != 4*32*31 {
+		t.Errorf("%d flows in slices", len(within.Flows))
 	}
-	for i, p := range phases {
-		checkTraffic(t, p.Traffic)
-		if p.Start != engine.Second+engine.Time(i)*100*engine.Millisecond || p.Length != 100*engine.Millisecond || p.Packets() != 10 || p.Message != 5420 {
-			t.Errorf("phase %d: %d packets in %v from %v, %d B", i, p.Packets(), p.Length, p.Start, p.Message)
-		}
-		if every := p.Every(); every < 9.142857e9 || every > 9.142858e9 {
-			t.Errorf("phase %d: a packet each %g ticks", i, every)
-		}
-		if i%2 == 0 {
-			wantPairs(t, p.Traffic, nil, func(s, d int32) bool { return o.Coord(s, 2) == o.Coord(d, 2) })
-			if len(p.Flows) != 4*32*31 {
-				t.Errorf("phase %d: %d flows", i, len(p.Flows))
-			}
-		} else {
-			wantPairs(t, p.Traffic, nil, func(s, d int32) bool { to, _ := o.Next(s, 2, true); return to == d })
-		}
-	}
-}
-
-// TestDataTensorOptions: other dimensions, rates, lengths and rings.
-func TestDataTensorOptions(t *testing.T) {
-	o := shape(t, "", 8, 4, 4)
-	w := DataTensor{Torus: o, Tensor: []int{0}, Source: studySource, RingRate: 896e3, RingLength: 50 * engine.Millisecond, Times: 2, BothWays: true}
-	phases := must(w.Phases())(t)
-	if len(phases) != 4 || phases[3].Start != 1250*engine.Millisecond || phases[3].Length != 50*engine.Millisecond || phases[3].Packets() != 10 {
-		t.Errorf("%d phases, the last of %d packets from %v for %v", len(phases), phases[3].Packets(), phases[3].Start, phases[3].Length)
-	}
-	wantPairs(t, phases[0].Traffic, nil, func(s, d int32) bool {
-		return o.Coord(s, 1) == o.Coord(d, 1) && o.Coord(s, 2) == o.Coord(d, 2)
-	})
+	along := must(RingSteps(o, []int{2}, Links, false, 5420, nil))(t)
+	checkTraffic(t, along)
+	wantPairs(t, along, nil, func(s, d int32) bool { to, _ := o.Next(s, 2, true); return to == d })
 	// rings of 16 through the y-z slices, both ways, over links
-	if len(phases[1].Flows) != 2*128 {
-		t.Errorf("%d flows of rings", len(phases[1].Flows))
+	o = shape(t, "", 8, 4, 4)
+	both := must(RingSteps(o, []int{1, 2}, Links, true, 5420, nil))(t)
+	if len(both.Flows) != 2*128 {
+		t.Errorf("%d flows of rings", len(both.Flows))
 	}
 	near := must(NearestNeighbour(o, 1, nil))(t)
-	for _, f := range phases[1].Flows {
+	for _, f := range both.Flows {
 		if o.Coord(f.Src, 0) != o.Coord(f.Dst, 0) || !slices.Contains(near.Flows, f) {
 			t.Errorf("the ring goes %v, out of its slice or over no link", f)
 		}
 	}
-	data := must(DataTensor{Torus: o, Data: []int{1}, Source: studySource}.Phases())(t)
-	wantPairs(t, data[0].Traffic, nil, func(s, d int32) bool { return o.Coord(s, 1) == o.Coord(d, 1) })
-	for _, c := range []struct {
-		w    DataTensor
-		want string
-	}{
-		{DataTensor{Torus: o, Tensor: []int{0, 1}, Data: []int{1}, Source: studySource}, "dimension y is of data and of tensor"},
-		{DataTensor{Torus: o, Tensor: []int{0, 3}, Source: studySource}, "dimensions x,d3 of 8x4x4"},
-		{DataTensor{Torus: o, Times: -1, Source: studySource}, "-1 alternations"},
-		{DataTensor{Torus: o}, "a rate above 0"},
-		{DataTensor{Torus: o, RingLength: engine.Millisecond, Source: studySource}, "send none in 0.001s; want at least 0.009142857143s"},
-		{DataTensor{Torus: o, Source: OnOff{Rate: 1, Payload: 2, Wire: 1, Length: 1}}, "no more of payload"},
-		{DataTensor{Torus: o, Source: OnOff{Rate: 1e13, Payload: 1, Wire: 1, Length: 1}}, "more than a packet a picosecond"},
-		{DataTensor{Torus: o, Source: OnOff{Rate: 1, Payload: 1, Wire: 1, Start: -1, Length: 1}}, "from -1e-12s on"},
-		{DataTensor{Torus: shape(t, "", 8), Source: studySource}, "no dimension"},
+	if _, err := SliceAllToAll(o, []int{0, 3}, 1, nil); err == nil || !strings.Contains(err.Error(), "dimensions x,d3 of 8x4x4") {
+		t.Error(err)
+	}
+	for want, s := range map[string]OnOff{
+		"a rate above 0": {},
+		"send none in 0.001s; want at least 0.009142857143s": {Rate: 448e3, Payload: 512, Wire: 542, Length: engine.Millisecond},
+		"no more of payload":              {Rate: 1, Payload: 2, Wire: 1, Length: 1},
+		"more than a packet a picosecond": {Rate: 1e13, Payload: 1, Wire: 1, Length: 1},
+		"from -1e-12s on":                 {Rate: 1, Payload: 1, Wire: 1, Start: -1, Length: 1},
 	} {
-		if _, err := c.w.Phases(); err == nil || !errors.Is(err, ErrTraffic) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v; want %q", err, c.want)
+		if err := s.Check(); !errors.Is(err, ErrTraffic) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %q", err, want)
 		}
 	}
 }

@@ -17,74 +17,102 @@ import (
 // maxFaults is how many faults of a file are told.
 const maxFaults = 20
 
-// ReadMatrix reads traffic from a file of comma-separated values: a line a source,
-// in each an entry a destination, in bytes or with a unit ("64KB"). Empty lines
-// and what follows # are skipped. A zero is no flow; entries of nodes that are
-// down are left out. Name is the file's, for messages. It fails, with all faults
-// of the file, where the matrix is not nodes x nodes, an entry is negative or no
-// size, or a node sends to itself.
-func ReadMatrix(r io.Reader, name string, nodes int, down []bool) (*Traffic, error) {
-	if err := check(name, nodes, 1, down); err != nil {
+// ReadSizes reads an n x n matrix of comma-separated values: a line a source, in each an entry a destination, in bytes or
+// with a unit ("4MB"). Empty lines and what follows # are skipped. Name is the file's, for messages. Error: ErrTraffic
+// with all faults of the file, each with line and column (of the table, from 1 on), where the matrix is not n x n, an entry
+// is negative or no size, a node sends to itself, or the bytes are more than can be counted.
+func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
+	if err := checkSizes(name, n, 1); err != nil {
 		return nil, err
 	}
-	t := &Traffic{Name: name, Nodes: nodes}
+	sizes := make([]int64, 0, n*n)
 	var faults []error
-	fault := func(line int, format string, of ...any) {
+	fault := func(line, column int, format string, of ...any) {
 		if len(faults) < maxFaults {
-			faults = append(faults, fmt.Errorf("%w: %s:%d: %s", ErrTraffic, name, line, fmt.Sprintf(format, of...)))
+			faults = append(faults, fmt.Errorf("%w: %s:%d:%d: %s", ErrTraffic, name, line, column, fmt.Sprintf(format, of...)))
 		}
 	}
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, 1<<26)
-	row, total := 0, int64(0)
-	line := 0
+	row, line, total := 0, 0, int64(0)
 	for in.Scan() {
 		line++
 		text := lineOf(in.Text(), line)
 		if strings.TrimSpace(text) == "" {
 			continue
 		}
-		entries := strings.Split(text, ",")
-		if row == 0 && isHeader(entries) {
-			return nil, headerFault(name, line, entries)
-		}
-		if row < nodes && len(entries) != nodes {
-			fault(line, "a row of %d entries; want %d, one a node", len(entries), nodes)
-		}
-		if row >= nodes {
-			row++
+		if row++; row > n {
 			continue
 		}
-		for d, entry := range entries[:min(nodes, len(entries))] {
-			b, wrong := parseEntry(strings.TrimSpace(entry))
-			switch {
-			case wrong != "":
-				fault(line, "entry %d: %s", d, wrong)
-			case b > 0 && d == row:
-				fault(line, "entry %d: node %d sends %d B to itself; want 0", d, d, b)
-			case b > math.MaxInt64/8-total:
-				fault(line, "entry %d: the matrix is more bytes than can be counted", d)
-			case b > 0 && (down == nil || !down[row] && !down[d]):
-				total += b
-				t.Flows, t.Bytes = append(t.Flows, engine.Flow{Src: int32(row), Dst: int32(d)}), append(t.Bytes, b)
-			}
+		entries := strings.Split(text, ",")
+		if row == 1 && isHeader(entries) {
+			return nil, fmt.Errorf("%w: %s:%d: %q begins a header, and a matrix has sizes alone: leave the line out", ErrTraffic, name, line, strings.TrimSpace(entries[0]))
 		}
-		row++
+		if len(entries) != n {
+			fault(line, min(len(entries), n)+1, "a row of %d entries; want %d, one a node", len(entries), n)
+		}
+		for d, entry := range entries[:min(n, len(entries))] {
+			b, wrong := parseEntry(strings.TrimSpace(entry))
+			if wrong == "" {
+				wrong = wrongSize(b, row-1, d, &total)
+			}
+			if wrong != "" {
+				fault(line, d+1, "%s", wrong)
+			}
+			sizes = append(sizes, b)
+		}
 	}
 	if err := in.Err(); err != nil {
 		return nil, fmt.Errorf("collective: %s:%d: %w", name, line+1, err)
 	}
-	if row != nodes {
-		fault(line, "the matrix has %d rows; want %d, one a node", row, nodes)
+	if row != n {
+		fault(line, 1, "the matrix has %d rows; want %d, one a node", row, n)
 	}
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
+	}
+	return sizes, nil
+}
+
+// OfSizes is the traffic of sizes among n nodes, row by row as ReadSizes has them. A zero is no flow; those of nodes that
+// are down are left out. It fails where ReadSizes does.
+func OfSizes(name string, n int, sizes []int64, down []bool) (*Traffic, error) {
+	if err := check(name, n, 1, down); err != nil {
+		return nil, err
+	}
+	if len(sizes) != n*n {
+		return nil, fmt.Errorf("%w: %s has %d entries; want %d, one a pair of nodes", ErrTraffic, name, len(sizes), n*n)
+	}
+	t := &Traffic{Name: name, Nodes: n}
+	total := int64(0)
+	for i, b := range sizes {
+		s, d := i/n, i%n
+		if wrong := wrongSize(b, s, d, &total); wrong != "" {
+			return nil, fmt.Errorf("%w: %s: entry %d of row %d: %s", ErrTraffic, name, d, s, wrong)
+		}
+		if b > 0 && (down == nil || !down[s] && !down[d]) {
+			t.Flows, t.Bytes = append(t.Flows, engine.Flow{Src: int32(s), Dst: int32(d)}), append(t.Bytes, b)
+		}
 	}
 	if err := t.some(); err != nil {
 		return nil, err
 	}
 	t.Message = slices.Max(t.Bytes)
 	return t, nil
+}
+
+// wrongSize says what is wrong with the bytes from a node to another, if anything is, and else adds them to the total.
+func wrongSize(b int64, src, dst int, total *int64) string {
+	switch {
+	case b < 0:
+		return fmt.Sprintf("%d B is negative", b)
+	case b > 0 && src == dst:
+		return fmt.Sprintf("node %d sends %d B to itself; want 0", dst, b)
+	case b > math.MaxInt64/8-*total:
+		return "the matrix is more bytes than can be counted"
+	}
+	*total += b
+	return ""
 }
 
 // lineOf returns what counts of a line: not a comment, nor of the first the mark
@@ -97,8 +125,7 @@ func lineOf(text string, line int) string {
 	return text
 }
 
-// CountRows returns the rows of a file that ReadMatrix or ReadSizes reads: lines
-// that are neither empty nor a comment.
+// CountRows returns the rows of a file that ReadSizes reads: lines that are neither empty nor a comment.
 func CountRows(data []byte) int {
 	rows, line := 0, 0
 	for text := range strings.Lines(string(data)) {
@@ -118,16 +145,9 @@ func isHeader(entries []string) bool {
 	})
 }
 
-func headerFault(name string, line int, entries []string) error {
-	return fmt.Errorf("%w: %s:%d: %q begins a header, and a matrix has sizes alone: leave the line out", ErrTraffic, name, line, strings.TrimSpace(entries[0]))
-}
-
 // parseEntry reads a size, or says what is wrong with it.
 func parseEntry(text string) (int64, string) {
 	if b, err := strconv.ParseInt(text, 10, 64); err == nil {
-		if b < 0 {
-			return 0, fmt.Sprintf("%d B is negative", b)
-		}
 		return b, ""
 	}
 	b, err := units.ParseBytes(text)

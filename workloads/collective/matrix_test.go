@@ -38,7 +38,7 @@ func TestMatrix(t *testing.T) {
 			}
 			text.WriteString(strings.Join(row, " , ") + " # node\n")
 		}
-		x, err := ReadMatrix(strings.NewReader(text.String()), "demand.csv", n, down)
+		x, err := readTraffic(text.String(), n, down)
 		if len(want) == 0 {
 			if !errors.Is(err, ErrTraffic) {
 				t.Fatalf("no flow, and %v", err)
@@ -60,29 +60,38 @@ func TestMatrix(t *testing.T) {
 	})
 }
 
+// readTraffic reads the traffic of a file of sizes.
+func readTraffic(text string, n int, down []bool) (*Traffic, error) {
+	sizes, err := ReadSizes(strings.NewReader(text), "demand.csv", n)
+	if err != nil {
+		return nil, err
+	}
+	return OfSizes("demand.csv", n, sizes, down)
+}
+
 // TestMatrixRefused: every fault has its line, and all are told at once.
 func TestMatrixRefused(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"0,1\n1,0,3\n", "demand.csv:2: a row of 3 entries; want 2, one a node"},
-		{"0,1\n", "demand.csv:1: the matrix has 1 rows; want 2, one a node"},
-		{"0,1\n1,0\n0,0\n", "demand.csv:3: the matrix has 3 rows; want 2"},
-		{"# x\n0,-4\n1,0\n", "demand.csv:2: entry 1: -4 B is negative"},
-		{"0,4\n1,7\n", "demand.csv:2: entry 1: node 1 sends 7 B to itself; want 0"},
-		{"0,4\nmany,0\n", "demand.csv:2: entry 0: \"many\" is no size"},
-		{"0,4\n,0\n", "demand.csv:2: entry 0: "},
-		{"0,1.5\n1,0\n", "demand.csv:1: entry 1: "},
+		{"0,1\n1,0,3\n", "demand.csv:2:3: a row of 3 entries; want 2, one a node"},
+		{"0,1\n", "demand.csv:1:1: the matrix has 1 rows; want 2, one a node"},
+		{"0,1\n1,0\n0,0\n", "demand.csv:3:1: the matrix has 3 rows; want 2"},
+		{"# x\n0,-4\n1,0\n", "demand.csv:2:2: -4 B is negative"},
+		{"0,4\n1,7\n", "demand.csv:2:2: node 1 sends 7 B to itself; want 0"},
+		{"0,4\nmany,0\n", "demand.csv:2:1: \"many\" is no size"},
+		{"0,4\n,0\n", "demand.csv:2:1: "},
+		{"0,1.5\n1,0\n", "demand.csv:1:2: "},
 		{"0,0\n0,0\n", "demand.csv moves nothing"},
 		{"0,1152921504606846975\n1,0\n", "more bytes than can be counted"},
 		{"", "the matrix has 0 rows"},
 		{"# x\na, b,c\n0,1\n1,0\n", `demand.csv:2: "a" begins a header, and a matrix has sizes alone: leave the line out`},
-		{"0,-1\n-2,0\n", "demand.csv:2: entry 0: -2 B is negative"},
+		{"0,-1\n-2,0\n", "demand.csv:2:1: -2 B is negative"},
 	} {
-		_, err := ReadMatrix(strings.NewReader(c.text), "demand.csv", 2, nil)
+		_, err := readTraffic(c.text, 2, nil)
 		if err == nil || !errors.Is(err, ErrTraffic) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v; want %q", c.text, err, c.want)
 		}
 	}
-	_, err := ReadMatrix(strings.NewReader("0,-1\n-2,0\n"), "demand.csv", 2, nil)
+	_, err := readTraffic("0,-1\n-2,0\n", 2, nil)
 	if err == nil || strings.Count(err.Error(), "\n") != 1 {
 		t.Errorf("two faults are told as %v", err)
 	}

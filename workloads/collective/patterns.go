@@ -1,8 +1,10 @@
 package collective
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -50,39 +52,85 @@ func UniformRandom(nodes int, message int64, down []bool) (*Traffic, error) {
 // work or not. A pair that is neighbours twice over, as in a wrapped dimension of
 // size 2, has one message.
 func NearestNeighbour(o *torus.Torus, message int64, down []bool) (*Traffic, error) {
-	const name = "nearest-neighbour"
-	if err := check(name, o.Nodes(), message, down); err != nil {
-		return nil, err
-	}
-	if err := fits(name, 2*int64(len(o.Dims)*o.Nodes()), message); err != nil {
-		return nil, err
-	}
-	t := &Traffic{Name: name, Nodes: o.Nodes(), Message: message}
-	for _, l := range o.Links() {
-		if l.From != l.To && (down == nil || !down[l.From] && !down[l.To]) {
-			t.Flows = append(t.Flows, engine.Flow{Src: l.From, Dst: l.To})
+	return between("nearest-neighbour", o.Nodes(), 2*int64(len(o.Dims)*o.Nodes()), message, down, func(yield func(s, d int32) bool) {
+		for _, l := range o.Links() {
+			if !yield(l.From, l.To) {
+				return
+			}
 		}
-	}
-	slices.SortFunc(t.Flows, byPair)
-	t.Flows = slices.Compact(t.Flows)
-	return t, t.some()
+	})
 }
 
 // Neighbours is a message over every link of a network that is up, as
 // NearestNeighbour of other graphs than tori: from each node to each that a link
 // leads to, one for several links.
 func Neighbours(n *engine.Network, message int64, down []bool) (*Traffic, error) {
-	const name = "nearest-neighbour"
-	if err := check(name, int(n.Nodes), message, down); err != nil {
+	return between("nearest-neighbour", int(n.Nodes), int64(len(n.Links)), message, down, func(yield func(s, d int32) bool) {
+		for _, l := range n.Links {
+			if l.Rate > 0 && !yield(l.From, l.To) {
+				return
+			}
+		}
+	})
+}
+
+// SliceAllToAll is a message from every node to every other one of its slice along
+// dimensions of a torus: the tensor phases of data-tensor parallelism (Gottipati et
+// al., "Investigating Reconfigurable Topologies for Optical Circuits", Sec. II-B.2).
+// Nodes that are down are left out; nil is none.
+func SliceAllToAll(o *torus.Torus, dims []int, message int64, down []bool) (*Traffic, error) {
+	groups, err := Slices(o, dims)
+	if err != nil {
 		return nil, err
 	}
-	if err := fits(name, int64(len(n.Links)), message); err != nil {
+	most := int64(o.Nodes()) * int64(len(groups[0]))
+	return between("all-to-all in "+dimNames(dims), o.Nodes(), most, message, down, func(yield func(s, d int32) bool) {
+		for _, g := range groups {
+			for _, s := range g {
+				for _, d := range g {
+					if !yield(s, d) {
+						return
+					}
+				}
+			}
+		}
+	})
+}
+
+// RingSteps is a message from every node to the one after it on its ring along
+// dimensions of a torus (RingsAlong), both ways also to the one before it: what one
+// step of a ring collective sends at once, and the data phases of data-tensor
+// parallelism. A ring of two sends as much one way as both ways.
+func RingSteps(o *torus.Torus, dims []int, form Form, bothWays bool, message int64, down []bool) (*Traffic, error) {
+	rings, err := RingsAlong(o, dims, form, down)
+	if err != nil {
 		return nil, err
 	}
-	t := &Traffic{Name: name, Nodes: int(n.Nodes), Message: message}
-	for _, l := range n.Links {
-		if l.From != l.To && l.Rate > 0 && (down == nil || !down[l.From] && !down[l.To]) {
-			t.Flows = append(t.Flows, engine.Flow{Src: l.From, Dst: l.To})
+	return between("rings along "+dimNames(dims), o.Nodes(), 2*int64(o.Nodes()), message, down, func(yield func(s, d int32) bool) {
+		for _, ring := range rings {
+			for i, s := range ring {
+				d := ring[(i+1)%len(ring)]
+				if !yield(s, d) || bothWays && !yield(d, s) {
+					return
+				}
+			}
+		}
+	})
+}
+
+// between is a message for each of at most so many pairs, of which those that stand
+// twice, are of one node, or have a node that is down, are left out.
+func between(name string, nodes int, most, message int64, down []bool, pairs iter.Seq2[int32, int32]) (*Traffic, error) {
+	if err := check(name, nodes, message, down); err != nil {
+		return nil, err
+	}
+	if err := fits(name, most, message); err != nil {
+		return nil, err
+	}
+	t := &Traffic{Name: name, Nodes: nodes, Message: message}
+	for s, d := range pairs {
+		if s != d && (down == nil || !down[s] && !down[d]) {
+			t.Flows = append(t.Flows, engine.Flow{Src: s, Dst: d})
 		}
 	}
 	slices.SortFunc(t.Flows, byPair)
@@ -168,10 +216,7 @@ func (t *Traffic) some() error {
 }
 
 func byPair(a, b engine.Flow) int {
-	if a.Src != b.Src {
-		return int(a.Src) - int(b.Src)
-	}
-	return int(a.Dst) - int(b.Dst)
+	return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst))
 }
 
 // stream is the generator that the consumer of that name owns under a seed.

@@ -257,16 +257,6 @@ func TestPatternsRefused(t *testing.T) {
 			t.Errorf("%s: %v; want %q", c.name, c.err, c.want)
 		}
 	}
-	n := o.Network(nil, engine.Link{Rate: rate})
-	n.Links[3].Rate = 0
-	x, load := must(AllToAll(8, 8, nil))(t), make([]float64, len(n.Links))
-	load[3] = 1
-	if _, err := FluidTime(x, n, load); err == nil || !strings.Contains(err.Error(), "is down and has a load") {
-		t.Error(err)
-	}
-	if _, err := FluidTime(x, n, []int64(nil)); err == nil {
-		t.Error("no loads")
-	}
 }
 
 func second[T any](_ T, err error) error { return err }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"sim/engine"
 	"sim/fabric/torus"
 )
 
@@ -27,25 +26,21 @@ var Permutations = []string{"random", "transpose", "bit-complement", "bit-revers
 // Nodes that are mapped to themselves send nothing, nor do those whose partner is
 // down. It fails where the permutation does not fit the torus.
 func Permutation(o *torus.Torus, kind string, message int64, seed uint64, down []bool) (*Traffic, error) {
-	name := kind + " permutation"
-	n := o.Nodes()
-	if err := check(name, n, message, down); err != nil {
-		return nil, err
-	}
-	if err := fits(name, int64(n), message); err != nil {
+	// before it is drawn, which takes nodes that are up
+	if err := check(kind+" permutation", o.Nodes(), message, down); err != nil {
 		return nil, err
 	}
 	to, err := permute(o, kind, seed, down)
 	if err != nil {
 		return nil, err
 	}
-	t := &Traffic{Name: name, Nodes: n, Message: message}
-	for s, d := range to {
-		if int32(s) != d && (down == nil || !down[s] && !down[d]) {
-			t.Flows = append(t.Flows, engine.Flow{Src: int32(s), Dst: d})
+	return between(kind+" permutation", o.Nodes(), int64(o.Nodes()), message, down, func(yield func(s, d int32) bool) {
+		for s, d := range to {
+			if !yield(int32(s), d) {
+				return
+			}
 		}
-	}
-	return t, t.some()
+	})
 }
 
 func permute(o *torus.Torus, kind string, seed uint64, down []bool) ([]int32, error) {

@@ -1,12 +1,8 @@
 package collective
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
-	"io"
 	"math"
-	"strings"
 )
 
 // ZipfExponent is the exponent of ZipfSizes in the evaluation of "To Reconfigure or Not to Reconfigure", Sec. 5.1.
@@ -69,67 +65,6 @@ func ZipfSizes(n int, mean int64, exponent float64, seed uint64) ([]int64, error
 		sizes[i] = by[ranks[next]]
 		next++
 	})
-	return sizes, nil
-}
-
-// ReadSizes reads an n x n matrix of comma-separated values: a line a source, in each an entry a destination, in bytes or
-// with a unit ("4MB"). Empty lines and what follows # are skipped. Name is the file's, for messages. Error: ErrTraffic
-// with all faults of the file, each with line and column (of the table, from 1 on), where the matrix is not n x n, an entry
-// is negative or no size, a node sends to itself, or the bytes are more than can be counted.
-func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
-	if err := checkSizes(name, n, 1); err != nil {
-		return nil, err
-	}
-	sizes := make([]int64, 0, n*n)
-	var faults []error
-	fault := func(line, column int, format string, of ...any) {
-		if len(faults) < maxFaults {
-			faults = append(faults, fmt.Errorf("%w: %s:%d:%d: %s", ErrTraffic, name, line, column, fmt.Sprintf(format, of...)))
-		}
-	}
-	in := bufio.NewScanner(r)
-	in.Buffer(nil, 1<<26)
-	row, line, total := 0, 0, int64(0)
-	for in.Scan() {
-		line++
-		text := lineOf(in.Text(), line)
-		if strings.TrimSpace(text) == "" {
-			continue
-		}
-		if row++; row > n {
-			continue
-		}
-		entries := strings.Split(text, ",")
-		if row == 1 && isHeader(entries) {
-			return nil, headerFault(name, line, entries)
-		}
-		if len(entries) != n {
-			fault(line, min(len(entries), n)+1, "a row of %d entries; want %d, one a node", len(entries), n)
-		}
-		for d, entry := range entries[:min(n, len(entries))] {
-			b, wrong := parseEntry(strings.TrimSpace(entry))
-			switch {
-			case wrong != "":
-				fault(line, d+1, "%s", wrong)
-			case b > 0 && d == row-1:
-				fault(line, d+1, "node %d sends %d B to itself; want 0", d, b)
-			case b > math.MaxInt64/8-total:
-				fault(line, d+1, "the matrix is more bytes than can be counted")
-			default:
-				total += b
-			}
-			sizes = append(sizes, b)
-		}
-	}
-	if err := in.Err(); err != nil {
-		return nil, fmt.Errorf("collective: %s:%d: %w", name, line+1, err)
-	}
-	if row != n {
-		fault(line, 1, "the matrix has %d rows; want %d, one a node", row, n)
-	}
-	if len(faults) > 0 {
-		return nil, errors.Join(faults...)
-	}
 	return sizes, nil
 }
 

@@ -1,7 +1,6 @@
 // Package collective says what jobs move between nodes: the patterns by which
-// networks are measured (all-to-all, permutations, hot spots, any matrix), ring
-// collectives on rings embedded in a torus, and the phases of data-tensor
-// parallelism.
+// networks are measured (all-to-all, permutations, hot spots, any matrix), and ring
+// collectives on rings embedded in a torus.
 //
 // A Traffic is who sends how much to whom; a task graph says what waits for what
 // besides. Neither names a link: ways are chosen in policies/routing, and time is
@@ -91,28 +90,6 @@ const MaxTasks = 1 << 24
 func tooMany(name string, tasks int64) error {
 	const taskBytes = 128 // a task, its edges and their index
 	return fmt.Errorf("%w: %s makes %d tasks, which take about %d MB; want at most %d", ErrTraffic, name, tasks, tasks*taskBytes/1e6, MaxTasks)
-}
-
-// FluidTime returns the least time in which ways of these loads, in units of
-// Demand by link (engine/static measures them), can carry traffic over n: that of
-// the slowest link, with no latency. Sources that are paced so that all flows end
-// together take just this time, and in a network of fluid nothing can be faster on
-// the same ways. It fails on a load of a link that is down.
-func FluidTime[L int64 | float64](t *Traffic, n *engine.Network, load []L) (engine.Time, error) {
-	if len(load) != len(n.Links) {
-		return 0, fmt.Errorf("collective: loads of %d links for a network of %d", len(load), len(n.Links))
-	}
-	seconds := 0.0
-	for l, units := range load {
-		if units == 0 {
-			continue
-		}
-		if n.Links[l].Rate == 0 {
-			return 0, fmt.Errorf("collective: %s is down and has a load", n.ResourceName(int32(l)))
-		}
-		seconds = max(seconds, float64(units)*float64(t.Message)*8/n.Links[l].Rate)
-	}
-	return engine.FromSeconds(seconds)
 }
 
 // check fails on a pattern that cannot be.
