@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-
 	"sim/engine"
 	"sim/engine/packet"
 	"sim/engine/units"

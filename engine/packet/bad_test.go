@@ -20,7 +20,7 @@ func pair() (*engine.Network, *packet.Work) {
 func TestBadWork(t *testing.T) {
 	for want, change := range map[string]func(n *engine.Network, w *packet.Work, o *packet.Options){
 		"want walks to lead packets": func(_ *engine.Network, w *packet.Work, _ *packet.Options) { w.Walks = nil },
-		"ends at 1":                    func(_ *engine.Network, w *packet.Work, _ *packet.Options) { w.Flows[0].Dst = 0 },
+		"ends at 1":                  func(_ *engine.Network, w *packet.Work, _ *packet.Options) { w.Flows[0].Dst = 0 },
 		"takes channel 1 of link 0, which has 1": func(_ *engine.Network, w *packet.Work, _ *packet.Options) {
 			w.Walks.Step[0] = engine.MakeStep(0, 1)
 		},
