@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"sim/policies/reconfigure"
-	"sim/policies/reconfigure/gather"
 	"sim/policies/reconfigure/plan"
 	"sim/policies/reconfigure/rounds"
 	"sim/scenarios/schema"
@@ -219,11 +218,11 @@ func checkGathers(c *checker) {
 	if s.Engine.Level == "packet" {
 		checkSlowLinks(c)
 	}
-	if rate := s.Fabric.ScaleUp.LinkRate; rate < gather.SlowestLink {
+	if rate := s.Fabric.ScaleUp.LinkRate; rate < plan.SlowestLink {
 		c.Clash([]string{keys[0]}, fmt.Sprintf("%v is too slow for steps", rate), "write at least 2kbps")
 		return
 	}
-	p := gather.On(s.domain(), gatherOps[s.Workload.Kind], int64(s.Workload.Exchange.Message))
+	p := plan.On(s.domain(), gatherOps[s.Workload.Kind], int64(s.Workload.Exchange.Message))
 	if p.Check() == nil {
 		return
 	}

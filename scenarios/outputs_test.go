@@ -78,7 +78,7 @@ allocator = "delta-topo"
 			if (one.NoRoutes() == "") != (len(o.Routes) > 0) {
 				t.Errorf("%s %s: %d routes, %q", policy, c.set, len(o.Routes), one.NoRoutes())
 			}
-			plans := len(o.Plans) + len(o.Schedules) + len(o.Gathers)
+			plans := len(o.Plans) + len(o.Schedules)
 			why, err := one.NoPlan()
 			if err != nil || why != "" && plans > 0 {
 				t.Errorf("%s %s: %d plans, %q, %v", policy, c.set, plans, why, err)

@@ -11,7 +11,6 @@ import (
 
 	"sim/engine"
 	"sim/engine/flow"
-	"sim/policies/reconfigure/gather"
 	"sim/policies/reconfigure/plan"
 	"sim/policies/topology"
 	"sim/scenarios/result"
@@ -38,7 +37,6 @@ type Outcome struct {
 	// Schedules are the plans of all planners that have one.
 	Planned   bool // by planners
 	Schedules []*plan.Plan
-	Gathers   []*gather.Plan
 	// Failed says of each policy whose simulation came to no end why; its row holds
 	// what was measured before, and the label failed.
 	Failed []error

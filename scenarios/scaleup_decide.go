@@ -13,8 +13,8 @@ import (
 	"sim/fabric/scaleup"
 	"sim/policies/reconfigure"
 	"sim/policies/reconfigure/plan"
-	"sim/policies/reconfigure/play"
 	"sim/scenarios/result"
+	"sim/scenarios/simulate"
 )
 
 // planned is a planner's plan, played and measured.
@@ -191,12 +191,12 @@ func (a *planned) packets(ctx context.Context) error {
 		return nil
 	}
 	d, m := a.d, a.row.Metrics
-	end, err := play.Synchronised(ctx, a.played(), a.plan, d.chunk)
+	end, err := simulate.Synchronised(ctx, a.played(), a.plan, d.chunk)
 	if err != nil {
 		return err
 	}
 	m["synchronised_s"] = end.Seconds()
-	free, err := play.Free(ctx, a.played(), a.plan, d.chunk)
+	free, err := simulate.Free(ctx, a.played(), a.plan, d.chunk)
 	if err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func (a *planned) flow(ctx context.Context) error {
 		a.row.Labels["fluid_s"] = a.unwritten()
 		return nil
 	}
-	t, err := play.Fluid(ctx, a.played(), a.plan, a.d.chunk)
+	t, err := simulate.Fluid(ctx, a.played(), a.plan, a.d.chunk)
 	if err != nil {
 		return err
 	}
@@ -269,23 +269,7 @@ func schedule(p *plan.Plan, origin string, slot, delay engine.Time) *result.Sche
 // WriteSchedules writes the plans of all planners that have one as a JSON list, in the order of the rows. It fails when w
 // does.
 func (o *Outcome) WriteSchedules(w io.Writer) error {
-	if len(o.Gathers) == 0 { // perhaps none: an empty list
-		return plan.WriteJSON(w, o.Schedules)
-	}
-	for i, p := range o.Gathers {
-		between := "["
-		if i > 0 {
-			between = ","
-		}
-		if _, err := io.WriteString(w, between+"\n"); err != nil {
-			return err
-		}
-		if err := p.WriteJSON(w); err != nil {
-			return err
-		}
-	}
-	_, err := io.WriteString(w, "]\n")
-	return err
+	return plan.WriteJSON(w, o.Schedules)
 }
 
 // planWords is Words of collectives on a scale-up domain.

@@ -2,22 +2,21 @@ package scenarios
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"sim/engine"
-	"sim/engine/flow"
-	"sim/engine/packet"
 	"sim/policies/reconfigure/gather"
+	"sim/policies/reconfigure/plan"
 	"sim/scenarios/result"
+	"sim/scenarios/simulate"
 	"sim/workloads/collective"
 )
 
 // gathered is a scenario of an all-reduce, all-gather or reduce-scatter on a scale-up domain, built.
 type gathered struct {
 	s       *Scenario
-	problem *gather.Problem
+	problem *plan.Collective
 	bound   engine.Time
 }
 
@@ -25,7 +24,7 @@ var gatherOps = map[string]collective.Op{allReduce: collective.AllReduce, reduce
 
 // buildGathered builds the collective of s.
 func buildGathered(ctx context.Context, s *Scenario) (*gathered, error) {
-	g := &gathered{s: s, problem: gather.On(s.domain(), gatherOps[s.Workload.Kind], int64(s.Workload.Exchange.Message))}
+	g := &gathered{s: s, problem: plan.On(s.domain(), gatherOps[s.Workload.Kind], int64(s.Workload.Exchange.Message))}
 	var err error
 	g.bound, err = gather.Bound(g.problem)
 	return g, err
@@ -44,7 +43,7 @@ func (g *gathered) begin(ctx context.Context, o *Outcome) error {
 
 // gatheredAnswer is a planner's plan of such a collective, checked.
 type gatheredAnswer struct {
-	plan    *gather.Plan
+	plan    *plan.Plan
 	row     result.Row
 	timings result.PolicyTimings
 }
@@ -55,21 +54,21 @@ func (a *gatheredAnswer) describe(ctx context.Context, o *Outcome) {
 	o.Detail.Policies = append(o.Detail.Policies, result.Play{
 		Policy: a.row.Policy, MakespanS: a.row.Metrics["completion_s"], Schedule: gatherSchedule(a.plan),
 	})
-	o.Gathers = append(o.Gathers, a.plan)
+	o.Schedules = append(o.Schedules, a.plan)
 }
 
 // mostEdges is the most links, of all topologies of a plan, that are kept for its picture.
 const mostEdges = 60_000
 
-// gatherSchedule describes a plan for its picture.
-func gatherSchedule(pl *gather.Plan) *result.Schedule {
-	p := &pl.Problem
+// gatherSchedule describes a plan in steps for its picture.
+func gatherSchedule(pl *plan.Plan) *result.Schedule {
+	p := pl.Steps
 	out := &result.Schedule{
 		Origin: pl.Name, GPUs: p.GPUs, Degree: p.Degree, DelayS: p.Delay.Seconds(), LatencyS: p.Latency.Seconds(), RateBitsPerS: p.Rate,
 	}
 	room := mostEdges
-	for i := range pl.Phases {
-		from := &pl.Phases[i]
+	for i := range p.Phases {
+		from := &p.Phases[i]
 		f := result.SchedulePhase{Kind: from.Kind.String(), Reused: from.Reused}
 		for _, a := range from.Offsets {
 			f.Offsets = append(f.Offsets, int(a))
@@ -82,7 +81,7 @@ func gatherSchedule(pl *gather.Plan) *result.Schedule {
 			f.Steps = append(f.Steps, result.ScheduleRun{Count: 1, Bytes: b, StepS: p.StepTime(b).Seconds()})
 		}
 		if !f.Reused {
-			edges := pl.Topology(i)
+			edges := pl.Topologies[i]
 			if room -= len(edges); room < 0 {
 				f.Links, edges = len(edges), nil
 			}
@@ -101,30 +100,39 @@ const mostReplayed = 256
 // decide lets one planner plan, and checks the plan that is best for the delay.
 func (g *gathered) decide(ctx context.Context, name string, _ int) (answer, error) {
 	begin := time.Now()
+	stop := func() bool { return ctx.Err() != nil }
 	problem := *g.problem
-	problem.Stop = func() bool { return ctx.Err() != nil }
-	var best *gather.Plan
+	problem.Stop = stop
+	var list []plan.Candidate
 	var err error
 	switch name {
 	case "static-ring":
-		best, err = gather.StaticRing(&problem)
+		list, err = gather.StaticRings(&problem)
 	case "reconfigure-during+":
-		best, err = gather.Best(&problem)
+		list, err = gather.Candidates(&problem)
 	default:
 		err = fmt.Errorf("plans all-to-alls alone")
 	}
 	if err != nil {
 		return nil, err
 	}
-	solved := time.Now()
-	gap, err := best.Gap()
+	chosen, err := plan.Best(list, problem.Delay, 0)
 	if err != nil {
 		return nil, err
+	}
+	best, err := chosen.Build(0, stop)
+	if err != nil {
+		return nil, err
+	}
+	solved := time.Now()
+	cost, gap := best.Cost(problem.Delay, 0), 0.0
+	if g.bound > 0 {
+		gap = float64(cost-g.bound) / float64(g.bound)
 	}
 	a := &gatheredAnswer{plan: best, row: result.Row{
 		Policy: name, Labels: map[string]string{"origin": best.Name, "gap_model": "any plan in steps"},
 		Metrics: map[string]float64{
-			"completion_s": best.Cost().Seconds(), "reconfigurations": float64(best.Reconfigurations()), "steps": float64(best.Steps()), "gap": gap,
+			"completion_s": cost.Seconds(), "reconfigurations": float64(best.Reconfigurations()), "steps": float64(best.TotalSlots()), "gap": gap,
 		},
 	}}
 	a.timings.SolveS = solved.Sub(begin).Seconds()
@@ -143,37 +151,27 @@ func (g *gathered) play(ctx context.Context, a *gatheredAnswer) error {
 	}
 	if g.problem.GPUs > mostReplayed {
 		a.row.Labels["checked"] = fmt.Sprintf("not replayed: more than %d GPUs", mostReplayed)
-	} else if err := a.plan.Check(); err != nil {
+	} else if err := a.plan.SealUnless(func() bool { return ctx.Err() != nil }); err != nil {
 		return err
 	}
-	for _, how := range []struct {
-		level, metric string
-		free          bool
-	}{{"packet", "synchronised_s", false}, {"packet", "free_running_s", true}, {"flow", "fluid_s", true}} {
-		if level != how.level {
-			continue
-		}
-		w, err := a.plan.Work(0, len(a.plan.Phases), how.free)
+	d := g.s.domain()
+	switch level {
+	case "packet":
+		end, err := simulate.Synchronised(ctx, d, a.plan, 0)
 		if err != nil {
 			return err
 		}
-		var trace *engine.Trace
-		if level == "packet" { // each message a packet, up to the largest
-			o := packet.Options{Stop: func() bool { return ctx.Err() != nil }}
-			trace, _, err = packet.RunGraph(w.Graph, w.Network, w.Flows, w.Walks, int32(min(g.problem.Bytes, 1<<28)), o)
-		} else {
-			var routes *engine.Routes
-			if routes, err = engine.RoutesOf(w.Graph, w.Network, w.Walks, w.Flows); err == nil {
-				trace, err = flow.Run(ctx, w.Graph, w.Network, routes, flow.Options{})
-			}
-		}
-		if errors.Is(err, packet.ErrStopped) {
-			err = ctx.Err()
-		}
+		free, err := simulate.Free(ctx, d, a.plan, 0)
 		if err != nil {
 			return err
 		}
-		a.row.Metrics[how.metric] = trace.Makespan.Seconds()
+		a.row.Metrics["synchronised_s"], a.row.Metrics["free_running_s"] = end.Seconds(), free.Completion.Seconds()
+	case "flow":
+		fluid, err := simulate.Fluid(ctx, d, a.plan, 0)
+		if err != nil {
+			return err
+		}
+		a.row.Metrics["fluid_s"] = fluid.Completion.Seconds()
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"sim/engine"
 	"sim/policies/reconfigure/gather"
+	"sim/policies/reconfigure/plan"
 	"sim/scenarios/result"
 	"sim/workloads/collective"
 )
@@ -21,14 +22,19 @@ func TestGatherSchedules(t *testing.T) {
 			gpus, degree int
 			bytes        int64
 		}{{8, 1, 1e6}, {8, 2, 64e3}, {12, 2, 8e3}, {16, 3, 1e5}, {24, 2, 4e3}} {
-			plans, err := gather.Plans(&gather.Problem{GPUs: c.gpus, Degree: c.degree, Op: op, Bytes: c.bytes, Rate: 8e11,
-				Latency: 500 * engine.Nanosecond, Delay: 10 * engine.Microsecond})
+			problem := &plan.Collective{GPUs: c.gpus, Degree: c.degree, Op: op, Bytes: c.bytes, Rate: 8e11,
+				Latency: 500 * engine.Nanosecond, Delay: 10 * engine.Microsecond}
+			plans, err := gather.Candidates(problem)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, pl := range plans {
+			for i := range plans {
+				pl, err := plans[i].Build(0, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
 				s := gatherSchedule(pl)
-				if s.Reconfigurations() != pl.Reconfigurations() || len(s.Phases) != len(pl.Phases) || !s.InSteps() {
+				if s.Reconfigurations() != pl.Reconfigurations() || len(s.Phases) != len(pl.Topologies) || !s.InSteps() {
 					t.Fatalf("%s: %d topologies in %d phases", pl.Name, s.Reconfigurations(), len(s.Phases))
 				}
 				end := float64(s.Reconfigurations()) * s.DelayS
@@ -37,8 +43,8 @@ func TestGatherSchedules(t *testing.T) {
 					kinds[f.Kind] = true
 					_, _, took := f.Totals()
 					end += took
-					longest := make([]int64, len(pl.Phases[i].Longest))
-					for _, x := range pl.Transmissions(i) {
+					longest := make([]int64, len(pl.Steps.Phases[i].Longest))
+					for _, x := range pl.Steps.Phases[i].Messages() {
 						sum := int64(0)
 						for _, p := range x.Pieces {
 							sum += pieceBytes(pl, &p)
@@ -49,7 +55,7 @@ func TestGatherSchedules(t *testing.T) {
 						t.Fatalf("%s, phase %d: longest messages %v, want %v", pl.Name, i, got, longest)
 					}
 					want := [][2]int{}
-					for _, e := range pl.Topology(i) {
+					for _, e := range pl.Topologies[i] {
 						want = append(want, [2]int{int(e.From), int(e.To)})
 					}
 					if f.Reused {
@@ -60,8 +66,8 @@ func TestGatherSchedules(t *testing.T) {
 						t.Fatalf("%s, phase %d: links %v, want %v", pl.Name, i, f.Edges, want)
 					}
 				}
-				if math.Abs(end-pl.Cost().Seconds()) > 1e-15 {
-					t.Errorf("%s: %g s, want %v", pl.Name, end, pl.Cost())
+				if math.Abs(end-pl.Cost(problem.Delay, 0).Seconds()) > 1e-15 {
+					t.Errorf("%s: %g s, want %v", pl.Name, end, pl.Cost(problem.Delay, 0))
 				}
 			}
 		}
@@ -72,11 +78,11 @@ func TestGatherSchedules(t *testing.T) {
 }
 
 // pieceBytes is the size of a piece, its shard and part cut so that the first ones have a byte more.
-func pieceBytes(pl *gather.Plan, p *gather.Piece) int64 {
+func pieceBytes(pl *plan.Plan, p *plan.Piece) int64 {
 	even := func(bytes int64, k, n int64) int64 { return bytes/n*k + min(k, bytes%n) }
-	n := int64(pl.Problem.GPUs)
-	shard := even(pl.Problem.Bytes, int64(p.Shard)+1, n) - even(pl.Problem.Bytes, int64(p.Shard), n)
-	return even(shard, int64(p.To), int64(pl.Parts)) - even(shard, int64(p.From), int64(pl.Parts))
+	n := int64(pl.GPUs)
+	shard := even(pl.Steps.Bytes, int64(p.Shard)+1, n) - even(pl.Steps.Bytes, int64(p.Shard), n)
+	return even(shard, int64(p.To), int64(pl.Steps.Parts)) - even(shard, int64(p.From), int64(pl.Steps.Parts))
 }
 
 // lengths writes runs of steps out.
@@ -93,11 +99,23 @@ func lengths(runs []result.ScheduleRun) []int64 {
 // TestGatherScheduleLarge: of a large plan as many topologies as there is room for have their links listed, and thousands of
 // equal steps take a run.
 func TestGatherScheduleLarge(t *testing.T) {
-	p := &gather.Problem{GPUs: 4096, Degree: 4, Op: collective.AllGather, Bytes: 4096 * 4096, Rate: 8e11, Latency: 500 * engine.Nanosecond}
-	best, err := gather.Best(p)
-	if err != nil {
-		t.Fatal(err)
+	p := &plan.Collective{GPUs: 4096, Degree: 4, Op: collective.AllGather, Bytes: 4096 * 4096, Rate: 8e11, Latency: 500 * engine.Nanosecond}
+	cheapest := func(list []plan.Candidate, err error) *plan.Plan {
+		t.Helper()
+		var best *plan.Candidate
+		var built *plan.Plan
+		if err == nil {
+			best, err = plan.Best(list, p.Delay, 0)
+		}
+		if err == nil {
+			built, err = best.Build(0, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return built
 	}
+	best := cheapest(gather.Candidates(p))
 	s := gatherSchedule(best)
 	edges, all, topologies := 0, 0, 0
 	for i := range s.Phases {
@@ -114,10 +132,7 @@ func TestGatherScheduleLarge(t *testing.T) {
 	if want := min(3, topologies) * 4 * 4096; edges != want || all != topologies*4*4096 || topologies < 4 {
 		t.Errorf("%d links of %d are listed, want %d, of %d topologies", edges, all, want, topologies)
 	}
-	ring, err := gather.StaticRing(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ring := cheapest(gather.StaticRings(p))
 	if s := gatherSchedule(ring); len(s.Phases) != 1 || len(s.Phases[0].Steps) > 3 || len(lengths(s.Phases[0].Steps)) < 1000 {
 		t.Errorf("a ring's steps are listed as %d runs", len(s.Phases[0].Steps))
 	}

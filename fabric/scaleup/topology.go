@@ -1,12 +1,19 @@
 package scaleup
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Edge is one circuit: a link out of GPU From into GPU To.
 type Edge struct{ From, To int32 }
+
+// Compare orders edges by From, then by To.
+func (e Edge) Compare(o Edge) int {
+	return cmp.Or(cmp.Compare(e.From, o.From), cmp.Compare(e.To, o.To))
+}
 
 // Topology is what the optical switches connect between two reconfigurations: a directed graph on GPUs 0..n-1 with at
 // most k edges out of and into each GPU (paper Sec. 2.1). An edge listed twice has two links; From = To is a port
@@ -69,6 +76,13 @@ func (t Topology) Relabel(label []int32) Topology {
 		r[i] = Edge{label[e.From], label[e.To]}
 	}
 	return r
+}
+
+// Sorted returns the edges in the order of Edge.Compare.
+func (t Topology) Sorted() Topology {
+	sorted := slices.Clone(t)
+	slices.SortFunc(sorted, Edge.Compare)
+	return sorted
 }
 
 // Outgoing lists the edges out of every GPU, as indices into t: those of u are at edge[start[u]:start[u+1]], in the

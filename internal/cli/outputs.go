@@ -120,7 +120,7 @@ func (o *outputs) write(c *command, out *scenarios.Outcome) error {
 	}
 	name := out.Document.Scenario
 	write(o.trace, func(w io.Writer) error { return result.WriteTrace(w, &out.Document, &out.Detail) })
-	if o.plan != nil && len(out.Plans)+len(out.Schedules)+len(out.Gathers) == 0 {
+	if o.plan != nil && len(out.Plans)+len(out.Schedules) == 0 {
 		if out.Planned {
 			c.say("no planner of %s wrote a plan out, so %s has none: fluid schedules have no plan", name, o.plan.path)
 		} else {

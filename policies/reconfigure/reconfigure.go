@@ -3,7 +3,7 @@
 //
 // It is the table of planners and what they share: each problem is planned once for all reconfiguration delays, and
 // "reconfigure-during+" takes from the others what it cannot better. The constructions are in its sub-packages; plans
-// are played by play, and made into metrics in scenarios.
+// are simulated, and made into metrics, in scenarios.
 package reconfigure
 
 import (

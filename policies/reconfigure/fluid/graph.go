@@ -1,7 +1,6 @@
 package fluid
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -17,8 +16,7 @@ type graph struct {
 }
 
 func newGraph(t scaleup.Topology, n int) *graph {
-	edges := slices.DeleteFunc(slices.Clone(t), func(e scaleup.Edge) bool { return e.From == e.To })
-	slices.SortFunc(edges, func(a, b scaleup.Edge) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+	edges := slices.DeleteFunc(t.Sorted(), func(e scaleup.Edge) bool { return e.From == e.To })
 	g := &graph{n: n, start: make([]int32, n+1)}
 	for i, e := range edges {
 		if i > 0 && e == edges[i-1] {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"sim/policies/reconfigure/plan"
 	"sim/workloads/collective"
 )
 
@@ -11,10 +12,10 @@ func BenchmarkPlans(b *testing.B) {
 	for _, n := range []int{64, 1024, 1021, 2520, 4096} {
 		for _, k := range []int{1, 2, 4, 8} {
 			for _, op := range []collective.Op{collective.AllGather, collective.AllReduce} {
-				b.Run(fmt.Sprintf("%s/n=%d/k=%d", opName(op), n, k), func(b *testing.B) {
-					p := &Problem{n, k, op, 64 << 20, 8e11, us / 2, us, nil}
+				b.Run(fmt.Sprintf("%s/n=%d/k=%d", plan.OpName(op), n, k), func(b *testing.B) {
+					p := problem(n, k, op, 64<<20, 8e11, us/2, us)
 					for b.Loop() {
-						plans, err := Plans(p)
+						plans, err := plans(p)
 						if err != nil {
 							b.Fatal(err)
 						}
@@ -29,13 +30,13 @@ func BenchmarkPlans(b *testing.B) {
 func BenchmarkCheck(b *testing.B) {
 	for _, n := range []int{64, 256, 1024} {
 		for _, op := range []collective.Op{collective.AllGather, collective.AllReduce} {
-			b.Run(fmt.Sprintf("%s/n=%d", opName(op), n), func(b *testing.B) {
-				pl, err := Best(&Problem{n, 2, op, 64 << 20, 8e11, us / 2, us, nil})
+			b.Run(fmt.Sprintf("%s/n=%d", plan.OpName(op), n), func(b *testing.B) {
+				pl, err := best(problem(n, 2, op, 64<<20, 8e11, us/2, us))
 				if err != nil {
 					b.Fatal(err)
 				}
 				for b.Loop() {
-					if err := pl.Check(); err != nil {
+					if err := pl.write().Check(); err != nil {
 						b.Fatal(err)
 					}
 				}

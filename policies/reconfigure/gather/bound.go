@@ -40,15 +40,6 @@ func ceilShare(b, x, y int64) int64 {
 	return whole*x + (rest*x+y-1)/y
 }
 
-// Gap is (cost - bound) / bound, against Bound.
-func (pl *Plan) Gap() (float64, error) {
-	b, err := Bound(&pl.Problem)
-	if err != nil || b == 0 {
-		return 0, err
-	}
-	return float64(pl.Cost()-b) / float64(b), nil
-}
-
 // minSteps returns for d = 1, 2, .. topologies of degree k the fewest steps in which something may get from one to all of
 // n GPUs, until d is that number: more topologies than steps are of no use. The Moore bound is log-concave in the steps
 // of a phase, so equal phases reach most.

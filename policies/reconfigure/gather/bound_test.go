@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	_ "sim/internal/testseed"
+	"sim/policies/reconfigure/plan"
 
 	"sim/fabric/scaleup"
 	"sim/workloads/collective"
@@ -51,9 +52,9 @@ func TestFewestSteps(t *testing.T) {
 				left = next
 				want = append(want, left[1])
 			}
-			p := &Problem{n, k, collective.AllGather, 1 << 20, 8e11, us, us, nil}
+			p := problem(n, k, collective.AllGather, 1<<20, 8e11, us, us)
 			got := slices.Repeat([]int{math.MaxInt32}, n)
-			for _, pl := range must(Plans(p))(t) {
+			for _, pl := range must(plans(p))(t) {
 				for d := pl.Reconfigurations(); d <= n; d++ {
 					got[d-1] = min(got[d-1], pl.Steps())
 				}
@@ -128,9 +129,9 @@ func TestBandwidth(t *testing.T) {
 		p := &Problem{GPUs: rapid.IntRange(2, 80).Draw(t, "n"), Op: collective.AllGather, Rate: 8e11}
 		p.Degree = rapid.IntRange(1, min(5, p.GPUs-1)).Draw(t, "k")
 		p.Bytes = int64(p.GPUs * p.Degree * 1000)
-		best := must(Best(p))(t) // no latency and no delay: the fewest bytes
-		if want := p.Bytes / int64(p.GPUs*p.Degree) * int64(p.GPUs-1); best.Cost() != p.StepTime(want) {
-			t.Errorf("%s takes %v, want %v for %d B", best.Name, best.Cost(), p.StepTime(want), want)
+		best := must(best(p))(t) // no latency and no delay: the fewest bytes
+		if want := p.Bytes / int64(p.GPUs*p.Degree) * int64(p.GPUs-1); best.cost() != p.StepTime(want) {
+			t.Errorf("%s takes %v, want %v for %d B", best.Name, best.cost(), p.StepTime(want), want)
 		}
 	})
 }
@@ -142,7 +143,7 @@ func TestFrontier(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := anyProblem(t, 40)
 		p.Bytes = int64(p.GPUs*p.Degree) * 10
-		for _, r := range newTable(p.GPUs, p.Degree, p.parts(), nil).recipes(p.Op) {
+		for _, r := range newTable(p.GPUs, p.Degree, partsOf(p), nil).recipes(p.Op) {
 			pl := newPlan(p, r, map[phaseKey][]int64{})
 			sum, d := int64(0), pl.Reconfigurations()
 			for _, f := range pl.Phases {
@@ -178,7 +179,7 @@ func TestFrontier(t *testing.T) {
 
 // TestBadProblems: each is refused with what would be right.
 func TestBadProblems(t *testing.T) {
-	good := *On(&scaleup.Domain{GPUs: 8, Switches: 2, Rate: 8e11, Latency: us, Delay: us}, collective.AllGather, 8000)
+	good := *plan.On(&scaleup.Domain{GPUs: 8, Switches: 2, Rate: 8e11, Latency: us, Delay: us}, collective.AllGather, 8000)
 	if err := good.Check(); err != nil {
 		t.Fatal(err)
 	}
@@ -196,8 +197,8 @@ func TestBadProblems(t *testing.T) {
 	} {
 		p := good
 		spoil(&p)
-		for _, err := range []error{p.Check(), second(Plans(&p)), second(Best(&p)), second(StaticRing(&p)), second(Bound(&p))} {
-			if !errors.Is(err, ErrProblem) || !strings.Contains(err.Error(), want) {
+		for _, err := range []error{p.Check(), second(plans(&p)), second(best(&p)), second(staticRing(&p)), second(Bound(&p))} {
+			if !errors.Is(err, plan.ErrCollective) || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v: want %q", err, want)
 			}
 		}

@@ -1,7 +1,9 @@
 package gather
 
-// messages returns the messages of a phase by step and link, as seen from their sender.
-func (f *Phase) messages(parts int32) [][][]carry {
+import "sim/policies/reconfigure/plan"
+
+// carries returns the messages of a phase by step and link, as seen from their sender.
+func (f *Phase) carries(parts int32) [][][]carry {
 	steps, k := len(f.lift.loads[f.course]), len(f.Offsets)
 	list := make([][][]carry, steps)
 	for s := range list {
@@ -15,19 +17,17 @@ func (f *Phase) messages(parts int32) [][][]carry {
 	return list
 }
 
-// Transmissions returns all messages of a phase, by step, sender and link. Those that would be empty are left out.
-func (pl *Plan) Transmissions(phase int) []Tx {
+// messages returns all messages of a phase, by step, sender and link. Those that would be empty are left out.
+func (pl *Plan) messages(phase int) []Tx {
 	f := &pl.Phases[phase]
 	switch {
 	case f.trees != nil:
 		return f.transmissions(pl, phase)
 	case f.fold != nil:
 		return f.fold.transmissions(pl, phase)
-	case f.Offsets == nil:
-		return f.tx
 	}
 	n := int32(pl.Problem.GPUs)
-	list := f.messages(pl.Parts)
+	list := f.carries(pl.Parts)
 	var all []Tx
 	for s := range list {
 		from := s
@@ -94,7 +94,7 @@ func (pl *Plan) longest(f *Phase) []int64 {
 	extra := int32(small % int64(pl.Parts))
 	count := make([]int32, n) // by shard, from the sender: whether that part of it is in the message
 	var bytes []int64
-	for _, links := range f.messages(pl.Parts) {
+	for _, links := range f.carries(pl.Parts) {
 		most := int64(0)
 		for _, m := range links {
 			pl.Problem.Stop.Check()
@@ -103,7 +103,7 @@ func (pl *Plan) longest(f *Phase) []int64 {
 				clear(count)
 			}
 			for _, c := range m {
-				b := cut(small, c.to, pl.Parts) - cut(small, c.from, pl.Parts)
+				b := plan.Cut(small, c.to, pl.Parts) - plan.Cut(small, c.from, pl.Parts)
 				holds := c.from <= extra && extra < c.to
 				if f.Kind == Exchange {
 					base += b * int64(c.count) * int64(f.vector)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/plan"
 )
 
 // fold is an all-reduce on one generalised de Bruijn graph, u -> radix*u + a mod n for a < radix, of n = last *
@@ -197,7 +198,7 @@ func (f *fold) parts(of, parts int32) (from, to int32) {
 
 // plan makes the plan of f.
 func (f *fold) plan(p *Problem) *Plan {
-	pl := &Plan{Problem: *p, Parts: p.parts(), Name: fmt.Sprintf("fold de-bruijn %d^%d", f.radix, f.digits)}
+	pl := &Plan{Problem: *p, Parts: partsOf(p), Name: fmt.Sprintf("fold de-bruijn %d^%d", f.radix, f.digits)}
 	if f.last < f.radix {
 		pl.Name = fmt.Sprintf("fold de-bruijn %d*%d^%d", f.last, f.radix, f.digits-1)
 	}
@@ -210,12 +211,12 @@ func (f *fold) plan(p *Problem) *Plan {
 	if c := int32(f.copies); pl.Parts >= c {
 		pl.Parts -= pl.Parts % c // so that copies have as much each
 	}
-	sizes := p.sizes(pl.Parts, false)
+	sizes := sizesOf(p, pl.Parts, false)
 	for _, kind := range []Kind{Scatter, Fold, Exchange, Gather} {
 		if f.steps(kind) == 0 {
 			continue
 		}
-		phase := Phase{Kind: kind, Reused: len(pl.Phases) > 0, fold: f, edges: f.topology()}
+		phase := Phase{Phase: plan.Phase{Kind: kind, Reused: len(pl.Phases) > 0}, fold: f, edges: f.topology()}
 		for _, list := range f.messages(kind) {
 			longest, sum := int64(0), int64(0)
 			for i, m := range list {
@@ -258,7 +259,7 @@ func (f *fold) transmissions(pl *Plan, phase int) []Tx {
 				if kind == Exchange {
 					origin = m.from
 				}
-				x.Pieces = append(x.Pieces, Piece{shard, from, to, origin})
+				x.Pieces = append(x.Pieces, Piece{Shard: shard, From: from, To: to, Origin: origin})
 			}
 		}
 	}

@@ -24,11 +24,11 @@ func TestGaps(t *testing.T) {
 			for k := 1; k <= most; k++ {
 				for _, bytes := range sizes {
 					p := &Problem{GPUs: n, Degree: k, Op: op, Bytes: bytes, Rate: 800e9, Latency: 500 * engine.Nanosecond}
-					plans, err := Plans(p)
+					plans, err := plans(p)
 					if err != nil {
 						t.Fatal(err)
 					}
-					static, err := StaticRing(p)
+					static, err := staticRing(p)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -41,7 +41,7 @@ func TestGaps(t *testing.T) {
 						if err != nil {
 							t.Fatal(err)
 						}
-						cost, ring := Cheapest(plans, delay).CostAt(delay), static.CostAt(delay)
+						cost, ring := cheapest(plans, delay).CostAt(delay), static.CostAt(delay)
 						if cost < bound || cost > ring {
 							t.Errorf("%v, n=%d, k=%d, %d B, delay %v: %v, bound %v, rings %v", op, n, k, bytes, delay, cost, bound, ring)
 						}
@@ -71,11 +71,11 @@ func TestConverse(t *testing.T) {
 		var costs []engine.Time
 		for _, op := range []collective.Op{collective.AllGather, collective.ReduceScatter} {
 			p.Op = op
-			best, err := Best(p)
+			best, err := best(p)
 			if err != nil {
 				t.Fatal(err)
 			}
-			costs = append(costs, best.Cost())
+			costs = append(costs, best.cost())
 		}
 		if costs[0] != costs[1] {
 			t.Errorf("all-gather %v, reduce-scatter %v", costs[0], costs[1])
@@ -97,14 +97,14 @@ func TestMoreLinks(t *testing.T) {
 	} {
 		last := engine.Never
 		for _, k := range c.links {
-			best, err := Best(&Problem{GPUs: c.gpus, Degree: k, Op: c.op, Bytes: c.bytes, Rate: 800e9, Latency: 500 * engine.Nanosecond, Delay: engine.Microsecond})
+			best, err := best(&Problem{GPUs: c.gpus, Degree: k, Op: c.op, Bytes: c.bytes, Rate: 800e9, Latency: 500 * engine.Nanosecond, Delay: engine.Microsecond})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if best.Cost() > last {
-				t.Errorf("%v of %d B on %d GPUs: %v with %d links, %v with fewer", c.op, c.bytes, c.gpus, best.Cost(), k, last)
+			if best.cost() > last {
+				t.Errorf("%v of %d B on %d GPUs: %v with %d links, %v with fewer", c.op, c.bytes, c.gpus, best.cost(), k, last)
 			}
-			last = best.Cost()
+			last = best.cost()
 		}
 	}
 }

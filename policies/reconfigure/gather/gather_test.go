@@ -47,17 +47,17 @@ func anyProblem(t *rapid.T, most int) *Problem {
 func TestPlans(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := anyProblem(t, 24)
-		plans := must(Plans(p))(t)
-		ring, best, bound := must(StaticRing(p))(t), must(Best(p))(t), must(Bound(p))(t)
-		if best.Cost() > ring.Cost() || ring.Reconfigurations() != 1 {
-			t.Fatalf("best %v of %v, static ring %v with %d topologies", best.Name, best.Cost(), ring.Cost(), ring.Reconfigurations())
+		plans := must(plans(p))(t)
+		ring, best, bound := must(staticRing(p))(t), must(best(p))(t), must(Bound(p))(t)
+		if best.cost() > ring.cost() || ring.Reconfigurations() != 1 {
+			t.Fatalf("best %v of %v, static ring %v with %d topologies", best.Name, best.cost(), ring.cost(), ring.Reconfigurations())
 		}
 		for _, pl := range plans {
-			if err := pl.Check(); err != nil {
+			if err := pl.write().Check(); err != nil {
 				t.Fatalf("%s: %v", pl.Name, err)
 			}
-			if pl.Cost() < bound || pl.Cost() < best.Cost() {
-				t.Fatalf("%s costs %v, the bound is %v, the best %v", pl.Name, pl.Cost(), bound, best.Cost())
+			if pl.cost() < bound || pl.cost() < best.cost() {
+				t.Fatalf("%s costs %v, the bound is %v, the best %v", pl.Name, pl.cost(), bound, best.cost())
 			}
 			claims(t, pl)
 			compute(t, pl)
@@ -69,7 +69,7 @@ func TestPlans(t *testing.T) {
 func claims(t rapid.TB, pl *Plan) {
 	for i, f := range pl.Phases {
 		got := make([]int64, len(f.Longest))
-		for _, x := range pl.Transmissions(i) {
+		for _, x := range pl.messages(i) {
 			bytes := int64(0)
 			for _, e := range x.Pieces {
 				for part := e.From; part < e.To; part++ {
@@ -127,7 +127,7 @@ func compute(t rapid.TB, pl *Plan) {
 				}
 			}
 		}
-		list := pl.Transmissions(i)
+		list := pl.messages(i)
 		for len(list) > 0 {
 			var sent []arrival
 			step := list[0].Step
@@ -185,30 +185,30 @@ func compute(t rapid.TB, pl *Plan) {
 // 1000 B; on two topologies 1000 B and 2000 B; an all-reduce in recursive doubling twice 4000 B.
 func TestByHand(t *testing.T) {
 	const ns = engine.Nanosecond
-	p := &Problem{4, 1, collective.AllGather, 4000, 8e9, 100 * ns, 50 * ns, nil}
+	p := problem(4, 1, collective.AllGather, 4000, 8e9, 100*ns, 50*ns)
 	for delay, want := range map[engine.Time]engine.Time{50 * ns: 2*50*ns + 1100*ns + 2100*ns, 200 * ns: 200*ns + 3*1100*ns} {
 		p.Delay = delay
-		if got := must(Best(p))(t).Cost(); got != want {
+		if got := must(best(p))(t).cost(); got != want {
 			t.Errorf("all-gather at a delay of %v: %v, want %v", delay, got, want)
 		}
 	}
-	p = &Problem{4, 1, collective.AllReduce, 4, 8e9, 100 * ns, 50 * ns, nil}
-	best := must(Best(p))(t)
-	if want := 2 * (50*ns + 100*ns + 4*ns); best.Cost() != want || best.Name != "exchange ring 2, ring 2" {
-		t.Errorf("small all-reduce: %s at %v, want %v", best.Name, best.Cost(), want)
+	p = problem(4, 1, collective.AllReduce, 4, 8e9, 100*ns, 50*ns)
+	best := must(best(p))(t)
+	if want := 2 * (50*ns + 100*ns + 4*ns); best.cost() != want || best.Name != "exchange ring 2, ring 2" {
+		t.Errorf("small all-reduce: %s at %v, want %v", best.Name, best.cost(), want)
 	}
-	if b := must(Bound(p))(t); b > best.Cost() || b < 2*150*ns {
+	if b := must(Bound(p))(t); b > best.cost() || b < 2*150*ns {
 		t.Errorf("bound %v", b)
 	}
 }
 
 // TestRepeats: the same problem has the same plans.
 func TestRepeats(t *testing.T) {
-	p := &Problem{60, 3, collective.AllReduce, 1 << 20, 8e11, us / 2, us, nil}
+	p := problem(60, 3, collective.AllReduce, 1<<20, 8e11, us/2, us)
 	show := func() string {
 		text := ""
-		for _, pl := range must(Plans(p))(t) {
-			text += fmt.Sprintln(pl.Name, pl.Cost())
+		for _, pl := range must(plans(p))(t) {
+			text += fmt.Sprintln(pl.Name, pl.cost())
 			for _, f := range pl.Phases {
 				text += fmt.Sprintln(f.Offsets, f.edges, f.Longest)
 			}
@@ -225,12 +225,12 @@ func TestRepeats(t *testing.T) {
 func TestDelays(t *testing.T) {
 	for _, bytes := range []int64{64, 16 << 10, 1 << 20, 64 << 20, 1 << 30} {
 		for k := 1; k <= 2; k++ {
-			p := &Problem{64, k, collective.AllReduce, bytes, 8e11, us / 2, 0, nil}
-			plans, ring := must(Plans(p))(t), must(StaticRing(p))(t)
+			p := problem(64, k, collective.AllReduce, bytes, 8e11, us/2, 0)
+			plans, ring := must(plans(p))(t), must(staticRing(p))(t)
 			last := ""
 			for delay := engine.Time(0); delay < 20_000*us; delay += max(us/100, delay/20) {
 				p.Delay = delay
-				best := Cheapest(plans, delay)
+				best := cheapest(plans, delay)
 				if best.CostAt(delay) > ring.CostAt(delay) {
 					t.Errorf("%s slower than %s", best.Name, ring.Name)
 				}
@@ -242,12 +242,12 @@ func TestDelays(t *testing.T) {
 				}
 			}
 			least := minSteps(64, k)
-			best := Cheapest(plans, us/10)
+			best := cheapest(plans, us/10)
 			doubles := best.Steps() == least[len(least)-1] && !slices.ContainsFunc(best.Phases, func(f Phase) bool { return f.Kind != Exchange })
 			if bytes == 64 && !doubles {
 				t.Errorf("k=%d, %d B: %s is best, not recursive doubling", k, bytes, best.Name)
 			}
-			if last := Cheapest(plans, 10_000*us); last.Reconfigurations() != 1 {
+			if last := cheapest(plans, 10_000*us); last.Reconfigurations() != 1 {
 				t.Errorf("k=%d, %d B, R = 10 ms: %s is best", k, bytes, last.Name)
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/plan"
 	"sim/workloads/collective"
 )
 
@@ -18,15 +18,15 @@ func generalPlans(p *Problem) []*Plan {
 		back := t.backwards()
 		switch { // one direction alone goes either way, of which one may fill links more evenly
 		case p.Op == collective.AllGather:
-			all = append(all, p.along(nil, Gather, t), p.along(nil, Gather, back))
+			all = append(all, along(p, nil, Gather, t), along(p, nil, Gather, back))
 			continue
 		case p.Op == collective.ReduceScatter:
-			all = append(all, p.along(back, Scatter, nil), p.along(t, Scatter, nil))
+			all = append(all, along(p, back, Scatter, nil), along(p, t, Scatter, nil))
 			continue
 		case p.GPUs <= mostExchanged:
-			all = append(all, p.along(nil, Exchange, t))
+			all = append(all, along(p, nil, Exchange, t))
 		}
-		all = append(all, p.along(back, Gather, t))
+		all = append(all, along(p, back, Gather, t))
 	}
 	if p.Op == collective.AllReduce && p.GPUs <= mostTreeGPUs {
 		for _, f := range folds(p.GPUs, p.Degree) {
@@ -38,8 +38,8 @@ func generalPlans(p *Problem) []*Plan {
 }
 
 // along is the plan that scatters along trees back, and then gathers or exchanges along trees on; nil leaves one out.
-func (p *Problem) along(back *trees, kind Kind, on *trees) *Plan {
-	pl := &Plan{Problem: *p, Parts: p.parts()}
+func along(p *Problem, back *trees, kind Kind, on *trees) *Plan {
+	pl := &Plan{Problem: *p, Parts: partsOf(p)}
 	if back != nil {
 		pl.Phases = pl.grow(Scatter, back)
 		pl.Name = "scatter " + back.name
@@ -52,17 +52,9 @@ func (p *Problem) along(back *trees, kind Kind, on *trees) *Plan {
 		pl.Name += kind.String() + " " + on.name
 	}
 	for i := 1; i < len(pl.Phases); i++ {
-		pl.Phases[i].Reused = sameLinks(pl.Phases[i].edges, pl.Phases[i-1].edges)
+		pl.Phases[i].Reused = slices.Equal(pl.Phases[i].edges.Sorted(), pl.Phases[i-1].edges.Sorted())
 	}
 	return pl
-}
-
-// sameLinks reports whether topologies have the same links, in any order.
-func sameLinks(a, b scaleup.Topology) bool {
-	a, b = slices.Clone(a), slices.Clone(b)
-	slices.SortFunc(a, byEnds)
-	slices.SortFunc(b, byEnds)
-	return slices.Equal(a, b)
 }
 
 // grow returns the phases of trees: gathering and exchanging along them, scattering against them on the converse
@@ -71,10 +63,10 @@ func (pl *Plan) grow(kind Kind, t *trees) []Phase {
 	p := &pl.Problem
 	list := make([]Phase, len(t.legs))
 	for i, l := range t.legs {
-		list[i] = Phase{Kind: kind, Open: kind == Exchange && i+1 < len(t.legs), Longest: make([]int64, l.steps), trees: t, course: i}
+		list[i] = Phase{Phase: plan.Phase{Kind: kind, Open: kind == Exchange && i+1 < len(t.legs), Longest: make([]int64, l.steps)}, trees: t, course: i}
 		list[i].edges = l.topology(kind == Scatter)
 	}
-	sizes := p.sizes(pl.Parts, kind == Exchange)
+	sizes := sizesOf(p, pl.Parts, kind == Exchange)
 	load := make([]int64, p.GPUs*p.Degree)
 	t.grow(pl.Parts, p.Stop, func(leg, step int, of []carried) {
 		clear(load)
@@ -98,11 +90,11 @@ type sizes struct {
 	begin [2][]int64
 }
 
-func (p *Problem) sizes(parts int32, vectors bool) *sizes {
+func sizesOf(p *Problem, parts int32, vectors bool) *sizes {
 	n := int64(p.GPUs)
 	z := &sizes{rest: int32(p.Bytes % n)}
 	for from := range parts + 1 {
-		long, short := cut(p.Bytes/n+1, from, parts), cut(p.Bytes/n, from, parts)
+		long, short := plan.Cut(p.Bytes/n+1, from, parts), plan.Cut(p.Bytes/n, from, parts)
 		if vectors {
 			long = long*int64(z.rest) + short*(n-int64(z.rest))
 			short = long
@@ -142,11 +134,11 @@ func (f *Phase) transmissions(pl *Plan, phase int) []Tx {
 			x := Tx{Phase: int32(phase), Step: int32(step), From: e.From, To: e.To}
 			for _, c := range list[at:end] {
 				if f.Kind != Exchange {
-					x.Pieces = append(x.Pieces, Piece{c.shard, c.from, c.to, -1})
+					x.Pieces = append(x.Pieces, Piece{Shard: c.shard, From: c.from, To: c.to, Origin: -1})
 					continue
 				}
 				for s := range n {
-					x.Pieces = append(x.Pieces, Piece{s, c.from, c.to, c.shard})
+					x.Pieces = append(x.Pieces, Piece{Shard: s, From: c.from, To: c.to, Origin: c.shard})
 				}
 			}
 			all = append(all, x)

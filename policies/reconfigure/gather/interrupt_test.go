@@ -10,12 +10,12 @@ import (
 
 // TestPlansHalt: plans are made and checked for as long as nobody says stop.
 func TestPlansHalt(t *testing.T) {
-	p := &Problem{48, 3, collective.AllReduce, 64 << 20, 8e11, us / 2, us, nil}
-	want := must(Best(p))(t)
+	p := problem(48, 3, collective.AllReduce, 64<<20, 8e11, us/2, us)
+	want := must(best(p))(t)
 	asked := 0
 	count := *p
 	count.Stop = func() bool { asked++; return false }
-	must(Plans(&count))(t)
+	must(plans(&count))(t)
 	if asked < 100 {
 		t.Errorf("asked %d times", asked)
 	}
@@ -23,12 +23,11 @@ func TestPlansHalt(t *testing.T) {
 		left := n
 		some := *p
 		some.Stop = func() bool { left--; return left <= 0 }
-		if _, err := Plans(&some); !errors.Is(err, halt.ErrHalted) {
+		if _, err := plans(&some); !errors.Is(err, halt.ErrHalted) {
 			t.Errorf("asked %d of %d times: %v", n, asked, err)
 		}
 	}
-	want.Problem.Stop = func() bool { return true }
-	if err := want.Check(); !errors.Is(err, halt.ErrHalted) {
+	if err := want.write().SealUnless(func() bool { return true }); !errors.Is(err, halt.ErrHalted) {
 		t.Errorf("it is checked though it is to stop: %v", err)
 	}
 }

@@ -1,64 +1,32 @@
 package gather
 
 import (
-	"fmt"
 	"slices"
 
 	"sim/engine"
 	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/plan"
 	"sim/workloads/collective"
 )
 
-// Kind is what the transmissions of a phase do.
-type Kind uint8
-
+// What the messages of a phase do.
 const (
-	// Scatter sends the sum so far of a piece, gives it up, and adds it to what the receiver has.
-	Scatter Kind = iota
-	// Exchange passes on the sums that GPUs had when it began, each by itself; when it ends, every GPU adds up those that
-	// it has, its own included. It goes on over phases that are Open and the one behind them.
-	Exchange
-	// Gather sends copies of pieces that are complete: the sum of all GPUs, or in an all-gather the shard of its GPU.
-	Gather
-	// Fold sends the sums so far, of a piece to as many as there are links, and gives all up; a GPU then has the sums of
-	// what the step brings it. What it keeps of its own it sends to itself, over a link that leads there.
-	Fold
+	Scatter  = plan.Scatter
+	Exchange = plan.Exchange
+	Gather   = plan.Gather
+	Fold     = plan.Fold
 )
 
-var kindNames = [...]string{"scatter", "exchange", "gather", "fold"}
-
-func (k Kind) String() string {
-	if int(k) < len(kindNames) {
-		return kindNames[k]
-	}
-	return fmt.Sprintf("kind %d", uint8(k))
-}
-
-// Piece is parts From..To-1 of a shard, of Plan.Parts. In an exchange Origin is the GPU whose sum it is.
-type Piece struct{ Shard, From, To, Origin int32 }
-
-// Tx is one message: all that crosses one link From -> To of the phase's topology in a step.
-type Tx struct {
-	Phase, Step, From, To int32
-	Pieces                []Piece
-}
-
-func (t *Tx) String() string {
-	return fmt.Sprintf("message %d->%d in step %d of phase %d", t.From, t.To, t.Step, t.Phase)
-}
+type (
+	Kind  = plan.Kind
+	Piece = plan.Piece
+	Tx    = plan.Message
+)
 
 // Phase is one topology and what is done on it.
 type Phase struct {
-	Kind Kind
-	// Offsets make the topology a circulant: link i out of GPU u leads to u+Offsets[i] mod n. nil of others, and in plans
-	// that were read from a file.
-	Offsets []int32
-	// Reused: the topology is that of the phase before, so it costs no reconfiguration.
-	Reused bool
-	// Open: the exchange goes on in the next phase, so nothing is added up yet.
-	Open bool
-	// Longest is the bytes of the longest message of each step.
-	Longest []int64
+	plan.Phase // without Messages until it is written out
 
 	lift   lift
 	course int
@@ -68,10 +36,9 @@ type Phase struct {
 	fold  *fold  // of a phase on a de Bruijn graph
 
 	edges scaleup.Topology // of phases without Offsets
-	tx    []Tx             // read from a file
 }
 
-// Plan is a collective in full. It is kept as the messages of one GPU, or less; Transmissions writes it out.
+// Plan is a collective as the messages of one GPU, or less, with its cost; write writes it out.
 type Plan struct {
 	Problem Problem
 	// Name says of what stages it is made.
@@ -79,6 +46,28 @@ type Plan struct {
 	// Parts is how many parts each shard is cut into; sizes differ by a byte at most.
 	Parts  int32
 	Phases []Phase
+}
+
+// write writes the plan out but for the messages of its phases, which are many and made when they are asked for.
+func (pl *Plan) write() *plan.Plan {
+	out := &plan.Plan{Name: pl.Name, GPUs: pl.Problem.GPUs, Degree: pl.Problem.Degree, Steps: &plan.Steps{Collective: pl.Problem, Parts: pl.Parts}}
+	for i := range pl.Phases {
+		f := pl.Phases[i].Phase
+		f.Messages = func() []plan.Message { return pl.messages(i) }
+		out.Topologies, out.Slots = append(out.Topologies, pl.Topology(i)), append(out.Slots, int32(len(f.Longest)))
+		out.Steps.Phases = append(out.Steps.Phases, f)
+	}
+	return out
+}
+
+// candidate offers the plan.
+func (pl *Plan) candidate() plan.Candidate {
+	return plan.Candidate{Origin: pl.Name, Reconfigurations: pl.Reconfigurations(), Slots: int64(pl.Steps()), Steps: pl.CostAt(0),
+		Build: func(_ int64, stop halt.When) (*plan.Plan, error) {
+			made := *pl
+			made.Problem.Stop = stop
+			return made.write(), nil
+		}}
 }
 
 // Reconfigurations is d, the first topology included.
@@ -112,9 +101,6 @@ func (pl *Plan) CostAt(delay engine.Time) engine.Time {
 	return sum
 }
 
-// Cost is CostAt the problem's delay.
-func (pl *Plan) Cost() engine.Time { return pl.CostAt(pl.Problem.Delay) }
-
 // Topology returns the topology of a phase.
 func (pl *Plan) Topology(phase int) scaleup.Topology {
 	f := &pl.Phases[phase]
@@ -130,14 +116,14 @@ func (pl *Plan) Topology(phase int) scaleup.Topology {
 
 // newPlan puts the phases of a recipe together.
 func newPlan(p *Problem, r *recipe, longest map[phaseKey][]int64) *Plan {
-	pl := &Plan{Problem: *p, Parts: p.parts()}
+	pl := &Plan{Problem: *p, Parts: partsOf(p)}
 	add := func(kind Kind, l lift, vector int) {
 		for i := range l.courses {
 			c := i
 			if kind == Scatter {
 				c = len(l.courses) - 1 - i
 			}
-			f := Phase{Kind: kind, Open: kind == Exchange && c < len(l.courses)-1, lift: l, course: c, vector: vector}
+			f := Phase{Phase: plan.Phase{Kind: kind, Open: kind == Exchange && c < len(l.courses)-1}, lift: l, course: c, vector: vector}
 			scale := p.GPUs / (l.below * l.q)
 			for _, a := range l.courses[c].offsets {
 				f.Offsets = append(f.Offsets, a*int32(scale))
@@ -204,7 +190,7 @@ type phaseKey struct {
 
 // static is the plan of an operation with one topology throughout: offsets on Z_n.
 func static(p *Problem, name string, offsets []int32) *Plan {
-	s := newStage(p.GPUs, p.parts(), name, course{offsets, p.GPUs, p.GPUs})
+	s := newStage(p.GPUs, partsOf(p), name, course{offsets, p.GPUs, p.GPUs})
 	if s == nil {
 		return nil
 	}

@@ -15,8 +15,10 @@ type Candidate struct {
 	Origin string
 	// Reconfigurations is d, the initial topology included (paper Sec. 2.1).
 	Reconfigurations int
-	// Slots is the sum of the slots of all phases. 0 where Fluid is set.
+	// Slots is the sum of the slots, or steps, of all phases. 0 where Fluid is set.
 	Slots int64
+	// Steps, above 0, is the time of all steps, which are of different lengths.
+	Steps engine.Time
 	// Fluid, above 0, makes this an idealised schedule without a plan: its transmission time in slots, with rates
 	// shared as fluid. FluidBound <= Fluid brackets the optimum on this topology from below.
 	Fluid, FluidBound float64
@@ -48,6 +50,9 @@ type SwitchLoad struct {
 func (c *Candidate) Cost(delay, slot engine.Time) engine.Time {
 	if c.Fluid > 0 {
 		return engine.Time(c.Reconfigurations)*delay + engine.Time(c.Fluid*float64(slot)+0.5)
+	}
+	if c.Steps > 0 {
+		return engine.Time(c.Reconfigurations)*delay + c.Steps
 	}
 	if c.DelaySlots > 0 {
 		return engine.Time(c.Slots) * slot

@@ -38,8 +38,8 @@ func (p *Plan) SealUnless(stop halt.When) (err error) {
 	return nil
 }
 
-// Check replays a sealed plan transmission by transmission and returns an ErrBroken naming the first that breaks a rule:
-// every link exists and carries one chunk a slot, a chunk is where it is sent from, moves once a slot, rests across a
+// Check replays a sealed plan transmission by transmission, or message by message, and returns an ErrBroken naming the
+// first that breaks a rule; replaySteps has the rules of steps. In slots every link exists and carries one chunk a slot, a chunk is where it is sent from, moves once a slot, rests across a
 // reconfiguration only with Relay, and in the end is at its destination; phases take no more slots and GPUs hold no more
 // chunks in transit than claimed; Switches, if given, are dark as long as DelaySlots says before they change.
 func (p *Plan) Check() error {
@@ -67,7 +67,11 @@ func (p *Plan) ChunkNumbers() (first []int32, err error) {
 
 // shape fails where the parts of a plan do not fit each other or the switches, whatever it transmits.
 func (p *Plan) shape() error {
-	if err := (&Problem{GPUs: p.GPUs, Degree: p.Degree, Chunks: p.Chunks}).Check(); err != nil {
+	check := (&Problem{GPUs: p.GPUs, Degree: p.Degree, Chunks: p.Chunks}).Check
+	if p.Steps != nil {
+		check = p.Steps.Collective.Check
+	}
+	if err := check(); err != nil {
 		return fmt.Errorf("%w: %w", ErrBroken, err)
 	}
 	if len(p.Slots) != len(p.Topologies) {
@@ -92,6 +96,9 @@ const MostSlots = 1 << 24
 func (p *Plan) replay(stop halt.When) (peak int32, err error) {
 	if err := p.shape(); err != nil {
 		return 0, err
+	}
+	if p.Steps != nil {
+		return 0, p.replaySteps(stop)
 	}
 	first, err := p.ChunkNumbers()
 	if err != nil {

@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
+	"reflect"
+	"slices"
 	"strings"
 
+	"sim/engine"
 	"sim/fabric/scaleup"
+	"sim/workloads/collective"
 )
 
 // ErrJSON says that a text holds no plans.
@@ -52,14 +55,19 @@ func ReadJSON(r io.Reader, name string) ([]*Plan, error) {
 				return nil, fail(fmt.Errorf("%s is %v; want an object", label, open))
 			}
 		}
-		p, err := readPlan(in)
+		p, had, err := readPlan(in)
 		if err != nil {
 			return nil, fail(fmt.Errorf("%s: %w", label, err))
 		}
-		if err := p.admit(); err != nil {
+		claimed := p.Buffer
+		if err = p.Seal(); err == nil && had["buffer"] {
+			p.Buffer = claimed
+			err = p.Check()
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: %s %q: %w", name, label, p.Name, err)
 		}
-		if plans = append(plans, &p.Plan); first == json.Delim('{') {
+		if plans = append(plans, p); first == json.Delim('{') {
 			break
 		}
 	}
@@ -77,175 +85,138 @@ func ReadJSON(r io.Reader, name string) ([]*Plan, error) {
 // mostName bounds the name of a plan, in bytes of JSON: it stands in tables and figures.
 const mostName = 400
 
-// read is a plan being read.
+// read is a plan being read, member by member.
 type read struct {
-	Plan
-	had map[string]bool
+	name, op       string
+	n, k           int32
+	relay          bool
+	chunks         [][]int32
+	topologies     [][][]int32
+	slots          []int32
+	switches       [][]int32
+	delaySlots     int32
+	buffer         int32
+	bytes          int64
+	parts          int32
+	rate           float64
+	latency, delay int64
+	kinds          []string
+	reused, open   []bool
+	longest        [][]int64
+	tx             [][]int32
 }
 
-// admit seals and checks a plan that was read.
-func (p *read) admit() error {
-	claimed := p.Buffer
-	if err := p.Seal(); err != nil || !p.had["buffer"] {
-		return err
+// member is a member of a plan: where it goes, what it is, and of which plans it is.
+type member struct {
+	key   string
+	place any
+	what  string
+	of    use
+}
+
+type use uint8
+
+const (
+	always use = iota
+	inSlots
+	inSteps
+	mayBe // left out; of plans in slots but for the name
+)
+
+func (p *read) members() []member {
+	const number, list, lists, truths = "a whole number", "a list of whole numbers", "a list of lists of whole numbers", "a list of true and false"
+	return []member{
+		{"name", &p.name, "a text", mayBe}, {"n", &p.n, number, always}, {"k", &p.k, number, always},
+		{"topologies", &p.topologies, "a list of lists of edges", always}, {"slots", &p.slots, list, always}, {"tx", &p.tx, lists, always},
+		{"chunks", &p.chunks, lists, inSlots}, {"relay", &p.relay, "true or false", mayBe}, {"buffer", &p.buffer, number, mayBe},
+		{"switches", &p.switches, lists, mayBe}, {"delay_slots", &p.delaySlots, number, mayBe},
+		{"op", &p.op, "a text", inSteps}, {"bytes", &p.bytes, number, inSteps}, {"parts", &p.parts, number, inSteps},
+		{"rate_bits_per_s", &p.rate, "a number", inSteps}, {"latency_ps", &p.latency, number, inSteps}, {"delay_ps", &p.delay, number, inSteps},
+		{"kinds", &p.kinds, "a list of texts", inSteps}, {"reused", &p.reused, truths, inSteps}, {"open", &p.open, truths, inSteps},
+		{"longest", &p.longest, lists, inSteps},
 	}
-	p.Buffer = claimed
-	return p.Check()
 }
 
-var required = []string{"n", "k", "chunks", "topologies", "slots", "tx"}
-
-// readPlan reads the members of a plan, whose brace is open.
-func readPlan(in *json.Decoder) (*read, error) {
-	p := &read{had: map[string]bool{}}
-	var chunks nested
+// readPlan reads the members of a plan, whose brace is open, and says which it had.
+func readPlan(in *json.Decoder) (*Plan, map[string]bool, error) {
+	p, had := &read{}, map[string]bool{}
+	members := p.members()
 	for in.More() {
 		token, err := in.Token()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		key := token.(string) // the decoder takes nothing else for a key
-		if p.had[key] {
-			return nil, fmt.Errorf("member %q comes twice", key)
+		if had[key] {
+			return nil, nil, fmt.Errorf("member %q comes twice", key)
 		}
-		p.had[key] = true
+		had[key] = true
 		var raw json.RawMessage
 		if err := in.Decode(&raw); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if err := p.member(key, raw, &chunks); err != nil {
-			return nil, fmt.Errorf("member %q: %w", key, err)
+		at := slices.IndexFunc(members, func(m member) bool { return m.key == key })
+		if at < 0 {
+			return nil, nil, fmt.Errorf("member %q: there is none of that name; want %s", key, keys(members))
+		}
+		if err := decode(raw, members[at].place, members[at].what); err != nil {
+			return nil, nil, fmt.Errorf("member %q: %w", key, err)
+		}
+		if key == "name" && len(raw) > mostName {
+			return nil, nil, fmt.Errorf("member %q: it is %d bytes long; want at most %d", key, len(raw), mostName)
 		}
 	}
 	if _, err := in.Token(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	for _, key := range required {
-		if !p.had[key] {
-			return nil, fmt.Errorf("member %q is missing", key)
+	required, other := inSlots, inSteps
+	if had["op"] {
+		required, other = inSteps, inSlots
+	}
+	for _, m := range members {
+		switch missing := !had[m.key]; {
+		case missing && (m.of == always || m.of == required):
+			return nil, nil, fmt.Errorf("member %q is missing", m.key)
+		case !missing && (m.of == other || m.of == mayBe && m.key != "name" && required == inSteps):
+			return nil, nil, fmt.Errorf(`member %q: a plan with "op" goes in steps and has none of slots, one without in slots and has none of steps`, m.key)
 		}
 	}
-	if p.had["delay_slots"] && !p.had["switches"] {
-		return nil, errors.New(`member "delay_slots" is of no use without "switches"`)
+	if had["delay_slots"] && !had["switches"] {
+		return nil, nil, errors.New(`member "delay_slots" is of no use without "switches"`)
 	}
-	return p, p.square(&chunks)
+	out, err := p.plan()
+	return out, had, err
 }
 
-// member reads one member.
-func (p *read) member(key string, raw []byte, chunks *nested) error {
-	number := func(into *int32) error {
-		var list nested
-		if err := list.parse(raw, 0); err != nil {
-			return err
-		}
-		*into = list.values[0]
-		return nil
+func keys(members []member) string {
+	list := make([]string, len(members))
+	for i, m := range members {
+		list[i] = m.key
 	}
-	var size int32
-	var list nested
-	switch key {
-	case "name":
-		if len(raw) > mostName {
-			return fmt.Errorf("it is %d bytes long; want at most %d", len(raw), mostName)
-		}
-		return text(raw, &p.Name)
-	case "n":
-		err := number(&size)
-		p.GPUs = int(size)
-		return err
-	case "k":
-		err := number(&size)
-		p.Degree = int(size)
-		return err
-	case "relay":
-		switch string(raw) {
-		case "true":
-			p.Relay = true
-		case "false":
-		default:
-			return fmt.Errorf("it is %s; want true or false", clip(raw))
-		}
-		return nil
-	case "buffer":
-		return number(&p.Buffer)
-	case "delay_slots":
-		return number(&p.DelaySlots)
-	case "chunks":
-		return chunks.parse(raw, 2)
-	case "slots":
-		err := list.parse(raw, 1)
-		p.Slots = list.values
-		return err
-	case "switches":
-		err := list.parse(raw, 2)
-		p.Switches = make([][]int32, 0, len(list.lengths))
-		list.rows(func(row []int32) { p.Switches = append(p.Switches, row) })
-		return err
-	case "topologies":
-		return p.edges(raw)
-	case "tx":
-		return p.transmissions(raw)
-	}
-	return fmt.Errorf("there is none of that name; want name, relay, switches, delay_slots, buffer, %s", strings.Join(required, ", "))
+	return strings.Join(list, ", ")
 }
 
-func (p *read) edges(raw []byte) error {
-	var rows []json.RawMessage
-	if err := json.Unmarshal(raw, &rows); err != nil || rows == nil {
-		return fmt.Errorf("it is %s; want a list of lists of edges", clip(raw))
-	}
-	for i, r := range rows {
-		var list nested
-		if err := list.parse(r, 2); err != nil {
-			return fmt.Errorf("entry %d: %w", i, err)
+// decode reads a member, and names the entry that is at fault.
+func decode(raw []byte, into any, what string) error {
+	fails := func(raw []byte, into any) bool {
+		null := bytes.Contains(raw, []byte("null")) // which encoding/json takes for 0; texts may have the word
+		if raw[0] == '"' {
+			null = false
 		}
-		t := make(scaleup.Topology, 0, len(list.lengths))
-		for e, length := range list.lengths {
-			if length != 2 {
-				return fmt.Errorf("entry %d: edge %d is of %d numbers; want 2, from and to", i, e, length)
+		return null || json.Unmarshal(raw, into) != nil
+	}
+	if !fails(raw, into) {
+		return nil
+	}
+	var list []json.RawMessage
+	if kind := reflect.TypeOf(into).Elem(); kind.Kind() == reflect.Slice && json.Unmarshal(raw, &list) == nil {
+		for i, entry := range list {
+			if fails(entry, reflect.New(kind.Elem()).Interface()) {
+				return fmt.Errorf("entry %d is %s; want %s", i, clip(entry), what)
 			}
-			t = append(t, scaleup.Edge{From: list.values[2*e], To: list.values[2*e+1]})
-		}
-		p.Topologies = append(p.Topologies, t)
-	}
-	return nil
-}
-
-func (p *read) transmissions(raw []byte) error {
-	var list nested
-	if err := list.parse(raw, 2); err != nil {
-		return err
-	}
-	p.Tx = make([]Tx, 0, len(list.lengths))
-	for i, length := range list.lengths {
-		if length != 7 {
-			return fmt.Errorf("entry %d is of %d numbers; want 7: phase, slot, from, to, source, destination, chunk", i, length)
-		}
-		v := list.values[7*i:]
-		p.Tx = append(p.Tx, Tx{v[0], v[1], v[2], v[3], v[4], v[5], v[6]})
-	}
-	return nil
-}
-
-// square takes the demand over, which must be n x n.
-func (p *read) square(chunks *nested) error {
-	if len(chunks.lengths) != p.GPUs {
-		return fmt.Errorf(`member "chunks": %d rows; want n = %d`, len(chunks.lengths), p.GPUs)
-	}
-	for u, length := range chunks.lengths {
-		if int(length) != p.GPUs {
-			return fmt.Errorf(`member "chunks": row %d has %d entries; want n = %d`, u, length, p.GPUs)
 		}
 	}
-	p.Chunks = chunks.values
-	return nil
-}
-
-func text(raw []byte, into *string) error {
-	if raw[0] != '"' {
-		return fmt.Errorf("it is %s; want a text", clip(raw))
-	}
-	return json.Unmarshal(raw, into)
+	return fmt.Errorf("it is %s; want %s", clip(raw), what)
 }
 
 func clip(raw []byte) string {
@@ -256,64 +227,72 @@ func clip(raw []byte) string {
 	return string(raw)
 }
 
-// nested is a number, a list of numbers, or a list of such lists, flat.
-type nested struct {
-	values  []int32
-	lengths []int32 // of the inner lists
-}
-
-// rows calls do with each inner list.
-func (l *nested) rows(do func(row []int32)) {
-	at := int32(0)
-	for _, length := range l.lengths {
-		do(l.values[at : at+length : at+length])
-		at += length
-	}
-}
-
-// parse reads raw, which is valid JSON, as whole numbers of 32 bits in lists so deep (0 to 2).
-func (l *nested) parse(raw []byte, deep int) error {
-	at, entry := 0, 0
-	for i := 0; i < len(raw); {
-		switch c := raw[i]; {
-		case c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == ',':
-			i++
-		case c == '[' && at < deep:
-			if i++; at == 1 {
-				l.lengths = append(l.lengths, 0)
+// plan puts together what was read.
+func (p *read) plan() (*Plan, error) {
+	out := &Plan{Name: p.name, GPUs: int(p.n), Degree: int(p.k), Slots: p.slots, Relay: p.relay, Switches: p.switches, DelaySlots: p.delaySlots, Buffer: p.buffer}
+	for i, edges := range p.topologies {
+		t := make(scaleup.Topology, 0, len(edges))
+		for j, e := range edges {
+			if len(e) != 2 {
+				return nil, fmt.Errorf(`member "topologies": entry %d: edge %d is of %d numbers; want 2, from and to`, i, j, len(e))
 			}
-			at++
-		case c == ']':
-			if i++; at == 2 {
-				entry++
-			}
-			at--
-		case (c == '-' || c >= '0' && c <= '9') && at == deep:
-			end := i + 1
-			value := int64(0)
-			if c != '-' {
-				value = int64(c - '0')
-			}
-			for ; end < len(raw) && raw[end] >= '0' && raw[end] <= '9'; end++ {
-				value = min(value*10+int64(raw[end]-'0'), math.MaxInt32+2)
-			}
-			if c == '-' {
-				value = -value
-			}
-			part := end < len(raw) && (raw[end] == '.' || raw[end] == 'e' || raw[end] == 'E')
-			if part || value > math.MaxInt32 || value < math.MinInt32 {
-				return fmt.Errorf("entry %d: %s is no whole number of 32 bits", entry, clip(raw[i:]))
-			}
-			l.values = append(l.values, int32(value))
-			if i = end; at == 2 {
-				l.lengths[len(l.lengths)-1]++
-			} else {
-				entry++
-			}
-		default:
-			shape := [...]string{"a whole number", "a list of whole numbers", "a list of lists of whole numbers"}
-			return fmt.Errorf("entry %d: %s; want %s", entry, clip(raw[i:]), shape[deep])
+			t = append(t, scaleup.Edge{From: e[0], To: e[1]})
 		}
+		out.Topologies = append(out.Topologies, t)
+	}
+	if p.op != "" {
+		return out, p.steps(out)
+	}
+	if len(p.chunks) != out.GPUs {
+		return nil, fmt.Errorf(`member "chunks": %d rows; want n = %d`, len(p.chunks), out.GPUs)
+	}
+	for u, row := range p.chunks {
+		if len(row) != out.GPUs {
+			return nil, fmt.Errorf(`member "chunks": row %d has %d entries; want n = %d`, u, len(row), out.GPUs)
+		}
+		out.Chunks = append(out.Chunks, row...)
+	}
+	out.Tx = make([]Tx, 0, len(p.tx))
+	for i, v := range p.tx {
+		if len(v) != 7 {
+			return nil, fmt.Errorf(`member "tx": entry %d is of %d numbers; want 7: phase, slot, from, to, source, destination, chunk`, i, len(v))
+		}
+		out.Tx = append(out.Tx, Tx{v[0], v[1], v[2], v[3], v[4], v[5], v[6]})
+	}
+	return out, nil
+}
+
+// steps puts together what a plan does in steps.
+func (p *read) steps(out *Plan) error {
+	op := slices.Index(opNames[:], p.op)
+	if op < 0 {
+		return fmt.Errorf(`member "op": it is %q; want one of %q`, p.op, opNames)
+	}
+	out.Steps = &Steps{Parts: p.parts, Phases: make([]Phase, len(p.topologies)), Collective: Collective{
+		GPUs: out.GPUs, Degree: out.Degree, Op: collective.Op(op), Bytes: p.bytes, Rate: p.rate, Latency: engine.Time(p.latency), Delay: engine.Time(p.delay),
+	}}
+	for _, count := range []int{len(p.kinds), len(p.reused), len(p.open), len(p.longest)} {
+		if count != len(p.topologies) {
+			return fmt.Errorf(`members "kinds", "reused", "open" and "longest": one has %d entries for %d topologies`, count, len(p.topologies))
+		}
+	}
+	messages := make([][]Message, len(p.topologies))
+	for i, v := range p.tx {
+		if len(v) < 4 || len(v)%4 != 0 || v[0] < 0 || int(v[0]) >= len(messages) {
+			return fmt.Errorf(`member "tx": entry %d is %v; want phase, step, from and to, and four numbers a piece: shard, from, to, origin`, i, v)
+		}
+		m := Message{Phase: v[0], Step: v[1], From: v[2], To: v[3]}
+		for v = v[4:]; len(v) > 0; v = v[4:] {
+			m.Pieces = append(m.Pieces, Piece{v[0], v[1], v[2], v[3]})
+		}
+		messages[m.Phase] = append(messages[m.Phase], m)
+	}
+	for i := range out.Steps.Phases {
+		kind := slices.Index(kindNames[:], p.kinds[i])
+		if kind < 0 {
+			return fmt.Errorf(`member "kinds": entry %d is %q; want one of %q`, i, p.kinds[i], kindNames)
+		}
+		out.Steps.Phases[i] = Phase{Kind: Kind(kind), Reused: p.reused[i], Open: p.open[i], Longest: p.longest[i], Messages: func() []Message { return messages[i] }}
 	}
 	return nil
 }

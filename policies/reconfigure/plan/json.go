@@ -12,42 +12,76 @@ import (
 //
 //	name        text
 //	n, k        GPUs; links out of and into a GPU
+//	topologies  by phase, a list of edges [from, to]; one that is listed twice is two links
+//	slots       by phase, slots or steps
+//	tx          what is sent, a line each
+//
+// and of an all-to-all, which goes in slots:
+//
 //	relay       whether a chunk may rest at an intermediate GPU across a reconfiguration
 //	chunks      n x n: chunks from row to column
-//	topologies  by phase, a list of edges [from, to]
 //	switches    by phase, the switch of each edge; only where switches reconfigure on their own
 //	delay_slots slots that a switch is dark before it changes; only beside switches
-//	slots       by phase
 //	buffer      Plan.Buffer
-//	tx          list of [phase, slot, from, to, src, dst, chunk], a line each
+//	tx          [phase, slot, from, to, src, dst, chunk]
+//
+// of other collectives, which go in steps:
+//
+//	op          "all-reduce", "reduce-scatter" or "all-gather"
+//	bytes       of a GPU's data: shard s of n is bytes/n, the first bytes mod n of them a byte more
+//	parts       into how many parts each shard is cut, the first ones a byte longer where it does not come out even
+//	rate_bits_per_s, latency_ps, delay_ps
+//	kinds       by phase, "scatter", "exchange", "gather" or "fold": see Kind
+//	reused      by phase, true if the links are those of the phase before, at no reconfiguration
+//	open        by phase, true if an exchange goes on in the next phase
+//	longest     by phase, bytes of the longest message of each step
+//	tx          [phase, step, from, to, pieces..]: what crosses one link, its pieces being four numbers each, shard, from,
+//	            to and origin: parts from..to-1 of the shard, in an exchange of the sum of the GPU origin, which is else -1
 //
 // The same plans make the same bytes. It checks nothing: sealed plans are read back as they are.
 func WriteJSON(w io.Writer, plans []*Plan) error {
-	out := bufio.NewWriterSize(w, 1<<16)
+	out := &writer{Writer: bufio.NewWriterSize(w, 1<<16)}
 	out.WriteString("[")
 	for i, p := range plans {
 		if i > 0 {
 			out.WriteString(",")
 		}
 		out.WriteString("\n")
-		if err := p.write(out); err != nil {
-			return err
-		}
+		p.write(out)
 	}
 	out.WriteString("\n]\n")
+	if out.err != nil {
+		return out.err
+	}
 	return out.Flush() // the first error of all that was written
 }
 
-func (p *Plan) write(out *bufio.Writer) error {
-	name, err := json.Marshal(p.Name)
-	if err != nil {
-		return fmt.Errorf("plan: name of a plan: %w", err)
+type writer struct {
+	*bufio.Writer
+	err error // of a value that JSON does not have
+}
+
+// member writes a member as encoding/json does.
+func (w *writer) member(key string, value any) {
+	text, err := json.Marshal(value)
+	if err != nil && w.err == nil {
+		w.err = fmt.Errorf("plan: %s of a plan: %w", key, err)
 	}
-	fmt.Fprintf(out, `{"name":%s,"n":%d,"k":%d,"relay":%t,`, name, p.GPUs, p.Degree, p.Relay)
-	out.WriteString("\n\"chunks\":")
-	rows(out, len(p.Chunks)/max(1, p.GPUs), "", func(b []byte, u int) []byte {
-		return appendList(b, p.Chunks[u*p.GPUs:(u+1)*p.GPUs])
-	})
+	fmt.Fprintf(w, `,"%s":%s`, key, text)
+}
+
+func (p *Plan) write(out *writer) {
+	name, _ := json.Marshal(p.Name) // any text has a form
+	fmt.Fprintf(out, `{"name":%s,"n":%d,"k":%d`, name, p.GPUs, p.Degree)
+	if s := p.Steps; s != nil {
+		s.write(out)
+	} else {
+		fmt.Fprintf(out, `,"relay":%t,`, p.Relay)
+		out.WriteString("\n\"chunks\":")
+		rows(out, len(p.Chunks)/max(1, p.GPUs), "", func(b []byte, u int) []byte {
+			return appendList(b, p.Chunks[u*p.GPUs:(u+1)*p.GPUs])
+		})
+	}
 	out.WriteString(",\n\"topologies\":")
 	rows(out, len(p.Topologies), "\n", func(b []byte, i int) []byte {
 		b = append(b, '[')
@@ -64,17 +98,64 @@ func (p *Plan) write(out *bufio.Writer) error {
 		rows(out, len(p.Switches), "\n", func(b []byte, i int) []byte { return appendList(b, p.Switches[i]) })
 		fmt.Fprintf(out, ",\n\"delay_slots\":%d", p.DelaySlots)
 	}
-	fmt.Fprintf(out, ",\n\"slots\":%s,\"buffer\":%d,\n\"tx\":", appendList(nil, p.Slots), p.Buffer)
-	rows(out, len(p.Tx), "\n", func(b []byte, i int) []byte {
-		t := &p.Tx[i]
-		return appendList(b, []int32{t.Phase, t.Slot, t.From, t.To, t.Src, t.Dst, t.Chunk})
-	})
+	fmt.Fprintf(out, ",\n\"slots\":%s", appendList(nil, p.Slots))
+	if p.Steps == nil {
+		fmt.Fprintf(out, ",\"buffer\":%d", p.Buffer)
+	}
+	out.WriteString(",\n\"tx\":")
+	if p.Steps != nil {
+		p.Steps.writeMessages(out)
+	} else {
+		rows(out, len(p.Tx), "\n", func(b []byte, i int) []byte {
+			t := &p.Tx[i]
+			return appendList(b, []int32{t.Phase, t.Slot, t.From, t.To, t.Src, t.Dst, t.Chunk})
+		})
+	}
 	out.WriteString("}")
-	return nil
+}
+
+func (s *Steps) write(out *writer) {
+	var kinds []string
+	var reused, open []bool
+	var longest [][]int64
+	for i := range s.Phases {
+		f := &s.Phases[i]
+		kinds, reused, open = append(kinds, f.Kind.String()), append(reused, f.Reused), append(open, f.Open)
+		longest = append(longest, f.Longest)
+	}
+	out.member("op", OpName(s.Op))
+	out.member("bytes", s.Bytes)
+	out.member("parts", s.Parts)
+	out.member("rate_bits_per_s", s.Rate)
+	out.member("latency_ps", s.Latency)
+	out.member("delay_ps", s.Delay)
+	out.member("kinds", kinds)
+	out.member("reused", reused)
+	out.member("open", open)
+	out.member("longest", longest)
+}
+
+func (s *Steps) writeMessages(out *writer) {
+	out.WriteString("[")
+	between, row := "\n", []int32(nil)
+	for i := range s.Phases {
+		list := s.Phases[i].Messages()
+		for j := range list {
+			m := &list[j]
+			row = append(row[:0], m.Phase, m.Step, m.From, m.To)
+			for _, e := range m.Pieces {
+				row = append(row, e.Shard, e.From, e.To, e.Origin)
+			}
+			out.WriteString(between)
+			out.Write(appendList(nil, row))
+			between = ",\n"
+		}
+	}
+	out.WriteString("]")
 }
 
 // rows writes a list of so many entries, each after the text before.
-func rows(out *bufio.Writer, count int, before string, entry func(b []byte, i int) []byte) {
+func rows(out *writer, count int, before string, entry func(b []byte, i int) []byte) {
 	b := []byte{'['}
 	for i := range count {
 		if i > 0 {

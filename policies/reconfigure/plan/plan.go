@@ -1,6 +1,7 @@
 // Package plan holds what every planner of reconfigurations speaks: the problem, the plan of a collective as topologies
-// and transmissions in slots, the candidates among which the best for a reconfiguration delay is chosen, lower bounds,
-// the check of a plan, and plans as JSON.
+// and what crosses their links, in slots of one chunk (all-to-all) or in steps of a message (other collectives), the
+// candidates among which the best for a reconfiguration delay is chosen, lower bounds, the check of a plan, and plans as
+// JSON.
 //
 // It makes no plan: that is the work of its sibling packages, which policies/reconfigure puts together.
 package plan
@@ -9,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 
+	"sim/engine"
 	"sim/fabric/scaleup"
 )
 
@@ -67,15 +69,17 @@ func UniformProblem(n, k int, chunks int32) *Problem {
 // From -> To of that phase's topology.
 type Tx struct{ Phase, Slot, From, To, Src, Dst, Chunk int32 }
 
-// Plan is a collective in full: phase i sets Topologies[i] up and then takes Slots[i] slots.
+// Plan is a collective in full: phase i sets Topologies[i] up and then takes Slots[i] slots, or steps.
 type Plan struct {
 	Name         string
 	GPUs, Degree int
+	Topologies   []scaleup.Topology
+	Slots        []int32
+	// Steps is what is done in steps; nil of all-to-alls, which alone have what follows.
+	Steps *Steps
 	// Relay allows a chunk to rest at an intermediate GPU across a reconfiguration.
-	Relay      bool
-	Chunks     []int32 // as in Problem
-	Topologies []scaleup.Topology
-	Slots      []int32
+	Relay  bool
+	Chunks []int32 // as in Problem
 	// Switches, where each switch reconfigures on its own, has the switch (0..Degree-1) of each edge of each topology. A
 	// phase is then a time in which no switch changes, its topology lists only lit links, and a switch is dark for
 	// DelaySlots slots at least before it comes up with other links than it had, at the beginning too. nil where all
@@ -89,7 +93,33 @@ type Plan struct {
 	Buffer int32
 }
 
-// TotalSlots is the sum of all phases' slots.
+// Reconfigurations is the number of topologies that are set up, the first included.
+func (p *Plan) Reconfigurations() int {
+	d := len(p.Topologies)
+	if p.Steps != nil {
+		for i := range p.Steps.Phases {
+			if p.Steps.Phases[i].Reused {
+				d--
+			}
+		}
+	}
+	return d
+}
+
+// Cost is the closed alpha-beta cost: d R + T x slots (paper Sec. 2.1), where T is the time of a slot; with switches on
+// their own, whose darkness takes slots, T x slots; in steps d R and the time of each step's longest message.
+func (p *Plan) Cost(delay, slot engine.Time) engine.Time {
+	if p.Switches != nil {
+		return engine.Time(p.TotalSlots()) * slot
+	}
+	sum := engine.Time(p.Reconfigurations()) * delay
+	if p.Steps == nil {
+		return sum + engine.Time(p.TotalSlots())*slot
+	}
+	return sum + p.Steps.Time()
+}
+
+// TotalSlots is the sum of all phases' slots or steps.
 func (p *Plan) TotalSlots() int64 {
 	var sum int64
 	for _, s := range p.Slots {

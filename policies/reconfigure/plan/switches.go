@@ -8,20 +8,14 @@ import (
 )
 
 // SwitchEdges lists the edges of switch s in phase i, sorted. Edges are those of the phase's topology.
-func (p *Plan) SwitchEdges(phase int, s int32) []scaleup.Edge {
-	var list []scaleup.Edge
+func (p *Plan) SwitchEdges(phase int, s int32) scaleup.Topology {
+	var list scaleup.Topology
 	for e, on := range p.Switches[phase] {
 		if on == s {
 			list = append(list, p.Topologies[phase][e])
 		}
 	}
-	slices.SortFunc(list, func(a, b scaleup.Edge) int {
-		if a.From != b.From {
-			return int(a.From - b.From)
-		}
-		return int(a.To - b.To)
-	})
-	return list
+	return list.Sorted()
 }
 
 // Lightings lists, for a plan whose switches reconfigure on their own, every time that a switch comes up with other links
@@ -29,7 +23,7 @@ func (p *Plan) SwitchEdges(phase int, s int32) []scaleup.Edge {
 // then switches.
 func (p *Plan) Lightings() []Lighting {
 	var list []Lighting
-	last := make([][]scaleup.Edge, p.Degree)
+	last := make([]scaleup.Topology, p.Degree)
 	dark := make([]int32, p.Degree) // the first phase of the darkness that lasts
 	for i := range p.Topologies {
 		for s := range int32(p.Degree) {

@@ -1,4 +1,4 @@
-package play
+package simulate
 
 import (
 	"cmp"
@@ -31,7 +31,7 @@ type stage struct {
 func newUnpacker(p *plan.Plan) (*unpacker, error) {
 	first, err := p.ChunkNumbers()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrPlay, err)
+		return nil, fmt.Errorf("%w: %w", ErrSimulate, err)
 	}
 	total := first[len(first)-1]
 	u := &unpacker{p: p, first: first, at: make([]int32, total), seen: make([]int32, total)}
@@ -44,7 +44,7 @@ func newUnpacker(p *plan.Plan) (*unpacker, error) {
 }
 
 // stage returns phase i. It fails where a transmission is out of order, has no link, or its chunk is elsewhere; that links
-// carry one chunk a slot is left to the play.
+// carry one chunk a slot is left to the simulate.
 func (u *unpacker) stage(i int) (*stage, error) {
 	p, t := u.p, u.p.Topologies[i]
 	n := p.GPUs
@@ -52,7 +52,7 @@ func (u *unpacker) stage(i int) (*stage, error) {
 	out := make([]int, n)
 	for e, edge := range t {
 		if edge.From < 0 || int(edge.From) >= n || edge.To < 0 || int(edge.To) >= n {
-			return nil, fmt.Errorf("%w: topology %d: edge %d->%d leaves GPUs 0..%d", ErrPlay, i, edge.From, edge.To, n-1)
+			return nil, fmt.Errorf("%w: topology %d: edge %d->%d leaves GPUs 0..%d", ErrSimulate, i, edge.From, edge.To, n-1)
 		}
 		s.port[e] = engine.MakeStep(out[edge.From], 0)
 		out[edge.From]++
@@ -70,7 +70,7 @@ func (u *unpacker) stage(i int) (*stage, error) {
 	for ; u.next < len(p.Tx) && int(p.Tx[u.next].Phase) == i; u.next++ {
 		x := p.Tx[u.next]
 		bad := func(format string, args ...any) error {
-			return fmt.Errorf("%w: %v: %s", ErrPlay, x, fmt.Sprintf(format, args...))
+			return fmt.Errorf("%w: %v: %s", ErrSimulate, x, fmt.Sprintf(format, args...))
 		}
 		switch {
 		case x.Slot < 0 || x.Slot >= p.Slots[i] || u.next > begin && x.Slot < p.Tx[u.next-1].Slot:
@@ -106,12 +106,12 @@ func (u *unpacker) stage(i int) (*stage, error) {
 // done fails where transmissions are left over or a chunk is not at its destination.
 func (u *unpacker) done() error {
 	if u.next < len(u.p.Tx) {
-		return fmt.Errorf("%w: %v: no such phase, or out of order", ErrPlay, u.p.Tx[u.next])
+		return fmt.Errorf("%w: %v: no such phase, or out of order", ErrSimulate, u.p.Tx[u.next])
 	}
 	for f := range u.p.Chunks {
 		for c := u.first[f]; c < u.first[f+1]; c++ {
 			if int(u.at[c]) != f%u.p.GPUs {
-				return fmt.Errorf("%w: chunk %d of %d->%d ends at GPU %d", ErrPlay, c-u.first[f], f/u.p.GPUs, f%u.p.GPUs, u.at[c])
+				return fmt.Errorf("%w: chunk %d of %d->%d ends at GPU %d", ErrSimulate, c-u.first[f], f/u.p.GPUs, f%u.p.GPUs, u.at[c])
 			}
 		}
 	}

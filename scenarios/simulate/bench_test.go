@@ -1,4 +1,4 @@
-package play_test
+package simulate_test
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 
 	"sim/fabric/scaleup"
 	"sim/policies/reconfigure/plan"
-	"sim/policies/reconfigure/play"
+	"sim/scenarios/simulate"
 )
 
 // Hops a second are reported: about 1 million of them.
@@ -24,21 +24,21 @@ func benchmark(b *testing.B, run func(d *scaleup.Domain, p *plan.Plan) error) {
 
 func BenchmarkSynchronised(b *testing.B) {
 	benchmark(b, func(d *scaleup.Domain, p *plan.Plan) error {
-		_, err := play.Synchronised(context.Background(), d, p, chunk)
+		_, err := simulate.Synchronised(context.Background(), d, p, chunk)
 		return err
 	})
 }
 
 func BenchmarkFree(b *testing.B) {
 	benchmark(b, func(d *scaleup.Domain, p *plan.Plan) error {
-		_, err := play.Free(context.Background(), d, p, chunk)
+		_, err := simulate.Free(context.Background(), d, p, chunk)
 		return err
 	})
 }
 
 func BenchmarkFluid(b *testing.B) {
 	benchmark(b, func(d *scaleup.Domain, p *plan.Plan) error {
-		_, err := play.Fluid(context.Background(), d, p, chunk)
+		_, err := simulate.Fluid(context.Background(), d, p, chunk)
 		return err
 	})
 }

@@ -1,4 +1,4 @@
-package play
+package simulate
 
 import (
 	"context"
@@ -10,16 +10,20 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// block is how many transmissions are played at once. Between slots nothing is under way, so a phase can be cut there.
+// block is how many transmissions are simulated at once. Between slots nothing is under way, so a phase can be cut there.
 const block = 1 << 16
 
-// Synchronised plays a sealed plan on engine/packet in step with the slots and returns its completion time. A transmission
+// Synchronised simulates a sealed plan on engine/packet in step with the slots and returns its completion time. A transmission
 // is a packet that starts with its slot, or when its chunk has arrived if that is later, and queues for its link; phases
-// start R after the end of the last slot of the one before. For a plan without contention the time is Closed, to the tick.
+// start R after the end of the last slot of the one before. For a plan without contention the time is plan.Plan.Cost, to the tick. Of plans in
+// steps, all messages of a step start when the step before has ended.
 //
 // Errors: ErrContention, naming link, slot and both chunks, for the first transmission that does not end with its slot;
-// ErrPlay for a plan that does not fit the domain or moves a chunk from where it is not.
+// ErrSimulate for a plan that does not fit the domain or moves a chunk from where it is not.
 func Synchronised(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64) (engine.Time, error) {
+	if p.Steps != nil {
+		return inSteps(ctx, p, false, false)
+	}
 	slot, err := fits(d, p, chunk)
 	if err != nil {
 		return 0, err
@@ -36,7 +40,7 @@ func Synchronised(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk in
 		}
 		network, err := d.Network(t)
 		if err != nil {
-			return 0, fmt.Errorf("%w: topology %d: %w", ErrPlay, i, err)
+			return 0, fmt.Errorf("%w: topology %d: %w", ErrSimulate, i, err)
 		}
 		s, err := u.stage(i)
 		if err != nil {
@@ -47,7 +51,7 @@ func Synchronised(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk in
 			for to < len(s.tx) && s.tx[to].Slot == s.tx[to-1].Slot {
 				to++
 			}
-			if err := y.play(network, s, from, to); err != nil {
+			if err := y.block(network, s, from, to); err != nil {
 				return 0, err
 			}
 			from = to
@@ -67,8 +71,8 @@ type synchronised struct {
 	chunk int64
 }
 
-// play plays transmissions from..to-1 of a phase, all of some slots one after the other.
-func (y *synchronised) play(n *engine.Network, s *stage, from, to int) error {
+// block simulates transmissions from..to-1 of a phase, all of some slots one after the other.
+func (y *synchronised) block(n *engine.Network, s *stage, from, to int) error {
 	count := to - from
 	g := &engine.Graph{}
 	g.Grow(count+1, 2*count)
@@ -96,7 +100,7 @@ func (y *synchronised) play(n *engine.Network, s *stage, from, to int) error {
 		return err
 	}
 	if y.chunk > maxPacket {
-		return fmt.Errorf("%w: chunks of %d B; a packet has at most %d B", ErrPlay, y.chunk, maxPacket)
+		return fmt.Errorf("%w: chunks of %d B; a packet has at most %d B", ErrSimulate, y.chunk, maxPacket)
 	}
 	trace, _, err := packet.RunGraph(g, n, flows, walks, int32(y.chunk), options(y.ctx))
 	if err != nil {
@@ -115,9 +119,6 @@ func (y *synchronised) play(n *engine.Network, s *stage, from, to int) error {
 	}
 	return nil
 }
-
-// maxPacket is the largest packet of engine/packet.
-const maxPacket = 1 << 28
 
 // late names a transmission that does not end with its slot, and the one that it shares its link with.
 func (s *stage) late(i int, over engine.Time) error {

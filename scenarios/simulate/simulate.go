@@ -1,9 +1,9 @@
-// Package play plays a plan of a collective: in the closed alpha-beta cost, packet by packet in step with the slots, packet
-// by packet as fast as queues let it, and as fluid.
+// Package simulate runs plans of collectives on the engines: packet by packet in step with the slots or steps, packet by
+// packet as fast as queues let it, and as fluid.
 //
-// A plan says all there is to do, so the package decides nothing: plans are made in the sibling packages, and time is the
+// A plan says all there is to do, so the package decides nothing: plans are made in policies/reconfigure, and time is the
 // engines'.
-package play
+package simulate
 
 import (
 	"context"
@@ -16,17 +16,17 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// ErrPlay says that a plan cannot be played on a domain.
-var ErrPlay = errors.New("play: this plan cannot be played")
+// ErrSimulate says that a plan cannot be simulated on a domain.
+var ErrSimulate = errors.New("simulate: this plan cannot be simulated")
 
 // ErrContention says that a transmission does not end with its slot: it is wrapped by the error of Synchronised that names
 // the link, the slot and the chunks.
-var ErrContention = errors.New("play: contention")
+var ErrContention = errors.New("simulate: contention")
 
 // Phase is when the transmissions of a phase began and ended.
 type Phase struct{ Start, End engine.Time }
 
-// Result is a play of a plan.
+// Result is a simulation of a plan.
 type Result struct {
 	// Completion is when the last phase ends, reconfigurations included.
 	Completion engine.Time
@@ -37,50 +37,67 @@ type Result struct {
 	Hops         int64
 }
 
-// Closed is the closed cost of a plan, d R + T x slots (paper Sec. 2.1), where T is the time of a slot. With switches on
-// their own, whose darkness takes slots, it is T x slots. Error: ErrPlay where the plan does not fit the domain.
-func Closed(d *scaleup.Domain, p *plan.Plan, chunk int64) (engine.Time, error) {
-	slot, err := fits(d, p, chunk)
-	if err != nil {
-		return 0, err
-	}
-	if p.Switches != nil {
-		return engine.Time(p.TotalSlots()) * slot, nil
-	}
-	return engine.Time(len(p.Topologies))*d.Delay + engine.Time(p.TotalSlots())*slot, nil
-}
-
 // fits returns the time of a slot, or fails where the plan is for another domain or takes longer than engine.Time holds.
 func fits(d *scaleup.Domain, p *plan.Plan, chunk int64) (engine.Time, error) {
 	if err := d.Check(); err != nil {
-		return 0, fmt.Errorf("%w: %w", ErrPlay, err)
+		return 0, fmt.Errorf("%w: %w", ErrSimulate, err)
 	}
 	if err := (&plan.Problem{GPUs: p.GPUs, Degree: p.Degree, Chunks: p.Chunks}).Check(); err != nil {
-		return 0, fmt.Errorf("%w: %w", ErrPlay, err)
+		return 0, fmt.Errorf("%w: %w", ErrSimulate, err)
 	}
 	if chunk < 1 {
-		return 0, fmt.Errorf("%w: chunks of %d B; want at least 1 B", ErrPlay, chunk)
+		return 0, fmt.Errorf("%w: chunks of %d B; want at least 1 B", ErrSimulate, chunk)
 	}
 	slot := d.Slot(chunk)
 	total := float64(len(p.Topologies))*float64(d.Delay) + float64(p.TotalSlots())*float64(slot)
 	switch {
 	case p.GPUs != d.GPUs || p.Degree > d.Switches:
-		return 0, fmt.Errorf("%w: it is for %d GPUs of degree %d, the domain has %d and %d switches", ErrPlay, p.GPUs, p.Degree, d.GPUs, d.Switches)
+		return 0, fmt.Errorf("%w: it is for %d GPUs of degree %d, the domain has %d and %d switches", ErrSimulate, p.GPUs, p.Degree, d.GPUs, d.Switches)
 	case len(p.Slots) != len(p.Topologies):
-		return 0, fmt.Errorf("%w: %d counts of slots for %d topologies", ErrPlay, len(p.Slots), len(p.Topologies))
+		return 0, fmt.Errorf("%w: %d counts of slots for %d topologies", ErrSimulate, len(p.Slots), len(p.Topologies))
 	case !(total < float64(engine.Never)/2):
-		return 0, fmt.Errorf("%w: it takes %g s, longer than simulated time", ErrPlay, total/float64(engine.Second))
+		return 0, fmt.Errorf("%w: it takes %g s, longer than simulated time", ErrSimulate, total/float64(engine.Second))
 	case p.Switches != nil && len(p.Switches) != len(p.Topologies):
-		return 0, fmt.Errorf("%w: switches of %d topologies, of which there are %d", ErrPlay, len(p.Switches), len(p.Topologies))
+		return 0, fmt.Errorf("%w: switches of %d topologies, of which there are %d", ErrSimulate, len(p.Switches), len(p.Topologies))
 	case p.Switches != nil && engine.Time(p.DelaySlots)*slot < d.Delay:
-		return 0, fmt.Errorf("%w: its switches are dark for %d slots of %v, less than the %v that a reconfiguration takes", ErrPlay, p.DelaySlots, slot, d.Delay)
+		return 0, fmt.Errorf("%w: its switches are dark for %d slots of %v, less than the %v that a reconfiguration takes", ErrSimulate, p.DelaySlots, slot, d.Delay)
 	}
 	return slot, nil
 }
 
-// options are those of a packet play that ends with its context.
+// options are those of a simulation of packets that ends with its context.
 func options(ctx context.Context) packet.Options {
 	return packet.Options{Stop: func() bool { return ctx.Err() != nil }}
+}
+
+// maxPacket is the largest packet of engine/packet.
+const maxPacket = 1 << 28
+
+// phases runs the phases of a plan one by one on their networks, those without transmissions in no time, and places them on
+// the timeline.
+func phases(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64, run func(u *unpacker, n *engine.Network, s *stage) (engine.Time, error)) (*Result, error) {
+	if _, err := fits(d, p, chunk); err != nil {
+		return nil, err
+	}
+	u, err := newUnpacker(p)
+	if err != nil {
+		return nil, err
+	}
+	r, err := timeline(ctx, d, p, func(i int) (engine.Time, error) {
+		network, err := d.Network(p.Topologies[i])
+		if err != nil {
+			return 0, fmt.Errorf("%w: topology %d: %w", ErrSimulate, i, err)
+		}
+		s, err := u.stage(i)
+		if err != nil || len(s.tx) == 0 {
+			return 0, err
+		}
+		return run(u, network, s)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r, u.done()
 }
 
 // timeline places phases one after the other, each taking what run says. All switches at once reconfigure for R before

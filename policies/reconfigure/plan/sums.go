@@ -1,15 +1,16 @@
-package gather
+package plan
 
 import (
 	"math/bits"
 	"slices"
 
+	"sim/policies/reconfigure/halt"
 	"sim/workloads/collective"
 )
 
-// replay follows one shard through a plan, with sets of contributions as bits.
-type replay struct {
-	pl       *Plan
+// sums follows one shard through a plan, with sets of contributions as bits.
+type sums struct {
+	plan     *Steps
 	n, parts int
 	words    int
 	sum      []uint64 // by GPU and part: whose contributions its sum has
@@ -18,25 +19,26 @@ type replay struct {
 	sent     []uint64 // by part that is on its way in the step
 	want     []uint64
 	when     [2]int32 // phase and step reached
+	stop     halt.When
 }
 
-func newReplay(pl *Plan) *replay {
-	z := &replay{pl: pl, n: pl.Problem.GPUs, parts: int(pl.Parts), words: (pl.Problem.GPUs + 63) / 64}
+func newSums(s *Steps, stop halt.When) *sums {
+	z := &sums{plan: s, n: s.GPUs, parts: int(s.Parts), words: (s.GPUs + 63) / 64, stop: stop}
 	z.sum, z.want = make([]uint64, z.n*z.parts*z.words), make([]uint64, z.words)
-	if slices.ContainsFunc(pl.Phases, func(f Phase) bool { return f.Kind == Exchange }) {
+	if slices.ContainsFunc(s.Phases, func(f Phase) bool { return f.Kind == Exchange }) {
 		z.term, z.has = make([]uint64, len(z.sum)), make([]uint64, len(z.sum))
 	}
 	return z
 }
 
 // set returns the set of a GPU and part.
-func (z *replay) set(of []uint64, gpu int32, part int32) []uint64 {
+func (z *sums) set(of []uint64, gpu int32, part int32) []uint64 {
 	at := (int(gpu)*z.parts + int(part)) * z.words
 	return of[at : at+z.words]
 }
 
-func (z *replay) shard(s int32, list []moved) error {
-	gathers := z.pl.Problem.Op == collective.AllGather
+func (z *sums) shard(s int32, list []moved) error {
+	gathers := z.plan.Op == collective.AllGather
 	clear(z.sum)
 	clear(z.want)
 	for u := range int32(z.n) {
@@ -49,8 +51,8 @@ func (z *replay) shard(s int32, list []moved) error {
 		}
 	}
 	at, open := 0, false
-	for phase := range z.pl.Phases {
-		f := &z.pl.Phases[phase]
+	for phase := range z.plan.Phases {
+		f := &z.plan.Phases[phase]
 		if f.Kind == Exchange && !open {
 			z.begin()
 		}
@@ -65,7 +67,7 @@ func (z *replay) shard(s int32, list []moved) error {
 			for end < len(list) && int(list[end].phase) == phase && list[end].step == list[at].step {
 				end++
 			}
-			z.pl.Problem.Stop.Check()
+			z.stop.Check()
 			if err := z.step(s, f.Kind, list[at:end]); err != nil {
 				return err
 			}
@@ -81,9 +83,9 @@ func (z *replay) shard(s int32, list []moved) error {
 			}
 		}
 	}
-	z.when = [2]int32{int32(len(z.pl.Phases)), 0}
+	z.when = [2]int32{int32(len(z.plan.Phases)), 0}
 	for u := range int32(z.n) {
-		if z.pl.Problem.Op == collective.ReduceScatter && u != s {
+		if z.plan.Op == collective.ReduceScatter && u != s {
 			continue
 		}
 		for p := range int32(z.parts) {
@@ -96,14 +98,14 @@ func (z *replay) shard(s int32, list []moved) error {
 }
 
 // step sends all pieces of a step, as they were when it began, and then delivers them.
-func (z *replay) step(s int32, kind Kind, list []moved) error {
+func (z *sums) step(s int32, kind Kind, list []moved) error {
 	z.sent = z.sent[:0]
 	for i := range list {
 		m := &list[i]
 		for p := m.from; p < m.to; p++ {
 			sum := z.set(z.sum, m.fromGPU, p)
 			switch {
-			case kind == Exchange && !member(z.set(z.has, m.fromGPU, p), m.origin):
+			case kind == Exchange && !holds(z.set(z.has, m.fromGPU, p), m.origin):
 				return broken("%v: GPU %d does not have GPU %d's sum of part %d of shard %d when the step begins", m, m.fromGPU, m.origin, p, s)
 			case kind == Gather && !slices.Equal(sum, z.want):
 				return broken("%v: GPU %d has %d of %d contributions to part %d of shard %d when the step begins", m, m.fromGPU, count(sum), count(z.want), p, s)
@@ -135,7 +137,7 @@ func (z *replay) step(s int32, kind Kind, list []moved) error {
 				}
 			case Exchange:
 				has := z.set(z.has, m.toGPU, p)
-				if member(has, m.origin) {
+				if holds(has, m.origin) {
 					return broken("%v: GPU %d has GPU %d's sum of part %d of shard %d already: it is counted twice", m, m.toGPU, m.origin, p, s)
 				}
 				has[m.origin/64] |= 1 << (m.origin % 64)
@@ -146,7 +148,7 @@ func (z *replay) step(s int32, kind Kind, list []moved) error {
 }
 
 // begin starts an exchange: everyone has its own term.
-func (z *replay) begin() {
+func (z *sums) begin() {
 	copy(z.term, z.sum)
 	clear(z.has)
 	for u := range int32(z.n) {
@@ -159,14 +161,14 @@ func (z *replay) begin() {
 }
 
 // end adds up the terms of an exchange.
-func (z *replay) end(s, phase int32) error {
+func (z *sums) end(s, phase int32) error {
 	for u := range int32(z.n) {
 		for p := range int32(z.parts) {
 			sum := z.set(z.sum, u, p)
 			clear(sum)
-			z.pl.Problem.Stop.Check()
+			z.stop.Check()
 			for o := range int32(z.n) {
-				if !member(z.set(z.has, u, p), o) {
+				if !holds(z.set(z.has, u, p), o) {
 					continue
 				}
 				if twice := add(sum, z.set(z.term, o, p)); twice >= 0 {
@@ -178,7 +180,7 @@ func (z *replay) end(s, phase int32) error {
 	return nil
 }
 
-func member(set []uint64, u int32) bool { return set[u/64]>>(u%64)&1 > 0 }
+func holds(set []uint64, u int32) bool { return set[u/64]>>(u%64)&1 > 0 }
 
 func count(set []uint64) int {
 	n := 0

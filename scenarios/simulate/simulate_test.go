@@ -1,4 +1,4 @@
-package play_test
+package simulate_test
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"sim/fabric/scaleup"
 	"sim/policies/reconfigure/plan"
 	"sim/policies/reconfigure/plan/plantest"
-	"sim/policies/reconfigure/play"
+	"sim/scenarios/simulate"
 )
 
 func domain(n, k int) *scaleup.Domain {
@@ -53,10 +53,10 @@ func TestSynchronised(t *testing.T) {
 			slots += int64(last)
 		}
 		want := engine.Time(len(p.Topologies))*d.Delay + engine.Time(slots)*d.Slot(size)
-		got, err := play.Synchronised(context.Background(), d, p, size)
-		closed, err2 := play.Closed(d, p, size)
-		if err != nil || err2 != nil || got != want || closed != want {
-			t.Fatalf("synchronised %v (%v), closed %v (%v), want %v", got, err, closed, err2, want)
+		got, err := simulate.Synchronised(context.Background(), d, p, size)
+		closed := p.Cost(d.Delay, d.Slot(size))
+		if err != nil || got != want || closed != want {
+			t.Fatalf("synchronised %v (%v), closed %v, want %v", got, err, closed, want)
 		}
 	})
 }
@@ -70,7 +70,7 @@ func TestSynchronisedRounding(t *testing.T) {
 	if err := p.Seal(); err != nil {
 		t.Fatal(err)
 	}
-	got, err := play.Synchronised(context.Background(), d, p, 1444667)
+	got, err := simulate.Synchronised(context.Background(), d, p, 1444667)
 	if want := d.Slot(1444667); err != nil || got != want {
 		t.Errorf("%v (%v), want %v", got, err, want)
 	}
@@ -99,14 +99,14 @@ func TestContention(t *testing.T) {
 			t.Skip("there were two links")
 		}
 		d := domain(p.GPUs, p.Degree)
-		_, err := play.Synchronised(context.Background(), d, p, chunk)
-		if errors.Is(err, play.ErrPlay) {
+		_, err := simulate.Synchronised(context.Background(), d, p, chunk)
+		if errors.Is(err, simulate.ErrSimulate) {
 			t.Skip("it moved before it came")
 		}
-		if !errors.Is(err, play.ErrContention) {
+		if !errors.Is(err, simulate.ErrContention) {
 			t.Fatalf("%v moved to the slot of %v: %v", moved, other, err)
 		}
-		if _, err := play.Free(context.Background(), d, p, chunk); err != nil {
+		if _, err := simulate.Free(context.Background(), d, p, chunk); err != nil {
 			t.Errorf("free: %v", err)
 		}
 	})
@@ -120,9 +120,9 @@ func clash() *plan.Plan {
 }
 
 func TestContentionNamed(t *testing.T) {
-	_, err := play.Synchronised(context.Background(), domain(3, 1), clash(), chunk)
+	_, err := simulate.Synchronised(context.Background(), domain(3, 1), clash(), chunk)
 	want := "on link 0->1 in slot 0 of phase 0: chunk 0 of 0->1 and chunk 0 of 0->2, which ends 4e-05s late" // its latency overlaps
-	if !errors.Is(err, play.ErrContention) || !strings.Contains(err.Error(), want) {
+	if !errors.Is(err, simulate.ErrContention) || !strings.Contains(err.Error(), want) {
 		t.Error(err)
 	}
 }
@@ -138,12 +138,12 @@ func TestFree(t *testing.T) {
 	if err := p.Seal(); err != nil {
 		t.Fatal(err)
 	}
-	r, err := play.Free(context.Background(), d, p, 10_000)
+	r, err := simulate.Free(context.Background(), d, p, 10_000)
 	us := engine.Microsecond
-	if err != nil || r.Completion != 131*us || r.Phases[0] != (play.Phase{Start: 100 * us, End: 131 * us}) || r.Hops != 6 || r.LargestQueue != 1 {
+	if err != nil || r.Completion != 131*us || r.Phases[0] != (simulate.Phase{Start: 100 * us, End: 131 * us}) || r.Hops != 6 || r.LargestQueue != 1 {
 		t.Errorf("%+v %v", r, err)
 	}
-	f, err := play.Fluid(context.Background(), d, p, 10_000)
+	f, err := simulate.Fluid(context.Background(), d, p, 10_000)
 	// Fluid: link 0->1 has 3 chunks, 1->2 too; a third each, until all end at 30 us.
 	if err != nil || f.Completion != 130*us {
 		t.Errorf("%+v %v", f, err)
@@ -162,7 +162,7 @@ func TestFreeOvertakes(t *testing.T) {
 	if err := p.Seal(); err != nil {
 		t.Fatal(err)
 	}
-	r, err := play.Free(context.Background(), d, p, 10_000)
+	r, err := simulate.Free(context.Background(), d, p, 10_000)
 	if err != nil || r.Completion != 40*engine.Microsecond+2 || r.LargestQueue != 1 {
 		t.Errorf("%+v %v", r, err)
 	}
@@ -174,8 +174,8 @@ func TestFluidBound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := plantest.Draw(t)
 		d := domain(p.GPUs, p.Degree)
-		f, err := play.Fluid(context.Background(), d, p, chunk)
-		q, err2 := play.Free(context.Background(), d, p, chunk)
+		f, err := simulate.Fluid(context.Background(), d, p, chunk)
+		q, err2 := simulate.Free(context.Background(), d, p, chunk)
 		if err != nil || err2 != nil {
 			t.Fatal(err, err2)
 		}
@@ -221,9 +221,9 @@ func TestShifts(t *testing.T) {
 	d := domain(8, 1)
 	d.Latency = 0
 	want := d.Delay + 28*40*engine.Microsecond
-	s, err := play.Synchronised(context.Background(), d, p, chunk)
-	f, err2 := play.Free(context.Background(), d, p, chunk)
-	u, err3 := play.Fluid(context.Background(), d, p, chunk)
+	s, err := simulate.Synchronised(context.Background(), d, p, chunk)
+	f, err2 := simulate.Free(context.Background(), d, p, chunk)
+	u, err3 := simulate.Fluid(context.Background(), d, p, chunk)
 	if err != nil || err2 != nil || err3 != nil {
 		t.Fatal(err, err2, err3)
 	}
@@ -276,12 +276,12 @@ func TestOwnSwitches(t *testing.T) {
 		var err error
 		switch name {
 		case "synchronised":
-			got, err = play.Synchronised(context.Background(), d, p, chunk)
+			got, err = simulate.Synchronised(context.Background(), d, p, chunk)
 		case "closed":
-			got, err = play.Closed(d, p, chunk)
+			got = p.Cost(d.Delay, slot)
 		default:
-			var r *play.Result
-			if r, err = play.Free(context.Background(), d, p, chunk); err == nil {
+			var r *simulate.Result
+			if r, err = simulate.Free(context.Background(), d, p, chunk); err == nil {
 				got = r.Completion
 			}
 		}
@@ -290,7 +290,7 @@ func TestOwnSwitches(t *testing.T) {
 		}
 	}
 	d.Delay++
-	if _, err := play.Closed(d, p, chunk); !errors.Is(err, play.ErrPlay) {
+	if _, err := simulate.Synchronised(t.Context(), d, p, chunk); !errors.Is(err, simulate.ErrSimulate) {
 		t.Errorf("2 slots of darkness do not cover a longer delay: %v", err)
 	}
 }
@@ -298,10 +298,10 @@ func TestOwnSwitches(t *testing.T) {
 func TestBad(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := play.Free(ctx, domain(8, 1), ring(8, 1), chunk); !errors.Is(err, context.Canceled) {
+	if _, err := simulate.Free(ctx, domain(8, 1), ring(8, 1), chunk); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if _, err := play.Synchronised(ctx, domain(8, 1), ring(8, 1), chunk); !errors.Is(err, context.Canceled) {
+	if _, err := simulate.Synchronised(ctx, domain(8, 1), ring(8, 1), chunk); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	for name, change := range map[string]func(d *scaleup.Domain, p *plan.Plan, chunk *int64){
@@ -323,10 +323,10 @@ func TestBad(t *testing.T) {
 		d, p, size := domain(8, 1), ring(8, 1), int64(chunk)
 		change(d, p, &size)
 		for _, err := range []error{
-			func() error { _, err := play.Synchronised(context.Background(), d, p, size); return err }(),
-			func() error { _, err := play.Free(context.Background(), d, p, size); return err }(),
+			func() error { _, err := simulate.Synchronised(context.Background(), d, p, size); return err }(),
+			func() error { _, err := simulate.Free(context.Background(), d, p, size); return err }(),
 		} {
-			if !errors.Is(err, play.ErrPlay) || !strings.Contains(err.Error(), name) {
+			if !errors.Is(err, simulate.ErrSimulate) || !strings.Contains(err.Error(), name) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -342,8 +342,8 @@ func TestParallelLinks(t *testing.T) {
 	}
 	d := domain(3, 2)
 	want := d.Delay + d.Slot(chunk)
-	got, err := play.Synchronised(context.Background(), d, p, chunk)
-	free, err2 := play.Free(context.Background(), d, p, chunk)
+	got, err := simulate.Synchronised(context.Background(), d, p, chunk)
+	free, err2 := simulate.Free(context.Background(), d, p, chunk)
 	if err != nil || err2 != nil || got != want || free.Completion != want {
 		t.Errorf("synchronised %v (%v), free %v (%v), want %v", got, err, free, err2, want)
 	}
@@ -360,8 +360,8 @@ func TestTwiceRound(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := domain(3, 1)
-	r, err := play.Fluid(context.Background(), d, p, chunk)
-	free, err2 := play.Free(context.Background(), d, p, chunk)
+	r, err := simulate.Fluid(context.Background(), d, p, chunk)
+	free, err2 := simulate.Free(context.Background(), d, p, chunk)
 	if err != nil || err2 != nil || r.Completion != d.Delay+80*engine.Microsecond || free.Completion != d.Delay+5*d.Slot(chunk) {
 		t.Errorf("%+v (%v), %+v (%v)", r, err, free, err2)
 	}
@@ -383,8 +383,8 @@ func TestLaterLighting(t *testing.T) {
 	d := domain(3, 1)
 	slot := d.Slot(chunk)
 	d.Delay = 2*slot - 5
-	got, err := play.Synchronised(context.Background(), d, p, chunk)
-	free, err2 := play.Free(context.Background(), d, p, chunk)
+	got, err := simulate.Synchronised(context.Background(), d, p, chunk)
+	free, err2 := simulate.Free(context.Background(), d, p, chunk)
 	if err != nil || err2 != nil || got != 7*slot || free.Completion != 2*(d.Delay+slot) {
 		t.Errorf("synchronised %v (%v), free %+v (%v)", got, err, free, err2)
 	}

@@ -1,9 +1,8 @@
-package play
+package simulate
 
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"sim/engine"
@@ -12,37 +11,22 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Fluid plays a sealed plan on engine/flow: in a phase, the chunks of a flow that go the same way are one transfer, all of
-// whose links it takes at once, and transfers share links max-min fair, each with a claim for every chunk. Phases follow
-// each other as in Free. Fluid has no hops to be stored at and no latency.
+// Fluid simulates a sealed plan on engine/flow: in a phase, the chunks of a flow that go the same way are one transfer, all
+// of whose links it takes at once, and transfers share links max-min fair, each with a claim for every chunk. Phases follow
+// each other as in Free. Of plans in steps, the messages are transfers. Fluid has no hops to be stored at and no latency.
 //
 // Errors: as Free.
 func Fluid(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64) (*Result, error) {
-	if _, err := fits(d, p, chunk); err != nil {
-		return nil, err
+	if p.Steps != nil {
+		end, err := inSteps(ctx, p, true, true)
+		return &Result{Completion: end}, err
 	}
-	u, err := newUnpacker(p)
-	if err != nil {
-		return nil, err
-	}
-	r, err := timeline(ctx, d, p, func(i int) (engine.Time, error) {
-		network, err := d.Network(p.Topologies[i])
-		if err != nil {
-			return 0, fmt.Errorf("%w: topology %d: %w", ErrPlay, i, err)
-		}
-		s, err := u.stage(i)
-		if err != nil || len(s.tx) == 0 {
-			return 0, err
-		}
-		return u.fluid(ctx, network, s, chunk)
+	return phases(ctx, d, p, chunk, func(u *unpacker, n *engine.Network, s *stage) (engine.Time, error) {
+		return u.fluid(ctx, n, s, chunk)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return r, u.done()
 }
 
-// fluid plays a phase.
+// fluid simulates a phase.
 func (u *unpacker) fluid(ctx context.Context, n *engine.Network, s *stage, chunk int64) (engine.Time, error) {
 	list, path := u.legs(s)
 	way := func(l leg) []int32 { return path[l.from:l.to] }

@@ -1,4 +1,4 @@
-package play
+package simulate
 
 import (
 	"context"
@@ -10,34 +10,25 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Free plays a sealed plan on engine/packet without slots, as the paper's evaluation does (Sec. 5.1): all chunks of a phase
-// start with it and take the ways that the plan gives them, stored and forwarded; a link sends the waiting chunk of the
-// lowest number in its flow first, of those the first that came (at the start, that which the plan sends first); a phase
-// ends when its flows have ended, and the next starts R later. Contention is no error: it takes its time.
+// Free simulates a sealed plan on engine/packet without slots, as the paper's evaluation does (Sec. 5.1): all chunks of a
+// phase start with it and take the ways that the plan gives them, stored and forwarded; a link sends the waiting chunk of
+// the lowest number in its flow first, of those the first that came (at the start, that which the plan sends first); a phase
+// ends when its flows have ended, and the next starts R later. Contention is no error: it takes its time. Of plans in steps,
+// a message starts when its link is free and its sender has what it sends; chunk is of no matter, and the result has the
+// completion alone.
 //
-// Errors: ErrPlay for a plan that does not fit the domain or moves a chunk from where it is not.
+// Errors: ErrSimulate for a plan that does not fit the domain or moves a chunk from where it is not.
 func Free(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64) (*Result, error) {
-	if _, err := fits(d, p, chunk); err != nil {
-		return nil, err
+	if p.Steps != nil {
+		end, err := inSteps(ctx, p, true, false)
+		return &Result{Completion: end}, err
 	}
 	if chunk > maxPacket {
-		return nil, fmt.Errorf("%w: chunks of %d B; a packet has at most %d B", ErrPlay, chunk, maxPacket)
-	}
-	u, err := newUnpacker(p)
-	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: chunks of %d B; a packet has at most %d B", ErrSimulate, chunk, maxPacket)
 	}
 	largest, hops := int32(0), int64(0)
-	r, err := timeline(ctx, d, p, func(i int) (engine.Time, error) {
-		network, err := d.Network(p.Topologies[i])
-		if err != nil {
-			return 0, fmt.Errorf("%w: topology %d: %w", ErrPlay, i, err)
-		}
-		s, err := u.stage(i)
-		if err != nil || len(s.tx) == 0 {
-			return 0, err
-		}
-		takes, stats, err := u.free(ctx, network, s, int32(chunk))
+	r, err := phases(ctx, d, p, chunk, func(u *unpacker, n *engine.Network, s *stage) (engine.Time, error) {
+		takes, stats, err := u.free(ctx, n, s, int32(chunk))
 		if err != nil {
 			return 0, err
 		}
@@ -47,14 +38,13 @@ func Free(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64) (*R
 		}
 		return takes, nil
 	})
-	if err != nil {
-		return nil, err
+	if r != nil {
+		r.LargestQueue, r.Hops = largest, hops
 	}
-	r.LargestQueue, r.Hops = largest, hops
-	return r, u.done()
+	return r, err
 }
 
-// free plays a phase.
+// free simulates a phase.
 func (u *unpacker) free(ctx context.Context, n *engine.Network, s *stage, chunk int32) (engine.Time, *packet.Stats, error) {
 	list, path := u.legs(s)
 	byChunk(s, list)

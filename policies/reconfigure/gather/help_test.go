@@ -1,0 +1,34 @@
+package gather
+
+import (
+	"sim/engine"
+	"sim/workloads/collective"
+)
+
+// cost is CostAt the problem's delay.
+func (pl *Plan) cost() engine.Time { return pl.CostAt(pl.Problem.Delay) }
+
+// cheapest returns the plan of the least cost at a reconfiguration delay, of equal ones the first.
+func cheapest(plans []*Plan, delay engine.Time) *Plan {
+	var best *Plan
+	for _, pl := range plans {
+		if best == nil || pl.CostAt(delay) < best.CostAt(delay) {
+			best = pl
+		}
+	}
+	return best
+}
+
+func best(p *Problem) (*Plan, error) {
+	list, err := plans(p)
+	return cheapest(list, p.Delay), err
+}
+
+func staticRing(p *Problem) (*Plan, error) {
+	list, err := staticRings(p)
+	return cheapest(list, p.Delay), err
+}
+
+func problem(n, k int, op collective.Op, bytes int64, rate float64, latency, delay engine.Time) *Problem {
+	return &Problem{GPUs: n, Degree: k, Op: op, Bytes: bytes, Rate: rate, Latency: latency, Delay: delay}
+}
