@@ -154,6 +154,25 @@ func (b *packetBuilder) route(f engine.Flow, links ...int32) {
 	b.Walks.Add(steps...)
 }
 
+// Reference returns a trace of the job as one of Graph: the parts of a task share its rates.
+func (k *Packets) Reference(t *engine.Trace) *engine.Trace {
+	parts := make([]float64, len(t.Start))
+	for _, of := range k.Origin {
+		parts[of]++
+	}
+	out := &engine.Trace{StepStart: make([]int32, len(k.Origin)+1), Makespan: t.Makespan}
+	for part, of := range k.Origin {
+		out.Start, out.End = append(out.Start, t.Start[of]), append(out.End, t.End[of])
+		if k.Graph.Tasks[part].Kind == engine.Transfer {
+			for _, s := range t.Rates(of) {
+				out.Steps = append(out.Steps, engine.RateStep{At: s.At, Rate: s.Rate / parts[of]})
+			}
+		}
+		out.StepStart[part+1] = int32(len(out.Steps))
+	}
+	return out
+}
+
 // Trace returns what the job did, of a trace of Graph: a task begins with its first part and ends with its last. A
 // transfer's rate is its mean.
 func (k *Packets) Trace(g *engine.Graph, t *engine.Trace) *engine.Trace {

@@ -115,9 +115,12 @@ func (s *Scenario) spec() (training.Spec, error) {
 // build makes the instance of s. It returns the context's error when ctx is
 // cancelled.
 func build(ctx context.Context, s *Scenario, workers int) (in *instance, err error) {
-	if s.hasDonor() {
+	switch {
+	case s.podTraffic():
+		in, err = buildPodTraffic(ctx, s)
+	case s.hasDonor():
 		in, err = buildRecipient(ctx, s, workers)
-	} else {
+	default:
 		in, err = buildIn(ctx, s, nil)
 	}
 	if err != nil || s.Replay.Seeds == 0 {

@@ -20,7 +20,10 @@ func checkFixed(c *checker) {
 
 // fixedFault returns the first thing that is wrong with the matrix, or "".
 func fixedFault(s *Scenario) (what, want string) {
-	m, pods, twins := s.Policy.Fixed.Circuits, s.PodsPerReplica(), s.Workload.TwinNeighbours()
+	m, pods, twins := s.Policy.Fixed.Circuits, s.Fabric.Pods, 0
+	if !s.podTraffic() {
+		pods, twins = s.PodsPerReplica(), s.Workload.TwinNeighbours()
+	}
 	if pods > maxFixedPods {
 		return fmt.Sprintf("a replica of %d pods is too large for a matrix", pods), fmt.Sprintf("stay within %d pods", maxFixedPods)
 	}
@@ -47,6 +50,9 @@ func fixedFault(s *Scenario) (what, want string) {
 		if used > ports {
 			return fmt.Sprintf("row %d takes %d ports of %d, a circuit on the diagonal counting %d", p+1, used, ports, twins), "give fewer circuits"
 		}
+	}
+	if s.podTraffic() {
+		return "", ""
 	}
 	maps := [][]int{s.PodMap()}
 	for i := range s.Replicas {

@@ -28,7 +28,7 @@ func (c *checker) matrixAlias() {
 		if !given {
 			c.alias[sizesAt] = kindAt
 		}
-	case w["kind"] == allToAll && (fabric == "torus" || fabric == "graph"):
+	case w["kind"] == allToAll && fabric != "scaleup":
 		sizes, ok := w["sizes"].(string)
 		unknown := !strings.ContainsAny(sizes, "./") && schema.Nearest(sizes, sizeNames) != ""
 		if _, given := w["matrix_file"]; !ok || given || sizes != "matrix" && (unknown || slices.Contains(sizeNames, sizes)) {

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"sim/scenarios/schema"
 	"slices"
+
+	"sim/engine/units"
+	"sim/scenarios/schema"
 )
 
 // maxTasks bounds the passes and transfers that are played, maxMapped the pods
@@ -26,11 +28,25 @@ var shape = []string{
 // checkOCSPods holds the pods against the workload, and the policies against
 // both.
 func checkOCSPods(c *checker) {
-	if k := c.s.Workload.Kind; k != "training" && c.OK("workload.kind") {
-		c.Clash([]string{"workload.kind"}, "fabric \"ocs-pods\" does not play workload "+schema.Quote(k), `set workload.kind = "training", or fabric.kind = "torus"`)
+	k := c.s.Workload.Kind
+	traffic := c.s.podTraffic()
+	switch {
+	case !c.OK("workload.kind"):
+		if at := "fabric.gpus_per_pod_per_replica"; !traffic && !c.Given(at) {
+			c.Refuse(at, "is missing", "write gpus_per_pod_per_replica = N: GPUs that one replica has in a pod")
+		}
+	case !traffic && k != "training":
+		c.Clash([]string{"workload.kind"}, "fabric \"ocs-pods\" does not play workload "+schema.Quote(k), `set workload.kind = "training", "all-to-all" or "matrix", or fabric.kind = "torus"`)
+		return
+	case traffic && c.part != nil:
+		c.Clash([]string{"workload.kind"}, "several jobs are training, and this one is "+schema.Quote(k), `set workload.kind = "training", or describe one job, without [[job]]`)
 		return
 	}
 	checkSearch(c)
+	if traffic {
+		checkPodTraffic(c)
+		return
+	}
 	checkDonor(c)
 	if !c.OK(shape...) {
 		return
@@ -57,17 +73,17 @@ func checkOCSPods(c *checker) {
 		checkReplicas(c)
 		checkPorts(c)
 		checkFixed(c)
-		checkPodPackets(c)
+		checkIterationPackets(c)
 	}
 }
 
-// checkPodPackets holds an iteration that is simulated packet by packet to what packets can be simulated with, about.
-func checkPodPackets(c *checker) {
+// checkIterationPackets holds an iteration that is simulated packet by packet to what packets can be simulated with, about.
+func checkIterationPackets(c *checker) {
 	s := c.s
 	if s.Engine.Level != "packet" || !c.OK("workload", "engine", "replay", "policy.donor", "fabric") {
 		return
 	}
-	const level, at = "engine.level", "workload.packet"
+	const level = "engine.level"
 	switch {
 	case s.Replay.Seeds > 0:
 		c.Clash([]string{level, "replay"}, "what is replayed is simulated as fluid", `set engine.level = "flow", or leave [replay] out`)
@@ -75,30 +91,35 @@ func checkPodPackets(c *checker) {
 	case s.hasDonor():
 		c.Clash([]string{level, "policy.donor"}, "two jobs are simulated as fluid", `set engine.level = "flow", or policy.donor = "none"`)
 		return
-	case s.Workload.Packet > largestPacket || s.Workload.Packet < 1:
-		c.Clash([]string{at}, fmt.Sprintf("packets of %v", s.Workload.Packet), fmt.Sprintf("write 1B to %v", largestPacket))
-		return
 	}
 	slowest := min(s.Fabric.PortBandwidth, s.Fabric.NICBandwidth)
 	for _, r := range s.Replicas {
 		slowest = min(slowest, r.PortBandwidth)
-	}
-	if slowest < slowestLink {
-		c.Clash([]string{"fabric.port_bandwidth", "fabric.nic_bandwidth", "replica.0.port_bandwidth"}, fmt.Sprintf("%v is too slow for packets", slowest),
-			fmt.Sprintf("write at least %v, or set engine.level = \"flow\"", slowestLink))
 	}
 	spec, err := s.spec()
 	if err != nil {
 		return // it was told
 	}
 	t := &s.Workload.Training
-	packets := func(bytes int64) float64 { return math.Ceil(float64(bytes) / float64(s.Workload.Packet)) }
+	packets := func(bytes int64) float64 { return math.Ceil(float64(bytes) / float64(max(1, s.Workload.Packet))) }
 	hops := 3 * packets(spec.PipelineBytes()) * s.passes() * float64(t.StageGPUs())
 	for v := range spec.PP * spec.Chunks {
 		hops += 3 * packets(spec.SyncBytes(v)) * float64(t.StageGPUs()*t.ReplicaCount())
 	}
-	if hops > mostHopped {
-		c.Clash([]string{at}, fmt.Sprintf("the iteration makes some %.2g hops of packets", hops),
+	c.checkPodPackets(slowest, hops)
+}
+
+// checkPodPackets holds packets on pods, of which the slowest link has a rate, to what can be simulated.
+func (c *checker) checkPodPackets(slowest units.Rate, hops float64) {
+	const at = "workload.packet"
+	switch size := c.s.Workload.Packet; {
+	case size > largestPacket || size < 1:
+		c.Clash([]string{at}, fmt.Sprintf("packets of %v", size), fmt.Sprintf("write 1B to %v", largestPacket))
+	case slowest < slowestLink:
+		c.Clash([]string{"fabric.port_bandwidth", "fabric.nic_bandwidth", "replica.0.port_bandwidth"}, fmt.Sprintf("%v is too slow for packets", slowest),
+			fmt.Sprintf("write at least %v, or set engine.level = \"flow\"", slowestLink))
+	case hops > mostHopped:
+		c.Clash([]string{at}, fmt.Sprintf("the work makes some %.2g hops of packets", hops),
 			"choose larger packets, for at most "+hopsText+` hops of packets; or set engine.level = "flow"`)
 	}
 }

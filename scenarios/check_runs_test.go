@@ -60,6 +60,13 @@ func (d *anyScenario) draw(workload, fabric string, one int) string {
 			d.put("policy.joint.max_evaluations", int64(20))
 		}
 		d.put("fabric.port_bandwidth", "400Gbps")
+		if workload != "training" {
+			pods, gpus := 2+d.IntN(4), 1+d.IntN(3)
+			nodes = pods * gpus
+			d.put("fabric.pods", int64(pods))
+			d.put("fabric.gpus_per_pod", int64(gpus))
+			d.put("fabric.ports_per_pod", int64(pick(d, 4, 8)))
+		}
 		d.put("policy.delta-fast.max_generations", int64(3))
 		d.put("policy.delta-fast.population", int64(8))
 		d.put("policy.delta-topo.max_evaluations", int64(20))
@@ -93,9 +100,9 @@ func (d *anyScenario) draw(workload, fabric string, one int) string {
 			d.put("workload.start", "0s")
 			d.put("workload.phase", "10us")
 		}
-		if workload == matrixTraffic {
-			d.put("workload.matrix", d.rows(nodes))
-		}
+	}
+	if workload == matrixTraffic && fabric != "scaleup" {
+		d.put("workload.matrix", d.rows(nodes))
 	}
 	if fabric == "ocs-pods" && d.IntN(3) == 0 {
 		d.put("engine.level", "packet")

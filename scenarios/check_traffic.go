@@ -112,7 +112,7 @@ func (r *routed) lay(nodes int) (keys []string, err error) {
 		_, err = collective.HotNodes(w.Hot, nodes, r.s.Seed, r.down)
 		return []string{"workload.hot_nodes"}, err
 	case matrixTraffic:
-		_, err = r.matrix(nodes)
+		_, err = r.s.matrix(nodes, r.down)
 		return []string{"workload.matrix_file", "workload.matrix"}, err
 	case dataTensor:
 		return r.layDataTensor(nodes)

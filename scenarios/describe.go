@@ -33,11 +33,17 @@ func ended(ctx context.Context, step int) bool { return step&(1<<10-1) == 0 && c
 // shown reports whether a replica is drawn: the first, and the first that
 // differs from it.
 func (in *instance) shown(replica int32) bool {
-	return replica == 0 || in.it.All && in.s.unlike() && int(replica) == in.s.Replicas[0].Index
+	return replica == 0 || in.all() && in.s.unlike() && int(replica) == in.s.Replicas[0].Index
 }
+
+// all reports whether all replicas of a training are there, and not one for all.
+func (in *instance) all() bool { return in.it != nil && in.it.All }
 
 // lanes is the execution trace by stage.
 func (in *instance) lanes(ctx context.Context, t *engine.Trace) []result.Lane {
+	if in.it == nil {
+		return nil
+	}
 	pp := in.it.Spec.PP
 	index := map[int32]int{} // replica x PP + stage -> lane
 	var lanes []result.Lane
@@ -118,6 +124,9 @@ func (in *instance) series(ctx context.Context, t *engine.Trace, p *result.Play,
 		}
 		demand[in.pods.Nodes[k.Src].Pod].add(t.Rates(id), times)
 		links[link].add(t.Rates(id), 1)
+		if in.it == nil {
+			continue
+		}
 		m := &in.it.Meta[i]
 		if m.Phase != training.Sync || m.Back || !in.shown(m.Replica) {
 			continue
@@ -217,7 +226,7 @@ func (in *instance) path(ctx context.Context, t *engine.Trace, circuits []int) [
 		ideal, lit := in.durations(id, circuits)
 		took := (end - start).Seconds()
 		s := result.PathStep{
-			Name: in.graph.Name(id), Kind: in.it.Meta[id].Phase.String(),
+			Name: in.graph.Name(id), Kind: in.kind(id),
 			StartS: start.Seconds(), EndS: end.Seconds(), LagS: (start - before).Seconds(), IdealS: min(ideal, took),
 		}
 		if circuits != nil {
@@ -237,6 +246,14 @@ func (in *instance) path(ctx context.Context, t *engine.Trace, circuits []int) [
 		})
 	}
 	return steps
+}
+
+// kind says what a transfer is of.
+func (in *instance) kind(id int32) string {
+	if in.it == nil {
+		return "message"
+	}
+	return in.it.Meta[id].Phase.String()
 }
 
 // tickSeconds is what rounding to ticks may add to a transfer.

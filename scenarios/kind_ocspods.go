@@ -10,12 +10,13 @@ import (
 // OCSPods is a fabric of kind "ocs-pods": pods of GPUs joined by optical
 // circuit switches.
 type OCSPods struct {
-	GPUsPerPodPerReplica int        `key:"gpus_per_pod_per_replica" doc:"GPUs that one replica has in a pod" required:"" min:"1" max:"1048576"`
+	GPUsPerPodPerReplica int        `key:"gpus_per_pod_per_replica" doc:"GPUs that one replica has in a pod" required:"" min:"1" max:"1048576" when:"of-training"`
+	GPUsPerPod           int        `key:"gpus_per_pod" doc:"GPUs of a pod" required:"" min:"1" max:"1048576" when:"of-traffic"`
 	PortBandwidth        units.Rate `key:"port_bandwidth" doc:"rate of an optical port, each way" required:"" above:"0" max:"1e16"`
-	PortsPerPod          int        `key:"ports_per_pod" doc:"optical ports for one replica's share of a pod, U_p" else:"gpus_per_pod_per_replica; of several jobs the sum of theirs" min:"1" max:"1048576"`
+	PortsPerPod          int        `key:"ports_per_pod" doc:"optical ports for one replica's share of a pod, U_p" else:"gpus_per_pod_per_replica, of traffic gpus_per_pod; of several jobs the sum of theirs" min:"1" max:"1048576"`
 	NICBandwidth         units.Rate `key:"nic_bandwidth" doc:"rate of a GPU's network interface, each way" else:"port_bandwidth" above:"0" max:"1e16"`
-	Reverse              bool       `key:"reverse" doc:"map stages to pods in reverse" default:"false"`
-	Pods                 int        `key:"pods" doc:"pods of a row of replicas that several jobs share" else:"as many as the jobs name" min:"1" max:"1048576" when:"several-jobs"`
+	Reverse              bool       `key:"reverse" doc:"map stages to pods in reverse" default:"false" when:"of-training"`
+	Pods                 int        `key:"pods" doc:"number of pods; of several jobs that of a row of replicas" else:"as many as the jobs name; of traffic required" min:"1" max:"1048576" when:"shared-pods"`
 }
 
 // Allocation says which allocators of circuits are compared, and their options.
@@ -24,7 +25,7 @@ type Allocation struct {
 	PortTolerance   float64          `key:"port_tolerance" doc:"fraction by which the makespan may grow when ports are saved" default:"0.0" max:"1000"`
 	PortEvaluations int64            `key:"port_evaluations" doc:"topologies that are played or bounded, once the makespan is found, to find the fewest ports" default:"10000" min:"1" max:"1000000000000000"`
 	Service         string           `key:"service" doc:"how transfers share circuits; \"\" is each allocator's own way" default:"" choices:"max-min|level-priority" unset:""`
-	Donor           string           `key:"donor" doc:"the allocator of a second job in the same pods: the same model, with ports of its own, which leaves those it does not need to the scenario's job, whose stages are then mapped to pods the other way round" default:"none" choices:"@donors" when:"one-job"`
+	Donor           string           `key:"donor" doc:"the allocator of a second job in the same pods: the same model, with ports of its own, which leaves those it does not need to the scenario's job, whose stages are then mapped to pods the other way round" default:"none" choices:"@donors" when:"one-job & of-training"`
 	DonorTolerance  float64          `key:"donor_tolerance" doc:"fraction by which the donor's makespan may grow when it saves ports" else:"port_tolerance" max:"1000" when:"donor"`
 	DonorTies       string           `key:"donor_ties" doc:"which of its topologies within donor_tolerance the donor takes: the one that its allocator finds first, of those with the fewest ports the one that serves the scenario's job best, or of all that take no port in vain, however many, the one that does" default:"recipient" choices:"first|recipient|pareto" when:"donor"`
 	Arbiters        []string         `key:"arbiters" doc:"how several jobs share the ports of their pods, in the order of the result's rows" default:"*" choices:"@arbiters" when:"several-jobs"`
@@ -98,7 +99,7 @@ func ocsPodsParts(s *Scenario) []schema.Part {
 		{
 			Path: "fabric", Doc: "The pods and their optical ports.", Specs: []any{&s.Fabric.FabricKind, &s.Fabric.OCSPods}, Defaults: func(int) []any {
 				d := s.Fabric.OCSPods
-				d.PortsPerPod, d.NICBandwidth = d.GPUsPerPodPerReplica, d.PortBandwidth
+				d.PortsPerPod, d.NICBandwidth = max(d.GPUsPerPodPerReplica, d.GPUsPerPod), d.PortBandwidth
 				return []any{&d}
 			},
 		},
@@ -110,14 +111,14 @@ func ocsPodsParts(s *Scenario) []schema.Part {
 			},
 		},
 		{
-			Path: "replica", Doc: "A replica that differs from the rest.", Specs: []any{&s.Replicas}, Defaults: func(i int) []any {
+			Path: "replica", When: "of-training", Doc: "A replica that differs from the rest.", Specs: []any{&s.Replicas}, Defaults: func(i int) []any {
 				d := s.Replicas[i]
 				d.PortBandwidth, d.PortsPerPod = s.Fabric.PortBandwidth, s.Fabric.PortsPerPod
 				return []any{&d}
 			},
 		},
 		{
-			Path: "replay", When: "replayed", Doc: "Topologies decided for the plan, played many times under what was not planned for. Give at least one of " +
+			Path: "replay", When: "of-training & replayed", Doc: "Topologies decided for the plan, played many times under what was not planned for. Give at least one of " +
 				schema.QuotedList(perturbed) + ".",
 			Specs: []any{&s.Replay}, Defaults: func(int) []any {
 				d := s.Replay

@@ -11,24 +11,22 @@ import (
 // Traffic is a workload of messages between all nodes of a fabric. Which of its
 // fields are used depends on the workload's kind and on Source.
 type Traffic struct {
-	Message units.Bytes `key:"message" doc:"size of a message; of ring collectives, of the whole vector that they work on; of on-off sources, after which a flow is silent" else:"64KB; of on-off sources 0B, without end" when:"sizeable"`
+	TrafficMessage
 	TrafficPacket
-	Payload       units.Bytes `key:"payload" doc:"what of a packet counts for sizes and rates" else:"packet" when:"engine.level=packet"`
-	Source        string      `key:"source" doc:"how packets are injected: 'paced' at the rate at which the most loaded link is just full; 'greedy', as fast as the first links take them; 'window', so many of a flow on their way; 'on-off', every flow at a rate for a time; 'poisson', every node at random times" else:"paced; of data-tensor and uniform-random on-off and poisson" choices:"paced|greedy|window|on-off|poisson" when:"not-rings"`
-	Rate          units.Rate  `key:"rate" doc:"payload of each flow over time while it is on" required:"" above:"0" max:"1e16" when:"source(on-off)"`
-	Start         engine.Time `key:"start" doc:"when flows go on; the first packet comes one interval later" default:"1s" when:"engine.level=packet & source(on-off)"`
-	Duration      engine.Time `key:"duration" doc:"how long flows are on; of Poisson sources, for how long packets are measured after the warm-up" else:"100ms; of Poisson sources the time of 4,000 packets on a link" when:"engine.level=packet & source(on-off|poisson)"`
-	Load          float64     `key:"load" doc:"what each node injects, as a fraction of a link's rate" default:"0.1" above:"0" max:"1000" when:"engine.level=packet & source(poisson)"`
-	Warmup        engine.Time `key:"warmup" doc:"packets injected before this time are not measured" else:"the time of 1,000 packets on a link" when:"engine.level=packet & source(poisson)"`
-	Pace          float64     `key:"pace" doc:"rate of the flows, as a fraction of that at which the most loaded link is full" default:"1.0" above:"0" max:"1000" when:"engine.level=packet & source(paced)"`
-	Window        int         `key:"window" doc:"packets of a flow that may be on their way at once" default:"8" min:"1" max:"1048576" when:"engine.level=packet & source(window)"`
-	Injection     string      `key:"injection" doc:"order in which a node injects the packets of its flows: a packet of each in turn, of one drawn at random, or flow after flow" default:"round-robin" choices:"round-robin|random|sequential" when:"engine.level=packet & source(greedy|paced)"`
-	Permutation   string      `key:"permutation" doc:"who sends to whom: at random; 'transpose', the coordinates in reverse order; 'bit-complement', to the opposite end of each dimension; 'bit-reverse' and 'shuffle', of the bits of its number; 'tornado', just less than half-way round each dimension" default:"random" choices:"@permutations" when:"workload.kind=permutation"`
-	Hot           int         `key:"hot_nodes" doc:"nodes that draw more traffic, chosen by the seed" default:"1" min:"1" max:"1048576" when:"workload.kind=hotspot"`
-	HotShare      float64     `key:"hot_share" doc:"share of each node's bytes that goes to them, beside the rest to all" default:"0.1" above:"0" max:"1" when:"workload.kind=hotspot"`
-	_             string      `key:"matrix_file" doc:"CSV file with a row of bytes for each node that sends, in place of matrix" when:"workload.kind=matrix"`
-	Matrix        [][]int     `key:"matrix" doc:"bytes from each node, a row each, to each" max:"1125899906842624" when:"workload.kind=matrix"`
-	_             string      `key:"sizes" doc:"'uniform'; 'matrix', as listed, or the name of a CSV file are another way to write kind = \"matrix\" with matrix or matrix_file" when:"workload.kind=all-to-all"`
+	Payload     units.Bytes `key:"payload" doc:"what of a packet counts for sizes and rates" else:"packet" when:"engine.level=packet"`
+	Source      string      `key:"source" doc:"how packets are injected: 'paced' at the rate at which the most loaded link is just full; 'greedy', as fast as the first links take them; 'window', so many of a flow on their way; 'on-off', every flow at a rate for a time; 'poisson', every node at random times" else:"paced; of data-tensor and uniform-random on-off and poisson" choices:"paced|greedy|window|on-off|poisson" when:"not-rings"`
+	Rate        units.Rate  `key:"rate" doc:"payload of each flow over time while it is on" required:"" above:"0" max:"1e16" when:"source(on-off)"`
+	Start       engine.Time `key:"start" doc:"when flows go on; the first packet comes one interval later" default:"1s" when:"engine.level=packet & source(on-off)"`
+	Duration    engine.Time `key:"duration" doc:"how long flows are on; of Poisson sources, for how long packets are measured after the warm-up" else:"100ms; of Poisson sources the time of 4,000 packets on a link" when:"engine.level=packet & source(on-off|poisson)"`
+	Load        float64     `key:"load" doc:"what each node injects, as a fraction of a link's rate" default:"0.1" above:"0" max:"1000" when:"engine.level=packet & source(poisson)"`
+	Warmup      engine.Time `key:"warmup" doc:"packets injected before this time are not measured" else:"the time of 1,000 packets on a link" when:"engine.level=packet & source(poisson)"`
+	Pace        float64     `key:"pace" doc:"rate of the flows, as a fraction of that at which the most loaded link is full" default:"1.0" above:"0" max:"1000" when:"engine.level=packet & source(paced)"`
+	Window      int         `key:"window" doc:"packets of a flow that may be on their way at once" default:"8" min:"1" max:"1048576" when:"engine.level=packet & source(window)"`
+	Injection   string      `key:"injection" doc:"order in which a node injects the packets of its flows: a packet of each in turn, of one drawn at random, or flow after flow" default:"round-robin" choices:"round-robin|random|sequential" when:"engine.level=packet & source(greedy|paced)"`
+	Permutation string      `key:"permutation" doc:"who sends to whom: at random; 'transpose', the coordinates in reverse order; 'bit-complement', to the opposite end of each dimension; 'bit-reverse' and 'shuffle', of the bits of its number; 'tornado', just less than half-way round each dimension" default:"random" choices:"@permutations" when:"workload.kind=permutation"`
+	Hot         int         `key:"hot_nodes" doc:"nodes that draw more traffic, chosen by the seed" default:"1" min:"1" max:"1048576" when:"workload.kind=hotspot"`
+	HotShare    float64     `key:"hot_share" doc:"share of each node's bytes that goes to them, beside the rest to all" default:"0.1" above:"0" max:"1" when:"workload.kind=hotspot"`
+	TrafficMatrix
 	Rings         string      `key:"rings" doc:"one ring through all nodes, or the rings of each dimension in turn, with the vector split over the orders of dimensions" default:"one" choices:"one|per-dimension" when:"workload.kind=ring-all-reduce|ring-reduce-scatter|ring-all-gather"`
 	RingDims      []string    `key:"ring_dims" doc:"dimensions whose rings there are: the nodes that these join share a vector; none are all" default:"" choices:"x|y|z" empty:"" when:"workload.kind=ring-all-reduce|ring-reduce-scatter|ring-all-gather & workload.rings=per-dimension"`
 	RingForm      string      `key:"ring_form" doc:"how rings along a dimension are laid: 'links' follows links, which a twist joins into longer rings; 'line' takes the nodes of a line, whose ends a twist parts; 'folded' goes up its even nodes and down its odd ones" else:"links; of several dimensions' rings on twisted tori line" choices:"links|line|folded" when:"workload.kind=data-tensor|ring-all-reduce|ring-reduce-scatter|ring-all-gather"`
@@ -39,6 +37,18 @@ type Traffic struct {
 	Phase         engine.Time `key:"phase" doc:"how long a turn lasts" default:"100ms" when:"engine.level=packet & workload.kind=data-tensor"`
 	RingRate      units.Rate  `key:"ring_rate" doc:"payload of each flow along the rings over time" else:"rate" above:"0" max:"1e16" when:"workload.kind=data-tensor"`
 	Step          Step        `table:"step" doc:"A training step of which the collective is a part: what faults do to it." when:"workload.kind=all-to-all|nearest-neighbour|ring-all-reduce|ring-reduce-scatter|ring-all-gather"`
+}
+
+// TrafficMessage is how large messages are.
+type TrafficMessage struct {
+	Message units.Bytes `key:"message" doc:"size of a message; of ring collectives, of the whole vector that they work on; of on-off sources, after which a flow is silent" else:"64KB; of on-off sources 0B, without end" when:"sizeable"`
+}
+
+// TrafficMatrix is messages that are listed.
+type TrafficMatrix struct {
+	_      string  `key:"matrix_file" doc:"CSV file with a row of bytes for each node that sends, in place of matrix" when:"workload.kind=matrix"`
+	Matrix [][]int `key:"matrix" doc:"bytes from each node, a row each, to each" max:"1125899906842624" when:"workload.kind=matrix"`
+	_      string  `key:"sizes" doc:"'uniform'; 'matrix', as listed, or the name of a CSV file are another way to write kind = \"matrix\" with matrix or matrix_file" when:"workload.kind=all-to-all"`
 }
 
 // TrafficPacket is how large packets are, of any workload.

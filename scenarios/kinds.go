@@ -45,6 +45,8 @@ func listKinds() []*kind {
 				section: "fabric", name: "ocs-pods", doc: "Pods of GPUs joined by optical circuit switches.",
 				parts: ocsPodsParts, prepare: prepareReplay, check: func(c *checker) { checkOCSPods(c); checkReplay(c) },
 			},
+			podTrafficKind(allToAll, "Every GPU sends a message to every other."),
+			podTrafficKind(matrixTraffic, "Bytes from each GPU to each, pod after pod, from a file or list."),
 			{
 				section: "fabric", name: "torus", doc: "A torus or mesh of chips, whose wrap-around links may be twisted and may pass optical switches.",
 				parts: torusParts, check: checkTorus,

@@ -14,17 +14,27 @@ import (
 // referenceMetrics are those of the ideal fabric and of compute alone.
 func (in *instance) referenceMetrics() map[string]float64 {
 	m := map[string]float64{
-		"makespan_s":         in.times.Ideal.Seconds(),
-		"compute_makespan_s": in.times.Compute.Seconds(),
-		"comm_exposed_s":     (in.times.Ideal - in.times.Compute).Seconds(),
-		"bound_makespan_s":   in.bound.Seconds(),
-		"tasks":              float64(len(in.graph.Tasks)),
-		"transfers":          float64(in.transfers()),
+		in.end():            in.times.Ideal.Seconds(),
+		"bound_" + in.end(): in.bound.Seconds(),
+		"tasks":             float64(len(in.graph.Tasks)),
+		"transfers":         float64(in.transfers()),
+	}
+	if in.it != nil {
+		m["compute_makespan_s"] = in.times.Compute.Seconds()
+		m["comm_exposed_s"] = (in.times.Ideal - in.times.Compute).Seconds()
 	}
 	if in.bound > 0 {
 		m["gap"] = float64(in.times.Ideal-in.bound) / float64(in.bound)
 	}
 	return m
+}
+
+// end names the metric of when the work ends.
+func (in *instance) end() string {
+	if in.it == nil {
+		return "completion_s"
+	}
+	return "makespan_s"
 }
 
 // transfers counts the transfers between pods.
@@ -45,32 +55,24 @@ func (in *instance) row(name string, d *topology.Decision, end engine.Time, t *e
 	row := result.Row{
 		Policy: name,
 		Metrics: map[string]float64{
-			"makespan_s":     end.Seconds(),
-			"comm_exposed_s": (end - in.times.Compute).Seconds(),
-			"ports":          float64(ports),
-			"port_ratio":     float64(ports) / float64(p.PortsTotal()),
-			"evaluations":    float64(d.Evaluations),
+			in.end():      end.Seconds(),
+			"ports":       float64(ports),
+			"port_ratio":  float64(ports) / float64(p.PortsTotal()),
+			"evaluations": float64(d.Evaluations),
 		},
 		Labels: map[string]string{
 			"topology": in.matrix(d.Circuits),
 			"service":  d.Service.String(),
 		},
 	}
-	if nct, ok := in.times.NCT(end); ok {
-		row.Metrics["nct"] = nct
-	} else {
-		row.Labels["nct"] = "undefined: the ideal fabric exposes no communication, this topology does"
-	}
-	if ideal := in.pods.CriticalTransfer(in.graph, in.ideal); ideal > 0 {
-		row.Metrics["nct_critical_path"] = float64(in.pods.CriticalTransfer(in.graph, t)) / float64(ideal)
-	} else {
-		row.Labels["nct_critical_path"] = "undefined: the ideal fabric's critical path holds no transfer"
+	if in.it != nil {
+		in.iteration(&row, end, t)
 	}
 	if d.Tails != nil {
 		row.Labels["levels"] = "by tails that were searched for"
 	}
 	if d.Bound > 0 {
-		row.Metrics["bound_makespan_s"] = d.Bound.Seconds()
+		row.Metrics["bound_"+in.end()] = d.Bound.Seconds()
 		row.Metrics["gap"] = float64(end-d.Bound) / float64(d.Bound)
 		row.Labels["gap_model"] = d.BoundModel
 	} else {
@@ -86,6 +88,21 @@ func (in *instance) row(name string, d *topology.Decision, end engine.Time, t *e
 		in.solver(&row, r)
 	}
 	return row
+}
+
+// iteration measures a simulation of a training step that ends at end.
+func (in *instance) iteration(row *result.Row, end engine.Time, t *engine.Trace) {
+	row.Metrics["comm_exposed_s"] = (end - in.times.Compute).Seconds()
+	if nct, ok := in.times.NCT(end); ok {
+		row.Metrics["nct"] = nct
+	} else {
+		row.Labels["nct"] = "undefined: the ideal fabric exposes no communication, this topology does"
+	}
+	if ideal := in.pods.CriticalTransfer(in.graph, in.ideal); ideal > 0 {
+		row.Metrics["nct_critical_path"] = float64(in.pods.CriticalTransfer(in.graph, t)) / float64(ideal)
+	} else {
+		row.Labels["nct_critical_path"] = "undefined: the ideal fabric's critical path holds no transfer"
+	}
 }
 
 // solver adds what a MILP solver said.
@@ -120,7 +137,7 @@ func (in *instance) matrix(circuits []int) string {
 	const most = 16 // pods that still make a readable matrix
 	pods := in.optical.Pods
 	var b strings.Builder
-	if len(pods) > most || in.it.All {
+	if len(pods) > most || in.all() {
 		return in.list(circuits)
 	}
 	n := len(pods)
@@ -195,6 +212,9 @@ func (s *Scenario) Words() string {
 		return s.planWords()
 	case len(s.Jobs) > 0:
 		return s.jobsWords()
+	}
+	if s.podTraffic() {
+		return s.podTrafficWords()
 	}
 	w, f := &s.Workload, &s.Fabric
 	parallel := fmt.Sprintf("TP %d, PP %d", w.TP, w.PP)

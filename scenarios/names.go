@@ -48,6 +48,20 @@ func (s *Scenario) names(several bool) *schema.Names {
 	conditions := map[string]func([]string) *schema.Condition{
 		"experts": when("a dense model", "choose a model with experts", func() bool { return w.Architecture.Experts > 0 },
 			"workload.model", "workload.architecture.experts"),
+		"of-training": func([]string) *schema.Condition {
+			return &schema.Condition{
+				Keys: []string{"workload.kind"}, Want: `set workload.kind = "training"`,
+				OK: func() bool { return !s.podTraffic() }, By: func() string { return "workload " + schema.Quote(w.Kind) },
+			}
+		},
+		"of-traffic": func([]string) *schema.Condition {
+			return &schema.Condition{
+				Keys: []string{"workload.kind"}, Want: "set workload.kind = " + schema.QuotedList(podTrafficNames),
+				OK: s.podTraffic, By: func() string { return "workload " + schema.Quote(w.Kind) },
+			}
+		},
+		"shared-pods": when("a single job", "describe several jobs in [[job]]", func() bool { return s.severalJobs() || s.podTraffic() },
+			"workload.kind"),
 		"several-jobs": when("a single job", "describe several jobs in [[job]]", s.severalJobs),
 		"one-job":      func([]string) *schema.Condition { return s.oneJob("") },
 		"shared-circuits": when("jobs with circuits of their own", `set policy.circuits = "shared", of several jobs`, s.sharedCircuits,

@@ -16,6 +16,9 @@ func (s *Scenario) NoTrace() string {
 	if s.routes() || s.plans() {
 		return fmt.Sprintf("fabric.kind = %q has no timelines; training on fabric.kind = \"ocs-pods\" has", s.Fabric.Kind)
 	}
+	if s.podTraffic() {
+		return fmt.Sprintf("workload.kind = %q has no timelines; workload.kind = \"training\" has", s.Workload.Kind)
+	}
 	return ""
 }
 

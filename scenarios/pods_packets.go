@@ -5,9 +5,7 @@ import (
 	"errors"
 
 	"sim/engine"
-	"sim/engine/flow"
 	"sim/engine/packet"
-	"sim/fabric"
 	"sim/policies/topology"
 	"sim/scenarios/result"
 )
@@ -20,8 +18,8 @@ type podPackets struct {
 	slack engine.Time   // that packets may need beside
 }
 
-// packets simulates a decision packet by packet on the complete DAG.
-func (in *instance) packets(ctx context.Context, d *topology.Decision) (*podPackets, error) {
+// packets simulates a decision packet by packet on the complete DAG, of which fluid is the trace as fluid.
+func (in *instance) packets(ctx context.Context, d *topology.Decision, fluid *engine.Trace) (*podPackets, error) {
 	lit, err := in.optical.Light(d.Circuits)
 	if err != nil {
 		return nil, err
@@ -30,13 +28,8 @@ func (in *instance) packets(ctx context.Context, d *topology.Decision) (*podPack
 	if err != nil {
 		return nil, err
 	}
-	o := packet.Options{Stop: func() bool { return ctx.Err() != nil }, Seed: in.s.Seed}
-	if d.Service != flow.MaxMin {
-		if o.TaskLevel, err = in.levels(d, lit, k); err != nil {
-			return nil, err
-		}
-	}
-	bytes := int32(in.s.Workload.Packet)
+	bytes, reference := int32(in.s.Workload.Packet), k.Reference(fluid)
+	o := packet.Options{Stop: func() bool { return ctx.Err() != nil }, Seed: in.s.Seed, Reference: reference}
 	trace, stats, err := packet.RunGraph(k.Graph, k.Network, k.Flows, k.Walks, bytes, o)
 	if errors.Is(err, packet.ErrStopped) {
 		err = ctx.Err()
@@ -45,29 +38,8 @@ func (in *instance) packets(ctx context.Context, d *topology.Decision) (*podPack
 		return nil, err
 	}
 	out := &podPackets{packets: packets{stats, k.Network}, trace: k.Trace(in.graph, trace), fluid: d.Makespan}
-	out.slack, err = packet.Slack(k.Graph, k.Network, k.Flows, k.Walks, bytes)
+	out.slack, err = packet.Slack(k.Graph, k.Network, k.Flows, k.Walks, bytes, reference)
 	return out, err
-}
-
-// levels returns what the priority of a decision goes by, of the tasks that stand for those of the complete DAG.
-func (in *instance) levels(d *topology.Decision, lit *engine.Network, k *fabric.Packets) ([]packet.Level, error) {
-	e, err := flow.NewEvaluator(in.graph, lit, in.optical.Routes, d.Service)
-	if err != nil {
-		return nil, err
-	}
-	spans := e.Spans()
-	tail := spans.Tail
-	if own := in.tails(d); own != nil {
-		tail = own
-	}
-	levels := make([]packet.Level, len(k.Origin))
-	for part, of := range k.Origin {
-		levels[part].Tail = tail[of]
-		if bytes := k.Graph.Tasks[part].Bytes; bytes > 0 && d.Service == flow.LevelPriority {
-			levels[part].PerByte = spans.Tau[of] / float64(bytes)
-		}
-	}
-	return levels, nil
 }
 
 // measure adds how packets compare with the fluid that was decided on, and what became of them.

@@ -50,7 +50,7 @@ func (r *routed) traffic() (*load, error) {
 			t, err = collective.Hotspot(nodes, message, w.HotShare, hot, r.down)
 		}
 	case matrixTraffic:
-		t, err = r.matrix(nodes)
+		t, err = r.s.matrix(nodes, r.down)
 	case dataTensor:
 		return r.dataTensor()
 	default:
@@ -66,14 +66,14 @@ func (r *routed) traffic() (*load, error) {
 }
 
 // matrix is the bytes that the scenario lists.
-func (r *routed) matrix(nodes int) (*collective.Traffic, error) {
+func (s *Scenario) matrix(nodes int, down []bool) (*collective.Traffic, error) {
 	var sizes []int64
-	for _, row := range r.s.Workload.Matrix {
+	for _, row := range s.Workload.Matrix {
 		for _, b := range row {
 			sizes = append(sizes, int64(b))
 		}
 	}
-	return collective.OfSizes("matrix", nodes, sizes, r.down)
+	return collective.OfSizes("matrix", nodes, sizes, down)
 }
 
 // packetTime returns how long a packet takes on a link of the fabric's rate, in

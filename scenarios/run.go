@@ -380,7 +380,7 @@ func (in *instance) decide(ctx context.Context, name string, workers int) (answe
 	end, seen := d.Makespan, trace
 	var packets *podPackets
 	if in.s.Engine.Level == "packet" {
-		if packets, err = in.packets(ctx, d); err != nil {
+		if packets, err = in.packets(ctx, d, trace); err != nil {
 			return nil, err
 		}
 		end, seen = packets.trace.Makespan, packets.trace

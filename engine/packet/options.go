@@ -79,9 +79,10 @@ type Options struct {
 	// they came. It is an alternative to TaskPriority for many levels, under
 	// DropTail on links that do not change. nil is by priority.
 	TaskRank []int32
-	// TaskLevel is TaskRank of ranks that fall as tasks are sent: the highest level goes first. It is an alternative to
-	// TaskRank, as which it counts.
-	TaskLevel []Level
+	// Reference is a trace of the graph as fluid, with rates. Links then send packets in the order in which the fluid
+	// has sent their last bytes: packet-by-packet generalised processor sharing (Parekh and Gallager 1993), after what
+	// the fluid does on the whole network. It is an alternative to TaskRank, as which it counts. See Slack.
+	Reference *engine.Trace
 	// Resend makes RunGraph send dropped bytes again, after those that the task
 	// has left to send, and that long after the drop where it has none. 0 does
 	// not.
@@ -94,10 +95,6 @@ type Options struct {
 
 	serve bool // for tests: serve packets one by one though they could be booked
 }
-
-// Level is how urgent a transfer is, as flow.LevelPriority has it: Tail ticks, and PerByte ticks for each byte that it has
-// left to send when a packet of it comes before a link.
-type Level struct{ Tail, PerByte float64 }
 
 // Rewire replaces the walks of packets from a time on, before other events of that
 // time. Packets that have left their source keep their walks, and those that wait at

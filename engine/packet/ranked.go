@@ -7,20 +7,61 @@ import (
 )
 
 // ranked is the queues before links that send packets in the order of
-// Options.TaskRank or TaskLevel: a binary heap each.
+// Options.TaskRank or Reference: a binary heap each.
 type ranked struct {
 	rank  []int32 // by task
-	level []Level // by task, in place of rank
+	fluid *engine.Trace
+	at    []fluidPlace // by task: how far its packets have come in fluid
 	heaps []rankedQueue
+
+	sending []int64   // by link: rank of the packet that it sends
+	wire    [][]int64 // by link: ranks of the packets behind it, that its latency holds
+	arrives int64     // rank of the packet that has come over a link
 }
 
-// of returns the rank of a packet of a task that has so many bytes left to send.
-func (q *ranked) of(task int32, left int64) int64 {
-	if q.level == nil {
-		return int64(q.rank[task])
+// fluidPlace is a place in a task's rates.
+type fluidPlace struct {
+	step int32   // of the task
+	sent float64 // bytes before it
+}
+
+func newRanked(o *Options, links, tasks int) *ranked {
+	z := &ranked{rank: o.TaskRank, fluid: o.Reference, heaps: make([]rankedQueue, links), sending: make([]int64, links), wire: make([][]int64, links)}
+	if z.fluid != nil {
+		z.at = make([]fluidPlace, tasks)
 	}
-	l := &q.level[task]
-	return -int64(l.Tail + l.PerByte*float64(left))
+	return z
+}
+
+// of returns the rank of a task's packet with which so many bytes of it are sent: with a fluid, the time at which it
+// has sent them.
+func (z *ranked) of(task int32, sent int64) int64 {
+	if z.fluid == nil {
+		return int64(z.rank[task])
+	}
+	steps, p := z.fluid.Rates(task), &z.at[task]
+	for int(p.step)+1 < len(steps) {
+		s := steps[p.step]
+		more := s.Rate / 8 * (steps[p.step+1].At - s.At).Seconds()
+		if left := float64(sent) - p.sent; left <= more {
+			return int64(s.At) + int64(left*8/s.Rate*float64(engine.Second))
+		}
+		p.sent += more
+		p.step++
+	}
+	return int64(z.fluid.End[task])
+}
+
+// leaves takes the rank of a packet that a link has sent along: over its latency, or to its end.
+func (z *ranked) leaves(link int32, late bool) {
+	if z.arrives = z.sending[link]; late {
+		z.wire[link] = append(z.wire[link], z.arrives)
+	}
+}
+
+// lands brings the first packet behind a link to its end.
+func (z *ranked) lands(link int32) {
+	z.arrives, z.wire[link] = z.wire[link][0], z.wire[link][1:]
 }
 
 type rankedQueue struct {
@@ -41,16 +82,16 @@ func (r *rankedRecord) before(s *rankedRecord) bool {
 }
 
 // ranks reports whether packets go by ranks of their tasks.
-func (o *Options) ranks() bool { return o.TaskRank != nil || o.TaskLevel != nil }
+func (o *Options) ranks() bool { return o.TaskRank != nil || o.Reference != nil }
 
 // checkRanks fails where ranks do not fit the rest of a graph's play.
 func checkRanks(g *engine.Graph, n *engine.Network, o *Options) error {
 	switch {
 	case !o.ranks():
 		return nil
-	case o.TaskLevel != nil && (o.TaskRank != nil || len(o.TaskLevel) != len(g.Tasks)):
-		return fmt.Errorf("%w: %d levels for %d tasks, beside %d ranks; want one a task, or a rank", ErrWork, len(o.TaskLevel), len(g.Tasks), len(o.TaskRank))
-	case o.TaskLevel == nil && len(o.TaskRank) != len(g.Tasks):
+	case o.Reference != nil && (o.TaskRank != nil || len(o.Reference.StepStart) != len(g.Tasks)+1):
+		return fmt.Errorf("%w: rates of %d tasks for %d, beside %d ranks; want those of each, or a rank", ErrWork, len(o.Reference.StepStart)-1, len(g.Tasks), len(o.TaskRank))
+	case o.Reference == nil && len(o.TaskRank) != len(g.Tasks):
 		return fmt.Errorf("%w: %d ranks for %d tasks", ErrWork, len(o.TaskRank), len(g.Tasks))
 	case o.TaskPriority != nil || o.Control != DropTail || len(n.Changes) > 0 || len(o.Rewire) > 0:
 		return fmt.Errorf("%w: ranks of tasks beside priorities, credits, changes of links or new ways; want none of these", ErrWork)
@@ -77,10 +118,10 @@ func (q *rankedQueue) push(r *record, rank int64) {
 	}
 }
 
-// pop takes the packet to be sent first out of a queue that is not empty.
-func (q *rankedQueue) pop() record {
+// pop takes the packet to be sent first out of a queue that is not empty, with its rank.
+func (q *rankedQueue) pop() (record, int64) {
 	w := q.waits
-	first := w[0].record
+	first, rank := w[0].record, w[0].rank
 	if first.hold>>3 > fromWindow {
 		q.through--
 	}
@@ -91,13 +132,13 @@ func (q *rankedQueue) pop() record {
 	for i := 0; ; {
 		k := 2*i + 1
 		if k >= last {
-			return first
+			return first, rank
 		}
 		if k+1 < last && w[k+1].before(&w[k]) {
 			k++
 		}
 		if !w[k].before(&w[i]) {
-			return first
+			return first, rank
 		}
 		w[i], w[k] = w[k], w[i]
 		i = k

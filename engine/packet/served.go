@@ -90,7 +90,7 @@ func (z *sim) newServed(priorities int32, largest int64) {
 	z.room = append([]int64(nil), z.size...)
 	z.queues = make([]fifo, queues)
 	if z.o.ranks() {
-		z.ranked = &ranked{rank: z.o.TaskRank, level: z.o.TaskLevel, heaps: make([]rankedQueue, len(z.servers))}
+		z.ranked = newRanked(&z.o, len(z.servers), len(z.flows))
 	}
 }
 
@@ -139,6 +139,9 @@ func (z *sim) sent(id int32, now engine.Time) {
 	r := l.current
 	z.release(r.hold, r.bytes, now)
 	r.hold = l.on<<3 | r.hold&MaxPriority
+	if z.ranked != nil {
+		z.ranked.leaves(id, l.latency > 0)
+	}
 	if l.latency == 0 {
 		z.arrive(id, &r, now)
 	} else {
@@ -160,6 +163,9 @@ func (z *sim) land(id int32, now engine.Time) {
 	z.chunks.drop(&l.wire)
 	if l.wire.length > 0 {
 		z.calendar.set(int32(len(z.servers))+id, z.chunks.first(&l.wire).at)
+	}
+	if z.ranked != nil {
+		z.ranked.lands(id)
 	}
 	z.arrive(id, &r, now)
 }
@@ -214,7 +220,11 @@ func (z *sim) enqueue(id int32, r *record, now engine.Time) {
 	if z.ranked != nil {
 		came := *r
 		came.at = now
-		z.ranked.heaps[id].push(&came, z.ranked.of(r.flow, z.job.toSend[r.flow]))
+		rank := z.ranked.arrives
+		if atSource {
+			rank = z.ranked.of(r.flow, z.job.g.Tasks[r.flow].Bytes-z.job.toSend[r.flow])
+		}
+		z.ranked.heaps[id].push(&came, rank)
 	} else {
 		at := z.chunks.add(&z.queues[z.queueOf(l, r)])
 		*at = *r
@@ -284,7 +294,7 @@ func (z *sim) start(id int32, now engine.Time) {
 	}
 	r, c := &l.current, l.channel
 	if z.ranked != nil {
-		*r = z.ranked.heaps[id].pop()
+		*r, z.ranked.sending[id] = z.ranked.heaps[id].pop()
 	} else {
 		var q int32
 		if q, c = z.next(l); q < 0 {

@@ -1,55 +1,165 @@
 package packet
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"slices"
 
 	"sim/engine"
 )
 
-// Slack returns by how much longer RunGraph may take than flow.Run does, where each flow has one walk and transfers
-// share links as fluid does but for whole packets. At every link a packet is stored until its last bit has come, which
-// fluid does not wait for; it waits for one packet of each other flow that takes the link, which fluid would share it
-// with; and it takes the link's latency, which fluid has not. That is the delay of a transfer. No chain of tasks that
-// wait for each other adds up to more than Slack, which is the largest sum of their delays.
+// ErrSlack is wrapped by Slack where it knows no bound.
+var ErrSlack = errors.New("packet: no bound on what packets take longer than fluid")
+
+// Slack returns a bound on by how much longer RunGraph takes for g than a fluid that it has for Options.Reference.
 //
-// It is no proof where transfers are queued that do not come to an equal end: links serve packets as they come, or by
-// rank, where fluid is shared at every moment.
-func Slack(g *engine.Graph, n *engine.Network, flows []engine.Flow, walks *engine.Walks, bytes int32) (engine.Time, error) {
+// Call a packet late at a link by so much as it comes there after the fluid has sent its last byte. A link serves those
+// packets first that the fluid has sent first. So all that it sends, in a period of work that ends with a packet,
+// before that packet and beside one that was begun before, the fluid has sent since the period began less the greatest
+// lateness of them, but for a packet of each transfer that it had begun; and the packet leaves late by no more than that
+// lateness and one packet for each transfer that shares the link as fluid and one more. A transfer begins late by what those that it
+// waits for end late. Lateness at a link is therefore the greatest so far of those tasks that take it, which Slack
+// follows in the order of the fluid's time; latencies of links add to it.
+//
+// It fails, with ErrSlack, where links follow each other in a circle, as lateness could then add up without end, and
+// where flows have several walks.
+func Slack(g *engine.Graph, n *engine.Network, flows []engine.Flow, walks *engine.Walks, bytes int32, fluid *engine.Trace) (engine.Time, error) {
 	if walks.Spread != nil || walks.First != nil {
-		return 0, fmt.Errorf("%w: slack is of one walk a flow", ErrWork)
+		return 0, fmt.Errorf("%w: flows have several walks", ErrSlack)
 	}
-	path := func(f int, do func(link int32)) {
-		at := flows[f].Src
-		for _, s := range walks.Steps(walks.ClassOf(int32(f))) {
-			link := walks.Out(at, s)
-			do(link)
-			at = n.Links[link].To
-		}
-	}
-	share := make([]float64, len(n.Links)) // flows that take a link
-	for f := range flows {
-		path(f, func(link int32) { share[link]++ })
-	}
-	delay := make(map[engine.Flow]float64, len(flows)) // in ticks
+	l := &lateness{path: make(map[engine.Flow][]int32, len(flows)), late: make([]float64, len(n.Links)), own: make([]float64, len(n.Links)), next: make([][]int32, len(n.Links))}
 	for f, ends := range flows {
-		sum := 0.0
-		path(f, func(link int32) {
-			l := &n.Links[link]
-			sum += share[link]*8*float64(bytes)/l.Rate*float64(engine.Second) + float64(l.Latency)
-		})
-		if _, ok := delay[ends]; !ok {
-			delay[ends] = sum
+		l.add(n, walks, int32(f), ends)
+	}
+	if !l.ordered() {
+		return 0, fmt.Errorf("%w: links follow each other in a circle", ErrSlack)
+	}
+	begins, ends := inOrder(g, fluid.Start), inOrder(g, fluid.End)
+	for link, share := range l.sharing(g, fluid, begins, ends) {
+		l.own[link] = float64(share+1)*8*float64(bytes)/n.Links[link].Rate*float64(engine.Second) + float64(n.Links[link].Latency)
+	}
+	return l.follow(g, fluid, begins, ends), nil
+}
+
+// inOrder returns the tasks of a graph by their times, equal ones as they wait for each other.
+func inOrder(g *engine.Graph, at []engine.Time) []int32 {
+	order := slices.Clone(g.Order())
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(at[a], at[b]) })
+	return order
+}
+
+// sharing returns the most transfers that take each link at the same time as fluid.
+func (l *lateness) sharing(g *engine.Graph, fluid *engine.Trace, begins, ends []int32) []int {
+	now, most := make([]int, len(l.own)), make([]int, len(l.own))
+	for _, id := range begins {
+		for len(ends) > 0 && fluid.End[ends[0]] < fluid.Start[id] {
+			for _, link := range l.of(g, ends[0]) {
+				now[link]--
+			}
+			ends = ends[1:]
+		}
+		for _, link := range l.of(g, id) {
+			now[link]++
+			most[link] = max(most[link], now[link])
 		}
 	}
-	late, most := make([]float64, len(g.Tasks)), 0.0
-	for _, id := range g.Order() {
+	return most
+}
+
+// lateness is how late packets are, at most, in ticks.
+type lateness struct {
+	path map[engine.Flow][]int32 // links, by flow
+	next [][]int32               // by link: those that some flow takes after it
+	own  []float64               // by link: what it adds
+	late []float64               // by link: of what comes there, so far
+	last []int32                 // by link, room for ordered
+}
+
+// add follows the walk of a flow.
+func (l *lateness) add(n *engine.Network, walks *engine.Walks, f int32, ends engine.Flow) {
+	var path []int32
+	at := ends.Src
+	for _, s := range walks.Steps(walks.ClassOf(f)) {
+		link := walks.Out(at, s)
+		if k := len(path); k > 0 && !slices.Contains(l.next[path[k-1]], link) {
+			l.next[path[k-1]] = append(l.next[path[k-1]], link)
+		}
+		path = append(path, link)
+		at = n.Links[link].To
+	}
+	if _, ok := l.path[ends]; !ok {
+		l.path[ends] = path
+	}
+}
+
+// ordered reports whether links have an order in which all flows take them.
+func (l *lateness) ordered() bool {
+	before := make([]int, len(l.next))
+	for _, next := range l.next {
+		for _, link := range next {
+			before[link]++
+		}
+	}
+	for link, n := range before {
+		if n == 0 {
+			l.last = append(l.last, int32(link))
+		}
+	}
+	for k := 0; k < len(l.last); k++ {
+		for _, link := range l.next[l.last[k]] {
+			if before[link]--; before[link] == 0 {
+				l.last = append(l.last, link)
+			}
+		}
+	}
+	return len(l.last) == len(l.next)
+}
+
+// follow goes through the fluid's time: by the end of a transfer all that began before has made its links late.
+func (l *lateness) follow(g *engine.Graph, fluid *engine.Trace, begins, ends []int32) engine.Time {
+	end, most := make([]float64, len(g.Tasks)), 0.0
+	start := func(id int32) (late float64) {
 		for _, e := range g.In(id) {
-			late[id] = max(late[id], late[e.From])
+			late = max(late, end[e.From])
 		}
-		if t := &g.Tasks[id]; t.Kind == engine.Transfer {
-			late[id] += delay[engine.Flow{Src: t.Src, Dst: t.Dst}]
-		}
-		most = max(most, late[id])
+		return late
 	}
-	return engine.Time(most) + engine.Time(len(g.Tasks)), nil // ticks that fluid rounds by
+	for _, id := range ends {
+		for len(begins) > 0 && (fluid.Start[begins[0]] < fluid.End[id] || begins[0] == id) {
+			if path := l.of(g, begins[0]); len(path) > 0 {
+				l.raise(path[0], start(begins[0]))
+			}
+			begins = begins[1:]
+		}
+		end[id] = start(id)
+		if path := l.of(g, id); len(path) > 0 {
+			link := path[len(path)-1]
+			end[id] = max(end[id], l.late[link]+l.own[link])
+		}
+		most = max(most, end[id])
+	}
+	return engine.Time(most) + engine.Time(len(g.Tasks)) // that many ticks the fluid rounds by
+}
+
+// of returns the links of a task, none of what is no transfer.
+func (l *lateness) of(g *engine.Graph, id int32) []int32 {
+	t := &g.Tasks[id]
+	if t.Kind != engine.Transfer || t.Bytes == 0 {
+		return nil
+	}
+	return l.path[engine.Flow{Src: t.Src, Dst: t.Dst}]
+}
+
+// raise makes what comes to a link late, and what goes on from there.
+func (l *lateness) raise(link int32, late float64) {
+	if late < l.late[link] || late == 0 && l.late[link] > 0 {
+		return
+	}
+	l.late[link] = late
+	for _, next := range l.next[link] {
+		if on := late + l.own[link]; on > l.late[next] {
+			l.raise(next, on)
+		}
+	}
 }

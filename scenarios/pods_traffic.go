@@ -1,0 +1,180 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"sim/engine/units"
+	"sim/fabric"
+	"sim/scenarios/schema"
+	"sim/workloads/collective"
+)
+
+// podTrafficNames are the kinds of traffic that pods serve.
+var podTrafficNames = []string{allToAll, matrixTraffic}
+
+// podTraffic reports whether s is traffic on pods, where its fabric is that.
+func (s *Scenario) podTraffic() bool { return slices.Contains(podTrafficNames, s.Workload.Kind) }
+
+// podTrafficKind describes traffic that pods serve.
+func podTrafficKind(name, doc string) *kind {
+	return &kind{section: "workload", on: "ocs-pods", name: name, doc: doc, like: "pod-traffic", prepare: prepareTraffic, parts: func(s *Scenario) []schema.Part {
+		t := &s.Workload.Traffic
+		return []schema.Part{{
+			Path: "workload", Doc: "Who sends how much to whom, all at once.",
+			Specs:    []any{&s.Workload.WorkloadKind, &t.TrafficMessage, &t.TrafficPacket, &t.TrafficMatrix},
+			Defaults: func(int) []any { return []any{&s.trafficDefaults().TrafficMessage} },
+		}}
+	}}
+}
+
+// buildPodTraffic makes the instance of traffic on pods.
+func buildPodTraffic(ctx context.Context, s *Scenario) (*instance, error) {
+	in := &instance{s: s}
+	f := &s.Fabric
+	u := fabric.Uniform{
+		Pods: f.Pods, NodesPerPod: f.GPUsPerPod, GPUsPerNode: 1, Ports: f.PortsPerPod, PortRate: f.PortBandwidth, NICRate: units.Rate(f.NICBandwidth),
+	}
+	if s.Workload.Kind == allToAll { // in which the GPUs of a pod do alike
+		u.NodesPerPod, u.GPUsPerNode = 1, f.GPUsPerPod
+	}
+	t, err := s.betweenPods(u)
+	if err != nil {
+		return nil, err
+	}
+	if in.graph, err = t.Graph(); err != nil {
+		return nil, err
+	}
+	for i := range in.graph.Tasks {
+		in.graph.Tasks[i].Flows = int32(u.GPUsPerNode * u.GPUsPerNode)
+	}
+	in.pods = u.New()
+	pods := in.pods.Pods
+	in.graph.Namer = func(id int32) string {
+		task := &in.graph.Tasks[id]
+		from, to := in.pods.Nodes[task.Src].Pod, in.pods.Nodes[task.Dst].Pod
+		if u.NodesPerPod == 1 {
+			return pods[from].Name + " to " + pods[to].Name
+		}
+		return fmt.Sprintf("GPU %d of %s to GPU %d of %s", int(task.Src)%u.NodesPerPod, pods[from].Name, int(task.Dst)%u.NodesPerPod, pods[to].Name)
+	}
+	if err := in.open(ctx); err != nil {
+		return nil, err
+	}
+	return in, in.reference(ctx)
+}
+
+// betweenPods is the traffic between the nodes of pods.
+func (s *Scenario) betweenPods(u fabric.Uniform) (*collective.Traffic, error) {
+	nodes := u.Pods * u.NodesPerPod
+	if s.Workload.Kind == matrixTraffic {
+		return s.matrix(nodes, nil)
+	}
+	return collective.AllToAll(nodes, int64(s.Workload.Message)*int64(u.GPUsPerNode)*int64(u.GPUsPerNode), nil)
+}
+
+// mostPodTransfers bounds the transfers between pods that circuits are sought for.
+const mostPodTransfers = 200_000
+
+// checkPodTraffic holds traffic against the pods.
+func checkPodTraffic(c *checker) {
+	s, f := c.s, &c.s.Fabric
+	const pods, perPod, ports = "fabric.pods", "fabric.gpus_per_pod", "fabric.ports_per_pod"
+	if !c.OK(pods, perPod) {
+		return
+	}
+	gpus := float64(f.Pods) * float64(f.GPUsPerPod)
+	matrix := s.Workload.Kind == matrixTraffic
+	switch rows := float64(len(s.Workload.Matrix)); {
+	case f.Pods == 0:
+		c.Refuse(pods, "is missing", "write pods = N: how many pods there are")
+	case f.Pods < 2:
+		c.Clash([]string{pods}, "no traffic crosses pods: there is one", "choose at least 2")
+	case !matrix && float64(f.Pods)*float64(f.Pods-1) > mostPodTransfers || matrix && gpus*gpus > 16*mostPodTransfers:
+		c.Clash([]string{pods, perPod}, fmt.Sprintf("%.0f GPUs in %d pods make too many transfers", gpus, f.Pods), fmt.Sprintf("choose fewer, for at most %d transfers", mostPodTransfers))
+	case matrix && c.OK("workload") && rows != gpus:
+		c.Clash([]string{"workload.matrix", "workload.matrix_file", pods, perPod}, fmt.Sprintf("the matrix has %.0f rows for %.0f GPUs", rows, gpus), "write a row of bytes for each GPU of each pod")
+	case !matrix && s.Workload.Message < 1:
+		c.Clash([]string{"workload.message"}, "messages of 0B", "write at least 1B")
+	case !matrix && float64(s.Workload.Message)*gpus*gpus > mostCounted:
+		c.Clash([]string{"workload.message"}, "the messages are more bytes than can be counted", fmt.Sprintf("write at most %.0f B", math.Floor(mostCounted/gpus/gpus)))
+	default:
+		if c.OK("workload", "fabric") {
+			c.checkPodFlows()
+		}
+	}
+}
+
+// checkPodFlows holds what each pod exchanges against its ports, and what all of them do against time and packets.
+func (c *checker) checkPodFlows() {
+	s, f := c.s, &c.s.Fabric
+	u := fabric.Uniform{Pods: f.Pods, NodesPerPod: f.GPUsPerPod, GPUsPerNode: 1}
+	if s.Workload.Kind == allToAll {
+		u.NodesPerPod, u.GPUsPerNode = 1, f.GPUsPerPod
+	}
+	t, err := s.betweenPods(u)
+	if err != nil {
+		what, want := wanted(err)
+		c.Clash([]string{"workload.matrix", "workload.matrix_file", "workload.message"}, what, want)
+		return
+	}
+	joined := make([]map[int32]bool, f.Pods)
+	for i := range joined {
+		joined[i] = map[int32]bool{}
+	}
+	crossing, bytes, hops := 0, 0.0, 0.0
+	for i, flow := range t.Flows {
+		if a, b := flow.Src/int32(u.NodesPerPod), flow.Dst/int32(u.NodesPerPod); a != b {
+			crossing++
+			bytes += float64(t.Size(i))
+			hops += 3 * math.Ceil(float64(t.Size(i))/float64(max(1, s.Workload.Packet)))
+			joined[a][b], joined[b][a] = true, true
+		}
+	}
+	rates := []string{"fabric.port_bandwidth", "fabric.nic_bandwidth"}
+	slowest := min(f.PortBandwidth, f.NICBandwidth)
+	switch long := 8 * bytes / float64(slowest); {
+	case crossing == 0:
+		c.Clash([]string{"workload.matrix", "workload.matrix_file"}, "no traffic crosses pods", "write bytes from a GPU of one pod to one of another")
+	case crossing > mostPodTransfers:
+		c.Clash([]string{"workload.matrix", "workload.matrix_file"}, fmt.Sprintf("%d transfers between pods are too many", crossing), fmt.Sprintf("stay within %d", mostPodTransfers))
+	case long > maxIteration:
+		c.Clash(append([]string{"workload.message", "workload.matrix", "workload.matrix_file"}, rates...), fmt.Sprintf("the traffic may take %.3g s, which is absurd", long), fmt.Sprintf("stay within %d s", maxIteration))
+	case s.Engine.Level == "packet":
+		c.checkPodPackets(slowest, hops)
+	}
+	for i := range joined {
+		if need := len(joined[i]); need > f.PortsPerPod {
+			c.Clash([]string{"fabric.ports_per_pod", "fabric.pods"}, fmt.Sprintf("U_p = %d is too small to connect: pod %d needs circuits to %d pods", f.PortsPerPod, i, need),
+				fmt.Sprintf("give at least %d ports", need))
+			return
+		}
+	}
+	checkFixed(c)
+	if m := s.Policy.Fixed.Circuits; slices.Contains(s.Policy.Allocators, "fixed") && len(m) == f.Pods {
+		for a := range m {
+			for b := range m[a] {
+				if joined[a][int32(b)] && m[a][b] == 0 {
+					c.Clash([]string{"policy.fixed.circuits"}, fmt.Sprintf("pods %d and %d exchange data and have no circuit", a, b), "give them at least one")
+					return
+				}
+			}
+		}
+	}
+}
+
+// podTrafficWords says in a line what is exchanged between which pods.
+func (s *Scenario) podTrafficWords() string {
+	f := &s.Fabric
+	text := s.Workload.Kind
+	if s.Workload.Kind == allToAll {
+		text += fmt.Sprintf(" of %v", s.Workload.Message)
+	}
+	text += fmt.Sprintf(" on %s of %s, each with %s", plural(f.Pods, "pod"), plural(f.GPUsPerPod, "GPU"), s.portWords())
+	if s.Title != "" {
+		text = s.Title + ": " + text
+	}
+	return text
+}
