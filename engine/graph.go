@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"sim/internal/csr"
 )
 
 // Kind says what a task does.
@@ -119,48 +121,20 @@ func (g *Graph) Freeze() error {
 			return fmt.Errorf("engine: edge %s -> %s has negative lag %v", g.Name(e.From), g.Name(e.To), e.Lag)
 		}
 	}
-	byTo := rows(g.edges, n, func(e Edge) int32 { return e.To })
-	byFrom := rows(byTo.edges, n, func(e Edge) int32 { return e.From })
-	g.outStart, g.out = dedupe(byFrom)
-	kept := rows(g.out, n, func(e Edge) int32 { return e.To })
-	g.inStart, g.in = kept.start, kept.edges
+	_, byTo := csr.Sort(g.edges, int(n), func(e Edge) int32 { return e.To })
+	g.outStart, g.out = dedupe(csr.Sort(byTo, int(n), func(e Edge) int32 { return e.From }))
+	g.inStart, g.in = csr.Sort(g.out, int(n), func(e Edge) int32 { return e.To })
 	g.edges = g.out
 	return g.sort()
 }
 
-type csr struct {
-	start []int32
-	edges []Edge
-}
-
-// rows is a stable counting sort of edges by key.
-func rows(edges []Edge, n int32, key func(Edge) int32) csr {
-	start := make([]int32, n+1)
-	for _, e := range edges {
-		start[key(e)+1]++
-	}
-	for i := int32(0); i < n; i++ {
-		start[i+1] += start[i]
-	}
-	at := append([]int32(nil), start[:n]...)
-	out := make([]Edge, len(edges))
-	for _, e := range edges {
-		k := key(e)
-		out[at[k]] = e
-		at[k]++
-	}
-	return csr{start, out}
-}
-
 // dedupe keeps, of parallel edges, the one with the longest lag. Rows must be
 // ordered by head.
-func dedupe(c csr) ([]int32, []Edge) {
-	n := len(c.start) - 1
-	start := make([]int32, n+1)
-	out := make([]Edge, 0, len(c.edges))
-	for i := range n {
+func dedupe(rows []int32, edges []Edge) (start []int32, out []Edge) {
+	start, out = make([]int32, len(rows)), make([]Edge, 0, len(edges))
+	for i := range len(rows) - 1 {
 		start[i] = int32(len(out))
-		for _, e := range c.edges[c.start[i]:c.start[i+1]] {
+		for _, e := range edges[rows[i]:rows[i+1]] {
 			if k := len(out); k > int(start[i]) && out[k-1].To == e.To {
 				out[k-1].Lag = max(out[k-1].Lag, e.Lag)
 				continue
@@ -168,7 +142,7 @@ func dedupe(c csr) ([]int32, []Edge) {
 			out = append(out, e)
 		}
 	}
-	start[n] = int32(len(out))
+	start[len(rows)-1] = int32(len(out))
 	return start, out
 }
 

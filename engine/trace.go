@@ -1,5 +1,7 @@
 package engine
 
+import "slices"
+
 // RateStep is a change of a transfer's rate: from At on it runs at Rate.
 type RateStep struct {
 	At   Time
@@ -29,13 +31,7 @@ func (t *Trace) Rates(task int32) []RateStep {
 // at zero (or when nothing bound it) and the last ends at the makespan. Ties
 // go to the lowest task id (docs/model.md, "References").
 func (t *Trace) CriticalPath(g *Graph) []int32 {
-	last := int32(-1)
-	for i := range t.End {
-		if t.End[i] == t.Makespan {
-			last = int32(i)
-			break
-		}
-	}
+	last := int32(slices.Index(t.End, t.Makespan))
 	if last < 0 {
 		return nil
 	}
@@ -53,8 +49,6 @@ func (t *Trace) CriticalPath(g *Graph) []int32 {
 		path = append(path, prev)
 		last = prev
 	}
-	for i, j := 0, len(path)-1; i < j; i, j = i+1, j-1 {
-		path[i], path[j] = path[j], path[i]
-	}
+	slices.Reverse(path)
 	return path
 }

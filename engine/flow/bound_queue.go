@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"slices"
 
 	"sim/engine"
 )
@@ -38,26 +39,16 @@ type side struct {
 
 func (q *queues) init(m *model) {
 	order := m.graph.Order()
-	q.start = make([]int32, m.tasks+1)
-	for _, to := range m.outTo {
-		q.start[to+1]++
-	}
-	for i := range m.tasks {
-		q.start[i+1] += q.start[i]
-	}
-	q.from, q.lag = make([]int32, len(m.outTo)), make([]engine.Time, len(m.outTo))
-	at := append([]int32(nil), q.start[:m.tasks]...)
+	q.start = make([]int32, 1, m.tasks+1)
+	q.from, q.lag = make([]int32, 0, len(m.outTo)), make([]engine.Time, 0, len(m.outTo))
 	for i := range int32(m.tasks) {
-		for e := m.outStart[i]; e < m.outStart[i+1]; e++ {
-			to := m.outTo[e]
-			q.from[at[to]], q.lag[at[to]] = i, m.outLag[e]
-			at[to]++
+		for _, e := range m.graph.In(i) {
+			q.from, q.lag = append(q.from, e.From), append(q.lag, e.Lag)
 		}
+		q.start = append(q.start, int32(len(q.from)))
 	}
-	reversed := make([]int32, len(order))
-	for k, i := range order {
-		reversed[len(order)-1-k] = i
-	}
+	reversed := slices.Clone(order)
+	slices.Reverse(reversed)
 	q.ahead.init(m, order, q.start, q.from, q.lag)
 	q.behind.init(m, reversed, m.outStart, m.outTo, m.outLag)
 }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 
 	"sim/engine"
+	"sim/internal/csr"
 )
 
 // Service says how transfers that want the same capacity share it.
@@ -134,23 +135,6 @@ func newModel(g *engine.Graph, n *engine.Network, r *engine.Routes, s Service) (
 		}
 		m.outStart[i+1] = int32(len(m.outTo))
 	}
-	m.indexResources()
+	m.resStart, m.resUse = csr.Index(m.useRes, m.resources)
 	return m, nil
-}
-
-// indexResources lists the uses of each resource.
-func (m *model) indexResources() {
-	m.resStart = make([]int32, m.resources+1)
-	for _, r := range m.useRes {
-		m.resStart[r+1]++
-	}
-	for r := range m.resources {
-		m.resStart[r+1] += m.resStart[r]
-	}
-	at := append([]int32(nil), m.resStart[:m.resources]...)
-	m.resUse = make([]int32, len(m.useRes))
-	for u, r := range m.useRes {
-		m.resUse[at[r]] = int32(u)
-		at[r]++
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sim/engine"
+	"sim/internal/csr"
 )
 
 // ErrStalled is wrapped by Run when transfers remain that can never proceed.
@@ -62,21 +63,21 @@ func Run(ctx context.Context, g *engine.Graph, n *engine.Network, r *engine.Rout
 func (z *sim) stalled() error {
 	const most = 3
 	var names []string
-	running, behind := 0, 0
+	stuck, behind := 0, 0
 	for i := range int32(z.tasks) {
 		switch z.state[i] {
 		case waiting:
 			behind++
-		case 1:
-			running++
+		case running:
+			stuck++
 			if len(names) < most {
 				names = append(names, z.graph.Name(i)+" waits for "+z.blocker(i))
 			}
 		}
 	}
 	more := ""
-	if running > most {
-		more = fmt.Sprintf(" and %d more", running-most)
+	if stuck > most {
+		more = fmt.Sprintf(" and %d more", stuck-most)
 	}
 	return fmt.Errorf("%w at %v: %s%s; %d tasks wait behind them",
 		ErrStalled, z.now, strings.Join(names, ", "), more, behind)
@@ -113,18 +114,10 @@ func (l *rateLog) add(id int32, at engine.Time, rate float64) {
 
 // byTask orders the steps by task, keeping their order in time.
 func (l *rateLog) byTask(tasks int) ([]int32, []engine.RateStep) {
-	start := make([]int32, tasks+1)
-	for _, id := range l.task {
-		start[id+1]++
-	}
-	for i := range tasks {
-		start[i+1] += start[i]
-	}
-	at := append([]int32(nil), start[:tasks]...)
-	steps := make([]engine.RateStep, len(l.steps))
-	for k, id := range l.task {
-		steps[at[id]] = l.steps[k]
-		at[id]++
+	start, index := csr.Index(l.task, tasks)
+	steps := make([]engine.RateStep, len(index))
+	for k, i := range index {
+		steps[k] = l.steps[i]
 	}
 	return start, steps
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"sim/internal/csr"
 )
 
 // Edge is one circuit: a link out of GPU From into GPU To.
@@ -88,24 +90,13 @@ func (t Topology) Sorted() Topology {
 // Outgoing lists the edges out of every GPU, as indices into t: those of u are at edge[start[u]:start[u+1]], in the
 // order of t, without loops (no chunk gains by one).
 func (t Topology) Outgoing(n int) (start, edge []int32) {
-	start = make([]int32, n+1)
-	for _, e := range t {
-		if e.From != e.To {
-			start[e.From+1]++
-		}
-	}
-	for u := range n {
-		start[u+1] += start[u]
-	}
-	edge = make([]int32, start[n])
-	next := append([]int32(nil), start[:n]...)
+	from := make([]int32, len(t))
 	for i, e := range t {
-		if e.From != e.To {
-			edge[next[e.From]] = int32(i)
-			next[e.From]++
+		if from[i] = e.From; e.From == e.To {
+			from[i] = -1
 		}
 	}
-	return start, edge
+	return csr.Index(from, n)
 }
 
 // Switches assigns every edge to one of k switches so that each switch holds at most one edge out of and into a GPU
