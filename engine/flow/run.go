@@ -65,7 +65,7 @@ func (z *sim) stalled() error {
 	var names []string
 	stuck, behind := 0, 0
 	for i := range int32(z.tasks) {
-		switch z.state[i] {
+		switch z.phase[i] {
 		case waiting:
 			behind++
 		case running:

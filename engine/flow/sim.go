@@ -7,20 +7,14 @@ import (
 	"sim/engine"
 )
 
-// sim is the state of one play. It is reused from play to play: nothing is
-// allocated once its arrays have grown.
-type sim struct {
-	*model
-	service Service
-	rates   []float64 // capacity of each resource now, bits a tick
-	initial []float64 // and at the start of a play
-
+// state is what a play changes and a fork keeps.
+type state struct {
 	queue *engine.Queue // ids: task, then task+tasks (levels cross), then changes
 	now   engine.Time
 
 	ready []engine.Time // latest end of a predecessor plus lag; the start once started
 	left  []int32       // predecessors that have not ended
-	state []uint8
+	phase []uint8
 	rem   []float64     // bits left at since
 	rate  []float64     // bits a tick
 	since []engine.Time // when rem was brought up to date
@@ -31,11 +25,51 @@ type sim struct {
 
 	dirty     []int32 // resources whose active set or capacity changed
 	dirtyMark []bool
-	stack     []int32
 	ended     int
 	events    int64
 	makespan  engine.Time
-	cutoff    engine.Time
+}
+
+func newState(m *model) state {
+	n, r := m.tasks, m.resources
+	return state{
+		queue: engine.NewQueue(2*n + len(m.net.Changes)),
+		ready: make([]engine.Time, n), left: make([]int32, n), phase: make([]uint8, n),
+		rem: make([]float64, n), rate: make([]float64, n), since: make([]engine.Time, n),
+		next: make([]int32, len(m.useRes)), prev: make([]int32, len(m.useRes)),
+		head: make([]int32, r), active: make([]int32, r), dirtyMark: make([]bool, r),
+	}
+}
+
+// copyFrom makes s equal to t, which must be of the same model.
+func (s *state) copyFrom(t *state) {
+	s.queue.CopyFrom(t.queue)
+	s.now, s.ended, s.events, s.makespan = t.now, t.ended, t.events, t.makespan
+	copy(s.ready, t.ready)
+	copy(s.left, t.left)
+	copy(s.phase, t.phase)
+	copy(s.rem, t.rem)
+	copy(s.rate, t.rate)
+	copy(s.since, t.since)
+	copy(s.next, t.next)
+	copy(s.prev, t.prev)
+	copy(s.head, t.head)
+	copy(s.active, t.active)
+	copy(s.dirtyMark, t.dirtyMark)
+	s.dirty = append(s.dirty[:0], t.dirty...)
+}
+
+// sim simulates a graph. It is reused: nothing is allocated once its arrays have
+// grown.
+type sim struct {
+	*model
+	state
+	service Service
+	rates   []float64 // capacity of each resource now, bits a tick
+	initial []float64 // and at the start of a play
+
+	stack  []int32
+	cutoff engine.Time
 
 	path  paths     // full rates, heads, tails; tails are needed by priorities and cut-offs
 	known []float64 // tails that priorities go by instead; nil but for SetTails
@@ -58,17 +92,11 @@ const (
 )
 
 func newSim(m *model, s Service) *sim {
-	n, r := m.tasks, m.resources
 	z := &sim{
-		model: m, service: s, ctx: context.Background(),
-		rates: make([]float64, r), initial: make([]float64, r),
-		queue: engine.NewQueue(2*n + len(m.net.Changes)),
-		ready: make([]engine.Time, n), left: make([]int32, n), state: make([]uint8, n),
-		rem: make([]float64, n), rate: make([]float64, n), since: make([]engine.Time, n),
-		next: make([]int32, len(m.useRes)), prev: make([]int32, len(m.useRes)),
-		head: make([]int32, r), active: make([]int32, r), dirtyMark: make([]bool, r),
+		model: m, state: newState(m), service: s, ctx: context.Background(),
+		rates: make([]float64, m.resources), initial: make([]float64, m.resources),
 	}
-	for i := range int32(r) {
+	for i := range int32(m.resources) {
 		z.initial[i] = m.net.Rate(i) * perTick
 	}
 	z.path.init(m)
@@ -113,7 +141,7 @@ func (z *sim) proceed() bool {
 				z.touch(c.Link)
 			case int(id) >= z.tasks:
 				z.touchTask(id - int32(z.tasks))
-			case z.state[id] == waiting:
+			case z.phase[id] == waiting:
 				if z.hold != nil && z.hold[id] {
 					z.queue.Set(id, t)
 					z.held = true
@@ -142,7 +170,7 @@ func (z *sim) reset(cutoff engine.Time) {
 	copy(z.rates, z.initial)
 	copy(z.left, z.need)
 	clear(z.ready)
-	clear(z.state)
+	clear(z.phase)
 	for r := range z.head {
 		z.head[r] = -1
 		z.active[r] = 0
@@ -194,7 +222,7 @@ func (z *sim) settle() bool {
 // release records the end of id and enables its successors. It returns false
 // when a successor proves that the makespan reaches the cut-off.
 func (z *sim) release(id int32, end engine.Time) bool {
-	z.state[id] = done
+	z.phase[id] = done
 	z.ended++
 	if z.ends != nil {
 		z.ends[id] = end
@@ -218,7 +246,7 @@ func (z *sim) release(id int32, end engine.Time) bool {
 
 func (z *sim) start(id int32) {
 	z.events++
-	z.state[id] = running
+	z.phase[id] = running
 	z.rem[id] = z.bits[id]
 	z.rate[id] = 0
 	z.since[id] = z.now
@@ -266,7 +294,7 @@ func (z *sim) touch(r int32) {
 }
 
 func (z *sim) touchTask(id int32) {
-	if z.state[id] == running {
+	if z.phase[id] == running {
 		z.touch(z.useRes[z.useStart[id]])
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sim/engine"
+	"sim/internal/csr"
 )
 
 // Deadlock is the error of a run whose events ran out while packets wait.
@@ -55,15 +56,10 @@ func (z *sim) stuck() error {
 		}
 	}
 	slices.SortFunc(waits, func(a, b wait) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
-	waits = slices.Compact(waits)
-	first := make([]int32, len(z.room)+1)
+	first, waits := csr.Sort(slices.Compact(waits), len(z.room), func(w wait) int32 { return w.from })
 	to := make([]int32, len(waits))
 	for i, w := range waits {
-		first[w.from+1] = int32(i + 1)
 		to[i] = w.to
-	}
-	for c := range len(z.room) {
-		first[c+1] = max(first[c], first[c+1])
 	}
 	for _, c := range cycleOf(first, to) {
 		d.Cycle = append(d.Cycle, Channel{z.linkOf[c], c - z.servers[z.linkOf[c]].channel})
@@ -77,38 +73,4 @@ func (z *sim) stuck() error {
 	}
 	d.text = fmt.Sprintf("packet: nothing can proceed at %v with %d packets in the network: %s", d.At, d.Waiting, strings.Join(before, ", "))
 	return d
-}
-
-// cycleOf returns a cycle of a graph whose node c has the edges to[first[c]] to
-// to[first[c+1]-1]; nil where there is none.
-func cycleOf(first, to []int32) []int32 {
-	nodes := len(first) - 1
-	place := make([]int32, nodes) // in the path, plus one; -1 when done with
-	edge := append([]int32(nil), first[:nodes]...)
-	var path []int32
-	for root := range int32(nodes) {
-		if place[root] != 0 {
-			continue
-		}
-		path = append(path[:0], root)
-		place[root] = 1
-		for len(path) > 0 {
-			at := path[len(path)-1]
-			if edge[at] == first[at+1] {
-				place[at] = -1
-				path = path[:len(path)-1]
-				continue
-			}
-			next := to[edge[at]]
-			edge[at]++
-			switch {
-			case place[next] > 0:
-				return path[place[next]-1:]
-			case place[next] == 0:
-				path = append(path, next)
-				place[next] = int32(len(path))
-			}
-		}
-	}
-	return nil
 }

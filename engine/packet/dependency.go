@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sim/engine"
+	"sim/internal/csr"
 )
 
 // Channel is a virtual channel of a link.
@@ -131,12 +132,9 @@ func (d *Dependencies) rows() (start, after []int32) {
 	all := len(d.to) * d.channels
 	start, after = make([]int32, all+1), make([]int32, 0, d.Count())
 	if d.words == 0 {
-		for _, p := range d.pairs {
-			start[p>>32+1]++
+		start, pairs := csr.Sort(d.pairs, all, func(p uint64) int32 { return int32(p >> 32) })
+		for _, p := range pairs {
 			after = append(after, int32(uint32(p)))
-		}
-		for c := range all {
-			start[c+1] += start[c]
 		}
 		return start, after
 	}
@@ -156,8 +154,17 @@ func (d *Dependencies) rows() (start, after []int32) {
 // Cycle returns a cycle of the graph, nil where there is none. It is a shortest
 // one through the first channel that is on any.
 func (d *Dependencies) Cycle() Cycle {
-	start, after := d.rows()
-	all := len(start) - 1
+	var cycle Cycle
+	for _, c := range cycleOf(d.rows()) {
+		cycle = append(cycle, Channel{c / int32(d.channels), c % int32(d.channels)})
+	}
+	return cycle
+}
+
+// cycleOf returns a cycle of a graph in which node c leads to after[start[c]] to
+// after[start[c+1]-1], nil where there is none. It is a shortest one through the
+// first node that is on any.
+func cycleOf(start, after []int32) []int32 {
 	back, before := reversed(start, after)
 	need := peel(start, before, back)   // what leads to no cycle
 	comes := peel(before, start, after) // what no cycle leads to
@@ -166,13 +173,10 @@ func (d *Dependencies) Cycle() Cycle {
 			need[c] = 0
 		}
 	}
-	if !slices.ContainsFunc(need, func(k int32) bool { return k > 0 }) {
-		return nil
-	}
-	from := make([]int32, all) // the channel before, 1 more; 0 where not reached
-	for c := range all {
-		if need[c] > 0 {
-			if cycle := d.around(int32(c), start, after, need, from); cycle != nil {
+	from := make([]int32, len(need)) // the node before, 1 more; 0 where not reached
+	for c, k := range need {
+		if k > 0 {
+			if cycle := around(int32(c), start, after, need, from); cycle != nil {
 				return cycle
 			}
 		}
@@ -180,26 +184,22 @@ func (d *Dependencies) Cycle() Cycle {
 	return nil
 }
 
-// reversed returns the rows of the dependencies the other way round.
+// reversed returns the rows of a graph the other way round.
 func reversed(start, after []int32) (back, before []int32) {
-	before = make([]int32, len(start))
-	for _, e := range after {
-		before[e+1]++
-	}
+	from := make([]int32, len(after))
 	for c := range len(start) - 1 {
-		before[c+1] += before[c]
-	}
-	back, at := make([]int32, len(after)), slices.Clone(before)
-	for c := range len(start) - 1 {
-		for _, e := range after[start[c]:start[c+1]] {
-			back[at[e]] = int32(c)
-			at[e]++
+		for e := start[c]; e < start[c+1]; e++ {
+			from[e] = int32(c)
 		}
+	}
+	before, back = csr.Index(after, len(start)-1)
+	for k, e := range back {
+		back[k] = from[e]
 	}
 	return back, before
 }
 
-// peel drops, again and again, channels with nothing left in their row; it returns
+// peel drops, again and again, nodes with nothing left in their row; it returns
 // how much is left in each, 0 in those dropped. The rows of start are turned round
 // in before and back.
 func peel(start, before, back []int32) []int32 {
@@ -220,8 +220,8 @@ func peel(start, before, back []int32) []int32 {
 	return left
 }
 
-// around searches breadth-first for a way from a channel back to itself.
-func (d *Dependencies) around(c int32, start, after, need, from []int32) Cycle {
+// around searches breadth-first for a path from a node back to itself.
+func around(c int32, start, after, need, from []int32) []int32 {
 	clear(from)
 	queue := []int32{c}
 	for i := 0; i < len(queue); i++ {
@@ -235,20 +235,16 @@ func (d *Dependencies) around(c int32, start, after, need, from []int32) Cycle {
 				queue = append(queue, e)
 				continue
 			}
-			cycle := Cycle{d.channel(c)}
+			cycle := []int32{c}
 			for k := at; k != c; k = from[k] - 1 {
-				cycle = append(cycle, d.channel(k))
+				cycle = append(cycle, k)
 			}
 			slices.Reverse(cycle[1:])
 			return cycle
 		}
 	}
-	need[c] = 0 // on no cycle, and no way to one leads by it again
+	need[c] = 0 // on no cycle, and no path to one leads by it again
 	return nil
-}
-
-func (d *Dependencies) channel(c int32) Channel {
-	return Channel{c / int32(d.channels), c % int32(d.channels)}
 }
 
 // CheckChannels returns a cycle in the channel dependency graph of all walks that

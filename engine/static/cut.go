@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"sim/engine"
+	"sim/internal/csr"
 )
 
 // Cut returns how many links that are up, counted in each direction, lead from one
@@ -99,23 +100,20 @@ type partition struct {
 }
 
 func newPartition(n *engine.Network) *partition {
-	p := &partition{start: make([]int32, n.Nodes+1), side: make([]bool, n.Nodes), gain: make([]int32, n.Nodes), locked: make([]bool, n.Nodes)}
-	both := func(visit func(a, b int32)) {
-		for _, l := range n.Links {
-			if l.Rate > 0 && l.From != l.To {
-				visit(l.From, l.To)
-				visit(l.To, l.From)
-			}
+	p := &partition{side: make([]bool, n.Nodes), gain: make([]int32, n.Nodes), locked: make([]bool, n.Nodes)}
+	var ends [][2]int32
+	for _, l := range n.Links {
+		if l.Rate > 0 && l.From != l.To {
+			ends = append(ends, [2]int32{l.From, l.To}, [2]int32{l.To, l.From})
 		}
 	}
-	both(func(a, _ int32) { p.start[a+1]++ })
-	for a := range int(n.Nodes) {
-		p.most = max(p.most, p.start[a+1])
-		p.start[a+1] += p.start[a]
+	p.start, ends = csr.Sort(ends, int(n.Nodes), func(e [2]int32) int32 { return e[0] })
+	for a := range n.Nodes {
+		p.most = max(p.most, p.start[a+1]-p.start[a])
 	}
-	p.next = make([]int32, p.start[n.Nodes])
-	at := slices.Clone(p.start)
-	both(func(a, b int32) { p.next[at[a]] = b; at[a]++ })
+	for _, e := range ends {
+		p.next = append(p.next, e[1])
+	}
 	for s := range p.bucket {
 		p.bucket[s] = make([][]int32, 2*p.most+1)
 	}
