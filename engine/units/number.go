@@ -3,6 +3,8 @@ package units
 import (
 	"fmt"
 	"math/big"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -35,20 +37,46 @@ func split(text string) (number, unit, wrong string) {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// whole returns number x scale, which must be a whole number within int64.
-func whole(number string, scale int64) (n int64, fits, isWhole bool) {
-	r, ok := new(big.Rat).SetString(number)
-	if !ok { // "." alone is refused by split, so this does not happen
-		return 0, false, false
+// unit is a unit as text, and what one of it is.
+type unit struct {
+	name  string
+	scale int64
+}
+
+// quantity is what whole numbers from 0 to most measure, in units ordered as format tries them.
+type quantity struct {
+	noun, advice string // of messages
+	units        []unit
+	most         int64
+	fine, large  string // what is wrong with a fraction, and with more than most
+}
+
+// parse reads a number and a unit.
+func (q *quantity) parse(text string) (int64, error) {
+	number, name, wrong := split(text)
+	at := slices.IndexFunc(q.units, func(u unit) bool { return u.name == name })
+	if wrong == "" && at >= 0 {
+		r, ok := new(big.Rat).SetString(number)
+		switch {
+		case !ok: // "." alone is refused by split, so this does not happen
+		case !r.Mul(r, new(big.Rat).SetInt64(q.units[at].scale)).IsInt():
+			wrong = q.fine
+		case !r.Num().IsInt64() || r.Num().Int64() > q.most:
+			wrong = q.large
+		default:
+			return r.Num().Int64(), nil
+		}
 	}
-	r.Mul(r, new(big.Rat).SetInt64(scale))
-	if !r.IsInt() {
-		return 0, true, false
+	if wrong != "" {
+		wrong = ", " + wrong
 	}
-	if !r.Num().IsInt64() {
-		return 0, false, true
-	}
-	return r.Num().Int64(), true, true
+	return 0, fmt.Errorf("%s is no %s%s: write %s", clip(text), q.noun, wrong, q.advice)
+}
+
+// format writes n as a whole number of the first unit that divides it.
+func (q *quantity) format(n int64) string {
+	i := slices.IndexFunc(q.units, func(u unit) bool { return n%u.scale == 0 })
+	return strconv.FormatInt(n/q.units[i].scale, 10) + q.units[i].name
 }
 
 // clip shortens a text for a message.

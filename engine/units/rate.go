@@ -1,7 +1,6 @@
 package units
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -21,43 +20,26 @@ var rateUnits = []struct {
 // second. It fails on anything else, and on a negative or infinite rate.
 func ParseRate(text string) (Rate, error) {
 	number, unit, wrong := split(text)
-	if wrong == "" {
-		base, isBits := strings.CutSuffix(unit, "bps")
-		if !isBits {
-			base, isBits = strings.CutSuffix(unit, "b/s")
-		}
-		isBytes := false
-		if !isBits {
-			base, isBytes = strings.CutSuffix(unit, "B/s")
-		}
-		if isBits || isBytes {
-			for _, u := range rateUnits {
-				if u.prefix == base {
-					return rate(text, number, u.exp, isBytes)
+	for _, per := range []struct {
+		suffix string
+		bits   float64
+	}{{"bps", 1}, {"b/s", 1}, {"B/s", 8}} {
+		prefix, ok := strings.CutSuffix(unit, per.suffix)
+		for _, u := range rateUnits {
+			if wrong == "" && ok && u.prefix == prefix {
+				// in decimal, so that "0.3Gbps" is exactly 3e8
+				v, err := strconv.ParseFloat(number+"e"+strconv.Itoa(u.exp), 64)
+				if v *= per.bits; err == nil && !math.IsInf(v, 0) {
+					return Rate(v), nil
 				}
+				wrong = "it is too large"
 			}
 		}
 	}
-	return 0, noRate(text, wrong)
-}
-
-// rate scales in decimal, so that "0.3Gbps" is exactly 3e8.
-func rate(text, number string, exp int, isBytes bool) (Rate, error) {
-	v, err := strconv.ParseFloat(number+"e"+strconv.Itoa(exp), 64)
-	if isBytes {
-		v *= 8
-	}
-	if err != nil || math.IsInf(v, 0) {
-		return 0, noRate(text, "it is too large")
-	}
-	return Rate(v), nil
-}
-
-func noRate(text, wrong string) error {
 	if wrong != "" {
-		return fmt.Errorf(`%s is no rate, %s: write bits or bytes per second, such as "400Gbps" or "50GB/s"`, clip(text), wrong)
+		wrong = ", " + wrong
 	}
-	return errors.New(clip(text) + ` is no rate: write bits or bytes per second, such as "400Gbps" or "50GB/s"`)
+	return 0, fmt.Errorf(`%s is no rate%s: write bits or bytes per second, such as "400Gbps" or "50GB/s"`, clip(text), wrong)
 }
 
 // String formats r in bits per second with the largest prefix that leaves at
