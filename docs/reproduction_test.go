@@ -1,6 +1,6 @@
-// Package docs_test holds the tables of reproduction.md, which set the evaluation of the DELTA paper beside what sim finds,
-// to the results that are stored under scenarios/baselines. With -long it also runs the scenarios that the tables need more
-// of; with -update it writes the tables, with both also the one of times:
+// Package docs_test holds the tables of reproduction.md, which set the evaluation of the DELTA paper beside what sim
+// finds, to the results that are stored under scenarios/baselines. With -long it also runs the scenarios that the
+// tables need more of; with -update it writes the tables, with both also the one of times:
 //
 //	go test ./docs -long -update
 package docs_test

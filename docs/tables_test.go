@@ -69,8 +69,7 @@ func sweep(t testing.TB, x setting) string {
 	return lines("model | "+x.what+" | "+strings.Join(all, " | "), rows)
 }
 
-// largest returns the largest reduction of delta-joint against what from says,
-// and the setting where it is.
+// largest returns the largest reduction of delta-joint against what from says, and the setting where it is.
 func largest(t testing.TB, m model, x setting, from func(cells) float64) string {
 	best, at := -1.0, 0
 	for _, v := range x.values {
@@ -184,8 +183,7 @@ func ports(t testing.TB) string {
 	return lines("ports, % | delta-topo: paper | sim, 0 | sim, 0.001 | delta-joint: paper | sim, 0 | sim, 0.001", rows)
 }
 
-// donors prints Fig. 10: NCT above the ideal with the ports that another job
-// gives back.
+// donors prints Fig. 10: NCT above the ideal with the ports that another job gives back.
 func donors(t testing.TB) string {
 	places := []string{"none_0", "delta-topo_0", "delta-joint_0", "delta-topo_0.001", "delta-joint_0.001", "delta-topo_0.02", "delta-joint_0.02"}
 	var rows []string

@@ -2,10 +2,9 @@ package engine
 
 import "slices"
 
-// Contract returns a smaller graph with the same makespan and the same start
-// and end of every kept task, on any network and under any service: tasks that
-// are not kept, which must have fixed durations, are merged into the lags of
-// edges (DELTA, Sec. III-A, Fig. 3b). keep and duration are asked once a task.
+// Contract returns a smaller graph with the same makespan and the same start and end of every kept task, on any network
+// and under any service: tasks that are not kept, which must have fixed durations, are merged into the lags of edges
+// (DELTA, Sec. III-A, Fig. 3b). keep and duration are asked once a task.
 //
 // Where merging a task would need more edges than it removes, it stays, as a
 // milestone of duration zero; so the result is never larger than g. The first
@@ -24,8 +23,8 @@ type arc struct {
 	lag  Time
 }
 
-// contraction is a graph in the course of losing tasks; node ids are those of
-// the original graph plus one, 0 is the source and the last is the sink.
+// contraction is a graph in the course of losing tasks; node ids are those of the original graph plus one, 0 is the
+// source and the last is the sink.
 type contraction struct {
 	kept   []bool
 	last   []Time // duration folded into the edges out of a fixed task

@@ -42,8 +42,8 @@ func play(g *engine.Graph) *engine.Trace {
 	return tr
 }
 
-// TestContract: with whatever tasks kept, and whatever their durations then
-// are, these start and end as before and the sink ends with the graph.
+// TestContract: with whatever tasks kept, and whatever their durations then are, these start and end as before and the
+// sink ends with the graph.
 func TestContract(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t, 16)
@@ -107,8 +107,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// TestContractMergesAll: a chain of compute around one transfer becomes two
-// lags (DELTA, Fig. 3b).
+// TestContractMergesAll: a chain of compute around one transfer becomes two lags (DELTA, Fig. 3b).
 func TestContractMergesAll(t *testing.T) {
 	g := &engine.Graph{}
 	for i := range int32(7) {
@@ -139,8 +138,7 @@ func TestContractMergesAll(t *testing.T) {
 	}
 }
 
-// TestCriticalPath: the path is contiguous, starts unbound, ends at the
-// makespan, and is the one with the lowest ids.
+// TestCriticalPath: the path is contiguous, starts unbound, ends at the makespan, and is the one with the lowest ids.
 func TestCriticalPath(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t, 14)
@@ -171,8 +169,7 @@ func TestCriticalPath(t *testing.T) {
 	})
 }
 
-// bound returns the lowest task that id had to wait for to the last, -1 if it
-// waited for none.
+// bound returns the lowest task that id had to wait for to the last, -1 if it waited for none.
 func bound(g *engine.Graph, tr *engine.Trace, id int32) int32 {
 	for _, e := range g.In(id) {
 		if tr.End[e.From]+e.Lag == tr.Start[id] {
@@ -182,8 +179,8 @@ func bound(g *engine.Graph, tr *engine.Trace, id int32) int32 {
 	return -1
 }
 
-// TestContractStops: of two milestones with two tasks before and two behind,
-// one before the other, only one can be merged without adding an edge.
+// TestContractStops: of two milestones with two tasks before and two behind, one before the other, only one can be
+// merged without adding an edge.
 func TestContractStops(t *testing.T) {
 	const a1, a2, c, b, d1, d2, v, w = 0, 1, 2, 3, 4, 5, 6, 7
 	g := &engine.Graph{Tasks: make([]engine.Task, 8)}
@@ -197,8 +194,7 @@ func TestContractStops(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// source, sink and one milestone beside the six; their edges to source and
-	// sink beside the seven
+	// source, sink and one milestone beside the six; their edges to source and sink beside the seven
 	if len(small.Tasks) != 9 || small.EdgeCount() != 7+6 {
 		t.Errorf("%d tasks and %d edges, want 9 and 13", len(small.Tasks), small.EdgeCount())
 	}

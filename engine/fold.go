@@ -9,24 +9,20 @@ import (
 // ErrUnlike is wrapped by Fold where what should be alike is not.
 var ErrUnlike = errors.New("engine: the network, its walks or the traffic are not alike from all nodes of an orbit")
 
-// Folded is what Fold makes: one flow of each class, on the links of one node of
-// each orbit.
+// Folded is what Fold makes: one flow of each class, on the links of one node of each orbit.
 type Folded struct {
 	Graph   *Graph   // task c is a flow of class c
 	Network *Network // link o*Walks.Degree+p is port p of orbit o; 0 b/s where there is none
 	Routes  *Routes
 }
 
-// Fold returns the one-shot traffic of flows, which all start at once, as one
-// transfer for each class of the walks over one link for each orbit of links. It is
-// for networks with a group of translations, which other than the identity leave no
-// node where it is: they take the nodes of an orbit (numbered from 0, by node) to
-// each other, a node's port to the same port, and the flows of a class to each
-// other. Whatever the engine's service, flows of a class then have the same rate at
-// all times and links of an orbit the same load, so that a class ends in the folded
-// graph when its flows do in the whole one, which may be a million times its size.
-// Flow f is of bytes[f]; nil bytes is message each. It fails, with ErrUnlike, where
-// orbits, classes, sizes or rates are found to differ, and on groups and changes.
+// Fold returns the one-shot traffic of flows, which all start at once, as one transfer for each class of the walks over
+// one link for each orbit of links. It is for networks with a group of translations, which other than the identity
+// leave no node where it is: they take the nodes of an orbit (numbered from 0, by node) to each other, a node's port to
+// the same port, and the flows of a class to each other. Whatever the engine's service, flows of a class then have the
+// same rate at all times and links of an orbit the same load, so that a class ends in the folded graph when its flows
+// do in the whole one, which may be a million times its size. Flow f is of bytes[f]; nil bytes is message each. It
+// fails, with ErrUnlike, where orbits, classes, sizes or rates are found to differ, and on groups and changes.
 func Fold(n *Network, w *Walks, flows []Flow, bytes []int64, message int64, orbit []int32) (*Folded, error) {
 	if len(orbit) != int(n.Nodes) || len(n.Groups) > 0 || len(n.Changes) > 0 || bytes != nil && len(bytes) != len(flows) {
 		return nil, fmt.Errorf("%w: orbits of %d nodes for %d, %d groups, %d changes, and %d sizes for %d flows", ErrUnlike, len(orbit), n.Nodes, len(n.Groups), len(n.Changes), len(bytes), len(flows))
@@ -98,8 +94,7 @@ func foldLinks(n *Network, w *Walks, orbit []int32) (small *Network, alike int32
 	return small, nodes[0], nil
 }
 
-// firstOf returns the first flow of each class, -1 where there is none, and the
-// number of its flows.
+// firstOf returns the first flow of each class, -1 where there is none, and the number of its flows.
 func firstOf(w *Walks, flows int) (first, count []int32) {
 	classes := len(w.Start)
 	if w.First != nil {

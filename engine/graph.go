@@ -13,24 +13,23 @@ import (
 type Kind uint8
 
 const (
-	// Compute tasks last Task.Duration and use no network. A compute task of
-	// duration zero is a milestone: it only joins dependencies.
+	// Compute tasks last Task.Duration and use no network. A compute task of duration zero is a milestone: it only
+	// joins dependencies.
 	Compute Kind = iota
 	// Transfer tasks move Task.Bytes from Task.Src to Task.Dst.
 	Transfer
 )
 
-// Task is a node of a Graph. A transfer names its end points, never the links
-// between them: the same graph runs on any network under any routes.
+// Task is a node of a Graph. A transfer names its end points, never the links between them: the same graph runs on any
+// network under any routes.
 type Task struct {
 	Kind     Kind
 	Duration Time  // of a compute task
 	Src, Dst int32 // nodes, of a transfer
 	Flows    int32 // parallel flows that a transfer aggregates, at least 1; they share its rate equally
 	Bytes    int64 // of a transfer, over all its flows
-	// Weight scales the share of each flow under the weighted discipline; 0
-	// means 1. Priority orders transfers under the priority discipline where
-	// levels are not used: larger goes first.
+	// Weight scales the share of each flow under the weighted discipline; 0 means 1. Priority orders transfers under
+	// the priority discipline where levels are not used: larger goes first.
 	Weight   float64
 	Priority int64
 }
@@ -41,16 +40,15 @@ type Edge struct {
 	Lag      Time
 }
 
-// Graph is a directed acyclic graph of tasks. The zero value is empty and
-// ready to use; after the last AddTask and AddEdge call Freeze.
+// Graph is a directed acyclic graph of tasks. The zero value is empty and ready to use; after the last AddTask and
+// AddEdge call Freeze.
 type Graph struct {
 	Tasks []Task
 	// Namer names a task in messages and traces. nil names it by its id.
 	Namer func(id int32) string
 
 	edges []Edge
-	// Compressed rows after Freeze: the out-edges of task i are
-	// out[outStart[i]:outStart[i+1]], and likewise into.
+	// Compressed rows after Freeze: the out-edges of task i are out[outStart[i]:outStart[i+1]], and likewise into.
 	outStart, inStart []int32
 	out, in           []Edge
 	order             []int32
@@ -71,8 +69,8 @@ func (g *Graph) AddTask(t Task) int32 {
 	return int32(len(g.Tasks) - 1)
 }
 
-// AddEdge makes to depend on from with the given lag. Of several edges between
-// the same two tasks the one with the longest lag is kept by Freeze.
+// AddEdge makes to depend on from with the given lag. Of several edges between the same two tasks the one with the
+// longest lag is kept by Freeze.
 func (g *Graph) AddEdge(from, to int32, lag Time) {
 	g.edges = append(g.edges, Edge{from, to, lag})
 }
@@ -97,9 +95,8 @@ func (g *Graph) Order() []int32 { return g.order }
 // EdgeCount returns the number of edges kept by Freeze.
 func (g *Graph) EdgeCount() int { return len(g.out) }
 
-// Freeze checks the graph and builds its adjacency. It fails on an edge to a
-// task that does not exist, a negative lag, duration or size, a transfer of no
-// flows, and on a cycle (ErrCycle, naming a task on it).
+// Freeze checks the graph and builds its adjacency. It fails on an edge to a task that does not exist, a negative lag,
+// duration or size, a transfer of no flows, and on a cycle (ErrCycle, naming a task on it).
 func (g *Graph) Freeze() error {
 	n := int32(len(g.Tasks))
 	for i := range g.Tasks {
@@ -128,8 +125,7 @@ func (g *Graph) Freeze() error {
 	return g.sort()
 }
 
-// dedupe keeps, of parallel edges, the one with the longest lag. Rows must be
-// ordered by head.
+// dedupe keeps, of parallel edges, the one with the longest lag. Rows must be ordered by head.
 func dedupe(rows []int32, edges []Edge) (start []int32, out []Edge) {
 	start, out = make([]int32, len(rows)), make([]Edge, 0, len(edges))
 	for i := range len(rows) - 1 {
@@ -146,8 +142,7 @@ func dedupe(rows []int32, edges []Edge) (start []int32, out []Edge) {
 	return start, out
 }
 
-// sort computes the topological order (Kahn), lowest id first among the ready
-// in order of becoming ready.
+// sort computes the topological order (Kahn), lowest id first among the ready in order of becoming ready.
 func (g *Graph) sort() error {
 	n := len(g.Tasks)
 	need := make([]int32, n)

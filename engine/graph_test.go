@@ -39,8 +39,8 @@ func TestFreezeFaults(t *testing.T) {
 	}
 }
 
-// TestFreezeNamesTaskOnCycle: of two tasks before the cycle, the cycle's three
-// and one behind it, the message names one of the three.
+// TestFreezeNamesTaskOnCycle: of two tasks before the cycle, the cycle's three and one behind it, the message names one
+// of the three.
 func TestFreezeNamesTaskOnCycle(t *testing.T) {
 	names := []string{"before", "a", "b", "c", "behind", "far"}
 	g := &engine.Graph{Namer: func(id int32) string { return names[id] }}
@@ -59,8 +59,8 @@ func TestFreezeNamesTaskOnCycle(t *testing.T) {
 	}
 }
 
-// TestFreezeNamesTaskOnLateCycle has a task behind the cycle with a lower id
-// than those on it: it waits for the cycle, not for itself.
+// TestFreezeNamesTaskOnLateCycle has a task behind the cycle with a lower id than those on it: it waits for the cycle,
+// not for itself.
 func TestFreezeNamesTaskOnLateCycle(t *testing.T) {
 	names := []string{"behind", "a", "b"}
 	g := &engine.Graph{Namer: func(id int32) string { return names[id] }}
@@ -88,8 +88,7 @@ func TestFreezeSelfEdge(t *testing.T) {
 	}
 }
 
-// TestFreeze checks adjacency, deduplication and order against a map of the
-// longest lags.
+// TestFreeze checks adjacency, deduplication and order against a map of the longest lags.
 func TestFreeze(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Int32Range(1, 12).Draw(t, "tasks")

@@ -14,22 +14,20 @@ type Link struct {
 	Channels int32 // virtual channels; 0 means 1. Used at packet level.
 }
 
-// Group is capacity that several routes share beside their links, such as a
-// network interface.
+// Group is capacity that several routes share beside their links, such as a network interface.
 type Group struct {
 	Rate float64 // bits per second
 }
 
-// Change sets the rate of a link at a time: how circuits are reconfigured and
-// how links fail and come back in mid-run.
+// Change sets the rate of a link at a time: how circuits are reconfigured and how links fail and come back in mid-run.
 type Change struct {
 	At   Time
 	Link int32
 	Rate float64 // bits per second
 }
 
-// Network is the hardware that a graph is played on. Resources are numbered
-// links first, then groups: group g is resource len(Links)+g.
+// Network is the hardware that a graph is played on. Resources are numbered links first, then groups: group g is
+// resource len(Links)+g.
 type Network struct {
 	Nodes   int32
 	Links   []Link
@@ -64,8 +62,7 @@ func (n *Network) ResourceName(resource int32) string {
 	return fmt.Sprintf("group %d", int(resource)-len(n.Links))
 }
 
-// Validate fails on a rate that is negative or not finite, and on changes that
-// are out of order or name no link.
+// Validate fails on a rate that is negative or not finite, and on changes that are out of order or name no link.
 func (n *Network) Validate() error {
 	bad := func(r float64) bool { return r < 0 || math.IsNaN(r) || math.IsInf(r, 0) }
 	for r := range int32(n.Resources()) {
@@ -92,8 +89,8 @@ type Use struct {
 	Weight   float64
 }
 
-// Routes says for each transfer which resources it uses, and how fast one of
-// its flows may go at most. A transfer with no uses takes no time.
+// Routes says for each transfer which resources it uses, and how fast one of its flows may go at most. A transfer with
+// no uses takes no time.
 type Routes struct {
 	Start   []int32   // uses of task i are Uses[Start[i]:Start[i+1]]
 	Uses    []Use     //
@@ -103,8 +100,7 @@ type Routes struct {
 // Of returns the uses of a task. Read only.
 func (r *Routes) Of(task int32) []Use { return r.Uses[r.Start[task]:r.Start[task+1]] }
 
-// Cap returns the rate limit of a task over all its flows in bits per second,
-// +Inf where there is none.
+// Cap returns the rate limit of a task over all its flows in bits per second, +Inf where there is none.
 func (r *Routes) Cap(task int32, flows int32) float64 {
 	if r.FlowCap == nil || r.FlowCap[task] == 0 {
 		return math.Inf(1)

@@ -1,8 +1,7 @@
 package engine
 
-// Queue is an event queue: a 4-ary heap of ids keyed by (time, sequence), one
-// entry an id at most, whose time can be moved. Among events of one time the
-// one set first is taken first. Nothing is allocated after NewQueue.
+// Queue is an event queue: a 4-ary heap of ids keyed by (time, sequence), one entry an id at most, whose time can be
+// moved. Among events of one time the one set first is taken first. Nothing is allocated after NewQueue.
 type Queue struct {
 	entries []entry
 	at      []int32 // position of each id in entries, -1 when absent
@@ -54,8 +53,7 @@ func (q *Queue) Top() Time {
 // Has reports whether id has an event.
 func (q *Queue) Has(id int32) bool { return q.at[id] >= 0 }
 
-// Set puts id's event at time t, moving the one it has. A moved event takes a
-// new place in the sequence.
+// Set puts id's event at time t, moving the one it has. A moved event takes a new place in the sequence.
 func (q *Queue) Set(id int32, t Time) {
 	e := entry{t, q.seq, id}
 	q.seq++

@@ -40,8 +40,8 @@ func (q *modelQueue) has(id int32) bool {
 	return slices.ContainsFunc(q.list, func(e modelEntry) bool { return e.id == id })
 }
 
-// TestQueueAgainstSortedList drives the heap and a sorted list alike. Few
-// distinct times make ties common, many ids make the heap several levels deep.
+// TestQueueAgainstSortedList drives the heap and a sorted list alike. Few distinct times make ties common, many ids
+// make the heap several levels deep.
 func TestQueueAgainstSortedList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ids := rapid.Int32Range(1, 120).Draw(t, "ids")
@@ -109,8 +109,8 @@ func TestQueueAgainstSortedList(t *testing.T) {
 	})
 }
 
-// TestQueueTies pins the rule for events of one time: first set, first taken,
-// and an event that is set again, even to the same time, goes to the back.
+// TestQueueTies pins the rule for events of one time: first set, first taken, and an event that is set again, even to
+// the same time, goes to the back.
 func TestQueueTies(t *testing.T) {
 	q := engine.NewQueue(6)
 	for _, id := range []int32{4, 2, 5, 0, 1, 3} {

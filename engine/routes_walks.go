@@ -6,14 +6,12 @@ import (
 	"slices"
 )
 
-// RoutesOf returns the routes of g's transfers along the walks of flows, which must
-// pass Walks.Check for n. Task i takes the walks of flow i where the ends of that are
-// its own, and else of the first flow that has its ends. A flow with more than one
-// walk is split between them by their shares at all times, as its packets are in the
-// mean, and so is one whose packets draw their links (Walks.Spread); of a link that several of its walks take, or one of them twice, the transfer
-// has one Use of the sum. A transfer from a node to itself has none. It fails on a
-// transfer between nodes that no flow joins, and where there are more uses than
-// Routes can number.
+// RoutesOf returns the routes of g's transfers along the walks of flows, which must pass Walks.Check for n. Task i
+// takes the walks of flow i where the ends of that are its own, and else of the first flow that has its ends. A flow
+// with more than one walk is split between them by their shares at all times, as its packets are in the mean, and so is
+// one whose packets draw their links (Walks.Spread); of a link that several of its walks take, or one of them twice,
+// the transfer has one Use of the sum. A transfer from a node to itself has none. It fails on a transfer between nodes
+// that no flow joins, and where there are more uses than Routes can number.
 func RoutesOf(g *Graph, n *Network, w *Walks, flows []Flow) (*Routes, error) {
 	z := tracer{n: n, w: w, mark: make([]int, len(n.Links)), resource: make([]int32, len(w.Link))}
 	copy(z.resource, w.Link)
@@ -75,8 +73,7 @@ func (z *tracer) trace(class, src int32) {
 	}
 }
 
-// spread appends the uses of a transfer whose packets draw their links: the probability
-// that one takes each.
+// spread appends the uses of a transfer whose packets draw their links: the probability that one takes each.
 func (z *tracer) spread(t Task) {
 	s := z.w.Spread
 	if z.share == nil {
@@ -85,8 +82,8 @@ func (z *tracer) spread(t Task) {
 	s.Follow(t.Src, t.Dst, z.share, z.seen, func(link int32, share float64) { z.uses = append(z.uses, Use{link, share}) })
 }
 
-// flowIndex finds flows by their ends: flow i is asked for first with a hint of i,
-// and only where that fails all are indexed.
+// flowIndex finds flows by their ends: flow i is asked for first with a hint of i, and only where that fails all are
+// indexed.
 type flowIndex struct {
 	flows []Flow
 	by    map[Flow]int32

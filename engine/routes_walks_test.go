@@ -20,9 +20,9 @@ func ring(n int32) (*Network, []int32) {
 	return net, ports
 }
 
-// TestRoutesOf: on a ring with any walks, some of which go back and forth or round
-// and round, every transfer has of each link the share of its walks times how often
-// they take it, once, in a graph whose tasks are not the flows in their order.
+// TestRoutesOf: on a ring with any walks, some of which go back and forth or round and round, every transfer has of
+// each link the share of its walks times how often they take it, once, in a graph whose tasks are not the flows in
+// their order.
 func TestRoutesOf(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Int32Range(2, 6).Draw(t, "nodes")
@@ -33,8 +33,7 @@ func TestRoutesOf(t *testing.T) {
 		}
 		var flows []Flow
 		for range rapid.IntRange(1, 5).Draw(t, "flows") {
-			// all walks of a flow end where the first does: they take as many links
-			// up, and pairs of links to and fro
+			// all walks of a flow end where the first does: they take as many links up, and pairs of links to and fro
 			at := rapid.Int32Range(0, n-1).Draw(t, "source")
 			up, of := rapid.IntRange(1, int(n)-1).Draw(t, "up"), rapid.IntRange(1, 3).Draw(t, "walks")
 			for k := range of {
@@ -119,8 +118,8 @@ func TestRoutesOf(t *testing.T) {
 	}
 }
 
-// TestFoldUnlike: what is not alike from all nodes of an orbit is refused; by hand,
-// a ring of 4 of one orbit folds to its two ports.
+// TestFoldUnlike: what is not alike from all nodes of an orbit is refused; by hand, a ring of 4 of one orbit folds to
+// its two ports.
 func TestFoldUnlike(t *testing.T) {
 	make4 := func() (*Network, *Walks, []Flow, []int32) {
 		net, ports := ring(4)

@@ -5,25 +5,25 @@ import (
 	"fmt"
 )
 
-// Spread leads packets hop by hop: at every node a packet takes one of the links that
-// begin a way of the fewest hops to its destination, drawn anew for each packet and node.
+// Spread leads packets hop by hop: at every node a packet takes one of the links that begin a way of the fewest hops to
+// its destination, drawn anew for each packet and node.
 type Spread struct {
 	Degree int     // ports of a node
 	Link   []int32 // by node and port: a link that may be taken; -1 where there is none
 	To     []int32 // by node and port: the node that it leads to
-	// Hops is, by destination and node, the links of a shortest way, or NoWay; nil for
-	// destinations that nothing is for.
+	// Hops is, by destination and node, the links of a shortest way, or NoWay; nil for destinations that nothing is
+	// for.
 	Hops [][]uint16
-	// Weight is, by destination and node: of the links that may be taken next, each is
-	// drawn in proportion to the weight of the node it leads to. nil is all alike.
+	// Weight is, by destination and node: of the links that may be taken next, each is drawn in proportion to the
+	// weight of the node it leads to. nil is all alike.
 	Weight [][]float32
 }
 
 // NoWay stands in Spread.Hops for a node that no way leads from.
 const NoWay = 1<<16 - 1
 
-// Next returns the link that a packet takes at a node other than its destination, by a
-// number drawn evenly from 0 to just below 1; -1 where none leads there.
+// Next returns the link that a packet takes at a node other than its destination, by a number drawn evenly from 0 to
+// just below 1; -1 where none leads there.
 func (s *Spread) Next(at, dst int32, u float64) int32 {
 	hops := s.Hops[dst]
 	if hops == nil || hops[at] == NoWay || hops[at] == 0 {
@@ -42,8 +42,7 @@ func (s *Spread) Next(at, dst int32, u float64) int32 {
 	return last // rounding left u at 0 or a little above
 }
 
-// weight returns that of the link at a place of Link, 0 where it begins no shortest way of
-// a node so far away.
+// weight returns that of the link at a place of Link, 0 where it begins no shortest way of a node so far away.
 func (s *Spread) weight(port int, hops uint16, dst int32) float64 {
 	if s.Link[port] < 0 || s.Hops[dst][s.To[port]] != hops-1 {
 		return 0
@@ -63,8 +62,8 @@ func (s *Spread) sum(at, dst int32) float64 {
 	return sum
 }
 
-// Shares calls visit for each place of Link that packets for a destination take from a
-// node, with the probability that one does.
+// Shares calls visit for each place of Link that packets for a destination take from a node, with the probability that
+// one does.
 func (s *Spread) Shares(at, dst int32, visit func(port int, share float64)) {
 	sum := s.sum(at, dst)
 	for port := int(at) * s.Degree; port < (int(at)+1)*s.Degree; port++ {
@@ -74,9 +73,8 @@ func (s *Spread) Shares(at, dst int32, visit func(port int, share float64)) {
 	}
 }
 
-// Levels returns the nodes that packets from some nodes to a destination come to, those
-// furthest from it first; the destination is not among them. Mark is by node, all false
-// before and after.
+// Levels returns the nodes that packets from some nodes to a destination come to, those furthest from it first; the
+// destination is not among them. Mark is by node, all false before and after.
 func (s *Spread) Levels(from []int32, dst int32, mark []bool) []int32 {
 	hops := s.Hops[dst]
 	most := uint16(0)
@@ -108,8 +106,8 @@ func (s *Spread) Levels(from []int32, dst int32, mark []bool) []int32 {
 	return all
 }
 
-// Follow calls do with each link that packets from a node to another take, with the
-// probability that one does. Share and mark are by node, all zero before and after.
+// Follow calls do with each link that packets from a node to another take, with the probability that one does. Share
+// and mark are by node, all zero before and after.
 func (s *Spread) Follow(src, dst int32, share []float64, mark []bool, do func(link int32, share float64)) {
 	share[src] = 1
 	for _, at := range s.Levels([]int32{src}, dst, mark) {
@@ -123,8 +121,8 @@ func (s *Spread) Follow(src, dst int32, share []float64, mark []bool, do func(li
 	share[dst] = 0
 }
 
-// check fails where s does not lead every flow to its destination over links of n that
-// are up, and returns ctx's error when ctx ends before it.
+// check fails where s does not lead every flow to its destination over links of n that are up, and returns ctx's error
+// when ctx ends before it.
 func (s *Spread) check(ctx context.Context, n *Network, flows []Flow) error {
 	nodes := int(n.Nodes)
 	if s.Degree < 1 || len(s.Link) != nodes*s.Degree || len(s.To) != len(s.Link) || len(s.Hops) != nodes || s.Weight != nil && len(s.Weight) != nodes {

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Time is a point in simulated time or a span of it, in picoseconds. Its range
-// is 106 days. The event queue is keyed by it.
+// Time is a point in simulated time or a span of it, in picoseconds. Its range is 106 days. The event queue is keyed by
+// it.
 type Time int64
 
 // Spans of simulated time.
@@ -32,8 +32,7 @@ func (t Time) String() string {
 	return fmt.Sprintf("%.12gs", t.Seconds())
 }
 
-// FromSeconds returns the tick nearest to s seconds. It fails when s is not a
-// number or lies outside the range of Time.
+// FromSeconds returns the tick nearest to s seconds. It fails when s is not a number or lies outside the range of Time.
 func FromSeconds(s float64) (Time, error) {
 	p := math.Round(s * float64(Second))
 	if math.IsNaN(p) || math.Abs(p) >= math.MaxInt64 {

@@ -8,13 +8,12 @@ type RateStep struct {
 	Rate float64 // bits per second over all flows
 }
 
-// Trace is what happened when a graph was played: for every task when it
-// became ready and started (the same for all models so far), when it ended
-// and, for transfers, every rate in between.
+// Trace is what happened when a graph was played: for every task when it became ready and started (the same for all
+// models so far), when it ended and, for transfers, every rate in between.
 type Trace struct {
 	Start, End []Time // by task
-	// Rates of task i are Steps[StepStart[i]:StepStart[i+1]], the last with
-	// rate 0 at the task's end. Compute tasks have none.
+	// Rates of task i are Steps[StepStart[i]:StepStart[i+1]], the last with rate 0 at the task's end. Compute tasks
+	// have none.
 	StepStart []int32
 	Steps     []RateStep
 	Makespan  Time  // when the last task ended
@@ -26,10 +25,9 @@ func (t *Trace) Rates(task int32) []RateStep {
 	return t.Steps[t.StepStart[task]:t.StepStart[task+1]]
 }
 
-// CriticalPath returns tasks in order of time such that each starts when the
-// one before it ended plus the lag of the edge between them, the first starts
-// at zero (or when nothing bound it) and the last ends at the makespan. Ties
-// go to the lowest task id (docs/model.md, "References").
+// CriticalPath returns tasks in order of time such that each starts when the one before it ended plus the lag of the
+// edge between them, the first starts at zero (or when nothing bound it) and the last ends at the makespan. Ties go to
+// the lowest task id (docs/model.md, "References").
 func (t *Trace) CriticalPath(g *Graph) []int32 {
 	last := int32(slices.Index(t.End, t.Makespan))
 	if last < 0 {

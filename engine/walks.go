@@ -9,8 +9,7 @@ import (
 // Flow is traffic from one node to another.
 type Flow struct{ Src, Dst int32 }
 
-// Step is a hop of a walk: a port of the node that it leaves, and the virtual
-// channel that it takes on the link.
+// Step is a hop of a walk: a port of the node that it leaves, and the virtual channel that it takes on the link.
 type Step uint16
 
 const (
@@ -32,27 +31,24 @@ func (s Step) Port() int { return int(s & MaxPort) }
 // Channel returns the virtual channel of a step.
 func (s Step) Channel() int { return int(s >> channelShift) }
 
-// Walks lead flows by the ports that they take from their source on: source
-// routing. Where a network looks alike from many nodes, their flows share walks,
-// so that what is kept grows with the classes of flows and not with the flows.
+// Walks lead flows by the ports that they take from their source on: source routing. Where a network looks alike from
+// many nodes, their flows share walks, so that what is kept grows with the classes of flows and not with the flows.
 type Walks struct {
 	Degree int     // ports of a node
 	Link   []int32 // by node and port: a link out of it; -1 where there is none
 	Class  []int32 // by flow; nil where flow f is class f
 
-	// Class c has the walks First[c]..First[c+1]-1, of which each packet takes one:
-	// walk w with probability Share[w]. nil is one walk a class, class c's being
-	// walk c, and nil Share equal shares.
+	// Class c has the walks First[c]..First[c+1]-1, of which each packet takes one: walk w with probability Share[w].
+	// nil is one walk a class, class c's being walk c, and nil Share equal shares.
 	First []int32
 	Share []float64
 
-	// The steps of walk w begin at Step[Start[w]] and end before the first Arrived
-	// after it. A class whose Start is -1 (no walk) cannot be served.
+	// The steps of walk w begin at Step[Start[w]] and end before the first Arrived after it. A class whose Start is -1
+	// (no walk) cannot be served.
 	Start []int64
 	Step  []Step
 
-	// Spread leads packets in place of all walks, where it is not nil: of the rest only
-	// Degree and Link then count.
+	// Spread leads packets in place of all walks, where it is not nil: of the rest only Degree and Link then count.
 	Spread *Spread
 }
 
@@ -117,9 +113,8 @@ func (w *Walks) Out(node int32, s Step) int32 {
 	return w.Link[int(node)*w.Degree+s.Port()]
 }
 
-// Check fails where a walk does not lead a flow of its class from source to
-// destination over links of n that are up, and with ctx's error when ctx ends
-// before it.
+// Check fails where a walk does not lead a flow of its class from source to destination over links of n that are up,
+// and with ctx's error when ctx ends before it.
 func (w *Walks) Check(ctx context.Context, n *Network, flows []Flow) error {
 	if w.Degree < 1 || w.Degree > MaxPort+1 || len(w.Link) != int(n.Nodes)*w.Degree || len(w.Step) > math.MaxInt32 {
 		return fmt.Errorf("engine: walks of %d steps over %d ports, %d a node, of %d nodes", len(w.Step), len(w.Link), w.Degree, n.Nodes)

@@ -8,9 +8,8 @@ import (
 	"sim/engine"
 )
 
-// Connect routes the transfers of g over the pods: those between pods take the
-// bundle of circuits between the two, which is created where a transfer needs
-// it, and the NICs at both ends; those inside a pod take no modelled resource.
+// Connect routes the transfers of g over the pods: those between pods take the bundle of circuits between the two,
+// which is created where a transfer needs it, and the NICs at both ends; those inside a pod take no modelled resource.
 // Bundles are ordered by their pods, those between pods first.
 func (p *Pods) Connect(g *engine.Graph) (*Optical, error) {
 	if err := p.Check(); err != nil {
@@ -64,8 +63,7 @@ func (p *Pods) Connect(g *engine.Graph) (*Optical, error) {
 	return o, nil
 }
 
-// layBundles creates the bundles that g needs and returns the directions in
-// use.
+// layBundles creates the bundles that g needs and returns the directions in use.
 func (p *Pods) layBundles(g *engine.Graph, o *Optical) map[[2]int32]int32 {
 	n := int32(len(p.Pods))
 	links := map[[2]int32]int32{}
@@ -113,9 +111,8 @@ func (p *Pods) layBundles(g *engine.Graph, o *Optical) map[[2]int32]int32 {
 	return links
 }
 
-// capFlows sets for each bundle the number of circuits that the NICs behind it
-// can fill: the largest, over its directions, of what all the NICs that send
-// over it carry at full rate.
+// capFlows sets for each bundle the number of circuits that the NICs behind it can fill: the largest, over its
+// directions, of what all the NICs that send over it carry at full rate.
 func (p *Pods) capFlows(g *engine.Graph, o *Optical) {
 	groups := o.Network.GroupResource(0)
 	most := map[[2]int32]int32{}                  // by link and NIC set: the most GPUs that send at once
@@ -150,8 +147,7 @@ func (p *Pods) linkName(a, b int32) string {
 	return fmt.Sprintf("%s to %s", p.Pods[a].Name, p.Pods[b].Name)
 }
 
-// Ports returns the ports that circuits take of each pod: circuits[i] is the
-// number in bundle i.
+// Ports returns the ports that circuits take of each pod: circuits[i] is the number in bundle i.
 func (o *Optical) Ports(circuits []int) []int {
 	used := make([]int, len(o.Pods))
 	for i, b := range o.Bundles {
@@ -163,8 +159,8 @@ func (o *Optical) Ports(circuits []int) []int {
 	return used
 }
 
-// Light returns a network in which bundle i has circuits[i] circuits. It fails
-// when the counts do not fit the bundles or overrun a pod's ports.
+// Light returns a network in which bundle i has circuits[i] circuits. It fails when the counts do not fit the bundles
+// or overrun a pod's ports.
 func (o *Optical) Light(circuits []int) (*engine.Network, error) {
 	if len(circuits) != len(o.Bundles) {
 		return nil, fmt.Errorf("%w: %d circuit counts for %d bundles", ErrFabric, len(circuits), len(o.Bundles))

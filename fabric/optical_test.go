@@ -14,8 +14,8 @@ import (
 	"sim/fabric/electrical"
 )
 
-// three returns pods 0, 1 and 2 of two nodes each, of 4 and 2 GPUs, the second
-// with two NIC sets, on circuits of 100, 100 and 50 Gb/s.
+// three returns pods 0, 1 and 2 of two nodes each, of 4 and 2 GPUs, the second with two NIC sets, on circuits of 100,
+// 100 and 50 Gb/s.
 func three() *fabric.Pods {
 	p := &fabric.Pods{Copies: 3, TwinEnds: 2, TwinWays: 2}
 	for i, name := range []string{"a", "b", "c"} {
@@ -144,8 +144,8 @@ func TestCheckFaults(t *testing.T) {
 	}
 }
 
-// TestCircuitsBeyondFlows: more circuits than the NICs can fill change nothing,
-// and with them in every bundle the pods are as good as the ideal fabric.
+// TestCircuitsBeyondFlows: more circuits than the NICs can fill change nothing, and with them in every bundle the pods
+// are as good as the ideal fabric.
 func TestCircuitsBeyondFlows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	services := []flow.Service{flow.MaxMin, flow.LevelPriority, flow.TailPriority}
@@ -205,8 +205,8 @@ func TestCircuitsBeyondFlows(t *testing.T) {
 	}
 }
 
-// TestIdealNeedsOnlyNICs: on the ideal fabric two transfers from one node halve
-// its NICs, those between other nodes do not notice.
+// TestIdealNeedsOnlyNICs: on the ideal fabric two transfers from one node halve its NICs, those between other nodes do
+// not notice.
 func TestIdealNeedsOnlyNICs(t *testing.T) {
 	p := three()
 	g := moves(t, [2]int32{0, 2}, [2]int32{0, 4}, [2]int32{3, 5}, [2]int32{2, 3}, [2]int32{5, 5})
@@ -222,8 +222,8 @@ func TestIdealNeedsOnlyNICs(t *testing.T) {
 		t.Fatal(err)
 	}
 	us := engine.Microsecond
-	// 8 Mb: at half of 400 Gb/s; at the 200 Gb/s that the inward NICs of node 5
-	// share with its twin's; within a pod; at the other half of these
+	// 8 Mb: at half of 400 Gb/s; at the 200 Gb/s that the inward NICs of node 5 share with its twin's; within a pod; at
+	// the other half of these
 	for id, want := range []engine.Time{40 * us, 40 * us, 80 * us, 0, 80 * us} {
 		if tr.End[id] != want {
 			t.Errorf("transfer %d ends at %v, want %v", id, tr.End[id], want)

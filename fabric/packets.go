@@ -7,8 +7,8 @@ import (
 )
 
 // Packets is a job on pods as packets find it: every set of NICs is a link out and a link in, of the rate of all its
-// interfaces together, and every bundle of circuits a link in each direction that is in use. A packet is stored at
-// the pod that it leaves and at the pod that it comes to.
+// interfaces together, and every bundle of circuits a link in each direction that is in use. A packet is stored at the
+// pod that it leaves and at the pod that it comes to.
 type Packets struct {
 	// Graph is the job's, but for transfers of GPUs of several sets of NICs, which are one task a set, and for those
 	// inside pods, which take no modelled resource and no time.
@@ -47,8 +47,8 @@ func (p *Pods) Packets(g *engine.Graph, o *Optical, lit *engine.Network) (*Packe
 	return b.Packets, nil
 }
 
-// packetBuilder assembles Packets. Of n sets of NICs and pods, node 2i is where set i sends and 2i+1 where it
-// receives; behind these come the pods, in the same way.
+// packetBuilder assembles Packets. Of n sets of NICs and pods, node 2i is where set i sends and 2i+1 where it receives;
+// behind these come the pods, in the same way.
 type packetBuilder struct {
 	*Packets
 	p    *Pods

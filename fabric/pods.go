@@ -1,10 +1,9 @@
-// Package fabric models the hardware that jobs run on and turns it into an
-// engine.Network with routes: GPUs with a NIC each, pods of GPUs, and optical
-// circuits between pods. Its sub-package electrical is the ideal non-blocking
-// fabric that everything is measured against.
+// Package fabric models the hardware that jobs run on and turns it into an engine.Network with routes: GPUs with a NIC
+// each, pods of GPUs, and optical circuits between pods. Its sub-package electrical is the ideal non-blocking fabric
+// that everything is measured against.
 //
-// It leaves what is moved to workloads, how many circuits there are between
-// which pods to policies, and the playing to engine.
+// It leaves what is moved to workloads, how many circuits there are between which pods to policies, and the playing to
+// engine.
 package fabric
 
 import (
@@ -15,8 +14,8 @@ import (
 	"sim/engine/units"
 )
 
-// Pod is a group of GPUs on one electrical network, which is not modelled: it
-// never blocks. Ports of its switches lead to the optical circuit switches.
+// Pod is a group of GPUs on one electrical network, which is not modelled: it never blocks. Ports of its switches lead
+// to the optical circuit switches.
 type Pod struct {
 	Name    string
 	Replica int        // of the job whose stages it holds
@@ -24,15 +23,13 @@ type Pod struct {
 	Rate    units.Rate // of a port
 }
 
-// NIC is a set of network interfaces that are always used alike, one a GPU,
-// with a direction out and one in.
+// NIC is a set of network interfaces that are always used alike, one a GPU, with a direction out and one in.
 type NIC struct {
 	Name string
 	Rate units.Rate // of one interface in one direction
 }
 
-// Node is an end point of transfers: GPUs of one pod that send and receive in
-// lockstep, each over its own NIC.
+// Node is an end point of transfers: GPUs of one pod that send and receive in lockstep, each over its own NIC.
 type Node struct {
 	Pod  int32
 	GPUs int32   // a transfer's flows are spread evenly over them
@@ -44,20 +41,19 @@ type Pods struct {
 	Pods  []Pod
 	NICs  []NIC
 	Nodes []Node
-	// TwinEnds is used where the job is reduced to one of several isomorphic
-	// replicas, a transfer to the same GPUs of a neighbouring replica then
-	// having Src == Dst: it is the number of neighbours that each pod has such
-	// circuits to, 1 for two replicas and 2 for more on a ring.
+	// TwinEnds is used where the job is reduced to one of several isomorphic replicas, a transfer to the same GPUs of a
+	// neighbouring replica then having Src == Dst: it is the number of neighbours that each pod has such circuits to, 1
+	// for two replicas and 2 for more on a ring.
 	TwinEnds int
-	// TwinWays is the number of directions in which circuits to twins are
-	// used: 2, or 1 on a ring of more than two that is used one way round.
+	// TwinWays is the number of directions in which circuits to twins are used: 2, or 1 on a ring of more than two that
+	// is used one way round.
 	TwinWays int
 	// Copies is the number of replicas that Pods stands for, at least 1.
 	Copies int
 }
 
-// Bundle is a set of parallel circuits between two pods, the unit of a logical
-// topology. A circuit serves both directions (DELTA, Eq. 6).
+// Bundle is a set of parallel circuits between two pods, the unit of a logical topology. A circuit serves both
+// directions (DELTA, Eq. 6).
 type Bundle struct {
 	A, B  int32      // pods, A < B; equal for a bundle to the twin pods of neighbouring replicas
 	Twin  bool       // A == B
@@ -68,8 +64,7 @@ type Bundle struct {
 	Flows int32      // circuits beyond this number carry nothing: the flows that its NICs can fill
 }
 
-// Optical is the network of a job on pods joined by circuits, with the routes
-// of a graph's transfers on it.
+// Optical is the network of a job on pods joined by circuits, with the routes of a graph's transfers on it.
 type Optical struct {
 	Pods    []Pod
 	Copies  int
@@ -81,8 +76,7 @@ type Optical struct {
 // ErrFabric is wrapped by errors about hardware that cannot be.
 var ErrFabric = errors.New("fabric: unusable hardware")
 
-// Check fails when a node, pod or NIC set does not exist or a rate is not
-// positive.
+// Check fails when a node, pod or NIC set does not exist or a rate is not positive.
 func (p *Pods) Check() error {
 	for _, q := range p.Pods {
 		if q.Ports < 1 || !(q.Rate > 0) {
@@ -112,9 +106,8 @@ func (p *Pods) Crosses(src, dst int32) bool {
 	return p.Nodes[src].Pod != p.Nodes[dst].Pod || src == dst
 }
 
-// Interfaces adds the uses of the NICs at both ends of a transfer to uses.
-// group is the resource of the first NIC set's outward direction; its inward
-// direction follows it.
+// Interfaces adds the uses of the NICs at both ends of a transfer to uses. group is the resource of the first NIC set's
+// outward direction; its inward direction follows it.
 func (p *Pods) Interfaces(uses []engine.Use, group, src, dst int32) []engine.Use {
 	from, to := &p.Nodes[src], &p.Nodes[dst]
 	for _, c := range from.NICs {

@@ -15,8 +15,7 @@ type Context struct {
 	done      chan struct{}
 }
 
-// After returns a context that ends, cancelled, when its Err is called for the
-// n-th time; 0 is never.
+// After returns a context that ends, cancelled, when its Err is called for the n-th time; 0 is never.
 func After(parent context.Context, n int64) *Context {
 	c := &Context{Context: parent, done: make(chan struct{})}
 	c.at.Store(n)

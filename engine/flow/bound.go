@@ -8,8 +8,7 @@ import (
 	"sim/engine"
 )
 
-// bounds computes lower bounds on the makespan of a play, whatever the service
-// (docs/model.md, "Bounds"):
+// bounds computes lower bounds on the makespan of a play, whatever the service (docs/model.md, "Bounds"):
 //
 //   - the longest path with every transfer at its full rate;
 //   - for each resource the preemptive one-machine bound with heads and tails:
@@ -81,8 +80,8 @@ func proved(bound float64) engine.Time {
 	return engine.Time(bound - bound*together - slack)
 }
 
-// sortByHead restores the order by head, equal ones by use so that nothing
-// depends on the call before; from call to call the order changes little.
+// sortByHead restores the order by head, equal ones by use so that nothing depends on the call before; from call to
+// call the order changes little.
 func (b *bounds) sortByHead(z *sim, uses []int32, head []float64) {
 	if !b.sorted {
 		slices.SortFunc(uses, func(x, y int32) int {
@@ -136,10 +135,9 @@ func (b *bounds) oneMachine(z *sim, uses []int32, capacity float64, head, tail [
 	return value
 }
 
-// limited is the makespan of the uses of one resource when each transfer has
-// its own limit, by longest remaining time first, plus the shortest tail. It
-// is exact for transfers with one tail; 0 where no transfer is limited below
-// the capacity, as oneMachine then says as much.
+// limited is the makespan of the uses of one resource when each transfer has its own limit, by longest remaining time
+// first, plus the shortest tail. It is exact for transfers with one tail; 0 where no transfer is limited below the
+// capacity, as oneMachine then says as much.
 func (b *bounds) limited(z *sim, uses []int32, capacity float64, head, tail []float64) float64 {
 	const most = 256 // transfers; beyond it the bound is left out for its cost
 	p := &z.path
@@ -157,8 +155,8 @@ func (b *bounds) limited(z *sim, uses []int32, capacity float64, head, tail []fl
 	return b.longestFirst(z, uses, capacity, head) + shortest
 }
 
-// longestFirst serves the transfers by remaining time at full rate, equal ones
-// sharing so that they fall together, and returns when the last has ended.
+// longestFirst serves the transfers by remaining time at full rate, equal ones sharing so that they fall together, and
+// returns when the last has ended.
 func (b *bounds) longestFirst(z *sim, uses []int32, capacity float64, head []float64) float64 {
 	p := &z.path
 	type job struct{ left, need float64 } // time at full rate; capacity it then takes

@@ -7,15 +7,12 @@ import (
 	"sim/engine"
 )
 
-// queues sharpens heads and tails by what must be served before and after a
-// task, whatever the service.
+// queues sharpens heads and tails by what must be served before and after a task, whatever the service.
 //
-// A task starts no sooner than all transfers that lead to it have ended and the
-// ways from there have been gone. Of those that share a resource the
-// one-machine bound says when that is, with the way to the task as their tail.
-// Taken in the order of the graph, each task's head rests on heads that know of
-// the queues before them; tails are the same with time reversed. Heads and
-// tails so found make the bounds of every resource sharper.
+// A task starts no sooner than all transfers that lead to it have ended and the ways from there have been gone. Of
+// those that share a resource the one-machine bound says when that is, with the way to the task as their tail. Taken in
+// the order of the graph, each task's head rests on heads that know of the queues before them; tails are the same with
+// time reversed. Heads and tails so found make the bounds of every resource sharper.
 type queues struct {
 	ahead, behind side
 	start         []int32 // predecessors of task i: from, lag[start[i]:start[i+1]]
@@ -66,12 +63,10 @@ func (s *side) init(m *model, order, start, from []int32, lag []engine.Time) {
 	}
 }
 
-// QueueBound returns a lower bound on the makespan at the current capacities
-// that holds for every way of sharing them, at least Bound and sharper where
-// transfers queue one after the other; see queues. It is much dearer: most is
-// the work that it may do, in calls of Bound, and it returns what it did. With
-// less than it would need it proves less. It ends early, with a bound that
-// holds, when ctx does.
+// QueueBound returns a lower bound on the makespan at the current capacities that holds for every way of sharing them,
+// at least Bound and sharper where transfers queue one after the other; see queues. It is much dearer: most is the work
+// that it may do, in calls of Bound, and it returns what it did. With less than it would need it proves less. It ends
+// early, with a bound that holds, when ctx does.
 func (e *Evaluator) QueueBound(ctx context.Context, most int64) (bound engine.Time, work int64) {
 	bound = e.Bound()
 	if bound == engine.Never {
@@ -108,8 +103,7 @@ func (b *bounds) machine(z *sim, uses []int32, capacity float64, head, tail []fl
 	return max(b.oneMachine(z, uses, capacity, head, tail), b.limited(z, uses, capacity, head, tail))
 }
 
-// sharpen computes the heads of one side. The longest paths at full rate are
-// what it has where no work is left.
+// sharpen computes the heads of one side. The longest paths at full rate are what it has where no work is left.
 func (q *queues) sharpen(ctx context.Context, z *sim, b *bounds, s *side) {
 	for r := range s.byHead {
 		s.byHead[r] = s.byHead[r][:0]
@@ -143,8 +137,8 @@ func (s *side) insert(z *sim, u int32) {
 	s.byHead[r] = uses
 }
 
-// queued returns the largest bound on the start of i that a resource sets by
-// what is served there on the way to i. Known is a bound already had.
+// queued returns the largest bound on the start of i that a resource sets by what is served there on the way to i.
+// Known is a bound already had.
 func (q *queues) queued(z *sim, b *bounds, s *side, i int32, known float64) float64 {
 	first, last := s.start[i], s.start[i+1]
 	if first == last {
@@ -152,8 +146,7 @@ func (q *queues) queued(z *sim, b *bounds, s *side, i int32, known float64) floa
 	}
 	only := int32(-1) // the one transfer before i
 	if last == first+1 {
-		// what leads to i leads to its predecessor, whose head knows of it but
-		// for the queues that it stands in itself
+		// what leads to i leads to its predecessor, whose head knows of it but for the queues that it stands in itself
 		if only = s.from[first]; z.fixed[only] >= 0 {
 			return known
 		}
@@ -194,8 +187,8 @@ func (q *queues) reach(z *sim, s *side, i int32) {
 	q.spend(z, int(s.place[i]))
 }
 
-// before returns the bound that resource r sets on the start of the task that
-// reach was last asked of, or less where that is not above known.
+// before returns the bound that resource r sets on the start of the task that reach was last asked of, or less where
+// that is not above known.
 func (q *queues) before(z *sim, b *bounds, s *side, r int32, known float64) float64 {
 	uses := s.byHead[r]
 	q.spend(z, len(uses))

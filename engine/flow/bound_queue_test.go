@@ -16,8 +16,8 @@ import (
 // all is work enough for small graphs.
 const all = math.MaxInt32
 
-// TestQueueBoundHolds: no service beats the bound, whatever its priorities and
-// however little work it may do; with all the work it is at least Bound.
+// TestQueueBoundHolds: no service beats the bound, whatever its priorities and however little work it may do; with all
+// the work it is at least Bound.
 func TestQueueBoundHolds(t *testing.T) {
 	sharper := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -67,8 +67,8 @@ func TestQueueBoundHolds(t *testing.T) {
 // stage is transfers on a link of their own, each of a time alone.
 type stage []engine.Time
 
-// staged returns an instance of stages one after the other: a transfer of one
-// starts when all of the stage before have ended. The links are of one rate.
+// staged returns an instance of stages one after the other: a transfer of one starts when all of the stage before have
+// ended. The links are of one rate.
 func staged(t *testing.T, stages ...stage) instance {
 	t.Helper()
 	in := instance{g: &engine.Graph{}, n: &engine.Network{}, r: &engine.Routes{Start: []int32{0}}}

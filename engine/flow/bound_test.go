@@ -9,8 +9,7 @@ import (
 	"sim/engine/flow"
 )
 
-// TestBoundHolds: no service beats the bound, on any graph, with links that
-// change or not.
+// TestBoundHolds: no service beats the bound, on any graph, with links that change or not.
 func TestBoundHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawInstance(t, shape{tasks: 12, changes: rapid.Bool().Draw(t, "changing"), plain: rapid.Bool().Draw(t, "plain")})
@@ -23,8 +22,8 @@ func TestBoundHolds(t *testing.T) {
 	})
 }
 
-// TestBoundHoldsForLimited: on one resource with many transfers that cannot
-// fill it, all ready at different times: the case of fewer flows than circuits.
+// TestBoundHoldsForLimited: on one resource with many transfers that cannot fill it, all ready at different times: the
+// case of fewer flows than circuits.
 func TestBoundHoldsForLimited(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawLimited(t)
@@ -37,8 +36,7 @@ func TestBoundHoldsForLimited(t *testing.T) {
 	})
 }
 
-// drawLimited draws transfers of a few flows each, capped a flow, on a link of
-// several circuits.
+// drawLimited draws transfers of a few flows each, capped a flow, on a link of several circuits.
 func drawLimited(t *rapid.T) instance {
 	in := instance{g: &engine.Graph{}, r: &engine.Routes{Start: []int32{0}}}
 	in.n = &engine.Network{Links: []engine.Link{{Rate: float64(rapid.IntRange(1, 12).Draw(t, "circuits")) * 100e9}}}
@@ -60,10 +58,8 @@ func drawLimited(t *rapid.T) instance {
 	return in
 }
 
-// TestBoundIsMetByLevels: transfers of one link with no compute behind them:
-// the level rule is optimal whatever their limits, and the bound proves it.
-// Tails of different length on one link that any transfer can fill: Jackson's
-// rule is.
+// TestBoundIsMetByLevels: transfers of one link with no compute behind them: the level rule is optimal whatever their
+// limits, and the bound proves it. Tails of different length on one link that any transfer can fill: Jackson's rule is.
 func TestBoundIsMetByLevels(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawLimited(t)
@@ -110,8 +106,8 @@ func TestBoundByHand(t *testing.T) {
 			}
 		})
 	}
-	// three transfers of 10 us, one flow each, on two circuits: 15 us, while
-	// the load alone says 15 and each path 10; with two transfers 10, not 5
+	// three transfers of 10 us, one flow each, on two circuits: 15 us, while the load alone says 15 and each path 10;
+	// with two transfers 10, not 5
 	for transfers, want := range map[int]engine.Time{2: 10 * us, 3: 15 * us, 4: 20 * us} {
 		in := instance{g: &engine.Graph{}, n: &engine.Network{Links: []engine.Link{{Rate: 200e9}}}, r: &engine.Routes{Start: []int32{0}}}
 		for range transfers {

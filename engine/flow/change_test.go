@@ -9,9 +9,8 @@ import (
 	"sim/engine/flow"
 )
 
-// TestLinkDownThenUp: two transfers of 10 and 5 us of one link at full rate.
-// Down from 4 to 9 us, then back at half the rate: 4 us are done before, 11 us
-// remain at half the rate, so all ends at 9 + 22 = 31 us under every service.
+// TestLinkDownThenUp: two transfers of 10 and 5 us of one link at full rate. Down from 4 to 9 us, then back at half the
+// rate: 4 us are done before, 11 us remain at half the rate, so all ends at 9 + 22 = 31 us under every service.
 func TestLinkDownThenUp(t *testing.T) {
 	us := engine.Microsecond
 	each(t, func(t *testing.T, s flow.Service) {
@@ -41,8 +40,8 @@ func TestLinkDownThenUp(t *testing.T) {
 	})
 }
 
-// TestLinkComesUpLate: a link that is down at the start delays, not stalls; and
-// a change at the very time of an end does not matter.
+// TestLinkComesUpLate: a link that is down at the start delays, not stalls; and a change at the very time of an end
+// does not matter.
 func TestLinkComesUpLate(t *testing.T) {
 	us := engine.Microsecond
 	each(t, func(t *testing.T, s flow.Service) {
@@ -63,8 +62,7 @@ func TestLinkComesUpLate(t *testing.T) {
 	})
 }
 
-// TestStall: the message names the time, what waits, for which link, and how
-// many tasks wait behind.
+// TestStall: the message names the time, what waits, for which link, and how many tasks wait behind.
 func TestStall(t *testing.T) {
 	each(t, func(t *testing.T, s flow.Service) {
 		in := two(800e9, 1_000_000, 500_000).behind(1, 1)
@@ -103,8 +101,8 @@ func TestStallNamesFew(t *testing.T) {
 	}
 }
 
-// TestNothingToMove: transfers of no bytes, or with no uses, take no time even
-// on links that are down; without uses a flow cap still counts.
+// TestNothingToMove: transfers of no bytes, or with no uses, take no time even on links that are down; without uses a
+// flow cap still counts.
 func TestNothingToMove(t *testing.T) {
 	in := instance{g: &engine.Graph{}, n: &engine.Network{Links: []engine.Link{{}}}, r: &engine.Routes{Start: []int32{0}}}
 	add := func(bytes int64, uses int, limit float64) {

@@ -9,9 +9,8 @@ import (
 	"sim/engine/flow"
 )
 
-// TestContractKeepsPlays: merging compute into lags changes nothing that is
-// played, under any service, on links that change or not. Only transfers that
-// share capacity must be kept, others may be.
+// TestContractKeepsPlays: merging compute into lags changes nothing that is played, under any service, on links that
+// change or not. Only transfers that share capacity must be kept, others may be.
 func TestContractKeepsPlays(t *testing.T) {
 	each(t, func(t *testing.T, s flow.Service) {
 		rapid.Check(t, func(t *rapid.T) {

@@ -2,9 +2,8 @@ package flow
 
 import "sim/engine"
 
-// Evaluator plays one graph again and again under other capacities, for
-// policies that search. It keeps no trace and allocates nothing between plays.
-// It is not safe for concurrent use: make one a worker with Clone.
+// Evaluator plays one graph again and again under other capacities, for policies that search. It keeps no trace and
+// allocates nothing between plays. It is not safe for concurrent use: make one a worker with Clone.
 type Evaluator struct {
 	z *sim
 	b bounds
@@ -15,8 +14,8 @@ type Evaluator struct {
 	places int  // events that z's queue has room for, once SetChanges has asked
 }
 
-// NewEvaluator prepares g on n under r, which must not change afterwards, for
-// the given service. It fails where Run would.
+// NewEvaluator prepares g on n under r, which must not change afterwards, for the given service. It fails where Run
+// would.
 func NewEvaluator(g *engine.Graph, n *engine.Network, r *engine.Routes, s Service) (*Evaluator, error) {
 	m, err := newModel(g, n, r, s)
 	if err != nil {
@@ -31,8 +30,8 @@ func newEvaluator(m *model, s Service) *Evaluator {
 	return e
 }
 
-// Clone returns an evaluator that shares what does not change and has the same
-// capacities, durations, changes, tails and context.
+// Clone returns an evaluator that shares what does not change and has the same capacities, durations, changes, tails
+// and context.
 func (e *Evaluator) Clone() *Evaluator {
 	c := newEvaluator(e.z.model, e.z.service)
 	copy(c.z.initial, e.z.initial)
@@ -43,19 +42,16 @@ func (e *Evaluator) Clone() *Evaluator {
 	return c
 }
 
-// SetRate sets the capacity of a resource, in bits per second, from the start
-// of the next play on.
+// SetRate sets the capacity of a resource, in bits per second, from the start of the next play on.
 func (e *Evaluator) SetRate(resource int32, bitsPerSecond float64) {
 	e.z.initial[resource] = bitsPerSecond * perTick
 }
 
-// SetService changes how capacity is shared. MaxMin and Weighted cannot be
-// exchanged for each other.
+// SetService changes how capacity is shared. MaxMin and Weighted cannot be exchanged for each other.
 func (e *Evaluator) SetService(s Service) { e.z.service = s }
 
-// Makespan plays the graph. It returns false, and no makespan, when the
-// makespan is proved to be at least cutoff, when the graph cannot be played to
-// its end, or when the context has ended. engine.Never is no cut-off.
+// Makespan plays the graph. It returns false, and no makespan, when the makespan is proved to be at least cutoff, when
+// the graph cannot be played to its end, or when the context has ended. engine.Never is no cut-off.
 func (e *Evaluator) Makespan(cutoff engine.Time) (engine.Time, bool) {
 	ok := e.z.play(cutoff)
 	return e.z.makespan, ok
@@ -64,6 +60,6 @@ func (e *Evaluator) Makespan(cutoff engine.Time) (engine.Time, bool) {
 // Events returns the number of starts and ends of transfers in the last play.
 func (e *Evaluator) Events() int64 { return e.z.events }
 
-// Bound returns a lower bound on the makespan at the current capacities that
-// holds for every way of sharing them; see bounds.
+// Bound returns a lower bound on the makespan at the current capacities that holds for every way of sharing them; see
+// bounds.
 func (e *Evaluator) Bound() engine.Time { return e.b.makespan(e.z) }

@@ -11,9 +11,8 @@ import (
 	"sim/engine/flow"
 )
 
-// TestMakespanAgainstRun: an evaluator that has played other capacities and
-// been cut off before gives what Run gives; with a cut-off it gives it exactly
-// when the makespan is below.
+// TestMakespanAgainstRun: an evaluator that has played other capacities and been cut off before gives what Run gives;
+// with a cut-off it gives it exactly when the makespan is below.
 func TestMakespanAgainstRun(t *testing.T) {
 	each(t, func(t *testing.T, s flow.Service) {
 		rapid.Check(t, func(t *rapid.T) {
@@ -52,10 +51,9 @@ func disturb(t *rapid.T, in instance, e *flow.Evaluator, around engine.Time) {
 	}
 }
 
-// TestBoundIsNoHistory: what was played before changes no bit of a bound, or
-// results would depend on which worker met which topology. Transfers 2 and 3
-// share a link and are ready together, unless one of the links before them is
-// slower; sums of their times are not exact, so their order shows.
+// TestBoundIsNoHistory: what was played before changes no bit of a bound, or results would depend on which worker met
+// which topology. Transfers 2 and 3 share a link and are ready together, unless one of the links before them is slower;
+// sums of their times are not exact, so their order shows.
 func TestBoundIsNoHistory(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 { // one in a thousand would differ
@@ -112,8 +110,7 @@ func TestSetRate(t *testing.T) {
 	})
 }
 
-// TestCloneIsIndependent: a clone has the capacities of its origin, and what is
-// done to one does not show in the other.
+// TestCloneIsIndependent: a clone has the capacities of its origin, and what is done to one does not show in the other.
 func TestCloneIsIndependent(t *testing.T) {
 	in := two(800e9, 1_000_000, 500_000)
 	e := in.evaluator(t, flow.MaxMin)

@@ -9,12 +9,10 @@ type fork struct {
 	hold        []bool
 }
 
-// Fork plays the graph at the current capacities up to the first start of a
-// transfer that uses one of the given resources, and keeps the state. Resume
-// then plays from there for other capacities of these resources, as often as
-// wanted, for the cost of the remainder alone. The capacities at the time of
-// Fork must be the largest that Resume will see, so that what cut-offs conclude
-// from them holds for all. Only for the fair services: priorities look ahead to
+// Fork plays the graph at the current capacities up to the first start of a transfer that uses one of the given
+// resources, and keeps the state. Resume then plays from there for other capacities of these resources, as often as
+// wanted, for the cost of the remainder alone. The capacities at the time of Fork must be the largest that Resume will
+// see, so that what cut-offs conclude from them holds for all. Only for the fair services: priorities look ahead to
 // what is still open.
 func (e *Evaluator) Fork(resources []int32, cutoff engine.Time) {
 	z := e.z

@@ -10,8 +10,8 @@ import (
 	"sim/engine/flow"
 )
 
-// TestForkAndResume: resuming a play for other capacities of what had not yet
-// been used gives what a whole play gives, cut off or not, in any order.
+// TestForkAndResume: resuming a play for other capacities of what had not yet been used gives what a whole play gives,
+// cut off or not, in any order.
 func TestForkAndResume(t *testing.T) {
 	for _, s := range []flow.Service{flow.MaxMin, flow.Weighted} {
 		t.Run(name(s), func(t *testing.T) {

@@ -29,8 +29,8 @@ type shape struct {
 	dyadic  bool // weights whose sums are exact in floating point
 }
 
-// drawInstance draws a random graph and network. Sizes and rates come from a
-// few values, so that equal ends, equal levels and exact shares are common.
+// drawInstance draws a random graph and network. Sizes and rates come from a few values, so that equal ends, equal
+// levels and exact shares are common.
 func drawInstance(t *rapid.T, s shape) instance {
 	links, groups := rapid.IntRange(1, 4).Draw(t, "links"), rapid.IntRange(0, 3).Draw(t, "groups")
 	rate := rapid.SampledFrom([]float64{100e9, 200e9, 300e9, 400e9, 800e9, 700e9})
@@ -139,8 +139,7 @@ func (in instance) evaluator(t fatal, s flow.Service) *flow.Evaluator {
 // perTick converts bits a second to bits a tick.
 const perTick = 1 / float64(engine.Second)
 
-// full returns the most that task id can move, in bits a tick, when each
-// resource gives its highest rate ever.
+// full returns the most that task id can move, in bits a tick, when each resource gives its highest rate ever.
 func (in instance) full(id int32) float64 {
 	limit := in.r.Cap(id, in.g.Tasks[id].Flows) * perTick
 	for _, u := range in.r.Of(id) {

@@ -20,11 +20,10 @@ func (in instance) behind(durations ...engine.Time) instance {
 	return in
 }
 
-// TestEqualLevelsFallTogether: two transfers of one level on one link must go
-// on having one level, however many flows they are. The first moves 10 us of
-// data and ends the graph, the second moves 5 us and 5 us of compute follow:
-// sharing by halves both end at 15 us at the latest, with the compute over by
-// then; sharing by flows would leave 5 us of compute to do.
+// TestEqualLevelsFallTogether: two transfers of one level on one link must go on having one level, however many flows
+// they are. The first moves 10 us of data and ends the graph, the second moves 5 us and 5 us of compute follow: sharing
+// by halves both end at 15 us at the latest, with the compute over by then; sharing by flows would leave 5 us of
+// compute to do.
 func TestEqualLevelsFallTogether(t *testing.T) {
 	in := two(800e9, 1_000_000, 500_000).behind(0, 5*engine.Microsecond)
 	for _, flows := range [][2]int32{{1, 1}, {2, 1}, {1, 2}, {8, 1}} {
@@ -35,11 +34,9 @@ func TestEqualLevelsFallTogether(t *testing.T) {
 	}
 }
 
-// TestLevelsCross: the longer transfer is served alone until its level has
-// fallen to the other's, then they share: 10 us and 4 us of work on one link,
-// 3 us of compute behind the second. Levels 10 and 7 meet after 3 us; then 7
-// and 4 us of work are done in halves until the second has moved its 4 us at
-// 11 us, and the first its rest of 3 us at 14 us.
+// TestLevelsCross: the longer transfer is served alone until its level has fallen to the other's, then they share: 10
+// us and 4 us of work on one link, 3 us of compute behind the second. Levels 10 and 7 meet after 3 us; then 7 and 4 us
+// of work are done in halves until the second has moved its 4 us at 11 us, and the first its rest of 3 us at 14 us.
 func TestLevelsCross(t *testing.T) {
 	in := two(800e9, 1_000_000, 400_000).behind(0, 3*engine.Microsecond)
 	tr := in.play(t, flow.LevelPriority)
@@ -64,8 +61,7 @@ func TestLevelsCross(t *testing.T) {
 	}
 }
 
-// settled leaves out steps that change nothing and those that are followed by
-// another at the same time.
+// settled leaves out steps that change nothing and those that are followed by another at the same time.
 func settled(steps []engine.RateStep) []engine.RateStep {
 	var kept []engine.RateStep
 	for i, s := range steps {
@@ -80,8 +76,8 @@ func settled(steps []engine.RateStep) []engine.RateStep {
 	return kept
 }
 
-// fanned returns transfers on two links of 100 bytes a nanosecond that also
-// share a wide group, so that all are considered together.
+// fanned returns transfers on two links of 100 bytes a nanosecond that also share a wide group, so that all are
+// considered together.
 func fanned(links []int32, bytes []int64) instance {
 	in := instance{g: &engine.Graph{}, r: &engine.Routes{Start: []int32{0}}, n: &engine.Network{
 		Links: []engine.Link{{Rate: 800e9}, {Rate: 800e9}}, Groups: []engine.Group{{Rate: 3200e9}},
@@ -94,11 +90,9 @@ func fanned(links []int32, bytes []int64) instance {
 	return in
 }
 
-// TestFastOneOfEqualsCrosses: of three transfers of one level, two halve a link
-// and the third, alone on another, falls twice as fast; it must meet the lower
-// transfer on that other link in time. x moves 10 us of data, z 4 us with 1 us
-// of compute behind it: levels meet after 5 us, z ends its 4 us in halves at
-// 13 us, x its last microsecond at 14 us.
+// TestFastOneOfEqualsCrosses: of three transfers of one level, two halve a link and the third, alone on another, falls
+// twice as fast; it must meet the lower transfer on that other link in time. x moves 10 us of data, z 4 us with 1 us of
+// compute behind it: levels meet after 5 us, z ends its 4 us in halves at 13 us, x its last microsecond at 14 us.
 func TestFastOneOfEqualsCrosses(t *testing.T) {
 	const x, z = 0, 3
 	us := engine.Microsecond
@@ -109,8 +103,8 @@ func TestFastOneOfEqualsCrosses(t *testing.T) {
 	}
 }
 
-// TestSlowOneOfEqualsIsCrossed: the same where the lower transfer has equals
-// that fall too, half as fast as x: it is the one at rest that x meets first.
+// TestSlowOneOfEqualsIsCrossed: the same where the lower transfer has equals that fall too, half as fast as x: it is
+// the one at rest that x meets first.
 func TestSlowOneOfEqualsIsCrossed(t *testing.T) {
 	const x, z = 0, 1
 	us := engine.Microsecond

@@ -1,10 +1,8 @@
-// Package flow plays a task graph on a network as fluid: every transfer has a
-// rate, rates change only when a transfer starts or ends or a link changes,
-// and capacity is shared by a Service discipline. It also computes lower
-// bounds on the makespan that hold for every discipline.
+// Package flow plays a task graph on a network as fluid: every transfer has a rate, rates change only when a transfer
+// starts or ends or a link changes, and capacity is shared by a Service discipline. It also computes lower bounds on
+// the makespan that hold for every discipline.
 //
-// It leaves packets to engine/packet, the choice of capacities to policies,
-// and the meaning of tasks to workloads.
+// It leaves packets to engine/packet, the choice of capacities to policies, and the meaning of tasks to workloads.
 package flow
 
 import (
@@ -18,18 +16,16 @@ import (
 type Service uint8
 
 const (
-	// MaxMin is max-min fairness a flow: a transfer's weight is its number of
-	// flows.
+	// MaxMin is max-min fairness a flow: a transfer's weight is its number of flows.
 	MaxMin Service = iota
 	// Weighted is max-min fairness with flows weighted by Task.Weight.
 	Weighted
-	// LevelPriority serves the transfer with the highest level first: its
-	// remaining time at full rate plus the longest path from its end to the
-	// end of the graph. Equal levels share, so that they fall together
-	// (docs/model.md, "Bounds").
+	// LevelPriority serves the transfer with the highest level first: its remaining time at full rate plus the longest
+	// path from its end to the end of the graph. Equal levels share, so that they fall together (docs/model.md,
+	// "Bounds").
 	LevelPriority
-	// TailPriority is LevelPriority without the transfer's own remaining
-	// time: Jackson's preemptive rule, optimal on a single link.
+	// TailPriority is LevelPriority without the transfer's own remaining time: Jackson's preemptive rule, optimal on a
+	// single link.
 	TailPriority
 	// FixedPriority serves the transfer with the largest Task.Priority first.
 	FixedPriority

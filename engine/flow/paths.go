@@ -2,10 +2,9 @@ package flow
 
 import "math"
 
-// paths holds what the graph alone says when every transfer runs at the full
-// rate that the network allows one transfer: its duration, the earliest start
-// (head) and the longest way from its end to the end of the graph (tail). All
-// in ticks, as numbers that need not be whole.
+// paths holds what the graph alone says when every transfer runs at the full rate that the network allows one transfer:
+// its duration, the earliest start (head) and the longest way from its end to the end of the graph (tail). All in
+// ticks, as numbers that need not be whole.
 type paths struct {
 	full []float64 // bits a tick
 	tau  []float64 // duration at full rate
@@ -22,9 +21,8 @@ func (p *paths) init(m *model) {
 	p.span = make([]float64, m.tasks)
 }
 
-// fullRates computes full and tau for the capacities at the start of a play.
-// A link that is down at the start but comes up later counts at its highest
-// rate, so that the bounds stay bounds.
+// fullRates computes full and tau for the capacities at the start of a play. A link that is down at the start but comes
+// up later counts at its highest rate, so that the bounds stay bounds.
 func (p *paths) fullRates(z *sim) {
 	for i := range z.tasks {
 		if f := z.fixed[i]; f >= 0 {
@@ -65,8 +63,7 @@ func (p *paths) computeTails(m *model) {
 	}
 }
 
-// computeHeads fills head by one forward pass and returns the length of the
-// longest path.
+// computeHeads fills head by one forward pass and returns the length of the longest path.
 func (p *paths) computeHeads(m *model) float64 {
 	clear(p.head)
 	longest := 0.0

@@ -11,9 +11,8 @@ import (
 	"sim/engine/flow"
 )
 
-// TestPerturbedAgainstRun: an evaluator that was given other durations and
-// changes, and has played before, gives what Run gives for a graph and a network
-// that have them; its origin and a clone made before still play the old ones,
+// TestPerturbedAgainstRun: an evaluator that was given other durations and changes, and has played before, gives what
+// Run gives for a graph and a network that have them; its origin and a clone made before still play the old ones,
 // clones made after those that they were made with.
 func TestPerturbedAgainstRun(t *testing.T) {
 	each(t, func(t *testing.T, s flow.Service) {
@@ -86,10 +85,9 @@ func (in instance) durations() []engine.Time {
 	return d
 }
 
-// TestKnownTails: tails known in advance rule the order, and those that the
-// graph has give what the graph gives. Two transfers of 10 us share a link, 3
-// and 4 us of compute behind them: the second goes first. Told that the first
-// has the longer tail, the other order costs a microsecond.
+// TestKnownTails: tails known in advance rule the order, and those that the graph has give what the graph gives. Two
+// transfers of 10 us share a link, 3 and 4 us of compute behind them: the second goes first. Told that the first has
+// the longer tail, the other order costs a microsecond.
 func TestKnownTails(t *testing.T) {
 	us := engine.Microsecond
 	in := two(800e9, 1_000_000, 1_000_000).behind(3*us, 4*us)
@@ -115,8 +113,7 @@ func TestKnownTails(t *testing.T) {
 	}
 }
 
-// TestKnownTailsOfTheGraph: on any graph the tails that it has at full rates,
-// given in advance, change nothing.
+// TestKnownTailsOfTheGraph: on any graph the tails that it has at full rates, given in advance, change nothing.
 func TestKnownTailsOfTheGraph(t *testing.T) {
 	for _, s := range []flow.Service{flow.TailPriority, flow.LevelPriority} {
 		t.Run(name(s), func(t *testing.T) {
@@ -160,8 +157,8 @@ func TestPerturbRefuses(t *testing.T) {
 	}
 }
 
-// TestDarkLink: where a link goes dark for good in mid-run what needs it never
-// ends, which an evaluator reports; what does not need it is not held up.
+// TestDarkLink: where a link goes dark for good in mid-run what needs it never ends, which an evaluator reports; what
+// does not need it is not held up.
 func TestDarkLink(t *testing.T) {
 	in := two(800e9, 1_000_000, 1_000_000)
 	for _, s := range services {
@@ -180,8 +177,7 @@ func TestDarkLink(t *testing.T) {
 	}
 }
 
-// TestForkAfterChanges: a fork that is made after the changes became more goes
-// on from where it was made.
+// TestForkAfterChanges: a fork that is made after the changes became more goes on from where it was made.
 func TestForkAfterChanges(t *testing.T) {
 	us := engine.Microsecond
 	in := two(800e9, 1_000_000, 1_000_000)

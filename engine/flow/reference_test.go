@@ -12,8 +12,8 @@ import (
 	"sim/engine/flow"
 )
 
-// reference is a simulator that is slow and plain: at every event it computes
-// all rates anew in exact rational arithmetic, over all transfers at once.
+// reference is a simulator that is slow and plain: at every event it computes all rates anew in exact rational
+// arithmetic, over all transfers at once.
 type reference struct {
 	instance
 	service flow.Service
@@ -54,8 +54,7 @@ func simulate(in instance, s flow.Service) *reference {
 
 func rat(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 
-// next returns the time of the next start, end or change after now. Starts at
-// or before now are made on the way.
+// next returns the time of the next start, end or change after now. Starts at or before now are made on the way.
 func (z *reference) next(rates map[int32]*big.Rat) engine.Time {
 	next := engine.Never
 	for id, r := range rates {
@@ -84,8 +83,7 @@ func ceil(r *big.Rat) engine.Time {
 	return engine.Time(q.Int64())
 }
 
-// rates starts what is ready and returns the rate of every transfer under way,
-// in bits a tick.
+// rates starts what is ready and returns the rate of every transfer under way, in bits a tick.
 func (z *reference) rates() map[int32]*big.Rat {
 	var open []int32
 	for id := range int32(len(z.g.Tasks)) { // edges go from lower to higher ids
@@ -150,8 +148,8 @@ func (z *reference) priority(id int32) float64 {
 	return 0
 }
 
-// waterFill raises the rates of group together, in proportion to weight, until
-// a resource or a limit stops one of them; it stops and the others go on.
+// waterFill raises the rates of group together, in proportion to weight, until a resource or a limit stops one of them;
+// it stops and the others go on.
 func (z *reference) waterFill(group []int32, free []*big.Rat, out map[int32]*big.Rat) {
 	second := rat(float64(engine.Second))
 	for _, id := range group {
@@ -207,9 +205,8 @@ func (z *reference) weight(id int32) *big.Rat {
 	return rat(w)
 }
 
-// TestRunAgainstReference plays random instances in both simulators. Ends are
-// rounded up to ticks in both, so they differ by a tick here and there where
-// floating point falls on the other side, and by little more behind it.
+// TestRunAgainstReference plays random instances in both simulators. Ends are rounded up to ticks in both, so they
+// differ by a tick here and there where floating point falls on the other side, and by little more behind it.
 func TestRunAgainstReference(t *testing.T) {
 	const ticks = 200 // of ends between 1e5 and 1e10 ticks
 	for _, s := range []flow.Service{flow.MaxMin, flow.Weighted, flow.TailPriority, flow.FixedPriority} {

@@ -18,15 +18,14 @@ type Options struct {
 	Service Service
 	// Rates asks for the rate steps of every transfer in the trace.
 	Rates bool
-	// Tails is what the priority services go by instead of the longest ways to
-	// the end of the graph, in ticks by task; see Evaluator.SetTails.
+	// Tails is what the priority services go by instead of the longest ways to the end of the graph, in ticks by task;
+	// see Evaluator.SetTails.
 	Tails []float64
 }
 
-// Run plays g on n under r to its end. g must be frozen. It fails when the
-// three do not fit each other, and with ErrStalled, naming what waits, when
-// transfers remain on links of no capacity. It ends early, with its error, when
-// ctx does.
+// Run plays g on n under r to its end. g must be frozen. It fails when the three do not fit each other, and with
+// ErrStalled, naming what waits, when transfers remain on links of no capacity. It ends early, with its error, when ctx
+// does.
 func Run(ctx context.Context, g *engine.Graph, n *engine.Network, r *engine.Routes, opt Options) (*engine.Trace, error) {
 	m, err := newModel(g, n, r, opt.Service)
 	if err != nil {
@@ -58,8 +57,7 @@ func Run(ctx context.Context, g *engine.Graph, n *engine.Network, r *engine.Rout
 	return t, nil
 }
 
-// stalled names what waits: the running transfers, what they wait for, and how
-// many tasks wait behind them.
+// stalled names what waits: the running transfers, what they wait for, and how many tasks wait behind them.
 func (z *sim) stalled() error {
 	const most = 3
 	var names []string

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// component is scratch space for sharing capacity among transfers that are
-// connected through resources they use.
+// component is scratch space for sharing capacity among transfers that are connected through resources they use.
 type component struct {
 	epoch    int32
 	resSeen  []int32 // epoch in which a resource was collected
@@ -65,8 +64,7 @@ func (z *sim) share() {
 	z.dirty = z.dirty[:0]
 }
 
-// alone gives id all it can use if it shares no resource, and reports whether
-// that is so.
+// alone gives id all it can use if it shares no resource, and reports whether that is so.
 func (z *sim) alone(id int32) bool {
 	rate := z.limit[id]
 	for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
@@ -110,13 +108,12 @@ func (z *sim) open() {
 	}
 }
 
-// together is the relative distance within which two fair shares count as
-// equal: far above rounding, far below any difference between real rates.
+// together is the relative distance within which two fair shares count as equal: far above rounding, far below any
+// difference between real rates.
 const together = 1e-12
 
-// fill shares what is free among tasks max-min fairly by weight: the common
-// share rises until a resource or a transfer's own limit is met, what is bound
-// there is frozen, and so on. A transfer of no weight gets nothing.
+// fill shares what is free among tasks max-min fairly by weight: the common share rises until a resource or a
+// transfer's own limit is met, what is bound there is frozen, and so on. A transfer of no weight gets nothing.
 func (z *sim) fill(tasks []int32, weight []float64) {
 	c := &z.comp
 	for _, r := range c.res {
@@ -169,8 +166,7 @@ func (z *sim) fill(tasks []int32, weight []float64) {
 	}
 }
 
-// bound reports whether id can have no more than the rate that edge is just
-// above of.
+// bound reports whether id can have no more than the rate that edge is just above of.
 func (z *sim) bound(id int32, edge float64) bool {
 	if z.limit[id] <= edge {
 		return true
@@ -183,14 +179,13 @@ func (z *sim) bound(id int32, edge float64) bool {
 	return false
 }
 
-// tie is the span in ticks within which two levels count as equal: it covers
-// the rounding of the crossing's time to a tick, and of the levels themselves.
+// tie is the span in ticks within which two levels count as equal: it covers the rounding of the crossing's time to a
+// tick, and of the levels themselves.
 const tie = 16
 
-// byPriority serves the transfers of the component in order of priority; those
-// of equal priority share fairly. Under LevelPriority a fair share is one in
-// proportion to the full rates, so that levels fall alike, and an event is set
-// for the first time at which two transfers change places.
+// byPriority serves the transfers of the component in order of priority; those of equal priority share fairly. Under
+// LevelPriority a fair share is one in proportion to the full rates, so that levels fall alike, and an event is set for
+// the first time at which two transfers change places.
 func (z *sim) byPriority() {
 	c := &z.comp
 	weight := z.weight
@@ -249,9 +244,8 @@ func (z *sim) tied(a, b int32) bool {
 	return z.comp.level[a] == z.comp.level[b]
 }
 
-// expectCrossing finds the first time at which a transfer's level falls to
-// that of a lower one. Only neighbouring groups of equals can meet first; in
-// each the fastest or slowest may be any, as what binds them may differ.
+// expectCrossing finds the first time at which a transfer's level falls to that of a lower one. Only neighbouring
+// groups of equals can meet first; in each the fastest or slowest may be any, as what binds them may differ.
 func (z *sim) expectCrossing() {
 	c := &z.comp
 	soonest, above := math.Inf(1), 0.0

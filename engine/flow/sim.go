@@ -59,8 +59,7 @@ func (s *state) copyFrom(t *state) {
 	s.dirty = append(s.dirty[:0], t.dirty...)
 }
 
-// sim simulates a graph. It is reused: nothing is allocated once its arrays have
-// grown.
+// sim simulates a graph. It is reused: nothing is allocated once its arrays have grown.
 type sim struct {
 	*model
 	state
@@ -104,9 +103,8 @@ func newSim(m *model, s Service) *sim {
 	return z
 }
 
-// play runs the graph to its end. It returns false when the makespan provably
-// reaches cutoff, or when nothing can proceed (then ended < tasks and now <
-// cutoff), or the context has ended.
+// play runs the graph to its end. It returns false when the makespan provably reaches cutoff, or when nothing can
+// proceed (then ended < tasks and now < cutoff), or the context has ended.
 func (z *sim) play(cutoff engine.Time) bool {
 	z.reset(cutoff)
 	if z.stopped = z.ctx.Err() != nil; z.stopped {
@@ -120,8 +118,8 @@ func (z *sim) play(cutoff engine.Time) bool {
 	return z.settle() && z.proceed()
 }
 
-// proceed runs from the state that z is in. Where hold names transfers it
-// stops before the first of them starts, with held set.
+// proceed runs from the state that z is in. Where hold names transfers it stops before the first of them starts, with
+// held set.
 func (z *sim) proceed() bool {
 	for z.queue.Len() > 0 {
 		t := z.queue.Top()
@@ -203,8 +201,8 @@ func (z *sim) enable(id int32) {
 	z.queue.Set(id, z.ready[id])
 }
 
-// settle ends the tasks on the stack that use no resource, and whatever they
-// release. Their ends may lie in the future: nothing can change them.
+// settle ends the tasks on the stack that use no resource, and whatever they release. Their ends may lie in the future:
+// nothing can change them.
 func (z *sim) settle() bool {
 	for len(z.stack) > 0 {
 		if z.interrupted(1) {
@@ -219,8 +217,8 @@ func (z *sim) settle() bool {
 	return true
 }
 
-// release records the end of id and enables its successors. It returns false
-// when a successor proves that the makespan reaches the cut-off.
+// release records the end of id and enables its successors. It returns false when a successor proves that the makespan
+// reaches the cut-off.
 func (z *sim) release(id int32, end engine.Time) bool {
 	z.phase[id] = done
 	z.ended++
@@ -324,8 +322,8 @@ func (z *sim) advance(id int32) {
 	}
 }
 
-// slack absorbs the rounding of a division that would be whole in exact
-// arithmetic, so that it is not rounded up by a tick.
+// slack absorbs the rounding of a division that would be whole in exact arithmetic, so that it is not rounded up by a
+// tick.
 const slack = 1e-6
 
 // ticks rounds a span up to whole ticks.

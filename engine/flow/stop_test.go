@@ -12,8 +12,8 @@ import (
 	"sim/engine/flow"
 )
 
-// parallel is a graph of so many transfers at once over two links, of all sizes,
-// the same over each, and each followed by another.
+// parallel is a graph of so many transfers at once over two links, of all sizes, the same over each, and each followed
+// by another.
 func parallel(t fatal, n int) instance {
 	g := &engine.Graph{}
 	in := instance{g: g, n: &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 8e9}, {From: 0, To: 1, Rate: 8e9}}}, r: &engine.Routes{Start: []int32{0}}}
@@ -31,8 +31,8 @@ func parallel(t fatal, n int) instance {
 	return in
 }
 
-// TestRunEndsWithContext: a run asks its context once in some milliseconds of
-// work, whatever the service, and ends when that has ended.
+// TestRunEndsWithContext: a run asks its context once in some milliseconds of work, whatever the service, and ends when
+// that has ended.
 func TestRunEndsWithContext(t *testing.T) {
 	in := parallel(t, 1000)
 	for _, s := range []flow.Service{flow.MaxMin, flow.LevelPriority, flow.TailPriority} {
@@ -55,8 +55,7 @@ func TestRunEndsWithContext(t *testing.T) {
 	}
 }
 
-// TestInterruptedEvaluator: an interrupted play or bound is none, and leaves
-// nothing behind for the next.
+// TestInterruptedEvaluator: an interrupted play or bound is none, and leaves nothing behind for the next.
 func TestInterruptedEvaluator(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawInstance(t, shape{tasks: 10, changes: rapid.Bool().Draw(t, "changing")})
@@ -84,8 +83,7 @@ func TestInterruptedEvaluator(t *testing.T) {
 	})
 }
 
-// TestInterruptedInside: a play that is interrupted while it shares leaves
-// nothing behind for the next.
+// TestInterruptedInside: a play that is interrupted while it shares leaves nothing behind for the next.
 func TestInterruptedInside(t *testing.T) {
 	in := parallel(t, 600)
 	e := in.evaluator(t, flow.MaxMin)

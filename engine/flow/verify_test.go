@@ -11,14 +11,12 @@ import (
 	"sim/engine/flow"
 )
 
-// close is the relative distance within which rates count as equal: rounding
-// in sums of a few terms.
+// close is the relative distance within which rates count as equal: rounding in sums of a few terms.
 const close = 1e-9
 
-// TestTraceIsAFairPlay checks whole traces by what defines them, without
-// simulating: starts follow from ends, every transfer moves its bytes, no
-// resource is ever over its capacity, and at every moment the rates are the
-// ones that the discipline defines (see bottlenecked and inOrder).
+// TestTraceIsAFairPlay checks whole traces by what defines them, without simulating: starts follow from ends, every
+// transfer moves its bytes, no resource is ever over its capacity, and at every moment the rates are the ones that the
+// discipline defines (see bottlenecked and inOrder).
 func TestTraceIsAFairPlay(t *testing.T) {
 	each(t, func(t *testing.T, s flow.Service) {
 		rapid.Check(t, func(t *rapid.T) {
@@ -184,9 +182,8 @@ func (in instance) users(m moment, r int32) []int32 {
 	return all
 }
 
-// bottlenecked checks the criterion of max-min fairness (Bertsekas and
-// Gallager, Data Networks, Sec. 6.5.2): every transfer is at its own limit or
-// uses a saturated resource on which none has a larger share.
+// bottlenecked checks the criterion of max-min fairness (Bertsekas and Gallager, Data Networks, Sec. 6.5.2): every
+// transfer is at its own limit or uses a saturated resource on which none has a larger share.
 func (in instance) bottlenecked(t fatal, m moment, s flow.Service) {
 	t.Helper()
 	share := func(id int32) float64 {
@@ -210,15 +207,14 @@ func (in instance) bottlenecked(t fatal, m moment, s flow.Service) {
 	}
 }
 
-// inOrder checks strict priority: every transfer is at its own limit or uses a
-// resource that is saturated by transfers of no lower priority, itself among
-// them. Those of one fixed priority must share fairly: none has a larger share
+// inOrder checks strict priority: every transfer is at its own limit or uses a resource that is saturated by transfers
+// of no lower priority, itself among them. Those of one fixed priority must share fairly: none has a larger share
 // there.
 func (in instance) inOrder(t fatal, m moment, s flow.Service) {
 	t.Helper()
 	tail := in.tails()
-	// levels count as equal within 16 ticks; a chain of such, and the rounding
-	// of events to ticks, may bring it to this. Tails differ by rounding only.
+	// levels count as equal within 16 ticks; a chain of such, and the rounding of events to ticks, may bring it to
+	// this. Tails differ by rounding only.
 	margin := 1e-3
 	if s == flow.LevelPriority {
 		margin = 40 * float64(len(in.g.Tasks))

@@ -1,8 +1,7 @@
 package flow
 
-// Spans is what a graph says of its tasks when every transfer runs at the full
-// rate that the network allows it alone. Times are in ticks and need not be
-// whole; slices are by task.
+// Spans is what a graph says of its tasks when every transfer runs at the full rate that the network allows it alone.
+// Times are in ticks and need not be whole; slices are by task.
 type Spans struct {
 	Full []float64 // rate over all flows in bits per second; 0 for tasks that use no resource
 	Tau  []float64 // duration at that rate
@@ -10,9 +9,8 @@ type Spans struct {
 	Tail []float64 // longest way from its end to the end of the graph
 }
 
-// Spans returns the full rates, heads and tails at the current capacities. No
-// play at these capacities or lower ones, under whatever service, starts a task
-// before its head or ends the graph sooner than its tail after the task's end,
+// Spans returns the full rates, heads and tails at the current capacities. No play at these capacities or lower ones,
+// under whatever service, starts a task before its head or ends the graph sooner than its tail after the task's end,
 // but for the rounding of times to ticks.
 func (e *Evaluator) Spans() Spans {
 	p, m := &e.z.path, e.z.model

@@ -6,12 +6,11 @@ import (
 	"sim/engine"
 )
 
-// farLinks is how many links a network has from which on what a hop touches is
-// rarely in the cache any more: 64 bytes each, and as much again for the packets.
+// farLinks is how many links a network has from which on what a hop touches is rarely in the cache any more: 64 bytes
+// each, and as much again for the packets.
 const farLinks = 8192
 
-// Events before theirs at which what they touch is brought into the cache, each
-// from what was brought before it.
+// Events before theirs at which what they touch is brought into the cache, each from what was brought before it.
 const (
 	toQueue  = 2
 	toStep   = 5
@@ -29,9 +28,8 @@ type sight struct {
 	last  int32          // the event farthest ahead, -1 at the end of the time
 }
 
-// ahead brings into the cache what the next events of this time will touch: a link,
-// then its first packet, then the packet's next step, then the link that this leads
-// to, and the place in its queue. It changes nothing.
+// ahead brings into the cache what the next events of this time will touch: a link, then its first packet, then the
+// packet's next step, then the link that this leads to, and the place in its queue. It changes nothing.
 func (z *sim) ahead(s *sight) {
 	c := z.calendar
 	s.taken++
@@ -52,8 +50,7 @@ func (z *sim) ahead(s *sight) {
 	}
 }
 
-// bring brings what the event at a place touches first, and what those nearer
-// touch then.
+// bring brings what the event at a place touches first, and what those nearer touch then.
 func (z *sim) bring(s *sight, at int) {
 	links := int32(len(z.links))
 	if id := s.ids[at%inSight]; id < links {
@@ -126,8 +123,7 @@ func (z *sim) queued(s *sight) {
 	}
 }
 
-// greedy returns the injector of an event whose next flow is known before it is
-// taken, nil of others.
+// greedy returns the injector of an event whose next flow is known before it is taken, nil of others.
 func (z *sim) greedy(id int32) *injector {
 	i := int(id - z.base)
 	if i >= len(z.injectors) {

@@ -15,8 +15,7 @@ func pair() (*engine.Network, *packet.Work) {
 	return n, over(n, []packet.Source{{End: 1, Bytes: 100, Count: 1}}, []int32{0})
 }
 
-// TestBadWork: what cannot be played is refused in a line that says what would be
-// right.
+// TestBadWork: what cannot be played is refused in a line that says what would be right.
 func TestBadWork(t *testing.T) {
 	for want, change := range map[string]func(n *engine.Network, w *packet.Work, o *packet.Options){
 		"want walks to lead packets": func(_ *engine.Network, w *packet.Work, _ *packet.Options) { w.Walks = nil },

@@ -12,8 +12,7 @@ import (
 
 var long = flag.Bool("long", false, "also run the tests that take minutes")
 
-// box is a regular torus of three dimensions, its links numbered by node,
-// dimension and direction, as are its ports.
+// box is a regular torus of three dimensions, its links numbered by node, dimension and direction, as are its ports.
 type box struct{ dims [3]int }
 
 func (b box) nodes() int32 { return int32(b.dims[0] * b.dims[1] * b.dims[2]) }
@@ -52,11 +51,10 @@ func (b box) everyPair() []engine.Flow {
 	return flows
 }
 
-// walks leads every pair in dimension order, half-way round up from even and down
-// from odd coordinates. With a dateline, a way along a dimension that will cross
-// the wrap takes channel 0 up to the wrap and then 1, one that will not takes 1.
-// Sources of the same parities that are as far from the wraps do not share walks
-// with a dateline; without, all of the same parities do.
+// walks leads every pair in dimension order, half-way round up from even and down from odd coordinates. With a
+// dateline, a way along a dimension that will cross the wrap takes channel 0 up to the wrap and then 1, one that will
+// not takes 1. Sources of the same parities that are as far from the wraps do not share walks with a dateline; without,
+// all of the same parities do.
 func (b box) walks(dateline bool) *engine.Walks {
 	w := &engine.Walks{Degree: 6}
 	for l := range 6 * b.nodes() {
@@ -187,8 +185,7 @@ func BenchmarkAllToAll(b *testing.B) {
 	}
 }
 
-// BenchmarkPod is all-to-all on 16x16x16, one packet a pair: 16.8 million packets
-// and about 200 million hops.
+// BenchmarkPod is all-to-all on 16x16x16, one packet a pair: 16.8 million packets and about 200 million hops.
 func BenchmarkPod(b *testing.B) {
 	o := box{[3]int{16, 16, 16}}
 	flows, walks := o.everyPair(), o.walks(false)

@@ -7,9 +7,8 @@ import (
 	"sim/engine"
 )
 
-// link is the state of one whose packets are booked: each one's time at its end is
-// known when it is put on it. They stand in the order in which they get there, so
-// only the first of them is an event.
+// link is the state of one whose packets are booked: each one's time at its end is known when it is put on it. They
+// stand in the order in which they get there, so only the first of them is an event.
 type link struct {
 	free     engine.Time // when what was put on it so far has left
 	perByte  uint64      // ticks a byte, times 2^32
@@ -41,8 +40,7 @@ func (z *sim) newBooked() {
 	}
 }
 
-// perByte returns the ticks that a byte takes at a rate in bits per second,
-// times 2^32.
+// perByte returns the ticks that a byte takes at a rate in bits per second, times 2^32.
 func perByte(rate float64) uint64 {
 	return uint64(math.Round(math.Ldexp(8*float64(engine.Second)/rate, 32)))
 }

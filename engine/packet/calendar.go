@@ -8,14 +8,12 @@ import (
 	"sim/engine"
 )
 
-// calendar is the event queue: ids by (time, order in which they were set), an id
-// once at most.
+// calendar is the event queue: ids by (time, order in which they were set), an id once at most.
 //
-// It is a calendar queue (Brown, 1988). Events of one time stand in a bucket, a
-// list in order, so that in lockstep, where many links end at the same times, an
-// event costs a constant. Buckets of the near future stand in a ring of cells,
-// each a span of time of a power of two that holds one or two; those beyond the
-// ring are in a heap. The span follows how far apart buckets have been of late.
+// It is a calendar queue (Brown, 1988). Events of one time stand in a bucket, a list in order, so that in lockstep,
+// where many links end at the same times, an event costs a constant. Buckets of the near future stand in a ring of
+// cells, each a span of time of a power of two that holds one or two; those beyond the ring are in a heap. The span
+// follows how far apart buckets have been of late.
 type calendar struct {
 	cells   []int32  // the first bucket of each, -1 if none; in order of time
 	filled  []uint64 // a bit a cell
@@ -33,8 +31,8 @@ type calendar struct {
 	patient int64       // times after which it is looked at again
 }
 
-// bucket is the events of one time. A time may have two, of which no event is
-// added to the one opened first once there is the second.
+// bucket is the events of one time. A time may have two, of which no event is added to the one opened first once there
+// is the second.
 type bucket struct {
 	time       engine.Time
 	order      int64
@@ -145,8 +143,7 @@ func (a *calendar) turn(until engine.Time) bool {
 // empty reports whether there is no event.
 func (a *calendar) empty() bool { return a.left < 0 && len(a.heap) == 0 && a.first() < 0 }
 
-// remove takes away the event of an id that was set at a time. It searches, and
-// is for what happens rarely.
+// remove takes away the event of an id that was set at a time. It searches, and is for what happens rarely.
 func (a *calendar) remove(id int32, t engine.Time) {
 	if unlink(&a.left, nil, a.next, id) {
 		return

@@ -11,9 +11,8 @@ import (
 	"sim/engine"
 )
 
-// TestCalendar: events come by time and then in the order in which they were set,
-// near and far ahead, while the span of a cell changes and
-// some are taken away.
+// TestCalendar: events come by time and then in the order in which they were set, near and far ahead, while the span of
+// a cell changes and some are taken away.
 func TestCalendar(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const ids = 12

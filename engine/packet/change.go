@@ -4,8 +4,7 @@ import (
 	"sim/engine"
 )
 
-// change sets the rate of a link. A packet that is being sent goes on at the old
-// one, unless the link fails.
+// change sets the rate of a link. A packet that is being sent goes on at the old one, unless the link fails.
 func (z *sim) change(c engine.Change) {
 	l := &z.servers[c.Link]
 	if c.Rate == 0 {
@@ -19,8 +18,8 @@ func (z *sim) change(c engine.Change) {
 	}
 }
 
-// fail takes a link down: what is on it is lost, and what waits before it too,
-// unless packets are held or have not left their source.
+// fail takes a link down: what is on it is lost, and what waits before it too, unless packets are held or have not left
+// their source.
 func (z *sim) fail(id int32, l *server, now engine.Time) {
 	if !l.up {
 		return

@@ -12,10 +12,9 @@ import (
 	"sim/engine/packet"
 )
 
-// TestFailure: by hand. A packet each microsecond takes two links of 1 us and 1 us
-// latency; the second fails at 10.5 us and is up again, half as fast, at 20.25 us.
-// At 10.5 us the packet being sent on it, the one on its wire, and none before it,
-// are lost. Those that come to it while it is down are dropped, or wait.
+// TestFailure: by hand. A packet each microsecond takes two links of 1 us and 1 us latency; the second fails at 10.5 us
+// and is up again, half as fast, at 20.25 us. At 10.5 us the packet being sent on it, the one on its wire, and none
+// before it, are lost. Those that come to it while it is down are dropped, or wait.
 func TestFailure(t *testing.T) {
 	for _, hold := range []bool{false, true} {
 		for _, control := range []packet.Control{packet.DropTail, packet.Credit} {
@@ -25,9 +24,8 @@ func TestFailure(t *testing.T) {
 			n.Changes = []engine.Change{{At: 10*us + us/2, Link: 1}, {At: 20*us + us/4, Link: 1, Rate: 4e9}}
 			w := over(n, []packet.Source{{End: 1, Bytes: 1000, Count: 30, Every: float64(us)}}, []int32{0, 1})
 			s, log := run(t, n, w, packet.Options{Control: control, HoldFailed: hold})
-			// packet k is injected at k, comes to link 1 at k+2, is sent until k+3 and
-			// there at k+4: at 10.5 us packet 8 is being sent, 7 on the wire, and 9 to
-			// 18 come while it is down
+			// packet k is injected at k, comes to link 1 at k+2, is sent until k+3 and there at k+4: at 10.5 us packet
+			// 8 is being sent, 7 on the wire, and 9 to 18 come while it is down
 			want := []int{7, 8}
 			if !hold {
 				want = append(want, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18)
@@ -42,13 +40,11 @@ func TestFailure(t *testing.T) {
 			if !slices.Equal(lost, want) || s.DroppedBy[packet.LinkFailed] != int64(len(want)) || s.Links[1].Dropped != int64(len(want)) {
 				t.Errorf("hold %t, %v: lost %v, want %v", hold, control, lost, want)
 			}
-			// link 1 sends 8 packets whole, and one for half a microsecond, then at half
-			// the rate
+			// link 1 sends 8 packets whole, and one for half a microsecond, then at half the rate
 			if busy := 8*us + us/2 + 2*us*engine.Time(30-9-(len(want)-2)); s.Links[1].Busy != busy {
 				t.Errorf("hold %t, %v: busy for %v, want %v", hold, control, s.Links[1].Busy, busy)
 			}
-			// from then on 2 us a packet: without holding from 21 us (packet 19 comes),
-			// else from 20.25 us
+			// from then on 2 us a packet: without holding from 21 us (packet 19 comes), else from 20.25 us
 			end := 21*us + 11*2*us + us
 			if hold {
 				end = 20*us + us/4 + 21*2*us + us
@@ -60,8 +56,7 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// diamond is two ways from node 0 to 3, by node 1 and by node 2, the second of
-// which is not there at first.
+// diamond is two ways from node 0 to 3, by node 1 and by node 2, the second of which is not there at first.
 func diamond() *engine.Network {
 	n := &engine.Network{Nodes: 4}
 	for _, l := range [][2]int32{{0, 1}, {1, 3}, {0, 2}, {2, 3}} {
@@ -72,16 +67,15 @@ func diamond() *engine.Network {
 	return n
 }
 
-// TestRewire: packets injected after a rewiring, and those that still wait at their
-// source, take the new walks; the others keep theirs.
+// TestRewire: packets injected after a rewiring, and those that still wait at their source, take the new walks; the
+// others keep theirs.
 func TestRewire(t *testing.T) {
 	n := diamond()
 	w := over(n, []packet.Source{{End: 1, Process: packet.Greedy, Order: packet.Sequential, Bytes: 1000, Count: 20}}, []int32{0, 1})
 	later := over(n, nil, []int32{2, 3})
 	for _, control := range []packet.Control{packet.DropTail, packet.Credit} {
 		s, _ := run(t, n, w, packet.Options{Control: control, Rewire: []packet.Rewire{{At: 12 * us, Walks: later.Walks}}})
-		// at 10.5 us ten have passed link 0, and one is lost on it; the next waits
-		// for its new walk at 12 us
+		// at 10.5 us ten have passed link 0, and one is lost on it; the next waits for its new walk at 12 us
 		if s.Delivered != 19 || s.DroppedBy[packet.LinkFailed] != 1 || s.Links[0].Packets != 10 || s.Links[2].Packets != 9 || s.End != 12*us+10*us {
 			t.Errorf("%v: %+v", control, s)
 		}
@@ -97,8 +91,8 @@ func TestRewire(t *testing.T) {
 	}
 }
 
-// TestRewireSpread: where packets draw their links, those on their way go by the new
-// next hops too, and are dropped where these lead nowhere.
+// TestRewireSpread: where packets draw their links, those on their way go by the new next hops too, and are dropped
+// where these lead nowhere.
 func TestRewireSpread(t *testing.T) {
 	n := diamond()
 	const none = engine.NoWay
@@ -118,9 +112,8 @@ func TestRewireSpread(t *testing.T) {
 	}
 }
 
-// TestConservation: whatever links do in mid-run, and whatever is dropped, nothing
-// else is lost, credits return, and the same seed gives the same. (Run checks the
-// sums and credits itself.)
+// TestConservation: whatever links do in mid-run, and whatever is dropped, nothing else is lost, credits return, and
+// the same seed gives the same. (Run checks the sums and credits itself.)
 func TestConservation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, w := anyWork(t)

@@ -164,8 +164,7 @@ func wrong(rate float64, bytes int64) float64 {
 	return -math.Expm1(8 * float64(bytes) * math.Log1p(-rate))
 }
 
-// checkRewires fails where ways do not lead flows over the links that are up when
-// they begin.
+// checkRewires fails where ways do not lead flows over the links that are up when they begin.
 func checkRewires(n *engine.Network, w *Work, o *Options) error {
 	if len(o.Rewire) == 0 {
 		return nil
@@ -187,8 +186,8 @@ func checkRewires(n *engine.Network, w *Work, o *Options) error {
 	return nil
 }
 
-// memory returns what is needed from the start, in bytes: the state of links and
-// sources, and the packets that are injected at once.
+// memory returns what is needed from the start, in bytes: the state of links and sources, and the packets that are
+// injected at once.
 func memory(n *engine.Network, w *Work, o *Options, priorities int32) int64 {
 	links := int64(len(n.Links))
 	need := links * int64(unsafe.Sizeof(link{}))

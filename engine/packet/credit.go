@@ -6,8 +6,8 @@ import (
 	"sim/engine"
 )
 
-// release gives up the room that a packet has in the buffer of the channel that
-// holds it. Its link learns of that its latency later.
+// release gives up the room that a packet has in the buffer of the channel that holds it. Its link learns of that its
+// latency later.
 func (z *sim) release(hold, bytes int32, now engine.Time) {
 	if hold < 0 || !z.credit {
 		return
@@ -28,8 +28,7 @@ func (z *sim) release(hold, bytes int32, now engine.Time) {
 	}
 }
 
-// await sets an event for the next credit of a link that waits for some, if one
-// is on its way.
+// await sets an event for the next credit of a link that waits for some, if one is on its way.
 func (z *sim) await(id int32, l *server) {
 	if l.credits.length > 0 && !l.awaits {
 		l.awaits = true

@@ -14,9 +14,8 @@ import (
 type Deadlock struct {
 	At      engine.Time
 	Waiting int64 // packets
-	// Cycle is channels of which each holds, in its buffer, a packet that waits
-	// for room on the next, and the last one that waits for the first. It is empty
-	// where packets wait for something else, such as a link that is down.
+	// Cycle is channels of which each holds, in its buffer, a packet that waits for room on the next, and the last one
+	// that waits for the first. It is empty where packets wait for something else, such as a link that is down.
 	Cycle Cycle
 	text  string
 }

@@ -7,8 +7,8 @@ import (
 	"sim/engine"
 )
 
-// Delay gathers delays: their exact sum and range, and a histogram of classes
-// that are no wider than 1/128 of their values.
+// Delay gathers delays: their exact sum and range, and a histogram of classes that are no wider than 1/128 of their
+// values.
 type Delay struct {
 	Count    int64
 	Min, Max engine.Time
@@ -59,8 +59,8 @@ func (d *Delay) MeanSeconds() float64 {
 	return sum / float64(d.Count) / float64(engine.Second)
 }
 
-// Quantile returns a delay that a share q of the packets does not exceed: at
-// most 1/128 above the least such. 0 of none.
+// Quantile returns a delay that a share q of the packets does not exceed: at most 1/128 above the least such. 0 of
+// none.
 func (d *Delay) Quantile(q float64) engine.Time {
 	rank := int64(math.Ceil(q * float64(d.Count)))
 	seen := int64(0)
@@ -72,8 +72,7 @@ func (d *Delay) Quantile(q float64) engine.Time {
 	return d.Max
 }
 
-// Histogram calls do with the range [from, to) and the number of every class
-// that is not empty, in order.
+// Histogram calls do with the range [from, to) and the number of every class that is not empty, in order.
 func (d *Delay) Histogram(do func(from, to engine.Time, packets int64)) {
 	for c, n := range d.classes {
 		if n > 0 {

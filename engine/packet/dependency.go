@@ -20,8 +20,7 @@ type Channel struct {
 // Cycle is channels of which each waits for the next and the last for the first.
 type Cycle []Channel
 
-// Names returns the channels as messages have them, such as
-// "link 3 x+ vc0 -> link 7 y- vc1 -> link 3 x+ vc0".
+// Names returns the channels as messages have them, such as "link 3 x+ vc0 -> link 7 y- vc1 -> link 3 x+ vc0".
 func (c Cycle) Names(n *engine.Network) string {
 	var b strings.Builder
 	for i := range len(c) + 1 {
@@ -37,16 +36,14 @@ func (c Cycle) Names(n *engine.Network) string {
 	return b.String()
 }
 
-// mostBits bounds the set of dependencies that is kept as bits by channel, in
-// words of 64; beyond that they are kept as a list.
+// mostBits bounds the set of dependencies that is kept as bits by channel, in words of 64; beyond that they are kept as
+// a list.
 const mostBits = 1 << 25
 
-// Dependencies is a channel dependency graph: its nodes are the virtual channels
-// of links, and one depends on another where some walk takes the two one after the
-// other, so that packets in the first wait for room in the second. Walks whose
-// graph has no cycle cannot deadlock (Dally and Seitz, Deadlock-Free Message
-// Routing in Multiprocessor Interconnection Networks, IEEE Trans. Computers C-36,
-// 1987).
+// Dependencies is a channel dependency graph: its nodes are the virtual channels of links, and one depends on another
+// where some walk takes the two one after the other, so that packets in the first wait for room in the second. Walks
+// whose graph has no cycle cannot deadlock (Dally and Seitz, Deadlock-Free Message Routing in Multiprocessor
+// Interconnection Networks, IEEE Trans. Computers C-36, 1987).
 type Dependencies struct {
 	degree, channels int
 	link             []int32 // by node and port
@@ -58,8 +55,8 @@ type Dependencies struct {
 	limit int      // of pairs before doubles are dropped
 }
 
-// NewDependencies returns the graph of walks over the ports of a network's nodes
-// (as engine.Walks has them) and so many virtual channels a link, with no walk yet.
+// NewDependencies returns the graph of walks over the ports of a network's nodes (as engine.Walks has them) and so many
+// virtual channels a link, with no walk yet.
 func NewDependencies(n *engine.Network, degree int, link []int32, channels int) *Dependencies {
 	d := &Dependencies{degree: degree, channels: max(1, channels), link: link, to: make([]int32, len(n.Links)), limit: 1 << 20}
 	for i, l := range n.Links {
@@ -73,8 +70,7 @@ func NewDependencies(n *engine.Network, degree int, link []int32, channels int) 
 	return d
 }
 
-// Add takes up a walk from a node. It fails on a step that no link or channel is
-// there for.
+// Add takes up a walk from a node. It fails on a step that no link or channel is there for.
 func (d *Dependencies) Add(from int32, steps []engine.Step) error {
 	if from < 0 || int(from) >= len(d.link)/max(1, d.degree) {
 		return fmt.Errorf("packet: a walk begins at node %d of %d", from, len(d.link)/max(1, d.degree))
@@ -126,8 +122,8 @@ func (d *Dependencies) Count() int {
 	return n
 }
 
-// rows returns the channels that each depends on, one after the other: those of
-// channel c are after[start[c]:start[c+1]].
+// rows returns the channels that each depends on, one after the other: those of channel c are
+// after[start[c]:start[c+1]].
 func (d *Dependencies) rows() (start, after []int32) {
 	all := len(d.to) * d.channels
 	start, after = make([]int32, all+1), make([]int32, 0, d.Count())
@@ -151,8 +147,8 @@ func (d *Dependencies) rows() (start, after []int32) {
 	return start, after
 }
 
-// Cycle returns a cycle of the graph, nil where there is none. It is a shortest
-// one through the first channel that is on any.
+// Cycle returns a cycle of the graph, nil where there is none. It is a shortest one through the first channel that is
+// on any.
 func (d *Dependencies) Cycle() Cycle {
 	var cycle Cycle
 	for _, c := range cycleOf(d.rows()) {
@@ -161,9 +157,8 @@ func (d *Dependencies) Cycle() Cycle {
 	return cycle
 }
 
-// cycleOf returns a cycle of a graph in which node c leads to after[start[c]] to
-// after[start[c+1]-1], nil where there is none. It is a shortest one through the
-// first node that is on any.
+// cycleOf returns a cycle of a graph in which node c leads to after[start[c]] to after[start[c+1]-1], nil where there
+// is none. It is a shortest one through the first node that is on any.
 func cycleOf(start, after []int32) []int32 {
 	back, before := reversed(start, after)
 	need := peel(start, before, back)   // what leads to no cycle
@@ -199,9 +194,8 @@ func reversed(start, after []int32) (back, before []int32) {
 	return back, before
 }
 
-// peel drops, again and again, nodes with nothing left in their row; it returns
-// how much is left in each, 0 in those dropped. The rows of start are turned round
-// in before and back.
+// peel drops, again and again, nodes with nothing left in their row; it returns how much is left in each, 0 in those
+// dropped. The rows of start are turned round in before and back.
 func peel(start, before, back []int32) []int32 {
 	left, free := make([]int32, len(start)-1), []int32(nil)
 	for c := range left {
@@ -247,10 +241,9 @@ func around(c int32, start, after, need, from []int32) []int32 {
 	return nil
 }
 
-// CheckChannels returns a cycle in the channel dependency graph of all walks that
-// flows may take, nil where there is none: packets that take them then cannot
-// deadlock, whatever the traffic. It fails where a flow has no walk, or a walk takes
-// what is not there, and with ctx's error when ctx ends before it.
+// CheckChannels returns a cycle in the channel dependency graph of all walks that flows may take, nil where there is
+// none: packets that take them then cannot deadlock, whatever the traffic. It fails where a flow has no walk, or a walk
+// takes what is not there, and with ctx's error when ctx ends before it.
 func CheckChannels(ctx context.Context, n *engine.Network, w *engine.Walks, flows []engine.Flow) (Cycle, error) {
 	d := NewDependencies(n, w.Degree, w.Link, w.Channels())
 	if w.Spread != nil {
@@ -273,8 +266,7 @@ func CheckChannels(ctx context.Context, n *engine.Network, w *engine.Walks, flow
 	return d.Cycle(), nil
 }
 
-// spread returns a cycle of what packets that draw their links may depend on, all on
-// channel 0.
+// spread returns a cycle of what packets that draw their links may depend on, all on channel 0.
 func (d *Dependencies) spread(ctx context.Context, n *engine.Network, s *engine.Spread, flows []engine.Flow) (Cycle, error) {
 	from, mark := make([][]int32, n.Nodes), make([]bool, n.Nodes)
 	for _, f := range flows {

@@ -11,8 +11,8 @@ import (
 	"sim/engine"
 )
 
-// ringWalks leads every pair of a ring of nodes upwards. With dateline the link
-// from the last node to the first ends channel 0.
+// ringWalks leads every pair of a ring of nodes upwards. With dateline the link from the last node to the first ends
+// channel 0.
 func ringWalks(nodes int, dateline bool) (*engine.Network, *engine.Walks, []engine.Flow) {
 	n := &engine.Network{Nodes: int32(nodes)}
 	w := &engine.Walks{Degree: 1}
@@ -41,8 +41,8 @@ func ringWalks(nodes int, dateline bool) (*engine.Network, *engine.Walks, []engi
 	return n, w, flows
 }
 
-// TestDateline: a ring on one channel can deadlock, all the way round; with a
-// dateline and a second channel it cannot (Dally and Seitz, Fig. 2).
+// TestDateline: a ring on one channel can deadlock, all the way round; with a dateline and a second channel it cannot
+// (Dally and Seitz, Fig. 2).
 func TestDateline(t *testing.T) {
 	n, w, flows := ringWalks(4, false)
 	cycle, err := CheckChannels(t.Context(), n, w, flows)
@@ -69,9 +69,8 @@ func TestDateline(t *testing.T) {
 	}
 }
 
-// TestDependencies: on random walks, kept as bits or as a list, a cycle is found
-// where following dependencies from some channel leads back to it, every step of it
-// is taken by a walk, and it is as short as any through its first channel.
+// TestDependencies: on random walks, kept as bits or as a list, a cycle is found where following dependencies from some
+// channel leads back to it, every step of it is taken by a walk, and it is as short as any through its first channel.
 func TestDependencies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes, degree := rapid.IntRange(1, 6).Draw(t, "nodes"), rapid.IntRange(1, 3).Draw(t, "degree")

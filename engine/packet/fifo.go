@@ -17,8 +17,8 @@ type record struct {
 }
 
 const (
-	// perChunk is how many records are kept together, about a kilobyte: smaller and
-	// larger chunks were slower on 8x8x8 and 16x16x16.
+	// perChunk is how many records are kept together, about a kilobyte: smaller and larger chunks were slower on 8x8x8
+	// and 16x16x16.
 	perChunk = 31
 	// perSlab is how many chunks memory is taken for at once.
 	perSlab = 1 << 12
@@ -29,8 +29,7 @@ const (
 	PacketBytes = chunkBytes/perChunk + 1
 )
 
-// chunks is the memory of all queues, in which emptied chunks are used again. A
-// chunk is named by a number from 1 on.
+// chunks is the memory of all queues, in which emptied chunks are used again. A chunk is named by a number from 1 on.
 type chunks struct {
 	slabs [][]record // perSlab chunks each
 	next  []int32    // by chunk: the one after it in its queue, or among the free
@@ -59,8 +58,7 @@ func (c *chunks) grab() int32 {
 	return k
 }
 
-// grow takes memory for more chunks. Free ones are taken in the order of their
-// numbers.
+// grow takes memory for more chunks. Free ones are taken in the order of their numbers.
 func (c *chunks) grow() {
 	from := int32(len(c.slabs) * perSlab)
 	c.slabs = append(c.slabs, make([]record, perSlab*perChunk))
@@ -93,8 +91,7 @@ func (c *chunks) add(q *fifo) *record {
 // first returns the oldest record of q, which must not be empty.
 func (c *chunks) first(q *fifo) *record { return c.at(q.head, q.taken) }
 
-// drop removes the oldest record of q. Its memory stays as it is until the next
-// add.
+// drop removes the oldest record of q. Its memory stays as it is until the next add.
 func (c *chunks) drop(q *fifo) {
 	q.length--
 	q.taken++

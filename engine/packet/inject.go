@@ -7,8 +7,8 @@ import (
 	"sim/engine"
 )
 
-// injector is a source being played; of a greedy one, the flows that begin with
-// one link; of Poisson processes of each flow, one of them.
+// injector is a source being played; of a greedy one, the flows that begin with one link; of Poisson processes of each
+// flow, one of them.
 type injector struct {
 	process     Process
 	order       Order
@@ -28,8 +28,8 @@ type injector struct {
 	acks        fifo    // by time
 }
 
-// Who holds a packet back, in record.hold>>3: the channel whose buffer it is in,
-// or one of these. The low three bits are its priority.
+// Who holds a packet back, in record.hold>>3: the channel whose buffer it is in, or one of these. The low three bits
+// are its priority.
 const (
 	fromOpen   = -1 // it came from a source that does not look at the network
 	fromWindow = -2 // it waits at its source
@@ -82,8 +82,8 @@ func (z *sim) newInjectors(w *Work) {
 	}
 }
 
-// addLanes adds an injector for each link that some flow of a greedy source
-// begins with. laneOf is scratch by link, zero before and after.
+// addLanes adds an injector for each link that some flow of a greedy source begins with. laneOf is scratch by link,
+// zero before and after.
 func (z *sim) addLanes(m injector, laneOf []int32) {
 	base := int32(len(z.injectors))
 	in := make([]int32, m.n) // by flow in order: its lane
@@ -187,8 +187,7 @@ func (z *sim) fireWindow(i int32, m *injector, now engine.Time) {
 		}
 		return
 	}
-	// what is injected may be delivered at once and add another, for later in
-	// this very time
+	// what is injected may be delivered at once and add another, for later in this very time
 	flow := z.chunks.first(&m.acks).flow
 	z.chunks.drop(&m.acks)
 	if m.acks.length > 0 {
@@ -200,8 +199,7 @@ func (z *sim) fireWindow(i int32, m *injector, now engine.Time) {
 	}
 }
 
-// pick returns the flow of the k-th packet of a source that injects one at a
-// time.
+// pick returns the flow of the k-th packet of a source that injects one at a time.
 func (m *injector) pick(k int64) int32 {
 	if k = m.place(k); m.flows != nil {
 		return m.flows[k]

@@ -8,26 +8,21 @@ import (
 	"sim/engine"
 )
 
-// ErrStalled is wrapped by RunGraph when tasks remain that can never end, because
-// packets of theirs were dropped.
+// ErrStalled is wrapped by RunGraph when tasks remain that can never end, because packets of theirs were dropped.
 var ErrStalled = errors.New("packet: nothing can proceed")
 
-// RunGraph plays g on n to its end: transfers are trains of packets of so many
-// bytes (the last one may be smaller), each of which keeps one packet waiting at
-// its source, like Greedy, so that transfers that begin with one link take turns
-// there. Task.Flows and Task.Weight change nothing. A transfer ends when the last
-// of its packets has arrived; one of no bytes, at once. g must be frozen.
+// RunGraph plays g on n to its end: transfers are trains of packets of so many bytes (the last one may be smaller),
+// each of which keeps one packet waiting at its source, like Greedy, so that transfers that begin with one link take
+// turns there. Task.Flows and Task.Weight change nothing. A transfer ends when the last of its packets has arrived; one
+// of no bytes, at once. g must be frozen.
 //
-// Walks lead flows: transfer i takes those of flow i where flows has every task's
-// source and destination in its place (flows of compute tasks are not looked at),
-// else of the first flow with its source and destination. flow.Run plays the same
-// graph as fluid.
+// Walks lead flows: transfer i takes those of flow i where flows has every task's source and destination in its place
+// (flows of compute tasks are not looked at), else of the first flow with its source and destination. flow.Run plays
+// the same graph as fluid.
 //
-// The trace has no rates, and Events counts packet hops. It is cut off by
-// Options.Until: what has not begun or ended by then does so at engine.Never, and
-// the makespan is of what has. RunGraph fails like Run; where a transfer has no
-// walks; and with ErrStalled, naming tasks, when packets are lost that
-// Options.Resend does not send again.
+// The trace has no rates, and Events counts packet hops. It is cut off by Options.Until: what has not begun or ended by
+// then does so at engine.Never, and the makespan is of what has. RunGraph fails like Run; where a transfer has no
+// walks; and with ErrStalled, naming tasks, when packets are lost that Options.Resend does not send again.
 func RunGraph(g *engine.Graph, n *engine.Network, flows []engine.Flow, walks *engine.Walks, bytes int32, o Options) (*engine.Trace, *Stats, error) {
 	if bytes < 1 || bytes > maxBytes {
 		return nil, nil, fmt.Errorf("%w: packets of %d B; want 1 to %d", ErrWork, bytes, maxBytes)

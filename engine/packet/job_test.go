@@ -13,9 +13,8 @@ import (
 	"sim/engine/packet"
 )
 
-// TestGraph: by hand. Compute for 2 us, then 2500 B over a link on which 1000 B take
-// 1 us and another of 1 us latency, in packets of 1000, 1000 and 500 B; then, 3 us
-// later, a transfer of no bytes, and compute for 1 us.
+// TestGraph: by hand. Compute for 2 us, then 2500 B over a link on which 1000 B take 1 us and another of 1 us latency,
+// in packets of 1000, 1000 and 500 B; then, 3 us later, a transfer of no bytes, and compute for 1 us.
 func TestGraph(t *testing.T) {
 	n := line(2, engine.Link{})
 	n.Links[1].Latency = us
@@ -57,8 +56,7 @@ func TestGraph(t *testing.T) {
 	}
 }
 
-// TestGraphLoss: a transfer that loses a packet ends the run, named; sent again, it
-// ends.
+// TestGraphLoss: a transfer that loses a packet ends the run, named; sent again, it ends.
 func TestGraphLoss(t *testing.T) {
 	n := line(2, engine.Link{})
 	n.Changes = []engine.Change{{At: 2*us + us/2, Link: 1}, {At: 5 * us, Link: 1, Rate: 8e9}}
@@ -72,8 +70,7 @@ func TestGraphLoss(t *testing.T) {
 	if !errors.Is(err, packet.ErrStalled) || !strings.Contains(err.Error(), "task 0 lost 2000 B; 1 tasks wait behind") {
 		t.Error(err)
 	}
-	// the second is lost at 2.5 us, the third at 3: they go again at 7 (after 4 us
-	// at rest) and 8
+	// the second is lost at 2.5 us, the third at 3: they go again at 7 (after 4 us at rest) and 8
 	trace, s, err := packet.RunGraph(g, n, w.Flows, w.Walks, 1000, packet.Options{Resend: 4 * us})
 	if err != nil || s.Dropped != 2 || s.Injected != 5 || s.Delivered != 3 {
 		t.Fatalf("%+v %v", s, err)
@@ -83,8 +80,8 @@ func TestGraphLoss(t *testing.T) {
 	}
 }
 
-// TestGraphAgainstFlow: transfers of many packets over one link each, all links
-// alike, take what they take as fluid, but for packets' ends.
+// TestGraphAgainstFlow: transfers of many packets over one link each, all links alike, take what they take as fluid,
+// but for packets' ends.
 func TestGraphAgainstFlow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const nodes = 4
@@ -130,8 +127,7 @@ func TestGraphAgainstFlow(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range tasks {
-				// each end may be off by a packet of each of the others on the link, and
-				// what follows by as much again
+				// each end may be off by a packet of each of the others on the link, and what follows by as much again
 				if off := (trace.End[i] - fluid.End[i]).Seconds() / us.Seconds(); math.Abs(off) > float64(tasks*tasks) {
 					t.Fatalf("%s ends at %v, as fluid at %v", g.Name(int32(i)), trace.End[i], fluid.End[i])
 				}

@@ -10,25 +10,19 @@ import (
 type Control uint8
 
 const (
-	// DropTail drops a packet that does not fit the queue of its link:
-	// engine.Link.Buffer bytes, of packets that wait and the one being sent. A
-	// packet whose last bit leaves when another comes makes room for it. Buffer 0
-	// is unbounded. A link has one queue, whatever its channels. A packet of a
-	// closed loop (Greedy, Window, tasks) waits in its host for its first link, in
-	// line with the others; it is not dropped there, and counts when it is sent.
+	// DropTail drops a packet that does not fit the queue of its link: engine.Link.Buffer bytes, of packets that wait
+	// and the one being sent. A packet whose last bit leaves when another comes makes room for it. Buffer 0 is
+	// unbounded. A link has one queue, whatever its channels. A packet of a closed loop (Greedy, Window, tasks) waits
+	// in its host for its first link, in line with the others; it is not dropped there, and counts when it is sent.
 	DropTail Control = iota
-	// Credit is lossless: the far end of a link has engine.Link.Buffer bytes for
-	// each virtual channel, and a packet starts on a channel only when there is
-	// room for the whole of it. It gives the room up when it has left over its
-	// next link or is delivered, and the link learns of that its latency later.
-	// Packets wait by next link and channel, so that none waits behind one that
-	// goes elsewhere. Those that come from a source wait in a host queue of their
-	// own, which is unbounded. A link serves its queues, one of through traffic
-	// and one of host traffic for each channel, round-robin: through traffic
-	// first, by channel.
+	// Credit is lossless: the far end of a link has engine.Link.Buffer bytes for each virtual channel, and a packet
+	// starts on a channel only when there is room for the whole of it. It gives the room up when it has left over its
+	// next link or is delivered, and the link learns of that its latency later. Packets wait by next link and channel,
+	// so that none waits behind one that goes elsewhere. Those that come from a source wait in a host queue of their
+	// own, which is unbounded. A link serves its queues, one of through traffic and one of host traffic for each
+	// channel, round-robin: through traffic first, by channel.
 	//
-	// Buffer 0 is as much as keeps the link busy: its rate times twice its
-	// latency, and two of the largest packets.
+	// Buffer 0 is as much as keeps the link busy: its rate times twice its latency, and two of the largest packets.
 	Credit
 )
 
@@ -42,64 +36,57 @@ func (c Control) String() string {
 	return fmt.Sprintf("control %d", c)
 }
 
-// Options says how work is played. The zero value plays unbounded queues, or
-// drop-tail where links have buffers, until all is delivered.
+// Options says how work is played. The zero value plays unbounded queues, or drop-tail where links have buffers, until
+// all is delivered.
 type Options struct {
-	// Until ends the play, with packets on their way; 0 is when all is
-	// delivered.
+	// Until ends the play, with packets on their way; 0 is when all is delivered.
 	Until   engine.Time
 	Control Control
-	// Seed names the random streams of the run: the choice among walks, and bit
-	// errors. Those of sources have their own.
+	// Seed names the random streams of the run: the choice among walks, and bit errors. Those of sources have their
+	// own.
 	Seed uint64
-	// BitErrorRate is the probability that a bit does not arrive as it was sent,
-	// in [0, 1). The far end finds the error and the link sends the packet again,
-	// a round trip (twice its latency) after its end. Packets behind it wait, so
+	// BitErrorRate is the probability that a bit does not arrive as it was sent, in [0, 1). The far end finds the error
+	// and the link sends the packet again, a round trip (twice its latency) after its end. Packets behind it wait, so
 	// order is kept: go-back-N, as seen by the packets that get through.
 	BitErrorRate float64
-	// HoldFailed makes packets before a link that is down wait for it. Otherwise
-	// they are dropped. Those on a link when it fails are dropped in any case,
-	// and those of closed loops that are at their source wait in any case.
+	// HoldFailed makes packets before a link that is down wait for it. Otherwise they are dropped. Those on a link when
+	// it fails are dropped in any case, and those of closed loops that are at their source wait in any case.
 	HoldFailed bool
 	// Rewire replaces the ways in mid-run, ordered by At.
 	Rewire []Rewire
-	// Packets injected from MeasureFrom on and before MeasureUntil count for
-	// Stats.Delay. MeasureUntil 0 is without end.
+	// Packets injected from MeasureFrom on and before MeasureUntil count for Stats.Delay. MeasureUntil 0 is without
+	// end.
 	MeasureFrom, MeasureUntil engine.Time
-	// EndMeasured ends the play soon after MeasureUntil (within an eighth of the
-	// measured time) when no packet that counts is on its way.
+	// EndMeasured ends the play soon after MeasureUntil (within an eighth of the measured time) when no packet that
+	// counts is on its way.
 	EndMeasured bool
 	// SampleEvery is the time between samples of the queues; 0 takes none.
 	SampleEvery engine.Time
-	// TaskPriority is the priority of the packets of each task, of RunGraph; nil
-	// is 0 for all. See Source.Priority.
+	// TaskPriority is the priority of the packets of each task, of RunGraph; nil is 0 for all. See Source.Priority.
 	TaskPriority []uint8
-	// TaskRank makes links of a RunGraph send, of the packets that wait, those of
-	// the task with the lowest rank first, and of equal ranks in the order in which
-	// they came. It is an alternative to TaskPriority for many levels, under
+	// TaskRank makes links of a RunGraph send, of the packets that wait, those of the task with the lowest rank first,
+	// and of equal ranks in the order in which they came. It is an alternative to TaskPriority for many levels, under
 	// DropTail on links that do not change. nil is by priority.
 	TaskRank []int32
 	// Reference is a trace of the graph as fluid, with rates. Links then send packets in the order in which the fluid
 	// has sent their last bytes: packet-by-packet generalised processor sharing (Parekh and Gallager 1993), after what
 	// the fluid does on the whole network. It is an alternative to TaskRank, as which it counts. See Slack.
 	Reference *engine.Trace
-	// Resend makes RunGraph send dropped bytes again, after those that the task
-	// has left to send, and that long after the drop where it has none. 0 does
-	// not.
+	// Resend makes RunGraph send dropped bytes again, after those that the task has left to send, and that long after
+	// the drop where it has none. 0 does not.
 	Resend engine.Time
 	// Stop is asked now and then; the play ends with ErrStopped when it returns true. nil is never.
 	Stop func() bool
-	// MaxBytes is the memory that a play may take; 0 is DefaultMaxBytes. What it takes is
-	// estimated before it begins, and counted as packets are injected.
+	// MaxBytes is the memory that a play may take; 0 is DefaultMaxBytes. What it takes is estimated before it begins,
+	// and counted as packets are injected.
 	MaxBytes int64
 
 	serve bool // for tests: serve packets one by one though they could be booked
 }
 
-// Rewire replaces the walks of packets from a time on, before other events of that
-// time. Packets that have left their source keep their walks, and those that wait at
-// their source take new ones; with Walks.Spread, which the walks from the start must
-// have too, all go by the new one.
+// Rewire replaces the walks of packets from a time on, before other events of that time. Packets that have left their
+// source keep their walks, and those that wait at their source take new ones; with Walks.Spread, which the walks from
+// the start must have too, all go by the new one.
 type Rewire struct {
 	At    engine.Time
 	Walks *engine.Walks

@@ -5,8 +5,7 @@ import "unsafe"
 // prefetches says whether prefetch does anything.
 const prefetches = true
 
-// prefetch has the line of memory at p brought into the cache. p need not be what
-// Go knows.
+// prefetch has the line of memory at p brought into the cache. p need not be what Go knows.
 //
 //go:noescape
 func prefetch(p unsafe.Pointer)

@@ -6,8 +6,8 @@ import (
 	"sim/engine"
 )
 
-// ranked is the queues before links that send packets in the order of
-// Options.TaskRank or Reference: a binary heap each.
+// ranked is the queues before links that send packets in the order of Options.TaskRank or Reference: a binary heap
+// each.
 type ranked struct {
 	rank  []int32 // by task
 	fluid *engine.Trace

@@ -12,8 +12,8 @@ import (
 	"sim/engine/packet"
 )
 
-// TestRanksAgainstPriorities: up to 8 ranks do what as many priorities do, whatever numbers stand for them, under unbounded
-// and finite queues and with bit errors.
+// TestRanksAgainstPriorities: up to 8 ranks do what as many priorities do, whatever numbers stand for them, under
+// unbounded and finite queues and with bit errors.
 func TestRanksAgainstPriorities(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, w := anyWork(t)
@@ -53,8 +53,8 @@ func TestRanksAgainstPriorities(t *testing.T) {
 	})
 }
 
-// TestRanks: by hand, 40 tasks at once on one link of 1000 B a us: the first to come goes first, then rank by rank, equal
-// ones as they came. None comes from elsewhere on the first link; on the second, as fast, none waits.
+// TestRanks: by hand, 40 tasks at once on one link of 1000 B a us: the first to come goes first, then rank by rank,
+// equal ones as they came. None comes from elsewhere on the first link; on the second, as fast, none waits.
 func TestRanks(t *testing.T) {
 	n := line(2, engine.Link{})
 	g := &engine.Graph{}

@@ -94,10 +94,9 @@ func (z *sim) newServed(priorities int32, largest int64) {
 	}
 }
 
-// autoBuffer is the buffer of a channel that keeps its link busy with packets of
-// up to largest bytes, at the greatest rate that the link ever has: from the start
-// of a packet it takes its sending, the latency, its sending over the next link,
-// and the latency again until its credit is back.
+// autoBuffer is the buffer of a channel that keeps its link busy with packets of up to largest bytes, at the greatest
+// rate that the link ever has: from the start of a packet it takes its sending, the latency, its sending over the next
+// link, and the latency again until its credit is back.
 func autoBuffer(n *engine.Network, link int32, largest int64) int64 {
 	rate := n.Links[link].Rate
 	for _, c := range n.Changes {
@@ -132,8 +131,8 @@ func (z *sim) serve(until engine.Time) {
 	}
 }
 
-// sent ends the sending of a packet: it leaves the buffer that it was in, goes on
-// the wire, or is there where there is no latency, and the next one begins.
+// sent ends the sending of a packet: it leaves the buffer that it was in, goes on the wire, or is there where there is
+// no latency, and the next one begins.
 func (z *sim) sent(id int32, now engine.Time) {
 	l := &z.servers[id]
 	r := l.current
@@ -250,8 +249,7 @@ func (z *sim) queueOf(l *server, r *record) int32 {
 	return q
 }
 
-// next returns the queue that an idle link serves next, and its channel; -1 where
-// none can be.
+// next returns the queue that an idle link serves next, and its channel; -1 where none can be.
 func (z *sim) next(l *server) (queue, channel int32) {
 	q := l.queue
 	for range z.classes {

@@ -12,9 +12,8 @@ import (
 	"sim/engine/packet"
 )
 
-// plain serves packets one by one the plain way: events in a list, packets by
-// pointer, and the room of a channel counted anew from all packets and credits
-// each time that it is asked for.
+// plain serves packets one by one the plain way: events in a list, packets by pointer, and the room of a channel
+// counted anew from all packets and credits each time that it is asked for.
 type plain struct {
 	n       *engine.Network
 	w       *packet.Work
@@ -282,8 +281,8 @@ func (z *plain) start(id int, now engine.Time) {
 	z.await(id)
 }
 
-// TestServedAgainstPlain: packets end when and how they do the plain way, under
-// drop-tail, credits, and priorities. Where the plain way is stuck, so is this.
+// TestServedAgainstPlain: packets end when and how they do the plain way, under drop-tail, credits, and priorities.
+// Where the plain way is stuck, so is this.
 func TestServedAgainstPlain(t *testing.T) {
 	stuck, dropped, free := 0, 0, 0
 	one := func(t *rapid.T) {
@@ -333,8 +332,7 @@ func TestServedAgainstPlain(t *testing.T) {
 	}
 }
 
-// TestServedAgainstBooked: where queues are unbounded and no two events fall
-// together, both loops play the same.
+// TestServedAgainstBooked: where queues are unbounded and no two events fall together, both loops play the same.
 func TestServedAgainstBooked(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, w := anyWork(t)

@@ -7,8 +7,8 @@ import (
 	"sim/engine"
 )
 
-// sim plays packets. Ids of the calendar are links (in the served loop three
-// times: ends of sending, arrivals, credits), then injectors, then tasks.
+// sim plays packets. Ids of the calendar are links (in the served loop three times: ends of sending, arrivals,
+// credits), then injectors, then tasks.
 type sim struct {
 	n         *engine.Network
 	o         Options
@@ -86,8 +86,8 @@ func (z *sim) schedule(tasks int) {
 	}
 }
 
-// play runs the events to the end, and between them, before all else of their
-// times, changes of links and ways, samples, and looks at whether it may end.
+// play runs the events to the end, and between them, before all else of their times, changes of links and ways,
+// samples, and looks at whether it may end.
 func (z *sim) play() error {
 	until := z.o.Until
 	if until == 0 {
@@ -139,8 +139,7 @@ func (z *sim) play() error {
 	}
 }
 
-// askEvery is how many events lie between two times that Options.Stop is asked: a
-// few milliseconds.
+// askEvery is how many events lie between two times that Options.Stop is asked: a few milliseconds.
 const askEvery = 1 << 16
 
 // told asks Options.Stop, and reports whether the play must end.
@@ -171,8 +170,8 @@ func (z *sim) tooMuch() error {
 	return nil
 }
 
-// launch injects a packet of a flow and puts it before its first link. It returns
-// when the link will begin to send it, engine.Never where that is not known yet.
+// launch injects a packet of a flow and puts it before its first link. It returns when the link will begin to send it,
+// engine.Never where that is not known yet.
 func (z *sim) launch(flow, bytes, hold int32, now engine.Time) engine.Time {
 	z.s.Injected++
 	if now >= z.from && now < z.to {
@@ -182,8 +181,7 @@ func (z *sim) launch(flow, bytes, hold int32, now engine.Time) engine.Time {
 	return z.depart(&r, now)
 }
 
-// depart chooses the way of a packet at its source and puts it before its first
-// link.
+// depart chooses the way of a packet at its source and puts it before its first link.
 func (z *sim) depart(r *record, now engine.Time) engine.Time {
 	f := z.flows[r.flow]
 	if r.way = f.Dst; z.ways.steps {
@@ -261,8 +259,7 @@ func (z *sim) sample() {
 	}
 }
 
-// finish makes the statistics. It fails where packets wait that nothing will
-// move.
+// finish makes the statistics. It fails where packets wait that nothing will move.
 func (z *sim) finish() (*Stats, error) {
 	z.s.SampleEvery = z.o.SampleEvery
 	z.s.Links = make([]LinkStats, 0, len(z.n.Links))

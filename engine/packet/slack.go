@@ -17,10 +17,10 @@ var ErrSlack = errors.New("packet: no bound on what packets take longer than flu
 // Call a packet late at a link by so much as it comes there after the fluid has sent its last byte. A link serves those
 // packets first that the fluid has sent first. So all that it sends, in a period of work that ends with a packet,
 // before that packet and beside one that was begun before, the fluid has sent since the period began less the greatest
-// lateness of them, but for a packet of each transfer that it had begun; and the packet leaves late by no more than that
-// lateness and one packet for each transfer that shares the link as fluid and one more. A transfer begins late by what those that it
-// waits for end late. Lateness at a link is therefore the greatest so far of those tasks that take it, which Slack
-// follows in the order of the fluid's time; latencies of links add to it.
+// lateness of them, but for a packet of each transfer that it had begun; and the packet leaves late by no more than
+// that lateness and one packet for each transfer that shares the link as fluid and one more. A transfer begins late by
+// what those that it waits for end late. Lateness at a link is therefore the greatest so far of those tasks that take
+// it, which Slack follows in the order of the fluid's time; latencies of links add to it.
 //
 // It fails, with ErrSlack, where links follow each other in a circle, as lateness could then add up without end, and
 // where flows have several walks.

@@ -10,21 +10,17 @@ import (
 type Process uint8
 
 const (
-	// Periodic injects at Start and every Every ticks after it (on-off sources,
-	// and sources paced at a rate).
+	// Periodic injects at Start and every Every ticks after it (on-off sources, and sources paced at a rate).
 	Periodic Process = iota
-	// Poisson injects after exponential times of mean Every, the first of them
-	// from Start on.
+	// Poisson injects after exponential times of mean Every, the first of them from Start on.
 	Poisson
-	// Greedy injects as fast as links take packets. For each link that is the
-	// first of some flow's way (of its first walk, where it has several), the
-	// source keeps one packet waiting from Start on, and puts the next there when
-	// that one begins to be sent, as long as flows over that link have packets
-	// left. In that order packets stand behind through traffic that was there
-	// before them.
+	// Greedy injects as fast as links take packets. For each link that is the first of some flow's way (of its first
+	// walk, where it has several), the source keeps one packet waiting from Start on, and puts the next there when that
+	// one begins to be sent, as long as flows over that link have packets left. In that order packets stand behind
+	// through traffic that was there before them.
 	Greedy
-	// Window keeps Window packets of each flow in flight: Window of each at Start,
-	// in turns, and another one Ack after each arrives or is dropped.
+	// Window keeps Window packets of each flow in flight: Window of each at Start, in turns, and another one Ack after
+	// each arrives or is dropped.
 	Window
 )
 
@@ -42,19 +38,15 @@ func (p Process) String() string {
 type Order uint8
 
 const (
-	// Together injects a packet of every flow at once (Periodic), or makes every
-	// flow a process of its own (Poisson).
+	// Together injects a packet of every flow at once (Periodic), or makes every flow a process of its own (Poisson).
 	Together Order = iota
 	// RoundRobin takes flows in turn.
 	RoundRobin
-	// Random takes every flow once a round, each round in another pseudo-random
-	// order.
+	// Random takes every flow once a round, each round in another pseudo-random order.
 	Random
-	// Sequential takes flow after flow, all packets of each (message after
-	// message).
+	// Sequential takes flow after flow, all packets of each (message after message).
 	Sequential
-	// Uniform takes any flow at random at every injection: a node that sends to
-	// uniformly random destinations.
+	// Uniform takes any flow at random at every injection: a node that sends to uniformly random destinations.
 	Uniform
 )
 
@@ -78,34 +70,29 @@ func ParseOrder(name string) (Order, error) {
 	return 0, fmt.Errorf("packet: unknown injection order %q, want one of %v", name, orderNames)
 }
 
-// Source injects packets of flows. What its process and order do not use must be
-// zero.
+// Source injects packets of flows. What its process and order do not use must be zero.
 type Source struct {
 	First, End int32 // flows First..End-1
 	Process    Process
 	Order      Order // of Periodic, Poisson and Greedy; Greedy needs another than Together
-	// Offset turns the order: RoundRobin and Sequential begin at flow
-	// First+Offset and go round.
+	// Offset turns the order: RoundRobin and Sequential begin at flow First+Offset and go round.
 	Offset int32
 	Bytes  int32 // of a packet on the wire
-	// Count is the packets of each flow; with Uniform, their mean over flows. 0
-	// with Stop set is without end.
+	// Count is the packets of each flow; with Uniform, their mean over flows. 0 with Stop set is without end.
 	Count int64
 	Start engine.Time
 	Stop  engine.Time // no packet is injected from then on; 0 is never. Periodic and Poisson.
-	// Every is the time between injections in ticks; fractions are kept. With
-	// Together it is the time between packets of a flow, else between packets of
-	// the source.
+	// Every is the time between injections in ticks; fractions are kept. With Together it is the time between packets
+	// of a flow, else between packets of the source.
 	Every    float64
 	Window   int32       // packets of a flow in flight
 	Ack      engine.Time // from a packet's arrival to the next one's injection
 	Priority uint8       // 0 is the most urgent of MaxPriority+1
-	// Seed names the random streams of the source, with the number of its first
-	// flow, or of each flow where each is a process.
+	// Seed names the random streams of the source, with the number of its first flow, or of each flow where each is a
+	// process.
 	Seed uint64
 }
 
-// MaxPriority is the least urgent priority. A link serves the most urgent packet
-// that it may send, never breaking off another; under DropTail priorities share
-// the queue's bytes, under Credit the channel's.
+// MaxPriority is the least urgent priority. A link serves the most urgent packet that it may send, never breaking off
+// another; under DropTail priorities share the queue's bytes, under Credit the channel's.
 const MaxPriority = 7

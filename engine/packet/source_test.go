@@ -13,8 +13,8 @@ import (
 	"sim/engine/packet"
 )
 
-// star is a node with links to others of different rates, and a flow over each;
-// of many flows, flow f goes over link f%links.
+// star is a node with links to others of different rates, and a flow over each; of many flows, flow f goes over link
+// f%links.
 func star(links, flows int) (*engine.Network, *packet.Work) {
 	n := &engine.Network{Nodes: int32(links + 1)}
 	for i := range int32(links) {
@@ -78,8 +78,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// TestGreedy: every first link of a node is busy until its flows have no packets
-// left, whatever the others do.
+// TestGreedy: every first link of a node is busy until its flows have no packets left, whatever the others do.
 func TestGreedy(t *testing.T) {
 	for _, served := range []bool{false, true} {
 		n, w := star(3, 9)
@@ -126,8 +125,7 @@ func TestGreedySources(t *testing.T) {
 	}
 }
 
-// TestUniform: a node source sends to every flow alike (chi-square), at the rate
-// that it says, until it stops.
+// TestUniform: a node source sends to every flow alike (chi-square), at the rate that it says, until it stops.
 func TestUniform(t *testing.T) {
 	const flows, packets = 50, 200_000
 	for _, process := range []packet.Process{packet.Periodic, packet.Poisson} {
@@ -204,8 +202,8 @@ func TestShuffled(t *testing.T) {
 	})
 }
 
-// TestMeasured: only packets of the measured time count, and the play ends when
-// they have arrived, though sources go on.
+// TestMeasured: only packets of the measured time count, and the play ends when they have arrived, though sources go
+// on.
 func TestMeasured(t *testing.T) {
 	for _, control := range []packet.Control{packet.DropTail, packet.Credit} {
 		n, w := star(1, 1)
@@ -248,8 +246,8 @@ link 1,0,2,3,3000,6e-06,1,3,1,0,0
 	}
 }
 
-// fluid returns how long all-to-all on a torus takes, as a multiple of what it
-// takes as fluid: the greatest load of a link in flows, in packets of 1 us each.
+// fluid returns how long all-to-all on a torus takes, as a multiple of what it takes as fluid: the greatest load of a
+// link in flows, in packets of 1 us each.
 func fluid(t *testing.T, side int, count int64, of packet.Source) float64 {
 	t.Helper()
 	o := box{[3]int{side, side, side}}
@@ -274,9 +272,8 @@ func fluid(t *testing.T, side int, count int64, of packet.Source) float64 {
 // paced sources inject at the fluid's rate.
 var paced = packet.Source{Order: packet.Random, Every: 1}
 
-// TestFluid: all-to-all on 4x4x4 in the fluid's time: paced at its rate, with 64
-// packets a pair, within 5 % and nearer with more. Greedy sources take about that
-// too; messages put into queues whole, one after another, far longer.
+// TestFluid: all-to-all on 4x4x4 in the fluid's time: paced at its rate, with 64 packets a pair, within 5 % and nearer
+// with more. Greedy sources take about that too; messages put into queues whole, one after another, far longer.
 func TestFluid(t *testing.T) {
 	slow, few, more := fluid(t, 4, 16, paced), fluid(t, 4, 64, paced), fluid(t, 4, 256, paced)
 	greedy := fluid(t, 4, 64, packet.Source{Process: packet.Greedy, Order: packet.Random})

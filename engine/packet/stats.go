@@ -36,17 +36,15 @@ type Stats struct {
 	Hops                int64         // links passed by packets
 	Retries             int64         // times that a packet was sent again for bit errors
 	End                 engine.Time   // of the last event that was played
-	// Delay is of the packets that were injected in the measured time and
-	// delivered, from injection to the whole packet's arrival. MeasuredInjected
-	// and MeasuredDropped are what else was injected then; MeasuredBytes is what
-	// was delivered then, whenever injected.
+	// Delay is of the packets that were injected in the measured time and delivered, from injection to the whole
+	// packet's arrival. MeasuredInjected and MeasuredDropped are what else was injected then; MeasuredBytes is what was
+	// delivered then, whenever injected.
 	Delay                             Delay
 	MeasuredInjected, MeasuredDropped int64
 	MeasuredBytes                     int64
 	Links                             []LinkStats // by link
-	// Queues has a sample each Options.SampleEvery, the first one that long after
-	// time zero: for every link in order, the packets on it and before it just
-	// before that time.
+	// Queues has a sample each Options.SampleEvery, the first one that long after time zero: for every link in order,
+	// the packets on it and before it just before that time.
 	Queues      []int32
 	SampleEvery engine.Time
 
@@ -61,16 +59,15 @@ type LinkStats struct {
 	Waited         engine.Time // sum over packets, from being put before it to being sent
 	Dropped        int64       // before it or on it
 	Retries        int64
-	// MaxThrough is the packets that waited before it at once and had come from
-	// elsewhere, known where Options.TaskRank is set.
+	// MaxThrough is the packets that waited before it at once and had come from elsewhere, known where Options.TaskRank
+	// is set.
 	MaxThrough int32
 }
 
 // InFlight returns the packets that were neither delivered nor dropped.
 func (s *Stats) InFlight() int64 { return s.Injected - s.Delivered - s.Dropped }
 
-// Throughput returns delivered bytes a second from time zero to the end, 0 where
-// no time passed.
+// Throughput returns delivered bytes a second from time zero to the end, 0 where no time passed.
 func (s *Stats) Throughput() float64 {
 	if s.End == 0 {
 		return 0
@@ -78,8 +75,7 @@ func (s *Stats) Throughput() float64 {
 	return float64(s.Bytes) / s.End.Seconds()
 }
 
-// Utilisation returns the share of the time up to the end that a link was
-// sending.
+// Utilisation returns the share of the time up to the end that a link was sending.
 func (s *Stats) Utilisation(link int32) float64 {
 	if s.End == 0 {
 		return 0
@@ -87,8 +83,8 @@ func (s *Stats) Utilisation(link int32) float64 {
 	return min(1, float64(s.Links[link].Busy)/float64(s.End))
 }
 
-// MeanQueue returns the time average of the packets that wait before a link,
-// without the one being sent, by Little's law.
+// MeanQueue returns the time average of the packets that wait before a link, without the one being sent, by Little's
+// law.
 func (s *Stats) MeanQueue(link int32) float64 {
 	if s.End == 0 {
 		return 0
@@ -118,8 +114,8 @@ func (s *Stats) Check() error {
 	return nil
 }
 
-// WriteLinks writes a CSV row for every link: name, from, to, packets, bytes,
-// busy_s, utilisation, max_queue, mean_queue, dropped, retries.
+// WriteLinks writes a CSV row for every link: name, from, to, packets, bytes, busy_s, utilisation, max_queue,
+// mean_queue, dropped, retries.
 func (s *Stats) WriteLinks(w io.Writer, n *engine.Network) error {
 	c := csv.NewWriter(w)
 	rows := [][]string{{"link", "from", "to", "packets", "bytes", "busy_s", "utilisation", "max_queue", "mean_queue", "dropped", "retries"}}
@@ -133,8 +129,7 @@ func (s *Stats) WriteLinks(w io.Writer, n *engine.Network) error {
 	return c.WriteAll(rows)
 }
 
-// WriteQueues writes a CSV row for every sample and link that has packets on it
-// or before it: time_s, link, queue.
+// WriteQueues writes a CSV row for every sample and link that has packets on it or before it: time_s, link, queue.
 func (s *Stats) WriteQueues(w io.Writer, n *engine.Network) error {
 	c := csv.NewWriter(w)
 	if err := c.Write([]string{"time_s", "link", "queue"}); err != nil {

@@ -10,14 +10,13 @@ import (
 	"sim/engine"
 )
 
-// ways leads packets by walks, where a record's way is the place of its step, or,
-// where packets draw their links, its destination.
+// ways leads packets by walks, where a record's way is the place of its step, or, where packets draw their links, its
+// destination.
 type ways struct {
 	spread *engine.Spread // of the set in use
 	steps  bool           // ways are places of steps
-	// Ports and steps of every Rewire one after another, so that a
-	// packet keeps its walk; the ports of a rewire are those behind the ports of
-	// the one before it.
+	// Ports and steps of every Rewire one after another, so that a packet keeps its walk; the ports of a rewire are
+	// those behind the ports of the one before it.
 	degree int
 	port   []int32 // by node and port: a link
 	step   []engine.Step
@@ -107,8 +106,7 @@ func sums(k *engine.Walks) ([]float64, error) {
 	return upTo, nil
 }
 
-// walk chooses a walk for a packet of a flow and returns the place of its first
-// step.
+// walk chooses a walk for a packet of a flow and returns the place of its first step.
 func (y *ways) walk(flow int32) int32 {
 	set := &y.sets[y.now]
 	first, end := set.Of(set.ClassOf(flow))
@@ -156,8 +154,7 @@ func (y *ways) turn() {
 	y.spread = y.sets[y.now].Spread
 }
 
-// firstLink returns the first link of a flow, of its first walk where it has
-// several; -1 where it has none.
+// firstLink returns the first link of a flow, of its first walk where it has several; -1 where it has none.
 func (y *ways) firstLink(flow int32, f engine.Flow) int32 {
 	if y.spread != nil {
 		return y.spread.Next(f.Src, f.Dst, 0)

@@ -8,8 +8,7 @@ import (
 	"sim/internal/csr"
 )
 
-// Cut returns how many links that are up, counted in each direction, lead from one
-// side to the other; side is by node.
+// Cut returns how many links that are up, counted in each direction, lead from one side to the other; side is by node.
 func Cut(n *engine.Network, side []bool) int64 {
 	cut := int64(0)
 	for _, l := range n.Links {
@@ -20,10 +19,9 @@ func Cut(n *engine.Network, side []bool) int64 {
 	return cut
 }
 
-// Planes returns the halves of a box of nodes, numbered with the last dimension
-// fastest, between two planes across a dimension: of every even size, the half of
-// its coordinates from each of 0..size/2-1 on. The cuts of these are upper bounds
-// on the bisection of a torus, twisted or not.
+// Planes returns the halves of a box of nodes, numbered with the last dimension fastest, between two planes across a
+// dimension: of every even size, the half of its coordinates from each of 0..size/2-1 on. The cuts of these are upper
+// bounds on the bisection of a torus, twisted or not.
 func Planes(dims ...int) [][]bool {
 	nodes := 1
 	for _, size := range dims {
@@ -51,12 +49,10 @@ const bisectionStarts = 16
 // bisectionStream names the random numbers of Bisection, beside the seed.
 const bisectionStream = 0x6269736563740000 // "bisect"
 
-// Bisection returns the smallest cut that it finds between halves of the nodes
-// (sizes that differ by one at most), and its sides: Fiduccia and Mattheyses, A
-// Linear-Time Heuristic for Improving Network Partitions, DAC 1982, from the halves
-// given (sides that are no halves are left out), from nodes in their order, and
-// from random ones. It is an upper bound on
-// the bisection.
+// Bisection returns the smallest cut that it finds between halves of the nodes (sizes that differ by one at most), and
+// its sides: Fiduccia and Mattheyses, A Linear-Time Heuristic for Improving Network Partitions, DAC 1982, from the
+// halves given (sides that are no halves are left out), from nodes in their order, and from random ones. It is an upper
+// bound on the bisection.
 func Bisection(n *engine.Network, seed uint64, from ...[]bool) (int64, []bool) {
 	p := newPartition(n)
 	half := make([]bool, n.Nodes)
@@ -120,8 +116,7 @@ func newPartition(n *engine.Network) *partition {
 	return p
 }
 
-// improve takes passes of moves from a half until none shrinks the cut, which it
-// returns; p.side then has the sides.
+// improve takes passes of moves from a half until none shrinks the cut, which it returns; p.side then has the sides.
 func (p *partition) improve(n *engine.Network, from []bool) int64 {
 	copy(p.side, from)
 	cut := Cut(n, p.side)
@@ -134,9 +129,8 @@ func (p *partition) improve(n *engine.Network, from []bool) int64 {
 	}
 }
 
-// pass moves every node once, always from the larger side the one that shrinks the
-// cut most, and keeps the moves up to the best balanced point. It returns by how
-// much the cut has shrunk.
+// pass moves every node once, always from the larger side the one that shrinks the cut most, and keeps the moves up to
+// the best balanced point. It returns by how much the cut has shrunk.
 func (p *partition) pass() int64 {
 	larger := 0 // nodes of side true beyond those of side false
 	for s := range p.bucket {
@@ -190,8 +184,7 @@ func (p *partition) pass() int64 {
 	return best
 }
 
-// peek drops outdated entries of a side and returns the bucket of its best node, -1
-// where none may move.
+// peek drops outdated entries of a side and returns the bucket of its best node, -1 where none may move.
 func (p *partition) peek(s int) int32 {
 	for ; p.top[s] >= 0; p.top[s]-- {
 		bucket := p.bucket[s][p.top[s]]

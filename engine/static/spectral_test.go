@@ -9,15 +9,12 @@ import (
 	"sim/engine"
 )
 
-// spectralNodes is the most nodes that spectralBound takes: its time grows with
-// their cube.
+// spectralNodes is the most nodes that spectralBound takes: its time grows with their cube.
 const spectralNodes = 1024
 
-// spectralBound returns a lower bound on the cut between any two halves of the
-// nodes (see Bisection), which is l2 a b / n for halves of a and b of n nodes and
-// the second least eigenvalue l2 of the Laplacian (Fiedler, Algebraic Connectivity
-// of Graphs, 1973; Donath and Hoffman, 1973), rounded up. It fails on more than
-// spectralNodes nodes.
+// spectralBound returns a lower bound on the cut between any two halves of the nodes (see Bisection), which is l2 a b /
+// n for halves of a and b of n nodes and the second least eigenvalue l2 of the Laplacian (Fiedler, Algebraic
+// Connectivity of Graphs, 1973; Donath and Hoffman, 1973), rounded up. It fails on more than spectralNodes nodes.
 func spectralBound(n *engine.Network) (int64, error) {
 	nodes := int(n.Nodes)
 	if nodes > spectralNodes {

@@ -1,6 +1,5 @@
-// Package static measures ways without playing anything: hops, and how much of
-// the traffic each link carries. What the loads mean for throughput is the same
-// at every speed, so this is what routes are optimised for.
+// Package static measures ways without playing anything: hops, and how much of the traffic each link carries. What the
+// loads mean for throughput is the same at every speed, so this is what routes are optimised for.
 //
 // It leaves time to engine/flow and engine/packet.
 package static
@@ -12,8 +11,7 @@ import (
 	"sim/engine"
 )
 
-// Loads is what flows make of their ways, in units of their demand: one each, if not
-// given.
+// Loads is what flows make of their ways, in units of their demand: one each, if not given.
 type Loads struct {
 	Flows   int64
 	SumHops int64   // links of all flows' ways
@@ -28,11 +26,9 @@ type Loads struct {
 	WeightedHops float64 // units times links
 }
 
-// OfWalks measures walks of flows, which must pass Walks.Check. With one walk a
-// class and demand nil, one unit a flow, loads are whole numbers and exact. Else
-// flow f weighs demand[f] and its walks carry their shares of that: loads are in
-// Weighted, and Link and Max are its values rounded up. It fails with ctx's error
-// when ctx ends before it.
+// OfWalks measures walks of flows, which must pass Walks.Check. With one walk a class and demand nil, one unit a flow,
+// loads are whole numbers and exact. Else flow f weighs demand[f] and its walks carry their shares of that: loads are
+// in Weighted, and Link and Max are its values rounded up. It fails with ctx's error when ctx ends before it.
 func OfWalks(ctx context.Context, n *engine.Network, flows []engine.Flow, demand []float64, w *engine.Walks) (*Loads, error) {
 	z := &Loads{Flows: int64(len(flows)), Link: make([]int64, len(n.Links)), Weighted: make([]float64, len(n.Links))}
 	err := error(nil)
@@ -51,8 +47,7 @@ func OfWalks(ctx context.Context, n *engine.Network, flows []engine.Flow, demand
 	return z, nil
 }
 
-// askEvery is how many flows are measured between two times that a context is
-// asked.
+// askEvery is how many flows are measured between two times that a context is asked.
 const askEvery = 1 << 14
 
 // weigh adds up the shares of demand that links carry.
@@ -120,12 +115,10 @@ func (z *Loads) spread(ctx context.Context, n *engine.Network, flows []engine.Fl
 	return nil
 }
 
-// nearWhole is how far a sum of shares may be from a whole number that it is: sums
-// of up to 1e7 doubles of up to 1e3.
+// nearWhole is how far a sum of shares may be from a whole number that it is: sums of up to 1e7 doubles of up to 1e3.
 const nearWhole = 1e-6
 
-// roundUp fills in whole numbers for weighted loads, and finds the link that carries
-// most.
+// roundUp fills in whole numbers for weighted loads, and finds the link that carries most.
 func (z *Loads) roundUp() {
 	z.SumHops, z.MaxLink = int64(math.Ceil(z.WeightedHops-nearWhole)), -1
 	for l, load := range z.Weighted {

@@ -12,8 +12,8 @@ import (
 	"sim/engine/static"
 )
 
-// TestLoads: on a random connected graph, paths by next ports and the same as
-// walks have the same loads and hops, and these add up.
+// TestLoads: on a random connected graph, paths by next ports and the same as walks have the same loads and hops, and
+// these add up.
 func TestLoads(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes := rapid.IntRange(2, 7).Draw(t, "nodes")
@@ -133,8 +133,7 @@ func ofWalks(n *engine.Network, flows []engine.Flow, demand []float64, w *engine
 	return z
 }
 
-// TestShares: two ways of a flow of 3 units that carry 1/4 and 3/4 of it, and one of
-// half a unit: loads by hand.
+// TestShares: two ways of a flow of 3 units that carry 1/4 and 3/4 of it, and one of half a unit: loads by hand.
 func TestShares(t *testing.T) {
 	n := &engine.Network{Nodes: 3, Links: []engine.Link{{From: 0, To: 2, Rate: 1}, {From: 0, To: 1, Rate: 1}, {From: 1, To: 2, Rate: 1}}}
 	w := &engine.Walks{Degree: 2, Link: []int32{0, 1, 2, -1, -1, -1}, First: []int32{0, 2, 3}, Share: []float64{0.25, 0.75, 1}}

@@ -14,16 +14,14 @@ var sizes = quantity{
 	most: math.MaxInt64, fine: "it is not a whole number of bytes", large: "it is too large",
 }
 
-// ParseBytes reads a size such as "4MB", "64KiB" or "542B". It fails on
-// anything else, on a negative size, on a fraction of a byte and on more than
-// an int64 holds.
+// ParseBytes reads a size such as "4MB", "64KiB" or "542B". It fails on anything else, on a negative size, on a
+// fraction of a byte and on more than an int64 holds.
 func ParseBytes(text string) (Bytes, error) {
 	n, err := sizes.parse(text)
 	return Bytes(n), err
 }
 
-// String formats b with the largest power of 1000, else of 1024, that divides
-// it. ParseBytes reads back the same size.
+// String formats b with the largest power of 1000, else of 1024, that divides it. ParseBytes reads back the same size.
 func (b Bytes) String() string {
 	if b == 0 {
 		return "0B"

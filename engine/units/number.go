@@ -11,8 +11,7 @@ import (
 // maxText bounds the quantities that are looked at, in bytes.
 const maxText = 64
 
-// split cuts text into a decimal number and its unit, which one space may
-// separate. It reports what is wrong otherwise.
+// split cuts text into a decimal number and its unit, which one space may separate. It reports what is wrong otherwise.
 func split(text string) (number, unit, wrong string) {
 	if len(text) > maxText {
 		return "", "", "it is too long"

@@ -16,8 +16,8 @@ var rateUnits = []struct {
 	exp    int
 }{{"P", 15}, {"T", 12}, {"G", 9}, {"M", 6}, {"k", 3}, {"K", 3}, {"", 0}}
 
-// ParseRate reads a rate in bits ("400Gbps", "448kb/s") or bytes ("50GB/s") per
-// second. It fails on anything else, and on a negative or infinite rate.
+// ParseRate reads a rate in bits ("400Gbps", "448kb/s") or bytes ("50GB/s") per second. It fails on anything else, and
+// on a negative or infinite rate.
 func ParseRate(text string) (Rate, error) {
 	number, unit, wrong := split(text)
 	for _, per := range []struct {
@@ -42,8 +42,8 @@ func ParseRate(text string) (Rate, error) {
 	return 0, fmt.Errorf(`%s is no rate%s: write bits or bytes per second, such as "400Gbps" or "50GB/s"`, clip(text), wrong)
 }
 
-// String formats r in bits per second with the largest prefix that leaves at
-// least 1. ParseRate reads back the same rate for 1e-30 <= r < 1e48, and 0.
+// String formats r in bits per second with the largest prefix that leaves at least 1. ParseRate reads back the same
+// rate for 1e-30 <= r < 1e48, and 0.
 func (r Rate) String() string {
 	v := float64(r)
 	for _, u := range rateUnits {
@@ -55,8 +55,7 @@ func (r Rate) String() string {
 	return shift(v, 0) + "bps"
 }
 
-// shift writes v / 10^exp in plain decimal with as many digits as tell v from
-// its neighbours.
+// shift writes v / 10^exp in plain decimal with as many digits as tell v from its neighbours.
 func shift(v float64, exp int) string {
 	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) {
 		return strconv.FormatFloat(v, 'g', -1, 64)

@@ -17,16 +17,14 @@ var times = quantity{
 	most: int64(engine.Never - 1), fine: "it is finer than a picosecond", large: "it is longer than 106 days",
 }
 
-// ParseTime reads a span of time such as "500ns", "1.5us", "10ms" or "2h". It
-// fails on anything else, on a negative span, on a fraction of a picosecond and
-// on more than engine.Time holds.
+// ParseTime reads a span of time such as "500ns", "1.5us", "10ms" or "2h". It fails on anything else, on a negative
+// span, on a fraction of a picosecond and on more than engine.Time holds.
 func ParseTime(text string) (engine.Time, error) {
 	n, err := times.parse(text)
 	return engine.Time(n), err
 }
 
-// FormatTime formats t as a whole number of the largest unit that divides it.
-// ParseTime reads back the same time.
+// FormatTime formats t as a whole number of the largest unit that divides it. ParseTime reads back the same time.
 func FormatTime(t engine.Time) string {
 	if t == 0 {
 		return "0s"
@@ -34,8 +32,8 @@ func FormatTime(t engine.Time) string {
 	return times.format(int64(t))
 }
 
-// ShortTime formats t for reading, in the largest unit from seconds down of
-// which it has one, to six digits: "283.5us". FormatTime is exact.
+// ShortTime formats t for reading, in the largest unit from seconds down of which it has one, to six digits: "283.5us".
+// FormatTime is exact.
 func ShortTime(t engine.Time) string {
 	for _, u := range times.units {
 		if int64(t) >= u.scale && u.scale <= second {

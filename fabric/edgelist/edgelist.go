@@ -1,7 +1,6 @@
-// Package edgelist reads networks of any shape from text: a line a link, with its
-// ends and, where they differ from the rest, its rate and latency. It is for
-// graphs that no other fabric describes; what leads traffic over them is chosen in
-// policies/routing.
+// Package edgelist reads networks of any shape from text: a line a link, with its ends and, where they differ from the
+// rest, its rate and latency. It is for graphs that no other fabric describes; what leads traffic over them is chosen
+// in policies/routing.
 package edgelist
 
 import (
@@ -34,8 +33,7 @@ type Graph struct {
 
 // Options says what a list leaves out.
 type Options struct {
-	// Link is what links have that a line does not say: rate, latency, buffer and
-	// virtual channels.
+	// Link is what links have that a line does not say: rate, latency, buffer and virtual channels.
 	Link engine.Link
 	// Undirected makes two links of every line, one each way.
 	Undirected bool
@@ -48,14 +46,12 @@ type Options struct {
 //	b a 100Gbps
 //	b c 100Gbps 500ns
 //
-// Words stand apart by spaces or by commas; what follows # is skipped, and so is a
-// first line that begins with the words from and to. Nodes are numbered where all
-// are numbers, from 0 without gaps, and else named, numbered in the order in which
-// they come. Links are numbered in the order of lines, the way back of an
-// undirected one after the way there; several between the same nodes are parallel
-// links. The file's name is for messages. It fails with all faults of the file, to
-// a limit, each with its line: words missing or too many, rates and latencies that
-// are none, a rate of zero, a link from a node to itself, and with no links.
+// Words stand apart by spaces or by commas; what follows # is skipped, and so is a first line that begins with the
+// words from and to. Nodes are numbered where all are numbers, from 0 without gaps, and else named, numbered in the
+// order in which they come. Links are numbered in the order of lines, the way back of an undirected one after the way
+// there; several between the same nodes are parallel links. The file's name is for messages. It fails with all faults
+// of the file, to a limit, each with its line: words missing or too many, rates and latencies that are none, a rate of
+// zero, a link from a node to itself, and with no links.
 func Read(r io.Reader, name string, o Options) (*Graph, error) {
 	in := &reader{name: name, options: o, ids: make(map[string]int32), numbered: true}
 	lines := bufio.NewScanner(r)
@@ -174,8 +170,7 @@ func (in *reader) node(name string) int32 {
 	return id
 }
 
-// number returns the number that a name is, -1 for one that is none (or has more
-// than one spelling).
+// number returns the number that a name is, -1 for one that is none (or has more than one spelling).
 func number(name string) int {
 	n, err := strconv.Atoi(name)
 	if err != nil || n < 0 || strconv.Itoa(n) != name {

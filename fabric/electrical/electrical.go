@@ -1,6 +1,5 @@
-// Package electrical is the ideal reference fabric: a non-blocking electrical
-// network with no delay, in which only the NICs limit what is moved (DELTA,
-// Sec. V-A.3). Every topology's iteration time is compared with this one's.
+// Package electrical is the ideal reference fabric: a non-blocking electrical network with no delay, in which only the
+// NICs limit what is moved (DELTA, Sec. V-A.3). Every topology's iteration time is compared with this one's.
 package electrical
 
 import (

@@ -9,8 +9,8 @@ import (
 	"sim/fabric/electrical"
 )
 
-// TestOnlyNICsLimit sends between pods at the rate of the NICs, two transfers
-// over the same NICs at half of it, and within a pod in no time.
+// TestOnlyNICsLimit sends between pods at the rate of the NICs, two transfers over the same NICs at half of it, and
+// within a pod in no time.
 func TestOnlyNICsLimit(t *testing.T) {
 	p := &fabric.Pods{
 		Pods: []fabric.Pod{{Name: "a", Ports: 1, Rate: 8e9}, {Name: "b", Ports: 1, Rate: 8e9}},

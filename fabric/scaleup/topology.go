@@ -55,8 +55,8 @@ func Circulant(n int, offsets ...int) Topology {
 	return t
 }
 
-// GeneralizedKautz connects every GPU u to -k*u-a mod n for a = 1..k (Imase and Itoh; paper Sec. 4.2, Fig. 9).
-// It has self-loops, and where k >= n double edges.
+// GeneralizedKautz connects every GPU u to -k*u-a mod n for a = 1..k (Imase and Itoh; paper Sec. 4.2, Fig. 9). It has
+// self-loops, and where k >= n double edges.
 func GeneralizedKautz(n, k int) Topology {
 	t := make(Topology, 0, n*k)
 	for u := range n {
@@ -99,8 +99,8 @@ func (t Topology) Outgoing(n int) (start, edge []int32) {
 	return csr.Index(from, n)
 }
 
-// Switches assigns every edge to one of k switches so that each switch holds at most one edge out of and into a GPU
-// (a proper colouring of the edges, which exists by König's theorem). Errors: those of Check.
+// Switches assigns every edge to one of k switches so that each switch holds at most one edge out of and into a GPU (a
+// proper colouring of the edges, which exists by König's theorem). Errors: those of Check.
 func (t Topology) Switches(n, k int) ([]int32, error) {
 	if err := t.Check(n, k); err != nil {
 		return nil, err

@@ -9,9 +9,8 @@ import (
 	"sim/engine"
 )
 
-// The hardware of a TPU v4 pod (Zu et al., NSDI 24, Sec. 3.4): cubes of 4x4x4
-// chips are wired inside; each of the 16 links on each of the 6 faces leads to
-// one of 48 optical circuit switches, that of its dimension and place on the
+// The hardware of a TPU v4 pod (Zu et al., NSDI 24, Sec. 3.4): cubes of 4x4x4 chips are wired inside; each of the 16
+// links on each of the 6 faces leads to one of 48 optical circuit switches, that of its dimension and place on the
 // face, where any "out" port can be connected to any "in" port.
 const (
 	Side     = 4           // chips of a cube along each dimension
@@ -44,8 +43,7 @@ func ParseSwitch(name string) (Switch, error) {
 	return Switch{}, fmt.Errorf("torus: %q names no switch; write x, y or z and 0 to %d, such as x3", name, Faces-1)
 }
 
-// Connection joins the out port of one cube with the in port of another, or the
-// same, in a switch.
+// Connection joins the out port of one cube with the in port of another, or the same, in a switch.
 type Connection struct {
 	Switch
 	Out, In int // cubes
@@ -53,8 +51,7 @@ type Connection struct {
 
 // Pod is cubes and the state of the switches between them.
 type Pod struct {
-	// SwitchTime is how long a switch takes to make connections: it makes all that a
-	// job asks of it at once.
+	// SwitchTime is how long a switch takes to make connections: it makes all that a job asks of it at once.
 	SwitchTime engine.Time
 
 	owner []string // by cube; "" is free
@@ -63,8 +60,8 @@ type Pod struct {
 	down  [Switches]bool
 }
 
-// NewPod returns a pod of so many free cubes with no connections. It fails where
-// there are none or more than switches have ports for.
+// NewPod returns a pod of so many free cubes with no connections. It fails where there are none or more than switches
+// have ports for.
 func NewPod(cubes int, switchTime engine.Time) (*Pod, error) {
 	if cubes < 1 || cubes > Cubes || switchTime < 0 {
 		return nil, fmt.Errorf("torus: a pod of %d cubes whose switches take %v; want 1 to %d cubes and no negative time", cubes, switchTime, Cubes)
@@ -96,10 +93,9 @@ func (p *Pod) BreakSwitch(s Switch) {
 	}
 }
 
-// Adjacent returns the connections that make a torus of cubes, by switch and
-// cube: steps 1 and 2 of Sec. 3.4.1. Cube i of the list takes place i of the
-// torus' cubes, the last dimension fastest. It fails where the torus is not made
-// of whole cubes, is a mesh, or twists within a cube's face.
+// Adjacent returns the connections that make a torus of cubes, by switch and cube: steps 1 and 2 of Sec. 3.4.1. Cube i
+// of the list takes place i of the torus' cubes, the last dimension fastest. It fails where the torus is not made of
+// whole cubes, is a mesh, or twists within a cube's face.
 func Adjacent(t *Torus, cubes []int) ([]Connection, error) {
 	if err := Cubic(t); err != nil {
 		return nil, err
@@ -126,8 +122,7 @@ func Adjacent(t *Torus, cubes []int) ([]Connection, error) {
 	return all, nil
 }
 
-// Cubic fails where a torus cannot be made of cubes whose links leave a face
-// where they enter the next.
+// Cubic fails where a torus cannot be made of cubes whose links leave a face where they enter the next.
 func Cubic(t *Torus) error {
 	if len(t.Dims) != 3 || slices.ContainsFunc(t.Dims, func(n int) bool { return n%Side != 0 }) {
 		return fmt.Errorf("%w: %s is not made of cubes of %dx%dx%d: give three sizes that are multiples of %d", ErrShape, t, Side, Side, Side, Side)
@@ -146,9 +141,8 @@ func Cubic(t *Torus) error {
 	return nil
 }
 
-// SwitchOf returns the switch of a node's link that leaves its cube along dim:
-// the node's other two coordinates in the cube, the first of them counting by
-// four, are its place on the face.
+// SwitchOf returns the switch of a node's link that leaves its cube along dim: the node's other two coordinates in the
+// cube, the first of them counting by four, are its place on the face.
 func (t *Torus) SwitchOf(node int32, dim int) Switch {
 	index := 0
 	for d := range t.Dims {
@@ -168,9 +162,9 @@ type Commands struct {
 func (c *Commands) Count() int { return len(c.Make) }
 
 // Connect makes what a job's torus lacks: steps 3 and 4 of Sec. 3.4.1. Connections that are there already are left
-// alone; others of the same ports are undone. What switches that are down would connect, the torus lacks (Sec. 4.2).
-// It returns how long that takes: nothing where nothing is to be made. It fails, with ErrPorts, on cubes that are
-// there twice or not at all or belong to another job.
+// alone; others of the same ports are undone. What switches that are down would connect, the torus lacks (Sec. 4.2). It
+// returns how long that takes: nothing where nothing is to be made. It fails, with ErrPorts, on cubes that are there
+// twice or not at all or belong to another job.
 func (p *Pod) Connect(job string, t *Torus, cubes []int) (*Commands, engine.Time, error) {
 	c, err := p.plan(job, t, cubes)
 	if err != nil {

@@ -28,8 +28,8 @@ func perSwitch(all []Connection) [Switches]int {
 	return n
 }
 
-// TestConnect: 8x8x8 is 384 connections, 8 on each of the 48 switches (Zu et al.,
-// Fig. 7), from any cubes; asked for again it is none.
+// TestConnect: 8x8x8 is 384 connections, 8 on each of the 48 switches (Zu et al., Fig. 7), from any cubes; asked for
+// again it is none.
 func TestConnect(t *testing.T) {
 	p := newPod(t)
 	cubes := rand.New(rand.NewPCG(1, 1)).Perm(Cubes)[:8]
@@ -69,8 +69,7 @@ func TestTwist(t *testing.T) {
 	}
 }
 
-// TestShapes: each shape of a pod, regular or twisted, connects every port of its
-// cubes once.
+// TestShapes: each shape of a pod, regular or twisted, connects every port of its cubes once.
 func TestShapes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	for _, c := range []struct {
@@ -102,8 +101,8 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestOthersKeepTheirs: jobs take free cubes only, and their connections with
-// them; those of cubes that are asked for otherwise are undone.
+// TestOthersKeepTheirs: jobs take free cubes only, and their connections with them; those of cubes that are asked for
+// otherwise are undone.
 func TestOthersKeepTheirs(t *testing.T) {
 	p := newPod(t)
 	connect := func(job string, cubes ...int) (*Commands, error) {

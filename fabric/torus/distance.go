@@ -1,20 +1,17 @@
 package torus
 
-// Distances are the hops of shortest paths between all ordered pairs of nodes, a
-// node with itself included.
+// Distances are the hops of shortest paths between all ordered pairs of nodes, a node with itself included.
 type Distances struct {
 	Sum      int64   // of the hops of all pairs
 	Average  float64 // Sum over the square of the number of nodes
 	Diameter int32   // the most hops
-	// Count is the number of pairs by hops. Pairs that no path joins are in
-	// none.
+	// Count is the number of pairs by hops. Pairs that no path joins are in none.
 	Count   []int64
 	Apart   int64 // pairs that no path joins
 	Sources int   // nodes that were searched from: 1 where all are alike
 }
 
-// Distances measures the torus by breadth-first search, from one node where all
-// are alike, else from every one.
+// Distances measures the torus by breadth-first search, from one node where all are alike, else from every one.
 func (t *Torus) Distances() Distances {
 	d := Distances{Sources: t.nodes}
 	if t.Symmetric() {
@@ -40,8 +37,8 @@ func (t *Torus) Distances() Distances {
 	return d
 }
 
-// neighbours returns the nodes next to each, by node and then dimension, up
-// before down; the node itself where there is no link.
+// neighbours returns the nodes next to each, by node and then dimension, up before down; the node itself where there is
+// no link.
 func (t *Torus) neighbours() []int32 {
 	next := make([]int32, 0, 2*len(t.Dims)*t.nodes)
 	for n := range int32(t.nodes) {
@@ -58,8 +55,7 @@ func (t *Torus) neighbours() []int32 {
 	return next
 }
 
-// reach sets the hops from s to every node that can be reached, and returns these
-// in the order of their hops.
+// reach sets the hops from s to every node that can be reached, and returns these in the order of their hops.
 func (t *Torus) reach(next []int32, s int32, hops []int32, queue []int32) []int32 {
 	for i := range hops {
 		hops[i] = -1

@@ -71,12 +71,12 @@ type Health struct {
 	Node []State
 }
 
-// MachineChips is how many chips share a machine: 2x2 of one z in a cube (TPU v4,
-// Sec. 2.2, has 16 machines of 4 chips a cube).
+// MachineChips is how many chips share a machine: 2x2 of one z in a cube (TPU v4, Sec. 2.2, has 16 machines of 4 chips
+// a cube).
 const MachineChips = 4
 
-// MachineOf returns the machine of a node: machines are blocks of 2x2 chips in the
-// first two dimensions, numbered by node of their first chip's order.
+// MachineOf returns the machine of a node: machines are blocks of 2x2 chips in the first two dimensions, numbered by
+// node of their first chip's order.
 func (t *Torus) MachineOf(node int32) int {
 	n := 0
 	for d := range t.Dims {
@@ -94,8 +94,7 @@ func (t *Torus) machines() int {
 	return t.MachineOf(int32(t.nodes)-1) + 1
 }
 
-// Health returns the state of every part under faults. It fails, with ErrFault, on
-// parts that there are not.
+// Health returns the state of every part under faults. It fails, with ErrFault, on parts that there are not.
 func (t *Torus) Health(f Faults) (*Health, error) {
 	links := t.Links()
 	h := &Health{Link: make([]State, len(links)), Node: make([]State, t.nodes)}
@@ -162,9 +161,8 @@ func (t *Torus) crosses(l Link) Switch {
 	return Switch{-1, 0}
 }
 
-// Network returns the torus as links of one rate in bits per second, latency,
-// buffer in bytes and number of virtual channels, numbered as Links has them and
-// named in messages by Hop. Links that are down have no rate; h may be nil.
+// Network returns the torus as links of one rate in bits per second, latency, buffer in bytes and number of virtual
+// channels, numbered as Links has them and named in messages by Hop. Links that are down have no rate; h may be nil.
 func (t *Torus) Network(h *Health, of engine.Link) *engine.Network {
 	links := t.Links()
 	n := &engine.Network{Nodes: int32(t.nodes), Links: make([]engine.Link, len(links))}
@@ -182,8 +180,8 @@ func (t *Torus) Network(h *Health, of engine.Link) *engine.Network {
 	return n
 }
 
-// Ports returns the links out of every node, by node and port as engine.Walks has
-// them: port 2*dim leads up and 2*dim+1 down; -1 where there is no link.
+// Ports returns the links out of every node, by node and port as engine.Walks has them: port 2*dim leads up and 2*dim+1
+// down; -1 where there is no link.
 func (t *Torus) Ports() (degree int, link []int32) {
 	degree = 2 * len(t.Dims)
 	link = slices.Repeat([]int32{-1}, degree*t.nodes)
@@ -197,9 +195,8 @@ func (t *Torus) Ports() (degree int, link []int32) {
 	return degree, link
 }
 
-// Subtract returns the node that a translation of the torus by -b takes a to:
-// nodes are the elements of a group, with node 0 as zero. All nodes must be alike
-// (Symmetric).
+// Subtract returns the node that a translation of the torus by -b takes a to: nodes are the elements of a group, with
+// node 0 as zero. All nodes must be alike (Symmetric).
 func (t *Torus) Subtract(a, b int32) int32 { return t.sum(a, b, -1) }
 
 // Plus returns the node that a translation by b takes a to; see Subtract.

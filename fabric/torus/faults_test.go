@@ -41,8 +41,8 @@ func TestGroup(t *testing.T) {
 	})
 }
 
-// TestSwitchFault: a switch that is down takes two directed links of each cube,
-// those whose other coordinates are its place on the face.
+// TestSwitchFault: a switch that is down takes two directed links of each cube, those whose other coordinates are its
+// place on the face.
 func TestSwitchFault(t *testing.T) {
 	o, err := New(4, 8, 8)
 	if err != nil {

@@ -5,11 +5,10 @@ import (
 	"slices"
 )
 
-// Rings returns the rings that the links up a dimension close into, each from its
-// lowest node on: every node is in one of them, and each is a cycle over links. In
-// a dimension that is not twisted they are its lines; a twist joins several lines
-// into a longer ring (bit z|x on 8x4x4 joins z lines of 4 two by two into rings of
-// 8). It fails on an open dimension.
+// Rings returns the rings that the links up a dimension close into, each from its lowest node on: every node is in one
+// of them, and each is a cycle over links. In a dimension that is not twisted they are its lines; a twist joins several
+// lines into a longer ring (bit z|x on 8x4x4 joins z lines of 4 two by two into rings of 8). It fails on an open
+// dimension.
 func (t *Torus) Rings(dim int) ([][]int32, error) {
 	if dim < 0 || dim >= len(t.Dims) {
 		return nil, fmt.Errorf("%w: no dimension %s in %s", ErrShape, DimName(dim), t)
@@ -32,9 +31,8 @@ func (t *Torus) Rings(dim int) ([][]int32, error) {
 	return rings, nil
 }
 
-// Lines returns the nodes that differ in coordinate dim alone, in its order, from
-// the lowest node of each line on. Neighbours on a line have a link between them;
-// its ends have one only where the dimension is wrapped and not twisted.
+// Lines returns the nodes that differ in coordinate dim alone, in its order, from the lowest node of each line on.
+// Neighbours on a line have a link between them; its ends have one only where the dimension is wrapped and not twisted.
 func (t *Torus) Lines(dim int) [][]int32 {
 	lines := make([][]int32, 0, t.nodes/t.Dims[dim])
 	for n := range int32(t.nodes) {
@@ -50,8 +48,8 @@ func (t *Torus) Lines(dim int) [][]int32 {
 	return lines
 }
 
-// Snake returns all nodes in an order in which neighbours are linked inside the
-// box: boustrophedon, the last dimension fastest.
+// Snake returns all nodes in an order in which neighbours are linked inside the box: boustrophedon, the last dimension
+// fastest.
 func (t *Torus) Snake() []int32 { return t.snake(t.all()) }
 
 func (t *Torus) all() []int {
@@ -78,11 +76,10 @@ func (t *Torus) snake(dims []int) []int32 {
 	return way
 }
 
-// Hamiltonian returns a ring of all nodes over links, from node 0 on. It takes
-// links inside the box alone where a size is even and another above 1 (so there
-// is one in every twisted torus and mesh of that kind), and else the wrap-around
-// link of one dimension, which must not be twisted. It fails where there is
-// neither: meshes of an odd number of nodes have no such ring.
+// Hamiltonian returns a ring of all nodes over links, from node 0 on. It takes links inside the box alone where a size
+// is even and another above 1 (so there is one in every twisted torus and mesh of that kind), and else the wrap-around
+// link of one dimension, which must not be twisted. It fails where there is neither: meshes of an odd number of nodes
+// have no such ring.
 func (t *Torus) Hamiltonian() ([]int32, error) {
 	if t.nodes < 2 {
 		return nil, fmt.Errorf("%w: a ring needs at least 2 nodes, %s has %d", ErrShape, t, t.nodes)
@@ -100,9 +97,8 @@ func (t *Torus) Hamiltonian() ([]int32, error) {
 	return nil, fmt.Errorf("%w: no ring through all nodes of %s is known: it takes an even size and another above 1, or a dimension that is wrapped and not twisted", ErrShape, t)
 }
 
-// comb goes up dimension d, of even size, along the first column and comes back
-// in teeth through all the others; a column is a place on the snake through the
-// other dimensions.
+// comb goes up dimension d, of even size, along the first column and comes back in teeth through all the others; a
+// column is a place on the snake through the other dimensions.
 func (t *Torus) comb(d int) []int32 {
 	cross := t.snake(slices.DeleteFunc(t.all(), func(i int) bool { return i == d }))
 	ring := make([]int32, 0, t.nodes)
@@ -119,9 +115,9 @@ func (t *Torus) comb(d int) []int32 {
 	return ring
 }
 
-// wrapped goes through all columns of dimension d but their top, up one and down
-// the next, comes back along the tops, and closes through the wrap-around link.
-// There are an odd number of columns, since sizes are odd or d is all there is.
+// wrapped goes through all columns of dimension d but their top, up one and down the next, comes back along the tops,
+// and closes through the wrap-around link. There are an odd number of columns, since sizes are odd or d is all there
+// is.
 func (t *Torus) wrapped(d int) []int32 {
 	cross := t.snake(slices.DeleteFunc(t.all(), func(i int) bool { return i == d }))
 	top := t.Dims[d] - 1

@@ -31,8 +31,8 @@ func wrong(o *Torus, ring []int32, n int) string {
 	return ""
 }
 
-// TestHamiltonian: the ring is a cycle over links through every node; where it is
-// refused on a torus without twists, a search finds none either.
+// TestHamiltonian: the ring is a cycle over links through every node; where it is refused on a torus without twists, a
+// search finds none either.
 func TestHamiltonian(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := anyTorus(t, 5)
@@ -92,8 +92,8 @@ func search(o *Torus) []int32 {
 	return nil
 }
 
-// TestRings: rings are cycles over links up the dimension that have every node
-// once, and lines are the nodes that differ in it alone, in order.
+// TestRings: rings are cycles over links up the dimension that have every node once, and lines are the nodes that
+// differ in it alone, in order.
 func TestRings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := anyTorus(t, 5)

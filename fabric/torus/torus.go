@@ -1,9 +1,7 @@
-// Package torus describes tori of any number of dimensions: their nodes and
-// links, open or wrapped round in each dimension, with wrap-around links that
-// may land shifted (twisted tori), and the distances in them.
+// Package torus describes tori of any number of dimensions: their nodes and links, open or wrapped round in each
+// dimension, with wrap-around links that may land shifted (twisted tori), and the distances in them.
 //
-// It knows geometry alone. Which way packets take is decided in
-// policies/routing, how long they take in engine.
+// It knows geometry alone. Which way packets take is decided in policies/routing, how long they take in engine.
 package torus
 
 import (
@@ -15,27 +13,24 @@ import (
 // ErrShape is wrapped by every error about a torus that cannot be.
 var ErrShape = errors.New("torus: no such shape")
 
-// MaxNodes is the most nodes of a torus: sums of distances over all pairs then
-// fit an int64.
+// MaxNodes is the most nodes of a torus: sums of distances over all pairs then fit an int64.
 const MaxNodes = 1 << 20
 
-// Torus is a graph of nodes at the integer points of a box, each linked both
-// ways to its neighbours along every dimension. Nodes are numbered with the
-// last dimension fastest: (x*Y + y)*Z + z in three.
+// Torus is a graph of nodes at the integer points of a box, each linked both ways to its neighbours along every
+// dimension. Nodes are numbered with the last dimension fastest: (x*Y + y)*Z + z in three.
 type Torus struct {
 	Dims []int  // size of each dimension
 	Open []bool // dimensions without wrap-around links
-	// Shift[i] is the vector that a wrap-around link of dimension i, taken
-	// upwards, adds to the other coordinates, modulo their sizes; taken
-	// downwards it subtracts it. nil is no twist.
+	// Shift[i] is the vector that a wrap-around link of dimension i, taken upwards, adds to the other coordinates,
+	// modulo their sizes; taken downwards it subtracts it. nil is no twist.
 	Shift [][]int
 
 	nodes  int
 	stride []int
 }
 
-// New returns the torus of these sizes, wrapped round in every dimension. It
-// fails where a size is below 1 or there are more than MaxNodes nodes.
+// New returns the torus of these sizes, wrapped round in every dimension. It fails where a size is below 1 or there are
+// more than MaxNodes nodes.
 func New(dims ...int) (*Torus, error) {
 	t := &Torus{Dims: slices.Clone(dims), Open: make([]bool, len(dims)), nodes: 1, stride: make([]int, len(dims))}
 	if len(dims) == 0 {
@@ -51,8 +46,7 @@ func New(dims ...int) (*Torus, error) {
 	return t, nil
 }
 
-// Mesh opens dimensions: they lose their wrap-around links. It fails on a
-// dimension that there is not.
+// Mesh opens dimensions: they lose their wrap-around links. It fails on a dimension that there is not.
 func (t *Torus) Mesh(dims ...int) error {
 	for _, i := range dims {
 		if i < 0 || i >= len(t.Dims) {
@@ -87,8 +81,7 @@ func (t *Torus) At(node int32) []int {
 	return at
 }
 
-// Wraps reports whether the link of a node along dim, up or down, is a
-// wrap-around link or would be one.
+// Wraps reports whether the link of a node along dim, up or down, is a wrap-around link or would be one.
 func (t *Torus) Wraps(node int32, dim int, up bool) bool {
 	if up {
 		return t.Coord(node, dim) == t.Dims[dim]-1
@@ -96,8 +89,7 @@ func (t *Torus) Wraps(node int32, dim int, up bool) bool {
 	return t.Coord(node, dim) == 0
 }
 
-// Next returns the neighbour of a node along dim, up or down; false at the
-// border of an open dimension.
+// Next returns the neighbour of a node along dim, up or down; false at the border of an open dimension.
 func (t *Torus) Next(node int32, dim int, up bool) (int32, bool) {
 	step, sign := t.stride[dim], 1
 	if !up {
@@ -128,10 +120,9 @@ type Link struct {
 	Up, Wrap bool
 }
 
-// Links returns all links in the order in which they are numbered: by node and
-// dimension, the link up from the node and then its opposite. A wrapped
-// dimension of size 2 has two links each way between the same nodes, and one of
-// size 1 links nodes to themselves, unless they are twisted.
+// Links returns all links in the order in which they are numbered: by node and dimension, the link up from the node and
+// then its opposite. A wrapped dimension of size 2 has two links each way between the same nodes, and one of size 1
+// links nodes to themselves, unless they are twisted.
 func (t *Torus) Links() []Link {
 	links := make([]Link, 0, 2*len(t.Dims)*t.nodes)
 	for n := range int32(t.nodes) {

@@ -24,9 +24,8 @@ func must(t testing.TB, twist string, dims ...int) *Torus {
 	return o
 }
 
-// TestTable3 is Table III of the twisted-tori paper: the average distance of
-// single twists on 8 x 4 x 4, over all ordered pairs and a node with itself; and
-// the regular torus and the best double twist beside it.
+// TestTable3 is Table III of the twisted-tori paper: the average distance of single twists on 8 x 4 x 4, over all
+// ordered pairs and a node with itself; and the regular torus and the best double twist beside it.
 func TestTable3(t *testing.T) {
 	for _, c := range []struct {
 		twist   string
@@ -51,8 +50,7 @@ func TestBestOf4x4x12(t *testing.T) {
 	}
 }
 
-// TestTPUv4Form: the twisted forms are those of the conventions, and of
-// k x k x 2k one of the 64 patterns.
+// TestTPUv4Form: the twisted forms are those of the conventions, and of k x k x 2k one of the 64 patterns.
 func TestTPUv4Form(t *testing.T) {
 	o := must(t, TPUv4, 4, 4, 8)
 	if want := [][]int{{0, 0, 4}, {0, 0, 4}, {0, 0, 0}}; fmt.Sprint(o.Shift) != fmt.Sprint(want) {
@@ -95,8 +93,8 @@ func anyTorus(t *rapid.T, most int) *Torus {
 	return o
 }
 
-// TestLinks: numbers and coordinates are each other's inverse, up undoes down,
-// every node has its links, and opposites stand side by side.
+// TestLinks: numbers and coordinates are each other's inverse, up undoes down, every node has its links, and opposites
+// stand side by side.
 func TestLinks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := anyTorus(t, 5)
@@ -142,8 +140,8 @@ func TestLinks(t *testing.T) {
 	})
 }
 
-// TestDistances holds the sums against Floyd and Warshall's algorithm on the
-// list of links, and Symmetric against what it promises.
+// TestDistances holds the sums against Floyd and Warshall's algorithm on the list of links, and Symmetric against what
+// it promises.
 func TestDistances(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := anyTorus(t, 3)

@@ -6,16 +6,14 @@ import (
 	"strings"
 )
 
-// TPUv4 names the twisted form that TPU v4 uses for a shape (TPU v4,
-// Sec. 2.5).
+// TPUv4 names the twisted form that TPU v4 uses for a shape (TPU v4, Sec. 2.5).
 const TPUv4 = "tpuv4"
 
-// pairs are the two dimensions i|j of each bit of a twist pattern: a wrap-around
-// link of dimension i lands shifted by half of dimension j, rounded down.
+// pairs are the two dimensions i|j of each bit of a twist pattern: a wrap-around link of dimension i lands shifted by
+// half of dimension j, rounded down.
 var pairs = [6][2]int{{0, 1}, {0, 2}, {1, 0}, {1, 2}, {2, 0}, {2, 1}}
 
-// Patterns returns all 64 twist patterns, in the order of the numbers that their
-// bits make.
+// Patterns returns all 64 twist patterns, in the order of the numbers that their bits make.
 func Patterns() []string {
 	all := make([]string, 64)
 	for i := range all {
@@ -24,10 +22,9 @@ func Patterns() []string {
 	return all
 }
 
-// Twist twists a torus of three dimensions by a pattern of six bits in the order
-// x|y, x|z, y|x, y|z, z|x, z|y (Gottipati, Sec. II), or into its TPUv4 form.
-// Several twists of one dimension add as one vector. It fails where there are
-// not three dimensions or the twisted one is open.
+// Twist twists a torus of three dimensions by a pattern of six bits in the order x|y, x|z, y|x, y|z, z|x, z|y
+// (Gottipati, Sec. II), or into its TPUv4 form. Several twists of one dimension add as one vector. It fails where there
+// are not three dimensions or the twisted one is open.
 func (t *Torus) Twist(pattern string) error {
 	if len(t.Dims) != 3 {
 		return fmt.Errorf("%w: a twist pattern is of three dimensions, not of %d", ErrShape, len(t.Dims))
@@ -50,8 +47,8 @@ func (t *Torus) Twist(pattern string) error {
 	return t.SetShift(shift)
 }
 
-// twistTPUv4 twists k x k x 2k and k x 2k x 2k, in any order of the dimensions:
-// wrap-around links of a short dimension land half-way along every long one.
+// twistTPUv4 twists k x k x 2k and k x 2k x 2k, in any order of the dimensions: wrap-around links of a short dimension
+// land half-way along every long one.
 func (t *Torus) twistTPUv4() error {
 	short, long := slices.Min(t.Dims), slices.Max(t.Dims)
 	for _, n := range t.Dims {
@@ -71,9 +68,8 @@ func (t *Torus) twistTPUv4() error {
 	return t.SetShift(shift)
 }
 
-// SetShift sets the vectors that wrap-around links add to the other coordinates,
-// by dimension; none is no twist. It fails where the vectors do not fit the
-// dimensions, shift a dimension along itself, or belong to an open dimension.
+// SetShift sets the vectors that wrap-around links add to the other coordinates, by dimension; none is no twist. It
+// fails where the vectors do not fit the dimensions, shift a dimension along itself, or belong to an open dimension.
 func (t *Torus) SetShift(shift [][]int) error {
 	if shift == nil {
 		t.Shift = nil
@@ -107,9 +103,8 @@ func (t *Torus) SetShift(shift [][]int) error {
 	return nil
 }
 
-// Symmetric reports whether the torus is surely alike seen from every node: it is
-// wrapped in every dimension, and no dimension along which links are shifted is
-// twisted itself. (Then walks commute, and the torus is a Cayley graph of an
+// Symmetric reports whether the torus is surely alike seen from every node: it is wrapped in every dimension, and no
+// dimension along which links are shifted is twisted itself. (Then walks commute, and the torus is a Cayley graph of an
 // Abelian group. With mutual twists they do not.)
 func (t *Torus) Symmetric() bool {
 	if slices.Contains(t.Open, true) {

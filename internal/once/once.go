@@ -1,8 +1,6 @@
-// Package once computes once what several ask for, unless who computes it is
-// interrupted: then the next one does.
+// Package once computes once what several ask for, unless who computes it is interrupted: then the next one does.
 //
-// It is used for what the policies of a scenario have in common, such as bounds
-// and plans.
+// It is used for what the policies of a scenario have in common, such as bounds and plans.
 package once
 
 import (
@@ -18,9 +16,8 @@ type Value[T any] struct {
 	value T
 }
 
-// Get returns what compute returns, or did before. While another computes it
-// waits. It fails with ctx's error where ctx ends before the value is known,
-// and then keeps nothing.
+// Get returns what compute returns, or did before. While another computes it waits. It fails with ctx's error where ctx
+// ends before the value is known, and then keeps nothing.
 func (v *Value[T]) Get(ctx context.Context, compute func() T) (T, error) {
 	var none T
 	v.begin.Do(func() { v.turn = make(chan struct{}, 1) })

@@ -8,8 +8,8 @@ import (
 	"sim/internal/once"
 )
 
-// TestInterrupted: who is interrupted keeps nothing, and the next one computes;
-// then the value is there for all, interrupted or not.
+// TestInterrupted: who is interrupted keeps nothing, and the next one computes; then the value is there for all,
+// interrupted or not.
 func TestInterrupted(t *testing.T) {
 	var v once.Value[int]
 	ctx, cancel := context.WithCancel(t.Context())

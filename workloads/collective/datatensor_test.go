@@ -9,9 +9,9 @@ import (
 	"sim/engine"
 )
 
-// TestDataTensor is the work of the twisted-tori study on 8x4x4, by hand: all-to-all in 4 slices of 32 nodes and a packet
-// stream from every node to its z successor in turn, of 512 B of payload at 448 kb/s for 0.1 s: 10 packets a flow, an
-// interval of 9.142857 ms apart.
+// TestDataTensor is the work of the twisted-tori study on 8x4x4, by hand: all-to-all in 4 slices of 32 nodes and a
+// packet stream from every node to its z successor in turn, of 512 B of payload at 448 kb/s for 0.1 s: 10 packets a
+// flow, an interval of 9.142857 ms apart.
 func TestDataTensor(t *testing.T) {
 	source := OnOff{Rate: 448e3, Payload: 512, Wire: 542, Start: engine.Second, Length: 100 * engine.Millisecond}
 	if err := source.Check(); err != nil || source.Packets() != 10 {
@@ -58,9 +58,8 @@ func TestDataTensor(t *testing.T) {
 	}
 }
 
-// TestForms: along a twisted z, Links takes the links, which leave the line;
-// Folded stays on it and takes each of its links once each way, also in meshes, of
-// any size; nodes that are down are passed over.
+// TestForms: along a twisted z, Links takes the links, which leave the line; Folded stays on it and takes each of its
+// links once each way, also in meshes, of any size; nodes that are down are passed over.
 func TestForms(t *testing.T) {
 	o := shape(t, "000010", 8, 4, 4)
 	for _, ring := range must(RingsAlong(o, []int{2}, Links, nil))(t) {

@@ -12,19 +12,16 @@ import (
 type Form uint8
 
 const (
-	// Links follows the links up the dimension, whatever its twist, so that every
-	// hop of the ring is one link. A twist joins several lines of the dimension
-	// into a longer ring, whose ranks are then one group.
+	// Links follows the links up the dimension, whatever its twist, so that every hop of the ring is one link. A twist
+	// joins several lines of the dimension into a longer ring, whose ranks are then one group.
 	Links Form = iota
-	// Line takes the nodes of a line in order. Where the dimension is open or
-	// twisted no link joins the ends, and traffic between them goes as it is routed.
+	// Line takes the nodes of a line in order. Where the dimension is open or twisted no link joins the ends, and
+	// traffic between them goes as it is routed.
 	Line
-	// Folded takes the even nodes of a line upwards and the odd ones downwards: no
-	// hop is more than two links, all inside the line, and the whole ring takes
-	// every link of the line once each way. It needs no wrap-around link, so it is
-	// the ring of one line in a dimension that is twisted or open. (Wrapped plainly,
-	// Links has twice its bandwidth both ways, and in size 4 a hop of two may be
-	// routed outside the line.)
+	// Folded takes the even nodes of a line upwards and the odd ones downwards: no hop is more than two links, all
+	// inside the line, and the whole ring takes every link of the line once each way. It needs no wrap-around link, so
+	// it is the ring of one line in a dimension that is twisted or open. (Wrapped plainly, Links has twice its
+	// bandwidth both ways, and in size 4 a hop of two may be routed outside the line.)
 	Folded
 )
 
@@ -48,12 +45,11 @@ func ParseForm(name string) (Form, error) {
 	return 0, fmt.Errorf("%w: no form of rings %q; there are %s", ErrTraffic, name, strings.Join(formNames[:], ", "))
 }
 
-// RingsAlong returns the rings of a torus along dimensions: along one, in the form
-// given, a ring for each of its lines (or for several, with Links in a twisted
-// dimension); along more of them, a Hamiltonian ring through each of the slices
-// that they span, in which hops are links where Torus.Hamiltonian of the slice has
-// them. Nodes that are down are left out, and rings of less than 2 nodes dropped.
-// It fails on dimensions that there are not, and where no ring is left.
+// RingsAlong returns the rings of a torus along dimensions: along one, in the form given, a ring for each of its lines
+// (or for several, with Links in a twisted dimension); along more of them, a Hamiltonian ring through each of the
+// slices that they span, in which hops are links where Torus.Hamiltonian of the slice has them. Nodes that are down are
+// left out, and rings of less than 2 nodes dropped. It fails on dimensions that there are not, and where no ring is
+// left.
 func RingsAlong(o *torus.Torus, dims []int, form Form, down []bool) (Stage, error) {
 	if err := distinct(o, dims); err != nil {
 		return nil, err
@@ -106,8 +102,8 @@ func Fold(line []int32) []int32 {
 	return ring
 }
 
-// Slices returns the nodes of each slice of a torus along dimensions, which agree
-// in all other coordinates, in order. It fails on dimensions that there are not.
+// Slices returns the nodes of each slice of a torus along dimensions, which agree in all other coordinates, in order.
+// It fails on dimensions that there are not.
 func Slices(o *torus.Torus, dims []int) ([][]int32, error) {
 	if err := distinct(o, dims); err != nil {
 		return nil, err
@@ -129,8 +125,7 @@ func Slices(o *torus.Torus, dims []int) ([][]int32, error) {
 	return groups, nil
 }
 
-// sliceRings lays the Hamiltonian ring of the torus of some dimensions over each
-// of the slices that they span.
+// sliceRings lays the Hamiltonian ring of the torus of some dimensions over each of the slices that they span.
 func sliceRings(o *torus.Torus, dims []int) ([][]int32, error) {
 	slicesOf, err := Slices(o, dims)
 	if err != nil {

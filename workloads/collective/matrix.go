@@ -17,10 +17,10 @@ import (
 // maxFaults is how many faults of a file are told.
 const maxFaults = 20
 
-// ReadSizes reads an n x n matrix of comma-separated values: a line a source, in each an entry a destination, in bytes or
-// with a unit ("4MB"). Empty lines and what follows # are skipped. Name is the file's, for messages. Error: ErrTraffic
-// with all faults of the file, each with line and column (of the table, from 1 on), where the matrix is not n x n, an entry
-// is negative or no size, a node sends to itself, or the bytes are more than can be counted.
+// ReadSizes reads an n x n matrix of comma-separated values: a line a source, in each an entry a destination, in bytes
+// or with a unit ("4MB"). Empty lines and what follows # are skipped. Name is the file's, for messages. Error:
+// ErrTraffic with all faults of the file, each with line and column (of the table, from 1 on), where the matrix is not
+// n x n, an entry is negative or no size, a node sends to itself, or the bytes are more than can be counted.
 func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
 	if err := checkSizes(name, n, 1); err != nil {
 		return nil, err
@@ -74,8 +74,8 @@ func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
 	return sizes, nil
 }
 
-// OfSizes is the traffic of sizes among n nodes, row by row as ReadSizes has them. A zero is no flow; those of nodes that
-// are down are left out. It fails where ReadSizes does.
+// OfSizes is the traffic of sizes among n nodes, row by row as ReadSizes has them. A zero is no flow; those of nodes
+// that are down are left out. It fails where ReadSizes does.
 func OfSizes(name string, n int, sizes []int64, down []bool) (*Traffic, error) {
 	if err := check(name, n, 1, down); err != nil {
 		return nil, err
@@ -115,8 +115,8 @@ func wrongSize(b int64, src, dst int, total *int64) string {
 	return ""
 }
 
-// lineOf returns what counts of a line: not a comment, nor of the first the mark
-// of UTF-8 that spreadsheets begin files with.
+// lineOf returns what counts of a line: not a comment, nor of the first the mark of UTF-8 that spreadsheets begin files
+// with.
 func lineOf(text string, line int) string {
 	if line == 1 {
 		text = strings.TrimPrefix(text, "\uFEFF")
@@ -136,8 +136,7 @@ func CountRows(data []byte) int {
 	return rows
 }
 
-// isHeader reports whether the first row of a file names columns: none of its entries
-// begins as a number would.
+// isHeader reports whether the first row of a file names columns: none of its entries begins as a number would.
 func isHeader(entries []string) bool {
 	return !slices.ContainsFunc(entries, func(e string) bool {
 		e = strings.TrimSpace(e)

@@ -7,8 +7,8 @@ import (
 	"sim/fabric/torus"
 )
 
-// OneRing returns the streams of a collective on rings that work side by side, a
-// stage of them. Both ways is a stream each way round, with half of the data each.
+// OneRing returns the streams of a collective on rings that work side by side, a stage of them. Both ways is a stream
+// each way round, with half of the data each.
 func OneRing(rings Stage, bothWays bool) []Stream {
 	streams := []Stream{{rings}}
 	if bothWays {
@@ -17,8 +17,8 @@ func OneRing(rings Stage, bothWays bool) []Stream {
 	return streams
 }
 
-// HamiltonianRing returns the one ring through all nodes of a torus that are up;
-// one that is down is passed over, with a hop of more than one link.
+// HamiltonianRing returns the one ring through all nodes of a torus that are up; one that is down is passed over, with
+// a hop of more than one link.
 func HamiltonianRing(o *torus.Torus, down []bool) (Stage, error) {
 	ring, err := o.Hamiltonian()
 	if err != nil {
@@ -34,14 +34,11 @@ func HamiltonianRing(o *torus.Torus, down []bool) (Stage, error) {
 	return Stage{ring}, nil
 }
 
-// MultiRing returns the streams of a collective along several dimensions of a
-// torus, whose rings are of the form given: a stream for each dimension, which
-// starts with it and takes the others in turn, so that at any time each works on
-// another dimension (Sack and Gropp, 2015); both ways, twice as many, with the
-// other half of the data downwards. Dimensions of size 1 are passed over. Along a
-// dimension with links twisted into another of them, the form must not be Links:
-// its rings then join ranks with different parts of the data, which
-// Collective.Check refuses.
+// MultiRing returns the streams of a collective along several dimensions of a torus, whose rings are of the form given:
+// a stream for each dimension, which starts with it and takes the others in turn, so that at any time each works on
+// another dimension (Sack and Gropp, 2015); both ways, twice as many, with the other half of the data downwards.
+// Dimensions of size 1 are passed over. Along a dimension with links twisted into another of them, the form must not be
+// Links: its rings then join ranks with different parts of the data, which Collective.Check refuses.
 func MultiRing(o *torus.Torus, dims []int, form Form, bothWays bool) ([]Stream, error) {
 	if err := distinct(o, dims); err != nil {
 		return nil, err

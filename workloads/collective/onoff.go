@@ -8,8 +8,8 @@ import (
 	"sim/engine/units"
 )
 
-// OnOff is a source that sends packets at a constant rate for a while: one each
-// interval, the first an interval after the start (as ns-3's OnOffApplication).
+// OnOff is a source that sends packets at a constant rate for a while: one each interval, the first an interval after
+// the start (as ns-3's OnOffApplication).
 type OnOff struct {
 	Rate          units.Rate  // of payload, of each flow
 	Payload       int32       // bytes of a packet that Rate counts

@@ -13,8 +13,7 @@ import (
 	"sim/fabric/torus"
 )
 
-// AllToAll is a message from every node to every other. Nodes that are down
-// neither send nor receive; nil is none.
+// AllToAll is a message from every node to every other. Nodes that are down neither send nor receive; nil is none.
 func AllToAll(nodes int, message int64, down []bool) (*Traffic, error) {
 	const name = "all-to-all"
 	if err := check(name, nodes, message, down); err != nil {
@@ -36,8 +35,8 @@ func AllToAll(nodes int, message int64, down []bool) (*Traffic, error) {
 	return t, nil
 }
 
-// UniformRandom is the flows of AllToAll, with every packet going to a random one
-// of its source's: a message is the mean of a pair.
+// UniformRandom is the flows of AllToAll, with every packet going to a random one of its source's: a message is the
+// mean of a pair.
 func UniformRandom(nodes int, message int64, down []bool) (*Traffic, error) {
 	t, err := AllToAll(nodes, message, down)
 	if err != nil {
@@ -47,10 +46,9 @@ func UniformRandom(nodes int, message int64, down []bool) (*Traffic, error) {
 	return t, nil
 }
 
-// NearestNeighbour is a message from every node of a torus to each of its
-// neighbours, both ways along every dimension, whether the links between them
-// work or not. A pair that is neighbours twice over, as in a wrapped dimension of
-// size 2, has one message.
+// NearestNeighbour is a message from every node of a torus to each of its neighbours, both ways along every dimension,
+// whether the links between them work or not. A pair that is neighbours twice over, as in a wrapped dimension of size
+// 2, has one message.
 func NearestNeighbour(o *torus.Torus, message int64, down []bool) (*Traffic, error) {
 	return between("nearest-neighbour", o.Nodes(), 2*int64(len(o.Dims)*o.Nodes()), message, down, func(yield func(s, d int32) bool) {
 		for _, l := range o.Links() {
@@ -61,9 +59,8 @@ func NearestNeighbour(o *torus.Torus, message int64, down []bool) (*Traffic, err
 	})
 }
 
-// Neighbours is a message over every link of a network that is up, as
-// NearestNeighbour of other graphs than tori: from each node to each that a link
-// leads to, one for several links.
+// Neighbours is a message over every link of a network that is up, as NearestNeighbour of other graphs than tori: from
+// each node to each that a link leads to, one for several links.
 func Neighbours(n *engine.Network, message int64, down []bool) (*Traffic, error) {
 	return between("nearest-neighbour", int(n.Nodes), int64(len(n.Links)), message, down, func(yield func(s, d int32) bool) {
 		for _, l := range n.Links {
@@ -74,10 +71,9 @@ func Neighbours(n *engine.Network, message int64, down []bool) (*Traffic, error)
 	})
 }
 
-// SliceAllToAll is a message from every node to every other one of its slice along
-// dimensions of a torus: the tensor phases of data-tensor parallelism (Gottipati et
-// al., "Investigating Reconfigurable Topologies for Optical Circuits", Sec. II-B.2).
-// Nodes that are down are left out; nil is none.
+// SliceAllToAll is a message from every node to every other one of its slice along dimensions of a torus: the tensor
+// phases of data-tensor parallelism (Gottipati et al., "Investigating Reconfigurable Topologies for Optical Circuits",
+// Sec. II-B.2). Nodes that are down are left out; nil is none.
 func SliceAllToAll(o *torus.Torus, dims []int, message int64, down []bool) (*Traffic, error) {
 	groups, err := Slices(o, dims)
 	if err != nil {
@@ -97,9 +93,8 @@ func SliceAllToAll(o *torus.Torus, dims []int, message int64, down []bool) (*Tra
 	})
 }
 
-// RingSteps is a message from every node to the one after it on its ring along
-// dimensions of a torus (RingsAlong), both ways also to the one before it: what one
-// step of a ring collective sends at once, and the data phases of data-tensor
+// RingSteps is a message from every node to the one after it on its ring along dimensions of a torus (RingsAlong), both
+// ways also to the one before it: what one step of a ring collective sends at once, and the data phases of data-tensor
 // parallelism. A ring of two sends as much one way as both ways.
 func RingSteps(o *torus.Torus, dims []int, form Form, bothWays bool, message int64, down []bool) (*Traffic, error) {
 	rings, err := RingsAlong(o, dims, form, down)
@@ -118,8 +113,8 @@ func RingSteps(o *torus.Torus, dims []int, form Form, bothWays bool, message int
 	})
 }
 
-// between is a message for each of at most so many pairs, of which those that stand
-// twice, are of one node, or have a node that is down, are left out.
+// between is a message for each of at most so many pairs, of which those that stand twice, are of one node, or have a
+// node that is down, are left out.
 func between(name string, nodes int, most, message int64, down []bool, pairs iter.Seq2[int32, int32]) (*Traffic, error) {
 	if err := check(name, nodes, message, down); err != nil {
 		return nil, err
@@ -138,11 +133,9 @@ func between(name string, nodes int, most, message int64, down []bool, pairs ite
 	return t, t.some()
 }
 
-// Hotspot is AllToAll with a fraction of what every node sends, between 0 and 1,
-// taken from all its messages alike and sent to the hot nodes instead, to each as
-// much (Pfister and Norton, "Hot spot contention and combining in multistage
-// interconnection networks", 1985). Message is the mean of a pair; what a node
-// sends in all is the same to the byte.
+// Hotspot is AllToAll with a fraction of what every node sends, between 0 and 1, taken from all its messages alike and
+// sent to the hot nodes instead, to each as much (Pfister and Norton, "Hot spot contention and combining in multistage
+// interconnection networks", 1985). Message is the mean of a pair; what a node sends in all is the same to the byte.
 func Hotspot(nodes int, message int64, fraction float64, hot []int32, down []bool) (*Traffic, error) {
 	const name = "hotspot"
 	if !(fraction >= 0 && fraction <= 1) {
@@ -194,8 +187,7 @@ func Hotspot(nodes int, message int64, fraction float64, hot []int32, down []boo
 	return t, nil
 }
 
-// HotNodes draws k nodes that are up at random, in order. It fails where there are
-// not that many.
+// HotNodes draws k nodes that are up at random, in order. It fails where there are not that many.
 func HotNodes(k, nodes int, seed uint64, down []bool) ([]int32, error) {
 	up := live(nodes, down)
 	if k < 1 || k > len(up) {

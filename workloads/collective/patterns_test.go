@@ -43,8 +43,7 @@ func someDown(t *rapid.T, nodes int) []bool {
 	return down
 }
 
-// wantPairs fails where flows are not just the pairs of live nodes that has holds
-// for.
+// wantPairs fails where flows are not just the pairs of live nodes that has holds for.
 func wantPairs(t rapid.TB, x *Traffic, down []bool, has func(s, d int32) bool) {
 	t.Helper()
 	checkTraffic(t, x)
@@ -114,8 +113,8 @@ func TestPatterns(t *testing.T) {
 	})
 }
 
-// TestHotspot: every node sends as much as in all-to-all, to the byte; without a
-// fraction it is all-to-all; hot nodes get the rest and their share of the fraction.
+// TestHotspot: every node sends as much as in all-to-all, to the byte; without a fraction it is all-to-all; hot nodes
+// get the rest and their share of the fraction.
 func TestHotspot(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 20).Draw(t, "nodes")
@@ -207,8 +206,7 @@ func TestPermutations(t *testing.T) {
 	}
 }
 
-// TestDerangements: of the 9 permutations of 4 without fixed points each is as
-// likely.
+// TestDerangements: of the 9 permutations of 4 without fixed points each is as likely.
 func TestDerangements(t *testing.T) {
 	const runs = 9000
 	count := map[[4]int32]int{}

@@ -9,12 +9,11 @@ import (
 	"sim/fabric/torus"
 )
 
-// Permutations are the names of the permutations, after Dally and Towles,
-// "Principles and Practices of Interconnection Networks", Table 3.1.
+// Permutations are the names of the permutations, after Dally and Towles, "Principles and Practices of Interconnection
+// Networks", Table 3.1.
 var Permutations = []string{"random", "transpose", "bit-complement", "bit-reverse", "shuffle", "tornado"}
 
-// Permutation is a message from every node to the one that a permutation maps it
-// to:
+// Permutation is a message from every node to the one that a permutation maps it to:
 //
 //	random          a permutation without fixed points, drawn by the seed
 //	transpose       the coordinates in reverse order: (x, y) to (y, x)
@@ -23,8 +22,8 @@ var Permutations = []string{"random", "transpose", "bit-complement", "bit-revers
 //	shuffle         the bits of the node's number rotated up by one
 //	tornado         every coordinate c to c + ceil(size/2)-1, round the dimension
 //
-// Nodes that are mapped to themselves send nothing, nor do those whose partner is
-// down. It fails where the permutation does not fit the torus.
+// Nodes that are mapped to themselves send nothing, nor do those whose partner is down. It fails where the permutation
+// does not fit the torus.
 func Permutation(o *torus.Torus, kind string, message int64, seed uint64, down []bool) (*Traffic, error) {
 	// before it is drawn, which takes nodes that are up
 	if err := check(kind+" permutation", o.Nodes(), message, down); err != nil {
@@ -90,8 +89,8 @@ func permute(o *torus.Torus, kind string, seed uint64, down []bool) ([]int32, er
 	return to, nil
 }
 
-// derange draws a permutation of the nodes that are up without fixed points, each
-// with equal chance: shuffles until there is none, e times in the mean.
+// derange draws a permutation of the nodes that are up without fixed points, each with equal chance: shuffles until
+// there is none, e times in the mean.
 func derange(n int, seed uint64, down []bool) []int32 {
 	rng := stream(seed, "permutation")
 	up := live(n, down)

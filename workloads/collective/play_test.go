@@ -40,8 +40,8 @@ func must[T any](v T, err error) func(t rapid.TB) T {
 	}
 }
 
-// orbits numbers nodes by where translations by even steps along each dimension
-// take them, and returns the first of each orbit.
+// orbits numbers nodes by where translations by even steps along each dimension take them, and returns the first of
+// each orbit.
 func orbits(o *torus.Torus) (orbit, first []int32) {
 	n := o.Nodes()
 	orbit = slices.Repeat([]int32{-1}, n)
@@ -73,8 +73,8 @@ func orbits(o *torus.Torus) (orbit, first []int32) {
 	return orbit, first
 }
 
-// walks leads all flows by classes of orbits and difference: up to most shortest
-// vectors each, chosen by pick among so many.
+// walks leads all flows by classes of orbits and difference: up to most shortest vectors each, chosen by pick among so
+// many.
 func walks(t rapid.TB, o *torus.Torus, flows []engine.Flow, most int, pick func(orbit int32, of int) int) (*engine.Walks, []int32) {
 	t.Helper()
 	vectors := must(o.Vectors())(t)
@@ -105,8 +105,7 @@ func walks(t rapid.TB, o *torus.Torus, flows []engine.Flow, most int, pick func(
 	return w, orbit
 }
 
-// tie halves the ways between nodes half-way round from each other, by the parity
-// of the orbit's first node.
+// tie halves the ways between nodes half-way round from each other, by the parity of the orbit's first node.
 func tie(o *torus.Torus) func(int32, int) int {
 	_, first := orbits(o)
 	return func(k int32, of int) int {
@@ -135,9 +134,8 @@ func loadsOf(n *engine.Network, r *engine.Routes, x *Traffic) []float64 {
 	return load
 }
 
-// TestFluidAllToAll: on regular tori of one size k all links can carry the same, in
-// d dimensions k^(d-1) times the k^2/8 of a ring (rounded down for odd k); the whole
-// all-to-all in fluid then ends at its fluid time.
+// TestFluidAllToAll: on regular tori of one size k all links can carry the same, in d dimensions k^(d-1) times the
+// k^2/8 of a ring (rounded down for odd k); the whole all-to-all in fluid then ends at its fluid time.
 func TestFluidAllToAll(t *testing.T) {
 	for _, c := range []struct {
 		dims []int
@@ -164,8 +162,8 @@ func TestFluidAllToAll(t *testing.T) {
 	}
 }
 
-// evenOdd is dimension-order routing on a regular torus: half-way round, from even
-// coordinates up and from odd ones down.
+// evenOdd is dimension-order routing on a regular torus: half-way round, from even coordinates up and from odd ones
+// down.
 func evenOdd(t rapid.TB, o *torus.Torus, flows []engine.Flow) *engine.Walks {
 	w := &engine.Walks{}
 	w.Degree, w.Link = o.Ports()
@@ -184,8 +182,8 @@ func evenOdd(t rapid.TB, o *torus.Torus, flows []engine.Flow) *engine.Walks {
 	return w
 }
 
-// TestFold: the folded all-to-all ends when the whole one does, class by class, on
-// regular and twisted tori with ways that load links unevenly, split or not.
+// TestFold: the folded all-to-all ends when the whole one does, class by class, on regular and twisted tori with ways
+// that load links unevenly, split or not.
 func TestFold(t *testing.T) {
 	shapes := []*torus.Torus{
 		shape(t, "", 4, 4), shape(t, "", 4, 3), shape(t, "", 2, 4, 2), shape(t, "tpuv4", 2, 2, 4), shape(t, "001000", 4, 2, 2), shape(t, "", 5),
@@ -218,8 +216,7 @@ func TestFold(t *testing.T) {
 	})
 }
 
-// TestFoldLarge: all-to-all on 16x16x16, 16.8 million flows, ends at the fluid time
-// of 8192 messages a link.
+// TestFoldLarge: all-to-all on 16x16x16, 16.8 million flows, ends at the fluid time of 8192 messages a link.
 func TestFoldLarge(t *testing.T) {
 	if !*long {
 		t.Skip("takes seconds and 500 MB; -long runs it")
@@ -248,8 +245,7 @@ func TestFoldLarge(t *testing.T) {
 	}
 }
 
-// BenchmarkAllToAll plays the whole all-to-all in fluid, and BenchmarkFold its
-// classes.
+// BenchmarkAllToAll plays the whole all-to-all in fluid, and BenchmarkFold its classes.
 func BenchmarkAllToAll(b *testing.B) {
 	for _, c := range speeds {
 		o := shape(b, c.twist, c.dims...)

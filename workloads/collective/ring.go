@@ -11,8 +11,7 @@ import (
 type Op uint8
 
 const (
-	// AllReduce leaves the sum of all ranks' data with every rank: ReduceScatter
-	// and then AllGather.
+	// AllReduce leaves the sum of all ranks' data with every rank: ReduceScatter and then AllGather.
 	AllReduce Op = iota
 	// ReduceScatter leaves with every rank its part of the sum.
 	ReduceScatter
@@ -40,35 +39,31 @@ func ParseOp(name string) (Op, error) {
 	return 0, fmt.Errorf("%w: no collective %q; there are %v", ErrTraffic, name, opNames)
 }
 
-// Stage is rings that work at the same time, of which each rank is in one: ranks
-// in the order in which they pass chunks on, the last to the first.
+// Stage is rings that work at the same time, of which each rank is in one: ranks in the order in which they pass chunks
+// on, the last to the first.
 type Stage [][]int32
 
-// Stream is a share of the data and the stages that reduce and scatter it, one
-// after the other, each what the one before it left a rank with; it is gathered
-// through the stages backwards.
+// Stream is a share of the data and the stages that reduce and scatter it, one after the other, each what the one
+// before it left a rank with; it is gathered through the stages backwards.
 type Stream []Stage
 
-// Collective is a ring collective (Patarasuk and Yuan, "Bandwidth optimal
-// all-reduce algorithms for clusters of workstations", 2009; on several rings,
-// Sack and Gropp, "Collective algorithms for multiported torus networks", 2015).
+// Collective is a ring collective (Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
+// workstations", 2009; on several rings, Sack and Gropp, "Collective algorithms for multiported torus networks", 2015).
 //
-// In a ring of n the data of a stage is n chunks, and there are n-1 steps each way.
-// Scattering, rank i of the ring sends chunk i-1-s in step s, and is left with
-// chunk i; gathering, it sends chunk i-s. It sends a chunk when it has sent the one
-// before, and has the part of its sum that the rank before it sent.
+// In a ring of n the data of a stage is n chunks, and there are n-1 steps each way. Scattering, rank i of the ring
+// sends chunk i-1-s in step s, and is left with chunk i; gathering, it sends chunk i-s. It sends a chunk when it has
+// sent the one before, and has the part of its sum that the rank before it sent.
 type Collective struct {
 	Op    Op
 	Nodes int // of the network
-	// Bytes is the data of a rank: what it puts into the sum, or has when all is
-	// gathered.
+	// Bytes is the data of a rank: what it puts into the sum, or has when all is gathered.
 	Bytes int64
 	// Streams share the data equally.
 	Streams []Stream
 	// Down are nodes that cannot be ranks; nil is none.
 	Down []bool
-	// Latency passes between the arrival of a chunk and the sending of what waits
-	// for it, and after the last. Set it for engines that know no latency of links.
+	// Latency passes between the arrival of a chunk and the sending of what waits for it, and after the last. Set it
+	// for engines that know no latency of links.
 	Latency engine.Time
 }
 

@@ -39,12 +39,11 @@ func sample(t *rapid.T) (nodes int, streams []Stream) {
 	return o.Nodes(), must(MultiRing(o, dims, form, both))(t)
 }
 
-// TestOwnership plays task graphs in random orders that dependencies allow, with
-// what every rank holds of every byte as the set of ranks that are in its sum: a
-// transfer takes what its source holds when it starts, and its destination adds it
-// (no rank twice) or, gathering, keeps it, which must be the whole sum. After
-// all-reduce each rank has the sum of its whole group of every byte, after
-// reduce-scatter one rank of the group has each, and after all-gather all have all.
+// TestOwnership plays task graphs in random orders that dependencies allow, with what every rank holds of every byte as
+// the set of ranks that are in its sum: a transfer takes what its source holds when it starts, and its destination adds
+// it (no rank twice) or, gathering, keeps it, which must be the whole sum. After all-reduce each rank has the sum of
+// its whole group of every byte, after reduce-scatter one rank of the group has each, and after all-gather all have
+// all.
 func TestOwnership(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes, streams := sample(t)
@@ -157,8 +156,7 @@ func groupsOf(c Collective) []uint64 {
 	return of
 }
 
-// inAnyOrder starts and ends tasks in a random order: start returns what is to be
-// done at the end.
+// inAnyOrder starts and ends tasks in a random order: start returns what is to be done at the end.
 func inAnyOrder(g *engine.Graph, rng *rand.Rand, start func(id int32) func()) {
 	left := make([]int, len(g.Tasks))
 	var ready []int32
@@ -188,8 +186,8 @@ func inAnyOrder(g *engine.Graph, rng *rand.Rand, start func(id int32) func()) {
 	}
 }
 
-// TestRingBytes: what all ranks of a group of n send is 2(n-1) times the data
-// (all-reduce), else n-1 times, in Traffic as in Graph; pair by pair they agree.
+// TestRingBytes: what all ranks of a group of n send is 2(n-1) times the data (all-reduce), else n-1 times, in Traffic
+// as in Graph; pair by pair they agree.
 func TestRingBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes, streams := sample(t)
@@ -229,8 +227,7 @@ func TestRingBytes(t *testing.T) {
 	})
 }
 
-// playRing returns the makespan of a collective in fluid on a torus, its transfers
-// led by shortest ways.
+// playRing returns the makespan of a collective in fluid on a torus, its transfers led by shortest ways.
 func playRing(t *testing.T, o *torus.Torus, c Collective) engine.Time {
 	t.Helper()
 	x := must(c.Traffic())(t)
@@ -243,9 +240,9 @@ func playRing(t *testing.T, o *torus.Torus, c Collective) engine.Time {
 	return must(flow.Run(t.Context(), g, n, must(engine.RoutesOf(g, n, w, x.Flows))(t), flow.Options{}))(t).Makespan
 }
 
-// TestRingTimes holds times against closed forms: 2(n-1) steps of a chunk and the
-// latency on one ring; both ways half the chunk; along all of d dimensions at once
-// 2(N-1)/N of the data over d links, or 2d both ways, and 2 sum(size-1) latencies.
+// TestRingTimes holds times against closed forms: 2(n-1) steps of a chunk and the latency on one ring; both ways half
+// the chunk; along all of d dimensions at once 2(N-1)/N of the data over d links, or 2d both ways, and 2 sum(size-1)
+// latencies.
 func TestRingTimes(t *testing.T) {
 	const latency = 700 * engine.Nanosecond
 	const data = 4 * 4 * 4 * 6 * 1000

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Check fails where the collective is not one: with data of less than a byte a
-// chunk, with rings of ranks that are down or not in the network, with stages that do not
-// have the same ranks, and with a ring of ranks that hold different parts.
+// Check fails where the collective is not one: with data of less than a byte a chunk, with rings of ranks that are down
+// or not in the network, with stages that do not have the same ranks, and with a ring of ranks that hold different
+// parts.
 func (c *Collective) Check() error {
 	if int(c.Op) >= len(opNames) || c.Latency < 0 {
 		return fmt.Errorf("%w: %s with a latency of %v", ErrTraffic, c.Op, c.Latency)
@@ -40,11 +40,10 @@ func (c *Collective) Check() error {
 	return nil
 }
 
-// checkStream returns the ranks of a stream, in order, and the most parts that its
-// data is cut into. A rank's part after some stages is where it was in their rings;
-// ranks of a ring must come with the same part of data that they sum. (Then what
-// they come with has no rank in common: two ranks with equal parts were in
-// different rings of every stage before.)
+// checkStream returns the ranks of a stream, in order, and the most parts that its data is cut into. A rank's part
+// after some stages is where it was in their rings; ranks of a ring must come with the same part of data that they sum.
+// (Then what they come with has no rank in common: two ranks with equal parts were in different rings of every stage
+// before.)
 func (c *Collective) checkStream(stream Stream) (ranks []int32, parts int64, err error) {
 	part := make([]int64, c.Nodes)
 	cut := int64(1) // parts so far
@@ -77,8 +76,8 @@ func (c *Collective) checkStream(stream Stream) (ranks []int32, parts int64, err
 	return ranks, cut, nil
 }
 
-// checkStage returns the ranks of a stage, in order, and the most of a ring. Where
-// it is one of several, rings must be of one length.
+// checkStage returns the ranks of a stage, in order, and the most of a ring. Where it is one of several, rings must be
+// of one length.
 func (c *Collective) checkStage(stage Stage, several bool) (ranks []int32, most int64, err error) {
 	for _, ring := range stage {
 		if len(ring) < 2 {

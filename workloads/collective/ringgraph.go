@@ -7,9 +7,8 @@ import (
 	"sim/engine"
 )
 
-// Graph returns the collective as transfers that wait for each other, stream by
-// stream, stage by stage, ring by ring, step by step and rank by rank; the last
-// task is a milestone that ends with the collective. It fails where Check does,
+// Graph returns the collective as transfers that wait for each other, stream by stream, stage by stage, ring by ring,
+// step by step and rank by rank; the last task is a milestone that ends with the collective. It fails where Check does,
 // and where there are more than MaxTasks tasks.
 func (c *Collective) Graph() (*engine.Graph, error) {
 	if err := c.Check(); err != nil {
@@ -56,8 +55,7 @@ func (c *Collective) Tasks() int64 {
 
 // addStream adds the tasks of stream k and returns those that it ends with.
 func (c *Collective) addStream(g *engine.Graph, k int) []int32 {
-	// by rank: the transfer that brought it the last of what it has so far, and its
-	// own last transfer
+	// by rank: the transfer that brought it the last of what it has so far, and its own last transfer
 	got, sent := slices.Repeat([]int32{-1}, c.Nodes), slices.Repeat([]int32{-1}, c.Nodes)
 	var last []int32
 	for _, r := range c.runs(k) {
@@ -90,8 +88,7 @@ func (c *Collective) addStream(g *engine.Graph, k int) []int32 {
 	return last
 }
 
-// Traffic returns what each rank sends to each other in all. It fails where Check
-// does.
+// Traffic returns what each rank sends to each other in all. It fails where Check does.
 func (c *Collective) Traffic() (*Traffic, error) {
 	if err := c.Check(); err != nil {
 		return nil, err

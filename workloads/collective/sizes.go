@@ -8,9 +8,9 @@ import (
 // ZipfExponent is the exponent of ZipfSizes in the evaluation of "To Reconfigure or Not to Reconfigure", Sec. 5.1.
 const ZipfExponent = 0.4
 
-// UniformSizes are those of an all-to-all in which every ordered pair of n nodes exchanges the same bytes. Like all sizes
-// here they are n x n, row by row: what node row sends node column, 0 on the diagonal. Error: ErrTraffic for fewer than 2
-// nodes, a mean below 1 B, or more bytes than can be counted.
+// UniformSizes are those of an all-to-all in which every ordered pair of n nodes exchanges the same bytes. Like all
+// sizes here they are n x n, row by row: what node row sends node column, 0 on the diagonal. Error: ErrTraffic for
+// fewer than 2 nodes, a mean below 1 B, or more bytes than can be counted.
 func UniformSizes(n int, mean int64) ([]int64, error) {
 	if err := checkSizes("uniform sizes", n, mean); err != nil {
 		return nil, err
@@ -32,9 +32,9 @@ func RandomSizes(n int, mean int64, seed uint64) ([]int64, error) {
 	return sizes, nil
 }
 
-// ZipfSizes are proportional to rank^-exponent over the n(n-1) pairs, whose ranks are a permutation drawn by the seed, and
-// average to the mean exactly: what rounding down leaves goes to the first ranks, a byte each (as UniformSizes else).
-// Error: also ErrTraffic for an exponent that is negative or not finite. 0 is uniform.
+// ZipfSizes are proportional to rank^-exponent over the n(n-1) pairs, whose ranks are a permutation drawn by the seed,
+// and average to the mean exactly: what rounding down leaves goes to the first ranks, a byte each (as UniformSizes
+// else). Error: also ErrTraffic for an exponent that is negative or not finite. 0 is uniform.
 func ZipfSizes(n int, mean int64, exponent float64, seed uint64) ([]int64, error) {
 	if err := checkSizes("zipf sizes", n, mean); err != nil {
 		return nil, err

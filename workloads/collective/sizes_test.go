@@ -44,8 +44,8 @@ func TestSizes(t *testing.T) {
 	})
 }
 
-// TestZipfSizes: sorted, they are rank^-exponent scaled, within a byte (and one more for what rounding left over); other
-// seeds permute the same sizes.
+// TestZipfSizes: sorted, they are rank^-exponent scaled, within a byte (and one more for what rounding left over);
+// other seeds permute the same sizes.
 func TestZipfSizes(t *testing.T) {
 	const n, mean = 16, 32_000_000
 	a, err := collective.ZipfSizes(n, mean, collective.ZipfExponent, 1)
@@ -147,8 +147,8 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// TestMark: the mark of UTF-8 that spreadsheets begin files with is no part of the
-// first entry or comment, and elsewhere it is a fault.
+// TestMark: the mark of UTF-8 that spreadsheets begin files with is no part of the first entry or comment, and
+// elsewhere it is a fault.
 func TestMark(t *testing.T) {
 	const mark, rows = "\uFEFF", "0,1KB\n2,0\n"
 	for _, before := range []string{mark, mark + "# bytes\n", mark + "\n", ""} {

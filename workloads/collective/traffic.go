@@ -1,10 +1,8 @@
-// Package collective says what jobs move between nodes: the patterns by which
-// networks are measured (all-to-all, permutations, hot spots, any matrix), and ring
-// collectives on rings embedded in a torus.
+// Package collective says what jobs move between nodes: the patterns by which networks are measured (all-to-all,
+// permutations, hot spots, any matrix), and ring collectives on rings embedded in a torus.
 //
-// A Traffic is who sends how much to whom; a task graph says what waits for what
-// besides. Neither names a link: ways are chosen in policies/routing, and time is
-// the engines'.
+// A Traffic is who sends how much to whom; a task graph says what waits for what besides. Neither names a link: ways
+// are chosen in policies/routing, and time is the engines'.
 package collective
 
 import (
@@ -18,19 +16,18 @@ import (
 // ErrTraffic is wrapped by every error about traffic that cannot be.
 var ErrTraffic = errors.New("collective: no such traffic")
 
-// Traffic is flows and how much each of them carries. Flows are in the order of
-// (source, destination), no pair comes twice, and none is from a node to itself.
+// Traffic is flows and how much each of them carries. Flows are in the order of (source, destination), no pair comes
+// twice, and none is from a node to itself.
 type Traffic struct {
 	Name  string
 	Nodes int // of the network, those that are down included
 	Flows []engine.Flow
-	// Message is the unit of Demand in bytes. Flow f carries Bytes[f], which is at
-	// least 1 and at most Message; nil is Message each.
+	// Message is the unit of Demand in bytes. Flow f carries Bytes[f], which is at least 1 and at most Message; nil is
+	// Message each.
 	Message int64
 	Bytes   []int64
-	// Random asks that each node send its packets to destinations drawn at random
-	// from its flows, rather than to one after the other. What a flow carries is
-	// then the mean.
+	// Random asks that each node send its packets to destinations drawn at random from its flows, rather than to one
+	// after the other. What a flow carries is then the mean.
 	Random bool
 }
 
@@ -54,8 +51,7 @@ func (t *Traffic) Total() int64 {
 	return sum
 }
 
-// Demand returns what each flow carries in units of Message, as routers weigh it;
-// nil is one unit each.
+// Demand returns what each flow carries in units of Message, as routers weigh it; nil is one unit each.
 func (t *Traffic) Demand() []float64 {
 	if t.Bytes == nil {
 		return nil
@@ -67,8 +63,8 @@ func (t *Traffic) Demand() []float64 {
 	return d
 }
 
-// Graph returns the traffic as transfers that all start at once: task f is flow f.
-// It fails where there are more than MaxTasks flows.
+// Graph returns the traffic as transfers that all start at once: task f is flow f. It fails where there are more than
+// MaxTasks flows.
 func (t *Traffic) Graph() (*engine.Graph, error) {
 	if len(t.Flows) > MaxTasks {
 		return nil, tooMany(t.Name, int64(len(t.Flows)))

@@ -6,8 +6,8 @@ import "fmt"
 func (a *Architecture) AttentionParameters() float64 {
 	h, heads := float64(a.Hidden), float64(a.Heads)
 	if a.Attention == "mla" {
-		// DeepSeek-V2, Sec. 2.1: low-rank queries, low-rank keys and values
-		// with a decoupled rotary key, and the output projection
+		// DeepSeek-V2, Sec. 2.1: low-rank queries, low-rank keys and values with a decoupled rotary key, and the output
+		// projection
 		q, kv := float64(a.QRank), float64(a.KVRank)
 		nope, rope, value := float64(a.NopeDim), float64(a.RopeDim), float64(a.ValueDim)
 		return h*q + q*heads*(nope+rope) + h*(kv+rope) + kv*heads*(nope+value) + heads*value*h
@@ -16,8 +16,8 @@ func (a *Architecture) AttentionParameters() float64 {
 	return 2*h*heads*d + 2*h*float64(a.KVHeads)*d
 }
 
-// AttentionWidth returns the width over all heads that scores and values are
-// computed with: heads x (query-key + value dimension) / 2.
+// AttentionWidth returns the width over all heads that scores and values are computed with: heads x (query-key + value
+// dimension) / 2.
 func (a *Architecture) AttentionWidth() float64 {
 	if a.Attention == "mla" {
 		return float64(a.Heads) * float64(a.NopeDim+a.RopeDim+a.ValueDim) / 2

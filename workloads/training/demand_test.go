@@ -11,10 +11,9 @@ import (
 	"sim/workloads/training"
 )
 
-// TestDemandOfGPT7B holds DELTA's Fig. 1b: on the ideal fabric the bandwidth
-// that leaves a pod of GPT-7B's job peaks at twice a NIC's 400 Gb/s while
-// micro-batches are passed on, and at four times in the DP phase, when both
-// stages of the pod synchronise.
+// TestDemandOfGPT7B holds DELTA's Fig. 1b: on the ideal fabric the bandwidth that leaves a pod of GPT-7B's job peaks at
+// twice a NIC's 400 Gb/s while micro-batches are passed on, and at four times in the DP phase, when both stages of the
+// pod synchronise.
 func TestDemandOfGPT7B(t *testing.T) {
 	const nic = 400e9
 	s, perPod := table1(t, "gpt-7b")

@@ -13,9 +13,9 @@ func (s *Spec) ExpertLayers(v int) float64 {
 	return layers - s.dense(v)
 }
 
-// ExpertBytes returns the mean size of what a GPU of a stage sends to another in one all-to-all between tokens and experts,
-// rounded up: a token goes to TopK experts, which are spread evenly over the stage, as ActivationBytes a number of its
-// Hidden, and where ETP GPUs share an expert to each of them. 0 in a dense model.
+// ExpertBytes returns the mean size of what a GPU of a stage sends to another in one all-to-all between tokens and
+// experts, rounded up: a token goes to TopK experts, which are spread evenly over the stage, as ActivationBytes a
+// number of its Hidden, and where ETP GPUs share an expert to each of them. 0 in a dense model.
 func (s *Spec) ExpertBytes() int64 {
 	gpus := float64(s.StageGPUs())
 	tokens := float64(s.Sequence*s.Microbatch*s.Choices.ConcurrentMicrobatches) / gpus

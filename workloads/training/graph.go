@@ -24,8 +24,7 @@ var phaseNames = [...]string{"barrier", "forward", "backward", "pp-forward", "pp
 // String returns the short name used in traces.
 func (p Phase) String() string { return phaseNames[p] }
 
-// Meta says what a task of an iteration is, beside the graph's bare task.
-// Counts are from 0.
+// Meta says what a task of an iteration is, beside the graph's bare task. Counts are from 0.
 type Meta struct {
 	Phase      Phase
 	Back       bool  // of a Sync: the half that goes to the previous replica
@@ -37,8 +36,7 @@ type Meta struct {
 	GPU        int32 // of the stage, where every GPU's flow is a task; else -1
 }
 
-// Node is an end point of an iteration's transfers: GPUs of a stage that act
-// in lockstep.
+// Node is an end point of an iteration's transfers: GPUs of a stage that act in lockstep.
 type Node struct {
 	Replica, Stage int
 	First, GPUs    int // of the stage
@@ -46,32 +44,29 @@ type Node struct {
 
 // Extent says how much of the job a graph holds.
 type Extent struct {
-	// All builds every replica, which then wait for each other before they
-	// synchronise. Otherwise one replica stands for all, which must be alike
-	// (DELTA, Sec. IV-A.1); what it sends to its neighbours on the ring then
-	// goes from a node to itself.
+	// All builds every replica, which then wait for each other before they synchronise. Otherwise one replica stands
+	// for all, which must be alike (DELTA, Sec. IV-A.1); what it sends to its neighbours on the ring then goes from a
+	// node to itself.
 	All bool
-	// PerGPU makes a task of every GPU's flow. Otherwise flows between two
-	// stages that start together are one task (DELTA, Sec. III-B, M).
+	// PerGPU makes a task of every GPU's flow. Otherwise flows between two stages that start together are one task
+	// (DELTA, Sec. III-B, M).
 	PerGPU bool
 	// Scale is, by replica, how many times as long compute takes; nil is 1.
 	Scale []float64
-	// SyncFrom is, by virtual stage, the time before which synchronisation
-	// does not start: that of a slower replica which the graph does not hold
-	// (DELTA, Sec. IV-A.1). nil is no such time.
+	// SyncFrom is, by virtual stage, the time before which synchronisation does not start: that of a slower replica
+	// which the graph does not hold (DELTA, Sec. IV-A.1). nil is no such time.
 	SyncFrom []engine.Time
 }
 
-// Iteration is one training iteration as a task graph: the complete
-// computation-communication DAG of DELTA, Fig. 3a.
+// Iteration is one training iteration as a task graph: the complete computation-communication DAG of DELTA, Fig. 3a.
 type Iteration struct {
 	Spec  Spec
 	Graph *engine.Graph
 	Meta  []Meta // by task
 	Nodes []Node // by node
 	All   bool
-	// Ready is, by replica of the graph and virtual stage (chunk x PP +
-	// stage), the last backward, after which its gradients are complete.
+	// Ready is, by replica of the graph and virtual stage (chunk x PP + stage), the last backward, after which its
+	// gradients are complete.
 	Ready [][]int32
 }
 
@@ -122,8 +117,7 @@ func (b *builder) reserve() {
 	b.Meta = make([]Meta, 0, tasks)
 }
 
-// name describes task id for people; micro-batches and stages count from 1, as
-// in DELTA's figures.
+// name describes task id for people; micro-batches and stages count from 1, as in DELTA's figures.
 func (it *Iteration) name(id int32) string {
 	m := it.Meta[id]
 	at := fmt.Sprintf("stage %d", m.Stage+1)
@@ -155,9 +149,8 @@ type builder struct {
 	*Iteration
 	x        Extent
 	replicas int
-	// node ids of a stage: all its GPUs, the half that sends on, the half that
-	// sends back (equal to all where the ring is not split); with PerGPU one
-	// node a GPU, of which these are the first
+	// node ids of a stage: all its GPUs, the half that sends on, the half that sends back (equal to all where the ring
+	// is not split); with PerGPU one node a GPU, of which these are the first
 	all, on, back [][]int32
 }
 
@@ -200,8 +193,8 @@ func (b *builder) task(t engine.Task, m Meta) int32 {
 	return b.Graph.AddTask(t)
 }
 
-// transfer adds the tasks that move each bytes from every one of gpus GPUs of
-// node src to those of dst, between the tasks in from and those in to.
+// transfer adds the tasks that move each bytes from every one of gpus GPUs of node src to those of dst, between the
+// tasks in from and those in to.
 func (b *builder) transfer(src, dst int32, gpus int, each int64, m Meta, from, to []int32) {
 	tasks, flows := 1, gpus
 	if b.x.PerGPU {
@@ -239,8 +232,7 @@ func (b *builder) pipeline(r int) error {
 		backward[v] = make([]int32, s.Microbatches)
 	}
 	b.Ready = append(b.Ready, make([]int32, virtual))
-	// step by step over all stages: about the order of time, which keeps
-	// together in memory what is played together
+	// step by step over all stages: about the order of time, which keeps together in memory what is played together
 	programs := make([][]op, s.PP)
 	last := make([]int32, s.PP)
 	for stage := range programs {
@@ -286,8 +278,8 @@ func (b *builder) pipeline(r int) error {
 	return nil
 }
 
-// hop adds a pipeline transfer between two compute tasks; within a stage, as
-// between chunks of a pipeline of one stage, nothing moves.
+// hop adds a pipeline transfer between two compute tasks; within a stage, as between chunks of a pipeline of one stage,
+// nothing moves.
 func (b *builder) hop(r int, m Meta, from, to int32) {
 	if m.Stage == m.To {
 		b.Graph.AddEdge(from, to, 0)

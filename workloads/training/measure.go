@@ -8,9 +8,8 @@ type Times struct {
 	Ideal   engine.Time // on the ideal non-blocking fabric
 }
 
-// NCT returns the normalised communication time of makespan c: the exposed
-// communication over that of the ideal fabric (docs/model.md, "References"). Where
-// the ideal fabric exposes none it is 1 if c does not either, and undefined
+// NCT returns the normalised communication time of makespan c: the exposed communication over that of the ideal fabric
+// (docs/model.md, "References"). Where the ideal fabric exposes none it is 1 if c does not either, and undefined
 // (false) otherwise.
 func (t Times) NCT(c engine.Time) (float64, bool) {
 	if t.Ideal == t.Compute {

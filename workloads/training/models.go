@@ -2,8 +2,8 @@ package training
 
 import "slices"
 
-// Architecture describes a transformer: what decides its arithmetic, its
-// parameters and the size of what its stages exchange.
+// Architecture describes a transformer: what decides its arithmetic, its parameters and the size of what its stages
+// exchange.
 type Architecture struct {
 	Name            string  `key:"name" doc:"name of the model, for people"`
 	Layers          int     `key:"layers" doc:"transformer layers" required:"" min:"1" max:"65536"`
@@ -28,8 +28,8 @@ type Architecture struct {
 	EffectiveTFLOPS float64 `key:"effective_tflops" doc:"what one GPU achieves on the model, in 1e12 operations a second" else:"workload.effective_tflops; one of the two is required" above:"0" max:"1000000"`
 }
 
-// models are the presets: Table I of the DELTA paper, and GPT-7B of its Fig. 1.
-// Effective rates are those of the preset "calibrated".
+// models are the presets: Table I of the DELTA paper, and GPT-7B of its Fig. 1. Effective rates are those of the preset
+// "calibrated".
 var models = []Architecture{
 	{
 		Name: "megatron-177b", Layers: 96, Hidden: 12288, Vocab: 131072,

@@ -9,14 +9,13 @@ import (
 	"sim/engine"
 )
 
-// Perturbation says how the compute times of one iteration differ from those
-// that were planned with. The zero value changes nothing.
+// Perturbation says how the compute times of one iteration differ from those that were planned with. The zero value
+// changes nothing.
 type Perturbation struct {
-	// Task is the coefficient of variation of each pass's time: every pass
-	// takes a factor of its own, lognormal with mean 1.
+	// Task is the coefficient of variation of each pass's time: every pass takes a factor of its own, lognormal with
+	// mean 1.
 	Task float64
-	// Stage is the same of a factor that all passes of a stage of a replica
-	// share, for the whole iteration.
+	// Stage is the same of a factor that all passes of a stage of a replica share, for the whole iteration.
 	Stage float64
 	// Slow is how many times as long the compute of one replica takes; 0 is 1.
 	Slow float64
@@ -24,12 +23,10 @@ type Perturbation struct {
 	SlowReplica int
 }
 
-// Durations writes to d, by task, the compute times of one play of the
-// iteration under p; transfers and barriers keep what they have. Everything is
-// drawn from seed: each sort of factor has a stream of its own, so that adding
-// one leaves the others as they are. It fails where d does not fit the graph,
-// the slow replica is not in it, or the times grow beyond what simulated time
-// can hold.
+// Durations writes to d, by task, the compute times of one play of the iteration under p; transfers and barriers keep
+// what they have. Everything is drawn from seed: each sort of factor has a stream of its own, so that adding one leaves
+// the others as they are. It fails where d does not fit the graph, the slow replica is not in it, or the times grow
+// beyond what simulated time can hold.
 func (it *Iteration) Durations(p Perturbation, seed uint64, d []engine.Time) error {
 	replicas := len(it.Ready)
 	if len(d) != len(it.Meta) {
@@ -69,8 +66,8 @@ func (it *Iteration) Durations(p Perturbation, seed uint64, d []engine.Time) err
 	return nil
 }
 
-// longest is the most that the passes of a replica may take together: half of
-// what simulated time can hold, so that transfers find room as well.
+// longest is the most that the passes of a replica may take together: half of what simulated time can hold, so that
+// transfers find room as well.
 const longest = math.MaxInt64 / 2
 
 // scaled returns d times f to the nearest tick, at most longest.
@@ -78,8 +75,8 @@ func scaled(d engine.Time, f float64) engine.Time {
 	return engine.Time(min(math.Round(float64(d)*f), longest))
 }
 
-// lognormal returns a source of factors with mean 1 and the given coefficient
-// of variation, drawn from r; of none all are 1 and nothing is drawn.
+// lognormal returns a source of factors with mean 1 and the given coefficient of variation, drawn from r; of none all
+// are 1 and nothing is drawn.
 func lognormal(cv float64, r *rand.Rand) func() float64 {
 	if cv == 0 {
 		return func() float64 { return 1 }
@@ -90,8 +87,7 @@ func lognormal(cv float64, r *rand.Rand) func() float64 {
 	return func() float64 { return math.Exp(sigma*r.NormFloat64() - variance/2) }
 }
 
-// Stream returns the generator that the consumer of that name owns under a
-// seed.
+// Stream returns the generator that the consumer of that name owns under a seed.
 func Stream(seed uint64, name string) *rand.Rand {
 	h := fnv.New64a()
 	h.Write([]byte(name))

@@ -38,8 +38,7 @@ func (it *Iteration) durations(t testing.TB, p Perturbation, seed uint64) []engi
 	return d
 }
 
-// factors are the durations of passes over the planned ones, by task; 0 where
-// there is no pass.
+// factors are the durations of passes over the planned ones, by task; 0 where there is no pass.
 func (it *Iteration) factors(t testing.TB, p Perturbation, seed uint64) []float64 {
 	t.Helper()
 	f := make([]float64, len(it.Meta))
@@ -57,8 +56,7 @@ func (it *Iteration) factors(t testing.TB, p Perturbation, seed uint64) []float6
 // near is the distance of factors that rounding to ticks leaves.
 const near = 1e-9
 
-// TestLognormal: factors have mean 1 and the coefficient of variation asked
-// for, within five standard errors.
+// TestLognormal: factors have mean 1 and the coefficient of variation asked for, within five standard errors.
 func TestLognormal(t *testing.T) {
 	const n = 400_000
 	for _, cv := range []float64{0.01, 0.05, 0.3, 1} {
@@ -85,8 +83,7 @@ func TestLognormal(t *testing.T) {
 	}
 }
 
-// TestNothingPerturbed: no perturbation leaves every duration as it is, and so
-// does one that says so.
+// TestNothingPerturbed: no perturbation leaves every duration as it is, and so does one that says so.
 func TestNothingPerturbed(t *testing.T) {
 	it := perturbable(t)
 	for _, p := range []Perturbation{{}, {Slow: 1, SlowReplica: 2}, {Slow: 1, SlowReplica: -1}} {
@@ -109,8 +106,7 @@ func TestTaskFactors(t *testing.T) {
 	}
 }
 
-// TestStageFactors: passes of a stage of a replica share a factor, others have
-// another.
+// TestStageFactors: passes of a stage of a replica share a factor, others have another.
 func TestStageFactors(t *testing.T) {
 	it := perturbable(t)
 	of := map[[2]int32]float64{}
@@ -135,8 +131,8 @@ func TestStageFactors(t *testing.T) {
 	}
 }
 
-// TestSlowReplica: one replica's passes all take as many times as long, that
-// of the index or, over the seeds, each about as often.
+// TestSlowReplica: one replica's passes all take as many times as long, that of the index or, over the seeds, each
+// about as often.
 func TestSlowReplica(t *testing.T) {
 	it := perturbable(t)
 	slow := func(p Perturbation, seed uint64) int {
@@ -168,8 +164,8 @@ func TestSlowReplica(t *testing.T) {
 	}
 }
 
-// TestOneSortOfFactor: what is added to a perturbation leaves the factors that
-// were there, the same seed gives them again and another seed others.
+// TestOneSortOfFactor: what is added to a perturbation leaves the factors that were there, the same seed gives them
+// again and another seed others.
 func TestOneSortOfFactor(t *testing.T) {
 	it := perturbable(t)
 	rapid.Check(t, func(rt *rapid.T) {

@@ -7,23 +7,22 @@ import (
 	"sim/fabric"
 )
 
-// Layout says which hardware each replica of a graph runs on. Slices are by
-// replica; of one replica that stands for all there is one entry.
+// Layout says which hardware each replica of a graph runs on. Slices are by replica; of one replica that stands for all
+// there is one entry.
 type Layout struct {
 	GPUsPerPod int // of one replica: a multiple of a stage's GPUs
 	Ports      []int
 	PortRate   []units.Rate
 	NICRate    []units.Rate
-	// PodMap is a permutation: block i of consecutive stages is in pod
-	// PodMap[i] of its replica; nil is the identity.
+	// PodMap is a permutation: block i of consecutive stages is in pod PodMap[i] of its replica; nil is the identity.
 	PodMap [][]int
 	// Numbers are those that pods of a replica go by in names; nil counts from
 	// 0.
 	Numbers []int
 }
 
-// Place puts the iteration's nodes into pods of a replica each. It fails when
-// stages do not fill whole pods or the layout does not fit the replicas.
+// Place puts the iteration's nodes into pods of a replica each. It fails when stages do not fill whole pods or the
+// layout does not fit the replicas.
 func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 	s := &it.Spec
 	gpus := s.StageGPUs()
@@ -57,8 +56,8 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 			p.Pods = append(p.Pods, fabric.Pod{Name: name, Replica: r, Ports: l.Ports[r], Rate: l.PortRate[r]})
 		}
 	}
-	// one set of NICs a distinct group of GPUs: where nodes of a stage overlap
-	// the larger one uses the sets of the smaller ones
+	// one set of NICs a distinct group of GPUs: where nodes of a stage overlap the larger one uses the sets of the
+	// smaller ones
 	sets := map[[3]int]int32{}
 	for _, n := range it.Nodes {
 		if n.GPUs == gpus && it.halved(n) {

@@ -27,9 +27,8 @@ func small(schedule training.Schedule, pp, microbatches, replicas int) training.
 
 const smallPod = 8
 
-// circuits gives bundle i of o, in the order of pods within a replica, one of
-// the counts of a pattern: the same to a pair of pods in every replica, and
-// the same to the twins in all.
+// circuits gives bundle i of o, in the order of pods within a replica, one of the counts of a pattern: the same to a
+// pair of pods in every replica, and the same to the twins in all.
 func circuits(o *fabric.Optical, podsPerReplica int, pattern []int) []int {
 	x := make([]int, len(o.Bundles))
 	for i, b := range o.Bundles {
@@ -42,8 +41,7 @@ func circuits(o *fabric.Optical, podsPerReplica int, pattern []int) []int {
 	return x
 }
 
-// lit returns the network and routes of g on p with circuits by pattern, or the
-// ideal fabric for none.
+// lit returns the network and routes of g on p with circuits by pattern, or the ideal fabric for none.
 func lit(t *testing.T, p *fabric.Pods, g *engine.Graph, podsPerReplica int, pattern []int) (*engine.Network, *engine.Routes) {
 	t.Helper()
 	o, err := p.Connect(g)
@@ -71,8 +69,8 @@ var patterns = [][]int{{1}, {2, 3, 1}, {1, 2, 2, 3, 1}, {4, 1}, {8}}
 
 var both = []flow.Service{flow.MaxMin, flow.LevelPriority}
 
-// TestReducedIsFull: the reduced graph starts and ends every transfer between
-// pods when the full one does (DELTA, Fig. 3).
+// TestReducedIsFull: the reduced graph starts and ends every transfer between pods when the full one does (DELTA, Fig.
+// 3).
 func TestReducedIsFull(t *testing.T) {
 	for _, schedule := range []training.Schedule{training.OneFOneB, training.GPipe, training.Interleaved} {
 		for _, x := range []training.Extent{{}, {All: true, PerGPU: true}, {All: true}} {
@@ -108,12 +106,10 @@ func TestReducedIsFull(t *testing.T) {
 	}
 }
 
-// TestAggregatedIsPerGPU: flows that start together may be one task (DELTA,
-// Sec. III-B): both graphs start and end every one of them together, but for
-// the rounding of sums of other terms. One replica that stands for more than
-// two has only half of its ring's transfers, so that flows of one task meet
-// others at some of its GPUs and not at the rest: there only all replicas will
-// do.
+// TestAggregatedIsPerGPU: flows that start together may be one task (DELTA, Sec. III-B): both graphs start and end
+// every one of them together, but for the rounding of sums of other terms. One replica that stands for more than two
+// has only half of its ring's transfers, so that flows of one task meet others at some of its GPUs and not at the rest:
+// there only all replicas will do.
 func TestAggregatedIsPerGPU(t *testing.T) {
 	const ticks = 4
 	for _, c := range []struct {
@@ -152,9 +148,8 @@ func TestAggregatedIsPerGPU(t *testing.T) {
 
 func apart(a, b engine.Time) engine.Time { return max(a-b, b-a) }
 
-// TestOneReplicaIsAll: of alike replicas one stands for all (DELTA, Sec.
-// IV-A.1), with the circuits of each pod pair in every replica and those to a
-// twin on each side: the same makespan, and the same times of every task.
+// TestOneReplicaIsAll: of alike replicas one stands for all (DELTA, Sec. IV-A.1), with the circuits of each pod pair in
+// every replica and those to a twin on each side: the same makespan, and the same times of every task.
 func TestOneReplicaIsAll(t *testing.T) {
 	for _, replicas := range []int{1, 2, 3, 8} {
 		for _, schedule := range []training.Schedule{training.OneFOneB, training.Interleaved} {
@@ -194,8 +189,7 @@ func TestOneReplicaIsAll(t *testing.T) {
 	}
 }
 
-// TestPortsOfOneReplicaAreAll: the ports counted for one replica times the
-// replicas are those of all.
+// TestPortsOfOneReplicaAreAll: the ports counted for one replica times the replicas are those of all.
 func TestPortsOfOneReplicaAreAll(t *testing.T) {
 	for _, replicas := range []int{1, 2, 3, 8} {
 		s := small(training.OneFOneB, 6, 6, replicas)
@@ -216,8 +210,8 @@ func TestPortsOfOneReplicaAreAll(t *testing.T) {
 	}
 }
 
-// TestSlowReplicaDelaysAll: no replica synchronises a stage before the slowest
-// is ready, and all do then; nothing before that is delayed in the others.
+// TestSlowReplicaDelaysAll: no replica synchronises a stage before the slowest is ready, and all do then; nothing
+// before that is delayed in the others.
 func TestSlowReplicaDelaysAll(t *testing.T) {
 	for _, replicas := range []int{2, 3, 8} {
 		s := small(training.OneFOneB, 4, 8, replicas)
@@ -258,9 +252,8 @@ func TestSlowReplicaDelaysAll(t *testing.T) {
 	}
 }
 
-// TestTaskCounts: DELTA's footnote 3: 2 (PP - 1) x micro-batches PP tasks and
-// PP DP tasks a replica under 1F1B; the reduced graph keeps those of the
-// boundaries between pods.
+// TestTaskCounts: DELTA's footnote 3: 2 (PP - 1) x micro-batches PP tasks and PP DP tasks a replica under 1F1B; the
+// reduced graph keeps those of the boundaries between pods.
 func TestTaskCounts(t *testing.T) {
 	for _, model := range append([]string{"gpt-7b"}, training.ModelNames()[:4]...) {
 		s, perPod := table1(t, model)
@@ -304,8 +297,7 @@ func TestTaskCounts(t *testing.T) {
 	}
 }
 
-// TestOneReplicaOfTableI is TestOneReplicaIsAll for the paper's workloads, cut
-// to 24 micro-batches.
+// TestOneReplicaOfTableI is TestOneReplicaIsAll for the paper's workloads, cut to 24 micro-batches.
 func TestOneReplicaOfTableI(t *testing.T) {
 	for _, model := range training.ModelNames()[:4] {
 		s, perPod := table1(t, model)
@@ -326,8 +318,8 @@ func TestOneReplicaOfTableI(t *testing.T) {
 	}
 }
 
-// TestHalfRing: one replica that stands for more than two cannot be built flow
-// by flow, as it holds but half of the ring.
+// TestHalfRing: one replica that stands for more than two cannot be built flow by flow, as it holds but half of the
+// ring.
 func TestHalfRing(t *testing.T) {
 	for d, want := range map[int]bool{2: true, 3: false} {
 		_, err := training.Build(small(training.OneFOneB, 4, 8, d), training.Extent{PerGPU: true})

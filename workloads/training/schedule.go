@@ -6,8 +6,7 @@ import "fmt"
 type Schedule uint8
 
 const (
-	// OneFOneB warms up with as many forwards as stages follow, then
-	// alternates forward and backward (PipeDream-Flush).
+	// OneFOneB warms up with as many forwards as stages follow, then alternates forward and backward (PipeDream-Flush).
 	OneFOneB Schedule = iota
 	// GPipe does all forwards, then all backwards.
 	GPipe
@@ -47,8 +46,7 @@ func (s *Spec) program(stage int) []op {
 	case GPipe:
 		warm = n
 	case Interleaved:
-		// Narayanan et al. 2021, Sec. 2.2: two for each stage that follows,
-		// and one round of every chunk but the last
+		// Narayanan et al. 2021, Sec. 2.2: two for each stage that follows, and one round of every chunk but the last
 		warm = min((s.PP-1-stage)*2+(s.Chunks-1)*s.PP, n)
 	}
 	ops := make([]op, 0, 2*n)
@@ -64,8 +62,7 @@ func (s *Spec) program(stage int) []op {
 	return ops
 }
 
-// forward returns the i-th forward of a stage: rounds of PP micro-batches go
-// through chunk after chunk.
+// forward returns the i-th forward of a stage: rounds of PP micro-batches go through chunk after chunk.
 func (s *Spec) forward(i int) op {
 	round, in := i/(s.PP*s.Chunks), i%(s.PP*s.Chunks)
 	if s.Chunks == 1 {
@@ -74,8 +71,7 @@ func (s *Spec) forward(i int) op {
 	return op{chunk: in / s.PP, microbatch: round*s.PP + in%s.PP}
 }
 
-// backward returns the i-th backward of a stage: as forward, the last chunk
-// first.
+// backward returns the i-th backward of a stage: as forward, the last chunk first.
 func (s *Spec) backward(i int) op {
 	o := s.forward(i)
 	return op{backward: true, chunk: s.Chunks - 1 - o.chunk, microbatch: o.microbatch}

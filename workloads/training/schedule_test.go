@@ -37,9 +37,8 @@ func shapeOf(s Spec) string {
 	return fmt.Sprintf("%v PP %d, %d micro-batches, %d chunks", s.Schedule, s.PP, s.Microbatches, s.Chunks)
 }
 
-// TestPrograms: every stage does each forward and backward once, no backward
-// before its forward, warms up as the schedule says, and holds no more
-// activations than that allows.
+// TestPrograms: every stage does each forward and backward once, no backward before its forward, warms up as the
+// schedule says, and holds no more activations than that allows.
 func TestPrograms(t *testing.T) {
 	programs(func(s Spec) {
 		n := s.Microbatches * s.Chunks
@@ -86,9 +85,8 @@ func TestPrograms(t *testing.T) {
 	})
 }
 
-// TestProgramByHand is Megatron-LM's interleaved schedule of 2 stages, 2 chunks
-// and 4 micro-batches, the last stage (Narayanan et al. 2021, Fig. 4 has the
-// like for 4 stages).
+// TestProgramByHand is Megatron-LM's interleaved schedule of 2 stages, 2 chunks and 4 micro-batches, the last stage
+// (Narayanan et al. 2021, Fig. 4 has the like for 4 stages).
 func TestProgramByHand(t *testing.T) {
 	s := tiny(Interleaved, 2, 4, 2)
 	for stage, want := range []string{
@@ -109,8 +107,8 @@ func TestProgramByHand(t *testing.T) {
 	}
 }
 
-// TestNoDeadlock: stages in their order of work never wait for each other in a
-// circle, and a pipeline of equal stages takes the time known in closed form.
+// TestNoDeadlock: stages in their order of work never wait for each other in a circle, and a pipeline of equal stages
+// takes the time known in closed form.
 func TestNoDeadlock(t *testing.T) {
 	programs(func(s Spec) {
 		it, err := Build(s, Extent{})

@@ -7,8 +7,8 @@ import (
 	"sim/engine"
 )
 
-// Choices are the modelling choices that the paper leaves open. The preset
-// "calibrated" (docs/model.md) is the set that comes nearest to its figures.
+// Choices are the modelling choices that the paper leaves open. The preset "calibrated" (docs/model.md) is the set that
+// comes nearest to its figures.
 type Choices struct {
 	EffectiveTFLOPS float64 // TFLOP/s that a GPU reaches
 	BackwardRatio   float64 // backward time over forward time
@@ -16,8 +16,8 @@ type Choices struct {
 	LayerGranular   bool    // stages hold whole layers, the first ones one more; else all are alike
 	Embedding       bool    // count the embedding in the first stage and the LM head in the last
 	RouterAllLayers bool    // count a router's FLOPs in the dense layers of an MoE model too
-	// ConcurrentMicrobatches is the number of micro-batches whose compute a
-	// stage does at a time: 1, or the number of its tensor-parallel groups.
+	// ConcurrentMicrobatches is the number of micro-batches whose compute a stage does at a time: 1, or the number of
+	// its tensor-parallel groups.
 	ConcurrentMicrobatches int
 	ActivationBytes        int  // an element, in pipeline transfers
 	GradientBytes          int  // an element, in the reduce-scatter
@@ -40,8 +40,8 @@ type Spec struct {
 	Chunks       int // model chunks a stage holds: 1, or more under Interleaved
 }
 
-// StageGPUs returns the number of GPUs of a pipeline stage: an expert-parallel
-// group where there are experts, else a tensor-parallel one.
+// StageGPUs returns the number of GPUs of a pipeline stage: an expert-parallel group where there are experts, else a
+// tensor-parallel one.
 func (s *Spec) StageGPUs() int {
 	if s.Arch.Experts > 0 {
 		return s.ETP * s.EP
@@ -49,8 +49,7 @@ func (s *Spec) StageGPUs() int {
 	return s.TP
 }
 
-// Replicas returns the number of data-parallel replicas (for MoE models
-// expert-data-parallel ones).
+// Replicas returns the number of data-parallel replicas (for MoE models expert-data-parallel ones).
 func (s *Spec) Replicas() int { return s.GPUs / (s.PP * s.StageGPUs()) }
 
 // Check fails when the parts do not make whole stages and replicas.
@@ -74,8 +73,8 @@ func (s *Spec) Check() error {
 	return nil
 }
 
-// layers returns the number of layers of virtual stage v of PP x Chunks (a
-// share of all unless stages are layer-granular), and the index of its first.
+// layers returns the number of layers of virtual stage v of PP x Chunks (a share of all unless stages are
+// layer-granular), and the index of its first.
 func (s *Spec) layers(v int) (first, count float64) {
 	n, l := s.PP*s.Chunks, s.Arch.Layers
 	if !s.Choices.LayerGranular {
@@ -90,8 +89,8 @@ func (s *Spec) layers(v int) (first, count float64) {
 	return float64(f), float64(c)
 }
 
-// dense returns how many of virtual stage v's layers have no experts: its
-// share of them, or those that it holds where stages are layer-granular.
+// dense returns how many of virtual stage v's layers have no experts: its share of them, or those that it holds where
+// stages are layer-granular.
 func (s *Spec) dense(v int) float64 {
 	first, count := s.layers(v)
 	switch {
@@ -103,8 +102,7 @@ func (s *Spec) dense(v int) float64 {
 	return min(count, max(0, float64(s.Arch.DenseLayers)-first))
 }
 
-// ForwardSeconds returns the time of the forward pass of one micro-batch
-// through virtual stage v.
+// ForwardSeconds returns the time of the forward pass of one micro-batch through virtual stage v.
 func (s *Spec) ForwardSeconds(v int) float64 {
 	a, c := &s.Arch, &s.Choices
 	_, layers := s.layers(v)
@@ -145,8 +143,7 @@ func (s *Spec) Parameters(v int) float64 {
 	_, layers := s.layers(v)
 	dense := s.dense(v)
 	gpus := float64(s.StageGPUs())
-	// attention, dense layers, router and shared experts are divided over the
-	// tensor-parallel groups of the stage too
+	// attention, dense layers, router and shared experts are divided over the tensor-parallel groups of the stage too
 	held := (layers*a.AttentionParameters() + dense*a.FFNParameters()) / gpus
 	if a.Experts > 0 {
 		moe := layers - dense
@@ -164,17 +161,15 @@ func (s *Spec) Parameters(v int) float64 {
 	return held
 }
 
-// SyncBytes returns what one GPU of virtual stage v sends to its neighbour on
-// the ring of replicas an iteration: gradients reduce-scattered, parameters
-// all-gathered.
+// SyncBytes returns what one GPU of virtual stage v sends to its neighbour on the ring of replicas an iteration:
+// gradients reduce-scattered, parameters all-gathered.
 func (s *Spec) SyncBytes(v int) int64 {
 	d := float64(s.Replicas())
 	b := float64(s.Choices.GradientBytes+s.Choices.ParameterBytes) * (d - 1) / d * s.Parameters(v)
 	return int64(math.Round(b))
 }
 
-// times returns the forward and backward time of virtual stage v on GPUs that
-// take scale times as long.
+// times returns the forward and backward time of virtual stage v on GPUs that take scale times as long.
 func (s *Spec) times(v int, scale float64) (forward, backward engine.Time, err error) {
 	f := s.ForwardSeconds(v) * scale
 	if forward, err = engine.FromSeconds(f); err != nil {

@@ -18,8 +18,8 @@ func total(s training.Spec, f func(v int) float64) float64 {
 
 func same(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(b) }
 
-// TestVariantsConserve: how layers are cut into stages moves work and
-// parameters about but makes none, and the embedding adds its own.
+// TestVariantsConserve: how layers are cut into stages moves work and parameters about but makes none, and the
+// embedding adds its own.
 func TestVariantsConserve(t *testing.T) {
 	for _, model := range training.ModelNames() {
 		t.Run(model, func(t *testing.T) {
@@ -52,8 +52,8 @@ func TestVariantsConserve(t *testing.T) {
 	}
 }
 
-// TestLayerGranular: whole layers, the first stages one more, and of
-// DeepSeek's dense layers all in the first stage, which then holds no experts.
+// TestLayerGranular: whole layers, the first stages one more, and of DeepSeek's dense layers all in the first stage,
+// which then holds no experts.
 func TestLayerGranular(t *testing.T) {
 	s, _ := table1(t, "deepseek-671b")
 	s.Choices.LayerGranular = true
@@ -85,8 +85,8 @@ func TestTableIParameters(t *testing.T) {
 	}
 }
 
-// TestPipelineBytes: with sequence parallelism a tensor-parallel group sends
-// the activations once, else each GPU sends them all.
+// TestPipelineBytes: with sequence parallelism a tensor-parallel group sends the activations once, else each GPU sends
+// them all.
 func TestPipelineBytes(t *testing.T) {
 	s, _ := table1(t, "megatron-177b")
 	parallel := s.PipelineBytes() * int64(s.TP)
@@ -96,8 +96,7 @@ func TestPipelineBytes(t *testing.T) {
 	}
 }
 
-// TestSyncBytes: reduce-scatter and all-gather on a ring, 6 (D-1)/D bytes a
-// parameter; none with one replica.
+// TestSyncBytes: reduce-scatter and all-gather on a ring, 6 (D-1)/D bytes a parameter; none with one replica.
 func TestSyncBytes(t *testing.T) {
 	s, _ := table1(t, "megatron-177b")
 	for replicas, part := range map[int]float64{1: 0, 2: 0.5, 3: 2. / 3, 8: 7. / 8} {

@@ -2,11 +2,10 @@ package training
 
 import "sim/engine"
 
-// sync adds the synchronisation of gradients and parameters on a ring of the
-// replicas: a transfer from each replica to the next a stage and chunk, and
-// where the ring is split one to the previous as well. Every hop of a ring
-// carries the data at the same time, so it starts when the last replica is
-// ready, and all of it must have arrived before the iteration ends.
+// sync adds the synchronisation of gradients and parameters on a ring of the replicas: a transfer from each replica to
+// the next a stage and chunk, and where the ring is split one to the previous as well. Every hop of a ring carries the
+// data at the same time, so it starts when the last replica is ready, and all of it must have arrived before the
+// iteration ends.
 func (b *builder) sync() {
 	s := &b.Spec
 	for stage := range s.PP {
@@ -52,8 +51,7 @@ func (b *builder) ring(r, stage, chunk int, start []int32) {
 	half := s.StageGPUs() / 2
 	b.transfer(b.on[r][stage], b.on[next][stage], half, each, m, start, nil)
 	if b.All {
-		// of one replica that stands for all this half is the mirror image of
-		// the other, on circuits of its own
+		// of one replica that stands for all this half is the mirror image of the other, on circuits of its own
 		m.Back = true
 		b.transfer(b.back[r][stage], b.back[previous][stage], half, each, m, start, nil)
 	}
