@@ -1,11 +1,13 @@
 package scenarios
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
+	"sim/scenarios/result"
 	"sim/scenarios/schema"
 )
 
@@ -51,4 +53,33 @@ func Reference(w io.Writer) error {
 	studyReference(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// JSONSchema writes a JSON Schema of scenarios and studies, by which editors complete and check keys. Which keys a section
+// has follows from its kind; what a whole scenario needs, and what holds between keys, Parse alone tells. It fails when w does.
+func JSONSchema(w io.Writer) error {
+	s := &Scenario{}
+	var all []*schema.Table
+	sectionKinds := map[string][]schema.Object{}
+	for _, k := range kinds() {
+		tables := schemaOf(s, false, k).Tables
+		own := schema.JSON(k.section, slices.DeleteFunc(slices.Clone(tables), func(t *schema.Table) bool { return !under(t.Path, k.section) }))
+		own["properties"].(schema.Object)["kind"] = schema.Object{"enum": []string{k.name}, "description": k.doc}
+		sectionKinds[k.section] = append(sectionKinds[k.section], own)
+		all = append(all, slices.DeleteFunc(tables, func(t *schema.Table) bool { return under(t.Path, k.section) })...)
+	}
+	all = append(all, schema.New(nil, plotPart(new([]result.Plot))).Tables...)
+	root := schema.JSON("", all)
+	properties := root["properties"].(schema.Object)
+	for _, section := range sections {
+		properties[section] = schema.Object{"anyOf": sectionKinds[section]}
+		job := properties["job"].(schema.Object)["items"].(schema.Object)["properties"].(schema.Object)
+		job[section] = properties[section]
+	}
+	properties["sweep"] = schema.Object{"type": "object", "description": "Keys with the values that they take, as a list or a range: of a study."}
+	root["$schema"], root["title"] = "http://json-schema.org/draft-07/schema#", "Scenario of sim"
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	return e.Encode(root)
 }

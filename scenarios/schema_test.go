@@ -1,7 +1,10 @@
 package scenarios
 
 import (
+	"bytes"
+	"encoding/json"
 	"reflect"
+	"regexp"
 	"sim/scenarios/schema"
 	"slices"
 	"strings"
@@ -134,6 +137,89 @@ func TestReference(t *testing.T) {
 			columns = n
 		case n != columns:
 			t.Errorf("not as many columns as the head: %s", line)
+		}
+	}
+}
+
+// fits tells where a value is none of what a JSON Schema allows, "" if nowhere. It knows what JSONSchema writes.
+func fits(of map[string]any, v any, at string) string {
+	if all, ok := of["anyOf"].([]any); ok {
+		first := ""
+		for i, one := range all {
+			where := fits(one.(map[string]any), v, at)
+			if where == "" {
+				return ""
+			}
+			if i == 0 {
+				first = where
+			}
+		}
+		return first
+	}
+	if enum, ok := of["enum"].([]any); ok && !slices.Contains(enum, v) {
+		return at
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			properties, closed := of["properties"].(map[string]any)
+			below, ok := properties[name].(map[string]any)
+			if !ok && closed {
+				return at + "." + name
+			}
+			if where := fits(below, inner, at+"."+name); where != "" {
+				return where
+			}
+		}
+	case []any:
+		items, _ := of["items"].(map[string]any)
+		for _, inner := range v {
+			if where := fits(items, inner, at); where != "" {
+				return where
+			}
+		}
+	case string:
+		if pattern, ok := of["pattern"].(string); ok && !regexp.MustCompile(pattern).MatchString(v) {
+			return at
+		}
+	}
+	return ""
+}
+
+// All that comes with sim is as the JSON Schema says, and what has a wrong key is not.
+func TestJSONSchema(t *testing.T) {
+	var b bytes.Buffer
+	if err := JSONSchema(&b); err != nil {
+		t.Fatal(err)
+	}
+	var of map[string]any
+	if err := json.Unmarshal(b.Bytes(), &of); err != nil {
+		t.Fatal(err)
+	}
+	decode := func(data []byte) any {
+		root, _, wrong := schema.Decode("x.toml", data)
+		text, err := json.Marshal(root)
+		if wrong != nil || err != nil {
+			t.Fatal(wrong, err)
+		}
+		var v any
+		if err := json.Unmarshal(text, &v); err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	for _, name := range append(Embedded(), EmbeddedStudies()...) {
+		_, data, _ := open(name)
+		if where := fits(of, decode(data), ""); where != "" {
+			t.Errorf("%s: %s does not fit", name, where)
+		}
+	}
+	for text, want := range map[string]string{
+		"[fabric]\nkind = \"torus\"\ndimms = [3]": ".fabric", "[workload]\nkind = \"train\"": ".workload",
+		"seeed = 3": ".seeed", "[engine]\nuntil = \"3\"": ".engine.until", "[[job]]\nname = \"a\"\nport = 3": ".job.port",
+	} {
+		if where := fits(of, decode([]byte(text)), ""); !strings.HasPrefix(where, want) {
+			t.Errorf("%s: %q does not fit, want %s", text, where, want)
 		}
 	}
 }

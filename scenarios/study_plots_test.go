@@ -27,7 +27,7 @@ func TestPlotKindKeys(t *testing.T) {
 		"kind = \"gain\"\ny = \"completion_s\"\npolicy = \"p\"\nover = \"k\"\nagainst = [\"q\"]\ntruncate = 4": "",
 		"kind = \"gain\"\ny = \"completion_s\"":                                                                         "plot.0.policy: is missing",
 		"kind = \"gain\"\npolicy = \"p\"":                                                                               "plot.0.y: is missing",
-		"kind = \"gain\"\npolicy = \"p\"\ny = \"completion_s\"\nagainst = \"q\"":                                        "plot.0.against: is a string",
+		"kind = \"gain\"\npolicy = \"p\"\ny = \"completion_s\"\nagainst = \"q\"":                                        "plot.0.against: is the text",
 		"kind = \"lines\"\nx = \"k\"\ny = \"slots\"\nalso = [\"b\"]\nbelow = \"d\"\nbelow_of = [\"p\"]\ntake = \"max\"": "",
 		"kind = \"twist\"": "twists",
 	} {

@@ -55,6 +55,9 @@ func (c *command) listCommand() *cli.Command {
 		Name:      "list",
 		Usage:     "list what scenarios may name: allocators, models, presets, the scenarios that come with sim, keys ...",
 		ArgsUsage: "[KIND]",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "json-schema", Usage: "with keys: print a JSON Schema, by which editors complete and check scenarios"},
+		},
 		Action: func(cc *cli.Context) error {
 			switch cc.NArg() {
 			case 0:
@@ -65,7 +68,12 @@ func (c *command) listCommand() *cli.Command {
 				_, err := fmt.Fprintln(c.stdout, "keys, metrics:\n  sim list keys and sim list metrics print all keys of scenarios and all metrics with their meaning")
 				return err
 			case 1:
-				return c.list(cc.Args().First())
+				if kind := cc.Args().First(); !cc.Bool("json-schema") {
+					return c.list(kind)
+				} else if kind != "keys" {
+					return usagef("--json-schema is of sim list keys")
+				}
+				return scenarios.JSONSchema(c.stdout)
 			}
 			return usagef("sim list takes one kind at a time")
 		},

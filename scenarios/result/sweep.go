@@ -50,54 +50,39 @@ type SweepTimings struct {
 
 // Plot is a figure that a scenario asks for with a [[plot]] table.
 type Plot struct {
-	Name   string `json:"name"` // of the file, without extension
-	Title  string `json:"title,omitempty"`
-	Kind   string `json:"kind"`             // "bars", "gain", "lines", "scatter", "heatmap", "twists" or "cdf"
-	X      string `json:"x"`                // axis, "policy", or (of lines or a scatter) a metric; of a gain axes with commas between; of a cdf or of twists empty
-	Y      string `json:"y"`                // metric; of a heatmap the axis that goes up; of twists empty
-	Z      string `json:"z,omitempty"`      // of a heatmap or of twists: the metric that colours
-	Series string `json:"series,omitempty"` // axis or "policy": a line, a colour or a curve each
-	Panels string `json:"panels,omitempty"` // axis or "policy": a panel each
-	XLabel string `json:"x_label,omitempty"`
-	YLabel string `json:"y_label,omitempty"`
-	LogX   bool   `json:"log_x,omitempty"`
-	LogY   bool   `json:"log_y,omitempty"`
-	// Scale multiplies and Offset is then added to y (z of a heatmap): percent
-	// above 1 are scale 100, offset -100. Scale 0 means 1.
-	Scale  float64 `json:"scale,omitempty"`
-	Offset float64 `json:"offset,omitempty"`
-	// From is the least value of the y axis; nil is chosen by what is drawn.
-	From *float64 `json:"from,omitempty"`
-	// Where keeps only the cells whose axis (or "policy") has one of the
-	// labels.
-	Where map[string][]string `json:"where,omitempty"`
-	// Take is what stands for several cells at one place: "mean" (as ""), "min"
-	// or "max".
-	Take string `json:"take,omitempty"`
-	// Also are metrics with a line of their own beside those of y.
-	Also []string `json:"also,omitempty"`
-	// Below is a metric that lines show in a second, lower panel below each,
-	// for the labels BelowOf of the series (nil is all).
-	Below   string   `json:"below,omitempty"`
-	BelowOf []string `json:"below_of,omitempty"`
-	// Over is the axis of which a gain takes for each setting the value at which
-	// Policy is best against the best of Against (nil is all others). Bars end at
-	// Truncate times Policy's highest of the panel; 0 means 3, or of a
-	// logarithmic axis never.
-	Over     string   `json:"over,omitempty"`
-	Policy   string   `json:"policy,omitempty"`
-	Against  []string `json:"against,omitempty"`
-	Truncate float64  `json:"truncate,omitempty"`
-	// Marks are stated figures to be drawn beside the simulated ones.
-	Marks []Mark `json:"mark,omitempty"`
+	Name     string              `json:"name" key:"name" doc:"name of the figure's file"`
+	Title    string              `json:"title,omitempty" key:"title" doc:"line above it"`
+	Kind     string              `json:"kind" key:"kind" doc:"'bars', 'gain' (bars by policy at the value of one axis at which a policy gains most over the others), 'lines', 'scatter', 'heatmap', 'twists' (the 64 twists of 'fabric.twist' as an 8x8 map) or 'cdf'" choices:"bars|gain|lines|scatter|heatmap|twists|cdf"`
+	X        string              `json:"x" key:"x" doc:"a key that is varied (its last part will do), 'policy', of lines also a metric and of a scatter always one; of a gain keys with commas between, by default one of those that are varied; of a cdf or of twists nothing"`
+	Y        string              `json:"y" key:"y" doc:"a metric of the cells, 'reference.METRIC', 'solve_s', 'play_s', or 'A/B', one over another; of a heat map a key that is varied; of twists nothing"`
+	Z        string              `json:"z,omitempty" key:"z" doc:"of a heat map or of twists, the metric that colours it"`
+	Series   string              `json:"series,omitempty" key:"series" doc:"a key that is varied, or 'policy': a colour or line each"`
+	Panels   string              `json:"panels,omitempty" key:"panels" doc:"a key that is varied, or 'policy': a panel each; of a gain keys with commas between, by default all that are varied and not named yet"`
+	XLabel   string              `json:"x_label,omitempty" key:"x_label" doc:"text at the x axis"`
+	YLabel   string              `json:"y_label,omitempty" key:"y_label" doc:"text at the y axis"`
+	LogX     bool                `json:"log_x,omitempty" key:"log_x" doc:"whether the x axis is logarithmic"`
+	LogY     bool                `json:"log_y,omitempty" key:"log_y" doc:"whether the y axis is logarithmic"`
+	Scale    float64             `json:"scale,omitempty" key:"scale" doc:"factor by which y is multiplied; 100 makes percent" min:"-inf"`
+	Offset   float64             `json:"offset,omitempty" key:"offset" doc:"what is then added: with scale 100, -100 is percent above 1" min:"-inf"`
+	From     *float64            `json:"from,omitempty" key:"from" doc:"where the y axis begins" min:"-inf"`
+	Where    map[string][]string `json:"where,omitempty" key:"where" doc:"a table of keys with the values of which cells are drawn"`
+	Take     string              `json:"take,omitempty" key:"take" doc:"what stands for several cells at one place, of bars, lines, heat maps and twists: 'mean', 'min' or 'max'" choices:"mean|min|max" unset:""`
+	Also     []string            `json:"also,omitempty" key:"also" doc:"of lines, a list of metrics with a line of their own, such as bounds" empty:""`
+	Below    string              `json:"below,omitempty" key:"below" doc:"of lines, a metric that is shown in a lower panel below each"`
+	BelowOf  []string            `json:"below_of,omitempty" key:"below_of" doc:"a list of the values of 'series' that are shown there; by default all" empty:""`
+	Over     string              `json:"over,omitempty" key:"over" doc:"of a gain, the key of whose values it takes for each group the one with the largest gain; where 'where' keeps one value, that one"`
+	Policy   string              `json:"policy,omitempty" key:"policy" doc:"of a gain, the policy that gains: 1 - its y / the least y of the others"`
+	Against  []string            `json:"against,omitempty" key:"against" doc:"of a gain, a list of the policies that it is compared with; by default all others" empty:""`
+	Truncate float64             `json:"truncate,omitempty" key:"truncate" doc:"of a gain, the multiple of the highest bar of 'policy' in a panel at which others are cut off; by default 3, on a logarithmic axis none"`
+	Marks    []Mark              `json:"mark,omitempty" key:"mark" doc:"an array of tables '[[plot.mark]]': figures that somebody else states, each with 'label', 'x', 'series', 'panel' and 'y'"`
 }
 
 // Mark is a figure that somebody else states, such as a paper. Its places are
 // labels of the plot's axes.
 type Mark struct {
-	Label  string  `json:"label"` // who states it, for the legend
-	X      string  `json:"x,omitempty"`
-	Series string  `json:"series,omitempty"`
-	Panel  string  `json:"panel,omitempty"`
-	Y      float64 `json:"y"` // in the units of the y axis, after Scale and Offset
+	Label  string  `json:"label" key:"label"` // who states it, for the legend
+	X      string  `json:"x,omitempty" key:"x"`
+	Series string  `json:"series,omitempty" key:"series"`
+	Panel  string  `json:"panel,omitempty" key:"panel"`
+	Y      float64 `json:"y" key:"y" min:"-inf"` // in the units of the y axis, after Scale and Offset
 }

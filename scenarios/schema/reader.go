@@ -111,6 +111,13 @@ func (r *Reader) Settle() {
 	r.fill() // again what follows from keys that are not used and now hold their defaults
 }
 
+// ReadTable stores what a file gives for an array of tables alone, whose value is v.
+func (r *Reader) ReadTable(path string, v any) {
+	t := r.Table(path)
+	r.read(t)
+	r.unknownRows(v, t)
+}
+
 func (r *Reader) read(t *Table) {
 	for i, row := range r.rows(t) {
 		if t.IsArray() {

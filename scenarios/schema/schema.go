@@ -86,8 +86,9 @@ func (s *Schema) add(p *Part) {
 		}
 		for _, below := range l.tables {
 			path := p.Path + "." + below.path
+			parent, _ := CutLast(path) // whose keys its condition is about
 			tables = append(tables, &Table{
-				Path: path, Doc: below.doc, When: s.condition(path, below.when), Keys: below.keys,
+				Path: path, Doc: below.doc, When: s.condition(parent, below.when), Keys: below.keys,
 				schema: s, part: p, of: []reflect.Value{v}, spec: make([]int, len(below.keys)),
 			})
 		}

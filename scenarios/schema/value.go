@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -62,9 +63,59 @@ func (k value) set(dst, v any) *Wrong {
 		return list(dst, v, "whole numbers", func(n *int, v any) *Wrong { return k.set(n, v) })
 	case *[][]int:
 		return list(dst, v, "rows of whole numbers", func(row *[]int, v any) *Wrong { return k.set(row, v) })
+	case **float64:
+		*dst = new(float64)
+		return k.number(*dst, v)
+	case *map[string][]string:
+		return lists(dst, v)
 	default:
-		panic(fmt.Sprintf("schema: key %s has a field of type %T", k.Name, dst))
+		return structs(reflect.ValueOf(dst).Elem(), v)
 	}
+	return nil
+}
+
+// lists reads a table of lists, whose numbers and truth values count as texts.
+func lists(dst *map[string][]string, v any) *Wrong {
+	const want = "write a table of lists"
+	m, ok := v.(map[string]any)
+	if !ok {
+		return &Wrong{"is " + Describe(v), want}
+	}
+	*dst = map[string][]string{}
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		rv := reflect.ValueOf(m[name])
+		if rv.Kind() != reflect.Slice {
+			return &Wrong{Quote(name) + " is " + Describe(m[name]), want}
+		}
+		texts := make([]string, rv.Len())
+		for i := range texts {
+			texts[i] = fmt.Sprint(rv.Index(i))
+		}
+		(*dst)[name] = texts
+	}
+	return nil
+}
+
+// structs reads an array of tables within a table.
+func structs(dst reflect.Value, v any) *Wrong {
+	rows := Rows(v)
+	if rows == nil {
+		return &Wrong{"is " + Describe(v), "write it as an array of tables"}
+	}
+	l := layoutOf(dst.Type().Elem())
+	all := reflect.MakeSlice(dst.Type(), len(rows), len(rows))
+	for i, row := range rows {
+		for _, name := range slices.Sorted(maps.Keys(row)) {
+			at := slices.IndexFunc(l.keys, func(k *Key) bool { return k.Name == name })
+			if at < 0 {
+				return &Wrong{fmt.Sprintf("element %d has an unknown key %s", i, Quote(name)), "see docs/scenario.md"}
+			}
+			if w := (value{l.keys[at], nil}).set(all.Index(i).FieldByIndex(l.keys[at].index).Addr().Interface(), row[name]); w != nil {
+				return &Wrong{fmt.Sprintf("element %d: %s %s", i, name, w.Problem), w.Remedy}
+			}
+		}
+	}
+	dst.Set(all)
 	return nil
 }
 
@@ -214,6 +265,8 @@ func (k *Key) bounds(what string) string {
 		return strconv.FormatFloat(v, 'f', -1, 64)
 	}
 	switch {
+	case math.IsInf(k.Min, -1):
+		return what
 	case k.Max == 0 && k.Above:
 		return what + " above " + bound(k.Min)
 	case k.Max == 0 && k.Min == 0:

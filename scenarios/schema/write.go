@@ -78,6 +78,8 @@ var sorts = map[reflect.Type]string{
 	reflect.TypeFor[[]string]():    "list of texts",
 	reflect.TypeFor[[]int]():       "list of whole numbers",
 	reflect.TypeFor[[][]int]():     "list of rows of whole numbers",
+
+	reflect.TypeFor[map[string][]string](): "table of lists",
 }
 
 // values words what may be written for a key.
@@ -96,8 +98,10 @@ func (t *Table) values(k *Key) string {
 		return sort
 	case k.Type == reflect.TypeFor[units.Rate]():
 		return k.bounds("a rate")
-	case k.Type.Kind() == reflect.Float64:
+	case k.Type.Kind() == reflect.Float64, k.Type == reflect.TypeFor[*float64]():
 		return k.bounds("number")
+	case k.Type.Kind() == reflect.Slice:
+		return "array of tables"
 	}
 	return k.bounds("whole number")
 }

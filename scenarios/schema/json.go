@@ -1,0 +1,137 @@
+package schema
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+
+	"sim/engine"
+	"sim/engine/units"
+)
+
+// Object is a JSON object.
+type Object = map[string]any
+
+// quantityPattern is what texts of quantities look like: a number and a unit.
+const quantityPattern = `^\s*[0-9.]+([eE][-+]?[0-9]+)?\s*[A-Za-z/]+\s*$`
+
+// JSON returns the JSON Schema (draft 7) of a file's part at path, of which tables are all that may
+// stand at or below it: of several tables at one path it has the keys of all. Keys that must be given
+// are not marked, since a file may take them from another.
+func JSON(path string, tables []*Table) Object {
+	properties, docs := Object{}, []string{}
+	isArray := false
+	var below []string
+	for _, t := range tables {
+		rest, inside := strings.CutPrefix(t.Path, path)
+		switch {
+		case t.Path == path:
+			isArray = isArray || t.IsArray()
+			if t.Doc != "" && !slices.Contains(docs, t.Doc) {
+				docs = append(docs, t.Doc)
+			}
+			for _, k := range t.Keys {
+				properties[k.Name] = either(properties[k.Name], t.json(k))
+			}
+		case path == "" && t.Path != "", inside && strings.HasPrefix(rest, "."):
+			if first, _ := CutFirst(strings.TrimPrefix(rest, ".")); !slices.Contains(below, first) {
+				below = append(below, first)
+			}
+		}
+	}
+	for _, name := range below {
+		properties[name] = JSON(JoinPath(path, name), tables)
+	}
+	object := Object{"type": "object", "additionalProperties": false, "properties": properties}
+	if len(docs) > 0 {
+		object["description"] = strings.Join(docs, " ")
+	}
+	if isArray {
+		return Object{"type": "array", "items": object}
+	}
+	return object
+}
+
+// either returns what is as one or another says; one may be nil.
+func either(one any, other Object) Object {
+	before, ok := one.(Object)
+	switch {
+	case !ok || reflect.DeepEqual(before, other):
+		return other
+	case before["anyOf"] != nil:
+		if all := before["anyOf"].([]Object); !slices.ContainsFunc(all, func(o Object) bool { return reflect.DeepEqual(o, other) }) {
+			before["anyOf"] = append(all, other)
+		}
+		return before
+	}
+	return Object{"anyOf": []Object{before, other}}
+}
+
+// json describes what may be written for a key.
+func (t *Table) json(k *Key) Object {
+	o := k.json(k.Type, t.Choices(k))
+	o["description"] = k.Doc
+	if used := t.Used(k); used != nil {
+		o["description"] = k.Doc + "; to use it, " + used.Want
+	}
+	if words := t.fallback(k); k.Required {
+		o["description"] = o["description"].(string) + ". Required."
+	} else if words != "" {
+		o["description"] = o["description"].(string) + ". Default: " + words + "."
+	}
+	return o
+}
+
+func (k *Key) json(of reflect.Type, choices []string) Object {
+	switch of.Kind() {
+	case reflect.Map:
+		return Object{"type": "object"}
+	case reflect.Struct:
+		properties := Object{}
+		for _, k := range layoutOf(of).keys {
+			properties[k.Name] = k.json(k.Type, nil)
+		}
+		return Object{"type": "object", "additionalProperties": false, "properties": properties}
+	case reflect.Pointer:
+		return k.json(of.Elem(), choices)
+	case reflect.Slice:
+		o := Object{"type": "array", "items": k.json(of.Elem(), choices)}
+		if of.Elem().Kind() == reflect.String {
+			o["uniqueItems"] = true
+			if !k.empty {
+				o["minItems"] = 1
+			}
+		}
+		return o
+	}
+	switch of {
+	case reflect.TypeFor[units.Rate](), reflect.TypeFor[units.Bytes](), reflect.TypeFor[engine.Time]():
+		return Object{"type": "string", "pattern": quantityPattern}
+	case reflect.TypeFor[bool]():
+		return Object{"type": "boolean"}
+	case reflect.TypeFor[string]():
+		if choices == nil {
+			return Object{"type": "string", "maxLength": MaxText}
+		}
+		if k.unset {
+			choices = append([]string{""}, choices...)
+		}
+		return Object{"type": "string", "enum": choices}
+	}
+	o := Object{"type": "integer", "minimum": k.Min}
+	if of.Kind() == reflect.Float64 {
+		o["type"] = "number"
+	}
+	if math.IsInf(k.Min, -1) {
+		delete(o, "minimum")
+	}
+	if k.Above {
+		delete(o, "minimum")
+		o["exclusiveMinimum"] = k.Min
+	}
+	if k.Max != 0 {
+		o["maximum"] = k.Max
+	}
+	return o
+}
