@@ -98,92 +98,14 @@ func (p *Problem) Fit(x []int, yielding []int) []int {
 	}
 	p.trim(x)
 	p.fill(x, yielding)
-	p.fill(x, p.everyBundle())
+	p.fill(x, numbers(len(x)))
 	return x
 }
 
-// everyBundle returns the numbers of all bundles.
-func (p *Problem) everyBundle() []int {
-	all := make([]int, len(p.Fabric.Bundles))
-	for e := range all {
-		all[e] = e
-	}
-	return all
-}
-
-// fill gives free ports to the bundles that can use them, one circuit at a
-// time in turn.
-func (p *Problem) fill(x []int, bundles []int) {
-	free := p.room(x)
-	for grew := true; grew; {
-		grew = false
-		for _, e := range bundles {
-			if x[e] < p.Useful[e] && p.fits(free, e) > 0 {
-				x[e]++
-				p.take(free, e, 1)
-				grew = true
-			}
-		}
-	}
-}
-
-// trim takes circuits from the largest bundle of each pod that is overrun.
-func (p *Problem) trim(x []int) {
-	free := p.room(x)
-	for pod := range free {
-		for free[pod] < 0 {
-			largest := -1
-			for e, b := range p.Fabric.Bundles {
-				if (int(b.A) == pod || int(b.B) == pod) && x[e] > 1 && (largest < 0 || x[e] > x[largest]) {
-					largest = e
-				}
-			}
-			if largest < 0 {
-				return
-			}
-			x[largest]--
-			p.take(free, largest, -1)
-		}
-	}
-}
-
-// grow adds circuits one by one to the bundle of highest weight, the lowest
-// bundle where weights are equal, for as long as any fits.
-func (p *Problem) grow(x []int, weight func(e int) float64) {
-	free := p.room(x)
-	for {
-		best := -1
-		for e := range x {
-			if p.fits(free, e) > 0 && (best < 0 || weight(e) > weight(best)) {
-				best = e
-			}
-		}
-		if best < 0 {
-			return
-		}
-		x[best]++
-		p.take(free, best, 1)
-	}
-}
-
 func halving(p *Problem) []int {
-	v := p.volumes()
-	x := p.ones()
-	free := p.room(x)
-	for {
-		best := -1
-		for e := range x {
-			if p.fits(free, e) > 0 && (best < 0 || v[e] > v[best]) {
-				best = e
-			}
-		}
-		if best < 0 {
-			return x
-		}
-		x[best]++
-		p.take(free, best, 1)
-		v[best] /= 2
-	}
+	v, x := p.volumes(), p.ones()
+	p.grow(x, func(e int) float64 { return math.Ldexp(v[e], 1-x[e]) })
+	return x
 }
 
 // uniform gives every bundle the same number of circuits, then one more to
@@ -192,7 +114,7 @@ type uniform struct{}
 
 func (uniform) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	x := p.ones()
-	p.grow(x, func(e int) float64 { return -float64(x[e]) })
+	p.grow(x, func(e int) float64 { return 1 / float64(x[e]) })
 	return p.Judge(ctx, x, o.service(flow.MaxMin))
 }
 

@@ -13,9 +13,9 @@ import (
 func (p *Problem) spare(ctx context.Context, d *Decision, want wanted, o *Options) (list []thrifty, complete bool, evaluations int64) {
 	s := p.newSaver(ctx, keeping{limit: d.Limit, exact: !d.FreeRates}, d.Service, o, SearchOptions{})
 	s.circuits = d.Circuits
-	s.w = p.player(ctx, s.service)
+	s.meter = newMeter(ctx, s.SearchOptions, p.player(ctx, s.service))
 	defer p.done(s.w)
-	ceiling := p.portsOfReplica(d.Circuits)
+	ceiling := p.used(d.Circuits)
 	if want == wantFrontier {
 		ceiling = p.PortsTotal() / p.Fabric.Copies
 	}
@@ -31,6 +31,6 @@ func (p *Problem) spare(ctx context.Context, d *Decision, want wanted, o *Option
 func (q *portSearch) undominated() []thrifty {
 	return slices.DeleteFunc(slices.Clone(q.found), func(t thrifty) bool {
 		return slices.ContainsFunc(q.found, func(u thrifty) bool { return covers(t.used, u.used) && !covers(u.used, t.used) }) ||
-			q.want == wantFewest && q.p.portsOfReplica(t.circuits) > q.ceiling
+			q.want == wantFewest && q.p.used(t.circuits) > q.ceiling
 	})
 }

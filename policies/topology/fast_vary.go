@@ -77,12 +77,6 @@ func (s *fastSearch) repair(x []int) bool {
 	}
 }
 
-// meets reports whether bundle e ends at a pod.
-func (p *Problem) meets(e, pod int) bool {
-	b := &p.Fabric.Bundles[e]
-	return int(b.A) == pod || int(b.B) == pod
-}
-
 // tournament returns the fittest of some individuals drawn at random from the
 // population, which is ranked.
 func (s *fastSearch) tournament() *individual {
@@ -158,6 +152,6 @@ func (s *fastSearch) pick(may func(e int) bool) int {
 
 // neighbour returns a random bundle that shares a pod with e, -1 if none does.
 func (s *fastSearch) neighbour(e int) int {
-	b := &s.p.Fabric.Bundles[e]
-	return s.pick(func(o int) bool { return o != e && (s.p.meets(o, int(b.A)) || s.p.meets(o, int(b.B))) })
+	b := s.p.pods[e]
+	return s.pick(func(o int) bool { return o != e && (s.p.meets(o, b[0]) || s.p.meets(o, b[1])) })
 }

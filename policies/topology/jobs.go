@@ -27,15 +27,13 @@ type Job struct {
 // Shared is what an Arbiter decides on: several jobs whose pods share ports.
 // Each job has circuits of its own, so that jobs meet in the ports alone.
 type Shared struct {
-	Jobs  []Job
-	Ports []int // by shared pod: U_p, for one replica's share of it
-	Goal  Objective
+	Jobs   []Job
+	Goal   Objective
+	budget // of the shared pods; bundles are those of all jobs, one after the other
 
 	weight []float64 // of the jobs, as the objective takes them
 	first  []int     // by job: its first bundle in a vector of all jobs' bundles; and the end
 	job    []int     // by bundle of that vector
-	pods   [][2]int  // by bundle: the shared pods at its ends, the same twice for one to twins
-	ends   []int     // by bundle: ports that a circuit takes at each end
 }
 
 // ErrShared is wrapped where jobs cannot share pods as they are described.
@@ -46,7 +44,7 @@ var ErrShared = errors.New("topology: jobs cannot share these pods")
 // ErrPorts where the jobs need more to connect than a pod has, and with
 // ErrShared where jobs of one pod stand for unlike numbers of replicas.
 func NewShared(jobs []Job, ports []int, goal Objective) (*Shared, error) {
-	s := &Shared{Jobs: slices.Clone(jobs), Ports: slices.Clone(ports), Goal: goal, first: []int{0}}
+	s := &Shared{Jobs: slices.Clone(jobs), budget: budget{Ports: slices.Clone(ports)}, Goal: goal, first: []int{0}}
 	need, copies := make([]int, len(ports)), make([]int, len(ports))
 	for j := range s.Jobs {
 		job := &s.Jobs[j]
@@ -79,10 +77,10 @@ func NewShared(jobs []Job, ports []int, goal Objective) (*Shared, error) {
 			return nil, err
 		}
 		for _, b := range job.Problem.Fabric.Bundles {
-			s.pods = append(s.pods, [2]int{job.Pods[b.A], job.Pods[b.B]})
-			s.ends = append(s.ends, b.Ends)
+			s.add(job.Pods[b.A], job.Pods[b.B], b.Ends)
 			s.job = append(s.job, j)
 		}
+		s.Useful = append(s.Useful, job.Problem.Useful...)
 		s.first = append(s.first, len(s.job))
 	}
 	s.weigh()
@@ -106,7 +104,7 @@ func (p *Problem) within(ports []int) (*Problem, error) {
 	for i := range o.Pods {
 		o.Pods[i].Ports = ports[i]
 	}
-	q := &Problem{Graph: p.Graph, Fabric: &o, Useful: make([]int, len(o.Bundles))}
+	q := &Problem{Graph: p.Graph, Fabric: &o}
 	if err := q.measure(); err != nil {
 		return nil, err
 	}
@@ -130,44 +128,9 @@ func (s *Shared) split(x []int) [][]int {
 // joined is the inverse of split.
 func (s *Shared) joined(parts [][]int) []int { return slices.Concat(parts...) }
 
-// room returns the ports of each shared pod that x leaves free; negative where
-// x overruns them.
-func (s *Shared) room(x []int) []int {
-	free := slices.Clone(s.Ports)
-	for e, n := range x {
-		s.take(free, e, n)
-	}
-	return free
-}
-
-// take moves n circuits of bundle e into or (n < 0) out of the free ports.
-func (s *Shared) take(free []int, e, n int) {
-	free[s.pods[e][0]] -= n * s.ends[e]
-	if !s.twin(e) {
-		free[s.pods[e][1]] -= n * s.ends[e]
-	}
-}
-
-// twin reports whether bundle e leads to a pod's own twins.
-func (s *Shared) twin(e int) bool { return s.pods[e][0] == s.pods[e][1] }
-
-// meets reports whether bundle e takes ports of a shared pod.
-func (s *Shared) meets(e, pod int) bool { return s.pods[e][0] == pod || s.pods[e][1] == pod }
-
-// fits returns how many more circuits of bundle e the free ports allow.
-func (s *Shared) fits(free []int, e int) int {
-	return max(0, min(free[s.pods[e][0]], free[s.pods[e][1]])/s.ends[e])
-}
-
 // Fits reports whether circuits by job and bundle connect every job and keep
 // the port budget of every pod.
-func (s *Shared) Fits(circuits [][]int) bool {
-	x := s.joined(circuits)
-	if len(x) != len(s.job) || slices.ContainsFunc(x, func(n int) bool { return n < 1 }) {
-		return false
-	}
-	return !slices.ContainsFunc(s.room(x), func(free int) bool { return free < 0 })
-}
+func (s *Shared) Fits(circuits [][]int) bool { return s.Feasible(s.joined(circuits)) }
 
 // PortsUsed returns the ports that circuits by job and bundle take at both
 // ends over all replicas.

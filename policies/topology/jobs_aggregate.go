@@ -106,23 +106,13 @@ func (s *Shared) aggregated(wanted [][]int) [][]int {
 		x[e] = min(n, max(1, int(math.Floor(float64(n)*factor+1e-9))))
 	}
 	s.trim(x)
-	free := s.room(x)
-	for {
-		best, lacks := -1, 0.0
-		for e := range x {
-			if x[e] >= want[e] || s.fits(free, e) == 0 {
-				continue
-			}
-			if v := s.weight[s.job[e]] * float64(want[e]-x[e]) / float64(want[e]); v > lacks {
-				best, lacks = e, v
-			}
+	s.grow(x, func(e int) float64 {
+		if x[e] >= want[e] {
+			return -1
 		}
-		if best < 0 {
-			return s.split(x)
-		}
-		x[best]++
-		s.take(free, best, 1)
-	}
+		return s.weight[s.job[e]] * float64(want[e]-x[e]) / float64(want[e])
+	})
+	return s.split(x)
 }
 
 // fillUp divides an amount in proportion to weight times demand, giving none
@@ -154,26 +144,5 @@ func fillUp(amount float64, demands, weights []float64) []float64 {
 			}
 		}
 		return got
-	}
-}
-
-// trim takes circuits from the largest bundle of each pod that is overrun, for
-// as long as it has more than one.
-func (s *Shared) trim(x []int) {
-	free := s.room(x)
-	for pod := range free {
-		for free[pod] < 0 {
-			largest := -1
-			for e := range x {
-				if s.meets(e, pod) && x[e] > 1 && (largest < 0 || x[e] > x[largest]) {
-					largest = e
-				}
-			}
-			if largest < 0 {
-				return
-			}
-			x[largest]--
-			s.take(free, largest, -1)
-		}
 	}
 }

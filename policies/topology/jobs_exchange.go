@@ -10,37 +10,32 @@ import (
 // takes away, pod by pod where one is overrun, the one whose loss raises the
 // objective's bound least.
 func (z *jobsSearch) descent() []int {
-	s := z.s
-	x := make([]int, 0, len(s.job))
-	for j := range s.Jobs {
-		x = append(x, s.Jobs[j].Problem.Useful...)
-	}
-	free := s.room(x)
-	for pod := range free {
-		for free[pod] < 0 {
-			best := -1
-			var lowest score
-			if z.cut() {
-				return x
-			}
-			for e := range x {
-				if !s.meets(e, pod) || x[e] == 1 {
-					continue
-				}
-				x[e]--
-				if v := z.bound(x); best < 0 || slices.Compare(v, lowest) < 0 {
-					best, lowest = e, v
-				}
-				x[e]++
-			}
-			if best < 0 {
-				return x
-			}
-			x[best]--
-			s.take(free, best, -1)
+	x := slices.Clone(z.s.Useful)
+	z.s.yield(x, nil, func(pod int) int {
+		if z.cut() {
+			return -1
 		}
-	}
+		return z.cheapest(x, pod, -1)
+	})
 	return x
+}
+
+// cheapest returns the bundle at a pod, other than one, of whose circuits the loss of one raises the objective's bound
+// least; -1 where none may lose one.
+func (z *jobsSearch) cheapest(x []int, pod, other int) int {
+	best := -1
+	var lowest score
+	for e := range x {
+		if e == other || !z.s.meets(e, pod) || x[e] == 1 {
+			continue
+		}
+		x[e]--
+		if v := z.bound(x); best < 0 || slices.Compare(v, lowest) < 0 {
+			best, lowest = e, v
+		}
+		x[e]++
+	}
+	return best
 }
 
 // bound returns the objective of the jobs' bounds.
@@ -55,12 +50,11 @@ func (z *jobsSearch) bound(x []int) score {
 // improve keeps x and what exchanges of circuits, within and between jobs,
 // make of it for as long as they lower the objective's bound.
 func (z *jobsSearch) improve(x []int) {
-	s := z.s
-	if slices.ContainsFunc(s.room(x), func(f int) bool { return f < 0 }) {
+	if z.s.overrun(x) {
 		return
 	}
 	x = slices.Clone(x)
-	z.fill(x)
+	z.s.fill(x, numbers(len(x)))
 	z.keep(x)
 	for here := z.bound(x); !z.half(); {
 		var next []int
@@ -77,7 +71,7 @@ func (z *jobsSearch) improve(x []int) {
 			return
 		}
 		x = next
-		z.fill(x)
+		z.s.fill(x, numbers(len(x)))
 		here = z.bound(x)
 		z.keep(x)
 	}
@@ -85,59 +79,19 @@ func (z *jobsSearch) improve(x []int) {
 
 // half reports whether half of the budget is used, or the search has been cut
 // short.
-func (z *jobsSearch) half() bool { return z.spent() >= z.o.MaxEvaluations/2 || z.cut() }
-
-// cut reports whether the search has been cut short.
-func (z *jobsSearch) cut() bool { return z.ctx.Err() != nil || z.o.late() }
+func (z *jobsSearch) half() bool { return z.effort >= forksAPlay*(z.MaxEvaluations/2) || z.cut() }
 
 // exchanged returns x with one more circuit of bundle e, where need be in place
 // of one of another bundle at each of its pods: those whose loss costs least.
 // nil where e can use no more or nothing can give way.
 func (z *jobsSearch) exchanged(x []int, e int) ([]int, score) {
-	s := z.s
-	if x[e] >= s.Jobs[s.job[e]].Problem.Useful[e-s.first[s.job[e]]] {
+	if x[e] >= z.s.Useful[e] {
 		return nil, nil
 	}
 	y := slices.Clone(x)
 	y[e]++
-	free := s.room(y)
-	for _, pod := range s.pods[e] {
-		for free[pod] < 0 {
-			give := -1
-			var lowest score
-			for o := range y {
-				if o == e || !s.meets(o, pod) || y[o] == 1 {
-					continue
-				}
-				y[o]--
-				if v := z.bound(y); give < 0 || slices.Compare(v, lowest) < 0 {
-					give, lowest = o, v
-				}
-				y[o]++
-			}
-			if give < 0 {
-				return nil, nil
-			}
-			y[give]--
-			s.take(free, give, -1)
-		}
+	if !z.s.yield(y, z.s.pods[e][:], func(pod int) int { return z.cheapest(y, pod, e) }) {
+		return nil, nil
 	}
 	return y, z.bound(y)
-}
-
-// fill gives free ports to the bundles that can use them, one circuit at a time
-// in turn: where rates are chosen more circuits do no harm.
-func (z *jobsSearch) fill(x []int) {
-	s := z.s
-	free := s.room(x)
-	for grew := true; grew; {
-		grew = false
-		for e := range x {
-			if x[e] < s.Jobs[s.job[e]].Problem.Useful[e-s.first[s.job[e]]] && s.fits(free, e) > 0 {
-				x[e]++
-				s.take(free, e, 1)
-				grew = true
-			}
-		}
-	}
 }

@@ -3,8 +3,6 @@ package topology
 import (
 	"context"
 
-	"github.com/emirpasic/gods/queues/priorityqueue"
-
 	"sim/engine"
 )
 
@@ -40,17 +38,10 @@ func (s *Shared) Aggregated(wanted [][]int) [][]int { return s.aggregated(wanted
 // SearchAlone is Optimise without what the other arbiters choose and without
 // exchanges: the search starts from one circuit a bundle.
 func SearchAlone(s *Shared, evaluations int64) *JobsOptimum {
-	z := &jobsSearch{s: s, o: SearchOptions{MaxEvaluations: evaluations}, eps: s.resolution(), open: priorityqueue.NewWith(jobsOrder)}
-	for j := range s.Jobs {
-		z.tenants = append(z.tenants, newTenant(context.Background(), s.Jobs[j].Problem))
-	}
-	x := make([]int, len(s.job))
-	for e := range x {
-		x[e] = 1
-	}
-	z.keep(x)
+	z := newJobsSearch(context.Background(), s, SearchOptions{MaxEvaluations: evaluations})
+	z.keep(s.ones())
 	out := &JobsOptimum{}
-	out.Bound, out.Stopped = z.search(context.Background())
+	out.Bound, out.Stopped = z.search()
 	out.Circuits, out.Value = s.split(z.best), z.value[0]
 	return out
 }

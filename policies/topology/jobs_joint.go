@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/emirpasic/gods/queues/priorityqueue"
-
 	"sim/engine"
 	"sim/engine/flow"
 )
@@ -89,50 +87,39 @@ func (b *JobsOptimum) Gap(value float64) (float64, bool) {
 // AllDecisions names the model of the joint search's bound.
 const AllDecisions = "any way of sharing, all topologies of all jobs within the ports"
 
-// jobsBox is a set of decisions: at least lo and at most hi circuits a bundle.
-type jobsBox struct {
-	lo, hi []int
-	score  score // of the bounds at hi
-	id     int
-}
-
-// jobsOrder takes the lowest bound first and, among equals, the newest.
-func jobsOrder(a, b interface{}) int {
-	x, y := a.(*jobsBox), b.(*jobsBox)
-	if c := slices.Compare(x.score, y.score); c != 0 {
-		return c
-	}
-	return y.id - x.id
-}
-
 // jobsSearch is best-first branch and bound over boxes of all jobs' circuits.
 type jobsSearch struct {
-	ctx      context.Context
+	meter
 	s        *Shared
-	o        SearchOptions
 	tenants  []*tenant
 	eps      float64
-	best     []int // of all jobs; nil while none is known
-	value    score // of best
-	open     *priorityqueue.Queue
-	made     int
-	leafs    score // lowest bound of what was played or could not improve; nil while there is none
-	narrowed bool  // decisions no better than best were cut from boxes
+	best     []int         // of all jobs; nil while none is known
+	value    score         // of best
+	open     *boxes[score] // by the bounds at their upper corners
+	leafs    score         // lowest bound of what was played or could not improve; nil while there is none
+	narrowed bool          // decisions no better than best were cut from boxes
+}
+
+func newJobsSearch(ctx context.Context, s *Shared, o SearchOptions) *jobsSearch {
+	z := &jobsSearch{s: s, meter: meter{SearchOptions: o, ctx: ctx}, eps: s.resolution(), open: newBoxes(slices.Compare[score])}
+	for j := range s.Jobs {
+		z.tenants = append(z.tenants, newTenant(&z.meter, s.Jobs[j].Problem))
+	}
+	return z
+}
+
+func (z *jobsSearch) close() {
+	for _, t := range z.tenants {
+		t.p.done(t.w)
+	}
 }
 
 // Optimise searches for the best circuits of all jobs. It starts from what the
 // other arbiters choose with the same options, so it is no worse than any of
 // them when circuits are played by the rules of delta-joint.
 func (s *Shared) Optimise(ctx context.Context, o JobsOptions) (*JobsOptimum, error) {
-	z := &jobsSearch{ctx: ctx, s: s, o: o.Search.started(), eps: s.resolution(), open: priorityqueue.NewWith(jobsOrder)}
-	for j := range s.Jobs {
-		z.tenants = append(z.tenants, newTenant(ctx, s.Jobs[j].Problem))
-	}
-	defer func() {
-		for _, t := range z.tenants {
-			t.close()
-		}
-	}()
+	z := newJobsSearch(ctx, s, o.Search.started())
+	defer z.close()
 	out := &JobsOptimum{BoundModel: AllDecisions}
 	o.PortTolerance = 0
 	for _, arbiter := range []Arbiter{evenSplit{}, aggregate{}, surplus{}} {
@@ -145,7 +132,7 @@ func (s *Shared) Optimise(ctx context.Context, o JobsOptions) (*JobsOptimum, err
 		z.improve(s.joined(d.Circuits()))
 	}
 	z.improve(z.descent())
-	bound, stopped := z.search(ctx)
+	bound, stopped := z.search()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -153,44 +140,25 @@ func (s *Shared) Optimise(ctx context.Context, o JobsOptions) (*JobsOptimum, err
 		return nil, fmt.Errorf("topology: no circuits of these jobs can be played to their end")
 	}
 	out.Circuits, out.Value, out.Bound, out.Stopped = s.split(z.best), z.value[0], bound, stopped
-	for _, t := range z.tenants {
-		out.Evaluations += t.evaluations
-	}
+	out.Evaluations += z.evaluations
 	return out, nil
 }
 
 // search branches and bounds until the lowest open bound reaches the best
 // value, and returns the bound that is proved.
-func (z *jobsSearch) search(ctx context.Context) (bound float64, stopped string) {
-	n := len(z.s.job)
-	lo, hi := make([]int, n), make([]int, n)
-	for e := range lo {
-		lo[e] = 1
-		hi[e] = z.s.Jobs[z.s.job[e]].Problem.Useful[e-z.s.first[z.s.job[e]]]
+func (z *jobsSearch) search() (bound float64, stopped string) {
+	z.push(z.s.ones(), slices.Clone(z.s.Useful))
+	over := func() bool {
+		stopped = z.over()
+		return stopped != ""
 	}
-	z.push(lo, hi)
-	var lowest score // of what is still open
-	for lowest == nil && !z.open.Empty() {
-		v, _ := z.open.Dequeue()
-		b := v.(*jobsBox)
-		switch {
-		case z.settled(b.score):
-			lowest = b.score
-			continue
-		case ctx.Err() != nil:
-			stopped = "interrupted"
-		case z.spent() >= z.o.MaxEvaluations:
-			stopped = fmt.Sprintf("after %d evaluations", z.evaluations())
-		case z.o.late():
-			stopped = fmt.Sprintf("after the time limit of %v", z.o.TimeLimit)
-		case z.leaf(b):
-			continue
-		default:
-			z.branch(b)
-			continue
+	left := z.open.explore(z.settled, over, func(b *box[score]) bool {
+		if !z.leaf(b) {
+			e := z.dearest(b.lo, b.hi)
+			b.split(e, b.middle(e), z.push)
 		}
-		lowest = b.score
-	}
+		return true
+	})
 	if z.best == nil {
 		return 0, stopped
 	}
@@ -198,22 +166,23 @@ func (z *jobsSearch) search(ctx context.Context) (bound float64, stopped string)
 	if z.narrowed {
 		bound -= z.eps
 	}
-	for _, s := range []score{lowest, z.leafs} {
-		if s != nil {
-			bound = min(bound, s[0])
-		}
+	if left != nil {
+		bound = min(bound, left.value[0])
+	}
+	if z.leafs != nil {
+		bound = min(bound, z.leafs[0])
 	}
 	return bound, stopped
 }
 
 // leaf reports whether the upper corner of b fits, which then is the best of
 // its box by its bound, and plays it.
-func (z *jobsSearch) leaf(b *jobsBox) bool {
-	if slices.ContainsFunc(z.s.room(b.hi), func(free int) bool { return free < 0 }) {
+func (z *jobsSearch) leaf(b *box[score]) bool {
+	if z.s.overrun(b.hi) {
 		return false
 	}
 	z.keep(b.hi)
-	z.exclude(b.score)
+	z.exclude(b.value)
 	return true
 }
 
@@ -231,22 +200,9 @@ func (z *jobsSearch) settled(s score) bool {
 
 // push opens a box if it can hold a decision that is better.
 func (z *jobsSearch) push(lo, hi []int) {
-	s, ok := z.narrow(lo, hi)
-	if !ok {
-		return
+	if s, ok := z.narrow(lo, hi); ok {
+		z.open.open(lo, hi, s)
 	}
-	z.open.Enqueue(&jobsBox{lo: lo, hi: hi, score: s, id: z.made})
-	z.made++
-}
-
-// branch splits a box in two at a bundle of its most overrun pod.
-func (z *jobsSearch) branch(b *jobsBox) {
-	e := z.dearest(b.lo, b.hi)
-	mid := (b.lo[e] + b.hi[e]) / 2
-	lower, upper := slices.Clone(b.hi), slices.Clone(b.lo)
-	lower[e], upper[e] = mid, mid+1
-	z.push(slices.Clone(b.lo), lower)
-	z.push(upper, slices.Clone(b.hi))
 }
 
 // dearest returns the bundle to split on at the pod that hi overruns most: the
@@ -282,12 +238,8 @@ func (z *jobsSearch) narrow(lo, hi []int) (score, bool) {
 	s := z.s
 	least := make([]engine.Time, len(s.Jobs))
 	for {
-		free := s.room(lo)
-		if slices.ContainsFunc(free, func(f int) bool { return f < 0 }) {
+		if !s.tighten(lo, hi) {
 			return nil, false
-		}
-		for e := range hi {
-			hi[e] = min(hi[e], lo[e]+s.fits(free, e))
 		}
 		parts := s.split(hi)
 		for j, t := range z.tenants {
@@ -321,24 +273,6 @@ func (z *jobsSearch) narrow(lo, hi []int) (score, bool) {
 	}
 }
 
-// spent returns how much of the budget is used, evaluations the evaluations
-// that it was used for.
-func (z *jobsSearch) spent() int64 {
-	sum := int64(0)
-	for _, t := range z.tenants {
-		sum += t.evaluations * t.p.cost()
-	}
-	return sum
-}
-
-func (z *jobsSearch) evaluations() int64 {
-	sum := int64(0)
-	for _, t := range z.tenants {
-		sum += t.evaluations
-	}
-	return sum
-}
-
 // keep plays x and keeps it if it is better than the best known.
 func (z *jobsSearch) keep(x []int) {
 	c := make([]engine.Time, len(z.tenants))
@@ -355,26 +289,23 @@ func (z *jobsSearch) keep(x []int) {
 
 // tenant evaluates one job's topologies and remembers what it found.
 type tenant struct {
-	ctx         context.Context
-	p           *Problem
-	w           *player
-	bounds      map[string]engine.Time
-	plays       map[string]engine.Time // never where it cannot be played to its end
-	evaluations int64
+	*meter
+	p      *Problem
+	w      *player
+	bounds map[string]engine.Time
+	plays  map[string]engine.Time // never where it cannot be played to its end
 }
 
-func newTenant(ctx context.Context, p *Problem) *tenant {
-	return &tenant{ctx: ctx, p: p, w: p.player(ctx, flow.LevelPriority), bounds: map[string]engine.Time{}, plays: map[string]engine.Time{}}
+func newTenant(m *meter, p *Problem) *tenant {
+	return &tenant{meter: m, p: p, w: p.player(m.ctx, flow.LevelPriority), bounds: map[string]engine.Time{}, plays: map[string]engine.Time{}}
 }
-
-func (t *tenant) close() { t.p.done(t.w) }
 
 // bound returns a lower bound on the makespan of x under any service.
 func (t *tenant) bound(x []int) engine.Time {
 	k := key(x)
 	b, ok := t.bounds[k]
 	if !ok {
-		t.evaluations++
+		t.spend(t.p, 1)
 		b = t.w.bound(x)
 		t.bounds[k] = b
 	}
@@ -390,7 +321,7 @@ func (t *tenant) play(x []int) (engine.Time, bool) {
 		c = never
 		if d, err := t.p.judge(t.ctx, x, rules); err == nil {
 			c = d.Makespan
-			t.evaluations += d.Evaluations
+			t.spend(t.p, d.Evaluations)
 		}
 		t.plays[k] = c
 	}
@@ -404,18 +335,5 @@ func (t *tenant) raise(lo, hi []int, limit engine.Time) (raised, possible bool) 
 	if t.bound(hi) > limit {
 		return false, false
 	}
-	x := slices.Clone(hi)
-	for e := range lo {
-		few, many := lo[e], hi[e]
-		for x[e] = few; few < many; x[e] = (few + many) / 2 { // lo itself first: mostly it will do
-			if t.bound(x) <= limit {
-				many = x[e]
-			} else {
-				few = x[e] + 1
-			}
-		}
-		raised = raised || few > lo[e]
-		lo[e], x[e] = few, hi[e]
-	}
-	return raised, true
+	return raise(lo, hi, func(x []int) bool { return t.bound(x) <= limit }), true
 }

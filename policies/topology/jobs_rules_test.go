@@ -162,8 +162,8 @@ func TestScores(t *testing.T) {
 func TestAggregatedByHand(t *testing.T) {
 	// two pods; job 0 wants 6 circuits between them, job 1 wants 3
 	s := &Shared{
-		Jobs: []Job{{Weight: 1}, {Weight: 1}}, Ports: []int{6, 6}, first: []int{0, 1, 2}, job: []int{0, 1},
-		pods: [][2]int{{0, 1}, {0, 1}}, ends: []int{1, 1},
+		Jobs: []Job{{Weight: 1}, {Weight: 1}}, first: []int{0, 1, 2}, job: []int{0, 1},
+		budget: budget{Ports: []int{6, 6}, pods: [][2]int{{0, 1}, {0, 1}}, ends: []int{1, 1}},
 	}
 	for _, c := range []struct {
 		weight float64 // of job 0

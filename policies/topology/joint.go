@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/emirpasic/gods/queues/priorityqueue"
-
 	"sim/engine"
 	"sim/engine/flow"
 )
@@ -116,37 +114,18 @@ type jointOptimum struct {
 	stopped     string
 }
 
-// box is a set of topologies: at least lo and at most hi circuits a bundle.
-type box struct {
-	lo, hi []int
-	bound  engine.Time
-	sharp  bool // bound knows of queues
-	id     int
-}
-
-// boxOrder takes the lowest bound first and, among equals, the newest, which
-// is the deepest: the heap itself does not keep the order of equals.
-func boxOrder(a, b interface{}) int {
-	x, y := a.(*box), b.(*box)
-	switch {
-	case x.bound < y.bound:
-		return -1
-	case x.bound > y.bound:
-		return 1
-	}
-	return y.id - x.id
+// jointBound is what the search knows of a box.
+type jointBound struct {
+	bound engine.Time
+	sharp bool // bound knows of queues
 }
 
 // jointSearch is best-first branch and bound over boxes.
 type jointSearch struct {
-	ctx   context.Context
-	began int64 // work of w before
+	meter
 	p     *Problem
-	o     SearchOptions
-	w     *player
 	best  jointOptimum
-	open  *priorityqueue.Queue
-	made  int
+	open  *boxes[jointBound]
 	rank  []int       // of the replicas, the slowest first
 	leafs engine.Time // lowest bound of the topologies that were played
 
@@ -155,66 +134,46 @@ type jointSearch struct {
 }
 
 func solveJoint(ctx context.Context, p *Problem, o SearchOptions) jointOptimum {
-	s := &jointSearch{ctx: ctx, p: p, o: o, w: p.player(ctx, flow.LevelPriority), open: priorityqueue.NewWith(boxOrder), leafs: never}
+	s := &jointSearch{meter: newMeter(ctx, o, p.player(ctx, flow.LevelPriority)), p: p, leafs: never}
+	s.open = newBoxes(func(a, b jointBound) int { return cmp.Compare(a.bound, b.bound) })
 	defer p.done(s.w)
-	s.began = s.w.Work()
 	s.best.makespan = never
 	for _, rule := range []weigher{proportional, squareRoot, halving} {
 		x := rule(p)
 		s.p.clip(x)
 		s.try(x)
 	}
-	s.push(p.ones(), append([]int(nil), p.Useful...), 0)
+	s.push(p.ones(), slices.Clone(p.Useful), 0)
 	s.descend()
 	s.order()
-	bound := never
-	for !s.open.Empty() || s.again() {
-		v, _ := s.open.Dequeue()
-		b := v.(*box)
-		if s.settled(b.bound) {
-			s.leafs = min(s.leafs, b.bound)
-			s.open.Clear()
-			continue
-		}
-		if s.best.stopped = s.over(); s.best.stopped != "" {
-			bound = b.bound
-			break
-		}
-		if s.sharpen(ctx, b) {
-			continue
-		}
-		if p.Feasible(b.hi) {
-			s.try(b.hi)
-			s.leafs = min(s.leafs, b.bound)
-			continue
-		}
-		s.branch(b)
+	over := func() bool {
+		s.best.stopped = s.over()
+		return s.best.stopped != ""
 	}
-	s.best.bound = min(max(s.proved, min(bound, s.leafs)), s.best.makespan)
+	for s.best.stopped == "" && (s.open.Len() > 0 || s.again()) {
+		if left := s.open.explore(func(v jointBound) bool { return s.settled(v.bound) }, over, s.visit); left != nil {
+			s.leafs = min(s.leafs, left.value.bound)
+		}
+		s.open.Clear()
+	}
+	s.best.bound = min(max(s.proved, s.leafs), s.best.makespan)
+	s.best.evaluations = s.evaluations
 	return s.best
 }
 
-// spent returns how much of the budget is used, of 1: that of evaluations, or
-// of work if more of that is.
-func (s *jointSearch) spent() float64 {
-	part := float64(s.best.evaluations*s.p.cost()) / float64(s.o.MaxEvaluations)
-	if s.o.work > 0 {
-		part = max(part, float64(s.w.Work()-s.began)/float64(s.o.work))
-	}
-	return part
-}
-
-// over says why the search must end, "" where it need not.
-func (s *jointSearch) over() string {
+// visit plays the upper corner of a box if it fits, which then is the best by its bound, and else splits the box at a
+// bundle of its most overrun pod.
+func (s *jointSearch) visit(b *box[jointBound]) bool {
 	switch {
-	case s.ctx.Err() != nil:
-		return "interrupted"
-	case s.spent() >= 1:
-		return fmt.Sprintf("after %d evaluations", s.best.evaluations)
-	case s.o.late():
-		return fmt.Sprintf("after the time limit of %v", s.o.TimeLimit)
+	case s.sharpen(b):
+	case s.p.Feasible(b.hi):
+		s.try(b.hi)
+		s.leafs = min(s.leafs, b.value.bound)
+	default:
+		e := s.widest(b.lo, b.hi)
+		b.split(e, b.middle(e), func(lo, hi []int) { s.push(lo, hi, b.value.bound) })
 	}
-	return ""
+	return true
 }
 
 // settled reports whether nothing with that bound can improve on the best.
@@ -228,29 +187,15 @@ func (s *jointSearch) push(lo, hi []int, floor engine.Time) {
 	if !s.p.tighten(lo, hi) {
 		return
 	}
-	s.best.evaluations++
-	b := &box{lo: lo, hi: hi, bound: max(floor, s.w.bound(hi)), id: s.made}
-	s.made++
+	s.spend(s.p, 1)
+	bound := max(floor, s.w.bound(hi))
 	// a box that cannot improve still limits what is proved, if only by the
 	// value found: it need not be kept
-	if !s.settled(b.bound) {
-		s.open.Enqueue(b)
+	if s.settled(bound) {
+		s.leafs = min(s.leafs, bound)
 	} else {
-		s.leafs = min(s.leafs, b.bound)
+		s.open.open(lo, hi, jointBound{bound: bound})
 	}
-}
-
-// branch splits a box in two at a bundle of its most overrun pod: the widest
-// one that takes part there.
-func (s *jointSearch) branch(b *box) {
-	e := s.widest(b.lo, b.hi)
-	mid := (b.lo[e] + b.hi[e]) / 2
-	lower := append([]int(nil), b.hi...)
-	lower[e] = mid
-	upper := append([]int(nil), b.lo...)
-	upper[e] = mid + 1
-	s.push(append([]int(nil), b.lo...), lower, b.bound)
-	s.push(upper, append([]int(nil), b.hi...), b.bound)
 }
 
 // order ranks the replicas by the bound that each sets alone, under the best
@@ -265,13 +210,13 @@ func (s *jointSearch) order() {
 		if replicas == 1 || s.best.circuits == nil {
 			break
 		}
-		x := append([]int(nil), s.p.Useful...)
+		x := slices.Clone(s.p.Useful)
 		for e, b := range s.p.Fabric.Bundles {
 			if s.p.Fabric.Pods[b.A].Replica == r || s.p.Fabric.Pods[b.B].Replica == r {
 				x[e] = min(x[e], s.best.circuits[e])
 			}
 		}
-		s.best.evaluations++
+		s.spend(s.p, 1)
 		alone[r] = s.w.bound(x)
 	}
 	ranked := make([]int, replicas)
@@ -312,28 +257,6 @@ func (s *jointSearch) widest(lo, hi []int) int {
 	return best
 }
 
-// tighten lowers hi to what the ports leave beside lo; false where even lo
-// does not fit.
-func (p *Problem) tighten(lo, hi []int) bool {
-	free := p.room(lo)
-	for _, f := range free {
-		if f < 0 {
-			return false
-		}
-	}
-	for e := range hi {
-		hi[e] = min(hi[e], lo[e]+p.fits(free, e))
-	}
-	return true
-}
-
-// clip takes circuits that can carry nothing.
-func (p *Problem) clip(x []int) {
-	for e := range x {
-		x[e] = min(x[e], p.Useful[e])
-	}
-}
-
 // rules are the services that topologies are tried with: by level; where that
 // does not meet the bound Jackson's rule and fair sharing get a chance.
 var rules = []flow.Service{flow.LevelPriority, flow.TailPriority, flow.MaxMin}
@@ -341,14 +264,14 @@ var rules = []flow.Service{flow.LevelPriority, flow.TailPriority, flow.MaxMin}
 // try plays x by the rules and keeps it if it is better.
 func (s *jointSearch) try(x []int) {
 	for i, rule := range rules {
-		s.best.evaluations++
+		s.spend(s.p, 1)
 		s.w.SetService(rule)
 		c, ok := s.w.play(x, s.best.makespan)
 		if ok {
 			s.keep(x, c, rule)
 		}
 		if i == 0 && ok {
-			s.best.evaluations++
+			s.spend(s.p, 1)
 			if float64(c) <= float64(s.w.bound(x))*(1+rounding) {
 				break
 			}
@@ -359,42 +282,34 @@ func (s *jointSearch) try(x []int) {
 
 func (s *jointSearch) keep(x []int, c engine.Time, service flow.Service) {
 	if float64(c) < float64(s.best.makespan)*(1-rounding/10) {
-		s.best.circuits, s.best.makespan, s.best.service = append([]int(nil), x...), c, service
+		s.best.circuits, s.best.makespan, s.best.service = slices.Clone(x), c, service
 	}
 }
 
-// descend finds a first good topology: from all circuits that could be useful,
-// it takes away, pod by pod where one is overrun, the one whose loss raises the
-// bound least; when half of the budget is gone, the largest.
+// descend finds a first good topology: from all circuits that could be useful, it takes away, pod by pod where one is
+// overrun, the one whose loss raises the bound least; when half of the budget is gone, the largest.
 func (s *jointSearch) descend() {
-	x := append([]int(nil), s.p.Useful...)
-	free := s.p.room(x)
-	for pod := range free {
-		for free[pod] < 0 {
-			best, lowest := -1, never
-			for e := range x {
-				if !s.p.meets(e, pod) || x[e] == 1 {
-					continue
+	x := slices.Clone(s.p.Useful)
+	if s.p.yield(x, nil, func(pod int) int {
+		best, lowest := -1, never
+		for e := range x {
+			switch {
+			case !s.p.meets(e, pod) || x[e] == 1:
+			case s.spent() >= 0.5 || s.cut():
+				if best < 0 || x[e] > x[best] {
+					best = e
 				}
-				if s.spent() >= 0.5 || s.o.late() || s.ctx.Err() != nil {
-					if best < 0 || x[e] > x[best] {
-						best = e
-					}
-					continue
-				}
+			default:
 				x[e]--
-				s.best.evaluations++
+				s.spend(s.p, 1)
 				if c := s.w.bound(x); best < 0 || c < lowest {
 					best, lowest = e, c
 				}
 				x[e]++
 			}
-			if best < 0 {
-				return
-			}
-			x[best]--
-			s.p.take(free, best, -1)
 		}
+		return best
+	}) {
+		s.try(x)
 	}
-	s.try(x)
 }

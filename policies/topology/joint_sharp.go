@@ -1,7 +1,7 @@
 package topology
 
 import (
-	"context"
+	"slices"
 
 	"sim/engine"
 )
@@ -27,7 +27,7 @@ func (s *jointSearch) again() bool {
 		return false
 	}
 	s.restart(s.leafs)
-	return !s.open.Empty()
+	return s.open.Len() > 0
 }
 
 // restart searches all topologies with sharp bounds. What was proved without
@@ -35,32 +35,32 @@ func (s *jointSearch) again() bool {
 func (s *jointSearch) restart(proved engine.Time) {
 	s.sharp, s.proved, s.leafs = true, proved, never
 	s.open.Clear()
-	s.push(s.p.ones(), append([]int(nil), s.p.Useful...), proved)
+	s.push(s.p.ones(), slices.Clone(s.p.Useful), proved)
 }
 
 // sharpen gives b its sharp bound where that is called for, and reports whether
 // b is not to be looked at now: it has gone back to the open boxes, or cannot
 // improve. When their part of the budget is spent on cheap bounds a sharp one is
 // tried; it has the search start over if it says more.
-func (s *jointSearch) sharpen(ctx context.Context, b *box) bool {
-	if b.sharp || !s.sharp && (s.tried || s.spent() < 1.0/cheapShare) {
+func (s *jointSearch) sharpen(b *box[jointBound]) bool {
+	if b.value.sharp || !s.sharp && (s.tried || s.spent() < 1.0/cheapShare) {
 		return false
 	}
 	s.w.light(b.hi)
-	bound, work := s.w.QueueBound(ctx, int64((1-s.spent())*float64(s.o.MaxEvaluations))/(sharpShare*s.p.cost()))
-	s.best.evaluations += work
+	bound, work := s.w.QueueBound(s.ctx, int64((1-s.spent())*float64(s.MaxEvaluations))/(sharpShare*s.p.cost()))
+	s.spend(s.p, work)
 	s.tried = true
 	switch {
-	case bound <= b.bound:
-		b.sharp = s.sharp
+	case bound <= b.value.bound:
+		b.value.sharp = s.sharp
 		return false
 	case !s.sharp:
-		s.restart(min(b.bound, s.leafs))
+		s.restart(min(b.value.bound, s.leafs))
 	case s.settled(bound):
 		s.leafs = min(s.leafs, bound)
 	default:
-		b.bound, b.sharp = bound, true
-		s.open.Enqueue(b)
+		b.value = jointBound{bound, true}
+		s.open.Push(b)
 	}
 	return true
 }

@@ -3,6 +3,7 @@ package topology
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"sim/engine"
 	"sim/engine/flow"
@@ -41,26 +42,20 @@ type keeping struct {
 // limit (DELTA, Eq. 4).
 type portSaver struct {
 	keeping
+	meter
 	p       *Problem
 	service flow.Service
 	tails   []float64 // as Decision.Tails
-	budget  int64     // as SearchOptions.MaxEvaluations
-	// search and ctx may end the work early.
-	search SearchOptions
-	ctx    context.Context
 
-	w           *player
-	began       int64 // work of w before
-	circuits    []int
-	makespan    engine.Time
-	bound       int // ports that every topology within the limit needs
-	evaluations int64
-	effort      int64 // in plays from a common beginning
+	circuits []int
+	makespan engine.Time
+	bound    int // ports that every topology within the limit needs
 }
 
-// newSaver returns a saver of ports under a condition, with the budget of o.
+// newSaver returns a saver of ports under a condition, with the budget of o. A search may end the work early.
 func (p *Problem) newSaver(ctx context.Context, k keeping, service flow.Service, o *Options, search SearchOptions) *portSaver {
-	return &portSaver{keeping: k, p: p, service: service, budget: budgetOf(o), search: search, ctx: ctx}
+	search.MaxEvaluations = budgetOf(o)
+	return &portSaver{keeping: k, p: p, service: service, meter: meter{SearchOptions: search, ctx: ctx}}
 }
 
 // budgetOf returns the evaluations that may be spent on ports.
@@ -78,8 +73,8 @@ func (s *portSaver) save(d *Decision) {
 	d.Circuits, d.Makespan, d.Service, d.PortsBound = s.circuits, s.makespan, s.service, s.bound
 	d.Evaluations += s.evaluations
 	d.Limit, d.FreeRates = s.limit, !s.exact
-	if d.Stopped == "" && s.search.late() {
-		d.Stopped = fmt.Sprintf("after the time limit of %v, ports being saved", s.search.TimeLimit)
+	if d.Stopped == "" && s.late() {
+		d.Stopped = fmt.Sprintf("after the time limit of %v, ports being saved", s.TimeLimit)
 	}
 }
 
@@ -93,19 +88,18 @@ func (p *Problem) SavePorts(ctx context.Context, d *Decision, o Options) {
 // filled returns x with what ports are free given to the bundles that can use
 // them, in turn. Where rates are chosen more circuits do no harm.
 func (p *Problem) filled(x []int) []int {
-	x = append([]int(nil), x...)
+	x = slices.Clone(x)
 	p.clip(x)
-	p.fill(x, p.everyBundle())
+	p.fill(x, numbers(len(x)))
 	return x
 }
 
 // run starts from a topology within the limit.
 func (s *portSaver) run(x []int) {
-	s.w = s.p.player(s.ctx, s.service)
-	s.began = s.w.Work()
+	s.meter = newMeter(s.ctx, s.SearchOptions, s.p.player(s.ctx, s.service))
 	defer s.p.done(s.w)
 	_ = s.w.SetTails(s.tails) // one a task: it cannot fail
-	s.circuits = append([]int(nil), x...)
+	s.circuits = slices.Clone(x)
 	s.p.clip(s.circuits)
 	s.makespan, _ = s.w.play(s.circuits, never)
 	s.shave()
@@ -114,7 +108,7 @@ func (s *portSaver) run(x []int) {
 
 // within plays x and reports whether it keeps the limit.
 func (s *portSaver) within(x []int) (engine.Time, bool) {
-	s.spend(forksAPlay)
+	s.spend(s.p, 1)
 	s.w.SetService(s.service)
 	c, ok := s.w.play(x, s.limit+1)
 	if ok || s.exact {
@@ -124,7 +118,7 @@ func (s *portSaver) within(x []int) (engine.Time, bool) {
 		if rule == s.service {
 			continue
 		}
-		s.spend(forksAPlay)
+		s.spend(s.p, 1)
 		s.w.SetService(rule)
 		if c, ok := s.w.play(x, s.limit+1); ok {
 			s.service = rule
@@ -136,21 +130,12 @@ func (s *portSaver) within(x []int) (engine.Time, bool) {
 
 // bounded reports whether the bound of x keeps the limit.
 func (s *portSaver) bounded(x []int) bool {
-	s.spend(forksAPlay)
+	s.spend(s.p, 1)
 	return s.w.bound(x) <= s.limit
 }
 
-// spend counts an evaluation that costs as much as n plays from a common
-// beginning.
-func (s *portSaver) spend(n int64) {
-	s.evaluations++
-	s.effort += n * s.p.cost()
-}
-
 // over reports whether the work must end.
-func (s *portSaver) over() bool {
-	return s.effort >= forksAPlay*s.budget || s.search.late() || s.ctx.Err() != nil || s.search.work > 0 && s.w.Work()-s.began >= s.search.work
-}
+func (s *portSaver) over() bool { return s.meter.over() != "" }
 
 // shave takes away circuits one by one, the most ports first, while the limit
 // holds.
@@ -175,15 +160,11 @@ func (s *portSaver) shave() {
 // prove searches for fewer ports, until none are left that could do or the
 // budget ends.
 func (s *portSaver) prove() {
-	q := s.seek(wantOne, s.p.portsOfReplica(s.circuits)-1)
+	q := s.seek(wantOne, s.p.used(s.circuits)-1)
 	defer q.close()
 	q.run()
 	if len(q.found) > 0 {
 		s.circuits, s.makespan, s.service = q.found[0].circuits, q.found[0].makespan, q.found[0].service
 	}
-	s.bound = min(s.p.portsOfReplica(s.circuits), q.floor) * s.p.Fabric.Copies
+	s.bound = min(s.p.used(s.circuits), q.floor) * s.p.Fabric.Copies
 }
-
-// portsOfReplica returns the ports that x takes at both ends in what the
-// problem holds, which stands for Copies of it.
-func (p *Problem) portsOfReplica(x []int) int { return p.PortsUsed(x) / p.Fabric.Copies }

@@ -5,9 +5,9 @@ import "slices"
 // complete plays every topology of a box with exactly its number of ports, the
 // box being down to one choice of the bundles that others wait for, and opens
 // the box again for one port more.
-func (q *portSearch) complete(b *portBox) {
+func (q *portSearch) complete(b *box[int]) {
 	c := &completion{q: q, b: b, x: slices.Clone(b.lo), free: q.p.room(b.lo)}
-	left := b.ports - q.p.portsOfReplica(b.lo)
+	left := b.value - q.p.used(b.lo)
 	most := 0
 	for e := range b.lo {
 		if b.hi[e] > b.lo[e] {
@@ -23,25 +23,15 @@ func (q *portSearch) complete(b *portBox) {
 	if left > 0 { // the lower corner itself has been played
 		c.try(0, left)
 	}
-	if left < most && b.ports < q.ceiling && !q.over() {
-		q.open.Enqueue(&portBox{box{lo: b.lo, hi: b.hi, id: q.made}, b.ports + 1})
-		q.made++
+	if left < most && b.value < q.ceiling && !q.over() {
+		q.open.open(b.lo, b.hi, b.value+1)
 	}
-}
-
-// price returns the ports that a circuit of bundle e takes.
-func (p *Problem) price(e int) int {
-	b := &p.Fabric.Bundles[e]
-	if b.Twin {
-		return b.Ends
-	}
-	return 2 * b.Ends
 }
 
 // completion goes through the completions of a box.
 type completion struct {
 	q      *portSearch
-	b      *portBox
+	b      *box[int]
 	x      []int
 	free   []int
 	ends   []int // bundles that are open
@@ -85,12 +75,12 @@ func (c *completion) play() {
 		return
 	}
 	if !c.forked {
-		q.spend(forksAPlay)
+		q.spend(q.p, 1)
 		q.forker.light(c.b.hi)
 		q.forker.Fork(q.outer, q.limit+1)
 		c.forked = true
 	}
-	q.spend(1)
+	q.fork(q.p)
 	q.forker.light(c.x)
 	if t, ok := q.forker.Resume(q.limit + 1); ok {
 		q.keep(c.x, t)

@@ -1,9 +1,8 @@
 package topology
 
 import (
+	"cmp"
 	"slices"
-
-	"github.com/emirpasic/gods/queues/priorityqueue"
 
 	"sim/engine"
 	"sim/engine/flow"
@@ -26,21 +25,6 @@ type thrifty struct {
 	service  flow.Service
 }
 
-// portBox is a box of topologies. Those with fewer than so many ports have
-// been looked at.
-type portBox struct {
-	box
-	ports int
-}
-
-func portOrder(a, b interface{}) int {
-	x, y := a.(*portBox), b.(*portBox)
-	if x.ports != y.ports {
-		return x.ports - y.ports
-	}
-	return y.id - x.id // depth first among equals: a corner that does is soon found
-}
-
 // portSearch looks through boxes of topologies, those with the fewest ports
 // first. Capacity never lowers a bound, so a box whose upper corner's bound
 // exceeds the limit is empty. What is left depends on who decides:
@@ -55,9 +39,8 @@ func portOrder(a, b interface{}) int {
 type portSearch struct {
 	*portSaver
 	want    wanted
-	ceiling int // ports beyond which nothing is sought
-	open    *priorityqueue.Queue
-	made    int
+	ceiling int             // ports beyond which nothing is sought
+	open    *boxes[int]     // by ports: topologies with fewer have been looked at
 	tried   map[string]bool // lower corners played, and whether they keep the limit
 	split   []bool          // bundles that boxes are split over
 	outer   []int32         // links of the other bundles
@@ -72,7 +55,7 @@ type portSearch struct {
 // seek returns a search for topologies with at most so many ports.
 func (s *portSaver) seek(want wanted, ceiling int) *portSearch {
 	q := &portSearch{portSaver: s, want: want, ceiling: ceiling, floor: ceiling + 1, tried: map[string]bool{},
-		open: priorityqueue.NewWith(portOrder), split: make([]bool, len(s.circuits))}
+		open: newBoxes(cmp.Compare[int]), split: make([]bool, len(s.circuits))}
 	for e := range q.split {
 		q.split[e] = true
 	}
@@ -100,44 +83,29 @@ func (q *portSearch) close() {
 // run looks until nothing is left or the budget ends.
 func (q *portSearch) run() {
 	q.push(q.p.ones(), slices.Clone(q.p.Useful), 0)
-	for !q.open.Empty() {
-		v, _ := q.open.Dequeue()
-		b := v.(*portBox)
-		if b.ports > q.ceiling {
-			return
-		}
-		if q.over() {
-			q.floor = min(q.floor, b.ports)
-			return
-		}
+	left := q.open.explore(func(ports int) bool { return ports > q.ceiling || q.enough() }, q.over, func(b *box[int]) bool {
 		if q.undercut(b.lo) {
-			continue
+			return true
 		}
-		if q.visit(b); q.over() {
-			q.floor = min(q.floor, b.ports) // what is left of this box is not known
-			return
-		}
-		if q.want == wantOne && len(q.found) > 0 {
-			return
-		}
+		q.visit(b)
+		return !q.over()
+	})
+	if left != nil && left.value <= q.ceiling && !q.enough() { // what is left of this box is not known
+		q.floor = min(q.floor, left.value)
 	}
 }
 
+// enough reports whether nothing more is sought.
+func (q *portSearch) enough() bool { return q.want == wantOne && len(q.found) > 0 }
+
 // visit looks at a box.
-func (q *portSearch) visit(b *portBox) {
+func (q *portSearch) visit(b *box[int]) {
 	if q.does(b.lo) {
 		return // it undercuts all of its box
 	}
 	if e := q.needy(b); e >= 0 {
-		lower := slices.Clone(b.hi)
-		lower[e] = b.lo[e]
-		upper := slices.Clone(b.lo)
-		upper[e]++
-		q.push(slices.Clone(b.lo), lower, b.ports)
-		q.push(upper, b.hi, b.ports)
-		return
-	}
-	if q.exact {
+		b.split(e, b.lo[e], func(lo, hi []int) { q.push(lo, hi, b.value) })
+	} else if q.exact {
 		q.complete(b)
 	}
 }
@@ -154,7 +122,7 @@ func (q *portSearch) does(lo []int) bool {
 	if ok {
 		q.keep(lo, c)
 	} else if !q.exact && q.bounded(lo) {
-		q.floor = min(q.floor, q.p.portsOfReplica(lo)) // only its plays, not its bound, exclude it
+		q.floor = min(q.floor, q.p.used(lo)) // only its plays, not its bound, exclude it
 	}
 	return ok
 }
@@ -163,7 +131,7 @@ func (q *portSearch) does(lo []int) bool {
 func (q *portSearch) keep(x []int, c engine.Time) {
 	q.found = append(q.found, thrifty{slices.Clone(x), q.p.Fabric.Ports(x), c, q.service})
 	if q.want != wantFrontier {
-		q.ceiling = min(q.ceiling, q.p.portsOfReplica(x))
+		q.ceiling = min(q.ceiling, q.p.used(x))
 		q.floor = min(q.floor, q.ceiling+1)
 	}
 }

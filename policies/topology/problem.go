@@ -24,9 +24,7 @@ import (
 type Problem struct {
 	Graph  *engine.Graph
 	Fabric *fabric.Optical
-	// Useful is, by bundle, the number of circuits beyond which more cannot
-	// carry anything: the flows that the NICs behind it fill, and the ports.
-	Useful []int
+	budget // of its pods
 
 	players sync.Pool                // of *player
 	joint   once.Value[jointOptimum] // see shared
@@ -38,7 +36,7 @@ var ErrPorts = errors.New("topology: too few ports to connect every pod pair tha
 // NewProblem returns the problem of lighting circuits on o for g, whose routes
 // o holds. It fails with ErrPorts where one circuit a bundle does not fit.
 func NewProblem(g *engine.Graph, o *fabric.Optical) (*Problem, error) {
-	p := &Problem{Graph: g, Fabric: o, Useful: make([]int, len(o.Bundles))}
+	p := &Problem{Graph: g, Fabric: o}
 	if err := p.measure(); err != nil {
 		return nil, err
 	}
@@ -53,7 +51,14 @@ func NewProblem(g *engine.Graph, o *fabric.Optical) (*Problem, error) {
 // measure finds how many circuits of each bundle the ports and NICs can use.
 // It fails with ErrPorts where one circuit a bundle does not fit.
 func (p *Problem) measure() error {
-	o, one := p.Fabric, p.ones()
+	o := p.Fabric
+	for _, pod := range o.Pods {
+		p.Ports = append(p.Ports, pod.Ports)
+	}
+	for _, b := range o.Bundles {
+		p.add(int(b.A), int(b.B), b.Ends)
+	}
+	one := p.ones()
 	for i, used := range o.Ports(one) {
 		if used > o.Pods[i].Ports {
 			return fmt.Errorf("%w: %s needs at least %d, has %d", ErrPorts, o.Pods[i].Name, used, o.Pods[i].Ports)
@@ -61,34 +66,9 @@ func (p *Problem) measure() error {
 	}
 	free := p.room(one)
 	for e, b := range o.Bundles {
-		p.Useful[e] = min(1+p.fits(free, e), max(1, int(b.Flows)))
+		p.Useful = append(p.Useful, min(1+p.fits(free, e), max(1, int(b.Flows))))
 	}
 	return nil
-}
-
-// ones returns one circuit for each bundle.
-func (p *Problem) ones() []int {
-	x := make([]int, len(p.Fabric.Bundles))
-	for e := range x {
-		x[e] = 1
-	}
-	return x
-}
-
-// room returns the ports of each pod that x leaves free; negative where x
-// overruns them.
-func (p *Problem) room(x []int) []int {
-	free := p.Fabric.Ports(x)
-	for i := range free {
-		free[i] = p.Fabric.Pods[i].Ports - free[i]
-	}
-	return free
-}
-
-// fits returns how many more circuits of bundle e the free ports allow.
-func (p *Problem) fits(free []int, e int) int {
-	b := &p.Fabric.Bundles[e]
-	return max(0, min(free[b.A], free[b.B])/b.Ends)
 }
 
 // cost returns what an evaluation counts against a search's budget: 1 for
@@ -97,44 +77,14 @@ func (p *Problem) cost() int64 { return int64(1 + p.Graph.EdgeCount()/costEdges)
 
 const costEdges = 10000
 
-// take moves n circuits of bundle e into or (n < 0) out of the free ports.
-func (p *Problem) take(free []int, e, n int) {
-	b := &p.Fabric.Bundles[e]
-	free[b.A] -= n * b.Ends
-	if !b.Twin {
-		free[b.B] -= n * b.Ends
-	}
-}
-
-// Feasible reports whether x fits the ports and connects every bundle.
-func (p *Problem) Feasible(x []int) bool {
-	for _, n := range x {
-		if n < 1 {
-			return false
-		}
-	}
-	for _, f := range p.room(x) {
-		if f < 0 {
-			return false
-		}
-	}
-	return true
-}
-
 // PortsUsed returns the ports that x takes at both ends over all replicas.
-func (p *Problem) PortsUsed(x []int) int {
-	sum := 0
-	for _, n := range p.Fabric.Ports(x) {
-		sum += n
-	}
-	return sum * p.Fabric.Copies
-}
+func (p *Problem) PortsUsed(x []int) int { return p.used(x) * p.Fabric.Copies }
 
 // PortsTotal returns the ports of all pods over all replicas.
 func (p *Problem) PortsTotal() int {
 	sum := 0
-	for _, pod := range p.Fabric.Pods {
-		sum += pod.Ports
+	for _, n := range p.Ports {
+		sum += n
 	}
 	return sum * p.Fabric.Copies
 }

@@ -5,8 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-
-	"github.com/emirpasic/gods/queues/priorityqueue"
+	"slices"
 
 	"sim/engine"
 	"sim/engine/flow"
@@ -24,18 +23,10 @@ import (
 // When that ends within the budget the answer is proved best by exhaustion.
 type topo struct{}
 
-// forksAPlay is the number of plays from a common beginning that cost about as
-// much as a whole one, and count as one against the budget.
-const forksAPlay = 16
-
 func (topo) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
-	s := &topoSearch{p: p, o: o.Topo.started(), ctx: ctx, service: o.service(flow.MaxMin), best: never,
-		open: priorityqueue.NewWith(boxOrder), seen: map[string]engine.Time{}}
-	s.w, s.bounder = p.player(ctx, s.service), p.player(ctx, s.service)
-	defer p.done(s.w)
-	defer p.done(s.bounder)
-	s.inner = p.inner()
-	shared, err := p.sharedWithin(ctx, &s.o)
+	s := newTopoSearch(ctx, p, o.Topo.started(), o.service(flow.MaxMin))
+	defer s.close()
+	shared, err := p.sharedWithin(ctx, &s.SearchOptions)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +38,7 @@ func (topo) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error
 	s.bound = min(s.bound, s.best)
 	if s.stopped != "" {
 		// too many to play them all: no worse than what delta-fast finds
-		d, err := o.until(s.o.deadline).fallback(ctx, p, s.service, s.o.MaxEvaluations)
+		d, err := o.until(s.deadline).fallback(ctx, p, s.service, s.MaxEvaluations)
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +57,7 @@ func (topo) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error
 	if o.KeepPorts {
 		return d, nil
 	}
-	p.newSaver(ctx, keeping{limit: grown(s.best, o.PortTolerance), exact: true}, s.service, &o, s.o).save(d)
+	p.newSaver(ctx, keeping{limit: grown(s.best, o.PortTolerance), exact: true}, s.service, &o, s.SearchOptions).save(d)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -104,22 +95,28 @@ func (p *Problem) inner() []bool {
 
 // topoSearch is one search.
 type topoSearch struct {
-	p          *Problem
-	o          SearchOptions
-	ctx        context.Context
-	service    flow.Service
-	w, bounder *player
-	inner      []bool
-	open       *priorityqueue.Queue
-	made       int
+	meter
+	p       *Problem
+	service flow.Service
+	bounder *player
+	inner   []bool
+	open    *boxes[engine.Time] // by their bounds
 
-	circuits    []int
-	best        engine.Time
-	seen        map[string]engine.Time // makespans of topologies played to the end; never where cut off
-	evaluations int64
-	effort      int64       // in plays from a common beginning
-	bound       engine.Time // on every topology under the service
-	stopped     string
+	circuits []int
+	best     engine.Time
+	seen     map[string]engine.Time // makespans of topologies played to the end; never where cut off
+	bound    engine.Time            // on every topology under the service
+	stopped  string
+}
+
+func newTopoSearch(ctx context.Context, p *Problem, o SearchOptions, service flow.Service) *topoSearch {
+	return &topoSearch{meter: newMeter(ctx, o, p.player(ctx, service)), p: p, service: service, bounder: p.player(ctx, service),
+		inner: p.inner(), open: newBoxes(cmp.Compare[engine.Time]), best: never, seen: map[string]engine.Time{}}
+}
+
+func (s *topoSearch) close() {
+	s.p.done(s.w)
+	s.p.done(s.bounder)
 }
 
 // model names the model of the bound.
@@ -148,38 +145,22 @@ func (s *topoSearch) play(x []int) engine.Time {
 	if c, ok := s.seen[k]; ok {
 		return c
 	}
-	s.spend(forksAPlay)
+	s.spend(s.p, 1)
 	c, ok := s.w.play(x, s.best)
 	if !ok {
 		c = never
 	}
 	s.seen[k] = c
 	if c < s.best {
-		s.best, s.circuits = c, append([]int(nil), x...)
+		s.best, s.circuits = c, slices.Clone(x)
 	}
 	return c
 }
 
-// spend counts an evaluation that costs as much as n plays from a common
-// beginning.
-func (s *topoSearch) spend(n int64) {
-	s.evaluations++
-	s.effort += n * s.p.cost()
-}
-
 // over reports whether the search must end, and says why.
 func (s *topoSearch) over() bool {
-	switch {
-	case s.ctx.Err() != nil:
-		s.stopped = "interrupted"
-	case s.effort >= forksAPlay*s.o.MaxEvaluations:
-		s.stopped = fmt.Sprintf("after %d evaluations", s.evaluations)
-	case s.o.late():
-		s.stopped = fmt.Sprintf("after the time limit of %v", s.o.TimeLimit)
-	default:
-		return false
-	}
-	return true
+	s.stopped = s.meter.over()
+	return s.stopped != ""
 }
 
 // seed starts from what the other allocators choose: delta-joint, x.
@@ -193,7 +174,7 @@ func (s *topoSearch) seed(x []int) {
 			continue
 		}
 		s.play(x)
-		y := append([]int(nil), x...)
+		y := slices.Clone(x)
 		s.p.clip(y)
 		s.descend(y)
 	}
@@ -201,30 +182,17 @@ func (s *topoSearch) seed(x []int) {
 
 // search visits boxes of inner circuits, lowest bound first.
 func (s *topoSearch) search() {
-	s.push(s.p.ones(), append([]int(nil), s.p.Useful...))
-	for !s.open.Empty() {
-		v, _ := s.open.Dequeue()
-		b := v.(*box)
-		if s.bound = b.bound; s.over() {
-			return
+	s.push(s.p.ones(), slices.Clone(s.p.Useful))
+	left := s.open.explore(func(bound engine.Time) bool { return bound >= s.best }, s.over, func(b *box[engine.Time]) bool {
+		if e := s.widestInner(b); e >= 0 {
+			b.split(e, b.middle(e), s.push)
+			return true
 		}
-		if b.bound >= s.best {
-			break
-		}
-		e := s.widestInner(b)
-		if e < 0 {
-			if s.fill(b); s.over() {
-				break // not all of this box is known: its bound stands
-			}
-			continue
-		}
-		mid := (b.lo[e] + b.hi[e]) / 2
-		lower := append([]int(nil), b.hi...)
-		lower[e] = mid
-		upper := append([]int(nil), b.lo...)
-		upper[e] = mid + 1
-		s.push(append([]int(nil), b.lo...), lower)
-		s.push(upper, append([]int(nil), b.hi...))
+		s.fill(b)
+		return !s.over()
+	})
+	if left != nil {
+		s.bound = left.value
 	}
 	if !s.over() {
 		s.bound = s.best
@@ -235,17 +203,15 @@ func (s *topoSearch) push(lo, hi []int) {
 	if !s.p.tighten(lo, hi) {
 		return
 	}
-	s.spend(forksAPlay)
-	b := &box{lo: lo, hi: hi, bound: s.bounder.bound(hi), id: s.made}
-	s.made++
-	if b.bound < s.best {
-		s.open.Enqueue(b)
+	s.spend(s.p, 1)
+	if bound := s.bounder.bound(hi); bound < s.best {
+		s.open.open(lo, hi, bound)
 	}
 }
 
 // widestInner returns the inner bundle with the widest range, -1 if none has
 // any.
-func (s *topoSearch) widestInner(b *box) int {
+func (s *topoSearch) widestInner(b *box[engine.Time]) int {
 	best := -1
 	for e, in := range s.inner {
 		if in && b.hi[e] > b.lo[e] && (best < 0 || b.hi[e]-b.lo[e] > b.hi[best]-b.lo[best]) {
@@ -257,44 +223,35 @@ func (s *topoSearch) widestInner(b *box) int {
 
 // fill plays every completion of a box with one choice of inner circuits that
 // its bound does not exclude.
-func (s *topoSearch) fill(b *box) {
-	lo := append([]int(nil), b.lo...)
+func (s *topoSearch) fill(b *box[engine.Time]) {
+	lo := slices.Clone(b.lo)
 	var ends []int    // bundles that are open
 	var links []int32 // theirs
-	x := append([]int(nil), b.hi...)
+	x := slices.Clone(b.hi)
 	for e := range x {
 		if s.inner[e] || b.hi[e] == b.lo[e] {
 			continue
 		}
 		ends = append(ends, e)
 		links = append(links, s.p.Fabric.Bundles[e].Links...)
-		for few, many := b.lo[e], b.hi[e]; few < many; {
-			mid := (few + many) / 2
-			x[e] = mid
-			s.spend(forksAPlay)
-			if s.bounder.bound(x) < s.best {
-				many = mid
-			} else {
-				few = mid + 1
-			}
-			lo[e] = few
-		}
+		lo[e] = fewest(b.lo[e], b.hi[e], b.middle(e), func(n int) bool {
+			x[e] = n
+			s.spend(s.p, 1)
+			return s.bounder.bound(x) < s.best
+		})
 		x[e] = b.hi[e]
 	}
-	free := s.p.room(lo)
-	for _, f := range free {
-		if f < 0 {
-			return // each of them alone would do, all together do not fit
-		}
+	if s.p.overrun(lo) {
+		return // each of them alone would do, all together do not fit
 	}
 	forked := s.service == flow.MaxMin
 	if forked {
-		s.spend(forksAPlay)
+		s.spend(s.p, 1)
 		s.w.light(b.hi)
 		s.w.Fork(links, s.best)
 	}
 	copy(x, lo)
-	s.complete(x, b.hi, ends, free, forked)
+	s.complete(x, b.hi, ends, s.p.room(lo), forked)
 }
 
 // complete tries all numbers of circuits from x up to hi for the bundles of
@@ -324,12 +281,12 @@ func (s *topoSearch) finish(x []int, forked bool) {
 		s.play(x)
 		return
 	}
-	s.spend(1)
+	s.fork(s.p)
 	s.w.light(x)
 	// nothing else may be played on w meanwhile: cut-offs go by what it last
 	// knew of capacities
 	if c, ok := s.w.Resume(s.best); ok {
-		s.best, s.circuits = c, append([]int(nil), x...)
+		s.best, s.circuits = c, slices.Clone(x)
 	}
 }
 
@@ -371,27 +328,16 @@ func (s *topoSearch) moved(x []int, e, d int, may func(int) bool) []int {
 	if d == 0 || n < 1 || n > s.p.Useful[e] {
 		return nil
 	}
-	y := append([]int(nil), x...)
+	y := slices.Clone(x)
 	y[e] = n
-	free := s.p.room(y)
-	for pod := range free {
-		for free[pod] < 0 {
-			give := -1
-			for o, b := range s.p.Fabric.Bundles {
-				if o != e && may(o) && y[o] > 1 && (int(b.A) == pod || int(b.B) == pod) && (give < 0 || y[o] > y[give]) {
-					give = o
-				}
-			}
-			if give < 0 {
-				return nil
-			}
-			y[give]--
-			s.p.take(free, give, -1)
-		}
+	others := func(o int) bool { return o != e && may(o) }
+	if !s.p.yield(y, nil, func(pod int) int { return s.p.largest(y, pod, others) }) {
+		return nil
 	}
 	if d < 0 {
+		free := s.p.room(y)
 		for o := range y {
-			for o != e && may(o) && y[o] < s.p.Useful[o] && s.p.fits(free, o) > 0 {
+			for others(o) && y[o] < s.p.Useful[o] && s.p.fits(free, o) > 0 {
 				y[o]++
 				s.p.take(free, o, 1)
 			}

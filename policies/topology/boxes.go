@@ -1,0 +1,141 @@
+package topology
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"sim/policies/graph"
+)
+
+// box is a set of topologies: at least lo and at most hi circuits a bundle. Its value is what boxes are looked at by,
+// such as a bound on the makespan that none of the topologies goes below.
+type box[V any] struct {
+	lo, hi []int
+	value  V
+	id     int
+}
+
+// boxes are those that a best-first branch and bound has to look at yet: the least first and, among equals, the newest,
+// which is the deepest.
+type boxes[V any] struct {
+	*graph.Heap[*box[V]]
+	made int
+}
+
+func newBoxes[V any](compare func(a, b V) int) *boxes[V] {
+	return &boxes[V]{Heap: graph.NewHeap(func(a, b *box[V]) bool { return cmp.Or(compare(a.value, b.value), b.id-a.id) < 0 })}
+}
+
+// open adds a box.
+func (q *boxes[V]) open(lo, hi []int, value V) {
+	q.Push(&box[V]{lo, hi, value, q.made})
+	q.made++
+}
+
+// explore visits boxes, which may open others, until one is settled or the search over, or not all of one was looked at
+// (false), and returns that one: its value bounds what was not looked at. It returns nil when none is left.
+func (q *boxes[V]) explore(settled func(V) bool, over func() bool, visit func(b *box[V]) bool) *box[V] {
+	for q.Len() > 0 {
+		if b := q.Pop(); settled(b.value) || over() || !visit(b) {
+			return b
+		}
+	}
+	return nil
+}
+
+// split calls push with either part of a box: at most so many circuits of bundle e, and more.
+func (b *box[V]) split(e, most int, push func(lo, hi []int)) {
+	lower, upper := slices.Clone(b.hi), slices.Clone(b.lo)
+	lower[e], upper[e] = most, most+1
+	push(slices.Clone(b.lo), lower)
+	push(upper, slices.Clone(b.hi))
+}
+
+// middle returns the number of circuits at which halves of a box part.
+func (b *box[V]) middle(e int) int { return (b.lo[e] + b.hi[e]) / 2 }
+
+// fewest returns the least number from few to many that does, where many does and what is more than one that does does
+// too. The first that is tried is given.
+func fewest(few, many, first int, does func(n int) bool) int {
+	for n := first; few < many; n = (few + many) / 2 {
+		if does(n) {
+			many = n
+		} else {
+			few = n + 1
+		}
+	}
+	return few
+}
+
+// raise lifts each bundle of lo to the fewest circuits with which an otherwise full box does. It reports whether any was
+// lifted. The full box does.
+func raise(lo, hi []int, does func(x []int) bool) (raised bool) {
+	x := slices.Clone(hi)
+	for e := range lo {
+		few := fewest(lo[e], hi[e], lo[e], func(n int) bool { // most often the first does
+			x[e] = n
+			return does(x)
+		})
+		raised = raised || few > lo[e]
+		lo[e], x[e] = few, hi[e]
+	}
+	return raised
+}
+
+// meter counts what a search spends, and says when it must end.
+type meter struct {
+	SearchOptions
+	ctx         context.Context
+	evaluations int64
+	effort      int64 // in plays from a common beginning
+
+	w     *player // whose work counts, where that is bounded
+	began int64   // its work before
+}
+
+func newMeter(ctx context.Context, o SearchOptions, w *player) meter {
+	return meter{SearchOptions: o, ctx: ctx, w: w, began: w.Work()}
+}
+
+// forksAPlay is the number of plays from a common beginning that cost about as much as a whole one, and count as one
+// against the budget.
+const forksAPlay = 16
+
+// spend counts evaluations of p.
+func (m *meter) spend(p *Problem, n int64) {
+	m.evaluations += n
+	m.effort += forksAPlay * n * p.cost()
+}
+
+// fork counts a play of p from a common beginning.
+func (m *meter) fork(p *Problem) {
+	m.evaluations++
+	m.effort += p.cost()
+}
+
+// spent returns how much of the budget is used, of 1: that of evaluations, or of work if more of that is.
+func (m *meter) spent() float64 {
+	part := float64(m.effort) / float64(forksAPlay*m.MaxEvaluations)
+	if m.work > 0 {
+		part = max(part, float64(m.w.Work()-m.began)/float64(m.work))
+	}
+	return part
+}
+
+// cut reports whether the search has been cut short, whatever it has spent.
+func (m *meter) cut() bool { return m.ctx.Err() != nil || m.late() }
+
+// over says why the search must end, "" where it need not.
+func (m *meter) over() string {
+	switch {
+	case m.ctx.Err() != nil:
+		return "interrupted"
+	case m.spent() >= 1:
+		return fmt.Sprintf("after %d evaluations", m.evaluations)
+	case m.late():
+		return fmt.Sprintf("after the time limit of %v", m.TimeLimit)
+	}
+	return ""
+}
