@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"sim/internal/text"
 	"sim/plots/chart"
 	"sim/plots/sheet"
 	"sim/scenarios/result"
@@ -184,7 +185,7 @@ func (k *linkLoads) carried(dir int) string {
 // loadText words a load.
 func loadText(v float64) string {
 	if v == math.Trunc(v) && math.Abs(v) < 1e7 {
-		return result.Thousands(v)
+		return text.Thousands(v)
 	}
 	return sheet.Digits(v, 5)
 }
@@ -194,7 +195,7 @@ func (k *linkLoads) peak() string {
 	if len(k.peaks) == 0 {
 		return "no link carries anything"
 	}
-	text := fmt.Sprintf("most loaded: %s %s on %s of %s", loadText(k.most), k.lattice.Unit, sheet.Plural(len(k.peaks), "link"), result.Thousands(float64(len(k.lattice.Links))))
+	text := fmt.Sprintf("most loaded: %s %s on %s of %s", loadText(k.most), k.lattice.Unit, sheet.Plural(len(k.peaks), "link"), text.Thousands(float64(len(k.lattice.Links))))
 	const named = 4
 	if !k.outlined() {
 		return text + ", too many to outline"

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"sim/internal/text"
 	"sim/scenarios/schema"
 	"slices"
 	"strings"
@@ -30,7 +31,7 @@ func (c *checker) matrixAlias() {
 		}
 	case w["kind"] == allToAll && fabric != "scaleup":
 		sizes, ok := w["sizes"].(string)
-		unknown := !strings.ContainsAny(sizes, "./") && schema.Nearest(sizes, sizeNames) != ""
+		unknown := !strings.ContainsAny(sizes, "./") && text.Nearest(sizes, sizeNames) != ""
 		if _, given := w["matrix_file"]; !ok || given || sizes != "matrix" && (unknown || slices.Contains(sizeNames, sizes)) {
 			return
 		}

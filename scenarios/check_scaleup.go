@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"sim/internal/text"
 	"sim/policies/reconfigure"
 	"sim/policies/reconfigure/plan"
 	"sim/policies/reconfigure/rounds"
@@ -39,7 +40,7 @@ func prepareExchange(c *checker) {
 		return
 	}
 	want := "write " + schema.QuotedList(sizeNames) + " or the name of a CSV file"
-	if meant := schema.Nearest(name, sizeNames); meant != "" && !strings.ContainsAny(name, "./") {
+	if meant := text.Nearest(name, sizeNames); meant != "" && !strings.ContainsAny(name, "./") {
 		c.Refuse(at, schema.Quote(name)+" is no way to size messages", "did you mean "+meant+"?")
 		return
 	}

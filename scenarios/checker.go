@@ -3,6 +3,7 @@ package scenarios
 import (
 	"strings"
 
+	"sim/internal/text"
 	"sim/scenarios/schema"
 )
 
@@ -100,8 +101,8 @@ func (c *checker) kind(section string) *kind {
 	c.Give(path)
 	if w := t.Set(t.Keys[0], 0, v); w != nil {
 		c.Refuse(path, w.Problem, w.Remedy)
-		text, _ := v.(string)
-		return assume(schema.Nearest(text, allowed))
+		name, _ := v.(string)
+		return assume(text.Nearest(name, allowed))
 	}
 	return findKind(section, v.(string))
 }

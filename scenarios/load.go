@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"sim/internal/text"
 	"sim/scenarios/schema"
 )
 
@@ -122,7 +123,7 @@ func openEmbedded(file string) (name string, data []byte, fault *Diagnostic) {
 		return name, data, nil
 	}
 	hint := "name a file, or what sim list scenarios or sim list studies names"
-	if n := schema.Nearest(path.Join("scenarios", path.Base(asked)), known); n != "" {
+	if n := text.Nearest(path.Join("scenarios", path.Base(asked)), known); n != "" {
 		hint = "did you mean " + n + "?"
 	}
 	return "", nil, &Diagnostic{File: file, Problem: "no such file", Remedy: hint}

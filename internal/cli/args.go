@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"sim/internal/text"
 )
 
 // arrange checks the command's name and flags and returns args with the flags
@@ -147,7 +149,7 @@ func unknownCommand(app *cli.App, name string) error {
 			names = append(names, c.Name)
 		}
 	}
-	return usagef("there is no command %q%s", name, didYouMean(name, names, "sim help lists them"))
+	return usagef("there is no command %q%s", name, text.DidYouMean(name, names, "sim help lists them"))
 }
 
 func unknownFlag(cmd *cli.Command, arg string) error {
@@ -158,5 +160,5 @@ func unknownFlag(cmd *cli.Command, arg string) error {
 			names = append(names, dashes(n))
 		}
 	}
-	return usagef("sim %s has no flag %s%s", cmd.Name, arg, didYouMean(arg, names, "sim help "+cmd.Name+" lists them"))
+	return usagef("sim %s has no flag %s%s", cmd.Name, arg, text.DidYouMean(arg, names, "sim help "+cmd.Name+" lists them"))
 }

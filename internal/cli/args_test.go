@@ -67,17 +67,6 @@ func TestArrangeAnything(t *testing.T) {
 	})
 }
 
-func TestNearest(t *testing.T) {
-	known := []string{"delta-fast", "delta-joint", "prop-alloc", "run"}
-	for word, want := range map[string]string{
-		"delta-jont": "delta-joint", "dleta-fast": "delta-fast", "prop": "", "rnu": "run", "r": "", "": "", "propalloc": "prop-alloc",
-	} {
-		if got := nearest(word, known); got != want {
-			t.Errorf("nearest to %q is %q, want %q", word, got, want)
-		}
-	}
-}
-
 // TestReport pins the exit codes.
 func TestReport(t *testing.T) {
 	cancelled, cancel := context.WithCancel(context.Background())
@@ -110,8 +99,8 @@ func TestReport(t *testing.T) {
 func TestProgressBar(t *testing.T) {
 	c, _, stderr := buffered()
 	c.terminal = func(io.Writer) bool { return true }
-	p := c.startProgress("tiny")
-	p.update("delta-joint", 3, 7)
+	p, update := c.startRun("tiny")
+	update("delta-joint", 3, 7)
 	time.Sleep(progressAfter + 300*time.Millisecond)
 	p.stop()
 	if got := stderr.String(); !strings.Contains(got, "tiny: delta-joint") || !strings.HasSuffix(got, "\x1b[A\x1b[K") {
@@ -120,7 +109,8 @@ func TestProgressBar(t *testing.T) {
 
 	c, _, stderr = buffered()
 	c.terminal = func(io.Writer) bool { return true }
-	c.startProgress("short").stop()
+	p, _ = c.startRun("short")
+	p.stop()
 	if stderr.Len() > 0 {
 		t.Errorf("a short run drew %q", stderr)
 	}

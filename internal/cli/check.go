@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"sim/internal/text"
 	"sim/scenarios"
 	"sim/scenarios/sweep"
 )
@@ -76,7 +77,7 @@ func (c *command) checkStudies(ctx context.Context, files, overrides []string, r
 			}
 			fmt.Fprintf(c.stdout, "%s", text)
 		default:
-			fmt.Fprintf(c.stdout, "%s: %s is a study of %s, fit for sim sweep\n", file, study.Name, plural(len(plan.Sweep.Cells), "cell", "cells"))
+			fmt.Fprintf(c.stdout, "%s: %s is a study of %s, fit for sim sweep\n", file, study.Name, text.Plural(len(plan.Sweep.Cells), "cell"))
 		}
 	}
 	if len(all) > 0 {

@@ -16,6 +16,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
+	"sim/internal/text"
 	"sim/scenarios"
 	"sim/scenarios/result"
 )
@@ -152,7 +153,7 @@ func (c *command) report(ctx context.Context, err error) int {
 
 // say writes a line of narration. Names and errors in it may hold anything.
 func (c *command) say(format string, args ...any) {
-	fmt.Fprintln(c.stderr, "sim: "+result.Line(fmt.Sprintf(format, args...), mostNarration))
+	fmt.Fprintln(c.stderr, "sim: "+text.Line(fmt.Sprintf(format, args...), mostNarration))
 }
 
 // mostNarration is the most bytes of a line of narration.
@@ -164,6 +165,14 @@ func (c *command) colours(w io.Writer) bool {
 		w = out.Writer
 	}
 	return c.getenv("NO_COLOR") == "" && c.getenv("TERM") != "dumb" && c.terminal(w)
+}
+
+// bold is how to print bold on stdout, nil where that takes no colours.
+func (c *command) bold() func(string) string {
+	if !c.colours(c.stdout) {
+		return nil
+	}
+	return text.Bold
 }
 
 func (c *command) app() *cli.App {

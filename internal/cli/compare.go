@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"sim/internal/text"
 	"sim/scenarios/compare"
 	"sim/scenarios/result"
 )
@@ -44,7 +45,7 @@ func (c *command) compareCommand() *cli.Command {
 		Description: "OLD and NEW are directories of runs or sweeps, directories that hold several of them or .bench files, single\n" +
 			".bench or result.json files, or names of scenarios whose newest run or sweep under runs/ is meant.\n" +
 			"A regression is a row or metric that is missing in NEW, or by default one of these that got worse:\n" +
-			wrap(strings.Join(result.Judged(), ", "), tableWidth) + "\n" +
+			text.Wrap(strings.Join(result.Judged(), ", "), text.Width, 0) + "\n" +
 			"(where there is none of them, any metric). Where there are regressions the exit code is 3, and stderr names them.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "fail-over", Usage: "how much worse a metric may get: `SHARE`, such as 0.5% or 0.005", Value: showShare(compare.Rounding)},
@@ -64,7 +65,7 @@ func (c *command) compareCommand() *cli.Command {
 // regressions is the error of a comparison that found some.
 type regressions []compare.Regression
 
-func (r regressions) Error() string { return plural(len(r), "regression", "regressions") }
+func (r regressions) Error() string { return text.Plural(len(r), "regression") }
 
 // mostRegressions is how many of them are named on stderr.
 const mostRegressions = 20
@@ -107,14 +108,14 @@ func (c *command) compare(cc *cli.Context) error {
 			}
 		}
 		if !slices.Contains(known, key) {
-			return usagef("flag --ignore: no row of %s or %s has a part %q%s", sides[0].Name, sides[1].Name, key, didYouMean(key, known, "they have "+strings.Join(known, ", ")))
+			return usagef("flag --ignore: no row of %s or %s has a part %q%s", sides[0].Name, sides[1].Name, key, text.DidYouMean(key, known, "they have "+strings.Join(known, ", ")))
 		}
 	}
 	for _, name := range options.Metrics {
 		known := append(sides[0].Metrics(), sides[1].Metrics()...)
 		if name != compare.AllMetrics && !slices.Contains(known, name) {
 			return usagef("neither %s nor %s has a metric %q%s", sides[0].Name, sides[1].Name, name,
-				didYouMean(name, known, "they have "+strings.Join(sides[0].Metrics(), ", ")))
+				text.DidYouMean(name, known, "they have "+strings.Join(sides[0].Metrics(), ", ")))
 		}
 	}
 	found, err := compare.Compare(sides[0], sides[1], options)
@@ -134,7 +135,7 @@ func (c *command) compare(cc *cli.Context) error {
 			return err
 		}
 	} else {
-		view.Bold = painter(c.colours(c.stdout)).bold
+		view.Bold = c.bold()
 		if err := write(c.stdout); err != nil {
 			return err
 		}
@@ -147,10 +148,10 @@ func (c *command) compare(cc *cli.Context) error {
 
 // near is didYouMean without another way out.
 func near(word string, known []string) string {
-	if nearest(word, known) == "" {
+	if text.Nearest(word, known) == "" {
 		return ""
 	}
-	return didYouMean(word, known, "")
+	return text.DidYouMean(word, known, "")
 }
 
 // compareOptions reads the flags that say what a regression is.
@@ -201,14 +202,14 @@ func findResults(name string) (string, error) {
 		return dir, nil
 	}
 	return "", usagef("there is no %s, and no run or sweep of a scenario of that name under %s%s", name, runsRoot,
-		didYouMean(name, known, "sim run makes one"))
+		text.DidYouMean(name, known, "sim run makes one"))
 }
 
 // reportRegressions names regressions, a line each.
 func (c *command) reportRegressions(all regressions) int {
 	for i, r := range all {
 		if i == mostRegressions {
-			c.say("and %s", plural(len(all)-i, "more regression", "more regressions"))
+			c.say("and %s", text.Plural(len(all)-i, "more regression"))
 			break
 		}
 		c.say("regression: %s", r)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"sim/internal/text"
 	"sim/plots/chart"
 	"sim/scenarios"
 	"sim/scenarios/compare"
@@ -34,7 +35,7 @@ func (c *command) completionCommand() *cli.Command {
 			name := cc.Args().First()
 			script, ok := map[string]string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}[name]
 			if !ok {
-				return usagef("there is no completion for %q%s", name, didYouMean(name, shells, "there is for bash, zsh and fish"))
+				return usagef("there is no completion for %q%s", name, text.DidYouMean(name, shells, "there is for bash, zsh and fish"))
 			}
 			_, err := io.WriteString(c.stdout, script)
 			return err

@@ -9,6 +9,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"sim/internal/text"
+	"sim/scenarios/report"
 	"sim/scenarios/result"
 )
 
@@ -33,7 +35,7 @@ func (c *command) explainCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			_, err = io.WriteString(c.stdout, explanation(run, play, painter(c.colours(c.stdout))))
+			_, err = io.WriteString(c.stdout, report.Explain(run, play, c.bold()))
 			return err
 		},
 	}
@@ -57,7 +59,7 @@ func findRun(name string) (*result.Run, error) {
 	if len(known) > 0 {
 		otherwise = "sim list runs names those there are"
 	}
-	return nil, usagef("there is no run %s, and none of a scenario of that name under %s%s", name, runsRoot, didYouMean(name, known, otherwise))
+	return nil, usagef("there is no run %s, and none of a scenario of that name under %s%s", name, runsRoot, text.DidYouMean(name, known, otherwise))
 }
 
 // errNoPlays is for runs whose engine keeps no critical paths.
@@ -69,7 +71,7 @@ func findPlay(run *result.Run, policy string) (*result.Play, error) {
 		return nil, &result.PlaceError{Path: run.Dir, Why: errNoPlays.Error()}
 	}
 	if policy == "" {
-		best, _ := bestOf(&run.Document)
+		best, _ := report.Best(&run.Document)
 		if best >= 0 {
 			policy = run.Document.Rows[best].Policy
 		}
@@ -85,5 +87,5 @@ func findPlay(run *result.Run, policy string) (*result.Play, error) {
 	for _, p := range run.Detail.Policies {
 		known = append(known, p.Policy)
 	}
-	return nil, usagef("%s has no policy %q%s", run.Dir, policy, didYouMean(policy, known, "it has "+strings.Join(known, ", ")))
+	return nil, usagef("%s has no policy %q%s", run.Dir, policy, text.DidYouMean(policy, known, "it has "+strings.Join(known, ", ")))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"sim/internal/text"
 	"sim/scenarios"
 	"sim/scenarios/result"
 )
@@ -98,7 +99,7 @@ func (c *command) list(kind string) error {
 	if kind == "runs" {
 		return nil // none yet
 	}
-	return usagef("nothing of the kind %q can be listed%s", kind, didYouMean(kind, kinds, "there are "+strings.Join(kinds, ", ")))
+	return usagef("nothing of the kind %q can be listed%s", kind, text.DidYouMean(kind, kinds, "there are "+strings.Join(kinds, ", ")))
 }
 
 func (c *command) printItems(items []scenarios.PolicyInfo, indent string) {

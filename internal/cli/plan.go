@@ -3,8 +3,8 @@ package cli
 import (
 	"encoding/csv"
 	"io"
-	"strconv"
 
+	"sim/internal/text"
 	"sim/scenarios"
 	"sim/scenarios/result"
 )
@@ -24,12 +24,9 @@ func writePlans(w io.Writer, doc *result.Document, plans map[string][]scenarios.
 			policy = []string{r.Policy}
 		}
 		for _, p := range plans[r.Policy] {
-			out.Write(append(policy[:len(policy):len(policy)], p.Task, exact(p.FromS), exact(p.ToS), exact(p.Rate)))
+			out.Write(append(policy[:len(policy):len(policy)], p.Task, text.Exact(p.FromS), text.Exact(p.ToS), text.Exact(p.Rate)))
 		}
 	}
 	out.Flush()
 	return out.Error()
 }
-
-// exact writes a number with all its digits and no more.
-func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"sim/internal/text"
 	"sim/plots"
 	"sim/plots/chart"
 	"sim/plots/sheet"
@@ -71,8 +72,8 @@ func readPlotFlags(cc *cli.Context) (f plotFlags, err error) {
 		}
 	}
 	for _, name := range []string{"name", "title"} {
-		if text := cc.String(name); result.Line(text, mostTitle) != text {
-			return f, usagef("flag --%s wants a line of text of at most %d bytes, not %q", name, mostTitle, result.Line(text, mostTitle))
+		if given := cc.String(name); text.Line(given, mostTitle) != given {
+			return f, usagef("flag --%s wants a line of text of at most %d bytes, not %q", name, mostTitle, text.Line(given, mostTitle))
 		}
 	}
 	if name := cc.String("name"); strings.ContainsAny(name, `/\`) || strings.HasPrefix(name, ".") {

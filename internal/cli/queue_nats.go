@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"sim/internal/text"
 	"sim/scenarios/queue"
 	"sim/scenarios/result"
 	"sim/scenarios/sweep"
@@ -180,7 +181,7 @@ func (c *command) work(ctx context.Context, o queue.WorkerOptions) error {
 		}
 		return data, err
 	})
-	c.say("%s computed in %s", plural(int(computed.Load()), "cell", "cells"), c.now().Sub(begun).Round(time.Second))
+	c.say("%s computed in %s", text.Plural(int(computed.Load()), "cell"), c.now().Sub(begun).Round(time.Second))
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil
 	}

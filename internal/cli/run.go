@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"sim/plots"
 	"sim/plots/sheet"
 	"sim/scenarios"
+	"sim/scenarios/report"
 	"sim/scenarios/result"
 )
 
@@ -113,9 +115,9 @@ func (c *command) prepare(files, overrides []string, flags runFlags) (jobs []*jo
 // runJob runs a scenario, keeps its results and prints them.
 func (c *command) runJob(ctx context.Context, j *job, flags runFlags) error {
 	s, begun := j.scenario, c.now()
-	p := c.startProgress(s.Name)
-	outcome, err := c.run(ctx, s, scenarios.RunOptions{Workers: flags.workers, Progress: p.update})
-	p.stop()
+	m, update := c.startRun(s.Name)
+	outcome, err := c.run(ctx, s, scenarios.RunOptions{Workers: flags.workers, Progress: update})
+	m.stop()
 	if err != nil {
 		if errors.Is(err, scenarios.ErrInput) || errors.Is(err, context.Canceled) {
 			return err
@@ -200,10 +202,12 @@ func (c *command) draw(ctx context.Context, j *job, o *scenarios.Outcome, flags 
 
 // printOutcome prints the table, or the document with --json.
 func (c *command) printOutcome(j *job, o *scenarios.Outcome, flags runFlags) error {
-	if !flags.json {
-		return c.printTable(o, j.dir.Path())
-	}
 	doc := o.Document
+	if !flags.json {
+		run := &result.Run{Document: doc, Detail: o.Detail, Timings: o.Timings}
+		_, err := io.WriteString(c.stdout, report.Run(run, j.dir.Path(), c.bold()))
+		return err
+	}
 	doc.Timings = &o.Timings
 	data, err := doc.JSON()
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,7 +15,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"sim/internal/text"
 	"sim/scenarios"
+	"sim/scenarios/report"
 	"sim/scenarios/result"
 	"sim/scenarios/sweep"
 )
@@ -56,7 +59,7 @@ func (c *command) sweepCommand() *cli.Command {
 func sweepFlagList() []cli.Flag {
 	return append(scenarioFlags(),
 		&cli.BoolFlag{Name: "dry-run", DisableDefaultText: true, Usage: "print the cells and how long they might take, and compute nothing but one cell a policy"},
-		&cli.BoolFlag{Name: "yes", DisableDefaultText: true, Usage: fmt.Sprintf("go on though there are more than %s cells", count(freeCells))},
+		&cli.BoolFlag{Name: "yes", DisableDefaultText: true, Usage: fmt.Sprintf("go on though there are more than %s cells", text.Count(freeCells))},
 		&cli.StringFlag{Name: "shard", Usage: "compute every N-th cell, beginning with the I-th, of `I/N`; of /N I is the job array's"},
 		&cli.BoolFlag{Name: "merge", DisableDefaultText: true, Usage: "compute nothing but join what shards have computed, in the directory of FILE or in the directories given"},
 		&cli.StringFlag{Name: "queue", Usage: "have the cells computed by the workers of a queue at `URL`, such as nats://host:4222, or embedded"},
@@ -198,7 +201,7 @@ func (c *command) plan(ctx context.Context, file string, overrides []string, fla
 	}
 	if n := study.Variants(); n > freeCells/max(1, len(first.PolicyNames())) && !flags.yes {
 		return nil, nil, usagef("%s has about %s cells (%s variants of %s); say --yes if you mean it",
-			study.Name, count(float64(n)*float64(len(first.PolicyNames()))), count(float64(n)), plural(len(first.PolicyNames()), "policy", "policies"))
+			study.Name, text.Thousands(float64(n)*float64(len(first.PolicyNames()))), text.Count(n), text.Plural(len(first.PolicyNames()), "policy", "policies"))
 	}
 	plan, err := sweep.NewPlan(ctx, study)
 	if err != nil {
@@ -227,22 +230,22 @@ func (c *command) fillSweep(ctx context.Context, plan *sweep.Plan, store *sweep.
 		return err
 	}
 	if adopted > 0 {
-		c.say("%s taken over from earlier sweeps of %s", plural(adopted, "cell", "cells"), plan.Sweep.Name)
+		c.say("%s taken over from earlier sweeps of %s", text.Plural(adopted, "cell"), plan.Sweep.Name)
 	}
 	if err := c.announce(ctx, plan, store, flags); err != nil {
 		return err
 	}
-	p := c.startSweepProgress(plan.Sweep.Name)
-	status, err := sweep.Execute(ctx, plan, store, sweep.Options{Run: run, Shard: flags.shard, Asked: askedFor(plan, flags), Progress: p.update})
-	p.stop()
+	m, update := c.startSweep(plan.Sweep.Name)
+	status, err := sweep.Execute(ctx, plan, store, sweep.Options{Run: run, Shard: flags.shard, Asked: askedFor(plan, flags), Progress: update})
+	m.stop()
 	for _, i := range status.Failed {
 		c.say("%s failed: %s", plan.Name(i), store.Failure(plan.Sweep.Cells[i].Key))
 	}
 	if err != nil {
 		var unknown *sweep.UnknownMetric
 		if errors.As(err, &unknown) {
-			return usagef("%v%s (%s kept in %s)", unknown, didYouMean(unknown.Name, unknown.Near, "there are "+strings.Join(unknown.Known, ", ")),
-				plural(status.Known+status.Computed, "cell is", "cells are"), store.Dir)
+			return usagef("%v%s (%s kept in %s)", unknown, text.DidYouMean(unknown.Name, unknown.Near, "there are "+strings.Join(unknown.Known, ", ")),
+				text.Plural(status.Known+status.Computed, "cell is", "cells are"), store.Dir)
 		}
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			return &interrupted{status, store.Dir}
@@ -250,7 +253,7 @@ func (c *command) fillSweep(ctx context.Context, plan *sweep.Plan, store *sweep.
 		return err
 	}
 	if status.Missing > 0 {
-		c.say("%s done; when all parts are, join them: sim sweep --merge %s", plural(status.Total, "cell of this part is", "cells of this part are"), store.Dir)
+		c.say("%s done; when all parts are, join them: sim sweep --merge %s", text.Plural(status.Total, "cell of this part is", "cells of this part are"), store.Dir)
 		return failedCells(status)
 	}
 	doc, timings := plan.Fill(store)
@@ -262,7 +265,7 @@ func (c *command) fillSweep(ctx context.Context, plan *sweep.Plan, store *sweep.
 		return err
 	}
 	if status.Computed == 0 && len(status.Failed) == 0 {
-		c.say("all %s were there already", plural(status.Total, "cell", "cells"))
+		c.say("all %s were there already", text.Plural(status.Total, "cell"))
 	}
 	return failedCells(status)
 }
@@ -297,7 +300,7 @@ func failedCells(s sweep.Status) error {
 	if len(s.Failed) == 0 {
 		return nil
 	}
-	what := fmt.Sprintf("%s of %d failed; the others are kept", plural(len(s.Failed), "cell", "cells"), s.Total)
+	what := fmt.Sprintf("%s of %d failed; the others are kept", text.Plural(len(s.Failed), "cell"), s.Total)
 	switch s.Unusable {
 	case 0:
 		return errors.New(what + ", and the same command tries these again")
@@ -323,7 +326,7 @@ func (e *interrupted) Unwrap() error { return context.Canceled }
 // finishSweep writes and prints what a whole sweep found.
 func (c *command) finishSweep(ctx context.Context, store *sweep.Store, doc *result.Sweep, timings *result.SweepTimings, plots []result.Plot, flags sweepFlags) error {
 	if why := nothingServed(doc); why != "" {
-		return usagef("no policy can serve any of %s: %s; change the scenario", plural(len(doc.Cells), "cell", "cells"), why)
+		return usagef("no policy can serve any of %s: %s; change the scenario", text.Plural(len(doc.Cells), "cell"), why)
 	}
 	if err := store.Finish(doc, timings); err != nil {
 		return err
@@ -345,16 +348,17 @@ func (c *command) finishSweep(ctx context.Context, store *sweep.Store, doc *resu
 		}
 		return drawn
 	}
-	if _, err := sweepMetric(doc, plots, flags.metric); err != nil {
+	metric, err := report.SweepMetric(doc, plots, flags.metric)
+	if err != nil {
 		n := 0
 		for i := range doc.Cells {
 			if doc.Cells[i].Failed == "" {
 				n++
 			}
 		}
-		return usagef("%v (%s kept in %s)", err, plural(n, "cell is", "cells are"), store.Dir)
+		return usagef("%v (%s kept in %s)", err, text.Plural(n, "cell is", "cells are"), store.Dir)
 	}
-	if err := c.printSweep(doc, timings, plots, store.Dir, flags.metric); err != nil {
+	if _, err := io.WriteString(c.stdout, report.Sweep(doc, timings, metric, store.Dir, c.bold())); err != nil {
 		return err
 	}
 	return drawn

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"sim/internal/text"
 	"sim/scenarios/sweep"
 )
 
@@ -52,16 +53,16 @@ func (c *command) dryRun(ctx context.Context, plan *sweep.Plan, flags sweepFlags
 			total++
 		}
 	}
-	about := "about " + roughly(seconds)
+	about := "about " + text.Roughly(seconds)
 	switch {
 	case missing == 0:
-		c.say("%s, all there: nothing to compute", plural(total, "cell", "cells"))
+		c.say("%s, all there: nothing to compute", text.Plural(total, "cell"))
 		return nil
 	case !ok:
-		about = fmt.Sprintf("more than %s", roughly(max(seconds, sampleTime.Seconds(), work.Seconds/float64(flags.workers))))
+		about = fmt.Sprintf("more than %s", text.Roughly(max(seconds, sampleTime.Seconds(), work.Seconds/float64(flags.workers))))
 	}
-	c.say("%s, %s to compute: %s on %s, %s; they go to %s", plural(total, "cell", "cells"), count(float64(missing)), about,
-		plural(flags.workers, "processor", "processors"), how, dir)
+	c.say("%s, %s to compute: %s on %s, %s; they go to %s", text.Plural(total, "cell"), text.Count(missing), about,
+		text.Plural(flags.workers, "processor"), how, dir)
 	return nil
 }
 
@@ -88,8 +89,8 @@ func (c *command) announce(ctx context.Context, plan *sweep.Plan, store *sweep.S
 		how = fmt.Sprintf("by some %.2g hops of packets", work.Hops)
 	}
 	if missing > 0 && seconds >= longSweep {
-		c.say("%s has %s to compute, which takes about %s on %s, %s", plan.Sweep.Name, plural(missing, "cell", "cells"), roughly(seconds),
-			plural(flags.workers, "processor", "processors"), how)
+		c.say("%s has %s to compute, which takes about %s on %s, %s", plan.Sweep.Name, text.Plural(missing, "cell"), text.Roughly(seconds),
+			text.Plural(flags.workers, "processor"), how)
 	}
 	return nil
 }

@@ -8,16 +8,21 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"sim/internal/text"
 	"sim/scenarios"
+	"sim/scenarios/report"
 	"sim/scenarios/result"
 )
 
+// reportOf is what is printed of an outcome.
+func reportOf(o *scenarios.Outcome, dir string) string {
+	return report.Run(&result.Run{Document: o.Document, Detail: o.Detail, Timings: o.Timings}, dir, nil)
+}
+
 func TestTable(t *testing.T) {
-	c, out, _ := buffered()
+	var out strings.Builder
 	o := fakeOutcome()
-	if err := c.printTable(o, "runs/deepseek671b-0123456789"); err != nil {
-		t.Fatal(err)
-	}
+	out.WriteString(reportOf(o, "runs/deepseek671b-0123456789"))
 	golden(t, "table.txt", out.String())
 	narrow(t, out.String())
 }
@@ -25,7 +30,7 @@ func TestTable(t *testing.T) {
 // TestTableOddities has a tie, an undefined metric with its reason, a policy
 // without timings, a large topology and very short times.
 func TestTableOddities(t *testing.T) {
-	c, out, _ := buffered()
+	var out strings.Builder
 	o := fakeOutcome()
 	d := &o.Document
 	delete(d.Rows[0].Metrics, "nct")
@@ -37,20 +42,16 @@ func TestTableOddities(t *testing.T) {
 		d.Rows[i].Labels["topology"] = strings.Repeat(strings.Repeat("12 ", 64)+"\n", 64)
 	}
 	d.Reference["makespan_s"] = 12.3456e-6
-	if err := c.printTable(o, "out"); err != nil {
-		t.Fatal(err)
-	}
+	out.WriteString(reportOf(o, "out"))
 	golden(t, "table-odd.txt", out.String())
 	narrow(t, out.String())
 }
 
 // TestTableUnknownMetrics shows whatever there is when no column is known.
 func TestTableUnknownMetrics(t *testing.T) {
-	c, out, _ := buffered()
+	var out strings.Builder
 	o := &scenarios.Outcome{Document: result.Document{Scenario: "ring", Rows: []result.Row{{Policy: "dor", Metrics: map[string]float64{"crossings": 8, "echo_s": 1.25}}}}}
-	if err := c.printTable(o, "out"); err != nil {
-		t.Fatal(err)
-	}
+	out.WriteString(reportOf(o, "out"))
 	golden(t, "table-unknown.txt", out.String())
 }
 
@@ -61,7 +62,7 @@ func TestExplanation(t *testing.T) {
 	o.Detail.Policies = append(o.Detail.Policies, short)
 	run := &result.Run{Document: o.Document, Detail: o.Detail}
 	for _, policy := range []string{"delta-joint", "short"} {
-		got := explanation(run, run.Detail.Play(policy), painter(false))
+		got := report.Explain(run, run.Detail.Play(policy), nil)
 		golden(t, "explain-"+policy+".txt", got)
 		narrow(t, got)
 	}
@@ -78,47 +79,15 @@ func shrink(p *result.Play, by float64) {
 	}
 }
 
-// narrow fails on lines that do not fit a terminal of tableWidth.
+// narrow fails on lines that do not fit a terminal of text.Width.
 func narrow(t *testing.T, s string) {
 	t.Helper()
 	for _, l := range strings.Split(s, "\n") {
-		if n := utf8.RuneCountInString(l); n > tableWidth {
-			t.Errorf("a line is %d wide, want at most %d: %s", n, tableWidth, l)
+		if n := utf8.RuneCountInString(l); n > text.Width {
+			t.Errorf("a line is %d wide, want at most %d: %s", n, text.Width, l)
 		}
 		if strings.TrimRight(l, " ") != l {
 			t.Errorf("spaces at the end of: %q", l)
-		}
-	}
-}
-
-func TestFormats(t *testing.T) {
-	for _, c := range []struct{ got, want string }{
-		{seconds(3.6834), "3.6834 s"},
-		{seconds(0.0036834), "3.6834 ms"},
-		{seconds(40.5e-6), "40.5000 µs"},
-		{seconds(0.5833059), "583.306 ms"},
-		{seconds(12345.678), "12345.7 s"},
-		{seconds(0), "0.0000 s"},
-		{ofClass(1.2345678e-6), "1.23 µs"},
-		{ofClass(12.345678e-6), "12.3 µs"},
-		{ofClass(999.4e-9), "999 ns"},
-		{ofClass(0), "0.00 s"},
-		{roughly(0.0123), "12 ms"},
-		{roughly(1.26), "1.3 s"},
-		{roughly(0.00012), "120 µs"},
-		{percent(0.234), "23.4 %"},
-		{percent(0.00012), "0.012 %"},
-		{percent(0.0000012), "0.00012 %"},
-		{percent(-0.01), "-1.0 %"},
-		{percent(0), "0.0 %"},
-		{gap(1e-9), "optimal"},
-		{gap(0.012), "1.2 %"},
-		{count(41210), "41,210"},
-		{count(999), "999"},
-		{count(-1234567), "-1,234,567"},
-	} {
-		if c.got != c.want {
-			t.Errorf("got %q, want %q", c.got, c.want)
 		}
 	}
 }
@@ -165,7 +134,7 @@ func TestBestOfLossy(t *testing.T) {
 		{[]result.Row{row("dor", 0, 473e-9), row("shortest", 11464, 299e-9)}, 0, "drops the fewest packets"},
 		{[]result.Row{row("dor", 0, 473e-9), row("shortest", 0, 299e-9)}, 1, "delivers soonest"},
 	} {
-		if best, why := bestOf(&result.Document{Rows: c.rows}); best != c.best || why.Wins != c.words {
+		if best, why := report.Best(&result.Document{Rows: c.rows}); best != c.best || why.Wins != c.words {
 			t.Errorf("%v: row %d %s", c.rows, best, why.Wins)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"sim/internal/text"
 	"sim/plots/sheet"
 	"sim/scenarios/result"
 )
@@ -63,7 +64,7 @@ func nearestName(name string, known []string) string {
 	for _, k := range known {
 		for _, form := range []string{k, lastPart(k)} {
 			if abs := len(form) - len(name); abs < at && -abs < at {
-				if d := result.Edits(strings.ToLower(name), strings.ToLower(form)); d < at {
+				if d := text.Edits(strings.ToLower(name), strings.ToLower(form)); d < at {
 					best, at = k, d
 				}
 			}

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/perf/benchunit"
 
+	"sim/internal/text"
 	"sim/scenarios/result"
 )
 
@@ -53,7 +54,7 @@ func scaleFor(metric string, diffs []Difference) scale {
 	name, class := unitOf(metric)
 	switch {
 	case name == "" && whole:
-		return scale{func(v float64, _ int) string { return result.Thousands(v) }, ""}
+		return scale{func(v float64, _ int) string { return text.Thousands(v) }, ""}
 	case name == "" && most < tiny:
 		return scale{func(v float64, more int) string { return strconv.FormatFloat(v, 'g', 4+more, 64) }, ""}
 	}

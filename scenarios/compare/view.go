@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"sim/internal/text"
 	"sim/scenarios/result"
 )
 
@@ -203,7 +204,7 @@ func (m *Metric) heading() string {
 	if m.Better != "" {
 		direction = ", " + m.Better + " is better"
 	}
-	return fmt.Sprintf("%s%s: differs in %s of %s", m.Name, direction, result.Thousands(float64(m.Differ)), plural(m.Rows, "row"))
+	return fmt.Sprintf("%s%s: differs in %s of %s", m.Name, direction, text.Thousands(float64(m.Differ)), plural(m.Rows, "row"))
 }
 
 // meansLine gives the geometric means of a metric, "" where there is only one
@@ -333,5 +334,5 @@ func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	return result.Thousands(float64(n)) + " " + what + "s"
+	return text.Thousands(float64(n)) + " " + what + "s"
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"sim/scenarios/result"
+	"sim/internal/text"
 )
 
 // run does an item and hands its result to the saver. late outlives ctx.
@@ -120,7 +120,7 @@ func failure(key, why string, always bool) *Result {
 }
 
 // line makes one printable line of a text that comes from elsewhere.
-func line(text string) string { return result.Line(text, mostLine) }
+func line(s string) string { return text.Line(s, mostLine) }
 
 // mostLine is the most bytes of a line.
 const mostLine = 400

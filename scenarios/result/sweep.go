@@ -1,5 +1,7 @@
 package result
 
+import "strings"
+
 // SweepSchema is the version of Sweep.
 const SweepSchema = "sim.sweep/1"
 
@@ -85,4 +87,15 @@ type Mark struct {
 	Series string  `json:"series,omitempty" key:"series"`
 	Panel  string  `json:"panel,omitempty" key:"panel"`
 	Y      float64 `json:"y" key:"y" min:"-inf"` // in the units of the y axis, after Scale and Offset
+}
+
+// ShortKey words a dotted key by its last part; what is one of several jobs'
+// keeps the job's number.
+func ShortKey(key string) string {
+	parts := strings.Split(key, ".")
+	last := parts[len(parts)-1]
+	if parts[0] == "job" && len(parts) > 2 {
+		return "job " + parts[1] + " " + last
+	}
+	return last
 }

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"sim/scenarios/result"
+	"sim/internal/text"
 )
 
 // ErrInput is what errors.Is finds in every error that an unusable input
@@ -48,7 +48,7 @@ func (d Diagnostic) String() string {
 	if d.Remedy != "" {
 		b.WriteString("; " + d.Remedy)
 	}
-	return result.Line(b.String(), mostLine)
+	return text.Line(b.String(), mostLine)
 }
 
 // Clipped shortens a text of more than so many bytes: names of keys and of what files

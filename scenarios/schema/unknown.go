@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"sim/internal/text"
 )
 
 // unknown refuses keys that no table has, and tables that are none.
@@ -74,7 +76,7 @@ func (r *Reader) unknownKey(path, name string, v any) {
 	if r.Kind != nil && r.Kind(path) != "" {
 		what += fmt.Sprintf(", not used by kind %s", Quote(r.Kind(path)))
 	}
-	if Nearest(name, known) == "" {
+	if text.Nearest(name, known) == "" {
 		for _, t := range r.Tables {
 			if t.Find(name) != nil && t.Path != path && !t.IsArray() && t.When.Applies() {
 				where := "[" + t.Path + "]"
@@ -115,11 +117,11 @@ func (r *Reader) Unknown(path, name, what string, known []string) {
 	known = slices.DeleteFunc(slices.Clone(known), func(k string) bool { return k == name })
 	want := "known keys: " + strings.Join(known, ", ")
 	absent := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return r.seen[JoinPath(path, k)] })
-	meant := Nearest(name, absent)
+	meant := text.Nearest(name, absent)
 	if meant != "" {
 		r.bad[JoinPath(path, meant)] = true
 	} else {
-		meant = Nearest(name, known)
+		meant = text.Nearest(name, known)
 	}
 	if meant != "" {
 		want = "did you mean " + meant + "?"

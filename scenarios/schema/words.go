@@ -4,29 +4,12 @@ import (
 	"strconv"
 	"strings"
 
-	"sim/scenarios/result"
+	"sim/internal/text"
 )
 
-// Nearest returns the candidate that text most likely was meant to be, or ""
-// when none is near: at most one edit in three letters, and never more than
-// three.
-func Nearest(text string, candidates []string) string {
-	text = strings.ToLower(text)
-	best, bestEdits := "", min(3, len(text)/3)+1
-	for _, c := range candidates {
-		if d := len(c) - len(text); d >= bestEdits || -d >= bestEdits {
-			continue
-		}
-		if edits := result.Edits(text, strings.ToLower(c)); edits < bestEdits {
-			best, bestEdits = c, edits
-		}
-	}
-	return best
-}
-
 // OneOf says which names are allowed, the likeliest first.
-func OneOf(text string, allowed []string) string {
-	if n := Nearest(text, allowed); n != "" {
+func OneOf(name string, allowed []string) string {
+	if n := text.Nearest(name, allowed); n != "" {
 		return "did you mean " + Quote(n) + "?"
 	}
 	return "choose " + QuotedList(allowed)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode"
 
+	"sim/internal/text"
 	"sim/scenarios"
 	"sim/scenarios/result"
 )
@@ -82,7 +83,7 @@ func ReadRecord(data []byte) (*Record, error) {
 		return nil, fmt.Errorf("sweep: a result that cannot be read: %w", err)
 	}
 	if r.Failed != "" {
-		r.Failed = result.Line(r.Failed, mostReason)
+		r.Failed = text.Line(r.Failed, mostReason)
 		return r, nil
 	}
 	if len(r.Metrics)+len(r.Labels) == 0 {
@@ -90,7 +91,7 @@ func ReadRecord(data []byte) (*Record, error) {
 	}
 	for _, names := range []iter.Seq[string]{maps.Keys(r.Reference), maps.Keys(r.Metrics), maps.Keys(r.Labels), maps.Keys(r.Samples)} {
 		for name := range names {
-			if line := result.Line(name, mostReason); line != name || name == "" {
+			if line := text.Line(name, mostReason); line != name || name == "" {
 				return nil, fmt.Errorf("sweep: a result with a metric %q", line)
 			}
 		}

@@ -1,4 +1,4 @@
-package result
+package text
 
 import "testing"
 
@@ -14,17 +14,20 @@ func TestEdits(t *testing.T) {
 }
 
 func TestWords(t *testing.T) {
-	for key, want := range map[string]string{
-		"seed": "seed", "fabric.port_bandwidth": "port_bandwidth", "job.0.weight": "job 0 weight",
-		"job.1.workload.pp": "job 1 pp", "job.mixtral.nct": "job mixtral nct",
-	} {
-		if got := ShortKey(key); got != want {
-			t.Errorf("%s: %q, want %q", key, got, want)
-		}
-	}
 	for v, want := range map[float64]string{0: "0", 999: "999", 1000: "1,000", -1234567: "-1,234,567"} {
 		if got := Thousands(v); got != want {
 			t.Errorf("%g: %q, want %q", v, got, want)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	known := []string{"delta-fast", "delta-joint", "prop-alloc", "run"}
+	for word, want := range map[string]string{
+		"delta-jont": "delta-joint", "dleta-fast": "delta-fast", "prop": "", "rnu": "run", "r": "", "": "", "propalloc": "prop-alloc", "DELTA-FAST": "delta-fast", "allocate": "", "dp": "",
+	} {
+		if got := Nearest(word, known); got != want {
+			t.Errorf("nearest to %q is %q, want %q", word, got, want)
 		}
 	}
 }

@@ -1,0 +1,117 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"sim/internal/text"
+	"sim/scenarios/result"
+)
+
+// ideal sets a play beside the ideal fabric.
+func (p *page) ideal(play, ideal *result.Play) {
+	least := provedGap * ideal.MakespanS // less is no difference
+	over := play.MakespanS - ideal.MakespanS
+	u := text.UnitFor(play.MakespanS) // one unit, so that figures can be added
+	p.line("")
+	if over <= least {
+		p.note("The ideal fabric, where no circuit is missing, takes %s too: no topology does better.", u.Of(ideal.MakespanS))
+		return
+	}
+	mine, its := shareParts(u, play, true), shareParts(u, ideal, true)
+	over = sum(mine) - sum(its)
+	line := fmt.Sprintf("The ideal fabric takes %s; %s takes %s (%s) more. On the chain above %s is lost to few circuits and %s to sharing",
+		u.Of(ideal.MakespanS), play.Policy, u.Of(over), text.Percent(over/ideal.MakespanS), u.Of(mine[2]), u.Of(mine[3]))
+	if its[3] > least {
+		line += fmt.Sprintf(" (%s of it on the ideal fabric too)", u.Of(its[3]))
+	}
+	switch moved := mine[0] + mine[1] - its[0] - its[1]; {
+	case moved > least:
+		line += fmt.Sprintf(", and the chain has %s more work on it than the ideal fabric's", u.Of(moved))
+	case moved < -least:
+		line += fmt.Sprintf("; the chain has %s less work on it than the ideal fabric's", u.Of(-moved))
+	}
+	p.note("%s.", line)
+}
+
+// helpLines is how many links a reader is told to look at.
+const helpLines = 3
+
+// help names the circuits whose lack costs most. Circuits serve both directions, so what is lost in either counts
+// together.
+func (p *page) help(play *result.Play) {
+	u := text.UnitFor(play.MakespanS)
+	lost := slices.DeleteFunc(byBundle(play), func(b bundle) bool { return b.LostS() <= provedGap*play.MakespanS })
+	if len(lost) == 0 {
+		p.note("Nothing is lost on the chain, so more circuits would not help.")
+		return
+	}
+	p.line("  What would help, until another chain becomes the longest:")
+	for _, b := range lost[:min(len(lost), helpLines)] {
+		line := "- more circuits " + b.words
+		if b.SharingS > b.CircuitS {
+			line += ", or serving the chain's transfers there before others"
+		}
+		line += fmt.Sprintf(": %s is lost there", u.Of(b.LostS()))
+		if b.pair != nil {
+			line += " with " + text.Plural(b.pair.Circuits, "circuit") + freePorts(play.Topology, b.pair)
+		}
+		p.line("%s", text.Indent(text.Wrap(line, text.Width-4, 2), 2))
+	}
+}
+
+// bundle is what the chain spends on a bundle of circuits, both directions.
+type bundle struct {
+	words string // "between pod 0 and pod 1"
+	pair  *result.Pair
+	result.Shares
+}
+
+// byBundle joins the directions of each bundle, the most lost first.
+func byBundle(play *result.Play) []bundle {
+	var out []bundle
+	for _, l := range play.ByLink() {
+		pair := play.Topology.FindPair(l.Link)
+		at := slices.IndexFunc(out, func(b bundle) bool { return pair != nil && b.pair == pair })
+		if at < 0 {
+			at = len(out)
+			out = append(out, bundle{words: bundleWords(play.Topology, pair, l.Link), pair: pair})
+		}
+		out[at].CircuitS += l.CircuitS
+		out[at].SharingS += l.SharingS
+	}
+	slices.SortStableFunc(out, func(a, b bundle) int { return cmp.Compare(b.LostS(), a.LostS()) })
+	return out
+}
+func bundleWords(t *result.Topology, pair *result.Pair, link string) string {
+	switch {
+	case pair == nil:
+		return "on " + linkName(link)
+	case pair.Twin:
+		return "from " + t.LinkName(*pair)
+	}
+	return "between " + t.Pods[pair.A].Name + " and " + t.Pods[pair.B].Name
+}
+
+// freePorts says what ports the ends of a pair have left for another circuit.
+func freePorts(t *result.Topology, pair *result.Pair) string {
+	a, z := t.Pods[pair.A], t.Pods[pair.B]
+	need := 1
+	if pair.Twin {
+		need = max(pair.Copies, 1)
+	}
+	free := min(a.Total-a.Used, z.Total-z.Used)
+	if free >= need {
+		return fmt.Sprintf("; ports for %s are free", text.Plural(free/need, "more circuit"))
+	}
+	full := a
+	if z.Total-z.Used < a.Total-a.Used {
+		full = z
+	}
+	from := "its other links"
+	if full.Even > 0 {
+		from += " or another job's"
+	}
+	return fmt.Sprintf("; %s has no port free, they would have to come from %s", full.Name, from)
+}

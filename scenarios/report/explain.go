@@ -1,0 +1,180 @@
+package report
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"sim/internal/text"
+	"sim/scenarios/result"
+)
+
+// Explain says in words and figures what sets the makespan of a play of run, and where the time of every policy of the
+// run goes.
+func Explain(run *result.Run, play *result.Play, bold func(string) string) string {
+	p := &page{bold: bold}
+	p.title(run.Document.Scenario, run.Detail.Title)
+	row := run.Document.Row(play.Policy)
+	switch {
+	case row != nil && row.Labels["unserved"] != "":
+		p.wrapped("%s cannot serve: %s.", play.Policy, row.Labels["unserved"])
+	case len(play.Path) > 0:
+		p.path(play, &run.Detail.Reference)
+		plays, below := served(run, &run.Detail.Reference, func(q *result.Play) *result.Play { return q })
+		p.compared(play, plays)
+		p.WriteString(below)
+	case play.Schedule != nil:
+		p.schedule(row, play)
+	case play.Traffic != nil && row != nil:
+		p.traffic(run, row, play.Traffic)
+	case len(play.Jobs) > 0:
+		p.jobs(run, row, play)
+	default:
+		p.wrapped("%s takes %s%s", play.Policy, text.Seconds(play.MakespanS), unexplained(run, row))
+	}
+	return p.String()
+}
+
+// unexplained says why there is nothing to explain.
+func unexplained(run *result.Run, row *result.Row) string {
+	if row != nil {
+		for _, metric := range []string{objective, "max_link_load"} {
+			if _, ok := row.Metrics[metric]; ok {
+				return ". This run is of a version that did not keep what explains that: run it again with sim run " +
+					filepath.Join(run.Dir, result.ScenarioFile) + "."
+			}
+		}
+	}
+	return "; its run holds neither a critical path nor a plan, so there is nothing to explain."
+}
+
+// path explains a play by its critical path, beside that of the ideal fabric unless it is nil.
+func (p *page) path(play, ideal *result.Play) {
+	p.line("%s takes %s an iteration. A chain of %s sets that time:\n", p.strong(play.Policy), text.Seconds(play.MakespanS), text.Plural(len(play.Path), "task"))
+	u := text.UnitFor(play.MakespanS)
+	for i, v := range shareParts(u, play, true) {
+		if i < waitPart || v != 0 {
+			p.part(u, v, play.MakespanS, shareWords[i])
+		}
+	}
+	p.steps(play)
+	p.links(play)
+	if ideal != nil && ideal.MakespanS > 0 {
+		p.ideal(play, ideal)
+	}
+	p.help(play)
+}
+
+// waitPart is the place of the time without a task at work among a path's parts.
+const waitPart = 4
+
+// shareWords are the parts of a critical path, in the order of shareParts.
+var shareWords = [...]string{
+	"compute inside pods",
+	"transfers between pods, at the full rate of their NICs",
+	"more, because there are fewer circuits than flows",
+	"more, because others use the same circuits or NICs",
+	waitPart: "with no task of the chain at work",
+}
+
+// shareParts are the parts of a critical path, rounded so that they add up; of all, with waits, the last is often 0.
+func shareParts(u text.Unit, play *result.Play, waits bool) []float64 {
+	s := play.Shares()
+	parts := u.AddUp(s.ComputeS, s.FullRateS, s.CircuitS, s.SharingS, s.WaitS)
+	if !waits {
+		parts = parts[:waitPart]
+	}
+	return parts
+}
+
+// stepLines is how much of a path is printed: enough for a pipeline to fill and drain.
+const stepLines = 30
+
+// linkWidth is the width at which names of links wrap; the tasks' get what is left.
+const linkWidth = 17
+
+// steps prints the critical path, to and fro over one bundle of circuits as one line.
+func (p *page) steps(play *result.Play) {
+	steps := condense(play)
+	u := text.UnitFor(play.MakespanS)
+	figures := max(len(u.Of(play.MakespanS)), len("compute")) + 2
+	width := max(text.Width-(linkWidth+2)-(len("tasks")+2)-4*figures-2, 12)
+	t := text.NewTable("the chain, in order of time", "link", "tasks", "until", "compute\nbefore", "at full\nrate", "lost").Left(0, 1)
+	for i, s := range steps {
+		if left := len(steps) - stepLines; left > 0 && i >= stepLines/2 && i < len(steps)-stepLines/2 {
+			if i == stepLines/2 {
+				t.Row(fmt.Sprintf("... and %s more", text.Plural(left, "line")))
+			}
+			continue
+		}
+		name := s.name
+		if s.tasks > 1 {
+			name += " ..."
+		}
+		t.Row(text.Wrap(name, width, 0), text.Wrap(s.link, linkWidth, 0), text.Count(s.tasks),
+			u.Of(s.endS), u.Of(s.ComputeS), u.Of(s.FullRateS), u.Of(s.LostS()))
+	}
+	p.table(t)
+}
+
+// pathStep is a run of steps of a path over the same bundle of circuits.
+type pathStep struct {
+	name  string // of the first
+	link  string
+	tasks int
+	endS  float64
+	result.Shares
+}
+
+// condense joins the steps of a path that follow one another over the same bundle, in whichever direction.
+func condense(play *result.Play) []pathStep {
+	var out []pathStep
+	last := ""
+	for i := range play.Path {
+		t := &play.Path[i]
+		link := t.Link
+		if pair := play.Topology.FindPair(link); pair != nil && !pair.Twin {
+			link = play.Topology.Pods[pair.A].Name + " - " + play.Topology.Pods[pair.B].Name
+		}
+		if key := fmt.Sprint(t.Transfer(), link); len(out) == 0 || key != last {
+			out = append(out, pathStep{name: t.Name, link: link})
+			last = key
+		}
+		s := &out[len(out)-1]
+		s.tasks++
+		s.endS = t.EndS
+		s.Add(t)
+	}
+	return out
+}
+
+// linkLines is how many links are printed.
+const linkLines = 20
+
+// links prints what the path spends on each link.
+func (p *page) links(play *result.Play) {
+	links := play.ByLink()
+	if len(links) == 0 {
+		return
+	}
+	t := text.NewTable("link", "circuits", "transfers", "at full\nrate", "lost to few\ncircuits", "lost to\nsharing", "share of the\niteration")
+	u := text.UnitFor(play.MakespanS)
+	for _, l := range links[:min(len(links), linkLines)] {
+		circuits := "-"
+		if pair := play.Topology.FindPair(l.Link); pair != nil {
+			circuits = fmt.Sprint(pair.Circuits)
+		}
+		t.Row(linkName(l.Link), circuits, text.Count(l.Transfers), u.Of(l.FullRateS), u.Of(l.CircuitS), u.Of(l.SharingS),
+			text.Percent((l.FullRateS+l.LostS())/play.MakespanS))
+	}
+	if left := len(links) - linkLines; left > 0 {
+		t.Row(fmt.Sprintf("... and %s more", text.Plural(left, "link")))
+	}
+	p.table(t)
+}
+
+func linkName(link string) string {
+	if link == "" {
+		return "(unnamed)"
+	}
+	return link
+}

@@ -1,0 +1,112 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"sim/internal/text"
+	"sim/scenarios/result"
+)
+
+// jobs explains each of several jobs by its own critical path, and what ports each has.
+func (p *page) jobs(run *result.Run, row *result.Row, play *result.Play) {
+	if row != nil {
+		line := fmt.Sprintf("%s: objective %.4f (%s)", p.strong(play.Policy), row.Metrics[objective], row.Labels[objective])
+		if bound, ok := row.Metrics["bound_objective"]; ok {
+			over := "0 %"
+			if gap := row.Metrics["gap"]; gap > provedGap {
+				over = text.Percent(gap)
+			}
+			line += fmt.Sprintf(", %s above a lower bound of %.4f", over, bound)
+		}
+		p.wrapped("%s. A circuit serves one job, so the jobs meet in the ports of their pods alone, and each has a critical path of its own.", line)
+		if row.Labels["pooled"] != "" {
+			p.note("What follows is each job on its own circuits; the pooled figures are of another simulation, many iterations on the circuits of all.")
+		}
+	}
+	p.ports(play)
+	below := ""
+	for i := range play.Jobs {
+		job := &play.Jobs[i]
+		title := "Job " + job.Policy
+		if row != nil {
+			if nct, ok := row.Metrics["job."+job.Policy+".nct"]; ok {
+				title += fmt.Sprintf(", NCT %.4f", nct)
+			}
+		}
+		p.line("\n%s\n", p.strong(title))
+		ideal := jobOf(&run.Detail.Reference, job.Policy)
+		p.path(job, ideal)
+		var plays []result.Play
+		plays, below = served(run, ideal, func(q *result.Play) *result.Play { return jobOf(q, job.Policy) })
+		under := *job
+		under.Policy = play.Policy
+		p.compared(&under, plays)
+	}
+	p.WriteString(below)
+}
+
+// jobOf returns the part of a job in a play, nil where there is none.
+func jobOf(play *result.Play, name string) *result.Play {
+	k := slices.IndexFunc(play.Jobs, func(q result.Play) bool { return q.Policy == name })
+	if k < 0 {
+		return nil
+	}
+	return &play.Jobs[k]
+}
+
+// podLines is how many pods are printed.
+const podLines = 24
+
+// ports prints the ports that each job has in each pod, and by how many that is off its even share.
+func (p *page) ports(play *result.Play) {
+	heads := []string{"pod"}
+	var pods []string
+	for _, job := range play.Jobs {
+		if job.Topology == nil {
+			return
+		}
+		heads = append(heads, job.Policy, "off its\neven share")
+		for _, pod := range job.Topology.Pods {
+			if !slices.Contains(pods, pod.Name) {
+				pods = append(pods, pod.Name)
+			}
+		}
+	}
+	t := text.NewTable(append(heads, "free")...)
+	used, even, free := make([]int, len(play.Jobs)), make([]int, len(play.Jobs)), 0
+	for k, name := range pods {
+		row, left := []string{name}, 0
+		for i, job := range play.Jobs {
+			at := slices.IndexFunc(job.Topology.Pods, func(q result.PodPorts) bool { return q.Name == name })
+			if at < 0 {
+				row = append(row, "-", "-")
+				continue
+			}
+			q := job.Topology.Pods[at]
+			row = append(row, text.Count(q.Used), fmt.Sprintf("%+d", q.Used-q.Even))
+			used[i], even[i] = used[i]+q.Used, even[i]+q.Even
+			left = q.Total - q.Used
+		}
+		free += left
+		if k < podLines {
+			t.Row(append(row, text.Count(left))...)
+		}
+	}
+	p.line("\n%s", p.strong("Ports of a pod, by job"))
+	p.table(t)
+	p.rest(len(pods)-podLines, "pod more", "pods more")
+	for i, job := range play.Jobs {
+		line := fmt.Sprintf("%s has %s, ", job.Policy, text.Plural(used[i], "port"))
+		switch by := used[i] - even[i]; {
+		case by > 0:
+			line += fmt.Sprintf("%d more than its even share: it borrows them", by)
+		case by < 0:
+			line += fmt.Sprintf("%d fewer than its even share, which it lends or leaves free", -by)
+		default:
+			line += "as many as its even share"
+		}
+		p.note("%s", line)
+	}
+	p.note("%s free; the even share is in proportion to the jobs' GPUs in a pod", text.Plural(free, "port is", "ports are"))
+}

@@ -1,0 +1,108 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"sim/engine/units"
+	"sim/internal/text"
+	"sim/scenarios/result"
+)
+
+// phaseLines is how many phases of a plan are printed.
+const phaseLines = 24
+
+// schedule prints where the time of a collective's plan goes: to reconfigurations and to slots or steps, phase by phase.
+func (p *page) schedule(row *result.Row, play *result.Play) {
+	s := play.Schedule
+	p.wrapped("%s takes %s, by this plan: %s.", p.strong(play.Policy), text.Seconds(play.MakespanS), s.Origin)
+	p.line("")
+	if s.InSteps() {
+		p.inSteps(s)
+	} else {
+		p.inSlots(s, row != nil && row.Labels["reconfigure"] == "independent")
+	}
+	p.rest(len(s.Phases)-phaseLines, "phase more", "phases more")
+}
+
+// inSlots prints a plan in slots.
+func (p *page) inSlots(s *result.Schedule, independent bool) {
+	slots := 0
+	for _, f := range s.Phases {
+		slots += f.Slots
+	}
+	if independent {
+		p.line("  %s in %s, in which switches go dark one by one", text.Plural(slots, "slot"), text.Plural(len(s.Phases), "interval"))
+	} else {
+		down, up := float64(len(s.Phases))*s.DelayS, float64(slots)*s.SlotS
+		u := text.UnitFor(down + up)
+		p.part(u, down, down+up, text.Plural(len(s.Phases), "reconfiguration")+" of "+text.Seconds(s.DelayS))
+		p.part(u, up, down+up, text.Plural(slots, "slot")+" of "+text.Seconds(s.SlotS))
+	}
+	t := text.NewTable("phase", "slots", "links", "in use")
+	for i, f := range s.Phases[:min(len(s.Phases), phaseLines)] {
+		busy := 0
+		for _, n := range f.Busy {
+			busy += n
+		}
+		use := "-"
+		if all := f.Slots * len(f.Edges); all > 0 {
+			use = text.Percent(float64(busy) / float64(all))
+		}
+		t.Row(fmt.Sprint(i+1), text.Count(f.Slots), text.Count(len(f.Edges)), use)
+	}
+	p.table(t)
+}
+
+// inSteps prints a plan in steps: its time goes to reconfigurations, to the latency of steps, and to the bytes of their
+// longest messages.
+func (p *page) inSteps(s *result.Schedule) {
+	steps, bytes, end := 0, int64(0), 0.0
+	for i := range s.Phases {
+		n, m, t := s.Phases[i].Totals()
+		steps, bytes, end = steps+n, bytes+m, end+t
+	}
+	late := float64(steps) * s.LatencyS
+	topologies := s.Reconfigurations()
+	down := float64(topologies) * s.DelayS
+	sent := end - late
+	end = whole(end + down)
+	u := text.UnitFor(end)
+	p.part(u, whole(down), end, text.Plural(topologies, "reconfiguration")+" of "+text.Seconds(s.DelayS))
+	p.part(u, whole(late), end, fmt.Sprintf("latency of %s, %s each", text.Plural(steps, "step"), text.Seconds(s.LatencyS)))
+	p.part(u, whole(sent), end, fmt.Sprintf("%s bytes, the longest message of each step, at %v", text.Count(bytes), units.Rate(s.RateBitsPerS)))
+	t := text.NewTable("phase", "does", "topology", "steps", "bytes", "dark", "latency", "bytes /\nrate", "ends").Left(1, 2)
+	end, topologies = 0, 0
+	for i := range s.Phases[:min(len(s.Phases), phaseLines)] {
+		f := &s.Phases[i]
+		n, bytes, took := f.Totals()
+		down := 0.0
+		if !f.Reused {
+			down = s.DelayS
+			topologies++
+		}
+		end += down + took
+		late := float64(n) * s.LatencyS
+		t.Row(fmt.Sprint(i+1), f.Kind, topologyName(topologies, f.Offsets), text.Count(n), text.Count(bytes),
+			u.Of(whole(down)), u.Of(whole(late)), u.Of(whole(took-late)), u.Of(whole(end)))
+	}
+	p.table(t)
+}
+
+// whole rounds a time to the picosecond that the engine counts in, so that sums print as what they are sums of.
+func whole(seconds float64) float64 { return math.Round(seconds*1e12) / 1e12 }
+
+// topologyName is the number of a topology, with the offsets of a circulant of few.
+func topologyName(number int, offsets []int) string {
+	const few = 4
+	name := fmt.Sprint(number)
+	if len(offsets) == 0 || len(offsets) > few {
+		return name
+	}
+	list := make([]string, len(offsets))
+	for i, o := range offsets {
+		list[i] = fmt.Sprintf("+%d", o)
+	}
+	return name + ": " + strings.Join(list, " ")
+}

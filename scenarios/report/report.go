@@ -1,0 +1,102 @@
+// Package report words results for people: what every policy of a run reached, the cells of a sweep, and explanations of
+// what sets a time and where it goes. It knows results alone; package scenarios/result reads them, and the command
+// prints what comes out.
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"sim/internal/text"
+	"sim/scenarios/result"
+)
+
+// policyWidth is the longest policy name that a table prints whole.
+const policyWidth = 28
+
+// provedGap is the relative gap to the bound from which a result counts as optimal: what rounding to picoseconds can
+// leave is far below it.
+const provedGap = 1e-6
+
+// page is what a report is written on.
+type page struct {
+	strings.Builder
+	bold func(string) string // nil where there is none
+}
+
+// strong is s in bold, where there is such.
+func (p *page) strong(s string) string {
+	if p.bold == nil {
+		return s
+	}
+	return p.bold(s)
+}
+
+// line writes a line as it is.
+func (p *page) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
+
+// wrapped writes a paragraph.
+func (p *page) wrapped(format string, args ...any) {
+	p.line("%s", text.Wrap(fmt.Sprintf(format, args...), text.Width, 0))
+}
+
+// note writes a paragraph that is indented.
+func (p *page) note(format string, args ...any) {
+	p.line("%s", text.Indent(text.Wrap(fmt.Sprintf(format, args...), text.Width-2, 0), 2))
+}
+
+// table writes a table below an empty line.
+func (p *page) table(t *text.Table) { fmt.Fprintf(p, "\n%s", t.String(p.bold)) }
+
+// title begins a report.
+func (p *page) title(name, title string) {
+	p.WriteString(p.strong(name))
+	if title != "" {
+		p.WriteString(strings.TrimPrefix(text.Wrap(name+": "+title, text.Width, 0), name))
+	}
+	p.WriteString("\n\n")
+}
+
+// part writes what of a total of times one part is.
+func (p *page) part(u text.Unit, v, total float64, what string) {
+	share := "-"
+	if total > 0 {
+		share = text.Percent(v / total)
+	}
+	p.line("  %*s  %8s  %s", len(u.Of(total)), u.Of(v), share, what)
+}
+
+// rest says how many things of a list are left out, if any are.
+func (p *page) rest(left int, one string, many ...string) {
+	if left > 0 {
+		p.line("and %s", text.Plural(left, one, many...))
+	}
+}
+
+// most returns the largest value of a metric.
+func most(rows []result.Row, metric string) float64 {
+	v := 0.0
+	for _, r := range rows {
+		v = max(v, r.Metrics[metric])
+	}
+	return v
+}
+
+// some reports whether some row has a metric.
+func some(rows []result.Row, metric string) bool {
+	for _, r := range rows {
+		if _, ok := r.Metrics[metric]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// sum adds up.
+func sum(parts []float64) float64 {
+	total := 0.0
+	for _, v := range parts {
+		total += v
+	}
+	return total
+}

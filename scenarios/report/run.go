@@ -1,0 +1,282 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sim/internal/text"
+	"sim/scenarios/result"
+)
+
+// Run says what every policy of a run reached that is kept in dir. What is best stands out by bold, unless it is nil.
+func Run(run *result.Run, dir string, bold func(string) string) string {
+	p, doc := &page{bold: bold}, &run.Document
+	p.title(doc.Scenario, run.Detail.Title)
+	best, why := Best(doc)
+	shown := columns(doc)
+	t := text.NewTable(append(heads("policy", shown), "time to\ndecide")...)
+	for i := range doc.Rows {
+		r := &doc.Rows[i]
+		decide := "-"
+		if took, ok := run.Timings.Policies[r.Policy]; ok {
+			decide = text.Roughly(took.SolveS)
+		}
+		row := append(cells(doc, r, shown), decide)
+		if i == best {
+			row[0] = "*" + row[0][1:]
+			t.BoldRow(row...)
+		} else {
+			t.Row(row...)
+		}
+	}
+	p.line("%s", t.String(bold))
+	p.notes(doc, best, why)
+	p.lender(doc)
+	p.replays(doc)
+	if best >= 0 {
+		p.circuits(doc.Rows[best].Policy, doc.Rows[best].Labels["topology"])
+	}
+	if r := lenderRow(doc); r != nil {
+		p.circuits("the donor", r.Labels["donor_topology"])
+	}
+	p.line("\nKept in %s", dir)
+	if best < 0 || explainable(&run.Detail, doc.Rows[best].Policy) {
+		p.line("Where the time goes: sim explain %s", dir)
+	}
+	return p.String()
+}
+
+// Best returns the place of the best of a run's rows, -1 where none can be, and the metric that makes it so.
+func Best(doc *result.Document) (int, *result.Metric) {
+	for _, m := range result.MainMetrics() {
+		if m.Wins == "" || m.Rare && most(doc.Rows, m.Name) == 0 {
+			continue
+		}
+		if best := doc.Best(m.Name); best >= 0 {
+			return best, &m
+		}
+	}
+	return -1, nil
+}
+
+// explainable reports whether a policy's play holds something to explain.
+func explainable(d *result.Detail, policy string) bool {
+	p := d.Play(policy)
+	return p != nil && (len(p.Path) > 0 || p.Schedule != nil || p.Traffic != nil || len(p.Jobs) > 0)
+}
+
+// notes says below the table what its figures stand beside.
+func (p *page) notes(doc *result.Document, best int, why *result.Metric) {
+	ideal, hasIdeal := doc.Reference["makespan_s"]
+	reference := "the ideal fabric"
+	if some(doc.Rows, "all_to_all_s") {
+		reference = "the step without all-to-alls"
+	}
+	if best >= 0 && !p.bestOfJobs(doc, best) {
+		r := &doc.Rows[best]
+		line := fmt.Sprintf("* %s %s", r.Policy, why.Wins)
+		if m := r.Metrics["makespan_s"]; hasIdeal && ideal > 0 {
+			if over := m/ideal - 1; over <= provedGap {
+				line += ": as fast as " + reference
+			} else {
+				line += fmt.Sprintf(": %s slower than %s", text.Percent(over), reference)
+			}
+		}
+		p.line("%s", line)
+	}
+	if hasIdeal {
+		line := strings.TrimPrefix(reference, "the ") + " " + text.Seconds(ideal)
+		if gap := doc.Reference["gap"]; gap > provedGap {
+			line += fmt.Sprintf(" (within %s of the least it could take)", text.Percent(gap))
+		}
+		if compute, ok := doc.Reference["compute_makespan_s"]; ok {
+			line += ", compute alone " + text.Seconds(compute)
+		}
+		p.line("  %s", line)
+	}
+	if some(doc.Rows, "nct") {
+		p.line("  NCT: exposed communication as a multiple of the ideal fabric's")
+	}
+	p.gaps(doc)
+	for _, r := range doc.Rows {
+		for _, l := range []struct{ label, words string }{{"unserved", "%s cannot serve: %s"}, {"failed", "%s failed: %s"}} {
+			if why := r.Labels[l.label]; why != "" {
+				p.note(l.words, r.Policy, why)
+			}
+		}
+		if origin := r.Labels["origin"]; origin != "" {
+			if proved := r.Labels["proved"]; proved != "" {
+				origin += "; " + proved
+			}
+			p.note("%s: %s", r.Policy, origin)
+		}
+		if why := r.Labels["stopped"]; why != "" {
+			p.note("%s stopped before its search had ended: %s", r.Policy, why)
+		}
+		if why := r.Labels["implied_share"]; why != "" {
+			value := ""
+			if v, ok := r.Metrics["implied_share"]; ok {
+				value = fmt.Sprintf(" of %.4g", v)
+			}
+			p.note("%s: implied_share%s: %s", r.Policy, value, why)
+		}
+		for _, m := range result.Metrics {
+			if _, ok := r.Metrics[m.Name]; !ok && m.Head != "" && m.Table == "" && r.Labels[m.Name] != "" {
+				p.note("%s has no %s: %s", r.Policy, m.Name, r.Labels[m.Name])
+			}
+		}
+	}
+}
+
+// planModels words the models in which plans of a collective are bounded.
+var planModels = map[string]string{
+	"round":   "rounds whose chunks start together",
+	"forward": "chunks that wait, but not across reconfigurations",
+	"relay":   "chunks that rest anywhere",
+
+	"independent": "switches that reconfigure on their own",
+}
+
+// gaps says what the gaps of the table are to: a line for each model that lower bounds hold in, with its policies.
+func (p *page) gaps(doc *result.Document) {
+	if at := slices.IndexFunc(doc.Rows, func(r result.Row) bool { return r.Labels["gap_completion_model"] != "" }); at >= 0 {
+		model := doc.Rows[at].Labels["gap_completion_model"]
+		p.note("gap to bound: above %s, a lower bound on the time of plans of any number of topologies, which holds for %s",
+			text.Seconds(doc.Reference["bound_completion_s"]), cmp.Or(planModels[model], model))
+	}
+	var models []string
+	policies, of := map[string][]string{}, map[string]result.Metric{}
+	for _, r := range doc.Rows {
+		model := cmp.Or(planModels[r.Labels["gap_model"]], r.Labels["gap_model"])
+		m, ok := r.GapOf(doc.Reference)
+		if !ok || model == "" {
+			continue
+		}
+		if policies[model] == nil {
+			models, of[model] = append(models, model), m
+		}
+		policies[model] = append(policies[model], r.Policy)
+	}
+	for _, model := range models {
+		m, what := of[model], "gap to bound"
+		if m.Zero != "" {
+			what = "gap of " + m.Words
+		}
+		p.note("%s (%s): above a lower bound on %s, which holds for %s", what, strings.Join(policies[model], ", "), m.Bounded, model)
+	}
+}
+
+// bestOfJobs says which arbiter is best and what the objective is; false where the run is not one of several jobs.
+func (p *page) bestOfJobs(doc *result.Document, best int) bool {
+	r := &doc.Rows[best]
+	v, ok := r.Metrics[objective]
+	if !ok {
+		return false
+	}
+	p.line("* %s is best: objective %.4f", r.Policy, v)
+	p.note("objective: %s", r.Labels[objective])
+	if how := r.Labels["pooled"]; how != "" {
+		p.note("pooled: %s", how)
+	}
+	for _, name := range jobNames(doc.Rows) {
+		ideal, compute := doc.Reference["job."+name+".makespan_s"], doc.Reference["job."+name+".compute_makespan_s"]
+		p.line("  %s: ideal fabric %s, compute alone %s", name, text.Seconds(ideal), text.Seconds(compute))
+	}
+	return true
+}
+
+// topologyLines is how much of a topology is printed: what fits a screen.
+const topologyLines = 24
+
+// circuits prints a topology of somebody's, if there is one.
+func (p *page) circuits(whose, topology string) {
+	if topology == "" {
+		return
+	}
+	lines := strings.Split(strings.Trim(topology, "\n"), "\n")
+	p.line("\nTopology of %s, in circuits:", whose)
+	for _, l := range lines[:min(len(lines), topologyLines)] {
+		p.line("  %s", strings.TrimRight(text.Trim(l, text.Width-2), " "))
+	}
+	if rest := len(lines) - topologyLines; rest > 0 {
+		p.line("  ... and %s more, in result.json", text.Plural(rest, "line"))
+	}
+}
+
+// lenderRow returns a row that tells of a job that lends ports, the same in all; nil where there is none.
+func lenderRow(doc *result.Document) *result.Row {
+	for i := range doc.Rows {
+		if doc.Rows[i].Labels["donor"] != "" {
+			return &doc.Rows[i]
+		}
+	}
+	return nil
+}
+
+// lender says which other job leaves ports to the one of the table, if there is one.
+func (p *page) lender(doc *result.Document) {
+	r := lenderRow(doc)
+	if r == nil {
+		return
+	}
+	m := r.Metrics
+	line := fmt.Sprintf("NCT before: without the ports that a donor leaves, the same job with its stages the other way round. Its circuits, by %s, take %s",
+		r.Labels["donor"], text.Thousands(m["donor_ports"]))
+	if ratio := m["donor_port_ratio"]; ratio > 0 {
+		line += fmt.Sprintf(" of %s ports, %.1f %%,", text.Thousands(m["donor_ports"]/ratio), 100*ratio)
+	}
+	if nct, ok := m["donor_nct"]; ok {
+		line += fmt.Sprintf(" at an NCT of %.4f", nct)
+	}
+	if m["donor_ports"] == m["donor_bound_ports"] {
+		line += ", the fewest"
+	}
+	p.note("%s for at most %s; %s are left", line, r.Labels["donor_limit"], text.Thousands(m["surplus_ports"]))
+	if n := m["donor_choices"]; n > 1 {
+		p.note("donor: taken of %s topologies that leave different ports, as it serves delta-joint best", text.Thousands(n))
+	}
+	if why := r.Labels["donor_stopped"]; why != "" {
+		p.note("donor: %s", why)
+	}
+}
+
+// replays says how the topologies did when they were simulated again, if they were.
+func (p *page) replays(doc *result.Document) {
+	if !some(doc.Rows, "replay_plays") {
+		return
+	}
+	shown, what := replayColumns(), ""
+	t := text.NewTable(heads("policy", shown)...)
+	for i := range doc.Rows {
+		if r := &doc.Rows[i]; r.Metrics["replay_plays"] > 0 {
+			what = r.Labels["replay"]
+			t.Row(cells(doc, r, shown)...)
+		}
+	}
+	p.line("")
+	p.wrapped("Replayed: %s", what)
+	p.table(t)
+	p.line("")
+	ideal, ok1 := doc.Reference["replay_makespan_mean_s"]
+	compute, ok2 := doc.Reference["replay_compute_makespan_mean_s"]
+	if ok1 && ok2 {
+		line := fmt.Sprintf("NCT of a play: against the ideal fabric with the same compute times, which takes %s on average, compute alone %s",
+			text.Seconds(ideal), text.Seconds(compute))
+		if gap := doc.Reference["replay_gap_max"]; gap > provedGap {
+			line += fmt.Sprintf(" (each within %s of the least it could take)", text.Percent(gap))
+		}
+		p.note("%s", line)
+	}
+	p.line("  p95: 95 of 100 plays are no worse")
+	for _, r := range doc.Rows {
+		if n := r.Metrics["replay_stalled"]; n > 0 && n < r.Metrics["replay_plays"] {
+			p.note("%s stalls in %s of %s: pods that exchange data lose their last circuit; these plays are left out of all other figures",
+				r.Policy, text.Thousands(n), text.Plural(int(r.Metrics["replay_plays"]), "play"))
+		}
+		if why := r.Labels["replay_nct_mean"]; why != "" {
+			p.note("%s has no NCT, %s", r.Policy, why)
+		}
+	}
+}

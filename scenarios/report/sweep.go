@@ -1,0 +1,212 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sim/internal/text"
+	"sim/scenarios/result"
+)
+
+// sweepRows is the most rows of a sweep that are printed; the files hold all.
+const sweepRows = 60
+
+// UnknownMetric is a metric that no cell of a sweep has.
+type UnknownMetric struct {
+	Name  string
+	Known []string
+}
+
+func (e *UnknownMetric) Error() string {
+	return fmt.Sprintf("no cell has a metric %q%s", e.Name, text.DidYouMean(e.Name, e.Known, "there are "+strings.Join(e.Known, ", ")))
+}
+
+// SweepMetric returns the metric that the table of a sweep shows: the one asked for, that of the study's first figure, or
+// that which tells most. An error is an *UnknownMetric.
+func SweepMetric(s *result.Sweep, plots []result.Plot, asked string) (string, error) {
+	has := map[string]bool{"solve_s": true, "play_s": true}
+	for i := range s.Cells {
+		for name := range s.Cells[i].Metrics {
+			has[name] = true
+		}
+	}
+	if asked != "" {
+		if !has[asked] {
+			return "", &UnknownMetric{asked, slices.Sorted(maps.Keys(has))}
+		}
+		return asked, nil
+	}
+	if len(plots) > 0 {
+		y := plots[0].Y
+		switch plots[0].Kind {
+		case "heatmap", "twists":
+			y = plots[0].Z
+		}
+		if has[y] {
+			return y, nil
+		}
+	}
+	return result.MainOf(has), nil
+}
+
+// Sweep is a sweep's table of a metric: a row a variant, a column a policy. The best of a row stands out by bold, unless
+// it is nil.
+func Sweep(s *result.Sweep, t *result.SweepTimings, metric, dir string, bold func(string) string) string {
+	p := &page{bold: bold}
+	p.WriteString(p.strong(s.Name))
+	if s.Title != "" {
+		p.WriteString(": " + s.Title)
+	}
+	p.line("\n%s by policy", metric)
+	p.cells(s, t, metric)
+	p.line("\n%s in %s. Kept in %s", text.Plural(len(s.Cells), "cell"), text.Roughly(t.WallS), dir)
+	return p.String()
+}
+
+// cellMetric returns a metric of a cell, or a time that it took.
+func cellMetric(c *result.Cell, t *result.SweepTimings, metric string) (float64, bool) {
+	took, ok := t.Cells[c.Key]
+	switch {
+	case metric == "solve_s" && ok:
+		return took.SolveS, true
+	case metric == "play_s" && ok:
+		return took.PlayS, true
+	}
+	v, ok := c.Metrics[metric]
+	return v, ok
+}
+
+// cells prints the table and what labels say of its values.
+func (p *page) cells(s *result.Sweep, t *result.SweepTimings, metric string) {
+	var policies []string
+	var variants []*result.Cell // the first of each
+	type place struct{ variant, policy string }
+	at := map[place]*result.Cell{}
+	seen := map[string]bool{}
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		if !slices.Contains(policies, c.Policy) {
+			policies = append(policies, c.Policy)
+		}
+		if v := fmt.Sprint(c.At); !seen[v] {
+			seen[v], variants = true, append(variants, c)
+		}
+		at[place{fmt.Sprint(c.At), c.Policy}] = c
+	}
+	var heads []string
+	var left []int
+	for i, a := range s.Axes {
+		heads = append(heads, strings.ReplaceAll(result.ShortKey(a.Name), "_", " "))
+		if a.Numbers == nil {
+			left = append(left, i)
+		}
+	}
+	if len(s.Axes) == 0 {
+		heads, left = []string{""}, []int{0}
+	}
+	for _, policy := range policies {
+		heads = append(heads, text.Snip(policy, policyWidth))
+	}
+	shown, _ := result.Find(metric)
+	print := alike(s, &shown)
+	notes, partly := labelled(s, metric)
+	table := text.NewTable(heads...).Left(left...)
+	for n, first := range variants {
+		if n == sweepRows && len(variants) > sweepRows+1 {
+			break
+		}
+		var row []string
+		for _, label := range s.Place(first) {
+			row = append(row, text.Snip(label, policyWidth))
+		}
+		if len(s.Axes) == 0 {
+			row = []string{""}
+		}
+		best, bestAt := 0.0, -1
+		for _, policy := range policies {
+			c := at[place{fmt.Sprint(first.At), policy}]
+			text := ""
+			switch {
+			case c == nil:
+			case c.Failed != "":
+				text = "failed"
+			default:
+				v, ok := cellMetric(c, t, metric)
+				if !ok {
+					text = "-"
+					break
+				}
+				if bestAt < 0 || v < best {
+					best, bestAt = v, len(row)
+				}
+				text = print(v)
+				switch {
+				case partly && c.Labels[metric] != "":
+					text += "!"
+				case partly && len(notes) > 0:
+					text += " " // in line with the others
+				}
+			}
+			row = append(row, text)
+		}
+		if bestAt >= 0 && shown.Better == result.Lower {
+			row[bestAt] = p.strong(row[bestAt])
+		}
+		table.Row(row...)
+	}
+	p.table(table)
+	if rest := len(variants) - sweepRows; rest > 1 {
+		p.line("... and %s more, in metrics.csv", text.Count(rest))
+	}
+	for _, note := range notes {
+		if note = metric + ": " + note; partly {
+			note = "! " + note
+		}
+		p.wrapped("%s", note)
+	}
+}
+
+// labelled returns what cells that have a metric say of it, such as that it cannot be, each once, and whether only some
+// say something.
+func labelled(s *result.Sweep, metric string) (notes []string, partly bool) {
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		if _, ok := c.Metrics[metric]; !ok {
+			continue
+		}
+		switch label := c.Labels[metric]; {
+		case label == "":
+			partly = true
+		case !slices.Contains(notes, label):
+			notes = append(notes, label)
+		}
+	}
+	return notes, partly || len(notes) > 1
+}
+
+// alike returns how to print a metric: the same decimals in every cell, so many that the largest has five digits; none of
+// whole numbers.
+func alike(s *result.Sweep, m *result.Metric) func(float64) string {
+	if m.Format == result.Wall || m.Format == result.Class {
+		return func(v float64) string { return formatted(v, m, nil) }
+	}
+	most, whole := 0.0, true
+	for i := range s.Cells {
+		x, ok := s.Cells[i].Metrics[m.Name]
+		if ok && !math.IsInf(x, 0) {
+			most, whole = max(most, math.Abs(x)), whole && x == math.Trunc(x)
+		}
+	}
+	if most >= 1e9 || most < 1e-4 && most > 0 {
+		return func(x float64) string { return fmt.Sprintf("%.5g", x) }
+	}
+	digits := 0
+	for v := most; !whole && digits < 9 && v < 1e4; v *= 10 {
+		digits++
+	}
+	return func(x float64) string { return strconv.FormatFloat(x, 'f', digits, 64) }
+}

@@ -1,0 +1,310 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"sim/engine/units"
+	"sim/internal/text"
+	"sim/scenarios/result"
+)
+
+// traffic explains traffic on links: what bounds it, which links are loaded most and by whom, and where its time goes.
+func (p *page) traffic(run *result.Run, row *result.Row, t *result.Traffic) {
+	p.bottleneck(row, t)
+	p.groups(t)
+	p.loaded(t)
+	if t.Chain != nil {
+		p.chain(row.Policy, t.Chain)
+	}
+	p.times(run)
+}
+
+// bottleneck says what no faster links elsewhere would change.
+func (p *page) bottleneck(row *result.Row, t *result.Traffic) {
+	m := row.Metrics
+	line := p.strong(row.Policy) + " "
+	top, bound, of := m["max_link_load"], m["bound_max_link_load"], "messages"
+	if top == 1 {
+		of = "message"
+	}
+	if over, ok := m["max_load_over_rate"]; ok {
+		top, bound, of = over, m["bound_max_load_over_rate"], "messages per fabric.link_rate of its rate"
+	}
+	completion, done := m["completion_s"]
+	switch mean, ok := m["mean_delay_s"]; {
+	case row.Labels["failed"] != "":
+		line += "came to no end: " + row.Labels["failed"] + "."
+	case done:
+		line += fmt.Sprintf("takes %s.", text.Seconds(completion))
+	case ok:
+		line += fmt.Sprintf("delivers packets after %s on average.", text.Seconds(mean))
+	default:
+		line += "was not simulated over time: level static finds routes and loads."
+	}
+	line += fmt.Sprintf(" The most loaded link carries %s %s", messages(top), of)
+	if t.Equal > 1 {
+		line += fmt.Sprintf(", and %s as many", text.Plural(t.Equal-1, "other"))
+	}
+	if fluid, ok := m["fluid_s"]; ok {
+		line += fmt.Sprintf(": at %v that takes %s", units.Rate(t.LinkRateBitsPerS), text.Seconds(fluid))
+		switch over := completion/fluid - 1; {
+		case !done:
+		case over > provedGap:
+			line += fmt.Sprintf(", and all is delivered %s later", text.Percent(over))
+		case over >= -provedGap:
+			line += ", which is what bounds the time"
+		}
+	}
+	line += "."
+	if gap, ok := row.Metrics["gap"]; ok && bound > 0 {
+		model := row.Labels["gap_model"]
+		if gap <= provedGap {
+			line += fmt.Sprintf(" No routes do with less (%s).", model)
+		} else {
+			line += fmt.Sprintf(" That is %s above a lower bound of %s (%s): routes with less may exist.", text.Percent(gap), messages(bound), model)
+		}
+	}
+	if ratio, ok := m["fault_ratio"]; ok && ratio > 0 {
+		line += fmt.Sprintf(" Where nothing is down or drained the same router has %s on its most loaded link: ", messages(m["max_link_load"]*ratio))
+		switch {
+		case ratio < 1-provedGap:
+			line += fmt.Sprintf("the fault costs it %s of the throughput.", text.Percent(1-ratio))
+		case ratio > 1+provedGap:
+			line += fmt.Sprintf("round the fault it happens to reach %s more.", text.Percent(ratio-1))
+		default:
+			line += "the fault costs it nothing."
+		}
+	}
+	p.wrapped("%s", line)
+	if t.FailAtS > 0 {
+		p.note("Links fail at %s; loads are those of the routes before that.", text.Seconds(t.FailAtS))
+	}
+}
+
+// groups prints how evenly the links are loaded, by dimension.
+func (p *page) groups(t *result.Traffic) {
+	down, drained, longest := 0, 0, -1.0
+	wait := func(g *result.LinkGroup) float64 { return g.WaitS / float64(g.Packets) }
+	for i := range t.Groups {
+		g := &t.Groups[i]
+		down, drained = down+g.Down, drained+g.Drained
+		if g.Packets > 0 {
+			longest = max(longest, wait(g))
+		}
+	}
+	table := text.NewTable("links", "number", "down", "drained", "messages,\nin all", "a link\non average", "most\nloaded", "even\nloads", "mean wait\nof a packet")
+	table.Show("down", down > 0)
+	table.Show("drained", drained > 0)
+	table.Show("mean wait\nof a packet", longest >= 0)
+	for i := range t.Groups {
+		g := &t.Groups[i]
+		mean, even, waits := 0.0, "-", "-"
+		if g.Capacity > 0 {
+			mean = g.Load / g.Capacity
+		}
+		if g.Most > 0 {
+			even = text.Percent(mean / g.Most)
+		}
+		if g.Packets > 0 {
+			waits = text.UnitFor(longest).Of(wait(g))
+		}
+		table.Row(g.Name, text.Count(g.Links), text.Count(g.Down), text.Count(g.Drained), messages(g.Load), messages(mean), messages(g.Most), even, waits)
+	}
+	p.table(table)
+	p.line("  even loads: average over most; at 100 %% no rerouting within the dimension would help")
+}
+
+// loaded prints the most loaded links and who loads them.
+func (p *page) loaded(t *result.Traffic) {
+	if len(t.MostLoaded) == 0 {
+		return
+	}
+	usual, busy, speeds := false, false, false
+	table := text.NewTable("most loaded link", "from", "to", "messages", "times\nlink_rate", "nothing\ndown", "busy", "pairs", "sources", "desti-\nnations").Left(0, 1, 2)
+	for _, l := range t.MostLoaded {
+		usual, busy, speeds = usual || l.Usual != nil, busy || l.Busy != nil, speeds || l.Speed != 1
+		table.Row(l.Name, l.From, l.To, messages(l.Load), fmt.Sprintf("%.4g", l.Speed), orDash(l.Usual, messages), orDash(l.Busy, text.Percent),
+			text.Count(l.Pairs), text.Count(l.Sources), text.Count(l.Destinations))
+	}
+	table.Show("times\nlink_rate", speeds)
+	table.Show("nothing\ndown", usual)
+	table.Show("busy", busy)
+	for _, head := range []string{"pairs", "sources", "desti-\nnations"} {
+		table.Show(head, !t.Untraced)
+	}
+	p.table(table)
+	p.rest(t.Equal-len(t.MostLoaded), "link loaded as much", "links loaded as much")
+	if t.Untraced {
+		p.note("Of so many pairs of nodes it is not kept which load a link.")
+	}
+	for i := range t.MostLoaded {
+		if line := loadedBy(&t.MostLoaded[i]); line != "" {
+			p.note("%s", line)
+		}
+	}
+	if down := slices.ContainsFunc(t.Groups, func(g result.LinkGroup) bool { return g.Down+g.Drained > 0 }); down && !usual && t.FailAtS == 0 && !t.Untraced {
+		p.note("Which messages go round what is down is not known: with nodes down there is no usual route to compare with.")
+	}
+}
+
+// orDash prints what is known.
+func orDash(v *float64, print func(float64) string) string {
+	if v == nil {
+		return "-"
+	}
+	return print(*v)
+}
+
+// loadedBy says who stands out among those that load a link, and what of its load is there because of what is down; "" where there is
+// nothing to say.
+func loadedBy(l *result.LoadedLink) string {
+	const stands = 0.5 // share of the load, and twice the mean of a pair
+	var parts []string
+	for _, n := range []struct {
+		result.NodeLoad
+		words string
+		nodes int
+	}{{l.MostFrom, "come from", l.Sources}, {l.MostTo, "are for", l.Destinations}} {
+		if n.Load >= stands*l.Load && n.nodes > 1 {
+			parts = append(parts, fmt.Sprintf("%s %s %s", messages(n.Load), n.words, n.Node))
+		}
+	}
+	if h := l.Heaviest; len(h) > 1 && h[0].Load > h[len(h)-1].Load && stands*h[0].Load*float64(l.Pairs) > l.Load {
+		parts = append(parts, fmt.Sprintf("%s are from %s to %s alone", messages(h[0].Load), h[0].Src, h[0].Dst))
+	}
+	for _, d := range l.Detours {
+		if d.Cause == "" {
+			parts = append(parts, fmt.Sprintf("%s are moved there although their usual route is up", messages(d.Load)))
+		} else {
+			parts = append(parts, fmt.Sprintf("%s go round %s", messages(d.Load), d.Cause))
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s: of its %s messages %s", l.Name, messages(l.Load), strings.Join(parts, ", "))
+}
+
+// messages prints a number of messages, whose fractions are of routes that split.
+func messages(v float64) string {
+	const manyMessages = 1000 // whose fractions nobody reads
+	if whole := math.Round(v); v >= manyMessages || math.Abs(v-whole) < 1e-6 {
+		return text.Thousands(whole)
+	}
+	return text.Amount(v)
+}
+
+// chain prints the transfers that set the end.
+func (p *page) chain(policy string, c *result.Chain) {
+	n := 0
+	for _, part := range c.Parts {
+		n += part.Transfers
+	}
+	p.line("")
+	if n > 1 {
+		p.wrapped("A chain of %s, each of which waits for that before it, sets the time of %s:", text.Plural(n, "transfer"), policy)
+	} else {
+		p.wrapped("The last transfer to end sets the time of %s:", policy)
+	}
+	t := text.NewTable("over", "transfers", "from", "to", "bytes", "latency", "alone", "more by\nsharing", "in all").Left(0, 2, 3)
+	u := text.UnitFor(c.EndS)
+	all := result.ChainPart{Over: "all"}
+	for _, part := range c.Parts {
+		row(t, u, &part)
+		all.Transfers, all.Bytes = all.Transfers+part.Transfers, all.Bytes+part.Bytes
+		all.LatencyS, all.AloneS, all.SharingS = all.LatencyS+part.LatencyS, all.AloneS+part.AloneS, all.SharingS+part.SharingS
+	}
+	if len(c.Parts) > 1 {
+		row(t, u, &all)
+	}
+	p.table(t)
+	p.note("alone: what the transfers take with the links to themselves; more by sharing: what others on the same links add")
+}
+
+// row adds a part of a chain to its table.
+func row(t *text.Table, u text.Unit, part *result.ChainPart) {
+	cells := []string{part.Over, text.Count(part.Transfers), part.Src, part.Dst, text.Count(part.Bytes)}
+	t.Row(append(cells, added(u, part.LatencyS, part.AloneS, part.SharingS)...)...)
+}
+
+// added prints parts of a time, and their sum.
+func added(u text.Unit, parts ...float64) []string {
+	var out []string
+	rounded := u.AddUp(parts...)
+	for _, v := range append(rounded, sum(rounded)) {
+		out = append(out, u.Of(v))
+	}
+	return out
+}
+
+// times prints where the time of every router goes.
+func (p *page) times(run *result.Run) {
+	var fluids, delays []*result.Row
+	of := map[string]*result.Traffic{}
+	below, late, wait := "", 0.0, 0.0
+	exact := true
+	for i := range run.Document.Rows {
+		r := &run.Document.Rows[i]
+		if why := r.Labels["unserved"]; why != "" {
+			below += "\n" + text.Wrap(fmt.Sprintf("%s cannot serve: %s", r.Policy, why), text.Width, 0)
+		}
+		play := run.Detail.Play(r.Policy)
+		if play == nil || play.Traffic == nil {
+			continue
+		}
+		of[r.Policy] = play.Traffic
+		if r.Metrics["completion_s"] > 0 && r.Metrics["fluid_s"] > 0 {
+			fluids = append(fluids, r)
+			late = max(late, r.Metrics["completion_s"])
+		}
+		if d := play.Traffic.Delay; d != nil {
+			delays = append(delays, r)
+			wait = max(wait, d.SerialS+d.LatencyS+d.WaitS)
+			exact = exact && d.Exact
+		}
+	}
+	if len(fluids)+len(delays) > 0 {
+		p.line("\n%s", p.strong("Where each router's time goes"))
+	}
+	if len(fluids) > 0 {
+		u := text.UnitFor(late)
+		t := text.NewTable("router", "average\nhops", "all hops,\nspread evenly", "uneven\nloads", "waiting and\nlatency", "completion")
+		for _, r := range fluids {
+			completion, fluid := r.Metrics["completion_s"], r.Metrics["fluid_s"]
+			even := fluid * evenness(of[r.Policy])
+			t.Row(append([]string{r.Policy, fmt.Sprintf("%.4f", r.Metrics["average_hops"])}, added(u, even, fluid-even, completion-fluid)...)...)
+		}
+		p.table(t)
+		p.note("spread evenly: what the routes' hops take on all links together; uneven loads: how much longer the most loaded link takes; the rest is waiting, filling and emptying the links, and latency")
+	}
+	if len(delays) > 0 {
+		u := text.UnitFor(wait)
+		t := text.NewTable("router", "hops of\na packet", "being sent", "latency", "waiting", "mean delay")
+		for _, r := range delays {
+			d := of[r.Policy].Delay
+			t.Row(append([]string{r.Policy, fmt.Sprintf("%.4f", d.Hops)}, added(u, d.SerialS, d.LatencyS, d.WaitS)...)...)
+		}
+		p.table(t)
+		if !exact {
+			p.note("Not every packet was delivered and measured: the parts are those of all packets, and waiting is the rest")
+		}
+	}
+	if below != "" {
+		p.line("%s", below)
+	}
+}
+
+// evenness is the mean load of the links over the largest.
+func evenness(t *result.Traffic) float64 {
+	load, capacity, most := 0.0, 0.0, 0.0
+	for _, g := range t.Groups {
+		load, capacity, most = load+g.Load, capacity+g.Capacity, max(most, g.Most)
+	}
+	if capacity*most == 0 {
+		return 0
+	}
+	return load / (capacity * most)
+}
