@@ -15,30 +15,24 @@ import (
 var Table = []Row{
 	{"reconfigure-during", "the paper's construction: shifted, circulant and Kautz topologies, contracted round by round", during},
 	{"reconfigure-during+", "better circulants, longest ways first, waiting and relaying, several ways a message, and what others do better", plus},
-	{"fast", "permutations one after another, as many as the demand splits into (FAST)", func(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
-		return baselines.Fast(s.Problem, baselines.FastOptions{Model: s.Options.FastModel, Stop: ended(ctx)})
-	}},
-	{"mixnet", "one topology, greedy on the traffic (MixNet)", static(baselines.MixNet)},
-	{"topoopt", "one topology, of shifted rings, on shortest ways (TopoOpt)", static(baselines.TopoOpt)},
-	{"directconnect-kautz", "one topology, a generalised Kautz graph, by the optimum of its flow problem (DirectConnect)", static(baselines.Kautz)},
-	{"directconnect-circulant", "one topology, a circulant graph, by the optimum of its flow problem (DirectConnect)", static(baselines.Circulant)},
-	{"static-ring", "one topology, a ring on each switch", static(baselines.StaticRing)},
-	{"bruck", "Bruck's index algorithm: few topologies, chunks rest between them", func(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
-		return baselines.Bruck(s.Problem, baselines.BruckOptions{All: true, Stop: ended(ctx)})
-	}},
-	{"spreadout", "one shift after another, all chunks straight", func(_ context.Context, s *Planning) ([]plan.Candidate, error) {
-		return baselines.SpreadOut(s.Problem)
-	}},
+	{"fast", "permutations one after another, as many as the demand splits into (FAST)", baseline(baselines.Fast)},
+	{"mixnet", "one topology, greedy on the traffic (MixNet)", baseline(baselines.MixNet)},
+	{"topoopt", "one topology, of shifted rings, on shortest ways (TopoOpt)", baseline(baselines.TopoOpt)},
+	{"directconnect-kautz", "one topology, a generalised Kautz graph, by the optimum of its flow problem (DirectConnect)", baseline(baselines.Kautz)},
+	{"directconnect-circulant", "one topology, a circulant graph, by the optimum of its flow problem (DirectConnect)", baseline(baselines.Circulant)},
+	{"static-ring", "one topology, a ring on each switch", baseline(baselines.StaticRing)},
+	{"bruck", "Bruck's index algorithm: few topologies, chunks rest between them", baseline(baselines.Bruck)},
+	{"spreadout", "one shift after another, all chunks straight", baseline(baselines.SpreadOut)},
 	{"imported", "plans from a file", imported},
 }
 
 // ended asks whether ctx has.
 func ended(ctx context.Context) halt.When { return func() bool { return ctx.Err() != nil } }
 
-// static plans on one topology.
-func static(f func(*plan.Problem, baselines.StaticOptions) ([]plan.Candidate, error)) func(context.Context, *Planning) ([]plan.Candidate, error) {
+// baseline plans as other methods do.
+func baseline(f func(*plan.Problem, baselines.Options) ([]plan.Candidate, error)) func(context.Context, *Planning) ([]plan.Candidate, error) {
 	return func(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
-		return f(s.Problem, baselines.StaticOptions{Schedule: s.Options.Static, Stop: ended(ctx)})
+		return f(s.Problem, baselines.Options{Schedule: s.Options.Static, Model: s.Options.FastModel, Stop: ended(ctx)})
 	}
 }
 

@@ -13,7 +13,19 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"sim/policies/reconfigure/halt"
 )
+
+// Options vary the planners. The zero value is the strongest.
+type Options struct {
+	// Schedule is how chunks cross a topology that stays; "" is Strongest, and of StaticRing Packed.
+	Schedule Schedule
+	// Model is how Fast uses several switches; "" is Together.
+	Model Model
+	// Stop is asked now and then; planning ends with halt.ErrHalted when it says so.
+	Stop halt.When
+}
 
 // ErrOptions says that an option has no such value.
 var ErrOptions = errors.New("baselines: no such option")

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"sim/policies/graph"
 	"sim/policies/reconfigure/halt"
 )
 
@@ -27,26 +28,25 @@ func birkhoff(n int, demand []int32, stop halt.When) []permutation {
 	}
 	// A chunk of a padded cell is a real one as long as there are any.
 	actual := slices.Clone(demand)
-	m, level := newMatching(n), int64(math.MaxInt64)
-	m.stop = stop
+	m, level := graph.NewMatching(n), int64(math.MaxInt64)
 	var list []permutation
 	for most > 0 {
 		stop.Check()
-		for !m.grow() {
-			level = m.lower(left, level)
+		for !m.Grow(stop.Check) {
+			level = lower(m, left, level)
 		}
 		weight := most
-		for u, v := range m.to {
+		for u, v := range m.To {
 			weight = min(weight, left[u*n+int(v)])
 		}
 		p := permutation{to: make([]int32, n), send: make([]int32, n)}
 		for u := range n {
-			v := int(m.to[u])
+			v := int(m.To[u])
 			cell := u*n + v
 			p.set(u, v, int32(min(weight, int64(actual[cell]))))
 			actual[cell] -= p.send[u]
 			if left[cell] -= weight; left[cell] < level {
-				m.refuse(u, v)
+				m.Refuse(u, v)
 			}
 		}
 		most -= weight
@@ -59,8 +59,8 @@ func birkhoff(n int, demand []int32, stop halt.When) []permutation {
 
 // lower admits the cells of the highest content under level and returns that content. Where left has equal sums and
 // there is no perfect matching of the cells from level on, there are such cells (König).
-func (m *matching) lower(left []int64, level int64) int64 {
-	next := int64(-1)
+func lower(m *graph.Matching, left []int64, level int64) int64 {
+	n, next := len(m.To), int64(-1)
 	for _, x := range left {
 		if x < level {
 			next = max(next, x)
@@ -68,7 +68,7 @@ func (m *matching) lower(left []int64, level int64) int64 {
 	}
 	for i, x := range left {
 		if x == next {
-			m.admit(i/m.n, i%m.n)
+			m.Admit(i/n, i%n)
 		}
 	}
 	return next

@@ -8,39 +8,19 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// BruckOptions are those of Bruck.
-type BruckOptions struct {
-	// Radix is r, at least 2. 0 is k+1, the least number of reconfigurations, unless All is set.
-	Radix int
-	// All offers the best of every radix 2..n.
-	All bool
-	// Stop is asked now and then; planning ends with halt.ErrHalted when it says so.
-	Stop halt.When
-}
-
 // Bruck is the index algorithm (Bruck et al., 1997, Sec. 3; paper Sec. 2.2): a chunk for the GPU D further goes by the
 // digits of D to the radix r, lowest first, for digit z of position i a hop of z*r^i, and rests between the hops. The
 // r-1 shifts of a position take ceil((r-1)/k) phases, so r = k+1 takes ceil(log_{k+1} n) phases in all. Chunks rest at
 // GPUs across reconfigurations (Relay). Where a phase has fewer shifts than switches, shifts have several; phases that
-// would have nothing to send are left out. Errors: plan.ErrProblem, ErrOptions.
-func Bruck(p *plan.Problem, o BruckOptions) (_ []plan.Candidate, err error) {
+// would have nothing to send are left out. It offers the best of every radix 2..n. Errors: plan.ErrProblem.
+func Bruck(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 	defer halt.Caught(&err)
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	if o.Radix < 0 || o.Radix == 1 || o.Radix != 0 && o.All {
-		return nil, fmt.Errorf("%w: radix %d of Bruck's algorithm; it is at least 2, and none where all are asked for", ErrOptions, o.Radix)
-	}
-	first, last := o.Radix, o.Radix
-	if o.Radix == 0 {
-		first, last = p.Degree+1, p.Degree+1
-	}
-	if o.All {
-		first, last = 2, p.GPUs
-	}
 	uniform, _ := p.Uniform()
 	var list []plan.Candidate
-	for r := first; r <= last; r++ {
+	for r := 2; r <= p.GPUs; r++ {
 		o.Stop.Check()
 		phases, slots := bruckPhases(p, uniform, r)
 		c := plan.Candidate{Origin: fmt.Sprintf("Bruck, radix %d", r), Reconfigurations: len(phases), Relay: true}

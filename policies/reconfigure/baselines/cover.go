@@ -3,6 +3,7 @@ package baselines
 import (
 	"math"
 
+	"sim/policies/graph"
 	"sim/policies/reconfigure/halt"
 )
 
@@ -27,13 +28,12 @@ func cover(n int, demand []int32, stop halt.When) []permutation {
 	}
 	var list []permutation
 	for range most {
-		m, level := newMatching(n), int64(math.MaxInt64)
-		m.stop = stop
-		for !m.grow() {
-			level = m.lower(left, level)
+		m, level := graph.NewMatching(n), int64(math.MaxInt64)
+		for !m.Grow(stop.Check) {
+			level = lower(m, left, level)
 		}
 		p := permutation{to: make([]int32, n), send: make([]int32, n)}
-		for u, v := range m.to {
+		for u, v := range m.To {
 			cell := u*n + int(v)
 			p.set(u, int(v), int32(left[cell]))
 			if left[cell] == 0 {

@@ -1,9 +1,8 @@
 package baselines
 
 import (
-	"container/heap"
-
 	"sim/fabric/scaleup"
+	"sim/policies/graph"
 	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
 )
@@ -15,34 +14,21 @@ type phase struct {
 	links        []int32
 }
 
-// share gives every load a link and each further of the k links to the load that then takes longest, and returns the
-// slots of the longest. Needs 1 <= len(loads) <= k.
+// share gives every load a link and each further of the k links to the load that then takes longest, of equals the first, and
+// returns the slots of the longest. Needs 1 <= len(loads) <= k.
 func share(loads []int32, k int) (links []int32, slots int32) {
-	h := &shares{load: loads, links: make([]int32, len(loads)), order: make([]int32, len(loads))}
-	for i := range loads {
-		h.links[i], h.order[i] = 1, int32(i)
+	links = make([]int32, len(loads))
+	takes := func(i int32) int32 { return ceil(loads[i], links[i]) }
+	h := graph.NewHeap(func(a, b int32) bool { return takes(a) > takes(b) || takes(a) == takes(b) && a < b })
+	for i := range links {
+		links[i] = 1
+		h.Push(int32(i))
 	}
-	heap.Init(h)
 	for range k - len(loads) {
-		h.links[h.order[0]]++
-		heap.Fix(h, 0)
+		links[*h.First()]++
+		h.Fix()
 	}
-	return h.links, h.slots(h.order[0])
-}
-
-type shares struct{ load, links, order []int32 }
-
-func (h *shares) slots(i int32) int32 { return ceil(h.load[i], h.links[i]) }
-func (h *shares) Len() int            { return len(h.order) }
-func (h *shares) Swap(i, j int)       { h.order[i], h.order[j] = h.order[j], h.order[i] }
-func (h *shares) Push(any)            {}
-func (h *shares) Pop() any            { return nil }
-func (h *shares) Less(i, j int) bool {
-	a, b := h.order[i], h.order[j]
-	if x, y := h.slots(a), h.slots(b); x != y {
-		return x > y
-	}
-	return a < b
+	return links, takes(*h.First())
 }
 
 func ceil(a, b int32) int32 { return (a + b - 1) / b }

@@ -78,7 +78,7 @@ func TestFastOnOneSwitch(t *testing.T) {
 	p := random(12, 1, 6, 1)
 	most, degree := lines(p)
 	for _, m := range []Model{One, Striped, Together} {
-		list, err := Fast(p, FastOptions{Model: m})
+		list, err := Fast(p, Options{Model: m})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestTogetherIsStrongest(t *testing.T) {
 		p := drawProblem(t, 12)
 		delay := engine.Time(rapid.IntRange(0, 50).Draw(t, "delay"))
 		cost := func(m Model) engine.Time {
-			list, err := Fast(p, FastOptions{Model: m})
+			list, err := Fast(p, Options{Model: m})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -181,7 +181,7 @@ func TestBruckByHand(t *testing.T) {
 		{2, 1, 1, 1},
 		{4, 3, 1, 1},
 	} {
-		list, err := Bruck(plan.UniformProblem(c.n, c.k, 1), BruckOptions{})
+		list, err := Bruck(plan.UniformProblem(c.n, c.k, 1), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,7 +194,7 @@ func TestBruckByHand(t *testing.T) {
 func TestSpreadOutUniform(t *testing.T) {
 	for n := 2; n < 20; n++ {
 		for k := 1; k < n; k++ {
-			list, err := SpreadOut(plan.UniformProblem(n, k, 12))
+			list, err := SpreadOut(plan.UniformProblem(n, k, 12), Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -20,20 +20,12 @@ const (
 	One Model = "one"
 )
 
-// FastOptions are those of Fast.
-type FastOptions struct {
-	// Model is how the switches are used; "" is Together.
-	Model Model
-	// Stop is asked now and then; planning ends with halt.ErrHalted when it says so.
-	Stop halt.When
-}
-
 // Fast splits the demand into permutations, and every chunk goes straight to its destination (Lei et al., 2025, in the
 // reading of the paper, Sec. 5.1). Candidates have one of two splits: that of Birkhoff and von Neumann, which takes the
 // fewest slots on one switch and the more permutations the more unequal the demand, and a cover by the fewest
 // permutations, in which every flow waits for the longest. Together has several groupings of each.
 // Errors: plan.ErrProblem, ErrOptions.
-func Fast(p *plan.Problem, o FastOptions) (_ []plan.Candidate, err error) {
+func Fast(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 	defer halt.Caught(&err)
 	if err := p.Check(); err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ import (
 // serves it better. Ties are drawn by the problem's seed; by index they would make rings near to each other. The uniform
 // demand, which the paper does not show for it, is all ties.
 // Errors: plan.ErrProblem, ErrOptions, those of fluid.Optimum.
-func MixNet(p *plan.Problem, o StaticOptions) ([]plan.Candidate, error) {
+func MixNet(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 // round, and on further ones rings of such shifts coprime to n, unlike the others as long as there are any, as make the
 // sum of all distances least. Default schedule: Packed, so that all its candidates have plans.
 // Errors: plan.ErrProblem, ErrOptions, those of fluid.Optimum.
-func StaticRing(p *plan.Problem, o StaticOptions) ([]plan.Candidate, error) {
+func StaticRing(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func ringShifts(n, k int) []int {
 // n^(1/k), n^(2/k) .. (SelectPermutations; Wang et al., NSDI 2023, Sec. 4.3; paper Sec. 5.1). Where fewer than k shifts
 // are coprime to n, they serve again in turn. Its own routing is the single shortest path (Simulated, or idealised
 // Paths); the default is the stronger. Errors: plan.ErrProblem, ErrOptions, those of fluid.Optimum.
-func TopoOpt(p *plan.Problem, o StaticOptions) ([]plan.Candidate, error) {
+func TopoOpt(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}

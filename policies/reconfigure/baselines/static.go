@@ -35,22 +35,9 @@ const (
 	Packed Schedule = "packed"
 )
 
-// StaticOptions are those of the planners that keep one topology.
-type StaticOptions struct {
-	// Schedule is how chunks cross it; "" is Strongest.
-	Schedule Schedule
-	// FluidGap is the relative bracket of Fluid; 0 is fluid.DefaultGap, a thousandth.
-	FluidGap float64
-	// FluidLinks is the most links (GPUs x switches) of which Strongest computes Fluid; 0 is DefaultFluidLinks.
-	FluidLinks int
-	// Stop is asked now and then; planning ends with halt.ErrHalted when it says so.
-	Stop halt.When
-}
-
-// DefaultFluidLinks keeps the default schedule to seconds: the effort of a fluid optimum grows with GPUs x links, and with
-// the cube of the links where a narrow bracket is asked for; and with many links a GPU shortest ways come within a few
-// percent of it.
-const DefaultFluidLinks = 512
+// mostFluidLinks is the most links (GPUs x switches) of which Strongest computes Fluid, which keeps it to seconds: the effort
+// of a fluid optimum grows with GPUs x links, and with many links a GPU shortest ways come within a few percent of it.
+const mostFluidLinks = 512
 
 // network is a topology that a planner may keep.
 type network struct {
@@ -61,7 +48,7 @@ type network struct {
 // static returns the candidates of topologies of which any may be kept. Those that have a plan come first. Fluid optima
 // are not computed where the chunks' hops alone show that another candidate is as good.
 // Errors: ErrOptions, pack.ErrUnreachable, and those of fluid.Optimum.
-func static(p *plan.Problem, o StaticOptions, networks ...network) (_ []plan.Candidate, err error) {
+func static(p *plan.Problem, o Options, networks ...network) (_ []plan.Candidate, err error) {
 	defer halt.Caught(&err)
 	schedule, err := choice("schedule", o.Schedule, Strongest, Fluid, Paths, Simulated, Packed)
 	if err != nil {
@@ -69,9 +56,6 @@ func static(p *plan.Problem, o StaticOptions, networks ...network) (_ []plan.Can
 	}
 	if slices.Max(p.Chunks) == 0 {
 		schedule = Simulated // nothing to send: all are the same
-	}
-	if o.FluidGap < 0 || o.FluidLinks < 0 {
-		return nil, fmt.Errorf("%w: a fluid gap of %v, fluid optima of up to %d links; neither is below 0", ErrOptions, o.FluidGap, o.FluidLinks)
 	}
 	type floor struct {
 		network
@@ -82,7 +66,7 @@ func static(p *plan.Problem, o StaticOptions, networks ...network) (_ []plan.Can
 	var floors []floor
 	least := math.Inf(1)
 	for _, net := range networks {
-		s := pack.ShortestUnless(net.topology, p.GPUs, o.Stop)
+		s := pack.Shortest(net.topology, p.GPUs, o.Stop)
 		offer := func(name string, balanced bool, orders ...pack.Order) error {
 			c, err := played(p, s, balanced, orders, o.Stop)
 			if err != nil {
@@ -114,11 +98,7 @@ func static(p *plan.Problem, o StaticOptions, networks ...network) (_ []plan.Can
 		hops, slots := atLeast(p, s)
 		floors = append(floors, floor{net, hops, slots})
 	}
-	limit := o.FluidLinks
-	if limit == 0 {
-		limit = DefaultFluidLinks
-	}
-	if schedule != Fluid && (schedule != Strongest || p.GPUs*p.Degree > limit) {
+	if schedule != Fluid && (schedule != Strongest || p.GPUs*p.Degree > mostFluidLinks) {
 		return list, nil
 	}
 	slices.SortStableFunc(floors, func(a, b floor) int { return cmp.Compare(a.slots, b.slots) })
@@ -175,12 +155,12 @@ func atLeast(p *plan.Problem, s *pack.Paths) (hops int, slots float64) {
 	return hops, max(float64(hops), sum/max(1, links))
 }
 
-func optimum(p *plan.Problem, t scaleup.Topology, hops int, o StaticOptions) (plan.Candidate, error) {
+func optimum(p *plan.Problem, t scaleup.Topology, hops int, o Options) (plan.Candidate, error) {
 	demand := make([]float64, len(p.Chunks))
 	for i, c := range p.Chunks {
 		demand[i] = float64(c)
 	}
-	r, err := fluid.Optimum(t, p.GPUs, demand, fluid.Options{Gap: o.FluidGap, Stop: o.Stop})
+	r, err := fluid.Optimum(t, p.GPUs, demand, fluid.Options{Stop: o.Stop})
 	if err != nil {
 		return plan.Candidate{}, err
 	}

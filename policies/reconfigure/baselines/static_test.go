@@ -134,7 +134,7 @@ func TestRingShifts(t *testing.T) {
 // Both ways round a ring of n with uniform demand, each link carries at best n/2 (n/2+1) / 2 - n/4 chunks for even n.
 func TestTwoWayRing(t *testing.T) {
 	for _, n := range []int{5, 9, 17} {
-		list, err := StaticRing(plan.UniformProblem(n, 2, 1), StaticOptions{})
+		list, err := StaticRing(plan.UniformProblem(n, 2, 1), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +148,7 @@ func TestTwoWayRing(t *testing.T) {
 func TestKautzReachesAll(t *testing.T) {
 	for n := 3; n < 90; n++ {
 		for k := 2; k < min(n, 9); k++ {
-			s := pack.Shortest(scaleup.GeneralizedKautz(n, k), n)
+			s := pack.Shortest(scaleup.GeneralizedKautz(n, k), n, nil)
 			limit, reach := 0, 1
 			for reach < n {
 				reach *= k

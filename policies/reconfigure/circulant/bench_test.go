@@ -13,7 +13,7 @@ func BenchmarkSlots(b *testing.B) {
 	for b.Loop() {
 		for n := 8; n <= 4096; n *= 2 {
 			rounds.ShiftSlots(n)
-			GreedySlots(n)
+			greedySlots(n)
 		}
 	}
 }

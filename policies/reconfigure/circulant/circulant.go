@@ -3,7 +3,7 @@
 // rotation, and hops commute, so that a phase is an open shop of unit tasks that takes exactly as many slots as its most
 // loaded offset or its farthest chunk. What remains is to choose offsets, and ways over them that load them evenly:
 //
-//   - degree 1: facility location over shifts (GreedySlots);
+//   - degree 1: facility location over shifts;
 //   - higher degrees: the same over tuples of offsets, and a local search for even loads;
 //   - with relaying, where chunks rest at intermediate GPUs across reconfigurations: d phases of k offsets act as one
 //     circulant of d k generators;

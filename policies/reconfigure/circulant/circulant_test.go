@@ -111,7 +111,7 @@ func TestDegree1IsGreedySlots(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			slots := GreedySlots(n)
+			slots := greedySlots(n)
 			if len(list) != n-1 {
 				t.Fatalf("%d GPUs: %d candidates, want %d", n, len(list), n-1)
 			}

@@ -1,17 +1,14 @@
 package circulant
 
 import (
-	"container/heap"
-
+	"sim/policies/graph"
 	"sim/policies/reconfigure/halt"
 )
 
-// GreedyShifts orders all shifts on n GPUs such that each saves most slots beside those before it, even ones, which
+// greedyShifts orders all shifts on n GPUs such that each saves most slots beside those before it, even ones, which
 // split into several cycles, included; of equals the smallest goes first. The saving only falls as shifts are added
 // (it is submodular, as facility location is), so a shift is weighed again only when its last known saving leads.
 // nil for n < 2.
-func GreedyShifts(n int) []int { return greedyShifts(n, nil) }
-
 func greedyShifts(n int, stop halt.When) []int {
 	if n < 2 {
 		return nil
@@ -20,21 +17,20 @@ func greedyShifts(n int, stop halt.When) []int {
 	// The first shift is 1 up to a renaming of GPUs, if it is to reach all.
 	c.take(1)
 	order := append(make([]int, 0, n-1), 1)
-	queue := make(savings, 0, n-2)
+	queue := graph.NewHeap(func(a, b saving) bool { return a.slots > b.slots || a.slots == b.slots && a.shift < b.shift })
 	for s := 2; s < n; s++ {
-		queue = append(queue, saving{int32(s), 0, int64(n) * int64(n)})
+		queue.Push(saving{int32(s), 0, int64(n) * int64(n)})
 	}
-	for len(queue) > 0 {
+	for queue.Len() > 0 {
 		stop.Check()
-		top := &queue[0]
+		top := queue.First()
 		if int(top.at) == len(order) {
 			c.take(int(top.shift))
-			order = append(order, int(top.shift))
-			heap.Pop(&queue)
+			order = append(order, int(queue.Pop().shift))
 			continue
 		}
 		top.slots, top.at = c.saves(int(top.shift)), int32(len(order))
-		heap.Fix(&queue, 0)
+		queue.Fix()
 	}
 	return order
 }
@@ -42,16 +38,9 @@ func greedyShifts(n int, stop halt.When) []int {
 // swapGPUs is the most GPUs for which sets of shifts are improved by exchanges, which take of the order of n^3 steps.
 const swapGPUs = 64
 
-// GreedySlots returns for d = 1..n-1, at index d-1, the slots of one uniform all-to-all (a chunk a pair) over d shifts,
-// every chunk on one topology only, that of fewest hops: the sum over offsets of these hops (the paper's power sum, Sec.
-// 3.1). The shifts are the first d of GreedyShifts, and up to 64 GPUs sets improved by exchanging shifts.
-func GreedySlots(n int) []int64 {
-	_, slots := shiftSets(n, max(0, n-1), nil)
-	return slots
-}
-
-// shiftSets returns for d = 1..most the set of d shifts of GreedySlots, and its slots. Above swapGPUs the sets are
-// prefixes of one order.
+// shiftSets returns for d = 1..most, at index d-1, a set of d shifts and the slots of one uniform all-to-all (a chunk a
+// pair) over them, every chunk on one topology only, that of fewest hops: the sum over offsets of these hops (the paper's
+// power sum, Sec. 3.1). The sets are the first d of greedyShifts, and up to swapGPUs improved by exchanging shifts.
 func shiftSets(n, most int, stop halt.When) (sets [][]int, slots []int64) {
 	order := greedyShifts(n, stop)
 	c := newCover(n)
@@ -131,23 +120,4 @@ func (c *cover) take(s int) {
 type saving struct {
 	shift, at int32
 	slots     int64
-}
-
-// savings is a heap: largest saving first, of equals those weighed lately, then the smallest shift.
-type savings []saving
-
-func (q savings) Len() int { return len(q) }
-func (q savings) Less(i, j int) bool {
-	if q[i].slots != q[j].slots {
-		return q[i].slots > q[j].slots
-	}
-	return q[i].shift < q[j].shift
-}
-func (q savings) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *savings) Push(x any)   { *q = append(*q, x.(saving)) }
-func (q *savings) Pop() any {
-	old := *q
-	x := old[len(old)-1]
-	*q = old[:len(old)-1]
-	return x
 }

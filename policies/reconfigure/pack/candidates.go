@@ -67,23 +67,14 @@ func unreachable(u, v int) error {
 	return fmt.Errorf("%w: GPU %d has no way to GPU %d", ErrUnreachable, u, v)
 }
 
-// Fit spreads the chunks of p over one sequence. Errors: those of the checks of p and of the topologies, ErrUnreachable
-// where two GPUs that exchange chunks have no way, ErrBuffer where no schedule within Options.Buffer is found.
-func Fit(p *plan.Problem, s Sequence, o Options) (_ *Schedule, err error) {
-	defer halt.Caught(&err)
-	if err := check(p, s); err != nil {
-		return nil, err
-	}
-	return new(worker).fit(p, s, o, nil)
-}
-
 // worker holds the memory of one goroutine.
 type worker struct {
 	spread spread
 	player Player
 }
 
-// fit is Fit. Error: errLost where race has better schedules than there can be of q.
+// fit spreads the chunks of p over one sequence. Errors: ErrUnreachable where two GPUs that exchange chunks have no way,
+// ErrBuffer where no schedule within Options.Buffer is found, errLost where race has better schedules than there can be of q.
 func (w *worker) fit(p *plan.Problem, q Sequence, o Options, race *race) (*Schedule, error) {
 	w.player.Stop, w.spread.stop = o.Stop, o.Stop
 	net := newNetwork(q.Topologies, p.GPUs)
@@ -117,8 +108,8 @@ func (w *worker) best(p *plan.Problem, net *network, o Options, race *race) (*Sc
 	return best, nil
 }
 
-// Candidates returns for every sequence the schedule of Fit as a candidate, in the order of the sequences; those without
-// one (ErrUnreachable, ErrBuffer) are left out. Other errors of Fit are returned.
+// Candidates returns for every sequence its schedule as a candidate, in the order of the sequences; those without one
+// (ErrUnreachable, ErrBuffer) are left out. Errors: those of the checks of p and of the topologies.
 func Candidates(p *plan.Problem, list []Sequence, o Options) (_ []plan.Candidate, err error) {
 	defer halt.Caught(&err)
 	all := make([]made, len(list))

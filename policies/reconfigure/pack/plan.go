@@ -10,13 +10,13 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Start is what sequences are made from: sequences for uniform demand, and the numbers of topologies wanted (Sequences).
+// Start is what sequences are made from: sequences for uniform demand, and the numbers of topologies wanted, nil for all up
+// to that from where on all can go straight.
 type Start struct {
 	Base   []Sequence
 	Counts []int
 }
 
-// counts are Counts, or all numbers of topologies up to that from where on all can go straight.
 func (s Start) counts(p *plan.Problem) []int {
 	if s.Counts != nil {
 		return s.Counts
@@ -28,7 +28,7 @@ func (s Start) counts(p *plan.Problem) []int {
 	return list
 }
 
-// Plan makes sequences as Sequences does and schedules them as Candidates does, and returns of those candidates what
+// Plan makes sequences that suit an unequal demand and schedules them as Candidates does, and returns of those what
 // plan.Frontier keeps, of equals perhaps another. Most others it never schedules: a bound on their slots tells that others are better. within is the
 // start of plans whose chunks stay within a phase; with Options.Relay, across that of plans whose chunks may rest across
 // reconfigurations, and plans of one topology are made from across alone. Errors: those of Sequences and Candidates.

@@ -44,14 +44,9 @@ type Player struct {
 // lane is the queue of a link: how many chunks wait, and a word of waiting below which none does.
 type lane struct{ have, low int32 }
 
-// Play schedules walks on a number of links, each link in the given order and never idle while a chunk waits for it.
-// It returns the slots taken and the slot of every crossing, by index into w.Link. Links must be in 0..links-1.
-func Play(links int, w *Walks, order Order) (slots int, at []int32) {
-	at = make([]int32, len(w.Link))
-	return new(Player).Play(links, w, order, at), at
-}
-
-// Play is the function Play into at, which has the length of w.Link.
+// Play schedules walks on a number of links, each link in the given order and never idle while a chunk waits for it. It
+// returns the slots taken, and in at, which has the length of w.Link, the slot of every crossing. Links must be in
+// 0..links-1.
 func (p *Player) Play(links int, w *Walks, order Order, at []int32) (slots int) {
 	most := p.prepare(links, w, order, true)
 	slots, _ = p.run(math.MaxInt, int(most), at)

@@ -118,7 +118,7 @@ func TestFarthestIsOptimalOnRings(t *testing.T) {
 
 func BenchmarkPlay(b *testing.B) {
 	r := scaleup.Circulant(64, 5, 6)
-	w, _ := Shortest(r, 64).Walks(uniform(64, 32), false)
+	w, _ := Shortest(r, 64, nil).Walks(uniform(64, 32), false)
 	for name, w := range map[string]*Walks{"ring": ring(64, 8), "circulant": w} {
 		for _, o := range []Order{ByRank, Farthest} {
 			b.Run(name+[]string{"/rank", "/farthest"}[o], func(b *testing.B) {

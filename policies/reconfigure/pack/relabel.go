@@ -8,19 +8,10 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Relabel renames the GPUs of a sequence such that large demands have few hops (the paper, Sec. 4.4, does so by rounds).
-// It is the quadratic assignment problem, sum over pairs of demand x hops, lowered by exchanging two GPUs while any
-// exchange helps. Relay: hops through all topologies in turn, else within the best one. Errors: those of the checks of p
-// and of the topologies, and ErrUnreachable where some GPUs cannot reach others.
-func Relabel(p *plan.Problem, s Sequence, relay bool) (Sequence, error) {
-	if err := check(p, s); err != nil {
-		return Sequence{}, err
-	}
-	r, _, err := s.relabelled(p, relay, nil)
-	return r, err
-}
-
-// relabelled is Relabel of what has passed its checks, and returns the hops of all chunks too.
+// relabelled renames the GPUs of a sequence such that large demands have few hops (the paper, Sec. 4.4, does so by rounds),
+// and returns the hops of all chunks too. It is the quadratic assignment problem, sum over pairs of demand x hops, lowered
+// by exchanging two GPUs while any exchange helps. Relay: hops through all topologies in turn, else within the best one.
+// Error: ErrUnreachable where some GPUs cannot reach others.
 func (s Sequence) relabelled(p *plan.Problem, relay bool, stop halt.When) (r Sequence, sum int64, err error) {
 	hops, err := s.hops(p.GPUs, relay, stop)
 	if err != nil {

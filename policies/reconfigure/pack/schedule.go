@@ -119,9 +119,7 @@ func (r *Schedule) play(p *Player) {
 	}
 }
 
-// Plan writes the schedule out, sealed. Errors: those of Seal, which would be faults of this package.
-func (r *Schedule) Plan(name string) (*plan.Plan, error) { return r.plan(name, nil) }
-
+// plan writes the schedule out, sealed. Errors: those of Seal, which would be faults of this package.
 func (r *Schedule) plan(name string, stop halt.When) (*plan.Plan, error) {
 	n := r.problem.GPUs
 	p := &plan.Plan{Name: name, GPUs: n, Degree: r.problem.Degree, Relay: r.Relay, Chunks: r.problem.Chunks,

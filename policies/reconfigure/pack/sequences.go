@@ -14,30 +14,6 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Sequences makes sequences for unequal demand, of each of the given numbers of topologies (nil is 1..(n-1)/k: from there
-// on all can go straight). It takes those that suit uniform demand (base,
-// of any number of topologies, beside circulants of its own), relabels them, and with relay chooses some of their
-// permutations anew where that saves hops (the paper builds on symmetry alone, Sec. 4.3; demand that differs much has
-// none). From small ones it grows large ones, by the permutations that save most hops: matchings that give the largest
-// demands links of their own, so that at last all go straight.
-// Of each number of topologies it returns the one with the least hops, and where another has at most some more, that too.
-// Relay as in Options. Errors: those of the checks of p and of base. Sequences of base in which some GPUs cannot reach
-// others are left out.
-func Sequences(p *plan.Problem, base []Sequence, counts []int, relay bool) ([]Sequence, error) {
-	m, err := newMaker(p, Start{base, counts}, relay)
-	if err != nil {
-		return nil, err
-	}
-	if err := m.make(nil); err != nil {
-		return nil, err
-	}
-	var list []Sequence
-	for _, s := range m.list() {
-		list = append(list, s.Sequence)
-	}
-	return list, nil
-}
-
 const (
 	// Of few permutations, kept sequences are worth a schedule if their hops exceed the least by margin at most (twice as
 	// many of one topology, where loads depend most on it); of more, hops foretell slots well enough.
@@ -53,6 +29,13 @@ const (
 	unlike = 0.1
 )
 
+// maker makes sequences for unequal demand, of each of the wanted numbers of topologies. It takes those that suit uniform
+// demand (base, of any number of topologies, beside circulants of its own), relabels them, and with relay chooses some of
+// their permutations anew where that saves hops (the paper builds on symmetry alone, Sec. 4.3; demand that differs much has
+// none). From small ones it grows large ones, by the permutations that save most hops: matchings that give the largest
+// demands links of their own, so that at last all go straight. Of each number of topologies it returns the one with the
+// least hops, and where another has at most some more, that too. Sequences of base in which some GPUs cannot reach others
+// are left out.
 type maker struct {
 	p     *plan.Problem
 	base  []Sequence
@@ -72,7 +55,7 @@ type made struct {
 	again bool    // to be scheduled by another order of ways too
 }
 
-// newMaker checks what Sequences is given.
+// newMaker checks what it is given.
 func newMaker(p *plan.Problem, start Start, relay bool) (*maker, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
@@ -331,7 +314,7 @@ func (m *maker) matched(s Sequence) (grown []made) {
 		}
 		t := joined([][][]int32{list})
 		topologies = append(topologies, t...)
-		near := ShortestUnless(t[0], n, m.stop)
+		near := Shortest(t[0], n, m.stop)
 		for u := range n {
 			for v := range n {
 				if x := near.Left[v*n+u]; x >= 0 {

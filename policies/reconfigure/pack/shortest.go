@@ -24,11 +24,8 @@ type Paths struct {
 }
 
 // Shortest finds the shortest ways between all pairs of GPUs 0..n-1, breadth first into each GPU. The topology's edges
-// must stay in that range (Topology.Check).
-func Shortest(t scaleup.Topology, n int) *Paths { return ShortestUnless(t, n, nil) }
-
-// ShortestUnless is Shortest for a search that may be told to stop: it checks that here and in the Walks of what it returns.
-func ShortestUnless(t scaleup.Topology, n int, stop halt.When) *Paths {
+// must stay in that range (Topology.Check). It asks whether to stop here and in the Walks of what it returns.
+func Shortest(t scaleup.Topology, n int, stop halt.When) *Paths {
 	s := &Paths{Topology: t, GPUs: n, stop: stop, Left: make([]int32, n*n)}
 	s.start, s.edge = t.Outgoing(n)
 	first, tail := incoming(t, n)

@@ -56,7 +56,7 @@ func TestShortest(t *testing.T) {
 				d[i] = min(d[i], d[i/n*n+m]+d[m*n+i%n])
 			}
 		}
-		s := Shortest(top, n)
+		s := Shortest(top, n, nil)
 		chunks := make([]int32, n*n)
 		reachable := true
 		for i := range d {
@@ -121,7 +121,7 @@ func TestBalancedLoadsAreNearTheirMean(t *testing.T) {
 			top = append(top, scaleup.Edge{From: int32(u), To: int32(v)})
 		}
 	}
-	s := Shortest(top, n)
+	s := Shortest(top, n, nil)
 	first, err := s.Walks(uniform(n, 4), false)
 	if err != nil {
 		t.Fatal(err)

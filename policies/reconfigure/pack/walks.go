@@ -14,15 +14,6 @@ type Walks struct {
 // Len is the number of walks.
 func (w *Walks) Len() int { return max(0, len(w.Start)-1) }
 
-// Add appends a walk. Rank is the caller's.
-func (w *Walks) Add(links ...int32) {
-	if len(w.Start) == 0 {
-		w.Start = append(w.Start, 0)
-	}
-	w.Link = append(w.Link, links...)
-	w.Start = append(w.Start, int32(len(w.Link)))
-}
-
 // Reset empties the walks and keeps the memory.
 func (w *Walks) Reset() {
 	w.Start, w.Link, w.Rank = w.Start[:0], w.Link[:0], w.Rank[:0]
