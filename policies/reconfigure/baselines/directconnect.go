@@ -66,7 +66,7 @@ func nearOffsets(n, k int, stop halt.When) []int {
 		used[best] = true
 		return least
 	}
-	least, floor := distances(n, offsets), commuting(n, k)
+	least, floor := distances(n, offsets), int(plan.LeastHops(n, 1, k))
 	for len(offsets) < k {
 		offsets = append(offsets, 0)
 		least = improve(len(offsets)-1, least)
@@ -80,15 +80,4 @@ func nearOffsets(n, k int, stop halt.When) []int {
 		}
 	}
 	return offsets
-}
-
-// commuting is the least sum of distances that k offsets could have: C(h+k-1, k-1) sums of h of them at h hops.
-func commuting(n, k int) int {
-	sum, left, at := 0, n-1, 1
-	for h := 1; left > 0; h++ {
-		at = min(at*(h+k-1)/h, n)
-		sum += h * min(left, at)
-		left -= at
-	}
-	return sum
 }

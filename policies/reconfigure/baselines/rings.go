@@ -85,7 +85,7 @@ func geometricShifts(n, k int) []int {
 func coprimes(n int) []int {
 	var list []int
 	for s := 1; s < n; s++ {
-		if gcd(s, n) == 1 {
+		if plan.GCD(s, n) == 1 {
 			list = append(list, s)
 		}
 	}
@@ -94,35 +94,15 @@ func coprimes(n int) []int {
 
 func totient(n int) int { return len(coprimes(n)) }
 
-func gcd(a, b int) int {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
-}
-
 // distances is the sum of the hops from GPU 0 to all others over the offsets, which is every GPU's; math.MaxInt where
 // they do not reach all.
 func distances(n int, offsets []int) int {
-	hops := make([]int32, n)
-	queue := make([]int, 1, n)
 	sum := 0
-	for i := 0; i < len(queue); i++ {
-		u := queue[i]
-		sum += int(hops[u])
-		for _, s := range offsets {
-			v := u + s
-			if v >= n {
-				v -= n
-			}
-			if v != 0 && hops[v] == 0 {
-				hops[v] = hops[u] + 1
-				queue = append(queue, v)
-			}
+	for _, h := range plan.Reach(n, offsets) {
+		if int(h) >= n {
+			return math.MaxInt
 		}
-	}
-	if len(queue) < n {
-		return math.MaxInt
+		sum += int(h)
 	}
 	return sum
 }

@@ -98,7 +98,7 @@ func TestRingShifts(t *testing.T) {
 				}
 				slices.Sort(shifts)
 				for _, s := range shifts {
-					if s < 1 || s >= n || gcd(s, n) != 1 {
+					if s < 1 || s >= n || plan.GCD(s, n) != 1 {
 						t.Fatalf("n = %d, k = %d: %v", n, k, shifts)
 					}
 				}
@@ -175,8 +175,8 @@ func TestNearOffsets(t *testing.T) {
 		if d := distances(n, got); d != least {
 			t.Errorf("n = %d: offsets %v have distances %d, the best with a 1 %d", n, got, d, least)
 		}
-		if commuting(n, 3) > least {
-			t.Errorf("n = %d: bound %d above %d", n, commuting(n, 3), least)
+		if int(plan.LeastHops(n, 1, 3)) > least {
+			t.Errorf("n = %d: bound %d above %d", n, int(plan.LeastHops(n, 1, 3)), least)
 		}
 	}
 	// Where each offset in turn is only the best beside those before, the sums are 106 and 19 (found by leaving the

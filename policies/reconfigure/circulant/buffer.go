@@ -1,6 +1,10 @@
 package circulant
 
-import "slices"
+import (
+	"slices"
+
+	"sim/policies/reconfigure/plan"
+)
 
 // fitAll returns what fit makes of a list.
 func (l *planner) fitAll(list []*scheme) (fitting []*scheme) {
@@ -67,7 +71,7 @@ func (l *planner) fit(s *scheme) *scheme {
 func (l *planner) givingUp(levels [][]word) (steps []int) {
 	hops := make([][]int32, len(levels))
 	for i, list := range levels {
-		hops[i] = slices.Repeat([]int32{far}, l.n)
+		hops[i] = slices.Repeat([]int32{plan.Far}, l.n)
 		for _, w := range list {
 			hops[i][w.to] = min(hops[i][w.to], w.hops)
 		}
@@ -75,7 +79,7 @@ func (l *planner) givingUp(levels [][]word) (steps []int) {
 	for i := range len(levels) - 1 {
 		var offsets []int
 		for o := 1; o < l.n; o++ {
-			if hops[i+1][o] < far {
+			if hops[i+1][o] < plan.Far {
 				offsets = append(offsets, o)
 			}
 		}

@@ -64,7 +64,7 @@ func leastSlots(n int, phases [][]int, most int) int {
 func TestBasesOf8(t *testing.T) {
 	var words []word
 	for _, w := range phaseWords(8, [][]int{{2, 3}}, 1, false) {
-		if w.hops == reach(8, []int{2, 3})[w.to] {
+		if w.hops == plan.Reach(8, []int{2, 3})[w.to] {
 			words = append(words, w)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/plan"
 )
 
 // exhaustive finds the fewest slots of one chunk a pair without relaying, over all phases of k offsets.
@@ -126,7 +127,7 @@ func (e *exhaustive) serveAll() bool {
 	e.slots[0] = 0
 	e.phase = make([]unitPhase, len(e.slots))
 	for u := 1; u < e.n; u++ {
-		if gcd(u, e.n) == 1 {
+		if plan.GCD(u, e.n) == 1 {
 			e.units = append(e.units, u)
 		}
 	}

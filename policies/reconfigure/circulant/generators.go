@@ -5,11 +5,12 @@ import (
 	"slices"
 
 	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/plan"
 )
 
 // generatorSets returns for m = 1..most sets of m offsets that together reach all offsets in few hops in all: with
 // relaying, d phases of k offsets act as one circulant of d k generators. Each set grows from the one before it and is
-// improved by exchanges, unless it meets freeHops; small ones are also sought from some other starts.
+// improved by exchanges, unless it meets plan.LeastHops; small ones are also sought from some other starts.
 func generatorSets(n, most int, random *rand.Rand, stop halt.When) [][]int {
 	sets := make([][]int, 0, most)
 	g := &generators{n: n, stop: stop, hops: make([]int32, n)}
@@ -28,10 +29,10 @@ func generatorSets(n, most int, random *rand.Rand, stop halt.When) [][]int {
 		}
 		if m > 1 {
 			set = append(slices.Clone(set), 0)
-			set[m-1], _ = g.best(reach(n, set[:m-1]))
+			set[m-1], _ = g.best(plan.Reach(n, set[:m-1]))
 		}
-		free := freeHops(n, 1, m)
-		sum := total(reach(n, set))
+		free := plan.LeastHops(n, 1, m)
+		sum := plan.Total(plan.Reach(n, set))
 		if m > 1 && sum > free {
 			sum = g.improve(set, sum, free)
 			for tries := g.starts(m); tries > 0 && sum > free; tries-- {
@@ -39,7 +40,7 @@ func generatorSets(n, most int, random *rand.Rand, stop halt.When) [][]int {
 				for len(other) < m {
 					other = append(other, 1+random.IntN(n-1))
 				}
-				if s := g.improve(other, total(reach(n, other)), free); s < sum {
+				if s := g.improve(other, plan.Total(plan.Reach(n, other)), free); s < sum {
 					set, sum = other, s
 				}
 			}
@@ -67,8 +68,8 @@ func (g *generators) best(hops []int32) (generator int, sum int64) {
 	g.stop.Check()
 	for v := 1; v < g.n; v++ {
 		copy(g.hops, hops)
-		relax(g.hops, v)
-		if s := total(g.hops); sum < 0 || s < sum {
+		plan.Relax(g.hops, v)
+		if s := plan.Total(g.hops); sum < 0 || s < sum {
 			generator, sum = v, s
 		}
 	}
@@ -85,7 +86,7 @@ func (g *generators) improve(set []int, sum, free int64) int64 {
 				return sum
 			}
 			rest := append(slices.Clone(set[:i]), set[i+1:]...)
-			if v, s := g.best(reach(g.n, rest)); s < sum {
+			if v, s := g.best(plan.Reach(g.n, rest)); s < sum {
 				set[i], sum, same = v, s, 0
 			} else if same++; same == len(set) {
 				break

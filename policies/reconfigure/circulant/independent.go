@@ -36,7 +36,7 @@ func (l *planner) independent(over []plan.Candidate) (list []plan.Candidate) {
 		if i == 1 {
 			origin += ", relayed"
 			for m, set := range sets {
-				hops[m] = total(reach(l.n, set))
+				hops[m] = plan.Total(plan.Reach(l.n, set))
 			}
 		}
 		for _, m := range counts {

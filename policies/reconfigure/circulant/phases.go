@@ -2,6 +2,8 @@ package circulant
 
 import (
 	"slices"
+
+	"sim/policies/reconfigure/plan"
 )
 
 // balance spreads the chunks over words.
@@ -33,7 +35,7 @@ func (l *planner) scatter(s *scheme, t *tuples, firsts []*scheme, starts int) *s
 	random := l.random("scatter", len(s.phases))
 	var units []int
 	for u := 1; u < l.n; u++ {
-		if gcd(u, l.n) == 1 {
+		if plan.GCD(u, l.n) == 1 {
 			units = append(units, u)
 		}
 	}
@@ -70,7 +72,7 @@ func (l *planner) least(d int) int64 { return freeSlots(l.n, l.k, d, l.k, l.chun
 // freeSlots is a lower bound on the slots of degree k for so many chunks a pair, whose words stay within one of so many
 // phases of generators each.
 func freeSlots(n, k, phases, generators int, chunks int32) int64 {
-	return (freeHops(n, phases, generators)*int64(chunks) + int64(k) - 1) / int64(k)
+	return (plan.LeastHops(n, phases, generators)*int64(chunks) + int64(k) - 1) / int64(k)
 }
 
 // stay is the scheme of phases without relaying.
@@ -96,7 +98,7 @@ func (l *planner) polish(s *scheme, tries int) *scheme {
 			continue
 		}
 		tuple[j] = v
-		copy(base, reach(l.n, tuple))
+		copy(base, plan.Reach(l.n, tuple))
 		for q, offsets := range s.phases {
 			if q != p {
 				for o, h := range s.hopsOf(q, offsets) {
@@ -104,7 +106,7 @@ func (l *planner) polish(s *scheme, tries int) *scheme {
 				}
 			}
 		}
-		if total(base)*int64(l.chunks) > s.total()*int64(l.k) {
+		if plan.Total(base)*int64(l.chunks) > s.total()*int64(l.k) {
 			continue
 		}
 		tries--
@@ -126,7 +128,7 @@ func (s *scheme) hopsOf(q int, offsets []int) []int32 {
 		s.reached = make([][]int32, len(s.phases))
 	}
 	if s.reached[q] == nil {
-		s.reached[q] = reach(s.n, offsets)
+		s.reached[q] = plan.Reach(s.n, offsets)
 	}
 	return s.reached[q]
 }
@@ -216,18 +218,18 @@ func (l *planner) tuples(list []*scheme) (better []*scheme) {
 	for _, first := range firsts[:min(beam, len(firsts))] {
 		better = append(better, first)
 		phases := [][]int{first.phases[0]}
-		base := reach(l.n, phases[0])
+		base := plan.Reach(l.n, phases[0])
 		for d := 2; d <= open[len(open)-1]; d++ {
 			phases = append(phases, t.next(base, first.phases[0]))
 			if slices.Contains(open, d) {
-				if sum := total(base); sum > freeHops(l.n, d, l.k) {
+				if sum := plan.Total(base); sum > plan.LeastHops(l.n, d, l.k) {
 					t.improve(phases, exchangeSteps/100)
 				}
 				better = append(better, l.stay(cloneAll(phases), l.kicks()))
 			}
-			copy(base, origin(l.n))
+			copy(base, plan.Origin(l.n))
 			for _, tuple := range phases {
-				for o, h := range reach(l.n, tuple) {
+				for o, h := range plan.Reach(l.n, tuple) {
 					base[o] = min(base[o], h)
 				}
 			}

@@ -8,14 +8,16 @@ import (
 	"pgregory.net/rapid"
 
 	_ "sim/internal/testseed"
+
+	"sim/policies/reconfigure/plan"
 )
 
 // walk finds hops breadth first.
 func walk(n int, generators []int) []int32 {
-	hops := origin(n)
+	hops := plan.Origin(n)
 	for list := []int{0}; len(list) > 0; list = list[1:] {
 		for _, a := range generators {
-			if to := (list[0] + a) % n; hops[to] == far {
+			if to := (list[0] + a) % n; hops[to] == plan.Far {
 				hops[to] = hops[list[0]] + 1
 				list = append(list, to)
 			}
@@ -28,10 +30,10 @@ func TestReach(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 60).Draw(t, "n")
 		generators := rapid.SliceOfN(rapid.IntRange(1, n-1), 1, 5).Draw(t, "generators")
-		if got, want := reach(n, generators), walk(n, generators); !slices.Equal(got, want) {
+		if got, want := plan.Reach(n, generators), walk(n, generators); !slices.Equal(got, want) {
 			// What nothing reaches may be farther than far.
 			for o := range got {
-				if got[o] != want[o] && min(got[o], want[o]) < far {
+				if got[o] != want[o] && min(got[o], want[o]) < plan.Far {
 					t.Fatalf("%v reaches %d in %d hops, want %d", generators, o, got[o], want[o])
 				}
 			}
@@ -46,7 +48,7 @@ func TestBestOffset(t *testing.T) {
 			return rapid.SliceOfN(rapid.IntRange(1, n-1), 0, most).Draw(t, name)
 		}
 		others := draw("others", 3)
-		base := reach(n, append(draw("base", 6), 1))
+		base := plan.Reach(n, append(draw("base", 6), 1))
 		got, saved := newTuples(n, 2).bestOffset(base, others, 0)
 		want, most := 0, int64(-1)
 		for v := 1; v < n; v++ {
@@ -78,7 +80,7 @@ func TestWords(t *testing.T) {
 		if relay {
 			words = relayWords(n, phases, slack)
 		} else {
-			least = origin(n)
+			least = plan.Origin(n)
 			for _, p := range phases {
 				for o, h := range walk(n, p) {
 					least[o] = min(least[o], h)
@@ -142,11 +144,11 @@ func TestGeneratorSets(t *testing.T) {
 	for n := 5; n <= 16; n++ {
 		sets := generatorSets(n, n-1, rand.New(rand.NewPCG(1, 1)), nil)
 		for m := 1; m <= 4; m++ {
-			least := int64(far)
+			least := int64(plan.Far)
 			var try func(from int, set []int)
 			try = func(from int, set []int) {
 				if len(set) == m {
-					least = min(least, total(reach(n, set)))
+					least = min(least, plan.Total(plan.Reach(n, set)))
 					return
 				}
 				for v := from; v < n; v++ {
@@ -154,12 +156,12 @@ func TestGeneratorSets(t *testing.T) {
 				}
 			}
 			try(1, nil)
-			if got := total(reach(n, sets[m-1])); got != least {
+			if got := plan.Total(plan.Reach(n, sets[m-1])); got != least {
 				t.Errorf("%d GPUs, %v: %d hops, the best set takes %d", n, sets[m-1], got, least)
 			}
 		}
 		for m, set := range sets {
-			if got, free := total(walk(n, set)), freeHops(n, 1, m+1); len(set) != m+1 || got < free || m+1 > n/2 && got != free {
+			if got, free := plan.Total(walk(n, set)), plan.LeastHops(n, 1, m+1); len(set) != m+1 || got < free || m+1 > n/2 && got != free {
 				t.Errorf("%d GPUs, %v: %d hops, the bound is %d", n, set, got, free)
 			}
 		}

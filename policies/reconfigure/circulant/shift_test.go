@@ -7,10 +7,10 @@ import (
 	"slices"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"sim/policies/reconfigure/plan"
 	"sim/policies/reconfigure/rounds"
-
-	"pgregory.net/rapid"
 )
 
 var long = flag.Bool("long", false, "also run the tests that take a minute")

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/plan"
 )
 
 // tuples searches for phases of k offsets each that reach all offsets in few hops in all, each within one phase: a
@@ -41,11 +42,11 @@ func saves(base, hops []int32) (sum int64) {
 func (t *tuples) bestOffset(base []int32, others []int, prefer int) (offset int, saved int64) {
 	t.stop.Check()
 	for i := range t.others {
-		t.others[i] = far
+		t.others[i] = plan.Far
 	}
 	t.others[0] = 0
 	for _, a := range others {
-		relax(t.others, a)
+		plan.Relax(t.others, a)
 	}
 	most := slices.Max(base)
 	// Where base is short already, few words can save; these are the words over the others that one more hop may follow.
@@ -69,7 +70,7 @@ func (t *tuples) bestOffset(base []int32, others []int, prefer int) (offset int,
 			sum = already + t.saveNear(base, v, most)
 		} else {
 			copy(t.with, t.others)
-			relax(t.with, v)
+			plan.Relax(t.with, v)
 			sum = saves(base, t.with)
 		}
 		if sum > saved {
@@ -114,7 +115,7 @@ func (t *tuples) saveNear(base []int32, v int, most int32) (sum int64) {
 // climb exchanges the offsets of tuple one by one for better ones beside base, until none is, and returns what it saves.
 func (t *tuples) climb(base []int32, tuple []int) (saved int64) {
 	others := make([]int, 0, t.k)
-	saved = saves(base, reach(t.n, tuple))
+	saved = saves(base, plan.Reach(t.n, tuple))
 	for same := 0; same < t.k; {
 		for j := range tuple {
 			others = append(append(others[:0], tuple[:j]...), tuple[j+1:]...)
@@ -137,10 +138,10 @@ func (t *tuples) next(base []int32, first []int) []int {
 		tuple = append(tuple, v)
 	}
 	saved := t.climb(base, tuple)
-	hops := reach(t.n, first)
+	hops := plan.Reach(t.n, first)
 	unit, most := 0, int64(-1)
 	for u := 2; u < t.n; u++ {
-		if gcd(u, t.n) != 1 {
+		if plan.GCD(u, t.n) != 1 {
 			continue
 		}
 		var sum int64
@@ -175,11 +176,11 @@ func (t *tuples) improve(phases [][]int, work int64) int64 {
 	n, until := t.n, t.work+work
 	hops := make([][]int32, len(phases))
 	for p, tuple := range phases {
-		hops[p] = reach(n, tuple)
+		hops[p] = plan.Reach(n, tuple)
 	}
 	base := make([]int32, n)
 	without := func(skip int) int64 {
-		copy(base, origin(n))
+		copy(base, plan.Origin(n))
 		for p := range hops {
 			if p != skip {
 				for o, h := range hops[p] {
@@ -187,10 +188,10 @@ func (t *tuples) improve(phases [][]int, work int64) int64 {
 				}
 			}
 		}
-		return total(base)
+		return plan.Total(base)
 	}
 	sum := without(-1)
-	free := freeHops(n, len(phases), t.k)
+	free := plan.LeastHops(n, len(phases), t.k)
 	for better := true; better && sum > free; {
 		better = false
 		for p := range phases {
@@ -201,7 +202,7 @@ func (t *tuples) improve(phases [][]int, work int64) int64 {
 			tuple := slices.Clone(phases[p])
 			if s := rest - t.climb(base, tuple); s < sum {
 				phases[p], sum, better = tuple, s, true
-				hops[p] = reach(n, tuple)
+				hops[p] = plan.Reach(n, tuple)
 			}
 		}
 	}
@@ -217,7 +218,7 @@ func (t *tuples) firsts(most int) [][]int {
 	}
 	var list []ranked
 	keep := func(tuple []int, hops int64) {
-		if hops < int64(far) {
+		if hops < int64(plan.Far) {
 			list = append(list, ranked{slices.Clone(tuple), hops})
 		}
 		if len(list) >= 8*most+64 {
@@ -241,13 +242,13 @@ func (t *tuples) firsts(most int) [][]int {
 		var rest func(j, from int, hops []int32)
 		rest = func(j, from int, hops []int32) {
 			if j == t.k {
-				keep(tuple, total(hops))
+				keep(tuple, plan.Total(hops))
 				return
 			}
 			t.stop.Check()
 			for v := from; v < t.n; v++ {
 				with := slices.Clone(hops)
-				relax(with, v)
+				plan.Relax(with, v)
 				tuple[j] = v
 				rest(j+1, v, with)
 			}
@@ -255,11 +256,11 @@ func (t *tuples) firsts(most int) [][]int {
 		for a := 1; a < t.n; a++ {
 			if t.n%a == 0 {
 				tuple[0] = a
-				rest(1, 1, reach(t.n, tuple[:1]))
+				rest(1, 1, plan.Reach(t.n, tuple[:1]))
 			}
 		}
 	} else {
-		base := origin(t.n)
+		base := plan.Origin(t.n)
 		stride := max(1, t.n/64)
 		for v := 2; v < t.n; v += stride {
 			tuple := []int{1, v}
@@ -269,7 +270,7 @@ func (t *tuples) firsts(most int) [][]int {
 			}
 			tuple = tuple[:t.k]
 			t.climb(base, tuple)
-			keep(tuple, total(reach(t.n, tuple)))
+			keep(tuple, plan.Total(plan.Reach(t.n, tuple)))
 		}
 	}
 	slices.SortStableFunc(list, func(a, b ranked) int { return int(a.hops - b.hops) })

@@ -1,6 +1,10 @@
 package circulant
 
-import "slices"
+import (
+	"slices"
+
+	"sim/policies/reconfigure/plan"
+)
 
 // ways lists how chunks can get to each offset: way w takes count[i] hops of generator gen[i] for i = first[w] ..
 // first[w+1]-1, in any order. Those to offset D are start[D] .. start[D+1]-1, short ones first.
@@ -128,20 +132,20 @@ func (s *speller) from(at, g int, hops int32) {
 // over all phases. single lists those of one generator alone.
 func phaseWords(n int, phases [][]int, slack int32, single bool) []word {
 	var spellers []*speller
-	longest := origin(n)
+	longest := plan.Origin(n)
 	for p, offsets := range phases {
 		whole := &speller{n: n, slack: min(slack, 1), longest: longest, most: maxWays}
 		for j, a := range offsets {
 			g := int32(p*len(offsets) + j)
 			if single {
 				spellers = append(spellers, &speller{
-					n: n, offset: []int{a}, gen: []int32{g}, hops: reach(n, []int{a}), longest: longest, most: 1})
+					n: n, offset: []int{a}, gen: []int32{g}, hops: plan.Reach(n, []int{a}), longest: longest, most: 1})
 				continue
 			}
 			whole.offset, whole.gen = append(whole.offset, a), append(whole.gen, g)
 		}
 		if !single {
-			whole.hops = reach(n, offsets)
+			whole.hops = plan.Reach(n, offsets)
 			spellers = append(spellers, whole)
 		}
 	}
@@ -170,7 +174,7 @@ func relayWords(n int, phases [][]int, slack int32) []word {
 			s.offset = append(s.offset, a)
 		}
 	}
-	s.hops = reach(n, s.offset)
+	s.hops = plan.Reach(n, s.offset)
 	s.longest = make([]int32, n)
 	for o, h := range s.hops {
 		s.longest[o] = h + slack

@@ -5,6 +5,7 @@ import (
 
 	"sim/fabric/scaleup"
 	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/plan"
 )
 
 // shifts returns sequences of circulants for uniform demand, of 1 to most topologies, each the one before it and one
@@ -32,7 +33,7 @@ func shifts(n, k, most int, relay bool, stop halt.When) []Sequence {
 			for s := 1; s < n && (pick == 0 || len(topologies)+len(offsets) > 0); s++ {
 				stop.Check()
 				copy(try, open)
-				closure(try, s)
+				plan.Relax(try, s)
 				sum := int64(0)
 				for i, x := range try {
 					sum += int64(min(x, done[i]))
@@ -55,28 +56,4 @@ func shifts(n, k, most int, relay bool, stop halt.When) []Sequence {
 		list = append(list, Sequence{Origin: fmt.Sprintf("%d circulants", len(topologies)), Topologies: topologies[:len(topologies):len(topologies)]})
 	}
 	return list
-}
-
-// closure lets any number of hops of offset s follow.
-func closure(hops []int32, s int) {
-	n := len(hops)
-	for i := range n {
-		// Each cycle of the offset is walked from its least member, twice: the second round carries on from the first.
-		j := i
-		for {
-			if j = (j + s) % n; j <= i {
-				break
-			}
-		}
-		if j < i {
-			continue
-		}
-		for round := 0; round < 2; {
-			next := (j + s) % n
-			hops[next] = min(hops[next], hops[j]+1)
-			if j = next; j == i {
-				round++
-			}
-		}
-	}
 }
