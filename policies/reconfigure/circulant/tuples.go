@@ -112,16 +112,20 @@ func (t *tuples) saveNear(base []int32, v int, most int32) (sum int64) {
 	return sum
 }
 
-// climb exchanges the offsets of tuple one by one for better ones beside base, until none is, and returns what it saves.
-func (t *tuples) climb(base []int32, tuple []int) (saved int64) {
-	others := make([]int, 0, t.k)
+// climb exchanges the offsets of tuple one by one for better ones beside base, until none is, or more, which may be nil and is
+// told what the tuple saves, says to end. It returns what the tuple saves then.
+func (t *tuples) climb(base []int32, tuple []int, more func(saved int64) bool) (saved int64) {
+	others := make([]int, 0, len(tuple))
 	saved = saves(base, plan.Reach(t.n, tuple))
-	for same := 0; same < t.k; {
+	for same := 0; same < len(tuple); {
 		for j := range tuple {
+			if more != nil && !more(saved) {
+				return saved
+			}
 			others = append(append(others[:0], tuple[:j]...), tuple[j+1:]...)
 			if v, s := t.bestOffset(base, others, tuple[j]); s > saved {
 				tuple[j], saved, same = v, s, 0
-			} else if same++; same == t.k {
+			} else if same++; same == len(tuple) {
 				break
 			}
 		}
@@ -137,7 +141,7 @@ func (t *tuples) next(base []int32, first []int) []int {
 		v, _ := t.bestOffset(base, tuple, 0)
 		tuple = append(tuple, v)
 	}
-	saved := t.climb(base, tuple)
+	saved := t.climb(base, tuple, nil)
 	hops := plan.Reach(t.n, first)
 	unit, most := 0, int64(-1)
 	for u := 2; u < t.n; u++ {
@@ -163,7 +167,7 @@ func (t *tuples) next(base []int32, first []int) []int {
 		for j, a := range first {
 			multiple[j] = a * unit % t.n
 		}
-		if t.climb(base, multiple) > saved {
+		if t.climb(base, multiple, nil) > saved {
 			return multiple
 		}
 	}
@@ -200,7 +204,7 @@ func (t *tuples) improve(phases [][]int, work int64) int64 {
 			}
 			rest := without(p)
 			tuple := slices.Clone(phases[p])
-			if s := rest - t.climb(base, tuple); s < sum {
+			if s := rest - t.climb(base, tuple, nil); s < sum {
 				phases[p], sum, better = tuple, s, true
 				hops[p] = plan.Reach(n, tuple)
 			}
@@ -269,7 +273,7 @@ func (t *tuples) firsts(most int) [][]int {
 				tuple = append(tuple, w)
 			}
 			tuple = tuple[:t.k]
-			t.climb(base, tuple)
+			t.climb(base, tuple, nil)
 			keep(tuple, plan.Total(plan.Reach(t.n, tuple)))
 		}
 	}
