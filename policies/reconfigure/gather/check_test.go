@@ -18,18 +18,18 @@ import (
 // explicit is a plan with its messages written out, by phase, to be broken.
 type explicit struct {
 	*plan.Plan
-	tx [][]Tx
+	tx [][]plan.Message
 }
 
 func explicitly(pl *Plan) *explicit {
-	e := &explicit{pl.write(), make([][]Tx, len(pl.Phases))}
+	e := &explicit{pl.write(), make([][]plan.Message, len(pl.Phases))}
 	for i := range e.Steps.Phases {
 		f := &e.Steps.Phases[i]
 		e.tx[i], f.Longest = f.Messages(), slices.Clone(f.Longest)
 		for k := range e.tx[i] { // pieces are shared with the plan
 			e.tx[i][k].Pieces = slices.Clone(e.tx[i][k].Pieces)
 		}
-		f.Messages = func() []Tx { return e.tx[i] }
+		f.Messages = func() []plan.Message { return e.tx[i] }
 	}
 	return e
 }
@@ -73,7 +73,7 @@ func TestBreaches(t *testing.T) {
 		{"topology 0: scaleup: the switches cannot form this topology: edge 0->2 is one too many out of GPU 0", ring,
 			func(pl *explicit) { pl.Topologies[0] = append(pl.Topologies[0], scaleup.Edge{From: 0, To: 2}) }},
 		{"2000 parts a shard of 1000 B", ring, func(pl *explicit) { pl.Steps.Parts = 2000 }},
-		{"phase 0 of an all-gather is a scatter", ring, func(pl *explicit) { pl.Steps.Phases[0].Kind = Scatter }},
+		{"phase 0 of an all-gather is a scatter", ring, func(pl *explicit) { pl.Steps.Phases[0].Kind = plan.Scatter }},
 		{"phase 1 claims the topology of the one before", double, func(pl *explicit) { pl.Steps.Phases[1].Reused = true }},
 		{"an open exchange", double, func(pl *explicit) { pl.Steps.Phases[1].Open = true }},
 		{"phase 1: GPU 0 counts the contribution of GPU 0 to part 0 of shard 0 twice, once in the sum of GPU 2", double,
@@ -86,9 +86,9 @@ func TestBreaches(t *testing.T) {
 			}},
 		{"message 0->2 in step 0 of phase 1: the contribution of GPU 0 to part 0 of shard 0 is counted twice", double,
 			func(pl *explicit) { // both have the sum, and one sends it to the other
-				x := Tx{Phase: 1, From: 0, To: 2, Pieces: []Piece{{Shard: 0, From: 0, To: 1, Origin: -1}}}
-				pl.Topologies[1], pl.tx[1] = pl.Topologies[0], []Tx{x}
-				pl.Steps.Phases[1].Kind = Scatter
+				x := plan.Message{Phase: 1, From: 0, To: 2, Pieces: []plan.Piece{{Shard: 0, From: 0, To: 1, Origin: -1}}}
+				pl.Topologies[1], pl.tx[1] = pl.Topologies[0], []plan.Message{x}
+				pl.Steps.Phases[1].Kind = plan.Scatter
 			}},
 		{"message 0->2 in step 0 of phase 0: GPU 0 does not have GPU 2's sum of part 0 of shard 0", double,
 			func(pl *explicit) { pl.tx[0][0].Pieces[0].Origin = 2 }},
@@ -128,7 +128,7 @@ func TestMutations(t *testing.T) {
 			x.Pieces[k].Shard = (x.Pieces[k].Shard + int32(rapid.IntRange(1, p.GPUs-1).Draw(t, "by"))) % int32(p.GPUs)
 		case 2:
 			what = "twice"
-			if pl.Steps.Phases[i].Kind == Gather {
+			if pl.Steps.Phases[i].Kind == plan.Gather {
 				t.Skip("a second copy does no harm")
 			}
 			x.Pieces = append(x.Pieces, x.Pieces[k])

@@ -18,7 +18,7 @@ func (f *Phase) carries(parts int32) [][][]carry {
 }
 
 // messages returns all messages of a phase, by step, sender and link. Those that would be empty are left out.
-func (pl *Plan) messages(phase int) []Tx {
+func (pl *Plan) messages(phase int) []plan.Message {
 	f := &pl.Phases[phase]
 	switch {
 	case f.trees != nil:
@@ -28,10 +28,10 @@ func (pl *Plan) messages(phase int) []Tx {
 	}
 	n := int32(pl.Problem.GPUs)
 	list := f.carries(pl.Parts)
-	var all []Tx
+	var all []plan.Message
 	for s := range list {
 		from := s
-		if f.Kind == Scatter {
+		if f.Kind == plan.Scatter {
 			from = len(list) - 1 - s
 		}
 		for u := range n {
@@ -39,7 +39,7 @@ func (pl *Plan) messages(phase int) []Tx {
 				if len(m) == 0 {
 					continue
 				}
-				t := Tx{Phase: int32(phase), Step: int32(s), From: u, To: (u + f.Offsets[i]) % n}
+				t := plan.Message{Phase: int32(phase), Step: int32(s), From: u, To: (u + f.Offsets[i]) % n}
 				t.Pieces = f.pieces(n, u, f.Offsets[i], m)
 				all = append(all, t)
 			}
@@ -53,7 +53,7 @@ func (pl *Plan) messages(phase int) []Tx {
 // Residue y of the stage is the coset of y*n/(below*q), the multiples of n/below away from it. Gathering, u passes on the
 // shards from so far behind it. Scattering is the same backwards, on the mirror image: where a copy of shard z came to
 // z+y+offset from z+y, the sum of shard z goes from z-y-offset to z-y.
-func (f *Phase) pieces(n, u, offset int32, m []carry) []Piece {
+func (f *Phase) pieces(n, u, offset int32, m []carry) []plan.Piece {
 	below, q := int32(f.lift.below), int32(f.lift.q)
 	scale, coset := n/(below*q), n/below
 	size := 0
@@ -61,20 +61,20 @@ func (f *Phase) pieces(n, u, offset int32, m []carry) []Piece {
 		size += int(c.count)
 	}
 	members := below
-	if f.Kind == Exchange {
+	if f.Kind == plan.Exchange {
 		members = int32(f.vector)
 	}
-	list := make([]Piece, 0, size*int(members))
+	list := make([]plan.Piece, 0, size*int(members))
 	for _, c := range m {
 		for y := c.first; y < c.first+c.count; y++ {
 			for j := range members {
-				piece := Piece{From: c.from, To: c.to, Origin: -1}
+				piece := plan.Piece{From: c.from, To: c.to, Origin: -1}
 				switch f.Kind {
-				case Gather:
+				case plan.Gather:
 					piece.Shard = (u + 2*n - y*scale - j*coset) % n
-				case Scatter:
+				case plan.Scatter:
 					piece.Shard = (u + offset + y*scale + j*coset) % n
-				case Exchange:
+				case plan.Exchange:
 					piece.Shard = (u + j*(n/members)) % n
 					piece.Origin = (u + n - y*scale) % n
 				}
@@ -105,7 +105,7 @@ func (pl *Plan) longest(f *Phase) []int64 {
 			for _, c := range m {
 				b := plan.Cut(small, c.to, pl.Parts) - plan.Cut(small, c.from, pl.Parts)
 				holds := c.from <= extra && extra < c.to
-				if f.Kind == Exchange {
+				if f.Kind == plan.Exchange {
 					base += b * int64(c.count) * int64(f.vector)
 					if holds {
 						carries += int(c.count)
@@ -122,7 +122,7 @@ func (pl *Plan) longest(f *Phase) []int64 {
 					}
 				}
 			}
-			if f.Kind == Exchange {
+			if f.Kind == plan.Exchange {
 				spacing := n / f.vector
 				base += int64(carries) * int64((rest+spacing-1)/spacing)
 			} else if rest > 0 {

@@ -78,31 +78,31 @@ func (f *fold) next(u, a int) int {
 }
 
 // steps is how many steps a phase of a kind takes.
-func (f *fold) steps(kind Kind) int {
+func (f *fold) steps(kind plan.Kind) int {
 	last := 0
 	if f.kautz {
 		last = 1
 	}
 	switch kind {
-	case Fold:
+	case plan.Fold:
 		return f.digits - f.halved - last
-	case Exchange:
+	case plan.Exchange:
 		return last
 	}
 	return f.halved
 }
 
 // messages returns those of a phase by step; of one sender, link and step they follow each other.
-func (f *fold) messages(kind Kind) [][]message {
+func (f *fold) messages(kind plan.Kind) [][]message {
 	list := make([][]message, f.steps(kind))
 	switch kind {
-	case Scatter:
+	case plan.Scatter:
 		for s := range list {
 			list[s] = f.scatter(s)
 		}
-	case Fold, Exchange:
+	case plan.Fold, plan.Exchange:
 		f.sums(list)
-	case Gather:
+	case plan.Gather:
 		f.gather(list)
 	}
 	return list
@@ -212,7 +212,7 @@ func (f *fold) plan(p *Problem) *Plan {
 		pl.Parts -= pl.Parts % c // so that copies have as much each
 	}
 	sizes := sizesOf(p, pl.Parts, false)
-	for _, kind := range []Kind{Scatter, Fold, Exchange, Gather} {
+	for _, kind := range []plan.Kind{plan.Scatter, plan.Fold, plan.Exchange, plan.Gather} {
 		if f.steps(kind) == 0 {
 			continue
 		}
@@ -241,8 +241,8 @@ func (m *message) follows(o *message) bool {
 }
 
 // transmissions writes out a phase.
-func (f *fold) transmissions(pl *Plan, phase int) []Tx {
-	var all []Tx
+func (f *fold) transmissions(pl *Plan, phase int) []plan.Message {
+	var all []plan.Message
 	kind := pl.Phases[phase].Kind
 	for s, list := range f.messages(kind) {
 		for i, m := range list {
@@ -251,15 +251,15 @@ func (f *fold) transmissions(pl *Plan, phase int) []Tx {
 				continue
 			}
 			if i == 0 || !m.follows(&list[i-1]) {
-				all = append(all, Tx{Phase: int32(phase), Step: int32(s), From: m.from, To: m.to})
+				all = append(all, plan.Message{Phase: int32(phase), Step: int32(s), From: m.from, To: m.to})
 			}
 			x := &all[len(all)-1]
 			for shard := m.first; shard < m.first+m.count; shard++ {
 				origin := int32(-1)
-				if kind == Exchange {
+				if kind == plan.Exchange {
 					origin = m.from
 				}
-				x.Pieces = append(x.Pieces, Piece{Shard: shard, From: from, To: to, Origin: origin})
+				x.Pieces = append(x.Pieces, plan.Piece{Shard: shard, From: from, To: to, Origin: origin})
 			}
 		}
 	}

@@ -128,7 +128,7 @@ func TestFoldLoses(t *testing.T) {
 		p := problem(c[0], c[1], collective.AllReduce, int64(c[0])*100, 8e9, us/10, us)
 		all := folds(c[0], c[1])
 		pl := explicitly(all[rapid.IntRange(0, len(all)-1).Draw(t, "fold")].plan(p))
-		i := slices.IndexFunc(pl.Steps.Phases, func(f plan.Phase) bool { return f.Kind == Fold })
+		i := slices.IndexFunc(pl.Steps.Phases, func(f plan.Phase) bool { return f.Kind == plan.Fold })
 		what := rapid.SampledFrom([]string{"message", "step", "more", "late"}).Draw(t, "what")
 		f := &pl.Steps.Phases[i]
 		switch what {
@@ -138,7 +138,7 @@ func TestFoldLoses(t *testing.T) {
 			pl.tx[i] = slices.Delete(slices.Clone(pl.tx[i]), at, at+1)
 		case "step":
 			step := int32(rapid.IntRange(0, len(f.Longest)-1).Draw(t, "step"))
-			pl.tx[i] = slices.DeleteFunc(slices.Clone(pl.tx[i]), func(x Tx) bool { return x.Step == step })
+			pl.tx[i] = slices.DeleteFunc(slices.Clone(pl.tx[i]), func(x plan.Message) bool { return x.Step == step })
 		case "more":
 			f.Longest = append(f.Longest, 0)
 			pl.Slots[i]++

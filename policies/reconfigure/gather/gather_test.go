@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"sim/engine"
+	"sim/policies/reconfigure/plan"
 	"sim/workloads/collective"
 )
 
@@ -137,33 +138,33 @@ func compute(t rapid.TB, pl *Plan) {
 					for part := e.From; part < e.To; part++ {
 						at := int(e.Shard)*parts + int(part)
 						v := value[x.From][at]
-						if f.Kind == Exchange {
+						if f.Kind == plan.Exchange {
 							v = terms[x.From][[2]int{at, int(e.Origin)}]
 						}
 						sent = append(sent, arrival{int(x.To), at, int(e.Origin), v})
-						if f.Kind == Scatter {
+						if f.Kind == plan.Scatter {
 							value[x.From][at] = 0
 						}
 					}
 				}
 			}
-			if f.Kind == Fold {
+			if f.Kind == plan.Fold {
 				for u := range value {
 					clear(value[u])
 				}
 			}
 			for _, a := range sent {
 				switch f.Kind {
-				case Scatter, Fold:
+				case plan.Scatter, plan.Fold:
 					value[a.to][a.at] += a.value
-				case Gather:
+				case plan.Gather:
 					value[a.to][a.at] = a.value
-				case Exchange:
+				case plan.Exchange:
 					terms[a.to][[2]int{a.at, a.origin}] = a.value
 				}
 			}
 		}
-		if f.Kind == Exchange && !f.Open {
+		if f.Kind == plan.Exchange && !f.Open {
 			for u := range value {
 				clear(value[u])
 				for key, v := range terms[u] {
@@ -243,7 +244,7 @@ func TestDelays(t *testing.T) {
 			}
 			least := minSteps(64, k)
 			best := cheapest(plans, us/10)
-			doubles := best.Steps() == least[len(least)-1] && !slices.ContainsFunc(best.Phases, func(f Phase) bool { return f.Kind != Exchange })
+			doubles := best.Steps() == least[len(least)-1] && !slices.ContainsFunc(best.Phases, func(f Phase) bool { return f.Kind != plan.Exchange })
 			if bytes == 64 && !doubles {
 				t.Errorf("k=%d, %d B: %s is best, not recursive doubling", k, bytes, best.Name)
 			}

@@ -18,15 +18,15 @@ func generalPlans(p *Problem) []*Plan {
 		back := t.backwards()
 		switch { // one direction alone goes either way, of which one may fill links more evenly
 		case p.Op == collective.AllGather:
-			all = append(all, along(p, nil, Gather, t), along(p, nil, Gather, back))
+			all = append(all, along(p, nil, plan.Gather, t), along(p, nil, plan.Gather, back))
 			continue
 		case p.Op == collective.ReduceScatter:
-			all = append(all, along(p, back, Scatter, nil), along(p, t, Scatter, nil))
+			all = append(all, along(p, back, plan.Scatter, nil), along(p, t, plan.Scatter, nil))
 			continue
 		case p.GPUs <= mostExchanged:
-			all = append(all, along(p, nil, Exchange, t))
+			all = append(all, along(p, nil, plan.Exchange, t))
 		}
-		all = append(all, along(p, back, Gather, t))
+		all = append(all, along(p, back, plan.Gather, t))
 	}
 	if p.Op == collective.AllReduce && p.GPUs <= mostTreeGPUs {
 		for _, f := range folds(p.GPUs, p.Degree) {
@@ -38,10 +38,10 @@ func generalPlans(p *Problem) []*Plan {
 }
 
 // along is the plan that scatters along trees back, and then gathers or exchanges along trees on; nil leaves one out.
-func along(p *Problem, back *trees, kind Kind, on *trees) *Plan {
+func along(p *Problem, back *trees, kind plan.Kind, on *trees) *Plan {
 	pl := &Plan{Problem: *p, Parts: partsOf(p)}
 	if back != nil {
-		pl.Phases = pl.grow(Scatter, back)
+		pl.Phases = pl.grow(plan.Scatter, back)
 		pl.Name = "scatter " + back.name
 	}
 	if on != nil {
@@ -59,26 +59,26 @@ func along(p *Problem, back *trees, kind Kind, on *trees) *Plan {
 
 // grow returns the phases of trees: gathering and exchanging along them, scattering against them on the converse
 // topologies, the last first.
-func (pl *Plan) grow(kind Kind, t *trees) []Phase {
+func (pl *Plan) grow(kind plan.Kind, t *trees) []Phase {
 	p := &pl.Problem
 	list := make([]Phase, len(t.legs))
 	for i, l := range t.legs {
-		list[i] = Phase{Phase: plan.Phase{Kind: kind, Open: kind == Exchange && i+1 < len(t.legs), Longest: make([]int64, l.steps)}, trees: t, course: i}
-		list[i].edges = l.topology(kind == Scatter)
+		list[i] = Phase{Phase: plan.Phase{Kind: kind, Open: kind == plan.Exchange && i+1 < len(t.legs), Longest: make([]int64, l.steps)}, trees: t, course: i}
+		list[i].edges = l.topology(kind == plan.Scatter)
 	}
-	sizes := sizesOf(p, pl.Parts, kind == Exchange)
+	sizes := sizesOf(p, pl.Parts, kind == plan.Exchange)
 	load := make([]int64, p.GPUs*p.Degree)
 	t.grow(pl.Parts, p.Stop, func(leg, step int, of []carried) {
 		clear(load)
 		for _, c := range of {
 			load[c.link] += sizes.of(c.shard, c.from, c.to)
 		}
-		if kind == Scatter {
+		if kind == plan.Scatter {
 			step = len(list[leg].Longest) - 1 - step
 		}
 		list[leg].Longest[step] = slices.Max(load)
 	})
-	if kind == Scatter {
+	if kind == plan.Scatter {
 		slices.Reverse(list)
 	}
 	return list
@@ -113,14 +113,14 @@ func (z *sizes) of(shard, from, to int32) int64 {
 }
 
 // transmissions writes out a phase along trees.
-func (f *Phase) transmissions(pl *Plan, phase int) []Tx {
+func (f *Phase) transmissions(pl *Plan, phase int) []plan.Message {
 	n := int32(pl.Problem.GPUs)
-	var all []Tx
+	var all []plan.Message
 	f.trees.grow(pl.Parts, pl.Problem.Stop, func(leg, step int, list []carried) {
 		if leg != f.course {
 			return
 		}
-		if f.Kind == Scatter {
+		if f.Kind == plan.Scatter {
 			step = len(f.Longest) - 1 - step
 		}
 		list = slices.Clone(list)
@@ -131,20 +131,20 @@ func (f *Phase) transmissions(pl *Plan, phase int) []Tx {
 				end++
 			}
 			e := f.edges[list[at].link]
-			x := Tx{Phase: int32(phase), Step: int32(step), From: e.From, To: e.To}
+			x := plan.Message{Phase: int32(phase), Step: int32(step), From: e.From, To: e.To}
 			for _, c := range list[at:end] {
-				if f.Kind != Exchange {
-					x.Pieces = append(x.Pieces, Piece{Shard: c.shard, From: c.from, To: c.to, Origin: -1})
+				if f.Kind != plan.Exchange {
+					x.Pieces = append(x.Pieces, plan.Piece{Shard: c.shard, From: c.from, To: c.to, Origin: -1})
 					continue
 				}
 				for s := range n {
-					x.Pieces = append(x.Pieces, Piece{Shard: s, From: c.from, To: c.to, Origin: c.shard})
+					x.Pieces = append(x.Pieces, plan.Piece{Shard: s, From: c.from, To: c.to, Origin: c.shard})
 				}
 			}
 			all = append(all, x)
 			at = end
 		}
 	})
-	slices.SortStableFunc(all, func(a, b Tx) int { return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.From, b.From)) })
+	slices.SortStableFunc(all, func(a, b plan.Message) int { return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.From, b.From)) })
 	return all
 }

@@ -10,20 +10,6 @@ import (
 	"sim/workloads/collective"
 )
 
-// What the messages of a phase do.
-const (
-	Scatter  = plan.Scatter
-	Exchange = plan.Exchange
-	Gather   = plan.Gather
-	Fold     = plan.Fold
-)
-
-type (
-	Kind  = plan.Kind
-	Piece = plan.Piece
-	Tx    = plan.Message
-)
-
 // Phase is one topology and what is done on it.
 type Phase struct {
 	plan.Phase // without Messages until it is written out
@@ -117,13 +103,13 @@ func (pl *Plan) Topology(phase int) scaleup.Topology {
 // newPlan puts the phases of a recipe together.
 func newPlan(p *Problem, r *recipe, longest map[phaseKey][]int64) *Plan {
 	pl := &Plan{Problem: *p, Parts: partsOf(p)}
-	add := func(kind Kind, l lift, vector int) {
+	add := func(kind plan.Kind, l lift, vector int) {
 		for i := range l.courses {
 			c := i
-			if kind == Scatter {
+			if kind == plan.Scatter {
 				c = len(l.courses) - 1 - i
 			}
-			f := Phase{Phase: plan.Phase{Kind: kind, Open: kind == Exchange && c < len(l.courses)-1}, lift: l, course: c, vector: vector}
+			f := Phase{Phase: plan.Phase{Kind: kind, Open: kind == plan.Exchange && c < len(l.courses)-1}, lift: l, course: c, vector: vector}
 			scale := p.GPUs / (l.below * l.q)
 			for _, a := range l.courses[c].offsets {
 				f.Offsets = append(f.Offsets, a*int32(scale))
@@ -133,7 +119,7 @@ func newPlan(p *Problem, r *recipe, longest map[phaseKey][]int64) *Plan {
 				longest[key] = pl.longest(&f)
 			}
 			f.Longest = slices.Clone(longest[key])
-			if kind == Scatter {
+			if kind == plan.Scatter {
 				slices.Reverse(f.Longest)
 			}
 			if n := len(pl.Phases); n > 0 {
@@ -154,13 +140,13 @@ func newPlan(p *Problem, r *recipe, longest map[phaseKey][]int64) *Plan {
 		vector *= l.q
 	}
 	for _, l := range r.scatter {
-		add(Scatter, l, 0)
+		add(plan.Scatter, l, 0)
 	}
 	for _, l := range r.exchange {
-		add(Exchange, l, vector)
+		add(plan.Exchange, l, vector)
 	}
 	for _, l := range r.gather {
-		add(Gather, l, 0)
+		add(plan.Gather, l, 0)
 	}
 	for i, part := range [][]lift{r.scatter, r.exchange, r.gather} {
 		if len(part) == 0 {
@@ -169,7 +155,7 @@ func newPlan(p *Problem, r *recipe, longest map[phaseKey][]int64) *Plan {
 		if pl.Name != "" {
 			pl.Name += "; "
 		}
-		pl.Name += Kind(i).String() + " " + names(of(part))
+		pl.Name += plan.Kind(i).String() + " " + names(of(part))
 	}
 	return pl
 }

@@ -9,6 +9,7 @@ import (
 
 	"sim/engine"
 	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/plan"
 	"sim/workloads/collective"
 )
 
@@ -97,7 +98,7 @@ func TestTrees(t *testing.T) {
 		scatter := *p
 		scatter.Op = collective.ReduceScatter
 		for _, pl := range []*Plan{
-			along(&gather, nil, Gather, on), along(&scatter, on.on((*graph).mirrored), Scatter, nil), along(p, on.on((*graph).mirrored), Gather, on), along(p, nil, Exchange, on),
+			along(&gather, nil, plan.Gather, on), along(&scatter, on.on((*graph).mirrored), plan.Scatter, nil), along(p, on.on((*graph).mirrored), plan.Gather, on), along(p, nil, plan.Exchange, on),
 		} {
 			if err := pl.write().Check(); err != nil {
 				t.Fatalf("%s: %v", pl.Name, err)
@@ -106,7 +107,7 @@ func TestTrees(t *testing.T) {
 			compute(t, pl)
 		}
 		step := int32(0)
-		pl := along(&gather, nil, Gather, on)
+		pl := along(&gather, nil, plan.Gather, on)
 		for i := range pl.Phases {
 			for _, x := range pl.messages(i) {
 				for _, e := range x.Pieces {
@@ -252,7 +253,7 @@ func TestLineGraphs(t *testing.T) {
 func TestTreesByHand(t *testing.T) {
 	p := problem(6, 2, collective.AllGather, 6000, 8e9, us/10, us)
 	g := graphOf(6, 2, scaleup.GeneralizedKautz(6, 2))
-	pl := along(p, nil, Gather, &trees{name: "kautz", legs: []leg{{g, 2}}})
+	pl := along(p, nil, plan.Gather, &trees{name: "kautz", legs: []leg{{g, 2}}})
 	if want := us + (100+1000+100+2000)*engine.Nanosecond; pl.cost() != want {
 		t.Errorf("%v, want %v: %v", pl.cost(), want, pl.Phases[0].Longest)
 	}
