@@ -8,36 +8,43 @@ import (
 	"sim/scenarios/result"
 )
 
-// PolicyNames returns the policies that s compares, in the order of the
-// result's rows.
-func (s *Scenario) PolicyNames() []string {
-	switch {
-	case s.routes():
-		return s.Policy.Routers
-	case s.plans():
-		return s.Policy.Planners
-	case len(s.Jobs) > 0:
-		return s.Policy.Arbiters
+// decision names the decision whose policies s compares, as [policy] lists them: that
+// which its fabric leaves open, or of several jobs that which is theirs together.
+func (s *Scenario) decision() string {
+	if s.severalJobs() {
+		return "arbiters"
 	}
-	return s.Policy.Allocators
+	if k := findKind("fabric", s.Fabric.Kind); k != nil {
+		return k.decides
+	}
+	return "allocators"
 }
 
+// compared returns the list of the policies that are compared.
+func (s *Scenario) compared() *[]string {
+	p := &s.Policy
+	switch s.decision() {
+	case "arbiters":
+		return &p.Arbiters
+	case "routers":
+		return &p.Routers
+	case "planners":
+		return &p.Planners
+	}
+	return &p.Allocators
+}
+
+// PolicyNames returns the policies that s compares, in the order of the
+// result's rows.
+func (s *Scenario) PolicyNames() []string { return *s.compared() }
+
 // routes reports whether the policies of s are routers.
-func (s *Scenario) routes() bool { return s.Fabric.Kind == "torus" || s.Fabric.Kind == "graph" }
+func (s *Scenario) routes() bool { return s.decision() == "routers" }
 
 // Only returns s with one of its policies.
 func (s *Scenario) Only(policy string) *Scenario {
 	one := *s
-	switch names := []string{policy}; {
-	case s.routes():
-		one.Policy.Routers = names
-	case s.plans():
-		one.Policy.Planners = names
-	case len(s.Jobs) > 0:
-		one.Policy.Arbiters = names
-	default:
-		one.Policy.Allocators = names
-	}
+	*one.compared() = []string{policy}
 	return &one
 }
 

@@ -48,12 +48,7 @@ func (c *checker) resolve() {
 	if complete {
 		found[0] = workloadOn(c.s)
 	}
-	switch {
-	case c.s.routes():
-		c.takePolicies("routers")
-	case c.s.plans():
-		c.takePolicies("planners")
-	}
+	c.takePolicies(c.s.decision())
 	c.Schema = schemaOf(c.s, false, found...)
 	c.Read(complete)
 	c.checkName()

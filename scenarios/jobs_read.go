@@ -66,18 +66,17 @@ func (s *Scenario) jobsSchema() *schema.Schema {
 	return tables
 }
 
-// takePolicies lets --policy, and --set policy.allocators, choose among policies
-// that the scenario lists under another key.
-func (c *checker) takePolicies(key string) {
+// takePolicies lets --policy, and --set policy.allocators, choose among the policies of
+// the decision that is compared.
+func (c *checker) takePolicies(decision string) {
 	const from = "policy.allocators"
-	to := schema.JoinPath("policy", key)
-	_, varied := c.Varied[from]
-	if policy := schema.Child(c.Root, "policy"); policy != nil && (c.Set[from] || varied) {
-		policy[key] = policy["allocators"]
+	to := "policy." + decision
+	origin, varied := c.Varied[from]
+	if policy := schema.Child(c.Root, "policy"); policy != nil && (c.Set[from] || varied) && to != from {
+		policy[decision] = policy["allocators"]
 		delete(policy, "allocators")
-		c.Set[to] = c.Set[from]
-		if varied {
-			c.Varied[to] = c.Varied[from]
+		if c.Set[to] = c.Set[from]; varied {
+			c.Varied[to] = origin
 		}
 	}
 }

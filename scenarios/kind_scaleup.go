@@ -136,7 +136,7 @@ func scaleUpKinds() []*kind {
 			check: checkTraining,
 		},
 		{
-			section: "fabric", name: "scaleup",
+			section: "fabric", name: "scaleup", decides: "planners",
 			doc:   "A scale-up domain: GPUs joined by optical switches that reconfigure during a collective.",
 			parts: scaleUpParts, prepare: prepareImport, check: checkScaleUp,
 		},
@@ -184,7 +184,7 @@ func planners() []string {
 }
 
 // plans reports whether the policies of s are planners.
-func (s *Scenario) plans() bool { return s.Fabric.Kind == "scaleup" }
+func (s *Scenario) plans() bool { return s.decision() == "planners" }
 
 // gathers reports whether s is a collective other than an all-to-all.
 func (s *Scenario) gathers() bool {

@@ -15,6 +15,7 @@ type kind struct {
 	doc     string
 	like    string // kinds of one such have the same keys
 	on      string // of a workload: the only fabric that plays it, "" if several do
+	decides string // of a fabric: the decision that it leaves open, whose policies are compared
 	// parts are its tables, bound to what they set in s. The first is its section.
 	parts   func(s *Scenario) []schema.Part
 	prepare func(c *checker) // after reading, before defaults; may be nil
@@ -42,17 +43,17 @@ func listKinds() []*kind {
 		trafficKinds(),
 		[]*kind{
 			{
-				section: "fabric", name: "ocs-pods", doc: "Pods of GPUs joined by optical circuit switches.",
+				section: "fabric", name: "ocs-pods", decides: "allocators", doc: "Pods of GPUs joined by optical circuit switches.",
 				parts: ocsPodsParts, prepare: prepareReplay, check: func(c *checker) { checkOCSPods(c); checkReplay(c) },
 			},
 			podTrafficKind(allToAll, "Every GPU sends a message to every other."),
 			podTrafficKind(matrixTraffic, "Bytes from each GPU to each, pod after pod, from a file or list."),
 			{
-				section: "fabric", name: "torus", doc: "A torus or mesh of chips, whose wrap-around links may be twisted and may pass optical switches.",
+				section: "fabric", name: "torus", decides: "routers", doc: "A torus or mesh of chips, whose wrap-around links may be twisted and may pass optical switches.",
 				parts: torusParts, check: checkTorus,
 			},
 			{
-				section: "fabric", name: "graph", doc: "Any nodes and directed links.",
+				section: "fabric", name: "graph", decides: "routers", doc: "Any nodes and directed links.",
 				parts: graphParts, prepare: prepareGraph, check: checkGraph,
 			},
 		},
