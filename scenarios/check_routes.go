@@ -283,8 +283,8 @@ func (r *routed) extents(up int) (least, most extent) {
 		if r.torus != nil || w.Kind != hotspot {
 			most.hops = min(most.hops, longestRoute*most.packets*mean)
 		}
-		if w.Kind == hotspot { // the hot nodes may be near
-			mean *= 1 - w.HotShare
+		if h := w.hotSpots(); h != nil { // the hot nodes may be near
+			mean *= 1 - h.Share
 		}
 		least.hops *= max(1, mean)
 	}

@@ -264,8 +264,8 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 	if s.Workload.Kind == matrixTraffic {
 		checkMatrix(c, nodes)
 	}
-	if s.Workload.Kind == hotspot && w.Hot >= nodes {
-		c.Clash([]string{"workload.hot_nodes"}, fmt.Sprintf("%d of %d nodes are hot", w.Hot, nodes), "choose fewer")
+	if h := s.Workload.hotSpots(); h != nil && h.Nodes >= nodes {
+		c.Clash([]string{"workload.hot_nodes"}, fmt.Sprintf("%d of %d nodes are hot", h.Nodes, nodes), "choose fewer")
 	}
 	checkStep(c)
 	if len(c.Diagnostics) == 0 {

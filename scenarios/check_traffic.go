@@ -108,14 +108,19 @@ func (r *routed) lay(nodes int) (keys []string, err error) {
 	case permutation:
 		_, err = r.permutation(nodes, message)
 		return r.blame(err, append([]string{"workload.permutation"}, where...), func() error { _, err := r.permutation(nodes, 1); return err })
-	case hotspot:
-		_, err = collective.HotNodes(w.Hot, nodes, r.s.Seed, r.down)
-		return []string{"workload.hot_nodes"}, err
 	case matrixTraffic:
 		_, err = r.s.matrix(nodes, r.down)
 		return []string{"workload.matrix_file", "workload.matrix"}, err
 	case dataTensor:
 		return r.layDataTensor(nodes)
+	}
+	if p := w.pattern(); p != nil {
+		if h := w.hotSpots(); h != nil {
+			_, err = collective.HotNodes(h.Nodes, nodes, r.s.Seed, r.down)
+			return []string{"workload.hot_nodes"}, err
+		}
+		_, err = p.Traffic(collective.Place{Nodes: nodes, Message: message, Seed: r.s.Seed, Down: r.down})
+		return append(w.keysOf(p), where...), err
 	}
 	one, err := r.collective(nodes, message)
 	if err != nil {

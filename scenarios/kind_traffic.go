@@ -6,6 +6,7 @@ import (
 	"sim/engine"
 	"sim/engine/units"
 	"sim/scenarios/schema"
+	"sim/workloads/collective"
 )
 
 // Traffic is a workload of messages between all nodes of a fabric. Which of its
@@ -24,8 +25,6 @@ type Traffic struct {
 	Window      int         `key:"window" doc:"packets of a flow that may be on their way at once" default:"8" min:"1" max:"1048576" when:"engine.level=packet & source(window)"`
 	Injection   string      `key:"injection" doc:"order in which a node injects the packets of its flows: a packet of each in turn, of one drawn at random, or flow after flow" default:"round-robin" choices:"round-robin|random|sequential" when:"engine.level=packet & source(greedy|paced)"`
 	Permutation string      `key:"permutation" doc:"who sends to whom: at random; 'transpose', the coordinates in reverse order; 'bit-complement', to the opposite end of each dimension; 'bit-reverse' and 'shuffle', of the bits of its number; 'tornado', just less than half-way round each dimension" default:"random" choices:"@permutations" when:"workload.kind=permutation"`
-	Hot         int         `key:"hot_nodes" doc:"nodes that draw more traffic, chosen by the seed" default:"1" min:"1" max:"1048576" when:"workload.kind=hotspot"`
-	HotShare    float64     `key:"hot_share" doc:"share of each node's bytes that goes to them, beside the rest to all" default:"0.1" above:"0" max:"1" when:"workload.kind=hotspot"`
 	TrafficMatrix
 	Rings         string      `key:"rings" doc:"one ring through all nodes, or the rings of each dimension in turn, with the vector split over the orders of dimensions" default:"one" choices:"one|per-dimension" when:"workload.kind=ring-all-reduce|ring-reduce-scatter|ring-all-gather"`
 	RingDims      []string    `key:"ring_dims" doc:"dimensions whose rings there are: the nodes that these join share a vector; none are all" default:"" choices:"x|y|z" empty:"" when:"workload.kind=ring-all-reduce|ring-reduce-scatter|ring-all-gather & workload.rings=per-dimension"`
@@ -82,29 +81,57 @@ var ringKinds = []string{ringAllReduce, ringReduceScatter, ringAllGather}
 
 // trafficKinds describes the workloads that any fabric of nodes and links plays.
 func trafficKinds() []*kind {
-	var all []*kind
-	for _, k := range [][2]string{
+	rows := [][2]string{
 		{allToAll, "Every node sends a message to every other."},
 		{nearestNeighbour, "Every node sends a message over each of its links."},
 		{uniformRandom, "Every packet goes to a node drawn at random."},
 		{permutation, "Every node sends to one other."},
-		{hotspot, "All to all, with a share of each node's traffic to a few nodes."},
+	}
+	for _, p := range collective.Patterns {
+		rows = append(rows, [2]string{p.Name, p.Doc})
+	}
+	rows = append(rows, [][2]string{
 		{matrixTraffic, "Bytes from each node to each, from a file or list."},
 		{ringAllReduce, "All nodes sum a vector, in rings."},
 		{ringReduceScatter, "All nodes sum a vector of which each keeps a part, in rings."},
 		{ringAllGather, "All nodes gather the parts of a vector, in rings."},
 		{dataTensor, "Tensor parallelism, all to all in slices, and data parallelism, rings across them, in turns (Gottipati, Sec. II-B.2)."},
-	} {
+	}...)
+	var all []*kind
+	for _, k := range rows {
 		all = append(all, &kind{section: "workload", name: k[0], doc: k[1], like: "traffic", parts: trafficParts, prepare: prepareTraffic})
 	}
 	return all
 }
 
 func trafficParts(s *Scenario) []schema.Part {
+	w := &s.Workload
+	specs := []any{&w.WorkloadKind, &w.Traffic}
+	for i, p := range collective.Patterns {
+		if i == len(w.Patterns) {
+			w.Patterns = append(w.Patterns, p.New())
+		}
+		specs = append(specs, schema.Used{Spec: w.Patterns[i], When: "workload.kind=" + p.Name})
+	}
 	return []schema.Part{{
 		Path: "workload", Doc: "Who sends how much to whom, and how packets are injected.",
-		Specs: []any{&s.Workload.WorkloadKind, &s.Workload.Traffic}, Defaults: func(int) []any { return []any{s.trafficDefaults()} },
+		Specs: specs, Defaults: func(int) []any { return []any{s.trafficDefaults()} },
 	}}
+}
+
+// pattern returns the pattern of collective.Patterns that the kind names, nil where it is none.
+func (w *Workload) pattern() collective.Pattern {
+	i := slices.IndexFunc(collective.Patterns, func(p collective.Row) bool { return p.Name == w.Kind })
+	if i < 0 || i >= len(w.Patterns) {
+		return nil
+	}
+	return w.Patterns[i]
+}
+
+// hotSpots returns the pattern of that sort, nil of others.
+func (w *Workload) hotSpots() *collective.HotSpots {
+	h, _ := w.pattern().(*collective.HotSpots)
+	return h
 }
 
 // trafficDefaults returns a copy of the traffic with the defaults that follow from other keys.
@@ -150,4 +177,15 @@ func (s *Scenario) packets(n float64) engine.Time {
 	}
 	t := n * 8 * float64(s.Workload.Packet) / float64(rate) * float64(engine.Second)
 	return engine.Time(min(t, float64(engine.Never)/8))
+}
+
+// keysOf returns the keys of a pattern, for what is wrong with it.
+func (w *Workload) keysOf(p collective.Pattern) []string {
+	var keys []string
+	for _, t := range schema.New(nil, schema.Part{Path: "workload", Specs: []any{p}}).Tables {
+		for _, k := range t.Keys {
+			keys = append(keys, "workload."+k.Name)
+		}
+	}
+	return keys
 }

@@ -44,17 +44,16 @@ func (r *routed) traffic() (*load, error) {
 		t, err = r.neighbours(message)
 	case permutation:
 		t, err = r.permutation(nodes, message)
-	case hotspot:
-		var hot []int32
-		if hot, err = collective.HotNodes(w.Hot, nodes, r.s.Seed, r.down); err == nil {
-			t, err = collective.Hotspot(nodes, message, w.HotShare, hot, r.down)
-		}
 	case matrixTraffic:
 		t, err = r.s.matrix(nodes, r.down)
 	case dataTensor:
 		return r.dataTensor()
 	default:
-		return r.rings(message)
+		p := w.pattern()
+		if p == nil {
+			return r.rings(message)
+		}
+		t, err = p.Traffic(collective.Place{Nodes: nodes, Message: message, Seed: r.s.Seed, Down: r.down})
 	}
 	if err != nil {
 		return nil, err

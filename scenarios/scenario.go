@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"sim/workloads/collective"
 )
 
 // Scenario is a checked scenario: defaults and presets are filled in, units
@@ -34,6 +35,7 @@ type Workload struct {
 	Training
 	Traffic
 	Exchange Exchange
+	Patterns []collective.Pattern // by row of collective.Patterns; nil where the kind is no traffic
 }
 
 // WorkloadKind is the key that says which others [workload] has, FabricKind that of [fabric].

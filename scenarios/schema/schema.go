@@ -23,6 +23,12 @@ type Part struct {
 	Inner []string
 }
 
+// Used is a spec whose keys are used on a condition, beside those of their own.
+type Used struct {
+	Spec any
+	When string
+}
+
 // Names resolves the names that tags use.
 type Names struct {
 	Choices    map[string]Choices
@@ -56,6 +62,7 @@ type Table struct {
 	schema *Schema
 	part   *Part
 	of     []reflect.Value // the structs of Keys, or the slice of an array
+	when   []string        // the conditions of all keys of each of these
 	spec   []int           // which of these each key belongs to
 
 	restricted map[string]*Condition
@@ -74,8 +81,12 @@ func (s *Schema) add(p *Part) {
 	own := &Table{Path: p.Path, Doc: p.Doc, When: s.condition(p.Path, p.When), schema: s, part: p}
 	tables := []*Table{own}
 	for n, spec := range p.Specs {
+		when := ""
+		if u, ok := spec.(Used); ok {
+			spec, when = u.Spec, u.When
+		}
 		v := reflect.ValueOf(spec).Elem()
-		own.of = append(own.of, v)
+		own.of, own.when = append(own.of, v), append(own.when, when)
 		t := v.Type()
 		if t.Kind() == reflect.Slice {
 			t = t.Elem()
@@ -89,7 +100,7 @@ func (s *Schema) add(p *Part) {
 			parent, _ := CutLast(path) // whose keys its condition is about
 			tables = append(tables, &Table{
 				Path: path, Doc: below.doc, When: s.condition(parent, below.when), Keys: below.keys,
-				schema: s, part: p, of: []reflect.Value{v}, spec: make([]int, len(below.keys)),
+				schema: s, part: p, of: []reflect.Value{v}, when: []string{when}, spec: make([]int, len(below.keys)),
 			})
 		}
 	}
@@ -129,7 +140,11 @@ func (t *Table) Used(k *Key) *Condition {
 	if c, ok := t.restricted[k.Name]; ok {
 		return c
 	}
-	return t.schema.condition(t.Path, k.when)
+	expr := k.when
+	if also := t.when[t.spec[slices.Index(t.Keys, k)]]; also != "" {
+		expr = strings.TrimSuffix(also+" & "+expr, " & ")
+	}
+	return t.schema.condition(t.Path, expr)
 }
 
 // Restrict has a key be used on another condition than its tag says.
