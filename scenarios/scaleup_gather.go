@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"sim/engine"
-	"sim/policies/reconfigure/gather"
+	collectives "sim/policies/reconfigure/collective"
 	"sim/policies/reconfigure/plan"
 	"sim/scenarios/result"
 	"sim/scenarios/simulate"
@@ -26,7 +26,7 @@ var gatherOps = map[string]collective.Op{allReduce: collective.AllReduce, reduce
 func buildGathered(ctx context.Context, s *Scenario) (*gathered, error) {
 	g := &gathered{s: s, problem: plan.On(s.domain(), gatherOps[s.Workload.Kind], int64(s.Workload.Exchange.Message))}
 	var err error
-	g.bound, err = gather.Bound(g.problem)
+	g.bound, err = collectives.Bound(g.problem)
 	return g, err
 }
 
@@ -107,9 +107,9 @@ func (g *gathered) decide(ctx context.Context, name string, _ int) (answer, erro
 	var err error
 	switch name {
 	case "static-ring":
-		list, err = gather.StaticRings(&problem)
+		list, err = collectives.StaticRings(&problem)
 	case "reconfigure-during+":
-		list, err = gather.Candidates(&problem)
+		list, err = collectives.Candidates(&problem)
 	default:
 		err = fmt.Errorf("plans all-to-alls alone")
 	}

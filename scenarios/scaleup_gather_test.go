@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"sim/engine"
-	"sim/policies/reconfigure/gather"
+	collectives "sim/policies/reconfigure/collective"
 	"sim/policies/reconfigure/plan"
 	"sim/scenarios/result"
 	"sim/workloads/collective"
@@ -24,7 +24,7 @@ func TestGatherSchedules(t *testing.T) {
 		}{{8, 1, 1e6}, {8, 2, 64e3}, {12, 2, 8e3}, {16, 3, 1e5}, {24, 2, 4e3}} {
 			problem := &plan.Collective{GPUs: c.gpus, Degree: c.degree, Op: op, Bytes: c.bytes, Rate: 8e11,
 				Latency: 500 * engine.Nanosecond, Delay: 10 * engine.Microsecond}
-			plans, err := gather.Candidates(problem)
+			plans, err := collectives.Candidates(problem)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -115,7 +115,7 @@ func TestGatherScheduleLarge(t *testing.T) {
 		}
 		return built
 	}
-	best := cheapest(gather.Candidates(p))
+	best := cheapest(collectives.Candidates(p))
 	s := gatherSchedule(best)
 	edges, all, topologies := 0, 0, 0
 	for i := range s.Phases {
@@ -132,7 +132,7 @@ func TestGatherScheduleLarge(t *testing.T) {
 	if want := min(3, topologies) * 4 * 4096; edges != want || all != topologies*4*4096 || topologies < 4 {
 		t.Errorf("%d links of %d are listed, want %d, of %d topologies", edges, all, want, topologies)
 	}
-	ring := cheapest(gather.StaticRings(p))
+	ring := cheapest(collectives.StaticRings(p))
 	if s := gatherSchedule(ring); len(s.Phases) != 1 || len(s.Phases[0].Steps) > 3 || len(lengths(s.Phases[0].Steps)) < 1000 {
 		t.Errorf("a ring's steps are listed as %d runs", len(s.Phases[0].Steps))
 	}

@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"sim/engine"
-	"sim/policies/reconfigure/gather"
+	collectives "sim/policies/reconfigure/collective"
 	"sim/policies/reconfigure/plan"
 	"sim/scenarios/simulate"
 	"sim/workloads/collective"
@@ -25,7 +25,7 @@ func TestSteps(t *testing.T) {
 		p.Rate = rapid.SampledFrom([]float64{8e9, 8e11, 7e10, 1e5}).Draw(t, "rate")
 		p.Latency = rapid.SampledFrom([]engine.Time{1, us / 2, us}).Draw(t, "latency")
 		p.Delay = rapid.SampledFrom([]engine.Time{0, us / 100, us, 1000 * us}).Draw(t, "delay")
-		list, err := gather.Candidates(p)
+		list, err := collectives.Candidates(p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func TestSteps(t *testing.T) {
 // carries. By hand: 3 GPUs with a link each, a shard of 2 B and two of 1 B at 1 us a byte, alpha 1 us. Shard 0, of 2 B, is
 // sent by GPU 0 until 2 us, there at 3, and sent on until 5: there at 6. Synchronised, each step takes 3 us.
 func TestFreeInSteps(t *testing.T) {
-	list, err := gather.StaticRings(&plan.Collective{GPUs: 3, Degree: 1, Op: collective.AllGather, Bytes: 4, Rate: 8e6, Latency: us})
+	list, err := collectives.StaticRings(&plan.Collective{GPUs: 3, Degree: 1, Op: collective.AllGather, Bytes: 4, Rate: 8e6, Latency: us})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package gather
+package collective
 
 // searchVisits bounds a search for sequences, in GPUs met; searchFinds is how many of them are compared.
 const (

@@ -1,4 +1,4 @@
-package gather
+package collective
 
 import (
 	"math"

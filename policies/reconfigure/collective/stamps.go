@@ -1,4 +1,4 @@
-package gather
+package collective
 
 // stamps are k numbers of which the sums of up to so many (any one repeatedly, or none) are 0..reach-1 and more: the
 // postage stamp problem.

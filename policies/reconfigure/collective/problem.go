@@ -1,4 +1,4 @@
-// Package gather plans all-gather, reduce-scatter and all-reduce on GPUs joined by optical switches: which topologies to
+// Package collective plans all-gather, reduce-scatter and all-reduce on GPUs joined by optical switches: which topologies to
 // set up, and which pieces of the data cross which link in each step (the hardware is that of the paper on reconfiguring
 // during a collective, Sec. 2.1; the paper itself plans all-to-all alone).
 //
@@ -11,7 +11,7 @@
 // frontier over reconfigurations, steps and bytes is kept whole, so that every delay picks its best.
 //
 // The package leaves all-to-all to its siblings, the plan's form and its check to package plan, and time to the engines.
-package gather
+package collective
 
 import "sim/policies/reconfigure/plan"
 
