@@ -24,13 +24,11 @@ type instance struct {
 	problem *topology.Problem
 	reduced *engine.Graph // the inter-pod DAG: decisions are made on it
 	origin  []int32       // tasks of graph behind those of reduced
-	times   training.Times
-	bound   engine.Time   // on the ideal makespan
-	ideal   *engine.Trace // of the complete DAG on the ideal fabric
-	service flow.Service  // that the ideal fabric was played with
-	lit     []int         // circuits that made the reference; nil where the ideal fabric did
-	replay  *replay       // nil where nothing is replayed
-	donor   *donation     // nil where there is none
+	ideal
+	best   *engine.Trace // of the complete DAG on the ideal fabric
+	lit    []int         // circuits that made the reference; nil where the ideal fabric did
+	replay *replay       // nil where nothing is replayed
+	donor  *donation     // nil where there is none
 }
 
 // unlike reports whether some replica differs from the others.
@@ -151,7 +149,7 @@ func buildIn(ctx context.Context, s *Scenario, pods []int) (*instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	return in, in.reference(ctx)
+	return in, in.compare(ctx)
 }
 
 // assemble builds iteration, hardware and the open decision.
@@ -193,31 +191,13 @@ func (in *instance) open(ctx context.Context) (err error) {
 	return err
 }
 
-// met is the relative distance within which a makespan counts as meeting its
-// bound: what rounding to ticks leaves.
-const met = 1e-9
-
-// reference plays the instance without communication time and on the ideal
-// fabric, by priority as any optimum may.
-func (in *instance) reference(ctx context.Context) error {
+// compare finds the references of the instance, the ideal fabric's by priority as any optimum may share it.
+func (in *instance) compare(ctx context.Context) error {
 	n, r, err := electrical.Connect(in.pods, in.reduced)
 	if err != nil {
 		return err
 	}
-	none := &engine.Routes{Start: make([]int32, len(in.reduced.Tasks)+1)}
-	compute, err := flow.Run(ctx, in.reduced, n, none, flow.Options{})
-	if err != nil {
-		return fmt.Errorf("playing compute alone: %w", err)
-	}
-	e, err := flow.NewEvaluator(in.reduced, n, r, flow.LevelPriority)
-	if err != nil {
-		return err
-	}
-	e.SetContext(ctx)
-	in.bound = e.Bound()
-	in.times.Compute = compute.Makespan
-	in.times.Ideal, in.service = idealPlay(e, in.bound)
-	if err := ctx.Err(); err != nil {
+	if in.ideal, err = newIdeal(ctx, in.reduced, n, r); err != nil {
 		return err
 	}
 	if !meets(in.times.Ideal, in.bound) {
@@ -233,7 +213,7 @@ func (in *instance) reference(ctx context.Context) error {
 	if n, r, err = electrical.Connect(in.pods, in.graph); err != nil {
 		return err
 	}
-	in.ideal, err = flow.Run(ctx, in.graph, n, r, flow.Options{Service: in.service, Rates: true})
+	in.best, err = flow.Run(ctx, in.graph, n, r, flow.Options{Service: in.service, Rates: true})
 	if err != nil {
 		return fmt.Errorf("playing the ideal fabric: %w", err)
 	}
@@ -247,6 +227,6 @@ func (in *instance) takeReference(ctx context.Context, o *topology.Decision) err
 		return err
 	}
 	in.times.Ideal, in.service, in.lit = o.Makespan, o.Service, o.Circuits
-	in.ideal, err = flow.Run(ctx, in.graph, n, in.optical.Routes, flow.Options{Service: o.Service, Tails: in.tails(o), Rates: true})
+	in.best, err = flow.Run(ctx, in.graph, n, in.optical.Routes, flow.Options{Service: o.Service, Tails: in.tails(o), Rates: true})
 	return err
 }

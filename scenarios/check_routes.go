@@ -196,7 +196,7 @@ func (r *routed) joined() bool {
 // crowded reports whether fluid may have too many flows that are not alike.
 func (r *routed) crowded(most extent) bool {
 	alike := func(name string) bool { return name == "multipath" || name == "route-optimised" }
-	return r.s.Engine.Level == "flow" && !slices.Contains(ringKinds, r.s.Workload.Kind) && most.flows*most.flows*most.hops > mostFluid*most.packets &&
+	return r.s.Engine.Level == "flow" && !r.s.dependent() && most.flows*most.flows*most.hops > mostFluid*most.packets &&
 		!slices.ContainsFunc(r.s.Policy.Routers, alike)
 }
 
@@ -238,6 +238,14 @@ func (r *routed) extents(up int) (least, most extent) {
 	}
 	fluid := true // messages last as long as links take for them
 	switch {
+	case w.Kind == "training":
+		spec, err := s.spec()
+		if err != nil {
+			return extent{}, extent{} // it was told
+		}
+		bytes, transfers := transferBytes(&spec)
+		least.packets = bytes / float64(w.Packet)
+		most.packets = least.packets + transfers
 	case slices.Contains(ringKinds, w.Kind):
 		least.packets = float64(w.Message) / float64(w.Packet)
 		most.packets = 4*n*least.packets + 4*n*n
@@ -301,7 +309,7 @@ func (r *routed) extents(up int) (least, most extent) {
 		carried := until * rates / bits
 		least.hops, most.hops = min(least.hops, carried), min(most.hops, carried)
 	}
-	if buffer, err := s.Fabric.queue(w.Packet); err == nil && buffer > 0 && !slices.Contains(ringKinds, w.Kind) && w.Source != "window" {
+	if buffer, err := s.Fabric.queue(w.Packet); err == nil && buffer > 0 && !s.dependent() && w.Source != "window" {
 		least.hops = min(least.hops, least.seconds*rates/bits)
 	}
 	return least, most
@@ -373,7 +381,7 @@ func (r *routed) limits(name string, x extent, late float64) error {
 		{"late", "fabric.link_latency", "choose less latency"},
 		{"", "workload.message", "choose smaller messages, faster links or less latency"},
 	} {
-		if most := longestPlay.Seconds(); x.seconds > most && (q.of == "" || q.of == "late" && late > x.seconds/2 || q.of == w.Source && w.Pace < 1 && !slices.Contains(ringKinds, s.Workload.Kind)) {
+		if most := longestPlay.Seconds(); x.seconds > most && (q.of == "" || q.of == "late" && late > x.seconds/2 || q.of == w.Source && w.Pace < 1 && !s.dependent()) {
 			return r.fault(q.key, fmt.Sprintf("%s takes %.3g s of simulated time", name, x.seconds), fmt.Sprintf("%s, for at most %.0f s", q.want, most))
 		}
 	}

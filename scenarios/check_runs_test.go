@@ -81,8 +81,14 @@ func (d *anyScenario) draw(workload, fabric string, one int) string {
 		for _, size := range dims {
 			nodes *= int(size.(int64))
 		}
+		if workload == "training" { // of up to 48 GPUs
+			dims = []any{int64(4), int64(4), int64(pick(d, 3, 4))}
+		}
 		d.put("fabric.dims", dims)
 	case "graph":
+		if workload == "training" {
+			nodes += 48
+		}
 		d.put("fabric.edges", d.edges(nodes))
 	case "scaleup":
 		if workload != "training" {

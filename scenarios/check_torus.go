@@ -181,11 +181,6 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 	if !c.OK("workload.kind") {
 		return
 	}
-	if s.Workload.Kind == "training" {
-		c.Clash([]string{"workload.kind"}, fmt.Sprintf("fabric %s does not play training steps", schema.Quote(s.Fabric.Kind)),
-			`set fabric.kind = "ocs-pods", or workload.kind to traffic such as "all-to-all"`)
-		return
-	}
 	if k := findKind("workload", s.Workload.Kind); k.on != "" {
 		c.Clash([]string{"workload.kind"}, fmt.Sprintf("fabric %s does not play %s", schema.Quote(s.Fabric.Kind), schema.Quote(k.name)),
 			fmt.Sprintf("set fabric.kind = %s, or workload.kind to traffic such as \"all-to-all\" or \"ring-all-reduce\"", schema.Quote(k.on)))
@@ -199,7 +194,7 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 	if !c.OK("workload", "engine", "workload.kind", "workload.source", "engine.level") {
 		return
 	}
-	if s.Engine.Level == "flow" && !s.sized() && s.Workload.Kind != matrixTraffic {
+	if s.Engine.Level == "flow" && !s.timed() && s.Workload.Kind != matrixTraffic {
 		c.Clash([]string{"engine.level", "workload.source"}, "level \"flow\" plays messages, source "+schema.Quote(w.Source)+" has rates and times",
 			`set engine.level to "packet" or "static", or choose another source`)
 	}
@@ -252,6 +247,9 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 		if err := one.Check(); err != nil && c.OK("workload.rate", key) {
 			c.Clash([]string{"workload.rate", key, "workload.payload"}, faultText(err), "choose a higher rate or more time")
 		}
+	}
+	if s.Workload.Kind == "training" {
+		w.Payload = w.Packet // of which all counts
 	}
 	if w.Payload < 1 || w.Packet < w.Payload {
 		c.Clash([]string{"workload.payload", "workload.packet"}, fmt.Sprintf("packets of %v carry %v", w.Packet, w.Payload), "write sizes of at least 1 B; payload is part of the packet")

@@ -59,6 +59,11 @@ func checkTraffic(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 			fmt.Sprintf("write at most %.0f B", math.Floor(mostCounted/flows)))
 		return
 	}
+	if s.Workload.Kind == "training" {
+		if checkLinkTraining(c, up); len(c.Diagnostics) > 0 {
+			return
+		}
+	}
 	if keys, err := r.lay(nodes); err != nil {
 		what, want := wanted(err)
 		c.Clash(keys, what, want)
@@ -100,7 +105,7 @@ func (r *routed) lay(nodes int) (keys []string, err error) {
 	message := max(1, int64(w.Message))
 	where := []string{"fabric.failed_chips", "fabric.failed_machines", "fabric.dims", "fabric.open", "fabric.edges", "fabric.file", "workload.kind"}
 	switch w.Kind {
-	case allToAll, uniformRandom:
+	case allToAll, uniformRandom, "training":
 		return nil, nil
 	case nearestNeighbour:
 		_, err = r.neighbours(message)
@@ -203,6 +208,8 @@ func checkPackets(c *checker) {
 func fewerHops(s *Scenario) string {
 	ways, levels := "choose larger packets or smaller messages", `"flow" or "static"`
 	switch {
+	case s.Workload.Kind == "training":
+		ways = "choose larger packets or fewer micro-batches"
 	case s.Workload.Kind == matrixTraffic:
 		ways = "choose larger packets or less traffic"
 	case slices.Contains(ringKinds, s.Workload.Kind) || s.sized():

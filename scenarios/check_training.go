@@ -128,17 +128,19 @@ func checkLength(c *checker) {
 		longest = max(longest, r.ComputeScale)
 	}
 	compute, rate, nic := 0.0, float64(c.s.Fabric.PortBandwidth), float64(c.s.Fabric.NICBandwidth)
-	if c.s.plans() {
+	rates := []string{"fabric.port_bandwidth", "fabric.nic_bandwidth"} // the slowest first
+	switch {
+	case c.s.plans():
 		rate, nic = float64(c.s.Fabric.ScaleUp.NICRate), float64(c.s.Fabric.ScaleUp.NICRate)
+		rates = rates[1:]
+	case c.s.routes():
+		rate, nic = float64(c.s.Fabric.LinkRate), float64(c.s.Fabric.LinkRate)
+		rates = []string{"fabric.link_rate"}
 	}
 	bytes := float64(spec.PipelineBytes()) * float64(2*spec.Microbatches*spec.PP*spec.Chunks*spec.StageGPUs())
 	for v := range spec.PP * spec.Chunks {
 		compute += spec.ForwardSeconds(v) * (1 + spec.Choices.BackwardRatio) * float64(spec.Microbatches)
 		bytes += float64(spec.SyncBytes(v)) * float64(spec.StageGPUs())
-	}
-	rates := []string{"fabric.nic_bandwidth"} // the slowest first
-	if !c.s.plans() {
-		rates = []string{"fabric.port_bandwidth", "fabric.nic_bandwidth"}
 	}
 	for i, r := range c.s.Replicas {
 		if float64(r.PortBandwidth) < rate {

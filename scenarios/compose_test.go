@@ -3,6 +3,7 @@ package scenarios
 import (
 	"context"
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -53,6 +54,65 @@ func TestPacketsNearFluid(t *testing.T) {
 				t.Errorf("%s %s: a slack of %g s with packets of %s, after %g s", c.base, c.set, most, size, last)
 			}
 			last = most
+		}
+	}
+}
+
+// TestTrainingOnLinks: a training step on a torus and on a graph takes in packets about as long as as fluid, on routes of one
+// path each, and no less than the ideal fabric and the bound; smaller packets bring the two together.
+func TestTrainingOnLinks(t *testing.T) {
+	run := func(base string, set ...string) map[string]map[string]float64 {
+		s, err := Load(base, set)
+		if err != nil {
+			t.Fatalf("%s %s: %v", base, set, err)
+		}
+		o, err := Run(context.Background(), s, RunOptions{Workers: 1})
+		if err != nil {
+			t.Fatalf("%s %s: %v", base, set, err)
+		}
+		rows := map[string]map[string]float64{"": o.Document.Reference}
+		for _, row := range o.Document.Rows {
+			rows[row.Policy] = row.Metrics
+		}
+		return rows
+	}
+	for _, c := range []struct {
+		base string
+		set  []string
+	}{
+		{"training-torus", nil},
+		{"training-torus", []string{"workload.gpus=8"}},
+		{"training-torus", []string{"fabric.dims=[3,3,3]", "fabric.failed_chips=[4]", `policy.routers=["shortest","route-optimised"]`}},
+		{"training-graph", []string{"workload.schedule=gpipe", `policy.routers=["shortest","ecmp"]`}},
+	} {
+		fluid := run(c.base, append(c.set, "engine.level=flow")...)
+		for _, size := range []string{"4MB", "500KB"} {
+			got := run(c.base, append(c.set, "engine.level=packet", "workload.packet="+size)...)
+			for policy, m := range got {
+				f := fluid[policy]
+				if policy == "multipath" || policy == "" { // packets that draw their paths make queues
+					continue
+				}
+				if end := m["makespan_s"]; end < f["bound_makespan_s"] || end > 1.03*f["makespan_s"] || end < fluid[""]["makespan_s"] {
+					t.Errorf("%s %s, %s, packets of %s: %g s, as fluid %g s, ideal %g s", c.base, c.set, policy, size, end, f["makespan_s"], fluid[""]["makespan_s"])
+				}
+				if m["nct"] < 1 || m["comm_exposed_s"] <= 0 || m["delivered"] != m["injected"] {
+					t.Errorf("%s %s, %s: NCT %g, %g s exposed", c.base, c.set, policy, m["nct"], m["comm_exposed_s"])
+				}
+			}
+		}
+	}
+	for set, want := range map[string]string{
+		"workload.gpus=24":                   "24 GPUs do not fit 16 nodes; choose a larger fabric, or fewer GPUs",
+		"workload.flows=per-gpu":             `workload.flows: is not used by fabric "torus"`,
+		`policy.allocators=["delta-joint"]`:  `policy.routers: element 1: "delta-joint" is not known`,
+		`fabric.failed_chips=[1]`:            "16 GPUs do not fit 15 nodes",
+		"workload.experts.sizes=zipf":        "workload.experts: is not used by",
+		"workload.microbatches=1000000":      "stay within 2000000",
+		"fabric.gpus_per_pod_per_replica=32": "fabric.gpus_per_pod_per_replica: is not used by",
+	} {
+		if _, err := Load("training-torus", []string{set}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", set, err, want)
 		}
 	}
 }

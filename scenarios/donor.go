@@ -92,7 +92,7 @@ func buildRecipient(ctx context.Context, s *Scenario, workers int) (*instance, e
 	if meets(in.times.Ideal, in.bound) {
 		return in, nil
 	}
-	return in, in.reference(ctx) // more ports may do what nothing did before
+	return in, in.compare(ctx) // more ports may do what nothing did before
 }
 
 // measure adds to the row of a policy what its donor does, and what the policy

@@ -192,7 +192,7 @@ func (m *jobsInstance) begin(ctx context.Context, o *Outcome) error {
 	ideal := make([]*engine.Trace, len(m.jobs))
 	services := make([]flow.Service, len(m.jobs))
 	for j, in := range m.jobs {
-		ideal[j], services[j] = in.ideal, in.service
+		ideal[j], services[j] = in.best, in.service
 	}
 	o.Detail.Reference = m.describe(ctx, "", ideal, services, nil)
 	return nil

@@ -167,7 +167,14 @@ func (s *Scenario) timed() bool {
 }
 
 // sized reports whether all messages have one size.
-func (s *Scenario) sized() bool { return s.Workload.Kind != matrixTraffic && s.timed() }
+func (s *Scenario) sized() bool {
+	return s.Workload.Kind != matrixTraffic && s.Workload.Kind != "training" && s.timed()
+}
+
+// dependent reports whether transfers wait for each other, as those of ring collectives and of training steps do.
+func (s *Scenario) dependent() bool {
+	return slices.Contains(ringKinds, s.Workload.Kind) || s.Workload.Kind == "training"
+}
 
 // packets returns how long so many packets take on a link.
 func (s *Scenario) packets(n float64) engine.Time {

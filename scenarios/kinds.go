@@ -134,7 +134,7 @@ func (k *kind) playedOn() []string {
 	case k.on != "":
 		return []string{k.on}
 	case k.name == "training":
-		return []string{"ocs-pods"}
+		return []string{"ocs-pods", "torus", "graph"}
 	}
 	return []string{"torus", "graph"}
 }

@@ -13,16 +13,8 @@ import (
 
 // referenceMetrics are those of the ideal fabric and of compute alone.
 func (in *instance) referenceMetrics() map[string]float64 {
-	m := map[string]float64{
-		in.end():            in.times.Ideal.Seconds(),
-		"bound_" + in.end(): in.bound.Seconds(),
-		"tasks":             float64(len(in.graph.Tasks)),
-		"transfers":         float64(in.transfers()),
-	}
-	if in.it != nil {
-		m["compute_makespan_s"] = in.times.Compute.Seconds()
-		m["comm_exposed_s"] = (in.times.Ideal - in.times.Compute).Seconds()
-	}
+	m := map[string]float64{"tasks": float64(len(in.graph.Tasks)), "transfers": float64(in.transfers())}
+	in.ideal.metrics(m, in.end(), in.it != nil)
 	if in.bound > 0 {
 		m["gap"] = float64(in.times.Ideal-in.bound) / float64(in.bound)
 	}
@@ -92,13 +84,8 @@ func (in *instance) row(name string, d *topology.Decision, end engine.Time, t *e
 
 // iteration measures a simulation of a training step that ends at end.
 func (in *instance) iteration(row *result.Row, end engine.Time, t *engine.Trace) {
-	row.Metrics["comm_exposed_s"] = (end - in.times.Compute).Seconds()
-	if nct, ok := in.times.NCT(end); ok {
-		row.Metrics["nct"] = nct
-	} else {
-		row.Labels["nct"] = "undefined: the ideal fabric exposes no communication, this topology does"
-	}
-	if ideal := in.pods.CriticalTransfer(in.graph, in.ideal); ideal > 0 {
+	in.exposed(row.Metrics, row.Labels, end)
+	if ideal := in.pods.CriticalTransfer(in.graph, in.best); ideal > 0 {
 		row.Metrics["nct_critical_path"] = float64(in.pods.CriticalTransfer(in.graph, t)) / float64(ideal)
 	} else {
 		row.Labels["nct_critical_path"] = "undefined: the ideal fabric's critical path holds no transfer"
@@ -216,7 +203,12 @@ func (s *Scenario) Words() string {
 	if s.podTraffic() {
 		return s.podTrafficWords()
 	}
-	w, f := &s.Workload, &s.Fabric
+	return fmt.Sprintf("%s; %s a replica, each of %d GPUs with %s", s.trainingWords(), plural(s.PodsPerReplica(), "pod"), s.Fabric.GPUsPerPodPerReplica, s.portWords())
+}
+
+// trainingWords says in a line what is trained on how many GPUs.
+func (s *Scenario) trainingWords() string {
+	w := &s.Workload
 	parallel := fmt.Sprintf("TP %d, PP %d", w.TP, w.PP)
 	if w.Architecture.Experts > 0 {
 		parallel += fmt.Sprintf(", EP %d", w.EP)
@@ -225,9 +217,8 @@ func (s *Scenario) Words() string {
 	if s.Title != "" {
 		name = s.Title
 	}
-	return fmt.Sprintf("%s on %d GPUs: %s, %s, %d micro-batches of %d tokens, %s; %s a replica, each of %d GPUs with %s",
-		name, w.GPUs, parallel, plural(w.ReplicaCount(), "replica"), w.Microbatches, w.Sequence*w.Microbatch, w.Schedule,
-		plural(s.PodsPerReplica(), "pod"), f.GPUsPerPodPerReplica, s.portWords())
+	return fmt.Sprintf("%s on %d GPUs: %s, %s, %d micro-batches of %d tokens, %s", name, w.GPUs, parallel, plural(w.ReplicaCount(), "replica"),
+		w.Microbatches, w.Sequence*w.Microbatch, w.Schedule)
 }
 
 // portWords says how many optical ports of which rate a pod has, and in which replicas these differ; of many, their range.

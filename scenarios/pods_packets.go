@@ -45,8 +45,5 @@ func (in *instance) packets(ctx context.Context, d *topology.Decision, fluid *en
 // measure adds how packets compare with the fluid that was decided on, and what became of them.
 func (p *podPackets) measure(row *result.Row) {
 	row.Metrics["fluid_s"], row.Metrics["packet_slack_s"] = p.fluid.Seconds(), p.slack.Seconds()
-	if p.fluid > 0 {
-		row.Metrics["over_fluid"] = p.trace.Makespan.Seconds() / p.fluid.Seconds()
-	}
 	p.packets.measure(row)
 }

@@ -63,7 +63,7 @@ func buildPodTraffic(ctx context.Context, s *Scenario) (*instance, error) {
 	if err := in.open(ctx); err != nil {
 		return nil, err
 	}
-	return in, in.reference(ctx)
+	return in, in.compare(ctx)
 }
 
 // betweenPods is the traffic between the nodes of pods.

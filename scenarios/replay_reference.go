@@ -8,25 +8,6 @@ import (
 	"sim/workloads/training"
 )
 
-// idealPlay plays e by one service after the other and returns the shortest
-// makespan and its service. It stops at one that meets the bound.
-func idealPlay(e *flow.Evaluator, bound engine.Time) (engine.Time, flow.Service) {
-	best, by := engine.Never, flow.LevelPriority
-	for _, service := range []flow.Service{flow.LevelPriority, flow.TailPriority, flow.MaxMin} {
-		if meets(best, bound) {
-			break
-		}
-		e.SetService(service)
-		if c, ok := e.Makespan(best); ok {
-			best, by = c, service
-		}
-	}
-	return best, by
-}
-
-// meets reports whether a makespan is its bound but for rounding.
-func meets(c, bound engine.Time) bool { return float64(c) <= float64(bound)*(1+met) }
-
 // references plays, for each seed, compute alone and the ideal fabric under the
 // same perturbed compute times as the policies will, the ideal fabric as in the
 // plan: by whichever service is best, knowing the times, and on circuits if

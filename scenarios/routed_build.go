@@ -12,6 +12,7 @@ import (
 	"sim/fabric/torus"
 	"sim/internal/once"
 	"sim/policies/routing"
+	"sim/workloads/training"
 )
 
 // routed is a scenario of traffic on links, built. Its policies are routers.
@@ -24,10 +25,12 @@ type routed struct {
 	whole, known *engine.Network
 	down         []bool // nodes; nil is none
 	load         *load
-	overRates    bool    // the rates of the links that routers see at first differ: loads are over them
-	least        float64 // bound on the load of the most loaded of these links
-	shortest     float64 // hops of the shortest ways of all messages
-	cubes        *joined // nil where optical switches join nothing
+	overRates    bool                // the rates of the links that routers see at first differ: loads are over them
+	least        float64             // bound on the load of the most loaded of these links
+	shortest     float64             // hops of the shortest ways of all messages
+	it           *training.Iteration // whose transfers are led; nil of traffic
+	ideal                            // of it
+	cubes        *joined             // nil where optical switches join nothing
 
 	mu      sync.Mutex
 	healthy map[string]unharmed // by router
@@ -102,7 +105,10 @@ func buildRouted(ctx context.Context, s *Scenario) (*routed, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	r.bound(ctx)
+	r.leastLoad(ctx)
+	if err := r.compare(ctx); err != nil {
+		return nil, err
+	}
 	return r, ctx.Err()
 }
 
@@ -151,10 +157,10 @@ func (r *routed) problem(n *engine.Network) *routing.Problem {
 	return p
 }
 
-// bound finds what no routes can undercut: the hops of shortest ways, spread over
+// leastLoad finds what no routes can undercut: the hops of shortest ways, spread over
 // all links that routers see at first as if these were one. Where rates differ a link counts
 // as many times as it is faster than fabric.link_rate.
-func (r *routed) bound(ctx context.Context) {
+func (r *routed) leastLoad(ctx context.Context) {
 	n := r.seen()
 	r.overRates = r.problem(n).RatesDiffer()
 	links := 0.0
@@ -233,6 +239,9 @@ func (r *routed) referenceMetrics() map[string]float64 {
 		}
 		cut, _ := static.Bisection(r.known, r.s.Seed, planes...)
 		m["bisection_links"] = float64(cut)
+	}
+	if r.it != nil && r.s.Engine.Level != "static" {
+		r.ideal.metrics(m, r.end(), true)
 	}
 	lost := 0
 	for _, l := range r.known.Links {

@@ -254,7 +254,7 @@ func (a *routedAnswer) packets(ctx context.Context, seen *engine.Network, after 
 		a.stats = stats
 		if !slices.Contains(trace.End, engine.Never) { // else the play was cut off
 			a.graph, a.trace = r.load.graph, trace
-			a.row.Metrics["completion_s"] = trace.Makespan.Seconds()
+			a.ends(trace.Makespan)
 		}
 		a.delays()
 		return nil
@@ -333,7 +333,15 @@ func (a *routedAnswer) flow(ctx context.Context, seen *engine.Network) error {
 	if err != nil {
 		return err
 	}
-	a.row.Metrics["completion_s"] = t.Makespan.Seconds()
+	a.ends(t.Makespan)
 	a.graph, a.trace = g, t
 	return nil
+}
+
+// ends measures when the work ends.
+func (a *routedAnswer) ends(at engine.Time) {
+	a.row.Metrics[a.r.end()] = at.Seconds()
+	if a.r.it != nil {
+		a.r.exposed(a.row.Metrics, a.row.Labels, at)
+	}
 }

@@ -359,7 +359,7 @@ func (a *routedAnswer) chain() *result.Chain {
 	if a.stats != nil {
 		packet = float64(a.r.s.Workload.Packet)
 	}
-	chain := &result.Chain{EndS: t.Makespan.Seconds()}
+	chain := &result.Chain{EndS: t.Makespan.Seconds(), Computes: a.r.it != nil}
 	at := map[string]int{}
 	dims := a.r.linkDims()
 	before, last := engine.Time(0), 0

@@ -185,10 +185,13 @@ func (a *routedAnswer) fluid(message float64) float64 {
 	return a.pressed * message * 8 / float64(a.r.s.Fabric.LinkRate)
 }
 
-// steps returns the transfers of a ring collective that wait for each other, at
+// steps returns the links of transfers that wait for each other, at
 // most.
 func (a *routedAnswer) steps() float64 {
 	n := 0.0
+	if it := a.r.it; it != nil {
+		return float64(2*it.Spec.Microbatches*it.Spec.PP*it.Spec.Chunks+1) * float64(a.loads.MaxHops)
+	}
 	if d := a.r.torus.Dims; a.r.s.Workload.Rings == "one" {
 		n = float64(a.r.torus.Nodes())
 	} else {

@@ -104,7 +104,7 @@ func (a *routedAnswer) bound(d *routing.Decision, top float64) {
 // undercut: routers are to end them early, whatever their links carry in all. It is of
 // what takes no time beside that on links.
 func (a *routedAnswer) timeBound(ctx context.Context, d *routing.Decision) error {
-	end, ok := a.row.Metrics["completion_s"]
+	end, ok := a.row.Metrics[a.r.end()]
 	if a.r.load.graph == nil || !ok {
 		return nil
 	}
@@ -113,7 +113,7 @@ func (a *routedAnswer) timeBound(ctx context.Context, d *routing.Decision) error
 		return err
 	}
 	b := a.row.Bounds
-	b.Of = "completion_s"
+	b.Of = a.r.end()
 	a.proves(b, least.split.Seconds(), routing.TimeSplit, true)
 	a.proves(b, least.one.Seconds(), routing.TimeOneWay, false)
 	a.proves(b, d.LeastSplit.Seconds(), routing.TimeSplit, true)
@@ -262,7 +262,8 @@ func (a *routedAnswer) completion() {
 		return // which is to go on for ever
 	}
 	_, hasFluid := m["fluid_s"]
-	_, done := m["completion_s"]
+	end := a.r.end()
+	_, done := m[end]
 	why := ""
 	switch {
 	case s.Dropped > 0:
@@ -273,12 +274,12 @@ func (a *routedAnswer) completion() {
 		why = "undefined: transfers were left at engine.until"
 	default:
 		if !done {
-			m["completion_s"] = s.End.Seconds()
+			m[end] = s.End.Seconds()
 		}
 		return
 	}
-	delete(m, "completion_s")
-	a.row.Labels["completion_s"] = why
+	delete(m, end)
+	a.row.Labels[end] = why
 	if hasFluid {
 		a.row.Labels["over_fluid"] = why
 	}

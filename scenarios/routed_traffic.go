@@ -48,6 +48,8 @@ func (r *routed) traffic() (*load, error) {
 		t, err = r.s.matrix(nodes, r.down)
 	case dataTensor:
 		return r.dataTensor()
+	case "training":
+		return r.training()
 	default:
 		p := w.pattern()
 		if p == nil {

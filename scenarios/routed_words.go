@@ -16,13 +16,19 @@ func (s *Scenario) routedWords() string {
 	if s.Fabric.Kind == "torus" {
 		what = l.torusWords()
 	}
-	text := fmt.Sprintf("%s on a %s, links of %v", s.Workload.Kind, what, l.LinkRate)
-	if s.Title != "" {
+	work := s.Workload.Kind
+	if work == "training" {
+		work = s.trainingWords()
+	}
+	text := fmt.Sprintf("%s on a %s, links of %v", work, what, l.LinkRate)
+	if s.Title != "" && s.Workload.Kind != "training" { // whose name it takes
 		text = s.Title + ": " + text
 	}
 	switch {
 	case s.Engine.Level != "packet":
 		text += ", level " + s.Engine.Level
+	case s.Workload.Kind == "training":
+		text += fmt.Sprintf(", packets of %v", w.Packet)
 	case slices.Contains(ringKinds, s.Workload.Kind):
 		text += fmt.Sprintf(", %v in packets of %v", w.Message, w.Packet)
 	case w.Source == "on-off":

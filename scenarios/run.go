@@ -332,7 +332,7 @@ func (d *decided) describe(ctx context.Context, o *Outcome) {
 
 // begin describes the play on the ideal fabric.
 func (in *instance) begin(ctx context.Context, o *Outcome) error {
-	o.Detail.Reference = in.describe(ctx, "", in.ideal, in.service, nil)
+	o.Detail.Reference = in.describe(ctx, "", in.best, in.service, nil)
 	var err error
 	if err := ctx.Err(); err != nil {
 		return err

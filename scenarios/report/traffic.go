@@ -209,7 +209,11 @@ func (p *page) chain(policy string, c *result.Chain) {
 	} else {
 		p.wrapped("The last transfer to end sets the time of %s:", policy)
 	}
-	t := text.NewTable("over", "transfers", "from", "to", "bytes", "latency", "alone", "more by\nsharing", "in all").Left(0, 2, 3)
+	before := "latency"
+	if c.Computes {
+		before = "compute,\nlatency"
+	}
+	t := text.NewTable("over", "transfers", "from", "to", "bytes", before, "alone", "more by\nsharing", "in all").Left(0, 2, 3)
 	u := text.UnitFor(c.EndS)
 	all := result.ChainPart{Over: "all"}
 	for _, part := range c.Parts {

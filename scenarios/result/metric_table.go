@@ -1,5 +1,7 @@
 package result
 
+import "cmp"
+
 // Whatever has metrics, as Metric.Of says it.
 const (
 	ofIteration = "a training iteration"
@@ -121,6 +123,7 @@ var Metrics = []Metric{
 	{Name: "step_slowdown", Better: Lower, Words: "slowdown of a step", Of: ofPaths},
 	{Name: "implied_share", Words: "implied share of communication", Of: ofPaths, Unit: "%"},
 	{Name: "over_fluid", Better: Lower, Words: "completion time over that of a fluid", Of: ofPackets, From: overFluid},
+	{Name: "packet_slack_s", Words: "bound on what packets take longer than a fluid", Of: ofPackets},
 	{Name: "bound_completion_s", Words: "lower bound on the completion time", Of: ofCalls},
 
 	{Name: "injected", Words: "packets injected", Of: ofPackets},
@@ -154,9 +157,9 @@ var Metrics = []Metric{
 	{Name: "play_s", Better: Lower, Words: "time to simulate", Of: ofRuns, Format: Wall},
 }
 
-// overFluid is the completion of packets over the time that the link that takes longest needs for all messages.
+// overFluid is the end of packets over that of a fluid: of messages, the time that the link that takes longest needs for all.
 func overFluid(row, _ map[string]float64) (v float64, ok bool) {
 	_, packets := row["injected"]
-	fluid, completion := row["fluid_s"], row["completion_s"]
+	fluid, completion := row["fluid_s"], cmp.Or(row["completion_s"], row["makespan_s"])
 	return completion / fluid, packets && fluid > 0 && completion > 0
 }

@@ -89,8 +89,9 @@ type DelayParts struct {
 // Chain is transfers in order of time, each of which begins when that before it has arrived. Its parts add up to
 // its end.
 type Chain struct {
-	EndS  float64     `json:"end_s"`
-	Parts []ChainPart `json:"parts"` // in order of their first transfer
+	EndS     float64     `json:"end_s"`
+	Parts    []ChainPart `json:"parts"`              // in order of their first transfer
+	Computes bool        `json:"computes,omitempty"` // what lies between transfers is compute, beside latency
 }
 
 // ChainPart is the transfers of a chain over the same links.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"sim/engine"
 )
@@ -121,4 +122,25 @@ func live(nodes int, down []bool) []int32 {
 		}
 	}
 	return up
+}
+
+// OfGraph returns what the transfers of a task graph send together between each two of so many nodes. Those from a node
+// to itself are none.
+func OfGraph(name string, nodes int, g *engine.Graph) (*Traffic, error) {
+	sum := map[engine.Flow]int64{}
+	for i := range g.Tasks {
+		if t := &g.Tasks[i]; t.Kind == engine.Transfer && t.Src != t.Dst && t.Bytes > 0 {
+			sum[engine.Flow{Src: t.Src, Dst: t.Dst}] += t.Bytes
+		}
+	}
+	t := &Traffic{Name: name, Nodes: nodes}
+	for f := range sum {
+		t.Flows = append(t.Flows, f)
+	}
+	slices.SortFunc(t.Flows, byPair)
+	for _, f := range t.Flows {
+		t.Bytes = append(t.Bytes, sum[f])
+		t.Message = max(t.Message, sum[f])
+	}
+	return t, t.some()
 }
