@@ -1,156 +1,98 @@
 package plots
 
 import (
-	"image/color"
+	"fmt"
 	"math"
-
-	"sim/plots/chart"
-	"sim/plots/sheet"
-	"sim/scenarios/result"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-)
 
-// delayCurve is the distribution of a policy's packet delays.
-type delayCurve struct {
-	policy string
-	delay  *result.Delay
-	at     []float64 // seconds
-	share  []float64 // of packets with at most that delay
-	style  draw.LineStyle
-}
+	"sim/plots/chart"
+	"sim/plots/sheet"
+	"sim/scenarios/result"
+)
 
 // delaysFigure shows the cumulative distribution of packet delays of each
 // policy, with the means marked.
 func delaysFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
-	var all []*delayCurve
-	wide := false
+	s := sheet.Sheet{Title: "Delay of packets by policy: cumulative distribution", Subtitle: d.Title}
+	var curves []*chart.Curve
+	var means []float64
+	wide, lo, hi := false, math.Inf(1), 0.0
 	for i := range d.Policies {
-		p := &d.Policies[i]
-		c := newDelayCurve(p)
+		delay := d.Policies[i].Delay
+		c := delayCurve(delay)
 		if c == nil {
 			continue
 		}
-		c.style = sheet.LineStyles[len(all)%len(sheet.LineStyles)]
-		all = append(all, c)
 		const tail = 20 // from which ratio of 99th percentile to median a linear axis hides the most
-		wide = wide || p.Delay.P99S > tail*p.Delay.P50S && p.Delay.P50S > 0
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	s := sheet.Sheet{Title: "Delay of packets by policy: cumulative distribution", Subtitle: d.Title}
-	lo, hi := math.Inf(1), 0.0
-	for _, c := range all {
-		for i, v := range c.at {
-			if v > 0 && (i > 0 || !wide) {
+		wide = wide || delay.P99S > tail*delay.P50S && delay.P50S > 0
+		for _, v := range c.X[1:] {
+			if v > 0 {
 				lo = min(lo, v)
 			}
 			hi = max(hi, v)
 		}
-		s.Legend = append(s.Legend, sheet.Entry{Text: c.policy + ": mean " + sheet.Duration(c.delay.MeanS) + ", 99 % within " + sheet.Coarse(c.delay.P99S), Sample: func(cv draw.Canvas, a, b vg.Point) {
-			sheet.Stroke(c.style)(cv, a, b)
-			meanMark(cv, c.style.Color, sheet.Point((a.X+b.X)/2, (a.Y+b.Y)/2))
+		text := fmt.Sprintf("%s: mean %s, 99 %% within %s", d.Policies[i].Policy, sheet.Duration(delay.MeanS), sheet.Coarse(delay.P99S))
+		style := sheet.LineStyles[len(curves)%len(sheet.LineStyles)]
+		s.Legend = append(s.Legend, sheet.Entry{Text: text, Sample: func(c draw.Canvas, a, b vg.Point) {
+			sheet.Stroke(style)(c, a, b)
+			sheet.Dot(style.Color, true)(c, a, b)
 		}})
+		curves, means = append(curves, c), append(means, delay.MeanS)
 	}
-	wide = wide && lo < hi
+	if len(curves) == 0 {
+		return nil
+	}
 	p := sheet.NewPlot("", "share of packets")
-	axis := &chart.Scale{Log: wide}
-	if wide {
-		axis.Lo, axis.Hi = chart.LogRange(lo, hi)
-		axis.Named = true
-		axis.Mark(8)
-		p.X.Tick.Marker = plot.ConstantTicks(axis.Ticks)
+	if wide && lo < hi {
+		chart.LogAxis(&p.X, lo, hi)
 		p.X.Label.Text = "delay"
-		sheet.SetRange(&p.X, axis.Lo, axis.Hi)
 	} else {
 		sheet.TimeAxis(&p.X, "delay", 0, hi*1.02, 8)
 	}
-	sheet.SetRange(&p.Y, 0, 1.02)
-	p.Y.Tick.Marker = sheet.Marks([]float64{0, 0.2, 0.4, 0.6, 0.8, 1}, []string{"0 %", "20 %", "40 %", "60 %", "80 %", "100 %"})
+	chart.ShareAxis(p, true)
 	p.Add(sheet.Grid(true, true), sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) {
-		for _, curve := range all {
-			curve.draw(c, p, axis)
+		x, y := p.Transforms(&c)
+		placed := func(v float64) float64 { return max(v, p.X.Min) } // what a logarithmic axis lacks stands at its end
+		for i, k := range curves {
+			shown := chart.Curve{Y: k.Y}
+			for _, v := range k.X {
+				shown.X = append(shown.X, placed(v))
+			}
+			shown.Draw(c, p, sheet.LineStyles[i%len(sheet.LineStyles)])
 		}
-		for _, curve := range all {
-			curve.mark(c, p, axis)
+		for i, k := range curves {
+			at := sheet.Point(x(placed(means[i])), y(k.Share(means[i])))
+			sheet.Dot(sheet.LineStyles[i%len(sheet.LineStyles)].Color, true)(c, at, at)
 		}
 	}))
-	s.Panels = []sheet.Panel{{X1: 1, Y1: 1, Plot: p}}
+	s.Blocks = []sheet.Block{{Plots: []*plot.Plot{p}, Height: 3.4 * vg.Inch}}
 	s.Notes = []string{"Markers stand at the means. Only packets that arrived count."}
-	return []sheet.Figure{s.Figure("delays", s.Frame()+4*vg.Inch)}
+	return []sheet.Figure{s.Figure("delays")}
 }
 
-// newDelayCurve adds up the bins; nil without packets.
-func newDelayCurve(p *result.Play) *delayCurve {
-	if p.Delay == nil {
+// delayCurve adds up the bins; nil without packets. It ends where all have arrived, and goes on at 1.
+func delayCurve(d *result.Delay) *chart.Curve {
+	if d == nil {
 		return nil
 	}
 	total := 0.0
-	for _, b := range p.Delay.Bins {
+	for _, b := range d.Bins {
 		total += float64(b.Packets)
 	}
 	if total == 0 {
 		return nil
 	}
-	c, sum := &delayCurve{policy: p.Policy, delay: p.Delay}, 0.0
-	for _, b := range p.Delay.Bins {
-		if n := len(c.at); n == 0 || b.FromS > c.at[n-1] { // flat between bins
-			c.at, c.share = append(c.at, b.FromS), append(c.share, sum/total)
+	c, sum := &chart.Curve{}, 0.0
+	for _, b := range d.Bins {
+		if n := len(c.X); n == 0 || b.FromS > c.X[n-1] { // flat between bins
+			c.X, c.Y = append(c.X, b.FromS), append(c.Y, sum/total)
 		}
 		sum += float64(b.Packets)
 		// No packet took longer than the longest, although its bin reaches further.
-		c.at, c.share = append(c.at, max(min(b.ToS, p.Delay.MaxS), b.FromS)), append(c.share, sum/total)
+		c.X, c.Y = append(c.X, max(min(b.ToS, d.MaxS), b.FromS)), append(c.Y, sum/total)
 	}
 	return c
-}
-
-// below is the share of packets with a delay of at most s, within a bin in
-// proportion.
-func (c *delayCurve) below(s float64) float64 {
-	if s < c.at[0] {
-		return 0
-	}
-	for i := 1; i < len(c.at); i++ {
-		if s < c.at[i] {
-			return c.share[i-1] + (c.share[i]-c.share[i-1])*(s-c.at[i-1])/(c.at[i]-c.at[i-1])
-		}
-	}
-	return 1
-}
-
-// placed is where a delay stands on the axis; what a logarithmic one lacks, at
-// its end.
-func placed(p *plot.Plot, axis *chart.Scale, s float64) float64 {
-	if axis.Log {
-		if s <= 0 {
-			return p.X.Min
-		}
-		return max(math.Log10(s), p.X.Min)
-	}
-	return s
-}
-
-func (c *delayCurve) draw(cv draw.Canvas, p *plot.Plot, axis *chart.Scale) {
-	x, y := p.Transforms(&cv)
-	pts := make([]vg.Point, 0, len(c.at)+1)
-	for i, s := range c.at {
-		pts = append(pts, sheet.Point(x(placed(p, axis, s)), y(c.share[i])))
-	}
-	pts = append(pts, sheet.Point(cv.Max.X, y(1)))
-	cv.StrokeLines(c.style, pts)
-}
-
-// mark marks the mean on the curve.
-func (c *delayCurve) mark(cv draw.Canvas, p *plot.Plot, axis *chart.Scale) {
-	x, y := p.Transforms(&cv)
-	meanMark(cv, c.style.Color, sheet.Point(x(placed(p, axis, c.delay.MeanS)), y(c.below(c.delay.MeanS))))
-}
-
-// meanMark is the marker of a mean.
-func meanMark(c draw.Canvas, clr color.Color, at vg.Point) {
-	c.DrawGlyphNoClip(draw.GlyphStyle{Color: sheet.White, Radius: 5, Shape: draw.CircleGlyph{}}, at)
-	c.DrawGlyphNoClip(draw.GlyphStyle{Color: clr, Radius: 3.6, Shape: draw.CircleGlyph{}}, at)
 }

@@ -2,27 +2,26 @@ package plots
 
 import (
 	"fmt"
-	"image/color"
+	"math"
 	"slices"
-
-	"sim/plots/sheet"
-	"sim/scenarios/result"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"sim/plots/sheet"
+	"sim/scenarios/result"
 )
 
 const (
-	podsShown    = 4   // one below the other; more would be too flat to read
-	denseSteps   = 150 // steps from which the whole hides single transfers
-	demandHeight = 105 // of a pod's panel, in points
-	demandFrame  = 130
+	podsShown  = 4   // one below the other; more would be too flat to read
+	denseSteps = 150 // steps from which the whole hides single transfers
 )
 
 // demandFigure shows the bandwidth that leaves each pod on the ideal fabric,
 // and for long iterations their end beside the whole.
-func demandFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
+func demandFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 	ref := &d.Reference
 	var pods []*result.Series
 	for i := range ref.Demand {
@@ -34,9 +33,14 @@ func demandFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 		return nil
 	}
 	s := sheet.Sheet{
-		Title:    "Bandwidth that leaves each pod on the ideal fabric",
-		Subtitle: d.Title,
-		Legend:   []sheet.Entry{{Text: "bandwidth used", Sample: area(sheet.BlueTint, demandLine)}, {Text: "peak", Sample: dot(sheet.Vermillion)}},
+		Title: "Bandwidth that leaves each pod on the ideal fabric", Subtitle: d.Title,
+		Legend: []sheet.Entry{
+			{Text: "bandwidth used", Sample: func(c draw.Canvas, lo, hi vg.Point) {
+				sheet.FillBox(c, sheet.BlueTint, lo.X, hi.X, lo.Y, hi.Y)
+				c.StrokeLine2(demandLine, lo.X, hi.Y, hi.X, hi.Y)
+			}},
+			{Text: "peak", Sample: sheet.Dot(sheet.Vermillion, false)},
+		},
 	}
 	if len(pods) > podsShown {
 		s.Notes = append(s.Notes, fmt.Sprintf("The first %d of %d pods are shown.", podsShown, len(pods)))
@@ -52,34 +56,33 @@ func demandFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 	if rate > 0 {
 		s.Notes = append(s.Notes, fmt.Sprintf("In brackets: how many ports of %s Gb/s that fills.", sheet.Digits(rate*sheet.Gigabits.Per, 4)))
 	}
+	block := sheet.Block{Cols: 1, Height: 72, YTitle: "Gb/s"}
 	var tail []float64
 	if z := zoom(ref.Lanes, end); z != nil && steps > denseSteps {
-		tail = z.end[:]
+		tail, block.Cols = z.end[:], 2
 		if from, ok := firstSync(ref.Lanes); ok {
 			const before = 0.15 // of what follows, to see what comes before it
 			tail[0] = max(0, min(tail[0], from-before*(end-from)))
 		}
 	}
 	for i, pod := range pods {
-		y0, y1 := float64(i)/float64(len(pods)), float64(i+1)/float64(len(pods))
-		row := func(head string, x0, x1, from, to float64, count int) {
+		add := func(head string, from, to float64, count int) {
 			p := demandPlot(pod, from, to, top, rate, count)
 			if i < len(pods)-1 {
 				p.X.Label.Text = ""
 			}
-			if x0 > 0 {
-				p.Y.Label.Text = ""
-			}
-			s.Panels = append(s.Panels, sheet.Panel{Head: head, X0: x0, X1: x1, Y0: y0, Y1: y1, Plot: p})
+			sheet.Head(p, pod.Name+head)
+			block.Plots = append(block.Plots, p)
 		}
 		if tail == nil {
-			row(pod.Name, 0, 1, 0, end, 10)
+			add("", 0, end, 10)
 			continue
 		}
-		row(pod.Name+", whole iteration", 0, 0.55, 0, end, 6)
-		row(pod.Name+", end of the iteration", 0.55, 1, tail[0], tail[1], 4)
+		add(", whole iteration", 0, end, 6)
+		add(", end of the iteration", tail[0], tail[1], 4)
 	}
-	return []sheet.Figure{s.Figure("demand", demandFrame+demandHeight*vg.Length(max(2, len(pods))))}
+	s.Blocks = []sheet.Block{block}
+	return []sheet.Figure{s.Figure("demand")}
 }
 
 // firstSync is when the first gradient synchronisation begins.
@@ -98,15 +101,14 @@ var demandLine = draw.LineStyle{Color: sheet.Blue, Width: 1}
 
 // demandPlot is a pod's demand between two times, on an axis up to top.
 func demandPlot(pod *result.Series, from, to, top, rate float64, count int) *plot.Plot {
-	p := sheet.NewPlot("", "Gb/s")
+	p := sheet.NewPlot("", "")
 	sheet.TimeAxis(&p.X, "time", from, to, count)
 	sheet.SetRange(&p.Y, 0, top*1.28) // room for the peak's label
 	p.Y.Tick.Marker = rateTicker{top, rate}
 	p.Add(sheet.Grid(true, false), sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) {
 		x, y := p.Transforms(&c)
 		line := stepLine(pod, from, to, x, y)
-		under := append(slices.Clone(line), sheet.Point(line[len(line)-1].X, y(0)), sheet.Point(line[0].X, y(0)))
-		c.FillPolygon(sheet.BlueTint, under)
+		c.FillPolygon(sheet.BlueTint, append(slices.Clone(line), sheet.Point(line[len(line)-1].X, y(0)), sheet.Point(line[0].X, y(0))))
 		c.StrokeLines(demandLine, line)
 		markPeak(c, pod, x, y, from, to, rate)
 	}))
@@ -126,33 +128,86 @@ func markPeak(c draw.Canvas, pod *result.Series, x, y func(float64) vg.Length, f
 	if v <= 0 || at < from || at > to {
 		return
 	}
-	px, py := x(at), y(v)
-	c.DrawGlyphNoClip(draw.GlyphStyle{Color: sheet.Vermillion, Radius: 3.5, Shape: draw.CircleGlyph{}}, sheet.Point(px, py))
+	sheet.Disc(c, sheet.Point(x(at), y(v)), 3.5, sheet.Vermillion)
 	text := "peak " + sheet.Digits(v*sheet.Gigabits.Per, 5) + " Gb/s"
 	if n := v / rate; rate > 0 {
 		text += fmt.Sprintf(" = %s ports", sheet.Digits(n, 4))
 	}
-	style := sheet.Aligned(sheet.Sans(sheet.NoteSize, sheet.Ink), draw.XLeft, draw.YBottom)
-	width := style.Width(text)
-	px = max(min(px, c.Max.X-width-2), c.Min.X+2)
-	var behind sheet.Bars
-	behind.Add(px-1, px+width+1, py+5, py+5+sheet.NoteSize)
-	behind.Fill(c, sheet.White)
-	c.FillText(style, sheet.Point(px, py+6), text)
+	boxed(c, sheet.Sans(sheet.NoteSize, sheet.Ink), sheet.Point(x(at), y(v)+6), text)
 }
 
-// area is the sample of a filled line, dot that of a mark.
-func area(tint color.Color, line draw.LineStyle) func(c draw.Canvas, lo, hi vg.Point) {
-	return func(c draw.Canvas, lo, hi vg.Point) {
-		var b sheet.Bars
-		b.Add(lo.X, hi.X, lo.Y, hi.Y)
-		b.Fill(c, tint)
-		c.StrokeLine2(line, lo.X, hi.Y, hi.X, hi.Y)
+// portRate infers the rate of a port in bits per second, 0 when the data do
+// not tell. A bundle of n circuits carries at most n times that rate, so the
+// greatest rate a circuit carries anywhere is the port's if any bundle was
+// ever full. It counts only when every peak of the reference is a multiple
+// of it that the pods have ports for, which no lower figure would be by chance.
+func portRate(d *result.Detail) float64 {
+	rate, ports := 0.0, 0
+	for i := range d.Policies {
+		p := &d.Policies[i]
+		if p.Topology == nil {
+			continue
+		}
+		for _, pod := range p.Topology.Pods {
+			ports = max(ports, pod.Total)
+		}
+		for k := range p.Circuits {
+			_, v := peak(&p.Circuits[k])
+			if n := circuits(p.Topology, p.Circuits[k].Name); n > 0 {
+				rate = max(rate, v/float64(n))
+			}
+		}
 	}
+	const slack = 1e-6 // serialisation rounds to picoseconds
+	for i := range d.Reference.Demand {
+		_, v := peak(&d.Reference.Demand[i])
+		if n := v / rate; !(math.Abs(n-math.Round(n)) <= slack*max(1, n) && n <= float64(ports)+slack) {
+			return 0
+		}
+	}
+	return rate
 }
 
-func dot(clr color.Color) func(c draw.Canvas, lo, hi vg.Point) {
-	return func(c draw.Canvas, lo, hi vg.Point) {
-		c.DrawGlyphNoClip(draw.GlyphStyle{Color: clr, Radius: 3.5, Shape: draw.CircleGlyph{}}, sheet.Point((lo.X+hi.X)/2, (lo.Y+hi.Y)/2))
+// circuits is how many circuits the bundle of a series has, 0 when its name
+// fits no pair. A direction of pods "a" and "b" is named "a -> b", "a - b" or
+// "a to b"; one of twins has the pod's name and the word twin.
+func circuits(t *result.Topology, name string) int {
+	most := 0
+	for _, p := range t.Pairs {
+		a, b := t.Pods[p.A].Name, t.Pods[p.B].Name
+		fits := p.Twin && strings.HasPrefix(name, a+" ") && strings.Contains(name, "twin")
+		for _, sep := range []string{" -> ", " - ", " to ", "->"} {
+			fits = fits || !p.Twin && (name == a+sep+b || name == b+sep+a)
+		}
+		if fits {
+			most = max(most, p.Circuits)
+		}
 	}
+	return most
+}
+
+// rateTicker marks an axis of bits per second in Gb/s, at round multiples of a
+// port's rate where that is known.
+type rateTicker struct{ top, rate float64 }
+
+// Ticks implements plot.Ticker.
+func (t rateTicker) Ticks(lo, hi float64) []plot.Tick {
+	const few = 4
+	if t.rate <= 0 || t.top/t.rate > 1e6 {
+		return sheet.Ticker{Unit: sheet.Gigabits, Count: few}.Ticks(lo, hi)
+	}
+	n := 1.0 // ports a tick, a power of two as fabrics are
+	for t.top/(t.rate*n) > few {
+		n *= 2
+	}
+	var out []plot.Tick
+	for i := 0.0; i*n*t.rate <= hi; i++ {
+		v := i * n * t.rate
+		label := sheet.Digits(v*sheet.Gigabits.Per, 5)
+		if i > 0 {
+			label += " (" + sheet.Digits(i*n, 4) + ")"
+		}
+		out = append(out, plot.Tick{Value: v, Label: label})
+	}
+	return out
 }

@@ -1,14 +1,17 @@
 package plots
 
 import (
+	"cmp"
 	"fmt"
-
-	"sim/plots/sheet"
-	"sim/scenarios/result"
+	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"sim/plots/sheet"
+	"sim/scenarios/result"
 )
 
 // services are the ways to share rates that the figure compares, as Play has
@@ -25,12 +28,9 @@ func ratesFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 	var chosen []*result.Play
 	var texts []string
 	for _, sv := range services {
-		p := fastest(doc, d, func(p *result.Play) bool { return p.Service == sv.name && len(p.Rates) > 0 })
-		if p == nil {
-			continue
+		if p := fastest(doc, d, func(p *result.Play) bool { return p.Service == sv.name && len(p.Rates) > 0 }); p != nil {
+			chosen, texts = append(chosen, p), append(texts, sv.text)
 		}
-		chosen = append(chosen, p)
-		texts = append(texts, sv.text)
 	}
 	if len(chosen) == 0 {
 		return nil
@@ -40,85 +40,152 @@ func ratesFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 	if !ok {
 		return nil
 	}
-	names := seriesNames(chosen, group)
+	r := rates{group: group, from: math.Inf(1)}
+	for _, p := range chosen {
+		for _, s := range busy(p, group) {
+			from, to, _ := active(s)
+			_, v := peak(s)
+			r.from, r.to, r.top = min(r.from, from), max(r.to, to), max(r.top, v)
+			if !slices.Contains(r.names, s.Name) {
+				r.names = append(r.names, s.Name)
+			}
+		}
+	}
 	s := sheet.Sheet{Title: "Rates of gradient synchronisations", Subtitle: d.Title}
 	if group != "" {
-		s.Title = "Rates of gradient synchronisations that share circuits: " + sheet.Plain(group)
+		s.Title += " that share circuits: " + sheet.Plain(group)
 	}
-	if len(names) > len(sheet.LineStyles) {
-		s.Notes = append(s.Notes, fmt.Sprintf("The first %d of %d stages are shown.", len(sheet.LineStyles), len(names)))
-		names = names[:len(sheet.LineStyles)]
+	if n := len(sheet.LineStyles); len(r.names) > n {
+		s.Notes = append(s.Notes, fmt.Sprintf("The first %d of %d stages are shown.", n, len(r.names)))
+		r.names = r.names[:n]
 	}
-	for i, n := range names {
-		s.Legend = append(s.Legend, sheet.Entry{Text: n, Sample: sheet.Stroke(nested(i, len(names)))})
+	for i, n := range r.names {
+		s.Legend = append(s.Legend, sheet.Entry{Text: n, Sample: sheet.Stroke(r.style(i))})
 	}
-	from, to, top := extents(chosen, group)
-	u := rateTime(to - from)
+	u := r.unit()
+	block := sheet.Block{Height: 120, XTitle: "time, " + u.Name, YTitle: "rate, GB/s"}
 	for i, p := range chosen {
-		y := 1 / float64(len(chosen))
-		pl := ratesPlot(p, group, names, from, to, top)
-		if i < len(chosen)-1 {
-			pl.X.Label.Text = ""
+		done := 0.0
+		for _, s := range busy(p, group) {
+			_, to, _ := active(s)
+			done = max(done, to)
 		}
-		_, done, _ := extents([]*result.Play{p}, group)
-		head := fmt.Sprintf("%s: %s; done after %s %s", sheet.Plain(p.Policy), texts[i], sheet.Digits((done-from)*u.Per, 4), u.Name)
-		s.Panels = append(s.Panels, sheet.Panel{Head: head, X1: 1, Y0: y * float64(i), Y1: y * float64(i+1), Plot: pl})
+		q := r.plot(p)
+		sheet.Head(q, fmt.Sprintf("%s: %s; done after %s %s", sheet.Plain(p.Policy), texts[i], sheet.Digits((done-r.from)*u.Per, 4), u.Name))
+		block.Plots = append(block.Plots, q)
 	}
-	s.Notes = append(s.Notes, fmt.Sprintf("Time 0 is when the first of these begins, %s into the iteration.", sheet.Duration(from)))
-	if len(names) > 1 {
-		s.Notes[len(s.Notes)-1] += " Of equal rates the wider lines are seen beside the narrower."
+	s.Blocks = []sheet.Block{block}
+	note := fmt.Sprintf("Time 0 is when the first of these begins, %s into the iteration.", sheet.Duration(r.from))
+	if len(r.names) > 1 {
+		note += " Of equal rates the wider lines are seen beside the narrower."
 	}
-	return []sheet.Figure{s.Figure("dp-rates", 5.4*vg.Inch)}
+	s.Notes = append(s.Notes, note)
+	return []sheet.Figure{s.Figure("dp-rates")}
 }
 
-// rateTime is the unit for times from the first start: milliseconds, or less
+// rates is what a group carries between two times.
+type rates struct {
+	group         string
+	names         []string
+	from, to, top float64
+}
+
+// unit is for times from the first start: milliseconds, or less
 // where that is nothing.
-func rateTime(span float64) sheet.Unit {
-	if u := sheet.TimeUnit(span); u.Per > 1e3 {
+func (r *rates) unit() sheet.Unit {
+	if u := sheet.TimeUnit(r.to - r.from); u.Per > 1e3 {
 		return u
 	}
 	return sheet.Unit{Name: "ms", Per: 1e3}
 }
 
-// Widths in points of lines that lie on each other.
-const (
-	narrowest = 2.0
-	wider     = 1.3 // of each line than of the next
-)
-
-// nested is the style of line i of n: whole, and wider than those after it, which are drawn over it, so that all are seen where their rates are
-// equal and each stays at its rate.
-func nested(i, n int) draw.LineStyle {
-	return draw.LineStyle{Color: sheet.LineStyles[i].Color, Width: narrowest + wider*vg.Length(n-1-i)}
+// style is that of a line: whole, and wider than those after it, which are drawn over it, so that all are seen where
+// their rates are equal and each stays at its rate.
+func (r *rates) style(i int) draw.LineStyle {
+	const narrowest, wider = 2.0, 1.3 // points; of each line than of the next
+	return draw.LineStyle{Color: sheet.LineStyles[i].Color, Width: narrowest + wider*vg.Length(len(r.names)-1-i)}
 }
 
-// ratesPlot is one play's plot; times count from from.
-func ratesPlot(play *result.Play, group string, names []string, from, to, top float64) *plot.Plot {
-	p := sheet.NewPlot("", "rate, GB/s")
-	sheet.SetRange(&p.X, 0, (to-from)*1.02)
-	u := rateTime(to - from)
-	p.X.Label.Text = "time, " + u.Name
-	p.X.Tick.Marker = sheet.Ticker{Unit: u, Count: 10, Whole: false}
-	sheet.SetRange(&p.Y, -0.03*top, top*1.08) // room for wide lines
-	p.Y.Tick.Marker = sheet.Ticker{Unit: sheet.Gigabytes, Count: 5, Whole: false}
+// plot is one play's plot; times count from the first start.
+func (r *rates) plot(play *result.Play) *plot.Plot {
+	p := sheet.NewPlot("", "")
+	span := r.to - r.from
+	sheet.SetRange(&p.X, 0, span*1.02)
+	p.X.Tick.Marker = sheet.Ticker{Unit: r.unit(), Count: 10}
+	sheet.SetRange(&p.Y, -0.03*r.top, r.top*1.08) // room for wide lines
+	p.Y.Tick.Marker = sheet.Ticker{Unit: sheet.Gigabytes, Count: 5}
 	p.Add(sheet.Grid(true, true), sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) {
 		x, y := p.Transforms(&c)
-		for at, name := range names { // the narrowest last
-			for i := range play.Rates {
-				s := &play.Rates[i]
-				if s.Group != group || s.Name != name {
+		for at, name := range r.names { // the narrowest last
+			for _, s := range busy(play, r.group) {
+				if s.Name != name {
 					continue
 				}
-				a, b, ok := active(s)
-				if !ok {
-					continue
-				}
+				from, to, _ := active(s)
 				// Only where it runs: lines along 0 would hide each other.
-				line := stepLine(steady(s, (to-from)/sliver), a, b, func(t float64) vg.Length { return x(t - from) }, y)
-				line = append([]vg.Point{sheet.Point(line[0].X, y(0))}, append(line, sheet.Point(line[len(line)-1].X, y(0)))...)
-				c.StrokeLines(nested(at, len(names)), line)
+				line := stepLine(steady(s, span/sliver), from, to, func(t float64) vg.Length { return x(t - r.from) }, y)
+				line = slices.Concat([]vg.Point{sheet.Point(line[0].X, y(0))}, line, []vg.Point{sheet.Point(line[len(line)-1].X, y(0))})
+				c.StrokeLines(r.style(at), line)
 			}
 		}
 	}))
 	return p
+}
+
+// busy are the series of a group that carry something.
+func busy(p *result.Play, group string) []*result.Series {
+	var out []*result.Series
+	for i := range p.Rates {
+		if _, _, ok := active(&p.Rates[i]); ok && p.Rates[i].Group == group {
+			out = append(out, &p.Rates[i])
+		}
+	}
+	return out
+}
+
+// mostCompeting returns the group with the most series that carry something at
+// once; of equals the one that is busy last, then the first by name.
+func mostCompeting(p *result.Play) (best string, ok bool) {
+	var groups []string
+	for i := range p.Rates {
+		groups = append(groups, p.Rates[i].Group)
+	}
+	slices.Sort(groups)
+	most, last := 0, 0.0
+	for _, g := range slices.Compact(groups) {
+		n, end := competing(busy(p, g))
+		if n > most || n == most && n > 0 && end > last {
+			best, most, last = g, n, end
+		}
+	}
+	return best, most > 0
+}
+
+// competing is the greatest number of series that carry something at once, and when the last of them ends.
+func competing(series []*result.Series) (most int, end float64) {
+	type change struct {
+		t float64
+		d int
+	}
+	var changes []change
+	for _, s := range series {
+		on := 0
+		for i, v := range s.Value {
+			now := 0
+			if v > 0 {
+				now = 1
+			}
+			changes = append(changes, change{s.TimeS[i], now - on})
+			on = now
+		}
+		_, to, _ := active(s)
+		end = max(end, to)
+	}
+	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Or(cmp.Compare(a.t, b.t), cmp.Compare(a.d, b.d)) })
+	n := 0
+	for _, c := range changes {
+		n += c.d
+		most = max(most, n)
+	}
+	return most, end
 }

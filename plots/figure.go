@@ -1,37 +1,37 @@
 // Package plots draws the figures of a run from its document and detail: one file a figure, and a table of them. It
-// computes no physics and knows no policy by name: what it shows, packages above have measured. The command writes the
-// figures into the run directory.
+// computes no physics and knows neither policies nor metrics by name: what it shows, packages above have measured. The
+// command writes the figures into the run directory.
 package plots
 
 import (
 	"fmt"
-	"maps"
 	"math"
+	"reflect"
 	"slices"
+	"strings"
 
 	"sim/plots/sheet"
 	"sim/scenarios/result"
 )
 
-// builder makes the figures of one kind; none when the run lacks the data.
-type builder func(doc *result.Document, d *result.Detail) []sheet.Figure
-
-// builders lists all kinds in the order in which All returns them.
-var builders = []builder{
-	nctFigure,
-	traceFigures,
-	demandFigure,
-	ratesFigure,
-	windowsFigure,
-	indexFigure,
-	topologyFigure,
-	replayFigure,
-	loadsFigure,
-	delaysFigure,
-	linkLoadFigures,
-	routeFigures,
-	completionFigure,
-	planFigures,
+// figures lists all figures in the order in which All returns them, with what a run must have for them. One without it
+// gets none.
+var figures = []struct {
+	needs string
+	draw  func(doc *result.Document, d *result.Detail) []sheet.Figure
+}{
+	{"metrics that the table of metrics gives a figure", metricFigures},
+	{"spans of work", traceFigures},
+	{"demand of the ideal fabric", demandFigure},
+	{"rates of gradient synchronisations", ratesFigure},
+	{"time windows of transfers", windowsFigure},
+	{"intervals that transfers are active in", indexFigure},
+	{"topologies", topologyFigure},
+	{"samples of metrics", replayFigure},
+	{"delays of packets", delaysFigure},
+	{"loads of a torus' links", linkLoadFigures},
+	{"routes worth showing", routeFigures},
+	{"plans", planFigures},
 }
 
 // All returns every figure that a run supports, in a fixed order, without
@@ -44,90 +44,58 @@ func All(doc *result.Document, d *result.Detail) ([]sheet.Figure, error) {
 	if err := d.Check(); err != nil {
 		return nil, err
 	}
-	if err := drawable(doc, d); err != nil {
-		return nil, err
+	for _, v := range []any{doc, d} {
+		if where, f := beyond(reflect.ValueOf(v).Elem()); where != "" {
+			return nil, fmt.Errorf("%s is %g, which no figure can show", strings.Trim(where, ". "), f)
+		}
+	}
+	for i := range d.Policies {
+		if err := checkSchedule(d.Policies[i].Schedule, d.Policies[i].Policy); err != nil {
+			return nil, err
+		}
 	}
 	var all []sheet.Figure
-	for _, b := range builders {
-		all = append(all, b(doc, d)...)
+	for _, f := range figures {
+		all = append(all, f.draw(doc, d)...)
 	}
 	sheet.Unique(all)
 	return all, nil
 }
 
-// drawable fails on a number that no axis can carry.
-func drawable(doc *result.Document, d *result.Detail) error {
-	check := func(what string, vs ...float64) error {
-		for _, v := range vs {
-			if math.Abs(v) > sheet.DrawableLimit {
-				return fmt.Errorf("%s is %g, which no figure can show", what, v)
+// beyond returns the path of a number under v that no axis can carry, "" where there is none.
+func beyond(v reflect.Value) (path string, value float64) {
+	switch v.Kind() {
+	case reflect.Float64:
+		if f := v.Float(); math.Abs(f) > sheet.DrawableLimit {
+			return " ", f
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return beyond(v.Elem())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if at, f := beyond(v.Field(i)); at != "" {
+				return "." + v.Type().Field(i).Name + at, f
 			}
 		}
-		return nil
-	}
-	for _, r := range doc.Rows {
-		if err := check("nct of "+r.Policy, r.Samples["nct"]...); err != nil {
-			return err
-		}
-		for _, name := range slices.Sorted(maps.Keys(r.Metrics)) {
-			if err := check(name+" of "+r.Policy, r.Metrics[name]); err != nil {
-				return err
+	case reflect.Map:
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+		for _, key := range keys {
+			if at, f := beyond(v.MapIndex(key)); at != "" {
+				return fmt.Sprintf("[%v]%s", key, at), f
 			}
 		}
-	}
-	for _, p := range plays(d) {
-		if err := checkSchedule(p.Schedule, p.Policy); err != nil {
-			return err
+	case reflect.Slice:
+		if k := v.Type().Elem().Kind(); k == reflect.Int || k == reflect.String || k == reflect.Array {
+			return "", 0
 		}
-		if p.Lattice != nil {
-			for _, l := range p.Lattice.Links {
-				if err := check("the load of a link of "+p.Policy, l.Load); err != nil {
-					return err
-				}
-			}
-		}
-		if p.Delay != nil {
-			if err := check("a delay of "+p.Policy, p.Delay.MeanS, p.Delay.P50S, p.Delay.P99S, p.Delay.MaxS); err != nil {
-				return err
-			}
-			for _, b := range p.Delay.Bins {
-				if err := check("a delay of "+p.Policy, b.FromS, b.ToS); err != nil {
-					return err
-				}
-			}
-		}
-		if err := check("the makespan of "+p.Policy, p.MakespanS); err != nil {
-			return err
-		}
-		for _, l := range p.Lanes {
-			for _, s := range l.Spans {
-				if err := check("a time on lane "+l.Name, s.EndS); err != nil {
-					return err
-				}
-			}
-		}
-		for _, group := range [][]result.Series{p.Demand, p.Rates} {
-			for _, s := range group {
-				if err := check("series "+s.Name, append(append([]float64{}, s.TimeS...), s.Value...)...); err != nil {
-					return err
-				}
+		for i := range v.Len() {
+			if at, f := beyond(v.Index(i)); at != "" {
+				return fmt.Sprintf("[%d]%s", i, at), f
 			}
 		}
 	}
-	w := &d.Windows
-	for _, col := range [][]float64{w.EarliestS, w.LatestS, w.StartS, w.EndS} {
-		if err := check("a time window", col...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// plays returns the reference's play and those of the policies.
-func plays(d *result.Detail) []*result.Play {
-	all := []*result.Play{&d.Reference}
-	for i := range d.Policies {
-		all = append(all, &d.Policies[i])
-	}
-	return all
+	return "", 0
 }

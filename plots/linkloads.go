@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"sim/internal/text"
-	"sim/plots/chart"
 	"sim/plots/sheet"
 	"sim/scenarios/result"
 
@@ -117,12 +116,12 @@ func layTiles(dims [3]int, n int) tileGrid {
 	var all []tileGrid
 	largest := vg.Length(0)
 	for panels := 1; panels <= 2; panels++ {
-		width := (sheet.Inside - loadsSide - vg.Length(panels-1)*sheet.Gutter - 2) / vg.Length(panels)
+		width := (sheet.Inside - loadsSide - vg.Length(panels-1)*loadsGap - 2) / vg.Length(panels)
 		for columns := 1; columns <= dims[2]; columns++ {
 			g := tileGrid{columns: columns, rows: (dims[2] + columns - 1) / columns, panels: panels}
 			wide := vg.Length(columns*dims[0]) + sliceGap*vg.Length(columns-1)
 			high := vg.Length(g.rows * dims[1])
-			room := loadsHeight/vg.Length(2*n/panels) - vg.Length(g.rows)*sliceLabel - sheet.HeadRoom
+			room := loadsHeight/vg.Length(2*n/panels) - vg.Length(g.rows)*sliceLabel - loadsGap
 			g.tile = min(width/wide, room/high, mostTile)
 			largest = max(largest, g.tile)
 			all = append(all, g)
@@ -130,7 +129,7 @@ func layTiles(dims [3]int, n int) tileGrid {
 	}
 	best, least := tileGrid{}, vg.Length(math.Inf(1))
 	for _, g := range all {
-		height := (g.height(dims) + sheet.HeadRoom + sheet.Gutter) * vg.Length(2*n/g.panels)
+		height := (g.height(dims) + loadsGap + loadsGap) * vg.Length(2*n/g.panels)
 		if dims[2]%g.columns != 0 {
 			height *= ragged
 		}
@@ -146,26 +145,25 @@ func (g *tileGrid) height(dims [3]int) vg.Length {
 	return vg.Length(g.rows) * (g.tile*vg.Length(dims[1]) + sliceLabel)
 }
 
-// loadsSide is the room for the colour bar.
-const loadsSide = 94
+// loadsSide is the room for the colour bar, loadsGap that between panels and for their headings.
+const (
+	loadsSide = 94
+	loadsGap  = 16
+)
 
 func (k *linkLoads) figure(policy, subtitle string) sheet.Figure {
 	s := sheet.Sheet{Title: "Load of every link under " + policy, Subtitle: strings.TrimPrefix(subtitle+"; "+k.peak(), "; "), Legend: k.legend()}
 	s.Notes = []string{k.reading()}
-	rows := len(k.at) / k.tile.panels
-	share := 1 - float64(loadsSide/sheet.Inside)
+	const least = 90 // points, for the colour bar
+	rows := vg.Length(len(k.at) / k.tile.panels)
+	block := sheet.Block{Cols: k.tile.panels, Height: max(k.tile.height(k.dims), least/rows)}
 	for i := range k.at {
-		col, row := i%k.tile.panels, i/k.tile.panels
-		s.Panels = append(s.Panels, sheet.Panel{
-			Head: directionName(i) + k.carried(i),
-			X0:   share * float64(col) / float64(k.tile.panels), X1: share * float64(col+1) / float64(k.tile.panels),
-			Y0: float64(row) / float64(rows), Y1: float64(row+1) / float64(rows),
-			Paint: func(c draw.Canvas) { k.paint(c, i) },
-		})
+		block.Plots = append(block.Plots, sheet.Picture(directionName(i)+k.carried(i), func(c draw.Canvas) { k.paint(c, i) }))
 	}
-	s.Panels = append(s.Panels, sheet.Panel{X0: share, X1: 1, Y1: 1, Paint: k.bar})
-	each := k.tile.height(k.dims) + sheet.HeadRoom + sheet.Gutter
-	return s.Figure("links-"+sheet.FileName(policy), max(s.Frame()+each*vg.Length(rows), 3.1*vg.Inch))
+	block.AddColors(k.bar(block.Height * rows))
+	block.Side = loadsSide
+	s.Blocks = []sheet.Block{block}
+	return s.Figure("links-" + sheet.FileName(policy))
 }
 
 // carried words the largest load of a direction.
@@ -260,13 +258,9 @@ func (k *linkLoads) legend() []sheet.Entry {
 	return legend
 }
 
-// bar draws the colour bar from 0 to the largest load.
-func (k *linkLoads) bar(c draw.Canvas) {
-	h := &chart.HeatChart{Colors: &chart.Scale{Lo: 0, Hi: k.most, Unit: sheet.Unit{Name: "", Per: 1}}, Most: k.most}
-	if !(h.Colors.Hi > 0) {
-		h.Colors.Hi = 1
-	}
-	u, words := sheet.Unit{Name: "", Per: 1}, ""
+// bar is the colour bar from 0 to the largest load, which is always named.
+func (k *linkLoads) bar(height vg.Length) *plot.Plot {
+	u, words := sheet.Plainly, ""
 	const million, billion = 1e6, 1e9
 	switch {
 	case k.most >= billion:
@@ -274,21 +268,21 @@ func (k *linkLoads) bar(c draw.Canvas) {
 	case k.most >= million:
 		u.Per, words = 1/million, "million "
 	}
-	h.Q = chart.Quantity{Label: "load, " + words + sheet.Plain(k.lattice.Unit), Unit: u}
-	h.Colors.Unit = u
-	height := min(c.Max.Y-c.Min.Y, chart.BarLength)
-	const each, apart = 26, 0.07 // points of a tick; of the largest load, from which its tick keeps clear
-	h.Colors.Mark(max(2, int(height/each)))
-	ticks := []plot.Tick{}
-	for _, t := range h.Colors.Ticks {
+	most := k.most
+	if !(most > 0) {
+		most = 1
+	}
+	bar := sheet.ColorBar("load, "+words+sheet.Plain(k.lattice.Unit), u, 0, most, min(height, sheet.BarLength))
+	const apart = 0.07 // of the largest load, from which other ticks keep clear
+	ticks := plot.ConstantTicks{}
+	for _, t := range bar.Y.Tick.Marker.Ticks(0, most) {
 		if k.most-t.Value > apart*k.most {
 			ticks = append(ticks, plot.Tick{Value: t.Value, Label: loadText(sheet.RoundTo(t.Value*u.Per, 4))})
 		}
 	}
-	if k.most > 0 { // the largest is always named
+	if k.most > 0 {
 		ticks = append(ticks, plot.Tick{Value: k.most, Label: loadText(sheet.RoundTo(k.most*u.Per, 5))})
 	}
-	h.Colors.Ticks = ticks
-	c.Max.Y -= sheet.HeadRoom
-	h.Bar(c)
+	bar.Y.Tick.Marker = ticks
+	return bar
 }

@@ -30,7 +30,7 @@ func TestTilesApart(t *testing.T) {
 		}
 		k := newLinkLoads(&result.Lattice{Dims: dims, Links: []result.LatticeLink{{}}})
 		height := k.tile.height(k.dims)
-		width := (sheet.Inside - loadsSide - vg.Length(k.tile.panels-1)*sheet.Gutter) / vg.Length(k.tile.panels)
+		width := (sheet.Inside - loadsSide - vg.Length(k.tile.panels-1)*loadsGap) / vg.Length(k.tile.panels)
 		c := draw.NewCanvas(new(recorder.Canvas), width, height)
 		const eps = 1e-6
 		var at []vg.Point
@@ -149,17 +149,17 @@ func TestWaysShown(t *testing.T) {
 // Worked by hand: 4 packets in [1, 2), none in [2, 3), 6 in [3, 5), the longest 4.
 func TestDelayCurve(t *testing.T) {
 	p := &result.Play{Delay: &result.Delay{MeanS: 2.5, P50S: 3, P99S: 4, MaxS: 4, Bins: []result.DelayBin{{FromS: 1, ToS: 2, Packets: 4}, {FromS: 3, ToS: 5, Packets: 6}}}}
-	c := newDelayCurve(p)
-	if want := []float64{1, 2, 3, 4}; !slices.Equal(c.at, want) {
-		t.Errorf("at %v, want %v", c.at, want)
+	c := delayCurve(p.Delay)
+	if want := []float64{1, 2, 3, 4}; !slices.Equal(c.X, want) {
+		t.Errorf("at %v, want %v", c.X, want)
 	}
 	for s, want := range map[float64]float64{0: 0, 1: 0, 1.5: 0.2, 2: 0.4, 2.5: 0.4, 3: 0.4, 3.5: 0.7, 4: 1, 9: 1} {
-		if got := c.below(s); math.Abs(got-want) > 1e-12 {
+		if got := c.Share(s); math.Abs(got-want) > 1e-12 {
 			t.Errorf("%g of the packets within %g s, want %g", got, s, want)
 		}
 	}
 	p.Delay.Bins = nil
-	if newDelayCurve(p) != nil {
+	if delayCurve(p.Delay) != nil {
 		t.Error("a curve without packets")
 	}
 }

@@ -167,13 +167,16 @@ func TestPlanBusy(t *testing.T) {
 			}
 		}
 		want := float64(busy) / float64(links)
-		q, ok := p.busy()
-		if !ok || math.Abs(p.share()-want) > 1e-12 || !strings.Contains(q.Head, sheet.Percent(want)) {
-			t.Fatalf("%s: share %g, want %g; %q", name, p.share(), want, q.Head)
+		q := p.busyPanel()
+		if q == nil || math.Abs(p.share()-want) > 1e-12 {
+			t.Fatalf("%s: share %g, want %g", name, p.share(), want)
+		}
+		if f := planFigure(t, name); !sheettest.Says(f, "Links that carry a chunk: "+sheet.Percent(want)) && p.chunks == nil {
+			t.Errorf("%s: the figure does not say how busy links are", name)
 		}
 		rec := new(recorder.Canvas)
 		c := draw.NewCanvas(rec, 500, 100)
-		p.drawBusy(c, q.Plot)
+		p.drawBusy(c, q)
 		area := 0.0
 		for _, a := range rec.Actions {
 			if fill, ok := a.(*recorder.Fill); ok {
@@ -200,7 +203,7 @@ func TestPlanStrips(t *testing.T) {
 			p.start = append(p.start, p.total)
 			p.total += n
 		}
-		r := &rounds{planPicture: p, gpus: rapid.IntRange(1, 12).Draw(t, "gpus"), degree: rapid.IntRange(1, 2).Draw(t, "degree"), row: 11}
+		r := &chunks{planPicture: p, gpus: rapid.IntRange(1, 12).Draw(t, "gpus"), degree: rapid.IntRange(1, 2).Draw(t, "degree"), row: 11}
 		r.lay()
 		next := 0
 		for _, strip := range r.strips {

@@ -18,8 +18,8 @@ import (
 
 // The strip of time is divided as the time is: d R dark, the latency of steps, and what their bytes take by kind.
 func TestStepsTime(t *testing.T) {
-	p := newStepsPicture(stepsPlan())
-	q := p.timePanel().Plot
+	p := newPlanPicture(stepsPlan())
+	q := p.timePanel()
 	rec := new(recorder.Canvas)
 	c := draw.NewCanvas(rec, 700, 60)
 	p.drawTime(c, q)
@@ -47,8 +47,8 @@ func TestStepsTime(t *testing.T) {
 
 // A step has a bar as high as its longest message, in its place and the colour of its kind.
 func TestStepsBytes(t *testing.T) {
-	p := newStepsPicture(stepsPlan())
-	q := p.bytesPanel().Plot
+	p := newPlanPicture(stepsPlan())
+	q := p.bytesPanel()
 	rec := new(recorder.Canvas)
 	c := draw.NewCanvas(rec, 700, 150)
 	p.drawBytes(c, q)
@@ -74,10 +74,10 @@ func TestStepsBytes(t *testing.T) {
 
 // Steps too short to be told apart keep their place and their time.
 func TestStepsShort(t *testing.T) {
-	p := newStepsPicture(largeSteps())
+	p := newPlanPicture(largeSteps())
 	rec := new(recorder.Canvas)
 	c := draw.NewCanvas(rec, 700, 60)
-	p.drawTime(c, p.timePanel().Plot)
+	p.drawTime(c, p.timePanel())
 	sum := vg.Length(0)
 	list := sheettest.Boxes(rec)[sheet.Blue]
 	for _, r := range list {
@@ -110,8 +110,8 @@ func TestStepsText(t *testing.T) {
 			t.Errorf("the figure of many does not say %q", part)
 		}
 	}
-	for i, ph := range newStepsPicture(largeSteps()).setUp.Phases {
-		if drawn := len(ph.Edges); drawn != (i+1)%2*2<<14 {
+	for i, set := range newPlanPicture(largeSteps()).set {
+		if drawn := len(set.links); drawn != (i+1)%2*2<<14 {
 			t.Errorf("%d links of topology %d can be drawn", drawn, i)
 		}
 	}

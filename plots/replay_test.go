@@ -35,16 +35,6 @@ func withReplays() (*result.Document, *result.Detail) {
 	return doc, d
 }
 
-// TestReplayShare: the line is the share of all plays, stalled ones among them.
-func TestReplayShare(t *testing.T) {
-	r := replayed{nct: []float64{1, 1, 1.5, 2}, plays: 5}
-	for v, want := range map[float64]float64{0.9: 0, 1: 0.4, 1.2: 0.4, 1.5: 0.6, 2: 0.8, 9: 0.8} {
-		if got := r.share(v); got != want {
-			t.Errorf("share of plays up to %v is %v, want %v", v, got, want)
-		}
-	}
-}
-
 // TestReplayFigure: it is drawn where there are samples, notes say what is not
 // seen, and numbers beyond any scale are refused.
 func TestReplayFigure(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"sim/plots/sheet"
 	"sim/scenarios/result"
 
+	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -96,14 +97,14 @@ const (
 func (m *routeMap) figure(policy, subtitle string) sheet.Figure {
 	s := sheet.Sheet{Title: "Routes round what is down under " + policy, Subtitle: subtitle, Legend: m.legend()}
 	unit := m.unit(sheet.Inside, routesTall)
-	s.Panels = []sheet.Panel{{X1: 1, Y1: 1, Paint: m.paint}}
+	s.Blocks = []sheet.Block{{Plots: []*plot.Plot{sheet.Picture("", m.paint)}, Height: max(m.size.Y*unit+2*routesBorder, routesFlat)}}
 	if left := len(m.lattice.Ways) - len(m.ways); left > 0 {
 		s.Notes = append(s.Notes, fmt.Sprintf("%s more left out.", sheet.Plural(left, "route")))
 	}
 	if m.wraps() {
 		s.Notes = append(s.Notes, "Links round the torus are stubs at the border; a route leaves and comes back at stubs of the same number.")
 	}
-	return s.Figure("routes-"+sheet.FileName(policy), s.Frame()+max(m.size.Y*unit+2*routesBorder, routesFlat))
+	return s.Figure("routes-" + sheet.FileName(policy))
 }
 
 // unit is the length of a step in x that fits.

@@ -63,3 +63,20 @@ func peak(s *result.Series) (at, value float64) {
 	}
 	return at, value
 }
+
+// sliver is the part of the time shown, one in so many, below which a step is
+// left out: less than a pixel, it would stand there as a spike.
+const sliver = 2000
+
+// steady is s without steps shorter than least seconds; the step before takes
+// their place.
+func steady(s *result.Series, least float64) *result.Series {
+	out := &result.Series{Name: s.Name, Group: s.Group}
+	for i, t := range s.TimeS {
+		if i+1 < len(s.TimeS) && s.TimeS[i+1]-t < least {
+			continue
+		}
+		out.TimeS, out.Value = append(out.TimeS, t), append(out.Value, s.Value[i])
+	}
+	return out
+}

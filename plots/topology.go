@@ -59,20 +59,13 @@ func topologyFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 	if len(charts) == 1 || form == row && widest(charts) > 6 {
 		columns = 1
 	}
-	rows := (len(charts) + columns - 1) / columns
-	for i, c := range charts {
+	block := sheet.Block{Cols: columns, Height: heightOf(form, charts)}
+	for _, c := range charts {
 		c.most = most
-		x, y := float64(i%columns), float64(i/columns)
-		s.Panels = append(s.Panels, sheet.Panel{
-			Head: c.head((sheet.FigureWidth - 2*sheet.Margin - sheet.Gutter) / vg.Length(columns)),
-			X0:   x / float64(columns), X1: (x + 1) / float64(columns),
-			Y0: y / float64(rows), Y1: (y + 1) / float64(rows),
-			Paint: func(cv draw.Canvas) { c.paint(cv, form) },
-		})
+		block.Plots = append(block.Plots, sheet.Picture(c.head(sheet.Inside/vg.Length(columns)-20), func(cv draw.Canvas) { c.paint(cv, form) }))
 	}
-	const frame = 110
-	height := vg.Length(rows)*heightOf(form, charts) + frame
-	return []sheet.Figure{s.Figure("topology", max(height, 2.7*vg.Inch))}
+	s.Blocks = []sheet.Block{block}
+	return []sheet.Figure{s.Figure("topology")}
 }
 
 // allCharts groups the policies' topologies by what they connect, in the
@@ -84,7 +77,7 @@ func allCharts(doc *result.Document, d *result.Detail) []*wiring {
 		if p.Topology == nil || len(p.Topology.Pods) == 0 {
 			continue
 		}
-		at := slices.IndexFunc(charts, func(c *wiring) bool { return !objective(doc) && same(c.topology, p.Topology) })
+		at := slices.IndexFunc(charts, func(c *wiring) bool { return len(p.Jobs) == 0 && same(c.topology, p.Topology) })
 		if at < 0 {
 			at = len(charts)
 			charts = append(charts, newChart(p.Topology))

@@ -29,8 +29,8 @@ const (
 func topologyLegend(f form, twins bool, most int) []sheet.Entry {
 	if f == matrix {
 		return []sheet.Entry{
-			{Text: "1 circuit between two pods", Sample: sheet.Box(sheet.Fill{Color: sheet.Mix(circuitColor, 1/float64(max(1, most))), Height: 1})},
-			{Text: sheet.Plural(most, "circuit"), Sample: sheet.Box(sheet.Fill{Color: circuitColor, Height: 1})},
+			{Text: "1 circuit between two pods", Sample: sheet.Box(sheet.Mix(circuitColor, 1/float64(max(1, most))), 1)},
+			{Text: sheet.Plural(most, "circuit"), Sample: sheet.Box(circuitColor, 1)},
 		}
 	}
 	legend := []sheet.Entry{{Text: "circuits between two pods (number; width to scale)", Sample: sheet.Stroke(draw.LineStyle{Color: circuitColor, Width: 5})}}

@@ -4,15 +4,27 @@ import (
 	"cmp"
 	"fmt"
 	"image/color"
+	"math"
 	"slices"
-	"strings"
-
-	"sim/plots/sheet"
-	"sim/scenarios/result"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"sim/plots/sheet"
+	"sim/scenarios/result"
 )
+
+// intervals are a bar for each task, in a colour and of a thickness as a fraction of a row.
+type intervals struct {
+	color  color.Color
+	height float64
+	text   string
+	lo, hi []float64
+}
+
+// canRun is the colour of what may be; vermillion is what was, blue what is left.
+var canRun = color.RGBA{0x9f, 0xd3, 0xf2, 0xff}
 
 // windowsFigure shows for each transfer when it can run at all and when it ran
 // on a baseline's circuits (DELTA, Fig. 12).
@@ -22,72 +34,61 @@ func windowsFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 		return nil
 	}
 	order := byEarliest(w)
-	window := intervals{light, "can run (earliest start to latest completion)", pick(order, w.EarliestS), pick(order, w.LatestS)}
+	window := intervals{canRun, 0.9, "can run (earliest start to latest completion)", pick(order, w.EarliestS), pick(order, w.LatestS)}
 	layers := []intervals{window}
 	if len(w.StartS) > 0 && len(w.EndS) > 0 {
-		layers = append(layers, intervals{dark, "ran " + underBaseline(w), pick(order, w.StartS), pick(order, w.EndS)})
+		layers = append(layers, intervals{sheet.Vermillion, 0.6, "ran " + underBaseline(w), pick(order, w.StartS), pick(order, w.EndS)})
 	}
 	lo, hi := span(layers)
 	lo = min(lo, 0)
+	p := taskPlot(w, order, layers, true)
+	sheet.TimeAxis(&p.X, "time", lo, hi, 10)
 	s := sheet.Sheet{
-		Title:    "When each transfer between pods can run, and when it did",
-		Subtitle: d.Title,
+		Title: "When each transfer between pods can run, and when it did", Subtitle: d.Title, Legend: legendOf(layers),
 		Notes: []string{fmt.Sprintf("On average a transfer can run in %s of the time shown. Known before any topology is chosen.",
 			sheet.Percent(meanWidth(window)/(hi-lo)))},
+		Blocks: []sheet.Block{{Plots: []*plot.Plot{p}, Height: tasksHeight}},
 	}
-	s.Legend = layerLegend(layers)
-	p := taskPlot(names(order, w.Task), layers)
-	sheet.TimeAxis(&p.X, "time", lo, hi, 10)
-	s.Panels = []sheet.Panel{{X1: 1, Y1: 1, Plot: p}}
-	return []sheet.Figure{s.Figure("windows", 5.4*vg.Inch)}
+	return []sheet.Figure{s.Figure("windows")}
 }
+
+const tasksHeight = 3.8 * vg.Inch
 
 // indexFigure shows the intervals between events in which each transfer was
 // active on a baseline's circuits, and those that pruning leaves to it (DELTA, Fig. 5).
 func indexFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 	w := &d.Windows
-	played, topo, kept := len(w.FirstK) > 0 && len(w.LastK) > 0, len(w.TopoMin) > 0 && len(w.TopoMax) > 0, len(w.MinK) > 0 && len(w.MaxK) > 0
-	if len(w.Task) == 0 || !played || !topo && !kept {
+	simulated, topo, kept := len(w.FirstK) > 0 && len(w.LastK) > 0, len(w.TopoMin) > 0 && len(w.TopoMax) > 0, len(w.MinK) > 0 && len(w.MaxK) > 0
+	if len(w.Task) == 0 || !simulated || !topo && !kept {
 		return nil
 	}
 	order := byEarliest(w)
-	active := []intervals{{dark, "active " + underBaseline(w), cells(order, w.FirstK, -0.5), cells(order, w.LastK, 0.5)}}
+	active := []intervals{{sheet.Vermillion, 0.6, "active " + underBaseline(w), cells(order, w.FirstK, -0.5), cells(order, w.LastK, 0.5)}}
 	var retained []intervals
 	if topo {
-		retained = append(retained, intervals{light, "left by task order", cells(order, w.TopoMin, -0.5), cells(order, w.TopoMax, 0.5)})
+		retained = append(retained, intervals{canRun, 0.9, "left by task order", cells(order, w.TopoMin, -0.5), cells(order, w.TopoMax, 0.5)})
 	}
 	if kept {
-		retained = append(retained, intervals{dark2, "left by Alg. 1", cells(order, w.MinK, -0.5), cells(order, w.MaxK, 0.5)})
+		retained = append(retained, intervals{sheet.Blue, 0.6, "left by Alg. 1", cells(order, w.MinK, -0.5), cells(order, w.MaxK, 0.5)})
 	}
-	s := sheet.Sheet{Title: "Intervals between events in which each transfer may be active", Subtitle: d.Title}
-	s.Legend = append(layerLegend(active), layerLegend(retained)...)
 	total := float64(max(1, w.Intervals))
 	note := fmt.Sprintf("Of %d × %d pairs of transfer and interval %s are active", len(w.Task), w.Intervals, sheet.Percent(meanWidth(active[0])/total))
 	for _, l := range retained {
 		note += fmt.Sprintf(", %s are %s", sheet.Percent(meanWidth(l)/total), l.text)
 	}
-	s.Notes = []string{note + "."}
-	lo, hi := span(append(slices.Clone(active), retained...))
-	lo, hi = min(lo, 0.5), max(hi, float64(w.Intervals)+0.5)
-	named, split := len(w.Task) <= namedTasks, 0.52 // the left has a label more
-	if named {
-		split = 0.63
-	}
+	s := sheet.Sheet{Title: "Intervals between events in which each transfer may be active", Subtitle: d.Title, Notes: []string{note + "."},
+		Legend: slices.Concat(legendOf(active), legendOf(retained))}
+	lo, hi := span(slices.Concat(active, retained))
+	block := sheet.Block{Cols: 2, Height: tasksHeight, XTitle: "interval between events"}
 	for i, layers := range [][]intervals{active, retained} {
-		head := []string{upper(underBaseline(w)), "Left to the search for the best"}[i]
-		p := taskPlot(names(order, w.Task), layers)
-		sheet.SetRange(&p.X, lo, hi)
-		p.X.Label.Text = "interval between events"
-		p.X.Tick.Marker = sheet.Ticker{Unit: sheet.Unit{Name: "", Per: 1}, Count: 5, Whole: true}
-		if i > 0 {
-			p.Y.Label.Text = ""
-			if named { // the same rows have their names to the left
-				p.Y.Tick.Marker = plot.ConstantTicks{}
-			}
-		}
-		s.Panels = append(s.Panels, sheet.Panel{Head: head, X0: []float64{0, split}[i], X1: []float64{split, 1}[i], Y1: 1, Plot: p})
+		p := taskPlot(w, order, layers, i == 0)
+		sheet.SetRange(&p.X, min(lo, 0.5), max(hi, float64(w.Intervals)+0.5))
+		p.X.Tick.Marker = sheet.Ticker{Unit: sheet.Plainly, Count: 5, Whole: true}
+		sheet.Head(p, []string{sheet.Sentence(underBaseline(w)), "Left to the search for the best"}[i])
+		block.Plots = append(block.Plots, p)
 	}
-	return []sheet.Figure{s.Figure("index", 5.2*vg.Inch)}
+	s.Blocks = []sheet.Block{block}
+	return []sheet.Figure{s.Figure("index")}
 }
 
 // underBaseline says on whose circuits transfers ran; runs of old do not say.
@@ -97,16 +98,6 @@ func underBaseline(w *result.Windows) string {
 	}
 	return "on the circuits of " + sheet.Plain(w.Baseline)
 }
-
-// upper begins s with a capital.
-func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
-
-// How bars look: what may be, what was, what is left.
-var (
-	light = barLook{color.RGBA{0x9f, 0xd3, 0xf2, 0xff}, 0.9}
-	dark  = barLook{sheet.Vermillion, 0.6}
-	dark2 = barLook{sheet.Blue, 0.6}
-)
 
 // byEarliest orders tasks by earliest start, or by start or first interval
 // where that is unknown: the bars then form a band.
@@ -129,8 +120,8 @@ func byEarliest(w *result.Windows) []int {
 	return order
 }
 
-func pick(order []int, col []float64) []float64 {
-	out := make([]float64, len(order))
+func pick[T any](order []int, col []T) []T {
+	out := make([]T, len(order))
 	for i, k := range order {
 		out[i] = col[k]
 	}
@@ -140,16 +131,105 @@ func pick(order []int, col []float64) []float64 {
 // cells are interval indices as edges of cells, off half a cell.
 func cells(order, col []int, off float64) []float64 {
 	out := make([]float64, len(order))
-	for i, k := range order {
-		out[i] = float64(col[k]) + off
+	for i, k := range pick(order, col) {
+		out[i] = float64(k) + off
 	}
 	return out
 }
 
-func names(order []int, tasks []string) []string {
-	out := make([]string, len(order))
-	for i, k := range order {
-		out[i] = sheet.Plain(tasks[k])
+func legendOf(layers []intervals) []sheet.Entry {
+	var out []sheet.Entry
+	for _, l := range layers {
+		out = append(out, sheet.Entry{Text: l.text, Sample: sheet.Box(l.color, vg.Length(l.height))})
 	}
 	return out
+}
+
+// span is what the bars cover.
+func span(layers []intervals) (lo, hi float64) {
+	lo, hi = math.Inf(1), math.Inf(-1)
+	for _, l := range layers {
+		lo, hi = min(lo, slices.Min(l.lo)), max(hi, slices.Max(l.hi))
+	}
+	if hi <= lo {
+		hi = lo + 1
+	}
+	return lo, hi
+}
+
+// meanWidth is the mean width of a bar; one that ends before it starts has
+// none.
+func meanWidth(l intervals) float64 {
+	sum := 0.0
+	for i := range l.lo {
+		sum += max(0, l.hi[i]-l.lo[i])
+	}
+	return sum / float64(len(l.lo))
+}
+
+// taskPlot is a plot of a row a task, the first on top, without its x axis. Names of tasks stand beside it where they
+// are few, and numbers where it is the first.
+func taskPlot(w *result.Windows, order []int, layers []intervals, labelled bool) *plot.Plot {
+	const (
+		namedTasks = 26
+		nameRoom   = 215 // points: of "PP of micro-batch 12 from stage 3 to stage 4", and a little
+	)
+	n := len(order)
+	p := sheet.NewPlot("", "")
+	sheet.SetRange(&p.Y, -0.5, float64(n)-0.5)
+	var ticks plot.ConstantTicks
+	switch {
+	case n <= namedTasks:
+		p.Y.Tick.Length = 0
+		p.Y.Tick.Label.Font = sheet.Sans(sheet.SmallSize, sheet.Ink).Font
+		for i, name := range pick(order, w.Task) {
+			if labelled {
+				ticks = append(ticks, plot.Tick{Value: float64(n - 1 - i), Label: sheet.Fit(p.Y.Tick.Label, name, nameRoom)})
+			}
+		}
+	default:
+		if labelled {
+			p.Y.Label.Text = "transfer, in order of earliest start"
+		}
+		for _, t := range (sheet.Ticker{Unit: sheet.Plainly, Count: 6, Whole: true}).Ticks(1, float64(n)) {
+			ticks = append(ticks, plot.Tick{Value: float64(n) - t.Value, Label: t.Label})
+		}
+	}
+	p.Y.Tick.Marker = ticks
+	p.Add(sheet.Grid(false, true), sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) {
+		for _, l := range layers {
+			l.draw(c, p)
+		}
+	}))
+	return p
+}
+
+// draw draws a layer. Where rows are finer than pixels, as many as
+// share a pixel become one bar over all their intervals.
+func (l *intervals) draw(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	n := len(l.lo)
+	row := float64((c.Max.Y - c.Min.Y) / vg.Length(n))
+	merged := max(1, int(math.Ceil(sheet.Pixel/row)))
+	height := l.height
+	if row < 4*sheet.Pixel {
+		height = 1 // no gaps between rows that fine
+	}
+	const least = 1 // a bar's width in points: shorter intervals must still be seen
+	var b sheet.Bars
+	for i := 0; i < n; i += merged {
+		end := min(i+merged, n)
+		lo, hi := slices.Min(l.lo[i:end]), slices.Max(l.hi[i:end])
+		if hi < lo {
+			continue
+		}
+		x0, x1 := x(lo), x(hi)
+		if x1-x0 < least {
+			x0 = min(max((x0+x1-least)/2, c.Min.X), c.Max.X-least)
+			x1 = x0 + least
+		}
+		top, bottom := y(float64(n-i)-0.5-(1-height)/2), y(float64(n-end)-0.5+(1-height)/2)
+		b.Add(x0, x1, sheet.Snap(bottom), sheet.Snap(top))
+	}
+	b.Fill(c, l.color)
 }

@@ -1,106 +1,136 @@
 package chart
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
 
 	"sim/plots/sheet"
-
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 )
 
-// across is the axis that goes across, the same for all panes.
-type across struct {
-	Scale
-	title    string
-	at       []float64 // placed
-	labels   []string
-	category bool // labels of places in a row, which need no ticks
-	bare     bool // what is drawn needs no line either
-
-	style draw.TextStyle // chosen by fit
-	full  []string       // the labels, uncut
-	shown []bool
-	depth vg.Length // of the labels
-	under vg.Length // below them, for what a pane writes there
+// grid is how panels stand: so many side by side, each with data of about this size in points.
+type grid struct {
+	cols          int
+	width, height vg.Length
 }
 
-// categories is the axis of the drawn levels of f, side by side.
-func categories(f *factor, label string) *across {
-	ticks, title := f.ticksOf(label)
-	a := &across{title: title, labels: ticks, category: true}
-	a.Lo, a.Hi = -0.5, float64(len(ticks))-0.5
-	for i := range ticks {
-		a.at = append(a.at, float64(i))
-	}
-	if f.index < 0 {
-		a.title, a.labels = sheet.Plain(label), []string{""}
-	}
-	return a
-}
+// dataHeights are heights of data by the number of panels side by side.
+var dataHeights = [...]vg.Length{0, 250, 175, 150, 130}
 
-// numbered is the axis of the drawn levels of f, each at its number.
-func numbered(f *factor, label string, log bool) *across {
-	ticks, title := f.ticksOf(label)
-	a := &across{title: title, labels: ticks}
-	a.Log = log
-	a.Lo, a.Hi = math.Inf(1), math.Inf(-1)
-	for _, l := range f.levels {
-		at := a.place(f.numbers[l])
-		a.at = append(a.at, at)
-		a.Lo, a.Hi = min(a.Lo, at), max(a.Hi, at)
+// layout places n panels, fewer side by side where the data of each would be narrower than least. Side is the room that
+// is taken beside them.
+func layout(n int, least, side vg.Length) grid {
+	const axis, between = 50, 18 // points: titles and labels of the first, and what the others need
+	g := grid{cols: min(n, 4)}
+	switch {
+	case n == 4:
+		g.cols = 2
+	case n == 5, n == 6, n == 9:
+		g.cols = 3
 	}
-	a.pad()
-	const many = 14 // values that are not each worth a tick
-	switch per, ok := f.unitOf(ticks); {
-	case len(ticks) <= many:
-	case ok:
-		a.Unit = sheet.Unit{Name: "", Per: per}
-		a.Mark(8)
-		a.label()
-	case log && label == "" && f.times(): // each in a unit of its own
-		a.Unit, a.Named = sheet.Unit{Name: "s", Per: 1}, true
-		a.Mark(8)
-		a.label()
-	}
-	return a
-}
-
-// measured is the axis of a metric.
-func measured(q Quantity, lo, hi float64, from *float64, log bool) *across {
-	a := &across{Scale: *values(q, lo, hi, from, log, false), title: q.Label}
-	if log && q.named {
-		a.title = q.words
-	}
-	a.Mark(7)
-	a.label()
-	return a
-}
-
-// label labels the ticks that have one.
-func (a *across) label() {
-	a.at, a.labels = nil, nil
-	for _, t := range a.Ticks {
-		if t.Label != "" {
-			a.at, a.labels = append(a.at, t.Value), append(a.labels, t.Label)
+	for ; ; g.cols-- {
+		g.width = (sheet.Inside-side-axis)/vg.Length(g.cols) - between
+		if g.cols == 1 || g.width >= least {
+			g.height = dataHeights[g.cols]
+			return g
 		}
 	}
 }
 
-// pad keeps what is drawn off the ends.
-func (a *across) pad() {
+// panelsOf makes a plot for each level of the panels, with its heading.
+func (v *view) panelsOf() []*plot.Plot {
+	var out []*plot.Plot
+	for i, l := range v.panels.levels {
+		p := sheet.NewPlot("", "")
+		head := v.panels.head(l)
+		if v.after != nil {
+			head += v.after[i]
+		}
+		sheet.Head(p, strings.TrimPrefix(head, ": "))
+		out = append(out, p)
+	}
+	return out
+}
+
+// page puts panels on a sheet whose title is about what.
+func (v *view) page(what string, panels []*plot.Plot, g grid, xTitle, yTitle string) *sheet.Sheet {
+	s := &sheet.Sheet{Blocks: []sheet.Block{{Plots: panels, Cols: g.cols, Height: g.height, XTitle: xTitle, YTitle: yTitle}}}
+	s.Title, s.Subtitle = v.headings(what)
+	return s
+}
+
+// title is what stands below an axis of f; policies need none.
+func (f *factor) title(label string) string {
+	switch _, title := f.ticksOf(label); {
+	case f.index < 0, label == "" && f.name == policyName:
+		return sheet.Plain(label)
+	default:
+		return title
+	}
+}
+
+// numberTicks are the labels of the drawn levels of f at their numbers, on an axis from lo to hi; of many that are
+// numbers or times, round ones.
+func (f *factor) numberTicks(label string, log bool) (ticks []plot.Tick, title string, lo, hi float64) {
+	labels, title := f.ticksOf(label)
+	lo, hi = math.Inf(1), math.Inf(-1)
+	for i, l := range f.levels {
+		v := f.numbers[l]
+		ticks = append(ticks, plot.Tick{Value: v, Label: labels[i]})
+		lo, hi = min(lo, v), max(hi, v)
+	}
+	lo, hi = padded(lo, hi, log)
+	const many, few = 14, 8 // values that are not each worth a tick; ticks instead
+	switch per, ok := f.unitOf(labels); {
+	case len(labels) <= many:
+	case ok && log:
+		ticks = sheet.LogTicker{Unit: sheet.Unit{Per: per}, Count: few}.Ticks(lo, hi)
+	case ok:
+		ticks = sheet.Ticker{Unit: sheet.Unit{Per: per}, Count: few}.Ticks(lo, hi)
+	case log && label == "" && f.times(): // each in a unit of its own
+		ticks = sheet.LogTicker{Named: true, Count: few}.Ticks(lo, hi)
+	}
+	return ticks, title, lo, hi
+}
+
+// numbered makes the axes across panels that of the drawn levels of f, each at its number, and returns its title.
+func (f *factor) numbered(panels []*plot.Plot, label string, log bool, width vg.Length) (title string) {
+	ticks, title, lo, hi := f.numberTicks(label, log)
+	for _, p := range panels {
+		setScale(&p.X, lo, hi, log)
+		sheet.Spaced(p, slices.Clone(ticks), width)
+	}
+	return title
+}
+
+// padded keeps what is drawn off the ends.
+func padded(lo, hi float64, log bool) (float64, float64) {
 	const margin = 0.04
-	room := margin * (a.Hi - a.Lo)
-	if least := 1e-9 * max(math.Abs(a.Lo), math.Abs(a.Hi)); !(room > least) {
-		room = max(math.Abs(a.Hi)*0.1, 1e-9)
-		if a.Hi == 0 {
+	if log {
+		lo, hi = math.Log10(lo), math.Log10(hi)
+	}
+	room := margin * (hi - lo)
+	if least := 1e-9 * max(math.Abs(lo), math.Abs(hi)); !(room > least) {
+		room = max(math.Abs(hi)*0.1, 1e-9)
+		if hi == 0 {
 			room = 1
 		}
 	}
-	a.Lo, a.Hi = a.Lo-room, a.Hi+room
+	if log {
+		return math.Pow(10, lo-room), math.Pow(10, hi+room)
+	}
+	return lo - room, hi + room
+}
+
+func setScale(a *plot.Axis, lo, hi float64, log bool) {
+	a.Min, a.Max = lo, hi
+	if log {
+		a.Scale = plot.LogScale{}
+	}
 }
 
 // unitOf returns what numbers of f are multiplied with where their labels are
@@ -108,14 +138,11 @@ func (a *across) pad() {
 func (f *factor) unitOf(ticks []string) (per float64, ok bool) {
 	for i, l := range f.levels {
 		v, err := strconv.ParseFloat(ticks[i], 64)
-		if err != nil {
-			return 0, false
-		}
 		n := f.numbers[l]
 		switch {
-		case n == 0 && v == 0:
-		case n == 0 || v == 0:
+		case err != nil, (n == 0) != (v == 0):
 			return 0, false
+		case n == 0:
 		case per == 0:
 			per = v / n
 		case math.Abs(v/n-per) > 1e-9*math.Abs(per):
@@ -125,173 +152,120 @@ func (f *factor) unitOf(ticks []string) (per float64, ok bool) {
 	return per, per > 0
 }
 
-// labelLength is the most that a slanted label may take, in points.
-const labelLength = 110
-
-// fit chooses how labels stand below an axis of a width, with so much room
-// left of it: level where they fit, else slanted, else upright; numbers and
-// what is too many are thinned.
-func (a *across) fit(width, left vg.Length) {
-	a.fitLabels(width, left)
-	a.depth += a.under
-}
-
-func (a *across) fitLabels(width, left vg.Length) {
-	a.style = sheet.Aligned(sheet.Sans(sheet.TickSize, sheet.Ink), draw.XCenter, draw.YTop)
-	a.depth = sheet.TickSize * sheet.LineSpacing
-	a.full = slices.Clone(a.labels)
-	for i, l := range a.labels {
-		if !a.category {
-			a.labels[i] = sheet.Fit(a.style, l, labelLength)
+// valueAxis makes a show values of q within [lo, hi] with about count ticks. From is the value that it begins at, unless
+// values lie below; nil leaves that open, bars begin at q's base.
+func valueAxis(a *plot.Axis, q quantity, lo, hi float64, from *float64, log, bars bool, count int) {
+	if log {
+		if from != nil {
+			lo = min(lo, *from)
 		}
-	}
-	widest := vg.Length(0)
-	for _, l := range a.labels {
-		widest = max(widest, a.style.Width(l))
-	}
-	slot := width / vg.Length(max(1, len(a.labels)))
-	if !a.category || widest <= slot-6 || isNumbers(a.labels) {
-		a.shown = a.thin(width, func(i int) vg.Length { return a.style.Width(a.labels[i]) + 8 })
+		down, up := logRange(lo, hi)
+		if from != nil && *from <= lo {
+			down = *from
+		}
+		setScale(a, down, up, true)
+		a.Tick.Marker = sheet.LogTicker{Unit: q.unit, Named: q.named, Count: count}
 		return
 	}
-	angle := math.Pi / 6
-	if slot < 2*sheet.TickSize { // at 30 degrees lines need twice their height
-		angle = math.Pi / 2
+	base := q.base
+	if from != nil {
+		base = *from
 	}
-	a.style = sheet.Aligned(sheet.Sans(sheet.TickSize, sheet.Ink), draw.XRight, draw.YCenter)
-	a.style.Rotation = angle
-	longest := vg.Length(labelLength)
-	if angle < math.Pi/2 { // the first must not leave the sheet
-		longest = min(longest, (left+slot/2)/vg.Length(math.Cos(angle)))
+	const near = 0.6 // of what lies above the base
+	if from != nil || bars || lo >= base && lo-base <= near*(hi-base) {
+		lo, hi = min(lo, base), max(hi, base)
 	}
-	labels := make([]string, len(a.labels))
-	for i, l := range a.labels {
-		labels[i] = sheet.Fit(a.style, l, longest)
-		a.depth = max(a.depth, a.style.Width(labels[i])*vg.Length(math.Sin(angle))+8)
+	if bars && q.base != 0 { // what is as good as the base should look so
+		const least = 0.02
+		hi = max(hi, q.base+least*math.Abs(q.base))
 	}
-	a.labels = labels
-	a.shown = a.thin(width, func(int) vg.Length { return sheet.TickSize * sheet.LineSpacing })
+	room := hi - lo
+	if least := 1e-9 * max(math.Abs(lo), math.Abs(hi)); room <= least { // all alike
+		room = max(math.Abs(hi)*0.1, 1e-9)
+		if hi == 0 {
+			room = 1
+		}
+	}
+	const margin = 0.06
+	setScale(a, lo, hi+margin*room, false)
+	switch {
+	case lo != base:
+		a.Min -= margin * room
+	case from == nil && !bars: // what lies on the base is seen beside the axis
+		a.Min -= margin / 2 * room
+	}
+	marker := sheet.Ticker{Unit: q.unit, Count: count}
+	a.Tick.Marker = marker
+	if len(marker.Ticks(a.Min, a.Max)) < 2 { // too narrow for its distance from 0
+		at := []float64{a.Min, a.Max}
+		a.Tick.Marker = sheet.Marks(at, []string{sheet.Digits(at[0]*q.unit.Per, 6), sheet.Digits(at[1]*q.unit.Per, 6)})
+	}
 }
 
-// sticksOut is how far slanted labels would reach to the left of the data, if
-// none were cut.
-func (a *across) sticksOut(width vg.Length) vg.Length {
-	if a.style.Rotation == 0 {
-		return 0
-	}
-	most := vg.Length(0)
-	for i, l := range a.full {
-		reach := min(a.style.Width(l), labelLength)*vg.Length(math.Cos(a.style.Rotation)) + sheet.TickSize/2
-		most = max(most, reach-width*vg.Length((a.at[i]-a.Lo)/(a.Hi-a.Lo)))
-	}
-	return most
+// LogAxis makes a a logarithmic axis of times from lo to hi seconds, each tick in a unit of its own.
+func LogAxis(a *plot.Axis, lo, hi float64) {
+	valueAxis(a, quantity{named: true}, lo, hi, nil, true, false, 8)
 }
 
-// hangsOver is how far level labels reach beyond the data, left and right
-// together.
-func (a *across) hangsOver(width vg.Length) vg.Length {
-	if a.style.Rotation != 0 {
-		return 0
-	}
-	var left, right vg.Length
-	for i, l := range a.labels {
-		if a.shown[i] {
-			x, half := width*vg.Length((a.at[i]-a.Lo)/(a.Hi-a.Lo)), a.style.Width(l)/2
-			left, right = max(left, half-x), max(right, x+half-width)
+// logRange widens [lo, hi] to powers of ten, or to 2 or 5 of them where that
+// is nearer.
+func logRange(lo, hi float64) (float64, float64) {
+	const room = 0.04 // of a decade, for what is drawn round a value
+	down, up := math.Log10(lo)-room, math.Log10(hi)+room
+	a, b := math.Floor(down), math.Floor(up)
+	from, to := a, b+1
+	for _, m := range []float64{1, 2, 5, 10} {
+		step := math.Log10(m)
+		if a+step <= down {
+			from = a + step
+		}
+		if b+step >= up {
+			to = min(to, b+step)
 		}
 	}
-	return left + right
+	return math.Pow(10, from), math.Pow(10, to)
 }
 
-func isNumbers(labels []string) bool {
-	for _, l := range labels {
-		if _, err := strconv.ParseFloat(l, 64); err != nil {
-			return false
+// share sets the y axes of panels by set: one for all, unless their values span so unlike ranges that some would be
+// flat; then it reports true. Extent is the range of a panel, or of all for -1, with lo > hi where there is nothing.
+func (g grid) share(panels []*plot.Plot, extent func(panel int) (lo, hi float64), set func(a *plot.Axis, lo, hi float64)) (apart bool) {
+	const unlike = 6 // times as wide
+	all := panels[0].Y
+	lo, hi := extent(-1)
+	set(&all, lo, hi)
+	least := all.Max - all.Min
+	for i, p := range panels {
+		if lo, hi := extent(i); lo <= hi {
+			set(&p.Y, lo, hi)
+			least = min(least, p.Y.Max-p.Y.Min)
+		} else {
+			p.Y = all
 		}
 	}
-	return true
+	_, log := all.Scale.(plot.LogScale)
+	if apart = !log && all.Max-all.Min > unlike*least; apart {
+		return true
+	}
+	for i, p := range panels {
+		p.Y = all
+		if i%g.cols > 0 {
+			p.Y.Tick.Marker = sheet.Unlabelled{Ticker: all.Tick.Marker}
+		}
+	}
+	return false
 }
 
-// thin chooses which labels to show, so that none touches another: each k-th
-// where they are evenly spaced, else from the end that leaves more.
-func (a *across) thin(width vg.Length, size func(i int) vg.Length) []bool {
-	x := func(i int) vg.Length { return width * vg.Length((a.at[i]-a.Lo)/(a.Hi-a.Lo)) }
-	if a.even() {
-		widest := vg.Length(0)
-		for i := range a.at {
-			widest = max(widest, size(i))
-		}
-		shown, step := make([]bool, len(a.at)), 1
-		if len(a.at) > 1 {
-			step = int(math.Ceil(float64(widest / max(x(1)-x(0), x(0)-x(1)))))
-		}
-		for i := 0; i < len(shown); i += max(1, step) {
-			shown[i] = true
-		}
-		return shown
-	}
-	order := make([]int, len(a.at))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(a.at[i], a.at[j]) })
-	choose := func(order []int) (shown []bool, count int) {
-		shown = make([]bool, len(a.at))
-		last := -1
-		for _, i := range order {
-			if last >= 0 && max(x(i)-x(last), x(last)-x(i)) < (size(i)+size(last))/2 {
-				continue
-			}
-			shown[i], last = true, i
-			count++
-		}
-		return shown, count
-	}
-	up, n := choose(order)
-	slices.Reverse(order)
-	down, m := choose(order)
-	if m > n {
-		return down
-	}
-	return up
+// ticksFor is how many ticks serve an axis of a height.
+func ticksFor(height vg.Length) int {
+	const each = 36
+	return max(4, int(height/each))
 }
 
-// even reports whether labels are evenly spaced.
-func (a *across) even() bool {
-	if len(a.at) > 1 && a.at[0] == a.at[1] {
-		return false
+// decimals is how many decimals tell values of q that span so much apart.
+func decimals(q quantity, span float64, digits int) int {
+	span = math.Abs(span) * q.unit.Per
+	if !(span > 0) {
+		return digits
 	}
-	for i := 2; i < len(a.at); i++ {
-		if d := a.at[i] - a.at[i-1] - (a.at[1] - a.at[0]); !(math.Abs(d) <= 1e-3*math.Abs(a.at[1]-a.at[0])) {
-			return false
-		}
-	}
-	return true
-}
-
-// draw draws the axis below a pane's data, with labels or without.
-func (a *across) draw(c draw.Canvas, labelled bool) {
-	const length = 4
-	axis := draw.LineStyle{Color: sheet.Ink, Width: 0.75}
-	if !a.bare {
-		c.StrokeLine2(axis, c.Min.X, c.Min.Y, c.Max.X, c.Min.Y)
-	}
-	for i, at := range a.at {
-		x := c.Min.X + (c.Max.X-c.Min.X)*vg.Length((at-a.Lo)/(a.Hi-a.Lo))
-		if !a.category {
-			c.StrokeLine2(axis, x, c.Min.Y, x, c.Min.Y-length)
-		}
-		if a.shown[i] && labelled {
-			if a.style.Rotation == 0 { // the last must not leave the sheet
-				x = min(x, c.Max.X+sheet.Overhang+sheet.Margin-2-a.style.Width(a.labels[i])/2)
-			}
-			c.FillText(a.style, sheet.Point(x, c.Min.Y-length-2), a.labels[i])
-		}
-	}
-	for _, t := range a.Ticks {
-		if t.Label == "" {
-			x := c.Min.X + (c.Max.X-c.Min.X)*vg.Length((t.Value-a.Lo)/(a.Hi-a.Lo))
-			c.StrokeLine2(axis, x, c.Min.Y, x, c.Min.Y-length/2)
-		}
-	}
+	return min(max(digits-1-int(math.Floor(math.Log10(span))), 0), 6)
 }

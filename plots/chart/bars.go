@@ -6,20 +6,33 @@ import (
 	"math"
 	"slices"
 
-	"sim/plots/sheet"
-	"sim/scenarios/result"
-
+	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"sim/plots/sheet"
+	"sim/scenarios/result"
 )
+
+var barKind = kind{
+	name: "bars", draw: (*view).bars, beside: true, takes: []string{"series", "log_y", "take", "mark"},
+	needs: map[string]string{"x": "", "y": "a metric, such as nct"},
+	roles: func(v *view) error {
+		err := v.usualRoles()
+		if v.series == v.x && v.x != &none {
+			v.series = &none // each bar stands for itself
+		}
+		return err
+	},
+}
 
 // barChart is a chart of bars, in groups by x with a bar a series.
 type barChart struct {
 	*table
 	v      *view
-	q      Quantity
-	looks  []look // by level of the series, or of x where x has the colours
-	byX    bool
+	q      quantity
+	looks  []look // by level of the series
+	best   func(panel int, value float64) bool
 	marks  []placedMark
 	base   float64
 	note   numberNote
@@ -27,6 +40,8 @@ type barChart struct {
 	cap    float64   // the highest of them where panels share an axis, else 0
 	low    vg.Length // height of panels in more than two rows; 0 is as of others
 	digits bool      // values may lie far apart: each has three digits
+	apart  bool
+	under  func(group int) string // lines below the label of a group
 }
 
 // numberNote is how values stand on bars.
@@ -45,7 +60,7 @@ const (
 	widestBar  = 56 // points
 )
 
-func (v *view) bars(t *result.SweepTimings) (*lattice, error) {
+func (v *view) bars(t *result.SweepTimings) (*sheet.Sheet, error) {
 	m, err := v.measure(v.spec.Y, t)
 	if err != nil {
 		return nil, err
@@ -58,11 +73,12 @@ func (v *view) bars(t *result.SweepTimings) (*lattice, error) {
 	if v.x.numbers != nil {
 		what = " over " + v.x.words
 	}
-	return v.barLattice(&barChart{table: tab, v: v}, m, what+v.bySeries()), nil
+	return (&barChart{table: tab, v: v}).sheet(m, what+v.bySeries()), nil
 }
 
-// barLattice lays bars of a table out. What ends the title after the metric.
-func (v *view) barLattice(b *barChart, m measure, what string) *lattice {
+// sheet lays bars of a table out. What ends the title after the metric.
+func (b *barChart) sheet(m measure, what string) *sheet.Sheet {
+	v := b.v
 	b.marks = v.placeMarks()
 	lo, hi := b.extent(-1)
 	most := hi
@@ -72,30 +88,55 @@ func (v *view) barLattice(b *barChart, m measure, what string) *lattice {
 	b.q = v.quantityOf(m.name, v.spec.YLabel, min(lo, most), most, true)
 	b.q.named = false // numbers on the bars have one unit
 	b.looks = v.looks(v.series)
-	if v.series == &none {
-		if b.byX = v.x.name == policyName; b.byX {
-			b.looks = v.looks(v.x)
+	panels := v.panelsOf()
+	const widest = 280 // half a sheet serves any number of bars
+	g := layout(len(panels), min(vg.Length(b.width*b.series)*(sheet.NumberSize+0.5)/groupShare, widest), 0)
+	if rows := (len(panels) + g.cols - 1) / g.cols; b.low > 0 && rows > 2 { // to stay on a page
+		g.height = min(g.height, b.low)
+	}
+	b.chooseNote(g.width)
+	title := v.x.title(v.spec.XLabel)
+	labels, _ := v.x.ticksOf(v.spec.XLabel)
+	for p, panel := range panels {
+		own := slices.Clone(labels)
+		for i := range own {
+			if b.under != nil {
+				own[i] += b.under(p*b.width + i)
+			}
 		}
+		sheet.Categories(panel, own, g.width)
+		panel.Add(sheet.Grid(true, false), sheet.PlotFunc(func(c draw.Canvas, own *plot.Plot) { b.draw(c, own, p) }))
 	}
-	l := &lattice{across: categories(v.x, v.spec.XLabel), yTitle: b.q.Label}
-	if v.spec.XLabel == "" && v.x.name == policyName {
-		l.across.title = ""
-	}
-	l.Title, l.Subtitle = v.headings(b.q.words + what)
-	v.legend(&l.Sheet, b.looks, parts{bars: true}, b.marks)
-	for i := range v.panels.levels {
-		l.panes = append(l.panes, pane{head: v.panels.head(v.panels.levels[i]), draw: func(c draw.Canvas, x, y func(float64) vg.Length) { b.draw(c, i, x, y) }})
-	}
-	b.scales(l)
-	l.setColumns(b.leastWidth())
-	if b.low > 0 && l.rows() > 2 { // to stay on a page
-		l.height = min(l.height, b.low)
-	}
-	b.chooseNote(l)
-	b.scales(l)
+	b.scales(g, panels)
+	s := v.page(b.q.words+what, panels, g, title, b.q.label)
+	v.legend(s, b.looks, parts{bars: true}, b.marks)
+	b.legend(s, m.name)
 	v.noteSpread(b.table, "A bar is")
-	l.Notes = append(b.baseNote(), v.notes...)
-	return l
+	s.Notes = append(b.baseNote(), v.notes...)
+	if b.apart {
+		s.Notes = append(s.Notes, apartNote)
+	}
+	return s
+}
+
+const apartNote = "Each panel has a y axis of its own."
+
+// legend explains the best of policies side by side, where the metric has a good side.
+func (b *barChart) legend(s *sheet.Sheet, metric string) {
+	m, _ := result.Find(metric)
+	b.best = func(int, float64) bool { return false }
+	if b.v.series != &none || b.v.x.name != policyName || m.Better == "" || b.width < 2 {
+		return
+	}
+	b.best = func(panel int, value float64) bool {
+		for x := range b.width {
+			if c := b.cell(panel, 0, x); c.n > 0 && !sheet.Near(c.mean, value) && (c.mean < value) == (m.Better == result.Lower) {
+				return false
+			}
+		}
+		return true
+	}
+	s.Legend = append([]sheet.Entry{{Text: "best", Sample: sheet.Box(sheet.Vermillion, 1)}, {Text: "other policies", Sample: sheet.Box(sheet.SkyBlue, 1)}}, s.Legend...)
 }
 
 // extent is the range of a panel's values and marks, of all for -1; lo > hi
@@ -112,19 +153,7 @@ func (b *barChart) extent(panel int) (lo, hi float64) {
 			lo, hi = min(lo, s.min, top), max(hi, min(s.max, top))
 		}
 	}
-	for _, m := range b.marks {
-		if panel < 0 || m.panel < 0 || m.panel == panel {
-			lo, hi = min(lo, m.y), max(hi, m.y)
-		}
-	}
-	return lo, hi
-}
-
-// leastWidth is what a pane needs so that values can stand on its bars.
-func (b *barChart) leastWidth() vg.Length {
-	const perBar = sheet.NumberSize + 0.5
-	const widest = 280 // half a sheet serves any number of bars
-	return min(vg.Length(b.width*b.series)*perBar/groupShare, widest)
+	return extentOf(b.marks, panel, lo, hi)
 }
 
 // pitch is the distance of bars in a group, in points.
@@ -137,22 +166,31 @@ func (b *barChart) pitch(width vg.Length) vg.Length {
 }
 
 // chooseNote decides how values stand on bars, if at all.
-func (b *barChart) chooseNote(l *lattice) {
+func (b *barChart) chooseNote(width vg.Length) {
 	lo, hi := b.extent(-1)
 	span := hi - lo
 	if !(span > 1e-9*max(math.Abs(lo), math.Abs(hi))) { // all alike
 		span = max(math.Abs(hi), math.Abs(lo))
 	}
-	pitch := b.pitch(l.width)
+	pitch := b.pitch(width)
 	if b.series == 1 {
 		pitch /= singleBar // the next bar is further
 	}
+	digits, whole := 3, true
+	if b.series == 1 { // there is room
+		digits = 4
+	}
+	for _, s := range b.at {
+		whole = whole && s.mean*b.q.unit.Per == math.Trunc(s.mean*b.q.unit.Per)
+	}
 	for _, try := range []struct {
 		size    vg.Length
-		digits  int
 		upright bool
-	}{{sheet.TickSize, 3, false}, {sheet.SmallSize, 3, false}, {sheet.NumberSize, 3, false}, {sheet.SmallSize, 3, true}, {sheet.NumberSize, 3, true}} {
-		n := numberNote{style: sheet.Sans(try.size, sheet.Ink), decimals: decimals(b.q, span, try.digits), upright: try.upright, shown: true}
+	}{{sheet.TickSize, false}, {sheet.SmallSize, false}, {sheet.NumberSize, false}, {sheet.SmallSize, true}, {sheet.NumberSize, true}} {
+		n := numberNote{style: sheet.Sans(try.size, sheet.Ink), decimals: decimals(b.q, span, digits), upright: try.upright, shown: true}
+		if whole {
+			n.decimals = 0
+		}
 		widest := vg.Length(0)
 		for _, s := range b.at {
 			if s.n > 0 {
@@ -175,39 +213,45 @@ func (b *barChart) chooseNote(l *lattice) {
 // digits.
 func (b *barChart) text(v float64, decimals int) string {
 	if b.v.spec.LogY || b.digits {
-		return sheet.Short(sheet.RoundTo(v*b.q.Unit.Per, 3))
+		return sheet.Short(sheet.RoundTo(v*b.q.unit.Per, 3))
 	}
 	return b.q.number(v, decimals)
 }
 
-// scales sets the y axes of the panes, with room for the values on the bars.
-func (b *barChart) scales(l *lattice) {
+// scales sets the y axes of the panels, with room for the values on the bars.
+func (b *barChart) scales(g grid, panels []*plot.Plot) {
 	spec := b.v.spec
 	b.base = b.q.base
 	if spec.From != nil {
 		b.base = *spec.From
 	}
-	l.share(b.extent, func(lo, hi float64) *Scale {
-		s := values(b.q, lo, hi, spec.From, spec.LogY, true)
-		if b.note.shown && l.height > 0 {
-			room := float64(min((b.note.length+7)/l.height, 0.45))
-			above, below := room, 0.0
-			top, foot := s.place(hi), s.Lo
-			if !spec.LogY && lo < b.base { // bars that hang have their numbers below
-				top, foot, below = max(hi, b.base), lo, room
-			}
-			whole := (top - foot) / (1 - above - below)
-			s.Hi = max(s.Hi, top+above*whole)
-			s.Lo = min(s.Lo, foot-below*whole)
-		}
-		return s
+	b.apart = g.share(panels, b.extent, func(a *plot.Axis, lo, hi float64) {
+		valueAxis(a, b.q, lo, hi, spec.From, spec.LogY, true, ticksFor(g.height))
+		b.makeRoom(a, lo, hi, float64(g.height))
 	})
-	b.cap = 0
-	if b.caps != nil && !l.apart {
-		b.cap = slices.Max(b.caps)
-	}
 	if spec.LogY {
 		b.base = math.Inf(-1) // bars stand on the axis
+	}
+	if b.caps != nil && !b.apart {
+		b.cap = slices.Max(b.caps)
+	}
+}
+
+// makeRoom widens an axis of a height so that values stand above what reaches up to hi, and below what hangs to lo.
+func (b *barChart) makeRoom(a *plot.Axis, lo, hi, height float64) {
+	if !b.note.shown {
+		return
+	}
+	used := 1 - min(float64(b.note.length+7)/height, 0.45) // of the height, by bars
+	switch {
+	case b.v.spec.LogY:
+		a.Max = max(a.Max, a.Min*math.Pow(hi/a.Min, 1/used))
+	case lo < b.base: // bars that hang have their numbers below
+		top, room := max(hi, b.base), 1-used
+		a.Max = max(a.Max, top+(top-lo)*room/max(2*used-1, 0.1))
+		a.Min = min(a.Min, lo-(a.Max-lo)*room/used)
+	default:
+		a.Max = max(a.Max, a.Min+(hi-a.Min)/used)
 	}
 }
 
@@ -217,19 +261,19 @@ func (b *barChart) baseNote() []string {
 	case b.v.spec.LogY:
 		return []string{"The axis is logarithmic: bars show by their ends, not by their lengths."}
 	case b.base != 0:
-		at := sheet.Short(sheet.RoundTo(b.base*b.q.Unit.Per, 6))
-		if b.q.Unit.Name != "" {
-			at += " " + b.q.Unit.Name
+		at := sheet.Short(sheet.RoundTo(b.base*b.q.unit.Per, 6))
+		if b.q.unit.Name != "" {
+			at += " " + b.q.unit.Name
 		}
 		return []string{fmt.Sprintf("Bars start at %s, not at 0: their length is what lies beyond it.", at)}
 	}
 	return nil
 }
 
-// draw draws a panel's bars.
-func (b *barChart) draw(c draw.Canvas, panel int, x, y func(float64) vg.Length) {
+// draw draws a panel's bars, then their numbers and marks.
+func (b *barChart) draw(c draw.Canvas, p *plot.Plot, panel int) {
+	x, y := p.Transforms(&c)
 	pitch := b.pitch(c.Max.X - c.Min.X)
-	gap := min(pitch*0.1, 1.5)
 	foot := c.Min.Y
 	if !math.IsInf(b.base, -1) {
 		foot = min(max(y(b.base), c.Min.Y), c.Max.Y)
@@ -237,66 +281,61 @@ func (b *barChart) draw(c draw.Canvas, panel int, x, y func(float64) vg.Length) 
 	left := func(g, s int) vg.Length {
 		return x(float64(g)) + pitch*(vg.Length(s)-vg.Length(b.series)/2)
 	}
-	for s := range b.series {
-		for g := range b.width {
-			cell := b.cell(panel, s, g)
-			if cell.n == 0 {
-				continue
-			}
-			clr := b.color(s, g)
-			top := b.cut(panel)
-			x0, end := left(g, s), y(min(cell.mean, top))
-			x1 := x0 + pitch
-			if b.series > 1 {
-				x0, x1 = x0+gap/2, x1-gap/2
-			}
-			var r sheet.Bars
-			if end < foot {
-				r.Add(x0, x1, end, foot)
-			} else {
-				r.Add(x0, x1, foot, max(end, foot+1)) // a bar of no length is seen
-			}
-			r.Fill(c, clr)
-			if cell.mean > top {
-				breakMark(c, x0, x1, end)
-			} else if cell.max > cell.min {
-				whisker(c, clr, (x0+x1)/2, y(cell.min), y(min(cell.max, top)), min(3, pitch/4))
+	top := b.cut(panel)
+	each := func(do func(cell *spread, s, g int)) {
+		for s := range b.series {
+			for g := range b.width {
+				if cell := b.cell(panel, s, g); cell.n > 0 {
+					do(cell, s, g)
+				}
 			}
 		}
 	}
+	each(func(cell *spread, s, g int) {
+		gap := min(pitch*0.1, 1.5)
+		x0, x1, end := left(g, s)+gap/2, left(g, s)+pitch-gap/2, y(min(cell.mean, top))
+		low, high := min(end, foot), max(end, foot)
+		if high-low < 1 { // a bar of no length is seen
+			low, high = foot, foot+1
+		}
+		sheet.FillBox(c, b.color(panel, s, cell.mean), x0, x1, low, high)
+		if cell.mean > top {
+			breakMark(c, x0, x1, end)
+		} else if cell.max > cell.min {
+			lines := whisker((x0+x1)/2, y(cell.min), y(min(cell.max, top)), min(3, pitch/4))
+			c.StrokeLines(draw.LineStyle{Color: sheet.White, Width: 2.6}, lines...)
+			c.StrokeLines(draw.LineStyle{Color: sheet.Ink, Width: 1}, lines...)
+		}
+	})
 	if foot < c.Max.Y {
 		c.StrokeLine2(draw.LineStyle{Color: sheet.Ink, Width: 0.75}, c.Min.X, foot, c.Max.X, foot)
 	}
-	for s := range b.series {
-		for g := range b.width {
-			if cell := b.cell(panel, s, g); cell.n > 0 && b.note.shown {
-				b.number(c, panel, s, g, left(g, s)+pitch/2, foot, y)
-			}
-		}
+	if b.note.shown {
+		each(func(cell *spread, s, g int) { b.number(c, cell, panel, s, g, left(g, s)+pitch/2, foot, y) })
 	}
 	for i := range b.marks {
 		if m := &b.marks[i]; m.panel < 0 || m.panel == panel {
-			b.mark(c, m, x, y, left, pitch)
+			b.mark(c, m, y(m.y), left, pitch)
 		}
 	}
 }
 
-func (b *barChart) color(series, x int) color.Color {
-	if b.byX {
-		return b.looks[b.v.x.levels[x]].color
+func (b *barChart) color(panel, series int, value float64) color.Color {
+	if b.best(panel, value) {
+		return sheet.Vermillion
 	}
 	return b.looks[b.v.series.levels[series]].color
 }
 
 // number writes a bar's value at its end, off whiskers and marks.
-func (b *barChart) number(c draw.Canvas, panel, series, group int, mid, foot vg.Length, y func(float64) vg.Length) {
-	cell, style := b.cell(panel, series, group), b.note.style
-	text := b.text(cell.mean, b.note.decimals)
+func (b *barChart) number(c draw.Canvas, cell *spread, panel, series, group int, mid, foot vg.Length, y func(float64) vg.Length) {
 	const off = 3
-	down := !math.IsInf(b.base, -1) && cell.mean < b.base
+	style := sheet.Aligned(b.note.style, draw.XCenter, draw.YBottom)
 	at, sign := max(y(min(cell.max, b.cut(panel))), foot+1)+off, vg.Length(1)
+	down := cell.mean < b.base
 	if down {
 		at, sign = min(y(cell.min), foot)-off, -1
+		style.YAlign = draw.YTop
 	}
 	for _, m := range b.marks { // in order of height
 		if m.at(panel, series, group) {
@@ -305,21 +344,14 @@ func (b *barChart) number(c draw.Canvas, panel, series, group int, mid, foot vg.
 			}
 		}
 	}
-	switch {
-	case b.note.upright && down:
-		style = sheet.Aligned(style, draw.XRight, draw.YCenter)
-	case b.note.upright:
-		style = sheet.Aligned(style, draw.XLeft, draw.YCenter)
-	case down:
-		style = sheet.Aligned(style, draw.XCenter, draw.YTop)
-	default:
-		style = sheet.Aligned(style, draw.XCenter, draw.YBottom)
-	}
 	if b.note.upright {
-		style.Rotation = math.Pi / 2
+		style.XAlign, style.YAlign, style.Rotation = draw.XLeft, draw.YCenter, math.Pi/2
+		if down {
+			style.XAlign = draw.XRight
+		}
 		mid -= 0.6 // figures have no descent
 	}
-	c.FillText(style, sheet.Point(mid, at), text)
+	c.FillText(style, sheet.Point(mid, at), b.text(cell.mean, b.note.decimals))
 }
 
 // limit is the highest value of a panel, or of all for -1, that is drawn in full.
@@ -350,28 +382,30 @@ func breakMark(c draw.Canvas, x0, x1, top vg.Length) {
 }
 
 // whisker is a line from the least to the greatest, with ends.
-func whisker(c draw.Canvas, clr color.Color, x, lo, hi, half vg.Length) {
-	lines := [][]vg.Point{
+func whisker(x, lo, hi, half vg.Length) [][]vg.Point {
+	return [][]vg.Point{
 		{sheet.Point(x, lo), sheet.Point(x, hi)},
 		{sheet.Point(x-half, lo), sheet.Point(x+half, lo)},
 		{sheet.Point(x-half, hi), sheet.Point(x+half, hi)},
 	}
-	c.StrokeLines(draw.LineStyle{Color: sheet.White, Width: 2.6}, lines...)
-	c.StrokeLines(draw.LineStyle{Color: sheet.Ink, Width: 1}, lines...)
 }
 
 // mark draws a stated figure on its bar, its group or across the panel.
-func (b *barChart) mark(c draw.Canvas, m *placedMark, x, y func(float64) vg.Length, left func(g, s int) vg.Length, pitch vg.Length) {
-	radius := min(markRadius, max(pitch*0.45, 3))
+func (b *barChart) mark(c draw.Canvas, m *placedMark, y vg.Length, left func(g, s int) vg.Length, pitch vg.Length) {
 	switch {
-	case m.x < 0:
-		c.StrokeLine2(statedLine, c.Min.X, y(m.y), c.Max.X, y(m.y))
-		stated(c, m.shape, sheet.Ink, sheet.Point(c.Max.X-markRadius-2, y(m.y)), markRadius)
-	case m.series < 0:
-		x0, x1 := left(m.x, 0), left(m.x, b.series-1)+pitch
-		c.StrokeLine2(statedLine, x0, y(m.y), x1, y(m.y))
-		stated(c, m.shape, sheet.Ink, sheet.Point((x0+x1)/2, y(m.y)), markRadius)
+	case m.ofGroup():
+		beam(c, left(m.x, 0)-3, left(m.x, b.series-1)+pitch+3, y)
+	case m.x >= 0:
+		stated(c, m.shape, sheet.Ink, sheet.Point(left(m.x, m.series)+pitch/2, y), min(markRadius, max(pitch*0.45, 3)))
 	default:
-		stated(c, m.shape, sheet.Ink, sheet.Point(left(m.x, m.series)+pitch/2, y(m.y)), radius)
+		c.StrokeLine2(statedLine, c.Min.X, y, c.Max.X, y)
+		stated(c, m.shape, sheet.Ink, sheet.Point(c.Max.X-markRadius-2, y), markRadius)
 	}
+}
+
+// beam is a line with ends.
+func beam(c draw.Canvas, x0, x1, y vg.Length) {
+	const end = 4
+	c.StrokeLines(draw.LineStyle{Color: sheet.Black, Width: 2.2}, []vg.Point{sheet.Point(x0, y), sheet.Point(x1, y)},
+		[]vg.Point{sheet.Point(x0, y-end), sheet.Point(x0, y+end)}, []vg.Point{sheet.Point(x1, y-end), sheet.Point(x1, y+end)})
 }

@@ -1,104 +1,145 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 
-	"sim/plots/sheet"
-	"sim/scenarios/result"
-
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"sim/plots/sheet"
+	"sim/scenarios/result"
 )
 
-// curve is the distribution of the values of one series.
-type curve struct {
-	values []float64 // ascending
-	of     int       // how many there would be, had all plays ended
+var cdfKind = kind{
+	name: "cdf", draw: (*view).cdf, takes: []string{"series", "log_x", "mark"}, across: true,
+	needs: map[string]string{"y": "a metric, such as nct"},
+	without: map[string]string{
+		"x":     "a cdf has no x: y names the metric, and series what there is a curve for",
+		"log_y": "the height of a cdf is a share, so log_y means nothing there; log_x is for the metric",
+	},
 }
 
-// share is the part of all that values up to the i-th make.
-func (c *curve) share(i int) float64 { return float64(i+1) / float64(c.of) }
+// Curve is a cumulative distribution: at X ascending, a share of Y has at most that value.
+type Curve struct {
+	X, Y []float64
+	Ends bool // all of it; else the line goes on
+}
+
+// Steps is the curve of values, of so many that there would be had all ended.
+func Steps(values []float64, of int) Curve {
+	var c Curve
+	at := 0.0
+	for i, v := range slices.Sorted(slices.Values(values)) {
+		c.X, c.Y = append(c.X, v, v), append(c.Y, at, float64(i+1)/float64(of))
+		at = float64(i+1) / float64(of)
+	}
+	c.Ends = len(values) == of
+	return c
+}
+
+// Share is the height of the curve at x, or the highest there of a step.
+func (c *Curve) Share(x float64) float64 {
+	at, _ := slices.BinarySearchFunc(c.X, x, func(v, x float64) int {
+		if v <= x {
+			return -1
+		}
+		return 1
+	})
+	switch {
+	case at == 0:
+		return 0
+	case at == len(c.X):
+		return c.Y[at-1]
+	}
+	return c.Y[at-1] + (c.Y[at]-c.Y[at-1])*(x-c.X[at-1])/(c.X[at]-c.X[at-1])
+}
 
 // cdfChart is a chart of cumulative distributions.
 type cdfChart struct {
 	v      *view
-	curves [][]curve // by panel and series
+	curves [][]Curve // by panel and series
 	looks  []look
 	marks  []placedMark
 }
 
-func (v *view) cdf(t *result.SweepTimings) (*lattice, error) {
+func (v *view) cdf(t *result.SweepTimings) (*sheet.Sheet, error) {
 	m, err := v.measure(v.spec.Y, t)
 	if err != nil {
 		return nil, err
 	}
 	c := &cdfChart{v: v, looks: v.looks(v.series), marks: v.placeMarks()}
-	c.curves = make([][]curve, len(v.panels.levels))
-	for p := range c.curves {
-		c.curves[p] = make([]curve, len(v.series.levels))
-	}
 	what, err := c.collect(m)
 	if err != nil {
 		return nil, err
 	}
 	lo, hi := c.extent()
 	q := v.quantityOf(m.name, v.spec.XLabel, lo, hi, true)
-	l := &lattice{across: measured(q, lo, hi, v.spec.From, v.spec.LogX), yTitle: "share of " + what + ", %"}
-	if v.spec.YLabel != "" {
-		l.yTitle = sheet.Plain(v.spec.YLabel)
-	}
-	l.Title, l.Subtitle = v.headings("distribution of " + q.words + v.bySeries())
-	v.legend(&l.Sheet, c.looks, parts{lines: true}, c.marks)
-	for i := range v.panels.levels {
-		y := &Scale{Hi: 1.02, Unit: sheet.Unit{Name: "%", Per: 100}}
-		for k := range 5 {
-			at := float64(k) / 4
-			y.Ticks = append(y.Ticks, plot.Tick{Value: at, Label: sheet.Digits(100*at, 3)})
-		}
-		l.panes = append(l.panes, pane{head: v.panels.head(v.panels.levels[i]), y: y, draw: func(cv draw.Canvas, x, y func(float64) vg.Length) { c.draw(cv, i, l.across, x, y) }})
-	}
+	panels := v.panelsOf()
 	const least = 150
-	l.setColumns(least)
+	g := layout(len(panels), least, 0)
+	title := q.across(panels, q, lo, hi, v.spec.From, v.spec.LogX, g.width)
+	up := "share of " + what
+	if v.spec.YLabel != "" {
+		up = sheet.Plain(v.spec.YLabel)
+	}
+	for i, p := range panels {
+		ShareAxis(p, i%g.cols == 0)
+		p.Add(sheet.Grid(true, true), sheet.PlotFunc(func(cv draw.Canvas, p *plot.Plot) { c.draw(cv, p, i) }))
+	}
+	s := v.page("distribution of "+q.words+v.bySeries(), panels, g, title, up)
+	v.legend(s, c.looks, parts{lines: true}, c.marks)
 	c.noteCoincidence()
-	l.Notes = append([]string{fmt.Sprintf("A curve shows how many of the %s have at most that value.", what)}, v.notes...)
-	return l, nil
+	s.Notes = append([]string{fmt.Sprintf("A curve shows how many of the %s have at most that value.", what)}, v.notes...)
+	return s, nil
 }
 
-// collect fills the curves: from samples where cells hold them, else with a
+// ShareAxis makes the axis that goes up one of shares, with labels or without.
+func ShareAxis(p *plot.Plot, labelled bool) {
+	sheet.SetRange(&p.Y, 0, 1.02)
+	p.Y.Tick.Marker = sheet.Marks([]float64{0, 0.25, 0.5, 0.75, 1}, []string{"0 %", "25 %", "50 %", "75 %", "100 %"})
+	if !labelled {
+		p.Y.Tick.Marker = sheet.Unlabelled{Ticker: p.Y.Tick.Marker}
+	}
+}
+
+// collect makes the curves: from samples where cells hold them, else with a
 // value a cell. It returns what is counted.
 func (c *cdfChart) collect(m measure) (what string, err error) {
 	v := c.v
-	at := func(cell *result.Cell) *curve { return &c.curves[v.place(v.panels, cell)][v.place(v.series, cell)] }
+	series := len(v.series.levels)
+	values, of := make([][]float64, len(v.panels.levels)*series), make([]int, len(v.panels.levels)*series)
+	put := func(cell *result.Cell, n int, ys ...float64) {
+		at := v.place(v.panels, cell)*series + v.place(v.series, cell)
+		values[at], of[at] = append(values[at], ys...), of[at]+n
+	}
 	sampled := slices.ContainsFunc(v.cells, func(cell *result.Cell) bool { return len(cell.Samples[m.name]) > 0 })
 	what = "cells"
-	if hidden := v.hidden(); len(hidden) == 1 {
-		if words := hidden[0].words; words == "seed" {
-			what = "seeds"
-		}
+	if hidden := v.hidden(); len(hidden) == 1 && hidden[0].words == "seed" {
+		what = "seeds"
 	}
 	if !sampled {
-		err = v.each(m, func(cell *result.Cell, y float64) {
-			at(cell).values = append(at(cell).values, y)
-			at(cell).of++
-		})
+		err = v.each(m, func(cell *result.Cell, y float64) { put(cell, 1, y) })
 	} else {
 		what = "plays"
-		err = c.collectSamples(m, at)
+		err = c.collectSamples(m, put)
 	}
-	for _, curves := range c.curves {
-		for i := range curves {
-			slices.Sort(curves[i].values)
+	for p := range v.panels.levels {
+		var curves []Curve
+		for s := range series {
+			curves = append(curves, Steps(values[p*series+s], of[p*series+s]))
 		}
+		c.curves = append(c.curves, curves)
 	}
 	return what, err
 }
 
 // collectSamples adds the samples of all cells. Plays that never end have no
 // sample, but count: their curve stays below 100 %.
-func (c *cdfChart) collectSamples(m measure, at func(*result.Cell) *curve) error {
+func (c *cdfChart) collectSamples(m measure, put func(cell *result.Cell, n int, ys ...float64)) error {
 	v, first, short := c.v, measure{name: m.name}, false
 	first.of = func(cell *result.Cell) (float64, bool) {
 		for _, x := range cell.Samples[m.name] {
@@ -111,95 +152,82 @@ func (c *cdfChart) collectSamples(m measure, at func(*result.Cell) *curve) error
 	var bad error
 	err := v.each(first, func(cell *result.Cell, _ float64) {
 		n := len(cell.Samples[m.name])
-		plays := n
-		if p := cell.Metrics["replay_plays"]; p > float64(n) && p <= sheet.DrawableLimit {
-			plays, short = int(min(p, math.MaxInt32)), true
+		if p := cell.Metrics["replay_plays"]; p > float64(n) && drawable(p) {
+			n, short = int(min(p, math.MaxInt32)), true
 		}
-		at(cell).of += plays
+		put(cell, n)
 		for _, x := range cell.Samples[m.name] {
 			y := v.scaled(x)
-			if e := v.drawable(m, cell, y); e != nil && bad == nil {
-				bad = e
-			}
+			bad = cmp.Or(bad, v.checkDrawable(m, cell, y))
 			if !v.logarithmic() || y > 0 {
-				at(cell).values = append(at(cell).values, y)
+				put(cell, 0, y)
 			}
 		}
 	})
 	if short {
 		v.notes = append(v.notes, "Plays that never end have no value: the curve of such a series stays below 100 %.")
 	}
-	if err == nil {
-		err = bad
-	}
-	return err
+	return cmp.Or(err, bad)
 }
 
 // extent is the range of all values and marks.
 func (c *cdfChart) extent() (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
-	for _, curves := range c.curves {
-		for _, k := range curves {
-			if n := len(k.values); n > 0 {
-				lo, hi = min(lo, k.values[0]), max(hi, k.values[n-1])
-			}
+	for _, k := range slices.Concat(c.curves...) {
+		if n := len(k.X); n > 0 {
+			lo, hi = min(lo, k.X[0]), max(hi, k.X[n-1])
 		}
 	}
-	for _, m := range c.marks {
-		lo, hi = min(lo, m.y), max(hi, m.y)
-	}
-	return lo, hi
+	return extentOf(c.marks, -1, lo, hi)
 }
 
-// draw draws a panel's curves, as steps.
-func (c *cdfChart) draw(cv draw.Canvas, panel int, a *across, x, y func(float64) vg.Length) {
-	for s, k := range c.curves[panel] {
-		if len(k.values) == 0 {
-			continue
-		}
-		line := []vg.Point{sheet.Point(x(k.values[0]), y(0))}
-		at := 0.0
-		for i, v := range k.values {
-			line = append(line, sheet.Point(x(v), y(at)))
-			at = k.share(i)
-			line = append(line, sheet.Point(x(v), y(at)))
-		}
-		if len(k.values) < k.of { // the rest never ends
-			line = append(line, sheet.Point(cv.Max.X, y(at)))
-		}
-		cv.StrokeLines(c.looks[c.v.series.levels[s]].line, sheet.Thin(line))
+// Draw draws a curve on p, up to the end of the axis where some of it never ends.
+func (k *Curve) Draw(c draw.Canvas, p *plot.Plot, style draw.LineStyle) {
+	if len(k.X) == 0 {
+		return
+	}
+	x, y := p.Transforms(&c)
+	line := make([]vg.Point, 0, len(k.X)+1)
+	for i, v := range k.X {
+		line = append(line, sheet.Point(x(v), y(k.Y[i])))
+	}
+	if !k.Ends {
+		line = append(line, sheet.Point(c.Max.X, line[len(line)-1].Y))
+	}
+	c.StrokeLines(style, sheet.Thin(line))
+}
+
+// draw draws a panel's curves and marks: those of a series on its curve.
+func (c *cdfChart) draw(cv draw.Canvas, p *plot.Plot, panel int) {
+	x, y := p.Transforms(&cv)
+	style := func(s int) draw.LineStyle { return c.looks[c.v.series.levels[s]].line }
+	for s := range c.curves[panel] {
+		c.curves[panel][s].Draw(cv, p, style(s))
 	}
 	for i := range c.marks {
-		m := &c.marks[i]
-		if m.panel >= 0 && m.panel != panel {
-			continue
+		switch m := &c.marks[i]; {
+		case m.panel >= 0 && m.panel != panel:
+		case m.series >= 0:
+			share := c.curves[panel][m.series].Share(m.y)
+			stated(cv, m.shape, style(m.series).Color, sheet.Point(x(m.y), y(share)), markRadius)
+		default:
+			cv.StrokeLine2(statedLine, x(m.y), cv.Min.Y, x(m.y), cv.Max.Y)
+			stated(cv, m.shape, sheet.Ink, sheet.Point(x(m.y), cv.Max.Y-markRadius-2), markRadius)
 		}
-		style := statedLine
-		if m.series >= 0 {
-			style.Color = c.looks[c.v.series.levels[m.series]].line.Color
-		}
-		cv.StrokeLine2(style, x(m.y), cv.Min.Y, x(m.y), cv.Max.Y)
-		stated(cv, m.shape, style.Color, sheet.Point(x(m.y), cv.Max.Y-markRadius-2), markRadius)
 	}
 }
 
 // noteCoincidence says which curves lie on each other.
 func (c *cdfChart) noteCoincidence() {
-	place := (&Scale{Log: c.v.spec.LogX}).place
 	lo, hi := c.extent()
-	near := hairline * (place(hi) - place(lo))
+	same := sameWithin(lo, hi, c.v.spec.LogX)
 	c.v.noteSame("Curves", len(c.v.series.levels), func(a, b int) bool {
 		points := 0
 		for _, curves := range c.curves {
 			k, l := &curves[a], &curves[b]
-			if len(k.values) != len(l.values) || k.of != l.of {
+			points += len(k.X)
+			if !slices.Equal(k.Y, l.Y) || !slices.EqualFunc(k.X, l.X, same) {
 				return false
-			}
-			for i := range k.values {
-				if !(math.Abs(place(k.values[i])-place(l.values[i])) <= near) {
-					return false
-				}
-				points++
 			}
 		}
 		return points > 0

@@ -10,8 +10,34 @@ import (
 	"sim/scenarios/result"
 )
 
-// Kinds lists the kinds of charts that Chart knows.
-var Kinds = []string{"bars", "gain", "lines", "scatter", "heatmap", "twists", "cdf"}
+// kind is a kind of chart.
+type kind struct {
+	name string
+	draw func(v *view, t *result.SweepTimings) (*sheet.Sheet, error)
+	// roles looks up what the axes are, and check what else a plot must say; nil is as most kinds have it.
+	roles, check func(v *view) error
+	// takes are the options of a plot that it has, needs those that it cannot be without, with what to name there.
+	// Of other options without says why not, where there is a reason to give.
+	takes          []string
+	needs, without map[string]string
+
+	tiles  bool // z names the metric, and policies are panels unless that is said
+	beside bool // bars stand side by side
+	across bool // the metric, or samples of it, are drawn across
+}
+
+// kinds lists all kinds of charts.
+var kinds []kind
+
+// Kinds are their names.
+var Kinds []string
+
+func init() { // the functions of a kind refer to the table
+	kinds = []kind{barKind, gainKind, lineKind, scatterKind, heatKind, twistKind, cdfKind}
+	for _, k := range kinds {
+		Kinds = append(Kinds, k.name)
+	}
+}
 
 // Limits of what one chart shows: more could not be told apart, or would take
 // longer to draw than to compute.
@@ -32,53 +58,42 @@ const (
 // Policies are the series, or the panels of a heat map or of twists, where spec leaves these
 // empty and would else mix them. Of a cdf, y and From are of the axis across,
 // which the metric is drawn on; of a heat map From is the least value of the
-// colours. Bars of NCT start at 1 unless From says otherwise.
+// colours. Bars start at the base of their metric unless From says otherwise.
 func New(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (sheet.Figure, error) {
-	fig, err := chartFigure(spec, s, t)
+	page, err := Sheet(spec, s, t)
 	if err != nil {
-		return sheet.Figure{}, chartError(spec, err)
+		return sheet.Figure{}, err
 	}
-	return fig, nil
+	return page.Figure(sheet.FileName(plotName(spec))), nil
 }
 
-func chartFigure(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (sheet.Figure, error) {
+// Sheet is New before it is made a figure, so that more can be written on it.
+func Sheet(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*sheet.Sheet, error) {
 	v, err := newView(spec, s)
 	if err != nil {
-		return sheet.Figure{}, err
+		return nil, chartError(spec, err)
 	}
 	if len(v.cells) == 0 {
-		return sheet.Figure{}, errors.New("the sweep has no cells that it could show")
+		return nil, chartError(spec, errors.New("the sweep has no cells that it could show"))
 	}
-	var l *lattice
-	switch spec.Kind {
-	case "bars":
-		l, err = v.bars(t)
-	case "gain":
-		l, err = v.gain(t)
-	case "lines":
-		l, err = v.lines(t)
-	case "scatter":
-		l, err = v.scatter(t)
-	case "heatmap":
-		l, err = v.heatmap(t)
-	case "twists":
-		l, err = v.twists(t)
-	case "cdf":
-		l, err = v.cdf(t)
-	}
+	page, err := v.kind.draw(v, t)
 	if err != nil {
-		return sheet.Figure{}, err
+		return nil, chartError(spec, err)
 	}
-	return l.figure(sheet.FileName(plotName(spec))), nil
+	return page, nil
 }
 
-// Check fails where Chart would for what is known before a sweep has
+// Check fails where New would for what is known before a sweep has
 // results: kinds, names of axes, labels and options that do not go together.
 // Names of metrics are checked where cells have some.
 func Check(spec *result.Plot, s *result.Sweep) error {
 	v, err := newView(spec, s)
 	if err == nil && slices.ContainsFunc(s.Cells, func(c result.Cell) bool { return len(c.Metrics) > 0 }) {
-		for _, name := range v.metrics() {
+		names := append([]string{v.metric()}, spec.Also...)
+		if spec.Below != "" {
+			names = append(names, spec.Below)
+		}
+		for _, name := range names {
 			if err == nil {
 				_, err = v.measure(name, &result.SweepTimings{})
 			}
@@ -124,18 +139,9 @@ func plotName(spec *result.Plot) string {
 	return "chart"
 }
 
-// metrics are all that a chart measures.
-func (v *view) metrics() []string {
-	all := append([]string{v.metric()}, v.spec.Also...)
-	if v.spec.Below != "" {
-		all = append(all, v.spec.Below)
-	}
-	return all
-}
-
 // metric is the name of what a chart measures.
 func (v *view) metric() string {
-	if v.spec.Kind == "heatmap" || v.spec.Kind == "twists" {
+	if v.kind.tiles {
 		return v.spec.Z
 	}
 	return v.spec.Y

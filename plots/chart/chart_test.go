@@ -231,13 +231,13 @@ func TestCurves(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, _ := v.measure("nct", nil)
-	c := &cdfChart{v: v, curves: [][]curve{make([]curve, 2)}}
+	c := &cdfChart{v: v}
 	if what, err := c.collect(m); err != nil || what != "plays" {
 		t.Fatal(what, err)
 	}
 	for i, of := range []int{8, 4} {
 		k := c.curves[0][i]
-		if !slices.Equal(k.values, []float64{1, 2, 2, 3}) || k.of != of || k.share(3) != 4/float64(of) {
+		if !slices.Equal(k.X, []float64{1, 1, 2, 2, 2, 2, 3, 3}) || k.Ends != (of == 4) || k.Share(2) != 3/float64(of) || k.Share(3) != 4/float64(of) || k.Share(0.5) != 0 {
 			t.Errorf("curve %d: %+v", i, k)
 		}
 	}
@@ -364,7 +364,7 @@ func TestLinePoints(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &lineChart{v: v}
-	if err := c.overAxis(&lattice{}, m); err != nil {
+	if err := c.overAxis(m); err != nil {
 		t.Fatal(err)
 	}
 	for series, want := range []string{"8e+11 gap, 1.6e+12", "4e+11, 8e+11, 1.6e+12"} {

@@ -2,7 +2,6 @@ package chart
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -36,7 +35,7 @@ func (v *view) metricNames(t *result.SweepTimings) []string {
 			}
 		}
 	}
-	if v.spec.Kind == "cdf" {
+	if v.kind.across {
 		for name := range samples {
 			own[name] = true
 		}
@@ -188,7 +187,7 @@ func (v *view) each(m measure, do func(c *result.Cell, y float64)) error {
 			missing = append(missing, c)
 			continue
 		}
-		if err := v.drawable(m, c, x); err != nil {
+		if err := v.checkDrawable(m, c, x); err != nil {
 			return err
 		}
 		if v.logarithmic() && x <= 0 {
@@ -206,11 +205,11 @@ func (v *view) each(m measure, do func(c *result.Cell, y float64)) error {
 
 // logarithmic reports whether values are drawn on a logarithmic axis.
 func (v *view) logarithmic() bool {
-	return v.spec.LogY || v.spec.Kind == "cdf" && v.spec.LogX
+	return v.spec.LogY || v.kind.across && v.spec.LogX
 }
 
-func (v *view) drawable(m measure, c *result.Cell, x float64) error {
-	if !(math.Abs(x) <= sheet.DrawableLimit) {
+func (v *view) checkDrawable(m measure, c *result.Cell, x float64) error {
+	if !drawable(x) {
 		return fmt.Errorf("%s of %s is %g, which no figure can show", m.name, v.cellName(c), x)
 	}
 	return nil
@@ -292,7 +291,7 @@ func (v *view) noteSpread(t *table, what string) {
 	if len(over) > 0 {
 		note += ", over " + andList(over)
 	}
-	if v.spec.Kind != "heatmap" && v.spec.Kind != "twists" && which == "mean" {
+	if !v.kind.tiles && which == "mean" {
 		note += "; whiskers reach from the least to the greatest"
 	}
 	v.notes = append(v.notes, note+".")

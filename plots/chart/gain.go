@@ -1,6 +1,8 @@
 package chart
 
 import (
+	"errors"
+
 	"fmt"
 	"math"
 	"slices"
@@ -8,10 +10,13 @@ import (
 
 	"sim/plots/sheet"
 	"sim/scenarios/result"
-
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 )
+
+var gainKind = kind{
+	name: "gain", draw: (*view).gain, roles: (*view).gainRoles, check: (*view).checkGain, beside: true,
+	takes: []string{"x", "over", "series", "log_y", "mark"},
+	needs: map[string]string{"y": "a metric, such as completion_s"},
+}
 
 // gainChart is a chart of bars by policy, in groups by setting, each at the value
 // of one axis at which a policy gains most over the best of the others. It is the
@@ -22,7 +27,6 @@ type gainChart struct {
 	against []int // places of those that it is compared with
 	width   int   // settings of a panel
 	groups  []gainGroup
-	under   draw.TextStyle
 }
 
 // gainGroup is a setting: where on the axis its gain is largest, and that gain.
@@ -31,7 +35,7 @@ type gainGroup struct {
 	gain float64
 }
 
-func (v *view) gain(t *result.SweepTimings) (*lattice, error) {
+func (v *view) gain(t *result.SweepTimings) (*sheet.Sheet, error) {
 	m, err := v.measure(v.spec.Y, t)
 	if err != nil {
 		return nil, err
@@ -41,24 +45,21 @@ func (v *view) gain(t *result.SweepTimings) (*lattice, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &barChart{table: tab, v: v, digits: true, low: 120}
-	b.caps = g.caps(tab)
-	l := v.barLattice(b, m, g.what())
+	b := &barChart{table: tab, v: v, digits: true, low: 120, caps: g.caps(tab), under: g.under}
+	s := b.sheet(m, g.what())
 	if n := b.truncated(); n > 0 {
 		bars, where := fmt.Sprintf("%d bars are", n), ""
 		if n == 1 {
 			bars = "1 bar is"
 		}
-		if l.apart {
+		if b.apart {
 			where = " of the panel"
 		}
-		l.Notes = append(l.Notes, fmt.Sprintf("%s cut off at %s times the highest of %s%s.", bars, sheet.Digits(g.times(), 3), sheet.Plain(v.spec.Policy), where))
+		s.Notes = append(s.Notes, fmt.Sprintf("%s cut off at %s times the highest of %s%s.", bars, sheet.Digits(g.times(), 3), sheet.Plain(v.spec.Policy), where))
 	}
-	l.Subtitle = strings.TrimPrefix(l.Subtitle+"; "+g.average(), "; ")
-	if g.label(l) {
-		l.Notes = append([]string{g.reading()}, l.Notes...)
-	}
-	return l, nil
+	s.Subtitle = strings.TrimPrefix(s.Subtitle+"; "+g.average(), "; ")
+	s.Notes = append([]string{g.reading()}, s.Notes...)
+	return s, nil
 }
 
 // newGain finds the policy and those that it is compared with among the series.
@@ -107,7 +108,7 @@ func (g *gainChart) choose(m measure) (*table, error) {
 				continue
 			}
 			gain := 1 - own.mean/least
-			if !(math.Abs(gain) <= sheet.DrawableLimit) {
+			if !drawable(gain) {
 				return nil, fmt.Errorf("the gain of %s is %g where %s is %g and the least of the others %g, which no figure can show", v.spec.Policy, gain, m.name, own.mean, least)
 			}
 			if n > most || gain > best.gain {
@@ -237,63 +238,191 @@ func (g *gainChart) reading() string {
 	return "Below each group: the " + g.v.over.words + " at which the gain is largest, and " + gain + "."
 }
 
-// label writes below each group what was chosen, level where there is room, else
-// upright. It reports false where there is no room.
-func (g *gainChart) label(l *lattice) bool {
-	rows := make([][2]string, len(g.groups))
-	widest, strong := vg.Length(0), sheet.Bold(sheet.SmallSize, sheet.Ink)
-	g.under = sheet.Aligned(sheet.Sans(sheet.SmallSize, sheet.Ink), draw.XCenter, draw.YTop)
-	for i, group := range g.groups {
-		if group.at < 0 {
-			continue
-		}
-		rows[i][1] = gainText(group.gain)
-		if g.v.over != &none {
-			rows[i][0] = sheet.Fit(g.under, g.placeText(group.at), labelLength)
-		}
-		widest = max(widest, g.under.Width(rows[i][0]), strong.Width(rows[i][1]))
+// under is what stands below the label of a group: what was chosen, and the gain.
+func (g *gainChart) under(group int) string {
+	chosen := g.groups[group]
+	if chosen.at < 0 {
+		return ""
 	}
-	slot := l.width / vg.Length(g.width)
-	const line = sheet.SmallSize * sheet.LineSpacing
-	upright := widest+4 > slot
-	lines := vg.Length(2)
-	if g.v.over == &none {
-		lines = 1
+	text := "\n" + gainText(chosen.gain)
+	if g.v.over != &none {
+		text = "\n" + sheet.Fit(sheet.Sans(sheet.TickSize, sheet.Ink), g.placeText(chosen.at), 110) + text
 	}
-	l.across.under = lines * line
-	if upright {
-		if slot < lines*line {
-			return false
+	return text
+}
+
+// gainRoles looks up the axis that a gain takes one value of, what goes across
+// and what the panels are: where the plot does not say, all other axes that vary
+// but the seed, so that nothing else is averaged over.
+func (v *view) gainRoles() (err error) {
+	policies := v.policies()
+	v.series = policies
+	if v.spec.Over != "" {
+		if v.over, err = v.find("over", v.spec.Over); err != nil {
+			return err
 		}
-		g.under = sheet.Aligned(g.under, draw.XRight, draw.YCenter)
-		g.under.Rotation = math.Pi / 2
-		l.across.under = widest + 2
 	}
-	for p := range l.panes {
-		bars := l.panes[p].draw
-		l.panes[p].draw = func(c draw.Canvas, x, y func(float64) vg.Length) {
-			bars(c, x, y)
-			top := c.Min.Y - l.across.depth + l.across.under - 5
-			for i := range g.width {
-				at := sheet.Point(x(float64(i)), top)
-				own := rows[p*g.width+i]
-				if upright {
-					at.X += line / 2 * (1 - lines)
+	x, err := v.findAll("x", v.spec.X)
+	if err != nil {
+		return err
+	}
+	panels, err := v.findAll("panels", v.spec.Panels)
+	if err != nil {
+		return err
+	}
+	var free []*factor
+	for i := range v.sweep.Axes {
+		f := &v.factors[i]
+		if len(f.levels) > 1 && f != v.over && !slices.Contains(x, f) && !slices.Contains(panels, f) && !slices.Equal(v.sweep.Axes[i].Keys, []string{"seed"}) {
+			free = append(free, f)
+		}
+	}
+	if v.spec.X == "" && v.spec.Panels != "" {
+		x, free = free, nil
+	}
+	if v.spec.X == "" && len(free) > 0 { // names stand side by side, numbers make panels
+		at := max(slices.IndexFunc(free, func(f *factor) bool { return f.numbers == nil }), 0)
+		x, free = free[at:at+1:at+1], slices.Delete(slices.Clone(free), at, at+1)
+	}
+	if v.spec.Panels == "" {
+		panels = free
+	}
+	v.x, v.panels = combination(x), combination(panels)
+	return nil
+}
+
+// findAll looks up the names in a list with commas.
+func (v *view) findAll(role, list string) ([]*factor, error) {
+	if list == "" {
+		return nil, nil
+	}
+	var out []*factor
+	for _, name := range strings.Split(list, ",") {
+		f, err := v.find(role, strings.TrimSpace(name))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// combination is the factor of all combinations of the drawn levels of others,
+// the last varying fastest.
+func combination(parts []*factor) *factor {
+	switch len(parts) {
+	case 0:
+		return &none
+	case 1:
+		return parts[0]
+	}
+	const most = mostBars + 1 // refused, and none need be listed
+	f := &factor{index: math.MaxInt, parts: parts}
+	var names, words []string
+	labels := []string{""}
+	for i, p := range parts {
+		names, words = append(names, p.name), append(words, p.words)
+		var next []string
+		for _, before := range labels {
+			for _, l := range p.levels {
+				text := sheet.Plain(p.labels[l])
+				if i > 0 {
+					text = before + ", " + text
 				}
-				for k := 2 - int(lines); k < 2; k++ {
-					style := g.under
-					if k == 1 {
-						style.Font.Weight = strong.Font.Weight
-					}
-					c.FillText(style, at, own[k])
-					if upright {
-						at.X += line
-					} else {
-						at.Y -= line
-					}
+				if next = append(next, text); len(next) > most {
+					break
 				}
 			}
 		}
+		labels = next
 	}
-	return true
+	f.name, f.words, f.labels = strings.Join(names, ","), strings.Join(words, ", "), labels
+	for i := range labels {
+		f.levels, f.slot = append(f.levels, i), append(f.slot, i)
+	}
+	return f
+}
+
+// placeOf is where a cell stands among the combinations of parts, or -1.
+func (v *view) placeOf(parts []*factor, c *result.Cell) int {
+	at := 0
+	for _, p := range parts {
+		q := v.place(p, c)
+		if q < 0 {
+			return -1
+		}
+		at = at*len(p.levels) + q
+	}
+	return at
+}
+
+// joined words a combination by its parts.
+func (f *factor) joined(i int, word func(p *factor, i int) string) string {
+	texts := make([]string, len(f.parts))
+	for k := len(f.parts) - 1; k >= 0; k-- {
+		p := f.parts[k]
+		texts[k] = word(p, p.levels[i%len(p.levels)])
+		i /= len(p.levels)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// checkGain fails on options that do not go together in a gain.
+func (v *view) checkGain() error {
+	spec, policies := v.spec, v.series
+	all := slices.Concat([]*factor{v.over}, partsOf(v.x), partsOf(v.panels))
+	for i, f := range all {
+		if f == policies {
+			return errors.New("a gain has a bar for each policy in every group: policy can be neither x nor panels nor over")
+		}
+		if f != &none && slices.Contains(all[:i], f) {
+			return fmt.Errorf("%s is named twice: give x, panels and over different axes", f.name)
+		}
+	}
+	switch m, _ := result.Find(spec.Y); {
+	case spec.Series != "" && spec.Series != policyName:
+		return errors.New("the bars of a gain are policies, so it has no series")
+	case m.Better == result.Higher:
+		return fmt.Errorf("y: of %s more is better; a gain is for metrics of which less is, such as completion_s", spec.Y)
+	case spec.Offset != 0 || spec.Scale < 0:
+		return errors.New("a gain is a ratio, which offset and scales below 0 would change")
+	case spec.Truncate != 0 && !(spec.Truncate >= 1 && drawable(spec.Truncate)):
+		return fmt.Errorf("truncate is %g; it is a multiple of the policy's highest bar, 1 or more", spec.Truncate)
+	case len(policies.labels) == 0:
+		return nil
+	}
+	if err := v.known("policy", spec.Policy); err != nil {
+		return err
+	}
+	for _, a := range spec.Against {
+		if err := v.known("against", a); err != nil {
+			return err
+		}
+		if a == spec.Policy {
+			return fmt.Errorf("against: %s cannot be compared with itself", a)
+		}
+	}
+	if len(policies.levels) < 2 {
+		return fmt.Errorf("policy: there is nothing to compare %s with", spec.Policy)
+	}
+	return nil
+}
+
+// known fails on a policy that the sweep lacks or where leaves out.
+func (v *view) known(role, policy string) error {
+	at := slices.Index(v.series.labels, policy)
+	if at < 0 {
+		return unknownName(role, policy, v.series.labels)
+	}
+	if v.series.slot[at] < 0 {
+		return fmt.Errorf("%s: where leaves %s out", role, policy)
+	}
+	return nil
+}
+
+func partsOf(f *factor) []*factor {
+	if f.parts != nil {
+		return f.parts
+	}
+	return []*factor{f}
 }

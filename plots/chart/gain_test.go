@@ -275,7 +275,7 @@ func TestAlsoAndBelow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, c, err := v.pointsAndLines(nil)
+	l, c, err := v.pointsAndLines(nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -290,12 +290,15 @@ func TestAlsoAndBelow(t *testing.T) {
 			}
 		}
 	}
-	if len(l.low) != 2 || l.low[0].y != l.low[1].y || l.lowTitle != "topologies" || l.lower() <= 0 {
-		t.Errorf("%d lower panes, title %q", len(l.low), l.lowTitle)
+	if len(l.Blocks) != 2 || len(l.Blocks[1].Plots) != 2 || l.Blocks[1].YTitle != "topologies" || l.Blocks[1].Height >= l.Blocks[0].Height {
+		t.Fatalf("%d blocks", len(l.Blocks))
+	}
+	low := l.Blocks[1].Plots
+	if low[0].Y.Min != low[1].Y.Min || low[0].Y.Max != low[1].Y.Max {
+		t.Error("the lower panels have unlike axes")
 	}
 	rec := new(recorder.Canvas)
-	cv := draw.NewCanvas(rec, 100, 100)
-	l.low[0].draw(cv, l.across.onto(0, 100), l.low[0].y.onto(0, 100))
+	low[0].Draw(draw.NewCanvas(rec, 200, 200))
 	colors := map[color.Color]bool{}
 	for _, a := range rec.Actions {
 		if a, ok := a.(*recorder.SetColor); ok {
@@ -315,7 +318,7 @@ func TestTakeQuotient(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, c, err := v.pointsAndLines(nil)
+		_, c, err := v.pointsAndLines(nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -347,19 +350,30 @@ func TestTakeQuotient(t *testing.T) {
 func TestTimeLabels(t *testing.T) {
 	few := delays(5, 1)
 	f := factor{words: "delay", labels: few.Labels, numbers: few.Numbers, levels: []int{0, 1, 2, 3, 4}}
-	if a := numbered(&f, "", true); strings.Join(a.labels, ", ") != "1 µs, 10 µs, 100 µs, 1 ms, 10 ms" || a.title != "delay" {
-		t.Errorf("labels %q of %s", a.labels, a.title)
+	if labels, title := timeLabels(&f); labels != "1 µs, 10 µs, 100 µs, 1 ms, 10 ms" || title != "delay" {
+		t.Errorf("labels %q of %s", labels, title)
 	}
 	many := delays(51, 10)
 	f = factor{words: "delay", labels: many.Labels, numbers: many.Numbers}
 	for i := range many.Labels {
 		f.levels = append(f.levels, i)
 	}
-	if a := numbered(&f, "", true); strings.Join(a.labels, ", ") != "1 µs, 10 µs, 100 µs, 1 ms, 10 ms, 100 ms" {
-		t.Errorf("labels %q", a.labels)
+	if labels, _ := timeLabels(&f); labels != "1 µs, 10 µs, 100 µs, 1 ms, 10 ms, 100 ms" {
+		t.Errorf("labels %q", labels)
 	}
 	f.numbers[3] *= 2 // no longer what its label says
 	if f.times() {
 		t.Error("a label that its number contradicts is taken for a time")
 	}
+}
+
+func timeLabels(f *factor) (labels, title string) {
+	ticks, title, _, _ := f.numberTicks("", true)
+	var all []string
+	for _, t := range ticks {
+		if t.Label != "" {
+			all = append(all, t.Label)
+		}
+	}
+	return strings.Join(all, ", "), title
 }

@@ -4,34 +4,50 @@ import (
 	"image/color"
 	"math"
 
-	"sim/plots/sheet"
-	"sim/scenarios/result"
-
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"sim/plots/sheet"
+	"sim/scenarios/result"
 )
 
-// HeatChart is a heat map, or several.
-type HeatChart struct {
+var heatKind = kind{
+	name: "heatmap", draw: (*view).heatmap, takes: []string{"take"}, tiles: true,
+	needs: map[string]string{"x": "", "y": "", "z": "the metric that colours the heat map"},
+	without: map[string]string{
+		"series": "a heat map has no series; y names the axis that goes up, panels what there is a map for",
+		"log_x":  "a heat map has a row or column for each value, so log_x and log_y mean nothing there",
+		"log_y":  "a heat map has a row or column for each value, so log_x and log_y mean nothing there",
+	},
+	roles: func(v *view) (err error) {
+		if v.spec.Y != "" {
+			if v.series, err = v.find("y", v.spec.Y); err != nil {
+				return err
+			}
+		}
+		if v.spec.X != "" {
+			if v.x, err = v.find("x", v.spec.X); err != nil {
+				return err
+			}
+		}
+		return v.panelRole()
+	},
+}
+
+// heatChart is a heat map, or several.
+type heatChart struct {
 	*table
-	v      *view
-	Q      Quantity
-	Colors *Scale // its ends are the least and the greatest
-	least  float64
-	Most   float64
-	blank  bool // some tile has no value
+	q      quantity
+	lo, hi float64 // values at the ends of the scale of colours
 }
 
 const (
-	barWidth   = 13 // of the colour bar, in points
-	barGap     = 16
-	tallest    = 44 // a tile
+	tallest    = 44 // a tile, in points
 	heatHeight = 300
-	BarLength  = 220
 )
 
-func (v *view) heatmap(t *result.SweepTimings) (*lattice, error) {
+func (v *view) heatmap(t *result.SweepTimings) (*sheet.Sheet, error) {
 	m, err := v.measure(v.spec.Z, t)
 	if err != nil {
 		return nil, err
@@ -40,145 +56,108 @@ func (v *view) heatmap(t *result.SweepTimings) (*lattice, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &HeatChart{table: tab, v: v}
-	lo, hi := math.Inf(1), math.Inf(-1)
+	h := &heatChart{table: tab, lo: math.Inf(1), hi: math.Inf(-1)}
+	blank := false
 	for _, s := range tab.at {
-		if s.n == 0 {
-			h.blank = true
-			continue
+		if s.n > 0 {
+			h.lo, h.hi = min(h.lo, s.mean), max(h.hi, s.mean)
 		}
-		lo, hi = min(lo, s.mean), max(hi, s.mean)
+		blank = blank || s.n == 0
 	}
 	if from := v.spec.From; from != nil {
-		lo, hi = min(lo, *from), max(hi, *from)
+		h.lo, h.hi = min(h.lo, *from), max(h.hi, *from)
 	}
-	h.Q = v.quantityOf(m.name, "", lo, hi, true)
-	h.Colors, h.least, h.Most = &Scale{Lo: lo, Hi: hi, Unit: h.Q.Unit}, lo, hi
-	l := &lattice{across: categories(v.x, v.spec.XLabel), up: categories(v.series, v.spec.YLabel)}
-	l.across.bare, l.yTitle = true, l.up.title
-	l.Title, l.Subtitle = v.headings(h.Q.words + " over " + v.x.words + " and " + v.series.words)
-	for i := range v.panels.levels {
-		l.panes = append(l.panes, pane{head: v.panels.head(v.panels.levels[i]), draw: func(c draw.Canvas, x, y func(float64) vg.Length) { h.draw(c, i) }})
+	h.q = v.quantityOf(m.name, "", h.lo, h.hi, true)
+	panels := v.panelsOf()
+	bar := h.bar(heatHeight)
+	const least, lowest, flat = 120, 60, 15 // points: of a map, for the colour bar, for a number
+	g := layout(len(panels), least, sheet.ColorRoom(bar))
+	tile := max(min(g.width/vg.Length(h.width)*0.8, tallest), min(flat, heatHeight/vg.Length(h.series)))
+	g.height = max(min(tile*vg.Length(h.series), heatHeight), lowest)
+	bar = h.bar(min(g.height*vg.Length(1+(len(panels)-1)/g.cols), sheet.BarLength))
+	labels, _ := v.x.ticksOf(v.spec.XLabel)
+	rows, up := v.series.ticksOf(v.spec.YLabel)
+	for i, p := range panels {
+		tileAxes(p, g, i, labels, rows)
+		p.Add(sheet.PlotFunc(func(c draw.Canvas, _ *plot.Plot) { h.draw(c, i) }))
 	}
-	h.mark(heatHeight)
-	l.aside = h.Bar
-	h.size(l)
-	h.mark(min(l.bodyHeight(), BarLength))
-	l.side = h.side()
+	s := v.page(h.q.words+" over "+v.x.words+" and "+v.series.words, panels, g, v.x.title(v.spec.XLabel), up)
+	s.Blocks[0].AddColors(bar)
 	v.noteSpread(tab, "A tile is")
-	l.Notes = v.notes
-	if h.blank {
-		l.Notes = append(l.Notes, "Crossed tiles have no value.")
+	s.Notes = v.notes
+	if blank {
+		s.Notes = append(s.Notes, "Crossed tiles have no value.")
 	}
-	return l, nil
+	return s, nil
 }
 
-// size chooses columns and the height of the tiles, no flatter than need be.
-func (h *HeatChart) size(l *lattice) {
-	const least = 120 // points, of a map
-	l.side = h.side()
-	l.setColumns(least)
-	tile := min(l.width/vg.Length(h.width)*0.8, tallest)
-	const flat = 15 // points, for a number
-	tile = max(tile, min(flat, heatHeight/vg.Length(h.series)))
-	l.height = min(tile*vg.Length(h.series), heatHeight)
-	const lowest = 60 // points, for the colour bar
-	l.height = max(l.height, lowest)
-	l.up.fitUp(l.height)
-	l.measure()
-}
-
-// side is the room for the colour bar.
-func (h *HeatChart) side() vg.Length {
-	return barGap + barWidth + 8 + h.Colors.width() + sheet.LabelSize*sheet.LineSpacing
-}
-
-// mark sets the ticks of a colour bar of a height.
-func (h *HeatChart) mark(height vg.Length) {
-	const each, alike = 26, 1e-6 // points; of a value: closer ones cannot be labelled apart
-	lo, hi := h.least, h.Most
-	h.Colors.Mark(max(2, int(height/each)))
-	if room := max(math.Abs(lo), math.Abs(hi)) * alike; hi-lo <= room {
-		h.Colors.Hi = lo + max(room, alike)
-		h.Colors.Ticks = []plot.Tick{{Value: lo, Label: sheet.Digits(lo*h.Q.Unit.Per, 4)}}
-	}
-}
-
-// fitUp thins the labels of rows.
-func (a *across) fitUp(height vg.Length) {
-	a.style = sheet.Aligned(sheet.Sans(sheet.TickSize, sheet.Ink), draw.XRight, draw.YCenter)
+// tileAxes labels the columns of a panel of tiles, and the rows where it is the first of its row.
+func tileAxes(p *plot.Plot, g grid, panel int, columns, rows []string) {
+	sheet.Categories(p, columns, g.width)
+	sheet.SetRange(&p.Y, -0.5, float64(len(rows))-0.5)
+	p.X.Width, p.Y.Width, p.Y.Tick.Length = 0, 0, 0
 	const longest = 120
-	for i, l := range a.labels {
-		a.labels[i] = sheet.Fit(a.style, l, longest)
+	var ticks plot.ConstantTicks
+	step := max(1, int(math.Ceil(sheet.TickSize*1.1*float64(len(rows))/float64(g.height))))
+	for i := 0; i < len(rows) && panel%g.cols == 0; i += step {
+		ticks = append(ticks, plot.Tick{Value: float64(i), Label: sheet.Fit(p.Y.Tick.Label, rows[i], longest)})
 	}
-	a.shown = a.thin(height, func(int) vg.Length { return sheet.TickSize * 1.1 })
+	p.Y.Tick.Marker = ticks
 }
 
-// left is the room that labels of rows take.
-func (a *across) left() vg.Length {
-	style, w := sheet.Sans(sheet.TickSize, sheet.Ink), vg.Length(0)
-	for _, l := range a.labels {
-		w = max(w, style.Width(l))
-	}
-	return w
-}
-
-// drawUp draws the labels of rows left of c.
-func (a *across) drawUp(c draw.Canvas) {
-	for i, at := range a.at {
-		if a.shown[i] {
-			y := c.Min.Y + (c.Max.Y-c.Min.Y)*vg.Length((at-a.Lo)/(a.Hi-a.Lo))
-			c.FillText(a.style, sheet.Point(c.Min.X-sheet.TickRoom, y+1), a.labels[i])
-		}
-	}
+// bar is the colour bar, of a height.
+func (h *heatChart) bar(height vg.Length) *plot.Plot {
+	return sheet.ColorBar(h.q.label, h.q.unit, h.lo, h.hi, height)
 }
 
 // draw draws a panel's tiles.
-func (h *HeatChart) draw(c draw.Canvas, panel int) {
+func (h *heatChart) draw(c draw.Canvas, panel int) {
 	size := c.Size()
 	edge := func(from, length vg.Length, i, n int) vg.Length { // whole pixels, or tiles would have seams
-		return vg.Length(math.Round(float64((from+length*vg.Length(i)/vg.Length(n))/sheet.Pixel)) * sheet.Pixel)
+		return sheet.Snap(from + length*vg.Length(i)/vg.Length(n))
 	}
-	w, ht := size.X/vg.Length(h.width), size.Y/vg.Length(h.series)
-	note := h.chooseNumber(w, ht)
+	var values []float64
+	for _, s := range h.at {
+		if s.n > 0 {
+			values = append(values, s.mean)
+		}
+	}
+	note := tileNumber(h.q, values, h.hi-h.lo, size.X/vg.Length(h.width)-3, size.Y/vg.Length(h.series))
 	for s := range h.series {
 		for g := range h.width {
-			r := sheet.Bars{}
 			x0, x1 := edge(c.Min.X, size.X, g, h.width), edge(c.Min.X, size.X, g+1, h.width)
 			y0, y1 := edge(c.Min.Y, size.Y, s, h.series), edge(c.Min.Y, size.Y, s+1, h.series)
-			r.Add(x0, x1, y0, y1)
 			cell := h.cell(panel, s, g)
 			if cell.n == 0 {
-				r.Fill(c, sheet.Band)
+				sheet.FillBox(c, sheet.Band, x0, x1, y0, y1)
 				c.StrokeLines(draw.LineStyle{Color: sheet.Dim, Width: 0.5}, []vg.Point{sheet.Point(x0, y0), sheet.Point(x1, y1)}, []vg.Point{sheet.Point(x0, y1), sheet.Point(x1, y0)})
 				continue
 			}
 			clr := h.color(cell.mean)
-			r.Fill(c, clr)
-			if note.shown {
-				style := note.style
-				style.Color = sheet.Legible(clr)
-				c.FillText(style, sheet.Point((x0+x1)/2, (y0+y1)/2+1), h.Q.number(cell.mean, note.decimals))
-			}
+			sheet.FillBox(c, clr, x0, x1, y0, y1)
+			note.write(c, clr, sheet.Point((x0+x1)/2, (y0+y1)/2+1), h.q, cell.mean)
 		}
 	}
 }
 
 // color is that of a value: dark is low.
-func (h *HeatChart) color(v float64) color.Color {
-	return sheet.Heat((v - h.Colors.Lo) / (h.Colors.Hi - h.Colors.Lo))
+func (h *heatChart) color(v float64) color.Color {
+	if sheet.Near(h.lo, h.hi) {
+		return sheet.Heat(0)
+	}
+	return sheet.Heat((v - h.lo) / (h.hi - h.lo))
 }
 
-// chooseNumber decides how values stand in tiles, if at all.
-func (h *HeatChart) chooseNumber(w, height vg.Length) numberNote {
+// tileNumber decides how values that span so much stand in tiles of a size, if at all.
+func tileNumber(q quantity, values []float64, span float64, width, height vg.Length) numberNote {
 	for _, try := range []struct {
 		size   vg.Length
 		digits int
 	}{{sheet.TickSize, 4}, {sheet.TickSize, 3}, {sheet.SmallSize, 3}, {sheet.NumberSize, 3}, {sheet.NumberSize, 2}} {
-		n := numberNote{style: sheet.Aligned(sheet.Sans(try.size, sheet.Ink), draw.XCenter, draw.YCenter), decimals: decimals(h.Q, h.Colors.Hi-h.Colors.Lo, try.digits), shown: true}
+		n := numberNote{style: sheet.Aligned(sheet.Sans(try.size, sheet.Ink), draw.XCenter, draw.YCenter), decimals: decimals(q, span, try.digits), shown: true}
 		fits := height >= try.size*1.15
-		for i := range h.at {
-			fits = fits && (h.at[i].n == 0 || n.style.Width(h.Q.number(h.at[i].mean, n.decimals)) <= w-3)
+		for _, v := range values {
+			fits = fits && n.style.Width(q.number(v, n.decimals)) <= width
 		}
 		if fits {
 			return n
@@ -187,25 +166,11 @@ func (h *HeatChart) chooseNumber(w, height vg.Length) numberNote {
 	return numberNote{}
 }
 
-// Bar draws the colour bar at the left of c.
-func (h *HeatChart) Bar(c draw.Canvas) {
-	c.Min.X += barGap
-	c.Min.Y = max(c.Min.Y, c.Max.Y-BarLength)
-	height := c.Max.Y - c.Min.Y
-	steps := int(max(2, height/sheet.Pixel))
-	for i := range steps {
-		var r sheet.Bars
-		y := c.Min.Y + height*vg.Length(i)/vg.Length(steps)
-		r.Add(c.Min.X, c.Min.X+barWidth, y, y+height/vg.Length(steps)+sheet.Pixel/2)
-		r.Fill(c, sheet.Heat((float64(i)+0.5)/float64(steps)))
+// write writes a value on a tile of a colour.
+func (n *numberNote) write(c draw.Canvas, clr color.Color, at vg.Point, q quantity, v float64) {
+	if n.shown {
+		style := n.style
+		style.Color = sheet.Legible(clr)
+		c.FillText(style, at, q.number(v, n.decimals))
 	}
-	style := sheet.Aligned(sheet.Sans(sheet.TickSize, sheet.Ink), draw.XLeft, draw.YCenter)
-	for _, t := range h.Colors.Ticks {
-		y := c.Min.Y + height*vg.Length((t.Value-h.Colors.Lo)/(h.Colors.Hi-h.Colors.Lo))
-		c.StrokeLine2(draw.LineStyle{Color: sheet.Ink, Width: 0.75}, c.Min.X+barWidth, y, c.Min.X+barWidth+3, y)
-		c.FillText(style, sheet.Point(c.Min.X+barWidth+6, y+1), t.Label)
-	}
-	title := sheet.Aligned(sheet.Sans(sheet.LabelSize, sheet.Ink), draw.XCenter, draw.YTop)
-	title.Rotation = math.Pi / 2
-	c.FillText(title, sheet.Point(c.Max.X-sheet.LabelSize*sheet.LineSpacing, (c.Min.Y+c.Max.Y)/2), sheet.Fit(title, h.Q.Label, height))
 }

@@ -3,7 +3,6 @@ package chart
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"sim/plots/sheet"
@@ -36,6 +35,9 @@ func (m *placedMark) at(panel, series, x int) bool {
 	return (m.panel < 0 || m.panel == panel) && m.x == x && (m.series < 0 || m.series == series)
 }
 
+// ofGroup reports whether m stands on all bars of a group.
+func (m *placedMark) ofGroup() bool { return m.x >= 0 && m.series < 0 }
+
 // checkMarks fails on marks at places that there are not.
 func (v *view) checkMarks() error {
 	for i := range v.spec.Marks {
@@ -44,11 +46,11 @@ func (v *view) checkMarks() error {
 		switch {
 		case m.Label == "":
 			return fmt.Errorf("%s has no label: say who states it", role)
-		case !(math.Abs(m.Y) <= sheet.DrawableLimit):
+		case !drawable(m.Y):
 			return fmt.Errorf("%s is %g, which no figure can show", role, m.Y)
 		case m.Y <= 0 && v.logarithmic():
 			return fmt.Errorf("%s is %g, which a logarithmic axis does not have", role, m.Y)
-		case m.X != "" && v.spec.Kind == "cdf":
+		case m.X != "" && v.kind.across:
 			return fmt.Errorf("%s: a cdf has no x; y is the metric's value", role)
 		}
 		for _, at := range []struct {
@@ -115,6 +117,16 @@ func (v *view) placeMarks() []placedMark {
 	return out
 }
 
+// extentOf widens [lo, hi] to the marks of a panel, of all for -1.
+func extentOf(marks []placedMark, panel int, lo, hi float64) (float64, float64) {
+	for _, m := range marks {
+		if panel < 0 || m.panel < 0 || m.panel == panel {
+			lo, hi = min(lo, m.y), max(hi, m.y)
+		}
+	}
+	return lo, hi
+}
+
 // legend lists the series and who states the marks.
 func (v *view) legend(s *sheet.Sheet, looks []look, of parts, marks []placedMark) {
 	if v.series.index >= 0 {
@@ -128,6 +140,10 @@ func (v *view) legend(s *sheet.Sheet, looks []look, of parts, marks []placedMark
 			if m.kind == k && !shown[k] {
 				shown[k] = true
 				s.Legend = append(s.Legend, sheet.Entry{Text: sheet.Plain(m.label), Sample: func(c draw.Canvas, lo, hi vg.Point) {
+					if m.ofGroup() && v.kind.beside {
+						beam(c, lo.X, hi.X, (lo.Y+hi.Y)/2)
+						return
+					}
 					stated(c, m.shape, sheet.Ink, sheet.Point((lo.X+hi.X)/2, (lo.Y+hi.Y)/2), markRadius)
 				}})
 			}

@@ -73,7 +73,7 @@ func defaultTwists(s *result.Sweep) []result.Plot {
 			p.Z = m
 		}
 	}
-	v := &view{spec: &p, sweep: s}
+	v := &view{spec: &p, kind: &kinds[0], sweep: s}
 	if p.Z == "" || v.listFactors() != nil || v.findTwists() != nil || len(v.x.labels) != twistSide*twistSide {
 		return nil
 	}
@@ -202,7 +202,7 @@ func Propose(s *result.Sweep, p result.Plot) result.Plot {
 	case "twists":
 		metric = proposal.Z
 	}
-	v := &view{spec: &p, sweep: s}
+	v := &view{spec: &p, kind: &kinds[0], sweep: s}
 	find := func(name string) *factor {
 		if f, err := v.find("", name); err == nil {
 			return f

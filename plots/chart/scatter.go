@@ -7,52 +7,62 @@ import (
 	"slices"
 	"strings"
 
+	"sim/plots/sheet"
 	"sim/scenarios/result"
 )
 
+var scatterKind = kind{
+	name: "scatter", draw: (*view).scatter, takes: []string{"series", "log_x", "log_y", "mark"},
+	needs: map[string]string{"x": "", "y": "a metric, such as nct"},
+	roles: func(v *view) error {
+		if v.byMetric = v.spec.X != "" && v.mayBeMetric(v.spec.X); v.spec.X != "" && !v.byMetric {
+			return unknownName("x", v.spec.X, v.metricNames(&result.SweepTimings{}))
+		}
+		return v.usualRoles()
+	},
+}
+
 // scatter shows two metrics of each cell as a point, with how they correlate:
 // for each series in the legend, or in the headings of several panels.
-func (v *view) scatter(t *result.SweepTimings) (*lattice, error) {
-	l, c, err := v.pointsAndLines(t)
+func (v *view) scatter(t *result.SweepTimings) (*sheet.Sheet, error) {
+	said, single := false, len(v.panels.levels) == 1
+	series := make([]string, len(v.series.levels))
+	s, _, err := v.pointsAndLines(t, func(c *lineChart) {
+		for p := range c.lines {
+			var rs, rhos []float64
+			for i, points := range c.lines[p] {
+				if r, rho, ok := correlations(points); ok {
+					rs, rhos, said = append(rs, r), append(rhos, rho), true
+					series[i] = fmt.Sprintf(" (r = %s, ρ = %s)", signed(r), signed(rho))
+				}
+			}
+			text := ""
+			if len(rs) > 0 && !(single && v.series.index >= 0) {
+				text = fmt.Sprintf(": r = %s, ρ = %s", between(rs), between(rhos))
+			}
+			v.after = append(v.after, text)
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
-	said := false
-	for p := range l.panes {
-		var rs, rhos []float64
-		for s, points := range c.lines[p] {
-			r, rho, ok := correlations(points)
-			if !ok {
-				continue
-			}
-			rs, rhos, said = append(rs, r), append(rhos, rho), true
-			if len(l.panes) == 1 && v.series.index >= 0 {
-				l.Legend[s].Text += fmt.Sprintf(" (r = %s, ρ = %s)", signed(r), signed(rho))
-			}
+	for i := range series {
+		if single && v.series.index >= 0 {
+			s.Legend[i].Text += series[i]
 		}
-		if len(rs) == 0 || len(l.panes) == 1 && v.series.index >= 0 {
-			continue
-		}
-		text := fmt.Sprintf("r = %s, ρ = %s", between(rs), between(rhos))
-		if len(l.panes) > 1 {
-			l.panes[p].head += ": " + text
-			continue
-		}
-		l.Subtitle = strings.TrimPrefix(l.Subtitle+"; "+text, "; ")
+	}
+	if said && len(v.panels.levels) > 1 && len(v.series.levels) > 1 {
+		s.Notes = append(s.Notes, "A heading gives the least and the greatest of its series.")
 	}
 	if said {
-		note := "r is Pearson's coefficient of correlation, ρ Spearman's, of ranks."
-		if len(l.panes) > 1 && len(v.series.levels) > 1 {
-			note += " A heading gives the least and the greatest of its series."
-		}
-		l.Notes = append(l.Notes, note)
+		s.Notes = append(s.Notes, "r is Pearson's coefficient of correlation, ρ Spearman's, of ranks.")
 	}
-	return l, nil
+	return s, nil
 }
 
 // near lets the axis of a scatter begin where its points do: it shows how they
 // lie to each other, not how far from the base.
-func (v *view) near(q Quantity, lo float64) Quantity {
+func (v *view) near(q quantity, lo float64) quantity {
 	if v.spec.Kind == "scatter" {
 		q.base = lo
 	}

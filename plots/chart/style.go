@@ -46,8 +46,7 @@ func (v *view) looks(f *factor) []look {
 
 // shapes of markers, of about the same area.
 var shapes = [][]vg.Point{
-	polygon(24, 0), polygon(4, 0.5), scaled(polygon(3, 0), 1.15), scaled(polygon(3, 0.5), 1.15),
-	polygon(6, 0), plus(), polygon(5, 0), scaled(star(5), 1.2),
+	polygon(24, 0), polygon(4, 0.5), polygon(3, 0), polygon(3, 0.5), polygon(4, 0), polygon(6, 0), polygon(5, 0), polygon(5, 0.5),
 }
 
 // hollowShapes are those of figures that others state.
@@ -63,32 +62,6 @@ func polygon(n int, turn float64) []vg.Point {
 	}
 	return out
 }
-
-// star has n rays.
-func star(n int) []vg.Point {
-	const inner = 0.5
-	out := make([]vg.Point, 2*n)
-	for i := range out {
-		r := vg.Length(1)
-		if i%2 == 1 {
-			r = inner
-		}
-		at := math.Pi * float64(i) / float64(n)
-		out[i] = sheet.Point(r*vg.Length(math.Sin(at)), r*vg.Length(math.Cos(at)))
-	}
-	return out
-}
-
-// plus is a cross of two bars.
-func plus() []vg.Point {
-	const half, long = 0.42, 1.1
-	return []vg.Point{
-		sheet.Point(-half, long), sheet.Point(half, long), sheet.Point(half, half), sheet.Point(long, half), sheet.Point(long, -half), sheet.Point(half, -half),
-		sheet.Point(half, -long), sheet.Point(-half, -long), sheet.Point(-half, -half), sheet.Point(-long, -half), sheet.Point(-long, half), sheet.Point(-half, half),
-	}
-}
-
-func scaled(shape []vg.Point, by vg.Length) []vg.Point { return shapeAt(shape, vg.Point{}, by) }
 
 // shapeAt is a shape of radius r at p.
 func shapeAt(shape []vg.Point, p vg.Point, r vg.Length) []vg.Point {
@@ -128,7 +101,7 @@ type parts struct{ bars, lines, markers bool }
 func (l *look) sample(of parts) func(c draw.Canvas, lo, hi vg.Point) {
 	return func(c draw.Canvas, lo, hi vg.Point) {
 		if of.bars {
-			sheet.Box(sheet.Fill{Color: l.color, Height: 1})(c, lo, hi)
+			sheet.Box(l.color, 1)(c, lo, hi)
 		}
 		if of.lines {
 			sheet.Stroke(l.line)(c, lo, hi)

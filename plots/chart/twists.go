@@ -1,9 +1,7 @@
 package chart
 
 import (
-	"errors"
 	"fmt"
-	"image/color"
 	"math"
 	"slices"
 	"strings"
@@ -11,9 +9,28 @@ import (
 	"sim/plots/sheet"
 	"sim/scenarios/result"
 
+	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
+
+var twistKind = kind{
+	name: "twists", draw: (*view).twists, takes: []string{"take"}, tiles: true,
+	needs: map[string]string{"z": "the metric that colours the twists"},
+	without: map[string]string{
+		"x":      "twists have no x, y or series: the place of a tile is its pattern in " + twistKey,
+		"y":      "twists have no x, y or series: the place of a tile is its pattern in " + twistKey,
+		"series": "twists have no x, y or series: the place of a tile is its pattern in " + twistKey,
+		"log_x":  "twists have a tile for each pattern, so log_x and log_y mean nothing there",
+		"log_y":  "twists have a tile for each pattern, so log_x and log_y mean nothing there",
+	},
+	roles: func(v *view) error {
+		if err := v.findTwists(); err != nil {
+			return err
+		}
+		return v.panelRole()
+	},
+}
 
 // twistKey is the key whose values are twist patterns.
 const twistKey = "fabric.twist"
@@ -63,36 +80,12 @@ func (v *view) findTwists() (err error) {
 	return nil
 }
 
-// twistOptions fails on options that twists do not have.
-func (v *view) twistOptions() error {
-	spec := v.spec
-	switch {
-	case spec.Z == "":
-		return errors.New("z is missing: name the metric that colours the twists")
-	case spec.X != "" || spec.Y != "" || spec.Series != "":
-		return fmt.Errorf("twists have no x, y or series: the place of a tile is its pattern in %s", twistKey)
-	case spec.LogX || spec.LogY:
-		return errors.New("twists have a tile for each pattern, so log_x and log_y mean nothing there")
-	case len(spec.Marks) > 0:
-		return errors.New("twists have no place for marks")
-	case v.panels == v.x:
-		return fmt.Errorf("%s is named twice: give panels another axis", v.x.name)
-	case !(math.Abs(spec.Scale) <= sheet.DrawableLimit && math.Abs(spec.Offset) <= sheet.DrawableLimit):
-		return errors.New("scale and offset must be numbers that a figure can show")
-	case spec.From != nil && !(math.Abs(*spec.From) <= sheet.DrawableLimit):
-		return errors.New("from must be a number that a figure can show")
-	}
-	return v.limits()
-}
-
 // twistMap is a map of the 64 patterns, or several.
 type twistMap struct {
-	*HeatChart
+	*heatChart
 	cells [][]spread // by panel and cell of the map
 	ends  [][2]float64
 	own   bool // panels have colours by ends of their own
-	dark  string
-	light string
 }
 
 // Outlines of the least and the greatest.
@@ -101,7 +94,7 @@ var (
 	greatestLine = draw.LineStyle{Color: sheet.Black, Width: 1.8, Dashes: []vg.Length{3, 2}}
 )
 
-func (v *view) twists(t *result.SweepTimings) (*lattice, error) {
+func (v *view) twists(t *result.SweepTimings) (*sheet.Sheet, error) {
 	m, err := v.measure(v.spec.Z, t)
 	if err != nil {
 		return nil, err
@@ -110,71 +103,78 @@ func (v *view) twists(t *result.SweepTimings) (*lattice, error) {
 	if err != nil {
 		return nil, err
 	}
-	tm := &twistMap{HeatChart: &HeatChart{table: tab, v: v}}
-	lo, hi := math.Inf(1), math.Inf(-1)
-	widest, blank := 0.0, false
+	tm := &twistMap{heatChart: &heatChart{table: tab, lo: math.Inf(1), hi: math.Inf(-1)}}
+	blank := tm.place(v)
+	widest := 0.0
+	for _, ends := range tm.ends {
+		tm.lo, tm.hi, widest = min(tm.lo, ends[0]), max(tm.hi, ends[1]), max(widest, ends[1]-ends[0])
+	}
+	if from := v.spec.From; from != nil {
+		tm.lo, tm.hi = min(tm.lo, *from), max(tm.hi, *from)
+	}
+	const unlike = 2 // times what the widest panel spans
+	tm.own = v.spec.From == nil && tm.hi-tm.lo > unlike*widest && widest > 0
+	tm.q = v.quantityOf(m.name, v.spec.YLabel, tm.lo, tm.hi, true)
+	bar := tm.bar(sheet.BarLength)
+	if tm.own { // panels may have units of their own
+		bar = sheet.ColorBar(tm.q.words, sheet.Plainly, 0, 1, sheet.BarLength)
+		bar.Y.Tick.Marker = sheet.Marks([]float64{0, 1}, []string{"least", "greatest"})
+	}
+	for i := range v.panels.levels {
+		v.after = append(v.after, tm.extremes(i, v.panels.index < 0))
+	}
+	panels := v.panelsOf()
+	const least, low, high = 215, 26, 40 // points: of a map, of a tile
+	g := layout(len(panels), least, sheet.ColorRoom(bar))
+	g.height = min(max(g.width/twistSide*0.7, low), high) * twistSide
+	var columns, rows []string
+	for i := range twistSide {
+		columns = append(columns, bitsOf(i, twistBits/2))
+		rows = append(rows, bitsOf(twistSide-1-i, twistBits/2))
+	}
+	for i, p := range panels {
+		tileAxes(p, g, i, columns, rows)
+		p.Add(sheet.PlotFunc(func(c draw.Canvas, _ *plot.Plot) { tm.draw(c, i) }))
+	}
+	s := v.page(tm.q.words+" under every twist", panels, g, "first three bits of the twist", "last three bits")
+	s.Blocks[0].AddColors(bar)
+	s.Legend = tm.legend(m.name)
+	v.noteSpread(tab, "A tile is")
+	s.Notes = v.notes
+	if tm.own {
+		s.Notes = append(s.Notes, "Values of the panels lie far apart: each panel has colours of its own, from its least value to its greatest.")
+	}
+	if blank {
+		s.Notes = append(s.Notes, "Blank tiles are patterns that the sweep lacks or that have no value.")
+	}
+	return s, nil
+}
+
+// place puts the values of the patterns into the cells of the maps; it reports whether some are blank.
+func (tm *twistMap) place(v *view) (blank bool) {
 	for p := range v.panels.levels {
 		cells, ends := make([]spread, twistSide*twistSide), [2]float64{math.Inf(1), math.Inf(-1)}
 		for x, level := range v.x.levels {
 			at, _ := twistCell(v.x.labels[level]) // findTwists has looked at all
-			s := *tab.cell(p, 0, x)
-			cells[at] = s
-			if s.n > 0 {
+			cells[at] = *tm.cell(p, 0, x)
+			if s := cells[at]; s.n > 0 {
 				ends = [2]float64{min(ends[0], s.mean), max(ends[1], s.mean)}
 			}
 		}
 		blank = blank || slices.ContainsFunc(cells, func(s spread) bool { return s.n == 0 })
-		if ends[0] <= ends[1] {
-			lo, hi, widest = min(lo, ends[0]), max(hi, ends[1]), max(widest, ends[1]-ends[0])
-		}
 		tm.cells, tm.ends = append(tm.cells, cells), append(tm.ends, ends)
 	}
-	if from := v.spec.From; from != nil {
-		lo, hi = min(lo, *from), max(hi, *from)
-	}
-	const unlike = 2 // times what the widest panel spans
-	tm.own = v.spec.From == nil && hi-lo > unlike*widest && widest > 0
-	tm.Q = v.quantityOf(m.name, v.spec.YLabel, lo, hi, true)
-	tm.Colors, tm.least, tm.Most = &Scale{Lo: lo, Hi: hi, Unit: tm.Q.Unit}, lo, hi
-	l := &lattice{across: twistAxis("first three bits of the twist"), up: twistAxis("last three bits")}
-	slices.Reverse(l.up.labels)
-	l.yTitle = l.up.title
-	l.Title, l.Subtitle = v.headings(tm.Q.words + " under every twist")
-	l.Legend = tm.legend(m.name)
-	for i := range v.panels.levels {
-		l.panes = append(l.panes, pane{head: v.panels.head(v.panels.levels[i]) + tm.extremes(i), draw: func(c draw.Canvas, x, y func(float64) vg.Length) { tm.draw(c, i) }})
-	}
-	l.aside = tm.bar
-	tm.size(l)
-	v.noteSpread(tab, "A tile is")
-	l.Notes = v.notes
-	if tm.own {
-		l.Notes = append(l.Notes, "Values of the panels lie far apart: each panel has colours of its own, from its least value to its greatest.")
-	}
-	if blank {
-		l.Notes = append(l.Notes, "Blank tiles are patterns that the sweep lacks or that have no value.")
-	}
-	return l, nil
-}
-
-// twistAxis labels the values of three bits.
-func twistAxis(title string) *across {
-	a := &across{title: title, category: true, bare: true}
-	a.Lo, a.Hi = -0.5, twistSide-0.5
-	for i := range twistSide {
-		a.at, a.labels = append(a.at, float64(i)), append(a.labels, bitsOf(i, twistBits/2))
-	}
-	return a
+	return blank
 }
 
 // legend explains the outlines: best and worst, where the metric has a good side.
 func (tm *twistMap) legend(metric string) []sheet.Entry {
-	tm.dark, tm.light = "least", "greatest"
-	switch result.Better(metric) {
-	case "lower":
-		tm.dark, tm.light = "best", "worst"
-	case "higher":
-		tm.dark, tm.light = "worst", "best"
+	low, high := "least", "greatest"
+	switch m, _ := result.Find(metric); m.Better {
+	case result.Lower:
+		low, high = "best", "worst"
+	case result.Higher:
+		low, high = "worst", "best"
 	}
 	outline := func(style draw.LineStyle) func(c draw.Canvas, lo, hi vg.Point) {
 		return func(c draw.Canvas, lo, hi vg.Point) {
@@ -185,62 +185,46 @@ func (tm *twistMap) legend(metric string) []sheet.Entry {
 	if len(tm.cells) > 1 {
 		suffix = " of a panel"
 	}
-	return []sheet.Entry{{Text: tm.dark + suffix + " (lowest)", Sample: outline(leastLine)}, {Text: tm.light + suffix + " (highest)", Sample: outline(greatestLine)}}
+	return []sheet.Entry{{Text: low + suffix + " (lowest)", Sample: outline(leastLine)}, {Text: high + suffix + " (highest)", Sample: outline(greatestLine)}}
+}
+
+// quantity is that of a panel, which may have a unit of its own.
+func (tm *twistMap) quantity(panel int) quantity {
+	q := tm.q
+	if q.named && tm.own {
+		q.unit = sheet.TimeUnit(tm.ends[panel][1])
+	}
+	return q
 }
 
 // extremes words a panel's least and greatest value for its heading.
-func (tm *twistMap) extremes(panel int) string {
-	ends := tm.ends[panel]
+func (tm *twistMap) extremes(panel int, only bool) string {
+	ends, u := tm.ends[panel], tm.quantity(panel).unit
 	if !(ends[0] < ends[1]) {
 		return ""
 	}
-	u := tm.Q.Unit
-	if tm.Q.named && tm.own {
-		u = sheet.TimeUnit(ends[1])
+	text := strings.TrimSpace(fmt.Sprintf(": %s to %s %s", sheet.Digits(ends[0]*u.Per, 4), sheet.Digits(ends[1]*u.Per, 4), u.Name))
+	if only {
+		return sheet.Sentence(tm.q.words) + text
 	}
-	text := fmt.Sprintf("%s to %s", sheet.Digits(ends[0]*u.Per, 4), sheet.Digits(ends[1]*u.Per, 4))
-	if u.Name != "" {
-		text += " " + u.Name
-	}
-	if tm.v.panels.index >= 0 {
-		return ": " + text
-	}
-	return sheet.Sentence(tm.Q.words) + ": " + text
-}
-
-// size sets tiles as wide as fit, and lower, with room for two lines.
-func (tm *twistMap) size(l *lattice) {
-	const least, low, high = 232, 26, 40 // points: of a map, of a tile
-	tm.mark(BarLength)
-	l.side = tm.side()
-	if tm.own {
-		l.side = barGap + barWidth + 8 + sheet.Sans(sheet.TickSize, sheet.Ink).Width("greatest") + sheet.LabelSize*sheet.LineSpacing
-	}
-	l.setColumns(least)
-	l.height = min(max(l.width/twistSide*0.7, low), high) * twistSide
-	l.up.fitUp(l.height)
-	l.measure()
+	return text
 }
 
 // draw draws the tiles of a panel, the first at the top left, then the outlines.
 func (tm *twistMap) draw(c draw.Canvas, panel int) {
 	w, h := (c.Max.X-c.Min.X)/twistSide, (c.Max.Y-c.Min.Y)/twistSide
-	ends, u := tm.ends[panel], tm.Q.Unit
-	if tm.own && tm.Q.named {
-		u = sheet.TimeUnit(ends[1])
+	ends, q := tm.ends[panel], tm.quantity(panel)
+	colors := *tm.heatChart
+	if tm.own {
+		colors.lo, colors.hi = ends[0], ends[1]
 	}
-	q := tm.Q
-	q.Unit = u
-	note := tm.number(q, panel, w, h/2)
-	shade := func(v float64) color.Color {
-		if !tm.own {
-			return tm.color(v)
+	var values []float64
+	for _, s := range tm.cells[panel] {
+		if s.n > 0 {
+			values = append(values, s.mean)
 		}
-		if sheet.Near(ends[0], ends[1]) {
-			return sheet.Heat(0)
-		}
-		return sheet.Heat((v - ends[0]) / (ends[1] - ends[0]))
 	}
+	note := tileNumber(q, values, ends[1]-ends[0], w-7, h*0.57)
 	var outlines [2][][]vg.Point
 	for i, s := range tm.cells[panel] {
 		x0, y1 := c.Min.X+w*vg.Length(i%twistSide), c.Max.Y-h*vg.Length(i/twistSide)
@@ -249,15 +233,9 @@ func (tm *twistMap) draw(c draw.Canvas, panel int) {
 			c.StrokeLines(draw.LineStyle{Color: sheet.Faint, Width: 0.6}, sheet.Ring4(x0+1, x1-1, y0+1, y1-1))
 			continue
 		}
-		clr := shade(s.mean)
-		r := sheet.Bars{}
-		r.Add(x0+0.4, x1-0.4, y0+0.4, y1-0.4)
-		r.Fill(c, clr)
-		if note.shown {
-			style := note.style
-			style.Color = sheet.Legible(clr)
-			c.FillText(style, sheet.Point((x0+x1)/2, y1-h*0.36), q.number(s.mean, note.decimals))
-		}
+		clr := colors.color(s.mean)
+		sheet.FillBox(c, clr, x0+0.4, x1-0.4, y0+0.4, y1-0.4)
+		note.write(c, clr, sheet.Point((x0+x1)/2, y1-h*0.36), q, s.mean)
 		small := sheet.Aligned(sheet.Sans(min(sheet.NumberSize, w*0.24, h*0.3), sheet.Legible(clr)), draw.XCenter, draw.YCenter)
 		c.FillText(small, sheet.Point((x0+x1)/2, y0+h*0.24), bitsOf(i, twistBits))
 		for e := range outlines {
@@ -268,39 +246,7 @@ func (tm *twistMap) draw(c draw.Canvas, panel int) {
 	}
 	halo := draw.LineStyle{Color: sheet.White, Width: 3.4} // the outline is seen on any colour
 	for e, style := range []draw.LineStyle{leastLine, greatestLine} {
-		if len(outlines[e]) > 0 {
-			c.StrokeLines(halo, outlines[e]...)
-			c.StrokeLines(style, outlines[e]...)
-		}
+		c.StrokeLines(halo, outlines[e]...)
+		c.StrokeLines(style, outlines[e]...)
 	}
-}
-
-// number decides how values stand in the tiles of a panel.
-func (tm *twistMap) number(q Quantity, panel int, w, height vg.Length) numberNote {
-	ends := tm.ends[panel]
-	for _, try := range []struct {
-		size   vg.Length
-		digits int
-	}{{sheet.TickSize, 4}, {sheet.TickSize, 3}, {sheet.SmallSize, 3}, {sheet.NumberSize, 3}, {sheet.NumberSize, 2}} {
-		n := numberNote{style: sheet.Aligned(sheet.Sans(try.size, sheet.Ink), draw.XCenter, draw.YCenter), decimals: decimals(q, ends[1]-ends[0], try.digits), shown: true}
-		fits := height >= try.size
-		for _, s := range tm.cells[panel] {
-			fits = fits && (s.n == 0 || n.style.Width(q.number(s.mean, n.decimals)) <= w-7)
-		}
-		if fits {
-			return n
-		}
-	}
-	return numberNote{}
-}
-
-// bar draws the colour bar; where panels have colours of their own its ends are
-// words.
-func (tm *twistMap) bar(c draw.Canvas) {
-	if tm.own {
-		tm.Q.Label = tm.Q.words // panels may have units of their own
-		tm.Colors.Lo, tm.Colors.Hi = 0, 1
-		tm.Colors.Ticks = sheet.Marks([]float64{0, 1}, []string{"least", "greatest"})
-	}
-	tm.HeatChart.Bar(c)
 }

@@ -209,21 +209,21 @@ func TestScatter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, c, err := v.pointsAndLines(nil)
+	l, c, err := v.pointsAndLines(nil, nil)
 	if err != nil || c.joined || !c.marked {
 		t.Fatalf("joined %v, marked %v, error %v", c != nil && c.joined, c != nil && c.marked, err)
 	}
 	if len(c.lines[0][0])+len(c.lines[0][1]) != len(s.Cells) {
 		t.Errorf("%d and %d points of %d cells", len(c.lines[0][0]), len(c.lines[0][1]), len(s.Cells))
 	}
-	if l.across.Lo < 2 {
-		t.Errorf("the axis begins at %g", l.across.Lo)
+	if least := l.Blocks[0].Plots[0].X.Min; least < 2 {
+		t.Errorf("the axis begins at %g", least)
 	}
 	ordered := result.Plot{Name: "p", Kind: "scatter", X: "makespan_s", Y: "nct", Where: map[string][]string{"base": {"deepseek671b"}}}
 	if v, err = newView(&ordered, bandwidthSweep()); err != nil {
 		t.Fatal(err)
 	}
-	if _, c, err = v.pointsAndLines(nil); err != nil || c.joined {
+	if _, c, err = v.pointsAndLines(nil, nil); err != nil || c.joined {
 		t.Errorf("points in the order of an axis are joined: %v, error %v", c != nil && c.joined, err)
 	}
 	for want, p := range map[string]result.Plot{

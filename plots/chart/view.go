@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -30,6 +31,7 @@ var none = factor{index: -1, labels: []string{""}, levels: []int{0}, slot: []int
 // view is a plot with its names looked up in a sweep.
 type view struct {
 	spec    *result.Plot
+	kind    *kind
 	sweep   *result.Sweep
 	factors []factor // the axes, then the policies
 	// Of a heat map series is the axis that goes up.
@@ -38,6 +40,7 @@ type view struct {
 	byMetric          bool    // x is a metric
 	cells             []*result.Cell
 	notes             []string
+	after             []string // by panel, of what follows its heading; nil is nothing
 }
 
 // policyName is what plots call the policies by.
@@ -48,23 +51,24 @@ func newView(spec *result.Plot, s *result.Sweep) (*view, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
-	v := &view{spec: spec, sweep: s}
-	if !slices.Contains(Kinds, spec.Kind) {
+	at := slices.Index(Kinds, spec.Kind)
+	if at < 0 {
 		return nil, unknownName("kind", spec.Kind, Kinds)
 	}
-	if err := v.listFactors(); err != nil {
-		return nil, err
+	v := &view{spec: spec, kind: &kinds[at], sweep: s, x: &none, series: &none, panels: &none, over: &none}
+	roles := v.kind.roles
+	if roles == nil {
+		roles = (*view).usualRoles
 	}
-	if err := v.filter(); err != nil {
-		return nil, err
+	for _, step := range []func(v *view) error{(*view).listFactors, (*view).filter, roles, v.kind.check, (*view).options, (*view).limits, (*view).checkMarks} {
+		if step == nil {
+			continue
+		}
+		if err := step(v); err != nil {
+			return nil, err
+		}
 	}
-	if err := v.roles(); err != nil {
-		return nil, err
-	}
-	if err := v.options(); err != nil {
-		return nil, err
-	}
-	return v, v.checkMarks()
+	return v, nil
 }
 
 // listFactors lists what a chart may vary, with all levels.
@@ -73,7 +77,7 @@ func (v *view) listFactors() error {
 		a := &v.sweep.Axes[i]
 		f := factor{name: a.Name, words: keyWords(a), index: i, labels: a.Labels, numbers: a.Numbers}
 		for _, x := range f.numbers {
-			if !(math.Abs(x) <= sheet.DrawableLimit) {
+			if !drawable(x) {
 				return fmt.Errorf("axis %s has the value %g, which no figure can show", a.Name, x)
 			}
 		}
@@ -86,10 +90,8 @@ func (v *view) listFactors() error {
 		}
 	}
 	p := factor{name: policyName, words: policyName, index: len(v.factors)}
-	seen := map[string]bool{}
 	for i := range v.sweep.Cells {
-		if name := v.sweep.Cells[i].Policy; !seen[name] {
-			seen[name] = true
+		if name := v.sweep.Cells[i].Policy; !slices.Contains(p.labels, name) {
 			p.labels = append(p.labels, name)
 		}
 	}
@@ -97,39 +99,34 @@ func (v *view) listFactors() error {
 	return nil
 }
 
+// policies is the factor of the policies.
+func (v *view) policies() *factor { return &v.factors[len(v.sweep.Axes)] }
+
 // find returns the factor that a plot calls name: "policy", an axis by its
 // name, by one of its keys, or by the last part of either where that is clear.
 func (v *view) find(role, name string) (*factor, error) {
-	axes := v.factors[:len(v.sweep.Axes)]
 	if name == policyName {
-		return &v.factors[len(axes)], nil
+		return v.policies(), nil
 	}
-	for i := range axes {
-		if axes[i].name == name {
-			return &axes[i], nil
-		}
-	}
-	var found []*factor
-	for i := range axes {
-		if slices.Contains(v.sweep.Axes[i].Keys, name) {
-			found = append(found, &axes[i])
-		}
-	}
-	for i := range axes {
-		is := func(key string) bool { return lastPart(key) == name }
-		if len(found) == 0 && (is(axes[i].name) || slices.ContainsFunc(v.sweep.Axes[i].Keys, is)) {
-			for j := i; j < len(axes); j++ {
-				if is(axes[j].name) || slices.ContainsFunc(v.sweep.Axes[j].Keys, is) {
-					found = append(found, &axes[j])
-				}
+	for _, fits := range []func(a *result.Axis) bool{
+		func(a *result.Axis) bool { return a.Name == name },
+		func(a *result.Axis) bool { return slices.Contains(a.Keys, name) },
+		func(a *result.Axis) bool {
+			return lastPart(a.Name) == name || slices.ContainsFunc(a.Keys, func(k string) bool { return lastPart(k) == name })
+		},
+	} {
+		var found []*factor
+		for i := range v.sweep.Axes {
+			if fits(&v.sweep.Axes[i]) {
+				found = append(found, &v.factors[i])
 			}
 		}
-	}
-	if len(found) == 1 {
-		return found[0], nil
-	}
-	if len(found) > 1 {
-		return nil, fmt.Errorf("%s: %q may be %s or %s; write it in full", role, name, found[0].name, found[1].name)
+		if len(found) > 1 && found[0].name != name {
+			return nil, fmt.Errorf("%s: %q may be %s or %s; write it in full", role, name, found[0].name, found[1].name)
+		}
+		if len(found) > 0 {
+			return found[0], nil
+		}
 	}
 	return nil, unknownName(role, name, v.names())
 }
@@ -170,14 +167,13 @@ func (v *view) filter() error {
 	}
 	for i := range v.factors {
 		f := &v.factors[i]
-		if f.levels == nil {
-			for l := range f.labels {
+		all := f.levels == nil
+		f.slot = make([]int, len(f.labels))
+		for l := range f.labels {
+			f.slot[l] = -1
+			if all {
 				f.levels = append(f.levels, l)
 			}
-		}
-		f.slot = make([]int, len(f.labels))
-		for l := range f.slot {
-			f.slot[l] = -1
 		}
 		for i, l := range f.levels {
 			f.slot[l] = i
@@ -204,60 +200,35 @@ func (v *view) place(f *factor, c *result.Cell) int {
 	return f.slot[slices.Index(f.labels, c.Policy)]
 }
 
-// roles looks up what goes across, what the series and what the panels are.
-func (v *view) roles() error {
-	v.x, v.series, v.panels, v.over = &none, &none, &none, &none
+// usualRoles looks up what goes across, what the series and what the panels are.
+func (v *view) usualRoles() (err error) {
 	spec := v.spec
-	if spec.Kind == "gain" {
-		return v.gainRoles()
-	}
-	set := func(into **factor, role, name string) (err error) {
-		if name != "" {
-			*into, err = v.find(role, name)
-		}
-		return err
-	}
-	if spec.Kind == "scatter" && spec.X != "" {
-		if v.byMetric = v.mayBeMetric(spec.X); !v.byMetric {
-			return unknownName("x", spec.X, v.metricNames(&result.SweepTimings{}))
-		}
-	}
-	if spec.Kind == "lines" && spec.X != "" {
-		if _, err := v.find("x", spec.X); err != nil {
-			if v.byMetric = v.mayBeMetric(spec.X); !v.byMetric {
-				return v.unknownAcross()
-			}
-		}
-	}
-	if !v.byMetric {
-		if err := set(&v.x, "x", spec.X); err != nil {
+	if spec.X != "" && !v.byMetric {
+		if v.x, err = v.find("x", spec.X); err != nil {
 			return err
 		}
 	}
-	if err := set(&v.panels, "panels", spec.Panels); err != nil {
-		return err
-	}
-	if spec.Kind == "twists" {
-		if err := v.findTwists(); err != nil {
+	if spec.Series != "" {
+		if v.series, err = v.find("series", spec.Series); err != nil {
 			return err
 		}
 	}
-	up := spec.Series
-	if spec.Kind == "heatmap" {
-		up = spec.Y
+	return v.panelRole()
+}
+
+// panelRole looks up what the panels are, and gives policies a role that a plot would else mix.
+func (v *view) panelRole() (err error) {
+	if v.spec.Panels != "" {
+		if v.panels, err = v.find("panels", v.spec.Panels); err != nil {
+			return err
+		}
 	}
-	if err := set(&v.series, map[bool]string{true: "y", false: "series"}[spec.Kind == "heatmap"], up); err != nil {
-		return err
-	}
-	if v.series == v.x && v.x != &none && spec.Kind == "bars" {
-		v.series = &none // each bar stands for itself
-	}
-	policies := &v.factors[len(v.sweep.Axes)]
+	policies := v.policies()
 	if len(policies.levels) > 1 && v.x != policies && v.series != policies && v.panels != policies {
 		switch {
-		case (spec.Kind == "heatmap" || spec.Kind == "twists") && v.panels == &none:
+		case v.kind.tiles && v.panels == &none:
 			v.panels = policies
-		case spec.Kind != "heatmap" && spec.Kind != "twists" && v.series == &none:
+		case !v.kind.tiles && v.series == &none:
 			v.series = policies
 		}
 	}
@@ -270,76 +241,73 @@ func (v *view) mayBeMetric(name string) bool {
 	return slices.Contains(known, name) || !slices.ContainsFunc(v.sweep.Cells, func(c result.Cell) bool { return len(c.Metrics) > 0 })
 }
 
-func (v *view) unknownAcross() error {
-	return unknownName("x", v.spec.X, append(v.names(), v.metricNames(&result.SweepTimings{})...))
-}
-
-// options fails on options that do not go together.
+// options fails on options that the kind does not have or that do not go together.
 func (v *view) options() error {
-	spec := v.spec
-	heat, cdf := spec.Kind == "heatmap", spec.Kind == "cdf"
-	if err := v.extraOptions(); err != nil {
-		return err
+	spec, k := v.spec, v.kind
+	all := []struct {
+		name  string
+		given bool
+	}{
+		{"over", spec.Over != "" || spec.Policy != "" || spec.Against != nil || spec.Truncate != 0}, {"take", spec.Take != ""},
+		{"also", spec.Also != nil || spec.Below != "" || spec.BelowOf != nil}, {"x", spec.X != ""}, {"y", spec.Y != ""}, {"z", spec.Z != ""},
+		{"series", spec.Series != ""}, {"log_x", spec.LogX}, {"log_y", spec.LogY}, {"mark", len(spec.Marks) > 0},
 	}
-	switch spec.Kind {
-	case "twists":
-		return v.twistOptions()
-	case "gain":
-		return v.gainOptions()
+	for _, o := range all {
+		switch what, needed := k.needs[o.name]; {
+		case !o.given && needed && what == "":
+			return fmt.Errorf("%s is missing: name %s", o.name, orList(v.names()))
+		case !o.given && needed:
+			return fmt.Errorf("%s is missing: name %s", o.name, what)
+		case o.given && !slices.Contains(k.takes, o.name) && !needed:
+			return errors.New(cmp.Or(k.without[o.name], missing[o.name]))
+		}
+	}
+	if _, ok := takeWords[spec.Take]; !ok {
+		return unknownName("take", spec.Take, []string{"mean", "min", "max"})
+	}
+	across := "series"
+	if k.tiles {
+		across = "y"
 	}
 	switch {
-	case spec.Y == "" && heat:
-		return fmt.Errorf("y is missing: name what goes up, %s", orList(v.names()))
-	case spec.Y == "":
-		return errors.New("y is missing: name a metric, such as nct")
-	case spec.X == "" && !cdf:
-		return fmt.Errorf("x is missing: name %s", orList(v.names()))
-	case spec.X != "" && cdf:
-		return errors.New("a cdf has no x: y names the metric, and series what there is a curve for")
-	case spec.Z == "" && heat:
-		return errors.New("z is missing: name the metric that colours the heat map")
-	case spec.Z != "" && !heat:
-		return fmt.Errorf("z is for heat maps; a chart of the kind %s shows y", spec.Kind)
-	case heat && spec.Series != "":
-		return errors.New("a heat map has no series; y names the axis that goes up, panels what there is a map for")
-	case heat && (spec.LogX || spec.LogY):
-		return errors.New("a heat map has a row or column for each value, so log_x and log_y mean nothing there")
-	case spec.Kind == "bars" && spec.LogX:
-		return errors.New("bars stand side by side, so log_x means nothing there; lines have it")
-	case cdf && spec.LogY:
-		return errors.New("the height of a cdf is a share, so log_y means nothing there; log_x is for the metric")
-	case heat && len(spec.Marks) > 0:
-		return errors.New("a heat map has no place for marks")
 	case v.panels != &none && (v.panels == v.x || v.panels == v.series):
 		return fmt.Errorf("%s is named twice: give panels another axis", v.panels.name)
 	case v.series != &none && v.series == v.x:
-		return fmt.Errorf("%s is named twice: give x and %s different axes", v.x.name, map[bool]string{true: "y", false: "series"}[heat])
-	case !(math.Abs(spec.Scale) <= sheet.DrawableLimit && math.Abs(spec.Offset) <= sheet.DrawableLimit):
+		return fmt.Errorf("%s is named twice: give x and %s different axes", v.x.name, across)
+	case !drawable(spec.Scale) || !drawable(spec.Offset):
 		return errors.New("scale and offset must be numbers that a figure can show")
-	case spec.From != nil && !(math.Abs(*spec.From) <= sheet.DrawableLimit):
+	case spec.From != nil && !drawable(*spec.From):
 		return errors.New("from must be a number that a figure can show")
-	case spec.From != nil && *spec.From <= 0 && (spec.LogY || cdf && spec.LogX):
+	case spec.From != nil && *spec.From <= 0 && v.logarithmic():
 		return fmt.Errorf("from is %g, which a logarithmic axis does not have", *spec.From)
-	case spec.Kind == "lines" && !v.byMetric && v.x.numbers == nil:
-		return fmt.Errorf("x: %s has values that are no numbers, so lines cannot go over it; bars can", v.x.name)
 	case spec.LogX && v.x.numbers != nil && slices.ContainsFunc(v.x.levels, func(l int) bool { return v.x.numbers[l] <= 0 }):
 		return fmt.Errorf("log_x: %s has values of 0 or less, which a logarithmic axis does not have", v.x.name)
 	}
-	return v.limits()
+	return nil
+}
+
+// missing says whose the options are that not all kinds have.
+var missing = map[string]string{
+	"over":  "over, policy, against and truncate are for a gain",
+	"take":  "take is for bars, heat maps, twists, and lines over an axis, which have one value for several cells",
+	"also":  "also, below and below_of are for lines over an axis",
+	"z":     "z is for heat maps; other charts show y",
+	"log_x": "bars stand side by side, so log_x means nothing there; lines have it",
+	"mark":  "tiles have no place for marks",
 }
 
 // limits fails on more than a chart can show.
 func (v *view) limits() error {
 	x, series, panels := len(v.x.levels), len(v.series.levels), len(v.panels.levels)
 	advice := "keep some with where"
-	switch heat := v.spec.Kind == "heatmap"; {
+	switch {
 	case panels > mostPanels:
 		return fmt.Errorf("panels: %s has %d values, of which %d can be shown at most; %s", v.panels.name, panels, mostPanels, advice)
-	case !heat && series > mostSeries:
+	case !v.kind.tiles && series > mostSeries:
 		return fmt.Errorf("series: %s has %d values, of which %d can be told apart at most; %s", v.series.name, series, mostSeries, advice)
-	case heat && max(x, series) > mostTiles:
+	case v.kind.tiles && max(x, series) > mostTiles:
 		return fmt.Errorf("a heat map of %d by %d values is finer than can be drawn, %d each way; %s", x, series, mostTiles, advice)
-	case (v.spec.Kind == "bars" || v.spec.Kind == "gain") && x*series > mostBars:
+	case v.kind.beside && x*series > mostBars:
 		return fmt.Errorf("x: %d bars would stand in a panel, of which %d can be shown at most; %s, or draw lines", x*series, mostBars, advice)
 	case x > mostPlaces/max(1, series*panels*len(v.over.levels)):
 		return fmt.Errorf("x: %s has %d values, more than can be shown; %s", v.x.name, x, advice)
@@ -347,15 +315,8 @@ func (v *view) limits() error {
 	return nil
 }
 
-// uses reports whether f, or a combination that it is part of, has a role.
-func (v *view) uses(f *factor) bool {
-	for _, r := range []*factor{v.x, v.series, v.panels, v.over} {
-		if r == f || slices.Contains(r.parts, f) {
-			return true
-		}
-	}
-	return false
-}
+// drawable reports whether an axis can carry v.
+func drawable(v float64) bool { return math.Abs(v) <= sheet.DrawableLimit }
 
 // hidden lists the factors that are averaged over: several levels are drawn at
 // one place.
@@ -367,6 +328,11 @@ func (v *view) hidden() []*factor {
 		}
 	}
 	return out
+}
+
+// uses reports whether f, or a combination that it is part of, has a role.
+func (v *view) uses(f *factor) bool {
+	return slices.ContainsFunc([]*factor{v.x, v.series, v.panels, v.over}, func(r *factor) bool { return r == f || slices.Contains(r.parts, f) })
 }
 
 // cellName says where a cell stands, by what differs.

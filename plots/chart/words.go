@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+
 	"sim/plots/sheet"
 	"sim/scenarios/result"
 )
@@ -53,7 +56,7 @@ func metricWords(name string) string {
 func metricUnit(name string, most float64) sheet.Unit {
 	switch m, _ := result.Find(name); m.Unit {
 	case "%":
-		return sheet.Unit{Name: "%", Per: 100}
+		return sheet.Percents
 	case "hops", "1/s":
 		return sheet.Unit{Name: m.Unit, Per: 1}
 	case "B/s", "b/s", "B":
@@ -61,14 +64,14 @@ func metricUnit(name string, most float64) sheet.Unit {
 	case "s":
 		return sheet.TimeUnit(most)
 	}
-	return sheet.Unit{Name: "", Per: 1}
+	return sheet.Plainly
 }
 
-// Quantity is how the values of a metric are worded and shown.
-type Quantity struct {
+// quantity is how the values of a metric are worded and shown.
+type quantity struct {
 	words string // without unit, for titles
-	Label string // of the axis
-	Unit  sheet.Unit
+	label string // of the axis
+	unit  sheet.Unit
 	base  float64 // where bars start, and axes if that is near
 	named bool    // each tick of a logarithmic axis may have a unit of its own
 }
@@ -76,9 +79,9 @@ type Quantity struct {
 // quantityOf words a metric whose values, after scale and offset, lie within
 // [lo, hi]. A label that the plot gives says the unit, as do scale and offset:
 // then none is chosen.
-func (v *view) quantityOf(name, label string, lo, hi float64, own bool) Quantity {
+func (v *view) quantityOf(name, label string, lo, hi float64, own bool) quantity {
 	m, _ := result.Find(name)
-	q := Quantity{words: m.Words, Unit: sheet.Unit{Name: "", Per: 1}}
+	q := quantity{words: m.Words, unit: sheet.Plainly}
 	scale, offset := v.spec.Scale, v.spec.Offset
 	if scale == 0 {
 		scale = 1
@@ -92,32 +95,32 @@ func (v *view) quantityOf(name, label string, lo, hi float64, own bool) Quantity
 	}
 	switch {
 	case label != "":
-		q.Label = sheet.Plain(label)
+		q.label = sheet.Plain(label)
 		return q
 	case plainly && m.Axis != "":
-		q.Label = m.Axis
+		q.label = m.Axis
 		return q
 	case plainly:
-		q.Unit = metricUnit(name, max(math.Abs(lo), math.Abs(hi)))
+		q.unit = metricUnit(name, max(math.Abs(lo), math.Abs(hi)))
 		q.named = m.Unit == "s"
-		q.Label = q.words
-		if q.Unit.Name != "" {
-			q.Label += ", " + q.Unit.Name
+		q.label = q.words
+		if q.unit.Name != "" {
+			q.label += ", " + q.unit.Name
 		}
 		return q
 	case scale == 100 && offset == 0:
-		q.Label = q.words + ", %"
+		q.label = q.words + ", %"
 	case scale == 100 && offset == -100:
-		q.Label = q.words + " above 1, %"
+		q.label = q.words + " above 1, %"
 	default:
-		q.Label = q.words
+		q.label = q.words
 		if scale != 1 {
-			q.Label += " × " + sheet.Digits(scale, 4)
+			q.label += " × " + sheet.Digits(scale, 4)
 		}
 		if offset > 0 {
-			q.Label += " + " + sheet.Digits(offset, 4)
+			q.label += " + " + sheet.Digits(offset, 4)
 		} else if offset < 0 {
-			q.Label += " − " + sheet.Digits(-offset, 4)
+			q.label += " − " + sheet.Digits(-offset, 4)
 		}
 	}
 	return q
@@ -254,4 +257,48 @@ func (v *view) bySeries() string {
 		return ""
 	}
 	return ", by " + v.series.words
+}
+
+// number words a value of q with so many decimals.
+func (q quantity) number(v float64, decimals int) string {
+	v *= q.unit.Per
+	if math.Abs(v) >= 1e6 {
+		return sheet.Short(sheet.RoundTo(v, 3))
+	}
+	s := strconv.FormatFloat(v, 'f', decimals, 64)
+	if strings.Trim(s, "-0.") == "" {
+		const noise = 1e-6 // of the last decimal; what is greater is no 0
+		if math.Abs(v) > noise*math.Pow(10, -float64(decimals)) {
+			return sheet.Short(sheet.RoundTo(v, 2))
+		}
+		return strings.TrimPrefix(s, "-")
+	}
+	return s
+}
+
+// number reads a number as people write it.
+func number(s string) (float64, error) {
+	v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+	if err == nil && !drawable(v) {
+		err = strconv.ErrRange
+	}
+	return v, err
+}
+
+// title is what stands beside an axis of q; ticks with units of their own need none there.
+func (q quantity) title(log bool) string {
+	if log && q.named {
+		return q.words
+	}
+	return q.label
+}
+
+// across makes the axes across panels those of q, which may begin elsewhere as near has it, and returns their title.
+func (q quantity) across(panels []*plot.Plot, near quantity, lo, hi float64, from *float64, log bool, width vg.Length) (title string) {
+	const count = 7
+	for _, p := range panels {
+		valueAxis(&p.X, near, lo, hi, from, log, false, count)
+		sheet.Spaced(p, p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max), width)
+	}
+	return q.title(log)
 }

@@ -1,12 +1,18 @@
 package sheet
 
 import (
+	"cmp"
+	"image/color"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/recorder"
 )
 
 // Unit is a unit of an axis: a value in the base unit times per is a value in
@@ -15,6 +21,12 @@ type Unit struct {
 	Name string
 	Per  float64
 }
+
+// Plainly shows values as they are, Percents shares.
+var (
+	Plainly  = Unit{"", 1}
+	Percents = Unit{"%", 100}
+)
 
 var TimeUnits = []Unit{{"s", 1}, {"ms", 1e3}, {"µs", 1e6}, {"ns", 1e9}}
 
@@ -75,6 +87,202 @@ func (t Ticker) Ticks(lo, hi float64) []plot.Tick {
 	return out
 }
 
+// LogTicker marks a logarithmic axis at about Count round values of a unit, or each in a unit of time of its own.
+type LogTicker struct {
+	Unit  Unit
+	Named bool
+	Count int
+}
+
+// Ticks implements plot.Ticker.
+func (t LogTicker) Ticks(lo, hi float64) []plot.Tick {
+	const eps, widest = 1e-9, 700 // decades, more than numbers have
+	from, to := math.Log10(lo), math.Log10(hi)
+	span := to - from
+	if !(span < widest) {
+		return nil
+	}
+	var out []plot.Tick
+	stride := max(1, int(math.Ceil(span/float64(max(1, t.Count)))))
+	for d := int(math.Floor(from)); float64(d) <= to+eps; d++ {
+		for m := 1; m < 10; m++ {
+			at := float64(d) + math.Log10(float64(m))
+			if at < from-eps || at > to+eps {
+				continue
+			}
+			v := float64(m) * math.Pow(10, float64(d))
+			tick := plot.Tick{Value: min(max(v, lo), hi)}
+			switch {
+			case m == 1 && d%stride == 0, span <= 3 && (m == 2 || m == 5), span <= 0.8 && m != 9 && m != 7:
+				u := t.Unit
+				if t.Named {
+					u = TimeUnit(v)
+				}
+				tick.Label = Short(v * u.Per)
+				if t.Named {
+					tick.Label = strings.Replace(tick.Label, "+", "", 1) + " " + u.Name
+				}
+			}
+			if tick.Label != "" || stride == 1 && span <= 6 || m == 1 {
+				out = append(out, tick)
+			}
+		}
+	}
+	return out
+}
+
+// Unlabelled has the ticks and grid of a ticker without its labels, which stand beside another plot.
+type Unlabelled struct{ plot.Ticker }
+
+// Ticks implements plot.Ticker.
+func (u Unlabelled) Ticks(lo, hi float64) []plot.Tick {
+	ticks := u.Ticker.Ticks(lo, hi)
+	for i := range ticks {
+		if ticks[i].Label != "" {
+			ticks[i].Label = " "
+		}
+	}
+	return ticks
+}
+
+// labelLength is the most that a label below an axis may take, in points.
+const labelLength = 125
+
+// Categories writes labels at 0, 1, 2 ... below p, whose data is about so wide: level where they fit, else slanted, else
+// upright. Labels may have several lines. What is too many is thinned.
+func Categories(p *plot.Plot, labels []string, width vg.Length) {
+	SetRange(&p.X, -0.5, float64(len(labels))-0.5)
+	style := &p.X.Tick.Label
+	slot := width / vg.Length(max(1, len(labels)))
+	lines, widest := 1, vg.Length(0)
+	numbers := true
+	ticks := make([]plot.Tick, len(labels))
+	for i, l := range labels {
+		first, rest, more := strings.Cut(l, "\n")
+		ticks[i] = plot.Tick{Value: float64(i), Label: Fit(*style, first, labelLength)}
+		_, err := strconv.ParseFloat(first, 64)
+		numbers = numbers && err == nil
+		if more {
+			ticks[i].Label += "\n" + rest
+			lines, numbers = 2+strings.Count(rest, "\n"), false
+		}
+		widest = max(widest, style.Width(ticks[i].Label))
+	}
+	p.X.Tick.Color, p.X.Tick.Length = color.Transparent, 6
+	if widest > slot-6 && !numbers {
+		style.XAlign, style.YAlign, style.Rotation = draw.XRight, draw.YCenter, math.Pi/6
+		if slot < 2*TickSize*vg.Length(lines) { // at 30 degrees lines need twice their height
+			style.Rotation = math.Pi / 2
+		}
+	}
+	Spaced(p, ticks, width)
+}
+
+// Spaced sets the ticks of p's axis across, whose data is about so wide, without labels that would touch others: of
+// evenly spaced ones each k-th has one.
+func Spaced(p *plot.Plot, ticks []plot.Tick, width vg.Length) {
+	style := &p.X.Tick.Label
+	at := func(i int) vg.Length { return width * vg.Length(p.X.Norm(ticks[i].Value)) }
+	size := func(i int) vg.Length {
+		switch {
+		case style.Rotation > 1: // upright
+			return style.Height(ticks[i].Label)
+		case style.Rotation > 0:
+			return style.Height(ticks[i].Label) * 2
+		}
+		return style.Width(ticks[i].Label) + 8
+	}
+	widest, even := vg.Length(0), true
+	order := make([]int, 0, len(ticks))
+	for i := range ticks {
+		if ticks[i].Label != "" {
+			widest = max(widest, size(i))
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(ticks[i].Value, ticks[j].Value) })
+	step := 1
+	for k := 1; k < len(order); k++ {
+		pitch := at(order[1]) - at(order[0])
+		even = even && math.Abs(float64(at(order[k])-at(order[k-1])-pitch)) <= 1e-3*float64(pitch) && pitch > 0
+		step = int(math.Ceil(float64(widest / pitch)))
+	}
+	last := -1
+	var room boxes
+	for k, i := range order {
+		if even && k%max(1, step) != 0 || !even && last >= 0 && at(i)-at(last) < (size(i)+size(last))/2 {
+			ticks[i].Label = ""
+			continue
+		}
+		last = i
+		r := style.Rectangle(ticks[i].Label)
+		room = append(room, plot.GlyphBox{X: p.X.Norm(ticks[i].Value), Rectangle: vg.Rectangle{Min: Point(r.Min.X, 0), Max: Point(r.Max.X, 0)}})
+	}
+	p.X.Tick.Marker = plot.ConstantTicks(ticks)
+	p.Add(room)
+}
+
+// boxes keep room within a plot's part of the sheet.
+type boxes []plot.GlyphBox
+
+// Plot implements plot.Plotter.
+func (boxes) Plot(draw.Canvas, *plot.Plot) {}
+
+// GlyphBoxes implements plot.GlyphBoxer.
+func (b boxes) GlyphBoxes(*plot.Plot) []plot.GlyphBox { return b }
+
+// Beside keeps room of a width to the right of p's data.
+func Beside(p *plot.Plot, width vg.Length) {
+	p.Add(boxes{{X: 1, Y: 0.5, Rectangle: vg.Rectangle{Max: Point(width, 1)}}})
+}
+
+// SameSides keeps room at the sides of two plots so that their data are equally far from both.
+func SameSides(a, b *plot.Plot) {
+	c := draw.NewCanvas(new(recorder.Canvas), Inside/2, Inside)
+	data := [2]draw.Canvas{a.DataCanvas(c), b.DataCanvas(c)}
+	left, right := max(data[0].Min.X, data[1].Min.X), min(data[0].Max.X, data[1].Max.X)
+	for _, p := range []*plot.Plot{a, b} {
+		bare := plot.New()
+		bare.Y = p.Y
+		bare.HideX()
+		p.Add(boxes{
+			{X: 0, Y: 0.5, Rectangle: vg.Rectangle{Min: Point(bare.DataCanvas(c).Min.X-left, 0), Max: Point(0, 1)}},
+			{X: 1, Y: 0.5, Rectangle: vg.Rectangle{Max: Point(c.Max.X-right, 1)}},
+		})
+	}
+}
+
+// Head writes a heading above p.
+func Head(p *plot.Plot, text string) {
+	if text != "" {
+		p.Add(heading(text))
+	}
+}
+
+type heading string
+
+// Plot implements plot.Plotter.
+func (h heading) Plot(c draw.Canvas, _ *plot.Plot) {
+	style := Bold(HeadSize, Ink)
+	c.FillText(style, Point(c.Min.X, c.Max.Y+7), Fit(style, string(h), c.Max.X-c.Min.X+gap/2))
+}
+
+// GlyphBoxes implements plot.GlyphBoxer.
+func (h heading) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
+	return []plot.GlyphBox{{Y: 1, Rectangle: vg.Rectangle{Max: Point(0, headRoom)}}}
+}
+
+// Picture is a plot without axes.
+func Picture(head string, paint func(c draw.Canvas)) *plot.Plot {
+	p := NewPlot("", "")
+	p.HideAxes()
+	SetRange(&p.X, 0, 1)
+	SetRange(&p.Y, 0, 1)
+	Head(p, head)
+	p.Add(PlotFunc(func(c draw.Canvas, _ *plot.Plot) { paint(c) }))
+	return p
+}
+
 // RoundStep rounds x to 1, 2 or 5 times a power of ten; 0 when it cannot.
 func RoundStep(x float64) float64 {
 	if !(x > 0) || math.IsInf(x, 0) {
@@ -110,24 +318,16 @@ func TimeAxis(a *plot.Axis, what string, lo, hi float64, count int) {
 	a.Tick.Marker = Ticker{Unit: u, Count: count}
 }
 
-// Grid draws faint lines at the ticks of an axis.
-func Grid(horizontal, vertical bool) PlotFunc {
-	return func(c draw.Canvas, p *plot.Plot) {
-		x, y := p.Transforms(&c)
-		style := draw.LineStyle{Color: Faint, Width: 0.6}
-		if horizontal {
-			for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
-				at := y(t.Value)
-				c.StrokeLine2(style, c.Min.X, at, c.Max.X, at)
-			}
-		}
-		if vertical {
-			for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
-				at := x(t.Value)
-				c.StrokeLine2(style, at, c.Min.Y, at, c.Max.Y)
-			}
-		}
+// Grid draws faint lines at the labelled ticks.
+func Grid(horizontal, vertical bool) *plotter.Grid {
+	style, g := draw.LineStyle{Color: Faint, Width: 0.6}, &plotter.Grid{}
+	if horizontal {
+		g.Horizontal = style
 	}
+	if vertical {
+		g.Vertical = style
+	}
+	return g
 }
 
 // Marks is a fixed set of ticks.
@@ -144,7 +344,7 @@ func Point(x, y vg.Length) vg.Point { return vg.Point{X: x, Y: y} }
 
 // Thousands is the multiple of a unit that shows most as one or more.
 func Thousands(most float64, name string) Unit {
-	for _, u := range []Unit{{"T", 1e-12}, {"G", 1e-9}, {"M", 1e-6}, {"K", 1e-3}} {
+	for _, u := range []Unit{{"P", 1e-15}, {"T", 1e-12}, {"G", 1e-9}, {"M", 1e-6}, {"K", 1e-3}} {
 		if math.Abs(most)*u.Per >= 1-1e-9 {
 			return Unit{u.Name + name, u.Per}
 		}

@@ -8,13 +8,6 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Fill is how bars of a kind look: a colour, and a height as a fraction of
-// what there is.
-type Fill struct {
-	Color  color.Color
-	Height vg.Length
-}
-
 // Pixel is a dot of a PNG file in points. What is finer is merged: it could
 // not be seen, and drawing it would take most of the time.
 const Pixel = 72.0 / dpi
@@ -69,6 +62,11 @@ func (b *Bars) Fill(c draw.Canvas, clr color.Color) {
 	for _, p := range b.paths {
 		c.Fill(p)
 	}
+}
+
+// FillBox fills a rectangle.
+func FillBox(c draw.Canvas, clr color.Color, x0, x1, y0, y1 vg.Length) {
+	c.FillPolygon(clr, Ring4(x0, x1, y0, y1)[:4])
 }
 
 // Clipped cuts [lo, hi] to the width of c and reports whether something is

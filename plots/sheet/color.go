@@ -5,7 +5,13 @@ import (
 	"math"
 	"sync"
 
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/palette"
 	"gonum.org/v1/plot/palette/moreland"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/recorder"
 )
 
 func ToRGBA(c color.Color) color.RGBA {
@@ -20,17 +26,18 @@ var heatControls = []color.Color{
 	color.RGBA{0x5e, 0xc9, 0x62, 0xff}, color.RGBA{0xfd, 0xe7, 0x25, 0xff},
 }
 
-// heatColors are the colours of heat: luminance is linear in the share.
-var heatColors = sync.OnceValue(func() []color.Color {
+// heatMap is the map of colours of heat between two values: luminance is linear in the share.
+func heatMap(lo, hi float64) palette.ColorMap {
 	m, err := moreland.NewLuminance(heatControls)
 	if err != nil {
-		return heatControls // which are in order too
+		panic(err) // the controls are not of rising luminance
 	}
-	m.SetMin(0)
-	m.SetMax(1)
-	const steps = 256
-	return m.Palette(steps).Colors()
-})
+	m.SetMin(lo)
+	m.SetMax(hi)
+	return m
+}
+
+var heatColors = sync.OnceValue(func() []color.Color { return heatMap(0, 1).Palette(256).Colors() })
 
 // Heat is the colour of a share from 0, dark, to 1, light.
 func Heat(share float64) color.Color {
@@ -76,4 +83,39 @@ func Mix(c color.RGBA, share float64) color.Color {
 	share = least + (1-least)*share
 	f := func(v uint8) uint8 { return uint8(255 - (255-float64(v))*share) }
 	return color.RGBA{f(c.R), f(c.G), f(c.B), 0xff}
+}
+
+// BarLength is the most that a colour bar is long, in points.
+const BarLength = 220
+
+// ColorBar is the scale of the colours of Heat for values from lo to hi, with ticks for a height.
+func ColorBar(title string, u Unit, lo, hi float64, height vg.Length) *plot.Plot {
+	const each, alike = 26, 1e-6 // points; of a value: closer ones cannot be labelled apart
+	p := NewPlot("", title)
+	p.HideX()
+	p.Y.Tick.Marker = Ticker{Unit: u, Count: max(2, int(height/each))}
+	if room := max(math.Abs(lo), math.Abs(hi)) * alike; hi-lo <= room {
+		p.Y.Tick.Marker = Marks([]float64{lo}, []string{Digits(lo*u.Per, 4)})
+		hi = lo + max(room, alike)
+	}
+	p.Add(&plotter.ColorBar{ColorMap: heatMap(lo, hi), Vertical: true})
+	SetRange(&p.Y, lo, hi)
+	return p
+}
+
+// ColorRoom is how wide a colour bar is with the gap left of it.
+func ColorRoom(bar *plot.Plot) vg.Length {
+	const wide, gap = 13, 14
+	c := draw.NewCanvas(new(recorder.Canvas), Width, Width)
+	return bar.DataCanvas(c).Min.X + wide + gap
+}
+
+// AddColors puts a colour bar beside b, at the top.
+func (b *Block) AddColors(bar *plot.Plot) {
+	room := ColorRoom(bar)
+	b.Side = room
+	b.Aside = func(c draw.Canvas) {
+		c.Min, c.Max.X = Point(c.Min.X+14, max(c.Min.Y, c.Max.Y-BarLength)), c.Min.X+room
+		bar.Draw(c)
+	}
 }

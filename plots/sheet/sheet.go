@@ -1,8 +1,10 @@
-// Package sheet is what all pictures share: a figure is a sheet with a title, a legend above the data, panels with their
-// axes aligned, and notes below. It also has the style, units and ticks of axes, words, and writes PNG and SVG files.
+// Package sheet is what all pictures share: a figure is a sheet with a title, a legend above the data, blocks of plots
+// whose data are aligned, and notes below. It also has the style, units and ticks of axes, words, and writes PNG and SVG
+// files.
 package sheet
 
 import (
+	"image/color"
 	"math"
 	"slices"
 
@@ -12,43 +14,19 @@ import (
 	"gonum.org/v1/plot/vg/recorder"
 )
 
+// Width of every figure is a page's, with text as in print; Inside is without the margins.
 const (
-	Inside    = FigureWidth - 2*Margin
-	RowGap    = 12 // below a row of panes
-	ColGap    = 16
-	Overhang  = 12 // right of the data, for a tick's label
-	HeadRoom  = HeadSize*LineSpacing + 4
-	TitleRoom = LabelSize*LineSpacing + 3
-	LowGap    = 14 // above a lower pane
-	TickRoom  = 7  // between a tick's label and the data
+	Width  = 9 * vg.Inch
+	Inside = Width - 2*margin
 )
 
-// Frame is the height of what stands round the body.
-func (s *Sheet) Frame() vg.Length {
-	const high = 10000
-	c := draw.NewCanvas(new(recorder.Canvas), FigureWidth, high)
-	c = draw.Crop(c, Margin, -Margin, Margin, -Margin)
-	top := c.Max.Y
-	s.header(&c)
-	h := top - c.Max.Y + 2*Margin
-	style := Sans(NoteSize, Dim)
-	for _, note := range s.Notes {
-		h += NoteSize * LineSpacing * vg.Length(len(wrap(style, note, Inside, 2)))
-	}
-	if len(s.Notes) > 0 {
-		h += Padding
-	}
-	return h
-}
-
-// FigureWidth is the width of every figure: a page's, with text as in print.
-const FigureWidth = 9 * vg.Inch
-
+// Lengths in points.
 const (
-	Margin  = 12 // round the sheet, in points
-	Gutter  = 14 // between panels
-	Swatch  = 22 // width of a sample in a legend
-	Padding = 6
+	margin   = 12 // round the sheet
+	gap      = 14 // between plots
+	Swatch   = 22 // width of a sample in a legend
+	padding  = 6
+	headRoom = HeadSize*LineSpacing + 4
 )
 
 // Sheet is the content of a figure, from top to bottom.
@@ -56,8 +34,8 @@ type Sheet struct {
 	Title    string
 	Subtitle string
 	Legend   []Entry
-	Panels   []Panel
-	Notes    []string // below the panels
+	Blocks   []Block
+	Notes    []string
 
 	SubtitleLines int // at most; 0 is 2
 }
@@ -68,65 +46,72 @@ type Entry struct {
 	Sample func(c draw.Canvas, lo, hi vg.Point)
 }
 
-// Panel is a part of a sheet: a plot, or a picture without axes.
-type Panel struct {
-	Head           string // above it
-	X0, X1, Y0, Y1 float64
-	// The place is in fractions of the sheet's body, y downwards.
-	Right vg.Length // room to the right of the plot, for notes
-	Below vg.Length // and below it
-	Plot  *plot.Plot
-	Paint func(c draw.Canvas) // where there is no plot
+// Block is plots whose data have one size, in rows of Cols (0 is 1).
+type Block struct {
+	Plots  []*plot.Plot
+	Cols   int
+	Height vg.Length // of each plot's data
+	XTitle string    // of all plots' axes
+	YTitle string
+	Side   vg.Length           // room to the right for Aside
+	Aside  func(c draw.Canvas) // draws beside the data
 }
 
-// Figure makes a figure of height points from s.
-func (s *Sheet) Figure(name string, height vg.Length) Figure {
+// Figure makes a figure of s, as high as its parts need.
+func (s *Sheet) Figure(name string) Figure {
+	top := vg.Length(1e5)
+	c := draw.NewCanvas(new(recorder.Canvas), Width, top)
+	height := top - s.frame(&c).Y
+	for i := range s.Blocks {
+		height += s.Blocks[i].height() + gap
+	}
 	height = vg.Length(math.Ceil(float64(height))) // whole pixels, so that snapped edges are sharp
-	return Figure{Name: name, Title: s.Title, Width: FigureWidth, Height: height, Draw: s.draw}
+	return Figure{Name: name, Title: s.Title, Width: Width, Height: height, Draw: s.draw}
 }
 
-// draw draws s on all of c.
-func (s *Sheet) draw(c draw.Canvas) {
-	c = draw.Crop(c, Margin, -Margin, Margin, -Margin)
-	s.header(&c)
+// frame draws all but the blocks and takes their room off c. It returns the size of what is left of the sheet below the
+// blocks' top, if they had no height.
+func (s *Sheet) frame(c *draw.Canvas) (left vg.Point) {
+	*c = draw.Crop(*c, margin, -margin, margin, -margin)
+	s.header(c)
 	style := Sans(NoteSize, Dim)
 	for _, note := range slices.Backward(s.Notes) {
-		for _, line := range slices.Backward(wrap(style, note, c.Max.X-c.Min.X, 2)) {
+		for _, line := range slices.Backward(Wrap(style, note, Inside, 2)) {
 			c.FillText(style, Point(c.Min.X, c.Min.Y+2), line)
 			c.Min.Y += NoteSize * LineSpacing
 		}
 	}
 	if len(s.Notes) > 0 {
-		c.Min.Y += Padding
+		c.Min.Y += padding
 	}
-	areas := make([]draw.Canvas, len(s.Panels))
-	for i := range s.Panels {
-		areas[i] = s.Panels[i].area(c)
-	}
-	align(s.Panels, areas)
-	for i, p := range s.Panels {
-		if p.Plot != nil {
-			p.Plot.Draw(areas[i])
-		} else {
-			p.Paint(areas[i])
-		}
+	return Point(c.Max.X-c.Min.X, c.Max.Y-c.Min.Y)
+}
+
+// draw draws s on all of c.
+func (s *Sheet) draw(c draw.Canvas) {
+	s.frame(&c)
+	for i := range s.Blocks {
+		b := &s.Blocks[i]
+		own := c
+		own.Min.Y = own.Max.Y - b.height()
+		b.draw(own)
+		c.Max.Y = own.Min.Y - gap
 	}
 }
 
 // header draws title, subtitle and legend and takes their room off c.
 func (s *Sheet) header(c *draw.Canvas) {
 	width := c.Max.X - c.Min.X
-	line := func(style draw.TextStyle, size vg.Length, text string) {
-		c.Max.Y -= size * LineSpacing
-		c.FillText(style, Point(c.Min.X, c.Max.Y+size*0.25), text)
+	lines := func(style draw.TextStyle, text string, most int) {
+		size := style.Font.Size
+		for _, l := range Wrap(style, text, width, most) {
+			c.Max.Y -= size * LineSpacing
+			c.FillText(style, Point(c.Min.X, c.Max.Y+size*0.25), l)
+		}
 	}
-	for _, l := range wrap(Bold(titleSize, Ink), s.Title, width, 2) {
-		line(Bold(titleSize, Ink), titleSize, l)
-	}
-	for _, l := range wrap(Sans(NoteSize, Dim), s.Subtitle, width, max(s.SubtitleLines, 2)) {
-		line(Sans(NoteSize, Dim), NoteSize, l)
-	}
-	c.Max.Y -= Padding
+	lines(Bold(titleSize, Ink), s.Title, 2)
+	lines(Sans(NoteSize, Dim), s.Subtitle, max(s.SubtitleLines, 2))
+	c.Max.Y -= padding
 	if len(s.Legend) == 0 {
 		return
 	}
@@ -135,84 +120,95 @@ func (s *Sheet) header(c *draw.Canvas) {
 	x := c.Min.X
 	c.Max.Y -= row
 	for _, e := range s.Legend {
-		text := Fit(style, e.Text, width-Swatch-Padding)
-		need := Swatch + Padding + style.Width(text)
+		text := Fit(style, e.Text, width-Swatch-padding)
+		need := Swatch + padding + style.Width(text)
 		if x > c.Min.X && x+need > c.Max.X {
 			x = c.Min.X
 			c.Max.Y -= row
 		}
 		mid := c.Max.Y + row/2
 		e.Sample(*c, Point(x, mid-4), Point(x+Swatch, mid+4))
-		c.FillText(style, Point(x+Swatch+Padding, mid+1), text)
+		c.FillText(style, Point(x+Swatch+padding, mid+1), text)
 		x += need + gap
 	}
-	c.Max.Y -= Padding
+	c.Max.Y -= padding
 }
 
-// area is the part of c that p covers, without its heading, which it draws.
-func (p *Panel) area(c draw.Canvas) draw.Canvas {
-	size := c.Size()
-	at := func(lo, hi vg.Length, f float64) vg.Length { return lo + (hi-lo)*vg.Length(f) }
-	a := c
-	a.Min.X, a.Max.X = at(c.Min.X, c.Max.X, p.X0), at(c.Min.X, c.Max.X, p.X1)
-	a.Max.Y, a.Min.Y = c.Max.Y-size.Y*vg.Length(p.Y0), c.Max.Y-size.Y*vg.Length(p.Y1)
-	if p.X0 > 0 {
-		a.Min.X += Gutter / 2
-	}
-	if p.X1 < 1 {
-		a.Max.X -= Gutter / 2
-	}
-	if p.Y1 < 1 {
-		a.Min.Y += Gutter / 2
-	}
-	if p.Head != "" {
-		style := Bold(HeadSize, Ink)
-		a.Max.Y -= HeadSize * LineSpacing
-		a.FillText(style, Point(a.Min.X, a.Max.Y+HeadSize*0.25), Fit(style, p.Head, a.Max.X-a.Min.X))
-		a.Max.Y -= 2
-	}
-	a.Max.X -= p.Right
-	a.Min.Y += p.Below
-	return a
+// grid is b's plots in rows, with nil at the end of the last.
+func (b *Block) grid() ([][]*plot.Plot, draw.Tiles) {
+	cols := max(b.Cols, 1)
+	all := append(slices.Clone(b.Plots), make([]*plot.Plot, cols-1)...)
+	rows := len(all) / cols
+	return slices.Collect(slices.Chunk(all[:rows*cols], cols)), draw.Tiles{Cols: cols, Rows: rows, PadX: gap, PadY: gap}
 }
 
-// align narrows the areas of plots that share a left edge until their data
-// start at the same place, and likewise to the right.
-func align(panels []Panel, areas []draw.Canvas) {
-	const rounds = 2 // moving an edge moves the labels that hang over it
-	for range rounds {
-		data := make([]draw.Canvas, len(panels))
-		for i, p := range panels {
-			if p.Plot != nil {
-				data[i] = p.Plot.DataCanvas(areas[i])
+const titleRoom = LabelSize*LineSpacing + 3
+
+// height is what b needs for its data to be as high as they should.
+func (b *Block) height() vg.Length {
+	rows, tiles := b.grid()
+	h := vg.Length(tiles.Rows)*b.Height + vg.Length(tiles.Rows-1)*tiles.PadY
+	if b.XTitle != "" {
+		h += titleRoom
+	}
+	const high = 1000
+	c := draw.NewCanvas(new(recorder.Canvas), (Inside-b.Side)/vg.Length(tiles.Cols), high)
+	for _, row := range rows {
+		most := vg.Length(0)
+		for _, p := range row {
+			if p != nil {
+				most = max(most, high-p.DataCanvas(c).Size().Y)
 			}
 		}
-		for i, p := range panels {
-			if p.Plot == nil {
-				continue
+		h += most
+	}
+	return h
+}
+
+// draw draws the plots with their data aligned, and what stands beside all.
+func (b *Block) draw(c draw.Canvas) {
+	all := c
+	if b.XTitle != "" {
+		c.Min.Y += titleRoom
+	}
+	if b.YTitle != "" {
+		c.Min.X += titleRoom
+	}
+	c.Max.X -= b.Side
+	rows, tiles := b.grid()
+	data := vg.Rectangle{Min: c.Max, Max: c.Min}
+	for j, row := range plot.Align(rows, tiles, c) {
+		for i, own := range row {
+			if p := rows[j][i]; p != nil {
+				p.Draw(own)
+				d := p.DataCanvas(own)
+				data.Min = Point(min(data.Min.X, d.Min.X), min(data.Min.Y, d.Min.Y))
+				data.Max = Point(max(data.Max.X, d.Max.X), max(data.Max.Y, d.Max.Y))
 			}
-			left, right := data[i].Min.X, data[i].Max.X
-			for j, q := range panels {
-				if q.Plot != nil && q.X0 == p.X0 {
-					left = max(left, data[j].Min.X)
-				}
-				if q.Plot != nil && q.X1 == p.X1 {
-					right = min(right, data[j].Max.X)
-				}
-			}
-			areas[i].Min.X += left - data[i].Min.X
-			areas[i].Max.X += right - data[i].Max.X
 		}
+	}
+	style := Aligned(Sans(LabelSize, Ink), draw.XCenter, draw.YBottom)
+	place := func(text string, from, to, most vg.Length) (vg.Length, string) { // in the middle of the data, within the block
+		text = Fit(style, text, most-from)
+		half := style.Width(text) / 2
+		return min(max((from+to)/2, half), most-half), text
+	}
+	x, text := place(b.XTitle, data.Min.X, data.Max.X, all.Max.X)
+	c.FillText(style, Point(x, all.Min.Y+3), text)
+	style.Rotation, style.YAlign = math.Pi/2, draw.YTop
+	y, text := place(b.YTitle, max(data.Min.Y-headRoom, all.Min.Y), data.Max.Y, all.Max.Y)
+	c.FillText(style, Point(all.Min.X, y), text)
+	if b.Aside != nil {
+		all.Min, all.Max = Point(c.Max.X, data.Min.Y), Point(all.Max.X, data.Max.Y)
+		b.Aside(all)
 	}
 }
 
-// Box is the sample of a bar.
-func Box(style Fill) func(c draw.Canvas, lo, hi vg.Point) {
+// Box is the sample of a bar of a height, 1 at most.
+func Box(clr color.Color, height vg.Length) func(c draw.Canvas, lo, hi vg.Point) {
 	return func(c draw.Canvas, lo, hi vg.Point) {
 		mid := (lo.Y + hi.Y) / 2
-		r := Bars{}
-		r.Add(lo.X, hi.X, mid-style.Height*4, mid+style.Height*4)
-		r.Fill(c, style.Color)
+		FillBox(c, clr, lo.X, hi.X, mid-height*4, mid+height*4)
 	}
 }
 
@@ -222,4 +218,20 @@ func Stroke(style draw.LineStyle) func(c draw.Canvas, lo, hi vg.Point) {
 		mid := (lo.Y + hi.Y) / 2
 		c.StrokeLine2(style, lo.X, mid, hi.X, mid)
 	}
+}
+
+// Dot is the sample of a mark: a disc in the middle, with a light edge or without.
+func Dot(clr color.Color, edge bool) func(c draw.Canvas, lo, hi vg.Point) {
+	return func(c draw.Canvas, lo, hi vg.Point) {
+		at := Point((lo.X+hi.X)/2, (lo.Y+hi.Y)/2)
+		if edge {
+			Disc(c, at, 5, White)
+		}
+		Disc(c, at, 3.6, clr)
+	}
+}
+
+// Disc draws a disc.
+func Disc(c draw.Canvas, at vg.Point, radius vg.Length, clr color.Color) {
+	c.DrawGlyphNoClip(draw.GlyphStyle{Color: clr, Radius: radius, Shape: draw.CircleGlyph{}}, at)
 }

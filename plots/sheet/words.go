@@ -75,23 +75,8 @@ func Fit(style text.Style, s string, width vg.Length) string {
 	return strings.TrimRight(string(runes[:lo]), " ") + "…"
 }
 
-// wrap breaks s between words into at most lines lines of a width, of about
-// equal length.
-func wrap(style text.Style, s string, width vg.Length, lines int) []string {
-	out := breakLines(style, s, width, lines)
-	const narrower = 0.95 // a step towards the least width that needs no more lines
-	for w := width * narrower; len(out) > 1; w *= narrower {
-		next := breakLines(style, s, w, len(out)+1)
-		if len(next) != len(out) || strings.Contains(next[len(next)-1], "…") {
-			break
-		}
-		out = next
-	}
-	return out
-}
-
-// breakLines fills one line after the other.
-func breakLines(style text.Style, s string, width vg.Length, lines int) []string {
+// Wrap breaks s between words into at most so many lines of a width.
+func Wrap(style text.Style, s string, width vg.Length, lines int) []string {
 	var out []string
 	line := ""
 	words := strings.Fields(Plain(s))

@@ -60,12 +60,33 @@ type Metric struct {
 	// Judged tells that a comparison fails where it got worse, unless it is asked for others.
 	Judged bool
 
+	// Means is what it is in a sentence below a figure, where Words leave that open.
+	Means  string
+	Figure Panel // of a run, that shows it by policy
+	// Bound is a lower bound on it, where a row has none under its name.
+	Bound func(row, reference map[string]float64) (v float64, ok bool)
+
 	// Since is the version of the table that first had the metric: of a new row one more than the largest. Cells that
 	// sweeps kept are computed again for it where it is asked for, and else stay as they are.
 	Since int
 	// From measures it by a row's metrics and those of the reference, where nothing else is needed: rows that were
 	// stored before there was such a metric have it, too.
 	From func(row, reference map[string]float64) (v float64, ok bool)
+}
+
+// Panel is a panel of a figure of a run: bars by policy. Of metrics of one panel the first is shown that a run has.
+type Panel struct {
+	Name  string // of the figure
+	Row   int    // from the top
+	Needs string // metric without which a run does not show it
+}
+
+// BoundOf is the lower bound on a metric of a row.
+func (m Metric) BoundOf(row, reference map[string]float64) (v float64, ok bool) {
+	if v, ok = row["bound_"+m.Name]; !ok && m.Bound != nil {
+		return m.Bound(row, reference)
+	}
+	return v, ok
 }
 
 // suffixes are the units that names of metrics end in, the longest first, and how they are written.

@@ -20,28 +20,31 @@ const (
 // Metrics is the table of metrics, in the order in which tables show them.
 var Metrics = []Metric{
 	{Name: "objective", Better: Lower, Words: "objective", Of: ofJobs, Format: Fixed, Main: 1, Wins: "is fastest",
-		Bounded: "the objective", Judged: true},
+		Bounded: "the objective", Judged: true, Figure: Panel{Name: "nct"}},
 	{Name: "nct_before", Better: Lower, Words: "NCT without borrowed ports", Of: ofBorrowing, Head: "NCT\nbefore", Format: Fixed},
 	{Name: "nct", Better: Lower, Words: "NCT", Of: ofIteration, Axis: "NCT (1 = ideal fabric)", Base: 1, Head: "NCT", Format: Fixed,
-		Main: 2, Judged: true},
+		Main: 2, Judged: true, Figure: Panel{Name: "nct"}, Bound: boundNCT,
+		Means: "the communication time that computing does not hide, over that on the ideal fabric"},
 	{Name: "makespan_s", Better: Lower, Words: "iteration time", Of: ofIteration, Head: "iteration\ntime", Format: Time,
-		Main: 3, Wins: "is fastest", Bounded: "the iteration time", Judged: true},
+		Main: 3, Wins: "is fastest", Bounded: "the iteration time", Judged: true,
+		Figure: Panel{Name: "completion", Needs: "reconfigurations"}},
 	{Name: "comm_exposed_s", Better: Lower, Words: "exposed communication", Of: ofIteration, Head: "exposed\ncomm.", Format: Time},
 	{Name: "average_hops", Better: Lower, Words: "average distance", Of: ofPaths, Unit: "hops", Head: "average\nhops", Format: Fixed},
 	{Name: "max_link_load", Better: Lower, Words: "load of the most loaded link", Of: ofPaths, Head: "max link load,\ngap to bound",
 		Format: Amount, Beside: "gap", Unless: []string{"max_load_over_rate"}, Main: 8, Wins: "spreads the load best",
-		Bounded: "the load of the most loaded link", Judged: true},
+		Bounded: "the load of the most loaded link", Judged: true, Figure: Panel{Name: "loads"}},
 	{Name: "max_load_over_rate", Better: Lower, Words: "largest load of a link over its rate", Of: ofPaths,
 		Head: "load over rate,\ngap to bound", Format: Amount, Beside: "gap", Main: 7, Wins: "spreads the load best",
-		Bounded: "the load of the most loaded link", Judged: true},
+		Bounded: "the load of the most loaded link", Judged: true, Figure: Panel{Name: "loads"}},
 	{Name: "gap", Better: Lower, Words: "gap to bound", Of: ofRuns, Unit: "%", Head: "gap to\nbound", Format: Gap},
 	{Name: "all_to_all_bytes_per_s", Better: Higher, Words: "all-to-all throughput", Of: ofPaths, Head: "all to all,\neach node",
-		Format: Rate, Judged: true},
+		Format: Rate, Judged: true, Figure: Panel{Name: "loads", Row: 1}},
 	{Name: "fault_ratio", Better: Higher, Words: "throughput under the fault, over that without", Of: ofPaths, Unit: "%",
 		Head: "against\nno fault", Format: Percent},
 	{Name: "all_to_all_s", Better: Lower, Words: "time of an all-to-all", Of: ofCalls, Head: "all to all", Format: Time, Judged: true},
 	{Name: "completion_s", Better: Lower, Words: "completion time", Of: ofCalls, Head: "completion", Format: Time, Main: 4,
-		Wins: "is fastest", Bounded: "the completion time", Judged: true},
+		Wins: "is fastest", Bounded: "the completion time", Judged: true,
+		Figure: Panel{Name: "completion", Needs: "reconfigurations"}},
 	{Name: "gap_completion", Better: Lower, Words: "gap to bound, any number of topologies", Of: ofPlans, Unit: "%",
 		Head: "gap to\nbound", Format: Gap},
 	{Name: "reconfigurations", Words: "topologies", Of: ofPlans, Head: "topol-\nogies", Format: Count},
@@ -162,4 +165,14 @@ func overFluid(row, _ map[string]float64) (v float64, ok bool) {
 	_, packets := row["injected"]
 	fluid, completion := row["fluid_s"], cmp.Or(row["completion_s"], row["makespan_s"])
 	return completion / fluid, packets && fluid > 0 && completion > 0
+}
+
+// boundNCT is the NCT that the lower bound on the iteration time allows.
+func boundNCT(row, reference map[string]float64) (float64, bool) {
+	bound, ok := row["bound_makespan_s"]
+	ideal, compute := reference["makespan_s"], reference["compute_makespan_s"]
+	if _, has := reference["compute_makespan_s"]; !ok || !has || ideal <= compute {
+		return 0, false
+	}
+	return (bound - compute) / (ideal - compute), true
 }

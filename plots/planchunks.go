@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"image/color"
 	"math"
-	"slices"
 	"strconv"
 
 	"sim/plots/sheet"
@@ -13,9 +12,9 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// rounds are the transmissions of a plan: a row for each link of the GPUs that
+// chunks are the transmissions of a plan: a row for each link of the GPUs that
 // are shown, a column for each slot, in strips below each other.
-type rounds struct {
+type chunks struct {
 	*planPicture
 	some   bool           // only GPU 0's links, of more
 	gpus   int            // that are shown
@@ -45,16 +44,12 @@ const (
 	roundHigh = 460 // of all strips, about
 )
 
-// newRounds lays the transmissions of a plan out.
-func newRounds(p *planPicture) *rounds {
-	r := &rounds{planPicture: p, gpus: p.GPUs}
-	for i := range p.links {
-		out := 0
-		for j, l := range p.links[i] {
-			if out++; j > 0 && p.links[i][j-1][0] != l[0] {
-				out = 1
-			}
-			r.degree = max(r.degree, out)
+// newChunks lays the transmissions of a plan out.
+func newChunks(p *planPicture) *chunks {
+	r := &chunks{planPicture: p, gpus: p.GPUs}
+	for i := range p.Phases {
+		for g := range p.GPUs {
+			r.degree = max(r.degree, len(p.linksOf(i, g)))
 		}
 	}
 	r.row = 11
@@ -68,20 +63,9 @@ func newRounds(p *planPicture) *rounds {
 	return r
 }
 
-// first is where the links of a GPU begin in a phase, and count how many it has.
-func (r *rounds) linksOf(phase, gpu int) [][2]int {
-	links := r.links[phase]
-	at, _ := slices.BinarySearchFunc(links, gpu, func(l [2]int, g int) int { return l[0] - g })
-	end := at
-	for end < len(links) && links[end][0] == gpu {
-		end++
-	}
-	return links[at:end]
-}
-
 // place puts the transmissions of a phase into cells: of parallel links the
 // first that is free in the slot.
-func (r *rounds) place(phase int) map[int]sent {
+func (r *chunks) place(phase int) map[int]sent {
 	ph := &r.Phases[phase]
 	cells := map[int]sent{}
 	for j, t := range ph.Sent {
@@ -105,7 +89,7 @@ var slotWidths = []vg.Length{13, 9.5, 3, 1}
 
 // lay breaks the slots into strips: as few as leave slots a good width. What even
 // narrow slots have no room for is left out.
-func (r *rounds) lay() {
+func (r *chunks) lay() {
 	most := max(1, int(roundHigh/r.stripHigh()))
 	for _, least := range slotWidths {
 		for n := 1; n <= most; n++ {
@@ -123,7 +107,7 @@ func (r *rounds) lay() {
 }
 
 // strip breaks the slots into at most n strips of slots of a width.
-func (r *rounds) strip(width vg.Length, n int) (strips [][]stretch, left int) {
+func (r *chunks) strip(width vg.Length, n int) (strips [][]stretch, left int) {
 	const wide = sheet.Inside - gpuWide - 1
 	room := vg.Length(0)
 	for i := range r.Phases {
@@ -146,13 +130,13 @@ func (r *rounds) strip(width vg.Length, n int) (strips [][]stretch, left int) {
 	return strips, 0
 }
 
-func (r *rounds) stripHigh() vg.Length {
+func (r *chunks) stripHigh() vg.Length {
 	return vg.Length(r.gpus*r.degree)*r.row + stripHead + stripFoot + stripGap
 }
 
-func (r *rounds) high() vg.Length { return vg.Length(len(r.strips))*r.stripHigh() - stripGap }
+func (r *chunks) high() vg.Length { return vg.Length(len(r.strips))*r.stripHigh() - stripGap }
 
-func (r *rounds) head() string {
+func (r *chunks) head() string {
 	what := "Chunks on every link, slot by slot"
 	if r.some {
 		what = "Chunks on the links of GPU 0, slot by slot"
@@ -164,7 +148,7 @@ func (r *rounds) head() string {
 }
 
 // hopColor is light for the first hop and darker for later ones.
-func (r *rounds) hopColor(hop int) color.Color {
+func (r *chunks) hopColor(hop int) color.Color {
 	const first, last = 0.9, 0.12 // of the scale
 	if r.most == 1 {
 		return sheet.Heat(first)
@@ -174,7 +158,7 @@ func (r *rounds) hopColor(hop int) color.Color {
 
 // legend explains the colours of the hops, of many in one sample that goes
 // through all of them.
-func (r *rounds) legend() []sheet.Entry {
+func (r *chunks) legend() []sheet.Entry {
 	const few = 5
 	var legend []sheet.Entry
 	if r.most > few {
@@ -186,32 +170,33 @@ func (r *rounds) legend() []sheet.Entry {
 			if hop == 1 {
 				text = "first hop of a chunk"
 			}
-			legend = append(legend, sheet.Entry{Text: text, Sample: sheet.Box(sheet.Fill{Color: r.hopColor(hop), Height: 1})})
+			legend = append(legend, sheet.Entry{Text: text, Sample: sheet.Box(r.hopColor(hop), 1)})
 		}
 	}
-	return append(legend, sheet.Entry{Text: "idle", Sample: sheet.Box(sheet.Fill{Color: sheet.Faint, Height: 1})}, sheet.Entry{Text: "reconfiguration", Sample: sheet.Box(sheet.Fill{Color: bandColor, Height: 1})})
+	return append(legend, sheet.Entry{Text: "idle", Sample: sheet.Box(sheet.Faint, 1)}, sheet.Entry{Text: "reconfiguration", Sample: sheet.Box(bandColor, 1)})
 }
 
 // hopSample is a bar of the colours of all hops, of more than a sample has dots
 // some.
-func (r *rounds) hopSample(c draw.Canvas, lo, hi vg.Point) {
+func (r *chunks) hopSample(c draw.Canvas, lo, hi vg.Point) {
 	parts := min(r.most, int(sheet.Swatch/sheet.Pixel))
 	wide := (hi.X - lo.X) / vg.Length(parts)
 	for i := range parts {
 		hop := 1 + i*(r.most-1)/max(1, parts-1)
 		at := lo.X + wide*vg.Length(i)
-		sheet.Box(sheet.Fill{Color: r.hopColor(hop), Height: 1})(c, sheet.Point(at, lo.Y), sheet.Point(at+wide, hi.Y))
+		sheet.Box(r.hopColor(hop), 1)(c, sheet.Point(at, lo.Y), sheet.Point(at+wide, hi.Y))
 	}
 }
 
 // bandColor is that of a reconfiguration.
 var bandColor = color.RGBA{0x77, 0x77, 0x77, 0xff}
 
-func (r *rounds) reading() []string {
-	note := "A row is a link of a GPU; in the grey bar of a reconfiguration stands the GPU that it leads to from then on"
+func (r *chunks) reading() string {
+	whose := "a GPU"
 	if r.some {
-		note = "A row is a link of GPU 0; in the grey bar of a reconfiguration stands the GPU that it leads to from then on"
+		whose = "GPU 0"
 	}
+	note := "A row is a link of " + whose + "; in the grey bar of a reconfiguration stands the GPU that it leads to from then on"
 	switch form := r.label(); form {
 	case labelBoth:
 		note += ". Cells say where a chunk comes from and where it is to go"
@@ -221,7 +206,7 @@ func (r *rounds) reading() []string {
 	if len(r.strips) > 1 {
 		note += "; a light bar goes on with the topology before"
 	}
-	return []string{note + "."}
+	return note + "."
 }
 
 // labelForm is what cells have room for.
@@ -234,7 +219,7 @@ const (
 )
 
 // label chooses what stands in cells.
-func (r *rounds) label() labelForm {
+func (r *chunks) label() labelForm {
 	style := r.labelStyle()
 	widest := strconv.Itoa(max(8, r.GPUs-1))
 	switch {
@@ -246,12 +231,12 @@ func (r *rounds) label() labelForm {
 	return labelNone
 }
 
-func (r *rounds) labelStyle() draw.TextStyle {
+func (r *chunks) labelStyle() draw.TextStyle {
 	return sheet.Aligned(sheet.Sans(sheet.NumberSize, sheet.Ink), draw.XCenter, draw.YCenter)
 }
 
 // paint draws the strips.
-func (r *rounds) paint(c draw.Canvas) {
+func (r *chunks) paint(c draw.Canvas) {
 	named := -1 // the last phase whose number was written
 	for i, strip := range r.strips {
 		top := c.Max.Y - r.stripHigh()*vg.Length(i) - stripHead
@@ -267,7 +252,7 @@ func (r *rounds) paint(c draw.Canvas) {
 }
 
 // rowNames writes the GPUs left of a strip.
-func (r *rounds) rowNames(c draw.Canvas, top vg.Length) {
+func (r *chunks) rowNames(c draw.Canvas, top vg.Length) {
 	style := sheet.Aligned(sheet.Sans(min(sheet.SmallSize, r.row*vg.Length(r.degree)*0.9), sheet.Ink), draw.XRight, draw.YCenter)
 	for g := range r.gpus {
 		y := top - r.row*vg.Length(r.degree)*(vg.Length(g)+0.5)
@@ -276,7 +261,7 @@ func (r *rounds) rowNames(c draw.Canvas, top vg.Length) {
 }
 
 // band draws a reconfiguration, or where a strip goes on, where links lead.
-func (r *rounds) band(c draw.Canvas, t stretch, x, top vg.Length, begins bool) {
+func (r *chunks) band(c draw.Canvas, t stretch, x, top vg.Length, begins bool) {
 	high := r.row * vg.Length(r.gpus*r.degree)
 	var b sheet.Bars
 	b.Add(x, x+bandWide-1, top-high, top)
@@ -305,7 +290,7 @@ func (r *rounds) band(c draw.Canvas, t stretch, x, top vg.Length, begins bool) {
 }
 
 // slots draws the cells of a stretch.
-func (r *rounds) slots(c draw.Canvas, t stretch, x0, top vg.Length) {
+func (r *chunks) slots(c draw.Canvas, t stretch, x0, top vg.Length) {
 	side, edge := vg.Length(0.4), vg.Length(0.4) // round a cell
 	if r.cell < 5 {
 		side = r.cell / 20
@@ -336,7 +321,7 @@ func (r *rounds) slots(c draw.Canvas, t stretch, x0, top vg.Length) {
 }
 
 // labels writes the chunks into the cells of a stretch, where there is room.
-func (r *rounds) labels(c draw.Canvas, t stretch, x0, top vg.Length) {
+func (r *chunks) labels(c draw.Canvas, t stretch, x0, top vg.Length) {
 	form, style, whole := r.label(), r.labelStyle(), r.Phases[t.phase].Slots
 	if form == labelNone {
 		return
@@ -358,7 +343,7 @@ func (r *rounds) labels(c draw.Canvas, t stretch, x0, top vg.Length) {
 }
 
 // numbers numbers some slots of a stretch, below it.
-func (r *rounds) numbers(c draw.Canvas, t stretch, x0, y vg.Length) {
+func (r *chunks) numbers(c draw.Canvas, t stretch, x0, y vg.Length) {
 	number := sheet.Aligned(sheet.Sans(sheet.NumberSize, sheet.Dim), draw.XCenter, draw.YTop)
 	last := vg.Length(math.Inf(-1))
 	step := r.step()
@@ -373,14 +358,12 @@ func (r *rounds) numbers(c draw.Canvas, t stretch, x0, y vg.Length) {
 	}
 }
 
-// step is between slots that have numbers: 1, 2 or 5 times a power of ten.
-func (r *rounds) step() int {
+// step is between slots that have numbers.
+func (r *chunks) step() int {
 	apart := float64((sheet.Sans(sheet.NumberSize, sheet.Dim).Width(strconv.Itoa(r.total)) + 5) / r.cell)
-	for p := 1; ; p *= 10 {
-		for _, m := range []int{1, 2, 5} {
-			if float64(m*p) >= apart {
-				return m * p
-			}
-		}
+	step := 1
+	for step < int(math.Ceil(apart)) { // 1, 2, 5, 10 ...
+		step = int(sheet.RoundStep(float64(step) * 2.1))
 	}
+	return step
 }

@@ -11,22 +11,30 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// topology draws the links of a phase: arrows between GPUs on a circle, or a
-// matrix of them where they are many.
-func (p *planPicture) topology(c draw.Canvas, phase int) {
-	if p.GPUs > circleGPUs {
-		p.matrix(c, phase)
+// topology draws the links of a topology that is set up: arrows between GPUs on a circle, or a
+// matrix of them where they are many. It is at most so high.
+func (p *planPicture) topology(c draw.Canvas, i int, high vg.Length) {
+	set := &p.set[i]
+	size := c.Size()
+	side := max(min(size.X, size.Y, high), 40) // of a square, the same wherever it stands
+	switch {
+	case set.left > 0:
+		style := sheet.Aligned(sheet.Sans(sheet.NoteSize, sheet.Dim), draw.XLeft, draw.YTop)
+		c.FillText(style, sheet.Point(c.Min.X, c.Max.Y-6), sheet.Fit(style, sheet.Plural(set.left, "link")+", too many to draw", size.X))
+		return
+	case p.GPUs > circleGPUs:
+		p.matrix(c, set.links, side)
 		return
 	}
 	n := p.GPUs
-	radius := p.side(c)/2 - 10
+	radius := side/2 - 10
 	mid := c.Center()
 	at := func(g int) vg.Point {
 		sin, cos := math.Sincos(math.Pi/2 - 2*math.Pi*float64(g)/float64(n))
 		return sheet.Point(mid.X+radius*vg.Length(cos), mid.Y+radius*vg.Length(sin))
 	}
 	node := min(9, radius*math.Pi/vg.Length(n)*0.9)
-	links, offsets := p.links[phase], p.offsets(phase)
+	links, offsets := set.links, set.offsets
 	for i := 0; i < len(links); {
 		j := i + 1
 		for j < len(links) && links[j] == links[i] {
@@ -40,12 +48,6 @@ func (p *planPicture) topology(c draw.Canvas, phase int) {
 		disc(c, at(g), node, sheet.BlueTint)
 		c.FillText(style, sheet.Point(at(g).X, at(g).Y+0.5), strconv.Itoa(g))
 	}
-}
-
-// side is that of a square for a topology, the same wherever it stands.
-func (p *planPicture) side(c draw.Canvas) vg.Length {
-	size := c.Size()
-	return max(min(size.X, size.Y, p.each), 40)
 }
 
 // offsetColor tells the offsets of a circulant topology apart.
@@ -93,14 +95,13 @@ func (p *planPicture) arrow(c draw.Canvas, a, b, mid vg.Point, node vg.Length, c
 }
 
 // matrix marks the links in a square of all pairs, senders down.
-func (p *planPicture) matrix(c draw.Canvas, phase int) {
+func (p *planPicture) matrix(c draw.Canvas, links [][2]int, side vg.Length) {
 	const labels = 16
-	side := p.side(c) - labels
+	side -= labels
 	x0, y1 := c.Min.X+labels, c.Max.Y-labels
 	cell := side / vg.Length(p.GPUs)
 	frame := vg.Rectangle{Min: sheet.Point(x0, y1-side), Max: sheet.Point(x0+side, y1)}
 	var one, more sheet.Bars
-	links := p.links[phase]
 	for i, l := range links {
 		b := &one
 		if i > 0 && links[i-1] == l {

@@ -1,0 +1,163 @@
+package plots
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"sim/plots/chart"
+	"sim/plots/sheet"
+	"sim/scenarios/result"
+)
+
+// sweepOf is a run as a sweep that varies nothing but the policies.
+func sweepOf(doc *result.Document, d *result.Detail) *result.Sweep {
+	s := &result.Sweep{Name: doc.Scenario, Title: d.Title}
+	for _, r := range doc.Rows {
+		s.Cells = append(s.Cells, result.Cell{Policy: r.Policy, Metrics: r.Metrics, Labels: r.Labels, Samples: r.Samples, Reference: doc.Reference})
+	}
+	return s
+}
+
+// metricFigures compare policies by metrics: those that the table of metrics gives a figure and the rows have.
+func metricFigures(doc *result.Document, d *result.Detail) []sheet.Figure {
+	has := func(name string) bool {
+		return slices.ContainsFunc(doc.Rows, func(r result.Row) bool { _, ok := r.Metrics[name]; return ok })
+	}
+	var names []string
+	shown := map[string][]result.Metric{}
+	for _, m := range result.Metrics {
+		f := m.Figure
+		taken := slices.ContainsFunc(shown[f.Name], func(other result.Metric) bool { return other.Figure.Row == f.Row })
+		if f.Name == "" || !has(m.Name) || f.Needs != "" && !has(f.Needs) || taken || f.Row > 0 && shown[f.Name] == nil || slices.ContainsFunc(m.Unless, has) {
+			continue
+		}
+		if shown[f.Name] == nil {
+			names = append(names, f.Name)
+		}
+		shown[f.Name] = append(shown[f.Name], m)
+	}
+	var out []sheet.Figure
+	for _, name := range names {
+		if s := metricSheet(doc, d, shown[name]); s != nil {
+			out = append(out, s.Figure(name))
+		}
+	}
+	return out
+}
+
+// metricSheet has a block of bars for each metric, nil where the first cannot be drawn.
+func metricSheet(doc *result.Document, d *result.Detail, metrics []result.Metric) *sheet.Sheet {
+	var page *sheet.Sheet
+	var words []string
+	for _, m := range metrics {
+		spec := &result.Plot{Kind: "bars", X: "policy", Y: m.Name}
+		if m.Base > 0 {
+			spec.Marks = append(spec.Marks, result.Mark{Label: "ideal non-blocking fabric", Y: m.Base})
+		}
+		var models []model
+		for _, r := range doc.Rows {
+			bound, ok := m.BoundOf(r.Metrics, doc.Reference)
+			if _, has := r.Metrics[m.Name]; ok && has && math.Abs(bound) <= sheet.DrawableLimit {
+				spec.Marks = append(spec.Marks, result.Mark{Label: "lower bound", X: r.Policy, Y: bound})
+				models = addModel(models, r.Policy, r.Labels["gap_model"])
+			}
+		}
+		s, err := chart.Sheet(spec, sweepOf(doc, d), nil)
+		if err != nil {
+			continue // more policies than bars could show
+		}
+		words = append(words, m.Words)
+		s.Notes = append(notesOf(m, doc, models), s.Notes...)
+		if page == nil {
+			page = s
+			continue
+		}
+		const high = 170 // points, of one of several
+		page.Blocks[0].Height, s.Blocks[0].Height = high, high
+		page.Blocks, page.Notes = append(page.Blocks, s.Blocks...), append(page.Notes, s.Notes...)
+		page.Title = sheet.Sentence(strings.Join(words, " and ")) + " by policy"
+	}
+	return page
+}
+
+// notesOf says what a metric is and what lower bounds on it hold for.
+func notesOf(m result.Metric, doc *result.Document, models []model) []string {
+	var notes []string
+	if label := doc.Rows[0].Labels[m.Name]; label != "" && m.Means == "" {
+		notes = append(notes, fmt.Sprintf("The %s is the %s.", m.Words, label))
+	} else if m.Means != "" {
+		notes = append(notes, sheet.Sentence(m.Words)+" is "+m.Means+".")
+	}
+	if note := boundNote(models); note != "" {
+		notes = append(notes, note)
+	}
+	return notes
+}
+
+// model is what lower bounds hold for, and whose they are.
+type model struct {
+	name     string
+	policies []string
+}
+
+func addModel(models []model, policy, name string) []model {
+	at := slices.IndexFunc(models, func(m model) bool { return m.name == name })
+	if at < 0 {
+		at = len(models)
+		models = append(models, model{name: name})
+	}
+	models[at].policies = append(models[at].policies, policy)
+	return models
+}
+
+// boundNote says what the lower bounds hold for: what most policies have, and who has another.
+func boundNote(models []model) string {
+	models = slices.DeleteFunc(models, func(m model) bool { return m.name == "" })
+	if len(models) == 0 {
+		return ""
+	}
+	slices.SortStableFunc(models, func(a, b model) int { return len(b.policies) - len(a.policies) })
+	note := "No policy is below its lower bound, which holds for " + models[0].name
+	for _, m := range models[1:] {
+		note += "; that of " + strings.Join(m.policies, ", ") + " for " + m.name
+	}
+	return note + "."
+}
+
+// replayFigure shows how sampled metrics of each policy are distributed over its replays.
+func replayFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
+	sampled := map[string]bool{}
+	for _, r := range doc.Rows {
+		for name, values := range r.Samples {
+			if len(values) > 0 {
+				sampled[name] = true
+			}
+		}
+	}
+	var out []sheet.Figure
+	for _, name := range slices.Sorted(maps.Keys(sampled)) {
+		m, _ := result.Find(name)
+		spec := &result.Plot{Kind: "cdf", Y: name, Series: "policy", Title: m.Words + " over replays, by policy"}
+		kept := []string{}
+		for _, r := range doc.Rows {
+			if v, ok := r.Metrics[name]; len(r.Samples[name]) > 0 && len(kept) < len(sheet.LineStyles) {
+				kept = append(kept, r.Policy)
+				if ok {
+					spec.Marks = append(spec.Marks, result.Mark{Label: "the plan, where nothing is off", Series: r.Policy, Y: v})
+				}
+			}
+		}
+		spec.Where = map[string][]string{"policy": kept}
+		if m.Base > 0 {
+			spec.Marks = append(spec.Marks, result.Mark{Label: "ideal non-blocking fabric", Y: m.Base})
+		}
+		if s, err := chart.Sheet(spec, sweepOf(doc, d), nil); err == nil {
+			s.Notes = append(s.Notes, "Each play is held against the ideal fabric under the same compute times.")
+			out = append(out, s.Figure("replay"))
+		}
+	}
+	return out
+}

@@ -1,0 +1,101 @@
+package plots
+
+import (
+	"fmt"
+
+	"sim/plots/sheet"
+	"sim/scenarios/result"
+)
+
+// mostRounds bounds the slots or steps of a plan: sums stay exact.
+const mostRounds = 1 << 40
+
+// checkSchedule fails on a plan whose parts do not fit together. A nil plan
+// passes.
+func checkSchedule(s *result.Schedule, who string) error {
+	if s == nil {
+		return nil
+	}
+	fail := func(format string, args ...any) error {
+		return fmt.Errorf("the plan of "+who+" "+format, args...)
+	}
+	sound := func(v float64) bool { return v >= 0 && v <= sheet.DrawableLimit }
+	switch {
+	case s.GPUs < 1 || s.GPUs > 1<<20:
+		return fail("has %d GPUs, where there can be 1..%d", s.GPUs, 1<<20)
+	case !sound(s.SlotS) || !sound(s.DelayS):
+		return fail("has slots of %g s and reconfigurations of %g s, which no figure can show", s.SlotS, s.DelayS)
+	case !sound(s.LatencyS) || !sound(s.RateBitsPerS):
+		return fail("has a latency of %g s and links of %g b/s, which no figure can show", s.LatencyS, s.RateBitsPerS)
+	}
+	slots, steps, bytes, end := 0, 0, 0.0, float64(s.Reconfigurations())*s.DelayS
+	for i := range s.Phases {
+		ph := &s.Phases[i]
+		if err := checkPhase(ph, s.GPUs, mostRounds-slots); err != nil {
+			return fmt.Errorf("phase %d of the plan of %s %w", i, who, err)
+		}
+		slots += ph.Slots
+		for _, r := range ph.Steps {
+			if r.Count < 1 || r.Count > mostRounds-steps {
+				return fmt.Errorf("phase %d of the plan of %s has a run of %d steps, where a plan can have 1..%d", i, who, r.Count, mostRounds)
+			}
+			steps += r.Count
+			bytes += float64(r.Count) * float64(r.Bytes)
+			end += float64(r.Count) * r.StepS
+			if r.Bytes < 0 || bytes > 1<<62 || !(r.StepS >= 0) {
+				return fmt.Errorf("phase %d of the plan of %s has steps of %d B and %g s, which no figure can show", i, who, r.Bytes, r.StepS)
+			}
+		}
+	}
+	if steps > 0 && !(end <= sheet.DrawableLimit) {
+		return fail("takes longer than a figure can show")
+	}
+	return nil
+}
+
+// checkPhase fails on a phase whose parts do not fit together; the plan can have so many more slots.
+func checkPhase(ph *result.SchedulePhase, gpus, most int) error {
+	inside := func(g int) bool { return g >= 0 && g < gpus }
+	switch {
+	case ph.Slots < 0 || ph.Slots > most:
+		return fmt.Errorf("has %d slots, where a plan can have 0..%d", ph.Slots, mostRounds)
+	case len(ph.Busy) != 0 && len(ph.Busy) != ph.Slots:
+		return fmt.Errorf("says of %d slots how busy they are, of %d", len(ph.Busy), ph.Slots)
+	case ph.Links < 0:
+		return fmt.Errorf("has %d links", ph.Links)
+	}
+	for _, o := range ph.Offsets {
+		if !inside(o) {
+			return fmt.Errorf("has an offset of %d among %d GPUs", o, gpus)
+		}
+	}
+	links, used := map[[2]int]int{}, map[[2]int]int{}
+	for _, e := range ph.Edges {
+		if !inside(e[0]) || !inside(e[1]) {
+			return fmt.Errorf("joins GPUs %d and %d of %d", e[0], e[1], gpus)
+		}
+		links[e]++
+	}
+	for _, b := range ph.Busy {
+		if b < 0 || b > len(ph.Edges) {
+			return fmt.Errorf("has %d busy links of %d", b, len(ph.Edges))
+		}
+	}
+	for j, t := range ph.Sent {
+		switch {
+		case t[0] < 0 || t[0] >= ph.Slots || j > 0 && t[0] < ph.Sent[j-1][0]:
+			return fmt.Errorf("has transmission %d, which is in slot %d of %d, or before the one listed before it", j, t[0], ph.Slots)
+		case j > 0 && t[0] > ph.Sent[j-1][0]:
+			clear(used)
+		}
+		link := [2]int{t[1], t[2]}
+		used[link]++
+		switch {
+		case !inside(t[1]) || !inside(t[2]) || !inside(t[3]) || !inside(t[4]):
+			return fmt.Errorf("has transmission %d, which names a GPU beyond the %d that there are", j, gpus)
+		case used[link] > links[link]:
+			return fmt.Errorf("has transmission %d, which is one too many in slot %d on the %s from GPU %d to GPU %d", j, t[0], sheet.Plural(links[link], "link"), t[1], t[2])
+		}
+	}
+	return nil
+}
