@@ -2,7 +2,6 @@ package plots
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -127,7 +126,7 @@ func boundNote(models []model) string {
 	return note + "."
 }
 
-// replayFigure shows how sampled metrics of each policy are distributed over its replays.
+// replayFigure shows how the metric that tells most of those that are sampled is distributed over each policy's replays.
 func replayFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 	sampled := map[string]bool{}
 	for _, r := range doc.Rows {
@@ -137,27 +136,27 @@ func replayFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 			}
 		}
 	}
-	var out []sheet.Figure
-	for _, name := range slices.Sorted(maps.Keys(sampled)) {
-		m, _ := result.Find(name)
-		spec := &result.Plot{Kind: "cdf", Y: name, Series: "policy", Title: m.Words + " over replays, by policy"}
-		kept := []string{}
-		for _, r := range doc.Rows {
-			if v, ok := r.Metrics[name]; len(r.Samples[name]) > 0 && len(kept) < len(sheet.LineStyles) {
-				kept = append(kept, r.Policy)
-				if ok {
-					spec.Marks = append(spec.Marks, result.Mark{Label: "the plan, where nothing is off", Series: r.Policy, Y: v})
-				}
-			}
+	name := result.MainOf(sampled)
+	m, _ := result.Find(name)
+	spec := &result.Plot{Kind: "cdf", Y: name, Series: "policy", Title: sheet.Sentence(m.Words + " over replays, by policy")}
+	var kept []string
+	for _, r := range doc.Rows {
+		if len(r.Samples[name]) == 0 || len(kept) == len(sheet.LineStyles) {
+			continue
 		}
-		spec.Where = map[string][]string{"policy": kept}
-		if m.Base > 0 {
-			spec.Marks = append(spec.Marks, result.Mark{Label: "ideal non-blocking fabric", Y: m.Base})
-		}
-		if s, err := chart.Sheet(spec, sweepOf(doc, d), nil); err == nil {
-			s.Notes = append(s.Notes, "Each play is held against the ideal fabric under the same compute times.")
-			out = append(out, s.Figure("replay"))
+		kept = append(kept, r.Policy)
+		if v, ok := r.Metrics[name]; ok {
+			spec.Marks = append(spec.Marks, result.Mark{Label: "the plan, where nothing is off", Series: r.Policy, Y: v})
 		}
 	}
-	return out
+	spec.Where = map[string][]string{"policy": kept}
+	if m.Base > 0 {
+		spec.Marks = append(spec.Marks, result.Mark{Label: "ideal non-blocking fabric", Y: m.Base})
+	}
+	s, err := chart.Sheet(spec, sweepOf(doc, d), nil)
+	if err != nil {
+		return nil // without samples
+	}
+	s.Notes = append(s.Notes, "Each play is held against the ideal fabric under the same compute times.")
+	return []sheet.Figure{s.Figure("replay")}
 }
