@@ -189,7 +189,11 @@ func TestManyTopologies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	o := runScenario(t, "megatron462b", 2, "workload.gpus=256", "fabric.gpus_per_pod_per_replica=16", "replica.1.compute_scale=1.03",
+	microbatches, most := "16", 0.005
+	if *long {
+		microbatches, most = "128", 0.002
+	}
+	o := runScenario(t, "megatron462b", 2, "workload.microbatches="+microbatches, "workload.gpus=256", "fabric.gpus_per_pod_per_replica=16", "replica.1.compute_scale=1.03",
 		`policy.allocators=["prop-alloc", "sqrt-alloc", "iter-halve", "delta-fast", "delta-joint"]`)
 	c, gap := o.metric(t, "makespan_s"), o.metric(t, "gap")
 	for _, name := range []string{"prop-alloc", "sqrt-alloc", "iter-halve"} {
@@ -197,8 +201,8 @@ func TestManyTopologies(t *testing.T) {
 			t.Errorf("delta-fast takes %v s, %s %v", c["delta-fast"], name, c[name])
 		}
 	}
-	if gap["delta-joint"] > 1e-6 || gap["delta-fast"] > 0.002 {
-		t.Errorf("gaps %v, want delta-joint certified and delta-fast within 0.2 %%", gap)
+	if gap["delta-joint"] > 1e-6 || gap["delta-fast"] > most {
+		t.Errorf("gaps %v, want delta-joint certified and delta-fast within %g", gap, most)
 	}
 }
 

@@ -164,7 +164,7 @@ func TestOptimisedCanonical(t *testing.T) {
 		twist string
 		dims  []int
 		every int // switches, where tests are short; 0 is none
-	}{{"", []int{4, 4, 4}, 1}, {"tpuv4", []int{4, 4, 8}, 0}, {"tpuv4", []int{4, 8, 8}, 0}, {"", []int{4, 4, 8}, 0}, {"", []int{4, 8, 8}, 0}} {
+	}{{"", []int{4, 4, 4}, 5}, {"tpuv4", []int{4, 4, 8}, 0}, {"tpuv4", []int{4, 8, 8}, 0}, {"", []int{4, 4, 8}, 0}, {"", []int{4, 8, 8}, 0}} {
 		if c.every == 0 && !*long {
 			continue
 		}
@@ -187,12 +187,16 @@ func TestOptimisedCanonical(t *testing.T) {
 	}
 }
 
-// TestOptimisedRepeats: the same seed gives the same walks whatever the workers.
-func TestOptimisedRepeats(t *testing.T) {
-	p := must(t, torus.Faults{Switches: []torus.Switch{{Dim: 0, Index: 3}}}, "tpuv4", 4, 4, 8)
+// TestOptimisedWorkers: the same seed gives the same walks whatever the workers.
+func TestOptimisedWorkers(t *testing.T) {
+	dims, twist := []int{4, 4, 4}, ""
+	if *long {
+		dims, twist = []int{4, 4, 8}, "tpuv4"
+	}
+	p := must(t, torus.Faults{Switches: []torus.Switch{{Dim: 0, Index: 3}}}, twist, dims...)
 	var first string
 	for _, workers := range []int{1, 2, 3, 1} {
-		d, _ := route(t, Optimised{Budget: 500_000, Rounds: 20}, p, Options{Seed: 7, Workers: workers})
+		d, _ := route(t, Optimised{Budget: 100_000, Rounds: 20}, p, Options{Seed: 7, Workers: workers})
 		have := fmt.Sprint(d.Walks.Class, d.Walks.Step, d.Bound, d.Metrics)
 		if first == "" {
 			first = have
