@@ -7,6 +7,7 @@ package flow
 
 import (
 	"fmt"
+	"slices"
 
 	"sim/engine"
 	"sim/internal/csr"
@@ -38,10 +39,8 @@ func (s Service) String() string { return serviceNames[s] }
 
 // ParseService returns the service of that name.
 func ParseService(name string) (Service, error) {
-	for i, n := range serviceNames {
-		if n == name {
-			return Service(i), nil
-		}
+	if i := slices.Index(serviceNames[:], name); i >= 0 {
+		return Service(i), nil
 	}
 	return 0, fmt.Errorf("flow: unknown service %q, want one of %v", name, serviceNames)
 }

@@ -2,6 +2,7 @@ package packet
 
 import (
 	"fmt"
+	"slices"
 
 	"sim/engine"
 )
@@ -62,10 +63,8 @@ func (o Order) String() string {
 
 // ParseOrder returns the injection order of that name.
 func ParseOrder(name string) (Order, error) {
-	for i, n := range orderNames {
-		if n == name {
-			return Order(i), nil
-		}
+	if i := slices.Index(orderNames[:], name); i >= 0 {
+		return Order(i), nil
 	}
 	return 0, fmt.Errorf("packet: unknown injection order %q, want one of %v", name, orderNames)
 }

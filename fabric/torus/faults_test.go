@@ -15,7 +15,7 @@ func TestGroup(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := o.Twist(rapid.SampledFrom(Patterns()).Draw(t, "twist")); err != nil {
+		if err := o.Twist(rapid.SampledFrom(patterns()).Draw(t, "twist")); err != nil {
 			t.Fatal(err)
 		}
 		if !o.Symmetric() {

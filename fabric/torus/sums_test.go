@@ -19,7 +19,7 @@ func TestSums(t *testing.T) {
 		{4, 4, 8}, {8, 4, 4}, {4, 4, 12}, {12, 4, 4}, {4, 8, 8}, {8, 8, 8},
 	} {
 		fmt.Fprintf(&b, "%s\n", must(t, "", dims...))
-		for i, p := range Patterns() {
+		for i, p := range patterns() {
 			fmt.Fprintf(&b, " %s %9d", p, must(t, p, dims...).Distances().Sum)
 			if i%4 == 3 {
 				b.WriteByte('\n')

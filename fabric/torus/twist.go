@@ -13,15 +13,6 @@ const TPUv4 = "tpuv4"
 // half of dimension j, rounded down.
 var pairs = [6][2]int{{0, 1}, {0, 2}, {1, 0}, {1, 2}, {2, 0}, {2, 1}}
 
-// Patterns returns all 64 twist patterns, in the order of the numbers that their bits make.
-func Patterns() []string {
-	all := make([]string, 64)
-	for i := range all {
-		all[i] = fmt.Sprintf("%06b", i)
-	}
-	return all
-}
-
 // Twist twists a torus of three dimensions by a pattern of six bits in the order x|y, x|z, y|x, y|z, z|x, z|y
 // (Gottipati, Sec. II), or into its TPUv4 form. Several twists of one dimension add as one vector. It fails where there
 // are not three dimensions or the twisted one is open.

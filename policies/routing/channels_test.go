@@ -67,7 +67,7 @@ func TestDimensionOrderIsAcyclic(t *testing.T) {
 		}
 	}
 	cyclic := 0
-	for _, pattern := range torus.Patterns() {
+	for _, pattern := range patterns() {
 		p := must(t, torus.Faults{}, pattern, 4, 4, 8)
 		if cycle := check(p, nil); cycle != nil {
 			cyclic++

@@ -133,7 +133,7 @@ func (g *splitAdjacency) towards(n *engine.Network, dst int32, hops, queue []int
 // pattern of least average distance, 010111, has 0.737; untwisted it is 1.
 func TestSplit(t *testing.T) {
 	best, least := "", math.Inf(1)
-	for _, pattern := range torus.Patterns() {
+	for _, pattern := range patterns() {
 		o, err := torus.New(4, 4, 8)
 		if err != nil {
 			t.Fatal(err)

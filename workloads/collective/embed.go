@@ -37,10 +37,8 @@ func (f Form) String() string {
 
 // ParseForm returns the form of that name.
 func ParseForm(name string) (Form, error) {
-	for f, n := range formNames {
-		if n == name {
-			return Form(f), nil
-		}
+	if f := slices.Index(formNames[:], name); f >= 0 {
+		return Form(f), nil
 	}
 	return 0, fmt.Errorf("%w: no form of rings %q; there are %s", ErrTraffic, name, strings.Join(formNames[:], ", "))
 }

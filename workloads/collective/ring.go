@@ -31,10 +31,8 @@ func (o Op) String() string {
 
 // ParseOp returns the collective of that name.
 func ParseOp(name string) (Op, error) {
-	for o, n := range opNames {
-		if n == name {
-			return Op(o), nil
-		}
+	if o := slices.Index(opNames[:], name); o >= 0 {
+		return Op(o), nil
 	}
 	return 0, fmt.Errorf("%w: no collective %q; there are %v", ErrTraffic, name, opNames)
 }

@@ -1,6 +1,9 @@
 package training
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Schedule is the order in which a pipeline stage works on micro-batches.
 type Schedule uint8
@@ -21,10 +24,8 @@ func (s Schedule) String() string { return scheduleNames[s] }
 
 // ParseSchedule returns the schedule of that name.
 func ParseSchedule(name string) (Schedule, error) {
-	for i, n := range scheduleNames {
-		if n == name {
-			return Schedule(i), nil
-		}
+	if i := slices.Index(scheduleNames[:], name); i >= 0 {
+		return Schedule(i), nil
 	}
 	return 0, fmt.Errorf("training: unknown schedule %q, want one of %v", name, scheduleNames)
 }
