@@ -2,11 +2,9 @@ package scenarios
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"sim/engine"
 	"sim/fabric/edgelist"
@@ -41,9 +39,7 @@ func prepareGraph(c *checker) {
 	const unsaid = 1.0
 	g, err := edgelist.Read(bytes.NewReader(unmarked(data)), place, edgelist.Options{Link: engine.Link{Rate: unsaid}, Undirected: undirected})
 	if err != nil {
-		for line := range strings.Lines(err.Error()) {
-			c.Refuse(at, faultText(errors.New(strings.TrimSpace(line))), "see docs/tori.md")
-		}
+		c.refuseLines(at, err, "see docs/tori.md")
 		return
 	}
 	l := &c.s.Fabric.Links

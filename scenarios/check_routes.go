@@ -13,6 +13,7 @@ import (
 	"sim/engine/packet"
 	"sim/engine/units"
 	"sim/fabric/torus"
+	"sim/policies/graph"
 	"sim/policies/routing"
 )
 
@@ -34,9 +35,7 @@ func checkRoutes(c *checker, r *routed, up int) {
 	if s.Engine.Level == "static" && r.served() {
 		return
 	}
-	if r.whole == nil {
-		r.whole = r.torus.Network(nil, engine.Link{Rate: float64(s.Fabric.LinkRate)})
-	}
+	r.network()
 	least, most := r.extents(up)
 	if err := r.limits("the traffic", least, 0); err != nil {
 		c.refuse(err)
@@ -139,58 +138,65 @@ func (r *routed) served() bool {
 
 // joined reports whether routes lead from every node that is up to every other.
 func (r *routed) joined() bool {
-	type arc struct{ from, to int32 }
-	var arcs []arc
-	nodes, start := 0, int32(-1)
+	links := r.network().Links
+	degree := make([]int, r.whole.Nodes)
+	works := func(i int) bool { return r.health == nil || r.health.Link[i] == torus.Works }
+	for i := range links {
+		if works(i) {
+			degree[links[i].From]++
+		}
+	}
+	if slices.Max(degree) > engine.MaxPort+1 {
+		return false
+	}
 	down := func(n int32) bool { return r.down != nil && r.down[n] }
-	if r.torus == nil {
-		nodes = r.s.Fabric.Nodes
-		for _, e := range r.s.Fabric.Edges {
-			arcs = append(arcs, arc{int32(e[0]), int32(e[1])})
-		}
-	} else {
-		nodes = r.torus.Nodes()
-		links := r.torus.Network(nil, engine.Link{Rate: 1}).Links
-		for i, state := range r.health.Link {
-			if state == torus.Works {
-				arcs = append(arcs, arc{links[i].From, links[i].To})
-			}
-		}
-	}
-	degree := make([]int, nodes)
-	for _, a := range arcs {
-		if degree[a.from]++; degree[a.from] > engine.MaxPort+1 {
-			return false
-		}
-	}
-	alive := 0
-	for n := range int32(nodes) {
+	alive, start := 0, int32(-1)
+	for n := range r.whole.Nodes {
 		if !down(n) {
 			start = n
 			alive++
 		}
 	}
-	for range 2 { // forwards, and then backwards
-		next := make([][]int32, nodes)
-		for i, a := range arcs {
-			next[a.from] = append(next[a.from], a.to)
-			arcs[i] = arc{a.to, a.from}
-		}
-		seen, queue := make([]bool, nodes), []int32{start}
-		seen[start] = true
-		for head := 0; head < len(queue); head++ {
-			for _, to := range next[queue[head]] {
-				if !seen[to] && !down(to) {
-					seen[to] = true
-					queue = append(queue, to)
-				}
-			}
-		}
-		if len(queue) < alive {
+	up := func(i int) bool { return works(i) && !down(links[i].From) && !down(links[i].To) }
+	for _, back := range []bool{false, true} {
+		tree := r.tree(up, back)
+		if tree.Breadth(start); len(tree.Order) < alive {
 			return false
 		}
 	}
 	return true
+}
+
+// network returns the network without what is down.
+func (r *routed) network() *engine.Network {
+	if r.whole == nil {
+		r.whole = r.torus.Network(nil, engine.Link{Rate: float64(r.s.Fabric.LinkRate)})
+	}
+	return r.whole
+}
+
+// tree returns shortest paths over the links of a sort, or against them.
+func (r *routed) tree(use func(link int) bool, back bool) *graph.Tree {
+	links := r.network().Links
+	arcs := make([]engine.Flow, 0, len(links))
+	for i, l := range links {
+		switch {
+		case !use(i):
+		case back:
+			arcs = append(arcs, engine.Flow{Src: l.To, Dst: l.From})
+		default:
+			arcs = append(arcs, engine.Flow{Src: l.From, Dst: l.To})
+		}
+	}
+	start, of := graph.Group(int(r.whole.Nodes), len(arcs), func(i int) int32 { return arcs[i].Src })
+	g := &graph.Digraph{}
+	for n := range r.whole.Nodes {
+		for _, i := range of[start[n]:start[n+1]] {
+			g.Add(n, arcs[i].Dst, 0)
+		}
+		g.Close()
+	}
+	return graph.NewTree(g)
 }
 
 // crowded reports whether fluid may have too many flows that are not alike.
@@ -322,28 +328,12 @@ func (r *routed) meanShortest() float64 {
 		n := float64(r.torus.Nodes())
 		return float64(r.torus.Distances().Sum) / n / (n - 1)
 	}
-	n := int(r.whole.Nodes)
-	out := make([][]int32, n)
-	for _, l := range r.whole.Links {
-		out[l.From] = append(out[l.From], l.To)
-	}
-	hops, queue := make([]int32, n), make([]int32, 0, n)
-	sum := 0.0
-	for src := range int32(n) {
-		for i := range hops {
-			hops[i] = -1
-		}
-		hops[src] = 0
-		queue = append(queue[:0], src)
-		for head := 0; head < len(queue); head++ {
-			at := queue[head]
-			sum += float64(hops[at])
-			for _, to := range out[at] {
-				if hops[to] < 0 {
-					hops[to] = hops[at] + 1
-					queue = append(queue, to)
-				}
-			}
+	n, sum := r.whole.Nodes, 0.0
+	tree := r.tree(func(int) bool { return true }, false)
+	for src := range n {
+		tree.Breadth(src)
+		for _, node := range tree.Order {
+			sum += tree.Dist[node]
 		}
 	}
 	return sum / float64(n) / float64(n-1)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,7 +14,6 @@ import (
 	"sim/policies/reconfigure/plan"
 	"sim/policies/reconfigure/rounds"
 	"sim/scenarios/schema"
-	"sim/workloads/collective"
 )
 
 // sizeNames are what sizes may be beside the name of a file.
@@ -48,28 +46,11 @@ func prepareExchange(c *checker) {
 		c.Refuse(at, "names a file beside matrix", "keep one of the two")
 		return
 	}
-	data, place, err := c.readBeside(at, name)
-	if err != nil {
-		c.Refuse(at, err.Error(), want)
+	rows := c.readMatrix(at, name, want, "sizes", "GPU", func(string, int, []int64) error { return nil })
+	if rows == nil {
 		return
 	}
-	n := collective.CountRows(data)
-	if n < 2 {
-		c.Refuse(at, fmt.Sprintf("%s has rows of %d GPUs", place, n), "write a row of sizes for each of two GPUs or more, with commas between them")
-		return
-	}
-	sizes, err := collective.ReadSizes(bytes.NewReader(data), place, n)
-	if err != nil {
-		for line := range strings.Lines(err.Error()) {
-			c.Refuse(at, strings.TrimSpace(faultText(errors.New(line))), "write a row of sizes for each GPU, with commas between them")
-		}
-		return
-	}
-	w := &c.s.Workload
-	w.Exchange.Sizes, w.Exchange.Matrix = "matrix", make([][]int, n)
-	for i, b := range sizes {
-		w.Exchange.Matrix[i/n] = append(w.Exchange.Matrix[i/n], int(b))
-	}
+	c.s.Workload.Exchange.Sizes, c.s.Workload.Exchange.Matrix = "matrix", rows
 	c.Give(c.s.exchangePath() + ".matrix")
 }
 

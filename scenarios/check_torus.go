@@ -347,32 +347,48 @@ func prepareTraffic(c *checker) {
 		c.Refuse(at, "stands beside workload.matrix", "keep one of the two")
 		return
 	}
-	data, place, err := c.readBeside(at, name)
+	c.s.Workload.Matrix = c.readMatrix(at, name, "name a readable CSV file of up to "+strconv.Itoa(schema.MaxFileBytes>>20)+" MiB", "bytes", "node",
+		func(place string, n int, entries []int64) error {
+			_, err := collective.OfSizes(place, n, entries, nil)
+			return err
+		})
+}
+
+// readMatrix reads the rows of a CSV file that the key at path names, of what for each of whom, and holds that they pass a check; nil
+// where they do not. want says what to name where it cannot be read.
+func (c *checker) readMatrix(path, name, want, what, whom string, check func(place string, n int, entries []int64) error) [][]int {
+	data, place, err := c.readBeside(path, name)
 	if err != nil {
-		c.Refuse(at, err.Error(), "name a readable CSV file of up to "+strconv.Itoa(schema.MaxFileBytes>>20)+" MiB")
-		return
+		c.Refuse(path, err.Error(), want)
+		return nil
 	}
-	rows := collective.CountRows(data)
-	if rows < 2 {
-		c.Refuse(at, fmt.Sprintf("%s has rows of %d nodes", place, rows), "write a row of bytes for each of two nodes or more, with commas between them")
-		return
+	n := collective.CountRows(data)
+	if n < 2 {
+		c.Refuse(path, fmt.Sprintf("%s has rows of %d %ss", place, n, whom), fmt.Sprintf("write a row of %s for each of two %ss or more, with commas between them", what, whom))
+		return nil
 	}
-	entries, err := collective.ReadSizes(bytes.NewReader(data), place, rows)
+	entries, err := collective.ReadSizes(bytes.NewReader(data), place, n)
 	if err == nil {
-		_, err = collective.OfSizes(place, rows, entries, nil)
+		err = check(place, n, entries)
 	}
 	if err != nil {
-		for line := range strings.Lines(err.Error()) {
-			c.Refuse(at, strings.TrimSpace(faultText(errors.New(line))), "write a row of bytes for each node, with commas between them")
-		}
-		return
+		c.refuseLines(path, err, fmt.Sprintf("write a row of %s for each %s, with commas between them", what, whom))
+		return nil
 	}
-	c.s.Workload.Matrix = make([][]int, rows)
+	rows := make([][]int, n)
 	for i, b := range entries {
-		c.s.Workload.Matrix[i/rows] = append(c.s.Workload.Matrix[i/rows], int(b))
+		rows[i/n] = append(rows[i/n], int(b))
 	}
 	if len(data) > schema.MaxFileBytes/2 {
-		c.Refuse(at, fmt.Sprintf("%s is too large to be kept with results", place), fmt.Sprintf("write at most %d MiB", schema.MaxFileBytes>>21))
+		c.Refuse(path, fmt.Sprintf("%s is too large to be kept with results", place), fmt.Sprintf("write at most %d MiB", schema.MaxFileBytes>>21))
+	}
+	return rows
+}
+
+// refuseLines refuses the key at path for each line of an error.
+func (c *checker) refuseLines(path string, err error, want string) {
+	for line := range strings.Lines(err.Error()) {
+		c.Refuse(path, strings.TrimSpace(faultText(errors.New(line))), want)
 	}
 }
 
