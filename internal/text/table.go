@@ -129,3 +129,13 @@ func (t *Table) TextWidth() int {
 	}
 	return sum
 }
+
+// Map returns the table with its rows changed; heads are those of the columns.
+func (t *Table) Map(change func(heads, cells []string) []string) *Table {
+	out := *t
+	out.Rows = make([][]string, len(t.Rows))
+	for i, cells := range t.Rows {
+		out.Rows[i] = change(t.Heads, cells)
+	}
+	return &out
+}

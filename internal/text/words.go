@@ -52,7 +52,7 @@ func Exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 func Percent(ratio float64) string {
 	p := 100 * ratio
 	digits := 1
-	if a := math.Abs(p); a > 1e-6 && a < 0.095 {
+	if a := math.Abs(p); a > 1e-6 && a < 0.0995 { // what rounds to less than a tenth
 		digits = min(1-int(math.Floor(math.Log10(a))), 6)
 	}
 	return strconv.FormatFloat(p, 'f', digits, 64) + " %"

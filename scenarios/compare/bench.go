@@ -13,6 +13,7 @@ import (
 	"golang.org/x/perf/benchmath"
 	"golang.org/x/perf/benchunit"
 
+	"sim/internal/text"
 	"sim/scenarios/result"
 )
 
@@ -33,8 +34,8 @@ func newReader(name string, ignore []string) *reader {
 }
 
 // read adds the results of one text. file is its name for messages.
-func (r *reader) read(text io.Reader, file string) error {
-	r.bench.Reset(text, file)
+func (r *reader) read(in io.Reader, file string) error {
+	r.bench.Reset(in, file)
 	found := 0
 	for r.bench.Scan() {
 		switch rec := r.bench.Result().(type) {
@@ -76,11 +77,11 @@ func (r *reader) read(text io.Reader, file string) error {
 	return nil
 }
 
-// time adds wall-clock seconds to rows that are there. text names them as it
+// time adds wall-clock seconds to rows that are there. in names them as it
 // names the rows.
-func (r *reader) time(text io.Reader) error {
+func (r *reader) time(in io.Reader) error {
 	var bench benchfmt.Reader
-	bench.Reset(text, result.TimingsFile)
+	bench.Reset(in, result.TimingsFile)
 	for bench.Scan() {
 		rec, ok := bench.Result().(*benchfmt.Result)
 		if !ok {
@@ -130,10 +131,10 @@ func (r *reader) finish() (*Set, error) {
 			if s := benchmath.AssumeExact.Summary(sample(values), 1); s.Lo != s.Hi {
 				if apart := row.apart(r.ignore); len(apart) > 0 {
 					return nil, fault(r.set.Name, "holds rows that differ only in what is ignored, with %s from %s to %s (%s); do not ignore %s",
-						metric, exact(s.Lo), exact(s.Hi), places(row.at), strings.Join(apart, " and "))
+						metric, text.Exact(s.Lo), text.Exact(s.Hi), places(row.at), strings.Join(apart, " and "))
 				}
 				return nil, fault(r.set.Name, "holds %s more than once, with %s from %s to %s (%s); name one run of each scenario",
-					row.name, metric, exact(s.Lo), exact(s.Hi), places(row.at))
+					row.name, metric, text.Exact(s.Lo), text.Exact(s.Hi), places(row.at))
 			}
 		}
 	}

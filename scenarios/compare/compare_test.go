@@ -11,6 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	_ "sim/internal/testseed"
+
+	"sim/internal/text"
 )
 
 // bench makes a text in the benchmark format of rows, each a name and its
@@ -28,7 +30,7 @@ func benchText(rows []benchRow) string {
 		fmt.Fprintf(&b, "BenchmarkSim/%s 1", r.name)
 		for _, m := range metricNames {
 			if v, ok := r.metrics[m]; ok {
-				fmt.Fprintf(&b, " %s %s", exact(v), m)
+				fmt.Fprintf(&b, " %s %s", text.Exact(v), m)
 			}
 		}
 		b.WriteByte('\n')

@@ -8,8 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
+	"sim/internal/text"
 	"sim/scenarios/result"
 )
 
@@ -48,7 +47,7 @@ func (c *Comparison) WriteCSV(w io.Writer, v View) error {
 		if v == nil {
 			return ""
 		}
-		return exact(*v)
+		return text.Exact(*v)
 	}
 	for i := range c.Metrics {
 		m := &c.Metrics[i]
@@ -78,7 +77,7 @@ func (c *Comparison) WriteMarkdown(w io.Writer, v View) error {
 	}
 	outcome := "No regression"
 	if n := len(c.Regressions); n > 0 {
-		outcome = plural(n, "regression")
+		outcome = text.Plural(n, "regression")
 	}
 	fmt.Fprintf(&b, "**%s**: %s.\n", outcome, c.summary())
 	for i := range c.Metrics {
@@ -88,7 +87,7 @@ func (c *Comparison) WriteMarkdown(w io.Writer, v View) error {
 			continue
 		}
 		diffs := foremost(all, v)
-		fmt.Fprintf(&b, "\n#### %s\n\n%s\n", m.heading(), drawMarkdown(c.table(m, diffs, keys)))
+		fmt.Fprintf(&b, "\n#### %s\n\n%s", m.heading(), c.table(m, diffs, keys).Markdown())
 		if left := len(all) - len(diffs); left > 0 {
 			fmt.Fprintf(&b, "\nAnd %d that differ less.\n", left)
 		}
@@ -111,8 +110,8 @@ func (c *Comparison) WriteMarkdown(w io.Writer, v View) error {
 			fmt.Fprintf(&b, "- %s\n", code(n.String()))
 		}
 	}
-	if g := c.wallTable(v); len(g.rows) > 0 {
-		fmt.Fprintf(&b, "\n#### Wall-clock\n\n%s\n", drawMarkdown(g))
+	if t := c.wallTable(v); t != nil {
+		fmt.Fprintf(&b, "\n#### Wall-clock\n\n%s", t.Markdown())
 	}
 	if !c.quiet() {
 		fmt.Fprintf(&b, "\n%s\n", c.rules())
@@ -124,16 +123,4 @@ func (c *Comparison) WriteMarkdown(w io.Writer, v View) error {
 // code marks text to be taken as it is.
 func code(s string) string {
 	return "`" + strings.NewReplacer("`", "'", "\n", " ").Replace(s) + "`"
-}
-
-func drawMarkdown(g grid) string {
-	tw := table.NewWriter()
-	fill(tw, g, func(cell string, fails bool) string {
-		cell = strings.NewReplacer("_", `\_`, "*", `\*`, "`", "'", "<", "&lt;").Replace(cell)
-		if fails && cell != "" {
-			return "**" + cell + "**"
-		}
-		return cell
-	})
-	return tw.RenderMarkdown()
 }

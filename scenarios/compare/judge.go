@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"golang.org/x/perf/benchmath"
+
+	"sim/internal/text"
 )
 
 // wallFloor is the least growth in seconds that times of timings.json are held
@@ -102,17 +104,17 @@ func (c *Comparison) beyond(m *Metric, d *Difference, change float64) bool {
 
 // why says why a difference fails.
 func (c *Comparison) why(m *Metric, d *Difference) string {
-	text := scaleFor(m.Name, []Difference{*d}).digitsFor(d)
+	number := scaleFor(m.Name, []Difference{*d}).digitsFor(d)
 	if d.New == nil {
-		return "is missing or undefined, it was " + text(*d.Old)
+		return "is missing or undefined, it was " + number(*d.Old)
 	}
 	limit := c.FailOver
 	if m.Wall {
 		limit = *c.WallFailOver
 	}
-	by := "from " + text(*d.Old)
+	by := "from " + number(*d.Old)
 	if d.Change != nil {
-		by = percent(*d.Change)
+		by = text.Change(*d.Change)
 	}
-	return fmt.Sprintf("is %s, it was %s (%s %s; allowed is %s)", text(*d.New), text(*d.Old), by, d.Mark, share(limit))
+	return fmt.Sprintf("is %s, it was %s (%s %s; allowed is %s)", number(*d.New), number(*d.Old), by, d.Mark, share(limit))
 }

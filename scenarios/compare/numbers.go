@@ -83,33 +83,5 @@ func (s scale) digitsFor(d *Difference) func(float64) string {
 	return func(v float64) string { return s.format(v, more) + s.unit }
 }
 
-// percent prints a change with its sign: tenths of a percent, and of what is
-// less two digits.
-func percent(change float64) string {
-	p := 100 * change
-	sign := "+"
-	if p < 0 {
-		sign = "-"
-	}
-	return sign + digits(math.Abs(p)) + " %"
-}
-
 // share prints a limit.
-func share(limit float64) string {
-	return strconv.FormatFloat(100*limit, 'g', 6, 64) + " %"
-}
-
-func digits(p float64) string {
-	switch {
-	case p == 0:
-		return "0.0"
-	case p >= 0.0995:
-		return strconv.FormatFloat(p, 'f', 1, 64)
-	case p >= 1e-6:
-		return strconv.FormatFloat(p, 'f', 1-int(math.Floor(math.Log10(p))), 64)
-	}
-	return strconv.FormatFloat(p, 'g', 2, 64)
-}
-
-// exact prints a number with all its digits and no more.
-func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+func share(limit float64) string { return strconv.FormatFloat(100*limit, 'g', 6, 64) + " %" }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"sim/internal/text"
 	"sim/scenarios/result"
 )
 
@@ -60,7 +61,7 @@ func sweepDir(t *testing.T, dir string, factor, solve float64) *result.Sweep {
 	var b strings.Builder
 	b.WriteString("scenario: study\nUnit nct better=lower assume=exact\n")
 	for _, label := range s.Axes[0].Labels {
-		b.WriteString("BenchmarkSim/scenario=study/policy=p/workload.microbatches=" + label + " 1 " + exact(factor) + " nct\n")
+		b.WriteString("BenchmarkSim/scenario=study/policy=p/workload.microbatches=" + label + " 1 " + text.Exact(factor) + " nct\n")
 	}
 	must(t, os.WriteFile(filepath.Join(dir, result.BenchFile), []byte(b.String()), 0o666))
 	return s

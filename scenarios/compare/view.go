@@ -140,24 +140,24 @@ func heads(keys []string) []string {
 	return short
 }
 
-// grid is a table of texts; fails says which rows are regressions.
-type grid struct {
-	head  []string
-	rows  [][]string
-	fails []bool
-	left  int // so many columns are aligned to the left; the verdict is too
+// leftOf are the columns of a table that are aligned to the left: the first ones and the verdict.
+func leftOf(t *text.Table, first int) []int {
+	left := []int{len(t.Heads) - 1}
+	for i := range first {
+		left = append(left, i)
+	}
+	return left
 }
 
-const verdictHead = "verdict"
-
-// table is the grid of a metric's differences.
-func (c *Comparison) table(m *Metric, diffs []Difference, keys []string) grid {
-	g := grid{head: append(heads(keys), "old", "new", "change", verdictHead), left: len(keys)}
+// table is the table of a metric's differences.
+func (c *Comparison) table(m *Metric, diffs []Difference, keys []string) *text.Table {
+	t := text.NewTable(append(heads(keys), "old", "new", "change", "verdict")...)
+	t.Left(leftOf(t, len(keys))...)
 	scale := scaleFor(m.Name, diffs)
 	for i := range diffs {
 		d := &diffs[i]
 		number := scale.digitsFor(d)
-		text := func(v *float64) string {
+		shown := func(v *float64) string {
 			if v == nil {
 				return "-"
 			}
@@ -167,10 +167,14 @@ func (c *Comparison) table(m *Metric, diffs []Difference, keys []string) grid {
 		for _, key := range keys {
 			cells = append(cells, d.Row.Get(key))
 		}
-		g.rows = append(g.rows, append(cells, text(d.Old), text(d.New), d.words(), d.verdict()))
-		g.fails = append(g.fails, d.Fails)
+		cells = append(cells, shown(d.Old), shown(d.New), d.words(), d.verdict())
+		if d.Fails {
+			t.BoldRow(cells...)
+		} else {
+			t.Row(cells...)
+		}
 	}
-	return g
+	return t
 }
 
 // words is the change as people read it.
@@ -181,11 +185,11 @@ func (d *Difference) words() string {
 	case d.Change == nil:
 		return "from 0"
 	}
-	text := percent(*d.Change)
+	change := text.Change(*d.Change)
 	if d.P != nil {
-		text += fmt.Sprintf(" (p=%.3f)", *d.P)
+		change += fmt.Sprintf(" (p=%.3f)", *d.P)
 	}
-	return text
+	return change
 }
 
 func (d *Difference) verdict() string {
@@ -204,7 +208,7 @@ func (m *Metric) heading() string {
 	if m.Better != "" {
 		direction = ", " + m.Better + " is better"
 	}
-	return fmt.Sprintf("%s%s: differs in %s of %s", m.Name, direction, text.Thousands(float64(m.Differ)), plural(m.Rows, "row"))
+	return fmt.Sprintf("%s%s: differs in %s of %s", m.Name, direction, text.Count(m.Differ), text.Plural(m.Rows, "row"))
 }
 
 // meansLine gives the geometric means of a metric, "" where there is only one
@@ -214,20 +218,19 @@ func (m *Metric) meansLine() string {
 		return ""
 	}
 	several := slices.ContainsFunc(m.Means[1:], func(p Mean) bool { return p.Rows > 1 })
-	parts := []string{fmt.Sprintf("%s over %s", percent(m.Means[0].Ratio-1), plural(m.Means[0].Rows, "row"))}
+	parts := []string{fmt.Sprintf("%s over %s", text.Change(m.Means[0].Ratio-1), text.Plural(m.Means[0].Rows, "row"))}
 	for _, p := range m.Means[1:] {
 		if several && p.Ratio != 1 {
-			parts = append(parts, p.Policy+" "+percent(p.Ratio-1))
+			parts = append(parts, p.Policy+" "+text.Change(p.Ratio-1))
 		}
 	}
 	return "geometric mean of new/old: " + strings.Join(parts, "; ")
 }
 
-// wallTable is the grid of the sums of wall-clock that is not listed by row, by
-// metric and policy. It has no rows where nothing was timed on both sides or
-// nothing differs.
-func (c *Comparison) wallTable(v View) grid {
-	g := grid{head: []string{"wall-clock of all rows", "policy", "old", "new", "mean change"}, left: 2}
+// wallTable is the table of the sums of wall-clock that is not listed by row, by metric and policy; nil where nothing was
+// timed on both sides or nothing differs.
+func (c *Comparison) wallTable(v View) *text.Table {
+	t := text.NewTable("wall-clock of all rows", "policy", "old", "new", "mean change").Left(0, 1)
 	differ := false
 	for i := range c.Metrics {
 		m := &c.Metrics[i]
@@ -245,14 +248,13 @@ func (c *Comparison) wallTable(v View) grid {
 			if policy == "" {
 				policy = "all"
 			}
-			g.rows = append(g.rows, []string{m.Name, policy, number(mean.Old), number(mean.New), percent(mean.Ratio - 1)})
-			g.fails = append(g.fails, false)
+			t.Row(m.Name, policy, number(mean.Old), number(mean.New), text.Change(mean.Ratio-1))
 		}
 	}
 	if !differ {
-		g.rows = nil
+		return nil
 	}
-	return g
+	return t
 }
 
 // summary is the outcome in a line.
@@ -270,7 +272,7 @@ func (c *Comparison) summary() string {
 			}
 		}
 	}
-	where := fmt.Sprintf("in %s, %s", plural(c.Rows, "row"), plural(metrics, "metric"))
+	where := fmt.Sprintf("in %s, %s", text.Plural(c.Rows, "row"), text.Plural(metrics, "metric"))
 	if c.quiet() {
 		return "no differences " + where
 	}
@@ -285,10 +287,10 @@ func (c *Comparison) summary() string {
 		line += ": " + strings.Join(parts, ", ")
 	}
 	if n := len(c.MissingRows); n > 0 {
-		line += "; " + plural(n, "row") + " missing"
+		line += "; " + text.Plural(n, "row") + " missing"
 	}
 	if n := len(c.NewRows); n > 0 {
-		line += "; " + plural(n, "row") + " new"
+		line += "; " + text.Plural(n, "row") + " new"
 	}
 	return line
 }
@@ -327,12 +329,4 @@ func (c *Comparison) rules() string {
 		line += ", or " + strings.Join(wall, ", ") + how + "worse by more than " + share(*c.WallFailOver)
 	}
 	return line
-}
-
-// plural counts things.
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return text.Thousands(float64(n)) + " " + what + "s"
 }

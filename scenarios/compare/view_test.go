@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"sim/internal/text"
 )
 
 func TestNumbers(t *testing.T) {
@@ -37,7 +39,7 @@ func TestNumbers(t *testing.T) {
 	for change, want := range map[float64]string{
 		0: "+0.0 %", 0.005: "+0.5 %", -0.25: "-25.0 %", 0.00012: "+0.012 %", -1.2e-6: "-0.00012 %", 1e-12: "+1e-10 %", 0.000994: "+0.099 %", 0.000996: "+0.1 %",
 	} {
-		if got := percent(change); got != want {
+		if got := text.Change(change); got != want {
 			t.Errorf("a change of %g is %q, want %q", change, got, want)
 		}
 	}

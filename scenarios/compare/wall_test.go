@@ -51,8 +51,8 @@ func TestWall(t *testing.T) {
 	}
 	sums := compared(t, older, side("newer", 2), Options{}).wallTable(View{})
 	want := []string{"solve_s", "all", "2.0000 s", "4.0000 s", "+100.0 %"}
-	if !slices.ContainsFunc(sums.rows, func(r []string) bool { return slices.Equal(r, want) }) {
-		t.Errorf("the sums are %q", sums.rows)
+	if !slices.ContainsFunc(sums.Rows, func(r []string) bool { return slices.Equal(r, want) }) {
+		t.Errorf("the sums are %q", sums.Rows)
 	}
 }
 
