@@ -97,12 +97,18 @@ func split(cmd *cli.Command, args []string) (flags, positional []string, err err
 	return flags, positional, nil
 }
 
-// checkValue refuses numbers that are none.
+// checkValue refuses values that are none, and numbers that are none or too small.
 func checkValue(f cli.Flag, shown, value string) error {
+	if value == "" {
+		return usagef("flag %s needs a value", shown)
+	}
 	var err error
 	switch f.(type) {
-	case *cli.IntFlag:
-		_, err = strconv.Atoi(value)
+	case *cli.IntFlag: // how many there are to be of something
+		n, e := strconv.Atoi(value)
+		if err = e; e == nil && n < 1 {
+			return usagef("flag %s wants at least 1, not %d", shown, n)
+		}
 	case *cli.Uint64Flag:
 		_, err = strconv.ParseUint(value, 10, 64)
 	}

@@ -74,11 +74,6 @@ func (c *command) compare(cc *cli.Context) error {
 	if cc.NArg() != 2 {
 		return usagef("sim compare takes two runs, sweeps or baselines: OLD and NEW")
 	}
-	for _, name := range []string{"fail-over", "wall-fail-over", "format", "out"} {
-		if cc.IsSet(name) && cc.String(name) == "" {
-			return usagef("flag --%s needs a value", name)
-		}
-	}
 	options, err := compareOptions(cc)
 	if err != nil {
 		return err
@@ -197,12 +192,12 @@ func findResults(name string) (string, error) {
 		return name, nil
 	}
 	scenario := strings.TrimSuffix(filepath.Base(name), ".toml")
-	dir, known := compare.Latest(runsRoot, scenario)
-	if dir != "" {
+	kept := result.List(runsRoot)
+	if dir := result.Latest(kept, scenario); dir != "" {
 		return dir, nil
 	}
 	return "", usagef("there is no %s, and no run or sweep of a scenario of that name under %s%s", name, runsRoot,
-		text.DidYouMean(name, known, "sim run makes one"))
+		text.DidYouMean(name, result.Scenarios(kept), "sim run makes one"))
 }
 
 // reportRegressions names regressions, a line each.

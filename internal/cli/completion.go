@@ -156,11 +156,9 @@ func argumentValues(cmd string, before []string) []string {
 		}
 		return out
 	case cmd == "compare" && len(before) < 2:
-		_, known := compare.Latest(runsRoot, "")
-		return append(known, filesToo)
+		return append(result.Scenarios(result.List(runsRoot)), filesToo)
 	case cmd == "plot":
-		_, known := compare.Latest(runsRoot, "")
-		return append(known, filesToo)
+		return append(result.Scenarios(result.List(runsRoot)), filesToo)
 	case cmd == "list" && len(before) == 0:
 		out := []string{"keys", "metrics"}
 		for _, l := range listings() {
@@ -185,12 +183,7 @@ func names(kind string) []string {
 		}
 	}
 	if kind == "runs" {
-		_, manifests := result.List(runsRoot)
-		for _, m := range manifests {
-			if !slices.Contains(out, m.Scenario) {
-				out = append(out, m.Scenario)
-			}
-		}
+		out = append(out, result.Scenarios(result.Runs(result.List(runsRoot)))...)
 	}
 	return out
 }

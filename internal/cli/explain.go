@@ -46,14 +46,13 @@ func findRun(name string) (*result.Run, error) {
 	if _, err := os.Stat(name); err == nil && !strings.HasSuffix(name, ".toml") {
 		return result.Read(name)
 	}
-	scenario := strings.TrimSuffix(filepath.Base(name), ".toml")
-	if dir := result.Latest(runsRoot, scenario); dir != "" {
+	scenario, runs := strings.TrimSuffix(filepath.Base(name), ".toml"), result.Runs(result.List(runsRoot))
+	if dir := result.Latest(runs, scenario); dir != "" {
 		return result.Read(dir)
 	}
-	var known []string
-	dirs, manifests := result.List(runsRoot)
-	for i, m := range manifests {
-		known = append(known, m.Scenario, dirs[i])
+	known := result.Scenarios(runs)
+	for _, r := range runs {
+		known = append(known, r.Dir)
 	}
 	otherwise := "sim run makes one"
 	if len(known) > 0 {

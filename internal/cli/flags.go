@@ -91,21 +91,11 @@ func readRunFlags(cc *cli.Context, files int) (runFlags, error) {
 	f := runFlags{
 		json:      cc.Bool("json"),
 		out:       cc.String("out"),
-		workers:   runtime.GOMAXPROCS(0),
+		workers:   workers(cc),
 		trace:     cc.String("trace"),
 		planOut:   cc.String("plan-out"),
 		routesOut: cc.String("routes-out"),
 		force:     cc.Bool("force"),
-	}
-	for _, name := range []string{"out", "trace", "plan-out", "routes-out", "format"} {
-		if cc.IsSet(name) && cc.String(name) == "" {
-			return f, usagef("flag --%s needs a value", name)
-		}
-	}
-	if cc.IsSet("j") {
-		if f.workers = cc.Int("j"); f.workers < 1 {
-			return f, usagef("flag -j wants at least 1, not %d", f.workers)
-		}
 	}
 	if err := f.singleFiles(files); err != nil {
 		return f, err
@@ -113,6 +103,14 @@ func readRunFlags(cc *cli.Context, files int) (runFlags, error) {
 	var err error
 	f.formats, err = readFormats(cc)
 	return f, err
+}
+
+// workers is what -j says, or as many as there are processors.
+func workers(cc *cli.Context) int {
+	if cc.IsSet("j") {
+		return cc.Int("j")
+	}
+	return runtime.GOMAXPROCS(0)
 }
 
 // singleFiles fails where two flags write one file, or one would be written by so

@@ -44,9 +44,8 @@ func listings() []listing {
 		}
 		add(scenarios.PolicyInfo{Kind: "studies", Name: name, Doc: title})
 	}
-	dirs, manifests := result.List(runsRoot)
-	for i, dir := range dirs {
-		add(scenarios.PolicyInfo{Kind: "runs", Name: dir, Doc: manifests[i].Scenario + ", " + manifests[i].End})
+	for _, r := range result.Runs(result.List(runsRoot)) {
+		add(scenarios.PolicyInfo{Kind: "runs", Name: r.Dir, Doc: r.Scenario + ", " + r.End})
 	}
 	return out
 }

@@ -66,11 +66,6 @@ type plotFlags struct {
 }
 
 func readPlotFlags(cc *cli.Context) (f plotFlags, err error) {
-	for _, name := range append([]string{"out", "format", "spec"}, askFlags...) {
-		if cc.IsSet(name) && !strings.HasPrefix(name, "log-") && name != "where" && name != "against" && cc.String(name) == "" {
-			return f, usagef("flag --%s needs a value", name)
-		}
-	}
 	for _, name := range []string{"name", "title"} {
 		if given := cc.String(name); text.Line(given, mostTitle) != given {
 			return f, usagef("flag --%s wants a line of text of at most %d bytes, not %q", name, mostTitle, text.Line(given, mostTitle))

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -138,12 +137,7 @@ func (c *command) workerCommand() *cli.Command {
 				return usagef("sim worker needs the URL of a queue, such as nats://host:4222")
 			}
 			o := queue.WorkerOptions{
-				URL: cc.Args().First(), Version: queueVersion(), Credentials: cc.String("creds"), Workers: runtime.GOMAXPROCS(0), Log: c.say,
-			}
-			for _, name := range []string{"creds", "token-file", "idle"} {
-				if cc.IsSet(name) && cc.String(name) == "" {
-					return usagef("flag --%s needs a value", name)
-				}
+				URL: cc.Args().First(), Version: queueVersion(), Credentials: cc.String("creds"), Workers: workers(cc), Log: c.say,
 			}
 			if o.URL == queue.EmbeddedURL {
 				return usagef("sim worker needs the address of a server, such as nats://HOST:4222; embedded is for sim sweep")
@@ -151,11 +145,6 @@ func (c *command) workerCommand() *cli.Command {
 			var err error
 			if o.Token, err = c.queueToken(o.URL, o.Credentials, cc.String("token-file"), ""); err != nil {
 				return err
-			}
-			if cc.IsSet("j") {
-				if o.Workers = cc.Int("j"); o.Workers < 1 {
-					return usagef("flag -j wants at least 1, not %d", o.Workers)
-				}
 			}
 			if text := cc.String("idle"); cc.IsSet("idle") {
 				d, err := time.ParseDuration(text)

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -87,23 +86,13 @@ type sweepFlags struct {
 }
 
 func (c *command) readSweepFlags(cc *cli.Context) (f sweepFlags, err error) {
-	for _, name := range []string{"out", "shard", "queue", "listen", "creds", "token-file", "metric", "format"} {
-		if cc.IsSet(name) && cc.String(name) == "" {
-			return f, usagef("flag --%s needs a value", name)
-		}
-	}
 	f = sweepFlags{
-		runFlags: runFlags{json: cc.Bool("json"), out: cc.String("out"), workers: runtime.GOMAXPROCS(0), force: cc.Bool("force")},
+		runFlags: runFlags{json: cc.Bool("json"), out: cc.String("out"), workers: workers(cc), force: cc.Bool("force")},
 		dryRun:   cc.Bool("dry-run"), yes: cc.Bool("yes"), merge: cc.Bool("merge"),
 		queue: cc.String("queue"), listen: cc.String("listen"), creds: cc.String("creds"), tokenFile: cc.String("token-file"), metric: cc.String("metric"),
 	}
 	if f.formats, err = readFormats(cc); err != nil {
 		return f, err
-	}
-	if cc.IsSet("j") {
-		if f.workers = cc.Int("j"); f.workers < 1 {
-			return f, usagef("flag -j wants at least 1, not %d", f.workers)
-		}
 	}
 	if err := checkMetric(f.metric); err != nil {
 		return f, err

@@ -9,9 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"time"
 
 	"sim/scenarios/result"
 )
@@ -184,39 +182,4 @@ func (r *reader) collection(dir string) error {
 func isResult(dir string) bool {
 	_, ok := result.ReadManifest(dir)
 	return ok
-}
-
-// Latest returns the directory of the newest finished run or sweep of a
-// scenario under root, "" when there is none. known are the names of all
-// scenarios that have one.
-func Latest(root, scenario string) (dir string, known []string) {
-	entries, err := os.ReadDir(root)
-	if err != nil {
-		return "", nil // no runs yet
-	}
-	var newest time.Time
-	for _, e := range entries {
-		path := filepath.Join(root, e.Name())
-		m, ok := result.ReadManifest(path)
-		if _, err := os.Stat(filepath.Join(path, result.BenchFile)); err != nil || !ok || strings.HasSuffix(path, ".tmp") {
-			continue
-		}
-		if !slices.Contains(known, m.Scenario) {
-			known = append(known, m.Scenario)
-		}
-		if at := made(m); m.Scenario == scenario && (dir == "" || at.After(newest)) {
-			dir, newest = path, at
-		}
-	}
-	return dir, known
-}
-
-// made is when a run ended; of a sweep that does not say so, when it began.
-func made(m result.Manifest) time.Time {
-	for _, text := range []string{m.End, m.Start} {
-		if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
-			return at
-		}
-	}
-	return time.Time{}
 }

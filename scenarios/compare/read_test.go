@@ -157,7 +157,7 @@ func TestLatest(t *testing.T) {
 	sweepDir(t, filepath.Join(root, "c"), 1, 1) // not finished
 	must(t, os.Remove(filepath.Join(root, "c", result.BenchFile)))
 	for name, want := range map[string]string{"tiny": "a", "study": "b", "other": ""} {
-		dir, known := Latest(root, name)
+		dir, known := result.Latest(result.List(root), name), result.Scenarios(result.List(root))
 		if want != "" {
 			want = filepath.Join(root, want)
 		}
@@ -165,8 +165,8 @@ func TestLatest(t *testing.T) {
 			t.Errorf("%s is %q of %q", name, dir, known)
 		}
 	}
-	if dir, known := Latest(filepath.Join(root, "none"), "tiny"); dir != "" || known != nil {
-		t.Errorf("got %q of %q", dir, known)
+	if kept := result.List(filepath.Join(root, "none")); kept != nil {
+		t.Errorf("got %v", kept)
 	}
 }
 

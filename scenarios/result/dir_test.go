@@ -217,10 +217,10 @@ func TestLatest(t *testing.T) {
 		keep(t, filepath.Join(root, name), r)
 	}
 	must(t, os.Mkdir(filepath.Join(root, "other"), 0o777))
-	if got := filepath.Base(Latest(root, "tiny")); got != "b" {
+	if got := filepath.Base(Latest(List(root), "tiny")); got != "b" {
 		t.Errorf("the newest run is %s, want b", got)
 	}
-	if got := Latest(root, "unknown"); got != "" {
+	if got := Latest(List(root), "unknown"); got != "" {
 		t.Errorf("the newest run of an unknown scenario is %s", got)
 	}
 }

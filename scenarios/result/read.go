@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -154,35 +155,65 @@ func corrupt(dir, name string, err error) error {
 	return &PlaceError{dir, name + " is corrupt: " + err.Error()}
 }
 
-// List returns the manifests of the runs directly under root by directory, in
-// order of their directories. What is no run is passed over.
-func List(root string) (dirs []string, manifests []Manifest) {
-	entries, err := os.ReadDir(root)
-	if err != nil {
-		return nil, nil
-	}
-	for _, e := range entries {
-		dir := filepath.Join(root, e.Name())
-		if _, err := os.Lstat(filepath.Join(dir, unfinished)); err == nil && strings.HasSuffix(dir, ".tmp") {
-			continue // still being written, or killed
-		}
-		if m, ok := ReadManifest(dir); ok && m.Schema == ManifestSchema {
-			dirs, manifests = append(dirs, dir), append(manifests, m)
-		}
-	}
-	return dirs, manifests
+// Kept is a finished run or sweep.
+type Kept struct {
+	Dir string
+	Manifest
 }
 
-// Latest returns the directory of the newest run of a scenario under root, ""
-// when there is none.
-func Latest(root, scenario string) string {
-	best, at := "", time.Time{}
-	dirs, manifests := List(root)
-	for i, m := range manifests {
-		end, err := time.Parse(time.RFC3339Nano, m.End)
-		if m.Scenario == scenario && err == nil && (best == "" || end.After(at)) {
-			best, at = dirs[i], end
+// List returns the runs and finished sweeps directly under root, in order of their directories. What is neither is passed
+// over.
+func List(root string) []Kept {
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return nil // none yet
+	}
+	var kept []Kept
+	for _, e := range entries {
+		dir := filepath.Join(root, e.Name())
+		m, ok := ReadManifest(dir)
+		_, err := os.Lstat(filepath.Join(dir, unfinished))
+		writing := err == nil && strings.HasSuffix(dir, ".tmp") // or killed
+		if _, err := os.Stat(filepath.Join(dir, BenchFile)); ok && !writing && (m.Schema == ManifestSchema || err == nil) {
+			kept = append(kept, Kept{dir, m})
+		}
+	}
+	return kept
+}
+
+// Runs are those that are no sweeps.
+func Runs(kept []Kept) []Kept {
+	return slices.DeleteFunc(slices.Clone(kept), func(k Kept) bool { return k.Schema != ManifestSchema })
+}
+
+// Scenarios are the names of the scenarios that were run, each once.
+func Scenarios(kept []Kept) []string {
+	var names []string
+	for _, k := range kept {
+		if !slices.Contains(names, k.Scenario) {
+			names = append(names, k.Scenario)
+		}
+	}
+	return names
+}
+
+// Latest returns the directory of the newest run or sweep of a scenario, "" when there is none.
+func Latest(kept []Kept, scenario string) string {
+	best, newest := "", time.Time{}
+	for _, k := range kept {
+		if at := k.made(); k.Scenario == scenario && (best == "" || at.After(newest)) {
+			best, newest = k.Dir, at
 		}
 	}
 	return best
+}
+
+// made is when a run ended; of a sweep that does not say so, when it began.
+func (m *Manifest) made() time.Time {
+	for _, text := range []string{m.End, m.Start} {
+		if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
+			return at
+		}
+	}
+	return time.Time{}
 }
