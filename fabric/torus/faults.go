@@ -208,26 +208,5 @@ func (t *Torus) sum(a, b int32, sign int) int32 {
 	for d := range t.Dims {
 		at = append(at, t.Coord(a, d)+sign*t.Coord(b, d))
 	}
-	if t.Shift != nil {
-		for d := range at {
-			turns := 0
-			if at[d] < 0 {
-				turns = -1
-			} else if at[d] >= t.Dims[d] {
-				turns = 1
-			}
-			if turns == 0 || len(t.Shift[d]) == 0 {
-				continue
-			}
-			at[d] -= turns * t.Dims[d]
-			for j, by := range t.Shift[d] {
-				at[j] += turns * by
-			}
-		}
-	}
-	n := 0
-	for d, c := range at {
-		n += mod(c, t.Dims[d]) * t.stride[d]
-	}
-	return int32(n)
+	return t.land(at)
 }

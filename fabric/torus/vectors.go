@@ -42,21 +42,22 @@ func (t *Torus) Vectors() ([][][]int, error) {
 }
 
 // Land returns the node in which a hop vector from node 0 ends. All nodes must be alike (Symmetric).
-func (t *Torus) Land(v []int) int32 {
-	at := slices.Clone(v)
-	for i := range v {
-		if t.Shift == nil {
-			break
-		}
-		turns := (v[i] - mod(v[i], t.Dims[i])) / t.Dims[i]
-		for j, by := range t.Shift[i] {
+func (t *Torus) Land(v []int) int32 { return t.land(slices.Clone(v)) }
+
+// land is Land, and changes at. Dimensions along which links are shifted are not twisted themselves (Symmetric), so the
+// order of dimensions does not matter.
+func (t *Torus) land(at []int) int32 {
+	for i, shift := range t.Shift {
+		turns := (at[i] - mod(at[i], t.Dims[i])) / t.Dims[i]
+		for j, by := range shift {
 			at[j] += turns * by
 		}
 	}
-	for i := range at {
-		at[i] = mod(at[i], t.Dims[i])
+	n := 0
+	for d, c := range at {
+		n += mod(c, t.Dims[d]) * t.stride[d]
 	}
-	return t.Node(at...)
+	return int32(n)
 }
 
 func norm(v []int) int {

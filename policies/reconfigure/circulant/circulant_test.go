@@ -146,7 +146,7 @@ func TestRelayedSlots(t *testing.T) {
 
 func TestBufferLimit(t *testing.T) {
 	each(t, func(t *testing.T, p *plan.Problem) {
-		if p.GPUs > 12 && !*long {
+		if p.GPUs > 8 && !*long {
 			t.Skip()
 		}
 		free, err := Candidates(p, Options{Relay: true})

@@ -71,6 +71,9 @@ func dark(t *testing.T, b *plan.Plan, loads []plan.SwitchLoad, delay int64) {
 func TestIndependent(t *testing.T) {
 	seen := false
 	each(t, func(t *testing.T, p *plan.Problem) {
+		if p.GPUs > 12 && !*long {
+			t.Skip()
+		}
 		for _, relay := range []bool{false, true} {
 			list, err := Candidates(p, Options{Relay: relay, Independent: true})
 			if err != nil {
