@@ -2,6 +2,7 @@ package circulant
 
 import (
 	"math/bits"
+	"slices"
 
 	"sim/policies/reconfigure/halt"
 )
@@ -128,9 +129,7 @@ func (t *timetable) arrange(stop halt.When) []int {
 		for done := all; done != 0; done &^= 1 << last[done] {
 			order = append(order, used[last[done]])
 		}
-		for i, j := 0, len(order)-1; i < j; i, j = i+1, j-1 {
-			order[i], order[j] = order[j], order[i]
-		}
+		slices.Reverse(order)
 		return order
 	}
 	done := make([]uint64, words)

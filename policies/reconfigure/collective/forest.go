@@ -49,16 +49,10 @@ func forests(n, k int, stop halt.When) []*trees {
 
 // kept is found without those that others beat in topologies, steps and load.
 func (f *forester) kept() []*trees {
-	var kept []*trees
 	slices.SortStableFunc(f.found, func(a, b *trees) int {
 		return cmp.Or(cmp.Compare(len(a.legs), len(b.legs)), cmp.Compare(a.steps(), b.steps()), cmp.Compare(a.load, b.load))
 	})
-	for _, t := range f.found {
-		if !slices.ContainsFunc(kept, func(o *trees) bool { return o.steps() <= t.steps() && o.load <= t.load }) {
-			kept = append(kept, t)
-		}
-	}
-	return kept
+	return undominated(f.found, func(a, b *trees) bool { return a.steps() <= b.steps() && a.load <= b.load })
 }
 
 // forester looks for trees.

@@ -70,13 +70,7 @@ func stages(q, k int, parts int32, bases []stamps, stop halt.When) []*stage {
 		}
 	}
 	slices.SortStableFunc(all, (*stage).better)
-	kept := all[:0]
-	for _, s := range all {
-		if !slices.ContainsFunc(kept, func(o *stage) bool { return o.steps <= s.steps && o.parts <= s.parts }) {
-			kept = append(kept, s)
-		}
-	}
-	return kept
+	return undominated(all, func(a, b *stage) bool { return a.steps <= b.steps && a.parts <= b.parts })
 }
 
 // ring is a static set of rings.

@@ -73,6 +73,23 @@ type worker struct {
 	player Player
 }
 
+// parallel does n things that do not depend on each other, by so many goroutines.
+func parallel(workers, n int, stop halt.When, do func(w *worker, i int)) {
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(max(1, workers), n) {
+		group.Go(func() {
+			defer halt.Left()
+			var w worker
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				do(&w, int(i))
+			}
+		})
+	}
+	group.Wait()
+	stop.Check()
+}
+
 // fit spreads the chunks of p over one sequence. Errors: ErrUnreachable where two GPUs that exchange chunks have no way,
 // ErrBuffer where no schedule within Options.Buffer is found, errLost where race has better schedules than there can be of q.
 func (w *worker) fit(p *plan.Problem, q Sequence, o Options, race *race) (*Schedule, error) {
@@ -125,23 +142,7 @@ func Candidates(p *plan.Problem, list []Sequence, o Options) (_ []plan.Candidate
 // candidates is Candidates of what has passed its checks; race, if not nil, leaves out what it knows to be lost.
 func candidates(p *plan.Problem, list []made, o Options, race *race) ([]plan.Candidate, error) {
 	found, faults := make([]*Schedule, len(list)), make([]error, len(list))
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range min(max(1, o.Workers), len(list)) {
-		group.Go(func() {
-			defer halt.Left()
-			var w worker
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(list) {
-					return
-				}
-				found[i], faults[i] = w.run(p, list[i], o, race)
-			}
-		})
-	}
-	group.Wait()
-	o.Stop.Check()
+	parallel(o.Workers, len(list), o.Stop, func(w *worker, i int) { found[i], faults[i] = w.run(p, list[i], o, race) })
 	var all []plan.Candidate
 	for i, r := range found {
 		switch err := faults[i]; {

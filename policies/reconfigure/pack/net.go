@@ -1,6 +1,10 @@
 package pack
 
-import "sim/fabric/scaleup"
+import (
+	"slices"
+
+	"sim/fabric/scaleup"
+)
 
 // network is a sequence of topologies expanded in time: link base[i]+e is edge e of topology i, and a chunk that crosses
 // it may next cross a link out of the same GPU of phase i or, if it may rest across reconfigurations, of a later one.
@@ -85,8 +89,12 @@ func (t *tree) grow(net *network, src int32, relay bool) {
 	for i := range net.phases {
 		t.queue = t.queue[:0]
 		start := net.start[i*n:]
-		if relay {
-			t.pass(net, start)
+		if relay { // once from every GPU reached so far
+			for u := range int32(n) {
+				if t.best[u] < far {
+					t.follow(net, start, u, u)
+				}
+			}
 		} else {
 			for v := range n {
 				t.best[v], t.last[v] = far, -1
@@ -98,21 +106,7 @@ func (t *tree) grow(net *network, src int32, relay bool) {
 		for j := 0; j < len(t.queue); j++ {
 			u := t.queue[j]
 			t.waiting[u] = false
-			cost := t.best[u]
-			out := net.out[start[u]:start[u+1]]
-			price := t.price[start[u]:][:len(out)]
-			for j, o := range out {
-				v := o.to
-				if c := cost + price[j]; c < t.best[v] {
-					t.best[v] = c
-					t.link, t.before = append(t.link, o.link), append(t.before, t.last[u])
-					t.last[v] = int32(len(t.link) - 1)
-					if !t.waiting[v] {
-						t.waiting[v] = true
-						t.queue = append(t.queue, v)
-					}
-				}
-			}
+			t.follow(net, start, u, int32(n))
 		}
 		if !relay {
 			for v := range n {
@@ -128,26 +122,20 @@ func (t *tree) grow(net *network, src int32, relay bool) {
 	}
 }
 
-// pass follows the links of a phase once from every GPU reached so far, and queues those that were bettered after it had
-// been their turn.
-func (t *tree) pass(net *network, start []int32) {
-	for u := range int32(net.n) {
-		cost := t.best[u]
-		if cost >= far {
-			continue
-		}
-		out := net.out[start[u]:start[u+1]]
-		price := t.price[start[u]:][:len(out)]
-		for j, o := range out {
-			v := o.to
-			if c := cost + price[j]; c < t.best[v] {
-				t.best[v] = c
-				t.link, t.before = append(t.link, o.link), append(t.before, t.last[u])
-				t.last[v] = int32(len(t.link) - 1)
-				if v < u && !t.waiting[v] {
-					t.waiting[v] = true
-					t.queue = append(t.queue, v)
-				}
+// follow follows the links of a phase out of a GPU, and queues of those that it betters the ones below some GPU.
+func (t *tree) follow(net *network, start []int32, u, below int32) {
+	cost := t.best[u]
+	out := net.out[start[u]:start[u+1]]
+	price := t.price[start[u]:][:len(out)]
+	for j, o := range out {
+		v := o.to
+		if c := cost + price[j]; c < t.best[v] {
+			t.best[v] = c
+			t.link, t.before = append(t.link, o.link), append(t.before, t.last[u])
+			t.last[v] = int32(len(t.link) - 1)
+			if v < below && !t.waiting[v] {
+				t.waiting[v] = true
+				t.queue = append(t.queue, v)
 			}
 		}
 	}
@@ -159,8 +147,6 @@ func (t *tree) way(links []int32, v int) []int32 {
 	for s := t.end[v]; s >= 0; s = t.before[s] {
 		links = append(links, t.link[s])
 	}
-	for i, j := begin, len(links)-1; i < j; i, j = i+1, j-1 {
-		links[i], links[j] = links[j], links[i]
-	}
+	slices.Reverse(links[begin:])
 	return links
 }

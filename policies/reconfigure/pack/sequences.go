@@ -6,8 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"sim/fabric/scaleup"
 	"sim/policies/reconfigure/halt"
@@ -147,7 +145,7 @@ func (m *maker) relabelled(list []Sequence) {
 		err  error
 	}
 	done := make([]result, len(list))
-	m.each(len(list), func(i int) {
+	parallel(m.workers, len(list), m.stop, func(_ *worker, i int) {
 		r := &done[i]
 		r.s, r.hops, r.err = list[i].relabelled(m.p, m.relay, m.stop)
 	})
@@ -156,22 +154,6 @@ func (m *maker) relabelled(list []Sequence) {
 			m.add(r.s, r.hops, 1)
 		}
 	}
-}
-
-// each does n things that do not depend on each other, as many at once as there are workers.
-func (m *maker) each(n int, do func(i int)) {
-	var next atomic.Int64
-	var all sync.WaitGroup
-	for range max(1, min(m.workers, n)) {
-		all.Go(func() {
-			defer halt.Left()
-			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
-				do(int(i))
-			}
-		})
-	}
-	all.Wait()
-	m.stop.Check()
 }
 
 // add keeps a sequence; regular is the share of its topologies that do not look at the demand.
@@ -278,7 +260,7 @@ func (m *maker) growSeparate() {
 		}
 	}
 	grown := make([][]made, len(starts))
-	m.each(len(starts), func(i int) { grown[i] = m.matched(m.found[starts[i]][0].Sequence) })
+	parallel(m.workers, len(starts), m.stop, func(_ *worker, i int) { grown[i] = m.matched(m.found[starts[i]][0].Sequence) })
 	for i, list := range grown {
 		for _, s := range list {
 			m.add(s.Sequence, s.hops, float64(starts[i])/float64(len(s.Topologies)))
