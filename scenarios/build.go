@@ -37,7 +37,7 @@ func (s *Scenario) unlike() bool { return len(s.Replicas) > 0 }
 // halfRing reports whether one replica, flow by flow, would hold but half of
 // the ring of replicas: aggregated flows mirror the other half.
 func (s *Scenario) halfRing() bool {
-	return s.Workload.Flows == "per-gpu" && s.Workload.Choices.Ring == "bidirectional" && s.Workload.ReplicaCount() > 2
+	return s.Workload.Flows == "per-gpu" && s.Workload.Choices.Ring == "bidirectional" && s.Workload.Replicas() > 2
 }
 
 // extent returns how much of the job is built.
@@ -52,7 +52,7 @@ func (s *Scenario) extent() training.Extent {
 	if !x.All {
 		return x
 	}
-	x.Scale = make([]float64, s.Workload.ReplicaCount())
+	x.Scale = make([]float64, s.Workload.Replicas())
 	for r := range x.Scale {
 		x.Scale[r] = s.replica(r).ComputeScale
 	}
@@ -88,28 +88,6 @@ func (s *Scenario) layout(replicas ...int) training.Layout {
 	return l
 }
 
-// spec returns the iteration that the scenario describes.
-func (s *Scenario) spec() (training.Spec, error) {
-	w := &s.Workload
-	schedule, err := training.ParseSchedule(w.Schedule)
-	if err != nil {
-		return training.Spec{}, err
-	}
-	c := &w.Choices
-	return training.Spec{
-		Arch: w.Architecture, Sequence: w.Sequence, Microbatch: w.Microbatch, Microbatches: w.Microbatches,
-		TP: w.TP, PP: w.PP, EP: w.EP, ETP: w.ETP, GPUs: w.GPUs, Schedule: schedule, Chunks: w.VirtualStages,
-		Choices: training.Choices{
-			EffectiveTFLOPS: c.EffectiveTFLOPS, BackwardRatio: c.BackwardRatio,
-			CausalAttention: c.AttentionFLOPs == "causal", LayerGranular: c.StageSplit == "layers",
-			Embedding: c.Embedding, RouterAllLayers: c.RouterFLOPs == "all-layers",
-			ConcurrentMicrobatches: c.ConcurrentMicrobatches, ActivationBytes: c.ActivationBytes,
-			GradientBytes: c.GradientBytes, ParameterBytes: c.ParameterBytes,
-			SequenceParallel: c.SequenceParallel, Bidirectional: c.Ring == "bidirectional",
-		},
-	}, nil
-}
-
 // build makes the instance of s. It returns the context's error when ctx is
 // cancelled.
 func build(ctx context.Context, s *Scenario, workers int) (in *instance, err error) {
@@ -131,15 +109,12 @@ func build(ctx context.Context, s *Scenario, workers int) (in *instance, err err
 // buildIn makes the instance of s, without replays, in pods of the numbers
 // given; nil counts from 0.
 func buildIn(ctx context.Context, s *Scenario, pods []int) (*instance, error) {
-	spec, err := s.spec()
-	if err != nil {
-		return nil, err
-	}
+	spec := s.Workload.Spec
 	x := s.extent()
 	replicas := []int{0}
 	if x.All {
 		replicas = replicas[:0]
-		for r := range s.Workload.ReplicaCount() {
+		for r := range s.Workload.Replicas() {
 			replicas = append(replicas, r)
 		}
 	}

@@ -22,7 +22,7 @@ func checkFixed(c *checker) {
 func fixedFault(s *Scenario) (what, want string) {
 	m, pods, twins := s.Policy.Fixed.Circuits, s.Fabric.Pods, 0
 	if !s.podTraffic() {
-		pods, twins = s.PodsPerReplica(), s.Workload.TwinNeighbours()
+		pods, twins = s.PodsPerReplica(), s.Workload.PeerNeighbours()
 	}
 	if pods > maxFixedPods {
 		return fmt.Sprintf("a replica of %d pods is too large for a matrix", pods), fmt.Sprintf("stay within %d pods", maxFixedPods)

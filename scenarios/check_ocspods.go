@@ -51,7 +51,7 @@ func checkOCSPods(c *checker) {
 	if !c.OK(shape...) {
 		return
 	}
-	f, t := &c.s.Fabric, &c.s.Workload.Training
+	f, t := &c.s.Fabric, &c.s.Workload.Spec
 	stage := t.StageGPUs()
 	const perPod = "fabric.gpus_per_pod_per_replica"
 	parallel := []string{"workload.pp", perPod, "workload.tp", "workload.ep", "workload.etp"}
@@ -65,7 +65,7 @@ func checkOCSPods(c *checker) {
 			fmt.Sprintf("pp does not divide into pods: %d stages of %d GPUs do not fill pods of %d GPUs", t.PP, stage, f.GPUsPerPodPerReplica),
 			fmt.Sprintf("make pp a multiple of %d, or change gpus_per_pod_per_replica", f.GPUsPerPodPerReplica/stage))
 	case t.GPUs%full != 0: // reported by checkTraining
-	case full == f.GPUsPerPodPerReplica && t.ReplicaCount() == 1:
+	case full == f.GPUsPerPodPerReplica && t.Replicas() == 1:
 		c.Clash([]string{perPod, "workload.gpus", "workload.pp"}, "no traffic crosses pods: the only replica fits in one pod",
 			"lower gpus_per_pod_per_replica, or raise gpus")
 	default:
@@ -96,15 +96,12 @@ func checkIterationPackets(c *checker) {
 	for _, r := range s.Replicas {
 		slowest = min(slowest, r.PortBandwidth)
 	}
-	spec, err := s.spec()
-	if err != nil {
-		return // it was told
-	}
-	t := &s.Workload.Training
+	spec := &s.Workload.Spec
+	t := &s.Workload.Spec
 	packets := func(bytes int64) float64 { return math.Ceil(float64(bytes) / float64(max(1, s.Workload.Packet))) }
 	hops := 3 * packets(spec.PipelineBytes()) * s.passes() * float64(t.StageGPUs())
 	for v := range spec.PP * spec.Chunks {
-		hops += 3 * packets(spec.SyncBytes(v)) * float64(t.StageGPUs()*t.ReplicaCount())
+		hops += 3 * packets(spec.SyncBytes(v)) * float64(t.StageGPUs()*t.Replicas())
 	}
 	c.checkPodPackets(slowest, hops)
 }
@@ -139,17 +136,17 @@ func checkTasks(c *checker) {
 
 // passes returns about how many passes and transfers between pods are played.
 func (s *Scenario) passes() float64 {
-	t := &s.Workload.Training
+	t := &s.Workload.Spec
 	hops := float64(s.PodsPerReplica() - 1)
-	if t.VirtualStages > 1 {
-		hops = float64(s.PodsPerReplica() * t.VirtualStages)
+	if t.Chunks > 1 {
+		hops = float64(s.PodsPerReplica() * t.Chunks)
 	}
 	if t.Flows == "per-gpu" {
 		hops *= float64(t.StageGPUs())
 	}
-	n := 2 * float64(t.Microbatches) * (hops + float64(t.PP)*float64(t.VirtualStages))
+	n := 2 * float64(t.Microbatches) * (hops + float64(t.PP)*float64(t.Chunks))
 	if t.ReplicaMode == "all" || t.ReplicaMode == "decomposed" || t.ReplicaMode == "auto" && (len(s.Replicas) > 0 || s.halfRing()) {
-		n *= float64(t.ReplicaCount())
+		n *= float64(t.Replicas())
 	}
 	return n
 }
@@ -163,7 +160,7 @@ func neighbours(s *Scenario) int {
 
 // checkPorts holds that every pod has a port for each pod it talks to.
 func checkPorts(c *checker) {
-	chain, twins := neighbours(c.s), c.s.Workload.TwinNeighbours()
+	chain, twins := neighbours(c.s), c.s.Workload.PeerNeighbours()
 	need := chain + twins
 	connect := func(path string, ports int) {
 		if c.OK(path) && ports < need {
@@ -193,7 +190,7 @@ func checkReplicas(c *checker) {
 		c.Clash([]string{"replica.0"}, `is not used by replicas = "single", which plays one for all`,
 			`leave it out, or set replicas = "all" or "decomposed"`)
 	}
-	pods, count := s.PodsPerReplica(), s.Workload.ReplicaCount()
+	pods, count := s.PodsPerReplica(), s.Workload.Replicas()
 	if pods*len(s.Replicas) > maxMapped {
 		c.Clash([]string{"replica.0"}, fmt.Sprintf("%d replicas of %d pods are too many to describe one by one", len(s.Replicas), pods),
 			fmt.Sprintf("stay within %d pods in all", maxMapped))

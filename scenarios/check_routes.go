@@ -245,11 +245,7 @@ func (r *routed) extents(up int) (least, most extent) {
 	fluid := true // messages last as long as links take for them
 	switch {
 	case w.Kind == "training":
-		spec, err := s.spec()
-		if err != nil {
-			return extent{}, extent{} // it was told
-		}
-		bytes, transfers := transferBytes(&spec)
+		bytes, transfers := transferBytes(&w.Spec)
 		least.packets = bytes / float64(w.Packet)
 		most.packets = least.packets + transfers
 	case slices.Contains(ringKinds, w.Kind):

@@ -141,7 +141,7 @@ func checkScaleUp(c *checker) {
 		return
 	}
 	mean := float64(w.Exchange.Message)
-	if spec, err := s.spec(); err == nil && w.Kind == "training" {
+	if spec := &w.Spec; w.Kind == "training" {
 		mean = float64(spec.ExpertBytes())
 	}
 	if w.Exchange.Sizes == "matrix" {
@@ -231,7 +231,7 @@ func checkDelays(c *checker, chunks float64) {
 	slot := f.LinkLatency.Seconds() + 8*float64(w.Exchange.Chunk)/float64(f.LinkRate)
 	longest := float64(f.GPUs)*f.Delay.Seconds() + chunks*slot
 	if w.Kind == "training" {
-		longest *= 4 * float64(w.Architecture.Layers*w.Microbatches)
+		longest *= 4 * float64(w.Arch.Layers*w.Microbatches)
 	}
 	if !(longest < maxIteration) {
 		c.Clash([]string{"fabric.reconfiguration_delay", "fabric.link_latency", "fabric.link_rate", c.s.exchangePath() + ".chunk"},
@@ -280,7 +280,7 @@ func checkSquare(c *checker, n int) bool {
 func checkExperts(c *checker) {
 	w, f := &c.s.Workload, &c.s.Fabric.ScaleUp
 	switch stage := w.EP * w.ETP; {
-	case w.Architecture.Experts == 0:
+	case w.Arch.Experts == 0:
 		c.Clash([]string{"workload.model", "workload.architecture.experts"}, "has no experts, so its stages exchange nothing", "choose a model with experts, such as deepseek-671b")
 	case stage < 2:
 		c.Clash([]string{"workload.ep"}, "keeps all experts on a GPU", "spread them over at least 2")
@@ -292,7 +292,7 @@ func checkExperts(c *checker) {
 	if w.ReplicaMode == "all" || w.ReplicaMode == "decomposed" {
 		c.Clash([]string{"workload.replicas"}, "replicas in scale-up domains are alike", `set workload.replicas = "single"`)
 	}
-	if n := 4 * float64(w.Microbatches) * float64(w.PP) * float64(w.VirtualStages); n > maxTasks {
+	if n := 4 * float64(w.Microbatches) * float64(w.PP) * float64(w.Chunks); n > maxTasks {
 		c.Clash([]string{"workload.microbatches", "workload.pp", "workload.virtual_stages"},
 			fmt.Sprintf("the step makes some %.2g passes of stages and transfers between them", n), fmt.Sprintf("stay within %d", maxTasks))
 	}

@@ -28,7 +28,7 @@ func prepareTraining(c *checker) {
 		c.Refuse(model, "is missing",
 			"name "+schema.QuotedList(training.ModelNames())+", or describe a model in [workload.architecture]")
 	case named && c.OK(model):
-		c.s.Workload.Architecture, _ = training.Model(schema.Child(c.Root, "workload")["model"].(string))
+		c.s.Workload.Arch, _ = training.Model(schema.Child(c.Root, "workload")["model"].(string))
 	}
 	if named || !described {
 		c.Settled[table] = true
@@ -43,9 +43,9 @@ func checkTraining(c *checker) {
 	if !c.OK("workload.model", "workload.architecture.experts") {
 		return
 	}
-	t := &c.s.Workload.Training
-	if c.OK("workload.ep") && t.Architecture.Experts%t.EP != 0 {
-		c.Clash([]string{"workload.ep"}, fmt.Sprintf("%d experts do not spread evenly over ep = %d", t.Architecture.Experts, t.EP),
+	t := &c.s.Workload.Spec
+	if c.OK("workload.ep") && t.Arch.Experts%t.EP != 0 {
+		c.Clash([]string{"workload.ep"}, fmt.Sprintf("%d experts do not spread evenly over ep = %d", t.Arch.Experts, t.EP),
 			"choose a divisor of the number of experts")
 	}
 	if !c.OK("workload.tp", "workload.ep", "workload.etp") {
@@ -67,8 +67,8 @@ func checkTraining(c *checker) {
 
 // checkStages holds the pipeline against the model and the schedule.
 func checkStages(c *checker) {
-	t := &c.s.Workload.Training
-	layers := t.Architecture.Layers
+	t := &c.s.Workload.Spec
+	layers := t.Arch.Layers
 	if !c.OK("workload.pp", "workload.schedule", "workload.virtual_stages", "workload.architecture.layers") {
 		return
 	}
@@ -76,9 +76,9 @@ func checkStages(c *checker) {
 	case t.PP > layers:
 		c.Clash([]string{"workload.pp"}, fmt.Sprintf("more stages than layers: %d stages for %d layers", t.PP, layers),
 			fmt.Sprintf("choose at most %d stages", layers))
-	case t.PP*t.VirtualStages > layers:
+	case t.PP*t.Chunks > layers:
 		c.Clash([]string{"workload.virtual_stages", "workload.pp"},
-			fmt.Sprintf("more stages than layers: %d stages of %d chunks for %d layers", t.PP, t.VirtualStages, layers),
+			fmt.Sprintf("more stages than layers: %d stages of %d chunks for %d layers", t.PP, t.Chunks, layers),
 			"lower pp or virtual_stages")
 	case t.Schedule == "interleaved-1f1b" && c.OK("workload.microbatches") && t.Microbatches%t.PP != 0:
 		c.Clash([]string{"workload.microbatches", "workload.pp"},
@@ -89,12 +89,12 @@ func checkStages(c *checker) {
 
 // checkSizes refuses sizes that no machine could hold.
 func checkSizes(c *checker) {
-	t := &c.s.Workload.Training
+	t := &c.s.Workload.Spec
 	if !c.OK("workload.sequence", "workload.microbatch") {
 		return
 	}
 	tokens := float64(t.Sequence) * float64(t.Microbatch)
-	sent := tokens * float64(t.Architecture.Hidden) * float64(t.Choices.ActivationBytes) * float64(t.StageGPUs())
+	sent := tokens * float64(t.Arch.Hidden) * float64(t.Choices.ActivationBytes) * float64(t.StageGPUs())
 	if tokens > maxTokens || sent > maxTransferBytes && c.OK("workload.activation_bytes", "workload.architecture.hidden") {
 		c.Clash([]string{"workload.sequence", "workload.microbatch"},
 			fmt.Sprintf("a micro-batch of %.3g tokens, %.3g bytes a stage, is absurd", tokens, sent),
@@ -106,7 +106,7 @@ func checkSizes(c *checker) {
 func checkFlows(c *checker) {
 	if m := c.s.Workload.ReplicaMode; c.s.halfRing() && (m == "single" || m == "decomposed") {
 		c.Clash([]string{"workload.flows", "workload.replicas"},
-			fmt.Sprintf("one of %d replicas cannot stand for the others flow by flow", c.s.Workload.ReplicaCount()),
+			fmt.Sprintf("one of %d replicas cannot stand for the others flow by flow", c.s.Workload.Replicas()),
 			"choose replicas = \"all\" or flows = \"aggregated\"")
 	}
 }
@@ -119,10 +119,10 @@ const maxIteration = 50 * 24 * 3600
 // stage's compute, one micro-batch after the other, and each transfer on one
 // circuit. All keys must be sound.
 func checkLength(c *checker) {
-	spec, err := c.s.spec()
-	if err != nil {
+	if c.s.Workload.Kind != "training" {
 		return
 	}
+	spec := &c.s.Workload.Spec
 	longest := 1.0
 	for _, r := range c.s.Replicas {
 		longest = max(longest, r.ComputeScale)
@@ -163,7 +163,7 @@ func checkLength(c *checker) {
 // checkArchitecture holds the keys of an inline model against each other.
 func checkArchitecture(c *checker) {
 	const at = "workload.architecture."
-	a := &c.s.Workload.Architecture
+	a := &c.s.Workload.Arch
 	if c.OK(at+"heads", at+"hidden", at+"attention", at+"head_dim") && a.Attention != "mla" && !c.Given(at+"head_dim") && a.Hidden%a.Heads != 0 {
 		c.Clash([]string{at + "heads", at + "hidden"}, fmt.Sprintf("hidden %d is no multiple of %d heads", a.Hidden, a.Heads),
 			"change heads, or give head_dim")

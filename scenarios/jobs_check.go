@@ -2,9 +2,10 @@ package scenarios
 
 import (
 	"fmt"
-	"sim/scenarios/schema"
 	"slices"
 	"strings"
+
+	"sim/scenarios/schema"
 )
 
 // checkJobs holds the jobs against each other. Only jobs that are sound by
@@ -90,7 +91,7 @@ func checkReplicasOfJobs(c *checker) {
 	}
 	for i := range jobs {
 		for k := range i {
-			here, there := jobs[i].Scenario.Workload.ReplicaCount(), jobs[k].Scenario.Workload.ReplicaCount()
+			here, there := jobs[i].Scenario.Workload.Replicas(), jobs[k].Scenario.Workload.Replicas()
 			meet := slices.ContainsFunc(jobs[i].Pods, func(pod int) bool { return slices.Contains(jobs[k].Pods, pod) })
 			if here != there && (meet || c.s.sharedCircuits()) {
 				c.Refuse(fmt.Sprintf("job.%d", i), fmt.Sprintf("has %s, and job %q, with which it shares pods, %d: one cannot stand for all",
@@ -114,7 +115,7 @@ func checkPortsOfJobs(c *checker) {
 		w := &job.Scenario.Workload
 		for r := range c.s.rows(job) {
 			for b, pod := range job.Pods {
-				n := w.TwinNeighbours()
+				n := w.PeerNeighbours()
 				blocks := len(job.Pods)
 				switch {
 				case blocks == 1:
@@ -153,7 +154,7 @@ func (s *Scenario) podsInRow() int {
 // replica, or one that stands for all.
 func (s *Scenario) rows(job *Job) int {
 	if job.Scenario.extent().All {
-		return job.Scenario.Workload.ReplicaCount()
+		return job.Scenario.Workload.Replicas()
 	}
 	return 1
 }

@@ -84,7 +84,7 @@ func TestJobsInherit(t *testing.T) {
 	// a model that a job names takes the place of one that the top describes
 	described := strings.Replace(smallJobs, `model = "gpt-7b"`, `architecture = {layers = 8, hidden = 64, heads = 4, vocab = 9, effective_tflops = 1.0}`, 1)
 	s = parseJobs(t, described+"workload.model = \"gpt-7b\"\nfabric.reverse = true\n")
-	if a, b := s.Jobs[0].Scenario.Workload.Architecture.Layers, s.Jobs[1].Scenario.Workload.Architecture.Name; a != 8 || b != "gpt-7b" {
+	if a, b := s.Jobs[0].Scenario.Workload.Arch.Layers, s.Jobs[1].Scenario.Workload.Arch.Name; a != 8 || b != "gpt-7b" {
 		t.Errorf("jobs of %d layers and of model %q", a, b)
 	}
 	if !slices.Equal(s.Jobs[1].Pods, []int{1, 0}) || !slices.Equal(s.Jobs[0].Pods, []int{0, 1}) {

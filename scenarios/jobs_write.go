@@ -3,10 +3,11 @@ package scenarios
 import (
 	"bytes"
 	"fmt"
-	"sim/scenarios/schema"
 	"slices"
 	"strconv"
 	"strings"
+
+	"sim/scenarios/schema"
 )
 
 // jobsTOML is TOML of a scenario of several jobs: what is common, then every
@@ -69,12 +70,12 @@ func (s *Scenario) jobsWords() string {
 		job := &s.Jobs[i]
 		w, f := &job.Scenario.Workload, &job.Scenario.Fabric
 		total += w.GPUs
-		model := w.Architecture.Name
+		model := w.Arch.Name
 		if model == "" {
 			model = "a model"
 		}
 		jobs = append(jobs, fmt.Sprintf("%s (%s on %d GPUs: %s in %s each, %d GPUs in each)", job.Name, model, w.GPUs,
-			plural(w.ReplicaCount(), "replica"), plural(len(job.Pods), "pod"), f.GPUsPerPodPerReplica))
+			plural(w.Replicas(), "replica"), plural(len(job.Pods), "pod"), f.GPUsPerPodPerReplica))
 	}
 	name := plural(len(s.Jobs), "job")
 	if s.Title != "" {

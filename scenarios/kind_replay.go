@@ -2,8 +2,9 @@ package scenarios
 
 import (
 	"fmt"
-	"sim/scenarios/schema"
 	"slices"
+
+	"sim/scenarios/schema"
 )
 
 // Replay says how decided topologies are played again under what was not
@@ -52,11 +53,11 @@ func checkReplay(c *checker) {
 			c.Refuse(name, "is not used without "+k[1], "give "+k[1]+" too, or leave it out")
 		}
 	}
-	t := &c.s.Workload.Training
+	t := &c.s.Workload.Spec
 	if !c.OK(shape...) || t.GPUs%(t.PP*t.StageGPUs()) != 0 {
 		return
 	}
-	if at, n := replayPath("slow_replica_index"), t.ReplicaCount(); c.OK(at) && c.s.Replay.SlowReplicaIndex >= n {
+	if at, n := replayPath("slow_replica_index"), t.Replicas(); c.OK(at) && c.s.Replay.SlowReplicaIndex >= n {
 		c.Clash([]string{at}, fmt.Sprintf("there is no replica %d", c.s.Replay.SlowReplicaIndex),
 			fmt.Sprintf("choose one from 0 to %d, or -1 to have one drawn", n-1))
 	}
@@ -68,7 +69,7 @@ func checkReplay(c *checker) {
 // checkReplayed holds that what is replayed can be. All keys must be sound.
 func checkReplayed(c *checker) {
 	s, r := c.s, &c.s.Replay
-	replicas := s.Workload.ReplicaCount()
+	replicas := s.Workload.Replicas()
 	ports := replicas * s.Fabric.PortsPerPod
 	for i := range s.Replicas {
 		ports += s.Replicas[i].PortsPerPod - s.Fabric.PortsPerPod

@@ -13,12 +13,7 @@ import (
 // training builds a training step whose ranks are the nodes that are up, in order: GPU after GPU, stage after stage,
 // replica after replica. Nodes beyond these have nothing to do.
 func (r *routed) training() (*load, error) {
-	spec, err := r.s.spec()
-	if err != nil {
-		return nil, err
-	}
-	x := training.Extent{All: true, PerGPU: true}
-	it, err := training.Build(spec, x)
+	it, err := training.Build(r.s.Workload.Spec, training.Extent{All: true, PerGPU: true})
 	if err != nil {
 		return nil, err
 	}
@@ -87,20 +82,19 @@ func checkLinkTraining(c *checker, up int) {
 	if !c.OK(shape[:len(shape)-1]...) {
 		return
 	}
-	t := &s.Workload.Training
+	t := &s.Workload.Spec
 	full := t.PP * t.StageGPUs()
-	spec, err := s.spec()
 	switch {
-	case err != nil || t.GPUs%full != 0: // it was told
+	case t.GPUs%full != 0: // it was told
 	case t.GPUs > up:
 		c.Clash(where, fmt.Sprintf("%d GPUs do not fit %d nodes", t.GPUs, up), "choose a larger fabric, or fewer GPUs")
-	case t.PP == 1 && t.ReplicaCount() == 1:
+	case t.PP == 1 && t.Replicas() == 1:
 		c.Clash([]string{gpus, "workload.pp"}, "nothing is sent: there is one stage and one replica", "raise gpus or pp")
 	case s.Fabric.FailAt > 0:
 		c.Clash([]string{"fabric.fail_at"}, "a training step waits for what is lost", "let it fail from the start")
 	default:
-		_, transfers := transferBytes(&spec)
-		passes := 2 * float64(t.Microbatches*t.PP*t.VirtualStages*t.ReplicaCount())
+		_, transfers := transferBytes(t)
+		passes := 2 * float64(t.Microbatches*t.PP*t.Chunks*t.Replicas())
 		if n := passes + transfers; n > maxTasks {
 			c.Clash([]string{"workload.microbatches", "workload.pp", gpus, "workload.virtual_stages"}, fmt.Sprintf("the job makes some %.2g passes of stages and transfers between GPUs", n),
 				fmt.Sprintf("stay within %d", maxTasks))

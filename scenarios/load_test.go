@@ -14,6 +14,7 @@ import (
 
 	"sim/engine/units"
 	"sim/scenarios/schema"
+	"sim/workloads/training"
 )
 
 // Table I of the DELTA paper, and GPT-7B of Fig. 1.
@@ -41,10 +42,10 @@ func TestShipped(t *testing.T) {
 			continue
 		}
 		seen++
-		w, a := &s.Workload, &s.Workload.Architecture
+		w, a := &s.Workload, &s.Workload.Arch
 		got := row{
 			a.Layers, a.Hidden, a.Experts, w.TP, w.PP, w.EP, w.ETP, w.GPUs, s.Fabric.GPUsPerPodPerReplica, w.Microbatches,
-			s.PodsPerReplica(), w.ReplicaCount(), s.Fabric.PortsPerPod, w.Choices.EffectiveTFLOPS,
+			s.PodsPerReplica(), w.Replicas(), s.Fabric.PortsPerPod, w.Choices.EffectiveTFLOPS,
 		}
 		if diff := cmp.Diff(want[name], got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -92,8 +93,8 @@ func TestLoadEmbedded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Workload.Architecture.Name != "gpt-7b" || s.Name != "mixtral8x22b" {
-		t.Errorf("read model %q as %q", s.Workload.Architecture.Name, s.Name)
+	if s.Workload.Arch.Name != "gpt-7b" || s.Name != "mixtral8x22b" {
+		t.Errorf("read model %q as %q", s.Workload.Arch.Name, s.Name)
 	}
 }
 
@@ -169,20 +170,20 @@ func TestOverrideReplicaByIndex(t *testing.T) {
 func TestPresets(t *testing.T) {
 	for _, tt := range []struct {
 		name, preset string
-		want         func(c *Choices)
+		want         func(c *training.Choices)
 	}{
-		{"deepseek671b", "calibrated", func(*Choices) {}},
-		{"deepseek671b", "consistent", func(c *Choices) { c.ConcurrentMicrobatches, c.RouterFLOPs = 4, "moe-layers" }},
-		{"megatron177b", "consistent", func(c *Choices) { c.RouterFLOPs = "moe-layers" }},
-		{"deepseek671b", "layered", func(c *Choices) { c.StageSplit, c.Embedding = "layers", true }},
+		{"deepseek671b", "calibrated", func(*training.Choices) {}},
+		{"deepseek671b", "consistent", func(c *training.Choices) { c.ConcurrentMicrobatches, c.RouterFLOPs = 4, "moe-layers" }},
+		{"megatron177b", "consistent", func(c *training.Choices) { c.RouterFLOPs = "moe-layers" }},
+		{"deepseek671b", "layered", func(c *training.Choices) { c.StageSplit, c.Embedding = "layers", true }},
 	} {
 		s, err := Load(tt.name, []string{"workload.preset=" + tt.preset, "workload.gradient_bytes=2"})
 		if err != nil {
 			t.Error(err)
 			continue
 		}
-		want := Choices{
-			EffectiveTFLOPS: s.Workload.Architecture.EffectiveTFLOPS,
+		want := training.Choices{
+			EffectiveTFLOPS: s.Workload.Arch.EffectiveTFLOPS,
 			BackwardRatio:   2, AttentionFLOPs: "causal", StageSplit: "even", ConcurrentMicrobatches: 1,
 			ActivationBytes: 2, GradientBytes: 2, ParameterBytes: 2, SequenceParallel: true, Ring: "bidirectional", RouterFLOPs: "all-layers",
 		}

@@ -210,14 +210,14 @@ func (s *Scenario) Words() string {
 func (s *Scenario) trainingWords() string {
 	w := &s.Workload
 	parallel := fmt.Sprintf("TP %d, PP %d", w.TP, w.PP)
-	if w.Architecture.Experts > 0 {
+	if w.Arch.Experts > 0 {
 		parallel += fmt.Sprintf(", EP %d", w.EP)
 	}
-	name := w.Architecture.Name
+	name := w.Arch.Name
 	if s.Title != "" {
 		name = s.Title
 	}
-	return fmt.Sprintf("%s on %d GPUs: %s, %s, %d micro-batches of %d tokens, %s", name, w.GPUs, parallel, plural(w.ReplicaCount(), "replica"),
+	return fmt.Sprintf("%s on %d GPUs: %s, %s, %d micro-batches of %d tokens, %s", name, w.GPUs, parallel, plural(w.Replicas(), "replica"),
 		w.Microbatches, w.Sequence*w.Microbatch, w.Schedule)
 }
 

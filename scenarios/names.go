@@ -17,7 +17,7 @@ func choices() map[string]schema.Choices {
 		"workloads":    {Names: func() []string { return kindNames("workload") }},
 		"fabrics":      {Names: func() []string { return kindNames("fabric") }},
 		"models":       {Names: training.ModelNames},
-		"presets":      {Names: presetNames},
+		"presets":      {Names: training.PresetNames},
 		"allocators":   {Names: allocators},
 		"arbiters":     {Names: arbiters},
 		"objectives":   {Names: topology.Objectives},
@@ -46,7 +46,7 @@ func (s *Scenario) names(several bool) *schema.Names {
 	w := &s.Workload
 	rings := func() bool { return slices.Contains(ringKinds, w.Kind) }
 	conditions := map[string]func([]string) *schema.Condition{
-		"experts": when("a dense model", "choose a model with experts", func() bool { return w.Architecture.Experts > 0 },
+		"experts": when("a dense model", "choose a model with experts", func() bool { return w.Arch.Experts > 0 },
 			"workload.model", "workload.architecture.experts"),
 		"of-training": func([]string) *schema.Condition {
 			return &schema.Condition{

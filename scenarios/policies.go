@@ -40,8 +40,8 @@ func Policies() []PolicyInfo {
 		a, _ := training.Model(name)
 		all = append(all, PolicyInfo{"models", name, a.Words()})
 	}
-	for _, p := range presets {
-		all = append(all, PolicyInfo{"presets", p.name, p.doc})
+	for _, p := range training.Presets {
+		all = append(all, PolicyInfo{"presets", p.Name, p.Doc})
 	}
 	return all
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"sim/workloads/training"
+
 	"sim/scenarios/result"
 	"sim/scenarios/schema"
 )
@@ -44,8 +46,8 @@ func Reference(w io.Writer) error {
 		}
 		if k.name == "training" && known == nil {
 			b.WriteString("Presets of modelling choices:\n\n")
-			for _, p := range presets {
-				fmt.Fprintf(&b, "- `%s`: %s.\n", p.name, p.doc)
+			for _, p := range training.Presets {
+				fmt.Fprintf(&b, "- `%s`: %s.\n", p.Name, p.Doc)
 			}
 			b.WriteString("\n")
 		}

@@ -77,7 +77,7 @@ func (r *replay) build(ctx context.Context) (*fabric.Pods, error) {
 	spec.Sequence = s.Replay.Sequence
 	x.All = all // those that are not planned apart are alike: scale 1
 	if all {
-		replicas = make([]int, s.Workload.ReplicaCount())
+		replicas = make([]int, s.Workload.Replicas())
 		for i := range replicas {
 			replicas[i] = i
 		}

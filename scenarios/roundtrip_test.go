@@ -48,7 +48,7 @@ func TestRoundTripShipped(t *testing.T) {
 		sets := [][]string{nil}
 		if s, err := Load(name, nil); err == nil && s.Workload.Kind == "training" || err == nil && len(s.Jobs) > 0 {
 			sets = nil
-			for _, preset := range presetNames() {
+			for _, preset := range training.PresetNames() {
 				sets = append(sets, []string{"workload.preset=" + preset})
 			}
 		}
@@ -130,7 +130,7 @@ func drawScenario(t *rapid.T) string {
 		put("schedule = \"interleaved-1f1b\"\nvirtual_stages = %d", virtual)
 	}
 	maybe("microbatch = %d", func() any { return n(1, 8, "microbatch") })
-	maybe("preset = %q", of(presetNames()...))
+	maybe("preset = %q", of(training.PresetNames()...))
 	maybe("backward_ratio = %s", float(0, 4))
 	maybe("embedding = %v", func() any { return rapid.Bool().Draw(t, "embedding") })
 	maybe("effective_tflops = %s", float(10, 1e4))

@@ -21,10 +21,7 @@ type stepped struct {
 
 // buildStepped builds the step of s.
 func buildStepped(ctx context.Context, s *Scenario, workers int) (*stepped, error) {
-	spec, err := s.spec()
-	if err != nil {
-		return nil, err
-	}
+	spec := s.Workload.Spec
 	all := *s
 	all.Workload.Exchange.Message = units.Bytes(spec.ExpertBytes())
 	d, err := buildScaled(ctx, &all, workers)

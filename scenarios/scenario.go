@@ -7,7 +7,9 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+
 	"sim/workloads/collective"
+	"sim/workloads/training"
 )
 
 // Scenario is a checked scenario: defaults and presets are filled in, units
@@ -32,7 +34,7 @@ type Scenario struct {
 // applies.
 type Workload struct {
 	WorkloadKind
-	Training
+	training.Spec
 	Traffic
 	Exchange Exchange
 	Patterns []collective.Pattern // by row of collective.Patterns; nil where the kind is no traffic

@@ -59,9 +59,9 @@ func spec(t testing.TB, model string, sequence int) (training.Spec, int) {
 	s := training.Spec{
 		Arch: a, Sequence: sequence, Microbatch: 1, EP: 1, ETP: 1, Chunks: 1,
 		Choices: training.Choices{
-			EffectiveTFLOPS: a.EffectiveTFLOPS, BackwardRatio: 2, CausalAttention: true, RouterAllLayers: true,
+			EffectiveTFLOPS: a.EffectiveTFLOPS, BackwardRatio: 2, AttentionFLOPs: "causal", RouterFLOPs: "all-layers",
 			ConcurrentMicrobatches: 1, ActivationBytes: 2, GradientBytes: 4, ParameterBytes: 2,
-			SequenceParallel: true, Bidirectional: true,
+			SequenceParallel: true, Ring: "bidirectional",
 		},
 	}
 	switch model {

@@ -16,9 +16,9 @@ import (
 // calibrated are the choices of the preset of that name.
 func calibrated(tflops float64) training.Choices {
 	return training.Choices{
-		EffectiveTFLOPS: tflops, BackwardRatio: 2, CausalAttention: true, RouterAllLayers: true,
+		EffectiveTFLOPS: tflops, BackwardRatio: 2, AttentionFLOPs: "causal", RouterFLOPs: "all-layers",
 		ConcurrentMicrobatches: 1, ActivationBytes: 2, GradientBytes: 4, ParameterBytes: 2,
-		SequenceParallel: true, Bidirectional: true,
+		SequenceParallel: true, Ring: "bidirectional",
 	}
 }
 

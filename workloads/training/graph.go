@@ -156,7 +156,7 @@ type builder struct {
 
 // split reports whether half of a stage's GPUs go each way round the ring.
 func (b *builder) split() bool {
-	return b.Spec.Choices.Bidirectional && b.Spec.Replicas() > 2 && b.Spec.StageGPUs()%2 == 0
+	return b.Spec.Choices.Ring == "bidirectional" && b.Spec.Replicas() > 2 && b.Spec.StageGPUs()%2 == 0
 }
 
 func (b *builder) nodes() {

@@ -11,7 +11,7 @@ import (
 )
 
 // small is a dense job of stages of four GPUs, two stages a pod.
-func small(schedule training.Schedule, pp, microbatches, replicas int) training.Spec {
+func small(schedule string, pp, microbatches, replicas int) training.Spec {
 	s := training.Spec{
 		Arch: training.Architecture{
 			Layers: 24, Hidden: 4096, Vocab: 32000, Attention: "mha", Heads: 32, KVHeads: 32, HeadDim: 128, FFN: 16384,
@@ -72,7 +72,7 @@ var both = []flow.Service{flow.MaxMin, flow.LevelPriority}
 // TestReducedIsFull: the reduced graph starts and ends every transfer between pods when the full one does (DELTA, Fig.
 // 3).
 func TestReducedIsFull(t *testing.T) {
-	for _, schedule := range []training.Schedule{training.OneFOneB, training.GPipe, training.Interleaved} {
+	for _, schedule := range []string{training.OneFOneB, training.GPipe, training.Interleaved} {
 		for _, x := range []training.Extent{{}, {All: true, PerGPU: true}, {All: true}} {
 			t.Run(fmt.Sprintf("%v/%+v", schedule, x), func(t *testing.T) {
 				s := small(schedule, 4, 8, 3)
@@ -152,11 +152,11 @@ func apart(a, b engine.Time) engine.Time { return max(a-b, b-a) }
 // every replica and those to a twin on each side: the same makespan, and the same times of every task.
 func TestOneReplicaIsAll(t *testing.T) {
 	for _, replicas := range []int{1, 2, 3, 8} {
-		for _, schedule := range []training.Schedule{training.OneFOneB, training.Interleaved} {
+		for _, schedule := range []string{training.OneFOneB, training.Interleaved} {
 			for _, split := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%d replicas/%v/split %v", replicas, schedule, split), func(t *testing.T) {
 					s := small(schedule, 6, 6, replicas)
-					s.Choices.Bidirectional = split
+					s.Choices.Ring = map[bool]string{true: "bidirectional", false: "unidirectional"}[split]
 					one, p := wide(t, s, training.Extent{})
 					all, q := wide(t, s, training.Extent{All: true})
 					of := map[training.Meta]int32{}

@@ -1,34 +1,15 @@
 package training
 
-import (
-	"fmt"
-	"slices"
-)
-
-// Schedule is the order in which a pipeline stage works on micro-batches.
-type Schedule uint8
-
+// The orders in which a pipeline stage works on micro-batches, Spec.Schedule.
 const (
-	// OneFOneB warms up with as many forwards as stages follow, then alternates forward and backward (PipeDream-Flush).
-	OneFOneB Schedule = iota
+	// OneFOneB warms up with as many forwards as stages follow, then
+	// alternates forward and backward (PipeDream-Flush).
+	OneFOneB = "1f1b"
 	// GPipe does all forwards, then all backwards.
-	GPipe
+	GPipe = "gpipe"
 	// Interleaved is 1F1B over several model chunks a stage (Megatron-LM).
-	Interleaved
+	Interleaved = "interleaved-1f1b"
 )
-
-var scheduleNames = [...]string{"1f1b", "gpipe", "interleaved-1f1b"}
-
-// String returns the name used in scenarios.
-func (s Schedule) String() string { return scheduleNames[s] }
-
-// ParseSchedule returns the schedule of that name.
-func ParseSchedule(name string) (Schedule, error) {
-	if i := slices.Index(scheduleNames[:], name); i >= 0 {
-		return Schedule(i), nil
-	}
-	return 0, fmt.Errorf("training: unknown schedule %q, want one of %v", name, scheduleNames)
-}
 
 // op is one step of a stage's program.
 type op struct {
@@ -42,7 +23,7 @@ func (s *Spec) program(stage int) []op {
 	m, n := s.Microbatches, s.Microbatches*s.Chunks
 	warm := 0
 	switch s.Schedule {
-	case OneFOneB:
+	case OneFOneB, "":
 		warm = min(s.PP-1-stage, m)
 	case GPipe:
 		warm = n

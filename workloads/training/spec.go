@@ -7,37 +7,41 @@ import (
 	"sim/engine"
 )
 
-// Choices are the modelling choices that the paper leaves open. The preset "calibrated" (docs/model.md) is the set that
-// comes nearest to its figures.
+// Choices are the modelling choices that the paper leaves open. A preset sets them all; each may be overridden. The preset
+// "calibrated" (docs/model.md) is the set that comes nearest to the paper's figures.
 type Choices struct {
-	EffectiveTFLOPS float64 // TFLOP/s that a GPU reaches
-	BackwardRatio   float64 // backward time over forward time
-	CausalAttention bool    // count half of the attention matrix
-	LayerGranular   bool    // stages hold whole layers, the first ones one more; else all are alike
-	Embedding       bool    // count the embedding in the first stage and the LM head in the last
-	RouterAllLayers bool    // count a router's FLOPs in the dense layers of an MoE model too
-	// ConcurrentMicrobatches is the number of micro-batches whose compute a stage does at a time: 1, or the number of
-	// its tensor-parallel groups.
-	ConcurrentMicrobatches int
-	ActivationBytes        int  // an element, in pipeline transfers
-	GradientBytes          int  // an element, in the reduce-scatter
-	ParameterBytes         int  // an element, in the all-gather
-	SequenceParallel       bool // a GPU sends 1/TP of the activations; else each sends them all
-	Bidirectional          bool // with more than two replicas half of a stage's GPUs send each way round the ring
+	EffectiveTFLOPS        float64 `key:"effective_tflops" doc:"what one GPU achieves, in 1e12 operations a second" else:"the model's" above:"0" max:"1000000"`
+	BackwardRatio          float64 `key:"backward_ratio" doc:"backward time over forward time" else:"the preset's" max:"1000"`
+	AttentionFLOPs         string  `key:"attention_flops" doc:"whether attention to later tokens is computed" else:"the preset's" choices:"causal|full"`
+	StageSplit             string  `key:"stage_split" doc:"whether all stages are alike, or hold whole layers" else:"the preset's" choices:"even|layers"`
+	Embedding              bool    `key:"embedding" doc:"count the embedding in the first stage and the output head in the last" else:"the preset's"`
+	ConcurrentMicrobatches int     `key:"concurrent_microbatches" doc:"micro-batches whose compute a stage does at a time" else:"the preset's" min:"1" max:"65536"`
+	ActivationBytes        int     `key:"activation_bytes" doc:"bytes of a number sent between stages" else:"the preset's" min:"1" max:"16"`
+	GradientBytes          int     `key:"gradient_bytes" doc:"bytes of a gradient sent between replicas" else:"the preset's" min:"1" max:"16"`
+	ParameterBytes         int     `key:"parameter_bytes" doc:"bytes of a parameter sent between replicas" else:"the preset's" min:"1" max:"16"`
+	SequenceParallel       bool    `key:"sequence_parallel" doc:"a GPU sends 1/tp of the activations, not all of them" else:"the preset's"`
+	Ring                   string  `key:"ring" doc:"with more than two replicas, whether half of a stage's GPUs send each way round" else:"the preset's" choices:"bidirectional|unidirectional"`
+	RouterFLOPs            string  `key:"router_flops" doc:"which layers compute a router" else:"the preset's" choices:"all-layers|moe-layers" when:"experts"`
 }
 
 // Spec describes one training iteration.
 type Spec struct {
-	Arch         Architecture
-	Choices      Choices
-	Sequence     int // tokens a sample
-	Microbatch   int // samples
-	Microbatches int // an iteration and replica
-	TP, PP       int
-	EP, ETP      int // of the experts; 1 for dense models
-	GPUs         int
-	Schedule     Schedule
-	Chunks       int // model chunks a stage holds: 1, or more under Interleaved
+	_            string       `key:"model" doc:"a preset model" choices:"@models"`
+	Sequence     int          `key:"sequence" doc:"tokens a sample" required:"" min:"1" max:"1000000000"`
+	Microbatch   int          `key:"microbatch" doc:"samples a micro-batch" default:"1" min:"1" max:"1000000"`
+	Microbatches int          `key:"microbatches" doc:"micro-batches a replica and step" required:"" min:"1" max:"1000000"`
+	TP           int          `key:"tp" doc:"GPUs a tensor-parallel group" required:"" min:"1" max:"65536"`
+	PP           int          `key:"pp" doc:"pipeline stages" required:"" min:"1" max:"65536"`
+	EP           int          `key:"ep" doc:"expert-parallel ranks a stage" default:"1" min:"1" max:"65536" when:"experts"`
+	ETP          int          `key:"etp" doc:"GPUs that share an expert" default:"1" min:"1" max:"65536" when:"experts"`
+	GPUs         int          `key:"gpus" doc:"GPUs of the job; what pipeline and stages leave over makes replicas" required:"" min:"1" max:"100000000"`
+	Schedule     string       `key:"schedule" doc:"order of forward and backward passes in a stage" default:"1f1b" choices:"1f1b|gpipe|interleaved-1f1b"`
+	Chunks       int          `key:"virtual_stages" doc:"model chunks that a stage holds" required:"" computed:"" min:"2" max:"65536" when:"schedule=interleaved-1f1b"`
+	ReplicaMode  string       `key:"replicas" doc:"which replicas are played: one for all, all of them together, or each unlike one by itself" default:"auto" choices:"auto|single|all|decomposed" when:"fabric.kind=ocs-pods|scaleup"`
+	Flows        string       `key:"flows" doc:"whether the flows of a stage's GPUs are one transfer or each its own" default:"aggregated" choices:"aggregated|per-gpu" when:"fabric.kind=ocs-pods|scaleup"`
+	Preset       string       `key:"preset" doc:"modelling choices, for what follows" default:"calibrated" choices:"@presets"`
+	Choices      Choices      `inline:""`
+	Arch         Architecture `table:"architecture" doc:"A model that is no preset. A preset model has these values of its own, and the table is refused beside it."`
 }
 
 // StageGPUs returns the number of GPUs of a pipeline stage: an expert-parallel group where there are experts, else a
@@ -52,9 +56,17 @@ func (s *Spec) StageGPUs() int {
 // Replicas returns the number of data-parallel replicas (for MoE models expert-data-parallel ones).
 func (s *Spec) Replicas() int { return s.GPUs / (s.PP * s.StageGPUs()) }
 
+// TensorGroups returns the tensor-parallel groups in a stage.
+func (s *Spec) TensorGroups() int { return s.StageGPUs() / s.TP }
+
+// PeerNeighbours returns the neighbouring replicas on the ring: 0, 1 or 2 for one, two or more replicas.
+func (s *Spec) PeerNeighbours() int { return min(s.Replicas()-1, 2) }
+
 // Check fails when the parts do not make whole stages and replicas.
 func (s *Spec) Check() error {
 	switch {
+	case s.Schedule != "" && s.Schedule != OneFOneB && s.Schedule != GPipe && s.Schedule != Interleaved:
+		return fmt.Errorf("training: unknown schedule %q", s.Schedule)
 	case s.TP < 1 || s.PP < 1 || s.EP < 1 || s.ETP < 1 || s.Chunks < 1 || s.Microbatches < 1:
 		return fmt.Errorf("training: parallelism and micro-batches must be at least 1")
 	case s.GPUs%(s.PP*s.StageGPUs()) != 0 || s.Replicas() < 1:
@@ -64,7 +76,7 @@ func (s *Spec) Check() error {
 	case s.PP*s.Chunks > s.Arch.Layers:
 		return fmt.Errorf("training: %d stages of %d chunks for %d layers", s.PP, s.Chunks, s.Arch.Layers)
 	case s.Chunks > 1 && s.Schedule != Interleaved:
-		return fmt.Errorf("training: %d chunks a stage need the schedule %v, not %v", s.Chunks, Interleaved, s.Schedule)
+		return fmt.Errorf("training: %d chunks a stage need the schedule %s, not %s", s.Chunks, Interleaved, s.Schedule)
 	case s.Schedule == Interleaved && s.Microbatches%s.PP != 0:
 		return fmt.Errorf("training: %d micro-batches are not a multiple of PP %d", s.Microbatches, s.PP)
 	case !(s.Choices.EffectiveTFLOPS > 0) || !(s.Choices.BackwardRatio >= 0):
@@ -77,7 +89,7 @@ func (s *Spec) Check() error {
 // layer-granular), and the index of its first.
 func (s *Spec) layers(v int) (first, count float64) {
 	n, l := s.PP*s.Chunks, s.Arch.Layers
-	if !s.Choices.LayerGranular {
+	if s.Choices.StageSplit != "layers" {
 		each := float64(l) / float64(n)
 		return float64(v) * each, each
 	}
@@ -96,7 +108,7 @@ func (s *Spec) dense(v int) float64 {
 	switch {
 	case s.Arch.Experts == 0:
 		return count
-	case !s.Choices.LayerGranular:
+	case s.Choices.StageSplit != "layers":
 		return float64(s.Arch.DenseLayers) / float64(s.PP*s.Chunks)
 	}
 	return min(count, max(0, float64(s.Arch.DenseLayers)-first))
@@ -111,7 +123,7 @@ func (s *Spec) ForwardSeconds(v int) float64 {
 	if a.Experts > 0 {
 		moe := layers - dense
 		active += moe * float64(a.TopK+a.SharedExperts) * a.ExpertParameters()
-		if c.RouterAllLayers {
+		if c.RouterFLOPs == "all-layers" {
 			active += layers * a.RouterParameters()
 		} else {
 			active += moe * a.RouterParameters()
@@ -121,7 +133,7 @@ func (s *Spec) ForwardSeconds(v int) float64 {
 		active += float64(a.Vocab) * float64(a.Hidden)
 	}
 	perToken := 2*active + 4*float64(s.Sequence)*a.AttentionWidth()*layers
-	if c.CausalAttention {
+	if c.AttentionFLOPs == "causal" {
 		perToken -= 2 * float64(s.Sequence) * a.AttentionWidth() * layers
 	}
 	tokens := float64(s.Sequence * s.Microbatch * c.ConcurrentMicrobatches)

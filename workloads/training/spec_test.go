@@ -35,7 +35,10 @@ func TestVariantsConserve(t *testing.T) {
 				granular   bool
 			}{{s.PP, 1, true}, {s.PP, 2, true}, {s.PP, 2, false}, {1, 1, true}, {3, 1, true}, {2, 5, true}, {7, 1, false}} {
 				v := s
-				v.PP, v.Chunks, v.Choices.LayerGranular = cut.pp, cut.chunks, cut.granular
+				v.PP, v.Chunks, v.Choices.StageSplit = cut.pp, cut.chunks, "even"
+				if cut.granular {
+					v.Choices.StageSplit = "layers"
+				}
 				if cut.chunks > 1 {
 					v.Schedule = training.Interleaved
 				}
@@ -52,11 +55,11 @@ func TestVariantsConserve(t *testing.T) {
 	}
 }
 
-// TestLayerGranular: whole layers, the first stages one more, and of DeepSeek's dense layers all in the first stage,
+// TestWholeLayers: whole layers, the first stages one more, and of DeepSeek's dense layers all in the first stage,
 // which then holds no experts.
-func TestLayerGranular(t *testing.T) {
+func TestWholeLayers(t *testing.T) {
 	s, _ := table1(t, "deepseek-671b")
-	s.Choices.LayerGranular = true
+	s.Choices.StageSplit = "layers"
 	// 61 layers on 16 stages: 13 stages of 4, 3 of 3
 	for v := range s.PP {
 		if v == 0 || v == 13 {

@@ -1,0 +1,90 @@
+package training
+
+// Preset is a named set of modelling choices for training.
+type Preset struct {
+	Name, Doc string
+	choices   func(t *Spec) Choices
+}
+
+// Presets are all presets, the default first. None says what a GPU achieves:
+// that belongs to the model.
+var Presets = []Preset{
+	{
+		Name: "calibrated",
+		Doc: "comes nearest to the figures of the DELTA paper. For models with experts it takes the pipeline " +
+			"traffic of all tensor-parallel groups of a stage, but the compute time of one micro-batch",
+		choices: func(*Spec) Choices { return calibrated },
+	},
+	{
+		Name: "consistent",
+		Doc:  "as calibrated, but compute time counts every micro-batch whose traffic counts, and only layers with experts have routers",
+		choices: func(t *Spec) Choices {
+			c := calibrated
+			if t.TP > 0 && t.Arch.Experts > 0 {
+				c.ConcurrentMicrobatches = max(1, t.TensorGroups())
+			}
+			c.RouterFLOPs = "moe-layers"
+			return c
+		},
+	},
+	{
+		Name: "layered",
+		Doc:  "as calibrated, but stages hold whole layers, and embedding and output head count",
+		choices: func(*Spec) Choices {
+			c := calibrated
+			c.StageSplit = "layers"
+			c.Embedding = true
+			return c
+		},
+	},
+}
+
+var calibrated = Choices{
+	BackwardRatio:          2,
+	AttentionFLOPs:         "causal",
+	StageSplit:             "even",
+	Embedding:              false,
+	ConcurrentMicrobatches: 1,
+	ActivationBytes:        2,
+	GradientBytes:          4,
+	ParameterBytes:         2,
+	SequenceParallel:       true,
+	Ring:                   "bidirectional",
+	RouterFLOPs:            "all-layers",
+}
+
+// PresetNames returns the names of the presets, the default first.
+func PresetNames() []string {
+	names := make([]string, len(Presets))
+	for i := range Presets {
+		names[i] = Presets[i].Name
+	}
+	return names
+}
+
+// preset returns the preset of s; the first one stands in for an unknown one.
+func (s *Spec) preset() *Preset {
+	for i := range Presets {
+		if Presets[i].Name == s.Preset {
+			return &Presets[i]
+		}
+	}
+	return &Presets[0]
+}
+
+// Defaults returns a copy of s with the defaults that follow from other keys.
+func (s *Spec) Defaults() *Spec {
+	d := *s
+	d.Chunks = 1
+	d.Choices = s.preset().choices(s)
+	a, m := &s.Arch, &d.Arch
+	d.Choices.EffectiveTFLOPS, m.EffectiveTFLOPS = a.EffectiveTFLOPS, s.Choices.EffectiveTFLOPS
+	m.KVHeads, m.FFN, m.HeadDim, m.ExpertFFN = a.Heads, 4*a.Hidden, 0, 0
+	if a.Attention != "mla" && a.Heads > 0 {
+		m.HeadDim = a.Hidden / a.Heads
+	}
+	if a.Experts > 0 {
+		m.ExpertFFN = a.FFN
+	}
+	return &d
+}
