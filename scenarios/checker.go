@@ -75,7 +75,7 @@ func (c *checker) kind(section string) *kind {
 	if section == "fabric" {
 		head.Specs[0] = &c.s.Fabric.FabricKind
 	}
-	t := schema.New(c.s.names(false), head).Tables[0]
+	t := schema.New(&schema.Names{Choices: choices()}, head).Tables[0]
 	assume := func(name string) *kind {
 		if name != "" {
 			t.Set(t.Keys[0], 0, name)

@@ -17,11 +17,14 @@ const maxJobs = 100
 // has them, or none that is known.
 func (c *checker) jobsGiven() bool {
 	v, given := c.Root["job"]
+	if !given {
+		return false
+	}
 	list, isList := v.([]any)
 	name, _ := schema.Child(c.Root, "fabric")["kind"].(string)
 	fabric := findKind("fabric", name)
 	has := fabric == nil || schemaOf(&Scenario{}, true, fabric).Table("job") != nil
-	return given && has && !(isList && len(list) == 0)
+	return has && !(isList && len(list) == 0)
 }
 
 // resolveJobs checks a scenario of several jobs: what stands at the top, then

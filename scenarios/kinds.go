@@ -24,13 +24,16 @@ type kind struct {
 
 // kinds are all known kinds, which nobody changes.
 func kinds() []*kind {
-	known.once.Do(func() { known.kinds = listKinds() })
+	known.kindsOnce.Do(func() { known.kinds = listKinds() })
 	return known.kinds
 }
 
+// known is what all scenarios share, which nobody changes.
 var known struct {
-	once  sync.Once
-	kinds []*kind
+	kindsOnce, choicesOnce sync.Once
+
+	kinds   []*kind
+	choices map[string]schema.Choices
 }
 
 func listKinds() []*kind {

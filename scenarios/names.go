@@ -13,6 +13,11 @@ import (
 
 // choices are the lists of names that keys choose from.
 func choices() map[string]schema.Choices {
+	known.choicesOnce.Do(func() { known.choices = listChoices() })
+	return known.choices
+}
+
+func listChoices() map[string]schema.Choices {
 	return map[string]schema.Choices{
 		"workloads":    {Names: func() []string { return kindNames("workload") }},
 		"fabrics":      {Names: func() []string { return kindNames("fabric") }},

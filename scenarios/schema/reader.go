@@ -131,7 +131,7 @@ func (r *Reader) read(t *Table) {
 			r.seen[t.at(i)] = true
 		}
 		for _, k := range t.Keys {
-			path := JoinPath(t.at(i), k.Name)
+			path := t.pathOf(k, i)
 			v, given := row[k.Name]
 			if !given || r.seen[path] { // kind was read before
 				continue
@@ -154,7 +154,7 @@ func (r *Reader) fill() {
 		}
 		for i := range t.elements() {
 			for _, k := range t.Keys {
-				if !r.seen[JoinPath(t.at(i), k.Name)] && !slices.Contains(t.Lent, k.Name) {
+				if !r.seen[t.pathOf(k, i)] && !slices.Contains(t.Lent, k.Name) {
 					t.fill(k, i)
 				}
 			}
@@ -196,7 +196,7 @@ func (r *Reader) used(t *Table, k *Key, i int) {
 	if when != nil && !r.OK(when.Keys...) {
 		return
 	}
-	path := JoinPath(t.at(i), k.Name)
+	path := t.pathOf(k, i)
 	switch applies := when.Applies(); {
 	case r.seen[path] && !applies && r.Switched(path, when.Keys...):
 		t.reset(k, i)

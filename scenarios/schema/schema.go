@@ -63,9 +63,15 @@ type Table struct {
 	part   *Part
 	of     []reflect.Value // the structs of Keys, or the slice of an array
 	when   []string        // the conditions of all keys of each of these
-	spec   []int           // which of these each key belongs to
+	bound  []bound         // by key
+}
 
-	restricted map[string]*Condition
+// bound is what a key is in the tables of one file.
+type bound struct {
+	path  string     // of the key; of an array's it is not used
+	spec  int        // in Table.of
+	used  *Condition // nil of none
+	asked bool       // used is known
 }
 
 // New returns the schema of a file of those parts. The names resolve what tags of theirs name.
@@ -92,22 +98,31 @@ func (s *Schema) add(p *Part) {
 			t = t.Elem()
 		}
 		l := layoutOf(t)
-		for _, k := range l.keys {
-			own.Keys, own.spec = append(own.Keys, k), append(own.spec, n)
-		}
+		own.add(l.keys, n)
 		for _, below := range l.tables {
 			path := p.Path + "." + below.path
 			parent, _ := CutLast(path) // whose keys its condition is about
-			tables = append(tables, &Table{
-				Path: path, Doc: below.doc, When: s.condition(parent, below.when), Keys: below.keys,
-				schema: s, part: p, of: []reflect.Value{v}, when: []string{when}, spec: make([]int, len(below.keys)),
-			})
+			inner := &Table{
+				Path: path, Doc: below.doc, When: s.condition(parent, below.when),
+				schema: s, part: p, of: []reflect.Value{v}, when: []string{when},
+			}
+			inner.add(below.keys, 0)
+			tables = append(tables, inner)
 		}
 	}
 	for _, t := range tables {
 		if len(t.Keys) > 0 {
 			s.Tables = append(s.Tables, t)
 		}
+	}
+}
+
+// add appends keys of one of the table's structs.
+func (t *Table) add(keys []*Key, spec int) {
+	t.Keys = append(t.Keys, keys...)
+	t.bound = slices.Grow(t.bound, len(keys))
+	for _, k := range keys {
+		t.bound = append(t.bound, bound{path: JoinPath(t.Path, k.Name), spec: spec})
 	}
 }
 
@@ -137,23 +152,26 @@ func (t *Table) Find(name string) *Key {
 
 // Used returns the condition for the use of a key, nil of none.
 func (t *Table) Used(k *Key) *Condition {
-	if c, ok := t.restricted[k.Name]; ok {
-		return c
+	b := t.bind(k)
+	if b.asked {
+		return b.used
 	}
 	expr := k.when
-	if also := t.when[t.spec[slices.Index(t.Keys, k)]]; also != "" {
+	if also := t.when[b.spec]; also != "" {
 		expr = strings.TrimSuffix(also+" & "+expr, " & ")
 	}
-	return t.schema.condition(t.Path, expr)
+	b.used, b.asked = t.schema.condition(t.Path, expr), true
+	return b.used
 }
 
 // Restrict has a key be used on another condition than its tag says.
 func (t *Table) Restrict(name string, c *Condition) {
-	if t.restricted == nil {
-		t.restricted = map[string]*Condition{}
-	}
-	t.restricted[name] = c
+	b := t.bind(t.Find(name))
+	b.used, b.asked = c, true
 }
+
+// bind returns what a key is here.
+func (t *Table) bind(k *Key) *bound { return &t.bound[slices.Index(t.Keys, k)] }
 
 // Names returns the names of the keys, and of tables in the elements.
 func (t *Table) Names() []string {
@@ -186,12 +204,20 @@ func (t *Table) at(i int) string {
 	return t.Path
 }
 
+// pathOf returns the path of k in element i.
+func (t *Table) pathOf(k *Key, i int) string {
+	if t.IsArray() {
+		return JoinPath(t.at(i), k.Name)
+	}
+	return t.bind(k).path
+}
+
 // Field returns what k sets in element i: of one that is not kept, something else.
 func (t *Table) Field(k *Key, i int) reflect.Value {
 	if !k.kept {
 		return reflect.New(k.Type).Elem()
 	}
-	v := t.of[t.spec[slices.Index(t.Keys, k)]]
+	v := t.of[t.bind(k).spec]
 	if v.Kind() == reflect.Slice {
 		v = v.Index(i)
 	}
@@ -237,7 +263,7 @@ func (t *Table) fill(k *Key, i int) {
 		}
 		field.Set(v)
 	case k.computed && t.part.Defaults != nil:
-		of := t.of[t.spec[slices.Index(t.Keys, k)]].Type()
+		of := t.of[t.bind(k).spec].Type()
 		if of.Kind() == reflect.Slice {
 			of = of.Elem()
 		}
