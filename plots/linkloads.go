@@ -2,6 +2,7 @@ package plots
 
 import (
 	"fmt"
+	"image/color"
 	"math"
 	"strings"
 
@@ -21,8 +22,6 @@ type linkLoads struct {
 	at      [][]int  // by dimension and direction: the link that leaves a node, or -1
 	most    float64  // of links that are up
 	peaks   []int    // the links that carry it
-	down    int      // links
-	drained int      // links
 	tile    tileGrid // how a panel is laid out
 }
 
@@ -81,12 +80,6 @@ func newLinkLoads(l *result.Lattice) *linkLoads {
 		place := &k.at[direction(&link)][link.From]
 		if *place < 0 || l.Links[*place].Load < link.Load { // of parallel links the one that carries more
 			*place = i
-		}
-		switch link.State {
-		case "down":
-			k.down++
-		case "drained":
-			k.drained++
 		}
 		k.most = max(k.most, link.Load)
 	}
@@ -168,13 +161,13 @@ func (k *linkLoads) figure(policy, subtitle string) sheet.Figure {
 
 // carried words the largest load of a direction.
 func (k *linkLoads) carried(dir int) string {
-	most, some := 0.0, false
+	most := -1.0
 	for _, i := range k.at[dir] {
 		if i >= 0 {
-			most, some = max(most, k.lattice.Links[i].Load), true
+			most = max(most, k.lattice.Links[i].Load)
 		}
 	}
-	if !some {
+	if most < 0 {
 		return ": no links"
 	}
 	return ": up to " + loadText(most)
@@ -193,10 +186,10 @@ func (k *linkLoads) peak() string {
 	if len(k.peaks) == 0 {
 		return "no link carries anything"
 	}
-	text := fmt.Sprintf("most loaded: %s %s on %s of %s", loadText(k.most), k.lattice.Unit, sheet.Plural(len(k.peaks), "link"), text.Thousands(float64(len(k.lattice.Links))))
+	peak := fmt.Sprintf("most loaded: %s %s on %s of %s", loadText(k.most), k.lattice.Unit, text.Plural(len(k.peaks), "link"), text.Count(len(k.lattice.Links)))
 	const named = 4
 	if !k.outlined() {
-		return text + ", too many to outline"
+		return peak + ", too many to outline"
 	}
 	var names []string
 	for _, i := range k.peaks[:min(named, len(k.peaks))] {
@@ -204,9 +197,9 @@ func (k *linkLoads) peak() string {
 		names = append(names, coordinates(k.lattice.Dims, l.From)+" "+directionName(direction(l)))
 	}
 	if len(k.peaks) > named {
-		return text + ", among them " + strings.Join(names, ", ")
+		return peak + ", among them " + strings.Join(names, ", ")
 	}
-	return text + ": " + strings.Join(names, ", ")
+	return peak + ": " + strings.Join(names, ", ")
 }
 
 // outlined tells whether so few links carry the most that outlines help.
@@ -217,13 +210,12 @@ func (k *linkLoads) outlined() bool {
 
 // reading says how to read the tiles.
 func (k *linkLoads) reading() string {
-	switch {
-	case k.dims[2] > 1:
-		return "A tile is a node, its colour the load of the link that leaves it that way; x to the right, y up, a block a slice of z."
-	case k.dims[1] > 1:
-		return "A tile is a node, its colour the load of the link that leaves it that way; x to the right, y up."
+	ways := []string{"x to the right", "y up", "a block a slice of z"}
+	shown := 1
+	for i := 1; i < len(k.dims) && k.dims[i] > 1; i++ {
+		shown++
 	}
-	return "A tile is a node, its colour the load of the link that leaves it that way; x to the right."
+	return "A tile is a node, its colour the load of the link that leaves it that way; " + strings.Join(ways[:shown], ", ") + "."
 }
 
 // coordinates writes a node as "(1,0,3)"; the last dimension is the fastest.
@@ -238,22 +230,25 @@ func coordinates(dims []int, node int) string {
 
 func (k *linkLoads) legend() []sheet.Entry {
 	var legend []sheet.Entry
-	if k.outlined() {
-		legend = append(legend, sheet.Entry{Text: "most loaded", Sample: func(c draw.Canvas, lo, hi vg.Point) {
-			x := (lo.X + hi.X) / 2
-			paintTile(c, x-5, (lo.Y+hi.Y)/2-5, 10, sheet.Heat(1))
-			outlineTile(c, x-5, (lo.Y+hi.Y)/2-5, 10)
-		}})
+	add := func(text, state string, shown bool) {
+		const side = 10
+		if shown {
+			legend = append(legend, sheet.Entry{Text: text, Sample: func(c draw.Canvas, lo, hi vg.Point) {
+				at := sheet.Point((lo.X+hi.X-side)/2, (lo.Y+hi.Y-side)/2)
+				sheet.FillBox(c, sheet.Heat(1), at.X, at.X+side, at.Y, at.Y+side)
+				markTile(c, state, at, side)
+			}})
+		}
 	}
-	if k.down > 0 {
-		legend = append(legend, sheet.Entry{Text: sheet.Plural(k.down, "link") + " down", Sample: func(c draw.Canvas, lo, hi vg.Point) {
-			deadTile(c, (lo.X+hi.X)/2-5, (lo.Y+hi.Y)/2-5, 10)
-		}})
-	}
-	if k.drained > 0 {
-		legend = append(legend, sheet.Entry{Text: sheet.Plural(k.drained, "link") + " drained", Sample: func(c draw.Canvas, lo, hi vg.Point) {
-			drainedTile(c, (lo.X+hi.X)/2-5, (lo.Y+hi.Y)/2-5, 10)
-		}})
+	add("most loaded", mostLoaded, k.outlined())
+	for _, state := range []string{down, drained} {
+		n := 0
+		for i := range k.lattice.Links {
+			if k.lattice.Links[i].State == state {
+				n++
+			}
+		}
+		add(text.Plural(n, "link")+" "+state, state, n > 0)
 	}
 	return legend
 }
@@ -285,4 +280,109 @@ func (k *linkLoads) bar(height vg.Length) *plot.Plot {
 	}
 	bar.Y.Tick.Marker = ticks
 	return bar
+}
+
+// corner is the lower left corner of a node's tile.
+func (k *linkLoads) corner(c draw.Canvas, node int) vg.Point {
+	dims := k.dims
+	z := node % dims[2]
+	y := node / dims[2] % dims[1]
+	x := node / dims[2] / dims[1]
+	g := &k.tile
+	block := sheet.Point(
+		c.Min.X+vg.Length(z%g.columns)*g.tile*(vg.Length(dims[0])+sliceGap),
+		c.Max.Y-vg.Length(z/g.columns)*(g.tile*vg.Length(dims[1])+sliceLabel)-g.tile*vg.Length(dims[1]))
+	return sheet.Point(block.X+g.tile*vg.Length(x), block.Y+g.tile*vg.Length(y))
+}
+
+// paint draws the panel of a direction.
+func (k *linkLoads) paint(c draw.Canvas, dir int) {
+	const shades = 128
+	var tiles [shades + 1]sheet.Bars // tiles of one colour are drawn at once
+	side := k.tile.tile
+	edge := func(v vg.Length) (lo, hi vg.Length) { return v + 0.35, v + side - 0.35 }
+	if side < 2.5 { // no room for gaps; whole pixels, or tiles would have seams
+		edge = func(v vg.Length) (lo, hi vg.Length) { return sheet.Snap(v), sheet.Snap(v + side) }
+	}
+	add := func(b *sheet.Bars, p vg.Point) {
+		x0, x1 := edge(p.X)
+		y0, y1 := edge(p.Y)
+		b.Add(x0, x1, y0, y1)
+	}
+	var absent sheet.Bars
+	marked := map[string][]vg.Point{}
+	for node, i := range k.at[dir] {
+		p := k.corner(c, node)
+		if i < 0 {
+			add(&absent, p)
+			continue
+		}
+		l := &k.lattice.Links[i]
+		if l.State == "" || l.State == drained && l.Load > 0 {
+			share := 0.0
+			if k.most > 0 {
+				share = l.Load / k.most
+			}
+			add(&tiles[int(share*shades+0.5)], p)
+		}
+		marked[l.State] = append(marked[l.State], p)
+		if sheet.Near(l.Load, k.most) && k.outlined() {
+			marked[mostLoaded] = append(marked[mostLoaded], p)
+		}
+	}
+	absent.Fill(c, sheet.Band)
+	for i := range tiles {
+		tiles[i].Fill(c, sheet.Heat(float64(i)/shades))
+	}
+	for _, state := range []string{drained, down, mostLoaded} {
+		for _, p := range marked[state] {
+			markTile(c, state, p, side)
+		}
+	}
+	k.slices(c)
+}
+
+// slices labels the blocks.
+func (k *linkLoads) slices(c draw.Canvas) {
+	if len(k.lattice.Dims) < 3 {
+		return
+	}
+	wide := k.tile.tile * vg.Length(k.dims[0])
+	style := sheet.Aligned(sheet.Sans(min(sheet.SmallSize, max(wide*0.45, 5)), sheet.Dim), draw.XCenter, draw.YTop)
+	for z := range k.dims[2] {
+		text := fmt.Sprintf("z = %d", z)
+		if style.Width(text) > wide {
+			text = fmt.Sprint(z)
+		}
+		p := k.corner(c, z) // of the node at x = y = 0
+		c.FillText(style, sheet.Point(p.X+wide/2, p.Y-1), text)
+	}
+}
+
+// States of links, and what the most loaded are marked as.
+const (
+	down, drained = "down", "drained"
+	mostLoaded    = "most"
+)
+
+// markTile draws a tile of a state at its lower left corner: black with a cross, grey with stripes, or an outline.
+func markTile(c draw.Canvas, state string, p vg.Point, side vg.Length) {
+	at := func(x, y vg.Length) vg.Point { return sheet.Point(p.X+x*side, p.Y+y*side) }
+	const visible = 3 // points of a side, of lines
+	switch state {
+	case mostLoaded:
+		half := min(max(side*0.16, 0.5), 1.6) / 2
+		c.StrokeLines(draw.LineStyle{Color: sheet.Vermillion, Width: 2 * half}, sheet.Ring4(p.X+half, p.X+side-half, p.Y+half, p.Y+side-half))
+	case down:
+		sheet.FillBox(c, sheet.Black, p.X, p.X+side, p.Y, p.Y+side)
+		if side >= visible {
+			c.StrokeLines(draw.LineStyle{Color: sheet.White, Width: max(0.5, side*0.08)}, []vg.Point{at(0.22, 0.22), at(0.78, 0.78)}, []vg.Point{at(0.22, 0.78), at(0.78, 0.22)})
+		}
+	case drained:
+		sheet.FillBox(c, color.RGBA{0xbb, 0xbb, 0xbb, 0xff}, p.X, p.X+side, p.Y, p.Y+side)
+		if side >= visible {
+			c.StrokeLines(draw.LineStyle{Color: sheet.Ink, Width: max(0.4, side*0.06)},
+				[]vg.Point{at(0, 0.5), at(0.5, 1)}, []vg.Point{at(0, 0), at(1, 1)}, []vg.Point{at(0.5, 0), at(1, 0.5)})
+		}
+	}
 }

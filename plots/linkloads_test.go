@@ -59,8 +59,8 @@ func TestTilesApart(t *testing.T) {
 func TestLinkLoads(t *testing.T) {
 	l := twistedFault.lattice()
 	k := newLinkLoads(l)
-	if k.down != 4 || k.drained != 0 {
-		t.Errorf("%d links down, %d drained, want 4 and 0", k.down, k.drained)
+	if legend := k.legend(); legend[len(legend)-1].Text != "4 links down" {
+		t.Errorf("the legend ends with %q", legend[len(legend)-1].Text)
 	}
 	most, placed := 0.0, 0
 	for dir, at := range k.at {

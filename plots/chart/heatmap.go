@@ -1,8 +1,11 @@
 package chart
 
 import (
+	"fmt"
 	"image/color"
 	"math"
+	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -12,13 +15,14 @@ import (
 	"sim/scenarios/result"
 )
 
+const logTiles = "tiles stand side by side, so log_x and log_y mean nothing there"
+
 var heatKind = kind{
 	name: "heatmap", draw: (*view).heatmap, takes: []string{"take"}, tiles: true,
 	needs: map[string]string{"x": "", "y": "", "z": "the metric that colours the heat map"},
 	without: map[string]string{
 		"series": "a heat map has no series; y names the axis that goes up, panels what there is a map for",
-		"log_x":  "a heat map has a row or column for each value, so log_x and log_y mean nothing there",
-		"log_y":  "a heat map has a row or column for each value, so log_x and log_y mean nothing there",
+		"log_x":  logTiles, "log_y": logTiles,
 	},
 	roles: func(v *view) (err error) {
 		if v.spec.Y != "" {
@@ -38,15 +42,15 @@ var heatKind = kind{
 // heatChart is a heat map, or several.
 type heatChart struct {
 	*table
+	v      *view
 	q      quantity
-	lo, hi float64 // values at the ends of the scale of colours
+	lo, hi float64      // values at the ends of the scale of colours
+	ends   [][2]float64 // the least and the greatest by panel
+	twists bool         // tiles are twist patterns
+	own    bool         // panels have colours by ends of their own
 }
 
-const (
-	tallest    = 44 // a tile, in points
-	heatHeight = 300
-)
-
+// heatmap draws a map, or one of twist patterns, which have places and outlines of their own.
 func (v *view) heatmap(t *result.SweepTimings) (*sheet.Sheet, error) {
 	m, err := v.measure(v.spec.Z, t)
 	if err != nil {
@@ -56,121 +60,179 @@ func (v *view) heatmap(t *result.SweepTimings) (*sheet.Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &heatChart{table: tab, lo: math.Inf(1), hi: math.Inf(-1)}
-	blank := false
-	for _, s := range tab.at {
-		if s.n > 0 {
-			h.lo, h.hi = min(h.lo, s.mean), max(h.hi, s.mean)
+	h := &heatChart{table: tab, v: v, lo: math.Inf(1), hi: math.Inf(-1), twists: v.spec.Kind == "twists"}
+	widest := 0.0
+	for p := range v.panels.levels {
+		ends := [2]float64{math.Inf(1), math.Inf(-1)}
+		for _, value := range h.values(p) {
+			ends = [2]float64{min(ends[0], value), max(ends[1], value)}
 		}
-		blank = blank || s.n == 0
+		h.ends = append(h.ends, ends)
+		h.lo, h.hi, widest = min(h.lo, ends[0]), max(h.hi, ends[1]), max(widest, ends[1]-ends[0])
 	}
 	if from := v.spec.From; from != nil {
 		h.lo, h.hi = min(h.lo, *from), max(h.hi, *from)
 	}
+	const unlike = 2 // times what the widest panel spans
+	h.own = h.twists && v.spec.From == nil && h.hi-h.lo > unlike*widest && widest > 0
 	h.q = v.quantityOf(m.name, "", h.lo, h.hi, true)
+	const high, tallest, lowest = 300, 44, 60 // points: a map, a tile, for the colour bar
+	bar := h.bar(high)
+	least, flat := vg.Length(120), vg.Length(15) // points: of a map, of a tile for a number
+	what := " over " + v.x.words + " and " + v.series.words
+	if h.twists {
+		least, flat, what = 215, 26, " under every twist"
+		for p := range h.ends {
+			v.after = append(v.after, h.extremes(p))
+		}
+	}
 	panels := v.panelsOf()
-	bar := h.bar(heatHeight)
-	const least, lowest, flat = 120, 60, 15 // points: of a map, for the colour bar, for a number
 	g := layout(len(panels), least, sheet.ColorRoom(bar))
-	tile := max(min(g.width/vg.Length(h.width)*0.8, tallest), min(flat, heatHeight/vg.Length(h.series)))
-	g.height = max(min(tile*vg.Length(h.series), heatHeight), lowest)
-	bar = h.bar(min(g.height*vg.Length(1+(len(panels)-1)/g.cols), sheet.BarLength))
-	labels, _ := v.x.ticksOf(v.spec.XLabel)
+	tile := max(min(g.width/vg.Length(h.width)*0.8, tallest), min(flat, high/vg.Length(h.series)))
+	g.height = max(min(tile*vg.Length(h.series), high), lowest)
+	columns, across := v.x.ticksOf(v.spec.XLabel)
 	rows, up := v.series.ticksOf(v.spec.YLabel)
 	for i, p := range panels {
-		tileAxes(p, g, i, labels, rows)
+		sheet.Categories(p, columns, g.width)
+		sheet.SetRange(&p.Y, -0.5, float64(len(rows))-0.5)
+		p.X.Width, p.Y.Width, p.Y.Tick.Length = 0, 0, 0
+		const longest = 120
+		var ticks plot.ConstantTicks
+		step := max(1, int(math.Ceil(sheet.TickSize*1.1*float64(len(rows))/float64(g.height))))
+		for r := 0; r < len(rows) && i%g.cols == 0; r += step {
+			ticks = append(ticks, plot.Tick{Value: float64(r), Label: sheet.Fit(p.Y.Tick.Label, rows[r], longest)})
+		}
+		p.Y.Tick.Marker = ticks
 		p.Add(sheet.PlotFunc(func(c draw.Canvas, _ *plot.Plot) { h.draw(c, i) }))
 	}
-	s := v.page(h.q.words+" over "+v.x.words+" and "+v.series.words, panels, g, v.x.title(v.spec.XLabel), up)
-	s.Blocks[0].AddColors(bar)
+	s := v.page(h.q.words+what, panels, g, across, up)
+	s.Blocks[0].AddColors(h.bar(min(g.height*vg.Length(1+(len(panels)-1)/g.cols), sheet.BarLength)))
 	v.noteSpread(tab, "A tile is")
 	s.Notes = v.notes
-	if blank {
+	if h.own {
+		s.Notes = append(s.Notes, "Values of the panels lie far apart: each panel has colours of its own, from its least value to its greatest.")
+	}
+	blank := slices.ContainsFunc(tab.at, func(s spread) bool { return s.n == 0 })
+	switch {
+	case h.twists:
+		s.Legend = h.legend(m.name)
+		if blank {
+			s.Notes = append(s.Notes, "Blank tiles are patterns that the sweep lacks or that have no value.")
+		}
+	case blank:
 		s.Notes = append(s.Notes, "Crossed tiles have no value.")
 	}
 	return s, nil
 }
 
-// tileAxes labels the columns of a panel of tiles, and the rows where it is the first of its row.
-func tileAxes(p *plot.Plot, g grid, panel int, columns, rows []string) {
-	sheet.Categories(p, columns, g.width)
-	sheet.SetRange(&p.Y, -0.5, float64(len(rows))-0.5)
-	p.X.Width, p.Y.Width, p.Y.Tick.Length = 0, 0, 0
-	const longest = 120
-	var ticks plot.ConstantTicks
-	step := max(1, int(math.Ceil(sheet.TickSize*1.1*float64(len(rows))/float64(g.height))))
-	for i := 0; i < len(rows) && panel%g.cols == 0; i += step {
-		ticks = append(ticks, plot.Tick{Value: float64(i), Label: sheet.Fit(p.Y.Tick.Label, rows[i], longest)})
+// values are those of a panel.
+func (h *heatChart) values(panel int) []float64 {
+	var out []float64
+	for _, s := range h.at[panel*h.series*h.width : (panel+1)*h.series*h.width] {
+		if s.n > 0 {
+			out = append(out, s.mean)
+		}
 	}
-	p.Y.Tick.Marker = ticks
+	return out
 }
 
 // bar is the colour bar, of a height.
 func (h *heatChart) bar(height vg.Length) *plot.Plot {
-	return sheet.ColorBar(h.q.label, h.q.unit, h.lo, h.hi, height)
+	if !h.own {
+		return sheet.ColorBar(h.q.label, h.q.unit, h.lo, h.hi, height)
+	}
+	bar := sheet.ColorBar(h.q.words, sheet.Plainly, 0, 1, height) // panels may have units of their own
+	bar.Y.Tick.Marker = sheet.Marks([]float64{0, 1}, []string{"least", "greatest"})
+	return bar
 }
 
-// draw draws a panel's tiles.
+// quantity is that of a panel, which may have a unit of its own.
+func (h *heatChart) quantity(panel int) quantity {
+	q := h.q
+	if q.named && h.own {
+		q.unit = sheet.TimeUnit(h.ends[panel][1])
+	}
+	return q
+}
+
+// color is that of a value of a panel: dark is low.
+func (h *heatChart) color(panel int, v float64) color.Color {
+	lo, hi := h.lo, h.hi
+	if h.own {
+		lo, hi = h.ends[panel][0], h.ends[panel][1]
+	}
+	if sheet.Near(lo, hi) {
+		return sheet.Heat(0)
+	}
+	return sheet.Heat((v - lo) / (hi - lo))
+}
+
+// draw draws a panel's tiles, from the top left.
 func (h *heatChart) draw(c draw.Canvas, panel int) {
 	size := c.Size()
-	edge := func(from, length vg.Length, i, n int) vg.Length { // whole pixels, or tiles would have seams
-		return sheet.Snap(from + length*vg.Length(i)/vg.Length(n))
+	w, high := size.X/vg.Length(h.width), size.Y/vg.Length(h.series)
+	q, span, shown, up := h.quantity(panel), h.hi-h.lo, h.at, vg.Length(0.5)
+	if h.twists { // there is a pattern below the number
+		span, up = h.ends[panel][1]-h.ends[panel][0], 0.64
+		shown = h.at[panel*h.series*h.width : (panel+1)*h.series*h.width]
 	}
-	var values []float64
-	for _, s := range h.at {
-		if s.n > 0 {
-			values = append(values, s.mean)
-		}
-	}
-	note := tileNumber(h.q, values, h.hi-h.lo, size.X/vg.Length(h.width)-3, size.Y/vg.Length(h.series))
-	for s := range h.series {
+	note := tileNumber(q, shown, span, w, high*2*(1-up))
+	for s := h.series - 1; s >= 0; s-- {
 		for g := range h.width {
-			x0, x1 := edge(c.Min.X, size.X, g, h.width), edge(c.Min.X, size.X, g+1, h.width)
-			y0, y1 := edge(c.Min.Y, size.Y, s, h.series), edge(c.Min.Y, size.Y, s+1, h.series)
+			// Whole pixels, or tiles would have seams.
+			x0, x1 := sheet.Snap(c.Min.X+w*vg.Length(g)), sheet.Snap(c.Min.X+w*vg.Length(g+1))
+			y0, y1 := sheet.Snap(c.Min.Y+high*vg.Length(s)), sheet.Snap(c.Min.Y+high*vg.Length(s+1))
 			cell := h.cell(panel, s, g)
-			if cell.n == 0 {
+			switch {
+			case cell.n == 0 && h.twists:
+				c.StrokeLines(draw.LineStyle{Color: sheet.Faint, Width: 0.6}, sheet.Ring4(x0+1, x1-1, y0+1, y1-1))
+				continue
+			case cell.n == 0:
 				sheet.FillBox(c, sheet.Band, x0, x1, y0, y1)
 				c.StrokeLines(draw.LineStyle{Color: sheet.Dim, Width: 0.5}, []vg.Point{sheet.Point(x0, y0), sheet.Point(x1, y1)}, []vg.Point{sheet.Point(x0, y1), sheet.Point(x1, y0)})
 				continue
 			}
-			clr := h.color(cell.mean)
+			clr := h.color(panel, cell.mean)
 			sheet.FillBox(c, clr, x0, x1, y0, y1)
-			note.write(c, clr, sheet.Point((x0+x1)/2, (y0+y1)/2+1), h.q, cell.mean)
+			if note.shown {
+				style := note.style
+				style.Color = sheet.Legible(clr)
+				c.FillText(style, sheet.Point((x0+x1)/2, y0+(y1-y0)*up+1), q.number(cell.mean, note.decimals))
+			}
+			if h.twists {
+				small := sheet.Aligned(sheet.Sans(min(sheet.NumberSize, w*0.24, high*0.3), sheet.Legible(clr)), draw.XCenter, draw.YCenter)
+				c.FillText(small, sheet.Point((x0+x1)/2, y0+high*0.24), bitsOf(twistAt(g, s), twistBits))
+			}
 		}
 	}
-}
-
-// color is that of a value: dark is low.
-func (h *heatChart) color(v float64) color.Color {
-	if sheet.Near(h.lo, h.hi) {
-		return sheet.Heat(0)
+	if h.twists {
+		h.outline(c, panel, w, high)
 	}
-	return sheet.Heat((v - h.lo) / (h.hi - h.lo))
 }
 
 // tileNumber decides how values that span so much stand in tiles of a size, if at all.
-func tileNumber(q quantity, values []float64, span float64, width, height vg.Length) numberNote {
+func tileNumber(q quantity, values []spread, span float64, width, height vg.Length) numberNote {
 	for _, try := range []struct {
 		size   vg.Length
 		digits int
 	}{{sheet.TickSize, 4}, {sheet.TickSize, 3}, {sheet.SmallSize, 3}, {sheet.NumberSize, 3}, {sheet.NumberSize, 2}} {
 		n := numberNote{style: sheet.Aligned(sheet.Sans(try.size, sheet.Ink), draw.XCenter, draw.YCenter), decimals: decimals(q, span, try.digits), shown: true}
-		fits := height >= try.size*1.15
-		for _, v := range values {
-			fits = fits && n.style.Width(q.number(v, n.decimals)) <= width
-		}
-		if fits {
+		if height >= try.size*1.15 && !slices.ContainsFunc(values, func(s spread) bool { return s.n > 0 && n.style.Width(q.number(s.mean, n.decimals)) > width-3 }) {
 			return n
 		}
 	}
 	return numberNote{}
 }
 
-// write writes a value on a tile of a colour.
-func (n *numberNote) write(c draw.Canvas, clr color.Color, at vg.Point, q quantity, v float64) {
-	if n.shown {
-		style := n.style
-		style.Color = sheet.Legible(clr)
-		c.FillText(style, at, q.number(v, n.decimals))
+// extremes words a panel's least and greatest value for its heading.
+func (h *heatChart) extremes(panel int) string {
+	ends, u := h.ends[panel], h.quantity(panel).unit
+	if !(ends[0] < ends[1]) {
+		return ""
 	}
+	text := strings.TrimSpace(fmt.Sprintf(": %s to %s %s", sheet.Digits(ends[0]*u.Per, 4), sheet.Digits(ends[1]*u.Per, 4), u.Name))
+	if h.v.panels.index < 0 {
+		return sheet.Sentence(h.q.words) + text
+	}
+	return text
 }

@@ -16,16 +16,12 @@ func unknownName(role, name string, known []string) error {
 	if name == "" {
 		return fmt.Errorf("%s is missing: name %s", role, orList(known))
 	}
-	hint := ""
-	if near := nearestName(name, known); near != "" {
-		hint = "; did you mean " + near + "?"
-	}
 	verb := "are"
 	if len(known) < 2 {
 		verb = "is only"
 	}
-	if hint != "" {
-		return fmt.Errorf("%s: there is no %q%s There %s %s", role, name, hint, verb, andList(known))
+	if near := nearestName(name, known); near != "" {
+		return fmt.Errorf("%s: there is no %q; did you mean %s? There %s %s", role, name, near, verb, andList(known))
 	}
 	return fmt.Errorf("%s: there is no %q; there %s %s", role, name, verb, andList(known))
 }
@@ -60,17 +56,14 @@ func listed(names []string, word string) string {
 // nearestName returns the known name, or the one with a known last part, that
 // name is most likely a slip of; "" when none is near.
 func nearestName(name string, known []string) string {
-	best, at := "", len(name)/3+1
+	forms := slices.Clone(known)
 	for _, k := range known {
-		for _, form := range []string{k, lastPart(k)} {
-			if abs := len(form) - len(name); abs < at && -abs < at {
-				if d := text.Edits(strings.ToLower(name), strings.ToLower(form)); d < at {
-					best, at = k, d
-				}
-			}
-		}
+		forms = append(forms, lastPart(k))
 	}
-	return best
+	if at := slices.Index(forms, text.Nearest(name, forms)); at >= 0 {
+		return known[at%len(known)]
+	}
+	return ""
 }
 
 // lastPart is the last part of a dotted key.

@@ -26,9 +26,6 @@ func Default(s *result.Sweep) []result.Plot {
 	if metric == "" || s.Check() != nil {
 		return nil
 	}
-	if maps := defaultTwists(s); maps != nil {
-		return maps
-	}
 	p := result.Plot{Name: sheet.FileName(metric), Y: metric}
 	var axes []*result.Axis
 	seeds, seen := 0, map[string]bool{"": true, policyName: true}
@@ -43,52 +40,29 @@ func Default(s *result.Sweep) []result.Plot {
 		}
 		seen[a.Name] = true
 	}
-	x, panels, rest := chooseAxes(axes)
 	const curve = 8 // seeds that make a distribution
+	x, panels, rest := chooseAxes(axes)
+	v := &view{spec: &p, kind: &kinds[0], sweep: s}
 	switch {
+	case v.listFactors() == nil && v.findTwists() == nil && len(v.x.from.labels) == twistSide*twistSide:
+		p.Kind, p.Y, p.Z = "twists", "", metric
+		panels, rest = nil, slices.DeleteFunc(axes, func(a *result.Axis) bool { return a.Name == v.x.from.name })
+		if len(rest) > 0 && len(v.policies().labels) < 2 && len(rest[0].Labels) <= manyPanels {
+			panels, rest = rest[0], rest[1:]
+		}
 	case seeds >= curve && x == nil:
 		p.Kind = "cdf"
 	case x == nil:
 		p.Kind, p.X = "bars", policyName
 	case panels != nil && panels.Numbers != nil && x.Numbers != nil:
-		p.Kind, p.X, p.Y, p.Z, p.Panels = "heatmap", x.Name, panels.Name, metric, policyName
+		p.Kind, p.X, p.Y, p.Z, p.Panels, panels = "heatmap", x.Name, panels.Name, metric, policyName, nil
+	case x.Numbers != nil:
+		p.Kind, p.X, p.Series, p.LogX = "lines", x.Name, policyName, geometric(x.Numbers)
 	default:
 		p.Kind, p.X, p.Series = "bars", x.Name, policyName
-		if x.Numbers != nil {
-			p.Kind, p.LogX = "lines", geometric(x.Numbers)
-		}
-		if panels != nil {
-			p.Panels = panels.Name
-		}
 	}
-	return slices.DeleteFunc(combined(p, rest), func(p result.Plot) bool { return Check(&p, s) != nil })
-}
-
-// defaultTwists proposes maps of a sweep over all 64 twist patterns, nil of any
-// other.
-func defaultTwists(s *result.Sweep) []result.Plot {
-	p := result.Plot{Kind: "twists"}
-	for _, m := range []string{"average_hops", "mean_delay_s"} {
-		if slices.ContainsFunc(s.Cells, func(c result.Cell) bool { _, ok := c.Metrics[m]; return ok }) {
-			p.Z = m
-		}
-	}
-	v := &view{spec: &p, kind: &kinds[0], sweep: s}
-	if p.Z == "" || v.listFactors() != nil || v.findTwists() != nil || len(v.x.labels) != twistSide*twistSide {
-		return nil
-	}
-	p.Name = sheet.FileName(p.Z)
-	policies := v.factors[len(v.factors)-1].labels
-	var rest []*result.Axis
-	for i := range s.Axes {
-		a := &s.Axes[i]
-		switch {
-		case i == v.x.index || len(a.Labels) < 2 || a.Name == policyName || slices.Equal(a.Keys, []string{"seed"}):
-		case len(policies) < 2 && p.Panels == "" && len(a.Labels) <= manyPanels:
-			p.Panels = a.Name
-		default:
-			rest = append(rest, a)
-		}
+	if panels != nil {
+		p.Panels = panels.Name
 	}
 	return slices.DeleteFunc(combined(p, rest), func(p result.Plot) bool { return Check(&p, s) != nil })
 }
@@ -104,39 +78,21 @@ func mainMetric(s *result.Sweep) string {
 	return result.MainOf(has)
 }
 
-// chooseAxes chooses which axis goes across, which makes panels (or goes up,
-// where both are numbers), and which are left.
+// chooseAxes chooses which axis goes across, of numbers rather than of names and the longest, which makes panels (or goes
+// up, where both are numbers), and which are left.
 func chooseAxes(axes []*result.Axis) (x, panels *result.Axis, rest []*result.Axis) {
-	across, beside := -1, -1
-	for i, a := range axes {
-		if a.Numbers != nil && (across < 0 || axes[across].Numbers == nil || len(a.Labels) > len(axes[across].Labels)) {
-			across = i
-		}
-	}
-	if across < 0 {
-		for i, a := range axes {
-			if across < 0 || len(a.Labels) > len(axes[across].Labels) {
-				across = i
-			}
-		}
-	}
-	for i, a := range axes {
-		if i != across && a.Numbers == nil && len(a.Labels) <= manyPanels && beside < 0 {
-			beside = i
-		}
-	}
-	for i, a := range axes {
-		if i != across && a.Numbers != nil && beside < 0 {
-			beside = i
-		}
-	}
-	for i, a := range axes {
-		switch i {
-		case across:
+	for _, a := range axes {
+		if x == nil || x.Numbers == nil && a.Numbers != nil || (x.Numbers == nil) == (a.Numbers == nil) && len(a.Labels) > len(x.Labels) {
 			x = a
-		case beside:
+		}
+	}
+	for _, a := range axes {
+		if names := a.Numbers == nil; a != x && (names && len(a.Labels) <= manyPanels || !names) && (panels == nil || names && panels.Numbers != nil) {
 			panels = a
-		default:
+		}
+	}
+	for _, a := range axes {
+		if a != x && a != panels {
 			rest = append(rest, a)
 		}
 	}
@@ -190,138 +146,100 @@ func combined(p result.Plot, axes []*result.Axis) []result.Plot {
 // across, the metric, and axes as Default would choose them; lines over
 // numbers that grow by a factor get a logarithmic axis. What the plot says is
 // not changed, right or wrong.
-func Propose(s *result.Sweep, p result.Plot) result.Plot {
+func Propose(s *result.Sweep, given result.Plot) (p result.Plot) {
+	p = given
+	v := &view{spec: &p, kind: &kinds[0], sweep: s}
+	if s.Check() != nil || v.listFactors() != nil {
+		return p // drawing it tells what is wrong
+	}
 	proposal := result.Plot{Kind: "bars", X: policyName, Y: mainMetric(s)}
 	if all := Default(s); len(all) > 0 {
 		proposal = all[0]
 	}
+	tiles := func(kind string) bool { return kind == "heatmap" || kind == "twists" }
 	metric, up := proposal.Y, ""
-	switch proposal.Kind {
-	case "heatmap":
+	if tiles(proposal.Kind) {
 		metric, up = proposal.Z, proposal.Y
-	case "twists":
-		metric = proposal.Z
 	}
-	v := &view{spec: &p, kind: &kinds[0], sweep: s}
 	find := func(name string) *factor {
-		if f, err := v.find("", name); err == nil {
-			return f
-		}
-		return nil
+		f, _ := v.find("", name)
+		return f
 	}
-	if s.Check() != nil || v.listFactors() != nil {
-		return p // drawing it tells what is wrong
-	}
+	x := find(p.X)
 	switch {
 	case p.Kind != "":
-	case p.Z != "" && proposal.Kind == "twists" && p.X == "" && p.Y == "":
-		p.Kind = "twists"
-	case p.Z != "":
+	case p.Z != "" && (proposal.Kind != "twists" || p.X != "" || p.Y != ""):
 		p.Kind = "heatmap"
-	case p.X == "":
-		p.Kind = proposal.Kind
-		switch {
-		case p.Kind == "heatmap" && p.Y != "" && find(p.Y) == nil:
-			p.Kind, p.X = "lines", proposal.X // of a metric
-		case p.Kind == "twists" && p.Y != "":
-			p.Kind, p.X = "bars", policyName
-		}
-	default:
+	case p.X != "" && x != nil && x.numbers == nil:
+		p.Kind = "bars"
+	case p.X != "":
 		p.Kind = "lines"
-		if f := find(p.X); f != nil && f.numbers == nil {
-			p.Kind = "bars"
-		}
+	case proposal.Kind == "heatmap" && p.Y != "" && find(p.Y) == nil:
+		p.Kind, p.X = "lines", proposal.X // of a metric
+	case proposal.Kind == "twists" && p.Y != "":
+		p.Kind, p.X = "bars", policyName
+	default:
+		p.Kind = proposal.Kind
 	}
-	used := map[*factor]bool{nil: true}
-	use := func(names ...string) {
-		for _, name := range names {
-			if name != "" {
-				used[find(name)] = true
+	shown := &p.Y
+	if tiles(p.Kind) {
+		shown = &p.Z
+	}
+	if *shown == "" {
+		*shown = metric
+	}
+	defer func() {
+		if p.Name == "" {
+			p.Name = sheet.FileName(*shown + "-" + p.Kind)
+			if p.X != "" && p.Kind != "gain" {
+				p.Name = sheet.FileName(*shown + "-" + lastPart(p.X))
 			}
 		}
-	}
+	}()
 	switch p.Kind {
-	case "twists":
-		return proposeTwists(p, proposal, metric)
 	case "gain": // chooses its axes itself
-		if p.Y == "" {
-			p.Y = metric
-		}
-		if p.Name == "" {
-			p.Name = sheet.FileName(p.Y + "-gain")
+		return p
+	case "twists":
+		if proposal.Kind == "twists" && p.Panels == "" {
+			p.Panels = proposal.Panels
 		}
 		return p
 	}
-	use(p.X, p.Series, p.Panels)
+	roles := []string{p.X, p.Series, p.Panels}
 	if p.Kind == "heatmap" {
-		use(p.Y)
+		roles = append(roles, p.Y)
 	}
 	for key, labels := range p.Where {
 		if len(labels) == 1 {
-			use(key)
+			roles = append(roles, key)
 		}
 	}
-	free := func(names ...string) string { // the first that is known and in no other role
+	used := map[*factor]bool{nil: true}
+	for _, name := range roles {
+		used[find(name)] = true
+	}
+	free := func(role *string, wanted bool, names ...string) { // the first that is known and in no other role
 		for _, name := range names {
-			if f := find(name); name != "" && !used[f] {
+			if f := find(name); *role == "" && wanted && !used[f] {
 				used[f] = true
-				return name
+				*role = name
 			}
 		}
-		return ""
 	}
 	others := append([]string{proposal.X, up, proposal.Panels}, v.names()...)
-	if p.X == "" && p.Kind != "cdf" && p.Kind != "scatter" { // which wants a metric
-		p.X = free(others...)
-	}
-	if p.Kind == "heatmap" {
-		if p.Y == "" {
-			p.Y = free(others...)
+	heat := p.Kind == "heatmap"
+	free(&p.X, p.Kind != "cdf" && p.Kind != "scatter", others...) // which want a metric
+	free(&p.Y, heat, others...)
+	free(&p.Series, !heat, policyName)
+	beside := []string{proposal.Panels}
+	for _, name := range []string{up, proposal.X} {
+		if f := find(name); f != nil && len(f.labels) <= manyPanels && !heat {
+			beside = append(beside, name)
 		}
-		if p.Z == "" {
-			p.Z = metric
-		}
-	} else if p.Y == "" {
-		p.Y = metric
 	}
-	if p.Series == "" && p.Kind != "heatmap" {
-		p.Series = free(policyName)
-	}
-	if p.Panels == "" {
-		beside := []string{proposal.Panels}
-		for _, name := range []string{up, proposal.X} {
-			if f := find(name); f != nil && len(f.labels) <= manyPanels && (p.Kind != "heatmap" || name == proposal.Panels) {
-				beside = append(beside, name)
-			}
-		}
-		p.Panels = free(beside...)
-	}
+	free(&p.Panels, true, beside...)
 	if f := find(p.X); p.Kind == "lines" && f != nil {
 		p.LogX = p.LogX || geometric(f.numbers)
-	}
-	if p.Name == "" {
-		shown := p.Y
-		if p.Kind == "heatmap" {
-			shown = p.Z
-		}
-		p.Name = sheet.FileName(shown + "-" + p.Kind)
-		if p.X != "" {
-			p.Name = sheet.FileName(shown + "-" + lastPart(p.X))
-		}
-	}
-	return p
-}
-
-// proposeTwists fills in the metric, panels and name of a map of twists.
-func proposeTwists(p, proposal result.Plot, metric string) result.Plot {
-	if p.Z == "" {
-		p.Z = metric
-	}
-	if proposal.Kind == "twists" && p.Panels == "" {
-		p.Panels = proposal.Panels
-	}
-	if p.Name == "" {
-		p.Name = sheet.FileName(p.Z + "-twists")
 	}
 	return p
 }

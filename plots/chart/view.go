@@ -19,10 +19,12 @@ type factor struct {
 	words   string // for people
 	index   int    // of the axis; the number of axes for the policies
 	labels  []string
-	numbers []float64 // nil where some label is no number
-	levels  []int     // indices of labels that are drawn
-	slot    []int     // by label: its place among levels, or -1
-	parts   []*factor // of a factor that is all combinations of others
+	numbers []float64                // nil where some label is no number
+	levels  []int                    // indices of labels that are drawn
+	slot    []int                    // by label: its place among levels, or -1
+	parts   []*factor                // of a factor that is all combinations of others
+	from    *factor                  // of one that is a part of another
+	at      func(c *result.Cell) int // of such a one: the place of a cell
 }
 
 // none is the factor of what a chart does not vary: one level.
@@ -190,6 +192,8 @@ func (v *view) filter() error {
 // place is where a cell stands among the levels of f that are drawn, or -1.
 func (v *view) place(f *factor, c *result.Cell) int {
 	switch {
+	case f.at != nil:
+		return f.at(c)
 	case f.parts != nil:
 		return v.placeOf(f.parts, c)
 	case f.index < 0:
@@ -270,7 +274,7 @@ func (v *view) options() error {
 		across = "y"
 	}
 	switch {
-	case v.panels != &none && (v.panels == v.x || v.panels == v.series):
+	case v.panels != &none && (v.panels == v.x || v.panels == v.series || v.panels == v.x.from):
 		return fmt.Errorf("%s is named twice: give panels another axis", v.panels.name)
 	case v.series != &none && v.series == v.x:
 		return fmt.Errorf("%s is named twice: give x and %s different axes", v.x.name, across)
@@ -332,7 +336,7 @@ func (v *view) hidden() []*factor {
 
 // uses reports whether f, or a combination that it is part of, has a role.
 func (v *view) uses(f *factor) bool {
-	return slices.ContainsFunc([]*factor{v.x, v.series, v.panels, v.over}, func(r *factor) bool { return r == f || slices.Contains(r.parts, f) })
+	return slices.ContainsFunc([]*factor{v.x, v.series, v.panels, v.over}, func(r *factor) bool { return r == f || r.from == f || slices.Contains(r.parts, f) })
 }
 
 // cellName says where a cell stands, by what differs.
