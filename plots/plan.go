@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"sim/internal/text"
+
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -211,44 +213,44 @@ func (p *planPicture) figure(policy, subtitle string) sheet.Figure {
 // them, and the rounds; and then where it comes from, which may be long.
 func (p *planPicture) cost(policy string) string {
 	d := p.Reconfigurations()
-	topologies := sheet.Plural(d, "topology")
+	topologies := text.Plural(d, "topology")
 	if d != 1 {
 		topologies = fmt.Sprintf("%d topologies", d)
 	}
 	slots := fmt.Sprintf("%d × %s", p.total, sheet.Duration(p.SlotS))
 	set := fmt.Sprintf("%d × %s + ", d, sheet.Duration(p.DelayS))
-	var text string
+	var cost string
 	switch all := float64(d)*p.DelayS + p.SlotS*float64(p.total); {
 	case p.steps:
-		text = fmt.Sprintf("%s, %s; completion d R + steps × latency + bytes / rate = %s%d × %s",
-			topologies, sheet.Plural(p.total, "step"), set, p.total, sheet.Duration(p.LatencyS))
+		cost = fmt.Sprintf("%s, %s; completion d R + steps × latency + bytes / rate = %s%d × %s",
+			topologies, text.Plural(p.total, "step"), set, p.total, sheet.Duration(p.LatencyS))
 		if p.RateBitsPerS > 0 {
-			text += fmt.Sprintf(" + %s / %s Gb/s", byteText(p.bytes, 4), sheet.Digits(p.RateBitsPerS/1e9, 4))
+			cost += fmt.Sprintf(" + %s / %s Gb/s", byteText(p.bytes, 4), sheet.Digits(p.RateBitsPerS/1e9, 4))
 		}
-		text += " = " + sheet.Duration(p.end)
+		cost += " = " + sheet.Duration(p.end)
 	case p.Intervals:
-		text = fmt.Sprintf("switches on their own, %s between changes; completion slots × T = %s = %s",
-			sheet.Plural(d, "interval"), slots, sheet.Duration(p.SlotS*float64(p.total)))
+		cost = fmt.Sprintf("switches on their own, %s between changes; completion slots × T = %s = %s",
+			text.Plural(d, "interval"), slots, sheet.Duration(p.SlotS*float64(p.total)))
 	default:
-		text = fmt.Sprintf("%s, %s", topologies, sheet.Plural(p.total, "slot"))
+		cost = fmt.Sprintf("%s, %s", topologies, text.Plural(p.total, "slot"))
 		if p.SlotS > 0 && all <= sheet.DrawableLimit {
-			text += fmt.Sprintf("; completion d R + slots × T = %s%s = %s", set, slots, sheet.Duration(all))
+			cost += fmt.Sprintf("; completion d R + slots × T = %s%s = %s", set, slots, sheet.Duration(all))
 		}
 	}
 	if o := sheet.Plain(p.Origin); o != "" && o != policy {
-		text += "; " + o
+		cost += "; " + o
 	}
-	return text
+	return cost
 }
 
 // head names a topology in a width: by its number and the offsets of a circulant, with its rounds where there is room.
 func (p *planPicture) head(i int, width vg.Length) string {
-	name, rounds := fmt.Sprintf("Topology %d", i+1), sheet.Plural(p.set[i].rounds, "slot")
+	name, rounds := fmt.Sprintf("Topology %d", i+1), text.Plural(p.set[i].rounds, "slot")
 	if len(p.set) == 1 {
 		name = "Topology"
 	}
 	if p.steps {
-		rounds = sheet.Plural(p.set[i].rounds, "step")
+		rounds = text.Plural(p.set[i].rounds, "step")
 	}
 	short := name + ": " + rounds
 	if len(p.set[i].offsets) == 0 {

@@ -3,6 +3,8 @@ package plots
 import (
 	"fmt"
 
+	"sim/internal/text"
+
 	"sim/plots/sheet"
 	"sim/scenarios/result"
 )
@@ -94,7 +96,7 @@ func checkPhase(ph *result.SchedulePhase, gpus, most int) error {
 		case !inside(t[1]) || !inside(t[2]) || !inside(t[3]) || !inside(t[4]):
 			return fmt.Errorf("has transmission %d, which names a GPU beyond the %d that there are", j, gpus)
 		case used[link] > links[link]:
-			return fmt.Errorf("has transmission %d, which is one too many in slot %d on the %s from GPU %d to GPU %d", j, t[0], sheet.Plural(links[link], "link"), t[1], t[2])
+			return fmt.Errorf("has transmission %d, which is one too many in slot %d on the %s from GPU %d to GPU %d", j, t[0], text.Plural(links[link], "link"), t[1], t[2])
 		}
 	}
 	return nil

@@ -240,119 +240,101 @@ func (r *chunks) paint(c draw.Canvas) {
 	named := -1 // the last phase whose number was written
 	for i, strip := range r.strips {
 		top := c.Max.Y - r.stripHigh()*vg.Length(i) - stripHead
-		r.rowNames(c, top)
+		high := r.row * vg.Length(r.degree)
+		style := sheet.Aligned(sheet.Sans(min(sheet.SmallSize, high*0.9), sheet.Ink), draw.XRight, draw.YCenter)
+		for g := range r.gpus {
+			c.FillText(style, sheet.Point(c.Min.X+gpuWide-4, top-high*(vg.Length(g)+0.5)+0.5), "GPU "+strconv.Itoa(g))
+		}
 		x := c.Min.X + gpuWide
 		for _, t := range strip {
 			r.band(c, t, x, top, named != t.phase)
 			named = t.phase
 			r.slots(c, t, x+bandWide, top)
+			r.numbers(c, t, x+bandWide, top-high*vg.Length(r.gpus)-2)
 			x += bandWide + r.cell*vg.Length(t.slots)
 		}
 	}
 }
 
-// rowNames writes the GPUs left of a strip.
-func (r *chunks) rowNames(c draw.Canvas, top vg.Length) {
-	style := sheet.Aligned(sheet.Sans(min(sheet.SmallSize, r.row*vg.Length(r.degree)*0.9), sheet.Ink), draw.XRight, draw.YCenter)
+// rows calls f with each link of a phase and the middle of its row, counted from the top of a strip.
+func (r *chunks) rows(phase int, f func(row int, link [2]int, below vg.Length)) {
 	for g := range r.gpus {
-		y := top - r.row*vg.Length(r.degree)*(vg.Length(g)+0.5)
-		c.FillText(style, sheet.Point(c.Min.X+gpuWide-4, y+0.5), "GPU "+strconv.Itoa(g))
+		for k, l := range r.linksOf(phase, g) {
+			f(g*r.degree+k, l, r.row*(vg.Length(g*r.degree+k)+0.5))
+		}
 	}
 }
 
 // band draws a reconfiguration, or where a strip goes on, where links lead.
 func (r *chunks) band(c draw.Canvas, t stretch, x, top vg.Length, begins bool) {
-	high := r.row * vg.Length(r.gpus*r.degree)
-	var b sheet.Bars
-	b.Add(x, x+bandWide-1, top-high, top)
 	clr := bandColor
 	if t.first > 0 { // the strip goes on
 		clr = color.RGBA{0xbb, 0xbb, 0xbb, 0xff}
 	}
-	b.Fill(c, clr)
+	sheet.FillBox(c, clr, x, x+bandWide-1, top-r.row*vg.Length(r.gpus*r.degree), top)
 	style := sheet.Aligned(sheet.Sans(sheet.NumberSize, sheet.Legible(clr)), draw.XCenter, draw.YCenter)
-	for g := range r.gpus {
-		for k, l := range r.linksOf(t.phase, g) {
-			y := top - r.row*(vg.Length(g*r.degree+k)+0.5)
-			c.FillText(style, sheet.Point(x+bandWide/2-0.5, y+0.5), sheet.Fit(style, "→"+strconv.Itoa(l[1]), bandWide))
-		}
-	}
+	r.rows(t.phase, func(_ int, l [2]int, below vg.Length) {
+		c.FillText(style, sheet.Point(x+bandWide/2-0.5, top-below+0.5), sheet.Fit(style, "→"+strconv.Itoa(l[1]), bandWide))
+	})
 	if begins && len(r.Phases) > 1 {
 		style := sheet.Aligned(sheet.Bold(sheet.SmallSize, sheet.Dim), draw.XLeft, draw.YBottom)
-		text, room := fmt.Sprintf("topology %d", t.phase+1), bandWide+r.cell*vg.Length(t.slots)-6
-		if style.Width(text) > room {
-			text = strconv.Itoa(t.phase + 1)
+		name, room := fmt.Sprintf("topology %d", t.phase+1), bandWide+r.cell*vg.Length(t.slots)-6
+		if style.Width(name) > room {
+			name = strconv.Itoa(t.phase + 1)
 		}
-		if style.Width(text) <= room {
-			c.FillText(style, sheet.Point(x, top+2), text)
+		if style.Width(name) <= room {
+			c.FillText(style, sheet.Point(x, top+2), name)
 		}
 	}
 }
 
-// slots draws the cells of a stretch.
+// slots draws the cells of a stretch, with their chunks where there is room.
 func (r *chunks) slots(c draw.Canvas, t stretch, x0, top vg.Length) {
-	side, edge := vg.Length(0.4), vg.Length(0.4) // round a cell
+	const edge = 0.4 // round a cell
+	side := vg.Length(edge)
 	if r.cell < 5 {
 		side = r.cell / 20
 	}
 	all := make([]sheet.Bars, r.most+1) // by hop; those that are idle first
-	whole := r.Phases[t.phase].Slots
-	for g := range r.gpus {
-		for k := range r.linksOf(t.phase, g) {
-			row := g*r.degree + k
-			y1 := top - r.row*vg.Length(row)
-			y0 := y1 - r.row
+	each := func(do func(cell sent, x, y vg.Length)) {
+		r.rows(t.phase, func(row int, _ [2]int, below vg.Length) {
 			for s := range t.slots {
-				x := x0 + r.cell*vg.Length(s)
-				cell := r.cells[t.phase][row*whole+t.first+s]
-				all[cell.hop].Add(x+side, x+r.cell-side, y0+edge, y1-edge)
+				do(r.cells[t.phase][row*r.Phases[t.phase].Slots+t.first+s], x0+r.cell*vg.Length(s), top-below)
 			}
+		})
+	}
+	each(func(cell sent, x, y vg.Length) {
+		all[cell.hop].Add(x+side, x+r.cell-side, y-r.row/2+edge, y+r.row/2-edge)
+	})
+	all[0].Fill(c, sheet.Faint)
+	for hop := 1; hop < len(all); hop++ {
+		all[hop].Fill(c, r.hopColor(hop))
+	}
+	form, style := r.label(), r.labelStyle()
+	each(func(cell sent, x, y vg.Length) {
+		name := strconv.Itoa(cell.dst)
+		switch {
+		case form == labelNone || cell.hop == 0:
+			return
+		case form == labelBoth:
+			name = strconv.Itoa(cell.src) + "→" + name
 		}
-	}
-	for hop := range all {
-		clr := color.Color(sheet.Faint)
-		if hop > 0 {
-			clr = r.hopColor(hop)
-		}
-		all[hop].Fill(c, clr)
-	}
-	r.labels(c, t, x0, top)
-	r.numbers(c, t, x0, top-r.row*vg.Length(r.gpus*r.degree)-2)
-}
-
-// labels writes the chunks into the cells of a stretch, where there is room.
-func (r *chunks) labels(c draw.Canvas, t stretch, x0, top vg.Length) {
-	form, style, whole := r.label(), r.labelStyle(), r.Phases[t.phase].Slots
-	if form == labelNone {
-		return
-	}
-	for row := range r.gpus * r.degree {
-		for s := range t.slots {
-			cell, ok := r.cells[t.phase][row*whole+t.first+s]
-			if !ok {
-				continue
-			}
-			text := strconv.Itoa(cell.dst)
-			if form == labelBoth {
-				text = strconv.Itoa(cell.src) + "→" + text
-			}
-			style.Color = sheet.Legible(r.hopColor(cell.hop))
-			c.FillText(style, sheet.Point(x0+r.cell*(vg.Length(s)+0.5), top-r.row*(vg.Length(row)+0.5)+0.4), text)
-		}
-	}
+		style.Color = sheet.Legible(r.hopColor(cell.hop))
+		c.FillText(style, sheet.Point(x+r.cell/2, y+0.4), name)
+	})
 }
 
 // numbers numbers some slots of a stretch, below it.
 func (r *chunks) numbers(c draw.Canvas, t stretch, x0, y vg.Length) {
-	number := sheet.Aligned(sheet.Sans(sheet.NumberSize, sheet.Dim), draw.XCenter, draw.YTop)
+	style := sheet.Aligned(sheet.Sans(sheet.NumberSize, sheet.Dim), draw.XCenter, draw.YTop)
 	last := vg.Length(math.Inf(-1))
 	step := r.step()
 	for s := range t.slots {
 		slot := r.start[t.phase] + t.first + s + 1
-		text := strconv.Itoa(slot)
-		mid, half := x0+r.cell*(vg.Length(s)+0.5), number.Width(text)/2
+		number := strconv.Itoa(slot)
+		mid, half := x0+r.cell*(vg.Length(s)+0.5), style.Width(number)/2
 		if (slot == 1 || slot%step == 0) && mid-half > last {
-			c.FillText(number, sheet.Point(mid, y), text)
+			c.FillText(style, sheet.Point(mid, y), number)
 			last = mid + half + 3
 		}
 	}

@@ -105,7 +105,7 @@ func TestStepsText(t *testing.T) {
 		}
 	}
 	f = planFigure(t, "large")
-	for _, part := range []string{"131072 links, too many to draw", "The first 8 of 12 topologies are drawn; 4 are left out.", "3 (+1, +4): 2001 steps", "12 topologies, 24012 steps", "steps too short to tell apart"} {
+	for _, part := range []string{"131,072 links, too many to draw", "The first 8 of 12 topologies are drawn; 4 are left out.", "3 (+1, +4): 2,001 steps", "12 topologies, 24,012 steps", "steps too short to tell apart"} {
 		if !sheettest.Says(f, part) {
 			t.Errorf("the figure of many does not say %q", part)
 		}

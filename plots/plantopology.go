@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 
+	"sim/internal/text"
+
 	"sim/plots/sheet"
 
 	"gonum.org/v1/plot/vg"
@@ -20,7 +22,7 @@ func (p *planPicture) topology(c draw.Canvas, i int, high vg.Length) {
 	switch {
 	case set.left > 0:
 		style := sheet.Aligned(sheet.Sans(sheet.NoteSize, sheet.Dim), draw.XLeft, draw.YTop)
-		c.FillText(style, sheet.Point(c.Min.X, c.Max.Y-6), sheet.Fit(style, sheet.Plural(set.left, "link")+", too many to draw", size.X))
+		c.FillText(style, sheet.Point(c.Min.X, c.Max.Y-6), sheet.Fit(style, text.Plural(set.left, "link")+", too many to draw", size.X))
 		return
 	case p.GPUs > circleGPUs:
 		p.matrix(c, set.links, side)

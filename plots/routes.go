@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"sim/internal/text"
+
 	"sim/plots/sheet"
 	"sim/scenarios/result"
 
@@ -99,7 +101,7 @@ func (m *routeMap) figure(policy, subtitle string) sheet.Figure {
 	unit := m.unit(sheet.Inside, routesTall)
 	s.Blocks = []sheet.Block{{Plots: []*plot.Plot{sheet.Picture("", m.paint)}, Height: max(m.size.Y*unit+2*routesBorder, routesFlat)}}
 	if left := len(m.lattice.Ways) - len(m.ways); left > 0 {
-		s.Notes = append(s.Notes, fmt.Sprintf("%s more left out.", sheet.Plural(left, "route")))
+		s.Notes = append(s.Notes, fmt.Sprintf("%s more left out.", text.Plural(left, "route")))
 	}
 	if m.wraps() {
 		s.Notes = append(s.Notes, "Links round the torus are stubs at the border; a route leaves and comes back at stubs of the same number.")
@@ -128,7 +130,7 @@ func (m *routeMap) wraps() bool {
 func (m *routeMap) legend() []sheet.Entry {
 	var legend []sheet.Entry
 	for _, w := range m.ways {
-		text := fmt.Sprintf("%s to %s: %s", coordinates(m.lattice.Dims, w.Src), coordinates(m.lattice.Dims, w.Dst), sheet.Plural(len(w.Links), "hop"))
+		text := fmt.Sprintf("%s to %s: %s", coordinates(m.lattice.Dims, w.Src), coordinates(m.lattice.Dims, w.Dst), text.Plural(len(w.Links), "hop"))
 		if w.Usual {
 			text += " if nothing were down"
 		}

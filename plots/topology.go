@@ -205,7 +205,7 @@ func heightOf(f form, charts []*wiring) vg.Length {
 			_, _, rows := c.grid()
 			most = max(most, rows)
 		}
-		return vg.Length(most)*82 + 18
+		return vg.Length(most) * 72
 	case ring:
 		return 250
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"sim/internal/text"
+
 	"sim/plots/sheet"
 	"sim/scenarios/result"
 )
@@ -216,7 +218,7 @@ func (v *view) checkDrawable(m measure, c *result.Cell, x float64) error {
 }
 
 func (v *view) noValue(m measure, missing []*result.Cell) error {
-	err := fmt.Errorf("none of the %s has a value of %s", sheet.Plural(len(missing), "cell"), m.name)
+	err := fmt.Errorf("none of the %s has a value of %s", text.Plural(len(missing), "cell"), m.name)
 	if why := v.why(m, missing[0]); why != "" {
 		err = fmt.Errorf("%w: %s", err, why)
 	}
@@ -229,7 +231,7 @@ func (v *view) noteMissing(m measure, missing []*result.Cell) {
 		return
 	}
 	const named = 3
-	note := sheet.Plural(len(missing), "cell") + " have no value: "
+	note := text.Plural(len(missing), "cell") + " have no value: "
 	if len(missing) == 1 {
 		note = "1 cell has no value: "
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"sim/internal/text"
 	"sim/plots/sheet"
 	"sim/scenarios/result"
 )
@@ -192,14 +193,14 @@ func (g *gainChart) average() string {
 			least, most = min(least, group.gain), max(most, group.gain)
 		}
 	}
-	text := "gain " + gainText(sum/float64(n))
+	said := "gain " + gainText(sum/float64(n))
 	if n > 1 {
-		text = fmt.Sprintf("average gain %s over %d settings, from %s to %s", gainText(sum/float64(n)), n, gainText(least), gainText(most))
+		said = fmt.Sprintf("average gain %s over %d settings, from %s to %s", gainText(sum/float64(n)), n, gainText(least), gainText(most))
 	}
 	if left := len(g.groups) - n; left > 0 {
-		text += fmt.Sprintf("; %s without values to compare", sheet.Plural(left, "setting"))
+		said += fmt.Sprintf("; %s without values to compare", text.Plural(left, "setting"))
 	}
-	return text
+	return said
 }
 
 func gainText(gain float64) string {

@@ -169,11 +169,3 @@ func Coarse(s float64) string {
 	u := TimeUnit(s)
 	return Digits(s*u.Per, 3) + " " + u.Name
 }
-
-// Plural returns "1 port", "2 ports".
-func Plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
-}
