@@ -194,20 +194,15 @@ func write(p *plan.Problem, s *pack.Paths, balanced bool, order pack.Order, stop
 	out := newPlan(p)
 	out.Topologies, out.Slots = []scaleup.Topology{s.Topology}, []int32{int32(slots)}
 	out.Tx = make([]plan.Tx, 0, len(w.Link))
-	walk := 0
-	for f, c := range p.Chunks {
-		if f%p.GPUs == 0 {
-			stop.Check()
+	// Walks are flow after flow, of each its chunks in order.
+	flow, next := 0, int32(0)
+	w.Send(out, 0, at, stop, func(int) (src, dst, chunk int32) {
+		for next == p.Chunks[flow] {
+			flow, next = flow+1, 0
 		}
-		for i := range c {
-			for j := w.Start[walk]; j < w.Start[walk+1]; j++ {
-				e := s.Topology[w.Link[j]]
-				out.Tx = append(out.Tx, plan.Tx{Slot: at[j], From: e.From, To: e.To,
-					Src: int32(f / p.GPUs), Dst: int32(f % p.GPUs), Chunk: i})
-			}
-			walk++
-		}
-	}
+		next++
+		return int32(flow / p.GPUs), int32(flow % p.GPUs), next - 1
+	})
 	return out, nil
 }
 

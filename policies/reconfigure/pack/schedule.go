@@ -137,18 +137,10 @@ func (r *Schedule) plan(name string, stop halt.When) (*plan.Plan, error) {
 	list := r.segments()
 	for i, at := range r.times(list, &Player{Stop: stop}) {
 		s := &list[i]
-		for j := range s.Len() {
-			if j&(1<<10-1) == 0 {
-				stop.Check()
-			}
-			c := s.owner[j]
-			f := flow[c]
-			for h := s.Start[j]; h < s.Start[j+1]; h++ {
-				e := r.Topologies[i][s.Link[h]]
-				p.Tx = append(p.Tx, plan.Tx{Phase: int32(i), Slot: at[h], From: e.From, To: e.To,
-					Src: f / int32(n), Dst: f % int32(n), Chunk: number[c]})
-			}
-		}
+		s.Send(p, i, at, stop, func(walk int) (src, dst, chunk int32) {
+			c := s.owner[walk]
+			return flow[c] / int32(n), flow[c] % int32(n), number[c]
+		})
 	}
 	return p, p.SealUnless(stop)
 }

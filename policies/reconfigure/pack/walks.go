@@ -1,5 +1,10 @@
 package pack
 
+import (
+	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/plan"
+)
+
 // Walks are the ways of chunks through the links of one topology. Walk w crosses links Link[Start[w]:Start[w+1]] in that
 // order, each the index of an edge of the topology; it may have none.
 type Walks struct {
@@ -34,4 +39,20 @@ func (w *Walks) Bound(links int) int {
 		b = max(b, w.Start[i+1]-w.Start[i])
 	}
 	return int(b)
+}
+
+// Send writes the walks into a phase of a plan: at has the slot of each crossing, by index into Link, and chunk says of what
+// chunk each walk is, by source, destination and number.
+func (w *Walks) Send(out *plan.Plan, phase int, at []int32, stop halt.When, chunk func(walk int) (src, dst, number int32)) {
+	edges := out.Topologies[phase]
+	for i := range w.Len() {
+		if i&(1<<10-1) == 0 {
+			stop.Check()
+		}
+		src, dst, number := chunk(i)
+		for j := w.Start[i]; j < w.Start[i+1]; j++ {
+			e := edges[w.Link[j]]
+			out.Tx = append(out.Tx, plan.Tx{Phase: int32(phase), Slot: at[j], From: e.From, To: e.To, Src: src, Dst: dst, Chunk: number})
+		}
+	}
 }

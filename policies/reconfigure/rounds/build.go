@@ -117,20 +117,13 @@ func writeIndexed(out *plan.Plan, s *scheme, phase int, flows []flow, stop halt.
 	var w pack.Walks
 	var of []int32
 	s.walks(&w, flows, &of)
-	edges := out.Topologies[phase]
 	at := make([]int32, len(w.Link))
-	slots := (&pack.Player{Stop: stop}).Play(len(edges), &w, pack.ByRank, at)
+	slots := (&pack.Player{Stop: stop}).Play(len(out.Topologies[phase]), &w, pack.ByRank, at)
 	sent := make([]int32, len(flows))
-	for i, f := range of {
-		if i&(1<<10-1) == 0 {
-			stop.Check()
-		}
-		for j := w.Start[i]; j < w.Start[i+1]; j++ {
-			e := edges[w.Link[j]]
-			out.Tx = append(out.Tx, plan.Tx{Phase: int32(phase), Slot: at[j], From: e.From, To: e.To,
-				Src: flows[f].gpu, Dst: flows[f].to, Chunk: sent[f]})
-		}
+	w.Send(out, phase, at, stop, func(walk int) (src, dst, chunk int32) {
+		f := of[walk]
 		sent[f]++
-	}
+		return flows[f].gpu, flows[f].to, sent[f] - 1
+	})
 	return int64(slots)
 }
