@@ -96,7 +96,7 @@ func (d *anyScenario) draw(workload, fabric string, one int) string {
 			d.put("fabric.switches", int64(1+d.IntN(nodes)))
 		}
 		if d.IntN(2) == 0 {
-			d.put("policy.planners", []any{pick(d, planners()...)})
+			d.put("policy.planners", []any{pick(d, namesOf("planners")...)})
 		}
 	}
 	if slices.Contains([]string{"torus", "graph"}, fabric) {
@@ -335,8 +335,8 @@ func (d *anyScenario) value(k *schema.Key, choices []string) any {
 // pairsOfKinds are all workloads with the fabrics that play them.
 func pairsOfKinds() [][2]string {
 	var all [][2]string
-	for _, w := range kindNames("workload") {
-		for _, f := range kindNames("fabric") {
+	for _, w := range namesOf("workloads") {
+		for _, f := range namesOf("fabrics") {
 			all = append(all, [2]string{w, f})
 		}
 	}

@@ -83,7 +83,7 @@ func (c *checker) kind(section string) *kind {
 		return findKind(section, name)
 	}
 	path := section + ".kind"
-	allowed := kindNames(section)
+	allowed := namesOf(section + "s")
 	if v, given := c.Root[section]; given && schema.Child(c.Root, section) == nil {
 		c.Refuse(section, "is "+schema.Describe(v), "write it as a table: ["+section+"]")
 		return assume(c.likely(section))

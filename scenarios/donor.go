@@ -21,9 +21,9 @@ var donorTies = map[string]topology.DonorTies{
 // save ports.
 func donors() []string {
 	names := []string{noDonor}
-	for _, name := range allocators() {
-		if topology.SavesPorts(name) {
-			names = append(names, name)
+	for _, r := range topology.Table {
+		if topology.SavesPorts(r.Name) {
+			names = append(names, r.Name)
 		}
 	}
 	return names

@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"sim/engine"
-	"sim/policies/topology"
 )
 
 // Job is one of several jobs whose pods share optical ports (docs/jobs.md).
@@ -27,15 +26,6 @@ type JointOptions struct {
 type Repeat struct {
 	Iterations int `key:"iterations" doc:"iterations of the longest job; the others repeat theirs for as long" default:"20" min:"2" max:"1000000"`
 	Warmup     int `key:"warmup" doc:"first iterations of each job that are not measured" default:"2" max:"1000000"`
-}
-
-// arbiters returns the names that policy.arbiters may list.
-func arbiters() []string {
-	names := make([]string, len(topology.Arbiters))
-	for i, r := range topology.Arbiters {
-		names[i] = r.Name
-	}
-	return names
 }
 
 // jobFabric are the keys of [fabric] that a job may have for itself.

@@ -3,7 +3,6 @@ package scenarios
 import (
 	"sim/engine"
 	"sim/engine/units"
-	"sim/policies/topology"
 	"sim/scenarios/schema"
 )
 
@@ -72,15 +71,6 @@ type Replica struct {
 	PortBandwidth units.Rate `key:"port_bandwidth" doc:"rate of its optical ports, each way" else:"the fabric's" above:"0" max:"1e16"`
 	PortsPerPod   int        `key:"ports_per_pod" doc:"its optical ports in a pod" else:"the fabric's" min:"1" max:"1048576"`
 	PodMap        []int      `key:"pod_map" doc:"pod of each block of consecutive stages that share one" else:"in order, or the other way round if fabric.reverse" max:"1048576"`
-}
-
-// allocators returns the names that policy.allocators may list.
-func allocators() []string {
-	names := make([]string, len(topology.Table))
-	for i, r := range topology.Table {
-		names[i] = r.Name
-	}
-	return names
 }
 
 // maxPorts bounds the GPUs and ports of a pod.

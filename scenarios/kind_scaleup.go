@@ -174,15 +174,6 @@ func scaleUpParts(s *Scenario) []schema.Part {
 	}
 }
 
-// planners returns the names that policy.planners may list.
-func planners() []string {
-	names := make([]string, len(reconfigure.Table))
-	for i, r := range reconfigure.Table {
-		names[i] = r.Name
-	}
-	return names
-}
-
 // plans reports whether the policies of s are planners.
 func (s *Scenario) plans() bool { return s.decision() == "planners" }
 

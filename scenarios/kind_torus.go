@@ -3,7 +3,6 @@ package scenarios
 import (
 	"sim/engine"
 	"sim/engine/units"
-	"sim/policies/routing"
 	"sim/scenarios/schema"
 )
 
@@ -150,15 +149,6 @@ func routerParts(s *Scenario) []schema.Part {
 		},
 		{Path: "engine", Doc: "How closely traffic is played.", Specs: []any{&s.Engine}},
 	}
-}
-
-// routers returns the names that policy.routers may list.
-func routers() []string {
-	names := make([]string, len(routing.Table))
-	for i, r := range routing.Table {
-		names[i] = r.Name
-	}
-	return names
 }
 
 // router returns the router of a fabric where none is named: one that can serve it.

@@ -87,16 +87,6 @@ func (s *Scenario) schema() *schema.Schema {
 	return schemaOf(s, false, workloadOn(s), findKind("fabric", s.Fabric.Kind))
 }
 
-func kindNames(section string) []string {
-	var names []string
-	for _, k := range kinds() {
-		if k.section == section && !slices.Contains(names, k.name) {
-			names = append(names, k.name)
-		}
-	}
-	return names
-}
-
 // findKind returns the kind of that name, nil if there is none; of a workload that
 // has keys of its own on one fabric, the one that others play.
 func findKind(section, name string) *kind {

@@ -8,36 +8,36 @@ import (
 	"sim/policies/topology"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
-	"sim/workloads/training"
 )
 
-// choices are the lists of names that keys choose from.
+// choices are the lists of names that keys choose from: those of each kind that Policies tells, and a few more.
 func choices() map[string]schema.Choices {
 	known.choicesOnce.Do(func() { known.choices = listChoices() })
 	return known.choices
 }
 
+// namesOf returns the names of a kind of Policies, which the caller must not change.
+func namesOf(kind string) []string { return choices()[kind].Names() }
+
 func listChoices() map[string]schema.Choices {
-	return map[string]schema.Choices{
-		"workloads":    {Names: func() []string { return kindNames("workload") }},
-		"fabrics":      {Names: func() []string { return kindNames("fabric") }},
-		"models":       {Names: training.ModelNames},
-		"presets":      {Names: training.PresetNames},
-		"allocators":   {Names: allocators},
-		"arbiters":     {Names: arbiters},
-		"objectives":   {Names: topology.Objectives},
-		"routers":      {Names: routers},
-		"planners":     {Names: planners},
-		"draws":        {Names: func() []string { return routing.Draws }},
-		"permutations": {Names: func() []string { return collective.Permutations }},
-		"milp-solvers": {Names: func() []string { return append(append([]string{"auto"}, milp.Solvers()...), topology.NoSolver) }},
-		"donors": {Names: donors, Refuse: func(name string) string {
-			if slices.Contains(allocators(), name) {
-				return schema.Quote(name) + " saves no ports that it could leave to another job"
-			}
-			return ""
-		}},
+	of := map[string][]string{
+		"objectives": topology.Objectives(), "draws": routing.Draws, "permutations": collective.Permutations,
+		"milp-solvers": slices.Concat([]string{"auto"}, milp.Solvers(), []string{topology.NoSolver}), "donors": donors(),
 	}
+	for _, p := range Policies() {
+		of[p.Kind] = append(of[p.Kind], p.Name)
+	}
+	all := map[string]schema.Choices{}
+	for kind, names := range of {
+		all[kind] = schema.Choices{Names: func() []string { return names }}
+	}
+	all["donors"] = schema.Choices{Names: all["donors"].Names, Refuse: func(name string) string {
+		if slices.Contains(of["allocators"], name) {
+			return schema.Quote(name) + " saves no ports that it could leave to another job"
+		}
+		return ""
+	}}
+	return all
 }
 
 // names resolves what tags of keys name: of a scenario of several jobs some conditions ask

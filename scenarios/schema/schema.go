@@ -134,14 +134,6 @@ func (s *Schema) Table(path string) *Table {
 	return nil
 }
 
-// Has reports whether there is a key at path, or a table at or below it.
-func (s *Schema) Has(path string) bool {
-	parent, name := CutLast(path)
-	return slices.ContainsFunc(s.Tables, func(t *Table) bool {
-		return t.Path == path || strings.HasPrefix(t.Path, path+".") || t.Path == parent && t.Find(name) != nil
-	})
-}
-
 // Find returns the key called name, nil if there is none.
 func (t *Table) Find(name string) *Key {
 	if i := slices.IndexFunc(t.Keys, func(k *Key) bool { return k.Name == name }); i >= 0 {

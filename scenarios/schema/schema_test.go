@@ -21,7 +21,7 @@ type oven struct {
 	Trays []string `key:"trays" doc:"which are in" default:"*" choices:"@trays"`
 	Grow  int      `key:"grow" doc:"how much it rises" else:"twice the heat"`
 	_     string   `key:"recipe" doc:"a file that another reads"`
-	own   int      // is nobody's to say
+	Own   int      // is nobody's to say
 
 	Timer timer `table:"timer" doc:"When it ends." when:"trays~top|grill"`
 	Slow  timer `table:"slow" doc:"When it ends on low heat." when:"low & fan=off" with:"after=2s"`
