@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"sim/engine"
-	"sim/fabric/edgelist"
+	"sim/fabric/graph"
 	"sim/fabric/torus"
 	"sim/scenarios/schema"
 )
@@ -37,7 +38,7 @@ func prepareGraph(c *checker) {
 	undirected, _ := table["undirected"].(bool)
 	// links whose line gives no rate or latency take those of the fabric
 	const unsaid = 1.0
-	g, err := edgelist.Read(bytes.NewReader(unmarked(data)), place, edgelist.Options{Link: engine.Link{Rate: unsaid}, Undirected: undirected})
+	g, err := graph.Read(bytes.NewReader(unmarked(data)), place, graph.Options{Link: engine.Link{Rate: unsaid}, Undirected: undirected})
 	if err != nil {
 		c.refuseLines(at, err, "see docs/tori.md")
 		return
@@ -61,16 +62,46 @@ func prepareGraph(c *checker) {
 	}
 }
 
+// generate makes the links of the shape that fabric.generator names, if it names one, and reports whether it could.
+func generate(c *checker) bool {
+	const at = "fabric.generator"
+	l := &c.s.Fabric.Links
+	i := slices.Index(graph.GeneratorNames(), l.Generator)
+	if i < 0 {
+		return true
+	}
+	for _, other := range []string{"fabric.file", "fabric.edges"} {
+		if c.Given(other) {
+			c.Refuse(at, "stands beside "+other, "keep one of the two")
+			return false
+		}
+	}
+	links, err := l.generators[i].Links(l.Nodes)
+	if err != nil {
+		problem, remedy, _ := strings.Cut(err.Error(), "; want ")
+		c.Clash([]string{at, "fabric.nodes"}, problem, "write "+remedy)
+		return false
+	}
+	l.Edges = make([][]int, len(links))
+	for i, e := range links {
+		l.Edges[i] = []int{e[0], e[1]}
+	}
+	return true
+}
+
 // checkGraph holds the links of a graph against its nodes, and the rest as of a
 // torus.
 func checkGraph(c *checker) {
 	const at = "fabric.edges"
 	l := &c.s.Fabric.Links
-	if !c.OK(at, "fabric.file", "fabric.nodes", "fabric.names") {
+	if !c.OK(at, "fabric.file", "fabric.nodes", "fabric.names", "fabric.generator") {
+		return
+	}
+	if !generate(c) {
 		return
 	}
 	if len(l.Edges) == 0 {
-		c.Clash([]string{at}, "is missing", "write links [[0, 1], [1, 0]], or name a file in fabric.file")
+		c.Clash([]string{at}, "is missing", "write links [[0, 1], [1, 0]], name a file in fabric.file or a shape in fabric.generator")
 		return
 	}
 	most := 0

@@ -167,7 +167,7 @@ func checkPairs(c *checker, nodes int) bool {
 // faultText words an error for a fault: without the name of its package.
 func faultText(err error) string {
 	text := err.Error()
-	for _, prefix := range []string{"torus: no such shape: ", "torus: no such part: ", "torus: ", "edgelist: this is no list of links: ", "edgelist: ", "collective: no such traffic: ", "collective: "} {
+	for _, prefix := range []string{"torus: no such shape: ", "torus: no such part: ", "torus: ", "graph: this is no list of links: ", "graph: ", "collective: no such traffic: ", "collective: "} {
 		text = strings.TrimPrefix(text, prefix)
 	}
 	return text

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"sim/engine"
 	"sim/engine/units"
+	"sim/fabric/graph"
 	"sim/scenarios/schema"
 )
 
@@ -14,6 +15,7 @@ type Links struct {
 	LinkOptions
 	CubeOptions
 	BrokenParts
+	generators []graph.Generator // of the rows of graph.Generators, with their options
 }
 
 // TorusShape is the nodes of a torus and how they are joined.
@@ -26,11 +28,12 @@ type TorusShape struct {
 
 // GraphLinks is the nodes and links of a graph.
 type GraphLinks struct {
-	_     string   `key:"file" doc:"file with a line for each link: from, to, and if they differ rate and latency; in place of nodes and edges"`
-	_     bool     `key:"undirected" doc:"whether each line of the file is a link both ways"`
-	Names []string `key:"names" doc:"names of the nodes in messages and files; none are their numbers" default:"" empty:""`
-	Nodes int      `key:"nodes" doc:"number of nodes" else:"as many as the links name" max:"1048576"`
-	Edges [][]int  `key:"edges" doc:"directed links: node from, node to, and perhaps bits per second and picoseconds of latency; 0 is link_rate and link_latency" max:"1152921504606847000"`
+	_         string   `key:"file" doc:"file with a line for each link: from, to, and if they differ rate and latency; in place of nodes and edges"`
+	_         bool     `key:"undirected" doc:"whether each line of the file is a link both ways"`
+	Generator string   `key:"generator" doc:"a known shape, in place of a file and of edges" default:"" choices:"@generators" unset:"" source:""`
+	Names     []string `key:"names" doc:"names of the nodes in messages and files; none are their numbers" default:"" empty:""`
+	Nodes     int      `key:"nodes" doc:"number of nodes" else:"as many as the links name" max:"1048576"`
+	Edges     [][]int  `key:"edges" doc:"directed links: node from, node to, and perhaps bits per second and picoseconds of latency; 0 is link_rate and link_latency" max:"1152921504606847000"`
 }
 
 // LinkOptions are the links of either.
@@ -129,9 +132,14 @@ func torusParts(s *Scenario) []schema.Part {
 // graphParts are those of the fabric "graph".
 func graphParts(s *Scenario) []schema.Part {
 	l := &s.Fabric.Links
-	return append([]schema.Part{{
-		Path: "fabric", Doc: "The nodes and links.", Specs: []any{&s.Fabric.FabricKind, &l.GraphLinks, &l.LinkOptions},
-	}}, routerParts(s)...)
+	specs := []any{&s.Fabric.FabricKind, &l.GraphLinks, &l.LinkOptions}
+	for i, g := range graph.Generators {
+		if i == len(l.generators) {
+			l.generators = append(l.generators, g.New())
+		}
+		specs = append(specs, schema.Used{Spec: l.generators[i], When: "fabric.generator=" + g.Name})
+	}
+	return append([]schema.Part{{Path: "fabric", Doc: "The nodes and links.", Specs: specs}}, routerParts(s)...)
 }
 
 // routerParts are the tables that fabrics of links have beside their own.

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"slices"
 
+	"sim/fabric/graph"
 	"sim/policies/milp"
 	"sim/policies/routing"
 	"sim/policies/topology"
@@ -21,7 +22,7 @@ func namesOf(kind string) []string { return choices()[kind].Names() }
 
 func listChoices() map[string]schema.Choices {
 	of := map[string][]string{
-		"objectives": topology.Objectives(), "draws": routing.Draws, "permutations": collective.Permutations,
+		"objectives": topology.Objectives(), "draws": routing.Draws, "permutations": collective.Permutations, "generators": graph.GeneratorNames(),
 		"milp-solvers": slices.Concat([]string{"auto"}, milp.Solvers(), []string{topology.NoSolver}), "donors": donors(),
 	}
 	for _, p := range Policies() {

@@ -40,7 +40,7 @@ func (t *Table) WriteElement(b *bytes.Buffer, i int, path string, names ...strin
 		fmt.Fprintf(b, "\n%s\n", header)
 	}
 	for _, k := range t.Keys {
-		if k.kept && t.Used(k).Applies() && (len(names) == 0 || slices.Contains(names, k.Name)) {
+		if k.kept && !k.source && t.Used(k).Applies() && (len(names) == 0 || slices.Contains(names, k.Name)) {
 			fmt.Fprintf(b, "%s = %s\n", k.Name, Literal(t.Field(k, i).Interface()))
 		}
 	}

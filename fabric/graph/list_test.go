@@ -1,4 +1,4 @@
-package edgelist
+package graph
 
 import (
 	"errors"

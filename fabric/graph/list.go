@@ -1,7 +1,7 @@
-// Package edgelist reads networks of any shape from text: a line a link, with its ends and, where they differ from the
-// rest, its rate and latency. It is for graphs that no other fabric describes; what leads traffic over them is chosen
-// in policies/routing.
-package edgelist
+// Package graph describes networks of any shape: it reads them from text, a line a link with its ends and, where they
+// differ from the rest, its rate and latency, and it generates known shapes. It is for graphs that no other fabric
+// describes; what leads traffic over them is chosen in policies/routing.
+package graph
 
 import (
 	"bufio"
@@ -17,7 +17,7 @@ import (
 )
 
 // ErrList is wrapped by every fault of a list.
-var ErrList = errors.New("edgelist: this is no list of links")
+var ErrList = errors.New("graph: this is no list of links")
 
 // MaxNodes and MaxLinks bound what is read.
 const (
@@ -69,7 +69,7 @@ func Read(r io.Reader, name string, o Options) (*Graph, error) {
 		in.line++
 		in.fault("a line of more than %d bytes; want from, to, and perhaps a rate and a latency", bufio.MaxScanTokenSize)
 	} else if err != nil {
-		return nil, fmt.Errorf("edgelist: %s:%d: %w", name, in.line+1, err)
+		return nil, fmt.Errorf("graph: %s:%d: %w", name, in.line+1, err)
 	}
 	if len(in.faults) > 0 {
 		return nil, errors.Join(in.faults...)
