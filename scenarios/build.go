@@ -10,6 +10,7 @@ import (
 	"sim/fabric"
 	"sim/fabric/electrical"
 	"sim/policies/topology"
+	"sim/scenarios/assembly"
 	"sim/workloads/training"
 )
 
@@ -24,7 +25,7 @@ type instance struct {
 	problem *topology.Problem
 	reduced *engine.Graph // the inter-pod DAG: decisions are made on it
 	origin  []int32       // tasks of graph behind those of reduced
-	ideal
+	assembly.Ideal
 	best   *engine.Trace // of the complete DAG on the ideal fabric
 	lit    []int         // circuits that made the reference; nil where the ideal fabric did
 	replay *replay       // nil where nothing is replayed
@@ -86,6 +87,20 @@ func (s *Scenario) layout(replicas ...int) training.Layout {
 		l.PodMap = append(l.PodMap, u.PodMap)
 	}
 	return l
+}
+
+// buildPods makes the system of s on pods.
+func buildPods(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
+	in, err := build(ctx, s, max(1, workers))
+	if err != nil {
+		return nil, err
+	}
+	if !s.allTimed() {
+		if _, err := in.problem.Bound(ctx); err != nil { // shared by all rows: no allocator's time
+			return nil, err
+		}
+	}
+	return in, nil
 }
 
 // build makes the instance of s. It returns the context's error when ctx is
@@ -172,23 +187,23 @@ func (in *instance) compare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if in.ideal, err = newIdeal(ctx, in.reduced, n, r); err != nil {
+	if in.Ideal, err = assembly.NewIdeal(ctx, in.reduced, n, r); err != nil {
 		return err
 	}
-	if !meets(in.times.Ideal, in.bound) {
+	if !assembly.Meets(in.Times.Ideal, in.Bound) {
 		// no rule is always best: what circuits can do the ideal fabric can
 		o, err := in.problem.Optimum(ctx, in.s.Seed, in.tailed())
 		if err != nil {
 			return err
 		}
-		if o != nil && o.Makespan < in.times.Ideal {
+		if o != nil && o.Makespan < in.Times.Ideal {
 			return in.takeReference(ctx, o)
 		}
 	}
 	if n, r, err = electrical.Connect(in.pods, in.graph); err != nil {
 		return err
 	}
-	in.best, err = flow.Run(ctx, in.graph, n, r, flow.Options{Service: in.service, Rates: true})
+	in.best, err = flow.Run(ctx, in.graph, n, r, flow.Options{Service: in.Service, Rates: true})
 	if err != nil {
 		return fmt.Errorf("playing the ideal fabric: %w", err)
 	}
@@ -201,7 +216,7 @@ func (in *instance) takeReference(ctx context.Context, o *topology.Decision) err
 	if err != nil {
 		return err
 	}
-	in.times.Ideal, in.service, in.lit = o.Makespan, o.Service, o.Circuits
+	in.Times.Ideal, in.Service, in.lit = o.Makespan, o.Service, o.Circuits
 	in.best, err = flow.Run(ctx, in.graph, n, in.optical.Routes, flow.Options{Service: o.Service, Tails: in.tails(o), Rates: true})
 	return err
 }

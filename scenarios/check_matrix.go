@@ -1,10 +1,11 @@
 package scenarios
 
 import (
-	"sim/internal/text"
-	"sim/scenarios/schema"
 	"slices"
 	"strings"
+
+	"sim/internal/text"
+	"sim/scenarios/schema"
 )
 
 // matrixAlias lets every fabric take a matrix of bytes in both forms: as kind =

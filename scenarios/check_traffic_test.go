@@ -151,7 +151,7 @@ func TestEstimatedHops(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := r.decide(context.Background(), s.Policy.Routers[0], 1)
+		got, err := r.Decide(context.Background(), s.Policy.Routers[0], 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"sim/engine"
 	"sim/engine/flow"
 	"sim/policies/topology"
+	"sim/scenarios/assembly"
 	"sim/scenarios/result"
 	"sim/workloads/training"
 )
@@ -26,9 +27,6 @@ func (in *instance) describe(ctx context.Context, policy string, t *engine.Trace
 	}
 	return p
 }
-
-// ended asks whether ctx has, once in so many steps of a loop.
-func ended(ctx context.Context, step int) bool { return step&(1<<10-1) == 0 && ctx.Err() != nil }
 
 // shown reports whether a replica is drawn: the first, and the first that
 // differs from it.
@@ -61,7 +59,7 @@ func (in *instance) lanes(ctx context.Context, t *engine.Trace) []result.Lane {
 		lanes = append(lanes, result.Lane{Name: name, Group: pod.Name})
 	}
 	for i := range in.it.Meta {
-		if ended(ctx, i) {
+		if assembly.Ended(ctx, i) {
 			return nil
 		}
 		m := &in.it.Meta[i]
@@ -107,7 +105,7 @@ func (in *instance) series(ctx context.Context, t *engine.Trace, p *result.Play,
 	sync := map[[2]int32]*sum{}
 	var order [][2]int32
 	for i := range in.graph.Tasks {
-		if ended(ctx, i) {
+		if assembly.Ended(ctx, i) {
 			return
 		}
 		id := int32(i)
@@ -216,7 +214,7 @@ func (in *instance) path(ctx context.Context, t *engine.Trace, circuits []int) [
 	var steps []result.PathStep
 	before := engine.Time(0)
 	for i, id := range t.CriticalPath(in.graph) {
-		if ended(ctx, i) {
+		if assembly.Ended(ctx, i) {
 			return nil
 		}
 		if !in.crosses(id) {
@@ -234,7 +232,7 @@ func (in *instance) path(ctx context.Context, t *engine.Trace, circuits []int) [
 			s.CircuitS = max(0, min(lit, took)-s.IdealS)
 		}
 		s.SharingS = max(0, took-s.IdealS-s.CircuitS)
-		if s.SharingS < tickSeconds {
+		if s.SharingS < assembly.TickSeconds {
 			s.SharingS = 0
 		}
 		steps = append(steps, s)
@@ -255,9 +253,6 @@ func (in *instance) kind(id int32) string {
 	}
 	return in.it.Meta[id].Phase.String()
 }
-
-// tickSeconds is what rounding to ticks may add to a transfer.
-const tickSeconds = 2e-12
 
 // durations returns, in seconds, how long a transfer takes at the full rate of
 // its NICs, and when its circuits limit it as well.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"sim/policies/topology"
+	"sim/scenarios/assembly"
 	"sim/scenarios/result"
 )
 
@@ -89,7 +90,7 @@ func buildRecipient(ctx context.Context, s *Scenario, workers int) (*instance, e
 	pods, lit := *in.pods, *in.optical
 	pods.Pods, lit.Pods = in.problem.Fabric.Pods, in.problem.Fabric.Pods
 	in.pods, in.optical = &pods, &lit
-	if meets(in.times.Ideal, in.bound) {
+	if assembly.Meets(in.Times.Ideal, in.Bound) {
 		return in, nil
 	}
 	return in, in.compare(ctx) // more ports may do what nothing did before
@@ -107,7 +108,7 @@ func (g *donation) measure(ctx context.Context, in *instance, policy topology.Po
 	row.Metrics["surplus_ports"] = float64(total - ports)
 	row.Metrics["donor_makespan_s"] = g.Makespan.Seconds()
 	row.Metrics["donor_choices"] = float64(g.Choices)
-	if nct, ok := g.from.times.NCT(g.Makespan); ok {
+	if nct, ok := g.from.Times.NCT(g.Makespan); ok {
 		row.Metrics["donor_nct"] = nct
 	}
 	row.Labels["donor"] = in.s.Policy.Donor
@@ -127,7 +128,7 @@ func (g *donation) measure(ctx context.Context, in *instance, policy topology.Po
 		return fmt.Errorf("without the donor's ports: %w", err)
 	}
 	row.Metrics["before_makespan_s"] = d.Makespan.Seconds()
-	if nct, ok := in.times.NCT(d.Makespan); ok {
+	if nct, ok := in.Times.NCT(d.Makespan); ok {
 		row.Metrics["nct_before"] = nct
 	} else {
 		row.Labels["nct_before"] = "undefined: the ideal fabric exposes no communication, this topology does"

@@ -23,28 +23,28 @@ func TestDonorIsThePlainJob(t *testing.T) {
 				saving := runScenario(t, c.name, 2, short, mode, some, "policy.port_tolerance=0.002")
 				plain := runScenario(t, c.name, 2, short, mode, some)
 				o := runScenario(t, c.name, 2, short, mode, some, "policy.donor="+donor, "policy.donor_tolerance=0.002", "policy.donor_ties=first")
-				total := saving.metric(t, "ports")[donor] / saving.metric(t, "port_ratio")[donor]
-				for policy, got := range o.metric(t, "donor_nct") {
-					if want := saving.metric(t, "nct")[donor]; !near(got, want) {
+				total := metricOf(t, saving, "ports")[donor] / metricOf(t, saving, "port_ratio")[donor]
+				for policy, got := range metricOf(t, o, "donor_nct") {
+					if want := metricOf(t, saving, "nct")[donor]; !near(got, want) {
 						t.Errorf("donor has NCT %v, the plain job %v", got, want)
 					}
-					if got, want := o.metric(t, "donor_ports")[policy], saving.metric(t, "ports")[donor]; got != want {
+					if got, want := metricOf(t, o, "donor_ports")[policy], metricOf(t, saving, "ports")[donor]; got != want {
 						t.Errorf("donor takes %v ports, the plain job %v", got, want)
 					}
-					if got, want := o.metric(t, "surplus_ports")[policy], total-saving.metric(t, "ports")[donor]; !near(got, want) {
+					if got, want := metricOf(t, o, "surplus_ports")[policy], total-metricOf(t, saving, "ports")[donor]; !near(got, want) {
 						t.Errorf("%v ports are left, want %v", got, want)
 					}
-					if limit := plain.metric(t, "makespan_s")[donor] * (1 + 0.002 + 1e-8); o.metric(t, "donor_makespan_s")[policy] > limit {
-						t.Errorf("donor takes %v s, more than its tolerance allows, %v", o.metric(t, "donor_makespan_s")[policy], limit)
+					if limit := metricOf(t, plain, "makespan_s")[donor] * (1 + 0.002 + 1e-8); metricOf(t, o, "donor_makespan_s")[policy] > limit {
+						t.Errorf("donor takes %v s, more than its tolerance allows, %v", metricOf(t, o, "donor_makespan_s")[policy], limit)
 					}
-					ports, ratio := o.metric(t, "ports")[policy], o.metric(t, "port_ratio")[policy]
-					if want := total + o.metric(t, "surplus_ports")[policy]; !near(ports/ratio, want) {
+					ports, ratio := metricOf(t, o, "ports")[policy], metricOf(t, o, "port_ratio")[policy]
+					if want := total + metricOf(t, o, "surplus_ports")[policy]; !near(ports/ratio, want) {
 						t.Errorf("%s has %v ports, want its own and those left, %v", policy, ports/ratio, want)
 					}
 				}
 				for _, policy := range []string{"delta-topo", "delta-joint"} {
-					before, after := o.metric(t, "nct_before")[policy], o.metric(t, "nct")[policy]
-					if want := plain.metric(t, "nct")[policy]; !near(before, want) {
+					before, after := metricOf(t, o, "nct_before")[policy], metricOf(t, o, "nct")[policy]
+					if want := metricOf(t, plain, "nct")[policy]; !near(before, want) {
 						t.Errorf("%s has NCT %v before, as the plain job %v", policy, before, want)
 					}
 					if !(after <= before*(1+1e-9)) {
@@ -67,11 +67,11 @@ func TestRecipientGains(t *testing.T) {
 			nct := map[string]float64{}
 			for _, ties := range []string{"first", "recipient", "pareto"} {
 				o := runScenario(t, name, 2, `policy.allocators=["delta-joint"]`, "policy.donor=delta-joint", "policy.donor_tolerance=0.001", "policy.donor_ties="+ties)
-				nct[ties] = o.metric(t, "nct")["delta-joint"]
-				if before := o.metric(t, "nct_before")["delta-joint"]; !(nct[ties] < before-0.05) {
+				nct[ties] = metricOf(t, o, "nct")["delta-joint"]
+				if before := metricOf(t, o, "nct_before")["delta-joint"]; !(nct[ties] < before-0.05) {
 					t.Errorf("%s: NCT %v before, %v with more ports", ties, before, nct[ties])
 				}
-				if o.metric(t, "donor_ports")["delta-joint"] != o.metric(t, "donor_bound_ports")["delta-joint"] {
+				if metricOf(t, o, "donor_ports")["delta-joint"] != metricOf(t, o, "donor_bound_ports")["delta-joint"] {
 					t.Errorf("%s: the donor's ports are not proved the fewest", ties)
 				}
 			}

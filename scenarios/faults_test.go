@@ -5,10 +5,11 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"sim/scenarios/schema"
 	"slices"
 	"strings"
 	"testing"
+
+	"sim/scenarios/schema"
 
 	"github.com/google/go-cmp/cmp"
 )

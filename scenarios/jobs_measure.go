@@ -17,10 +17,10 @@ func (m *jobsInstance) jobMetric(j int, name string) string {
 }
 
 // referenceMetrics are those of the ideal fabric and of compute alone, by job.
-func (m *jobsInstance) referenceMetrics() map[string]float64 {
+func (m *jobsInstance) Reference() map[string]float64 {
 	all := map[string]float64{}
 	for j, in := range m.jobs {
-		for name, v := range in.referenceMetrics() {
+		for name, v := range in.Reference() {
 			if name == "tasks" || name == "transfers" {
 				all[name] += v
 				continue
@@ -58,7 +58,7 @@ func (m *jobsInstance) row(ctx context.Context, name string, d *topology.JobsDec
 		one := d.Jobs[j]
 		makespans[j] = one.Makespan
 		row.Metrics[m.jobMetric(j, "makespan_s")] = one.Makespan.Seconds()
-		row.Metrics[m.jobMetric(j, "comm_exposed_s")] = (one.Makespan - in.times.Compute).Seconds()
+		row.Metrics[m.jobMetric(j, "comm_exposed_s")] = (one.Makespan - in.Times.Compute).Seconds()
 		row.Metrics[m.jobMetric(j, "ports")] = float64(in.problem.PortsUsed(one.Circuits))
 		row.Labels[m.jobMetric(j, "service")] = one.Service.String()
 		text := in.matrix(one.Circuits)
@@ -80,7 +80,7 @@ func (m *jobsInstance) measureNCT(row *result.Row, prefix, name string, makespan
 	sum, weights, most := 0.0, 0.0, 0.0
 	undefined := ""
 	for j, in := range m.jobs {
-		nct, ok := in.times.NCT(makespans[j])
+		nct, ok := in.Times.NCT(makespans[j])
 		if !ok {
 			undefined = m.s.Jobs[j].Name
 			row.Labels[m.jobMetric(j, name)] = "undefined: the ideal fabric exposes no communication, these circuits do"

@@ -74,13 +74,13 @@ func (m *jobsInstance) newPool() (*pool, error) {
 func (m *jobsInstance) laps() []int {
 	longest, last := 0.0, 0.0
 	for j, in := range m.jobs {
-		longest = max(longest, in.times.Ideal.Seconds())
+		longest = max(longest, in.Times.Ideal.Seconds())
 		last = max(last, m.s.Jobs[j].Phase.Seconds())
 	}
 	end := last + float64(m.s.Policy.Repeat.Iterations)*longest
 	laps := make([]int, len(m.jobs))
 	for j, in := range m.jobs {
-		laps[j] = int(math.Ceil((end - m.s.Jobs[j].Phase.Seconds()) / in.times.Ideal.Seconds()))
+		laps[j] = int(math.Ceil((end - m.s.Jobs[j].Phase.Seconds()) / in.Times.Ideal.Seconds()))
 	}
 	return laps
 }

@@ -12,6 +12,7 @@ import (
 	"sim/engine"
 	"sim/engine/flow"
 	"sim/policies/topology"
+	"sim/scenarios/assembly"
 	"sim/scenarios/result"
 )
 
@@ -39,7 +40,7 @@ func buildJobs(ctx context.Context, s *Scenario) (*jobsInstance, error) {
 			return nil, fmt.Errorf("job %s: %w", job.Name, err)
 		}
 		one := topology.Job{
-			Name: job.Name, Problem: in.problem, Weight: job.Weight, Compute: in.times.Compute, Ideal: in.times.Ideal,
+			Name: job.Name, Problem: in.problem, Weight: job.Weight, Compute: in.Times.Compute, Ideal: in.Times.Ideal,
 			Pods: m.podsOf(job, len(in.pods.Pods)),
 		}
 		for range in.pods.Pods {
@@ -63,7 +64,7 @@ func buildJobs(ctx context.Context, s *Scenario) (*jobsInstance, error) {
 }
 
 // tasks is Prepared.Tasks of several jobs.
-func (m *jobsInstance) tasks() int {
+func (m *jobsInstance) Tasks() int {
 	n := 0
 	for _, in := range m.jobs {
 		n += len(in.graph.Tasks)
@@ -124,7 +125,7 @@ type jobsDecided struct {
 }
 
 // decide lets one arbiter decide, plays its decision and measures it.
-func (m *jobsInstance) decide(ctx context.Context, name string, workers int) (answer, error) {
+func (m *jobsInstance) Decide(ctx context.Context, name string, workers int) (assembly.Answer, error) {
 	settings, err := m.s.settings(workers)
 	if err != nil {
 		return nil, err
@@ -169,9 +170,9 @@ func (m *jobsInstance) decide(ctx context.Context, name string, workers int) (an
 	return out, nil
 }
 
-func (d *jobsDecided) measured() (result.Row, result.PolicyTimings) { return d.row, d.timings }
+func (d *jobsDecided) Measured() (result.Row, result.PolicyTimings) { return d.row, d.timings }
 
-func (d *jobsDecided) describe(ctx context.Context, o *Outcome) {
+func (d *jobsDecided) Describe(ctx context.Context, o *assembly.Outcome) {
 	name, m := d.row.Policy, d.m
 	services := make([]flow.Service, len(m.jobs))
 	for j, one := range d.Jobs {
@@ -188,11 +189,11 @@ func (d *jobsDecided) describe(ctx context.Context, o *Outcome) {
 }
 
 // begin describes the plays on the ideal fabric.
-func (m *jobsInstance) begin(ctx context.Context, o *Outcome) error {
+func (m *jobsInstance) Begin(ctx context.Context, o *assembly.Outcome) error {
 	ideal := make([]*engine.Trace, len(m.jobs))
 	services := make([]flow.Service, len(m.jobs))
 	for j, in := range m.jobs {
-		ideal[j], services[j] = in.best, in.service
+		ideal[j], services[j] = in.best, in.Service
 	}
 	o.Detail.Reference = m.describe(ctx, "", ideal, services, nil)
 	return nil

@@ -147,7 +147,7 @@ func TestRoundTripJobs(t *testing.T) {
 func TestTwoJobs(t *testing.T) {
 	for _, objective := range []string{"weighted-sum", "max-min"} {
 		o := runScenario(t, "twojobs", 2, "policy.objective="+objective)
-		value, gap := o.metric(t, "objective"), o.metric(t, "gap")
+		value, gap := metricOf(t, o, "objective"), metricOf(t, o, "gap")
 		if gap["joint"] > 1e-6 || gap["joint"] < 0 {
 			t.Errorf("%s: joint has gap %v, want a proof", objective, gap["joint"])
 		}
@@ -274,7 +274,7 @@ func TestUnlikeReplicaCounts(t *testing.T) {
 	}
 	s.Policy.Arbiters = []string{"even-split", "joint"}
 	o := runJobs(t, s, 1)
-	v := o.metric(t, "objective")
+	v := metricOf(t, o, "objective")
 	if v["joint"] > v["even-split"]*(1+1e-9) {
 		t.Errorf("joint reaches %v, an even split %v", v["joint"], v["even-split"])
 	}

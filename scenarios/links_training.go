@@ -6,6 +6,7 @@ import (
 
 	"sim/engine"
 	"sim/fabric/electrical"
+	"sim/scenarios/assembly"
 	"sim/workloads/collective"
 	"sim/workloads/training"
 )
@@ -46,7 +47,7 @@ func (r *routed) compare(ctx context.Context) (err error) {
 		return nil
 	}
 	n, routes := electrical.Between(r.whole, r.load.graph)
-	r.ideal, err = newIdeal(ctx, r.load.graph, n, routes)
+	r.Ideal, err = assembly.NewIdeal(ctx, r.load.graph, n, routes)
 	return err
 }
 

@@ -12,11 +12,11 @@ import (
 )
 
 // referenceMetrics are those of the ideal fabric and of compute alone.
-func (in *instance) referenceMetrics() map[string]float64 {
+func (in *instance) Reference() map[string]float64 {
 	m := map[string]float64{"tasks": float64(len(in.graph.Tasks)), "transfers": float64(in.transfers())}
-	in.ideal.metrics(m, in.end(), in.it != nil)
-	if in.bound > 0 {
-		m["gap"] = float64(in.times.Ideal-in.bound) / float64(in.bound)
+	in.Ideal.Metrics(m, in.end(), in.it != nil)
+	if in.Bound > 0 {
+		m["gap"] = float64(in.Times.Ideal-in.Bound) / float64(in.Bound)
 	}
 	return m
 }
@@ -84,7 +84,7 @@ func (in *instance) row(name string, d *topology.Decision, end engine.Time, t *e
 
 // iteration measures a simulation of a training step that ends at end.
 func (in *instance) iteration(row *result.Row, end engine.Time, t *engine.Trace) {
-	in.exposed(row.Metrics, row.Labels, end)
+	in.Exposed(row.Metrics, row.Labels, end)
 	if ideal := in.pods.CriticalTransfer(in.graph, in.best); ideal > 0 {
 		row.Metrics["nct_critical_path"] = float64(in.pods.CriticalTransfer(in.graph, t)) / float64(ideal)
 	} else {
@@ -109,7 +109,7 @@ func (in *instance) solver(row *result.Row, r *topology.SolverReport) {
 	}
 	if r.Makespan > 0 {
 		row.Metrics["milp_makespan_s"] = r.Makespan.Seconds()
-		if nct, ok := in.times.NCT(r.Makespan); ok {
+		if nct, ok := in.Times.NCT(r.Makespan); ok {
 			row.Metrics["milp_nct"] = nct
 		}
 	}

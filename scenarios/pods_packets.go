@@ -7,12 +7,13 @@ import (
 	"sim/engine"
 	"sim/engine/packet"
 	"sim/policies/topology"
+	"sim/scenarios/assembly"
 	"sim/scenarios/result"
 )
 
 // podPackets is a decision on pods, simulated packet by packet.
 type podPackets struct {
-	packets
+	assembly.Packets
 	trace *engine.Trace // of the complete DAG
 	fluid engine.Time   // when it ends as fluid
 	slack engine.Time   // that packets may need beside
@@ -37,7 +38,7 @@ func (in *instance) packets(ctx context.Context, d *topology.Decision, fluid *en
 	if err != nil {
 		return nil, err
 	}
-	out := &podPackets{packets: packets{stats, k.Network}, trace: k.Trace(in.graph, trace), fluid: d.Makespan}
+	out := &podPackets{Packets: assembly.Packets{Stats: stats, Network: k.Network}, trace: k.Trace(in.graph, trace), fluid: d.Makespan}
 	out.slack, err = packet.Slack(k.Graph, k.Network, k.Flows, k.Walks, bytes, reference)
 	return out, err
 }
@@ -45,5 +46,5 @@ func (in *instance) packets(ctx context.Context, d *topology.Decision, fluid *en
 // measure adds how packets compare with the fluid that was decided on, and what became of them.
 func (p *podPackets) measure(row *result.Row) {
 	row.Metrics["fluid_s"], row.Metrics["packet_slack_s"] = p.fluid.Seconds(), p.slack.Seconds()
-	p.packets.measure(row)
+	p.Packets.Measure(row)
 }

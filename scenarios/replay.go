@@ -10,6 +10,7 @@ import (
 	"sim/fabric"
 	"sim/fabric/electrical"
 	"sim/policies/topology"
+	"sim/scenarios/assembly"
 	"sim/scenarios/result"
 	"sim/workloads/training"
 )
@@ -154,9 +155,9 @@ func (e *tooDark) Error() string {
 }
 
 // unlit is the answer of a policy that lights too few circuits for its replays.
-func (in *instance) unlit(name string, dark *tooDark) answer {
+func (in *instance) unlit(name string, dark *tooDark) assembly.Answer {
 	at := replayPath("lost_circuits")
-	return noAnswer(name, at+": "+dark.Error(), func() Diagnostic {
+	return assembly.NoAnswer(name, at+": "+dark.Error(), func() Diagnostic {
 		return Diagnostic{File: in.s.Name, Key: at, Problem: dark.Error(), Remedy: fmt.Sprintf("lose at most %d", dark.lit)}
 	})
 }

@@ -3,10 +3,11 @@ package scenarios
 import (
 	"errors"
 	"fmt"
-	"sim/scenarios/schema"
 	"slices"
 	"strings"
 	"testing"
+
+	"sim/scenarios/schema"
 
 	"pgregory.net/rapid"
 )

@@ -5,6 +5,7 @@ import (
 
 	"sim/engine"
 	"sim/engine/flow"
+	"sim/scenarios/assembly"
 	"sim/workloads/training"
 )
 
@@ -25,7 +26,7 @@ func (r *replay) references(ctx context.Context, workers int) error {
 			return err
 		}
 		lit = r.circuits.Clone()
-		lit.SetService(r.in.service)
+		lit.SetService(r.in.Service)
 		r.light(lit, x)
 	}
 	times, bounds := make([]training.Times, len(r.seeds)), make([]engine.Time, len(r.seeds))
@@ -44,8 +45,8 @@ func (r *replay) references(ctx context.Context, workers int) error {
 			}
 			t.Compute, _ = compute.Makespan(engine.Never)
 			bounds[i] = ideal.Bound()
-			t.Ideal, _ = idealPlay(ideal, bounds[i])
-			if r.in.lit != nil && !meets(t.Ideal, bounds[i]) {
+			t.Ideal, _ = assembly.BestService(ideal, bounds[i])
+			if r.in.lit != nil && !assembly.Meets(t.Ideal, bounds[i]) {
 				if c, ok := circuits.Makespan(t.Ideal); ok {
 					t.Ideal = c
 				}

@@ -29,13 +29,13 @@ func replayed(t testing.TB, name string, overrides ...string) *instance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.system.(*instance)
+	return p.System.(*instance)
 }
 
 // decided returns what an allocator decides on in.
 func (in *instance) decided(t testing.TB, policy string) *decided {
 	t.Helper()
-	a, err := in.decide(context.Background(), policy, 2)
+	a, err := in.Decide(context.Background(), policy, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestReplayOfReferenceOnCircuits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := p.system.(*instance)
+	in := p.System.(*instance)
 	if in.lit == nil {
 		t.Fatal("the ideal fabric makes the reference: nothing is tested")
 	}
@@ -113,8 +113,8 @@ func TestReplayOfReferenceOnCircuits(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, got := range in.replay.times {
-		if got != in.times {
-			t.Errorf("play %d: references %v, the plan's %v", i, got, in.times)
+		if got != in.Times {
+			t.Errorf("play %d: references %v, the plan's %v", i, got, in.Times)
 		}
 	}
 }

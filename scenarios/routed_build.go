@@ -12,6 +12,7 @@ import (
 	"sim/fabric/torus"
 	"sim/internal/once"
 	"sim/policies/routing"
+	"sim/scenarios/assembly"
 	"sim/workloads/training"
 )
 
@@ -22,15 +23,15 @@ type routed struct {
 	health *torus.Health // nil of a graph
 	// whole has every link up; known is what routers see: without what is down or
 	// drained, from the start or once it is.
-	whole, known *engine.Network
-	down         []bool // nodes; nil is none
-	load         *load
-	overRates    bool                // the rates of the links that routers see at first differ: loads are over them
-	least        float64             // bound on the load of the most loaded of these links
-	shortest     float64             // hops of the shortest ways of all messages
-	it           *training.Iteration // whose transfers are led; nil of traffic
-	ideal                            // of it
-	cubes        *joined             // nil where optical switches join nothing
+	whole, known   *engine.Network
+	down           []bool // nodes; nil is none
+	load           *load
+	overRates      bool                // the rates of the links that routers see at first differ: loads are over them
+	least          float64             // bound on the load of the most loaded of these links
+	shortest       float64             // hops of the shortest ways of all messages
+	it             *training.Iteration // whose transfers are led; nil of traffic
+	assembly.Ideal                     // of it
+	cubes          *joined             // nil where optical switches join nothing
 
 	mu      sync.Mutex
 	healthy map[string]unharmed // by router
@@ -213,10 +214,10 @@ func (r *routed) leastLoad(ctx context.Context) {
 	}
 }
 
-func (r *routed) tasks() int { return len(r.load.flows) }
+func (r *routed) Tasks() int { return len(r.load.flows) }
 
 // referenceMetrics are the fabric's own, whatever routes are taken.
-func (r *routed) referenceMetrics() map[string]float64 {
+func (r *routed) Reference() map[string]float64 {
 	m := map[string]float64{
 		"nodes": float64(r.whole.Nodes), "links": float64(len(r.whole.Links)), "flows": float64(len(r.load.flows)),
 	}
@@ -241,7 +242,7 @@ func (r *routed) referenceMetrics() map[string]float64 {
 		m["bisection_links"] = float64(cut)
 	}
 	if r.it != nil && r.s.Engine.Level != "static" {
-		r.ideal.metrics(m, r.end(), true)
+		r.Ideal.Metrics(m, r.end(), true)
 	}
 	lost := 0
 	for _, l := range r.known.Links {
@@ -255,7 +256,7 @@ func (r *routed) referenceMetrics() map[string]float64 {
 	return m
 }
 
-func (r *routed) begin(ctx context.Context, o *Outcome) error {
+func (r *routed) Begin(ctx context.Context, o *assembly.Outcome) error {
 	if r.cubes != nil {
 		o.Files = append(o.Files, r.cubes.file())
 	}

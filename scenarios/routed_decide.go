@@ -14,13 +14,13 @@ import (
 	"sim/engine/static"
 	"sim/fabric/torus"
 	"sim/policies/routing"
+	"sim/scenarios/assembly"
 	"sim/scenarios/result"
 )
 
 // routedAnswer is a router's decision, played and measured.
 type routedAnswer struct {
 	r       *routed
-	s       *Scenario // r.s, or one that differs in what is measured alone
 	chosen  *routing.Decision
 	walks   *engine.Walks // of it
 	loads   *static.Loads
@@ -38,22 +38,22 @@ type routedAnswer struct {
 	healthy, top float64 // loads of the most loaded link without faults, 0 where that makes no sense to compare, and with them
 }
 
-func (a *routedAnswer) measured() (result.Row, result.PolicyTimings) {
-	return a.measuredFor(a.s), a.timings
+func (a *routedAnswer) Measured() (result.Row, result.PolicyTimings) {
+	return a.MeasuredFor(&a.r.s.Workload.Step), a.timings
 }
 
-// measuredFor returns the row of a scenario that differs from the answer's in nothing
+// MeasuredFor returns the row of a scenario that differs from the answer's in nothing
 // but its step.
-func (a *routedAnswer) measuredFor(s *Scenario) result.Row {
-	b := *a
-	b.s, b.row.Metrics, b.row.Labels = s, maps.Clone(a.row.Metrics), maps.Clone(a.row.Labels)
-	if b.healthy > 0 {
-		b.step(b.healthy, b.top)
+func (a *routedAnswer) MeasuredFor(step *Step) result.Row {
+	row := a.row
+	row.Metrics, row.Labels = maps.Clone(a.row.Metrics), maps.Clone(a.row.Labels)
+	if a.healthy > 0 {
+		step.measure(&row, a.healthy, a.top)
 	}
-	return b.row
+	return row
 }
 
-func (a *routedAnswer) failure() error { return a.failed }
+func (a *routedAnswer) Failure() error { return a.failed }
 
 // routerOptions returns the options of all routers.
 func (s *Scenario) routerOptions(workers int) routing.Options {
@@ -79,7 +79,7 @@ type unservable struct{ why error }
 func (u *unservable) Error() string { return u.why.Error() }
 
 // decide lets one router choose ways, and plays the traffic on them.
-func (r *routed) decide(ctx context.Context, name string, workers int) (answer, error) {
+func (r *routed) Decide(ctx context.Context, name string, workers int) (assembly.Answer, error) {
 	a, after, err := r.choose(ctx, name, workers)
 	if not := (*unservable)(nil); errors.As(err, &not) {
 		return r.unserved(name, not.why), nil
@@ -139,7 +139,7 @@ func (r *routed) choose(ctx context.Context, name string, workers int) (a *route
 	if err != nil {
 		return nil, nil, err
 	}
-	a = &routedAnswer{r: r, s: r.s, chosen: d, seen: seen, walks: d.Walks, row: result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{}}}
+	a = &routedAnswer{r: r, chosen: d, seen: seen, walks: d.Walks, row: result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{}}}
 	if r.s.Fabric.FailAt > 0 {
 		after, err = router.Route(ctx, r.problem(r.known), options)
 		if errors.Is(err, routing.ErrUnserved) {
@@ -342,6 +342,6 @@ func (a *routedAnswer) flow(ctx context.Context, seen *engine.Network) error {
 func (a *routedAnswer) ends(at engine.Time) {
 	a.row.Metrics[a.r.end()] = at.Seconds()
 	if a.r.it != nil {
-		a.r.exposed(a.row.Metrics, a.row.Labels, at)
+		a.r.Exposed(a.row.Metrics, a.row.Labels, at)
 	}
 }

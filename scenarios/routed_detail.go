@@ -6,6 +6,7 @@ import (
 
 	"sim/engine"
 	"sim/fabric/torus"
+	"sim/scenarios/assembly"
 	"sim/scenarios/result"
 )
 
@@ -13,17 +14,17 @@ import (
 const mostDrawn = 4096
 
 // describe adds what figures need, and the files of links and queues.
-func (a *routedAnswer) describe(ctx context.Context, o *Outcome) {
+func (a *routedAnswer) Describe(ctx context.Context, o *assembly.Outcome) {
 	p := result.Play{Policy: a.row.Policy, Traffic: a.traffic(ctx)}
 	if a.r.torus != nil && a.r.torus.Nodes() <= mostDrawn {
 		p.Lattice = a.lattice()
 	}
 	if s := a.stats; s != nil {
 		p.MakespanS = s.End.Seconds()
-		(&packets{s, a.network}).describe(&p, o)
+		(&assembly.Packets{Stats: s, Network: a.network}).Describe(&p, o)
 	}
 	o.Detail.Policies = append(o.Detail.Policies, p)
-	o.Routes = append(o.Routes, Routes{a.row.Policy, a.r.known, a.r.load.flows, a.walks})
+	o.Routes = append(o.Routes, assembly.Routes{Policy: a.row.Policy, Network: a.r.known, Flows: a.r.load.flows, Walks: a.walks})
 }
 
 // lattice describes the torus, what its links carry, and ways round what is down.

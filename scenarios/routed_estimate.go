@@ -25,7 +25,7 @@ func (s *Scenario) PacketWork(ctx context.Context) (hops, seconds float64, err e
 	if err != nil {
 		return 0, 0, err
 	}
-	a := &routedAnswer{r: r, s: s, pressed: r.least, loads: &static.Loads{Weighted: []float64{}, WeightedHops: r.shortest}}
+	a := &routedAnswer{r: r, pressed: r.least, loads: &static.Loads{Weighted: []float64{}, WeightedHops: r.shortest}}
 	hops = a.hops(a.injected())
 	if l := &s.Fabric.Links; l.Queue != "unbounded" || l.BitErrors > 0 || l.FailAt > 0 {
 		return hops, hops / servedASecond, nil

@@ -10,6 +10,7 @@ import (
 
 	"sim/engine"
 	"sim/fabric/torus"
+	"sim/scenarios/assembly"
 	"sim/scenarios/result"
 )
 
@@ -386,7 +387,7 @@ func (a *routedAnswer) chain() *result.Chain {
 		p.Dst = a.r.nodeName(a.r.load.flows[flow].Dst)
 		p.LatencyS += late + (start - before).Seconds()
 		p.AloneS += alone
-		if more := took - late - alone; more > tickSeconds {
+		if more := took - late - alone; more > assembly.TickSeconds {
 			p.SharingS += more
 		} else {
 			p.AloneS += more

@@ -5,11 +5,12 @@ import (
 	"math"
 
 	"sim/engine"
+	"sim/scenarios/assembly"
 )
 
 // unserved is the answer of a router that cannot serve the fabric for some reason.
-func (r *routed) unserved(name string, why error) answer {
-	return noAnswer(name, why.Error(), func() Diagnostic { return r.unserving(name, why) })
+func (r *routed) unserved(name string, why error) assembly.Answer {
+	return assembly.NoAnswer(name, why.Error(), func() Diagnostic { return r.unserving(name, why) })
 }
 
 // anyGraph are the routers that serve all that is joined, as multipath over shortest

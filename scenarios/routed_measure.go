@@ -10,6 +10,7 @@ import (
 	"sim/engine/packet"
 	"sim/engine/static"
 	"sim/policies/routing"
+	"sim/scenarios/assembly"
 	"sim/scenarios/result"
 )
 
@@ -221,24 +222,23 @@ func (r *routed) live() int {
 	return n
 }
 
-// step measures what a collective that takes longer does to a training step of
+// measure says what a collective that takes longer does to a training step of
 // which it is a part: computing goes on for as long as before and hides a part of
 // the collective, but no more than there is computing.
-func (a *routedAnswer) step(before, after float64) {
-	t := &a.s.Workload.Step
+func (t *Step) measure(row *result.Row, before, after float64) {
 	longer := after / before
 	if t.Share > 0 {
 		compute := 1 - t.Share*(1-t.Overlap)
-		a.row.Metrics["step_slowdown"] = compute + t.Share*longer - min(compute, t.Share*longer*t.Overlap) - 1
+		row.Metrics["step_slowdown"] = compute + t.Share*longer - min(compute, t.Share*longer*t.Overlap) - 1
 	}
 	switch {
 	case t.Slowdown <= 0:
 	case longer <= 1:
-		a.row.Labels["implied_share"] = "undefined: the fault does not slow the collective down, so no share of it explains the measured slowdown of the step"
+		row.Labels["implied_share"] = "undefined: the fault does not slow the collective down, so no share of it explains the measured slowdown of the step"
 	default: // exposed share that this slowdown asks for
 		share := t.Slowdown / (longer - 1)
-		if a.row.Metrics["implied_share"] = share; share > 1 {
-			a.row.Labels["implied_share"] = "impossible, as no more than the whole step can be the collective: the fault slows the collective down by less than the " +
+		if row.Metrics["implied_share"] = share; share > 1 {
+			row.Labels["implied_share"] = "impossible, as no more than the whole step can be the collective: the fault slows the collective down by less than the " +
 				"measured slowdown of the step, so something else slowed the step down, too"
 		}
 	}
@@ -246,7 +246,7 @@ func (a *routedAnswer) step(before, after float64) {
 
 // delays measures packets.
 func (a *routedAnswer) delays() {
-	(&packets{a.stats, a.network}).measure(&a.row)
+	(&assembly.Packets{Stats: a.stats, Network: a.network}).Measure(&a.row)
 	a.completion()
 	if t := &a.r.s.Workload.Traffic; t.Source == "poisson" {
 		each := float64(a.r.s.Fabric.LinkRate) / 8 * t.Duration.Seconds() * float64(a.r.live())

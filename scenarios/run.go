@@ -1,103 +1,31 @@
 package scenarios
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"time"
 
 	"sim/engine"
 	"sim/engine/flow"
-	"sim/policies/reconfigure/plan"
 	"sim/policies/topology"
+	"sim/scenarios/assembly"
 	"sim/scenarios/result"
 )
 
-// RunOptions says how a scenario is run; none of it changes a result.
-type RunOptions struct {
-	Workers  int                                  // goroutines, at least 1
-	Progress func(policy string, done, total int) // called as policies are decided and played; may be nil; called from one goroutine at a time
-}
+// What a run is told and finds out is the assembly's.
+type (
+	RunOptions = assembly.Options
+	Outcome    = assembly.Outcome
+	PlanRow    = assembly.PlanRow
+)
 
-// Outcome is all that a run found out.
-type Outcome struct {
-	Document result.Document
-	Timings  result.Timings
-	Detail   result.Detail
-	// Plans holds, for each policy that schedules rates, its schedule: the
-	// rate of every transfer from time to time.
-	Plans map[string][]PlanRow
-	// Files are further files for the run directory.
-	Files []result.File
-	// Routes are those of every router.
-	Routes []Routes
-	// Schedules are the plans of all planners that have one.
-	Planned   bool // by planners
-	Schedules []*plan.Plan
-	// Failed says of each policy whose simulation came to no end why; its row holds
-	// what was measured before, and the label failed.
-	Failed []error
-}
-
-// PlanRow is a line of an exported rate schedule: Task runs at Rate from FromS
-// to ToS.
-type PlanRow struct {
-	Task       string
-	FromS, ToS float64
-	Rate       float64 // bits per second over all flows of the task
-}
-
-// failing is an answer whose simulation may have come to no end.
-type failing interface {
-	failure() error // nil where it ended
-}
-
-// failure returns why the simulation of an answer came to no end, nil where it did.
-func failure(a answer) error {
-	if f, ok := a.(failing); ok {
-		return f.failure()
-	}
-	return nil
-}
-
-// Prepared is a scenario built, with its references played: what the decisions
+// Prepared is a scenario built, with its references simulated: what the decisions
 // of all its policies have in common. It is safe for concurrent use.
 type Prepared struct {
 	s *Scenario
-	system
-}
-
-// system is what a scenario of some kinds is built into. It is safe for
-// concurrent use.
-type system interface {
-	// referenceMetrics are those of what policies are compared with.
-	referenceMetrics() map[string]float64
-	// tasks counts what memory grows by.
-	tasks() int
-	// begin adds to an outcome what does not depend on policies.
-	begin(ctx context.Context, o *Outcome) error
-	// decide lets one policy decide, plays its decision and measures it.
-	decide(ctx context.Context, policy string, workers int) (answer, error)
-}
-
-// answer is a decision that was played and measured.
-type answer interface {
-	measured() (result.Row, result.PolicyTimings)
-	// describe adds to an outcome what figures, explanations and exports need, or
-	// part of it where ctx ends.
-	describe(ctx context.Context, o *Outcome)
-}
-
-// orEnded returns ctx's error in place of err where ctx has ended: what is wrong
-// then, or seems right, may be its doing.
-func orEnded(ctx context.Context, err error) error {
-	if ended := ctx.Err(); ended != nil {
-		return ended
-	}
-	return err
+	assembly.System
 }
 
 // Prepare builds s and plays its references. It does not look at the policies.
@@ -108,28 +36,16 @@ func Prepare(ctx context.Context, s *Scenario) (*Prepared, error) { return prepa
 // prepare is Prepare with the context and the goroutines of what is decided there: a donor's topology, and plans of a
 // collective. 0 is for one of many cells: one for a donor, and for plans, which cells wait for together, all processors.
 func prepare(ctx context.Context, s *Scenario, workers int) (_ *Prepared, err error) {
-	defer func() { err = orEnded(ctx, err) }()
-	switch {
-	case s.routes():
-		r, err := buildRouted(ctx, s)
-		return &Prepared{s, r}, err
-	case s.plans():
-		built, err := buildDomain(ctx, s, cmp.Or(workers, runtime.GOMAXPROCS(0)))
-		return &Prepared{s, built}, err
-	case len(s.Jobs) > 0:
-		jobs, err := buildJobs(ctx, s)
-		return &Prepared{s, jobs}, err
-	}
-	in, err := build(ctx, s, max(1, workers))
-	if err != nil {
-		return nil, err
-	}
-	if !s.allTimed() {
-		if _, err := in.problem.Bound(ctx); err != nil { // shared by all rows: no allocator's time
-			return nil, err
-		}
-	}
-	return &Prepared{s, in}, nil
+	defer func() { err = assembly.OrEnded(ctx, err) }()
+	sys, err := builders[s.decision()](ctx, s, workers)
+	return &Prepared{s, sys}, err
+}
+
+// builders make a scenario into a system, by the decision that it leaves open.
+var builders = map[string]func(ctx context.Context, s *Scenario, workers int) (assembly.System, error){
+	"allocators": buildPods, "planners": buildDomain,
+	"arbiters": func(ctx context.Context, s *Scenario, _ int) (assembly.System, error) { return buildJobs(ctx, s) },
+	"routers":  func(ctx context.Context, s *Scenario, _ int) (assembly.System, error) { return buildRouted(ctx, s) },
 }
 
 // document is the result of no policy.
@@ -139,13 +55,6 @@ func (p *Prepared) document() result.Document {
 		Reference: p.Reference(),
 	}
 }
-
-// Reference returns the metrics of what policies are compared with: of a
-// training the ideal fabric and compute alone, of traffic the fabric by itself.
-func (p *Prepared) Reference() map[string]float64 { return p.referenceMetrics() }
-
-// Tasks returns the number of tasks or flows, by which memory grows.
-func (p *Prepared) Tasks() int { return p.tasks() }
 
 // Decide lets one policy decide, plays its decision and measures it, as a row
 // of Run's document: a policy that cannot serve the scenario has one that says so. It
@@ -167,88 +76,40 @@ func (p *Prepared) DecideFor(ctx context.Context, policy string, workers int, of
 			return nil, result.PolicyTimings{}, err
 		}
 	}
-	d, err := p.decide(ctx, policy, workers)
-	err = orEnded(ctx, err)
+	d, err := p.System.Decide(ctx, policy, workers)
+	err = assembly.OrEnded(ctx, err)
 	if err == nil {
-		err = failure(d)
+		err = assembly.Failure(d)
 	}
 	if err != nil {
-		return nil, result.PolicyTimings{}, ofPolicy(policy, err)
+		return nil, result.PolicyTimings{}, assembly.OfPolicy(policy, err)
 	}
-	row, timings := d.measured()
+	row, timings := d.Measured()
 	rows := make([]result.Row, len(of))
 	for i, s := range of {
 		rows[i] = row
-		if a, ok := d.(*routedAnswer); ok {
-			rows[i] = a.measuredFor(s)
+		if a, ok := d.(interface{ MeasuredFor(*Step) result.Row }); ok {
+			rows[i] = a.MeasuredFor(&s.Workload.Step)
 		}
 	}
 	return rows, timings, nil
 }
 
-// Run plays every policy of s and gathers the results. It returns early with
-// the context's error when ctx is cancelled. A policy whose simulation comes to no end
-// does not keep others from theirs: see Outcome.Failed. One that cannot serve s has a
-// row that says so; where none can, the error is of type Diagnostics.
+// Run lets every policy of s decide and gathers the results, as assembly.Run does.
 func Run(ctx context.Context, s *Scenario, opt RunOptions) (*Outcome, error) {
 	begin := time.Now()
-	progress := opt.Progress
-	if progress == nil {
-		progress = func(string, int, int) {}
-	}
 	if err := s.Ready(); err != nil {
 		return nil, err
 	}
 	names := s.PolicyNames()
-	progress("reference", 0, len(names))
+	if opt.Progress != nil {
+		opt.Progress("reference", 0, len(names))
+	}
 	p, err := prepare(ctx, s, opt.Workers)
 	if err != nil {
 		return nil, err
 	}
-	o := &Outcome{
-		Document: p.document(),
-		Timings:  result.Timings{Policies: map[string]result.PolicyTimings{}},
-		Detail:   result.Detail{Title: s.Words()},
-		Plans:    map[string][]PlanRow{},
-	}
-	if err := p.begin(ctx, o); err != nil {
-		return nil, orEnded(ctx, err)
-	}
-	var none []unserved
-	for i, name := range names {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		progress(name, i, len(names))
-		d, err := p.decide(ctx, name, opt.Workers)
-		if err = orEnded(ctx, err); err != nil {
-			return nil, ofPolicy(name, err)
-		}
-		if err := failure(d); err != nil {
-			o.Failed = append(o.Failed, ofPolicy(name, err))
-		}
-		row, timings := d.measured()
-		o.Document.Rows = append(o.Document.Rows, row)
-		o.Timings.Policies[name] = timings
-		d.describe(ctx, o)
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if u, ok := d.(unserved); ok {
-			none = append(none, u)
-		}
-	}
-	if len(none) == len(names) {
-		return nil, noneServes(none)
-	}
-	result.ShareBounds(o.Document.Rows)
-	for i := range o.Document.Rows {
-		r := &o.Document.Rows[i]
-		r.Metrics = result.Derive(r.Metrics, o.Document.Reference)
-	}
-	progress("done", len(names), len(names))
-	o.Timings.WallS = time.Since(begin).Seconds()
-	return o, nil
+	return assembly.Run(ctx, p.System, names, p.document(), s.Words(), begin, opt)
 }
 
 // allTimed reports whether every allocator of s has a time limit, within which
@@ -258,14 +119,6 @@ func (s *Scenario) allTimed() bool {
 		"delta-fast": s.Policy.DeltaFast.TimeLimit, "delta-topo": s.Policy.DeltaTopo.TimeLimit, "delta-joint": s.Policy.DeltaJoint.TimeLimit,
 	}
 	return !slices.ContainsFunc(s.Policy.Allocators, func(name string) bool { return limits[name] == 0 })
-}
-
-// ofPolicy says which policy failed; a fault of the input says so by itself.
-func ofPolicy(policy string, err error) error {
-	if errors.Is(err, ErrInput) {
-		return err
-	}
-	return fmt.Errorf("%s: %w", policy, err)
 }
 
 // settings returns the options of the allocators.
@@ -310,16 +163,16 @@ type decided struct {
 	timings result.PolicyTimings
 }
 
-func (d *decided) measured() (result.Row, result.PolicyTimings) { return d.row, d.timings }
+func (d *decided) Measured() (result.Row, result.PolicyTimings) { return d.row, d.timings }
 
-func (d *decided) describe(ctx context.Context, o *Outcome) {
+func (d *decided) Describe(ctx context.Context, o *Outcome) {
 	trace := d.fluid
 	if d.packets != nil {
 		trace = d.packets.trace
 	}
 	p := d.in.describe(ctx, d.row.Policy, trace, d.Service, d.Circuits)
 	if d.packets != nil {
-		d.packets.describe(&p, o)
+		d.packets.Describe(&p, o)
 	}
 	o.Detail.Policies = append(o.Detail.Policies, p)
 	if d.Service != flow.MaxMin {
@@ -331,8 +184,8 @@ func (d *decided) describe(ctx context.Context, o *Outcome) {
 }
 
 // begin describes the play on the ideal fabric.
-func (in *instance) begin(ctx context.Context, o *Outcome) error {
-	o.Detail.Reference = in.describe(ctx, "", in.best, in.service, nil)
+func (in *instance) Begin(ctx context.Context, o *Outcome) error {
+	o.Detail.Reference = in.describe(ctx, "", in.best, in.Service, nil)
 	var err error
 	if err := ctx.Err(); err != nil {
 		return err
@@ -341,7 +194,7 @@ func (in *instance) begin(ctx context.Context, o *Outcome) error {
 	return err
 }
 
-func (in *instance) tasks() int {
+func (in *instance) Tasks() int {
 	n := len(in.graph.Tasks)
 	if r := in.replay; r != nil && r.it != in.it {
 		n += len(r.it.Graph.Tasks)
@@ -351,7 +204,7 @@ func (in *instance) tasks() int {
 
 // decide lets one allocator decide, plays its decision on the complete DAG and
 // measures it.
-func (in *instance) decide(ctx context.Context, name string, workers int) (answer, error) {
+func (in *instance) Decide(ctx context.Context, name string, workers int) (assembly.Answer, error) {
 	settings, err := in.s.settings(workers)
 	if err != nil {
 		return nil, err
@@ -457,7 +310,7 @@ func (in *instance) plan(t *engine.Trace) []PlanRow {
 		steps := t.Rates(id)
 		for k := 0; k+1 < len(steps); k++ {
 			if steps[k].Rate > 0 {
-				rows = append(rows, PlanRow{in.graph.Name(id), steps[k].At.Seconds(), steps[k+1].At.Seconds(), steps[k].Rate})
+				rows = append(rows, PlanRow{Task: in.graph.Name(id), FromS: steps[k].At.Seconds(), ToS: steps[k+1].At.Seconds(), Rate: steps[k].Rate})
 			}
 		}
 	}

@@ -23,8 +23,8 @@ func runScenario(t testing.TB, name string, workers int, overrides ...string) *O
 	return o
 }
 
-// metric returns a metric by policy.
-func (o *Outcome) metric(t testing.TB, name string) map[string]float64 {
+// metricOf returns a metric by policy.
+func metricOf(t testing.TB, o *Outcome, name string) map[string]float64 {
 	t.Helper()
 	m := map[string]float64{}
 	for _, r := range o.Document.Rows {
@@ -64,7 +64,7 @@ func TestModesAgree(t *testing.T) {
 		got := runScenario(t, "gpt7b", 2, "workload.replicas="+mode)
 		for _, m := range []string{"nct", "makespan_s", "ports", "port_ratio"} {
 			near := cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(a) })
-			if diff := cmp.Diff(single.metric(t, m), got.metric(t, m), near); diff != "" {
+			if diff := cmp.Diff(metricOf(t, single, m), metricOf(t, got, m), near); diff != "" {
 				t.Errorf("%s, %s: single replica against it: %s", mode, m, diff)
 			}
 		}
@@ -82,11 +82,11 @@ func TestUnlikeReplicas(t *testing.T) {
 	if a, b := alike.Document.Reference["makespan_s"], all.Document.Reference["makespan_s"]; !(b > a) {
 		t.Errorf("ideal fabric takes %v s with a slow replica, %v s without", b, a)
 	}
-	best := all.metric(t, "makespan_s")["delta-joint"]
-	if gap := all.metric(t, "gap")["delta-joint"]; gap > 1e-6 {
+	best := metricOf(t, all, "makespan_s")["delta-joint"]
+	if gap := metricOf(t, all, "gap")["delta-joint"]; gap > 1e-6 {
 		t.Errorf("joint optimum over unlike replicas is not certified: gap %g", gap)
 	}
-	got := parts.metric(t, "makespan_s")["delta-joint"]
+	got := metricOf(t, parts, "makespan_s")["delta-joint"]
 	if got < best*(1-1e-9) || got > best*1.01 {
 		t.Errorf("decomposed %v s, all together %v s", got, best)
 	}
@@ -98,7 +98,7 @@ func TestOwnService(t *testing.T) {
 	own := runScenario(t, "megatron177b", 2)
 	byLevel := runScenario(t, "megatron177b", 2, `policy.service="level-priority"`)
 	const joint, sqrt = "delta-joint", "sqrt-alloc"
-	f, o, l := fair.metric(t, "nct"), own.metric(t, "nct"), byLevel.metric(t, "nct")
+	f, o, l := metricOf(t, fair, "nct"), metricOf(t, own, "nct"), metricOf(t, byLevel, "nct")
 	if !(f[joint] > o[joint]) || l[joint] != o[joint] {
 		t.Errorf("delta-joint: fair %v, own %v, by level %v", f[joint], o[joint], l[joint])
 	}
@@ -110,8 +110,8 @@ func TestOwnService(t *testing.T) {
 // TestFixed plays the user's own matrix, reduced and on all replicas.
 func TestFixed(t *testing.T) {
 	fixed := []string{`policy.allocators=["fixed", "uniform"]`, "policy.fixed.circuits=[[2, 2], [2, 2]]"}
-	single := runScenario(t, "gpt7b", 1, fixed...).metric(t, "nct")
-	all := runScenario(t, "gpt7b", 1, append(fixed, "workload.replicas=all")...).metric(t, "nct")
+	single := metricOf(t, runScenario(t, "gpt7b", 1, fixed...), "nct")
+	all := metricOf(t, runScenario(t, "gpt7b", 1, append(fixed, "workload.replicas=all")...), "nct")
 	if single["fixed"] != single["uniform"] || math.Abs(single["fixed"]-all["fixed"]) > 1e-9 {
 		t.Errorf("two circuits everywhere: fixed %v, uniform %v, fixed on all replicas %v", single["fixed"], single["uniform"], all["fixed"])
 	}
@@ -121,8 +121,8 @@ func TestFixed(t *testing.T) {
 func TestTolerance(t *testing.T) {
 	exact := runScenario(t, "deepseek671b", 2, `policy.allocators=["delta-joint"]`)
 	loose := runScenario(t, "deepseek671b", 2, `policy.allocators=["delta-joint"]`, "policy.port_tolerance=0.01")
-	c, d := exact.metric(t, "makespan_s")["delta-joint"], loose.metric(t, "makespan_s")["delta-joint"]
-	p, q := exact.metric(t, "ports")["delta-joint"], loose.metric(t, "ports")["delta-joint"]
+	c, d := metricOf(t, exact, "makespan_s")["delta-joint"], metricOf(t, loose, "makespan_s")["delta-joint"]
+	p, q := metricOf(t, exact, "ports")["delta-joint"], metricOf(t, loose, "ports")["delta-joint"]
 	if !(q < p) || d < c || d > c*1.01*(1+1e-8) {
 		t.Errorf("exact: %v ports in %v s; at 1 %%: %v ports in %v s", p, c, q, d)
 	}
@@ -151,7 +151,7 @@ func BenchmarkRun(b *testing.B) {
 // what each bundle needs alone does not fit together.
 func TestTightPorts(t *testing.T) {
 	o := runScenario(t, "gpt7b", 2, "workload.replicas=all", "workload.gpus=24", "fabric.ports_per_pod=4")
-	c := o.metric(t, "makespan_s")
+	c := metricOf(t, o, "makespan_s")
 	for name, v := range c {
 		if v < c["delta-joint"]*(1-1e-9) || name != "delta-joint" && v < c["delta-topo"]*(1-1e-9) {
 			t.Errorf("%s takes %v s, delta-topo %v, delta-joint %v", name, v, c["delta-topo"], c["delta-joint"])
@@ -174,7 +174,7 @@ func TestOneWayRing(t *testing.T) {
 		common := []string{"workload.gpus=24", "workload.sequence=16384", "fabric.ports_per_pod=9", "workload.ring=" + ring, `policy.allocators=["sqrt-alloc"]`}
 		single := runScenario(t, "gpt7b", 1, common...)
 		all := runScenario(t, "gpt7b", 1, append(common, "workload.replicas=all")...)
-		if a, b := single.metric(t, "nct")["sqrt-alloc"], all.metric(t, "nct")["sqrt-alloc"]; math.Abs(a-b) > 1e-9 {
+		if a, b := metricOf(t, single, "nct")["sqrt-alloc"], metricOf(t, all, "nct")["sqrt-alloc"]; math.Abs(a-b) > 1e-9 {
 			t.Errorf("%s: NCT %v by one replica, %v by all", ring, a, b)
 		}
 		if a, b := sent(single), sent(all); math.Abs(a-b) > 1e-6*b {
@@ -195,7 +195,7 @@ func TestManyTopologies(t *testing.T) {
 	}
 	o := runScenario(t, "megatron462b", 2, "workload.microbatches="+microbatches, "workload.gpus=256", "fabric.gpus_per_pod_per_replica=16", "replica.1.compute_scale=1.03",
 		`policy.allocators=["prop-alloc", "sqrt-alloc", "iter-halve", "delta-fast", "delta-joint"]`)
-	c, gap := o.metric(t, "makespan_s"), o.metric(t, "gap")
+	c, gap := metricOf(t, o, "makespan_s"), metricOf(t, o, "gap")
 	for _, name := range []string{"prop-alloc", "sqrt-alloc", "iter-halve"} {
 		if !(c["delta-fast"] < c[name]) {
 			t.Errorf("delta-fast takes %v s, %s %v", c["delta-fast"], name, c[name])
@@ -217,7 +217,7 @@ func TestReferenceIsBeatenByNone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, nct := range o.metric(t, "nct") {
+	for name, nct := range metricOf(t, o, "nct") {
 		if nct < 1-1e-9 {
 			t.Errorf("%s has NCT %v: faster than the ideal fabric", name, nct)
 		}

@@ -2,10 +2,12 @@ package scenarios
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -15,6 +17,7 @@ import (
 	"sim/policies/reconfigure/baselines"
 	"sim/policies/reconfigure/plan"
 	"sim/policies/reconfigure/rounds"
+	"sim/scenarios/assembly"
 	"sim/workloads/collective"
 )
 
@@ -31,7 +34,8 @@ type scaled struct {
 }
 
 // buildDomain builds what a scale-up domain plays, planned by so many goroutines.
-func buildDomain(ctx context.Context, s *Scenario, workers int) (system, error) {
+func buildDomain(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
+	workers = cmp.Or(workers, runtime.GOMAXPROCS(0))
 	switch {
 	case s.gathers():
 		return buildGathered(ctx, s)
@@ -184,7 +188,7 @@ func (k *kept) get(p *plan.Problem, o reconfigure.Options) (*reconfigure.Plannin
 }
 
 // referenceMetrics are of the work and the domain alone.
-func (d *scaled) referenceMetrics() map[string]float64 {
+func (d *scaled) Reference() map[string]float64 {
 	chunks := 0
 	for _, c := range d.planning.Problem.Chunks {
 		chunks += int(c)
@@ -209,9 +213,9 @@ func (d *scaled) rules() plan.Rules {
 	}
 }
 
-func (d *scaled) tasks() int { return len(d.planning.Problem.Chunks) }
+func (d *scaled) Tasks() int { return len(d.planning.Problem.Chunks) }
 
-func (d *scaled) begin(ctx context.Context, o *Outcome) error {
+func (d *scaled) Begin(ctx context.Context, o *assembly.Outcome) error {
 	o.Planned = true
 	return nil
 }

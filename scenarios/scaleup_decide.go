@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"sim/engine"
@@ -13,6 +12,7 @@ import (
 	"sim/fabric/scaleup"
 	"sim/policies/reconfigure"
 	"sim/policies/reconfigure/plan"
+	"sim/scenarios/assembly"
 	"sim/scenarios/result"
 	"sim/scenarios/simulate"
 )
@@ -26,10 +26,10 @@ type planned struct {
 	timings result.PolicyTimings
 }
 
-func (a *planned) measured() (result.Row, result.PolicyTimings) { return a.row, a.timings }
+func (a *planned) Measured() (result.Row, result.PolicyTimings) { return a.row, a.timings }
 
 // decide lets one planner plan, and plays the plan that is best for the delay.
-func (d *scaled) decide(ctx context.Context, name string, _ int) (answer, error) {
+func (d *scaled) Decide(ctx context.Context, name string, _ int) (assembly.Answer, error) {
 	begin := time.Now()
 	list, err := d.planning.Candidates(ctx, name)
 	var chosen *plan.Candidate
@@ -37,7 +37,7 @@ func (d *scaled) decide(ctx context.Context, name string, _ int) (answer, error)
 		chosen, err = d.choose(list)
 	}
 	if errors.Is(err, reconfigure.ErrUnserved) {
-		return noAnswer(name, err.Error(), func() Diagnostic { return d.unserving(name, err) }), nil
+		return assembly.NoAnswer(name, err.Error(), func() Diagnostic { return d.unserving(name, err) }), nil
 	}
 	if err != nil {
 		return nil, err
@@ -232,7 +232,7 @@ func (a *planned) flow(ctx context.Context) error {
 const mostSent = 60_000
 
 // describe adds the plan and its picture.
-func (a *planned) describe(ctx context.Context, o *Outcome) {
+func (a *planned) Describe(ctx context.Context, o *assembly.Outcome) {
 	d := a.d
 	p := result.Play{Policy: a.row.Policy, MakespanS: d.cost(a.chosen).Seconds()}
 	if a.plan != nil {
@@ -264,12 +264,6 @@ func schedule(p *plan.Plan, origin string, slot, delay engine.Time) *result.Sche
 		}
 	}
 	return out
-}
-
-// WriteSchedules writes the plans of all planners that have one as a JSON list, in the order of the rows. It fails when w
-// does.
-func (o *Outcome) WriteSchedules(w io.Writer) error {
-	return plan.WriteJSON(w, o.Schedules)
 }
 
 // planWords is Words of collectives on a scale-up domain.

@@ -8,6 +8,7 @@ import (
 	"sim/engine"
 	collectives "sim/policies/reconfigure/collective"
 	"sim/policies/reconfigure/plan"
+	"sim/scenarios/assembly"
 	"sim/scenarios/result"
 	"sim/scenarios/simulate"
 	"sim/workloads/collective"
@@ -30,13 +31,13 @@ func buildGathered(ctx context.Context, s *Scenario) (*gathered, error) {
 	return g, err
 }
 
-func (g *gathered) referenceMetrics() map[string]float64 {
+func (g *gathered) Reference() map[string]float64 {
 	return map[string]float64{"bound_completion_s": g.bound.Seconds()}
 }
 
-func (g *gathered) tasks() int { return g.problem.GPUs }
+func (g *gathered) Tasks() int { return g.problem.GPUs }
 
-func (g *gathered) begin(ctx context.Context, o *Outcome) error {
+func (g *gathered) Begin(ctx context.Context, o *assembly.Outcome) error {
 	o.Planned = true
 	return nil
 }
@@ -48,9 +49,9 @@ type gatheredAnswer struct {
 	timings result.PolicyTimings
 }
 
-func (a *gatheredAnswer) measured() (result.Row, result.PolicyTimings) { return a.row, a.timings }
+func (a *gatheredAnswer) Measured() (result.Row, result.PolicyTimings) { return a.row, a.timings }
 
-func (a *gatheredAnswer) describe(ctx context.Context, o *Outcome) {
+func (a *gatheredAnswer) Describe(ctx context.Context, o *assembly.Outcome) {
 	o.Detail.Policies = append(o.Detail.Policies, result.Play{
 		Policy: a.row.Policy, MakespanS: a.row.Metrics["completion_s"], Schedule: gatherSchedule(a.plan),
 	})
@@ -98,7 +99,7 @@ func gatherSchedule(pl *plan.Plan) *result.Schedule {
 const mostReplayed = 256
 
 // decide lets one planner plan, and checks the plan that is best for the delay.
-func (g *gathered) decide(ctx context.Context, name string, _ int) (answer, error) {
+func (g *gathered) Decide(ctx context.Context, name string, _ int) (assembly.Answer, error) {
 	begin := time.Now()
 	stop := func() bool { return ctx.Err() != nil }
 	problem := *g.problem

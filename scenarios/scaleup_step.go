@@ -8,6 +8,7 @@ import (
 	"sim/engine/flow"
 	"sim/engine/units"
 	"sim/fabric/electrical"
+	"sim/scenarios/assembly"
 	"sim/workloads/training"
 )
 
@@ -61,8 +62,8 @@ func (t *stepped) play(ctx context.Context, each engine.Time) (engine.Time, erro
 	return trace.Makespan, nil
 }
 
-func (t *stepped) referenceMetrics() map[string]float64 {
-	m := t.scaled.referenceMetrics()
+func (t *stepped) Reference() map[string]float64 {
+	m := t.scaled.Reference()
 	m["makespan_s"] = t.none.Seconds()
 	return m
 }
@@ -71,8 +72,8 @@ func (t *stepped) referenceMetrics() map[string]float64 {
 //
 // A plan of one topology never reconfigures again; all others set up each of their topologies in every all-to-all, since
 // the way back needs the links turned round.
-func (t *stepped) decide(ctx context.Context, name string, workers int) (answer, error) {
-	a, err := t.scaled.decide(ctx, name, workers)
+func (t *stepped) Decide(ctx context.Context, name string, workers int) (assembly.Answer, error) {
+	a, err := t.scaled.Decide(ctx, name, workers)
 	if err != nil {
 		return nil, err
 	}

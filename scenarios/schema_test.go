@@ -5,10 +5,11 @@ import (
 	"encoding/json"
 	"reflect"
 	"regexp"
-	"sim/scenarios/schema"
 	"slices"
 	"strings"
 	"testing"
+
+	"sim/scenarios/schema"
 
 	"github.com/BurntSushi/toml"
 )

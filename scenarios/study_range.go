@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"sim/scenarios/schema"
 	"slices"
 	"strconv"
 	"strings"
+
+	"sim/scenarios/schema"
 )
 
 // A range is written "1..8", "0..1 step 0.25" or "200Gbps..1600Gbps times 2",

@@ -1,33 +1,34 @@
-package scenarios
+package assembly
 
 import (
 	"context"
 	"slices"
 
 	"sim/scenarios/result"
+	"sim/scenarios/schema"
 )
 
 // unserved is the answer of a policy that cannot serve the scenario: a row without metrics that says why. Where no policy can
 // the input is at fault.
 type unserved struct {
 	row   result.Row
-	fault func() Diagnostic
+	fault func() schema.Diagnostic
 }
 
-// noAnswer is the answer of the policy of that name, which cannot serve the scenario for some reason.
-func noAnswer(name, why string, fault func() Diagnostic) answer {
+// NoAnswer is the answer of the policy of that name, which cannot serve the scenario for some reason.
+func NoAnswer(name, why string, fault func() schema.Diagnostic) Answer {
 	return unserved{result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{"unserved": why}}, fault}
 }
 
-func (a unserved) measured() (result.Row, result.PolicyTimings) { return a.row, result.PolicyTimings{} }
+func (a unserved) Measured() (result.Row, result.PolicyTimings) { return a.row, result.PolicyTimings{} }
 
-func (a unserved) describe(_ context.Context, o *Outcome) {
+func (a unserved) Describe(_ context.Context, o *Outcome) {
 	o.Detail.Policies = append(o.Detail.Policies, result.Play{Policy: a.row.Policy})
 }
 
 // noneServes is the error of a scenario that no policy can serve.
-func noneServes(all []unserved) Diagnostics {
-	var faults Diagnostics
+func noneServes(all []unserved) schema.Diagnostics {
+	var faults schema.Diagnostics
 	for _, a := range all {
 		if f := a.fault(); !slices.Contains(faults, f) {
 			faults = append(faults, f)

@@ -1,4 +1,4 @@
-package scenarios
+package assembly
 
 import (
 	"bufio"
@@ -14,9 +14,9 @@ import (
 // Routes are the paths of a policy's flows, for export.
 type Routes struct {
 	Policy  string
-	network *engine.Network
-	flows   []engine.Flow
-	walks   *engine.Walks
+	Network *engine.Network
+	Flows   []engine.Flow
+	Walks   *engine.Walks
 }
 
 // RouteFiles write the files of a router's routes as CSV.
@@ -30,10 +30,10 @@ type RouteFiles struct {
 // probability of each link. It fails on paths that come to a node twice, which no
 // tables lead.
 func (r *Routes) Compile() (RouteFiles, error) {
-	if r.walks.Spread != nil {
+	if r.Walks.Spread != nil {
 		return RouteFiles{Tables: r.writeSpread}, nil
 	}
-	t, err := routing.Compile(r.network, r.flows, r.walks)
+	t, err := routing.Compile(r.Network, r.Flows, r.Walks)
 	if err != nil {
 		return RouteFiles{}, fmt.Errorf("%s: %w", r.Policy, err)
 	}
@@ -42,14 +42,14 @@ func (r *Routes) Compile() (RouteFiles, error) {
 
 // writeSpread writes the links that packets draw from.
 func (r *Routes) writeSpread(w io.Writer) error {
-	from := make([][]int32, r.network.Nodes)
-	for _, f := range r.flows {
+	from := make([][]int32, r.Network.Nodes)
+	for _, f := range r.Flows {
 		from[f.Dst] = append(from[f.Dst], f.Src)
 	}
-	s, mark := r.walks.Spread, make([]bool, r.network.Nodes)
+	s, mark := r.Walks.Spread, make([]bool, r.Network.Nodes)
 	out := bufio.NewWriter(w)
 	fmt.Fprintln(out, "chip,destination,port,next,share") // out keeps the error for Flush
-	for dst := range r.network.Nodes {
+	for dst := range r.Network.Nodes {
 		nodes := s.Levels(from[dst], dst, mark)
 		slices.Sort(nodes)
 		for _, at := range nodes {

@@ -1,4 +1,4 @@
-package scenarios
+package assembly
 
 import (
 	"bytes"
@@ -9,15 +9,15 @@ import (
 	"sim/scenarios/result"
 )
 
-// packets is what came of a simulation packet by packet.
-type packets struct {
-	stats   *packet.Stats
-	network *engine.Network
+// Packets is what came of a simulation packet by packet.
+type Packets struct {
+	Stats   *packet.Stats
+	Network *engine.Network
 }
 
-// measure adds what became of the packets.
-func (p *packets) measure(row *result.Row) {
-	s, m := p.stats, row.Metrics
+// Measure adds what became of the packets.
+func (p *Packets) Measure(row *result.Row) {
+	s, m := p.Stats, row.Metrics
 	m["injected"], m["delivered"], m["dropped"] = float64(s.Injected), float64(s.Delivered), float64(s.Dropped)
 	m["in_flight"], m["packet_hops"] = float64(s.InFlight()), float64(s.Hops)
 	for cause, n := range s.DroppedBy {
@@ -44,18 +44,18 @@ func (p *packets) measure(row *result.Row) {
 	}
 }
 
-// describe adds the delays to a play, and the files of links and queues to an outcome.
-func (p *packets) describe(play *result.Play, o *Outcome) {
-	s := p.stats
+// Describe adds the delays to a play, and the files of links and queues to an outcome.
+func (p *Packets) Describe(play *result.Play, o *Outcome) {
+	s := p.Stats
 	if s.Delay.Count > 0 {
 		play.Delay = describeDelay(&s.Delay)
 	}
 	var b bytes.Buffer // which does not fail
-	s.WriteLinks(&b, p.network)
+	s.WriteLinks(&b, p.Network)
 	o.Files = append(o.Files, result.File{Name: "links-" + play.Policy + ".csv", Data: bytes.Clone(b.Bytes())})
 	if s.SampleEvery > 0 {
 		b.Reset()
-		s.WriteQueues(&b, p.network)
+		s.WriteQueues(&b, p.Network)
 		o.Files = append(o.Files, result.File{Name: "queues-" + play.Policy + ".csv", Data: b.Bytes()})
 	}
 }

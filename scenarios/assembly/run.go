@@ -1,0 +1,80 @@
+package assembly
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sim/scenarios/result"
+	"sim/scenarios/schema"
+)
+
+// Options says how a system is run; none of it changes a result.
+type Options struct {
+	Workers  int                                  // goroutines, at least 1
+	Progress func(policy string, done, total int) // called as policies are decided and simulated; may be nil; called from one goroutine at a time
+}
+
+// Run lets every policy decide on a system and gathers the results in doc, whose title is that of its pictures. It returns
+// early with the context's error when ctx is cancelled. A policy whose simulation comes to no end does not keep others from
+// theirs: see Outcome.Failed. One that cannot serve the system has a row that says so; where none can, the error is of type
+// schema.Diagnostics. Begin is when the run began.
+func Run(ctx context.Context, sys System, policies []string, doc result.Document, title string, begin time.Time, opt Options) (*Outcome, error) {
+	o := &Outcome{
+		Document: doc,
+		Timings:  result.Timings{Policies: map[string]result.PolicyTimings{}},
+		Detail:   result.Detail{Title: title},
+		Plans:    map[string][]PlanRow{},
+	}
+	if err := sys.Begin(ctx, o); err != nil {
+		return nil, OrEnded(ctx, err)
+	}
+	var none []unserved
+	for i, name := range policies {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if opt.Progress != nil {
+			opt.Progress(name, i, len(policies))
+		}
+		a, err := sys.Decide(ctx, name, opt.Workers)
+		if err = OrEnded(ctx, err); err != nil {
+			return nil, OfPolicy(name, err)
+		}
+		if err := Failure(a); err != nil {
+			o.Failed = append(o.Failed, OfPolicy(name, err))
+		}
+		row, timings := a.Measured()
+		o.Document.Rows = append(o.Document.Rows, row)
+		o.Timings.Policies[name] = timings
+		a.Describe(ctx, o)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if u, ok := a.(unserved); ok {
+			none = append(none, u)
+		}
+	}
+	if len(none) == len(policies) {
+		return nil, noneServes(none)
+	}
+	result.ShareBounds(o.Document.Rows)
+	for i := range o.Document.Rows {
+		r := &o.Document.Rows[i]
+		r.Metrics = result.Derive(r.Metrics, o.Document.Reference)
+	}
+	if opt.Progress != nil {
+		opt.Progress("done", len(policies), len(policies))
+	}
+	o.Timings.WallS = time.Since(begin).Seconds()
+	return o, nil
+}
+
+// OfPolicy says which policy failed; a diagnostic of the input says so by itself.
+func OfPolicy(policy string, err error) error {
+	if errors.Is(err, schema.ErrInput) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", policy, err)
+}
