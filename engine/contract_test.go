@@ -28,7 +28,7 @@ func drawGraph(t *rapid.T, tasks int) *engine.Graph {
 	return g
 }
 
-// play starts every task as soon as it can.
+// run starts every task as soon as it can.
 func play(g *engine.Graph) *engine.Trace {
 	n := len(g.Tasks)
 	tr := &engine.Trace{Start: make([]engine.Time, n), End: make([]engine.Time, n), StepStart: make([]int32, n+1)}

@@ -7,7 +7,7 @@ import (
 )
 
 // ErrUnlike is wrapped by Fold where what should be alike is not.
-var ErrUnlike = errors.New("engine: the network, its walks or the traffic are not alike from all nodes of an orbit")
+var ErrUnlike = errors.New("engine: the network, its paths or the traffic are not alike from all nodes of an orbit")
 
 // Folded is what Fold makes: one flow of each class, on the links of one node of each orbit.
 type Folded struct {
@@ -16,7 +16,7 @@ type Folded struct {
 	Routes  *Routes
 }
 
-// Fold returns the one-shot traffic of flows, which all start at once, as one transfer for each class of the walks over
+// Fold returns the one-shot traffic of flows, which all start at once, as one transfer for each class of the paths over
 // one link for each orbit of links. It is for networks with a group of translations, which other than the identity
 // leave no node where it is: they take the nodes of an orbit (numbered from 0, by node) to each other, a node's port to
 // the same port, and the flows of a class to each other. Whatever the engine's service, flows of a class then have the

@@ -26,7 +26,7 @@ type Change struct {
 	Rate float64 // bits per second
 }
 
-// Network is the hardware that a graph is played on. Resources are numbered links first, then groups: group g is
+// Network is the hardware that a graph is simulated on. Resources are numbered links first, then groups: group g is
 // resource len(Links)+g.
 type Network struct {
 	Nodes   int32

@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// Spread leads packets hop by hop: at every node a packet takes one of the links that begin a way of the fewest hops to
-// its destination, drawn anew for each packet and node.
+// Spread leads packets hop by hop: at every node a packet takes one of the links that begin a path of the fewest hops
+// to its destination, drawn anew for each packet and node.
 type Spread struct {
 	Degree int     // ports of a node
 	Link   []int32 // by node and port: a link that may be taken; -1 where there is none
 	To     []int32 // by node and port: the node that it leads to
-	// Hops is, by destination and node, the links of a shortest way, or NoWay; nil for destinations that nothing is
+	// Hops is, by destination and node, the links of a shortest path, or NoWay; nil for destinations that nothing is
 	// for.
 	Hops [][]uint16
 	// Weight is, by destination and node: of the links that may be taken next, each is drawn in proportion to the
@@ -19,7 +19,7 @@ type Spread struct {
 	Weight [][]float32
 }
 
-// NoWay stands in Spread.Hops for a node that no way leads from.
+// NoWay stands in Spread.Hops for a node that no path leads from.
 const NoWay = 1<<16 - 1
 
 // Next returns the link that a packet takes at a node other than its destination, by a number drawn evenly from 0 to
@@ -42,7 +42,7 @@ func (s *Spread) Next(at, dst int32, u float64) int32 {
 	return last // rounding left u at 0 or a little above
 }
 
-// weight returns that of the link at a place of Link, 0 where it begins no shortest way of a node so far away.
+// weight returns that of the link at a place of Link, 0 where it begins no shortest path of a node so far away.
 func (s *Spread) weight(port int, hops uint16, dst int32) float64 {
 	if s.Link[port] < 0 || s.Hops[dst][s.To[port]] != hops-1 {
 		return 0

@@ -8,7 +8,7 @@ type RateStep struct {
 	Rate float64 // bits per second over all flows
 }
 
-// Trace is what happened when a graph was played: for every task when it became ready and started (the same for all
+// Trace is what happened when a graph was simulated: for every task when it became ready and started (the same for all
 // models so far), when it ended and, for transfers, every rate in between.
 type Trace struct {
 	Start, End []Time // by task
@@ -17,7 +17,7 @@ type Trace struct {
 	StepStart []int32
 	Steps     []RateStep
 	Makespan  Time  // when the last task ended
-	Events    int64 // starts and ends of transfers that were played
+	Events    int64 // starts and ends of transfers that were simulated
 }
 
 // Rates returns the rate steps of a task. Read only.

@@ -55,7 +55,7 @@ type packetBuilder struct {
 	o    *Optical
 	port []int                // by link: its place among those out of its node
 	pod  []int32              // by set of NICs
-	of   map[engine.Flow]bool // that have a walk
+	of   map[engine.Flow]bool // that have a path
 }
 
 func (b *packetBuilder) sends(nic int32) int32    { return 2 * nic }
@@ -140,7 +140,7 @@ func (b *packetBuilder) addTask(id int32, t engine.Task) {
 	}
 }
 
-// route gives a flow its walk, over three links.
+// route gives a flow its path, over three links.
 func (b *packetBuilder) route(f engine.Flow, links ...int32) {
 	if b.of[f] {
 		return

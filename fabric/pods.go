@@ -2,8 +2,8 @@
 // each, pods of GPUs, and optical circuits between pods. Its sub-package electrical is the ideal non-blocking fabric
 // that everything is measured against.
 //
-// It leaves what is moved to workloads, how many circuits there are between which pods to policies, and the playing to
-// engine.
+// It leaves what is moved to workloads, how many circuits there are between which pods to policies, and the simulating
+// to engine.
 package fabric
 
 import (

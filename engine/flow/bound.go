@@ -8,7 +8,7 @@ import (
 	"sim/engine"
 )
 
-// bounds computes lower bounds on the makespan of a play, whatever the service (docs/model.md, "Bounds"):
+// bounds computes lower bounds on the makespan of a run, whatever the service (docs/model.md, "Bounds"):
 //
 //   - the longest path with every transfer at its full rate;
 //   - for each resource the preemptive one-machine bound with heads and tails:

@@ -9,10 +9,10 @@ import (
 
 // queues sharpens heads and tails by what must be served before and after a task, whatever the service.
 //
-// A task starts no sooner than all transfers that lead to it have ended and the ways from there have been gone. Of
-// those that share a resource the one-machine bound says when that is, with the way to the task as their tail. Taken in
-// the order of the graph, each task's head rests on heads that know of the queues before them; tails are the same with
-// time reversed. Heads and tails so found make the bounds of every resource sharper.
+// A task starts no sooner than all transfers that lead to it have ended and the paths from there have been followed. Of
+// those that share a resource the one-machine bound says when that is, with the path to the task as their tail. Taken
+// in the order of the graph, each task's head rests on heads that know of the queues before them; tails are the same
+// with time reversed. Heads and tails so found make the bounds of every resource sharper.
 type queues struct {
 	ahead, behind side
 	start         []int32 // predecessors of task i: from, lag[start[i]:start[i+1]]
@@ -30,7 +30,7 @@ type side struct {
 	from   []int32
 	lag    []engine.Time
 	head   []float64
-	way    []float64 // by task: longest way from its end to the task looked at; -1 for none
+	dist   []float64 // by task: longest path from its end to the task looked at; -1 for none
 	byHead [][]int32 // by resource: uses whose task has its head, in order of it
 }
 
@@ -56,7 +56,7 @@ func (s *side) init(m *model, order, start, from []int32, lag []engine.Time) {
 	for k, i := range order {
 		s.place[i] = int32(k)
 	}
-	s.head, s.way = make([]float64, m.tasks), make([]float64, m.tasks)
+	s.head, s.dist = make([]float64, m.tasks), make([]float64, m.tasks)
 	s.byHead = make([][]int32, m.resources)
 	for r := range m.resources {
 		s.byHead[r] = make([]int32, 0, m.resStart[r+1]-m.resStart[r])
@@ -137,7 +137,7 @@ func (s *side) insert(z *sim, u int32) {
 	s.byHead[r] = uses
 }
 
-// queued returns the largest bound on the start of i that a resource sets by what is served there on the way to i.
+// queued returns the largest bound on the start of i that a resource sets by what is served there on the path to i.
 // Known is a bound already had.
 func (q *queues) queued(z *sim, b *bounds, s *side, i int32, known float64) float64 {
 	first, last := s.start[i], s.start[i+1]
@@ -164,24 +164,24 @@ func (q *queues) queued(z *sim, b *bounds, s *side, i int32, known float64) floa
 	return known
 }
 
-// reach finds the longest ways to i.
+// reach finds the longest paths to i.
 func (q *queues) reach(z *sim, s *side, i int32) {
-	for k := range s.way {
-		s.way[k] = -1
+	for k := range s.dist {
+		s.dist[k] = -1
 	}
 	top := int32(-1)
-	edges := func(i int32, way float64) {
+	edges := func(i int32, dist float64) {
 		for e := s.start[i]; e < s.start[i+1]; e++ {
 			u := s.from[e]
-			s.way[u] = max(s.way[u], way+float64(s.lag[e]))
+			s.dist[u] = max(s.dist[u], dist+float64(s.lag[e]))
 			top = max(top, s.place[u])
 		}
 		q.spend(z, int(s.start[i+1]-s.start[i]))
 	}
 	edges(i, 0)
 	for k := top; k >= 0; k-- {
-		if u := s.order[k]; s.way[u] >= 0 {
-			edges(u, s.way[u]+z.path.tau[u])
+		if u := s.order[k]; s.dist[u] >= 0 {
+			edges(u, s.dist[u]+z.path.tau[u])
 		}
 	}
 	q.spend(z, int(s.place[i]))
@@ -194,22 +194,22 @@ func (q *queues) before(z *sim, b *bounds, s *side, r int32, known float64) floa
 	q.spend(z, len(uses))
 	capacity := z.best(r)
 	q.near = q.near[:0]
-	last, sum, way := 0.0, 0.0, 0.0
+	last, sum, dist := 0.0, 0.0, 0.0
 	for _, u := range uses {
 		id := z.useTask[u]
-		if s.way[id] < 0 {
+		if s.dist[id] < 0 {
 			continue
 		}
 		q.near = append(q.near, u)
 		last = s.head[id]
 		sum += z.path.tau[id]
-		way = max(way, s.way[id])
+		dist = max(dist, s.dist[id])
 	}
-	if len(q.near) < 2 || last+sum+way <= known {
+	if len(q.near) < 2 || last+sum+dist <= known {
 		return 0
 	}
 	work := z.work
-	bound := b.machine(z, q.near, capacity, s.head, s.way)
+	bound := b.machine(z, q.near, capacity, s.head, s.dist)
 	q.left -= perMachine * int64(z.work-work)
 	return bound
 }

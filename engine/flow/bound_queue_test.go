@@ -132,6 +132,6 @@ func TestQueueBoundEnds(t *testing.T) {
 	}
 	dead := two(0, 1, 1).evaluator(t, flow.MaxMin)
 	if bound, _ := dead.QueueBound(context.Background(), all); bound != engine.Never {
-		t.Errorf("bound %v of a graph that cannot be played", bound)
+		t.Errorf("bound %v of a graph that cannot be simulated", bound)
 	}
 }

@@ -124,14 +124,14 @@ func TestBoundByHand(t *testing.T) {
 	}
 }
 
-// TestBoundWithoutCapacity: what cannot be played has no bound below Never.
+// TestBoundWithoutCapacity: what cannot be simulated has no bound below Never.
 func TestBoundWithoutCapacity(t *testing.T) {
 	e := two(0, 1, 1).evaluator(t, flow.MaxMin)
 	if b := e.Bound(); b != engine.Never {
-		t.Errorf("bound %v of a graph that cannot be played", b)
+		t.Errorf("bound %v of a graph that cannot be simulated", b)
 	}
 	if c, ok := e.Makespan(engine.Never); ok {
-		t.Errorf("makespan %v of a graph that cannot be played", c)
+		t.Errorf("makespan %v of a graph that cannot be simulated", c)
 	}
 	in := two(0, 1, 1)
 	in.n.Groups = []engine.Group{{Rate: 8e12}} // which both share beside the dead link

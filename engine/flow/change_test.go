@@ -79,7 +79,7 @@ func TestStall(t *testing.T) {
 			}
 		}
 		if _, ok := in.evaluator(t, s).Makespan(engine.Never); ok {
-			t.Error("the evaluator played to the end")
+			t.Error("the evaluator simulated to the end")
 		}
 	})
 }

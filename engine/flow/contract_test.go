@@ -9,7 +9,7 @@ import (
 	"sim/engine/flow"
 )
 
-// TestContractKeepsPlays: merging compute into lags changes nothing that is played, under any service, on links that
+// TestContractKeepsPlays: merging compute into lags changes nothing that is simulated, under any service, on links that
 // change or not. Only transfers that share capacity must be kept, others may be.
 func TestContractKeepsPlays(t *testing.T) {
 	each(t, func(t *testing.T, s flow.Service) {

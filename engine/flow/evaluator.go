@@ -2,8 +2,8 @@ package flow
 
 import "sim/engine"
 
-// Evaluator plays one graph again and again under other capacities, for policies that search. It keeps no trace and
-// allocates nothing between plays. It is not safe for concurrent use: make one a worker with Clone.
+// Evaluator simulates one graph again and again under other capacities, for policies that search. It keeps no trace and
+// allocates nothing between runs. It is not safe for concurrent use: make one a worker with Clone.
 type Evaluator struct {
 	z *sim
 	b bounds
@@ -42,7 +42,7 @@ func (e *Evaluator) Clone() *Evaluator {
 	return c
 }
 
-// SetRate sets the capacity of a resource, in bits per second, from the start of the next play on.
+// SetRate sets the capacity of a resource, in bits per second, from the start of the next run on.
 func (e *Evaluator) SetRate(resource int32, bitsPerSecond float64) {
 	e.z.initial[resource] = bitsPerSecond * perTick
 }
@@ -50,14 +50,14 @@ func (e *Evaluator) SetRate(resource int32, bitsPerSecond float64) {
 // SetService changes how capacity is shared. MaxMin and Weighted cannot be exchanged for each other.
 func (e *Evaluator) SetService(s Service) { e.z.service = s }
 
-// Makespan plays the graph. It returns false, and no makespan, when the makespan is proved to be at least cutoff, when
-// the graph cannot be played to its end, or when the context has ended. engine.Never is no cut-off.
+// Makespan simulates the graph. It returns false, and no makespan, when the makespan is proved to be at least cutoff,
+// when the graph cannot be simulated to its end, or when the context has ended. engine.Never is no cut-off.
 func (e *Evaluator) Makespan(cutoff engine.Time) (engine.Time, bool) {
-	ok := e.z.play(cutoff)
+	ok := e.z.simulate(cutoff)
 	return e.z.makespan, ok
 }
 
-// Events returns the number of starts and ends of transfers in the last play.
+// Events returns the number of starts and ends of transfers in the last run.
 func (e *Evaluator) Events() int64 { return e.z.events }
 
 // Bound returns a lower bound on the makespan at the current capacities that holds for every way of sharing them; see

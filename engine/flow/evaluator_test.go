@@ -11,8 +11,8 @@ import (
 	"sim/engine/flow"
 )
 
-// TestMakespanAgainstRun: an evaluator that has played other capacities and been cut off before gives what Run gives;
-// with a cut-off it gives it exactly when the makespan is below.
+// TestMakespanAgainstRun: an evaluator that has simulated other capacities and been cut off before gives what Run
+// gives; with a cut-off it gives it exactly when the makespan is below.
 func TestMakespanAgainstRun(t *testing.T) {
 	each(t, func(t *testing.T, s flow.Service) {
 		rapid.Check(t, func(t *rapid.T) {
@@ -37,9 +37,9 @@ func TestMakespanAgainstRun(t *testing.T) {
 	})
 }
 
-// disturb plays, cuts off and bounds e at other capacities and restores them.
+// disturb simulates, cuts off and bounds e at other capacities and restores them.
 func disturb(t *rapid.T, in instance, e *flow.Evaluator, around engine.Time) {
-	for range rapid.IntRange(0, 3).Draw(t, "plays before") {
+	for range rapid.IntRange(0, 3).Draw(t, "runs before") {
 		for r := range int32(in.n.Resources()) {
 			e.SetRate(r, rapid.SampledFrom([]float64{0, 50e9, 100e9, 900e9}).Draw(t, "other"))
 		}
@@ -51,9 +51,9 @@ func disturb(t *rapid.T, in instance, e *flow.Evaluator, around engine.Time) {
 	}
 }
 
-// TestBoundIsNoHistory: what was played before changes no bit of a bound, or results would depend on which worker met
-// which topology. Transfers 2 and 3 share a link and are ready together, unless one of the links before them is slower;
-// sums of their times are not exact, so their order shows.
+// TestBoundIsNoHistory: what was simulated before changes no bit of a bound, or results would depend on which worker
+// met which topology. Transfers 2 and 3 share a link and are ready together, unless one of the links before them is
+// slower; sums of their times are not exact, so their order shows.
 func TestBoundIsNoHistory(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 { // one in a thousand would differ
@@ -80,7 +80,7 @@ func TestBoundIsNoHistory(t *testing.T) {
 		e.Bound()
 		e.SetRate(0, 300e9)
 		if got := e.Bound(); got != want {
-			t.Fatalf("bound %d after other plays, %d when fresh", got, want)
+			t.Fatalf("bound %d after other runs, %d when fresh", got, want)
 		}
 	}
 }
@@ -155,7 +155,7 @@ func TestClonesInParallel(t *testing.T) {
 	}
 }
 
-// TestPlaysAllocateNothing holds for the plays and for the bound.
+// TestPlaysAllocateNothing holds for the runs and for the bound.
 func TestPlaysAllocateNothing(t *testing.T) {
 	in := rapid.Custom(func(t *rapid.T) instance { return drawInstance(t, shape{tasks: 40, changes: true}) }).Example(7)
 	each(t, func(t *testing.T, s flow.Service) {
@@ -173,7 +173,7 @@ func TestPlaysAllocateNothing(t *testing.T) {
 			play()
 		}
 		if n := testing.AllocsPerRun(50, play); n != 0 {
-			t.Errorf("%v allocations a play", n)
+			t.Errorf("%v allocations a run", n)
 		}
 	})
 }

@@ -2,15 +2,15 @@ package flow
 
 import "sim/engine"
 
-// fork is the state of a play at the time when what is to vary first matters.
+// fork is the state of a run at the time when what is to vary first matters.
 type fork struct {
 	state
-	whole, dead bool // played to its end; cut off
+	whole, dead bool // simulated to its end; cut off
 	hold        []bool
 }
 
-// Fork plays the graph at the current capacities up to the first start of a transfer that uses one of the given
-// resources, and keeps the state. Resume then plays from there for other capacities of these resources, as often as
+// Fork simulates the graph at the current capacities up to the first start of a transfer that uses one of the given
+// resources, and keeps the state. Resume then simulates from there for other capacities of these resources, as often as
 // wanted, for the cost of the remainder alone. The capacities at the time of Fork must be the largest that Resume will
 // see, so that what cut-offs conclude from them holds for all. Only for the fair services: priorities look ahead to
 // what is still open.
@@ -27,7 +27,7 @@ func (e *Evaluator) Fork(resources []int32, cutoff engine.Time) {
 		}
 	}
 	z.hold, z.held = f.hold, false
-	ok := z.play(cutoff)
+	ok := z.simulate(cutoff)
 	z.hold = nil
 	f.dead, f.whole = !ok, ok && !z.held
 	f.copyFrom(&z.state)

@@ -10,7 +10,7 @@ import (
 	"sim/engine/flow"
 )
 
-// TestForkAndResume: resuming a play for other capacities of what had not yet been used gives what a whole play gives,
+// TestForkAndResume: resuming a run for other capacities of what had not yet been used gives what a whole run gives,
 // cut off or not, in any order.
 func TestForkAndResume(t *testing.T) {
 	for _, s := range []flow.Service{flow.MaxMin, flow.Weighted} {

@@ -14,7 +14,7 @@ import (
 // services are all disciplines.
 var services = []flow.Service{flow.MaxMin, flow.Weighted, flow.LevelPriority, flow.TailPriority, flow.FixedPriority}
 
-// instance is a graph with a network to play it on.
+// instance is a graph with a network to run it on.
 type instance struct {
 	g *engine.Graph
 	n *engine.Network
@@ -170,7 +170,7 @@ func (in instance) lone(id int32) float64 {
 	return 8 * float64(t.Bytes) / in.full(id)
 }
 
-// tails returns the longest way from each task's end to the end of the graph.
+// tails returns the longest path from each task's end to the end of the graph.
 func (in instance) tails() []float64 {
 	tail := make([]float64, len(in.g.Tasks))
 	for i := len(tail) - 1; i >= 0; i-- { // edges go from lower to higher ids

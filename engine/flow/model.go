@@ -1,6 +1,6 @@
-// Package flow plays a task graph on a network as fluid: every transfer has a rate, rates change only when a transfer
-// starts or ends or a link changes, and capacity is shared by a Service discipline. It also computes lower bounds on
-// the makespan that hold for every discipline.
+// Package flow simulates a task graph on a network as fluid: every transfer has a rate, rates change only when a
+// transfer starts or ends or a link changes, and capacity is shared by a Service discipline. It also computes lower
+// bounds on the makespan that hold for every discipline.
 //
 // It leaves packets to engine/packet, the choice of capacities to policies, and the meaning of tasks to workloads.
 package flow

@@ -3,7 +3,7 @@ package flow
 import "math"
 
 // paths holds what the graph alone says when every transfer runs at the full rate that the network allows one transfer:
-// its duration, the earliest start (head) and the longest way from its end to the end of the graph (tail). All in
+// its duration, the earliest start (head) and the longest path from its end to the end of the graph (tail). All in
 // ticks, as numbers that need not be whole.
 type paths struct {
 	full []float64 // bits a tick
@@ -21,7 +21,7 @@ func (p *paths) init(m *model) {
 	p.span = make([]float64, m.tasks)
 }
 
-// fullRates computes full and tau for the capacities at the start of a play. A link that is down at the start but comes
+// fullRates computes full and tau for the capacities at the start of a run. A link that is down at the start but comes
 // up later counts at its highest rate, so that the bounds stay bounds.
 func (p *paths) fullRates(z *sim) {
 	for i := range z.tasks {

@@ -19,7 +19,7 @@ func (e *Evaluator) own() *model {
 	return e.z.model
 }
 
-// SetDurations gives compute tasks other durations from the next play on, for this evaluator alone. d is by task; the
+// SetDurations gives compute tasks other durations from the next run on, for this evaluator alone. d is by task; the
 // entries of transfers are not read. It fails on a duration that is negative and where there is not one a task, and
 // then changes nothing.
 func (e *Evaluator) SetDurations(d []engine.Time) error {
@@ -41,7 +41,7 @@ func (e *Evaluator) SetDurations(d []engine.Time) error {
 	return nil
 }
 
-// SetChanges gives links other changes of rate in mid-run, from the next play on, for this evaluator alone. It fails
+// SetChanges gives links other changes of rate in mid-run, from the next run on, for this evaluator alone. It fails
 // where a Network with these changes would not be valid, and then changes nothing. The changes must stay as they are
 // while they are in use. A state that Fork kept is dropped.
 func (e *Evaluator) SetChanges(changes []engine.Change) error {
@@ -60,8 +60,8 @@ func (e *Evaluator) SetChanges(changes []engine.Change) error {
 }
 
 // SetTails makes the priority services go by tails that are known in advance, in ticks by task as Spans has them,
-// instead of those of the graph as it is played: what a controller does that knows the plan but not what will come of
-// it. nil goes back to the graph's own. tail must not change while it is in use. It fails where there is not one a
+// instead of those of the graph as it is simulated: what a controller does that knows the plan but not what will come
+// of it. nil goes back to the graph's own. tail must not change while it is in use. It fails where there is not one a
 // task.
 func (e *Evaluator) SetTails(tail []float64) error {
 	if tail != nil && len(tail) != e.z.tasks {

@@ -11,8 +11,8 @@ import (
 	"sim/engine/flow"
 )
 
-// TestPerturbedAgainstRun: an evaluator that was given other durations and changes, and has played before, gives what
-// Run gives for a graph and a network that have them; its origin and a clone made before still play the old ones,
+// TestPerturbedAgainstRun: an evaluator that was given other durations and changes, and has simulated before, gives
+// what Run gives for a graph and a network that have them; its origin and a clone made before still run the old ones,
 // clones made after those that they were made with.
 func TestPerturbedAgainstRun(t *testing.T) {
 	each(t, func(t *testing.T, s flow.Service) {
@@ -191,7 +191,7 @@ func TestForkAfterChanges(t *testing.T) {
 	e.Fork([]int32{0}, engine.Never)
 	for range 2 {
 		if got, ok := e.Resume(engine.Never); !ok || got != want || want != 62*us {
-			t.Errorf("resumed: %v (%v), played: %v, want 62 us", got, ok, want)
+			t.Errorf("resumed: %v (%v), simulated: %v, want 62 us", got, ok, want)
 		}
 	}
 }

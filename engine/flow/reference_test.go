@@ -205,7 +205,7 @@ func (z *reference) weight(id int32) *big.Rat {
 	return rat(w)
 }
 
-// TestRunAgainstReference plays random instances in both simulators. Ends are rounded up to ticks in both, so they
+// TestRunAgainstReference simulates random instances in both simulators. Ends are rounded up to ticks in both, so they
 // differ by a tick here and there where floating point falls on the other side, and by little more behind it.
 func TestRunAgainstReference(t *testing.T) {
 	const ticks = 200 // of ends between 1e5 and 1e10 ticks

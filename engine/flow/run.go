@@ -13,17 +13,17 @@ import (
 // ErrStalled is wrapped by Run when transfers remain that can never proceed.
 var ErrStalled = errors.New("flow: nothing can proceed")
 
-// Options says how a graph is played.
+// Options says how a graph is simulated.
 type Options struct {
 	Service Service
 	// Rates asks for the rate steps of every transfer in the trace.
 	Rates bool
-	// Tails is what the priority services go by instead of the longest ways to the end of the graph, in ticks by task;
+	// Tails is what the priority services go by instead of the longest paths to the end of the graph, in ticks by task;
 	// see Evaluator.SetTails.
 	Tails []float64
 }
 
-// Run plays g on n under r to its end. g must be frozen. It fails when the three do not fit each other, and with
+// Run simulates g on n under r to its end. g must be frozen. It fails when the three do not fit each other, and with
 // ErrStalled, naming what waits, when transfers remain on links of no capacity. It ends early, with its error, when ctx
 // does.
 func Run(ctx context.Context, g *engine.Graph, n *engine.Network, r *engine.Routes, opt Options) (*engine.Trace, error) {
@@ -44,7 +44,7 @@ func Run(ctx context.Context, g *engine.Graph, n *engine.Network, r *engine.Rout
 	if opt.Rates {
 		z.log = &rateLog{}
 	}
-	if !z.play(engine.Never) {
+	if !z.simulate(engine.Never) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}

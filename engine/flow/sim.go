@@ -7,7 +7,7 @@ import (
 	"sim/engine"
 )
 
-// state is what a play changes and a fork keeps.
+// state is what a run changes and a fork keeps.
 type state struct {
 	queue *engine.Queue // ids: task, then task+tasks (levels cross), then changes
 	now   engine.Time
@@ -65,7 +65,7 @@ type sim struct {
 	state
 	service Service
 	rates   []float64 // capacity of each resource now, bits a tick
-	initial []float64 // and at the start of a play
+	initial []float64 // and at the start of a run
 
 	stack  []int32
 	cutoff engine.Time
@@ -103,9 +103,9 @@ func newSim(m *model, s Service) *sim {
 	return z
 }
 
-// play runs the graph to its end. It returns false when the makespan provably reaches cutoff, or when nothing can
+// simulate runs the graph to its end. It returns false when the makespan provably reaches cutoff, or when nothing can
 // proceed (then ended < tasks and now < cutoff), or the context has ended.
-func (z *sim) play(cutoff engine.Time) bool {
+func (z *sim) simulate(cutoff engine.Time) bool {
 	z.reset(cutoff)
 	if z.stopped = z.ctx.Err() != nil; z.stopped {
 		return false

@@ -55,7 +55,7 @@ func TestRunEndsWithContext(t *testing.T) {
 	}
 }
 
-// TestInterruptedEvaluator: an interrupted play or bound is none, and leaves nothing behind for the next.
+// TestInterruptedEvaluator: an interrupted run or bound is none, and leaves nothing behind for the next.
 func TestInterruptedEvaluator(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawInstance(t, shape{tasks: 10, changes: rapid.Bool().Draw(t, "changing")})
@@ -67,7 +67,7 @@ func TestInterruptedEvaluator(t *testing.T) {
 			cancel()
 			e.SetContext(ended)
 			if _, ok := e.Makespan(engine.Never); ok {
-				t.Fatalf("%v: played after the end", s)
+				t.Fatalf("%v: simulated after the end", s)
 			}
 			if b := e.Bound(); b != 0 && b != bound {
 				t.Fatalf("%v: a bound of %v after the end, of %v before", s, b, bound)
@@ -83,7 +83,7 @@ func TestInterruptedEvaluator(t *testing.T) {
 	})
 }
 
-// TestInterruptedInside: a play that is interrupted while it shares leaves nothing behind for the next.
+// TestInterruptedInside: a run that is interrupted while it shares leaves nothing behind for the next.
 func TestInterruptedInside(t *testing.T) {
 	in := parallel(t, 600)
 	e := in.evaluator(t, flow.MaxMin)
@@ -104,7 +104,7 @@ func TestInterruptedInside(t *testing.T) {
 	}
 }
 
-// TestWork: the work of plays and bounds depends on nothing but what is played.
+// TestWork: the work of runs and bounds depends on nothing but what is simulated.
 func TestWork(t *testing.T) {
 	in := parallel(t, 100)
 	var first int64

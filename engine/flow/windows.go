@@ -6,10 +6,10 @@ type Spans struct {
 	Full []float64 // rate over all flows in bits per second; 0 for tasks that use no resource
 	Tau  []float64 // duration at that rate
 	Head []float64 // earliest start
-	Tail []float64 // longest way from its end to the end of the graph
+	Tail []float64 // longest path from its end to the end of the graph
 }
 
-// Spans returns the full rates, heads and tails at the current capacities. No play at these capacities or lower ones,
+// Spans returns the full rates, heads and tails at the current capacities. No run at these capacities or lower ones,
 // under whatever service, starts a task before its head or ends the graph sooner than its tail after the task's end,
 // but for the rounding of times to ticks.
 func (e *Evaluator) Spans() Spans {

@@ -19,7 +19,7 @@ const (
 	inSight  = 16 // a power of 2 above toLink
 )
 
-// sight is the next events of the time that is being played.
+// sight is the next events of the time that is being simulated.
 type sight struct {
 	ids   [inSight]int32
 	goal  [inSight]int32 // the link that a packet goes to, -1 where that is not known
@@ -76,12 +76,12 @@ func (z *sim) bring(s *sight, at int) {
 	}
 	if id := s.ids[at%inSight]; id < links {
 		if q := &z.links[id].queue; q.head != 0 {
-			prefetch(unsafe.Pointer(&z.ways.step[z.chunks.first(q).way+1]))
+			prefetch(unsafe.Pointer(&z.paths.step[z.chunks.first(q).route+1]))
 		}
 	} else if m := z.greedy(id); m != nil {
 		f := m.pick(m.sent)
 		prefetch(unsafe.Pointer(&z.flows[f]))
-		if set := &z.ways.sets[z.ways.now]; set.Class != nil {
+		if set := &z.paths.sets[z.paths.now]; set.Class != nil {
 			prefetch(unsafe.Pointer(&set.Class[f]))
 		}
 	}
@@ -97,14 +97,14 @@ func (z *sim) near(s *sight) {
 	s.goal[at%inSight] = -1
 	if id := s.ids[at%inSight]; id < links {
 		if l := &z.links[id]; l.queue.head != 0 {
-			if step := z.ways.step[z.chunks.first(&l.queue).way+1]; step != engine.Arrived {
-				to := z.ways.port[int(l.to)*z.ways.degree+step.Port()]
+			if step := z.paths.step[z.chunks.first(&l.queue).route+1]; step != engine.Arrived {
+				to := z.paths.port[int(l.to)*z.paths.degree+step.Port()]
 				s.goal[at%inSight] = to
 				prefetch(unsafe.Pointer(&z.links[to]))
 			}
 		}
 	} else if m := z.greedy(id); m != nil {
-		if set := &z.ways.sets[z.ways.now]; set.First == nil {
+		if set := &z.paths.sets[z.paths.now]; set.First == nil {
 			prefetch(unsafe.Pointer(&set.Start[set.ClassOf(m.pick(m.sent))]))
 		}
 	}

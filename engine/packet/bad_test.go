@@ -15,10 +15,10 @@ func pair() (*engine.Network, *packet.Work) {
 	return n, over(n, []packet.Source{{End: 1, Bytes: 100, Count: 1}}, []int32{0})
 }
 
-// TestBadWork: what cannot be played is refused in a line that says what would be right.
+// TestBadWork: what cannot be simulated is refused in a line that says what would be right.
 func TestBadWork(t *testing.T) {
 	for want, change := range map[string]func(n *engine.Network, w *packet.Work, o *packet.Options){
-		"want walks to lead packets": func(_ *engine.Network, w *packet.Work, _ *packet.Options) { w.Walks = nil },
+		"want paths to lead packets": func(_ *engine.Network, w *packet.Work, _ *packet.Options) { w.Walks = nil },
 		"ends at 1":                  func(_ *engine.Network, w *packet.Work, _ *packet.Options) { w.Flows[0].Dst = 0 },
 		"takes channel 1 of link 0, which has 1": func(_ *engine.Network, w *packet.Work, _ *packet.Options) {
 			w.Walks.Step[0] = engine.MakeStep(0, 1)
@@ -54,7 +54,7 @@ func TestBadWork(t *testing.T) {
 		"rewiring 0 is at": func(_ *engine.Network, _ *packet.Work, o *packet.Options) {
 			o.Rewire = []packet.Rewire{{}}
 		},
-		"walk 0 has a share of -1": func(_ *engine.Network, w *packet.Work, _ *packet.Options) {
+		"path 0 has a share of -1": func(_ *engine.Network, w *packet.Work, _ *packet.Options) {
 			w.Walks.First, w.Walks.Share = []int32{0, 1}, []float64{-1}
 		},
 		"it needs 4": func(_ *engine.Network, w *packet.Work, o *packet.Options) {
@@ -75,7 +75,7 @@ func TestBadWork(t *testing.T) {
 	if _, err := packet.Run(n, w, packet.Options{}); err != nil {
 		t.Error(err)
 	}
-	if _, err := packet.Run(n, &packet.Work{Flows: w.Flows}, packet.Options{}); !errors.Is(err, packet.ErrWork) || !strings.Contains(err.Error(), "want walks") {
+	if _, err := packet.Run(n, &packet.Work{Flows: w.Flows}, packet.Options{}); !errors.Is(err, packet.ErrWork) || !strings.Contains(err.Error(), "want paths") {
 		t.Error(err)
 	}
 }

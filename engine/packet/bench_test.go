@@ -51,11 +51,11 @@ func (b box) everyPair() []engine.Flow {
 	return flows
 }
 
-// walks leads every pair in dimension order, half-way round up from even and down from odd coordinates. With a
+// paths leads every pair in dimension order, half-way round up from even and down from odd coordinates. With a
 // dateline, a way along a dimension that will cross the wrap takes channel 0 up to the wrap and then 1, one that will
-// not takes 1. Sources of the same parities that are as far from the wraps do not share walks with a dateline; without,
+// not takes 1. Sources of the same parities that are as far from the wraps do not share paths with a dateline; without,
 // all of the same parities do.
-func (b box) walks(dateline bool) *engine.Walks {
+func (b box) paths(dateline bool) *engine.Walks {
 	w := &engine.Walks{Degree: 6}
 	for l := range 6 * b.nodes() {
 		w.Link = append(w.Link, l)
@@ -65,7 +65,7 @@ func (b box) walks(dateline bool) *engine.Walks {
 		for s := range b.nodes() {
 			for d := range b.nodes() {
 				if s != d {
-					w.Class = append(w.Class, w.Add(b.way(s, d, true)...))
+					w.Class = append(w.Class, w.Add(b.path(s, d, true)...))
 				}
 			}
 		}
@@ -85,7 +85,7 @@ func (b box) walks(dateline bool) *engine.Walks {
 			}
 			c, ok := class[key]
 			if !ok {
-				c = w.Add(b.way(s, d, false)...)
+				c = w.Add(b.path(s, d, false)...)
 				class[key] = c
 			}
 			w.Class = append(w.Class, c)
@@ -94,7 +94,7 @@ func (b box) walks(dateline bool) *engine.Walks {
 	return w
 }
 
-func (b box) way(s, d int32, dateline bool) []engine.Step {
+func (b box) path(s, d int32, dateline bool) []engine.Step {
 	var steps []engine.Step
 	from, to := b.at(s), b.at(d)
 	for i, k := range b.dims {
@@ -180,7 +180,7 @@ func BenchmarkAllToAll(b *testing.B) {
 		{"credit-latency", latent, true, o.perNode(packet.Source{Process: packet.Greedy, Order: packet.Random, Bytes: 542, Count: 10}), packet.Options{Control: packet.Credit}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			measure(b, o.network(c.link), &packet.Work{Flows: flows, Walks: o.walks(c.dateline), Sources: c.sources}, c.options)
+			measure(b, o.network(c.link), &packet.Work{Flows: flows, Walks: o.paths(c.dateline), Sources: c.sources}, c.options)
 		})
 	}
 }
@@ -188,14 +188,14 @@ func BenchmarkAllToAll(b *testing.B) {
 // BenchmarkPod is all-to-all on 16x16x16, one packet a pair: 16.8 million packets and about 200 million hops.
 func BenchmarkPod(b *testing.B) {
 	o := box{[3]int{16, 16, 16}}
-	flows, walks := o.everyPair(), o.walks(false)
+	flows, paths := o.everyPair(), o.paths(false)
 	pace := 8192 * 542 * 8e12 / 50e9 / 8 / 4095 // ticks between packets of a node at the fluid rate
 	for _, source := range []packet.Source{
 		{Process: packet.Greedy, Order: packet.Random, Bytes: 542, Count: 1},
 		{Process: packet.Periodic, Order: packet.Random, Every: pace, Bytes: 542, Count: 1},
 	} {
 		b.Run(fmt.Sprint(source.Process), func(b *testing.B) {
-			measure(b, o.network(engine.Link{Rate: 400e9}), &packet.Work{Flows: flows, Walks: walks, Sources: o.perNode(source)}, packet.Options{})
+			measure(b, o.network(engine.Link{Rate: 400e9}), &packet.Work{Flows: flows, Walks: paths, Sources: o.perNode(source)}, packet.Options{})
 		})
 	}
 }

@@ -45,12 +45,12 @@ func perByte(rate float64) uint64 {
 	return uint64(math.Round(math.Ldexp(8*float64(engine.Second)/rate, 32)))
 }
 
-// runBooked plays the events up to a time.
+// runBooked simulates the events up to a time.
 func (z *sim) runBooked(until engine.Time) {
 	links := int32(len(z.links))
-	step, port, degree := z.ways.step, z.ways.port, z.ways.degree
+	step, port, degree := z.paths.step, z.paths.port, z.paths.degree
 	var s sight
-	far := prefetches && len(z.links) >= farLinks && z.ways.steps
+	far := prefetches && len(z.links) >= farLinks && z.paths.steps
 	for events := 0; ; events++ {
 		id, now, ok := z.calendar.take(until)
 		if !ok || events&(askEvery-1) == 0 && z.told() {
@@ -76,16 +76,16 @@ func (z *sim) runBooked(until engine.Time) {
 		z.passed[id].packets++
 		z.passed[id].bytes += int64(r.bytes)
 		z.s.Hops++
-		if !z.ways.steps {
-			if l := z.ways.next(l.to, r.way); l != arrived {
+		if !z.paths.steps {
+			if l := z.paths.next(l.to, r.route); l != arrived {
 				z.book(l, &r, now)
 			} else {
 				z.deliver(&r, now)
 			}
 			continue
 		}
-		r.way++
-		next := step[r.way]
+		r.route++
+		next := step[r.route]
 		if next == engine.Arrived {
 			z.deliver(&r, now)
 			continue

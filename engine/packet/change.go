@@ -82,16 +82,16 @@ func (z *sim) pull(l *server, now engine.Time, which func(*record) bool) []recor
 	return out
 }
 
-// rewire replaces the ways, also those of packets that wait at their source.
+// rewire replaces the paths, also those of packets that wait at their source.
 func (z *sim) rewire(r *Rewire) {
-	z.ways.turn()
+	z.paths.turn()
 	var again []record
 	for i := range z.servers {
 		again = append(again, z.pull(&z.servers[i], r.At, func(r *record) bool { return r.hold < 0 })...)
 	}
 	for i := range again {
-		if z.depart(&again[i], r.At) < engine.Never && again[i].hold>>3 <= fromLane {
-			z.calendar.set(z.base+fromLane-again[i].hold>>3, r.At)
+		if z.depart(&again[i], r.At) < engine.Never && again[i].hold>>3 <= fromFeed {
+			z.calendar.set(z.base+fromFeed-again[i].hold>>3, r.At)
 		}
 	}
 }

@@ -67,7 +67,7 @@ func diamond() *engine.Network {
 	return n
 }
 
-// TestRewire: packets injected after a rewiring, and those that still wait at their source, take the new walks; the
+// TestRewire: packets injected after a rewiring, and those that still wait at their source, take the new paths; the
 // others keep theirs.
 func TestRewire(t *testing.T) {
 	n := diamond()
@@ -75,7 +75,7 @@ func TestRewire(t *testing.T) {
 	later := over(n, nil, []int32{2, 3})
 	for _, control := range []packet.Control{packet.DropTail, packet.Credit} {
 		s, _ := run(t, n, w, packet.Options{Control: control, Rewire: []packet.Rewire{{At: 12 * us, Walks: later.Walks}}})
-		// at 10.5 us ten have passed link 0, and one is lost on it; the next waits for its new walk at 12 us
+		// at 10.5 us ten have passed link 0, and one is lost on it; the next waits for its new path at 12 us
 		if s.Delivered != 19 || s.DroppedBy[packet.LinkFailed] != 1 || s.Links[0].Packets != 10 || s.Links[2].Packets != 9 || s.End != 12*us+10*us {
 			t.Errorf("%v: %+v", control, s)
 		}

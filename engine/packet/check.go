@@ -21,7 +21,7 @@ func check(n *engine.Network, w *Work, o *Options) error {
 			return fmt.Errorf("%w: source %d sends nothing; want a count or a time to stop", ErrWork, i)
 		}
 	}
-	if err := checkWays(n, w.Flows, w.Walks); err != nil {
+	if err := checkPaths(n, w.Flows, w.Walks); err != nil {
 		return fmt.Errorf("%w: %w", ErrWork, err)
 	}
 	return checkRewires(n, w, o)
@@ -164,7 +164,7 @@ func wrong(rate float64, bytes int64) float64 {
 	return -math.Expm1(8 * float64(bytes) * math.Log1p(-rate))
 }
 
-// checkRewires fails where ways do not lead flows over the links that are up when they begin.
+// checkRewires fails where paths do not lead flows over the links that are up when they begin.
 func checkRewires(n *engine.Network, w *Work, o *Options) error {
 	if len(o.Rewire) == 0 {
 		return nil
@@ -179,7 +179,7 @@ func checkRewires(n *engine.Network, w *Work, o *Options) error {
 		for ; len(changes) > 0 && changes[0].At <= r.At; changes = changes[1:] {
 			later.Links[changes[0].Link].Rate = changes[0].Rate
 		}
-		if err := checkWays(&later, w.Flows, r.Walks); err != nil {
+		if err := checkPaths(&later, w.Flows, r.Walks); err != nil {
 			return fmt.Errorf("%w: rewiring %d at %v: %w", ErrWork, i, r.At, err)
 		}
 	}

@@ -22,7 +22,7 @@ func (z *sim) release(hold, bytes int32, now engine.Time) {
 		return
 	}
 	at := z.chunks.add(&l.credits)
-	*at = record{at: now + l.latency, way: c, bytes: bytes}
+	*at = record{at: now + l.latency, route: c, bytes: bytes}
 	if !l.sending && l.waiting > 0 {
 		z.await(id, l)
 	}
@@ -44,7 +44,7 @@ func (z *sim) checkCredits() error {
 	room := append([]int64(nil), z.room...)
 	for i := range z.servers {
 		l := &z.servers[i]
-		z.chunks.each(&l.credits, func(r *record) { room[r.way] += int64(r.bytes) })
+		z.chunks.each(&l.credits, func(r *record) { room[r.route] += int64(r.bytes) })
 		inBuffer := func(r *record) {
 			if r.hold >= 0 {
 				room[r.hold>>3] += int64(r.bytes)

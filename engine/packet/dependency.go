@@ -41,7 +41,7 @@ func (c Cycle) Names(n *engine.Network) string {
 const mostBits = 1 << 25
 
 // Dependencies is a channel dependency graph: its nodes are the virtual channels of links, and one depends on another
-// where some walk takes the two one after the other, so that packets in the first wait for room in the second. Walks
+// where some path takes the two one after the other, so that packets in the first wait for room in the second. Walks
 // whose graph has no cycle cannot deadlock (Dally and Seitz, Deadlock-Free Message Routing in Multiprocessor
 // Interconnection Networks, IEEE Trans. Computers C-36, 1987).
 type Dependencies struct {
@@ -55,8 +55,8 @@ type Dependencies struct {
 	limit int      // of pairs before doubles are dropped
 }
 
-// NewDependencies returns the graph of walks over the ports of a network's nodes (as engine.Walks has them) and so many
-// virtual channels a link, with no walk yet.
+// NewDependencies returns the graph of paths over the ports of a network's nodes (as engine.Walks has them) and so many
+// virtual channels a link, with no path yet.
 func NewDependencies(n *engine.Network, degree int, link []int32, channels int) *Dependencies {
 	d := &Dependencies{degree: degree, channels: max(1, channels), link: link, to: make([]int32, len(n.Links)), limit: 1 << 20}
 	for i, l := range n.Links {
@@ -70,10 +70,10 @@ func NewDependencies(n *engine.Network, degree int, link []int32, channels int) 
 	return d
 }
 
-// Add takes up a walk from a node. It fails on a step that no link or channel is there for.
+// Add takes up a path from a node. It fails on a step that no link or channel is there for.
 func (d *Dependencies) Add(from int32, steps []engine.Step) error {
 	if from < 0 || int(from) >= len(d.link)/max(1, d.degree) {
-		return fmt.Errorf("packet: a walk begins at node %d of %d", from, len(d.link)/max(1, d.degree))
+		return fmt.Errorf("packet: a path begins at node %d of %d", from, len(d.link)/max(1, d.degree))
 	}
 	last := -1 // the channel before
 	for i, s := range steps {
@@ -83,7 +83,7 @@ func (d *Dependencies) Add(from int32, steps []engine.Step) error {
 			l = d.link[int(from)*d.degree+port]
 		}
 		if l < 0 || vc >= d.channels {
-			return fmt.Errorf("packet: step %d of a walk takes port %d and channel %d at node %d, which has no such", i, port, vc, from)
+			return fmt.Errorf("packet: step %d of a path takes port %d and channel %d at node %d, which has no such", i, port, vc, from)
 		}
 		now := int(l)*d.channels + vc
 		if last >= 0 {
@@ -241,8 +241,8 @@ func around(c int32, start, after, need, from []int32) []int32 {
 	return nil
 }
 
-// CheckChannels returns a cycle in the channel dependency graph of all walks that flows may take, nil where there is
-// none: packets that take them then cannot deadlock, whatever the traffic. It fails where a flow has no walk, or a walk
+// CheckChannels returns a cycle in the channel dependency graph of all paths that flows may take, nil where there is
+// none: packets that take them then cannot deadlock, whatever the traffic. It fails where a flow has no path, or a path
 // takes what is not there, and with ctx's error when ctx ends before it.
 func CheckChannels(ctx context.Context, n *engine.Network, w *engine.Walks, flows []engine.Flow) (Cycle, error) {
 	d := NewDependencies(n, w.Degree, w.Link, w.Channels())
@@ -256,7 +256,7 @@ func CheckChannels(ctx context.Context, n *engine.Network, w *engine.Walks, flow
 		first, end := w.Of(w.ClassOf(int32(f)))
 		for k := first; k < end; k++ {
 			if w.Start[k] < 0 {
-				return nil, fmt.Errorf("packet: no walk leads flow %d from node %d to %d", f, flow.Src, flow.Dst)
+				return nil, fmt.Errorf("packet: no path leads flow %d from node %d to %d", f, flow.Src, flow.Dst)
 			}
 			if err := d.Add(flow.Src, w.Steps(k)); err != nil {
 				return nil, fmt.Errorf("flow %d from node %d to %d: %w", f, flow.Src, flow.Dst, err)

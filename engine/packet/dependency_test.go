@@ -27,15 +27,15 @@ func ringWalks(nodes int, dateline bool) (*engine.Network, *engine.Walks, []engi
 				continue
 			}
 			flows = append(flows, engine.Flow{Src: int32(a), Dst: int32(b)})
-			var walk []engine.Step
+			var path []engine.Step
 			vc := 0
 			for at := a; at != b; at = (at + 1) % nodes {
-				walk = append(walk, engine.MakeStep(0, vc))
+				path = append(path, engine.MakeStep(0, vc))
 				if dateline && at == nodes-1 {
 					vc = 1
 				}
 			}
-			w.Add(walk...)
+			w.Add(path...)
 		}
 	}
 	return n, w, flows
@@ -64,13 +64,13 @@ func TestDateline(t *testing.T) {
 		t.Errorf("a link that is not there: %v", err)
 	}
 	w.Start[0] = -1
-	if _, err := CheckChannels(t.Context(), n, w, flows); err == nil || !strings.Contains(err.Error(), "no walk") {
-		t.Errorf("no walk: %v", err)
+	if _, err := CheckChannels(t.Context(), n, w, flows); err == nil || !strings.Contains(err.Error(), "no path") {
+		t.Errorf("no path: %v", err)
 	}
 }
 
-// TestDependencies: on random walks, kept as bits or as a list, a cycle is found where following dependencies from some
-// channel leads back to it, every step of it is taken by a walk, and it is as short as any through its first channel.
+// TestDependencies: on random paths, kept as bits or as a list, a cycle is found where following dependencies from some
+// channel leads back to it, every step of it is taken by a path, and it is as short as any through its first channel.
 func TestDependencies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes, degree := rapid.IntRange(1, 6).Draw(t, "nodes"), rapid.IntRange(1, 3).Draw(t, "degree")
@@ -97,17 +97,17 @@ func TestDependencies(t *testing.T) {
 			near[a] = slices.Repeat([]int{1 << 20}, all)
 		}
 		count := 0
-		for range rapid.IntRange(0, 8).Draw(t, "walks") {
+		for range rapid.IntRange(0, 8).Draw(t, "paths") {
 			from := rapid.IntRange(0, nodes-1).Draw(t, "from")
-			var walk []engine.Step
+			var path []engine.Step
 			last := -1
-			for at := from; len(walk) < 5; {
+			for at := from; len(path) < 5; {
 				port, vc := rapid.IntRange(0, degree-1).Draw(t, "port"), rapid.IntRange(0, channels-1).Draw(t, "vc")
 				l := link[at*degree+port]
 				if l < 0 {
 					break
 				}
-				walk = append(walk, engine.MakeStep(port, vc))
+				path = append(path, engine.MakeStep(port, vc))
 				now := int(l)*channels + vc
 				if last >= 0 {
 					if near[last][now] > 1 {
@@ -118,7 +118,7 @@ func TestDependencies(t *testing.T) {
 				last, at = now, int(n.Links[l].To)
 			}
 			for _, to := range []*Dependencies{d, listed} {
-				if err := to.Add(int32(from), walk); err != nil {
+				if err := to.Add(int32(from), path); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -158,7 +158,7 @@ func TestDependencies(t *testing.T) {
 			for i, c := range cycle {
 				next := cycle[(i+1)%len(cycle)]
 				if !taken[int(c.Link)*channels+int(c.VC)][int(next.Link)*channels+int(next.VC)] {
-					t.Fatalf("no walk takes %v and then %v", c, next)
+					t.Fatalf("no path takes %v and then %v", c, next)
 				}
 			}
 			if first := int(cycle[0].Link)*channels + int(cycle[0].VC); first != cyclic || len(cycle) != near[first][first] {

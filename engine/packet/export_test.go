@@ -26,7 +26,7 @@ func RunLog(n *engine.Network, w *Work, o Options) (*Stats, []Arrival, error) {
 	}
 	z.log = &[]arrival{}
 	z.schedule(0)
-	if err := z.play(); err != nil {
+	if err := z.simulate(); err != nil {
 		return nil, nil, err
 	}
 	s, err := z.finish()

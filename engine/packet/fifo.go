@@ -10,7 +10,7 @@ import (
 type record struct {
 	at     engine.Time // when the whole of it is at the link's end; when it came, of those that wait
 	inject engine.Time
-	way    int32 // its destination, or the place of its step
+	route  int32 // its destination, or the place of its step
 	bytes  int32
 	flow   int32
 	hold   int32 // who holds it back, and its priority; see fromOpen

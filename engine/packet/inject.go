@@ -7,8 +7,8 @@ import (
 	"sim/engine"
 )
 
-// injector is a source being played; of a greedy one, the flows that begin with one link; of Poisson processes of each
-// flow, one of them.
+// injector is a source being simulated; of a greedy one, the flows that begin with one link; of Poisson processes of
+// each flow, one of them.
 type injector struct {
 	process     Process
 	order       Order
@@ -33,11 +33,11 @@ type injector struct {
 const (
 	fromOpen   = -1 // it came from a source that does not look at the network
 	fromWindow = -2 // it waits at its source
-	fromLane   = -3 // and below: it waits at its source, which injects the next when it begins to be sent
+	fromFeed   = -3 // and below: it waits at its source, which injects the next when it begins to be sent
 )
 
 func (z *sim) newInjectors(w *Work) {
-	laneOf := make([]int32, 0)
+	feedOf := make([]int32, 0)
 	for _, s := range w.Sources {
 		if s.First == s.End || s.Count == 0 && s.Stop == 0 {
 			continue
@@ -55,10 +55,10 @@ func (z *sim) newInjectors(w *Work) {
 		}
 		switch {
 		case s.Process == Greedy:
-			if len(laneOf) == 0 {
-				laneOf = make([]int32, len(z.n.Links)+1)
+			if len(feedOf) == 0 {
+				feedOf = make([]int32, len(z.n.Links)+1)
 			}
-			z.addLanes(m, laneOf)
+			z.addFeeds(m, feedOf)
 			continue
 		case s.Process == Window:
 			z.addWindow(m, s.Priority)
@@ -82,11 +82,11 @@ func (z *sim) newInjectors(w *Work) {
 	}
 }
 
-// addLanes adds an injector for each link that some flow of a greedy source begins with. laneOf is scratch by link,
+// addFeeds adds an injector for each link that some flow of a greedy source begins with. feedOf is scratch by link,
 // zero before and after.
-func (z *sim) addLanes(m injector, laneOf []int32) {
+func (z *sim) addFeeds(m injector, feedOf []int32) {
 	base := int32(len(z.injectors))
-	in := make([]int32, m.n) // by flow in order: its lane
+	in := make([]int32, m.n) // by flow in order: its feed
 	var sizes, links []int32
 	nth := func(k int32) int32 {
 		if k += int32(m.offset); k >= m.n {
@@ -96,29 +96,29 @@ func (z *sim) addLanes(m injector, laneOf []int32) {
 	}
 	for k := range m.n {
 		f := nth(k)
-		l := max(arrived, z.ways.firstLink(f, z.flows[f])) + 1
-		if laneOf[l] == 0 {
+		l := max(arrived, z.paths.firstLink(f, z.flows[f])) + 1
+		if feedOf[l] == 0 {
 			sizes, links = append(sizes, 0), append(links, l)
-			laneOf[l] = int32(len(sizes))
+			feedOf[l] = int32(len(sizes))
 		}
-		in[k] = laneOf[l] - 1
+		in[k] = feedOf[l] - 1
 		sizes[in[k]]++
 	}
 	all := make([]int32, 0, m.n)
 	for i, size := range sizes {
-		lane := m
-		lane.n, lane.offset = size, 0
-		lane.flows = all[len(all) : len(all) : len(all)+int(size)]
+		feed := m
+		feed.n, feed.offset = size, 0
+		feed.flows = all[len(all) : len(all) : len(all)+int(size)]
 		all = all[:len(all)+int(size)]
-		lane.total = int64(size) * m.count
-		lane.key = mix(m.key + uint64(i))
-		lane.hold = (fromLane-(base+int32(i)))<<3 | m.hold&MaxPriority
-		z.injectors = append(z.injectors, lane)
-		laneOf[links[i]] = 0
+		feed.total = int64(size) * m.count
+		feed.key = mix(m.key + uint64(i))
+		feed.hold = (fromFeed-(base+int32(i)))<<3 | m.hold&MaxPriority
+		z.injectors = append(z.injectors, feed)
+		feedOf[links[i]] = 0
 	}
 	for k := range m.n {
-		lane := &z.injectors[base+in[k]]
-		lane.flows = append(lane.flows, nth(k))
+		feed := &z.injectors[base+in[k]]
+		feed.flows = append(feed.flows, nth(k))
 	}
 }
 
@@ -138,7 +138,7 @@ func (z *sim) addWindow(m injector, priority uint8) {
 	z.injectors = append(z.injectors, m)
 }
 
-// fire plays an event of an injector, or of a task behind them.
+// fire simulates an event of an injector, or of a task behind them.
 func (z *sim) fire(i int32, now engine.Time) {
 	if z.chunks.made > z.most {
 		z.full = true

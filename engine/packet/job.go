@@ -11,19 +11,19 @@ import (
 // ErrStalled is wrapped by RunGraph when tasks remain that can never end, because packets of theirs were dropped.
 var ErrStalled = errors.New("packet: nothing can proceed")
 
-// RunGraph plays g on n to its end: transfers are trains of packets of so many bytes (the last one may be smaller),
+// RunGraph simulates g on n to its end: transfers are trains of packets of so many bytes (the last one may be smaller),
 // each of which keeps one packet waiting at its source, like Greedy, so that transfers that begin with one link take
 // turns there. Task.Flows and Task.Weight change nothing. A transfer ends when the last of its packets has arrived; one
 // of no bytes, at once. g must be frozen.
 //
 // Walks lead flows: transfer i takes those of flow i where flows has every task's source and destination in its place
-// (flows of compute tasks are not looked at), else of the first flow with its source and destination. flow.Run plays
-// the same graph as fluid.
+// (flows of compute tasks are not looked at), else of the first flow with its source and destination. flow.Run
+// simulates the same graph as fluid.
 //
 // The trace has no rates, and Events counts packet hops. It is cut off by Options.Until: what has not begun or ended by
 // then does so at engine.Never, and the makespan is of what has. RunGraph fails like Run; where a transfer has no
-// walks; and with ErrStalled, naming tasks, when packets are lost that Options.Resend does not send again.
-func RunGraph(g *engine.Graph, n *engine.Network, flows []engine.Flow, walks *engine.Walks, bytes int32, o Options) (*engine.Trace, *Stats, error) {
+// paths; and with ErrStalled, naming tasks, when packets are lost that Options.Resend does not send again.
+func RunGraph(g *engine.Graph, n *engine.Network, flows []engine.Flow, paths *engine.Walks, bytes int32, o Options) (*engine.Trace, *Stats, error) {
 	if bytes < 1 || bytes > maxBytes {
 		return nil, nil, fmt.Errorf("%w: packets of %d B; want 1 to %d", ErrWork, bytes, maxBytes)
 	}
@@ -42,8 +42,8 @@ func RunGraph(g *engine.Graph, n *engine.Network, flows []engine.Flow, walks *en
 			return nil, nil, err
 		}
 	}
-	w := &Work{Flows: flows, Walks: walks}
-	if err := checkWays(n, flows, walks); err != nil {
+	w := &Work{Flows: flows, Walks: paths}
+	if err := checkPaths(n, flows, paths); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrWork, err)
 	}
 	if err := checkRewires(n, w, &o); err != nil {
@@ -64,7 +64,7 @@ func RunGraph(g *engine.Graph, n *engine.Network, flows []engine.Flow, walks *en
 			z.calendar.set(z.agent(int32(i)), 0)
 		}
 	}
-	if err := z.play(); err != nil {
+	if err := z.simulate(); err != nil {
 		return nil, nil, err
 	}
 	s, err := z.finish()
@@ -93,7 +93,7 @@ func byTask(g *engine.Graph, w *Work, o Options) (*Work, Options, error) {
 		flows[i] = engine.Flow{Src: t.Src, Dst: t.Dst}
 		f, ok := first[flows[i]]
 		if of[i] = f; !ok {
-			return nil, o, fmt.Errorf("%w: no walk leads %s from node %d to %d", ErrWork, g.Name(int32(i)), t.Src, t.Dst)
+			return nil, o, fmt.Errorf("%w: no path leads %s from node %d to %d", ErrWork, g.Name(int32(i)), t.Src, t.Dst)
 		}
 		same = same && w.Flows[i] == flows[i]
 	}
@@ -119,7 +119,7 @@ func byTask(g *engine.Graph, w *Work, o Options) (*Work, Options, error) {
 	return &Work{Flows: flows, Walks: class(w.Walks)}, o, nil
 }
 
-// job is a task graph being played.
+// job is a task graph being simulated.
 type job struct {
 	g        *engine.Graph
 	bytes    int32 // of a packet
@@ -180,7 +180,7 @@ func (z *sim) send(i int32, now engine.Time) {
 	}
 	bytes := min(int64(j.bytes), j.toSend[i])
 	j.toSend[i] -= bytes
-	hold := (fromLane - z.agent(i) + z.base) << 3
+	hold := (fromFeed - z.agent(i) + z.base) << 3
 	if j.priority != nil {
 		hold |= int32(j.priority[i])
 	}

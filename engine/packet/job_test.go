@@ -51,7 +51,7 @@ func TestGraph(t *testing.T) {
 	if err != nil || trace.End[1] != engine.Never || trace.Start[2] != engine.Never || trace.Makespan != 2*us {
 		t.Errorf("%+v %v", trace, err)
 	}
-	if _, _, err := packet.RunGraph(g, n, nil, portsOf(n), 1000, packet.Options{}); !errors.Is(err, packet.ErrWork) || !strings.Contains(err.Error(), "no walk leads task 1 from node 0 to 2") {
+	if _, _, err := packet.RunGraph(g, n, nil, portsOf(n), 1000, packet.Options{}); !errors.Is(err, packet.ErrWork) || !strings.Contains(err.Error(), "no path leads task 1 from node 0 to 2") {
 		t.Error(err)
 	}
 }

@@ -36,13 +36,13 @@ func (c Control) String() string {
 	return fmt.Sprintf("control %d", c)
 }
 
-// Options says how work is played. The zero value plays unbounded queues, or drop-tail where links have buffers, until
-// all is delivered.
+// Options says how work is simulated. The zero value simulates unbounded queues, or drop-tail where links have buffers,
+// until all is delivered.
 type Options struct {
-	// Until ends the play, with packets on their way; 0 is when all is delivered.
+	// Until ends the run, with packets on their way; 0 is when all is delivered.
 	Until   engine.Time
 	Control Control
-	// Seed names the random streams of the run: the choice among walks, and bit errors. Those of sources have their
+	// Seed names the random streams of the run: the choice among paths, and bit errors. Those of sources have their
 	// own.
 	Seed uint64
 	// BitErrorRate is the probability that a bit does not arrive as it was sent, in [0, 1). The far end finds the error
@@ -52,12 +52,12 @@ type Options struct {
 	// HoldFailed makes packets before a link that is down wait for it. Otherwise they are dropped. Those on a link when
 	// it fails are dropped in any case, and those of closed loops that are at their source wait in any case.
 	HoldFailed bool
-	// Rewire replaces the ways in mid-run, ordered by At.
+	// Rewire replaces the paths in mid-run, ordered by At.
 	Rewire []Rewire
 	// Packets injected from MeasureFrom on and before MeasureUntil count for Stats.Delay. MeasureUntil 0 is without
 	// end.
 	MeasureFrom, MeasureUntil engine.Time
-	// EndMeasured ends the play soon after MeasureUntil (within an eighth of the measured time) when no packet that
+	// EndMeasured ends the run soon after MeasureUntil (within an eighth of the measured time) when no packet that
 	// counts is on its way.
 	EndMeasured bool
 	// SampleEvery is the time between samples of the queues; 0 takes none.
@@ -75,17 +75,17 @@ type Options struct {
 	// Resend makes RunGraph send dropped bytes again, after those that the task has left to send, and that long after
 	// the drop where it has none. 0 does not.
 	Resend engine.Time
-	// Stop is asked now and then; the play ends with ErrStopped when it returns true. nil is never.
+	// Stop is asked now and then; the run ends with ErrStopped when it returns true. nil is never.
 	Stop func() bool
-	// MaxBytes is the memory that a play may take; 0 is DefaultMaxBytes. What it takes is estimated before it begins,
+	// MaxBytes is the memory that a run may take; 0 is DefaultMaxBytes. What it takes is estimated before it begins,
 	// and counted as packets are injected.
 	MaxBytes int64
 
 	serve bool // for tests: serve packets one by one though they could be booked
 }
 
-// Rewire replaces the walks of packets from a time on, before other events of that time. Packets that have left their
-// source keep their walks, and those that wait at their source take new ones; with Walks.Spread, which the walks from
+// Rewire replaces the paths of packets from a time on, before other events of that time. Packets that have left their
+// source keep their paths, and those that wait at their source take new ones; with Walks.Spread, which the paths from
 // the start must have too, all go by the new one.
 type Rewire struct {
 	At    engine.Time

@@ -3,8 +3,8 @@ package packet
 import "math/bits"
 
 // shuffled returns the place of k in the pseudo-random order of 0..n-1 that key names: a Feistel network of four rounds
-// on the least even number of bits that hold n, walked along until it lands below n (Black and Rogaway, 2002). So
-// orders take no memory.
+// on the least even number of bits that hold n, followed until it lands below n (Black and Rogaway, 2002). So orders
+// take no memory.
 func shuffled(k, n, key uint64) uint64 {
 	half := (uint(bits.Len64(n-1)) + 1) / 2
 	if half == 0 {

@@ -1,5 +1,5 @@
-// Package packet plays traffic packet by packet: every packet is stored at every node that it passes and forwarded on
-// the next link of its way when the whole of it is there and the link takes it (store-and-forward).
+// Package packet simulates traffic packet by packet: every packet is stored at every node that it passes and forwarded
+// on the next link of its path when the whole of it is there and the link takes it (store-and-forward).
 //
 // There are two loops. Where queues are unbounded and first in, first out, and links stay what they are, a packet's
 // times on a link are known when it is put on it: one event a hop (booked.go). Everything else, which is finite queues,
@@ -9,8 +9,8 @@
 // it, so rates do not drift. Events of one time happen in the order in which they were set, so a result depends on
 // nothing but its input.
 //
-// The package knows links, ways, sources and task graphs. It leaves which way packets go to policies/routing, what the
-// nodes are to fabric, and fluid rates to engine/flow.
+// The package knows links, paths, sources and task graphs. It leaves which path packets go to policies/routing, what
+// the nodes are to fabric, and fluid rates to engine/flow.
 package packet
 
 import (
@@ -20,9 +20,9 @@ import (
 	"sim/engine"
 )
 
-// Work is traffic and the walks that lead it.
+// Work is traffic and the paths that lead it.
 //
-// Where a class of flows has several walks, every packet takes one at random by their shares, drawn from one stream of
+// Where a class of flows has several paths, every packet takes one at random by their shares, drawn from one stream of
 // the run in the order of injection. With Walks.Spread it draws a link at each node, from the same stream in the order
 // of arrival.
 type Work struct {
@@ -32,16 +32,16 @@ type Work struct {
 }
 
 // ErrWork is wrapped where work does not fit the network, or itself.
-var ErrWork = errors.New("packet: this work cannot be played")
+var ErrWork = errors.New("packet: this work cannot be simulated")
 
-// ErrStopped is returned where Options.Stop ended a play.
+// ErrStopped is returned where Options.Stop ended a run.
 var ErrStopped = errors.New("packet: stopped")
 
 // slowest is the least rate of a link in bits per second: ticks a byte fit 62 bits with 32 behind the point.
 const slowest = 8e3
 
-// Run plays w on n. It fails with ErrWork where the two do not fit, where n has groups that links share, and where the
-// play would not fit Options.MaxBytes; with *Deadlock when events run out while packets wait.
+// Run simulates w on n. It fails with ErrWork where the two do not fit, where n has groups that links share, and where
+// the run would not fit Options.MaxBytes; with *Deadlock when events run out while packets wait.
 func Run(n *engine.Network, w *Work, o Options) (*Stats, error) {
 	if o.TaskPriority != nil || o.ranks() || o.Resend != 0 {
 		return nil, fmt.Errorf("%w: it has no tasks, but priorities of tasks, or packets of theirs to send again", ErrWork)
@@ -54,7 +54,7 @@ func Run(n *engine.Network, w *Work, o Options) (*Stats, error) {
 		return nil, err
 	}
 	z.schedule(0)
-	if err := z.play(); err != nil {
+	if err := z.simulate(); err != nil {
 		return nil, err
 	}
 	return z.finish()

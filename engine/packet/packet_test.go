@@ -12,8 +12,8 @@ import (
 	"sim/engine/packet"
 )
 
-// reference plays work the plain way: one list of events, searched for the first by time and order, and whole numbers
-// of any size.
+// reference simulates work the plain way: one list of events, searched for the first by time and order, and whole
+// numbers of any size.
 type reference struct {
 	n      *engine.Network
 	w      *packet.Work
@@ -118,7 +118,7 @@ func floorOf(r *big.Rat) engine.Time {
 	return engine.Time(new(big.Int).Div(r.Num(), r.Denom()).Int64())
 }
 
-// portsOf returns walks, none yet, over ports that are the links out of a node in order.
+// portsOf returns paths, none yet, over ports that are the links out of a node in order.
 func portsOf(n *engine.Network) *engine.Walks {
 	out := make([][]int32, n.Nodes)
 	degree := 1
@@ -139,7 +139,7 @@ func stepOver(n *engine.Network, w *engine.Walks, link int32, channel int) engin
 	return engine.MakeStep(slices.Index(w.Link[from*w.Degree:(from+1)*w.Degree], link), channel)
 }
 
-// pathOf returns the links of a flow's first walk.
+// pathOf returns the links of a flow's first path.
 func pathOf(n *engine.Network, w *packet.Work, flow int32) []int32 {
 	first, _ := w.Walks.Of(w.Walks.ClassOf(flow))
 	at := w.Flows[flow].Src

@@ -84,7 +84,7 @@ func (r *rankedRecord) before(s *rankedRecord) bool {
 // ranks reports whether packets go by ranks of their tasks.
 func (o *Options) ranks() bool { return o.TaskRank != nil || o.Reference != nil }
 
-// checkRanks fails where ranks do not fit the rest of a graph's play.
+// checkRanks fails where ranks do not fit the rest of a graph's run.
 func checkRanks(g *engine.Graph, n *engine.Network, o *Options) error {
 	switch {
 	case !o.ranks():
@@ -94,7 +94,7 @@ func checkRanks(g *engine.Graph, n *engine.Network, o *Options) error {
 	case o.Reference == nil && len(o.TaskRank) != len(g.Tasks):
 		return fmt.Errorf("%w: %d ranks for %d tasks", ErrWork, len(o.TaskRank), len(g.Tasks))
 	case o.TaskPriority != nil || o.Control != DropTail || len(n.Changes) > 0 || len(o.Rewire) > 0:
-		return fmt.Errorf("%w: ranks of tasks beside priorities, credits, changes of links or new ways; want none of these", ErrWork)
+		return fmt.Errorf("%w: ranks of tasks beside priorities, credits, changes of links or new paths; want none of these", ErrWork)
 	}
 	return nil
 }

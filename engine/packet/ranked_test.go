@@ -104,7 +104,7 @@ func TestBadRanks(t *testing.T) {
 		"2 ranks for 1 tasks": {TaskRank: []int32{1, 2}},
 		"beside priorities":   {TaskRank: []int32{1}, TaskPriority: []uint8{1}},
 		"credits":             {TaskRank: []int32{1}, Control: packet.Credit},
-		"new ways":            {TaskRank: []int32{1}, Rewire: []packet.Rewire{{Walks: w.Walks}}},
+		"new paths":           {TaskRank: []int32{1}, Rewire: []packet.Rewire{{Walks: w.Walks}}},
 	} {
 		if _, _, err := packet.RunGraph(g, n, w.Flows, w.Walks, 1, o); !errors.Is(err, packet.ErrWork) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)

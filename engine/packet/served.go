@@ -107,7 +107,7 @@ func autoBuffer(n *engine.Network, link int32, largest int64) int64 {
 	return int64(rate/8*2*n.Links[link].Latency.Seconds()) + 1 + 2*largest
 }
 
-// serve plays the events up to a time.
+// serve simulates the events up to a time.
 func (z *sim) serve(until engine.Time) {
 	links := int32(len(z.servers))
 	for events := 0; ; events++ {
@@ -176,10 +176,10 @@ func (z *sim) arrive(id int32, r *record, now engine.Time) {
 	l.bytes += int64(r.bytes)
 	l.held--
 	z.s.Hops++
-	if z.ways.steps {
-		r.way++
+	if z.paths.steps {
+		r.route++
 	}
-	switch next := z.ways.next(l.to, r.way); next {
+	switch next := z.paths.next(l.to, r.route); next {
 	case arrived:
 		z.deliver(r, now)
 		z.release(r.hold, r.bytes, now)
@@ -240,8 +240,8 @@ func (z *sim) queueOf(l *server, r *record) int32 {
 	if !z.credit {
 		return q
 	}
-	if z.ways.steps {
-		q += int32(z.ways.step[r.way].Channel())
+	if z.paths.steps {
+		q += int32(z.paths.step[r.route].Channel())
 	}
 	if r.hold < 0 {
 		q += l.channels
@@ -287,7 +287,7 @@ func (z *sim) start(id int32, now engine.Time) {
 	}
 	for l.credits.length > 0 && z.chunks.first(&l.credits).at <= now {
 		c := z.chunks.first(&l.credits)
-		z.room[c.way] += int64(c.bytes)
+		z.room[c.route] += int64(c.bytes)
 		z.chunks.drop(&l.credits)
 	}
 	r, c := &l.current, l.channel
@@ -310,8 +310,8 @@ func (z *sim) start(id int32, now engine.Time) {
 	l.on, l.sending = c, true
 	if r.hold>>3 <= fromWindow {
 		l.queued += int64(r.bytes)
-		if r.hold>>3 <= fromLane {
-			z.calendar.set(z.base+fromLane-r.hold>>3, now)
+		if r.hold>>3 <= fromFeed {
+			z.calendar.set(z.base+fromFeed-r.hold>>3, now)
 		}
 	}
 	if now > l.end {

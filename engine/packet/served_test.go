@@ -332,7 +332,7 @@ func TestServedAgainstPlain(t *testing.T) {
 	}
 }
 
-// TestServedAgainstBooked: where queues are unbounded and no two events fall together, both loops play the same.
+// TestServedAgainstBooked: where queues are unbounded and no two events fall together, both loops run the same.
 func TestServedAgainstBooked(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, w := anyWork(t)

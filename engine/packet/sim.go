@@ -7,13 +7,13 @@ import (
 	"sim/engine"
 )
 
-// sim plays packets. Ids of the calendar are links (in the served loop three times: ends of sending, arrivals,
+// sim simulates packets. Ids of the calendar are links (in the served loop three times: ends of sending, arrivals,
 // credits), then injectors, then tasks.
 type sim struct {
 	n         *engine.Network
 	o         Options
 	flows     []engine.Flow
-	ways      ways
+	paths     paths
 	calendar  *calendar
 	chunks    chunks
 	most      int64 // chunks that may be made
@@ -22,7 +22,7 @@ type sim struct {
 	injectors []injector
 	base      int32   // id of the first injector
 	windowOf  []int32 // by flow: its injector where it has a window, -1 else; nil if none has
-	job       *job    // the task graph, if one is played
+	job       *job    // the task graph, if one is simulated
 	from, to  engine.Time
 	watch     bool // something waits for what becomes of packets
 	log       *[]arrival
@@ -52,7 +52,7 @@ func newSim(n *engine.Network, w *Work, o Options, priorities int32, largest int
 		z.to = engine.Never
 	}
 	var err error
-	if z.ways, err = newWays(n, w, &o); err != nil {
+	if z.paths, err = newPaths(n, w, &o); err != nil {
 		return nil, err
 	}
 	ids := len(n.Links)
@@ -86,9 +86,9 @@ func (z *sim) schedule(tasks int) {
 	}
 }
 
-// play runs the events to the end, and between them, before all else of their times, changes of links and ways,
+// simulate runs the events to the end, and between them, before all else of their times, changes of links and paths,
 // samples, and looks at whether it may end.
-func (z *sim) play() error {
+func (z *sim) simulate() error {
 	until := z.o.Until
 	if until == 0 {
 		until = engine.Never
@@ -142,7 +142,7 @@ func (z *sim) play() error {
 // askEvery is how many events lie between two times that Options.Stop is asked: a few milliseconds.
 const askEvery = 1 << 16
 
-// told asks Options.Stop, and reports whether the play must end.
+// told asks Options.Stop, and reports whether the run must end.
 func (z *sim) told() bool {
 	if z.o.Stop != nil && z.o.Stop() {
 		z.full, z.stopped = true, true
@@ -181,13 +181,13 @@ func (z *sim) launch(flow, bytes, hold int32, now engine.Time) engine.Time {
 	return z.depart(&r, now)
 }
 
-// depart chooses the way of a packet at its source and puts it before its first link.
+// depart chooses the path of a packet at its source and puts it before its first link.
 func (z *sim) depart(r *record, now engine.Time) engine.Time {
 	f := z.flows[r.flow]
-	if r.way = f.Dst; z.ways.steps {
-		r.way = z.ways.walk(r.flow)
+	if r.route = f.Dst; z.paths.steps {
+		r.route = z.paths.path(r.flow)
 	}
-	switch first := z.ways.next(f.Src, r.way); {
+	switch first := z.paths.next(f.Src, r.route); {
 	case first == arrived:
 		z.deliver(r, now)
 		return now

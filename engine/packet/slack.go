@@ -23,14 +23,14 @@ var ErrSlack = errors.New("packet: no bound on what packets take longer than flu
 // it, which Slack follows in the order of the fluid's time; latencies of links add to it.
 //
 // It fails, with ErrSlack, where links follow each other in a circle, as lateness could then add up without end, and
-// where flows have several walks.
-func Slack(g *engine.Graph, n *engine.Network, flows []engine.Flow, walks *engine.Walks, bytes int32, fluid *engine.Trace) (engine.Time, error) {
-	if walks.Spread != nil || walks.First != nil {
-		return 0, fmt.Errorf("%w: flows have several walks", ErrSlack)
+// where flows have several paths.
+func Slack(g *engine.Graph, n *engine.Network, flows []engine.Flow, paths *engine.Walks, bytes int32, fluid *engine.Trace) (engine.Time, error) {
+	if paths.Spread != nil || paths.First != nil {
+		return 0, fmt.Errorf("%w: flows have several paths", ErrSlack)
 	}
 	l := &lateness{path: make(map[engine.Flow][]int32, len(flows)), late: make([]float64, len(n.Links)), own: make([]float64, len(n.Links)), next: make([][]int32, len(n.Links))}
 	for f, ends := range flows {
-		l.add(n, walks, int32(f), ends)
+		l.add(n, paths, int32(f), ends)
 	}
 	if !l.ordered() {
 		return 0, fmt.Errorf("%w: links follow each other in a circle", ErrSlack)
@@ -76,12 +76,12 @@ type lateness struct {
 	last []int32                 // by link, room for ordered
 }
 
-// add follows the walk of a flow.
-func (l *lateness) add(n *engine.Network, walks *engine.Walks, f int32, ends engine.Flow) {
+// add follows the path of a flow.
+func (l *lateness) add(n *engine.Network, paths *engine.Walks, f int32, ends engine.Flow) {
 	var path []int32
 	at := ends.Src
-	for _, s := range walks.Steps(walks.ClassOf(f)) {
-		link := walks.Out(at, s)
+	for _, s := range paths.Steps(paths.ClassOf(f)) {
+		link := paths.Out(at, s)
 		if k := len(path); k > 0 && !slices.Contains(l.next[path[k-1]], link) {
 			l.next[path[k-1]] = append(l.next[path[k-1]], link)
 		}

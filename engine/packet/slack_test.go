@@ -19,7 +19,7 @@ func TestSlack(t *testing.T) {
 		const layers = 3
 		width := int32(rapid.IntRange(1, 3).Draw(t, "width"))
 		n := &engine.Network{Nodes: (layers + 1) * width}
-		walks := &engine.Walks{Degree: int(width)}
+		paths := &engine.Walks{Degree: int(width)}
 		for a := range n.Nodes {
 			for port := range width {
 				link := int32(-1)
@@ -27,7 +27,7 @@ func TestSlack(t *testing.T) {
 					link = int32(len(n.Links))
 					n.Links = append(n.Links, engine.Link{From: a, To: (a/width+1)*width + port, Rate: float64(rapid.IntRange(1, 5).Draw(t, "rate")) * 8e9})
 				}
-				walks.Link = append(walks.Link, link)
+				paths.Link = append(paths.Link, link)
 			}
 		}
 		g, flows := &engine.Graph{}, []engine.Flow{}
@@ -47,12 +47,12 @@ func TestSlack(t *testing.T) {
 			for range layers - 1 {
 				steps = append(steps, engine.MakeStep(rapid.IntRange(0, int(width)-1).Draw(t, "port"), 0))
 			}
-			walks.Add(append(steps, engine.MakeStep(int(f.Dst-layers*width), 0))...)
+			paths.Add(append(steps, engine.MakeStep(int(f.Dst-layers*width), 0))...)
 		}
 		if err := g.Freeze(); err != nil {
 			t.Fatal(err)
 		}
-		routes, err := engine.RoutesOf(g, n, walks, flows)
+		routes, err := engine.RoutesOf(g, n, paths, flows)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,11 +62,11 @@ func TestSlack(t *testing.T) {
 			t.Fatal(err)
 		}
 		bytes := int32(rapid.SampledFrom([]int{100, 1000, 3000}).Draw(t, "packet"))
-		trace, _, err := packet.RunGraph(g, n, flows, walks, bytes, packet.Options{Reference: fluid})
+		trace, _, err := packet.RunGraph(g, n, flows, paths, bytes, packet.Options{Reference: fluid})
 		if err != nil {
 			t.Fatal(err)
 		}
-		slack, err := packet.Slack(g, n, flows, walks, bytes, fluid)
+		slack, err := packet.Slack(g, n, flows, paths, bytes, fluid)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,14 +82,14 @@ func TestSlack(t *testing.T) {
 func TestNoSlack(t *testing.T) {
 	n := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 8e9}, {From: 1, To: 0, Rate: 8e9}}}
 	flows := []engine.Flow{{Src: 0, Dst: 0}, {Src: 1, Dst: 1}}
-	walks := &engine.Walks{Degree: 1, Link: []int32{0, 1}}
-	walks.Add(0, 0)
-	walks.Add(0, 0)
+	paths := &engine.Walks{Degree: 1, Link: []int32{0, 1}}
+	paths.Add(0, 0)
+	paths.Add(0, 0)
 	g := &engine.Graph{}
 	if err := g.Freeze(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := packet.Slack(g, n, flows, walks, 1000, &engine.Trace{}); !errors.Is(err, packet.ErrSlack) {
+	if _, err := packet.Slack(g, n, flows, paths, 1000, &engine.Trace{}); !errors.Is(err, packet.ErrSlack) {
 		t.Errorf("%v", err)
 	}
 }

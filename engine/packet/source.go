@@ -15,8 +15,8 @@ const (
 	Periodic Process = iota
 	// Poisson injects after exponential times of mean Every, the first of them from Start on.
 	Poisson
-	// Greedy injects as fast as links take packets. For each link that is the first of some flow's way (of its first
-	// walk, where it has several), the source keeps one packet waiting from Start on, and puts the next there when that
+	// Greedy injects as fast as links take packets. For each link that is the first of some flow's path (of its first
+	// path, where it has several), the source keeps one packet waiting from Start on, and puts the next there when that
 	// one begins to be sent, as long as flows over that link have packets left. In that order packets stand behind
 	// through traffic that was there before them.
 	Greedy

@@ -152,7 +152,7 @@ func TestUniform(t *testing.T) {
 	}
 }
 
-// TestShares: packets take the walks of their class by their shares.
+// TestShares: packets take the paths of their class by their shares.
 func TestShares(t *testing.T) {
 	n, w := star(3, 0)
 	for i := range 3 {
@@ -202,8 +202,7 @@ func TestShuffled(t *testing.T) {
 	})
 }
 
-// TestMeasured: only packets of the measured time count, and the play ends when they have arrived, though sources go
-// on.
+// TestMeasured: only packets of the measured time count, and the run ends when they have arrived, though sources go on.
 func TestMeasured(t *testing.T) {
 	for _, control := range []packet.Control{packet.DropTail, packet.Credit} {
 		n, w := star(1, 1)
@@ -252,7 +251,7 @@ func fluid(t *testing.T, side int, count int64, of packet.Source) float64 {
 	t.Helper()
 	o := box{[3]int{side, side, side}}
 	load := side * side * side * side / 8 // half-way round one ring, of all nodes of two dimensions
-	w := &packet.Work{Flows: o.everyPair(), Walks: o.walks(false)}
+	w := &packet.Work{Flows: o.everyPair(), Walks: o.paths(false)}
 	if of.Bytes, of.Count = 1000, count; of.Process == packet.Periodic && of.Every > 0 {
 		of.Every = float64(load) * float64(us) / float64(o.nodes()-1)
 	}

@@ -8,7 +8,7 @@ import (
 	"sim/engine/packet"
 )
 
-// TestStopWhileQueuesDrain: a play is asked whether to stop while packets are on their way, too, when none is injected
+// TestStopWhileQueuesDrain: a run is asked whether to stop while packets are on their way, too, when none is injected
 // any more.
 func TestStopWhileQueuesDrain(t *testing.T) {
 	const links, packets = 40, 20_000

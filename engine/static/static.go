@@ -1,5 +1,5 @@
-// Package static measures ways without playing anything: hops, and how much of the traffic each link carries. What the
-// loads mean for throughput is the same at every speed, so this is what routes are optimised for.
+// Package static measures paths without simulating anything: hops, and how much of the traffic each link carries. What
+// the loads mean for throughput is the same at every speed, so this is what routes are optimised for.
 //
 // It leaves time to engine/flow and engine/packet.
 package static
@@ -11,10 +11,10 @@ import (
 	"sim/engine"
 )
 
-// Loads is what flows make of their ways, in units of their demand: one each, if not given.
+// Loads is what flows make of their paths, in units of their demand: one each, if not given.
 type Loads struct {
 	Flows   int64
-	SumHops int64   // links of all flows' ways
+	SumHops int64   // links of all flows' paths
 	MaxHops int32   // links of the longest
 	Link    []int64 // units, by link
 	Max     int64   // of Link
@@ -26,8 +26,8 @@ type Loads struct {
 	WeightedHops float64 // units times links
 }
 
-// OfWalks measures walks of flows, which must pass Walks.Check. With one walk a class and demand nil, one unit a flow,
-// loads are whole numbers and exact. Else flow f weighs demand[f] and its walks carry their shares of that: loads are
+// OfWalks measures paths of flows, which must pass Walks.Check. With one path a class and demand nil, one unit a flow,
+// loads are whole numbers and exact. Else flow f weighs demand[f] and its paths carry their shares of that: loads are
 // in Weighted, and Link and Max are its values rounded up. It fails with ctx's error when ctx ends before it.
 func OfWalks(ctx context.Context, n *engine.Network, flows []engine.Flow, demand []float64, w *engine.Walks) (*Loads, error) {
 	z := &Loads{Flows: int64(len(flows)), Link: make([]int64, len(n.Links)), Weighted: make([]float64, len(n.Links))}

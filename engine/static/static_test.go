@@ -12,7 +12,7 @@ import (
 	"sim/engine/static"
 )
 
-// TestLoads: on a random connected graph, paths by next ports and the same as walks have the same loads and hops, and
+// TestLoads: on a random connected graph, paths by next ports and the same as paths have the same loads and hops, and
 // these add up.
 func TestLoads(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -42,7 +42,7 @@ func TestLoads(t *testing.T) {
 				table.link = append(table.link, l)
 			}
 		}
-		// towards each destination along some shortest way
+		// towards each destination along some shortest path
 		for dst := range nodes {
 			hops := make([]int, nodes)
 			for range nodes {
@@ -63,25 +63,25 @@ func TestLoads(t *testing.T) {
 		for range rapid.IntRange(0, 12).Draw(t, "flows") {
 			flows = append(flows, engine.Flow{Src: int32(rapid.IntRange(0, nodes-1).Draw(t, "src")), Dst: int32(rapid.IntRange(0, nodes-1).Draw(t, "dst"))})
 		}
-		walks := &engine.Walks{Degree: degree, Link: table.link}
+		paths := &engine.Walks{Degree: degree, Link: table.link}
 		steps := 0
 		for _, f := range flows {
-			var walk []engine.Step
+			var path []engine.Step
 			for at := f.Src; at != f.Dst; at = n.Links[table.next(at, f.Dst)].To {
-				walk = append(walk, engine.MakeStep(table.port[int(at)*nodes+int(f.Dst)], 0))
+				path = append(path, engine.MakeStep(table.port[int(at)*nodes+int(f.Dst)], 0))
 			}
-			walks.Add(walk...)
-			steps += len(walk)
+			paths.Add(path...)
+			steps += len(path)
 		}
-		if err := walks.Check(t.Context(), n, flows); err != nil {
+		if err := paths.Check(t.Context(), n, flows); err != nil {
 			t.Fatal(err)
 		}
-		a, b := ofPorts(n, flows, &table), ofWalks(n, flows, nil, walks)
+		a, b := ofPorts(n, flows, &table), ofWalks(n, flows, nil, paths)
 		if a.SumHops != b.SumHops || a.Max != b.Max || a.MaxLink != b.MaxLink || a.MaxHops != b.MaxHops || a.Flows != b.Flows {
-			t.Fatalf("next ports %+v, walks %+v", a, b)
+			t.Fatalf("next ports %+v, paths %+v", a, b)
 		}
 		units := slices.Repeat([]float64{1}, len(flows))
-		c := ofWalks(n, flows, units, walks)
+		c := ofWalks(n, flows, units, paths)
 		sum, most := int64(0), int64(0)
 		for l, load := range a.Link {
 			if load != b.Link[l] || load != c.Link[l] || math.Abs(c.Weighted[l]-float64(load)) > 1e-9 {

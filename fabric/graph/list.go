@@ -67,35 +67,35 @@ func Read(r io.Reader, name string, o Options) (*Graph, error) {
 	}
 	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
 		in.line++
-		in.fault("a line of more than %d bytes; want from, to, and perhaps a rate and a latency", bufio.MaxScanTokenSize)
+		in.report("a line of more than %d bytes; want from, to, and perhaps a rate and a latency", bufio.MaxScanTokenSize)
 	} else if err != nil {
 		return nil, fmt.Errorf("graph: %s:%d: %w", name, in.line+1, err)
 	}
-	if len(in.faults) > 0 {
-		return nil, errors.Join(in.faults...)
+	if len(in.diagnostics) > 0 {
+		return nil, errors.Join(in.diagnostics...)
 	}
 	return in.graph()
 }
 
 // reader is a list in the course of being read.
 type reader struct {
-	name     string
-	options  Options
-	line     int
-	faults   []error
-	links    []engine.Link
-	ids      map[string]int32
-	names    []string // in the order in which they came
-	numbered bool     // all names are numbers
-	begun    bool     // a line was there before
+	name        string
+	options     Options
+	line        int
+	diagnostics []error
+	links       []engine.Link
+	ids         map[string]int32
+	names       []string // in the order in which they came
+	numbered    bool     // all names are numbers
+	begun       bool     // a line was there before
 }
 
-// maxFaults is how many faults of a file are told.
-const maxFaults = 20
+// maxDiagnostics is how many faults of a file are told.
+const maxDiagnostics = 20
 
-func (in *reader) fault(format string, of ...any) {
-	if len(in.faults) < maxFaults {
-		in.faults = append(in.faults, fmt.Errorf("%w: %s:%d: %s", ErrList, in.name, in.line, fmt.Sprintf(format, of...)))
+func (in *reader) report(format string, of ...any) {
+	if len(in.diagnostics) < maxDiagnostics {
+		in.diagnostics = append(in.diagnostics, fmt.Errorf("%w: %s:%d: %s", ErrList, in.name, in.line, fmt.Sprintf(format, of...)))
 	}
 }
 
@@ -119,14 +119,14 @@ func (in *reader) add(words []string) {
 		return
 	}
 	if len(words) < 2 || len(words) > 4 || words[0] == "" || words[1] == "" {
-		in.fault("%d words in %q; want from, to, and perhaps a rate and a latency", len(words), strings.Join(words, " "))
+		in.report("%d words in %q; want from, to, and perhaps a rate and a latency", len(words), strings.Join(words, " "))
 		return
 	}
 	link := in.options.Link
 	if len(words) > 2 && words[2] != "" {
 		rate, err := units.ParseRate(words[2])
 		if err != nil {
-			in.fault("%v", err)
+			in.report("%v", err)
 			return
 		}
 		link.Rate = float64(rate)
@@ -134,20 +134,20 @@ func (in *reader) add(words []string) {
 	if len(words) > 3 && words[3] != "" {
 		latency, err := units.ParseTime(words[3])
 		if err != nil {
-			in.fault("%v", err)
+			in.report("%v", err)
 			return
 		}
 		link.Latency = latency
 	}
 	switch {
 	case !(link.Rate > 0):
-		in.fault("the link from %s to %s has a rate of %g b/s; want one above 0, here or for all links", words[0], words[1], link.Rate)
+		in.report("the link from %s to %s has a rate of %g b/s; want one above 0, here or for all links", words[0], words[1], link.Rate)
 		return
 	case link.Latency < 0:
-		in.fault("the link from %s to %s has a latency of %v; want at least 0", words[0], words[1], link.Latency)
+		in.report("the link from %s to %s has a latency of %v; want at least 0", words[0], words[1], link.Latency)
 		return
 	case words[0] == words[1]:
-		in.fault("a link from node %s to itself", words[0])
+		in.report("a link from node %s to itself", words[0])
 		return
 	}
 	link.From, link.To = in.node(words[0]), in.node(words[1])

@@ -28,23 +28,23 @@ type Hop struct {
 
 // String returns the hop as scenarios have it, such as 17 x+.
 func (h Hop) String() string {
-	way := "-"
+	sign := "-"
 	if h.Up {
-		way = "+"
+		sign = "+"
 	}
-	return fmt.Sprintf("%d %s%s", h.Node, DimName(h.Dim), way)
+	return fmt.Sprintf("%d %s%s", h.Node, DimName(h.Dim), sign)
 }
 
 // ParseHop reads the link of a node such as "17 x+".
 func ParseHop(text string) (Hop, error) {
-	node, way, ok := strings.Cut(text, " ")
+	node, sign, ok := strings.Cut(text, " ")
 	n, err := strconv.ParseInt(node, 10, 32)
-	if ok && err == nil && n >= 0 && len(way) > 1 {
+	if ok && err == nil && n >= 0 && len(sign) > 1 {
 		for d := range 1 << 10 {
-			if name := DimName(d); way == name+"+" || way == name+"-" {
-				return Hop{int32(n), d, way == name+"+"}, nil
+			if name := DimName(d); sign == name+"+" || sign == name+"-" {
+				return Hop{int32(n), d, sign == name+"+"}, nil
 			}
-			if d > 2 && len(way) < len(DimName(d)) {
+			if d > 2 && len(sign) < len(DimName(d)) {
 				break
 			}
 		}

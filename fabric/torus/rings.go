@@ -62,18 +62,18 @@ func (t *Torus) all() []int {
 
 // snake runs through the nodes that have coordinate 0 in all but some dimensions.
 func (t *Torus) snake(dims []int) []int32 {
-	way := []int32{0}
+	path := []int32{0}
 	for k := len(dims) - 1; k >= 0; k-- {
 		d := dims[k]
-		layer := slices.Clone(way)
+		layer := slices.Clone(path)
 		for c := 1; c < t.Dims[d]; c++ {
 			slices.Reverse(layer)
 			for _, n := range layer {
-				way = append(way, n+int32(c*t.stride[d]))
+				path = append(path, n+int32(c*t.stride[d]))
 			}
 		}
 	}
-	return way
+	return path
 }
 
 // Hamiltonian returns a ring of all nodes over links, from node 0 on. It takes links inside the box alone where a size

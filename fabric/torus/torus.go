@@ -1,7 +1,7 @@
 // Package torus describes tori of any number of dimensions: their nodes and links, open or wrapped round in each
 // dimension, with wrap-around links that may land shifted (twisted tori), and the distances in them.
 //
-// It knows geometry alone. Which way packets take is decided in policies/routing, how long they take in engine.
+// It knows geometry alone. Which path packets take is decided in policies/routing, how long they take in engine.
 package torus
 
 import (

@@ -95,7 +95,7 @@ func (t *Torus) SetShift(shift [][]int) error {
 }
 
 // Symmetric reports whether the torus is surely alike seen from every node: it is wrapped in every dimension, and no
-// dimension along which links are shifted is twisted itself. (Then walks commute, and the torus is a Cayley graph of an
+// dimension along which links are shifted is twisted itself. (Then paths commute, and the torus is a Cayley graph of an
 // Abelian group. With mutual twists they do not.)
 func (t *Torus) Symmetric() bool {
 	if slices.Contains(t.Open, true) {

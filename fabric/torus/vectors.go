@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Vectors returns the hop vectors of all shortest ways from a node to the one that is dst steps away from it, where
+// Vectors returns the hop vectors of all shortest paths from a node to the one that is dst steps away from it, where
 // from node 0 it is node dst: how far they go along each dimension, downwards if negative, in lexicographic order. Ways
 // of one vector differ in the order of their hops. It fails where nodes are not alike (Symmetric).
 func (t *Torus) Vectors() ([][][]int, error) {
@@ -16,8 +16,8 @@ func (t *Torus) Vectors() ([][][]int, error) {
 	reached := t.reach(t.neighbours(), 0, hops, nil)
 	all := make([][][]int, t.nodes)
 	v := make([]int, len(t.Dims))
-	var walk func(dim, left int)
-	walk = func(dim, left int) {
+	var visit func(dim, left int)
+	visit = func(dim, left int) {
 		if dim == len(v)-1 {
 			for _, c := range []int{-left, left} {
 				v[dim] = c
@@ -32,11 +32,11 @@ func (t *Torus) Vectors() ([][][]int, error) {
 		}
 		for c := -left; c <= left; c++ {
 			v[dim] = c
-			walk(dim+1, left-max(c, -c))
+			visit(dim+1, left-max(c, -c))
 		}
 	}
 	for h := range int(hops[reached[len(reached)-1]]) + 1 {
-		walk(0, h)
+		visit(0, h)
 	}
 	return all, nil
 }

@@ -14,22 +14,22 @@ import (
 	"sim/engine/units"
 )
 
-// maxFaults is how many faults of a file are told.
-const maxFaults = 20
+// maxDiagnostics is how many diagnostics of a file are told.
+const maxDiagnostics = 20
 
 // ReadSizes reads an n x n matrix of comma-separated values: a line a source, in each an entry a destination, in bytes
 // or with a unit ("4MB"). Empty lines and what follows # are skipped. Name is the file's, for messages. Error:
-// ErrTraffic with all faults of the file, each with line and column (of the table, from 1 on), where the matrix is not
-// n x n, an entry is negative or no size, a node sends to itself, or the bytes are more than can be counted.
+// ErrTraffic with all diagnostics of the file, each with line and column (of the table, from 1 on), where the matrix is
+// not n x n, an entry is negative or no size, a node sends to itself, or the bytes are more than can be counted.
 func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
 	if err := checkSizes(name, n, 1); err != nil {
 		return nil, err
 	}
 	sizes := make([]int64, 0, n*n)
-	var faults []error
-	fault := func(line, column int, format string, of ...any) {
-		if len(faults) < maxFaults {
-			faults = append(faults, fmt.Errorf("%w: %s:%d:%d: %s", ErrTraffic, name, line, column, fmt.Sprintf(format, of...)))
+	var diagnostics []error
+	report := func(line, column int, format string, of ...any) {
+		if len(diagnostics) < maxDiagnostics {
+			diagnostics = append(diagnostics, fmt.Errorf("%w: %s:%d:%d: %s", ErrTraffic, name, line, column, fmt.Sprintf(format, of...)))
 		}
 	}
 	in := bufio.NewScanner(r)
@@ -49,7 +49,7 @@ func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
 			return nil, fmt.Errorf("%w: %s:%d: %q begins a header, and a matrix has sizes alone: leave the line out", ErrTraffic, name, line, strings.TrimSpace(entries[0]))
 		}
 		if len(entries) != n {
-			fault(line, min(len(entries), n)+1, "a row of %d entries; want %d, one a node", len(entries), n)
+			report(line, min(len(entries), n)+1, "a row of %d entries; want %d, one a node", len(entries), n)
 		}
 		for d, entry := range entries[:min(n, len(entries))] {
 			b, wrong := parseEntry(strings.TrimSpace(entry))
@@ -57,7 +57,7 @@ func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
 				wrong = wrongSize(b, row-1, d, &total)
 			}
 			if wrong != "" {
-				fault(line, d+1, "%s", wrong)
+				report(line, d+1, "%s", wrong)
 			}
 			sizes = append(sizes, b)
 		}
@@ -66,10 +66,10 @@ func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
 		return nil, fmt.Errorf("collective: %s:%d: %w", name, line+1, err)
 	}
 	if row != n {
-		fault(line, 1, "the matrix has %d rows; want %d, one a node", row, n)
+		report(line, 1, "the matrix has %d rows; want %d, one a node", row, n)
 	}
-	if len(faults) > 0 {
-		return nil, errors.Join(faults...)
+	if len(diagnostics) > 0 {
+		return nil, errors.Join(diagnostics...)
 	}
 	return sizes, nil
 }

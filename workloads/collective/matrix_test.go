@@ -93,6 +93,6 @@ func TestMatrixRefused(t *testing.T) {
 	}
 	_, err := readTraffic("0,-1\n-2,0\n", 2, nil)
 	if err == nil || strings.Count(err.Error(), "\n") != 1 {
-		t.Errorf("two faults are told as %v", err)
+		t.Errorf("two diagnostics are told as %v", err)
 	}
 }

@@ -71,7 +71,7 @@ func TestPatterns(t *testing.T) {
 		}
 		n := o.Nodes()
 		var down []bool
-		if rapid.Bool().Draw(t, "faults") {
+		if rapid.Bool().Draw(t, "diagnostics") {
 			down = someDown(t, n)
 		}
 		every := func(s, d int32) bool { return true }

@@ -73,9 +73,9 @@ func orbits(o *torus.Torus) (orbit, first []int32) {
 	return orbit, first
 }
 
-// walks leads all flows by classes of orbits and difference: up to most shortest vectors each, chosen by pick among so
+// paths leads all flows by classes of orbits and difference: up to most shortest vectors each, chosen by pick among so
 // many.
-func walks(t rapid.TB, o *torus.Torus, flows []engine.Flow, most int, pick func(orbit int32, of int) int) (*engine.Walks, []int32) {
+func paths(t rapid.TB, o *torus.Torus, flows []engine.Flow, most int, pick func(orbit int32, of int) int) (*engine.Walks, []int32) {
 	t.Helper()
 	vectors := must(o.Vectors())(t)
 	orbit, first := orbits(o)
@@ -192,14 +192,14 @@ func TestFold(t *testing.T) {
 	const ticks = 64
 	rapid.Check(t, func(t *rapid.T) {
 		o := rapid.SampledFrom(shapes).Draw(t, "shape")
-		most := rapid.IntRange(1, 3).Draw(t, "walks")
+		most := rapid.IntRange(1, 3).Draw(t, "paths")
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 		x := must(AllToAll(o.Nodes(), rapid.Int64Range(1, 1e6).Draw(t, "message"), nil))(t)
 		n := o.Network(nil, engine.Link{Rate: rate})
 		for l, link := range o.Links() {
 			n.Links[l].Rate *= float64(1 + link.Dim)
 		}
-		w, orbit := walks(t, o, x.Flows, most, func(_ int32, of int) int { return rng.IntN(of) })
+		w, orbit := paths(t, o, x.Flows, most, func(_ int32, of int) int { return rng.IntN(of) })
 		if err := w.Check(t.Context(), n, x.Flows); err != nil {
 			t.Fatal(err)
 		}
@@ -239,20 +239,20 @@ func TestFoldLarge(t *testing.T) {
 	begin := time.Now()
 	small := must(engine.Fold(n, w, x.Flows, nil, x.Message, orbit))(t)
 	trace := must(flow.Run(t.Context(), small.Graph, small.Network, small.Routes, flow.Options{}))(t)
-	t.Logf("%d flows, %d classes: folded and played in %v", len(x.Flows), len(small.Graph.Tasks), time.Since(begin).Round(time.Millisecond))
+	t.Logf("%d flows, %d classes: folded and simulated in %v", len(x.Flows), len(small.Graph.Tasks), time.Since(begin).Round(time.Millisecond))
 	if want := 8192 * 1000 * engine.Nanosecond; trace.Makespan != want {
 		t.Errorf("makespan %v, want %v", trace.Makespan, want)
 	}
 }
 
-// BenchmarkAllToAll plays the whole all-to-all in fluid, and BenchmarkFold its classes.
+// BenchmarkAllToAll simulates the whole all-to-all in fluid, and BenchmarkFold its classes.
 func BenchmarkAllToAll(b *testing.B) {
 	for _, c := range speeds {
 		o := shape(b, c.twist, c.dims...)
 		b.Run(c.name, func(b *testing.B) {
 			x := must(AllToAll(o.Nodes(), 1000, nil))(b)
 			n := o.Network(nil, engine.Link{Rate: rate})
-			w, _ := walks(b, o, x.Flows, 1, tie(o))
+			w, _ := paths(b, o, x.Flows, 1, tie(o))
 			for b.Loop() {
 				g := must(x.Graph())(b)
 				r := must(engine.RoutesOf(g, n, w, x.Flows))(b)
@@ -268,7 +268,7 @@ func BenchmarkFold(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			x := must(AllToAll(o.Nodes(), 1000, nil))(b)
 			n := o.Network(nil, engine.Link{Rate: rate})
-			w, orbit := walks(b, o, x.Flows, 1, tie(o))
+			w, orbit := paths(b, o, x.Flows, 1, tie(o))
 			for b.Loop() {
 				f := must(engine.Fold(n, w, x.Flows, nil, x.Message, orbit))(b)
 				must(flow.Run(b.Context(), f.Graph, f.Network, f.Routes, flow.Options{}))(b)

@@ -39,11 +39,11 @@ func sample(t *rapid.T) (nodes int, streams []Stream) {
 	return o.Nodes(), must(MultiRing(o, dims, form, both))(t)
 }
 
-// TestOwnership plays task graphs in random orders that dependencies allow, with what every rank holds of every byte as
-// the set of ranks that are in its sum: a transfer takes what its source holds when it starts, and its destination adds
-// it (no rank twice) or, gathering, keeps it, which must be the whole sum. After all-reduce each rank has the sum of
-// its whole group of every byte, after reduce-scatter one rank of the group has each, and after all-gather all have
-// all.
+// TestOwnership simulates task graphs in random orders that dependencies allow, with what every rank holds of every
+// byte as the set of ranks that are in its sum: a transfer takes what its source holds when it starts, and its
+// destination adds it (no rank twice) or, gathering, keeps it, which must be the whole sum. After all-reduce each rank
+// has the sum of its whole group of every byte, after reduce-scatter one rank of the group has each, and after
+// all-gather all have all.
 func TestOwnership(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes, streams := sample(t)
@@ -227,12 +227,12 @@ func TestRingBytes(t *testing.T) {
 	})
 }
 
-// playRing returns the makespan of a collective in fluid on a torus, its transfers led by shortest ways.
+// playRing returns the makespan of a collective in fluid on a torus, its transfers led by shortest paths.
 func playRing(t *testing.T, o *torus.Torus, c Collective) engine.Time {
 	t.Helper()
 	x := must(c.Traffic())(t)
 	n := o.Network(nil, engine.Link{Rate: rate})
-	w, _ := walks(t, o, x.Flows, 1, func(int32, int) int { return 0 })
+	w, _ := paths(t, o, x.Flows, 1, func(int32, int) int { return 0 })
 	if err := w.Check(t.Context(), n, x.Flows); err != nil {
 		t.Fatal(err)
 	}

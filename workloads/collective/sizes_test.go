@@ -119,7 +119,7 @@ func TestReadSizes(t *testing.T) {
 	}
 	both := "-1,1\n1,x\n"
 	if _, err := collective.ReadSizes(strings.NewReader(both), "m.csv", 2); err == nil || !strings.Contains(err.Error(), ":1:1:") || !strings.Contains(err.Error(), ":2:2:") {
-		t.Errorf("%q: %v, want both faults", both, err)
+		t.Errorf("%q: %v, want both diagnostics", both, err)
 	}
 }
 

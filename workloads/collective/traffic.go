@@ -1,7 +1,7 @@
 // Package collective says what jobs move between nodes: the patterns by which networks are measured (all-to-all,
 // permutations, hot spots, any matrix), and ring collectives on rings embedded in a torus.
 //
-// A Traffic is who sends how much to whom; a task graph says what waits for what besides. Neither names a link: ways
+// A Traffic is who sends how much to whom; a task graph says what waits for what besides. Neither names a link: paths
 // are chosen in policies/routing, and time is the engines'.
 package collective
 

@@ -24,7 +24,7 @@ func (s *Spec) ExpertBytes() int64 {
 
 // AddExchanges lengthens every pass by its all-to-alls between tokens and experts, of which each takes so long: two a
 // layer with experts, there and back, in the forward pass and two in the backward pass. It must be called once, before
-// the graph is played. Error: a time beyond what simulated time can hold.
+// the graph is simulated. Error: a time beyond what simulated time can hold.
 func (it *Iteration) AddExchanges(each engine.Time) error {
 	s := &it.Spec
 	longer := make([]engine.Time, s.PP*s.Chunks)

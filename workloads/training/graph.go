@@ -232,7 +232,7 @@ func (b *builder) pipeline(r int) error {
 		backward[v] = make([]int32, s.Microbatches)
 	}
 	b.Ready = append(b.Ready, make([]int32, virtual))
-	// step by step over all stages: about the order of time, which keeps together in memory what is played together
+	// step by step over all stages: about the order of time, which keeps together in memory what is simulated together
 	programs := make([][]op, s.PP)
 	last := make([]int32, s.PP)
 	for stage := range programs {

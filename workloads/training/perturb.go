@@ -23,7 +23,7 @@ type Perturbation struct {
 	SlowReplica int
 }
 
-// Durations writes to d, by task, the compute times of one play of the iteration under p; transfers and barriers keep
+// Durations writes to d, by task, the compute times of one run of the iteration under p; transfers and barriers keep
 // what they have. Everything is drawn from seed: each sort of factor has a stream of its own, so that adding one leaves
 // the others as they are. It fails where d does not fit the graph, the slow replica is not in it, or the times grow
 // beyond what simulated time can hold.

@@ -9,11 +9,11 @@ import (
 // Flow is traffic from one node to another.
 type Flow struct{ Src, Dst int32 }
 
-// Step is a hop of a walk: a port of the node that it leaves, and the virtual channel that it takes on the link.
+// Step is a hop of a path: a port of the node that it leaves, and the virtual channel that it takes on the link.
 type Step uint16
 
 const (
-	// Arrived ends the steps of a walk.
+	// Arrived ends the steps of a path.
 	Arrived Step = math.MaxUint16
 	// MaxPort is the last port that a step can name, MaxChannel the last channel.
 	MaxPort    = 1<<12 - 1
@@ -32,23 +32,23 @@ func (s Step) Port() int { return int(s & MaxPort) }
 func (s Step) Channel() int { return int(s >> channelShift) }
 
 // Walks lead flows by the ports that they take from their source on: source routing. Where a network looks alike from
-// many nodes, their flows share walks, so that what is kept grows with the classes of flows and not with the flows.
+// many nodes, their flows share paths, so that what is kept grows with the classes of flows and not with the flows.
 type Walks struct {
 	Degree int     // ports of a node
 	Link   []int32 // by node and port: a link out of it; -1 where there is none
 	Class  []int32 // by flow; nil where flow f is class f
 
-	// Class c has the walks First[c]..First[c+1]-1, of which each packet takes one: walk w with probability Share[w].
-	// nil is one walk a class, class c's being walk c, and nil Share equal shares.
+	// Class c has the paths First[c]..First[c+1]-1, of which each packet takes one: path w with probability Share[w].
+	// nil is one path a class, class c's being path c, and nil Share equal shares.
 	First []int32
 	Share []float64
 
-	// The steps of walk w begin at Step[Start[w]] and end before the first Arrived after it. A class whose Start is -1
-	// (no walk) cannot be served.
+	// The steps of path w begin at Step[Start[w]] and end before the first Arrived after it. A class whose Start is -1
+	// (no path) cannot be served.
 	Start []int64
 	Step  []Step
 
-	// Spread leads packets in place of all walks, where it is not nil: of the rest only Degree and Link then count.
+	// Spread leads packets in place of all paths, where it is not nil: of the rest only Degree and Link then count.
 	Spread *Spread
 }
 
@@ -60,7 +60,7 @@ func (w *Walks) ClassOf(flow int32) int32 {
 	return w.Class[flow]
 }
 
-// Of returns the first and one past the last walk of a class.
+// Of returns the first and one past the last path of a class.
 func (w *Walks) Of(class int32) (first, end int32) {
 	if w.First == nil {
 		return class, class + 1
@@ -68,18 +68,18 @@ func (w *Walks) Of(class int32) (first, end int32) {
 	return w.First[class], w.First[class+1]
 }
 
-// ShareOf returns the share of a class's packets that a walk of it takes.
-func (w *Walks) ShareOf(class, walk int32) float64 {
+// ShareOf returns the share of a class's packets that a path of it takes.
+func (w *Walks) ShareOf(class, path int32) float64 {
 	if w.Share != nil {
-		return w.Share[walk]
+		return w.Share[path]
 	}
 	first, end := w.Of(class)
 	return 1 / float64(end-first)
 }
 
-// Steps returns the steps of a walk, without Arrived. Read only.
-func (w *Walks) Steps(walk int32) []Step {
-	begin := w.Start[walk]
+// Steps returns the steps of a path, without Arrived. Read only.
+func (w *Walks) Steps(path int32) []Step {
+	begin := w.Start[path]
 	end := begin
 	for w.Step[end] != Arrived {
 		end++
@@ -87,14 +87,14 @@ func (w *Walks) Steps(walk int32) []Step {
 	return w.Step[begin:end]
 }
 
-// Add appends a walk and returns its number.
+// Add appends a path and returns its number.
 func (w *Walks) Add(steps ...Step) int32 {
 	w.Start = append(w.Start, int64(len(w.Step)))
 	w.Step = append(append(w.Step, steps...), Arrived)
 	return int32(len(w.Start) - 1)
 }
 
-// Channels returns the number of virtual channels that the walks need.
+// Channels returns the number of virtual channels that the paths need.
 func (w *Walks) Channels() int {
 	top := 0
 	for _, s := range w.Step {
@@ -113,11 +113,11 @@ func (w *Walks) Out(node int32, s Step) int32 {
 	return w.Link[int(node)*w.Degree+s.Port()]
 }
 
-// Check fails where a walk does not lead a flow of its class from source to destination over links of n that are up,
+// Check fails where a path does not lead a flow of its class from source to destination over links of n that are up,
 // and with ctx's error when ctx ends before it.
 func (w *Walks) Check(ctx context.Context, n *Network, flows []Flow) error {
 	if w.Degree < 1 || w.Degree > MaxPort+1 || len(w.Link) != int(n.Nodes)*w.Degree || len(w.Step) > math.MaxInt32 {
-		return fmt.Errorf("engine: walks of %d steps over %d ports, %d a node, of %d nodes", len(w.Step), len(w.Link), w.Degree, n.Nodes)
+		return fmt.Errorf("engine: paths of %d steps over %d ports, %d a node, of %d nodes", len(w.Step), len(w.Link), w.Degree, n.Nodes)
 	}
 	for i, l := range w.Link {
 		if l < -1 || int(l) >= len(n.Links) || l >= 0 && int(n.Links[l].From) != i/w.Degree {
@@ -128,18 +128,18 @@ func (w *Walks) Check(ctx context.Context, n *Network, flows []Flow) error {
 		return w.Spread.check(ctx, n, flows)
 	}
 	if k := len(w.Step); k > 0 && w.Step[k-1] != Arrived {
-		return fmt.Errorf("engine: the last walk has no end")
+		return fmt.Errorf("engine: the last path has no end")
 	}
 	classes := len(w.Start)
 	if w.First != nil {
 		classes = len(w.First) - 1
 	}
 	if w.Class == nil && len(flows) != classes || w.Class != nil && len(w.Class) != len(flows) || w.Share != nil && len(w.Share) != len(w.Start) {
-		return fmt.Errorf("engine: %d flows have walks of %d classes, and %d shares for %d walks", len(flows), classes, len(w.Share), len(w.Start))
+		return fmt.Errorf("engine: %d flows have paths of %d classes, and %d shares for %d paths", len(flows), classes, len(w.Share), len(w.Start))
 	}
 	for _, begin := range w.Start {
 		if begin < -1 || begin >= int64(len(w.Step)) {
-			return fmt.Errorf("engine: a walk begins at step %d of %d", begin, len(w.Step))
+			return fmt.Errorf("engine: a path begins at step %d of %d", begin, len(w.Step))
 		}
 	}
 	for f, flow := range flows {
@@ -152,7 +152,7 @@ func (w *Walks) Check(ctx context.Context, n *Network, flows []Flow) error {
 		}
 		first, end := w.Of(c)
 		if first < 0 || first >= end || int(end) > len(w.Start) {
-			return fmt.Errorf("engine: no walk leads flow %d from node %d to %d", f, flow.Src, flow.Dst)
+			return fmt.Errorf("engine: no path leads flow %d from node %d to %d", f, flow.Src, flow.Dst)
 		}
 		for k := first; k < end; k++ {
 			if err := w.follow(n, int32(f), flow, k); err != nil {
@@ -163,25 +163,25 @@ func (w *Walks) Check(ctx context.Context, n *Network, flows []Flow) error {
 	return nil
 }
 
-// follow fails where a walk does not lead a flow to its destination.
-func (w *Walks) follow(n *Network, f int32, flow Flow, walk int32) error {
-	if w.Start[walk] < 0 || flow.Src < 0 || flow.Src >= n.Nodes {
-		return fmt.Errorf("engine: no walk leads flow %d from node %d to %d", f, flow.Src, flow.Dst)
+// follow fails where a path does not lead a flow to its destination.
+func (w *Walks) follow(n *Network, f int32, flow Flow, path int32) error {
+	if w.Start[path] < 0 || flow.Src < 0 || flow.Src >= n.Nodes {
+		return fmt.Errorf("engine: no path leads flow %d from node %d to %d", f, flow.Src, flow.Dst)
 	}
 	at := flow.Src
-	for i := w.Start[walk]; w.Step[i] != Arrived; i++ {
+	for i := w.Start[path]; w.Step[i] != Arrived; i++ {
 		s := w.Step[i]
 		l := w.Out(at, s)
 		if l < 0 || n.Links[l].Rate == 0 {
-			return fmt.Errorf("engine: the walk of flow %d from node %d to %d cannot take port %d at node %d", f, flow.Src, flow.Dst, s.Port(), at)
+			return fmt.Errorf("engine: the path of flow %d from node %d to %d cannot take port %d at node %d", f, flow.Src, flow.Dst, s.Port(), at)
 		}
 		if c := max(1, n.Links[l].Channels); int32(s.Channel()) >= c {
-			return fmt.Errorf("engine: the walk of flow %d from node %d to %d takes channel %d of %s, which has %d", f, flow.Src, flow.Dst, s.Channel(), n.ResourceName(l), c)
+			return fmt.Errorf("engine: the path of flow %d from node %d to %d takes channel %d of %s, which has %d", f, flow.Src, flow.Dst, s.Channel(), n.ResourceName(l), c)
 		}
 		at = n.Links[l].To
 	}
 	if at != flow.Dst {
-		return fmt.Errorf("engine: the walk of flow %d from node %d to %d ends at %d", f, flow.Src, flow.Dst, at)
+		return fmt.Errorf("engine: the path of flow %d from node %d to %d ends at %d", f, flow.Src, flow.Dst, at)
 	}
 	return nil
 }

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// RoutesOf returns the routes of g's transfers along the walks of flows, which must pass Walks.Check for n. Task i
-// takes the walks of flow i where the ends of that are its own, and else of the first flow that has its ends. A flow
-// with more than one walk is split between them by their shares at all times, as its packets are in the mean, and so is
-// one whose packets draw their links (Walks.Spread); of a link that several of its walks take, or one of them twice,
+// RoutesOf returns the routes of g's transfers along the paths of flows, which must pass Walks.Check for n. Task i
+// takes the paths of flow i where the ends of that are its own, and else of the first flow that has its ends. A flow
+// with more than one path is split between them by their shares at all times, as its packets are in the mean, and so is
+// one whose packets draw their links (Walks.Spread); of a link that several of its paths take, or one of them twice,
 // the transfer has one Use of the sum. A transfer from a node to itself has none. It fails on a transfer between nodes
 // that no flow joins, and where there are more uses than Routes can number.
 func RoutesOf(g *Graph, n *Network, w *Walks, flows []Flow) (*Routes, error) {
@@ -38,7 +38,7 @@ func RoutesOf(g *Graph, n *Network, w *Walks, flows []Flow) (*Routes, error) {
 	return r, nil
 }
 
-// tracer gathers the uses of walks.
+// tracer gathers the uses of paths.
 type tracer struct {
 	n        *Network
 	w        *Walks
@@ -50,16 +50,16 @@ type tracer struct {
 	seen  []bool    // by node
 }
 
-// trace appends the uses of a class's walks from a node.
+// trace appends the uses of a class's paths from a node.
 func (z *tracer) trace(class, src int32) {
 	begin := len(z.uses)
 	first, end := z.w.Of(class)
-	for walk := first; walk < end; walk++ {
-		share, at := z.w.ShareOf(class, walk), src
+	for path := first; path < end; path++ {
+		share, at := z.w.ShareOf(class, path), src
 		if share == 0 {
 			continue
 		}
-		for k := z.w.Start[walk]; z.w.Step[k] != Arrived; k++ {
+		for k := z.w.Start[path]; z.w.Step[k] != Arrived; k++ {
 			port := int(at)*z.w.Degree + z.w.Step[k].Port()
 			r := z.resource[port]
 			if m := z.mark[r]; m >= begin && m < len(z.uses) && z.uses[m].Resource == r {

@@ -20,8 +20,8 @@ func ring(n int32) (*Network, []int32) {
 	return net, ports
 }
 
-// TestRoutesOf: on a ring with any walks, some of which go back and forth or round and round, every transfer has of
-// each link the share of its walks times how often they take it, once, in a graph whose tasks are not the flows in
+// TestRoutesOf: on a ring with any paths, some of which go back and forth or round and round, every transfer has of
+// each link the share of its paths times how often they take it, once, in a graph whose tasks are not the flows in
 // their order.
 func TestRoutesOf(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -33,9 +33,9 @@ func TestRoutesOf(t *testing.T) {
 		}
 		var flows []Flow
 		for range rapid.IntRange(1, 5).Draw(t, "flows") {
-			// all walks of a flow end where the first does: they take as many links up, and pairs of links to and fro
+			// all paths of a flow end where the first does: they take as many links up, and pairs of links to and fro
 			at := rapid.Int32Range(0, n-1).Draw(t, "source")
-			up, of := rapid.IntRange(1, int(n)-1).Draw(t, "up"), rapid.IntRange(1, 3).Draw(t, "walks")
+			up, of := rapid.IntRange(1, int(n)-1).Draw(t, "up"), rapid.IntRange(1, 3).Draw(t, "paths")
 			for k := range of {
 				var steps []Step
 				for range up + int(n)*rapid.IntRange(0, 1).Draw(t, "rounds") {

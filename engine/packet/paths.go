@@ -10,30 +10,30 @@ import (
 	"sim/engine"
 )
 
-// ways leads packets by walks, where a record's way is the place of its step, or, where packets draw their links, its
-// destination.
-type ways struct {
+// paths leads packets by paths, where a record's route is the place of its step, or, where packets draw their links,
+// its destination.
+type paths struct {
 	spread *engine.Spread // of the set in use
-	steps  bool           // ways are places of steps
-	// Ports and steps of every Rewire one after another, so that a packet keeps its walk; the ports of a rewire are
+	steps  bool           // routes are places of steps
+	// Ports and steps of every Rewire one after another, so that a packet keeps its path; the ports of a rewire are
 	// those behind the ports of the one before it.
 	degree int
 	port   []int32 // by node and port: a link
 	step   []engine.Step
-	sets   []walkSet
+	sets   []pathSet
 	now    int // the set in use
 	rng    *rand.Rand
 }
 
-// walkSet is the walks of one Rewire.
-type walkSet struct {
+// pathSet is the paths of one Rewire.
+type pathSet struct {
 	*engine.Walks
 	from int32     // the place of its first step
-	upTo []float64 // by walk: the sum of shares up to it, in its class; nil where all are equal or alone
+	upTo []float64 // by path: the sum of shares up to it, in its class; nil where all are equal or alone
 }
 
-func newWays(n *engine.Network, w *Work, o *Options) (ways, error) {
-	y := ways{rng: stream(o.Seed, walkStream)}
+func newPaths(n *engine.Network, w *Work, o *Options) (paths, error) {
+	y := paths{rng: stream(o.Seed, pathStream)}
 	all := []*engine.Walks{w.Walks}
 	for _, r := range o.Rewire {
 		all = append(all, r.Walks)
@@ -41,7 +41,7 @@ func newWays(n *engine.Network, w *Work, o *Options) (ways, error) {
 	steps := 0
 	if y.spread = w.Walks.Spread; y.spread != nil {
 		for _, k := range all {
-			y.sets = append(y.sets, walkSet{Walks: k})
+			y.sets = append(y.sets, pathSet{Walks: k})
 		}
 		return y, nil
 	}
@@ -51,7 +51,7 @@ func newWays(n *engine.Network, w *Work, o *Options) (ways, error) {
 		steps += len(k.Step)
 	}
 	if steps > math.MaxInt32 || y.degree > engine.MaxPort+1 {
-		return y, fmt.Errorf("%w: walks of %d steps over %d ports a node in all; want at most %d and %d", ErrWork, steps, y.degree, math.MaxInt32, engine.MaxPort+1)
+		return y, fmt.Errorf("%w: paths of %d steps over %d ports a node in all; want at most %d and %d", ErrWork, steps, y.degree, math.MaxInt32, engine.MaxPort+1)
 	}
 	if len(all) == 1 {
 		y.port, y.step = w.Walks.Link, w.Walks.Step
@@ -61,7 +61,7 @@ func newWays(n *engine.Network, w *Work, o *Options) (ways, error) {
 	}
 	ports, from := 0, 0
 	for _, k := range all {
-		set := walkSet{Walks: k, from: int32(from)}
+		set := pathSet{Walks: k, from: int32(from)}
 		from += len(k.Step)
 		if len(all) > 1 {
 			for node := range int(n.Nodes) {
@@ -94,20 +94,20 @@ func sums(k *engine.Walks) ([]float64, error) {
 		sum := 0.0
 		for i := k.First[c]; i < k.First[c+1]; i++ {
 			if s := k.Share[i]; s < 0 || math.IsNaN(s) || math.IsInf(s, 0) {
-				return nil, fmt.Errorf("%w: walk %d has a share of %g; want a number of at least 0", ErrWork, i, s)
+				return nil, fmt.Errorf("%w: path %d has a share of %g; want a number of at least 0", ErrWork, i, s)
 			}
 			sum += k.Share[i]
 			upTo[i] = sum
 		}
 		if k.First[c] < k.First[c+1] && sum == 0 {
-			return nil, fmt.Errorf("%w: the shares of the walks of class %d are all 0", ErrWork, c)
+			return nil, fmt.Errorf("%w: the shares of the paths of class %d are all 0", ErrWork, c)
 		}
 	}
 	return upTo, nil
 }
 
-// walk chooses a walk for a packet of a flow and returns the place of its first step.
-func (y *ways) walk(flow int32) int32 {
+// path chooses a path for a packet of a flow and returns the place of its first step.
+func (y *paths) path(flow int32) int32 {
 	set := &y.sets[y.now]
 	first, end := set.Of(set.ClassOf(flow))
 	k := first
@@ -124,38 +124,38 @@ func (y *ways) walk(flow int32) int32 {
 	return set.from + int32(set.Start[k])
 }
 
-// arrived is what next returns at the end of a way, nowhere where there is none.
+// arrived is what next returns at the end of a route, nowhere where there is none.
 const (
 	arrived = -1
 	nowhere = -2
 )
 
-// next returns the link that a packet of a way takes from a node.
-func (y *ways) next(at, way int32) int32 {
+// next returns the link that a packet of a route takes from a node.
+func (y *paths) next(at, route int32) int32 {
 	if y.steps {
-		s := y.step[way]
+		s := y.step[route]
 		if s == engine.Arrived {
 			return arrived
 		}
 		return y.port[int(at)*y.degree+s.Port()]
 	}
-	if at == way {
+	if at == route {
 		return arrived
 	}
-	if l := y.spread.Next(at, way, y.rng.Float64()); l >= 0 {
+	if l := y.spread.Next(at, route, y.rng.Float64()); l >= 0 {
 		return l
 	}
 	return nowhere
 }
 
-// turn goes over to the walks of the next Rewire.
-func (y *ways) turn() {
+// turn goes over to the paths of the next Rewire.
+func (y *paths) turn() {
 	y.now++
 	y.spread = y.sets[y.now].Spread
 }
 
-// firstLink returns the first link of a flow, of its first walk where it has several; -1 where it has none.
-func (y *ways) firstLink(flow int32, f engine.Flow) int32 {
+// firstLink returns the first link of a flow, of its first path where it has several; -1 where it has none.
+func (y *paths) firstLink(flow int32, f engine.Flow) int32 {
 	if y.spread != nil {
 		return y.spread.Next(f.Src, f.Dst, 0)
 	}
@@ -166,7 +166,7 @@ func (y *ways) firstLink(flow int32, f engine.Flow) int32 {
 
 // Names of random streams.
 const (
-	walkStream = iota
+	pathStream = iota
 	errorStream
 )
 
@@ -175,10 +175,10 @@ func stream(seed uint64, name uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, mix(name)))
 }
 
-// checkWays fails where walks do not lead flows over n.
-func checkWays(n *engine.Network, flows []engine.Flow, walks *engine.Walks) error {
-	if walks == nil {
-		return errors.New("want walks to lead packets")
+// checkPaths fails where paths do not lead flows over n.
+func checkPaths(n *engine.Network, flows []engine.Flow, paths *engine.Walks) error {
+	if paths == nil {
+		return errors.New("want paths to lead packets")
 	}
-	return walks.Check(context.Background(), n, flows)
+	return paths.Check(context.Background(), n, flows)
 }
