@@ -37,7 +37,7 @@ type Spec struct {
 	GPUs         int          `key:"gpus" doc:"GPUs of the job; what pipeline and stages leave over makes replicas" required:"" min:"1" max:"100000000"`
 	Schedule     string       `key:"schedule" doc:"order of forward and backward passes in a stage" default:"1f1b" choices:"1f1b|gpipe|interleaved-1f1b"`
 	Chunks       int          `key:"virtual_stages" doc:"model chunks that a stage holds" required:"" computed:"" min:"2" max:"65536" when:"schedule=interleaved-1f1b"`
-	ReplicaMode  string       `key:"replicas" doc:"which replicas are simulated: one for all, all of them together, or each unlike one by itself" default:"auto" choices:"auto|single|all|decomposed" when:"fabric.kind=ocs-pods|scaleup"`
+	ReplicaMode  string       `key:"replicas" doc:"which replicas are simulated: one for all, all of them together, or each different one by itself" default:"auto" choices:"auto|single|all|decomposed" when:"fabric.kind=ocs-pods|scaleup"`
 	Flows        string       `key:"flows" doc:"whether the flows of a stage's GPUs are one transfer or each its own" default:"aggregated" choices:"aggregated|per-gpu" when:"fabric.kind=ocs-pods|scaleup"`
 	Preset       string       `key:"preset" doc:"modelling choices, for what follows" default:"calibrated" choices:"@presets"`
 	Choices      Choices      `inline:""`
