@@ -6,13 +6,13 @@ import (
 	"math"
 	"strings"
 
-	"sim/internal/text"
-	"sim/plots/sheet"
-	"sim/scenarios/result"
-
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"sim/internal/text"
+	"sim/plots/sheet"
+	"sim/scenarios/result"
 )
 
 // linkLoads is what every link of a torus carries, by dimension and direction.

@@ -5,12 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"sim/internal/text"
-
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"sim/internal/text"
 	"sim/plots/sheet"
 	"sim/scenarios/result"
 )

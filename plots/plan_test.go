@@ -9,14 +9,14 @@ import (
 	"strings"
 	"testing"
 
-	"sim/plots/sheet"
-	"sim/plots/sheet/sheettest"
-	"sim/scenarios/result"
-
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/recorder"
 	"pgregory.net/rapid"
+
+	"sim/plots/sheet"
+	"sim/plots/sheet/sheettest"
+	"sim/scenarios/result"
 )
 
 func planFigure(t *testing.T, name string) sheet.Figure {

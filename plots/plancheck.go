@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"sim/internal/text"
-
 	"sim/plots/sheet"
 	"sim/scenarios/result"
 )

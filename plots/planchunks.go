@@ -6,10 +6,10 @@ import (
 	"math"
 	"strconv"
 
-	"sim/plots/sheet"
-
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"sim/plots/sheet"
 )
 
 // chunks are the transmissions of a plan: a row for each link of the GPUs that

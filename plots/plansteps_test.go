@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"sim/plots/sheet"
-	"sim/plots/sheet/sheettest"
-	"sim/scenarios/result"
-
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/recorder"
 	"pgregory.net/rapid"
+
+	"sim/plots/sheet"
+	"sim/plots/sheet/sheettest"
+	"sim/scenarios/result"
 )
 
 // The strip of time is divided as the time is: d R dark, the latency of steps, and what their bytes take by kind.

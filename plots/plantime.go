@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strconv"
 
-	"sim/plots/sheet"
-	"sim/scenarios/result"
-
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"sim/plots/sheet"
+	"sim/scenarios/result"
 )
 
 // stepKind is how steps of a kind look.

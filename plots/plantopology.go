@@ -5,12 +5,11 @@ import (
 	"math"
 	"strconv"
 
-	"sim/internal/text"
-
-	"sim/plots/sheet"
-
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"sim/internal/text"
+	"sim/plots/sheet"
 )
 
 // topology draws the links of a topology that is set up: arrows between GPUs on a circle, or a
@@ -64,7 +63,7 @@ func offsetColor(link [2]int, offsets []int, n int) color.Color {
 }
 
 func disc(c draw.Canvas, at vg.Point, radius vg.Length, clr color.Color) {
-	c.DrawGlyphNoClip(draw.GlyphStyle{Color: clr, Radius: radius, Shape: draw.CircleGlyph{}}, at)
+	sheet.Disc(c, at, radius, clr)
 	c.SetLineStyle(draw.LineStyle{Width: 0.8})
 	c.DrawGlyphNoClip(draw.GlyphStyle{Color: sheet.Ink, Radius: radius, Shape: draw.RingGlyph{}}, at)
 }
@@ -74,26 +73,18 @@ func disc(c draw.Canvas, at vg.Point, radius vg.Length, clr color.Color) {
 func (p *planPicture) arrow(c draw.Canvas, a, b, mid vg.Point, node vg.Length, clr color.Color, links int) {
 	style := draw.LineStyle{Color: clr, Width: 1.1 + 0.9*vg.Length(links-1)}
 	if a == b {
-		d := a.Sub(mid)
-		out := vg.Length(math.Hypot(float64(d.X), float64(d.Y)))
-		loop := sheet.Point(a.X+d.X/out*node, a.Y+d.Y/out*node)
 		var ring vg.Path
-		ring.Arc(loop, node*0.6, 0, 2*math.Pi)
+		ring.Arc(a.Add(sheet.Toward(a.Sub(mid), node)), node*0.6, 0, 2*math.Pi)
 		c.SetLineStyle(style)
 		c.Stroke(ring)
 		return
 	}
 	const beside, long, half = 1.6, 6, 2.6 // of the line from the middle; of the arrow's head
 	d := b.Sub(a)
-	length := vg.Length(math.Hypot(float64(d.X), float64(d.Y)))
-	u := sheet.Point(d.X/length, d.Y/length)
-	off := sheet.Point(u.Y*beside, -u.X*beside)
-	from := a.Add(off).Add(u.Scale(node))
-	tip := b.Add(off).Sub(u.Scale(node))
-	neck := tip.Sub(u.Scale(long))
+	off := sheet.Toward(sheet.Point(d.Y, -d.X), beside)
+	from := a.Add(off).Add(sheet.Toward(d, node))
+	neck := sheet.ArrowHead(c, clr, b.Add(off).Sub(sheet.Toward(d, node)), d, long, half)
 	c.StrokeLine2(style, from.X, from.Y, neck.X, neck.Y)
-	side := sheet.Point(u.Y*half, -u.X*half)
-	c.FillPolygon(clr, []vg.Point{tip, neck.Add(side), neck.Sub(side)})
 }
 
 // matrix marks the links in a square of all pairs, senders down.
@@ -102,7 +93,6 @@ func (p *planPicture) matrix(c draw.Canvas, links [][2]int, side vg.Length) {
 	side -= labels
 	x0, y1 := c.Min.X+labels, c.Max.Y-labels
 	cell := side / vg.Length(p.GPUs)
-	frame := vg.Rectangle{Min: sheet.Point(x0, y1-side), Max: sheet.Point(x0+side, y1)}
 	var one, more sheet.Bars
 	for i, l := range links {
 		b := &one
@@ -117,8 +107,7 @@ func (p *planPicture) matrix(c draw.Canvas, links [][2]int, side vg.Length) {
 	}
 	one.Fill(c, circuitColor)
 	more.Fill(c, sheet.Vermillion)
-	c.SetLineStyle(draw.LineStyle{Color: sheet.Dim, Width: 0.75})
-	c.Stroke(frame.Path())
+	c.StrokeLines(draw.LineStyle{Color: sheet.Dim, Width: 0.75}, sheet.Ring4(x0, x0+side, y1-side, y1))
 	small := sheet.Sans(sheet.SmallSize, sheet.Ink)
 	last := strconv.Itoa(p.GPUs - 1)
 	for _, e := range []struct {

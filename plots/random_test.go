@@ -6,11 +6,11 @@ import (
 	"slices"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"sim/plots/sheet"
 	"sim/plots/sheet/sheettest"
 	"sim/scenarios/result"
-
-	"pgregory.net/rapid"
 )
 
 // No run panics or draws an empty picture, whatever its data.

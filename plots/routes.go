@@ -6,14 +6,13 @@ import (
 	"math"
 	"slices"
 
-	"sim/internal/text"
-
-	"sim/plots/sheet"
-	"sim/scenarios/result"
-
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"sim/internal/text"
+	"sim/plots/sheet"
+	"sim/scenarios/result"
 )
 
 // Limits of what a picture of routes shows.
@@ -136,11 +135,13 @@ func (m *routeMap) legend() []sheet.Entry {
 		}
 		legend = append(legend, sheet.Entry{Text: text, Sample: sheet.Stroke(w.style())})
 	}
-	if slices.ContainsFunc(m.lattice.Links, func(l result.LatticeLink) bool { return l.State == "down" }) {
-		legend = append(legend, sheet.Entry{Text: "link that is down", Sample: sheet.Stroke(deadLine)})
-	}
-	if slices.ContainsFunc(m.lattice.Links, func(l result.LatticeLink) bool { return l.State == "drained" }) {
-		legend = append(legend, sheet.Entry{Text: "drained link", Sample: sheet.Stroke(drainedLine)})
+	for _, k := range []struct {
+		state, text string
+		style       draw.LineStyle
+	}{{down, "link that is down", deadLine}, {drained, "drained link", drainedLine}} {
+		if slices.ContainsFunc(m.lattice.Links, func(l result.LatticeLink) bool { return l.State == k.state }) {
+			legend = append(legend, sheet.Entry{Text: k.text, Sample: sheet.Stroke(k.style)})
+		}
 	}
 	return legend
 }
@@ -174,19 +175,18 @@ func (m *routeMap) project(c draw.Canvas) (at func(node int) vg.Point, unit vg.L
 // stubOf is how far a link round the torus sticks out of the border.
 func (m *routeMap) stubOf(l *result.LatticeLink, unit vg.Length) vg.Point {
 	a := m.axes[l.Dim]
-	length := vg.Length(math.Hypot(float64(a.X), float64(a.Y)))
-	far := min(16, unit*length*0.6) / length
+	far := min(16, unit*vg.Length(math.Hypot(float64(a.X), float64(a.Y)))*0.6)
 	if !l.Up {
 		far = -far
 	}
-	return sheet.Point(a.X*far, a.Y*far)
+	return sheet.Toward(a, far)
 }
 
 func (m *routeMap) paint(c draw.Canvas) {
 	at, unit := m.project(c)
 	plainLine := draw.LineStyle{Color: color.RGBA{0xc8, 0xc8, 0xc8, 0xff}, Width: 0.6}
-	for _, state := range []string{"", "drained", "down"} { // what matters lies on top
-		style := map[string]draw.LineStyle{"": plainLine, "drained": drainedLine, "down": deadLine}[state]
+	for _, state := range []string{"", drained, down} { // what matters lies on top
+		style := map[string]draw.LineStyle{"": plainLine, drained: drainedLine, down: deadLine}[state]
 		for i := range m.lattice.Links {
 			l := &m.lattice.Links[i]
 			if l.State != state {
@@ -207,9 +207,8 @@ func (m *routeMap) paint(c draw.Canvas) {
 	for _, n := range m.lattice.Dims {
 		nodes *= n
 	}
-	dot := draw.GlyphStyle{Color: sheet.Dim, Radius: min(2, unit*0.05), Shape: draw.CircleGlyph{}}
 	for n := range nodes {
-		c.DrawGlyphNoClip(dot, at(n))
+		sheet.Disc(c, at(n), min(2, unit*0.05), sheet.Dim)
 	}
 	m.paintAxes(c)
 	m.paintWays(c, at, unit)
@@ -221,11 +220,9 @@ func (m *routeMap) paintAxes(c draw.Canvas) {
 	from := sheet.Point(c.Min.X+4, c.Min.Y+8)
 	line := draw.LineStyle{Color: sheet.Ink, Width: 1}
 	for i := range m.lattice.Dims {
-		a := m.axes[i]
-		to := sheet.Point(from.X+a.X*long, from.Y+a.Y*long)
+		to := from.Add(m.axes[i].Scale(long))
 		c.StrokeLine2(line, from.X, from.Y, to.X, to.Y)
-		far := 1 + 6/vg.Length(math.Hypot(float64(a.X), float64(a.Y))*long)
-		c.FillText(sheet.Aligned(sheet.Sans(sheet.SmallSize, sheet.Ink), draw.XCenter, draw.YCenter), sheet.Point(from.X+a.X*long*far, from.Y+a.Y*long*far), "xyz"[i:i+1])
+		c.FillText(sheet.Aligned(sheet.Sans(sheet.SmallSize, sheet.Ink), draw.XCenter, draw.YCenter), to.Add(sheet.Toward(m.axes[i], 6)), "xyz"[i:i+1])
 	}
 }
 
@@ -246,8 +243,8 @@ func (m *routeMap) paintWays(c draw.Canvas, at func(int) vg.Point, unit vg.Lengt
 			word string
 		}{{w.Src, "from "}, {w.Dst, "to "}} {
 			p := at(end.node)
-			c.DrawGlyphNoClip(draw.GlyphStyle{Color: sheet.White, Radius: 5.5, Shape: draw.CircleGlyph{}}, p)
-			c.DrawGlyphNoClip(draw.GlyphStyle{Color: w.color, Radius: 4.2, Shape: draw.CircleGlyph{}}, p)
+			sheet.Disc(c, p, 5.5, sheet.White)
+			sheet.Disc(c, p, 4.2, w.color)
 			if labelled[end.node] {
 				continue
 			}
@@ -263,9 +260,7 @@ func (m *routeMap) paintWays(c draw.Canvas, at func(int) vg.Point, unit vg.Lengt
 func boxed(c draw.Canvas, style draw.TextStyle, p vg.Point, text string) {
 	w := style.Width(text)
 	p.X = max(min(p.X, c.Max.X-w-2), c.Min.X+2)
-	var bg sheet.Bars
-	bg.Add(p.X-1.5, p.X+w+1.5, p.Y-0.5, p.Y+style.Font.Size)
-	bg.Fill(c, sheet.White)
+	sheet.FillBox(c, sheet.White, p.X-1.5, p.X+w+1.5, p.Y-0.5, p.Y+style.Font.Size)
 	c.FillText(style, p, text)
 }
 
@@ -280,16 +275,18 @@ func (m *routeMap) lane(k int) vg.Length {
 func (m *routeMap) paintWay(c draw.Canvas, w *routeWay, lane vg.Length, at func(int) vg.Point, unit vg.Length, number map[cable]int) {
 	style := w.style()
 	shift := sheet.Point(lane*0.55, -lane*0.8) // beside links of all directions
-	hop := func(a, b vg.Point, arrow bool) {
+	hop := func(a, b vg.Point) {
 		c.StrokeLine2(style, a.X, a.Y, b.X, b.Y)
-		if arrow {
-			arrowHead(c, style.Color, a, b)
+		d := b.Sub(a)
+		if length := vg.Length(math.Hypot(float64(d.X), float64(d.Y))); length >= 4 { // past the middle
+			size := min(8, length*0.5)
+			sheet.ArrowHead(c, style.Color, a.Add(d.Scale(0.62)).Add(sheet.Toward(d, size/2)), d, size, size*0.42)
 		}
 	}
 	for _, i := range w.Links {
 		l := &m.lattice.Links[i]
 		a, b := at(l.From).Add(shift), at(l.To).Add(shift)
-		if l.State == "down" {
+		if l.State == down {
 			mid := sheet.Point((a.X+b.X)/2, (a.Y+b.Y)/2)
 			if l.Wrap {
 				mid = a.Add(m.stubOf(l, unit))
@@ -297,22 +294,19 @@ func (m *routeMap) paintWay(c draw.Canvas, w *routeWay, lane vg.Length, at func(
 			defer cross(c, mid)
 		}
 		if !l.Wrap {
-			hop(a, b, true)
+			hop(a, b)
 			continue
 		}
-		out := m.stubOf(l, unit)
-		out = sheet.Point(out.X*1.35, out.Y*1.35)
-		hop(a, a.Add(out), true)
-		hop(b.Sub(out), b, true)
+		out := m.stubOf(l, unit).Scale(1.35)
+		hop(a, a.Add(out))
+		hop(b.Sub(out), b)
 		both := cable{min(l.From, l.To), max(l.From, l.To), l.Dim}
 		if number[both] > 0 { // written by a way before
 			continue
 		}
 		number[both] = len(number) + 1
 		text := sheet.Aligned(sheet.Bold(sheet.SmallSize, sheet.Ink), draw.XCenter, draw.YCenter)
-		length := vg.Length(math.Hypot(float64(out.X), float64(out.Y)))
-		far := 1 + 9/length
-		beyond := sheet.Point(out.X*far, out.Y*far)
+		beyond := out.Add(sheet.Toward(out, 9))
 		c.FillText(text, at(l.From).Add(beyond), fmt.Sprint(number[both]))
 		c.FillText(text, at(l.To).Sub(beyond), fmt.Sprint(number[both]))
 	}
@@ -326,19 +320,4 @@ func cross(c draw.Canvas, p vg.Point) {
 	const r = 3.5
 	c.StrokeLines(draw.LineStyle{Color: deadInk, Width: 2},
 		[]vg.Point{sheet.Point(p.X-r, p.Y-r), sheet.Point(p.X+r, p.Y+r)}, []vg.Point{sheet.Point(p.X-r, p.Y+r), sheet.Point(p.X+r, p.Y-r)})
-}
-
-// arrowHead draws the head of an arrow past the middle of a line.
-func arrowHead(c draw.Canvas, clr color.Color, a, b vg.Point) {
-	dx, dy := b.X-a.X, b.Y-a.Y
-	length := vg.Length(math.Hypot(float64(dx), float64(dy)))
-	if length < 4 {
-		return
-	}
-	dx, dy = dx/length, dy/length
-	size := min(8, length*0.5)
-	tip := sheet.Point(a.X+dx*(length*0.62+size/2), a.Y+dy*(length*0.62+size/2))
-	back := sheet.Point(tip.X-dx*size, tip.Y-dy*size)
-	half := size * 0.42
-	c.FillPolygon(clr, []vg.Point{tip, sheet.Point(back.X-dy*half, back.Y+dx*half), sheet.Point(back.X+dy*half, back.Y-dx*half)})
 }

@@ -1,10 +1,10 @@
 package plots
 
 import (
+	"gonum.org/v1/plot/vg"
+
 	"sim/plots/sheet"
 	"sim/scenarios/result"
-
-	"gonum.org/v1/plot/vg"
 )
 
 // stepLine returns s from lo to hi seconds as a polyline, through x and y,

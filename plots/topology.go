@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"sim/plots/sheet"
-	"sim/scenarios/result"
-
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"sim/plots/sheet"
+	"sim/scenarios/result"
 )
 
 // topologiesShown is how many different topologies a figure has room for.

@@ -61,11 +61,7 @@ const (
 )
 
 func (v *view) bars(t *result.SweepTimings) (*sheet.Sheet, error) {
-	m, err := v.measure(v.spec.Y, t)
-	if err != nil {
-		return nil, err
-	}
-	tab, err := v.tabulate(m)
+	m, tab, err := v.tableOf(v.spec.Y, t)
 	if err != nil {
 		return nil, err
 	}

@@ -37,11 +37,7 @@ func (v *view) beside(metric string) *view {
 
 // linesBeside are the lines of another metric.
 func (w *view) linesBeside(t *result.SweepTimings) ([][][]linePoint, error) {
-	m, err := w.measure(w.spec.Y, t)
-	if err != nil {
-		return nil, err
-	}
-	tab, err := w.tabulate(m)
+	_, tab, err := w.tableOf(w.spec.Y, t)
 	if err != nil {
 		return nil, err
 	}

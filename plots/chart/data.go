@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"sim/internal/text"
-
 	"sim/plots/sheet"
 	"sim/scenarios/result"
 )
@@ -164,6 +163,16 @@ func (v *view) tabulate(m measure) (*table, error) {
 		t.at[i].take(v.spec.Take)
 	}
 	return t, err
+}
+
+// tableOf looks up a metric and tabulates it.
+func (v *view) tableOf(name string, t *result.SweepTimings) (measure, *table, error) {
+	m, err := v.measure(name, t)
+	if err != nil {
+		return m, nil, err
+	}
+	tab, err := v.tabulate(m)
+	return m, tab, err
 }
 
 // take lets the least or the greatest stand for all.

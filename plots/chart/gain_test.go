@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/recorder"
+	"pgregory.net/rapid"
+
 	_ "sim/internal/testseed"
 	"sim/plots/sheet"
 	"sim/plots/sheet/sheettest"
 	"sim/scenarios/result"
-
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/recorder"
-	"pgregory.net/rapid"
 )
 
 // gainOf makes the chart of a gain with what it chose.

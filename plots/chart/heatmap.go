@@ -52,11 +52,7 @@ type heatChart struct {
 
 // heatmap draws a map, or one of twist patterns, which have places and outlines of their own.
 func (v *view) heatmap(t *result.SweepTimings) (*sheet.Sheet, error) {
-	m, err := v.measure(v.spec.Z, t)
-	if err != nil {
-		return nil, err
-	}
-	tab, err := v.tabulate(m)
+	m, tab, err := v.tableOf(v.spec.Z, t)
 	if err != nil {
 		return nil, err
 	}

@@ -3,9 +3,9 @@ package chart
 import (
 	"testing"
 
-	"sim/plots/sheet/sheettest"
-
 	"pgregory.net/rapid"
+
+	"sim/plots/sheet/sheettest"
 )
 
 func TestChartText(t *testing.T) {

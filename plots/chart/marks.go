@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"sim/plots/sheet"
-
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"sim/plots/sheet"
 )
 
 const (

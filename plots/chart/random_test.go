@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"sim/plots/sheet/sheettest"
 	"sim/scenarios/result"
-
-	"pgregory.net/rapid"
 )
 
 // Any sweep and any plot either draws or is an error that names the plot.

@@ -4,10 +4,10 @@ import (
 	"image/color"
 	"math"
 
-	"sim/plots/sheet"
-
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"sim/plots/sheet"
 )
 
 // look is how a series is drawn.

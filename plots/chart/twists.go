@@ -5,11 +5,11 @@ import (
 	"math"
 	"strings"
 
-	"sim/plots/sheet"
-	"sim/scenarios/result"
-
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"sim/plots/sheet"
+	"sim/scenarios/result"
 )
 
 const placedByPattern = "twists have no x, y or series: the place of a tile is its pattern in " + twistKey

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"sim/scenarios/result"
-
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/recorder"
+
+	"sim/scenarios/result"
 )
 
 // twistSweep has the 64 patterns on three shapes, with figures that depend on

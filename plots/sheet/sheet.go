@@ -235,3 +235,16 @@ func Dot(clr color.Color, edge bool) func(c draw.Canvas, lo, hi vg.Point) {
 func Disc(c draw.Canvas, at vg.Point, radius vg.Length, clr color.Color) {
 	c.DrawGlyphNoClip(draw.GlyphStyle{Color: clr, Radius: radius, Shape: draw.CircleGlyph{}}, at)
 }
+
+// Toward is a step of a length from the origin in the direction of p, which must not be the origin.
+func Toward(p vg.Point, length vg.Length) vg.Point {
+	return p.Scale(length / vg.Length(math.Hypot(float64(p.X), float64(p.Y))))
+}
+
+// ArrowHead draws the head of an arrow that points along a direction, and returns where its line ends.
+func ArrowHead(c draw.Canvas, clr color.Color, tip, along vg.Point, long, half vg.Length) (neck vg.Point) {
+	neck = tip.Sub(Toward(along, long))
+	side := Toward(Point(along.Y, -along.X), half)
+	c.FillPolygon(clr, []vg.Point{tip, neck.Add(side), neck.Sub(side)})
+	return neck
+}

@@ -2,6 +2,7 @@ package sheet
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"image/png"
@@ -89,34 +90,24 @@ func WriteAll(ctx context.Context, dir string, formats []string, figs []Figure, 
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	n := len(figs) * len(formats)
-	errs := make([]error, n)
-	next := make(chan int)
+	errs := make([]error, len(figs)*len(formats))
+	busy := make(chan struct{}, max(1, workers))
 	var wait sync.WaitGroup
-	for range max(1, min(workers, n)) {
-		wait.Go(func() {
-			for i := range next {
-				errs[i] = figs[i/len(formats)].writeFile(dir, formats[i%len(formats)])
-			}
-		})
-	}
-	for i := range n {
+	for i := range errs {
 		if ctx.Err() != nil {
 			break
 		}
-		next <- i
+		busy <- struct{}{}
+		wait.Go(func() {
+			errs[i] = figs[i/len(formats)].writeFile(dir, formats[i%len(formats)])
+			<-busy
+		})
 	}
-	close(next)
 	wait.Wait()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(errs...)
 }
 
 func (f Figure) writeFile(dir, format string) error {

@@ -18,14 +18,14 @@ import (
 	"strings"
 	"testing"
 
-	"sim/plots/sheet"
-
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/recorder"
 	"pgregory.net/rapid"
+
+	"sim/plots/sheet"
 )
 
 // Filled returns the heights of what is filled with a colour, in order.
@@ -33,25 +33,31 @@ func Filled(f sheet.Figure, clr color.Color) []float64 {
 	rec := new(recorder.Canvas)
 	f.Draw(draw.NewCanvas(rec, f.Width, f.Height))
 	var out []float64
+	fills(rec, func(now color.Color, path vg.Path) {
+		lo, hi := vg.Length(math.Inf(1)), vg.Length(math.Inf(-1))
+		for _, p := range path {
+			if p.Type != vg.CloseComp {
+				lo, hi = min(lo, p.Pos.Y), max(hi, p.Pos.Y)
+			}
+		}
+		if sheet.ToRGBA(now) == sheet.ToRGBA(clr) {
+			out = append(out, float64(hi-lo))
+		}
+	})
+	return out
+}
+
+// fills calls f with each path that is filled, and its colour.
+func fills(rec *recorder.Canvas, f func(clr color.Color, path vg.Path)) {
 	var now color.Color
 	for _, a := range rec.Actions {
 		switch a := a.(type) {
 		case *recorder.SetColor:
 			now = a.Color
 		case *recorder.Fill:
-			if sheet.ToRGBA(now) != sheet.ToRGBA(clr) {
-				continue
-			}
-			lo, hi := vg.Length(math.Inf(1)), vg.Length(math.Inf(-1))
-			for _, p := range a.Path {
-				if p.Type != vg.CloseComp {
-					lo, hi = min(lo, p.Pos.Y), max(hi, p.Pos.Y)
-				}
-			}
-			out = append(out, float64(hi-lo))
+			f(now, a.Path)
 		}
 	}
-	return out
 }
 
 // PlacedText is a text where it is drawn: a rectangle, turned by an angle.
@@ -190,19 +196,13 @@ const (
 // Boxes are the rectangles that are filled, by colour, in order of x.
 func Boxes(rec *recorder.Canvas) map[color.Color][]vg.Rectangle {
 	all := map[color.Color][]vg.Rectangle{}
-	var now color.Color
-	for _, a := range rec.Actions {
-		switch a := a.(type) {
-		case *recorder.SetColor:
-			now = a.Color
-		case *recorder.Fill:
-			for i, c := range a.Path {
-				if c.Type == vg.MoveComp && i+2 < len(a.Path) {
-					all[now] = append(all[now], vg.Rectangle{Min: c.Pos, Max: a.Path[i+2].Pos})
-				}
+	fills(rec, func(clr color.Color, path vg.Path) {
+		for i, c := range path {
+			if c.Type == vg.MoveComp && i+2 < len(path) {
+				all[clr] = append(all[clr], vg.Rectangle{Min: c.Pos, Max: path[i+2].Pos})
 			}
 		}
-	}
+	})
 	for _, list := range all {
 		slices.SortFunc(list, func(a, b vg.Rectangle) int { return cmp.Compare(float64(a.Min.X), float64(b.Min.X)) })
 	}
