@@ -33,7 +33,9 @@ var kinds []kind
 var Kinds []string
 
 func init() { // the functions of a kind refer to the table
-	kinds = []kind{barKind, gainKind, lineKind, scatterKind, heatKind, twistKind, cdfKind}
+	kinds = []kind{
+		barKind, gainKind, lineKind, scatterKind, heatKind, twistKind, cdfKind,
+	}
 	for _, k := range kinds {
 		Kinds = append(Kinds, k.name)
 	}
