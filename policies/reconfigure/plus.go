@@ -88,17 +88,17 @@ func own(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 	options := pack.Options{Relay: o.Relay, Buffer: int32(o.Buffer), Workers: o.Workers, Stop: ended(ctx)}
 	kautz := pack.Sequence{Origin: "Kautz graph", Topologies: []scaleup.Topology{scaleup.GeneralizedKautz(n, k)}}
 	one, err := pack.Candidates(p, []pack.Sequence{kautz}, options)
-	if err != nil || n > mostUnlike {
+	if err != nil || n > mostIrregular {
 		return append(list, one...), err
 	}
 	list = append(list, one...)
-	wanted, err := improvable(p, list, counts(n, min(fewUnlike, max(1, permutationsUnlike/k), (n-2)/k+1), false), o.Relay)
+	wanted, err := improvable(p, list, counts(n, min(fewIrregular, max(1, irregularPermutations/k), (n-2)/k+1), false), o.Relay)
 	if err != nil || len(wanted) == 0 {
 		return list, err
 	}
 	options.Known = list
-	unlike, err := pack.Plan(p, pack.Start{Counts: wanted}, pack.Start{Counts: wanted}, options)
-	return append(list, unlike...), err
+	irregular, err := pack.Plan(p, pack.Start{Counts: wanted}, pack.Start{Counts: wanted}, options)
+	return append(list, irregular...), err
 }
 
 // improvable returns those numbers of topologies whose bound leaves room below the slots of list.
@@ -124,13 +124,14 @@ func improvable(p *plan.Problem, list []plan.Candidate, counts []int, relay bool
 	return open, nil
 }
 
-// Of uniform demand, topologies in which GPUs are not alike beat circulants where chunks have many hops: by up to 17 % on
-// one topology, and hardly on more than three (measured for 16 to 256 GPUs). They are sought on up to fewUnlike topologies
-// of so many permutations in all, and for up to mostUnlike GPUs, beyond which that would double the time of planning.
+// Of uniform demand, irregular topologies beat circulants, in which all GPUs have the same neighbours, where chunks have many
+// hops: by up to 17 % on one topology, and hardly on more than three (measured for 16 to 256 GPUs). They are sought on up to
+// fewIrregular topologies of so many permutations in all, and for up to mostIrregular GPUs, beyond which that would double
+// the time of planning.
 const (
-	fewUnlike          = 4
-	permutationsUnlike = 12
-	mostUnlike         = 128
+	fewIrregular          = 4
+	irregularPermutations = 12
+	mostIrregular         = 128
 )
 
 // packed spreads the chunks of unequal demand over sequences of topologies that suit it. With relaying it also plans

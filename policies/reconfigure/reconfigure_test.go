@@ -87,9 +87,8 @@ func TestRelaySlots(t *testing.T) {
 	}
 }
 
-// TestUnlike: of uniform demand, plans on one or two topologies in which GPUs are not alike are taken where they are better
-// than circulants, of which the best take 594 slots (the Kautz graph 527) and 322 with 32 GPUs.
-func TestUnlike(t *testing.T) {
+// TestIrregular: of uniform demand, plans on one or two irregular topologies are taken where they are better than circulants, of which the best take 594 slots (the Kautz graph 527) and 322 with 32 GPUs.
+func TestIrregular(t *testing.T) {
 	for _, c := range []struct {
 		n, k   int
 		chunks int32
