@@ -95,7 +95,7 @@ func TestConnect(t *testing.T) {
 	}
 	for l, rate := range []float64{300e9, 300e9, 100e9, 100e9} {
 		if n.Links[l].Rate != rate || o.Network.Links[l].Rate != 0 {
-			t.Errorf("%s has %g b/s, dark %g", n.ResourceName(int32(l)), n.Links[l].Rate, o.Network.Links[l].Rate)
+			t.Errorf("%s has %g b/s, without circuits %g", n.ResourceName(int32(l)), n.Links[l].Rate, o.Network.Links[l].Rate)
 		}
 	}
 }

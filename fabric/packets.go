@@ -19,11 +19,11 @@ type Packets struct {
 	Walks   *engine.Walks // by flow
 }
 
-// Packets returns the job g on pods whose circuits are provisioned as lit has them (see Light). It fails where a pod
+// Packets returns the job g on pods whose circuits are as provisioned has them (see Light). It fails where a pod
 // has more sets of NICs or bundles than a route can name.
-func (p *Pods) Packets(g *engine.Graph, o *Optical, lit *engine.Network) (*Packets, error) {
+func (p *Pods) Packets(g *engine.Graph, o *Optical, provisioned *engine.Network) (*Packets, error) {
 	b := &packetBuilder{Packets: &Packets{Graph: &engine.Graph{}}, p: p, o: o, of: map[engine.Flow]bool{}}
-	if err := b.layNetwork(lit); err != nil {
+	if err := b.layNetwork(provisioned); err != nil {
 		return nil, err
 	}
 	first := make([]int32, len(g.Tasks)+1)
@@ -64,7 +64,7 @@ func (b *packetBuilder) leaves(pod int32) int32   { return 2 * (int32(len(b.p.NI
 func (b *packetBuilder) enters(pod int32) int32   { return 2*(int32(len(b.p.NICs))+pod) + 1 }
 
 // layNetwork makes the links: those of the NICs, out and in by turns, and then those of the bundles.
-func (b *packetBuilder) layNetwork(lit *engine.Network) error {
+func (b *packetBuilder) layNetwork(provisioned *engine.Network) error {
 	p := b.p
 	n := &engine.Network{Nodes: int32(2 * (len(p.NICs) + len(p.Pods)))}
 	gpus := make([]int32, len(p.NICs))
@@ -81,7 +81,7 @@ func (b *packetBuilder) layNetwork(lit *engine.Network) error {
 		n.Links = append(n.Links, engine.Link{From: b.sends(c), To: b.leaves(b.pod[c]), Rate: rate},
 			engine.Link{From: b.enters(b.pod[c]), To: b.receives(c), Rate: rate})
 	}
-	for _, l := range lit.Links {
+	for _, l := range provisioned.Links {
 		n.Links = append(n.Links, engine.Link{From: b.leaves(l.From), To: b.enters(l.To), Rate: l.Rate})
 	}
 	nics := int32(2 * len(p.NICs))
@@ -89,7 +89,7 @@ func (b *packetBuilder) layNetwork(lit *engine.Network) error {
 		if r < nics {
 			return p.GroupName(r)
 		}
-		return lit.ResourceName(r - nics)
+		return provisioned.ResourceName(r - nics)
 	}
 	b.Network = n
 	out := make([]int, n.Nodes)

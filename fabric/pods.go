@@ -45,7 +45,7 @@ type Pods struct {
 	// neighbouring replica then having Src == Dst: it is the number of neighbours that each pod has such circuits to, 1
 	// for two replicas and 2 for more on a ring.
 	TwinEnds int
-	// TwinWays is the number of directions in which circuits to twins are used: 2, or 1 on a ring of more than two that
+	// TwinWays is the number of directions in which circuits to peer pods are used: 2, or 1 on a ring of more than two that
 	// is used one way round.
 	TwinWays int
 	// Copies is the number of replicas that Pods stands for, at least 1.
@@ -55,7 +55,7 @@ type Pods struct {
 // Bundle is a set of parallel circuits between two pods, the unit of a logical topology. A circuit serves both
 // directions (DELTA, Eq. 6).
 type Bundle struct {
-	A, B  int32      // pods, A < B; equal for a bundle to the twin pods of neighbouring replicas
+	A, B  int32      // pods, A < B; equal for a bundle to the DP peer pods in neighbouring replicas
 	Twin  bool       // A == B
 	Ends  int        // ports that one circuit takes of A (and of B, if another pod): 1, or TwinEnds
 	Rate  units.Rate // of one circuit in one direction

@@ -6,7 +6,7 @@ import (
 	"sim/engine/units"
 )
 
-// Uniform describes pods that are all alike.
+// Uniform describes identical pods.
 type Uniform struct {
 	Pods, NodesPerPod int
 	GPUsPerNode       int // GPUs that send and receive in lockstep

@@ -157,9 +157,9 @@ func TestPerturbRefuses(t *testing.T) {
 	}
 }
 
-// TestDarkLink: where a link goes dark for good in mid-run what needs it never ends, which an evaluator reports; what
+// TestDownLink: where a link goes down for good in mid-run what needs it never ends, which an evaluator reports; what
 // does not need it is not held up.
-func TestDarkLink(t *testing.T) {
+func TestDownLink(t *testing.T) {
 	in := two(800e9, 1_000_000, 1_000_000)
 	for _, s := range services {
 		e := in.evaluator(t, s)
@@ -171,7 +171,7 @@ func TestDarkLink(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got, ok := e.Makespan(engine.Never); ok != c.ok || ok && got != 20*engine.Microsecond {
-				t.Errorf("%v, dark at %v: %v (%v), want an end: %v", s, c.at, got, ok, c.ok)
+				t.Errorf("%v, down at %v: %v (%v), want an end: %v", s, c.at, got, ok, c.ok)
 			}
 		}
 	}

@@ -28,7 +28,7 @@ func (d *Domain) Slot(chunk int64) engine.Time {
 	return d.Latency + engine.Time(ticks.Int64())
 }
 
-// Network is the domain while its switches form t: node u is GPU u, link i is edge i of t, all of them lit, with
+// Network is the domain while its switches form t: node u is GPU u, link i is edge i of t, all of them up, with
 // unbounded queues. Errors: those of Check of the domain and of t.
 func (d *Domain) Network(t Topology) (*engine.Network, error) {
 	if err := d.Check(); err != nil {

@@ -23,7 +23,7 @@ type Domain struct {
 	Rate units.Rate
 	// Latency is what a hop takes besides serialising.
 	Latency engine.Time
-	// Delay is R: how long a reconfiguration keeps the links of the switches that take part in it dark.
+	// Delay is R: how long a reconfiguration keeps the links of the switches that take part in it down.
 	Delay engine.Time
 	// Independent lets each switch reconfigure on its own while the others carry traffic; else all do at once.
 	Independent bool

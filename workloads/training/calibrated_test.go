@@ -49,8 +49,8 @@ func table1(t testing.TB, model string) (training.Spec, int) {
 	return s, pod
 }
 
-// alike is a layout of n replicas with as many ports as GPUs.
-func alike(n, perPod int, rate units.Rate) training.Layout {
+// identical is a layout of n replicas with as many ports as GPUs.
+func identical(n, perPod int, rate units.Rate) training.Layout {
 	l := training.Layout{GPUsPerPod: perPod, PodMap: make([][]int, n)}
 	for range n {
 		l.Ports = append(l.Ports, perPod)
@@ -70,7 +70,7 @@ func build(t testing.TB, s training.Spec, x training.Extent, perPod int, rate un
 	if x.All {
 		n = s.Replicas()
 	}
-	p, err := it.Place(alike(n, perPod, rate))
+	p, err := it.Place(identical(n, perPod, rate))
 	if err != nil {
 		t.Fatal(err)
 	}

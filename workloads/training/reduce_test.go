@@ -28,7 +28,7 @@ func small(schedule string, pp, microbatches, replicas int) training.Spec {
 const smallPod = 8
 
 // circuits gives bundle i of o, in the order of pods within a replica, one of the counts of a pattern: the same to a
-// pair of pods in every replica, and the same to the twins in all.
+// pair of pods in every replica, and the same to the peer pods in all.
 func circuits(o *fabric.Optical, podsPerReplica int, pattern []int) []int {
 	x := make([]int, len(o.Bundles))
 	for i, b := range o.Bundles {
@@ -41,8 +41,8 @@ func circuits(o *fabric.Optical, podsPerReplica int, pattern []int) []int {
 	return x
 }
 
-// lit returns the network and routes of g on p with circuits by pattern, or the ideal fabric for none.
-func lit(t *testing.T, p *fabric.Pods, g *engine.Graph, podsPerReplica int, pattern []int) (*engine.Network, *engine.Routes) {
+// provisioned returns the network and routes of g on p with circuits by pattern, or the ideal fabric for none.
+func provisioned(t *testing.T, p *fabric.Pods, g *engine.Graph, podsPerReplica int, pattern []int) (*engine.Network, *engine.Routes) {
 	t.Helper()
 	o, err := p.Connect(g)
 	if err != nil {
@@ -85,8 +85,8 @@ func TestReducedIsFull(t *testing.T) {
 					t.Errorf("%d tasks and %d edges became %d and %d", len(it.Graph.Tasks), it.Graph.EdgeCount(), len(g.Tasks), g.EdgeCount())
 				}
 				for _, pattern := range patterns {
-					fn, fr := lit(t, p, it.Graph, 2, pattern)
-					n, r := lit(t, p, g, 2, pattern)
+					fn, fr := provisioned(t, p, it.Graph, 2, pattern)
+					n, r := provisioned(t, p, g, 2, pattern)
 					for _, service := range both {
 						full, reduced := play(t, it.Graph, fn, fr, service), play(t, g, n, r, service)
 						if full.Makespan != reduced.Makespan {
@@ -125,8 +125,8 @@ func TestAggregatedIsPerGPU(t *testing.T) {
 				of[m] = int32(id)
 			}
 			for _, pattern := range patterns {
-				n, r := lit(t, p, it.Graph, 2, pattern)
-				en, er := lit(t, q, each.Graph, 2, pattern)
+				n, r := provisioned(t, p, it.Graph, 2, pattern)
+				en, er := provisioned(t, q, each.Graph, 2, pattern)
 				for _, service := range both {
 					want, got := play(t, it.Graph, n, r, service), play(t, each.Graph, en, er, service)
 					for id, m := range each.Meta {
@@ -148,8 +148,8 @@ func TestAggregatedIsPerGPU(t *testing.T) {
 
 func apart(a, b engine.Time) engine.Time { return max(a-b, b-a) }
 
-// TestOneReplicaIsAll: of alike replicas one stands for all (DELTA, Sec. IV-A.1), with the circuits of each pod pair in
-// every replica and those to a twin on each side: the same makespan, and the same times of every task.
+// TestOneReplicaIsAll: of identical replicas one stands for all (DELTA, Sec. IV-A.1), with the circuits of each pod pair in
+// every replica and those to a peer pod on each side: the same makespan, and the same times of every task.
 func TestOneReplicaIsAll(t *testing.T) {
 	for _, replicas := range []int{1, 2, 3, 8} {
 		for _, schedule := range []string{training.OneFOneB, training.Interleaved} {
@@ -164,8 +164,8 @@ func TestOneReplicaIsAll(t *testing.T) {
 						of[m] = int32(id)
 					}
 					for _, pattern := range patterns {
-						n, r := lit(t, p, one.Graph, 3, pattern)
-						an, ar := lit(t, q, all.Graph, 3, pattern)
+						n, r := provisioned(t, p, one.Graph, 3, pattern)
+						an, ar := provisioned(t, q, all.Graph, 3, pattern)
 						for _, service := range both {
 							want, got := play(t, one.Graph, n, r, service), play(t, all.Graph, an, ar, service)
 							if want.Makespan != got.Makespan {
@@ -222,8 +222,8 @@ func TestSlowReplicaDelaysAll(t *testing.T) {
 		even, p := wide(t, s, training.Extent{All: true, Scale: scale})
 		scale[1] = 1.1
 		slow, q := wide(t, s, training.Extent{All: true, Scale: scale})
-		n, r := lit(t, p, even.Graph, 2, []int{3, 2})
-		sn, sr := lit(t, q, slow.Graph, 2, []int{3, 2})
+		n, r := provisioned(t, p, even.Graph, 2, []int{3, 2})
+		sn, sr := provisioned(t, q, slow.Graph, 2, []int{3, 2})
 		for _, service := range both {
 			want, got := play(t, even.Graph, n, r, service), play(t, slow.Graph, sn, sr, service)
 			if got.Makespan <= want.Makespan {
@@ -306,7 +306,7 @@ func TestOneReplicaOfTableI(t *testing.T) {
 			var makespan [2][2]engine.Time
 			for k, x := range []training.Extent{{}, {All: true}} {
 				it, p := build(t, s, x, perPod, 400e9)
-				n, r := lit(t, p, it.Graph, s.PP*s.StageGPUs()/perPod, pattern)
+				n, r := provisioned(t, p, it.Graph, s.PP*s.StageGPUs()/perPod, pattern)
 				for i, service := range both {
 					makespan[k][i] = play(t, it.Graph, n, r, service).Makespan
 				}
