@@ -54,7 +54,7 @@ func fixedFault(s *Scenario) (what, want string) {
 	if s.podTraffic() {
 		return "", ""
 	}
-	maps := [][]int{s.PodMap()}
+	maps := [][]int{s.pods().PodMap()}
 	for i := range s.Replicas {
 		maps = append(maps, s.Replicas[i].PodMap)
 	}

@@ -7,14 +7,14 @@ import (
 	"slices"
 
 	"sim/engine/units"
+	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/schema"
 )
 
-// maxTasks bounds the passes and transfers that are played, maxMapped the pods
+// maxMapped bounds the pods
 // that the maps of unlike replicas list together, maxFixedPods the rows of a
 // topology written by hand.
 const (
-	maxTasks     = 2_000_000 // some 4 GB
 	maxMapped    = 300_000
 	maxFixedPods = 512
 )
@@ -88,7 +88,7 @@ func checkIterationPackets(c *checker) {
 	case s.Replay.Seeds > 0:
 		c.Clash([]string{level, "replay"}, "what is replayed is simulated as fluid", `set engine.level = "flow", or leave [replay] out`)
 		return
-	case s.hasDonor():
+	case s.Policy.HasDonor():
 		c.Clash([]string{level, "policy.donor"}, "two jobs are simulated as fluid", `set engine.level = "flow", or policy.donor = "none"`)
 		return
 	}
@@ -127,10 +127,10 @@ func checkTasks(c *checker) {
 	if !c.OK("workload.microbatches", "workload.schedule", "workload.virtual_stages", "workload.replicas", "workload.flows", "replica") {
 		return
 	}
-	if n := c.s.passes(); n > maxTasks {
+	if n := c.s.passes(); n > circuits.MaxTasks {
 		c.Clash([]string{"workload.microbatches", "workload.pp", "workload.gpus", "workload.virtual_stages", "workload.replicas", "workload.flows"},
 			fmt.Sprintf("the job makes some %.2g passes of stages and transfers between pods", n),
-			fmt.Sprintf("stay within %d", maxTasks))
+			fmt.Sprintf("stay within %d", circuits.MaxTasks))
 	}
 }
 
@@ -145,7 +145,7 @@ func (s *Scenario) passes() float64 {
 		hops *= float64(t.StageGPUs())
 	}
 	n := 2 * float64(t.Microbatches) * (hops + float64(t.PP)*float64(t.Chunks))
-	if t.ReplicaMode == "all" || t.ReplicaMode == "decomposed" || t.ReplicaMode == "auto" && (len(s.Replicas) > 0 || s.halfRing()) {
+	if t.ReplicaMode == "all" || t.ReplicaMode == "decomposed" || t.ReplicaMode == "auto" && (len(s.Replicas) > 0 || s.pods().HalfRing()) {
 		n *= float64(t.Replicas())
 	}
 	return n
@@ -209,13 +209,13 @@ func checkReplicas(c *checker) {
 			seen[r.Index] = true
 		}
 		if path := replicaPath(i, "pod_map"); !c.Given(path) {
-			r.PodMap = s.PodMap()
+			r.PodMap = s.pods().PodMap()
 		} else if c.OK(path) && !isPermutation(r.PodMap, pods) {
 			c.Clash([]string{path}, fmt.Sprintf("is no permutation of the %d pods", pods), fmt.Sprintf("list each of 0 to %d once", pods-1))
 		}
 	}
 	if len(c.Diagnostics) == 0 { // else order must stay that of the file
-		slices.SortFunc(s.Replicas, func(a, b Replica) int { return cmp.Compare(a.Index, b.Index) })
+		slices.SortFunc(s.Replicas, func(a, b circuits.Replica) int { return cmp.Compare(a.Index, b.Index) })
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"sim/policies/reconfigure"
 	"sim/policies/reconfigure/plan"
 	"sim/policies/reconfigure/rounds"
+	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/schema"
 )
 
@@ -292,8 +293,8 @@ func checkExperts(c *checker) {
 	if w.ReplicaMode == "all" || w.ReplicaMode == "decomposed" {
 		c.Clash([]string{"workload.replicas"}, "replicas in scale-up domains are alike", `set workload.replicas = "single"`)
 	}
-	if n := 4 * float64(w.Microbatches) * float64(w.PP) * float64(w.Chunks); n > maxTasks {
+	if n := 4 * float64(w.Microbatches) * float64(w.PP) * float64(w.Chunks); n > circuits.MaxTasks {
 		c.Clash([]string{"workload.microbatches", "workload.pp", "workload.virtual_stages"},
-			fmt.Sprintf("the step makes some %.2g passes of stages and transfers between them", n), fmt.Sprintf("stay within %d", maxTasks))
+			fmt.Sprintf("the step makes some %.2g passes of stages and transfers between them", n), fmt.Sprintf("stay within %d", circuits.MaxTasks))
 	}
 }

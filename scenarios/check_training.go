@@ -104,7 +104,7 @@ func checkSizes(c *checker) {
 
 // checkFlows refuses what one replica cannot stand for.
 func checkFlows(c *checker) {
-	if m := c.s.Workload.ReplicaMode; c.s.halfRing() && (m == "single" || m == "decomposed") {
+	if m := c.s.Workload.ReplicaMode; c.s.pods().HalfRing() && (m == "single" || m == "decomposed") {
 		c.Clash([]string{"workload.flows", "workload.replicas"},
 			fmt.Sprintf("one of %d replicas cannot stand for the others flow by flow", c.s.Workload.Replicas()),
 			"choose replicas = \"all\" or flows = \"aggregated\"")

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/schema"
 )
 
@@ -24,9 +26,9 @@ func checkJobs(c *checker) {
 	checkReplicasOfJobs(c)
 	rows := 1
 	for i := range c.s.Jobs {
-		rows = max(rows, c.s.rows(&c.s.Jobs[i]))
+		rows = max(rows, c.s.Jobs[i].Scenario.pods().Rows())
 	}
-	if n := float64(rows) * float64(c.s.podsInRow()); n > maxMapped {
+	if n := float64(rows) * float64(c.s.pods().PodsInRow()); n > maxMapped {
 		c.Clash([]string{"fabric.pods", "job"}, fmt.Sprintf("%.2g pods are too many", n), fmt.Sprintf("stay within %d in all replicas that are played", maxMapped))
 		return
 	}
@@ -35,8 +37,8 @@ func checkJobs(c *checker) {
 	for i := range c.s.Jobs {
 		total += c.s.Jobs[i].Scenario.passes()
 	}
-	if total > maxTasks {
-		c.Refuse("job", fmt.Sprintf("the jobs make some %.2g passes of stages and transfers between pods", total), fmt.Sprintf("stay within %d", maxTasks))
+	if total > circuits.MaxTasks {
+		c.Refuse("job", fmt.Sprintf("the jobs make some %.2g passes of stages and transfers between pods", total), fmt.Sprintf("stay within %d", circuits.MaxTasks))
 	}
 }
 
@@ -74,7 +76,7 @@ func checkReplicasOfJobs(c *checker) {
 			c.Refuse(key(i), `is "decomposed", which several jobs cannot be`, `choose "auto", "single" or "all"`)
 			return
 		}
-		if all < 0 && jobs[i].Scenario.extent().All {
+		if all < 0 && jobs[i].Scenario.pods().Extent().All {
 			all = i
 		}
 	}
@@ -95,7 +97,7 @@ func checkReplicasOfJobs(c *checker) {
 			meet := slices.ContainsFunc(jobs[i].Pods, func(pod int) bool { return slices.Contains(jobs[k].Pods, pod) })
 			if here != there && (meet || c.s.sharedCircuits()) {
 				c.Refuse(fmt.Sprintf("job.%d", i), fmt.Sprintf("has %s, and job %q, with which it shares pods, %d: one cannot stand for all",
-					plural(here, "replica"), jobs[k].Name, there), `give them as many, or set workload.replicas = "all"`)
+					assembly.Plural(here, "replica"), jobs[k].Name, there), `give them as many, or set workload.replicas = "all"`)
 				return
 			}
 		}
@@ -108,12 +110,12 @@ func checkPortsOfJobs(c *checker) {
 	if !c.OK("fabric.ports_per_pod", "fabric.pods") {
 		return
 	}
-	ports := c.s.podPorts()
+	ports := c.s.pods().PodPorts()
 	need := make([]int, len(ports))
 	for i := range c.s.Jobs {
 		job := &c.s.Jobs[i]
 		w := &job.Scenario.Workload
-		for r := range c.s.rows(job) {
+		for r := range job.Scenario.pods().Rows() {
 			for b, pod := range job.Pods {
 				n := w.PeerNeighbours()
 				blocks := len(job.Pods)
@@ -126,7 +128,7 @@ func checkPortsOfJobs(c *checker) {
 				default:
 					n += 2
 				}
-				need[r*c.s.podsInRow()+pod] += n
+				need[r*c.s.pods().PodsInRow()+pod] += n
 			}
 		}
 	}
@@ -138,46 +140,4 @@ func checkPortsOfJobs(c *checker) {
 			return
 		}
 	}
-}
-
-// podsInRow returns the number of pods that a row of replicas has: those that
-// jobs share.
-func (s *Scenario) podsInRow() int {
-	n := s.Fabric.Pods
-	for i := range s.Jobs {
-		n = max(n, slices.Max(s.Jobs[i].Pods)+1)
-	}
-	return n
-}
-
-// rows returns the number of rows of pods that a job is played on: one for each
-// replica, or one that stands for all.
-func (s *Scenario) rows(job *Job) int {
-	if job.Scenario.extent().All {
-		return job.Scenario.Workload.Replicas()
-	}
-	return 1
-}
-
-// podPorts returns U_p of the pods that the jobs share, row after row: the
-// ports that are given, or as many as the jobs have GPUs in the pod.
-func (s *Scenario) podPorts() []int {
-	n, rows := s.podsInRow(), 1
-	for i := range s.Jobs {
-		rows = max(rows, s.rows(&s.Jobs[i]))
-	}
-	ports := make([]int, rows*n)
-	for i := range s.Jobs {
-		job := &s.Jobs[i]
-		for r := range s.rows(job) {
-			for _, pod := range job.Pods {
-				if s.Fabric.PortsPerPod > 0 {
-					ports[r*n+pod] = s.Fabric.PortsPerPod
-				} else {
-					ports[r*n+pod] += job.Scenario.Fabric.GPUsPerPodPerReplica
-				}
-			}
-		}
-	}
-	return ports
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/schema"
 )
 
@@ -194,7 +196,7 @@ func (c *checker) placeJob(i int, own map[string]any) {
 	job := &c.s.Jobs[i]
 	blocks, path := job.Scenario.PodsPerReplica(), jobPath(i, "pods")
 	if !c.Given(path) {
-		job.Pods = job.Scenario.PodMap()
+		job.Pods = job.Scenario.pods().PodMap()
 		path = schema.JoinPath("job", strconv.Itoa(i))
 	}
 	job.Scenario.Fabric.Reverse = false // the pods say so
@@ -206,7 +208,7 @@ func (c *checker) placeJob(i int, own map[string]any) {
 	case c.Given(jobPath(i, "pods")) && reverse:
 		c.Refuse(jobPath(i, "fabric.reverse"), "is not used beside pods", "leave it out, and list the pods in the order that is wanted")
 	case len(job.Pods) != blocks:
-		c.Refuse(path, fmt.Sprintf("lists %s for %s of stages", plural(len(job.Pods), "pod"), plural(blocks, "block")), fmt.Sprintf("list %d", blocks))
+		c.Refuse(path, fmt.Sprintf("lists %s for %s of stages", assembly.Plural(len(job.Pods), "pod"), assembly.Plural(blocks, "block")), fmt.Sprintf("list %d", blocks))
 	case n > 0 && c.OK("fabric.pods") && slices.Max(job.Pods) >= n:
 		c.Clash([]string{path, "fabric.pods"}, fmt.Sprintf("there is no pod %d", slices.Max(job.Pods)), fmt.Sprintf("choose from 0 to %d, or raise fabric.pods", n-1))
 	default:
@@ -223,10 +225,10 @@ func (c *checker) placeJob(i int, own map[string]any) {
 // must be sound.
 func (c *checker) settleJobs() {
 	s := c.s
-	s.Fabric = Fabric{FabricKind: s.Fabric.FabricKind, OCSPods: OCSPods{
+	s.Fabric = Fabric{FabricKind: s.Fabric.FabricKind, OCSPods: circuits.OCSPods{
 		PortBandwidth: s.Fabric.PortBandwidth, PortsPerPod: s.Fabric.PortsPerPod, Pods: s.Fabric.Pods,
 	}}
-	ports := s.podPorts()
+	ports := s.pods().PodPorts()
 	for i := range s.Jobs {
 		job := &s.Jobs[i]
 		job.Scenario.Name, job.Scenario.Seed = job.Name, s.Seed

@@ -2,8 +2,6 @@ package scenarios
 
 import (
 	"bytes"
-	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -60,33 +58,4 @@ func (c *checker) jobAt(index string) (map[string]any, string) {
 		return rows[n], "job." + index
 	}
 	return nil, ""
-}
-
-// jobsWords says in a line which jobs are run on what.
-func (s *Scenario) jobsWords() string {
-	total := 0
-	var jobs []string
-	for i := range s.Jobs {
-		job := &s.Jobs[i]
-		w, f := &job.Scenario.Workload, &job.Scenario.Fabric
-		total += w.GPUs
-		model := w.Arch.Name
-		if model == "" {
-			model = "a model"
-		}
-		jobs = append(jobs, fmt.Sprintf("%s (%s on %d GPUs: %s in %s each, %d GPUs in each)", job.Name, model, w.GPUs,
-			plural(w.Replicas(), "replica"), plural(len(job.Pods), "pod"), f.GPUsPerPodPerReplica))
-	}
-	name := plural(len(s.Jobs), "job")
-	if s.Title != "" {
-		name = s.Title
-	}
-	ports := s.podPorts()
-	used := slices.DeleteFunc(slices.Clone(ports), func(n int) bool { return n == 0 })
-	most, least := slices.Max(used), slices.Min(used)
-	each := fmt.Sprint(most)
-	if least < most {
-		each = fmt.Sprintf("%d to %d", least, most)
-	}
-	return fmt.Sprintf("%s on %d GPUs: %s; %s optical ports of %v a pod for all of them", name, total, strings.Join(jobs, ", "), each, s.Fabric.PortBandwidth)
 }

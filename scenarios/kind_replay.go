@@ -7,28 +7,8 @@ import (
 	"sim/scenarios/schema"
 )
 
-// Replay says how decided topologies are played again under what was not
-// planned for. The zero value replays nothing.
-type Replay struct {
-	Seeds            int     `key:"seeds" doc:"plays, each with a seed of its own that follows from the scenario's" default:"100" min:"1" max:"100000"`
-	ComputeJitter    float64 `key:"compute_jitter" doc:"coefficient of variation of every pass's time: a lognormal factor with mean 1" default:"0.0" max:"10"`
-	StageJitter      float64 `key:"stage_jitter" doc:"the same of a factor that all passes of a stage of a replica share" default:"0.0" max:"10"`
-	SlowReplica      float64 `key:"slow_replica" doc:"compute of one replica takes this many times as long" default:"1.0" min:"1" max:"1000"`
-	SlowReplicaIndex int     `key:"slow_replica_index" doc:"which replica is slow, from 0; -1 draws one for each play" default:"-1" min:"-1" max:"100000000"`
-	LostCircuits     int     `key:"lost_circuits" doc:"circuits, drawn among all that are lit, that go dark and stay so" default:"0" max:"1000000"`
-	LostWhen         string  `key:"lost_when" doc:"whether they are dark from the start, or from a random time in the iteration on" default:"start" choices:"start|random"`
-	Sequence         int     `key:"sequence" doc:"tokens a sample in the replays" else:"workload.sequence" min:"1" max:"1000000000"`
-	Priorities       string  `key:"priorities" doc:"where transfers have priorities, whether these follow from the plan or from what each play will turn out to be" default:"nominal" choices:"nominal|clairvoyant"`
-}
-
 // perturbed are the keys of [replay] that say what differs from the plan.
 var perturbed = []string{"compute_jitter", "stage_jitter", "slow_replica", "lost_circuits", "sequence"}
-
-// unlike reports whether replays make replicas differ that the plan need not
-// tell apart: all of them must then be played.
-func (r *Replay) unlike() bool {
-	return r.ComputeJitter > 0 || r.StageJitter > 0 || r.SlowReplica > 1 || r.LostCircuits > 0
-}
 
 // prepareReplay leaves the table out where the file has none.
 func prepareReplay(c *checker) {
@@ -86,7 +66,7 @@ func checkReplayed(c *checker) {
 	}
 	other = *s
 	other.Workload.ReplicaMode = "all"
-	if f := faultOf(c, &other, checkTasks); f != nil && r.unlike() {
+	if f := faultOf(c, &other, checkTasks); f != nil && r.Unlike() {
 		c.Clash([]string{"replay"}, fmt.Sprintf("plays all %d replicas, as what it perturbs makes them unlike: %s", replicas, f.Problem), f.Remedy)
 	}
 }

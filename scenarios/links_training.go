@@ -7,6 +7,7 @@ import (
 	"sim/engine"
 	"sim/fabric/electrical"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/circuits"
 	"sim/workloads/collective"
 	"sim/workloads/training"
 )
@@ -96,9 +97,9 @@ func checkLinkTraining(c *checker, up int) {
 	default:
 		_, transfers := transferBytes(t)
 		passes := 2 * float64(t.Microbatches*t.PP*t.Chunks*t.Replicas())
-		if n := passes + transfers; n > maxTasks {
+		if n := passes + transfers; n > circuits.MaxTasks {
 			c.Clash([]string{"workload.microbatches", "workload.pp", gpus, "workload.virtual_stages"}, fmt.Sprintf("the job makes some %.2g passes of stages and transfers between GPUs", n),
-				fmt.Sprintf("stay within %d", maxTasks))
+				fmt.Sprintf("stay within %d", circuits.MaxTasks))
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"sim/engine/units"
+	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/schema"
 	"sim/workloads/training"
 )
@@ -142,9 +143,9 @@ func TestOverrides(t *testing.T) {
 	want.Policy.Allocators = []string{"delta-joint", "delta-fast"}
 	want.Policy.DeltaFast.Population = 16
 	want.Policy.DeltaJoint.TimeLimit = 1_500_000_000_000
-	want.Replicas = []Replica{
-		{0, 1, 800e9, 32, []int{3, 2, 1, 0}},
-		{1, 1.25, 800e9, 16, []int{3, 2, 1, 0}},
+	want.Replicas = []circuits.Replica{
+		{Index: 0, ComputeScale: 1, PortBandwidth: 800e9, PortsPerPod: 32, PodMap: []int{3, 2, 1, 0}},
+		{Index: 1, ComputeScale: 1.25, PortBandwidth: 800e9, PortsPerPod: 16, PodMap: []int{3, 2, 1, 0}},
 	}
 	if diff := cmp.Diff(want, s, cmpopts.IgnoreUnexported(Links{})); diff != "" {
 		t.Error(diff)
@@ -162,7 +163,7 @@ func TestOverrideReplicaByIndex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Replica{{0, 2, 400e9, 4, []int{0, 1}}, {1, 3, units.Rate(1e9), 4, []int{0, 1}}}
+	want := []circuits.Replica{{Index: 0, ComputeScale: 2, PortBandwidth: 400e9, PortsPerPod: 4, PodMap: []int{0, 1}}, {Index: 1, ComputeScale: 3, PortBandwidth: units.Rate(1e9), PortsPerPod: 4, PodMap: []int{0, 1}}}
 	if diff := cmp.Diff(want, s.Replicas); diff != "" {
 		t.Error(diff)
 	}

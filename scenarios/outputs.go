@@ -3,11 +3,9 @@ package scenarios
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"sim/policies/reconfigure"
 	"sim/policies/reconfigure/baselines"
-	"sim/policies/topology"
 	"sim/scenarios/schema"
 )
 
@@ -38,38 +36,7 @@ func (s *Scenario) NoPlan() (string, error) {
 	case s.plans():
 		return s.noSchedule(), nil
 	}
-	settings, err := s.settings(1)
-	if err != nil {
-		return "", err
-	}
-	for _, name := range s.PolicyNames() {
-		schedules, err := s.schedulesRates(name, settings)
-		if schedules || err != nil {
-			return "", err
-		}
-	}
-	why := "under " + strings.Join(s.PolicyNames(), ", ") + " rates are those of fair sharing"
-	switch {
-	case s.Policy.Service != "":
-		return fmt.Sprintf("%s, as policy.service = %q asks; leave it out, or set \"level-priority\"", why, s.Policy.Service), nil
-	case len(s.Jobs) > 0:
-		return why + "; set policy.allocator = \"delta-joint\" or policy.service = \"level-priority\", or add the arbiter joint", nil
-	}
-	return why + "; add delta-joint, or set policy.service = \"level-priority\"", nil
-}
-
-// schedulesRates reports whether an allocator or arbiter may schedule rates.
-func (s *Scenario) schedulesRates(name string, settings topology.Options) (bool, error) {
-	if len(s.Jobs) == 0 {
-		p, err := topology.ByName(name)
-		return topology.SchedulesRates(p, &settings), err
-	}
-	a, err := topology.ArbiterByName(name)
-	if err != nil {
-		return false, err
-	}
-	o, err := s.arbiterOptions(settings)
-	return o.SchedulesRates(a), err
+	return s.pods().NoPlan()
 }
 
 // noSchedule is NoPlan of a collective on a scale-up domain.

@@ -3,44 +3,17 @@ package scenarios
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 
-	"sim/engine"
-	"sim/engine/flow"
 	"sim/scenarios/result"
 )
 
 // quick are allocators that decide at once; delta-joint plays by priority.
 const quick = `policy.allocators=["prop-alloc", "iter-halve", "delta-joint"]`
-
-// replayed returns the plan of a scenario with its replays.
-func replayed(t testing.TB, name string, overrides ...string) *instance {
-	t.Helper()
-	s, err := Load(name, overrides)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := Prepare(context.Background(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p.System.(*instance)
-}
-
-// decided returns what an allocator decides on in.
-func (in *instance) decided(t testing.TB, policy string) *decided {
-	t.Helper()
-	a, err := in.Decide(context.Background(), policy, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a.(*decided)
-}
 
 // TestReplayOfNothing: where nothing is perturbed every play has the plan's
 // makespan and NCT to the last bit, under every policy, in every way to play
@@ -105,163 +78,12 @@ func TestReplayOfReferenceOnCircuits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := p.System.(*instance)
-	if in.lit == nil {
-		t.Fatal("the ideal fabric makes the reference: nothing is tested")
-	}
-	if err := in.replay.references(context.Background(), 2); err != nil {
-		t.Fatal(err)
-	}
-	for i, got := range in.replay.times {
-		if got != in.Times {
-			t.Errorf("play %d: references %v, the plan's %v", i, got, in.Times)
+	o := runOf(t, s, 2)
+	ref := o.Document.Reference
+	for name, v := range map[string]float64{"replay_makespan_mean_s": p.Reference()["makespan_s"], "replay_compute_makespan_mean_s": p.Reference()["compute_makespan_s"]} {
+		if ref[name] != v {
+			t.Errorf("%s %g, the plan's %g", name, ref[name], v)
 		}
-	}
-}
-
-// TestReplayAgainstRun plays again by flow.Run, on a graph that has the
-// durations of the play and a network lit with what circuits are left, or that
-// loses them in mid-run: circuits, service and times are all that counts.
-func TestReplayAgainstRun(t *testing.T) {
-	for _, when := range []string{"start", "random"} {
-		in := replayed(t, "gpt7b", "replay.seeds=40", "replay.compute_jitter=0.2", "replay.stage_jitter=0.1", "replay.slow_replica=1.1",
-			"replay.lost_circuits=3", "replay.lost_when="+when, "replay.priorities=clairvoyant")
-		r := in.replay
-		circuits, err := r.spread([]int{2, 2, 2}[:len(in.optical.Bundles)])
-		if err != nil {
-			t.Fatal(err)
-		}
-		stalls := 0
-		for _, service := range []flow.Service{flow.MaxMin, flow.LevelPriority, flow.TailPriority} {
-			got, err := r.play(context.Background(), circuits, service, 2)
-			if err != nil {
-				t.Fatal(err)
-			}
-			planned := r.run(t, in.decidedDurations(), circuits, nil, service)
-			for i, c := range got {
-				d := make([]engine.Time, len(r.it.Graph.Tasks))
-				if err := r.it.Durations(r.perturb, r.seeds[i], d); err != nil {
-					t.Fatal(err)
-				}
-				lost := lose(circuits, 3, r.seeds[i])
-				for k := range lost {
-					if lost[k].when *= float64(planned); when == "start" {
-						lost[k].when = 0
-					}
-				}
-				if want := r.run(t, d, circuits, lost, service); c != want {
-					t.Errorf("%s, %v, play %d: %v, flow.Run has %v", when, service, i, c, want)
-				}
-				if c == stalled {
-					stalls++
-				}
-			}
-		}
-		if stalls == 0 || stalls == 3*len(r.seeds) {
-			t.Errorf("%s: %d of %d plays stall, want some", when, stalls, 3*len(r.seeds))
-		}
-	}
-}
-
-// decidedDurations are the planned durations of what is replayed.
-func (in *instance) decidedDurations() []engine.Time {
-	d := make([]engine.Time, len(in.replay.it.Graph.Tasks))
-	for i := range d {
-		d[i] = in.replay.it.Graph.Tasks[i].Duration
-	}
-	return d
-}
-
-// run plays by flow.Run. Circuits that are lost at time 0 are not lit at all.
-func (r *replay) run(t *testing.T, d []engine.Time, circuits []int, lost []circuit, service flow.Service) engine.Time {
-	t.Helper()
-	g := *r.it.Graph
-	g.Tasks = slices.Clone(g.Tasks)
-	for i := range d {
-		g.Tasks[i].Duration = d[i]
-	}
-	left := slices.Clone(circuits)
-	for _, c := range lost {
-		if c.when == 0 {
-			left[c.bundle]--
-		}
-	}
-	n, err := r.optical.Light(left)
-	if err != nil {
-		t.Fatal(err)
-	}
-	slices.SortFunc(lost, func(a, b circuit) int { return int(a.when) - int(b.when) })
-	for _, c := range lost {
-		if c.when == 0 {
-			continue
-		}
-		left[c.bundle]--
-		b := r.optical.Bundles[c.bundle]
-		for _, l := range b.Links {
-			n.Changes = append(n.Changes, engine.Change{At: engine.Time(c.when), Link: l, Rate: float64(left[c.bundle]) * float64(b.Rate)})
-		}
-	}
-	trace, err := flow.Run(t.Context(), &g, n, r.optical.Routes, flow.Options{Service: service})
-	switch {
-	case errors.Is(err, flow.ErrStalled):
-		return stalled
-	case err != nil:
-		t.Fatal(err)
-	}
-	return trace.Makespan
-}
-
-// TestPriorities: nominal priorities are those of the plan, whatever a play
-// turns out to be, clairvoyant ones those of the play. Ranks of the planned tails, given to the tasks as fixed
-// priorities, rule as TailPriority with these tails does.
-func TestPriorities(t *testing.T) {
-	in := replayed(t, "gpt7b", "replay.seeds=30", "replay.compute_jitter=0.5", "workload.sequence=1024",
-		"workload.schedule=interleaved-1f1b", "workload.virtual_stages=4")
-	r := in.replay
-	circuits, err := r.spread(in.decided(t, "iter-halve").Circuits)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := r.play(context.Background(), circuits, flow.TailPriority, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := r.circuits.Clone()
-	r.light(e, circuits)
-	tail := e.Spans().Tail
-	sorted := slices.Compact(slices.Sorted(slices.Values(tail)))
-	ranked := *r.it
-	g := *r.it.Graph
-	g.Tasks = slices.Clone(g.Tasks)
-	for i := range g.Tasks {
-		rank, _ := slices.BinarySearch(sorted, tail[i])
-		g.Tasks[i].Priority = int64(rank)
-	}
-	ranked.Graph = &g
-	other := &replay{in: in, it: &ranked, optical: r.optical}
-	in.s.Replay.Priorities = "clairvoyant"
-	known, err := r.play(context.Background(), circuits, flow.TailPriority, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	differ := 0
-	for i, c := range got {
-		d := make([]engine.Time, len(g.Tasks))
-		if err := r.it.Durations(r.perturb, r.seeds[i], d); err != nil {
-			t.Fatal(err)
-		}
-		if want := other.run(t, d, circuits, nil, flow.FixedPriority); c != want {
-			t.Errorf("play %d: %v, by ranks %v", i, c, want)
-		}
-		if want := r.run(t, d, circuits, nil, flow.TailPriority); known[i] != want {
-			t.Errorf("play %d, known in advance: %v, flow.Run has %v", i, known[i], want)
-		}
-		if c != known[i] {
-			differ++
-		}
-	}
-	if differ == 0 {
-		t.Error("knowing the times changes no play: nothing is tested")
 	}
 }
 
@@ -347,9 +169,8 @@ func TestCommonRandomNumbers(t *testing.T) {
 	sets := []string{"replay.compute_jitter=0.1", "replay.lost_circuits=1"}
 	joint := runScenario(t, "gpt7b", 1, append(sets, `policy.allocators=["sqrt-alloc", "delta-topo"]`, "replay.seeds=20")...).Document
 	topo := joint.Rows[1]
-	in := replayed(t, "gpt7b", append(sets, "replay.seeds=1")...)
-	x := in.decided(t, "delta-topo").Circuits
-	matrix := fmt.Sprintf("policy.fixed.circuits=[[%d,%d],[%d,%d]]", x[1], x[0], x[0], x[2])
+	x := strings.Fields(strings.NewReplacer("pod 0", "", "pod 1", "", "twins", "").Replace(topo.Labels["topology"])) // . 1 3 1 . 2
+	matrix := fmt.Sprintf("policy.fixed.circuits=[[%s,%s],[%s,%s]]", x[2], x[1], x[3], x[5])
 	fixed := runScenario(t, "gpt7b", 2, append(sets, `policy.allocators=["fixed"]`, matrix, "replay.seeds=35")...).Document.Rows[0]
 	play := func(r *result.Row, i int) float64 { // NaN where it stalls
 		k := i

@@ -62,7 +62,7 @@ func (s *Scenario) routerOptions(workers int) routing.Options {
 	multi := routing.Multipath{Ways: p.Ways, Over: p.Over, Split: p.Split, Extra: p.ExtraHops, WildFirst: wild}
 	best := routing.Optimised{
 		WildFirst: wild, NeighbourCap: p.Optimised.NeighbourCap, Budget: p.Optimised.Budget, Rounds: p.Optimised.BoundRounds,
-		Cache: p.Optimised.Cache, MILP: p.Optimised.MILP, TimeLimit: wall(p.Optimised.TimeLimit),
+		Cache: p.Optimised.Cache, MILP: p.Optimised.MILP, TimeLimit: assembly.Wall(p.Optimised.TimeLimit),
 	}
 	if p.Optimised.Solver != "auto" {
 		best.Solver = p.Optimised.Solver

@@ -7,18 +7,19 @@ import (
 	"strings"
 
 	"sim/engine/units"
+	"sim/scenarios/assembly"
 )
 
 // routedWords is Words of traffic on links.
 func (s *Scenario) routedWords() string {
 	l, w := &s.Fabric.Links, &s.Workload.Traffic
-	what := fmt.Sprintf("graph of %s", plural(l.Nodes, "node"))
+	what := fmt.Sprintf("graph of %s", assembly.Plural(l.Nodes, "node"))
 	if s.Fabric.Kind == "torus" {
 		what = l.torusWords()
 	}
 	work := s.Workload.Kind
 	if work == "training" {
-		work = s.trainingWords()
+		work = s.Workload.Spec.Words(s.Title)
 	}
 	text := fmt.Sprintf("%s on a %s, links of %v", work, what, l.LinkRate)
 	if s.Title != "" && s.Workload.Kind != "training" { // whose name it takes
@@ -95,14 +96,11 @@ func numbered(of []int) []string {
 	return names
 }
 
-// mostNamed is how many things of a kind a title names.
-const mostNamed = 4
-
 // fewWords lists things of a kind, of many the first few and how many more: "switches x3, x4".
 func fewWords(kind string, names []string) string {
 	list, more := names, ""
-	if len(names) > mostNamed {
-		list, more = names[:mostNamed-1], fmt.Sprintf(" and %d more", len(names)-mostNamed+1)
+	if len(names) > assembly.MostNamed {
+		list, more = names[:assembly.MostNamed-1], fmt.Sprintf(" and %d more", len(names)-assembly.MostNamed+1)
 	}
 	text := strings.Join(list, ", ") + more
 	switch {

@@ -16,6 +16,11 @@ func runScenario(t testing.TB, name string, workers int, overrides ...string) *O
 	if err != nil {
 		t.Fatal(err)
 	}
+	return runOf(t, s, workers)
+}
+
+func runOf(t testing.TB, s *Scenario, workers int) *Outcome {
+	t.Helper()
 	o, err := Run(context.Background(), s, RunOptions{Workers: workers})
 	if err != nil {
 		t.Fatal(err)

@@ -1,17 +1,14 @@
 package scenarios
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"testing"
 	"time"
-
-	"sim/engine/flow"
 )
 
-// buildOnce builds a scenario, from its keys to the reduced DAG, and plays the
-// complete DAG with two circuits a bundle, max-min fair.
+// buildOnce builds a scenario, from its keys to its references, and plays it
+// on the circuits of prop-alloc.
 func buildOnce(b *testing.B, name string, overrides ...string) (time.Duration, int) {
 	b.Helper()
 	s, err := Load(name, overrides)
@@ -19,22 +16,14 @@ func buildOnce(b *testing.B, name string, overrides ...string) (time.Duration, i
 		b.Fatal(err)
 	}
 	begin := time.Now()
-	in, err := build(b.Context(), s, 1)
+	p, err := Prepare(b.Context(), s)
 	if err != nil {
 		b.Fatal(err)
 	}
-	circuits := make([]int, len(in.optical.Bundles))
-	for e := range circuits {
-		circuits[e] = 2
-	}
-	n, err := in.optical.Light(circuits)
-	if err != nil {
+	if _, _, err := p.Decide(b.Context(), "prop-alloc", 1); err != nil {
 		b.Fatal(err)
 	}
-	if _, err := flow.Run(context.Background(), in.it.Graph, n, in.optical.Routes, flow.Options{}); err != nil {
-		b.Fatal(err)
-	}
-	return time.Since(begin), len(in.it.Graph.Tasks)
+	return time.Since(begin), p.Tasks()
 }
 
 // scaling reports the exponent with which time grows between the smallest and

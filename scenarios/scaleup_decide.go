@@ -279,7 +279,7 @@ func (s *Scenario) planWords() string {
 	}
 	switch {
 	case w.Kind == "training":
-		return text + fmt.Sprintf(", %s of %s a stage, %d stages, %d micro-batches, %s sizes", plural(w.EP, "expert rank"), w.Arch.Name, w.PP, w.Microbatches, w.Exchange.Sizes)
+		return text + fmt.Sprintf(", %s of %s a stage, %d stages, %d micro-batches, %s sizes", assembly.Plural(w.EP, "expert rank"), w.Arch.Name, w.PP, w.Microbatches, w.Exchange.Sizes)
 	case s.gathers():
 		return text + fmt.Sprintf(", %v", w.Exchange.Message)
 	case w.Exchange.Sizes == "matrix":

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 
+	"sim/scenarios/assembly/circuits"
 	"sim/workloads/collective"
 	"sim/workloads/training"
 )
@@ -24,10 +25,10 @@ type Scenario struct {
 	Workload Workload
 	Fabric   Fabric
 	Policy   Policy
-	Replicas []Replica // those that differ from the rest, ordered by index
-	Jobs     []Job     // that share the pods; none where Workload is the only one
-	Replay   Replay    // of the decided topologies
-	Engine   Engine    // of fabrics of links
+	Replicas []circuits.Replica // those that differ from the rest, ordered by index
+	Jobs     []Job              // that share the pods; none where Workload is the only one
+	Replay   circuits.Replay    // of the decided topologies
+	Engine   Engine             // of fabrics of links
 }
 
 // Workload says what is computed and moved. Kind tells which embedded part
@@ -53,15 +54,15 @@ type (
 // Fabric says what the job runs on. Kind tells which embedded part applies.
 type Fabric struct {
 	FabricKind
-	OCSPods
+	circuits.OCSPods
 	Links
 	ScaleUp ScaleUp
 }
 
 // Policy says which decisions are compared, and their options.
 type Policy struct {
-	Allocation
-	JointOptions
+	circuits.Allocation
+	circuits.JointOptions
 	Routing  // on fabrics of links
 	Planning // on scale-up domains
 }

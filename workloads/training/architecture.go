@@ -1,6 +1,9 @@
 package training
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // AttentionParameters returns the parameters of the attention of one layer.
 func (a *Architecture) AttentionParameters() float64 {
@@ -66,4 +69,18 @@ func (a *Architecture) Words() string {
 		s += fmt.Sprintf(", %d experts, top %d", a.Experts, a.TopK)
 	}
 	return s
+}
+
+// Words says in a line what is trained on how many GPUs, by a title in place of the model's name where there is one.
+func (s *Spec) Words(title string) string {
+	parallel := fmt.Sprintf("TP %d, PP %d", s.TP, s.PP)
+	if s.Arch.Experts > 0 {
+		parallel += fmt.Sprintf(", EP %d", s.EP)
+	}
+	replicas := "1 replica"
+	if d := s.Replicas(); d != 1 {
+		replicas = fmt.Sprintf("%d replicas", d)
+	}
+	return fmt.Sprintf("%s on %d GPUs: %s, %s, %d micro-batches of %d tokens, %s", cmp.Or(title, s.Arch.Name), s.GPUs, parallel, replicas,
+		s.Microbatches, s.Sequence*s.Microbatch, s.Schedule)
 }

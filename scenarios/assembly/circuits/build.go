@@ -1,4 +1,4 @@
-package scenarios
+package circuits
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 
 	"sim/engine"
 	"sim/engine/flow"
-	"sim/engine/units"
 	"sim/fabric"
 	"sim/fabric/electrical"
 	"sim/policies/topology"
@@ -32,65 +31,11 @@ type instance struct {
 	donor  *donation     // nil where there is none
 }
 
-// unlike reports whether some replica differs from the others.
-func (s *Scenario) unlike() bool { return len(s.Replicas) > 0 }
-
-// halfRing reports whether one replica, flow by flow, would hold but half of
-// the ring of replicas: aggregated flows mirror the other half.
-func (s *Scenario) halfRing() bool {
-	return s.Workload.Flows == "per-gpu" && s.Workload.Choices.Ring == "bidirectional" && s.Workload.Replicas() > 2
-}
-
-// extent returns how much of the job is built.
-func (s *Scenario) extent() training.Extent {
-	x := training.Extent{PerGPU: s.Workload.Flows == "per-gpu"}
-	switch s.Workload.ReplicaMode {
-	case "all", "decomposed":
-		x.All = true
-	case "auto":
-		x.All = s.unlike() || s.halfRing()
+// New makes the system of s, with so many goroutines where a donor's topology is decided; 0 is one.
+func New(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
+	if len(s.Jobs) > 0 {
+		return buildJobs(ctx, s)
 	}
-	if !x.All {
-		return x
-	}
-	x.Scale = make([]float64, s.Workload.Replicas())
-	for r := range x.Scale {
-		x.Scale[r] = s.replica(r).ComputeScale
-	}
-	return x
-}
-
-// replica returns the properties of replica r, those of the fabric where it
-// does not differ.
-func (s *Scenario) replica(r int) Replica {
-	for _, u := range s.Replicas {
-		if u.Index == r {
-			return u
-		}
-	}
-	return Replica{Index: r, ComputeScale: 1, PortBandwidth: s.Fabric.PortBandwidth, PortsPerPod: s.Fabric.PortsPerPod, PodMap: s.PodMap()}
-}
-
-// layout returns the hardware of the given replicas.
-func (s *Scenario) layout(replicas ...int) training.Layout {
-	l := training.Layout{GPUsPerPod: s.Fabric.GPUsPerPodPerReplica}
-	for _, r := range replicas {
-		u := s.replica(r)
-		nic := s.Fabric.NICBandwidth
-		if nic == s.Fabric.PortBandwidth {
-			// one rate for port and NIC is one technology: they go together
-			nic = u.PortBandwidth
-		}
-		l.Ports = append(l.Ports, u.PortsPerPod)
-		l.PortRate = append(l.PortRate, u.PortBandwidth)
-		l.NICRate = append(l.NICRate, units.Rate(nic))
-		l.PodMap = append(l.PodMap, u.PodMap)
-	}
-	return l
-}
-
-// buildPods makes the system of s on pods.
-func buildPods(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
 	in, err := build(ctx, s, max(1, workers))
 	if err != nil {
 		return nil, err
@@ -107,9 +52,9 @@ func buildPods(ctx context.Context, s *Scenario, workers int) (assembly.System, 
 // cancelled.
 func build(ctx context.Context, s *Scenario, workers int) (in *instance, err error) {
 	switch {
-	case s.podTraffic():
+	case s.traffic():
 		in, err = buildPodTraffic(ctx, s)
-	case s.hasDonor():
+	case s.Policy.HasDonor():
 		in, err = buildRecipient(ctx, s, workers)
 	default:
 		in, err = buildIn(ctx, s, nil)
@@ -125,7 +70,7 @@ func build(ctx context.Context, s *Scenario, workers int) (in *instance, err err
 // given; nil counts from 0.
 func buildIn(ctx context.Context, s *Scenario, pods []int) (*instance, error) {
 	spec := s.Workload.Spec
-	x := s.extent()
+	x := s.Extent()
 	replicas := []int{0}
 	if x.All {
 		replicas = replicas[:0]

@@ -1,4 +1,4 @@
-package scenarios
+package circuits
 
 import (
 	"context"
@@ -35,7 +35,7 @@ func buildJobs(ctx context.Context, s *Scenario) (*jobsInstance, error) {
 	var jobs []topology.Job
 	for i := range s.Jobs {
 		job := &s.Jobs[i]
-		in, err := buildIn(ctx, job.Scenario, job.Pods)
+		in, err := buildIn(ctx, job.Alone, job.Pods)
 		if err != nil {
 			return nil, fmt.Errorf("job %s: %w", job.Name, err)
 		}
@@ -44,7 +44,7 @@ func buildJobs(ctx context.Context, s *Scenario) (*jobsInstance, error) {
 			Pods: m.podsOf(job, len(in.pods.Pods)),
 		}
 		for range in.pods.Pods {
-			one.GPUs = append(one.GPUs, job.Scenario.Fabric.GPUsPerPodPerReplica)
+			one.GPUs = append(one.GPUs, job.Alone.Fabric.GPUsPerPodPerReplica)
 		}
 		m.jobs, jobs = append(m.jobs, in), append(jobs, one)
 	}
@@ -52,7 +52,7 @@ func buildJobs(ctx context.Context, s *Scenario) (*jobsInstance, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.shared, err = topology.NewShared(jobs, s.podPorts(), goal); err != nil {
+	if m.shared, err = topology.NewShared(jobs, s.PodPorts(), goal); err != nil {
 		return nil, err
 	}
 	if s.Policy.Circuits == "shared" {
@@ -78,7 +78,7 @@ func (m *jobsInstance) Tasks() int {
 // podsOf returns the shared pods of a job's own, of all its replicas that are
 // played.
 func (m *jobsInstance) podsOf(job *Job, pods int) []int {
-	n := m.s.podsInRow()
+	n := m.s.PodsInRow()
 	out := make([]int, pods)
 	for k := range out {
 		out[k] = k/len(job.Pods)*n + job.Pods[k%len(job.Pods)]
@@ -91,7 +91,7 @@ func (s *Scenario) arbiterOptions(settings topology.Options) (topology.JobsOptio
 	p := &s.Policy
 	o := topology.JobsOptions{
 		Options: settings,
-		Search:  topology.SearchOptions{MaxEvaluations: p.Joint.MaxEvaluations, TimeLimit: wall(p.Joint.TimeLimit)},
+		Search:  topology.SearchOptions{MaxEvaluations: p.Joint.MaxEvaluations, TimeLimit: assembly.Wall(p.Joint.TimeLimit)},
 	}
 	var err error
 	o.Single, err = topology.ByName(p.Allocator)

@@ -1,4 +1,4 @@
-package scenarios
+package circuits
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"sim/policies/topology"
 	"sim/scenarios/assembly"
 	"sim/scenarios/result"
+	"sim/scenarios/schema"
 	"sim/workloads/training"
 )
 
@@ -70,11 +71,11 @@ func newReplay(ctx context.Context, in *instance) (*replay, error) {
 // because each is perturbed in its own way.
 func (r *replay) build(ctx context.Context) (*fabric.Pods, error) {
 	s := r.in.s
-	all := r.in.it.All || s.Replay.unlike()
+	all := r.in.it.All || s.Replay.Unlike()
 	if all == r.in.it.All && s.Replay.Sequence == s.Workload.Sequence {
 		return r.in.pods, nil
 	}
-	spec, x, replicas := r.in.it.Spec, s.extent(), []int{0}
+	spec, x, replicas := r.in.it.Spec, s.Extent(), []int{0}
 	spec.Sequence = s.Replay.Sequence
 	x.All = all // those that are not planned apart are alike: scale 1
 	if all {
@@ -156,9 +157,9 @@ func (e *tooDark) Error() string {
 
 // unlit is the answer of a policy that lights too few circuits for its replays.
 func (in *instance) unlit(name string, dark *tooDark) assembly.Answer {
-	at := replayPath("lost_circuits")
-	return assembly.NoAnswer(name, at+": "+dark.Error(), func() Diagnostic {
-		return Diagnostic{File: in.s.Name, Key: at, Problem: dark.Error(), Remedy: fmt.Sprintf("lose at most %d", dark.lit)}
+	at := "replay.lost_circuits"
+	return assembly.NoAnswer(name, at+": "+dark.Error(), func() schema.Diagnostic {
+		return schema.Diagnostic{File: in.s.Name, Key: at, Problem: dark.Error(), Remedy: fmt.Sprintf("lose at most %d", dark.lit)}
 	})
 }
 

@@ -1,4 +1,4 @@
-package scenarios
+package circuits
 
 import (
 	"context"
@@ -26,6 +26,9 @@ type pool struct {
 	job     []int32      // by task
 }
 
+// MaxTasks bounds the passes and transfers that are simulated: some 4 GB.
+const MaxTasks = 2_000_000
+
 // newPool builds the network and the graph of all iterations. It fails where
 // that would not fit the memory.
 func (m *jobsInstance) newPool() (*pool, error) {
@@ -42,8 +45,8 @@ func (m *jobsInstance) newPool() (*pool, error) {
 	for j, in := range m.jobs {
 		tasks += float64(laps[j]) * float64(len(in.reduced.Tasks))
 	}
-	if tasks > maxTasks {
-		return nil, fmt.Errorf("%v iterations of the jobs make %.2g tasks; lower policy.repeat.iterations to stay within %d", laps, tasks, maxTasks)
+	if tasks > MaxTasks {
+		return nil, fmt.Errorf("%v iterations of the jobs make %.2g tasks; lower policy.repeat.iterations to stay within %d", laps, tasks, MaxTasks)
 	}
 	pods := p.hardware()
 	p.graph.AddTask(engine.Task{})
@@ -89,8 +92,8 @@ func (m *jobsInstance) laps() []int {
 func (p *pool) hardware() *fabric.Pods {
 	s := p.m.s
 	all := &fabric.Pods{Copies: p.m.jobs[0].pods.Copies}
-	for pod, ports := range s.podPorts() {
-		row, number := pod/s.podsInRow(), pod%s.podsInRow()
+	for pod, ports := range s.PodPorts() {
+		row, number := pod/s.PodsInRow(), pod%s.PodsInRow()
 		name := fmt.Sprintf("pod %d", number)
 		if p.m.jobs[0].it.All {
 			name = fmt.Sprintf("pod %d.%d", row, number)

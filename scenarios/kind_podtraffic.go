@@ -1,12 +1,10 @@
 package scenarios
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"slices"
 
-	"sim/engine/units"
 	"sim/fabric"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
@@ -30,40 +28,16 @@ func podTrafficKind(name, doc string) *kind {
 	}}
 }
 
-// buildPodTraffic makes the instance of traffic on pods.
-func buildPodTraffic(ctx context.Context, s *Scenario) (*instance, error) {
-	in := &instance{s: s}
+// uniform are the pods of traffic, whose nodes are GPUs; in an all-to-all the GPUs of a pod do alike, and are one.
+func (s *Scenario) uniform() fabric.Uniform {
 	f := &s.Fabric
 	u := fabric.Uniform{
-		Pods: f.Pods, NodesPerPod: f.GPUsPerPod, GPUsPerNode: 1, Ports: f.PortsPerPod, PortRate: f.PortBandwidth, NICRate: units.Rate(f.NICBandwidth),
+		Pods: f.Pods, NodesPerPod: f.GPUsPerPod, GPUsPerNode: 1, Ports: f.PortsPerPod, PortRate: f.PortBandwidth, NICRate: f.NICBandwidth,
 	}
-	if s.Workload.Kind == allToAll { // in which the GPUs of a pod do alike
+	if s.Workload.Kind == allToAll {
 		u.NodesPerPod, u.GPUsPerNode = 1, f.GPUsPerPod
 	}
-	t, err := s.betweenPods(u)
-	if err != nil {
-		return nil, err
-	}
-	if in.graph, err = t.Graph(); err != nil {
-		return nil, err
-	}
-	for i := range in.graph.Tasks {
-		in.graph.Tasks[i].Flows = int32(u.GPUsPerNode * u.GPUsPerNode)
-	}
-	in.pods = u.New()
-	pods := in.pods.Pods
-	in.graph.Namer = func(id int32) string {
-		task := &in.graph.Tasks[id]
-		from, to := in.pods.Nodes[task.Src].Pod, in.pods.Nodes[task.Dst].Pod
-		if u.NodesPerPod == 1 {
-			return pods[from].Name + " to " + pods[to].Name
-		}
-		return fmt.Sprintf("GPU %d of %s to GPU %d of %s", int(task.Src)%u.NodesPerPod, pods[from].Name, int(task.Dst)%u.NodesPerPod, pods[to].Name)
-	}
-	if err := in.open(ctx); err != nil {
-		return nil, err
-	}
-	return in, in.compare(ctx)
+	return u
 }
 
 // betweenPods is the traffic between the nodes of pods.
@@ -110,10 +84,7 @@ func checkPodTraffic(c *checker) {
 // checkPodFlows holds what each pod exchanges against its ports, and what all of them do against time and packets.
 func (c *checker) checkPodFlows() {
 	s, f := c.s, &c.s.Fabric
-	u := fabric.Uniform{Pods: f.Pods, NodesPerPod: f.GPUsPerPod, GPUsPerNode: 1}
-	if s.Workload.Kind == allToAll {
-		u.NodesPerPod, u.GPUsPerNode = 1, f.GPUsPerPod
-	}
+	u := s.uniform()
 	t, err := s.betweenPods(u)
 	if err != nil {
 		what, want := wanted(err)
@@ -163,18 +134,4 @@ func (c *checker) checkPodFlows() {
 			}
 		}
 	}
-}
-
-// podTrafficWords says in a line what is exchanged between which pods.
-func (s *Scenario) podTrafficWords() string {
-	f := &s.Fabric
-	text := s.Workload.Kind
-	if s.Workload.Kind == allToAll {
-		text += fmt.Sprintf(" of %v", s.Workload.Message)
-	}
-	text += fmt.Sprintf(" on %s of %s, each with %s", plural(f.Pods, "pod"), plural(f.GPUsPerPod, "GPU"), s.portWords())
-	if s.Title != "" {
-		text = s.Title + ": " + text
-	}
-	return text
 }

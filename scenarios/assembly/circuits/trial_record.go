@@ -1,10 +1,9 @@
-package scenarios
+package circuits
 
 import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"sim/engine"
 	"sim/scenarios/result"
@@ -28,7 +27,7 @@ func (r *replay) record(row *result.Row, ends []engine.Time) {
 	}
 	m, lost := row.Metrics, len(ends)-len(makespan)
 	m["replay_plays"], m["replay_stalled"] = float64(len(ends)), float64(lost)
-	row.Labels["replay"] = r.in.s.replayWords()
+	row.Labels["replay"] = r.in.s.trialWords()
 	if undefined > 0 {
 		row.Labels["replay_nct_mean"] = fmt.Sprintf("in %d of %d plays, as the ideal fabric exposes no communication there", undefined, len(ends))
 	}
@@ -65,34 +64,4 @@ func quantile(v []float64, p float64) float64 {
 	v = slices.Sorted(slices.Values(v))
 	const slack = 1e-9 // 0.95 x 100 is 95
 	return v[max(0, int(math.Ceil(p*float64(len(v))-slack))-1)]
-}
-
-// replayWords says in a line what is perturbed.
-func (s *Scenario) replayWords() string {
-	k := &s.Replay
-	var parts []string
-	say := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
-	if k.ComputeJitter > 0 {
-		say("compute times varying by %.4g %%", 100*k.ComputeJitter)
-	}
-	if k.StageJitter > 0 {
-		say("stages varying by %.4g %%", 100*k.StageJitter)
-	}
-	if k.SlowReplica > 1 {
-		say("a replica %.4g times as slow", k.SlowReplica)
-	}
-	if k.LostCircuits > 0 {
-		when := "from the start"
-		if k.LostWhen == "random" {
-			when = "from a random time on"
-		}
-		say("%s dark %s", plural(k.LostCircuits, "circuit"), when)
-	}
-	if k.Sequence != s.Workload.Sequence {
-		say("%d tokens a sample", k.Sequence)
-	}
-	if len(parts) == 0 {
-		say("nothing that differs from the plan")
-	}
-	return fmt.Sprintf("%s with %s; %s priorities", plural(k.Seeds, "play"), strings.Join(parts, ", "), k.Priorities)
 }

@@ -1,4 +1,4 @@
-package scenarios
+package circuits
 
 import (
 	"cmp"
@@ -10,43 +10,16 @@ import (
 	"sim/scenarios/result"
 )
 
-// noDonor is the value of policy.donor where no other job lies in the pods.
-const noDonor = "none"
+// NoDonor is the value of policy.donor where no other job lies in the pods.
+const NoDonor = "none"
 
 // donorTies are the values of policy.donor_ties.
 var donorTies = map[string]topology.DonorTies{
 	"first": topology.FirstFound, "recipient": topology.BestForRecipient, "pareto": topology.BestOfAll,
 }
 
-// donors returns the names that policy.donor may have: the allocators that
-// save ports.
-func donors() []string {
-	names := []string{noDonor}
-	for _, r := range topology.Table {
-		if topology.SavesPorts(r.Name) {
-			names = append(names, r.Name)
-		}
-	}
-	return names
-}
-
-// hasDonor reports whether another job in the pods leaves ports to that of s.
-func (s *Scenario) hasDonor() bool { return s.Policy.Donor != "" && s.Policy.Donor != noDonor }
-
-// checkDonor holds that a second job like the scenario's can lie in its pods.
-func checkDonor(c *checker) {
-	if !c.OK("policy.donor") || !c.s.hasDonor() || len(c.s.Jobs) > 0 {
-		return
-	}
-	if len(c.s.Replicas) > 0 && c.OK("replica") {
-		c.Clash([]string{"policy.donor", "replica.0"}, "a donor is a job whose replicas are alike, and so is its recipient",
-			`leave out the unlike replicas, or set donor = "`+noDonor+`"`)
-	}
-	if c.s.Workload.ReplicaMode == "decomposed" && c.OK("workload.replicas") {
-		c.Clash([]string{"policy.donor", "workload.replicas"}, `does not go with replicas = "decomposed", which decides for unlike replicas one by one`,
-			`set replicas = "single" or "all"`)
-	}
-}
+// HasDonor reports whether another job in the pods leaves ports to the scenario's.
+func (a *Allocation) HasDonor() bool { return a.Donor != "" && a.Donor != NoDonor }
 
 // donation is what a second job leaves to the scenario's.
 type donation struct {

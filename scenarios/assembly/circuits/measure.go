@@ -1,12 +1,10 @@
-package scenarios
+package circuits
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"sim/engine"
-	"sim/engine/units"
 	"sim/policies/topology"
 	"sim/scenarios/result"
 )
@@ -188,66 +186,4 @@ func (in *instance) list(circuits []int) string {
 		column += len(item)
 	}
 	return b.String()
-}
-
-// Words says in a line what is run on what.
-func (s *Scenario) Words() string {
-	switch {
-	case s.routes():
-		return s.routedWords()
-	case s.plans():
-		return s.planWords()
-	case len(s.Jobs) > 0:
-		return s.jobsWords()
-	}
-	if s.podTraffic() {
-		return s.podTrafficWords()
-	}
-	return fmt.Sprintf("%s; %s a replica, each of %d GPUs with %s", s.trainingWords(), plural(s.PodsPerReplica(), "pod"), s.Fabric.GPUsPerPodPerReplica, s.portWords())
-}
-
-// trainingWords says in a line what is trained on how many GPUs.
-func (s *Scenario) trainingWords() string {
-	w := &s.Workload
-	parallel := fmt.Sprintf("TP %d, PP %d", w.TP, w.PP)
-	if w.Arch.Experts > 0 {
-		parallel += fmt.Sprintf(", EP %d", w.EP)
-	}
-	name := w.Arch.Name
-	if s.Title != "" {
-		name = s.Title
-	}
-	return fmt.Sprintf("%s on %d GPUs: %s, %s, %d micro-batches of %d tokens, %s", name, w.GPUs, parallel, plural(w.Replicas(), "replica"),
-		w.Microbatches, w.Sequence*w.Microbatch, w.Schedule)
-}
-
-// portWords says how many optical ports of which rate a pod has, and in which replicas these differ; of many, their range.
-func (s *Scenario) portWords() string {
-	f := &s.Fabric
-	text := fmt.Sprintf("%d optical ports of %v", f.PortsPerPod, f.PortBandwidth)
-	var others []string
-	ports, rates := []int{f.PortsPerPod}, []units.Rate{f.PortBandwidth}
-	for i := range s.Replicas {
-		r := &s.Replicas[i]
-		if r.PortsPerPod == f.PortsPerPod && r.PortBandwidth == f.PortBandwidth {
-			continue
-		}
-		others = append(others, fmt.Sprintf("replica %d with %d of %v", r.Index, r.PortsPerPod, r.PortBandwidth))
-		ports, rates = append(ports, r.PortsPerPod), append(rates, r.PortBandwidth)
-	}
-	switch {
-	case len(others) == 0:
-		return text
-	case len(others) <= mostNamed:
-		return text + ", but " + strings.Join(others, ", ")
-	}
-	return fmt.Sprintf("%s, but %d replicas with others (%d to %d ports, %v to %v)", text, len(others),
-		slices.Min(ports), slices.Max(ports), slices.Min(rates), slices.Max(rates))
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -1,0 +1,69 @@
+package circuits
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/engine"
+	"sim/scenarios/result"
+)
+
+func TestDrift(t *testing.T) {
+	laps := func(from, each engine.Time, n int) (out []lap) {
+		for k := range n {
+			out = append(out, lap{from + engine.Time(k)*each, from + engine.Time(k+1)*each})
+		}
+		return out
+	}
+	for _, c := range []struct {
+		of, cycles []lap
+		want       float64
+	}{
+		{laps(50, 100, 5), laps(0, 100, 9), 0},
+		{laps(0, 110, 2), laps(0, 100, 9), 0.1},
+		{laps(90, 110, 3), laps(0, 100, 9), 0.2}, // 0.9, 0, 0.1 of the cycle
+		{laps(0, 150, 2), laps(0, 100, 9), 0.5},
+	} {
+		if got := drift(c.of, c.cycles); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%v in %v: %v, want %v", c.of, c.cycles, got, c.want)
+		}
+	}
+}
+
+func TestAddSeries(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(name string) result.Series {
+			steps := map[float64]float64{}
+			for range rapid.IntRange(0, 6).Draw(t, "steps") {
+				steps[float64(rapid.IntRange(0, 9).Draw(t, "at"))] = float64(rapid.IntRange(0, 3).Draw(t, "value"))
+			}
+			s := result.Series{Name: name}
+			for _, at := range slices.Sorted(maps.Keys(steps)) {
+				s.TimeS, s.Value = append(s.TimeS, at), append(s.Value, steps[at])
+			}
+			return s
+		}
+		at := func(s result.Series, x float64) (v float64) {
+			for i := range s.TimeS {
+				if s.TimeS[i] <= x {
+					v = s.Value[i]
+				}
+			}
+			return v
+		}
+		a, b, c := draw("a"), draw("a"), draw("c")
+		sum := addSeries([]result.Series{a}, []result.Series{b, c})
+		if len(sum) != 2 || sum[0].Name != "a" || sum[1].Name != "c" {
+			t.Fatalf("%v", sum)
+		}
+		for x := -0.5; x < 10; x += 0.5 {
+			if got, want := at(sum[0], x), at(a, x)+at(b, x); got != want {
+				t.Fatalf("%v and %v make %v: %v at %v, want %v", a, b, sum[0], got, x, want)
+			}
+		}
+	})
+}

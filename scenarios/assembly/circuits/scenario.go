@@ -1,0 +1,129 @@
+// Package circuits assembles work on pods that circuits join: training, of one job or of several, and traffic. What it
+// leaves open is how many circuits there are between which pods, which allocators decide (policies/topology), of several
+// jobs arbiters. Decisions are made as fluid on the reduced graph and simulated on the complete one, as fluid or packet by
+// packet, and again under what was not planned for (trials).
+//
+// Scenarios that exist are sound: what their keys may be is checked in package scenarios.
+package circuits
+
+import (
+	"sim/engine/units"
+	"sim/fabric"
+	"sim/workloads/collective"
+	"sim/workloads/training"
+)
+
+// Scenario is work on pods, with what decides on their circuits.
+type Scenario struct {
+	Name, Title string
+	Seed        uint64
+	Workload    Workload
+	Fabric      OCSPods
+	Policy      Policy
+	Replicas    []Replica // those that differ from the rest, ordered by index
+	Jobs        []Job     // that share the pods; none where Workload is the only one
+	Replay      Replay
+	Level       string // "flow" or "packet"
+}
+
+// Workload is what is computed and moved: a training step, or traffic.
+type Workload struct {
+	training.Spec
+	Packet units.Bytes
+	// Traffic is between the nodes of Pods, and Words says what it is; nil of a training step.
+	Traffic func() (*collective.Traffic, error)
+	Pods    fabric.Uniform
+	Words   string
+}
+
+// Policy says which decisions are compared, and their options.
+type Policy struct {
+	Allocation
+	JointOptions
+}
+
+// Job is one of several jobs that share pods.
+type Job struct {
+	JobKeys
+	// Alone is the job by itself: workload and fabric, with the defaults of all else. Its pods are its blocks of stages, in
+	// order, and PortsPerPod all the ports of the shared ones.
+	Alone *Scenario
+}
+
+// PodsPerReplica returns the pods over which one replica is spread.
+func (s *Scenario) PodsPerReplica() int {
+	return s.Workload.PP * s.Workload.StageGPUs() / s.Fabric.GPUsPerPodPerReplica
+}
+
+// PodMap returns the pod of each block of stages where a replica has no map of
+// its own: block b in pod b, or the other way round if the fabric is reversed.
+func (s *Scenario) PodMap() []int {
+	m := make([]int, s.PodsPerReplica())
+	for b := range m {
+		m[b] = b
+		if s.Fabric.Reverse {
+			m[b] = len(m) - 1 - b
+		}
+	}
+	return m
+}
+
+// unlike reports whether some replica differs from the others.
+func (s *Scenario) unlike() bool { return len(s.Replicas) > 0 }
+
+// HalfRing reports whether one replica, flow by flow, would hold but half of
+// the ring of replicas: aggregated flows mirror the other half.
+func (s *Scenario) HalfRing() bool {
+	return s.Workload.Flows == "per-gpu" && s.Workload.Choices.Ring == "bidirectional" && s.Workload.Replicas() > 2
+}
+
+// Extent returns how much of the job is built.
+func (s *Scenario) Extent() training.Extent {
+	x := training.Extent{PerGPU: s.Workload.Flows == "per-gpu"}
+	switch s.Workload.ReplicaMode {
+	case "all", "decomposed":
+		x.All = true
+	case "auto":
+		x.All = s.unlike() || s.HalfRing()
+	}
+	if !x.All {
+		return x
+	}
+	x.Scale = make([]float64, s.Workload.Replicas())
+	for r := range x.Scale {
+		x.Scale[r] = s.replica(r).ComputeScale
+	}
+	return x
+}
+
+// replica returns the properties of replica r, those of the fabric where it
+// does not differ.
+func (s *Scenario) replica(r int) Replica {
+	for _, u := range s.Replicas {
+		if u.Index == r {
+			return u
+		}
+	}
+	return Replica{Index: r, ComputeScale: 1, PortBandwidth: s.Fabric.PortBandwidth, PortsPerPod: s.Fabric.PortsPerPod, PodMap: s.PodMap()}
+}
+
+// layout returns the hardware of the given replicas.
+func (s *Scenario) layout(replicas ...int) training.Layout {
+	l := training.Layout{GPUsPerPod: s.Fabric.GPUsPerPodPerReplica}
+	for _, r := range replicas {
+		u := s.replica(r)
+		nic := s.Fabric.NICBandwidth
+		if nic == s.Fabric.PortBandwidth {
+			// one rate for port and NIC is one technology: they go together
+			nic = u.PortBandwidth
+		}
+		l.Ports = append(l.Ports, u.PortsPerPod)
+		l.PortRate = append(l.PortRate, u.PortBandwidth)
+		l.NICRate = append(l.NICRate, units.Rate(nic))
+		l.PodMap = append(l.PodMap, u.PodMap)
+	}
+	return l
+}
+
+// traffic reports whether s is traffic, and no training.
+func (s *Scenario) traffic() bool { return s.Workload.Traffic != nil }

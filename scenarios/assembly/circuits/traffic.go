@@ -1,0 +1,35 @@
+package circuits
+
+import (
+	"context"
+	"fmt"
+)
+
+// buildPodTraffic makes the instance of traffic on pods.
+func buildPodTraffic(ctx context.Context, s *Scenario) (*instance, error) {
+	in, u := &instance{s: s}, s.Workload.Pods
+	t, err := s.Workload.Traffic()
+	if err != nil {
+		return nil, err
+	}
+	if in.graph, err = t.Graph(); err != nil {
+		return nil, err
+	}
+	for i := range in.graph.Tasks {
+		in.graph.Tasks[i].Flows = int32(u.GPUsPerNode * u.GPUsPerNode)
+	}
+	in.pods = u.New()
+	pods := in.pods.Pods
+	in.graph.Namer = func(id int32) string {
+		task := &in.graph.Tasks[id]
+		from, to := in.pods.Nodes[task.Src].Pod, in.pods.Nodes[task.Dst].Pod
+		if u.NodesPerPod == 1 {
+			return pods[from].Name + " to " + pods[to].Name
+		}
+		return fmt.Sprintf("GPU %d of %s to GPU %d of %s", int(task.Src)%u.NodesPerPod, pods[from].Name, int(task.Dst)%u.NodesPerPod, pods[to].Name)
+	}
+	if err := in.open(ctx); err != nil {
+		return nil, err
+	}
+	return in, in.compare(ctx)
+}

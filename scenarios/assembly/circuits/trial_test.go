@@ -1,0 +1,269 @@
+package circuits
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"sim/engine"
+	"sim/engine/flow"
+	"sim/scenarios/result"
+	"sim/workloads/training"
+)
+
+// gpt7b is the scenario that is shipped under that name, with trials as replay says.
+func gpt7b(t testing.TB, replay Replay) *Scenario {
+	t.Helper()
+	arch, ok := training.Model("gpt-7b")
+	if !ok {
+		t.Fatal("no such model")
+	}
+	spec := training.Spec{
+		Arch: arch, Sequence: 4096, Microbatch: 1, Microbatches: 8, TP: 2, PP: 4, EP: 1, ETP: 1, GPUs: 16,
+		Schedule: training.OneFOneB, Chunks: 1, ReplicaMode: "auto", Flows: "aggregated",
+	}
+	spec.Choices = spec.Defaults().Choices
+	spec.Choices.EffectiveTFLOPS = arch.EffectiveTFLOPS
+	replay.Sequence, replay.SlowReplica, replay.SlowReplicaIndex = spec.Sequence, max(1, replay.SlowReplica), -1
+	search := SearchOptions{MaxEvaluations: 20_000}
+	return &Scenario{
+		Seed: 1, Workload: Workload{Spec: spec}, Level: "flow", Replay: replay,
+		Fabric: OCSPods{GPUsPerPodPerReplica: 4, PortBandwidth: 400e9, PortsPerPod: 4, NICBandwidth: 400e9},
+		Policy: Policy{Allocation: Allocation{PortEvaluations: 10_000, Donor: NoDonor, DeltaTopo: search, DeltaJoint: search}},
+	}
+}
+
+// built returns the plan of a scenario with its trials.
+func built(t testing.TB, s *Scenario) *instance {
+	t.Helper()
+	sys, err := New(context.Background(), s, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sys.(*instance)
+}
+
+// decided returns what an allocator decides on in.
+func (in *instance) decided(t testing.TB, policy string) *decided {
+	t.Helper()
+	a, err := in.Decide(context.Background(), policy, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.(*decided)
+}
+
+// TestReplayAgainstRun plays again by flow.Run, on a graph that has the
+// durations of the play and a network lit with what circuits are left, or that
+// loses them in mid-run: circuits, service and times are all that counts.
+func TestReplayAgainstRun(t *testing.T) {
+	for _, when := range []string{"start", "random"} {
+		in := built(t, gpt7b(t, Replay{Seeds: 40, ComputeJitter: 0.2, StageJitter: 0.1, SlowReplica: 1.1, LostCircuits: 3, LostWhen: when, Priorities: "clairvoyant"}))
+		r := in.replay
+		circuits, err := r.spread([]int{2, 2, 2}[:len(in.optical.Bundles)])
+		if err != nil {
+			t.Fatal(err)
+		}
+		stalls := 0
+		for _, service := range []flow.Service{flow.MaxMin, flow.LevelPriority, flow.TailPriority} {
+			got, err := r.play(context.Background(), circuits, service, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			planned := r.run(t, in.decidedDurations(), circuits, nil, service)
+			for i, c := range got {
+				d := make([]engine.Time, len(r.it.Graph.Tasks))
+				if err := r.it.Durations(r.perturb, r.seeds[i], d); err != nil {
+					t.Fatal(err)
+				}
+				lost := lose(circuits, 3, r.seeds[i])
+				for k := range lost {
+					if lost[k].when *= float64(planned); when == "start" {
+						lost[k].when = 0
+					}
+				}
+				if want := r.run(t, d, circuits, lost, service); c != want {
+					t.Errorf("%s, %v, play %d: %v, flow.Run has %v", when, service, i, c, want)
+				}
+				if c == stalled {
+					stalls++
+				}
+			}
+		}
+		if stalls == 0 || stalls == 3*len(r.seeds) {
+			t.Errorf("%s: %d of %d plays stall, want some", when, stalls, 3*len(r.seeds))
+		}
+	}
+}
+
+// decidedDurations are the planned durations of what is replayed.
+func (in *instance) decidedDurations() []engine.Time {
+	d := make([]engine.Time, len(in.replay.it.Graph.Tasks))
+	for i := range d {
+		d[i] = in.replay.it.Graph.Tasks[i].Duration
+	}
+	return d
+}
+
+// run plays by flow.Run. Circuits that are lost at time 0 are not lit at all.
+func (r *replay) run(t *testing.T, d []engine.Time, circuits []int, lost []circuit, service flow.Service) engine.Time {
+	t.Helper()
+	g := *r.it.Graph
+	g.Tasks = slices.Clone(g.Tasks)
+	for i := range d {
+		g.Tasks[i].Duration = d[i]
+	}
+	left := slices.Clone(circuits)
+	for _, c := range lost {
+		if c.when == 0 {
+			left[c.bundle]--
+		}
+	}
+	n, err := r.optical.Light(left)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(lost, func(a, b circuit) int { return int(a.when) - int(b.when) })
+	for _, c := range lost {
+		if c.when == 0 {
+			continue
+		}
+		left[c.bundle]--
+		b := r.optical.Bundles[c.bundle]
+		for _, l := range b.Links {
+			n.Changes = append(n.Changes, engine.Change{At: engine.Time(c.when), Link: l, Rate: float64(left[c.bundle]) * float64(b.Rate)})
+		}
+	}
+	trace, err := flow.Run(t.Context(), &g, n, r.optical.Routes, flow.Options{Service: service})
+	switch {
+	case errors.Is(err, flow.ErrStalled):
+		return stalled
+	case err != nil:
+		t.Fatal(err)
+	}
+	return trace.Makespan
+}
+
+// TestPriorities: nominal priorities are those of the plan, whatever a play
+// turns out to be, clairvoyant ones those of the play. Ranks of the planned tails, given to the tasks as fixed
+// priorities, rule as TailPriority with these tails does.
+func TestPriorities(t *testing.T) {
+	s := gpt7b(t, Replay{Seeds: 30, ComputeJitter: 0.5, Priorities: "nominal"})
+	w := &s.Workload
+	w.Sequence, s.Replay.Sequence, w.Schedule, w.Chunks = 1024, 1024, training.Interleaved, 4
+	in := built(t, s)
+	r := in.replay
+	circuits, err := r.spread(in.decided(t, "iter-halve").Circuits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := r.play(context.Background(), circuits, flow.TailPriority, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := r.circuits.Clone()
+	r.light(e, circuits)
+	tail := e.Spans().Tail
+	sorted := slices.Compact(slices.Sorted(slices.Values(tail)))
+	ranked := *r.it
+	g := *r.it.Graph
+	g.Tasks = slices.Clone(g.Tasks)
+	for i := range g.Tasks {
+		rank, _ := slices.BinarySearch(sorted, tail[i])
+		g.Tasks[i].Priority = int64(rank)
+	}
+	ranked.Graph = &g
+	other := &replay{in: in, it: &ranked, optical: r.optical}
+	in.s.Replay.Priorities = "clairvoyant"
+	known, err := r.play(context.Background(), circuits, flow.TailPriority, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	differ := 0
+	for i, c := range got {
+		d := make([]engine.Time, len(g.Tasks))
+		if err := r.it.Durations(r.perturb, r.seeds[i], d); err != nil {
+			t.Fatal(err)
+		}
+		if want := other.run(t, d, circuits, nil, flow.FixedPriority); c != want {
+			t.Errorf("play %d: %v, by ranks %v", i, c, want)
+		}
+		if want := r.run(t, d, circuits, nil, flow.TailPriority); known[i] != want {
+			t.Errorf("play %d, known in advance: %v, flow.Run has %v", i, known[i], want)
+		}
+		if c != known[i] {
+			differ++
+		}
+	}
+	if differ == 0 {
+		t.Error("knowing the times changes no play: nothing is tested")
+	}
+}
+
+// TestStalledPlays: plays in which a bundle loses its last circuit are counted
+// and left out, and the others say which plays they are.
+func TestStalledPlays(t *testing.T) {
+	const plays = 60
+	in := built(t, gpt7b(t, Replay{Seeds: plays, LostCircuits: 2, LostWhen: "start", Priorities: "nominal"}))
+	d := in.decided(t, "delta-joint")
+	x, err := in.replay.spread(d.Circuits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ended []float64
+	for i := range plays {
+		left, dark := slices.Clone(x), false
+		for _, c := range lose(x, 2, in.replay.seeds[i]) {
+			left[c.bundle]--
+			dark = dark || left[c.bundle] == 0
+		}
+		if !dark {
+			ended = append(ended, float64(i))
+		}
+	}
+	if m := d.row.Metrics; m["replay_plays"] != plays || m["replay_stalled"] != float64(plays-len(ended)) || len(ended) == plays || len(ended) == 0 {
+		t.Errorf("%v of %v plays stall, want %d", m["replay_stalled"], m["replay_plays"], plays-len(ended))
+	}
+	if s := d.row.Samples; !slices.Equal(s["play"], ended) || len(s["nct"]) != len(ended) || len(s["makespan_s"]) != len(ended) {
+		t.Errorf("plays %v, %d NCTs and %d makespans, want plays %v", s["play"], len(s["nct"]), len(s["makespan_s"]), ended)
+	}
+	lit := litIn(x)
+	all := built(t, gpt7b(t, Replay{Seeds: 3, LostCircuits: lit, LostWhen: "start", Priorities: "nominal"})).decided(t, "delta-joint").row
+	if all.Metrics["replay_stalled"] != 3 || all.Samples != nil || all.Labels["replay_nct_mean"] == "" {
+		t.Errorf("without circuits: %v, samples %v, labels %v", all.Metrics, all.Samples, all.Labels)
+	}
+}
+
+// TestReplayInterrupted: an interrupt ends a replay, and leaves nothing half
+// done.
+func TestReplayInterrupted(t *testing.T) {
+	in := built(t, gpt7b(t, Replay{Seeds: 20, ComputeJitter: 0.1, Priorities: "nominal"}))
+	plain := built(t, gpt7b(t, Replay{}))
+	d := plain.decided(t, "iter-halve")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	row := result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}
+	if err := in.replay.measure(ctx, d.Decision, &row, 2); err != context.Canceled || len(row.Metrics) > 0 {
+		t.Errorf("got %v and %v, want %v", err, row.Metrics, context.Canceled)
+	}
+	if err := in.replay.measure(context.Background(), d.Decision, &row, 2); err != nil || len(row.Samples["nct"]) != 20 {
+		t.Errorf("afterwards %v, %d plays", err, len(row.Samples["nct"]))
+	}
+}
+
+// TestQuantile: the nearest rank.
+func TestQuantile(t *testing.T) {
+	v := make([]float64, 100)
+	for i := range v {
+		v[i] = float64(100 - i)
+	}
+	for p, want := range map[float64]float64{0.5: 50, 0.95: 95, 0.99: 99, 0.001: 1, 1: 100, 0.951: 96} {
+		if got := quantile(v, p); got != want {
+			t.Errorf("%v of 1 to 100 is %v, want %v", p, got, want)
+		}
+	}
+	if got := quantile([]float64{3}, 0.5); got != 3 {
+		t.Errorf("of one value: %v", got)
+	}
+}

@@ -1,0 +1,114 @@
+package circuits
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"sim/engine/units"
+	"sim/scenarios/assembly"
+)
+
+// Words says in a line what is run on what.
+func (s *Scenario) Words() string {
+	switch {
+	case len(s.Jobs) > 0:
+		return s.jobsWords()
+	case s.traffic():
+		return s.trafficWords()
+	}
+	return fmt.Sprintf("%s; %s a replica, each of %d GPUs with %s", s.Workload.Spec.Words(s.Title), assembly.Plural(s.PodsPerReplica(), "pod"), s.Fabric.GPUsPerPodPerReplica, s.portWords())
+}
+
+// portWords says how many optical ports of which rate a pod has, and in which replicas these differ; of many, their range.
+func (s *Scenario) portWords() string {
+	f := &s.Fabric
+	text := fmt.Sprintf("%d optical ports of %v", f.PortsPerPod, f.PortBandwidth)
+	var others []string
+	ports, rates := []int{f.PortsPerPod}, []units.Rate{f.PortBandwidth}
+	for i := range s.Replicas {
+		r := &s.Replicas[i]
+		if r.PortsPerPod == f.PortsPerPod && r.PortBandwidth == f.PortBandwidth {
+			continue
+		}
+		others = append(others, fmt.Sprintf("replica %d with %d of %v", r.Index, r.PortsPerPod, r.PortBandwidth))
+		ports, rates = append(ports, r.PortsPerPod), append(rates, r.PortBandwidth)
+	}
+	switch {
+	case len(others) == 0:
+		return text
+	case len(others) <= assembly.MostNamed:
+		return text + ", but " + strings.Join(others, ", ")
+	}
+	return fmt.Sprintf("%s, but %d replicas with others (%d to %d ports, %v to %v)", text, len(others),
+		slices.Min(ports), slices.Max(ports), slices.Min(rates), slices.Max(rates))
+}
+
+// trafficWords says in a line what is exchanged between which pods.
+func (s *Scenario) trafficWords() string {
+	f := &s.Fabric
+	text := s.Workload.Words + fmt.Sprintf(" on %s of %s, each with %s", assembly.Plural(f.Pods, "pod"), assembly.Plural(f.GPUsPerPod, "GPU"), s.portWords())
+	if s.Title != "" {
+		text = s.Title + ": " + text
+	}
+	return text
+}
+
+// jobsWords says in a line which jobs are run on what.
+func (s *Scenario) jobsWords() string {
+	total := 0
+	var jobs []string
+	for i := range s.Jobs {
+		job := &s.Jobs[i]
+		w, f := &job.Alone.Workload, &job.Alone.Fabric
+		total += w.GPUs
+		model := w.Arch.Name
+		if model == "" {
+			model = "a model"
+		}
+		jobs = append(jobs, fmt.Sprintf("%s (%s on %d GPUs: %s in %s each, %d GPUs in each)", job.Name, model, w.GPUs,
+			assembly.Plural(w.Replicas(), "replica"), assembly.Plural(len(job.Pods), "pod"), f.GPUsPerPodPerReplica))
+	}
+	name := assembly.Plural(len(s.Jobs), "job")
+	if s.Title != "" {
+		name = s.Title
+	}
+	ports := s.PodPorts()
+	used := slices.DeleteFunc(slices.Clone(ports), func(n int) bool { return n == 0 })
+	most, least := slices.Max(used), slices.Min(used)
+	each := fmt.Sprint(most)
+	if least < most {
+		each = fmt.Sprintf("%d to %d", least, most)
+	}
+	return fmt.Sprintf("%s on %d GPUs: %s; %s optical ports of %v a pod for all of them", name, total, strings.Join(jobs, ", "), each, s.Fabric.PortBandwidth)
+}
+
+// trialWords says in a line what is perturbed.
+func (s *Scenario) trialWords() string {
+	k := &s.Replay
+	var parts []string
+	say := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	if k.ComputeJitter > 0 {
+		say("compute times varying by %.4g %%", 100*k.ComputeJitter)
+	}
+	if k.StageJitter > 0 {
+		say("stages varying by %.4g %%", 100*k.StageJitter)
+	}
+	if k.SlowReplica > 1 {
+		say("a replica %.4g times as slow", k.SlowReplica)
+	}
+	if k.LostCircuits > 0 {
+		when := "from the start"
+		if k.LostWhen == "random" {
+			when = "from a random time on"
+		}
+		say("%s dark %s", assembly.Plural(k.LostCircuits, "circuit"), when)
+	}
+	if k.Sequence != s.Workload.Sequence {
+		say("%d tokens a sample", k.Sequence)
+	}
+	if len(parts) == 0 {
+		say("nothing that differs from the plan")
+	}
+	return fmt.Sprintf("%s with %s; %s priorities", assembly.Plural(k.Seeds, "play"), strings.Join(parts, ", "), k.Priorities)
+}

@@ -1,0 +1,33 @@
+package scenarios
+
+import (
+	"sim/policies/topology"
+	"sim/scenarios/assembly/circuits"
+)
+
+// donors returns the names that policy.donor may have: the allocators that
+// save ports.
+func donors() []string {
+	names := []string{circuits.NoDonor}
+	for _, r := range topology.Table {
+		if topology.SavesPorts(r.Name) {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
+
+// checkDonor holds that a second job like the scenario's can lie in its pods.
+func checkDonor(c *checker) {
+	if !c.OK("policy.donor") || !c.s.Policy.HasDonor() || len(c.s.Jobs) > 0 {
+		return
+	}
+	if len(c.s.Replicas) > 0 && c.OK("replica") {
+		c.Clash([]string{"policy.donor", "replica.0"}, "a donor is a job whose replicas are alike, and so is its recipient",
+			`leave out the unlike replicas, or set donor = "`+circuits.NoDonor+`"`)
+	}
+	if c.s.Workload.ReplicaMode == "decomposed" && c.OK("workload.replicas") {
+		c.Clash([]string{"policy.donor", "workload.replicas"}, `does not go with replicas = "decomposed", which decides for unlike replicas one by one`,
+			`set replicas = "single" or "all"`)
+	}
+}

@@ -1,0 +1,36 @@
+package scenarios
+
+import (
+	"fmt"
+
+	"sim/scenarios/assembly/circuits"
+	"sim/workloads/collective"
+)
+
+// pods returns s, which is of pods, as what decides on circuits takes it.
+func (s *Scenario) pods() *circuits.Scenario {
+	out := &circuits.Scenario{
+		Name: s.Name, Title: s.Title, Seed: s.Seed, Fabric: s.Fabric.OCSPods, Replicas: s.Replicas, Replay: s.Replay, Level: s.Engine.Level,
+		Workload: circuits.Workload{Spec: s.Workload.Spec, Packet: s.Workload.Packet},
+		Policy:   circuits.Policy{Allocation: s.Policy.Allocation, JointOptions: s.Policy.JointOptions},
+	}
+	for i := range s.Jobs {
+		job := circuits.Job{JobKeys: s.Jobs[i].JobKeys}
+		if s.Jobs[i].Scenario != nil {
+			job.Alone = s.Jobs[i].Scenario.pods()
+		}
+		out.Jobs = append(out.Jobs, job)
+	}
+	if s.podTraffic() {
+		u := s.uniform()
+		out.Workload.Pods, out.Workload.Words = u, s.Workload.Kind
+		if s.Workload.Kind == allToAll {
+			out.Workload.Words += fmt.Sprintf(" of %v", s.Workload.Message)
+		}
+		out.Workload.Traffic = func() (*collective.Traffic, error) { return s.betweenPods(u) }
+	}
+	return out
+}
+
+// PodsPerReplica returns the pods over which one replica is spread.
+func (s *Scenario) PodsPerReplica() int { return s.pods().PodsPerReplica() }
