@@ -241,7 +241,7 @@ func (b *barChart) makeRoom(a *plot.Axis, lo, hi, height float64) {
 	used := 1 - min(float64(b.note.length+7)/height, 0.45) // of the height, by bars
 	switch {
 	case b.v.spec.LogY:
-		a.Max = max(a.Max, a.Min*math.Pow(hi/a.Min, 1/used))
+		a.Max = max(a.Max, min(a.Min*math.Pow(hi/a.Min, 1/used), math.MaxFloat64))
 	case lo < b.base: // bars that hang have their numbers below
 		top, room := max(hi, b.base), 1-used
 		a.Max = max(a.Max, top+(top-lo)*room/max(2*used-1, 0.1))
