@@ -96,11 +96,7 @@ func foldLinks(n *Network, w *Walks, orbit []int32) (small *Network, alike int32
 
 // firstOf returns the first flow of each class, -1 where there is none, and the number of its flows.
 func firstOf(w *Walks, flows int) (first, count []int32) {
-	classes := len(w.Start)
-	if w.First != nil {
-		classes = len(w.First) - 1
-	}
-	first, count = slices.Repeat([]int32{-1}, classes), make([]int32, classes)
+	first, count = slices.Repeat([]int32{-1}, w.classes()), make([]int32, w.classes())
 	for f := range int32(flows) {
 		c := w.ClassOf(f)
 		if count[c]++; first[c] < 0 {

@@ -60,6 +60,13 @@ func (w *Walks) ClassOf(flow int32) int32 {
 	return w.Class[flow]
 }
 
+func (w *Walks) classes() int {
+	if w.First == nil {
+		return len(w.Start)
+	}
+	return len(w.First) - 1
+}
+
 // Of returns the first and one past the last path of a class.
 func (w *Walks) Of(class int32) (first, end int32) {
 	if w.First == nil {
@@ -130,10 +137,7 @@ func (w *Walks) Check(ctx context.Context, n *Network, flows []Flow) error {
 	if k := len(w.Step); k > 0 && w.Step[k-1] != Arrived {
 		return fmt.Errorf("engine: the last path has no end")
 	}
-	classes := len(w.Start)
-	if w.First != nil {
-		classes = len(w.First) - 1
-	}
+	classes := w.classes()
 	if w.Class == nil && len(flows) != classes || w.Class != nil && len(w.Class) != len(flows) || w.Share != nil && len(w.Share) != len(w.Start) {
 		return fmt.Errorf("engine: %d flows have paths of %d classes, and %d shares for %d paths", len(flows), classes, len(w.Share), len(w.Start))
 	}

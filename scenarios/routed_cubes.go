@@ -80,7 +80,7 @@ func (l *Links) join(t *torus.Torus) (*joined, error) {
 
 // metrics tells what the switches do.
 func (j *joined) metrics(m map[string]float64) {
-	m["optical_connections"], m["switch_commands"], m["switch_s"] = float64(len(j.connections)), float64(j.commands.Count()), j.seconds
+	m["optical_connections"], m["switch_commands"], m["switch_s"] = float64(len(j.connections)), float64(len(j.commands.Make)), j.seconds
 }
 
 // file lists the connections: which are made, undone, or there already.

@@ -172,15 +172,7 @@ func (b *bounds) longestFirst(z *sim, uses []int32, capacity float64, head []flo
 			k++
 		}
 		z.work += 4 * len(open) // it sorts them
-		slices.SortFunc(open, func(x, y job) int {
-			switch {
-			case x.left > y.left:
-				return -1
-			case x.left < y.left:
-				return 1
-			}
-			return 0
-		})
+		slices.SortFunc(open, func(x, y job) int { return cmp.Compare(y.left, x.left) })
 		step := math.Inf(1)
 		if k < len(uses) {
 			step = head[z.useTask[uses[k]]] - now

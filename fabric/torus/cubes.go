@@ -158,9 +158,6 @@ type Commands struct {
 	Undo, Make []Connection
 }
 
-// Count returns the number of connections to make.
-func (c *Commands) Count() int { return len(c.Make) }
-
 // Connect makes what a job's torus lacks: steps 3 and 4 of Sec. 3.4.1. Connections that are there already are left
 // alone; others of the same ports are undone. What switches that are down would connect, the torus lacks (Sec. 4.2). It
 // returns how long that takes: nothing where nothing is to be made. It fails, with ErrPorts, on cubes that are there
@@ -179,7 +176,7 @@ func (p *Pod) Connect(job string, t *Torus, cubes []int) (*Commands, engine.Time
 	for _, k := range cubes {
 		p.owner[k] = job
 	}
-	if c.Count() == 0 {
+	if len(c.Make) == 0 {
 		return c, 0, nil
 	}
 	return c, p.SwitchTime, nil

@@ -38,15 +38,15 @@ func TestConnect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Count() != 384 || len(c.Undo) != 0 || took != 10*engine.Millisecond {
-		t.Errorf("%d made, %d undone, %v; want 384, 0, 10 ms", c.Count(), len(c.Undo), took)
+	if len(c.Make) != 384 || len(c.Undo) != 0 || took != 10*engine.Millisecond {
+		t.Errorf("%d made, %d undone, %v; want 384, 0, 10 ms", len(c.Make), len(c.Undo), took)
 	}
 	for s, n := range perSwitch(c.Make) {
 		if n != 8 {
 			t.Errorf("switch %d makes %d connections, want 8", s, n)
 		}
 	}
-	if c, took, err = p.Connect("a", o, cubes); err != nil || c.Count() != 0 || len(c.Undo) != 0 || took != 0 {
+	if c, took, err = p.Connect("a", o, cubes); err != nil || len(c.Make) != 0 || len(c.Undo) != 0 || took != 0 {
 		t.Errorf("the same again: %+v, %v, %v", c, took, err)
 	}
 }
@@ -63,8 +63,8 @@ func TestTwist(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := perSwitch(c.Make); c.Count() != 2*Faces*2 || len(c.Undo) != c.Count() || slices.Max(n[2*Faces:]) != 0 {
-			t.Errorf("to %s: %d made, %d undone, %v; want 64 of x and y", twist, c.Count(), len(c.Undo), n)
+		if n := perSwitch(c.Make); len(c.Make) != 2*Faces*2 || len(c.Undo) != len(c.Make) || slices.Max(n[2*Faces:]) != 0 {
+			t.Errorf("to %s: %d made, %d undone, %v; want 64 of x and y", twist, len(c.Make), len(c.Undo), n)
 		}
 	}
 }
@@ -86,8 +86,8 @@ func TestShapes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if made.Count() != Switches*n {
-			t.Errorf("%s %s: %d connections, want %d", o, c.twist, made.Count(), Switches*n)
+		if len(made.Make) != Switches*n {
+			t.Errorf("%s %s: %d connections, want %d", o, c.twist, len(made.Make), Switches*n)
 		}
 		ports := map[Connection]bool{} // of each switch and cube: once out, once in
 		for _, m := range made.Make {

@@ -89,11 +89,6 @@ func (t *Torus) MachineOf(node int32) int {
 	return n
 }
 
-// machines returns the number of machines.
-func (t *Torus) machines() int {
-	return t.MachineOf(int32(t.nodes)-1) + 1
-}
-
 // Health returns the state of every part under faults. It fails, with ErrFault, on parts that there are not.
 func (t *Torus) Health(f Faults) (*Health, error) {
 	links := t.Links()
@@ -106,9 +101,10 @@ func (t *Torus) Health(f Faults) (*Health, error) {
 			return nil, fmt.Errorf("%w: switch %s", ErrFault, s)
 		}
 	}
+	last := t.MachineOf(int32(t.nodes) - 1)
 	for _, m := range f.Machines {
-		if m < 0 || m >= t.machines() {
-			return nil, fmt.Errorf("%w: machine %d; %s has 0 to %d", ErrFault, m, t, t.machines()-1)
+		if m < 0 || m > last {
+			return nil, fmt.Errorf("%w: machine %d; %s has 0 to %d", ErrFault, m, t, last)
 		}
 	}
 	for _, c := range f.Chips {
