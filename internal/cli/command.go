@@ -200,6 +200,7 @@ func (c *command) app() *cli.App {
 			c.listCommand(),
 			c.versionCommand(),
 			c.completionCommand(),
+			c.manCommand(),
 			c.completeCommand(),
 		},
 	}

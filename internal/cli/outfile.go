@@ -45,7 +45,7 @@ func createFileAt(path, place string, read []string) (*outFile, error) {
 		o.pending, err = result.CreatePending(place)
 	}
 	if err != nil {
-		return nil, &result.PlaceError{Path: path, Why: "cannot be written: " + result.Reason(err)}
+		return nil, result.Unwritable(path, err)
 	}
 	return o, nil
 }

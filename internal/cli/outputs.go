@@ -80,7 +80,7 @@ func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, d
 		return err
 	}
 	if o.made, err = result.MakeAll(at); err != nil {
-		return &result.PlaceError{Path: flags.routesOut, Why: "cannot be written: " + result.Reason(err)}
+		return result.Unwritable(flags.routesOut, err)
 	}
 	o.routes = map[string]routeFiles{}
 	for _, router := range s.PolicyNames() {

@@ -151,7 +151,7 @@ func (c *command) plot(cc *cli.Context) error {
 		if cc.Context.Err() != nil {
 			return cc.Context.Err()
 		}
-		return &result.PlaceError{Path: dir, Why: "cannot be written: " + result.Reason(err)}
+		return result.Unwritable(dir, err)
 	}
 	for _, f := range figs {
 		for _, format := range flags.formats {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 
 	"github.com/urfave/cli/v2"
@@ -19,6 +20,23 @@ func (c *command) versionCommand() *cli.Command {
 			}
 			_, err := fmt.Fprintf(c.stdout, "sim %s (revision %s, %s %s/%s)\n",
 				result.Version, result.Revision(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	}
+}
+
+// manCommand prints the manual that the flags and descriptions of all commands make.
+func (c *command) manCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "man",
+		Usage:       "print the manual page",
+		Description: "sim man > /usr/local/share/man/man1/sim.1",
+		Action: func(cc *cli.Context) error {
+			page, err := cc.App.ToManWithSection(1)
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(c.stdout, page)
 			return err
 		},
 	}

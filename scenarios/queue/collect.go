@@ -149,8 +149,8 @@ func (c *collector) read(ctx context.Context, m *jetstream.RawStreamMsg) (*colle
 		return o, nil // it was removed meanwhile
 	case errors.Is(err, errDamaged):
 	case errors.Is(err, errTooLarge):
-		if r := firstKey(data); r != "" {
-			o.results = []Result{*tooLarge(r)}
+		if info.Description != "" {
+			o.results = []Result{*tooLarge(info.Description)}
 			return o, nil
 		}
 	case err != nil:
@@ -178,8 +178,7 @@ func (c *collector) message(ctx context.Context, at uint64, subject string) (*je
 }
 
 // content reads an object, chunk by chunk. (ObjectStore.Get makes a consumer for
-// each object, which costs twice as much.) Of one that is too large it returns the
-// beginning, with errTooLarge.
+// each object, which costs twice as much.)
 func (c *collector) content(ctx context.Context, info *jetstream.ObjectInfo) ([]byte, error) {
 	var data []byte
 	at := uint64(1)
@@ -195,7 +194,7 @@ func (c *collector) content(ctx context.Context, info *jetstream.ObjectInfo) ([]
 			data = append(data, m.Data...)
 		}
 		if len(data) > mostBundle {
-			return data[:bundleHead], errTooLarge
+			return nil, errTooLarge
 		}
 	}
 	if sum := sha256.Sum256(data); info.Digest != digestKind+base64.URLEncoding.EncodeToString(sum[:]) {

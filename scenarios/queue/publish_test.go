@@ -65,7 +65,7 @@ func TestResultsAreThere(t *testing.T) {
 		for _, i := range is {
 			rs = append(rs, &Result{Key: key(i), Data: fmt.Append(nil, "result of ", string(payload(i)))})
 		}
-		if err := saver.put(context.Background(), placeOf("1", "n"), encodeBundle(rs)); err != nil {
+		if err := saver.put(context.Background(), placeOf("1", "n"), rs); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -127,7 +127,7 @@ func TestObjects(t *testing.T) {
 	saver := newSaver(&worker{l: l})
 	for _, size := range []int{1, chunkBytes, chunkBytes + 1, 20*chunkBytes + 7} {
 		data := bytes.Repeat([]byte("0123456789abcde"), size/15+1)[:size]
-		if err := saver.put(ctx, p, data); err != nil {
+		if err := saver.object(ctx, p, "", data); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := store.PutBytes(ctx, fmt.Sprint("of others ", size), data); err != nil {
@@ -185,7 +185,7 @@ func TestCollector(t *testing.T) {
 	time.Sleep(100 * time.Millisecond) // let it fall asleep
 	saver := newSaver(&worker{l: l})
 	for i := range 2 {
-		if err := saver.put(ctx, p, encodeBundle([]*Result{{Key: key(i)}})); err != nil {
+		if err := saver.put(ctx, p, []*Result{{Key: key(i)}}); err != nil {
 			t.Fatal(err)
 		}
 		o := <-c.out

@@ -41,12 +41,12 @@ func Bytes(b []byte) func() ([]byte, error) {
 
 // Result is what came of an item.
 type Result struct {
-	Key  string
-	Data []byte // what was returned for it; nil if it failed
+	Key  string `json:"key"`
+	Data []byte `json:"data,omitempty"` // what was returned for it; nil if it failed
 	// Failed says why there is no result, in one line; "" means that there is one.
-	Failed string
+	Failed string `json:"failed,omitempty"`
 	// Always: it fails each time, whoever runs it; trying again does not help.
-	Always bool
+	Always bool `json:"always,omitempty"`
 }
 
 // MaxResult is the largest result of an item, in bytes. The largest that sim has are those of a hundred thousand trials, of

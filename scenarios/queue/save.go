@@ -149,9 +149,8 @@ func (s *saver) store(ctx context.Context, rs []saved) error {
 	for i, r := range rs {
 		results[i] = r.r
 	}
-	data := encodeBundle(results)
 	for {
-		err := s.put(ctx, rs[0].t.place, data)
+		err := s.put(ctx, rs[0].t.place, results)
 		if err == nil {
 			break
 		}
@@ -172,11 +171,20 @@ func (s *saver) store(ctx context.Context, rs []saved) error {
 	return nil
 }
 
-// put stores an object as jetstream.ObjectStore.Put does: its chunks and then
+// put stores results as an object.
+func (s *saver) put(ctx context.Context, p place, results []*Result) error {
+	data, err := json.Marshal(results)
+	if err != nil {
+		return err
+	}
+	return s.object(ctx, p, results[0].Key, data)
+}
+
+// object stores an object as jetstream.ObjectStore.Put does: its chunks and then
 // its description, without which it is not there. It saves Put's question
 // whether the name is taken; and Put, of nats.go 1.55, leaves a goroutine behind
 // now and then.
-func (s *saver) put(ctx context.Context, p place, data []byte) error {
+func (s *saver) object(ctx context.Context, p place, description string, data []byte) error {
 	l := s.w.l
 	if !s.known[p] {
 		ctx, cancel := l.call(ctx)
@@ -188,7 +196,7 @@ func (s *saver) put(ctx context.Context, p place, data []byte) error {
 	}
 	sum := sha256.Sum256(data)
 	info := jetstream.ObjectInfo{
-		ObjectMeta: jetstream.ObjectMeta{Name: nuid.Next(), Opts: &jetstream.ObjectMetaOptions{ChunkSize: uint32(min(chunkBytes, l.nc.MaxPayload()))}},
+		ObjectMeta: jetstream.ObjectMeta{Name: nuid.Next(), Description: description, Opts: &jetstream.ObjectMetaOptions{ChunkSize: uint32(min(chunkBytes, l.nc.MaxPayload()))}},
 		Bucket:     p.bucket(), NUID: nuid.Next(), Size: uint64(len(data)), Digest: digestKind + base64.URLEncoding.EncodeToString(sum[:]),
 	}
 	var acks []jetstream.PubAckFuture

@@ -259,8 +259,18 @@ func reason(err error) string {
 	return err.Error()
 }
 
+// Unwritable is the error of a place that cannot be written.
+func Unwritable(path string, err error) error {
+	return &PlaceError{path, "cannot be written: " + reason(err)}
+}
+
+// Unreadable is the error of a place that cannot be read.
+func Unreadable(path string, err error) error {
+	return &PlaceError{path, "cannot be read: " + reason(err)}
+}
+
 func (d *Dir) fault(err error) error {
-	return &PlaceError{d.shown, "cannot be written: " + reason(err)}
+	return Unwritable(d.shown, err)
 }
 
 func (d *Dir) busy() error {
@@ -279,7 +289,7 @@ func (d *Dir) Place(path string) (string, error) {
 	name, where, err := d.within(path)
 	switch {
 	case err != nil:
-		return "", &PlaceError{path, "cannot be written: " + reason(err)}
+		return "", Unwritable(path, err)
 	case where == d.tmp:
 		return "", &PlaceError{path, "lies where the run is written until it is whole; choose another place"}
 	case where == "":

@@ -22,7 +22,7 @@ func Read(dir string) (*Run, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, &PlaceError{dir, "there is no such run directory"}
 	case err != nil:
-		return nil, &PlaceError{dir, "cannot be read: " + reason(err)}
+		return nil, Unreadable(dir, err)
 	case !info.IsDir():
 		return nil, &PlaceError{dir, "is a file, not a run directory"}
 	}

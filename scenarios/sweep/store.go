@@ -43,17 +43,25 @@ func Open(dir string, p *Plan, study []byte, manifest result.Manifest, shard Sha
 		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, &result.PlaceError{Path: dir, Why: "cannot be written: " + result.Reason(err)}
+		return nil, result.Unwritable(dir, err)
 	}
 	s := &Store{Dir: dir, records: map[string]*Record{}, failures: map[string]string{}}
 	if err := s.claim(shard); err != nil {
 		return nil, err
 	}
+	if err := s.begin(p, study, manifest); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// begin writes what is to be computed, and reads what is there of it.
+func (s *Store) begin(p *Plan, study []byte, manifest result.Manifest) error {
 	for _, name := range finished {
-		result.RemoveStale(filepath.Join(dir, name))
+		result.RemoveStale(filepath.Join(s.Dir, name))
 	}
 	if err := s.leave(p); err != nil {
-		return nil, errors.Join(err, s.Close())
+		return err
 	}
 	manifest.Schema = result.SweepManifestSchema
 	plots := p.Study.Plots
@@ -67,20 +75,17 @@ func Open(dir string, p *Plan, study []byte, manifest result.Manifest, shard Sha
 		{result.ManifestFile, manifest}, {result.PlanFile, &p.Sweep}, {result.PlotsFile, plots},
 	} {
 		data, err := result.JSON(f.v)
-		if err != nil {
-			return nil, errors.Join(err, s.Close())
+		if err == nil {
+			err = s.write(f.name, data)
 		}
-		if err := s.write(f.name, data); err != nil {
-			return nil, errors.Join(err, s.Close())
+		if err != nil {
+			return err
 		}
 	}
 	if err := s.write(result.ScenarioFile, study); err != nil {
-		return nil, errors.Join(err, s.Close())
+		return err
 	}
-	if err := s.readAll(dir); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	return s, nil
+	return s.readAll(s.Dir)
 }
 
 // Claim is what a sweep of p says of its directory.
@@ -106,7 +111,7 @@ func (s *Store) leave(p *Plan) error {
 	}
 	for _, name := range names {
 		if err := os.Remove(filepath.Join(s.Dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return &result.PlaceError{Path: s.Dir, Why: "cannot be written: " + result.Reason(err)}
+			return result.Unwritable(s.Dir, err)
 		}
 	}
 	os.Remove(filepath.Join(s.Dir, result.PlotsDir)) // unless others put something into it
@@ -120,14 +125,14 @@ func Vacant(dir string, c result.Claim) error {
 		return nil
 	}
 	if err != nil {
-		return &result.PlaceError{Path: dir, Why: "cannot be written: " + result.Reason(err)}
+		return result.Unwritable(dir, err)
 	}
 	if !info.IsDir() {
 		return &result.PlaceError{Path: dir, Why: "is a file; a sweep needs a directory, choose another with --out"}
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return &result.PlaceError{Path: dir, Why: "cannot be read: " + result.Reason(err)}
+		return result.Unreadable(dir, err)
 	}
 	if m, ok := result.SweepManifest(dir); ok {
 		if why := c.Against(m); why != "" {
@@ -155,7 +160,7 @@ func (s *Store) claim(shard Shard) error {
 	path := filepath.Join(s.Dir, name)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
-		return &result.PlaceError{Path: s.Dir, Why: "cannot be written: " + result.Reason(err)}
+		return result.Unwritable(s.Dir, err)
 	}
 	if !result.Lock(f) {
 		f.Close()
@@ -163,17 +168,17 @@ func (s *Store) claim(shard Shard) error {
 	}
 	whole, length, err := wholeLines(f)
 	if err != nil {
-		return errors.Join(&result.PlaceError{Path: path, Why: "cannot be read: " + result.Reason(err)}, f.Close())
+		return errors.Join(result.Unreadable(path, err), f.Close())
 	}
 	s.journal, s.size = f, whole
 	if whole < length {
 		s.Warnings = append(s.Warnings, fmt.Sprintf("%s: its last record was not written to its end; that cell is computed again", path))
 		if err := f.Truncate(s.size); err != nil {
-			return errors.Join(&result.PlaceError{Path: path, Why: "cannot be written: " + result.Reason(err)}, f.Close())
+			return errors.Join(result.Unwritable(path, err), f.Close())
 		}
 	}
 	if _, err := f.Seek(s.size, io.SeekStart); err != nil {
-		return errors.Join(&result.PlaceError{Path: path, Why: "cannot be written: " + result.Reason(err)}, f.Close())
+		return errors.Join(result.Unwritable(path, err), f.Close())
 	}
 	return nil
 }
@@ -192,7 +197,7 @@ func Peek(dir string) *Store {
 func (s *Store) readAll(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return &result.PlaceError{Path: dir, Why: "cannot be read: " + result.Reason(err)}
+		return result.Unreadable(dir, err)
 	}
 	for _, e := range entries { // sorted by name
 		if !result.IsJournal(e.Name()) {
@@ -235,7 +240,7 @@ const mostWarnings = 20
 func (s *Store) readJournal(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return &result.PlaceError{Path: path, Why: "cannot be read: " + result.Reason(err)}
+		return result.Unreadable(path, err)
 	}
 	defer f.Close()
 	in, text, damaged := bufio.NewReaderSize(f, 1<<16), []byte(nil), 0
@@ -260,7 +265,7 @@ func (s *Store) readJournal(path string) error {
 				s.Warnings = append(s.Warnings, fmt.Sprintf("%s:%d: %v; a cell that it alone held is computed again", path, n, err))
 			}
 		default:
-			return &result.PlaceError{Path: path, Why: "cannot be read: " + result.Reason(err)}
+			return result.Unreadable(path, err)
 		}
 	}
 }
@@ -372,14 +377,14 @@ func (s *Store) fault(err error) error {
 // write puts a file in place, whole or not at all.
 func (s *Store) write(name string, data []byte) error {
 	f, err := result.CreatePending(filepath.Join(s.Dir, name))
+	if err == nil {
+		if _, err = f.Write(data); err == nil {
+			err = f.Commit()
+		} else {
+			f.Abort()
+		}
+	}
 	if err != nil {
-		return s.fault(err)
-	}
-	if _, err := f.Write(data); err != nil {
-		f.Abort()
-		return s.fault(err)
-	}
-	if err := f.Commit(); err != nil {
 		return s.fault(err)
 	}
 	return nil
