@@ -19,7 +19,7 @@ import (
 
 	"sim/scenarios"
 	"sim/scenarios/result"
-	"sim/scenarios/sweep"
+	"sim/scenarios/study"
 )
 
 var (
@@ -150,12 +150,12 @@ func benchmarks(ctx context.Context, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, err := sweep.NewPlan(ctx, st)
+	plan, err := study.NewPlan(ctx, st)
 	if err != nil {
 		return nil, err
 	}
 	doc := plan.Sweep
-	err = sweep.Local(runtime.GOMAXPROCS(0))(ctx, plan, all(len(doc.Cells)), func(i int, r *sweep.Record) error {
+	err = study.Local(runtime.GOMAXPROCS(0))(ctx, plan, all(len(doc.Cells)), func(i int, r *study.Record) error {
 		if r.Failed != "" {
 			return errors.New(r.Failed)
 		}

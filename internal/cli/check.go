@@ -10,7 +10,7 @@ import (
 
 	"sim/internal/text"
 	"sim/scenarios"
-	"sim/scenarios/sweep"
+	"sim/scenarios/study"
 )
 
 func (c *command) checkCommand() *cli.Command {
@@ -59,10 +59,10 @@ func (c *command) checkStudies(ctx context.Context, files, overrides []string, r
 			continue
 		}
 		studies = append(studies, file)
-		study, err := scenarios.LoadStudy(file, overrides)
-		var plan *sweep.Plan
+		st, err := scenarios.LoadStudy(file, overrides)
+		var plan *study.Plan
 		if err == nil {
-			plan, err = sweep.NewPlan(ctx, study)
+			plan, err = study.NewPlan(ctx, st)
 		}
 		var faults scenarios.Diagnostics
 		switch {
@@ -71,13 +71,13 @@ func (c *command) checkStudies(ctx context.Context, files, overrides []string, r
 		case err != nil:
 			return studies, err
 		case resolved:
-			text, err := study.TOML()
+			text, err := st.TOML()
 			if err != nil {
 				return studies, err
 			}
 			fmt.Fprintf(c.stdout, "%s", text)
 		default:
-			fmt.Fprintf(c.stdout, "%s: %s is a study of %s, fit for sim sweep\n", file, study.Name, text.Plural(len(plan.Sweep.Cells), "cell"))
+			fmt.Fprintf(c.stdout, "%s: %s is a study of %s, fit for sim sweep\n", file, st.Name, text.Plural(len(plan.Sweep.Cells), "cell"))
 		}
 	}
 	if len(all) > 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"sim/scenarios/queue"
-	"sim/scenarios/sweep"
+	"sim/scenarios/study"
 )
 
 // put writes files into a new directory.
@@ -122,20 +122,20 @@ seed = "1..6"
 	ended := make(chan error, 1)
 	go func() {
 		ended <- queue.Work(ctx, queue.WorkerOptions{URL: s.URL(), Version: queueVersion(), Workers: 1}, func(_ context.Context, task []byte) ([]byte, error) {
-			var to sweep.Task
+			var to study.Task
 			if err := json.Unmarshal(task, &to); err != nil {
 				return nil, err
 			}
 			n++
 			switch n {
 			case 1:
-				return json.Marshal(sweep.Record{Key: to.Key})
+				return json.Marshal(study.Record{Key: to.Key})
 			case 2:
-				return json.Marshal(sweep.Record{Key: to.Key, Failed: "\x1b[2J\x1b[31mred\nsim: done"})
+				return json.Marshal(study.Record{Key: to.Key, Failed: "\x1b[2J\x1b[31mred\nsim: done"})
 			case 3:
-				return json.Marshal(sweep.Record{Key: "other", Metrics: map[string]float64{"nct": 1}})
+				return json.Marshal(study.Record{Key: "other", Metrics: map[string]float64{"nct": 1}})
 			case 4:
-				return json.Marshal(sweep.Record{Key: to.Key, Metrics: map[string]float64{"nct\x1b[2J\nx": 1}})
+				return json.Marshal(study.Record{Key: to.Key, Metrics: map[string]float64{"nct\x1b[2J\nx": 1}})
 			case 5:
 				return []byte("\x00\x01"), nil
 			}

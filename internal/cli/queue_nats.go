@@ -15,7 +15,7 @@ import (
 	"sim/internal/text"
 	"sim/scenarios/queue"
 	"sim/scenarios/result"
-	"sim/scenarios/sweep"
+	"sim/scenarios/study"
 )
 
 // queueVersion is what publisher and workers must have in common.
@@ -23,7 +23,7 @@ func queueVersion() string { return fmt.Sprintf("%s-model%d", result.Version, re
 
 // queueRunner returns the Runner that has cells computed by the workers of a
 // queue.
-func (c *command) queueRunner(plan *sweep.Plan, flags sweepFlags) (sweep.Runner, error) {
+func (c *command) queueRunner(plan *study.Plan, flags sweepFlags) (study.Runner, error) {
 	embedded := flags.queue == queue.EmbeddedURL
 	given := ""
 	if flags.listen != "" {
@@ -43,7 +43,7 @@ func (c *command) queueRunner(plan *sweep.Plan, flags sweepFlags) (sweep.Runner,
 	if flags.listen != "" && given == "" && token == "" {
 		c.say("whoever reaches %s may take cells and answer with anything; ask for a token with --listen TOKEN@%[1]s, --token-file or %s", flags.listen, tokenVariable)
 	}
-	return func(ctx context.Context, p *sweep.Plan, todo []int, done func(int, *sweep.Record) error) error {
+	return func(ctx context.Context, p *study.Plan, todo []int, done func(int, *study.Record) error) error {
 		cell := make(map[string]int, len(todo))
 		items := make([]queue.Item, len(todo))
 		for n, i := range todo {
@@ -56,18 +56,18 @@ func (c *command) queueRunner(plan *sweep.Plan, flags sweepFlags) (sweep.Runner,
 			Credentials: flags.creds, Token: token, Listen: flags.listen, Log: c.say,
 		}
 		if embedded {
-			o.Workers, o.Run = flags.workers, sweep.Do
+			o.Workers, o.Run = flags.workers, study.Do
 		}
 		return queue.Publish(ctx, o, items, func(r queue.Result) error {
 			if r.Failed != "" {
-				return done(cell[r.Key], &sweep.Record{Key: r.Key, Failed: r.Failed, Input: r.Always})
+				return done(cell[r.Key], &study.Record{Key: r.Key, Failed: r.Failed, Input: r.Always})
 			}
-			record, err := sweep.ReadRecord(r.Data)
+			record, err := study.ReadRecord(r.Data)
 			if err == nil && record.Key != r.Key {
 				err = fmt.Errorf("the queue returned the result of another cell for %s", r.Key)
 			}
 			if err != nil {
-				record = &sweep.Record{Key: r.Key, Failed: err.Error()}
+				record = &study.Record{Key: r.Key, Failed: err.Error()}
 			}
 			return done(cell[r.Key], record)
 		})
@@ -164,7 +164,7 @@ func (c *command) work(ctx context.Context, o queue.WorkerOptions) error {
 	c.left.wait()
 	begun := c.now()
 	err := queue.Work(ctx, o, func(ctx context.Context, task []byte) ([]byte, error) {
-		data, err := sweep.Do(ctx, task)
+		data, err := study.Do(ctx, task)
 		if err == nil {
 			computed.Add(1)
 		}

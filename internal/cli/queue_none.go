@@ -5,13 +5,13 @@ package cli
 import (
 	"github.com/urfave/cli/v2"
 
-	"sim/scenarios/sweep"
+	"sim/scenarios/study"
 )
 
 // noQueue says what is missing of a build without the queue.
 const noQueue = "this sim was built without the queue; build it with: go build -tags nats -o sim ."
 
-func (c *command) queueRunner(*sweep.Plan, sweepFlags) (sweep.Runner, error) {
+func (c *command) queueRunner(*study.Plan, sweepFlags) (study.Runner, error) {
 	return nil, usageError(noQueue)
 }
 

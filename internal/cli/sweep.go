@@ -18,7 +18,7 @@ import (
 	"sim/scenarios"
 	"sim/scenarios/report"
 	"sim/scenarios/result"
-	"sim/scenarios/sweep"
+	"sim/scenarios/study"
 )
 
 // freeCells is the number of cells from which --yes must be said.
@@ -79,7 +79,7 @@ func sweepFlagList() []cli.Flag {
 type sweepFlags struct {
 	runFlags
 	dryRun, yes, merge   bool
-	shard                sweep.Shard
+	shard                study.Shard
 	queue, listen, creds string
 	tokenFile            string
 	metric               string
@@ -119,7 +119,7 @@ func (c *command) readSweepFlags(cc *cli.Context) (f sweepFlags, err error) {
 		return f, nil
 	}
 	var from string
-	if f.shard, from, err = sweep.ParseShard(cc.String("shard"), c.getenv); err != nil {
+	if f.shard, from, err = study.ParseShard(cc.String("shard"), c.getenv); err != nil {
 		return f, usageError(err.Error())
 	}
 	if from != "" {
@@ -137,17 +137,17 @@ func (c *command) readSweepFlags(cc *cli.Context) (f sweepFlags, err error) {
 // sweep computes what is missing of a study.
 func (c *command) sweep(ctx context.Context, file string, overrides []string, flags sweepFlags) error {
 	begun := c.now()
-	study, plan, err := c.plan(ctx, file, overrides, flags)
+	st, plan, err := c.plan(ctx, file, overrides, flags)
 	if err != nil {
 		return err
 	}
 	dir := sweepDir(plan, flags)
-	if err := sweep.Vacant(dir, plan.Claim(flags.force)); err != nil {
+	if err := study.Vacant(dir, plan.Claim(flags.force)); err != nil {
 		return err
 	}
-	var run sweep.Runner = sweep.Local(flags.workers)
+	var run study.Runner = study.Local(flags.workers)
 	if flags.queue == "" { // else others write them
-		if err := claimDirs(study.Name, plan.Dirs, nil); err != nil {
+		if err := claimDirs(st.Name, plan.Dirs, nil); err != nil {
 			return err
 		}
 	} else if !flags.dryRun {
@@ -158,12 +158,12 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 	if flags.dryRun {
 		return c.dryRun(ctx, plan, flags)
 	}
-	text, err := study.TOML()
+	text, err := st.TOML()
 	if err != nil {
 		return err
 	}
-	store, err := sweep.Open(dir, plan, text, result.Manifest{
-		Version: result.Version, Revision: result.Revision(), Scenario: study.Name, Digest: plan.Sweep.Digest,
+	store, err := study.Open(dir, plan, text, result.Manifest{
+		Version: result.Version, Revision: result.Revision(), Scenario: st.Name, Digest: plan.Sweep.Digest,
 		Arguments: withoutSecrets(c.args), Start: begun.UTC().Format(time.RFC3339Nano), End: begun.UTC().Format(time.RFC3339Nano),
 	}, flags.shard, flags.force)
 	if err != nil {
@@ -179,34 +179,34 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 
 // plan lists the cells of a study, with all that can be wrong with it found
 // before anything is computed.
-func (c *command) plan(ctx context.Context, file string, overrides []string, flags sweepFlags) (*scenarios.Study, *sweep.Plan, error) {
-	study, err := scenarios.LoadStudy(file, overrides)
+func (c *command) plan(ctx context.Context, file string, overrides []string, flags sweepFlags) (*scenarios.Study, *study.Plan, error) {
+	st, err := scenarios.LoadStudy(file, overrides)
 	if err != nil {
 		return nil, nil, err
 	}
-	first, err := study.Variant(0)
+	first, err := st.Variant(0)
 	if err != nil {
 		return nil, nil, err
 	}
-	if n := study.Variants(); n > freeCells/max(1, len(first.PolicyNames())) && !flags.yes {
+	if n := st.Variants(); n > freeCells/max(1, len(first.PolicyNames())) && !flags.yes {
 		return nil, nil, usagef("%s has about %s cells (%s variants of %s); say --yes if you mean it",
-			study.Name, text.Thousands(float64(n)*float64(len(first.PolicyNames()))), text.Count(n), text.Plural(len(first.PolicyNames()), "policy", "policies"))
+			st.Name, text.Thousands(float64(n)*float64(len(first.PolicyNames()))), text.Count(n), text.Plural(len(first.PolicyNames()), "policy", "policies"))
 	}
-	plan, err := sweep.NewPlan(ctx, study)
+	plan, err := study.NewPlan(ctx, st)
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(flags.formats) > 0 {
-		if err := checkCharts(study.Plots, &plan.Sweep); err != nil {
+		if err := checkCharts(st.Plots, &plan.Sweep); err != nil {
 			return nil, nil, usagef("%s: %v", file, err)
 		}
 	}
-	return study, plan, nil
+	return st, plan, nil
 }
 
 // fillSweep computes the cells that store does not hold, and finishes the
 // sweep when all are there.
-func (c *command) fillSweep(ctx context.Context, plan *sweep.Plan, store *sweep.Store, run sweep.Runner, begun time.Time, flags sweepFlags) error {
+func (c *command) fillSweep(ctx context.Context, plan *study.Plan, store *study.Store, run study.Runner, begun time.Time, flags sweepFlags) error {
 	for _, w := range store.Warnings {
 		c.say("%s", w)
 	}
@@ -225,13 +225,13 @@ func (c *command) fillSweep(ctx context.Context, plan *sweep.Plan, store *sweep.
 		return err
 	}
 	m, update := c.startSweep(plan.Sweep.Name)
-	status, err := sweep.Execute(ctx, plan, store, sweep.Options{Run: run, Shard: flags.shard, Asked: askedFor(plan, flags), Progress: update})
+	status, err := study.Execute(ctx, plan, store, study.Options{Run: run, Shard: flags.shard, Asked: askedFor(plan, flags), Progress: update})
 	m.stop()
 	for _, i := range status.Failed {
 		c.say("%s failed: %s", plan.Name(i), store.Failure(plan.Sweep.Cells[i].Key))
 	}
 	if err != nil {
-		var unknown *sweep.UnknownMetric
+		var unknown *study.UnknownMetric
 		if errors.As(err, &unknown) {
 			return usagef("%v%s (%s kept in %s)", unknown, text.DidYouMean(unknown.Name, unknown.Near, "there are "+strings.Join(unknown.Known, ", ")),
 				text.Plural(status.Known+status.Computed, "cell is", "cells are"), store.Dir)
@@ -273,19 +273,19 @@ func checkMetric(name string) error {
 
 // askedFor returns the metrics that the table and the figures of a sweep are to
 // show.
-func askedFor(plan *sweep.Plan, flags sweepFlags) []sweep.Asked {
-	var asked []sweep.Asked
+func askedFor(plan *study.Plan, flags sweepFlags) []study.Asked {
+	var asked []study.Asked
 	if flags.metric != "" {
-		asked = append(asked, sweep.Asked{By: "flag --metric", Name: flags.metric})
+		asked = append(asked, study.Asked{By: "flag --metric", Name: flags.metric})
 	}
 	if len(flags.formats) > 0 {
-		asked = append(asked, sweep.AskedBy(plan.Study.Plots)...)
+		asked = append(asked, study.AskedBy(plan.Study.Plots)...)
 	}
 	return asked
 }
 
 // failedCells is the error of a sweep some of whose cells failed.
-func failedCells(s sweep.Status) error {
+func failedCells(s study.Status) error {
 	if len(s.Failed) == 0 {
 		return nil
 	}
@@ -301,7 +301,7 @@ func failedCells(s sweep.Status) error {
 
 // interrupted is the error of a sweep that was interrupted.
 type interrupted struct {
-	status sweep.Status
+	status study.Status
 	dir    string
 }
 
@@ -313,7 +313,7 @@ func (e *interrupted) Error() string {
 func (e *interrupted) Unwrap() error { return context.Canceled }
 
 // finishSweep writes and prints what a whole sweep found.
-func (c *command) finishSweep(ctx context.Context, store *sweep.Store, doc *result.Sweep, timings *result.SweepTimings, plots []result.Plot, flags sweepFlags) error {
+func (c *command) finishSweep(ctx context.Context, store *study.Store, doc *result.Sweep, timings *result.SweepTimings, plots []result.Plot, flags sweepFlags) error {
 	if why := nothingServed(doc); why != "" {
 		return usagef("no policy can serve any of %s: %s; change the scenario", text.Plural(len(doc.Cells), "cell"), why)
 	}
@@ -375,15 +375,15 @@ func (c *command) mergeSweep(ctx context.Context, args, overrides []string, flag
 	}
 	dirs := args
 	if info, err := os.Stat(args[0]); len(args) == 1 && (err != nil || !info.IsDir()) {
-		study, err := scenarios.LoadStudy(args[0], overrides)
+		st, err := scenarios.LoadStudy(args[0], overrides)
 		if err != nil {
 			return err
 		}
-		digest, err := study.Digest()
+		digest, err := st.Digest()
 		if err != nil {
 			return err
 		}
-		dirs = []string{sweepPlace(study.Name, digest, flags)}
+		dirs = []string{sweepPlace(st.Name, digest, flags)}
 		if held, _, err := result.ReadPlan(dirs[0]); err == nil && held.Digest != digest {
 			return &result.PlaceError{Path: dirs[0], Why: "holds another sweep than that of " + args[0] + "; give the keys that it was run with, or the directory alone"}
 		}
@@ -392,7 +392,7 @@ func (c *command) mergeSweep(ctx context.Context, args, overrides []string, flag
 	} else if flags.out != "" {
 		return usagef("--merge of directories joins them in the first, %s; leave --out out", dirs[0])
 	}
-	store, doc, timings, plots, err := sweep.Merge(dirs)
+	store, doc, timings, plots, err := study.Merge(dirs)
 	if err != nil {
 		return err
 	}
@@ -406,7 +406,7 @@ func (c *command) mergeSweep(ctx context.Context, args, overrides []string, flag
 	return err
 }
 
-func sweepDir(p *sweep.Plan, f sweepFlags) string { return sweepPlace(p.Sweep.Name, p.Sweep.Digest, f) }
+func sweepDir(p *study.Plan, f sweepFlags) string { return sweepPlace(p.Sweep.Name, p.Sweep.Digest, f) }
 
 // sweepPlace is where a sweep is kept.
 func sweepPlace(name, digest string, f sweepFlags) string {

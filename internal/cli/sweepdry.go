@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"sim/internal/text"
-	"sim/scenarios/sweep"
+	"sim/scenarios/study"
 )
 
 // sampleTime bounds what --dry-run computes for its estimate.
@@ -15,9 +15,9 @@ const sampleTime = 10 * time.Second
 
 // dryRun prints the cells that a sweep would compute, and how long that might
 // take: by the times of cells that are there, or else of one cell a policy.
-func (c *command) dryRun(ctx context.Context, plan *sweep.Plan, flags sweepFlags) error {
+func (c *command) dryRun(ctx context.Context, plan *study.Plan, flags sweepFlags) error {
 	dir := sweepDir(plan, flags)
-	store := sweep.Peek(dir)
+	store := study.Peek(dir)
 	store.Outdate(askedFor(plan, flags))
 	out := bufio.NewWriter(c.stdout)
 	for i := range plan.Sweep.Cells {
@@ -71,7 +71,7 @@ const longSweep = 10
 
 // announce says before a sweep begins that it is a long one: by the times of cells that
 // are there, or else by the hops of packets that there are to simulate.
-func (c *command) announce(ctx context.Context, plan *sweep.Plan, store *sweep.Store, flags sweepFlags) error {
+func (c *command) announce(ctx context.Context, plan *study.Plan, store *study.Store, flags sweepFlags) error {
 	if !missesAny(plan, store, flags.shard) {
 		return nil
 	}
@@ -96,7 +96,7 @@ func (c *command) announce(ctx context.Context, plan *sweep.Plan, store *sweep.S
 }
 
 // missesAny reports whether a cell of a shard is to be computed.
-func missesAny(plan *sweep.Plan, store *sweep.Store, shard sweep.Shard) bool {
+func missesAny(plan *study.Plan, store *study.Store, shard study.Shard) bool {
 	for i := range plan.Sweep.Cells {
 		if shard.Has(i) && !store.Has(plan.Sweep.Cells[i].Key) {
 			return true
@@ -106,7 +106,7 @@ func missesAny(plan *sweep.Plan, store *sweep.Store, shard sweep.Shard) bool {
 }
 
 // sample times the first missing cell of each policy, by the unit of work.
-func (c *command) sample(ctx context.Context, plan *sweep.Plan, store *sweep.Store, work *sweep.Work, flags sweepFlags) (map[string]float64, error) {
+func (c *command) sample(ctx context.Context, plan *study.Plan, store *study.Store, work *study.Work, flags sweepFlags) (map[string]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, sampleTime)
 	defer cancel()
 	var todo []int
@@ -119,7 +119,7 @@ func (c *command) sample(ctx context.Context, plan *sweep.Plan, store *sweep.Sto
 		}
 	}
 	times := map[string]float64{}
-	err := sweep.Local(flags.workers)(ctx, plan, todo, func(i int, r *sweep.Record) error {
+	err := study.Local(flags.workers)(ctx, plan, todo, func(i int, r *study.Record) error {
 		if r.Failed == "" {
 			times[plan.Sweep.Cells[i].Policy] = (r.Timings.SolveS + r.Timings.PlayS) / work.Of[i]
 		}

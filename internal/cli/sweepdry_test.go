@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"sim/scenarios"
-	"sim/scenarios/sweep"
+	"sim/scenarios/study"
 )
 
 // TestAnnounce: a sweep that takes long says so before it begins, and others do not.
@@ -20,17 +20,17 @@ func TestAnnounce(t *testing.T) {
 		{"latency-load", []string{"fabric.dims=[4, 4]"}, `^$`},
 		{"gpt7b", nil, `^$`},
 	} {
-		study, err := scenarios.LoadStudy(c.study, c.set)
+		st, err := scenarios.LoadStudy(c.study, c.set)
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := sweep.NewPlan(t.Context(), study)
+		plan, err := study.NewPlan(t.Context(), st)
 		if err != nil {
 			t.Fatal(err)
 		}
 		cmd, _, stderr := buffered()
-		flags := sweepFlags{runFlags: runFlags{workers: 2}, shard: sweep.Shard{Count: 1}}
-		if err := cmd.announce(t.Context(), plan, sweep.Peek(t.TempDir()), flags); err != nil {
+		flags := sweepFlags{runFlags: runFlags{workers: 2}, shard: study.Shard{Count: 1}}
+		if err := cmd.announce(t.Context(), plan, study.Peek(t.TempDir()), flags); err != nil {
 			t.Fatal(err)
 		}
 		if !regexp.MustCompile(c.want).MatchString(stderr.String()) {

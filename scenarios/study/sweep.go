@@ -1,4 +1,4 @@
-// Package sweep runs studies: it lists the cells of a study, computes those
+// Package study runs studies: it lists the cells of a study, computes those
 // that are missing, each in one goroutine and several at a time, and keeps
 // every finished cell at once, so that a sweep that was stopped goes on where it
 // was. Where cells are computed is a Runner's matter: here, or on other machines
@@ -7,7 +7,7 @@
 // What a cell is, and how it is simulated, is left to package scenarios; what
 // the files mean to package scenarios/result; flags, progress and tables to the
 // command.
-package sweep
+package study
 
 import (
 	"context"
