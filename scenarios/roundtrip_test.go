@@ -42,13 +42,21 @@ func sameBy(t interface {
 	}
 }
 
+func presetNames() []string {
+	var names []string
+	for _, p := range training.Presets {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
 func TestRoundTripShipped(t *testing.T) {
 	digests := map[string]string{}
 	for _, name := range Embedded() {
 		sets := [][]string{nil}
 		if s, err := Load(name, nil); err == nil && s.Workload.Kind == "training" || err == nil && len(s.Jobs) > 0 {
 			sets = nil
-			for _, preset := range training.PresetNames() {
+			for _, preset := range presetNames() {
 				sets = append(sets, []string{"workload.preset=" + preset})
 			}
 		}
@@ -130,7 +138,7 @@ func drawScenario(t *rapid.T) string {
 		put("schedule = \"interleaved-1f1b\"\nvirtual_stages = %d", virtual)
 	}
 	maybe("microbatch = %d", func() any { return n(1, 8, "microbatch") })
-	maybe("preset = %q", of(training.PresetNames()...))
+	maybe("preset = %q", of(presetNames()...))
 	maybe("backward_ratio = %s", float(0, 4))
 	maybe("embedding = %v", func() any { return rapid.Bool().Draw(t, "embedding") })
 	maybe("effective_tflops = %s", float(10, 1e4))

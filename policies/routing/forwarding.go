@@ -185,31 +185,6 @@ func (z *Forwarding) TagsOf(flow int32) []uint16 {
 	return z.tag[z.first[flow]:z.first[flow+1]]
 }
 
-// Next returns where a chip sends packets of a destination and tag; false where it
-// has no entry for them.
-func (z *Forwarding) Next(at, dst int32, tag uint16) (engine.Step, bool) {
-	table, i := z.table[dst], int(tag)*int(z.Nodes)+int(at)
-	if i >= len(table) || table[i] == engine.Arrived {
-		return 0, false
-	}
-	return table[i], true
-}
-
-// Walk follows the tables from chip to chip. It fails where they do not lead from
-// src to dst.
-func (z *Forwarding) Walk(src, dst int32, tag uint16) ([]engine.Step, error) {
-	var walk []engine.Step
-	for at := src; at != dst; {
-		s, ok := z.Next(at, dst, tag)
-		if !ok || len(walk) >= int(z.Nodes) {
-			return nil, fmt.Errorf("routing: a packet from node %d to %d with tag %d is lost at node %d", src, dst, tag, at)
-		}
-		walk = append(walk, s)
-		at = z.to[z.link[int(at)*z.degree+s.Port()]]
-	}
-	return walk, nil
-}
-
 // WriteCSV writes the tables, an entry a row: chip, destination, tag, and the port,
 // virtual channel and neighbour it sends to.
 func (z *Forwarding) WriteCSV(out io.Writer) error {

@@ -30,7 +30,7 @@ func leads(t interface {
 			t.Fatalf("flow %v has %d tags for %d walks", f, len(tags), b-a)
 		}
 		for k, tag := range tags {
-			got, err := z.Walk(f.Src, f.Dst, tag)
+			got, err := z.follow(f.Src, f.Dst, tag)
 			if want := w.Steps(a + int32(k)); err != nil || !slices.Equal(got, want) {
 				t.Fatalf("flow %v: the tables lead along %v (%v), the walk is %v", f, got, err, want)
 			}
@@ -146,10 +146,10 @@ func TestForwardingByHand(t *testing.T) {
 	if z.Entries != 4 || z.MostChip != 2 || z.Tags != 2 || z.TagBits != 1 || z.SameSteps != 4 {
 		t.Errorf("%+v", z)
 	}
-	if _, err := z.Walk(1, 3, 0); err == nil || !strings.Contains(err.Error(), "lost at node 1") {
+	if _, err := z.follow(1, 3, 0); err == nil || !strings.Contains(err.Error(), "lost at node 1") {
 		t.Errorf("node 1 has no entry for tag 0: %v", err)
 	}
-	if _, err := z.Walk(1, 3, 2); err == nil {
+	if _, err := z.follow(1, 3, 2); err == nil {
 		t.Error("there is no tag 2")
 	}
 	if errors.Is(z.WriteCSV(broken{}), nil) || errors.Is(z.WriteTags(broken{}), nil) {
@@ -186,4 +186,29 @@ func BenchmarkCompile(b *testing.B) {
 			b.ReportMetric(float64(z.Tags), "tags")
 		})
 	}
+}
+
+// next returns where a chip sends packets of a destination and tag; false where it
+// has no entry for them.
+func (z *Forwarding) next(at, dst int32, tag uint16) (engine.Step, bool) {
+	table, i := z.table[dst], int(tag)*int(z.Nodes)+int(at)
+	if i >= len(table) || table[i] == engine.Arrived {
+		return 0, false
+	}
+	return table[i], true
+}
+
+// follow follows the tables from chip to chip. It fails where they do not lead from
+// src to dst.
+func (z *Forwarding) follow(src, dst int32, tag uint16) ([]engine.Step, error) {
+	var path []engine.Step
+	for at := src; at != dst; {
+		s, ok := z.next(at, dst, tag)
+		if !ok || len(path) >= int(z.Nodes) {
+			return nil, fmt.Errorf("routing: a packet from node %d to %d with tag %d is lost at node %d", src, dst, tag, at)
+		}
+		path = append(path, s)
+		at = z.to[z.link[int(at)*z.degree+s.Port()]]
+	}
+	return path, nil
 }

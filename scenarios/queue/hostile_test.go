@@ -89,7 +89,7 @@ func TestAlways(t *testing.T) {
 	b := newBed(t)
 	b.work(b.workerOptions(), func(context.Context, []byte) ([]byte, error) { return nil, errors.New("broken") })
 	items := numbered(3)
-	items[1].Payload = Bytes(make([]byte, maxPayload+1))
+	items[1].Payload = inMemory(make([]byte, maxPayload+1))
 	items[2].Payload = func() ([]byte, error) { return nil, errors.New("no payload") }
 	got := map[string]bool{}
 	if err := Publish(context.Background(), b.options("n"), items, func(r Result) error {

@@ -31,7 +31,7 @@ func TestFailures(t *testing.T) {
 	})
 	items := numbered(20)
 	items[6].Payload = func() ([]byte, error) { return nil, errors.New("no payload") }
-	items[7].Payload = Bytes(make([]byte, maxPayload+1))
+	items[7].Payload = inMemory(make([]byte, maxPayload+1))
 	r := b.publish(b.options("n"), items)
 	w := want(20)
 	w[key(3)] = "failed: three; is bad"
@@ -49,7 +49,7 @@ func TestFailures(t *testing.T) {
 func TestSizes(t *testing.T) {
 	b := newBed(t)
 	b.work(b.workerOptions(), func(_ context.Context, payload []byte) ([]byte, error) { return bytes.Repeat(payload, 5), nil })
-	items := []Item{{"empty", Bytes(nil)}, {"small", Bytes([]byte("x"))}, {"large", Bytes(bytes.Repeat([]byte("0123456789"), 100_000))}}
+	items := []Item{{"empty", inMemory(nil)}, {"small", inMemory([]byte("x"))}, {"large", inMemory(bytes.Repeat([]byte("0123456789"), 100_000))}}
 	r := b.publish(b.options("n"), items)
 	r.check(map[string]string{"empty": "", "small": "xxxxx", "large": strings.Repeat("0123456789", 500_000)})
 }
@@ -355,7 +355,7 @@ func TestTwoBatches(t *testing.T) {
 		ends[name] = make(chan end, 1)
 		items := numbered(300)
 		for i := range items {
-			items[i].Payload = Bytes(append([]byte(name), payload(i)...))
+			items[i].Payload = inMemory(append([]byte(name), payload(i)...))
 		}
 		go func() {
 			r := newResults(t)

@@ -34,11 +34,6 @@ type Item struct {
 	Payload func() ([]byte, error)
 }
 
-// Bytes is an Item's Payload that is there already.
-func Bytes(b []byte) func() ([]byte, error) {
-	return func() ([]byte, error) { return b, nil }
-}
-
 // Result is what came of an item.
 type Result struct {
 	Key  string `json:"key"`

@@ -16,11 +16,16 @@ import (
 	"time"
 )
 
+// inMemory is an Item's Payload that is there already.
+func inMemory(b []byte) func() ([]byte, error) {
+	return func() ([]byte, error) { return b, nil }
+}
+
 // numbered returns n items that differ.
 func numbered(n int) []Item {
 	items := make([]Item, n)
 	for i := range items {
-		items[i] = Item{Key: key(i), Payload: Bytes(payload(i))}
+		items[i] = Item{Key: key(i), Payload: inMemory(payload(i))}
 	}
 	return items
 }

@@ -53,15 +53,6 @@ var calibrated = Choices{
 	RouterFLOPs:            "all-layers",
 }
 
-// PresetNames returns the names of the presets, the default first.
-func PresetNames() []string {
-	names := make([]string, len(Presets))
-	for i := range Presets {
-		names[i] = Presets[i].Name
-	}
-	return names
-}
-
 // preset returns the preset of s; the first one stands in for an unknown one.
 func (s *Spec) preset() *Preset {
 	for i := range Presets {
