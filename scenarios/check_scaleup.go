@@ -205,7 +205,7 @@ func checkGathers(c *checker) {
 		c.Clash([]string{keys[0]}, fmt.Sprintf("%v is too slow for steps", rate), "write at least 2kbps")
 		return
 	}
-	p := plan.On(s.domain(), gatherOps[s.Workload.Kind], int64(s.Workload.Exchange.Message))
+	p := s.domain().Collective()
 	if p.Check() == nil {
 		return
 	}

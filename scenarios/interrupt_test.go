@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"sim/engine/contexttest"
+	"sim/scenarios/assembly/plans"
 )
 
 // TestRunEndsWithContext: wherever its context ends, a run of any kind returns
@@ -32,14 +33,14 @@ func TestRunEndsWithContext(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			plannings = kept{} // nothing is known of the runs before
+			plans.Forget() // nothing is known of the runs before
 			whole := contexttest.After(t.Context(), 0)
 			if _, err := Run(whole, s, RunOptions{Workers: 1}); err != nil {
 				t.Fatal(err)
 			}
 			all := whole.Asked()
 			for _, n := range []int64{1, all / 2, all * 9 / 10} { // goroutines may ask a few times more or less
-				plannings = kept{}
+				plans.Forget()
 				if _, err := Run(contexttest.After(t.Context(), max(1, n)), s, RunOptions{Workers: 1}); !errors.Is(err, context.Canceled) {
 					t.Errorf("asked %d of %d times: %v", n, all, err)
 				}

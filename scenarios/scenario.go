@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 
 	"sim/scenarios/assembly/circuits"
+	"sim/scenarios/assembly/plans"
 	"sim/workloads/collective"
 	"sim/workloads/training"
 )
@@ -37,7 +38,7 @@ type Workload struct {
 	WorkloadKind
 	training.Spec
 	Traffic
-	Exchange Exchange
+	Exchange plans.Exchange
 	Patterns []collective.Pattern // by row of collective.Patterns; nil where the kind is no traffic
 }
 
@@ -56,15 +57,15 @@ type Fabric struct {
 	FabricKind
 	circuits.OCSPods
 	Links
-	ScaleUp ScaleUp
+	ScaleUp plans.ScaleUp
 }
 
 // Policy says which decisions are compared, and their options.
 type Policy struct {
 	circuits.Allocation
 	circuits.JointOptions
-	Routing  // on fabrics of links
-	Planning // on scale-up domains
+	Routing        // on fabrics of links
+	plans.Planning // on scale-up domains
 }
 
 // TOML returns s with every value that counts, defaults and presets included,

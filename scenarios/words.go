@@ -6,7 +6,7 @@ func (s *Scenario) Words() string {
 	case "routers":
 		return s.routedWords()
 	case "planners":
-		return s.planWords()
+		return s.domain().Words()
 	}
 	return s.pods().Words()
 }

@@ -1,4 +1,4 @@
-package scenarios
+package plans
 
 import (
 	"context"
@@ -44,7 +44,7 @@ func (t *stepped) play(ctx context.Context, each engine.Time) (engine.Time, erro
 	if err := it.AddExchanges(each); err != nil {
 		return 0, err
 	}
-	nic := t.s.Fabric.ScaleUp.NICRate
+	nic := t.s.Fabric.NICRate
 	pods, err := it.Place(training.Layout{
 		GPUsPerPod: t.spec.StageGPUs(), Ports: []int{t.spec.StageGPUs()}, PortRate: []units.Rate{nic}, NICRate: []units.Rate{nic}, PodMap: [][]int{nil},
 	})

@@ -1,4 +1,4 @@
-package scenarios
+package plans
 
 import (
 	"cmp"
@@ -14,6 +14,7 @@ import (
 	"sim/policies/reconfigure/plan"
 	"sim/scenarios/assembly"
 	"sim/scenarios/result"
+	"sim/scenarios/schema"
 	"sim/scenarios/simulate"
 )
 
@@ -37,7 +38,7 @@ func (d *scaled) Decide(ctx context.Context, name string, _ int) (assembly.Answe
 		chosen, err = d.choose(list)
 	}
 	if errors.Is(err, reconfigure.ErrUnserved) {
-		return assembly.NoAnswer(name, err.Error(), func() Diagnostic { return d.unserving(name, err) }), nil
+		return assembly.NoAnswer(name, err.Error(), func() schema.Diagnostic { return d.unserving(name, err) }), nil
 	}
 	if err != nil {
 		return nil, err
@@ -48,12 +49,12 @@ func (d *scaled) Decide(ctx context.Context, name string, _ int) (assembly.Answe
 	if err := a.measure(); err != nil {
 		return nil, err
 	}
-	if d.s.Engine.Level != "cost" && chosen.Build != nil {
+	if d.s.Level != "cost" && chosen.Build != nil {
 		if err := a.write(ctx, name); err != nil {
 			return nil, err
 		}
 	}
-	switch d.s.Engine.Level {
+	switch d.s.Level {
 	case "packet":
 		err = a.packets(ctx)
 	case "flow":
@@ -266,9 +267,9 @@ func schedule(p *plan.Plan, origin string, slot, delay engine.Time) *result.Sche
 	return out
 }
 
-// planWords is Words of collectives on a scale-up domain.
-func (s *Scenario) planWords() string {
-	f, w := &s.Fabric.ScaleUp, &s.Workload
+// Words says in a line what is done on what.
+func (s *Scenario) Words() string {
+	f, w := &s.Fabric, &s.Workload
 	switches := "1 optical switch"
 	if f.Switches > 1 {
 		switches = fmt.Sprintf("%d optical switches", f.Switches)
@@ -280,7 +281,7 @@ func (s *Scenario) planWords() string {
 	switch {
 	case w.Kind == "training":
 		return text + fmt.Sprintf(", %s of %s a stage, %d stages, %d micro-batches, %s sizes", assembly.Plural(w.EP, "expert rank"), w.Arch.Name, w.PP, w.Microbatches, w.Exchange.Sizes)
-	case s.gathers():
+	case s.Gathers():
 		return text + fmt.Sprintf(", %v", w.Exchange.Message)
 	case w.Exchange.Sizes == "matrix":
 		return text + fmt.Sprintf(", sizes from a matrix in chunks of %v", w.Exchange.Chunk)

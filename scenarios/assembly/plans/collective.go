@@ -1,4 +1,4 @@
-package scenarios
+package plans
 
 import (
 	"context"
@@ -21,11 +21,16 @@ type gathered struct {
 	bound   engine.Time
 }
 
-var gatherOps = map[string]collective.Op{allReduce: collective.AllReduce, reduceScatter: collective.ReduceScatter, allGather: collective.AllGather}
+var gatherOps = map[string]collective.Op{"all-reduce": collective.AllReduce, "reduce-scatter": collective.ReduceScatter, "all-gather": collective.AllGather}
+
+// Collective returns the collective of s, which Gathers.
+func (s *Scenario) Collective() *plan.Collective {
+	return plan.On(s.Domain(), gatherOps[s.Workload.Kind], int64(s.Workload.Exchange.Message))
+}
 
 // buildGathered builds the collective of s.
 func buildGathered(ctx context.Context, s *Scenario) (*gathered, error) {
-	g := &gathered{s: s, problem: plan.On(s.domain(), gatherOps[s.Workload.Kind], int64(s.Workload.Exchange.Message))}
+	g := &gathered{s: s, problem: s.Collective()}
 	var err error
 	g.bound, err = collectives.Bound(g.problem)
 	return g, err
@@ -146,7 +151,7 @@ func (g *gathered) Decide(ctx context.Context, name string, _ int) (assembly.Ans
 
 // play checks a plan and plays it as the scenario asks.
 func (g *gathered) play(ctx context.Context, a *gatheredAnswer) error {
-	level := g.s.Engine.Level
+	level := g.s.Level
 	if level == "cost" {
 		return nil
 	}
@@ -155,7 +160,7 @@ func (g *gathered) play(ctx context.Context, a *gatheredAnswer) error {
 	} else if err := a.plan.SealUnless(func() bool { return ctx.Err() != nil }); err != nil {
 		return err
 	}
-	d := g.s.domain()
+	d := g.s.Domain()
 	switch level {
 	case "packet":
 		end, err := simulate.Synchronised(ctx, d, a.plan, 0)

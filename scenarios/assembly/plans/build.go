@@ -1,4 +1,4 @@
-package scenarios
+package plans
 
 import (
 	"bytes"
@@ -33,11 +33,11 @@ type scaled struct {
 	repeated bool
 }
 
-// buildDomain builds what a scale-up domain plays, planned by so many goroutines.
-func buildDomain(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
+// New makes the system of s, planned by so many goroutines; 0 is one a processor.
+func New(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
 	workers = cmp.Or(workers, runtime.GOMAXPROCS(0))
 	switch {
-	case s.gathers():
+	case s.Gathers():
 		return buildGathered(ctx, s)
 	case s.Workload.Kind == "training":
 		return buildStepped(ctx, s, workers)
@@ -45,9 +45,9 @@ func buildDomain(ctx context.Context, s *Scenario, workers int) (assembly.System
 	return buildScaled(ctx, s, workers)
 }
 
-// domain returns the hardware of s.
-func (s *Scenario) domain() *scaleup.Domain {
-	f := &s.Fabric.ScaleUp
+// Domain returns the hardware of s.
+func (s *Scenario) Domain() *scaleup.Domain {
+	f := &s.Fabric
 	return &scaleup.Domain{
 		GPUs: f.GPUs, Switches: f.Switches, Rate: f.LinkRate, Latency: f.LinkLatency, Delay: f.Delay,
 		Independent: f.Reconfigure == "independent",
@@ -56,7 +56,7 @@ func (s *Scenario) domain() *scaleup.Domain {
 
 // buildScaled builds the all-to-all of s.
 func buildScaled(ctx context.Context, s *Scenario, workers int) (*scaled, error) {
-	d := &scaled{s: s, domain: s.domain()}
+	d := &scaled{s: s, domain: s.Domain()}
 	if err := d.domain.Check(); err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func buildScaled(ctx context.Context, s *Scenario, workers int) (*scaled, error)
 
 // sizes returns the bytes of every ordered pair's message, row by row.
 func (s *Scenario) sizes() ([]int64, error) {
-	w, n := &s.Workload, s.Fabric.ScaleUp.GPUs
+	w, n := &s.Workload, s.Fabric.GPUs
 	switch w.Exchange.Sizes {
 	case "uniform":
 		return collective.UniformSizes(n, int64(w.Exchange.Message))
@@ -107,24 +107,24 @@ func (s *Scenario) sizes() ([]int64, error) {
 
 // plannerOptions returns the options of all planners.
 func (s *Scenario) plannerOptions(workers int) (reconfigure.Options, error) {
-	p := &s.Policy.Planning
+	p := &s.Policy
 	o := reconfigure.Options{
 		During: rounds.Options{Schedule: unlessBest(p.During.Schedule), Base: unlessBest(p.During.Base), NoRelabelling: !p.During.Relabel},
 		Relay:  p.Plus.Relay, Buffer: p.Plus.Buffer, Others: p.Plus.Others,
 		Workers:     workers,
-		Independent: s.Fabric.ScaleUp.Reconfigure == "independent", Static: baselines.Schedule(p.Static), FastModel: baselines.Model(p.FastModel),
+		Independent: s.Fabric.Reconfigure == "independent", Static: baselines.Schedule(p.Static), FastModel: baselines.Model(p.FastModel),
 	}
 	if !slices.Contains(p.Planners, "imported") {
 		return o, nil
 	}
-	data, err := readSome(p.Imported.File)
+	data, err := s.Read(p.Imported.File)
 	if err != nil {
 		return o, err
 	}
 	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != p.Imported.SHA256 {
 		return o, fmt.Errorf("%s is not the file that the scenario was checked with", p.Imported.File)
 	}
-	if d := s.domain(); d.Independent {
+	if d := s.Domain(); d.Independent {
 		slot := d.Slot(int64(s.Workload.Exchange.Chunk))
 		o.DelaySlots = int64((d.Delay + slot - 1) / slot)
 	}
@@ -218,4 +218,11 @@ func (d *scaled) Tasks() int { return len(d.planning.Problem.Chunks) }
 func (d *scaled) Begin(ctx context.Context, o *assembly.Outcome) error {
 	o.Planned = true
 	return nil
+}
+
+// Forget drops the plans that are kept from scenario to scenario.
+func Forget() {
+	plannings.mu.Lock()
+	defer plannings.mu.Unlock()
+	plannings.keys, plannings.byKey = nil, nil
 }

@@ -1,0 +1,51 @@
+package plans
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"sim/policies/reconfigure"
+	"sim/scenarios/schema"
+)
+
+// Unserved returns why none of the planners has a plan for s, a diagnostic each; nil where one has, or may have.
+func Unserved(ctx context.Context, s *Scenario, planners []string, workers int) (schema.Diagnostics, error) {
+	sys, err := New(ctx, s, workers)
+	if err != nil {
+		return nil, err
+	}
+	d, ok := sys.(*scaled)
+	if step, training := sys.(*stepped); training {
+		d, ok = step.scaled, true
+	}
+	if !ok {
+		return nil, nil
+	}
+	var none schema.Diagnostics
+	for _, name := range planners {
+		list, err := d.planning.Candidates(ctx, name)
+		if err == nil {
+			_, err = d.choose(list)
+		}
+		if !errors.Is(err, reconfigure.ErrUnserved) {
+			return nil, nil // it has one, or a run will say what else is wrong
+		}
+		none = append(none, d.unserving(name, err))
+	}
+	return none, nil
+}
+
+// unserving is the fault of the input that a planner has no plan, for some reason,
+// and no other has.
+func (d *scaled) unserving(name string, why error) schema.Diagnostic {
+	key, want := "policy.planners", "choose another planner, or add others, which then go on"
+	switch {
+	case name == "imported":
+		key, want = "policy.imported.file", "name a file with a plan of it"
+	case d.s.Policy.Reconfigurations > 0:
+		key, want = "policy.reconfigurations", "allow more, or choose a planner of one topology, such as \"static-ring\""
+	}
+	what := strings.TrimPrefix(why.Error(), reconfigure.ErrUnserved.Error()+": ")
+	return schema.Diagnostic{File: d.s.Name, Key: key, Problem: name + " has no plan: " + what, Remedy: want}
+}

@@ -1,0 +1,20 @@
+package scenarios
+
+import (
+	"context"
+
+	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/plans"
+)
+
+// domain returns s, which is of a scale-up domain, as what plans it takes it.
+func (s *Scenario) domain() *plans.Scenario {
+	return &plans.Scenario{
+		Name: s.Name, Title: s.Title, Seed: s.Seed, Fabric: s.Fabric.ScaleUp, Policy: s.Policy.Planning, Level: s.Engine.Level, Read: readSome,
+		Workload: plans.Workload{Kind: s.Workload.Kind, Spec: s.Workload.Spec, Exchange: s.Workload.Exchange},
+	}
+}
+
+func buildDomain(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
+	return plans.New(ctx, s.domain(), workers)
+}
