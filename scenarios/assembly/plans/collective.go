@@ -9,8 +9,8 @@ import (
 	collectives "sim/policies/reconfigure/collective"
 	"sim/policies/reconfigure/plan"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/simulate"
 	"sim/scenarios/result"
-	"sim/scenarios/simulate"
 	"sim/workloads/collective"
 )
 

@@ -13,9 +13,9 @@ import (
 	"sim/policies/reconfigure"
 	"sim/policies/reconfigure/plan"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/simulate"
 	"sim/scenarios/result"
 	"sim/scenarios/schema"
-	"sim/scenarios/simulate"
 )
 
 // planned is a planner's plan, played and measured.

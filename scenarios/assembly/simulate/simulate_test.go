@@ -15,7 +15,7 @@ import (
 	"sim/fabric/scaleup"
 	"sim/policies/reconfigure/plan"
 	"sim/policies/reconfigure/plan/plantest"
-	"sim/scenarios/simulate"
+	"sim/scenarios/assembly/simulate"
 )
 
 func domain(n, k int) *scaleup.Domain {

@@ -6,7 +6,7 @@ import (
 
 	"sim/fabric/scaleup"
 	"sim/policies/reconfigure/plan"
-	"sim/scenarios/simulate"
+	"sim/scenarios/assembly/simulate"
 )
 
 // Hops a second are reported: about 1 million of them.

@@ -8,7 +8,7 @@ import (
 	"sim/engine"
 	collectives "sim/policies/reconfigure/collective"
 	"sim/policies/reconfigure/plan"
-	"sim/scenarios/simulate"
+	"sim/scenarios/assembly/simulate"
 	"sim/workloads/collective"
 )
 
