@@ -32,8 +32,8 @@ type Tree struct {
 	heap []item
 }
 
-// item is an arc to a node that may be reached by it next. The queue is a heap of its own, as searches of paths are most
-// of what some policies compute.
+// item is an arc to a node that may be reached by it next. The queue is a heap of its own, as searches of paths are
+// most of what some policies compute.
 type item struct {
 	dist float64
 	arc  int32
@@ -83,8 +83,8 @@ func (t *Tree) Grow(root int32, length []float64) {
 	}
 }
 
-// Breadth finds the paths of the fewest arcs from a node: of those as short, the one that leaves the node reached first,
-// by its first arc.
+// Breadth finds the paths of the fewest arcs from a node: of those as short, the one that leaves the node reached
+// first, by its first arc.
 func (t *Tree) Breadth(root int32) {
 	t.Clear()
 	t.Reach(root)

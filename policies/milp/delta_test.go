@@ -12,8 +12,8 @@ import (
 	_ "sim/internal/testseed"
 )
 
-// chain is the smallest instance with a choice: pod 1 shares its ports between
-// two neighbours; one transfer waits for the other, a third runs beside them.
+// chain is the smallest instance with a choice: pod 1 shares its ports between two neighbours; one transfer waits for
+// the other, a third runs beside them.
 func chain(ports int) *Instance {
 	const rate = 1e9
 	in := &Instance{
@@ -49,15 +49,14 @@ func solve(t *testing.T, m *Model, solver string) *Solution {
 	return s
 }
 
-// byHand is the chain's optimum when each of x circuits of a bundle and the NICs
-// are shared as is best: a, then b, with c in b's shade where it fits.
+// byHand is the chain's optimum when each of x circuits of a bundle and the NICs are shared as is best: a, then b, with
+// c in b's shade where it fits.
 func TestChain(t *testing.T) {
 	solvers := available(t)
 	for ports, want := range map[int]float64{
 		// x = 1 each: 1 + 12 + 2 + 20 + 1, c before b begins
 		2: 36,
-		// 4 ports at pod 1: 2+2 gives 1 + 6 + 2 + 10 + 1 with c between 4 and 9,
-		// 1+3 gives 1 + 12 + 2 + 20/3 + 1
+		// 4 ports at pod 1: 2+2 gives 1 + 6 + 2 + 10 + 1 with c between 4 and 9, 1+3 gives 1 + 12 + 2 + 20/3 + 1
 		4: 20,
 	} {
 		for _, solver := range solvers {
@@ -86,13 +85,11 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// Solvers take a value within integrality of a whole number for that number, so
-// that an interval in which a transfer does not run may carry this share of what
-// fits into it.
+// Solvers take a value within integrality of a whole number for that number, so that an interval in which a transfer
+// does not run may carry this share of what fits into it.
 const integrality = 1e-5
 
-// check holds that a schedule keeps dependencies, capacities and volumes, of which
-// it may send more bits more.
+// check holds that a schedule keeps dependencies, capacities and volumes, of which it may send more bits more.
 func check(t *rapid.T, in *Instance, s *Schedule, more, eps float64) {
 	for i, task := range in.Tasks {
 		sum := 0.0
@@ -142,8 +139,7 @@ func check(t *rapid.T, in *Instance, s *Schedule, more, eps float64) {
 	}
 }
 
-// drawInstance makes a small random instance of transfers in a random order of
-// waiting.
+// drawInstance makes a small random instance of transfers in a random order of waiting.
 func drawInstance(t *rapid.T) *Instance {
 	const rate = 1e9
 	n := rapid.IntRange(2, 3).Draw(t, "transfers")
@@ -165,9 +161,8 @@ func drawInstance(t *rapid.T) *Instance {
 	return in
 }
 
-// Strengthening changes no optimum, solvers agree, solutions keep the rules,
-// fair sharing is no faster, more intervals are of no use, and the fixed step
-// comes near from above.
+// Strengthening changes no optimum, solvers agree, solutions keep the rules, fair sharing is no faster, more intervals
+// are of no use, and the fixed step comes near from above.
 func TestModels(t *testing.T) {
 	solvers := available(t)
 	checks := 0

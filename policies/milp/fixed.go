@@ -5,13 +5,11 @@ import (
 	"math"
 )
 
-// Fixed is the model of DELTA, App. A (Eqs. 19..30), to compare with: time is
-// cut into slices of one length, in which a task's rate is constant. Starts,
-// ends and what lies between them are rounded up to whole slices, so its optimum
-// is up to a slice for each task on the critical path above that of Variable.
+// Fixed is the model of DELTA, App. A (Eqs. 19..30), to compare with: time is cut into slices of one length, in which a
+// task's rate is constant. Starts, ends and what lies between them are rounded up to whole slices, so its optimum is up
+// to a slice for each task on the critical path above that of Variable.
 //
-// Inside, times are in slices and data in what a circuit of the first bundle
-// carries in one.
+// Inside, times are in slices and data in what a circuit of the first bundle carries in one.
 type Fixed struct {
 	*Model
 	in     *Instance
@@ -28,8 +26,8 @@ type Fixed struct {
 // maxSlices bounds what is still a model and no mistake.
 const maxSlices = 100_000
 
-// NewFixed builds the model for slices of so many seconds. Only Fair of form
-// counts. It fails where the instance does not check out.
+// NewFixed builds the model for slices of so many seconds. Only Fair of form counts. It fails where the instance does
+// not check out.
 func NewFixed(in *Instance, step float64, form Form) (*Fixed, error) {
 	if err := in.Check(); err != nil {
 		return nil, err
@@ -161,8 +159,7 @@ func (f *Fixed) life() {
 	}
 }
 
-// moment returns the beginning of the slice in which a task starts, or ends, as
-// terms and a number.
+// moment returns the beginning of the slice in which a task starts, or ends, as terms and a number.
 func (f *Fixed) moment(i int, end bool) (terms []Term, plus float64) {
 	if f.at[i] >= 0 {
 		if end {
@@ -182,8 +179,8 @@ func (f *Fixed) moment(i int, end bool) (terms []Term, plus float64) {
 	return terms, 0
 }
 
-// precedence adds Eqs. 28 and 30. What lies between two transfers need not be
-// rounded up: the second starts with a slice.
+// precedence adds Eqs. 28 and 30. What lies between two transfers need not be rounded up: the second starts with a
+// slice.
 func (f *Fixed) precedence() {
 	for n, d := range f.in.Deps {
 		from, plus := f.moment(d.From, true)
@@ -231,8 +228,7 @@ func (f *Fixed) fairness() {
 	}
 }
 
-// FewestPorts turns the objective into Eq. 20: the fewest ports with a makespan
-// of at most so many seconds.
+// FewestPorts turns the objective into Eq. 20: the fewest ports with a makespan of at most so many seconds.
 func (f *Fixed) FewestPorts(makespan float64) {
 	fewestPorts(f.Model, f.in, f.c, f.x, makespan/f.step)
 }

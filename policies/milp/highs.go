@@ -124,8 +124,7 @@ func readHiGHS(path string, m *Model) ([]float64, error) {
 	return readValues(strings.Split(columns, "\n"), m, 0, 1)
 }
 
-// readValues reads lines of which one field is a column's name and one its
-// value; columns that no line names are 0.
+// readValues reads lines of which one field is a column's name and one its value; columns that no line names are 0.
 func readValues(lines []string, m *Model, name, value int) ([]float64, error) {
 	at := make(map[string]int, len(m.Columns))
 	for i := range m.Columns {

@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// Instance is what a logical topology is chosen for: inter-pod transfers with
-// their dependencies, and the hardware. Times are in seconds, rates in bits per
-// second.
+// Instance is what a logical topology is chosen for: inter-pod transfers with their dependencies, and the hardware.
+// Times are in seconds, rates in bits per second.
 type Instance struct {
 	Tasks   []Task
 	Deps    []Dependency
@@ -17,13 +16,11 @@ type Instance struct {
 	Groups  []float64 // rate of each set of NICs, for one NIC
 	// Upper is a makespan above which solutions are of no interest.
 	Upper float64
-	// Intervals is K, the number of intervals that the variable-interval model
-	// has.
+	// Intervals is K, the number of intervals that the variable-interval model has.
 	Intervals int
 }
 
-// Task is a transfer between pods, or (Bits 0) a step of a fixed duration that
-// takes no capacity.
+// Task is a transfer between pods, or (Bits 0) a step of a fixed duration that takes no capacity.
 type Task struct {
 	Name     string
 	Bits     float64 // V_m
@@ -34,15 +31,14 @@ type Task struct {
 	Uses     []Use   // of NIC sets
 	Rate     float64 // the most that its NICs let through
 
-	// No schedule of a makespan of at most Upper starts the task before Head, and
-	// from its end to the end of everything Tail passes at least.
+	// No schedule of a makespan of at most Upper starts the task before Head, and from its end to the end of everything
+	// Tail passes at least.
 	Head, Tail float64
 	// First..Last are the intervals, from 1, in which it may be active.
 	First, Last int
 }
 
-// Use is a task's use of a NIC set: Weight NICs' capacity for each bit a second
-// over the rate of one.
+// Use is a task's use of a NIC set: Weight NICs' capacity for each bit a second over the rate of one.
 type Use struct {
 	Group  int
 	Weight float64
@@ -54,8 +50,8 @@ type Dependency struct {
 	Lag      float64
 }
 
-// Bundle is a set of parallel circuits between two pods, A and B, or where they
-// are equal to the twins of a pod. A circuit takes Ends ports of each pod.
+// Bundle is a set of parallel circuits between two pods, A and B, or where they are equal to the twins of a pod. A
+// circuit takes Ends ports of each pod.
 type Bundle struct {
 	A, B, Ends int
 	Rate       float64 // of a circuit
@@ -73,8 +69,7 @@ type Schedule struct {
 	Sent [][]float64
 }
 
-// Check fails where an instance refers to what it has not, or holds a number
-// that makes no sense.
+// Check fails where an instance refers to what it has not, or holds a number that makes no sense.
 func (in *Instance) Check() error {
 	bad := func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) || v < 0 }
 	if bad(in.Upper) || in.Upper == 0 {

@@ -1,11 +1,10 @@
-// Package milp holds mixed-integer linear programs and has solvers solve them:
-// a model that is built row by row, its writers (LP and MPS), the back ends
-// HiGHS and CBC, run as subprocesses, and the models of the DELTA paper for the
-// logical topology of optical circuit switches, with variable-length intervals
-// (Sec. III-B) and with a fixed time step (App. A).
+// Package milp holds mixed-integer linear programs and has solvers solve them: a model that is built row by row, its
+// writers (LP and MPS), the back ends HiGHS and CBC, run as subprocesses, and the models of the DELTA paper for the
+// logical topology of optical circuit switches, with variable-length intervals (Sec. III-B) and with a fixed time step
+// (App. A).
 //
-// It knows nothing of policies: what is to be decided comes as an Instance, and
-// whether the answer holds in a simulation is for its caller to see.
+// It knows nothing of policies: what is to be decided comes as an Instance, and whether the answer holds in a
+// simulation is for its caller to see.
 package milp
 
 import (
@@ -45,9 +44,8 @@ type Row struct {
 	Right float64
 }
 
-// Model is a mixed-integer linear program: minimise the columns' costs subject
-// to the rows. Columns and rows keep the order in which they were added, so that
-// the same model is written as the same bytes.
+// Model is a mixed-integer linear program: minimise the columns' costs subject to the rows. Columns and rows keep the
+// order in which they were added, so that the same model is written as the same bytes.
 type Model struct {
 	Name    string
 	Columns []Column
@@ -60,8 +58,8 @@ func (m *Model) Add(c Column) int {
 	return len(m.Columns) - 1
 }
 
-// Require appends a row. Terms of factor 0 are left out and those of one column
-// joined; a row without terms is left out where it holds.
+// Require appends a row. Terms of factor 0 are left out and those of one column joined; a row without terms is left out
+// where it holds.
 func (m *Model) Require(name string, sense Sense, right float64, terms ...Term) {
 	kept := make([]Term, 0, len(terms))
 	at := make(map[int]int, len(terms))
@@ -97,9 +95,8 @@ func holds(left float64, sense Sense, right float64) bool {
 	return left == right
 }
 
-// Check fails where a column or row holds what no solver can read: a number
-// that is none, bounds that cross, a column that does not exist, a name twice or
-// one that a file format cannot hold.
+// Check fails where a column or row holds what no solver can read: a number that is none, bounds that cross, a column
+// that does not exist, a name twice or one that a file format cannot hold.
 func (m *Model) Check() error {
 	names := map[string]bool{}
 	name := func(what, s string) error {
@@ -165,9 +162,8 @@ func (m *Model) Value(x []float64) float64 {
 	return v
 }
 
-// Violation returns by how much a point breaks the row, bound or integrality
-// that it breaks most, in units of the largest number in that row (at least 1),
-// and the name of that; 0 and "" where it breaks none.
+// Violation returns by how much a point breaks the row, bound or integrality that it breaks most, in units of the
+// largest number in that row (at least 1), and the name of that; 0 and "" where it breaks none.
 func (m *Model) Violation(x []float64) (worst float64, name string) {
 	note := func(v float64, n string) {
 		if v > worst {

@@ -48,8 +48,7 @@ func draw(t *rapid.T) *Model {
 	return m
 }
 
-// brute returns the optimum of a model of integers in boxes, +Inf where there is
-// none.
+// brute returns the optimum of a model of integers in boxes, +Inf where there is none.
 func brute(m *Model) float64 {
 	x := make([]float64, len(m.Columns))
 	best := math.Inf(1)

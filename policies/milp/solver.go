@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// Options say how a model is solved. The zero value asks any solver for the
-// optimum, without limit.
+// Options say how a model is solved. The zero value asks any solver for the optimum, without limit.
 type Options struct {
 	Solver    string        // "highs", "cbc", or "" for the first of them that is there
 	TimeLimit time.Duration // wall-clock; 0 is none
@@ -72,8 +71,8 @@ func Solvers() []string {
 	return names
 }
 
-// Find returns the path of a solver's program, or of any where name is "", and
-// the solver's name. The error is, or wraps, ErrNoSolver.
+// Find returns the path of a solver's program, or of any where name is "", and the solver's name. The error is, or
+// wraps, ErrNoSolver.
 func Find(name string) (path, solver string, err error) {
 	known := false
 	for _, b := range backends {
@@ -94,9 +93,8 @@ func Find(name string) (path, solver string, err error) {
 	return "", "", ErrNoSolver
 }
 
-// Solve has a solver on the PATH solve m. The error is ErrNoSolver where there
-// is none, wraps ErrSolver where it fails, and is the context's where that ends,
-// which ends the solver too.
+// Solve has a solver on the PATH solve m. The error is ErrNoSolver where there is none, wraps ErrSolver where it fails,
+// and is the context's where that ends, which ends the solver too.
 func Solve(ctx context.Context, m *Model, o Options) (*Solution, error) {
 	if err := m.Check(); err != nil {
 		return nil, err
@@ -148,8 +146,7 @@ const (
 	optionsName  = "options.txt"
 )
 
-// run runs a solver's program in dir and returns what it says. Its children end
-// with it.
+// run runs a solver's program in dir and returns what it says. Its children end with it.
 func run(ctx context.Context, dir string, o *Options, program string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = dir

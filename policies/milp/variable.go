@@ -7,22 +7,18 @@ import (
 
 // Form says how the variable-interval model is written.
 type Form struct {
-	// Paper is the model as the paper has it. Otherwise it is strengthened by
-	// rows that every schedule satisfies: shortest durations at full rate and at
-	// the circuits chosen, heads and tails, and a big M of each task's own.
+	// Paper is the model as the paper has it. Otherwise it is strengthened by rows that every schedule satisfies:
+	// shortest durations at full rate and at the circuits chosen, heads and tails, and a big M of each task's own.
 	Paper bool
 	// Fair adds Eq. 17: active tasks of a link send as much a flow.
 	Fair bool
 }
 
-// Variable is the model of DELTA, Sec. III-B (Eqs. 3..18): time is cut into K
-// intervals whose lengths are chosen. Within an interval every task is active or
-// not, and sends at one rate. Its optimum is that of all schedules with at most
-// K intervals in which every task is active without a break and, if it waits at
-// all, waits before it starts.
+// Variable is the model of DELTA, Sec. III-B (Eqs. 3..18): time is cut into K intervals whose lengths are chosen.
+// Within an interval every task is active or not, and sends at one rate. Its optimum is that of all schedules with at
+// most K intervals in which every task is active without a break and, if it waits at all, waits before it starts.
 //
-// Inside, times are in milliseconds and data in what a circuit of the first
-// bundle carries in one.
+// Inside, times are in milliseconds and data in what a circuit of the first bundle carries in one.
 type Variable struct {
 	*Model
 	in   *Instance
@@ -162,8 +158,8 @@ func (v *Variable) usedIntervals() [][]bool {
 	return used
 }
 
-// expand adds Eqs. 7 and 8: binary digits of the circuits, and their products
-// with the intervals' lengths. Eq. 6 is met by one variable for both directions.
+// expand adds Eqs. 7 and 8: binary digits of the circuits, and their products with the intervals' lengths. Eq. 6 is met
+// by one variable for both directions.
 func (v *Variable) expand() {
 	upper := v.ms(v.in.Upper)
 	for e := range v.in.Bundles {
@@ -230,8 +226,7 @@ func (v *Variable) capacity() {
 	}
 }
 
-// activity adds Eqs. 11, 12, 13 and 15: all data are sent, while active, in one
-// run of intervals between start and end.
+// activity adds Eqs. 11, 12, 13 and 15: all data are sent, while active, in one run of intervals between start and end.
 func (v *Variable) activity() {
 	upper := v.ms(v.in.Upper)
 	for i := range v.in.Tasks {
@@ -328,8 +323,7 @@ func (v *Variable) fairness() {
 	}
 }
 
-// strengthen adds rows that every schedule satisfies and the relaxation need
-// not.
+// strengthen adds rows that every schedule satisfies and the relaxation need not.
 func (v *Variable) strengthen() {
 	for i := range v.in.Tasks {
 		t := &v.in.Tasks[i]

@@ -5,8 +5,7 @@ import (
 	"math"
 )
 
-// FewestPorts turns the objective into Eq. 4: the fewest ports with a makespan
-// of at most so many seconds.
+// FewestPorts turns the objective into Eq. 4: the fewest ports with a makespan of at most so many seconds.
 func (v *Variable) FewestPorts(makespan float64) {
 	fewestPorts(v.Model, v.in, v.c, v.x, v.ms(makespan))
 }
@@ -49,8 +48,8 @@ func (v *Variable) Schedule(values []float64) *Schedule {
 	return s
 }
 
-// Point writes a schedule as a solution, to start from. It may have fewer
-// intervals than the model; those that are left over are empty and at its end.
+// Point writes a schedule as a solution, to start from. It may have fewer intervals than the model; those that are left
+// over are empty and at its end.
 func (v *Variable) Point(s *Schedule) ([]float64, error) {
 	if len(s.Times) < 2 || len(s.Times) > len(v.t) || len(s.Circuits) != len(v.x) || len(s.Start) != len(v.start) || len(s.Sent) != len(v.start) {
 		return nil, fmt.Errorf("milp: a schedule of %d intervals and %d tasks for a model of %d and %d", len(s.Times)-1, len(s.Start), v.in.Intervals, len(v.start))

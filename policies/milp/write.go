@@ -11,8 +11,7 @@ import (
 // number writes v with all its digits.
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// WriteMPS writes the model in free MPS format, which every MIP solver reads.
-// The only error is the writer's.
+// WriteMPS writes the model in free MPS format, which every MIP solver reads. The only error is the writer's.
 func (m *Model) WriteMPS(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "NAME %s FREE\nROWS\n N cost\n", m.Name)
@@ -82,12 +81,10 @@ func (m *Model) WriteMPS(w io.Writer) error {
 	return b.Flush()
 }
 
-// lineTerms is the number of terms on a line of an LP file: readers have
-// buffers.
+// lineTerms is the number of terms on a line of an LP file: readers have buffers.
 const lineTerms = 6
 
-// WriteLP writes the model in CPLEX LP format, for people and for solvers. The
-// only error is the writer's.
+// WriteLP writes the model in CPLEX LP format, for people and for solvers. The only error is the writer's.
 func (m *Model) WriteLP(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	// Every term has one sign and a number without one: CBC misreads "- -2 x".

@@ -19,8 +19,8 @@ type adjacency struct {
 	into   graph.Digraph // and the same turned round
 }
 
-// newAdjacency describes the network of p. Ports are those of its torus, or else links in the order of their numbers. It
-// fails, with ErrUnserved, where a node has more ports than walks can name.
+// newAdjacency describes the network of p. Ports are those of its torus, or else links in the order of their numbers.
+// It fails, with ErrUnserved, where a node has more ports than walks can name.
 func newAdjacency(p *Problem) (*adjacency, error) {
 	n := p.Network
 	g := &adjacency{nodes: int(n.Nodes)}
@@ -98,9 +98,8 @@ func (z *field) next(at int32, into []int32) []int32 {
 	return into
 }
 
-// byDestination visits the flows of p, all those to a node together, in the order
-// of their numbers, when z leads to it. It fails where pairs are not joined, which
-// are not visited, and names them.
+// byDestination visits the flows of p, all those to a node together, in the order of their numbers, when z leads to it.
+// It fails where pairs are not joined, which are not visited, and names them.
 func (z *field) byDestination(ctx context.Context, p *Problem, visit func(i int32, f engine.Flow) error) error {
 	start, of := graph.Group(z.g.nodes, len(p.Flows), func(i int) int32 { return p.Flows[i].Dst })
 	var apart unjoined

@@ -29,8 +29,7 @@ func random(t *rapid.T) *Problem {
 	return &Problem{Network: n, Flows: everyPair(int(n.Nodes))}
 }
 
-// between returns the hops of shortest ways (Floyd and Warshall); far where there
-// are none.
+// between returns the hops of shortest ways (Floyd and Warshall); far where there are none.
 func between(n *engine.Network) [][]int {
 	d := make([][]int, n.Nodes)
 	for a := range d {
@@ -58,10 +57,9 @@ func between(n *engine.Network) [][]int {
 
 const far = 1 << 20
 
-// TestShortest: on random graphs all routers of shortest ways take ways as short as
-// an independent search finds; "shortest" takes at each node the first link that
-// leads one hop nearer, as walks and as a table; pairs that cannot be joined are
-// counted and named.
+// TestShortest: on random graphs all routers of shortest ways take ways as short as an independent search finds;
+// "shortest" takes at each node the first link that leads one hop nearer, as walks and as a table; pairs that cannot be
+// joined are counted and named.
 func TestShortest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := random(t)
@@ -132,8 +130,8 @@ func TestShortest(t *testing.T) {
 	})
 }
 
-// grid is a mesh of 3x3 and the flow across it: 6 shortest ways, of which per-hop
-// choice takes the two along the border with chance 1/4 each.
+// grid is a mesh of 3x3 and the flow across it: 6 shortest ways, of which per-hop choice takes the two along the border
+// with chance 1/4 each.
 func grid(t testing.TB) *Problem {
 	o, err := torus.New(3, 3)
 	if err != nil {
@@ -145,8 +143,8 @@ func grid(t testing.TB) *Problem {
 	return &Problem{Network: o.Network(nil, engine.Link{Rate: 1}), Torus: o, Flows: []engine.Flow{{Src: 0, Dst: 8}}}
 }
 
-// TestChance: random-shortest takes all ways as often, ecmp those that choices at
-// each hop make likely; other seeds make other choices.
+// TestChance: random-shortest takes all ways as often, ecmp those that choices at each hop make likely; other seeds
+// make other choices.
 func TestChance(t *testing.T) {
 	p := grid(t)
 	const runs = 6000
@@ -177,8 +175,7 @@ func TestChance(t *testing.T) {
 	}
 }
 
-// TestMultipath: all ways with their shares carry what splitting at each hop does;
-// fewer ways are drawn.
+// TestMultipath: all ways with their shares carry what splitting at each hop does; fewer ways are drawn.
 func TestMultipath(t *testing.T) {
 	p := grid(t)
 	d, z := route(t, Multipath{Ways: 6, Split: PerHop}, p, Options{})
@@ -226,9 +223,9 @@ func TestMultipath(t *testing.T) {
 	}
 }
 
-// TestNearestNeighbour: round one dead switch nearest-neighbour traffic loses half
-// its rate on single ways (Zu et al., Sec. 5.3), and a fifth when the detours share
-// it: four of three hops for every dead link, if its dimension is routed first.
+// TestNearestNeighbour: round one dead switch nearest-neighbour traffic loses half its rate on single ways (Zu et al.,
+// Sec. 5.3), and a fifth when the detours share it: four of three hops for every dead link, if its dimension is routed
+// first.
 func TestNearestNeighbour(t *testing.T) {
 	for d := range 3 {
 		p := must(t, torus.Faults{Switches: []torus.Switch{{Dim: d, Index: 6}}}, "", 4, 4, 4)

@@ -14,36 +14,30 @@ const (
 	All     = "all"      // every pair
 )
 
-// WildFirst routes around links that are down by at most one wild hop along each
-// dimension, taken first, and then in dimension order along a shortest hop vector
-// of what is left (WFR; Zu et al., NSDI 24, Sec. 4.2).
+// WildFirst routes around links that are down by at most one wild hop along each dimension, taken first, and then in
+// dimension order along a shortest hop vector of what is left (WFR; Zu et al., NSDI 24, Sec. 4.2).
 type WildFirst struct {
-	// Wild is the dimensions of wild hops in the order in which these are taken; nil
-	// is the reverse of Order without its first.
+	// Wild is the dimensions of wild hops in the order in which these are taken; nil is the reverse of Order without
+	// its first.
 	Wild []int
-	// Order is the dimensions from the first routed to the last; nil is chosen by
-	// the sandwich rule: not last one in which links are down, then those whose
-	// wrap-around links are shifted last, then the longest first.
+	// Order is the dimensions from the first routed to the last; nil is chosen by the sandwich rule: not last one in
+	// which links are down, then those whose wrap-around links are shifted last, then the longest first.
 	Order []int
-	// Use is who may take wild hops: Needed, AnyDead or All. "" is All where
-	// candidates are chosen among for balance, which is best, and AnyDead for Route,
-	// which chooses by chance.
+	// Use is who may take wild hops: Needed, AnyDead or All. "" is All where candidates are chosen among for balance,
+	// which is best, and AnyDead for Route, which chooses by chance.
 	Use string
-	// Channels is how virtual channels are taken: Segments, which "" is, or
-	// Dateline. Where links have but one, all hops take channel 0.
+	// Channels is how virtual channels are taken: Segments, which "" is, or Dateline. Where links have but one, all
+	// hops take channel 0.
 	Channels string
-	// Free lifts what twisted tori need beyond the rule of channels to be free of
-	// deadlock: that wild hops along a dimension of size k whose wrap-around links
-	// are shifted take only the links k-2 -> k-1, 1 -> 0 and the wrap-around ones,
-	// and that hop vectors that go k along it do so by the wrap-around link first
-	// where they begin beside it. It is lifted for pairs that it leaves without a
-	// candidate, as it does where k is 8 and a switch is down; whoever chooses had
-	// better check what was chosen (packet.CheckChannels).
+	// Free lifts what twisted tori need beyond the rule of channels to be free of deadlock: that wild hops along a
+	// dimension of size k whose wrap-around links are shifted take only the links k-2 -> k-1, 1 -> 0 and the
+	// wrap-around ones, and that hop vectors that go k along it do so by the wrap-around link first where they begin
+	// beside it. It is lifted for pairs that it leaves without a candidate, as it does where k is 8 and a switch is
+	// down; whoever chooses had better check what was chosen (packet.CheckChannels).
 	Free bool
 }
 
-// Candidates lists the ways that wild-first routing may take. It is safe for
-// concurrent use.
+// Candidates lists the ways that wild-first routing may take. It is safe for concurrent use.
 type Candidates struct {
 	z        *lattice
 	w        WildFirst
@@ -51,8 +45,8 @@ type Candidates struct {
 	segments bool
 }
 
-// NewCandidates prepares the ways of a problem on a torus or mesh. It fails, with
-// ErrUnserved, on other graphs and on options that name no dimension or rule.
+// NewCandidates prepares the ways of a problem on a torus or mesh. It fails, with ErrUnserved, on other graphs and on
+// options that name no dimension or rule.
 func NewCandidates(p *Problem, w WildFirst) (*Candidates, error) {
 	if p.Torus == nil {
 		return nil, fmt.Errorf("%w: wild-first routing is for tori and meshes; \"shortest\" serves any graph", ErrUnserved)
@@ -117,11 +111,9 @@ func (c *Candidates) subsets() {
 // Order returns the order of dimensions and that of wild hops. Read only.
 func (c *Candidates) Order() (order, wild []int) { return c.w.Order, c.w.Wild }
 
-// Of returns the live candidate walks of a flow, shortest first and with fewer
-// wild hops first among these, each of its ports once; none where every one is
-// dead. Walks that come to a node twice are left out. Their virtual channels are
-// those of this flow: one that a translation takes it to has the same ports, and
-// the channels that Channels sets.
+// Of returns the live candidate walks of a flow, shortest first and with fewer wild hops first among these, each of its
+// ports once; none where every one is dead. Walks that come to a node twice are left out. Their virtual channels are
+// those of this flow: one that a translation takes it to has the same ports, and the channels that Channels sets.
 func (c *Candidates) Of(f engine.Flow) [][]engine.Step {
 	if f.Src == f.Dst {
 		return [][]engine.Step{{}}
@@ -200,9 +192,8 @@ func (c *Candidates) rest(a, b int32, into []int16, free bool) []int16 {
 	return into
 }
 
-// long reports whether a vector goes all the way round a shifted dimension with the
-// wrap-around link last: the opposite way round, where that comes first, leads to
-// the same node.
+// long reports whether a vector goes all the way round a shifted dimension with the wrap-around link last: the opposite
+// way round, where that comes first, leads to the same node.
 func (c *Candidates) long(from int32, v []int16) bool {
 	for d, by := range v {
 		if size := c.z.Dims[d]; c.z.twist[d] {
@@ -255,9 +246,8 @@ func (c *Candidates) again(from int32, way []engine.Step) bool {
 	return false
 }
 
-// Walks leads all flows of the problem by the ports of their class's walk (see
-// Symmetry), with the virtual channels that each takes; those that are alike
-// become one class of the result. It fails where a class has no walk, and names
+// Walks leads all flows of the problem by the ports of their class's walk (see Symmetry), with the virtual channels
+// that each takes; those that are alike become one class of the result. It fails where a class has no walk, and names
 // its pair.
 func (c *Candidates) Walks(p *Problem, y *Symmetry, ways [][]engine.Step) (*engine.Walks, error) {
 	set := newWalkSet(c.z.degree, c.z.link, len(p.Flows))

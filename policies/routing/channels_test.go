@@ -20,8 +20,7 @@ var shapes = []struct {
 	{[]int{4, 4, 8}, torus.TPUv4}, {[]int{4, 8, 8}, torus.TPUv4},
 }
 
-// wholeSet returns a cycle among the channels of all candidates of all pairs, and
-// how many pairs have none.
+// wholeSet returns a cycle among the channels of all candidates of all pairs, and how many pairs have none.
 func wholeSet(t testing.TB, p *Problem, w WildFirst) (cycle packet.Cycle, apart int) {
 	t.Helper()
 	c, err := NewCandidates(p, w)
@@ -44,9 +43,8 @@ func wholeSet(t testing.TB, p *Problem, w WildFirst) (cycle packet.Cycle, apart 
 	return d.Cycle(), apart
 }
 
-// TestDimensionOrderIsAcyclic: dimension-order routing with a plain dateline has no
-// cycle of channels, in any order, on regular tori, all twist patterns and the
-// twisted forms of TPU v4. On one channel it has.
+// TestDimensionOrderIsAcyclic: dimension-order routing with a plain dateline has no cycle of channels, in any order, on
+// regular tori, all twist patterns and the twisted forms of TPU v4. On one channel it has.
 func TestDimensionOrderIsAcyclic(t *testing.T) {
 	check := func(p *Problem, order []int) packet.Cycle {
 		t.Helper()
@@ -86,12 +84,10 @@ func TestDimensionOrderIsAcyclic(t *testing.T) {
 	}
 }
 
-// TestWildFirstIsAcyclic: where wild hops are taken in the reverse of the dimension
-// order, with the rule of segments, all candidates together have no cycle of
-// channels under any fault of one switch that the sandwich rule allows: xyZYX on
-// regular tori, and on the twisted forms of TPU v4 by default, but for a fault in
-// the one dimension of 4x8x8 whose wrap-around links are shifted. Wild hops in the
-// other order, yxZYX, and a plain dateline in either order have cycles.
+// TestWildFirstIsAcyclic: where wild hops are taken in the reverse of the dimension order, with the rule of segments,
+// all candidates together have no cycle of channels under any fault of one switch that the sandwich rule allows: xyZYX
+// on regular tori, and on the twisted forms of TPU v4 by default, but for a fault in the one dimension of 4x8x8 whose
+// wrap-around links are shifted. Wild hops in the other order, yxZYX, and a plain dateline in either order have cycles.
 func TestWildFirstIsAcyclic(t *testing.T) {
 	for _, s := range shapes {
 		for d := -1; d < 3; d++ {
@@ -145,11 +141,9 @@ func TestWildFirstIsAcyclic(t *testing.T) {
 	}
 }
 
-// TestTwistedRestrictions: wild hops along a dimension of 4 whose wrap-around links
-// are shifted take only the links 2 -> 3, 1 -> 0 and the wrap-around ones. Without
-// what twisted tori need beyond the rule of channels, all candidates together have
-// a cycle. On larger ones it would leave pairs without a candidate under a fault, for
-// which it is lifted.
+// TestTwistedRestrictions: wild hops along a dimension of 4 whose wrap-around links are shifted take only the links 2
+// -> 3, 1 -> 0 and the wrap-around ones. Without what twisted tori need beyond the rule of channels, all candidates
+// together have a cycle. On larger ones it would leave pairs without a candidate under a fault, for which it is lifted.
 func TestTwistedRestrictions(t *testing.T) {
 	p := must(t, torus.Faults{}, torus.TPUv4, 4, 4, 8)
 	c, err := NewCandidates(p, WildFirst{})
@@ -186,8 +180,8 @@ func TestTwistedRestrictions(t *testing.T) {
 	}
 }
 
-// TestCandidates: candidates are what a plain enumeration of wild hops and
-// dimension-ordered shortest ends has, live, each once, to the destination.
+// TestCandidates: candidates are what a plain enumeration of wild hops and dimension-ordered shortest ends has, live,
+// each once, to the destination.
 func TestCandidates(t *testing.T) {
 	p := must(t, torus.Faults{Switches: []torus.Switch{{Dim: 0, Index: 3}}}, torus.TPUv4, 4, 4, 8)
 	o, dims := p.Torus, 3
@@ -213,8 +207,7 @@ func TestCandidates(t *testing.T) {
 			dead[fmt.Sprint(l.From, l.Dim, l.Up)] = true
 		}
 	}
-	// follow returns the ports of hops (dimension, sign), nil where they meet a dead
-	// link or a node twice
+	// follow returns the ports of hops (dimension, sign), nil where they meet a dead link or a node twice
 	follow := func(src, dst int32, hops [][2]int) string {
 		text, at, seen := "", src, []int32{src}
 		for _, h := range hops {

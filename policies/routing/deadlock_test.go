@@ -11,9 +11,8 @@ import (
 	"sim/policies/routing"
 )
 
-// TestDeadlock: packets along a cycle of the channels' dependencies in yxZYX, wild
-// hops in the order of dimensions, do block each other in buffers of one packet;
-// the same traffic on xyZYX, whose dependencies have no cycle, ends.
+// TestDeadlock: packets along a cycle of the channels' dependencies in yxZYX, wild hops in the order of dimensions, do
+// block each other in buffers of one packet; the same traffic on xyZYX, whose dependencies have no cycle, ends.
 func TestDeadlock(t *testing.T) {
 	o, err := torus.New(4, 4, 4)
 	if err != nil {
@@ -67,8 +66,8 @@ func TestDeadlock(t *testing.T) {
 	}
 }
 
-// pairsAlong returns a flow for every pair of channels that follow each other on a
-// cycle, on a walk that takes them so, and the same flows on walks of another set.
+// pairsAlong returns a flow for every pair of channels that follow each other on a cycle, on a walk that takes them so,
+// and the same flows on walks of another set.
 func pairsAlong(t *testing.T, o *torus.Torus, p *routing.Problem, cyclic, other *routing.Candidates, cycle packet.Cycle) (along, instead *packet.Work) {
 	t.Helper()
 	degree, link := o.Ports()

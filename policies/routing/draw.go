@@ -20,8 +20,8 @@ var Draws = []string{DrawPair, DrawNode, DrawPacket}
 // mostSpread bounds the destinations times nodes of next hops, of six bytes each.
 const mostSpread = 1 << 28
 
-// drawn leads flows of a problem by shortest ways, of which links are drawn evenly, or
-// by the shortest ways behind them.
+// drawn leads flows of a problem by shortest ways, of which links are drawn evenly, or by the shortest ways behind
+// them.
 func (p *Problem) drawn(ctx context.Context, draw string, byWays bool, seed uint64) (*Decision, error) {
 	c := &chooser{rule: hashed, seed: seed}
 	if byWays {

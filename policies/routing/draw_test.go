@@ -12,10 +12,9 @@ import (
 	"sim/policies/routing"
 )
 
-// equalCost is the routes of ns-3's global routing, recomputed without anything of this
-// module but the list of links: by node and destination, the links that begin a path of
-// the least cost (Ipv4GlobalRouting keeps one host route for each), by Floyd and Warshall's
-// algorithm.
+// equalCost is the routes of ns-3's global routing, recomputed without anything of this module but the list of links:
+// by node and destination, the links that begin a path of the least cost (Ipv4GlobalRouting keeps one host route for
+// each), by Floyd and Warshall's algorithm.
 func equalCost(n *engine.Network) [][][]int32 {
 	const far = 1 << 20
 	nodes := int(n.Nodes)
@@ -54,8 +53,8 @@ func equalCost(n *engine.Network) [][][]int32 {
 	return routes
 }
 
-// drawNetworks are a torus with parallel links and a link down, a twisted one, and the
-// network of ns-3's example ecmp-global-routing, of three equal paths.
+// drawNetworks are a torus with parallel links and a link down, a twisted one, and the network of ns-3's example
+// ecmp-global-routing, of three equal paths.
 func drawNetworks(t *testing.T) []*engine.Network {
 	t.Helper()
 	link := engine.Link{Rate: 1e9}
@@ -90,10 +89,9 @@ func allPairs(nodes int32) (flows []engine.Flow) {
 	return flows
 }
 
-// TestDrawNode: as a table by node and destination does it (ns-3's global routing looks up
-// nothing else), all that is for a destination leaves a node over one link, which is one
-// of the equal routes there; over seeds each as often, or for random ways by the ways
-// behind it.
+// TestDrawNode: as a table by node and destination does it (ns-3's global routing looks up nothing else), all that is
+// for a destination leaves a node over one link, which is one of the equal routes there; over seeds each as often, or
+// for random ways by the ways behind it.
 func TestDrawNode(t *testing.T) {
 	for k, n := range drawNetworks(t) {
 		routes, flows := equalCost(n), allPairs(n.Nodes)
@@ -169,9 +167,9 @@ func pathsOf(n *engine.Network, routes [][][]int32, at, dst int32) float64 {
 	return sum
 }
 
-// TestDrawPacket: packets take each of the equal routes at a node as often, as those of
-// ns-3 do with RandomEcmpRouting, which draws an index of the routes for every packet at
-// every node; or for random ways each path as often. Loads are the means of that.
+// TestDrawPacket: packets take each of the equal routes at a node as often, as those of ns-3 do with RandomEcmpRouting,
+// which draws an index of the routes for every packet at every node; or for random ways each path as often. Loads are
+// the means of that.
 func TestDrawPacket(t *testing.T) {
 	for k, n := range drawNetworks(t) {
 		routes, flows := equalCost(n), allPairs(n.Nodes)

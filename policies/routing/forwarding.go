@@ -13,11 +13,10 @@ import (
 	"sim/policies/graph"
 )
 
-// Forwarding is walks as static tables of the chips, as Zu et al. (NSDI 24, Sec.
-// 3.5) program them at the start of a job. A packet carries its destination and a
-// tag, which its source gives it; every chip has entries by the two that name the
-// port and virtual channel to send it on. One tag serves all walks to a destination
-// that part nowhere once they have met.
+// Forwarding is walks as static tables of the chips, as Zu et al. (NSDI 24, Sec. 3.5) program them at the start of a
+// job. A packet carries its destination and a tag, which its source gives it; every chip has entries by the two that
+// name the port and virtual channel to send it on. One tag serves all walks to a destination that part nowhere once
+// they have met.
 type Forwarding struct {
 	Nodes     int32
 	Entries   int64 // of all chips
@@ -29,11 +28,9 @@ type Forwarding struct {
 	degree int
 	link   []int32 // by node and port
 	to     []int32 // by link: the node it leads to
-	// The entry of node a for tag k and destination d is table[d][k*Nodes+a], Arrived
-	// where there is none.
+	// The entry of node a for tag k and destination d is table[d][k*Nodes+a], Arrived where there is none.
 	table [][]engine.Step
-	// The tags of flow f are tag[first[f]:first[f+1]], one a walk; first is nil where
-	// flow f has one.
+	// The tags of flow f are tag[first[f]:first[f+1]], one a walk; first is nil where flow f has one.
 	flows []engine.Flow
 	first []int64
 	tag   []uint16
@@ -45,10 +42,9 @@ const mostTags = 1 << 16
 // mostEntries bounds the places of tables, two bytes each.
 const mostEntries = 1 << 31
 
-// Compile makes tables of the walks of flows, which must pass Walks.Check. Walks to
-// a destination are given the first tag in whose table they agree with those that
-// have it, the longest walks first. It fails where a walk comes to a node twice, which no
-// tag helps, and on tables too large to keep.
+// Compile makes tables of the walks of flows, which must pass Walks.Check. Walks to a destination are given the first
+// tag in whose table they agree with those that have it, the longest walks first. It fails where a walk comes to a node
+// twice, which no tag helps, and on tables too large to keep.
 func Compile(n *engine.Network, flows []engine.Flow, w *engine.Walks) (*Forwarding, error) {
 	if w.Spread != nil {
 		return nil, errors.New("routing: packets draw their next link, which a table with one port for each destination and tag does not hold")
@@ -176,8 +172,7 @@ func (c *compiler) agrees(table []engine.Step, at int32, steps []engine.Step) bo
 	return true
 }
 
-// TagsOf returns the tags that the source gives packets of a flow, one for each of
-// its walks. Read only.
+// TagsOf returns the tags that the source gives packets of a flow, one for each of its walks. Read only.
 func (z *Forwarding) TagsOf(flow int32) []uint16 {
 	if z.first == nil {
 		return z.tag[flow : flow+1]
@@ -185,8 +180,8 @@ func (z *Forwarding) TagsOf(flow int32) []uint16 {
 	return z.tag[z.first[flow]:z.first[flow+1]]
 }
 
-// WriteCSV writes the tables, an entry a row: chip, destination, tag, and the port,
-// virtual channel and neighbour it sends to.
+// WriteCSV writes the tables, an entry a row: chip, destination, tag, and the port, virtual channel and neighbour it
+// sends to.
 func (z *Forwarding) WriteCSV(out io.Writer) error {
 	b := bufio.NewWriter(out)
 	if _, err := fmt.Fprintln(b, "chip,destination,tag,port,channel,next"); err != nil {
@@ -207,8 +202,8 @@ func (z *Forwarding) WriteCSV(out io.Writer) error {
 	return b.Flush()
 }
 
-// WriteTags writes the tags that sources give, a walk a row: source, destination,
-// which of the pair's walks it is, and its tag.
+// WriteTags writes the tags that sources give, a walk a row: source, destination, which of the pair's walks it is, and
+// its tag.
 func (z *Forwarding) WriteTags(out io.Writer) error {
 	b := bufio.NewWriter(out)
 	if _, err := fmt.Fprintln(b, "source,destination,way,tag"); err != nil {

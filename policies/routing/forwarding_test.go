@@ -38,8 +38,8 @@ func leads(t interface {
 	}
 }
 
-// TestForwarding: on random graphs, walking the tables gives the walks, one or
-// several a pair, and the entries are those that some walk uses.
+// TestForwarding: on random graphs, walking the tables gives the walks, one or several a pair, and the entries are
+// those that some walk uses.
 func TestForwarding(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := random(t)
@@ -85,8 +85,8 @@ func TestForwarding(t *testing.T) {
 	})
 }
 
-// TestForwardingTori: tables of tori lead along the routers' walks, with their
-// virtual channels. What they take is logged.
+// TestForwardingTori: tables of tori lead along the routers' walks, with their virtual channels. What they take is
+// logged.
 func TestForwardingTori(t *testing.T) {
 	fault := torus.Faults{Switches: []torus.Switch{{Dim: 1, Index: 5}}}
 	for _, c := range []struct {
@@ -118,8 +118,7 @@ func TestForwardingTori(t *testing.T) {
 	}
 }
 
-// TestForwardingByHand: two ways from 0 and 1 to 3 over 2 that part at 2 take two
-// tags; exports are what they are.
+// TestForwardingByHand: two ways from 0 and 1 to 3 over 2 that part at 2 take two tags; exports are what they are.
 func TestForwardingByHand(t *testing.T) {
 	n := &engine.Network{Nodes: 4}
 	for _, l := range [][2]int32{{0, 2}, {1, 2}, {2, 3}, {2, 3}} {

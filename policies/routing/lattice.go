@@ -9,9 +9,9 @@ import (
 	"sim/fabric/torus"
 )
 
-// lattice is a torus as routing in dimensions sees it: flat tables of where its
-// ports lead, and the shortest hop vectors between its nodes. Port 2*dim leads up
-// and 2*dim+1 down, as Torus.Ports has them. It is safe for concurrent use.
+// lattice is a torus as routing in dimensions sees it: flat tables of where its ports lead, and the shortest hop
+// vectors between its nodes. Port 2*dim leads up and 2*dim+1 down, as Torus.Ports has them. It is safe for concurrent
+// use.
 type lattice struct {
 	*torus.Torus
 	degree int
@@ -28,15 +28,14 @@ type lattice struct {
 	rows    []atomic.Pointer[hops] // by source, where nodes are not alike
 }
 
-// hops are the shortest hop vectors from a node: to dst, those of number
-// start[dst]..start[dst+1]-1.
+// hops are the shortest hop vectors from a node: to dst, those of number start[dst]..start[dst+1]-1.
 type hops struct {
 	start []int32
 	v     []int16
 }
 
-// newLattice describes the torus of p, whose dimensions are routed in order. It
-// fails, with ErrUnserved, where p is of another graph.
+// newLattice describes the torus of p, whose dimensions are routed in order. It fails, with ErrUnserved, where p is of
+// another graph.
 func newLattice(p *Problem, order []int) (*lattice, error) {
 	t := p.Torus
 	if t == nil {
@@ -79,10 +78,9 @@ func newLattice(p *Problem, order []int) (*lattice, error) {
 	return z, nil
 }
 
-// shortest appends the hop vectors of all shortest dimension-ordered ways from a
-// to b to into, one after the other: len(Dims) numbers each, negative downwards.
-// Where nodes are not alike they are the shortest among the dimension-ordered
-// ways, which some other way may be shorter than.
+// shortest appends the hop vectors of all shortest dimension-ordered ways from a to b to into, one after the other:
+// len(Dims) numbers each, negative downwards. Where nodes are not alike they are the shortest among the
+// dimension-ordered ways, which some other way may be shorter than.
 func (z *lattice) shortest(a, b int32, into []int16) []int16 {
 	switch {
 	case z.vectors != nil:
@@ -179,8 +177,7 @@ func (z *lattice) search(from int32) *hops {
 	return row
 }
 
-// ways appends the ports of the way along a hop vector in the order of
-// dimensions.
+// ways appends the ports of the way along a hop vector in the order of dimensions.
 func (z *lattice) ways(v []int16, into []engine.Step) []engine.Step {
 	for _, d := range z.order {
 		c, port := int(v[d]), 2*d

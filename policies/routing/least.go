@@ -14,8 +14,8 @@ const (
 	TimeSplit  = "any routes, that a pair may spread over; as fluid"
 )
 
-// Least returns a lower bound on when Graph ends, whatever ways are taken: one a pair, or
-// with split any that pairs spread over. It returns ctx's error when ctx ends before it.
+// Least returns a lower bound on when Graph ends, whatever ways are taken: one a pair, or with split any that pairs
+// spread over. It returns ctx's error when ctx ends before it.
 func (p *Problem) Least(ctx context.Context, split bool) (engine.Time, error) {
 	in, err := newInstance(p, nil)
 	if err != nil {
@@ -24,12 +24,11 @@ func (p *Problem) Least(ctx context.Context, split bool) (engine.Time, error) {
 	return in.least(ctx, p, split)
 }
 
-// least is Problem.Least. Whatever lengths links have, what a transfer lays on all of
-// them, in bits times lengths, is at least its bits times the length of its shortest way.
-// So all links are one machine that serves so many of these a second, and transfers its
-// jobs, of which some wait for others (see flow.Evaluator.Bound). Lengths, by orbit, are
-// a machine each, beside all links as if they were one, and those out of each node and
-// into it. No two links may be of one orbit.
+// least is Problem.Least. Whatever lengths links have, what a transfer lays on all of them, in bits times lengths, is
+// at least its bits times the length of its shortest way. So all links are one machine that serves so many of these a
+// second, and transfers its jobs, of which some wait for others (see flow.Evaluator.Bound). Lengths, by orbit, are a
+// machine each, beside all links as if they were one, and those out of each node and into it. No two links may be of
+// one orbit.
 func (in *instance) least(ctx context.Context, p *Problem, split bool, lengths ...[]float64) (engine.Time, error) {
 	lengths = append(lengths, slices.Repeat([]float64{1}, in.orbits))
 	first := int32(2 * in.nodes) // machine of lengths

@@ -25,28 +25,24 @@ const mostWaySteps = 1 << 28
 // DefaultWays is how many ways Multipath gives a pair where it is not said.
 const DefaultWays = 4
 
-// Multipath spreads every pair over several ways, of which each packet takes one at
-// random: the randomised routing that Zu et al. (NSDI 24, Sec. 7) plan for
-// nearest-neighbour traffic round faults.
+// Multipath spreads every pair over several ways, of which each packet takes one at random: the randomised routing that
+// Zu et al. (NSDI 24, Sec. 7) plan for nearest-neighbour traffic round faults.
 type Multipath struct {
-	// Ways is the most ways of a pair, 0 being DefaultWays. Where there are more,
-	// they are drawn at random by Split.
+	// Ways is the most ways of a pair, 0 being DefaultWays. Where there are more, they are drawn at random by Split.
 	Ways int
 	// Over is which ways: OverShortest, which "" is, or OverWildFirst.
 	Over string
-	// Split is how packets spread over ways of OverShortest: PerPath, which "" is,
-	// or PerHop. Candidates of OverWildFirst share evenly.
+	// Split is how packets spread over ways of OverShortest: PerPath, which "" is, or PerHop. Candidates of
+	// OverWildFirst share evenly.
 	Split string
-	// Extra is by how many hops candidates of OverWildFirst may be longer than the
-	// pair's shortest.
+	// Extra is by how many hops candidates of OverWildFirst may be longer than the pair's shortest.
 	Extra int
 	// WildFirst says which candidates there are.
 	WildFirst WildFirst
 }
 
-// Route leads the flows of any graph, or of a torus or mesh over OverWildFirst. It
-// fails, with ErrUnserved, on options that mean nothing, and names pairs that
-// cannot be joined.
+// Route leads the flows of any graph, or of a torus or mesh over OverWildFirst. It fails, with ErrUnserved, on options
+// that mean nothing, and names pairs that cannot be joined.
 func (m Multipath) Route(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	if m.Ways == 0 {
 		m.Ways = DefaultWays
@@ -174,8 +170,7 @@ func (s *spread) add(f engine.Flow) error {
 // mostDraws bounds the draws for a way, as some may come again and again.
 const mostDraws = 16
 
-// list finds all shortest ways from a node, with their shares; false where they are
-// more than wanted.
+// list finds all shortest ways from a node, with their shares; false where they are more than wanted.
 func (s *spread) list(at, dst int32, share float64) bool {
 	if at == dst {
 		if len(s.found) == s.m.Ways {

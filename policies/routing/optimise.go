@@ -10,41 +10,34 @@ import (
 	"sim/engine/packet"
 )
 
-// Optimised leads every pair along one way such that the most loaded link carries
-// least: maximum concurrent flow on single paths, as the offline route optimiser of
-// TPU v4 seeks it (Zu et al., NSDI 24, Sec. 4.3). Ways on tori are those of wild-first
-// routing, and any ways at all elsewhere. They are chosen by a local search, once
-// for all pairs that translations take into each other, and a lower bound for any
-// ways at all proves how far from the optimum they are at most. Channels and ways
-// are such that no traffic deadlocks, but on directed links where no such ways join all
-// pairs. Where some transfers wait for others (Problem.Graph) the ways so chosen, and those
-// that wild-first routing takes, are where a second search begins from: for ways under
-// which the graph, simulated as fluid, ends first.
+// Optimised leads every pair along one way such that the most loaded link carries least: maximum concurrent flow on
+// single paths, as the offline route optimiser of TPU v4 seeks it (Zu et al., NSDI 24, Sec. 4.3). Ways on tori are
+// those of wild-first routing, and any ways at all elsewhere. They are chosen by a local search, once for all pairs
+// that translations take into each other, and a lower bound for any ways at all proves how far from the optimum they
+// are at most. Channels and ways are such that no traffic deadlocks, but on directed links where no such ways join all
+// pairs. Where some transfers wait for others (Problem.Graph) the ways so chosen, and those that wild-first routing
+// takes, are where a second search begins from: for ways under which the graph, simulated as fluid, ends first.
 type Optimised struct {
-	// WildFirst is the ways of tori to choose from. Free has ways outside the rules
-	// of twisted tori tried first.
+	// WildFirst is the ways of tori to choose from. Free has ways outside the rules of twisted tori tried first.
 	WildFirst WildFirst
-	// NeighbourCap is the most that a link may carry when every node sends one unit
-	// to each of its neighbours; a negative one is no cap. 0 is 2 on tori whose rates are
-	// equal, the least under a fault (Sec. 4.3), and none elsewhere: links of unequal
-	// rates are not to carry as many units each. It goes before the load of the problem's
+	// NeighbourCap is the most that a link may carry when every node sends one unit to each of its neighbours; a
+	// negative one is no cap. 0 is 2 on tori whose rates are equal, the least under a fault (Sec. 4.3), and none
+	// elsewhere: links of unequal rates are not to carry as many units each. It goes before the load of the problem's
 	// flows, and holds for what ways that may deadlock reach too.
 	NeighbourCap int
-	// Budget is the ways that may be weighed in search of a better choice, one of more
-	// than 16 hops as several; 0 is 30 million, and at least 200 a pair where these are
-	// not above a million or are of classes. With Problem.Graph it is spent again on
-	// simulations, of which a task counts as 8 ways; one of each choice to begin from is
-	// made in any case.
+	// Budget is the ways that may be weighed in search of a better choice, one of more than 16 hops as several; 0 is 30
+	// million, and at least 200 a pair where these are not above a million or are of classes. With Problem.Graph it is
+	// spent again on simulations, of which a task counts as 8 ways; one of each choice to begin from is made in any
+	// case.
 	Budget int64
-	// Rounds is the rounds of the search for a bound; 0 is 4000, and fewer where nodes
-	// are not alike and sources times links exceed 2 million.
+	// Rounds is the rounds of the search for a bound; 0 is 4000, and fewer where nodes are not alike and sources times
+	// links exceed 2 million.
 	Rounds int
-	// Cache is a directory that keeps choices by a hash of all that they depend on;
-	// "" keeps none.
+	// Cache is a directory that keeps choices by a hash of all that they depend on; "" keeps none.
 	Cache string
-	// MILP has a solver on the PATH go on from the best choice, among the ways that
-	// it was found among, and prove the least load that those allow. Solver names
-	// it, "" for any; TimeLimit stops it and may change the choice, 0 is none.
+	// MILP has a solver on the PATH go on from the best choice, among the ways that it was found among, and prove the
+	// least load that those allow. Solver names it, "" for any; TimeLimit stops it and may change the choice, 0 is
+	// none.
 	MILP      bool
 	Solver    string
 	TimeLimit time.Duration
@@ -67,8 +60,8 @@ func (o Optimised) withDefaults(in *instance) Optimised {
 	return o
 }
 
-// Models of Optimised's bound: where demands are whole, where they are not, and where
-// rates of links differ, of load over rate.
+// Models of Optimised's bound: where demands are whole, where they are not, and where rates of links differ, of load
+// over rate.
 const (
 	AnyWays   = "any routes; where demands are whole, one route a pair, and rounded up"
 	SplitWays = "any routes, that a pair may spread over"
@@ -76,11 +69,10 @@ const (
 	OverRates = "any routes, one a pair; of load over rate"
 )
 
-// Route leads the flows of any network. Loads are in units of demand; where live links
-// have unequal rates the most that a link carries over its rate is made least, in units
-// on a link of Problem.Rate. It fails, with ErrUnserved, where nodes have too many links, and
-// names pairs that live links do not join; with milp.ErrNoSolver where one is asked
-// for and missing. Metrics are
+// Route leads the flows of any network. Loads are in units of demand; where live links have unequal rates the most that
+// a link carries over its rate is made least, in units on a link of Problem.Rate. It fails, with ErrUnserved, where
+// nodes have too many links, and names pairs that live links do not join; with milp.ErrNoSolver where one is asked for
+// and missing. Metrics are
 //
 //   - unconstrained_max_link_load: the least found for any ways, that may deadlock too;
 //   - max_link_load: that of the walks decided on, whose channel dependency graph has

@@ -7,9 +7,8 @@ import (
 	"sim/engine"
 )
 
-// acyclic restricts the walks that pairs may take until those that are chosen cannot
-// deadlock: the channel dependency graph (Dally and Seitz, 1987) of the walks of all
-// flows, not of one a class, has no cycle.
+// acyclic restricts the walks that pairs may take until those that are chosen cannot deadlock: the channel dependency
+// graph (Dally and Seitz, 1987) of the walks of all flows, not of one a class, has no cycle.
 type acyclic struct {
 	in     *instance
 	rules  *Candidates
@@ -37,8 +36,8 @@ func newAcyclic(r *optimiser) *acyclic {
 	return a
 }
 
-// of returns the dependencies of a walk of a pair and of its translations: a channel
-// times the channels out of a node, plus the one that is taken there next.
+// of returns the dependencies of a walk of a pair and of its translations: a channel times the channels out of a node,
+// plus the one that is taken there next.
 func (a *acyclic) of(pair engine.Flow, steps []engine.Step) []int32 {
 	a.deps = a.deps[:0]
 	z := a.rules.z
@@ -75,8 +74,8 @@ func (a *acyclic) count(s *search) {
 	}
 }
 
-// breaks bans a dependency of every cycle of those used, that of the fewest walks,
-// and returns how many; it fails (false) where all of a cycle are kept.
+// breaks bans a dependency of every cycle of those used, that of the fewest walks, and returns how many; it fails
+// (false) where all of a cycle are kept.
 func (a *acyclic) breaks() (int, bool) {
 	channels := a.in.nodes * a.fan
 	state, next := make([]uint8, channels), make([]int32, channels)
@@ -146,8 +145,8 @@ func (a *acyclic) cycle(state []uint8, next []int32, path *[]int32) []int32 {
 	return nil
 }
 
-// only keeps those walks of choices whose dependencies are all allowed, and returns
-// the first pair that none is left for; -1 where there is none.
+// only keeps those walks of choices whose dependencies are all allowed, and returns the first pair that none is left
+// for; -1 where there is none.
 func (a *acyclic) only(c *choices, allowed func(dep int32) bool) (*choices, int32) {
 	out := *c
 	out.first, out.last, out.next = slices.Clone(c.first), slices.Clone(c.last), slices.Clone(c.next)
@@ -172,10 +171,9 @@ func (a *acyclic) only(c *choices, allowed func(dep int32) bool) (*choices, int3
 	return &out, -1
 }
 
-// free restricts choices such that those that remain are free of deadlock whatever
-// is chosen, beginning from a search's best choice; nil where it finds no way to.
-// Round by round a dependency of each cycle is banned and pairs that had it are moved;
-// when no cycle is left, what goes forward in an order of the channels stays.
+// free restricts choices such that those that remain are free of deadlock whatever is chosen, beginning from a search's
+// best choice; nil where it finds no way to. Round by round a dependency of each cycle is banned and pairs that had it
+// are moved; when no cycle is left, what goes forward in an order of the channels stays.
 func (a *acyclic) free(ctx context.Context, s *search, c *choices) (*choices, error) {
 	s.walk = append(s.walk[:0], s.best...)
 	for range 200 {
@@ -211,8 +209,7 @@ func (a *acyclic) free(ctx context.Context, s *search, c *choices) (*choices, er
 	return left, nil
 }
 
-// keep allows again, for a pair that no walk is left for, the dependencies of the one
-// with the fewest that are banned.
+// keep allows again, for a pair that no walk is left for, the dependencies of the one with the fewest that are banned.
 func (a *acyclic) keep(pair int32, c *choices) {
 	best, least := int32(-1), 0
 	for k := c.first[pair]; k >= 0; k = c.next[k] {
@@ -231,8 +228,7 @@ func (a *acyclic) keep(pair int32, c *choices) {
 	}
 }
 
-// order numbers the channels such that dependencies that are used go up; nil where
-// there is a cycle.
+// order numbers the channels such that dependencies that are used go up; nil where there is a cycle.
 func (a *acyclic) order() []int32 {
 	channels, fan := a.in.nodes*a.fan, int32(a.fan)
 	before := make([]int32, channels)

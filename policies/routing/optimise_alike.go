@@ -6,10 +6,9 @@ import (
 	"sim/policies/graph"
 )
 
-// alike is what the symmetries of a torus with its faults leave to be told apart:
-// translations, and with them reflections and exchanges of dimensions. Lengths of
-// links can be taken to be the same all over an orbit of them when the load of all
-// ways is bounded, as that is convex.
+// alike is what the symmetries of a torus with its faults leave to be told apart: translations, and with them
+// reflections and exchanges of dimensions. Lengths of links can be taken to be the same all over an orbit of them when
+// the load of all ways is bounded, as that is convex.
 type alike struct {
 	sources []int32   // one node of each orbit
 	weight  []float64 // nodes of it
@@ -18,8 +17,7 @@ type alike struct {
 	links   []float64 // by orbit: the links of it, or where rates differ their rates
 }
 
-// newAlike finds the symmetries of an instance; where there are none known every
-// link and source is one of its own.
+// newAlike finds the symmetries of an instance; where there are none known every link and source is one of its own.
 func newAlike(in *instance) *alike {
 	y := in.symmetry
 	degree := in.degree
@@ -117,8 +115,8 @@ func (z *turns) each(perm []int, d int, f func()) {
 	perm[2*d], perm[2*d+1] = -1, -1
 }
 
-// maps reports whether taking node 0 to a node and ports to others is a map of the
-// torus onto itself that takes live links to live links; it is then in to.
+// maps reports whether taking node 0 to a node and ports to others is a map of the torus onto itself that takes live
+// links to live links; it is then in to.
 func (z *turns) maps(zero int32, perm []int) bool {
 	in, degree := z.in, z.in.degree
 	for a := range z.to {

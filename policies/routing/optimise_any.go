@@ -10,10 +10,9 @@ import (
 	"sim/policies/graph"
 )
 
-// layered is the ways that cannot deadlock on any network: on each virtual channel,
-// of which two at most are taken one after the other, links towards lower places
-// of an order of the nodes and then links towards higher ones (up*/down*, Schroeder
-// et al., Autonet, IEEE JSAC 9, 1991).
+// layered is the ways that cannot deadlock on any network: on each virtual channel, of which two at most are taken one
+// after the other, links towards lower places of an order of the nodes and then links towards higher ones (up*/down*,
+// Schroeder et al., Autonet, IEEE JSAC 9, 1991).
 func (in *instance) layered(place []int32, channels int) *ways {
 	fold := 2 * min(channels, channelsEach)
 	w := &ways{fold: fold}
@@ -36,8 +35,8 @@ func (in *instance) layered(place []int32, channels int) *ways {
 	return w
 }
 
-// breadth orders the nodes breadth-first from a root; what that does not reach comes
-// from the lowest node that is left on.
+// breadth orders the nodes breadth-first from a root; what that does not reach comes from the lowest node that is left
+// on.
 func (in *instance) breadth(root int32) []int32 {
 	t, place := graph.NewTree(&in.out), make([]int32, in.nodes)
 	t.Reach(root)
@@ -55,24 +54,22 @@ func (in *instance) breadth(root int32) []int32 {
 // roots is how many nodes are tried as roots of an order.
 const roots = 8
 
-// mostArcs is how many arcs searches that only compare ways or bounds look at, about:
-// some seconds.
+// mostArcs is how many arcs searches that only compare ways or bounds look at, about: some seconds.
 const mostArcs = 100_000_000
 
-// fewArcs is the arcs of all sources' searches up to which rounds of the search for a
-// bound are not fewer for their work.
+// fewArcs is the arcs of all sources' searches up to which rounds of the search for a bound are not fewer for their
+// work.
 const fewArcs = 2_000_000
 
-// manyArcs is the arcs of all sources' searches beyond which hops are counted
-// breadth-first, and searches for more ways are given up that the budget does not cover.
+// manyArcs is the arcs of all sources' searches beyond which hops are counted breadth-first, and searches for more ways
+// are given up that the budget does not cover.
 const manyArcs = 50_000_000
 
 // arcs returns how many arcs searches from all sources look at.
 func (in *instance) arcs(w *ways) int { return max(1, len(in.sources)*len(w.To)) }
 
-// safest returns the layered ways whose shortest walks have the fewest hops in all, of
-// some orders of the nodes, and of these those that join most pairs. On large networks
-// every so manieth source is asked.
+// safest returns the layered ways whose shortest walks have the fewest hops in all, of some orders of the nodes, and of
+// these those that join most pairs. On large networks every so manieth source is asked.
 func (in *instance) safest(ctx context.Context, channels int) (*ways, error) {
 	var best *ways
 	apart, hops := 0, math.Inf(1)
@@ -123,8 +120,7 @@ type widening struct {
 // mostSteps bounds what choices keep of walks that were searched for.
 const mostSteps = 1 << 27
 
-// begin gives each pair a walk of the fewest hops. It names pairs that none joins, and
-// says why.
+// begin gives each pair a walk of the fewest hops. It names pairs that none joins, and says why.
 func (in *instance) begin(ctx context.Context, w *ways, why string) (*widening, error) {
 	x := &widening{in: in, c: newChoices(len(in.pair)), t: newTree(w), length: slices.Repeat([]float64{1}, in.orbits)}
 	var apart unjoined
@@ -215,9 +211,8 @@ func (r *optimiser) any(ctx context.Context, in *instance, w *ways, target float
 	return s, s.run(ctx, target, func() error { return x.more(ctx, s) })
 }
 
-// safely is any among ways that cannot deadlock on any network. Where they do not join
-// all pairs, which on links of one way they need not, it is any among all ways if nothing
-// else was found, which may deadlock, and nil if something was.
+// safely is any among ways that cannot deadlock on any network. Where they do not join all pairs, which on links of one
+// way they need not, it is any among all ways if nothing else was found, which may deadlock, and nil if something was.
 func (r *optimiser) safely(ctx context.Context, in *instance, target float64, budget int64) (*search, *ways, error) {
 	w, err := in.safestOf(ctx, r.p)
 	if err != nil {

@@ -14,8 +14,7 @@ import (
 	"sim/fabric/torus"
 )
 
-// leastLoad finds the least load of the most loaded link of whatever simple walks
-// flows take, by trying all of them.
+// leastLoad finds the least load of the most loaded link of whatever simple walks flows take, by trying all of them.
 func leastLoad(n *engine.Network, flows []engine.Flow, demand []float64) float64 {
 	out := make([][]int32, n.Nodes)
 	for i, l := range n.Links {
@@ -52,9 +51,8 @@ func leastLoad(n *engine.Network, flows []engine.Flow, demand []float64) float64
 	return best
 }
 
-// TestOptimisedAnyGraph: on small graphs with any demand the bound is never above the
-// optimum, which trying all ways finds, the choice never below it, and whole walks
-// are free of deadlock on two channels.
+// TestOptimisedAnyGraph: on small graphs with any demand the bound is never above the optimum, which trying all ways
+// finds, the choice never below it, and whole walks are free of deadlock on two channels.
 func TestOptimisedAnyGraph(t *testing.T) {
 	met, all := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -115,8 +113,8 @@ func TestOptimisedAnyGraph(t *testing.T) {
 	}
 }
 
-// TestOptimisedSmallTori: on small tori with links down, bound <= load of the choice
-// <= load of wild-first routing's, walks are live and free of deadlock.
+// TestOptimisedSmallTori: on small tori with links down, bound <= load of the choice <= load of wild-first routing's,
+// walks are live and free of deadlock.
 func TestOptimisedSmallTori(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o, err := torus.New(rapid.SampledFrom([][]int{{3, 3}, {2, 2, 3}, {4, 3}, {5}, {3, 3, 2}, {4, 4}}).Draw(t, "dims")...)
@@ -157,8 +155,8 @@ func TestOptimisedSmallTori(t *testing.T) {
 	})
 }
 
-// TestOptimisedCanonical: faults of all 48 optical switches give the load of their
-// dimension's first, and their walks are those of their own network.
+// TestOptimisedCanonical: faults of all 48 optical switches give the load of their dimension's first, and their walks
+// are those of their own network.
 func TestOptimisedCanonical(t *testing.T) {
 	for _, c := range []struct {
 		twist string
@@ -207,9 +205,8 @@ func TestOptimisedWorkers(t *testing.T) {
 	}
 }
 
-// TestOptimisedCap: the cap on neighbours' traffic goes before load. Node 3 hangs on
-// 1 of the triangle 0, 1, 2; the 3 units for it are best alone from 0 to 1, which has
-// the unit for 1 join that for 2.
+// TestOptimisedCap: the cap on neighbours' traffic goes before load. Node 3 hangs on 1 of the triangle 0, 1, 2; the 3
+// units for it are best alone from 0 to 1, which has the unit for 1 join that for 2.
 func TestOptimisedCap(t *testing.T) {
 	n := &engine.Network{Nodes: 4}
 	for _, l := range [][2]int32{{0, 1}, {0, 2}, {1, 2}, {1, 3}} {

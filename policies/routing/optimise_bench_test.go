@@ -21,8 +21,8 @@ func weigh(p *Problem, low, high float64) *Problem {
 	return p
 }
 
-// BenchmarkOptimised prints how long choices take, and gaps, of problems with no
-// symmetry: pairs weighed at random, and rings of a step each way.
+// BenchmarkOptimised prints how long choices take, and gaps, of problems with no symmetry: pairs weighed at random, and
+// rings of a step each way.
 func BenchmarkOptimised(b *testing.B) {
 	ring := func(p *Problem, from, to float64) *Problem {
 		n := int32(p.Torus.Nodes())

@@ -7,12 +7,10 @@ import (
 	"sync"
 )
 
-// dual seeks a lower bound on the load of the most loaded link by linear
-// programming duality: whatever lengths links have, the sum of all pairs' shortest
-// lengths, weighed by demand, over the sum of all lengths is no more than the most
-// loaded link carries (Shahrokhi and Matula, The Maximum Concurrent Flow Problem,
-// J. ACM 37, 1990), and the best lengths give what pairs that spread over any ways
-// at all reach.
+// dual seeks a lower bound on the load of the most loaded link by linear programming duality: whatever lengths links
+// have, the sum of all pairs' shortest lengths, weighed by demand, over the sum of all lengths is no more than the most
+// loaded link carries (Shahrokhi and Matula, The Maximum Concurrent Flow Problem, J. ACM 37, 1990), and the best
+// lengths give what pairs that spread over any ways at all reach.
 type dual struct {
 	in     *instance
 	e      *alike
@@ -28,8 +26,8 @@ type dual struct {
 	lifted [2]float64
 }
 
-// lane sums up some of the sources. Their number is fixed, so that workers do not
-// change the order in which numbers are added.
+// lane sums up some of the sources. Their number is fixed, so that workers do not change the order in which numbers are
+// added.
 type lane struct {
 	t     *tree
 	sum   []float64 // by node
@@ -54,8 +52,8 @@ func newDual(in *instance) *dual {
 	return b
 }
 
-// measure returns the sum of all pairs' shortest lengths and, where load is not nil,
-// what they lay on each orbit along the ways; parts of them where ctx ends.
+// measure returns the sum of all pairs' shortest lengths and, where load is not nil, what they lay on each orbit along
+// the ways; parts of them where ctx ends.
 func (b *dual) measure(ctx context.Context, length, load []float64, workers int) float64 {
 	run := func(k int) {
 		l := b.lanes[k]
@@ -113,8 +111,7 @@ func (l *lane) add(in *instance, src int32, weight float64, length []float64, lo
 	}
 }
 
-// try makes lengths whole numbers, in which sums are exact, and keeps them if they
-// prove more than the best.
+// try makes lengths whole numbers, in which sums are exact, and keeps them if they prove more than the best.
 func (b *dual) try(ctx context.Context, length []float64, workers int) {
 	most := 0.0
 	for _, l := range length {
@@ -134,8 +131,7 @@ func (b *dual) try(ctx context.Context, length []float64, workers int) {
 	}
 }
 
-// bound returns what is proved: rounded up where demands are whole, and to what sum of
-// demands there is.
+// bound returns what is proved: rounded up where demands are whole, and to what sum of demands there is.
 func (b *dual) bound() float64 {
 	v := b.value
 	if b.in.whole {
@@ -159,10 +155,9 @@ func (b *dual) told(ctx context.Context, x *spreading, workers int) {
 	}
 }
 
-// seek improves the bound by so many rounds, or until it reaches target: all pairs
-// take the shortest ways by lengths that grow exponentially with loads, and the
-// spread choice moves towards that by a line search (Frank and Wolfe's method on the
-// potential of Plotkin, Shmoys and Tardos, Math. Oper. Res. 20, 1995).
+// seek improves the bound by so many rounds, or until it reaches target: all pairs take the shortest ways by lengths
+// that grow exponentially with loads, and the spread choice moves towards that by a line search (Frank and Wolfe's
+// method on the potential of Plotkin, Shmoys and Tardos, Math. Oper. Res. 20, 1995).
 func (b *dual) seek(ctx context.Context, rounds int, target float64, workers int) error {
 	n := b.e.orbits
 	length, load, mean := make([]float64, n), make([]float64, n), make([]float64, n)
@@ -179,8 +174,8 @@ func (b *dual) seek(ctx context.Context, rounds int, target float64, workers int
 	if b.bound() >= target || top(b.flow) == 0 {
 		return nil
 	}
-	// how sharply lengths follow loads, relative to the greatest: from loads that are
-	// good, and in few rounds, lengths change little
+	// how sharply lengths follow loads, relative to the greatest: from loads that are good, and in few rounds, lengths
+	// change little
 	begin, end := 20.0, min(2000, 20+float64(rounds))
 	if b.warm {
 		begin = 100
@@ -230,8 +225,7 @@ func (b *dual) seek(ctx context.Context, rounds int, target float64, workers int
 	return nil
 }
 
-// from has the next search for a bound begin from the loads of a choice, by node and
-// port.
+// from has the next search for a bound begin from the loads of a choice, by node and port.
 func (b *dual) from(load []float64) {
 	clear(b.flow)
 	for k, o := range b.e.orbit {
@@ -242,9 +236,9 @@ func (b *dual) from(load []float64) {
 	b.warm = true
 }
 
-// cuts returns lengths of 1 where ways cross sets of links of tori that often bind:
-// those of each dimension, and beside links that are down those that cross the same
-// plane. (A switch that is out takes 1 of 16 links across every border of cubes.)
+// cuts returns lengths of 1 where ways cross sets of links of tori that often bind: those of each dimension, and beside
+// links that are down those that cross the same plane. (A switch that is out takes 1 of 16 links across every border of
+// cubes.)
 func (b *dual) cuts() (all [][]float64) {
 	y := b.in.symmetry
 	if y == nil {

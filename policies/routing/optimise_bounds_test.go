@@ -10,8 +10,7 @@ import (
 	"sim/engine/packet"
 )
 
-// tinyProblem draws a connected graph with some flows; where rates differ they are some
-// of 1, 2 and 3 Gb/s.
+// tinyProblem draws a connected graph with some flows; where rates differ they are some of 1, 2 and 3 Gb/s.
 func tinyProblem(t *rapid.T, rates bool) *Problem {
 	nodes := rapid.IntRange(2, 5).Draw(t, "nodes")
 	p := &Problem{Network: &engine.Network{Nodes: int32(nodes)}}
@@ -68,8 +67,8 @@ func simplePaths(n *engine.Network, flows []engine.Flow) [][][]int {
 	return all
 }
 
-// least returns the least greatest load over rate of one way a flow, by trying all, and
-// of flows that spread, by the simplex method. Rates are relative to a reference.
+// least returns the least greatest load over rate of one way a flow, by trying all, and of flows that spread, by the
+// simplex method. Rates are relative to a reference.
 func least(p *Problem, by float64) (one, spread float64) {
 	n, all := p.Network, simplePaths(p.Network, p.Flows)
 	load := make([]float64, len(n.Links))
@@ -95,8 +94,8 @@ func least(p *Problem, by float64) (one, spread float64) {
 		}
 	}
 	lead(0)
-	// the dual: lengths of links whose sum, times rates, is 1 and most of the sum of
-	// demand times distance, which no way of a flow is shorter than
+	// the dual: lengths of links whose sum, times rates, is 1 and most of the sum of demand times distance, which no
+	// way of a flow is shorter than
 	links, ways := len(n.Links), 0
 	for _, of := range all {
 		ways += len(of)
@@ -122,8 +121,7 @@ func least(p *Problem, by float64) (one, spread float64) {
 	return one, simplex(append(rows, row), append(limit, 1), gain)
 }
 
-// simplex returns the most of gain*x where rows*x <= limit, x >= 0 and no limit is
-// negative, by Bland's rule.
+// simplex returns the most of gain*x where rows*x <= limit, x >= 0 and no limit is negative, by Bland's rule.
 func simplex(rows [][]float64, limit, gain []float64) float64 {
 	m, n := len(rows), len(gain)
 	z := make([][]float64, m+1)
@@ -179,9 +177,9 @@ func simplex(rows [][]float64, limit, gain []float64) float64 {
 	}
 }
 
-// TestBounds: on tiny graphs the bound for whole ways is never above the least load of
-// one way a flow, the spread choice and what it proves hold the linear program's optimum
-// between them, and the choice is no better than the optimum.
+// TestBounds: on tiny graphs the bound for whole ways is never above the least load of one way a flow, the spread
+// choice and what it proves hold the linear program's optimum between them, and the choice is no better than the
+// optimum.
 func TestBounds(t *testing.T) {
 	proved, met, all := 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {

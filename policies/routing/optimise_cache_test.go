@@ -11,8 +11,8 @@ import (
 	"sim/fabric/torus"
 )
 
-// TestOptimisedCache: a choice from the cache is the one that was kept; what is
-// broken there is found again, and another problem or option has another entry.
+// TestOptimisedCache: a choice from the cache is the one that was kept; what is broken there is found again, and
+// another problem or option has another entry.
 func TestOptimisedCache(t *testing.T) {
 	dir := t.TempDir()
 	files := func() []string {

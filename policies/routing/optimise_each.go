@@ -5,10 +5,9 @@ import (
 	"math"
 )
 
-// each finds ways where few pairs are alike: those that cost least to search first, until
-// what is found cannot be improved on. Bounds that cost nothing are tried before the
-// linear program of ways to spread over is solved, from the best choice so far on; none
-// where one was met.
+// each finds ways where few pairs are alike: those that cost least to search first, until what is found cannot be
+// improved on. Bounds that cost nothing are tried before the linear program of ways to spread over is solved, from the
+// best choice so far on; none where one was met.
 func (r *optimiser) each(ctx context.Context, met bool) error {
 	b := r.dual
 	b.least, b.sums = r.in.floor(), r.in.newSums()
@@ -42,12 +41,11 @@ func (r *optimiser) each(ctx context.Context, met bool) error {
 	return nil
 }
 
-// enough is the relative gap at which no other kind of ways is tried where demands are
-// not whole: the best that there is would hardly be less.
+// enough is the relative gap at which no other kind of ways is tried where demands are not whole: the best that there
+// is would hardly be less.
 const enough = 5e-4
 
-// improve has a search meet the bound if it can, for what is left of its budget and an
-// eighth of the whole.
+// improve has a search meet the bound if it can, for what is left of its budget and an eighth of the whole.
 func (r *optimiser) improve(ctx context.Context, s *search) error {
 	if err := s.run(ctx, r.goal(), nil); err != nil {
 		return err
@@ -74,8 +72,7 @@ func (r *optimiser) resume(ctx context.Context, s *search) error {
 // goal is what a search need not go below.
 func (r *optimiser) goal() float64 { return r.dual.bound() * (1 + near) }
 
-// spread solves the linear program of ways to spread over, from a search's best choice
-// on, unless that was done.
+// spread solves the linear program of ways to spread over, from a search's best choice on, unless that was done.
 func (r *optimiser) spread(ctx context.Context, s *search) error {
 	if r.over != nil && r.over.value >= top(r.over.load)*(1-closed) {
 		return nil
@@ -98,8 +95,7 @@ func (r *optimiser) spread(ctx context.Context, s *search) error {
 	return err
 }
 
-// open is the relative gap of the linear program from which its bound is sought in
-// another way too.
+// open is the relative gap of the linear program from which its bound is sought in another way too.
 const open = 1e-3
 
 // anywhereEach seeks among ways that cannot deadlock on any network.
@@ -149,6 +145,6 @@ func (r *optimiser) freeEach(ctx context.Context) error {
 	return nil
 }
 
-// layeredRounds is those that are spent on ways that cannot deadlock, of which good ones
-// matter and not what they prove.
+// layeredRounds is those that are spent on ways that cannot deadlock, of which good ones matter and not what they
+// prove.
 const layeredRounds = 20

@@ -32,8 +32,8 @@ func loadsOf(p *Problem, w *engine.Walks, by float64) (units, over float64) {
 	return units, over
 }
 
-// TestPack: the pigeonhole bound is no more than the best packing of whole demands on
-// links, which trying all finds, and no less than the largest demand alone makes.
+// TestPack: the pigeonhole bound is no more than the best packing of whole demands on links, which trying all finds,
+// and no less than the largest demand alone makes.
 func TestPack(t *testing.T) {
 	exact, all := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -70,8 +70,7 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// TestSums: a bound is raised to the least sum of demands, each taken once, that is not
-// below it.
+// TestSums: a bound is raised to the least sum of demands, each taken once, that is not below it.
 func TestSums(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := &instance{demand: rapid.SliceOfN(rapid.SampledFrom([]float64{0, 0.3, 0.7, 1, 1.25, 2.5}), 1, 8).Draw(t, "demand")}
@@ -104,8 +103,8 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// TestRelieve: loads after a relief are those of its choice, neighbours' units stay within
-// the cap, it never ends above where it began, and a target that is met costs nothing.
+// TestRelieve: loads after a relief are those of its choice, neighbours' units stay within the cap, it never ends above
+// where it began, and a target that is met costs nothing.
 func TestRelieve(t *testing.T) {
 	p := weigh(must(t, torus.Faults{Switches: []torus.Switch{{Dim: 0, Index: 3}}}, "", 4, 4, 4), 0, 2)
 	in, err := newInstance(p, p.Symmetry(1))
@@ -154,8 +153,8 @@ func TestRelieve(t *testing.T) {
 	}
 }
 
-// TestOptimisedSparse: rings of a step each way have nothing to search: demands that
-// differ a little are told from the optimum no more, as one flow a link is the least.
+// TestOptimisedSparse: rings of a step each way have nothing to search: demands that differ a little are told from the
+// optimum no more, as one flow a link is the least.
 func TestOptimisedSparse(t *testing.T) {
 	for _, dims := range [][]int{{8}, {4, 8, 4}, {8, 8, 8}} {
 		p := must(t, torus.Faults{}, "", dims...)
@@ -173,8 +172,7 @@ func TestOptimisedSparse(t *testing.T) {
 	}
 }
 
-// TestOptimisedWeighed: weighed pairs come near the bound, with the same walks whatever
-// the workers.
+// TestOptimisedWeighed: weighed pairs come near the bound, with the same walks whatever the workers.
 func TestOptimisedWeighed(t *testing.T) {
 	for _, c := range []struct {
 		twist string
@@ -203,8 +201,8 @@ func TestOptimisedWeighed(t *testing.T) {
 	}
 }
 
-// TestOptimisedRates: of two ways to the same node, one thrice as fast, four units take
-// it in the proportion of rates, and the figures say so relative to Rate.
+// TestOptimisedRates: of two ways to the same node, one thrice as fast, four units take it in the proportion of rates,
+// and the figures say so relative to Rate.
 func TestOptimisedRates(t *testing.T) {
 	n := &engine.Network{Nodes: 4}
 	for _, l := range []engine.Link{{From: 0, To: 1, Rate: 3e9}, {From: 1, To: 3, Rate: 3e9}, {From: 0, To: 2, Rate: 1e9}, {From: 2, To: 3, Rate: 1e9}} {

@@ -6,11 +6,9 @@ import (
 	"sim/fabric/torus"
 )
 
-// canonical returns the problem translated such that its links that are down come
-// where those of all its translations along the dimensions that have none do, and
-// the node that the translation took to node 0. So faults of any of the 16 optical
-// switches of a dimension become one, and have one choice of ways. It is p itself
-// where nodes are not alike.
+// canonical returns the problem translated such that its links that are down come where those of all its translations
+// along the dimensions that have none do, and the node that the translation took to node 0. So faults of any of the 16
+// optical switches of a dimension become one, and have one choice of ways. It is p itself where nodes are not alike.
 func (p *Problem) canonical() (*Problem, int32) {
 	t := p.Torus
 	if t == nil || !t.Symmetric() || !p.Uniform() || p.RatesDiffer() {
@@ -58,8 +56,7 @@ func (p *Problem) canonical() (*Problem, int32) {
 	return &q, by
 }
 
-// group returns the translations that unit ones along the dimensions not left out
-// generate.
+// group returns the translations that unit ones along the dimensions not left out generate.
 func group(t *torus.Torus, leave []bool) []int32 {
 	all, in := []int32{0}, make([]bool, t.Nodes())
 	in[0] = true

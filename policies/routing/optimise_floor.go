@@ -6,13 +6,12 @@ import (
 	"slices"
 )
 
-// Demands that take one way each cannot share links as finely as linear programs
-// have it. What follows bounds loads by that.
+// Demands that take one way each cannot share links as finely as linear programs have it. What follows bounds loads by
+// that.
 
-// floor returns a lower bound on the load of the most loaded link that holds as every
-// pair takes one way: of the j largest demands out of a node, or into it, a link can
-// carry but so many whole ones, so that some link carries ceil(j/links) of them or
-// more (the pigeonhole bounds of bin packing; with one demand it is the largest).
+// floor returns a lower bound on the load of the most loaded link that holds as every pair takes one way: of the j
+// largest demands out of a node, or into it, a link can carry but so many whole ones, so that some link carries
+// ceil(j/links) of them or more (the pigeonhole bounds of bin packing; with one demand it is the largest).
 func (in *instance) floor() float64 {
 	best := 0.0
 	out, into := make([][]float64, in.nodes), make([][]float64, in.nodes)
@@ -33,9 +32,8 @@ func (in *instance) floor() float64 {
 	return best
 }
 
-// ends returns a lower bound on the load of the most loaded link that holds for pairs that
-// spread, too: what leaves a node, or comes to it, over all of its links as if they were
-// one.
+// ends returns a lower bound on the load of the most loaded link that holds for pairs that spread, too: what leaves a
+// node, or comes to it, over all of its links as if they were one.
 func (in *instance) ends() float64 {
 	out, into := make([]float64, in.nodes), make([]float64, in.nodes)
 	for i, f := range in.pair {
@@ -59,8 +57,8 @@ func (in *instance) ends() float64 {
 	return best
 }
 
-// pack returns a lower bound on the greatest load of links that whole demands are
-// spread over, each on one; press is what a unit adds to a link's load.
+// pack returns a lower bound on the greatest load of links that whole demands are spread over, each on one; press is
+// what a unit adds to a link's load.
 func pack(demand, press []float64) float64 {
 	if len(demand) == 0 || len(press) == 0 {
 		return 0
@@ -85,8 +83,7 @@ func pack(demand, press []float64) float64 {
 		}
 		return best * press[0]
 	}
-	// the quickest way to place j demands of at least w: one more each time where it
-	// ends lowest
+	// the quickest way to place j demands of at least w: one more each time where it ends lowest
 	count := make([]float64, len(press))
 	level := 0.0
 	for _, w := range demand {
@@ -111,8 +108,7 @@ type sums struct {
 	best  float64
 }
 
-// Beyond so many different demands, or sums that are tried, what loads there can be is
-// not asked.
+// Beyond so many different demands, or sums that are tried, what loads there can be is not asked.
 const (
 	mostDemands = 64
 	mostSums    = 200_000
@@ -139,8 +135,7 @@ func (in *instance) newSums() *sums {
 	return z
 }
 
-// up returns the least sum of demands that is no less than a bound; the bound itself
-// where that takes too long to find.
+// up returns the least sum of demands that is no less than a bound; the bound itself where that takes too long to find.
 func (z *sums) up(bound float64) float64 {
 	z.tried, z.best = 0, math.Inf(1)
 	if least := bound * (1 - near); !z.from(0, 0, least) || math.IsInf(z.best, 1) {
@@ -174,8 +169,7 @@ func (z *sums) from(i int, sum, least float64) bool {
 // near is how far apart numbers are that rounding may make of one.
 const near = 1e-9
 
-// lift raises a bound that holds for pairs that spread to the least load that a link
-// can have where each takes one way.
+// lift raises a bound that holds for pairs that spread to the least load that a link can have where each takes one way.
 func (in *instance) lift(bound float64, z *sums) float64 {
 	if z == nil || bound <= 0 {
 		return bound

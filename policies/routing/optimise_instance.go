@@ -7,10 +7,9 @@ import (
 	"sim/policies/graph"
 )
 
-// instance is a problem as the route optimiser sees it: one pair of nodes of each
-// class of flows, and links by orbit. As translations take the flows of a class into
-// each other, all links of an orbit carry the same: what the ways of one flow of
-// each class lay on the orbit.
+// instance is a problem as the route optimiser sees it: one pair of nodes of each class of flows, and links by orbit.
+// As translations take the flows of a class into each other, all links of an orbit carry the same: what the ways of one
+// flow of each class lay on the orbit.
 type instance struct {
 	*adjacency
 	symmetry *Symmetry // nil on other graphs than tori
@@ -129,8 +128,8 @@ func (in *instance) number(p *Problem) {
 	}
 }
 
-// ways is a graph of states on which walks are searched: a node and what rule of channels allows there next. Walks begin
-// in state 0 of their source and end in any of their destination. Arcs are of the class of their links' orbit.
+// ways is a graph of states on which walks are searched: a node and what rule of channels allows there next. Walks
+// begin in state 0 of their source and end in any of their destination. Arcs are of the class of their links' orbit.
 type ways struct {
 	graph.Digraph
 	fold int           // states of a node, which are node*fold and on

@@ -26,9 +26,8 @@ func digraph(nodes int32, rate func(k int) float64, links, flows [][2]int32) *Pr
 
 func alikeRate(int) float64 { return 1e9 }
 
-// TestOptimisedDirected: on a ring of links of one way and one channel no ways of an order
-// of the nodes join all pairs; the ways there are are taken, and said to deadlock. What is not joined
-// at all is still refused, by that reason.
+// TestOptimisedDirected: on a ring of links of one way and one channel no ways of an order of the nodes join all pairs;
+// the ways there are are taken, and said to deadlock. What is not joined at all is still refused, by that reason.
 func TestOptimisedDirected(t *testing.T) {
 	const n = 7
 	var links, flows [][2]int32
@@ -60,8 +59,8 @@ func TestOptimisedDirected(t *testing.T) {
 	}
 }
 
-// TestOptimisedCapDefault: where rates differ neighbours' units have no cap unless one is
-// asked for: the slow link of the nodes' own is left alone, at three units on a fast one.
+// TestOptimisedCapDefault: where rates differ neighbours' units have no cap unless one is asked for: the slow link of
+// the nodes' own is left alone, at three units on a fast one.
 func TestOptimisedCapDefault(t *testing.T) {
 	// 0 sends to 1, 2 and 3, over slow links of its own or all by way of 1, a fast one
 	links := [][2]int32{{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {1, 0}, {2, 0}, {3, 0}}
@@ -113,8 +112,7 @@ func TestBreadth(t *testing.T) {
 	})
 }
 
-// TestBalance: what ways give each other where rates differ leaves both as dear, or all
-// is given.
+// TestBalance: what ways give each other where rates differ leaves both as dear, or all is given.
 func TestBalance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		slow := rapid.SliceOfN(rapid.Float64Range(0.5, 20), 6, 6).Draw(t, "slow")
@@ -153,8 +151,8 @@ func (c *counted) Err() error {
 	return nil
 }
 
-// TestOptimisedTree: on a tree, where pairs have one way each, the first bound is met and
-// nothing searched: not a round a source. Ends of a context are heard between sources.
+// TestOptimisedTree: on a tree, where pairs have one way each, the first bound is met and nothing searched: not a round
+// a source. Ends of a context are heard between sources.
 func TestOptimisedTree(t *testing.T) {
 	const n = 300
 	var links, flows [][2]int32

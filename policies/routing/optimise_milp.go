@@ -12,10 +12,9 @@ import (
 // mostBinaries is the largest model that a solver is given.
 const mostBinaries = 1 << 20
 
-// exact has a MILP solver choose among the walks that the best choice was found
-// among, one a pair, such that the most loaded orbit of links carries least, from
-// the best choice on: the paper's integer program (Zu et al., Sec. 4.3) with single
-// paths, on classes of pairs and orbits of links.
+// exact has a MILP solver choose among the walks that the best choice was found among, one a pair, such that the most
+// loaded orbit of links carries least, from the best choice on: the paper's integer program (Zu et al., Sec. 4.3) with
+// single paths, on classes of pairs and orbits of links.
 func (r *optimiser) exact(ctx context.Context) error {
 	in, s := r.found.in, r.found.s
 	m, column := r.model()
@@ -64,12 +63,11 @@ func (r *optimiser) exact(ctx context.Context) error {
 	return nil
 }
 
-// nearSolved is how far solvers' bounds may be from the whole number that they are:
-// ten times their tolerance.
+// nearSolved is how far solvers' bounds may be from the whole number that they are: ten times their tolerance.
 const nearSolved = 1e-5
 
-// model returns the program, and by walk the column that takes it: the greatest load
-// is column 0. Walks of pairs that have one are constants.
+// model returns the program, and by walk the column that takes it: the greatest load is column 0. Walks of pairs that
+// have one are constants.
 func (r *optimiser) model() (*milp.Model, []int) {
 	in, s := r.found.in, r.found.s
 	m := &milp.Model{Name: "routes"}

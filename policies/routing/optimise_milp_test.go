@@ -7,9 +7,8 @@ import (
 	"sim/policies/milp"
 )
 
-// TestOptimisedMILP: a solver finds no smaller load than the local search on twisted
-// tori without faults, and proves the same; from a bad choice it comes to the
-// optimum.
+// TestOptimisedMILP: a solver finds no smaller load than the local search on twisted tori without faults, and proves
+// the same; from a bad choice it comes to the optimum.
 func TestOptimisedMILP(t *testing.T) {
 	if _, _, err := milp.Find(""); err != nil {
 		t.Skip(err)

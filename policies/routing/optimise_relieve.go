@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// relief is a search that works where loads are too high: on the pairs that cross links
-// above a level, which comes down as it is met.
+// relief is a search that works where loads are too high: on the pairs that cross links above a level, which comes down
+// as it is met.
 type relief struct {
 	s     *search
 	press []float64 // by orbit
@@ -34,8 +34,7 @@ func newRelief(s *search) *relief {
 	return x
 }
 
-// How far a level is below the load that there is: less where it was not met, more where
-// it was.
+// How far a level is below the load that there is: less where it was not met, more where it was.
 const (
 	firstShare = 0.2   // of what the load is above the target,
 	firstStep  = 0.005 // and of the load, at most
@@ -51,12 +50,10 @@ const (
 	reliefSteps = 300 // for a level, and ten a link above it
 )
 
-// relieve goes on from the best choice until a target is met or the budget is spent. It
-// takes a link above the level at random, and of some pairs that cross it moves the one
-// that most lessens the squares of what is above the level, or raises them least; a pair
-// that was moved stays for some steps (tabu search: Glover, ORSA J. Computing 1, 1989).
-// Where a level is not met in time the best choice is taken again and the next level is
-// nearer to it.
+// relieve goes on from the best choice until a target is met or the budget is spent. It takes a link above the level at
+// random, and of some pairs that cross it moves the one that most lessens the squares of what is above the level, or
+// raises them least; a pair that was moved stays for some steps (tabu search: Glover, ORSA J. Computing 1, 1989). Where
+// a level is not met in time the best choice is taken again and the next level is nearer to it.
 func (s *search) relieve(ctx context.Context, target float64) error {
 	x := newRelief(s)
 	x.again()
@@ -190,8 +187,7 @@ func (x *relief) step(now int64) {
 	x.until[pair] = now + stay + int64(s.rng.IntN(stay))
 }
 
-// lift adds demand along a walk, and returns by how much squares of what is above the
-// level grow.
+// lift adds demand along a walk, and returns by how much squares of what is above the level grow.
 func (x *relief) lift(walk int32, d float64) float64 {
 	sum := 0.0
 	for _, o := range x.s.c.of(walk) {

@@ -22,8 +22,8 @@ func newChoices(pairs int) *choices {
 	return &choices{first: slices.Repeat([]int32{-1}, pairs), last: slices.Repeat([]int32{-1}, pairs), begin: []int64{0}}
 }
 
-// add ends the walk whose orbits and steps were appended and gives it to a pair. A
-// walk that the pair has already is dropped; its number is returned either way.
+// add ends the walk whose orbits and steps were appended and gives it to a pair. A walk that the pair has already is
+// dropped; its number is returned either way.
 func (c *choices) add(pair int32) int32 {
 	from := c.begin[len(c.begin)-1]
 	steps := c.step[from:]
@@ -153,8 +153,7 @@ func (s *search) sweep(order []int32) {
 	}
 }
 
-// move takes a pair off its walk and gives it the one that costs least, the present
-// one among equal ones half the time.
+// move takes a pair off its walk and gives it the one that costs least, the present one among equal ones half the time.
 func (s *search) move(i int32) {
 	c, old := s.c, s.walk[i]
 	if c.next[c.first[i]] < 0 {
@@ -198,8 +197,8 @@ func (s *search) move(i int32) {
 	}
 }
 
-// unload prices the loads of a walk that a pair was taken off where rates differ, and
-// sets what a unit of the pair adds by the rate of a link.
+// unload prices the loads of a walk that a pair was taken off where rates differ, and sets what a unit of the pair adds
+// by the rate of a link.
 func (s *search) unload(i, walk int32) {
 	for _, o := range s.c.of(walk) {
 		s.cost[o] = math.Exp(s.beta * (s.load[o] - s.level))
@@ -210,8 +209,7 @@ func (s *search) unload(i, walk int32) {
 	}
 }
 
-// weighOver is weigh where rates differ, and a unit adds more to some loads than to
-// others: a walk costs what it adds.
+// weighOver is weigh where rates differ, and a unit adds more to some loads than to others: a walk costs what it adds.
 func (s *search) weighOver(i, walk int32) float64 {
 	sum, of := 0.0, s.c.of(walk)
 	for _, o := range of {
@@ -260,9 +258,8 @@ func (s *search) keep() {
 	}
 }
 
-// run searches until a target is met or the budget is spent: sweeps at costs that
-// grow sharper, again and again. Before each sweep more is called, if not nil, which
-// may add walks.
+// run searches until a target is met or the budget is spent: sweeps at costs that grow sharper, again and again. Before
+// each sweep more is called, if not nil, which may add walks.
 func (s *search) run(ctx context.Context, target float64, more func() error) error {
 	order := make([]int32, len(s.walk))
 	for i := range order {
@@ -298,8 +295,8 @@ func (s *search) run(ctx context.Context, target float64, more func() error) err
 	return nil
 }
 
-// reset goes on with fewer walks: pairs whose present one is not among them are
-// moved to the ones that cost least, the others stay.
+// reset goes on with fewer walks: pairs whose present one is not among them are moved to the ones that cost least, the
+// others stay.
 func (s *search) reset(c *choices) {
 	s.c, s.best, s.value, s.excess = c, s.best[:0], math.Inf(1), math.Inf(1)
 	clear(s.load)

@@ -174,8 +174,7 @@ func (r *optimiser) unbound(ctx context.Context) error {
 	return err
 }
 
-// note keeps the loads of a search's best choice if they are the smallest, that it
-// can deadlock or not.
+// note keeps the loads of a search's best choice if they are the smallest, that it can deadlock or not.
 func (r *optimiser) note(in *instance, s *search) {
 	if s.excess > 0 || s.value >= r.free {
 		return
@@ -211,9 +210,8 @@ func (r *optimiser) anywhere(ctx context.Context) error {
 	return nil
 }
 
-// narrow tries the bound that the link alone proves which is the most loaded when all
-// take ways of the fewest hops, and reports whether they meet it: on trees, and where a
-// node has one link, they do.
+// narrow tries the bound that the link alone proves which is the most loaded when all take ways of the fewest hops, and
+// reports whether they meet it: on trees, and where a node has one link, they do.
 func (r *optimiser) narrow(ctx context.Context, x *widening) bool {
 	b := r.dual
 	if len(r.in.pair) > mostPairs {

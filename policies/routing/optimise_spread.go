@@ -5,13 +5,12 @@ import (
 	"math"
 )
 
-// spreading is a choice of how much of each pair's demand takes which way: what pairs
-// that spread reach. It is made better pair by pair: of two ways of a pair the dearer
-// gives to the cheaper, by lengths that grow exponentially with loads, until both are
-// as dear (path equilibration: Dafermos and Sparrow, The Traffic Assignment Problem for
-// a General Network, J. Res. NBS 73B, 1969; on the potential of Plotkin, Shmoys and
-// Tardos). Where little is alike this reaches the optimum of the linear program in tens
-// of searches of shortest ways a source, where moving all pairs at once takes thousands.
+// spreading is a choice of how much of each pair's demand takes which way: what pairs that spread reach. It is made
+// better pair by pair: of two ways of a pair the dearer gives to the cheaper, by lengths that grow exponentially with
+// loads, until both are as dear (path equilibration: Dafermos and Sparrow, The Traffic Assignment Problem for a General
+// Network, J. Res. NBS 73B, 1969; on the potential of Plotkin, Shmoys and Tardos). Where little is alike this reaches
+// the optimum of the linear program in tens of searches of shortest ways a source, where moving all pairs at once takes
+// thousands.
 type spreading struct {
 	in     *instance
 	t      *tree
@@ -99,8 +98,7 @@ func (x *spreading) cost(way int32, length []float64) float64 {
 	return sum
 }
 
-// exchange moves demand from a way to another until both are as dear, links that are on
-// both aside.
+// exchange moves demand from a way to another until both are as dear, links that are on both aside.
 func (x *spreading) exchange(from, to int32) {
 	a, b := x.c.of(from), x.c.of(to)
 	for _, o := range b {
@@ -149,9 +147,9 @@ func (x *spreading) exchange(from, to int32) {
 	}
 }
 
-// balance returns how much demand, up to a limit, makes two ways as dear where rates
-// differ: Newton's method on the logarithm of what one costs over the other, which is
-// nearly straight, kept between what is too little and what is too much.
+// balance returns how much demand, up to a limit, makes two ways as dear where rates differ: Newton's method on the
+// logarithm of what one costs over the other, which is nearly straight, kept between what is too little and what is too
+// much.
 func (x *spreading) balance(a, b []int32, most float64) float64 {
 	if over, _ := x.apart(a, b, most); over >= 0 {
 		return most
@@ -176,8 +174,8 @@ func (x *spreading) balance(a, b []int32, most float64) float64 {
 	return by
 }
 
-// apart returns the logarithm of what a way costs over what another does once so much
-// demand has gone from it to that, and how fast it falls with more.
+// apart returns the logarithm of what a way costs over what another does once so much demand has gone from it to that,
+// and how fast it falls with more.
 func (x *spreading) apart(a, b []int32, by float64) (over, slope float64) {
 	dear, dearer, cheap, cheaper := 0.0, 0.0, 0.0, 0.0
 	for _, o := range a {
@@ -208,8 +206,8 @@ func (x *spreading) shift(o int32, by, up float64) {
 	x.length[o] *= up
 }
 
-// widen adds the shortest ways by the present lengths, and keeps these if they prove
-// more than the best (as dual does; it is told from the same lengths).
+// widen adds the shortest ways by the present lengths, and keeps these if they prove more than the best (as dual does;
+// it is told from the same lengths).
 func (x *spreading) widen(ctx context.Context) {
 	copy(x.fixed, x.length)
 	total, sum := 0.0, 0.0
@@ -258,11 +256,11 @@ const (
 	patience  = 4     // rounds at a width, at least, and up to four times as many
 )
 
-// run spreads demand until the program is solved, a target is proved or rounds are
-// over; it returns the rounds that are left.
+// run spreads demand until the program is solved, a target is proved or rounds are over; it returns the rounds that are
+// left.
 func (x *spreading) run(ctx context.Context, rounds int, target float64) (int, error) {
-	// a soft maximum is log(orbits)/width above the greatest load, relatively: less than
-	// that is not to be gained at the first width
+	// a soft maximum is log(orbits)/width above the greatest load, relatively: less than that is not to be gained at
+	// the first width
 	far := max(closed, 1-x.value/max(top(x.load), x.value))
 	for width := max(gentlest, math.Log(float64(x.in.orbits))/far); width <= steepest; width *= 2 {
 		last := math.Inf(1)

@@ -13,8 +13,8 @@ import (
 
 var huge = flag.Bool("huge", false, "route a pod of 16x16x16")
 
-// neighbourLoad returns the load of the most loaded link when every node sends one
-// unit to each node that it would be linked to without faults.
+// neighbourLoad returns the load of the most loaded link when every node sends one unit to each node that it would be
+// linked to without faults.
 func neighbourLoad(p *Problem, d *Decision) int64 {
 	near := make(map[engine.Flow]bool)
 	for _, l := range p.Network.Links {
@@ -31,8 +31,8 @@ func neighbourLoad(p *Problem, d *Decision) int64 {
 	return linkLoads(&Problem{Network: p.Network, Flows: flows}, &of).Max
 }
 
-// TestOptimisedLoads prints and checks the loads of all-to-all, fault-free and under
-// the fault of one optical switch of each dimension.
+// TestOptimisedLoads prints and checks the loads of all-to-all, fault-free and under the fault of one optical switch of
+// each dimension.
 func TestOptimisedLoads(t *testing.T) {
 	opt := Optimised{}
 	type shape struct {

@@ -10,13 +10,11 @@ import (
 	"sim/engine/flow"
 )
 
-// Where transfers wait for each other the load of the most loaded link, summed up over
-// all of them, says little: what counts is which transfers meet on a link while others
-// wait for them. What follows simulates Problem.Graph as fluid, and moves the pairs that
-// its critical path has to share links with.
+// Where transfers wait for each other the load of the most loaded link, summed up over all of them, says little: what
+// counts is which transfers meet on a link while others wait for them. What follows simulates Problem.Graph as fluid,
+// and moves the pairs that its critical path has to share links with.
 
-// ending is what choices are compared by: when the graph ends, and of equal ones when
-// its tasks do.
+// ending is what choices are compared by: when the graph ends, and of equal ones when its tasks do.
 type ending struct {
 	makespan engine.Time
 	late     float64 // of all tasks' ends a power that makes late ones count
@@ -46,8 +44,8 @@ type hastening struct {
 // taskWork is what simulating a task takes off the budget, in ways that are weighed.
 const taskWork = 8
 
-// hasten makes the choice, of those found and what wild-first routing takes, under which
-// the graph ends first, and goes on from there.
+// hasten makes the choice, of those found and what wild-first routing takes, under which the graph ends first, and goes
+// on from there.
 func (r *optimiser) hasten(ctx context.Context) error {
 	if err := r.bounds(ctx); err != nil {
 		return err
@@ -73,8 +71,7 @@ func (r *optimiser) hasten(ctx context.Context) error {
 	return best.run(ctx)
 }
 
-// ownWild returns what wild-first routing takes by itself; nil where it does not serve
-// the fabric, or may deadlock.
+// ownWild returns what wild-first routing takes by itself; nil where it does not serve the fabric, or may deadlock.
 func (r *optimiser) ownWild() (*found, error) {
 	if r.y == nil {
 		return nil, nil
@@ -130,8 +127,7 @@ func (r *optimiser) safe(f *found) bool {
 	return a.order() != nil
 }
 
-// newHastening is to go on from a choice; its endings compare with those of other, if not
-// nil.
+// newHastening is to go on from a choice; its endings compare with those of other, if not nil.
 func newHastening(r *optimiser, f *found, other *hastening) *hastening {
 	g, in := r.p.Graph, f.in
 	x := &hastening{r: r, f: f, s: f.s, pair: make([]int32, len(g.Tasks)), link: make([]int32, in.orbits)}
@@ -162,9 +158,8 @@ func newHastening(r *optimiser, f *found, other *hastening) *hastening {
 // draws is how many choices of ways of the fewest hops are drawn to begin from.
 const draws = 8
 
-// begin descends from the search's best choice, and from the best of some in which each
-// pair takes one of its ways of the fewest hops at random, and leaves the better of the
-// two as the present and as the search's best.
+// begin descends from the search's best choice, and from the best of some in which each pair takes one of its ways of
+// the fewest hops at random, and leaves the better of the two as the present and as the search's best.
 func (x *hastening) begin(ctx context.Context) error {
 	s := x.s
 	s.budget = x.r.Budget / 4
@@ -273,9 +268,8 @@ func (x *hastening) play(ctx context.Context) (ending, *engine.Trace, error) {
 	return e, t, nil
 }
 
-// run descends again and again from the best choice with some pair elsewhere, until a
-// bound is met or the budget is spent (iterated local search: Lourenco, Martin and
-// Stuetzle, Handbook of Metaheuristics, 2003).
+// run descends again and again from the best choice with some pair elsewhere, until a bound is met or the budget is
+// spent (iterated local search: Lourenco, Martin and Stuetzle, Handbook of Metaheuristics, 2003).
 func (x *hastening) run(ctx context.Context) error {
 	s := x.s
 	s.budget = x.r.Budget / 2
@@ -312,8 +306,7 @@ func (x *hastening) met(e ending) bool {
 	return float64(e.makespan) <= float64(x.r.least)*(1+near)
 }
 
-// descend moves pairs one by one, those first that the critical path waits for, until no
-// move helps.
+// descend moves pairs one by one, those first that the critical path waits for, until no move helps.
 func (x *hastening) descend(ctx context.Context) error {
 	for better := true; better && x.s.budget > 0 && !x.met(x.now); {
 		var err error
@@ -324,8 +317,7 @@ func (x *hastening) descend(ctx context.Context) error {
 	return nil
 }
 
-// kick leads one of the pairs that the critical path waits for by any other way; false
-// where none has one.
+// kick leads one of the pairs that the critical path waits for by any other way; false where none has one.
 func (x *hastening) kick() bool {
 	all := x.waiting()
 	x.s.rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
@@ -376,8 +368,8 @@ func (x *hastening) move(pair, walk int32) {
 	s.lay(pair, walk, 1)
 }
 
-// waiting returns the pairs whose transfers on the critical path are slowed down, those
-// first that lose most, each followed by the pairs that share links with it.
+// waiting returns the pairs whose transfers on the critical path are slowed down, those first that lose most, each
+// followed by the pairs that share links with it.
 func (x *hastening) waiting() []int32 {
 	s, g, n := x.s, x.r.p.Graph, x.r.p.Network
 	lost := make([]float64, len(s.walk))
@@ -425,8 +417,8 @@ func (x *hastening) waiting() []int32 {
 	return all
 }
 
-// others returns up to so many ways that a pair could take in place of its own, those over
-// the least loaded links first.
+// others returns up to so many ways that a pair could take in place of its own, those over the least loaded links
+// first.
 func (x *hastening) others(pair int32, most int) []int32 {
 	s := x.s
 	old := s.walk[pair]
@@ -459,8 +451,8 @@ func (x *hastening) others(pair int32, most int) []int32 {
 	return out
 }
 
-// bounds finds what no ways undercut: what Problem.Least finds, also by the lengths that
-// proved most of the loads, and what the most loaded link takes to carry all.
+// bounds finds what no ways undercut: what Problem.Least finds, also by the lengths that proved most of the loads, and
+// what the most loaded link takes to carry all.
 func (r *optimiser) bounds(ctx context.Context) error {
 	lengths := [][]float64{r.dual.length}
 	if r.over != nil {

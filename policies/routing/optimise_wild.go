@@ -6,10 +6,9 @@ import (
 	"slices"
 )
 
-// wildRules returns the rules of wild-first ways to try in turn. Where links are down
-// and none are shifted, dimensions with such links come first in the order: of whole
-// sets of ways those have the smallest loads. On twisted tori ways outside their
-// rules come last, as they can deadlock.
+// wildRules returns the rules of wild-first ways to try in turn. Where links are down and none are shifted, dimensions
+// with such links come first in the order: of whole sets of ways those have the smallest loads. On twisted tori ways
+// outside their rules come last, as they can deadlock.
 func (r *optimiser) wildRules() (all []WildFirst) {
 	t, rule := r.p.Torus, r.WildFirst
 	if rule.Order == nil && t.Shift == nil {
@@ -38,8 +37,8 @@ func (r *optimiser) wildRules() (all []WildFirst) {
 	return all
 }
 
-// wildFirst seeks among wild-first ways: improve has a search begin, and again has it go
-// on from a choice that cannot deadlock.
+// wildFirst seeks among wild-first ways: improve has a search begin, and again has it go on from a choice that cannot
+// deadlock.
 func (r *optimiser) wildFirst(ctx context.Context, rule WildFirst, improve, again func(context.Context, *search) error) error {
 	rules, err := NewCandidates(r.p, rule)
 	if err != nil {
@@ -84,8 +83,7 @@ func (r *optimiser) descend(ctx context.Context, s *search) error {
 	return s.run(ctx, r.dual.bound(), nil)
 }
 
-// bracket has a search meet the bound, and where it does not raises the bound and tries
-// again.
+// bracket has a search meet the bound, and where it does not raises the bound and tries again.
 func (r *optimiser) bracket(ctx context.Context, s *search) error {
 	if err := s.run(ctx, r.dual.bound(), nil); err != nil || s.value <= r.dual.bound() {
 		return err
@@ -96,17 +94,16 @@ func (r *optimiser) bracket(ctx context.Context, s *search) error {
 	return r.descend(ctx, s)
 }
 
-// safe reports whether the rules are those of which all ways together are known to be
-// free of deadlock: on tori that are not twisted, wild hops in the reverse of the
-// dimension order and channels by segments.
+// safe reports whether the rules are those of which all ways together are known to be free of deadlock: on tori that
+// are not twisted, wild hops in the reverse of the dimension order and channels by segments.
 func (c *Candidates) safe() bool {
 	wild := slices.Clone(c.w.Order[1:])
 	slices.Reverse(wild)
 	return c.segments && c.z.two && !slices.Contains(c.z.twist, true) && slices.Equal(c.w.Wild, wild)
 }
 
-// manyPairs is the number of pairs beyond which only wild-first ways of at most two
-// hops more than the shortest are listed.
+// manyPairs is the number of pairs beyond which only wild-first ways of at most two hops more than the shortest are
+// listed.
 const manyPairs = 100_000
 
 // choices lists the wild-first ways of all pairs.

@@ -8,9 +8,8 @@ import (
 	"sim/fabric/torus"
 )
 
-// longestFirst returns the dimensions, those whose wrap-around links are shifted
-// last, as twisted tori need to be free of deadlock, and else the longest first, x,
-// y, z among equal ones (Zu et al., Sec. 4.1).
+// longestFirst returns the dimensions, those whose wrap-around links are shifted last, as twisted tori need to be free
+// of deadlock, and else the longest first, x, y, z among equal ones (Zu et al., Sec. 4.1).
 func longestFirst(t *torus.Torus) []int {
 	order, twisted := make([]int, len(t.Dims)), make([]int, len(t.Dims))
 	for d := range order {
@@ -24,9 +23,8 @@ func longestFirst(t *torus.Torus) []int {
 	return order
 }
 
-// sandwich returns the dimensions longestFirst, but the last is not one in which
-// links are down, if there is another: traffic could not get round them (the
-// sandwich rule, Zu et al., Sec. 4.2).
+// sandwich returns the dimensions longestFirst, but the last is not one in which links are down, if there is another:
+// traffic could not get round them (the sandwich rule, Zu et al., Sec. 4.2).
 func sandwich(p *Problem) []int {
 	order, dead := longestFirst(p.Torus), make([]bool, len(p.Torus.Dims))
 	for id, l := range p.Torus.Links() {

@@ -35,8 +35,7 @@ func everyPair(n int) []engine.Flow {
 	return flows
 }
 
-// peers is the work of CONVENTIONS.md, section D: 512 B payloads at 448 kb/s for
-// 0.1 s from 1 s on.
+// peers is the work of CONVENTIONS.md, section D: 512 B payloads at 448 kb/s for 0.1 s from 1 s on.
 func peers(t testing.TB, twist string, dims ...int) (*engine.Network, *packet.Work) {
 	t.Helper()
 	o, err := torus.New(dims...)
@@ -61,8 +60,8 @@ func peers(t testing.TB, twist string, dims ...int) (*engine.Network, *packet.Wo
 	}
 }
 
-// TestPeers: mean delay and number of packets delivered in ten seconds as two
-// other simulators have them for the same work.
+// TestPeers: mean delay and number of packets delivered in ten seconds as two other simulators have them for the same
+// work.
 func TestPeers(t *testing.T) {
 	for _, c := range []struct {
 		twist     string
@@ -114,8 +113,8 @@ func BenchmarkPeers(b *testing.B) {
 	}
 }
 
-// BenchmarkMixed is the same traffic in packets of many sizes on links of many
-// rates and latencies, so that hardly two events fall together.
+// BenchmarkMixed is the same traffic in packets of many sizes on links of many rates and latencies, so that hardly two
+// events fall together.
 func BenchmarkMixed(b *testing.B) {
 	n, w := peers(b, "000000", 8, 8, 8)
 	for i := range n.Links {
@@ -142,8 +141,7 @@ func BenchmarkMixed(b *testing.B) {
 	b.ReportMetric(float64(hops)/b.Elapsed().Seconds(), "hops/s")
 }
 
-// BenchmarkLinear prints how the cost grows with the number of hops: the exponent
-// between 2 and 32 packets a pair.
+// BenchmarkLinear prints how the cost grows with the number of hops: the exponent between 2 and 32 packets a pair.
 func BenchmarkLinear(b *testing.B) {
 	var took [2]time.Duration
 	counts := []int64{2, 32}

@@ -16,39 +16,36 @@ var ErrUnserved = errors.New("routing: this router cannot serve the fabric")
 type Problem struct {
 	// Network has every node; links that may not be taken have no rate.
 	Network *engine.Network
-	// Torus describes Network, whose links are numbered as Torus.Links has them;
-	// nil where it is another graph.
+	// Torus describes Network, whose links are numbered as Torus.Links has them; nil where it is another graph.
 	Torus *torus.Torus
 	// Down are nodes that send and receive nothing; nil is none.
 	Down []bool
 	// Flows are what is to be led. Demand weighs them; nil is one unit each.
 	Flows  []engine.Flow
 	Demand []float64
-	// Rate is what loads over rates are relative to where live links have unequal rates:
-	// a unit of demand on a link of half of it counts 2. 0 is the greatest of them. Where
-	// rates are equal they do not matter.
+	// Rate is what loads over rates are relative to where live links have unequal rates: a unit of demand on a link of
+	// half of it counts 2. 0 is the greatest of them. Where rates are equal they do not matter.
 	Rate float64
-	// Graph is the transfers that are led where some wait for others; nil is all of Flows
-	// at once. Its transfers are between the ends of flows, of which Demand is the sum.
+	// Graph is the transfers that are led where some wait for others; nil is all of Flows at once. Its transfers are
+	// between the ends of flows, of which Demand is the sum.
 	Graph *engine.Graph
 }
 
 // Decision is how a router leads the flows of a problem.
 type Decision struct {
 	Walks *engine.Walks // by flow; see engine.Walks on classes
-	// Bound is a lower bound on the load of the most loaded link, in units of
-	// demand, of whatever ways a router of its kind may choose; 0 where it knows
-	// none. BoundModel says in which model it holds.
+	// Bound is a lower bound on the load of the most loaded link, in units of demand, of whatever ways a router of its
+	// kind may choose; 0 where it knows none. BoundModel says in which model it holds.
 	Bound      float64
 	BoundModel string
-	// BoundSplit is Bound for ways that may spread the flow of a pair over several; 0
-	// where the router knows none, or Bound is one.
+	// BoundSplit is Bound for ways that may spread the flow of a pair over several; 0 where the router knows none, or
+	// Bound is one.
 	BoundSplit float64
-	// Least and LeastSplit are lower bounds on when Problem.Graph ends as fluid, on any
-	// ways, one a pair and with pairs that spread; 0 where the router knows none.
+	// Least and LeastSplit are lower bounds on when Problem.Graph ends as fluid, on any ways, one a pair and with pairs
+	// that spread; 0 where the router knows none.
 	Least, LeastSplit engine.Time
-	// Metrics and Labels are what else the router tells of its choice, such as
-	// the load that an unconstrained choice would reach.
+	// Metrics and Labels are what else the router tells of its choice, such as the load that an unconstrained choice
+	// would reach.
 	Metrics map[string]float64
 	Labels  map[string]string
 }
@@ -66,9 +63,8 @@ type Options struct {
 	Optimised      Optimised      // of "route-optimised"
 }
 
-// Router chooses walks for all flows of a problem. It fails, with ErrUnserved,
-// where it cannot serve the fabric, and names pairs that it cannot join. The same
-// problem and seed give the same decision.
+// Router chooses walks for all flows of a problem. It fails, with ErrUnserved, where it cannot serve the fabric, and
+// names pairs that it cannot join. The same problem and seed give the same decision.
 type Router interface {
 	Route(ctx context.Context, p *Problem, o Options) (*Decision, error)
 }
@@ -104,9 +100,8 @@ func (p *Problem) wholeDemand() bool {
 	return true
 }
 
-// Symmetry is a group of translations of a torus under which a problem stays what
-// it is. Flows that translations take into each other are of one class and share
-// walks.
+// Symmetry is a group of translations of a torus under which a problem stays what it is. Flows that translations take
+// into each other are of one class and share walks.
 type Symmetry struct {
 	Torus   *torus.Torus
 	Sources []int32 // one node of each orbit, the lowest
@@ -114,11 +109,10 @@ type Symmetry struct {
 	Shift   []int32 // by node: the translation that takes its orbit's source to it
 }
 
-// Symmetry returns the translations that map links that are up to links that are
-// up: multiples of the least period of each dimension, which every rounds up to a
-// multiple of it. (An even/odd rule of ties has period 2.) There is only the
-// trivial one where nodes are not alike, the problem is not Uniform or rates of links
-// differ; nil for other graphs than tori.
+// Symmetry returns the translations that map links that are up to links that are up: multiples of the least period of
+// each dimension, which every rounds up to a multiple of it. (An even/odd rule of ties has period 2.) There is only the
+// trivial one where nodes are not alike, the problem is not Uniform or rates of links differ; nil for other graphs than
+// tori.
 func (p *Problem) Symmetry(every int) *Symmetry {
 	t := p.Torus
 	if t == nil {

@@ -15,8 +15,7 @@ type Row struct {
 	Router Router
 }
 
-// Table is the routers by name, in the order in which they are listed. They take
-// their own options from Options.
+// Table is the routers by name, in the order in which they are listed. They take their own options from Options.
 var Table = []Row{
 	{"dor", "dimension order, longest first, even/odd ties; tori and meshes without faults", byOption(func(o Options) Router { return o.DimensionOrder })},
 	{"wild-first", "at most one wild hop a dimension, then dimension order: round faults of tori and meshes", byOption(func(o Options) Router { return o.WildFirst })},

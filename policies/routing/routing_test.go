@@ -79,8 +79,8 @@ func route(t testing.TB, r Router, p *Problem, o Options) (*Decision, *static.Lo
 	return d, linkLoads(p, d.Walks)
 }
 
-// TestRegularLoads: dimension-order routing meets the bound on the most loaded
-// link of all-to-all on regular tori, and takes shortest ways.
+// TestRegularLoads: dimension-order routing meets the bound on the most loaded link of all-to-all on regular tori, and
+// takes shortest ways.
 func TestRegularLoads(t *testing.T) {
 	for _, c := range []struct {
 		dims []int
@@ -100,8 +100,8 @@ func TestRegularLoads(t *testing.T) {
 	}
 }
 
-// TestTies: half-way round, the way goes up from an even coordinate, down from an odd
-// one: the paper's example (Sec. 4.1).
+// TestTies: half-way round, the way goes up from an even coordinate, down from an odd one: the paper's example (Sec.
+// 4.1).
 func TestTies(t *testing.T) {
 	p := must(t, torus.Faults{}, "", 8, 8, 8)
 	at := p.Torus.Node
@@ -114,9 +114,8 @@ func TestTies(t *testing.T) {
 	}
 }
 
-// TestDimensionOrder: on tori with any twists and meshes, ways go through the
-// dimensions in order; they are shortest where nodes are alike or nothing is
-// twisted.
+// TestDimensionOrder: on tori with any twists and meshes, ways go through the dimensions in order; they are shortest
+// where nodes are alike or nothing is twisted.
 func TestDimensionOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(1, 5)

@@ -1,7 +1,7 @@
 package routing
 
-// Serves fails, with ErrUnserved, where Route would as links that are down leave some
-// pair without a dimension-ordered way. It leads no flows.
+// Serves fails, with ErrUnserved, where Route would as links that are down leave some pair without a dimension-ordered
+// way. It leads no flows.
 func (r DimensionOrder) Serves(p *Problem) error {
 	if err := p.check(); err != nil {
 		return err
@@ -22,8 +22,8 @@ func (r DimensionOrder) Serves(p *Problem) error {
 	})
 }
 
-// Serves fails, with ErrUnserved, where Route would as links that are down leave some
-// pair without a candidate. It leads no flows.
+// Serves fails, with ErrUnserved, where Route would as links that are down leave some pair without a candidate. It
+// leads no flows.
 func (w WildFirst) Serves(p *Problem) error {
 	if w.Use == "" {
 		w.Use = AnyDead
@@ -35,8 +35,8 @@ func (w WildFirst) Serves(p *Problem) error {
 	return p.serves(noCandidate, p.Symmetry(2), func(i int) bool { return c.pick(p.Flows[i], 0) != nil })
 }
 
-// serves fails where joined does of some flow, and names the first. Of flows that
-// translations take into each other it asks for one.
+// serves fails where joined does of some flow, and names the first. Of flows that translations take into each other it
+// asks for one.
 func (p *Problem) serves(why string, y *Symmetry, joined func(flow int) bool) error {
 	var asked []bool
 	if y != nil && len(y.Sources) < int(p.Network.Nodes) { // else no two flows are of one class

@@ -8,10 +8,9 @@ import (
 	"sim/engine"
 )
 
-// walkSet collects walks of flows in order; those that take the same ports and
-// channels are kept once, as one class. (Virtual channels change where walks cross
-// wrap-around links, so that flows that translations take into each other need
-// not share walks.)
+// walkSet collects walks of flows in order; those that take the same ports and channels are kept once, as one class.
+// (Virtual channels change where walks cross wrap-around links, so that flows that translations take into each other
+// need not share walks.)
 type walkSet struct {
 	walks *engine.Walks
 	slot  []int32 // open addressing: a walk, -1 where free

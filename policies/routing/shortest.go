@@ -9,14 +9,13 @@ import (
 	"sim/engine"
 )
 
-// Shortest leads every pair along a shortest way on any graph: as a breadth-first
-// search from each destination finds it, where the link created first (of the
-// lowest number) wins among those that lead as near. So ns-3's global routing
+// Shortest leads every pair along a shortest way on any graph: as a breadth-first search from each destination finds
+// it, where the link created first (of the lowest number) wins among those that lead as near. So ns-3's global routing
 // does. All hops take channel 0, and credits may deadlock.
 type Shortest struct{}
 
-// Route leads the flows of any graph. It fails, with ErrUnserved, on nodes of more
-// than 4096 links, and names pairs that live links do not join.
+// Route leads the flows of any graph. It fails, with ErrUnserved, on nodes of more than 4096 links, and names pairs
+// that live links do not join.
 func (Shortest) Route(ctx context.Context, p *Problem, _ Options) (*Decision, error) {
 	return p.along(ctx, &chooser{rule: createdFirst})
 }
@@ -34,15 +33,13 @@ func (z *field) first(of []int32) {
 	}
 }
 
-// ECMP leads every pair along shortest ways, picking evenly among the links that
-// begin one at each node: equal-cost multi-path (Hopps, RFC 2992). All hops take channel
-// 0, and credits may deadlock.
+// ECMP leads every pair along shortest ways, picking evenly among the links that begin one at each node: equal-cost
+// multi-path (Hopps, RFC 2992). All hops take channel 0, and credits may deadlock.
 type ECMP struct {
-	// Draw is what a link is picked for: DrawPair, which "" is, by a hash of the seed, the
-	// pair and the node, as switches do it for a flow; DrawNode, by a hash of seed, node and
-	// destination; or DrawPacket, anew for each packet at each node, as ns-3's global routing
-	// does where its attribute RandomEcmpRouting is set (Ipv4GlobalRouting::LookupGlobal,
-	// which draws one of all equal routes; where it is not set the first is taken, as
+	// Draw is what a link is picked for: DrawPair, which "" is, by a hash of the seed, the pair and the node, as
+	// switches do it for a flow; DrawNode, by a hash of seed, node and destination; or DrawPacket, anew for each packet
+	// at each node, as ns-3's global routing does where its attribute RandomEcmpRouting is set
+	// (Ipv4GlobalRouting::LookupGlobal, which draws one of all equal routes; where it is not set the first is taken, as
 	// Shortest does).
 	Draw string
 }
@@ -52,12 +49,11 @@ func (e ECMP) Route(ctx context.Context, p *Problem, o Options) (*Decision, erro
 	return p.drawn(ctx, e.Draw, false, o.Seed)
 }
 
-// RandomShortest leads every pair along one of its shortest ways, all of them as
-// likely. All hops take channel 0, and credits may deadlock.
+// RandomShortest leads every pair along one of its shortest ways, all of them as likely. All hops take channel 0, and
+// credits may deadlock.
 type RandomShortest struct {
-	// Draw is what a way is drawn for: DrawPair, which "" is; DrawPacket; or DrawNode, where
-	// each node draws a link for each destination, in proportion to the shortest ways
-	// behind it.
+	// Draw is what a way is drawn for: DrawPair, which "" is; DrawPacket; or DrawNode, where each node draws a link for
+	// each destination, in proportion to the shortest ways behind it.
 	Draw string
 }
 
@@ -141,8 +137,8 @@ const (
 	nodeStream           = 0x6e6f6465         // "node"
 )
 
-// count sets how many shortest ways lead from each node, in proportion to others as
-// far away. (Their numbers may be beyond what floats hold.)
+// count sets how many shortest ways lead from each node, in proportion to others as far away. (Their numbers may be
+// beyond what floats hold.)
 func (z *field) count(ways []float64) {
 	ways[z.Order[0]] = 1
 	for i := 1; i < len(z.Order); {
@@ -169,8 +165,7 @@ func (z *field) behind(at int32, ways []float64) (sum float64) {
 	return sum
 }
 
-// draw picks a link of a node on a shortest way, in proportion to the shortest ways
-// behind it, by a number from 0 to 1.
+// draw picks a link of a node on a shortest way, in proportion to the shortest ways behind it, by a number from 0 to 1.
 func (z *field) draw(at int32, ways []float64, u float64) int32 {
 	out, sum, last := &z.g.out, z.behind(at, ways), int32(-1)
 	for k := out.Start[at]; k < out.Start[at+1]; k++ {
@@ -184,8 +179,8 @@ func (z *field) draw(at int32, ways []float64, u float64) int32 {
 	return last // rounding left u at 0 or a little above
 }
 
-// along leads flows of a problem on any graph by shortest ways. Those of
-// createdFirst that take the same ports share walks; the others hardly would.
+// along leads flows of a problem on any graph by shortest ways. Those of createdFirst that take the same ports share
+// walks; the others hardly would.
 func (p *Problem) along(ctx context.Context, c *chooser) (*Decision, error) {
 	if err := p.check(); err != nil {
 		return nil, err

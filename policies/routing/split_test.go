@@ -11,12 +11,10 @@ import (
 	"sim/fabric/torus"
 )
 
-// ofSplit measures flows that split evenly, at every node on their way, over all
-// links that begin a shortest way: equal-cost multi-path packet by packet, or the
-// mean of choosing at random at each hop. Demand weighs flows; nil is one unit
-// each. Loads are in Weighted; divided by the number of nodes, the greatest is the
-// load of a link when every node sends one unit in all to all nodes alike, itself
-// included. It fails where links that are up do not join a pair.
+// ofSplit measures flows that split evenly, at every node on their way, over all links that begin a shortest way:
+// equal-cost multi-path packet by packet, or the mean of choosing at random at each hop. Demand weighs flows; nil is
+// one unit each. Loads are in Weighted; divided by the number of nodes, the greatest is the load of a link when every
+// node sends one unit in all to all nodes alike, itself included. It fails where links that are up do not join a pair.
 func ofSplit(n *engine.Network, flows []engine.Flow, demand []float64) (*static.Loads, error) {
 	z := &static.Loads{Flows: int64(len(flows)), Link: make([]int64, len(n.Links)), Weighted: make([]float64, len(n.Links))}
 	g := newSplitAdjacency(n)
@@ -108,8 +106,8 @@ func newSplitAdjacency(n *engine.Network) *splitAdjacency {
 	return g
 }
 
-// towards sets the hops from every node to dst, -1 where none leads there, and
-// returns the nodes that are led there, nearest first.
+// towards sets the hops from every node to dst, -1 where none leads there, and returns the nodes that are led there,
+// nearest first.
 func (g *splitAdjacency) towards(n *engine.Network, dst int32, hops, queue []int32) []int32 {
 	for i := range hops {
 		hops[i] = -1
@@ -128,9 +126,8 @@ func (g *splitAdjacency) towards(n *engine.Network, dst int32, hops, queue []int
 	return queue
 }
 
-// TestSplit: even splitting over all shortest ways. On 4x4x8 the twisted form of TPU
-// v4 has the least load of all 64 patterns, 0.573 of a node's traffic, and the
-// pattern of least average distance, 010111, has 0.737; untwisted it is 1.
+// TestSplit: even splitting over all shortest ways. On 4x4x8 the twisted form of TPU v4 has the least load of all 64
+// patterns, 0.573 of a node's traffic, and the pattern of least average distance, 010111, has 0.737; untwisted it is 1.
 func TestSplit(t *testing.T) {
 	best, least := "", math.Inf(1)
 	for _, pattern := range patterns() {

@@ -8,9 +8,8 @@ import (
 	"sim/fabric/torus"
 )
 
-// TestWildFirst: without faults, wild-first routing is dimension-order routing. Under
-// a fault of one switch it serves all pairs, and Needed leaves every pair its
-// dimension-ordered way that the fault does not touch. Loads are logged.
+// TestWildFirst: without faults, wild-first routing is dimension-order routing. Under a fault of one switch it serves
+// all pairs, and Needed leaves every pair its dimension-ordered way that the fault does not touch. Loads are logged.
 func TestWildFirst(t *testing.T) {
 	for _, s := range shapes {
 		whole := must(t, torus.Faults{}, s.twist, s.dims...)

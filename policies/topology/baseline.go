@@ -12,17 +12,16 @@ import (
 // weigher fills the ports by a rule that sees only the traffic matrix.
 type weigher func(p *Problem) []int
 
-// baseline is an allocator that sees only the traffic matrix: neither times
-// nor how much the NICs can send (docs/model.md, "Baselines").
+// baseline is an allocator that sees only the traffic matrix: neither times nor how much the NICs can send
+// (docs/model.md, "Baselines").
 type baseline struct{ rule weigher }
 
 func (b baseline) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	return p.Judge(ctx, b.rule(p), o.service(flow.MaxMin))
 }
 
-// Judge plays a topology that was not searched for, beside the bound that
-// holds for all. It fails where x cannot be played to its end, and with ctx's
-// error when ctx ends.
+// Judge plays a topology that was not searched for, beside the bound that holds for all. It fails where x cannot be
+// played to its end, and with ctx's error when ctx ends.
 func (p *Problem) Judge(ctx context.Context, x []int, s flow.Service) (*Decision, error) {
 	w := p.player(ctx, s)
 	defer p.done(w)
@@ -59,10 +58,9 @@ func squareRoot(p *Problem) []int {
 	return p.share(v)
 }
 
-// share gives each bundle the floor of its proportional share of the ports at
-// either end, the smaller one, but at least one; takes back the excess where a
-// pod overflows, from the largest; and then gives one more circuit where v/x
-// is largest for as long as any fits.
+// share gives each bundle the floor of its proportional share of the ports at either end, the smaller one, but at least
+// one; takes back the excess where a pod overflows, from the largest; and then gives one more circuit where v/x is
+// largest for as long as any fits.
 func (p *Problem) share(v []float64) []int {
 	total := make([]float64, len(p.Fabric.Pods))
 	for e, b := range p.Fabric.Bundles {
@@ -83,9 +81,8 @@ func (p *Problem) share(v []float64) []int {
 	return x
 }
 
-// Fit makes a topology of x that fits the ports: where a pod is overrun the
-// yielding bundles give way, then the largest; where ports are free the
-// yielding bundles take them in turn, then the others.
+// Fit makes a topology of x that fits the ports: where a pod is overrun the yielding bundles give way, then the
+// largest; where ports are free the yielding bundles take them in turn, then the others.
 func (p *Problem) Fit(x []int, yielding []int) []int {
 	x = append([]int(nil), x...)
 	free := p.room(x)
@@ -108,8 +105,7 @@ func halving(p *Problem) []int {
 	return x
 }
 
-// uniform gives every bundle the same number of circuits, then one more to
-// each in turn while it fits.
+// uniform gives every bundle the same number of circuits, then one more to each in turn while it fits.
 type uniform struct{}
 
 func (uniform) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
@@ -118,9 +114,8 @@ func (uniform) Choose(ctx context.Context, p *Problem, o Options) (*Decision, er
 	return p.Judge(ctx, x, o.service(flow.MaxMin))
 }
 
-// fixed takes the user's matrix: circuits by pod and pod of a replica, the
-// diagonal to the twin pods of each neighbouring replica. Where the problem
-// holds all replicas the matrix serves each of them.
+// fixed takes the user's matrix: circuits by pod and pod of a replica, the diagonal to the twin pods of each
+// neighbouring replica. Where the problem holds all replicas the matrix serves each of them.
 type fixed struct{}
 
 func (fixed) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {

@@ -73,8 +73,8 @@ func fewest(few, many, first int, does func(n int) bool) int {
 	return few
 }
 
-// raise lifts each bundle of lo to the fewest circuits with which an otherwise full box does. It reports whether any was
-// lifted. The full box does.
+// raise lifts each bundle of lo to the fewest circuits with which an otherwise full box does. It reports whether any
+// was lifted. The full box does.
 func raise(lo, hi []int, does func(x []int) bool) (raised bool) {
 	x := slices.Clone(hi)
 	for e := range lo {

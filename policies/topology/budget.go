@@ -4,8 +4,8 @@ import "slices"
 
 // budget is the ports of pods, and how circuits take them. Circuits are counted by bundle.
 type budget struct {
-	// Useful is, by bundle, the number of circuits beyond which more cannot carry anything: the flows that the NICs behind
-	// it fill, and the ports.
+	// Useful is, by bundle, the number of circuits beyond which more cannot carry anything: the flows that the NICs
+	// behind it fill, and the ports.
 	Useful []int
 	Ports  []int // by pod: U_p, for one replica's share of it
 

@@ -8,8 +8,7 @@ import (
 	"sim/policies/topology"
 )
 
-// prototype are the NCTs of delta-joint that an independent prototype gave,
-// in percent above 1.
+// prototype are the NCTs of delta-joint that an independent prototype gave, in percent above 1.
 var prototype = map[string]float64{
 	"megatron-177b/400G/4096": 9.3, "mixtral-8x22b/400G/4096": 45.7, "megatron-462b/400G/4096": 0, "deepseek-671b/400G/4096": 23.4,
 	"megatron-177b/1600G/4096": 1.9, "mixtral-8x22b/1600G/4096": 11.8, "megatron-462b/1600G/4096": 0, "deepseek-671b/1600G/4096": 0,
@@ -49,9 +48,8 @@ func choose(t testing.TB, j *job, name string, o topology.Options) *topology.Dec
 // within is what rounding to ticks may add up to over an iteration.
 func within(j *job) engine.Time { return engine.Time(len(j.problem.Graph.Tasks)) }
 
-// TestCertified holds the joint optimum and the optimum under fair sharing, in
-// all 28 settings of the paper's Figs. 6 and 8, to their proofs, to each other
-// and to the figures known.
+// TestCertified holds the joint optimum and the optimum under fair sharing, in all 28 settings of the paper's Figs. 6
+// and 8, to their proofs, to each other and to the figures known.
 func TestCertified(t *testing.T) {
 	for _, s := range settings() {
 		t.Run(s.String(), func(t *testing.T) {

@@ -14,16 +14,14 @@ type DonorTies int
 const (
 	// FirstFound is the one that its allocator chose.
 	FirstFound DonorTies = iota
-	// BestForRecipient is, of those with the fewest ports, the one that leaves
-	// them where the recipient gains most.
+	// BestForRecipient is, of those with the fewest ports, the one that leaves them where the recipient gains most.
 	BestForRecipient
-	// BestOfAll is the same of all that keep the makespan, however many ports
-	// they take: one more may be dearer to the donor than to the recipient.
+	// BestOfAll is the same of all that keep the makespan, however many ports they take: one more may be dearer to the
+	// donor than to the recipient.
 	BestOfAll
 )
 
-// Donation is what a job decides that leaves ports to another (DELTA,
-// Sec. V-D).
+// Donation is what a job decides that leaves ports to another (DELTA, Sec. V-D).
 type Donation struct {
 	*Decision          // the donor's
 	Recipient *Problem // that of the other job, with the surplus beside its own ports
@@ -33,12 +31,10 @@ type Donation struct {
 	Incomplete string
 }
 
-// Donate lets an allocator that saves ports decide on p, within
-// o.PortTolerance of the best makespan it finds, and leaves what it does not
-// need to another job in the same pods. What serves that one best is what
-// makes its iteration shortest with rates chosen freely, as delta-joint would;
-// equal ones go to the first found. It fails where the jobs' pods differ or
-// the allocator saves no ports.
+// Donate lets an allocator that saves ports decide on p, within o.PortTolerance of the best makespan it finds, and
+// leaves what it does not need to another job in the same pods. What serves that one best is what makes its iteration
+// shortest with rates chosen freely, as delta-joint would; equal ones go to the first found. It fails where the jobs'
+// pods differ or the allocator saves no ports.
 func (p *Problem) Donate(ctx context.Context, by Policy, to *Problem, ties DonorTies, o Options) (*Donation, error) {
 	if len(to.Fabric.Pods) != len(p.Fabric.Pods) || to.Fabric.Copies != p.Fabric.Copies {
 		return nil, fmt.Errorf("topology: a donor in %d pods of %d replicas alike and a recipient in %d of %d: they must be the same",
@@ -71,8 +67,7 @@ func (p *Problem) with(more []int) (*Problem, error) {
 	return p.within(ports)
 }
 
-// choose replaces the donor's topology by the one that serves the recipient
-// best.
+// choose replaces the donor's topology by the one that serves the recipient best.
 func (g *Donation) choose(ctx context.Context, p, to *Problem, ties DonorTies, o *Options) error {
 	want := wantFewest
 	if ties == BestOfAll {
@@ -109,8 +104,7 @@ func (g *Donation) choose(ctx context.Context, p, to *Problem, ties DonorTies, o
 	return ctx.Err()
 }
 
-// served returns the shortest makespan found with more ports, rates chosen
-// freely, and the evaluations that took.
+// served returns the shortest makespan found with more ports, rates chosen freely, and the evaluations that took.
 func (p *Problem) served(ctx context.Context, more []int) (engine.Time, int64, error) {
 	q, err := p.with(more)
 	if err != nil {
@@ -120,8 +114,7 @@ func (p *Problem) served(ctx context.Context, more []int) (engine.Time, int64, e
 	return best.makespan, best.evaluations, nil
 }
 
-// distinct leaves out what gives the recipient no port that it can fill beyond
-// what another gives it.
+// distinct leaves out what gives the recipient no port that it can fill beyond what another gives it.
 func (p *Problem) distinct(list []thrifty, to *Problem) []thrifty {
 	most := make([]int, len(to.Fabric.Pods)) // ports that the recipient can fill
 	for _, b := range to.Fabric.Bundles {

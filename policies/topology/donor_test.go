@@ -11,9 +11,8 @@ import (
 	"sim/engine"
 )
 
-// TestDonorServesBest: of the donor's topologies that keep its limit with the
-// fewest ports, or of all, none leaves ports that make the recipient's
-// iteration shorter than those that are left.
+// TestDonorServesBest: of the donor's topologies that keep its limit with the fewest ports, or of all, none leaves
+// ports that make the recipient's iteration shorter than those that are left.
 func TestDonorServesBest(t *testing.T) {
 	for range 3 {
 		rapid.Check(t, func(t *rapid.T) {

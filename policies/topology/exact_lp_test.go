@@ -13,8 +13,7 @@ import (
 	"sim/policies/topology"
 )
 
-// linear is a linear program: the least x[0] with rows.x <= rhs (or = where
-// equal says so) and x >= 0.
+// linear is a linear program: the least x[0] with rows.x <= rhs (or = where equal says so) and x >= 0.
 type linear struct {
 	rows  [][]float64
 	rhs   []float64
@@ -26,9 +25,8 @@ func (p *linear) add(equal bool, rhs float64, row []float64) {
 	p.rows, p.rhs, p.equal = append(p.rows, row), append(p.rhs, rhs), append(p.equal, equal)
 }
 
-// solve is the two-phase simplex method on a dense tableau, by Bland's rule
-// where the largest coefficient makes no progress. It returns false where
-// nothing is feasible.
+// solve is the two-phase simplex method on a dense tableau, by Bland's rule where the largest coefficient makes no
+// progress. It returns false where nothing is feasible.
 func (p *linear) solve() (float64, []float64, bool) {
 	const zero = 1e-10
 	m := len(p.rows)

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// puzzle is a small problem as the exact search sees it: transfers with what
-// precedes them. Times are in milliseconds, capacity and volume in circuits.
+// puzzle is a small problem as the exact search sees it: transfers with what precedes them. Times are in milliseconds,
+// capacity and volume in circuits.
 type puzzle struct {
 	work    []float64   // circuit-milliseconds
 	release []float64   // from the start
@@ -29,10 +29,9 @@ type event struct {
 	end  bool
 }
 
-// optimum returns the least makespan of any way of sharing, by branch and bound
-// over the orders of starts and ends: for a given order the best rates are a
-// linear program, for the beginning of one it is relaxed by fastest paths and
-// by loads. It ends with false after most programs.
+// optimum returns the least makespan of any way of sharing, by branch and bound over the orders of starts and ends: for
+// a given order the best rates are a linear program, for the beginning of one it is relaxed by fastest paths and by
+// loads. It ends with false after most programs.
 func (z *puzzle) optimum(best float64, most int) (float64, bool) {
 	n := len(z.work)
 	z.full, z.span = make([]float64, n), make([]float64, n)
@@ -53,8 +52,7 @@ func (z *puzzle) optimum(best float64, most int) (float64, bool) {
 	return z.best, z.programs < most
 }
 
-// accuracy of optima in milliseconds: far above the simplex method's, far below
-// differences that mean anything.
+// accuracy of optima in milliseconds: far above the simplex method's, far below differences that mean anything.
 const accuracy = 1e-6
 
 func (z *puzzle) branch(most int) {
@@ -117,9 +115,8 @@ func (z *puzzle) placed(i int) (start, end int) {
 	return slices.Index(z.order, event{i, false}), slices.Index(z.order, event{i, true})
 }
 
-// program is the linear program of the order so far. Variable 0 is the
-// makespan, 1+k the time between events k-1 and k, and then for each transfer
-// and such interval the work done.
+// program is the linear program of the order so far. Variable 0 is the makespan, 1+k the time between events k-1 and k,
+// and then for each transfer and such interval the work done.
 func (z *puzzle) program() *linear {
 	n, m := len(z.work), len(z.order)
 	p := &linear{n: 1 + m + n*m}

@@ -72,8 +72,7 @@ func drawTiny(rng *rand.Rand, most int) tiny {
 	return d
 }
 
-// graph returns the problem as a graph on pods: a source, the transfers in
-// their order, and a sink.
+// graph returns the problem as a graph on pods: a source, the transfers in their order, and a sink.
 func (d tiny) graph(t testing.TB) parts {
 	t.Helper()
 	p := parts{&engine.Graph{}, &fabric.Pods{Nodes: d.nodes, Copies: 1}}
@@ -104,8 +103,8 @@ func (d tiny) graph(t testing.TB) parts {
 	return p
 }
 
-// puzzle returns the problem under circuits by pair of pods, built anew from
-// the description: it shares nothing with fabric and engine.
+// puzzle returns the problem under circuits by pair of pods, built anew from the description: it shares nothing with
+// fabric and engine.
 func (d tiny) puzzle(circuits map[[2]int32]int) *puzzle {
 	z := &puzzle{}
 	n := len(d.transfers)
@@ -182,9 +181,8 @@ func (d tiny) optimum(p *topology.Problem, most int, sample func(*linear, float6
 	return best, all
 }
 
-// TestJointIsExact: on small random problems the joint optimum lies between its
-// bound and its value, and where these meet it is the optimum of an exhaustive
-// search that knows nothing of levels, bounds or this package.
+// TestJointIsExact: on small random problems the joint optimum lies between its bound and its value, and where these
+// meet it is the optimum of an exhaustive search that knows nothing of levels, bounds or this package.
 func TestJointIsExact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	certified, optimal, open, skipped, searched := 0, 0, 0, 0, 0
@@ -236,8 +234,8 @@ func TestJointIsExact(t *testing.T) {
 	t.Logf("%d certified, %d optimal without proof, %d not optimal, of these %d better by other tails, %d skipped", certified, optimal, open, searched, skipped)
 }
 
-// TestWhereLevelsAreNotBest holds problems on which serving by level is not
-// optimal: fair sharing may be, and where no rule is the gap must say so.
+// TestWhereLevelsAreNotBest holds problems on which serving by level is not optimal: fair sharing may be, and where no
+// rule is the gap must say so.
 func TestWhereLevelsAreNotBest(t *testing.T) {
 	for _, c := range []struct {
 		name                  string
@@ -246,10 +244,9 @@ func TestWhereLevelsAreNotBest(t *testing.T) {
 		levels                float64 // makespan by level, of the topology chosen
 	}{
 		{
-			// The NIC of pod 0, at half a circuit's rate, has 4 ms to send and
-			// must never rest. From 0 to 1.5 ms it has only its transfer to pod
-			// 1; but at the NIC there the transfer from pod 2 has the higher
-			// level, 1 ms and 1.5 ms behind it against 2 ms, and takes it all.
+			// The NIC of pod 0, at half a circuit's rate, has 4 ms to send and must never rest. From 0 to 1.5 ms it has
+			// only its transfer to pod 1; but at the NIC there the transfer from pod 2 has the higher level, 1 ms and
+			// 1.5 ms behind it against 2 ms, and takes it all.
 			name: "a NIC is kept from work", optimum: 4, value: 4, bound: 4, levels: 4.75,
 			problem: tiny{
 				ports: []int{3, 4, 4}, nics: []float64{0.5, 1, 2},

@@ -12,19 +12,19 @@ import (
 	"sim/engine/flow"
 )
 
-// FastOptions are the parameters of delta-fast (DELTA, Alg. 3). Where
-// Population is 0, all but TimeLimit are those of FastDefaults.
+// FastOptions are the parameters of delta-fast (DELTA, Alg. 3). Where Population is 0, all but TimeLimit are those of
+// FastDefaults.
 type FastOptions struct {
 	Population int     // topologies in a generation, at least 2
 	Elites     int     // best topologies that the next generation keeps
 	Tournament int     // contestants for each parent, at least 1
 	Crossover  float64 // probability that a child mixes two parents
 	Mutation   float64 // probability that a child changes
-	// StallGenerations is the number of generations without improvement of the
-	// makespan after which the search ends; MaxGenerations ends it in any case.
+	// StallGenerations is the number of generations without improvement of the makespan after which the search ends;
+	// MaxGenerations ends it in any case.
 	StallGenerations, MaxGenerations int
-	// TimeLimit, where positive, ends the search at a time, which makes its
-	// result depend on the machine; the decision says so.
+	// TimeLimit, where positive, ends the search at a time, which makes its result depend on the machine; the decision
+	// says so.
 	TimeLimit time.Duration
 
 	deadline    time.Time // set by started
@@ -39,10 +39,9 @@ func (o FastOptions) started() FastOptions {
 	return o
 }
 
-// FastDefaults returns the parameters that delta-fast uses unless told
-// otherwise: 64 topologies, 4 elites, tournaments of 3, crossover 0.9, mutation
-// 0.3, ending after 200 generations without improvement as in the paper's
-// Sec. V-E, or after 100,000.
+// FastDefaults returns the parameters that delta-fast uses unless told otherwise: 64 topologies, 4 elites, tournaments
+// of 3, crossover 0.9, mutation 0.3, ending after 200 generations without improvement as in the paper's Sec. V-E, or
+// after 100,000.
 func FastDefaults() FastOptions {
 	return FastOptions{
 		Population: 64, Elites: 4, Tournament: 3, Crossover: 0.9, Mutation: 0.3,
@@ -69,9 +68,8 @@ func (o FastOptions) checked() (FastOptions, error) {
 	return o, nil
 }
 
-// fast searches for the topology with the shortest makespan by a genetic
-// algorithm whose individuals are played in simulation (DELTA-Fast,
-// Sec. IV-B).
+// fast searches for the topology with the shortest makespan by a genetic algorithm whose individuals are played in
+// simulation (DELTA-Fast, Sec. IV-B).
 type fast struct{}
 
 func (fast) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
@@ -105,8 +103,8 @@ func (fast) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error
 	return d, nil
 }
 
-// shared returns what all allocators share, without a bound where the time limit is
-// too short for it, and nothing to those who fall back on the search: they have it.
+// shared returns what all allocators share, without a bound where the time limit is too short for it, and nothing to
+// those who fall back on the search: they have it.
 func (s *fastSearch) shared() (jointOptimum, error) {
 	if s.o.evaluations > 0 {
 		return jointOptimum{}, s.ctx.Err()
@@ -115,8 +113,7 @@ func (s *fastSearch) shared() (jointOptimum, error) {
 	return s.p.sharedWithin(s.ctx, &left)
 }
 
-// left returns the time limit that is left, if there is one, as that of
-// another search.
+// left returns the time limit that is left, if there is one, as that of another search.
 func (s *fastSearch) left() SearchOptions {
 	if s.o.TimeLimit <= 0 {
 		return SearchOptions{}
@@ -146,16 +143,15 @@ type fastSearch struct {
 	best        individual   // the paper's X*
 }
 
-// individual is a topology with its fitness: the makespan and, among equals,
-// the ports of one replica.
+// individual is a topology with its fitness: the makespan and, among equals, the ports of one replica.
 type individual struct {
 	x        []int
 	makespan engine.Time // never where it was cut off
 	ports    int
 }
 
-// compare orders individuals by fitness. Makespans within rounding of each
-// other count as one, in classes, so that the order is transitive.
+// compare orders individuals by fitness. Makespans within rounding of each other count as one, in classes, so that the
+// order is transitive.
 func (s *fastSearch) compare(a, b *individual) int {
 	if ca, cb := class(a.makespan), class(b.makespan); ca != cb {
 		if ca < cb {
@@ -166,8 +162,8 @@ func (s *fastSearch) compare(a, b *individual) int {
 	return a.ports - b.ports
 }
 
-// classTicks is the width of a class of makespans: a nanosecond, above what
-// rounding leaves over many tasks, far below what matters.
+// classTicks is the width of a class of makespans: a nanosecond, above what rounding leaves over many tasks, far below
+// what matters.
 const classTicks = 1000
 
 // class numbers makespans so that those of one class count as equal.
@@ -217,8 +213,8 @@ func (s *fastSearch) individual(x []int) individual {
 	return individual{x: x, makespan: never, ports: s.p.PortsUsed(x) / s.p.Fabric.Copies}
 }
 
-// evolve is Alg. 3 (SimBasedDomainAdaptedGA). Called again it goes on from the
-// population it has, with what has been found since in place of the worst.
+// evolve is Alg. 3 (SimBasedDomainAdaptedGA). Called again it goes on from the population it has, with what has been
+// found since in place of the worst.
 func (s *fastSearch) evolve() {
 	if s.population == nil {
 		s.population = s.firstGeneration()
@@ -240,9 +236,8 @@ func (s *fastSearch) evolve() {
 	}
 }
 
-// nextGeneration is Alg. 3, Lines 5 to 12. A child that the generation holds
-// already is changed, a few times if need be: that widens the search where the
-// population has converged.
+// nextGeneration is Alg. 3, Lines 5 to 12. A child that the generation holds already is changed, a few times if need
+// be: that widens the search where the population has converged.
 func (s *fastSearch) nextGeneration() []individual {
 	const tries = 3
 	next := append(make([]individual, 0, s.o.Population), s.population[:s.o.Elites]...)

@@ -6,8 +6,7 @@ import (
 	"sim/engine/flow"
 )
 
-// Upper returns the best baseline's makespan, an upper bound on the iteration
-// time.
+// Upper returns the best baseline's makespan, an upper bound on the iteration time.
 func (p *Problem) Upper() engine.Time {
 	_, c := p.incumbent(context.Background(), flow.MaxMin)
 	return c

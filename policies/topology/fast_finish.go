@@ -6,9 +6,8 @@ import (
 	"sim/engine"
 )
 
-// polish is steepest descent from the best individual: of all its neighbours
-// the fittest is next, until none is fitter. It reports whether the makespan
-// has become shorter.
+// polish is steepest descent from the best individual: of all its neighbours the fittest is next, until none is fitter.
+// It reports whether the makespan has become shorter.
 func (s *fastSearch) polish() bool {
 	before := s.best.makespan
 	for !s.over() {
@@ -31,9 +30,8 @@ func nextClass(c engine.Time) engine.Time {
 	return (class(c) + 1) * classTicks
 }
 
-// neighbours visits the topologies that have one circuit, or two, more or
-// fewer in one bundle. Where a pod is then overrun, another bundle gives way
-// there, any of them.
+// neighbours visits the topologies that have one circuit, or two, more or fewer in one bundle. Where a pod is then
+// overrun, another bundle gives way there, any of them.
 func (s *fastSearch) neighbours(x []int, visit func([]int)) {
 	y := slices.Clone(x)
 	for e := range x {
@@ -51,8 +49,8 @@ func (s *fastSearch) neighbours(x []int, visit func([]int)) {
 	}
 }
 
-// yield visits x, or where a pod from the given one on is overrun, what is
-// left when a bundle there other than e gives way.
+// yield visits x, or where a pod from the given one on is overrun, what is left when a bundle there other than e gives
+// way.
 func (s *fastSearch) yield(x []int, e, pod int, visit func([]int)) {
 	free := s.p.room(x)
 	for pod < len(free) && free[pod] >= 0 {
@@ -74,17 +72,15 @@ func (s *fastSearch) yield(x []int, e, pod int, visit func([]int)) {
 	}
 }
 
-// shaving takes circuits from a topology, bundle after bundle, for as long as
-// the makespan keeps a limit.
+// shaving takes circuits from a topology, bundle after bundle, for as long as the makespan keeps a limit.
 type shaving struct {
 	individual
 	order []int // of the bundles
 	at    int
 }
 
-// savePorts replaces the best by what needs the fewest ports at a makespan
-// within a limit (DELTA, Eq. 4): the cheapest topologies seen that keep it are
-// shaved in several orders, all in step, so that what one has played serves the
+// savePorts replaces the best by what needs the fewest ports at a makespan within a limit (DELTA, Eq. 4): the cheapest
+// topologies seen that keep it are shaved in several orders, all in step, so that what one has played serves the
 // others.
 func (s *fastSearch) savePorts(limit engine.Time) {
 	var active []*shaving
@@ -126,8 +122,8 @@ func (s *fastSearch) savePorts(limit engine.Time) {
 	}
 }
 
-// cheapest returns the best individual and some others played whose makespan
-// keeps a limit, those with the fewest ports.
+// cheapest returns the best individual and some others played whose makespan keeps a limit, those with the fewest
+// ports.
 func (s *fastSearch) cheapest(limit engine.Time) []individual {
 	const starts = 8
 	within := []individual{}
@@ -140,8 +136,7 @@ func (s *fastSearch) cheapest(limit engine.Time) []individual {
 	return append([]individual{s.best}, within[:min(len(within), starts-1)]...)
 }
 
-// orders returns orders in which to take circuits from bundles: as they are
-// numbered, the reverse, and some at random.
+// orders returns orders in which to take circuits from bundles: as they are numbered, the reverse, and some at random.
 func (s *fastSearch) orders(x []int) [][]int {
 	const random = 4
 	up := make([]int, len(x))

@@ -12,14 +12,12 @@ import (
 	"sim/engine/flow"
 )
 
-// outcome is what is known of a topology: its makespan, or (never) that it is
-// at least cutoff.
+// outcome is what is known of a topology: its makespan, or (never) that it is at least cutoff.
 type outcome struct{ makespan, cutoff engine.Time }
 
-// value fills in the makespans of a population, playing in parallel what has
-// not been played before (ParallelEvalDES, Alg. 3, Line 2). What reaches
-// cutoff counts as never. Neither the order nor the number of workers changes
-// what comes out: all that is to be played is known before the first play.
+// value fills in the makespans of a population, playing in parallel what has not been played before (ParallelEvalDES,
+// Alg. 3, Line 2). What reaches cutoff counts as never. Neither the order nor the number of workers changes what comes
+// out: all that is to be played is known before the first play.
 func (s *fastSearch) value(population []individual, cutoff engine.Time) {
 	var todo []individual
 	pending := map[string]int{}
@@ -58,9 +56,8 @@ func (s *fastSearch) value(population []individual, cutoff engine.Time) {
 	}
 }
 
-// play plays every topology of a list. Those that differ only in bundles that
-// nothing waits for are played from a common beginning, where the service does
-// not look ahead.
+// play plays every topology of a list. Those that differ only in bundles that nothing waits for are played from a
+// common beginning, where the service does not look ahead.
 func (s *fastSearch) play(list []individual, cutoff engine.Time) {
 	s.evaluations += int64(len(list))
 	groups := s.alike(list)
@@ -79,8 +76,7 @@ func (s *fastSearch) play(list []individual, cutoff engine.Time) {
 	all.Wait()
 }
 
-// alike splits a list into groups with the same circuits in the bundles that
-// others wait for.
+// alike splits a list into groups with the same circuits in the bundles that others wait for.
 func (s *fastSearch) alike(list []individual) [][]*individual {
 	var groups [][]*individual
 	at := map[string]int{}
@@ -146,8 +142,7 @@ func (s *fastSearch) cut() bool {
 	return s.ctx.Err() != nil || !s.o.deadline.IsZero() && time.Now().After(s.o.deadline)
 }
 
-// interrupted reports whether the search has been cut short, and says why in
-// the decision.
+// interrupted reports whether the search has been cut short, and says why in the decision.
 func (s *fastSearch) interrupted() bool {
 	if !s.cut() {
 		return false

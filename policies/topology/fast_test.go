@@ -23,15 +23,12 @@ func fastOptions(seed uint64) topology.Options {
 	return topology.Options{Seed: seed, Workers: 2, Fast: topology.FastDefaults()}
 }
 
-// within0p1 is how far in NCT, 0.1 %, delta-fast may be from the best topology
-// known.
+// within0p1 is how far in NCT, 0.1 %, delta-fast may be from the best topology known.
 const within0p1 = 1.001
 
-// TestFastFindsTheBest: in the settings of the paper's Figs. 6 and 8 delta-fast
-// is within 0.1 % of the best topology known under fair sharing, whatever the
-// seed; never worse than a policy that sees only the traffic matrix; and no
-// better than the joint optimum. Without -long, only some settings and seeds;
-// with -short, one.
+// TestFastFindsTheBest: in the settings of the paper's Figs. 6 and 8 delta-fast is within 0.1 % of the best topology
+// known under fair sharing, whatever the seed; never worse than a policy that sees only the traffic matrix; and no
+// better than the joint optimum. Without -long, only some settings and seeds; with -short, one.
 func TestFastFindsTheBest(t *testing.T) {
 	known := map[string]float64{ // NCT of the best, from -long
 		"megatron-177b/400G/4096": 1.19507, "mixtral-8x22b/200G/4096": 1.64278, "megatron-462b/400G/2048": 1.13991, "deepseek-671b/200G/4096": 1.35795,
@@ -81,8 +78,7 @@ func TestFastFindsTheBest(t *testing.T) {
 	}
 }
 
-// TestFastIsExhaustivelyBest plays every topology of a workload that has few,
-// and wants the best of them.
+// TestFastIsExhaustivelyBest plays every topology of a workload that has few, and wants the best of them.
 func TestFastIsExhaustivelyBest(t *testing.T) {
 	j := setting{"megatron-177b", 800e9, 4096}.job(t)
 	p := j.problem
@@ -127,9 +123,8 @@ func deepPipeline(t testing.TB, microbatches int) *job {
 	return prepare(t, s, 8, 400e9)
 }
 
-// TestFastOnManyPods: of more than 1e9 topologies delta-fast finds one that
-// beats all that see only the traffic matrix, at a gap to the bound that is
-// reported.
+// TestFastOnManyPods: of more than 1e9 topologies delta-fast finds one that beats all that see only the traffic matrix,
+// at a gap to the bound that is reported.
 func TestFastOnManyPods(t *testing.T) {
 	microbatches, seeds := 16, uint64(1)
 	if *long {
@@ -154,8 +149,7 @@ func TestFastOnManyPods(t *testing.T) {
 	}
 }
 
-// countTopologies counts the topologies of a chain of pods whose bundles are
-// in the order of their pods, twins last.
+// countTopologies counts the topologies of a chain of pods whose bundles are in the order of their pods, twins last.
 func countTopologies(p *topology.Problem) float64 {
 	pods := p.Fabric.Pods
 	between := map[int32]int{}
@@ -194,8 +188,8 @@ func countTopologies(p *topology.Problem) float64 {
 	return ways[0]
 }
 
-// TestFastIsDeterministic: the number of workers changes nothing, nor does a
-// second run; the seed does change the search.
+// TestFastIsDeterministic: the number of workers changes nothing, nor does a second run; the seed does change the
+// search.
 func TestFastIsDeterministic(t *testing.T) {
 	j := setting{"mixtral-8x22b", 400e9, 4096}.job(t)
 	o := fastOptions(3)
@@ -214,8 +208,8 @@ func TestFastIsDeterministic(t *testing.T) {
 	}
 }
 
-// TestFastSavesPorts: with more tolerance no more ports, and the makespan keeps
-// the tolerance; no circuit of the result can go alone.
+// TestFastSavesPorts: with more tolerance no more ports, and the makespan keeps the tolerance; no circuit of the result
+// can go alone.
 func TestFastSavesPorts(t *testing.T) {
 	j := setting{"megatron-177b", 800e9, 4096}.job(t)
 	best := choose(t, j, "delta-fast", fastOptions(1))
@@ -259,8 +253,7 @@ func playOn(t testing.TB, j *job, x []int) engine.Time {
 	return trace.Makespan
 }
 
-// TestFastUnderAnotherService: the search plays with the service asked for; by
-// level it then finds the joint optimum.
+// TestFastUnderAnotherService: the search plays with the service asked for; by level it then finds the joint optimum.
 func TestFastUnderAnotherService(t *testing.T) {
 	j := setting{"mixtral-8x22b", 1600e9, 4096}.job(t)
 	o := fastOptions(1)
@@ -276,8 +269,7 @@ func TestFastUnderAnotherService(t *testing.T) {
 	}
 }
 
-// TestFastEndsEarly: by its context with the context's error, by its limits
-// with a decision that says so.
+// TestFastEndsEarly: by its context with the context's error, by its limits with a decision that says so.
 func TestFastEndsEarly(t *testing.T) {
 	j := deepPipeline(t, 16)
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
@@ -325,8 +317,7 @@ func TestFastRefusesOptions(t *testing.T) {
 	}
 }
 
-// BenchmarkFast runs delta-fast with its defaults, Alg. 2 included, on two
-// cores.
+// BenchmarkFast runs delta-fast with its defaults, Alg. 2 included, on two cores.
 func BenchmarkFast(b *testing.B) {
 	run := func(name string, j *job) {
 		b.Run(name, func(b *testing.B) {

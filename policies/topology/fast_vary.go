@@ -5,17 +5,15 @@ import (
 	"math/rand/v2"
 )
 
-// stream returns the generator that the consumer of that name owns under a
-// root seed.
+// stream returns the generator that the consumer of that name owns under a root seed.
 func stream(seed uint64, name string) *rand.Rand {
 	h := fnv.New64a()
 	h.Write([]byte(name))
 	return rand.New(rand.NewPCG(seed, h.Sum64()))
 }
 
-// firstGeneration is random (Alg. 3, Line 1) but for the topologies that the
-// traffic matrix alone suggests, so that none of them is better than the
-// search.
+// firstGeneration is random (Alg. 3, Line 1) but for the topologies that the traffic matrix alone suggests, so that
+// none of them is better than the search.
 func (s *fastSearch) firstGeneration() []individual {
 	population := make([]individual, 0, s.o.Population)
 	for _, rule := range []weigher{proportional, squareRoot, halving} {
@@ -30,8 +28,8 @@ func (s *fastSearch) firstGeneration() []individual {
 	return population
 }
 
-// randomTopology is Alg. 5 (FeasibleRandomInit). Bundles are taken in random
-// order, as otherwise the first ones would tend to have the most circuits.
+// randomTopology is Alg. 5 (FeasibleRandomInit). Bundles are taken in random order, as otherwise the first ones would
+// tend to have the most circuits.
 func (s *fastSearch) randomTopology() []int {
 	bundles := s.p.Fabric.Bundles
 	x := s.p.ones()
@@ -77,8 +75,7 @@ func (s *fastSearch) repair(x []int) bool {
 	}
 }
 
-// tournament returns the fittest of some individuals drawn at random from the
-// population, which is ranked.
+// tournament returns the fittest of some individuals drawn at random from the population, which is ranked.
 func (s *fastSearch) tournament() *individual {
 	first := len(s.population)
 	for range s.o.Tournament {
@@ -87,8 +84,7 @@ func (s *fastSearch) tournament() *individual {
 	return &s.population[first]
 }
 
-// crossover returns a child that has each bundle's circuits from one of two
-// parents, or a copy of the first.
+// crossover returns a child that has each bundle's circuits from one of two parents, or a copy of the first.
 func (s *fastSearch) crossover(mother, father []int) []int {
 	child := append([]int(nil), mother...)
 	if s.random.Float64() >= s.o.Crossover {
@@ -102,9 +98,8 @@ func (s *fastSearch) crossover(mother, father []int) []int {
 	return child
 }
 
-// mutate changes a child. The operators know what makes neighbours of
-// topologies: a few circuits more or less in one bundle, circuits that move
-// between bundles at a common pod, and ports left free that are used.
+// mutate changes a child. The operators know what makes neighbours of topologies: a few circuits more or less in one
+// bundle, circuits that move between bundles at a common pod, and ports left free that are used.
 func (s *fastSearch) mutate(x []int) {
 	const step = 3
 	e := s.random.IntN(len(x))

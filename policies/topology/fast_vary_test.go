@@ -23,8 +23,8 @@ func searchOf(t *rapid.T, p *Problem) *fastSearch {
 	return s
 }
 
-// TestTopologiesStayFeasible: whatever initialisation and variation make, once
-// repaired, fits the ports, connects all pairs and keeps Alg. 2's bounds.
+// TestTopologiesStayFeasible: whatever initialisation and variation make, once repaired, fits the ports, connects all
+// pairs and keeps Alg. 2's bounds.
 func TestTopologiesStayFeasible(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
@@ -87,8 +87,7 @@ func TestRandomTopologiesCoverAll(t *testing.T) {
 	}
 }
 
-// TestStreams: the numbers of a stream depend on seed and name, on nothing
-// else.
+// TestStreams: the numbers of a stream depend on seed and name, on nothing else.
 func TestStreams(t *testing.T) {
 	a, b := stream(1, "delta-fast"), stream(1, "delta-fast")
 	if a.Uint64() != b.Uint64() {
@@ -99,8 +98,8 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// TestElitesSurvive: the best individuals are in the next generation as they
-// are, and a generation has the size asked for.
+// TestElitesSurvive: the best individuals are in the next generation as they are, and a generation has the size asked
+// for.
 func TestElitesSurvive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
@@ -122,8 +121,7 @@ func TestElitesSurvive(t *testing.T) {
 	})
 }
 
-// TestEvolveLeavesTheMemoTrue: what the search believes of topologies is what
-// plays say, common beginnings or not.
+// TestEvolveLeavesTheMemoTrue: what the search believes of topologies is what plays say, common beginnings or not.
 func TestEvolveLeavesTheMemoTrue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
@@ -154,8 +152,8 @@ func TestEvolveLeavesTheMemoTrue(t *testing.T) {
 	})
 }
 
-// TestCutOffsAreNoMakespans: what was cut off is played again for a later
-// cut-off, and counts as never for an earlier one.
+// TestCutOffsAreNoMakespans: what was cut off is played again for a later cut-off, and counts as never for an earlier
+// one.
 func TestCutOffsAreNoMakespans(t *testing.T) {
 	s, err := newFastSearch(context.Background(), twinProblem(t), Options{Seed: 1, Workers: 1})
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"sim/policies/topology"
 )
 
-// endings are how often a context is to be asked before it ends: at the start,
-// soon, and at fractions of all.
+// endings are how often a context is to be asked before it ends: at the start, soon, and at fractions of all.
 func endings(all int64) []int64 {
 	list := []int64{1, 2, 3}
 	for k := int64(1); k < 8; k++ {
@@ -21,9 +20,8 @@ func endings(all int64) []int64 {
 	return list
 }
 
-// TestChooseEndsWithContext: wherever its context ends, an allocator returns the
-// context's error, asks little more, and leaves nothing to the next one, which
-// decides what it would have without.
+// TestChooseEndsWithContext: wherever its context ends, an allocator returns the context's error, asks little more, and
+// leaves nothing to the next one, which decides what it would have without.
 func TestChooseEndsWithContext(t *testing.T) {
 	for _, r := range topology.Table {
 		if topology.Available(r.Name, topology.MILPOptions{Solver: topology.NoSolver}) != nil || r.Name == "fixed" || len(r.Name) > len("delta-joint") {
@@ -88,9 +86,8 @@ func TestArbitrateEndsWithContext(t *testing.T) {
 	}
 }
 
-// TestTimeLimitBoundsAll: a time limit holds for all that is done for an
-// allocator: the bound that it shares, its own search, what it falls back on and
-// the ports that it saves.
+// TestTimeLimitBoundsAll: a time limit holds for all that is done for an allocator: the bound that it shares, its own
+// search, what it falls back on and the ports that it saves.
 func TestTimeLimitBoundsAll(t *testing.T) {
 	s, perPod := spec(t, "deepseek-671b", 4096)
 	s.Microbatches = 4096 // every search alone takes many seconds
@@ -110,8 +107,8 @@ func TestTimeLimitBoundsAll(t *testing.T) {
 	}
 }
 
-// TestEvaluationsBoundFallback: what a search falls back on when it has to stop
-// evaluates no more than the search itself may.
+// TestEvaluationsBoundFallback: what a search falls back on when it has to stop evaluates no more than the search
+// itself may.
 func TestEvaluationsBoundFallback(t *testing.T) {
 	j := setting{"deepseek-671b", 400e9, 4096}.job(t)
 	for name, most := range map[string]int64{

@@ -13,19 +13,18 @@ import (
 // Job is one of several that share the optical ports of pods (docs/jobs.md).
 type Job struct {
 	Name string
-	// Problem is its own: which of its circuits to light. Ports in it are not
-	// read, those of Shared are.
+	// Problem is its own: which of its circuits to light. Ports in it are not read, those of Shared are.
 	Problem *Problem
 	Pods    []int   // by pod of Problem: the shared pod that it lies in
 	GPUs    []int   // by pod of Problem: the job's GPUs there
 	Weight  float64 // in the objective; above 0
-	// Compute and Ideal are the makespans without communication time and on
-	// the ideal fabric, which make NCT of a makespan.
+	// Compute and Ideal are the makespans without communication time and on the ideal fabric, which make NCT of a
+	// makespan.
 	Compute, Ideal engine.Time
 }
 
-// Shared is what an Arbiter decides on: several jobs whose pods share ports.
-// Each job has circuits of its own, so that jobs meet in the ports alone.
+// Shared is what an Arbiter decides on: several jobs whose pods share ports. Each job has circuits of its own, so that
+// jobs meet in the ports alone.
 type Shared struct {
 	Jobs   []Job
 	Goal   Objective
@@ -39,10 +38,9 @@ type Shared struct {
 // ErrShared is wrapped where jobs cannot share pods as they are described.
 var ErrShared = errors.New("topology: jobs cannot share these pods")
 
-// NewShared returns the problem of jobs on pods with so many ports each. Every
-// job's problem is narrowed to the ports of the pods it lies in. It fails with
-// ErrPorts where the jobs need more to connect than a pod has, and with
-// ErrShared where jobs of one pod stand for unlike numbers of replicas.
+// NewShared returns the problem of jobs on pods with so many ports each. Every job's problem is narrowed to the ports
+// of the pods it lies in. It fails with ErrPorts where the jobs need more to connect than a pod has, and with ErrShared
+// where jobs of one pod stand for unlike numbers of replicas.
 func NewShared(jobs []Job, ports []int, goal Objective) (*Shared, error) {
 	s := &Shared{Jobs: slices.Clone(jobs), budget: budget{Ports: slices.Clone(ports)}, Goal: goal, first: []int{0}}
 	need, copies := make([]int, len(ports)), make([]int, len(ports))
@@ -96,8 +94,7 @@ func (j *Job) of(shared []int) []int {
 	return own
 }
 
-// within returns the same problem with other numbers of ports in its pods. It
-// shares the evaluators' tables with p.
+// within returns the same problem with other numbers of ports in its pods. It shares the evaluators' tables with p.
 func (p *Problem) within(ports []int) (*Problem, error) {
 	o := *p.Fabric
 	o.Pods = slices.Clone(o.Pods)
@@ -128,12 +125,10 @@ func (s *Shared) split(x []int) [][]int {
 // joined is the inverse of split.
 func (s *Shared) joined(parts [][]int) []int { return slices.Concat(parts...) }
 
-// Fits reports whether circuits by job and bundle connect every job and keep
-// the port budget of every pod.
+// Fits reports whether circuits by job and bundle connect every job and keep the port budget of every pod.
 func (s *Shared) Fits(circuits [][]int) bool { return s.Feasible(s.joined(circuits)) }
 
-// PortsUsed returns the ports that circuits by job and bundle take at both
-// ends over all replicas.
+// PortsUsed returns the ports that circuits by job and bundle take at both ends over all replicas.
 func (s *Shared) PortsUsed(circuits [][]int) int {
 	sum := 0
 	for j := range s.Jobs {
@@ -142,8 +137,7 @@ func (s *Shared) PortsUsed(circuits [][]int) int {
 	return sum
 }
 
-// PortsTotal returns the ports of all pods that some job lies in, over all
-// replicas.
+// PortsTotal returns the ports of all pods that some job lies in, over all replicas.
 func (s *Shared) PortsTotal() int {
 	sum := 0
 	counted := make([]bool, len(s.Ports))

@@ -5,9 +5,8 @@ import (
 	"math"
 )
 
-// aggregate lets every job decide as if all ports were its own, and then
-// scales these decisions by weight until they fit together (DELTA, Sec. VI).
-// The paper does not say how; see Shared.aggregated.
+// aggregate lets every job decide as if all ports were its own, and then scales these decisions by weight until they
+// fit together (DELTA, Sec. VI). The paper does not say how; see Shared.aggregated.
 type aggregate struct{}
 
 func (aggregate) Arbitrate(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
@@ -34,8 +33,8 @@ func (aggregate) Arbitrate(ctx context.Context, s *Shared, o JobsOptions) (*Jobs
 	return d, nil
 }
 
-// settle plays circuits that fit together, each job's by the services of its
-// allocator, and gives back those that no job needs.
+// settle plays circuits that fit together, each job's by the services of its allocator, and gives back those that no
+// job needs.
 func (s *Shared) settle(ctx context.Context, circuits [][]int, o *JobsOptions) (*JobsDecision, error) {
 	jobs := make([]*Decision, len(s.Jobs))
 	free := s.room(s.joined(circuits))
@@ -66,13 +65,11 @@ func (s *Shared) settle(ctx context.Context, circuits [][]int, o *JobsOptions) (
 	return s.decision(jobs), nil
 }
 
-// aggregated scales the circuits that jobs want until all fit. In each pod the
-// ports are divided in proportion to weight times ports wanted, no job getting
-// more than it wants and the others sharing what that leaves. A bundle gets the
-// floor of its scaled circuits at its scarcer end, but at least one; where a
-// pod still overflows its largest bundle gives way. Ports that rounding leaves
-// free go one by one to the bundle that lacks the largest share of what it
-// wants, by weight. Equal ones go to the first.
+// aggregated scales the circuits that jobs want until all fit. In each pod the ports are divided in proportion to
+// weight times ports wanted, no job getting more than it wants and the others sharing what that leaves. A bundle gets
+// the floor of its scaled circuits at its scarcer end, but at least one; where a pod still overflows its largest bundle
+// gives way. Ports that rounding leaves free go one by one to the bundle that lacks the largest share of what it wants,
+// by weight. Equal ones go to the first.
 func (s *Shared) aggregated(wanted [][]int) [][]int {
 	want := s.joined(wanted)
 	asked := make([][]int, len(s.Jobs)) // by job and shared pod
@@ -115,8 +112,8 @@ func (s *Shared) aggregated(wanted [][]int) [][]int {
 	return s.split(x)
 }
 
-// fillUp divides an amount in proportion to weight times demand, giving none
-// more than its demand and sharing what that leaves among the others.
+// fillUp divides an amount in proportion to weight times demand, giving none more than its demand and sharing what that
+// leaves among the others.
 func fillUp(amount float64, demands, weights []float64) []float64 {
 	got := make([]float64, len(demands))
 	full := make([]bool, len(demands))

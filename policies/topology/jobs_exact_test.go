@@ -52,11 +52,9 @@ func exhaustive(s *topology.Shared, of []choices) []float64 {
 	return best
 }
 
-// TestJobsAreExact: on small random pairs of jobs that share pods, the joint
-// optimum lies between its bound and its value for both objectives, where the
-// optimum is that of all pairs of topologies, each played by an exhaustive
-// search over schedules that knows nothing of this package. Where the budget
-// does not bind nothing is lost.
+// TestJobsAreExact: on small random pairs of jobs that share pods, the joint optimum lies between its bound and its
+// value for both objectives, where the optimum is that of all pairs of topologies, each played by an exhaustive search
+// over schedules that knows nothing of this package. Where the budget does not bind nothing is lost.
 func TestJobsAreExact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 3))
 	proved, open, tight := 0, 0, 0
@@ -120,8 +118,8 @@ func TestJobsAreExact(t *testing.T) {
 				open++
 			}
 			if met {
-				// every play meets its bound: the whole order of the objective is
-				// proved, but for what counts as one in it
+				// every play meets its bound: the whole order of the objective is proved, but for what counts as one in
+				// it
 				got, want := s.Scores(ends(d)), exhaustive(s, own)
 				if topology.Compare(got, want, 2*s.Resolution()) > 0 {
 					t.Errorf("case %d, %v: joint reaches %v, the best of all is %v", n, goal, got, want)
@@ -141,8 +139,8 @@ func TestJobsAreExact(t *testing.T) {
 	}
 }
 
-// TestJobsOfPipelines: two training jobs in the same two pods, against all
-// pairs of topologies. More circuits are of use here than to random jobs.
+// TestJobsOfPipelines: two training jobs in the same two pods, against all pairs of topologies. More circuits are of
+// use here than to random jobs.
 func TestJobsOfPipelines(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 2))
 	for n := range times(12) {
@@ -189,8 +187,7 @@ func TestJobsOfPipelines(t *testing.T) {
 	}
 }
 
-// fewestPorts returns the fewest ports over all pairs of choices that fit and
-// are as fast as that.
+// fewestPorts returns the fewest ports over all pairs of choices that fit and are as fast as that.
 func fewestPorts(s *topology.Shared, of []choices, makespans []engine.Time) int {
 	fewest := math.MaxInt
 	for i, x := range of[0].x {

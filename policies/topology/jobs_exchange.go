@@ -6,9 +6,8 @@ import (
 	"sim/engine"
 )
 
-// descent makes a first decision: from all circuits that could be useful it
-// takes away, pod by pod where one is overrun, the one whose loss raises the
-// objective's bound least.
+// descent makes a first decision: from all circuits that could be useful it takes away, pod by pod where one is
+// overrun, the one whose loss raises the objective's bound least.
 func (z *jobsSearch) descent() []int {
 	x := slices.Clone(z.s.Useful)
 	z.s.yield(x, nil, func(pod int) int {
@@ -47,8 +46,8 @@ func (z *jobsSearch) bound(x []int) score {
 	return z.s.score(least)
 }
 
-// improve keeps x and what exchanges of circuits, within and between jobs,
-// make of it for as long as they lower the objective's bound.
+// improve keeps x and what exchanges of circuits, within and between jobs, make of it for as long as they lower the
+// objective's bound.
 func (z *jobsSearch) improve(x []int) {
 	if z.s.overrun(x) {
 		return
@@ -77,13 +76,11 @@ func (z *jobsSearch) improve(x []int) {
 	}
 }
 
-// half reports whether half of the budget is used, or the search has been cut
-// short.
+// half reports whether half of the budget is used, or the search has been cut short.
 func (z *jobsSearch) half() bool { return z.effort >= forksAPlay*(z.MaxEvaluations/2) || z.cut() }
 
-// exchanged returns x with one more circuit of bundle e, where need be in place
-// of one of another bundle at each of its pods: those whose loss costs least.
-// nil where e can use no more or nothing can give way.
+// exchanged returns x with one more circuit of bundle e, where need be in place of one of another bundle at each of its
+// pods: those whose loss costs least. nil where e can use no more or nothing can give way.
 func (z *jobsSearch) exchanged(x []int, e int) ([]int, score) {
 	if x[e] >= z.s.Useful[e] {
 		return nil, nil

@@ -6,8 +6,7 @@ import (
 	"sim/engine"
 )
 
-// ByRules returns the best makespan of x by the rules of delta-joint, and the
-// bound for any service.
+// ByRules returns the best makespan of x by the rules of delta-joint, and the bound for any service.
 func (p *Problem) ByRules(x []int) (makespan, bound engine.Time, err error) {
 	d, err := p.judge(context.Background(), x, rules)
 	if err != nil {
@@ -21,8 +20,7 @@ func (p *Problem) ByRules(x []int) (makespan, bound engine.Time, err error) {
 // Scores returns all elements of the objective at makespans by job.
 func (s *Shared) Scores(makespans []engine.Time) []float64 { return s.score(makespans) }
 
-// Resolution is the difference below which two values of the objective count
-// as one.
+// Resolution is the difference below which two values of the objective count as one.
 func (s *Shared) Resolution() float64 { return s.resolution() }
 
 // Compare orders two scores.
@@ -35,8 +33,8 @@ func FillUp(amount float64, demands, weights []float64) []float64 {
 }
 func (s *Shared) Aggregated(wanted [][]int) [][]int { return s.aggregated(wanted) }
 
-// SearchAlone is Optimise without what the other arbiters choose and without
-// exchanges: the search starts from one circuit a bundle.
+// SearchAlone is Optimise without what the other arbiters choose and without exchanges: the search starts from one
+// circuit a bundle.
 func SearchAlone(s *Shared, evaluations int64) *JobsOptimum {
 	z := newJobsSearch(context.Background(), s, SearchOptions{MaxEvaluations: evaluations})
 	z.keep(s.ones())

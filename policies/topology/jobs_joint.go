@@ -9,16 +9,13 @@ import (
 	"sim/engine/flow"
 )
 
-// jointly lights the circuits of all jobs together, rates included, as joint
-// does for one.
+// jointly lights the circuits of all jobs together, rates included, as joint does for one.
 //
-// A job's bound depends on its own circuits alone and never rises with them,
-// and the objective rises with every job's makespan. So the objective of the
-// bounds at the upper corner of a box of all jobs' circuits bounds every
-// decision in the box, and best-first branch and bound proves its answer. Each
-// box is first narrowed: by the ports that are left beside its lower corner,
-// and by what the best decision known allows: a job that must not take longer
-// than some makespan needs so many circuits in each bundle at least.
+// A job's bound depends on its own circuits alone and never rises with them, and the objective rises with every job's
+// makespan. So the objective of the bounds at the upper corner of a box of all jobs' circuits bounds every decision in
+// the box, and best-first branch and bound proves its answer. Each box is first narrowed: by the ports that are left
+// beside its lower corner, and by what the best decision known allows: a job that must not take longer than some
+// makespan needs so many circuits in each bundle at least.
 type jointly struct{}
 
 func (jointly) Arbitrate(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
@@ -65,8 +62,8 @@ func (jointly) Arbitrate(ctx context.Context, s *Shared, o JobsOptions) (*JobsDe
 // JobsOptimum is what the joint search found.
 type JobsOptimum struct {
 	Circuits [][]int // by job and bundle
-	// Value is the objective there, Bound a lower bound on it for every
-	// decision that keeps the port budgets, however capacity is shared.
+	// Value is the objective there, Bound a lower bound on it for every decision that keeps the port budgets, however
+	// capacity is shared.
 	Value, Bound float64
 	BoundModel   string
 	Evaluations  int64
@@ -75,8 +72,7 @@ type JobsOptimum struct {
 	seeds [][][]int // what the other arbiters chose
 }
 
-// Gap returns (value - bound) / bound of any decision, and false where there
-// is no bound.
+// Gap returns (value - bound) / bound of any decision, and false where there is no bound.
 func (b *JobsOptimum) Gap(value float64) (float64, bool) {
 	if b.Bound <= 0 {
 		return 0, false
@@ -114,9 +110,8 @@ func (z *jobsSearch) close() {
 	}
 }
 
-// Optimise searches for the best circuits of all jobs. It starts from what the
-// other arbiters choose with the same options, so it is no worse than any of
-// them when circuits are played by the rules of delta-joint.
+// Optimise searches for the best circuits of all jobs. It starts from what the other arbiters choose with the same
+// options, so it is no worse than any of them when circuits are played by the rules of delta-joint.
 func (s *Shared) Optimise(ctx context.Context, o JobsOptions) (*JobsOptimum, error) {
 	z := newJobsSearch(ctx, s, o.Search.started())
 	defer z.close()
@@ -144,8 +139,7 @@ func (s *Shared) Optimise(ctx context.Context, o JobsOptions) (*JobsOptimum, err
 	return out, nil
 }
 
-// search branches and bounds until the lowest open bound reaches the best
-// value, and returns the bound that is proved.
+// search branches and bounds until the lowest open bound reaches the best value, and returns the bound that is proved.
 func (z *jobsSearch) search() (bound float64, stopped string) {
 	z.push(z.s.ones(), slices.Clone(z.s.Useful))
 	over := func() bool {
@@ -175,8 +169,7 @@ func (z *jobsSearch) search() (bound float64, stopped string) {
 	return bound, stopped
 }
 
-// leaf reports whether the upper corner of b fits, which then is the best of
-// its box by its bound, and plays it.
+// leaf reports whether the upper corner of b fits, which then is the best of its box by its bound, and plays it.
 func (z *jobsSearch) leaf(b *box[score]) bool {
 	if z.s.overrun(b.hi) {
 		return false
@@ -205,8 +198,8 @@ func (z *jobsSearch) push(lo, hi []int) {
 	}
 }
 
-// dearest returns the bundle to split on at the pod that hi overruns most: the
-// one whose lower half costs most, and of those the widest.
+// dearest returns the bundle to split on at the pod that hi overruns most: the one whose lower half costs most, and of
+// those the widest.
 func (z *jobsSearch) dearest(lo, hi []int) int {
 	free := z.s.room(hi)
 	pod := slices.Index(free, slices.Min(free))
@@ -231,9 +224,8 @@ func (z *jobsSearch) dearest(lo, hi []int) int {
 	return best
 }
 
-// narrow cuts from a box what does not fit the ports beside its lower corner
-// and what cannot be better than the best known, and returns the score of its
-// bounds; false where nothing is left.
+// narrow cuts from a box what does not fit the ports beside its lower corner and what cannot be better than the best
+// known, and returns the score of its bounds; false where nothing is left.
 func (z *jobsSearch) narrow(lo, hi []int) (score, bool) {
 	s := z.s
 	least := make([]engine.Time, len(s.Jobs))
@@ -312,8 +304,7 @@ func (t *tenant) bound(x []int) engine.Time {
 	return b
 }
 
-// play returns the best makespan of x by the rules of delta-joint, false where
-// it cannot be played to its end.
+// play returns the best makespan of x by the rules of delta-joint, false where it cannot be played to its end.
 func (t *tenant) play(x []int) (engine.Time, bool) {
 	k := key(x)
 	c, ok := t.plays[k]
@@ -328,9 +319,8 @@ func (t *tenant) play(x []int) (engine.Time, bool) {
 	return c, c < never
 }
 
-// raise lifts each bundle of lo to the fewest circuits with which the bound of
-// an otherwise full box keeps the limit. It reports whether any was lifted, and
-// whether any topology may be left.
+// raise lifts each bundle of lo to the fewest circuits with which the bound of an otherwise full box keeps the limit.
+// It reports whether any was lifted, and whether any topology may be left.
 func (t *tenant) raise(lo, hi []int, limit engine.Time) (raised, possible bool) {
 	if t.bound(hi) > limit {
 		return false, false

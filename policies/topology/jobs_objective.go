@@ -12,11 +12,10 @@ import (
 type Objective uint8
 
 const (
-	// WeightedSum is the mean of the jobs' NCT by weight, the throughput of
-	// the whole.
+	// WeightedSum is the mean of the jobs' NCT by weight, the throughput of the whole.
 	WeightedSum Objective = iota
-	// LargestNCT is the largest NCT of a job times its weight over the mean
-	// weight, for fairness; among equal ones the next largest, and so on.
+	// LargestNCT is the largest NCT of a job times its weight over the mean weight, for fairness; among equal ones the
+	// next largest, and so on.
 	LargestNCT
 )
 
@@ -36,8 +35,7 @@ func ParseObjective(name string) (Objective, error) {
 	return 0, fmt.Errorf("topology: unknown objective %q, want one of %v", name, objectiveNames)
 }
 
-// weigh sets the weights that the objective takes, which do not change when
-// all weights are scaled.
+// weigh sets the weights that the objective takes, which do not change when all weights are scaled.
 func (s *Shared) weigh() {
 	sum := 0.0
 	for i := range s.Jobs {
@@ -52,9 +50,8 @@ func (s *Shared) weigh() {
 	}
 }
 
-// Slowdown returns what the objective takes of a job's makespan: its NCT.
-// Where the ideal fabric exposes no communication, which leaves NCT undefined,
-// it is the makespan over the ideal one; 1 is as fast as the ideal fabric in
+// Slowdown returns what the objective takes of a job's makespan: its NCT. Where the ideal fabric exposes no
+// communication, which leaves NCT undefined, it is the makespan over the ideal one; 1 is as fast as the ideal fabric in
 // either case, and both rise with the makespan alone.
 func (j *Job) Slowdown(c engine.Time) float64 {
 	if j.Ideal <= j.Compute {
@@ -63,8 +60,7 @@ func (j *Job) Slowdown(c engine.Time) float64 {
 	return float64(c-j.Compute) / float64(j.Ideal-j.Compute)
 }
 
-// latest returns a makespan that no makespan of at most that slow-down
-// exceeds.
+// latest returns a makespan that no makespan of at most that slow-down exceeds.
 func (j *Job) latest(slowdown float64) engine.Time {
 	c := slowdown * float64(j.Ideal)
 	if j.Ideal > j.Compute {
@@ -76,9 +72,8 @@ func (j *Job) latest(slowdown float64) engine.Time {
 	return engine.Time(math.Ceil(c))
 }
 
-// score is an objective's value; the smaller, lexicographically, the better.
-// The weighted sum has one element; the largest NCT has the weighted NCT of
-// every job, the largest first.
+// score is an objective's value; the smaller, lexicographically, the better. The weighted sum has one element; the
+// largest NCT has the weighted NCT of every job, the largest first.
 type score []float64
 
 // score returns the objective's value at makespans by job.
@@ -102,9 +97,8 @@ func (s *Shared) score(makespans []engine.Time) score {
 // Value returns the objective at makespans by job.
 func (s *Shared) Value(makespans []engine.Time) float64 { return s.score(makespans)[0] }
 
-// resolution is the difference below which two values of the objective count
-// as one: what a tenth of the relative difference rounding, and the rounding of
-// plays to ticks, make of it.
+// resolution is the difference below which two values of the objective count as one: what a tenth of the relative
+// difference rounding, and the rounding of plays to ticks, make of it.
 func (s *Shared) resolution() float64 {
 	const ticks = 16 // levels this far apart count as one
 	sum := 0.0
@@ -116,8 +110,7 @@ func (s *Shared) resolution() float64 {
 	return sum
 }
 
-// compare returns -1 where a is better than b by more than eps, 1 where b is,
-// and 0 where they count as equal.
+// compare returns -1 where a is better than b by more than eps, 1 where b is, and 0 where they count as equal.
 func compare(a, b score, eps float64) int {
 	for i := range a {
 		switch {
@@ -130,9 +123,8 @@ func compare(a, b score, eps float64) int {
 	return 0
 }
 
-// limit returns a makespan above which job j cannot be in any decision that is
-// better than best, where every other job takes at least the makespan given;
-// false where there is no such decision.
+// limit returns a makespan above which job j cannot be in any decision that is better than best, where every other job
+// takes at least the makespan given; false where there is no such decision.
 func (s *Shared) limit(j int, least []engine.Time, best score, eps float64) (engine.Time, bool) {
 	if s.Goal == WeightedSum {
 		left := best[0] - eps

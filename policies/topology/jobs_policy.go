@@ -8,8 +8,7 @@ import (
 	"sim/engine/flow"
 )
 
-// Arbiter divides the ports of shared pods among jobs, and lights circuits for
-// each.
+// Arbiter divides the ports of shared pods among jobs, and lights circuits for each.
 type Arbiter interface {
 	// Arbitrate decides on s. It ends early, with ctx's error, when ctx does.
 	Arbitrate(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error)
@@ -20,8 +19,8 @@ type JobsOptions struct {
 	Options               // of the allocator that decides for single jobs; Fixed is not read
 	Single  Policy        // that allocator; one of those that search
 	Search  SearchOptions // of the joint search
-	// Optimum is what Optimise found for the same jobs and options, where the
-	// caller has it; the arbiter joint then does not search again.
+	// Optimum is what Optimise found for the same jobs and options, where the caller has it; the arbiter joint then
+	// does not search again.
 	Optimum *JobsOptimum
 }
 
@@ -87,8 +86,8 @@ func ArbiterByName(name string) (Arbiter, error) {
 	return nil, fmt.Errorf("topology: unknown arbiter %q", name)
 }
 
-// services are the rules that circuits not searched for are tried with: the
-// one that is asked for; else those of the allocator for single jobs.
+// services are the rules that circuits not searched for are tried with: the one that is asked for; else those of the
+// allocator for single jobs.
 func (o *JobsOptions) services() []flow.Service {
 	switch _, chooses := o.Single.(joint); {
 	case o.Service != nil:
@@ -99,8 +98,7 @@ func (o *JobsOptions) services() []flow.Service {
 	return []flow.Service{flow.MaxMin}
 }
 
-// alone lets the allocator for single jobs decide for job j on so many ports
-// of each of its pods.
+// alone lets the allocator for single jobs decide for job j on so many ports of each of its pods.
 func (s *Shared) alone(ctx context.Context, o *JobsOptions, j int, ports []int) (*Decision, error) {
 	p, err := s.Jobs[j].Problem.within(ports)
 	if err != nil {
@@ -113,8 +111,8 @@ func (s *Shared) alone(ctx context.Context, o *JobsOptions, j int, ports []int) 
 	return d, nil
 }
 
-// judge plays circuits of one job by the services and keeps the best, the
-// first among equals. Where the first meets the bound there is none better.
+// judge plays circuits of one job by the services and keeps the best, the first among equals. Where the first meets the
+// bound there is none better.
 func (p *Problem) judge(ctx context.Context, x []int, services []flow.Service) (*Decision, error) {
 	w := p.player(ctx, services[0])
 	defer p.done(w)
@@ -141,8 +139,7 @@ func (p *Problem) judge(ctx context.Context, x []int, services []flow.Service) (
 	return d, nil
 }
 
-// UsesOptimum reports whether an arbiter's decision rests on Optimum, so that
-// the time to find it is the arbiter's.
+// UsesOptimum reports whether an arbiter's decision rests on Optimum, so that the time to find it is the arbiter's.
 func (o *JobsOptions) UsesOptimum(a Arbiter) bool {
 	_, ok := a.(jointly)
 	return ok

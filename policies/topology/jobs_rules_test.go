@@ -10,8 +10,8 @@ import (
 	"sim/engine"
 )
 
-// TestApportion: shares add up to the number, keep the leasts, and are in
-// proportion to the claims to within one where no least is in the way.
+// TestApportion: shares add up to the number, keep the leasts, and are in proportion to the claims to within one where
+// no least is in the way.
 func TestApportion(t *testing.T) {
 	for _, c := range []struct {
 		number              int
@@ -58,8 +58,8 @@ func TestApportion(t *testing.T) {
 	})
 }
 
-// TestFillUp: nobody gets more than asked, nothing is kept back that is asked
-// for, and those that lack some have as much by weight and demand.
+// TestFillUp: nobody gets more than asked, nothing is kept back that is asked for, and those that lack some have as
+// much by weight and demand.
 func TestFillUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 5).Draw(t, "jobs")
@@ -105,8 +105,7 @@ func drawScored(t *rapid.T) *Shared {
 	return s
 }
 
-// TestLimit: no decision that is better than the best known has a job beyond
-// its limit.
+// TestLimit: no decision that is better than the best known has a job beyond its limit.
 func TestLimit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScored(t)
@@ -134,8 +133,7 @@ func TestLimit(t *testing.T) {
 	})
 }
 
-// TestScores: the objective rises with every makespan, and job's slow-down has
-// latest as its inverse.
+// TestScores: the objective rises with every makespan, and job's slow-down has latest as its inverse.
 func TestScores(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScored(t)

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// evenSplit gives each job a share of every pod's ports in proportion to its
-// GPUs there, and lets each decide alone.
+// evenSplit gives each job a share of every pod's ports in proportion to its GPUs there, and lets each decide alone.
 type evenSplit struct{}
 
 func (evenSplit) Arbitrate(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
@@ -21,8 +20,8 @@ func (evenSplit) Arbitrate(ctx context.Context, s *Shared, o JobsOptions) (*Jobs
 	return s.decision(jobs), nil
 }
 
-// EvenShares returns, by job, its even share of the ports of every shared pod: in
-// proportion to its GPUs there, but as many as it needs to connect.
+// EvenShares returns, by job, its even share of the ports of every shared pod: in proportion to its GPUs there, but as
+// many as it needs to connect.
 func (s *Shared) EvenShares() [][]int {
 	need, gpus, out := make([][]int, len(s.Jobs)), make([][]int, len(s.Jobs)), make([][]int, len(s.Jobs))
 	for j := range s.Jobs {
@@ -47,9 +46,8 @@ func (s *Shared) EvenShares() [][]int {
 	return out
 }
 
-// apportion divides a number in proportion to claims, each getting at least
-// its least, by largest remainders; equal ones go to the first. The leasts
-// must fit the number. A claim of 0 gets its least and no more.
+// apportion divides a number in proportion to claims, each getting at least its least, by largest remainders; equal
+// ones go to the first. The leasts must fit the number. A claim of 0 gets its least and no more.
 func apportion(number int, claims, least []int) []int {
 	got := make([]int, len(claims))
 	fixed := make([]bool, len(claims))
@@ -91,10 +89,9 @@ func apportion(number int, claims, least []int) []int {
 	}
 }
 
-// surplus lets one job after the other decide on its even share and what is
-// left over: ports that the jobs before it have saved (DELTA, Sec. V-D). It
-// then goes back from the last job to the first, so that those before gain
-// from what those after them save.
+// surplus lets one job after the other decide on its even share and what is left over: ports that the jobs before it
+// have saved (DELTA, Sec. V-D). It then goes back from the last job to the first, so that those before gain from what
+// those after them save.
 type surplus struct{}
 
 func (surplus) Arbitrate(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {

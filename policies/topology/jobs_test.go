@@ -20,8 +20,7 @@ type lodger struct {
 	d tiny
 }
 
-// drawLodger returns a job in some of the pods; false where nothing crosses
-// pods.
+// drawLodger returns a job in some of the pods; false where nothing crosses pods.
 func drawLodger(t testing.TB, rng *rand.Rand, name string, pods, transfers int) (lodger, bool) {
 	t.Helper()
 	l := lodger{d: drawTiny(rng, transfers)}
@@ -119,8 +118,7 @@ func ends(d *topology.JobsDecision) []engine.Time {
 
 var objectives = []topology.Objective{topology.WeightedSum, topology.LargestNCT}
 
-// drawShared returns a random pair or triple of jobs, nil where the draw makes
-// none.
+// drawShared returns a random pair or triple of jobs, nil where the draw makes none.
 func drawShared(t testing.TB, rng *rand.Rand) ([]topology.Job, []int) {
 	t.Helper()
 	const pods = 3
@@ -135,13 +133,12 @@ func drawShared(t testing.TB, rng *rand.Rand) ([]topology.Job, []int) {
 	return jobs, budget(jobs, pods, func() int { return rng.IntN(7) })
 }
 
-// saved is how many times what counts as one in the objective saving ports may
-// cost: makespans within 1e-9 count as equal there, within 1e-10 in a search.
+// saved is how many times what counts as one in the objective saving ports may cost: makespans within 1e-9 count as
+// equal there, within 1e-10 in a search.
 const saved = 15
 
-// TestJointIsNoWorse holds the joint optimum against the other arbiters, and
-// all of them to the port budgets: with rates to choose, under a service that
-// is given, and where single jobs are decided by genetic search.
+// TestJointIsNoWorse holds the joint optimum against the other arbiters, and all of them to the port budgets: with
+// rates to choose, under a service that is given, and where single jobs are decided by genetic search.
 func TestJointIsNoWorse(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	better := map[string]int{}
@@ -183,8 +180,8 @@ func TestJointIsNoWorse(t *testing.T) {
 	}
 }
 
-// TestOrderAndScaleOfJobs: neither the order of the jobs nor a common factor of
-// the weights changes what can be reached.
+// TestOrderAndScaleOfJobs: neither the order of the jobs nor a common factor of the weights changes what can be
+// reached.
 func TestOrderAndScaleOfJobs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 1))
 	for n := range times(60) {
@@ -247,8 +244,7 @@ func TestHeavierJobsGain(t *testing.T) {
 	}
 }
 
-// TestOneJobAlone: of one job the joint optimum is delta-joint's, and so is what
-// the other arbiters choose.
+// TestOneJobAlone: of one job the joint optimum is delta-joint's, and so is what the other arbiters choose.
 func TestOneJobAlone(t *testing.T) {
 	for _, model := range []string{"gpt-7b", "mixtral-8x22b", "megatron-177b"} {
 		g := cut(t, model, 16, 1)
@@ -275,8 +271,7 @@ func TestOneJobAlone(t *testing.T) {
 // playJob is a job as other tests have it.
 type playJob = job
 
-// TestSurplusIsNoWaste: no job is slower on what others leave over than on its
-// even share, and some are faster.
+// TestSurplusIsNoWaste: no job is slower on what others leave over than on its even share, and some are faster.
 func TestSurplusIsNoWaste(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	faster := 0

@@ -12,20 +12,17 @@ import (
 
 const never = engine.Never
 
-// rounding is the relative difference below which two makespans count as one:
-// above what ticks and floating point leave, far below what matters.
+// rounding is the relative difference below which two makespans count as one: above what ticks and floating point
+// leave, far below what matters.
 const rounding = 1e-9
 
-// fewTicks is what the rounding of ends to ticks may leave between a makespan
-// and a bound that it meets.
+// fewTicks is what the rounding of ends to ticks may leave between a makespan and a bound that it meets.
 const fewTicks = 16
 
-// joint chooses circuits and rates together (DELTA-Joint, Eqs. 3..18) without
-// an MILP solver. For fixed circuits transfers are served by level; bounds that
-// hold for any service certify the result. Over circuits it branches and
-// bounds: a box of topologies is bounded by its upper corner, as capacity never
-// lowers a bound. Where that leaves a gap it looks again with sharper bounds
-// (joint_sharp.go) and, if it may, for better rates (joint_bend.go).
+// joint chooses circuits and rates together (DELTA-Joint, Eqs. 3..18) without an MILP solver. For fixed circuits
+// transfers are served by level; bounds that hold for any service certify the result. Over circuits it branches and
+// bounds: a box of topologies is bounded by its upper corner, as capacity never lowers a bound. Where that leaves a gap
+// it looks again with sharper bounds (joint_sharp.go) and, if it may, for better rates (joint_bend.go).
 type joint struct{}
 
 func (joint) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
@@ -75,9 +72,8 @@ func (joint) Choose(ctx context.Context, p *Problem, o Options) (*Decision, erro
 	return d, nil
 }
 
-// improve looks for a better topology by genetic search where branch and bound
-// had to stop: among topologies played by level, and with the best of those
-// that share fairly.
+// improve looks for a better topology by genetic search where branch and bound had to stop: among topologies played by
+// level, and with the best of those that share fairly.
 func (best *jointOptimum) improve(ctx context.Context, p *Problem, o Options) error {
 	w := p.player(ctx, flow.LevelPriority)
 	defer p.done(w)
@@ -181,16 +177,14 @@ func (s *jointSearch) settled(bound engine.Time) bool {
 	return float64(bound) >= float64(s.best.makespan)*(1-rounding/10) || s.best.makespan-bound <= fewTicks
 }
 
-// push opens a box if it can hold a feasible topology that is better. Floor is
-// a bound that is known of it.
+// push opens a box if it can hold a feasible topology that is better. Floor is a bound that is known of it.
 func (s *jointSearch) push(lo, hi []int, floor engine.Time) {
 	if !s.p.tighten(lo, hi) {
 		return
 	}
 	s.spend(s.p, 1)
 	bound := max(floor, s.w.bound(hi))
-	// a box that cannot improve still limits what is proved, if only by the
-	// value found: it need not be kept
+	// a box that cannot improve still limits what is proved, if only by the value found: it need not be kept
 	if s.settled(bound) {
 		s.leafs = min(s.leafs, bound)
 	} else {
@@ -198,8 +192,8 @@ func (s *jointSearch) push(lo, hi []int, floor engine.Time) {
 	}
 }
 
-// order ranks the replicas by the bound that each sets alone, under the best
-// topology known with all that is useful elsewhere.
+// order ranks the replicas by the bound that each sets alone, under the best topology known with all that is useful
+// elsewhere.
 func (s *jointSearch) order() {
 	replicas := 0
 	for _, pod := range s.p.Fabric.Pods {
@@ -230,11 +224,9 @@ func (s *jointSearch) order() {
 	}
 }
 
-// widest returns the bundle to branch on: the one with the largest range at
-// the pod that hi overruns most. Pods of the slowest replica in which one is
-// overrun come first: the iteration is as long as its slowest replica's, so
-// what one of them alone cannot do is a proof for all, and it pays to settle
-// one after the other.
+// widest returns the bundle to branch on: the one with the largest range at the pod that hi overruns most. Pods of the
+// slowest replica in which one is overrun come first: the iteration is as long as its slowest replica's, so what one of
+// them alone cannot do is a proof for all, and it pays to settle one after the other.
 func (s *jointSearch) widest(lo, hi []int) int {
 	p := s.p
 	free := p.room(hi)
@@ -257,8 +249,8 @@ func (s *jointSearch) widest(lo, hi []int) int {
 	return best
 }
 
-// rules are the services that topologies are tried with: by level; where that
-// does not meet the bound Jackson's rule and fair sharing get a chance.
+// rules are the services that topologies are tried with: by level; where that does not meet the bound Jackson's rule
+// and fair sharing get a chance.
 var rules = []flow.Service{flow.LevelPriority, flow.TailPriority, flow.MaxMin}
 
 // try plays x by the rules and keeps it if it is better.

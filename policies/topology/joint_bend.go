@@ -12,10 +12,9 @@ import (
 // mostBends is the plays, as a budget counts them, that bend makes at most.
 const mostBends = 3000
 
-// bend looks for better rates on the circuits found, where the rules leave a
-// gap: transfers are served by level with tails other than the graph's own,
-// which a seeded local search changes for pairs of transfers that share a
-// resource. It never raises the makespan.
+// bend looks for better rates on the circuits found, where the rules leave a gap: transfers are served by level with
+// tails other than the graph's own, which a seeded local search changes for pairs of transfers that share a resource.
+// It never raises the makespan.
 func (best *jointOptimum) bend(ctx context.Context, p *Problem, o *Options) error {
 	rivals := p.rivals()
 	if len(rivals) == 0 || best.met() {
@@ -66,8 +65,7 @@ func (best *jointOptimum) met() bool {
 	return float64(best.makespan) <= float64(best.bound)*(1+rounding) || best.makespan-best.bound <= fewTicks
 }
 
-// bendOne changes the tail of one transfer on a resource, by itself or with
-// regard to another there.
+// bendOne changes the tail of one transfer on a resource, by itself or with regard to another there.
 func bendOne(rng *rand.Rand, tail []float64, on []int32, makespan float64) {
 	i, j := on[rng.IntN(len(on))], on[rng.IntN(len(on))]
 	switch by := rng.Float64() - 0.5; rng.IntN(3) {

@@ -6,22 +6,17 @@ import (
 	"sim/engine"
 )
 
-// The search of delta-joint has two bounds: the cheap one of flow.Evaluator's
-// Bound, which mostly proves what is found, and the dearer QueueBound for where
-// that leaves a gap. A box gets the latter when it comes up to be split or
-// played.
+// The search of delta-joint has two bounds: the cheap one of flow.Evaluator's Bound, which mostly proves what is found,
+// and the dearer QueueBound for where that leaves a gap. A box gets the latter when it comes up to be split or played.
 
 const (
-	// cheapShare is the part of the budget, one in so many, that is for cheap
-	// bounds alone.
+	// cheapShare is the part of the budget, one in so many, that is for cheap bounds alone.
 	cheapShare = 8
-	// sharpShare is the part of what is left of it, one in so many, that one
-	// sharp bound may take.
+	// sharpShare is the part of what is left of it, one in so many, that one sharp bound may take.
 	sharpShare = 4
 )
 
-// again has the search start over with sharp bounds, once, where the cheap ones
-// have left a gap.
+// again has the search start over with sharp bounds, once, where the cheap ones have left a gap.
 func (s *jointSearch) again() bool {
 	if s.sharp || s.best.circuits == nil || s.settled(s.leafs) {
 		return false
@@ -30,17 +25,15 @@ func (s *jointSearch) again() bool {
 	return s.open.Size() > 0
 }
 
-// restart searches all topologies with sharp bounds. What was proved without
-// them is kept.
+// restart searches all topologies with sharp bounds. What was proved without them is kept.
 func (s *jointSearch) restart(proved engine.Time) {
 	s.sharp, s.proved, s.leafs = true, proved, never
 	s.open.Clear()
 	s.push(s.p.ones(), slices.Clone(s.p.Useful), proved)
 }
 
-// sharpen gives b its sharp bound where that is called for, and reports whether
-// b is not to be looked at now: it has gone back to the open boxes, or cannot
-// improve. When their part of the budget is spent on cheap bounds a sharp one is
+// sharpen gives b its sharp bound where that is called for, and reports whether b is not to be looked at now: it has
+// gone back to the open boxes, or cannot improve. When their part of the budget is spent on cheap bounds a sharp one is
 // tried; it has the search start over if it says more.
 func (s *jointSearch) sharpen(b *box[jointBound]) bool {
 	if b.value.sharp || !s.sharp && (s.tried || s.spent() < 1.0/cheapShare) {

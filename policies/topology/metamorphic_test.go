@@ -31,8 +31,7 @@ type parts struct {
 	pods  *fabric.Pods
 }
 
-// cut returns one of the paper's workloads with fewer micro-batches, all rates
-// of hardware times speed.
+// cut returns one of the paper's workloads with fewer micro-batches, all rates of hardware times speed.
 func cut(t testing.TB, model string, microbatches int, speed float64) parts {
 	t.Helper()
 	s, perPod := spec(t, model, 4096)
@@ -83,8 +82,8 @@ func (p parts) ideal(t testing.TB) engine.Time {
 	return tr.Makespan
 }
 
-// randomTopology gives each bundle one circuit and then one more to random
-// ones, up to a random number or till none fits.
+// randomTopology gives each bundle one circuit and then one more to random ones, up to a random number or till none
+// fits.
 func randomTopology(p *topology.Problem, rng *rand.Rand) []int {
 	x := make([]int, len(p.Fabric.Bundles))
 	for e := range x {
@@ -134,8 +133,7 @@ func (l *lamp) play(t testing.TB, x []int, s flow.Service) engine.Time {
 
 var played = []flow.Service{flow.MaxMin, flow.LevelPriority, flow.TailPriority}
 
-// TestScaling: c times the bandwidth and compute is c times as fast, to a tick
-// a task.
+// TestScaling: c times the bandwidth and compute is c times as fast, to a tick a task.
 func TestScaling(t *testing.T) {
 	for _, model := range models {
 		base := cut(t, model, 24, 1)
@@ -167,8 +165,7 @@ func TestScaling(t *testing.T) {
 	}
 }
 
-// relabel permutes the ids of pods, NICs, nodes and tasks. pod maps old pods to
-// new ones.
+// relabel permutes the ids of pods, NICs, nodes and tasks. pod maps old pods to new ones.
 func (p parts) relabel(t testing.TB, rng *rand.Rand) (q parts, pod []int) {
 	t.Helper()
 	pod = rng.Perm(len(p.pods.Pods))
@@ -206,8 +203,8 @@ func (p parts) relabel(t testing.TB, rng *rand.Rand) (q parts, pod []int) {
 	return q, pod
 }
 
-// TestRelabelling: what pods, NICs, GPUs and tasks are numbered changes no
-// certified value and no makespan of a fixed topology, but for rounding.
+// TestRelabelling: what pods, NICs, GPUs and tasks are numbered changes no certified value and no makespan of a fixed
+// topology, but for rounding.
 func TestRelabelling(t *testing.T) {
 	for _, model := range models {
 		base := cut(t, model, 24, 1)
@@ -239,8 +236,7 @@ func TestRelabelling(t *testing.T) {
 	}
 }
 
-// carry returns x, circuits of o, as circuits of to, whose pods are those of o
-// renumbered.
+// carry returns x, circuits of o, as circuits of to, whose pods are those of o renumbered.
 func carry(o, to *fabric.Optical, pod, x []int) []int {
 	y := make([]int, len(x))
 	for e, b := range o.Bundles {
@@ -284,8 +280,8 @@ func TestPodMap(t *testing.T) {
 	}
 }
 
-// TestAddedCircuit: a circuit more never raises the joint makespan of a
-// topology; it may raise a fair one. Nor does it raise a bound.
+// TestAddedCircuit: a circuit more never raises the joint makespan of a topology; it may raise a fair one. Nor does it
+// raise a bound.
 func TestAddedCircuit(t *testing.T) {
 	for _, model := range models {
 		t.Run(model, func(t *testing.T) {
@@ -320,8 +316,8 @@ func TestAddedCircuit(t *testing.T) {
 	}
 }
 
-// TestNoneBeatsItsBound: of random topologies, played in every way, none beats
-// its own bound, none the joint optimum, and that not the ideal fabric.
+// TestNoneBeatsItsBound: of random topologies, played in every way, none beats its own bound, none the joint optimum,
+// and that not the ideal fabric.
 func TestNoneBeatsItsBound(t *testing.T) {
 	for _, model := range models {
 		t.Run(model, func(t *testing.T) {
@@ -350,9 +346,8 @@ func TestNoneBeatsItsBound(t *testing.T) {
 	}
 }
 
-// TestRatesOfMegatron462B holds DELTA's Fig. 7: under delta-joint the DP flow of
-// stage 1, the critical one, has the 200 GB/s of its 4 NICs from start to end;
-// under delta-topo, whose topology is shared fairly, it falls to 150 GB/s while
+// TestRatesOfMegatron462B holds DELTA's Fig. 7: under delta-joint the DP flow of stage 1, the critical one, has the 200
+// GB/s of its 4 NICs from start to end; under delta-topo, whose topology is shared fairly, it falls to 150 GB/s while
 // all four stages of the pod synchronise.
 func TestRatesOfMegatron462B(t *testing.T) {
 	j := setting{"megatron-462b", 400e9, 4096}.job(t)

@@ -25,11 +25,11 @@ type MILPOptions struct {
 	Threads   int           // of the solver; 0 is 1, which repeats its runs
 	Paper     bool          // the model as DELTA has it, without strengthening
 	Step      engine.Time   // if positive, the model of App. A with slices of this length
-	// Intervals is K; 0 is as many as the baseline's play has and the play of the
-	// best topology known, so that neither is excluded.
+	// Intervals is K; 0 is as many as the baseline's play has and the play of the best topology known, so that neither
+	// is excluded.
 	Intervals int
-	// Anchors prunes indices by Alg. 1's anchors, which may exclude the optimum,
-	// and not only by what must precede and follow.
+	// Anchors prunes indices by Alg. 1's anchors, which may exclude the optimum, and not only by what must precede and
+	// follow.
 	Anchors bool
 	// Export is a directory to write each model to, as MPS and LP; "" is none.
 	Export string
@@ -38,9 +38,8 @@ type MILPOptions struct {
 // NoSolver, in place of a solver's name, has models written and not solved.
 const NoSolver = "none"
 
-// SolverReport is what a MILP solver said. Makespan and Bound are those of its
-// model, which may let transfers wait where the simulation has them start, but
-// not break off or divide time finer than its intervals.
+// SolverReport is what a MILP solver said. Makespan and Bound are those of its model, which may let transfers wait
+// where the simulation has them start, but not break off or divide time finer than its intervals.
 type SolverReport struct {
 	Solver               string // with its version; "" if none was run
 	Status               string
@@ -51,17 +50,16 @@ type SolverReport struct {
 	Intervals            int
 }
 
-// milpPolicy has a MILP solver choose (DELTA-Joint, and with fair sharing
-// DELTA-Topo, Sec. III-B), from nothing or from what the search that bears its
-// name, or delta-fast, finds (Sec. IV).
+// milpPolicy has a MILP solver choose (DELTA-Joint, and with fair sharing DELTA-Topo, Sec. III-B), from nothing or from
+// what the search that bears its name, or delta-fast, finds (Sec. IV).
 type milpPolicy struct {
 	name string
 	fair bool
 	hot  bool
 }
 
-// Available fails, with an error that says how to help, where the allocator of
-// that name needs a program that is not there.
+// Available fails, with an error that says how to help, where the allocator of that name needs a program that is not
+// there.
 func Available(name string, o MILPOptions) error {
 	p, err := ByName(name)
 	if err != nil {
@@ -122,8 +120,8 @@ func (m milpPolicy) Choose(ctx context.Context, p *Problem, o Options) (*Decisio
 	return d, nil
 }
 
-// known returns a good decision from elsewhere: to start from where the policy
-// does, and in any case to profile K from (footnote 1 of Sec. III-B).
+// known returns a good decision from elsewhere: to start from where the policy does, and in any case to profile K from
+// (footnote 1 of Sec. III-B).
 func (m milpPolicy) known(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	o.KeepPorts = true
 	if m.fair {
@@ -221,15 +219,15 @@ func (r *milpRun) build(ctx context.Context) error {
 	return nil
 }
 
-// largestMILP is the most intervals over all tasks of a model: its columns and
-// rows are a few times as many, and take about 5 GB then.
+// largestMILP is the most intervals over all tasks of a model: its columns and rows are a few times as many, and take
+// about 5 GB then.
 const largestMILP = 2_000_000
 
 // met is what rounding to ticks may leave between equal makespans.
 const met = 1e-9
 
-// startFrom sets the start, if the schedule satisfies the model: max-min sharing
-// is not always the paper's equal sharing, nor within Alg. 1's anchors.
+// startFrom sets the start, if the schedule satisfies the model: max-min sharing is not always the paper's equal
+// sharing, nor within Alg. 1's anchors.
 func (r *milpRun) startFrom(v *milp.Variable, s *milp.Schedule) {
 	const eps = 1e-6 // what solvers take for feasible
 	p, err := v.Point(s)

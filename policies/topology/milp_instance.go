@@ -13,9 +13,8 @@ import (
 // seconds converts ticks, which may be fractions, to seconds.
 func seconds(ticks float64) float64 { return ticks / float64(engine.Second) }
 
-// milpInstance returns the problem as the models of DELTA have it: upper is a
-// makespan above which solutions are of no interest, intervals is K, and narrow
-// prunes indices by Alg. 1's anchors and not only by what must precede and follow.
+// milpInstance returns the problem as the models of DELTA have it: upper is a makespan above which solutions are of no
+// interest, intervals is K, and narrow prunes indices by Alg. 1's anchors and not only by what must precede and follow.
 func (p *Problem) milpInstance(ctx context.Context, upper engine.Time, intervals int, narrow bool) (*milp.Instance, error) {
 	in := &milp.Instance{Upper: upper.Seconds(), Intervals: intervals}
 	for _, pod := range p.Fabric.Pods {
@@ -72,9 +71,8 @@ func (p *Problem) milpInstance(ctx context.Context, upper engine.Time, intervals
 	return in, in.Check()
 }
 
-// milpSchedule plays a topology and returns the play as a solution: intervals
-// lie between the starts and ends of transfers, and what rates did inside one
-// only its volumes remember. That keeps every capacity, which is linear.
+// milpSchedule plays a topology and returns the play as a solution: intervals lie between the starts and ends of
+// transfers, and what rates did inside one only its volumes remember. That keeps every capacity, which is linear.
 func (p *Problem) milpSchedule(ctx context.Context, x []int, service flow.Service) (*milp.Schedule, error) {
 	n, err := p.Fabric.Light(x)
 	if err != nil {

@@ -56,8 +56,8 @@ func near(a, b engine.Time, eps float64) bool {
 	return math.Abs(float64(a-b)) <= eps*float64(b)
 }
 
-// What a MILP solver proves is what delta-joint finds without one, and fair
-// sharing in the model is no slower than in play: transfers may wait there.
+// What a MILP solver proves is what delta-joint finds without one, and fair sharing in the model is no slower than in
+// play: transfers may wait there.
 func TestSolverAgrees(t *testing.T) {
 	solver(t)
 	for _, c := range []struct {
@@ -132,8 +132,8 @@ func TestNoSolver(t *testing.T) {
 	}
 }
 
-// TestSolverLong is the cross-check on larger jobs, a minute each: the solver's
-// bound, delta-joint and the solver's solution, in order.
+// TestSolverLong is the cross-check on larger jobs, a minute each: the solver's bound, delta-joint and the solver's
+// solution, in order.
 func TestSolverLong(t *testing.T) {
 	if !*long {
 		t.Skip("takes minutes: go test ./policies/topology -run SolverLong -long -v")

@@ -9,22 +9,19 @@ import (
 	"sim/engine/flow"
 )
 
-// mostUseful returns, by bundle, a number of circuits beyond which more carry
-// nothing in any play whose makespan is at most upper: Alg. 2, intersected with
-// what the NICs can fill and the ports leave (docs/model.md, "delta-fast": alone it is as
-// loose as 104 circuits for 8 NICs).
+// mostUseful returns, by bundle, a number of circuits beyond which more carry nothing in any play whose makespan is at
+// most upper: Alg. 2, intersected with what the NICs can fill and the ports leave (docs/model.md, "delta-fast": alone
+// it is as loose as 104 circuits for 8 NICs).
 func (p *Problem) mostUseful(ctx context.Context, upper engine.Time) []int {
 	return p.concurrency(ctx, upper, p.Useful)
 }
 
-// concurrency is Alg. 2 (XUpperBoundEstimation): by bundle, the number of
-// circuits that the transfers which can be under way together in one of its
-// directions fill. It ends early for a bundle that has reached its limit; nil
-// is no limits, the algorithm as printed.
+// concurrency is Alg. 2 (XUpperBoundEstimation): by bundle, the number of circuits that the transfers which can be
+// under way together in one of its directions fill. It ends early for a bundle that has reached its limit; nil is no
+// limits, the algorithm as printed.
 //
-// The weight of a transfer, the paper's number of flows, is here its full rate
-// over that of a circuit, which is the same where NICs and ports are equally
-// fast.
+// The weight of a transfer, the paper's number of flows, is here its full rate over that of a circuit, which is the
+// same where NICs and ports are equally fast.
 func (p *Problem) concurrency(ctx context.Context, upper engine.Time, limit []int) []int {
 	c := newConcurrency(ctx, p, upper)
 	most := make([]int, len(p.Fabric.Bundles))
@@ -47,9 +44,8 @@ func (p *Problem) concurrency(ctx context.Context, upper engine.Time, limit []in
 	return most
 }
 
-// crowd is the most transfers that Alg. 2 weighs against each other in an
-// interval where there is a limit to fall back on: its cost grows with their
-// square, its worth falls.
+// crowd is the most transfers that Alg. 2 weighs against each other in an interval where there is a limit to fall back
+// on: its cost grows with their square, its worth falls.
 const crowd = 1024
 
 // crowdWords is the most words that the relation of a link may take there.
@@ -106,11 +102,11 @@ func newConcurrency(ctx context.Context, p *Problem, upper engine.Time) *concurr
 	return c
 }
 
-// peak returns the largest rate that transfers which can be under way together
-// add up to, or at least enough. tasks are those of one link, by EST.
+// peak returns the largest rate that transfers which can be under way together add up to, or at least enough. tasks are
+// those of one link, by EST.
 //
-// It scans the intervals between the bounds of their windows (Lines 6 to 9);
-// those after a start and before an end hold all the others.
+// It scans the intervals between the bounds of their windows (Lines 6 to 9); those after a start and before an end hold
+// all the others.
 func (c *concurrency) peak(tasks []int32, enough float64) float64 {
 	best := 0.0
 	for _, id := range tasks {

@@ -2,8 +2,8 @@ package topology
 
 import "math"
 
-// greedyAntichain returns the weight of the antichain that takes each transfer
-// that waits for none taken before it: a lower bound at little cost.
+// greedyAntichain returns the weight of the antichain that takes each transfer that waits for none taken before it: a
+// lower bound at little cost.
 func greedyAntichain(set []int32, r *relation, weight func(int32) float64) float64 {
 	var taken []int32
 	sum := 0.0
@@ -20,12 +20,10 @@ next:
 	return sum
 }
 
-// antichain finds maximum weight independent sets of conflict graphs that are
-// partial orders (Alg. 2, Line 13). By Dilworth's theorem with weights (each
-// element standing for as many copies, which do not exclude each other, as it
-// weighs) the heaviest antichain weighs the total less the largest flow from
-// left copies to right copies of the elements, where i on the left leads to j
-// on the right when j waits for i. So the problem that is hard for graphs in
+// antichain finds maximum weight independent sets of conflict graphs that are partial orders (Alg. 2, Line 13). By
+// Dilworth's theorem with weights (each element standing for as many copies, which do not exclude each other, as it
+// weighs) the heaviest antichain weighs the total less the largest flow from left copies to right copies of the
+// elements, where i on the left leads to j on the right when j waits for i. So the problem that is hard for graphs in
 // general takes one maximum flow (Dinic).
 type antichain struct {
 	n          int32
@@ -36,8 +34,7 @@ type antichain struct {
 	queue      []int32
 }
 
-// heaviest returns the weight of the heaviest antichain of set, whose elements
-// ascend.
+// heaviest returns the weight of the heaviest antichain of set, whose elements ascend.
 func (f *antichain) heaviest(set []int32, r *relation, weight func(int32) float64) float64 {
 	n := int32(len(set))
 	source, sink := 2*n, 2*n+1
@@ -90,8 +87,7 @@ func (f *antichain) maximum(source, sink int32) float64 {
 	return sum
 }
 
-// layer numbers the nodes by distance from source over arcs with capacity left
-// and reports whether sink can be reached.
+// layer numbers the nodes by distance from source over arcs with capacity left and reports whether sink can be reached.
 func (f *antichain) layer(source, sink int32) bool {
 	f.level = f.level[:0]
 	for range f.n {

@@ -6,9 +6,8 @@ import (
 	"sim/engine"
 )
 
-// relation says which transfers of a link exclude each other: the restriction
-// to them of the DAG's transitive closure (Alg. 2, Line 3), of which only pairs
-// with windows that overlap are kept. Transfers are indexed by EST, so that of
+// relation says which transfers of a link exclude each other: the restriction to them of the DAG's transitive closure
+// (Alg. 2, Line 3), of which only pairs with windows that overlap are kept. Transfers are indexed by EST, so that of
 // two related ones the first precedes the other.
 type relation struct {
 	row [][]uint64 // bit j-i-1 of row i: j waits for i
@@ -21,8 +20,8 @@ func (r *relation) precedes(i, j int32) bool {
 	return int(k>>6) < len(row) && row[k>>6]>>(k&63)&1 != 0
 }
 
-// overlaps returns, by transfer of a link, how many of those after it start
-// before it must have ended, and how many words rows for so many take.
+// overlaps returns, by transfer of a link, how many of those after it start before it must have ended, and how many
+// words rows for so many take.
 func (c *concurrency) overlaps(tasks []int32) (rows []int, words int) {
 	rows = make([]int, len(tasks))
 	for i := range tasks {
@@ -37,13 +36,11 @@ func (c *concurrency) overlaps(tasks []int32) (rows []int, words int) {
 	return rows, words
 }
 
-// relate computes the relation of the transfers of a link, by EST, each with
-// as many after it as rows says.
+// relate computes the relation of the transfers of a link, by EST, each with as many after it as rows says.
 //
-// Where the paper squares a matrix, this pushes 64 transfers at a time through
-// the DAG as the bits of a word, and only through the tasks whose EST lies
-// between the first of them and the last that can overlap one of them. With
-// windows that are short against the iteration that is linear in the graph.
+// Where the paper squares a matrix, this pushes 64 transfers at a time through the DAG as the bits of a word, and only
+// through the tasks whose EST lies between the first of them and the last that can overlap one of them. With windows
+// that are short against the iteration that is linear in the graph.
 func (c *concurrency) relate(tasks []int32, rows []int) *relation {
 	n := len(tasks)
 	r := &relation{row: make([][]uint64, n)}

@@ -11,8 +11,8 @@ import (
 	"sim/workloads/training"
 )
 
-// TestConcurrencyOfPipelines: Alg. 2 alone allows 104 circuits to a pipeline
-// transfer of 8 flows (docs/model.md); with the NIC cap it allows 8.
+// TestConcurrencyOfPipelines: Alg. 2 alone allows 104 circuits to a pipeline transfer of 8 flows (docs/model.md); with
+// the NIC cap it allows 8.
 func TestConcurrencyOfPipelines(t *testing.T) {
 	p := setting{"deepseek-671b", 400e9, 4096}.job(t).problem
 	if got, want := p.Concurrency(p.Upper())[:3], []int{104, 72, 40}; !slices.Equal(got, want) {
@@ -49,9 +49,8 @@ func unreduced(t testing.TB, microbatches int) *topology.Problem {
 	return p
 }
 
-// BenchmarkSearchSpace prunes the search space (Algs. 1, 2 and 4): of reduced
-// graphs from 64 to 2048 micro-batches, as printed and with the NIC cap, and
-// of unreduced ones.
+// BenchmarkSearchSpace prunes the search space (Algs. 1, 2 and 4): of reduced graphs from 64 to 2048 micro-batches, as
+// printed and with the NIC cap, and of unreduced ones.
 func BenchmarkSearchSpace(b *testing.B) {
 	run := func(name string, p *topology.Problem, f func()) {
 		b.Run(fmt.Sprintf("%s/tasks=%d", name, len(p.Graph.Tasks)), func(b *testing.B) {

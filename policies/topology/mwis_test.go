@@ -98,8 +98,8 @@ func reaches(p *Problem) [][]bool {
 	return to
 }
 
-// TestConcurrencyByHand holds Alg. 2 to its text on small DAGs: every interval
-// between window bounds, every subset of what is active in it.
+// TestConcurrencyByHand holds Alg. 2 to its text on small DAGs: every interval between window bounds, every subset of
+// what is active in it.
 func TestConcurrencyByHand(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
@@ -134,8 +134,8 @@ func TestConcurrencyByHand(t *testing.T) {
 	})
 }
 
-// TestMoreThanUsefulIsIdle: where a topology's makespan is within the upper
-// bound, its circuits beyond Alg. 2's bound can go without a change.
+// TestMoreThanUsefulIsIdle: where a topology's makespan is within the upper bound, its circuits beyond Alg. 2's bound
+// can go without a change.
 func TestMoreThanUsefulIsIdle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
@@ -153,8 +153,8 @@ func TestMoreThanUsefulIsIdle(t *testing.T) {
 	})
 }
 
-// TestRelateLongChains covers rows of more than a word: transfer i precedes
-// transfer j where j is a multiple of i's step after it.
+// TestRelateLongChains covers rows of more than a word: transfer i precedes transfer j where j is a multiple of i's
+// step after it.
 func TestRelateLongChains(t *testing.T) {
 	p := gridProblem(t, 5, 60)
 	c := newConcurrency(context.Background(), p, never/4)

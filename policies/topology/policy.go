@@ -16,24 +16,22 @@ type Policy interface {
 	Choose(ctx context.Context, p *Problem, o Options) (*Decision, error)
 }
 
-// Options says how allocators decide. Everything but Workers may change what
-// they decide.
+// Options says how allocators decide. Everything but Workers may change what they decide.
 type Options struct {
 	Seed    uint64
 	Workers int // goroutines, at least 1
-	// PortTolerance is the fraction by which the makespan may grow over the
-	// best found when circuits are saved (DELTA, Eq. 4, has 0).
+	// PortTolerance is the fraction by which the makespan may grow over the best found when circuits are saved (DELTA,
+	// Eq. 4, has 0).
 	PortTolerance float64
 	// KeepPorts leaves in place the circuits that the makespan does not need.
 	KeepPorts bool
-	// PortEvaluations bounds the search for fewer ports, as MaxEvaluations does
-	// that for a shorter makespan; 0 is DefaultPortEvaluations.
+	// PortEvaluations bounds the search for fewer ports, as MaxEvaluations does that for a shorter makespan; 0 is
+	// DefaultPortEvaluations.
 	PortEvaluations int64
-	// Service is how the workload will be played, where the scenario overrides
-	// the allocator's own; nil is the allocator's own.
+	// Service is how the workload will be played, where the scenario overrides the allocator's own; nil is the
+	// allocator's own.
 	Service *flow.Service
-	// Tails lets delta-joint serve by other tails than the graph's own, which
-	// the caller then plays with.
+	// Tails lets delta-joint serve by other tails than the graph's own, which the caller then plays with.
 	Tails bool
 	Fast  FastOptions
 	Topo  SearchOptions
@@ -44,12 +42,11 @@ type Options struct {
 
 // SearchOptions bounds a search.
 type SearchOptions struct {
-	// MaxEvaluations is the number of topologies that may be played or
-	// bounded, for a graph of up to 10,000 dependencies; an evaluation of a
-	// larger graph counts as several, in proportion.
+	// MaxEvaluations is the number of topologies that may be played or bounded, for a graph of up to 10,000
+	// dependencies; an evaluation of a larger graph counts as several, in proportion.
 	MaxEvaluations int64
-	// TimeLimit, where positive, ends the search at a time, which makes its
-	// result depend on the machine; the decision says so.
+	// TimeLimit, where positive, ends the search at a time, which makes its result depend on the machine; the decision
+	// says so.
 	TimeLimit time.Duration
 
 	deadline time.Time // set by started
@@ -67,15 +64,14 @@ func (o SearchOptions) started() SearchOptions {
 // late reports whether the time limit is over.
 func (o *SearchOptions) late() bool { return !o.deadline.IsZero() && time.Now().After(o.deadline) }
 
-// Started returns the options with all time limits running: what is decided
-// with them from then on, however often, has one span in all.
+// Started returns the options with all time limits running: what is decided with them from then on, however often, has
+// one span in all.
 func (o Options) Started() Options {
 	o.Topo, o.Joint, o.Fast = o.Topo.started(), o.Joint.started(), o.Fast.started()
 	return o
 }
 
-// until returns the options with no search of delta-fast going on after
-// deadline, if that is set.
+// until returns the options with no search of delta-fast going on after deadline, if that is set.
 func (o Options) until(deadline time.Time) Options {
 	if left := time.Until(deadline); !deadline.IsZero() && (o.Fast.deadline.IsZero() || deadline.Before(o.Fast.deadline)) {
 		o.Fast.TimeLimit, o.Fast.deadline = max(left, time.Nanosecond), deadline
@@ -83,8 +79,8 @@ func (o Options) until(deadline time.Time) Options {
 	return o
 }
 
-// fallback is delta-fast under a service, with at most so many evaluations, for
-// searches that had to stop; nil when no time is left for it.
+// fallback is delta-fast under a service, with at most so many evaluations, for searches that had to stop; nil when no
+// time is left for it.
 func (o Options) fallback(ctx context.Context, p *Problem, service flow.Service, evaluations int64) (*Decision, error) {
 	if o.Fast.TimeLimit == time.Nanosecond {
 		return nil, nil
@@ -99,18 +95,16 @@ func (o Options) fallback(ctx context.Context, p *Problem, service flow.Service,
 type Decision struct {
 	Circuits []int        // by bundle
 	Service  flow.Service // to play the workload with
-	// Tails is what its levels go by, in ticks by task, where Options.Tails
-	// allows; nil is the graph's own tails.
+	// Tails is what its levels go by, in ticks by task, where Options.Tails allows; nil is the graph's own tails.
 	Tails    []float64
 	Makespan engine.Time // of the problem's graph
-	// Bound is a lower bound on the makespan in BoundModel, computed
-	// independently of the choice; 0 where the allocator seeks none.
+	// Bound is a lower bound on the makespan in BoundModel, computed independently of the choice; 0 where the allocator
+	// seeks none.
 	Bound      engine.Time
 	BoundModel string
-	// Limit is the makespan within which ports were saved, 0 where none were;
-	// PortsBound the ports that every topology needs which keeps it, 0 where not
-	// known: in play under Service, or however capacity is shared if FreeRates,
-	// as rates are the allocator's to choose then.
+	// Limit is the makespan within which ports were saved, 0 where none were; PortsBound the ports that every topology
+	// needs which keeps it, 0 where not known: in play under Service, or however capacity is shared if FreeRates, as
+	// rates are the allocator's to choose then.
 	Limit       engine.Time
 	PortsBound  int
 	FreeRates   bool

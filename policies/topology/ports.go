@@ -9,20 +9,18 @@ import (
 	"sim/engine/flow"
 )
 
-// DefaultPortEvaluations is the number of topologies that may be looked at to
-// save ports where Options do not say.
+// DefaultPortEvaluations is the number of topologies that may be looked at to save ports where Options do not say.
 const DefaultPortEvaluations = 10000
 
-// portSaving is implemented by allocators that give back circuits which the
-// makespan does not need.
+// portSaving is implemented by allocators that give back circuits which the makespan does not need.
 type portSaving interface{ savesPorts() }
 
 func (fast) savesPorts()  {}
 func (topo) savesPorts()  {}
 func (joint) savesPorts() {}
 
-// SavesPorts reports whether the allocator of that name gives back circuits
-// which the makespan does not need, so that ports are left over.
+// SavesPorts reports whether the allocator of that name gives back circuits which the makespan does not need, so that
+// ports are left over.
 func SavesPorts(name string) bool {
 	p, err := ByName(name)
 	_, saves := p.(portSaving)
@@ -32,14 +30,12 @@ func SavesPorts(name string) bool {
 // keeping is the condition under which circuits may be taken away.
 type keeping struct {
 	limit engine.Time // that the makespan must not exceed
-	// exact says that the play under the one service decides whether a topology
-	// keeps the limit; otherwise rates are ours to choose: any rule will do, and
-	// a better schedule than theirs might, unless the bound excludes it too.
+	// exact says that the play under the one service decides whether a topology keeps the limit; otherwise rates are
+	// ours to choose: any rule will do, and a better schedule than theirs might, unless the bound excludes it too.
 	exact bool
 }
 
-// portSaver finds the fewest ports with which the makespan stays within a
-// limit (DELTA, Eq. 4).
+// portSaver finds the fewest ports with which the makespan stays within a limit (DELTA, Eq. 4).
 type portSaver struct {
 	keeping
 	meter
@@ -78,15 +74,15 @@ func (s *portSaver) save(d *Decision) {
 	}
 }
 
-// SavePorts takes from a decision the circuits that its makespan, grown by
-// o.PortTolerance, does not need, and sets how few could do.
+// SavePorts takes from a decision the circuits that its makespan, grown by o.PortTolerance, does not need, and sets how
+// few could do.
 func (p *Problem) SavePorts(ctx context.Context, d *Decision, o Options) {
 	k := keeping{limit: grown(d.Makespan, o.PortTolerance), exact: d.Service == flow.MaxMin || o.Service != nil}
 	p.newSaver(ctx, k, d.Service, &o, o.Joint.started()).save(d)
 }
 
-// filled returns x with what ports are free given to the bundles that can use
-// them, in turn. Where rates are chosen more circuits do no harm.
+// filled returns x with what ports are free given to the bundles that can use them, in turn. Where rates are chosen
+// more circuits do no harm.
 func (p *Problem) filled(x []int) []int {
 	x = slices.Clone(x)
 	p.clip(x)
@@ -137,8 +133,7 @@ func (s *portSaver) bounded(x []int) bool {
 // over reports whether the work must end.
 func (s *portSaver) over() bool { return s.meter.over() != "" }
 
-// shave takes away circuits one by one, the most ports first, while the limit
-// holds.
+// shave takes away circuits one by one, the most ports first, while the limit holds.
 func (s *portSaver) shave() {
 	x := s.circuits
 	for changed := true; changed; {
@@ -157,8 +152,7 @@ func (s *portSaver) shave() {
 	}
 }
 
-// prove searches for fewer ports, until none are left that could do or the
-// budget ends.
+// prove searches for fewer ports, until none are left that could do or the budget ends.
 func (s *portSaver) prove() {
 	q := s.seek(wantOne, s.p.used(s.circuits)-1)
 	defer q.close()

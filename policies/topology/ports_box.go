@@ -2,8 +2,8 @@ package topology
 
 import "slices"
 
-// push opens a box, if it can hold what is sought: each bundle of lo is lifted to the fewest circuits with which the bound
-// of an otherwise full box keeps the limit.
+// push opens a box, if it can hold what is sought: each bundle of lo is lifted to the fewest circuits with which the
+// bound of an otherwise full box keeps the limit.
 func (q *portSearch) push(lo, hi []int, least int) {
 	if !q.p.tighten(lo, hi) || !q.bounded(hi) {
 		return
@@ -16,9 +16,8 @@ func (q *portSearch) push(lo, hi []int, least int) {
 	}
 }
 
-// needy returns the bundle, of those to split over, whose full use lowers the
-// bound of the lower corner most; -1 where the box is down to one choice of
-// them.
+// needy returns the bundle, of those to split over, whose full use lowers the bound of the lower corner most; -1 where
+// the box is down to one choice of them.
 func (q *portSearch) needy(b *box[int]) int {
 	best, lowest := -1, never
 	x := slices.Clone(b.lo)

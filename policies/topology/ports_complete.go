@@ -2,9 +2,8 @@ package topology
 
 import "slices"
 
-// complete plays every topology of a box with exactly its number of ports, the
-// box being down to one choice of the bundles that others wait for, and opens
-// the box again for one port more.
+// complete plays every topology of a box with exactly its number of ports, the box being down to one choice of the
+// bundles that others wait for, and opens the box again for one port more.
 func (q *portSearch) complete(b *box[int]) {
 	c := &completion{q: q, b: b, x: slices.Clone(b.lo), free: q.p.room(b.lo)}
 	left := b.value - q.p.used(b.lo)

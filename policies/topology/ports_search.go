@@ -25,9 +25,8 @@ type thrifty struct {
 	service  flow.Service
 }
 
-// portSearch looks through boxes of topologies, those with the fewest ports
-// first. Capacity never lowers a bound, so a box whose upper corner's bound
-// exceeds the limit is empty. What is left depends on who decides:
+// portSearch looks through boxes of topologies, those with the fewest ports first. Capacity never lowers a bound, so a
+// box whose upper corner's bound exceeds the limit is empty. What is left depends on who decides:
 //
 //   - Where rates are ours to choose, no circuit more does harm: a lower corner
 //     that keeps the limit is the cheapest of its box, and one whose bound does
@@ -47,8 +46,8 @@ type portSearch struct {
 	forker  *player         // that plays go on from; nil where there is no common beginning
 
 	found []thrifty
-	// floor is the ports that every topology needs which keeps the limit and is
-	// not found, as long as that is not above the ceiling.
+	// floor is the ports that every topology needs which keeps the limit and is not found, as long as that is not above
+	// the ceiling.
 	floor int
 }
 
@@ -136,8 +135,7 @@ func (q *portSearch) keep(x []int, c engine.Time) {
 	}
 }
 
-// undercut reports whether something found takes at most as many ports as x in
-// every pod.
+// undercut reports whether something found takes at most as many ports as x in every pod.
 func (q *portSearch) undercut(x []int) bool {
 	used := q.p.Fabric.Ports(x)
 	return slices.ContainsFunc(q.found, func(t thrifty) bool { return covers(used, t.used) })

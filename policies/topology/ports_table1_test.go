@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// TestPortsProved: on Table I's workloads the fewest ports are found and
-// proved, by delta-joint for any way of sharing and by the others in play, and
-// are no more than without the proof.
+// TestPortsProved: on Table I's workloads the fewest ports are found and proved, by delta-joint for any way of sharing
+// and by the others in play, and are no more than without the proof.
 func TestPortsProved(t *testing.T) {
 	shaved := map[string][3]int{ // by delta-fast, delta-topo, delta-joint
 		"megatron-177b/0": {352, 352, 352}, "megatron-177b/0.001": {320, 320, 320},

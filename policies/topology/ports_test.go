@@ -10,16 +10,14 @@ import (
 	"sim/engine/flow"
 )
 
-// many checks a property on a thousand random cases: those drawn here are small
-// and quick.
+// many checks a property on a thousand random cases: those drawn here are small and quick.
 func many(t *testing.T, property func(*rapid.T)) {
 	for range 10 {
 		rapid.Check(t, property)
 	}
 }
 
-// everyTopology visits all topologies of useful circuits that fit the ports,
-// false where they are too many.
+// everyTopology visits all topologies of useful circuits that fit the ports, false where they are too many.
 func everyTopology(p *Problem, visit func(x []int)) bool {
 	const most = 3000
 	n := 1
@@ -53,8 +51,7 @@ func ahead(x []int, e int) []int {
 	return y
 }
 
-// savings is a random problem with a topology of it, and the condition under
-// which its circuits may be saved.
+// savings is a random problem with a topology of it, and the condition under which its circuits may be saved.
 type savings struct {
 	p       *Problem
 	x       []int
@@ -84,8 +81,8 @@ func (d *savings) saver(budget int64) *portSaver {
 	return d.p.newSaver(context.Background(), d.keeping, d.service, &Options{PortEvaluations: budget}, SearchOptions{})
 }
 
-// keeps plays x alone and reports whether it keeps the limit in play, and by
-// its bound, which is the same where the play decides.
+// keeps plays x alone and reports whether it keeps the limit in play, and by its bound, which is the same where the
+// play decides.
 func (d *savings) keeps(x []int) (play, bound bool) {
 	w := d.p.player(context.Background(), d.service)
 	defer d.p.done(w)
@@ -102,8 +99,8 @@ func (d *savings) keeps(x []int) (play, bound bool) {
 	return play, play || w.bound(x) <= d.limit
 }
 
-// exhaust returns the fewest ports with which a topology keeps the limit in
-// play and by its bound, and the ports by pod that no other undercuts in play.
+// exhaust returns the fewest ports with which a topology keeps the limit in play and by its bound, and the ports by pod
+// that no other undercuts in play.
 func (d *savings) exhaust(t *rapid.T) (played, bounded int, least [][]int) {
 	played, bounded = d.p.PortsTotal()+1, d.p.PortsTotal()+1
 	var all [][]int
@@ -129,8 +126,8 @@ func (d *savings) exhaust(t *rapid.T) (played, bounded int, least [][]int) {
 	return played, bounded, least
 }
 
-// TestFewestPortsByExhaustion: no topology within the limit takes fewer ports
-// than what is found, and none that the bound allows fewer than what is proved.
+// TestFewestPortsByExhaustion: no topology within the limit takes fewer ports than what is found, and none that the
+// bound allows fewer than what is proved.
 func TestFewestPortsByExhaustion(t *testing.T) {
 	many(t, func(t *rapid.T) {
 		d := drawSavings(t)
@@ -148,8 +145,7 @@ func TestFewestPortsByExhaustion(t *testing.T) {
 	})
 }
 
-// TestPortsWithinAnyBudget: wherever the search ends, what is found keeps the
-// limit and what is proved holds.
+// TestPortsWithinAnyBudget: wherever the search ends, what is found keeps the limit and what is proved holds.
 func TestPortsWithinAnyBudget(t *testing.T) {
 	many(t, func(t *rapid.T) {
 		d := drawSavings(t)
@@ -167,9 +163,8 @@ func TestPortsWithinAnyBudget(t *testing.T) {
 	})
 }
 
-// TestSpareByExhaustion: the topologies that a donor may choose from are all
-// with the fewest ports, or all that no other undercuts, one for each way to
-// take ports.
+// TestSpareByExhaustion: the topologies that a donor may choose from are all with the fewest ports, or all that no
+// other undercuts, one for each way to take ports.
 func TestSpareByExhaustion(t *testing.T) {
 	many(t, func(t *rapid.T) {
 		d := drawSavings(t)

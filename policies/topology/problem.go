@@ -1,9 +1,7 @@
-// Package topology decides the logical topology of optical circuit switches:
-// how many circuits to light between which pods, for a given iteration
-// (DELTA). Each allocator is one file and one row of Table.
+// Package topology decides the logical topology of optical circuit switches: how many circuits to light between which
+// pods, for a given iteration (DELTA). Each allocator is one file and one row of Table.
 //
-// It leaves the iteration to workloads/training, the hardware to fabric and
-// the playing to engine/flow.
+// It leaves the iteration to workloads/training, the hardware to fabric and the playing to engine/flow.
 package topology
 
 import (
@@ -18,9 +16,8 @@ import (
 	"sim/internal/once"
 )
 
-// Problem is what an allocator decides on: bundles of circuits between pods,
-// with the graph that will be played on them. Circuits are counted by bundle,
-// in the order of Fabric.Bundles; every bundle needs at least one.
+// Problem is what an allocator decides on: bundles of circuits between pods, with the graph that will be played on
+// them. Circuits are counted by bundle, in the order of Fabric.Bundles; every bundle needs at least one.
 type Problem struct {
 	Graph  *engine.Graph
 	Fabric *fabric.Optical
@@ -33,8 +30,8 @@ type Problem struct {
 // ErrPorts is wrapped where the pods' ports cannot connect all that must be.
 var ErrPorts = errors.New("topology: too few ports to connect every pod pair that exchanges data")
 
-// NewProblem returns the problem of lighting circuits on o for g, whose routes
-// o holds. It fails with ErrPorts where one circuit a bundle does not fit.
+// NewProblem returns the problem of lighting circuits on o for g, whose routes o holds. It fails with ErrPorts where
+// one circuit a bundle does not fit.
 func NewProblem(g *engine.Graph, o *fabric.Optical) (*Problem, error) {
 	p := &Problem{Graph: g, Fabric: o}
 	if err := p.measure(); err != nil {
@@ -48,8 +45,8 @@ func NewProblem(g *engine.Graph, o *fabric.Optical) (*Problem, error) {
 	return p, nil
 }
 
-// measure finds how many circuits of each bundle the ports and NICs can use.
-// It fails with ErrPorts where one circuit a bundle does not fit.
+// measure finds how many circuits of each bundle the ports and NICs can use. It fails with ErrPorts where one circuit a
+// bundle does not fit.
 func (p *Problem) measure() error {
 	o := p.Fabric
 	for _, pod := range o.Pods {
@@ -71,8 +68,8 @@ func (p *Problem) measure() error {
 	return nil
 }
 
-// cost returns what an evaluation counts against a search's budget: 1 for
-// graphs of up to costEdges dependencies, more in proportion for larger ones.
+// cost returns what an evaluation counts against a search's budget: 1 for graphs of up to costEdges dependencies, more
+// in proportion for larger ones.
 func (p *Problem) cost() int64 { return int64(1 + p.Graph.EdgeCount()/costEdges) }
 
 const costEdges = 10000
@@ -95,8 +92,7 @@ type player struct {
 	p *Problem
 }
 
-// player returns an evaluator for the service, whose plays and bounds end early
-// when ctx does; give it back with done.
+// player returns an evaluator for the service, whose plays and bounds end early when ctx does; give it back with done.
 func (p *Problem) player(ctx context.Context, s flow.Service) *player {
 	w := p.players.Get().(*player)
 	w.SetContext(ctx)

@@ -2,8 +2,8 @@ package topology
 
 import "sim/engine/flow"
 
-// SchedulesRates reports whether allocator p, by these options, may decide on rates too, which its decision then comes with:
-// others leave them to fair sharing.
+// SchedulesRates reports whether allocator p, by these options, may decide on rates too, which its decision then comes
+// with: others leave them to fair sharing.
 func SchedulesRates(p Policy, o *Options) bool {
 	if o.Service != nil {
 		return *o.Service != flow.MaxMin

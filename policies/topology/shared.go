@@ -8,10 +8,9 @@ import (
 	"sim/engine"
 )
 
-// sharedEvaluations and sharedWork end the search for what all allocators
-// share, whatever they are and whatever they may spend: as the default of
-// delta-joint does, and after some 2 s of one processor. The jobs of the papers
-// take up to a fifth of it.
+// sharedEvaluations and sharedWork end the search for what all allocators share, whatever they are and whatever they
+// may spend: as the default of delta-joint does, and after some 2 s of one processor. The jobs of the papers take up to
+// a fifth of it.
 const (
 	sharedEvaluations = 20_000
 	sharedWork        = 200_000_000
@@ -21,18 +20,16 @@ func sharedOptions() SearchOptions {
 	return SearchOptions{MaxEvaluations: sharedEvaluations, work: sharedWork}
 }
 
-// Bound returns a lower bound on the makespan of every topology, however
-// capacity is shared, by the search of delta-joint with a budget of its own. It
-// is computed once. It fails only with ctx's error, when ctx ends.
+// Bound returns a lower bound on the makespan of every topology, however capacity is shared, by the search of
+// delta-joint with a budget of its own. It is computed once. It fails only with ctx's error, when ctx ends.
 func (p *Problem) Bound(ctx context.Context) (engine.Time, error) {
 	best, err := p.shared(ctx)
 	return best.bound, err
 }
 
-// Optimum returns the best schedule that the search for Bound found, with what
-// saving ports makes of it within half of that budget (fewer circuits may be
-// faster, too), for those who need one that can be had; nil if none was found.
-// Seed and tails are as in Options.
+// Optimum returns the best schedule that the search for Bound found, with what saving ports makes of it within half of
+// that budget (fewer circuits may be faster, too), for those who need one that can be had; nil if none was found. Seed
+// and tails are as in Options.
 func (p *Problem) Optimum(ctx context.Context, seed uint64, tails bool) (*Decision, error) {
 	best, err := p.shared(ctx)
 	if err != nil || best.circuits == nil {
@@ -57,8 +54,8 @@ func (p *Problem) shared(ctx context.Context) (jointOptimum, error) {
 	return p.joint.Get(ctx, func() jointOptimum { return solveJoint(ctx, p, sharedOptions()) })
 }
 
-// sharedWithin is shared for a search with a time limit, half of which it may
-// take. Where that ends first nothing is known but why, which is no error.
+// sharedWithin is shared for a search with a time limit, half of which it may take. Where that ends first nothing is
+// known but why, which is no error.
 func (p *Problem) sharedWithin(ctx context.Context, o *SearchOptions) (jointOptimum, error) {
 	within := ctx
 	if !o.deadline.IsZero() {

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSharedWork: a search that ends after so much work has the same result each
-// time, and its bound holds: it is at most what more work finds.
+// TestSharedWork: a search that ends after so much work has the same result each time, and its bound holds: it is at
+// most what more work finds.
 func TestSharedWork(t *testing.T) {
 	stopped := 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -25,8 +25,8 @@ func (s setting) String() string {
 
 var models = []string{"megatron-177b", "mixtral-8x22b", "megatron-462b", "deepseek-671b"}
 
-// settings are the 28 of the paper's Figs. 6 and 8: four bandwidths at
-// sequence 4096, three more sequence lengths at 400 Gb/s.
+// settings are the 28 of the paper's Figs. 6 and 8: four bandwidths at sequence 4096, three more sequence lengths at
+// 400 Gb/s.
 func settings() []setting {
 	var all []setting
 	for _, m := range models {

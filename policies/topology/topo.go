@@ -13,14 +13,12 @@ import (
 
 // topo seeks the best topology when transfers share fairly (DELTA-Topo).
 //
-// Fair sharing may gain from fewer circuits (docs/model.md), so no topology
-// stands for a box of them: every topology whose bound, for any service, is
-// below the best known must be played. That is cheap because the bundles fall
-// in two. Inner ones carry transfers that others wait for; over their circuits
-// it branches and bounds in boxes, as joint does. The rest (gradient
-// synchronisation) matter only at the end of the iteration: for each choice of
-// inner circuits all choices of theirs are played from the common beginning.
-// When that ends within the budget the answer is proved best by exhaustion.
+// Fair sharing may gain from fewer circuits (docs/model.md), so no topology stands for a box of them: every topology
+// whose bound, for any service, is below the best known must be played. That is cheap because the bundles fall in two.
+// Inner ones carry transfers that others wait for; over their circuits it branches and bounds in boxes, as joint does.
+// The rest (gradient synchronisation) matter only at the end of the iteration: for each choice of inner circuits all
+// choices of theirs are played from the common beginning. When that ends within the budget the answer is proved best by
+// exhaustion.
 type topo struct{}
 
 func (topo) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
@@ -209,8 +207,7 @@ func (s *topoSearch) push(lo, hi []int) {
 	}
 }
 
-// widestInner returns the inner bundle with the widest range, -1 if none has
-// any.
+// widestInner returns the inner bundle with the widest range, -1 if none has any.
 func (s *topoSearch) widestInner(b *box[engine.Time]) int {
 	best := -1
 	for e, in := range s.inner {
@@ -221,8 +218,7 @@ func (s *topoSearch) widestInner(b *box[engine.Time]) int {
 	return best
 }
 
-// fill plays every completion of a box with one choice of inner circuits that
-// its bound does not exclude.
+// fill plays every completion of a box with one choice of inner circuits that its bound does not exclude.
 func (s *topoSearch) fill(b *box[engine.Time]) {
 	lo := slices.Clone(b.lo)
 	var ends []int    // bundles that are open
@@ -254,8 +250,7 @@ func (s *topoSearch) fill(b *box[engine.Time]) {
 	s.complete(x, b.hi, ends, s.p.room(lo), forked)
 }
 
-// complete tries all numbers of circuits from x up to hi for the bundles of
-// ends, the most first.
+// complete tries all numbers of circuits from x up to hi for the bundles of ends, the most first.
 func (s *topoSearch) complete(x, hi, ends []int, free []int, forked bool) {
 	if s.over() {
 		return
@@ -283,8 +278,7 @@ func (s *topoSearch) finish(x []int, forked bool) {
 	}
 	s.fork(s.p)
 	s.w.light(x)
-	// nothing else may be played on w meanwhile: cut-offs go by what it last
-	// knew of capacities
+	// nothing else may be played on w meanwhile: cut-offs go by what it last knew of capacities
 	if c, ok := s.w.Resume(s.best); ok {
 		s.best, s.circuits = c, slices.Clone(x)
 	}
@@ -295,9 +289,8 @@ func (s *topoSearch) descend(x []int) {
 	s.descendOver(x, func(int) bool { return true }, 2)
 }
 
-// descendOver changes x, by up to step circuits of one bundle (others at its
-// pods giving way, or taking what becomes free), for as long as that makes it
-// better.
+// descendOver changes x, by up to step circuits of one bundle (others at its pods giving way, or taking what becomes
+// free), for as long as that makes it better.
 func (s *topoSearch) descendOver(x []int, may func(e int) bool, step int) {
 	here := s.play(x)
 	for improved := true; improved && !s.over(); {
@@ -320,9 +313,8 @@ func (s *topoSearch) descendOver(x []int, may func(e int) bool, step int) {
 	}
 }
 
-// moved returns x with d more circuits of bundle e: where a pod is then
-// overrun its largest other bundle gives way, and what becomes free goes to
-// the bundles at e's pods that can use it. nil where that is no topology.
+// moved returns x with d more circuits of bundle e: where a pod is then overrun its largest other bundle gives way, and
+// what becomes free goes to the bundles at e's pods that can use it. nil where that is no topology.
 func (s *topoSearch) moved(x []int, e, d int, may func(int) bool) []int {
 	n := x[e] + d
 	if d == 0 || n < 1 || n > s.p.Useful[e] {

@@ -7,8 +7,8 @@ import (
 	"sim/engine/flow"
 )
 
-// UnseededBound is the bound of delta-topo's search without the topologies
-// that it starts from, after that many evaluations.
+// UnseededBound is the bound of delta-topo's search without the topologies that it starts from, after that many
+// evaluations.
 func UnseededBound(p *Problem, evaluations int64) engine.Time {
 	s := newTopoSearch(context.Background(), p, SearchOptions{MaxEvaluations: evaluations}, flow.MaxMin)
 	defer s.close()

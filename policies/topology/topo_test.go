@@ -7,8 +7,8 @@ import (
 	"sim/policies/topology"
 )
 
-// TestStoppedBound ends delta-topo's search after every number of evaluations:
-// wherever that is, its bound holds for the best topology there is.
+// TestStoppedBound ends delta-topo's search after every number of evaluations: wherever that is, its bound holds for
+// the best topology there is.
 func TestStoppedBound(t *testing.T) {
 	for _, s := range []setting{{"megatron-177b", 400e9, 16384}, {"megatron-177b", 800e9, 4096}} {
 		j := s.job(t)
@@ -21,8 +21,7 @@ func TestStoppedBound(t *testing.T) {
 	}
 }
 
-// TestOverriddenServiceSavesPorts gives up time for ports where delta-joint is
-// to be played fairly.
+// TestOverriddenServiceSavesPorts gives up time for ports where delta-joint is to be played fairly.
 func TestOverriddenServiceSavesPorts(t *testing.T) {
 	j := setting{"deepseek-671b", 400e9, 4096}.job(t)
 	fair := flow.MaxMin

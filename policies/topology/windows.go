@@ -10,16 +10,14 @@ import (
 	"sim/engine/flow"
 )
 
-// Windows says when the transfers of a problem's graph can be under way before
-// any topology is chosen: in time (DELTA, Alg. 4) and in indices of the
-// intervals between starts and ends of transfers (Alg. 1). All slices are by
-// transfer, in the order of Task; interval indices count from 1, as the
-// paper's do.
+// Windows says when the transfers of a problem's graph can be under way before any topology is chosen: in time (DELTA,
+// Alg. 4) and in indices of the intervals between starts and ends of transfers (Alg. 1). All slices are by transfer, in
+// the order of Task; interval indices count from 1, as the paper's do.
 type Windows struct {
 	Task []int32 // transfers that use the network, by id
 
-	// Alg. 4: no play whose makespan is at most the upper bound starts a
-	// transfer before Earliest or ends it after Latest.
+	// Alg. 4: no play whose makespan is at most the upper bound starts a transfer before Earliest or ends it after
+	// Latest.
 	Earliest, Latest []engine.Time
 
 	// As played under the baseline topology, which is Baseline's; "" of given circuits.
@@ -28,23 +26,20 @@ type Windows struct {
 	Played      int   // intervals of that play
 	First, Last []int // indices in which each transfer was active
 
-	// Intervals is K, the number that indices may use. A transfer cannot be
-	// active outside TopoMin..TopoMax in any play of at most K intervals
-	// (topological sorting alone); Alg. 1 retains Min..Max, which the anchors
-	// narrow to what lies near the baseline.
+	// Intervals is K, the number that indices may use. A transfer cannot be active outside TopoMin..TopoMax in any play
+	// of at most K intervals (topological sorting alone); Alg. 1 retains Min..Max, which the anchors narrow to what
+	// lies near the baseline.
 	Intervals        int
 	TopoMin, TopoMax []int
 	Min, Max         []int
 }
 
-// WindowOptions says what windows are computed from. The zero value takes the
-// best baseline, its makespan, its number of intervals and no margin.
+// WindowOptions says what windows are computed from. The zero value takes the best baseline, its makespan, its number
+// of intervals and no margin.
 type WindowOptions struct {
-	// Circuits is the baseline topology, by bundle; nil is the best of
-	// prop-alloc, sqrt-alloc and iter-halve.
+	// Circuits is the baseline topology, by bundle; nil is the best of prop-alloc, sqrt-alloc and iter-halve.
 	Circuits []int
-	// Upper is the upper bound on the iteration time (the paper's T_up); 0 is
-	// the baseline's makespan.
+	// Upper is the upper bound on the iteration time (the paper's T_up); 0 is the baseline's makespan.
 	Upper engine.Time
 	// Intervals is K; 0 is the number of the baseline's intervals.
 	Intervals int
@@ -52,13 +47,12 @@ type WindowOptions struct {
 	Margin int
 }
 
-// AnchorMargin is the margin that serves where nothing else is known: a task
-// may change places with a neighbour's start and end (Sec. IV-A.2, "a slight
-// redundancy margin").
+// AnchorMargin is the margin that serves where nothing else is known: a task may change places with a neighbour's start
+// and end (Sec. IV-A.2, "a slight redundancy margin").
 const AnchorMargin = 2
 
-// Windows plays the graph under a baseline topology, max-min fair, and returns
-// what follows for each transfer. It fails where the baseline cannot be played.
+// Windows plays the graph under a baseline topology, max-min fair, and returns what follows for each transfer. It fails
+// where the baseline cannot be played.
 func (p *Problem) Windows(ctx context.Context, o WindowOptions) (*Windows, error) {
 	x, baseline := o.Circuits, ""
 	if x == nil {
@@ -97,8 +91,8 @@ func (p *Problem) Windows(ctx context.Context, o WindowOptions) (*Windows, error
 	return w, nil
 }
 
-// incumbent returns the best of the allocators that see only the traffic
-// matrix, without circuits that carry nothing, and its makespan.
+// incumbent returns the best of the allocators that see only the traffic matrix, without circuits that carry nothing,
+// and its makespan.
 func (p *Problem) incumbent(ctx context.Context, s flow.Service) ([]int, engine.Time) {
 	_, x, c := p.bestBaseline(ctx, s)
 	return x, c
@@ -134,9 +128,8 @@ func (p *Problem) transfers() []int32 {
 	return ids
 }
 
-// fullSpans returns heads and tails with as many circuits everywhere as could
-// be of use at all: what is left are the limits of the NICs, the paper's
-// tau_m = V_m / (F_m B), and of the ports of a bundle alone.
+// fullSpans returns heads and tails with as many circuits everywhere as could be of use at all: what is left are the
+// limits of the NICs, the paper's tau_m = V_m / (F_m B), and of the ports of a bundle alone.
 func (p *Problem) fullSpans() flow.Spans {
 	w := p.player(context.Background(), flow.MaxMin)
 	defer p.done(w)
@@ -144,10 +137,9 @@ func (p *Problem) fullSpans() flow.Spans {
 	return w.Spans()
 }
 
-// timeWindows is Alg. 4 (CalTaskTimeWindows) for the given tasks: the earliest
-// start by forward propagation and the latest completion by backward
-// propagation from the upper bound on the iteration time. Both are widened by
-// a tick, for the rounding of played times.
+// timeWindows is Alg. 4 (CalTaskTimeWindows) for the given tasks: the earliest start by forward propagation and the
+// latest completion by backward propagation from the upper bound on the iteration time. Both are widened by a tick, for
+// the rounding of played times.
 func (p *Problem) timeWindows(s flow.Spans, tasks []int32, upper engine.Time) (earliest, latest []engine.Time) {
 	earliest, latest = make([]engine.Time, len(tasks)), make([]engine.Time, len(tasks))
 	for i, id := range tasks {
@@ -157,9 +149,8 @@ func (p *Problem) timeWindows(s flow.Spans, tasks []int32, upper engine.Time) (e
 	return earliest, latest
 }
 
-// profile numbers the intervals between starts and ends of transfers in a
-// trace. Idle intervals count: the model has them too (Eq. 14). What lies
-// before the first start and after the last end does not.
+// profile numbers the intervals between starts and ends of transfers in a trace. Idle intervals count: the model has
+// them too (Eq. 14). What lies before the first start and after the last end does not.
 func (w *Windows) profile(t *engine.Trace) {
 	n := len(w.Task)
 	times := make([]engine.Time, 0, 2*n)

@@ -2,18 +2,15 @@ package topology
 
 import "slices"
 
-// indexWindows is Alg. 1 (TaskTimeIndexPruning), Steps 1 to 3: the least and
-// the largest interval index in which each task can be active when there are k
-// intervals. from and to are the anchors, by task; nil is topological sorting
+// indexWindows is Alg. 1 (TaskTimeIndexPruning), Steps 1 to 3: the least and the largest interval index in which each
+// task can be active when there are k intervals. from and to are the anchors, by task; nil is topological sorting
 // alone. Only tasks that others wait for are anchored (M_succ).
 //
-// A task takes at least one interval, so that its successor starts at least
-// one index later; and at least two where some time must pass between the end
-// of the one and the start of the other, as both are events and bound an idle
-// interval. Milestones, the source and the sink take no interval and are no
-// events: what counts for two tasks joined through them is whether any edge on
-// the way has a lag, or any task of fixed duration lies on it. A node that is no task therefore passes two bounds on, of
-// what reached it without a lag and with one; only the first grows at the next
+// A task takes at least one interval, so that its successor starts at least one index later; and at least two where
+// some time must pass between the end of the one and the start of the other, as both are events and bound an idle
+// interval. Milestones, the source and the sink take no interval and are no events: what counts for two tasks joined
+// through them is whether any edge on the way has a lag, or any task of fixed duration lies on it. A node that is no
+// task therefore passes two bounds on, of what reached it without a lag and with one; only the first grows at the next
 // edge with a lag.
 func (p *Problem) indexWindows(tasks []int32, k int, from, to []int) (least, largest []int) {
 	least, largest = make([]int, len(tasks)), make([]int, len(tasks))
@@ -27,8 +24,8 @@ func (p *Problem) indexWindows(tasks []int32, k int, from, to []int) (least, lar
 		}
 	}
 
-	// Step 2: forward. near is the least index that a task may have if it
-	// follows without a lag, far if it follows at one.
+	// Step 2: forward. near is the least index that a task may have if it follows without a lag, far if it follows at
+	// one.
 	near, far := make([]int, len(at)), make([]int, len(at))
 	for _, v := range order {
 		for _, e := range p.Graph.In(v) {
@@ -80,8 +77,7 @@ func (p *Problem) position(tasks []int32) []int32 {
 	return at
 }
 
-// followed returns, by task of the graph, whether a transfer waits for it: the
-// paper's M_succ among the transfers.
+// followed returns, by task of the graph, whether a transfer waits for it: the paper's M_succ among the transfers.
 func (p *Problem) followed(at []int32) []bool {
 	succ := make([]bool, len(at))
 	for _, u := range slices.Backward(p.Graph.Order()) {

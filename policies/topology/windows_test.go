@@ -13,8 +13,7 @@ import (
 	"sim/fabric"
 )
 
-// drawProblem draws a small random DAG of transfers, computation and
-// milestones, with and without lags, on a few pods.
+// drawProblem draws a small random DAG of transfers, computation and milestones, with and without lags, on a few pods.
 func drawProblem(t *rapid.T) *Problem {
 	const rate = 100e9
 	f := &fabric.Pods{TwinEnds: rapid.IntRange(1, 2).Draw(t, "twin ends")}
@@ -86,9 +85,8 @@ func eventTimes(starts, ends []engine.Time) []engine.Time {
 	return slices.Compact(times)
 }
 
-// TestWindowsHoldEveryPlay: whatever the topology, a fair play stays within
-// the time windows of its own makespan and within what topological sorting
-// retains of its own number of intervals, whatever the baseline.
+// TestWindowsHoldEveryPlay: whatever the topology, a fair play stays within the time windows of its own makespan and
+// within what topological sorting retains of its own number of intervals, whatever the baseline.
 func TestWindowsHoldEveryPlay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
@@ -123,8 +121,7 @@ func TestWindowsHoldEveryPlay(t *testing.T) {
 	})
 }
 
-// TestWindowsHoldTheBaseline: the anchors, with any margin, retain the play
-// they come from.
+// TestWindowsHoldTheBaseline: the anchors, with any margin, retain the play they come from.
 func TestWindowsHoldTheBaseline(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
@@ -147,8 +144,8 @@ func TestWindowsHoldTheBaseline(t *testing.T) {
 	})
 }
 
-// twoPods is the problem of a graph of transfers between two pods of one GPU
-// each, whose NICs and ports run at 100 Gb/s: 30 kB take 2.4 us.
+// twoPods is the problem of a graph of transfers between two pods of one GPU each, whose NICs and ports run at 100
+// Gb/s: 30 kB take 2.4 us.
 func twoPods(t testing.TB, g *engine.Graph) *Problem {
 	t.Helper()
 	f := &fabric.Pods{
@@ -172,9 +169,8 @@ func twoPods(t testing.TB, g *engine.Graph) *Problem {
 
 var send = engine.Task{Kind: engine.Transfer, Src: 0, Dst: 1, Flows: 1, Bytes: 30000}
 
-// chainProblem is three transfers: the second follows the first through a
-// milestone, without a lag; the third follows the second 3 us later, again
-// through a milestone, or, where computed, through a task of that duration.
+// chainProblem is three transfers: the second follows the first through a milestone, without a lag; the third follows
+// the second 3 us later, again through a milestone, or, where computed, through a task of that duration.
 func chainProblem(t *testing.T, computed bool) *Problem {
 	g := &engine.Graph{}
 	lag, work := 3*engine.Microsecond, engine.Time(0)
@@ -201,8 +197,8 @@ func gridProblem(t testing.TB, chains, length int) *Problem {
 	return twoPods(t, g)
 }
 
-// TestWindowsOfChain: the windows of three transfers in a row, by hand. The
-// idle interval before the third counts, the milestones do not.
+// TestWindowsOfChain: the windows of three transfers in a row, by hand. The idle interval before the third counts, the
+// milestones do not.
 func TestWindowsOfChain(t *testing.T) {
 	us := func(v ...float64) (out []engine.Time) {
 		for _, f := range v {
@@ -230,8 +226,7 @@ func TestWindowsOfChain(t *testing.T) {
 	}
 }
 
-// twinProblem is two pods of 6 ports that exchange a transfer and send one to
-// each of their two twins.
+// twinProblem is two pods of 6 ports that exchange a transfer and send one to each of their two twins.
 func twinProblem(t testing.TB) *Problem {
 	t.Helper()
 	f := &fabric.Pods{
