@@ -108,9 +108,6 @@ func (c *Candidates) subsets() {
 	c.wild = all
 }
 
-// Order returns the order of dimensions and that of wild hops. Read only.
-func (c *Candidates) Order() (order, wild []int) { return c.w.Order, c.w.Wild }
-
 // Of returns the live candidate walks of a flow, shortest first and with fewer wild hops first among these, each of its
 // ports once; none where every one is dead. Walks that come to a node twice are left out. Their virtual channels are
 // those of this flow: one that a translation takes it to has the same ports, and the channels that Channels sets.
@@ -244,31 +241,6 @@ func (c *Candidates) again(from int32, way []engine.Step) bool {
 		seen = append(seen, from)
 	}
 	return false
-}
-
-// Walks leads all flows of the problem by the ports of their class's walk (see Symmetry), with the virtual channels
-// that each takes; those that are alike become one class of the result. It fails where a class has no walk, and names
-// its pair.
-func (c *Candidates) Walks(p *Problem, y *Symmetry, ways [][]engine.Step) (*engine.Walks, error) {
-	set := newWalkSet(c.z.degree, c.z.link, len(p.Flows))
-	var apart unjoined
-	var walk []engine.Step
-	for i, f := range p.Flows {
-		way := ways[y.Class(f)]
-		if way == nil {
-			apart.add(f)
-			continue
-		}
-		walk = append(walk[:0], way...)
-		c.Channels(f.Src, walk)
-		if err := set.add(i, walk); err != nil {
-			return nil, err
-		}
-	}
-	if err := apart.err(noCandidate); err != nil {
-		return nil, err
-	}
-	return set.walks, nil
 }
 
 // noCandidate says why wild-first routing does not join a pair.

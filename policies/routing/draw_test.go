@@ -148,7 +148,7 @@ func TestDrawNode(t *testing.T) {
 }
 
 func drawnBy(byWays bool, draw string, p *routing.Problem, seed uint64) (*routing.Decision, error) {
-	o := routing.Options{Seed: seed, Workers: 1}
+	o := routing.Options{Seed: seed}
 	if byWays {
 		return routing.RandomShortest{Draw: draw}.Route(context.Background(), p, o)
 	}

@@ -95,7 +95,7 @@ func (o Optimised) Route(ctx context.Context, p *Problem, of Options) (*Decision
 		}
 	}
 	q, by := p.canonical()
-	r := &optimiser{Optimised: o, p: q, y: q.Symmetry(1), seed: of.Seed, workers: max(1, of.Workers)}
+	r := &optimiser{Optimised: o, p: q, y: q.Symmetry(1), seed: of.Seed}
 	if err := r.solve(ctx); err != nil {
 		return nil, err
 	}

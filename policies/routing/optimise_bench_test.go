@@ -52,7 +52,7 @@ func BenchmarkOptimised(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			p := c.make()
 			for b.Loop() {
-				d, err := Optimised{}.Route(b.Context(), p, Options{Seed: 1, Workers: 1})
+				d, err := Optimised{}.Route(b.Context(), p, Options{Seed: 1})
 				if err != nil {
 					b.Fatal(err)
 				}

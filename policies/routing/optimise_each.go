@@ -2,7 +2,6 @@ package routing
 
 import (
 	"context"
-	"math"
 )
 
 // each finds ways where few pairs are alike: those that cost least to search first, until what is found cannot be
@@ -11,15 +10,8 @@ import (
 func (r *optimiser) each(ctx context.Context, met bool) error {
 	b := r.dual
 	b.least, b.sums = r.in.floor(), r.in.newSums()
-	ones := make([]float64, r.in.orbits)
-	for o := range ones {
-		ones[o] = 1
-	}
 	if !met {
-		b.try(ctx, ones, r.workers)
-	}
-	for _, cut := range b.cuts() {
-		b.try(ctx, cut, r.workers)
+		b.simple(ctx)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -74,29 +66,18 @@ func (r *optimiser) goal() float64 { return r.dual.bound() * (1 + near) }
 
 // spread solves the linear program of ways to spread over, from a search's best choice on, unless that was done.
 func (r *optimiser) spread(ctx context.Context, s *search) error {
-	if r.over != nil && r.over.value >= top(r.over.load)*(1-closed) {
+	if r.over != nil && r.over.value >= top(r.over.load)*(1-solved) {
 		return nil
 	}
 	if r.over == nil {
 		r.over = newSpreading(r.in, r.in.free(), s)
 		r.over.value = r.dual.value
 	}
-	x, b := r.over, r.dual
-	left, err := x.run(ctx, r.Rounds, math.Inf(1))
-	if b.told(ctx, x, r.workers); err != nil {
-		return err
-	}
-	if x.value < top(x.load)*(1-open) && left > 0 && r.Rounds > left { // it is stuck, which is rare
-		copy(b.flow, x.load)
-		b.warm = true
-		err = b.seek(ctx, min(r.Rounds, max(20, 20_000_000/(len(r.in.sources)*len(r.in.link)))), math.Inf(1), r.workers)
-	}
+	left, err := r.over.run(ctx, r.Rounds)
 	r.Rounds = left
+	r.dual.told(ctx, r.over)
 	return err
 }
-
-// open is the relative gap of the linear program from which its bound is sought in another way too.
-const open = 1e-3
 
 // anywhereEach seeks among ways that cannot deadlock on any network.
 func (r *optimiser) anywhereEach(ctx context.Context) error {
@@ -110,7 +91,7 @@ func (r *optimiser) anywhereEach(ctx context.Context) error {
 		}
 		x := newSpreading(r.in, w, s)
 		x.value = r.dual.value
-		if _, err := x.run(ctx, min(layeredRounds, 4*mostArcs/r.in.arcs(w)), math.Inf(1)); err != nil {
+		if _, err := x.run(ctx, min(layeredRounds, 4*mostArcs/r.in.arcs(w))); err != nil {
 			return err
 		}
 		x.into(s.c)

@@ -1,10 +1,6 @@
 package routing
 
-import (
-	"slices"
-
-	"sim/fabric/torus"
-)
+import "slices"
 
 // canonical returns the problem translated such that its links that are down come where those of all its translations
 // along the dimensions that have none do, and the node that the translation took to node 0. So faults of any of the 16
@@ -31,7 +27,13 @@ func (p *Problem) canonical() (*Problem, int32) {
 	}
 	by := int32(0)
 	least, moved := slices.Clone(dead), make([]int32, len(dead))
-	for _, h := range group(t, along) {
+	var units []int32 // along the dimensions that have none
+	for d, has := range along {
+		if to, ok := t.Next(0, d, true); ok && !has {
+			units = append(units, to)
+		}
+	}
+	for _, h := range generated(t, units) {
 		for i, k := range dead {
 			moved[i] = t.Subtract(k/int32(degree), h)*int32(degree) + k%int32(degree)
 		}
@@ -54,19 +56,4 @@ func (p *Problem) canonical() (*Problem, int32) {
 	}
 	q.Network = &n
 	return &q, by
-}
-
-// group returns the translations that unit ones along the dimensions not left out generate.
-func group(t *torus.Torus, leave []bool) []int32 {
-	all, in := []int32{0}, make([]bool, t.Nodes())
-	in[0] = true
-	for i := 0; i < len(all); i++ {
-		for d, out := range leave {
-			if to, ok := t.Next(all[i], d, true); ok && !out && !in[to] {
-				in[to] = true
-				all = append(all, to)
-			}
-		}
-	}
-	return all
 }

@@ -55,6 +55,9 @@ const (
 // raises them least; a pair that was moved stays for some steps (tabu search: Glover, ORSA J. Computing 1, 1989). Where
 // a level is not met in time the best choice is taken again and the next level is nearer to it.
 func (s *search) relieve(ctx context.Context, target float64) error {
+	if !s.c.choice() {
+		return nil
+	}
 	x := newRelief(s)
 	x.again()
 	first := func() float64 { return min(firstShare*(s.value-target), firstStep*s.value) }

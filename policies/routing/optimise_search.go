@@ -45,6 +45,9 @@ func (c *choices) add(pair int32) int32 {
 	return k
 }
 
+// choice reports whether any pair has more than one walk.
+func (c *choices) choice() bool { return len(c.next) > len(c.first) }
+
 // reserve makes room for so many times what there is.
 func (c *choices) reserve(times int) {
 	times += times / 8
@@ -266,6 +269,9 @@ func (s *search) run(ctx context.Context, target float64, more func() error) err
 		order[i] = int32(i)
 	}
 	s.keep()
+	if more == nil && !s.c.choice() {
+		return nil
+	}
 	for round := 0; s.budget > 0 && (s.value > target || s.excess > 0); round++ {
 		s.noise = noises[round%len(noises)]
 		steps := int(min(40, max(8, s.budget/int64(len(s.c.next)+1))))

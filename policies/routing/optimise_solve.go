@@ -13,19 +13,18 @@ import (
 // optimiser is one run.
 type optimiser struct {
 	Optimised
-	p       *Problem
-	y       *Symmetry // nil where the problem is not of a torus
-	seed    uint64
-	workers int
+	p    *Problem
+	y    *Symmetry // nil where the problem is not of a torus
+	seed uint64
 
-	in    *instance
-	dual  *dual
-	rules *Candidates // that set the channels of wild-first ways
-	over  *spreading  // of all ways, where little is alike
-	free  float64     // load of the best choice, whether it can deadlock or not
-	best  []float64   // and its loads, by node and port
-	found *found      // the best that cannot deadlock
-	risky bool        // but it may, as no such ways were found
+	in       *instance
+	dual     *dual
+	rules    *Candidates // that set the channels of wild-first ways
+	straight *widening   // ways of the fewest hops
+	over     *spreading  // of all ways
+	free     float64     // load of the best choice, whether it can deadlock or not
+	found    *found      // the best that cannot deadlock
+	risky    bool        // but it may, as no such ways were found
 
 	least, leastSplit engine.Time // bounds on when the problem's graph ends
 
@@ -74,17 +73,16 @@ func (r *optimiser) search(ctx context.Context) error {
 	if r.in, err = newInstance(r.p, r.y); err != nil {
 		return err
 	}
-	straight, err := r.in.begin(ctx, r.in.free(), notJoined)
-	if err != nil {
+	if r.straight, err = r.in.begin(ctx, r.in.free(), notJoined); err != nil {
 		return err
 	}
 	r.Optimised = r.withDefaults(r.in)
 	r.free = math.Inf(1)
 	r.dual = newDual(r.in)
-	met := r.y == nil && r.narrow(ctx, straight)
+	met := r.y == nil && r.narrow(ctx, r.straight)
 	if r.Rounds == 0 {
 		r.Rounds = 4000
-		if n := r.in.arcs(r.dual.w); !r.in.uniform && n > fewArcs {
+		if n := r.in.arcs(r.dual.t.w); !r.in.uniform && n > fewArcs {
 			r.Rounds = max(1, mostArcs/n)
 		}
 	}
@@ -95,11 +93,9 @@ func (r *optimiser) search(ctx context.Context) error {
 		return r.finish(ctx)
 	}
 	if !met {
-		if err := r.dual.seek(ctx, min(100, max(1, r.Rounds/2)), math.Inf(1), r.workers); err != nil {
-			return err
-		}
+		r.dual.simple(ctx)
 	}
-	kinds := []func(context.Context) error{r.proof, r.unbound, r.anywhere, r.proof}
+	kinds := []func(context.Context) error{r.proof, r.unbound, r.anywhere}
 	if met {
 		kinds = kinds[1:]
 	}
@@ -142,16 +138,14 @@ func (r *optimiser) met() bool {
 	return r.found != nil && r.found.s.value <= r.goal() && r.found.s.excess == 0
 }
 
-// proof seeks the bound for good.
+// proof solves the linear program of ways to spread over, where that may raise the bound.
 func (r *optimiser) proof(ctx context.Context) error {
 	if r.free <= r.goal() {
 		return nil
 	}
-	target := r.free
-	if r.best != nil {
-		r.dual.from(r.best)
-	}
-	return r.dual.seek(ctx, r.Rounds, target, r.workers)
+	s := newSearch(r.in, r.straight.c, 0, 0, 0)
+	s.keep()
+	return r.spread(ctx, s)
 }
 
 // offer keeps a choice that cannot deadlock if it is the best.
@@ -180,14 +174,6 @@ func (r *optimiser) note(in *instance, s *search) {
 		return
 	}
 	r.free = s.value
-	s.walk = append(s.walk[:0], s.best...)
-	s.recount()
-	r.best = make([]float64, len(in.orbit))
-	for k, o := range in.orbit {
-		if o >= 0 {
-			r.best[k] = s.load[o]
-		}
-	}
 }
 
 // mostPairs is how many pairs are led one by one, where symmetry does not help.
@@ -221,18 +207,14 @@ func (r *optimiser) narrow(ctx context.Context, x *widening) bool {
 	if len(load) == 0 {
 		return true
 	}
-	length, most := make([]float64, b.e.orbits), 0
+	length, most := make([]float64, r.in.orbits), 0
 	for o, y := range load {
 		if y > load[most] {
 			most = o
 		}
 	}
-	for k, o := range r.in.orbit {
-		if o == int32(most) {
-			length[b.e.orbit[k]] = 1
-		}
-	}
-	b.try(ctx, length, r.workers)
+	length[most] = 1
+	b.try(ctx, length)
 	return load[most] <= r.goal()
 }
 

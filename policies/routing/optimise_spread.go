@@ -20,8 +20,9 @@ type spreading struct {
 	length []float64 // by orbit: what a unit more of load costs, times press
 	fixed  []float64 // lengths that ways were searched by
 	width  float64
-	unit   float64 // the greatest demand
-	sign   []int8  // by orbit: 1 of the one way, -1 of the other
+	unit   float64    // the greatest demand
+	net    []int8     // by orbit: times that one way crosses it more than another; 0 between exchanges
+	moved  []crossing // where it is not 0
 	arcs   []int32
 
 	value float64   // bound that the best lengths prove
@@ -32,7 +33,7 @@ type spreading struct {
 func newSpreading(in *instance, w *ways, s *search) *spreading {
 	n := in.orbits
 	x := &spreading{in: in, t: newTree(w), c: newChoices(len(in.pair)), unit: top(in.demand)}
-	x.load, x.length, x.fixed, x.best, x.sign = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), make([]int8, n)
+	x.load, x.length, x.fixed, x.best, x.net = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), make([]int8, n)
 	for i, k := range s.best {
 		x.c.orbit, x.c.step = append(x.c.orbit, s.c.of(k)...), append(x.c.step, s.c.steps(k)...)
 		x.c.add(int32(i))
@@ -101,62 +102,74 @@ func (x *spreading) cost(way int32, length []float64) float64 {
 // exchange moves demand from a way to another until both are as dear, links that are on both aside.
 func (x *spreading) exchange(from, to int32) {
 	a, b := x.c.of(from), x.c.of(to)
-	for _, o := range b {
-		x.sign[o] = 1
-	}
-	dear, cheap := 0.0, 0.0
 	for _, o := range a {
-		if x.sign[o] == 0 {
-			dear += x.length[o]
-		}
-		x.sign[o]--
+		x.net[o]--
 	}
 	for _, o := range b {
-		if x.sign[o] == 1 {
-			cheap += x.length[o]
-		}
+		x.net[o]++
 	}
-	if dear > cheap && cheap > 0 {
-		// until dear*exp(-width*by) = cheap*exp(width*by)
-		by := math.Log(dear/cheap) / (2 * x.width)
-		if x.in.slow != nil {
-			by = x.balance(a, b, x.amount[from])
-		}
-		by = min(by, x.amount[from])
-		up := math.Exp(x.width * by)
-		for _, o := range a {
-			if x.sign[o] < 0 {
-				x.shift(o, -by, 1/up)
+	x.moved = x.moved[:0]
+	dear, cheap, once := 0.0, 0.0, x.in.slow == nil
+	for _, way := range [][]int32{a, b} {
+		for _, o := range way {
+			n := x.net[o]
+			if n == 0 {
+				continue
 			}
-		}
-		for _, o := range b {
-			if x.sign[o] == 1 {
-				x.shift(o, by, up)
+			x.net[o] = 0
+			x.moved = append(x.moved, crossing{o, float64(n) * x.in.press(o)})
+			if n < 0 {
+				dear -= float64(n) * x.length[o]
+			} else {
+				cheap += float64(n) * x.length[o]
 			}
+			once = once && (n == 1 || n == -1)
 		}
-		if x.amount[from] -= by; x.amount[from] < x.unit*1e-12 {
-			x.amount[from] = 0
+	}
+	if !(dear > cheap && cheap > 0) {
+		return
+	}
+	// until dear*exp(-width*by) = cheap*exp(width*by)
+	by := math.Log(dear/cheap) / (2 * x.width)
+	if !once {
+		by = x.balance(x.amount[from])
+	}
+	by = min(by, x.amount[from])
+	up := math.Exp(x.width * by)
+	for _, m := range x.moved {
+		d := m.times * by
+		x.load[m.orbit] += d
+		switch {
+		case !once:
+			x.length[m.orbit] *= math.Exp(x.width * d)
+		case d > 0:
+			x.length[m.orbit] *= up
+		default:
+			x.length[m.orbit] *= 1 / up
 		}
-		x.amount[to] += by
 	}
-	for _, o := range a {
-		x.sign[o] = 0
+	if x.amount[from] -= by; x.amount[from] < x.unit*1e-12 {
+		x.amount[from] = 0
 	}
-	for _, o := range b {
-		x.sign[o] = 0
-	}
+	x.amount[to] += by
 }
 
-// balance returns how much demand, up to a limit, makes two ways as dear where rates differ: Newton's method on the
-// logarithm of what one costs over the other, which is nearly straight, kept between what is too little and what is too
-// much.
-func (x *spreading) balance(a, b []int32, most float64) float64 {
-	if over, _ := x.apart(a, b, most); over >= 0 {
+// crossing is an orbit whose load a unit of demand that changes its way raises so many times; negative lowers it.
+type crossing struct {
+	orbit int32
+	times float64
+}
+
+// balance returns how much demand, up to a limit, makes two ways as dear where a unit of it does not change the loads of
+// all links by as much: Newton's method on the logarithm of what one costs over the other, which is nearly straight, kept
+// between what is too little and what is too much.
+func (x *spreading) balance(most float64) float64 {
+	if over, _ := x.apart(most); over >= 0 {
 		return most
 	}
 	low, high, by := 0.0, most, 0.0
 	for range 16 {
-		over, slope := x.apart(a, b, by)
+		over, slope := x.apart(by)
 		if over >= 0 {
 			low = by
 		} else {
@@ -176,34 +189,17 @@ func (x *spreading) balance(a, b []int32, most float64) float64 {
 
 // apart returns the logarithm of what a way costs over what another does once so much demand has gone from it to that,
 // and how fast it falls with more.
-func (x *spreading) apart(a, b []int32, by float64) (over, slope float64) {
+func (x *spreading) apart(by float64) (over, slope float64) {
 	dear, dearer, cheap, cheaper := 0.0, 0.0, 0.0, 0.0
-	for _, o := range a {
-		if x.sign[o] < 0 {
-			press := x.in.press(o)
-			l := x.length[o] * math.Exp(-x.width*by*press)
-			dear, dearer = dear+l, dearer+l*press
-		}
-	}
-	for _, o := range b {
-		if x.sign[o] == 1 {
-			press := x.in.press(o)
-			l := x.length[o] * math.Exp(x.width*by*press)
-			cheap, cheaper = cheap+l, cheaper+l*press
+	for _, m := range x.moved {
+		l := x.length[m.orbit] * math.Exp(x.width*by*m.times) * (math.Abs(m.times) / x.in.press(m.orbit))
+		if m.times < 0 {
+			dear, dearer = dear+l, dearer-l*m.times
+		} else {
+			cheap, cheaper = cheap+l, cheaper+l*m.times
 		}
 	}
 	return math.Log(dear / cheap), x.width * (dearer/dear + cheaper/cheap)
-}
-
-// shift adds demand to an orbit, which makes it so much longer at the reference rate.
-func (x *spreading) shift(o int32, by, up float64) {
-	if x.in.slow != nil {
-		press := x.in.press(o)
-		by *= press
-		up = math.Exp(x.width * by)
-	}
-	x.load[o] += by
-	x.length[o] *= up
 }
 
 // widen adds the shortest ways by the present lengths, and keeps these if they prove more than the best (as dual does;
@@ -247,7 +243,7 @@ func (x *spreading) widen(ctx context.Context) {
 
 const (
 	cheaper   = 1e-3 // how much cheaper ways must be to be taken up, relatively
-	closed    = 1e-5 // relative gap of the linear program at which it counts as solved
+	solved    = 1e-5 // relative gap of the linear program at which it counts as solved
 	gentlest  = 20.0 // widths that lengths begin and end with
 	steepest  = 1e5
 	settled   = 0.5   // what loads fall by in a round when they have, over width, relatively
@@ -258,10 +254,10 @@ const (
 
 // run spreads demand until the program is solved, a target is proved or rounds are over; it returns the rounds that are
 // left.
-func (x *spreading) run(ctx context.Context, rounds int, target float64) (int, error) {
+func (x *spreading) run(ctx context.Context, rounds int) (int, error) {
 	// a soft maximum is log(orbits)/width above the greatest load, relatively: less than that is not to be gained at
 	// the first width
-	far := max(closed, 1-x.value/max(top(x.load), x.value))
+	far := max(solved, 1-x.value/max(top(x.load), x.value))
 	for width := max(gentlest, math.Log(float64(x.in.orbits))/far); width <= steepest; width *= 2 {
 		last := math.Inf(1)
 		for k := 0; ; k++ {
@@ -270,7 +266,7 @@ func (x *spreading) run(ctx context.Context, rounds int, target float64) (int, e
 			}
 			x.count()
 			most := top(x.load)
-			if rounds <= 0 || most == 0 || x.value >= target || most-x.value <= closed*most {
+			if rounds <= 0 || most == 0 || most-x.value <= solved*most {
 				return rounds, nil
 			}
 			if k >= patience && (most > last*(1-settled/width) || k >= 4*patience) {

@@ -64,7 +64,7 @@ func TestOptimisedLoads(t *testing.T) {
 			}
 			p := must(t, f, c.twist, c.dims...)
 			begin := time.Now()
-			d, z := route(t, opt, p, Options{Seed: 1, Workers: 2})
+			d, z := route(t, opt, p, Options{Seed: 1})
 			took := time.Since(begin)
 			m := d.Metrics
 			free := strings.HasPrefix(d.Labels["deadlock"], "free")

@@ -88,7 +88,7 @@ func (r *optimiser) bracket(ctx context.Context, s *search) error {
 	if err := s.run(ctx, r.dual.bound(), nil); err != nil || s.value <= r.dual.bound() {
 		return err
 	}
-	if err := r.dual.seek(ctx, max(1, r.Rounds/4), s.value, r.workers); err != nil {
+	if err := r.spread(ctx, s); err != nil {
 		return err
 	}
 	return r.descend(ctx, s)

@@ -170,6 +170,11 @@ func (p *Problem) translations(every int) []int32 {
 			}
 		}
 	}
+	return generated(t, generators)
+}
+
+// generated returns the translations that some generate, the one by nothing first.
+func generated(t *torus.Torus, generators []int32) []int32 {
 	group, in := []int32{0}, make([]bool, t.Nodes())
 	in[0] = true
 	for i := 0; i < len(group); i++ {
