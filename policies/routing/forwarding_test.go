@@ -187,8 +187,7 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// next returns where a chip sends packets of a destination and tag; false where it
-// has no entry for them.
+// next returns where a chip sends packets of a destination and tag; false where it has no entry for them.
 func (z *Forwarding) next(at, dst int32, tag uint16) (engine.Step, bool) {
 	table, i := z.table[dst], int(tag)*int(z.Nodes)+int(at)
 	if i >= len(table) || table[i] == engine.Arrived {
@@ -197,8 +196,7 @@ func (z *Forwarding) next(at, dst int32, tag uint16) (engine.Step, bool) {
 	return table[i], true
 }
 
-// follow follows the tables from chip to chip. It fails where they do not lead from
-// src to dst.
+// follow follows the tables from chip to chip. It fails where they do not lead from src to dst.
 func (z *Forwarding) follow(src, dst int32, tag uint16) ([]engine.Step, error) {
 	var path []engine.Step
 	for at := src; at != dst; {

@@ -112,8 +112,7 @@ func TestBreadth(t *testing.T) {
 	})
 }
 
-// TestBalance: what ways give each other where links
-// change by unequal amounts leaves both as dear, or all is given.
+// TestBalance: what ways give each other where links change by unequal amounts leaves both as dear, or all is given.
 func TestBalance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		slow := rapid.SliceOfN(rapid.Float64Range(0.5, 20), 6, 6).Draw(t, "slow")

@@ -160,9 +160,9 @@ type crossing struct {
 	times float64
 }
 
-// balance returns how much demand, up to a limit, makes two ways as dear where a unit of it does not change the loads of
-// all links by as much: Newton's method on the logarithm of what one costs over the other, which is nearly straight, kept
-// between what is too little and what is too much.
+// balance returns how much demand, up to a limit, makes two ways as dear where a unit of it does not change the loads
+// of all links by as much: Newton's method on the logarithm of what one costs over the other, which is nearly straight,
+// kept between what is too little and what is too much.
 func (x *spreading) balance(most float64) float64 {
 	if over, _ := x.apart(most); over >= 0 {
 		return most
