@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 
+	"sim/scenarios/assembly/paths"
 	"sim/scenarios/result"
 )
 
@@ -56,7 +57,7 @@ func (s *Scenario) DecisionKey() string {
 		return ""
 	}
 	one := *s
-	one.Workload.Step = Step{}
+	one.Workload.Step = paths.Step{}
 	return one.CellKey()
 }
 

@@ -76,7 +76,7 @@ func generate(c *checker) bool {
 			return false
 		}
 	}
-	links, err := l.generators[i].Links(l.Nodes)
+	links, err := l.Generators[i].Links(l.Nodes)
 	if err != nil {
 		problem, remedy, _ := strings.Cut(err.Error(), "; want ")
 		c.Clash([]string{at, "fabric.nodes"}, problem, "write "+remedy)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"sim/internal/text"
+	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 )
 
@@ -16,7 +17,7 @@ func (c *checker) matrixAlias() {
 	const kindAt, sizesAt, fileAt = "workload.kind", "workload.sizes", "workload.matrix_file"
 	w := schema.Child(c.Root, "workload")
 	switch fabric, _ := schema.Child(c.Root, "fabric")["kind"].(string); {
-	case w["kind"] == matrixTraffic && fabric == "scaleup":
+	case w["kind"] == paths.MatrixTraffic && fabric == "scaleup":
 		if _, given := w["sizes"]; given {
 			return // it is not used
 		}
@@ -25,12 +26,12 @@ func (c *checker) matrixAlias() {
 			file = "matrix"
 		}
 		delete(w, "matrix_file")
-		w["kind"], w["sizes"] = allToAll, file
+		w["kind"], w["sizes"] = paths.AllToAll, file
 		c.alias = map[string]string{sizesAt: fileAt}
 		if !given {
 			c.alias[sizesAt] = kindAt
 		}
-	case w["kind"] == allToAll && fabric != "scaleup":
+	case w["kind"] == paths.AllToAll && fabric != "scaleup":
 		sizes, ok := w["sizes"].(string)
 		unknown := !strings.ContainsAny(sizes, "./") && text.Nearest(sizes, sizeNames) != ""
 		if _, given := w["matrix_file"]; !ok || given || sizes != "matrix" && (unknown || slices.Contains(sizeNames, sizes)) {
@@ -38,7 +39,7 @@ func (c *checker) matrixAlias() {
 		}
 		delete(w, "sizes")
 		c.alias = map[string]string{kindAt: sizesAt}
-		if w["kind"] = matrixTraffic; sizes != "matrix" {
+		if w["kind"] = paths.MatrixTraffic; sizes != "matrix" {
 			w["matrix_file"] = sizes
 			c.alias[fileAt] = sizesAt
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"sim/engine/units"
+	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/schema"
 )
@@ -110,14 +111,14 @@ func checkIterationPackets(c *checker) {
 func (c *checker) checkPodPackets(slowest units.Rate, hops float64) {
 	const at = "workload.packet"
 	switch size := c.s.Workload.Packet; {
-	case size > largestPacket || size < 1:
-		c.Clash([]string{at}, fmt.Sprintf("packets of %v", size), fmt.Sprintf("write 1B to %v", largestPacket))
-	case slowest < slowestLink:
+	case size > assembly.LargestPacket || size < 1:
+		c.Clash([]string{at}, fmt.Sprintf("packets of %v", size), fmt.Sprintf("write 1B to %v", assembly.LargestPacket))
+	case slowest < assembly.SlowestLink:
 		c.Clash([]string{"fabric.port_bandwidth", "fabric.nic_bandwidth", "replica.0.port_bandwidth"}, fmt.Sprintf("%v is too slow for packets", slowest),
-			fmt.Sprintf("write at least %v, or set engine.level = \"flow\"", slowestLink))
-	case hops > mostHopped:
+			fmt.Sprintf("write at least %v, or set engine.level = \"flow\"", assembly.SlowestLink))
+	case hops > assembly.MostHopped:
 		c.Clash([]string{at}, fmt.Sprintf("the work makes some %.2g hops of packets", hops),
-			"choose larger packets, for at most "+hopsText+` hops of packets; or set engine.level = "flow"`)
+			"choose larger packets, for at most "+assembly.HopsText+` hops of packets; or set engine.level = "flow"`)
 	}
 }
 

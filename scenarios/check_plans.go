@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"sim/policies/reconfigure"
+	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/plans"
 )
 
@@ -25,10 +26,12 @@ func checkPlans(c *checker) {
 	}
 	none, err := plans.Unserved(context.Background(), s.domain(), s.Policy.Planners, runtime.GOMAXPROCS(0))
 	if err != nil {
-		c.Add("workload.kind", faultText(err), "choose other traffic")
+		c.Add("workload.kind", assembly.FaultText(err), "choose other traffic")
 		return
 	}
 	if none != nil {
-		c.refuse(none)
+		for _, d := range none {
+			c.Clash([]string{d.Key}, d.Problem, d.Remedy)
+		}
 	}
 }

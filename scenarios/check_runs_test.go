@@ -14,6 +14,7 @@ import (
 	"sim/engine"
 	"sim/engine/units"
 	"sim/scenarios/assembly/circuits"
+	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 )
 
@@ -102,13 +103,13 @@ func (d *anyScenario) draw(workload, fabric string, one int) string {
 	}
 	if slices.Contains([]string{"torus", "graph"}, fabric) {
 		d.put("engine.level", pick(d, "packet", "packet", "flow", "static"))
-		if workload == dataTensor {
+		if workload == paths.DataTensor {
 			d.put("workload.rate", pick(d, "448kbps", "1Gbps"))
 			d.put("workload.start", "0s")
 			d.put("workload.phase", "10us")
 		}
 	}
-	if workload == matrixTraffic && fabric != "scaleup" {
+	if workload == paths.MatrixTraffic && fabric != "scaleup" {
 		d.put("workload.matrix", d.rows(nodes))
 	}
 	if fabric == "ocs-pods" && d.IntN(3) == 0 {

@@ -13,6 +13,7 @@ import (
 	"sim/policies/reconfigure"
 	"sim/policies/reconfigure/plan"
 	"sim/policies/reconfigure/rounds"
+	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/schema"
 )
@@ -171,8 +172,8 @@ func checkScaleUp(c *checker) {
 	checkDelays(c, chunks)
 	if s.Engine.Level == "packet" && w.Kind != "training" {
 		checkSlowLinks(c)
-		if w.Exchange.Chunk > largestPacket {
-			c.Clash([]string{at + ".chunk"}, fmt.Sprintf("packets of %v", w.Exchange.Chunk), fmt.Sprintf("write at most %d B, or set engine.level = \"plan\" or \"flow\"", int64(largestPacket)))
+		if w.Exchange.Chunk > assembly.LargestPacket {
+			c.Clash([]string{at + ".chunk"}, fmt.Sprintf("packets of %v", w.Exchange.Chunk), fmt.Sprintf("write at most %d B, or set engine.level = \"plan\" or \"flow\"", int64(assembly.LargestPacket)))
 		}
 	}
 	if s.Policy.During.Base == rounds.GenKautz && f.Switches == 1 && slices.Contains(s.Policy.Planners, "reconfigure-during") {
@@ -185,8 +186,8 @@ func checkScaleUp(c *checker) {
 
 // checkSlowLinks refuses links that are too slow for packets.
 func checkSlowLinks(c *checker) {
-	if rate := c.s.Fabric.ScaleUp.LinkRate; c.OK("fabric.link_rate") && rate < slowestLink {
-		c.Clash([]string{"fabric.link_rate"}, fmt.Sprintf("%v is too slow for packets", rate), fmt.Sprintf("write at least %v, or set engine.level = \"plan\" or \"flow\"", slowestLink))
+	if rate := c.s.Fabric.ScaleUp.LinkRate; c.OK("fabric.link_rate") && rate < assembly.SlowestLink {
+		c.Clash([]string{"fabric.link_rate"}, fmt.Sprintf("%v is too slow for packets", rate), fmt.Sprintf("write at least %v, or set engine.level = \"plan\" or \"flow\"", assembly.SlowestLink))
 	}
 }
 

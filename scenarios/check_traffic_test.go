@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -12,11 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	_ "sim/internal/testseed"
-
-	"sim/engine/units"
 )
 
 // TestTrafficFaults: what shows only when traffic is laid out is told before the
@@ -126,56 +121,6 @@ func TestTrafficLimits(t *testing.T) {
 			t.Errorf("%v: %v; want %s", c.set, err, c.want)
 		}
 	}
-}
-
-// TestEstimatedHops: the hops that are foreseen are those that are counted, within
-// what rounding to packets and chance leave.
-func TestEstimatedHops(t *testing.T) {
-	for _, set := range [][]string{
-		{}, {"workload.source=greedy", "workload.message=7777B"}, {"workload.source=window"}, {"workload.kind=hotspot"}, {"workload.kind=permutation"},
-		{"workload.kind=nearest-neighbour"}, {"workload.kind=ring-all-reduce", "workload.message=1MB"}, {"workload.kind=uniform-random", "workload.load=0.3"},
-		{"workload.source=on-off", "workload.rate=500MB/s", "workload.start=0s", "workload.duration=30us"},
-		{"workload.kind=data-tensor", "workload.rate=1GB/s", "workload.start=0s", "workload.phase=20us"}, {`policy.routers=["multipath"]`},
-		{"workload.payload=100B", "workload.message=150B"}, {"workload.payload=100B", "workload.message=101B", "workload.kind=hotspot"}, {"workload.message=1B"},
-		{"fabric.bit_errors=3e-5"}, {"fabric.bit_errors=1e-4", "workload.source=greedy", "workload.message=64KB"}, {"fabric.bit_errors=3e-5", "workload.pace=0.5"},
-		{"fabric.bit_errors=3e-5", "workload.kind=ring-all-reduce", "workload.message=1MB"},
-		{"fabric.link_latency=2us"},
-		{"fabric.queue=2p", "workload.source=on-off", "workload.message=0B", "workload.rate=100GB/s", "workload.start=0s", "workload.duration=10us"},
-		{"fabric.queue=2p", "workload.source=poisson", "workload.load=20"},
-	} {
-		s, err := Parse("text.toml", []byte(smallTorus), set)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := buildRouted(context.Background(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := r.Decide(context.Background(), s.Policy.Routers[0], 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		a := got.(*routedAnswer)
-		packets, seconds := a.injected()
-		if over := a.hops(packets, seconds) / float64(a.stats.Hops); over < 0.95 || over > 1.1 {
-			t.Errorf("%v: %g hops foreseen, %d counted", set, a.hops(packets, seconds), a.stats.Hops)
-		}
-		if end := a.stats.End.Seconds(); seconds < end/2 || seconds > end*1.01 {
-			t.Errorf("%v: at least %g s foreseen, %g s taken", set, seconds, end)
-		}
-	}
-}
-
-// TestRoundUp: the least time between samples that is proposed can be written, is
-// enough, and is little more than that.
-func TestRoundUp(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		want := math.Pow(10, rapid.Float64Range(-14, 6).Draw(t, "power"))
-		got, err := units.ParseTime(units.FormatTime(roundUp(want)))
-		if err != nil || got.Seconds() < want || got.Seconds() > want*1.11+2e-12 {
-			t.Fatalf("%g s: %v, %v", want, got, err)
-		}
-	})
 }
 
 // TestUnservedAdvice: what is proposed where a lone router cannot serve is what

@@ -6,12 +6,14 @@ import (
 	"slices"
 
 	"sim/fabric"
+	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
 )
 
 // podTrafficNames are the kinds of traffic that pods serve.
-var podTrafficNames = []string{allToAll, matrixTraffic}
+var podTrafficNames = []string{paths.AllToAll, paths.MatrixTraffic}
 
 // podTraffic reports whether s is traffic on pods, where its fabric is that.
 func (s *Scenario) podTraffic() bool { return slices.Contains(podTrafficNames, s.Workload.Kind) }
@@ -23,7 +25,7 @@ func podTrafficKind(name, doc string) *kind {
 		return []schema.Part{{
 			Path: "workload", Doc: "Who sends how much to whom, all at once.",
 			Specs:    []any{&s.Workload.WorkloadKind, &t.TrafficMessage, &t.TrafficPacket, &t.TrafficMatrix},
-			Defaults: func(int) []any { return []any{&s.trafficDefaults().TrafficMessage} },
+			Defaults: func(int) []any { return []any{&s.links().TrafficDefaults().TrafficMessage} },
 		}}
 	}}
 }
@@ -34,7 +36,7 @@ func (s *Scenario) uniform() fabric.Uniform {
 	u := fabric.Uniform{
 		Pods: f.Pods, NodesPerPod: f.GPUsPerPod, GPUsPerNode: 1, Ports: f.PortsPerPod, PortRate: f.PortBandwidth, NICRate: f.NICBandwidth,
 	}
-	if s.Workload.Kind == allToAll {
+	if s.Workload.Kind == paths.AllToAll {
 		u.NodesPerPod, u.GPUsPerNode = 1, f.GPUsPerPod
 	}
 	return u
@@ -43,8 +45,8 @@ func (s *Scenario) uniform() fabric.Uniform {
 // betweenPods is the traffic between the nodes of pods.
 func (s *Scenario) betweenPods(u fabric.Uniform) (*collective.Traffic, error) {
 	nodes := u.Pods * u.NodesPerPod
-	if s.Workload.Kind == matrixTraffic {
-		return s.matrix(nodes, nil)
+	if s.Workload.Kind == paths.MatrixTraffic {
+		return s.links().Matrix(nodes, nil)
 	}
 	return collective.AllToAll(nodes, int64(s.Workload.Message)*int64(u.GPUsPerNode)*int64(u.GPUsPerNode), nil)
 }
@@ -60,7 +62,7 @@ func checkPodTraffic(c *checker) {
 		return
 	}
 	gpus := float64(f.Pods) * float64(f.GPUsPerPod)
-	matrix := s.Workload.Kind == matrixTraffic
+	matrix := s.Workload.Kind == paths.MatrixTraffic
 	switch rows := float64(len(s.Workload.Matrix)); {
 	case f.Pods == 0:
 		c.Refuse(pods, "is missing", "write pods = N: how many pods there are")
@@ -72,8 +74,8 @@ func checkPodTraffic(c *checker) {
 		c.Clash([]string{"workload.matrix", "workload.matrix_file", pods, perPod}, fmt.Sprintf("the matrix has %.0f rows for %.0f GPUs", rows, gpus), "write a row of bytes for each GPU of each pod")
 	case !matrix && s.Workload.Message < 1:
 		c.Clash([]string{"workload.message"}, "messages of 0B", "write at least 1B")
-	case !matrix && float64(s.Workload.Message)*gpus*gpus > mostCounted:
-		c.Clash([]string{"workload.message"}, "the messages are more bytes than can be counted", fmt.Sprintf("write at most %.0f B", math.Floor(mostCounted/gpus/gpus)))
+	case !matrix && float64(s.Workload.Message)*gpus*gpus > assembly.MostCounted:
+		c.Clash([]string{"workload.message"}, "the messages are more bytes than can be counted", fmt.Sprintf("write at most %.0f B", math.Floor(assembly.MostCounted/gpus/gpus)))
 	default:
 		if c.OK("workload", "fabric") {
 			c.checkPodFlows()
@@ -87,7 +89,7 @@ func (c *checker) checkPodFlows() {
 	u := s.uniform()
 	t, err := s.betweenPods(u)
 	if err != nil {
-		what, want := wanted(err)
+		what, want := assembly.Wanted(err)
 		c.Clash([]string{"workload.matrix", "workload.matrix_file", "workload.message"}, what, want)
 		return
 	}

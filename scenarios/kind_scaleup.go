@@ -6,6 +6,7 @@ import (
 	"sim/engine"
 	"sim/engine/units"
 	"sim/policies/reconfigure"
+	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 )
 
@@ -27,7 +28,7 @@ type planLevel struct {
 	Until, SampleEvery engine.Time
 }
 
-// Kinds of collectives on scale-up domains, beside allToAll.
+// Kinds of collectives on scale-up domains, beside all-to-alls.
 const (
 	allReduce     = "all-reduce"
 	reduceScatter = "reduce-scatter"
@@ -43,11 +44,11 @@ func scaleUpKinds() []*kind {
 	}
 	const whom = "Who sends how much to whom."
 	vectors := func(s *Scenario) []any { return []any{(*vector)(&s.Workload.Exchange.MeanMessage)} }
-	all := on(allToAll, "Every GPU of a scale-up domain sends a message to every other.", "", whom, func(s *Scenario) []any { return []any{&s.Workload.Exchange} })
+	all := on(paths.AllToAll, "Every GPU of a scale-up domain sends a message to every other.", "", whom, func(s *Scenario) []any { return []any{&s.Workload.Exchange} })
 	all.prepare = prepareExchange
 	return []*kind{
 		all,
-		on(matrixTraffic, "An all-to-all of bytes from each GPU to each, from a file or list.", "", whom, func(*Scenario) []any { return []any{new(listed)} }),
+		on(paths.MatrixTraffic, "An all-to-all of bytes from each GPU to each, from a file or list.", "", whom, func(*Scenario) []any { return []any{new(listed)} }),
 		on(allReduce, "All GPUs sum a vector.", "gathers", "How much.", vectors),
 		on(reduceScatter, "All GPUs sum a vector of which each keeps a part.", "gathers", "How much.", vectors),
 		on(allGather, "All GPUs gather the parts of a vector.", "gathers", "How much.", vectors),
@@ -80,7 +81,7 @@ func scaleUpParts(s *Scenario) []schema.Part {
 				switch w := &s.Workload; {
 				case w.Kind == "training":
 					d.GPUs = max(2, w.EP*w.ETP)
-				case w.Kind == allToAll && w.Exchange.Sizes == "matrix":
+				case w.Kind == paths.AllToAll && w.Exchange.Sizes == "matrix":
 					d.GPUs = max(2, len(w.Exchange.Matrix))
 				default:
 					d.GPUs = 8

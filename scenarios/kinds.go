@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 )
 
@@ -49,8 +50,8 @@ func listKinds() []*kind {
 				section: "fabric", name: "ocs-pods", decides: "allocators", doc: "Pods of GPUs joined by optical circuit switches.",
 				parts: ocsPodsParts, prepare: prepareReplay, check: func(c *checker) { checkOCSPods(c); checkReplay(c) },
 			},
-			podTrafficKind(allToAll, "Every GPU sends a message to every other."),
-			podTrafficKind(matrixTraffic, "Bytes from each GPU to each, pod after pod, from a file or list."),
+			podTrafficKind(paths.AllToAll, "Every GPU sends a message to every other."),
+			podTrafficKind(paths.MatrixTraffic, "Bytes from each GPU to each, pod after pod, from a file or list."),
 			{
 				section: "fabric", name: "torus", decides: "routers", doc: "A torus or mesh of chips, whose wrap-around links may be twisted and may pass optical switches.",
 				parts: torusParts, check: checkTorus,

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"sim/engine/units"
 	"sim/scenarios/assembly/circuits"
@@ -147,7 +146,7 @@ func TestOverrides(t *testing.T) {
 		{Index: 0, ComputeScale: 1, PortBandwidth: 800e9, PortsPerPod: 32, PodMap: []int{3, 2, 1, 0}},
 		{Index: 1, ComputeScale: 1.25, PortBandwidth: 800e9, PortsPerPod: 16, PodMap: []int{3, 2, 1, 0}},
 	}
-	if diff := cmp.Diff(want, s, cmpopts.IgnoreUnexported(Links{})); diff != "" {
+	if diff := cmp.Diff(want, s); diff != "" {
 		t.Error(diff)
 	}
 }

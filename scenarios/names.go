@@ -7,6 +7,7 @@ import (
 	"sim/policies/milp"
 	"sim/policies/routing"
 	"sim/policies/topology"
+	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
 )
@@ -50,7 +51,7 @@ func (s *Scenario) names(several bool) *schema.Names {
 		}
 	}
 	w := &s.Workload
-	rings := func() bool { return slices.Contains(ringKinds, w.Kind) }
+	rings := func() bool { return slices.Contains(paths.RingKinds, w.Kind) }
 	conditions := map[string]func([]string) *schema.Condition{
 		"experts": when("a dense model", "choose a model with experts", func() bool { return w.Arch.Experts > 0 },
 			"workload.model", "workload.architecture.experts"),
@@ -75,7 +76,7 @@ func (s *Scenario) names(several bool) *schema.Names {
 		"donor": when("a scenario without a donor", "name an allocator as policy.donor", s.Policy.HasDonor, "policy.donor"),
 		"replayed": when("the scenario", "write the table: without it nothing is replayed", func() bool { return s.Replay.Seeds > 0 },
 			"replay.seeds"),
-		"cubic": when("a torus that is not made of cubes", "give three sizes that are multiples of 4, and none of them open", s.Fabric.cubic,
+		"cubic": when("a torus that is not made of cubes", "give three sizes that are multiples of 4, and none of them open", s.Fabric.Cubic,
 			"fabric.dims", "fabric.twist", "fabric.shift", "fabric.open"),
 		"fails-later": when("faults from the start", `set fabric.fail_at, such as "1ms"`, func() bool { return s.Fabric.FailAt > 0 }, "fabric.fail_at"),
 		"not-rings": func([]string) *schema.Condition {
@@ -85,11 +86,11 @@ func (s *Scenario) names(several bool) *schema.Names {
 			}
 		},
 		"sizeable": func([]string) *schema.Condition {
-			listed := when("workload "+schema.Quote(matrixTraffic), "choose another workload, whose messages have one size",
-				func() bool { return w.Kind != matrixTraffic }, "workload.kind")(nil)
+			listed := when("workload "+schema.Quote(paths.MatrixTraffic), "choose another workload, whose messages have one size",
+				func() bool { return w.Kind != paths.MatrixTraffic }, "workload.kind")(nil)
 			return schema.All(listed, &schema.Condition{
 				Keys: []string{"workload.source", "workload.kind"}, Want: "choose another source",
-				OK: func() bool { return s.timed() || w.Kind != dataTensor && w.Source == "on-off" },
+				OK: func() bool { return s.links().Timed() || w.Kind != paths.DataTensor && w.Source == "on-off" },
 				By: func() string { return "source " + schema.Quote(w.Source) },
 			})
 		},

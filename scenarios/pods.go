@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"sim/scenarios/assembly/circuits"
+	"sim/scenarios/assembly/paths"
 	"sim/workloads/collective"
 )
 
@@ -24,7 +25,7 @@ func (s *Scenario) pods() *circuits.Scenario {
 	if s.podTraffic() {
 		u := s.uniform()
 		out.Workload.Pods, out.Workload.Words = u, s.Workload.Kind
-		if s.Workload.Kind == allToAll {
+		if s.Workload.Kind == paths.AllToAll {
 			out.Workload.Words += fmt.Sprintf(" of %v", s.Workload.Message)
 		}
 		out.Workload.Traffic = func() (*collective.Traffic, error) { return s.betweenPods(u) }

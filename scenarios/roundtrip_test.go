@@ -34,7 +34,7 @@ func sameBy(t interface {
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, s.TOML())
 	}
-	if diff := cmp.Diff(s, again, cmp.AllowUnexported(Links{})); diff != "" {
+	if diff := cmp.Diff(s, again); diff != "" {
 		t.Fatalf("%s", diff)
 	}
 	if s.Digest() != again.Digest() {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"sim/scenarios/assembly/paths"
 )
 
 // incast is a matrix of 64 nodes of which all send to node 0, over six links.
@@ -24,7 +26,7 @@ func TestBestBound(t *testing.T) {
 		if r.Policy == "multipath" {
 			want = 63.0 / 6
 		}
-		if math.Abs(m["bound_max_link_load"]-want) > 1e-9 || math.Abs(m["gap"]-(m["max_link_load"]/want-1)) > 1e-9 || r.Labels["gap_model"] == allLinks {
+		if math.Abs(m["bound_max_link_load"]-want) > 1e-9 || math.Abs(m["gap"]-(m["max_link_load"]/want-1)) > 1e-9 || r.Labels["gap_model"] == paths.AllLinks {
 			t.Errorf("%s: load %g, bound %g, gap %g (%s)", r.Policy, m["max_link_load"], m["bound_max_link_load"], m["gap"], r.Labels["gap_model"])
 		}
 	}

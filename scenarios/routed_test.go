@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"sim/scenarios/assembly/paths"
 	"sim/scenarios/result"
 )
 
@@ -50,13 +51,13 @@ func conserved(t testing.TB, what any, r *result.Row) {
 // TestRoutedLevels: every workload runs at every level, the packets of the paced
 // ones take about as long as the fluid, and none gets lost.
 func TestRoutedLevels(t *testing.T) {
-	for _, kind := range []string{allToAll, nearestNeighbour, permutation, hotspot, ringAllReduce, ringReduceScatter, ringAllGather} {
+	for _, kind := range []string{paths.AllToAll, paths.NearestNeighbour, paths.Permutation, paths.Hotspot, paths.RingAllReduce, paths.RingReduceScatter, paths.RingAllGather} {
 		static := runText(t, smallTorus, "workload.kind="+kind, "engine.level=static", "workload.message=256KB").Document.Rows[0].Metrics
 		fluid := runText(t, smallTorus, "workload.kind="+kind, "engine.level=flow", "workload.message=256KB").Document.Rows[0].Metrics
 		row := &runText(t, smallTorus, "workload.kind="+kind, "workload.message=256KB").Document.Rows[0]
 		packets := row.Metrics
 		conserved(t, kind, row)
-		if static["max_link_load"] <= 0 || fluid["completion_s"] < static["fluid_s"]*(1-1e-9) && !slices.Contains(ringKinds, kind) {
+		if static["max_link_load"] <= 0 || fluid["completion_s"] < static["fluid_s"]*(1-1e-9) && !slices.Contains(paths.RingKinds, kind) {
 			t.Errorf("%s: load %g, %g s as fluid, at least %g s", kind, static["max_link_load"], fluid["completion_s"], static["fluid_s"])
 		}
 		if over := packets["completion_s"] / fluid["completion_s"]; over < 0.999 || over > 1.05 {
@@ -213,7 +214,7 @@ func TestUnserved(t *testing.T) {
 	if len(rows) != 4 || len(rows[0].Metrics) != 0 || !strings.Contains(rows[0].Labels["unserved"], "no way") {
 		t.Fatalf("%+v", rows)
 	}
-	for _, kind := range []string{allToAll, nearestNeighbour} {
+	for _, kind := range []string{paths.AllToAll, paths.NearestNeighbour} {
 		for _, r := range runText(t, smallTorus, `fabric.failed_links=["22 y+"]`, `policy.routers=["shortest", "multipath", "route-optimised"]`,
 			"engine.level=static", "workload.kind="+kind, `policy.multipath.over="wild-first"`).Document.Rows {
 			if r.Metrics["gap"] < -1e-9 {

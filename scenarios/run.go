@@ -6,6 +6,7 @@ import (
 
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/circuits"
+	"sim/scenarios/assembly/paths"
 	"sim/scenarios/result"
 )
 
@@ -38,8 +39,7 @@ func prepare(ctx context.Context, s *Scenario, workers int) (_ *Prepared, err er
 
 // builders make a scenario into a system, by the decision that it leaves open.
 var builders = map[string]func(ctx context.Context, s *Scenario, workers int) (assembly.System, error){
-	"allocators": buildPods, "arbiters": buildPods, "planners": buildDomain,
-	"routers": func(ctx context.Context, s *Scenario, _ int) (assembly.System, error) { return buildRouted(ctx, s) },
+	"allocators": buildPods, "arbiters": buildPods, "planners": buildDomain, "routers": buildLinks,
 }
 
 // document is the result of no policy.
@@ -82,7 +82,7 @@ func (p *Prepared) DecideFor(ctx context.Context, policy string, workers int, of
 	rows := make([]result.Row, len(of))
 	for i, s := range of {
 		rows[i] = row
-		if a, ok := d.(interface{ MeasuredFor(*Step) result.Row }); ok {
+		if a, ok := d.(interface{ MeasuredFor(*paths.Step) result.Row }); ok {
 			rows[i] = a.MeasuredFor(&s.Workload.Step)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"encoding/hex"
 
 	"sim/scenarios/assembly/circuits"
+	"sim/scenarios/assembly/links"
+	"sim/scenarios/assembly/paths"
 	"sim/scenarios/assembly/plans"
 	"sim/workloads/collective"
 	"sim/workloads/training"
@@ -29,7 +31,7 @@ type Scenario struct {
 	Replicas []circuits.Replica // those that differ from the rest, ordered by index
 	Jobs     []Job              // that share the pods; none where Workload is the only one
 	Replay   circuits.Replay    // of the decided topologies
-	Engine   Engine             // of fabrics of links
+	Engine   paths.Engine       // of fabrics of links
 }
 
 // Workload says what is computed and moved. Kind tells which embedded part
@@ -37,7 +39,7 @@ type Scenario struct {
 type Workload struct {
 	WorkloadKind
 	training.Spec
-	Traffic
+	paths.Traffic
 	Exchange plans.Exchange
 	Patterns []collective.Pattern // by row of collective.Patterns; nil where the kind is no traffic
 }
@@ -56,7 +58,7 @@ type (
 type Fabric struct {
 	FabricKind
 	circuits.OCSPods
-	Links
+	links.Links
 	ScaleUp plans.ScaleUp
 }
 
@@ -64,7 +66,7 @@ type Fabric struct {
 type Policy struct {
 	circuits.Allocation
 	circuits.JointOptions
-	Routing        // on fabrics of links
+	paths.Routing  // on fabrics of links
 	plans.Planning // on scale-up domains
 }
 

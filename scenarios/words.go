@@ -4,7 +4,7 @@ package scenarios
 func (s *Scenario) Words() string {
 	switch s.decision() {
 	case "routers":
-		return s.routedWords()
+		return s.links().Words()
 	case "planners":
 		return s.domain().Words()
 	}

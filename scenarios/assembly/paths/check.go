@@ -1,50 +1,44 @@
-package scenarios
+package paths
 
 import (
 	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"sim/engine"
 	"sim/engine/units"
 	"sim/fabric/torus"
+	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/links"
+	"sim/scenarios/schema"
 	"sim/workloads/collective"
 )
 
-// What packets are played with: the first five are package packet's own limits.
+// MaxFlowBytes bounds what the flows of a scenario take in memory, PerFlow what
+// one takes: its ends, its class, and what is kept of it while it is played.
 const (
-	slowestLink   = units.Rate(8e3)
-	largestPacket = units.Bytes(1 << 28)
-	longestPlay   = engine.Never / 4 // when the last packet may be injected
-	longestHop    = engine.Never / 8 // latency
-	mostWrong     = 0.99             // probability that a packet arrives wrong: beyond, retries have no end
-	mostHopped    = 1e11             // hops of packets: some ten hours
-	hopsText      = "100 billion"    // mostHopped in words
-	mostSamples   = 1 << 24          // lengths of queues that are kept: a file of some 300 MB
+	MaxFlowBytes = 4 << 30
+	PerFlow      = 48
 )
 
-// mostCounted bounds the bytes of all messages, as package collective does.
-const mostCounted = float64(1<<63-1) / 8
-
-// checkTraffic holds what shows only when the traffic is laid out on the fabric, of
-// which f is down. All keys must be sound; t is nil of a graph.
-func checkTraffic(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
-	s := c.s
+// Check holds what shows only when the traffic is laid out on the fabric, of
+// which f is down. All keys must be sound; t is nil of a graph. Of one cell
+// of many whether its routers can serve it is not asked.
+func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, f torus.Faults) {
 	w := &s.Workload.Traffic
-	r := &routed{s: s, torus: t}
+	r := &routed{s: s, System: links.System{Torus: t}}
 	if t != nil {
 		h, err := t.Health(f)
 		if err != nil {
 			return // it was told
 		}
-		r.health, r.down = h, downNodes(h)
+		r.Health, r.Down = h, links.DownNodes(h)
 	} else {
-		r.whole = s.Fabric.graph(engine.Link{Rate: float64(s.Fabric.LinkRate), Latency: s.Fabric.LinkLatency})
+		r.Whole = s.Fabric.Graph(engine.Link{Rate: float64(s.Fabric.LinkRate), Latency: s.Fabric.LinkLatency})
 	}
 	up := nodes
-	for _, down := range r.down {
+	for _, down := range r.Down {
 		if down {
 			up--
 		}
@@ -54,48 +48,27 @@ func checkTraffic(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 			fmt.Sprintf("traffic needs at least 2 nodes that are up, of %d there are %d", nodes, up), "choose more nodes, or let fewer fail")
 		return
 	}
-	if flows := float64(up) * float64(up-1); s.manyFlows() && w.Message > 0 && flows*float64(w.Message) > mostCounted {
+	if flows := float64(up) * float64(up-1); s.ManyFlows() && w.Message > 0 && flows*float64(w.Message) > assembly.MostCounted {
 		c.Clash([]string{"workload.message"}, fmt.Sprintf("%.0f messages of %d B are more bytes than can be counted", flows, int64(w.Message)),
-			fmt.Sprintf("write at most %.0f B", math.Floor(mostCounted/flows)))
+			fmt.Sprintf("write at most %.0f B", math.Floor(assembly.MostCounted/flows)))
 		return
 	}
 	if s.Workload.Kind == "training" {
-		if checkLinkTraining(c, up); len(c.Diagnostics) > 0 {
+		if checkTraining(c, s, up); len(c.Diagnostics) > 0 {
 			return
 		}
 	}
 	if keys, err := r.lay(nodes); err != nil {
-		what, want := wanted(err)
+		what, want := assembly.Wanted(err)
 		c.Clash(keys, what, want)
 		return
 	}
 	if s.Engine.Level == "packet" {
-		checkPackets(c)
+		checkPackets(c, s)
 	}
 	if len(c.Diagnostics) == 0 {
-		checkRoutes(c, r, up)
+		checkRoutes(c, r, cell, up)
 	}
-}
-
-// downNodes returns which nodes are down; nil is none.
-func downNodes(h *torus.Health) []bool {
-	if !slices.Contains(h.Node, torus.Down) {
-		return nil
-	}
-	down := make([]bool, len(h.Node))
-	for n, state := range h.Node {
-		down[n] = state == torus.Down
-	}
-	return down
-}
-
-// wanted parts an error of traffic into what is wrong and what would be right.
-func wanted(err error) (what, want string) {
-	what, want, ok := strings.Cut(faultText(err), "; want ")
-	if !ok {
-		return what, "choose other traffic"
-	}
-	return what, "choose " + want
 }
 
 // lay lays out traffic whose flows are few, and returns the keys that are at fault
@@ -105,26 +78,26 @@ func (r *routed) lay(nodes int) (keys []string, err error) {
 	message := max(1, int64(w.Message))
 	where := []string{"fabric.failed_chips", "fabric.failed_machines", "fabric.dims", "fabric.open", "fabric.edges", "fabric.file", "workload.kind"}
 	switch w.Kind {
-	case allToAll, uniformRandom, "training":
+	case AllToAll, UniformRandom, "training":
 		return nil, nil
-	case nearestNeighbour:
+	case NearestNeighbour:
 		_, err = r.neighbours(message)
 		return r.blame(err, where, func() error { _, err := r.neighbours(1); return err })
-	case permutation:
+	case Permutation:
 		_, err = r.permutation(nodes, message)
 		return r.blame(err, append([]string{"workload.permutation"}, where...), func() error { _, err := r.permutation(nodes, 1); return err })
-	case matrixTraffic:
-		_, err = r.s.matrix(nodes, r.down)
+	case MatrixTraffic:
+		_, err = r.s.Matrix(nodes, r.Down)
 		return []string{"workload.matrix_file", "workload.matrix"}, err
-	case dataTensor:
+	case DataTensor:
 		return r.layDataTensor(nodes)
 	}
-	if p := w.pattern(); p != nil {
-		if h := w.hotSpots(); h != nil {
-			_, err = collective.HotNodes(h.Nodes, nodes, r.s.Seed, r.down)
+	if p := w.Pattern(); p != nil {
+		if h := w.HotSpots(); h != nil {
+			_, err = collective.HotNodes(h.Nodes, nodes, r.s.Seed, r.Down)
 			return []string{"workload.hot_nodes"}, err
 		}
-		_, err = p.Traffic(collective.Place{Nodes: nodes, Message: message, Seed: r.s.Seed, Down: r.down})
+		_, err = p.Traffic(collective.Place{Nodes: nodes, Message: message, Seed: r.s.Seed, Down: r.Down})
 		return append(w.keysOf(p), where...), err
 	}
 	one, err := r.collective(nodes, message)
@@ -162,15 +135,15 @@ func (r *routed) layDataTensor(nodes int) (keys []string, err error) {
 	if slice < 2 && ring < 2 {
 		return append([]string{"fabric.dims"}, where...), errors.New("neither slices nor rings have two nodes; want larger dimensions")
 	}
-	if need := float64(nodes) * float64(slice-1) * perFlow; need > maxFlowBytes {
-		return append([]string{"workload.tensor_dims"}, where...), fmt.Errorf("%.3g flows in slices would take %.0f GB; want smaller slices, for at most %.0f GB", need/perFlow, need/1e9, float64(maxFlowBytes)/1e9)
+	if need := float64(nodes) * float64(slice-1) * PerFlow; need > MaxFlowBytes {
+		return append([]string{"workload.tensor_dims"}, where...), fmt.Errorf("%.3g flows in slices would take %.0f GB; want smaller slices, for at most %.0f GB", need/PerFlow, need/1e9, float64(MaxFlowBytes)/1e9)
 	}
 	if ring > 1 {
 		form, err := collective.ParseForm(w.RingForm)
 		if err != nil {
 			return []string{"workload.ring_form"}, err
 		}
-		if _, err = collective.RingSteps(r.torus, dims(w.DataDims), form, w.Bidirectional, 1, r.down); err != nil {
+		if _, err = collective.RingSteps(r.Torus, links.Dims(w.DataDims), form, w.Bidirectional, 1, r.Down); err != nil {
 			return where, err
 		}
 	}
@@ -178,30 +151,29 @@ func (r *routed) layDataTensor(nodes int) (keys []string, err error) {
 }
 
 // checkPackets holds packets, links and times against what packet.Run plays.
-func checkPackets(c *checker) {
-	s := c.s
-	w, l := &s.Workload.Traffic, &s.Fabric.Links
-	if l.LinkRate < slowestLink {
-		c.Clash([]string{"fabric.link_rate"}, fmt.Sprintf("%v is too slow for packets", l.LinkRate), fmt.Sprintf("write at least %v, or set engine.level = \"flow\" or \"static\"", slowestLink))
+func checkPackets(c *schema.Reader, s *Scenario) {
+	w, l := &s.Workload.Traffic, &s.Fabric
+	if l.LinkRate < assembly.SlowestLink {
+		c.Clash([]string{"fabric.link_rate"}, fmt.Sprintf("%v is too slow for packets", l.LinkRate), fmt.Sprintf("write at least %v, or set engine.level = \"flow\" or \"static\"", assembly.SlowestLink))
 	}
-	if l.LinkLatency > longestHop {
-		c.Clash([]string{"fabric.link_latency"}, fmt.Sprintf("%v a hop is more than packets can take", l.LinkLatency), fmt.Sprintf("stay within %.0fh", longestHop.Seconds()/3600))
+	if l.LinkLatency > assembly.LongestHop {
+		c.Clash([]string{"fabric.link_latency"}, fmt.Sprintf("%v a hop is more than packets can take", l.LinkLatency), fmt.Sprintf("stay within %.0fh", assembly.LongestHop.Seconds()/3600))
 	}
 	for i, e := range l.Edges {
-		if rate, late := units.Rate(e[2]), engine.Time(e[3]); rate > 0 && rate < slowestLink || late > longestHop {
+		if rate, late := units.Rate(e[2]), engine.Time(e[3]); rate > 0 && rate < assembly.SlowestLink || late > assembly.LongestHop {
 			c.Clash([]string{"fabric.edges", "fabric.file"}, fmt.Sprintf("link %d has %d b/s and a latency of %d ps", i+1, e[2], e[3]),
-				fmt.Sprintf("for packets write at least %.0f b/s and at most %d ps", float64(slowestLink), longestHop))
+				fmt.Sprintf("for packets write at least %.0f b/s and at most %d ps", float64(assembly.SlowestLink), assembly.LongestHop))
 			break
 		}
 	}
 	if l.Queue == "credit" && l.Buffer > 0 && l.Buffer < w.Packet {
 		c.Clash([]string{"fabric.buffer", "workload.packet"}, fmt.Sprintf("a buffer of %v has no room for a packet of %v", l.Buffer, w.Packet), "give it room for one at least, or 0B for what a round trip needs")
 	}
-	if p := -math.Expm1(8 * float64(w.Packet) * math.Log1p(-l.BitErrors)); p > mostWrong {
+	if p := -math.Expm1(8 * float64(w.Packet) * math.Log1p(-l.BitErrors)); p > assembly.MostWrong {
 		c.Clash([]string{"fabric.bit_errors", "workload.packet"}, fmt.Sprintf("a packet of %v arrives wrong with probability %.6f, and is sent again", w.Packet, p),
-			fmt.Sprintf("choose fewer errors or smaller packets, for at most %g", mostWrong))
+			fmt.Sprintf("choose fewer errors or smaller packets, for at most %g", assembly.MostWrong))
 	}
-	checkTimes(c)
+	checkTimes(c, s)
 }
 
 // fewerHops says what makes fewer hops of packets.
@@ -210,33 +182,32 @@ func fewerHops(s *Scenario) string {
 	switch {
 	case s.Workload.Kind == "training":
 		ways = "choose larger packets or fewer micro-batches"
-	case s.Workload.Kind == matrixTraffic:
+	case s.Workload.Kind == MatrixTraffic:
 		ways = "choose larger packets or less traffic"
-	case slices.Contains(ringKinds, s.Workload.Kind) || s.sized():
+	case slices.Contains(RingKinds, s.Workload.Kind) || s.Sized():
 	case s.Workload.Source == "poisson":
 		ways, levels = "choose a shorter workload.duration and warmup, or less load", `"static"`
 	default:
 		ways, levels = "choose a lower workload.rate, larger packets or less time", `"static"`
 	}
-	return ways + ", for at most " + hopsText + " hops of packets; or set engine.level = " + levels + ", or engine.until"
+	return ways + ", for at most " + assembly.HopsText + " hops of packets; or set engine.level = " + levels + ", or engine.until"
 }
 
 // checkTimes holds that what is injected by the clock ends while it is counted.
-func checkTimes(c *checker) {
-	s := c.s
+func checkTimes(c *schema.Reader, s *Scenario) {
 	w := &s.Workload.Traffic
 	long := func(seconds float64, at ...string) {
-		if seconds > longestPlay.Seconds() {
-			c.Clash(at, fmt.Sprintf("packets are injected for up to %.3g s", seconds), fmt.Sprintf("stay within %.0f s", longestPlay.Seconds()))
+		if seconds > assembly.LongestPlay.Seconds() {
+			c.Clash(at, fmt.Sprintf("packets are injected for up to %.3g s", seconds), fmt.Sprintf("stay within %.0f s", assembly.LongestPlay.Seconds()))
 		}
 	}
 	switch {
-	case slices.Contains(ringKinds, s.Workload.Kind):
-	case s.Workload.Kind == dataTensor:
+	case slices.Contains(RingKinds, s.Workload.Kind):
+	case s.Workload.Kind == DataTensor:
 		long(w.Start.Seconds()+2*float64(w.Alternations)*w.Phase.Seconds(), "workload.phase", "workload.start", "workload.alternations")
 		ring := collective.OnOff{Rate: w.RingRate, Payload: int32(w.Payload), Wire: int32(w.Packet), Start: w.Start, Length: w.Phase}
 		if err := ring.Check(); err != nil {
-			c.Clash([]string{"workload.ring_rate", "workload.phase"}, faultText(err), "choose a higher rate or more time")
+			c.Clash([]string{"workload.ring_rate", "workload.phase"}, assembly.FaultText(err), "choose a higher rate or more time")
 		}
 	case w.Source == "on-off":
 		long(w.Start.Seconds()+w.Duration.Seconds(), "workload.duration", "workload.start")
@@ -245,21 +216,21 @@ func checkTimes(c *checker) {
 		if w.Duration == 0 {
 			c.Clash([]string{"workload.duration"}, "no packets are measured in 0s", "write a time above 0")
 		}
-		if every := s.packetTime() / w.Load; every > float64(longestPlay) {
-			c.Clash([]string{"workload.load"}, fmt.Sprintf("a node injects a packet every %.3g s", every/float64(engine.Second)), fmt.Sprintf("write a load of at least %.3g", s.packetTime()/float64(longestPlay)))
+		if every := s.packetTime() / w.Load; every > float64(assembly.LongestPlay) {
+			c.Clash([]string{"workload.load"}, fmt.Sprintf("a node injects a packet every %.3g s", every/float64(engine.Second)), fmt.Sprintf("write a load of at least %.3g", s.packetTime()/float64(assembly.LongestPlay)))
 		}
 	}
-	if l := &s.Fabric.Links; l.FailAt > 0 && l.FailAt.Seconds()+l.RerouteAfter.Seconds() > longestPlay.Seconds() {
-		c.Clash([]string{"fabric.reroute_after", "fabric.fail_at"}, fmt.Sprintf("packets are rerouted at %.3g s", l.FailAt.Seconds()+l.RerouteAfter.Seconds()), fmt.Sprintf("stay within %.0f s", longestPlay.Seconds()))
+	if l := &s.Fabric; l.FailAt > 0 && l.FailAt.Seconds()+l.RerouteAfter.Seconds() > assembly.LongestPlay.Seconds() {
+		c.Clash([]string{"fabric.reroute_after", "fabric.fail_at"}, fmt.Sprintf("packets are rerouted at %.3g s", l.FailAt.Seconds()+l.RerouteAfter.Seconds()), fmt.Sprintf("stay within %.0f s", assembly.LongestPlay.Seconds()))
 	}
 }
 
-// checkStep refuses a training step where nothing changes it: it is measured where
+// CheckStep refuses a training step where nothing changes it: it is measured where
 // links are down from the start, and all nodes are up. Values that say that there
 // is no step hold anywhere.
-func checkStep(c *checker) {
+func CheckStep(c *schema.Reader, s *Scenario) {
 	const at = "workload.step"
-	l, step := &c.s.Fabric.Links, &c.s.Workload.Step
+	l, step := &s.Fabric, &s.Workload.Step
 	links := []string{"fabric.failed_ocs", "fabric.failed_links", "fabric.drained_links"}
 	nodes := []string{"fabric.failed_chips", "fabric.failed_machines", "fabric.fail_at"}
 	for _, k := range []struct {
@@ -277,7 +248,7 @@ func checkStep(c *checker) {
 			return
 		case c.Switched(k.key, slices.Concat(links, nodes)...):
 			return
-		case !l.faulty():
+		case !l.Faulty():
 			c.Clash([]string{k.key}, "is not used where no link is down, so that the step stays as it is", "leave it out, or name what is down, such as fabric.failed_links")
 			return
 		case l.FailAt > 0 || len(l.FailedChips)+len(l.FailedMachines) > 0:

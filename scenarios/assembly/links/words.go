@@ -1,4 +1,4 @@
-package scenarios
+package links
 
 import (
 	"fmt"
@@ -10,40 +10,11 @@ import (
 	"sim/scenarios/assembly"
 )
 
-// routedWords is Words of traffic on links.
-func (s *Scenario) routedWords() string {
-	l, w := &s.Fabric.Links, &s.Workload.Traffic
-	what := fmt.Sprintf("graph of %s", assembly.Plural(l.Nodes, "node"))
-	if s.Fabric.Kind == "torus" {
-		what = l.torusWords()
+// Words names the torus, mesh or graph, its twist, and what of it cannot be used.
+func (l *Links) Words() string {
+	if len(l.Dims) == 0 {
+		return "graph of " + assembly.Plural(l.Nodes, "node")
 	}
-	work := s.Workload.Kind
-	if work == "training" {
-		work = s.Workload.Spec.Words(s.Title)
-	}
-	text := fmt.Sprintf("%s on a %s, links of %v", work, what, l.LinkRate)
-	if s.Title != "" && s.Workload.Kind != "training" { // whose name it takes
-		text = s.Title + ": " + text
-	}
-	switch {
-	case s.Engine.Level != "packet":
-		text += ", level " + s.Engine.Level
-	case s.Workload.Kind == "training":
-		text += fmt.Sprintf(", packets of %v", w.Packet)
-	case slices.Contains(ringKinds, s.Workload.Kind):
-		text += fmt.Sprintf(", %v in packets of %v", w.Message, w.Packet)
-	case w.Source == "on-off":
-		text += fmt.Sprintf(", flows of %v in packets of %v", w.Rate, w.Packet)
-	case w.Source == "poisson":
-		text += fmt.Sprintf(", Poisson sources at load %g", w.Load)
-	default:
-		text += fmt.Sprintf(", %s sources, %v in packets of %v", w.Source, w.Message, w.Packet)
-	}
-	return text
-}
-
-// torusWords names the torus or mesh, its twist, and what of it cannot be used.
-func (l *Links) torusWords() string {
 	sizes := make([]string, len(l.Dims))
 	for i, n := range l.Dims {
 		sizes[i] = strconv.Itoa(n)

@@ -1,4 +1,4 @@
-package scenarios
+package paths
 
 import (
 	"context"
@@ -15,6 +15,8 @@ import (
 	"sim/fabric/torus"
 	"sim/policies/graph"
 	"sim/policies/routing"
+	"sim/scenarios/assembly"
+	"sim/scenarios/schema"
 )
 
 // extent is about how much there is to simulate: flows between nodes, their packets,
@@ -30,28 +32,28 @@ const longestRoute = 4
 // shortest paths tell is told without routes, before anything large is allocated.
 // Where that leaves a doubt the routers decide, as they will in a run; not so of a
 // cell. up nodes are up; all else must be sound.
-func checkRoutes(c *checker, r *routed, up int) {
-	s := c.s
+func checkRoutes(c *schema.Reader, r *routed, cell bool, up int) {
+	s := r.s
 	if s.Engine.Level == "static" && r.served() {
 		return
 	}
 	r.network()
 	least, most := r.extents(up)
 	if err := r.limits("the traffic", least, 0); err != nil {
-		c.refuse(err)
+		refuse(c, err)
 		return
 	}
 	serves := r.served()
 	within := s.Engine.Level == "static" || r.limits("", most, 0) == nil && r.samples("", most.seconds) == nil && !r.crowded(most)
-	if c.cell || serves && within {
+	if cell || serves && within {
 		return
 	}
-	built, err := buildRouted(context.Background(), s)
+	built, err := build(context.Background(), s)
 	if err != nil {
-		c.refuse(err)
+		refuse(c, err)
 		return
 	}
-	var none Diagnostics // of the routers that cannot serve it
+	var none schema.Diagnostics // of the routers that cannot serve it
 	for _, name := range s.Policy.Routers {
 		if name == "route-optimised" && serves {
 			name = "shortest" // in place of what takes long to find and is no longer
@@ -62,13 +64,13 @@ func checkRoutes(c *checker, r *routed, up int) {
 			continue
 		}
 		if err != nil {
-			c.refuse(err)
+			refuse(c, err)
 			return
 		}
 		serves = true
 	}
 	if !serves {
-		c.refuse(none)
+		refuse(c, none)
 	}
 }
 
@@ -78,7 +80,7 @@ func (r *routed) try(name string, within bool) error {
 	o := r.s.routerOptions(runtime.GOMAXPROCS(0))
 	var serves func(*routing.Problem) error
 	switch {
-	case !within || r.torus == nil:
+	case !within || r.Torus == nil:
 	case name == "dor":
 		serves = o.DimensionOrder.Serves
 	case name == "wild-first", name == "multipath" && o.Multipath.Over == routing.OverWildFirst:
@@ -88,7 +90,7 @@ func (r *routed) try(name string, within bool) error {
 		_, _, err := r.choose(context.Background(), name, o.Workers)
 		return err
 	}
-	err := serves(r.problem(r.known)) // which has no more links than what is seen before a fault
+	err := serves(r.problem(r.Known)) // which has no more links than what is seen before a fault
 	if errors.Is(err, routing.ErrUnserved) {
 		if r.s.Fabric.FailAt > 0 {
 			err = fmt.Errorf("after the fault: %w", err)
@@ -99,10 +101,10 @@ func (r *routed) try(name string, within bool) error {
 }
 
 // refuse adds the faults that err holds, by the keys of the scenario.
-func (c *checker) refuse(err error) {
-	var faults Diagnostics
+func refuse(c *schema.Reader, err error) {
+	var faults schema.Diagnostics
 	if !errors.As(err, &faults) {
-		c.Add("workload.kind", faultText(err), "choose other traffic")
+		c.Add("workload.kind", assembly.FaultText(err), "choose other traffic")
 		return
 	}
 	for _, f := range faults {
@@ -127,7 +129,7 @@ var together = map[string][]string{
 // nodes are joined.
 func (r *routed) served() bool {
 	p := &r.s.Policy
-	if r.torus != nil && !r.s.Fabric.faulty() {
+	if r.Torus != nil && !r.s.Fabric.Faulty() {
 		return true
 	}
 	free := slices.ContainsFunc(p.Routers, func(name string) bool {
@@ -139,8 +141,8 @@ func (r *routed) served() bool {
 // joined reports whether routes lead from every node that is up to every other.
 func (r *routed) joined() bool {
 	links := r.network().Links
-	degree := make([]int, r.whole.Nodes)
-	works := func(i int) bool { return r.health == nil || r.health.Link[i] == torus.Works }
+	degree := make([]int, r.Whole.Nodes)
+	works := func(i int) bool { return r.Health == nil || r.Health.Link[i] == torus.Works }
 	for i := range links {
 		if works(i) {
 			degree[links[i].From]++
@@ -149,9 +151,9 @@ func (r *routed) joined() bool {
 	if slices.Max(degree) > engine.MaxPort+1 {
 		return false
 	}
-	down := func(n int32) bool { return r.down != nil && r.down[n] }
+	down := func(n int32) bool { return r.Down != nil && r.Down[n] }
 	alive, start := 0, int32(-1)
-	for n := range r.whole.Nodes {
+	for n := range r.Whole.Nodes {
 		if !down(n) {
 			start = n
 			alive++
@@ -169,10 +171,10 @@ func (r *routed) joined() bool {
 
 // network returns the network without what is down.
 func (r *routed) network() *engine.Network {
-	if r.whole == nil {
-		r.whole = r.torus.Network(nil, engine.Link{Rate: float64(r.s.Fabric.LinkRate)})
+	if r.Whole == nil {
+		r.Whole = r.Torus.Network(nil, engine.Link{Rate: float64(r.s.Fabric.LinkRate)})
 	}
-	return r.whole
+	return r.Whole
 }
 
 // tree returns shortest paths over the links of a sort, or against them.
@@ -188,9 +190,9 @@ func (r *routed) tree(use func(link int) bool, back bool) *graph.Tree {
 			arcs = append(arcs, engine.Flow{Src: l.From, Dst: l.To})
 		}
 	}
-	start, of := graph.Group(int(r.whole.Nodes), len(arcs), func(i int) int32 { return arcs[i].Src })
+	start, of := graph.Group(int(r.Whole.Nodes), len(arcs), func(i int) int32 { return arcs[i].Src })
 	g := &graph.Digraph{}
-	for n := range r.whole.Nodes {
+	for n := range r.Whole.Nodes {
 		for _, i := range of[start[n]:start[n+1]] {
 			g.Add(n, arcs[i].Dst, 0)
 		}
@@ -202,7 +204,7 @@ func (r *routed) tree(use func(link int) bool, back bool) *graph.Tree {
 // crowded reports whether fluid may have too many flows that are not alike.
 func (r *routed) crowded(most extent) bool {
 	alike := func(name string) bool { return name == "multipath" || name == "route-optimised" }
-	return r.s.Engine.Level == "flow" && !r.s.dependent() && most.flows*most.flows*most.hops > mostFluid*most.packets &&
+	return r.s.Engine.Level == "flow" && !r.s.Dependent() && most.flows*most.flows*most.hops > mostFluid*most.packets &&
 		!slices.ContainsFunc(r.s.Policy.Routers, alike)
 }
 
@@ -221,26 +223,26 @@ func (r *routed) extents(up int) (least, most extent) {
 	s := r.s
 	w := &s.Workload
 	slowest, rates := math.Inf(1), 0.0
-	for _, l := range r.whole.Links {
+	for _, l := range r.Whole.Links {
 		slowest = min(slowest, l.Rate)
 		rates += l.Rate
 	}
 	n, bits := float64(up), 8*float64(w.Packet)
-	far := float64(r.whole.Nodes) // links of a route, at most
-	if r.torus != nil {
+	far := float64(r.Whole.Nodes) // links of a route, at most
+	if r.Torus != nil {
 		far = 0
-		for _, d := range r.torus.Dims {
+		for _, d := range r.Torus.Dims {
 			far += longestRoute * float64(d)
 		}
 	}
 	flows, pairs := 0.0, n*(n-1)
 	switch w.Kind {
-	case allToAll, uniformRandom, hotspot:
+	case AllToAll, UniformRandom, Hotspot:
 		flows = pairs
-	case permutation:
+	case Permutation:
 		pairs = n
-	case nearestNeighbour:
-		pairs = float64(len(r.whole.Links))
+	case NearestNeighbour:
+		pairs = float64(len(r.Whole.Links))
 	}
 	fluid := true // messages last as long as links take for them
 	switch {
@@ -248,7 +250,7 @@ func (r *routed) extents(up int) (least, most extent) {
 		bytes, transfers := transferBytes(&w.Spec)
 		least.packets = bytes / float64(w.Packet)
 		most.packets = least.packets + transfers
-	case slices.Contains(ringKinds, w.Kind):
+	case slices.Contains(RingKinds, w.Kind):
 		least.packets = float64(w.Message) / float64(w.Packet)
 		most.packets = 4*n*least.packets + 4*n*n
 		most.seconds = 8 * n * n * far * s.Fabric.LinkLatency.Seconds()
@@ -258,10 +260,10 @@ func (r *routed) extents(up int) (least, most extent) {
 		most, fluid = least, false
 	case w.Source == "on-off" && s.Engine.Level == "packet":
 		for _, p := range []*part{{}, {ring: true}} {
-			if p.ring && w.Kind != dataTensor {
+			if p.ring && w.Kind != DataTensor {
 				continue
 			}
-			if w.Kind == dataTensor {
+			if w.Kind == DataTensor {
 				p.turns = []turn{{2 * w.Phase * engine.Time(w.Alternations), w.Phase}}
 			}
 			for _, on := range r.onOff(p) {
@@ -271,16 +273,16 @@ func (r *routed) extents(up int) (least, most extent) {
 			}
 		}
 		fluid = false
-	case w.Kind == matrixTraffic:
+	case w.Kind == MatrixTraffic:
 		for _, row := range w.Matrix {
 			for _, b := range row {
 				least.packets += math.Ceil(float64(b) / float64(w.Payload))
 			}
 		}
 		most.packets = least.packets
-	case s.sized():
+	case s.Sized():
 		least.packets = flows * r.each()
-		if w.Kind == hotspot {
+		if w.Kind == Hotspot {
 			least.packets = flows * float64(w.Message) / float64(w.Payload)
 		}
 		most.packets = pairs * (r.each() + 1)
@@ -288,12 +290,12 @@ func (r *routed) extents(up int) (least, most extent) {
 		return extent{}, extent{flows: pairs, packets: pairs, hops: pairs}
 	}
 	least.hops, most.hops, most.flows = least.packets, most.packets*far, pairs
-	if flows > 0 && up == int(r.whole.Nodes) && most.hops > mostHopped {
+	if flows > 0 && up == int(r.Whole.Nodes) && most.hops > assembly.MostHopped {
 		mean := r.meanShortest()
-		if r.torus != nil || w.Kind != hotspot {
+		if r.Torus != nil || w.Kind != Hotspot {
 			most.hops = min(most.hops, longestRoute*most.packets*mean)
 		}
-		if h := w.hotSpots(); h != nil { // the hot nodes may be near
+		if h := w.HotSpots(); h != nil { // the hot nodes may be near
 			mean *= 1 - h.Share
 		}
 		least.hops *= max(1, mean)
@@ -311,7 +313,7 @@ func (r *routed) extents(up int) (least, most extent) {
 		carried := until * rates / bits
 		least.hops, most.hops = min(least.hops, carried), min(most.hops, carried)
 	}
-	if buffer, err := s.Fabric.queue(w.Packet); err == nil && buffer > 0 && !s.dependent() && w.Source != "window" {
+	if buffer, err := s.Fabric.Room(w.Packet); err == nil && buffer > 0 && !s.Dependent() && w.Source != "window" {
 		least.hops = min(least.hops, least.seconds*rates/bits)
 	}
 	return least, most
@@ -320,11 +322,11 @@ func (r *routed) extents(up int) (least, most extent) {
 // meanShortest returns the mean links of a shortest path between two nodes, of all pairs
 // that are joined.
 func (r *routed) meanShortest() float64 {
-	if r.torus != nil {
-		n := float64(r.torus.Nodes())
-		return float64(r.torus.Distances().Sum) / n / (n - 1)
+	if r.Torus != nil {
+		n := float64(r.Torus.Nodes())
+		return float64(r.Torus.Distances().Sum) / n / (n - 1)
 	}
-	n, sum := r.whole.Nodes, 0.0
+	n, sum := r.Whole.Nodes, 0.0
 	tree := r.tree(func(int) bool { return true }, false)
 	for src := range n {
 		tree.Breadth(src)
@@ -337,17 +339,17 @@ func (r *routed) meanShortest() float64 {
 
 // unserving is the fault of the input that a router serves the fabric not, for some
 // reason, and no other does.
-func (r *routed) unserving(name string, why error) Diagnostic {
+func (r *routed) unserving(name string, why error) schema.Diagnostic {
 	want := `choose another router, such as "shortest", or add others, which then go on`
 	switch {
-	case r.apart() && r.s.Fabric.faulty():
+	case r.apart() && r.s.Fabric.Faulty():
 		want = "let fewer fail: no router can join these"
 	case r.apart():
 		want = "add links: no router can join these"
 	case slices.Contains(anyGraph, name) || name == "multipath" && r.s.Policy.Over == routing.OverShortest:
 		want = "or add other routers, which then go on"
 	}
-	return Diagnostic{
+	return schema.Diagnostic{
 		File: r.s.Name, Key: "policy.routers", Problem: name + ": " + strings.Replace(why.Error(), routing.ErrUnserved.Error()+": ", "", 1), Remedy: want,
 	}
 }
@@ -367,11 +369,11 @@ func (r *routed) limits(name string, x extent, late float64) error {
 		{"late", "fabric.link_latency", "choose less latency"},
 		{"", "workload.message", "choose smaller messages, faster links or less latency"},
 	} {
-		if most := longestPlay.Seconds(); x.seconds > most && (q.of == "" || q.of == "late" && late > x.seconds/2 || q.of == w.Source && w.Pace < 1 && !s.dependent()) {
+		if most := assembly.LongestPlay.Seconds(); x.seconds > most && (q.of == "" || q.of == "late" && late > x.seconds/2 || q.of == w.Source && w.Pace < 1 && !s.Dependent()) {
 			return r.fault(q.key, fmt.Sprintf("%s takes %.3g s of simulated time", name, x.seconds), fmt.Sprintf("%s, for at most %.0f s", q.want, most))
 		}
 	}
-	if s.Engine.Level == "packet" && x.hops > mostHopped {
+	if s.Engine.Level == "packet" && x.hops > assembly.MostHopped {
 		key := "workload.packet"
 		switch {
 		case w.Source == "poisson":
@@ -396,7 +398,7 @@ func (r *routed) backlog(x extent) float64 {
 		return 0
 	}
 	rates := 0.0
-	for _, l := range r.whole.Links {
+	for _, l := range r.Whole.Links {
 		rates += l.Rate
 	}
 	part := 1.0
@@ -411,13 +413,13 @@ func (r *routed) backlog(x extent) float64 {
 // many seconds.
 func (r *routed) samples(name string, seconds float64) error {
 	s := r.s
-	links := float64(len(r.whole.Links))
+	links := float64(len(r.Whole.Links))
 	if until := s.Engine.Until.Seconds(); until > 0 {
 		seconds = min(seconds, until)
 	}
-	if every := s.Engine.SampleEvery.Seconds(); s.Engine.Level == "packet" && every > 0 && seconds/every*links > mostSamples {
+	if every := s.Engine.SampleEvery.Seconds(); s.Engine.Level == "packet" && every > 0 && seconds/every*links > assembly.MostSamples {
 		return r.fault("engine.sample_every", fmt.Sprintf("%s has %.2g lengths of queues to keep, of %.0f links over some %.3g s", name, seconds/every*links, links, seconds),
-			fmt.Sprintf("choose at least %s, for %d", units.FormatTime(roundUp(seconds*links/mostSamples)), mostSamples))
+			fmt.Sprintf("choose at least %s, for %d", units.FormatTime(roundUp(seconds*links/assembly.MostSamples)), assembly.MostSamples))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package scenarios
+package paths
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"sim/fabric/electrical"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/circuits"
+	"sim/scenarios/schema"
 	"sim/workloads/collective"
 	"sim/workloads/training"
 )
@@ -20,8 +21,8 @@ func (r *routed) training() (*load, error) {
 		return nil, err
 	}
 	var place []int32 // by rank
-	for node := range r.whole.Nodes {
-		if r.down == nil || !r.down[node] {
+	for node := range r.Whole.Nodes {
+		if r.Down == nil || !r.Down[node] {
 			place = append(place, node)
 		}
 	}
@@ -33,7 +34,7 @@ func (r *routed) training() (*load, error) {
 			t.Src, t.Dst = place[t.Src], place[t.Dst]
 		}
 	}
-	t, err := collective.OfGraph("training", int(r.whole.Nodes), it.Graph)
+	t, err := collective.OfGraph("training", int(r.Whole.Nodes), it.Graph)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +48,7 @@ func (r *routed) compare(ctx context.Context) (err error) {
 	if r.it == nil || r.s.Engine.Level == "static" {
 		return nil
 	}
-	n, routes := electrical.Between(r.whole, r.load.graph)
+	n, routes := electrical.Between(r.Whole, r.load.graph)
 	r.Ideal, err = assembly.NewIdeal(ctx, r.load.graph, n, routes)
 	return err
 }
@@ -76,12 +77,11 @@ func transferBytes(s *training.Spec) (bytes, transfers float64) {
 	return bytes, transfers
 }
 
-// checkLinkTraining holds a training step against the nodes of a fabric, of which so many are up.
-func checkLinkTraining(c *checker, up int) {
-	s := c.s
+// checkTraining holds a training step against the nodes of a fabric, of which so many are up.
+func checkTraining(c *schema.Reader, s *Scenario, up int) {
 	const gpus = "workload.gpus"
 	where := []string{gpus, "fabric.dims", "fabric.nodes", "fabric.edges", "fabric.file", "fabric.failed_chips", "fabric.failed_machines"}
-	if !c.OK(shape[:len(shape)-1]...) {
+	if !c.OK("workload.model", "workload.architecture.experts", "workload.tp", "workload.pp", "workload.ep", "workload.etp", gpus) {
 		return
 	}
 	t := &s.Workload.Spec

@@ -1,4 +1,4 @@
-package scenarios
+package paths
 
 import (
 	"cmp"
@@ -43,7 +43,7 @@ func (a *routedAnswer) traffic(ctx context.Context) *result.Traffic {
 
 // speed returns how much faster than the fabric's rate a link is.
 func (r *routed) speed(link int) float64 {
-	return r.whole.Links[link].Rate / float64(r.s.Fabric.LinkRate)
+	return r.Whole.Links[link].Rate / float64(r.s.Fabric.LinkRate)
 }
 
 // groups adds up the links of each dimension, or all of a graph.
@@ -52,19 +52,19 @@ func (a *routedAnswer) groups() []result.LinkGroup {
 	groups := []result.LinkGroup{{Name: "all"}}
 	dims := r.linkDims()
 	if dims == nil {
-		dims = make([]int, len(r.whole.Links))
+		dims = make([]int, len(r.Whole.Links))
 	} else {
-		groups = make([]result.LinkGroup, len(r.torus.Dims))
+		groups = make([]result.LinkGroup, len(r.Torus.Dims))
 		for d := range groups {
 			groups[d].Name = torus.DimName(d)
 		}
 	}
-	for i := range r.whole.Links {
+	for i := range r.Whole.Links {
 		g := &groups[dims[i]]
 		g.Links++
 		state := torus.Works
-		if r.health != nil {
-			state = r.health.Link[i]
+		if r.Health != nil {
+			state = r.Health.Link[i]
 		}
 		load := loadOf(a.loads, i)
 		switch {
@@ -92,7 +92,7 @@ func (a *routedAnswer) groups() []result.LinkGroup {
 func (a *routedAnswer) mostLoaded(out *result.Traffic) []int32 {
 	var hot []int32
 	over := func(link int32) float64 { return loadOf(a.loads, int(link)) / a.r.speed(int(link)) }
-	for i := range a.r.whole.Links {
+	for i := range a.r.Whole.Links {
 		if loadOf(a.loads, i) > 0 {
 			hot = append(hot, int32(i))
 		}
@@ -111,9 +111,9 @@ func (a *routedAnswer) mostLoaded(out *result.Traffic) []int32 {
 	}
 	hot = hot[:min(len(hot), mostExplained)]
 	for _, i := range hot {
-		l := a.r.whole.Links[i]
+		l := a.r.Whole.Links[i]
 		one := result.LoadedLink{
-			Name: strings.TrimPrefix(a.r.whole.ResourceName(i), "link "), From: a.r.nodeName(l.From), To: a.r.nodeName(l.To),
+			Name: strings.TrimPrefix(a.r.Whole.ResourceName(i), "link "), From: a.r.nodeName(l.From), To: a.r.nodeName(l.To),
 			Load: loadOf(a.loads, int(i)), Speed: a.r.speed(int(i)),
 		}
 		if a.stats != nil {
@@ -128,9 +128,9 @@ func (a *routedAnswer) mostLoaded(out *result.Traffic) []int32 {
 // nodeName is a node in words: its coordinates, its name, or its number.
 func (r *routed) nodeName(node int32) string {
 	switch {
-	case r.torus != nil:
-		at := make([]string, len(r.torus.Dims))
-		for d, c := range r.torus.At(node) {
+	case r.Torus != nil:
+		at := make([]string, len(r.Torus.Dims))
+		for d, c := range r.Torus.At(node) {
 			at[d] = strconv.Itoa(c)
 		}
 		return "(" + strings.Join(at, ",") + ")"
@@ -158,11 +158,11 @@ type pairLoad struct {
 // addPairs says which pairs load the links hot, and which of them do so because of what is down or drained.
 func (a *routedAnswer) addPairs(ctx context.Context, out *result.Traffic, hot []int32) {
 	r := a.r
-	at := slices.Repeat([]int{-1}, len(r.whole.Links)) // by link: place in hot
+	at := slices.Repeat([]int{-1}, len(r.Whole.Links)) // by link: place in hot
 	of := make([]loader, len(hot))
 	for k, link := range hot {
 		at[link] = k
-		of[k] = loader{from: make([]float64, r.whole.Nodes), to: make([]float64, r.whole.Nodes), detours: map[string]float64{}}
+		of[k] = loader{from: make([]float64, r.Whole.Nodes), to: make([]float64, r.Whole.Nodes), detours: map[string]float64{}}
 	}
 	usual := r.usual(a.row.Policy)
 	var causes []string
@@ -215,7 +215,7 @@ func (a *routedAnswer) addPairs(ctx context.Context, out *result.Traffic, hot []
 
 // follower returns a function that calls do with every link of a flow's routes, and the share of the flow that takes it there.
 func (r *routed) follower() func(w *engine.Walks, flow int32, do func(link int32, share float64)) {
-	reach, mark := make([]float64, r.whole.Nodes), make([]bool, r.whole.Nodes)
+	reach, mark := make([]float64, r.Whole.Nodes), make([]bool, r.Whole.Nodes)
 	return func(w *engine.Walks, flow int32, do func(link int32, share float64)) {
 		ends := r.load.flows[flow]
 		if w.Spread != nil {
@@ -232,7 +232,7 @@ func (r *routed) follower() func(w *engine.Walks, flow int32, do func(link int32
 			for i := w.Start[k]; w.Step[i] != engine.Arrived; i++ {
 				link := w.Out(at, w.Step[i])
 				do(link, share)
-				at = r.whole.Links[link].To
+				at = r.Whole.Links[link].To
 			}
 		}
 	}
@@ -292,16 +292,16 @@ func (z *loader) describe(r *routed, to *result.LoadedLink, usual bool) {
 
 // causes names, by link, what takes it down or drains it; "" of links that routers may use.
 func (r *routed) causes() []string {
-	out := make([]string, len(r.whole.Links))
-	if r.health == nil {
+	out := make([]string, len(r.Whole.Links))
+	if r.Health == nil {
 		return out
 	}
-	f, _, err := r.s.Fabric.faultsOf()
+	f, _, err := r.s.Fabric.Faults()
 	if err != nil {
 		return out // which the fabric was built from
 	}
 	mark := func(name string, one torus.Faults) {
-		h, err := r.torus.Health(one)
+		h, err := r.Torus.Health(one)
 		if err != nil {
 			return
 		}
@@ -415,11 +415,11 @@ func (a *routedAnswer) alone(dims []int, flow int32, bytes, packet float64) (ove
 	})
 	slowest := math.Inf(1)
 	for link, share := range use {
-		slowest = min(slowest, r.whole.Links[link].Rate/share)
+		slowest = min(slowest, r.Whole.Links[link].Rate/share)
 	}
-	if over = "all"; r.torus != nil {
+	if over = "all"; r.Torus != nil {
 		var names []string
-		for d := range r.torus.Dims {
+		for d := range r.Torus.Dims {
 			if taken[d] {
 				names = append(names, torus.DimName(d))
 			}
@@ -433,8 +433,8 @@ func (a *routedAnswer) alone(dims []int, flow int32, bytes, packet float64) (ove
 	for _, route := range a.routes(flow) {
 		stored, lat := -min(packet, bytes)*8/slowest, 0.0
 		for _, link := range route {
-			stored += min(packet, bytes) * 8 / r.whole.Links[link].Rate
-			lat += r.whole.Links[link].Latency.Seconds()
+			stored += min(packet, bytes) * 8 / r.Whole.Links[link].Rate
+			lat += r.Whole.Links[link].Latency.Seconds()
 		}
 		store, late = max(store, stored), max(late, lat)
 	}
@@ -446,7 +446,7 @@ func (a *routedAnswer) routes(flow int32) (routes [][]int32) {
 	ends := a.r.load.flows[flow]
 	if s := a.walks.Spread; s != nil {
 		var route []int32
-		for at := ends.Src; at != ends.Dst; at = a.r.whole.Links[route[len(route)-1]].To {
+		for at := ends.Src; at != ends.Dst; at = a.r.Whole.Links[route[len(route)-1]].To {
 			route = append(route, s.Next(at, ends.Dst, 0))
 		}
 		return [][]int32{route}
@@ -458,7 +458,7 @@ func (a *routedAnswer) routes(flow int32) (routes [][]int32) {
 		for _, step := range a.walks.Steps(w) {
 			link := a.walks.Out(at, step)
 			route = append(route, link)
-			at = a.r.whole.Links[link].To
+			at = a.r.Whole.Links[link].To
 		}
 		routes = append(routes, route)
 	}
@@ -467,10 +467,10 @@ func (a *routedAnswer) routes(flow int32) (routes [][]int32) {
 
 // linkDims returns the dimension of every link; nil of a graph.
 func (r *routed) linkDims() []int {
-	if r.torus == nil {
+	if r.Torus == nil {
 		return nil
 	}
-	links := r.torus.Links()
+	links := r.Torus.Links()
 	dims := make([]int, len(links))
 	for i, l := range links {
 		dims[i] = int(l.Dim)

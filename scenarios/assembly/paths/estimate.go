@@ -1,4 +1,4 @@
-package scenarios
+package paths
 
 import (
 	"context"
@@ -18,16 +18,16 @@ const (
 // where the scenario is not simulated packet by packet. It returns the context's error
 // when ctx is cancelled.
 func (s *Scenario) PacketWork(ctx context.Context) (hops, seconds float64, err error) {
-	if !s.routes() || s.Engine.Level != "packet" {
+	if s.Engine.Level != "packet" {
 		return 0, 0, nil
 	}
-	r, err := buildRouted(ctx, s)
+	r, err := build(ctx, s)
 	if err != nil {
 		return 0, 0, err
 	}
 	a := &routedAnswer{r: r, pressed: r.least, loads: &static.Loads{Weighted: []float64{}, WeightedHops: r.shortest}}
 	hops = a.hops(a.injected())
-	if l := &s.Fabric.Links; l.Queue != "unbounded" || l.BitErrors > 0 || l.FailAt > 0 {
+	if l := &s.Fabric; l.Queue != "unbounded" || l.BitErrors > 0 || l.FailAt > 0 {
 		return hops, hops / servedASecond, nil
 	}
 	return hops, hops / bookedASecond, nil

@@ -1,4 +1,4 @@
-package scenarios
+package paths
 
 import (
 	"sim/engine"
@@ -29,33 +29,33 @@ type turn struct{ start, length engine.Time }
 // traffic builds the load.
 func (r *routed) traffic() (*load, error) {
 	w := &r.s.Workload
-	nodes, message := int(r.whole.Nodes), int64(w.Message)
+	nodes, message := int(r.Whole.Nodes), int64(w.Message)
 	if message < 1 {
 		message = int64(w.Payload) // sources of rates have no size; loads are then in units of any
 	}
 	var t *collective.Traffic
 	var err error
 	switch w.Kind {
-	case allToAll:
-		t, err = collective.AllToAll(nodes, message, r.down)
-	case uniformRandom:
-		t, err = collective.UniformRandom(nodes, message, r.down)
-	case nearestNeighbour:
+	case AllToAll:
+		t, err = collective.AllToAll(nodes, message, r.Down)
+	case UniformRandom:
+		t, err = collective.UniformRandom(nodes, message, r.Down)
+	case NearestNeighbour:
 		t, err = r.neighbours(message)
-	case permutation:
+	case Permutation:
 		t, err = r.permutation(nodes, message)
-	case matrixTraffic:
-		t, err = r.s.matrix(nodes, r.down)
-	case dataTensor:
+	case MatrixTraffic:
+		t, err = r.s.Matrix(nodes, r.Down)
+	case DataTensor:
 		return r.dataTensor()
 	case "training":
 		return r.training()
 	default:
-		p := w.pattern()
+		p := w.Pattern()
 		if p == nil {
 			return r.rings(message)
 		}
-		t, err = p.Traffic(collective.Place{Nodes: nodes, Message: message, Seed: r.s.Seed, Down: r.down})
+		t, err = p.Traffic(collective.Place{Nodes: nodes, Message: message, Seed: r.s.Seed, Down: r.Down})
 	}
 	if err != nil {
 		return nil, err
@@ -66,8 +66,8 @@ func (r *routed) traffic() (*load, error) {
 	}, nil
 }
 
-// matrix is the bytes that the scenario lists.
-func (s *Scenario) matrix(nodes int, down []bool) (*collective.Traffic, error) {
+// Matrix is the bytes that the scenario lists.
+func (s *Scenario) Matrix(nodes int, down []bool) (*collective.Traffic, error) {
 	var sizes []int64
 	for _, row := range s.Workload.Matrix {
 		for _, b := range row {
@@ -246,13 +246,4 @@ func (r *routed) byNode(p *part, do func(first, end int32)) {
 		do(first, end)
 		first = end
 	}
-}
-
-// dims returns the numbers of dimensions by their names; nil of none.
-func dims(names []string) []int {
-	var out []int
-	for _, n := range names {
-		out = append(out, dimIndex(n))
-	}
-	return out
 }

@@ -1,4 +1,4 @@
-package scenarios
+package paths
 
 import (
 	"fmt"
@@ -6,11 +6,12 @@ import (
 
 	"sim/engine"
 	"sim/scenarios/assembly"
+	"sim/scenarios/schema"
 )
 
 // unserved is the answer of a router that cannot serve the fabric for some reason.
 func (r *routed) unserved(name string, why error) assembly.Answer {
-	return assembly.NoAnswer(name, why.Error(), func() Diagnostic { return r.unserving(name, why) })
+	return assembly.NoAnswer(name, why.Error(), func() schema.Diagnostic { return r.unserving(name, why) })
 }
 
 // anyGraph are the routers that serve all that is joined, as multipath over shortest
@@ -20,13 +21,13 @@ var anyGraph = []string{"shortest", "ecmp", "random-shortest"}
 // apart reports whether links that routers know join the ends of some flow by no
 // way.
 func (r *routed) apart() bool {
-	out := make([][]int32, r.known.Nodes)
-	for _, l := range r.known.Links {
+	out := make([][]int32, r.Known.Nodes)
+	for _, l := range r.Known.Links {
 		if l.Rate > 0 {
 			out[l.From] = append(out[l.From], l.To)
 		}
 	}
-	seen, queue := make([]int32, r.known.Nodes), make([]int32, 0, r.known.Nodes)
+	seen, queue := make([]int32, r.Known.Nodes), make([]int32, 0, r.Known.Nodes)
 	last, reached := int32(-1), int32(0) // seen are the nodes that last reaches, by the number of the search
 	for _, f := range r.load.flows {     // in the order of sources
 		if f.Src != last {
@@ -51,12 +52,12 @@ func (r *routed) apart() bool {
 
 // fault is what only routes show to be wrong with a scenario.
 func (r *routed) fault(key, what, want string) error {
-	return Diagnostics{{File: r.s.Name, Key: key, Problem: what, Remedy: want}}
+	return schema.Diagnostics{{File: r.s.Name, Key: key, Problem: what, Remedy: want}}
 }
 
 // channels fails where ways take more virtual channels than links have.
 func (a *routedAnswer) channels(needed int) error {
-	l := &a.r.s.Fabric.Links
+	l := &a.r.s.Fabric
 	if a.r.s.Engine.Level != "packet" || l.Queue != "credit" || needed <= l.Channels {
 		return nil
 	}
@@ -100,12 +101,12 @@ func (a *routedAnswer) hops(packets, seconds float64) float64 {
 // drain returns the seconds that packets that found room are on their way for once
 // none is injected, at most, and whether others are dropped.
 func (a *routedAnswer) drain() (seconds float64, drops bool) {
-	buffer, err := a.r.s.Fabric.queue(a.r.s.Workload.Packet)
+	buffer, err := a.r.s.Fabric.Room(a.r.s.Workload.Packet)
 	if err != nil || buffer == 0 {
 		return 0, false
 	}
 	slowest := math.Inf(1)
-	for _, l := range a.r.whole.Links {
+	for _, l := range a.r.Whole.Links {
 		if l.Rate > 0 {
 			slowest = min(slowest, l.Rate)
 		}
@@ -193,8 +194,8 @@ func (a *routedAnswer) steps() float64 {
 	if it := a.r.it; it != nil {
 		return float64(2*it.Spec.Microbatches*it.Spec.PP*it.Spec.Chunks+1) * float64(a.loads.MaxHops)
 	}
-	if d := a.r.torus.Dims; a.r.s.Workload.Rings == "one" {
-		n = float64(a.r.torus.Nodes())
+	if d := a.r.Torus.Dims; a.r.s.Workload.Rings == "one" {
+		n = float64(a.r.Torus.Nodes())
 	} else {
 		for _, size := range d {
 			n += float64(size)
@@ -215,7 +216,7 @@ func (a *routedAnswer) meanHops() float64 {
 // throughput returns the packets that all links together can carry in a second.
 func (a *routedAnswer) throughput() float64 {
 	sum := 0.0
-	for _, l := range a.r.whole.Links {
+	for _, l := range a.r.Whole.Links {
 		sum += l.Rate / 8 / float64(a.r.s.Workload.Packet)
 	}
 	return sum

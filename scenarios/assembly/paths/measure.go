@@ -1,4 +1,4 @@
-package scenarios
+package paths
 
 import (
 	"context"
@@ -35,18 +35,18 @@ func (a *routedAnswer) static(ctx context.Context, n *engine.Network, d *routing
 	m["diameter"] = float64(z.MaxHops)
 	m["sum_hops"] = hops
 	switch {
-	case r.s.manyFlows() && r.load.demand == nil: // with the pairs of a node and itself
-		m["average_hops"] = hops / math.Pow(float64(r.whole.Nodes), 2)
+	case r.s.ManyFlows() && r.load.demand == nil: // with the pairs of a node and itself
+		m["average_hops"] = hops / math.Pow(float64(r.Whole.Nodes), 2)
 	default:
 		m["average_hops"] = hops / r.messages()
 	}
 	a.pressed = pressed(n, z, float64(r.s.Fabric.LinkRate))
 	if rate := float64(r.s.Fabric.LinkRate) / 8; a.pressed > 0 {
-		if r.s.Workload.Kind == allToAll {
+		if r.s.Workload.Kind == AllToAll {
 			live := float64(r.live())
 			m["all_to_all_bytes_per_s"] = rate * (live - 1) / a.pressed
 		}
-		if r.s.sized() || r.s.Workload.Kind == matrixTraffic {
+		if r.s.Sized() || r.s.Workload.Kind == MatrixTraffic {
 			m["fluid_s"] = a.pressed * float64(r.load.parts[0].traffic.Message) / rate
 		}
 	}
@@ -61,7 +61,7 @@ func (a *routedAnswer) static(ctx context.Context, n *engine.Network, d *routing
 		m["fault_ratio"] = healthy / top
 		a.healthy, a.top = healthy, top
 	}
-	if r.whole.Nodes <= mostTabled {
+	if r.Whole.Nodes <= mostTabled {
 		a.tables(n, d)
 	}
 	cycle, err := packet.CheckChannels(ctx, n, d.Walks, r.load.flows)
@@ -77,8 +77,8 @@ func (a *routedAnswer) static(ctx context.Context, n *engine.Network, d *routing
 	return nil
 }
 
-// allLinks is the model of the bound that the fabric has.
-const allLinks = "any routes, over all links as if they were one"
+// AllLinks is the model of the bound that the fabric has.
+const AllLinks = "any routes, over all links as if they were one"
 
 // bound holds the load of the most loaded link against what no ways can undercut,
 // where rates of links differ over them.
@@ -86,7 +86,7 @@ func (a *routedAnswer) bound(d *routing.Decision, top float64) {
 	r, m := a.r, a.row.Metrics
 	b := &result.Bounds{Of: "max_link_load", Split: d.Walks.First != nil || d.Walks.Spread != nil}
 	own, model := d.Bound, d.BoundModel
-	least, split := allLinks, routing.SplitWays
+	least, split := AllLinks, routing.SplitWays
 	if r.overRates {
 		const over = "; of load over rate"
 		b.Of, top, least, split = "max_load_over_rate", a.pressed, least+over, split+over
@@ -213,8 +213,8 @@ func (r *routed) messages() float64 {
 
 // live returns the number of nodes that are up.
 func (r *routed) live() int {
-	n := int(r.whole.Nodes)
-	for _, down := range r.down {
+	n := int(r.Whole.Nodes)
+	for _, down := range r.Down {
 		if down {
 			n--
 		}

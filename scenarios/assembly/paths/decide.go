@@ -1,4 +1,4 @@
-package scenarios
+package paths
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 	"sim/engine/flow"
 	"sim/engine/packet"
 	"sim/engine/static"
-	"sim/fabric/torus"
 	"sim/policies/routing"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/links"
 	"sim/scenarios/result"
 )
 
@@ -58,7 +58,7 @@ func (a *routedAnswer) Failure() error { return a.failed }
 // routerOptions returns the options of all routers.
 func (s *Scenario) routerOptions(workers int) routing.Options {
 	p := &s.Policy
-	wild := routing.WildFirst{Wild: dims(p.Wild), Order: dims(p.Order), Use: p.WildUse}
+	wild := routing.WildFirst{Wild: links.Dims(p.Wild), Order: links.Dims(p.Order), Use: p.WildUse}
 	multi := routing.Multipath{Ways: p.Ways, Over: p.Over, Split: p.Split, Extra: p.ExtraHops, WildFirst: wild}
 	best := routing.Optimised{
 		WildFirst: wild, NeighbourCap: p.Optimised.NeighbourCap, Budget: p.Optimised.Budget, Rounds: p.Optimised.BoundRounds,
@@ -69,7 +69,7 @@ func (s *Scenario) routerOptions(workers int) routing.Options {
 	}
 	return routing.Options{
 		ECMP: routing.ECMP{Draw: p.ECMPDraw}, RandomShortest: routing.RandomShortest{Draw: p.RandomDraw}, Optimised: best, Seed: s.Seed, Workers: workers,
-		DimensionOrder: routing.DimensionOrder{Order: dims(p.Order)}, WildFirst: wild, Multipath: multi,
+		DimensionOrder: routing.DimensionOrder{Order: links.Dims(p.Order)}, WildFirst: wild, Multipath: multi,
 	}
 }
 
@@ -116,9 +116,9 @@ func (r *routed) Decide(ctx context.Context, name string, workers int) (assembly
 // seen returns the network that routers see at first.
 func (r *routed) seen() *engine.Network {
 	if r.s.Fabric.FailAt > 0 {
-		return r.whole
+		return r.Whole
 	}
-	return r.known
+	return r.Known
 }
 
 // choose lets one router choose ways, and others for after a fault in mid-run. It
@@ -141,7 +141,7 @@ func (r *routed) choose(ctx context.Context, name string, workers int) (a *route
 	}
 	a = &routedAnswer{r: r, chosen: d, seen: seen, walks: d.Walks, row: result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{}}}
 	if r.s.Fabric.FailAt > 0 {
-		after, err = router.Route(ctx, r.problem(r.known), options)
+		after, err = router.Route(ctx, r.problem(r.Known), options)
 		if errors.Is(err, routing.ErrUnserved) {
 			return nil, nil, &unservable{fmt.Errorf("after the fault: %w", err)}
 		}
@@ -178,7 +178,7 @@ func (r *routed) choose(ctx context.Context, name string, workers int) (a *route
 // withoutFaults returns the load of the most loaded link that the router reaches
 // where no link is down, 0 where it makes no sense to compare.
 func (r *routed) withoutFaults(ctx context.Context, name string, router routing.Router, o routing.Options) (float64, error) {
-	if !r.s.Fabric.faulty() || r.down != nil || r.s.Fabric.FailAt > 0 {
+	if !r.s.Fabric.Faulty() || r.Down != nil || r.s.Fabric.FailAt > 0 {
 		return 0, nil
 	}
 	r.mu.Lock()
@@ -186,11 +186,11 @@ func (r *routed) withoutFaults(ctx context.Context, name string, router routing.
 	if v, ok := r.healthy[name]; ok {
 		return v.max, nil
 	}
-	d, err := router.Route(ctx, r.problem(r.whole), o)
+	d, err := router.Route(ctx, r.problem(r.Whole), o)
 	if err != nil {
 		return 0, fmt.Errorf("without faults: %w", err)
 	}
-	loads, err := static.OfWalks(ctx, r.whole, r.load.flows, r.load.demand, d.Walks)
+	loads, err := static.OfWalks(ctx, r.Whole, r.load.flows, r.load.demand, d.Walks)
 	if err != nil {
 		return 0, err
 	}
@@ -199,40 +199,10 @@ func (r *routed) withoutFaults(ctx context.Context, name string, router routing.
 	return top, nil
 }
 
-// played returns the network as packets find it: with queues and channels, and
-// what is drained but not down.
-func (r *routed) played(channels int) (*engine.Network, error) {
-	l := &r.s.Fabric.Links
-	n := *r.whole
-	if r.health != nil && l.FailAt == 0 {
-		n = *r.without(func(s torus.State) bool { return s == torus.Down })
-	} else {
-		n.Links = append([]engine.Link(nil), n.Links...)
-	}
-	buffer, err := l.queue(r.s.Workload.Packet)
-	if err != nil {
-		return nil, err
-	}
-	if l.Queue == "credit" {
-		channels, buffer = l.Channels, l.Buffer
-	}
-	for i := range n.Links {
-		n.Links[i].Buffer, n.Links[i].Channels = int64(buffer), int32(channels)
-	}
-	if l.FailAt > 0 {
-		for i, s := range r.health.Link {
-			if s == torus.Down {
-				n.Changes = append(n.Changes, engine.Change{At: l.FailAt, Link: int32(i)})
-			}
-		}
-	}
-	return &n, nil
-}
-
 // packets plays the traffic packet by packet.
 func (a *routedAnswer) packets(ctx context.Context, seen *engine.Network, after *routing.Decision) error {
 	r := a.r
-	l := &r.s.Fabric.Links
+	l := &r.s.Fabric
 	channels := a.walks.Channels()
 	o := packet.Options{Stop: func() bool { return ctx.Err() != nil }, Until: r.s.Engine.Until, Seed: r.s.Seed, BitErrorRate: l.BitErrors, SampleEvery: r.s.Engine.SampleEvery}
 	if after != nil {
@@ -243,7 +213,7 @@ func (a *routedAnswer) packets(ctx context.Context, seen *engine.Network, after 
 		o.Control = packet.Credit
 	}
 	var err error
-	if a.network, err = r.played(channels); err != nil {
+	if a.network, err = r.Network(&r.s.Fabric, r.s.Workload.Packet, channels); err != nil {
 		return err
 	}
 	if r.load.graph != nil {

@@ -1,4 +1,4 @@
-package scenarios
+package links
 
 import (
 	"bytes"
@@ -10,16 +10,16 @@ import (
 	"sim/scenarios/result"
 )
 
-// joined is what it takes to join the cubes of a torus.
-type joined struct {
+// Cubes is what it takes to join the cubes of a torus.
+type Cubes struct {
 	connections []torus.Connection
 	commands    *torus.Commands
 	seconds     float64
 }
 
-// join has the switches of a pod make the torus of the scenario, nil where it is
+// Join has the switches of a pod make the torus of the scenario, nil where it is
 // not made of cubes.
-func (l *Links) join(t *torus.Torus) (*joined, error) {
+func (l *Links) Join(t *torus.Torus) (*Cubes, error) {
 	if torus.Cubic(t) != nil {
 		return nil, nil
 	}
@@ -66,7 +66,7 @@ func (l *Links) join(t *torus.Torus) (*joined, error) {
 			return nil, err
 		}
 	}
-	z := &joined{}
+	z := &Cubes{}
 	if z.connections, err = torus.Adjacent(t, cubes); err != nil {
 		return nil, err
 	}
@@ -78,13 +78,13 @@ func (l *Links) join(t *torus.Torus) (*joined, error) {
 	return z, nil
 }
 
-// metrics tells what the switches do.
-func (j *joined) metrics(m map[string]float64) {
+// Metrics tells what the switches do.
+func (j *Cubes) Metrics(m map[string]float64) {
 	m["optical_connections"], m["switch_commands"], m["switch_s"] = float64(len(j.connections)), float64(len(j.commands.Make)), j.seconds
 }
 
-// file lists the connections: which are made, undone, or there already.
-func (j *joined) file() result.File {
+// File lists the connections: which are made, undone, or there already.
+func (j *Cubes) File() result.File {
 	var b bytes.Buffer // which does not fail
 	w := csv.NewWriter(&b)
 	w.Write([]string{"switch", "out_cube", "in_cube", "command"})

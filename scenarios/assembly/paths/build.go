@@ -1,37 +1,29 @@
-package scenarios
+package paths
 
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strconv"
 	"sync"
 
 	"sim/engine"
 	"sim/engine/static"
-	"sim/fabric/torus"
 	"sim/internal/once"
 	"sim/policies/routing"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/links"
 	"sim/workloads/training"
 )
 
 // routed is a scenario of traffic on links, built. Its policies are routers.
 type routed struct {
-	s      *Scenario
-	torus  *torus.Torus  // nil of a graph
-	health *torus.Health // nil of a graph
-	// whole has every link up; known is what routers see: without what is down or
-	// drained, from the start or once it is.
-	whole, known   *engine.Network
-	down           []bool // nodes; nil is none
+	s *Scenario
+	links.System
 	load           *load
 	overRates      bool                // the rates of the links that routers see at first differ: loads are over them
 	least          float64             // bound on the load of the most loaded of these links
 	shortest       float64             // hops of the shortest ways of all messages
 	it             *training.Iteration // whose transfers are led; nil of traffic
 	assembly.Ideal                     // of it
-	cubes          *joined             // nil where optical switches join nothing
 
 	mu      sync.Mutex
 	healthy map[string]unharmed // by router
@@ -66,40 +58,16 @@ type unharmed struct {
 	max   float64 // load of the most loaded link
 }
 
-// buildRouted builds the fabric and the traffic of s.
-func buildRouted(ctx context.Context, s *Scenario) (*routed, error) {
-	r := &routed{s: s, healthy: map[string]unharmed{}}
-	l := &s.Fabric.Links
-	link := engine.Link{Rate: float64(l.LinkRate), Latency: l.LinkLatency, Channels: 2} // that routers may use
-	if l.Queue == "credit" {
-		link.Channels = int32(l.Channels)
+// New makes the system of s.
+func New(ctx context.Context, s *Scenario) (assembly.System, error) { return build(ctx, s) }
+
+// build builds the fabric and the traffic of s.
+func build(ctx context.Context, s *Scenario) (*routed, error) {
+	hardware, err := s.Fabric.Build()
+	if err != nil {
+		return nil, err
 	}
-	if s.Fabric.Kind == "graph" {
-		r.whole = l.graph(link)
-		r.known = r.whole
-	} else {
-		t, _, err := l.torus()
-		if err != nil {
-			return nil, err
-		}
-		f, _, err := l.faultsOf()
-		if err != nil {
-			return nil, err
-		}
-		if r.health, err = t.Health(f); err != nil {
-			return nil, err
-		}
-		r.torus, r.whole = t, t.Network(nil, link)
-		r.known = r.whole
-		if r.cubes, err = l.join(t); err != nil {
-			return nil, err
-		}
-		if l.faulty() {
-			r.known = r.without(func(s torus.State) bool { return s != torus.Works })
-		}
-		r.down = downNodes(r.health)
-	}
-	var err error
+	r := &routed{s: s, System: hardware, healthy: map[string]unharmed{}}
 	if r.load, err = r.traffic(); err != nil {
 		return nil, fmt.Errorf("workload %s: %w", s.Workload.Kind, err)
 	}
@@ -113,45 +81,9 @@ func buildRouted(ctx context.Context, s *Scenario) (*routed, error) {
 	return r, ctx.Err()
 }
 
-// without returns the whole network less the links in some states.
-func (r *routed) without(lost func(torus.State) bool) *engine.Network {
-	n := *r.whole
-	n.Links = slices.Clone(n.Links)
-	for i, s := range r.health.Link {
-		if lost(s) {
-			n.Links[i].Rate = 0
-		}
-	}
-	return &n
-}
-
-// graph returns the fabric of kind "graph", of links such as one.
-func (l *Links) graph(of engine.Link) *engine.Network {
-	n := &engine.Network{Nodes: int32(l.Nodes)}
-	for _, e := range l.Edges {
-		link := of
-		link.From, link.To = int32(e[0]), int32(e[1])
-		if e[2] > 0 {
-			link.Rate = float64(e[2])
-		}
-		if e[3] > 0 {
-			link.Latency = engine.Time(e[3])
-		}
-		n.Links = append(n.Links, link)
-	}
-	name := func(node int32) string {
-		if len(l.Names) > 0 {
-			return l.Names[node]
-		}
-		return strconv.Itoa(int(node))
-	}
-	n.ResourceNamer = func(r int32) string { return "link " + name(n.Links[r].From) + " > " + name(n.Links[r].To) }
-	return n
-}
-
 // problem returns what routers decide on a network.
 func (r *routed) problem(n *engine.Network) *routing.Problem {
-	p := &routing.Problem{Network: n, Torus: r.torus, Down: r.down, Flows: r.load.flows, Demand: r.load.demand, Rate: float64(r.s.Fabric.LinkRate)}
+	p := &routing.Problem{Network: n, Torus: r.Torus, Down: r.Down, Flows: r.load.flows, Demand: r.load.demand, Rate: float64(r.s.Fabric.LinkRate)}
 	if r.s.Engine.Level != "static" { // which measures loads, whatever waits for what
 		p.Graph = r.load.graph
 	}
@@ -219,33 +151,33 @@ func (r *routed) Tasks() int { return len(r.load.flows) }
 // referenceMetrics are the fabric's own, whatever routes are taken.
 func (r *routed) Reference() map[string]float64 {
 	m := map[string]float64{
-		"nodes": float64(r.whole.Nodes), "links": float64(len(r.whole.Links)), "flows": float64(len(r.load.flows)),
+		"nodes": float64(r.Whole.Nodes), "links": float64(len(r.Whole.Links)), "flows": float64(len(r.load.flows)),
 	}
 	if r.overRates {
 		m["bound_max_load_over_rate"] = r.least
 	} else {
 		m["bound_max_link_load"] = r.least
 	}
-	if r.torus != nil {
-		d := r.torus.Distances()
+	if r.Torus != nil {
+		d := r.Torus.Distances()
 		m["sum_hops"], m["average_hops"], m["diameter"] = float64(d.Sum), d.Average, float64(d.Diameter)
 	}
-	if r.cubes != nil {
-		r.cubes.metrics(m)
+	if r.Cubes != nil {
+		r.Cubes.Metrics(m)
 	}
-	if r.whole.Nodes <= mostTabled {
+	if r.Whole.Nodes <= mostTabled {
 		var planes [][]bool
-		if r.torus != nil {
-			planes = static.Planes(r.torus.Dims...)
+		if r.Torus != nil {
+			planes = static.Planes(r.Torus.Dims...)
 		}
-		cut, _ := static.Bisection(r.known, r.s.Seed, planes...)
+		cut, _ := static.Bisection(r.Known, r.s.Seed, planes...)
 		m["bisection_links"] = float64(cut)
 	}
 	if r.it != nil && r.s.Engine.Level != "static" {
 		r.Ideal.Metrics(m, r.end(), true)
 	}
 	lost := 0
-	for _, l := range r.known.Links {
+	for _, l := range r.Known.Links {
 		if l.Rate == 0 {
 			lost++
 		}
@@ -257,8 +189,8 @@ func (r *routed) Reference() map[string]float64 {
 }
 
 func (r *routed) Begin(ctx context.Context, o *assembly.Outcome) error {
-	if r.cubes != nil {
-		o.Files = append(o.Files, r.cubes.file())
+	if r.Cubes != nil {
+		o.Files = append(o.Files, r.Cubes.File())
 	}
 	return nil
 }

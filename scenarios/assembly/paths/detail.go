@@ -1,4 +1,4 @@
-package scenarios
+package paths
 
 import (
 	"context"
@@ -16,7 +16,7 @@ const mostDrawn = 4096
 // describe adds what figures need, and the files of links and queues.
 func (a *routedAnswer) Describe(ctx context.Context, o *assembly.Outcome) {
 	p := result.Play{Policy: a.row.Policy, Traffic: a.traffic(ctx)}
-	if a.r.torus != nil && a.r.torus.Nodes() <= mostDrawn {
+	if a.r.Torus != nil && a.r.Torus.Nodes() <= mostDrawn {
 		p.Lattice = a.lattice()
 	}
 	if s := a.stats; s != nil {
@@ -24,12 +24,12 @@ func (a *routedAnswer) Describe(ctx context.Context, o *assembly.Outcome) {
 		(&assembly.Packets{Stats: s, Network: a.network}).Describe(&p, o)
 	}
 	o.Detail.Policies = append(o.Detail.Policies, p)
-	o.Routes = append(o.Routes, assembly.Routes{Policy: a.row.Policy, Network: a.r.known, Flows: a.r.load.flows, Walks: a.walks})
+	o.Routes = append(o.Routes, assembly.Routes{Policy: a.row.Policy, Network: a.r.Known, Flows: a.r.load.flows, Walks: a.walks})
 }
 
 // lattice describes the torus, what its links carry, and ways round what is down.
 func (a *routedAnswer) lattice() *result.Lattice {
-	t, h := a.r.torus, a.r.health
+	t, h := a.r.Torus, a.r.Health
 	l := &result.Lattice{Dims: t.Dims, Unit: "messages"}
 	for i, link := range t.Links() {
 		one := result.LatticeLink{
@@ -71,11 +71,11 @@ func (a *routedAnswer) addWays(l *result.Lattice) {
 		at := flow.Src
 		for _, s := range steps {
 			link := usual.Out(at, s)
-			if a.r.health.Link[link] == torus.Down {
+			if a.r.Health.Link[link] == torus.Down {
 				found = append(found, crossing{int32(f), len(steps)})
 				break
 			}
-			at = a.r.whole.Links[link].To
+			at = a.r.Whole.Links[link].To
 		}
 	}
 	if len(found) == 0 {
@@ -100,7 +100,7 @@ func (a *routedAnswer) addWays(l *result.Lattice) {
 			for _, s := range w.walks.Steps(first) {
 				link := w.walks.Out(at, s)
 				way.Links = append(way.Links, int(link))
-				at = a.r.whole.Links[link].To
+				at = a.r.Whole.Links[link].To
 			}
 			l.Ways = append(l.Ways, way)
 		}

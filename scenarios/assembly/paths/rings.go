@@ -1,29 +1,30 @@
-package scenarios
+package paths
 
 import (
 	"sim/fabric/torus"
+	"sim/scenarios/assembly/links"
 	"sim/workloads/collective"
 )
 
 // neighbours is a message over each link; of a graph, between the ends of each.
 func (r *routed) neighbours(message int64) (*collective.Traffic, error) {
-	if r.torus != nil {
-		return collective.NearestNeighbour(r.torus, message, r.down)
+	if r.Torus != nil {
+		return collective.NearestNeighbour(r.Torus, message, r.Down)
 	}
-	return collective.Neighbours(r.whole, message, r.down)
+	return collective.Neighbours(r.Whole, message, r.Down)
 }
 
 // permutation is a message from each node to one other. A graph is taken for a row
 // of nodes.
 func (r *routed) permutation(nodes int, message int64) (*collective.Traffic, error) {
-	t := r.torus
+	t := r.Torus
 	if t == nil {
 		var err error
 		if t, err = torus.New(nodes); err != nil {
 			return nil, err
 		}
 	}
-	return collective.Permutation(t, r.s.Workload.Permutation, message, r.s.Seed, r.down)
+	return collective.Permutation(t, r.s.Workload.Permutation, message, r.s.Seed, r.Down)
 }
 
 // collective is a ring collective of the scenario on so many nodes, not checked yet.
@@ -37,24 +38,24 @@ func (r *routed) collective(nodes int, bytes int64) (*collective.Collective, err
 	if err != nil {
 		return nil, err
 	}
-	c := &collective.Collective{Op: op, Nodes: nodes, Bytes: bytes, Down: r.down}
+	c := &collective.Collective{Op: op, Nodes: nodes, Bytes: bytes, Down: r.Down}
 	if r.s.Engine.Level == "flow" { // packets have it from the links
 		c.Latency = r.s.Fabric.LinkLatency
 	}
 	if w.Rings == "one" {
-		ring, err := collective.HamiltonianRing(r.torus, r.down)
+		ring, err := collective.HamiltonianRing(r.Torus, r.Down)
 		if err != nil {
 			return nil, err
 		}
 		c.Streams = collective.OneRing(ring, w.Bidirectional)
 	} else {
-		along := dims(w.RingDims)
-		for d := range r.torus.Dims {
+		along := links.Dims(w.RingDims)
+		for d := range r.Torus.Dims {
 			if len(w.RingDims) == 0 {
 				along = append(along, d)
 			}
 		}
-		if c.Streams, err = collective.MultiRing(r.torus, along, form, w.Bidirectional); err != nil {
+		if c.Streams, err = collective.MultiRing(r.Torus, along, form, w.Bidirectional); err != nil {
 			return nil, err
 		}
 	}
@@ -63,7 +64,7 @@ func (r *routed) collective(nodes int, bytes int64) (*collective.Collective, err
 
 // rings builds a ring collective.
 func (r *routed) rings(bytes int64) (*load, error) {
-	c, err := r.collective(int(r.whole.Nodes), bytes)
+	c, err := r.collective(int(r.Whole.Nodes), bytes)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +79,7 @@ func (r *routed) rings(bytes int64) (*load, error) {
 	return &load{flows: t.Flows, demand: t.Demand(), graph: g, parts: []part{{end: int32(len(t.Flows)), traffic: t}}}, nil
 }
 
-// dataTensor is all to all in slices and rings across them in turns. Where a
+// DataTensor is all to all in slices and rings across them in turns. Where a
 // shape has only one of the two, the other's turns are silent.
 func (r *routed) dataTensor() (*load, error) {
 	w := &r.s.Workload
@@ -86,7 +87,7 @@ func (r *routed) dataTensor() (*load, error) {
 	if err != nil {
 		return nil, err
 	}
-	tensor, data := dims(w.TensorDims), dims(w.DataDims)
+	tensor, data := links.Dims(w.TensorDims), links.Dims(w.DataDims)
 	var turns [2][]turn
 	at := w.Start
 	for range w.Alternations {
@@ -106,14 +107,14 @@ func (r *routed) dataTensor() (*load, error) {
 	}
 	message := int64(w.Payload)
 	if r.span(w.TensorDims) > 1 {
-		t, err := collective.SliceAllToAll(r.torus, tensor, message, r.down)
+		t, err := collective.SliceAllToAll(r.Torus, tensor, message, r.Down)
 		if err != nil {
 			return nil, err
 		}
 		add(t, 0, 1)
 	}
 	if r.span(w.DataDims) > 1 {
-		t, err := collective.RingSteps(r.torus, data, form, w.Bidirectional, message, r.down)
+		t, err := collective.RingSteps(r.Torus, data, form, w.Bidirectional, message, r.Down)
 		if err != nil {
 			return nil, err
 		}
@@ -125,8 +126,8 @@ func (r *routed) dataTensor() (*load, error) {
 // span returns the nodes that dimensions of the torus span.
 func (r *routed) span(names []string) int {
 	n := 1
-	for _, d := range dims(names) {
-		n *= r.torus.Dims[d]
+	for _, d := range links.Dims(names) {
+		n *= r.Torus.Dims[d]
 	}
 	return n
 }

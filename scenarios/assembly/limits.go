@@ -1,0 +1,21 @@
+package assembly
+
+import (
+	"sim/engine"
+	"sim/engine/units"
+)
+
+// What packets are played with: the first five are package packet's own limits.
+const (
+	SlowestLink   = units.Rate(8e3)
+	LargestPacket = units.Bytes(1 << 28)
+	LongestPlay   = engine.Never / 4 // when the last packet may be injected
+	LongestHop    = engine.Never / 8 // latency
+	MostWrong     = 0.99             // probability that a packet arrives wrong: beyond, retries have no end
+	MostHopped    = 1e11             // hops of packets: some ten hours
+	HopsText      = "100 billion"    // MostHopped in words
+	MostSamples   = 1 << 24          // lengths of queues that are kept: a file of some 300 MB
+)
+
+// MostCounted bounds the bytes of all messages, as package collective does.
+const MostCounted = float64(1<<63-1) / 8

@@ -1,0 +1,71 @@
+// Package links is the hardware on which paths are chosen: nodes that forward packets over links, of a torus, whose
+// wrap-around links may be twisted and made by optical switches, or of any graph. It describes their keys once, and builds
+// what they say: every link, those that routers know of, and those that packets find.
+package links
+
+import (
+	"sim/engine"
+	"sim/engine/units"
+	"sim/fabric/graph"
+)
+
+// Links is what fabrics of kinds "torus" and "graph" have: nodes that forward
+// packets over links.
+type Links struct {
+	TorusShape
+	GraphLinks
+	LinkOptions
+	CubeOptions
+	BrokenParts
+	Generators []graph.Generator // of the rows of graph.Generators, with their options
+}
+
+// TorusShape is the nodes of a torus and how they are joined.
+type TorusShape struct {
+	Dims  []int    `key:"dims" doc:"nodes along each dimension" required:"" min:"1" max:"1048576"`
+	Twist string   `key:"twist" doc:"in three dimensions: six bits, whether wrap-around links of x land shifted by half of y, x by z, y by x, y by z, z by x, z by y; or 'tpuv4', the form of TPU v4" default:""`
+	Shift [][]int  `key:"shift" doc:"in place of twist: for each dimension the vector by which its wrap-around links are shifted" default:"" max:"1048576"`
+	Open  []string `key:"open" doc:"dimensions without wrap-around links, such as '[\"x\"]'" default:"" empty:""`
+}
+
+// GraphLinks is the nodes and links of a graph.
+type GraphLinks struct {
+	_         string   `key:"file" doc:"file with a line for each link: from, to, and if they differ rate and latency; in place of nodes and edges"`
+	_         bool     `key:"undirected" doc:"whether each line of the file is a link both ways"`
+	Generator string   `key:"generator" doc:"a known shape, in place of a file and of edges" default:"" choices:"@generators" unset:"" source:""`
+	Names     []string `key:"names" doc:"names of the nodes in messages and files; none are their numbers" default:"" empty:""`
+	Nodes     int      `key:"nodes" doc:"number of nodes" else:"as many as the links name" max:"1048576"`
+	Edges     [][]int  `key:"edges" doc:"directed links: node from, node to, and perhaps bits per second and picoseconds of latency; 0 is link_rate and link_latency" max:"1152921504606847000"`
+}
+
+// LinkOptions are the links of either.
+type LinkOptions struct {
+	LinkRate    units.Rate  `key:"link_rate" doc:"rate of a link, each way" default:"400Gbps" above:"0" max:"1e16"`
+	LinkLatency engine.Time `key:"link_latency" doc:"time that a bit takes along a link; at level flow only steps of ring collectives have it" default:"0s" when:"engine.level=packet|flow"`
+	Queue       string      `key:"queue" doc:"what waits before a link: 'unbounded'; packets such as '100p' or a size such as '64KB', beyond which packets are dropped; or 'credit', where packets wait until there is room ahead" default:"unbounded" when:"engine.level=packet"`
+	Channels    int         `key:"channels" doc:"virtual channels of a link" default:"2" else:"2" min:"1" max:"15" when:"engine.level=packet & fabric.queue=credit"`
+	Buffer      units.Bytes `key:"buffer" doc:"room at a link's end for each channel; '0B' is what a round trip at full rate needs" default:"0B" when:"engine.level=packet & fabric.queue=credit"`
+	BitErrors   float64     `key:"bit_errors" doc:"probability that a bit arrives wrong; the link then sends the packet again" default:"0.0" max:"0.1" when:"engine.level=packet"`
+}
+
+// CubeOptions are of tori that optical switches make of cubes. Others ignore them.
+type CubeOptions struct {
+	Cubes      []int       `key:"cubes" doc:"cubes of the pod that make the torus, the last dimension fastest; none are the first that are free" default:"" max:"63" when:"cubic"`
+	BusyCubes  []int       `key:"busy_cubes" doc:"cubes that belong to other jobs" default:"" max:"63" when:"cubic"`
+	Configured string      `key:"configured" doc:"how the same cubes are joined before: a twist, '\"\"' for a regular torus, or 'none', for the commands that are needed" default:"none" when:"cubic"`
+	SwitchTime engine.Time `key:"switch_time" doc:"time that optical switches take to make connections" default:"10ms" when:"cubic"`
+}
+
+// BrokenParts is what of a torus is down, or not to be used.
+type BrokenParts struct {
+	FailedOCS      []string    `key:"failed_ocs" doc:"optical switches that are down, by dimension and place on a cube's face: '[\"x3\"]'" default:"" empty:""`
+	FailedLinks    []string    `key:"failed_links" doc:"links that are down both ways, by node, dimension and way: '[\"17 x+\"]'" default:"" empty:""`
+	FailedMachines []int       `key:"failed_machines" doc:"machines, of 2x2 chips, that are down" default:"" max:"1048576"`
+	FailedChips    []int       `key:"failed_chips" doc:"nodes that are down" default:"" max:"1048576"`
+	DrainedLinks   []string    `key:"drained_links" doc:"links that work and are not to be used, as failed_links has them" default:"" empty:""`
+	FailAt         engine.Time `key:"fail_at" doc:"when what fails does so, on routes that did not expect it; '0s' is from the start, which routers know" default:"0s" when:"engine.level=packet"`
+	RerouteAfter   engine.Time `key:"reroute_after" doc:"how much later packets take the routes that avoid it" default:"1ms" when:"engine.level=packet & fails-later"`
+}
+
+// DefaultRate is that of a TPU v4's links, 50 GB/s.
+const DefaultRate = units.Rate(400e9)

@@ -1,0 +1,132 @@
+package links
+
+import (
+	"slices"
+	"strconv"
+
+	"sim/engine"
+	"sim/engine/units"
+	"sim/fabric/torus"
+)
+
+// System is the hardware built.
+type System struct {
+	Torus  *torus.Torus  // nil of a graph
+	Health *torus.Health // nil of a graph
+	// Whole has every link up; Known is what routers see: without what is down or
+	// drained, from the start or once it is.
+	Whole, Known *engine.Network
+	Down         []bool // nodes; nil is none
+	Cubes        *Cubes // nil where optical switches join nothing
+}
+
+// Build builds the hardware.
+func (l *Links) Build() (z System, err error) {
+	link := engine.Link{Rate: float64(l.LinkRate), Latency: l.LinkLatency, Channels: 2} // that routers may use
+	if l.Queue == "credit" {
+		link.Channels = int32(l.Channels)
+	}
+	if len(l.Dims) == 0 {
+		z.Whole = l.Graph(link)
+		z.Known = z.Whole
+		return z, nil
+	}
+	t, _, err := l.Shape()
+	if err != nil {
+		return z, err
+	}
+	f, _, err := l.Faults()
+	if err != nil {
+		return z, err
+	}
+	if z.Health, err = t.Health(f); err != nil {
+		return z, err
+	}
+	z.Torus, z.Whole = t, t.Network(nil, link)
+	z.Known = z.Whole
+	if z.Cubes, err = l.Join(t); err != nil {
+		return z, err
+	}
+	if l.Faulty() {
+		z.Known = z.without(func(s torus.State) bool { return s != torus.Works })
+	}
+	z.Down = DownNodes(z.Health)
+	return z, nil
+}
+
+// without returns the whole network less the links in some states.
+func (z *System) without(lost func(torus.State) bool) *engine.Network {
+	n := *z.Whole
+	n.Links = slices.Clone(n.Links)
+	for i, s := range z.Health.Link {
+		if lost(s) {
+			n.Links[i].Rate = 0
+		}
+	}
+	return &n
+}
+
+// Graph returns the fabric of kind "graph", of links such as one.
+func (l *Links) Graph(of engine.Link) *engine.Network {
+	n := &engine.Network{Nodes: int32(l.Nodes)}
+	for _, e := range l.Edges {
+		link := of
+		link.From, link.To = int32(e[0]), int32(e[1])
+		if e[2] > 0 {
+			link.Rate = float64(e[2])
+		}
+		if e[3] > 0 {
+			link.Latency = engine.Time(e[3])
+		}
+		n.Links = append(n.Links, link)
+	}
+	name := func(node int32) string {
+		if len(l.Names) > 0 {
+			return l.Names[node]
+		}
+		return strconv.Itoa(int(node))
+	}
+	n.ResourceNamer = func(r int32) string { return "link " + name(n.Links[r].From) + " > " + name(n.Links[r].To) }
+	return n
+}
+
+// Network returns the network of l as packets of a size find it: with queues and channels, and
+// what is drained but not down.
+func (z *System) Network(l *Links, packet units.Bytes, channels int) (*engine.Network, error) {
+	n := *z.Whole
+	if z.Health != nil && l.FailAt == 0 {
+		n = *z.without(func(s torus.State) bool { return s == torus.Down })
+	} else {
+		n.Links = append([]engine.Link(nil), n.Links...)
+	}
+	buffer, err := l.Room(packet)
+	if err != nil {
+		return nil, err
+	}
+	if l.Queue == "credit" {
+		channels, buffer = l.Channels, l.Buffer
+	}
+	for i := range n.Links {
+		n.Links[i].Buffer, n.Links[i].Channels = int64(buffer), int32(channels)
+	}
+	if l.FailAt > 0 {
+		for i, s := range z.Health.Link {
+			if s == torus.Down {
+				n.Changes = append(n.Changes, engine.Change{At: l.FailAt, Link: int32(i)})
+			}
+		}
+	}
+	return &n, nil
+}
+
+// DownNodes returns which nodes are down; nil is none.
+func DownNodes(h *torus.Health) []bool {
+	if !slices.Contains(h.Node, torus.Down) {
+		return nil
+	}
+	down := make([]bool, len(h.Node))
+	for n, state := range h.Node {
+		down[n] = state == torus.Down
+	}
+	return down
+}

@@ -1,0 +1,119 @@
+package links
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"sim/engine/units"
+	"sim/fabric/torus"
+	"sim/scenarios/schema"
+)
+
+// Shape returns the torus with the key that is at fault.
+func (l *Links) Shape() (t *torus.Torus, key string, err error) {
+	if t, err = torus.New(l.Dims...); err != nil {
+		return nil, "fabric.dims", err
+	}
+	for _, name := range l.Open {
+		d := 0
+		for d < len(l.Dims) && torus.DimName(d) != name {
+			d++
+		}
+		if d == len(l.Dims) {
+			return nil, "fabric.open", fmt.Errorf("%s has no dimension %s", t, name)
+		}
+		if err = t.Mesh(d); err != nil {
+			return nil, "fabric.open", err
+		}
+	}
+	if l.Twist != "" {
+		if err = t.Twist(l.Twist); err != nil {
+			return nil, "fabric.twist", err
+		}
+	}
+	if len(l.Shift) > 0 {
+		if err = t.SetShift(l.Shift); err != nil {
+			return nil, "fabric.shift", err
+		}
+	}
+	return t, "", nil
+}
+
+// Twisted reports whether wrap-around links land shifted.
+func (l *Links) Twisted() bool {
+	t, _, err := l.Shape()
+	return err == nil && t.Shift != nil
+}
+
+// Cubic reports whether the torus is made of cubes that optical switches join.
+func (l *Links) Cubic() bool {
+	t, _, err := l.Shape()
+	return err == nil && torus.Cubic(t) == nil
+}
+
+// Faults returns what is down, with the key that is at fault.
+func (l *Links) Faults() (f torus.Faults, key string, err error) {
+	for _, name := range l.FailedOCS {
+		s, err := torus.ParseSwitch(name)
+		if err != nil {
+			return f, "fabric.failed_ocs", err
+		}
+		f.Switches = append(f.Switches, s)
+	}
+	for _, of := range []struct {
+		key   string
+		names []string
+		to    *[]torus.Hop
+	}{{"fabric.failed_links", l.FailedLinks, &f.Links}, {"fabric.drained_links", l.DrainedLinks, &f.Drained}} {
+		for _, name := range of.names {
+			h, err := torus.ParseHop(name)
+			if err != nil {
+				return f, of.key, err
+			}
+			*of.to = append(*of.to, h)
+		}
+	}
+	f.Machines = l.FailedMachines
+	for _, c := range l.FailedChips {
+		f.Chips = append(f.Chips, int32(c))
+	}
+	return f, "", nil
+}
+
+// Faulty reports whether anything is down or drained.
+func (l *Links) Faulty() bool {
+	return len(l.FailedOCS)+len(l.FailedLinks)+len(l.FailedMachines)+len(l.FailedChips)+len(l.DrainedLinks) > 0
+}
+
+// Room returns the buffer of a queue in bytes, 0 of one without bound, or with
+// credits.
+func (l *Links) Room(packet units.Bytes) (units.Bytes, error) {
+	if l.Queue == "unbounded" || l.Queue == "credit" {
+		return 0, nil
+	}
+	if count, ok := strings.CutSuffix(l.Queue, "p"); ok {
+		n, err := strconv.ParseInt(count, 10, 32)
+		if err != nil || n < 1 {
+			return 0, fmt.Errorf("%s is no number of packets", schema.Quote(l.Queue))
+		}
+		return units.Bytes(n) * packet, nil
+	}
+	b, err := units.ParseBytes(l.Queue)
+	if err != nil || b < packet {
+		return 0, fmt.Errorf("%s is no queue that a packet of %v fits", schema.Quote(l.Queue), packet)
+	}
+	return b, nil
+}
+
+// DimIndex returns the number of a dimension x, y or z.
+func DimIndex(name string) int { return strings.Index("xyz", name) }
+
+// Dims returns the numbers of dimensions by their names; nil of none.
+func Dims(names []string) []int {
+	var out []int
+	for _, n := range names {
+		out = append(out, DimIndex(n))
+	}
+	return out
+}

@@ -1,0 +1,133 @@
+// Package paths assembles work on links: traffic, ring collectives and training steps on tori and graphs. What it leaves
+// open is the paths that data takes, which routers choose (policies/routing). Their loads are measured, the dependencies of
+// channels looked at for a cycle, and the work is simulated on them as fluid or packet by packet, as the level asks.
+//
+// Keys of traffic are described here, and what shows only when it is laid out on links is checked here (Check).
+package paths
+
+import (
+	"slices"
+
+	"sim/engine"
+	"sim/scenarios/assembly/links"
+	"sim/scenarios/schema"
+	"sim/workloads/collective"
+	"sim/workloads/training"
+)
+
+// Scenario is work on links, with what decides its paths.
+type Scenario struct {
+	Name, Title string
+	Seed        uint64
+	Workload    Workload
+	Fabric      links.Links
+	Policy      Routing
+	Engine      Engine
+}
+
+// Workload is traffic of some kind, or a training step.
+type Workload struct {
+	Kind string
+	training.Spec
+	Traffic
+	Patterns []collective.Pattern // by row of collective.Patterns
+}
+
+// Kinds of traffic.
+const (
+	AllToAll          = "all-to-all"
+	NearestNeighbour  = "nearest-neighbour"
+	UniformRandom     = "uniform-random"
+	Permutation       = "permutation"
+	Hotspot           = "hotspot"
+	MatrixTraffic     = "matrix"
+	RingAllReduce     = "ring-all-reduce"
+	RingReduceScatter = "ring-reduce-scatter"
+	RingAllGather     = "ring-all-gather"
+	DataTensor        = "data-tensor"
+)
+
+var RingKinds = []string{RingAllReduce, RingReduceScatter, RingAllGather}
+
+// Pattern returns the pattern of collective.Patterns that the kind names, nil where it is none.
+func (w *Workload) Pattern() collective.Pattern {
+	i := slices.IndexFunc(collective.Patterns, func(p collective.Row) bool { return p.Name == w.Kind })
+	if i < 0 || i >= len(w.Patterns) {
+		return nil
+	}
+	return w.Patterns[i]
+}
+
+// HotSpots returns the pattern of that sort, nil of others.
+func (w *Workload) HotSpots() *collective.HotSpots {
+	h, _ := w.Pattern().(*collective.HotSpots)
+	return h
+}
+
+// TrafficDefaults returns a copy of the traffic with the defaults that follow from other keys.
+func (s *Scenario) TrafficDefaults() *Traffic {
+	d := s.Workload.Traffic
+	switch s.Workload.Kind {
+	case DataTensor:
+		d.Source = "on-off"
+	case UniformRandom:
+		d.Source = "poisson"
+	default:
+		d.Source = "paced"
+	}
+	if s.Workload.Source != "on-off" {
+		d.Message = 64e3
+	}
+	d.Payload, d.RingRate = d.Packet, d.Rate
+	d.Duration, d.Warmup = engine.Second/10, s.packets(1_000)
+	if s.Workload.Source == "poisson" {
+		d.Duration = s.packets(4_000)
+	}
+	d.RingForm, d.Bidirectional = "links", s.Workload.Kind != DataTensor
+	if d.Rings == "per-dimension" && len(d.RingDims) != 1 && s.Fabric.Twisted() {
+		d.RingForm = "line"
+	}
+	return &d
+}
+
+// Timed reports whether messages have a size: on-off and Poisson sources have rates and times instead.
+func (s *Scenario) Timed() bool {
+	w := &s.Workload
+	return slices.Contains(RingKinds, w.Kind) || w.Source != "on-off" && w.Source != "poisson"
+}
+
+// Sized reports whether all messages have one size.
+func (s *Scenario) Sized() bool {
+	return s.Workload.Kind != MatrixTraffic && s.Workload.Kind != "training" && s.Timed()
+}
+
+// Dependent reports whether transfers wait for each other, as those of ring collectives and of training steps do.
+func (s *Scenario) Dependent() bool {
+	return slices.Contains(RingKinds, s.Workload.Kind) || s.Workload.Kind == "training"
+}
+
+// packets returns how long so many packets take on a link.
+func (s *Scenario) packets(n float64) engine.Time {
+	rate := s.Fabric.LinkRate
+	if rate <= 0 { // it is filled in later
+		rate = links.DefaultRate
+	}
+	t := n * 8 * float64(s.Workload.Packet) / float64(rate) * float64(engine.Second)
+	return engine.Time(min(t, float64(engine.Never)/8))
+}
+
+// ManyFlows reports whether every pair of nodes is a flow.
+func (s *Scenario) ManyFlows() bool {
+	return slices.Contains([]string{AllToAll, UniformRandom, Hotspot}, s.Workload.Kind)
+}
+
+// keysOf returns the keys of a pattern, for what is wrong with it.
+func (w *Workload) keysOf(p collective.Pattern) []string {
+	var keys []string
+	for _, t := range schema.New(nil, schema.Part{Path: "workload", Specs: []any{p}}).Tables {
+		for _, k := range t.Keys {
+			keys = append(keys, "workload."+k.Name)
+		}
+	}
+	return keys
+}

@@ -1,0 +1,34 @@
+package paths
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Words says in a line what is sent over what.
+func (s *Scenario) Words() string {
+	l, w := &s.Fabric, &s.Workload.Traffic
+	work := s.Workload.Kind
+	if work == "training" {
+		work = s.Workload.Spec.Words(s.Title)
+	}
+	text := fmt.Sprintf("%s on a %s, links of %v", work, l.Words(), l.LinkRate)
+	if s.Title != "" && s.Workload.Kind != "training" { // whose name it takes
+		text = s.Title + ": " + text
+	}
+	switch {
+	case s.Engine.Level != "packet":
+		text += ", level " + s.Engine.Level
+	case s.Workload.Kind == "training":
+		text += fmt.Sprintf(", packets of %v", w.Packet)
+	case slices.Contains(RingKinds, s.Workload.Kind):
+		text += fmt.Sprintf(", %v in packets of %v", w.Message, w.Packet)
+	case w.Source == "on-off":
+		text += fmt.Sprintf(", flows of %v in packets of %v", w.Rate, w.Packet)
+	case w.Source == "poisson":
+		text += fmt.Sprintf(", Poisson sources at load %g", w.Load)
+	default:
+		text += fmt.Sprintf(", %s sources, %v in packets of %v", w.Source, w.Message, w.Packet)
+	}
+	return text
+}
