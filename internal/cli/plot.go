@@ -32,7 +32,7 @@ func (c *command) plotCommand() *cli.Command {
 			&cli.StringFlag{Name: "out", Usage: "write the figures into `DIR`", DefaultText: "the result's " + result.PlotsDir + "/"},
 			&cli.StringFlag{Name: "format", Usage: "draw figures as `FORMATS`: png, svg or png,svg", Value: "png"},
 			&cli.StringFlag{Name: "spec", Usage: "draw what the [[plot]] tables of `FILE` ask for"},
-			&cli.StringFlag{Name: "kind", Usage: "draw one figure of `KIND` bars, gain, lines, scatter, heatmap, twists or cdf", DefaultText: "by what goes across"},
+			&cli.StringFlag{Name: "kind", Usage: "draw one figure of `KIND` " + strings.Join(chart.Kinds[:len(chart.Kinds)-1], ", ") + " or " + chart.Kinds[len(chart.Kinds)-1], DefaultText: "by what goes across"},
 			&cli.StringFlag{Name: "x", Usage: "put `NAME` across: a key that is varied, policy, or for lines and scatter a metric"},
 			&cli.StringFlag{Name: "y", Usage: "show the metric `NAME`, or solve_s, play_s or reference.METRIC; of a heatmap what goes up"},
 			&cli.StringFlag{Name: "z", Usage: "colour a heatmap or twists by the metric `NAME`"},
