@@ -234,7 +234,7 @@ func lanePlot(lanes []result.Lane, from, to float64, count int, makespan float64
 	for i := range rests {
 		rests[i] = sheet.Fit(sheet.Sans(sheet.TickSize, sheet.Ink), rests[i], 80)
 	}
-	p := sheet.NewPlot("", prefix)
+	p := sheet.NewPlot("", sheet.Fit(sheet.Sans(sheet.LabelSize, sheet.Ink), prefix, 60))
 	p.Y.Tick.Marker = sheet.Marks(at, rests)
 	p.Y.Tick.Length = 0
 	sheet.SetRange(&p.Y, -0.5, float64(len(lanes))-0.5)

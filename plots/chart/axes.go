@@ -121,7 +121,7 @@ func padded(lo, hi float64, log bool) (float64, float64) {
 		}
 	}
 	if log {
-		return math.Pow(10, lo-room), math.Pow(10, hi+room)
+		return max(math.Pow(10, lo-room), math.SmallestNonzeroFloat64), math.Pow(10, hi+room)
 	}
 	return lo - room, hi + room
 }
@@ -223,7 +223,7 @@ func logRange(lo, hi float64) (float64, float64) {
 			to = min(to, b+step)
 		}
 	}
-	return math.Pow(10, from), math.Pow(10, to)
+	return max(math.Pow(10, from), math.SmallestNonzeroFloat64), math.Pow(10, to)
 }
 
 // share sets the y axes of panels by set: one for all, unless their values span so unlike ranges that some would be

@@ -51,6 +51,7 @@ type numberNote struct {
 	shown    bool
 	upright  bool
 	length   vg.Length // the longest, along its bar
+	across   vg.Length // what it needs of the distance between bars
 }
 
 // Shares of a group's width.
@@ -161,6 +162,14 @@ func (b *barChart) pitch(width vg.Length) vg.Length {
 	return min(slot*groupShare/vg.Length(b.series), widestBar)
 }
 
+// apartBy is the distance between the middles of bars, in points.
+func (b *barChart) apartBy(width vg.Length) vg.Length {
+	if b.series == 1 {
+		return width / vg.Length(b.width)
+	}
+	return b.pitch(width)
+}
+
 // chooseNote decides how values stand on bars, if at all.
 func (b *barChart) chooseNote(width vg.Length) {
 	lo, hi := b.extent(-1)
@@ -168,10 +177,7 @@ func (b *barChart) chooseNote(width vg.Length) {
 	if !(span > 1e-9*max(math.Abs(lo), math.Abs(hi))) { // all alike
 		span = max(math.Abs(hi), math.Abs(lo))
 	}
-	pitch := b.pitch(width)
-	if b.series == 1 {
-		pitch /= singleBar // the next bar is further
-	}
+	pitch := b.apartBy(width)
 	digits, whole := 3, true
 	if b.series == 1 { // there is room
 		digits = 4
@@ -193,12 +199,12 @@ func (b *barChart) chooseNote(width vg.Length) {
 				widest = max(widest, n.style.Width(b.text(s.mean, n.decimals)))
 			}
 		}
-		across := widest + 3
-		n.length = try.size * 0.8
+		const apart = 0.8
+		n.across, n.length = widest+2, try.size*0.8
 		if try.upright {
-			across, n.length = try.size+0.5, widest
+			n.across, n.length = try.size*0.91, widest
 		}
-		if across <= pitch {
+		if n.across+apart <= pitch {
 			b.note = n
 			return
 		}
@@ -241,7 +247,9 @@ func (b *barChart) makeRoom(a *plot.Axis, lo, hi, height float64) {
 	used := 1 - min(float64(b.note.length+7)/height, 0.45) // of the height, by bars
 	switch {
 	case b.v.spec.LogY:
-		a.Max = max(a.Max, min(a.Min*math.Pow(hi/a.Min, 1/used), math.MaxFloat64))
+		const most = 300 // decades that numbers have
+		foot := math.Log10(a.Min)
+		a.Max = max(a.Max, math.Pow(10, min(foot+(math.Log10(hi)-foot)/used, most)))
 	case lo < b.base: // bars that hang have their numbers below
 		top, room := max(hi, b.base), 1-used
 		a.Max = max(a.Max, top+(top-lo)*room/max(2*used-1, 0.1))
@@ -306,7 +314,7 @@ func (b *barChart) draw(c draw.Canvas, p *plot.Plot, panel int) {
 	if foot < c.Max.Y {
 		c.StrokeLine2(draw.LineStyle{Color: sheet.Ink, Width: 0.75}, c.Min.X, foot, c.Max.X, foot)
 	}
-	if b.note.shown {
+	if b.note.shown && b.apartBy(c.Max.X-c.Min.X) > b.note.across {
 		each(func(cell *spread, s, g int) { b.number(c, cell, panel, s, g, left(g, s)+pitch/2, foot, y) })
 	}
 	for i := range b.marks {

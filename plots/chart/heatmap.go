@@ -83,20 +83,25 @@ func (v *view) heatmap(t *result.SweepTimings) (*sheet.Sheet, error) {
 		}
 	}
 	panels := v.panelsOf()
-	g := layout(len(panels), least, sheet.ColorRoom(bar))
-	tile := max(min(g.width/vg.Length(h.width)*0.8, tallest), min(flat, high/vg.Length(h.series)))
-	g.height = max(min(tile*vg.Length(h.series), high), lowest)
 	columns, across := v.x.ticksOf(v.spec.XLabel)
 	rows, up := v.series.ticksOf(v.spec.YLabel)
+	const longest, usual = 120, 30 // points, of a row's label
+	style, beside := sheet.Sans(sheet.TickSize, sheet.Ink), vg.Length(usual)
+	for r := range rows {
+		rows[r] = sheet.Fit(style, rows[r], longest)
+		beside = max(beside, style.Width(rows[r]))
+	}
+	g := layout(len(panels), least, sheet.ColorRoom(bar)+beside-usual)
+	tile := max(min(g.width/vg.Length(h.width)*0.8, tallest), min(flat, high/vg.Length(h.series)))
+	g.height = max(min(tile*vg.Length(h.series), high), lowest)
 	for i, p := range panels {
 		sheet.Categories(p, columns, g.width)
 		sheet.SetRange(&p.Y, -0.5, float64(len(rows))-0.5)
 		p.X.Width, p.Y.Width, p.Y.Tick.Length = 0, 0, 0
-		const longest = 120
 		var ticks plot.ConstantTicks
 		step := max(1, int(math.Ceil(sheet.TickSize*1.1*float64(len(rows))/float64(g.height))))
 		for r := 0; r < len(rows) && i%g.cols == 0; r += step {
-			ticks = append(ticks, plot.Tick{Value: float64(r), Label: sheet.Fit(p.Y.Tick.Label, rows[r], longest)})
+			ticks = append(ticks, plot.Tick{Value: float64(r), Label: rows[r]})
 		}
 		p.Y.Tick.Marker = ticks
 		p.Add(sheet.PlotFunc(func(c draw.Canvas, _ *plot.Plot) { h.draw(c, i) }))

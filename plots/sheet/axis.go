@@ -148,6 +148,9 @@ func (u Unlabelled) Ticks(lo, hi float64) []plot.Tick {
 // labelLength is the most that a label below an axis may take, in points.
 const labelLength = 125
 
+// slantedPitch is how far apart lines at 30 degrees start, in their height: twice, and a little.
+const slantedPitch = 2.3
+
 // Categories writes labels at 0, 1, 2 ... below p, whose data is about so wide: level where they fit, else slanted, else
 // upright. Labels may have several lines. What is too many is thinned.
 func Categories(p *plot.Plot, labels []string, width vg.Length) {
@@ -156,10 +159,14 @@ func Categories(p *plot.Plot, labels []string, width vg.Length) {
 	slot := width / vg.Length(max(1, len(labels)))
 	lines, widest := 1, vg.Length(0)
 	numbers := true
+	longest := vg.Length(labelLength)
+	if len(labels) == 1 { // plot.Plot cannot place a label that hangs over on both sides
+		longest = min(longest, width/2)
+	}
 	ticks := make([]plot.Tick, len(labels))
 	for i, l := range labels {
 		first, rest, more := strings.Cut(l, "\n")
-		ticks[i] = plot.Tick{Value: float64(i), Label: Fit(*style, first, labelLength)}
+		ticks[i] = plot.Tick{Value: float64(i), Label: Fit(*style, first, longest)}
 		_, err := strconv.ParseFloat(first, 64)
 		numbers = numbers && err == nil
 		if more {
@@ -171,8 +178,14 @@ func Categories(p *plot.Plot, labels []string, width vg.Length) {
 	p.X.Tick.Color, p.X.Tick.Length = color.Transparent, 6
 	if widest > slot-6 && !numbers {
 		style.XAlign, style.YAlign, style.Rotation = draw.XRight, draw.YCenter, math.Pi/6
-		if slot < 2*TickSize*vg.Length(lines) { // at 30 degrees lines need twice their height
+		over := vg.Length(0) // of the axis, that labels reach to the left of it
+		for i, t := range ticks {
+			at := (vg.Length(i) + 0.5) / vg.Length(len(ticks)) // of what is left of the axis
+			over = max(over, (style.Width(t.Label)*vg.Length(math.Cos(style.Rotation))-width*at)/(1-at))
+		}
+		if width -= over; width/vg.Length(len(labels)) < slantedPitch*TickSize*vg.Length(lines) {
 			style.Rotation = math.Pi / 2
+			width += over
 		}
 	}
 	Spaced(p, ticks, width)
@@ -186,9 +199,9 @@ func Spaced(p *plot.Plot, ticks []plot.Tick, width vg.Length) {
 	size := func(i int) vg.Length {
 		switch {
 		case style.Rotation > 1: // upright
-			return style.Height(ticks[i].Label)
+			return style.Height(ticks[i].Label) * 1.15
 		case style.Rotation > 0:
-			return style.Height(ticks[i].Label) * 2
+			return style.Height(ticks[i].Label) * slantedPitch
 		}
 		return style.Width(ticks[i].Label) + 8
 	}
