@@ -125,13 +125,7 @@ func flagValues(cmd, flag string) []string {
 	case "kind":
 		return chart.Kinds
 	case "metric":
-		var out []string
-		for _, m := range result.Metrics {
-			if !strings.Contains(m.Name, "*") {
-				out = append(out, m.Name)
-			}
-		}
-		return out
+		return metricNames()
 	case "out", "trace", "plan-out", "routes-out", "spec", "creds", "token-file":
 		return []string{filesToo}
 	}

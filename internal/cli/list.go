@@ -112,6 +112,17 @@ func (c *command) printItems(items []scenarios.PolicyInfo, indent string) {
 	}
 }
 
+// metricNames are the names of all metrics in the table.
+func metricNames() []string {
+	var names []string
+	for _, m := range result.Metrics {
+		if !strings.Contains(m.Name, "*") {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
 // listMetrics prints the table of metrics, as docs/metrics.md has it.
 func listMetrics(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0)

@@ -201,6 +201,10 @@ func (c *command) plan(ctx context.Context, file string, overrides []string, fla
 			return nil, nil, usagef("%s: %v", file, err)
 		}
 	}
+	if asked := study.Peek(sweepDir(plan, flags)).Unknown(askedFor(plan, flags)); asked != nil {
+		return nil, nil, usagef("%s: there is no metric %q%s", asked.By, asked.Name,
+			text.DidYouMean(asked.Name, metricNames(), "sim list metrics names them"))
+	}
 	return st, plan, nil
 }
 
@@ -218,6 +222,7 @@ func (c *command) fillSweep(ctx context.Context, plan *study.Plan, store *study.
 	if err != nil {
 		return err
 	}
+	store.Outdate(askedFor(plan, flags))
 	if adopted > 0 {
 		c.say("%s taken over from earlier sweeps of %s", text.Plural(adopted, "cell"), plan.Sweep.Name)
 	}
@@ -225,17 +230,12 @@ func (c *command) fillSweep(ctx context.Context, plan *study.Plan, store *study.
 		return err
 	}
 	m, update := c.startSweep(plan.Sweep.Name)
-	status, err := study.Execute(ctx, plan, store, study.Options{Run: run, Shard: flags.shard, Asked: askedFor(plan, flags), Progress: update})
+	status, err := study.Execute(ctx, plan, store, study.Options{Run: run, Shard: flags.shard, Progress: update})
 	m.stop()
 	for _, i := range status.Failed {
 		c.say("%s failed: %s", plan.Name(i), store.Failure(plan.Sweep.Cells[i].Key))
 	}
 	if err != nil {
-		var unknown *study.UnknownMetric
-		if errors.As(err, &unknown) {
-			return usagef("%v%s (%s kept in %s)", unknown, text.DidYouMean(unknown.Name, unknown.Near, "there are "+strings.Join(unknown.Known, ", ")),
-				text.Plural(status.Known+status.Computed, "cell is", "cells are"), store.Dir)
-		}
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			return &interrupted{status, store.Dir}
 		}

@@ -15,18 +15,8 @@ import (
 // sweepRows is the most rows of a sweep that are printed; the files hold all.
 const sweepRows = 60
 
-// UnknownMetric is a metric that no cell of a sweep has.
-type UnknownMetric struct {
-	Name  string
-	Known []string
-}
-
-func (e *UnknownMetric) Error() string {
-	return fmt.Sprintf("no cell has a metric %q%s", e.Name, text.DidYouMean(e.Name, e.Known, "there are "+strings.Join(e.Known, ", ")))
-}
-
 // SweepMetric returns the metric that the table of a sweep shows: the one asked for, that of the study's first figure, or
-// that which tells most. An error is an *UnknownMetric.
+// that which tells most.
 func SweepMetric(s *result.Sweep, plots []result.Plot, asked string) (string, error) {
 	has := map[string]bool{"solve_s": true, "play_s": true}
 	for i := range s.Cells {
@@ -36,7 +26,8 @@ func SweepMetric(s *result.Sweep, plots []result.Plot, asked string) (string, er
 	}
 	if asked != "" {
 		if !has[asked] {
-			return "", &UnknownMetric{asked, slices.Sorted(maps.Keys(has))}
+			known := slices.Sorted(maps.Keys(has))
+			return "", fmt.Errorf("no cell has a metric %q%s", asked, text.DidYouMean(asked, known, "there are "+strings.Join(known, ", ")))
 		}
 		return asked, nil
 	}

@@ -9,11 +9,9 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"sim/scenarios/result"
 )
@@ -321,23 +319,6 @@ func checksum(data []byte) string { return fmt.Sprintf("%08x", crc32.ChecksumIEE
 func (s *Store) Has(key string) bool { return s.records[key] != nil }
 
 func (s *Store) get(key string) *Record { return s.records[key] }
-
-// Outdate passes over the records that were kept before there was one of the metrics that are asked for, so that their
-// cells are computed again.
-func (s *Store) Outdate(asked []Asked) {
-	maps.DeleteFunc(s.records, func(_ string, r *Record) bool {
-		return slices.ContainsFunc(asked, func(a Asked) bool { return r.before(a.Name) })
-	})
-}
-
-// before reports whether a record is older than a metric, or one of a quotient.
-func (r *Record) before(name string) bool {
-	if over, under, ok := strings.Cut(name, "/"); ok {
-		return r.before(strings.TrimSpace(over)) || r.before(strings.TrimSpace(under))
-	}
-	m, _ := result.Find(name)
-	return m.Since > r.Table && m.From == nil
-}
 
 // fail notes that a cell failed; it is not kept, so that the next run tries
 // again.

@@ -172,7 +172,6 @@ type Runner func(ctx context.Context, p *Plan, todo []int, done func(cell int, r
 type Options struct {
 	Run      Runner
 	Shard    Shard
-	Asked    []Asked                       // metrics that some cell must have; the error is then *UnknownMetric
 	Progress func(done, total, failed int) // called from one goroutine at a time; may be nil
 }
 
@@ -192,8 +191,6 @@ func Execute(ctx context.Context, p *Plan, store *Store, opt Options) (Status, e
 	var st Status
 	var todo []int
 	known := map[string]bool{}
-	store.Outdate(opt.Asked)
-	ask := newAsker(p, &opt)
 	for i := range p.Sweep.Cells {
 		if !opt.Shard.Has(i) {
 			continue
@@ -203,7 +200,6 @@ func Execute(ctx context.Context, p *Plan, store *Store, opt Options) (Status, e
 		switch {
 		case store.Has(key):
 			st.Known++
-			ask.see(p.Sweep.Cells[i].Policy, store.get(key))
 		case known[key]: // the same scenario in another place
 			st.Total--
 		default:
@@ -216,8 +212,8 @@ func Execute(ctx context.Context, p *Plan, store *Store, opt Options) (Status, e
 		progress = func(int, int, int) {}
 	}
 	progress(st.Known, st.Total, 0)
-	err := ask.judge()
-	if len(todo) > 0 && err == nil {
+	var err error
+	if len(todo) > 0 {
 		err = opt.Run(ctx, p, todo, func(cell int, r *Record) error {
 			if r.Failed != "" {
 				st.Failed = append(st.Failed, cell)
@@ -232,8 +228,7 @@ func Execute(ctx context.Context, p *Plan, store *Store, opt Options) (Status, e
 				st.Computed++
 			}
 			progress(st.Known+st.Computed, st.Total, len(st.Failed))
-			ask.see(p.Sweep.Cells[cell].Policy, r)
-			return ask.judge()
+			return nil
 		})
 	}
 	slices.Sort(st.Failed)
