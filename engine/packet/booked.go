@@ -48,9 +48,9 @@ func perByte(rate float64) uint64 {
 // runBooked simulates the events up to a time.
 func (z *sim) runBooked(until engine.Time) {
 	links := int32(len(z.links))
-	step, port, degree := z.paths.step, z.paths.port, z.paths.degree
+	step, port, degree, steps := z.paths.step, z.paths.port, z.paths.degree, z.paths.steps
 	var s sight
-	far := prefetches && len(z.links) >= farLinks && z.paths.steps
+	far := prefetches && len(z.links) >= farLinks && steps
 	for events := 0; ; events++ {
 		id, now, ok := z.calendar.take(until)
 		if !ok || events&(askEvery-1) == 0 && z.told() {
@@ -76,7 +76,7 @@ func (z *sim) runBooked(until engine.Time) {
 		z.passed[id].packets++
 		z.passed[id].bytes += int64(r.bytes)
 		z.s.Hops++
-		if !z.paths.steps {
+		if !steps {
 			if l := z.paths.next(l.to, r.route); l != arrived {
 				z.book(l, &r, now)
 			} else {
