@@ -3,13 +3,12 @@ package routing
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/gob"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 
@@ -17,7 +16,7 @@ import (
 )
 
 // version is that of the optimiser: choices that others made are not used.
-const version = 4
+const version = 5
 
 // kept is a choice as it is cached: for the canonical fault, by class.
 type kept struct {
@@ -33,91 +32,58 @@ type kept struct {
 }
 
 // key is a hash of all that a choice depends on.
-func (r *optimiser) key() string {
-	h := sha256.New()
-	number := func(of ...int64) {
-		for _, x := range of {
-			put(h, uint64(x))
-		}
+func (r *optimiser) key() (string, error) {
+	type link struct {
+		From, To, Channels int32
+		Rate               float64
 	}
-	list := func(of []int) {
-		number(int64(len(of)))
-		for _, x := range of {
-			number(int64(x))
-		}
-	}
-	flag := func(b bool) {
-		if b {
-			number(1)
-		} else {
-			number(0)
-		}
-	}
-	number(version, int64(r.seed), int64(r.NeighbourCap), r.Budget, int64(r.Rounds), int64(r.TimeLimit))
-	flag(r.MILP)
-	for _, text := range []string{r.Solver, r.WildFirst.Use, r.WildFirst.Channels} {
-		number(int64(len(text)))
-		h.Write([]byte(text))
-	}
-	flag(r.WildFirst.Free)
-	for _, of := range [][]int{r.WildFirst.Wild, r.WildFirst.Order} {
-		flag(of == nil)
-		list(of)
+	type task struct {
+		engine.Task
+		After []engine.Edge
 	}
 	p := r.p
-	flag(p.Torus == nil)
+	of := struct {
+		Version, Seed uint64
+		Options       Optimised
+		Dims          []int // of a torus
+		Open          []bool
+		Shift         [][]int
+		Nodes         int32
+		Links         []link
+		Rate          float64 // reference; 0 where rates do not matter
+		Fastest       float64
+		Tasks         []task
+		Uniform       bool
+		Flows         []engine.Flow
+		Demand        []float64
+	}{Version: version, Seed: r.seed, Options: r.Optimised, Nodes: p.Network.Nodes, Uniform: p.Uniform()}
+	of.Options.Cache = ""
 	if t := p.Torus; t != nil {
-		list(t.Dims)
-		for _, open := range t.Open {
-			flag(open)
-		}
-		number(int64(len(t.Shift)))
-		for _, v := range t.Shift {
-			list(v)
-		}
+		of.Dims, of.Open, of.Shift = t.Dims, t.Open, t.Shift
 	}
-	number(int64(p.Network.Nodes), int64(len(p.Network.Links)))
+	if p.RatesDiffer() {
+		of.Rate = p.reference()
+	}
 	for _, l := range p.Network.Links {
-		number(int64(l.From)<<32|int64(l.To), int64(l.Channels))
-		flag(l.Rate > 0)
-	}
-	if differ := p.RatesDiffer(); differ {
-		put(h, math.Float64bits(p.reference()))
-		for _, l := range p.Network.Links {
-			put(h, math.Float64bits(l.Rate))
+		if of.Rate == 0 && l.Rate > 0 {
+			l.Rate = 1
 		}
-	} else {
-		flag(differ)
+		of.Links = append(of.Links, link{l.From, l.To, l.Channels, l.Rate})
 	}
-	flag(p.Graph != nil)
 	if g := p.Graph; g != nil {
-		number(int64(len(g.Tasks)), int64(g.EdgeCount()))
+		of.Fastest = p.fastest()
 		for i, t := range g.Tasks {
-			number(int64(t.Kind), int64(t.Src)<<32|int64(t.Dst), t.Bytes, int64(t.Duration), int64(t.Flows))
-			for _, e := range g.In(int32(i)) {
-				number(int64(e.From), int64(e.Lag))
-			}
+			of.Tasks = append(of.Tasks, task{t, g.In(int32(i))})
 		}
-		put(h, math.Float64bits(p.fastest()))
 	}
-	flag(p.Uniform())
-	if !p.Uniform() {
-		number(int64(len(p.Flows)))
-		for i, f := range p.Flows {
-			number(int64(f.Src)<<32 | int64(f.Dst))
-			if p.Demand != nil {
-				put(h, math.Float64bits(p.Demand[i]))
-			}
-		}
-		flag(p.Demand == nil)
+	if !of.Uniform {
+		of.Flows, of.Demand = p.Flows, p.Demand
 	}
-	return hex.EncodeToString(h.Sum(nil))
-}
-
-func put(h io.Writer, x uint64) {
-	var b [8]byte
-	binary.LittleEndian.PutUint64(b[:], x)
-	_, _ = h.Write(b[:]) // of a hash: never fails
+	h := sha256.New()
+	if err := json.NewEncoder(h).Encode(of); err != nil {
+		return "", fmt.Errorf("routing: %w", err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // path returns the file of a choice.

@@ -91,8 +91,7 @@ func (s *search) relieve(ctx context.Context, target float64) error {
 // again returns to the best choice.
 func (x *relief) again() {
 	s := x.s
-	s.walk = append(s.walk[:0], s.best...)
-	s.recount()
+	s.again()
 	for o := range x.on {
 		x.on[o] = x.on[o][:0]
 	}

@@ -333,3 +333,9 @@ func (s *search) recount() {
 		s.lay(int32(i), w, 1)
 	}
 }
+
+// again returns to the best choice.
+func (s *search) again() {
+	s.walk = append(s.walk[:0], s.best...)
+	s.recount()
+}

@@ -45,7 +45,10 @@ func (r *optimiser) solve(ctx context.Context) error {
 	if r.Cache == "" {
 		return r.search(ctx)
 	}
-	key := r.key()
+	key, err := r.key()
+	if err != nil {
+		return err
+	}
 	if r.result = r.load(key); r.result == nil {
 		if err := r.search(ctx); err != nil {
 			return err
@@ -223,8 +226,7 @@ func (r *optimiser) take() {
 	in, s, z := r.found.in, r.found.s, new(kept)
 	r.result = z
 	z.Ways = make([][]engine.Step, in.classes(r.p))
-	s.walk = append(s.walk[:0], s.best...)
-	s.recount()
+	s.again()
 	for i, w := range s.walk {
 		z.Ways[in.class[i]] = slices.Clone(s.c.steps(w))
 	}

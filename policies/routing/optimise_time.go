@@ -163,8 +163,7 @@ const draws = 8
 func (x *hastening) begin(ctx context.Context) error {
 	s := x.s
 	s.budget = x.r.Budget / 4
-	s.walk = append(s.walk[:0], s.best...)
-	s.recount()
+	s.again()
 	var err error
 	if x.now, x.seen, err = x.play(ctx); err != nil {
 		return err
@@ -208,8 +207,7 @@ func (x *hastening) begin(ctx context.Context) error {
 		}
 	}
 	x.now, x.seen = first, seen
-	s.walk = append(s.walk[:0], s.best...)
-	s.recount()
+	s.again()
 	return nil
 }
 
@@ -292,8 +290,7 @@ func (x *hastening) run(ctx context.Context) error {
 			continue
 		}
 		x.now, x.seen = best, seen
-		s.walk = append(s.walk[:0], s.best...)
-		s.recount()
+		s.again()
 	}
 	s.best, s.value, s.excess = s.best[:0], math.Inf(1), math.Inf(1)
 	s.recount()
