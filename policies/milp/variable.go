@@ -20,20 +20,15 @@ type Form struct {
 //
 // Inside, times are in milliseconds and data in what a circuit of the first bundle carries in one.
 type Variable struct {
-	*Model
-	in   *Instance
+	slots
 	form Form
-	unit float64 // bits
 
-	x       []int   // circuits, by bundle
-	bits    [][]int // their binary digits
-	t, d    []int   // t_k (K+1 of them) and the intervals' lengths
-	rho     [][][]int
-	w, y, s [][]int // by task and interval, -1 where it cannot be active
-	u       [][]int // by link and interval
-	start   []int   // by task
-	end     []int   // by transfer, -1 of steps
-	c       int
+	bits  [][]int // binary digits of circuits, by bundle
+	t, d  []int   // t_k (K+1 of them) and the intervals' lengths
+	rho   [][][]int
+	s     [][]int // by task and interval: it starts there; -1 where it cannot be active
+	start []int   // by task
+	end   []int   // by transfer, -1 of steps
 }
 
 // millisecond is the unit of time inside the models, in seconds.
@@ -52,16 +47,22 @@ func NewVariable(in *Instance, form Form) (*Variable, error) {
 			return nil, fmt.Errorf("milp: task %d (%s) may be active in intervals %d..%d of %d", i, t.Name, t.First, t.Last, in.Intervals)
 		}
 	}
-	v := &Variable{Model: &Model{Name: "delta"}, in: in, form: form, unit: in.Bundles[0].Rate * millisecond}
+	v := &Variable{slots: slots{Model: &Model{Name: "delta"}, in: in, unit: in.Bundles[0].Rate * millisecond, name: "k", n: in.Intervals}, form: form}
+	v.active = func(i, k int) bool {
+		t := &in.Tasks[i]
+		return t.Bits > 0 && k+1 >= t.First && k+1 <= t.Last
+	}
 	v.columns()
 	in.ports(v.Model, v.x)
 	v.expand()
 	v.intervals()
-	v.capacity()
+	v.capacity(v.carried, func(g, k int) ([]Term, float64) { // Eqs. 9 and 10
+		return []Term{{v.d[k], -in.Groups[g] * millisecond / v.unit}}, 0
+	})
 	v.activity()
 	v.precedence()
 	if form.Fair {
-		v.fairness()
+		v.fairness(v.volume) // Eq. 17
 	}
 	if !form.Paper {
 		v.strengthen()
@@ -73,18 +74,10 @@ func (v *Variable) ms(seconds float64) float64 { return seconds / millisecond }
 
 func (v *Variable) volume(i int) float64 { return v.in.Tasks[i].Bits / v.unit }
 
-func (v *Variable) active(i, k int) bool {
-	t := &v.in.Tasks[i]
-	return t.Bits > 0 && k+1 >= t.First && k+1 <= t.Last
-}
-
 func (v *Variable) columns() {
 	in, inf := v.in, math.Inf(1)
 	upper := v.ms(in.Upper)
-	v.c = v.Add(Column{Name: "C", Up: upper, Cost: 1})
-	for e, b := range in.Bundles {
-		v.x = append(v.x, v.Add(Column{Name: fmt.Sprintf("x_e%d", e), Low: 1, Up: float64(b.Most), Integer: true}))
-	}
+	v.begin(upper)
 	for e, b := range in.Bundles {
 		var digits []int
 		for n := 0; b.Most>>n > 0; n++ {
@@ -110,23 +103,10 @@ func (v *Variable) columns() {
 		}
 		v.end = append(v.end, v.Add(Column{Name: fmt.Sprintf("E_m%d", i), Low: low, Up: high}))
 	}
-	grid := func(name string, integer bool, up func(i int) float64) [][]int {
-		g := make([][]int, len(in.Tasks))
-		for i := range g {
-			g[i] = make([]int, in.Intervals)
-			for k := range g[i] {
-				g[i][k] = -1
-				if v.active(i, k) {
-					g[i][k] = v.Add(Column{Name: fmt.Sprintf("%s_m%d_k%d", name, i, k+1), Up: up(i), Integer: integer})
-				}
-			}
-		}
-		return g
-	}
 	one := func(int) float64 { return 1 }
-	v.w = grid("w", false, v.volume)
-	v.y = grid("y", true, one)
-	v.s = grid("s", true, one)
+	v.sent = v.grid("w", v.n, false, v.volume, v.active)
+	v.y = v.grid("y", v.n, true, one, v.active)
+	v.s = v.grid("s", v.n, true, one, v.active)
 	v.rho = make([][][]int, len(in.Bundles))
 	used := v.usedIntervals()
 	for e := range in.Bundles {
@@ -186,44 +166,13 @@ func (v *Variable) intervals() {
 	}
 }
 
-// capacity adds Eqs. 9 and 10: what circuits and NICs carry in an interval.
-func (v *Variable) capacity() {
-	for l, tasks := range v.in.links() {
-		if len(tasks) == 0 {
-			continue
-		}
-		e := v.in.Tasks[tasks[0]].Bundle
-		rate := v.in.Bundles[e].Rate * millisecond / v.unit
-		for k := range v.in.Intervals {
-			var terms []Term
-			for _, i := range tasks {
-				if v.active(i, k) {
-					terms = append(terms, Term{v.w[i][k], 1})
-				}
-			}
-			if terms == nil {
-				continue
-			}
-			for n, r := range v.rho[e][k] {
-				terms = append(terms, Term{r, -rate * float64(int(1)<<n)})
-			}
-			v.Require(fmt.Sprintf("link_l%d_k%d", l, k+1), AtMost, 0, terms...)
-		}
+// carried is what the circuits of a bundle carry in an interval, taken off.
+func (v *Variable) carried(e, k int) (terms []Term) {
+	rate := v.in.Bundles[e].Rate * millisecond / v.unit
+	for n, r := range v.rho[e][k] {
+		terms = append(terms, Term{r, -rate * float64(int(1)<<n)})
 	}
-	for g, users := range v.in.users() {
-		for k := range v.in.Intervals {
-			var terms []Term
-			for _, u := range users {
-				if v.active(u.Column, k) {
-					terms = append(terms, Term{v.w[u.Column][k], u.Factor})
-				}
-			}
-			if terms != nil {
-				terms = append(terms, Term{v.d[k], -v.in.Groups[g] * millisecond / v.unit})
-				v.Require(fmt.Sprintf("nic_g%d_k%d", g, k+1), AtMost, 0, terms...)
-			}
-		}
-	}
+	return terms
 }
 
 // activity adds Eqs. 11, 12, 13 and 15: all data are sent, while active, in one run of intervals between start and end.
@@ -248,9 +197,9 @@ func (v *Variable) activity() {
 			}
 			at := fmt.Sprintf("m%d_k%d", i, k+1)
 			y := v.y[i][k]
-			sent = append(sent, Term{v.w[i][k], 1})
+			sent = append(sent, Term{v.sent[i][k], 1})
 			flags = append(flags, Term{v.s[i][k], 1})
-			v.Require("send_"+at, AtMost, 0, Term{v.w[i][k], 1}, Term{y, -volume})
+			v.Require("send_"+at, AtMost, 0, Term{v.sent[i][k], 1}, Term{y, -volume})
 			rise := []Term{{v.s[i][k], 1}, {y, -1}}
 			if k > 0 && v.active(i, k-1) {
 				rise = append(rise, Term{v.y[i][k-1], 1})
@@ -293,36 +242,6 @@ func (v *Variable) precedence() {
 	}
 }
 
-// fairness adds Eq. 17.
-func (v *Variable) fairness() {
-	for l, tasks := range v.in.links() {
-		v.u = append(v.u, make([]int, v.in.Intervals))
-		for k := range v.in.Intervals {
-			v.u[l][k] = -1
-			most, n := 0.0, 0
-			for _, i := range tasks {
-				if v.active(i, k) {
-					n++
-					most = max(most, v.volume(i)/v.in.Tasks[i].Flows)
-				}
-			}
-			if n < 2 {
-				continue // nothing to share
-			}
-			v.u[l][k] = v.Add(Column{Name: fmt.Sprintf("u_l%d_k%d", l, k+1), Up: most})
-			for _, i := range tasks {
-				if !v.active(i, k) {
-					continue
-				}
-				at := fmt.Sprintf("l%d_m%d_k%d", l, i, k+1)
-				per := 1 / v.in.Tasks[i].Flows
-				v.Require("more_"+at, AtMost, most, Term{v.w[i][k], per}, Term{v.u[l][k], -1}, Term{v.y[i][k], most})
-				v.Require("less_"+at, AtMost, most, Term{v.u[l][k], 1}, Term{v.w[i][k], -per}, Term{v.y[i][k], most})
-			}
-		}
-	}
-}
-
 // strengthen adds rows that every schedule satisfies and the relaxation need not.
 func (v *Variable) strengthen() {
 	for i := range v.in.Tasks {
@@ -343,7 +262,7 @@ func (v *Variable) strengthen() {
 		for k := range v.in.Intervals {
 			if v.active(i, k) { // its own NICs, whoever else there is
 				v.Require(fmt.Sprintf("pace_m%d_k%d", i, k+1), AtMost, 0,
-					Term{v.w[i][k], 1}, Term{v.d[k], -t.Rate * millisecond / v.unit})
+					Term{v.sent[i][k], 1}, Term{v.d[k], -t.Rate * millisecond / v.unit})
 			}
 		}
 	}

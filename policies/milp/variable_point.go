@@ -2,20 +2,11 @@ package milp
 
 import (
 	"fmt"
-	"math"
 )
 
 // FewestPorts turns the objective into Eq. 4: the fewest ports with a makespan of at most so many seconds.
 func (v *Variable) FewestPorts(makespan float64) {
-	fewestPorts(v.Model, v.in, v.c, v.x, v.ms(makespan))
-}
-
-func fewestPorts(m *Model, in *Instance, c int, x []int, most float64) {
-	m.Columns[c].Cost = 0
-	m.Columns[c].Up = min(m.Columns[c].Up, most)
-	for e := range x {
-		m.Columns[x[e]].Cost = in.portCost(e)
-	}
+	v.fewestPorts(v.ms(makespan))
 }
 
 // Seconds returns what an objective value of the makespan means.
@@ -23,10 +14,7 @@ func (v *Variable) Seconds(value float64) float64 { return value * millisecond }
 
 // Schedule reads a solution.
 func (v *Variable) Schedule(values []float64) *Schedule {
-	s := &Schedule{Makespan: values[v.c] * millisecond}
-	for _, x := range v.x {
-		s.Circuits = append(s.Circuits, int(math.Round(values[x])))
-	}
+	s := &Schedule{Makespan: values[v.c] * millisecond, Circuits: v.circuits(values)}
 	for _, t := range v.t {
 		s.Times = append(s.Times, values[t]*millisecond)
 	}
@@ -37,13 +25,7 @@ func (v *Variable) Schedule(values []float64) *Schedule {
 			end = values[v.end[i]] * millisecond
 		}
 		s.Start, s.End = append(s.Start, start), append(s.End, end)
-		sent := make([]float64, v.in.Intervals)
-		for k, w := range v.w[i] {
-			if w >= 0 {
-				sent[k] = values[w] * v.unit
-			}
-		}
-		s.Sent = append(s.Sent, sent)
+		s.Sent = append(s.Sent, v.sends(i, values))
 	}
 	return s
 }
@@ -93,7 +75,7 @@ func (v *Variable) Point(s *Schedule) ([]float64, error) {
 				continue
 			}
 			p[v.y[i][k]], p[v.s[i][k]] = on, max(0, on-before)
-			p[v.w[i][k]] = s.Sent[i][k] / v.unit
+			p[v.sent[i][k]] = s.Sent[i][k] / v.unit
 			before = on
 		}
 	}
@@ -101,7 +83,7 @@ func (v *Variable) Point(s *Schedule) ([]float64, error) {
 		for k, u := range v.u[l] {
 			for i := range v.in.Tasks {
 				if t := &v.in.Tasks[i]; u >= 0 && t.Link == l && v.active(i, k) && p[v.y[i][k]] == 1 {
-					p[u] = p[v.w[i][k]] / t.Flows
+					p[u] = p[v.sent[i][k]] / t.Flows
 				}
 			}
 		}
