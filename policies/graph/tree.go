@@ -1,10 +1,27 @@
 package graph
 
-import "slices"
+import (
+	"slices"
+
+	"sim/internal/csr"
+)
 
 // Digraph is a directed graph: arcs Start[a]..Start[a+1]-1 leave node a, and arc k leads from From[k] to To[k]. Lengths
 // of arcs are by Class[k].
 type Digraph struct{ Start, From, To, Class []int32 }
+
+// Arc is an arc of a Digraph.
+type Arc struct{ From, To, Class int32 }
+
+// NewDigraph returns the graph of so many nodes with these arcs. Those of a node keep their order.
+func NewDigraph(nodes int, arcs []Arc) *Digraph {
+	g := new(Digraph)
+	g.Start, arcs = csr.Sort(arcs, nodes, func(a Arc) int32 { return a.From })
+	for _, a := range arcs {
+		g.Add(a.From, a.To, a.Class)
+	}
+	return g
+}
 
 // Nodes returns the number of nodes.
 func (g *Digraph) Nodes() int { return len(g.Start) - 1 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"sim/engine"
+	"sim/internal/csr"
 	"sim/policies/graph"
 )
 
@@ -13,10 +14,10 @@ import (
 // first.
 type adjacency struct {
 	nodes  int
-	degree int           // ports of a node, as engine.Walks has them
-	link   []int32       // by node and port; -1 where there is none
-	out    graph.Digraph // live links; their classes are ports
-	into   graph.Digraph // and the same turned round
+	degree int            // ports of a node, as engine.Walks has them
+	link   []int32        // by node and port; -1 where there is none
+	out    *graph.Digraph // live links; their classes are ports
+	into   *graph.Digraph // and the same turned round
 }
 
 // newAdjacency describes the network of p. Ports are those of its torus, or else links in the order of their numbers.
@@ -51,23 +52,13 @@ func newAdjacency(p *Problem) (*adjacency, error) {
 			g.link[int(l.From)*g.degree+int(port[i])] = int32(i)
 		}
 	}
-	arcs := func(ends func(l *engine.Link) (from, to int32)) (d graph.Digraph) {
-		start, of := graph.Group(g.nodes, len(n.Links), func(i int) int32 {
-			if n.Links[i].Rate > 0 {
-				from, _ := ends(&n.Links[i])
-				return from
-			}
-			return -1
-		})
-		for _, i := range of {
-			from, to := ends(&n.Links[i])
-			d.Add(from, to, port[i])
+	var out, into []graph.Arc
+	for i, l := range n.Links {
+		if l.Rate > 0 {
+			out, into = append(out, graph.Arc{From: l.From, To: l.To, Class: port[i]}), append(into, graph.Arc{From: l.To, To: l.From, Class: port[i]})
 		}
-		d.Start = start
-		return d
 	}
-	g.out = arcs(func(l *engine.Link) (int32, int32) { return l.From, l.To })
-	g.into = arcs(func(l *engine.Link) (int32, int32) { return l.To, l.From })
+	g.out, g.into = graph.NewDigraph(g.nodes, out), graph.NewDigraph(g.nodes, into)
 	return g, nil
 }
 
@@ -80,7 +71,7 @@ type field struct {
 	g           *adjacency
 }
 
-func newField(g *adjacency) *field { return &field{graph.NewTree(&g.into), g} }
+func newField(g *adjacency) *field { return &field{graph.NewTree(g.into), g} }
 
 // hops returns the hops from a node; negative where no way leads from there.
 func (z *field) hops(node int32) int64 { return int64(z.Dist[node]) }
@@ -101,7 +92,7 @@ func (z *field) next(at int32, into []int32) []int32 {
 // byDestination visits the flows of p, all those to a node together, in the order of their numbers, when z leads to it.
 // It fails where pairs are not joined, which are not visited, and names them.
 func (z *field) byDestination(ctx context.Context, p *Problem, visit func(i int32, f engine.Flow) error) error {
-	start, of := graph.Group(z.g.nodes, len(p.Flows), func(i int) int32 { return p.Flows[i].Dst })
+	start, of := byDestination(z.g.nodes, p.Flows)
 	var apart unjoined
 	for dst := range int32(z.g.nodes) {
 		if err := ctx.Err(); err != nil {
@@ -123,4 +114,13 @@ func (z *field) byDestination(ctx context.Context, p *Problem, visit func(i int3
 		}
 	}
 	return apart.err(notJoined)
+}
+
+// byDestination sorts the numbers of flows by the nodes that these go to.
+func byDestination(nodes int, flows []engine.Flow) (start, of []int32) {
+	to := make([]int32, len(flows))
+	for i, f := range flows {
+		to[i] = f.Dst
+	}
+	return csr.Index(to, nodes)
 }

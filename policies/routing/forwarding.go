@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"sim/engine"
-	"sim/policies/graph"
 )
 
 // Forwarding is walks as static tables of the chips, as Zu et al. (NSDI 24, Sec. 3.5) program them at the start of a
@@ -63,7 +62,7 @@ func Compile(n *engine.Network, flows []engine.Flow, w *engine.Walks) (*Forwardi
 	} else {
 		z.tag = make([]uint16, len(flows))
 	}
-	begin, of := graph.Group(int(n.Nodes), len(flows), func(i int) int32 { return flows[i].Dst })
+	begin, of := byDestination(int(n.Nodes), flows)
 	c := compiler{z: z, w: w, chip: make([]int64, n.Nodes), seen: make([]int64, n.Nodes), none: slices.Repeat([]engine.Step{engine.Arrived}, int(n.Nodes))}
 	for dst := range n.Nodes {
 		if err := c.destination(dst, of[begin[dst]:begin[dst+1]]); err != nil {

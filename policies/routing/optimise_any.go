@@ -38,7 +38,7 @@ func (in *instance) layered(place []int32, channels int) *ways {
 // breadth orders the nodes breadth-first from a root; what that does not reach comes from the lowest node that is left
 // on.
 func (in *instance) breadth(root int32) []int32 {
-	t, place := graph.NewTree(&in.out), make([]int32, in.nodes)
+	t, place := graph.NewTree(in.out), make([]int32, in.nodes)
 	t.Reach(root)
 	for a := range int32(in.nodes) {
 		if t.Dist[a] < 0 {

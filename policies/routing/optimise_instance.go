@@ -138,7 +138,7 @@ type ways struct {
 
 // free is the ways of any walks at all, all hops on channel 0.
 func (in *instance) free() *ways {
-	w := &ways{Digraph: in.out, fold: 1}
+	w := &ways{Digraph: *in.out, fold: 1}
 	w.Class = make([]int32, len(w.To))
 	for k, from := range w.From {
 		w.Class[k] = in.orbit[int(from)*in.degree+int(in.out.Class[k])]

@@ -22,7 +22,7 @@ func (Shortest) Route(ctx context.Context, p *Problem, _ Options) (*Decision, er
 
 // first sets the first arc of out from every node on a shortest way; -1 where there is none.
 func (z *field) first(of []int32) {
-	out := &z.g.out
+	out := z.g.out
 	for a := range of {
 		of[a] = -1
 		for k := out.Start[a]; k < out.Start[a+1] && of[a] < 0; k++ {
@@ -156,7 +156,7 @@ func (z *field) count(ways []float64) {
 
 // behind sums up the shortest ways behind the links of a node.
 func (z *field) behind(at int32, ways []float64) (sum float64) {
-	out := &z.g.out
+	out := z.g.out
 	for k := out.Start[at]; k < out.Start[at+1]; k++ {
 		if z.nearer(k) {
 			sum += ways[out.To[k]]
@@ -167,7 +167,7 @@ func (z *field) behind(at int32, ways []float64) (sum float64) {
 
 // draw picks a link of a node on a shortest way, in proportion to the shortest ways behind it, by a number from 0 to 1.
 func (z *field) draw(at int32, ways []float64, u float64) int32 {
-	out, sum, last := &z.g.out, z.behind(at, ways), int32(-1)
+	out, sum, last := z.g.out, z.behind(at, ways), int32(-1)
 	for k := out.Start[at]; k < out.Start[at+1]; k++ {
 		if z.nearer(k) {
 			if u -= ways[out.To[k]] / sum; u < 0 {

@@ -180,25 +180,17 @@ func (r *routed) network() *engine.Network {
 // tree returns shortest paths over the links of a sort, or against them.
 func (r *routed) tree(use func(link int) bool, back bool) *graph.Tree {
 	links := r.network().Links
-	arcs := make([]engine.Flow, 0, len(links))
+	arcs := make([]graph.Arc, 0, len(links))
 	for i, l := range links {
 		switch {
 		case !use(i):
 		case back:
-			arcs = append(arcs, engine.Flow{Src: l.To, Dst: l.From})
+			arcs = append(arcs, graph.Arc{From: l.To, To: l.From})
 		default:
-			arcs = append(arcs, engine.Flow{Src: l.From, Dst: l.To})
+			arcs = append(arcs, graph.Arc{From: l.From, To: l.To})
 		}
 	}
-	start, of := graph.Group(int(r.Whole.Nodes), len(arcs), func(i int) int32 { return arcs[i].Src })
-	g := &graph.Digraph{}
-	for n := range r.Whole.Nodes {
-		for _, i := range of[start[n]:start[n+1]] {
-			g.Add(n, arcs[i].Dst, 0)
-		}
-		g.Close()
-	}
-	return graph.NewTree(g)
+	return graph.NewTree(graph.NewDigraph(int(r.Whole.Nodes), arcs))
 }
 
 // crowded reports whether fluid may have too many flows that are not alike.
