@@ -138,7 +138,7 @@ func replayFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 	}
 	name := result.MainOf(sampled)
 	m, _ := result.Find(name)
-	spec := &result.Plot{Kind: "cdf", Y: name, Series: "policy", Title: sheet.Sentence(m.Words + " over replays, by policy")}
+	spec := &result.Plot{Kind: "cdf", Y: name, Series: "policy", Title: sheet.Sentence(m.Words + " over trials, by policy")}
 	var kept []string
 	for _, r := range doc.Rows {
 		if len(r.Samples[name]) == 0 || len(kept) == len(sheet.LineStyles) {
@@ -157,6 +157,6 @@ func replayFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 	if err != nil {
 		return nil // without samples
 	}
-	s.Notes = append(s.Notes, "Each play is held against the ideal fabric under the same compute times.")
+	s.Notes = append(s.Notes, "Each trial is held against the ideal fabric under the same compute times.")
 	return []sheet.Figure{s.Figure("replay")}
 }

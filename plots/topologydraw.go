@@ -191,7 +191,7 @@ func (c *wiring) paintMatrix(cv draw.Canvas) {
 	cv.StrokeLines(line, sheet.Ring4(left, left+at(n), top-at(n), top))
 	if len(c.twin) > 0 {
 		cv.StrokeLines(line, sheet.Ring4(left+at(n+1), left+at(n+2), top-at(n), top))
-		cv.FillText(above, sheet.Point(left+at(n+1)+cell/2, top+2), "twins")
+		cv.FillText(above, sheet.Point(left+at(n+1)+cell/2, top+2), "DP")
 	}
 	var names []string
 	for _, p := range c.topology.Pods {

@@ -23,11 +23,11 @@ func checkDonor(c *checker) {
 		return
 	}
 	if len(c.s.Replicas) > 0 && c.OK("replica") {
-		c.Clash([]string{"policy.donor", "replica.0"}, "a donor is a job whose replicas are alike, and so is its recipient",
-			`leave out the unlike replicas, or set donor = "`+circuits.NoDonor+`"`)
+		c.Clash([]string{"policy.donor", "replica.0"}, "a donor is a job whose replicas are identical, and so is its recipient",
+			`leave out the replicas that differ, or set donor = "`+circuits.NoDonor+`"`)
 	}
 	if c.s.Workload.ReplicaMode == "decomposed" && c.OK("workload.replicas") {
-		c.Clash([]string{"policy.donor", "workload.replicas"}, `does not go with replicas = "decomposed", which decides for unlike replicas one by one`,
+		c.Clash([]string{"policy.donor", "workload.replicas"}, `does not go with replicas = "decomposed", which decides for heterogeneous replicas one by one`,
 			`set replicas = "single" or "all"`)
 	}
 }

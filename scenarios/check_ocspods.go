@@ -37,7 +37,7 @@ func checkOCSPods(c *checker) {
 			c.Refuse(at, "is missing", "write gpus_per_pod_per_replica = N: GPUs that one replica has in a pod")
 		}
 	case !traffic && k != "training":
-		c.Clash([]string{"workload.kind"}, "fabric \"ocs-pods\" does not play workload "+schema.Quote(k), `set workload.kind = "training", "all-to-all" or "matrix", or fabric.kind = "torus"`)
+		c.Clash([]string{"workload.kind"}, "fabric \"ocs-pods\" does not simulate workload "+schema.Quote(k), `set workload.kind = "training", "all-to-all" or "matrix", or fabric.kind = "torus"`)
 		return
 	case traffic && c.part != nil:
 		c.Clash([]string{"workload.kind"}, "several jobs are training, and this one is "+schema.Quote(k), `set workload.kind = "training", or describe one job, without [[job]]`)
@@ -59,7 +59,7 @@ func checkOCSPods(c *checker) {
 	switch full := t.PP * stage; {
 	case f.GPUsPerPodPerReplica%stage != 0:
 		c.Clash([]string{perPod, "workload.tp", "workload.ep", "workload.etp"},
-			fmt.Sprintf("pods of %d GPUs hold no whole number of stages of %d GPUs", f.GPUsPerPodPerReplica, stage),
+			fmt.Sprintf("a pod of %d GPUs is not a multiple of a stage of %d GPUs", f.GPUsPerPodPerReplica, stage),
 			fmt.Sprintf("make it a multiple of %d", stage))
 	case full%f.GPUsPerPodPerReplica != 0:
 		c.Clash(parallel,
@@ -87,7 +87,7 @@ func checkIterationPackets(c *checker) {
 	const level = "engine.level"
 	switch {
 	case s.Replay.Seeds > 0:
-		c.Clash([]string{level, "replay"}, "what is replayed is simulated as fluid", `set engine.level = "flow", or leave [replay] out`)
+		c.Clash([]string{level, "replay"}, "trials are simulated as fluid", `set engine.level = "flow", or leave [replay] out`)
 		return
 	case s.Policy.HasDonor():
 		c.Clash([]string{level, "policy.donor"}, "two jobs are simulated as fluid", `set engine.level = "flow", or policy.donor = "none"`)
@@ -188,7 +188,7 @@ func checkReplicas(c *checker) {
 		return
 	}
 	if s.Workload.ReplicaMode == "single" && c.OK("workload.replicas") {
-		c.Clash([]string{"replica.0"}, `is not used by replicas = "single", which plays one for all`,
+		c.Clash([]string{"replica.0"}, `is not used by replicas = "single", which simulates one for all`,
 			`leave it out, or set replicas = "all" or "decomposed"`)
 	}
 	pods, count := s.PodsPerReplica(), s.Workload.Replicas()

@@ -97,7 +97,7 @@ func checkScaleUp(c *checker) {
 		return
 	}
 	if k := workloadOn(s); k.on != "scaleup" {
-		c.Clash([]string{"workload.kind"}, "fabric \"scaleup\" does not play "+schema.Quote(w.Kind), "set workload.kind = "+schema.QuotedList(kindsOn("scaleup")))
+		c.Clash([]string{"workload.kind"}, "fabric \"scaleup\" does not simulate "+schema.Quote(w.Kind), "set workload.kind = "+schema.QuotedList(kindsOn("scaleup")))
 		return
 	}
 	if !c.OK("fabric.gpus", "fabric.switches") {
@@ -292,7 +292,7 @@ func checkExperts(c *checker) {
 		c.Clash([]string{"replica"}, "are not told apart in scale-up domains", "leave [[replica]] out")
 	}
 	if w.ReplicaMode == "all" || w.ReplicaMode == "decomposed" {
-		c.Clash([]string{"workload.replicas"}, "replicas in scale-up domains are alike", `set workload.replicas = "single"`)
+		c.Clash([]string{"workload.replicas"}, "replicas in scale-up domains are identical", `set workload.replicas = "single"`)
 	}
 	if n := 4 * float64(w.Microbatches) * float64(w.PP) * float64(w.Chunks); n > circuits.MaxTasks {
 		c.Clash([]string{"workload.microbatches", "workload.pp", "workload.virtual_stages"},

@@ -92,7 +92,7 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 		return
 	}
 	if k := findKind("workload", s.Workload.Kind); k.on != "" {
-		c.Clash([]string{"workload.kind"}, fmt.Sprintf("fabric %s does not play %s", schema.Quote(s.Fabric.Kind), schema.Quote(k.name)),
+		c.Clash([]string{"workload.kind"}, fmt.Sprintf("fabric %s does not simulate %s", schema.Quote(s.Fabric.Kind), schema.Quote(k.name)),
 			fmt.Sprintf("set fabric.kind = %s, or workload.kind to traffic such as \"all-to-all\" or \"ring-all-reduce\"", schema.Quote(k.on)))
 		return
 	}
@@ -105,7 +105,7 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 		return
 	}
 	if s.Engine.Level == "flow" && !s.links().Timed() && s.Workload.Kind != paths.MatrixTraffic {
-		c.Clash([]string{"engine.level", "workload.source"}, "level \"flow\" plays messages, source "+schema.Quote(w.Source)+" has rates and times",
+		c.Clash([]string{"engine.level", "workload.source"}, "level \"flow\" simulates messages, source "+schema.Quote(w.Source)+" has rates and times",
 			`set engine.level to "packet" or "static", or choose another source`)
 	}
 	if s.Engine.Level == "packet" && s.Workload.Kind == paths.UniformRandom && w.Source != "poisson" {
@@ -218,7 +218,7 @@ func prepareTraffic(c *checker) {
 	const at, sizes = "workload.matrix_file", "workload.sizes"
 	if c.Given(sizes) && c.OK(sizes) && c.s.Workload.Kind == paths.AllToAll {
 		if v := schema.Child(c.Root, "workload")["sizes"]; v != "uniform" {
-			c.Refuse(sizes, "is "+schema.Describe(v)+", which fabric "+schema.Quote(c.s.Fabric.Kind)+" does not play", `write "uniform", "matrix" or the name of a CSV file`)
+			c.Refuse(sizes, "is "+schema.Describe(v)+", which fabric "+schema.Quote(c.s.Fabric.Kind)+" does not simulate", `write "uniform", "matrix" or the name of a CSV file`)
 		}
 	}
 	name, ok := schema.Child(c.Root, "workload")["matrix_file"].(string)

@@ -58,7 +58,7 @@ func checkTraining(c *checker) {
 	}
 	if full := t.PP * stage; c.OK("workload.gpus", "workload.pp") && t.GPUs%full != 0 {
 		c.Clash([]string{"workload.gpus", "workload.pp", "workload.tp", "workload.ep", "workload.etp"},
-			fmt.Sprintf("%d GPUs are no whole number of replicas of %d (pp = %d stages of %d GPUs)", t.GPUs, full, t.PP, stage),
+			fmt.Sprintf("%d GPUs is not a multiple of the %d GPUs of a replica (pp = %d stages of %d GPUs)", t.GPUs, full, t.PP, stage),
 			fmt.Sprintf("make gpus a multiple of %d", full))
 	}
 	checkStages(c)

@@ -81,10 +81,10 @@ func TestClashes(t *testing.T) {
 		sets string // separated by spaces
 		want []string
 	}{
-		{"workload.pp=64", []string{"workload.pp: 256 GPUs are no whole number of replicas", "workload.pp: more stages than layers"}},
-		{"workload.gpus=250", []string{"workload.gpus: 250 GPUs are no whole number of replicas of 128"}},
+		{"workload.pp=64", []string{"workload.pp: 256 GPUs is not a multiple of the", "workload.pp: more stages than layers"}},
+		{"workload.gpus=250", []string{"workload.gpus: 250 GPUs is not a multiple of the 128 GPUs of a replica"}},
 		{"workload.tp=3", []string{"workload.tp: tp = 3 does not divide the 8 GPUs of a stage"}},
-		{"fabric.gpus_per_pod_per_replica=12", []string{"fabric.gpus_per_pod_per_replica: pods of 12 GPUs hold no whole number of stages"}},
+		{"fabric.gpus_per_pod_per_replica=12", []string{"fabric.gpus_per_pod_per_replica: a pod of 12 GPUs is not a multiple of a stage"}},
 		{"fabric.gpus_per_pod_per_replica=24", []string{"fabric.gpus_per_pod_per_replica: pp does not divide into pods"}},
 		{"fabric.gpus_per_pod_per_replica=128 workload.gpus=128", []string{"fabric.gpus_per_pod_per_replica: no traffic crosses pods"}},
 		{"fabric.ports_per_pod=2", []string{"fabric.ports_per_pod: U_p = 2 is too small to connect"}},

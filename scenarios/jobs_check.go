@@ -29,7 +29,7 @@ func checkJobs(c *checker) {
 		rows = max(rows, c.s.Jobs[i].Scenario.pods().Rows())
 	}
 	if n := float64(rows) * float64(c.s.pods().PodsInRow()); n > maxMapped {
-		c.Clash([]string{"fabric.pods", "job"}, fmt.Sprintf("%.2g pods are too many", n), fmt.Sprintf("stay within %d in all replicas that are played", maxMapped))
+		c.Clash([]string{"fabric.pods", "job"}, fmt.Sprintf("%.2g pods are too many", n), fmt.Sprintf("stay within %d in all replicas that are simulated", maxMapped))
 		return
 	}
 	checkPortsOfJobs(c)
@@ -83,7 +83,7 @@ func checkReplicasOfJobs(c *checker) {
 	if all >= 0 {
 		for i := range jobs {
 			if mode(i) == "single" {
-				c.Clash([]string{key(i), key(all)}, fmt.Sprintf("job %q plays one replica for all, and job %q must play all of its", jobs[i].Name, jobs[all].Name),
+				c.Clash([]string{key(i), key(all)}, fmt.Sprintf("job %q simulates one replica for all, and job %q must simulate all of its", jobs[i].Name, jobs[all].Name),
 					`set workload.replicas = "all"`)
 				return
 			}

@@ -40,7 +40,7 @@ func ocsPodsParts(s *Scenario) []schema.Part {
 			},
 		},
 		{
-			Path: "replay", When: "of-training & replayed", Doc: "Topologies decided for the plan, played many times under what was not planned for. Give at least one of " +
+			Path: "replay", When: "of-training & replayed", Doc: "Topologies decided for the plan, simulated many times under what was not planned for. Give at least one of " +
 				schema.QuotedList(perturbed) + ".",
 			Specs: []any{&s.Replay}, Defaults: func(int) []any {
 				d := s.Replay

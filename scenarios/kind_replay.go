@@ -57,7 +57,7 @@ func checkReplayed(c *checker) {
 	ports *= s.PodsPerReplica()
 	if r.LostCircuits > ports/2 {
 		c.Clash([]string{replayPath("lost_circuits")},
-			fmt.Sprintf("%d circuits are more than the %d that %d ports can light", r.LostCircuits, ports/2, ports), "lose fewer")
+			fmt.Sprintf("%d circuits are more than the %d that %d ports can form", r.LostCircuits, ports/2, ports), "lose fewer")
 	}
 	other := *s
 	other.Workload.Sequence = r.Sequence
@@ -67,7 +67,7 @@ func checkReplayed(c *checker) {
 	other = *s
 	other.Workload.ReplicaMode = "all"
 	if f := faultOf(c, &other, checkTasks); f != nil && r.Unlike() {
-		c.Clash([]string{"replay"}, fmt.Sprintf("plays all %d replicas, as what it perturbs makes them unlike: %s", replicas, f.Problem), f.Remedy)
+		c.Clash([]string{"replay"}, fmt.Sprintf("simulates all %d replicas, as what it perturbs makes them differ: %s", replicas, f.Problem), f.Remedy)
 	}
 }
 

@@ -19,7 +19,7 @@ type vector struct {
 type listed struct {
 	_ string      `key:"matrix_file" doc:"CSV file with a row of bytes for each GPU that sends, in place of matrix"`
 	_ [][]int     `key:"matrix" doc:"sizes in bytes, a row for each GPU that sends" max:"1125899906842624"`
-	_ units.Bytes `key:"chunk" doc:"size of the pieces in which messages are sent, the last perhaps smaller but as long on its way" default:"4MB"`
+	_ units.Bytes `key:"chunk" doc:"size of the pieces in which messages are sent, the last perhaps smaller but taking as long" default:"4MB"`
 }
 
 // planLevel is Engine of plans.
@@ -99,7 +99,7 @@ func scaleUpParts(s *Scenario) []schema.Part {
 				return []any{&d}
 			},
 		},
-		{Path: "engine", Doc: "How closely plans are played.", Specs: []any{(*planLevel)(&s.Engine)}},
+		{Path: "engine", Doc: "How closely plans are simulated.", Specs: []any{(*planLevel)(&s.Engine)}},
 	}
 }
 

@@ -39,7 +39,7 @@ func routerParts(s *Scenario) []schema.Part {
 				return []any{&d}
 			},
 		},
-		{Path: "engine", Doc: "How closely traffic is played.", Specs: []any{&s.Engine}},
+		{Path: "engine", Doc: "How closely traffic is simulated.", Specs: []any{&s.Engine}},
 	}
 }
 

@@ -74,7 +74,7 @@ func (s *Scenario) names(several bool) *schema.Names {
 		"shared-circuits": when("jobs with circuits of their own", `set policy.circuits = "shared", of several jobs`, s.sharedCircuits,
 			"policy.circuits"),
 		"donor": when("a scenario without a donor", "name an allocator as policy.donor", s.Policy.HasDonor, "policy.donor"),
-		"replayed": when("the scenario", "write the table: without it nothing is replayed", func() bool { return s.Replay.Seeds > 0 },
+		"replayed": when("the scenario", "write the table: without it there are no trials", func() bool { return s.Replay.Seeds > 0 },
 			"replay.seeds"),
 		"cubic": when("a torus that is not made of cubes", "give three sizes that are multiples of 4, and none of them open", s.Fabric.Cubic,
 			"fabric.dims", "fabric.twist", "fabric.shift", "fabric.open"),

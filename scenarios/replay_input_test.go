@@ -30,13 +30,13 @@ func TestReplayDiagnostics(t *testing.T) {
 		{"replay.compute_jitter=0.1 replay.slow_replica_index=1", "replay.slow_replica_index: is not used without slow_replica; give slow_replica too, or leave it out"},
 		{"replay.compute_jitter=0.1 replay.lost_when=random", "replay.lost_when: is not used without lost_circuits; give lost_circuits too, or leave it out"},
 		{"replay.lost_circuits=1 replay.lost_when=never", `replay.lost_when: "never" is not known; choose "start" or "random"`},
-		{"replay.lost_circuits=9", "replay.lost_circuits: 9 circuits are more than the 8 that 16 ports can light; lose fewer"},
-		{"replay.lost_circuits=12 replica.1.ports_per_pod=7", "replay.lost_circuits: 12 circuits are more than the 11 that 22 ports can light"},
+		{"replay.lost_circuits=9", "replay.lost_circuits: 9 circuits are more than the 8 that 16 ports can form; lose fewer"},
+		{"replay.lost_circuits=12 replica.1.ports_per_pod=7", "replay.lost_circuits: 12 circuits are more than the 11 that 22 ports can form"},
 		{"replay.sequence=0", "replay.sequence: 0 is out of bounds; write a whole number from 1 to 1000000000"},
 		{"replay.sequence=1000000000 workload.microbatch=2", "replay.sequence: with 1000000000 tokens a sample, a micro-batch of 2e+09 tokens"},
 		{"replay.sequence=900000000", "replay.sequence: with 900000000 tokens a sample, an iteration may take"},
 		{"replay.compute_jitter=0.1 replay.priorities=best", `replay.priorities: "best" is not known; choose "nominal" or "clairvoyant"`},
-		{"replay.compute_jitter=0.1 workload.microbatches=150000 workload.gpus=32", "replay: plays all 4 replicas, as what it perturbs makes them unlike: the job makes some"},
+		{"replay.compute_jitter=0.1 workload.microbatches=150000 workload.gpus=32", "replay: simulates all 4 replicas, as what it perturbs makes them differ: the job makes some"},
 		{"replay=3", "replay: is the number 3; write it as a table: [replay]"},
 	} {
 		_, err := Load("gpt7b", strings.Fields(tt.sets))

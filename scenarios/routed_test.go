@@ -165,7 +165,7 @@ func TestRoutedFaults(t *testing.T) {
 		{[]string{"workload.payload=2KB"}, "packets of 1KB carry 2KB"},
 		{[]string{"fabric.fail_at=1us"}, "nothing fails then"},
 		{[]string{`policy.order=["x", "y"]`}, "2 dimensions of 3"},
-		{[]string{"engine.level=flow", "workload.source=poisson"}, "plays messages"},
+		{[]string{"engine.level=flow", "workload.source=poisson"}, "simulates messages"},
 		{[]string{"workload.source=on-off"}, "workload.rate: is missing"},
 	} {
 		_, err := Parse("tori.toml", []byte(smallTorus), c.set)

@@ -233,7 +233,7 @@ func TestScaledFaults(t *testing.T) {
 		{[]string{"fabric.reconfigure="}, `fabric.reconfigure: "" is not known`},
 		{[]string{"workload.kind=all-reduce", "workload.message=7B"}, "does not give each of 8 GPUs a byte"},
 		{[]string{"policy.reconfigure-during.base=genkautz"}, "only pairs GPUs up"},
-		{[]string{"workload.kind=hotspot"}, `fabric "scaleup" does not play "hotspot"`},
+		{[]string{"workload.kind=hotspot"}, `fabric "scaleup" does not simulate "hotspot"`},
 		{[]string{"workload.kind=all-reduce", `policy.planners=["fast"]`}, "fast does not plan all-reduce"},
 		{[]string{`policy.planners=["dor"]`}, "is not known"},
 		{[]string{`policy.planners=["imported"]`}, "file: is missing"},
@@ -305,7 +305,7 @@ reconfiguration_delay = "20us"
 		t.Errorf("one topology: %v, drawn with %g s, bound %v", row, play.MakespanS, static.Document.Reference)
 	}
 	for _, c := range []struct{ set, want string }{
-		{"workload.microbatches=1000000", "passes of stages"}, {"workload.model=gpt-7b", "has no experts"}, {"fabric.gpus=4", "4 GPUs in a domain, 8 in a stage"}, {"workload.replicas=all", "alike"},
+		{"workload.microbatches=1000000", "passes of stages"}, {"workload.model=gpt-7b", "has no experts"}, {"fabric.gpus=4", "4 GPUs in a domain, 8 in a stage"}, {"workload.replicas=all", "identical"},
 	} {
 		if _, err := Parse("scaleup.toml", []byte(step), []string{c.set}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; want %s", c.set, err, c.want)

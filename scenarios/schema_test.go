@@ -120,7 +120,7 @@ func TestReference(t *testing.T) {
 	}
 	for _, want := range []string{
 		"| `seed` | whole number that is not negative | `1` | decides every random choice |",
-		"| `port_bandwidth` | a rate above 0bps and up to 10Pbps | required | rate of an optical port, each way |",
+		"| `port_bandwidth` | a rate above 0bps and up to 10Pbps | required | rate of an optical port, in each direction |",
 		"| `time_limit` | a time | `\"0s\"` | ",
 		"### `[[replica]]`",
 		"- `calibrated`: comes nearest",

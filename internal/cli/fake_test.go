@@ -81,7 +81,7 @@ func fakeOutcome() *scenarios.Outcome {
 			},
 			Labels: map[string]string{
 				"gap_model": p.model,
-				"topology":  "        pod 0  pod 1  twin\npod 0       -      4    28\npod 1       4      -    28\n",
+				"topology":  "        pod 0  pod 1  twins\npod 0       -      4    28\npod 1       4      -    28\n",
 			},
 		})
 		o.Timings.Policies[p.name] = result.PolicyTimings{SolveS: p.solve, PlayS: 0.01}

@@ -124,7 +124,7 @@ func (c *cdfChart) collect(m measure) (what string, err error) {
 	if !sampled {
 		err = v.each(m, func(cell *result.Cell, y float64) { put(cell, 1, y) })
 	} else {
-		what = "plays"
+		what = "trials"
 		err = c.collectSamples(m, put)
 	}
 	for p := range v.panels.levels {

@@ -232,7 +232,7 @@ func TestCurves(t *testing.T) {
 	}
 	m, _ := v.measure("nct", nil)
 	c := &cdfChart{v: v}
-	if what, err := c.collect(m); err != nil || what != "plays" {
+	if what, err := c.collect(m); err != nil || what != "trials" {
 		t.Fatal(what, err)
 	}
 	for i, of := range []int{8, 4} {

@@ -204,9 +204,9 @@ func TestMultipath(t *testing.T) {
 		t.Errorf("all-to-all loads %g, split %g, %v", z.MaxWeighted, split.MaxWeighted, err)
 	}
 	for want, m := range map[string]Multipath{
-		"ways a pair":      {Ways: -1},
+		"routes a pair":    {Ways: -1},
 		"split by":         {Split: "even"},
-		"ways over":        {Over: "land"},
+		"routes over":      {Over: "land"},
 		"want 0 or more":   {Extra: -1},
 		"extra hops are":   {Extra: 1},
 		"are split":        {Over: OverWildFirst, Split: PerHop},

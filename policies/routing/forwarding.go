@@ -118,7 +118,7 @@ func (c *compiler) destination(dst int32, flows []int32) error {
 		c.count++
 		for at, i := t.src, 0; i < len(steps); i++ {
 			if c.seen[at] == c.count {
-				return fmt.Errorf("routing: a walk from node %d to %d comes to node %d twice, where no table can tell what to do", t.src, dst, at)
+				return fmt.Errorf("routing: a path from node %d to %d comes to node %d twice, where no table can tell what to do", t.src, dst, at)
 			}
 			c.seen[at] = c.count
 			at = z.to[w.Out(at, steps[i])]

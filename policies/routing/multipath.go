@@ -49,9 +49,9 @@ func (m Multipath) Route(ctx context.Context, p *Problem, o Options) (*Decision,
 	}
 	switch {
 	case m.Ways < 1 || m.Ways > 1<<16:
-		return nil, fmt.Errorf("%w: %d ways a pair; want 1 to %d", ErrUnserved, m.Ways, 1<<16)
+		return nil, fmt.Errorf("%w: %d routes a pair; want 1 to %d", ErrUnserved, m.Ways, 1<<16)
 	case m.Split != "" && m.Split != PerPath && m.Split != PerHop:
-		return nil, fmt.Errorf("%w: ways split by %q; write %q or %q", ErrUnserved, m.Split, PerPath, PerHop)
+		return nil, fmt.Errorf("%w: routes split by %q; write %q or %q", ErrUnserved, m.Split, PerPath, PerHop)
 	case m.Extra < 0:
 		return nil, fmt.Errorf("%w: candidates of %d extra hops; want 0 or more", ErrUnserved, m.Extra)
 	}
@@ -67,7 +67,7 @@ func (m Multipath) Route(ctx context.Context, p *Problem, o Options) (*Decision,
 		}
 		return m.overCandidates(ctx, p, o)
 	}
-	return nil, fmt.Errorf("%w: ways over %q; write %q or %q", ErrUnserved, m.Over, OverShortest, OverWildFirst)
+	return nil, fmt.Errorf("%w: routes over %q; write %q or %q", ErrUnserved, m.Over, OverShortest, OverWildFirst)
 }
 
 // overShortest spreads classes of flows over shortest ways.
@@ -158,7 +158,7 @@ func (s *spread) add(f engine.Flow) error {
 	}
 	for i, walk := range s.found {
 		if len(s.w.Step)+len(walk) >= math.MaxInt32 {
-			return fmt.Errorf("routing: walks of more than %d steps in all are too many to keep; want fewer ways than %d a pair", math.MaxInt32, s.m.Ways)
+			return fmt.Errorf("routing: paths of more than %d steps in all are too many to keep; want fewer routes than %d a pair", math.MaxInt32, s.m.Ways)
 		}
 		s.w.Add(walk...)
 		s.w.Share = append(s.w.Share, s.share[i]/sum)

@@ -19,7 +19,7 @@ func (r *optimiser) exact(ctx context.Context) error {
 	in, s := r.found.in, r.found.s
 	m, column := r.model()
 	if len(m.Columns) > mostBinaries {
-		return fmt.Errorf("routing: %d walks to choose from are too many for a MILP; want at most %d", len(m.Columns), mostBinaries)
+		return fmt.Errorf("routing: %d paths to choose from are too many for a MILP; want at most %d", len(m.Columns), mostBinaries)
 	}
 	start := make([]float64, len(m.Columns))
 	start[0] = s.value

@@ -41,7 +41,7 @@ func (s *walkSet) number(walk []engine.Step) (int32, error) {
 		}
 	}
 	if len(s.walks.Step)+len(walk) >= math.MaxInt32 {
-		return 0, fmt.Errorf("routing: %d different walks have more than %d steps in all, too many to keep", len(s.walks.Start), math.MaxInt32)
+		return 0, fmt.Errorf("routing: %d different paths have more than %d steps in all, too many to keep", len(s.walks.Start), math.MaxInt32)
 	}
 	w := s.walks.Add(walk...)
 	s.hash = append(s.hash, key)

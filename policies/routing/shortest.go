@@ -204,7 +204,7 @@ func (p *Problem) along(ctx context.Context, c *chooser) (*Decision, error) {
 		w = set.walks
 	} else {
 		if hops+int64(len(p.Flows)) > math.MaxInt32 {
-			return nil, fmt.Errorf("routing: %d flows have walks of %d steps in all; at most %d can be kept", len(p.Flows), hops, math.MaxInt32)
+			return nil, fmt.Errorf("routing: %d flows have paths of %d steps in all; at most %d can be kept", len(p.Flows), hops, math.MaxInt32)
 		}
 		w.Start, w.Step = make([]int64, len(p.Flows)), make([]engine.Step, 0, hops+int64(len(p.Flows)))
 	}

@@ -31,7 +31,7 @@ func (p *Problem) Judge(ctx context.Context, x []int, s flow.Service) (*Decision
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		return nil, fmt.Errorf("topology: %v cannot be played to its end", x)
+		return nil, fmt.Errorf("topology: %v cannot be simulated to its end", x)
 	}
 	var err error
 	d.Bound, err = p.Bound(ctx)

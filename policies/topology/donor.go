@@ -37,7 +37,7 @@ type Donation struct {
 // pods differ or the allocator saves no ports.
 func (p *Problem) Donate(ctx context.Context, by Policy, to *Problem, ties DonorTies, o Options) (*Donation, error) {
 	if len(to.Fabric.Pods) != len(p.Fabric.Pods) || to.Fabric.Copies != p.Fabric.Copies {
-		return nil, fmt.Errorf("topology: a donor in %d pods of %d replicas alike and a recipient in %d of %d: they must be the same",
+		return nil, fmt.Errorf("topology: a donor in %d pods of %d identical replicas and a recipient in %d of %d: they must be the same",
 			len(p.Fabric.Pods), p.Fabric.Copies, len(to.Fabric.Pods), to.Fabric.Copies)
 	}
 	d, err := by.Choose(ctx, p, o)

@@ -183,7 +183,7 @@ func newFastSearch(ctx context.Context, p *Problem, o Options) (*fastSearch, err
 		return nil, err
 	}
 	if x == nil {
-		return nil, fmt.Errorf("topology: no topology can be played to its end")
+		return nil, fmt.Errorf("topology: no topology can be simulated to its end")
 	}
 	s.evaluations += 3
 	s.inner = p.inner()

@@ -132,7 +132,7 @@ func (s *Shared) Optimise(ctx context.Context, o JobsOptions) (*JobsOptimum, err
 		return nil, err
 	}
 	if z.best == nil {
-		return nil, fmt.Errorf("topology: no circuits of these jobs can be played to their end")
+		return nil, fmt.Errorf("topology: no circuits of these jobs can be simulated to their end")
 	}
 	out.Circuits, out.Value, out.Bound, out.Stopped = s.split(z.best), z.value[0], bound, stopped
 	out.Evaluations += z.evaluations
@@ -285,7 +285,7 @@ type tenant struct {
 	p      *Problem
 	w      *player
 	bounds map[string]engine.Time
-	plays  map[string]engine.Time // never where it cannot be played to its end
+	plays  map[string]engine.Time // never where it cannot be simulated to its end
 }
 
 func newTenant(m *meter, p *Problem) *tenant {
@@ -304,7 +304,7 @@ func (t *tenant) bound(x []int) engine.Time {
 	return b
 }
 
-// play returns the best makespan of x by the rules of delta-joint, false where it cannot be played to its end.
+// play returns the best makespan of x by the rules of delta-joint, false where it cannot be simulated to its end.
 func (t *tenant) play(x []int) (engine.Time, bool) {
 	k := key(x)
 	c, ok := t.plays[k]

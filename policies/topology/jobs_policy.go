@@ -134,7 +134,7 @@ func (p *Problem) judge(ctx context.Context, x []int, services []flow.Service) (
 		return nil, err
 	}
 	if d.Makespan == never {
-		return nil, fmt.Errorf("topology: %v cannot be played to its end", x)
+		return nil, fmt.Errorf("topology: %v cannot be simulated to its end", x)
 	}
 	return d, nil
 }

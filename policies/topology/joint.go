@@ -33,7 +33,7 @@ func (joint) Choose(ctx context.Context, p *Problem, o Options) (*Decision, erro
 		return nil, err
 	}
 	if best.circuits == nil {
-		return nil, fmt.Errorf("topology: no topology can be played to its end")
+		return nil, fmt.Errorf("topology: no topology can be simulated to its end")
 	}
 	if best.stopped != "" {
 		if err := best.improve(ctx, p, o); err != nil {

@@ -115,7 +115,7 @@ func (m milpPolicy) Choose(ctx context.Context, p *Problem, o Options) (*Decisio
 		return nil, err
 	}
 	if d.Makespan == never {
-		return nil, fmt.Errorf("topology: %v cannot be played to its end", x)
+		return nil, fmt.Errorf("topology: %v cannot be simulated to its end", x)
 	}
 	return d, nil
 }
@@ -163,7 +163,7 @@ func (r *milpRun) build(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return errors.New("topology: no baseline can be played to its end")
+		return errors.New("topology: no baseline can be simulated to its end")
 	}
 	first, err := r.p.milpSchedule(ctx, r.baseline, flow.MaxMin)
 	if err != nil {

@@ -136,7 +136,7 @@ var Table = []Row{
 	{"prop-alloc", "proportional to traffic volume (SiP-ML)", baseline{proportional}},
 	{"sqrt-alloc", "proportional to the square root of traffic volume", baseline{squareRoot}},
 	{"iter-halve", "one by one to the pair of highest weight, which is then halved (TopoOpt)", baseline{halving}},
-	{"delta-fast", "genetic search over topologies, each played in simulation (DELTA, Algs. 2..6)", fast{}},
+	{"delta-fast", "genetic search over topologies, each one simulated (DELTA, Algs. 2..6)", fast{}},
 	{"delta-topo", "best topology under fair sharing, by bounded search", topo{}},
 	{"delta-joint", "best topology and rates together, with proof", joint{}},
 	{"delta-topo-milp", "delta-topo's model, solved by HiGHS or CBC (DELTA, Sec. III-B with Eq. 17)", milpPolicy{"delta-topo-milp", true, false}},

@@ -48,7 +48,7 @@ func (topo) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error
 		}
 	}
 	if s.circuits == nil {
-		return nil, fmt.Errorf("topology: no topology can be played to its end")
+		return nil, fmt.Errorf("topology: no topology can be simulated to its end")
 	}
 	d := &Decision{Service: s.service, Bound: max(s.bound, shared.bound), BoundModel: s.model(), Searched: true, Stopped: cmp.Or(s.stopped, shared.stopped)}
 	d.Circuits, d.Makespan, d.Evaluations = s.circuits, s.best, s.evaluations

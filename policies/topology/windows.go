@@ -62,7 +62,7 @@ func (p *Problem) Windows(ctx context.Context, o WindowOptions) (*Windows, error
 		return nil, err
 	}
 	if x == nil {
-		return nil, fmt.Errorf("topology: no baseline can be played to its end")
+		return nil, fmt.Errorf("topology: no baseline can be simulated to its end")
 	}
 	lit, err := p.Fabric.Light(x)
 	if err != nil {

@@ -33,7 +33,7 @@ func (p *page) inSlots(s *result.Schedule, independent bool) {
 		slots += f.Slots
 	}
 	if independent {
-		p.line("  %s in %s, in which switches go dark one by one", text.Plural(slots, "slot"), text.Plural(len(s.Phases), "interval"))
+		p.line("  %s in %s, in which switches reconfigure one by one", text.Plural(slots, "slot"), text.Plural(len(s.Phases), "interval"))
 	} else {
 		down, up := float64(len(s.Phases))*s.DelayS, float64(slots)*s.SlotS
 		u := text.UnitFor(down + up)
@@ -72,7 +72,7 @@ func (p *page) inSteps(s *result.Schedule) {
 	p.part(u, whole(down), end, text.Plural(topologies, "reconfiguration")+" of "+text.Seconds(s.DelayS))
 	p.part(u, whole(late), end, fmt.Sprintf("latency of %s, %s each", text.Plural(steps, "step"), text.Seconds(s.LatencyS)))
 	p.part(u, whole(sent), end, fmt.Sprintf("%s bytes, the longest message of each step, at %v", text.Count(bytes), units.Rate(s.RateBitsPerS)))
-	t := text.NewTable("phase", "does", "topology", "steps", "bytes", "dark", "latency", "bytes /\nrate", "ends").Left(1, 2)
+	t := text.NewTable("phase", "does", "topology", "steps", "bytes", "recon-\nfiguring", "latency", "bytes /\nrate", "ends").Left(1, 2)
 	end, topologies = 0, 0
 	for i := range s.Phases[:min(len(s.Phases), phaseLines)] {
 		f := &s.Phases[i]

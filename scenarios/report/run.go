@@ -196,6 +196,7 @@ func (p *page) circuits(whose, topology string) {
 		return
 	}
 	lines := strings.Split(strings.Trim(topology, "\n"), "\n")
+	lines[0] = strings.Replace(lines[0], "twins", "   DP", 1) // results keep the heading that they were stored with
 	p.line("\nTopology of %s, in circuits:", whose)
 	for _, l := range lines[:min(len(lines), topologyLines)] {
 		p.line("  %s", strings.TrimRight(text.Trim(l, text.Width-2), " "))
@@ -222,7 +223,7 @@ func (p *page) lender(doc *result.Document) {
 		return
 	}
 	m := r.Metrics
-	line := fmt.Sprintf("NCT before: without the ports that a donor leaves, the same job with its stages the other way round. Its circuits, by %s, take %s",
+	line := fmt.Sprintf("NCT before: without the ports that a donor leaves, the same job with its stages in reverse order. Its circuits, by %s, take %s",
 		r.Labels["donor"], text.Thousands(m["donor_ports"]))
 	if ratio := m["donor_port_ratio"]; ratio > 0 {
 		line += fmt.Sprintf(" of %s ports, %.1f %%,", text.Thousands(m["donor_ports"]/ratio), 100*ratio)
@@ -256,24 +257,24 @@ func (p *page) replays(doc *result.Document) {
 		}
 	}
 	p.line("")
-	p.wrapped("Replayed: %s", what)
+	p.wrapped("Robustness: %s", strings.Replace(what, " plays ", " trials ", 1))
 	p.table(t)
 	p.line("")
 	ideal, ok1 := doc.Reference["replay_makespan_mean_s"]
 	compute, ok2 := doc.Reference["replay_compute_makespan_mean_s"]
 	if ok1 && ok2 {
-		line := fmt.Sprintf("NCT of a play: against the ideal fabric with the same compute times, which takes %s on average, compute alone %s",
+		line := fmt.Sprintf("NCT of a trial: against the ideal fabric with the same compute times, which takes %s on average, compute alone %s",
 			text.Seconds(ideal), text.Seconds(compute))
 		if gap := doc.Reference["replay_gap_max"]; gap > provedGap {
 			line += fmt.Sprintf(" (each within %s of the least it could take)", text.Percent(gap))
 		}
 		p.note("%s", line)
 	}
-	p.line("  p95: 95 of 100 plays are no worse")
+	p.line("  p95: 95 of 100 trials are no worse")
 	for _, r := range doc.Rows {
 		if n := r.Metrics["replay_stalled"]; n > 0 && n < r.Metrics["replay_plays"] {
-			p.note("%s stalls in %s of %s: pods that exchange data lose their last circuit; these plays are left out of all other figures",
-				r.Policy, text.Thousands(n), text.Plural(int(r.Metrics["replay_plays"]), "play"))
+			p.note("%s stalls in %s of %s: pods that exchange data lose their last circuit; these trials are left out of all other figures",
+				r.Policy, text.Thousands(n), text.Plural(int(r.Metrics["replay_plays"]), "trial"))
 		}
 		if why := r.Labels["replay_nct_mean"]; why != "" {
 			p.note("%s has no NCT, %s", r.Policy, why)

@@ -116,7 +116,7 @@ func (l *Lattice) check(who string) error {
 	nodes := 1
 	for _, d := range l.Dims {
 		if d < 1 || d > mostNodes/nodes {
-			return fmt.Errorf("the lattice of %s has the dimensions %v; each must be 1 or more, and their product at most %d", who, l.Dims, mostNodes)
+			return fmt.Errorf("the torus geometry of %s has the dimensions %v; each must be 1 or more, and their product at most %d", who, l.Dims, mostNodes)
 		}
 		nodes *= d
 	}
@@ -124,31 +124,31 @@ func (l *Lattice) check(who string) error {
 	for i, k := range l.Links {
 		switch {
 		case !inside(k.From) || !inside(k.To):
-			return fmt.Errorf("link %d of the lattice of %s joins nodes %d and %d of %d", i, who, k.From, k.To, nodes)
+			return fmt.Errorf("link %d of the torus geometry of %s joins nodes %d and %d of %d", i, who, k.From, k.To, nodes)
 		case k.Dim < 0 || k.Dim >= len(l.Dims):
-			return fmt.Errorf("link %d of the lattice of %s lies in dimension %d of %d", i, who, k.Dim, len(l.Dims))
+			return fmt.Errorf("link %d of the torus geometry of %s lies in dimension %d of %d", i, who, k.Dim, len(l.Dims))
 		case k.State != "" && k.State != "down" && k.State != "drained":
-			return fmt.Errorf("link %d of the lattice of %s is %q; it can be down, drained or empty", i, who, k.State)
+			return fmt.Errorf("link %d of the torus geometry of %s is %q; it can be down, drained or empty", i, who, k.State)
 		case k.Load < 0:
-			return fmt.Errorf("link %d of the lattice of %s carries %g, which is less than nothing", i, who, k.Load)
+			return fmt.Errorf("link %d of the torus geometry of %s carries %g, which is less than nothing", i, who, k.Load)
 		}
 	}
 	for i, w := range l.Ways {
 		if !inside(w.Src) || !inside(w.Dst) {
-			return fmt.Errorf("way %d of the lattice of %s leads from node %d to %d of %d", i, who, w.Src, w.Dst, nodes)
+			return fmt.Errorf("path %d of the torus geometry of %s leads from node %d to %d of %d", i, who, w.Src, w.Dst, nodes)
 		}
 		at := w.Src
 		for _, k := range w.Links {
 			if k < 0 || k >= len(l.Links) {
-				return fmt.Errorf("way %d of the lattice of %s takes link %d of %d", i, who, k, len(l.Links))
+				return fmt.Errorf("path %d of the torus geometry of %s takes link %d of %d", i, who, k, len(l.Links))
 			}
 			if l.Links[k].From != at {
-				return fmt.Errorf("way %d of the lattice of %s is at node %d and takes link %d, which leaves node %d", i, who, at, k, l.Links[k].From)
+				return fmt.Errorf("path %d of the torus geometry of %s is at node %d and takes link %d, which leaves node %d", i, who, at, k, l.Links[k].From)
 			}
 			at = l.Links[k].To
 		}
 		if at != w.Dst {
-			return fmt.Errorf("way %d of the lattice of %s ends at node %d, not at %d", i, who, at, w.Dst)
+			return fmt.Errorf("path %d of the torus geometry of %s ends at node %d, not at %d", i, who, at, w.Dst)
 		}
 	}
 	return nil

@@ -7,7 +7,7 @@ const (
 	ofIteration = "a training iteration"
 	ofBorrowing = "a job that borrows ports"
 	ofJobs      = "several jobs"
-	ofTrials    = "replays"
+	ofTrials    = "trials"
 	ofPaths     = "paths on links"
 	ofPackets   = "packets"
 	ofCalls     = "collectives"
@@ -69,23 +69,23 @@ var Metrics = []Metric{
 		Judged: true},
 	{Name: "evaluations", Better: Lower, Words: "topologies tried", Of: ofIteration, Head: "topologies\ntried", Format: Count},
 
-	{Name: "replay_nct_mean", Better: Lower, Words: "mean NCT of replays", Of: ofTrials, Table: "replay", Head: "NCT\nmean",
+	{Name: "replay_nct_mean", Better: Lower, Words: "mean NCT of trials", Of: ofTrials, Table: "replay", Head: "NCT\nmean",
 		Format: Fixed, Judged: true},
-	{Name: "replay_nct_p50", Better: Lower, Words: "median NCT of replays", Of: ofTrials, Table: "replay", Head: "NCT\nmedian",
+	{Name: "replay_nct_p50", Better: Lower, Words: "median NCT of trials", Of: ofTrials, Table: "replay", Head: "NCT\nmedian",
 		Format: Fixed},
-	{Name: "replay_nct_p95", Better: Lower, Words: "95th percentile of the NCT of replays", Of: ofTrials, Table: "replay",
+	{Name: "replay_nct_p95", Better: Lower, Words: "95th percentile of the NCT of trials", Of: ofTrials, Table: "replay",
 		Head: "NCT\np95", Format: Fixed},
-	{Name: "replay_nct_p99", Better: Lower, Words: "99th percentile of the NCT of replays", Of: ofTrials, Table: "replay",
+	{Name: "replay_nct_p99", Better: Lower, Words: "99th percentile of the NCT of trials", Of: ofTrials, Table: "replay",
 		Head: "NCT\np99", Format: Fixed},
-	{Name: "replay_nct_max", Better: Lower, Words: "largest NCT of replays", Of: ofTrials, Table: "replay", Head: "NCT\nmost",
+	{Name: "replay_nct_max", Better: Lower, Words: "largest NCT of trials", Of: ofTrials, Table: "replay", Head: "NCT\nmost",
 		Format: Fixed},
-	{Name: "replay_makespan_mean_s", Better: Lower, Words: "mean iteration time of replays", Of: ofTrials, Table: "replay",
+	{Name: "replay_makespan_mean_s", Better: Lower, Words: "mean iteration time of trials", Of: ofTrials, Table: "replay",
 		Head: "iteration\nmean", Format: Time, Judged: true},
-	{Name: "replay_stalled", Better: Lower, Words: "replays that stalled", Of: ofTrials, Table: "replay", Head: "plays\nstalled",
+	{Name: "replay_stalled", Better: Lower, Words: "trials that stalled", Of: ofTrials, Table: "replay", Head: "trials\nstalled",
 		Format: Count, Judged: true},
-	{Name: "replay_makespan_p95_s", Better: Lower, Words: "95th percentile of the iteration time of replays", Of: ofTrials},
-	{Name: "replay_plays", Words: "replays", Of: ofTrials},
-	{Name: "replay_*", Better: Lower, Words: "other figures of replays", Of: ofTrials},
+	{Name: "replay_makespan_p95_s", Better: Lower, Words: "95th percentile of the iteration time of trials", Of: ofTrials},
+	{Name: "replay_plays", Words: "trials", Of: ofTrials},
+	{Name: "replay_*", Better: Lower, Words: "other figures of trials", Of: ofTrials},
 
 	{Name: "nct_critical_path", Better: Lower, Words: "NCT of the critical path", Of: ofIteration},
 	{Name: "bound_makespan_s", Words: "lower bound on the iteration time", Of: ofIteration},
@@ -130,7 +130,7 @@ var Metrics = []Metric{
 	{Name: "bound_completion_s", Words: "lower bound on the completion time", Of: ofCalls},
 
 	{Name: "injected", Words: "packets injected", Of: ofPackets},
-	{Name: "in_flight", Words: "packets on their way at the end", Of: ofPackets},
+	{Name: "in_flight", Words: "packets in flight at the end", Of: ofPackets},
 	{Name: "packet_hops", Words: "hops of all packets", Of: ofPackets},
 	{Name: "retries", Better: Lower, Words: "packets sent again", Of: ofPackets},
 	{Name: "dropped_*", Better: Lower, Words: "packets dropped, by cause", Of: ofPackets},

@@ -138,7 +138,7 @@ func TestDiagnostics(t *testing.T) {
 		{"[oven]", nil, "x.toml:1: oven.heat: is missing; write heat = N: how hot"},
 		{"[oven]\nheet = 3", nil, "x.toml:2: oven.heet: unknown key; did you mean heat?"},
 		{"[oven]\nheat = 0", nil, "x.toml:2: oven.heat: 0 is out of bounds; write a whole number from 1 to 300"},
-		{"[oven]\nheat = 2.5", nil, "x.toml:2: oven.heat: 2.5 is no whole number; write a whole number from 1 to 300"},
+		{"[oven]\nheat = 2.5", nil, "x.toml:2: oven.heat: 2.5 is not a whole number; write a whole number from 1 to 300"},
 		{"[oven]\nheat = 1\nfan = \"of\"", nil, `x.toml:3: oven.fan: "of" is not known; choose "on" or "off"`},
 		{"[oven]\nheat = 1\nspeed = 1", nil, `x.toml:3: oven.speed: is not used by fan "off"; leave it out, or set fan = "on"`},
 		{"[oven]\nheat = 1\nfan = \"on\"\nspeed = 0", nil, "x.toml:4: oven.speed: 0 is out of bounds; write a number above 0 and up to 2"},

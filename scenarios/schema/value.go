@@ -146,7 +146,7 @@ func (k value) whole(v any, store func(int64)) *Wrong {
 	n, ok := v.(int64)
 	if !ok {
 		if f, isFloat := v.(float64); isFloat && !math.IsNaN(f) && !math.IsInf(f, 0) {
-			return &Wrong{Literal(f) + " is no whole number", "write " + k.bounds("a whole number")}
+			return &Wrong{Literal(f) + " is not a whole number", "write " + k.bounds("a whole number")}
 		}
 		return &Wrong{"is " + Describe(v), "write " + k.bounds("a whole number")}
 	}

@@ -13,14 +13,14 @@ type Choices struct {
 	EffectiveTFLOPS        float64 `key:"effective_tflops" doc:"what one GPU achieves, in 1e12 operations a second" else:"the model's" above:"0" max:"1000000"`
 	BackwardRatio          float64 `key:"backward_ratio" doc:"backward time over forward time" else:"the preset's" max:"1000"`
 	AttentionFLOPs         string  `key:"attention_flops" doc:"whether attention to later tokens is computed" else:"the preset's" choices:"causal|full"`
-	StageSplit             string  `key:"stage_split" doc:"whether all stages are alike, or hold whole layers" else:"the preset's" choices:"even|layers"`
+	StageSplit             string  `key:"stage_split" doc:"whether all stages are identical, or hold whole layers" else:"the preset's" choices:"even|layers"`
 	Embedding              bool    `key:"embedding" doc:"count the embedding in the first stage and the output head in the last" else:"the preset's"`
 	ConcurrentMicrobatches int     `key:"concurrent_microbatches" doc:"micro-batches whose compute a stage does at a time" else:"the preset's" min:"1" max:"65536"`
 	ActivationBytes        int     `key:"activation_bytes" doc:"bytes of a number sent between stages" else:"the preset's" min:"1" max:"16"`
 	GradientBytes          int     `key:"gradient_bytes" doc:"bytes of a gradient sent between replicas" else:"the preset's" min:"1" max:"16"`
 	ParameterBytes         int     `key:"parameter_bytes" doc:"bytes of a parameter sent between replicas" else:"the preset's" min:"1" max:"16"`
 	SequenceParallel       bool    `key:"sequence_parallel" doc:"a GPU sends 1/tp of the activations, not all of them" else:"the preset's"`
-	Ring                   string  `key:"ring" doc:"with more than two replicas, whether half of a stage's GPUs send each way round" else:"the preset's" choices:"bidirectional|unidirectional"`
+	Ring                   string  `key:"ring" doc:"with more than two replicas, whether half of a stage's GPUs send in each direction round" else:"the preset's" choices:"bidirectional|unidirectional"`
 	RouterFLOPs            string  `key:"router_flops" doc:"which layers compute a router" else:"the preset's" choices:"all-layers|moe-layers" when:"experts"`
 }
 

@@ -150,7 +150,7 @@ func (in *instance) compare(ctx context.Context) error {
 	}
 	in.best, err = flow.Run(ctx, in.graph, n, r, flow.Options{Service: in.Service, Rates: true})
 	if err != nil {
-		return fmt.Errorf("playing the ideal fabric: %w", err)
+		return fmt.Errorf("simulating the ideal fabric: %w", err)
 	}
 	return nil
 }

@@ -12,9 +12,9 @@ import (
 type OCSPods struct {
 	GPUsPerPodPerReplica int        `key:"gpus_per_pod_per_replica" doc:"GPUs that one replica has in a pod" required:"" min:"1" max:"1048576" when:"of-training"`
 	GPUsPerPod           int        `key:"gpus_per_pod" doc:"GPUs of a pod" required:"" min:"1" max:"1048576" when:"of-traffic"`
-	PortBandwidth        units.Rate `key:"port_bandwidth" doc:"rate of an optical port, each way" required:"" above:"0" max:"1e16"`
+	PortBandwidth        units.Rate `key:"port_bandwidth" doc:"rate of an optical port, in each direction" required:"" above:"0" max:"1e16"`
 	PortsPerPod          int        `key:"ports_per_pod" doc:"optical ports for one replica's share of a pod, U_p" else:"gpus_per_pod_per_replica, of traffic gpus_per_pod; of several jobs the sum of theirs" min:"1" max:"1048576"`
-	NICBandwidth         units.Rate `key:"nic_bandwidth" doc:"rate of a GPU's network interface, each way" else:"port_bandwidth" above:"0" max:"1e16"`
+	NICBandwidth         units.Rate `key:"nic_bandwidth" doc:"rate of a GPU's network interface, in each direction" else:"port_bandwidth" above:"0" max:"1e16"`
 	Reverse              bool       `key:"reverse" doc:"map stages to pods in reverse" default:"false" when:"of-training"`
 	Pods                 int        `key:"pods" doc:"number of pods; of several jobs that of a row of replicas" else:"as many as the jobs name; of traffic required" min:"1" max:"1048576" when:"shared-pods"`
 }
@@ -23,9 +23,9 @@ type OCSPods struct {
 type Allocation struct {
 	Allocators      []string         `key:"allocators" doc:"the allocators, in the order of the result's rows" default:"prop-alloc,sqrt-alloc,iter-halve,delta-fast,delta-topo,delta-joint" choices:"@allocators"`
 	PortTolerance   float64          `key:"port_tolerance" doc:"fraction by which the makespan may grow when ports are saved" default:"0.0" max:"1000"`
-	PortEvaluations int64            `key:"port_evaluations" doc:"topologies that are played or bounded, once the makespan is found, to find the fewest ports" default:"10000" min:"1" max:"1000000000000000"`
+	PortEvaluations int64            `key:"port_evaluations" doc:"topologies that are simulated or bounded, once the makespan is found, to find the fewest ports" default:"10000" min:"1" max:"1000000000000000"`
 	Service         string           `key:"service" doc:"how transfers share circuits; \"\" is each allocator's own way" default:"" choices:"max-min|level-priority" unset:""`
-	Donor           string           `key:"donor" doc:"the allocator of a second job in the same pods: the same model, with ports of its own, which leaves those it does not need to the scenario's job, whose stages are then mapped to pods the other way round" default:"none" choices:"@donors" when:"one-job & of-training"`
+	Donor           string           `key:"donor" doc:"the allocator of a second job in the same pods: the same model, with ports of its own, which leaves those it does not need to the scenario's job, whose stages are then mapped to pods in reverse order" default:"none" choices:"@donors" when:"one-job & of-training"`
 	DonorTolerance  float64          `key:"donor_tolerance" doc:"fraction by which the donor's makespan may grow when it saves ports" else:"port_tolerance" max:"1000" when:"donor"`
 	DonorTies       string           `key:"donor_ties" doc:"which of its topologies within donor_tolerance the donor takes: the one that its allocator finds first, of those with the fewest ports the one that serves the scenario's job best, or of all that take no port in vain, however many, the one that does" default:"recipient" choices:"first|recipient|pareto" when:"donor"`
 	Arbiters        []string         `key:"arbiters" doc:"how several jobs share the ports of their pods, in the order of the result's rows" default:"*" choices:"@arbiters" when:"several-jobs"`
@@ -61,7 +61,7 @@ type DeltaFastOptions struct {
 // SearchOptions are the options of the allocators "delta-topo" and
 // "delta-joint".
 type SearchOptions struct {
-	MaxEvaluations int64       `key:"max_evaluations" doc:"topologies that are played before the search ends" default:"20000" min:"1" max:"1000000000000000"`
+	MaxEvaluations int64       `key:"max_evaluations" doc:"topologies that are simulated before the search ends" default:"20000" min:"1" max:"1000000000000000"`
 	TimeLimit      engine.Time `key:"time_limit" doc:"wall-clock limit, which marks the result as not repeatable; 0s is none" default:"0s"`
 }
 
@@ -69,9 +69,9 @@ type SearchOptions struct {
 type Replica struct {
 	Index         int        `key:"index" doc:"which replica, from 0" required:"" max:"100000000"`
 	ComputeScale  float64    `key:"compute_scale" doc:"compute takes this many times as long" default:"1.0" above:"0" max:"1000000"`
-	PortBandwidth units.Rate `key:"port_bandwidth" doc:"rate of its optical ports, each way" else:"the fabric's" above:"0" max:"1e16"`
+	PortBandwidth units.Rate `key:"port_bandwidth" doc:"rate of its optical ports, in each direction" else:"the fabric's" above:"0" max:"1e16"`
 	PortsPerPod   int        `key:"ports_per_pod" doc:"its optical ports in a pod" else:"the fabric's" min:"1" max:"1048576"`
-	PodMap        []int      `key:"pod_map" doc:"pod of each block of consecutive stages that share one" else:"in order, or the other way round if fabric.reverse" max:"1048576"`
+	PodMap        []int      `key:"pod_map" doc:"pod of each block of consecutive stages that share one" else:"in order, or in reverse order if fabric.reverse" max:"1048576"`
 }
 
 // MILPOptions are the options of the allocators that have a MILP solver decide.
@@ -110,14 +110,14 @@ func (o *MILPOptions) Topology() topology.MILPOptions {
 type JobKeys struct {
 	Name   string      `key:"name" doc:"name of the job in results: letters, digits, - and _" required:""`
 	Weight float64     `key:"weight" doc:"weight in the objective, beside the other jobs'" default:"1.0" above:"0" max:"1000000000"`
-	Pods   []int       `key:"pods" doc:"shared pod of each block of consecutive stages that share one" else:"in order, or the other way round if reverse" max:"1048576"`
+	Pods   []int       `key:"pods" doc:"shared pod of each block of consecutive stages that share one" else:"in order, or in reverse order if reverse" max:"1048576"`
 	Phase  engine.Time `key:"phase" doc:"how much later than at time zero its first iteration starts" default:"0s" when:"shared-circuits"`
 }
 
 // JointOptions are the options of several jobs beside those that stand in [policy].
 type JointOptions struct {
 	Joint  SearchOptions `table:"joint" doc:"The joint search over the circuits of all jobs. Its bound is that of every arbiter's gap." when:"several-jobs" with:"max_evaluations=200000"`
-	Repeat Repeat        `table:"repeat" doc:"How long jobs that share circuits are played." when:"shared-circuits"`
+	Repeat Repeat        `table:"repeat" doc:"How long jobs that share circuits are simulated." when:"shared-circuits"`
 }
 
 // Repeat says how often jobs that share circuits repeat their iterations.
@@ -129,15 +129,15 @@ type Repeat struct {
 // Replay says how decided topologies are played again under what was not
 // planned for. The zero value replays nothing.
 type Replay struct {
-	Seeds            int     `key:"seeds" doc:"plays, each with a seed of its own that follows from the scenario's" default:"100" min:"1" max:"100000"`
+	Seeds            int     `key:"seeds" doc:"trials, each with a seed of its own that follows from the scenario's" default:"100" min:"1" max:"100000"`
 	ComputeJitter    float64 `key:"compute_jitter" doc:"coefficient of variation of every pass's time: a lognormal factor with mean 1" default:"0.0" max:"10"`
 	StageJitter      float64 `key:"stage_jitter" doc:"the same of a factor that all passes of a stage of a replica share" default:"0.0" max:"10"`
 	SlowReplica      float64 `key:"slow_replica" doc:"compute of one replica takes this many times as long" default:"1.0" min:"1" max:"1000"`
-	SlowReplicaIndex int     `key:"slow_replica_index" doc:"which replica is slow, from 0; -1 draws one for each play" default:"-1" min:"-1" max:"100000000"`
-	LostCircuits     int     `key:"lost_circuits" doc:"circuits, drawn among all that are lit, that go dark and stay so" default:"0" max:"1000000"`
-	LostWhen         string  `key:"lost_when" doc:"whether they are dark from the start, or from a random time in the iteration on" default:"start" choices:"start|random"`
+	SlowReplicaIndex int     `key:"slow_replica_index" doc:"which replica is slow, from 0; -1 draws one for each trial" default:"-1" min:"-1" max:"100000000"`
+	LostCircuits     int     `key:"lost_circuits" doc:"circuits, drawn among all that are provisioned, that go down and stay so" default:"0" max:"1000000"`
+	LostWhen         string  `key:"lost_when" doc:"whether they are down from the start, or from a random time in the iteration on" default:"start" choices:"start|random"`
 	Sequence         int     `key:"sequence" doc:"tokens a sample in the replays" else:"workload.sequence" min:"1" max:"1000000000"`
-	Priorities       string  `key:"priorities" doc:"where transfers have priorities, whether these follow from the plan or from what each play will turn out to be" default:"nominal" choices:"nominal|clairvoyant"`
+	Priorities       string  `key:"priorities" doc:"where transfers have priorities, whether these follow from the plan or from what each trial will turn out to be" default:"nominal" choices:"nominal|clairvoyant"`
 }
 
 // Unlike reports whether replays make replicas differ that the plan need not

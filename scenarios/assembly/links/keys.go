@@ -31,7 +31,7 @@ type TorusShape struct {
 // GraphLinks is the nodes and links of a graph.
 type GraphLinks struct {
 	_         string   `key:"file" doc:"file with a line for each link: from, to, and if they differ rate and latency; in place of nodes and edges"`
-	_         bool     `key:"undirected" doc:"whether each line of the file is a link both ways"`
+	_         bool     `key:"undirected" doc:"whether each line of the file is a link in both directions"`
 	Generator string   `key:"generator" doc:"a known shape, in place of a file and of edges" default:"" choices:"@generators" unset:"" source:""`
 	Names     []string `key:"names" doc:"names of the nodes in messages and files; none are their numbers" default:"" empty:""`
 	Nodes     int      `key:"nodes" doc:"number of nodes" else:"as many as the links name" max:"1048576"`
@@ -40,7 +40,7 @@ type GraphLinks struct {
 
 // LinkOptions are the links of either.
 type LinkOptions struct {
-	LinkRate    units.Rate  `key:"link_rate" doc:"rate of a link, each way" default:"400Gbps" above:"0" max:"1e16"`
+	LinkRate    units.Rate  `key:"link_rate" doc:"rate of a link, in each direction" default:"400Gbps" above:"0" max:"1e16"`
 	LinkLatency engine.Time `key:"link_latency" doc:"time that a bit takes along a link; at level flow only steps of ring collectives have it" default:"0s" when:"engine.level=packet|flow"`
 	Queue       string      `key:"queue" doc:"what waits before a link: 'unbounded'; packets such as '100p' or a size such as '64KB', beyond which packets are dropped; or 'credit', where packets wait until there is room ahead" default:"unbounded" when:"engine.level=packet"`
 	Channels    int         `key:"channels" doc:"virtual channels of a link" default:"2" else:"2" min:"1" max:"15" when:"engine.level=packet & fabric.queue=credit"`
@@ -59,7 +59,7 @@ type CubeOptions struct {
 // BrokenParts is what of a torus is down, or not to be used.
 type BrokenParts struct {
 	FailedOCS      []string    `key:"failed_ocs" doc:"optical switches that are down, by dimension and place on a cube's face: '[\"x3\"]'" default:"" empty:""`
-	FailedLinks    []string    `key:"failed_links" doc:"links that are down both ways, by node, dimension and way: '[\"17 x+\"]'" default:"" empty:""`
+	FailedLinks    []string    `key:"failed_links" doc:"links that are down in both directions, by node, dimension and direction: '[\"17 x+\"]'" default:"" empty:""`
 	FailedMachines []int       `key:"failed_machines" doc:"machines, of 2x2 chips, that are down" default:"" max:"1048576"`
 	FailedChips    []int       `key:"failed_chips" doc:"nodes that are down" default:"" max:"1048576"`
 	DrainedLinks   []string    `key:"drained_links" doc:"links that work and are not to be used, as failed_links has them" default:"" empty:""`

@@ -7,26 +7,26 @@ import (
 
 // Engine says how closely traffic is played.
 type Engine struct {
-	Level       string      `key:"level" doc:"'packet', through queues, for up to 100 billion hops of packets; 'flow', as fluid; or 'static', ways and loads alone" default:"packet" choices:"packet|flow|static"`
-	Until       engine.Time `key:"until" doc:"when playing ends, whatever is on its way; '0s' is when all is delivered" default:"0s" when:"engine.level=packet"`
+	Level       string      `key:"level" doc:"'packet', through queues, for up to 100 billion hops of packets; 'flow', as fluid; or 'static', routes and loads alone" default:"packet" choices:"packet|flow|static"`
+	Until       engine.Time `key:"until" doc:"when simulating ends, whatever is in flight; '0s' is when all is delivered" default:"0s" when:"engine.level=packet"`
 	SampleEvery engine.Time `key:"sample_every" doc:"time between looks at the queues, for queues.csv; '0s' is none" default:"0s" when:"engine.level=packet"`
 }
 
 // Routing is the options of routers.
 type Routing struct {
-	Routers        []string `key:"routers" doc:"the routers, in the order of the result's rows; route-optimised takes only ways that cannot deadlock, if there are such: its unconstrained_max_link_load is what others reach" else:"dor; wild-first where links or nodes of a torus are down, shortest where fabric.kind is graph" choices:"@routers"`
+	Routers        []string `key:"routers" doc:"the routers, in the order of the result's rows; route-optimised takes only routes that cannot deadlock, if there are such: its unconstrained_max_link_load is what others reach" else:"dor; wild-first where links or nodes of a torus are down, shortest where fabric.kind is graph" choices:"@routers"`
 	Order          []string `key:"order" doc:"dimensions in the order in which they are routed; none is the longest first, or what faults ask for" default:"" choices:"x|y|z" empty:"" when:"wild(dor|wild-first|route-optimised)"`
 	WildFirst      `table:"wild-first" doc:"Wild-first routing (TPU v4, Sec. 4.2)." when:"wild(wild-first|route-optimised)"`
 	ECMP           `table:"ecmp" doc:"Equal-cost multi-path." when:"policy.routers~ecmp"`
-	RandomShortest `table:"random-shortest" doc:"Shortest ways at random." when:"policy.routers~random-shortest"`
-	Multipath      `table:"multipath" doc:"Several ways a pair." when:"policy.routers~multipath"`
+	RandomShortest `table:"random-shortest" doc:"Shortest paths at random." when:"policy.routers~random-shortest"`
+	Multipath      `table:"multipath" doc:"Several routes a pair." when:"policy.routers~multipath"`
 	Optimised      OptimisedOptions `table:"route-optimised" doc:"The optimiser of routes (TPU v4, Sec. 4.3)." when:"policy.routers~route-optimised"`
 }
 
 // WildFirst is the options of wild-first routing.
 type WildFirst struct {
 	Wild    []string `key:"wild" doc:"dimensions of wild hops in their order; none is the order of dimensions turned round" default:"" choices:"x|y|z" empty:""`
-	WildUse string   `key:"use" doc:"who may take wild hops: pairs whose every way in dimension order is dead, pairs of which one is, or all; \"\" is all where ways are optimised or several, and else any-dead" default:"" choices:"needed|any-dead|all" unset:""`
+	WildUse string   `key:"use" doc:"who may take wild hops: pairs whose every dimension-ordered route is dead, pairs of which one is, or all; \"\" is all where routes are optimised or several, and else any-dead" default:"" choices:"needed|any-dead|all" unset:""`
 }
 
 // ECMP is the options of equal-cost multi-path.
@@ -36,24 +36,24 @@ type ECMP struct {
 
 // RandomShortest is the options of shortest paths at random.
 type RandomShortest struct {
-	RandomDraw string `key:"draw" doc:"what one of all shortest ways, each as likely, is drawn for: each 'pair', each 'packet', or at each 'node' for each destination the next link, in proportion to the ways behind it" default:"pair" choices:"@draws"`
+	RandomDraw string `key:"draw" doc:"what one of all shortest paths, drawn uniformly, is drawn for: each 'pair', each 'packet', or at each 'node' for each destination the next link, in proportion to the routes behind it" default:"pair" choices:"@draws"`
 }
 
 // Multipath is the options of several paths a pair.
 type Multipath struct {
-	Ways      int    `key:"ways" doc:"most ways of a pair, of which each packet takes one at random; of more shortest ways so many are drawn, so loads split per-hop are exact only where this is at least as many as a pair has" default:"8" min:"1" max:"1024"`
-	Over      string `key:"over" doc:"shortest ways, or those of wild-first routing" default:"shortest" choices:"shortest|wild-first" called:"multipath over"`
-	Split     string `key:"split" doc:"whether packets spread evenly over the ways, or at each hop over the next ones" default:"per-path" choices:"per-path|per-hop" when:"policy.multipath.over=shortest"`
-	ExtraHops int    `key:"extra_hops" doc:"by how many hops wild-first ways may be longer than the shortest" default:"0" max:"1000" when:"policy.multipath.over=wild-first"`
+	Ways      int    `key:"ways" doc:"most routes of a pair, of which each packet takes one at random; of more shortest paths so many are drawn, so loads split per-hop are exact only where this is at least as many as a pair has" default:"8" min:"1" max:"1024"`
+	Over      string `key:"over" doc:"shortest paths, or those of wild-first routing" default:"shortest" choices:"shortest|wild-first" called:"multipath over"`
+	Split     string `key:"split" doc:"whether packets spread evenly over the routes, or at each hop over the next ones" default:"per-path" choices:"per-path|per-hop" when:"policy.multipath.over=shortest"`
+	ExtraHops int    `key:"extra_hops" doc:"by how many hops wild-first routes may be longer than the shortest" default:"0" max:"1000" when:"policy.multipath.over=wild-first"`
 }
 
 // OptimisedOptions are the options of the router "route-optimised".
 type OptimisedOptions struct {
 	NeighbourCap int         `key:"neighbour_cap" doc:"most messages on a link when every node sends one to each neighbour, whatever the rates and demands, which goes before the load and holds for unconstrained_max_link_load and unconstrained_max_load_over_rate too; -1 is no limit" else:"2, and -1 where fabric.kind is graph" min:"-1" max:"1000000"`
-	Budget       int64       `key:"budget" doc:"ways that are weighed in search of better ones, those of more than 16 hops as several; 0 is 30 million, and up to a million pairs at least 200 a pair; ring collectives at levels flow and packet have as much again for simulations, of which a transfer counts as 8" default:"0" max:"1000000000000000"`
-	BoundRounds  int         `key:"bound_rounds" doc:"rounds of the search for a lower bound; 0 is 4000, and fewer on large fabrics whose nodes are not alike" default:"0" max:"1000000000"`
+	Budget       int64       `key:"budget" doc:"routes that are weighed in search of better ones, those of more than 16 hops as several; 0 is 30 million, and up to a million pairs at least 200 a pair; ring collectives at levels flow and packet have as much again for simulations, of which a transfer counts as 8" default:"0" max:"1000000000000000"`
+	BoundRounds  int         `key:"bound_rounds" doc:"rounds of the search for a lower bound; 0 is 4000, and fewer on large fabrics whose nodes are not identical" default:"0" max:"1000000000"`
 	Cache        string      `key:"cache" doc:"directory in which routes are kept for the next run; \"\" is none" default:""`
-	MILP         bool        `key:"milp" doc:"have a MILP solver on the PATH choose among the ways, and prove the least load that they allow" default:"false"`
+	MILP         bool        `key:"milp" doc:"have a MILP solver on the PATH choose among the routes, and prove the least load that they allow" default:"false"`
 	Solver       string      `key:"solver" doc:"the solver; auto is the first that is found" default:"auto" choices:"auto|highs|cbc"`
 	TimeLimit    engine.Time `key:"time_limit" doc:"wall-clock limit, which marks the result as not repeatable; 0s is none" default:"0s"`
 }
@@ -64,21 +64,21 @@ type Traffic struct {
 	TrafficMessage
 	TrafficPacket
 	Payload     units.Bytes `key:"payload" doc:"what of a packet counts for sizes and rates" else:"packet" when:"engine.level=packet"`
-	Source      string      `key:"source" doc:"how packets are injected: 'paced' at the rate at which the most loaded link is just full; 'greedy', as fast as the first links take them; 'window', so many of a flow on their way; 'on-off', every flow at a rate for a time; 'poisson', every node at random times" else:"paced; of data-tensor and uniform-random on-off and poisson" choices:"paced|greedy|window|on-off|poisson" when:"not-rings"`
+	Source      string      `key:"source" doc:"how packets are injected: 'paced' at the rate at which the most loaded link is just full; 'greedy', as fast as the first links take them; 'window', so many of a flow in flight; 'on-off', every flow at a rate for a time; 'poisson', every node at random times" else:"paced; of data-tensor and uniform-random on-off and poisson" choices:"paced|greedy|window|on-off|poisson" when:"not-rings"`
 	Rate        units.Rate  `key:"rate" doc:"payload of each flow over time while it is on" required:"" above:"0" max:"1e16" when:"source(on-off)"`
 	Start       engine.Time `key:"start" doc:"when flows go on; the first packet comes one interval later" default:"1s" when:"engine.level=packet & source(on-off)"`
 	Duration    engine.Time `key:"duration" doc:"how long flows are on; of Poisson sources, for how long packets are measured after the warm-up" else:"100ms; of Poisson sources the time of 4,000 packets on a link" when:"engine.level=packet & source(on-off|poisson)"`
 	Load        float64     `key:"load" doc:"what each node injects, as a fraction of a link's rate" default:"0.1" above:"0" max:"1000" when:"engine.level=packet & source(poisson)"`
 	Warmup      engine.Time `key:"warmup" doc:"packets injected before this time are not measured" else:"the time of 1,000 packets on a link" when:"engine.level=packet & source(poisson)"`
 	Pace        float64     `key:"pace" doc:"rate of the flows, as a fraction of that at which the most loaded link is full" default:"1.0" above:"0" max:"1000" when:"engine.level=packet & source(paced)"`
-	Window      int         `key:"window" doc:"packets of a flow that may be on their way at once" default:"8" min:"1" max:"1048576" when:"engine.level=packet & source(window)"`
+	Window      int         `key:"window" doc:"packets of a flow that may be in flight at once" default:"8" min:"1" max:"1048576" when:"engine.level=packet & source(window)"`
 	Injection   string      `key:"injection" doc:"order in which a node injects the packets of its flows: a packet of each in turn, of one drawn at random, or flow after flow" default:"round-robin" choices:"round-robin|random|sequential" when:"engine.level=packet & source(greedy|paced)"`
 	Permutation string      `key:"permutation" doc:"who sends to whom: at random; 'transpose', the coordinates in reverse order; 'bit-complement', to the opposite end of each dimension; 'bit-reverse' and 'shuffle', of the bits of its number; 'tornado', just less than half-way round each dimension" default:"random" choices:"@permutations" when:"workload.kind=permutation"`
 	TrafficMatrix
 	Rings         string      `key:"rings" doc:"one ring through all nodes, or the rings of each dimension in turn, with the vector split over the orders of dimensions" default:"one" choices:"one|per-dimension" when:"workload.kind=ring-all-reduce|ring-reduce-scatter|ring-all-gather"`
 	RingDims      []string    `key:"ring_dims" doc:"dimensions whose rings there are: the nodes that these join share a vector; none are all" default:"" choices:"x|y|z" empty:"" when:"workload.kind=ring-all-reduce|ring-reduce-scatter|ring-all-gather & workload.rings=per-dimension"`
 	RingForm      string      `key:"ring_form" doc:"how rings along a dimension are laid: 'links' follows links, which a twist joins into longer rings; 'line' takes the nodes of a line, whose ends a twist parts; 'folded' goes up its even nodes and down its odd ones" else:"links; of several dimensions' rings on twisted tori line" choices:"links|line|folded" when:"workload.kind=data-tensor|ring-all-reduce|ring-reduce-scatter|ring-all-gather"`
-	Bidirectional bool        `key:"bidirectional" doc:"whether half of the vector goes round the other way; of data-tensor traffic, whether nodes send both ways round" else:"true; of data-tensor traffic false" when:"workload.kind=data-tensor|ring-all-reduce|ring-reduce-scatter|ring-all-gather"`
+	Bidirectional bool        `key:"bidirectional" doc:"whether half of the vector goes round the other way; of data-tensor traffic, whether nodes send in both directions round" else:"true; of data-tensor traffic false" when:"workload.kind=data-tensor|ring-all-reduce|ring-reduce-scatter|ring-all-gather"`
 	TensorDims    []string    `key:"tensor_dims" doc:"dimensions of the slices in which all send to all" default:"x,y" choices:"x|y|z" when:"workload.kind=data-tensor"`
 	DataDims      []string    `key:"data_dims" doc:"dimensions along which every node sends to the next" default:"z" choices:"x|y|z" when:"workload.kind=data-tensor"`
 	Alternations  int         `key:"alternations" doc:"how often the slices and then the rings have their turn" default:"3" min:"1" max:"1000" when:"engine.level=packet & workload.kind=data-tensor"`

@@ -10,11 +10,11 @@ import (
 type ScaleUp struct {
 	GPUs        int         `key:"gpus" doc:"GPUs of the domain; of a training step those of a stage" else:"8; of a matrix its rows; of a training step the GPUs that its experts are spread over" min:"2" max:"4096"`
 	Switches    int         `key:"switches" doc:"optical switches, so links out of and into each GPU; fewer than GPUs" default:"1" min:"1" max:"4095"`
-	LinkRate    units.Rate  `key:"link_rate" doc:"rate of a link, each way" default:"800Gbps" above:"0" max:"1e16"`
+	LinkRate    units.Rate  `key:"link_rate" doc:"rate of a link, in each direction" default:"800Gbps" above:"0" max:"1e16"`
 	LinkLatency engine.Time `key:"link_latency" doc:"time that a bit takes over a hop" default:"500ns"`
-	Delay       engine.Time `key:"reconfiguration_delay" doc:"time that links are dark when switches reconfigure; the first topology counts" default:"1ms"`
+	Delay       engine.Time `key:"reconfiguration_delay" doc:"time that links are down when switches reconfigure; the first topology counts" default:"1ms"`
 	Reconfigure string      `key:"reconfigure" doc:"whether all switches reconfigure together, or each may while the others carry traffic, which 'reconfigure-during+' makes use of" default:"together" choices:"together|independent" when:"workload.kind=all-to-all|training"`
-	NICRate     units.Rate  `key:"nic_bandwidth" doc:"rate of a GPU's link to other domains, each way, over a fabric that does not block" default:"400Gbps" above:"0" max:"1e16" when:"workload.kind=training"`
+	NICRate     units.Rate  `key:"nic_bandwidth" doc:"rate of a GPU's link to other domains, in each direction, over a fabric that does not block" default:"400Gbps" above:"0" max:"1e16" when:"workload.kind=training"`
 }
 
 // Exchange is an all-to-all on a scale-up domain.
@@ -33,7 +33,7 @@ type Messages struct {
 	Sizes    string      `key:"sizes" doc:"sizes of the messages: 'uniform'; 'random', evenly from nothing to twice the mean; 'zipf', by rank, ranks drawn; 'matrix', as listed; or the name of a CSV file with a row of sizes for each GPU" default:"uniform"`
 	Matrix   [][]int     `key:"matrix" doc:"sizes in bytes, a row for each GPU that sends" max:"1125899906842624" when:"sizes=matrix"`
 	Exponent float64     `key:"zipf_exponent" doc:"how fast sizes fall by rank" default:"0.4" max:"10" when:"sizes=zipf"`
-	Chunk    units.Bytes `key:"chunk" doc:"size of the pieces in which messages are sent, the last perhaps smaller but as long on its way" default:"4MB"`
+	Chunk    units.Bytes `key:"chunk" doc:"size of the pieces in which messages are sent, the last perhaps smaller but taking as long" default:"4MB"`
 }
 
 // Planning is the options of planners.
@@ -56,14 +56,14 @@ type DuringOptions struct {
 
 // PlusOptions are the options of the planner "reconfigure-during+".
 type PlusOptions struct {
-	Relay  bool `key:"relay" doc:"whether chunks may rest at a GPU on their way while switches reconfigure" default:"true"`
-	Buffer int  `key:"buffer" doc:"most chunks on their way that a GPU may hold, in plans of its own; 0 is no limit" default:"0" max:"1073741824"`
+	Relay  bool `key:"relay" doc:"whether chunks may rest at a GPU that relays them while switches reconfigure" default:"true"`
+	Buffer int  `key:"buffer" doc:"peak buffer: most chunks of others that a GPU may hold, in plans of its own; 0 is no limit" default:"0" max:"1073741824"`
 	Others bool `key:"others" doc:"whether it takes the plan of another planner where that is better" default:"true"`
 }
 
 // StaticOptions says how chunks cross topologies that stay.
 type StaticOptions struct {
-	Static string `key:"schedule" doc:"'fluid', at the least load of the busiest link that splitting can reach, without a plan; 'paths', the same on one shortest way a pair; 'simulated', chunk by chunk on those ways; 'packed', on shortest ways that share the load; or the 'strongest' of them" default:"strongest" choices:"strongest|fluid|paths|simulated|packed"`
+	Static string `key:"schedule" doc:"'fluid', at the least load of the most loaded link that splitting can reach, without a plan; 'paths', the same on one shortest path a pair; 'simulated', chunk by chunk on those paths; 'packed', on shortest paths that share the load; or the 'strongest' of them" default:"strongest" choices:"strongest|fluid|paths|simulated|packed"`
 }
 
 // FASTOptions are the options of the planner "fast".

@@ -57,7 +57,7 @@ func (t *stepped) play(ctx context.Context, each engine.Time) (engine.Time, erro
 	}
 	trace, err := flow.Run(ctx, it.Graph, n, r, flow.Options{Service: flow.LevelPriority})
 	if err != nil {
-		return 0, fmt.Errorf("playing the step: %w", err)
+		return 0, fmt.Errorf("simulating the step: %w", err)
 	}
 	return trace.Makespan, nil
 }
