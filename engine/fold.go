@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// ErrUnlike is wrapped by Fold where what should be alike is not.
+// ErrUnlike is wrapped by Fold where what should be identical is not.
 var ErrUnlike = errors.New("engine: the network, its paths or the traffic are not alike from all nodes of an orbit")
 
 // Folded is what Fold makes: one flow of each class, on the links of one node of each orbit.

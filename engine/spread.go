@@ -15,7 +15,7 @@ type Spread struct {
 	// for.
 	Hops [][]uint16
 	// Weight is, by destination and node: of the links that may be taken next, each is drawn in proportion to the
-	// weight of the node it leads to. nil is all alike.
+	// weight of the node it leads to. nil is all identical.
 	Weight [][]float32
 }
 

@@ -170,7 +170,7 @@ func portRate(d *result.Detail) float64 {
 
 // circuits is how many circuits the bundle of a series has, 0 when its name
 // fits no pair. A direction of pods "a" and "b" is named "a -> b", "a - b" or
-// "a to b"; one of twins has the pod's name and the word twin.
+// "a to b"; one to DP peers has the pod's name and the word twin.
 func circuits(t *result.Topology, name string) int {
 	most := 0
 	for _, p := range t.Pairs {

@@ -106,7 +106,7 @@ func (r *rates) style(i int) draw.LineStyle {
 	return draw.LineStyle{Color: sheet.LineStyles[i].Color, Width: narrowest + wider*vg.Length(len(r.names)-1-i)}
 }
 
-// plot is one play's plot; times count from the first start.
+// plot is one simulation's plot; times count from the first start.
 func (r *rates) plot(play *result.Play) *plot.Plot {
 	p := sheet.NewPlot("", "")
 	span := r.to - r.from

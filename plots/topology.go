@@ -25,7 +25,7 @@ type wiring struct {
 	most     int // circuits on a bundle of any chart in the figure
 }
 
-// stubs are bundles from a pod to its twins.
+// stubs are bundles from a pod to its DP peers.
 type stubs struct{ circuits, copies int }
 
 // topologyFigure shows the circuits that each policy chose. Policies that
@@ -69,7 +69,7 @@ func topologyFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 }
 
 // allCharts groups the policies' topologies by what they connect, in the
-// document's order. Those of several jobs are sums, which may be alike by chance.
+// document's order. Those of several jobs are sums, which may be identical by chance.
 func allCharts(doc *result.Document, d *result.Detail) []*wiring {
 	var charts []*wiring
 	for i := range d.Policies {

@@ -43,7 +43,7 @@ func topologyLegend(f form, twins bool, most int) []sheet.Entry {
 	return legend
 }
 
-// paint draws a row of pods for each replica with twins above, the pods on an ellipse, or a matrix.
+// paint draws a row of pods for each replica with DP peers above, the pods on an ellipse, or a matrix.
 func (c *wiring) paint(cv draw.Canvas, f form) {
 	n, mid, size := len(c.topology.Pods), cv.Center(), cv.Size()
 	switch f {
@@ -131,7 +131,7 @@ func (c *wiring) node(cv draw.Canvas, at vg.Point, wide vg.Length, i int) {
 	cv.FillText(small, sheet.Point(at.X, at.Y-nodeHigh/4+1), sheet.Fit(small, ports, wide-2))
 }
 
-// twins draws the bundles of a pod to its twins, outward at an angle: one, or
+// twins draws the bundles of a pod to its DP peers, outward at an angle: one, or
 // two that part.
 func (c *wiring) twins(cv draw.Canvas, from vg.Point, angle float64, t stubs) {
 	const long, part = vg.Length(15), 0.6
@@ -162,7 +162,7 @@ func stub(cv draw.Canvas, a, b vg.Point, width vg.Length) {
 }
 
 // paintMatrix draws the pods as rows and columns; the last column is the
-// twins'.
+// DP peers'.
 func (c *wiring) paintMatrix(cv draw.Canvas) {
 	const labels = 18
 	n, size := len(c.topology.Pods), cv.Size()

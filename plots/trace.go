@@ -91,7 +91,7 @@ func kindLegend(lanes []result.Lane) []sheet.Entry {
 	return append(legend, sheet.Entry{Text: "end of the iteration", Sample: sheet.Stroke(endLine)})
 }
 
-// traceFigures shows who works when: the play on the ideal fabric and that of
+// traceFigures shows who works when: the simulation on the ideal fabric and that of
 // the policy with the least makespan.
 func traceFigures(doc *result.Document, d *result.Detail) []sheet.Figure {
 	out := traceFigure(&d.Reference, d.Title, "trace-reference", "Execution trace on the ideal fabric")
@@ -105,7 +105,7 @@ func traceFigures(doc *result.Document, d *result.Detail) []sheet.Figure {
 	return out
 }
 
-// fastest returns the play that is best of those wanted, as the
+// fastest returns the simulation that is best of those wanted, as the
 // document ranks them by the metrics that tell most, nil when there is none.
 func fastest(doc *result.Document, d *result.Detail, wanted func(*result.Play) bool) *result.Play {
 	for _, m := range result.MainMetrics() {
@@ -336,7 +336,7 @@ func numbers(c draw.Canvas, x func(float64) vg.Length, top func(int) vg.Length, 
 		y0, y1 := rowOf(kinds[0], top(i+1), top(i), thin)
 		size := min(sheet.NumberSize+1.5, (y1-y0)*0.9)
 		if size < sheet.NumberSize*0.9 {
-			return // all lanes are alike
+			return // all lanes are identical
 		}
 		for _, s := range l.Spans {
 			lo, hi := x(s.StartS), x(s.EndS)

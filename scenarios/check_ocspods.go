@@ -13,7 +13,7 @@ import (
 )
 
 // maxMapped bounds the pods
-// that the maps of unlike replicas list together, maxFixedPods the rows of a
+// that the maps of heterogeneous replicas list together, maxFixedPods the rows of a
 // topology written by hand.
 const (
 	maxMapped    = 300_000
@@ -135,7 +135,7 @@ func checkTasks(c *checker) {
 	}
 }
 
-// passes returns about how many passes and transfers between pods are played.
+// passes returns about how many passes and transfers between pods are simulated.
 func (s *Scenario) passes() float64 {
 	t := &s.Workload.Spec
 	hops := float64(s.PodsPerReplica() - 1)
@@ -180,7 +180,7 @@ func checkPorts(c *checker) {
 
 func replicaPath(i int, key string) string { return fmt.Sprintf("replica.%d.%s", i, key) }
 
-// checkReplicas checks the unlike replicas, gives them their pod maps and puts
+// checkReplicas checks the heterogeneous replicas, gives them their pod maps and puts
 // them in order.
 func checkReplicas(c *checker) {
 	s := c.s

@@ -61,7 +61,7 @@ func checkJobNames(c *checker) {
 	}
 }
 
-// checkReplicasOfJobs holds that the jobs of a pod can be played together: all
+// checkReplicasOfJobs holds that the jobs of a pod can be simulated together: all
 // replicas of each, or one replica of each that stands for as many. Where one
 // job needs all of its replicas, so do the others.
 func checkReplicasOfJobs(c *checker) {

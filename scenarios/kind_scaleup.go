@@ -35,7 +35,7 @@ const (
 	allGather     = "all-gather"
 )
 
-// scaleUpKinds describes the fabric "scaleup" and the workloads that it alone plays.
+// scaleUpKinds describes the fabric "scaleup" and the workloads that it alone simulates.
 func scaleUpKinds() []*kind {
 	on := func(name, doc, like string, keys string, specs func(s *Scenario) []any) *kind {
 		return &kind{section: "workload", on: "scaleup", name: name, doc: doc, like: like, parts: func(s *Scenario) []schema.Part {

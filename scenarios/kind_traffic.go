@@ -6,7 +6,7 @@ import (
 	"sim/workloads/collective"
 )
 
-// trafficKinds describes the workloads that any fabric of nodes and links plays.
+// trafficKinds describes the workloads that any fabric of nodes and links simulates.
 func trafficKinds() []*kind {
 	rows := [][2]string{
 		{paths.AllToAll, "Every node sends a message to every other."},

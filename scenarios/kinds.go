@@ -15,7 +15,7 @@ type kind struct {
 	name    string
 	doc     string
 	like    string // kinds of one such have the same keys
-	on      string // of a workload: the only fabric that plays it, "" if several do
+	on      string // of a workload: the only fabric that simulates it, "" if several do
 	decides string // of a fabric: the decision that it leaves open, whose policies are compared
 	// parts are its tables, bound to what they set in s. The first is its section.
 	parts   func(s *Scenario) []schema.Part
@@ -89,7 +89,7 @@ func (s *Scenario) schema() *schema.Schema {
 }
 
 // findKind returns the kind of that name, nil if there is none; of a workload that
-// has keys of its own on one fabric, the one that others play.
+// has keys of its own on one fabric, the one that others simulate.
 func findKind(section, name string) *kind {
 	for _, k := range kinds() {
 		if k.section == section && k.name == name {
@@ -99,7 +99,7 @@ func findKind(section, name string) *kind {
 	return nil
 }
 
-// workloadOn returns the kind of the workload of s as its fabric plays it.
+// workloadOn returns the kind of the workload of s as its fabric simulates it.
 func workloadOn(s *Scenario) *kind {
 	for _, k := range kinds() {
 		if k.section == "workload" && k.name == s.Workload.Kind && k.on != "" && k.on == s.Fabric.Kind {
@@ -109,7 +109,7 @@ func workloadOn(s *Scenario) *kind {
 	return findKind("workload", s.Workload.Kind)
 }
 
-// kindsOn returns the workloads that only a fabric plays.
+// kindsOn returns the workloads that only a fabric simulates.
 func kindsOn(fabric string) []string {
 	var names []string
 	for _, k := range kinds() {
@@ -120,7 +120,7 @@ func kindsOn(fabric string) []string {
 	return names
 }
 
-// playedOn returns the fabrics that play a workload.
+// playedOn returns the fabrics that simulate a workload.
 func (k *kind) playedOn() []string {
 	switch {
 	case k.section == "fabric":

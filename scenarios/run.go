@@ -24,7 +24,7 @@ type Prepared struct {
 	assembly.System
 }
 
-// Prepare builds s and plays its references. It does not look at the policies.
+// Prepare builds s and simulates its references. It does not look at the policies.
 // What a policy needs beside is looked for when it decides. It returns the
 // context's error when ctx is cancelled.
 func Prepare(ctx context.Context, s *Scenario) (*Prepared, error) { return prepare(ctx, s, 0) }
@@ -50,7 +50,7 @@ func (p *Prepared) document() result.Document {
 	}
 }
 
-// Decide lets one policy decide, plays its decision and measures it, as a row
+// Decide lets one policy decide, simulates its decision and measures it, as a row
 // of Run's document: a policy that cannot serve the scenario has one that says so. It
 // returns the context's error when ctx is cancelled, and fails where the simulation
 // comes to no end, of which Run keeps a row.

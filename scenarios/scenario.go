@@ -1,5 +1,5 @@
 // Package scenarios turns TOML files into runs: it loads and checks a
-// scenario, builds fabric and workload, has every policy decide, plays the
+// scenario, builds fabric and workload, has every policy decide, simulates the
 // decisions and gathers the results.
 package scenarios
 

@@ -59,7 +59,7 @@ const mostOnRing = 1 << 16
 // Ring joins each node to the next.
 type Ring struct{}
 
-// Links returns the links both ways between neighbours, in the order of nodes. Two nodes have one link each way.
+// Links returns the links in both directions between neighbours, in the order of nodes. Two nodes have one link in each direction.
 func (Ring) Links(nodes int) ([][2]int, error) {
 	if nodes < 2 || nodes > mostOnRing {
 		return nil, fmt.Errorf("a ring of %d nodes; want 2 to %d", nodes, mostOnRing)

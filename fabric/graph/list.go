@@ -35,7 +35,7 @@ type Graph struct {
 type Options struct {
 	// Link is what links have that a line does not say: rate, latency, buffer and virtual channels.
 	Link engine.Link
-	// Undirected makes two links of every line, one each way.
+	// Undirected makes two links of every line, one in each direction.
 	Undirected bool
 }
 

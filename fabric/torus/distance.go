@@ -8,10 +8,10 @@ type Distances struct {
 	// Count is the number of pairs by hops. Pairs that no path joins are in none.
 	Count   []int64
 	Apart   int64 // pairs that no path joins
-	Sources int   // nodes that were searched from: 1 where all are alike
+	Sources int   // nodes that were searched from: 1 where all are identical
 }
 
-// Distances measures the torus by breadth-first search, from one node where all are alike, else from every one.
+// Distances measures the torus by breadth-first search, from one node where all are identical, else from every one.
 func (t *Torus) Distances() Distances {
 	d := Distances{Sources: t.nodes}
 	if t.Symmetric() {

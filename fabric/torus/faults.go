@@ -12,11 +12,11 @@ import (
 
 // Faults are what of a torus cannot be used.
 type Faults struct {
-	Switches []Switch // every link between cubes that passes one is down, both ways
-	Links    []Hop    // down both ways
+	Switches []Switch // every link between cubes that passes one is down, in both directions
+	Links    []Hop    // down in both directions
 	Machines []int    // their chips are down; numbered by MachineOf
 	Chips    []int32  // nodes that are down, with their links
-	Drained  []Hop    // links that work and are kept free, both ways
+	Drained  []Hop    // links that work and are kept free, in both directions
 }
 
 // Hop names the link of a node along a dimension, up or down.
@@ -192,7 +192,7 @@ func (t *Torus) Ports() (degree int, link []int32) {
 }
 
 // Subtract returns the node that a translation of the torus by -b takes a to: nodes are the elements of a group, with
-// node 0 as zero. All nodes must be alike (Symmetric).
+// node 0 as zero. All nodes must be identical (Symmetric).
 func (t *Torus) Subtract(a, b int32) int32 { return t.sum(a, b, -1) }
 
 // Plus returns the node that a translation by b takes a to; see Subtract.

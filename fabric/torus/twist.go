@@ -94,7 +94,7 @@ func (t *Torus) SetShift(shift [][]int) error {
 	return nil
 }
 
-// Symmetric reports whether the torus is surely alike seen from every node: it is wrapped in every dimension, and no
+// Symmetric reports whether the torus surely looks the same from every node: it is wrapped in every dimension, and no
 // dimension along which links are shifted is twisted itself. (Then paths commute, and the torus is a Cayley graph of an
 // Abelian group. With mutual twists they do not.)
 func (t *Torus) Symmetric() bool {

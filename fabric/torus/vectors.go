@@ -7,7 +7,7 @@ import (
 
 // Vectors returns the hop vectors of all shortest paths from a node to the one that is dst steps away from it, where
 // from node 0 it is node dst: how far they go along each dimension, downwards if negative, in lexicographic order. Ways
-// of one vector differ in the order of their hops. It fails where nodes are not alike (Symmetric).
+// of one vector differ in the order of their hops. It fails where nodes are not identical (Symmetric).
 func (t *Torus) Vectors() ([][][]int, error) {
 	if !t.Symmetric() {
 		return nil, fmt.Errorf("%w: in %s with its twists or borders hop vectors depend on where they begin", ErrShape, t)
@@ -41,7 +41,7 @@ func (t *Torus) Vectors() ([][][]int, error) {
 	return all, nil
 }
 
-// Land returns the node in which a hop vector from node 0 ends. All nodes must be alike (Symmetric).
+// Land returns the node in which a hop vector from node 0 ends. All nodes must be identical (Symmetric).
 func (t *Torus) Land(v []int) int32 { return t.land(slices.Clone(v)) }
 
 // land is Land, and changes at. Dimensions along which links are shifted are not twisted themselves (Symmetric), so the

@@ -64,7 +64,7 @@ func findRun(name string) (*result.Run, error) {
 // errNoPlays is for runs whose engine keeps no critical paths.
 var errNoPlays = errors.New("it holds no policy's timeline, so there is nothing to explain")
 
-// findPlay returns the play of a policy, or of the best when it is "".
+// findPlay returns the simulation of a policy, or of the best when it is "".
 func findPlay(run *result.Run, policy string) (*result.Play, error) {
 	if len(run.Detail.Policies) == 0 {
 		return nil, &result.PlaceError{Path: run.Dir, Why: errNoPlays.Error()}

@@ -180,7 +180,7 @@ func valueAxis(a *plot.Axis, q quantity, lo, hi float64, from *float64, log, bar
 		hi = max(hi, q.base+least*math.Abs(q.base))
 	}
 	room := hi - lo
-	if least := 1e-9 * max(math.Abs(lo), math.Abs(hi)); room <= least { // all alike
+	if least := 1e-9 * max(math.Abs(lo), math.Abs(hi)); room <= least { // all identical
 		room = max(math.Abs(hi)*0.1, 1e-9)
 		if hi == 0 {
 			room = 1
@@ -226,7 +226,7 @@ func logRange(lo, hi float64) (float64, float64) {
 	return max(math.Pow(10, from), math.SmallestNonzeroFloat64), math.Pow(10, to)
 }
 
-// share sets the y axes of panels by set: one for all, unless their values span so unlike ranges that some would be
+// share sets the y axes of panels by set: one for all, unless their values span such different ranges that some would be
 // flat; then it reports true. Extent is the range of a panel, or of all for -1, with lo > hi where there is nothing.
 func (g grid) share(panels []*plot.Plot, extent func(panel int) (lo, hi float64), set func(a *plot.Axis, lo, hi float64)) (apart bool) {
 	const unlike = 6 // times as wide

@@ -174,7 +174,7 @@ func (b *barChart) apartBy(width vg.Length) vg.Length {
 func (b *barChart) chooseNote(width vg.Length) {
 	lo, hi := b.extent(-1)
 	span := hi - lo
-	if !(span > 1e-9*max(math.Abs(lo), math.Abs(hi))) { // all alike
+	if !(span > 1e-9*max(math.Abs(lo), math.Abs(hi))) { // all identical
 		span = max(math.Abs(hi), math.Abs(lo))
 	}
 	pitch := b.apartBy(width)

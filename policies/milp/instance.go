@@ -50,7 +50,7 @@ type Dependency struct {
 	Lag      float64
 }
 
-// Bundle is a set of parallel circuits between two pods, A and B, or where they are equal to the twins of a pod. A
+// Bundle is a set of parallel circuits between two pods, A and B, or where they are equal to the DP peers of a pod. A
 // circuit takes Ends ports of each pod.
 type Bundle struct {
 	A, B, Ends int

@@ -73,7 +73,7 @@ func plus(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 	return list, nil
 }
 
-// own is our constructions alone: circulants, which uniform demand makes open shops that end when the busiest link does,
+// own is our constructions alone: circulants, which uniform demand makes open shops that end when the most loaded link does,
 // and chunks packed over phases and ways of other topologies.
 func own(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 	p, o := s.Problem, s.Options

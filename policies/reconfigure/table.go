@@ -78,7 +78,7 @@ func imported(_ context.Context, s *Planning) ([]plan.Candidate, error) {
 		ErrUnserved, len(s.Options.Imported), s.Problem.GPUs, s.Problem.Degree)
 }
 
-// loads returns how often each switch of a plan comes up with new links, and in how many slots it is lit.
+// loads returns how often each switch of a plan comes up with new links, and in how many slots it is up.
 func loads(p *plan.Plan) []plan.SwitchLoad {
 	list := make([]plan.SwitchLoad, p.Degree)
 	for _, l := range p.Lightings() {

@@ -10,7 +10,7 @@ import (
 	"sim/policies/graph"
 )
 
-// adjacency is any network as routing along shortest ways sees it: the live links of every node, the first created
+// adjacency is any network as routing along shortest paths sees it: the live links of every node, the first created
 // first.
 type adjacency struct {
 	nodes  int
@@ -21,7 +21,7 @@ type adjacency struct {
 }
 
 // newAdjacency describes the network of p. Ports are those of its torus, or else links in the order of their numbers.
-// It fails, with ErrUnserved, where a node has more ports than walks can name.
+// It fails, with ErrUnserved, where a node has more ports than paths can name.
 func newAdjacency(p *Problem) (*adjacency, error) {
 	n := p.Network
 	g := &adjacency{nodes: int(n.Nodes)}
@@ -73,13 +73,13 @@ type field struct {
 
 func newField(g *adjacency) *field { return &field{graph.NewTree(g.into), g} }
 
-// hops returns the hops from a node; negative where no way leads from there.
+// hops returns the hops from a node; negative where no path leads from there.
 func (z *field) hops(node int32) int64 { return int64(z.Dist[node]) }
 
-// nearer reports whether an arc of out is on a shortest way.
+// nearer reports whether an arc of out is on a shortest path.
 func (z *field) nearer(k int32) bool { return z.Dist[z.g.out.To[k]] == z.Dist[z.g.out.From[k]]-1 }
 
-// next appends the arcs of out from a node on shortest ways.
+// next appends the arcs of out from a node on shortest paths.
 func (z *field) next(at int32, into []int32) []int32 {
 	for k := z.g.out.Start[at]; k < z.g.out.Start[at+1]; k++ {
 		if z.nearer(k) {

@@ -7,7 +7,7 @@ import (
 	"sim/engine"
 )
 
-// unjoined collects pairs that no way joins.
+// unjoined collects pairs that no path joins.
 type unjoined struct {
 	first []engine.Flow // three at most
 	count int

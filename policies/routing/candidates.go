@@ -9,7 +9,7 @@ import (
 
 // Who may take wild hops (WildFirst.Use).
 const (
-	Needed  = "needed"   // pairs whose every shortest dimension-ordered way is dead
+	Needed  = "needed"   // pairs whose every shortest dimension-ordered route is dead
 	AnyDead = "any-dead" // pairs that have a dead one among them
 	All     = "all"      // every pair
 )
@@ -37,7 +37,7 @@ type WildFirst struct {
 	Free bool
 }
 
-// Candidates lists the ways that wild-first routing may take. It is safe for concurrent use.
+// Candidates lists the paths that wild-first routing may take. It is safe for concurrent use.
 type Candidates struct {
 	z        *lattice
 	w        WildFirst
@@ -45,7 +45,7 @@ type Candidates struct {
 	segments bool
 }
 
-// NewCandidates prepares the ways of a problem on a torus or mesh. It fails, with ErrUnserved, on other graphs and on
+// NewCandidates prepares the paths of a problem on a torus or mesh. It fails, with ErrUnserved, on other graphs and on
 // options that name no dimension or rule.
 func NewCandidates(p *Problem, w WildFirst) (*Candidates, error) {
 	if p.Torus == nil {
@@ -108,7 +108,7 @@ func (c *Candidates) subsets() {
 	c.wild = all
 }
 
-// Of returns the live candidate walks of a flow, shortest first and with fewer wild hops first among these, each of its
+// Of returns the live candidate paths of a flow, shortest first and with fewer wild hops first among these, each of its
 // ports once; none where every one is dead. Walks that come to a node twice are left out. Their virtual channels are
 // those of this flow: one that a translation takes it to has the same ports, and the channels that Channels sets.
 func (c *Candidates) Of(f engine.Flow) [][]engine.Step {
@@ -141,7 +141,7 @@ func (c *Candidates) Of(f engine.Flow) [][]engine.Step {
 	return found
 }
 
-// around appends the live walks of a flow that begin with wild hops.
+// around appends the live paths of a flow that begin with wild hops.
 func (c *Candidates) around(f engine.Flow, found [][]engine.Step, free bool) [][]engine.Step {
 	z := c.z
 	var buffer [32]int16
@@ -165,12 +165,12 @@ func (c *Candidates) around(f engine.Flow, found [][]engine.Step, free bool) [][
 	return found
 }
 
-// Channels sets the virtual channels of a walk of candidates' ports from a node.
+// Channels sets the virtual channels of a path of candidates' ports from a node.
 func (c *Candidates) Channels(from int32, walk []engine.Step) {
 	c.z.channels(from, walk, c.segments)
 }
 
-// rest appends the hop vectors of the dimension-ordered end of a walk.
+// rest appends the hop vectors of the dimension-ordered end of a path.
 func (c *Candidates) rest(a, b int32, into []int16, free bool) []int16 {
 	into = c.z.shortest(a, b, into)
 	if free || c.z.Shift == nil {
@@ -229,7 +229,7 @@ func (c *Candidates) hop(at int32, wild []int8, way []engine.Step, free bool) (i
 	return at, way
 }
 
-// again reports whether a walk comes to a node twice.
+// again reports whether a path comes to a node twice.
 func (c *Candidates) again(from int32, way []engine.Step) bool {
 	var few [64]int32
 	seen := append(few[:0], from)

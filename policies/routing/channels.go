@@ -6,13 +6,13 @@ import (
 	"sim/engine"
 )
 
-// Rules by which walks take virtual channels on tori, both with two.
+// Rules by which paths take virtual channels on tori, both with two.
 const (
 	// Dateline is channel 0 up to and including the wrap-around link of the dimension that is being routed, 1 beyond it
 	// (Dally and Seitz, IEEE Trans. Computers C-36, 1987). It frees dimension-order routing of deadlock.
 	Dateline = "dateline"
-	// Segments is, along the dimension-ordered end of a walk, channel 0 up to and including the wrap-around link in a
-	// dimension where the walk crosses one, and 1 beyond it and wherever it crosses none; a wild hop before that takes
+	// Segments is, along the dimension-ordered end of a path, channel 0 up to and including the wrap-around link in a
+	// dimension where the path crosses one, and 1 beyond it and wherever it crosses none; a wild hop before that takes
 	// channel 0, but 1 on a wrap-around link. It frees wild-first routing of deadlock where wild hops are taken in the
 	// reverse of the dimension order (Zu et al., Sec. 4.2, states the restriction, and not the channels).
 	Segments = "segments"
@@ -29,7 +29,7 @@ func rule(name, own string) (segments bool, err error) {
 	return name == Segments, nil
 }
 
-// channels sets the virtual channels of a walk from a node. Its wild hops are those before its longest end that goes
+// channels sets the virtual channels of a path from a node. Its wild hops are those before its longest end that goes
 // through the dimensions in order, one way in each.
 func (z *lattice) channels(from int32, walk []engine.Step, segments bool) {
 	if !z.two {

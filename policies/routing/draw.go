@@ -20,7 +20,7 @@ var Draws = []string{DrawPair, DrawNode, DrawPacket}
 // mostSpread bounds the destinations times nodes of next hops, of six bytes each.
 const mostSpread = 1 << 28
 
-// drawn leads flows of a problem by shortest ways, of which links are drawn evenly, or by the shortest ways behind
+// drawn leads flows of a problem by shortest paths, of which links are drawn evenly, or by the shortest paths behind
 // them.
 func (p *Problem) drawn(ctx context.Context, draw string, byWays bool, seed uint64) (*Decision, error) {
 	c := &chooser{rule: hashed, seed: seed}
@@ -93,5 +93,5 @@ func (p *Problem) spread(ctx context.Context, byWays bool) (*Decision, error) {
 	return d, nil
 }
 
-// leastWeight keeps shares of ways above 0 where there are far more others.
+// leastWeight keeps shares of paths above 0 where there are far more others.
 const leastWeight = 1e-37

@@ -14,7 +14,7 @@ import (
 
 // Forwarding is walks as static tables of the chips, as Zu et al. (NSDI 24, Sec. 3.5) program them at the start of a
 // job. A packet carries its destination and a tag, which its source gives it; every chip has entries by the two that
-// name the port and virtual channel to send it on. One tag serves all walks to a destination that part nowhere once
+// name the port and virtual channel to send it on. One tag serves all paths to a destination that part nowhere once
 // they have met.
 type Forwarding struct {
 	Nodes     int32
@@ -29,7 +29,7 @@ type Forwarding struct {
 	to     []int32 // by link: the node it leads to
 	// The entry of node a for tag k and destination d is table[d][k*Nodes+a], Arrived where there is none.
 	table [][]engine.Step
-	// The tags of flow f are tag[first[f]:first[f+1]], one a walk; first is nil where flow f has one.
+	// The tags of flow f are tag[first[f]:first[f+1]], one a path; first is nil where flow f has one.
 	flows []engine.Flow
 	first []int64
 	tag   []uint16
@@ -41,8 +41,8 @@ const mostTags = 1 << 16
 // mostEntries bounds the places of tables, two bytes each.
 const mostEntries = 1 << 31
 
-// Compile makes tables of the walks of flows, which must pass Walks.Check. Walks to a destination are given the first
-// tag in whose table they agree with those that have it, the longest walks first. It fails where a walk comes to a node
+// Compile makes tables of the paths of flows, which must pass Walks.Check. Walks to a destination are given the first
+// tag in whose table they agree with those that have it, the longest paths first. It fails where a path comes to a node
 // twice, which no tag helps, and on tables too large to keep.
 func Compile(n *engine.Network, flows []engine.Flow, w *engine.Walks) (*Forwarding, error) {
 	if w.Spread != nil {
@@ -82,21 +82,21 @@ type compiler struct {
 	z      *Forwarding
 	w      *engine.Walks
 	chip   []int64 // by node: entries
-	seen   []int64 // by node: the walk that came to it last
-	count  int64   // of walks
+	seen   []int64 // by node: the path that came to it last
+	count  int64   // of paths
 	places int64   // of all tables
 	walks  []tagged
 	table  []engine.Step // of the destination
 	none   []engine.Step // a table without entries
 }
 
-// tagged is a walk to the destination that is being compiled.
+// tagged is a path to the destination that is being compiled.
 type tagged struct {
 	walk, src, hops int32
 	tag             int64 // its place in Forwarding.tag
 }
 
-// destination gives tags to the walks of flows to one node.
+// destination gives tags to the paths of flows to one node.
 func (c *compiler) destination(dst int32, flows []int32) error {
 	z, w := c.z, c.w
 	c.walks = c.walks[:0]
@@ -160,7 +160,7 @@ func (c *compiler) destination(dst int32, flows []int32) error {
 	return nil
 }
 
-// agrees reports whether a table sends nowhere else than a walk goes.
+// agrees reports whether a table sends nowhere else than a path goes.
 func (c *compiler) agrees(table []engine.Step, at int32, steps []engine.Step) bool {
 	for _, s := range steps {
 		if have := table[at]; have != engine.Arrived && have != s {
@@ -171,7 +171,7 @@ func (c *compiler) agrees(table []engine.Step, at int32, steps []engine.Step) bo
 	return true
 }
 
-// TagsOf returns the tags that the source gives packets of a flow, one for each of its walks. Read only.
+// TagsOf returns the tags that the source gives packets of a flow, one for each of its paths. Read only.
 func (z *Forwarding) TagsOf(flow int32) []uint16 {
 	if z.first == nil {
 		return z.tag[flow : flow+1]
@@ -201,7 +201,7 @@ func (z *Forwarding) WriteCSV(out io.Writer) error {
 	return b.Flush()
 }
 
-// WriteTags writes the tags that sources give, a walk a row: source, destination, which of the pair's walks it is, and
+// WriteTags writes the tags that sources give, a path a row: source, destination, which of the pair's paths it is, and
 // its tag.
 func (z *Forwarding) WriteTags(out io.Writer) error {
 	b := bufio.NewWriter(out)

@@ -25,7 +25,7 @@ type lattice struct {
 	twist  []bool  // by dimension: its wrap-around links land shifted
 
 	vectors [][][]int              // by displacement, where the torus is twisted and symmetric
-	rows    []atomic.Pointer[hops] // by source, where nodes are not alike
+	rows    []atomic.Pointer[hops] // by source, where nodes are not identical
 }
 
 // hops are the shortest hop vectors from a node: to dst, those of number start[dst]..start[dst+1]-1.
@@ -78,9 +78,9 @@ func newLattice(p *Problem, order []int) (*lattice, error) {
 	return z, nil
 }
 
-// shortest appends the hop vectors of all shortest dimension-ordered ways from a to b to into, one after the other:
-// len(Dims) numbers each, negative downwards. Where nodes are not alike they are the shortest among the
-// dimension-ordered ways, which some other way may be shorter than.
+// shortest appends the hop vectors of all shortest dimension-ordered routes from a to b to into, one after the other:
+// len(Dims) numbers each, negative downwards. Where nodes are not identical they are the shortest among the
+// dimension-ordered routes, which some other path may be shorter than.
 func (z *lattice) shortest(a, b int32, into []int16) []int16 {
 	switch {
 	case z.vectors != nil:
@@ -177,7 +177,7 @@ func (z *lattice) search(from int32) *hops {
 	return row
 }
 
-// ways appends the ports of the way along a hop vector in the order of dimensions.
+// ways appends the ports of the path along a hop vector in the order of dimensions.
 func (z *lattice) ways(v []int16, into []engine.Step) []engine.Step {
 	for _, d := range z.order {
 		c, port := int(v[d]), 2*d
@@ -191,7 +191,7 @@ func (z *lattice) ways(v []int16, into []engine.Step) []engine.Step {
 	return into
 }
 
-// alive reports whether all links of a way from a node may be taken.
+// alive reports whether all links of a path from a node may be taken.
 func (z *lattice) alive(from int32, way []engine.Step) bool {
 	for _, s := range way {
 		i := int(from)*z.degree + s.Port()

@@ -14,7 +14,7 @@ const (
 	TimeSplit  = "any routes, that a pair may spread over; as fluid"
 )
 
-// Least returns a lower bound on when Graph ends, whatever ways are taken: one a pair, or with split any that pairs
+// Least returns a lower bound on when Graph ends, whatever paths are taken: one a pair, or with split any that pairs
 // spread over. It returns ctx's error when ctx ends before it.
 func (p *Problem) Least(ctx context.Context, split bool) (engine.Time, error) {
 	in, err := newInstance(p, nil)
@@ -25,7 +25,7 @@ func (p *Problem) Least(ctx context.Context, split bool) (engine.Time, error) {
 }
 
 // least is Problem.Least. Whatever lengths links have, what a transfer lays on all of them, in bits times lengths, is
-// at least its bits times the length of its shortest way. So all links are one machine that serves so many of these a
+// at least its bits times the length of its shortest path. So all links are one machine that serves so many of these a
 // second, and transfers its jobs, of which some wait for others (see flow.Evaluator.Bound). Lengths, by orbit, are a
 // machine each, beside all links as if they were one, and those out of each node and into it. No two links may be of
 // one orbit.
@@ -49,7 +49,7 @@ func (in *instance) least(ctx context.Context, p *Problem, split bool, lengths .
 	tasks := p.Graph.Tasks
 	r := &engine.Routes{Start: make([]int32, len(tasks)+1), FlowCap: make([]float64, len(tasks))}
 	t := newTree(in.free())
-	far := make(map[engine.Flow][]float64, len(in.pair)) // by lengths: of the shortest way
+	far := make(map[engine.Flow][]float64, len(in.pair)) // by lengths: of the shortest path
 	for _, f := range in.pair {
 		far[f] = make([]float64, len(lengths))
 	}

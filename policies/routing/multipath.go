@@ -12,27 +12,27 @@ import (
 
 // Ways that Multipath spreads a pair over (Multipath.Over), and how (Split).
 const (
-	OverShortest  = "shortest"   // any shortest ways of any graph, on channel 0
+	OverShortest  = "shortest"   // any shortest paths of any graph, on channel 0
 	OverWildFirst = "wild-first" // live candidates of wild-first routing, on their channels
 
-	PerPath = "per-path" // the same share on every way
+	PerPath = "per-path" // the same share on every path
 	PerHop  = "per-hop"  // as packets take them that pick evenly among the next links at each node
 )
 
 // mostWaySteps bounds the hops of all ways that are kept, of 2 bytes each.
 const mostWaySteps = 1 << 28
 
-// DefaultWays is how many ways Multipath gives a pair where it is not said.
+// DefaultWays is how many paths Multipath gives a pair where it is not said.
 const DefaultWays = 4
 
-// Multipath spreads every pair over several ways, of which each packet takes one at random: the randomised routing that
+// Multipath spreads every pair over several paths, of which each packet takes one at random: the randomised routing that
 // Zu et al. (NSDI 24, Sec. 7) plan for nearest-neighbour traffic round faults.
 type Multipath struct {
-	// Ways is the most ways of a pair, 0 being DefaultWays. Where there are more, they are drawn at random by Split.
+	// Ways is the most routes of a pair, 0 being DefaultWays. Where there are more, they are drawn at random by Split.
 	Ways int
-	// Over is which ways: OverShortest, which "" is, or OverWildFirst.
+	// Over is which paths: OverShortest, which "" is, or OverWildFirst.
 	Over string
-	// Split is how packets spread over ways of OverShortest: PerPath, which "" is, or PerHop. Candidates of
+	// Split is how packets spread over paths of OverShortest: PerPath, which "" is, or PerHop. Candidates of
 	// OverWildFirst share evenly.
 	Split string
 	// Extra is by how many hops candidates of OverWildFirst may be longer than the pair's shortest.
@@ -70,7 +70,7 @@ func (m Multipath) Route(ctx context.Context, p *Problem, o Options) (*Decision,
 	return nil, fmt.Errorf("%w: routes over %q; write %q or %q", ErrUnserved, m.Over, OverShortest, OverWildFirst)
 }
 
-// overShortest spreads classes of flows over shortest ways.
+// overShortest spreads classes of flows over shortest paths.
 func (m Multipath) overShortest(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -126,12 +126,12 @@ func (m Multipath) overShortest(ctx context.Context, p *Problem, o Options) (*De
 	return d, nil
 }
 
-// spread lists or draws shortest ways of flows.
+// spread lists or draws shortest paths of flows.
 type spread struct {
 	m      Multipath
 	z      *field
 	w      *engine.Walks
-	ways   []float64 // by node: shortest ways from it, in proportion
+	ways   []float64 // by node: shortest paths from it, in proportion
 	seed   uint64
 	stream rand.PCG
 	found  [][]engine.Step
@@ -140,7 +140,7 @@ type spread struct {
 	links  []int32
 }
 
-// add gives the next class the ways of a flow.
+// add gives the next class the paths of a flow.
 func (s *spread) add(f engine.Flow) error {
 	s.found, s.share, s.walk = s.found[:0], s.share[:0], s.walk[:0]
 	if !s.list(f.Src, f.Dst, 1) {
@@ -167,10 +167,10 @@ func (s *spread) add(f engine.Flow) error {
 	return nil
 }
 
-// mostDraws bounds the draws for a way, as some may come again and again.
+// mostDraws bounds the draws for a path, as some may come again and again.
 const mostDraws = 16
 
-// list finds all shortest ways from a node, with their shares; false where they are more than wanted.
+// list finds all shortest paths from a node, with their shares; false where they are more than wanted.
 func (s *spread) list(at, dst int32, share float64) bool {
 	if at == dst {
 		if len(s.found) == s.m.Ways {
@@ -197,7 +197,7 @@ func (s *spread) list(at, dst int32, share float64) bool {
 	return ok
 }
 
-// draw draws a shortest way of a flow, and keeps it if it is new.
+// draw draws a shortest path of a flow, and keeps it if it is new.
 func (s *spread) draw(f engine.Flow) {
 	walk, share := s.walk[:0], 1.0
 	for at := f.Src; at != f.Dst; {

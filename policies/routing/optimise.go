@@ -12,30 +12,30 @@ import (
 
 // Optimised leads every pair along one way such that the most loaded link carries least: maximum concurrent flow on
 // single paths, as the offline route optimiser of TPU v4 seeks it (Zu et al., NSDI 24, Sec. 4.3). Ways on tori are
-// those of wild-first routing, and any ways at all elsewhere. They are chosen by a local search, once for all pairs
-// that translations take into each other, and a lower bound for any ways at all proves how far from the optimum they
-// are at most. Channels and ways are such that no traffic deadlocks, but on directed links where no such ways join all
-// pairs. Where some transfers wait for others (Problem.Graph) the ways so chosen, and those that wild-first routing
-// takes, are where a second search begins from: for ways under which the graph, simulated as fluid, ends first.
+// those of wild-first routing, and any paths at all elsewhere. They are chosen by a local search, once for all pairs
+// that translations take into each other, and a lower bound for any paths at all proves how far from the optimum they
+// are at most. Channels and paths are such that no traffic deadlocks, but on directed links where no such paths join all
+// pairs. Where some transfers wait for others (Problem.Graph) the paths so chosen, and those that wild-first routing
+// takes, are where a second search begins from: for paths under which the graph, simulated as fluid, ends first.
 type Optimised struct {
-	// WildFirst is the ways of tori to choose from. Free has ways outside the rules of twisted tori tried first.
+	// WildFirst is the routes of tori to choose from. Free has paths outside the rules of twisted tori tried first.
 	WildFirst WildFirst
 	// NeighbourCap is the most that a link may carry when every node sends one unit to each of its neighbours; a
 	// negative one is no cap. 0 is 2 on tori whose rates are equal, the least under a fault (Sec. 4.3), and none
 	// elsewhere: links of unequal rates are not to carry as many units each. It goes before the load of the problem's
-	// flows, and holds for what ways that may deadlock reach too.
+	// flows, and holds for what paths that may deadlock reach too.
 	NeighbourCap int
 	// Budget is the ways that may be weighed in search of a better choice, one of more than 16 hops as several; 0 is 30
 	// million, and at least 200 a pair where these are not above a million or are of classes. With Problem.Graph it is
-	// spent again on simulations, of which a task counts as 8 ways; one of each choice to begin from is made in any
+	// spent again on simulations, of which a task counts as 8 paths; one of each choice to begin from is made in any
 	// case.
 	Budget int64
-	// Rounds is the rounds of the search for a bound; 0 is 4000, and fewer where nodes are not alike and sources times
+	// Rounds is the rounds of the search for a bound; 0 is 4000, and fewer where nodes are not identical and sources times
 	// links exceed 2 million.
 	Rounds int
 	// Cache is a directory that keeps choices by a hash of all that they depend on; "" keeps none.
 	Cache string
-	// MILP has a solver on the PATH go on from the best choice, among the ways that it was found among, and prove the
+	// MILP has a solver on the PATH go on from the best choice, among the paths that it was found among, and prove the
 	// least load that those allow. Solver names it, "" for any; TimeLimit stops it and may change the choice, 0 is
 	// none.
 	MILP      bool
@@ -74,9 +74,9 @@ const (
 // nodes have too many links, and names pairs that live links do not join; with milp.ErrNoSolver where one is asked for
 // and missing. Metrics are
 //
-//   - unconstrained_max_link_load: the least found for any ways, that may deadlock too;
-//   - max_link_load: that of the walks decided on, whose channel dependency graph has
-//     no cycle (the label deadlock says so, or names one: where no ways of an order of the
+//   - unconstrained_max_link_load: the least found for any paths, that may deadlock too;
+//   - max_link_load: that of the paths decided on, whose channel dependency graph has
+//     no cycle (the label deadlock says so, or names one: where no paths of an order of the
 //     nodes join all pairs, which the label ways tells, any are taken);
 //   - bound_max_link_load, and gap: (max_link_load - bound) / bound;
 //   - nearest_neighbour_max_load: of one unit from every node to each neighbour;

@@ -7,16 +7,16 @@ import (
 	"sim/engine"
 )
 
-// acyclic restricts the walks that pairs may take until those that are chosen cannot deadlock: the channel dependency
-// graph (Dally and Seitz, 1987) of the walks of all flows, not of one a class, has no cycle.
+// acyclic restricts the paths that pairs may take until those that are chosen cannot deadlock: the channel dependency
+// graph (Dally and Seitz, 1987) of the paths of all flows, not of one a class, has no cycle.
 type acyclic struct {
 	in     *instance
 	rules  *Candidates
 	orbit  [][]int32 // by source's place in Symmetry.Sources: the nodes that translations take it to
 	fan    int       // channels out of a node
-	banned []bool    // by dependency: no walk may have it any more
-	kept   []bool    // by dependency: some pair has no walk without it
-	used   []int32   // by dependency: chosen walks that have it
+	banned []bool    // by dependency: no path may have it any more
+	kept   []bool    // by dependency: some pair has no path without it
+	used   []int32   // by dependency: chosen paths that have it
 	walk   []engine.Step
 	deps   []int32
 }
@@ -36,7 +36,7 @@ func newAcyclic(r *optimiser) *acyclic {
 	return a
 }
 
-// of returns the dependencies of a walk of a pair and of its translations: a channel times the channels out of a node,
+// of returns the dependencies of a path of a pair and of its translations: a channel times the channels out of a node,
 // plus the one that is taken there next.
 func (a *acyclic) of(pair engine.Flow, steps []engine.Step) []int32 {
 	a.deps = a.deps[:0]
@@ -64,7 +64,7 @@ func (a *acyclic) behind(dep int32) int32 {
 	return a.rules.z.next[int(node)*a.in.degree+int(port)]*int32(a.fan) + dep%int32(a.fan)
 }
 
-// count counts the chosen walks that have each dependency.
+// count counts the chosen paths that have each dependency.
 func (a *acyclic) count(s *search) {
 	clear(a.used)
 	for i, w := range s.walk {
@@ -74,7 +74,7 @@ func (a *acyclic) count(s *search) {
 	}
 }
 
-// breaks bans a dependency of every cycle of those used, that of the fewest walks, and returns how many; it fails
+// breaks bans a dependency of every cycle of those used, that of the fewest paths, and returns how many; it fails
 // (false) where all of a cycle are kept.
 func (a *acyclic) breaks() (int, bool) {
 	channels := a.in.nodes * a.fan
@@ -145,7 +145,7 @@ func (a *acyclic) cycle(state []uint8, next []int32, path *[]int32) []int32 {
 	return nil
 }
 
-// only keeps those walks of choices whose dependencies are all allowed, and returns the first pair that none is left
+// only keeps those paths of choices whose dependencies are all allowed, and returns the first pair that none is left
 // for; -1 where there is none.
 func (a *acyclic) only(c *choices, allowed func(dep int32) bool) (*choices, int32) {
 	out := *c
@@ -209,7 +209,7 @@ func (a *acyclic) free(ctx context.Context, s *search, c *choices) (*choices, er
 	return left, nil
 }
 
-// keep allows again, for a pair that no walk is left for, the dependencies of the one with the fewest that are banned.
+// keep allows again, for a pair that no path is left for, the dependencies of the one with the fewest that are banned.
 func (a *acyclic) keep(pair int32, c *choices) {
 	best, least := int32(-1), 0
 	for k := c.first[pair]; k >= 0; k = c.next[k] {

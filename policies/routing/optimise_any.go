@@ -54,21 +54,21 @@ func (in *instance) breadth(root int32) []int32 {
 // roots is how many nodes are tried as roots of an order.
 const roots = 8
 
-// mostArcs is how many arcs searches that only compare ways or bounds look at, about: some seconds.
+// mostArcs is how many arcs searches that only compare paths or bounds look at, about: some seconds.
 const mostArcs = 100_000_000
 
 // fewArcs is the arcs of all sources' searches up to which rounds of the search for a bound are not fewer for their
 // work.
 const fewArcs = 2_000_000
 
-// manyArcs is the arcs of all sources' searches beyond which hops are counted breadth-first, and searches for more ways
+// manyArcs is the arcs of all sources' searches beyond which hops are counted breadth-first, and searches for more paths
 // are given up that the budget does not cover.
 const manyArcs = 50_000_000
 
 // arcs returns how many arcs searches from all sources look at.
 func (in *instance) arcs(w *ways) int { return max(1, len(in.sources)*len(w.To)) }
 
-// safest returns the layered ways whose shortest walks have the fewest hops in all, of some orders of the nodes, and of
+// safest returns the layered ways whose shortest paths have the fewest hops in all, of some orders of the nodes, and of
 // these those that join most pairs. On large networks every so manieth source is asked.
 func (in *instance) safest(ctx context.Context, channels int) (*ways, error) {
 	var best *ways
@@ -108,7 +108,7 @@ func (in *instance) safestOf(ctx context.Context, p *Problem) (*ways, error) {
 	return in.safest(ctx, channels)
 }
 
-// widening adds walks to choices: for each pair the one that costs least of all.
+// widening adds paths to choices: for each pair the one that costs least of all.
 type widening struct {
 	in     *instance
 	c      *choices
@@ -117,10 +117,10 @@ type widening struct {
 	arcs   []int32
 }
 
-// mostSteps bounds what choices keep of walks that were searched for.
+// mostSteps bounds what choices keep of paths that were searched for.
 const mostSteps = 1 << 27
 
-// begin gives each pair a walk of the fewest hops. It names pairs that none joins, and says why.
+// begin gives each pair a path of the fewest hops. It names pairs that none joins, and says why.
 func (in *instance) begin(ctx context.Context, w *ways, why string) (*widening, error) {
 	x := &widening{in: in, c: newChoices(len(in.pair)), t: newTree(w), length: slices.Repeat([]float64{1}, in.orbits)}
 	var apart unjoined
@@ -151,7 +151,7 @@ const (
 	mayCycle  = "links that are up join them, but not by ways of an order of the nodes, on which nothing deadlocks"
 )
 
-// add gives a pair the walk to a state of the tree.
+// add gives a pair the path to a state of the tree.
 func (x *widening) add(pair, at int32) int32 {
 	x.arcs = x.t.Path(at, x.arcs[:0])
 	for _, k := range x.arcs {
@@ -161,16 +161,16 @@ func (x *widening) add(pair, at int32) int32 {
 	return x.c.add(pair)
 }
 
-// better is how much less a walk must cost than the present one to be added.
+// better is how much less a path must cost than the present one to be added.
 const better = 0.98
 
-// more adds walks that cost less than those that a search has chosen.
+// more adds paths that cost less than those that a search has chosen.
 func (x *widening) more(ctx context.Context, s *search) error {
 	if len(x.c.step) > mostSteps {
 		return nil
 	}
 	if n := x.in.arcs(x.t.w); n > manyArcs && int64(n/4) > s.budget {
-		s.budget = 0 // with no more ways there is little to choose
+		s.budget = 0 // with no more paths there is little to choose
 		return nil
 	}
 	sum := 0.0
@@ -201,7 +201,7 @@ func (x *widening) more(ctx context.Context, s *search) error {
 	return nil
 }
 
-// any searches among any walks of w, beginning from none.
+// any searches among any paths of w, beginning from none.
 func (r *optimiser) any(ctx context.Context, in *instance, w *ways, target float64, budget int64) (*search, error) {
 	x, err := in.begin(ctx, w, mayCycle)
 	if err != nil {
@@ -211,7 +211,7 @@ func (r *optimiser) any(ctx context.Context, in *instance, w *ways, target float
 	return s, s.run(ctx, target, func() error { return x.more(ctx, s) })
 }
 
-// safely is any among ways that cannot deadlock on any network. Where they do not join all pairs, which on links of one
+// safely is any among paths that cannot deadlock on any network. Where they do not join all pairs, which on links of one
 // way they need not, it is any among all ways if nothing else was found, which may deadlock, and nil if something was.
 func (r *optimiser) safely(ctx context.Context, in *instance, target float64, budget int64) (*search, *ways, error) {
 	w, err := in.safestOf(ctx, r.p)

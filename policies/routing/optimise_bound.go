@@ -8,7 +8,7 @@ import (
 // dual seeks a lower bound on the load of the most loaded link by linear programming duality: whatever lengths links
 // have, the sum of all pairs' shortest lengths, weighed by demand, over the sum of all lengths is no more than the most
 // loaded link carries (Shahrokhi and Matula, The Maximum Concurrent Flow Problem, J. ACM 37, 1990), and the best
-// lengths give what pairs that spread over any ways at all reach.
+// lengths give what pairs that spread over any paths at all reach.
 type dual struct {
 	in     *instance
 	t      *tree
@@ -17,7 +17,7 @@ type dual struct {
 	length []float64 // the best so far, whole numbers
 	value  float64   // what they prove
 
-	least  float64 // a bound for one way a pair
+	least  float64 // a bound for one route a pair
 	sums   *sums   // nil where loads are not asked what sums they are
 	lifted [2]float64
 }
@@ -101,7 +101,7 @@ func (b *dual) told(ctx context.Context, x *spreading) {
 	}
 }
 
-// cuts returns lengths of 1 where ways cross sets of links of tori that often bind: those of each dimension, and beside
+// cuts returns lengths of 1 where paths cross sets of links of tori that often bind: those of each dimension, and beside
 // links that are down those that cross the same plane. (A switch that is out takes 1 of 16 links across every border of
 // cubes.)
 func (b *dual) cuts() (all [][]float64) {

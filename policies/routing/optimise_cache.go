@@ -21,8 +21,8 @@ const version = 5
 // kept is a choice as it is cached: for the canonical fault, by class.
 type kept struct {
 	Ways    [][]engine.Step // by class; empty where it has no flow
-	Each    bool            // every pair has ways of its own
-	Rule    *WildFirst      // of channels; nil where the ways have their own
+	Each    bool            // every pair has paths of its own
+	Rule    *WildFirst      // of channels; nil where the paths have their own
 	Bound   float64
 	Split   float64 // Decision.BoundSplit
 	Metrics map[string]float64

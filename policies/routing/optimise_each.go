@@ -4,7 +4,7 @@ import (
 	"context"
 )
 
-// each finds ways where few pairs are alike: those that cost least to search first, until what is found cannot be
+// each finds paths where few pairs are identical: those that cost least to search first, until what is found cannot be
 // improved on. Bounds that cost nothing are tried before the linear program of ways to spread over is solved, from the
 // best choice so far on; none where one was met.
 func (r *optimiser) each(ctx context.Context, met bool) error {
@@ -33,7 +33,7 @@ func (r *optimiser) each(ctx context.Context, met bool) error {
 	return nil
 }
 
-// enough is the relative gap at which no other kind of ways is tried where demands are not whole: the best that there
+// enough is the relative gap at which no other kind of paths is tried where demands are not whole: the best that there
 // is would hardly be less.
 const enough = 5e-4
 
@@ -79,7 +79,7 @@ func (r *optimiser) spread(ctx context.Context, s *search) error {
 	return err
 }
 
-// anywhereEach seeks among ways that cannot deadlock on any network.
+// anywhereEach seeks among paths that cannot deadlock on any network.
 func (r *optimiser) anywhereEach(ctx context.Context) error {
 	s, w, err := r.safely(ctx, r.in, r.goal(), r.Budget/16)
 	if err != nil || s == nil {
@@ -104,7 +104,7 @@ func (r *optimiser) anywhereEach(ctx context.Context) error {
 	return nil
 }
 
-// freeEach seeks what any ways at all reach, among those of the linear program.
+// freeEach seeks what any paths at all reach, among those of the linear program.
 func (r *optimiser) freeEach(ctx context.Context) error {
 	if r.free <= r.goal() || r.over == nil {
 		return nil
@@ -126,6 +126,6 @@ func (r *optimiser) freeEach(ctx context.Context) error {
 	return nil
 }
 
-// layeredRounds is those that are spent on ways that cannot deadlock, of which good ones matter and not what they
+// layeredRounds is those that are spent on paths that cannot deadlock, of which good ones matter and not what they
 // prove.
 const layeredRounds = 20

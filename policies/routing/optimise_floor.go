@@ -83,7 +83,7 @@ func pack(demand, press []float64) float64 {
 		}
 		return best * press[0]
 	}
-	// the quickest way to place j demands of at least w: one more each time where it ends lowest
+	// the quickest path to place j demands of at least w: one more each time where it ends lowest
 	count := make([]float64, len(press))
 	level := 0.0
 	for _, w := range demand {
@@ -144,7 +144,7 @@ func (z *sums) up(bound float64) float64 {
 	return z.best
 }
 
-// from adds demands from the i-th on to a sum; false where there are too many ways to.
+// from adds demands from the i-th on to a sum; false where there are too many paths to.
 func (z *sums) from(i int, sum, least float64) bool {
 	if sum >= least {
 		z.best = min(z.best, sum)

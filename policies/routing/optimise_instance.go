@@ -8,7 +8,7 @@ import (
 )
 
 // instance is a problem as the route optimiser sees it: one pair of nodes of each class of flows, and links by orbit.
-// As translations take the flows of a class into each other, all links of an orbit carry the same: what the ways of one
+// As translations take the flows of a class into each other, all links of an orbit carry the same: what the paths of one
 // flow of each class lay on the orbit.
 type instance struct {
 	*adjacency
@@ -18,7 +18,7 @@ type instance struct {
 	kind     []int32   // by orbit: which of the rates it has
 	slow     []float64 // by kind: what a unit of demand adds to loads; nil where rates are equal
 	all      bool      // every node sends one unit to every other
-	uniform  bool      // and all nodes are alike as built
+	uniform  bool      // and all nodes are identical as built
 
 	pair    []engine.Flow // by class that has flows
 	class   []int32       // by pair: its class of symmetry, or flow
@@ -128,7 +128,7 @@ func (in *instance) number(p *Problem) {
 	}
 }
 
-// ways is a graph of states on which walks are searched: a node and what rule of channels allows there next. Walks
+// ways is a graph of states on which paths are searched: a node and what rule of channels allows there next. Walks
 // begin in state 0 of their source and end in any of their destination. Arcs are of the class of their links' orbit.
 type ways struct {
 	graph.Digraph
@@ -136,7 +136,7 @@ type ways struct {
 	step []engine.Step // by arc
 }
 
-// free is the ways of any walks at all, all hops on channel 0.
+// free is the state graph of any paths at all, all hops on channel 0.
 func (in *instance) free() *ways {
 	w := &ways{Digraph: *in.out, fold: 1}
 	w.Class = make([]int32, len(w.To))
@@ -147,7 +147,7 @@ func (in *instance) free() *ways {
 	return w
 }
 
-// tree is the shortest ways from a node by lengths of orbits.
+// tree is the shortest paths from a node by lengths of orbits.
 type tree struct {
 	*graph.Tree
 	w *ways
@@ -155,7 +155,7 @@ type tree struct {
 
 func newTree(w *ways) *tree { return &tree{graph.NewTree(&w.Digraph), w} }
 
-// grow finds the shortest ways from a node.
+// grow finds the shortest paths from a node.
 func (t *tree) grow(node int32, length []float64) { t.Grow(node*int32(t.w.fold), length) }
 
 // end returns the state of a node that is nearest, -1 where none is reached.

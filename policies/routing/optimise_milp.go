@@ -12,7 +12,7 @@ import (
 // mostBinaries is the largest model that a solver is given.
 const mostBinaries = 1 << 20
 
-// exact has a MILP solver choose among the walks that the best choice was found among, one a pair, such that the most
+// exact has a MILP solver choose among the paths that the best choice was found among, one a pair, such that the most
 // loaded orbit of links carries least, from the best choice on: the paper's integer program (Zu et al., Sec. 4.3) with
 // single paths, on classes of pairs and orbits of links.
 func (r *optimiser) exact(ctx context.Context) error {

@@ -11,7 +11,7 @@ type relief struct {
 	s     *search
 	press []float64 // by orbit
 	on    [][]int32 // by orbit: what crosses it, as indices of at
-	at    []int32   // by pair and hop of its walk: its place in on
+	at    []int32   // by pair and hop of its path: its place in on
 	hops  int       // places of a pair in at
 	level float64
 	over  []int32 // orbits above the level
@@ -100,7 +100,7 @@ func (x *relief) again() {
 	}
 }
 
-// put notes that a pair crosses the orbits of a walk, take that it does not any more.
+// put notes that a pair crosses the orbits of a path, take that it does not any more.
 func (x *relief) put(pair, walk int32) {
 	id := pair * int32(x.hops)
 	for _, o := range x.s.c.of(walk) {
@@ -189,7 +189,7 @@ func (x *relief) step(now int64) {
 	x.until[pair] = now + stay + int64(s.rng.IntN(stay))
 }
 
-// lift adds demand along a walk, and returns by how much squares of what is above the level grow.
+// lift adds demand along a path, and returns by how much squares of what is above the level grow.
 func (x *relief) lift(walk int32, d float64) float64 {
 	sum := 0.0
 	for _, o := range x.s.c.of(walk) {
@@ -201,7 +201,7 @@ func (x *relief) lift(walk int32, d float64) float64 {
 	return sum
 }
 
-// weigh returns what lift would, of a walk that comes to no orbit twice.
+// weigh returns what lift would, of a path that comes to no orbit twice.
 func (x *relief) weigh(walk int32, d float64) float64 {
 	sum := 0.0
 	for _, o := range x.s.c.of(walk) {
@@ -216,7 +216,7 @@ func (x *relief) weigh(walk int32, d float64) float64 {
 	return sum
 }
 
-// full reports whether neighbours' units that move to a walk would be too many on it.
+// full reports whether neighbours' units that move to a path would be too many on it.
 func (x *relief) full(old, walk int32) bool {
 	s := x.s
 	for _, o := range s.c.of(walk) {

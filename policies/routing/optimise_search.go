@@ -9,11 +9,11 @@ import (
 	"sim/engine"
 )
 
-// choices are the walks that pairs may take; more can be added at any time.
+// choices are the paths that pairs may take; more can be added at any time.
 type choices struct {
-	first, last []int32 // by pair: its walks, which next links
-	next        []int32 // by walk; -1 at the end
-	begin       []int64 // by walk, one more than there are: orbits and steps begin[k]..begin[k+1]-1
+	first, last []int32 // by pair: its paths, which next links
+	next        []int32 // by path; -1 at the end
+	begin       []int64 // by path, one more than there are: orbits and steps begin[k]..begin[k+1]-1
 	orbit       []int32
 	step        []engine.Step
 }
@@ -22,7 +22,7 @@ func newChoices(pairs int) *choices {
 	return &choices{first: slices.Repeat([]int32{-1}, pairs), last: slices.Repeat([]int32{-1}, pairs), begin: []int64{0}}
 }
 
-// add ends the walk whose orbits and steps were appended and gives it to a pair. A walk that the pair has already is
+// add ends the path whose orbits and steps were appended and gives it to a pair. A path that the pair has already is
 // dropped; its number is returned either way.
 func (c *choices) add(pair int32) int32 {
 	from := c.begin[len(c.begin)-1]
@@ -45,7 +45,7 @@ func (c *choices) add(pair int32) int32 {
 	return k
 }
 
-// choice reports whether any pair has more than one walk.
+// choice reports whether any pair has more than one path.
 func (c *choices) choice() bool { return len(c.next) > len(c.first) }
 
 // reserve makes room for so many times what there is.
@@ -55,19 +55,19 @@ func (c *choices) reserve(times int) {
 	c.begin, c.next = slices.Grow(c.begin, times*len(c.begin)), slices.Grow(c.next, times*len(c.next))
 }
 
-// of returns the orbits of a walk.
+// of returns the orbits of a path.
 func (c *choices) of(walk int32) []int32 { return c.orbit[c.begin[walk]:c.begin[walk+1]] }
 
-// longWay is the hops of a walk that are as much work to weigh as a short one.
+// longWay is the hops of a path that are as much work to weigh as a short one.
 const longWay = 16
 
-// work returns what weighing a walk takes off the budget.
+// work returns what weighing a path takes off the budget.
 func (c *choices) work(walk int32) int64 { return 1 + (c.begin[walk+1]-c.begin[walk])/longWay }
 
-// steps returns the steps of a walk.
+// steps returns the steps of a path.
 func (c *choices) steps(walk int32) []engine.Step { return c.step[c.begin[walk]:c.begin[walk+1]] }
 
-// search is a choice of one walk a pair, and what it lays on the orbits of links.
+// search is a choice of one path a pair, and what it lays on the orbits of links.
 type search struct {
 	in   *instance
 	c    *choices
@@ -77,7 +77,7 @@ type search struct {
 	most int       // neighbours' units that an orbit may carry; 0 is any
 
 	beta  float64
-	noise float64   // costs of walks are up to this fraction greater than they are, at random
+	noise float64   // costs of paths are up to this fraction greater than they are, at random
 	cost  []float64 // by orbit: exp(beta*(load-level))
 	level float64
 
@@ -118,7 +118,7 @@ var noises = []float64{0, 0.05, 0.2, 0.5, 1}
 
 const optimiseStream = 0x6f7074696d697365 // "optimise"
 
-// lay adds a walk of a pair to the loads, or takes it away (sign -1).
+// lay adds a path of a pair to the loads, or takes it away (sign -1).
 func (s *search) lay(pair, walk int32, sign float64) {
 	d := sign * s.in.demand[pair]
 	if s.in.slow == nil {
@@ -145,7 +145,7 @@ func (s *search) sharpen(beta float64) {
 	}
 }
 
-// sweep moves every pair, in random order, to the walk that costs least.
+// sweep moves every pair, in random order, to the path that costs least.
 func (s *search) sweep(order []int32) {
 	if len(order) > mostPairs && !s.in.uniform {
 		s.budget -= int64(len(order)) / 4 // pairs of one way are work too
@@ -156,7 +156,7 @@ func (s *search) sweep(order []int32) {
 	}
 }
 
-// move takes a pair off its walk and gives it the one that costs least, the present one among equal ones half the time.
+// move takes a pair off its path and gives it the one that costs least, the present one among equal ones half the time.
 func (s *search) move(i int32) {
 	c, old := s.c, s.walk[i]
 	if c.next[c.first[i]] < 0 {
@@ -200,7 +200,7 @@ func (s *search) move(i int32) {
 	}
 }
 
-// unload prices the loads of a walk that a pair was taken off where rates differ, and sets what a unit of the pair adds
+// unload prices the loads of a path that a pair was taken off where rates differ, and sets what a unit of the pair adds
 // by the rate of a link.
 func (s *search) unload(i, walk int32) {
 	for _, o := range s.c.of(walk) {
@@ -212,7 +212,7 @@ func (s *search) unload(i, walk int32) {
 	}
 }
 
-// weighOver is weigh where rates differ, and a unit adds more to some loads than to others: a walk costs what it adds.
+// weighOver is weigh where rates differ, and a unit adds more to some loads than to others: a path costs what it adds.
 func (s *search) weighOver(i, walk int32) float64 {
 	sum, of := 0.0, s.c.of(walk)
 	for _, o := range of {
@@ -221,7 +221,7 @@ func (s *search) weighOver(i, walk int32) float64 {
 	return sum + s.crowded(i, of)
 }
 
-// weigh returns what a walk of a pair costs.
+// weigh returns what a path of a pair costs.
 func (s *search) weigh(i, walk int32, up float64) float64 {
 	sum, of := 0.0, s.c.of(walk)
 	if s.repeats {
@@ -262,7 +262,7 @@ func (s *search) keep() {
 }
 
 // run searches until a target is met or the budget is spent: sweeps at costs that grow sharper, again and again. Before
-// each sweep more is called, if not nil, which may add walks.
+// each sweep more is called, if not nil, which may add paths.
 func (s *search) run(ctx context.Context, target float64, more func() error) error {
 	order := make([]int32, len(s.walk))
 	for i := range order {

@@ -19,12 +19,12 @@ type optimiser struct {
 
 	in       *instance
 	dual     *dual
-	rules    *Candidates // that set the channels of wild-first ways
+	rules    *Candidates // that set the channels of wild-first routes
 	straight *widening   // ways of the fewest hops
 	over     *spreading  // of all ways
 	free     float64     // load of the best choice, whether it can deadlock or not
 	found    *found      // the best that cannot deadlock
-	risky    bool        // but it may, as no such ways were found
+	risky    bool        // but it may, as no such paths were found
 
 	least, leastSplit engine.Time // bounds on when the problem's graph ends
 
@@ -33,14 +33,14 @@ type optimiser struct {
 	result *kept
 }
 
-// found is a choice of walks.
+// found is a choice of paths.
 type found struct {
 	in    *instance
 	s     *search     // its best choice
-	rules *Candidates // nil where walks have their own channels
+	rules *Candidates // nil where paths have their own channels
 }
 
-// solve finds ways for each class, or has them from the cache.
+// solve finds paths for each class, or has them from the cache.
 func (r *optimiser) solve(ctx context.Context) error {
 	if r.Cache == "" {
 		return r.search(ctx)
@@ -70,7 +70,7 @@ func (r *optimiser) solve(ctx context.Context) error {
 	return err
 }
 
-// search finds ways for each class, among those that cost least to search first.
+// search finds paths for each class, among those that cost least to search first.
 func (r *optimiser) search(ctx context.Context) error {
 	var err error
 	if r.in, err = newInstance(r.p, r.y); err != nil {
@@ -159,7 +159,7 @@ func (r *optimiser) offer(f *found) {
 	}
 }
 
-// unbound seeks what any ways at all reach.
+// unbound seeks what any paths at all reach.
 func (r *optimiser) unbound(ctx context.Context) error {
 	if r.free <= r.goal() {
 		return nil
@@ -182,7 +182,7 @@ func (r *optimiser) note(in *instance, s *search) {
 // mostPairs is how many pairs are led one by one, where symmetry does not help.
 const mostPairs = 1 << 20
 
-// anywhere seeks among ways that cannot deadlock on any network, pair by pair.
+// anywhere seeks among paths that cannot deadlock on any network, pair by pair.
 func (r *optimiser) anywhere(ctx context.Context) error {
 	if r.found != nil && len(r.p.Flows) > mostPairs {
 		return nil
@@ -199,7 +199,7 @@ func (r *optimiser) anywhere(ctx context.Context) error {
 	return nil
 }
 
-// narrow tries the bound that the link alone proves which is the most loaded when all take ways of the fewest hops, and
+// narrow tries the bound that the link alone proves which is the most loaded when all take paths of the fewest hops, and
 // reports whether they meet it: on trees, and where a node has one link, they do.
 func (r *optimiser) narrow(ctx context.Context, x *widening) bool {
 	b := r.dual

@@ -6,10 +6,10 @@ import (
 )
 
 // spreading is a choice of how much of each pair's demand takes which way: what pairs that spread reach. It is made
-// better pair by pair: of two ways of a pair the dearer gives to the cheaper, by lengths that grow exponentially with
+// better pair by pair: of two routes of a pair the dearer gives to the cheaper, by lengths that grow exponentially with
 // loads, until both are as dear (path equilibration: Dafermos and Sparrow, The Traffic Assignment Problem for a General
-// Network, J. Res. NBS 73B, 1969; on the potential of Plotkin, Shmoys and Tardos). Where little is alike this reaches
-// the optimum of the linear program in tens of searches of shortest ways a source, where moving all pairs at once takes
+// Network, J. Res. NBS 73B, 1969; on the potential of Plotkin, Shmoys and Tardos). Where little is identical this reaches
+// the optimum of the linear program in tens of searches of shortest paths a source, where moving all pairs at once takes
 // thousands.
 type spreading struct {
 	in     *instance
@@ -18,7 +18,7 @@ type spreading struct {
 	amount []float64 // by way: of the pair's demand
 	load   []float64 // by orbit
 	length []float64 // by orbit: what a unit more of load costs, times press
-	fixed  []float64 // lengths that ways were searched by
+	fixed  []float64 // lengths that paths were searched by
 	width  float64
 	unit   float64    // the greatest demand
 	net    []int8     // by orbit: times that one way crosses it more than another; 0 between exchanges
@@ -29,7 +29,7 @@ type spreading struct {
 	best  []float64 // and these
 }
 
-// newSpreading begins from a search's best choice and takes up ways of w.
+// newSpreading begins from a search's best choice and takes up paths of w.
 func newSpreading(in *instance, w *ways, s *search) *spreading {
 	n := in.orbits
 	x := &spreading{in: in, t: newTree(w), c: newChoices(len(in.pair)), unit: top(in.demand)}
@@ -69,7 +69,7 @@ func (x *spreading) measure(width float64) {
 	}
 }
 
-// give has the ways of every pair exchange demand.
+// give has the paths of every pair exchange demand.
 func (x *spreading) give() {
 	c := x.c
 	for i := range c.first {
@@ -90,7 +90,7 @@ func (x *spreading) give() {
 	}
 }
 
-// cost returns the sum of lengths of a way.
+// cost returns the sum of lengths of a path.
 func (x *spreading) cost(way int32, length []float64) float64 {
 	sum := 0.0
 	for _, o := range x.c.of(way) {
@@ -154,7 +154,7 @@ func (x *spreading) exchange(from, to int32) {
 	x.amount[to] += by
 }
 
-// crossing is an orbit whose load a unit of demand that changes its way raises so many times; negative lowers it.
+// crossing is an orbit whose load a unit of demand that changes its path raises so many times; negative lowers it.
 type crossing struct {
 	orbit int32
 	times float64
@@ -187,7 +187,7 @@ func (x *spreading) balance(most float64) float64 {
 	return by
 }
 
-// apart returns the logarithm of what a way costs over what another does once so much demand has gone from it to that,
+// apart returns the logarithm of what a path costs over what another does once so much demand has gone from it to that,
 // and how fast it falls with more.
 func (x *spreading) apart(by float64) (over, slope float64) {
 	dear, dearer, cheap, cheaper := 0.0, 0.0, 0.0, 0.0
@@ -202,7 +202,7 @@ func (x *spreading) apart(by float64) (over, slope float64) {
 	return math.Log(dear / cheap), x.width * (dearer/dear + cheaper/cheap)
 }
 
-// widen adds the shortest ways by the present lengths, and keeps these if they prove more than the best (as dual does;
+// widen adds the shortest paths by the present lengths, and keeps these if they prove more than the best (as dual does;
 // it is told from the same lengths).
 func (x *spreading) widen(ctx context.Context) {
 	copy(x.fixed, x.length)
@@ -242,13 +242,13 @@ func (x *spreading) widen(ctx context.Context) {
 }
 
 const (
-	cheaper   = 1e-3 // how much cheaper ways must be to be taken up, relatively
+	cheaper   = 1e-3 // how much cheaper paths must be to be taken up, relatively
 	solved    = 1e-5 // relative gap of the linear program at which it counts as solved
 	gentlest  = 20.0 // widths that lengths begin and end with
 	steepest  = 1e5
 	settled   = 0.5   // what loads fall by in a round when they have, over width, relatively
 	faintest  = -300. // least exponent of lengths
-	exchanges = 3     // rounds of exchanges between searches of ways
+	exchanges = 3     // rounds of exchanges between searches of paths
 	patience  = 4     // rounds at a width, at least, and up to four times as many
 )
 
@@ -284,7 +284,7 @@ func (x *spreading) run(ctx context.Context, rounds int) (int, error) {
 	return rounds, nil
 }
 
-// into adds the ways that carry some demand to choices.
+// into adds the paths that carry some demand to choices.
 func (x *spreading) into(c *choices) {
 	for i := range x.c.first {
 		for k := x.c.first[i]; k >= 0; k = x.c.next[k] {

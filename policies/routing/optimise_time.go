@@ -32,7 +32,7 @@ type hastening struct {
 	r    *optimiser
 	f    *found
 	s    *search
-	pair []int32 // by task: the pair whose way it takes; -1 where it takes none
+	pair []int32 // by task: the pair whose path it takes; -1 where it takes none
 	link []int32 // by orbit
 	uses engine.Routes
 	now  ending
@@ -41,7 +41,7 @@ type hastening struct {
 	scale float64 // of the powers of ends
 }
 
-// taskWork is what simulating a task takes off the budget, in ways that are weighed.
+// taskWork is what simulating a task takes off the budget, in paths that are weighed.
 const taskWork = 8
 
 // hasten makes the choice, of those found and what wild-first routing takes, under which the graph ends first, and goes
@@ -90,7 +90,7 @@ func (r *optimiser) ownWild() (*found, error) {
 	}
 	c, err := r.choices(rules)
 	if err != nil {
-		return nil, nil // some pair has no such way
+		return nil, nil // some pair has no such path
 	}
 	in := r.in
 	s := newSearch(in, c, r.seed, max(0, r.NeighbourCap), 0)
@@ -155,10 +155,10 @@ func newHastening(r *optimiser, f *found, other *hastening) *hastening {
 	return x
 }
 
-// draws is how many choices of ways of the fewest hops are drawn to begin from.
+// draws is how many choices of paths of the fewest hops are drawn to begin from.
 const draws = 8
 
-// begin descends from the search's best choice, and from the best of some in which each pair takes one of its ways of
+// begin descends from the search's best choice, and from the best of some in which each pair takes one of its paths of
 // the fewest hops at random, and leaves the better of the two as the present and as the search's best.
 func (x *hastening) begin(ctx context.Context) error {
 	s := x.s
@@ -222,7 +222,7 @@ func (s *search) crowd() float64 {
 	return excess
 }
 
-// fewest draws one of a pair's ways of the fewest hops.
+// fewest draws one of a pair's routes of the fewest hops.
 func (x *hastening) fewest(pair int32) int32 {
 	c := x.s.c
 	way, hops, n := c.first[pair], math.MaxInt, 0
@@ -330,7 +330,7 @@ func (x *hastening) kick() bool {
 	return false
 }
 
-// mostOthers is how many other ways of a pair are tried.
+// mostOthers is how many other routes of a pair are tried.
 const mostOthers = 6
 
 // step makes the first move that helps; false where there is none.
@@ -414,7 +414,7 @@ func (x *hastening) waiting() []int32 {
 	return all
 }
 
-// others returns up to so many ways that a pair could take in place of its own, those over the least loaded links
+// others returns up to so many paths that a pair could take in place of its own, those over the least loaded links
 // first.
 func (x *hastening) others(pair int32, most int) []int32 {
 	s := x.s
@@ -448,7 +448,7 @@ func (x *hastening) others(pair int32, most int) []int32 {
 	return out
 }
 
-// bounds finds what no ways undercut: what Problem.Least finds, also by the lengths that proved most of the loads, and
+// bounds finds what no paths undercut: what Problem.Least finds, also by the lengths that proved most of the loads, and
 // what the most loaded link takes to carry all.
 func (r *optimiser) bounds(ctx context.Context) error {
 	lengths := [][]float64{r.dual.length}

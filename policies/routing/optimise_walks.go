@@ -6,7 +6,7 @@ import (
 	"sim/engine"
 )
 
-// walks leads all flows by the ways of their classes. Flows of p are those of r.p, translated by a node.
+// walks leads all flows by the paths of their classes. Flows of p are those of r.p, translated by a node.
 func (r *optimiser) walks(p *Problem, by int32) (*engine.Walks, error) {
 	in, rules := r.found.in, r.found.rules
 	set := newWalkSet(in.degree, in.link, len(p.Flows))

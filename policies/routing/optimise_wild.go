@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// wildRules returns the rules of wild-first ways to try in turn. Where links are down and none are shifted, dimensions
-// with such links come first in the order: of whole sets of ways those have the smallest loads. On twisted tori ways
+// wildRules returns the rules of wild-first routes to try in turn. Where links are down and none are shifted, dimensions
+// with such links come first in the order: of whole sets of paths those have the smallest loads. On twisted tori paths
 // outside their rules come last, as they can deadlock.
 func (r *optimiser) wildRules() (all []WildFirst) {
 	t, rule := r.p.Torus, r.WildFirst
@@ -37,7 +37,7 @@ func (r *optimiser) wildRules() (all []WildFirst) {
 	return all
 }
 
-// wildFirst seeks among wild-first ways: improve has a search begin, and again has it go on from a choice that cannot
+// wildFirst seeks among wild-first routes: improve has a search begin, and again has it go on from a choice that cannot
 // deadlock.
 func (r *optimiser) wildFirst(ctx context.Context, rule WildFirst, improve, again func(context.Context, *search) error) error {
 	rules, err := NewCandidates(r.p, rule)
@@ -47,7 +47,7 @@ func (r *optimiser) wildFirst(ctx context.Context, rule WildFirst, improve, agai
 	r.rules = rules
 	c, err := r.choices(rules)
 	if errors.Is(err, ErrUnserved) {
-		return nil // some pair has no such way: any ways will do
+		return nil // some pair has no such path: any paths will do
 	}
 	if err != nil {
 		return err
@@ -102,11 +102,11 @@ func (c *Candidates) safe() bool {
 	return c.segments && c.z.two && !slices.Contains(c.z.twist, true) && slices.Equal(c.w.Wild, wild)
 }
 
-// manyPairs is the number of pairs beyond which only wild-first ways of at most two hops more than the shortest are
+// manyPairs is the number of pairs beyond which only wild-first routes of at most two hops more than the shortest are
 // listed.
 const manyPairs = 100_000
 
-// choices lists the wild-first ways of all pairs.
+// choices lists the wild-first routes of all pairs.
 func (r *optimiser) choices(rules *Candidates) (*choices, error) {
 	in := r.in
 	c := newChoices(len(in.pair))

@@ -34,14 +34,14 @@ type Problem struct {
 // Decision is how a router leads the flows of a problem.
 type Decision struct {
 	Walks *engine.Walks // by flow; see engine.Walks on classes
-	// Bound is a lower bound on the load of the most loaded link, in units of demand, of whatever ways a router of its
+	// Bound is a lower bound on the load of the most loaded link, in units of demand, of whatever paths a router of its
 	// kind may choose; 0 where it knows none. BoundModel says in which model it holds.
 	Bound      float64
 	BoundModel string
-	// BoundSplit is Bound for ways that may spread the flow of a pair over several; 0 where the router knows none, or
+	// BoundSplit is Bound for paths that may spread the flow of a pair over several; 0 where the router knows none, or
 	// Bound is one.
 	BoundSplit float64
-	// Least and LeastSplit are lower bounds on when Problem.Graph ends as fluid, on any ways, one a pair and with pairs
+	// Least and LeastSplit are lower bounds on when Problem.Graph ends as fluid, on any paths, one a pair and with pairs
 	// that spread; 0 where the router knows none.
 	Least, LeastSplit engine.Time
 	// Metrics and Labels are what else the router tells of its choice, such as the load that an unconstrained choice
@@ -101,7 +101,7 @@ func (p *Problem) wholeDemand() bool {
 }
 
 // Symmetry is a group of translations of a torus under which a problem stays what it is. Flows that translations take
-// into each other are of one class and share walks.
+// into each other are of one class and share paths.
 type Symmetry struct {
 	Torus   *torus.Torus
 	Sources []int32 // one node of each orbit, the lowest
@@ -111,7 +111,7 @@ type Symmetry struct {
 
 // Symmetry returns the translations that map links that are up to links that are up: multiples of the least period of
 // each dimension, which every rounds up to a multiple of it. (An even/odd rule of ties has period 2.) There is only the
-// trivial one where nodes are not alike, the problem is not Uniform or rates of links differ; nil for other graphs than
+// trivial one where nodes are not identical, the problem is not Uniform or rates of links differ; nil for other graphs than
 // tori.
 func (p *Problem) Symmetry(every int) *Symmetry {
 	t := p.Torus

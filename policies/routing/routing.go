@@ -1,4 +1,4 @@
-// Package routing chooses the ways that packets take through a network.
+// Package routing chooses the paths that packets take through a network.
 //
 // It leaves what the network is to fabric, and what comes of the ways to engine.
 package routing

@@ -8,12 +8,12 @@ import (
 	"sim/engine"
 )
 
-// walkSet collects walks of flows in order; those that take the same ports and channels are kept once, as one class.
-// (Virtual channels change where walks cross wrap-around links, so that flows that translations take into each other
-// need not share walks.)
+// walkSet collects paths of flows in order; those that take the same ports and channels are kept once, as one class.
+// (Virtual channels change where paths cross wrap-around links, so that flows that translations take into each other
+// need not share paths.)
 type walkSet struct {
 	walks *engine.Walks
-	slot  []int32 // open addressing: a walk, -1 where free
+	slot  []int32 // open addressing: a path, -1 where free
 	hash  []uint32
 }
 
@@ -24,7 +24,7 @@ func newWalkSet(degree int, link []int32, flows int) *walkSet {
 	}
 }
 
-// number returns the number of a walk, which is kept if it is new.
+// number returns the number of a path, which is kept if it is new.
 func (s *walkSet) number(walk []engine.Step) (int32, error) {
 	const prime = 0x9E3779B97F4A7C15
 	h := uint64(len(walk)) * prime
@@ -69,7 +69,7 @@ func (s *walkSet) grow() {
 	}
 }
 
-// add leads a flow by a walk.
+// add leads a flow by a path.
 func (s *walkSet) add(flow int, walk []engine.Step) error {
 	w, err := s.number(walk)
 	s.walks.Class[flow] = w

@@ -9,7 +9,7 @@ import (
 	"sim/engine"
 )
 
-// Shortest leads every pair along a shortest way on any graph: as a breadth-first search from each destination finds
+// Shortest leads every pair along a shortest path on any graph: as a breadth-first search from each destination finds
 // it, where the link created first (of the lowest number) wins among those that lead as near. So ns-3's global routing
 // does. All hops take channel 0, and credits may deadlock.
 type Shortest struct{}
@@ -20,7 +20,7 @@ func (Shortest) Route(ctx context.Context, p *Problem, _ Options) (*Decision, er
 	return p.along(ctx, &chooser{rule: createdFirst})
 }
 
-// first sets the first arc of out from every node on a shortest way; -1 where there is none.
+// first sets the first arc of out from every node on a shortest path; -1 where there is none.
 func (z *field) first(of []int32) {
 	out := z.g.out
 	for a := range of {
@@ -33,7 +33,7 @@ func (z *field) first(of []int32) {
 	}
 }
 
-// ECMP leads every pair along shortest ways, picking evenly among the links that begin one at each node: equal-cost
+// ECMP leads every pair along shortest paths, picking evenly among the links that begin one at each node: equal-cost
 // multi-path (Hopps, RFC 2992). All hops take channel 0, and credits may deadlock.
 type ECMP struct {
 	// Draw is what a link is picked for: DrawPair, which "" is, by a hash of the seed, the pair and the node, as
@@ -49,11 +49,11 @@ func (e ECMP) Route(ctx context.Context, p *Problem, o Options) (*Decision, erro
 	return p.drawn(ctx, e.Draw, false, o.Seed)
 }
 
-// RandomShortest leads every pair along one of its shortest ways, all of them as likely. All hops take channel 0, and
+// RandomShortest leads every pair along one of its shortest paths, all of them as likely. All hops take channel 0, and
 // credits may deadlock.
 type RandomShortest struct {
-	// Draw is what a way is drawn for: DrawPair, which "" is; DrawPacket; or DrawNode, where each node draws a link for
-	// each destination, in proportion to the shortest ways behind it.
+	// Draw is what a path is drawn for: DrawPair, which "" is; DrawPacket; or DrawNode, where each node draws a link for
+	// each destination, in proportion to the shortest paths behind it.
 	Draw string
 }
 
@@ -62,7 +62,7 @@ func (r RandomShortest) Route(ctx context.Context, p *Problem, o Options) (*Deci
 	return p.drawn(ctx, r.Draw, true, o.Seed)
 }
 
-// chooser picks links on shortest ways by one of the rules.
+// chooser picks links on shortest paths by one of the rules.
 type chooser struct {
 	rule   int8
 	node   bool // links are drawn for each node and destination
@@ -137,7 +137,7 @@ const (
 	nodeStream           = 0x6e6f6465         // "node"
 )
 
-// count sets how many shortest ways lead from each node, in proportion to others as far away. (Their numbers may be
+// count sets how many shortest paths lead from each node, in proportion to others as far away. (Their numbers may be
 // beyond what floats hold.)
 func (z *field) count(ways []float64) {
 	ways[z.Order[0]] = 1
@@ -154,7 +154,7 @@ func (z *field) count(ways []float64) {
 	}
 }
 
-// behind sums up the shortest ways behind the links of a node.
+// behind sums up the shortest paths behind the links of a node.
 func (z *field) behind(at int32, ways []float64) (sum float64) {
 	out := z.g.out
 	for k := out.Start[at]; k < out.Start[at+1]; k++ {
@@ -165,7 +165,7 @@ func (z *field) behind(at int32, ways []float64) (sum float64) {
 	return sum
 }
 
-// draw picks a link of a node on a shortest way, in proportion to the shortest ways behind it, by a number from 0 to 1.
+// draw picks a link of a node on a shortest path, in proportion to the shortest paths behind it, by a number from 0 to 1.
 func (z *field) draw(at int32, ways []float64, u float64) int32 {
 	out, sum, last := z.g.out, z.behind(at, ways), int32(-1)
 	for k := out.Start[at]; k < out.Start[at+1]; k++ {
@@ -179,7 +179,7 @@ func (z *field) draw(at int32, ways []float64, u float64) int32 {
 	return last // rounding left u at 0 or a little above
 }
 
-// along leads flows of a problem on any graph by shortest ways. Those of createdFirst that take the same ports share
+// along leads flows of a problem on any graph by shortest paths. Those of createdFirst that take the same ports share
 // walks; the others hardly would.
 func (p *Problem) along(ctx context.Context, c *chooser) (*Decision, error) {
 	if err := p.check(); err != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 // Route leads the flows of a torus or mesh, without seeking balance beyond chance: a pair that may not take wild hops
-// (Use) takes the dimension-ordered way that DimensionOrder chooses, if that is live; any other takes, of its live
+// (Use) takes the dimension-ordered route that DimensionOrder chooses, if that is live; any other takes, of its live
 // candidates with the fewest hops, one that a hash of seed and pair picks evenly. It fails, with ErrUnserved, on other
 // graphs, and names pairs that no candidate joins.
 func (w WildFirst) Route(ctx context.Context, p *Problem, o Options) (*Decision, error) {

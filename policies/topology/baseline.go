@@ -20,8 +20,8 @@ func (b baseline) Choose(ctx context.Context, p *Problem, o Options) (*Decision,
 	return p.Judge(ctx, b.rule(p), o.service(flow.MaxMin))
 }
 
-// Judge plays a topology that was not searched for, beside the bound that holds for all. It fails where x cannot be
-// played to its end, and with ctx's error when ctx ends.
+// Judge simulates a topology that was not searched for, beside the bound that holds for all. It fails where x cannot be
+// simulated to its end, and with ctx's error when ctx ends.
 func (p *Problem) Judge(ctx context.Context, x []int, s flow.Service) (*Decision, error) {
 	w := p.player(ctx, s)
 	defer p.done(w)

@@ -93,7 +93,7 @@ type meter struct {
 	SearchOptions
 	ctx         context.Context
 	evaluations int64
-	effort      int64 // in plays from a common beginning
+	effort      int64 // in simulations from a common beginning
 
 	w     *player // whose work counts, where that is bounded
 	began int64   // its work before
@@ -103,7 +103,7 @@ func newMeter(ctx context.Context, o SearchOptions, w *player) meter {
 	return meter{SearchOptions: o, ctx: ctx, w: w, began: w.Work()}
 }
 
-// forksAPlay is the number of plays from a common beginning that cost about as much as a whole one, and count as one
+// forksAPlay is the number of simulations from a common beginning that cost about as much as a whole one, and count as one
 // against the budget.
 const forksAPlay = 16
 
@@ -113,7 +113,7 @@ func (m *meter) spend(p *Problem, n int64) {
 	m.effort += forksAPlay * n * p.cost()
 }
 
-// fork counts a play of p from a common beginning.
+// fork counts a simulation of p from a common beginning.
 func (m *meter) fork(p *Problem) {
 	m.evaluations++
 	m.effort += p.cost()

@@ -10,7 +10,7 @@ type budget struct {
 	Ports  []int // by pod: U_p, for one replica's share of it
 
 	ends []int    // by bundle: ports that a circuit takes at each end
-	pods [][2]int // by bundle: the pods at its ends, the same twice for one to twins
+	pods [][2]int // by bundle: the pods at its ends, the same twice for one to DP peers
 }
 
 // add adds a bundle.

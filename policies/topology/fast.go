@@ -68,7 +68,7 @@ func (o FastOptions) checked() (FastOptions, error) {
 	return o, nil
 }
 
-// fast searches for the topology with the shortest makespan by a genetic algorithm whose individuals are played in
+// fast searches for the topology with the shortest makespan by a genetic algorithm whose individuals are simulated in
 // simulation (DELTA-Fast, Sec. IV-B).
 type fast struct{}
 
@@ -139,7 +139,7 @@ type fastSearch struct {
 
 	population  []individual // ranked
 	generations int
-	played      []individual // all that was played to its end, in order
+	played      []individual // all that was simulated to its end, in order
 	best        individual   // the paper's X*
 }
 
@@ -208,7 +208,7 @@ func (s *fastSearch) close() {
 	}
 }
 
-// individual returns x, not played yet.
+// individual returns x, not simulated yet.
 func (s *fastSearch) individual(x []int) individual {
 	return individual{x: x, makespan: never, ports: s.p.PortsUsed(x) / s.p.Fabric.Copies}
 }

@@ -80,7 +80,7 @@ type shaving struct {
 }
 
 // savePorts replaces the best by what needs the fewest ports at a makespan within a limit (DELTA, Eq. 4): the cheapest
-// topologies seen that keep it are shaved in several orders, all in step, so that what one has played serves the
+// topologies seen that keep it are shaved in several orders, all in step, so that what one has simulated serves the
 // others.
 func (s *fastSearch) savePorts(limit engine.Time) {
 	var active []*shaving
@@ -122,7 +122,7 @@ func (s *fastSearch) savePorts(limit engine.Time) {
 	}
 }
 
-// cheapest returns the best individual and some others played whose makespan keeps a limit, those with the fewest
+// cheapest returns the best individual and some others simulated whose makespan keeps a limit, those with the fewest
 // ports.
 func (s *fastSearch) cheapest(limit engine.Time) []individual {
 	const starts = 8

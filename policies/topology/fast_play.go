@@ -15,15 +15,15 @@ import (
 // outcome is what is known of a topology: its makespan, or (never) that it is at least cutoff.
 type outcome struct{ makespan, cutoff engine.Time }
 
-// value fills in the makespans of a population, playing in parallel what has not been played before (ParallelEvalDES,
+// value fills in the makespans of a population, simulating in parallel what has not been simulated before (ParallelEvalDES,
 // Alg. 3, Line 2). What reaches cutoff counts as never. Neither the order nor the number of workers changes what comes
-// out: all that is to be played is known before the first play.
+// out: all that is to be simulated is known before the first simulation.
 func (s *fastSearch) value(population []individual, cutoff engine.Time) {
 	var todo []individual
 	pending := map[string]int{}
 	keys := make([]string, len(population))
 	for i := range population {
-		if i&(1<<8-1) == 0 && s.cut() { // nothing is played any more
+		if i&(1<<8-1) == 0 && s.cut() { // nothing is simulated any more
 			for k := range population {
 				population[k].makespan = never
 			}
@@ -56,7 +56,7 @@ func (s *fastSearch) value(population []individual, cutoff engine.Time) {
 	}
 }
 
-// play plays every topology of a list. Those that differ only in bundles that nothing waits for are played from a
+// play simulates every topology of a list. Those that differ only in bundles that nothing waits for are simulated from a
 // common beginning, where the service does not look ahead.
 func (s *fastSearch) play(list []individual, cutoff engine.Time) {
 	s.evaluations += int64(len(list))
@@ -98,7 +98,7 @@ func (s *fastSearch) alike(list []individual) [][]*individual {
 	return groups
 }
 
-// playGroup plays the topologies of a group.
+// playGroup simulates the topologies of a group.
 func (s *fastSearch) playGroup(w *player, group []*individual, cutoff engine.Time) {
 	if len(group) > 1 {
 		full := slices.Clone(group[0].x)
@@ -137,7 +137,7 @@ func copyWhere(dst, src []int, mask []bool) {
 	}
 }
 
-// cut reports whether plays are pointless, as the search has been cut short.
+// cut reports whether simulations are pointless, as the search has been cut short.
 func (s *fastSearch) cut() bool {
 	return s.ctx.Err() != nil || !s.o.deadline.IsZero() && time.Now().After(s.o.deadline)
 }

@@ -13,7 +13,7 @@ import (
 // Job is one of several that share the optical ports of pods (docs/jobs.md).
 type Job struct {
 	Name string
-	// Problem is its own: which of its circuits to light. Ports in it are not read, those of Shared are.
+	// Problem is its own: which of its circuits to provision. Ports in it are not read, those of Shared are.
 	Problem *Problem
 	Pods    []int   // by pod of Problem: the shared pod that it lies in
 	GPUs    []int   // by pod of Problem: the job's GPUs there
@@ -40,7 +40,7 @@ var ErrShared = errors.New("topology: jobs cannot share these pods")
 
 // NewShared returns the problem of jobs on pods with so many ports each. Every job's problem is narrowed to the ports
 // of the pods it lies in. It fails with ErrPorts where the jobs need more to connect than a pod has, and with ErrShared
-// where jobs of one pod stand for unlike numbers of replicas.
+// where jobs of one pod stand for different numbers of replicas.
 func NewShared(jobs []Job, ports []int, goal Objective) (*Shared, error) {
 	s := &Shared{Jobs: slices.Clone(jobs), budget: budget{Ports: slices.Clone(ports)}, Goal: goal, first: []int{0}}
 	need, copies := make([]int, len(ports)), make([]int, len(ports))

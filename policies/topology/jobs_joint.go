@@ -92,7 +92,7 @@ type jobsSearch struct {
 	best     []int         // of all jobs; nil while none is known
 	value    score         // of best
 	open     *boxes[score] // by the bounds at their upper corners
-	leafs    score         // lowest bound of what was played or could not improve; nil while there is none
+	leafs    score         // lowest bound of what was simulated or could not improve; nil while there is none
 	narrowed bool          // decisions no better than best were cut from boxes
 }
 
@@ -111,7 +111,7 @@ func (z *jobsSearch) close() {
 }
 
 // Optimise searches for the best circuits of all jobs. It starts from what the other arbiters choose with the same
-// options, so it is no worse than any of them when circuits are played by the rules of delta-joint.
+// options, so it is no worse than any of them when circuits are simulated by the rules of delta-joint.
 func (s *Shared) Optimise(ctx context.Context, o JobsOptions) (*JobsOptimum, error) {
 	z := newJobsSearch(ctx, s, o.Search.started())
 	defer z.close()
@@ -169,7 +169,7 @@ func (z *jobsSearch) search() (bound float64, stopped string) {
 	return bound, stopped
 }
 
-// leaf reports whether the upper corner of b fits, which then is the best of its box by its bound, and plays it.
+// leaf reports whether the upper corner of b fits, which then is the best of its box by its bound, and simulates it.
 func (z *jobsSearch) leaf(b *box[score]) bool {
 	if z.s.overrun(b.hi) {
 		return false
@@ -265,7 +265,7 @@ func (z *jobsSearch) narrow(lo, hi []int) (score, bool) {
 	}
 }
 
-// keep plays x and keeps it if it is better than the best known.
+// keep simulates x and keeps it if it is better than the best known.
 func (z *jobsSearch) keep(x []int) {
 	c := make([]engine.Time, len(z.tenants))
 	for j, part := range z.s.split(x) {

@@ -98,7 +98,7 @@ func (s *Shared) score(makespans []engine.Time) score {
 func (s *Shared) Value(makespans []engine.Time) float64 { return s.score(makespans)[0] }
 
 // resolution is the difference below which two values of the objective count as one: what a tenth of the relative
-// difference rounding, and the rounding of plays to ticks, make of it.
+// difference rounding, and the rounding of simulations to ticks, make of it.
 func (s *Shared) resolution() float64 {
 	const ticks = 16 // levels this far apart count as one
 	sum := 0.0

@@ -28,7 +28,7 @@ type JobsOptions struct {
 type JobsDecision struct {
 	Jobs        []*Decision // by job; their bounds are not those of several jobs
 	Value       float64     // of the objective
-	Evaluations int64       // topologies of single jobs played or bounded
+	Evaluations int64       // topologies of single jobs simulated or bounded
 	Stopped     string      // why a search ended before its own end; "" if none did
 }
 
@@ -111,7 +111,7 @@ func (s *Shared) alone(ctx context.Context, o *JobsOptions, j int, ports []int) 
 	return d, nil
 }
 
-// judge plays circuits of one job by the services and keeps the best, the first among equals. Where the first meets the
+// judge simulates circuits of one job by the services and keeps the best, the first among equals. Where the first meets the
 // bound there is none better.
 func (p *Problem) judge(ctx context.Context, x []int, services []flow.Service) (*Decision, error) {
 	w := p.player(ctx, services[0])

@@ -72,7 +72,7 @@ func (joint) Choose(ctx context.Context, p *Problem, o Options) (*Decision, erro
 	return d, nil
 }
 
-// improve looks for a better topology by genetic search where branch and bound had to stop: among topologies played by
+// improve looks for a better topology by genetic search where branch and bound had to stop: among topologies simulated by
 // level, and with the best of those that share fairly.
 func (best *jointOptimum) improve(ctx context.Context, p *Problem, o Options) error {
 	w := p.player(ctx, flow.LevelPriority)
@@ -123,7 +123,7 @@ type jointSearch struct {
 	best  jointOptimum
 	open  *boxes[jointBound]
 	rank  []int       // of the replicas, the slowest first
-	leafs engine.Time // lowest bound of the topologies that were played
+	leafs engine.Time // lowest bound of the topologies that were simulated
 
 	sharp, tried bool        // bounds know of queues; one was tried
 	proved       engine.Time // by the search without
@@ -157,7 +157,7 @@ func solveJoint(ctx context.Context, p *Problem, o SearchOptions) jointOptimum {
 	return s.best
 }
 
-// visit plays the upper corner of a box if it fits, which then is the best by its bound, and else splits the box at a
+// visit simulates the upper corner of a box if it fits, which then is the best by its bound, and else splits the box at a
 // bundle of its most overrun pod.
 func (s *jointSearch) visit(b *box[jointBound]) bool {
 	switch {
@@ -253,7 +253,7 @@ func (s *jointSearch) widest(lo, hi []int) int {
 // and fair sharing get a chance.
 var rules = []flow.Service{flow.LevelPriority, flow.TailPriority, flow.MaxMin}
 
-// try plays x by the rules and keeps it if it is better.
+// try simulates x by the rules and keeps it if it is better.
 func (s *jointSearch) try(x []int) {
 	for i, rule := range rules {
 		s.spend(s.p, 1)

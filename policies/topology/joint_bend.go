@@ -9,7 +9,7 @@ import (
 	"sim/engine/flow"
 )
 
-// mostBends is the plays, as a budget counts them, that bend makes at most.
+// mostBends is the simulations, as a budget counts them, that bend makes at most.
 const mostBends = 3000
 
 // bend looks for better rates on the circuits found, where the rules leave a gap: transfers are served by level with

@@ -25,7 +25,7 @@ type MILPOptions struct {
 	Threads   int           // of the solver; 0 is 1, which repeats its runs
 	Paper     bool          // the model as DELTA has it, without strengthening
 	Step      engine.Time   // if positive, the model of App. A with slices of this length
-	// Intervals is K; 0 is as many as the baseline's play has and the play of the best topology known, so that neither
+	// Intervals is K; 0 is as many as the baseline's simulation has and the simulation of the best topology known, so that neither
 	// is excluded.
 	Intervals int
 	// Anchors prunes indices by Alg. 1's anchors, which may exclude the optimum, and not only by what must precede and
@@ -97,7 +97,7 @@ func (m milpPolicy) Choose(ctx context.Context, p *Problem, o Options) (*Decisio
 	}
 	d := &Decision{Circuits: x, Makespan: never, Bound: bound, BoundModel: AnyService, Solver: r.report, Stopped: r.stopped}
 	d.Evaluations = known.Evaluations
-	// where rates are free any rule will do that plays them
+	// where rates are free any rule will do that simulates them
 	try := rules
 	if m.fair || o.Service != nil {
 		try = []flow.Service{o.service(flow.MaxMin)}
@@ -129,7 +129,7 @@ func (m milpPolicy) known(ctx context.Context, p *Problem, o Options) (*Decision
 		o.Service = &service
 		return fast{}.Choose(ctx, p, o)
 	}
-	o.Service, o.Tails = nil, false // what the solver finds is played by the rules
+	o.Service, o.Tails = nil, false // what the solver finds is simulated by the rules
 	return joint{}.Choose(ctx, p, o)
 }
 

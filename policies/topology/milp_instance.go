@@ -46,7 +46,7 @@ func (p *Problem) milpInstance(ctx context.Context, upper engine.Time, intervals
 		t := &p.Graph.Tasks[i]
 		task := milp.Task{
 			Name: p.Graph.Name(int32(i)), Duration: t.Duration.Seconds(),
-			// a tick less, for the rounding of played times
+			// a tick less, for the rounding of simulated times
 			Head: max(0, seconds(spans.Head[i]-1)), Tail: max(0, seconds(spans.Tail[i]-1)),
 		}
 		if at := slices.Index(windows.Task, int32(i)); at >= 0 {
@@ -71,7 +71,7 @@ func (p *Problem) milpInstance(ctx context.Context, upper engine.Time, intervals
 	return in, in.Check()
 }
 
-// milpSchedule plays a topology and returns the play as a solution: intervals lie between the starts and ends of
+// milpSchedule simulates a topology and returns the simulation as a solution: intervals lie between the starts and ends of
 // transfers, and what rates did inside one only its volumes remember. That keeps every capacity, which is linear.
 func (p *Problem) milpSchedule(ctx context.Context, x []int, service flow.Service) (*milp.Schedule, error) {
 	n, err := p.Fabric.Light(x)
@@ -114,7 +114,7 @@ func (p *Problem) milpSchedule(ctx context.Context, x []int, service flow.Servic
 				}
 			}
 		}
-		if sum > 0 { // exactly its bits: plays round times to ticks
+		if sum > 0 { // exactly its bits: simulations round times to ticks
 			for j := range s.Sent[id] {
 				s.Sent[id][j] *= 8 * float64(p.Graph.Tasks[id].Bytes) / sum
 			}

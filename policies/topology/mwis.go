@@ -9,7 +9,7 @@ import (
 	"sim/engine/flow"
 )
 
-// mostUseful returns, by bundle, a number of circuits beyond which more carry nothing in any play whose makespan is at
+// mostUseful returns, by bundle, a number of circuits beyond which more carry nothing in any simulation whose makespan is at
 // most upper: Alg. 2, intersected with what the NICs can fill and the ports leave (docs/model.md, "delta-fast": alone
 // it is as loose as 104 circuits for 8 NICs).
 func (p *Problem) mostUseful(ctx context.Context, upper engine.Time) []int {
@@ -89,7 +89,7 @@ func newConcurrency(ctx context.Context, p *Problem, upper engine.Time) *concurr
 	}
 	at := p.position(ids)
 	for _, id := range c.order {
-		// an empty window is no transfer of a play within the upper bound
+		// an empty window is no transfer of a simulation within the upper bound
 		if at[id] < 0 || c.start[id] >= c.end[id] {
 			continue
 		}

@@ -28,10 +28,10 @@ type Options struct {
 	// PortEvaluations bounds the search for fewer ports, as MaxEvaluations does that for a shorter makespan; 0 is
 	// DefaultPortEvaluations.
 	PortEvaluations int64
-	// Service is how the workload will be played, where the scenario overrides the allocator's own; nil is the
+	// Service is how the workload will be simulated, where the scenario overrides the allocator's own; nil is the
 	// allocator's own.
 	Service *flow.Service
-	// Tails lets delta-joint serve by other tails than the graph's own, which the caller then plays with.
+	// Tails lets delta-joint serve by other tails than the graph's own, which the caller then simulates with.
 	Tails bool
 	Fast  FastOptions
 	Topo  SearchOptions
@@ -42,7 +42,7 @@ type Options struct {
 
 // SearchOptions bounds a search.
 type SearchOptions struct {
-	// MaxEvaluations is the number of topologies that may be played or bounded, for a graph of up to 10,000
+	// MaxEvaluations is the number of topologies that may be simulated or bounded, for a graph of up to 10,000
 	// dependencies; an evaluation of a larger graph counts as several, in proportion.
 	MaxEvaluations int64
 	// TimeLimit, where positive, ends the search at a time, which makes its result depend on the machine; the decision
@@ -94,7 +94,7 @@ func (o Options) fallback(ctx context.Context, p *Problem, service flow.Service,
 // Decision is what an allocator chose.
 type Decision struct {
 	Circuits []int        // by bundle
-	Service  flow.Service // to play the workload with
+	Service  flow.Service // to simulate the workload with
 	// Tails is what its levels go by, in ticks by task, where Options.Tails allows; nil is the graph's own tails.
 	Tails    []float64
 	Makespan engine.Time // of the problem's graph
@@ -103,13 +103,13 @@ type Decision struct {
 	Bound      engine.Time
 	BoundModel string
 	// Limit is the makespan within which ports were saved, 0 where none were; PortsBound the ports that every topology
-	// needs which keeps it, 0 where not known: in play under Service, or however capacity is shared if FreeRates, as
+	// needs which keeps it, 0 where not known: in simulation under Service, or however capacity is shared if FreeRates, as
 	// rates are the allocator's to choose then.
 	Limit       engine.Time
 	PortsBound  int
 	FreeRates   bool
-	Evaluations int64         // topologies played or bounded
-	Searched    bool          // circuits were chosen by playing, and those not needed given back
+	Evaluations int64         // topologies simulated or bounded
+	Searched    bool          // circuits were chosen by simulating, and those not needed given back
 	Solver      *SolverReport // of a decision that a MILP solver made; else nil
 	Stopped     string        // why the search ended before its own end; "" if it did not
 }
@@ -155,7 +155,7 @@ func ByName(name string) (Policy, error) {
 	return nil, fmt.Errorf("topology: unknown allocator %q", name)
 }
 
-// service returns what to play with.
+// service returns what to simulate with.
 func (o *Options) service(own flow.Service) flow.Service {
 	if o.Service != nil {
 		return *o.Service
@@ -163,7 +163,7 @@ func (o *Options) service(own flow.Service) flow.Service {
 	return own
 }
 
-// mostWorkers bounds the goroutines of a search: each holds a play's state.
+// mostWorkers bounds the goroutines of a search: each holds a simulation's state.
 const mostWorkers = 64
 
 func (o *Options) workers() int {

@@ -30,7 +30,7 @@ func SavesPorts(name string) bool {
 // keeping is the condition under which circuits may be taken away.
 type keeping struct {
 	limit engine.Time // that the makespan must not exceed
-	// exact says that the play under the one service decides whether a topology keeps the limit; otherwise rates are
+	// exact says that the simulation under the one service decides whether a topology keeps the limit; otherwise rates are
 	// ours to choose: any rule will do, and a better schedule than theirs might, unless the bound excludes it too.
 	exact bool
 }
@@ -102,7 +102,7 @@ func (s *portSaver) run(x []int) {
 	s.prove()
 }
 
-// within plays x and reports whether it keeps the limit.
+// within simulates x and reports whether it keeps the limit.
 func (s *portSaver) within(x []int) (engine.Time, bool) {
 	s.spend(s.p, 1)
 	s.w.SetService(s.service)

@@ -2,7 +2,7 @@ package topology
 
 import "slices"
 
-// complete plays every topology of a box with exactly its number of ports, the box being down to one choice of the
+// complete simulates every topology of a box with exactly its number of ports, the box being down to one choice of the
 // bundles that others wait for, and opens the box again for one port more.
 func (q *portSearch) complete(b *box[int]) {
 	c := &completion{q: q, b: b, x: slices.Clone(b.lo), free: q.p.room(b.lo)}
@@ -19,7 +19,7 @@ func (q *portSearch) complete(b *box[int]) {
 		most += (b.hi[c.ends[i]] - b.lo[c.ends[i]]) * c.price[i]
 		c.most[i] = most
 	}
-	if left > 0 { // the lower corner itself has been played
+	if left > 0 { // the lower corner itself has been simulated
 		c.try(0, left)
 	}
 	if left < most && b.value < q.ceiling && !q.over() {
@@ -61,7 +61,7 @@ func (c *completion) try(i, left int) {
 	c.q.p.take(c.free, e, 1)
 }
 
-// play plays a completion.
+// play simulates a completion.
 func (c *completion) play() {
 	q := c.q
 	if q.undercut(c.x) {

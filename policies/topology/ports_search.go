@@ -31,8 +31,8 @@ type thrifty struct {
 //   - Where rates are ours to choose, no circuit more does harm: a lower corner
 //     that keeps the limit is the cheapest of its box, and one whose bound does
 //     not keep it is split where that is lifted most.
-//   - Where the play decides, a circuit more may do harm (docs/model.md), so
-//     that no topology stands for others: all are played. Boxes are split over
+//   - Where the simulation decides, a circuit more may do harm (docs/model.md), so
+//     that no topology stands for others: all are simulated. Boxes are split over
 //     the bundles that others wait for, and completed in all ways with so many
 //     ports, from a common beginning, before any with more is.
 type portSearch struct {
@@ -40,10 +40,10 @@ type portSearch struct {
 	want    wanted
 	ceiling int             // ports beyond which nothing is sought
 	open    *boxes[int]     // by ports: topologies with fewer have been looked at
-	tried   map[string]bool // lower corners played, and whether they keep the limit
+	tried   map[string]bool // lower corners simulated, and whether they keep the limit
 	split   []bool          // bundles that boxes are split over
 	outer   []int32         // links of the other bundles
-	forker  *player         // that plays go on from; nil where there is no common beginning
+	forker  *player         // that simulations go on from; nil where there is no common beginning
 
 	found []thrifty
 	// floor is the ports that every topology needs which keeps the limit and is not found, as long as that is not above
@@ -109,7 +109,7 @@ func (q *portSearch) visit(b *box[int]) {
 	}
 }
 
-// does plays the lower corner of a box and reports whether it keeps the limit.
+// does simulates the lower corner of a box and reports whether it keeps the limit.
 func (q *portSearch) does(lo []int) bool {
 	k := key(lo)
 	ok, known := q.tried[k]
@@ -121,7 +121,7 @@ func (q *portSearch) does(lo []int) bool {
 	if ok {
 		q.keep(lo, c)
 	} else if !q.exact && q.bounded(lo) {
-		q.floor = min(q.floor, q.p.used(lo)) // only its plays, not its bound, exclude it
+		q.floor = min(q.floor, q.p.used(lo)) // only its simulations, not its bound, exclude it
 	}
 	return ok
 }

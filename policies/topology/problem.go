@@ -1,7 +1,7 @@
-// Package topology decides the logical topology of optical circuit switches: how many circuits to light between which
+// Package topology decides the logical topology of optical circuit switches: how many circuits to provision between which
 // pods, for a given iteration (DELTA). Each allocator is one file and one row of Table.
 //
-// It leaves the iteration to workloads/training, the hardware to fabric and the playing to engine/flow.
+// It leaves the iteration to workloads/training, the hardware to fabric and the simulation to engine/flow.
 package topology
 
 import (
@@ -16,7 +16,7 @@ import (
 	"sim/internal/once"
 )
 
-// Problem is what an allocator decides on: bundles of circuits between pods, with the graph that will be played on
+// Problem is what an allocator decides on: bundles of circuits between pods, with the graph that will be simulated on
 // them. Circuits are counted by bundle, in the order of Fabric.Bundles; every bundle needs at least one.
 type Problem struct {
 	Graph  *engine.Graph
@@ -92,7 +92,7 @@ type player struct {
 	p *Problem
 }
 
-// player returns an evaluator for the service, whose plays and bounds end early when ctx does; give it back with done.
+// player returns an evaluator for the service, whose simulations and bounds end early when ctx does; give it back with done.
 func (p *Problem) player(ctx context.Context, s flow.Service) *player {
 	w := p.players.Get().(*player)
 	w.SetContext(ctx)
@@ -103,7 +103,7 @@ func (p *Problem) player(ctx context.Context, s flow.Service) *player {
 
 func (p *Problem) done(w *player) { p.players.Put(w) }
 
-// light sets the circuits of the next plays.
+// light sets the circuits of the next simulations.
 func (w *player) light(x []int) {
 	for e, n := range x {
 		b := &w.p.Fabric.Bundles[e]

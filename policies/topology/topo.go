@@ -14,10 +14,10 @@ import (
 // topo seeks the best topology when transfers share fairly (DELTA-Topo).
 //
 // Fair sharing may gain from fewer circuits (docs/model.md), so no topology stands for a box of them: every topology
-// whose bound, for any service, is below the best known must be played. That is cheap because the bundles fall in two.
+// whose bound, for any service, is below the best known must be simulated. That is cheap because the bundles fall in two.
 // Inner ones carry transfers that others wait for; over their circuits it branches and bounds in boxes, as joint does.
 // The rest (gradient synchronisation) matter only at the end of the iteration: for each choice of inner circuits all
-// choices of theirs are played from the common beginning. When that ends within the budget the answer is proved best by
+// choices of theirs are simulated from the common beginning. When that ends within the budget the answer is proved best by
 // exhaustion.
 type topo struct{}
 
@@ -35,7 +35,7 @@ func (topo) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error
 	}
 	s.bound = min(s.bound, s.best)
 	if s.stopped != "" {
-		// too many to play them all: no worse than what delta-fast finds
+		// too many to simulate them all: no worse than what delta-fast finds
 		d, err := o.until(s.deadline).fallback(ctx, p, s.service, s.MaxEvaluations)
 		if err != nil {
 			return nil, err
@@ -102,7 +102,7 @@ type topoSearch struct {
 
 	circuits []int
 	best     engine.Time
-	seen     map[string]engine.Time // makespans of topologies played to the end; never where cut off
+	seen     map[string]engine.Time // makespans of topologies simulated to the end; never where cut off
 	bound    engine.Time            // on every topology under the service
 	stopped  string
 }
@@ -218,7 +218,7 @@ func (s *topoSearch) widestInner(b *box[engine.Time]) int {
 	return best
 }
 
-// fill plays every completion of a box with one choice of inner circuits that its bound does not exclude.
+// fill simulates every completion of a box with one choice of inner circuits that its bound does not exclude.
 func (s *topoSearch) fill(b *box[engine.Time]) {
 	lo := slices.Clone(b.lo)
 	var ends []int    // bundles that are open
@@ -270,7 +270,7 @@ func (s *topoSearch) complete(x, hi, ends []int, free []int, forked bool) {
 	x[e] = low
 }
 
-// finish plays one completion.
+// finish simulates one completion.
 func (s *topoSearch) finish(x []int, forked bool) {
 	if !forked {
 		s.play(x)
@@ -278,7 +278,7 @@ func (s *topoSearch) finish(x []int, forked bool) {
 	}
 	s.fork(s.p)
 	s.w.light(x)
-	// nothing else may be played on w meanwhile: cut-offs go by what it last knew of capacities
+	// nothing else may be simulated on w meanwhile: cut-offs go by what it last knew of capacities
 	if c, ok := s.w.Resume(s.best); ok {
 		s.best, s.circuits = c, slices.Clone(x)
 	}

@@ -16,17 +16,17 @@ import (
 type Windows struct {
 	Task []int32 // transfers that use the network, by id
 
-	// Alg. 4: no play whose makespan is at most the upper bound starts a transfer before Earliest or ends it after
+	// Alg. 4: no simulation whose makespan is at most the upper bound starts a transfer before Earliest or ends it after
 	// Latest.
 	Earliest, Latest []engine.Time
 
-	// As played under the baseline topology, which is Baseline's; "" of given circuits.
+	// As simulated under the baseline topology, which is Baseline's; "" of given circuits.
 	Baseline    string
 	Start, End  []engine.Time
-	Played      int   // intervals of that play
+	Played      int   // intervals of that simulation
 	First, Last []int // indices in which each transfer was active
 
-	// Intervals is K, the number that indices may use. A transfer cannot be active outside TopoMin..TopoMax in any play
+	// Intervals is K, the number that indices may use. A transfer cannot be active outside TopoMin..TopoMax in any simulation
 	// of at most K intervals (topological sorting alone); Alg. 1 retains Min..Max, which the anchors narrow to what
 	// lies near the baseline.
 	Intervals        int
@@ -51,8 +51,8 @@ type WindowOptions struct {
 // and end (Sec. IV-A.2, "a slight redundancy margin").
 const AnchorMargin = 2
 
-// Windows plays the graph under a baseline topology, max-min fair, and returns what follows for each transfer. It fails
-// where the baseline cannot be played.
+// Windows simulates the graph under a baseline topology, max-min fair, and returns what follows for each transfer. It fails
+// where the baseline cannot be simulated.
 func (p *Problem) Windows(ctx context.Context, o WindowOptions) (*Windows, error) {
 	x, baseline := o.Circuits, ""
 	if x == nil {
@@ -139,7 +139,7 @@ func (p *Problem) fullSpans() flow.Spans {
 
 // timeWindows is Alg. 4 (CalTaskTimeWindows) for the given tasks: the earliest start by forward propagation and the
 // latest completion by backward propagation from the upper bound on the iteration time. Both are widened by a tick, for
-// the rounding of played times.
+// the rounding of simulated times.
 func (p *Problem) timeWindows(s flow.Spans, tasks []int32, upper engine.Time) (earliest, latest []engine.Time) {
 	earliest, latest = make([]engine.Time, len(tasks)), make([]engine.Time, len(tasks))
 	for i, id := range tasks {

@@ -5,7 +5,7 @@ import (
 	"sim/engine/units"
 )
 
-// What packets are played with: the first five are package packet's own limits.
+// What packets are simulated with: the first five are package packet's own limits.
 const (
 	SlowestLink   = units.Rate(8e3)
 	LargestPacket = units.Bytes(1 << 28)

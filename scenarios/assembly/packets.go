@@ -44,7 +44,7 @@ func (p *Packets) Measure(row *result.Row) {
 	}
 }
 
-// Describe adds the delays to a play, and the files of links and queues to an outcome.
+// Describe adds the delays to a simulation, and the files of links and queues to an outcome.
 func (p *Packets) Describe(play *result.Play, o *Outcome) {
 	s := p.Stats
 	if s.Delay.Count > 0 {

@@ -9,7 +9,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// ideal sets a play beside the ideal fabric.
+// ideal sets a simulation beside the ideal fabric.
 func (p *page) ideal(play, ideal *result.Play) {
 	least := provedGap * ideal.MakespanS // less is no difference
 	over := play.MakespanS - ideal.MakespanS

@@ -29,7 +29,7 @@ func served(run *result.Run, ideal *result.Play, of func(*result.Play) *result.P
 	return plays, below
 }
 
-// compared sets the critical path of a play beside those of plays: each policy has a path of its own, so that parts are
+// compared sets the critical path of a simulation beside those of the others: each policy has a path of its own, so that parts are
 // differences between paths and only their sum is one of time.
 func (p *page) compared(play *result.Play, plays []result.Play) {
 	longest, waits := 0.0, false

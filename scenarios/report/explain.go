@@ -8,7 +8,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// Explain says in words and figures what sets the makespan of a play of run, and where the time of every policy of the
+// Explain says in words and figures what sets the makespan of a simulation of run, and where the time of every policy of the
 // run goes.
 func Explain(run *result.Run, play *result.Play, bold func(string) string) string {
 	p := &page{bold: bold}
@@ -47,7 +47,7 @@ func unexplained(run *result.Run, row *result.Row) string {
 	return "; its run holds neither a critical path nor a plan, so there is nothing to explain."
 }
 
-// path explains a play by its critical path, beside that of the ideal fabric unless it is nil.
+// path explains a simulation by its critical path, beside that of the ideal fabric unless it is nil.
 func (p *page) path(play, ideal *result.Play) {
 	p.line("%s takes %s an iteration. A chain of %s sets that time:\n", p.strong(play.Policy), text.Seconds(play.MakespanS), text.Plural(len(play.Path), "task"))
 	u := text.UnitFor(play.MakespanS)

@@ -46,7 +46,7 @@ func (p *page) jobs(run *result.Run, row *result.Row, play *result.Play) {
 	p.WriteString(below)
 }
 
-// jobOf returns the part of a job in a play, nil where there is none.
+// jobOf returns the part of a job in a simulation, nil where there is none.
 func jobOf(play *result.Play, name string) *result.Play {
 	k := slices.IndexFunc(play.Jobs, func(q result.Play) bool { return q.Policy == name })
 	if k < 0 {

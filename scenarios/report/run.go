@@ -61,7 +61,7 @@ func Best(doc *result.Document) (int, *result.Metric) {
 	return -1, nil
 }
 
-// explainable reports whether a policy's play holds something to explain.
+// explainable reports whether a policy's simulation holds something to explain.
 func explainable(d *result.Detail, policy string) bool {
 	p := d.Play(policy)
 	return p != nil && (len(p.Path) > 0 || p.Schedule != nil || p.Traffic != nil || len(p.Jobs) > 0)

@@ -1,17 +1,17 @@
 package result
 
 // Detail is detail.json: what figures and explanations need beyond the rows,
-// so that both can be made again from a run directory without playing it.
+// so that both can be made again from a run directory without simulating it.
 type Detail struct {
 	Title string `json:"title"` // of the scenario, for people
-	// Reference is the ideal fabric's play, Policies one entry for each row of
+	// Reference is the ideal fabric's simulation, Policies one entry for each row of
 	// the document, in its order.
 	Reference Play    `json:"reference"`
 	Policies  []Play  `json:"policies"`
 	Windows   Windows `json:"windows"`
 }
 
-// Play is one play of the workload: under a policy's decision, or on the ideal
+// Play is one simulation of the workload: under a policy's decision, or on the ideal
 // fabric.
 type Play struct {
 	Policy    string     `json:"policy"`
@@ -79,7 +79,7 @@ type Pair struct {
 	B        int  `json:"b"`
 	Circuits int  `json:"circuits"`
 	Twin     bool `json:"twin,omitempty"` // to the same pod of each neighbouring replica
-	Copies   int  `json:"copies"`         // how many such bundles pod A has to twins: 1, or 2 on a ring of more than two replicas
+	Copies   int  `json:"copies"`         // how many such bundles pod A has to DP peers: 1, or 2 on a ring of more than two replicas
 }
 
 // PathStep is a step of the critical path. LagS is rigid work inside pods

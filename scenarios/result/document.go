@@ -28,7 +28,7 @@ type Row struct {
 	Policy  string             `json:"policy"`
 	Metrics map[string]float64 `json:"metrics"`
 	Labels  map[string]string  `json:"labels,omitempty"`
-	// Samples are the values of a metric over many plays, as of a replay.
+	// Samples are the values of a metric over many simulations, as of a replay.
 	Samples map[string][]float64 `json:"samples,omitempty"`
 	// Bounds is for ShareBounds; nil where rows share none.
 	Bounds *Bounds `json:"-"`
@@ -43,5 +43,5 @@ type Timings struct {
 // PolicyTimings splits a policy's wall-clock seconds.
 type PolicyTimings struct {
 	SolveS float64 `json:"solve_s"` // making the decision
-	PlayS  float64 `json:"play_s"`  // playing it in full for traces and metrics
+	PlayS  float64 `json:"play_s"`  // simulating it in full for traces and metrics
 }

@@ -68,7 +68,7 @@ func (d *Document) Best(metric string) int {
 	return best
 }
 
-// Play returns a policy's play, nil when the detail has none.
+// Play returns a policy's simulation, nil when the detail has none.
 func (d *Detail) Play(policy string) *Play {
 	for i := range d.Policies {
 		if d.Policies[i].Policy == policy {

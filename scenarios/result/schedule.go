@@ -38,7 +38,7 @@ type SchedulePhase struct {
 	Steps []ScheduleRun `json:"steps,omitempty"` // in order of time
 }
 
-// ScheduleRun is steps in a row whose longest messages are alike.
+// ScheduleRun is steps in a row whose longest messages are identical.
 type ScheduleRun struct {
 	Count int     `json:"count"`
 	Bytes int64   `json:"bytes"`  // of the longest message of a step

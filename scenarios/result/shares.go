@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Shares splits a play's makespan along its critical path. The five parts add
+// Shares splits a simulation's makespan along its critical path. The five parts add
 // up to the makespan.
 type Shares struct {
 	ComputeS  float64 // work inside pods

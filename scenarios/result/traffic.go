@@ -17,7 +17,7 @@ type Traffic struct {
 	Chain   *Chain      `json:"chain,omitempty"` // of transfers that wait for each other, or of the last to end
 }
 
-// LinkGroup is links that are alike.
+// LinkGroup is links that are identical.
 type LinkGroup struct {
 	Name    string  `json:"name"` // "x"; "all" of a graph
 	Links   int     `json:"links"`

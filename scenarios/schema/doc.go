@@ -3,7 +3,7 @@
 // beside the code that they configure:
 //
 //	type Multipath struct {
-//		Ways int    `key:"ways" doc:"most ways of a pair" default:"8" min:"1" max:"1024"`
+//		Ways int    `key:"ways" doc:"most routes of a pair" default:"8" min:"1" max:"1024"`
 //		Over string `key:"over" doc:"which ways" default:"shortest" choices:"shortest|wild-first"`
 //		Slack int   `key:"extra_hops" doc:"by how many hops ways may be longer" default:"0" when:"over=wild-first"`
 //	}

@@ -166,7 +166,7 @@ func (l *local) release(batch []int, r []*Record) {
 	}
 }
 
-// compute plays the cells of a batch in this goroutine.
+// compute simulates the cells of a batch in this goroutine.
 func (l *local) compute(ctx context.Context, batch []int, v *variant) ([]*Record, error) {
 	v.once.Do(func() {
 		var s *scenarios.Scenario

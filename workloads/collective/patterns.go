@@ -46,7 +46,7 @@ func UniformRandom(nodes int, message int64, down []bool) (*Traffic, error) {
 	return t, nil
 }
 
-// NearestNeighbour is a message from every node of a torus to each of its neighbours, both ways along every dimension,
+// NearestNeighbour is a message from every node of a torus to each of its neighbours, in both directions along every dimension,
 // whether the links between them work or not. A pair that is neighbours twice over, as in a wrapped dimension of size
 // 2, has one message.
 func NearestNeighbour(o *torus.Torus, message int64, down []bool) (*Traffic, error) {
@@ -95,7 +95,7 @@ func SliceAllToAll(o *torus.Torus, dims []int, message int64, down []bool) (*Tra
 
 // RingSteps is a message from every node to the one after it on its ring along dimensions of a torus (RingsAlong), both
 // ways also to the one before it: what one step of a ring collective sends at once, and the data phases of data-tensor
-// parallelism. A ring of two sends as much one way as both ways.
+// parallelism. A ring of two sends as much one way as in both directions.
 func RingSteps(o *torus.Torus, dims []int, form Form, bothWays bool, message int64, down []bool) (*Traffic, error) {
 	rings, err := RingsAlong(o, dims, form, down)
 	if err != nil {
@@ -133,7 +133,7 @@ func between(name string, nodes int, most, message int64, down []bool, pairs ite
 	return t, t.some()
 }
 
-// Hotspot is AllToAll with a fraction of what every node sends, between 0 and 1, taken from all its messages alike and
+// Hotspot is AllToAll with a fraction of what every node sends, between 0 and 1, taken from all its identical messages and
 // sent to the hot nodes instead, to each as much (Pfister and Norton, "Hot spot contention and combining in multistage
 // interconnection networks", 1985). Message is the mean of a pair; what a node sends in all is the same to the byte.
 func Hotspot(nodes int, message int64, fraction float64, hot []int32, down []bool) (*Traffic, error) {

@@ -26,17 +26,17 @@ const (
 	Fluid Schedule = "fluid"
 	// Paths is fluid on the ways of Simulated: the larger of their largest load and their most hops. It has no plan.
 	Paths Schedule = "paths"
-	// Simulated sends all chunks of a flow one shortest way, the first in the order of the topology's edges, and of the
-	// chunks that wait for a link the one of the lowest index (paper Sec. 5.1), of equals that of the longest way. It is
+	// Simulated sends all chunks of a flow one shortest path, the first in the order of the topology's edges, and of the
+	// chunks that wait for a link the one of the lowest index (paper Sec. 5.1), of equals that of the longest path. It is
 	// TopoOpt's k shortest paths with k = 1.
 	Simulated Schedule = "simulated"
-	// Packed sends chunks over such shortest ways as load the links evenly, and on a link those with the most hops to go
+	// Packed sends chunks over such shortest paths as load the links evenly, and on a link those with the most hops to go
 	// first, or those of the lowest index if that takes fewer slots.
 	Packed Schedule = "packed"
 )
 
 // mostFluidLinks is the most links (GPUs x switches) of which Strongest computes Fluid, which keeps it to seconds: the effort
-// of a fluid optimum grows with GPUs x links, and with many links a GPU shortest ways come within a few percent of it.
+// of a fluid optimum grows with GPUs x links, and with many links a GPU shortest paths come within a few percent of it.
 const mostFluidLinks = 512
 
 // network is a topology that a planner may keep.
@@ -117,7 +117,7 @@ func static(p *plan.Problem, o Options, networks ...network) (_ []plan.Candidate
 	return list, nil
 }
 
-// played is the candidate of all chunks on shortest ways, links in the order of these that takes fewest slots.
+// played is the candidate of all chunks on shortest paths, links in the order of these that takes fewest slots.
 func played(p *plan.Problem, s *pack.Paths, balanced bool, orders []pack.Order, stop halt.When) (plan.Candidate, error) {
 	w, err := ways(p, s, balanced)
 	if err != nil {
@@ -167,7 +167,7 @@ func optimum(p *plan.Problem, t scaleup.Topology, hops int, o Options) (plan.Can
 	return plan.Candidate{Reconfigurations: 1, Fluid: max(r.Load, float64(hops)), FluidBound: max(r.Bound, float64(hops))}, nil
 }
 
-// ways are the walks of all chunks, flow after flow. The rank of a chunk is its index, of equals the longest way first.
+// ways are the paths of all chunks, flow after flow. The rank of a chunk is its index, of equals the longest path first.
 func ways(p *plan.Problem, s *pack.Paths, balanced bool) (*pack.Walks, error) {
 	w, err := s.Walks(p.Chunks, balanced)
 	if err != nil {

@@ -50,7 +50,7 @@ func newBalancer(w *ways, k int, chunks int32, load []int64) *balancer {
 			for q := w.start[o]; q < w.start[o+1]; q++ {
 				ds, dv := b.shift(-1, q, part)
 				b.undo(-1, q, part)
-				// The hops themselves count too, or longer ways would hide in the lee of the peak.
+				// The hops themselves count too, or longer paths would hide in the lee of the peak.
 				ds = ds*int64(k) + int64(w.hops[q])*int64(part)
 				if best < 0 || ds < slots || ds == slots && dv < spread {
 					best, slots, spread = q, ds, dv

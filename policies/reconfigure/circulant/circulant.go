@@ -45,7 +45,7 @@ var ErrUneven = errors.New("circulant: the all-to-all is not uniform")
 // fewer slots, then with Options.Independent those of switches on their own. Of the latter Reconfigurations and Slots are
 // the most of any switch, chunks rest while another switch reconfigures (so that their plans are marked Relay whether or
 // not a chunk uses several epochs), and every phase of a built plan is an interval in which no switch changes state, with
-// the edges of the switches lit then; their total of slots includes those in which switches are dark.
+// the edges of the switches up then; their total of slots includes those in which switches are down.
 //
 // Where (n-1)/k is above 128, d is 1..32 and then grows by an eighth, and offsets are exchanged less often. Kicks out of
 // local optima are drawn from p.Seed. Errors: those of p.Check, ErrUneven, and halt.ErrHalted.

@@ -180,7 +180,7 @@ func (l *planner) handicap(m int, lead int64) []int64 {
 	return h
 }
 
-// switches deals generators out: the one with most hops, if every chunk went to equal parts by all shortest ways, goes to
+// switches deals generators out: the one with most hops, if every chunk went to equal parts by all shortest paths, goes to
 // the switch that carries least of those that have room.
 func (l *planner) switches(w *ways, lead int64) []int32 {
 	m := w.generators

@@ -313,7 +313,7 @@ func (l *planner) relayed() (list []*scheme) {
 	return list
 }
 
-// pair deals generators out to phases of k such that those of a phase carry alike loads, which is where they waste least,
+// pair deals generators out to phases of k such that those of a phase carry identical loads, which is where they waste least,
 // spreads the chunks, and deals again by the loads of that, as long as it helps.
 func (l *planner) pair(set []int) *scheme {
 	load := collect(l.n, len(set), relayWords(l.n, [][]int{set}, 0)).evenly()

@@ -73,7 +73,7 @@ type shifts struct {
 	base []int32
 }
 
-// saves is what a shift takes off the sum of base, whose largest is given. A walk along its cycle ends where no offset is
+// saves is what a shift takes off the sum of base, whose largest is given. A path along its cycle ends where no offset is
 // worse off than its hops.
 func (x *shifts) saves(shift int, longest int32) (sum int64) {
 	for h, at := int32(1), shift; h < longest && at != 0; h++ {

@@ -28,7 +28,7 @@ type shop struct {
 	key  []int64 // by active chunk: how soon it is to be served
 }
 
-// newShop takes the hops of the phase, as need has them; it changes need and started. Chunks of one way are alike.
+// newShop takes the hops of the phase, as need has them; it changes need and started. Chunks of one way are identical.
 func newShop(k int, need, after, way []int32, started []bool) *shop {
 	jobs := len(after)
 	s := &shop{k: k, need: need, left: make([]int32, jobs), load: make([]int32, k), after: after, started: started,
@@ -61,7 +61,7 @@ func newShop(k int, need, after, way []int32, started []bool) *shop {
 	return s
 }
 
-// activate makes one more of the chunks alike that end at last active, if there is one.
+// activate makes one more of the identical chunks that end at last active, if there is one.
 func (s *shop) activate(last int32) {
 	if i := s.next[last]; i <= last {
 		s.next[last]++

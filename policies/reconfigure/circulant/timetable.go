@@ -16,7 +16,7 @@ type timetable struct {
 	jobs  []job
 	order []int    // phases of the scheme, in the order in which they are set up; none without slots
 	moves [][]move // by place in order; in the order of slots
-	// buffer is the most chunks in transit after a slot. GPUs are alike: at any time each holds one of every chunk that
+	// buffer is the most chunks in transit after a slot. GPUs are identical: at any time each holds one of every chunk that
 	// the source has in transit.
 	buffer int32
 }

@@ -15,7 +15,7 @@ type ways struct {
 	hops          []int32 // of a way in all
 }
 
-// maxWays is the most ways listed to one offset.
+// maxWays is the most routes listed to one offset.
 const maxWays = 24
 
 // word is a way while they are collected.

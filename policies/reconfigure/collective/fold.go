@@ -8,7 +8,7 @@ import (
 )
 
 // fold is an all-reduce on one generalised de Bruijn graph, u -> radix*u + a mod n for a < radix, of n = last *
-// radix^(digits-1) GPUs, 1 < last <= radix. In it exactly one walk of so many links leads from any GPU to any other, so
+// radix^(digits-1) GPUs, 1 < last <= radix. In it exactly one path of so many links leads from any GPU to any other, so
 // that a GPU that sends its sum to all its successors and puts in its place the sum of what comes to it has the sum of
 // all after digits steps, with one vector a link and step: recursive doubling without another topology (its butterfly is
 // wrapped up in the graph; Leighton, "Introduction to Parallel Algorithms and Architectures", 1992, Sec. 3.3). Where last
@@ -17,13 +17,13 @@ import (
 //
 // With halved above 0 (where last = radix), the first so many steps divide what a GPU has among its successors in the
 // place of sending them all of it, the steps after them sum what is left, and as many more gather it again. Halved
-// pieces go by the last digits of their GPU: a walk moves them up.
+// pieces go by the last digits of their GPU: a path moves them up.
 type fold struct {
 	n, radix, last, digits int
 	halved                 int
 	copies                 int // of the graph side by side, with a share of the parts each
 	// kautz: the graph is u -> -radix*u-a mod n for a = 1..radix, with n = radix^digits + radix^(digits-1), which is a Kautz
-	// graph. There is one walk either of digits links or of one less between any two GPUs (and to itself), so that the
+	// graph. There is one path either of digits links or of one less between any two GPUs (and to itself), so that the
 	// last step is an exchange: what GPUs have is part of the sum.
 	kautz bool
 }

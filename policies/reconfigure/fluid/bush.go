@@ -7,7 +7,7 @@ import (
 
 // bushes is a routing of all demand that is kept up as such and improved source by source: Algorithm B of traffic
 // assignment (Dial, Transportation Research B 40, 2006). All chunks of a source are one flow on its bush, a subgraph
-// without cycles; at every GPU that two ways of the bush reach, flow is shifted from the dearest way in use to the
+// without cycles; at every GPU that two paths of the bush reach, flow is shifted from the dearest path in use to the
 // cheapest until both cost the same. Ways are never listed, so that many of one length cost nothing.
 //
 // The price of a link is length x exp(steep x (load / level - 1)) with the length fixed during a sweep over the sources.
@@ -33,7 +33,7 @@ type bushes struct {
 	// Connections into v are enter[first[v]]..enter[first[v+1]].
 	first, enter []int32
 	// Scratch, by GPU.
-	low, high []float64 // price of the cheapest and of the dearest way
+	low, high []float64 // price of the cheapest and of the dearest path
 	cheap     []int32   // last connections of these, -1 for none
 	dear      []int32
 	rank      []int32 // in order
@@ -41,7 +41,7 @@ type bushes struct {
 	fraction  []float64 // by connection
 }
 
-// newBushes routes everything on ways of fewest hops, evenly wherever they meet. demand sums to total.
+// newBushes routes everything on paths of fewest hops, evenly wherever they meet. demand sums to total.
 func newBushes(in *graph, demand []float64, total float64) *bushes {
 	n, m := in.n, len(in.to)
 	b := &bushes{in: in}
@@ -152,7 +152,7 @@ func (b *bushes) conserve(i int) {
 	}
 }
 
-// distances sets low to the price of the cheapest way to every GPU that source i reaches. It corrects labels in the order
+// distances sets low to the price of the cheapest path to every GPU that source i reaches. It corrects labels in the order
 // of the distances found the last time, which few changes of prices upset by much.
 func (b *bushes) distances(i int) {
 	in, low := b.in, b.low

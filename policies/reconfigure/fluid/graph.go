@@ -72,7 +72,7 @@ func (g *graph) forced(demand []float64) float64 {
 	load := make([]float64, len(g.to))
 	walk := make([]int32, 0, g.n)
 	for s := range g.n {
-		// From s the walk visits GPUs once each until it ends or closes; the demand beyond a link crosses it.
+		// From s the path visits GPUs once each until it ends or closes; the demand beyond a link crosses it.
 		walk = walk[:0]
 		row := demand[s*g.n : (s+1)*g.n]
 		for u := int32(s); len(walk) < g.n && g.start[u] < g.start[u+1]; u = g.to[g.start[u]] {
@@ -81,7 +81,7 @@ func (g *graph) forced(demand []float64) float64 {
 				break
 			}
 		}
-		// A walk may run into a cycle without s: its second round visits nobody new.
+		// A path may run into a cycle without s: its second round visits nobody new.
 		walk = firstVisits(g, walk, s)
 		beyond := 0.0
 		for i := len(walk) - 1; i >= 0; i-- {
@@ -96,7 +96,7 @@ func (g *graph) forced(demand []float64) float64 {
 	return worst
 }
 
-// firstVisits cuts a walk from s before the link that leads to a GPU visited already.
+// firstVisits cuts a path from s before the link that leads to a GPU visited already.
 func firstVisits(g *graph, walk []int32, s int) []int32 {
 	seen := make([]bool, g.n)
 	seen[s] = true

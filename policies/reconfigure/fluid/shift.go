@@ -2,7 +2,7 @@ package fluid
 
 import "math"
 
-// promising is how much worse than the best a connection may be, of the way's price, to join a bush.
+// promising is how much worse than the best a connection may be, of the path's price, to join a bush.
 const promising = 1e-3
 
 // label sets low, cheap and high in the order of the bush of source i; high is over all its connections.
@@ -27,8 +27,8 @@ func (b *bushes) label(i int) {
 	}
 }
 
-// prune drops from the bush of source i what carries nothing and is not the cheapest way, and adds connections that end
-// farther away than they start by the dearest ways, by more than their price: so none can close a cycle.
+// prune drops from the bush of source i what carries nothing and is not the cheapest path, and adds connections that end
+// farther away than they start by the dearest paths, by more than their price: so none can close a cycle.
 func (b *bushes) prune(i int) {
 	in, m := b.in, len(b.in.to)
 	member, flow := b.member[i*m:(i+1)*m], b.flow[i*m:(i+1)*m]
@@ -53,7 +53,7 @@ func (b *bushes) prune(i int) {
 	sortBy(order, b.high)
 }
 
-// shift equalises ways in the bush of source i, from the last GPU to the first, once each.
+// shift equalises paths in the bush of source i, from the last GPU to the first, once each.
 func (b *bushes) shift(i int) {
 	in, m := b.in, len(b.in.to)
 	member, flow := b.member[i*m:(i+1)*m], b.flow[i*m:(i+1)*m]
@@ -87,7 +87,7 @@ func (b *bushes) shift(i int) {
 	}
 }
 
-// equalise takes a Newton step towards equal prices of the cheapest and the dearest way to v, from where they part.
+// equalise takes a Newton step towards equal prices of the cheapest and the dearest path to v, from where they part.
 func (b *bushes) equalise(v int32, flow []float64) {
 	in := b.in
 	x, y := b.cheap[v], b.dear[v]

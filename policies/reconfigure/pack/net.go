@@ -46,9 +46,9 @@ func (net *network) from(link int32) int32 {
 	return net.topology[i][link-net.base[i]].From
 }
 
-// tree finds the cheapest ways from one GPU to all others. Its memory is reused.
+// tree finds the cheapest paths from one GPU to all others. Its memory is reused.
 type tree struct {
-	// cost and end, by GPU: what the cheapest way costs (far where there is none) and its last step.
+	// cost and end, by GPU: what the cheapest path costs (far where there is none) and its last step.
 	cost []float64
 	end  []int32
 	// A step crosses link[s] after step before[s]; -1 begins.
@@ -71,7 +71,7 @@ func (t *tree) set(net *network, price []float64) {
 	}
 }
 
-// grow finds the ways from src at the prices set: with relay through all phases in turn, else within the one phase where a
+// grow finds the paths from src at the prices set: with relay through all phases in turn, else within the one phase where a
 // way is cheapest, of equals the first.
 func (t *tree) grow(net *network, src int32, relay bool) {
 	n := net.n

@@ -6,7 +6,7 @@ import (
 )
 
 // packed is an n x n matrix of hops, eight to a word, or four of more than 126 GPUs, so that one instruction works on all
-// of them: row v has the hops of the ways that end at v, by where they begin. The highest bit of every lane is 0.
+// of them: row v has the hops of the paths that end at v, by where they begin. The highest bit of every lane is 0.
 type packed struct {
 	n, words  int
 	log       uint   // a lane has 1<<log bits
@@ -56,7 +56,7 @@ func (m *packed) mask() uint64 { return 1<<(1<<m.log) - 1 }
 
 func (m *packed) row(v int) []uint64 { return m.rows[v*m.words : (v+1)*m.words] }
 
-// extender appends hops to ways. Its memory is reused.
+// extender appends hops to paths. Its memory is reused.
 type extender struct {
 	waiting []bool
 	queue   []int32
@@ -67,7 +67,7 @@ func (x *extender) extend(m *packed, list [][]int32) {
 	if len(list) == 0 {
 		return
 	}
-	// Along the cycles of the first, so that ways grow by many hops at once.
+	// Along the cycles of the first, so that paths grow by many hops at once.
 	x.waiting, x.queue = sized(x.waiting, m.n), x.queue[:0]
 	for u := range x.waiting {
 		x.waiting[u] = false

@@ -20,13 +20,13 @@ const (
 	Orders
 )
 
-// Player schedules walks. Its memory is reused from call to call; the zero value is ready. Not for concurrent use.
+// Player schedules paths. Its memory is reused from call to call; the zero value is ready. Not for concurrent use.
 //
 // Every priority here is fixed before the first slot, so all crossings of a link are sorted once, and the chunks that
 // wait for it are bits at their places in that order: to add one and to take the first cost a few instructions each.
 type Player struct {
 	count   []int32  // the next free place of each bucket (link, priority)
-	next    []int32  // place of the walk's next crossing, by place; -1 for the last one
+	next    []int32  // place of the path's next crossing, by place; -1 for the last one
 	hop     []int32  // index into Walks.Link, by place
 	waiting []uint64 // one bit a place
 	summary []uint64 // one bit a word of waiting
@@ -36,7 +36,7 @@ type Player struct {
 	moved   []int32
 	byRank  []uint64
 
-	// Stop is asked now and then: a check that ends the search that plays.
+	// Stop is asked now and then: a check that ends the search that simulates.
 	Stop halt.When
 	work int // since it was last asked
 }
@@ -44,7 +44,7 @@ type Player struct {
 // lane is the queue of a link: how many chunks wait, and a word of waiting below which none does.
 type lane struct{ have, low int32 }
 
-// Play schedules walks on a number of links, each link in the given order and never idle while a chunk waits for it. It
+// Play schedules paths on a number of links, each link in the given order and never idle while a chunk waits for it. It
 // returns the slots taken, and in at, which has the length of w.Link, the slot of every crossing. Links must be in
 // 0..links-1.
 func (p *Player) Play(links int, w *Walks, order Order, at []int32) (slots int) {
@@ -62,8 +62,8 @@ func (p *Player) Slots(links int, w *Walks, order Order, limit int) (slots int, 
 	return p.run(limit, int(most), nil)
 }
 
-// prepare sorts the crossings of every link by priority and makes the first of every walk wait. It returns the larger of
-// the largest load of a link and the longest walk.
+// prepare sorts the crossings of every link by priority and makes the first of every path wait. It returns the larger of
+// the largest load of a link and the longest path.
 func (p *Player) prepare(links int, w *Walks, order Order, hops bool) (most int32) {
 	n := w.Len()
 	longest := int32(0)
@@ -142,7 +142,7 @@ func (p *Player) prepare(links int, w *Walks, order Order, hops bool) (most int3
 	return most
 }
 
-// sortRanks returns the walks by (rank, number), the number in the low 32 bits, or nil where they are in order.
+// sortRanks returns the paths by (rank, number), the number in the low 32 bits, or nil where they are in order.
 func (p *Player) sortRanks(w *Walks) []uint64 {
 	if len(w.Rank) == 0 || slices.IsSorted(w.Rank) {
 		return nil
@@ -169,7 +169,7 @@ func (p *Player) push(place int32) {
 	}
 }
 
-// run plays slot after slot. at nil: not wanted.
+// run simulates slot after slot. at nil: not wanted.
 func (p *Player) run(limit, bound int, at []int32) (slots int, ok bool) {
 	for len(p.active) > 0 {
 		p.check(len(p.active))

@@ -19,8 +19,8 @@ type relayed struct {
 	match assignment
 	work  int64 // additions so far, about
 
-	// stage[i] are the ways through the phases before phase i, trial[i] the same of a list that is being tried, and all
-	// those of either through all phases; turned is all transposed. after[i], right from phase fresh on, are the ways
+	// stage[i] are the paths through the phases before phase i, trial[i] the same of a list that is being tried, and all
+	// those of either through all phases; turned is all transposed. after[i], right from phase fresh on, are the paths
 	// through the phases from i on, against their direction: row b is of those that begin at b.
 	stage, trial, after []packed
 	all                 *packed
@@ -55,7 +55,7 @@ func (r *relayed) set(list [][][]int32) int64 {
 	return r.all.sum(r.into)
 }
 
-// try follows the ways through a phase that has changed and all after it.
+// try follows the paths through a phase that has changed and all after it.
 func (r *relayed) try(place int) {
 	r.all = &r.stage[place]
 	for i := place; i < len(r.list); i++ {
@@ -145,7 +145,7 @@ func (r *relayed) extendBack(m *packed, list [][]int32) {
 	r.extender.extend(m, r.back[:len(list)])
 }
 
-// from returns the ways through the phases from place on, against their direction.
+// from returns the paths through the phases from place on, against their direction.
 func (r *relayed) from(place int) *packed {
 	if place < r.fresh {
 		last := &r.after[len(r.list)]
@@ -160,7 +160,7 @@ func (r *relayed) from(place int) *packed {
 	return &r.after[place]
 }
 
-// best returns the permutation that saves most hops in a phase, counting the ways that begin or end with it. The list
+// best returns the permutation that saves most hops in a phase, counting the paths that begin or end with it. The list
 // must have been tried from there.
 func (r *relayed) best(place int) []int32 {
 	n := r.n

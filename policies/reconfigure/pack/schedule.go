@@ -6,7 +6,7 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Schedule is the assignment of all chunks of a problem to ways through a sequence of topologies, and its cost.
+// Schedule is the assignment of all chunks of a problem to paths through a sequence of topologies, and its cost.
 type Schedule struct {
 	Topologies []scaleup.Topology
 	Relay      bool
@@ -22,7 +22,7 @@ type Schedule struct {
 	problem *plan.Problem
 	limit   int32 // above 0: scheduled by tight
 	order   []Order
-	// Column c: count[c] chunks of flow flowOf[c] go the way ways[first[c]:first[c+1]] of links of the network.
+	// Column c: count[c] chunks of flow flowOf[c] take the path ways[first[c]:first[c+1]] of links of the network.
 	flowOf, first, ways, count []int32
 	base                       []int32
 }
@@ -45,10 +45,10 @@ func (s *spread) keep(p *plan.Problem) *Schedule {
 	return r
 }
 
-// segments lists the parts of the chunks' ways within a phase.
+// segments lists the parts of the chunks' paths within a phase.
 type segments struct {
 	Walks
-	// owner is the chunk of each walk, counted over all columns; rests says at which ends it rests across a
+	// owner is the chunk of each path, counted over all columns; rests says at which ends it rests across a
 	// reconfiguration.
 	owner []int32
 	rests []rest

@@ -19,11 +19,11 @@ const (
 	few    = 12
 	margin = 0.05
 	// With relaying, those of one topology whose hops exceed the least by near at most, and of up to small GPUs all, are also
-	// scheduled with ways sought in the order of relaying, though none relays: of equal ways it finds others first.
+	// scheduled with paths sought in the order of relaying, though none relays: of equal paths it finds others first.
 	near  = 0.01
 	small = 32
 	// unlike is by what share n topologies that do not look at the demand take more slots than their hops tell, against
-	// those that group demands of like sizes: most of it waste in phases of unlike loads. Measured at n = 64.
+	// those that group demands of like sizes: most of it waste in phases of different loads. Measured at n = 64.
 	unlike = 0.1
 )
 
@@ -50,7 +50,7 @@ type made struct {
 	Sequence
 	hops  int64   // of all chunks
 	score float64 // the least is best
-	again bool    // to be scheduled by another order of ways too
+	again bool    // to be scheduled by another order of paths too
 }
 
 // newMaker checks what it is given.

@@ -8,10 +8,10 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// ErrUnreachable says that a topology has no way between two GPUs that exchange chunks.
+// ErrUnreachable says that a topology has no path between two GPUs that exchange chunks.
 var ErrUnreachable = errors.New("pack: no way between two GPUs")
 
-// Paths are the shortest ways between all pairs of n GPUs in one topology.
+// Paths are the shortest paths between all pairs of n GPUs in one topology.
 type Paths struct {
 	Topology scaleup.Topology
 	GPUs     int
@@ -23,7 +23,7 @@ type Paths struct {
 	stop        halt.When
 }
 
-// Shortest finds the shortest ways between all pairs of GPUs 0..n-1, breadth first into each GPU. The topology's edges
+// Shortest finds the shortest paths between all pairs of GPUs 0..n-1, breadth first into each GPU. The topology's edges
 // must stay in that range (Topology.Check). It asks whether to stop here and in the Walks of what it returns.
 func Shortest(t scaleup.Topology, n int, stop halt.When) *Paths {
 	s := &Paths{Topology: t, GPUs: n, stop: stop, Left: make([]int32, n*n)}
@@ -82,7 +82,7 @@ func incoming(t scaleup.Topology, n int) (first, tail []int32) {
 // Hops is the number of hops from u to v, -1 where there is no way.
 func (s *Paths) Hops(u, v int) int { return int(s.Left[v*s.GPUs+u]) }
 
-// Append appends to links the edges of a shortest way from u to v: at every GPU the first of the topology's that leads
+// Append appends to links the edges of a shortest path from u to v: at every GPU the first of the topology's that leads
 // nearer. It appends nothing where u = v or where there is no way.
 func (s *Paths) Append(links []int32, u, v int) []int32 {
 	left := s.Left[v*s.GPUs : (v+1)*s.GPUs]
@@ -98,10 +98,10 @@ func (s *Paths) Append(links []int32, u, v int) []int32 {
 	return links
 }
 
-// Walks leads every chunk of an n x n matrix of counts a shortest way; flow after flow, row by row. Not balanced, all
-// chunks of a flow go the way of Append. Balanced, each chunk goes the way whose links then have the least sum of fourth
-// powers of their loads, and goes again when all have their ways; a large power is near to the largest load, which
-// bounds the slots, and yet prefers of two such ways the lighter one.
+// Walks leads every chunk of an n x n matrix of counts a shortest path; flow after flow, row by row. Not balanced, all
+// chunks of a flow take the path of Append. Balanced, each chunk takes the path whose links then have the least sum of fourth
+// powers of their loads, and goes again when all have their paths; a large power is near to the largest load, which
+// bounds the slots, and yet prefers of two such paths the lighter one.
 // Errors: ErrUnreachable, naming the first pair.
 func (s *Paths) Walks(chunks []int32, balanced bool) (*Walks, error) {
 	n := s.GPUs
@@ -132,10 +132,10 @@ func (s *Paths) Walks(chunks []int32, balanced bool) (*Walks, error) {
 	return w, nil
 }
 
-// passes is how often balance leads every walk anew; more hardly changes the largest load.
+// passes is how often balance leads every path anew; more hardly changes the largest load.
 const passes = 3
 
-// balance leads the walks anew, in place: all shortest ways of a pair have as many hops.
+// balance leads the paths anew, in place: all shortest paths of a pair have as many hops.
 func (s *Paths) balance(w *Walks) {
 	n := s.GPUs
 	load := make([]int32, len(s.Topology))

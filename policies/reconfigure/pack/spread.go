@@ -6,13 +6,13 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// spread is the assignment of all chunks to ways through a network. It lowers sum_i max_e load_ie, the largest loads of
+// spread is the assignment of all chunks to paths through a network. It lowers sum_i max_e load_ie, the largest loads of
 // all phases together, which bounds the slots from below.
 //
 // The price of link e of phase i is the derivative of that sum with each maximum smoothed to log(sum_e exp(beta
-// load_ie)) / beta: exp(beta load_ie) / sum_e exp(beta load_ie). Chunks move to cheaper ways, found by shortest paths
+// load_ie)) / beta: exp(beta load_ie) / sum_e exp(beta load_ie). Chunks move to cheaper paths, found by shortest paths
 // under these prices, while beta rises (Shahrokhi and Matula, 1990, for the maximum load of one network). The prices of
-// a phase add up to 1, so that sum over chunks of the cheapest way's price is a lower bound of the sum of maxima: the
+// a phase add up to 1, so that sum over chunks of the cheapest path's price is a lower bound of the sum of maxima: the
 // dual of the linear program.
 type spread struct {
 	net   *network
@@ -53,9 +53,9 @@ type phase struct {
 }
 
 const (
-	// maxColumns is how many ways of one flow are kept; a new one takes the place of the dearest that is not used.
+	// maxColumns is how many paths of one flow are kept; a new one takes the place of the dearest that is not used.
 	maxColumns = 6
-	// hop is added to a link's price, in shares of the mean price, so that of equals the way with fewer hops is cheapest.
+	// hop is added to a link's price, in shares of the mean price, so that of equals the path with fewer hops is cheapest.
 	hop = 0.02
 	// span cuts weights off at exp(-span) and exp(span): farther from the largest load nothing is to be told apart.
 	span = 30.0
@@ -107,7 +107,7 @@ func (s *spread) add(flow int32, way []int32) int32 {
 
 func (s *spread) way(c int32) []int32 { return s.ways[s.first[c]:s.first[c+1]] }
 
-// cost is what a column's way costs at the current weights.
+// cost is what a column's path costs at the current weights.
 func (s *spread) cost(c int32) float64 {
 	sum := 0.0
 	links, phases := s.links, s.phases
@@ -294,7 +294,7 @@ func (s *spread) settleAll() {
 	}
 }
 
-// total is what improve lowers, the sum of the largest loads of all phases; no schedule of these ways takes fewer slots.
+// total is what improve lowers, the sum of the largest loads of all phases; no schedule of these paths takes fewer slots.
 func (s *spread) total() (sum int64) {
 	for i := range s.net.phases {
 		sum += int64(s.top(int32(i)))

@@ -5,26 +5,26 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Walks are the ways of chunks through the links of one topology. Walk w crosses links Link[Start[w]:Start[w+1]] in that
+// Walks are the paths of chunks through the links of one topology. Walk w crosses links Link[Start[w]:Start[w+1]] in that
 // order, each the index of an edge of the topology; it may have none.
 type Walks struct {
-	// Start has one entry more than there are walks, rising from 0 to len(Link).
+	// Start has one entry more than there are paths, rising from 0 to len(Link).
 	Start []int32
 	Link  []int32
-	// Rank orders the walks where a link must choose: the smallest first, of equals the one of the smaller number. nil
+	// Rank orders the paths where a link must choose: the smallest first, of equals the one of the smaller number. nil
 	// ranks them by number. The paper's chunk index is one (Sec. 5.1).
 	Rank []int32
 }
 
-// Len is the number of walks.
+// Len is the number of paths.
 func (w *Walks) Len() int { return max(0, len(w.Start)-1) }
 
-// Reset empties the walks and keeps the memory.
+// Reset empties the paths and keeps the memory.
 func (w *Walks) Reset() {
 	w.Start, w.Link, w.Rank = w.Start[:0], w.Link[:0], w.Rank[:0]
 }
 
-// Bound is the larger of the most walks' crossings of one of the links and the most hops of one walk: no schedule takes
+// Bound is the larger of the most paths' crossings of one of the links and the most hops of one path: no schedule takes
 // fewer slots.
 func (w *Walks) Bound(links int) int {
 	load := make([]int32, links)
@@ -41,8 +41,8 @@ func (w *Walks) Bound(links int) int {
 	return int(b)
 }
 
-// Send writes the walks into a phase of a plan: at has the slot of each crossing, by index into Link, and chunk says of what
-// chunk each walk is, by source, destination and number.
+// Send writes the paths into a phase of a plan: at has the slot of each crossing, by index into Link, and chunk says of what
+// chunk each path is, by source, destination and number.
 func (w *Walks) Send(out *plan.Plan, phase int, at []int32, stop halt.When, chunk func(walk int) (src, dst, number int32)) {
 	edges := out.Topologies[phase]
 	for i := range w.Len() {

@@ -28,7 +28,7 @@ type Candidate struct {
 	// Proved: of the plans that its construction could make, of as many topologies and relaying if it does, none takes
 	// fewer slots. It says nothing of other constructions.
 	Proved bool
-	// DelaySlots, above 0, says that Slots count those in which switches on their own are dark: the plan takes Slots in all,
+	// DelaySlots, above 0, says that Slots count those in which switches on their own are down: the plan takes Slots in all,
 	// for any delay of at most DelaySlots slots.
 	DelaySlots int64
 	// Switches, where each switch reconfigures on its own: what each one does. nil where all do at once.
@@ -38,7 +38,7 @@ type Candidate struct {
 	Build func(delaySlots int64, stop halt.When) (*Plan, error)
 }
 
-// SwitchLoad is the work of a switch that reconfigures on its own: it is dark Reconfigurations times and carries traffic
+// SwitchLoad is the work of a switch that reconfigures on its own: it is down Reconfigurations times and carries traffic
 // for Slots slots.
 type SwitchLoad struct {
 	Reconfigurations int

@@ -41,7 +41,7 @@ func (p *Plan) SealUnless(stop halt.When) (err error) {
 // Check replays a sealed plan transmission by transmission, or message by message, and returns an ErrBroken naming the
 // first that breaks a rule; replaySteps has the rules of steps. In slots every link exists and carries one chunk a slot, a chunk is where it is sent from, moves once a slot, rests across a
 // reconfiguration only with Relay, and in the end is at its destination; phases take no more slots and GPUs hold no more
-// chunks in transit than claimed; Switches, if given, are dark as long as DelaySlots says before they change.
+// chunks in transit than claimed; Switches, if given, are down as long as DelaySlots says before they change.
 func (p *Plan) Check() error {
 	peak, err := p.replay(nil)
 	if err == nil && peak > p.Buffer {

@@ -32,7 +32,7 @@ func (r Rules) Model() string {
 // the least over these numbers of their delays and of the slots that they take at least. fluid says that rates are shared as
 // fluid, so that slots need not be whole.
 //
-// Switches on their own that have m topologies in all are dark for m delays in all, and a chunk has m choices at most for
+// Switches on their own that have m topologies in all are down for m delays in all, and a chunk has m choices at most for
 // each hop; the last switch ends no sooner than all do on average.
 func (b *Bounder) Completion(r Rules, delay, slot engine.Time, fluid bool) engine.Time {
 	best := math.Inf(1)

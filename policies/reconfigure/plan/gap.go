@@ -48,7 +48,7 @@ func (b *Bounder) fluid(hops int64) float64 {
 
 // switchLevels are the levels of switches that reconfigure on their own. A way of h hops takes h_j of them on switch j, in
 // any order among switches but with the permutations of each in their order: sum over h_1 + .. + h_k = h of
-// h!/(h_1! .. h_k!) prod_j C(h_j + d_j - 1, h_j) ways. Where no switch is ever lit, all are as far as can be.
+// h!/(h_1! .. h_k!) prod_j C(h_j + d_j - 1, h_j) ways. Where no switch is ever up, all are as far as can be.
 func switchLevels(n int64, switches []SwitchLoad) []int64 {
 	lit := 0
 	for _, s := range switches {

@@ -21,7 +21,7 @@ import (
 //	relay       whether a chunk may rest at an intermediate GPU across a reconfiguration
 //	chunks      n x n: chunks from row to column
 //	switches    by phase, the switch of each edge; only where switches reconfigure on their own
-//	delay_slots slots that a switch is dark before it changes; only beside switches
+//	delay_slots slots that a switch is down before it changes; only beside switches
 //	buffer      Plan.Buffer
 //	tx          [phase, slot, from, to, src, dst, chunk]
 //

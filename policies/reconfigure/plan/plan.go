@@ -81,7 +81,7 @@ type Plan struct {
 	Relay  bool
 	Chunks []int32 // as in Problem
 	// Switches, where each switch reconfigures on its own, has the switch (0..Degree-1) of each edge of each topology. A
-	// phase is then a time in which no switch changes, its topology lists only lit links, and a switch is dark for
+	// phase is then a time in which no switch changes, its topology lists only links that are up, and a switch is down for
 	// DelaySlots slots at least before it comes up with other links than it had, at the beginning too. nil where all
 	// switches reconfigure at once, between phases.
 	Switches   [][]int32
@@ -107,7 +107,7 @@ func (p *Plan) Reconfigurations() int {
 }
 
 // Cost is the closed alpha-beta cost: d R + T x slots (paper Sec. 2.1), where T is the time of a slot; with switches on
-// their own, whose darkness takes slots, T x slots; in steps d R and the time of each step's longest message.
+// their own, whose reconfiguration takes slots, T x slots; in steps d R and the time of each step's longest message.
 func (p *Plan) Cost(delay, slot engine.Time) engine.Time {
 	if p.Switches != nil {
 		return engine.Time(p.TotalSlots()) * slot

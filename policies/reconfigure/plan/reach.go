@@ -1,6 +1,6 @@
 package plan
 
-// Far is more hops than any way takes, where no way leads.
+// Far is more hops than any path takes, where none leads.
 const Far = int32(1) << 20
 
 // Origin returns hops by offset where no generator is there to take: 0 to itself, Far elsewhere.

@@ -19,12 +19,12 @@ func (p *Plan) SwitchEdges(phase int, s int32) scaleup.Topology {
 }
 
 // Lightings lists, for a plan whose switches reconfigure on their own, every time that a switch comes up with other links
-// than it had last: the phase with which it does, and the first phase of the darkness before it. In the order of phases,
+// than it had last: the phase with which it does, and the first phase of the reconfiguration before it. In the order of phases,
 // then switches.
 func (p *Plan) Lightings() []Lighting {
 	var list []Lighting
 	last := make([]scaleup.Topology, p.Degree)
-	dark := make([]int32, p.Degree) // the first phase of the darkness that lasts
+	dark := make([]int32, p.Degree) // the first phase of the reconfiguration that lasts
 	for i := range p.Topologies {
 		for s := range int32(p.Degree) {
 			now := p.SwitchEdges(i, s)
@@ -40,11 +40,11 @@ func (p *Plan) Lightings() []Lighting {
 	return list
 }
 
-// Lighting is a switch that comes up with new links at the start of phase Phase, dark since the start of phase Dark. The
-// two are equal where it was not dark.
+// Lighting is a switch that comes up with new links at the start of phase Phase, down since the start of phase Dark. The
+// two are equal where it was not down.
 type Lighting struct{ Switch, Phase, Dark int32 }
 
-// checkSwitches fails where Switches do not fit the topologies, or change without having been dark long enough.
+// checkSwitches fails where Switches do not fit the topologies, or change without having been down long enough.
 func (p *Plan) checkSwitches() error {
 	switch {
 	case p.DelaySlots < 0:

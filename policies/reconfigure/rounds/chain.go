@@ -79,7 +79,7 @@ func (c *chain) addPhase() {
 	}
 }
 
-// pack sorts all paths by hops and puts each into the earliest round in which one of its shortest ways is free, over all
+// pack sorts all paths by hops and puts each into the earliest round in which one of its shortest paths is free, over all
 // topologies that have it as short, opening rounds where it must (Sec. 4.2).
 func (c *chain) pack() *scheme {
 	s := *c.cur

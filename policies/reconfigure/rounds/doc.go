@@ -5,11 +5,11 @@
 // From a base topology it makes one more topology at a time: by shifting at degree 1 (Sec. 4.3), else by contracting a
 // round of the schedule so far, from a circulant and from a generalised Kautz base (Sec. 4.2). For unequal flows it
 // relabels the GPUs so that large flows share rounds (Sec. 4.4). The chunks then run round by round, or all flows of a
-// topology at once with the chunk of the smallest index first (Sec. 5.1), which package pack plays.
+// topology at once with the chunk of the smallest index first (Sec. 5.1), which package pack simulates.
 //
 // What the paper leaves open and how it is read here:
 //
-//   - A path takes any shortest way that fits into a round, and where topologies offer equally few hops any of them:
+//   - A path takes any shortest path that fits into a round, and where topologies offer equally few hops any of them:
 //     the earliest round in which one is free. Only what GenKautz lists and keeps is drawn by seed, as in the paper.
 //   - Every further schedule is the better of two: the contraction as the paper words it, which saves the hops of the
 //     contracted round less the one slot of its new way (and less what flows that keep their way still take), and all

@@ -58,7 +58,7 @@ func (o *Options) check(k int) error {
 	return nil
 }
 
-// Limits on playing the chunks of a scheme ByIndex, in crossings of links, 50 ns each: of one scheme, and of all of a
+// Limits on simulating the chunks of a scheme ByIndex, in crossings of links, 50 ns each: of one scheme, and of all of a
 // base. Beyond them a scheme runs ByRound, unless Options.Schedule is ByIndex.
 const (
 	playWork = 24 << 20

@@ -13,7 +13,7 @@ import (
 	"sim/workloads/training"
 )
 
-// instance is a scenario built: what is to be played, on what, and the
+// instance is a scenario built: what is to be simulated, on what, and the
 // decision that is open.
 type instance struct {
 	s       *Scenario
@@ -155,7 +155,7 @@ func (in *instance) compare(ctx context.Context) error {
 	return nil
 }
 
-// takeReference makes a play on circuits the reference.
+// takeReference makes a simulation on circuits the reference.
 func (in *instance) takeReference(ctx context.Context, o *topology.Decision) error {
 	n, err := in.optical.Light(o.Circuits)
 	if err != nil {

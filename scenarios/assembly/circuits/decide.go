@@ -49,7 +49,7 @@ func (s *Scenario) settings(workers int) (topology.Options, error) {
 	return o, nil
 }
 
-// decided is a decision with its play on the complete DAG and what was
+// decided is a decision with its simulation on the complete DAG and what was
 // measured of it.
 type decided struct {
 	*topology.Decision
@@ -80,7 +80,7 @@ func (d *decided) Describe(ctx context.Context, o *assembly.Outcome) {
 	}
 }
 
-// begin describes the play on the ideal fabric.
+// begin describes the simulation on the ideal fabric.
 func (in *instance) Begin(ctx context.Context, o *assembly.Outcome) error {
 	o.Detail.Reference = in.describe(ctx, "", in.best, in.Service, nil)
 	var err error
@@ -99,7 +99,7 @@ func (in *instance) Tasks() int {
 	return n
 }
 
-// decide lets one allocator decide, plays its decision on the complete DAG and
+// decide lets one allocator decide, simulates its decision on the complete DAG and
 // measures it.
 func (in *instance) Decide(ctx context.Context, name string, workers int) (assembly.Answer, error) {
 	settings, err := in.s.settings(workers)
@@ -158,7 +158,7 @@ func (in *instance) Decide(ctx context.Context, name string, workers int) (assem
 	}}, nil
 }
 
-// play plays a decision on the complete DAG. It fails where that does not end
+// play simulates a decision on the complete DAG. It fails where that does not end
 // when the decision says.
 func (in *instance) play(ctx context.Context, d *topology.Decision) (*engine.Trace, error) {
 	n, err := in.optical.Light(d.Circuits)
@@ -176,7 +176,7 @@ func (in *instance) play(ctx context.Context, d *topology.Decision) (*engine.Tra
 }
 
 // tailed reports whether decisions may have tails of their own: those of one
-// job, played as they are.
+// job, simulated as they are.
 func (in *instance) tailed() bool {
 	return in.s.Workload.ReplicaMode != "decomposed" && !in.s.Policy.HasDonor() && in.s.Replay.Seeds == 0
 }

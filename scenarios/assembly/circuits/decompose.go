@@ -10,11 +10,11 @@ import (
 	"sim/workloads/training"
 )
 
-// decompose decides for unlike replicas one by one (DELTA, Sec. IV-A.1): each
+// decompose decides for heterogeneous replicas one by one (DELTA, Sec. IV-A.1): each
 // replica is a problem of its own, in which synchronisation starts no sooner
 // than in the slowest one. Bundles between replicas get what the slowest one
 // asks for, as its schedule is the baseline for all, or what the two ends do,
-// the smaller or the larger: what plays best on all replicas together. The
+// the smaller or the larger: what does best in simulation on all replicas together. The
 // other replicas give way with circuits of their own.
 func (in *instance) decompose(ctx context.Context, policy topology.Policy, settings topology.Options) (*topology.Decision, error) {
 	spec := in.it.Spec
@@ -99,7 +99,7 @@ func (in *instance) latest(ctx context.Context, d *topology.Decision, ready []en
 // two of them gets, of what the slowest replica and those at its ends ask for.
 func (in *instance) merge(parts []*instance, choices []*topology.Decision, slowest int, grant func(slowest, a, b int) int) []int {
 	pods := in.s.PodsPerReplica()
-	// granted by replica and pods of it; the diagonal is to the twins
+	// granted by replica and pods of it; the diagonal is to the DP peers
 	granted := make([]map[[2]int32]int, len(parts))
 	for r, part := range parts {
 		granted[r] = map[[2]int32]int{}

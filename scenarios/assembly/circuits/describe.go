@@ -14,7 +14,7 @@ import (
 	"sim/workloads/training"
 )
 
-// describe gathers what figures and explanations need of a play of the
+// describe gathers what figures and explanations need of a simulation of the
 // complete DAG. circuits is nil for the ideal fabric.
 func (in *instance) describe(ctx context.Context, policy string, t *engine.Trace, service flow.Service, circuits []int) result.Play {
 	p := result.Play{

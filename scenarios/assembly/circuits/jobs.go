@@ -29,7 +29,7 @@ type jobsInstance struct {
 	took    time.Duration         // to find it
 }
 
-// buildJobs makes the instances of the jobs of s and plays their references.
+// buildJobs makes the instances of the jobs of s and simulates their references.
 func buildJobs(ctx context.Context, s *Scenario) (*jobsInstance, error) {
 	m := &jobsInstance{s: s}
 	var jobs []topology.Job
@@ -76,7 +76,7 @@ func (m *jobsInstance) Tasks() int {
 }
 
 // podsOf returns the shared pods of a job's own, of all its replicas that are
-// played.
+// simulated.
 func (m *jobsInstance) podsOf(job *Job, pods int) []int {
 	n := m.s.PodsInRow()
 	out := make([]int, pods)
@@ -114,7 +114,7 @@ func (m *jobsInstance) best(ctx context.Context, o topology.JobsOptions) (*topol
 	return m.optimum, m.took, nil
 }
 
-// jobsDecided is an arbiter's decision with each job's play on its complete
+// jobsDecided is an arbiter's decision with each job's simulation on its complete
 // DAG and what was measured of them.
 type jobsDecided struct {
 	*topology.JobsDecision
@@ -124,7 +124,7 @@ type jobsDecided struct {
 	timings result.PolicyTimings
 }
 
-// decide lets one arbiter decide, plays its decision and measures it.
+// decide lets one arbiter decide, simulates its decision and measures it.
 func (m *jobsInstance) Decide(ctx context.Context, name string, workers int) (assembly.Answer, error) {
 	settings, err := m.s.settings(workers)
 	if err != nil {
@@ -188,7 +188,7 @@ func (d *jobsDecided) Describe(ctx context.Context, o *assembly.Outcome) {
 	o.Detail.Policies = append(o.Detail.Policies, m.describe(ctx, name, d.traces, services, d.Circuits()))
 }
 
-// begin describes the plays on the ideal fabric.
+// begin describes the simulations on the ideal fabric.
 func (m *jobsInstance) Begin(ctx context.Context, o *assembly.Outcome) error {
 	ideal := make([]*engine.Trace, len(m.jobs))
 	services := make([]flow.Service, len(m.jobs))

@@ -12,7 +12,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// pool plays the iterations of all jobs, again and again, on circuits that all
+// pool simulates the iterations of all jobs, again and again, on circuits that all
 // of them may use: those between the same two pods are one bundle. Every job
 // keeps its GPUs and their network interfaces.
 type pool struct {
@@ -173,10 +173,10 @@ func (p *pool) pooled(circuits [][]int) []int {
 	return x
 }
 
-// lap is an iteration as it was played.
+// lap is an iteration as it was simulated.
 type lap struct{ start, end engine.Time }
 
-// play plays all iterations on pooled circuits and returns them by job.
+// play simulates all iterations on pooled circuits and returns them by job.
 func (p *pool) play(ctx context.Context, circuits [][]int) ([][]lap, error) {
 	n, err := p.optical.Light(p.pooled(circuits))
 	if err != nil {
@@ -201,7 +201,7 @@ func (p *pool) play(ctx context.Context, circuits [][]int) ([][]lap, error) {
 	return out, nil
 }
 
-// tails returns what levels go by: of each task the longest way from its end
+// tails returns what levels go by: of each task the longest path from its end
 // to the end of its own iteration, when all transfers go at the full rate that
 // the network allows one. So no job comes first because more iterations of it
 // are to come.

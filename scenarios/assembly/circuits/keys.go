@@ -42,7 +42,7 @@ type Allocation struct {
 // FixedOptions are the options of the allocator "fixed".
 type FixedOptions struct {
 	// Circuits[p][q] circuits join pods p and q of a replica; Circuits[p][p]
-	// join p to its twin in each neighbouring replica. Symmetric.
+	// join p to its DP peer in each neighbouring replica. Symmetric.
 	Circuits [][]int `key:"circuits" doc:"a row for each pod of a replica: circuits to each pod, and on the diagonal to its twin in each neighbouring replica" required:"" max:"1048576"`
 }
 
@@ -126,7 +126,7 @@ type Repeat struct {
 	Warmup     int `key:"warmup" doc:"first iterations of each job that are not measured" default:"2" max:"1000000"`
 }
 
-// Replay says how decided topologies are played again under what was not
+// Replay says how decided topologies are simulated again under what was not
 // planned for. The zero value replays nothing.
 type Replay struct {
 	Seeds            int     `key:"seeds" doc:"trials, each with a seed of its own that follows from the scenario's" default:"100" min:"1" max:"100000"`
@@ -141,7 +141,7 @@ type Replay struct {
 }
 
 // Unlike reports whether replays make replicas differ that the plan need not
-// tell apart: all of them must then be played.
+// tell apart: all of them must then be simulated.
 func (r *Replay) Unlike() bool {
 	return r.ComputeJitter > 0 || r.StageJitter > 0 || r.SlowReplica > 1 || r.LostCircuits > 0
 }

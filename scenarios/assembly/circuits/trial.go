@@ -16,14 +16,14 @@ import (
 	"sim/workloads/training"
 )
 
-// replay plays decided topologies again under what was not planned for
+// replay simulates decided topologies again under what was not planned for
 // (docs/replay.md). It holds what all policies have in common and is safe for
 // concurrent use.
 type replay struct {
 	in      *instance           // that the decisions are made on
 	it      *training.Iteration // that is replayed: of all replicas where they become unlike
 	optical *fabric.Optical     // with the routes of it.Graph
-	seeds   []uint64            // by play
+	seeds   []uint64            // by trial
 	perturb training.Perturbation
 
 	// Evaluators of it.Graph as planned, to be cloned: on circuits, on the
@@ -31,11 +31,11 @@ type replay struct {
 	circuits, ideal, compute *flow.Evaluator
 
 	mu    sync.Mutex
-	times []training.Times // by play, on the same perturbed graph; nil until played
+	times []training.Times // by trial, on the same perturbed graph; nil until simulated
 	gap   float64          // the largest of an ideal makespan to its bound
 }
 
-// newReplay prepares the replays of in's scenario.
+// newReplay prepares the trials of in's scenario.
 func newReplay(ctx context.Context, in *instance) (*replay, error) {
 	s, k := in.s, &in.s.Replay
 	r := &replay{
@@ -77,7 +77,7 @@ func (r *replay) build(ctx context.Context) (*fabric.Pods, error) {
 	}
 	spec, x, replicas := r.in.it.Spec, s.Extent(), []int{0}
 	spec.Sequence = s.Replay.Sequence
-	x.All = all // those that are not planned apart are alike: scale 1
+	x.All = all // those that are not planned apart are identical: scale 1
 	if all {
 		replicas = make([]int, s.Workload.Replicas())
 		for i := range replicas {
@@ -117,7 +117,7 @@ func (r *replay) spread(circuits []int) ([]int, error) {
 	return x, nil
 }
 
-// light sets the circuits of e's next plays.
+// light sets the circuits of e's next trials.
 func (r *replay) light(e *flow.Evaluator, x []int) {
 	for b, n := range x {
 		for _, l := range r.optical.Bundles[b].Links {
@@ -155,7 +155,7 @@ func (e *tooDark) Error() string {
 	return fmt.Sprintf("%d circuits are more than the %d that are lit", e.lost, e.lit)
 }
 
-// unlit is the answer of a policy that lights too few circuits for its replays.
+// unlit is the answer of a policy that lights too few circuits for its trials.
 func (in *instance) unlit(name string, dark *tooDark) assembly.Answer {
 	at := "replay.lost_circuits"
 	return assembly.NoAnswer(name, at+": "+dark.Error(), func() schema.Diagnostic {
@@ -163,10 +163,10 @@ func (in *instance) unlit(name string, dark *tooDark) assembly.Answer {
 	})
 }
 
-// stalled stands for the makespan of a play that does not end.
+// stalled stands for the makespan of a trial that does not end.
 const stalled = engine.Never
 
-// play replays circuits x under a service and returns the makespans by play.
+// play replays circuits x under a service and returns the makespans by trial.
 func (r *replay) play(ctx context.Context, x []int, service flow.Service, workers int) ([]engine.Time, error) {
 	k := &r.in.s.Replay
 	base := r.circuits.Clone()
@@ -206,7 +206,7 @@ func (r *replay) play(ctx context.Context, x []int, service flow.Service, worker
 	return ends, err
 }
 
-// shift gives e the durations of play i; d is room for them.
+// shift gives e the durations of trial i; d is room for them.
 func (r *replay) shift(e *flow.Evaluator, i int, d []engine.Time) error {
 	if err := r.it.Durations(r.perturb, r.seeds[i], d); err != nil {
 		return fmt.Errorf("play %d: %w", i, err)

@@ -10,17 +10,17 @@ import (
 	"sim/workloads/training"
 )
 
-// circuit is one that may go dark.
+// circuit is one that may go down.
 type circuit struct {
 	bundle int
-	rank   uint64  // the lowest ranks go dark
+	rank   uint64  // the lowest ranks go down
 	when   float64 // in fractions of the iteration
 }
 
 // lose draws n of the circuits x, by bundle, each choice of n being as likely
 // as any other. The k-th circuit of a bundle has a rank of its own under a
-// seed, whatever else is lit, and the lowest go dark: so of two topologies that
-// share most circuits, most plays take the same ones from both.
+// seed, whatever else is up, and the lowest go down: so of two topologies that
+// share most circuits, most trials take the same ones from both.
 func lose(x []int, n int, seed uint64) []circuit {
 	if n == 0 {
 		return nil
@@ -44,7 +44,7 @@ type darkness struct {
 	changes []engine.Change
 }
 
-// fall lets the circuits of a play go dark: at the start, or each at its
+// fall lets the circuits of a trial go down: at the start, or each at its
 // time, a fraction of the makespan that was planned.
 func (k *darkness) fall(e *flow.Evaluator, seed uint64, planned engine.Time) error {
 	o := &k.r.in.s.Replay

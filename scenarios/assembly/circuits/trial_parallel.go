@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// mostWorkers bounds the goroutines of a replay: each holds a play's state.
+// mostWorkers bounds the goroutines of a replay: each holds a trial's state.
 const mostWorkers = 64
 
 // each calls what start returns, one function a goroutine, for 0 to n-1. It

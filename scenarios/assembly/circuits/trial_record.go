@@ -9,7 +9,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// record adds to a row what came of its replays, by play: metrics over those
+// record adds to a row what came of its trials, by trial: metrics over those
 // that ended, and the values themselves in the order of the seeds.
 func (r *replay) record(row *result.Row, ends []engine.Time) {
 	var nct, makespan, play []float64

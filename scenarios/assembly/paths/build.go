@@ -21,7 +21,7 @@ type routed struct {
 	load           *load
 	overRates      bool                // the rates of the links that routers see at first differ: loads are over them
 	least          float64             // bound on the load of the most loaded of these links
-	shortest       float64             // hops of the shortest ways of all messages
+	shortest       float64             // hops of the shortest paths of all messages
 	it             *training.Iteration // whose transfers are led; nil of traffic
 	assembly.Ideal                     // of it
 
@@ -33,7 +33,7 @@ type routed struct {
 
 // leastTimes are lower bounds on when transfers that wait for each other end.
 type leastTimes struct {
-	one, split engine.Time // of one way a pair, and of pairs that spread
+	one, split engine.Time // of one route a pair, and of pairs that spread
 	err        error
 }
 
@@ -90,7 +90,7 @@ func (r *routed) problem(n *engine.Network) *routing.Problem {
 	return p
 }
 
-// leastLoad finds what no routes can undercut: the hops of shortest ways, spread over
+// leastLoad finds what no routes can undercut: the hops of shortest paths, spread over
 // all links that routers see at first as if these were one. Where rates differ a link counts
 // as many times as it is faster than fabric.link_rate.
 func (r *routed) leastLoad(ctx context.Context) {

@@ -16,7 +16,7 @@ import (
 )
 
 // MaxFlowBytes bounds what the flows of a scenario take in memory, PerFlow what
-// one takes: its ends, its class, and what is kept of it while it is played.
+// one takes: its ends, its class, and what is kept of it while it is simulated.
 const (
 	MaxFlowBytes = 4 << 30
 	PerFlow      = 48
@@ -150,7 +150,7 @@ func (r *routed) layDataTensor(nodes int) (keys []string, err error) {
 	return nil, nil
 }
 
-// checkPackets holds packets, links and times against what packet.Run plays.
+// checkPackets holds packets, links and times against what packet.Run simulates.
 func checkPackets(c *schema.Reader, s *Scenario) {
 	w, l := &s.Workload.Traffic, &s.Fabric
 	if l.LinkRate < assembly.SlowestLink {

@@ -18,7 +18,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// routedAnswer is a router's decision, played and measured.
+// routedAnswer is a router's decision, simulated and measured.
 type routedAnswer struct {
 	r       *routed
 	chosen  *routing.Decision
@@ -26,10 +26,10 @@ type routedAnswer struct {
 	loads   *static.Loads
 	pressed float64         // load, in messages, of the link that takes longest, as if it had the fabric's rate
 	seen    *engine.Network // that the router saw
-	network *engine.Network // that was played
-	folded  *engine.Folded  // of level flow: its task c is the messages of class c, which are alike; nil where they are not
+	network *engine.Network // that was simulated
+	folded  *engine.Folded  // of level flow: its task c is the messages of class c, which are identical; nil where they are not
 	stats   *packet.Stats   // nil at other levels than packets
-	graph   *engine.Graph   // of transfers that were played, and how: nil where none were
+	graph   *engine.Graph   // of transfers that were simulated, and how: nil where none were
 	trace   *engine.Trace
 	row     result.Row
 	timings result.PolicyTimings
@@ -78,7 +78,7 @@ type unservable struct{ why error }
 
 func (u *unservable) Error() string { return u.why.Error() }
 
-// decide lets one router choose ways, and plays the traffic on them.
+// decide lets one router choose paths, and simulates the traffic on them.
 func (r *routed) Decide(ctx context.Context, name string, workers int) (assembly.Answer, error) {
 	a, after, err := r.choose(ctx, name, workers)
 	if not := (*unservable)(nil); errors.As(err, &not) {
@@ -121,9 +121,9 @@ func (r *routed) seen() *engine.Network {
 	return r.Known
 }
 
-// choose lets one router choose ways, and others for after a fault in mid-run. It
+// choose lets one router choose paths, and others for after a fault in mid-run. It
 // fails where the router cannot serve the fabric (*unservable), or where simulating
-// the traffic on its ways would exceed the limits, which is a fault of the input.
+// the traffic on its paths would exceed the limits, which is a fault of the input.
 func (r *routed) choose(ctx context.Context, name string, workers int) (a *routedAnswer, after *routing.Decision, err error) {
 	router, err := routing.ByName(name)
 	if err != nil {
@@ -199,7 +199,7 @@ func (r *routed) withoutFaults(ctx context.Context, name string, router routing.
 	return top, nil
 }
 
-// packets plays the traffic packet by packet.
+// packets simulates the traffic packet by packet.
 func (a *routedAnswer) packets(ctx context.Context, seen *engine.Network, after *routing.Decision) error {
 	r := a.r
 	l := &r.s.Fabric
@@ -222,7 +222,7 @@ func (a *routedAnswer) packets(ctx context.Context, seen *engine.Network, after 
 			return err
 		}
 		a.stats = stats
-		if !slices.Contains(trace.End, engine.Never) { // else the play was cut off
+		if !slices.Contains(trace.End, engine.Never) { // else the simulation was cut off
 			a.graph, a.trace = r.load.graph, trace
 			a.ends(trace.Makespan)
 		}
@@ -243,7 +243,7 @@ func (a *routedAnswer) packets(ctx context.Context, seen *engine.Network, after 
 	return nil
 }
 
-// mostFluid bounds the flows times the links of their ways where every flow may end
+// mostFluid bounds the flows times the links of their paths where every flow may end
 // at a time of its own: some minutes.
 const mostFluid = 2e10
 
@@ -259,7 +259,7 @@ func (r *routed) orbits(n *engine.Network) []int32 {
 	return all
 }
 
-// fold makes the graph of messages smaller where many are alike, exactly and by the
+// fold makes the graph of messages smaller where many are identical, exactly and by the
 // size of orbits. It fails, by a fault of the input, where they are not and too many.
 func (a *routedAnswer) fold() error {
 	r := a.r
@@ -282,7 +282,7 @@ func (a *routedAnswer) fold() error {
 	return nil
 }
 
-// flow plays the messages, all at once, as fluid.
+// flow simulates the messages, all at once, as fluid.
 func (a *routedAnswer) flow(ctx context.Context, seen *engine.Network) error {
 	r := a.r
 	g, n, err := r.load.graph, seen, error(nil)

@@ -50,11 +50,11 @@ func (a *routedAnswer) lattice() *result.Lattice {
 // mostWays is how many pairs are shown on their ways round what is down.
 const mostWays = 3
 
-// addWays adds pairs whose usual way passes a link that is down, with it and the
+// addWays adds pairs whose usual path passes a link that is down, with it and the
 // one that they take instead: the nearest, the farthest and one between.
 func (a *routedAnswer) addWays(l *result.Lattice) {
 	usual := a.r.usual(a.row.Policy)
-	if usual == nil || a.walks.Spread != nil { // or every packet goes its own way
+	if usual == nil || a.walks.Spread != nil { // or every packet takes its own path
 		return
 	}
 	type crossing struct {
@@ -107,7 +107,7 @@ func (a *routedAnswer) addWays(l *result.Lattice) {
 	}
 }
 
-// usual returns the walks of a router where nothing is down, nil where they were
+// usual returns the paths of a router where nothing is down, nil where they were
 // not looked for.
 func (r *routed) usual(policy string) *engine.Walks {
 	r.mu.Lock()

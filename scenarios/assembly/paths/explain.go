@@ -351,7 +351,7 @@ func (a *routedAnswer) delayParts() *result.DelayParts {
 	return d
 }
 
-// chain says what sets the end of the transfers that were played; nil where none were.
+// chain says what sets the end of the transfers that were simulated; nil where none were.
 func (a *routedAnswer) chain() *result.Chain {
 	g, t, packet := a.graph, a.trace, 0.0
 	if t == nil {
@@ -478,7 +478,7 @@ func (r *routed) linkDims() []int {
 	return dims
 }
 
-// flowOf returns the flow whose walks a transfer takes: of a folded graph the first of its class, else the flow of its number where
+// flowOf returns the flow whose paths a transfer takes: of a folded graph the first of its class, else the flow of its number where
 // the ends are the same, and the first with its ends.
 func (a *routedAnswer) flowOf(task int32) int32 {
 	flows, k := a.r.load.flows, &a.graph.Tasks[task]
@@ -491,5 +491,5 @@ func (a *routedAnswer) flowOf(task int32) int32 {
 			return int32(f)
 		}
 	}
-	return 0 // there is one: the transfer was played
+	return 0 // there is one: the transfer was simulated
 }

@@ -5,7 +5,7 @@ import (
 	"sim/engine/units"
 )
 
-// Engine says how closely traffic is played.
+// Engine says how closely traffic is simulated.
 type Engine struct {
 	Level       string      `key:"level" doc:"'packet', through queues, for up to 100 billion hops of packets; 'flow', as fluid; or 'static', routes and loads alone" default:"packet" choices:"packet|flow|static"`
 	Until       engine.Time `key:"until" doc:"when simulating ends, whatever is in flight; '0s' is when all is delivered" default:"0s" when:"engine.level=packet"`

@@ -55,7 +55,7 @@ func (r *routed) fault(key, what, want string) error {
 	return schema.Diagnostics{{File: r.s.Name, Key: key, Problem: what, Remedy: want}}
 }
 
-// channels fails where ways take more virtual channels than links have.
+// channels fails where paths take more virtual channels than links have.
 func (a *routedAnswer) channels(needed int) error {
 	l := &a.r.s.Fabric
 	if a.r.s.Engine.Level != "packet" || l.Queue != "credit" || needed <= l.Channels {
@@ -64,7 +64,7 @@ func (a *routedAnswer) channels(needed int) error {
 	return fmt.Errorf("its ways take %d virtual channels and links have %d: set fabric.channels = %d", needed, l.Channels, needed)
 }
 
-// bearable fails where playing the traffic on a router's ways exceeds the limits.
+// bearable fails where simulating the traffic on a router's routes exceeds the limits.
 func (a *routedAnswer) bearable(name string) error {
 	if a.r.s.Engine.Level == "static" {
 		return nil
@@ -204,7 +204,7 @@ func (a *routedAnswer) steps() float64 {
 	return 2 * n * max(1, float64(a.loads.MaxHops))
 }
 
-// meanHops returns the links of a way, on average over messages.
+// meanHops returns the links of a path, on average over messages.
 func (a *routedAnswer) meanHops() float64 {
 	hops := float64(a.loads.SumHops)
 	if a.loads.Weighted != nil {

@@ -17,7 +17,7 @@ import (
 // mostTabled is the most nodes for which forwarding tables are made with results.
 const mostTabled = 512
 
-// static measures ways and their loads.
+// static measures paths and their loads.
 func (a *routedAnswer) static(ctx context.Context, n *engine.Network, d *routing.Decision, healthy float64) error {
 	r, m := a.r, a.row.Metrics
 	if err := d.Walks.Check(ctx, widened(n), r.load.flows); err != nil {
@@ -80,7 +80,7 @@ func (a *routedAnswer) static(ctx context.Context, n *engine.Network, d *routing
 // AllLinks is the model of the bound that the fabric has.
 const AllLinks = "any routes, over all links as if they were one"
 
-// bound holds the load of the most loaded link against what no ways can undercut,
+// bound holds the load of the most loaded link against what no paths can undercut,
 // where rates of links differ over them.
 func (a *routedAnswer) bound(d *routing.Decision, top float64) {
 	r, m := a.r, a.row.Metrics
@@ -101,7 +101,7 @@ func (a *routedAnswer) bound(d *routing.Decision, top float64) {
 	a.gap(b, top)
 }
 
-// timeBound holds the end of transfers that wait for each other against what no ways can
+// timeBound holds the end of transfers that wait for each other against what no paths can
 // undercut: routers are to end them early, whatever their links carry in all. It is of
 // what takes no time beside that on links.
 func (a *routedAnswer) timeBound(ctx context.Context, d *routing.Decision) error {
@@ -148,7 +148,7 @@ func (a *routedAnswer) gap(b *result.Bounds, reached float64) {
 	}
 }
 
-// tables tells how large forwarding tables of the ways are. Ways that come to a
+// tables tells how large forwarding tables of the paths are. Ways that come to a
 // node twice have none.
 func (a *routedAnswer) tables(n *engine.Network, d *routing.Decision) {
 	t, err := routing.Compile(n, a.r.load.flows, d.Walks)
@@ -188,8 +188,8 @@ func loadOf(z *static.Loads, link int) float64 {
 	return float64(z.Link[link])
 }
 
-// widened returns n with as many virtual channels as walks can name: which there
-// are is seen when packets are played.
+// widened returns n with as many virtual channels as paths can name: which there
+// are is seen when packets are simulated.
 func widened(n *engine.Network) *engine.Network {
 	wide := *n
 	wide.Links = slices.Clone(n.Links)

@@ -193,7 +193,7 @@ func (r *routed) tree(use func(link int) bool, back bool) *graph.Tree {
 	return graph.NewTree(graph.NewDigraph(int(r.Whole.Nodes), arcs))
 }
 
-// crowded reports whether fluid may have too many flows that are not alike.
+// crowded reports whether fluid may have too many flows that are not identical.
 func (r *routed) crowded(most extent) bool {
 	alike := func(name string) bool { return name == "multipath" || name == "route-optimised" }
 	return r.s.Engine.Level == "flow" && !r.s.Dependent() && most.flows*most.flows*most.hops > mostFluid*most.packets &&

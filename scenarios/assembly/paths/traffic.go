@@ -145,7 +145,7 @@ func (r *routed) onOff(p *part) []packet.Source {
 	return all
 }
 
-// poisson sources are one a node where its flows are alike, else one a flow.
+// poisson sources are one a node where its flows are identical, else one a flow.
 func (r *routed) poisson(p *part) []packet.Source {
 	w := &r.s.Workload
 	every := r.s.packetTime() / w.Load

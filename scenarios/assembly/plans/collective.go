@@ -149,7 +149,7 @@ func (g *gathered) Decide(ctx context.Context, name string, _ int) (assembly.Ans
 	return a, nil
 }
 
-// play checks a plan and plays it as the scenario asks.
+// play checks a plan and simulates it as the scenario asks.
 func (g *gathered) play(ctx context.Context, a *gatheredAnswer) error {
 	level := g.s.Level
 	if level == "cost" {

@@ -18,7 +18,7 @@ import (
 	"sim/scenarios/schema"
 )
 
-// planned is a planner's plan, played and measured.
+// planned is a planner's plan, simulated and measured.
 type planned struct {
 	d       *scaled
 	chosen  *plan.Candidate
@@ -29,7 +29,7 @@ type planned struct {
 
 func (a *planned) Measured() (result.Row, result.PolicyTimings) { return a.row, a.timings }
 
-// decide lets one planner plan, and plays the plan that is best for the delay.
+// decide lets one planner plan, and simulates the plan that is best for the delay.
 func (d *scaled) Decide(ctx context.Context, name string, _ int) (assembly.Answer, error) {
 	begin := time.Now()
 	list, err := d.planning.Candidates(ctx, name)
@@ -185,7 +185,7 @@ func (a *planned) unwritten() string {
 	return cmp.Or(a.row.Labels["plan"], "a fluid schedule has no plan to play")
 }
 
-// packets plays the plan on queues: every transmission in its slot, and every chunk as soon as links are free.
+// packets simulates the plan on queues: every transmission in its slot, and every chunk as soon as links are free.
 func (a *planned) packets(ctx context.Context) error {
 	if a.plan == nil {
 		a.row.Labels["synchronised_s"] = a.unwritten()
@@ -215,7 +215,7 @@ func (a *planned) played() *scaleup.Domain {
 	return &d
 }
 
-// flow plays the plan's ways as fluid.
+// flow simulates the plan's routes as fluid.
 func (a *planned) flow(ctx context.Context) error {
 	if a.plan == nil {
 		a.row.Labels["fluid_s"] = a.unwritten()

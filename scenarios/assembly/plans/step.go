@@ -68,7 +68,7 @@ func (t *stepped) Reference() map[string]float64 {
 	return m
 }
 
-// decide lets one planner plan the all-to-all, and plays the step with it.
+// decide lets one planner plan the all-to-all, and simulates the step with it.
 //
 // A plan of one topology never reconfigures again; all others set up each of their topologies in every all-to-all, since
 // the way back needs the links turned round.

@@ -101,7 +101,7 @@ func phases(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64, r
 }
 
 // timeline places phases one after the other, each taking what run says. All switches at once reconfigure for R before
-// each phase; those on their own are dark for R from the end of the phase in which they were lit last, or the beginning.
+// each phase; those on their own are down for R from the end of the phase in which they were up last, or the beginning.
 func timeline(ctx context.Context, d *scaleup.Domain, p *plan.Plan, run func(phase int) (engine.Time, error)) (*Result, error) {
 	r := &Result{Phases: make([]Phase, len(p.Topologies))}
 	var lit []plan.Lighting

@@ -54,7 +54,7 @@ type work struct {
 	ports   []int // by phase: the first port of its topology
 }
 
-// build makes the work of a plan. Errors: ErrSimulate for more ports a node than a walk can name, or more than
+// build makes the work of a plan. Errors: ErrSimulate for more ports a node than a path can name, or more than
 // collective.MaxTasks messages.
 func build(p *plan.Plan, free bool, stop halt.When) (_ *work, err error) {
 	defer halt.Caught(&err)
@@ -83,7 +83,7 @@ func build(p *plan.Plan, free bool, stop halt.When) (_ *work, err error) {
 	return w, g.Freeze()
 }
 
-// links makes the network and its walks: class 0 goes nowhere, class i+1 over port i.
+// links makes the network and its paths: class 0 goes nowhere, class i+1 over port i.
 func (w *work) links() error {
 	p, phases := w.plan, w.plan.Steps.Phases
 	n, k := p.GPUs, p.Degree

@@ -148,7 +148,7 @@ func (u *unpacker) legs(s *stage) (list []leg, path []int32) {
 	return list, path
 }
 
-// walks are ways over the links of the stage, without walks as yet.
+// walks are paths over the links of the stage, none as yet.
 func (s *stage) walks() *engine.Walks { return &engine.Walks{Degree: s.degree, Link: s.ports} }
 
 // byChunk orders legs by the number of their chunk in its flow, then as they were.

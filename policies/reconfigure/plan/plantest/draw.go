@@ -1,4 +1,4 @@
-// Package plantest draws random plans that keep all rules, for tests of what checks, plays and stores plans. It is no
+// Package plantest draws random plans that keep all rules, for tests of what checks, simulates and stores plans. It is no
 // planner: its plans are poor.
 package plantest
 
