@@ -48,7 +48,7 @@ func (c *checker) resolve() {
 	if complete {
 		found[0] = workloadOn(c.s)
 	}
-	c.takePolicies(c.s.decision())
+	c.takePolicies(c.s.decision().policies)
 	c.Schema = schemaOf(c.s, false, found...)
 	c.Read(complete)
 	c.checkName()

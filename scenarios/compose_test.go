@@ -105,6 +105,7 @@ func TestTrainingOnLinks(t *testing.T) {
 	for set, want := range map[string]string{
 		"workload.gpus=24":                   "24 GPUs do not fit 16 nodes; choose a larger fabric, or fewer GPUs",
 		"workload.flows=per-gpu":             `workload.flows: is not used by fabric "torus"`,
+		`policy.planners=["fast"]`:           `fabric "torus", which has no switches that reconfigure during a collective`,
 		`policy.allocators=["delta-joint"]`:  `policy.routers: element 1: "delta-joint" is not known`,
 		`fabric.failed_chips=[1]`:            "16 GPUs do not fit 15 nodes",
 		"workload.experts.sizes=zipf":        "workload.experts: is not used by",

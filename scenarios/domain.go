@@ -1,9 +1,6 @@
 package scenarios
 
 import (
-	"context"
-
-	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/plans"
 )
 
@@ -13,8 +10,4 @@ func (s *Scenario) domain() *plans.Scenario {
 		Name: s.Name, Title: s.Title, Seed: s.Seed, Fabric: s.Fabric.ScaleUp, Policy: s.Policy.Planning, Level: s.Engine.Level, Read: readSome,
 		Workload: plans.Workload{Kind: s.Workload.Kind, Spec: s.Workload.Spec, Exchange: s.Workload.Exchange},
 	}
-}
-
-func buildDomain(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
-	return plans.New(ctx, s.domain(), workers)
 }

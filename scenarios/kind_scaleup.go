@@ -103,9 +103,6 @@ func scaleUpParts(s *Scenario) []schema.Part {
 	}
 }
 
-// plans reports whether the policies of s are planners.
-func (s *Scenario) plans() bool { return s.decision() == "planners" }
-
 // gathers reports whether s is a collective other than an all-to-all.
 func (s *Scenario) gathers() bool { return s.plans() && s.domain().Gathers() }
 

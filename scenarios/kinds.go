@@ -177,6 +177,9 @@ func (s *Scenario) elsewhere(path, name string) (problem, remedy string) {
 	if section == "workload" && slices.Contains(names, of) {
 		by += " on fabric " + schema.Quote(s.Fabric.Kind)
 	}
+	if why := s.undecided(at); why != "" {
+		return why, want
+	}
 	return "is not used by " + by, want
 }
 

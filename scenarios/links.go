@@ -3,7 +3,6 @@ package scenarios
 import (
 	"context"
 
-	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/paths"
 )
 
@@ -14,10 +13,6 @@ func (s *Scenario) links() *paths.Scenario {
 		Name: s.Name, Title: s.Title, Seed: s.Seed, Fabric: s.Fabric.Links, Policy: s.Policy.Routing, Engine: s.Engine,
 		Workload: paths.Workload{Kind: w.Kind, Spec: w.Spec, Traffic: w.Traffic, Patterns: w.Patterns},
 	}
-}
-
-func buildLinks(ctx context.Context, s *Scenario, _ int) (assembly.System, error) {
-	return paths.New(ctx, s.links())
 }
 
 // PacketWork guesses how many hops of packets the simulation of one policy makes, from

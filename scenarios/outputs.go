@@ -1,57 +1,8 @@
 package scenarios
 
 import (
-	"fmt"
-	"slices"
-
-	"sim/policies/reconfigure"
-	"sim/policies/reconfigure/baselines"
 	"sim/scenarios/schema"
 )
-
-// NoTrace says why no run of s has timelines, "" where it has.
-func (s *Scenario) NoTrace() string {
-	if s.routes() || s.plans() {
-		return fmt.Sprintf("fabric.kind = %q has no timelines; training on fabric.kind = \"ocs-pods\" has", s.Fabric.Kind)
-	}
-	if s.podTraffic() {
-		return fmt.Sprintf("workload.kind = %q has no timelines; workload.kind = \"training\" has", s.Workload.Kind)
-	}
-	return ""
-}
-
-// NoRoutes says why no run of s has routes to write, "" where it has.
-func (s *Scenario) NoRoutes() string {
-	if s.routes() {
-		return ""
-	}
-	return fmt.Sprintf("fabric.kind = %q has no routers; fabric.kind = \"torus\" and \"graph\" have", s.Fabric.Kind)
-}
-
-// NoPlan says why no run of s can have a plan, "" where it can.
-func (s *Scenario) NoPlan() (string, error) {
-	switch {
-	case s.routes():
-		return "routers plan nothing; --routes-out DIR writes what they decide", nil
-	case s.plans():
-		return s.noSchedule(), nil
-	}
-	return s.pods().NoPlan()
-}
-
-// noSchedule is NoPlan of a collective on a scale-up domain.
-func (s *Scenario) noSchedule() string {
-	fluid := []string{string(baselines.Fluid), string(baselines.Paths)}
-	switch p := &s.Policy.Planning; {
-	case s.gathers():
-		return ""
-	case s.Engine.Level == "cost":
-		return "engine.level = \"cost\" writes no plans out; set \"plan\""
-	case slices.Contains(fluid, p.Static) && !slices.ContainsFunc(p.Planners, func(name string) bool { return !slices.Contains(reconfigure.OneTopology, name) }):
-		return fmt.Sprintf("policy.static.schedule = %q has no plan; set \"simulated\" or \"packed\"", p.Static)
-	}
-	return ""
-}
 
 // OutputDir is a directory that policies write to while they decide.
 type OutputDir struct {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"sim/scenarios/assembly"
-	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/assembly/paths"
 	"sim/scenarios/result"
 )
@@ -33,13 +32,8 @@ func Prepare(ctx context.Context, s *Scenario) (*Prepared, error) { return prepa
 // collective. 0 is for one of many cells: one for a donor, and for plans, which cells wait for together, all processors.
 func prepare(ctx context.Context, s *Scenario, workers int) (_ *Prepared, err error) {
 	defer func() { err = assembly.OrEnded(ctx, err) }()
-	sys, err := builders[s.decision()](ctx, s, workers)
+	sys, err := s.decision().build(ctx, s, workers)
 	return &Prepared{s, sys}, err
-}
-
-// builders make a scenario into a system, by the decision that it leaves open.
-var builders = map[string]func(ctx context.Context, s *Scenario, workers int) (assembly.System, error){
-	"allocators": buildPods, "arbiters": buildPods, "planners": buildDomain, "routers": buildLinks,
 }
 
 // document is the result of no policy.
@@ -104,8 +98,4 @@ func Run(ctx context.Context, s *Scenario, opt RunOptions) (*Outcome, error) {
 		return nil, err
 	}
 	return assembly.Run(ctx, p.System, names, p.document(), s.Words(), begin, opt)
-}
-
-func buildPods(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
-	return circuits.New(ctx, s.pods(), workers)
 }

@@ -6,6 +6,7 @@ import (
 
 	"sim/engine"
 	"sim/engine/flow"
+	"sim/scenarios/result"
 	"sim/workloads/training"
 )
 
@@ -42,13 +43,14 @@ func (i *Ideal) Metrics(m map[string]float64, end string, iteration bool) {
 	}
 }
 
-// Exposed adds what communication an iteration that ends at end exposes, beside the ideal fabric's.
-func (i *Ideal) Exposed(m map[string]float64, labels map[string]string, end engine.Time) {
-	m["comm_exposed_s"] = (end - i.Times.Compute).Seconds()
+// Exposed adds what communication an iteration that ends at end exposes, beside the ideal fabric's. What does so is named
+// where that exposes none.
+func (i *Ideal) Exposed(row *result.Row, end engine.Time, what string) {
+	row.Metrics["comm_exposed_s"] = (end - i.Times.Compute).Seconds()
 	if nct, ok := i.Times.NCT(end); ok {
-		m["nct"] = nct
+		row.Metrics["nct"] = nct
 	} else {
-		labels["nct"] = "undefined: the ideal fabric exposes no communication, this topology does"
+		row.Labels["nct"] = "undefined: the ideal fabric exposes no communication, " + what
 	}
 }
 

@@ -82,7 +82,7 @@ func (in *instance) row(name string, d *topology.Decision, end engine.Time, t *e
 
 // iteration measures a simulation of a training step that ends at end.
 func (in *instance) iteration(row *result.Row, end engine.Time, t *engine.Trace) {
-	in.Exposed(row.Metrics, row.Labels, end)
+	in.Exposed(row, end, "this topology does")
 	if ideal := in.pods.CriticalTransfer(in.graph, in.best); ideal > 0 {
 		row.Metrics["nct_critical_path"] = float64(in.pods.CriticalTransfer(in.graph, t)) / float64(ideal)
 	} else {

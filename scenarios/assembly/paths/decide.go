@@ -312,6 +312,6 @@ func (a *routedAnswer) flow(ctx context.Context, seen *engine.Network) error {
 func (a *routedAnswer) ends(at engine.Time) {
 	a.row.Metrics[a.r.end()] = at.Seconds()
 	if a.r.it != nil {
-		a.r.Exposed(a.row.Metrics, a.row.Labels, at)
+		a.r.Exposed(&a.row, at, "these paths do")
 	}
 }

@@ -3,9 +3,12 @@ package plans
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"sim/policies/reconfigure"
+	"sim/policies/reconfigure/baselines"
 	"sim/scenarios/schema"
 )
 
@@ -48,4 +51,18 @@ func (d *scaled) unserving(name string, why error) schema.Diagnostic {
 	}
 	what := strings.TrimPrefix(why.Error(), reconfigure.ErrUnserved.Error()+": ")
 	return schema.Diagnostic{File: d.s.Name, Key: key, Problem: name + " has no plan: " + what, Remedy: want}
+}
+
+// NoPlan says why no run of s has plans to write, "" where one has.
+func (s *Scenario) NoPlan() string {
+	fluid := []string{string(baselines.Fluid), string(baselines.Paths)}
+	switch p := &s.Policy; {
+	case s.Gathers():
+		return ""
+	case s.Level == "cost":
+		return "engine.level = \"cost\" writes no plans out; set \"plan\""
+	case slices.Contains(fluid, p.Static) && !slices.ContainsFunc(p.Planners, func(name string) bool { return !slices.Contains(reconfigure.OneTopology, name) }):
+		return fmt.Sprintf("policy.static.schedule = %q has no plan; set \"simulated\" or \"packed\"", p.Static)
+	}
+	return ""
 }

@@ -1,0 +1,136 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+
+	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/circuits"
+	"sim/scenarios/assembly/paths"
+	"sim/scenarios/assembly/plans"
+	"sim/scenarios/schema"
+)
+
+// decision is what hardware leaves open, and with it which policies are compared: a row of decisions. A scenario has one.
+type decision struct {
+	policies string // the key of [policy] that lists them
+	listed   func(p *Policy) *[]string
+	lacks    string // what hardware without it has not, for who asks for it there
+	// build makes a scenario into a system, with so many goroutines where something is decided before; 0 is of one of many
+	// cells.
+	build func(ctx context.Context, s *Scenario, workers int) (assembly.System, error)
+	words func(s *Scenario) string // what is run on what, in a line
+	// noTrace, noRoutes and noPlan say why runs have no timelines, no routes to write and no plans, "" where they have.
+	noTrace, noRoutes func(s *Scenario) string
+	noPlan            func(s *Scenario) (string, error)
+}
+
+// decisions are all that there are.
+var decisions = []decision{
+	{
+		policies: "allocators", listed: func(p *Policy) *[]string { return &p.Allocators }, lacks: "no circuits to allocate",
+		build: buildPods, words: func(s *Scenario) string { return s.pods().Words() },
+		noTrace: noTraceOfTraffic, noRoutes: noRouters, noPlan: func(s *Scenario) (string, error) { return s.pods().NoPlan() },
+	},
+	{
+		policies: "arbiters", listed: func(p *Policy) *[]string { return &p.Arbiters }, lacks: "no circuits that several jobs could share",
+		build: buildPods, words: func(s *Scenario) string { return s.pods().Words() },
+		noTrace: noTraceOfTraffic, noRoutes: noRouters, noPlan: func(s *Scenario) (string, error) { return s.pods().NoPlan() },
+	},
+	{
+		policies: "routers", listed: func(p *Policy) *[]string { return &p.Routers }, lacks: "no paths to choose",
+		build: func(ctx context.Context, s *Scenario, _ int) (assembly.System, error) {
+			return paths.New(ctx, s.links())
+		},
+		words:   func(s *Scenario) string { return s.links().Words() },
+		noTrace: noTimelines, noRoutes: func(*Scenario) string { return "" },
+		noPlan: func(*Scenario) (string, error) {
+			return "routers plan nothing; --routes-out DIR writes what they decide", nil
+		},
+	},
+	{
+		policies: "planners", listed: func(p *Policy) *[]string { return &p.Planners }, lacks: "no switches that reconfigure during a collective",
+		build: func(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
+			return plans.New(ctx, s.domain(), workers)
+		},
+		words:   func(s *Scenario) string { return s.domain().Words() },
+		noTrace: noTimelines, noRoutes: noRouters, noPlan: func(s *Scenario) (string, error) { return s.domain().NoPlan(), nil },
+	},
+}
+
+func buildPods(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
+	return circuits.New(ctx, s.pods(), workers)
+}
+
+// decides returns the decision of which policies are named so.
+func decides(policies string) *decision {
+	for i := range decisions {
+		if decisions[i].policies == policies {
+			return &decisions[i]
+		}
+	}
+	return &decisions[0]
+}
+
+// decision returns what is left open: by its fabric, or of several jobs by them together.
+func (s *Scenario) decision() *decision {
+	if s.severalJobs() {
+		return decides("arbiters")
+	}
+	if k := findKind("fabric", s.Fabric.Kind); k != nil {
+		return decides(k.decides)
+	}
+	return &decisions[0]
+}
+
+// routes reports whether the policies of s are routers, plans whether they are planners.
+func (s *Scenario) routes() bool { return s.decision().policies == "routers" }
+func (s *Scenario) plans() bool  { return s.decision().policies == "planners" }
+
+// PolicyNames returns the policies that s compares, in the order of the
+// result's rows.
+func (s *Scenario) PolicyNames() []string { return *s.decision().listed(&s.Policy) }
+
+// Only returns s with one of its policies.
+func (s *Scenario) Only(policy string) *Scenario {
+	one := *s
+	*one.decision().listed(&one.Policy) = []string{policy}
+	return &one
+}
+
+// Words says in a line what is run on what.
+func (s *Scenario) Words() string { return s.decision().words(s) }
+
+// NoTrace says why no run of s has timelines, "" where it has.
+func (s *Scenario) NoTrace() string { return s.decision().noTrace(s) }
+
+// NoRoutes says why no run of s has routes to write, "" where it has.
+func (s *Scenario) NoRoutes() string { return s.decision().noRoutes(s) }
+
+// NoPlan says why no run of s can have a plan, "" where it can.
+func (s *Scenario) NoPlan() (string, error) { return s.decision().noPlan(s) }
+
+func noTimelines(s *Scenario) string {
+	return fmt.Sprintf("fabric.kind = %q has no timelines; training on fabric.kind = \"ocs-pods\" has", s.Fabric.Kind)
+}
+
+func noTraceOfTraffic(s *Scenario) string {
+	if !s.podTraffic() {
+		return ""
+	}
+	return fmt.Sprintf("workload.kind = %q has no timelines; workload.kind = \"training\" has", s.Workload.Kind)
+}
+
+func noRouters(s *Scenario) string {
+	return fmt.Sprintf("fabric.kind = %q has no routers; fabric.kind = \"torus\" and \"graph\" have", s.Fabric.Kind)
+}
+
+// undecided words why the policies of another decision are not used by s, "" where the key lists none.
+func (s *Scenario) undecided(at string) string {
+	for i := range decisions {
+		if d := &decisions[i]; at == "policy."+d.policies && s.decision() != d {
+			return "is not used by fabric " + schema.Quote(s.Fabric.Kind) + ", which has " + d.lacks
+		}
+	}
+	return ""
+}
