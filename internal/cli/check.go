@@ -16,7 +16,7 @@ import (
 func (c *command) checkCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "check",
-		Usage:     "check scenarios without running them, naming every fault",
+		Usage:     "check scenarios without running them, reporting every error",
 		ArgsUsage: "FILE...",
 		Flags: append(scenarioFlags(),
 			&cli.BoolFlag{Name: "resolved", DisableDefaultText: true, Usage: "print the scenario with every default filled in"},

@@ -21,7 +21,7 @@ var heatKind = kind{
 	name: "heatmap", draw: (*view).heatmap, takes: []string{"take"}, tiles: true,
 	needs: map[string]string{"x": "", "y": "", "z": "the metric that colours the heat map"},
 	without: map[string]string{
-		"series": "a heat map has no series; y names the axis that goes up, panels what there is a map for",
+		"series": "a heat map has no series; y names the y axis, panels what there is a map for",
 		"log_x":  logTiles, "log_y": logTiles,
 	},
 	roles: func(v *view) (err error) {

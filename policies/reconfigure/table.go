@@ -14,15 +14,15 @@ import (
 // Table is the planners by name, in the order in which they are listed.
 var Table = []Row{
 	{"reconfigure-during", "the paper's construction: shifted, circulant and Kautz topologies, contracted round by round", during},
-	{"reconfigure-during+", "better circulants, longest paths first, waiting and relaying, several paths a message, and what others do better", plus},
+	{"reconfigure-during+", "better circulants, longest paths first, waiting and relaying, several paths per message, and the plan of another planner where that is better", plus},
 	{"fast", "permutations one after another, as many as the demand splits into (FAST)", baseline(baselines.Fast)},
-	{"mixnet", "one topology, greedy on the traffic (MixNet)", baseline(baselines.MixNet)},
+	{"mixnet", "one topology, chosen greedily by traffic (MixNet)", baseline(baselines.MixNet)},
 	{"topoopt", "one topology, of shifted rings, on shortest paths (TopoOpt)", baseline(baselines.TopoOpt)},
 	{"directconnect-kautz", "one topology, a generalised Kautz graph, by the optimum of its flow problem (DirectConnect)", baseline(baselines.Kautz)},
 	{"directconnect-circulant", "one topology, a circulant graph, by the optimum of its flow problem (DirectConnect)", baseline(baselines.Circulant)},
 	{"static-ring", "one topology, a ring on each switch", baseline(baselines.StaticRing)},
-	{"bruck", "Bruck's index algorithm: few topologies, chunks rest between them", baseline(baselines.Bruck)},
-	{"spreadout", "one shift after another, all chunks straight", baseline(baselines.SpreadOut)},
+	{"bruck", "Bruck's index algorithm: few topologies, chunks stored at GPUs between them", baseline(baselines.Bruck)},
+	{"spreadout", "one shift after another, all chunks sent directly", baseline(baselines.SpreadOut)},
 	{"imported", "plans from a file", imported},
 }
 

@@ -31,7 +31,7 @@ type Allocation struct {
 	Arbiters        []string         `key:"arbiters" doc:"how several jobs share the ports of their pods, in the order of the result's rows" default:"*" choices:"@arbiters" when:"several-jobs"`
 	Objective       string           `key:"objective" doc:"what is minimised over the jobs: the mean NCT by weight, or the largest NCT by weight" default:"weighted-sum" choices:"@objectives" when:"several-jobs"`
 	Allocator       string           `key:"allocator" doc:"what decides for single jobs, where an arbiter lets it" default:"delta-joint" choices:"delta-joint|delta-topo|delta-fast" when:"several-jobs"`
-	Circuits        string           `key:"circuits" doc:"whether each circuit serves one job, or the jobs also play on all circuits of a pod pair together" default:"dedicated" choices:"dedicated|shared" when:"several-jobs"`
+	Circuits        string           `key:"circuits" doc:"whether each circuit serves one job, or the jobs are also simulated on all circuits of a pod pair together" default:"dedicated" choices:"dedicated|shared" when:"several-jobs"`
 	Fixed           FixedOptions     `table:"fixed" doc:"The topology of the allocator 'fixed'." when:"allocator(fixed)"`
 	DeltaFast       DeltaFastOptions `table:"delta-fast" doc:"The genetic search, which the other searches fall back on, then with no more evaluations than they may have themselves." when:"allocator(delta-fast|delta-topo|delta-joint|delta-joint-milp|delta-joint-milp-hotstart|delta-topo-milp|delta-topo-milp-hotstart)"`
 	DeltaTopo       SearchOptions    `table:"delta-topo" doc:"The search for the best topology under fair sharing." when:"allocator(delta-topo)"`
@@ -43,7 +43,7 @@ type Allocation struct {
 type FixedOptions struct {
 	// Circuits[p][q] circuits join pods p and q of a replica; Circuits[p][p]
 	// join p to its DP peer in each neighbouring replica. Symmetric.
-	Circuits [][]int `key:"circuits" doc:"a row for each pod of a replica: circuits to each pod, and on the diagonal to its twin in each neighbouring replica" required:"" max:"1048576"`
+	Circuits [][]int `key:"circuits" doc:"a row for each pod of a replica: circuits to each pod, and on the diagonal to its DP peer in each neighbouring replica" required:"" max:"1048576"`
 }
 
 // DeltaFastOptions are the options of the allocator "delta-fast".
@@ -83,7 +83,7 @@ type MILPOptions struct {
 	Form      string      `key:"form" doc:"whether rows are added that every schedule satisfies" default:"strengthened" choices:"strengthened|paper" when:"model=variable-interval"`
 	Model     string      `key:"model" doc:"the paper's own model, or that of its App. A" default:"variable-interval" choices:"variable-interval|fixed-step"`
 	Step      engine.Time `key:"step" doc:"length of a slice" default:"1ms" above:"0" when:"model=fixed-step"`
-	Intervals int         `key:"intervals" doc:"intervals that time may be cut into; 0 is as many as the baseline's play and the best known have" default:"0" max:"1000000" when:"model=variable-interval"`
+	Intervals int         `key:"intervals" doc:"intervals that time may be cut into; 0 is as many as the schedules of the baseline and of the best topology known have" default:"0" max:"1000000" when:"model=variable-interval"`
 	Anchors   bool        `key:"anchors" doc:"prune by the anchors of Alg. 1, which may exclude the optimum" default:"false" when:"model=variable-interval"`
 	Export    string      `key:"export" doc:"directory to write each model to as MPS and LP; \"\" is none" default:""`
 }
