@@ -257,7 +257,7 @@ func (p *page) replays(doc *result.Document) {
 		}
 	}
 	p.line("")
-	p.wrapped("Robustness: %s", strings.Replace(what, " plays ", " trials ", 1))
+	p.wrapped("Robustness: %s", strings.Replace(what, " play", " trial", 1))
 	p.table(t)
 	p.line("")
 	ideal, ok1 := doc.Reference["replay_makespan_mean_s"]
