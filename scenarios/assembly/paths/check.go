@@ -58,7 +58,7 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 			return
 		}
 	}
-	if keys, err := r.lay(nodes); err != nil {
+	if keys, err := r.lay(); err != nil {
 		what, want := assembly.Wanted(err)
 		c.Clash(keys, what, want)
 		return
@@ -71,55 +71,39 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 	}
 }
 
-// lay lays out traffic whose flows are few, and returns the keys that are at fault
-// where it cannot be. Of all pairs of nodes there is nothing to fail.
-func (r *routed) lay(nodes int) (keys []string, err error) {
-	w := &r.s.Workload
-	message := max(1, int64(w.Message))
-	where := []string{"fabric.failed_chips", "fabric.failed_machines", "fabric.dims", "fabric.open", "fabric.edges", "fabric.file", "workload.kind"}
-	switch w.Kind {
-	case AllToAll, UniformRandom, "training":
+// lay lays out what may not be, and returns the keys that are at fault then.
+func (r *routed) lay() (keys []string, err error) {
+	w := r.s.Workload.work()
+	if w.lay == nil {
 		return nil, nil
-	case NearestNeighbour:
-		_, err = r.neighbours(message)
-		return r.blame(err, where, func() error { _, err := r.neighbours(1); return err })
-	case Permutation:
-		_, err = r.permutation(nodes, message)
-		return r.blame(err, append([]string{"workload.permutation"}, where...), func() error { _, err := r.permutation(nodes, 1); return err })
-	case MatrixTraffic:
-		_, err = r.s.Matrix(nodes, r.Down)
-		return []string{"workload.matrix_file", "workload.matrix"}, err
-	case DataTensor:
-		return r.layDataTensor(nodes)
 	}
-	if p := w.Pattern(); p != nil {
-		if h := w.HotSpots(); h != nil {
-			_, err = collective.HotNodes(h.Nodes, nodes, r.s.Seed, r.Down)
-			return []string{"workload.hot_nodes"}, err
-		}
-		_, err = p.Traffic(collective.Place{Nodes: nodes, Message: message, Seed: r.s.Seed, Down: r.Down})
-		return append(w.keysOf(p), where...), err
-	}
-	one, err := r.collective(nodes, message)
+	return w.lay(r, max(1, int64(r.s.Workload.Message)), []string{
+		"fabric.failed_chips", "fabric.failed_machines", "fabric.dims", "fabric.open", "fabric.edges", "fabric.file", "workload.kind",
+	})
+}
+
+// layRings lays a ring collective out.
+func (r *routed) layRings(message int64, where []string) (keys []string, err error) {
+	one, err := r.collective(r.nodes(), message)
 	if err != nil {
 		return append([]string{"workload.ring_dims", "workload.rings"}, where...), err
 	}
 	if err = one.Check(); err != nil {
-		return r.blame(err, append([]string{"fabric.failed_chips", "fabric.failed_machines", "workload.rings", "workload.ring_dims", "workload.ring_form"}, where...), func() error {
+		return blame(err, append([]string{"fabric.failed_chips", "fabric.failed_machines", "workload.rings", "workload.ring_dims", "workload.ring_form"}, where...), func() error {
 			ample := *one
 			ample.Bytes = math.MaxInt32
 			return ample.Check()
 		})
 	}
 	if n := one.Tasks(); n > collective.MaxTasks {
-		return where, fmt.Errorf("%s on %d nodes has %d transfers; want fewer nodes, for at most %d", w.Kind, nodes, n, collective.MaxTasks)
+		return where, fmt.Errorf("%s on %d nodes has %d transfers; want fewer nodes, for at most %d", r.s.Workload.Kind, r.nodes(), n, collective.MaxTasks)
 	}
 	return nil, nil
 }
 
 // blame returns the keys that err is about: the size of messages where another one
 // would do, which try finds out.
-func (r *routed) blame(err error, where []string, try func() error) ([]string, error) {
+func blame(err error, where []string, try func() error) ([]string, error) {
 	if err != nil && try() == nil {
 		return []string{"workload.message"}, err
 	}
@@ -128,14 +112,14 @@ func (r *routed) blame(err error, where []string, try func() error) ([]string, e
 
 // layDataTensor is lay of data-tensor traffic: its slices are counted, its rings
 // laid.
-func (r *routed) layDataTensor(nodes int) (keys []string, err error) {
+func (r *routed) layDataTensor(int64, []string) (keys []string, err error) {
 	w := &r.s.Workload
 	slice, ring := r.span(w.TensorDims), r.span(w.DataDims)
 	where := []string{"workload.tensor_dims", "workload.data_dims", "fabric.failed_chips", "fabric.failed_machines", "fabric.dims"}
 	if slice < 2 && ring < 2 {
 		return append([]string{"fabric.dims"}, where...), errors.New("neither slices nor rings have two nodes; want larger dimensions")
 	}
-	if need := float64(nodes) * float64(slice-1) * PerFlow; need > MaxFlowBytes {
+	if need := float64(r.nodes()) * float64(slice-1) * PerFlow; need > MaxFlowBytes {
 		return append([]string{"workload.tensor_dims"}, where...), fmt.Errorf("%.3g flows in slices would take %.0f GB; want smaller slices, for at most %.0f GB", need/PerFlow, need/1e9, float64(MaxFlowBytes)/1e9)
 	}
 	if ring > 1 {

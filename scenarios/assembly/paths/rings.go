@@ -16,11 +16,11 @@ func (r *routed) neighbours(message int64) (*collective.Traffic, error) {
 
 // permutation is a message from each node to one other. A graph is taken for a row
 // of nodes.
-func (r *routed) permutation(nodes int, message int64) (*collective.Traffic, error) {
+func (r *routed) permutation(message int64) (*collective.Traffic, error) {
 	t := r.Torus
 	if t == nil {
 		var err error
-		if t, err = torus.New(nodes); err != nil {
+		if t, err = torus.New(r.nodes()); err != nil {
 			return nil, err
 		}
 	}
@@ -81,7 +81,7 @@ func (r *routed) rings(bytes int64) (*load, error) {
 
 // DataTensor is all to all in slices and rings across them in turns. Where a
 // shape has only one of the two, the other's turns are silent.
-func (r *routed) dataTensor() (*load, error) {
+func (r *routed) dataTensor(int64) (*load, error) {
 	w := &r.s.Workload
 	form, err := collective.ParseForm(w.RingForm)
 	if err != nil {

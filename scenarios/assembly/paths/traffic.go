@@ -1,6 +1,8 @@
 package paths
 
 import (
+	"slices"
+
 	"sim/engine"
 	"sim/engine/packet"
 	"sim/engine/units"
@@ -26,44 +28,110 @@ type part struct {
 
 type turn struct{ start, length engine.Time }
 
+// work is what a kind of workload is on links: a row of works.
+type work struct {
+	kinds []string
+	// load is what is moved, where messages have a size.
+	load func(r *routed, message int64) (*load, error)
+	// lay lays the work out before a run where it may not be, and returns the keys that are then at fault, before those of
+	// where it is laid; nil where nothing can be wrong.
+	lay func(r *routed, message int64, where []string) (keys []string, err error)
+}
+
+// works are all kinds but those that collective.Patterns has.
+var works = []work{
+	{
+		kinds: []string{AllToAll},
+		load: atOnce(func(r *routed, message int64) (*collective.Traffic, error) {
+			return collective.AllToAll(int(r.Whole.Nodes), message, r.Down)
+		}),
+	},
+	{
+		kinds: []string{UniformRandom},
+		load: atOnce(func(r *routed, message int64) (*collective.Traffic, error) {
+			return collective.UniformRandom(int(r.Whole.Nodes), message, r.Down)
+		}),
+	},
+	{kinds: []string{NearestNeighbour}, load: atOnce((*routed).neighbours), lay: layAtOnce((*routed).neighbours)},
+	{kinds: []string{Permutation}, load: atOnce((*routed).permutation), lay: layAtOnce((*routed).permutation, "workload.permutation")},
+	{
+		kinds: []string{MatrixTraffic}, load: atOnce((*routed).matrix),
+		lay: func(r *routed, _ int64, _ []string) ([]string, error) {
+			_, err := r.matrix(0)
+			return []string{"workload.matrix_file", "workload.matrix"}, err
+		},
+	},
+	{kinds: []string{DataTensor}, load: (*routed).dataTensor, lay: (*routed).layDataTensor},
+	{kinds: RingKinds, load: (*routed).rings, lay: (*routed).layRings},
+	{kinds: []string{"training"}, load: (*routed).training},
+}
+
+// work returns the row of the workload's kind.
+func (w *Workload) work() *work {
+	for i := range works {
+		if slices.Contains(works[i].kinds, w.Kind) {
+			return &works[i]
+		}
+	}
+	return &work{load: atOnce((*routed).pattern), lay: (*routed).layPattern}
+}
+
+// atOnce is traffic that is sent at once.
+func atOnce(of func(r *routed, message int64) (*collective.Traffic, error)) func(*routed, int64) (*load, error) {
+	return func(r *routed, message int64) (*load, error) {
+		t, err := of(r, message)
+		if err != nil {
+			return nil, err
+		}
+		return &load{flows: t.Flows, demand: t.Demand(), parts: []part{{end: int32(len(t.Flows)), traffic: t}}}, nil
+	}
+}
+
+// layAtOnce lays such traffic out, which some keys of its own decide.
+func layAtOnce(of func(r *routed, message int64) (*collective.Traffic, error), keys ...string) func(*routed, int64, []string) ([]string, error) {
+	return func(r *routed, message int64, where []string) ([]string, error) {
+		_, err := of(r, message)
+		return blame(err, append(slices.Clone(keys), where...), func() error { _, err := of(r, 1); return err })
+	}
+}
+
 // traffic builds the load.
 func (r *routed) traffic() (*load, error) {
 	w := &r.s.Workload
-	nodes, message := int(r.Whole.Nodes), int64(w.Message)
+	message := int64(w.Message)
 	if message < 1 {
 		message = int64(w.Payload) // sources of rates have no size; loads are then in units of any
 	}
-	var t *collective.Traffic
-	var err error
-	switch w.Kind {
-	case AllToAll:
-		t, err = collective.AllToAll(nodes, message, r.Down)
-	case UniformRandom:
-		t, err = collective.UniformRandom(nodes, message, r.Down)
-	case NearestNeighbour:
-		t, err = r.neighbours(message)
-	case Permutation:
-		t, err = r.permutation(nodes, message)
-	case MatrixTraffic:
-		t, err = r.s.Matrix(nodes, r.Down)
-	case DataTensor:
-		return r.dataTensor()
-	case "training":
-		return r.training()
-	default:
-		p := w.Pattern()
-		if p == nil {
-			return r.rings(message)
-		}
-		t, err = p.Traffic(collective.Place{Nodes: nodes, Message: message, Seed: r.s.Seed, Down: r.Down})
+	return w.work().load(r, message)
+}
+
+// matrix is the bytes that the scenario lists.
+func (r *routed) matrix(int64) (*collective.Traffic, error) {
+	return r.s.Matrix(r.nodes(), r.Down)
+}
+
+// pattern is traffic of a row of collective.Patterns.
+func (r *routed) pattern(message int64) (*collective.Traffic, error) {
+	return r.s.Workload.Pattern().Traffic(collective.Place{Nodes: r.nodes(), Message: message, Seed: r.s.Seed, Down: r.Down})
+}
+
+// layPattern lays a pattern out.
+func (r *routed) layPattern(message int64, where []string) ([]string, error) {
+	w := &r.s.Workload
+	if h := w.HotSpots(); h != nil {
+		_, err := collective.HotNodes(h.Nodes, r.nodes(), r.s.Seed, r.Down)
+		return []string{"workload.hot_nodes"}, err
 	}
-	if err != nil {
-		return nil, err
+	_, err := r.pattern(message)
+	return append(w.keysOf(w.Pattern()), where...), err
+}
+
+// nodes returns how many nodes there are, down or not.
+func (r *routed) nodes() int {
+	if r.Torus != nil {
+		return r.Torus.Nodes()
 	}
-	return &load{
-		flows: t.Flows, demand: t.Demand(),
-		parts: []part{{end: int32(len(t.Flows)), traffic: t}},
-	}, nil
+	return int(r.Whole.Nodes)
 }
 
 // Matrix is the bytes that the scenario lists.

@@ -15,7 +15,7 @@ import (
 
 // training builds a training step whose ranks are the nodes that are up, in order: GPU after GPU, stage after stage,
 // replica after replica. Nodes beyond these have nothing to do.
-func (r *routed) training() (*load, error) {
+func (r *routed) training(int64) (*load, error) {
 	it, err := training.Build(r.s.Workload.Spec, training.Extent{All: true, PerGPU: true})
 	if err != nil {
 		return nil, err
