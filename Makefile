@@ -3,7 +3,7 @@
 GO ?= go
 FUZZTIME ?= 30s
 
-.PHONY: build test short race bench fuzz lint ci docs reproduction baselines clean
+.PHONY: build test short race bench fuzz lint ci docs reproduction imports baselines clean
 
 build:
 	$(GO) build -o sim .
@@ -47,6 +47,11 @@ docs: build
 # the tables of docs/reproduction.md, from what is stored and, of what is not, from runs
 reproduction:
 	$(GO) test ./docs -long -update
+
+# who imports whom, as the checks hold it
+imports:
+	.ci/run edges > imports.new
+	mv imports.new .ci/imports.txt
 
 # the results that every change is held to; after raising result.Model where one changed
 baselines:

@@ -29,9 +29,7 @@ func checkPlans(c *checker) {
 		c.Add("workload.kind", assembly.FaultText(err), "choose other traffic")
 		return
 	}
-	if none != nil {
-		for _, d := range none {
-			c.Clash([]string{d.Key}, d.Problem, d.Remedy)
-		}
+	for _, d := range none {
+		c.Clash([]string{d.Key}, d.Problem, d.Remedy)
 	}
 }
