@@ -32,6 +32,9 @@ func fixedFault(s *Scenario) (what, want string) {
 		return "the matrix does not fit the pods", fmt.Sprintf("write %d rows of %d circuits", pods, pods)
 	}
 	for p := range m {
+		if m[p][p] != 0 && s.podTraffic() {
+			return fmt.Sprintf("row %d joins pod %d to itself, where traffic has no replicas to join", p+1, p), "write 0 on the diagonal"
+		}
 		used := (twins - 1) * m[p][p]
 		for q := range m[p] {
 			if m[p][q] != m[q][p] {

@@ -58,7 +58,7 @@ const mostPodTransfers = 200_000
 func checkPodTraffic(c *checker) {
 	s, f := c.s, &c.s.Fabric
 	const pods, perPod, ports = "fabric.pods", "fabric.gpus_per_pod", "fabric.ports_per_pod"
-	if !c.OK(pods, perPod) {
+	if !c.OK(pods, perPod, "workload.message", "workload.matrix", "workload.matrix_file") {
 		return
 	}
 	gpus := float64(f.Pods) * float64(f.GPUsPerPod)

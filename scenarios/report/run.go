@@ -77,7 +77,7 @@ func (p *page) notes(doc *result.Document, best int, why *result.Metric) {
 	if best >= 0 && !p.bestOfJobs(doc, best) {
 		r := &doc.Rows[best]
 		line := fmt.Sprintf("* %s %s", r.Policy, why.Wins)
-		if m := r.Metrics["makespan_s"]; hasIdeal && ideal > 0 {
+		if m, ended := r.Metrics["makespan_s"]; ended && hasIdeal && ideal > 0 {
 			if over := m/ideal - 1; over <= provedGap {
 				line += ": as fast as " + reference
 			} else {

@@ -34,13 +34,19 @@ func (p *page) bottleneck(row *result.Row, t *result.Traffic) {
 		top, bound, of = over, m["bound_max_load_over_rate"], "messages per fabric.link_rate of its rate"
 	}
 	completion, done := m["completion_s"]
+	iteration, iterates := m["makespan_s"]
+	_, injects := m["injected"]
 	switch mean, ok := m["mean_delay_s"]; {
 	case row.Labels["failed"] != "":
 		line += "came to no end: " + row.Labels["failed"] + "."
 	case done:
 		line += fmt.Sprintf("takes %s.", text.Seconds(completion))
+	case iterates:
+		line += fmt.Sprintf("takes %s an iteration.", text.Seconds(iteration))
 	case ok:
 		line += fmt.Sprintf("delivers packets after %s on average.", text.Seconds(mean))
+	case injects:
+		line += "delivers nothing before the simulated time ends."
 	default:
 		line += "was not simulated over time: level static finds routes and loads."
 	}
@@ -59,13 +65,29 @@ func (p *page) bottleneck(row *result.Row, t *result.Traffic) {
 		}
 	}
 	line += "."
-	if gap, ok := row.Metrics["gap"]; ok && bound > 0 {
-		model := row.Labels["gap_model"]
-		if gap <= provedGap {
-			line += fmt.Sprintf(" No routes do with less (%s).", model)
-		} else {
-			line += fmt.Sprintf(" That is %s above a lower bound of %s (%s): routes with less may exist.", text.Percent(gap), messages(bound), model)
+	gap, ok := m["gap"]
+	model := row.Labels["gap_model"]
+	timed := "" // the time that the gap is of, if it is not of the load
+	for _, end := range []string{"completion_s", "makespan_s"} {
+		if _, is := m["bound_"+end]; is {
+			timed = end
 		}
+	}
+	switch {
+	case !ok:
+	case timed != "":
+		of, _ := result.Find(timed)
+		least := m["bound_"+timed]
+		if gap <= provedGap {
+			line += fmt.Sprintf(" No routes end sooner: the %s is at a lower bound (%s).", of.Words, model)
+		} else {
+			line += fmt.Sprintf(" The %s is %s above a lower bound of %s (%s).", of.Words, text.Percent(gap), text.Seconds(least), model)
+		}
+	case bound == 0:
+	case gap <= provedGap:
+		line += fmt.Sprintf(" No routes do with less (%s).", model)
+	default:
+		line += fmt.Sprintf(" That is %s above a lower bound of %s (%s): routes with less may exist.", text.Percent(gap), messages(bound), model)
 	}
 	if ratio, ok := m["fault_ratio"]; ok && ratio > 0 {
 		line += fmt.Sprintf(" Where nothing is down or drained the same router has %s on its most loaded link: ", messages(m["max_link_load"]*ratio))

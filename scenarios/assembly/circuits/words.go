@@ -23,7 +23,7 @@ func (s *Scenario) Words() string {
 // portWords says how many optical ports of which rate a pod has, and in which replicas these differ; of many, their range.
 func (s *Scenario) portWords() string {
 	f := &s.Fabric
-	text := fmt.Sprintf("%d optical ports of %v", f.PortsPerPod, f.PortBandwidth)
+	text := fmt.Sprintf("%s of %v", assembly.Plural(f.PortsPerPod, "optical port"), f.PortBandwidth)
 	var others []string
 	ports, rates := []int{f.PortsPerPod}, []units.Rate{f.PortBandwidth}
 	for i := range s.Replicas {
