@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// ErrUnlike is wrapped by Fold where what should be identical is not.
-var ErrUnlike = errors.New("engine: the network, its paths or the traffic are not alike from all nodes of an orbit")
+// ErrAsymmetric is wrapped by Fold where what should be identical is not.
+var ErrAsymmetric = errors.New("engine: the network, its paths or the traffic are not alike from all nodes of an orbit")
 
 // Folded is what Fold makes: one flow of each class, on the links of one node of each orbit.
 type Folded struct {
 	Graph   *Graph   // task c is a flow of class c
-	Network *Network // link o*Walks.Degree+p is port p of orbit o; 0 b/s where there is none
+	Network *Network // link o*Paths.Degree+p is port p of orbit o; 0 b/s where there is none
 	Routes  *Routes
 }
 
@@ -22,13 +22,13 @@ type Folded struct {
 // the same port, and the flows of a class to each other. Whatever the engine's service, flows of a class then have the
 // same rate at all times and links of an orbit the same load, so that a class ends in the folded graph when its flows
 // do in the whole one, which may be a million times its size. Flow f is of bytes[f]; nil bytes is message each. It
-// fails, with ErrUnlike, where orbits, classes, sizes or rates are found to differ, and on groups and changes.
-func Fold(n *Network, w *Walks, flows []Flow, bytes []int64, message int64, orbit []int32) (*Folded, error) {
+// fails, with ErrAsymmetric, where orbits, classes, sizes or rates are found to differ, and on groups and changes.
+func Fold(n *Network, w *Paths, flows []Flow, bytes []int64, message int64, orbit []int32) (*Folded, error) {
 	if len(orbit) != int(n.Nodes) || len(n.Groups) > 0 || len(n.Changes) > 0 || bytes != nil && len(bytes) != len(flows) {
-		return nil, fmt.Errorf("%w: orbits of %d nodes for %d, %d groups, %d changes, and %d sizes for %d flows", ErrUnlike, len(orbit), n.Nodes, len(n.Groups), len(n.Changes), len(bytes), len(flows))
+		return nil, fmt.Errorf("%w: orbits of %d nodes for %d, %d groups, %d changes, and %d sizes for %d flows", ErrAsymmetric, len(orbit), n.Nodes, len(n.Groups), len(n.Changes), len(bytes), len(flows))
 	}
 	if w.Spread != nil {
-		return nil, fmt.Errorf("%w: packets that draw their links are of no classes", ErrUnlike)
+		return nil, fmt.Errorf("%w: packets that draw their links are of no classes", ErrAsymmetric)
 	}
 	small, alike, err := foldLinks(n, w, orbit)
 	if err != nil {
@@ -47,7 +47,7 @@ func Fold(n *Network, w *Walks, flows []Flow, bytes []int64, message int64, orbi
 	first, count := firstOf(w, len(flows))
 	for f := range int32(len(flows)) {
 		if a := first[w.ClassOf(f)]; size(a) != size(f) || orbit[flows[a].Src] != orbit[flows[f].Src] {
-			return nil, fmt.Errorf("%w: flows %d and %d of one class", ErrUnlike, a, f)
+			return nil, fmt.Errorf("%w: flows %d and %d of one class", ErrAsymmetric, a, f)
 		}
 	}
 	out := &Folded{Graph: &Graph{}, Network: small, Routes: &Routes{Start: make([]int32, len(first)+1)}}
@@ -56,7 +56,7 @@ func Fold(n *Network, w *Walks, flows []Flow, bytes []int64, message int64, orbi
 		case f < 0: // no flow is of this class
 			out.Graph.AddTask(Task{})
 		case count[c] != alike:
-			return nil, fmt.Errorf("%w: class %d has %d flows, an orbit %d nodes", ErrUnlike, c, count[c], alike)
+			return nil, fmt.Errorf("%w: class %d has %d flows, an orbit %d nodes", ErrAsymmetric, c, count[c], alike)
 		default:
 			out.Graph.AddTask(Task{Kind: Transfer, Src: orbit[flows[f].Src], Dst: orbit[flows[f].Dst], Flows: 1, Bytes: size(f)})
 			z.trace(int32(c), flows[f].Src)
@@ -68,11 +68,11 @@ func Fold(n *Network, w *Walks, flows []Flow, bytes []int64, message int64, orbi
 }
 
 // foldLinks returns the links of one node of each orbit, and the nodes of an orbit.
-func foldLinks(n *Network, w *Walks, orbit []int32) (small *Network, alike int32, err error) {
+func foldLinks(n *Network, w *Paths, orbit []int32) (small *Network, alike int32, err error) {
 	nodes := make([]int32, max(0, slices.Max(orbit)+1))
 	for _, o := range orbit {
 		if o < 0 {
-			return nil, 0, fmt.Errorf("%w: orbit %d", ErrUnlike, o)
+			return nil, 0, fmt.Errorf("%w: orbit %d", ErrAsymmetric, o)
 		}
 		nodes[o]++
 	}
@@ -87,7 +87,7 @@ func foldLinks(n *Network, w *Walks, orbit []int32) (small *Network, alike int32
 		}
 		to := int(o)*w.Degree + port
 		if nodes[o] != nodes[0] || seen[to] && small.Links[to] != link {
-			return nil, 0, fmt.Errorf("%w: port %d of node %d", ErrUnlike, port, k/w.Degree)
+			return nil, 0, fmt.Errorf("%w: port %d of node %d", ErrAsymmetric, port, k/w.Degree)
 		}
 		small.Links[to], seen[to] = link, true
 	}
@@ -95,7 +95,7 @@ func foldLinks(n *Network, w *Walks, orbit []int32) (small *Network, alike int32
 }
 
 // firstOf returns the first flow of each class, -1 where there is none, and the number of its flows.
-func firstOf(w *Walks, flows int) (first, count []int32) {
+func firstOf(w *Paths, flows int) (first, count []int32) {
 	first, count = slices.Repeat([]int32{-1}, w.classes()), make([]int32, w.classes())
 	for f := range int32(flows) {
 		c := w.ClassOf(f)

@@ -31,9 +31,9 @@ func (s Step) Port() int { return int(s & MaxPort) }
 // Channel returns the virtual channel of a step.
 func (s Step) Channel() int { return int(s >> channelShift) }
 
-// Walks lead flows by the ports that they take from their source on: source routing. Where a network looks alike from
+// Paths lead flows by the ports that they take from their source on: source routing. Where a network looks alike from
 // many nodes, their flows share paths, so that what is kept grows with the classes of flows and not with the flows.
-type Walks struct {
+type Paths struct {
 	Degree int     // ports of a node
 	Link   []int32 // by node and port: a link out of it; -1 where there is none
 	Class  []int32 // by flow; nil where flow f is class f
@@ -53,14 +53,14 @@ type Walks struct {
 }
 
 // ClassOf returns the class of a flow.
-func (w *Walks) ClassOf(flow int32) int32 {
+func (w *Paths) ClassOf(flow int32) int32 {
 	if w.Class == nil {
 		return flow
 	}
 	return w.Class[flow]
 }
 
-func (w *Walks) classes() int {
+func (w *Paths) classes() int {
 	if w.First == nil {
 		return len(w.Start)
 	}
@@ -68,7 +68,7 @@ func (w *Walks) classes() int {
 }
 
 // Of returns the first and one past the last path of a class.
-func (w *Walks) Of(class int32) (first, end int32) {
+func (w *Paths) Of(class int32) (first, end int32) {
 	if w.First == nil {
 		return class, class + 1
 	}
@@ -76,7 +76,7 @@ func (w *Walks) Of(class int32) (first, end int32) {
 }
 
 // ShareOf returns the share of a class's packets that a path of it takes.
-func (w *Walks) ShareOf(class, path int32) float64 {
+func (w *Paths) ShareOf(class, path int32) float64 {
 	if w.Share != nil {
 		return w.Share[path]
 	}
@@ -85,7 +85,7 @@ func (w *Walks) ShareOf(class, path int32) float64 {
 }
 
 // Steps returns the steps of a path, without Arrived. Read only.
-func (w *Walks) Steps(path int32) []Step {
+func (w *Paths) Steps(path int32) []Step {
 	begin := w.Start[path]
 	end := begin
 	for w.Step[end] != Arrived {
@@ -95,14 +95,14 @@ func (w *Walks) Steps(path int32) []Step {
 }
 
 // Add appends a path and returns its number.
-func (w *Walks) Add(steps ...Step) int32 {
+func (w *Paths) Add(steps ...Step) int32 {
 	w.Start = append(w.Start, int64(len(w.Step)))
 	w.Step = append(append(w.Step, steps...), Arrived)
 	return int32(len(w.Start) - 1)
 }
 
 // Channels returns the number of virtual channels that the paths need.
-func (w *Walks) Channels() int {
+func (w *Paths) Channels() int {
 	top := 0
 	for _, s := range w.Step {
 		if s != Arrived {
@@ -113,7 +113,7 @@ func (w *Walks) Channels() int {
 }
 
 // Out returns the link of a step from a node; -1 where there is none.
-func (w *Walks) Out(node int32, s Step) int32 {
+func (w *Paths) Out(node int32, s Step) int32 {
 	if s.Port() >= w.Degree {
 		return -1
 	}
@@ -122,7 +122,7 @@ func (w *Walks) Out(node int32, s Step) int32 {
 
 // Check fails where a path does not lead a flow of its class from source to destination over links of n that are up,
 // and with ctx's error when ctx ends before it.
-func (w *Walks) Check(ctx context.Context, n *Network, flows []Flow) error {
+func (w *Paths) Check(ctx context.Context, n *Network, flows []Flow) error {
 	if w.Degree < 1 || w.Degree > MaxPort+1 || len(w.Link) != int(n.Nodes)*w.Degree || len(w.Step) > math.MaxInt32 {
 		return fmt.Errorf("engine: paths of %d steps over %d ports, %d a node, of %d nodes", len(w.Step), len(w.Link), w.Degree, n.Nodes)
 	}
@@ -168,7 +168,7 @@ func (w *Walks) Check(ctx context.Context, n *Network, flows []Flow) error {
 }
 
 // follow fails where a path does not lead a flow to its destination.
-func (w *Walks) follow(n *Network, f int32, flow Flow, path int32) error {
+func (w *Paths) follow(n *Network, f int32, flow Flow, path int32) error {
 	if w.Start[path] < 0 || flow.Src < 0 || flow.Src >= n.Nodes {
 		return fmt.Errorf("engine: no path leads flow %d from node %d to %d", f, flow.Src, flow.Dst)
 	}

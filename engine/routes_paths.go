@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// RoutesOf returns the routes of g's transfers along the paths of flows, which must pass Walks.Check for n. Task i
+// RoutesOf returns the routes of g's transfers along the paths of flows, which must pass Paths.Check for n. Task i
 // takes the paths of flow i where the ends of that are its own, and else of the first flow that has its ends. A flow
 // with more than one path is split between them by their shares at all times, as its packets are in the mean, and so is
-// one whose packets draw their links (Walks.Spread); of a link that several of its paths take, or one of them twice,
+// one whose packets draw their links (Paths.Spread); of a link that several of its paths take, or one of them twice,
 // the transfer has one Use of the sum. A transfer from a node to itself has none. It fails on a transfer between nodes
 // that no flow joins, and where there are more uses than Routes can number.
-func RoutesOf(g *Graph, n *Network, w *Walks, flows []Flow) (*Routes, error) {
+func RoutesOf(g *Graph, n *Network, w *Paths, flows []Flow) (*Routes, error) {
 	z := tracer{n: n, w: w, mark: make([]int, len(n.Links)), resource: make([]int32, len(w.Link))}
 	copy(z.resource, w.Link)
 	index := flowIndex{flows: flows}
@@ -41,7 +41,7 @@ func RoutesOf(g *Graph, n *Network, w *Walks, flows []Flow) (*Routes, error) {
 // tracer gathers the uses of paths.
 type tracer struct {
 	n        *Network
-	w        *Walks
+	w        *Paths
 	resource []int32 // by node and port
 	mark     []int   // by resource: where in uses it was last used
 	uses     []Use

@@ -27,7 +27,7 @@ func TestRoutesOf(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Int32Range(2, 6).Draw(t, "nodes")
 		net, ports := ring(n)
-		w := &Walks{Degree: 2, Link: ports, First: []int32{0}}
+		w := &Paths{Degree: 2, Link: ports, First: []int32{0}}
 		if rapid.Bool().Draw(t, "shares") {
 			w.Share = []float64{}
 		}
@@ -109,7 +109,7 @@ func TestRoutesOf(t *testing.T) {
 		}
 	})
 	net, ports := ring(3)
-	w := &Walks{Degree: 2, Link: ports}
+	w := &Paths{Degree: 2, Link: ports}
 	w.Add(MakeStep(0, 0))
 	g := &Graph{}
 	g.AddTask(Task{Kind: Transfer, Src: 2, Dst: 1, Flows: 1})
@@ -121,9 +121,9 @@ func TestRoutesOf(t *testing.T) {
 // TestFoldUnlike: what is not alike from all nodes of an orbit is refused; by hand, a ring of 4 of one orbit folds to
 // its two ports.
 func TestFoldUnlike(t *testing.T) {
-	make4 := func() (*Network, *Walks, []Flow, []int32) {
+	make4 := func() (*Network, *Paths, []Flow, []int32) {
 		net, ports := ring(4)
-		w := &Walks{Degree: 2, Link: ports}
+		w := &Paths{Degree: 2, Link: ports}
 		w.Add(MakeStep(0, 0))
 		w.Add(MakeStep(0, 0), MakeStep(0, 0))
 		w.Add(MakeStep(1, 0))
@@ -146,23 +146,23 @@ func TestFoldUnlike(t *testing.T) {
 	}
 	bytes := make([]int64, 12)
 	bytes[3] = 1
-	for name, spoil := range map[string]func(*Network, *Walks, *[]Flow, *[]int32, *[]int64){
-		"rate":        func(n *Network, _ *Walks, _ *[]Flow, _ *[]int32, _ *[]int64) { n.Links[4].Rate = 1 },
-		"port":        func(_ *Network, w *Walks, _ *[]Flow, _ *[]int32, _ *[]int64) { w.Link[3] = -1 },
-		"orbits":      func(_ *Network, _ *Walks, _ *[]Flow, o *[]int32, _ *[]int64) { (*o)[1] = 1 },
-		"negative":    func(_ *Network, _ *Walks, _ *[]Flow, o *[]int32, _ *[]int64) { (*o)[1] = -1 },
-		"few orbits":  func(_ *Network, _ *Walks, _ *[]Flow, o *[]int32, _ *[]int64) { *o = (*o)[1:] },
-		"size":        func(_ *Network, _ *Walks, _ *[]Flow, _ *[]int32, b *[]int64) { *b = bytes },
-		"few sizes":   func(_ *Network, _ *Walks, _ *[]Flow, _ *[]int32, b *[]int64) { *b = bytes[1:] },
-		"few flows":   func(_ *Network, w *Walks, f *[]Flow, _ *[]int32, _ *[]int64) { *f = (*f)[1:]; w.Class = w.Class[1:] },
-		"class":       func(_ *Network, w *Walks, _ *[]Flow, _ *[]int32, _ *[]int64) { w.Class[0] = 1 },
-		"with groups": func(n *Network, _ *Walks, _ *[]Flow, _ *[]int32, _ *[]int64) { n.Groups = make([]Group, 1) },
-		"with change": func(n *Network, _ *Walks, _ *[]Flow, _ *[]int32, _ *[]int64) { n.Changes = make([]Change, 1) },
+	for name, spoil := range map[string]func(*Network, *Paths, *[]Flow, *[]int32, *[]int64){
+		"rate":        func(n *Network, _ *Paths, _ *[]Flow, _ *[]int32, _ *[]int64) { n.Links[4].Rate = 1 },
+		"port":        func(_ *Network, w *Paths, _ *[]Flow, _ *[]int32, _ *[]int64) { w.Link[3] = -1 },
+		"orbits":      func(_ *Network, _ *Paths, _ *[]Flow, o *[]int32, _ *[]int64) { (*o)[1] = 1 },
+		"negative":    func(_ *Network, _ *Paths, _ *[]Flow, o *[]int32, _ *[]int64) { (*o)[1] = -1 },
+		"few orbits":  func(_ *Network, _ *Paths, _ *[]Flow, o *[]int32, _ *[]int64) { *o = (*o)[1:] },
+		"size":        func(_ *Network, _ *Paths, _ *[]Flow, _ *[]int32, b *[]int64) { *b = bytes },
+		"few sizes":   func(_ *Network, _ *Paths, _ *[]Flow, _ *[]int32, b *[]int64) { *b = bytes[1:] },
+		"few flows":   func(_ *Network, w *Paths, f *[]Flow, _ *[]int32, _ *[]int64) { *f = (*f)[1:]; w.Class = w.Class[1:] },
+		"class":       func(_ *Network, w *Paths, _ *[]Flow, _ *[]int32, _ *[]int64) { w.Class[0] = 1 },
+		"with groups": func(n *Network, _ *Paths, _ *[]Flow, _ *[]int32, _ *[]int64) { n.Groups = make([]Group, 1) },
+		"with change": func(n *Network, _ *Paths, _ *[]Flow, _ *[]int32, _ *[]int64) { n.Changes = make([]Change, 1) },
 	} {
 		var sizes []int64
 		net, w, flows, orbit := make4()
 		spoil(net, w, &flows, &orbit, &sizes)
-		if _, err := Fold(net, w, flows, sizes, 9, orbit); !errors.Is(err, ErrUnlike) {
+		if _, err := Fold(net, w, flows, sizes, 9, orbit); !errors.Is(err, ErrAsymmetric) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -11,7 +11,7 @@ type Spread struct {
 	Degree int     // ports of a node
 	Link   []int32 // by node and port: a link that may be taken; -1 where there is none
 	To     []int32 // by node and port: the node that it leads to
-	// Hops is, by destination and node, the links of a shortest path, or NoWay; nil for destinations that nothing is
+	// Hops is, by destination and node, the links of a shortest path, or NoPath; nil for destinations that nothing is
 	// for.
 	Hops [][]uint16
 	// Weight is, by destination and node: of the links that may be taken next, each is drawn in proportion to the
@@ -19,14 +19,14 @@ type Spread struct {
 	Weight [][]float32
 }
 
-// NoWay stands in Spread.Hops for a node that no path leads from.
-const NoWay = 1<<16 - 1
+// NoPath stands in Spread.Hops for a node that no path leads from.
+const NoPath = 1<<16 - 1
 
 // Next returns the link that a packet takes at a node other than its destination, by a number drawn evenly from 0 to
 // just below 1; -1 where none leads there.
 func (s *Spread) Next(at, dst int32, u float64) int32 {
 	hops := s.Hops[dst]
-	if hops == nil || hops[at] == NoWay || hops[at] == 0 {
+	if hops == nil || hops[at] == NoPath || hops[at] == 0 {
 		return -1
 	}
 	u *= s.sum(at, dst)
@@ -135,7 +135,7 @@ func (s *Spread) check(ctx context.Context, n *Network, flows []Flow) error {
 	}
 	checked := make([]bool, nodes)
 	for i, f := range flows {
-		if f.Src < 0 || f.Dst < 0 || f.Src >= n.Nodes || f.Dst >= n.Nodes || len(s.Hops[f.Dst]) != nodes || s.Weight != nil && len(s.Weight[f.Dst]) != nodes || s.Hops[f.Dst][f.Src] == NoWay {
+		if f.Src < 0 || f.Dst < 0 || f.Src >= n.Nodes || f.Dst >= n.Nodes || len(s.Hops[f.Dst]) != nodes || s.Weight != nil && len(s.Weight[f.Dst]) != nodes || s.Hops[f.Dst][f.Src] == NoPath {
 			return fmt.Errorf("engine: no next hop leads flow %d from node %d to %d", i, f.Src, f.Dst)
 		}
 		if checked[f.Dst] {
@@ -146,7 +146,7 @@ func (s *Spread) check(ctx context.Context, n *Network, flows []Flow) error {
 			return err
 		}
 		for a, h := range s.Hops[f.Dst] {
-			if (h == 0) != (int32(a) == f.Dst) || h != 0 && h != NoWay && !(s.sum(int32(a), f.Dst) > 0) {
+			if (h == 0) != (int32(a) == f.Dst) || h != 0 && h != NoPath && !(s.sum(int32(a), f.Dst) > 0) {
 				return fmt.Errorf("engine: packets to node %d do not get beyond %d", f.Dst, a)
 			}
 		}

@@ -22,7 +22,7 @@ func (p *Pods) Connect(g *engine.Graph) (*Optical, error) {
 	for i := range o.Bundles {
 		b := &o.Bundles[i]
 		ends := [][2]int32{{b.A, b.B}, {b.B, b.A}}
-		if b.Twin {
+		if b.Peer {
 			ends = ends[:1]
 		}
 		for _, e := range ends {
@@ -80,7 +80,7 @@ func (p *Pods) layBundles(g *engine.Graph, o *Optical) map[[2]int32]int32 {
 		links[[2]int32{a, b}] = -1
 		if a == b {
 			// the neighbouring replica may send as much the other way
-			bytes[[2]int32{a, b}] += int64(max(1, p.TwinWays)) * t.Bytes
+			bytes[[2]int32{a, b}] += int64(max(1, p.PeerDirections)) * t.Bytes
 			continue
 		}
 		bytes[[2]int32{min(a, b), max(a, b)}] += t.Bytes
@@ -88,7 +88,7 @@ func (p *Pods) layBundles(g *engine.Graph, o *Optical) map[[2]int32]int32 {
 	add := func(a, b int32, ends int) {
 		if v, ok := bytes[[2]int32{a, b}]; ok {
 			rate := min(p.Pods[a].Rate, p.Pods[b].Rate)
-			o.Bundles = append(o.Bundles, Bundle{A: a, B: b, Twin: a == b, Ends: ends, Rate: rate, Bytes: v})
+			o.Bundles = append(o.Bundles, Bundle{A: a, B: b, Peer: a == b, Ends: ends, Rate: rate, Bytes: v})
 		}
 	}
 	if len(bytes) > 0 {
@@ -105,7 +105,7 @@ func (p *Pods) layBundles(g *engine.Graph, o *Optical) map[[2]int32]int32 {
 			}
 		}
 		for a := range n {
-			add(a, a, p.TwinEnds)
+			add(a, a, p.PeerEnds)
 		}
 	}
 	return links
@@ -152,16 +152,16 @@ func (o *Optical) Ports(circuits []int) []int {
 	used := make([]int, len(o.Pods))
 	for i, b := range o.Bundles {
 		used[b.A] += b.Ends * circuits[i]
-		if !b.Twin {
+		if !b.Peer {
 			used[b.B] += b.Ends * circuits[i]
 		}
 	}
 	return used
 }
 
-// Light returns a network in which bundle i has circuits[i] circuits. It fails when the counts do not fit the bundles
+// Provision returns a network in which bundle i has circuits[i] circuits. It fails when the counts do not fit the bundles
 // or overrun a pod's ports.
-func (o *Optical) Light(circuits []int) (*engine.Network, error) {
+func (o *Optical) Provision(circuits []int) (*engine.Network, error) {
 	if len(circuits) != len(o.Bundles) {
 		return nil, fmt.Errorf("%w: %d circuit counts for %d bundles", ErrFabric, len(circuits), len(o.Bundles))
 	}

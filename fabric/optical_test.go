@@ -17,7 +17,7 @@ import (
 // three returns pods 0, 1 and 2 of two nodes each, of 4 and 2 GPUs, the second with two NIC sets, on circuits of 100,
 // 100 and 50 Gb/s.
 func three() *fabric.Pods {
-	p := &fabric.Pods{Copies: 3, TwinEnds: 2, TwinWays: 2}
+	p := &fabric.Pods{Copies: 3, PeerEnds: 2, PeerDirections: 2}
 	for i, name := range []string{"a", "b", "c"} {
 		rate := units.Rate(100e9)
 		if i == 2 {
@@ -58,13 +58,13 @@ func TestConnect(t *testing.T) {
 	want := []fabric.Bundle{
 		{A: 0, B: 1, Ends: 1, Rate: 100e9, Links: []int32{0, 1}, Bytes: 2_000_000, Flows: 4},
 		{A: 0, B: 2, Ends: 1, Rate: 50e9, Links: []int32{2}, Bytes: 1_000_000, Flows: 8},
-		{A: 0, B: 0, Twin: true, Ends: 2, Rate: 100e9, Links: []int32{3}, Bytes: 2_000_000, Flows: 2},
+		{A: 0, B: 0, Peer: true, Ends: 2, Rate: 100e9, Links: []int32{3}, Bytes: 2_000_000, Flows: 2},
 	}
 	if len(o.Bundles) != len(want) {
 		t.Fatalf("bundles %+v", o.Bundles)
 	}
 	for i, b := range o.Bundles {
-		if w := want[i]; b.A != w.A || b.B != w.B || b.Twin != w.Twin || b.Ends != w.Ends || b.Rate != w.Rate ||
+		if w := want[i]; b.A != w.A || b.B != w.B || b.Peer != w.Peer || b.Ends != w.Ends || b.Rate != w.Rate ||
 			!slices.Equal(b.Links, w.Links) || b.Bytes != w.Bytes || b.Flows != w.Flows {
 			t.Errorf("bundle %d is %+v, want %+v", i, b, w)
 		}
@@ -89,7 +89,7 @@ func TestConnect(t *testing.T) {
 	if got := o.Ports([]int{3, 2, 1}); !slices.Equal(got, []int{3 + 2 + 2, 3, 2}) {
 		t.Errorf("ports %v, want [7 3 2]", got)
 	}
-	n, err := o.Light([]int{3, 2, 1})
+	n, err := o.Provision([]int{3, 2, 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,11 +113,11 @@ func TestLightFaults(t *testing.T) {
 		{[]int{5, 4}, "a needs 9 ports of 8"},
 		{[]int{1, -1}, "-1 circuits between a and c"},
 	} {
-		if _, err := o.Light(c.circuits); !errors.Is(err, fabric.ErrFabric) || !strings.Contains(err.Error(), c.want) {
+		if _, err := o.Provision(c.circuits); !errors.Is(err, fabric.ErrFabric) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: error %v, want %q in it", c.circuits, err, c.want)
 		}
 	}
-	if _, err := o.Light([]int{0, 8}); err != nil {
+	if _, err := o.Provision([]int{0, 8}); err != nil {
 		t.Errorf("no circuit is allowed: %v", err)
 	}
 }
@@ -174,14 +174,14 @@ func TestCircuitsBeyondFlows(t *testing.T) {
 		for i, b := range o.Bundles {
 			x[i] = int(b.Flows)
 		}
-		enough, err := o.Light(x)
+		enough, err := o.Provision(x)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range x {
 			x[i] += rng.IntN(5)
 		}
-		more, err := o.Light(x)
+		more, err := o.Provision(x)
 		if err != nil {
 			t.Fatal(err)
 		}

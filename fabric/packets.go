@@ -16,10 +16,10 @@ type Packets struct {
 	Origin  []int32 // by task of Graph: that of the job
 	Network *engine.Network
 	Flows   []engine.Flow // between NICs, one for each pair that exchanges data
-	Walks   *engine.Walks // by flow
+	Paths   *engine.Paths // by flow
 }
 
-// Packets returns the job g on pods whose circuits are as provisioned has them (see Light). It fails where a pod
+// Packets returns the job g on pods whose circuits are as provisioned has them (see Provision). It fails where a pod
 // has more sets of NICs or bundles than a route can name.
 func (p *Pods) Packets(g *engine.Graph, o *Optical, provisioned *engine.Network) (*Packets, error) {
 	b := &packetBuilder{Packets: &Packets{Graph: &engine.Graph{}}, p: p, o: o, of: map[engine.Flow]bool{}}
@@ -103,12 +103,12 @@ func (b *packetBuilder) layNetwork(provisioned *engine.Network) error {
 	if degree > engine.MaxPort+1 {
 		return fmt.Errorf("%w: a pod has %d sets of NICs or bundles; want at most %d for packets", ErrFabric, degree, engine.MaxPort+1)
 	}
-	b.Walks = &engine.Walks{Degree: degree, Link: make([]int32, int(n.Nodes)*degree)}
-	for i := range b.Walks.Link {
-		b.Walks.Link[i] = -1
+	b.Paths = &engine.Paths{Degree: degree, Link: make([]int32, int(n.Nodes)*degree)}
+	for i := range b.Paths.Link {
+		b.Paths.Link[i] = -1
 	}
 	for i, l := range n.Links {
-		b.Walks.Link[int(l.From)*degree+b.port[i]] = int32(i)
+		b.Paths.Link[int(l.From)*degree+b.port[i]] = int32(i)
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func (b *packetBuilder) route(f engine.Flow, links ...int32) {
 	for i, l := range links {
 		steps[i] = engine.MakeStep(b.port[l], 0)
 	}
-	b.Walks.Add(steps...)
+	b.Paths.Add(steps...)
 }
 
 // Reference returns a trace of the job as one of Graph: the parts of a task share its rates.

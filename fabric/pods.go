@@ -41,13 +41,13 @@ type Pods struct {
 	Pods  []Pod
 	NICs  []NIC
 	Nodes []Node
-	// TwinEnds is used where the job is reduced to one of several isomorphic replicas, a transfer to the same GPUs of a
+	// PeerEnds is used where the job is reduced to one of several isomorphic replicas, a transfer to the same GPUs of a
 	// neighbouring replica then having Src == Dst: it is the number of neighbours that each pod has such circuits to, 1
 	// for two replicas and 2 for more on a ring.
-	TwinEnds int
-	// TwinWays is the number of directions in which circuits to peer pods are used: 2, or 1 on a ring of more than two that
+	PeerEnds int
+	// PeerDirections is the number of directions in which circuits to peer pods are used: 2, or 1 on a ring of more than two that
 	// is used one way round.
-	TwinWays int
+	PeerDirections int
 	// Copies is the number of replicas that Pods stands for, at least 1.
 	Copies int
 }
@@ -56,8 +56,8 @@ type Pods struct {
 // directions (DELTA, Eq. 6).
 type Bundle struct {
 	A, B  int32      // pods, A < B; equal for a bundle to the DP peer pods in neighbouring replicas
-	Twin  bool       // A == B
-	Ends  int        // ports that one circuit takes of A (and of B, if another pod): 1, or TwinEnds
+	Peer  bool       // A == B
+	Ends  int        // ports that one circuit takes of A (and of B, if another pod): 1, or PeerEnds
 	Rate  units.Rate // of one circuit in one direction
 	Links []int32    // of the network, one a direction in use
 	Bytes int64      // moved over it, both directions together: its entry in the traffic matrix
@@ -69,7 +69,7 @@ type Optical struct {
 	Pods    []Pod
 	Copies  int
 	Bundles []Bundle
-	Network *engine.Network // links at the rate of no circuit; see Light
+	Network *engine.Network // links at the rate of no circuit; see Provision
 	Routes  *engine.Routes
 }
 

@@ -18,10 +18,10 @@ func pair() (*engine.Network, *packet.Work) {
 // TestBadWork: what cannot be simulated is refused in a line that says what would be right.
 func TestBadWork(t *testing.T) {
 	for want, change := range map[string]func(n *engine.Network, w *packet.Work, o *packet.Options){
-		"want paths to lead packets": func(_ *engine.Network, w *packet.Work, _ *packet.Options) { w.Walks = nil },
+		"want paths to lead packets": func(_ *engine.Network, w *packet.Work, _ *packet.Options) { w.Paths = nil },
 		"ends at 1":                  func(_ *engine.Network, w *packet.Work, _ *packet.Options) { w.Flows[0].Dst = 0 },
 		"takes channel 1 of link 0, which has 1": func(_ *engine.Network, w *packet.Work, _ *packet.Options) {
-			w.Walks.Step[0] = engine.MakeStep(0, 1)
+			w.Paths.Step[0] = engine.MakeStep(0, 1)
 		},
 		"cannot take port 0 at node 0":    func(n *engine.Network, _ *packet.Work, _ *packet.Options) { n.Links[0].Rate = 0 },
 		"1 groups that links share":       func(n *engine.Network, _ *packet.Work, _ *packet.Options) { n.Groups = []engine.Group{{Rate: 1}} },
@@ -55,7 +55,7 @@ func TestBadWork(t *testing.T) {
 			o.Rewire = []packet.Rewire{{}}
 		},
 		"path 0 has a share of -1": func(_ *engine.Network, w *packet.Work, _ *packet.Options) {
-			w.Walks.First, w.Walks.Share = []int32{0, 1}, []float64{-1}
+			w.Paths.First, w.Paths.Share = []int32{0, 1}, []float64{-1}
 		},
 		"it needs 4": func(_ *engine.Network, w *packet.Work, o *packet.Options) {
 			w.Sources[0].Count, o.MaxBytes = 1e9/8, 1e9

@@ -55,8 +55,8 @@ func (b box) everyPair() []engine.Flow {
 // dateline, a way along a dimension that will cross the wrap takes channel 0 up to the wrap and then 1, one that will
 // not takes 1. Sources of the same parities that are as far from the wraps do not share paths with a dateline; without,
 // all of the same parities do.
-func (b box) paths(dateline bool) *engine.Walks {
-	w := &engine.Walks{Degree: 6}
+func (b box) paths(dateline bool) *engine.Paths {
+	w := &engine.Paths{Degree: 6}
 	for l := range 6 * b.nodes() {
 		w.Link = append(w.Link, l)
 	}
@@ -180,7 +180,7 @@ func BenchmarkAllToAll(b *testing.B) {
 		{"credit-latency", latent, true, o.perNode(packet.Source{Process: packet.Greedy, Order: packet.Random, Bytes: 542, Count: 10}), packet.Options{Control: packet.Credit}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			measure(b, o.network(c.link), &packet.Work{Flows: flows, Walks: o.paths(c.dateline), Sources: c.sources}, c.options)
+			measure(b, o.network(c.link), &packet.Work{Flows: flows, Paths: o.paths(c.dateline), Sources: c.sources}, c.options)
 		})
 	}
 }
@@ -195,7 +195,7 @@ func BenchmarkPod(b *testing.B) {
 		{Process: packet.Periodic, Order: packet.Random, Every: pace, Bytes: 542, Count: 1},
 	} {
 		b.Run(fmt.Sprint(source.Process), func(b *testing.B) {
-			measure(b, o.network(engine.Link{Rate: 400e9}), &packet.Work{Flows: flows, Walks: paths, Sources: o.perNode(source)}, packet.Options{})
+			measure(b, o.network(engine.Link{Rate: 400e9}), &packet.Work{Flows: flows, Paths: paths, Sources: o.perNode(source)}, packet.Options{})
 		})
 	}
 }

@@ -74,7 +74,7 @@ func TestRewire(t *testing.T) {
 	w := over(n, []packet.Source{{End: 1, Process: packet.Greedy, Order: packet.Sequential, Bytes: 1000, Count: 20}}, []int32{0, 1})
 	later := over(n, nil, []int32{2, 3})
 	for _, control := range []packet.Control{packet.DropTail, packet.Credit} {
-		s, _ := run(t, n, w, packet.Options{Control: control, Rewire: []packet.Rewire{{At: 12 * us, Walks: later.Walks}}})
+		s, _ := run(t, n, w, packet.Options{Control: control, Rewire: []packet.Rewire{{At: 12 * us, Paths: later.Paths}}})
 		// at 10.5 us ten have passed link 0, and one is lost on it; the next waits for its new path at 12 us
 		if s.Delivered != 19 || s.DroppedBy[packet.LinkFailed] != 1 || s.Links[0].Packets != 10 || s.Links[2].Packets != 9 || s.End != 12*us+10*us {
 			t.Errorf("%v: %+v", control, s)
@@ -86,7 +86,7 @@ func TestRewire(t *testing.T) {
 	if !errors.As(err, &d) || d.Cycle != nil || d.Waiting != 1 || !strings.Contains(err.Error(), "nothing can proceed") || !strings.Contains(err.Error(), "1 before link 0, which is down") {
 		t.Errorf("%v", err)
 	}
-	if _, err := packet.Run(n, w, packet.Options{Rewire: []packet.Rewire{{At: 9 * us, Walks: later.Walks}}}); !errors.Is(err, packet.ErrWork) || !strings.Contains(err.Error(), "rewiring 0 at 9e-06s") {
+	if _, err := packet.Run(n, w, packet.Options{Rewire: []packet.Rewire{{At: 9 * us, Paths: later.Paths}}}); !errors.Is(err, packet.ErrWork) || !strings.Contains(err.Error(), "rewiring 0 at 9e-06s") {
 		t.Errorf("%v", err)
 	}
 }
@@ -95,17 +95,17 @@ func TestRewire(t *testing.T) {
 // where these lead nowhere.
 func TestRewireSpread(t *testing.T) {
 	n := diamond()
-	const none = engine.NoWay
-	spread := func(links []int32, hops ...uint16) *engine.Walks {
+	const none = engine.NoPath
+	spread := func(links []int32, hops ...uint16) *engine.Paths {
 		s := &engine.Spread{Degree: 2, Link: links, To: []int32{1, 2, 3, 0, 3, 0, 0, 0}, Hops: make([][]uint16, 4)}
 		s.Hops[3] = hops
-		return &engine.Walks{Degree: 2, Link: s.Link, Spread: s}
+		return &engine.Paths{Degree: 2, Link: s.Link, Spread: s}
 	}
-	w := &packet.Work{Flows: []engine.Flow{{Src: 0, Dst: 3}}, Walks: spread([]int32{0, -1, 1, -1, -1, -1, -1, -1}, 2, 1, none, 0), Sources: []packet.Source{{End: 1, Bytes: 1000, Count: 20, Every: float64(us)}}}
+	w := &packet.Work{Flows: []engine.Flow{{Src: 0, Dst: 3}}, Paths: spread([]int32{0, -1, 1, -1, -1, -1, -1, -1}, 2, 1, none, 0), Sources: []packet.Source{{End: 1, Bytes: 1000, Count: 20, Every: float64(us)}}}
 	n.Changes[2].At += 10 * us
 	n.Changes[3].At += 10 * us
 	for hops1, lost := range map[uint16]int64{1: 0, none: 1} { // the one on link 0 at 12 us
-		s, _ := run(t, n, w, packet.Options{Rewire: []packet.Rewire{{At: 12 * us, Walks: spread([]int32{-1, 2, 1, -1, 3, -1, -1, -1}, 2, hops1, 1, 0)}}})
+		s, _ := run(t, n, w, packet.Options{Rewire: []packet.Rewire{{At: 12 * us, Paths: spread([]int32{-1, 2, 1, -1, 3, -1, -1, -1}, 2, hops1, 1, 0)}}})
 		if s.DroppedBy[packet.NoRoute] != lost || s.Dropped != lost || s.Links[2].Packets != 8 || s.Links[0].Packets != 12 {
 			t.Errorf("%+v, want %d lost", s, lost)
 		}

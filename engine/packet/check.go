@@ -21,7 +21,7 @@ func check(n *engine.Network, w *Work, o *Options) error {
 			return fmt.Errorf("%w: source %d sends nothing; want a count or a time to stop", ErrWork, i)
 		}
 	}
-	if err := checkPaths(n, w.Flows, w.Walks); err != nil {
+	if err := checkPaths(n, w.Flows, w.Paths); err != nil {
 		return fmt.Errorf("%w: %w", ErrWork, err)
 	}
 	return checkRewires(n, w, o)
@@ -173,13 +173,13 @@ func checkRewires(n *engine.Network, w *Work, o *Options) error {
 	later.Links = slices.Clone(n.Links)
 	changes := n.Changes
 	for i, r := range o.Rewire {
-		if r.At < 0 || i > 0 && r.At < o.Rewire[i-1].At || r.Walks == nil || (r.Walks.Spread == nil) != (w.Walks.Spread == nil) {
+		if r.At < 0 || i > 0 && r.At < o.Rewire[i-1].At || r.Paths == nil || (r.Paths.Spread == nil) != (w.Paths.Spread == nil) {
 			return fmt.Errorf("%w: rewiring %d is at %v; want them ordered by time, and of the kind that leads packets from the start", ErrWork, i, r.At)
 		}
 		for ; len(changes) > 0 && changes[0].At <= r.At; changes = changes[1:] {
 			later.Links[changes[0].Link].Rate = changes[0].Rate
 		}
-		if err := checkPaths(&later, w.Flows, r.Walks); err != nil {
+		if err := checkPaths(&later, w.Flows, r.Paths); err != nil {
 			return fmt.Errorf("%w: rewiring %d at %v: %w", ErrWork, i, r.At, err)
 		}
 	}

@@ -55,7 +55,7 @@ type Dependencies struct {
 	limit int      // of pairs before doubles are dropped
 }
 
-// NewDependencies returns the graph of paths over the ports of a network's nodes (as engine.Walks has them) and so many
+// NewDependencies returns the graph of paths over the ports of a network's nodes (as engine.Paths has them) and so many
 // virtual channels a link, with no path yet.
 func NewDependencies(n *engine.Network, degree int, link []int32, channels int) *Dependencies {
 	d := &Dependencies{degree: degree, channels: max(1, channels), link: link, to: make([]int32, len(n.Links)), limit: 1 << 20}
@@ -244,7 +244,7 @@ func around(c int32, start, after, need, from []int32) []int32 {
 // CheckChannels returns a cycle in the channel dependency graph of all paths that flows may take, nil where there is
 // none: packets that take them then cannot deadlock, whatever the traffic. It fails where a flow has no path, or a path
 // takes what is not there, and with ctx's error when ctx ends before it.
-func CheckChannels(ctx context.Context, n *engine.Network, w *engine.Walks, flows []engine.Flow) (Cycle, error) {
+func CheckChannels(ctx context.Context, n *engine.Network, w *engine.Paths, flows []engine.Flow) (Cycle, error) {
 	d := NewDependencies(n, w.Degree, w.Link, w.Channels())
 	if w.Spread != nil {
 		return d.spread(ctx, n, w.Spread, flows)

@@ -13,9 +13,9 @@ import (
 
 // ringWalks leads every pair of a ring of nodes upwards. With dateline the link from the last node to the first ends
 // channel 0.
-func ringWalks(nodes int, dateline bool) (*engine.Network, *engine.Walks, []engine.Flow) {
+func ringWalks(nodes int, dateline bool) (*engine.Network, *engine.Paths, []engine.Flow) {
 	n := &engine.Network{Nodes: int32(nodes)}
-	w := &engine.Walks{Degree: 1}
+	w := &engine.Paths{Degree: 1}
 	for a := range nodes {
 		n.Links = append(n.Links, engine.Link{From: int32(a), To: int32((a + 1) % nodes), Rate: 1e9, Channels: 2})
 		w.Link = append(w.Link, int32(a))

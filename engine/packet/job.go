@@ -16,14 +16,14 @@ var ErrStalled = errors.New("packet: nothing can proceed")
 // turns there. Task.Flows and Task.Weight change nothing. A transfer ends when the last of its packets has arrived; one
 // of no bytes, at once. g must be frozen.
 //
-// Walks lead flows: transfer i takes those of flow i where flows has every task's source and destination in its place
+// Paths lead flows: transfer i takes those of flow i where flows has every task's source and destination in its place
 // (flows of compute tasks are not looked at), else of the first flow with its source and destination. flow.Run
 // simulates the same graph as fluid.
 //
 // The trace has no rates, and Events counts packet hops. It is cut off by Options.Until: what has not begun or ended by
 // then does so at engine.Never, and the makespan is of what has. RunGraph fails like Run; where a transfer has no
 // paths; and with ErrStalled, naming tasks, when packets are lost that Options.Resend does not send again.
-func RunGraph(g *engine.Graph, n *engine.Network, flows []engine.Flow, paths *engine.Walks, bytes int32, o Options) (*engine.Trace, *Stats, error) {
+func RunGraph(g *engine.Graph, n *engine.Network, flows []engine.Flow, paths *engine.Paths, bytes int32, o Options) (*engine.Trace, *Stats, error) {
 	if bytes < 1 || bytes > maxBytes {
 		return nil, nil, fmt.Errorf("%w: packets of %d B; want 1 to %d", ErrWork, bytes, maxBytes)
 	}
@@ -42,7 +42,7 @@ func RunGraph(g *engine.Graph, n *engine.Network, flows []engine.Flow, paths *en
 			return nil, nil, err
 		}
 	}
-	w := &Work{Flows: flows, Walks: paths}
+	w := &Work{Flows: flows, Paths: paths}
 	if err := checkPaths(n, flows, paths); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrWork, err)
 	}
@@ -97,7 +97,7 @@ func byTask(g *engine.Graph, w *Work, o Options) (*Work, Options, error) {
 		}
 		same = same && w.Flows[i] == flows[i]
 	}
-	class := func(k *engine.Walks) *engine.Walks {
+	class := func(k *engine.Paths) *engine.Paths {
 		by := *k
 		by.Class = make([]int32, len(of))
 		for i, f := range of {
@@ -113,10 +113,10 @@ func byTask(g *engine.Graph, w *Work, o Options) (*Work, Options, error) {
 	rewire := o.Rewire
 	o.Rewire = nil
 	for _, r := range rewire {
-		r.Walks = class(r.Walks)
+		r.Paths = class(r.Paths)
 		o.Rewire = append(o.Rewire, r)
 	}
-	return &Work{Flows: flows, Walks: class(w.Walks)}, o, nil
+	return &Work{Flows: flows, Paths: class(w.Paths)}, o, nil
 }
 
 // job is a task graph being simulated.

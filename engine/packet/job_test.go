@@ -31,7 +31,7 @@ func TestGraph(t *testing.T) {
 	}
 	w := over(n, nil, []int32{0, 1})
 	for _, o := range []packet.Options{{}, packet.Served(packet.Options{}), {Control: packet.Credit}, {TaskPriority: []uint8{0, 2, 1, 0}}} {
-		trace, s, err := packet.RunGraph(g, n, w.Flows, w.Walks, 1000, o)
+		trace, s, err := packet.RunGraph(g, n, w.Flows, w.Paths, 1000, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +47,7 @@ func TestGraph(t *testing.T) {
 			t.Errorf("%+v %+v", trace, s)
 		}
 	}
-	trace, _, err := packet.RunGraph(g, n, w.Flows, w.Walks, 1000, packet.Options{Until: 5 * us})
+	trace, _, err := packet.RunGraph(g, n, w.Flows, w.Paths, 1000, packet.Options{Until: 5 * us})
 	if err != nil || trace.End[1] != engine.Never || trace.Start[2] != engine.Never || trace.Makespan != 2*us {
 		t.Errorf("%+v %v", trace, err)
 	}
@@ -66,12 +66,12 @@ func TestGraphLoss(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := over(n, nil, []int32{0, 1})
-	_, _, err := packet.RunGraph(g, n, w.Flows, w.Walks, 1000, packet.Options{})
+	_, _, err := packet.RunGraph(g, n, w.Flows, w.Paths, 1000, packet.Options{})
 	if !errors.Is(err, packet.ErrStalled) || !strings.Contains(err.Error(), "task 0 lost 2000 B; 1 tasks wait behind") {
 		t.Error(err)
 	}
 	// the second is lost at 2.5 us, the third at 3: they go again at 7 (after 4 us at rest) and 8
-	trace, s, err := packet.RunGraph(g, n, w.Flows, w.Walks, 1000, packet.Options{Resend: 4 * us})
+	trace, s, err := packet.RunGraph(g, n, w.Flows, w.Paths, 1000, packet.Options{Resend: 4 * us})
 	if err != nil || s.Dropped != 2 || s.Injected != 5 || s.Delivered != 3 {
 		t.Fatalf("%+v %v", s, err)
 	}
@@ -122,7 +122,7 @@ func TestGraphAgainstFlow(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, o := range []packet.Options{{}, {Control: packet.Credit}} {
-			trace, _, err := packet.RunGraph(g, n, w.Flows, w.Walks, 1000, o)
+			trace, _, err := packet.RunGraph(g, n, w.Flows, w.Paths, 1000, o)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -85,11 +85,11 @@ type Options struct {
 }
 
 // Rewire replaces the paths of packets from a time on, before other events of that time. Packets that have left their
-// source keep their paths, and those that wait at their source take new ones; with Walks.Spread, which the paths from
+// source keep their paths, and those that wait at their source take new ones; with Paths.Spread, which the paths from
 // the start must have too, all go by the new one.
 type Rewire struct {
 	At    engine.Time
-	Walks *engine.Walks
+	Paths *engine.Paths
 }
 
 // DefaultMaxBytes is Options.MaxBytes where that is 0: 4 GiB.

@@ -23,12 +23,12 @@ import (
 // Work is traffic and the paths that lead it.
 //
 // Where a class of flows has several paths, every packet takes one at random by their shares, drawn from one stream of
-// the run in the order of injection. With Walks.Spread it draws a link at each node, from the same stream in the order
+// the run in the order of injection. With Paths.Spread it draws a link at each node, from the same stream in the order
 // of arrival.
 type Work struct {
 	Flows   []engine.Flow
 	Sources []Source
-	Walks   *engine.Walks
+	Paths   *engine.Paths
 }
 
 // ErrWork is wrapped where work does not fit the network, or itself.

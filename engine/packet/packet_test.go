@@ -119,14 +119,14 @@ func floorOf(r *big.Rat) engine.Time {
 }
 
 // portsOf returns paths, none yet, over ports that are the links out of a node in order.
-func portsOf(n *engine.Network) *engine.Walks {
+func portsOf(n *engine.Network) *engine.Paths {
 	out := make([][]int32, n.Nodes)
 	degree := 1
 	for i, l := range n.Links {
 		out[l.From] = append(out[l.From], int32(i))
 		degree = max(degree, len(out[l.From]))
 	}
-	w := &engine.Walks{Degree: degree, Link: slices.Repeat([]int32{-1}, int(n.Nodes)*degree)}
+	w := &engine.Paths{Degree: degree, Link: slices.Repeat([]int32{-1}, int(n.Nodes)*degree)}
 	for node, of := range out {
 		copy(w.Link[node*degree:], of)
 	}
@@ -134,18 +134,18 @@ func portsOf(n *engine.Network) *engine.Walks {
 }
 
 // stepOver returns the step over a link.
-func stepOver(n *engine.Network, w *engine.Walks, link int32, channel int) engine.Step {
+func stepOver(n *engine.Network, w *engine.Paths, link int32, channel int) engine.Step {
 	from := int(n.Links[link].From)
 	return engine.MakeStep(slices.Index(w.Link[from*w.Degree:(from+1)*w.Degree], link), channel)
 }
 
 // pathOf returns the links of a flow's first path.
 func pathOf(n *engine.Network, w *packet.Work, flow int32) []int32 {
-	first, _ := w.Walks.Of(w.Walks.ClassOf(flow))
+	first, _ := w.Paths.Of(w.Paths.ClassOf(flow))
 	at := w.Flows[flow].Src
 	var path []int32
-	for _, s := range w.Walks.Steps(first) {
-		l := w.Walks.Out(at, s)
+	for _, s := range w.Paths.Steps(first) {
+		l := w.Paths.Out(at, s)
 		path = append(path, l)
 		at = n.Links[l].To
 	}
@@ -154,13 +154,13 @@ func pathOf(n *engine.Network, w *packet.Work, flow int32) []int32 {
 
 // over returns work of one flow over links in order, on channel 0.
 func over(n *engine.Network, sources []packet.Source, paths ...[]int32) *packet.Work {
-	w := &packet.Work{Walks: portsOf(n), Sources: sources}
+	w := &packet.Work{Paths: portsOf(n), Sources: sources}
 	for _, path := range paths {
 		var steps []engine.Step
 		for _, l := range path {
-			steps = append(steps, stepOver(n, w.Walks, l, 0))
+			steps = append(steps, stepOver(n, w.Paths, l, 0))
 		}
-		w.Walks.Add(steps...)
+		w.Paths.Add(steps...)
 		w.Flows = append(w.Flows, engine.Flow{Src: n.Links[path[0]].From, Dst: n.Links[path[len(path)-1]].To})
 	}
 	return w
@@ -186,18 +186,18 @@ func anyWork(t *rapid.T) (*engine.Network, *packet.Work) {
 	for range rapid.IntRange(0, 4).Draw(t, "more") {
 		link(rapid.IntRange(0, nodes-1).Draw(t, "from"), rapid.IntRange(0, nodes-1).Draw(t, "to"))
 	}
-	w := &packet.Work{Walks: portsOf(n)}
+	w := &packet.Work{Paths: portsOf(n)}
 	for range rapid.IntRange(1, 6).Draw(t, "flows") {
 		at := int32(rapid.IntRange(0, nodes-1).Draw(t, "src"))
 		f := engine.Flow{Src: at}
 		var steps []engine.Step
 		for range rapid.IntRange(0, 4).Draw(t, "hops") {
 			l := rapid.SampledFrom(out[at]).Draw(t, "hop")
-			steps = append(steps, stepOver(n, w.Walks, l, rapid.IntRange(0, int(max(1, n.Links[l].Channels))-1).Draw(t, "channel")))
+			steps = append(steps, stepOver(n, w.Paths, l, rapid.IntRange(0, int(max(1, n.Links[l].Channels))-1).Draw(t, "channel")))
 			at = n.Links[l].To
 		}
 		f.Dst = at
-		w.Walks.Add(steps...)
+		w.Paths.Add(steps...)
 		w.Flows = append(w.Flows, f)
 	}
 	for range rapid.IntRange(1, 3).Draw(t, "sources") {

@@ -27,21 +27,21 @@ type paths struct {
 
 // pathSet is the paths of one Rewire.
 type pathSet struct {
-	*engine.Walks
+	*engine.Paths
 	from int32     // the place of its first step
 	upTo []float64 // by path: the sum of shares up to it, in its class; nil where all are equal or alone
 }
 
 func newPaths(n *engine.Network, w *Work, o *Options) (paths, error) {
 	y := paths{rng: stream(o.Seed, pathStream)}
-	all := []*engine.Walks{w.Walks}
+	all := []*engine.Paths{w.Paths}
 	for _, r := range o.Rewire {
-		all = append(all, r.Walks)
+		all = append(all, r.Paths)
 	}
 	steps := 0
-	if y.spread = w.Walks.Spread; y.spread != nil {
+	if y.spread = w.Paths.Spread; y.spread != nil {
 		for _, k := range all {
-			y.sets = append(y.sets, pathSet{Walks: k})
+			y.sets = append(y.sets, pathSet{Paths: k})
 		}
 		return y, nil
 	}
@@ -54,14 +54,14 @@ func newPaths(n *engine.Network, w *Work, o *Options) (paths, error) {
 		return y, fmt.Errorf("%w: paths of %d steps over %d ports a node in all; want at most %d and %d", ErrWork, steps, y.degree, math.MaxInt32, engine.MaxPort+1)
 	}
 	if len(all) == 1 {
-		y.port, y.step = w.Walks.Link, w.Walks.Step
+		y.port, y.step = w.Paths.Link, w.Paths.Step
 	} else {
 		y.port = make([]int32, int(n.Nodes)*y.degree)
 		y.step = make([]engine.Step, 0, steps)
 	}
 	ports, from := 0, 0
 	for _, k := range all {
-		set := pathSet{Walks: k, from: int32(from)}
+		set := pathSet{Paths: k, from: int32(from)}
 		from += len(k.Step)
 		if len(all) > 1 {
 			for node := range int(n.Nodes) {
@@ -85,7 +85,7 @@ func newPaths(n *engine.Network, w *Work, o *Options) (paths, error) {
 }
 
 // sums returns the running sums of the shares of each class.
-func sums(k *engine.Walks) ([]float64, error) {
+func sums(k *engine.Paths) ([]float64, error) {
 	if k.Share == nil || k.First == nil {
 		return nil, nil
 	}
@@ -176,7 +176,7 @@ func stream(seed uint64, name uint64) *rand.Rand {
 }
 
 // checkPaths fails where paths do not lead flows over n.
-func checkPaths(n *engine.Network, flows []engine.Flow, paths *engine.Walks) error {
+func checkPaths(n *engine.Network, flows []engine.Flow, paths *engine.Paths) error {
 	if paths == nil {
 		return errors.New("want paths to lead packets")
 	}

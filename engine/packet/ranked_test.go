@@ -36,8 +36,8 @@ func TestRanksAgainstPriorities(t *testing.T) {
 		}
 		byRank, byPriority := o, o
 		byRank.TaskRank, byPriority.TaskPriority = ranks, priorities
-		got, stats, err := packet.RunGraph(g, n, w.Flows, w.Walks, 4, byRank)
-		want, plain, err2 := packet.RunGraph(g, n, w.Flows, w.Walks, 4, packet.Served(byPriority))
+		got, stats, err := packet.RunGraph(g, n, w.Flows, w.Paths, 4, byRank)
+		want, plain, err2 := packet.RunGraph(g, n, w.Flows, w.Paths, 4, packet.Served(byPriority))
 		if err != nil || err2 != nil {
 			t.Fatal(err, err2)
 		}
@@ -67,7 +67,7 @@ func TestRanks(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := over(n, nil, []int32{0, 1})
-	trace, s, err := packet.RunGraph(g, n, w.Flows, w.Walks, 1000, packet.Options{TaskRank: ranks})
+	trace, s, err := packet.RunGraph(g, n, w.Flows, w.Paths, 1000, packet.Options{TaskRank: ranks})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,9 +104,9 @@ func TestBadRanks(t *testing.T) {
 		"2 ranks for 1 tasks": {TaskRank: []int32{1, 2}},
 		"beside priorities":   {TaskRank: []int32{1}, TaskPriority: []uint8{1}},
 		"credits":             {TaskRank: []int32{1}, Control: packet.Credit},
-		"new paths":           {TaskRank: []int32{1}, Rewire: []packet.Rewire{{Walks: w.Walks}}},
+		"new paths":           {TaskRank: []int32{1}, Rewire: []packet.Rewire{{Paths: w.Paths}}},
 	} {
-		if _, _, err := packet.RunGraph(g, n, w.Flows, w.Walks, 1, o); !errors.Is(err, packet.ErrWork) || !strings.Contains(err.Error(), want) {
+		if _, _, err := packet.RunGraph(g, n, w.Flows, w.Paths, 1, o); !errors.Is(err, packet.ErrWork) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}

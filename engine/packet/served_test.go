@@ -127,7 +127,7 @@ func (z *plain) run() {
 			}
 			for f := s.First; f < s.End; f++ {
 				p := &plainPacket{flow: int(f), bytes: int(s.Bytes), priority: int(s.Priority), path: pathOf(z.n, z.w, f), inject: e.at, holds: none, takes: none}
-				for _, step := range z.w.Walks.Steps(f) {
+				for _, step := range z.w.Paths.Steps(f) {
 					p.channels = append(p.channels, step.Channel())
 				}
 				z.all = append(z.all, p)

@@ -24,7 +24,7 @@ var ErrSlack = errors.New("packet: no bound on what packets take longer than flu
 //
 // It fails, with ErrSlack, where links follow each other in a circle, as lateness could then add up without end, and
 // where flows have several paths.
-func Slack(g *engine.Graph, n *engine.Network, flows []engine.Flow, paths *engine.Walks, bytes int32, fluid *engine.Trace) (engine.Time, error) {
+func Slack(g *engine.Graph, n *engine.Network, flows []engine.Flow, paths *engine.Paths, bytes int32, fluid *engine.Trace) (engine.Time, error) {
 	if paths.Spread != nil || paths.First != nil {
 		return 0, fmt.Errorf("%w: flows have several paths", ErrSlack)
 	}
@@ -77,7 +77,7 @@ type lateness struct {
 }
 
 // add follows the path of a flow.
-func (l *lateness) add(n *engine.Network, paths *engine.Walks, f int32, ends engine.Flow) {
+func (l *lateness) add(n *engine.Network, paths *engine.Paths, f int32, ends engine.Flow) {
 	var path []int32
 	at := ends.Src
 	for _, s := range paths.Steps(paths.ClassOf(f)) {

@@ -19,7 +19,7 @@ func TestSlack(t *testing.T) {
 		const layers = 3
 		width := int32(rapid.IntRange(1, 3).Draw(t, "width"))
 		n := &engine.Network{Nodes: (layers + 1) * width}
-		paths := &engine.Walks{Degree: int(width)}
+		paths := &engine.Paths{Degree: int(width)}
 		for a := range n.Nodes {
 			for port := range width {
 				link := int32(-1)
@@ -82,7 +82,7 @@ func TestSlack(t *testing.T) {
 func TestNoSlack(t *testing.T) {
 	n := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 8e9}, {From: 1, To: 0, Rate: 8e9}}}
 	flows := []engine.Flow{{Src: 0, Dst: 0}, {Src: 1, Dst: 1}}
-	paths := &engine.Walks{Degree: 1, Link: []int32{0, 1}}
+	paths := &engine.Paths{Degree: 1, Link: []int32{0, 1}}
 	paths.Add(0, 0)
 	paths.Add(0, 0)
 	g := &engine.Graph{}

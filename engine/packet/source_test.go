@@ -157,13 +157,13 @@ func TestShares(t *testing.T) {
 	n, w := star(3, 0)
 	for i := range 3 {
 		n.Links[i].To = 1
-		w.Walks.Add(engine.MakeStep(i, 0))
+		w.Paths.Add(engine.MakeStep(i, 0))
 	}
 	w.Flows = []engine.Flow{{Src: 0, Dst: 1}}
 	w.Sources = []packet.Source{{End: 1, Bytes: 1, Count: 100_000}}
-	w.Walks.First = []int32{0, 3}
+	w.Paths.First = []int32{0, 3}
 	for _, share := range [][]float64{nil, {1, 0, 3}} {
-		w.Walks.Share = share
+		w.Paths.Share = share
 		s, _ := run(t, n, w, packet.Options{})
 		again, _ := run(t, n, w, packet.Options{})
 		for i, l := range s.Links {
@@ -251,7 +251,7 @@ func fluid(t *testing.T, side int, count int64, of packet.Source) float64 {
 	t.Helper()
 	o := box{[3]int{side, side, side}}
 	load := side * side * side * side / 8 // half-way round one ring, of all nodes of two dimensions
-	w := &packet.Work{Flows: o.everyPair(), Walks: o.paths(false)}
+	w := &packet.Work{Flows: o.everyPair(), Paths: o.paths(false)}
 	if of.Bytes, of.Count = 1000, count; of.Process == packet.Periodic && of.Every > 0 {
 		of.Every = float64(load) * float64(us) / float64(o.nodes()-1)
 	}

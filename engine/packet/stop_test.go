@@ -13,7 +13,7 @@ import (
 func TestStopWhileQueuesDrain(t *testing.T) {
 	const links, packets = 40, 20_000
 	n := &engine.Network{Nodes: links + 1}
-	w := &engine.Walks{Degree: 1, Link: make([]int32, links+1)}
+	w := &engine.Paths{Degree: 1, Link: make([]int32, links+1)}
 	steps := make([]engine.Step, links)
 	for i := range int32(links) {
 		n.Links = append(n.Links, engine.Link{From: i, To: i + 1, Rate: 8e9, Latency: engine.Nanosecond})
@@ -22,7 +22,7 @@ func TestStopWhileQueuesDrain(t *testing.T) {
 	w.Link[links] = -1
 	w.Add(steps...)
 	work := &packet.Work{
-		Flows: []engine.Flow{{Src: 0, Dst: links}}, Walks: w,
+		Flows: []engine.Flow{{Src: 0, Dst: links}}, Paths: w,
 		Sources: []packet.Source{{First: 0, End: 1, Bytes: 1000, Count: packets}}, // all at once
 	}
 	for name, control := range map[string]packet.Control{"booked": packet.DropTail, "served": packet.Credit} {

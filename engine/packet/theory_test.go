@@ -207,13 +207,13 @@ func ring(channels int32, dateline bool) (*engine.Network, *packet.Work) {
 		n.Links = append(n.Links, engine.Link{From: i, To: (i + 1) % 4, Rate: 8e9, Channels: channels, Buffer: 1000})
 	}
 	n.ResourceNamer = func(i int32) string { return "link " + string(rune('a'+i)) }
-	w := &packet.Work{Walks: portsOf(n), Sources: []packet.Source{{End: 4, Bytes: 1000, Count: 10}}}
+	w := &packet.Work{Paths: portsOf(n), Sources: []packet.Source{{End: 4, Bytes: 1000, Count: 10}}}
 	for i := range int32(4) {
 		channel := 0
 		if dateline && i == 3 {
 			channel = 1
 		}
-		w.Walks.Add(stepOver(n, w.Walks, i, 0), stepOver(n, w.Walks, (i+1)%4, channel))
+		w.Paths.Add(stepOver(n, w.Paths, i, 0), stepOver(n, w.Paths, (i+1)%4, channel))
 		w.Flows = append(w.Flows, engine.Flow{Src: i, Dst: (i + 2) % 4})
 	}
 	return n, w
@@ -231,7 +231,7 @@ func TestDeadlock(t *testing.T) {
 	if len(d.Cycle) != 4 || d.Waiting != 40 || !strings.Contains(err.Error(), "link a vc0 -> link b vc0 -> link c vc0 -> link d vc0 -> link a vc0") {
 		t.Errorf("%v", err)
 	}
-	if c, err := packet.CheckChannels(t.Context(), n, w.Walks, w.Flows); err != nil || len(c) != 4 {
+	if c, err := packet.CheckChannels(t.Context(), n, w.Paths, w.Flows); err != nil || len(c) != 4 {
 		t.Errorf("%v %v", c, err)
 	}
 	n, w = ring(2, true)
@@ -239,7 +239,7 @@ func TestDeadlock(t *testing.T) {
 	if err != nil || s.Delivered != 40 {
 		t.Fatalf("%+v %v", s, err)
 	}
-	if c, err := packet.CheckChannels(t.Context(), n, w.Walks, w.Flows); err != nil || c != nil {
+	if c, err := packet.CheckChannels(t.Context(), n, w.Paths, w.Flows); err != nil || c != nil {
 		t.Errorf("%v %v", c, err)
 	}
 	// and with 2 channels that nobody changes, it deadlocks again

@@ -26,10 +26,10 @@ type Loads struct {
 	WeightedHops float64 // units times links
 }
 
-// OfWalks measures paths of flows, which must pass Walks.Check. With one path a class and demand nil, one unit a flow,
+// OfPaths measures paths of flows, which must pass Paths.Check. With one path a class and demand nil, one unit a flow,
 // loads are whole numbers and exact. Else flow f weighs demand[f] and its paths carry their shares of that: loads are
 // in Weighted, and Link and Max are its values rounded up. It fails with ctx's error when ctx ends before it.
-func OfWalks(ctx context.Context, n *engine.Network, flows []engine.Flow, demand []float64, w *engine.Walks) (*Loads, error) {
+func OfPaths(ctx context.Context, n *engine.Network, flows []engine.Flow, demand []float64, w *engine.Paths) (*Loads, error) {
 	z := &Loads{Flows: int64(len(flows)), Link: make([]int64, len(n.Links)), Weighted: make([]float64, len(n.Links))}
 	err := error(nil)
 	if w.Spread != nil {
@@ -51,7 +51,7 @@ func OfWalks(ctx context.Context, n *engine.Network, flows []engine.Flow, demand
 const askEvery = 1 << 14
 
 // weigh adds up the shares of demand that links carry.
-func (z *Loads) weigh(ctx context.Context, n *engine.Network, flows []engine.Flow, demand []float64, w *engine.Walks) error {
+func (z *Loads) weigh(ctx context.Context, n *engine.Network, flows []engine.Flow, demand []float64, w *engine.Paths) error {
 	for f, flow := range flows {
 		if f&(askEvery-1) == 0 && ctx.Err() != nil {
 			return ctx.Err()

@@ -63,7 +63,7 @@ func TestLoads(t *testing.T) {
 		for range rapid.IntRange(0, 12).Draw(t, "flows") {
 			flows = append(flows, engine.Flow{Src: int32(rapid.IntRange(0, nodes-1).Draw(t, "src")), Dst: int32(rapid.IntRange(0, nodes-1).Draw(t, "dst"))})
 		}
-		paths := &engine.Walks{Degree: degree, Link: table.link}
+		paths := &engine.Paths{Degree: degree, Link: table.link}
 		steps := 0
 		for _, f := range flows {
 			var path []engine.Step
@@ -128,15 +128,15 @@ func ofPorts(n *engine.Network, flows []engine.Flow, p *ports) *static.Loads {
 	return z
 }
 
-func ofWalks(n *engine.Network, flows []engine.Flow, demand []float64, w *engine.Walks) *static.Loads {
-	z, _ := static.OfWalks(context.Background(), n, flows, demand, w) // which does not end
+func ofWalks(n *engine.Network, flows []engine.Flow, demand []float64, w *engine.Paths) *static.Loads {
+	z, _ := static.OfPaths(context.Background(), n, flows, demand, w) // which does not end
 	return z
 }
 
 // TestShares: two ways of a flow of 3 units that carry 1/4 and 3/4 of it, and one of half a unit: loads by hand.
 func TestShares(t *testing.T) {
 	n := &engine.Network{Nodes: 3, Links: []engine.Link{{From: 0, To: 2, Rate: 1}, {From: 0, To: 1, Rate: 1}, {From: 1, To: 2, Rate: 1}}}
-	w := &engine.Walks{Degree: 2, Link: []int32{0, 1, 2, -1, -1, -1}, First: []int32{0, 2, 3}, Share: []float64{0.25, 0.75, 1}}
+	w := &engine.Paths{Degree: 2, Link: []int32{0, 1, 2, -1, -1, -1}, First: []int32{0, 2, 3}, Share: []float64{0.25, 0.75, 1}}
 	w.Add(engine.MakeStep(0, 0))
 	w.Add(engine.MakeStep(1, 0), engine.MakeStep(0, 0))
 	w.Add(engine.MakeStep(0, 0))

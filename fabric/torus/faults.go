@@ -176,7 +176,7 @@ func (t *Torus) Network(h *Health, of engine.Link) *engine.Network {
 	return n
 }
 
-// Ports returns the links out of every node, by node and port as engine.Walks has them: port 2*dim leads up and 2*dim+1
+// Ports returns the links out of every node, by node and port as engine.Paths has them: port 2*dim leads up and 2*dim+1
 // down; -1 where there is no link.
 func (t *Torus) Ports() (degree int, link []int32) {
 	degree = 2 * len(t.Dims)

@@ -14,7 +14,7 @@ import (
 // first.
 type adjacency struct {
 	nodes  int
-	degree int            // ports of a node, as engine.Walks has them
+	degree int            // ports of a node, as engine.Paths has them
 	link   []int32        // by node and port; -1 where there is none
 	out    *graph.Digraph // live links; their classes are ports
 	into   *graph.Digraph // and the same turned round

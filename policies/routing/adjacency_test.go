@@ -87,15 +87,15 @@ func TestShortest(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := got.Walks.Check(t.Context(), p.Network, p.Flows); err != nil {
+			if err := got.Paths.Check(t.Context(), p.Network, p.Flows); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 			for i, f := range p.Flows {
-				from, end := got.Walks.Of(got.Walks.ClassOf(int32(i)))
+				from, end := got.Paths.Of(got.Paths.ClassOf(int32(i)))
 				sum := 0.0
 				for k := from; k < end; k++ {
-					sum += got.Walks.ShareOf(got.Walks.ClassOf(int32(i)), k)
-					if hops := len(got.Walks.Steps(k)); hops != d[f.Src][f.Dst] {
+					sum += got.Paths.ShareOf(got.Paths.ClassOf(int32(i)), k)
+					if hops := len(got.Paths.Steps(k)); hops != d[f.Src][f.Dst] {
 						t.Fatalf("%s: flow %v takes %d hops, shortest is %d", name, f, hops, d[f.Src][f.Dst])
 					}
 				}
@@ -113,7 +113,7 @@ func TestShortest(t *testing.T) {
 		}
 		for i, f := range p.Flows {
 			at := f.Src
-			for _, s := range got.Walks.Steps(got.Walks.ClassOf(int32(i))) {
+			for _, s := range got.Paths.Steps(got.Paths.ClassOf(int32(i))) {
 				want := int32(-1)
 				for id, l := range p.Network.Links {
 					if l.From == at && l.Rate > 0 && d[l.To][f.Dst] == d[at][f.Dst]-1 {
@@ -121,7 +121,7 @@ func TestShortest(t *testing.T) {
 						break
 					}
 				}
-				if l := got.Walks.Out(at, s); l != want {
+				if l := got.Paths.Out(at, s); l != want {
 					t.Fatalf("flow %v takes link %d at node %d, want %d", f, l, at, want)
 				}
 				at = p.Network.Links[want].To
@@ -158,7 +158,7 @@ func TestChance(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			count[fmt.Sprint(d.Walks.Steps(0))]++
+			count[fmt.Sprint(d.Paths.Steps(0))]++
 		}
 		if len(count) != 6 {
 			t.Errorf("%T takes %d ways of 6", c.r, len(count))
@@ -188,12 +188,12 @@ func TestMultipath(t *testing.T) {
 			t.Errorf("link %d carries %g, split %g", l, z.Weighted[l], split.Weighted[l])
 		}
 	}
-	if _, end := d.Walks.Of(0); end != 6 {
+	if _, end := d.Paths.Of(0); end != 6 {
 		t.Errorf("%d ways of 6", end)
 	}
 	d, _ = route(t, Multipath{Ways: 4}, p, Options{})
-	if _, end := d.Walks.Of(0); end != 4 || d.Walks.Share[0] != 0.25 {
-		t.Errorf("%d ways of 4, shares %v", end, d.Walks.Share)
+	if _, end := d.Paths.Of(0); end != 4 || d.Paths.Share[0] != 0.25 {
+		t.Errorf("%d ways of 4, shares %v", end, d.Paths.Share)
 	}
 	whole := must(t, torus.Faults{}, torus.TPUv4, 2, 2, 4)
 	d, z = route(t, Multipath{Ways: 1 << 12, Split: PerHop}, whole, Options{})

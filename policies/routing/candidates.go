@@ -109,7 +109,7 @@ func (c *Candidates) subsets() {
 }
 
 // Of returns the live candidate paths of a flow, shortest first and with fewer wild hops first among these, each of its
-// ports once; none where every one is dead. Walks that come to a node twice are left out. Their virtual channels are
+// ports once; none where every one is dead. Paths that come to a node twice are left out. Their virtual channels are
 // those of this flow: one that a translation takes it to has the same ports, and the channels that Channels sets.
 func (c *Candidates) Of(f engine.Flow) [][]engine.Step {
 	if f.Src == f.Dst {

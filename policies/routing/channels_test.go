@@ -49,7 +49,7 @@ func TestDimensionOrderIsAcyclic(t *testing.T) {
 	check := func(p *Problem, order []int) packet.Cycle {
 		t.Helper()
 		d, _ := route(t, DimensionOrder{Order: order}, p, Options{})
-		cycle, err := packet.CheckChannels(t.Context(), p.Network, d.Walks, p.Flows)
+		cycle, err := packet.CheckChannels(t.Context(), p.Network, d.Paths, p.Flows)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -337,7 +337,7 @@ func BenchmarkCheckChannels(b *testing.B) {
 				b.Fatal(err)
 			}
 			for b.Loop() {
-				if cycle, err := packet.CheckChannels(context.Background(), p.Network, d.Walks, p.Flows); err != nil || cycle != nil {
+				if cycle, err := packet.CheckChannels(context.Background(), p.Network, d.Paths, p.Flows); err != nil || cycle != nil {
 					b.Fatal(cycle, err)
 				}
 			}

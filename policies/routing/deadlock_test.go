@@ -71,8 +71,8 @@ func TestDeadlock(t *testing.T) {
 func pairsAlong(t *testing.T, o *torus.Torus, p *routing.Problem, cyclic, other *routing.Candidates, cycle packet.Cycle) (along, instead *packet.Work) {
 	t.Helper()
 	degree, link := o.Ports()
-	along = &packet.Work{Walks: &engine.Walks{Degree: degree, Link: link}}
-	instead = &packet.Work{Walks: &engine.Walks{Degree: degree, Link: link}}
+	along = &packet.Work{Paths: &engine.Paths{Degree: degree, Link: link}}
+	instead = &packet.Work{Paths: &engine.Paths{Degree: degree, Link: link}}
 	find := func(from, to packet.Channel) (engine.Flow, []engine.Step) {
 		for _, f := range p.Flows {
 			for _, steps := range cyclic.Of(f) {
@@ -93,12 +93,12 @@ func pairsAlong(t *testing.T, o *torus.Torus, p *routing.Problem, cyclic, other 
 	for i, c := range cycle {
 		f, steps := find(c, cycle[(i+1)%len(cycle)])
 		along.Flows = append(along.Flows, f)
-		along.Walks.Add(steps...)
+		along.Paths.Add(steps...)
 		instead.Flows = append(instead.Flows, f)
 		ways := other.Of(f)
-		instead.Walks.Add(ways[len(ways)-1]...)
+		instead.Paths.Add(ways[len(ways)-1]...)
 	}
-	if fmt.Sprint(along.Walks.Step) == fmt.Sprint(instead.Walks.Step) {
+	if fmt.Sprint(along.Paths.Step) == fmt.Sprint(instead.Paths.Step) {
 		t.Fatal("both take the same ways")
 	}
 	return along, instead

@@ -69,7 +69,7 @@ func (r DimensionOrder) Route(ctx context.Context, p *Problem, _ Options) (*Deci
 	if err := dead.err("links that are down are on the dimension-ordered way"); err != nil {
 		return nil, err
 	}
-	d := &Decision{Walks: set.walks, Labels: map[string]string{"order": dimNames(order)}}
+	d := &Decision{Paths: set.walks, Labels: map[string]string{"order": dimNames(order)}}
 	if z.rows == nil {
 		d.bound(p, hops)
 	}

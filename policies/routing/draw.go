@@ -73,9 +73,9 @@ func (p *Problem) spread(ctx context.Context, byWays bool) (*Decision, error) {
 		}
 		to := make([]uint16, g.nodes)
 		for a, h := range z.Dist {
-			if to[a] = engine.NoWay; h >= 0 {
-				if h >= engine.NoWay {
-					return fmt.Errorf("%w: node %d is %g hops from %d; packets draw links on ways of fewer than %d", ErrUnserved, a, h, f.Dst, engine.NoWay)
+			if to[a] = engine.NoPath; h >= 0 {
+				if h >= engine.NoPath {
+					return fmt.Errorf("%w: node %d is %g hops from %d; packets draw links on ways of fewer than %d", ErrUnserved, a, h, f.Dst, engine.NoPath)
 				}
 				to[a] = uint16(h)
 				if byWays {
@@ -88,7 +88,7 @@ func (p *Problem) spread(ctx context.Context, byWays bool) (*Decision, error) {
 	}); err != nil {
 		return nil, err
 	}
-	d := &Decision{Walks: &engine.Walks{Degree: g.degree, Link: g.link, Spread: s}}
+	d := &Decision{Paths: &engine.Paths{Degree: g.degree, Link: g.link, Spread: s}}
 	d.spreadBound(p, hops)
 	return d, nil
 }

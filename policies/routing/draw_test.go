@@ -108,8 +108,8 @@ func TestDrawNode(t *testing.T) {
 				next := map[[2]int32]int32{}
 				for i, f := range flows {
 					at, hops := f.Src, 0
-					for _, s := range d.Walks.Steps(d.Walks.ClassOf(int32(i))) {
-						l := d.Walks.Out(at, s)
+					for _, s := range d.Paths.Steps(d.Paths.ClassOf(int32(i))) {
+						l := d.Paths.Out(at, s)
 						if had, ok := next[[2]int32{at, f.Dst}]; ok && had != l {
 							t.Fatalf("network %d: for %d node %d takes links %d and %d", k, f.Dst, at, had, l)
 						} else if !ok {
@@ -178,7 +178,7 @@ func TestDrawPacket(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := d.Walks.Check(t.Context(), n, flows); err != nil {
+			if err := d.Paths.Check(t.Context(), n, flows); err != nil {
 				t.Fatal(err)
 			}
 			want, square := make([]float64, len(n.Links)), make([]float64, len(n.Links))
@@ -201,9 +201,9 @@ func TestDrawPacket(t *testing.T) {
 					square[l] += share * (1 - share)
 				}
 			}
-			loads, _ := static.OfWalks(t.Context(), n, flows, nil, d.Walks)
+			loads, _ := static.OfPaths(t.Context(), n, flows, nil, d.Paths)
 			const packets = 400
-			w := &packet.Work{Flows: flows, Walks: d.Walks, Sources: []packet.Source{{End: int32(len(flows)), Bytes: 1000, Count: packets, Process: packet.Greedy, Order: packet.Random, Seed: 3}}}
+			w := &packet.Work{Flows: flows, Paths: d.Paths, Sources: []packet.Source{{End: int32(len(flows)), Bytes: 1000, Count: packets, Process: packet.Greedy, Order: packet.Random, Seed: 3}}}
 			s, err := packet.Run(n, w, packet.Options{Seed: 7})
 			if err != nil {
 				t.Fatal(err)

@@ -41,10 +41,10 @@ const mostTags = 1 << 16
 // mostEntries bounds the places of tables, two bytes each.
 const mostEntries = 1 << 31
 
-// Compile makes tables of the paths of flows, which must pass Walks.Check. Walks to a destination are given the first
+// Compile makes tables of the paths of flows, which must pass Paths.Check. Walks to a destination are given the first
 // tag in whose table they agree with those that have it, the longest paths first. It fails where a path comes to a node
 // twice, which no tag helps, and on tables too large to keep.
-func Compile(n *engine.Network, flows []engine.Flow, w *engine.Walks) (*Forwarding, error) {
+func Compile(n *engine.Network, flows []engine.Flow, w *engine.Paths) (*Forwarding, error) {
 	if w.Spread != nil {
 		return nil, errors.New("routing: packets draw their next link, which a table with one port for each destination and tag does not hold")
 	}
@@ -80,7 +80,7 @@ func Compile(n *engine.Network, flows []engine.Flow, w *engine.Walks) (*Forwardi
 // compiler is the state of Compile.
 type compiler struct {
 	z      *Forwarding
-	w      *engine.Walks
+	w      *engine.Paths
 	chip   []int64 // by node: entries
 	seen   []int64 // by node: the path that came to it last
 	count  int64   // of paths

@@ -21,7 +21,7 @@ import (
 func leads(t interface {
 	Helper()
 	Fatalf(string, ...any)
-}, z *Forwarding, flows []engine.Flow, w *engine.Walks) {
+}, z *Forwarding, flows []engine.Flow, w *engine.Paths) {
 	t.Helper()
 	for i, f := range flows {
 		a, b := w.Of(w.ClassOf(int32(i)))
@@ -51,20 +51,20 @@ func TestForwarding(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		z, err := Compile(p.Network, p.Flows, d.Walks)
+		z, err := Compile(p.Network, p.Flows, d.Paths)
 		if err != nil {
 			t.Fatal(err)
 		}
-		leads(t, z, p.Flows, d.Walks)
+		leads(t, z, p.Flows, d.Paths)
 		used, same := map[string]int{}, map[string]bool{}
 		for i, f := range p.Flows {
-			a, _ := d.Walks.Of(d.Walks.ClassOf(int32(i)))
+			a, _ := d.Paths.Of(d.Paths.ClassOf(int32(i)))
 			for k, tag := range z.TagsOf(int32(i)) {
 				at := f.Src
-				for _, s := range d.Walks.Steps(a + int32(k)) {
+				for _, s := range d.Paths.Steps(a + int32(k)) {
 					used[fmt.Sprint(at, f.Dst, tag)] = int(at)
 					same[fmt.Sprint(at, f.Dst, s)] = true
-					at = p.Network.Links[d.Walks.Out(at, s)].To
+					at = p.Network.Links[d.Paths.Out(at, s)].To
 				}
 			}
 		}
@@ -108,11 +108,11 @@ func TestForwardingTori(t *testing.T) {
 	} {
 		p := must(t, c.f, c.twist, c.dims...)
 		d, _ := route(t, c.r, p, Options{})
-		z, err := Compile(p.Network, p.Flows, d.Walks)
+		z, err := Compile(p.Network, p.Flows, d.Paths)
 		if err != nil {
 			t.Fatal(err)
 		}
-		leads(t, z, p.Flows, d.Walks)
+		leads(t, z, p.Flows, d.Paths)
 		t.Logf("%s on %s %s: %d entries, %d a chip at most (%d chips), %d where alike ones are one, %d tags (%d bits)",
 			c.name, p.Torus, c.twist, z.Entries, z.MostChip, z.Nodes, z.SameSteps, z.Tags, z.TagBits)
 	}
@@ -124,7 +124,7 @@ func TestForwardingByHand(t *testing.T) {
 	for _, l := range [][2]int32{{0, 2}, {1, 2}, {2, 3}, {2, 3}} {
 		n.Links = append(n.Links, engine.Link{From: l[0], To: l[1], Rate: 1, Channels: 2})
 	}
-	w := &engine.Walks{Degree: 2, Link: []int32{0, -1, 1, -1, 2, 3, -1, -1}}
+	w := &engine.Paths{Degree: 2, Link: []int32{0, -1, 1, -1, 2, 3, -1, -1}}
 	w.Add(engine.MakeStep(0, 0), engine.MakeStep(0, 0))
 	w.Add(engine.MakeStep(0, 0), engine.MakeStep(1, 1))
 	flows := []engine.Flow{{Src: 0, Dst: 3}, {Src: 1, Dst: 3}}
@@ -155,7 +155,7 @@ func TestForwardingByHand(t *testing.T) {
 		t.Error("writes failed and nothing is said")
 	}
 	loop := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 0, Rate: 1}, {From: 0, To: 1, Rate: 1}}}
-	twice := &engine.Walks{Degree: 2, Link: []int32{0, 1, -1, -1}}
+	twice := &engine.Paths{Degree: 2, Link: []int32{0, 1, -1, -1}}
 	twice.Add(engine.MakeStep(0, 0), engine.MakeStep(1, 0))
 	if _, err := Compile(loop, []engine.Flow{{Src: 0, Dst: 1}}, twice); err == nil || !strings.Contains(err.Error(), "twice") {
 		t.Errorf("node 0 twice: %v", err)
@@ -176,7 +176,7 @@ func BenchmarkCompile(b *testing.B) {
 			}
 			var z *Forwarding
 			for b.Loop() {
-				if z, err = Compile(p.Network, p.Flows, d.Walks); err != nil {
+				if z, err = Compile(p.Network, p.Flows, d.Paths); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -92,7 +92,7 @@ func (m Multipath) overShortest(ctx context.Context, p *Problem, o Options) (*De
 			}
 		}
 	}
-	w := &engine.Walks{Degree: g.degree, Link: g.link, Class: make([]int32, len(some.Flows)), First: []int32{0}}
+	w := &engine.Paths{Degree: g.degree, Link: g.link, Class: make([]int32, len(some.Flows)), First: []int32{0}}
 	s := spread{m: m, z: newField(g), w: w, ways: make([]float64, g.nodes), seed: o.Seed}
 	dst, hops := int32(-1), int64(0)
 	err = s.z.byDestination(ctx, &some, func(i int32, f engine.Flow) error {
@@ -121,7 +121,7 @@ func (m Multipath) overShortest(ctx context.Context, p *Problem, o Options) (*De
 		}
 		hops *= int64(g.nodes / len(y.Sources))
 	}
-	d := &Decision{Walks: w, Metrics: map[string]float64{"walks": float64(len(w.Start))}}
+	d := &Decision{Paths: w, Metrics: map[string]float64{"walks": float64(len(w.Start))}}
 	d.spreadBound(p, hops)
 	return d, nil
 }
@@ -130,7 +130,7 @@ func (m Multipath) overShortest(ctx context.Context, p *Problem, o Options) (*De
 type spread struct {
 	m      Multipath
 	z      *field
-	w      *engine.Walks
+	w      *engine.Paths
 	ways   []float64 // by node: shortest paths from it, in proportion
 	seed   uint64
 	stream rand.PCG
@@ -284,7 +284,7 @@ func (m Multipath) overCandidates(ctx context.Context, p *Problem, o Options) (*
 		w.First = append(w.First, int32(len(w.Start)))
 	}
 	return &Decision{
-		Walks:   w,
+		Paths:   w,
 		Metrics: map[string]float64{"walks": float64(len(w.Start))},
 		Labels:  map[string]string{"order": dimNames(c.w.Order), "wild": dimNames(c.w.Wild)},
 	}, nil

@@ -103,7 +103,7 @@ func (o Optimised) Route(ctx context.Context, p *Problem, of Options) (*Decision
 	if err != nil {
 		return nil, err
 	}
-	d := &Decision{Walks: w, Bound: r.result.Bound, BoundModel: AnyWays, BoundSplit: r.result.Split, Metrics: r.result.Metrics, Labels: r.result.Labels}
+	d := &Decision{Paths: w, Bound: r.result.Bound, BoundModel: AnyWays, BoundSplit: r.result.Split, Metrics: r.result.Metrics, Labels: r.result.Labels}
 	d.Least, d.LeastSplit = r.result.Least, r.result.LeastSplit
 	switch {
 	case p.RatesDiffer():

@@ -88,18 +88,18 @@ func TestOptimisedAnyGraph(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := d.Walks.Check(t.Context(), n, p.Flows); err != nil {
+		if err := d.Paths.Check(t.Context(), n, p.Flows); err != nil {
 			t.Fatal(err)
 		}
 		best := leastLoad(n, p.Flows, p.Demand)
-		have := linkLoads(p, d.Walks).MaxWeighted
+		have := linkLoads(p, d.Paths).MaxWeighted
 		if math.Abs(have-d.Metrics["max_link_load"]) > 1e-9 {
 			t.Fatalf("load %g, told as %g", have, d.Metrics["max_link_load"])
 		}
 		if d.Bound > best+1e-9 || have < best-1e-9 || d.Metrics["unconstrained_max_link_load"] < best-1e-9 {
 			t.Fatalf("bound %g, optimum %g, unconstrained %g, load %g", d.Bound, best, d.Metrics["unconstrained_max_link_load"], have)
 		}
-		if c, err := packet.CheckChannels(t.Context(), n, d.Walks, p.Flows); err != nil || c != nil {
+		if c, err := packet.CheckChannels(t.Context(), n, d.Paths, p.Flows); err != nil || c != nil {
 			t.Fatalf("%v: %s", err, c.Names(n))
 		}
 		all++
@@ -137,19 +137,19 @@ func TestOptimisedSmallTori(t *testing.T) {
 			}
 			t.Fatal(err)
 		}
-		if err := d.Walks.Check(t.Context(), p.Network, p.Flows); err != nil {
+		if err := d.Paths.Check(t.Context(), p.Network, p.Flows); err != nil {
 			t.Fatal(err)
 		}
-		z := linkLoads(p, d.Walks)
+		z := linkLoads(p, d.Paths)
 		if d.Bound > float64(z.Max) || float64(z.Max) != d.Metrics["max_link_load"] || d.Metrics["unconstrained_max_link_load"] > float64(z.Max) {
 			t.Fatalf("bound %g, load %d, told as %v", d.Bound, z.Max, d.Metrics)
 		}
 		if w, err := (WildFirst{}).Route(context.Background(), p, Options{Seed: 1}); err == nil {
-			if y := linkLoads(p, w.Walks); y.Max < z.Max || float64(y.Max) < d.Bound {
+			if y := linkLoads(p, w.Paths); y.Max < z.Max || float64(y.Max) < d.Bound {
 				t.Fatalf("wild-first loads %d, optimised %d, bound %g", y.Max, z.Max, d.Bound)
 			}
 		}
-		if c, err := packet.CheckChannels(t.Context(), p.Network, d.Walks, p.Flows); err != nil || c != nil {
+		if c, err := packet.CheckChannels(t.Context(), p.Network, d.Paths, p.Flows); err != nil || c != nil {
 			t.Fatalf("%v: %s", err, c.Names(p.Network))
 		}
 	})
@@ -195,7 +195,7 @@ func TestOptimisedRepeats(t *testing.T) {
 	var first string
 	for range 2 {
 		d, _ := route(t, Optimised{Budget: 100_000, Rounds: 20}, p, Options{Seed: 7})
-		have := fmt.Sprint(d.Walks.Class, d.Walks.Step, d.Bound, d.Metrics)
+		have := fmt.Sprint(d.Paths.Class, d.Paths.Step, d.Bound, d.Metrics)
 		if first == "" {
 			first = have
 		}

@@ -234,14 +234,14 @@ func TestBounds(t *testing.T) {
 				t.Fatalf("bound %g of model %q", d.Bound, d.Labels["gap_model"])
 			}
 		}
-		units, over := loadsOf(p, d.Walks, by)
+		units, over := loadsOf(p, d.Paths, by)
 		if math.Abs(over-have) > 1e-9 || math.Abs(units-d.Metrics["max_link_load"]) > 1e-9 {
 			t.Fatalf("load over rate %g, told as %g; units %g, told as %g", over, have, units, d.Metrics["max_link_load"])
 		}
 		if bound > one*(1+1e-9) || free < one*(1-1e-9) || have < one*(1-1e-9) {
 			t.Fatalf("bound %g, optimum %g, spread %g, unconstrained %g, load %g", bound, one, spread, free, have)
 		}
-		if c, err := packet.CheckChannels(t.Context(), p.Network, d.Walks, p.Flows); err != nil || c != nil {
+		if c, err := packet.CheckChannels(t.Context(), p.Network, d.Paths, p.Flows); err != nil || c != nil {
 			t.Fatalf("%v: %s", err, c.Names(p.Network))
 		}
 		if all++; free <= one*(1+1e-9) {

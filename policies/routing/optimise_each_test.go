@@ -12,7 +12,7 @@ import (
 )
 
 // loadsOf returns the most units on a link, and the most over rate.
-func loadsOf(p *Problem, w *engine.Walks, by float64) (units, over float64) {
+func loadsOf(p *Problem, w *engine.Paths, by float64) (units, over float64) {
 	load := make([]float64, len(p.Network.Links))
 	for i, f := range p.Flows {
 		first, _ := w.Of(w.ClassOf(int32(i)))
@@ -186,7 +186,7 @@ func TestOptimisedWeighed(t *testing.T) {
 		first := ""
 		for range 2 {
 			d, z := route(t, Optimised{Budget: 8_000_000}, p, Options{Seed: 1})
-			have := fmt.Sprint(d.Walks.Class, d.Walks.Step, d.Bound, d.Metrics)
+			have := fmt.Sprint(d.Paths.Class, d.Paths.Step, d.Bound, d.Metrics)
 			if first == "" {
 				first = have
 				t.Logf("%v %s: load %g, gap %.5f", c.dims, c.twist, z.MaxWeighted, d.Metrics["gap"])
@@ -235,7 +235,7 @@ func TestOptimisedRates(t *testing.T) {
 	for i := range q.Demand {
 		q.Demand[i] = 1
 	}
-	if _, over := loadsOf(q, d.Walks, q.reference()); over != d.Metrics["max_load_over_rate"] || over > 10 {
+	if _, over := loadsOf(q, d.Paths, q.reference()); over != d.Metrics["max_load_over_rate"] || over > 10 {
 		t.Errorf("load over rate %g, told as %g", over, d.Metrics["max_load_over_rate"])
 	}
 }

@@ -45,10 +45,10 @@ func TestOptimisedDirected(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if z := linkLoads(p, d.Walks); z.Max != n*(n-1)/2 || d.Metrics["gap"] != 0 {
+		if z := linkLoads(p, d.Paths); z.Max != n*(n-1)/2 || d.Metrics["gap"] != 0 {
 			t.Errorf("%s: load %d, gap %g, want the only ways", name, z.Max, d.Metrics["gap"])
 		}
-		cycle, err := packet.CheckChannels(t.Context(), p.Network, d.Walks, p.Flows)
+		cycle, err := packet.CheckChannels(t.Context(), p.Network, d.Paths, p.Flows)
 		if err != nil || cycle == nil || !strings.HasPrefix(d.Labels["deadlock"], "possible: ") || !strings.Contains(d.Labels["ways"], "may deadlock") {
 			t.Errorf("%s: %v, cycle %v, labels %v", name, err, cycle, d.Labels)
 		}

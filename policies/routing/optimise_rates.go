@@ -66,7 +66,7 @@ func (in *instance) press(o int32) float64 {
 }
 
 // units returns the most units of demand on a link, whatever its rate.
-func (p *Problem) units(w *engine.Walks) float64 {
+func (p *Problem) units(w *engine.Paths) float64 {
 	load := make([]float64, len(p.Network.Links))
 	for i, f := range p.Flows {
 		d := 1.0

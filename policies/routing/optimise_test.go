@@ -20,12 +20,12 @@ func neighbourLoad(p *Problem, d *Decision) int64 {
 	for _, l := range p.Network.Links {
 		near[engine.Flow{Src: l.From, Dst: l.To}] = true
 	}
-	of := engine.Walks{Degree: d.Walks.Degree, Link: d.Walks.Link, Start: d.Walks.Start, Step: d.Walks.Step}
+	of := engine.Paths{Degree: d.Paths.Degree, Link: d.Paths.Link, Start: d.Paths.Start, Step: d.Paths.Step}
 	var flows []engine.Flow
 	for i, f := range p.Flows {
 		if near[f] {
 			flows = append(flows, f)
-			of.Class = append(of.Class, d.Walks.ClassOf(int32(i)))
+			of.Class = append(of.Class, d.Paths.ClassOf(int32(i)))
 		}
 	}
 	return linkLoads(&Problem{Network: p.Network, Flows: flows}, &of).Max

@@ -7,7 +7,7 @@ import (
 )
 
 // walks leads all flows by the paths of their classes. Flows of p are those of r.p, translated by a node.
-func (r *optimiser) walks(p *Problem, by int32) (*engine.Walks, error) {
+func (r *optimiser) walks(p *Problem, by int32) (*engine.Paths, error) {
 	in, rules := r.found.in, r.found.rules
 	set := newWalkSet(in.degree, in.link, len(p.Flows))
 	from := slices.Repeat([]int32{-1}, in.nodes) // the translation of the flows of a source to their class

@@ -53,7 +53,7 @@ func peers(t testing.TB, twist string, dims ...int) (*engine.Network, *packet.Wo
 	}
 	every := 512 * 8 / 448e3 * float64(engine.Second)
 	return n, &packet.Work{
-		Flows: flows, Walks: d.Walks,
+		Flows: flows, Paths: d.Paths,
 		Sources: []packet.Source{{
 			End: int32(len(flows)), Bytes: 542, Count: 10, Start: engine.Second + engine.Time(every), Every: every,
 		}},

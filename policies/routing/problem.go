@@ -33,7 +33,7 @@ type Problem struct {
 
 // Decision is how a router leads the flows of a problem.
 type Decision struct {
-	Walks *engine.Walks // by flow; see engine.Walks on classes
+	Paths *engine.Paths // by flow; see engine.Paths on classes
 	// Bound is a lower bound on the load of the most loaded link, in units of demand, of whatever paths a router of its
 	// kind may choose; 0 where it knows none. BoundModel says in which model it holds.
 	Bound      float64

@@ -61,8 +61,8 @@ func everyPair(n int) []engine.Flow {
 }
 
 // linkLoads measures the walks of a problem's flows.
-func linkLoads(p *Problem, w *engine.Walks) *static.Loads {
-	z, _ := static.OfWalks(context.Background(), p.Network, p.Flows, p.Demand, w) // which does not end
+func linkLoads(p *Problem, w *engine.Paths) *static.Loads {
+	z, _ := static.OfPaths(context.Background(), p.Network, p.Flows, p.Demand, w) // which does not end
 	return z
 }
 
@@ -73,10 +73,10 @@ func route(t testing.TB, r Router, p *Problem, o Options) (*Decision, *static.Lo
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Walks.Check(t.Context(), p.Network, p.Flows); err != nil {
+	if err := d.Paths.Check(t.Context(), p.Network, p.Flows); err != nil {
 		t.Fatal(err)
 	}
-	return d, linkLoads(p, d.Walks)
+	return d, linkLoads(p, d.Paths)
 }
 
 // TestRegularLoads: dimension-order routing meets the bound on the most loaded link of all-to-all on regular tori, and
@@ -108,7 +108,7 @@ func TestTies(t *testing.T) {
 	p.Flows = []engine.Flow{{Src: at(1, 0, 0), Dst: at(5, 0, 0)}, {Src: at(2, 0, 0), Dst: at(6, 0, 0)}}
 	d, _ := route(t, DimensionOrder{}, p, Options{})
 	for f, port := range []int{1, 0} {
-		if way := d.Walks.Steps(d.Walks.ClassOf(int32(f))); len(way) != 4 || way[0].Port() != port {
+		if way := d.Paths.Steps(d.Paths.ClassOf(int32(f))); len(way) != 4 || way[0].Port() != port {
 			t.Errorf("flow %v takes %v, want port %d", p.Flows[f], way, port)
 		}
 	}
@@ -136,11 +136,11 @@ func TestDimensionOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := d.Walks.Check(t.Context(), p.Network, p.Flows); err != nil {
+		if err := d.Paths.Check(t.Context(), p.Network, p.Flows); err != nil {
 			t.Fatal(err)
 		}
 		for f, flow := range p.Flows {
-			way := d.Walks.Steps(d.Walks.ClassOf(int32(f)))
+			way := d.Paths.Steps(d.Paths.ClassOf(int32(f)))
 			for i := 1; i < len(way); i++ {
 				a, b := way[i-1].Port(), way[i].Port()
 				if a != b && slices.Index(order, a/2) >= slices.Index(order, b/2) {
@@ -148,7 +148,7 @@ func TestDimensionOrder(t *testing.T) {
 				}
 			}
 		}
-		z := linkLoads(p, d.Walks)
+		z := linkLoads(p, d.Paths)
 		if sum := o.Distances().Sum; z.SumHops < sum || z.SumHops > sum && (o.Shift == nil || o.Symmetric()) {
 			t.Fatalf("%d hops in all, shortest are %d", z.SumHops, sum)
 		}
@@ -252,7 +252,7 @@ func BenchmarkDimensionOrder(b *testing.B) {
 			runtime.GC()
 			runtime.ReadMemStats(&m)
 			b.ReportMetric(float64(m.HeapAlloc)/1e6, "MB-live")
-			b.ReportMetric(float64(len(d.Walks.Start)), "walks")
+			b.ReportMetric(float64(len(d.Paths.Start)), "walks")
 		})
 	}
 }

@@ -12,14 +12,14 @@ import (
 // (Virtual channels change where paths cross wrap-around links, so that flows that translations take into each other
 // need not share paths.)
 type walkSet struct {
-	walks *engine.Walks
+	walks *engine.Paths
 	slot  []int32 // open addressing: a path, -1 where free
 	hash  []uint32
 }
 
 func newWalkSet(degree int, link []int32, flows int) *walkSet {
 	return &walkSet{
-		walks: &engine.Walks{Degree: degree, Link: link, Class: make([]int32, flows)},
+		walks: &engine.Paths{Degree: degree, Link: link, Class: make([]int32, flows)},
 		slot:  slices.Repeat([]int32{-1}, 1<<10),
 	}
 }

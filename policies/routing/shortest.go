@@ -197,7 +197,7 @@ func (p *Problem) along(ctx context.Context, c *chooser) (*Decision, error) {
 	}); err != nil {
 		return nil, err
 	}
-	w := &engine.Walks{Degree: g.degree, Link: g.link}
+	w := &engine.Paths{Degree: g.degree, Link: g.link}
 	var set *walkSet
 	if c.rule == createdFirst {
 		set = newWalkSet(g.degree, g.link, len(p.Flows))
@@ -225,7 +225,7 @@ func (p *Problem) along(ctx context.Context, c *chooser) (*Decision, error) {
 	}); err != nil {
 		return nil, err
 	}
-	d := &Decision{Walks: w}
+	d := &Decision{Paths: w}
 	d.bound(p, hops)
 	return d, nil
 }

@@ -59,7 +59,7 @@ func (w WildFirst) Route(ctx context.Context, p *Problem, o Options) (*Decision,
 		return nil, err
 	}
 	return &Decision{
-		Walks:   set.walks,
+		Paths:   set.walks,
 		Metrics: map[string]float64{"wild_pairs": float64(wild)},
 		Labels:  map[string]string{"order": dimNames(c.w.Order), "wild": dimNames(c.w.Wild)},
 	}, nil

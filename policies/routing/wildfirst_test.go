@@ -36,10 +36,10 @@ func TestWildFirst(t *testing.T) {
 			for _, use := range []string{Needed, AnyDead, All} {
 				got, load := route(t, WildFirst{Use: use}, p, Options{Seed: 5})
 				again, _ := route(t, WildFirst{Use: use}, p, Options{Seed: 5})
-				if !slices.Equal(got.Walks.Class, again.Walks.Class) || !slices.Equal(got.Walks.Step, again.Walks.Step) {
+				if !slices.Equal(got.Paths.Class, again.Paths.Class) || !slices.Equal(got.Paths.Step, again.Paths.Step) {
 					t.Errorf("%s %s, fault in %s, %s: other walks the second time", p.Torus, s.twist, torus.DimName(d), use)
 				}
-				if other, _ := route(t, WildFirst{Use: use}, p, Options{Seed: 6}); slices.Equal(got.Walks.Class, other.Walks.Class) && slices.Equal(got.Walks.Step, other.Walks.Step) {
+				if other, _ := route(t, WildFirst{Use: use}, p, Options{Seed: 6}); slices.Equal(got.Paths.Class, other.Paths.Class) && slices.Equal(got.Paths.Step, other.Paths.Step) {
 					t.Errorf("%s %s, fault in %s, %s: the same walks of another seed", p.Torus, s.twist, torus.DimName(d), use)
 				}
 				max = append(max, load.Max)
@@ -48,7 +48,7 @@ func TestWildFirst(t *testing.T) {
 				}
 				if use == All { // the fewest hops of all candidates
 					for i, f := range p.Flows {
-						if have, least := got.Walks.Steps(got.Walks.ClassOf(int32(i))), c.Of(f)[0]; len(have) != len(least) {
+						if have, least := got.Paths.Steps(got.Paths.ClassOf(int32(i))), c.Of(f)[0]; len(have) != len(least) {
 							t.Fatalf("%s %s, fault in %s: flow %v takes %d hops, the shortest candidate %d", p.Torus, s.twist, torus.DimName(d), f, len(have), len(least))
 						}
 					}
@@ -57,8 +57,8 @@ func TestWildFirst(t *testing.T) {
 					continue
 				}
 				for i, f := range p.Flows {
-					way := whole.Walks.Steps(whole.Walks.ClassOf(int32(i)))
-					if have := got.Walks.Steps(got.Walks.ClassOf(int32(i))); c.z.alive(f.Src, way) && len(have) != len(way) {
+					way := whole.Paths.Steps(whole.Paths.ClassOf(int32(i)))
+					if have := got.Paths.Steps(got.Paths.ClassOf(int32(i))); c.z.alive(f.Src, way) && len(have) != len(way) {
 						t.Fatalf("%s, fault in %s: flow %v takes %v, though %v is live", p.Torus, torus.DimName(d), f, have, way)
 					}
 				}

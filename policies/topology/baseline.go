@@ -65,7 +65,7 @@ func (p *Problem) share(v []float64) []int {
 	total := make([]float64, len(p.Fabric.Pods))
 	for e, b := range p.Fabric.Bundles {
 		total[b.A] += float64(b.Ends) * v[e]
-		if !b.Twin {
+		if !b.Peer {
 			total[b.B] += float64(b.Ends) * v[e]
 		}
 	}

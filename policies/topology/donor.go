@@ -120,7 +120,7 @@ func (p *Problem) distinct(list []thrifty, to *Problem) []thrifty {
 	for _, b := range to.Fabric.Bundles {
 		n := b.Ends * max(1, int(b.Flows))
 		most[b.A] += n
-		if !b.Twin {
+		if !b.Peer {
 			most[b.B] += n
 		}
 	}

@@ -155,7 +155,7 @@ func countTopologies(p *topology.Problem) float64 {
 	between := map[int32]int{}
 	twin := map[int32]int{}
 	for e, b := range p.Fabric.Bundles {
-		if b.Twin {
+		if b.Peer {
 			twin[b.A] = e
 		} else {
 			between[b.A] = e
@@ -242,7 +242,7 @@ func TestFastSavesPorts(t *testing.T) {
 // playOn returns the makespan of x under fair sharing.
 func playOn(t testing.TB, j *job, x []int) engine.Time {
 	t.Helper()
-	n, err := j.problem.Fabric.Light(x)
+	n, err := j.problem.Fabric.Provision(x)
 	if err != nil {
 		t.Fatal(err)
 	}

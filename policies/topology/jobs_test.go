@@ -64,7 +64,7 @@ func budget(jobs []topology.Job, pods int, more func() int) []int {
 	for _, j := range jobs {
 		for _, b := range j.Problem.Fabric.Bundles {
 			ports[j.Pods[b.A]] += b.Ends
-			if !b.Twin {
+			if !b.Peer {
 				ports[j.Pods[b.B]] += b.Ends
 			}
 		}

@@ -172,7 +172,7 @@ func (p parts) relabel(t testing.TB, rng *rand.Rand) (q parts, pod []int) {
 	nic, node, task := rng.Perm(len(p.pods.NICs)), rng.Perm(len(p.pods.Nodes)), rng.Perm(len(p.graph.Tasks))
 	q.pods = &fabric.Pods{
 		Pods: make([]fabric.Pod, len(pod)), NICs: make([]fabric.NIC, len(nic)), Nodes: make([]fabric.Node, len(node)),
-		TwinEnds: p.pods.TwinEnds, TwinWays: p.pods.TwinWays, Copies: p.pods.Copies,
+		PeerEnds: p.pods.PeerEnds, PeerDirections: p.pods.PeerDirections, Copies: p.pods.Copies,
 	}
 	for i, k := range p.pods.Pods {
 		q.pods.Pods[pod[i]] = k
@@ -356,7 +356,7 @@ func TestRatesOfMegatron462B(t *testing.T) {
 		want   []float64 // GB/s
 	}{{"delta-joint", []float64{200}}, {"delta-topo", []float64{150, 200}}} {
 		d := choose(t, j, c.policy, budgets())
-		n, err := j.problem.Fabric.Light(d.Circuits)
+		n, err := j.problem.Fabric.Provision(d.Circuits)
 		if err != nil {
 			t.Fatal(err)
 		}

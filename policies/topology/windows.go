@@ -64,7 +64,7 @@ func (p *Problem) Windows(ctx context.Context, o WindowOptions) (*Windows, error
 	if x == nil {
 		return nil, fmt.Errorf("topology: no baseline can be simulated to its end")
 	}
-	lit, err := p.Fabric.Light(x)
+	lit, err := p.Fabric.Provision(x)
 	if err != nil {
 		return nil, err
 	}

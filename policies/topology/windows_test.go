@@ -16,7 +16,7 @@ import (
 // drawProblem draws a small random DAG of transfers, computation and milestones, with and without lags, on a few pods.
 func drawProblem(t *rapid.T) *Problem {
 	const rate = 100e9
-	f := &fabric.Pods{TwinEnds: rapid.IntRange(1, 2).Draw(t, "twin ends")}
+	f := &fabric.Pods{PeerEnds: rapid.IntRange(1, 2).Draw(t, "twin ends")}
 	for pod := range rapid.IntRange(2, 4).Draw(t, "pods") {
 		f.Pods = append(f.Pods, fabric.Pod{Ports: rapid.IntRange(5, 12).Draw(t, "ports"), Rate: rate})
 		for range rapid.IntRange(1, 2).Draw(t, "nodes") {
@@ -67,7 +67,7 @@ func drawCircuits(t *rapid.T, p *Problem) []int {
 }
 
 func playOut(t interface{ Fatal(...any) }, p *Problem, x []int, s flow.Service) *engine.Trace {
-	n, err := p.Fabric.Light(x)
+	n, err := p.Fabric.Provision(x)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func twinProblem(t testing.TB) *Problem {
 		NICs:  []fabric.NIC{{Rate: 100e9}, {Rate: 100e9}},
 		Nodes: []fabric.Node{{Pod: 0, GPUs: 4, NICs: []int32{0}}, {Pod: 1, GPUs: 4, NICs: []int32{1}}},
 
-		TwinEnds: 2,
+		PeerEnds: 2,
 	}
 	g := &engine.Graph{}
 	for _, ends := range [][2]int32{{0, 1}, {0, 0}, {1, 1}} {

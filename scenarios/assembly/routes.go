@@ -16,7 +16,7 @@ type Routes struct {
 	Policy  string
 	Network *engine.Network
 	Flows   []engine.Flow
-	Walks   *engine.Walks
+	Paths   *engine.Paths
 }
 
 // RouteFiles write the files of a router's routes as CSV.
@@ -30,10 +30,10 @@ type RouteFiles struct {
 // probability of each link. It fails on paths that come to a node twice, which no
 // tables lead.
 func (r *Routes) Compile() (RouteFiles, error) {
-	if r.Walks.Spread != nil {
+	if r.Paths.Spread != nil {
 		return RouteFiles{Tables: r.writeSpread}, nil
 	}
-	t, err := routing.Compile(r.Network, r.Flows, r.Walks)
+	t, err := routing.Compile(r.Network, r.Flows, r.Paths)
 	if err != nil {
 		return RouteFiles{}, fmt.Errorf("%s: %w", r.Policy, err)
 	}
@@ -46,7 +46,7 @@ func (r *Routes) writeSpread(w io.Writer) error {
 	for _, f := range r.Flows {
 		from[f.Dst] = append(from[f.Dst], f.Src)
 	}
-	s, mark := r.Walks.Spread, make([]bool, r.Network.Nodes)
+	s, mark := r.Paths.Spread, make([]bool, r.Network.Nodes)
 	out := bufio.NewWriter(w)
 	fmt.Fprintln(out, "chip,destination,port,next,share") // out keeps the error for Flush
 	for dst := range r.Network.Nodes {

@@ -75,11 +75,11 @@ func orbits(o *torus.Torus) (orbit, first []int32) {
 
 // paths leads all flows by classes of orbits and difference: up to most shortest vectors each, chosen by pick among so
 // many.
-func paths(t rapid.TB, o *torus.Torus, flows []engine.Flow, most int, pick func(orbit int32, of int) int) (*engine.Walks, []int32) {
+func paths(t rapid.TB, o *torus.Torus, flows []engine.Flow, most int, pick func(orbit int32, of int) int) (*engine.Paths, []int32) {
 	t.Helper()
 	vectors := must(o.Vectors())(t)
 	orbit, first := orbits(o)
-	w := &engine.Walks{First: []int32{0}}
+	w := &engine.Paths{First: []int32{0}}
 	w.Degree, w.Link = o.Ports()
 	for k := range first {
 		for d := range o.Nodes() {
@@ -164,8 +164,8 @@ func TestFluidAllToAll(t *testing.T) {
 
 // evenOdd is dimension-order routing on a regular torus: half-way round, from even coordinates up and from odd ones
 // down.
-func evenOdd(t rapid.TB, o *torus.Torus, flows []engine.Flow) *engine.Walks {
-	w := &engine.Walks{}
+func evenOdd(t rapid.TB, o *torus.Torus, flows []engine.Flow) *engine.Paths {
+	w := &engine.Paths{}
 	w.Degree, w.Link = o.Ports()
 	for _, f := range flows {
 		var steps []engine.Step

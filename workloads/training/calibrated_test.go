@@ -163,11 +163,11 @@ func BenchmarkReducedFairShare(b *testing.B) {
 	circuits := make([]int, len(o.Bundles))
 	for i, q := range o.Bundles {
 		circuits[i] = 6
-		if q.Twin {
+		if q.Peer {
 			circuits[i] = 14
 		}
 	}
-	n, err := o.Light(circuits)
+	n, err := o.Provision(circuits)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -38,9 +38,9 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 	p := &fabric.Pods{Copies: 1}
 	if !it.All {
 		p.Copies = s.Replicas()
-		p.TwinEnds, p.TwinWays = min(2, p.Copies-1), 2
-		if b := (&builder{Iteration: it}); p.TwinEnds == 2 && !b.split() {
-			p.TwinWays = 1
+		p.PeerEnds, p.PeerDirections = min(2, p.Copies-1), 2
+		if b := (&builder{Iteration: it}); p.PeerEnds == 2 && !b.split() {
+			p.PeerDirections = 1
 		}
 	}
 	for r := range replicas {

@@ -33,7 +33,7 @@ func circuits(o *fabric.Optical, podsPerReplica int, pattern []int) []int {
 	x := make([]int, len(o.Bundles))
 	for i, b := range o.Bundles {
 		at := int(b.A) % podsPerReplica
-		if b.Twin || o.Pods[b.A].Replica != o.Pods[b.B].Replica {
+		if b.Peer || o.Pods[b.A].Replica != o.Pods[b.B].Replica {
 			at += 3
 		}
 		x[i] = pattern[at%len(pattern)]
@@ -48,7 +48,7 @@ func provisioned(t *testing.T, p *fabric.Pods, g *engine.Graph, podsPerReplica i
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := o.Light(circuits(o, podsPerReplica, pattern))
+	n, err := o.Provision(circuits(o, podsPerReplica, pattern))
 	if err != nil {
 		t.Fatal(err)
 	}

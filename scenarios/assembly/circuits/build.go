@@ -157,7 +157,7 @@ func (in *instance) compare(ctx context.Context) error {
 
 // takeReference makes a simulation on circuits the reference.
 func (in *instance) takeReference(ctx context.Context, o *topology.Decision) error {
-	n, err := in.optical.Light(o.Circuits)
+	n, err := in.optical.Provision(o.Circuits)
 	if err != nil {
 		return err
 	}

@@ -161,7 +161,7 @@ func (in *instance) Decide(ctx context.Context, name string, workers int) (assem
 // play simulates a decision on the complete DAG. It fails where that does not end
 // when the decision says.
 func (in *instance) play(ctx context.Context, d *topology.Decision) (*engine.Trace, error) {
-	n, err := in.optical.Light(d.Circuits)
+	n, err := in.optical.Provision(d.Circuits)
 	if err != nil {
 		return nil, err
 	}

@@ -79,7 +79,7 @@ func (in *instance) decompose(ctx context.Context, policy topology.Policy, setti
 // latest raises ready, by virtual stage, to when this replica could
 // synchronise under its own choice, and returns when it could the last one.
 func (in *instance) latest(ctx context.Context, d *topology.Decision, ready []engine.Time) (engine.Time, error) {
-	n, err := in.optical.Light(d.Circuits)
+	n, err := in.optical.Provision(d.Circuits)
 	if err != nil {
 		return 0, err
 	}

@@ -118,7 +118,7 @@ func (in *instance) series(ctx context.Context, t *engine.Trace, p *result.Play,
 		if k.Src == k.Dst {
 			// of a replica that stands for all: as much goes the other way
 			// round, over half of the circuits to each neighbour
-			times = float64(in.pods.TwinEnds*in.pods.TwinWays) / 2
+			times = float64(in.pods.PeerEnds*in.pods.PeerDirections) / 2
 		}
 		demand[in.pods.Nodes[k.Src].Pod].add(t.Rates(id), times)
 		links[link].add(t.Rates(id), 1)
@@ -203,7 +203,7 @@ func (in *instance) topology(circuits []int) *result.Topology {
 		t.Pods = append(t.Pods, result.PodPorts{Name: pod.Name, Replica: pod.Replica, Used: used, Total: pod.Ports})
 	}
 	for e, b := range in.optical.Bundles {
-		t.Pairs = append(t.Pairs, result.Pair{A: int(b.A), B: int(b.B), Circuits: circuits[e], Twin: b.Twin, Copies: b.Ends})
+		t.Pairs = append(t.Pairs, result.Pair{A: int(b.A), B: int(b.B), Circuits: circuits[e], Twin: b.Peer, Copies: b.Ends})
 	}
 	return t
 }

@@ -115,7 +115,7 @@ func (p *pool) hardware() *fabric.Pods {
 			n.NICs = nics
 			all.Nodes = append(all.Nodes, n)
 		}
-		all.TwinEnds, all.TwinWays = max(all.TwinEnds, in.pods.TwinEnds), max(all.TwinWays, in.pods.TwinWays)
+		all.PeerEnds, all.PeerDirections = max(all.PeerEnds, in.pods.PeerEnds), max(all.PeerDirections, in.pods.PeerDirections)
 	}
 	return all
 }
@@ -178,7 +178,7 @@ type lap struct{ start, end engine.Time }
 
 // play simulates all iterations on pooled circuits and returns them by job.
 func (p *pool) play(ctx context.Context, circuits [][]int) ([][]lap, error) {
-	n, err := p.optical.Light(p.pooled(circuits))
+	n, err := p.optical.Provision(p.pooled(circuits))
 	if err != nil {
 		return nil, err
 	}

@@ -136,7 +136,7 @@ func (in *instance) matrix(circuits []int) string {
 	twins := false
 	for e, u := range in.optical.Bundles {
 		v := fmt.Sprint(circuits[e])
-		if u.Twin {
+		if u.Peer {
 			twins = true
 			cell[u.A][n] = v
 			if u.Ends > 1 {

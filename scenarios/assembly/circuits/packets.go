@@ -21,7 +21,7 @@ type podPackets struct {
 
 // packets simulates a decision packet by packet on the complete DAG, of which fluid is the trace as fluid.
 func (in *instance) packets(ctx context.Context, d *topology.Decision, fluid *engine.Trace) (*podPackets, error) {
-	lit, err := in.optical.Light(d.Circuits)
+	lit, err := in.optical.Provision(d.Circuits)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (in *instance) packets(ctx context.Context, d *topology.Decision, fluid *en
 	}
 	bytes, reference := int32(in.s.Workload.Packet), k.Reference(fluid)
 	o := packet.Options{Stop: func() bool { return ctx.Err() != nil }, Seed: in.s.Seed, Reference: reference}
-	trace, stats, err := packet.RunGraph(k.Graph, k.Network, k.Flows, k.Walks, bytes, o)
+	trace, stats, err := packet.RunGraph(k.Graph, k.Network, k.Flows, k.Paths, bytes, o)
 	if errors.Is(err, packet.ErrStopped) {
 		err = ctx.Err()
 	}
@@ -39,7 +39,7 @@ func (in *instance) packets(ctx context.Context, d *topology.Decision, fluid *en
 		return nil, err
 	}
 	out := &podPackets{Packets: assembly.Packets{Stats: stats, Network: k.Network}, trace: k.Trace(in.graph, trace), fluid: d.Makespan}
-	out.slack, err = packet.Slack(k.Graph, k.Network, k.Flows, k.Walks, bytes, reference)
+	out.slack, err = packet.Slack(k.Graph, k.Network, k.Flows, k.Paths, bytes, reference)
 	return out, err
 }
 

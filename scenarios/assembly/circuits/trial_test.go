@@ -120,7 +120,7 @@ func (r *replay) run(t *testing.T, d []engine.Time, circuits []int, lost []circu
 			left[c.bundle]--
 		}
 	}
-	n, err := r.optical.Light(left)
+	n, err := r.optical.Provision(left)
 	if err != nil {
 		t.Fatal(err)
 	}

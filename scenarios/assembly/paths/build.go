@@ -54,7 +54,7 @@ func (r *routed) leastTimes(ctx context.Context) (leastTimes, error) {
 
 // unharmed is what a router makes of the fabric where nothing is down.
 type unharmed struct {
-	walks *engine.Walks
+	walks *engine.Paths
 	max   float64 // load of the most loaded link
 }
 

@@ -22,7 +22,7 @@ import (
 type routedAnswer struct {
 	r       *routed
 	chosen  *routing.Decision
-	walks   *engine.Walks // of it
+	walks   *engine.Paths // of it
 	loads   *static.Loads
 	pressed float64         // load, in messages, of the link that takes longest, as if it had the fabric's rate
 	seen    *engine.Network // that the router saw
@@ -139,7 +139,7 @@ func (r *routed) choose(ctx context.Context, name string, workers int) (a *route
 	if err != nil {
 		return nil, nil, err
 	}
-	a = &routedAnswer{r: r, chosen: d, seen: seen, walks: d.Walks, row: result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{}}}
+	a = &routedAnswer{r: r, chosen: d, seen: seen, walks: d.Paths, row: result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{}}}
 	if r.s.Fabric.FailAt > 0 {
 		after, err = router.Route(ctx, r.problem(r.Known), options)
 		if errors.Is(err, routing.ErrUnserved) {
@@ -160,7 +160,7 @@ func (r *routed) choose(ctx context.Context, name string, workers int) (a *route
 	}
 	channels := a.walks.Channels()
 	if after != nil {
-		channels = max(channels, after.Walks.Channels())
+		channels = max(channels, after.Paths.Channels())
 	}
 	if err := a.channels(channels); err != nil {
 		return nil, nil, &unservable{err}
@@ -190,12 +190,12 @@ func (r *routed) withoutFaults(ctx context.Context, name string, router routing.
 	if err != nil {
 		return 0, fmt.Errorf("without faults: %w", err)
 	}
-	loads, err := static.OfWalks(ctx, r.Whole, r.load.flows, r.load.demand, d.Walks)
+	loads, err := static.OfPaths(ctx, r.Whole, r.load.flows, r.load.demand, d.Paths)
 	if err != nil {
 		return 0, err
 	}
 	top := peak(loads)
-	r.healthy[name] = unharmed{d.Walks, top}
+	r.healthy[name] = unharmed{d.Paths, top}
 	return top, nil
 }
 
@@ -206,8 +206,8 @@ func (a *routedAnswer) packets(ctx context.Context, seen *engine.Network, after 
 	channels := a.walks.Channels()
 	o := packet.Options{Stop: func() bool { return ctx.Err() != nil }, Until: r.s.Engine.Until, Seed: r.s.Seed, BitErrorRate: l.BitErrors, SampleEvery: r.s.Engine.SampleEvery}
 	if after != nil {
-		channels = max(channels, after.Walks.Channels())
-		o.Rewire = []packet.Rewire{{At: l.FailAt + l.RerouteAfter, Walks: after.Walks}}
+		channels = max(channels, after.Paths.Channels())
+		o.Rewire = []packet.Rewire{{At: l.FailAt + l.RerouteAfter, Paths: after.Paths}}
 	}
 	if l.Queue == "credit" {
 		o.Control = packet.Credit
@@ -229,7 +229,7 @@ func (a *routedAnswer) packets(ctx context.Context, seen *engine.Network, after 
 		a.delays()
 		return nil
 	}
-	w := &packet.Work{Flows: r.load.flows, Walks: a.walks}
+	w := &packet.Work{Flows: r.load.flows, Paths: a.walks}
 	if w.Sources, err = r.sources(a.pressed); err != nil {
 		return err
 	}
@@ -272,7 +272,7 @@ func (a *routedAnswer) fold() error {
 		a.folded = f
 		return nil
 	}
-	if !errors.Is(err, engine.ErrUnlike) {
+	if !errors.Is(err, engine.ErrAsymmetric) {
 		return err
 	}
 	if flows := float64(len(r.load.flows)); flows*float64(a.loads.SumHops) > mostFluid {

@@ -24,7 +24,7 @@ func (a *routedAnswer) Describe(ctx context.Context, o *assembly.Outcome) {
 		(&assembly.Packets{Stats: s, Network: a.network}).Describe(&p, o)
 	}
 	o.Detail.Policies = append(o.Detail.Policies, p)
-	o.Routes = append(o.Routes, assembly.Routes{Policy: a.row.Policy, Network: a.r.Known, Flows: a.r.load.flows, Walks: a.walks})
+	o.Routes = append(o.Routes, assembly.Routes{Policy: a.row.Policy, Network: a.r.Known, Flows: a.r.load.flows, Paths: a.walks})
 }
 
 // lattice describes the torus, what its links carry, and ways round what is down.
@@ -90,7 +90,7 @@ func (a *routedAnswer) addWays(l *result.Lattice) {
 		}
 		picked = append(picked, f)
 		for _, w := range []struct {
-			walks *engine.Walks
+			walks *engine.Paths
 			usual bool
 		}{{usual, true}, {a.walks, false}} {
 			flow := a.r.load.flows[f]
@@ -109,7 +109,7 @@ func (a *routedAnswer) addWays(l *result.Lattice) {
 
 // usual returns the paths of a router where nothing is down, nil where they were
 // not looked for.
-func (r *routed) usual(policy string) *engine.Walks {
+func (r *routed) usual(policy string) *engine.Paths {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if h, ok := r.healthy[policy]; ok {

@@ -214,9 +214,9 @@ func (a *routedAnswer) addPairs(ctx context.Context, out *result.Traffic, hot []
 }
 
 // follower returns a function that calls do with every link of a flow's routes, and the share of the flow that takes it there.
-func (r *routed) follower() func(w *engine.Walks, flow int32, do func(link int32, share float64)) {
+func (r *routed) follower() func(w *engine.Paths, flow int32, do func(link int32, share float64)) {
 	reach, mark := make([]float64, r.Whole.Nodes), make([]bool, r.Whole.Nodes)
-	return func(w *engine.Walks, flow int32, do func(link int32, share float64)) {
+	return func(w *engine.Paths, flow int32, do func(link int32, share float64)) {
 		ends := r.load.flows[flow]
 		if w.Spread != nil {
 			w.Spread.Follow(ends.Src, ends.Dst, reach, mark, do)

@@ -20,11 +20,11 @@ const mostTabled = 512
 // static measures paths and their loads.
 func (a *routedAnswer) static(ctx context.Context, n *engine.Network, d *routing.Decision, healthy float64) error {
 	r, m := a.r, a.row.Metrics
-	if err := d.Walks.Check(ctx, widened(n), r.load.flows); err != nil {
+	if err := d.Paths.Check(ctx, widened(n), r.load.flows); err != nil {
 		return err
 	}
 	var err error
-	if a.loads, err = static.OfWalks(ctx, n, r.load.flows, r.load.demand, d.Walks); err != nil {
+	if a.loads, err = static.OfPaths(ctx, n, r.load.flows, r.load.demand, d.Paths); err != nil {
 		return err
 	}
 	z, top, hops := a.loads, peak(a.loads), float64(a.loads.SumHops)
@@ -64,11 +64,11 @@ func (a *routedAnswer) static(ctx context.Context, n *engine.Network, d *routing
 	if r.Whole.Nodes <= mostTabled {
 		a.tables(n, d)
 	}
-	cycle, err := packet.CheckChannels(ctx, n, d.Walks, r.load.flows)
+	cycle, err := packet.CheckChannels(ctx, n, d.Paths, r.load.flows)
 	if err != nil {
 		return err
 	}
-	m["channels"] = float64(d.Walks.Channels())
+	m["channels"] = float64(d.Paths.Channels())
 	if cycle == nil {
 		a.row.Labels["deadlock"] = "none: the channels' dependencies have no cycle"
 	} else {
@@ -84,7 +84,7 @@ const AllLinks = "any routes, over all links as if they were one"
 // where rates of links differ over them.
 func (a *routedAnswer) bound(d *routing.Decision, top float64) {
 	r, m := a.r, a.row.Metrics
-	b := &result.Bounds{Of: "max_link_load", Split: d.Walks.First != nil || d.Walks.Spread != nil}
+	b := &result.Bounds{Of: "max_link_load", Split: d.Paths.First != nil || d.Paths.Spread != nil}
 	own, model := d.Bound, d.BoundModel
 	least, split := AllLinks, routing.SplitWays
 	if r.overRates {
@@ -151,7 +151,7 @@ func (a *routedAnswer) gap(b *result.Bounds, reached float64) {
 // tables tells how large forwarding tables of the paths are. Ways that come to a
 // node twice have none.
 func (a *routedAnswer) tables(n *engine.Network, d *routing.Decision) {
-	t, err := routing.Compile(n, a.r.load.flows, d.Walks)
+	t, err := routing.Compile(n, a.r.load.flows, d.Paths)
 	if err != nil {
 		a.row.Labels["table_entries"] = err.Error()
 		return

@@ -50,7 +50,7 @@ type work struct {
 	graph   *engine.Graph
 	network *engine.Network
 	flows   []engine.Flow // by task
-	walks   *engine.Walks
+	walks   *engine.Paths
 	ports   []int // by phase: the first port of its topology
 }
 
@@ -91,7 +91,7 @@ func (w *work) links() error {
 	if degree > engine.MaxPort+1 {
 		return fmt.Errorf("%w: %d topologies of degree %d are %d ports a GPU to simulate; want at most %d", ErrSimulate, degree/k, k, degree, engine.MaxPort+1)
 	}
-	w.walks = &engine.Walks{Degree: degree, Link: make([]int32, n*degree)}
+	w.walks = &engine.Paths{Degree: degree, Link: make([]int32, n*degree)}
 	for i := range w.walks.Link {
 		w.walks.Link[i] = -1
 	}

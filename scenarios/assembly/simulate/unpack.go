@@ -149,7 +149,7 @@ func (u *unpacker) legs(s *stage) (list []leg, path []int32) {
 }
 
 // walks are paths over the links of the stage, none as yet.
-func (s *stage) walks() *engine.Walks { return &engine.Walks{Degree: s.degree, Link: s.ports} }
+func (s *stage) walks() *engine.Paths { return &engine.Paths{Degree: s.degree, Link: s.ports} }
 
 // byChunk orders legs by the number of their chunk in its flow, then as they were.
 func byChunk(s *stage, list []leg) {
