@@ -32,14 +32,13 @@ const (
 	modelFile    = baselinesDir + "/model"
 )
 
-// slow are the scenarios and studies that take a minute or more, of which nothing
-// is stored: what they are made of is in the others.
+// slow are the scenarios and studies that take a minute or more, of which nothing is stored: what they are made of is
+// in the others.
 var slow = []string{"pod4096.toml", "twist-search.toml", "latency-load.toml", "tpuv4-table3.toml", "step-slowdown.toml", "fluid.toml",
 	"fig11.toml", "fig12.toml", "fig13b-512.toml", "fig14.toml", "relabelling.toml", "moe-delays.toml"}
 
-// TestBaselines holds every result of the shipped scenarios (and, with -long,
-// studies) to what is stored, and the version of the models to the results: it
-// must rise when one of them changes. make baselines stores them anew.
+// TestBaselines holds every result of the shipped scenarios (and, with -long, studies) to what is stored, and the
+// version of the models to the results: it must rise when one of them changes. make baselines stores them anew.
 func TestBaselines(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs every scenario")
@@ -104,8 +103,7 @@ func TestBaselines(t *testing.T) {
 	}
 }
 
-// changes reports whether some value of old is not in now: a row or a metric that
-// is new changes no result.
+// changes reports whether some value of old is not in now: a row or a metric that is new changes no result.
 func changes(old, now []byte) bool {
 	has := facts(now)
 	for fact := range facts(old) {

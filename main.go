@@ -1,6 +1,5 @@
-// Command sim simulates the networks that large AI jobs run on and says which
-// topology, routing or reconfiguration finishes a job first, by how much, and
-// how far that is from the best possible. README.md shows how to use it.
+// Command sim simulates the networks that large AI jobs run on and says which topology, routing or reconfiguration
+// finishes a job first, by how much, and how far that is from the best possible. README.md shows how to use it.
 package main
 
 import (

@@ -6,11 +6,9 @@ import "slices"
 // and under any service: tasks that are not kept, which must have fixed durations, are merged into the lags of edges
 // (DELTA, Sec. III-A, Fig. 3b). keep and duration are asked once a task.
 //
-// Where merging a task would need more edges than it removes, it stays, as a
-// milestone of duration zero; so the result is never larger than g. The first
-// task of the result is a source at time zero (the paper's virtual task), the
-// last a sink that ends with the graph. origin maps the new ids to those of g,
-// -1 for source and sink.
+// Where merging a task would need more edges than it removes, it stays, as a milestone of duration zero; so the result
+// is never larger than g. The first task of the result is a source at time zero (the paper's virtual task), the last a
+// sink that ends with the graph. origin maps the new ids to those of g, -1 for source and sink.
 func Contract(g *Graph, keep func(id int32) bool, duration func(id int32) Time) (small *Graph, origin []int32, err error) {
 	c := newContraction(g, keep, duration)
 	c.eliminate()

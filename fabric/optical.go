@@ -159,8 +159,8 @@ func (o *Optical) Ports(circuits []int) []int {
 	return used
 }
 
-// Provision returns a network in which bundle i has circuits[i] circuits. It fails when the counts do not fit the bundles
-// or overrun a pod's ports.
+// Provision returns a network in which bundle i has circuits[i] circuits. It fails when the counts do not fit the
+// bundles or overrun a pod's ports.
 func (o *Optical) Provision(circuits []int) (*engine.Network, error) {
 	if len(circuits) != len(o.Bundles) {
 		return nil, fmt.Errorf("%w: %d circuit counts for %d bundles", ErrFabric, len(circuits), len(o.Bundles))

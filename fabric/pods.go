@@ -45,8 +45,8 @@ type Pods struct {
 	// neighbouring replica then having Src == Dst: it is the number of neighbours that each pod has such circuits to, 1
 	// for two replicas and 2 for more on a ring.
 	PeerEnds int
-	// PeerDirections is the number of directions in which circuits to peer pods are used: 2, or 1 on a ring of more than two that
-	// is used one way round.
+	// PeerDirections is the number of directions in which circuits to peer pods are used: 2, or 1 on a ring of more
+	// than two that is used one way round.
 	PeerDirections int
 	// Copies is the number of replicas that Pods stands for, at least 1.
 	Copies int

@@ -7,8 +7,7 @@ import (
 	"sim/plots/sheet"
 )
 
-// BenchmarkAll draws all figures of a run of 16 stages and 128 micro-batches
-// under six policies.
+// BenchmarkAll draws all figures of a run of 16 stages and 128 micro-batches under six policies.
 func BenchmarkAll(b *testing.B) {
 	for _, format := range sheet.Formats {
 		b.Run(format, func(b *testing.B) {

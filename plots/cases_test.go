@@ -35,8 +35,7 @@ func nearIdeal() (*result.Document, *result.Detail) {
 	return doc, d
 }
 
-// ringTopology joins all pods with all, matrixTopology more than lines can
-// show, gridTopology replicas.
+// ringTopology joins all pods with all, matrixTopology more than lines can show, gridTopology replicas.
 func withTopology(t *result.Topology) (*result.Document, *result.Detail) {
 	doc, d := synthetic(small)
 	d.Policies[0].Topology = t

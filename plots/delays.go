@@ -13,8 +13,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// delaysFigure shows the cumulative distribution of packet delays of each
-// policy, with the means marked.
+// delaysFigure shows the cumulative distribution of packet delays of each policy, with the means marked.
 func delaysFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 	s := sheet.Sheet{Title: "Delay of packets by policy: cumulative distribution", Subtitle: d.Title}
 	var curves []*chart.Curve

@@ -19,8 +19,8 @@ const (
 	denseSteps = 150 // steps from which the whole hides single transfers
 )
 
-// demandFigure shows the bandwidth that leaves each pod on the ideal fabric,
-// and for long iterations their end beside the whole.
+// demandFigure shows the bandwidth that leaves each pod on the ideal fabric, and for long iterations their end beside
+// the whole.
 func demandFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 	ref := &d.Reference
 	var pods []*result.Series
@@ -115,8 +115,7 @@ func demandPlot(pod *result.Series, from, to, top, rate float64, count int) *plo
 	return p
 }
 
-// markPeak marks the greatest value where it is first reached, if that is
-// within the plot.
+// markPeak marks the greatest value where it is first reached, if that is within the plot.
 func markPeak(c draw.Canvas, pod *result.Series, x, y func(float64) vg.Length, from, to, rate float64) {
 	at, v := peak(pod)
 	for i, w := range pod.Value { // a peak that lasts is better marked where it can be seen
@@ -136,11 +135,10 @@ func markPeak(c draw.Canvas, pod *result.Series, x, y func(float64) vg.Length, f
 	boxed(c, sheet.Sans(sheet.NoteSize, sheet.Ink), sheet.Point(x(at), y(v)+6), text)
 }
 
-// portRate infers the rate of a port in bits per second, 0 when the data do
-// not tell. A bundle of n circuits carries at most n times that rate, so the
-// greatest rate a circuit carries anywhere is the port's if any bundle was
-// ever full. It counts only when every peak of the reference is a multiple
-// of it that the pods have ports for, which no lower figure would be by chance.
+// portRate infers the rate of a port in bits per second, 0 when the data do not tell. A bundle of n circuits carries at
+// most n times that rate, so the greatest rate a circuit carries anywhere is the port's if any bundle was ever full. It
+// counts only when every peak of the reference is a multiple of it that the pods have ports for, which no lower figure
+// would be by chance.
 func portRate(d *result.Detail) float64 {
 	rate, ports := 0.0, 0
 	for i := range d.Policies {
@@ -168,9 +166,8 @@ func portRate(d *result.Detail) float64 {
 	return rate
 }
 
-// circuits is how many circuits the bundle of a series has, 0 when its name
-// fits no pair. A direction of pods "a" and "b" is named "a -> b", "a - b" or
-// "a to b"; one to DP peers has the pod's name and the word twin.
+// circuits is how many circuits the bundle of a series has, 0 when its name fits no pair. A direction of pods "a" and
+// "b" is named "a -> b", "a - b" or "a to b"; one to DP peers has the pod's name and the word twin.
 func circuits(t *result.Topology, name string) int {
 	most := 0
 	for _, p := range t.Pairs {
@@ -186,8 +183,7 @@ func circuits(t *result.Topology, name string) int {
 	return most
 }
 
-// rateTicker marks an axis of bits per second in Gb/s, at round multiples of a
-// port's rate where that is known.
+// rateTicker marks an axis of bits per second in Gb/s, at round multiples of a port's rate where that is known.
 type rateTicker struct{ top, rate float64 }
 
 // Ticks implements plot.Ticker.

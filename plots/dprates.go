@@ -14,16 +14,14 @@ import (
 	"sim/scenarios/result"
 )
 
-// services are the ways to share rates that the figure compares, as Play has
-// them, with what they mean.
+// services are the ways to share rates that the figure compares, as Play has them, with what they mean.
 var services = []struct{ name, text string }{
 	{"level-priority", "rates by priority, the urgent first"},
 	{"max-min", "rates shared fairly (max-min)"},
 }
 
-// ratesFigure shows the rates at which the stages that compete for a bundle of
-// circuits synchronise their gradients, under joint and fair service one above
-// the other.
+// ratesFigure shows the rates at which the stages that compete for a bundle of circuits synchronise their gradients,
+// under joint and fair service one above the other.
 func ratesFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 	var chosen []*result.Play
 	var texts []string
@@ -90,8 +88,7 @@ type rates struct {
 	from, to, top float64
 }
 
-// unit is for times from the first start: milliseconds, or less
-// where that is nothing.
+// unit is for times from the first start: milliseconds, or less where that is nothing.
 func (r *rates) unit() sheet.Unit {
 	if u := sheet.TimeUnit(r.to - r.from); u.Per > 1e3 {
 		return u
@@ -143,8 +140,8 @@ func busy(p *result.Play, group string) []*result.Series {
 	return out
 }
 
-// mostCompeting returns the group with the most series that carry something at
-// once; of equals the one that is busy last, then the first by name.
+// mostCompeting returns the group with the most series that carry something at once; of equals the one that is busy
+// last, then the first by name.
 func mostCompeting(p *result.Play) (best string, ok bool) {
 	var groups []string
 	for i := range p.Rates {

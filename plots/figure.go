@@ -34,9 +34,8 @@ var figures = []struct {
 	{"plans", planFigures},
 }
 
-// All returns every figure that a run supports, in a fixed order, without
-// those whose data is absent. It fails on data that cannot be drawn: what
-// Check of doc or d refuses (NaN among it), and numbers beyond any scale.
+// All returns every figure that a run supports, in a fixed order, without those whose data is absent. It fails on data
+// that cannot be drawn: what Check of doc or d refuses (NaN among it), and numbers beyond any scale.
 func All(doc *result.Document, d *result.Detail) ([]sheet.Figure, error) {
 	if err := doc.Check(); err != nil {
 		return nil, err

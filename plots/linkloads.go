@@ -102,8 +102,8 @@ func direction(l *result.LatticeLink) int {
 // directionName is "x+" of 0, "x-" of 1 and so on.
 func directionName(i int) string { return string("xyz"[i/2]) + string("+-"[i%2]) }
 
-// layTiles lays panels out in one column or two and slices in rows: as low as
-// tiles of a good size allow, with full rows where that costs little.
+// layTiles lays panels out in one column or two and slices in rows: as low as tiles of a good size allow, with full
+// rows where that costs little.
 func layTiles(dims [3]int, n int) tileGrid {
 	const good, ragged = 6.5, 2 // points; what a height counts where the last row is not full
 	var all []tileGrid

@@ -126,7 +126,8 @@ func boundNote(models []model) string {
 	return note + "."
 }
 
-// replayFigure shows how the metric that tells most of those that are sampled is distributed over each policy's replays.
+// replayFigure shows how the metric that tells most of those that are sampled is distributed over each policy's
+// replays.
 func replayFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 	sampled := map[string]bool{}
 	for _, r := range doc.Rows {

@@ -61,8 +61,7 @@ func planFigures(_ *result.Document, d *result.Detail) []sheet.Figure {
 	return out
 }
 
-// newPlanPicture prepares a plan that checkSchedule passes; nil for one without
-// phases.
+// newPlanPicture prepares a plan that checkSchedule passes; nil for one without phases.
 func newPlanPicture(s *result.Schedule) *planPicture {
 	if s == nil || len(s.Phases) == 0 {
 		return nil
@@ -133,8 +132,8 @@ func (p *planPicture) linksOf(phase, gpu int) [][2]int {
 	return links[at:end]
 }
 
-// offsetsOf are what every GPU's links add to its number, mod n, in a circulant
-// topology of few of them; nil in another.
+// offsetsOf are what every GPU's links add to its number, mod n, in a circulant topology of few of them; nil in
+// another.
 func offsetsOf(links [][2]int, n int) []int {
 	k := len(links) / n
 	if k == 0 || k > fewOffsets || len(links) != k*n {
@@ -160,8 +159,8 @@ func offsetsOf(links [][2]int, n int) []int {
 	return first
 }
 
-// countHops numbers the hops of each chunk, by the hops that its way to the
-// sender had: a chunk may leave its source several times, as parts of a gather do.
+// countHops numbers the hops of each chunk, by the hops that its way to the sender had: a chunk may leave its source
+// several times, as parts of a gather do.
 func (p *planPicture) countHops() {
 	type place struct{ src, dst, chunk, gpu int }
 	at := map[place]int{}
@@ -208,8 +207,8 @@ func (p *planPicture) figure(policy, subtitle string) sheet.Figure {
 	return s.Figure("plan-" + sheet.FileName(policy))
 }
 
-// cost words what the plan takes, d reconfigurations, the first topology among
-// them, and the rounds; and then where it comes from, which may be long.
+// cost words what the plan takes, d reconfigurations, the first topology among them, and the rounds; and then where it
+// comes from, which may be long.
 func (p *planPicture) cost(policy string) string {
 	d := p.Reconfigurations()
 	topologies := text.Plural(d, "topology")

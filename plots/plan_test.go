@@ -28,8 +28,7 @@ func planFigure(t *testing.T, name string) sheet.Figure {
 	return figs[0]
 }
 
-// Cells name the chunk of each transmission, in the row of its sender and the
-// column of its slot.
+// Cells name the chunk of each transmission, in the row of its sender and the column of its slot.
 func TestPlanCells(t *testing.T) {
 	s := plans["ring"]()
 	type cell struct{ slot, gpu, src, dst int }
@@ -155,8 +154,7 @@ func TestPlanArrows(t *testing.T) {
 	}
 }
 
-// The area of the busy links is their share of all slots, also where several
-// slots share a dot.
+// The area of the busy links is their share of all slots, also where several slots share a dot.
 func TestPlanBusy(t *testing.T) {
 	for _, name := range []string{"three", "bare", "kautz"} {
 		p := newPlanPicture(plans[name]())

@@ -7,16 +7,16 @@ import (
 	"sim/scenarios/result"
 )
 
-// aPlan is a synthetic all-to-all on circulant topologies: offsets by phase.
-// Each destination is served in the phase that has the shortest way to it.
+// aPlan is a synthetic all-to-all on circulant topologies: offsets by phase. Each destination is served in the phase
+// that has the shortest way to it.
 type aPlan struct {
 	gpus, degree int
 	offsets      [][]int
 	bare         bool // says only how many links are busy
 }
 
-// schedule finds slots for the chunks of GPU 0, longest way first, and gives all
-// others the same, turned: hops of an offset never contend, as all are taken at once.
+// schedule finds slots for the chunks of GPU 0, longest way first, and gives all others the same, turned: hops of an
+// offset never contend, as all are taken at once.
 func (a aPlan) schedule() *result.Schedule {
 	n := a.gpus
 	out := &result.Schedule{Origin: "circulant, synthetic", GPUs: n, Degree: a.degree, SlotS: 40.5e-6, DelayS: 1e-3}

@@ -11,8 +11,7 @@ import (
 // mostRounds bounds the slots or steps of a plan: sums stay exact.
 const mostRounds = 1 << 40
 
-// checkSchedule fails on a plan whose parts do not fit together. A nil plan
-// passes.
+// checkSchedule fails on a plan whose parts do not fit together. A nil plan passes.
 func checkSchedule(s *result.Schedule, who string) error {
 	if s == nil {
 		return nil

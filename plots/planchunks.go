@@ -12,8 +12,8 @@ import (
 	"sim/plots/sheet"
 )
 
-// chunks are the transmissions of a plan: a row for each link of the GPUs that
-// are shown, a column for each slot, in strips below each other.
+// chunks are the transmissions of a plan: a row for each link of the GPUs that are shown, a column for each slot, in
+// strips below each other.
 type chunks struct {
 	*planPicture
 	some   bool           // only GPU 0's links, of more
@@ -63,8 +63,7 @@ func newChunks(p *planPicture) *chunks {
 	return r
 }
 
-// place puts the transmissions of a phase into cells: of parallel links the
-// first that is free in the slot.
+// place puts the transmissions of a phase into cells: of parallel links the first that is free in the slot.
 func (r *chunks) place(phase int) map[int]sent {
 	ph := &r.Phases[phase]
 	cells := map[int]sent{}
@@ -83,12 +82,12 @@ func (r *chunks) place(phase int) map[int]sent {
 	return cells
 }
 
-// slotWidths are widths that a slot should have: where destinations can be read,
-// where single slots can be told apart, and where colours can be seen.
+// slotWidths are widths that a slot should have: where destinations can be read, where single slots can be told apart,
+// and where colours can be seen.
 var slotWidths = []vg.Length{13, 9.5, 3, 1}
 
-// lay breaks the slots into strips: as few as leave slots a good width. What even
-// narrow slots have no room for is left out.
+// lay breaks the slots into strips: as few as leave slots a good width. What even narrow slots have no room for is left
+// out.
 func (r *chunks) lay() {
 	most := max(1, int(roundHigh/r.stripHigh()))
 	for _, least := range slotWidths {
@@ -156,8 +155,7 @@ func (r *chunks) hopColor(hop int) color.Color {
 	return sheet.Heat(first + (last-first)*float64(hop-1)/float64(r.most-1))
 }
 
-// legend explains the colours of the hops, of many in one sample that goes
-// through all of them.
+// legend explains the colours of the hops, of many in one sample that goes through all of them.
 func (r *chunks) legend() []sheet.Entry {
 	const few = 5
 	var legend []sheet.Entry
@@ -176,8 +174,7 @@ func (r *chunks) legend() []sheet.Entry {
 	return append(legend, sheet.Entry{Text: "idle", Sample: sheet.Box(sheet.Faint, 1)}, sheet.Entry{Text: "reconfiguration", Sample: sheet.Box(bandColor, 1)})
 }
 
-// hopSample is a bar of the colours of all hops, of more than a sample has dots
-// some.
+// hopSample is a bar of the colours of all hops, of more than a sample has dots some.
 func (r *chunks) hopSample(c draw.Canvas, lo, hi vg.Point) {
 	parts := min(r.most, int(sheet.Swatch/sheet.Pixel))
 	wide := (hi.X - lo.X) / vg.Length(parts)

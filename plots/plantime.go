@@ -21,8 +21,7 @@ type stepKind struct {
 	color      color.Color
 }
 
-// stepKinds are what phases of steps do, in the order of the legend; the last
-// is any other.
+// stepKinds are what phases of steps do, in the order of the legend; the last is any other.
 var stepKinds = []stepKind{
 	{"scatter", "scatter: sums of pieces", sheet.Orange},
 	{"exchange", "exchange: sums, each by itself", sheet.Purple},
@@ -208,8 +207,7 @@ func (p *planPicture) drawBytes(c draw.Canvas, q *plot.Plot) {
 	}
 }
 
-// busyPanel is how many of the links carry a chunk in each slot; nil
-// where the plan does not say.
+// busyPanel is how many of the links carry a chunk in each slot; nil where the plan does not say.
 func (p *planPicture) busyPanel() *plot.Plot {
 	mean := p.share()
 	if math.IsNaN(mean) {
@@ -248,8 +246,8 @@ func (p *planPicture) share() float64 {
 	return busy / links
 }
 
-// drawBusy fills each slot up to its share, or where slots are narrower than a
-// dot, each dot up to the mean of its slots.
+// drawBusy fills each slot up to its share, or where slots are narrower than a dot, each dot up to the mean of its
+// slots.
 func (p *planPicture) drawBusy(c draw.Canvas, q *plot.Plot) {
 	x, y := q.Transforms(&c)
 	dots := max(1, int((c.Max.X-c.Min.X)/sheet.Pixel))

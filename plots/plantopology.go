@@ -12,8 +12,8 @@ import (
 	"sim/plots/sheet"
 )
 
-// topology draws the links of a topology that is set up: arrows between GPUs on a circle, or a
-// matrix of them where they are many. It is at most so high.
+// topology draws the links of a topology that is set up: arrows between GPUs on a circle, or a matrix of them where
+// they are many. It is at most so high.
 func (p *planPicture) topology(c draw.Canvas, i int, high vg.Length) {
 	set := &p.set[i]
 	size := c.Size()
@@ -68,8 +68,8 @@ func disc(c draw.Canvas, at vg.Point, radius vg.Length, clr color.Color) {
 	c.DrawGlyphNoClip(draw.GlyphStyle{Color: sheet.Ink, Radius: radius, Shape: draw.RingGlyph{}}, at)
 }
 
-// arrow draws so many parallel links between two GPUs, to the right of the line
-// between them so that the ways there and back are two; a loop bulges outward.
+// arrow draws so many parallel links between two GPUs, to the right of the line between them so that the ways there and
+// back are two; a loop bulges outward.
 func (p *planPicture) arrow(c draw.Canvas, a, b, mid vg.Point, node vg.Length, clr color.Color, links int) {
 	style := draw.LineStyle{Color: clr, Width: 1.1 + 0.9*vg.Length(links-1)}
 	if a == b {

@@ -92,8 +92,7 @@ func TestAllRefuses(t *testing.T) {
 	}
 }
 
-// The same run gives the same bytes, in either format, on any number of
-// workers.
+// The same run gives the same bytes, in either format, on any number of workers.
 func TestDeterministic(t *testing.T) {
 	var first map[string][]byte
 	for _, workers := range []int{1, 2, 7} {

@@ -15,8 +15,8 @@ func init() {
 	goldens["replayed"] = []string{"replay"}
 }
 
-// withReplays has three policies with replays, of which one stalls in a fifth of
-// its plays and one is always the same, and one policy without.
+// withReplays has three policies with replays, of which one stalls in a fifth of its plays and one is always the same,
+// and one policy without.
 func withReplays() (*result.Document, *result.Detail) {
 	s := small
 	s.policies = []string{"steady", "wide", "stalling", "not-replayed"}
@@ -35,8 +35,8 @@ func withReplays() (*result.Document, *result.Detail) {
 	return doc, d
 }
 
-// TestReplayFigure: it is drawn where there are samples, notes say what is not
-// seen, and numbers beyond any scale are refused.
+// TestReplayFigure: it is drawn where there are samples, notes say what is not seen, and numbers beyond any scale are
+// refused.
 func TestReplayFigure(t *testing.T) {
 	has := func(doc *result.Document, d *result.Detail) bool {
 		t.Helper()

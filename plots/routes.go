@@ -264,8 +264,7 @@ func boxed(c draw.Canvas, style draw.TextStyle, p vg.Point, text string) {
 	c.FillText(style, p, text)
 }
 
-// lane is how far beside the links a way is drawn, so that ways on the same
-// links are seen beside each other.
+// lane is how far beside the links a way is drawn, so that ways on the same links are seen beside each other.
 func (m *routeMap) lane(k int) vg.Length {
 	const apart = 3.2
 	return apart * (vg.Length(k) - vg.Length(len(m.ways)-1)/2)

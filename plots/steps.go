@@ -7,9 +7,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// stepLine returns s from lo to hi seconds as a polyline, through x and y,
-// which map seconds and values to the canvas. It has at most a few points a
-// pixel.
+// stepLine returns s from lo to hi seconds as a polyline, through x and y, which map seconds and values to the canvas.
+// It has at most a few points a pixel.
 func stepLine(s *result.Series, lo, hi float64, x, y func(float64) vg.Length) []vg.Point {
 	var pts []vg.Point
 	put := func(t, v float64) { pts = append(pts, sheet.Point(x(t), y(v))) }
@@ -64,12 +63,11 @@ func peak(s *result.Series) (at, value float64) {
 	return at, value
 }
 
-// sliver is the part of the time shown, one in so many, below which a step is
-// left out: less than a pixel, it would stand there as a spike.
+// sliver is the part of the time shown, one in so many, below which a step is left out: less than a pixel, it would
+// stand there as a spike.
 const sliver = 2000
 
-// steady is s without steps shorter than least seconds; the step before takes
-// their place.
+// steady is s without steps shorter than least seconds; the step before takes their place.
 func steady(s *result.Series, least float64) *result.Series {
 	out := &result.Series{Name: s.Name, Group: s.Group}
 	for i, t := range s.TimeS {

@@ -82,8 +82,8 @@ func (s shape) topology(i int) *result.Topology {
 	return t
 }
 
-// play simulates 1F1B with transfers that take slower times what is usual, and
-// gradients shared over circuits of a capacity for each pod.
+// play simulates 1F1B with transfers that take slower times what is usual, and gradients shared over circuits of a
+// capacity for each pod.
 func (s shape) play(policy, service string, slower, capacity float64) result.Play {
 	p := result.Play{Policy: policy, Service: service}
 	b := 2 * s.forward
@@ -155,8 +155,7 @@ func (s shape) play(policy, service string, slower, capacity float64) result.Pla
 	return p
 }
 
-// oneForwardOneBackward is the k-th piece of work of a stage with depth stages
-// from it to the last.
+// oneForwardOneBackward is the k-th piece of work of a stage with depth stages from it to the last.
 func oneForwardOneBackward(depth, micro, k int) (forward bool, m int) {
 	warm := min(depth-1, micro)
 	switch {
@@ -170,8 +169,8 @@ func oneForwardOneBackward(depth, micro, k int) (forward bool, m int) {
 	return false, k - micro
 }
 
-// share synchronises gradients over a pod's circuits, from when each stage is
-// free: shared alike, or the first stages first.
+// share synchronises gradients over a pod's circuits, from when each stage is free: shared alike, or the first stages
+// first.
 func (s shape) share(p *result.Play, free []float64, capacity float64) {
 	for first := 0; first < s.stages; first += s.perPod {
 		n := min(s.perPod, s.stages-first)

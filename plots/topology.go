@@ -28,8 +28,7 @@ type wiring struct {
 // stubs are bundles from a pod to its DP peers.
 type stubs struct{ circuits, copies int }
 
-// topologyFigure shows the circuits that each policy chose. Policies that
-// chose the same share a picture.
+// topologyFigure shows the circuits that each policy chose. Policies that chose the same share a picture.
 func topologyFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 	charts := allCharts(doc, d)
 	if len(charts) == 0 {
@@ -68,8 +67,8 @@ func topologyFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 	return []sheet.Figure{s.Figure("topology")}
 }
 
-// allCharts groups the policies' topologies by what they connect, in the
-// document's order. Those of several jobs are sums, which may be identical by chance.
+// allCharts groups the policies' topologies by what they connect, in the document's order. Those of several jobs are
+// sums, which may be identical by chance.
 func allCharts(doc *result.Document, d *result.Detail) []*wiring {
 	var charts []*wiring
 	for i := range d.Policies {

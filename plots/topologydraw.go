@@ -131,8 +131,7 @@ func (c *wiring) node(cv draw.Canvas, at vg.Point, wide vg.Length, i int) {
 	cv.FillText(small, sheet.Point(at.X, at.Y-nodeHigh/4+1), sheet.Fit(small, ports, wide-2))
 }
 
-// twins draws the bundles of a pod to its DP peers, outward at an angle: one, or
-// two that part.
+// twins draws the bundles of a pod to its DP peers, outward at an angle: one, or two that part.
 func (c *wiring) twins(cv draw.Canvas, from vg.Point, angle float64, t stubs) {
 	const long, part = vg.Length(15), 0.6
 	copies := min(t.copies, 2) // a replica has two neighbours at most on a ring
@@ -161,8 +160,7 @@ func stub(cv draw.Canvas, a, b vg.Point, width vg.Length) {
 	cv.DrawGlyphNoClip(draw.GlyphStyle{Color: twinColor, Radius: 4, Shape: draw.RingGlyph{}}, b)
 }
 
-// paintMatrix draws the pods as rows and columns; the last column is the
-// DP peers'.
+// paintMatrix draws the pods as rows and columns; the last column is the DP peers'.
 func (c *wiring) paintMatrix(cv draw.Canvas) {
 	const labels = 18
 	n, size := len(c.topology.Pods), cv.Size()

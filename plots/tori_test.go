@@ -8,9 +8,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// aTorus is a synthetic torus: dims, how far wrapping in a dimension moves in
-// the others, and a faulty OCS: the links in x that leave cubes of 4x4x4 at one
-// place of their faces.
+// aTorus is a synthetic torus: dims, how far wrapping in a dimension moves in the others, and a faulty OCS: the links
+// in x that leave cubes of 4x4x4 at one place of their faces.
 type aTorus struct {
 	dims   []int
 	shift  map[int][]int

@@ -65,8 +65,7 @@ func kindsOf(lanes []result.Lane) (known, others []kind) {
 	return known, others
 }
 
-// kindLegend explains the kinds that lanes have. More unknown kinds than a few
-// share a look and a line.
+// kindLegend explains the kinds that lanes have. More unknown kinds than a few share a look and a line.
 func kindLegend(lanes []result.Lane) []sheet.Entry {
 	var legend []sheet.Entry
 	known, others := kindsOf(lanes)
@@ -91,8 +90,7 @@ func kindLegend(lanes []result.Lane) []sheet.Entry {
 	return append(legend, sheet.Entry{Text: "end of the iteration", Sample: sheet.Stroke(endLine)})
 }
 
-// traceFigures shows who works when: the simulation on the ideal fabric and that of
-// the policy with the least makespan.
+// traceFigures shows who works when: the simulation on the ideal fabric and that of the policy with the least makespan.
 func traceFigures(doc *result.Document, d *result.Detail) []sheet.Figure {
 	out := traceFigure(&d.Reference, d.Title, "trace-reference", "Execution trace on the ideal fabric")
 	if best := fastest(doc, d, hasSpans); best != nil {
@@ -105,8 +103,8 @@ func traceFigures(doc *result.Document, d *result.Detail) []sheet.Figure {
 	return out
 }
 
-// fastest returns the simulation that is best of those wanted, as the
-// document ranks them by the metrics that tell most, nil when there is none.
+// fastest returns the simulation that is best of those wanted, as the document ranks them by the metrics that tell
+// most, nil when there is none.
 func fastest(doc *result.Document, d *result.Detail, wanted func(*result.Play) bool) *result.Play {
 	for _, m := range result.MainMetrics() {
 		if i := doc.Best(m.Name); i >= 0 && m.Wins != "" {
@@ -179,8 +177,8 @@ func isWork(s result.Span) bool { return !kindOf(s.Kind).transfer() }
 // zooms are two windows of time, in seconds.
 type zooms struct{ start, end [2]float64 }
 
-// zoom returns windows at both ends of a trace in which a piece of work has
-// room for its number; nil where the whole trace gives it that room.
+// zoom returns windows at both ends of a trace in which a piece of work has room for its number; nil where the whole
+// trace gives it that room.
 func zoom(lanes []result.Lane, end float64) *zooms {
 	work := shortWork(lanes)
 	const (
@@ -196,8 +194,7 @@ func zoom(lanes []result.Lane, end float64) *zooms {
 	return &zooms{[2]float64{0, width}, [2]float64{from, end}}
 }
 
-// shortWork is the median duration of the shortest kind of work, 0 when there
-// is none.
+// shortWork is the median duration of the shortest kind of work, 0 when there is none.
 func shortWork(lanes []result.Lane) float64 {
 	byKind := map[string][]float64{}
 	for _, l := range lanes {
@@ -220,9 +217,8 @@ func shortWork(lanes []result.Lane) float64 {
 // endLine is where an iteration ends.
 var endLine = draw.LineStyle{Color: sheet.Black, Width: 1, Dashes: []vg.Length{3, 2}}
 
-// lanePlot is the plot of lanes between two times in seconds, the first lane
-// on top, with about count ticks, a line at the end of the iteration, and the groups
-// named to its right if grouped.
+// lanePlot is the plot of lanes between two times in seconds, the first lane on top, with about count ticks, a line at
+// the end of the iteration, and the groups named to its right if grouped.
 func lanePlot(lanes []result.Lane, from, to float64, count int, makespan float64, grouped bool) *plot.Plot {
 	names := make([]string, len(lanes))
 	at := make([]float64, len(lanes))
@@ -291,8 +287,8 @@ func drawLanes(c draw.Canvas, p *plot.Plot, lanes []result.Lane, makespan float6
 	numbers(c, x, top, lanes, thin)
 }
 
-// rowOf is the vertical place of the bars of a kind in a lane between lo and
-// hi: work above, three rows of transfers below.
+// rowOf is the vertical place of the bars of a kind in a lane between lo and hi: work above, three rows of transfers
+// below.
 func rowOf(k kind, lo, hi vg.Length, thin bool) (vg.Length, vg.Length) {
 	high := hi - lo
 	switch {
@@ -306,8 +302,7 @@ func rowOf(k kind, lo, hi vg.Length, thin bool) (vg.Length, vg.Length) {
 	return lo + 0.1*high, hi - 0.1*high
 }
 
-// drawKind draws all spans of a kind. Between bars with room for it there is a
-// hair's breadth.
+// drawKind draws all spans of a kind. Between bars with room for it there is a hair's breadth.
 func drawKind(c draw.Canvas, x func(float64) vg.Length, top func(int) vg.Length, lanes []result.Lane, k kind, thin bool) {
 	var b sheet.Bars
 	for i, l := range lanes {

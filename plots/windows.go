@@ -26,8 +26,8 @@ type intervals struct {
 // canRun is the colour of what may be; vermillion is what was, blue what is left.
 var canRun = color.RGBA{0x9f, 0xd3, 0xf2, 0xff}
 
-// windowsFigure shows for each transfer when it can run at all and when it ran
-// on a baseline's circuits (DELTA, Fig. 12).
+// windowsFigure shows for each transfer when it can run at all and when it ran on a baseline's circuits (DELTA, Fig.
+// 12).
 func windowsFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 	w := &d.Windows
 	if len(w.Task) == 0 || len(w.EarliestS) == 0 || len(w.LatestS) == 0 {
@@ -54,8 +54,8 @@ func windowsFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 
 const tasksHeight = 3.8 * vg.Inch
 
-// indexFigure shows the intervals between events in which each transfer was
-// active on a baseline's circuits, and those that pruning leaves to it (DELTA, Fig. 5).
+// indexFigure shows the intervals between events in which each transfer was active on a baseline's circuits, and those
+// that pruning leaves to it (DELTA, Fig. 5).
 func indexFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 	w := &d.Windows
 	simulated, topo, kept := len(w.FirstK) > 0 && len(w.LastK) > 0, len(w.TopoMin) > 0 && len(w.TopoMax) > 0, len(w.MinK) > 0 && len(w.MaxK) > 0
@@ -99,8 +99,8 @@ func underBaseline(w *result.Windows) string {
 	return "on the circuits of " + sheet.Plain(w.Baseline)
 }
 
-// byEarliest orders tasks by earliest start, or by start or first interval
-// where that is unknown: the bars then form a band.
+// byEarliest orders tasks by earliest start, or by start or first interval where that is unknown: the bars then form a
+// band.
 func byEarliest(w *result.Windows) []int {
 	order := make([]int, len(w.Task))
 	for i := range order {
@@ -157,8 +157,7 @@ func span(layers []intervals) (lo, hi float64) {
 	return lo, hi
 }
 
-// meanWidth is the mean width of a bar; one that ends before it starts has
-// none.
+// meanWidth is the mean width of a bar; one that ends before it starts has none.
 func meanWidth(l intervals) float64 {
 	sum := 0.0
 	for i := range l.lo {
@@ -204,8 +203,8 @@ func taskPlot(w *result.Windows, order []int, layers []intervals, labelled bool)
 	return p
 }
 
-// draw draws a layer. Where rows are finer than pixels, as many as
-// share a pixel become one bar over all their intervals.
+// draw draws a layer. Where rows are finer than pixels, as many as share a pixel become one bar over all their
+// intervals.
 func (l *intervals) draw(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	n := len(l.lo)

@@ -23,7 +23,8 @@ func said(t *testing.T, run, figure string) string {
 	return sheettest.Text(figs[i])
 }
 
-// TestSaid: figures have the table's ports, name the policy that they take for a baseline, and say what bounds hold for.
+// TestSaid: figures have the table's ports, name the policy that they take for a baseline, and say what bounds hold
+// for.
 func TestSaid(t *testing.T) {
 	for _, tt := range []struct{ run, figure, want, not string }{
 		{"large", "topology", "one of them is drawn for all", ""},

@@ -9,9 +9,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// DecisionKey returns what tells scenarios apart for which policies decide and simulate
-// otherwise: CellKey without what is only measured of a decision, which is
-// [workload.step]. It is "" where nothing is.
+// DecisionKey returns what tells scenarios apart for which policies decide and simulate otherwise: CellKey without what
+// is only measured of a decision, which is [workload.step]. It is "" where nothing is.
 func (s *Scenario) DecisionKey() string {
 	if !s.routes() {
 		return ""
@@ -21,9 +20,8 @@ func (s *Scenario) DecisionKey() string {
 	return one.CellKey()
 }
 
-// CellKey returns what tells apart the results of scenarios of one policy: a
-// hash, in hex, of all that they depend on. That is the scenario with its seed
-// and policy, and the version of the models; name and title change no result.
+// CellKey returns what tells apart the results of scenarios of one policy: a hash, in hex, of all that they depend on.
+// That is the scenario with its seed and policy, and the version of the models; name and title change no result.
 func (s *Scenario) CellKey() string {
 	one := *s
 	one.Name, one.Title = "", ""

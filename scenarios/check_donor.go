@@ -5,8 +5,7 @@ import (
 	"sim/scenarios/assembly/circuits"
 )
 
-// donors returns the names that policy.donor may have: the allocators that
-// save ports.
+// donors returns the names that policy.donor may have: the allocators that save ports.
 func donors() []string {
 	names := []string{circuits.NoDonor}
 	for _, r := range topology.Table {

@@ -89,8 +89,7 @@ func generate(c *checker) bool {
 	return true
 }
 
-// checkGraph holds the links of a graph against its nodes, and the rest as of a
-// torus.
+// checkGraph holds the links of a graph against its nodes, and the rest as of a torus.
 func checkGraph(c *checker) {
 	const at = "fabric.edges"
 	l := &c.s.Fabric.Links

@@ -9,10 +9,9 @@ import (
 	"sim/scenarios/schema"
 )
 
-// matrixAlias lets every fabric take a matrix of bytes in both forms: as kind =
-// "matrix" with matrix or matrix_file, and as an all-to-all whose sizes are a file or
-// "matrix". It turns either into that whose other keys the fabric has: on scale-up
-// domains the all-to-all, elsewhere the matrix. Diagnostics name what the file writes.
+// matrixAlias lets every fabric take a matrix of bytes in both forms: as kind = "matrix" with matrix or matrix_file,
+// and as an all-to-all whose sizes are a file or "matrix". It turns either into that whose other keys the fabric has:
+// on scale-up domains the all-to-all, elsewhere the matrix. Diagnostics name what the file writes.
 func (c *checker) matrixAlias() {
 	const kindAt, sizesAt, fileAt = "workload.kind", "workload.sizes", "workload.matrix_file"
 	w := schema.Child(c.Root, "workload")

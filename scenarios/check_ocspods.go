@@ -12,9 +12,8 @@ import (
 	"sim/scenarios/schema"
 )
 
-// maxMapped bounds the pods
-// that the maps of heterogeneous replicas list together, maxFixedPods the rows of a
-// topology written by hand.
+// maxMapped bounds the pods that the maps of heterogeneous replicas list together, maxFixedPods the rows of a topology
+// written by hand.
 const (
 	maxMapped    = 300_000
 	maxFixedPods = 512
@@ -26,8 +25,7 @@ var shape = []string{
 	"fabric.gpus_per_pod_per_replica",
 }
 
-// checkOCSPods holds the pods against the workload, and the policies against
-// both.
+// checkOCSPods holds the pods against the workload, and the policies against both.
 func checkOCSPods(c *checker) {
 	k := c.s.Workload.Kind
 	traffic := c.s.podTraffic()
@@ -78,7 +76,8 @@ func checkOCSPods(c *checker) {
 	}
 }
 
-// checkIterationPackets holds an iteration that is simulated packet by packet to what packets can be simulated with, about.
+// checkIterationPackets holds an iteration that is simulated packet by packet to what packets can be simulated with,
+// about.
 func checkIterationPackets(c *checker) {
 	s := c.s
 	if s.Engine.Level != "packet" || !c.OK("workload", "engine", "replay", "policy.donor", "fabric") {
@@ -122,8 +121,8 @@ func (c *checker) checkPodPackets(slowest units.Rate, hops float64) {
 	}
 }
 
-// checkTasks refuses a graph that would fill the memory: two passes of every
-// stage and two transfers between any two pods for each micro-batch.
+// checkTasks refuses a graph that would fill the memory: two passes of every stage and two transfers between any two
+// pods for each micro-batch.
 func checkTasks(c *checker) {
 	if !c.OK("workload.microbatches", "workload.schedule", "workload.virtual_stages", "workload.replicas", "workload.flows", "replica") {
 		return
@@ -152,8 +151,8 @@ func (s *Scenario) passes() float64 {
 	return n
 }
 
-// neighbours returns the most pods of its own replica that a pod talks to. The
-// interleaved schedule joins the last pod to the first.
+// neighbours returns the most pods of its own replica that a pod talks to. The interleaved schedule joins the last pod
+// to the first.
 func neighbours(s *Scenario) int {
 	pods := s.PodsPerReplica()
 	return min(pods-1, 2)
@@ -180,8 +179,7 @@ func checkPorts(c *checker) {
 
 func replicaPath(i int, key string) string { return fmt.Sprintf("replica.%d.%s", i, key) }
 
-// checkReplicas checks the heterogeneous replicas, gives them their pod maps and puts
-// them in order.
+// checkReplicas checks the heterogeneous replicas, gives them their pod maps and puts them in order.
 func checkReplicas(c *checker) {
 	s := c.s
 	if !c.OK("replica") || len(s.Replicas) == 0 {

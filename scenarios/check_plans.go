@@ -10,9 +10,8 @@ import (
 	"sim/scenarios/assembly/plans"
 )
 
-// checkPlans holds that a planner of those listed has a plan. Where some may have
-// none they plan, as they will in a run, which finds their plans made. Not so of a
-// cell. All keys must be sound.
+// checkPlans holds that a planner of those listed has a plan. Where some may have none they plan, as they will in a
+// run, which finds their plans made. Not so of a cell. All keys must be sound.
 func checkPlans(c *checker) {
 	s := c.s
 	sure := func(name string) bool {

@@ -18,9 +18,8 @@ import (
 	"sim/scenarios/schema"
 )
 
-// anyScenario draws small scenarios from the tables of keys: of one sort of
-// workload on one of fabric, what these need, and of all other keys a few with
-// values within their bounds, which need not go together.
+// anyScenario draws small scenarios from the tables of keys: of one sort of workload on one of fabric, what these need,
+// and of all other keys a few with values within their bounds, which need not go together.
 type anyScenario struct {
 	*rand.Rand
 	root map[string]any
@@ -42,8 +41,8 @@ func (d *anyScenario) put(path string, v any) {
 	m[parts[len(parts)-1]] = v
 }
 
-// draw returns a scenario of a workload on a fabric, with each key that is not
-// needed in one case of so many; 0 is never.
+// draw returns a scenario of a workload on a fabric, with each key that is not needed in one case of so many; 0 is
+// never.
 func (d *anyScenario) draw(workload, fabric string, one int) string {
 	d.root = map[string]any{}
 	d.put("name", "drawn")
@@ -132,8 +131,8 @@ func (d *anyScenario) text() string {
 	return string(text)
 }
 
-// sound leaves out what the faults of a scenario name until there are none, or
-// nothing that it could leave out; the scenario is then nil.
+// sound leaves out what the faults of a scenario name until there are none, or nothing that it could leave out; the
+// scenario is then nil.
 func (d *anyScenario) sound() *Scenario {
 	for {
 		s, err := Parse("drawn.toml", []byte(d.text()), nil)
@@ -345,8 +344,8 @@ func pairsOfKinds() [][2]string {
 	return all
 }
 
-// What passes the checks runs: drawn scenarios, of every kind of workload on every
-// fabric, that are found sound end neither in a fault nor in an error.
+// What passes the checks runs: drawn scenarios, of every kind of workload on every fabric, that are found sound end
+// neither in a fault nor in an error.
 func TestWhatIsCheckedRuns(t *testing.T) {
 	ran := map[[2]string]int{}
 	rounds := 12

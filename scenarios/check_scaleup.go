@@ -56,8 +56,7 @@ func prepareExchange(c *checker) {
 	c.Give(c.s.exchangePath() + ".matrix")
 }
 
-// unmarked returns a text without the mark of UTF-8 that some editors begin files
-// with.
+// unmarked returns a text without the mark of UTF-8 that some editors begin files with.
 func unmarked(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\uFEFF")) }
 
 // prepareImport reads the plans that policy.imported names and holds them against the rules.
@@ -191,8 +190,7 @@ func checkSlowLinks(c *checker) {
 	}
 }
 
-// checkGathers refuses collectives that may take longer than simulated time can
-// hold, by what takes longest.
+// checkGathers refuses collectives that may take longer than simulated time can hold, by what takes longest.
 func checkGathers(c *checker) {
 	s := c.s
 	keys := []string{"fabric.link_rate", "fabric.link_latency", "fabric.reconfiguration_delay", "workload.message"}
@@ -225,8 +223,8 @@ func checkGathers(c *checker) {
 // mostHops is the most hops of chunks that planners list one by one.
 const mostHops = 1 << 30
 
-// checkDelays refuses what may take longer than simulated time can hold: a reconfiguration for every GPU and every chunk by
-// itself round a ring, for all all-to-alls of a training step.
+// checkDelays refuses what may take longer than simulated time can hold: a reconfiguration for every GPU and every
+// chunk by itself round a ring, for all all-to-alls of a training step.
 func checkDelays(c *checker, chunks float64) {
 	s := c.s
 	w, f := &s.Workload, &s.Fabric.ScaleUp

@@ -83,8 +83,8 @@ func checkPairs(c *checker, nodes int) bool {
 	return false
 }
 
-// checkLinks holds queues, workload and engine against a fabric of so many nodes;
-// t is nil where it is no torus, of which f is down.
+// checkLinks holds queues, workload and engine against a fabric of so many nodes; t is nil where it is no torus, of
+// which f is down.
 func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 	s := c.s
 	w := &s.Workload.Traffic
@@ -236,8 +236,8 @@ func prepareTraffic(c *checker) {
 		})
 }
 
-// readMatrix reads the rows of a CSV file that the key at path names, of what for each of whom, and holds that they pass a check; nil
-// where they do not. want says what to name where it cannot be read.
+// readMatrix reads the rows of a CSV file that the key at path names, of what for each of whom, and holds that they
+// pass a check; nil where they do not. want says what to name where it cannot be read.
 func (c *checker) readMatrix(path, name, want, what, whom string, check func(place string, n int, entries []int64) error) [][]int {
 	data, place, err := c.readBeside(path, name)
 	if err != nil {
@@ -274,8 +274,8 @@ func (c *checker) refuseLines(path string, err error, want string) {
 	}
 }
 
-// readBeside reads a file that the key at path names: beside the scenario's file
-// where this names it, else from where the command runs.
+// readBeside reads a file that the key at path names: beside the scenario's file where this names it, else from where
+// the command runs.
 func (c *checker) readBeside(path, name string) (data []byte, place string, err error) {
 	if place = name; name == "" {
 		return nil, "", errors.New("names no file")

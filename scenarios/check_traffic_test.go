@@ -14,8 +14,8 @@ import (
 	_ "sim/internal/testseed"
 )
 
-// TestTrafficFaults: what shows only when traffic is laid out is told before the
-// run, in one line that names the key, and what just fits is not.
+// TestTrafficFaults: what shows only when traffic is laid out is told before the run, in one line that names the key,
+// and what just fits is not.
 func TestTrafficFaults(t *testing.T) {
 	const rings = "workload.kind=ring-all-reduce"
 	for _, c := range []struct {
@@ -84,8 +84,8 @@ func TestTrafficFaults(t *testing.T) {
 	}
 }
 
-// TestTrafficLimits: what routes show to be too much, or not to serve, is found by the
-// checks too, and what is at the limits of packets is played.
+// TestTrafficLimits: what routes show to be too much, or not to serve, is found by the checks too, and what is at the
+// limits of packets is played.
 func TestTrafficLimits(t *testing.T) {
 	for _, c := range []struct {
 		want string // "" runs
@@ -123,8 +123,7 @@ func TestTrafficLimits(t *testing.T) {
 	}
 }
 
-// TestUnservedAdvice: what is proposed where a lone router cannot serve is what
-// would help.
+// TestUnservedAdvice: what is proposed where a lone router cannot serve is what would help.
 func TestUnservedAdvice(t *testing.T) {
 	graph := "[workload]\nkind = \"all-to-all\"\nmessage = \"8KB\"\n[fabric]\nkind = \"graph\"\nedges = [[0, 1], [1, 2], [2, 0]]\n[policy]\nrouters = [\"shortest\"]\n"
 	for _, c := range []struct {
@@ -141,8 +140,8 @@ func TestUnservedAdvice(t *testing.T) {
 	}
 }
 
-// TestStepWithoutFaults: a training step that nothing changes is refused, unless
-// what a study or an override varies is why.
+// TestStepWithoutFaults: a training step that nothing changes is refused, unless what a study or an override varies is
+// why.
 func TestStepWithoutFaults(t *testing.T) {
 	const down = `fabric.failed_links=["0 x+"]`
 	with := smallTorus + "[workload.step]\nshare = 0.2\n"

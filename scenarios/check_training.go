@@ -8,16 +8,15 @@ import (
 	"sim/workloads/training"
 )
 
-// maxTokens bounds the tokens of a micro-batch, maxTransferBytes what a stage
-// sends for one, maxParameters those of a model: sizes stay far inside int64.
+// maxTokens bounds the tokens of a micro-batch, maxTransferBytes what a stage sends for one, maxParameters those of a
+// model: sizes stay far inside int64.
 const (
 	maxTokens        = 1e9
 	maxTransferBytes = 1e17
 	maxParameters    = 1e16
 )
 
-// prepareTraining resolves the model. The key model shares its field with the
-// architecture's name.
+// prepareTraining resolves the model. The key model shares its field with the architecture's name.
 func prepareTraining(c *checker) {
 	const model, table = "workload.model", "workload.architecture"
 	named, described := c.Given(model), c.Given(table)
@@ -111,13 +110,11 @@ func checkFlows(c *checker) {
 	}
 }
 
-// maxIteration bounds an iteration, in seconds: half of what simulated time
-// can hold.
+// maxIteration bounds an iteration, in seconds: half of what simulated time can hold.
 const maxIteration = 50 * 24 * 3600
 
-// checkLength refuses an iteration that simulated time cannot hold: each
-// stage's compute, one micro-batch after the other, and each transfer on one
-// circuit. All keys must be sound.
+// checkLength refuses an iteration that simulated time cannot hold: each stage's compute, one micro-batch after the
+// other, and each transfer on one circuit. All keys must be sound.
 func checkLength(c *checker) {
 	if c.s.Workload.Kind != "training" {
 		return

@@ -7,7 +7,8 @@ import (
 	"sim/scenarios/schema"
 )
 
-// Diagnostic is one thing that is wrong with an input, Diagnostics all of them: the error that an unusable input causes.
+// Diagnostic is one thing that is wrong with an input, Diagnostics all of them: the error that an unusable input
+// causes.
 type (
 	Diagnostic  = schema.Diagnostic
 	Diagnostics = schema.Diagnostics
@@ -68,8 +69,8 @@ func (c *checker) resolve() {
 	}
 }
 
-// kind finds the kind of a section. Where it is missing or misspelt it says
-// so, and goes on with the only or nearest one to find what else is wrong.
+// kind finds the kind of a section. Where it is missing or misspelt it says so, and goes on with the only or nearest
+// one to find what else is wrong.
 func (c *checker) kind(section string) *kind {
 	head := schema.Part{Path: section, Specs: []any{&c.s.Workload.WorkloadKind}}
 	if section == "fabric" {
@@ -102,8 +103,7 @@ func (c *checker) kind(section string) *kind {
 	return findKind(section, v.(string))
 }
 
-// likely returns the kind that has most of the keys that the file gives in a
-// section, the first of several.
+// likely returns the kind that has most of the keys that the file gives in a section, the first of several.
 func (c *checker) likely(section string) string {
 	best, most := "", -1
 	for _, k := range kinds() {
@@ -143,9 +143,8 @@ func (c *checker) checkName() {
 	}
 }
 
-// Clash notes that the keys at paths do not go together. It names the first
-// that is given by an override, else the first that is given: rather by the job
-// that is at fault than for all jobs.
+// Clash notes that the keys at paths do not go together. It names the first that is given by an override, else the
+// first that is given: rather by the job that is at fault than for all jobs.
 func (c *checker) Clash(paths []string, problem, remedy string) {
 	if own := c.part.first(paths); own != "" && !c.overrides(paths) {
 		paths = []string{own}

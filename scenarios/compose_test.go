@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestPacketsNearFluid: on pods an iteration takes in packets no more than Slack longer than as fluid, and no less than as
-// fluid but for what sharing otherwise may gain; smaller packets bring the two together.
+// TestPacketsNearFluid: on pods an iteration takes in packets no more than Slack longer than as fluid, and no less than
+// as fluid but for what sharing otherwise may gain; smaller packets bring the two together.
 func TestPacketsNearFluid(t *testing.T) {
 	for _, c := range []struct {
 		base string
@@ -58,8 +58,8 @@ func TestPacketsNearFluid(t *testing.T) {
 	}
 }
 
-// TestTrainingOnLinks: a training step on a torus and on a graph takes in packets about as long as as fluid, on routes of one
-// path each, and no less than the ideal fabric and the bound; smaller packets bring the two together.
+// TestTrainingOnLinks: a training step on a torus and on a graph takes in packets about as long as as fluid, on routes
+// of one path each, and no less than the ideal fabric and the bound; smaller packets bring the two together.
 func TestTrainingOnLinks(t *testing.T) {
 	run := func(base string, set ...string) map[string]map[string]float64 {
 		s, err := Load(base, set)

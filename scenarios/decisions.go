@@ -11,13 +11,14 @@ import (
 	"sim/scenarios/schema"
 )
 
-// decision is what hardware leaves open, and with it which policies are compared: a row of decisions. A scenario has one.
+// decision is what hardware leaves open, and with it which policies are compared: a row of decisions. A scenario has
+// one.
 type decision struct {
 	policies string // the key of [policy] that lists them
 	listed   func(p *Policy) *[]string
 	lacks    string // what hardware without it has not, for who asks for it there
-	// build makes a scenario into a system, with so many goroutines where something is decided before; 0 is of one of many
-	// cells.
+	// build makes a scenario into a system, with so many goroutines where something is decided before; 0 is of one of
+	// many cells.
 	build func(ctx context.Context, s *Scenario, workers int) (assembly.System, error)
 	words func(s *Scenario) string // what is run on what, in a line
 	// noTrace, noRoutes and noPlan say why runs have no timelines, no routes to write and no plans, "" where they have.
@@ -87,8 +88,7 @@ func (s *Scenario) decision() *decision {
 func (s *Scenario) routes() bool { return s.decision().policies == "routers" }
 func (s *Scenario) plans() bool  { return s.decision().policies == "planners" }
 
-// PolicyNames returns the policies that s compares, in the order of the
-// result's rows.
+// PolicyNames returns the policies that s compares, in the order of the result's rows.
 func (s *Scenario) PolicyNames() []string { return *s.decision().listed(&s.Policy) }
 
 // Only returns s with one of its policies.

@@ -9,9 +9,8 @@ import (
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(a) }
 
-// TestDonorIsThePlainJob: the donor is the scenario's job as it is without one,
-// with ports saved to its tolerance; the recipient without the surplus is the
-// same job too, whichever way round it lies.
+// TestDonorIsThePlainJob: the donor is the scenario's job as it is without one, with ports saved to its tolerance; the
+// recipient without the surplus is the same job too, whichever way round it lies.
 func TestDonorIsThePlainJob(t *testing.T) {
 	const short = "workload.microbatches=12"
 	for _, c := range []struct{ name, replicas string }{{"mixtral8x22b", "single"}, {"mixtral8x22b", "all"}, {"gpt7b", "single"}, {"gpt7b", "all"}} {
@@ -56,10 +55,9 @@ func TestDonorIsThePlainJob(t *testing.T) {
 	}
 }
 
-// TestRecipientGains: on the paper's bottlenecked workloads the ports left by a
-// job that may take 0.1 % longer bring the other nearer to the ideal
-// (Fig. 10), and the rule that looks at what the other needs is no worse than
-// the first topology found.
+// TestRecipientGains: on the paper's bottlenecked workloads the ports left by a job that may take 0.1 % longer bring
+// the other nearer to the ideal (Fig. 10), and the rule that looks at what the other needs is no worse than the first
+// topology found.
 func TestRecipientGains(t *testing.T) {
 	for _, name := range []string{"megatron177b", "mixtral8x22b", "deepseek671b"} {
 		t.Run(name, func(t *testing.T) {
@@ -82,8 +80,7 @@ func TestRecipientGains(t *testing.T) {
 	}
 }
 
-// TestDonorIsDeterministic holds a run with a donor to the same bytes for any
-// number of workers.
+// TestDonorIsDeterministic holds a run with a donor to the same bytes for any number of workers.
 func TestDonorIsDeterministic(t *testing.T) {
 	var first []byte
 	for _, workers := range []int{1, 3} {

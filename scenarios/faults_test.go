@@ -16,8 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files of faults anew")
 
-// Each testdata/faults/NAME.toml has its faults in NAME.golden. A line
-// "# --set key=value" of the file is an override.
+// Each testdata/faults/NAME.toml has its faults in NAME.golden. A line "# --set key=value" of the file is an override.
 func TestFaults(t *testing.T) {
 	files, err := filepath.Glob("testdata/faults/*.toml")
 	if err != nil || len(files) == 0 {
@@ -60,8 +59,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// faultsOf loads the DeepSeek scenario with overrides and returns its faults
-// without the "--set: " in front.
+// faultsOf loads the DeepSeek scenario with overrides and returns its faults without the "--set: " in front.
 func faultsOf(overrides ...string) []string {
 	_, err := Load("deepseek671b", overrides)
 	var fs Diagnostics

@@ -10,8 +10,8 @@ import (
 	"sim/scenarios/assembly/plans"
 )
 
-// TestRunEndsWithContext: wherever its context ends, a run of any kind returns
-// the context's error, also while the fabric is built and the reference played.
+// TestRunEndsWithContext: wherever its context ends, a run of any kind returns the context's error, also while the
+// fabric is built and the reference played.
 func TestRunEndsWithContext(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -49,8 +49,7 @@ func TestRunEndsWithContext(t *testing.T) {
 	}
 }
 
-// TestPrepareEndsWithContext: what the cells of a sweep share is not built on
-// once they are interrupted.
+// TestPrepareEndsWithContext: what the cells of a sweep share is not built on once they are interrupted.
 func TestPrepareEndsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -10,8 +10,7 @@ import (
 	"sim/scenarios/schema"
 )
 
-// checkJobs holds the jobs against each other. Only jobs that are sound by
-// themselves are looked at.
+// checkJobs holds the jobs against each other. Only jobs that are sound by themselves are looked at.
 func checkJobs(c *checker) {
 	checkJobNames(c)
 	if r := &c.s.Policy.Repeat; c.s.sharedCircuits() && c.OK("policy.repeat.iterations", "policy.repeat.warmup") && r.Warmup >= r.Iterations {
@@ -61,9 +60,8 @@ func checkJobNames(c *checker) {
 	}
 }
 
-// checkReplicasOfJobs holds that the jobs of a pod can be simulated together: all
-// replicas of each, or one replica of each that stands for as many. Where one
-// job needs all of its replicas, so do the others.
+// checkReplicasOfJobs holds that the jobs of a pod can be simulated together: all replicas of each, or one replica of
+// each that stands for as many. Where one job needs all of its replicas, so do the others.
 func checkReplicasOfJobs(c *checker) {
 	jobs := c.s.Jobs
 	mode := func(i int) string { return c.s.Jobs[i].Scenario.Workload.ReplicaMode }
@@ -104,8 +102,7 @@ func checkReplicasOfJobs(c *checker) {
 	}
 }
 
-// checkPortsOfJobs holds that every pod has a port for each pod that each of
-// its jobs talks to.
+// checkPortsOfJobs holds that every pod has a port for each pod that each of its jobs talks to.
 func checkPortsOfJobs(c *checker) {
 	if !c.OK("fabric.ports_per_pod", "fabric.pods") {
 		return

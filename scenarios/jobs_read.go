@@ -15,8 +15,7 @@ import (
 // maxJobs bounds the jobs that share pods.
 const maxJobs = 100
 
-// jobsGiven reports whether the file describes jobs in [[job]], on a fabric that
-// has them, or none that is known.
+// jobsGiven reports whether the file describes jobs in [[job]], on a fabric that has them, or none that is known.
 func (c *checker) jobsGiven() bool {
 	v, given := c.Root["job"]
 	if !given {
@@ -29,8 +28,8 @@ func (c *checker) jobsGiven() bool {
 	return has && !(isList && len(list) == 0)
 }
 
-// resolveJobs checks a scenario of several jobs: what stands at the top, then
-// each job as a scenario of its own, then what the jobs share.
+// resolveJobs checks a scenario of several jobs: what stands at the top, then each job as a scenario of its own, then
+// what the jobs share.
 func (c *checker) resolveJobs() {
 	c.takePolicies("arbiters")
 	fabric := c.kind("fabric")
@@ -57,9 +56,8 @@ func (c *checker) resolveJobs() {
 	c.settleJobs()
 }
 
-// jobsSchema returns the tables at the top of a scenario of several jobs:
-// those of a fabric with one job, of which some are not used and some are the
-// jobs' own.
+// jobsSchema returns the tables at the top of a scenario of several jobs: those of a fabric with one job, of which some
+// are not used and some are the jobs' own.
 func (s *Scenario) jobsSchema() *schema.Schema {
 	tables := schemaOf(s, true, findKind("fabric", "ocs-pods"))
 	tables.Table("fabric").Lent = append(slices.Clone(jobFabric), "ports_per_pod")
@@ -71,8 +69,7 @@ func (s *Scenario) jobsSchema() *schema.Schema {
 	return tables
 }
 
-// takePolicies lets --policy, and --set policy.allocators, choose among the policies of
-// the decision that is compared.
+// takePolicies lets --policy, and --set policy.allocators, choose among the policies of the decision that is compared.
 func (c *checker) takePolicies(decision string) {
 	const from = "policy.allocators"
 	to := "policy." + decision
@@ -106,9 +103,8 @@ func (p *jobPart) first(paths []string) string {
 	return ""
 }
 
-// place returns the path in the file of a key that the job's own checker knows
-// by another: that in [[job]], unless it is given at the top alone. Without a
-// part it is the path itself.
+// place returns the path in the file of a key that the job's own checker knows by another: that in [[job]], unless it
+// is given at the top alone. Without a part it is the path itself.
 func (p *jobPart) place(path string) string {
 	if p == nil {
 		return path
@@ -136,8 +132,7 @@ func gives(m map[string]any, path string) bool {
 	return true
 }
 
-// resolveJob checks job i as a scenario of its own: its keys on top of those of
-// the file.
+// resolveJob checks job i as a scenario of its own: its keys on top of those of the file.
 func (c *checker) resolveJob(i int, row map[string]any) {
 	job, below := &source{root: map[string]any{}}, &source{root: map[string]any{}}
 	for _, section := range sections {
@@ -165,8 +160,7 @@ func (c *checker) resolveJob(i int, row map[string]any) {
 	if fabric := schema.Child(job.root, "fabric"); fabric != nil {
 		delete(fabric, "pods")
 		if _, given := fabric["ports_per_pod"]; !given {
-			// as many as can be of use; whether the jobs' ports suffice together
-			// is looked at with all of them
+			// as many as can be of use; whether the jobs' ports suffice together is looked at with all of them
 			fabric["ports_per_pod"] = int64(maxPorts)
 		}
 	}
@@ -221,8 +215,7 @@ func (c *checker) placeJob(i int, own map[string]any) {
 	}
 }
 
-// settleJobs gives all that follows from the jobs together its value. All keys
-// must be sound.
+// settleJobs gives all that follows from the jobs together its value. All keys must be sound.
 func (c *checker) settleJobs() {
 	s := c.s
 	s.Fabric = Fabric{FabricKind: s.Fabric.FabricKind, OCSPods: circuits.OCSPods{

@@ -54,8 +54,7 @@ func runJobs(t testing.TB, s *Scenario, workers int) *Outcome {
 	return o
 }
 
-// TestJobsInherit: what [[job]] leaves out is that of the top, and overrides
-// reach either.
+// TestJobsInherit: what [[job]] leaves out is that of the top, and overrides reach either.
 func TestJobsInherit(t *testing.T) {
 	s := parseJobs(t, smallJobs, "workload.sequence=2048", "job.1.workload.sequence=1024", "job.0.weight=3", `policy.allocators=["joint"]`)
 	for i, want := range []struct {
@@ -140,8 +139,8 @@ func TestRoundTripJobs(t *testing.T) {
 	})
 }
 
-// TestTwoJobs holds the shipped scenario to what it is there to show: the joint
-// optimum is proved, and better than the other arbiters in either objective.
+// TestTwoJobs holds the shipped scenario to what it is there to show: the joint optimum is proved, and better than the
+// other arbiters in either objective.
 func TestTwoJobs(t *testing.T) {
 	for _, objective := range []string{"weighted-sum", "max-min"} {
 		o := runScenario(t, "twojobs", 2, "policy.objective="+objective)
@@ -179,8 +178,8 @@ func TestTwoJobs(t *testing.T) {
 	}
 }
 
-// TestJobsApart: jobs that share no pod are each what they are alone, in every
-// arbiter's hands, and circuits that all may use change nothing.
+// TestJobsApart: jobs that share no pod are each what they are alone, in every arbiter's hands, and circuits that all
+// may use change nothing.
 func TestJobsApart(t *testing.T) {
 	apart := parseJobs(t, smallJobs, "job.0.pods=[4, 2]", "job.1.pods=[0, 3]", "policy.circuits=shared", "policy.service=max-min", "policy.repeat.iterations=4", "job.1.phase=70ms")
 	o := runJobs(t, apart, 1)
@@ -208,8 +207,8 @@ func TestJobsApart(t *testing.T) {
 	}
 }
 
-// TestPooledCircuits: jobs out of phase that may use each other's circuits are
-// no slower than on their own, where they never want them at the same time.
+// TestPooledCircuits: jobs out of phase that may use each other's circuits are no slower than on their own, where they
+// never want them at the same time.
 func TestPooledCircuits(t *testing.T) {
 	for _, service := range []string{"max-min", "level-priority"} {
 		s := parseJobs(t, smallJobs, "policy.circuits=shared", "policy.service="+service, "policy.repeat.iterations=3", "policy.repeat.warmup=0",
@@ -250,8 +249,7 @@ func TestModesOfJobsAgree(t *testing.T) {
 		single := runJobs(t, parseJobs(t, smallJobs, set...), 1)
 		all := runJobs(t, parseJobs(t, smallJobs, append(set, "job.0.workload.replicas=all")...), 1)
 		for i, r := range single.Document.Rows {
-			// unlike replicas may do what like ones cannot, so the optimum of
-			// all is no worse
+			// unlike replicas may do what like ones cannot, so the optimum of all is no worse
 			a, b := r.Metrics["objective"], all.Document.Rows[i].Metrics["objective"]
 			if b > a*(1+1e-9) || r.Policy == "even-split" && b < a*(1-1e-9) {
 				t.Errorf("%s, %s: %v with one replica for all, %v with all of them", objective, r.Policy, a, b)
@@ -263,8 +261,8 @@ func TestModesOfJobsAgree(t *testing.T) {
 	}
 }
 
-// TestUnlikeReplicaCounts plays a job of two replicas beside one of four: of
-// the latter's last two rows it has the ports alone.
+// TestUnlikeReplicaCounts plays a job of two replicas beside one of four: of the latter's last two rows it has the
+// ports alone.
 func TestUnlikeReplicaCounts(t *testing.T) {
 	s := parseJobs(t, smallJobs, "workload.replicas=all", "job.1.workload.gpus=32")
 	if got := s.pods().PodPorts(); !slices.Equal(got, []int{8, 8, 8, 8, 4, 4, 4, 4}) {
@@ -283,8 +281,7 @@ func TestUnlikeReplicaCounts(t *testing.T) {
 	}
 }
 
-// TestJobsDoNotDependOnWorkers holds a run, the jobs' names apart from their
-// order, to the same bytes.
+// TestJobsDoNotDependOnWorkers holds a run, the jobs' names apart from their order, to the same bytes.
 func TestJobsDoNotDependOnWorkers(t *testing.T) {
 	var first []byte
 	for _, workers := range []int{1, 3, 1} {

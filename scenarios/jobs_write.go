@@ -8,8 +8,7 @@ import (
 	"sim/scenarios/schema"
 )
 
-// jobsTOML is TOML of a scenario of several jobs: what is common, then every
-// job with all keys of its own.
+// jobsTOML is TOML of a scenario of several jobs: what is common, then every job with all keys of its own.
 func (s *Scenario) jobsTOML() []byte {
 	var b bytes.Buffer
 	tables := s.jobsSchema()
@@ -47,8 +46,7 @@ func under(path, section string) bool {
 	return path == section || strings.HasPrefix(path, section+".")
 }
 
-// jobAt returns the table of job number index and its path, nil where there is
-// none.
+// jobAt returns the table of job number index and its path, nil where there is none.
 func (c *checker) jobAt(index string) (map[string]any, string) {
 	n, err := strconv.Atoi(index)
 	if err != nil || n < 0 || strconv.Itoa(n) != index {

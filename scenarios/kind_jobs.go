@@ -5,9 +5,8 @@ import "sim/scenarios/assembly/circuits"
 // Job is one of several jobs whose pods share optical ports (docs/jobs.md).
 type Job struct {
 	circuits.JobKeys
-	// Scenario is the job by itself: workload and fabric, with the defaults of
-	// all else. Its pods are its blocks of stages, in order, and PortsPerPod
-	// all the ports of the shared ones.
+	// Scenario is the job by itself: workload and fabric, with the defaults of all else. Its pods are its blocks of
+	// stages, in order, and PortsPerPod all the ports of the shared ones.
 	Scenario *Scenario
 }
 

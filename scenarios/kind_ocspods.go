@@ -14,8 +14,7 @@ type circuitsLevel struct {
 	Until, SampleEvery engine.Time
 }
 
-// ocsPodsParts are the tables of the fabric "ocs-pods", and of the policies that allocate its
-// circuits.
+// ocsPodsParts are the tables of the fabric "ocs-pods", and of the policies that allocate its circuits.
 func ocsPodsParts(s *Scenario) []schema.Part {
 	return []schema.Part{
 		{

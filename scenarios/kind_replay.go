@@ -71,8 +71,7 @@ func checkReplayed(c *checker) {
 	}
 }
 
-// faultOf returns the first fault that checks find in another scenario, nil if
-// there is none.
+// faultOf returns the first fault that checks find in another scenario, nil if there is none.
 func faultOf(c *checker, s *Scenario, checks ...func(*checker)) *Diagnostic {
 	other, reader := *c, *c.Reader
 	other.s, other.Reader, reader.Diagnostics = s, &reader, nil

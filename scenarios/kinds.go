@@ -88,8 +88,8 @@ func (s *Scenario) schema() *schema.Schema {
 	return schemaOf(s, false, workloadOn(s), findKind("fabric", s.Fabric.Kind))
 }
 
-// findKind returns the kind of that name, nil if there is none; of a workload that
-// has keys of its own on one fabric, the one that others simulate.
+// findKind returns the kind of that name, nil if there is none; of a workload that has keys of its own on one fabric,
+// the one that others simulate.
 func findKind(section, name string) *kind {
 	for _, k := range kinds() {
 		if k.section == section && k.name == name {
@@ -133,8 +133,8 @@ func (k *kind) playedOn() []string {
 	return []string{"torus", "graph"}
 }
 
-// elsewhere words what is wrong with a key or table that the kinds of s do not have and
-// others do; "" where these do not either.
+// elsewhere words what is wrong with a key or table that the kinds of s do not have and others do; "" where these do
+// not either.
 func (s *Scenario) elsewhere(path, name string) (problem, remedy string) {
 	at := schema.JoinPath(path, name)
 	var users []*kind
@@ -183,8 +183,8 @@ func (s *Scenario) elsewhere(path, name string) (problem, remedy string) {
 	return "is not used by " + by, want
 }
 
-// has reports whether a kind has a key or table, in a scenario that is like s but of that
-// kind where the key's use depends on the kind of workload alone.
+// has reports whether a kind has a key or table, in a scenario that is like s but of that kind where the key's use
+// depends on the kind of workload alone.
 func (k *kind) has(s *Scenario, path, name string) bool {
 	one := *s
 	if k.section == "workload" {

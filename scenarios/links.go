@@ -15,10 +15,9 @@ func (s *Scenario) links() *paths.Scenario {
 	}
 }
 
-// PacketWork guesses how many hops of packets the simulation of one policy makes, from
-// the hops of shortest routes, and how many seconds of a processor it takes. They are 0
-// where the scenario is not simulated packet by packet. It returns the context's error
-// when ctx is cancelled.
+// PacketWork guesses how many hops of packets the simulation of one policy makes, from the hops of shortest routes, and
+// how many seconds of a processor it takes. They are 0 where the scenario is not simulated packet by packet. It returns
+// the context's error when ctx is cancelled.
 func (s *Scenario) PacketWork(ctx context.Context) (hops, seconds float64, err error) {
 	if !s.routes() {
 		return 0, 0, nil

@@ -19,16 +19,14 @@ import (
 //go:embed *.toml compose/*.toml paper/*.toml tori/*.toml scaleup/*.toml
 var embedded embed.FS
 
-// Embedded returns the names of the scenarios that are built in, such as
-// "scenarios/deepseek671b.toml", in order.
+// Embedded returns the names of the scenarios that are built in, such as "scenarios/deepseek671b.toml", in order.
 func Embedded() []string { return builtIn(false) }
 
-// EmbeddedStudies returns the names of the studies that are built in, such as
-// "scenarios/paper/delta-fig6.toml", in order.
+// EmbeddedStudies returns the names of the studies that are built in, such as "scenarios/paper/delta-fig6.toml", in
+// order.
 func EmbeddedStudies() []string { return builtIn(true) }
 
-// builtIn returns the files that are built in, folder by folder: the studies, or
-// the others.
+// builtIn returns the files that are built in, folder by folder: the studies, or the others.
 func builtIn(studies bool) []string {
 	shipped.once.Do(func() {
 		for _, pattern := range []string{"*.toml", "compose/*.toml", "paper/*.toml", "tori/*.toml", "scaleup/*.toml"} {
@@ -62,11 +60,10 @@ var shipped struct {
 	single, studies []string
 }
 
-// Load reads the scenario file at path. If there is none, and path names a
-// scenario that is built in ("scenarios/gpt7b.toml", "gpt7b.toml" or "gpt7b"),
-// it reads that. Overrides are of the form "key=value", where value is TOML or
-// plain text; a replica's key is "replica.INDEX.key". Every error is of type
-// Diagnostics and holds all faults of the input.
+// Load reads the scenario file at path. If there is none, and path names a scenario that is built in
+// ("scenarios/gpt7b.toml", "gpt7b.toml" or "gpt7b"), it reads that. Overrides are of the form "key=value", where value
+// is TOML or plain text; a replica's key is "replica.INDEX.key". Every error is of type Diagnostics and holds all
+// faults of the input.
 func Load(path string, overrides []string) (*Scenario, error) {
 	name, data, fault := open(path)
 	if fault != nil {
@@ -129,8 +126,8 @@ func openEmbedded(file string) (name string, data []byte, fault *Diagnostic) {
 	return "", nil, &Diagnostic{File: file, Problem: "no such file", Remedy: hint}
 }
 
-// Parse reads a scenario from data. name stands for the file in faults and
-// gives the scenario its default name. Overrides and errors are as in Load.
+// Parse reads a scenario from data. name stands for the file in faults and gives the scenario its default name.
+// Overrides and errors are as in Load.
 func Parse(name string, data []byte, overrides []string) (*Scenario, error) {
 	c, faults := parse(name, data, overrides)
 	if faults != nil {
@@ -139,8 +136,8 @@ func Parse(name string, data []byte, overrides []string) (*Scenario, error) {
 	return c.finish()
 }
 
-// ParseCell is Parse of one cell of a sweep: whether its policies can serve it is not
-// asked, since a row that says so is a result there.
+// ParseCell is Parse of one cell of a sweep: whether its policies can serve it is not asked, since a row that says so
+// is a result there.
 func ParseCell(name string, data []byte) (*Scenario, error) { return parseCell(name, data, nil) }
 
 func parseCell(name string, data []byte, overrides []string) (*Scenario, error) {

@@ -207,8 +207,7 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// What a file says for a case that an override rules out is no fault, and does
-// not count.
+// What a file says for a case that an override rules out is no fault, and does not count.
 func TestSwitchedOff(t *testing.T) {
 	const file = `
 base = "gpt7b"
@@ -236,8 +235,8 @@ population = 7
 	}
 }
 
-// TestUnusedKeys: what another kind of workload or fabric uses is refused with whose
-// it is, not with a table or a word that it might be.
+// TestUnusedKeys: what another kind of workload or fabric uses is refused with whose it is, not with a table or a word
+// that it might be.
 func TestUnusedKeys(t *testing.T) {
 	const torus = "[workload]\nkind = \"all-to-all\"\npacket = \"4KB\"\n[fabric]\nkind = \"torus\"\ndims = [4, 4]\n"
 	for _, c := range []struct{ file, set, want string }{
@@ -275,8 +274,8 @@ func TestUnusedKeys(t *testing.T) {
 	}
 }
 
-// TestMatrixForms: a matrix of bytes is written in either form on every fabric, means
-// the same, and has its faults told by the key that the file has.
+// TestMatrixForms: a matrix of bytes is written in either form on every fabric, means the same, and has its faults told
+// by the key that the file has.
 func TestMatrixForms(t *testing.T) {
 	dir := t.TempDir()
 	file, header := filepath.Join(dir, "m.csv"), filepath.Join(dir, "h.csv")
@@ -320,8 +319,8 @@ func TestMatrixForms(t *testing.T) {
 	}
 }
 
-// TestAlikeFaults: what is wrong again and again at one place is told a few times and
-// counted, and texts of any length are shortened.
+// TestAlikeFaults: what is wrong again and again at one place is told a few times and counted, and texts of any length
+// are shortened.
 func TestAlikeFaults(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "m.csv")
 	if err := os.WriteFile(file, []byte("0,x,y,z,u,v\n"+strings.Repeat("1,x,y,z,u,v\n", 5)), 0o666); err != nil {

@@ -42,8 +42,7 @@ func listChoices() map[string]schema.Choices {
 	return all
 }
 
-// names resolves what tags of keys name: of a scenario of several jobs some conditions ask
-// other keys.
+// names resolves what tags of keys name: of a scenario of several jobs some conditions ask other keys.
 func (s *Scenario) names(several bool) *schema.Names {
 	when := func(by, want string, ok func() bool, keys ...string) func([]string) *schema.Condition {
 		return func([]string) *schema.Condition {

@@ -28,8 +28,8 @@ func (d OutputDir) Fault(name, why string) error {
 	return Diagnostics{{File: name, Key: d.Key, Problem: schema.Quote(d.Path) + " " + why, Remedy: "name a directory that can be written"}}
 }
 
-// Inputs returns the files that the scenario at path is read from: its own, those it is based on, and those
-// that its keys name.
+// Inputs returns the files that the scenario at path is read from: its own, those it is based on, and those that its
+// keys name.
 func Inputs(path string, overrides []string) []string {
 	name, data, fault := open(path)
 	if fault != nil {

@@ -25,8 +25,7 @@ func (c *checker) override(text string) {
 	}
 }
 
-// keyParts splits the dotted name of a key, of which parts may be in quotes as
-// in TOML; false where it is none.
+// keyParts splits the dotted name of a key, of which parts may be in quotes as in TOML; false where it is none.
 func keyParts(name string) ([]string, bool) {
 	parts := []string{""}
 	quote, closed := rune(0), false // closed: no more may follow in this part
@@ -53,9 +52,8 @@ func keyParts(name string) ([]string, bool) {
 	return parts, quote == 0 && !slices.Contains(parts, "") && len(parts) <= schema.MaxKeyParts
 }
 
-// place finds the table that holds the key of a dotted name, making it where
-// there is none, and the key's path. A name that fits no table is a fault, and
-// the table nil.
+// place finds the table that holds the key of a dotted name, making it where there is none, and the key's path. A name
+// that fits no table is a fault, and the table nil.
 func (c *checker) place(parts []string) (path string, m map[string]any) {
 	name := ""
 	for _, part := range parts {
@@ -112,8 +110,8 @@ func (c *checker) overrideValue(path, raw string) any {
 // textKeys are keys of free text: --set name=123 means the text.
 var textKeys = []string{"name", "title", "workload.architecture.name"}
 
-// replicaAt returns the table of the replica of an index and its path, adding
-// one if there is none; nil if the index or the file's replicas are unusable.
+// replicaAt returns the table of the replica of an index and its path, adding one if there is none; nil if the index or
+// the file's replicas are unusable.
 func (c *checker) replicaAt(index string) (map[string]any, string) {
 	n, err := strconv.ParseInt(index, 10, 64)
 	if err != nil {

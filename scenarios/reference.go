@@ -57,8 +57,9 @@ func Reference(w io.Writer) error {
 	return err
 }
 
-// JSONSchema writes a JSON Schema of scenarios and studies, by which editors complete and check keys. Which keys a section
-// has follows from its kind; what a whole scenario needs, and what holds between keys, Parse alone tells. It fails when w does.
+// JSONSchema writes a JSON Schema of scenarios and studies, by which editors complete and check keys. Which keys a
+// section has follows from its kind; what a whole scenario needs, and what holds between keys, Parse alone tells. It
+// fails when w does.
 func JSONSchema(w io.Writer) error {
 	s := &Scenario{}
 	var all []*schema.Table

@@ -13,8 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestReplayDiagnostics: each of these tables has one fault, and its line says what
-// would be right.
+// TestReplayDiagnostics: each of these tables has one fault, and its line says what would be right.
 func TestReplayDiagnostics(t *testing.T) {
 	for _, tt := range []struct{ sets, want string }{ // sets are separated by spaces
 		{"replay.seeds=10", `replay: perturbs nothing; give at least one of "compute_jitter", "stage_jitter", "slow_replica", "lost_circuits" or "sequence", or leave the table out`},
@@ -63,8 +62,7 @@ func TestReplayDiagnostics(t *testing.T) {
 	}
 }
 
-// TestReplayKeepsItsWord: what has no size of its own is no fault where it is
-// said: a study may begin an axis at none.
+// TestReplayKeepsItsWord: what has no size of its own is no fault where it is said: a study may begin an axis at none.
 func TestReplayKeepsItsWord(t *testing.T) {
 	for _, set := range []string{"replay.compute_jitter=0", "replay.stage_jitter=0.0", "replay.slow_replica=1", "replay.lost_circuits=0", "replay.sequence=4096"} {
 		s, err := Load("gpt7b", []string{set})

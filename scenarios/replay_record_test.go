@@ -9,8 +9,7 @@ import (
 	"sim/scenarios/assembly/circuits"
 )
 
-// TestLostMoreThanLit: a policy that lights fewer circuits than are to be lost
-// is an input's fault, of one line.
+// TestLostMoreThanLit: a policy that lights fewer circuits than are to be lost is an input's fault, of one line.
 func TestLostMoreThanLit(t *testing.T) {
 	s, err := Load("gpt7b", []string{`policy.allocators=["fixed"]`, "policy.fixed.circuits=[[1,1],[1,1]]", "replay.lost_circuits=5"})
 	if err != nil {
@@ -23,8 +22,7 @@ func TestLostMoreThanLit(t *testing.T) {
 	}
 }
 
-// TestUnlitBesideOthers: beside others such a policy has a row that says so, and
-// the others go on.
+// TestUnlitBesideOthers: beside others such a policy has a row that says so, and the others go on.
 func TestUnlitBesideOthers(t *testing.T) {
 	o := runScenario(t, "gpt7b", 2, `policy.allocators=["fixed", "delta-fast"]`, "policy.fixed.circuits=[[1,1],[1,1]]", "replay.lost_circuits=5", "replay.seeds=2")
 	rows := o.Document.Rows
@@ -36,8 +34,7 @@ func TestUnlitBesideOthers(t *testing.T) {
 	}
 }
 
-// TestNoReplay: without the table a scenario's text, digest and rows know
-// nothing of replays.
+// TestNoReplay: without the table a scenario's text, digest and rows know nothing of replays.
 func TestNoReplay(t *testing.T) {
 	s, err := Load("gpt7b", []string{`policy.allocators=["iter-halve"]`})
 	if err != nil {

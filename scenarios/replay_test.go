@@ -15,9 +15,8 @@ import (
 // quick are allocators that decide at once; delta-joint plays by priority.
 const quick = `policy.allocators=["prop-alloc", "iter-halve", "delta-joint"]`
 
-// TestReplayOfNothing: where nothing is perturbed every play has the plan's
-// makespan and NCT to the last bit, under every policy, in every way to play
-// replicas, and also where all replicas are played for a plan of one.
+// TestReplayOfNothing: where nothing is perturbed every play has the plan's makespan and NCT to the last bit, under
+// every policy, in every way to play replicas, and also where all replicas are played for a plan of one.
 func TestReplayOfNothing(t *testing.T) {
 	alike := []string{quick, "replay.seeds=2", "replay.sequence=4096"}
 	unlike := []string{quick, "replay.seeds=2", "replay.compute_jitter=1e-200"} // whose square is no number above 0
@@ -67,8 +66,7 @@ func TestReplayOfNothing(t *testing.T) {
 	}
 }
 
-// TestReplayOfReferenceOnCircuits: where circuits made the plan's reference
-// they do so in replays.
+// TestReplayOfReferenceOnCircuits: where circuits made the plan's reference they do so in replays.
 func TestReplayOfReferenceOnCircuits(t *testing.T) {
 	s, err := Parse("odd.toml", []byte(beatsRules), []string{"replay.seeds=3", "replay.compute_jitter=1e-200"})
 	if err != nil {
@@ -87,8 +85,8 @@ func TestReplayOfReferenceOnCircuits(t *testing.T) {
 	}
 }
 
-// TestReplayOfSequence: a replay at another sequence length is a run at that
-// length of the topology that was decided for the first.
+// TestReplayOfSequence: a replay at another sequence length is a run at that length of the topology that was decided
+// for the first.
 func TestReplayOfSequence(t *testing.T) {
 	const circuits = "policy.fixed.circuits=[[1,3],[3,1]]"
 	const fixed = `policy.allocators=["fixed"]`
@@ -108,8 +106,8 @@ func TestReplayOfSequence(t *testing.T) {
 	}
 }
 
-// TestReplayOfSlowReplica: a replica that is slow in a replay is one that is
-// slow in a plan, whatever replicas the plan of the replay has.
+// TestReplayOfSlowReplica: a replica that is slow in a replay is one that is slow in a plan, whatever replicas the plan
+// of the replay has.
 func TestReplayOfSlowReplica(t *testing.T) {
 	fixed := []string{`policy.allocators=["fixed"]`, "policy.fixed.circuits=[[2,2],[2,2]]"}
 	for _, index := range []string{"0", "1"} {
@@ -127,8 +125,7 @@ func TestReplayOfSlowReplica(t *testing.T) {
 	}
 }
 
-// TestReplayModesAgree: how the plan plays replicas does not show in the
-// replays of one topology.
+// TestReplayModesAgree: how the plan plays replicas does not show in the replays of one topology.
 func TestReplayModesAgree(t *testing.T) {
 	for _, tt := range []struct{ name, circuits string }{{"gpt7b", "[[2,2],[2,2]]"}, {"megatron177b", "[[6,4,0],[4,4,4],[0,4,6]]"}} {
 		var first *result.Row
@@ -146,8 +143,7 @@ func TestReplayModesAgree(t *testing.T) {
 	}
 }
 
-// TestReplayScales: circuits, NICs and bytes scaled together leave every play's
-// NCT, but for the rounding of bytes.
+// TestReplayScales: circuits, NICs and bytes scaled together leave every play's NCT, but for the rounding of bytes.
 func TestReplayScales(t *testing.T) {
 	sets := []string{quick, "replay.seeds=20", "replay.compute_jitter=0.1", "replay.lost_circuits=1", "replay.slow_replica=1.1"}
 	one := runScenario(t, "mixtral8x22b", 2, append(sets, "workload.activation_bytes=2", "workload.gradient_bytes=4", "workload.parameter_bytes=2")...)
@@ -162,9 +158,8 @@ func TestReplayScales(t *testing.T) {
 	}
 }
 
-// TestCommonRandomNumbers: a play's perturbation depends on its number and the
-// seed alone: the same circuits have the same plays whoever chose them, in
-// whatever company, and however many plays follow.
+// TestCommonRandomNumbers: a play's perturbation depends on its number and the seed alone: the same circuits have the
+// same plays whoever chose them, in whatever company, and however many plays follow.
 func TestCommonRandomNumbers(t *testing.T) {
 	sets := []string{"replay.compute_jitter=0.1", "replay.lost_circuits=1"}
 	joint := runScenario(t, "gpt7b", 1, append(sets, `policy.allocators=["sqrt-alloc", "delta-topo"]`, "replay.seeds=20")...).Document

@@ -214,8 +214,8 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// FuzzParse reads and checks scenarios as cells of a sweep are: without asking routers and planners, which takes too long
-// to try thousands.
+// FuzzParse reads and checks scenarios as cells of a sweep are: without asking routers and planners, which takes too
+// long to try thousands.
 func FuzzParse(f *testing.F) {
 	for _, name := range Embedded() {
 		data, err := embedded.ReadFile(strings.TrimPrefix(name, "scenarios/"))

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkPod is all to all on a full pod, routes, loads and 200 million packet
-// hops.
+// BenchmarkPod is all to all on a full pod, routes, loads and 200 million packet hops.
 func BenchmarkPod(b *testing.B) {
 	s, err := Load("pod4096", nil)
 	if err != nil {

@@ -16,8 +16,8 @@ func incast() string {
 	return strings.Replace(text, `["dor"]`, `["dor", "route-optimised", "multipath", "shortest"]`, 1) + "\n[engine]\nlevel = \"static\"\n"
 }
 
-// TestBestBound: the best bound that some row proves serves all rows that it holds for:
-// those that split what pairs send, of as much as it proves without one route a pair.
+// TestBestBound: the best bound that some row proves serves all rows that it holds for: those that split what pairs
+// send, of as much as it proves without one route a pair.
 func TestBestBound(t *testing.T) {
 	rows := runText(t, incast()).Document.Rows
 	for _, r := range rows {

@@ -8,9 +8,8 @@ import (
 	"sim/policies/routing"
 )
 
-// TestDraws: links drawn for each pair, node or packet serve every level: packets take
-// about as long as the fluid, loads are the same at each level, pair is the default, and
-// what is written out leads packets on.
+// TestDraws: links drawn for each pair, node or packet serve every level: packets take about as long as the fluid,
+// loads are the same at each level, pair is the default, and what is written out leads packets on.
 func TestDraws(t *testing.T) {
 	text := strings.Replace(smallTorus, `["dor"]`, `["ecmp", "random-shortest"]`, 1)
 	all := func(set ...string) []string {

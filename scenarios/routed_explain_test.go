@@ -30,8 +30,8 @@ func sameAs(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// TestTrafficIsExplained: the loads of the links add up to the hops, the parts of delays and chains to what they are parts of, and what is
-// detoured to how far a link's load is off the usual.
+// TestTrafficIsExplained: the loads of the links add up to the hops, the parts of delays and chains to what they are
+// parts of, and what is detoured to how far a link's load is off the usual.
 func TestTrafficIsExplained(t *testing.T) {
 	small := []string{"fabric.dims=[4,4,4]", "fabric.twist=", `policy.routers=["wild-first","multipath","ecmp"]`}
 	for _, tt := range []struct {
@@ -127,8 +127,8 @@ func TestFaultIsNamed(t *testing.T) {
 	}
 }
 
-// TestJobsAreExplained: each job has a critical path of its own that adds up to its time, and the jobs' ports of a pod and those that are
-// free to what it has.
+// TestJobsAreExplained: each job has a critical path of its own that adds up to its time, and the jobs' ports of a pod
+// and those that are free to what it has.
 func TestJobsAreExplained(t *testing.T) {
 	o := explained(t, "twojobs", `policy.arbiters=["even-split"]`, "fabric.ports_per_pod=20", "workload.sequence=1024", "job.0.workload.microbatches=8", "job.1.workload.microbatches=16")
 	p := o.Detail.Policies[0]

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestNotAllDelivered: where packets are dropped, or on their way at the end, there is
-// no completion, and labels say so; losing packets must not look fast.
+// TestNotAllDelivered: where packets are dropped, or on their way at the end, there is no completion, and labels say
+// so; losing packets must not look fast.
 func TestNotAllDelivered(t *testing.T) {
 	for _, c := range []struct {
 		why string
@@ -27,8 +27,7 @@ func TestNotAllDelivered(t *testing.T) {
 	}
 }
 
-// TestHalted: a deadlock costs the router that has it its simulation and no other
-// router anything.
+// TestHalted: a deadlock costs the router that has it its simulation and no other router anything.
 func TestHalted(t *testing.T) {
 	text := strings.Replace(smallTorus, `["dor"]`, `["ecmp", "dor", "shortest"]`, 1)
 	set := []string{"fabric.queue=credit", "workload.source=greedy", "workload.message=16KB"}

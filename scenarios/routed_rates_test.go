@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestLoadOverRate: where rates differ, loads, bounds and gaps are over rates. Into node 0 of this ring lead two links of
-// rate 1, which three units share: 2 is the least, which one router proves for both.
+// TestLoadOverRate: where rates differ, loads, bounds and gaps are over rates. Into node 0 of this ring lead two links
+// of rate 1, which three units share: 2 is the least, which one router proves for both.
 func TestLoadOverRate(t *testing.T) {
 	const text = `
 name = "rates"

@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// TestRingsNotLater: whatever is down, ring collectives end no later on optimised routes
-// than on those of wild-first routing, and no earlier than the bound; the time of a
-// message twice as large is twice as long.
+// TestRingsNotLater: whatever is down, ring collectives end no later on optimised routes than on those of wild-first
+// routing, and no earlier than the bound; the time of a message twice as large is twice as long.
 func TestRingsNotLater(t *testing.T) {
 	text := strings.Replace(smallTorus, `["dor"]`, `["wild-first", "route-optimised"]`, 1)
 	earlier := 0

@@ -48,8 +48,8 @@ func conserved(t testing.TB, what any, r *result.Row) {
 	}
 }
 
-// TestRoutedLevels: every workload runs at every level, the packets of the paced
-// ones take about as long as the fluid, and none gets lost.
+// TestRoutedLevels: every workload runs at every level, the packets of the paced ones take about as long as the fluid,
+// and none gets lost.
 func TestRoutedLevels(t *testing.T) {
 	for _, kind := range []string{paths.AllToAll, paths.NearestNeighbour, paths.Permutation, paths.Hotspot, paths.RingAllReduce, paths.RingReduceScatter, paths.RingAllGather} {
 		static := runText(t, smallTorus, "workload.kind="+kind, "engine.level=static", "workload.message=256KB").Document.Rows[0].Metrics
@@ -83,8 +83,8 @@ func TestRoutedLevels(t *testing.T) {
 	}
 }
 
-// TestPeersAsScenario: the scenario of the twisted-tori study's settings is the
-// work that other simulators were given (see fabric/torus.TestPeers).
+// TestPeersAsScenario: the scenario of the twisted-tori study's settings is the work that other simulators were given
+// (see fabric/torus.TestPeers).
 func TestPeersAsScenario(t *testing.T) {
 	s, err := Load("twisted", []string{"engine.until=10s", "fabric.twist=001000"})
 	if err != nil {
@@ -203,8 +203,8 @@ func TestCubesOfScenario(t *testing.T) {
 	}
 }
 
-// TestUnserved: a router that cannot serve the fabric has a row that says why, and
-// the others go on; and no load is below the bound beside it.
+// TestUnserved: a router that cannot serve the fabric has a row that says why, and the others go on; and no load is
+// below the bound beside it.
 func TestUnserved(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the optimiser takes long under the race detector, which has seen it in other tests")

@@ -16,20 +16,20 @@ type (
 	PlanRow    = assembly.PlanRow
 )
 
-// Prepared is a scenario built, with its references simulated: what the decisions
-// of all its policies have in common. It is safe for concurrent use.
+// Prepared is a scenario built, with its references simulated: what the decisions of all its policies have in common.
+// It is safe for concurrent use.
 type Prepared struct {
 	s *Scenario
 	assembly.System
 }
 
-// Prepare builds s and simulates its references. It does not look at the policies.
-// What a policy needs beside is looked for when it decides. It returns the
-// context's error when ctx is cancelled.
+// Prepare builds s and simulates its references. It does not look at the policies. What a policy needs beside is looked
+// for when it decides. It returns the context's error when ctx is cancelled.
 func Prepare(ctx context.Context, s *Scenario) (*Prepared, error) { return prepare(ctx, s, 0) }
 
 // prepare is Prepare with the context and the goroutines of what is decided there: a donor's topology, and plans of a
-// collective. 0 is for one of many cells: one for a donor, and for plans, which cells wait for together, all processors.
+// collective. 0 is for one of many cells: one for a donor, and for plans, which cells wait for together, all
+// processors.
 func prepare(ctx context.Context, s *Scenario, workers int) (_ *Prepared, err error) {
 	defer func() { err = assembly.OrEnded(ctx, err) }()
 	sys, err := s.decision().build(ctx, s, workers)
@@ -44,10 +44,9 @@ func (p *Prepared) document() result.Document {
 	}
 }
 
-// Decide lets one policy decide, simulates its decision and measures it, as a row
-// of Run's document: a policy that cannot serve the scenario has one that says so. It
-// returns the context's error when ctx is cancelled, and fails where the simulation
-// comes to no end, of which Run keeps a row.
+// Decide lets one policy decide, simulates its decision and measures it, as a row of Run's document: a policy that
+// cannot serve the scenario has one that says so. It returns the context's error when ctx is cancelled, and fails where
+// the simulation comes to no end, of which Run keeps a row.
 func (p *Prepared) Decide(ctx context.Context, policy string, workers int) (result.Row, result.PolicyTimings, error) {
 	rows, timings, err := p.DecideFor(ctx, policy, workers, p.s)
 	if err != nil {
@@ -56,8 +55,8 @@ func (p *Prepared) Decide(ctx context.Context, policy string, workers int) (resu
 	return rows[0], timings, nil
 }
 
-// DecideFor is Decide for scenarios of the same DecisionKey as that which was prepared:
-// the policy decides and is simulated once, and each has a row.
+// DecideFor is Decide for scenarios of the same DecisionKey as that which was prepared: the policy decides and is
+// simulated once, and each has a row.
 func (p *Prepared) DecideFor(ctx context.Context, policy string, workers int, of ...*Scenario) ([]result.Row, result.PolicyTimings, error) {
 	for _, s := range of {
 		if err := s.Only(policy).Ready(); err != nil {

@@ -42,8 +42,8 @@ func metricOf(t testing.TB, o *Outcome, name string) map[string]float64 {
 	return m
 }
 
-// TestWorkersDoNotMatter holds a run's results, and all that figures show, to
-// the same bytes for any number of workers and any number of runs.
+// TestWorkersDoNotMatter holds a run's results, and all that figures show, to the same bytes for any number of workers
+// and any number of runs.
 func TestWorkersDoNotMatter(t *testing.T) {
 	type kept struct{ Document, Detail, Plans any }
 	var first []byte
@@ -76,9 +76,8 @@ func TestModesAgree(t *testing.T) {
 	}
 }
 
-// TestUnlikeReplicas slows one of two replicas: nothing may be faster than the
-// joint optimum over both, the decomposition least of all, but it must come
-// close.
+// TestUnlikeReplicas slows one of two replicas: nothing may be faster than the joint optimum over both, the
+// decomposition least of all, but it must come close.
 func TestUnlikeReplicas(t *testing.T) {
 	slow := []string{"replica.1.compute_scale=1.05", `policy.allocators=["sqrt-alloc", "delta-joint"]`}
 	alike := runScenario(t, "gpt7b", 2, slow[1])
@@ -152,8 +151,8 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// TestTightPorts leaves little choice to unlike replicas on a ring of three:
-// what each bundle needs alone does not fit together.
+// TestTightPorts leaves little choice to unlike replicas on a ring of three: what each bundle needs alone does not fit
+// together.
 func TestTightPorts(t *testing.T) {
 	o := runScenario(t, "gpt7b", 2, "workload.replicas=all", "workload.gpus=24", "fabric.ports_per_pod=4")
 	c := metricOf(t, o, "makespan_s")
@@ -164,9 +163,8 @@ func TestTightPorts(t *testing.T) {
 	}
 }
 
-// TestOneWayRing compares a replica that stands for three with the three, on a
-// ring that is used one way round: baselines see the same traffic, and pods
-// send as much.
+// TestOneWayRing compares a replica that stands for three with the three, on a ring that is used one way round:
+// baselines see the same traffic, and pods send as much.
 func TestOneWayRing(t *testing.T) {
 	sent := func(o *Outcome) float64 {
 		bits, s := 0.0, o.Detail.Policies[0].Demand[0]
@@ -188,8 +186,8 @@ func TestOneWayRing(t *testing.T) {
 	}
 }
 
-// TestManyTopologies has delta-fast search more than 10^9 topologies: 22 bundles
-// between the 8 pods of each of two unlike replicas.
+// TestManyTopologies has delta-fast search more than 10^9 topologies: 22 bundles between the 8 pods of each of two
+// unlike replicas.
 func TestManyTopologies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -211,8 +209,7 @@ func TestManyTopologies(t *testing.T) {
 	}
 }
 
-// TestReferenceIsBeatenByNone runs what no priority rule serves best: the ideal
-// fabric must do what circuits can.
+// TestReferenceIsBeatenByNone runs what no priority rule serves best: the ideal fabric must do what circuits can.
 func TestReferenceIsBeatenByNone(t *testing.T) {
 	s, err := Parse("odd.toml", []byte(beatsRules), nil)
 	if err != nil {

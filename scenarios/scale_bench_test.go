@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// buildOnce builds a scenario, from its keys to its references, and plays it
-// on the circuits of prop-alloc.
+// buildOnce builds a scenario, from its keys to its references, and plays it on the circuits of prop-alloc.
 func buildOnce(b *testing.B, name string, overrides ...string) (time.Duration, int) {
 	b.Helper()
 	s, err := Load(name, overrides)
@@ -26,8 +25,8 @@ func buildOnce(b *testing.B, name string, overrides ...string) (time.Duration, i
 	return time.Since(begin), p.Tasks()
 }
 
-// scaling reports the exponent with which time grows between the smallest and
-// the largest size, the best of five at each.
+// scaling reports the exponent with which time grows between the smallest and the largest size, the best of five at
+// each.
 func scaling(b *testing.B, name string, sizes []int, overrides func(n int) []string) {
 	for b.Loop() {
 		var first, last time.Duration

@@ -75,8 +75,8 @@ func readFigure(t testing.TB, name string, overrides ...string) *figure {
 	return f
 }
 
-// gain returns 1 - the completion of a planner over that of the best other, of which ours and the paper's are left out, where
-// it is largest over delays, with its place.
+// gain returns 1 - the completion of a planner over that of the best other, of which ours and the paper's are left out,
+// where it is largest over delays, with its place.
 func (f *figure) gain(setting int, planner string) (best float64, at int) {
 	best = math.Inf(-1)
 	own := slices.Index(f.planners, planner)
@@ -94,9 +94,9 @@ func (f *figure) gain(setting int, planner string) (best float64, at int) {
 	return best, at
 }
 
-// TestFigures11And12 prints what the paper's construction and ours gain over the baselines, each at the delay at which it gains
-// most, against several readings of the baselines, and holds the plans of "reconfigure-during+" to those of all others that
-// have one.
+// TestFigures11And12 prints what the paper's construction and ours gain over the baselines, each at the delay at which
+// it gains most, against several readings of the baselines, and holds the plans of "reconfigure-during+" to those of
+// all others that have one.
 func TestFigures11And12(t *testing.T) {
 	if !*long {
 		t.Skip("plans for a minute; -long runs it")

@@ -45,8 +45,8 @@ func TestWorkedExample(t *testing.T) {
 	}
 }
 
-// TestEveryPlan: every planner's plan, of equal and unequal sizes, is played as it claims, keeps to its bounds, is read back,
-// and stands before a checker that knows nothing of this program.
+// TestEveryPlan: every planner's plan, of equal and unequal sizes, is played as it claims, keeps to its bounds, is read
+// back, and stands before a checker that knows nothing of this program.
 func TestEveryPlan(t *testing.T) {
 	dir := t.TempDir()
 	var files []string
@@ -142,8 +142,8 @@ func TestImported(t *testing.T) {
 	}
 }
 
-// TestImportedOnTheirOwn: so is a plan whose switches reconfigure on their own, for the delay that it was made for and for
-// shorter ones, where they may.
+// TestImportedOnTheirOwn: so is a plan whose switches reconfigure on their own, for the delay that it was made for and
+// for shorter ones, where they may.
 func TestImportedOnTheirOwn(t *testing.T) {
 	own := []string{"fabric.gpus=32", "fabric.switches=2", "workload.message=4MB", "fabric.reconfigure=independent", "engine.level=packet", "fabric.reconfiguration_delay=200us"}
 	o := runText(t, smallDomain, append(own, `policy.planners=["reconfigure-during+"]`)...)

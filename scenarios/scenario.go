@@ -1,6 +1,5 @@
-// Package scenarios turns TOML files into runs: it loads and checks a
-// scenario, builds fabric and workload, has every policy decide, simulates the
-// decisions and gathers the results.
+// Package scenarios turns TOML files into runs: it loads and checks a scenario, builds fabric and workload, has every
+// policy decide, simulates the decisions and gathers the results.
 package scenarios
 
 import (
@@ -16,9 +15,8 @@ import (
 	"sim/workloads/training"
 )
 
-// Scenario is a checked scenario: defaults and presets are filled in, units
-// resolved, and every field lies within the bounds that Reference prints. A
-// field that the scenario's kinds do not use holds its default.
+// Scenario is a checked scenario: defaults and presets are filled in, units resolved, and every field lies within the
+// bounds that Reference prints. A field that the scenario's kinds do not use holds its default.
 type Scenario struct {
 	Name  string `key:"name" doc:"name of the scenario in results and of its run directory" else:"the file's name"`
 	Title string `key:"title" doc:"one line for people"`
@@ -34,8 +32,7 @@ type Scenario struct {
 	Engine   paths.Engine       // of fabrics of links
 }
 
-// Workload says what is computed and moved. Kind tells which embedded part
-// applies.
+// Workload says what is computed and moved. Kind tells which embedded part applies.
 type Workload struct {
 	WorkloadKind
 	training.Spec
@@ -70,8 +67,8 @@ type Policy struct {
 	plans.Planning // on scale-up domains
 }
 
-// TOML returns s with every value that counts, defaults and presets included,
-// in the order of the reference. Parse reads it back as the same scenario.
+// TOML returns s with every value that counts, defaults and presets included, in the order of the reference. Parse
+// reads it back as the same scenario.
 func (s *Scenario) TOML() []byte {
 	if len(s.Jobs) > 0 {
 		return s.jobsTOML()
@@ -81,8 +78,7 @@ func (s *Scenario) TOML() []byte {
 	return b.Bytes()
 }
 
-// Digest returns the SHA-256 of TOML in hex: equal for scenarios that mean the
-// same, however they are written.
+// Digest returns the SHA-256 of TOML in hex: equal for scenarios that mean the same, however they are written.
 func (s *Scenario) Digest() string {
 	sum := sha256.Sum256(s.TOML())
 	return hex.EncodeToString(sum[:])

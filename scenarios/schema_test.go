@@ -68,8 +68,7 @@ func TestEveryFieldHasAKey(t *testing.T) {
 	}
 }
 
-// Keys are documented, their defaults are allowed, and what they depend on
-// exists.
+// Keys are documented, their defaults are allowed, and what they depend on exists.
 func TestSchema(t *testing.T) {
 	tables := allTables()
 	exists := func(path string) bool {

@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// TestSmallJobsAreCertified runs small jobs of unlike replicas, drawn at
-// random, on which transfers queue on one resource after the other. Of each it
-// says how far delta-joint's makespan lies above a bound that knows of single
+// TestSmallJobsAreCertified runs small jobs of unlike replicas, drawn at random, on which transfers queue on one
+// resource after the other. Of each it says how far delta-joint's makespan lies above a bound that knows of single
 // queues alone.
 func TestSmallJobsAreCertified(t *testing.T) {
 	for _, c := range []struct{ loose, job string }{
@@ -51,9 +50,8 @@ func smallRun(t *testing.T, job string) *Outcome {
 	return o
 }
 
-// TestSearchedTails runs small jobs that none of delta-joint's rules serves
-// best with the tails of the graph: by tails that are searched for it is met.
-// Where topologies are replayed the graph's own tails stay.
+// TestSearchedTails runs small jobs that none of delta-joint's rules serves best with the tails of the graph: by tails
+// that are searched for it is met. Where topologies are replayed the graph's own tails stay.
 func TestSearchedTails(t *testing.T) {
 	for i, job := range []string{
 		`workload.sequence=1024 workload.microbatches=3 workload.tp=1 workload.pp=3 workload.gpus=6 workload.schedule=interleaved-1f1b workload.virtual_stages=2 workload.flows=per-gpu workload.architecture.layers=12 fabric.gpus_per_pod_per_replica=1 replica.0.port_bandwidth=100Gbps replica.1.compute_scale=1.3`,

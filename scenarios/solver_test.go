@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMissingSolver: where a policy needs a program that is not there it fails by
-// itself when cells are decided one by one, and a run of all fails at once.
+// TestMissingSolver: where a policy needs a program that is not there it fails by itself when cells are decided one by
+// one, and a run of all fails at once.
 func TestMissingSolver(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	s, err := Load("gpt7b", []string{`policy.allocators=["prop-alloc","delta-joint-milp"]`, "workload.microbatches=2"})

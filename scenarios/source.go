@@ -30,8 +30,7 @@ func decode(name string, data []byte) (*source, Diagnostics) {
 	return &source{root: root, layers: []schema.Layer{layer}}, nil
 }
 
-// inherit puts the scenario that s is based on beneath it, if the key base
-// names one.
+// inherit puts the scenario that s is based on beneath it, if the key base names one.
 func (s *source) inherit(depth int) Diagnostics {
 	v, given := s.root["base"]
 	if !given {
@@ -65,8 +64,7 @@ func (s *source) inherit(depth int) Diagnostics {
 	return nil
 }
 
-// openBase reads the scenario that the one in file is based on: a file beside
-// it, or one that is built in.
+// openBase reads the scenario that the one in file is based on: a file beside it, or one that is built in.
 func openBase(file, base string, depth int) (*source, Diagnostics) {
 	if beside := filepath.Join(filepath.Dir(file), base); !filepath.IsAbs(base) {
 		for _, candidate := range []string{beside, beside + ".toml"} {
@@ -112,8 +110,8 @@ func (s *source) over(below *source) {
 	s.layers = append(slices.Clip(s.layers), below.layers...)
 }
 
-// merged returns the table below with what above gives on top of it. Neither
-// is changed, nor shared with the result where they are tables.
+// merged returns the table below with what above gives on top of it. Neither is changed, nor shared with the result
+// where they are tables.
 func merged(below, above map[string]any) map[string]any {
 	out := map[string]any{}
 	for k, v := range below {
@@ -152,8 +150,7 @@ func cloned(v any) any {
 	return v
 }
 
-// stem is the name of a scenario in its file's path: "delta-fig6" of
-// "scenarios/paper/delta-fig6.toml".
+// stem is the name of a scenario in its file's path: "delta-fig6" of "scenarios/paper/delta-fig6.toml".
 func stem(file string) string {
 	base := path.Base(filepath.ToSlash(file))
 	return base[:len(base)-len(path.Ext(base))]

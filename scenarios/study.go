@@ -16,9 +16,8 @@ import (
 	"sim/scenarios/schema"
 )
 
-// Study is a checked file for many runs: a scenario of which some keys are
-// varied. Its variants are the combinations of the axes' values, the last axis
-// varying fastest.
+// Study is a checked file for many runs: a scenario of which some keys are varied. Its variants are the combinations of
+// the axes' values, the last axis varying fastest.
 type Study struct {
 	Name  string
 	Title string
@@ -33,10 +32,9 @@ type Study struct {
 	bases map[string]*source // by the value of the axis base
 }
 
-// LoadStudy reads the study at path, a file or one that is built in, as Load
-// does. A file without a table [sweep] is a study of one variant. An override
-// may give a key several values, "key=a,b,c" or "key=1..8", which adds an axis
-// or takes the place of one. Every error is of type Diagnostics.
+// LoadStudy reads the study at path, a file or one that is built in, as Load does. A file without a table [sweep] is a
+// study of one variant. An override may give a key several values, "key=a,b,c" or "key=1..8", which adds an axis or
+// takes the place of one. Every error is of type Diagnostics.
 func LoadStudy(path string, overrides []string) (*Study, error) {
 	name, data, fault := open(path)
 	if fault != nil {
@@ -86,8 +84,7 @@ func ParseStudy(name string, data []byte, overrides []string) (*Study, error) {
 	return st, nil
 }
 
-// IsStudy reports whether the file at path can be read and has a table that
-// makes it a study.
+// IsStudy reports whether the file at path can be read and has a table that makes it a study.
 func IsStudy(path string) bool {
 	name, data, fault := open(path)
 	return fault == nil && isStudy(name, data)
@@ -126,8 +123,7 @@ func (st *Study) At(i int) []int {
 	return at
 }
 
-// Variant returns the scenario of combination i. It is safe for concurrent
-// use. The error is of type Diagnostics.
+// Variant returns the scenario of combination i. It is safe for concurrent use. The error is of type Diagnostics.
 func (st *Study) Variant(i int) (*Scenario, error) {
 	at := st.At(i)
 	src := st.src
@@ -183,8 +179,8 @@ func (st *Study) based(a *Axis, base string) (*source, Diagnostics) {
 	return s, nil
 }
 
-// TOML returns the study with its overrides applied. ParseStudy reads it back
-// as the same study where the scenarios that it is based on are at hand.
+// TOML returns the study with its overrides applied. ParseStudy reads it back as the same study where the scenarios
+// that it is based on are at hand.
 func (st *Study) TOML() ([]byte, error) {
 	root := merged(st.src.root, nil)
 	if _, ok := root["name"]; !ok {
@@ -219,8 +215,8 @@ func (st *Study) TOML() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Digest returns a SHA-256 in hex that tells studies apart: by their keys, the
-// scenarios that they are based on and their axes with the order of values.
+// Digest returns a SHA-256 in hex that tells studies apart: by their keys, the scenarios that they are based on and
+// their axes with the order of values.
 func (st *Study) Digest() (string, error) {
 	for _, a := range st.Axes {
 		for k, key := range a.Keys {

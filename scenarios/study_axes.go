@@ -12,8 +12,7 @@ import (
 	"sim/scenarios/schema"
 )
 
-// Axis is a key of a scenario that a study varies, or several that go
-// together.
+// Axis is a key of a scenario that a study varies, or several that go together.
 type Axis struct {
 	Name   string   // the key, or the name of the group
 	Keys   []string // dotted, as --set takes them
@@ -31,12 +30,11 @@ type series struct {
 	at func(i int) any
 }
 
-// mostVariants bounds the variants of a study, and the values of an axis: a sweep
-// keeps about a kilobyte of each.
+// mostVariants bounds the variants of a study, and the values of an axis: a sweep keeps about a kilobyte of each.
 const mostVariants = 1_000_000
 
-// readAxes reads the table [sweep] of c's file and the overrides that give
-// several values. It returns the overrides that give one.
+// readAxes reads the table [sweep] of c's file and the overrides that give several values. It returns the overrides
+// that give one.
 func (st *Study) readAxes(c *checker, overrides []string) (plain []string) {
 	if v, given := c.Root["sweep"]; given {
 		sweep, ok := v.(map[string]any)
@@ -89,8 +87,8 @@ func (a *Axis) list() {
 	}
 }
 
-// walk reads the keys below a table of [sweep]. at is where it stands in the
-// file, key the key that its names are parts of.
+// walk reads the keys below a table of [sweep]. at is where it stands in the file, key the key that its names are parts
+// of.
 func (st *Study) walk(c *checker, m map[string]any, at, key string) {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		v, path := m[name], schema.JoinPath(at, name)
@@ -183,9 +181,8 @@ func axisValues(v any) (*series, *schema.Wrong) {
 	return &series{n: rv.Len(), at: func(i int) any { return rv.Index(i).Interface() }}, nil
 }
 
-// overrideAxis makes "key=a,b,c" or "key=1..8" an axis, which takes the place
-// of one of that key. An override with one value takes it away. It returns
-// false for those, which are yet to be applied.
+// overrideAxis makes "key=a,b,c" or "key=1..8" an axis, which takes the place of one of that key. An override with one
+// value takes it away. It returns false for those, which are yet to be applied.
 func (st *Study) overrideAxis(c *checker, text string) bool {
 	key, raw, ok := strings.Cut(text, "=")
 	parts, good := keyParts(key)
@@ -225,8 +222,7 @@ func (st *Study) overrideAxis(c *checker, text string) bool {
 	return true
 }
 
-// overrideValues splits the text of an override into several values; nil where
-// it gives one.
+// overrideValues splits the text of an override into several values; nil where it gives one.
 func overrideValues(key, raw string) (*series, *schema.Wrong) {
 	if slices.Contains(textKeys, key) {
 		return nil, nil
@@ -300,8 +296,7 @@ func listKey(path string) bool {
 	return false
 }
 
-// label words the values, which must differ: of a group by the first key's,
-// unless they repeat, else by all keys'.
+// label words the values, which must differ: of a group by the first key's, unless they repeat, else by all keys'.
 func (a *Axis) label(c *checker) {
 	for _, keys := range []int{1, len(a.Keys)} {
 		a.Labels = a.Labels[:0]

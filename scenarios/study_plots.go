@@ -29,8 +29,7 @@ func studyReference(b *strings.Builder) {
 	schema.New(nil, plotPart(new([]result.Plot))).Tables[0].Reference(b, "")
 }
 
-// Plots returns the figures that the file at path asks for with [[plot]]
-// tables. Every error is of type Diagnostics.
+// Plots returns the figures that the file at path asks for with [[plot]] tables. Every error is of type Diagnostics.
 func Plots(path string) ([]result.Plot, error) {
 	name, data, fault := open(path)
 	if fault != nil {

@@ -11,8 +11,8 @@ import (
 	"sim/scenarios/schema"
 )
 
-// A range is written "1..8", "0..1 step 0.25" or "200Gbps..1600Gbps times 2",
-// or as a table of from, to and either step or factor.
+// A range is written "1..8", "0..1 step 0.25" or "200Gbps..1600Gbps times 2", or as a table of from, to and either step
+// or factor.
 
 // parseRange reads a range from its text.
 func parseRange(text string) (*series, *schema.Wrong) {
@@ -67,8 +67,7 @@ type span struct {
 	times           bool
 }
 
-// series are the values of a range, both ends included where they are met. They are
-// counted, not listed.
+// series are the values of a range, both ends included where they are met. They are counted, not listed.
 func (r span) series() (*series, *schema.Wrong) {
 	low, unit, ok1 := quantityParts(r.low)
 	high, unit2, ok2 := quantityParts(r.high)
@@ -114,8 +113,7 @@ func (r span) series() (*series, *schema.Wrong) {
 	}}, nil
 }
 
-// tidy takes off what adding up numbers as large as one in binary leaves: 0.1 x 3 is
-// 0.3, and -0.3 + 0.1 x 3 is 0.
+// tidy takes off what adding up numbers as large as one in binary leaves: 0.1 x 3 is 0.3, and -0.3 + 0.1 x 3 is 0.
 func tidy(v, largest float64) float64 {
 	places := 0
 	if largest > 0 {

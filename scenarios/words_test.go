@@ -41,8 +41,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestImpossibleShare: a share above 1 stays, and its label says that it cannot be; a share that can be has no label, and where there is
-// none it says why.
+// TestImpossibleShare: a share above 1 stays, and its label says that it cannot be; a share that can be has no label,
+// and where there is none it says why.
 func TestImpossibleShare(t *testing.T) {
 	for _, tt := range []struct {
 		router, twist, slowdown, label string
@@ -62,8 +62,8 @@ func TestImpossibleShare(t *testing.T) {
 	}
 }
 
-// TestPerHop: with as many ways as pairs have, multipath has the exact loads of splitting evenly at each hop (docs/reproduction-tori.md,
-// Fig. 10).
+// TestPerHop: with as many ways as pairs have, multipath has the exact loads of splitting evenly at each hop
+// (docs/reproduction-tori.md, Fig. 10).
 func TestPerHop(t *testing.T) {
 	for twist, want := range map[string]float64{"010100": 73.3333, "010111": 94.3395} {
 		o := explained(t, "twisted", "fabric.dims=[4,4,8]", "engine.level=static", `policy.routers=["multipath"]`, "policy.multipath.split=per-hop", "policy.multipath.ways=1024", "fabric.twist="+twist)
@@ -73,7 +73,8 @@ func TestPerHop(t *testing.T) {
 	}
 }
 
-// TestRingDims: rings along z alone take the times of closed forms, on lines and in the groups that a twist joins (docs/reproduction-tori.md).
+// TestRingDims: rings along z alone take the times of closed forms, on lines and in the groups that a twist joins
+// (docs/reproduction-tori.md).
 func TestRingDims(t *testing.T) {
 	for _, tt := range []struct {
 		twist, form, both string

@@ -5,8 +5,8 @@ import "fmt"
 // Generator makes the links of a graph of a known shape. Its fields are its options, and their tags the keys that a
 // scenario gives them by (scenarios/schema).
 type Generator interface {
-	// Links returns the directed links, from and to. Nodes is how many nodes were asked for, 0 where that was left open. It
-	// fails where there is no such graph; the error says what there is ("; want ...").
+	// Links returns the directed links, from and to. Nodes is how many nodes were asked for, 0 where that was left
+	// open. It fails where there is no such graph; the error says what there is ("; want ...").
 	Links(nodes int) ([][2]int, error)
 }
 
@@ -59,7 +59,8 @@ const mostOnRing = 1 << 16
 // Ring joins each node to the next.
 type Ring struct{}
 
-// Links returns the links in both directions between neighbours, in the order of nodes. Two nodes have one link in each direction.
+// Links returns the links in both directions between neighbours, in the order of nodes. Two nodes have one link in each
+// direction.
 func (Ring) Links(nodes int) ([][2]int, error) {
 	if nodes < 2 || nodes > mostOnRing {
 		return nil, fmt.Errorf("a ring of %d nodes; want 2 to %d", nodes, mostOnRing)

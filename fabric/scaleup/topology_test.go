@@ -96,7 +96,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestGeneralizedKautz: the edges of the paper's Fig. 9, whose GPUs count from 1; and for all n and k, k links out and in.
+// TestGeneralizedKautz: the edges of the paper's Fig. 9, whose GPUs count from 1; and for all n and k, k links out and
+// in.
 func TestGeneralizedKautz(t *testing.T) {
 	fig9 := [][2]int32{{8, 7}, {6, 5}, {4, 3}, {2, 1}, {8, 7}, {6, 5}, {4, 3}, {2, 1}}
 	for i, e := range scaleup.GeneralizedKautz(8, 2) {

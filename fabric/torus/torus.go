@@ -16,8 +16,8 @@ var ErrShape = errors.New("torus: no such shape")
 // MaxNodes is the most nodes of a torus: sums of distances over all pairs then fit an int64.
 const MaxNodes = 1 << 20
 
-// Torus is a graph of nodes at the integer points of a box, each linked in both directions to its neighbours along every
-// dimension. Nodes are numbered with the last dimension fastest: (x*Y + y)*Z + z in three.
+// Torus is a graph of nodes at the integer points of a box, each linked in both directions to its neighbours along
+// every dimension. Nodes are numbered with the last dimension fastest: (x*Y + y)*Z + z in three.
 type Torus struct {
 	Dims []int  // size of each dimension
 	Open []bool // dimensions without wrap-around links
@@ -121,8 +121,8 @@ type Link struct {
 }
 
 // Links returns all links in the order in which they are numbered: by node and dimension, the link up from the node and
-// then its opposite. A wrapped dimension of size 2 has two links in each direction between the same nodes, and one of size 1
-// links nodes to themselves, unless they are twisted.
+// then its opposite. A wrapped dimension of size 2 has two links in each direction between the same nodes, and one of
+// size 1 links nodes to themselves, unless they are twisted.
 func (t *Torus) Links() []Link {
 	links := make([]Link, 0, 2*len(t.Dims)*t.nodes)
 	for n := range int32(t.nodes) {

@@ -10,9 +10,8 @@ import (
 	"sim/internal/text"
 )
 
-// arrange checks the command's name and flags and returns args with the flags
-// before the positional arguments: urfave/cli stops looking for flags at the
-// first argument that is none, people do not.
+// arrange checks the command's name and flags and returns args with the flags before the positional arguments:
+// urfave/cli stops looking for flags at the first argument that is none, people do not.
 func arrange(app *cli.App, args []string) ([]string, error) {
 	if len(args) < 2 {
 		return args, nil

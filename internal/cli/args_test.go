@@ -17,8 +17,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// TestArrange shuffles flags among the files: what arrange makes of them is
-// the same wherever they stand.
+// TestArrange shuffles flags among the files: what arrange makes of them is the same wherever they stand.
 func TestArrange(t *testing.T) {
 	c, _, _ := buffered()
 	app := c.app()

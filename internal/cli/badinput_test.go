@@ -24,16 +24,13 @@ import (
 	"unicode/utf8"
 )
 
-// badInputs are the tables of unusable input, in testdata/badinput. A line that
-// begins with an exit code is a case:
+// badInputs are the tables of unusable input, in testdata/badinput. A line that begins with an exit code is a case:
 //
 //	2 check x.toml => x.toml:3: workload.tp: is missing
 //
-// the arguments of sim, as in a shell but that double quotes hold Go's escapes,
-// and what a line of stderr must hold; a line below it that begins with "&" is
-// another. A line that ends in a colon begins a file, whose lines are indented by
-// a tab, for the cases of its section; "==" begins a section. What else there is
-// to name is made by badThings.
+// the arguments of sim, as in a shell but that double quotes hold Go's escapes, and what a line of stderr must hold; a
+// line below it that begins with "&" is another. A line that ends in a colon begins a file, whose lines are indented by
+// a tab, for the cases of its section; "==" begins a section. What else there is to name is made by badThings.
 var badInputs = []string{"toml", "values", "kinds", "files", "flags", "results", "sweeps", "others"}
 
 // Bounds of what unusable input may cost.
@@ -52,9 +49,8 @@ type badCase struct {
 	files map[string]string // beside those of badThings
 }
 
-// TestBadInput runs every case in a process of its own: the exit code is as the
-// table says, stderr has a printable line of bounded length for each diagnostic,
-// nothing is written, and neither time nor memory run out.
+// TestBadInput runs every case in a process of its own: the exit code is as the table says, stderr has a printable line
+// of bounded length for each diagnostic, nothing is written, and neither time nor memory run out.
 func TestBadInput(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the command some seven hundred times")
@@ -102,8 +98,7 @@ func tryBadCases(t *testing.T, cases []badCase) {
 // diagnostic is what a line of stderr begins with: the program, or a place.
 var diagnostic = regexp.MustCompile(`^(sim: |[^ :]+(:[0-9]+)?: |"[^"]+": )[^ ]`)
 
-// try runs a case in dir, and reports whether its contents are those before, as
-// they are to be.
+// try runs a case in dir, and reports whether its contents are those before, as they are to be.
 func (c *badCase) try(t *testing.T, dir string, before map[string]string) bool {
 	for name, text := range c.files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
@@ -265,8 +260,7 @@ func readBadCases(t *testing.T, name string) (cases []badCase) {
 	return cases
 }
 
-// words splits a line as a shell does: single quotes hold all as it is, double
-// ones Go's escapes.
+// words splits a line as a shell does: single quotes hold all as it is, double ones Go's escapes.
 func words(line string) (list []string, bad string) {
 	for line = strings.TrimLeft(line, " "); line != ""; line = strings.TrimLeft(line, " ") {
 		word := ""

@@ -18,8 +18,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// badThings puts into dir what unusable input may name: files and directories
-// that are no scenarios, and the runs and sweeps of whole with something broken.
+// badThings puts into dir what unusable input may name: files and directories that are no scenarios, and the runs and
+// sweeps of whole with something broken.
 func badThings(t *testing.T, dir, whole string) {
 	t.Helper()
 	must := func(err error) {
@@ -209,8 +209,7 @@ func gzipped(text string) []byte {
 	return b.Bytes()
 }
 
-// wholeRuns makes runs and a sweep that have nothing wrong with them: "pods",
-// "torus" and "sweep".
+// wholeRuns makes runs and a sweep that have nothing wrong with them: "pods", "torus" and "sweep".
 func wholeRuns(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()

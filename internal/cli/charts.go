@@ -9,8 +9,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// checkCharts fails where a plot names what the sweep does not vary, before
-// anything is computed.
+// checkCharts fails where a plot names what the sweep does not vary, before anything is computed.
 func checkCharts(specs []result.Plot, s *result.Sweep) error {
 	for i := range specs {
 		if err := chart.Check(&specs[i], s); err != nil {
@@ -20,8 +19,7 @@ func checkCharts(specs []result.Plot, s *result.Sweep) error {
 	return nil
 }
 
-// drawCharts writes the figures of a finished sweep. Those that can be drawn
-// are written though others cannot.
+// drawCharts writes the figures of a finished sweep. Those that can be drawn are written though others cannot.
 func drawCharts(ctx context.Context, dir string, specs []result.Plot, s *result.Sweep, t *result.SweepTimings, flags runFlags) error {
 	figs, err := chart.All(specs, s, t)
 	var all failures

@@ -50,8 +50,7 @@ func (c *command) checkCommand() *cli.Command {
 	}
 }
 
-// checkStudies checks those of files that are studies and returns which. The
-// faults of all are in the error.
+// checkStudies checks those of files that are studies and returns which. The faults of all are in the error.
 func (c *command) checkStudies(ctx context.Context, files, overrides []string, resolved bool) (studies []string, err error) {
 	var all scenarios.Diagnostics
 	for _, file := range files {

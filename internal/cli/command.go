@@ -21,8 +21,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// command is the whole program as a function of its arguments and surroundings,
-// so that tests run it whole.
+// command is the whole program as a function of its arguments and surroundings, so that tests run it whole.
 type command struct {
 	stdout, stderr io.Writer
 	getenv         func(string) string
@@ -51,9 +50,8 @@ func standard() *command {
 // Main runs the command on the process's arguments and returns its exit code.
 func Main() int { return start(standard()) }
 
-// start runs c on the process's arguments. The first interrupt cancels the
-// work in hand, which is not waited for long; after it signals have their default effect again, so that a
-// second one kills.
+// start runs c on the process's arguments. The first interrupt cancels the work in hand, which is not waited for long;
+// after it signals have their default effect again, so that a second one kills.
 func start(c *command) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -23,8 +23,8 @@ var (
 	long   = flag.Bool("long", false, "run the tests that take a minute")
 )
 
-// scripted is the command that the scripts call as sim: its figures are made
-// up, so that the scripts can state them. truesim is the true one.
+// scripted is the command that the scripts call as sim: its figures are made up, so that the scripts can state them.
+// truesim is the true one.
 func scripted() *command {
 	c := standard()
 	c.run = fakeRun
@@ -57,9 +57,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// exits runs a program and wants an exit code of it: exits CODE [interrupted]
-// PROGRAM ARG... An interrupted program gets SIGINT once it has printed
-// something.
+// exits runs a program and wants an exit code of it: exits CODE [interrupted] PROGRAM ARG... An interrupted program
+// gets SIGINT once it has printed something.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE [interrupted] PROGRAM ARG...")
@@ -86,7 +85,8 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// unprinted runs a program whose output nobody can write, and wants it to say so and exit with 1: unprinted PROGRAM ARG...
+// unprinted runs a program whose output nobody can write, and wants it to say so and exit with 1: unprinted PROGRAM
+// ARG...
 func unprinted(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: unprinted PROGRAM ARG...")
@@ -106,8 +106,7 @@ func unprinted(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// killed kills a program with SIGKILL as soon as a file has so many lines:
-// killed FILE LINES PROGRAM ARG...
+// killed kills a program with SIGKILL as soon as a file has so many lines: killed FILE LINES PROGRAM ARG...
 func killed(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: killed FILE LINES PROGRAM ARG...")

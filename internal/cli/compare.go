@@ -185,8 +185,7 @@ func readShare(flag, text string) (float64, error) {
 // showShare writes what readShare reads.
 func showShare(v float64) string { return strconv.FormatFloat(100*v, 'g', 6, 64) + "%" }
 
-// findResults returns the file or directory that name means: itself, or the
-// newest run or sweep of a scenario.
+// findResults returns the file or directory that name means: itself, or the newest run or sweep of a scenario.
 func findResults(name string) (string, error) {
 	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) && !strings.HasSuffix(name, ".toml") {
 		return name, nil

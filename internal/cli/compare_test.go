@@ -23,8 +23,7 @@ func TestReadShare(t *testing.T) {
 	}
 }
 
-// TestReportRegressions wants each named in a line, up to a number, and exit
-// code 3.
+// TestReportRegressions wants each named in a line, up to a number, and exit code 3.
 func TestReportRegressions(t *testing.T) {
 	var all regressions
 	for range mostRegressions + 2 {

@@ -57,8 +57,7 @@ func (c *command) completeCommand() *cli.Command {
 	}
 }
 
-// complete returns the continuations of the last of words, which follow the
-// program's name.
+// complete returns the continuations of the last of words, which follow the program's name.
 func complete(app *cli.App, words []string) []string {
 	if len(words) == 0 {
 		words = []string{""}

@@ -11,9 +11,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// fakeRun stands in for scenarios.Run: it computes nothing, and its figures are
-// such that every part of the output has something to show. Scenarios named
-// "fails", "slow" and "inf" do what their names say.
+// fakeRun stands in for scenarios.Run: it computes nothing, and its figures are such that every part of the output has
+// something to show. Scenarios named "fails", "slow" and "inf" do what their names say.
 func fakeRun(ctx context.Context, s *scenarios.Scenario, opt scenarios.RunOptions) (*scenarios.Outcome, error) {
 	switch s.Name {
 	case "fails":
@@ -91,8 +90,8 @@ func fakeOutcome() *scenarios.Outcome {
 	return o
 }
 
-// fakePlay is a play whose critical path goes forward over the link between
-// the pods, computes, and ends with the gradients.
+// fakePlay is a play whose critical path goes forward over the link between the pods, computes, and ends with the
+// gradients.
 func fakePlay(policy string, makespan, circuit, sharing float64) result.Play {
 	p := result.Play{Policy: policy, Service: "max-min", MakespanS: makespan}
 	at := 0.0

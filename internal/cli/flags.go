@@ -23,8 +23,7 @@ func scenarioFlags() []cli.Flag {
 	}
 }
 
-// overrides returns the scenario flags as key=value. It fails where --set says what
-// another flag says.
+// overrides returns the scenario flags as key=value. It fails where --set says what another flag says.
 func overrides(cc *cli.Context) ([]string, error) {
 	var out []string
 	set := cc.StringSlice("set")
@@ -113,8 +112,7 @@ func workers(cc *cli.Context) int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// singleFiles fails where two flags write one file, or one would be written by so
-// many scenarios.
+// singleFiles fails where two flags write one file, or one would be written by so many scenarios.
 func (f *runFlags) singleFiles(scenarios int) error {
 	if scenarios > 1 && f.routesOut != "" {
 		return usagef("--routes-out holds the routes of one scenario, so it takes one at a time, not %d", scenarios)

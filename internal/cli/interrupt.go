@@ -6,14 +6,12 @@ import (
 	"time"
 )
 
-// patience is how long a command that was interrupted may take to end by
-// itself. Searches and simulations take a fifth of it at most; what cannot be
-// interrupted (a figure being drawn, a large file being read, compressed or
-// printed) is not waited for.
+// patience is how long a command that was interrupted may take to end by itself. Searches and simulations take a fifth
+// of it at most; what cannot be interrupted (a figure being drawn, a large file being read, compressed or printed) is
+// not waited for.
 const patience = 400 * time.Millisecond
 
-// leftovers removes what a command has begun to write, should the process end
-// without it. Its zero value is ready.
+// leftovers removes what a command has begun to write, should the process end without it. Its zero value is ready.
 type leftovers struct {
 	mu       sync.Mutex
 	remove   []func()
@@ -21,8 +19,7 @@ type leftovers struct {
 	waits    bool   // the command ends by itself, however long it takes
 }
 
-// onAbandon has remove called where the command is not waited for. It may run
-// beside the command.
+// onAbandon has remove called where the command is not waited for. It may run beside the command.
 func (l *leftovers) onAbandon(remove func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -36,8 +33,7 @@ func (l *leftovers) kept(what string) {
 	l.finished = what
 }
 
-// mainWithin is main, but returns some time after ctx has ended even where main
-// does not.
+// mainWithin is main, but returns some time after ctx has ended even where main does not.
 func (c *command) mainWithin(ctx context.Context, args []string) int {
 	done := make(chan int, 1)
 	go func() { done <- c.main(ctx, args) }()

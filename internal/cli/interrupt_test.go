@@ -23,8 +23,7 @@ import (
 
 var moments = flag.Int("moments", 1, "how often the long test of interrupts interrupts each command")
 
-// hugeJob is a job whose allocators search for minutes: one replica is played
-// flow by flow.
+// hugeJob is a job whose allocators search for minutes: one replica is played flow by flow.
 const hugeJob = `
 name = "huge"
 
@@ -76,8 +75,8 @@ edges = [
 	return b.String()
 }
 
-// interruptions are commands of every kind, each of which takes well over ten
-// seconds. big is a run of 100,000 micro-batches.
+// interruptions are commands of every kind, each of which takes well over ten seconds. big is a run of 100,000
+// micro-batches.
 var interruptions = []struct {
 	name string
 	args string // separated by blanks; lists are without
@@ -105,9 +104,8 @@ var interruptions = []struct {
 	{"explanation", `explain big`},
 }
 
-// TestInterruptedInTime interrupts commands at random moments: each ends within
-// a second with exit code 130, and leaves nothing that was not there, but the
-// cells of a sweep.
+// TestInterruptedInTime interrupts commands at random moments: each ends within a second with exit code 130, and leaves
+// nothing that was not there, but the cells of a sweep.
 func TestInterruptedInTime(t *testing.T) {
 	if !*long {
 		t.Skip("takes minutes")
@@ -141,8 +139,7 @@ func TestInterruptedInTime(t *testing.T) {
 	}
 }
 
-// interruptAt runs a command in home, interrupts it at a moment and returns how
-// long it took to end.
+// interruptAt runs a command in home, interrupts it at a moment and returns how long it took to end.
 func interruptAt(t *testing.T, home string, args []string, moment time.Duration) time.Duration {
 	t.Helper()
 	before := below(t, home)
@@ -200,8 +197,8 @@ func below(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// TestAbandoned: a command that does not heed an interrupt is not waited for:
-// what it has begun to write is removed, and it cannot put it in place any more.
+// TestAbandoned: a command that does not heed an interrupt is not waited for: what it has begun to write is removed,
+// and it cannot put it in place any more.
 func TestAbandoned(t *testing.T) {
 	c, _, stderr := buffered()
 	dir := filepath.Join(t.TempDir(), "run")

@@ -7,9 +7,8 @@ import (
 	"sim/scenarios"
 )
 
-// loadAll loads scenarios, one for each file and nil where it cannot be, and
-// returns the faults of all: one that they have in common, such as a mistaken
-// --set, only once.
+// loadAll loads scenarios, one for each file and nil where it cannot be, and returns the faults of all: one that they
+// have in common, such as a mistaken --set, only once.
 func loadAll(files, overrides []string) ([]*scenarios.Scenario, error) {
 	list := make([]*scenarios.Scenario, len(files))
 	var all scenarios.Diagnostics

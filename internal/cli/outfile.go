@@ -20,8 +20,8 @@ type outFile struct {
 	device  *os.File
 }
 
-// createFile opens path. Where a file cannot be it is a *result.PlaceError, as where it is one of those that are read or
-// that a run or sweep keeps. A device or pipe is written as it is.
+// createFile opens path. Where a file cannot be it is a *result.PlaceError, as where it is one of those that are read
+// or that a run or sweep keeps. A device or pipe is written as it is.
 func createFile(path string, read []string) (*outFile, error) { return createFileAt(path, path, read) }
 
 // createFileAt is createFile of path, which is at a place of another name until the run's directory is.
@@ -55,7 +55,8 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// spared fails where a file that is there must not be replaced: what is read, scenarios at large, and what results are of.
+// spared fails where a file that is there must not be replaced: what is read, scenarios at large, and what results are
+// of.
 func spared(path string, info os.FileInfo, read []string) error {
 	for _, name := range read {
 		if in, err := os.Stat(name); err == nil && os.SameFile(in, info) {

@@ -26,8 +26,8 @@ func refuseOutputs(s *scenarios.Scenario, flags runFlags) error {
 	return nil
 }
 
-// outputs are the files that flags ask a run for. All are opened before the run begins, and written before its directory is
-// put in place, since they may lie in it.
+// outputs are the files that flags ask a run for. All are opened before the run begins, and written before its
+// directory is put in place, since they may lie in it.
 type outputs struct {
 	trace, plan *outFile              // may be nil
 	routes      map[string]routeFiles // by router
@@ -36,8 +36,8 @@ type outputs struct {
 
 type routeFiles struct{ tables, tags *outFile }
 
-// open opens the outputs of the run of s, which was read from file with the overrides and goes to dir. On failure what is
-// open is to be aborted, too.
+// open opens the outputs of the run of s, which was read from file with the overrides and goes to dir. On failure what
+// is open is to be aborted, too.
 func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, dir *result.Dir, flags runFlags) error {
 	if flags.trace == "" && flags.planOut == "" && flags.routesOut == "" {
 		return nil
@@ -150,8 +150,8 @@ func (o *outputs) write(c *command, out *scenarios.Outcome) error {
 	return several(failed...)
 }
 
-// claimDirs fails where a directory that policies write to while they decide cannot be one, or lies in the run's own, which is
-// not there until the run ends. It makes none.
+// claimDirs fails where a directory that policies write to while they decide cannot be one, or lies in the run's own,
+// which is not there until the run ends. It makes none.
 func claimDirs(name string, dirs []scenarios.OutputDir, run *result.Dir) error {
 	for _, d := range dirs {
 		if run != nil && run.Holds(d.Path) {

@@ -9,9 +9,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// writePlans writes rate schedules as CSV: task, from_s, to_s,
-// rate_bits_per_s. With the schedules of several policies, in the order of the
-// document's rows, the policy comes first.
+// writePlans writes rate schedules as CSV: task, from_s, to_s, rate_bits_per_s. With the schedules of several policies,
+// in the order of the document's rows, the policy comes first.
 func writePlans(w io.Writer, doc *result.Document, plans map[string][]scenarios.PlanRow) error {
 	out := csv.NewWriter(w)
 	var policy []string // the first column, when there is one

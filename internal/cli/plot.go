@@ -163,8 +163,8 @@ func (c *command) plot(cc *cli.Context) error {
 	return drawn
 }
 
-// drawResults draws the figures of results, and says which directory they are
-// for. Where only some can be drawn these come with an error for the others.
+// drawResults draws the figures of results, and says which directory they are for. Where only some can be drawn these
+// come with an error for the others.
 func drawResults(names []string, specs []result.Plot, flags plotFlags) (figs []sheet.Figure, dir string, err error) {
 	var runs []*result.Run
 	var dirs []string
@@ -226,8 +226,8 @@ func outOr(flags plotFlags, dir string) string {
 	return filepath.Join(dir, result.PlotsDir)
 }
 
-// drawSweep draws what the flags or else the plots ask for. Faults of plots are
-// unusable input, unless others can be drawn.
+// drawSweep draws what the flags or else the plots ask for. Faults of plots are unusable input, unless others can be
+// drawn.
 func drawSweep(s *result.Sweep, t *result.SweepTimings, specs []result.Plot, flags plotFlags) ([]sheet.Figure, error) {
 	if flags.asked != nil {
 		p := chart.Propose(s, *flags.asked)

@@ -33,8 +33,7 @@ func TestReadWhere(t *testing.T) {
 	}
 }
 
-// Runs beside each other keep every metric, time and label, under names that
-// tell them apart.
+// Runs beside each other keep every metric, time and label, under names that tell them apart.
 func TestBesides(t *testing.T) {
 	o := fakeOutcome()
 	run := func(title string) *result.Run {

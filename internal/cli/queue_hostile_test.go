@@ -50,8 +50,7 @@ func TestQueueTaken(t *testing.T) {
 	}
 }
 
-// Whoever listens without a token is warned; a file and the environment give
-// one, and then nobody is.
+// Whoever listens without a token is warned; a file and the environment give one, and then nobody is.
 func TestQueueToken(t *testing.T) {
 	dir := put(t, map[string]string{"token": "s3/cret\n", "queued.toml": `
 name = "queued"
@@ -102,8 +101,7 @@ seed = "1..2"
 	}
 }
 
-// What strange workers and servers answer ends as cells that failed, in plain
-// lines.
+// What strange workers and servers answer ends as cells that failed, in plain lines.
 func TestQueueStrangeWorkers(t *testing.T) {
 	dir := put(t, map[string]string{"queued.toml": `
 name = "queued"
@@ -168,8 +166,7 @@ seed = "1..6"
 	}
 }
 
-// A cell that is too large for the server fails each time, and nobody is told
-// to try again.
+// A cell that is too large for the server fails each time, and nobody is told to try again.
 func TestQueueLargeItem(t *testing.T) {
 	row := strings.Repeat("1,", 128)
 	var matrix strings.Builder

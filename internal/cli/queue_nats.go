@@ -21,8 +21,7 @@ import (
 // queueVersion is what publisher and workers must have in common.
 func queueVersion() string { return fmt.Sprintf("%s-model%d", result.Version, result.Model) }
 
-// queueRunner returns the Runner that has cells computed by the workers of a
-// queue.
+// queueRunner returns the Runner that has cells computed by the workers of a queue.
 func (c *command) queueRunner(plan *study.Plan, flags sweepFlags) (study.Runner, error) {
 	embedded := flags.queue == queue.EmbeddedURL
 	given := ""
@@ -74,13 +73,12 @@ func (c *command) queueRunner(plan *study.Plan, flags sweepFlags) (study.Runner,
 	}, nil
 }
 
-// tokenVariable is the environment variable that holds a queue's token, which
-// arguments show to whoever lists processes.
+// tokenVariable is the environment variable that holds a queue's token, which arguments show to whoever lists
+// processes.
 const tokenVariable = "SIM_TOKEN"
 
-// queueToken checks a queue's address and credentials and returns the token for
-// it, "" where there is none: that of a file or else of the environment. given is
-// a token that stands in an address.
+// queueToken checks a queue's address and credentials and returns the token for it, "" where there is none: that of a
+// file or else of the environment. given is a token that stands in an address.
 func (c *command) queueToken(address, creds, file, given string) (string, error) {
 	if address != queue.EmbeddedURL {
 		if err := queue.CheckURL(address); err != nil {

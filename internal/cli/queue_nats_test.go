@@ -79,8 +79,8 @@ func TestEmbeddedQueue(t *testing.T) {
 	}
 }
 
-// One server, three workers, one of which is killed in the middle of a cell:
-// every cell is in the result once, and the result is that of a local run.
+// One server, three workers, one of which is killed in the middle of a cell: every cell is in the result once, and the
+// result is that of a local run.
 func TestKilledWorker(t *testing.T) {
 	if !*long {
 		t.Skip("waits until the queue misses a worker: go test -tags nats . -run KilledWorker -long")

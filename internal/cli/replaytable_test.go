@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestReplayTable has policies that stall sometimes, always, and one that was
-// not replayed.
+// TestReplayTable has policies that stall sometimes, always, and one that was not replayed.
 func TestReplayTable(t *testing.T) {
 	var out strings.Builder
 	o := fakeOutcome()

@@ -76,9 +76,8 @@ func (j *job) abort() {
 	j.dir.Abort()
 }
 
-// prepare loads all files, reporting the faults of all, and claims every place
-// that results will go to. It computes nothing. The jobs that it made are
-// returned on failure too, to be aborted.
+// prepare loads all files, reporting the faults of all, and claims every place that results will go to. It computes
+// nothing. The jobs that it made are returned on failure too, to be aborted.
 func (c *command) prepare(files, overrides []string, flags runFlags) (jobs []*job, err error) {
 	list, err := loadAll(files, overrides)
 	if err != nil {
@@ -184,8 +183,7 @@ func several(errs ...error) error {
 	return all
 }
 
-// draw makes the figures. The numbers are good without them, so the run is
-// kept when it fails.
+// draw makes the figures. The numbers are good without them, so the run is kept when it fails.
 func (c *command) draw(ctx context.Context, j *job, o *scenarios.Outcome, flags runFlags) error {
 	if len(flags.formats) == 0 {
 		return nil

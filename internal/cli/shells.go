@@ -1,8 +1,7 @@
 package cli
 
-// The scripts ask "sim __complete WORD..." for the continuations of the last
-// word, one a line, and complete file names themselves where a line is
-// filesToo.
+// The scripts ask "sim __complete WORD..." for the continuations of the last word, one a line, and complete file names
+// themselves where a line is filesToo.
 const (
 	bashScript = `# bash completion for sim: eval "$(sim completion bash)"
 _sim() {

@@ -177,8 +177,7 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 	return err
 }
 
-// plan lists the cells of a study, with all that can be wrong with it found
-// before anything is computed.
+// plan lists the cells of a study, with all that can be wrong with it found before anything is computed.
 func (c *command) plan(ctx context.Context, file string, overrides []string, flags sweepFlags) (*scenarios.Study, *study.Plan, error) {
 	st, err := scenarios.LoadStudy(file, overrides)
 	if err != nil {
@@ -208,8 +207,7 @@ func (c *command) plan(ctx context.Context, file string, overrides []string, fla
 	return st, plan, nil
 }
 
-// fillSweep computes the cells that store does not hold, and finishes the
-// sweep when all are there.
+// fillSweep computes the cells that store does not hold, and finishes the sweep when all are there.
 func (c *command) fillSweep(ctx context.Context, plan *study.Plan, store *study.Store, run study.Runner, begun time.Time, flags sweepFlags) error {
 	for _, w := range store.Warnings {
 		c.say("%s", w)
@@ -271,8 +269,7 @@ func checkMetric(name string) error {
 	return nil
 }
 
-// askedFor returns the metrics that the table and the figures of a sweep are to
-// show.
+// askedFor returns the metrics that the table and the figures of a sweep are to show.
 func askedFor(plan *study.Plan, flags sweepFlags) []study.Asked {
 	var asked []study.Asked
 	if flags.metric != "" {
@@ -419,8 +416,7 @@ func sweepPlace(name, digest string, f sweepFlags) string {
 // secret is what stands before the host of a queue's address.
 var secret = regexp.MustCompile(`[^/=,\s]+@`)
 
-// withoutSecrets returns arguments fit to be kept: the addresses of queues hold
-// passwords and tokens.
+// withoutSecrets returns arguments fit to be kept: the addresses of queues hold passwords and tokens.
 func withoutSecrets(args []string) []string {
 	kept := slices.Clone(args)
 	for i, a := range kept {

@@ -13,8 +13,8 @@ import (
 // sampleTime bounds what --dry-run computes for its estimate.
 const sampleTime = 10 * time.Second
 
-// dryRun prints the cells that a sweep would compute, and how long that might
-// take: by the times of cells that are there, or else of one cell a policy.
+// dryRun prints the cells that a sweep would compute, and how long that might take: by the times of cells that are
+// there, or else of one cell a policy.
 func (c *command) dryRun(ctx context.Context, plan *study.Plan, flags sweepFlags) error {
 	dir := sweepDir(plan, flags)
 	store := study.Peek(dir)
@@ -69,8 +69,8 @@ func (c *command) dryRun(ctx context.Context, plan *study.Plan, flags sweepFlags
 // longSweep is how many seconds a sweep takes, about, that is announced as long.
 const longSweep = 10
 
-// announce says before a sweep begins that it is a long one: by the times of cells that
-// are there, or else by the hops of packets that there are to simulate.
+// announce says before a sweep begins that it is a long one: by the times of cells that are there, or else by the hops
+// of packets that there are to simulate.
 func (c *command) announce(ctx context.Context, plan *study.Plan, store *study.Store, flags sweepFlags) error {
 	if !missesAny(plan, store, flags.shard) {
 		return nil

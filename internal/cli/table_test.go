@@ -27,8 +27,8 @@ func TestTable(t *testing.T) {
 	narrow(t, out.String())
 }
 
-// TestTableOddities has a tie, an undefined metric with its reason, a policy
-// without timings, a large topology and very short times.
+// TestTableOddities has a tie, an undefined metric with its reason, a policy without timings, a large topology and very
+// short times.
 func TestTableOddities(t *testing.T) {
 	var out strings.Builder
 	o := fakeOutcome()
@@ -119,8 +119,7 @@ func TestWithoutSecrets(t *testing.T) {
 	}
 }
 
-// TestBestOfLossy: losing packets does not make a row the best, though what is left
-// arrives sooner.
+// TestBestOfLossy: losing packets does not make a row the best, though what is left arrives sooner.
 func TestBestOfLossy(t *testing.T) {
 	row := func(name string, dropped, delay float64) result.Row {
 		return result.Row{Policy: name, Metrics: map[string]float64{"dropped": dropped, "mean_delay_s": delay, "max_link_load": 1}}

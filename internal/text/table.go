@@ -50,7 +50,8 @@ func (t *Table) BoldRow(cells ...string) {
 	t.bold[len(t.bold)-1] = true
 }
 
-// String draws the table as text with a line under the head. Rows that stand out are printed by bold, where it is not nil.
+// String draws the table as text with a line under the head. Rows that stand out are printed by bold, where it is not
+// nil.
 func (t *Table) String(bold func(string) string) string {
 	style := table.StyleLight
 	style.Options = table.Options{SeparateHeader: true}

@@ -14,8 +14,7 @@ type Unit struct {
 	digits int
 }
 
-// UnitFor returns the unit in which most seconds reads well, with up to six
-// digits.
+// UnitFor returns the unit in which most seconds reads well, with up to six digits.
 func UnitFor(most float64) Unit {
 	u := Unit{"ns", 1e9, 4}
 	switch most = math.Abs(most); {
@@ -48,8 +47,8 @@ func (u Unit) Signed(v float64) string {
 	return u.Of(0)
 }
 
-// AddUp rounds parts, in seconds, to what u prints, such that they add up to their sum as u prints it: those that rounding took
-// farthest from themselves go the other way.
+// AddUp rounds parts, in seconds, to what u prints, such that they add up to their sum as u prints it: those that
+// rounding took farthest from themselves go the other way.
 func (u Unit) AddUp(parts ...float64) []float64 {
 	scale := u.second * math.Pow10(u.digits)
 	out, off := make([]float64, len(parts)), 0.0

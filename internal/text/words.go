@@ -88,8 +88,8 @@ func Indent(s string, n int) string {
 // figure is a number before its unit, which Wrap keeps together.
 var figure = regexp.MustCompile(`([0-9]) (s|ms|µs|ns|%)([^[:alnum:]]|$)`)
 
-// Wrap breaks s into lines of at most width, between words; its own line breaks stay, and a number stays with its unit. A
-// longer word gets a line of its own. Lines after the first are indented by hang.
+// Wrap breaks s into lines of at most width, between words; its own line breaks stay, and a number stays with its unit.
+// A longer word gets a line of its own. Lines after the first are indented by hang.
 func Wrap(s string, width, hang int) string {
 	const glue = "\u00a0"
 	s = figure.ReplaceAllString(s, "$1"+glue+"$2$3")
@@ -115,8 +115,8 @@ func Wrap(s string, width, hang int) string {
 	return strings.ReplaceAll(strings.Join(out, "\n"), glue, " ")
 }
 
-// DidYouMean returns the end of a message about an unknown word: the nearest
-// of the known ones, or else where to find them.
+// DidYouMean returns the end of a message about an unknown word: the nearest of the known ones, or else where to find
+// them.
 func DidYouMean(word string, known []string, otherwise string) string {
 	if near := Nearest(word, known); near != "" {
 		return "; did you mean " + near + "?"
@@ -124,8 +124,8 @@ func DidYouMean(word string, known []string, otherwise string) string {
 	return "; " + otherwise
 }
 
-// Nearest returns the known word that word is most likely a slip of, "" when none is near: at most a third of its letters
-// may differ, whatever their case, and no more than three.
+// Nearest returns the known word that word is most likely a slip of, "" when none is near: at most a third of its
+// letters may differ, whatever their case, and no more than three.
 func Nearest(word string, known []string) string {
 	word = strings.ToLower(word)
 	best, at := "", min(3, len(word)/3)+1
@@ -140,9 +140,8 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// Edits counts the bytes to insert, drop, change or swap with their neighbour to
-// get from a to b (optimal string alignment): how far a name is from the one that
-// was meant.
+// Edits counts the bytes to insert, drop, change or swap with their neighbour to get from a to b (optimal string
+// alignment): how far a name is from the one that was meant.
 func Edits(a, b string) int {
 	before, last, now := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {
@@ -165,8 +164,8 @@ func Edits(a, b string) int {
 	return last[len(b)]
 }
 
-// Line makes one printable line of a text of unknown origin, of at most so many bytes: line ends become semicolons, other
-// characters that a terminal would act on are written as Go writes them, and what is too long ends in three dots.
+// Line makes one printable line of a text of unknown origin, of at most so many bytes: line ends become semicolons,
+// other characters that a terminal would act on are written as Go writes them, and what is too long ends in three dots.
 func Line(s string, most int) string {
 	const dots = "..."
 	var b strings.Builder

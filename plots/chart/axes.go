@@ -133,8 +133,7 @@ func setScale(a *plot.Axis, lo, hi float64, log bool) {
 	}
 }
 
-// unitOf returns what numbers of f are multiplied with where their labels are
-// nothing but that.
+// unitOf returns what numbers of f are multiplied with where their labels are nothing but that.
 func (f *factor) unitOf(ticks []string) (per float64, ok bool) {
 	for i, l := range f.levels {
 		v, err := strconv.ParseFloat(ticks[i], 64)
@@ -152,8 +151,8 @@ func (f *factor) unitOf(ticks []string) (per float64, ok bool) {
 	return per, per > 0
 }
 
-// valueAxis makes a show values of q within [lo, hi] with about count ticks. From is the value that it begins at, unless
-// values lie below; nil leaves that open, bars begin at q's base.
+// valueAxis makes a show values of q within [lo, hi] with about count ticks. From is the value that it begins at,
+// unless values lie below; nil leaves that open, bars begin at q's base.
 func valueAxis(a *plot.Axis, q quantity, lo, hi float64, from *float64, log, bars bool, count int) {
 	if log {
 		if from != nil {
@@ -207,8 +206,7 @@ func LogAxis(a *plot.Axis, lo, hi float64) {
 	valueAxis(a, quantity{named: true}, lo, hi, nil, true, false, 8)
 }
 
-// logRange widens [lo, hi] to powers of ten, or to 2 or 5 of them where that
-// is nearer.
+// logRange widens [lo, hi] to powers of ten, or to 2 or 5 of them where that is nearer.
 func logRange(lo, hi float64) (float64, float64) {
 	const room = 0.04 // of a decade, for what is drawn round a value
 	down, up := math.Log10(lo)-room, math.Log10(hi)+room
@@ -226,8 +224,8 @@ func logRange(lo, hi float64) (float64, float64) {
 	return max(math.Pow(10, from), math.SmallestNonzeroFloat64), math.Pow(10, to)
 }
 
-// share sets the y axes of panels by set: one for all, unless their values span such different ranges that some would be
-// flat; then it reports true. Extent is the range of a panel, or of all for -1, with lo > hi where there is nothing.
+// share sets the y axes of panels by set: one for all, unless their values span such different ranges that some would
+// be flat; then it reports true. Extent is the range of a panel, or of all for -1, with lo > hi where there is nothing.
 func (g grid) share(panels []*plot.Plot, extent func(panel int) (lo, hi float64), set func(a *plot.Axis, lo, hi float64)) (apart bool) {
 	const unlike = 6 // times as wide
 	all := panels[0].Y

@@ -136,8 +136,7 @@ func (b *barChart) legend(s *sheet.Sheet, metric string) {
 	s.Legend = append([]sheet.Entry{{Text: "best", Sample: sheet.Box(sheet.Vermillion, 1)}, {Text: "other policies", Sample: sheet.Box(sheet.SkyBlue, 1)}}, s.Legend...)
 }
 
-// extent is the range of a panel's values and marks, of all for -1; lo > hi
-// where there are none.
+// extent is the range of a panel's values and marks, of all for -1; lo > hi where there are none.
 func (b *barChart) extent(panel int) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	each := b.at
@@ -211,8 +210,7 @@ func (b *barChart) chooseNote(width vg.Length) {
 	}
 }
 
-// text words a value: to so many decimals, or on a logarithmic axis to three
-// digits.
+// text words a value: to so many decimals, or on a logarithmic axis to three digits.
 func (b *barChart) text(v float64, decimals int) string {
 	if b.v.spec.LogY || b.digits {
 		return sheet.Short(sheet.RoundTo(v*b.q.unit.Per, 3))

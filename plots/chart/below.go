@@ -12,8 +12,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// alsoLine is a metric beside that of a chart of lines, the same whatever the
-// series, such as a bound: a line a panel.
+// alsoLine is a metric beside that of a chart of lines, the same whatever the series, such as a bound: a line a panel.
 type alsoLine struct {
 	metric string
 	lines  [][]linePoint // by panel
@@ -63,8 +62,7 @@ func (c *lineChart) addAlso(t *result.SweepTimings) error {
 	return nil
 }
 
-// below adds a lower panel to each, with another metric of the series that the
-// plot names, or of all.
+// below adds a lower panel to each, with another metric of the series that the plot names, or of all.
 func (c *lineChart) below(s *sheet.Sheet, panels []*plot.Plot, g grid, title string, t *result.SweepTimings) error {
 	v := c.v
 	w := v.beside(v.spec.Below)

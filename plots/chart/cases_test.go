@@ -16,8 +16,7 @@ var (
 	chartModels   = []string{"megatron177b", "mixtral8x22b", "megatron462b", "deepseek671b"}
 )
 
-// bandwidthNCT is by model, bandwidth and policy: the table of
-// docs/reproduction.md for Fig. 6.
+// bandwidthNCT is by model, bandwidth and policy: the table of docs/reproduction.md for Fig. 6.
 var bandwidthNCT = [4][4][6]float64{
 	{{1.3453, 1.2173, 1.2173, 1.2173, 1.2173, 1.1661}, {1.3282, 1.2002, 1.2002, 1.1951, 1.1951, 1.0927}, {1.2941, 1.1661, 1.1661, 1.1594, 1.1594, 1.0362}, {1.2259, 1.0978, 1.0978, 1.0268, 1.0268, 1.0192}},
 	{{1.7272, 1.7709, 1.8077, 1.6428, 1.6428, 1.6337}, {1.7153, 1.5985, 1.6216, 1.4885, 1.4885, 1.4566}, {1.6976, 1.5139, 1.3883, 1.3806, 1.3806, 1.2974}, {1.6621, 1.4311, 1.3055, 1.2536, 1.2536, 1.1184}},

@@ -106,8 +106,7 @@ func ShareAxis(p *plot.Plot, labelled bool) {
 	}
 }
 
-// collect makes the curves: from samples where cells hold them, else with a
-// value a cell. It returns what is counted.
+// collect makes the curves: from samples where cells hold them, else with a value a cell. It returns what is counted.
 func (c *cdfChart) collect(m measure) (what string, err error) {
 	v := c.v
 	series := len(v.series.levels)
@@ -137,8 +136,8 @@ func (c *cdfChart) collect(m measure) (what string, err error) {
 	return what, err
 }
 
-// collectSamples adds the samples of all cells. Plays that never end have no
-// sample, but count: their curve stays below 100 %.
+// collectSamples adds the samples of all cells. Plays that never end have no sample, but count: their curve stays below
+// 100 %.
 func (c *cdfChart) collectSamples(m measure, put func(cell *result.Cell, n int, ys ...float64)) error {
 	v, first, short := c.v, measure{name: m.name}, false
 	first.of = func(cell *result.Cell) (float64, bool) {

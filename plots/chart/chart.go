@@ -16,8 +16,8 @@ type kind struct {
 	draw func(v *view, t *result.SweepTimings) (*sheet.Sheet, error)
 	// roles looks up what the axes are, and check what else a plot must say; nil is as most kinds have it.
 	roles, check func(v *view) error
-	// takes are the options of a plot that it has, needs those that it cannot be without, with what to name there.
-	// Of other options without says why not, where there is a reason to give.
+	// takes are the options of a plot that it has, needs those that it cannot be without, with what to name there. Of
+	// other options without says why not, where there is a reason to give.
 	takes          []string
 	needs, without map[string]string
 
@@ -41,8 +41,7 @@ func init() { // the functions of a kind refer to the table
 	}
 }
 
-// Limits of what one chart shows: more could not be told apart, or would take
-// longer to draw than to compute.
+// Limits of what one chart shows: more could not be told apart, or would take longer to draw than to compute.
 const (
 	mostSeries = 24
 	mostPanels = 24
@@ -51,16 +50,14 @@ const (
 	mostPlaces = 1 << 22 // panels times series times places on the x axis
 )
 
-// New draws the figure that spec asks for from the cells of a sweep. The
-// timings may be nil where spec asks for no wall-clock figure. Cells without a
-// value are left out and named in a note; several cells at one place are drawn
-// as their mean with a whisker from the least to the greatest. It fails where
-// spec names what the sweep lacks, and on numbers beyond any scale.
+// New draws the figure that spec asks for from the cells of a sweep. The timings may be nil where spec asks for no
+// wall-clock figure. Cells without a value are left out and named in a note; several cells at one place are drawn as
+// their mean with a whisker from the least to the greatest. It fails where spec names what the sweep lacks, and on
+// numbers beyond any scale.
 //
-// Policies are the series, or the panels of a heat map or of twists, where spec leaves these
-// empty and would else mix them. Of a cdf, y and From are of the axis across,
-// which the metric is drawn on; of a heat map From is the least value of the
-// colours. Bars start at the base of their metric unless From says otherwise.
+// Policies are the series, or the panels of a heat map or of twists, where spec leaves these empty and would else mix
+// them. Of a cdf, y and From are of the axis across, which the metric is drawn on; of a heat map From is the least
+// value of the colours. Bars start at the base of their metric unless From says otherwise.
 func New(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (sheet.Figure, error) {
 	page, err := Sheet(spec, s, t)
 	if err != nil {
@@ -85,9 +82,8 @@ func Sheet(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*sheet.S
 	return page, nil
 }
 
-// Check fails where New would for what is known before a sweep has
-// results: kinds, names of axes, labels and options that do not go together.
-// Names of metrics are checked where cells have some.
+// Check fails where New would for what is known before a sweep has results: kinds, names of axes, labels and options
+// that do not go together. Names of metrics are checked where cells have some.
 func Check(spec *result.Plot, s *result.Sweep) error {
 	v, err := newView(spec, s)
 	if err == nil && slices.ContainsFunc(s.Cells, func(c result.Cell) bool { return len(c.Metrics) > 0 }) {
@@ -112,9 +108,8 @@ func chartError(spec *result.Plot, err error) error {
 	return fmt.Errorf("plot %s: %s", plotName(spec), sheet.Plain(err.Error()))
 }
 
-// All draws the figures that specs ask for, or where there are none those
-// that Default proposes. Figures that cannot be drawn are left out; the
-// error joins what is wrong with them.
+// All draws the figures that specs ask for, or where there are none those that Default proposes. Figures that cannot be
+// drawn are left out; the error joins what is wrong with them.
 func All(specs []result.Plot, s *result.Sweep, t *result.SweepTimings) ([]sheet.Figure, error) {
 	if len(specs) == 0 {
 		specs = Default(s)

@@ -124,8 +124,8 @@ func TestChartNames(t *testing.T) {
 	}
 }
 
-// Bars are as long as what their values lie above the start of the axis, one
-// for each cell, in the colour of their policy.
+// Bars are as long as what their values lie above the start of the axis, one for each cell, in the colour of their
+// policy.
 func TestBarLengths(t *testing.T) {
 	spec := result.Plot{Name: "p", Kind: "bars", X: "port_bandwidth", Y: "nct", Panels: "base"}
 	f := mustChart(t, spec, bandwidthSweep(), nil)
@@ -346,8 +346,7 @@ func TestChartsPartly(t *testing.T) {
 	}
 }
 
-// Lines break where cells have no value, and marks stand at the numbers of
-// their labels, whatever where keeps.
+// Lines break where cells have no value, and marks stand at the numbers of their labels, whatever where keeps.
 func TestLinePoints(t *testing.T) {
 	s := bandwidthSweep()
 	s.Cells[6].Metrics = nil // 400 Gb/s, prop-alloc

@@ -50,8 +50,7 @@ func (v *view) metricNames(t *result.SweepTimings) []string {
 	return append(out, sortedKeys(reference)...)
 }
 
-// measure looks up a metric, a figure of the timings, or with "reference."
-// before it one of the ideal fabric.
+// measure looks up a metric, a figure of the timings, or with "reference." before it one of the ideal fabric.
 func (v *view) measure(name string, t *result.SweepTimings) (measure, error) {
 	m := measure{name: name}
 	known := v.metricNames(t)
@@ -121,8 +120,7 @@ func (v *view) scaled(x float64) float64 {
 	return x + v.spec.Offset
 }
 
-// spread is what the cells at one place have: how many, their mean, the least
-// and the greatest.
+// spread is what the cells at one place have: how many, their mean, the least and the greatest.
 type spread struct {
 	n              int
 	mean, min, max float64
@@ -149,8 +147,7 @@ func (t *table) cell(panel, series, x int) *spread {
 	return &t.at[(panel*t.series+series)*t.width+x]
 }
 
-// tabulate puts the cells' values into their places. It fails where there is
-// none at all.
+// tabulate puts the cells' values into their places. It fails where there is none at all.
 func (v *view) tabulate(m measure) (*table, error) {
 	t := &table{series: len(v.series.levels), width: len(v.x.levels)}
 	t.at = make([]spread, len(v.panels.levels)*t.series*t.width)

@@ -18,9 +18,9 @@ var gainKind = kind{
 	needs: map[string]string{"y": "a metric, such as completion_s"},
 }
 
-// gainChart is a chart of bars by policy, in groups by setting, each at the value
-// of one axis at which a policy gains most over the best of the others. It is the
-// form of Figs. 11 and 12 of the paper on reconfiguring during a collective.
+// gainChart is a chart of bars by policy, in groups by setting, each at the value of one axis at which a policy gains
+// most over the best of the others. It is the form of Figs. 11 and 12 of the paper on reconfiguring during a
+// collective.
 type gainChart struct {
 	v       *view
 	policy  int   // place of the policy among the series
@@ -76,10 +76,9 @@ func (v *view) newGain() *gainChart {
 	return g
 }
 
-// choose finds for each setting where the policy gains most, and returns the
-// values there. Where some of the others have no value a gain would be too high,
-// so that only places count at which as many have one as anywhere in the setting.
-// Of equal gains the first place counts.
+// choose finds for each setting where the policy gains most, and returns the values there. Where some of the others
+// have no value a gain would be too high, so that only places count at which as many have one as anywhere in the
+// setting. Of equal gains the first place counts.
 func (g *gainChart) choose(m measure) (*table, error) {
 	v := g.v
 	series, places := len(v.series.levels), len(v.over.levels)
@@ -140,8 +139,8 @@ func (g *gainChart) what() string {
 	return ", and the gain of " + sheet.Plain(g.v.spec.Policy)
 }
 
-// times is the multiple of the policy's highest bar at which others are cut off;
-// 0 is never. On a logarithmic axis tall bars leave room for others.
+// times is the multiple of the policy's highest bar at which others are cut off; 0 is never. On a logarithmic axis tall
+// bars leave room for others.
 func (g *gainChart) times() float64 {
 	if g.v.spec.Truncate == 0 && !g.v.spec.LogY {
 		return 3
@@ -251,9 +250,8 @@ func (g *gainChart) under(group int) string {
 	return text
 }
 
-// gainRoles looks up the axis that a gain takes one value of, what goes across
-// and what the panels are: where the plot does not say, all other axes that vary
-// but the seed, so that nothing else is averaged over.
+// gainRoles looks up the axis that a gain takes one value of, what goes across and what the panels are: where the plot
+// does not say, all other axes that vary but the seed, so that nothing else is averaged over.
 func (v *view) gainRoles() (err error) {
 	policies := v.policies()
 	v.series = policies
@@ -307,8 +305,7 @@ func (v *view) findAll(role, list string) ([]*factor, error) {
 	return out, nil
 }
 
-// combination is the factor of all combinations of the drawn levels of others,
-// the last varying fastest.
+// combination is the factor of all combinations of the drawn levels of others, the last varying fastest.
 func combination(parts []*factor) *factor {
 	switch len(parts) {
 	case 0:

@@ -32,9 +32,8 @@ func gainOf(t testing.TB, spec result.Plot, s *result.Sweep) (*gainChart, *table
 	return g, tab, err
 }
 
-// The place that is chosen is that of the largest gain, found by looking at all
-// cells again: no other at which as many of the others have values is better, and
-// none has more of them.
+// The place that is chosen is that of the largest gain, found by looking at all cells again: no other at which as many
+// of the others have values is better, and none has more of them.
 func TestGainChoice(t *testing.T) {
 	over, x, panels := countAxis("over", 1, 2, 3, 4), countAxis("x", 1, 2, 3), countAxis("p", 1, 2)
 	names := []string{"ours", "a", "b", "c"}
@@ -103,8 +102,7 @@ func TestGainSeeds(t *testing.T) {
 	}
 }
 
-// The figure says what was chosen and gained, and bars beyond three times the
-// policy's highest end there.
+// The figure says what was chosen and gained, and bars beyond three times the policy's highest end there.
 func TestGainFigure(t *testing.T) {
 	s := sweepOf("s", "", []result.Axis{countAxis("fabric.gpus", 8, 16), delays(2, 1)}, []string{"ours", "better", "other"}, func(at []int, p int) map[string]float64 {
 		// gains over the other: 0 and 0.5; 0.25 and 0.2

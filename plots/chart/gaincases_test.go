@@ -11,8 +11,7 @@ import (
 
 var scalePolicies = []string{"reconfigure-during", "reconfigure-during+", "fast", "mixnet", "topoopt", "directconnect-kautz", "directconnect-circulant"}
 
-// delays is an axis of reconfiguration delays from 1 µs, so many a decade, written
-// as scenarios write them.
+// delays is an axis of reconfiguration delays from 1 µs, so many a decade, written as scenarios write them.
 func delays(n, each int) result.Axis {
 	a := axis("fabric.reconfiguration_delay", nil)
 	for i := range n {
@@ -43,8 +42,8 @@ func roundBound(n, k, d int) float64 {
 	return float64(sum)
 }
 
-// scaleMetrics are those of an all-to-all of 8 chunks a pair, roughly as
-// policies fare: constructions by the bound, with what they lose.
+// scaleMetrics are those of an all-to-all of 8 chunks a pair, roughly as policies fare: constructions by the bound,
+// with what they lose.
 func scaleMetrics(n, k int, delay, chunks float64, sizes, policy int) map[string]float64 {
 	const slot = 40.5e-6
 	skew := 1 + 0.35*float64(sizes)

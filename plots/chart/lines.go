@@ -152,8 +152,7 @@ func (c *lineChart) overAxis(m measure) error {
 	return nil
 }
 
-// linesOf are the lines of a table, by panel and series, in the order of the
-// numbers of the axis.
+// linesOf are the lines of a table, by panel and series, in the order of the numbers of the axis.
 func (v *view) linesOf(t *table) [][][]linePoint {
 	order := make([]int, t.width) // numbers need not be in order
 	for i := range order {
@@ -178,8 +177,7 @@ func (v *view) linesOf(t *table) [][][]linePoint {
 	return lines
 }
 
-// overMetric makes points of two metrics, in the order of the axis that is not
-// drawn where there is one.
+// overMetric makes points of two metrics, in the order of the axis that is not drawn where there is one.
 func (c *lineChart) overMetric(m measure, t *result.SweepTimings) error {
 	v := c.v
 	mx, err := v.measure(v.spec.X, t)
@@ -228,8 +226,7 @@ func (c *lineChart) overMetric(m measure, t *result.SweepTimings) error {
 	return nil
 }
 
-// extent is the range of a panel's points and marks, of all for -1; lo > hi
-// where there are none.
+// extent is the range of a panel's points and marks, of all for -1; lo > hi where there are none.
 func (c *lineChart) extent(panel int) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for p, lines := range c.lines {
@@ -316,12 +313,10 @@ func strokeLine(cv draw.Canvas, style draw.LineStyle, line []linePoint, x, y fun
 	cv.StrokeLines(style, slices.DeleteFunc(parts, func(pts []vg.Point) bool { return len(pts) < 2 })...)
 }
 
-// hairline is the part of an axis below which lines cannot be told apart: less
-// than a line's width.
+// hairline is the part of an axis below which lines cannot be told apart: less than a line's width.
 const hairline = 2e-3
 
-// noteCoincidence says which lines lie on each other everywhere, so that one is
-// hidden.
+// noteCoincidence says which lines lie on each other everywhere, so that one is hidden.
 func (c *lineChart) noteCoincidence() {
 	lo, hi := c.extent(-1)
 	same := sameWithin(lo, hi, c.v.spec.LogY)

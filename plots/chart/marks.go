@@ -19,8 +19,7 @@ const (
 // statedLine leads from a stated figure to where it holds.
 var statedLine = draw.LineStyle{Color: sheet.Ink, Width: 1, Dashes: []vg.Length{4, 3}}
 
-// placedMark is a mark with its place among the levels that are drawn; -1 is
-// all of them.
+// placedMark is a mark with its place among the levels that are drawn; -1 is all of them.
 type placedMark struct {
 	panel, series, x int
 	number           float64 // of x

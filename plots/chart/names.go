@@ -53,8 +53,8 @@ func listed(names []string, word string) string {
 	return names[0]
 }
 
-// nearestName returns the known name, or the one with a known last part, that
-// name is most likely a slip of; "" when none is near.
+// nearestName returns the known name, or the one with a known last part, that name is most likely a slip of; "" when
+// none is near.
 func nearestName(name string, known []string) string {
 	forms := slices.Clone(known)
 	for _, k := range known {

@@ -15,12 +15,10 @@ const manyPanels = 12
 // defaultFigures is the most figures of one kind that are proposed.
 const defaultFigures = 12
 
-// Default proposes the figures of a sweep that asks for none, by what it
-// varies: lines over an axis of numbers, bars over one of names, a heat map a
-// policy over two axes of numbers, or a panel a name. Seeds are a distribution.
-// Where more axes vary there is a figure for each of their combinations, while
-// these are few; over all 64 twist patterns there are maps of these. There are
-// none without metrics, nor of more than a figure shows.
+// Default proposes the figures of a sweep that asks for none, by what it varies: lines over an axis of numbers, bars
+// over one of names, a heat map a policy over two axes of numbers, or a panel a name. Seeds are a distribution. Where
+// more axes vary there is a figure for each of their combinations, while these are few; over all 64 twist patterns
+// there are maps of these. There are none without metrics, nor of more than a figure shows.
 func Default(s *result.Sweep) []result.Plot {
 	metric := mainMetric(s)
 	if metric == "" || s.Check() != nil {
@@ -78,8 +76,8 @@ func mainMetric(s *result.Sweep) string {
 	return result.MainOf(has)
 }
 
-// chooseAxes chooses which axis goes across, of numbers rather than of names and the longest, which makes panels (or goes
-// up, where both are numbers), and which are left.
+// chooseAxes chooses which axis goes across, of numbers rather than of names and the longest, which makes panels (or
+// goes up, where both are numbers), and which are left.
 func chooseAxes(axes []*result.Axis) (x, panels *result.Axis, rest []*result.Axis) {
 	for _, a := range axes {
 		if x == nil || x.Numbers == nil && a.Numbers != nil || (x.Numbers == nil) == (a.Numbers == nil) && len(a.Labels) > len(x.Labels) {
@@ -114,8 +112,8 @@ func geometric(numbers []float64) bool {
 	return lo >= least && hi <= lo*alike
 }
 
-// combined makes a plot for each combination of the values of axes, or one that
-// takes their mean where that would be many.
+// combined makes a plot for each combination of the values of axes, or one that takes their mean where that would be
+// many.
 func combined(p result.Plot, axes []*result.Axis) []result.Plot {
 	plots := []result.Plot{p}
 	for _, a := range axes {
@@ -142,10 +140,9 @@ func combined(p result.Plot, axes []*result.Axis) []result.Plot {
 	return plots
 }
 
-// Propose fills in what a plot of a sweep leaves open: the kind by what goes
-// across, the metric, and axes as Default would choose them; lines over
-// numbers that grow by a factor get a logarithmic axis. What the plot says is
-// not changed, right or wrong.
+// Propose fills in what a plot of a sweep leaves open: the kind by what goes across, the metric, and axes as Default
+// would choose them; lines over numbers that grow by a factor get a logarithmic axis. What the plot says is not
+// changed, right or wrong.
 func Propose(s *result.Sweep, given result.Plot) (p result.Plot) {
 	p = given
 	v := &view{spec: &p, kind: &kinds[0], sweep: s}

@@ -22,8 +22,8 @@ var scatterKind = kind{
 	},
 }
 
-// scatter shows two metrics of each cell as a point, with how they correlate:
-// for each series in the legend, or in the headings of several panels.
+// scatter shows two metrics of each cell as a point, with how they correlate: for each series in the legend, or in the
+// headings of several panels.
 func (v *view) scatter(t *result.SweepTimings) (*sheet.Sheet, error) {
 	said, single := false, len(v.panels.levels) == 1
 	series := make([]string, len(v.series.levels))
@@ -60,8 +60,8 @@ func (v *view) scatter(t *result.SweepTimings) (*sheet.Sheet, error) {
 	return s, nil
 }
 
-// near lets the axis of a scatter begin where its points do: it shows how they
-// lie to each other, not how far from the base.
+// near lets the axis of a scatter begin where its points do: it shows how they lie to each other, not how far from the
+// base.
 func (v *view) near(q quantity, lo float64) quantity {
 	if v.spec.Kind == "scatter" {
 		q.base = lo
@@ -80,8 +80,8 @@ func between(vs []float64) string {
 	return lo + " to " + hi
 }
 
-// correlations are the coefficients of Pearson and of Spearman; there are none
-// of fewer than three points, nor where one of the two does not vary.
+// correlations are the coefficients of Pearson and of Spearman; there are none of fewer than three points, nor where
+// one of the two does not vary.
 func correlations(points []linePoint) (r, rho float64, ok bool) {
 	const fewest = 3
 	if len(points) < fewest {
@@ -98,8 +98,8 @@ func correlations(points []linePoint) (r, rho float64, ok bool) {
 	return r, rho, ok
 }
 
-// pearson is the correlation of x and y, with both first scaled to at most 1 so
-// that squares neither overflow nor vanish.
+// pearson is the correlation of x and y, with both first scaled to at most 1 so that squares neither overflow nor
+// vanish.
 func pearson(x, y []float64) (float64, bool) {
 	dx, okX := centred(x)
 	dy, okY := centred(y)
@@ -113,8 +113,8 @@ func pearson(x, y []float64) (float64, bool) {
 	return min(max(xy/math.Sqrt(xx*yy), -1), 1), true
 }
 
-// centred returns x less its mean, scaled so that the largest is 1. It fails
-// where the values differ by no more than rounding.
+// centred returns x less its mean, scaled so that the largest is 1. It fails where the values differ by no more than
+// rounding.
 func centred(x []float64) ([]float64, bool) {
 	mean, most, size := 0.0, 0.0, 0.0
 	for _, v := range x {

@@ -18,9 +18,8 @@ type look struct {
 	hollow bool
 }
 
-// looks returns how the levels of f look, by level: policies and names as
-// lineStyles has them, numbers by a scale of colours. A level looks the same
-// whichever others are drawn.
+// looks returns how the levels of f look, by level: policies and names as lineStyles has them, numbers by a scale of
+// colours. A level looks the same whichever others are drawn.
 func (v *view) looks(f *factor) []look {
 	out := make([]look, len(f.labels))
 	const few = 2 // numbers, which need no scale
@@ -52,8 +51,7 @@ var shapes = [][]vg.Point{
 // hollowShapes are those of figures that others state.
 var hollowShapes = [][]vg.Point{polygon(4, 0), polygon(24, 0), polygon(4, 0.5), polygon(3, 0), polygon(3, 0.5)}
 
-// polygon is a regular polygon with a corner at the top, turned by so many
-// sides.
+// polygon is a regular polygon with a corner at the top, turned by so many sides.
 func polygon(n int, turn float64) []vg.Point {
 	out := make([]vg.Point, n)
 	for i := range out {
@@ -86,8 +84,8 @@ func (l *look) marker(c draw.Canvas, p vg.Point, r vg.Length) {
 
 func closed(pts []vg.Point) []vg.Point { return append(pts, pts[0]) }
 
-// stated draws a figure that somebody else states: hollow, so that what lies
-// below it is seen, with a light edge, so that it is seen on what lies below.
+// stated draws a figure that somebody else states: hollow, so that what lies below it is seen, with a light edge, so
+// that it is seen on what lies below.
 func stated(c draw.Canvas, shape []vg.Point, clr color.Color, p vg.Point, r vg.Length) {
 	const edge = 1.3
 	c.StrokeLines(draw.LineStyle{Color: sheet.White, Width: edge}, closed(shapeAt(shape, p, r+edge)))

@@ -29,16 +29,15 @@ var twistKind = kind{
 // twistKey is the key whose values are twist patterns.
 const twistKey = "fabric.twist"
 
-// A pattern has twistBits bits; the map has a column for each value of the
-// first half of them and a row for each of the second.
+// A pattern has twistBits bits; the map has a column for each value of the first half of them and a row for each of the
+// second.
 const (
 	twistBits = 6
 	twistSide = 1 << (twistBits / 2)
 )
 
-// twistCell is the cell of a pattern in the heat maps of Figs. 8 and 9 of the
-// twisted-tori paper (Sec. III-B): row by row from the top left, counting up in
-// binary with the lowest bit written first. It fails on other texts.
+// twistCell is the cell of a pattern in the heat maps of Figs. 8 and 9 of the twisted-tori paper (Sec. III-B): row by
+// row from the top left, counting up in binary with the lowest bit written first. It fails on other texts.
 func twistCell(pattern string) (int, error) {
 	if len(pattern) != twistBits || strings.Trim(pattern, "01") != "" {
 		return 0, fmt.Errorf("%q is no twist pattern of six bits, such as 001010", pattern)

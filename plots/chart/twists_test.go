@@ -15,8 +15,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// twistSweep has the 64 patterns on three shapes, with figures that depend on
-// the pattern as symmetric twists do.
+// twistSweep has the 64 patterns on three shapes, with figures that depend on the pattern as symmetric twists do.
 func twistSweep(shapes ...string) *result.Sweep {
 	var patterns []string
 	for i := range 64 {
@@ -36,8 +35,8 @@ func twistSweep(shapes ...string) *result.Sweep {
 	})
 }
 
-// The order is that of the twisted-tori paper, Sec. III-B: "starting from the
-// top-left corner with the index 000000 ... adding 1 in binary ... little-endian".
+// The order is that of the twisted-tori paper, Sec. III-B: "starting from the top-left corner with the index 000000 ...
+// adding 1 in binary ... little-endian".
 func TestTwistCell(t *testing.T) {
 	for pattern, want := range map[string]int{"000000": 0, "100000": 1, "010000": 2, "110000": 3, "001000": 4, "000100": 8, "101100": 13, "000001": 32, "111111": 63} {
 		if got, err := twistCell(pattern); err != nil || got != want {
@@ -65,8 +64,7 @@ func TestTwistCell(t *testing.T) {
 	}
 }
 
-// Each pattern's value stands on its tile, row by row from the top left, whatever
-// the order of the axis.
+// Each pattern's value stands on its tile, row by row from the top left, whatever the order of the axis.
 func TestTwistTiles(t *testing.T) {
 	s := twistSweep("[4, 4, 8]")
 	f := mustChart(t, result.Plot{Name: "t", Kind: "twists", Z: "average_hops", Where: map[string][]string{"policy": {"ecmp"}}}, s, nil)

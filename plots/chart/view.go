@@ -12,8 +12,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// factor is what a chart varies in one way: an axis of the sweep or the
-// policies, or nothing where it has no name.
+// factor is what a chart varies in one way: an axis of the sweep or the policies, or nothing where it has no name.
 type factor struct {
 	name    string // the axis' name, or "policy"
 	words   string // for people
@@ -104,8 +103,8 @@ func (v *view) listFactors() error {
 // policies is the factor of the policies.
 func (v *view) policies() *factor { return &v.factors[len(v.sweep.Axes)] }
 
-// find returns the factor that a plot calls name: "policy", an axis by its
-// name, by one of its keys, or by the last part of either where that is clear.
+// find returns the factor that a plot calls name: "policy", an axis by its name, by one of its keys, or by the last
+// part of either where that is clear.
 func (v *view) find(role, name string) (*factor, error) {
 	if name == policyName {
 		return v.policies(), nil
@@ -322,8 +321,7 @@ func (v *view) limits() error {
 // drawable reports whether an axis can carry v.
 func drawable(v float64) bool { return math.Abs(v) <= sheet.DrawableLimit }
 
-// hidden lists the factors that are averaged over: several levels are drawn at
-// one place.
+// hidden lists the factors that are averaged over: several levels are drawn at one place.
 func (v *view) hidden() []*factor {
 	var out []*factor
 	for i := range v.factors {

@@ -37,8 +37,7 @@ var keyTexts = map[string]string{
 	"policy.port_tolerance":           "tolerated slowdown",
 }
 
-// keyWords words the key of an axis, "" where nothing better than its name is
-// known.
+// keyWords words the key of an axis, "" where nothing better than its name is known.
 func keyWords(a *result.Axis) string {
 	if a.Name == policyName { // the name of a group, not the policies
 		return "group " + policyName
@@ -76,9 +75,8 @@ type quantity struct {
 	named bool    // each tick of a logarithmic axis may have a unit of its own
 }
 
-// quantityOf words a metric whose values, after scale and offset, lie within
-// [lo, hi]. A label that the plot gives says the unit, as do scale and offset:
-// then none is chosen.
+// quantityOf words a metric whose values, after scale and offset, lie within [lo, hi]. A label that the plot gives says
+// the unit, as do scale and offset: then none is chosen.
 func (v *view) quantityOf(name, label string, lo, hi float64, own bool) quantity {
 	m, _ := result.Find(name)
 	q := quantity{words: m.Words, unit: sheet.Plainly}
@@ -126,8 +124,7 @@ func (v *view) quantityOf(name, label string, lo, hi float64, own bool) quantity
 	return q
 }
 
-// level words a label of f where it stands alone: numbers and truth values
-// with what they are of.
+// level words a label of f where it stands alone: numbers and truth values with what they are of.
 func (f *factor) level(i int) string {
 	if f.index < 0 {
 		return ""
@@ -163,8 +160,8 @@ var amount = regexp.MustCompile(`^([-+]?[0-9.]+) ?([A-Za-zµ%][A-Za-zµ%/]*)$`)
 // unitTexts words units as figures do.
 var unitTexts = map[string]string{"bps": "b/s", "kbps": "kb/s", "Kbps": "kb/s", "Mbps": "Mb/s", "Gbps": "Gb/s", "Tbps": "Tb/s", "us": "µs"}
 
-// ticksOf returns the labels of the drawn levels for an axis and what stands
-// beside it: a unit that all labels have is named once.
+// ticksOf returns the labels of the drawn levels for an axis and what stands beside it: a unit that all labels have is
+// named once.
 func (f *factor) ticksOf(label string) (ticks []string, title string) {
 	if title = sheet.Plain(label); title == "" {
 		title = f.words
@@ -200,8 +197,7 @@ func (f *factor) ticksOf(label string) (ticks []string, title string) {
 	return ticks, title
 }
 
-// times reports whether the drawn levels are times, with the numbers of their
-// labels.
+// times reports whether the drawn levels are times, with the numbers of their labels.
 func (f *factor) times() bool {
 	if f.numbers == nil || len(f.levels) == 0 {
 		return false

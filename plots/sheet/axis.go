@@ -15,8 +15,7 @@ import (
 	"gonum.org/v1/plot/vg/recorder"
 )
 
-// Unit is a unit of an axis: a value in the base unit times per is a value in
-// it.
+// Unit is a unit of an axis: a value in the base unit times per is a value in it.
 type Unit struct {
 	Name string
 	Per  float64
@@ -151,8 +150,8 @@ const labelLength = 125
 // slantedPitch is how far apart lines at 30 degrees start, in their height: twice, and a little.
 const slantedPitch = 2.3
 
-// Categories writes labels at 0, 1, 2 ... below p, whose data is about so wide: level where they fit, else slanted, else
-// upright. Labels may have several lines. What is too many is thinned.
+// Categories writes labels at 0, 1, 2 ... below p, whose data is about so wide: level where they fit, else slanted,
+// else upright. Labels may have several lines. What is too many is thinned.
 func Categories(p *plot.Plot, labels []string, width vg.Length) {
 	SetRange(&p.X, -0.5, float64(len(labels))-0.5)
 	style := &p.X.Tick.Label
@@ -322,8 +321,7 @@ func SetRange(a *plot.Axis, lo, hi float64) {
 	a.Min, a.Max = lo, hi
 }
 
-// TimeAxis makes a the axis of time from lo to hi seconds, labelled with what
-// it measures, with about count ticks.
+// TimeAxis makes a the axis of time from lo to hi seconds, labelled with what it measures, with about count ticks.
 func TimeAxis(a *plot.Axis, what string, lo, hi float64, count int) {
 	SetRange(a, lo, hi)
 	u := TimeUnit(max(math.Abs(a.Min), math.Abs(a.Max)))
@@ -365,13 +363,11 @@ func Thousands(most float64, name string) Unit {
 	return Unit{name, 1}
 }
 
-// DrawableLimit bounds every number drawn, in seconds, bits per second or
-// counts: far above any network, far below where sums overflow or ticks
-// can no longer be told apart.
+// DrawableLimit bounds every number drawn, in seconds, bits per second or counts: far above any network, far below
+// where sums overflow or ticks can no longer be told apart.
 const DrawableLimit = 1e24
 
-// Thin leaves of each pixel column's points the first, the least, the greatest
-// and the last, which look the same.
+// Thin leaves of each pixel column's points the first, the least, the greatest and the last, which look the same.
 func Thin(pts []vg.Point) []vg.Point {
 	column := func(p vg.Point) float64 { return math.Floor(float64(p.X / Pixel)) }
 	var out []vg.Point

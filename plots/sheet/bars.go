@@ -8,12 +8,12 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Pixel is a dot of a PNG file in points. What is finer is merged: it could
-// not be seen, and drawing it would take most of the time.
+// Pixel is a dot of a PNG file in points. What is finer is merged: it could not be seen, and drawing it would take most
+// of the time.
 const Pixel = 72.0 / dpi
 
-// together is how many bars are drawn as one path: each path costs a pass over
-// the image, and the rasteriser searches a row's bars one by one.
+// together is how many bars are drawn as one path: each path costs a pass over the image, and the rasteriser searches a
+// row's bars one by one.
 const together = 64
 
 // Bars collects rectangles of one colour and draws many at once.
@@ -24,8 +24,7 @@ type Bars struct {
 	some  bool
 }
 
-// Add adds a bar. Bars of one row come in order of x0; those that are closer
-// than a pixel and narrow are joined.
+// Add adds a bar. Bars of one row come in order of x0; those that are closer than a pixel and narrow are joined.
 func (b *Bars) Add(x0, x1, y0, y1 vg.Length) {
 	x1 = max(x1, x0+Pixel/2) // else it would vanish
 	if l := &b.last; b.some && l.Min.Y == y0 && l.Max.Y == y1 && x0 >= l.Min.X &&
@@ -69,8 +68,7 @@ func FillBox(c draw.Canvas, clr color.Color, x0, x1, y0, y1 vg.Length) {
 	c.FillPolygon(clr, Ring4(x0, x1, y0, y1)[:4])
 }
 
-// Clipped cuts [lo, hi] to the width of c and reports whether something is
-// left. A bar of no width inside is left.
+// Clipped cuts [lo, hi] to the width of c and reports whether something is left. A bar of no width inside is left.
 func Clipped(c draw.Canvas, lo, hi vg.Length) (vg.Length, vg.Length, bool) {
 	if hi < c.Min.X || lo > c.Max.X {
 		return lo, hi, false
@@ -78,6 +76,5 @@ func Clipped(c draw.Canvas, lo, hi vg.Length) (vg.Length, vg.Length, bool) {
 	return max(lo, c.Min.X), min(hi, c.Max.X), true
 }
 
-// Snap moves a length to the edge of a pixel: rows that meet there leave no
-// seam.
+// Snap moves a length to the edge of a pixel: rows that meet there leave no seam.
 func Snap(l vg.Length) vg.Length { return vg.Length(math.Round(float64(l/Pixel))) * Pixel }

@@ -19,8 +19,8 @@ func ToRGBA(c color.Color) color.RGBA {
 	return color.RGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), uint8(a >> 8)}
 }
 
-// heatControls are colours of rising luminance, which heat goes through: those
-// of the map viridis, which colour-blind readers can tell apart.
+// heatControls are colours of rising luminance, which heat goes through: those of the map viridis, which colour-blind
+// readers can tell apart.
 var heatControls = []color.Color{
 	color.RGBA{0x44, 0x01, 0x54, 0xff}, color.RGBA{0x3b, 0x52, 0x8b, 0xff}, color.RGBA{0x21, 0x91, 0x8c, 0xff},
 	color.RGBA{0x5e, 0xc9, 0x62, 0xff}, color.RGBA{0xfd, 0xe7, 0x25, 0xff},

@@ -1,6 +1,6 @@
 // Package sheet is what all pictures share: a figure is a sheet with a title, a legend above the data, blocks of plots
-// whose data are aligned, and notes below. It also has the style, units and ticks of axes, words, and writes PNG and SVG
-// files.
+// whose data are aligned, and notes below. It also has the style, units and ticks of axes, words, and writes PNG and
+// SVG files.
 package sheet
 
 import (

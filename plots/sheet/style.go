@@ -11,8 +11,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// LineStyles tell lines apart by colour and by dash; more lines than styles
-// begin again.
+// LineStyles tell lines apart by colour and by dash; more lines than styles begin again.
 var LineStyles = []draw.LineStyle{
 	{Color: Vermillion, Width: 2},
 	{Color: Blue, Width: 2, Dashes: []vg.Length{7, 3}},
@@ -60,8 +59,8 @@ func Aligned(s text.Style, x draw.XAlignment, y draw.YAlignment) text.Style {
 	return s
 }
 
-// NewPlot returns an empty plot in the style of this package: axes that touch
-// the data, no title, no background of its own.
+// NewPlot returns an empty plot in the style of this package: axes that touch the data, no title, no background of its
+// own.
 func NewPlot(xLabel, yLabel string) *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = nil

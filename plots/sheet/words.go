@@ -97,8 +97,8 @@ func Wrap(style text.Style, s string, width vg.Length, lines int) []string {
 	return out
 }
 
-// CommonPrefix splits names into what they all begin with, up to a space, and
-// the rests: "stage 1", "stage 2" are "stage" and "1", "2".
+// CommonPrefix splits names into what they all begin with, up to a space, and the rests: "stage 1", "stage 2" are
+// "stage" and "1", "2".
 func CommonPrefix(names []string) (prefix string, rests []string) {
 	if len(names) == 0 {
 		return "", nil
@@ -128,8 +128,7 @@ func FileName(s string) string {
 	return s[:min(len(s), longest)]
 }
 
-// Unique numbers figures whose names clash. File systems may not tell upper
-// from lower case.
+// Unique numbers figures whose names clash. File systems may not tell upper from lower case.
 func Unique(figs []Figure) {
 	seen := map[string]bool{}
 	for i := range figs {
@@ -141,8 +140,7 @@ func Unique(figs []Figure) {
 	}
 }
 
-// Digits formats v with n significant digits, without an exponent where that
-// is short.
+// Digits formats v with n significant digits, without an exponent where that is short.
 func Digits(v float64, n int) string {
 	if v == 0 {
 		return "0"

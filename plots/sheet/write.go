@@ -19,8 +19,8 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Figure is a picture that can be written in any format. It refers to the data
-// that it was made from, which must not change until it is written.
+// Figure is a picture that can be written in any format. It refers to the data that it was made from, which must not
+// change until it is written.
 type Figure struct {
 	Name  string // of its file, without ending: "nct", "trace-reference"
 	Title string // what it shows, for people
@@ -29,15 +29,13 @@ type Figure struct {
 	Draw          func(c draw.Canvas)
 }
 
-// dpi of PNG files: sharp on common screens, and small enough to raster in
-// tens of milliseconds.
+// dpi of PNG files: sharp on common screens, and small enough to raster in tens of milliseconds.
 const dpi = 144
 
 // Formats lists the formats that Write knows.
 var Formats = []string{"png", "svg"}
 
-// Write draws f in a format, "png" or "svg". It fails on another format and
-// when w does.
+// Write draws f in a format, "png" or "svg". It fails on another format and when w does.
 func (f Figure) Write(w io.Writer, format string) error {
 	switch format {
 	case "png":
@@ -66,18 +64,15 @@ func (f Figure) writeSVG(w io.Writer) error {
 	if _, err := c.WriteTo(&b); err != nil {
 		return err
 	}
-	// A viewer may lack the font that the text was measured in; these have its
-	// widths.
+	// A viewer may lack the font that the text was measured in; these have its widths.
 	fonts := []byte("font-family:Liberation Sans")
 	_, err := w.Write(bytes.ReplaceAll(b.Bytes(), fonts, append(fonts, ",Arial,Helvetica,sans-serif"...)))
 	return err
 }
 
-// WriteAll writes figs into dir, which it makes when it is missing: a file
-// NAME.FORMAT for each figure and format, on the given number of workers (at
-// least 1). The files do not depend on that number. It returns the first error
-// in order of the files; the others are written all the same. When ctx ends it
-// returns its error, with some files not written.
+// WriteAll writes figs into dir, which it makes when it is missing: a file NAME.FORMAT for each figure and format, on
+// the given number of workers (at least 1). The files do not depend on that number. It returns the first error in order
+// of the files; the others are written all the same. When ctx ends it returns its error, with some files not written.
 func WriteAll(ctx context.Context, dir string, formats []string, figs []Figure, workers int) error {
 	for _, format := range formats {
 		if !slices.Contains(Formats, format) {

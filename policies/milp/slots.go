@@ -44,8 +44,8 @@ func (z *slots) grid(name string, n int, integer bool, up func(i int) float64, h
 	return g
 }
 
-// capacity adds what circuits and NICs carry in a slot: the terms that links' rows end with, and those that NIC sets' do
-// with the right side, are given by bundle, or set, and slot.
+// capacity adds what circuits and NICs carry in a slot: the terms that links' rows end with, and those that NIC sets'
+// do with the right side, are given by bundle, or set, and slot.
 func (z *slots) capacity(circuits func(e, k int) []Term, nics func(g, k int) ([]Term, float64)) {
 	for l, tasks := range z.in.links() {
 		for k := range z.n {

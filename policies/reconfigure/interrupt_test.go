@@ -24,9 +24,8 @@ func unequal(n, k int) *plan.Problem {
 	return p
 }
 
-// TestPlanningEndsWithContext: wherever its context ends, a planner returns the
-// context's error and leaves neither goroutines nor half of a result behind: who
-// asks again is offered what was offered without an interrupt.
+// TestPlanningEndsWithContext: wherever its context ends, a planner returns the context's error and leaves neither
+// goroutines nor half of a result behind: who asks again is offered what was offered without an interrupt.
 func TestPlanningEndsWithContext(t *testing.T) {
 	for name, p := range map[string]*plan.Problem{"uniform": plan.UniformProblem(20, 2, 2), "unequal": unequal(14, 2)} {
 		for _, r := range Table {

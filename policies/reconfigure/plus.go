@@ -16,8 +16,8 @@ var others = []string{
 	"reconfigure-during", "fast", "bruck", "spreadout", "static-ring", "directconnect-kautz", "directconnect-circulant", "topoopt", "mixnet",
 }
 
-// packable reports whether chunks may be packed one by one on topologies that are no circulants: up to 256 GPUs, or where
-// that is about as much work. packing are the planners whose work grows so.
+// packable reports whether chunks may be packed one by one on topologies that are no circulants: up to 256 GPUs, or
+// where that is about as much work. packing are the planners whose work grows so.
 func packable(p *plan.Problem) bool {
 	const most = 1 << 26 // hops of all chunks, on rings
 	chunks := 0
@@ -29,8 +29,8 @@ func packable(p *plan.Problem) bool {
 
 var packing = append([]string{"fast"}, OneTopology...)
 
-// plus joins better constructions than the paper's with what the other planners can schedule: of all candidates Frontier
-// keeps the best for each number of reconfigurations, our own first among equals.
+// plus joins better constructions than the paper's with what the other planners can schedule: of all candidates
+// Frontier keeps the best for each number of reconfigurations, our own first among equals.
 func plus(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 	if !s.Options.Others {
 		return own(ctx, s)
@@ -73,8 +73,8 @@ func plus(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 	return list, nil
 }
 
-// own is our constructions alone: circulants, which uniform demand makes open shops that end when the most loaded link does,
-// and chunks packed over phases and ways of other topologies.
+// own is our constructions alone: circulants, which uniform demand makes open shops that end when the most loaded link
+// does, and chunks packed over phases and ways of other topologies.
 func own(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 	p, o := s.Problem, s.Options
 	if _, uniform := p.Uniform(); !uniform {
@@ -124,10 +124,10 @@ func improvable(p *plan.Problem, list []plan.Candidate, counts []int, relay bool
 	return open, nil
 }
 
-// Of uniform demand, irregular topologies beat circulants, in which all GPUs have the same neighbours, where chunks have many
-// hops: by up to 17 % on one topology, and hardly on more than three (measured for 16 to 256 GPUs). They are sought on up to
-// fewIrregular topologies of so many permutations in all, and for up to mostIrregular GPUs, beyond which that would double
-// the time of planning.
+// Of uniform demand, irregular topologies beat circulants, in which all GPUs have the same neighbours, where chunks
+// have many hops: by up to 17 % on one topology, and hardly on more than three (measured for 16 to 256 GPUs). They are
+// sought on up to fewIrregular topologies of so many permutations in all, and for up to mostIrregular GPUs, beyond
+// which that would double the time of planning.
 const (
 	fewIrregular          = 4
 	irregularPermutations = 12
@@ -155,9 +155,9 @@ func packed(ctx context.Context, p *plan.Problem, o Options) ([]plan.Candidate, 
 	return pack.Plan(p, within, across, pack.Options{Relay: o.Relay, Buffer: int32(o.Buffer), Workers: o.Workers, Stop: ended(ctx)})
 }
 
-// counts lists the numbers of topologies to plan with, up to most: all, or beyond 16 growing by an eighth; few of them beyond
-// 8 by a quarter, where other plans will do better. Of more than 128 GPUs they grow by a half from the start, and of more
-// than 256 fourfold, as each takes seconds.
+// counts lists the numbers of topologies to plan with, up to most: all, or beyond 16 growing by an eighth; few of them
+// beyond 8 by a quarter, where other plans will do better. Of more than 128 GPUs they grow by a half from the start,
+// and of more than 256 fourfold, as each takes seconds.
 func counts(gpus, most int, few bool) []int {
 	var list []int
 	for d := 1; d < most; {

@@ -34,8 +34,8 @@ type Options struct {
 	Static baselines.Schedule
 	// FastModel is how FAST uses several switches.
 	FastModel baselines.Model
-	// Imported are the plans of "imported". Of those whose switches reconfigure on their own it takes, with Independent, those
-	// made for a delay of at least DelaySlots slots.
+	// Imported are the plans of "imported". Of those whose switches reconfigure on their own it takes, with
+	// Independent, those made for a delay of at least DelaySlots slots.
 	Imported   []*plan.Plan
 	DelaySlots int64
 	Workers    int // goroutines; they change no result
@@ -99,8 +99,8 @@ func (s *Planning) Candidates(ctx context.Context, name string) ([]plan.Candidat
 	return p.best, nil
 }
 
-// Took returns how long the planner of that name took to plan, to whoever asks first, and else 0: plans are made once, for
-// whoever needs them first, and their time is to be counted once.
+// Took returns how long the planner of that name took to plan, to whoever asks first, and else 0: plans are made once,
+// for whoever needs them first, and their time is to be counted once.
 func (s *Planning) Took(name string) time.Duration {
 	i := slices.IndexFunc(s.table, func(r Row) bool { return r.Name == name })
 	if i < 0 {

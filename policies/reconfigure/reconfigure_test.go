@@ -87,7 +87,8 @@ func TestRelaySlots(t *testing.T) {
 	}
 }
 
-// TestIrregular: of uniform demand, plans on one or two irregular topologies are taken where they are better than circulants, of which the best take 594 slots (the Kautz graph 527) and 322 with 32 GPUs.
+// TestIrregular: of uniform demand, plans on one or two irregular topologies are taken where they are better than
+// circulants, of which the best take 594 slots (the Kautz graph 527) and 322 with 32 GPUs.
 func TestIrregular(t *testing.T) {
 	for _, c := range []struct {
 		n, k   int
@@ -126,8 +127,8 @@ type fataler interface {
 	Fatalf(format string, args ...any)
 }
 
-// TestEveryCandidate: all candidates of all planners are plans that keep the rules in the slots that they claim, within the
-// buffer asked for, above the bounds; and ours are as good as any other's.
+// TestEveryCandidate: all candidates of all planners are plans that keep the rules in the slots that they claim, within
+// the buffer asked for, above the bounds; and ours are as good as any other's.
 func TestEveryCandidate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 9).Draw(t, "n")

@@ -13,7 +13,8 @@ import (
 // DimensionOrder routes one dimension after the other along a shortest hop vector (DOR; Dally and Seitz; Zu et al.,
 // NSDI 24, Sec. 4.1). Among shortest vectors, the path goes up along the first dimension in which they differ if the
 // source's coordinate there is even, else down: half-way round a ring this is the paper's rule. On meshes there is one
-// vector; where twists are mutual, shortest is among the dimension-ordered routes, which another path may be shorter than.
+// vector; where twists are mutual, shortest is among the dimension-ordered routes, which another path may be shorter
+// than.
 type DimensionOrder struct {
 	// Order is the dimensions from the first routed to the last; nil is the longest first, in x, y, z among equal ones
 	// (Sec. 4.1), but those whose wrap-around links are shifted last.
@@ -94,8 +95,8 @@ func (z *lattice) tie(src int32, vectors []int16) []int16 {
 	return best
 }
 
-// bound sets a lower bound on the load of the most loaded link from the hops of shortest paths: whatever paths are taken,
-// links carry them all. It is left out where flows are weighed.
+// bound sets a lower bound on the load of the most loaded link from the hops of shortest paths: whatever paths are
+// taken, links carry them all. It is left out where flows are weighed.
 func (d *Decision) bound(p *Problem, hops int64) {
 	if d.spreadBound(p, hops); d.Bound > 0 {
 		d.Bound = math.Ceil(d.Bound)

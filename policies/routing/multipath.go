@@ -25,8 +25,8 @@ const mostWaySteps = 1 << 28
 // DefaultWays is how many paths Multipath gives a pair where it is not said.
 const DefaultWays = 4
 
-// Multipath spreads every pair over several paths, of which each packet takes one at random: the randomised routing that
-// Zu et al. (NSDI 24, Sec. 7) plan for nearest-neighbour traffic round faults.
+// Multipath spreads every pair over several paths, of which each packet takes one at random: the randomised routing
+// that Zu et al. (NSDI 24, Sec. 7) plan for nearest-neighbour traffic round faults.
 type Multipath struct {
 	// Ways is the most routes of a pair, 0 being DefaultWays. Where there are more, they are drawn at random by Split.
 	Ways int

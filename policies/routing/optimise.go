@@ -14,9 +14,10 @@ import (
 // single paths, as the offline route optimiser of TPU v4 seeks it (Zu et al., NSDI 24, Sec. 4.3). Ways on tori are
 // those of wild-first routing, and any paths at all elsewhere. They are chosen by a local search, once for all pairs
 // that translations take into each other, and a lower bound for any paths at all proves how far from the optimum they
-// are at most. Channels and paths are such that no traffic deadlocks, but on directed links where no such paths join all
-// pairs. Where some transfers wait for others (Problem.Graph) the paths so chosen, and those that wild-first routing
-// takes, are where a second search begins from: for paths under which the graph, simulated as fluid, ends first.
+// are at most. Channels and paths are such that no traffic deadlocks, but on directed links where no such paths join
+// all pairs. Where some transfers wait for others (Problem.Graph) the paths so chosen, and those that wild-first
+// routing takes, are where a second search begins from: for paths under which the graph, simulated as fluid, ends
+// first.
 type Optimised struct {
 	// WildFirst is the routes of tori to choose from. Free has paths outside the rules of twisted tori tried first.
 	WildFirst WildFirst
@@ -30,8 +31,8 @@ type Optimised struct {
 	// spent again on simulations, of which a task counts as 8 paths; one of each choice to begin from is made in any
 	// case.
 	Budget int64
-	// Rounds is the rounds of the search for a bound; 0 is 4000, and fewer where nodes are not identical and sources times
-	// links exceed 2 million.
+	// Rounds is the rounds of the search for a bound; 0 is 4000, and fewer where nodes are not identical and sources
+	// times links exceed 2 million.
 	Rounds int
 	// Cache is a directory that keeps choices by a hash of all that they depend on; "" keeps none.
 	Cache string

@@ -61,8 +61,8 @@ const mostArcs = 100_000_000
 // work.
 const fewArcs = 2_000_000
 
-// manyArcs is the arcs of all sources' searches beyond which hops are counted breadth-first, and searches for more paths
-// are given up that the budget does not cover.
+// manyArcs is the arcs of all sources' searches beyond which hops are counted breadth-first, and searches for more
+// paths are given up that the budget does not cover.
 const manyArcs = 50_000_000
 
 // arcs returns how many arcs searches from all sources look at.
@@ -211,8 +211,9 @@ func (r *optimiser) any(ctx context.Context, in *instance, w *ways, target float
 	return s, s.run(ctx, target, func() error { return x.more(ctx, s) })
 }
 
-// safely is any among paths that cannot deadlock on any network. Where they do not join all pairs, which on links of one
-// way they need not, it is any among all ways if nothing else was found, which may deadlock, and nil if something was.
+// safely is any among paths that cannot deadlock on any network. Where they do not join all pairs, which on links of
+// one way they need not, it is any among all ways if nothing else was found, which may deadlock, and nil if something
+// was.
 func (r *optimiser) safely(ctx context.Context, in *instance, target float64, budget int64) (*search, *ways, error) {
 	w, err := in.safestOf(ctx, r.p)
 	if err != nil {

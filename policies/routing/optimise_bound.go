@@ -101,9 +101,9 @@ func (b *dual) told(ctx context.Context, x *spreading) {
 	}
 }
 
-// cuts returns lengths of 1 where paths cross sets of links of tori that often bind: those of each dimension, and beside
-// links that are down those that cross the same plane. (A switch that is out takes 1 of 16 links across every border of
-// cubes.)
+// cuts returns lengths of 1 where paths cross sets of links of tori that often bind: those of each dimension, and
+// beside links that are down those that cross the same plane. (A switch that is out takes 1 of 16 links across every
+// border of cubes.)
 func (b *dual) cuts() (all [][]float64) {
 	y := b.in.symmetry
 	if y == nil {

@@ -4,7 +4,8 @@ import "slices"
 
 // canonical returns the problem translated such that its links that are down come where those of all its translations
 // along the dimensions that have none do, and the node that the translation took to node 0. So faults of any of the 16
-// optical switches of a dimension become one, and have one choice of paths. It is p itself where nodes are not identical.
+// optical switches of a dimension become one, and have one choice of paths. It is p itself where nodes are not
+// identical.
 func (p *Problem) canonical() (*Problem, int32) {
 	t := p.Torus
 	if t == nil || !t.Symmetric() || !p.Uniform() || p.RatesDiffer() {

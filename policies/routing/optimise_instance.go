@@ -8,8 +8,8 @@ import (
 )
 
 // instance is a problem as the route optimiser sees it: one pair of nodes of each class of flows, and links by orbit.
-// As translations take the flows of a class into each other, all links of an orbit carry the same: what the paths of one
-// flow of each class lay on the orbit.
+// As translations take the flows of a class into each other, all links of an orbit carry the same: what the paths of
+// one flow of each class lay on the orbit.
 type instance struct {
 	*adjacency
 	symmetry *Symmetry // nil on other graphs than tori

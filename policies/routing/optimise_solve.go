@@ -199,8 +199,8 @@ func (r *optimiser) anywhere(ctx context.Context) error {
 	return nil
 }
 
-// narrow tries the bound that the link alone proves which is the most loaded when all take paths of the fewest hops, and
-// reports whether they meet it: on trees, and where a node has one link, they do.
+// narrow tries the bound that the link alone proves which is the most loaded when all take paths of the fewest hops,
+// and reports whether they meet it: on trees, and where a node has one link, they do.
 func (r *optimiser) narrow(ctx context.Context, x *widening) bool {
 	b := r.dual
 	if len(r.in.pair) > mostPairs {

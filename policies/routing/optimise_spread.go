@@ -8,9 +8,9 @@ import (
 // spreading is a choice of how much of each pair's demand takes which way: what pairs that spread reach. It is made
 // better pair by pair: of two routes of a pair the dearer gives to the cheaper, by lengths that grow exponentially with
 // loads, until both are as dear (path equilibration: Dafermos and Sparrow, The Traffic Assignment Problem for a General
-// Network, J. Res. NBS 73B, 1969; on the potential of Plotkin, Shmoys and Tardos). Where little is identical this reaches
-// the optimum of the linear program in tens of searches of shortest paths a source, where moving all pairs at once takes
-// thousands.
+// Network, J. Res. NBS 73B, 1969; on the potential of Plotkin, Shmoys and Tardos). Where little is identical this
+// reaches the optimum of the linear program in tens of searches of shortest paths a source, where moving all pairs at
+// once takes thousands.
 type spreading struct {
 	in     *instance
 	t      *tree

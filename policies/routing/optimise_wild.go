@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// wildRules returns the rules of wild-first routes to try in turn. Where links are down and none are shifted, dimensions
-// with such links come first in the order: of whole sets of paths those have the smallest loads. On twisted tori paths
-// outside their rules come last, as they can deadlock.
+// wildRules returns the rules of wild-first routes to try in turn. Where links are down and none are shifted,
+// dimensions with such links come first in the order: of whole sets of paths those have the smallest loads. On twisted
+// tori paths outside their rules come last, as they can deadlock.
 func (r *optimiser) wildRules() (all []WildFirst) {
 	t, rule := r.p.Torus, r.WildFirst
 	if rule.Order == nil && t.Shift == nil {

@@ -41,8 +41,8 @@ type Decision struct {
 	// BoundSplit is Bound for paths that may spread the flow of a pair over several; 0 where the router knows none, or
 	// Bound is one.
 	BoundSplit float64
-	// Least and LeastSplit are lower bounds on when Problem.Graph ends as fluid, on any paths, one a pair and with pairs
-	// that spread; 0 where the router knows none.
+	// Least and LeastSplit are lower bounds on when Problem.Graph ends as fluid, on any paths, one a pair and with
+	// pairs that spread; 0 where the router knows none.
 	Least, LeastSplit engine.Time
 	// Metrics and Labels are what else the router tells of its choice, such as the load that an unconstrained choice
 	// would reach.
@@ -111,8 +111,8 @@ type Symmetry struct {
 
 // Symmetry returns the translations that map links that are up to links that are up: multiples of the least period of
 // each dimension, which every rounds up to a multiple of it. (An even/odd rule of ties has period 2.) There is only the
-// trivial one where nodes are not identical, the problem is not Uniform or rates of links differ; nil for other graphs than
-// tori.
+// trivial one where nodes are not identical, the problem is not Uniform or rates of links differ; nil for other graphs
+// than tori.
 func (p *Problem) Symmetry(every int) *Symmetry {
 	t := p.Torus
 	if t == nil {

@@ -52,8 +52,8 @@ func (e ECMP) Route(ctx context.Context, p *Problem, o Options) (*Decision, erro
 // RandomShortest leads every pair along one of its shortest paths, all of them as likely. All hops take channel 0, and
 // credits may deadlock.
 type RandomShortest struct {
-	// Draw is what a path is drawn for: DrawPair, which "" is; DrawPacket; or DrawNode, where each node draws a link for
-	// each destination, in proportion to the shortest paths behind it.
+	// Draw is what a path is drawn for: DrawPair, which "" is; DrawPacket; or DrawNode, where each node draws a link
+	// for each destination, in proportion to the shortest paths behind it.
 	Draw string
 }
 
@@ -165,7 +165,8 @@ func (z *field) behind(at int32, ways []float64) (sum float64) {
 	return sum
 }
 
-// draw picks a link of a node on a shortest path, in proportion to the shortest paths behind it, by a number from 0 to 1.
+// draw picks a link of a node on a shortest path, in proportion to the shortest paths behind it, by a number from 0 to
+// 1.
 func (z *field) draw(at int32, ways []float64, u float64) int32 {
 	out, sum, last := z.g.out, z.behind(at, ways), int32(-1)
 	for k := out.Start[at]; k < out.Start[at+1]; k++ {

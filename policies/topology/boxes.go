@@ -103,8 +103,8 @@ func newMeter(ctx context.Context, o SearchOptions, w *player) meter {
 	return meter{SearchOptions: o, ctx: ctx, w: w, began: w.Work()}
 }
 
-// forksAPlay is the number of simulations from a common beginning that cost about as much as a whole one, and count as one
-// against the budget.
+// forksAPlay is the number of simulations from a common beginning that cost about as much as a whole one, and count as
+// one against the budget.
 const forksAPlay = 16
 
 // spend counts evaluations of p.

@@ -15,9 +15,9 @@ import (
 // outcome is what is known of a topology: its makespan, or (never) that it is at least cutoff.
 type outcome struct{ makespan, cutoff engine.Time }
 
-// value fills in the makespans of a population, simulating in parallel what has not been simulated before (ParallelEvalDES,
-// Alg. 3, Line 2). What reaches cutoff counts as never. Neither the order nor the number of workers changes what comes
-// out: all that is to be simulated is known before the first simulation.
+// value fills in the makespans of a population, simulating in parallel what has not been simulated before
+// (ParallelEvalDES, Alg. 3, Line 2). What reaches cutoff counts as never. Neither the order nor the number of workers
+// changes what comes out: all that is to be simulated is known before the first simulation.
 func (s *fastSearch) value(population []individual, cutoff engine.Time) {
 	var todo []individual
 	pending := map[string]int{}
@@ -56,8 +56,8 @@ func (s *fastSearch) value(population []individual, cutoff engine.Time) {
 	}
 }
 
-// play simulates every topology of a list. Those that differ only in bundles that nothing waits for are simulated from a
-// common beginning, where the service does not look ahead.
+// play simulates every topology of a list. Those that differ only in bundles that nothing waits for are simulated from
+// a common beginning, where the service does not look ahead.
 func (s *fastSearch) play(list []individual, cutoff engine.Time) {
 	s.evaluations += int64(len(list))
 	groups := s.alike(list)

@@ -33,8 +33,8 @@ func (aggregate) Arbitrate(ctx context.Context, s *Shared, o JobsOptions) (*Jobs
 	return d, nil
 }
 
-// settle simulates circuits that fit together, each job's by the services of its allocator, and gives back those that no
-// job needs.
+// settle simulates circuits that fit together, each job's by the services of its allocator, and gives back those that
+// no job needs.
 func (s *Shared) settle(ctx context.Context, circuits [][]int, o *JobsOptions) (*JobsDecision, error) {
 	jobs := make([]*Decision, len(s.Jobs))
 	free := s.room(s.joined(circuits))

@@ -111,8 +111,8 @@ func (s *Shared) alone(ctx context.Context, o *JobsOptions, j int, ports []int) 
 	return d, nil
 }
 
-// judge simulates circuits of one job by the services and keeps the best, the first among equals. Where the first meets the
-// bound there is none better.
+// judge simulates circuits of one job by the services and keeps the best, the first among equals. Where the first meets
+// the bound there is none better.
 func (p *Problem) judge(ctx context.Context, x []int, services []flow.Service) (*Decision, error) {
 	w := p.player(ctx, services[0])
 	defer p.done(w)

@@ -72,8 +72,8 @@ func (joint) Choose(ctx context.Context, p *Problem, o Options) (*Decision, erro
 	return d, nil
 }
 
-// improve looks for a better topology by genetic search where branch and bound had to stop: among topologies simulated by
-// level, and with the best of those that share fairly.
+// improve looks for a better topology by genetic search where branch and bound had to stop: among topologies simulated
+// by level, and with the best of those that share fairly.
 func (best *jointOptimum) improve(ctx context.Context, p *Problem, o Options) error {
 	w := p.player(ctx, flow.LevelPriority)
 	defer p.done(w)
@@ -157,8 +157,8 @@ func solveJoint(ctx context.Context, p *Problem, o SearchOptions) jointOptimum {
 	return s.best
 }
 
-// visit simulates the upper corner of a box if it fits, which then is the best by its bound, and else splits the box at a
-// bundle of its most overrun pod.
+// visit simulates the upper corner of a box if it fits, which then is the best by its bound, and else splits the box at
+// a bundle of its most overrun pod.
 func (s *jointSearch) visit(b *box[jointBound]) bool {
 	switch {
 	case s.sharpen(b):

@@ -7,7 +7,8 @@ import (
 )
 
 // The search of delta-joint has two bounds: the cheap one of flow.Evaluator's Bound, which mostly proves what is found,
-// and the dearer QueueBound for where that leaves a gap. A box gets the latter when it comes up to be split or simulated.
+// and the dearer QueueBound for where that leaves a gap. A box gets the latter when it comes up to be split or
+// simulated.
 
 const (
 	// cheapShare is the part of the budget, one in so many, that is for cheap bounds alone.

@@ -25,8 +25,8 @@ type MILPOptions struct {
 	Threads   int           // of the solver; 0 is 1, which repeats its runs
 	Paper     bool          // the model as DELTA has it, without strengthening
 	Step      engine.Time   // if positive, the model of App. A with slices of this length
-	// Intervals is K; 0 is as many as the baseline's simulation has and the simulation of the best topology known, so that neither
-	// is excluded.
+	// Intervals is K; 0 is as many as the baseline's simulation has and the simulation of the best topology known, so
+	// that neither is excluded.
 	Intervals int
 	// Anchors prunes indices by Alg. 1's anchors, which may exclude the optimum, and not only by what must precede and
 	// follow.

@@ -71,8 +71,8 @@ func (p *Problem) milpInstance(ctx context.Context, upper engine.Time, intervals
 	return in, in.Check()
 }
 
-// milpSchedule simulates a topology and returns the simulation as a solution: intervals lie between the starts and ends of
-// transfers, and what rates did inside one only its volumes remember. That keeps every capacity, which is linear.
+// milpSchedule simulates a topology and returns the simulation as a solution: intervals lie between the starts and ends
+// of transfers, and what rates did inside one only its volumes remember. That keeps every capacity, which is linear.
 func (p *Problem) milpSchedule(ctx context.Context, x []int, service flow.Service) (*milp.Schedule, error) {
 	n, err := p.Fabric.Provision(x)
 	if err != nil {

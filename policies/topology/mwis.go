@@ -9,9 +9,9 @@ import (
 	"sim/engine/flow"
 )
 
-// mostUseful returns, by bundle, a number of circuits beyond which more carry nothing in any simulation whose makespan is at
-// most upper: Alg. 2, intersected with what the NICs can fill and the ports leave (docs/model.md, "delta-fast": alone
-// it is as loose as 104 circuits for 8 NICs).
+// mostUseful returns, by bundle, a number of circuits beyond which more carry nothing in any simulation whose makespan
+// is at most upper: Alg. 2, intersected with what the NICs can fill and the ports leave (docs/model.md, "delta-fast":
+// alone it is as loose as 104 circuits for 8 NICs).
 func (p *Problem) mostUseful(ctx context.Context, upper engine.Time) []int {
 	return p.concurrency(ctx, upper, p.Useful)
 }

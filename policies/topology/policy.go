@@ -103,8 +103,8 @@ type Decision struct {
 	Bound      engine.Time
 	BoundModel string
 	// Limit is the makespan within which ports were saved, 0 where none were; PortsBound the ports that every topology
-	// needs which keeps it, 0 where not known: in simulation under Service, or however capacity is shared if FreeRates, as
-	// rates are the allocator's to choose then.
+	// needs which keeps it, 0 where not known: in simulation under Service, or however capacity is shared if FreeRates,
+	// as rates are the allocator's to choose then.
 	Limit       engine.Time
 	PortsBound  int
 	FreeRates   bool

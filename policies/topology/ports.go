@@ -30,8 +30,8 @@ func SavesPorts(name string) bool {
 // keeping is the condition under which circuits may be taken away.
 type keeping struct {
 	limit engine.Time // that the makespan must not exceed
-	// exact says that the simulation under the one service decides whether a topology keeps the limit; otherwise rates are
-	// ours to choose: any rule will do, and a better schedule than theirs might, unless the bound excludes it too.
+	// exact says that the simulation under the one service decides whether a topology keeps the limit; otherwise rates
+	// are ours to choose: any rule will do, and a better schedule than theirs might, unless the bound excludes it too.
 	exact bool
 }
 

@@ -1,5 +1,5 @@
-// Package topology decides the logical topology of optical circuit switches: how many circuits to provision between which
-// pods, for a given iteration (DELTA). Each allocator is one file and one row of Table.
+// Package topology decides the logical topology of optical circuit switches: how many circuits to provision between
+// which pods, for a given iteration (DELTA). Each allocator is one file and one row of Table.
 //
 // It leaves the iteration to workloads/training, the hardware to fabric and the simulation to engine/flow.
 package topology
@@ -92,7 +92,8 @@ type player struct {
 	p *Problem
 }
 
-// player returns an evaluator for the service, whose simulations and bounds end early when ctx does; give it back with done.
+// player returns an evaluator for the service, whose simulations and bounds end early when ctx does; give it back with
+// done.
 func (p *Problem) player(ctx context.Context, s flow.Service) *player {
 	w := p.players.Get().(*player)
 	w.SetContext(ctx)

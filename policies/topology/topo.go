@@ -14,11 +14,11 @@ import (
 // topo seeks the best topology when transfers share fairly (DELTA-Topo).
 //
 // Fair sharing may gain from fewer circuits (docs/model.md), so no topology stands for a box of them: every topology
-// whose bound, for any service, is below the best known must be simulated. That is cheap because the bundles fall in two.
-// Inner ones carry transfers that others wait for; over their circuits it branches and bounds in boxes, as joint does.
-// The rest (gradient synchronisation) matter only at the end of the iteration: for each choice of inner circuits all
-// choices of theirs are simulated from the common beginning. When that ends within the budget the answer is proved best by
-// exhaustion.
+// whose bound, for any service, is below the best known must be simulated. That is cheap because the bundles fall in
+// two. Inner ones carry transfers that others wait for; over their circuits it branches and bounds in boxes, as joint
+// does. The rest (gradient synchronisation) matter only at the end of the iteration: for each choice of inner circuits
+// all choices of theirs are simulated from the common beginning. When that ends within the budget the answer is proved
+// best by exhaustion.
 type topo struct{}
 
 func (topo) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {

@@ -16,8 +16,8 @@ import (
 type Windows struct {
 	Task []int32 // transfers that use the network, by id
 
-	// Alg. 4: no simulation whose makespan is at most the upper bound starts a transfer before Earliest or ends it after
-	// Latest.
+	// Alg. 4: no simulation whose makespan is at most the upper bound starts a transfer before Earliest or ends it
+	// after Latest.
 	Earliest, Latest []engine.Time
 
 	// As simulated under the baseline topology, which is Baseline's; "" of given circuits.
@@ -26,9 +26,9 @@ type Windows struct {
 	Played      int   // intervals of that simulation
 	First, Last []int // indices in which each transfer was active
 
-	// Intervals is K, the number that indices may use. A transfer cannot be active outside TopoMin..TopoMax in any simulation
-	// of at most K intervals (topological sorting alone); Alg. 1 retains Min..Max, which the anchors narrow to what
-	// lies near the baseline.
+	// Intervals is K, the number that indices may use. A transfer cannot be active outside TopoMin..TopoMax in any
+	// simulation of at most K intervals (topological sorting alone); Alg. 1 retains Min..Max, which the anchors narrow
+	// to what lies near the baseline.
 	Intervals        int
 	TopoMin, TopoMax []int
 	Min, Max         []int
@@ -51,8 +51,8 @@ type WindowOptions struct {
 // and end (Sec. IV-A.2, "a slight redundancy margin").
 const AnchorMargin = 2
 
-// Windows simulates the graph under a baseline topology, max-min fair, and returns what follows for each transfer. It fails
-// where the baseline cannot be simulated.
+// Windows simulates the graph under a baseline topology, max-min fair, and returns what follows for each transfer. It
+// fails where the baseline cannot be simulated.
 func (p *Problem) Windows(ctx context.Context, o WindowOptions) (*Windows, error) {
 	x, baseline := o.Circuits, ""
 	if x == nil {

@@ -47,8 +47,8 @@ func Failure(a Answer) error {
 	return nil
 }
 
-// OrEnded returns ctx's error in place of err where ctx has ended: what is wrong
-// then, or seems right, may be its doing.
+// OrEnded returns ctx's error in place of err where ctx has ended: what is wrong then, or seems right, may be its
+// doing.
 func OrEnded(ctx context.Context, err error) error {
 	if ended := ctx.Err(); ended != nil {
 		return ended

@@ -17,7 +17,8 @@ type Ideal struct {
 	Service flow.Service // that it was simulated with
 }
 
-// NewIdeal simulates a graph without communication time, and on an ideal fabric that is given, as any optimum may share it.
+// NewIdeal simulates a graph without communication time, and on an ideal fabric that is given, as any optimum may share
+// it.
 func NewIdeal(ctx context.Context, g *engine.Graph, n *engine.Network, r *engine.Routes) (out Ideal, err error) {
 	none := &engine.Routes{Start: make([]int32, len(g.Tasks)+1)}
 	compute, err := flow.Run(ctx, g, n, none, flow.Options{})
@@ -43,8 +44,8 @@ func (i *Ideal) Metrics(m map[string]float64, end string, iteration bool) {
 	}
 }
 
-// Exposed adds what communication an iteration that ends at end exposes, beside the ideal fabric's. What does so is named
-// where that exposes none.
+// Exposed adds what communication an iteration that ends at end exposes, beside the ideal fabric's. What does so is
+// named where that exposes none.
 func (i *Ideal) Exposed(row *result.Row, end engine.Time, what string) {
 	row.Metrics["comm_exposed_s"] = (end - i.Times.Compute).Seconds()
 	if nct, ok := i.Times.NCT(end); ok {
@@ -54,8 +55,7 @@ func (i *Ideal) Exposed(row *result.Row, end engine.Time, what string) {
 	}
 }
 
-// met is the relative distance within which a makespan counts as meeting its
-// bound: what rounding to ticks leaves.
+// met is the relative distance within which a makespan counts as meeting its bound: what rounding to ticks leaves.
 const met = 1e-9
 
 // Meets reports whether a makespan is its bound but for rounding.

@@ -12,8 +12,7 @@ type Outcome struct {
 	Document result.Document
 	Timings  result.Timings
 	Detail   result.Detail
-	// Plans holds, for each policy that schedules rates, its schedule: the
-	// rate of every transfer from time to time.
+	// Plans holds, for each policy that schedules rates, its schedule: the rate of every transfer from time to time.
 	Plans map[string][]PlanRow
 	// Files are further files for the run directory.
 	Files []result.File
@@ -22,21 +21,20 @@ type Outcome struct {
 	// Schedules are the plans of all planners that have one.
 	Planned   bool // by planners
 	Schedules []*plan.Plan
-	// Failed says of each policy whose simulation came to no end why; its row holds
-	// what was measured before, and the label failed.
+	// Failed says of each policy whose simulation came to no end why; its row holds what was measured before, and the
+	// label failed.
 	Failed []error
 }
 
-// PlanRow is a line of an exported rate schedule: Task runs at Rate from FromS
-// to ToS.
+// PlanRow is a line of an exported rate schedule: Task runs at Rate from FromS to ToS.
 type PlanRow struct {
 	Task       string
 	FromS, ToS float64
 	Rate       float64 // bits per second over all flows of the task
 }
 
-// WriteSchedules writes the plans of all planners that have one as a JSON list, in the order of the rows. It fails when w
-// does.
+// WriteSchedules writes the plans of all planners that have one as a JSON list, in the order of the rows. It fails when
+// w does.
 func (o *Outcome) WriteSchedules(w io.Writer) error {
 	return plan.WriteJSON(w, o.Schedules)
 }

@@ -25,10 +25,9 @@ type RouteFiles struct {
 	Tags   func(io.Writer) error // that packets carry; nil where packets draw their links
 }
 
-// Compile makes the forwarding tables of the chips and the tags that packets carry;
-// where packets draw their links there are no tags, and the tables have the
-// probability of each link. It fails on paths that come to a node twice, which no
-// tables lead.
+// Compile makes the forwarding tables of the chips and the tags that packets carry; where packets draw their links
+// there are no tags, and the tables have the probability of each link. It fails on paths that come to a node twice,
+// which no tables lead.
 func (r *Routes) Compile() (RouteFiles, error) {
 	if r.Paths.Spread != nil {
 		return RouteFiles{Tables: r.writeSpread}, nil

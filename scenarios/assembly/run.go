@@ -16,10 +16,10 @@ type Options struct {
 	Progress func(policy string, done, total int) // called as policies are decided and simulated; may be nil; called from one goroutine at a time
 }
 
-// Run lets every policy decide on a system and gathers the results in doc, whose title is that of its pictures. It returns
-// early with the context's error when ctx is cancelled. A policy whose simulation comes to no end does not keep others from
-// theirs: see Outcome.Failed. One that cannot serve the system has a row that says so; where none can, the error is of type
-// schema.Diagnostics. Begin is when the run began.
+// Run lets every policy decide on a system and gathers the results in doc, whose title is that of its pictures. It
+// returns early with the context's error when ctx is cancelled. A policy whose simulation comes to no end does not keep
+// others from theirs: see Outcome.Failed. One that cannot serve the system has a row that says so; where none can, the
+// error is of type schema.Diagnostics. Begin is when the run began.
 func Run(ctx context.Context, sys System, policies []string, doc result.Document, title string, begin time.Time, opt Options) (*Outcome, error) {
 	o := &Outcome{
 		Document: doc,

@@ -8,8 +8,8 @@ import (
 	"sim/scenarios/schema"
 )
 
-// unserved is the answer of a policy that cannot serve the scenario: a row without metrics that says why. Where no policy can
-// the input is at fault.
+// unserved is the answer of a policy that cannot serve the scenario: a row without metrics that says why. Where no
+// policy can the input is at fault.
 type unserved struct {
 	row   result.Row
 	fault func() schema.Diagnostic

@@ -18,8 +18,7 @@ func Plural(n int, what string) string {
 // MostNamed is how many things of a kind a title names.
 const MostNamed = 4
 
-// Wall converts a span of a scenario to wall-clock time, of which 0 is no
-// limit: less than a nanosecond is one.
+// Wall converts a span of a scenario to wall-clock time, of which 0 is no limit: less than a nanosecond is one.
 func Wall(t engine.Time) time.Duration {
 	return time.Duration((t + engine.Nanosecond - 1) / engine.Nanosecond)
 }

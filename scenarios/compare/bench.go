@@ -77,8 +77,7 @@ func (r *reader) read(in io.Reader, file string) error {
 	return nil
 }
 
-// time adds wall-clock seconds to rows that are there. in names them as it
-// names the rows.
+// time adds wall-clock seconds to rows that are there. in names them as it names the rows.
 func (r *reader) time(in io.Reader) error {
 	var bench benchfmt.Reader
 	bench.Reset(in, result.TimingsFile)
@@ -101,8 +100,8 @@ func (r *reader) time(in io.Reader) error {
 	return bench.Err()
 }
 
-// finish says how each metric is compared and returns the set. Simulated
-// metrics have one value: a row that was found with two is an error.
+// finish says how each metric is compared and returns the set. Simulated metrics have one value: a row that was found
+// with two is an error.
 func (r *reader) finish() (*Set, error) {
 	units := r.bench.Units()
 	for metric, ofSim := range r.ofSim {
@@ -141,8 +140,7 @@ func (r *reader) finish() (*Set, error) {
 	return r.set, nil
 }
 
-// apart returns the keys that are ignored and in whose parts records of the row
-// differ.
+// apart returns the keys that are ignored and in whose parts records of the row differ.
 func (w *row) apart(ignore []string) (keys []string) {
 	for _, key := range ignore {
 		differ := func(n Name) bool { return n.Get(key) != w.whole[0].Get(key) }

@@ -1,21 +1,18 @@
-// Package compare sets two sets of results side by side, such as runs, sweeps or
-// stored baselines, and says what differs and whether something got worse.
+// Package compare sets two sets of results side by side, such as runs, sweeps or stored baselines, and says what
+// differs and whether something got worse.
 //
-// Read makes a Set of files and directories. Rows are known by the parts of
-// their benchmark's name, in any order; units by their Unit lines, or else by
-// result.Better. Compare makes a Comparison of two Sets: plain data, in an order
-// that depends on the inputs alone, which the Write methods print. Simulated
-// metrics are exact (benchmath.AssumeExact): any change of theirs is one.
-// Wall-clock times and other measurements are not (benchmath.AssumeNothing):
-// they are shown, and held against the newer side only when that is asked for.
+// Read makes a Set of files and directories. Rows are known by the parts of their benchmark's name, in any order; units
+// by their Unit lines, or else by result.Better. Compare makes a Comparison of two Sets: plain data, in an order that
+// depends on the inputs alone, which the Write methods print. Simulated metrics are exact (benchmath.AssumeExact): any
+// change of theirs is one. Wall-clock times and other measurements are not (benchmath.AssumeNothing): they are shown,
+// and held against the newer side only when that is asked for.
 //
-// What runs are, and how their files are written, is left to package result;
-// flags and the exit code to the command.
+// What runs are, and how their files are written, is left to package result; flags and the exit code to the command.
 //
 // # The document
 //
-// WriteJSON writes a Comparison. Its schema is sim.compare/1; minor versions add
-// members, a change of meaning is a new major.
+// WriteJSON writes a Comparison. Its schema is sim.compare/1; minor versions add members, a change of meaning is a new
+// major.
 //
 //	schema            "sim.compare/1"
 //	old, new          what was compared, as it was named
@@ -59,27 +56,26 @@ import (
 // Schema is the version of Comparison.
 const Schema = "sim.compare/1"
 
-// Rounding is the default of Options.FailOver: what another compiler or
-// processor may make of the same sum. No change of a model is as small.
+// Rounding is the default of Options.FailOver: what another compiler or processor may make of the same sum. No change
+// of a model is as small.
 const Rounding = 1e-6
 
-// WallFailOver is the share that wall-clock may grow by unless Options say
-// otherwise. Single runs on a busy machine differ by less.
+// WallFailOver is the share that wall-clock may grow by unless Options say otherwise. Single runs on a busy machine
+// differ by less.
 const WallFailOver = 0.25
 
-// AllMetrics among Options.Metrics stands for every metric that has a
-// direction.
+// AllMetrics among Options.Metrics stands for every metric that has a direction.
 const AllMetrics = "all"
 
 // Options say what a regression is.
 type Options struct {
 	// FailOver is the share by which a metric may get worse.
 	FailOver float64
-	// Metrics may fail; none for those that result.Judged names: where a comparison has none of these, all with a direction.
+	// Metrics may fail; none for those that result.Judged names: where a comparison has none of these, all with a
+	// direction.
 	Metrics []string
-	// FailOnChange makes a change beyond FailOver for the better a regression
-	// too, and one of a metric without a direction: of the named Metrics, or
-	// else of every simulated one.
+	// FailOnChange makes a change beyond FailOver for the better a regression too, and one of a metric without a
+	// direction: of the named Metrics, or else of every simulated one.
 	FailOnChange bool
 	// Wall lets wall-clock fail that grows beyond the share WallFailOver.
 	Wall         bool
@@ -173,9 +169,8 @@ func (e *InputError) Error() string { return e.Why }
 
 func inputf(format string, args ...any) error { return &InputError{fmt.Sprintf(format, args...)} }
 
-// Compare compares two Sets. Errors are of type *InputError: sets that share no
-// row or do not agree on what is better, and metrics that cannot fail as the
-// Options want.
+// Compare compares two Sets. Errors are of type *InputError: sets that share no row or do not agree on what is better,
+// and metrics that cannot fail as the Options want.
 func Compare(older, newer *Set, o Options) (*Comparison, error) {
 	c := &Comparison{
 		Schema: Schema, Old: older.Name, New: newer.Name, FailOver: o.FailOver, FailOnChange: o.FailOnChange,
@@ -209,8 +204,7 @@ func Compare(older, newer *Set, o Options) (*Comparison, error) {
 	return c, nil
 }
 
-// compareMetric adds the differences of a metric. Wall-clock that one side
-// does not have at all is not missed.
+// compareMetric adds the differences of a metric. Wall-clock that one side does not have at all is not missed.
 func (c *Comparison) compareMetric(m *Metric, older, newer *Set) {
 	_, had := older.units[m.Name]
 	_, has := newer.units[m.Name]
@@ -265,8 +259,7 @@ func holdings(s *Set) string {
 	return strings.Join(out, " under ")
 }
 
-// apart is a key that keeps rows apart: one whose values differ, or that one
-// side lacks.
+// apart is a key that keeps rows apart: one whose values differ, or that one side lacks.
 func apart(older, newer *Set) string {
 	for _, pair := range [][2]*Set{{older, newer}, {newer, older}} {
 		for _, p := range pair[0].rows[0].name {

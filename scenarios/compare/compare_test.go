@@ -15,8 +15,7 @@ import (
 	"sim/internal/text"
 )
 
-// bench makes a text in the benchmark format of rows, each a name and its
-// metrics.
+// bench makes a text in the benchmark format of rows, each a name and its metrics.
 type benchRow struct {
 	name    string
 	metrics map[string]float64
@@ -81,8 +80,7 @@ func drawOptions(t *rapid.T) Options {
 	}
 }
 
-// TestItself compares a side with itself, its rows in another order and the
-// parts of their names too: nothing differs.
+// TestItself compares a side with itself, its rows in another order and the parts of their names too: nothing differs.
 func TestItself(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rows := drawRows(t)
@@ -168,8 +166,7 @@ func TestSwap(t *testing.T) {
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(b) }
 
-// TestJudged holds what fails to a rule written down once more, plainly, on the
-// numbers themselves.
+// TestJudged holds what fails to a rule written down once more, plainly, on the numbers themselves.
 func TestJudged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rowsA, rowsB, o := drawRows(t), drawRows(t), drawOptions(t)
@@ -297,8 +294,7 @@ func TestChosen(t *testing.T) {
 	}
 }
 
-// TestChosenOfOthers lets all metrics fail where none is among those that are
-// judged by default.
+// TestChosenOfOthers lets all metrics fail where none is among those that are judged by default.
 func TestChosenOfOthers(t *testing.T) {
 	side := func(v float64) *Set {
 		return set(t, "x", benchText([]benchRow{{"scenario=s/policy=p", map[string]float64{"up_per_s": v}}}))
@@ -310,8 +306,7 @@ func TestChosenOfOthers(t *testing.T) {
 	}
 }
 
-// TestDropped wants a metric that was dropped to fail, unless others were
-// chosen.
+// TestDropped wants a metric that was dropped to fail, unless others were chosen.
 func TestDropped(t *testing.T) {
 	const text = "BenchmarkSim/scenario=s/policy=p 1 1 nct %s evaluations\n"
 	older := set(t, "a", fmt.Sprintf(text, "3"))

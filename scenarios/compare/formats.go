@@ -27,8 +27,8 @@ func (c *Comparison) WriteJSON(w io.Writer, v View) error {
 	return err
 }
 
-// WriteCSV writes a row a difference, with a column for each part of names, and
-// a row for each missing and new row, which has no metric.
+// WriteCSV writes a row a difference, with a column for each part of names, and a row for each missing and new row,
+// which has no metric.
 func (c *Comparison) WriteCSV(w io.Writer, v View) error {
 	keys, common := c.keys()
 	for _, p := range common {
@@ -66,8 +66,7 @@ func (c *Comparison) WriteCSV(w io.Writer, v View) error {
 	return out.Error()
 }
 
-// WriteMarkdown writes the comparison as Markdown with tables, as for a comment
-// on a change.
+// WriteMarkdown writes the comparison as Markdown with tables, as for a comment on a change.
 func (c *Comparison) WriteMarkdown(w io.Writer, v View) error {
 	var b strings.Builder
 	keys, common := c.keys()

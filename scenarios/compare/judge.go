@@ -9,19 +9,17 @@ import (
 	"sim/internal/text"
 )
 
-// wallFloor is the least growth in seconds that times of timings.json are held
-// responsible for: what is shorter is the machine's.
+// wallFloor is the least growth in seconds that times of timings.json are held responsible for: what is shorter is the
+// machine's.
 const wallFloor = 10e-3
 
 // slack keeps a change of exactly the limit from failing by rounding.
 const slack = 1 + 1e-9
 
-// confidence is asked of the intervals of measured values. Only their centres
-// are used.
+// confidence is asked of the intervals of measured values. Only their centres are used.
 const confidence = 0.95
 
-// judge compares the values of a metric in a row, of which one side may have
-// none.
+// judge compares the values of a metric in a row, of which one side may have none.
 func (c *Comparison) judge(m *Metric, older, newer []float64) Difference {
 	var d Difference
 	var assume benchmath.Assumption = benchmath.AssumeExact

@@ -9,8 +9,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// metricOrder sorts metrics: those that may fail by default in their order,
-// then the others by name, then what is measured.
+// metricOrder sorts metrics: those that may fail by default in their order, then the others by name, then what is
+// measured.
 func metricOrder(units map[string]unit) []string {
 	judged := result.Judged()
 	place := func(name string) int {
@@ -109,8 +109,7 @@ func choose(list []Metric, older, newer *Set, o Options) error {
 	return nil
 }
 
-// means returns the geometric means of a metric: of all rows, and by policy
-// where there are several.
+// means returns the geometric means of a metric: of all rows, and by policy where there are several.
 func means(m *Metric, diffs []Difference) []Mean {
 	type sum struct {
 		Mean

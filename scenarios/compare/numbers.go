@@ -30,8 +30,7 @@ func unitOf(metric string) (unit string, class benchunit.Class) {
 // tiny is from where on plain ratios are written with an exponent.
 const tiny = 1e-4
 
-// moreDigits is how many digits beyond the usual are shown to tell old from
-// new.
+// moreDigits is how many digits beyond the usual are shown to tell old from new.
 const moreDigits = 9
 
 // scale prints values of a metric in one unit.
@@ -73,8 +72,8 @@ func scaleFor(metric string, diffs []Difference) scale {
 	}, unit}
 }
 
-// digitsFor returns a function that prints the values of d with one number of
-// digits, such that old and new look different where they are.
+// digitsFor returns a function that prints the values of d with one number of digits, such that old and new look
+// different where they are.
 func (s scale) digitsFor(d *Difference) func(float64) string {
 	more := 0
 	for d.Old != nil && d.New != nil && *d.Old != *d.New && more < moreDigits && s.format(*d.Old, more) == s.format(*d.New, more) {

@@ -14,9 +14,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// Read reads one side of a comparison: the directory of a run or of a finished
-// sweep, a directory of such directories or of .bench files, a .bench file, a
-// result.json or a sweep.json. The parts of names whose keys are in ignore are
+// Read reads one side of a comparison: the directory of a run or of a finished sweep, a directory of such directories
+// or of .bench files, a .bench file, a result.json or a sweep.json. The parts of names whose keys are in ignore are
 // left out. Whatever cannot be used is a *result.PlaceError.
 func Read(path string, ignore []string) (*Set, error) {
 	r := newReader(path, ignore)
@@ -148,8 +147,7 @@ func (r *reader) resultDir(dir string) error {
 	return r.dirTimes(dir)
 }
 
-// collection reads the .bench files, runs and sweeps that lie in dir, in order
-// of their names.
+// collection reads the .bench files, runs and sweeps that lie in dir, in order of their names.
 func (r *reader) collection(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -9,12 +9,10 @@ import (
 	"golang.org/x/perf/benchfmt"
 )
 
-// Part is a part of a row's name: the scenario, the policy, or a coordinate of
-// a sweep.
+// Part is a part of a row's name: the scenario, the policy, or a coordinate of a sweep.
 type Part struct{ Key, Value string }
 
-// Keys of the parts that every row of sim has. Rows of other benchmarks have
-// the benchmark's name.
+// Keys of the parts that every row of sim has. Rows of other benchmarks have the benchmark's name.
 const (
 	scenarioKey  = "scenario"
 	policyKey    = "policy"
@@ -24,8 +22,7 @@ const (
 // simBenchmark is the name of the benchmark that sim's results go by.
 const simBenchmark = "Sim"
 
-// Name is what a row is called: its scenario and policy, then its coordinates
-// in the order of the file.
+// Name is what a row is called: its scenario and policy, then its coordinates in the order of the file.
 type Name []Part
 
 // Get returns the value of a part, "" when the name has none.
@@ -38,8 +35,7 @@ func (n Name) Get(key string) string {
 	return ""
 }
 
-// String returns the name as messages give it: "gpt7b prop-alloc
-// workload.sequence=4096".
+// String returns the name as messages give it: "gpt7b prop-alloc workload.sequence=4096".
 func (n Name) String() string {
 	words := make([]string, len(n))
 	for i, p := range n {
@@ -95,8 +91,8 @@ func rank(key string) int {
 	return len(leading)
 }
 
-// readName takes a benchmark's name apart. What benchfmt takes for GOMAXPROCS belongs to the last part: the
-// labels of sweeps may end like that, and sim writes none.
+// readName takes a benchmark's name apart. What benchfmt takes for GOMAXPROCS belongs to the last part: the labels of
+// sweeps may end like that, and sim writes none.
 func readName(n benchfmt.Name) Name {
 	base, parts := n.Parts()
 	if last := len(parts) - 1; last > 0 && parts[last][0] == '-' {
@@ -149,12 +145,11 @@ type Set struct {
 	keys  []string // of the parts of names, those that are left out too
 }
 
-// Keys returns the keys of the parts that names of rows have, with those that
-// were left out of them, in the order in which they were found.
+// Keys returns the keys of the parts that names of rows have, with those that were left out of them, in the order in
+// which they were found.
 func (s *Set) Keys() []string { return slices.Clone(s.keys) }
 
-// Metrics returns the names of all metrics, in the order in which comparisons
-// list them.
+// Metrics returns the names of all metrics, in the order in which comparisons list them.
 func (s *Set) Metrics() []string { return metricOrder(s.units) }
 
 // row returns the row of a name, which is added when it is not there yet.

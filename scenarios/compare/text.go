@@ -9,8 +9,7 @@ import (
 	"sim/internal/text"
 )
 
-// WriteText writes the comparison for people to read: what differs, a table a
-// metric.
+// WriteText writes the comparison for people to read: what differs, a table a metric.
 func (c *Comparison) WriteText(w io.Writer, v View) error {
 	var b strings.Builder
 	keys, common := c.keys()

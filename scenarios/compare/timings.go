@@ -21,8 +21,7 @@ func wallMetrics(t result.PolicyTimings) map[string]float64 {
 	return map[string]float64{solveMetric: t.SolveS, playMetric: t.PlayS}
 }
 
-// dirTimes adds the wall-clock times of a run or sweep where its directory has
-// them.
+// dirTimes adds the wall-clock times of a run or sweep where its directory has them.
 func (r *reader) dirTimes(dir string) error {
 	if !result.IsSweep(dir) {
 		t := &result.Timings{}

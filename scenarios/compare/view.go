@@ -13,8 +13,7 @@ import (
 
 // View says what the Write methods show.
 type View struct {
-	// All shows what is the same too, every row of long lists, and wall-clock
-	// by row.
+	// All shows what is the same too, every row of long lists, and wall-clock by row.
 	All bool
 	// Bold is put round what fails; nil leaves it plain. Of text only.
 	Bold func(string) string
@@ -49,8 +48,7 @@ func (c *Comparison) quiet() bool {
 	})
 }
 
-// foremost returns at most mostLines of diffs, in their order: first what
-// fails, then what changed most.
+// foremost returns at most mostLines of diffs, in their order: first what fails, then what changed most.
 func foremost(diffs []Difference, v View) []Difference {
 	if v.All || len(diffs) <= mostLines {
 		return diffs
@@ -84,8 +82,8 @@ func foremost(diffs []Difference, v View) []Difference {
 	return out
 }
 
-// keys are the parts that tell the rows of c apart: scenario and policy, and of
-// the others those with several values. common are those with one.
+// keys are the parts that tell the rows of c apart: scenario and policy, and of the others those with several values.
+// common are those with one.
 func (c *Comparison) keys() (keys []string, common Name) {
 	values := map[string]map[string]bool{}
 	var order []string
@@ -114,8 +112,7 @@ func (c *Comparison) keys() (keys []string, common Name) {
 	return keys, common
 }
 
-// columnRank puts the policy after the coordinates: of a cell policies are
-// compared.
+// columnRank puts the policy after the coordinates: of a cell policies are compared.
 func columnRank(key string) int {
 	if key == policyKey {
 		return len(leading) + 1
@@ -123,8 +120,7 @@ func columnRank(key string) int {
 	return rank(key)
 }
 
-// heads are the keys as heads of columns: without what stands before the last
-// dot, where they stay different.
+// heads are the keys as heads of columns: without what stands before the last dot, where they stay different.
 func heads(keys []string) []string {
 	short := make([]string, len(keys))
 	count := map[string]int{}
@@ -211,8 +207,7 @@ func (m *Metric) heading() string {
 	return fmt.Sprintf("%s%s: differs in %s of %s", m.Name, direction, text.Count(m.Differ), text.Plural(m.Rows, "row"))
 }
 
-// meansLine gives the geometric means of a metric, "" where there is only one
-// row.
+// meansLine gives the geometric means of a metric, "" where there is only one row.
 func (m *Metric) meansLine() string {
 	if len(m.Means) == 0 || m.Means[0].Rows < 2 {
 		return ""
@@ -227,8 +222,8 @@ func (m *Metric) meansLine() string {
 	return "geometric mean of new/old: " + strings.Join(parts, "; ")
 }
 
-// wallTable is the table of the sums of wall-clock that is not listed by row, by metric and policy; nil where nothing was
-// timed on both sides or nothing differs.
+// wallTable is the table of the sums of wall-clock that is not listed by row, by metric and policy; nil where nothing
+// was timed on both sides or nothing differs.
 func (c *Comparison) wallTable(v View) *text.Table {
 	t := text.NewTable("wall-clock of all rows", "policy", "old", "new", "mean change").Left(0, 1)
 	differ := false

@@ -79,8 +79,7 @@ func TestWallOfSomeCells(t *testing.T) {
 	}
 }
 
-// TestWallSamples wants repeated runs tested: times that differ by chance do
-// not fail, those that differ beyond it do.
+// TestWallSamples wants repeated runs tested: times that differ by chance do not fail, those that differ beyond it do.
 func TestWallSamples(t *testing.T) {
 	dir := t.TempDir()
 	side := func(name string, solves ...float64) string {
@@ -109,8 +108,7 @@ func TestWallSamples(t *testing.T) {
 	}
 }
 
-// TestGoBenchmarks compares benchmarks of Go's own: their names, units and
-// samples.
+// TestGoBenchmarks compares benchmarks of Go's own: their names, units and samples.
 func TestGoBenchmarks(t *testing.T) {
 	text := func(ns ...int) string {
 		var b strings.Builder

@@ -35,8 +35,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// TestWrite holds every format to a golden file: of two sides with every kind
-// of difference, and of one with itself.
+// TestWrite holds every format to a golden file: of two sides with every kind of difference, and of one with itself.
 func TestWrite(t *testing.T) {
 	for _, c := range []struct {
 		name     string

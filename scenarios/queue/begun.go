@@ -8,11 +8,10 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// An item that kills its workers must not go round for ever. How often the
-// queue delivered it is no measure: a worker may be stopped in good order, or die
-// of another item. So from its second delivery on, how often an item was begun
-// is kept on the server while it runs; a worker that stops in good order takes
-// its own beginning back. The first, which nobody wrote down, counts.
+// An item that kills its workers must not go round for ever. How often the queue delivered it is no measure: a worker
+// may be stopped in good order, or die of another item. So from its second delivery on, how often an item was begun is
+// kept on the server while it runs; a worker that stops in good order takes its own beginning back. The first, which
+// nobody wrote down, counts.
 
 // begun returns how often an item was begun without an end.
 func (w *worker) begun(ctx context.Context, t *task) (int, error) {

@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// BenchmarkEmbedded is what the queue adds to an item that takes no time:
-// publishing, running, storing, fetching and removing 2000 items on a server in
-// this process with two workers, the server's start and end included.
+// BenchmarkEmbedded is what the queue adds to an item that takes no time: publishing, running, storing, fetching and
+// removing 2000 items on a server in this process with two workers, the server's start and end included.
 func BenchmarkEmbedded(b *testing.B) {
 	for _, n := range []int{2000, 10000} {
 		b.Run(fmt.Sprint("items=", n), func(b *testing.B) {

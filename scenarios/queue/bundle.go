@@ -8,8 +8,8 @@ import (
 )
 
 // A result object holds one or more results, as a list in JSON. A worker stores at once all results that became ready
-// while it was storing the ones before, so that short items share the cost of an object and a long one waits for nobody.
-// The object's description is the key of its first result.
+// while it was storing the ones before, so that short items share the cost of an object and a long one waits for
+// nobody. The object's description is the key of its first result.
 
 // The limits of a bundle; one result alone may be larger, up to mostBundle: its data take four thirds of their size.
 const (
@@ -26,7 +26,8 @@ func tooLarge(key string) *Result {
 	return failure(key, fmt.Sprintf("its result takes more than the %d bytes that a queue takes at most", MaxResult), true)
 }
 
-// decodeBundle returns the results of a bundle. They are read one by one: who made it up may have put any number into it.
+// decodeBundle returns the results of a bundle. They are read one by one: who made it up may have put any number into
+// it.
 func decodeBundle(b []byte) ([]Result, error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	if begin, err := d.Token(); err != nil || begin != json.Delim('[') {

@@ -12,8 +12,7 @@ import (
 	_ "sim/internal/testseed"
 )
 
-// Results come out of a bundle as they went in, and a part of one is refused or
-// has only whole results.
+// Results come out of a bundle as they went in, and a part of one is refused or has only whole results.
 func TestBundle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var in []*Result

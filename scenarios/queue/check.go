@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// check looks after a batch of which nothing was heard for a while: whether
-// anybody works on it, and whether items got lost.
+// check looks after a batch of which nothing was heard for a while: whether anybody works on it, and whether items got
+// lost.
 func (p *publisher) check(ctx context.Context, work jetstream.Stream, consumer jetstream.Consumer) error {
 	quiet := time.Since(p.progress)
 	if quiet < p.o.check {
@@ -37,11 +37,10 @@ func (p *publisher) check(ctx context.Context, work jetstream.Stream, consumer j
 	return p.findLost(ctx, work)
 }
 
-// findLost looks for items that are neither on the queue nor in the store. No
-// order of events that is known leads there, but for a server that lost its
-// store and somebody who removed things by hand. A worker stores a result before
-// it takes the item off the queue; so what is not on the queue now, and not in a
-// listing of the store that is made afterwards, is nowhere.
+// findLost looks for items that are neither on the queue nor in the store. No order of events that is known leads
+// there, but for a server that lost its store and somebody who removed things by hand. A worker stores a result before
+// it takes the item off the queue; so what is not on the queue now, and not in a listing of the store that is made
+// afterwards, is nowhere.
 func (p *publisher) findLost(ctx context.Context, work jetstream.Stream) error {
 	out := p.feeder.outside()
 	if len(out) == 0 {

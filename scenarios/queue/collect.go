@@ -13,10 +13,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// collector reads the results of a batch as they are stored. It walks along the
-// object store's stream, from each object's description to the next, and when
-// there is none waits for a notification: the message with which a worker stores
-// the next one. Notifications may be lost; every second it looks anyway.
+// collector reads the results of a batch as they are stored. It walks along the object store's stream, from each
+// object's description to the next, and when there is none waits for a notification: the message with which a worker
+// stores the next one. Notifications may be lost; every second it looks anyway.
 type collector struct {
 	l     *link
 	place place
@@ -61,8 +60,7 @@ func (c *collector) close() {
 	}
 }
 
-// relist has everything listed that is there; a collected with listed set marks
-// the end.
+// relist has everything listed that is there; a collected with listed set marks the end.
 func (c *collector) relist() {
 	select {
 	case c.list <- struct{}{}:
@@ -134,8 +132,7 @@ func (c *collector) send(ctx context.Context, o *collected) {
 	}
 }
 
-// read returns the results of the object that m describes. An object that is
-// no bundle of results is one without any.
+// read returns the results of the object that m describes. An object that is no bundle of results is one without any.
 func (c *collector) read(ctx context.Context, m *jetstream.RawStreamMsg) (*collected, error) {
 	o := &collected{info: m.Subject}
 	var info jetstream.ObjectInfo
@@ -177,8 +174,8 @@ func (c *collector) message(ctx context.Context, at uint64, subject string) (*je
 	return c.stream.GetMsg(ctx, at, jetstream.WithGetMsgSubject(subject))
 }
 
-// content reads an object, chunk by chunk. (ObjectStore.Get makes a consumer for
-// each object, which costs twice as much.)
+// content reads an object, chunk by chunk. (ObjectStore.Get makes a consumer for each object, which costs twice as
+// much.)
 func (c *collector) content(ctx context.Context, info *jetstream.ObjectInfo) ([]byte, error) {
 	var data []byte
 	at := uint64(1)
@@ -203,9 +200,8 @@ func (c *collector) content(ctx context.Context, info *jetstream.ObjectInfo) ([]
 	return data, nil
 }
 
-// remove deletes objects whose results were handed over, the description
-// first: chunks without one are in nobody's way. (ObjectStore.Delete would leave a
-// marker for every object.) What stays goes with the batch.
+// remove deletes objects whose results were handed over, the description first: chunks without one are in nobody's way.
+// (ObjectStore.Delete would leave a marker for every object.) What stays goes with the batch.
 func (c *collector) remove(ctx context.Context) error {
 	for {
 		select {

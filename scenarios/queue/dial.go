@@ -30,8 +30,8 @@ type link struct {
 	nc    *nats.Conn
 	js    jetstream.JetStream
 
-	// ctx ends with the context that was given to dial, or when the connection
-	// was lost for too long; its cause then says so.
+	// ctx ends with the context that was given to dial, or when the connection was lost for too long; its cause then
+	// says so.
 	ctx  context.Context
 	lose context.CancelCauseFunc
 
@@ -60,8 +60,7 @@ func (l *link) call(ctx context.Context) (context.Context, context.CancelFunc) {
 // connectTimeout is how long one server may take to answer; tests have less time.
 var connectTimeout = 3 * time.Second
 
-// dial connects and makes sure that the server has JetStream. The caller must
-// close the link.
+// dial connects and makes sure that the server has JetStream. The caller must close the link.
 func dial(ctx context.Context, o dialOptions) (*link, error) {
 	l := &link{dialOptions: o, where: plainURL(o.url)}
 	if o.version == "" {
@@ -183,8 +182,8 @@ func (l *link) lostError() error {
 	return fmt.Errorf("%s: the connection was lost and did not come back within %v; what was finished is kept", l.where, l.reconnect)
 }
 
-// CheckURL fails, in one line, where a text is no URL of a server, or several
-// joined by commas: for commands that tell such errors before they begin.
+// CheckURL fails, in one line, where a text is no URL of a server, or several joined by commas: for commands that tell
+// such errors before they begin.
 func CheckURL(text string) error {
 	for s := range strings.SplitSeq(text, ",") {
 		u, err := url.Parse(strings.TrimSpace(s))

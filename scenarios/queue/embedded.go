@@ -25,8 +25,8 @@ type Server struct {
 
 // EmbeddedOptions say how a server in this process is run.
 type EmbeddedOptions struct {
-	// Listen is the address for other processes, such as ":4222" or
-	// "127.0.0.1:0", with "TOKEN@" before it to ask them for a token; "": none.
+	// Listen is the address for other processes, such as ":4222" or "127.0.0.1:0", with "TOKEN@" before it to ask them
+	// for a token; "": none.
 	Listen string
 	Token  string // what they are asked for where Listen has no token; "": nothing
 	// Dir is the directory of the store, which is kept; "": a temporary one.
@@ -34,8 +34,8 @@ type EmbeddedOptions struct {
 	Log func(format string, args ...any) // of the server's errors; may be nil
 }
 
-// maxPayload is the largest item that an embedded server takes, in bytes; other
-// servers take 1 MiB unless their configuration says otherwise.
+// maxPayload is the largest item that an embedded server takes, in bytes; other servers take 1 MiB unless their
+// configuration says otherwise.
 const maxPayload = 8 << 20
 
 // Embedded starts a server.

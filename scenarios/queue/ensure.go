@@ -13,8 +13,7 @@ import (
 // keepFor is how long items and results that nobody asks for stay on a server.
 const keepFor = 7 * 24 * time.Hour
 
-// openWork returns the stream of all items and the consumer of the link's
-// version, and makes what is missing.
+// openWork returns the stream of all items and the consumer of the link's version, and makes what is missing.
 func (l *link) openWork(ctx context.Context) (jetstream.Stream, jetstream.Consumer, error) {
 	ctx, cancel := l.call(ctx)
 	defer cancel()
@@ -53,8 +52,8 @@ func (l *link) openWork(ctx context.Context) (jetstream.Stream, jetstream.Consum
 	return s, c, nil
 }
 
-// openResults returns the object store of a batch's results, which it makes if
-// it is missing, and the stream that it is in.
+// openResults returns the object store of a batch's results, which it makes if it is missing, and the stream that it is
+// in.
 func (l *link) openResults(ctx context.Context, p place) (jetstream.Stream, error) {
 	ctx, cancel := l.call(ctx)
 	defer cancel()
@@ -69,8 +68,8 @@ func (l *link) openResults(ctx context.Context, p place) (jetstream.Stream, erro
 	return s, nil
 }
 
-// gone reports whether an error means that the stream, the bucket or the
-// consumer is not there, so that it must be made again.
+// gone reports whether an error means that the stream, the bucket or the consumer is not there, so that it must be made
+// again.
 func gone(err error) bool {
 	for _, target := range []error{
 		jetstream.ErrStreamNotFound, jetstream.ErrBucketNotFound, jetstream.ErrConsumerNotFound, jetstream.ErrConsumerDeleted,
@@ -83,9 +82,8 @@ func gone(err error) bool {
 	return false
 }
 
-// trouble decides what to do about errors of the queue that may pass: it waits a
-// little longer each time, says once what is wrong and gives up where it lasts
-// as long as a lost connection may.
+// trouble decides what to do about errors of the queue that may pass: it waits a little longer each time, says once
+// what is wrong and gives up where it lasts as long as a lost connection may.
 type trouble struct {
 	l     *link
 	doing string // "storing results"

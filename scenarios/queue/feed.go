@@ -35,8 +35,7 @@ const (
 	finished                  // was handed over
 )
 
-// A feed publishes so many items, or so many bytes, before it waits for all to
-// be there.
+// A feed publishes so many items, or so many bytes, before it waits for all to be there.
 const (
 	feedItems = 512
 	feedBytes = 8 << 20
@@ -85,8 +84,7 @@ func (f *feeder) outside() []int32 {
 	return list
 }
 
-// repeat has items published once more that are neither on the queue nor in the
-// store. It returns how many there are.
+// repeat has items published once more that are neither on the queue nor in the store. It returns how many there are.
 func (f *feeder) repeat(items []int32) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -179,9 +177,8 @@ func (f *feeder) message(i int32) (*nats.Msg, error) {
 		return nil, err
 	}
 	m := &nats.Msg{Subject: f.p.place.subject(it.Key), Data: data, Header: nats.Header{}}
-	// The id keeps a message that is sent twice, because the first one's answer
-	// was lost, from being there twice. It must not be that of an earlier
-	// publisher or round, whose item is gone.
+	// The id keeps a message that is sent twice, because the first one's answer was lost, from being there twice. It
+	// must not be that of an earlier publisher or round, whose item is gone.
 	f.mu.Lock()
 	m.Header.Set(jetstream.MsgIDHeader, fmt.Sprintf("%s.%d.%s", f.p.id, f.tries, it.Key))
 	f.mu.Unlock()
@@ -198,12 +195,10 @@ type sent struct {
 	ack  jetstream.PubAckFuture
 }
 
-// send publishes messages and waits until all are there. It tries again what
-// fails.
+// send publishes messages and waits until all are there. It tries again what fails.
 func (f *feeder) send(ctx context.Context, flight []sent) error {
 	trouble := trouble{l: f.p.l, doing: "publishing items"}
-	// What is under way is waited for also when ctx ends, so that it can be
-	// taken back.
+	// What is under way is waited for also when ctx ends, so that it can be taken back.
 	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, cancel) })()

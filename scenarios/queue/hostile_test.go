@@ -33,8 +33,7 @@ func storeOf(b *bed) *link {
 	return l
 }
 
-// A result that is too large fails, each time it is tried, and costs the
-// publisher no more than one that is not.
+// A result that is too large fails, each time it is tried, and costs the publisher no more than one that is not.
 func TestLargeResults(t *testing.T) {
 	b := newBed(t)
 	const n, size = 4, 50 << 20
@@ -83,8 +82,7 @@ func publishAll(b *bed, n int) (rs []Result) {
 	return rs
 }
 
-// Items that no server takes fail each time; what only one worker makes of an
-// item does not.
+// Items that no server takes fail each time; what only one worker makes of an item does not.
 func TestAlways(t *testing.T) {
 	b := newBed(t)
 	b.work(b.workerOptions(), func(context.Context, []byte) ([]byte, error) { return nil, errors.New("broken") })

@@ -12,9 +12,8 @@ import (
 //
 //	sim.work.VERSION.BATCH.KEY
 //
-// A version's workers share one consumer, which sees only its subjects. The
-// stream refuses a second item under a subject while the first is there, so
-// that a batch that is published again does not double what still waits.
+// A version's workers share one consumer, which sees only its subjects. The stream refuses a second item under a
+// subject while the first is there, so that a batch that is published again does not double what still waits.
 const (
 	workStream  = "SIM_WORK"
 	workSubject = "sim.work"
@@ -28,8 +27,7 @@ func placeOf(version, name string) place {
 	return place{token(version), token(name, version)}
 }
 
-// token makes text fit for a subject, a consumer or a bucket. A digest of all
-// parts keeps different texts apart.
+// token makes text fit for a subject, a consumer or a bucket. A digest of all parts keeps different texts apart.
 func token(text string, more ...string) string {
 	h := sha256.New()
 	for _, s := range append([]string{text}, more...) {
@@ -78,8 +76,8 @@ func parseSubject(subject string) (p place, key string, ok bool) {
 	return place{parts[2], parts[3]}, parts[4], true
 }
 
-// The results are in an object store, which is a stream in which an object's
-// description and its chunks are messages (NATS ADR-20).
+// The results are in an object store, which is a stream in which an object's description and its chunks are messages
+// (NATS ADR-20).
 const digestKind = "SHA-256="
 
 func (p place) bucket() string       { return "sim-" + p.batch }

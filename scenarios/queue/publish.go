@@ -12,13 +12,11 @@ import (
 	"github.com/nats-io/nuid"
 )
 
-// Publish has the items of a batch run and calls done once for each, in the
-// order in which results arrive and from one goroutine, until all are there. It
-// ends early with ctx's error, with done's, or with one that says that the queue
-// is lost; what done was called for is then done, and the rest is not lost:
-// published again under the same name and version, the batch goes on where it
-// was, with the results that came meanwhile. Items that wait are withdrawn
-// unless the connection is lost.
+// Publish has the items of a batch run and calls done once for each, in the order in which results arrive and from one
+// goroutine, until all are there. It ends early with ctx's error, with done's, or with one that says that the queue is
+// lost; what done was called for is then done, and the rest is not lost: published again under the same name and
+// version, the batch goes on where it was, with the results that came meanwhile. Items that wait are withdrawn unless
+// the connection is lost.
 func Publish(ctx context.Context, o Options, items []Item, done func(Result) error) (err error) {
 	o = o.withDefaults()
 	p, err := newPublisher(o, items)
@@ -226,9 +224,8 @@ func (p *publisher) finish(r *Result, done func(Result) error) error {
 	return done(*r)
 }
 
-// announce makes sure that this is the batch's only publisher: two would take
-// each other's results. Of two that begin at a time, the one of the lower id
-// goes on.
+// announce makes sure that this is the batch's only publisher: two would take each other's results. Of two that begin
+// at a time, the one of the lower id goes on.
 func (p *publisher) announce(ctx context.Context) (off func(), err error) {
 	var mu sync.Mutex
 	state := "begins"
@@ -294,8 +291,8 @@ func (p *publisher) others(ctx context.Context) (string, error) {
 	}
 }
 
-// tidy takes back what still waits and, if the batch is finished, removes what
-// it had on the server. Nothing depends on its success.
+// tidy takes back what still waits and, if the batch is finished, removes what it had on the server. Nothing depends on
+// its success.
 func (p *publisher) tidy(work jetstream.Stream, finished bool) {
 	if !p.l.nc.IsConnected() {
 		return

@@ -54,8 +54,8 @@ func TestSizes(t *testing.T) {
 	r.check(map[string]string{"empty": "", "small": "xxxxx", "large": strings.Repeat("0123456789", 500_000)})
 }
 
-// What was stored before is not run again, and what was stored twice, or is of
-// an item that nobody asked for, is of no account.
+// What was stored before is not run again, and what was stored twice, or is of an item that nobody asked for, is of no
+// account.
 func TestResultsAreThere(t *testing.T) {
 	b := newBed(t)
 	l, s := b.store("n")
@@ -109,8 +109,8 @@ func (b *bed) store(name string) (*link, jetstream.Stream) {
 	return l, s
 }
 
-// What a worker stores is an object like any other, and what others store can be
-// read: the store is not one of this package's own.
+// What a worker stores is an object like any other, and what others store can be read: the store is not one of this
+// package's own.
 func TestObjects(t *testing.T) {
 	b := newBed(t)
 	l, s := b.store("n")
@@ -158,8 +158,8 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// Results are removed when done returned, and none is lost without
-// notifications; a result that was not handed over stays.
+// Results are removed when done returned, and none is lost without notifications; a result that was not handed over
+// stays.
 func TestCollector(t *testing.T) {
 	b := newBed(t)
 	l, s := b.store("n")
@@ -337,8 +337,7 @@ func TestCancel(t *testing.T) {
 	again.check(want(100))
 }
 
-// Batches do not disturb each other, even with the same keys; a batch has one
-// publisher at a time.
+// Batches do not disturb each other, even with the same keys; a batch has one publisher at a time.
 func TestTwoBatches(t *testing.T) {
 	b := newBed(t)
 	gate := make(chan struct{})
@@ -386,8 +385,8 @@ func TestTwoBatches(t *testing.T) {
 	}
 }
 
-// Only so many items are published and without result at a time. What the queue
-// holds may be more: an item stays there until its worker's acknowledgement comes.
+// Only so many items are published and without result at a time. What the queue holds may be more: an item stays there
+// until its worker's acknowledgement comes.
 func TestAhead(t *testing.T) {
 	const ahead = 20
 	b := newBed(t)

@@ -1,16 +1,14 @@
-// Package queue runs items of work on other machines, over a work queue of
-// NATS JetStream (https://docs.nats.io/nats-concepts/jetstream). A publisher
-// puts the items of a batch on the queue and is handed their results as they
-// come; workers, in this process or anywhere else, take items of any batch of
-// their version and store results in the batch's object store. No disk is shared.
+// Package queue runs items of work on other machines, over a work queue of NATS JetStream
+// (https://docs.nats.io/nats-concepts/jetstream). A publisher puts the items of a batch on the queue and is handed
+// their results as they come; workers, in this process or anywhere else, take items of any batch of their version and
+// store results in the batch's object store. No disk is shared.
 //
-// An item is run at least once and its result is handed over exactly once: an
-// item is taken off the queue only when its result is stored, and a result only
-// when the publisher is done with it. Killing a worker, the publisher or the
-// server (if its store survives) loses nothing but time.
+// An item is run at least once and its result is handed over exactly once: an item is taken off the queue only when its
+// result is stored, and a result only when the publisher is done with it. Killing a worker, the publisher or the server
+// (if its store survives) loses nothing but time.
 //
-// What an item is, and what running it means, is the caller's matter; so is
-// keeping finished results, so that a later batch leaves them out.
+// What an item is, and what running it means, is the caller's matter; so is keeping finished results, so that a later
+// batch leaves them out.
 package queue
 
 import (
@@ -24,13 +22,11 @@ import (
 
 // Item is a piece of work.
 type Item struct {
-	// Key names the item, once in a batch: letters, digits, '-', '_' and '=',
-	// such as a hex digest of the payload. Items of one key in one batch must
-	// have the same payload.
+	// Key names the item, once in a batch: letters, digits, '-', '_' and '=', such as a hex digest of the payload.
+	// Items of one key in one batch must have the same payload.
 	Key string
-	// Payload returns what the workers get. It is called when the item's turn
-	// comes, from one goroutine, so that a million payloads need not be in memory.
-	// Where it fails, the item fails.
+	// Payload returns what the workers get. It is called when the item's turn comes, from one goroutine, so that a
+	// million payloads need not be in memory. Where it fails, the item fails.
 	Payload func() ([]byte, error)
 }
 
@@ -44,14 +40,13 @@ type Result struct {
 	Always bool `json:"always,omitempty"`
 }
 
-// MaxResult is the largest result of an item, in bytes. The largest that sim has are those of a hundred thousand trials, of
-// some 6 MB.
+// MaxResult is the largest result of an item, in bytes. The largest that sim has are those of a hundred thousand
+// trials, of some 6 MB.
 const MaxResult = 16 << 20
 
-// Func does an item's work on its payload. It must be safe for concurrent use
-// and return soon after ctx ends. An error is the item's result: it is reported
-// to the publisher and not tried again. Only an error of an ended ctx is
-// none: the item goes back to the queue.
+// Func does an item's work on its payload. It must be safe for concurrent use and return soon after ctx ends. An error
+// is the item's result: it is reported to the publisher and not tried again. Only an error of an ended ctx is none: the
+// item goes back to the queue.
 type Func func(ctx context.Context, payload []byte) ([]byte, error)
 
 // EmbeddedURL stands for a server within the publisher's process.
@@ -59,34 +54,33 @@ const EmbeddedURL = "embedded"
 
 // Options say how a batch is published. URL, Name and Version are needed.
 type Options struct {
-	// URL is the server's: nats://host:4222, tls://host:4222, with user:password@
-	// or token@ if need be, several of a cluster joined by commas; or EmbeddedURL.
+	// URL is the server's: nats://host:4222, tls://host:4222, with user:password@ or token@ if need be, several of a
+	// cluster joined by commas; or EmbeddedURL.
 	URL string
-	// Name is the batch's. A batch that was interrupted goes on where it was when
-	// it is published again under its name; two batches that run at a time need
-	// different names.
+	// Name is the batch's. A batch that was interrupted goes on where it was when it is published again under its name;
+	// two batches that run at a time need different names.
 	Name string
 	// Version must be that of the workers; they leave items of others alone.
 	Version string
 	// Credentials is the path of a NATS credentials file; "" if there is none.
 	Credentials string
-	// Token is what servers ask for whose addresses, in URL or Listen, have none: for commands whose arguments others see. ""
-	// if there is none. It is not used beside Credentials.
+	// Token is what servers ask for whose addresses, in URL or Listen, have none: for commands whose arguments others
+	// see. "" if there is none. It is not used beside Credentials.
 	Token string
 
-	// Workers is the number of goroutines of this process that run items too,
-	// with Run. 0: none, which an embedded server without Listen cannot do with.
+	// Workers is the number of goroutines of this process that run items too, with Run. 0: none, which an embedded
+	// server without Listen cannot do with.
 	Workers int
 	Run     Func
 
-	// Listen is the address at which an embedded server takes workers of other
-	// processes, such as ":4222", or "TOKEN@:4222" to ask for a token; "": none.
+	// Listen is the address at which an embedded server takes workers of other processes, such as ":4222", or
+	// "TOKEN@:4222" to ask for a token; "": none.
 	Listen string
 	// Dir is the embedded server's store, which is kept; "": a temporary one.
 	Dir string
 
-	// Log is told what a person should know, a line each; nil: nobody is told.
-	// It is called from one goroutine at a time.
+	// Log is told what a person should know, a line each; nil: nobody is told. It is called from one goroutine at a
+	// time.
 	Log func(format string, args ...any)
 
 	Ahead     int           // items that may be on the queue at a time; 0: 20000
@@ -108,13 +102,12 @@ type WorkerOptions struct {
 
 	// Idle ends the work when there was none for so long; 0: it never ends so.
 	Idle time.Duration
-	// AckWait is how long the queue waits for a sign of life before it gives an
-	// item to another worker; 0: 30 s. Whoever is first at a server settles it.
+	// AckWait is how long the queue waits for a sign of life before it gives an item to another worker; 0: 30 s.
+	// Whoever is first at a server settles it.
 	AckWait time.Duration
 	// Reconnect is how long a lost connection may stay lost; 0: a minute.
 	Reconnect time.Duration
-	// Attempts is how often an item may be begun by workers that then vanish
-	// before it is reported as failed; 0: 5.
+	// Attempts is how often an item may be begun by workers that then vanish before it is reported as failed; 0: 5.
 	Attempts int
 
 	noticed time.Duration // how often items of other versions are looked for; 0: 10 s

@@ -115,8 +115,7 @@ func (j *journal) count(part string) (n int) {
 	return n
 }
 
-// bed is what most tests stand on: a server, and a check that at the end all
-// goroutines and temporary files are gone.
+// bed is what most tests stand on: a server, and a check that at the end all goroutines and temporary files are gone.
 type bed struct {
 	*testing.T
 	s   *Server
@@ -166,8 +165,8 @@ func clean(t *testing.T) {
 	})
 }
 
-// goroutines returns all stacks but those of nats.go that wait for a server
-// which is gone; these end by themselves a second later.
+// goroutines returns all stacks but those of nats.go that wait for a server which is gone; these end by themselves a
+// second later.
 func goroutines() []string {
 	stacks := make([]byte, 4<<20)
 	all := strings.Split(string(stacks[:runtime.Stack(stacks, true)]), "\n\n")
@@ -200,8 +199,8 @@ func (b *bed) work(o WorkerOptions, f Func) (stop func()) {
 	return stop
 }
 
-// dying starts workers, one after the other, whose connection f may cut so that
-// all they hold is lost, as if they were killed.
+// dying starts workers, one after the other, whose connection f may cut so that all they hold is lost, as if they were
+// killed.
 func (b *bed) dying(o WorkerOptions, lives int, f func(kill func(), payload []byte) ([]byte, error)) {
 	ended := make(chan struct{})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -20,9 +20,8 @@ func (w *worker) run(ctx, late context.Context, t *task) {
 	if t.deliveries > 1 && !w.suspect(ctx, late, t) {
 		return
 	}
-	// After many beginnings without an end something is wrong with the item, or
-	// with one that was running beside it: by itself it shows, and with nothing
-	// beside it that can be lost.
+	// After many beginnings without an end something is wrong with the item, or with one that was running beside it: by
+	// itself it shows, and with nothing beside it that can be lost.
 	if t.begun > w.o.Attempts/2 {
 		w.alone.Lock()
 		defer w.alone.Unlock()
@@ -56,8 +55,8 @@ func (w *worker) run(ctx, late context.Context, t *task) {
 	w.saver.add(late, saved{t, r})
 }
 
-// suspect looks at an item that was delivered before, and reports whether to
-// run it. If it was begun too often, it has failed.
+// suspect looks at an item that was delivered before, and reports whether to run it. If it was begun too often, it has
+// failed.
 func (w *worker) suspect(ctx, late context.Context, t *task) bool {
 	n, err := w.begun(ctx, t)
 	if ctx.Err() != nil {

@@ -14,8 +14,7 @@ import (
 	"github.com/nats-io/nuid"
 )
 
-// saver stores results, all that are ready at a time as one object a batch,
-// and then acknowledges their items.
+// saver stores results, all that are ready at a time as one object a batch, and then acknowledges their items.
 type saver struct {
 	w    *worker
 	done chan struct{} // closed when all is stored
@@ -41,8 +40,8 @@ func newSaver(w *worker) *saver {
 	return &saver{w: w, done: make(chan struct{}), some: make(chan struct{}, 1), space: make(chan struct{}), known: map[place]bool{}}
 }
 
-// add hands over a result. It waits while as much as a few bundles waits to be
-// stored, so that quick items cannot fill the memory.
+// add hands over a result. It waits while as much as a few bundles waits to be stored, so that quick items cannot fill
+// the memory.
 func (s *saver) add(ctx context.Context, r saved) {
 	s.mu.Lock()
 	for s.bytes > 4*bundleBytes {
@@ -140,9 +139,8 @@ func (s *saver) run(ctx context.Context) error {
 	}
 }
 
-// store stores results of one batch in an object and acknowledges their items.
-// An object's name is never used twice: it is complete or not there, and nobody
-// reads what another is writing.
+// store stores results of one batch in an object and acknowledges their items. An object's name is never used twice: it
+// is complete or not there, and nobody reads what another is writing.
 func (s *saver) store(ctx context.Context, rs []saved) error {
 	trouble := trouble{l: s.w.l, doing: "storing results"}
 	results := make([]*Result, len(rs))
@@ -180,10 +178,9 @@ func (s *saver) put(ctx context.Context, p place, results []*Result) error {
 	return s.object(ctx, p, results[0].Key, data)
 }
 
-// object stores an object as jetstream.ObjectStore.Put does: its chunks and then
-// its description, without which it is not there. It saves Put's question
-// whether the name is taken; and Put, of nats.go 1.55, leaves a goroutine behind
-// now and then.
+// object stores an object as jetstream.ObjectStore.Put does: its chunks and then its description, without which it is
+// not there. It saves Put's question whether the name is taken; and Put, of nats.go 1.55, leaves a goroutine behind now
+// and then.
 func (s *saver) object(ctx context.Context, p place, description string, data []byte) error {
 	l := s.w.l
 	if !s.known[p] {
@@ -234,9 +231,8 @@ func (s *saver) object(ctx context.Context, p place, description string, data []
 		if err != nil {
 			return err
 		}
-		// The server takes messages of a connection in their order, so that the
-		// description is there only after the chunks; that all of them are, is
-		// known only afterwards, unless there is but one.
+		// The server takes messages of a connection in their order, so that the description is there only after the
+		// chunks; that all of them are, is known only afterwards, unless there is but one.
 		if info.Chunks > 1 {
 			if err := arrive(); err != nil {
 				return err

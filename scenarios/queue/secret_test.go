@@ -11,8 +11,7 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// An address that asks for no token though it looks as if it did, or at which
-// nobody can listen, is refused.
+// An address that asks for no token though it looks as if it did, or at which nobody can listen, is refused.
 func TestListen(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

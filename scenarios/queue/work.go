@@ -11,11 +11,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Work takes items of o.Version of any batch from the queue, runs them with f
-// and stores their results, until ctx ends or there was nothing to do for
-// o.Idle; then it returns nil. When ctx ends, it waits for the calls of f, keeps
-// what they finished and gives back the rest. An error says that the server
-// cannot be reached or does not do its part.
+// Work takes items of o.Version of any batch from the queue, runs them with f and stores their results, until ctx ends
+// or there was nothing to do for o.Idle; then it returns nil. When ctx ends, it waits for the calls of f, keeps what
+// they finished and gives back the rest. An error says that the server cannot be reached or does not do its part.
 func Work(ctx context.Context, o WorkerOptions, f Func) error {
 	if o.URL == EmbeddedURL {
 		return errors.New("queue: a worker needs the address of a server, such as nats://HOST:4222; embedded is for publishers")
@@ -54,9 +52,8 @@ type task struct {
 	begun      int // of earlier times; 0 on the first delivery
 }
 
-// maxAhead is the most items that a worker has received and not begun, and
-// aheadTime how long they may take it: enough to hide the way to the server,
-// and short enough not to keep items from other workers.
+// maxAhead is the most items that a worker has received and not begun, and aheadTime how long they may take it: enough
+// to hide the way to the server, and short enough not to keep items from other workers.
 const (
 	maxAhead  = 512
 	aheadTime = 100 * time.Millisecond
@@ -150,8 +147,7 @@ func (w *worker) work(stop context.Context) error {
 // lastSaves is how long a worker that is to stop tries to store its results.
 const lastSaves = 10 * time.Second
 
-// fetch receives items until ctx ends, which is no error, or there is nothing
-// to do for long.
+// fetch receives items until ctx ends, which is no error, or there is nothing to do for long.
 func (w *worker) fetch(ctx context.Context, consumer jetstream.Consumer) error {
 	trouble := trouble{l: w.l, doing: "taking items"}
 	busy, looked := time.Now(), time.Now()
@@ -208,8 +204,8 @@ func (w *worker) room() int {
 	return int(n)
 }
 
-// receive asks for n items once. When ctx ends, the request still stands until
-// the server has dropped it, so that no item is on its way to nobody.
+// receive asks for n items once. When ctx ends, the request still stands until the server has dropped it, so that no
+// item is on its way to nobody.
 func (w *worker) receive(ctx context.Context, consumer jetstream.Consumer, n int) (got int, err error) {
 	poll := w.o.poll
 	if w.o.Idle > 0 {
@@ -287,8 +283,7 @@ func (w *worker) drop(t *task) {
 	delete(w.held, t)
 }
 
-// giveBack makes an item of a worker that stops go to another at once, or as
-// soon as it cannot come back here.
+// giveBack makes an item of a worker that stops go to another at once, or as soon as it cannot come back here.
 func (w *worker) giveBack(t *task) {
 	w.mu.Lock()
 	if !w.deaf {
@@ -312,8 +307,8 @@ func (w *worker) giveAllBack() {
 	}
 }
 
-// warn logs the error of a message that the server also does without: it then
-// gives the item to somebody once more, which is harmless.
+// warn logs the error of a message that the server also does without: it then gives the item to somebody once more,
+// which is harmless.
 func (w *worker) warn(err error) {
 	if err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
 		w.o.Log("%s: %v", w.l.where, err)

@@ -83,8 +83,8 @@ func TestCrashLoop(t *testing.T) {
 	}
 }
 
-// A worker that is stopped gives its item back at once and keeps what is done;
-// stops in good order are not held against the item.
+// A worker that is stopped gives its item back at once and keeps what is done; stops in good order are not held against
+// the item.
 func TestStoppedWorkers(t *testing.T) {
 	b := newBed(t)
 	begun := make(chan struct{}, 100)
@@ -161,8 +161,7 @@ func TestLongItem(t *testing.T) {
 	}
 }
 
-// Quick items travel in heaps, but no worker hoards slow ones: one that comes
-// later finds as many as are left for it.
+// Quick items travel in heaps, but no worker hoards slow ones: one that comes later finds as many as are left for it.
 func TestSlowItemsAreShared(t *testing.T) {
 	b := newBed(t)
 	var mine [2]atomic.Int32

@@ -122,8 +122,8 @@ func gap(v float64) string {
 	return text.Percent(v)
 }
 
-// columnUnit returns the unit for a column of times: that of the iteration times where it leaves digits to read, so that
-// columns can be set side by side.
+// columnUnit returns the unit for a column of times: that of the iteration times where it leaves digits to read, so
+// that columns can be set side by side.
 func columnUnit(rows []result.Row, metric string) text.Unit {
 	part := most(rows, metric)
 	if whole := most(rows, "makespan_s"); whole > 0 && text.UnitFor(whole).In(part) >= 0.01 {

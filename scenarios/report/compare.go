@@ -29,8 +29,8 @@ func served(run *result.Run, ideal *result.Play, of func(*result.Play) *result.P
 	return plays, below
 }
 
-// compared sets the critical path of a simulation beside those of the others: each policy has a path of its own, so that parts are
-// differences between paths and only their sum is one of time.
+// compared sets the critical path of a simulation beside those of the others: each policy has a path of its own, so
+// that parts are differences between paths and only their sum is one of time.
 func (p *page) compared(play *result.Play, plays []result.Play) {
 	longest, waits := 0.0, false
 	for i := range plays {
@@ -66,8 +66,8 @@ func shareTable(waits bool, first ...string) *text.Table {
 	return t
 }
 
-// differences is a row a policy: how many tasks its critical path has, how many of these are on that of play, and by how
-// much each part exceeds that of play.
+// differences is a row a policy: how many tasks its critical path has, how many of these are on that of play, and by
+// how much each part exceeds that of play.
 func differences(play *result.Play, plays []result.Play, u text.Unit, waits bool) *text.Table {
 	t := shareTable(waits, "less "+play.Policy, "tasks", "on\nboth")
 	mine := map[string]bool{}

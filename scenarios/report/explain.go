@@ -8,8 +8,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// Explain says in words and figures what sets the makespan of a simulation of run, and where the time of every policy of the
-// run goes.
+// Explain says in words and figures what sets the makespan of a simulation of run, and where the time of every policy
+// of the run goes.
 func Explain(run *result.Run, play *result.Play, bold func(string) string) string {
 	p := &page{bold: bold}
 	p.title(run.Document.Scenario, run.Detail.Title)

@@ -13,7 +13,8 @@ import (
 // phaseLines is how many phases of a plan are printed.
 const phaseLines = 24
 
-// schedule prints where the time of a collective's plan goes: to reconfigurations and to slots or steps, phase by phase.
+// schedule prints where the time of a collective's plan goes: to reconfigurations and to slots or steps, phase by
+// phase.
 func (p *page) schedule(row *result.Row, play *result.Play) {
 	s := play.Schedule
 	p.wrapped("%s takes %s, by this plan: %s.", p.strong(play.Policy), text.Seconds(play.MakespanS), s.Origin)

@@ -1,5 +1,5 @@
-// Package report words results for people: what every policy of a run reached, the cells of a sweep, and explanations of
-// what sets a time and where it goes. It knows results alone; package scenarios/result reads them, and the command
+// Package report words results for people: what every policy of a run reached, the cells of a sweep, and explanations
+// of what sets a time and where it goes. It knows results alone; package scenarios/result reads them, and the command
 // prints what comes out.
 package report
 

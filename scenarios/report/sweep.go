@@ -15,8 +15,8 @@ import (
 // sweepRows is the most rows of a sweep that are printed; the files hold all.
 const sweepRows = 60
 
-// SweepMetric returns the metric that the table of a sweep shows: the one asked for, that of the study's first figure, or
-// that which tells most.
+// SweepMetric returns the metric that the table of a sweep shows: the one asked for, that of the study's first figure,
+// or that which tells most.
 func SweepMetric(s *result.Sweep, plots []result.Plot, asked string) (string, error) {
 	has := map[string]bool{"solve_s": true, "play_s": true}
 	for i := range s.Cells {
@@ -44,8 +44,8 @@ func SweepMetric(s *result.Sweep, plots []result.Plot, asked string) (string, er
 	return result.MainOf(has), nil
 }
 
-// Sweep is a sweep's table of a metric: a row a variant, a column a policy. The best of a row stands out by bold, unless
-// it is nil.
+// Sweep is a sweep's table of a metric: a row a variant, a column a policy. The best of a row stands out by bold,
+// unless it is nil.
 func Sweep(s *result.Sweep, t *result.SweepTimings, metric, dir string, bold func(string) string) string {
 	p := &page{bold: bold}
 	p.WriteString(p.strong(s.Name))
@@ -179,8 +179,8 @@ func labelled(s *result.Sweep, metric string) (notes []string, partly bool) {
 	return notes, partly || len(notes) > 1
 }
 
-// alike returns how to print a metric: the same decimals in every cell, so many that the largest has five digits; none of
-// whole numbers.
+// alike returns how to print a metric: the same decimals in every cell, so many that the largest has five digits; none
+// of whole numbers.
 func alike(s *result.Sweep, m *result.Metric) func(float64) string {
 	if m.Format == result.Wall || m.Format == result.Class {
 		return func(v float64) string { return formatted(v, m, nil) }

@@ -180,8 +180,8 @@ func orDash(v *float64, print func(float64) string) string {
 	return print(*v)
 }
 
-// loadedBy says who stands out among those that load a link, and what of its load is there because of what is down; "" where there is
-// nothing to say.
+// loadedBy says who stands out among those that load a link, and what of its load is there because of what is down; ""
+// where there is nothing to say.
 func loadedBy(l *result.LoadedLink) string {
 	const stands = 0.5 // share of the load, and twice the mean of a pair
 	var parts []string

@@ -2,14 +2,13 @@ package result
 
 import "maps"
 
-// Proof is a lower bound on a metric that holds for whatever a policy may choose, so
-// that it serves rows of other policies of the same scenario, too.
+// Proof is a lower bound on a metric that holds for whatever a policy may choose, so that it serves rows of other
+// policies of the same scenario, too.
 type Proof struct {
 	Metric string  `json:"metric"`
 	Bound  float64 `json:"bound"`
 	Model  string  `json:"model"` // what it holds for, in words
-	// Split says that it holds as well where what goes from one node to another takes
-	// several routes.
+	// Split says that it holds as well where what goes from one node to another takes several routes.
 	Split bool `json:"split,omitempty"`
 }
 
@@ -20,14 +19,12 @@ type Bounds struct {
 	Proofs []Proof `json:"proofs,omitempty"`
 }
 
-// boundTie is the relative difference below which bounds count as equal: what rounding
-// leaves of one.
+// boundTie is the relative difference below which bounds count as equal: what rounding leaves of one.
 const boundTie = 1e-9
 
-// ShareBounds gives rows of one scenario the best bounds that any of them proves and that
-// hold for them, in place of lesser ones: metrics "bound_" and the metric's name, and of
-// the one that gap is of, gap and the label gap_model. Maps that it changes are copied
-// first.
+// ShareBounds gives rows of one scenario the best bounds that any of them proves and that hold for them, in place of
+// lesser ones: metrics "bound_" and the metric's name, and of the one that gap is of, gap and the label gap_model. Maps
+// that it changes are copied first.
 func ShareBounds(rows []Row) {
 	var all []Proof
 	for i := range rows {

@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// Check fails on a metric that JSON cannot hold (NaN, Inf) and names it, and
-// on rows without a policy's name or with the same one twice.
+// Check fails on a metric that JSON cannot hold (NaN, Inf) and names it, and on rows without a policy's name or with
+// the same one twice.
 func (d *Document) Check() error {
 	if err := finite("reference", d.Reference); err != nil {
 		return err
@@ -45,8 +45,8 @@ func finite(policy string, metrics map[string]float64) error {
 	return nil
 }
 
-// Check fails on numbers that JSON cannot hold and on parts that do not fit
-// together, so that readers need not look again.
+// Check fails on numbers that JSON cannot hold and on parts that do not fit together, so that readers need not look
+// again.
 func (d *Detail) Check() error {
 	if where := nonFinite(reflect.ValueOf(d).Elem(), "detail"); where != "" {
 		return fmt.Errorf("%s is not a finite number", where)
@@ -103,12 +103,11 @@ func (p *Play) check(who string) error {
 	return nil
 }
 
-// mostNodes bounds a lattice: more nodes than any fabric has, few enough that
-// products of dimensions stay exact.
+// mostNodes bounds a lattice: more nodes than any fabric has, few enough that products of dimensions stay exact.
 const mostNodes = 1 << 30
 
-// check fails on a lattice whose numbers point outside it, and on ways whose
-// links do not lead from source to destination. A nil lattice passes.
+// check fails on a lattice whose numbers point outside it, and on ways whose links do not lead from source to
+// destination. A nil lattice passes.
 func (l *Lattice) check(who string) error {
 	if l == nil {
 		return nil
@@ -154,8 +153,7 @@ func (l *Lattice) check(who string) error {
 	return nil
 }
 
-// check fails on delays below 0 and on bins that are not in order. A nil delay
-// passes.
+// check fails on delays below 0 and on bins that are not in order. A nil delay passes.
 func (d *Delay) check(who string) error {
 	if d == nil {
 		return nil

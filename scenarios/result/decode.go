@@ -21,9 +21,9 @@ type limits struct {
 
 // limitsOf returns the limits of a document that is read into a pointer from a file of so many bytes.
 //
-// Of a run the largest is the detail, of some 65 bytes of memory and 75 of text a span: it may have two million, as many as
-// the largest scenarios have tasks. What belongs to a sweep has no largest size; it may take memory in proportion to what
-// lies on the disk, of which a cell takes about twice its text.
+// Of a run the largest is the detail, of some 65 bytes of memory and 75 of text a span: it may have two million, as
+// many as the largest scenarios have tasks. What belongs to a sweep has no largest size; it may take memory in
+// proportion to what lies on the disk, of which a cell takes about twice its text.
 func limitsOf(into any, size int64) limits {
 	of := limits{text: 256 << 20, memory: 128 << 20}
 	switch into.(type) {
@@ -36,8 +36,8 @@ func limitsOf(into any, size int64) limits {
 }
 
 const (
-	// mostValue is the most text of what is read at once: a string, a number, a list of them, a small struct. The longest is a
-	// series over time, of a million points.
+	// mostValue is the most text of what is read at once: a string, a number, a list of them, a small struct. The
+	// longest is a series over time, of a million points.
 	mostValue = 16 << 20
 	// mostName is the most text between values: names, brackets and spaces.
 	mostName = 64 << 10
@@ -51,8 +51,8 @@ var errLarge = errors.New("it holds more than a run can")
 // Decode is Load of a reader, of a file of so many bytes.
 func Decode(r io.Reader, size int64, into any) error { return decode(r, into, limitsOf(into, size)) }
 
-// decode reads the one JSON document in r as json.Unmarshal does, but value by value and within limits. into points to a
-// struct or a slice.
+// decode reads the one JSON document in r as json.Unmarshal does, but value by value and within limits. into points to
+// a struct or a slice.
 func decode(r io.Reader, into any, most limits) error {
 	in := &meter{r: r, left: most.text}
 	d := &decoder{Decoder: json.NewDecoder(in), in: in, memory: most.memory}

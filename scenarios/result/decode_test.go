@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// filled sets everything in v, lists and maps included, to something of its own; of lists of what holds them, two levels.
+// filled sets everything in v, lists and maps included, to something of its own; of lists of what holds them, two
+// levels.
 func filled(v reflect.Value, n *int) { filledIn(v, n, map[reflect.Type]int{}) }
 
 func filledIn(v reflect.Value, n *int, within map[reflect.Type]int) {

@@ -1,18 +1,16 @@
 package result
 
-// Detail is detail.json: what figures and explanations need beyond the rows,
-// so that both can be made again from a run directory without simulating it.
+// Detail is detail.json: what figures and explanations need beyond the rows, so that both can be made again from a run
+// directory without simulating it.
 type Detail struct {
 	Title string `json:"title"` // of the scenario, for people
-	// Reference is the ideal fabric's simulation, Policies one entry for each row of
-	// the document, in its order.
+	// Reference is the ideal fabric's simulation, Policies one entry for each row of the document, in its order.
 	Reference Play    `json:"reference"`
 	Policies  []Play  `json:"policies"`
 	Windows   Windows `json:"windows"`
 }
 
-// Play is one simulation of the workload: under a policy's decision, or on the ideal
-// fabric.
+// Play is one simulation of the workload: under a policy's decision, or on the ideal fabric.
 type Play struct {
 	Policy    string     `json:"policy"`
 	Service   string     `json:"service"` // how rates were shared: "max-min", "level-priority" ...
@@ -27,8 +25,8 @@ type Play struct {
 	Delay     *Delay     `json:"delay,omitempty"` // of packets
 	Schedule  *Schedule  `json:"schedule,omitempty"`
 	Traffic   *Traffic   `json:"traffic,omitempty"` // on links
-	// Jobs are, of several jobs, each one's part: Policy is the job's name, Topology its own circuits, a pod's ports being its own
-	// and those that no job uses.
+	// Jobs are, of several jobs, each one's part: Policy is the job's name, Topology its own circuits, a pod's ports
+	// being its own and those that no job uses.
 	Jobs []Play `json:"jobs,omitempty"`
 }
 
@@ -47,8 +45,7 @@ type Span struct {
 	EndS   float64 `json:"end_s"`
 }
 
-// Series is a step function of time: Value[i] holds from TimeS[i] to
-// TimeS[i+1]; the last value is 0.
+// Series is a step function of time: Value[i] holds from TimeS[i] to TimeS[i+1]; the last value is 0.
 type Series struct {
 	Name  string    `json:"name"`
 	Group string    `json:"group,omitempty"`
@@ -72,8 +69,8 @@ type PodPorts struct {
 	Even int `json:"even,omitempty"`
 }
 
-// Pair is a bundle of circuits. In a topology reduced to one replica a bundle
-// to the twin pods in neighbouring replicas has A == B and Twin set.
+// Pair is a bundle of circuits. In a topology reduced to one replica a bundle to the twin pods in neighbouring replicas
+// has A == B and Twin set.
 type Pair struct {
 	A        int  `json:"a"` // index into Pods
 	B        int  `json:"b"`
@@ -82,8 +79,8 @@ type Pair struct {
 	Copies   int  `json:"copies"`         // how many such bundles pod A has to DP peers: 1, or 2 on a ring of more than two replicas
 }
 
-// PathStep is a step of the critical path. LagS is rigid work inside pods
-// before it; the three loss terms split what it took beyond its ideal time.
+// PathStep is a step of the critical path. LagS is rigid work inside pods before it; the three loss terms split what it
+// took beyond its ideal time.
 type PathStep struct {
 	Name     string  `json:"name"`
 	Kind     string  `json:"kind"` // as Span.Kind, or "compute"
@@ -96,13 +93,14 @@ type PathStep struct {
 	Link     string  `json:"link,omitempty"`
 }
 
-// Windows is what is known of the transfers before any topology is chosen
-// (DELTA, Figs. 5 and 12): a row a transfer of the reduced DAG.
+// Windows is what is known of the transfers before any topology is chosen (DELTA, Figs. 5 and 12): a row a transfer of
+// the reduced DAG.
 type Windows struct {
 	Task      []string  `json:"task"`
 	EarliestS []float64 `json:"earliest_s"` // earliest start (Alg. 4)
 	LatestS   []float64 `json:"latest_s"`   // latest completion (Alg. 4)
-	// Baseline is the policy whose circuits the transfers are simulated on: the best of those that see the traffic matrix alone.
+	// Baseline is the policy whose circuits the transfers are simulated on: the best of those that see the traffic
+	// matrix alone.
 	Baseline  string    `json:"baseline,omitempty"`
 	StartS    []float64 `json:"start_s"` // there
 	EndS      []float64 `json:"end_s"`

@@ -24,8 +24,8 @@ type PlaceError struct {
 
 func (e *PlaceError) Error() string { return e.Path + ": " + e.Why }
 
-// Dir is a run directory being written. Its files are put into <dir>.tmp, which
-// Commit renames: whoever looks at <dir> sees a whole run or none.
+// Dir is a run directory being written. Its files are put into <dir>.tmp, which Commit renames: whoever looks at <dir>
+// sees a whole run or none.
 type Dir struct {
 	path, tmp string
 	shown     string // the path as the user gave it
@@ -43,9 +43,9 @@ type Claim struct {
 	Force            bool   // to take the place of another's results
 }
 
-// Create claims path for a run and proves that it can be written, before
-// anything is computed. An older run of the same digest, or with Force of any, stays there until Commit; anything else
-// there is a *PlaceError, as is a place that cannot be written.
+// Create claims path for a run and proves that it can be written, before anything is computed. An older run of the same
+// digest, or with Force of any, stays there until Commit; anything else there is a *PlaceError, as is a place that
+// cannot be written.
 func Create(path string, c Claim) (*Dir, error) {
 	d := &Dir{shown: path}
 	abs, err := realPath(path)
@@ -79,8 +79,8 @@ func Create(path string, c Claim) (*Dir, error) {
 	return d, nil
 }
 
-// clearTmp removes what a killed run left in <dir>.tmp, and nothing else. An
-// older run that it was about to replace goes back to its place.
+// clearTmp removes what a killed run left in <dir>.tmp, and nothing else. An older run that it was about to replace
+// goes back to its place.
 func (d *Dir) clearTmp() error {
 	if _, err := os.Lstat(d.tmp); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -320,9 +320,9 @@ func (d *Dir) within(path string) (name, where string, err error) {
 	return "", "", nil
 }
 
-// Commit makes the run visible, in place of an older one at the same path, of
-// which it keeps what that did not write. The older one is moved into <dir>.tmp first, from where a later Create restores
-// it should this process be killed between the two renames; what is left to be done after these a later Create does.
+// Commit makes the run visible, in place of an older one at the same path, of which it keeps what that did not write.
+// The older one is moved into <dir>.tmp first, from where a later Create restores it should this process be killed
+// between the two renames; what is left to be done after these a later Create does.
 func (d *Dir) Commit() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -372,8 +372,8 @@ func (d *Dir) commitFault(err error) error {
 	return fmt.Errorf("%s: the run could not be put in place: %s", d.shown, reason(err))
 }
 
-// Abort removes what was written and the parent directories made for it. After
-// Commit it does nothing, so it can be deferred.
+// Abort removes what was written and the parent directories made for it. After Commit it does nothing, so it can be
+// deferred.
 func (d *Dir) Abort() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

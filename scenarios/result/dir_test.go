@@ -105,8 +105,8 @@ func TestAbortLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestKilled leaves what a process killed at each stage of a run leaves, and
-// wants the older run readable afterwards or restored, and a new run possible.
+// TestKilled leaves what a process killed at each stage of a run leaves, and wants the older run readable afterwards or
+// restored, and a new run possible.
 func TestKilled(t *testing.T) {
 	older, newer := sample(), sample()
 	claim := Claim{older.Manifest.Scenario, older.Manifest.Digest, false}

@@ -1,15 +1,13 @@
-// Package result holds what a run leaves behind: the result document, the
-// figures' data and the run directory, written whole or not at all. It knows
-// no policy by name and computes no physics; package scenarios fills it, plots
-// and the command read it.
+// Package result holds what a run leaves behind: the result document, the figures' data and the run directory, written
+// whole or not at all. It knows no policy by name and computes no physics; package scenarios fills it, plots and the
+// command read it.
 package result
 
-// Schema is the version of Document. Minor versions add members; a change of
-// meaning is a new major.
+// Schema is the version of Document. Minor versions add members; a change of meaning is a new major.
 const Schema = "sim.result/1"
 
-// Document is result.json. Everything in it is a function of the scenario and
-// the seed alone: wall-clock figures live in Timings.
+// Document is result.json. Everything in it is a function of the scenario and the seed alone: wall-clock figures live
+// in Timings.
 type Document struct {
 	Schema    string             `json:"schema"`
 	Scenario  string             `json:"scenario"`
@@ -21,9 +19,8 @@ type Document struct {
 	Timings   *Timings           `json:"timings,omitempty"` // only in what --json prints
 }
 
-// Row is what one policy reached. Metric names end in their unit; plain ratios
-// and counts have none. An undefined metric is left out and a label of the
-// same name says why.
+// Row is what one policy reached. Metric names end in their unit; plain ratios and counts have none. An undefined
+// metric is left out and a label of the same name says why.
 type Row struct {
 	Policy  string             `json:"policy"`
 	Metrics map[string]float64 `json:"metrics"`

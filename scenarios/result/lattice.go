@@ -9,8 +9,7 @@ type Lattice struct {
 	Ways []LatticeWay `json:"ways,omitempty"`
 }
 
-// LatticeLink is a directed link. Nodes are numbered with the last dimension
-// fastest.
+// LatticeLink is a directed link. Nodes are numbered with the last dimension fastest.
 type LatticeLink struct {
 	From  int     `json:"from"`
 	To    int     `json:"to"`

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// lock takes f for this process until it is closed, and reports false when
-// another process has it. A file system without locks locks nothing.
+// lock takes f for this process until it is closed, and reports false when another process has it. A file system
+// without locks locks nothing.
 func lock(f *os.File) bool {
 	return !errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }

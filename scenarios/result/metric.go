@@ -28,11 +28,11 @@ const (
 	Gap                   // the same, and "optimal" where it is 0
 )
 
-// Metric is a row of the table of metrics: everything that tables, figures, comparisons and documents know of one.
-// What measures it fills Row.Metrics under its name, or is From.
+// Metric is a row of the table of metrics: everything that tables, figures, comparisons and documents know of one. What
+// measures it fills Row.Metrics under its name, or is From.
 type Metric struct {
-	// Name ends in the unit; plain ratios and counts have none. One that ends or begins with "*" stands for all
-	// metrics whose names begin or end with the rest and that have no row of their own.
+	// Name ends in the unit; plain ratios and counts have none. One that ends or begins with "*" stands for all metrics
+	// whose names begin or end with the rest and that have no row of their own.
 	Name   string
 	Better string // Lower, Higher, or "" where neither is
 	Words  string // what it is, without unit, as titles of figures have it
@@ -51,8 +51,8 @@ type Metric struct {
 	Unless []string // metrics beside which there is no room for it
 	Rare   bool     // tables show it where some row has more than 0
 
-	// Main is its rank among the metrics that tell most of a result, from 1: tables of sweeps and proposed figures
-	// show the first that there is, and the best policy is the best by the first that has Wins.
+	// Main is its rank among the metrics that tell most of a result, from 1: tables of sweeps and proposed figures show
+	// the first that there is, and the best policy is the best by the first that has Wins.
 	Main int
 	Wins string // what the best policy by it does: "is fastest"
 	// Bounded says what a lower bound on it is on, of metrics that a row's gap may be of.
@@ -176,8 +176,8 @@ func MainMetrics() []Metric {
 	return out
 }
 
-// MainOf returns the metric that tells most of rows that have some metrics: the first in the order of the table that
-// is no more than a rarity, else the first by name; "" of none.
+// MainOf returns the metric that tells most of rows that have some metrics: the first in the order of the table that is
+// no more than a rarity, else the first by name; "" of none.
 func MainOf(has map[string]bool) string {
 	for _, m := range MainMetrics() {
 		if has[m.Name] && !m.Rare {

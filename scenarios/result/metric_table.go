@@ -160,7 +160,8 @@ var Metrics = []Metric{
 	{Name: "play_s", Better: Lower, Words: "time to simulate", Of: ofRuns, Format: Wall},
 }
 
-// overFluid is the end of packets over that of a fluid: of messages, the time that the link that takes longest needs for all.
+// overFluid is the end of packets over that of a fluid: of messages, the time that the link that takes longest needs
+// for all.
 func overFluid(row, _ map[string]float64) (v float64, ok bool) {
 	_, packets := row["injected"]
 	fluid, completion := row["fluid_s"], cmp.Or(row["completion_s"], row["makespan_s"])

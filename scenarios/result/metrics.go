@@ -15,8 +15,8 @@ const referencePolicy = "reference"
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// WriteCSV writes the document as tidy rows of scenario, policy, metric and
-// value, one fact a row, the ideal fabric's first.
+// WriteCSV writes the document as tidy rows of scenario, policy, metric and value, one fact a row, the ideal fabric's
+// first.
 func WriteCSV(b *bytes.Buffer, d *Document) {
 	w := csv.NewWriter(b)
 	w.Write([]string{"scenario", "policy", "metric", "value"})
@@ -32,10 +32,9 @@ func WriteCSV(b *bytes.Buffer, d *Document) {
 	w.Flush() // a Buffer does not fail
 }
 
-// WriteBench writes the document in Go's benchmark format
-// (golang.org/x/perf/benchfmt), a benchmark a policy, so that benchstat
-// compares two runs. The only configuration key is the scenario: benchstat
-// would put runs that differ in any other into different tables.
+// WriteBench writes the document in Go's benchmark format (golang.org/x/perf/benchfmt), a benchmark a policy, so that
+// benchstat compares two runs. The only configuration key is the scenario: benchstat would put runs that differ in any
+// other into different tables.
 func WriteBench(b *bytes.Buffer, d *Document) {
 	units := map[string]bool{}
 	for _, r := range d.Rows {

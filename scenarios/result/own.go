@@ -47,8 +47,8 @@ func Keeper(file string) string {
 	return ""
 }
 
-// wrote returns the files that the run in dir wrote: those that its manifest lists, and of a run that lists none all that
-// have the names of a run's.
+// wrote returns the files that the run in dir wrote: those that its manifest lists, and of a run that lists none all
+// that have the names of a run's.
 func wrote(dir string) func(name string) bool {
 	var m Manifest
 	if load(dir, ManifestFile, &m) != nil || m.Files == nil {
@@ -57,8 +57,8 @@ func wrote(dir string) func(name string) bool {
 	return func(name string) bool { return slices.Contains(m.Files, name) }
 }
 
-// keepOthers moves from an older run's directory into a newer one's what no run wrote, but for names that the newer run has
-// taken.
+// keepOthers moves from an older run's directory into a newer one's what no run wrote, but for names that the newer run
+// has taken.
 func keepOthers(from, to string) error { return moveOthers(from, to, ".", wrote(from)) }
 
 func moveOthers(from, to, at string, own func(string) bool) error {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Pending is a file that comes to be whole or not at all: it is written under a hidden name beside its place, .NAME-NUMBER,
-// and locked, so that what a killed process left can be told from what another is writing.
+// Pending is a file that comes to be whole or not at all: it is written under a hidden name beside its place,
+// .NAME-NUMBER, and locked, so that what a killed process left can be told from what another is writing.
 type Pending struct {
 	*os.File
 	path string
@@ -20,8 +20,8 @@ type Pending struct {
 // mostTries bounds the names that are tried for a hidden file.
 const mostTries = 100
 
-// CreatePending opens a file that Commit puts at path. Its directory must exist. What killed processes left on their way to
-// path is removed.
+// CreatePending opens a file that Commit puts at path. Its directory must exist. What killed processes left on their
+// way to path is removed.
 func CreatePending(path string) (*Pending, error) {
 	RemoveStale(path)
 	var f *os.File
@@ -62,8 +62,8 @@ func (p *Pending) Abort() {
 	p.Close()
 }
 
-// RemoveStale removes what killed processes left on their way to path. Where the file system has no locks, and so nothing
-// tells these from files that are being written, it removes nothing.
+// RemoveStale removes what killed processes left on their way to path. Where the file system has no locks, and so
+// nothing tells these from files that are being written, it removes nothing.
 func RemoveStale(path string) {
 	dir, base := filepath.Dir(path), filepath.Base(path)
 	entries, err := os.ReadDir(dir)

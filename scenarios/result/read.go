@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Read reads a run directory. A directory that is missing, half-written or
-// corrupt is a *PlaceError that names the file at fault.
+// Read reads a run directory. A directory that is missing, half-written or corrupt is a *PlaceError that names the file
+// at fault.
 func Read(dir string) (*Run, error) {
 	info, err := os.Stat(dir)
 	switch {
@@ -60,8 +60,8 @@ func Read(dir string) (*Run, error) {
 	return r, nil
 }
 
-// Load reads a JSON document of a run or a sweep from a file, and no more of it than such a document can hold. into points to
-// what it is: a Document, a Detail, a Sweep. The error does not name the file.
+// Load reads a JSON document of a run or a sweep from a file, and no more of it than such a document can hold. into
+// points to what it is: a Document, a Detail, a Sweep. The error does not name the file.
 func Load(path string, into any) error {
 	f, size, err := open(path)
 	if err != nil {
@@ -119,8 +119,8 @@ func open(path string) (f *os.File, size int64, err error) {
 	return f, info.Size(), err
 }
 
-// mostPacked is the most that a byte of a compressed detail unpacks to. Of runs it is 5 to 8 bytes, of what is made to fill
-// the memory up to 1000.
+// mostPacked is the most that a byte of a compressed detail unpacks to. Of runs it is 5 to 8 bytes, of what is made to
+// fill the memory up to 1000.
 const mostPacked = 32
 
 func loadDetail(dir string, into *Detail) error {
@@ -161,8 +161,8 @@ type Kept struct {
 	Manifest
 }
 
-// List returns the runs and finished sweeps directly under root, in order of their directories. What is neither is passed
-// over.
+// List returns the runs and finished sweeps directly under root, in order of their directories. What is neither is
+// passed over.
 func List(root string) []Kept {
 	entries, err := os.ReadDir(root)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	_ "sim/internal/testseed"
 )
 
-// TestReadCorrupt spoils a byte range of one file at a time: Read must fail
-// with a clear error or return a run that the checks hold for, and not panic.
+// TestReadCorrupt spoils a byte range of one file at a time: Read must fail with a clear error or return a run that the
+// checks hold for, and not panic.
 func TestReadCorrupt(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	keep(t, dir, sample())

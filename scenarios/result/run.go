@@ -2,8 +2,8 @@ package result
 
 import "fmt"
 
-// ManifestSchema is the version of Manifest. It also tells a run directory
-// from any other directory that has a manifest.json.
+// ManifestSchema is the version of Manifest. It also tells a run directory from any other directory that has a
+// manifest.json.
 const ManifestSchema = "sim.run/1"
 
 // Manifest is manifest.json: which program made the run, from what, and when.
@@ -47,8 +47,8 @@ func (d *Document) Row(policy string) *Row {
 	return nil
 }
 
-// Best returns the index of the row with the least value of metric, or -1 when
-// no row has it. Ties go to the row with fewer ports, then to the first.
+// Best returns the index of the row with the least value of metric, or -1 when no row has it. Ties go to the row with
+// fewer ports, then to the first.
 func (d *Document) Best(metric string) int {
 	best := -1
 	for i, r := range d.Rows {
@@ -78,8 +78,7 @@ func (d *Detail) Play(policy string) *Play {
 	return nil
 }
 
-// LinkName is the name that PathStep.Link and Play.Circuits use for the
-// direction of p that leaves its first pod.
+// LinkName is the name that PathStep.Link and Play.Circuits use for the direction of p that leaves its first pod.
 func (t *Topology) LinkName(p Pair) string {
 	if p.Twin {
 		return fmt.Sprintf("%s to its twin", t.Pods[p.A].Name)
@@ -87,8 +86,8 @@ func (t *Topology) LinkName(p Pair) string {
 	return fmt.Sprintf("%s to %s", t.Pods[p.A].Name, t.Pods[p.B].Name)
 }
 
-// FindPair returns the pair of t that a link's name means, in either
-// direction; nil when there is none. A nil topology has no pairs.
+// FindPair returns the pair of t that a link's name means, in either direction; nil when there is none. A nil topology
+// has no pairs.
 func (t *Topology) FindPair(link string) *Pair {
 	if t == nil || link == "" {
 		return nil

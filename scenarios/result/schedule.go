@@ -1,8 +1,8 @@
 package result
 
-// Schedule is the plan of a collective on a scale-up domain, for pictures. Plans of whole chunks go in slots that are all of
-// SlotS; those of other collectives in Steps whose messages have lengths of their own, each LatencyS and its bytes at
-// RateBitsPerS.
+// Schedule is the plan of a collective on a scale-up domain, for pictures. Plans of whole chunks go in slots that are
+// all of SlotS; those of other collectives in Steps whose messages have lengths of their own, each LatencyS and its
+// bytes at RateBitsPerS.
 type Schedule struct {
 	Origin string          `json:"origin"` // which construction
 	GPUs   int             `json:"gpus"`
@@ -10,21 +10,22 @@ type Schedule struct {
 	SlotS  float64         `json:"slot_s"`  // time of a chunk on a link
 	DelayS float64         `json:"delay_s"` // of a reconfiguration
 	Phases []SchedulePhase `json:"phases"`
-	// Intervals: switches reconfigure on their own, phases are intervals in which none changes, and slots in which some are
-	// dark count.
+	// Intervals: switches reconfigure on their own, phases are intervals in which none changes, and slots in which some
+	// are dark count.
 	Intervals bool `json:"intervals,omitempty"`
 
 	LatencyS     float64 `json:"latency_s,omitempty"` // of a step, besides its bytes
 	RateBitsPerS float64 `json:"rate_bits_per_s,omitempty"`
 }
 
-// SchedulePhase is what happens between two reconfigurations; of a plan in steps, what is done with the data in one way.
+// SchedulePhase is what happens between two reconfigurations; of a plan in steps, what is done with the data in one
+// way.
 type SchedulePhase struct {
 	Edges [][2]int `json:"edges"` // from, to; a double one has two links
 	Slots int      `json:"slots"`
 	Busy  []int    `json:"busy"` // by slot: links that carry a chunk
-	// Sent is the transmissions in order of slots: slot, from, to, source, destination, chunk. Empty where there are too
-	// many to draw.
+	// Sent is the transmissions in order of slots: slot, from, to, source, destination, chunk. Empty where there are
+	// too many to draw.
 	Sent [][6]int `json:"sent,omitempty"`
 
 	// Kind is what a phase of steps does: "scatter", "exchange", "gather" or "fold". "" of a phase of slots.

@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// Shares splits a simulation's makespan along its critical path. The five parts add
-// up to the makespan.
+// Shares splits a simulation's makespan along its critical path. The five parts add up to the makespan.
 type Shares struct {
 	ComputeS  float64 // work inside pods
 	FullRateS float64 // transfers between pods, had each had the full rate of its NICs
@@ -16,8 +15,8 @@ type Shares struct {
 	WaitS     float64 // the rest: nothing on the path was running
 }
 
-// roundingPart of the makespan is the largest rest that counts as rounding: a
-// path of a million steps in picoseconds, of a second, stays below it.
+// roundingPart of the makespan is the largest rest that counts as rounding: a path of a million steps in picoseconds,
+// of a second, stays below it.
 const roundingPart = 1e-6
 
 // Shares returns where the makespan of p goes.
@@ -65,8 +64,8 @@ type LinkShares struct {
 	Shares
 }
 
-// ByLink returns what the critical path spends on each link, in order of the
-// time lost there, then of the time spent, then by name.
+// ByLink returns what the critical path spends on each link, in order of the time lost there, then of the time spent,
+// then by name.
 func (p *Play) ByLink() []LinkShares {
 	var out []LinkShares
 	for i := range p.Path {

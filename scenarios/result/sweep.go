@@ -5,8 +5,8 @@ import "strings"
 // SweepSchema is the version of Sweep.
 const SweepSchema = "sim.sweep/1"
 
-// Sweep is sweep.json: what every cell of a sweep reached, in the order of the
-// cells. It is a function of the study alone.
+// Sweep is sweep.json: what every cell of a sweep reached, in the order of the cells. It is a function of the study
+// alone.
 type Sweep struct {
 	Schema  string `json:"schema"`
 	Name    string `json:"name"`
@@ -18,15 +18,13 @@ type Sweep struct {
 	Cells   []Cell `json:"cells"`
 }
 
-// Axis is what a sweep varies: one key of the scenario, or several that go
-// together.
+// Axis is what a sweep varies: one key of the scenario, or several that go together.
 type Axis struct {
 	Name string   `json:"name"` // its key, or the name of its group of keys
 	Keys []string `json:"keys"`
 	// Labels are the values as texts, in order; of a group the first key's.
 	Labels []string `json:"labels"`
-	// Numbers are the values as numbers in their base unit (bits per second,
-	// bytes, seconds), nil where some are none.
+	// Numbers are the values as numbers in their base unit (bits per second, bytes, seconds), nil where some are none.
 	Numbers []float64 `json:"numbers,omitempty"`
 }
 
@@ -79,8 +77,7 @@ type Plot struct {
 	Marks    []Mark              `json:"mark,omitempty" key:"mark" doc:"an array of tables '[[plot.mark]]': figures that somebody else states, each with 'label', 'x', 'series', 'panel' and 'y'"`
 }
 
-// Mark is a figure that somebody else states, such as a paper. Its places are
-// labels of the plot's axes.
+// Mark is a figure that somebody else states, such as a paper. Its places are labels of the plot's axes.
 type Mark struct {
 	Label  string  `json:"label" key:"label"` // who states it, for the legend
 	X      string  `json:"x,omitempty" key:"x"`
@@ -89,8 +86,7 @@ type Mark struct {
 	Y      float64 `json:"y" key:"y" min:"-inf"` // in the units of the y axis, after Scale and Offset
 }
 
-// ShortKey words a dotted key by its last part; what is one of several jobs'
-// keeps the job's number.
+// ShortKey words a dotted key by its last part; what is one of several jobs' keeps the job's number.
 func ShortKey(key string) string {
 	parts := strings.Split(key, ".")
 	last := parts[len(parts)-1]

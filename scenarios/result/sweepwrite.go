@@ -13,8 +13,7 @@ import (
 	"strings"
 )
 
-// Files of a sweep's directory, beside those that it has in common with a
-// run's.
+// Files of a sweep's directory, beside those that it has in common with a run's.
 const (
 	SweepFile = "sweep.json"
 	PlanFile  = "plan.json"  // the sweep with its cells' places, before they have results
@@ -24,12 +23,10 @@ const (
 // SweepManifestSchema is the version of the Manifest of a sweep's directory.
 const SweepManifestSchema = "sim.sweep-run/1"
 
-// JSON returns v as the files of run directories hold it: indented, the same
-// bytes for the same value.
+// JSON returns v as the files of run directories hold it: indented, the same bytes for the same value.
 func JSON(v any) ([]byte, error) { return marshal(v, "  ") }
 
-// WriteSweepCSV writes a sweep as tidy rows: scenario, a column an axis,
-// policy, metric and value, one fact a row.
+// WriteSweepCSV writes a sweep as tidy rows: scenario, a column an axis, policy, metric and value, one fact a row.
 func WriteSweepCSV(b *bytes.Buffer, s *Sweep) {
 	w := csv.NewWriter(b)
 	head := []string{"scenario"}
@@ -56,8 +53,8 @@ func (s *Sweep) Place(c *Cell) []string {
 	return place
 }
 
-// WriteSweepBench writes a sweep in Go's benchmark format, as WriteBench does a
-// document: a benchmark a cell, with its place on the axes in the name.
+// WriteSweepBench writes a sweep in Go's benchmark format, as WriteBench does a document: a benchmark a cell, with its
+// place on the axes in the name.
 func WriteSweepBench(b *bytes.Buffer, s *Sweep) {
 	units := map[string]bool{}
 	for i := range s.Cells {
@@ -77,8 +74,7 @@ func WriteSweepBench(b *bytes.Buffer, s *Sweep) {
 	}
 }
 
-// Check fails where a sweep's cells do not fit its axes, as in a file that was
-// damaged.
+// Check fails where a sweep's cells do not fit its axes, as in a file that was damaged.
 func (s *Sweep) Check() error {
 	for i := range s.Cells {
 		c := &s.Cells[i]
@@ -105,15 +101,14 @@ func IsSweep(dir string) bool {
 	return ok
 }
 
-// SweepManifest reads the manifest of a sweep's directory; false where it is
-// none.
+// SweepManifest reads the manifest of a sweep's directory; false where it is none.
 func SweepManifest(dir string) (Manifest, bool) {
 	m, ok := ReadManifest(dir)
 	return m, ok && m.Schema == SweepManifestSchema
 }
 
-// ReadSweep reads the directory of a finished sweep. Whatever is missing,
-// half-written or corrupt is a *PlaceError that names the file at fault.
+// ReadSweep reads the directory of a finished sweep. Whatever is missing, half-written or corrupt is a *PlaceError that
+// names the file at fault.
 func ReadSweep(dir string) (*Sweep, *SweepTimings, []Plot, error) {
 	s, err := readSweep(dir, SweepFile)
 	if err != nil {
@@ -134,8 +129,7 @@ func ReadSweep(dir string) (*Sweep, *SweepTimings, []Plot, error) {
 	return s, t, plots, nil
 }
 
-// ReadPlan reads what a sweep is to compute, finished or not. Errors are as of
-// ReadSweep.
+// ReadPlan reads what a sweep is to compute, finished or not. Errors are as of ReadSweep.
 func ReadPlan(dir string) (*Sweep, []Plot, error) {
 	s, err := readSweep(dir, PlanFile)
 	if err != nil {
@@ -160,10 +154,8 @@ func readSweep(dir, file string) (*Sweep, error) {
 	return s, nil
 }
 
-// Lock takes f for this process until it is closed; false when another process
-// has it.
+// Lock takes f for this process until it is closed; false when another process has it.
 func Lock(f *os.File) bool { return lock(f) }
 
-// Reason returns err without the operation and the path that the os package
-// puts into it.
+// Reason returns err without the operation and the path that the os package puts into it.
 func Reason(err error) string { return reason(err) }

@@ -11,12 +11,10 @@ import (
 	"slices"
 )
 
-// WriteTrace writes the timelines of d as Chrome trace-event JSON, which
-// Perfetto and chrome://tracing open: a process for the ideal fabric and one
-// for each policy, a thread for each stage (and one for its transfers) and for
-// each direction of a circuit bundle, and the rates as counters. Events come
-// in order of time, then of process and thread, and are written as they are
-// made, so that a large trace takes no more memory than d.
+// WriteTrace writes the timelines of d as Chrome trace-event JSON, which Perfetto and chrome://tracing open: a process
+// for the ideal fabric and one for each policy, a thread for each stage (and one for its transfers) and for each
+// direction of a circuit bundle, and the rates as counters. Events come in order of time, then of process and thread,
+// and are written as they are made, so that a large trace takes no more memory than d.
 func WriteTrace(w io.Writer, doc *Document, d *Detail) error {
 	b := bufio.NewWriterSize(w, 1<<16)
 	t := &tracer{w: b}
@@ -89,8 +87,8 @@ func (t *tracer) play(p *Play) {
 	}
 }
 
-// lane adds a stage: a thread for its work and one for its transfers. Spans of
-// one thread must not overlap, so more threads follow where they do.
+// lane adds a stage: a thread for its work and one for its transfers. Spans of one thread must not overlap, so more
+// threads follow where they do.
 func (t *tracer) lane(l *Lane) {
 	name := l.Name
 	if l.Group != "" {
@@ -119,8 +117,7 @@ func (t *tracer) lane(l *Lane) {
 	}
 }
 
-// disjoint deals spans, ordered by start, into rows in which none overlaps the
-// one before it.
+// disjoint deals spans, ordered by start, into rows in which none overlaps the one before it.
 func disjoint(spans []Span) [][]Span {
 	var rows [][]Span
 	for _, s := range spans {
@@ -140,8 +137,7 @@ func (t *tracer) thread(name string) {
 	t.event(`{"ph":"M","pid":%d,"tid":%d,"name":"thread_sort_index","args":{"sort_index":%d}}`, t.pid, t.tid, t.tid)
 }
 
-// add takes a track into the merge. Of a series as spans only the steps that
-// carry something count.
+// add takes a track into the merge. Of a series as spans only the steps that carry something count.
 func (t *tracer) add(tr *track) {
 	if tr.series != nil && !tr.counter {
 		for i := range max(tr.size, 0) {
@@ -156,8 +152,7 @@ func (t *tracer) add(tr *track) {
 	}
 }
 
-// track is a source of events in order of time: the spans of a thread, the
-// busy steps of a circuit, or a counter.
+// track is a source of events in order of time: the spans of a thread, the busy steps of a circuit, or a counter.
 type track struct {
 	pid, tid   int
 	name       string

@@ -1,12 +1,13 @@
 package result
 
-// Traffic is what loads the links of a fabric under one router, and where the time of its traffic goes, for explanations.
-// Its size is bounded: it does not grow with the fabric.
+// Traffic is what loads the links of a fabric under one router, and where the time of its traffic goes, for
+// explanations. Its size is bounded: it does not grow with the fabric.
 type Traffic struct {
 	LinkRateBitsPerS float64 `json:"link_rate_bits_per_s"` // of the fabric; a link of twice the rate stands twice the load
 	// Groups are the links of each dimension of a torus, or all links of a graph.
 	Groups []LinkGroup `json:"groups"`
-	// MostLoaded are the first of the links that take longest to carry their load; Equal is how many take as long as the first.
+	// MostLoaded are the first of the links that take longest to carry their load; Equal is how many take as long as
+	// the first.
 	MostLoaded []LoadedLink `json:"most_loaded"`
 	Equal      int          `json:"equal"`
 	// Untraced: there are too many pairs of nodes to say which load the links.
@@ -27,7 +28,8 @@ type LinkGroup struct {
 	// Capacity is the links that may be used, one of twice the fabric's rate counting as two.
 	Capacity float64 `json:"capacity"`
 	Most     float64 `json:"most"` // largest load of a link over how much faster than the fabric's rate it is
-	// Of packets: those that crossed the links, each time counted, and how long they waited before them and were sent, in all.
+	// Of packets: those that crossed the links, each time counted, and how long they waited before them and were sent,
+	// in all.
 	Packets int64   `json:"packets,omitempty"`
 	WaitS   float64 `json:"wait_s,omitempty"`
 	BusyS   float64 `json:"busy_s,omitempty"`
@@ -47,12 +49,13 @@ type LoadedLink struct {
 	Pairs        int `json:"pairs,omitempty"`
 	Sources      int `json:"sources,omitempty"`
 	Destinations int `json:"destinations,omitempty"`
-	// MostFrom and MostTo are the source and the destination of most of its messages; Heaviest the pairs that load it most, where
-	// pairs have messages of different sizes.
+	// MostFrom and MostTo are the source and the destination of most of its messages; Heaviest the pairs that load it
+	// most, where pairs have messages of different sizes.
 	MostFrom NodeLoad   `json:"most_from,omitzero"`
 	MostTo   NodeLoad   `json:"most_to,omitzero"`
 	Heaviest []PairLoad `json:"heaviest,omitempty"`
-	// Detours are the messages that cross it and would not if nothing were down or drained, by what of their usual route is.
+	// Detours are the messages that cross it and would not if nothing were down or drained, by what of their usual
+	// route is.
 	Detours []Detour `json:"detours,omitempty"`
 }
 
@@ -86,8 +89,8 @@ type DelayParts struct {
 	Exact    bool    `json:"exact"`
 }
 
-// Chain is transfers in order of time, each of which begins when that before it has arrived. Its parts add up to
-// its end.
+// Chain is transfers in order of time, each of which begins when that before it has arrived. Its parts add up to its
+// end.
 type Chain struct {
 	EndS     float64     `json:"end_s"`
 	Parts    []ChainPart `json:"parts"`              // in order of their first transfer

@@ -22,12 +22,12 @@ const (
 	PlotsDir     = "plots"
 )
 
-// detailLimit is the size in bytes from which the detail is compressed: below
-// it a person may want to open the file, above it nobody does.
+// detailLimit is the size in bytes from which the detail is compressed: below it a person may want to open the file,
+// above it nobody does.
 const detailLimit = 1 << 20
 
-// JSON returns the document as result.json holds it: indented, members in a
-// fixed order, the same bytes for the same document.
+// JSON returns the document as result.json holds it: indented, members in a fixed order, the same bytes for the same
+// document.
 func (d *Document) JSON() ([]byte, error) {
 	if err := d.Check(); err != nil {
 		return nil, err

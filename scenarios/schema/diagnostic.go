@@ -12,8 +12,8 @@ import (
 	"sim/internal/text"
 )
 
-// ErrInput is what errors.Is finds in every error that an unusable input
-// causes: a file that cannot be read, broken TOML, or a diagnostic of a scenario.
+// ErrInput is what errors.Is finds in every error that an unusable input causes: a file that cannot be read, broken
+// TOML, or a diagnostic of a scenario.
 var ErrInput = errors.New("unusable input")
 
 // Diagnostic is one thing that is wrong with an input.
@@ -28,9 +28,8 @@ type Diagnostic struct {
 // SetFile stands for the file in diagnostics of overrides.
 const SetFile = "--set"
 
-// String formats d as one line, "FILE:LINE: key: what is wrong; what would be
-// right", leaving out what does not apply. It is printable and of bounded length,
-// whatever the input holds.
+// String formats d as one line, "FILE:LINE: key: what is wrong; what would be right", leaving out what does not apply.
+// It is printable and of bounded length, whatever the input holds.
 func (d Diagnostic) String() string {
 	var b strings.Builder
 	if d.File == "" || strings.ContainsFunc(d.File, IsControl) {
@@ -51,8 +50,7 @@ func (d Diagnostic) String() string {
 	return text.Line(b.String(), mostLine)
 }
 
-// Clipped shortens a text of more than so many bytes: names of keys and of what files
-// hold may be of any length.
+// Clipped shortens a text of more than so many bytes: names of keys and of what files hold may be of any length.
 func Clipped(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -63,8 +61,8 @@ func Clipped(text string, most int) string {
 // IsControl reports whether a line of text may not hold r.
 func IsControl(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 }
 
-// Bounds of what is told of an input: bytes of a line; diagnostics of one place that
-// differ in numbers and names alone; and all diagnostics, as nobody mends more at a time.
+// Bounds of what is told of an input: bytes of a line; diagnostics of one place that differ in numbers and names alone;
+// and all diagnostics, as nobody mends more at a time.
 const (
 	mostLine    = 500
 	mostAlike   = 3
@@ -113,8 +111,8 @@ func (ds Diagnostics) capped() Diagnostics {
 	return kept
 }
 
-// Sorted returns them by line, those of overrides last, else as they were found, without
-// repeats and what is like many others. Of too many it keeps the first and says how many there are.
+// Sorted returns them by line, those of overrides last, else as they were found, without repeats and what is like many
+// others. Of too many it keeps the first and says how many there are.
 func (ds Diagnostics) Sorted() Diagnostics {
 	slices.SortStableFunc(ds, func(a, b Diagnostic) int {
 		switch {

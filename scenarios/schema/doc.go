@@ -1,6 +1,6 @@
-// Package schema reads TOML files whose keys are fields of tagged structs. The same tags say how a key is checked, what it
-// is where a file does not give it, when it is used and what it means, so a package that has options declares them once,
-// beside the code that they configure:
+// Package schema reads TOML files whose keys are fields of tagged structs. The same tags say how a key is checked, what
+// it is where a file does not give it, when it is used and what it means, so a package that has options declares them
+// once, beside the code that they configure:
 //
 //	type Multipath struct {
 //		Ways int    `key:"ways" doc:"most routes of a pair" default:"8" min:"1" max:"1024"`
@@ -8,8 +8,8 @@
 //		Slack int   `key:"extra_hops" doc:"by how many hops ways may be longer" default:"0" when:"over=wild-first"`
 //	}
 //
-// A New schema binds structs to the tables of one file; a Reader fills them and gathers every Diagnostic; Write writes them
-// back, in the order of their fields; Reference documents them, and JSON describes them to editors.
+// A New schema binds structs to the tables of one file; a Reader fills them and gathers every Diagnostic; Write writes
+// them back, in the order of their fields; Reference documents them, and JSON describes them to editors.
 //
 // The tags of a field, of which key or table makes it known here (others are left alone):
 //
@@ -31,8 +31,8 @@
 //	when      the condition for its use
 //
 // A condition is terms with & between, the first of which that does not hold is told. A term is KEY=A|B, of a key whose
-// value is one of those; KEY~A|B, of a list that holds one; or the NAME(A|B) of one of Names.Conditions. A KEY without a dot
-// is of the same table.
+// value is one of those; KEY~A|B, of a list that holds one; or the NAME(A|B) of one of Names.Conditions. A KEY without
+// a dot is of the same table.
 //
 // The package knows keys, not what they are for: kinds of scenarios, and what holds between keys, is scenarios' to say.
 package schema

@@ -20,8 +20,8 @@ type Layer struct {
 // Line returns the line of the key or table at path, 0 where the file has none.
 func (l Layer) Line(path string) int { return l.lines[path] }
 
-// Find returns where the key at path stands, or else the table where it would;
-// without either the first line of the first layer.
+// Find returns where the key at path stands, or else the table where it would; without either the first line of the
+// first layer.
 func Find(layers []Layer, path string) (file string, line int) {
 	for _, l := range layers {
 		if n, ok := l.lines[path]; ok {

@@ -16,9 +16,9 @@ type Object = map[string]any
 // quantityPattern is what texts of quantities look like: a number and a unit.
 const quantityPattern = `^\s*[0-9.]+([eE][-+]?[0-9]+)?\s*[A-Za-z/]+\s*$`
 
-// JSON returns the JSON Schema (draft 7) of a file's part at path, of which tables are all that may
-// stand at or below it: of several tables at one path it has the keys of all. Keys that must be given
-// are not marked, since a file may take them from another.
+// JSON returns the JSON Schema (draft 7) of a file's part at path, of which tables are all that may stand at or below
+// it: of several tables at one path it has the keys of all. Keys that must be given are not marked, since a file may
+// take them from another.
 func JSON(path string, tables []*Table) Object {
 	properties, docs := Object{}, []string{}
 	isArray := false

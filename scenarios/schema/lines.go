@@ -7,8 +7,7 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// Limits of a file's shape. They keep the reader's time and stack small; no real
-// scenario comes near.
+// Limits of a file's shape. They keep the reader's time and stack small; no real scenario comes near.
 const (
 	MaxFileBytes = 4 << 20
 	MaxKeyParts  = 16
@@ -16,14 +15,13 @@ const (
 	maxKeys      = 100_000
 )
 
-// lines maps the path of every key, table and nested list of a TOML file to
-// its line. Path parts are joined by JoinPath; elements of lists are numbered
-// from 0.
+// lines maps the path of every key, table and nested list of a TOML file to its line. Path parts are joined by
+// JoinPath; elements of lists are numbered from 0.
 type lines map[string]int
 
-// scanLines finds the lines of a TOML file's keys, which the library that reads the values does
-// not tell. It leaves it to that to refuse broken files: on these it stops where it is lost. A
-// non-empty excess says at line at that the file exceeds the limits above.
+// scanLines finds the lines of a TOML file's keys, which the library that reads the values does not tell. It leaves it
+// to that to refuse broken files: on these it stops where it is lost. A non-empty excess says at line at that the file
+// exceeds the limits above.
 func scanLines(src []byte) (found lines, excess string, at int) {
 	s := &scanner{src: bytes.TrimPrefix(src, []byte("\uFEFF")), line: 1, lines: lines{}, count: map[string]int{}}
 	var p unstable.Parser
@@ -94,8 +92,7 @@ func (s *scanner) deep() {
 	}
 }
 
-// header enters the table that parts name. Parts before the last that are
-// arrays of tables mean their newest element.
+// header enters the table that parts name. Parts before the last that are arrays of tables mean their newest element.
 func (s *scanner) header(e *unstable.Node) string {
 	path, parts := "", s.key(e.Key())
 	for i, part := range parts {
@@ -137,8 +134,7 @@ func (s *scanner) pair(e *unstable.Node, path string, depth int) {
 	s.value(e.Value(), path, depth)
 }
 
-// value notes the keys in a value, which belongs to path, and the elements of a list that are
-// lists or tables.
+// value notes the keys in a value, which belongs to path, and the elements of a list that are lists or tables.
 func (s *scanner) value(v *unstable.Node, path string, depth int) {
 	if depth > maxDepth {
 		s.excess = tooDeep

@@ -92,8 +92,8 @@ func everyLine(t interface{ Errorf(string, ...any) }, found lines, path string, 
 	}
 }
 
-// Keys get numbered names and are written in every way that TOML has; the
-// scanner must find each on the line it was written on.
+// Keys get numbered names and are written in every way that TOML has; the scanner must find each on the line it was
+// written on.
 func TestScanLinesFindsAllKeys(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var b strings.Builder

@@ -92,8 +92,8 @@ func (r *Reader) rows(t *Table) []map[string]any {
 	return []map[string]any{m}
 }
 
-// Read stores the values that the file gives, and tells keys that there are not. Complete says
-// that the tables are all that the file may have.
+// Read stores the values that the file gives, and tells keys that there are not. Complete says that the tables are all
+// that the file may have.
 func (r *Reader) Read(complete bool) {
 	for _, t := range r.Tables {
 		r.read(t)
@@ -101,8 +101,8 @@ func (r *Reader) Read(complete bool) {
 	r.unknown(r.Root, "", complete)
 }
 
-// Settle gives absent keys their defaults, refuses keys that are given and not used, and misses
-// those that are used, required and not given.
+// Settle gives absent keys their defaults, refuses keys that are given and not used, and misses those that are used,
+// required and not given.
 func (r *Reader) Settle() {
 	r.fill()
 	for _, t := range r.Tables {
@@ -221,9 +221,9 @@ func (k *Key) example() string {
 	return fmt.Sprintf("write %s = %s: %s", k.Name, value, k.Doc)
 }
 
-// Switched reports whether it is an override, or what a study varies, of the keys that the
-// one at path depends on that puts this out of use: what a file says for other cases is no
-// mistake then. Nor is what a study varies for other variants than this.
+// Switched reports whether it is an override, or what a study varies, of the keys that the one at path depends on that
+// puts this out of use: what a file says for other cases is no mistake then. Nor is what a study varies for other
+// variants than this.
 func (r *Reader) Switched(path string, on ...string) bool {
 	varied := func(at string) bool {
 		_, ok := r.varied(at)
@@ -246,15 +246,14 @@ func (r *Reader) OK(paths ...string) bool {
 	return !slices.ContainsFunc(paths, func(p string) bool { return withParents(r.bad, p) })
 }
 
-// Refuse notes that the value of the key at path cannot be used. Checks that need it are
-// left out.
+// Refuse notes that the value of the key at path cannot be used. Checks that need it are left out.
 func (r *Reader) Refuse(path, problem, remedy string) {
 	r.Add(path, problem, remedy)
 	r.bad[path] = true
 }
 
-// Clash notes that the keys at paths do not go together. It names the first that is given
-// by an override, else the first that is given.
+// Clash notes that the keys at paths do not go together. It names the first that is given by an override, else the
+// first that is given.
 func (r *Reader) Clash(paths []string, problem, remedy string) {
 	at := slices.IndexFunc(paths, func(p string) bool { return r.Given(p) && r.Overridden(p) })
 	if at < 0 {
@@ -306,8 +305,8 @@ func withParents(set map[string]bool, path string) bool {
 	return false
 }
 
-// display names the key at path as an override would: elements that have an index go by
-// it, not by their place in the file.
+// display names the key at path as an override would: elements that have an index go by it, not by their place in the
+// file.
 func (r *Reader) display(path string) string {
 	for _, t := range r.Tables {
 		rest, ok := strings.CutPrefix(path, t.Path+".")

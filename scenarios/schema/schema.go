@@ -12,10 +12,11 @@ type Part struct {
 	Path string // dotted; "" is what stands before the first table
 	Doc  string
 	When string // the condition for its use
-	// Specs point to structs, whose keys follow each other. Of an array of tables it is one pointer to a slice of structs.
+	// Specs point to structs, whose keys follow each other. Of an array of tables it is one pointer to a slice of
+	// structs.
 	Specs []any
-	// Defaults returns copies of some of the specs, of element i of an array, in which keys with the tag else that the file
-	// does not give have their values. It is asked again for each such key, in order. nil leaves them as they are.
+	// Defaults returns copies of some of the specs, of element i of an array, in which keys with the tag else that the
+	// file does not give have their values. It is asked again for each such key, in order. nil leaves them as they are.
 	Defaults func(i int) []any
 	// Silent reports whether it says nothing that counts, and is not written back; nil never does.
 	Silent func() bool

@@ -60,8 +60,7 @@ func (r *Reader) unknownRows(v any, t *Table) {
 	}
 }
 
-// unknownKey refuses a key, saying which kinds use it, where it belongs or what was
-// meant.
+// unknownKey refuses a key, saying which kinds use it, where it belongs or what was meant.
 func (r *Reader) unknownKey(path, name string, v any) {
 	at := JoinPath(path, name)
 	if w := r.elsewhere(path, name); w != nil {
@@ -111,8 +110,8 @@ func (r *Reader) namesIn(path string) []string {
 	return names
 }
 
-// Unknown refuses a key and suggests a known one, rather one that is not given yet. That
-// one is then not reported as missing.
+// Unknown refuses a key and suggests a known one, rather one that is not given yet. That one is then not reported as
+// missing.
 func (r *Reader) Unknown(path, name, what string, known []string) {
 	known = slices.DeleteFunc(slices.Clone(known), func(k string) bool { return k == name })
 	want := "known keys: " + strings.Join(known, ", ")

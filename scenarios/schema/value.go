@@ -27,8 +27,8 @@ type value struct {
 	choices *Choices // nil is any text
 }
 
-// Set stores the TOML value v of key k in a field of element i. It returns nil when v
-// is right, and else leaves the field as it was.
+// Set stores the TOML value v of key k in a field of element i. It returns nil when v is right, and else leaves the
+// field as it was.
 func (t *Table) Set(k *Key, i int, v any) *Wrong {
 	return value{k, t.choices(k)}.set(t.Field(k, i).Addr().Interface(), v)
 }

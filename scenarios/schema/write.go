@@ -12,8 +12,8 @@ import (
 	"sim/engine/units"
 )
 
-// Write writes the tables that are used, with all keys that are, in the order of the
-// fields: defaults included. A file of that text means the same.
+// Write writes the tables that are used, with all keys that are, in the order of the fields: defaults included. A file
+// of that text means the same.
 func (s *Schema) Write(b *bytes.Buffer) {
 	for _, t := range s.Tables {
 		if t.When.Applies() && (t.part.Silent == nil || !t.part.Silent()) {
@@ -22,8 +22,7 @@ func (s *Schema) Write(b *bytes.Buffer) {
 	}
 }
 
-// Write writes a table, of an array all elements, under a path, and of its keys those of
-// the given names, or all.
+// Write writes a table, of an array all elements, under a path, and of its keys those of the given names, or all.
 func (t *Table) Write(b *bytes.Buffer, path string, names ...string) {
 	for i := range t.elements() {
 		t.WriteElement(b, i, path, names...)

@@ -15,8 +15,8 @@ type Asked struct {
 	Name string
 }
 
-// Unknown returns the first metric that is asked for and that neither the table of metrics nor a kept cell has; nil where
-// there is none.
+// Unknown returns the first metric that is asked for and that neither the table of metrics nor a kept cell has; nil
+// where there is none.
 func (s *Store) Unknown(asked []Asked) *Asked {
 	for i := range asked {
 		if !s.knows(asked[i].Name) {

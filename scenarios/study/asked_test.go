@@ -24,8 +24,7 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// TestNamed: all metrics that are stored are known by name, and what is near to one
-// is not.
+// TestNamed: all metrics that are stored are known by name, and what is near to one is not.
 func TestNamed(t *testing.T) {
 	files, err := filepath.Glob("../baselines/*.bench")
 	if err != nil || len(files) < 20 {

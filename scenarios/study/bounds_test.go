@@ -8,8 +8,8 @@ import (
 	"sim/scenarios"
 )
 
-// TestCellsShareBounds: a sweep's document has the bounds that a run of the same
-// scenario has, each variant its own; what is kept of a cell is what it proves alone.
+// TestCellsShareBounds: a sweep's document has the bounds that a run of the same scenario has, each variant its own;
+// what is kept of a cell is what it proves alone.
 func TestCellsShareBounds(t *testing.T) {
 	const text = `
 [workload]

@@ -8,8 +8,8 @@ import (
 	"sim/scenarios"
 )
 
-// TestDecidesOnce: cells that differ in nothing but [workload.step] have their routes
-// decided once, and reach what each reaches by itself.
+// TestDecidesOnce: cells that differ in nothing but [workload.step] have their routes decided once, and reach what each
+// reaches by itself.
 func TestDecidesOnce(t *testing.T) {
 	p := plan(t, `
 [workload]
@@ -59,7 +59,8 @@ level = "static"
 	}
 }
 
-// TestCellOfOnePolicy: a cell has the same numbers whichever policies stand beside its own, since its key does not tell.
+// TestCellOfOnePolicy: a cell has the same numbers whichever policies stand beside its own, since its key does not
+// tell.
 func TestCellOfOnePolicy(t *testing.T) {
 	p := plan(t, `
 [workload]

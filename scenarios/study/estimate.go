@@ -5,17 +5,15 @@ import (
 	"runtime"
 )
 
-// Work guesses how much there is to simulate of each cell: seconds of a processor where
-// packets are, and else 1 of whatever others are. Hops and Seconds are sums over the
-// packets of the cells of a shard that are missing, those that one decision serves
-// counted once.
+// Work guesses how much there is to simulate of each cell: seconds of a processor where packets are, and else 1 of
+// whatever others are. Hops and Seconds are sums over the packets of the cells of a shard that are missing, those that
+// one decision serves counted once.
 type Work struct {
 	Of            []float64 // by cell
 	Hops, Seconds float64
 }
 
-// mostGuessed is how many variants are laid out for a guess; of more, every so manieth
-// stands for those behind it.
+// mostGuessed is how many variants are laid out for a guess; of more, every so manieth stands for those behind it.
 const mostGuessed = 2000
 
 // leastWork is what a cell takes beside its packets, in seconds.
@@ -60,9 +58,9 @@ func (p *Plan) Work(ctx context.Context, store *Store, shard Shard) (*Work, erro
 	return w, nil
 }
 
-// Estimate guesses the wall-clock seconds that computing the missing cells takes on so
-// many processors, from the times of cells of the same policy that store holds or, for a
-// unit of work, that sample gives. ok is false where there is no time of some policy.
+// Estimate guesses the wall-clock seconds that computing the missing cells takes on so many processors, from the times
+// of cells of the same policy that store holds or, for a unit of work, that sample gives. ok is false where there is no
+// time of some policy.
 func (p *Plan) Estimate(store *Store, shard Shard, workers int, work *Work, sample map[string]float64) (seconds float64, missing int, ok bool) {
 	sum, units := map[string]float64{}, map[string]float64{}
 	for i := range p.Sweep.Cells {

@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// TestWork: cells of packets are guessed by their hops, so that the time of a small one
-// tells that of a large one; those that are there, or that another's decision serves,
-// take none.
+// TestWork: cells of packets are guessed by their hops, so that the time of a small one tells that of a large one;
+// those that are there, or that another's decision serves, take none.
 func TestWork(t *testing.T) {
 	const text = `
 [workload]

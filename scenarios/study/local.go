@@ -10,8 +10,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// Local returns the Runner that computes cells in this process, so many at a
-// time. Cells of one variant share what their policies have in common.
+// Local returns the Runner that computes cells in this process, so many at a time. Cells of one variant share what
+// their policies have in common.
 func Local(workers int) Runner {
 	return func(ctx context.Context, p *Plan, todo []int, done func(int, *Record) error) error {
 		ctx, cancel := context.WithCancelCause(ctx)
@@ -104,17 +104,15 @@ func (l *local) uses(v, n int) {
 }
 
 const (
-	// ahead is how far from the first batch that is to be done another may be
-	// taken.
+	// ahead is how far from the first batch that is to be done another may be taken.
 	ahead = 256
-	// held is the number of tasks in scenarios that are kept for several cells
-	// beyond which no further scenario is begun while one is left to finish.
+	// held is the number of tasks in scenarios that are kept for several cells beyond which no further scenario is
+	// begun while one is left to finish.
 	held = 400_000
 )
 
-// take returns the batch to compute next, no variant where none is left. Cells
-// that take long are begun early, so that none is left alone at the end: those
-// of policies that took long so far, and of these the last, since people list
+// take returns the batch to compute next, no variant where none is left. Cells that take long are begun early, so that
+// none is left alone at the end: those of policies that took long so far, and of these the last, since people list
 // values upwards and more of anything takes longer.
 func (l *local) take() ([]int, *variant) {
 	l.mu.Lock()

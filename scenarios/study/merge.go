@@ -7,9 +7,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// Merge joins the parts of a sweep that were computed in several directories,
-// or as several shards in one, in the first of them. It computes nothing: where
-// cells are missing it fails and says how many.
+// Merge joins the parts of a sweep that were computed in several directories, or as several shards in one, in the first
+// of them. It computes nothing: where cells are missing it fails and says how many.
 func Merge(dirs []string) (*Store, *result.Sweep, *result.SweepTimings, []result.Plot, error) {
 	plan, plots, err := result.ReadPlan(dirs[0])
 	if err != nil {

@@ -35,9 +35,8 @@ func (p *Plan) Task(i int) ([]byte, error) {
 	return json.Marshal(Task{c.Key, c.Policy, result.Model, string(s.Only(c.Policy).TOML())})
 }
 
-// Do computes a task that Plan.Task made and returns its Record as JSON. A cell
-// that fails by itself is a Record that says so; the error is for tasks that are
-// none, or of another version of the models.
+// Do computes a task that Plan.Task made and returns its Record as JSON. A cell that fails by itself is a Record that
+// says so; the error is for tasks that are none, or of another version of the models.
 func Do(ctx context.Context, task []byte) ([]byte, error) {
 	var t Task
 	if err := json.Unmarshal(task, &t); err != nil {
@@ -75,8 +74,8 @@ func (t *Task) record(ctx context.Context) (*Record, error) {
 	return newRecord(t.Key, built, row, timings), nil
 }
 
-// ReadRecord reads what Do returned. It comes from elsewhere: a record that says
-// nothing, or whose names are no names, is an error.
+// ReadRecord reads what Do returned. It comes from elsewhere: a record that says nothing, or whose names are no names,
+// is an error.
 func ReadRecord(data []byte) (*Record, error) {
 	r := &Record{}
 	if err := result.Decode(bytes.NewReader(data), int64(len(data)), r); err != nil {

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Shard is a part of a sweep: every Count-th cell, beginning with cell Index.
-// The zero value is the whole.
+// Shard is a part of a sweep: every Count-th cell, beginning with cell Index. The zero value is the whole.
 type Shard struct{ Index, Count int }
 
 // Has reports whether cell i belongs to the shard.
@@ -21,10 +20,9 @@ func (s Shard) String() string {
 	return fmt.Sprintf("%d/%d", s.Index+1, s.Count)
 }
 
-// ParseShard reads "2/4". Of "/4", and of "" in a job array of Slurm, the part
-// is the one that the batch system's variables name: SLURM_ARRAY_TASK_ID with
-// _MIN, _STEP and _COUNT, or a Kubernetes indexed Job's JOB_COMPLETION_INDEX. from
-// names the variable that was read, "" where none was.
+// ParseShard reads "2/4". Of "/4", and of "" in a job array of Slurm, the part is the one that the batch system's
+// variables name: SLURM_ARRAY_TASK_ID with _MIN, _STEP and _COUNT, or a Kubernetes indexed Job's JOB_COMPLETION_INDEX.
+// from names the variable that was read, "" where none was.
 func ParseShard(text string, getenv func(string) string) (s Shard, from string, err error) {
 	bad := func(format string, args ...any) (Shard, string, error) {
 		return Shard{}, "", fmt.Errorf(format, args...)
@@ -65,8 +63,7 @@ func ParseShard(text string, getenv func(string) string) (s Shard, from string, 
 	return Shard{i - 1, n}, "", nil
 }
 
-// arrayPlace reads the place in a batch system's array of jobs, from 0. count
-// is 0 where the system does not tell it.
+// arrayPlace reads the place in a batch system's array of jobs, from 0. count is 0 where the system does not tell it.
 func arrayPlace(getenv func(string) string) (index int, from string, count int, err error) {
 	number := func(name string, otherwise int) int {
 		text := getenv(name)

@@ -16,14 +16,12 @@ import (
 	"sim/scenarios/result"
 )
 
-// Store is the directory of a sweep: what is to be computed, and a journal of
-// finished cells to which every cell is added by itself. A journal is lines of
-// JSON, each with a checksum, so that one that was cut short or damaged costs
+// Store is the directory of a sweep: what is to be computed, and a journal of finished cells to which every cell is
+// added by itself. A journal is lines of JSON, each with a checksum, so that one that was cut short or damaged costs
 // that cell only.
 type Store struct {
 	Dir string
-	// Warnings tell, a line each, of damaged records: their cells are computed
-	// again.
+	// Warnings tell, a line each, of damaged records: their cells are computed again.
 	Warnings []string
 
 	journal  *os.File
@@ -33,9 +31,8 @@ type Store struct {
 	own      map[string]bool // keys that the directory's journals hold, once that was asked
 }
 
-// Open opens or makes the directory for a plan and claims the shard's journal.
-// study is the study's text. A place that cannot serve, as one of another sweep unless force is set, is a
-// *result.PlaceError.
+// Open opens or makes the directory for a plan and claims the shard's journal. study is the study's text. A place that
+// cannot serve, as one of another sweep unless force is set, is a *result.PlaceError.
 func Open(dir string, p *Plan, study []byte, manifest result.Manifest, shard Shard, force bool) (*Store, error) {
 	if err := Vacant(dir, p.Claim(force)); err != nil {
 		return nil, err
@@ -94,8 +91,8 @@ func (p *Plan) Claim(force bool) result.Claim {
 // finished are the files that a sweep has when all of its cells are there.
 var finished = []string{result.TimingsFile, result.CSVFile, result.BenchFile, result.SweepFile}
 
-// leave removes the results and figures of another sweep in the directory, whose cells stay:
-// they are not those of the plan that is put there.
+// leave removes the results and figures of another sweep in the directory, whose cells stay: they are not those of the
+// plan that is put there.
 func (s *Store) leave(p *Plan) error {
 	old, plots, err := result.ReadPlan(s.Dir)
 	if err == nil && old.Digest == p.Sweep.Digest && old.Model == p.Sweep.Model {
@@ -148,8 +145,7 @@ func Vacant(dir string, c result.Claim) error {
 	return &result.PlaceError{Path: dir, Why: "is a directory that holds no sweep, so it is not written to; choose another with --out"}
 }
 
-// claim opens the shard's journal for this process alone and cuts off a record
-// that was not written to its end.
+// claim opens the shard's journal for this process alone and cuts off a record that was not written to its end.
 func (s *Store) claim(shard Shard) error {
 	name := "cells.jsonl"
 	if shard.Count > 1 {
@@ -181,8 +177,7 @@ func (s *Store) claim(shard Shard) error {
 	return nil
 }
 
-// Peek reads what a directory holds of finished cells, without claiming it:
-// nothing where it is none.
+// Peek reads what a directory holds of finished cells, without claiming it: nothing where it is none.
 func Peek(dir string) *Store {
 	s := &Store{Dir: dir, records: map[string]*Record{}, failures: map[string]string{}}
 	if err := s.readAll(dir); err != nil {
@@ -229,7 +224,8 @@ func wholeLines(f *os.File) (whole, length int64, err error) {
 	return 0, info.Size(), nil
 }
 
-// maxRecord bounds the bytes of a line that is looked at: ten times what the most trials of a scenario take. Tests lower it.
+// maxRecord bounds the bytes of a line that is looked at: ten times what the most trials of a scenario take. Tests
+// lower it.
 var maxRecord = 64 << 20
 
 // mostWarnings is how many damaged records of a journal are told of one by one.
@@ -271,8 +267,8 @@ func (s *Store) readJournal(path string) error {
 // errRecord is wrapped where a line of a journal is no record.
 var errRecord = errors.New("damaged")
 
-// readLine reads a line, into the memory of the one before. At the end of the file it is io.EOF; of a line that is longer
-// than any record it reads past the end.
+// readLine reads a line, into the memory of the one before. At the end of the file it is io.EOF; of a line that is
+// longer than any record it reads past the end.
 func readLine(in *bufio.Reader, text []byte) ([]byte, error) {
 	text = text[:0]
 	for long := false; ; {
@@ -320,8 +316,7 @@ func (s *Store) Has(key string) bool { return s.records[key] != nil }
 
 func (s *Store) get(key string) *Record { return s.records[key] }
 
-// fail notes that a cell failed; it is not kept, so that the next run tries
-// again.
+// fail notes that a cell failed; it is not kept, so that the next run tries again.
 func (s *Store) fail(r *Record) { s.failures[r.Key] = r.Failed }
 
 // Failure returns why the cell of a key failed in this run, "" if it did not.
@@ -392,9 +387,8 @@ func (s *Store) Finish(sweep *result.Sweep, timings *result.SweepTimings) error 
 	return nil
 }
 
-// Adopt takes over the cells of other sweeps' directories that the plan has
-// and the store has not: a study that grew computes only what is new. What
-// cannot be read there is passed over.
+// Adopt takes over the cells of other sweeps' directories that the plan has and the store has not: a study that grew
+// computes only what is new. What cannot be read there is passed over.
 func (s *Store) Adopt(p *Plan, dirs []string) (int, error) {
 	other := &Store{records: map[string]*Record{}}
 	for _, d := range dirs {

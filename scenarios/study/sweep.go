@@ -1,12 +1,9 @@
-// Package study runs studies: it lists the cells of a study, computes those
-// that are missing, each in one goroutine and several at a time, and keeps
-// every finished cell at once, so that a sweep that was stopped goes on where it
-// was. Where cells are computed is a Runner's matter: here, or on other machines
-// by way of a queue.
+// Package study runs studies: it lists the cells of a study, computes those that are missing, each in one goroutine and
+// several at a time, and keeps every finished cell at once, so that a sweep that was stopped goes on where it was.
+// Where cells are computed is a Runner's matter: here, or on other machines by way of a queue.
 //
-// What a cell is, and how it is simulated, is left to package scenarios; what
-// the files mean to package scenarios/result; flags, progress and tables to the
-// command.
+// What a cell is, and how it is simulated, is left to package scenarios; what the files mean to package
+// scenarios/result; flags, progress and tables to the command.
 package study
 
 import (
@@ -21,21 +18,19 @@ import (
 	"sim/scenarios/result"
 )
 
-// Plan is a study with all its cells: variants in the order of the study, and
-// for each its policies in their order.
+// Plan is a study with all its cells: variants in the order of the study, and for each its policies in their order.
 type Plan struct {
 	Study *scenarios.Study
 	Sweep result.Sweep // its cells without results
 	// Variant is, by cell, the study's variant that it is of.
 	Variant []int
-	// Decides is, by cell, the first variant with the same scenarios.Scenario.DecisionKey:
-	// what its policy decides serves the cell.
+	// Decides is, by cell, the first variant with the same scenarios.Scenario.DecisionKey: what its policy decides
+	// serves the cell.
 	Decides []int
 	Dirs    []scenarios.OutputDir // that cells write to, each once
 }
 
-// most is how many faults are told of, and together how many variants are checked
-// before those found are told.
+// most is how many faults are told of, and together how many variants are checked before those found are told.
 const (
 	most     = 20
 	together = 10_000
@@ -44,9 +39,8 @@ const (
 // mostCells bounds the cells of a sweep, of which each takes about a kilobyte.
 const mostCells = 1_000_000
 
-// NewPlan lists the cells of a study. It checks every variant; the error, of
-// type scenarios.Diagnostics, holds the faults of all, or of the first thousands that
-// have some.
+// NewPlan lists the cells of a study. It checks every variant; the error, of type scenarios.Diagnostics, holds the
+// faults of all, or of the first thousands that have some.
 func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 	digest, err := st.Digest()
 	if err != nil {
@@ -162,9 +156,8 @@ type Record struct {
 	Input     bool                 `json:"input,omitempty"` // it failed by a fault of the input (scenarios.ErrInput)
 }
 
-// Runner computes the cells of p that todo lists and calls done for each, from
-// one goroutine at a time and in any order. It ends early with an error where
-// done fails, ctx ends or no more cells can be computed; a cell that fails by
+// Runner computes the cells of p that todo lists and calls done for each, from one goroutine at a time and in any
+// order. It ends early with an error where done fails, ctx ends or no more cells can be computed; a cell that fails by
 // itself is a Record that says so.
 type Runner func(ctx context.Context, p *Plan, todo []int, done func(cell int, r *Record) error) error
 
@@ -185,8 +178,7 @@ type Status struct {
 	Missing  int   // cells of all shards that have no result yet
 }
 
-// Execute computes the cells of p's shard that store does not hold. The status
-// holds also when it fails.
+// Execute computes the cells of p's shard that store does not hold. The status holds also when it fails.
 func Execute(ctx context.Context, p *Plan, store *Store, opt Options) (Status, error) {
 	var st Status
 	var todo []int
@@ -240,8 +232,7 @@ func Execute(ctx context.Context, p *Plan, store *Store, opt Options) (Status, e
 	return st, err
 }
 
-// Fill returns p's sweep with the results that store holds, and the times that
-// they took.
+// Fill returns p's sweep with the results that store holds, and the times that they took.
 func (p *Plan) Fill(store *Store) (*result.Sweep, *result.SweepTimings) {
 	return fill(p.Sweep, store)
 }
@@ -263,8 +254,8 @@ func fill(s result.Sweep, store *Store) (*result.Sweep, *result.SweepTimings) {
 	return &s, t
 }
 
-// shareBounds has cells of one variant share their bounds, as the rows of a run do. What
-// store holds stays what each cell proves by itself: it may come to stand beside others.
+// shareBounds has cells of one variant share their bounds, as the rows of a run do. What store holds stays what each
+// cell proves by itself: it may come to stand beside others.
 func shareBounds(cells []result.Cell, store *Store) {
 	for first := 0; first < len(cells); {
 		end := first + 1

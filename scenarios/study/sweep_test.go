@@ -132,8 +132,7 @@ func TestCellsAreRuns(t *testing.T) {
 	}
 }
 
-// Neither the number of workers, nor the way of shards, nor a stop in between,
-// nor the way over a queue changes a byte.
+// Neither the number of workers, nor the way of shards, nor a stop in between, nor the way over a queue changes a byte.
 func TestSameBytes(t *testing.T) {
 	p := plan(t, tiny)
 	want := whole(t, t.TempDir(), p, Local(1))
@@ -233,8 +232,7 @@ func TestSameBytes(t *testing.T) {
 	})
 }
 
-// Whatever happens to the journal's bytes, what is read from it is right, and
-// what is damaged is computed again.
+// Whatever happens to the journal's bytes, what is read from it is right, and what is damaged is computed again.
 func TestDamage(t *testing.T) {
 	p := plan(t, tiny, "policy.allocators=[\"prop-alloc\"]")
 	dir := t.TempDir()

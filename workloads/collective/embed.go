@@ -19,8 +19,8 @@ const (
 	// traffic between them goes as it is routed.
 	Line
 	// Folded takes the even nodes of a line upwards and the odd ones downwards: no hop is more than two links, all
-	// inside the line, and the whole ring takes every link of the line once in each direction. It needs no wrap-around link, so
-	// it is the ring of one line in a dimension that is twisted or open. (Wrapped plainly, Links has twice its
+	// inside the line, and the whole ring takes every link of the line once in each direction. It needs no wrap-around
+	// link, so it is the ring of one line in a dimension that is twisted or open. (Wrapped plainly, Links has twice its
 	// bandwidth in both directions, and in size 4 a hop of two may be routed outside the line.)
 	Folded
 )

@@ -36,9 +36,9 @@ func HamiltonianRing(o *torus.Torus, down []bool) (Stage, error) {
 
 // MultiRing returns the streams of a collective along several dimensions of a torus, whose rings are of the form given:
 // a stream for each dimension, which starts with it and takes the others in turn, so that at any time each works on
-// another dimension (Sack and Gropp, 2015); in both directions, twice as many, with the other half of the data downwards.
-// Dimensions of size 1 are passed over. Along a dimension with links twisted into another of them, the form must not be
-// Links: its rings then join ranks with different parts of the data, which Collective.Check refuses.
+// another dimension (Sack and Gropp, 2015); in both directions, twice as many, with the other half of the data
+// downwards. Dimensions of size 1 are passed over. Along a dimension with links twisted into another of them, the form
+// must not be Links: its rings then join ranks with different parts of the data, which Collective.Check refuses.
 func MultiRing(o *torus.Torus, dims []int, form Form, bothWays bool) ([]Stream, error) {
 	if err := distinct(o, dims); err != nil {
 		return nil, err

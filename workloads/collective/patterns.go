@@ -46,9 +46,9 @@ func UniformRandom(nodes int, message int64, down []bool) (*Traffic, error) {
 	return t, nil
 }
 
-// NearestNeighbour is a message from every node of a torus to each of its neighbours, in both directions along every dimension,
-// whether the links between them work or not. A pair that is neighbours twice over, as in a wrapped dimension of size
-// 2, has one message.
+// NearestNeighbour is a message from every node of a torus to each of its neighbours, in both directions along every
+// dimension, whether the links between them work or not. A pair that is neighbours twice over, as in a wrapped
+// dimension of size 2, has one message.
 func NearestNeighbour(o *torus.Torus, message int64, down []bool) (*Traffic, error) {
 	return between("nearest-neighbour", o.Nodes(), 2*int64(len(o.Dims)*o.Nodes()), message, down, func(yield func(s, d int32) bool) {
 		for _, l := range o.Links() {
@@ -133,9 +133,10 @@ func between(name string, nodes int, most, message int64, down []bool, pairs ite
 	return t, t.some()
 }
 
-// Hotspot is AllToAll with a fraction of what every node sends, between 0 and 1, taken from all its identical messages and
-// sent to the hot nodes instead, to each as much (Pfister and Norton, "Hot spot contention and combining in multistage
-// interconnection networks", 1985). Message is the mean of a pair; what a node sends in all is the same to the byte.
+// Hotspot is AllToAll with a fraction of what every node sends, between 0 and 1, taken from all its identical messages
+// and sent to the hot nodes instead, to each as much (Pfister and Norton, "Hot spot contention and combining in
+// multistage interconnection networks", 1985). Message is the mean of a pair; what a node sends in all is the same to
+// the byte.
 func Hotspot(nodes int, message int64, fraction float64, hot []int32, down []bool) (*Traffic, error) {
 	const name = "hotspot"
 	if !(fraction >= 0 && fraction <= 1) {

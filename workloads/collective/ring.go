@@ -48,9 +48,9 @@ type Stream []Stage
 // Collective is a ring collective (Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
 // workstations", 2009; on several rings, Sack and Gropp, "Collective algorithms for multiported torus networks", 2015).
 //
-// In a ring of n the data of a stage is n chunks, and there are n-1 steps in each direction. Scattering, rank i of the ring
-// sends chunk i-1-s in step s, and is left with chunk i; gathering, it sends chunk i-s. It sends a chunk when it has
-// sent the one before, and has the part of its sum that the rank before it sent.
+// In a ring of n the data of a stage is n chunks, and there are n-1 steps in each direction. Scattering, rank i of the
+// ring sends chunk i-1-s in step s, and is left with chunk i; gathering, it sends chunk i-s. It sends a chunk when it
+// has sent the one before, and has the part of its sum that the rank before it sent.
 type Collective struct {
 	Op    Op
 	Nodes int // of the network

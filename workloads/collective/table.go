@@ -3,7 +3,8 @@ package collective
 // Pattern is who sends how much to whom, where that takes no more to say than a Place and the options that are its
 // fields. Their tags describe the keys that a scenario gives them by (scenarios/schema).
 type Pattern interface {
-	// Traffic lays the pattern out. It fails, with ErrTraffic, where that cannot be; the error says what can ("; want ...").
+	// Traffic lays the pattern out. It fails, with ErrTraffic, where that cannot be; the error says what can ("; want
+	// ...").
 	Traffic(p Place) (*Traffic, error)
 }
 

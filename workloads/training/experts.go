@@ -7,7 +7,8 @@ import (
 	"sim/engine"
 )
 
-// ExpertLayers returns how many layers of virtual stage v have experts; a share of all unless stages are layer-granular.
+// ExpertLayers returns how many layers of virtual stage v have experts; a share of all unless stages are
+// layer-granular.
 func (s *Spec) ExpertLayers(v int) float64 {
 	_, layers := s.layers(v)
 	return layers - s.dense(v)

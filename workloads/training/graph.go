@@ -45,8 +45,8 @@ type Node struct {
 // Extent says how much of the job a graph holds.
 type Extent struct {
 	// All builds every replica, which then wait for each other before they synchronise. Otherwise one replica stands
-	// for all, which must be identical (DELTA, Sec. IV-A.1); what it sends to its neighbours on the ring then goes from a
-	// node to itself.
+	// for all, which must be identical (DELTA, Sec. IV-A.1); what it sends to its neighbours on the ring then goes from
+	// a node to itself.
 	All bool
 	// PerGPU makes a task of every GPU's flow. Otherwise flows between two stages that start together are one task
 	// (DELTA, Sec. III-B, M).

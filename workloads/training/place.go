@@ -16,8 +16,7 @@ type Layout struct {
 	NICRate    []units.Rate
 	// PodMap is a permutation: block i of consecutive stages is in pod PodMap[i] of its replica; nil is the identity.
 	PodMap [][]int
-	// Numbers are those that pods of a replica go by in names; nil counts from
-	// 0.
+	// Numbers are those that pods of a replica go by in names; nil counts from 0.
 	Numbers []int
 }
 

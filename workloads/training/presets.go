@@ -6,8 +6,7 @@ type Preset struct {
 	choices   func(t *Spec) Choices
 }
 
-// Presets are all presets, the default first. None says what a GPU achieves:
-// that belongs to the model.
+// Presets are all presets, the default first. None says what a GPU achieves: that belongs to the model.
 var Presets = []Preset{
 	{
 		Name: "calibrated",

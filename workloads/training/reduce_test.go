@@ -148,8 +148,8 @@ func TestAggregatedIsPerGPU(t *testing.T) {
 
 func apart(a, b engine.Time) engine.Time { return max(a-b, b-a) }
 
-// TestOneReplicaIsAll: of identical replicas one stands for all (DELTA, Sec. IV-A.1), with the circuits of each pod pair in
-// every replica and those to a peer pod on each side: the same makespan, and the same times of every task.
+// TestOneReplicaIsAll: of identical replicas one stands for all (DELTA, Sec. IV-A.1), with the circuits of each pod
+// pair in every replica and those to a peer pod on each side: the same makespan, and the same times of every task.
 func TestOneReplicaIsAll(t *testing.T) {
 	for _, replicas := range []int{1, 2, 3, 8} {
 		for _, schedule := range []string{training.OneFOneB, training.Interleaved} {

@@ -2,8 +2,7 @@ package training
 
 // The orders in which a pipeline stage works on micro-batches, Spec.Schedule.
 const (
-	// OneFOneB warms up with as many forwards as stages follow, then
-	// alternates forward and backward (PipeDream-Flush).
+	// OneFOneB warms up with as many forwards as stages follow, then alternates forward and backward (PipeDream-Flush).
 	OneFOneB = "1f1b"
 	// GPipe does all forwards, then all backwards.
 	GPipe = "gpipe"

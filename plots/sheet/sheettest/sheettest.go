@@ -99,8 +99,8 @@ func Texts(f sheet.Figure) []PlacedText {
 	return out
 }
 
-// overlap reports whether two texts share more than a hair: along the sides of
-// one of them they are always apart when they do not.
+// overlap reports whether two texts share more than a hair: along the sides of one of them they are always apart when
+// they do not.
 func overlap(a, b PlacedText) bool {
 	const hair = 0.3
 	for _, angle := range []float64{a.angle, a.angle + math.Pi/2, b.angle, b.angle + math.Pi/2} {
@@ -186,8 +186,7 @@ func Golden(t *testing.T, f sheet.Figure, file string) {
 	}
 }
 
-// Processors may round the last digit of a coordinate differently, which
-// shifts the shade of a pixel on an edge.
+// Processors may round the last digit of a coordinate differently, which shifts the shade of a pixel on an edge.
 const (
 	shadeTolerance = 24    // of 255, in any channel
 	pixelTolerance = 0.001 // share of pixels that may differ by more

@@ -59,8 +59,8 @@ func bruckPhases(p *plan.Problem, uniform int32, r int) (phases []bruckPhase, sl
 	return phases, slots
 }
 
-// bruckLoads returns the most chunks that any GPU sends by the shift of each digit 1..digits; uniform is the chunks of every
-// pair, 0 if they differ.
+// bruckLoads returns the most chunks that any GPU sends by the shift of each digit 1..digits; uniform is the chunks of
+// every pair, 0 if they differ.
 func bruckLoads(p *plan.Problem, uniform int32, r, power, digits int) []int32 {
 	n := p.GPUs
 	if uniform > 0 { // all GPUs send as much

@@ -14,8 +14,8 @@ type phase struct {
 	links        []int32
 }
 
-// share gives every load a link and each further of the k links to the load that then takes longest, of equals the first, and
-// returns the slots of the longest. Needs 1 <= len(loads) <= k.
+// share gives every load a link and each further of the k links to the load that then takes longest, of equals the
+// first, and returns the slots of the longest. Needs 1 <= len(loads) <= k.
 func share(loads []int32, k int) (links []int32, slots int32) {
 	links = make([]int32, len(loads))
 	takes := func(i int32) int32 { return ceil(loads[i], links[i]) }

@@ -72,8 +72,8 @@ func TestSplits(t *testing.T) {
 	})
 }
 
-// One switch and one permutation a time: the Birkhoff-von Neumann candidate has the least slots there are, and the cover
-// the least reconfigurations.
+// One switch and one permutation a time: the Birkhoff-von Neumann candidate has the least slots there are, and the
+// cover the least reconfigurations.
 func TestFastOnOneSwitch(t *testing.T) {
 	p := random(12, 1, 6, 1)
 	most, degree := lines(p)
@@ -213,8 +213,8 @@ func TestSpreadOutUniform(t *testing.T) {
 	}
 }
 
-// The cycle of GPUs 0 and 1 holds 9 and 2 on one side, 3 and 4 on the other, that of 2 and 3 holds 4 and 1 against 5 and
-// 6: with the 9 beside the 6, the longer permutation keeps 9 slots and the other falls from 6 to 4.
+// The cycle of GPUs 0 and 1 holds 9 and 2 on one side, 3 and 4 on the other, that of 2 and 3 holds 4 and 1 against 5
+// and 6: with the 9 beside the 6, the longer permutation keeps 9 slots and the other falls from 6 to 4.
 func TestExchangeByHand(t *testing.T) {
 	p := permutation{to: []int32{0, 1, 2, 3}, send: []int32{9, 2, 4, 1}, slots: 9}
 	q := permutation{to: []int32{1, 0, 3, 2}, send: []int32{3, 4, 5, 6}, slots: 6}

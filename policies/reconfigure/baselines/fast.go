@@ -11,8 +11,8 @@ import (
 type Model string
 
 const (
-	// Together holds up to k permutations at once, of about the same length; a permutation may have several switches. It
-	// is the default, and no other model does better.
+	// Together holds up to k permutations at once, of about the same length; a permutation may have several switches.
+	// It is the default, and no other model does better.
 	Together Model = "together"
 	// Striped holds one permutation at a time on all k switches, each circuit's chunks dealt out over them.
 	Striped Model = "striped"
@@ -23,8 +23,8 @@ const (
 // Fast splits the demand into permutations, and every chunk goes straight to its destination (Lei et al., 2025, in the
 // reading of the paper, Sec. 5.1). Candidates have one of two splits: that of Birkhoff and von Neumann, which takes the
 // fewest slots on one switch and the more permutations the more unequal the demand, and a cover by the fewest
-// permutations, in which every flow waits for the longest. Together has several groupings of each.
-// Errors: plan.ErrProblem, ErrOptions.
+// permutations, in which every flow waits for the longest. Together has several groupings of each. Errors:
+// plan.ErrProblem, ErrOptions.
 func Fast(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 	defer halt.Caught(&err)
 	if err := p.Check(); err != nil {
@@ -65,8 +65,8 @@ func singly(list []permutation, k int) []phase {
 
 // grouped returns the groupings of permutations into phases of at most k that are best for some reconfiguration delay.
 // In the order of falling length neighbours go together, which loses nothing on two switches: to exchange permutations
-// between two phases until they are neighbours makes neither sum of slots larger. On more it may lose a little where one
-// has several links.
+// between two phases until they are neighbours makes neither sum of slots larger. On more it may lose a little where
+// one has several links.
 func grouped(list []permutation, k int, stop halt.When) [][]phase {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b permutation) int { return int(b.slots - a.slots) })

@@ -11,12 +11,12 @@ import (
 
 // MixNet keeps a topology that is greedy on the demand (Liao et al., SIGCOMM 2025; paper Sec. 5.1): circuits are set up
 // in the order of falling demand as long as both ends are free. On the first switch an edge that would close a cycle
-// short of all GPUs is refused, so that it holds a Hamiltonian cycle and all GPUs are reached. What the other switches do
-// is open: of one network all hold such cycles, one switch after another; of the other they hold whatever is heaviest.
-// For both, a pair gets a second circuit where no other pair fits: chunks are forwarded, so one that leads elsewhere
-// serves it better. Ties are drawn by the problem's seed; by index they would make rings near to each other. The uniform
-// demand, which the paper does not show for it, is all ties.
-// Errors: plan.ErrProblem, ErrOptions, those of fluid.Optimum.
+// short of all GPUs is refused, so that it holds a Hamiltonian cycle and all GPUs are reached. What the other switches
+// do is open: of one network all hold such cycles, one switch after another; of the other they hold whatever is
+// heaviest. For both, a pair gets a second circuit where no other pair fits: chunks are forwarded, so one that leads
+// elsewhere serves it better. Ties are drawn by the problem's seed; by index they would make rings near to each other.
+// The uniform demand, which the paper does not show for it, is all ties. Errors: plan.ErrProblem, ErrOptions, those of
+// fluid.Optimum.
 func MixNet(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	if err := p.Check(); err != nil {
 		return nil, err

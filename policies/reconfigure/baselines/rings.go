@@ -7,10 +7,10 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// StaticRing keeps a Hamiltonian cycle on every switch: the ring of shift 1, with a second switch the same the other way
-// round, and on further ones rings of such shifts coprime to n, unlike the others as long as there are any, as make the
-// sum of all distances least. Default schedule: Packed, so that all its candidates have plans.
-// Errors: plan.ErrProblem, ErrOptions, those of fluid.Optimum.
+// StaticRing keeps a Hamiltonian cycle on every switch: the ring of shift 1, with a second switch the same the other
+// way round, and on further ones rings of such shifts coprime to n, unlike the others as long as there are any, as make
+// the sum of all distances least. Default schedule: Packed, so that all its candidates have plans. Errors:
+// plan.ErrProblem, ErrOptions, those of fluid.Optimum.
 func StaticRing(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	if err := p.Check(); err != nil {
 		return nil, err

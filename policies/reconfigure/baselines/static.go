@@ -17,8 +17,8 @@ import (
 type Schedule string
 
 const (
-	// Strongest offers Simulated, Packed and, unless one of these is optimal or the links are too many, Fluid. It is the
-	// default.
+	// Strongest offers Simulated, Packed and, unless one of these is optimal or the links are too many, Fluid. It is
+	// the default.
 	Strongest Schedule = "strongest"
 	// Fluid is the optimum of the multi-commodity flow (DirectConnect's linear program; paper Sec. 5.1), in slots the
 	// larger of the largest load of a link and the most hops between two GPUs that exchange chunks: no schedule on the
@@ -26,17 +26,18 @@ const (
 	Fluid Schedule = "fluid"
 	// Paths is fluid on the ways of Simulated: the larger of their largest load and their most hops. It has no plan.
 	Paths Schedule = "paths"
-	// Simulated sends all chunks of a flow one shortest path, the first in the order of the topology's edges, and of the
-	// chunks that wait for a link the one of the lowest index (paper Sec. 5.1), of equals that of the longest path. It is
-	// TopoOpt's k shortest paths with k = 1.
+	// Simulated sends all chunks of a flow one shortest path, the first in the order of the topology's edges, and of
+	// the chunks that wait for a link the one of the lowest index (paper Sec. 5.1), of equals that of the longest path.
+	// It is TopoOpt's k shortest paths with k = 1.
 	Simulated Schedule = "simulated"
-	// Packed sends chunks over such shortest paths as load the links evenly, and on a link those with the most hops to go
-	// first, or those of the lowest index if that takes fewer slots.
+	// Packed sends chunks over such shortest paths as load the links evenly, and on a link those with the most hops to
+	// go first, or those of the lowest index if that takes fewer slots.
 	Packed Schedule = "packed"
 )
 
-// mostFluidLinks is the most links (GPUs x switches) of which Strongest computes Fluid, which keeps it to seconds: the effort
-// of a fluid optimum grows with GPUs x links, and with many links a GPU shortest paths come within a few percent of it.
+// mostFluidLinks is the most links (GPUs x switches) of which Strongest computes Fluid, which keeps it to seconds: the
+// effort of a fluid optimum grows with GPUs x links, and with many links a GPU shortest paths come within a few percent
+// of it.
 const mostFluidLinks = 512
 
 // network is a topology that a planner may keep.
@@ -46,8 +47,8 @@ type network struct {
 }
 
 // static returns the candidates of topologies of which any may be kept. Those that have a plan come first. Fluid optima
-// are not computed where the chunks' hops alone show that another candidate is as good.
-// Errors: ErrOptions, pack.ErrUnreachable, and those of fluid.Optimum.
+// are not computed where the chunks' hops alone show that another candidate is as good. Errors: ErrOptions,
+// pack.ErrUnreachable, and those of fluid.Optimum.
 func static(p *plan.Problem, o Options, networks ...network) (_ []plan.Candidate, err error) {
 	defer halt.Caught(&err)
 	schedule, err := choice("schedule", o.Schedule, Strongest, Fluid, Paths, Simulated, Packed)
@@ -167,7 +168,8 @@ func optimum(p *plan.Problem, t scaleup.Topology, hops int, o Options) (plan.Can
 	return plan.Candidate{Reconfigurations: 1, Fluid: max(r.Load, float64(hops)), FluidBound: max(r.Bound, float64(hops))}, nil
 }
 
-// ways are the paths of all chunks, flow after flow. The rank of a chunk is its index, of equals the longest path first.
+// ways are the paths of all chunks, flow after flow. The rank of a chunk is its index, of equals the longest path
+// first.
 func ways(p *plan.Problem, s *pack.Paths, balanced bool) (*pack.Walks, error) {
 	w, err := s.Walks(p.Chunks, balanced)
 	if err != nil {

@@ -68,8 +68,8 @@ func TestMixNetCycles(t *testing.T) {
 	})
 }
 
-// Worked by hand: 0->2 (9) first, 2->0 (8) would close a cycle of two, 2->1 (7), then 1->0 is what is left; on the second
-// switch 0->2 comes last: 2->0 (8), 0->1 (5), 1->2.
+// Worked by hand: 0->2 (9) first, 2->0 (8) would close a cycle of two, 2->1 (7), then 1->0 is what is left; on the
+// second switch 0->2 comes last: 2->0 (8), 0->1 (5), 1->2.
 func TestMixNetByHand(t *testing.T) {
 	p := &plan.Problem{GPUs: 3, Degree: 2, Chunks: []int32{0, 5, 9, 1, 0, 2, 8, 7, 0}}
 	want := scaleup.Topology{{From: 0, To: 2}, {From: 1, To: 0}, {From: 2, To: 1}, {From: 0, To: 1}, {From: 1, To: 2}, {From: 2, To: 0}}

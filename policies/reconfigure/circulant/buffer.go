@@ -17,9 +17,9 @@ func (l *planner) fitAll(list []*scheme) (fitting []*scheme) {
 }
 
 // fit returns the scheme, or where the most chunks in transit exceed the limit of the buffer, one like it in which
-// destinations give up ways that keep chunks in transit: first relaying, those first that lose least by it, then, alike,
-// ways of several offsets in a phase, since chunks that keep to one offset can follow each other without waiting. As few
-// give up as fit (by bisection, so that fewer may do where the need is not monotone). nil if none fit.
+// destinations give up ways that keep chunks in transit: first relaying, those first that lose least by it, then,
+// alike, ways of several offsets in a phase, since chunks that keep to one offset can follow each other without
+// waiting. As few give up as fit (by bisection, so that fewer may do where the need is not monotone). nil if none fit.
 func (l *planner) fit(s *scheme) *scheme {
 	limit := l.o.BufferLimit
 	if limit == 0 || s.timetable(l.o.Stop).buffer <= limit {
@@ -66,8 +66,8 @@ func (l *planner) fit(s *scheme) *scheme {
 	return best
 }
 
-// givingUp orders the steps in which offsets go from each level of words to the next: all to the second level before any
-// to the third, those first whose ways grow least. Offsets without words of a level cannot go there.
+// givingUp orders the steps in which offsets go from each level of words to the next: all to the second level before
+// any to the third, those first whose ways grow least. Offsets without words of a level cannot go there.
 func (l *planner) givingUp(levels [][]word) (steps []int) {
 	hops := make([][]int32, len(levels))
 	for i, list := range levels {

@@ -1,7 +1,8 @@
 // Package circulant plans uniform all-to-alls as sequences of circulant topologies: in every phase each GPU u is joined
 // to u+a mod n for k offsets a. All GPUs are alike in them, so that a plan for the chunks of one source serves all by
-// rotation, and hops commute, so that a phase is an open shop of unit tasks that takes exactly as many slots as its most
-// loaded offset or its farthest chunk. What remains is to choose offsets, and ways over them that load them evenly:
+// rotation, and hops commute, so that a phase is an open shop of unit tasks that takes exactly as many slots as its
+// most loaded offset or its farthest chunk. What remains is to choose offsets, and ways over them that load them
+// evenly:
 //
 //   - degree 1: facility location over shifts;
 //   - higher degrees: the same over tuples of offsets, and a local search for even loads;
@@ -27,9 +28,9 @@ import (
 type Options struct {
 	// Relay also offers plans whose chunks may rest at intermediate GPUs across reconfigurations.
 	Relay bool
-	// BufferLimit, above 0, is the most chunks in transit that a GPU may hold between slots. Destinations give up relaying,
-	// and then changing offsets within a phase, until a plan fits; one that still does not is not offered. What chunks a
-	// GPU holds is known only from the whole schedule, so that planning takes longer.
+	// BufferLimit, above 0, is the most chunks in transit that a GPU may hold between slots. Destinations give up
+	// relaying, and then changing offsets within a phase, until a plan fits; one that still does not is not offered.
+	// What chunks a GPU holds is known only from the whole schedule, so that planning takes longer.
 	BufferLimit int32
 	// Independent also offers plans in which every switch reconfigures on its own.
 	Independent bool
@@ -40,15 +41,16 @@ type Options struct {
 // ErrUneven says that demands are not the same for all pairs.
 var ErrUneven = errors.New("circulant: the all-to-all is not uniform")
 
-// Candidates returns plans of a uniform all-to-all for every useful number d of topologies, from 1 to ceil((n-1)/k) where
-// all chunks take one hop: first those without relaying by rising d, then with Options.Relay those with it that take
-// fewer slots, then with Options.Independent those of switches on their own. Of the latter Reconfigurations and Slots are
-// the most of any switch, chunks rest while another switch reconfigures (so that their plans are marked Relay whether or
-// not a chunk uses several epochs), and every phase of a built plan is an interval in which no switch changes state, with
-// the edges of the switches up then; their total of slots includes those in which switches are down.
+// Candidates returns plans of a uniform all-to-all for every useful number d of topologies, from 1 to ceil((n-1)/k)
+// where all chunks take one hop: first those without relaying by rising d, then with Options.Relay those with it that
+// take fewer slots, then with Options.Independent those of switches on their own. Of the latter Reconfigurations and
+// Slots are the most of any switch, chunks rest while another switch reconfigures (so that their plans are marked Relay
+// whether or not a chunk uses several epochs), and every phase of a built plan is an interval in which no switch
+// changes state, with the edges of the switches up then; their total of slots includes those in which switches are
+// down.
 //
-// Where (n-1)/k is above 128, d is 1..32 and then grows by an eighth, and offsets are exchanged less often. Kicks out of
-// local optima are drawn from p.Seed. Errors: those of p.Check, ErrUneven, and halt.ErrHalted.
+// Where (n-1)/k is above 128, d is 1..32 and then grows by an eighth, and offsets are exchanged less often. Kicks out
+// of local optima are drawn from p.Seed. Errors: those of p.Check, ErrUneven, and halt.ErrHalted.
 func Candidates(p *plan.Problem, o Options) (list []plan.Candidate, err error) {
 	defer halt.Caught(&err)
 	if err := p.Check(); err != nil {
@@ -72,10 +74,10 @@ func Candidates(p *plan.Problem, o Options) (list []plan.Candidate, err error) {
 	return list, nil
 }
 
-// Sequences returns the offsets of phases that reach all in few hops, for each useful number of topologies as Candidates
-// has them: first those of plans without relaying, then those of plans with it, [plan][phase][k offsets]. An offset that
-// appears twice in a phase has two links. They suit demands of any sizes; what only fills links evenly where all sizes are
-// equal is left out. nil for n < 2, k < 1 and k >= n, and where Options.Stop ended it.
+// Sequences returns the offsets of phases that reach all in few hops, for each useful number of topologies as
+// Candidates has them: first those of plans without relaying, then those of plans with it, [plan][phase][k offsets]. An
+// offset that appears twice in a phase has two links. They suit demands of any sizes; what only fills links evenly
+// where all sizes are equal is left out. nil for n < 2, k < 1 and k >= n, and where Options.Stop ended it.
 func Sequences(n, k int, o Options) (list [][][]int) {
 	var halted error
 	defer func() {
@@ -161,8 +163,8 @@ func (l *planner) counts() []int {
 	return append(list, most)
 }
 
-// together returns plans with all switches reconfiguring at once: of plain those that none of the others beats, within the
-// buffer, and with relaying.
+// together returns plans with all switches reconfiguring at once: of plain those that none of the others beats, within
+// the buffer, and with relaying.
 func (l *planner) together(plain []*scheme) (_, relayed []*scheme) {
 	plain = frontier(nil, plain)
 	if l.o.BufferLimit > 0 {

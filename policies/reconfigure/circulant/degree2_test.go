@@ -8,9 +8,9 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// leastSlots returns the fewest slots of one chunk a pair over phases of two offsets without relaying, whatever the words:
-// it keeps every reachable set of loads, with no load above most. A phase's slots are taken as its largest load, which
-// is no more than they are.
+// leastSlots returns the fewest slots of one chunk a pair over phases of two offsets without relaying, whatever the
+// words: it keeps every reachable set of loads, with no load above most. A phase's slots are taken as its largest load,
+// which is no more than they are.
 func leastSlots(n int, phases [][]int, most int) int {
 	type loads [4]int8
 	now := map[loads]bool{{}: true}
@@ -58,9 +58,9 @@ func leastSlots(n int, phases [][]int, most int) int {
 	return least
 }
 
-// TestBasesOf8 settles the base of degree 2 on 8 GPUs. The paper's {2, 3} takes 8 slots even with waiting: shortest ways
-// take 14 hops in all, so that 7 slots would leave none to spare, but they take 8 of offset 3 (and are the only shortest
-// ways, so that no schedule of any kind, symmetric or not, does better). {1, 3} takes 7.
+// TestBasesOf8 settles the base of degree 2 on 8 GPUs. The paper's {2, 3} takes 8 slots even with waiting: shortest
+// ways take 14 hops in all, so that 7 slots would leave none to spare, but they take 8 of offset 3 (and are the only
+// shortest ways, so that no schedule of any kind, symmetric or not, does better). {1, 3} takes 7.
 func TestBasesOf8(t *testing.T) {
 	var words []word
 	for _, w := range phaseWords(8, [][]int{{2, 3}}, 1, false) {

@@ -11,19 +11,20 @@ import (
 
 // exhaustive finds the fewest slots of one chunk a pair without relaying, over all phases of k offsets.
 //
-// A phase of s slots serves a set of offsets: those to which chunks have words that load no generator, and are, more than
-// s. Which sets some phase serves in how few slots is found by trying all offsets of a phase, up to multiplication by a
-// unit, which renames GPUs; and how few slots d phases take for all offsets, by dynamic programming over sets: the phase of
-// the smallest offset serves some set, and d-1 phases the rest.
+// A phase of s slots serves a set of offsets: those to which chunks have words that load no generator, and are, more
+// than s. Which sets some phase serves in how few slots is found by trying all offsets of a phase, up to multiplication
+// by a unit, which renames GPUs; and how few slots d phases take for all offsets, by dynamic programming over sets: the
+// phase of the smallest offset serves some set, and d-1 phases the rest.
 //
-// Phases that serve too little for the others to serve the rest in the slots that are left need not be known, where only
-// plans of fewer slots than known ones are asked for.
+// Phases that serve too little for the others to serve the rest in the slots that are left need not be known, where
+// only plans of fewer slots than known ones are asked for.
 type exhaustive struct {
 	n, k   int
 	need   []int   // by slots of a phase: the fewest offsets that it must serve to be of use
 	units  []int   // ascending, 1 first
 	phases [][]int // phases tried that are of use, up to units
-	// By set, offset o being bit o-1: the fewest slots of a phase that serves it, unserved where none does, and the phase.
+	// By set, offset o being bit o-1: the fewest slots of a phase that serves it, unserved where none does, and the
+	// phase.
 	slots []uint8
 	phase []unitPhase
 	steps int64 // that are left
@@ -37,15 +38,16 @@ type unitPhase struct {
 }
 
 const (
-	// mostExhausted is the most GPUs whose plans are all tried: sets of offsets grow by a factor of 2 a GPU, plans by 3.
+	// mostExhausted is the most GPUs whose plans are all tried: sets of offsets grow by a factor of 2 a GPU, plans by
+	// 3.
 	mostExhausted = 16
 	// exhaustSteps bounds the loads that are weighed, to some 0.1 s.
 	exhaustSteps = 10_000_000
 	unserved     = 255
 )
 
-// exhaust tries all plans of fewer slots than those of list, and returns those of the fewest slots where they are not in
-// list. What none is better than is marked as proved, but where the steps ended first.
+// exhaust tries all plans of fewer slots than those of list, and returns those of the fewest slots where they are not
+// in list. What none is better than is marked as proved, but where the steps ended first.
 func (l *planner) exhaust(list []*scheme) (better []*scheme) {
 	known := fewest(list, l.n)
 	open := slices.DeleteFunc(l.counts(), func(d int) bool { return known[d] == l.least(d) })
@@ -172,8 +174,8 @@ func (e *exhaustive) first(offsets []int) bool {
 	return true
 }
 
-// loads are those of the generators of a phase, in fields of equal width whose highest bit is free, so that one subtraction
-// compares all.
+// loads are those of the generators of a phase, in fields of equal width whose highest bit is free, so that one
+// subtraction compares all.
 type loads struct {
 	width uint
 	guard uint64 // the highest bit of every field
@@ -190,8 +192,8 @@ func newLoads(k int) loads {
 // within reports that no load of a is above that of b.
 func (l loads) within(a, b uint64) bool { return ((b|l.guard)-a)&l.guard == l.guard }
 
-// words lists by offset the loads of words of at most s hops over offsets, but for those with another within them. nil if
-// such loads do not fit.
+// words lists by offset the loads of words of at most s hops over offsets, but for those with another within them. nil
+// if such loads do not fit.
 func (l loads) words(n int, offsets []int, s int) [][]uint64 {
 	if uint64(s) >= 1<<(l.width-1) {
 		return nil
@@ -211,8 +213,8 @@ func (l loads) words(n int, offsets []int, s int) [][]uint64 {
 	return words
 }
 
-// add appends word to list, of which the elements before from are not its equals, unless one of the others is within it;
-// those that it is within go.
+// add appends word to list, of which the elements before from are not its equals, unless one of the others is within
+// it; those that it is within go.
 func (l loads) add(list []uint64, from int, word uint64) []uint64 {
 	kept := from
 	for _, w := range list[from:] {

@@ -24,8 +24,8 @@ func slotsOf(list []plan.Candidate, most int, relay bool) (slots []int64, proved
 	return slots, proved
 }
 
-// bruteForce reports whether phases of k offsets serve a chunk to every offset in so many slots in all without relaying. It
-// tries every word of every chunk, offset by offset, and remembers the loads that fail.
+// bruteForce reports whether phases of k offsets serve a chunk to every offset in so many slots in all without
+// relaying. It tries every word of every chunk, offset by offset, and remembers the loads that fail.
 type bruteForce struct {
 	n, k, slots int
 	phases      [][]int
@@ -119,7 +119,8 @@ func (b *bruteForce) exists(d int) bool {
 	return phases(slices.Repeat([]int{1}, b.k))
 }
 
-// TestFewestSlots holds the fewest slots of one chunk a pair without relaying against brute force, and that they are proved.
+// TestFewestSlots holds the fewest slots of one chunk a pair without relaying against brute force, and that they are
+// proved.
 func TestFewestSlots(t *testing.T) {
 	for _, c := range []struct{ n, k, most int }{{4, 2, 2}, {5, 1, 4}, {5, 2, 2}, {6, 1, 4}, {6, 2, 3}, {6, 3, 2}, {7, 1, 3}, {7, 2, 2}, {7, 3, 2}, {8, 1, 3}, {8, 2, 2}, {8, 3, 2}, {8, 4, 1}, {10, 2, 1}} {
 		list, err := Candidates(plan.UniformProblem(c.n, c.k, 1), Options{})

@@ -16,8 +16,8 @@ func generatorSets(n, most int, random *rand.Rand, stop halt.When) [][]int {
 	t := newTuples(n, 0)
 	t.stop = stop
 	none := plan.Origin(n)
-	// improve exchanges generators until none helps or the sum of hops, which it returns, is free. The larger the set, the
-	// less an exchange brings.
+	// improve exchanges generators until none helps or the sum of hops, which it returns, is free. The larger the set,
+	// the less an exchange brings.
 	improve := func(set []int, free int64) int64 {
 		work, all := int64(0), plan.Total(none)
 		return all - t.climb(none, set, func(saved int64) bool {

@@ -16,9 +16,9 @@ type epochs struct {
 }
 
 // independent plans with every switch on its own, for any number of epochs in all, dealt out evenly. Where a switch has
-// one epoch fewer than another it may carry more; how much more pays depends on the delay, so there are several. What is
-// no better than a candidate of over, or another of its own, at any delay is left out. With a limit of the buffer no chunk
-// uses more than one epoch: then each switch has at most one chunk of a source under way.
+// one epoch fewer than another it may carry more; how much more pays depends on the delay, so there are several. What
+// is no better than a candidate of over, or another of its own, at any delay is left out. With a limit of the buffer no
+// chunk uses more than one epoch: then each switch has at most one chunk of a source under way.
 func (l *planner) independent(over []plan.Candidate) (list []plan.Candidate) {
 	limited := l.o.BufferLimit > 0
 	if limited && int(l.o.BufferLimit) < l.k {
@@ -180,8 +180,8 @@ func (l *planner) handicap(m int, lead int64) []int64 {
 	return h
 }
 
-// switches deals generators out: the one with most hops, if every chunk went to equal parts by all shortest paths, goes to
-// the switch that carries least of those that have room.
+// switches deals generators out: the one with most hops, if every chunk went to equal parts by all shortest paths, goes
+// to the switch that carries least of those that have room.
 func (l *planner) switches(w *ways, lead int64) []int32 {
 	m := w.generators
 	load, order := w.evenly(), make([]int, m)
@@ -227,11 +227,11 @@ func (e *epochs) bySwitch(w *ways, k int) *ways {
 	return s
 }
 
-// crowded marks the offsets whose chunks use several switches and an epoch too short to find each of its chunks a slot in
-// which no other switch carries the chunk, whatever the delay; nil if there is none. A chunk of h hops in all that
-// collides in an epoch can change places with any other in it except in the slots where it is busy itself, h at most, and
-// with any but the chunks that the k-2 other switches carry then; so an epoch of more slots than h and (k-2) times the most
-// hops of one chunk in it always has a place to change with, and collisions only fall in number.
+// crowded marks the offsets whose chunks use several switches and an epoch too short to find each of its chunks a slot
+// in which no other switch carries the chunk, whatever the delay; nil if there is none. A chunk of h hops in all that
+// collides in an epoch can change places with any other in it except in the slots where it is busy itself, h at most,
+// and with any but the chunks that the k-2 other switches carry then; so an epoch of more slots than h and (k-2) times
+// the most hops of one chunk in it always has a place to change with, and collisions only fall in number.
 func (e *epochs) crowded(k int) (offsets []bool) {
 	most := make([]int32, len(e.phases)) // hops of one chunk by generator
 	for q, c := range e.taken {

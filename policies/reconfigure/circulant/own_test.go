@@ -8,8 +8,8 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// dark checks switch by switch that permutations change only across delay dark slots, also at first. It takes
-// only the topologies, not which switch has which edge.
+// dark checks switch by switch that permutations change only across delay dark slots, also at first. It takes only the
+// topologies, not which switch has which edge.
 func dark(t *testing.T, b *plan.Plan, loads []plan.SwitchLoad, delay int64) {
 	t.Helper()
 	n := b.GPUs

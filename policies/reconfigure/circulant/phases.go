@@ -29,8 +29,8 @@ func (l *planner) finish(b *balancer, phases [][]int, relay bool, kicks int) *sc
 // kicks is how many kicks a search of n GPUs gets.
 func (l *planner) kicks() int { return max(4, 4096/l.n) }
 
-// scatter seeks a better scheme than s from random starts: multiples, by units, of good tuples for one phase, improved by
-// exchanges.
+// scatter seeks a better scheme than s from random starts: multiples, by units, of good tuples for one phase, improved
+// by exchanges.
 func (l *planner) scatter(s *scheme, t *tuples, firsts []*scheme, starts int) *scheme {
 	random := l.random("scatter", len(s.phases))
 	var units []int
@@ -83,8 +83,8 @@ func (l *planner) stay(phases [][]int, kicks int) *scheme {
 // slack is how many hops more than the least words without relaying may have. Of degree 1 more hops even out nothing.
 func (l *planner) slack() int32 { return int32(min(1, l.k-1)) }
 
-// polish exchanges single offsets of a scheme without relaying for the slots that they make, drawing at random which, as
-// long as tries last: fewest hops are not yet fewest slots, since loads may be uneven.
+// polish exchanges single offsets of a scheme without relaying for the slots that they make, drawing at random which,
+// as long as tries last: fewest hops are not yet fewest slots, since loads may be uneven.
 func (l *planner) polish(s *scheme, tries int) *scheme {
 	d := len(s.phases)
 	random := l.random("polish", d)
@@ -153,7 +153,8 @@ func (l *planner) plain() (list []*scheme) {
 	return append(list, l.exhaust(list)...)
 }
 
-// fewHops returns schemes of few hops without relaying, for the numbers of topologies for which list is not known to be best.
+// fewHops returns schemes of few hops without relaying, for the numbers of topologies for which list is not known to be
+// best.
 func (l *planner) fewHops(list []*scheme) []*scheme {
 	if l.k == 1 {
 		return l.shifts()
@@ -246,8 +247,8 @@ func (l *planner) tuples(list []*scheme) (better []*scheme) {
 	return better
 }
 
-// along is a scheme without relaying whose chunks start on a word given for each offset, and move to other words where that
-// saves slots, or evens loads.
+// along is a scheme without relaying whose chunks start on a word given for each offset, and move to other words where
+// that saves slots, or evens loads.
 func (l *planner) along(phases [][]int, words []word, kicks int) *scheme {
 	near := phaseWords(l.n, phases, l.slack(), false)
 	var all *ways
@@ -313,8 +314,8 @@ func (l *planner) relayed() (list []*scheme) {
 	return list
 }
 
-// pair deals generators out to phases of k such that those of a phase carry identical loads, which is where they waste least,
-// spreads the chunks, and deals again by the loads of that, as long as it helps.
+// pair deals generators out to phases of k such that those of a phase carry identical loads, which is where they waste
+// least, spreads the chunks, and deals again by the loads of that, as long as it helps.
 func (l *planner) pair(set []int) *scheme {
 	load := collect(l.n, len(set), relayWords(l.n, [][]int{set}, 0)).evenly()
 	var best *scheme

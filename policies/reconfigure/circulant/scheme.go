@@ -22,9 +22,9 @@ func (s *scheme) total() (sum int64) {
 	return sum
 }
 
-// count sets the slots of every phase to what an open shop of unit tasks needs, the most of its generators' loads and of
-// the hops of a chunk in it: the chunks and the generators are the sides of a bipartite graph whose edges, the hops, can
-// be coloured with as many colours, the slots (König).
+// count sets the slots of every phase to what an open shop of unit tasks needs, the most of its generators' loads and
+// of the hops of a chunk in it: the chunks and the generators are the sides of a bipartite graph whose edges, the hops,
+// can be coloured with as many colours, the slots (König).
 func (s *scheme) count() {
 	load := make([]int64, s.ways.generators)
 	s.slots = make([]int64, len(s.phases))

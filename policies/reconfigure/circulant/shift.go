@@ -12,17 +12,17 @@ import (
 const swapGPUs = 64
 
 // shiftSets returns for d = 1..most, at index d-1, a set of d shifts and the slots of one uniform all-to-all (a chunk a
-// pair) over them, every chunk on one topology only, that of fewest hops: the sum over offsets of these hops (the paper's
-// power sum, Sec. 3.1). The sets are the first d of an order in which each shift saves most slots beside those before it,
-// even ones, which split into several cycles, included; of equals the smallest goes first. Up to swapGPUs the sets are
-// improved by exchanging shifts.
+// pair) over them, every chunk on one topology only, that of fewest hops: the sum over offsets of these hops (the
+// paper's power sum, Sec. 3.1). The sets are the first d of an order in which each shift saves most slots beside those
+// before it, even ones, which split into several cycles, included; of equals the smallest goes first. Up to swapGPUs
+// the sets are improved by exchanging shifts.
 func shiftSets(n, most int, stop halt.When) (sets [][]int, slots []int64) {
 	x := &shifts{tuples: newTuples(n, 1), base: make([]int32, n)}
 	x.stop = stop
 	var order []int
 	sum := x.without(nil, -1)
-	// What a shift saves only falls as shifts are added (it is submodular, as facility location is), so a shift is weighed
-	// again only when its last known saving leads.
+	// What a shift saves only falls as shifts are added (it is submodular, as facility location is), so a shift is
+	// weighed again only when its last known saving leads.
 	type saving struct {
 		shift, at int // weighed beside the first at shifts
 		slots     int64
@@ -73,8 +73,8 @@ type shifts struct {
 	base []int32
 }
 
-// saves is what a shift takes off the sum of base, whose largest is given. A path along its cycle ends where no offset is
-// worse off than its hops.
+// saves is what a shift takes off the sum of base, whose largest is given. A path along its cycle ends where no offset
+// is worse off than its hops.
 func (x *shifts) saves(shift int, longest int32) (sum int64) {
 	for h, at := int32(1), shift; h < longest && at != 0; h++ {
 		sum += int64(max(0, x.base[at]-h))

@@ -4,8 +4,9 @@ import "slices"
 
 // shop schedules the hops of one phase, slot by slot, as an open shop of unit tasks: in a slot a generator carries one
 // chunk and a chunk takes one hop. It needs no more slots than the most of its generators' loads and its chunks' hops,
-// because every slot serves all that have as many hops left as slots remain (decrementing sets, as in Gonzalez and Sahni's
-// preemptive open shop). Among the chunks that it may serve it takes those first that leave transit, or do not enter it.
+// because every slot serves all that have as many hops left as slots remain (decrementing sets, as in Gonzalez and
+// Sahni's preemptive open shop). Among the chunks that it may serve it takes those first that leave transit, or do not
+// enter it.
 type shop struct {
 	k       int
 	need    []int32 // hops left of chunk i on generator j at i*k+j
@@ -95,8 +96,8 @@ func (s *shop) slot(remain int32) {
 	}
 }
 
-// Ranks, the first served first: chunks that leave transit in this phase, chunks that pass through in one hop or come and
-// go within the phase, chunks that stay in transit, and chunks that enter transit to stay.
+// Ranks, the first served first: chunks that leave transit in this phase, chunks that pass through in one hop or come
+// and go within the phase, chunks that stay in transit, and chunks that enter transit to stay.
 const (
 	leaving = iota
 	direct
@@ -159,8 +160,8 @@ func (s *shop) match(j int, must bool) bool {
 	return false
 }
 
-// insist finds chunk i, which must be served, a generator: an idle one, one whose chunk can wait, or one whose chunk finds
-// another.
+// insist finds chunk i, which must be served, a generator: an idle one, one whose chunk can wait, or one whose chunk
+// finds another.
 func (s *shop) insist(i, remain int32) bool {
 	for _, wait := range [2]bool{true, false} {
 		for j := range s.mate {

@@ -6,8 +6,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestShop draws open shops of unit tasks and holds that they take no more slots than König's theorem says, with no chunk
-// and no generator used twice in a slot.
+// TestShop draws open shops of unit tasks and holds that they take no more slots than König's theorem says, with no
+// chunk and no generator used twice in a slot.
 func TestShop(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := rapid.IntRange(1, 4).Draw(t, "k")

@@ -11,10 +11,10 @@ import (
 // tiling seeks d phases of few slots in all that reach all offsets in at most three hops, by simulated annealing.
 //
 // Where words are that short, a phase of s slots is a pattern: as many words over its k generators as load none by more
-// than s, such as a, b and a+b for k = 2 and s = 2. Phases that waste nothing have patterns that cover all offsets, once
-// each if they fit exactly, much as tiles do. A state is a pattern and k offsets for each phase, and its cost the number of
-// offsets that no word leads to. A move changes an offset, often such that a word leads to one of those; or a pattern for
-// another of as many slots; or gives a slot of one phase to another.
+// than s, such as a, b and a+b for k = 2 and s = 2. Phases that waste nothing have patterns that cover all offsets,
+// once each if they fit exactly, much as tiles do. A state is a pattern and k offsets for each phase, and its cost the
+// number of offsets that no word leads to. A move changes an offset, often such that a word leads to one of those; or a
+// pattern for another of as many slots; or gives a slot of one phase to another.
 type tiling struct {
 	n, k   int
 	random *rand.Rand
@@ -37,7 +37,8 @@ type tile struct {
 }
 
 const (
-	// tilingMoves is the moves of one annealing. A move weighs a handful of words, and half of them are needed for 64 GPUs.
+	// tilingMoves is the moves of one annealing. A move weighs a handful of words, and half of them are needed for 64
+	// GPUs.
 	tilingMoves = 160_000
 	// The temperatures of annealing, in offsets.
 	tilingHot, tilingCold = 0.35, 0.1
@@ -49,9 +50,9 @@ const (
 	mostPatternWords = 512
 )
 
-// tile returns a scheme of d phases of as few slots as it finds for one chunk a pair, less than below, and nil if it finds
-// none. The least number of slots is tried first, then those between what failed and what did not, and in the end the last
-// that failed once more.
+// tile returns a scheme of d phases of as few slots as it finds for one chunk a pair, less than below, and nil if it
+// finds none. The least number of slots is tried first, then those between what failed and what did not, and in the end
+// the last that failed once more.
 func (l *planner) tile(d int, below int64) (best *scheme) {
 	if l.chunks != 1 || !l.tileable(d) {
 		return nil
@@ -159,8 +160,8 @@ func hops(word []int32) (sum int32) {
 	return sum
 }
 
-// start sets up d phases of slots in all, which it shares out such that patterns have most words, as evenly as can be, and
-// random offsets. It reports whether they have words for all offsets.
+// start sets up d phases of slots in all, which it shares out such that patterns have most words, as evenly as can be,
+// and random offsets. It reports whether they have words for all offsets.
 func (t *tiling) start(d, slots int) bool {
 	// By phases and slots: the most words.
 	most := slices.Repeat([]int{math.MinInt32}, (d+1)*(slots+1))
@@ -213,8 +214,8 @@ func (t *tiling) leads(p *tile, word []int32) int {
 	return at % t.n
 }
 
-// lay adds by to the times of the offsets that the words of a phase lead to, of those alone that use generator j where it is
-// not negative.
+// lay adds by to the times of the offsets that the words of a phase lead to, of those alone that use generator j where
+// it is not negative.
 func (t *tiling) lay(p *tile, j int, by int32) {
 	for _, w := range p.pattern {
 		if j >= 0 && w[j] == 0 {

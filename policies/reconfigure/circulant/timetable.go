@@ -16,8 +16,8 @@ type timetable struct {
 	jobs  []job
 	order []int    // phases of the scheme, in the order in which they are set up; none without slots
 	moves [][]move // by place in order; in the order of slots
-	// buffer is the most chunks in transit after a slot. GPUs are identical: at any time each holds one of every chunk that
-	// the source has in transit.
+	// buffer is the most chunks in transit after a slot. GPUs are identical: at any time each holds one of every chunk
+	// that the source has in transit.
 	buffer int32
 }
 
@@ -75,9 +75,9 @@ func (s *scheme) timetable(stop halt.When) *timetable {
 // arrangeExactly is the most phases whose every order is weighed.
 const arrangeExactly = 10
 
-// arrange orders the phases that carry anything such that the most chunks in transit at a reconfiguration are few: up to
-// arrangeExactly phases by dynamic programming over which of them are done, else always going on with the one after which
-// fewest are.
+// arrange orders the phases that carry anything such that the most chunks in transit at a reconfiguration are few: up
+// to arrangeExactly phases by dynamic programming over which of them are done, else always going on with the one after
+// which fewest are.
 func (t *timetable) arrange(stop halt.When) []int {
 	var used []int
 	place := make([]int, len(t.phases))

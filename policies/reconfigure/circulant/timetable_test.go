@@ -45,7 +45,8 @@ func permutations(list []int, visit func([]int)) {
 	swap(0)
 }
 
-// TestArrange holds that phases are in the order of fewest chunks in transit between them, and that the buffer is no less.
+// TestArrange holds that phases are in the order of fewest chunks in transit between them, and that the buffer is no
+// less.
 func TestArrange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(4, 16).Draw(t, "n")

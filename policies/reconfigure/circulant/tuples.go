@@ -37,8 +37,8 @@ func saves(base, hops []int32) (sum int64) {
 	return sum
 }
 
-// bestOffset returns the offset which, beside the other ones of a tuple, saves most hops of base: of equals prefer (0 for
-// none), then the smallest.
+// bestOffset returns the offset which, beside the other ones of a tuple, saves most hops of base: of equals prefer (0
+// for none), then the smallest.
 func (t *tuples) bestOffset(base []int32, others []int, prefer int) (offset int, saved int64) {
 	t.stop.Check()
 	for i := range t.others {
@@ -49,7 +49,8 @@ func (t *tuples) bestOffset(base []int32, others []int, prefer int) (offset int,
 		plan.Relax(t.others, a)
 	}
 	most := slices.Max(base)
-	// Where base is short already, few words can save; these are the words over the others that one more hop may follow.
+	// Where base is short already, few words can save; these are the words over the others that one more hop may
+	// follow.
 	t.near = t.near[:0]
 	words := 0
 	for o, h := range t.others {
@@ -112,8 +113,8 @@ func (t *tuples) saveNear(base []int32, v int, most int32) (sum int64) {
 	return sum
 }
 
-// climb exchanges the offsets of tuple one by one for better ones beside base, until none is, or more, which may be nil and is
-// told what the tuple saves, says to end. It returns what the tuple saves then.
+// climb exchanges the offsets of tuple one by one for better ones beside base, until none is, or more, which may be nil
+// and is told what the tuple saves, says to end. It returns what the tuple saves then.
 func (t *tuples) climb(base []int32, tuple []int, more func(saved int64) bool) (saved int64) {
 	others := make([]int, 0, len(tuple))
 	saved = saves(base, plan.Reach(t.n, tuple))
@@ -174,8 +175,8 @@ func (t *tuples) next(base []int32, first []int) []int {
 	return tuple
 }
 
-// improve exchanges offsets of all phases while that saves hops, for about as many steps as work. It returns the sum
-// of hops.
+// improve exchanges offsets of all phases while that saves hops, for about as many steps as work. It returns the sum of
+// hops.
 func (t *tuples) improve(phases [][]int, work int64) int64 {
 	n, until := t.n, t.work+work
 	hops := make([][]int32, len(phases))
@@ -213,8 +214,9 @@ func (t *tuples) improve(phases [][]int, work int64) int64 {
 	return sum
 }
 
-// firsts returns tuples for one phase that reaches all, those of fewest hops first. Up to multiplication by a unit, which
-// renames GPUs, the first offset divides n. Where these are too many tuples to try, every offset beside 1 starts a climb.
+// firsts returns tuples for one phase that reaches all, those of fewest hops first. Up to multiplication by a unit,
+// which renames GPUs, the first offset divides n. Where these are too many tuples to try, every offset beside 1 starts
+// a climb.
 func (t *tuples) firsts(most int) [][]int {
 	type ranked struct {
 		tuple []int

@@ -128,8 +128,8 @@ func (s *speller) from(at, g int, hops int32) {
 	}
 }
 
-// phaseWords lists the words that stay within one phase: to each offset those of no more than slack hops above the least
-// over all phases. single lists those of one generator alone.
+// phaseWords lists the words that stay within one phase: to each offset those of no more than slack hops above the
+// least over all phases. single lists those of one generator alone.
 func phaseWords(n int, phases [][]int, slack int32, single bool) []word {
 	var spellers []*speller
 	longest := plan.Origin(n)
@@ -186,8 +186,8 @@ func relayWords(n int, phases [][]int, slack int32) []word {
 // evenParts makes the parts of evenly whole for the most counts of ways.
 const evenParts = 5040
 
-// evenly returns the hops by generator, in parts of 1/evenParts, if a chunk to each offset went to equal parts by all its
-// ways.
+// evenly returns the hops by generator, in parts of 1/evenParts, if a chunk to each offset went to equal parts by all
+// its ways.
 func (w *ways) evenly() []int64 {
 	load := make([]int64, w.generators)
 	for o := 1; o < w.n; o++ {

@@ -21,8 +21,8 @@ type recipe struct {
 // image, so that it has the same topologies as the all-gather, last first (Chan et al., "Collective communication:
 // theory, practice, and experience", 2007). An all-reduce scatters down to the subgroup of order h and gathers from
 // there; for h = 1 the topology of the first gather is that of the last scatter, and for h > 1 the GPUs of each coset
-// exchange in between. It gathers by the stages by which it scatters: with others on one side the cost would be the mean
-// of doing as on either side on both.
+// exchange in between. It gathers by the stages by which it scatters: with others on one side the cost would be the
+// mean of doing as on either side on both.
 func (t *table) recipes(op collective.Op) []*recipe {
 	var all []*recipe
 	switch op {

@@ -8,13 +8,13 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Candidates returns the plans of a problem that no other one found beats in reconfigurations, steps and bytes alike, and
-// the static rings, by rising reconfigurations, steps and time on the links: for any latency and delay the cheapest is
-// among them, of the families that the package knows. Errors: those of Collective.Check, and halt.ErrHalted.
+// Candidates returns the plans of a problem that no other one found beats in reconfigurations, steps and bytes alike,
+// and the static rings, by rising reconfigurations, steps and time on the links: for any latency and delay the cheapest
+// is among them, of the families that the package knows. Errors: those of Collective.Check, and halt.ErrHalted.
 func Candidates(p *Problem) ([]plan.Candidate, error) { return offered(plans(p)) }
 
-// StaticRings returns the plans on rings that are set up once: one ring, k side by side with a share of the data each, half
-// of them the other way round, or rings of k strides that take ceil((n-1)/k) steps. Errors: as Candidates.
+// StaticRings returns the plans on rings that are set up once: one ring, k side by side with a share of the data each,
+// half of them the other way round, or rings of k strides that take ceil((n-1)/k) steps. Errors: as Candidates.
 func StaticRings(p *Problem) ([]plan.Candidate, error) { return offered(staticRings(p)) }
 
 func offered(made []*Plan, err error) ([]plan.Candidate, error) {

@@ -13,8 +13,8 @@ import (
 // GPUs know is known to at most m (1 + k + .. + k^s), the Moore bound; the product over d phases must reach n. With
 // phases enough this is ceil(log_{k+1} n).
 //
-// Bytes: a GPU takes in, or sends off, all shards but its own over k links. In an all-reduce every byte crosses at least
-// 2(n-1) links (Patarasuk and Yuan, 2009), of the nk that there are.
+// Bytes: a GPU takes in, or sends off, all shards but its own over k links. In an all-reduce every byte crosses at
+// least 2(n-1) links (Patarasuk and Yuan, 2009), of the nk that there are.
 func Bound(p *Problem) (engine.Time, error) {
 	if err := p.Check(); err != nil {
 		return 0, err
@@ -28,8 +28,8 @@ func Bound(p *Problem) (engine.Time, error) {
 	if p.Op == collective.AllReduce {
 		bytes = ceilShare(p.Bytes, 2*(n-1), n*k)
 	}
-	// A step's time is rounded down to a tick, so the sum may be below that of all bytes by as many ticks; each step that
-	// carries bytes carries one at least.
+	// A step's time is rounded down to a tick, so the sum may be below that of all bytes by as many ticks; each step
+	// that carries bytes carries one at least.
 	serial := p.StepTime(bytes) - p.Latency
 	return best + max(0, serial-engine.Time(min(bytes, 4*n))), nil
 }
@@ -40,9 +40,9 @@ func ceilShare(b, x, y int64) int64 {
 	return whole*x + (rest*x+y-1)/y
 }
 
-// minSteps returns for d = 1, 2, .. topologies of degree k the fewest steps in which something may get from one to all of
-// n GPUs, until d is that number: more topologies than steps are of no use. The Moore bound is log-concave in the steps
-// of a phase, so equal phases reach most.
+// minSteps returns for d = 1, 2, .. topologies of degree k the fewest steps in which something may get from one to all
+// of n GPUs, until d is that number: more topologies than steps are of no use. The Moore bound is log-concave in the
+// steps of a phase, so equal phases reach most.
 func minSteps(n, k int) []int {
 	var least []int
 	for d := 1; len(least) == 0 || d <= least[len(least)-1]; d++ {

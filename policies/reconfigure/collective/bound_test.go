@@ -17,8 +17,8 @@ import (
 )
 
 // TestFewestSteps: on few GPUs, for each number of topologies, no sequence of circulants spreads a shard in fewer steps
-// than the plans do, by trying all offsets and all ways to divide the steps, and the plans take no fewer than the bound.
-// Where other graphs than circulants make a difference, they do.
+// than the plans do, by trying all offsets and all ways to divide the steps, and the plans take no fewer than the
+// bound. Where other graphs than circulants make a difference, they do.
 func TestFewestSteps(t *testing.T) {
 	// by n and k: the steps of one topology where circulants take more
 	fewer := map[[2]int]int{{6, 2}: 2, {9, 2}: 3, {10, 2}: 3, {10, 3}: 2}
@@ -136,9 +136,9 @@ func TestBandwidth(t *testing.T) {
 	})
 }
 
-// TestFrontier: the parts that a frontier counts are those that its plans send, and in windows of single steps
-// the fullest link carries less than a shard more than the others, where messages are at least as many shards as there
-// are links.
+// TestFrontier: the parts that a frontier counts are those that its plans send, and in windows of single steps the
+// fullest link carries less than a shard more than the others, where messages are at least as many shards as there are
+// links.
 func TestFrontier(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := anyProblem(t, 40)

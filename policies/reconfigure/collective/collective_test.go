@@ -182,8 +182,8 @@ func compute(t rapid.TB, pl *Plan) {
 	}
 }
 
-// TestByHand: 4 GPUs with a link each, 4000 B at a nanosecond a byte, alpha 100 ns. An all-gather on one ring: 3 steps of
-// 1000 B; on two topologies 1000 B and 2000 B; an all-reduce in recursive doubling twice 4000 B.
+// TestByHand: 4 GPUs with a link each, 4000 B at a nanosecond a byte, alpha 100 ns. An all-gather on one ring: 3 steps
+// of 1000 B; on two topologies 1000 B and 2000 B; an all-reduce in recursive doubling twice 4000 B.
 func TestByHand(t *testing.T) {
 	const ns = engine.Nanosecond
 	p := problem(4, 1, collective.AllGather, 4000, 8e9, 100*ns, 50*ns)
@@ -221,8 +221,8 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// TestDelays: whatever the sizes, an all-reduce among 64 GPUs is never slower than on static rings; when data, latency and
-// delay allow, recursive doubling is the best. It logs where the best plan changes.
+// TestDelays: whatever the sizes, an all-reduce among 64 GPUs is never slower than on static rings; when data, latency
+// and delay allow, recursive doubling is the best. It logs where the best plan changes.
 func TestDelays(t *testing.T) {
 	for _, bytes := range []int64{64, 16 << 10, 1 << 20, 64 << 20, 1 << 30} {
 		for k := 1; k <= 2; k++ {

@@ -112,9 +112,9 @@ const (
 	searchStarts = 8
 )
 
-// coverFast looks for offsets that reach all of Z_q from 0..window-1 in few steps: from each start, and then from random
-// ones, it moves one offset at a time to where that is best, until none moves or the budget ends. nil where it finds
-// none.
+// coverFast looks for offsets that reach all of Z_q from 0..window-1 in few steps: from each start, and then from
+// random ones, it moves one offset at a time to where that is best, until none moves or the budget ends. nil where it
+// finds none.
 func coverFast(q, window int, starts [][]int32, stop halt.When) []int32 {
 	e := explorer{budget: searchBudget, stop: stop}
 	rng := rand.New(rand.NewPCG(uint64(q)<<32|uint64(window), uint64(len(starts[0]))))

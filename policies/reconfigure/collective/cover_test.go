@@ -35,7 +35,8 @@ func TestResidues(t *testing.T) {
 	})
 }
 
-// TestCirculants: two offsets have the least diameter of all pairs, and spread without a link that lags; three nearly so.
+// TestCirculants: two offsets have the least diameter of all pairs, and spread without a link that lags; three nearly
+// so.
 func TestCirculants(t *testing.T) {
 	late := 0
 	for k := 2; k <= 3; k++ {

@@ -50,9 +50,9 @@ func (pl *Plan) messages(phase int) []plan.Message {
 
 // pieces writes out a message that GPU u sends over a link of an offset.
 //
-// Residue y of the stage is the coset of y*n/(below*q), the multiples of n/below away from it. Gathering, u passes on the
-// shards from so far behind it. Scattering is the same backwards, on the mirror image: where a copy of shard z came to
-// z+y+offset from z+y, the sum of shard z goes from z-y-offset to z-y.
+// Residue y of the stage is the coset of y*n/(below*q), the multiples of n/below away from it. Gathering, u passes on
+// the shards from so far behind it. Scattering is the same backwards, on the mirror image: where a copy of shard z came
+// to z+y+offset from z+y, the sum of shard z goes from z-y-offset to z-y.
 func (f *Phase) pieces(n, u, offset int32, m []carry) []plan.Piece {
 	below, q := int32(f.lift.below), int32(f.lift.q)
 	scale, coset := n/(below*q), n/below
@@ -85,8 +85,8 @@ func (f *Phase) pieces(n, u, offset int32, m []carry) []plan.Piece {
 	return list
 }
 
-// longest returns the bytes of the longest message of each step of a phase, in the order of the stage, for scattering as
-// for gathering.
+// longest returns the bytes of the longest message of each step of a phase, in the order of the stage, for scattering
+// as for gathering.
 func (pl *Plan) longest(f *Phase) []int64 {
 	n := pl.Problem.GPUs
 	small, rest := pl.Problem.Bytes/int64(n), int(pl.Problem.Bytes%int64(n))

@@ -10,9 +10,9 @@ import (
 // fold is an all-reduce on one generalised de Bruijn graph, u -> radix*u + a mod n for a < radix, of n = last *
 // radix^(digits-1) GPUs, 1 < last <= radix. In it exactly one path of so many links leads from any GPU to any other, so
 // that a GPU that sends its sum to all its successors and puts in its place the sum of what comes to it has the sum of
-// all after digits steps, with one vector a link and step: recursive doubling without another topology (its butterfly is
-// wrapped up in the graph; Leighton, "Introduction to Parallel Algorithms and Architectures", 1992, Sec. 3.3). Where last
-// is less than radix, in the last step each GPU takes but the last many of its predecessors that together have
+// all after digits steps, with one vector a link and step: recursive doubling without another topology (its butterfly
+// is wrapped up in the graph; Leighton, "Introduction to Parallel Algorithms and Architectures", 1992, Sec. 3.3). Where
+// last is less than radix, in the last step each GPU takes but the last many of its predecessors that together have
 // everything.
 //
 // With halved above 0 (where last = radix), the first so many steps divide what a GPU has among its successors in the
@@ -22,9 +22,9 @@ type fold struct {
 	n, radix, last, digits int
 	halved                 int
 	copies                 int // of the graph side by side, with a share of the parts each
-	// kautz: the graph is u -> -radix*u-a mod n for a = 1..radix, with n = radix^digits + radix^(digits-1), which is a Kautz
-	// graph. There is one path either of digits links or of one less between any two GPUs (and to itself), so that the
-	// last step is an exchange: what GPUs have is part of the sum.
+	// kautz: the graph is u -> -radix*u-a mod n for a = 1..radix, with n = radix^digits + radix^(digits-1), which is a
+	// Kautz graph. There is one path either of digits links or of one less between any two GPUs (and to itself), so
+	// that the last step is an exchange: what GPUs have is part of the sum.
 	kautz bool
 }
 
@@ -117,8 +117,8 @@ func (f *fold) links(list []message, from, to, piece, pieces int) []message {
 	return list
 }
 
-// scatter: after s steps a GPU has the piece of radix^s that its last s digits name; what belongs to the next one that it
-// is to have stays with it, as all that have a piece will sum it.
+// scatter: after s steps a GPU has the piece of radix^s that its last s digits name; what belongs to the next one that
+// it is to have stays with it, as all that have a piece will sum it.
 func (f *fold) scatter(s int) (list []message) {
 	pieces := power(f.radix, s)
 	for u := range f.n {
@@ -162,7 +162,8 @@ func (f *fold) sums(list [][]message) {
 	}
 }
 
-// gather: after s steps a GPU has all pieces whose last halved-s digits are its first. What it had before it is not sent.
+// gather: after s steps a GPU has all pieces whose last halved-s digits are its first. What it had before it is not
+// sent.
 func (f *fold) gather(list [][]message) {
 	pieces := power(f.radix, f.halved)
 	has := make([]bool, f.n*pieces)

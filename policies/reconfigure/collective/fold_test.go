@@ -39,9 +39,9 @@ func TestFolds(t *testing.T) {
 	}
 }
 
-// plays compares what a plan takes on the packet engine with its closed cost; message by message it takes no longer, but
-// TestWalks: exactly one walk of the fold's length joins any two GPUs of a de Bruijn graph, of that or one less any two
-// of a Kautz graph, by counting walks.
+// plays compares what a plan takes on the packet engine with its closed cost; message by message it takes no longer,
+// but TestWalks: exactly one walk of the fold's length joins any two GPUs of a de Bruijn graph, of that or one less any
+// two of a Kautz graph, by counting walks.
 func TestWalks(t *testing.T) {
 	for _, c := range [][2]int{{8, 2}, {27, 3}, {16, 4}, {12, 2}, {36, 3}, {20, 4}} {
 		for _, f := range folds(c[0], c[1]) {
@@ -74,8 +74,8 @@ func TestWalks(t *testing.T) {
 }
 
 // TestFoldByHand: 8 GPUs with two links, 8000 B at a nanosecond a byte, alpha 100 ns, R = 1 us. Three steps of a vector
-// on one topology; with the first step halved 4000 B, twice 4000 B, and 4000 B again; twice halved 4000, 2000, 2000 B and
-// back.
+// on one topology; with the first step halved 4000 B, twice 4000 B, and 4000 B again; twice halved 4000, 2000, 2000 B
+// and back.
 func TestFoldByHand(t *testing.T) {
 	p := problem(8, 2, collective.AllReduce, 8000, 8e9, us/10, us)
 	for name, want := range map[string][][]int64{

@@ -84,8 +84,8 @@ func (f *forester) static(name string, g *graph) {
 	}
 }
 
-// depth is the diameter of a graph, 0 of one that is not connected, and the most shards that a GPU gets in a step, summed
-// over steps.
+// depth is the diameter of a graph, 0 of one that is not connected, and the most shards that a GPU gets in a step,
+// summed over steps.
 func (f *forester) depth(z *grower, g *graph) (steps, sum int) {
 	z.restart()
 	z.up(g)

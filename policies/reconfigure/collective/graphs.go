@@ -50,8 +50,8 @@ func (g *graph) mirrored() *graph {
 	return m
 }
 
-// unlooped joins the links that lead from GPUs to themselves into a ring through these, so that they serve too. One that
-// is alone stays.
+// unlooped joins the links that lead from GPUs to themselves into a ring through these, so that they serve too. One
+// that is alone stays.
 func (g *graph) unlooped() *graph {
 	var loops []int // links, one a GPU
 	for u := range g.n {

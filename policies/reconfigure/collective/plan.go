@@ -76,7 +76,8 @@ func (pl *Plan) Steps() int {
 	return s
 }
 
-// CostAt is the closed cost at a reconfiguration delay: d R, and for each step alpha and the time of its longest message.
+// CostAt is the closed cost at a reconfiguration delay: d R, and for each step alpha and the time of its longest
+// message.
 func (pl *Plan) CostAt(delay engine.Time) engine.Time {
 	sum := engine.Time(pl.Reconfigurations()) * delay
 	for i := range pl.Phases {

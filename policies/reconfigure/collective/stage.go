@@ -42,8 +42,8 @@ func (s *stage) better(t *stage) int {
 	return cmp.Or(cmp.Compare(len(s.courses), len(t.courses)), cmp.Compare(s.steps, t.steps), cmp.Compare(s.parts, t.parts))
 }
 
-// stages returns the all-gathers on Z_q with k links that none other found beats in phases, steps and parts alike. bases
-// are the stamps for windows.
+// stages returns the all-gathers on Z_q with k links that none other found beats in phases, steps and parts alike.
+// bases are the stamps for windows.
 func stages(q, k int, parts int32, bases []stamps, stop halt.When) []*stage {
 	var all []*stage
 	add := func(s *stage) {
@@ -136,8 +136,8 @@ func power(b, e int) int {
 // windows returns the all-gather on Z_q in e phases that reach a growing window 0..w-1: a phase of s steps multiplies
 // the window by what the sums of up to s of k numbers can be (for s = 1 by k+1, as the algorithm of Bruck et al.,
 // "Efficient algorithms for all-to-all communications in multiport message-passing systems", 1997), the last one ends
-// it. Total steps are the fewest that the windows allow, fewer where offsets are found that close the last early. nil if
-// every phase would not have its use.
+// it. Total steps are the fewest that the windows allow, fewer where offsets are found that close the last early. nil
+// if every phase would not have its use.
 func windows(q, k, e int, parts int32, bases []stamps, stop halt.When) *stage {
 	lasts := splitSteps(bases, q, e)
 	if lasts == nil {

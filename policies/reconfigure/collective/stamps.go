@@ -7,8 +7,8 @@ type stamps struct {
 	reach   int
 }
 
-// stampBases returns good stamps for 1, 2, ... terms, until they reach q, or more than two phases of one length need to;
-// reach is no more than q.
+// stampBases returns good stamps for 1, 2, ... terms, until they reach q, or more than two phases of one length need
+// to; reach is no more than q.
 func stampBases(k, q int) []stamps {
 	var list []stamps
 	for s := 1; ; s++ {

@@ -72,7 +72,8 @@ func (z *grower) up(g *graph) {
 	}
 }
 
-// reach lets all GPUs get what their neighbours have, without a word of who sends it, and returns the most that one gets.
+// reach lets all GPUs get what their neighbours have, without a word of who sends it, and returns the most that one
+// gets.
 func (z *grower) reach() int {
 	copy(z.next, z.have)
 	most := 0
@@ -229,9 +230,9 @@ func (t *trees) steps() int {
 	return s
 }
 
-// backwards returns trees that a reduce-scatter follows backwards: on the converse topologies, so that it has those of t,
-// the last first, or where these do not span all, on their mirror image, of which the first is still that of t if that
-// is a circulant.
+// backwards returns trees that a reduce-scatter follows backwards: on the converse topologies, so that it has those of
+// t, the last first, or where these do not span all, on their mirror image, of which the first is still that of t if
+// that is a circulant.
 func (t *trees) backwards() *trees {
 	g := t.legs[0].graph
 	if c := t.on((*graph).converse); c.spans(newGrower(g.n, g.k, 1)) {

@@ -13,8 +13,8 @@ import (
 	"sim/workloads/collective"
 )
 
-// TestDivision: the fullest link carries what the worst set of links makes it (Hall), and all parts are brought, by links
-// that can.
+// TestDivision: the fullest link carries what the worst set of links makes it (Hall), and all parts are brought, by
+// links that can.
 func TestDivision(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := rapid.IntRange(1, 6).Draw(t, "k")
@@ -70,8 +70,8 @@ func anyGraph(t *rapid.T, n, k int) *graph {
 	return g
 }
 
-// TestTrees: whatever the topologies, the plans along trees hold, sum real numbers, claim the bytes that they send, give
-// every shard to each GPU when it can first be there, and when played packet by packet take what they claim.
+// TestTrees: whatever the topologies, the plans along trees hold, sum real numbers, claim the bytes that they send,
+// give every shard to each GPU when it can first be there, and when played packet by packet take what they claim.
 func TestTrees(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(3, 12).Draw(t, "n")
@@ -148,7 +148,8 @@ func walks(t *trees) [][]int {
 }
 
 // TestForests: of every number of GPUs and links the trees span all, in no more steps than generalised Kautz graphs
-// promise on one topology, ceil(log_k n), and their topologies can be set up; more topologies are there for fewer steps.
+// promise on one topology, ceil(log_k n), and their topologies can be set up; more topologies are there for fewer
+// steps.
 func TestForests(t *testing.T) {
 	most := 28
 	if *long {
@@ -183,8 +184,8 @@ func TestForests(t *testing.T) {
 	}
 }
 
-// TestLeastDepth: on few GPUs, no topology of degree 2 at all has a smaller diameter than the best of the trees, by trying
-// every one.
+// TestLeastDepth: on few GPUs, no topology of degree 2 at all has a smaller diameter than the best of the trees, by
+// trying every one.
 func TestLeastDepth(t *testing.T) {
 	for n := 4; n <= 6; n++ {
 		var pairs []uint8
@@ -248,8 +249,8 @@ func TestLineGraphs(t *testing.T) {
 }
 
 // TestTreesByHand: 6 GPUs with two links, 6000 B at a nanosecond a byte, alpha 100 ns, R = 1 us. On a Kautz graph every
-// GPU gets 2 shards from its neighbours, one a link, and then the other 3: one of the neighbours has a link from the GPU
-// itself, so it brings 1 and the other 2.
+// GPU gets 2 shards from its neighbours, one a link, and then the other 3: one of the neighbours has a link from the
+// GPU itself, so it brings 1 and the other 2.
 func TestTreesByHand(t *testing.T) {
 	p := problem(6, 2, collective.AllGather, 6000, 8e9, us/10, us)
 	g := graphOf(6, 2, scaleup.GeneralizedKautz(6, 2))

@@ -10,10 +10,10 @@ import (
 // without cycles; at every GPU that two paths of the bush reach, flow is shifted from the dearest path in use to the
 // cheapest until both cost the same. Ways are never listed, so that many of one length cost nothing.
 //
-// The price of a link is length x exp(steep x (load / level - 1)) with the length fixed during a sweep over the sources.
-// The price after it is the next length: the exponential method of multipliers (Tseng and Bertsekas, Mathematical
-// Programming 60, 1993) for "load at most level", with a sweep in place of the exact minimum. So links need not differ
-// in load for their prices to, and steep need not grow with 1/gap.
+// The price of a link is length x exp(steep x (load / level - 1)) with the length fixed during a sweep over the
+// sources. The price after it is the next length: the exponential method of multipliers (Tseng and Bertsekas,
+// Mathematical Programming 60, 1993) for "load at most level", with a sweep in place of the exact minimum. So links
+// need not differ in load for their prices to, and steep need not grow with 1/gap.
 type bushes struct {
 	in     *graph
 	source []int32 // the GPUs that send
@@ -152,8 +152,8 @@ func (b *bushes) conserve(i int) {
 	}
 }
 
-// distances sets low to the price of the cheapest path to every GPU that source i reaches. It corrects labels in the order
-// of the distances found the last time, which few changes of prices upset by much.
+// distances sets low to the price of the cheapest path to every GPU that source i reaches. It corrects labels in the
+// order of the distances found the last time, which few changes of prices upset by much.
 func (b *bushes) distances(i int) {
 	in, low := b.in, b.low
 	near := b.near[i*in.n : i*in.n+b.reach[i]]

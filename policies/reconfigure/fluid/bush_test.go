@@ -88,8 +88,8 @@ func checkBushes(b *bushes) error {
 	return nil
 }
 
-// Wherever sweeps end, their flows meet the demand and load links as claimed, their prices prove the bound, with distances
-// by Floyd and Warshall, and bushes have no cycles.
+// Wherever sweeps end, their flows meet the demand and load links as claimed, their prices prove the bound, with
+// distances by Floyd and Warshall, and bushes have no cycles.
 func TestSweeps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		topology, n, demand := drawn(t, 12, 3)

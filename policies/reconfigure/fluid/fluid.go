@@ -1,7 +1,7 @@
-// Package fluid computes how fast an all-to-all can be on one topology when chunks may be split over any number of paths
-// and links are shared as fluid: the multi-commodity flow that DirectConnect routes by (paper on reconfiguring during a
-// collective, Sec. 5.1). It minimises the largest load of a link and brackets the optimum from both sides: from above by
-// a routing, from below by lengths of links (LP duality).
+// Package fluid computes how fast an all-to-all can be on one topology when chunks may be split over any number of
+// paths and links are shared as fluid: the multi-commodity flow that DirectConnect routes by (paper on reconfiguring
+// during a collective, Sec. 5.1). It minimises the largest load of a link and brackets the optimum from both sides:
+// from above by a routing, from below by lengths of links (LP duality).
 //
 // It makes no schedule and no plan; a load is a number of chunks that cross one link, so it is a number of slots where
 // nothing waits for anything else.
@@ -26,8 +26,8 @@ type Options struct {
 	Stop halt.When
 }
 
-// What the zero Options stand for. Brackets of a thousandth took 9..103 sweeps on all graphs measured; prices become equal
-// ever more slowly, so that much narrower ones take very many.
+// What the zero Options stand for. Brackets of a thousandth took 9..103 sweeps on all graphs measured; prices become
+// equal ever more slowly, so that much narrower ones take very many.
 const (
 	DefaultGap        = 1e-3
 	DefaultIterations = 200
@@ -35,11 +35,11 @@ const (
 
 // Result brackets the optimum: Bound <= least possible largest load <= Load.
 type Result struct {
-	// Load is the largest load of a link, in chunks, under a routing that was found: the sum of what crosses a connection
-	// of two GPUs over the number of its links.
+	// Load is the largest load of a link, in chunks, under a routing that was found: the sum of what crosses a
+	// connection of two GPUs over the number of its links.
 	Load float64
-	// Bound is what no routing gets below: for some lengths y >= 0 of links, the sum over pairs of demand x distance over
-	// the sum of y (weak duality).
+	// Bound is what no routing gets below: for some lengths y >= 0 of links, the sum over pairs of demand x distance
+	// over the sum of y (weak duality).
 	Bound float64
 	// Iterations is how many sweeps were made; 0 where there was nothing to choose or the first routing was optimal.
 	Iterations int

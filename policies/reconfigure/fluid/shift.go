@@ -27,8 +27,8 @@ func (b *bushes) label(i int) {
 	}
 }
 
-// prune drops from the bush of source i what carries nothing and is not the cheapest path, and adds connections that end
-// farther away than they start by the dearest paths, by more than their price: so none can close a cycle.
+// prune drops from the bush of source i what carries nothing and is not the cheapest path, and adds connections that
+// end farther away than they start by the dearest paths, by more than their price: so none can close a cycle.
 func (b *bushes) prune(i int) {
 	in, m := b.in, len(b.in.to)
 	member, flow := b.member[i*m:(i+1)*m], b.flow[i*m:(i+1)*m]

@@ -4,18 +4,19 @@ import "math"
 
 // Measured on n = 64 and 256, Kautz, circulant and random graphs.
 const (
-	// gentle is the first steep; it grows by hastened a sweep, up to steepest, while flows follow prices well enough for
-	// the bound to stay within patience of what the largest load is above the mean by; else it falls, down to flattest.
+	// gentle is the first steep; it grows by hastened a sweep, up to steepest, while flows follow prices well enough
+	// for the bound to stay within patience of what the largest load is above the mean by; else it falls, down to
+	// flattest.
 	gentle   = 20
 	hastened = 1.3
 	steepest = 2e4
 	flattest = 3
 	patience = 0.25
-	// bottom is the least price, of the mean: without one a link that has been empty would have to be overloaded for long
-	// to be dear again.
+	// bottom is the least price, of the mean: without one a link that has been empty would have to be overloaded for
+	// long to be dear again.
 	bottom = 1e-4
-	// Once the bracket is as narrow as asked, up to half as many sweeps again narrow it to ample of that: results are read
-	// as times, not as brackets.
+	// Once the bracket is as narrow as asked, up to half as many sweeps again narrow it to ample of that: results are
+	// read as times, not as brackets.
 	ample = 0.25
 	// From then on they go on only while every epoch of them narrows the bracket to progress of what it was.
 	epoch    = 40
@@ -54,8 +55,8 @@ func (b *bushes) solve(o Options) *Result {
 	return &b.best
 }
 
-// measure recomputes loads from flows, keeps the best mix of them with those kept before, and raises the bound. It returns
-// the mean load of links, weighed by price, and the bound that the prices prove, which meet in the optimum.
+// measure recomputes loads from flows, keeps the best mix of them with those kept before, and raises the bound. It
+// returns the mean load of links, weighed by price, and the bound that the prices prove, which meet in the optimum.
 func (b *bushes) measure() (mean, bound float64) {
 	in, n, m := b.in, b.in.n, len(b.in.to)
 	clear(b.load)

@@ -1,15 +1,13 @@
-// Package halt ends searches that are many calls deep and have no errors to
-// return on the way: their loops check a When, and the function by which a
-// package is entered returns ErrHalted.
+// Package halt ends searches that are many calls deep and have no errors to return on the way: their loops check a
+// When, and the function by which a package is entered returns ErrHalted.
 //
-// It is used by the planners, and leaves to them where to check: often enough
-// that a hundredth of a second lies between, and seldom enough to cost nothing.
+// It is used by the planners, and leaves to them where to check: often enough that a hundredth of a second lies
+// between, and seldom enough to cost nothing.
 package halt
 
 import "errors"
 
-// ErrHalted says that a search ended before its end because a When said so. What
-// it had found is dropped.
+// ErrHalted says that a search ended before its end because a When said so. What it had found is dropped.
 var ErrHalted = errors.New("halted")
 
 // When says whether a search is to end. nil is never.
@@ -25,8 +23,8 @@ func (w When) Check() {
 	}
 }
 
-// Caught is deferred by the function by which a package is entered: it returns
-// ErrHalted in err where a check ended the search. Other panics go on.
+// Caught is deferred by the function by which a package is entered: it returns ErrHalted in err where a check ended the
+// search. Other panics go on.
 func Caught(err *error) {
 	switch r := recover(); r.(type) {
 	case nil:
@@ -37,8 +35,7 @@ func Caught(err *error) {
 	}
 }
 
-// Left is deferred by goroutines of a search, which just end where a check ends
-// it: who waits for them must check too.
+// Left is deferred by goroutines of a search, which just end where a check ends it: who waits for them must check too.
 func Left() {
 	switch r := recover(); r.(type) {
 	case nil, halted:

@@ -6,8 +6,8 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// assignment finds perfect matchings of largest weight, by shortest augmenting paths under potentials (Kuhn and Munkres;
-// Jonker and Volgenant, 1987): O(n^3). Its memory is reused.
+// assignment finds perfect matchings of largest weight, by shortest augmenting paths under potentials (Kuhn and
+// Munkres; Jonker and Volgenant, 1987): O(n^3). Its memory is reused.
 type assignment struct {
 	u, v, low []int64
 	row, way  []int32 // row[j] is matched with column j; 0 is none, both count from 1

@@ -7,8 +7,8 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// limit finds a schedule within o.Buffer chunks in transit at any GPU: with few chunks at rest across reconfigurations, or
-// with none, whichever takes fewer slots; simulated tight where it must be. w.spread holds a spread with o.Relay.
+// limit finds a schedule within o.Buffer chunks in transit at any GPU: with few chunks at rest across reconfigurations,
+// or with none, whichever takes fewer slots; simulated tight where it must be. w.spread holds a spread with o.Relay.
 func (w *worker) limit(p *plan.Problem, net *network, o Options, race *race) (*Schedule, error) {
 	var best *Schedule
 	consider := func(r *Schedule) {
@@ -99,8 +99,8 @@ func (r *Schedule) peak(list []segments, at [][]int32) (most int32) {
 	return most
 }
 
-// unrest moves chunks to paths within one phase until at most cap of them rest at any GPU across any reconfiguration. ok is
-// false where a flow has no such path.
+// unrest moves chunks to paths within one phase until at most cap of them rest at any GPU across any reconfiguration.
+// ok is false where a flow has no such path.
 func (s *spread) unrest(cap int32) (ok bool) {
 	n, d := s.net.n, s.net.phases
 	held := make([]int32, d*n) // [i*n+u]: at u when phase i begins

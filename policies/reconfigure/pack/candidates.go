@@ -41,9 +41,9 @@ func (o Options) rounds() int {
 	return 10
 }
 
-// sharps are betas of the last round, per chunk: a link one chunk under the top of its phase costs exp(-sharp) of it. The
-// first is best on average; small problems are also tried with the others, while GPUs^2 x phases x attempts stays within
-// attemptWork.
+// sharps are betas of the last round, per chunk: a link one chunk under the top of its phase costs exp(-sharp) of it.
+// The first is best on average; small problems are also tried with the others, while GPUs^2 x phases x attempts stays
+// within attemptWork.
 var sharps = [...]float64{4, 8, 2, 3, 6, 1}
 
 const attemptWork = 1 << 15
@@ -90,8 +90,9 @@ func parallel(workers, n int, stop halt.When, do func(w *worker, i int)) {
 	stop.Check()
 }
 
-// fit spreads the chunks of p over one sequence. Errors: ErrUnreachable where two GPUs that exchange chunks have no way,
-// ErrBuffer where no schedule within Options.Buffer is found, errLost where race has better schedules than there can be of q.
+// fit spreads the chunks of p over one sequence. Errors: ErrUnreachable where two GPUs that exchange chunks have no
+// way, ErrBuffer where no schedule within Options.Buffer is found, errLost where race has better schedules than there
+// can be of q.
 func (w *worker) fit(p *plan.Problem, q Sequence, o Options, race *race) (*Schedule, error) {
 	w.player.Stop, w.spread.stop = o.Stop, o.Stop
 	net := newNetwork(q.Topologies, p.GPUs)

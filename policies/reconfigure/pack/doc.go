@@ -1,5 +1,5 @@
-// Package pack schedules the chunks of a collective in slots: a chunk crosses one link a slot, a link carries one chunk a
-// slot, and a chunk may wait at a GPU on its way (store and forward, the paper, Sec. 2.1).
+// Package pack schedules the chunks of a collective in slots: a chunk crosses one link a slot, a link carries one chunk
+// a slot, and a chunk may wait at a GPU on its way (store and forward, the paper, Sec. 2.1).
 //
 //   - A Player schedules given paths through one topology, and Shortest finds shortest paths.
 //   - Candidates spread the chunks of unequal demands over the phases and paths of given sequences of topologies, chunks of

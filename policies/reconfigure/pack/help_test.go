@@ -15,17 +15,17 @@ func Fit(p *plan.Problem, s Sequence, o Options) (_ *Schedule, err error) {
 	return new(worker).fit(p, s, o, nil)
 }
 
-// Play schedules walks on a number of links, each link in the given order and never idle while a chunk waits for it.
-// It returns the slots taken and the slot of every crossing, by index into w.Link. Links must be in 0..links-1.
+// Play schedules walks on a number of links, each link in the given order and never idle while a chunk waits for it. It
+// returns the slots taken and the slot of every crossing, by index into w.Link. Links must be in 0..links-1.
 func Play(links int, w *Walks, order Order) (slots int, at []int32) {
 	at = make([]int32, len(w.Link))
 	return new(Player).Play(links, w, order, at), at
 }
 
-// Relabel renames the GPUs of a sequence such that large demands have few hops (the paper, Sec. 4.4, does so by rounds).
-// It is the quadratic assignment problem, sum over pairs of demand x hops, lowered by exchanging two GPUs while any
-// exchange helps. Relay: hops through all topologies in turn, else within the best one. Errors: those of the checks of p
-// and of the topologies, and ErrUnreachable where some GPUs cannot reach others.
+// Relabel renames the GPUs of a sequence such that large demands have few hops (the paper, Sec. 4.4, does so by
+// rounds). It is the quadratic assignment problem, sum over pairs of demand x hops, lowered by exchanging two GPUs
+// while any exchange helps. Relay: hops through all topologies in turn, else within the best one. Errors: those of the
+// checks of p and of the topologies, and ErrUnreachable where some GPUs cannot reach others.
 func Relabel(p *plan.Problem, s Sequence, relay bool) (Sequence, error) {
 	if err := check(p, s); err != nil {
 		return Sequence{}, err
@@ -37,15 +37,14 @@ func Relabel(p *plan.Problem, s Sequence, relay bool) (Sequence, error) {
 // Plan writes the schedule out, sealed. Errors: those of Seal, which would be faults of this package.
 func (r *Schedule) Plan(name string) (*plan.Plan, error) { return r.plan(name, nil) }
 
-// Sequences makes sequences for unequal demand, of each of the given numbers of topologies (nil is 1..(n-1)/k: from there
-// on all can go straight). It takes those that suit uniform demand (base,
-// of any number of topologies, beside circulants of its own), relabels them, and with relay chooses some of their
-// permutations anew where that saves hops (the paper builds on symmetry alone, Sec. 4.3; demand that differs much has
-// none). From small ones it grows large ones, by the permutations that save most hops: matchings that give the largest
-// demands links of their own, so that at last all go straight.
-// Of each number of topologies it returns the one with the least hops, and where another has at most some more, that too.
-// Relay as in Options. Errors: those of the checks of p and of base. Sequences of base in which some GPUs cannot reach
-// others are left out.
+// Sequences makes sequences for unequal demand, of each of the given numbers of topologies (nil is 1..(n-1)/k: from
+// there on all can go straight). It takes those that suit uniform demand (base, of any number of topologies, beside
+// circulants of its own), relabels them, and with relay chooses some of their permutations anew where that saves hops
+// (the paper builds on symmetry alone, Sec. 4.3; demand that differs much has none). From small ones it grows large
+// ones, by the permutations that save most hops: matchings that give the largest demands links of their own, so that at
+// last all go straight. Of each number of topologies it returns the one with the least hops, and where another has at
+// most some more, that too. Relay as in Options. Errors: those of the checks of p and of base. Sequences of base in
+// which some GPUs cannot reach others are left out.
 func Sequences(p *plan.Problem, base []Sequence, counts []int, relay bool) ([]Sequence, error) {
 	m, err := newMaker(p, Start{base, counts}, relay)
 	if err != nil {

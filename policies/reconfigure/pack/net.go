@@ -6,8 +6,9 @@ import (
 	"sim/fabric/scaleup"
 )
 
-// network is a sequence of topologies expanded in time: link base[i]+e is edge e of topology i, and a chunk that crosses
-// it may next cross a link out of the same GPU of phase i or, if it may rest across reconfigurations, of a later one.
+// network is a sequence of topologies expanded in time: link base[i]+e is edge e of topology i, and a chunk that
+// crosses it may next cross a link out of the same GPU of phase i or, if it may rest across reconfigurations, of a
+// later one.
 type network struct {
 	n, phases int
 	topology  []scaleup.Topology
@@ -71,8 +72,8 @@ func (t *tree) set(net *network, price []float64) {
 	}
 }
 
-// grow finds the paths from src at the prices set: with relay through all phases in turn, else within the one phase where a
-// way is cheapest, of equals the first.
+// grow finds the paths from src at the prices set: with relay through all phases in turn, else within the one phase
+// where a way is cheapest, of equals the first.
 func (t *tree) grow(net *network, src int32, relay bool) {
 	n := net.n
 	t.cost, t.end = sized(t.cost, n), sized(t.end, n)

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// packed is an n x n matrix of hops, eight to a word, or four of more than 126 GPUs, so that one instruction works on all
-// of them: row v has the hops of the paths that end at v, by where they begin. The highest bit of every lane is 0.
+// packed is an n x n matrix of hops, eight to a word, or four of more than 126 GPUs, so that one instruction works on
+// all of them: row v has the hops of the paths that end at v, by where they begin. The highest bit of every lane is 0.
 type packed struct {
 	n, words  int
 	log       uint   // a lane has 1<<log bits

@@ -10,8 +10,8 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Start is what sequences are made from: sequences for uniform demand, and the numbers of topologies wanted, nil for all up
-// to that from where on all can go straight.
+// Start is what sequences are made from: sequences for uniform demand, and the numbers of topologies wanted, nil for
+// all up to that from where on all can go straight.
 type Start struct {
 	Base   []Sequence
 	Counts []int
@@ -29,9 +29,10 @@ func (s Start) counts(p *plan.Problem) []int {
 }
 
 // Plan makes sequences that suit an unequal demand and schedules them as Candidates does, and returns of those what
-// plan.Frontier keeps, of equals perhaps another. Most others it never schedules: a bound on their slots tells that others are better. within is the
-// start of plans whose chunks stay within a phase; with Options.Relay, across that of plans whose chunks may rest across
-// reconfigurations, and plans of one topology are made from across alone. Errors: those of Sequences and Candidates.
+// plan.Frontier keeps, of equals perhaps another. Most others it never schedules: a bound on their slots tells that
+// others are better. within is the start of plans whose chunks stay within a phase; with Options.Relay, across that of
+// plans whose chunks may rest across reconfigurations, and plans of one topology are made from across alone. Errors:
+// those of Sequences and Candidates.
 func Plan(p *plan.Problem, within, across Start, o Options) (_ []plan.Candidate, err error) {
 	defer halt.Caught(&err)
 	if err := p.Check(); err != nil {
@@ -107,8 +108,8 @@ func (r *race) plan(start Start, o Options, ones *maker) ([]plan.Candidate, *mak
 	return all, m, err
 }
 
-// open returns those numbers of topologies above 1 with which plans without relaying may still be better than those found,
-// and those from which others are grown; nil if there is none of the former.
+// open returns those numbers of topologies above 1 with which plans without relaying may still be better than those
+// found, and those from which others are grown; nil if there is none of the former.
 func (r *race) open(counts []int) (list []int, err error) {
 	some := false
 	for _, d := range counts {

@@ -10,8 +10,8 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// What Plan leaves out is what plan.Frontier drops: with all sequences scheduled, candidates of as many topologies and as
-// few slots are kept (of equals, which comes first can differ), and the plans are the same whatever the number of
+// What Plan leaves out is what plan.Frontier drops: with all sequences scheduled, candidates of as many topologies and
+// as few slots are kept (of equals, which comes first can differ), and the plans are the same whatever the number of
 // goroutines.
 func TestPlanIsTheFrontierOfAll(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

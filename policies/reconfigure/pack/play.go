@@ -62,8 +62,8 @@ func (p *Player) Slots(links int, w *Walks, order Order, limit int) (slots int, 
 	return p.run(limit, int(most), nil)
 }
 
-// prepare sorts the crossings of every link by priority and makes the first of every path wait. It returns the larger of
-// the largest load of a link and the longest path.
+// prepare sorts the crossings of every link by priority and makes the first of every path wait. It returns the larger
+// of the largest load of a link and the longest path.
 func (p *Player) prepare(links int, w *Walks, order Order, hops bool) (most int32) {
 	n := w.Len()
 	longest := int32(0)

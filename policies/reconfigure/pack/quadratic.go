@@ -6,8 +6,8 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// quadratic is a quadratic assignment. Of the places: row x of d, of 2n entries, is the demand from the GPU at x to those
-// at all places and then that to it from them; the rows of h are the hops likewise.
+// quadratic is a quadratic assignment. Of the places: row x of d, of 2n entries, is the demand from the GPU at x to
+// those at all places and then that to it from them; the rows of h are the hops likewise.
 type quadratic struct {
 	n    int
 	at   []int32
@@ -61,7 +61,8 @@ func (q *quadratic) sum() int64 { return work(q.d, q.h) / 2 }
 // score is what descend lowers: the sum of demand x hops, and on a ring n x its largest load.
 func (q *quadratic) score() int64 { return q.sum() + q.tilt() }
 
-// tilt is n x (largest - mean load) on a ring, else 0. From link to link the load grows by the surplus of the GPU between.
+// tilt is n x (largest - mean load) on a ring, else 0. From link to link the load grows by the surplus of the GPU
+// between.
 func (q *quadratic) tilt() int64 {
 	load, sum, most := int64(0), int64(0), int64(0)
 	for _, x := range q.cycle {

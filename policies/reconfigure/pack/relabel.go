@@ -8,10 +8,10 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// relabelled renames the GPUs of a sequence such that large demands have few hops (the paper, Sec. 4.4, does so by rounds),
-// and returns the hops of all chunks too. It is the quadratic assignment problem, sum over pairs of demand x hops, lowered
-// by exchanging two GPUs while any exchange helps. Relay: hops through all topologies in turn, else within the best one.
-// Error: ErrUnreachable where some GPUs cannot reach others.
+// relabelled renames the GPUs of a sequence such that large demands have few hops (the paper, Sec. 4.4, does so by
+// rounds), and returns the hops of all chunks too. It is the quadratic assignment problem, sum over pairs of demand x
+// hops, lowered by exchanging two GPUs while any exchange helps. Relay: hops through all topologies in turn, else
+// within the best one. Error: ErrUnreachable where some GPUs cannot reach others.
 func (s Sequence) relabelled(p *plan.Problem, relay bool, stop halt.When) (r Sequence, sum int64, err error) {
 	hops, err := s.hops(p.GPUs, relay, stop)
 	if err != nil {
@@ -71,8 +71,8 @@ func (s Sequence) cycle(n int) []int32 {
 	return list
 }
 
-// relabel returns the GPU at every place, and the sum of demand x hops. cycle, if not nil, lists the places along the only
-// links there are, a ring; then it is the largest load that is lowered.
+// relabel returns the GPU at every place, and the sum of demand x hops. cycle, if not nil, lists the places along the
+// only links there are, a ring; then it is the largest load that is lowered.
 func relabel(n int, need, hops, cycle []int32, kicks int, seed uint64, stop halt.When) (at []int32, sum int64) {
 	q := newQuadratic(n, need, hops, cycle)
 	q.stop = stop

@@ -19,9 +19,9 @@ type relayed struct {
 	match assignment
 	work  int64 // additions so far, about
 
-	// stage[i] are the paths through the phases before phase i, trial[i] the same of a list that is being tried, and all
-	// those of either through all phases; turned is all transposed. after[i], right from phase fresh on, are the paths
-	// through the phases from i on, against their direction: row b is of those that begin at b.
+	// stage[i] are the paths through the phases before phase i, trial[i] the same of a list that is being tried, and
+	// all those of either through all phases; turned is all transposed. after[i], right from phase fresh on, are the
+	// paths through the phases from i on, against their direction: row b is of those that begin at b.
 	stage, trial, after []packed
 	all                 *packed
 	turned, near        packed
@@ -76,8 +76,8 @@ func (r *relayed) accept(place int) {
 	r.fresh = max(r.fresh, place+1)
 }
 
-// saves tries a phase that has changed, and keeps it if that lowers sum, the hops of all chunks before; it returns those
-// after.
+// saves tries a phase that has changed, and keeps it if that lowers sum, the hops of all chunks before; it returns
+// those after.
 func (r *relayed) saves(place int, sum int64) (now int64, ok bool) {
 	r.try(place)
 	if sum == math.MaxInt64 {

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What is kept from change to change, ways before and after every phase and the hops of all chunks, is what the list says;
-// eight and four hops a word alike.
+// What is kept from change to change, ways before and after every phase and the hops of all chunks, is what the list
+// says; eight and four hops a word alike.
 func TestRelayedKeepsItsWays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.SampledFrom([]int{5, 8, 9, shortWay + 2}).Draw(t, "n")

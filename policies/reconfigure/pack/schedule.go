@@ -15,8 +15,8 @@ type Schedule struct {
 	Total int64
 	// Bound is a lower bound of Total for these topologies: a dual value of the linear program of the loads.
 	Bound int64
-	// Buffer is the most chunks in transit at a GPU (plan.Plan.Buffer), where Options.Buffer limits it; else it is 0, and
-	// Plan finds it.
+	// Buffer is the most chunks in transit at a GPU (plan.Plan.Buffer), where Options.Buffer limits it; else it is 0,
+	// and Plan finds it.
 	Buffer int32
 
 	problem *plan.Problem

@@ -13,13 +13,14 @@ import (
 )
 
 const (
-	// Of few permutations, kept sequences are worth a schedule if their hops exceed the least by margin at most (twice as
-	// many of one topology, where loads depend most on it); of more, hops foretell slots well enough.
+	// Of few permutations, kept sequences are worth a schedule if their hops exceed the least by margin at most (twice
+	// as many of one topology, where loads depend most on it); of more, hops foretell slots well enough.
 	kept   = 2
 	few    = 12
 	margin = 0.05
-	// With relaying, those of one topology whose hops exceed the least by near at most, and of up to small GPUs all, are also
-	// scheduled with paths sought in the order of relaying, though none relays: of equal paths it finds others first.
+	// With relaying, those of one topology whose hops exceed the least by near at most, and of up to small GPUs all,
+	// are also scheduled with paths sought in the order of relaying, though none relays: of equal paths it finds others
+	// first.
 	near  = 0.01
 	small = 32
 	// unlike is by what share n topologies that do not look at the demand take more slots than their hops tell, against
@@ -27,13 +28,13 @@ const (
 	unlike = 0.1
 )
 
-// maker makes sequences for unequal demand, of each of the wanted numbers of topologies. It takes those that suit uniform
-// demand (base, of any number of topologies, beside circulants of its own), relabels them, and with relay chooses some of
-// their permutations anew where that saves hops (the paper builds on symmetry alone, Sec. 4.3; demand that differs much has
-// none). From small ones it grows large ones, by the permutations that save most hops: matchings that give the largest
-// demands links of their own, so that at last all go straight. Of each number of topologies it returns the one with the
-// least hops, and where another has at most some more, that too. Sequences of base in which some GPUs cannot reach others
-// are left out.
+// maker makes sequences for unequal demand, of each of the wanted numbers of topologies. It takes those that suit
+// uniform demand (base, of any number of topologies, beside circulants of its own), relabels them, and with relay
+// chooses some of their permutations anew where that saves hops (the paper builds on symmetry alone, Sec. 4.3; demand
+// that differs much has none). From small ones it grows large ones, by the permutations that save most hops: matchings
+// that give the largest demands links of their own, so that at last all go straight. Of each number of topologies it
+// returns the one with the least hops, and where another has at most some more, that too. Sequences of base in which
+// some GPUs cannot reach others are left out.
 type maker struct {
 	p     *plan.Problem
 	base  []Sequence
@@ -78,8 +79,8 @@ func newMaker(p *plan.Problem, start Start, relay bool) (*maker, error) {
 	return m, nil
 }
 
-// make finds sequences. Those of one topology are the same whether chunks may rest across reconfigurations; ones, if not
-// nil, has made them.
+// make finds sequences. Those of one topology are the same whether chunks may rest across reconfigurations; ones, if
+// not nil, has made them.
 func (m *maker) make(ones *maker) error {
 	most := len(m.found) - 1
 	own := shifts(m.p.GPUs, m.p.Degree, most, m.relay, m.stop)
@@ -226,8 +227,8 @@ func (m *maker) growRelayed(most int) {
 const (
 	// renewals: sequences of so many permutations at most are renewed; those grown are as good from about there on.
 	renewals = 24
-	// exchanged is the most permutations in which destinations are exchanged one by one; exchanges how often at most, and
-	// exchangeWork bounds that by the time it takes.
+	// exchanged is the most permutations in which destinations are exchanged one by one; exchanges how often at most,
+	// and exchangeWork bounds that by the time it takes.
 	exchanged    = 8
 	exchanges    = 2000
 	exchangeWork = 1 << 24

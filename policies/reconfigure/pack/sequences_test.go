@@ -13,7 +13,8 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Every sequence can be set up and reaches all GPUs, every number of topologies has one, and the same problem has the same.
+// Every sequence can be set up and reaches all GPUs, every number of topologies has one, and the same problem has the
+// same.
 func TestSequences(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 10)

@@ -99,10 +99,10 @@ func (s *Paths) Append(links []int32, u, v int) []int32 {
 }
 
 // Walks leads every chunk of an n x n matrix of counts a shortest path; flow after flow, row by row. Not balanced, all
-// chunks of a flow take the path of Append. Balanced, each chunk takes the path whose links then have the least sum of fourth
-// powers of their loads, and goes again when all have their paths; a large power is near to the largest load, which
-// bounds the slots, and yet prefers of two such paths the lighter one.
-// Errors: ErrUnreachable, naming the first pair.
+// chunks of a flow take the path of Append. Balanced, each chunk takes the path whose links then have the least sum of
+// fourth powers of their loads, and goes again when all have their paths; a large power is near to the largest load,
+// which bounds the slots, and yet prefers of two such paths the lighter one. Errors: ErrUnreachable, naming the first
+// pair.
 func (s *Paths) Walks(chunks []int32, balanced bool) (*Walks, error) {
 	n := s.GPUs
 	w := &Walks{Start: []int32{0}}

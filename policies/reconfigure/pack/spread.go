@@ -6,8 +6,8 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// spread is the assignment of all chunks to paths through a network. It lowers sum_i max_e load_ie, the largest loads of
-// all phases together, which bounds the slots from below.
+// spread is the assignment of all chunks to paths through a network. It lowers sum_i max_e load_ie, the largest loads
+// of all phases together, which bounds the slots from below.
 //
 // The price of link e of phase i is the derivative of that sum with each maximum smoothed to log(sum_e exp(beta
 // load_ie)) / beta: exp(beta load_ie) / sum_e exp(beta load_ie). Chunks move to cheaper paths, found by shortest paths
@@ -55,7 +55,8 @@ type phase struct {
 const (
 	// maxColumns is how many paths of one flow are kept; a new one takes the place of the dearest that is not used.
 	maxColumns = 6
-	// hop is added to a link's price, in shares of the mean price, so that of equals the path with fewer hops is cheapest.
+	// hop is added to a link's price, in shares of the mean price, so that of equals the path with fewer hops is
+	// cheapest.
 	hop = 0.02
 	// span cuts weights off at exp(-span) and exp(span): farther from the largest load nothing is to be told apart.
 	span = 30.0
@@ -294,7 +295,8 @@ func (s *spread) settleAll() {
 	}
 }
 
-// total is what improve lowers, the sum of the largest loads of all phases; no schedule of these paths takes fewer slots.
+// total is what improve lowers, the sum of the largest loads of all phases; no schedule of these paths takes fewer
+// slots.
 func (s *spread) total() (sum int64) {
 	for i := range s.net.phases {
 		sum += int64(s.top(int32(i)))

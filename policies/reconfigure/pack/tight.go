@@ -7,9 +7,9 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// tight schedules every chunk without waiting within a phase: one after another, the longest first, each as early as the
-// links and r.limit chunks in transit at each GPU allow. There is always such a time if at most (limit-1)/2 chunks rest
-// at a GPU at either end of a phase: after all others at the latest.
+// tight schedules every chunk without waiting within a phase: one after another, the longest first, each as early as
+// the links and r.limit chunks in transit at each GPU allow. There is always such a time if at most (limit-1)/2 chunks
+// rest at a GPU at either end of a phase: after all others at the latest.
 func (r *Schedule) tight(list []segments, stop halt.When) (at [][]int32, slots []int32) {
 	n := r.problem.GPUs
 	at, slots = make([][]int32, len(list)), make([]int32, len(list))

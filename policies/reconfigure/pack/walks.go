@@ -5,8 +5,8 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Walks are the paths of chunks through the links of one topology. Walk w crosses links Link[Start[w]:Start[w+1]] in that
-// order, each the index of an edge of the topology; it may have none.
+// Walks are the paths of chunks through the links of one topology. Walk w crosses links Link[Start[w]:Start[w+1]] in
+// that order, each the index of an edge of the topology; it may have none.
 type Walks struct {
 	// Start has one entry more than there are paths, rising from 0 to len(Link).
 	Start []int32
@@ -41,8 +41,8 @@ func (w *Walks) Bound(links int) int {
 	return int(b)
 }
 
-// Send writes the paths into a phase of a plan: at has the slot of each crossing, by index into Link, and chunk says of what
-// chunk each path is, by source, destination and number.
+// Send writes the paths into a phase of a plan: at has the slot of each crossing, by index into Link, and chunk says of
+// what chunk each path is, by source, destination and number.
 func (w *Walks) Send(out *plan.Plan, phase int, at []int32, stop halt.When, chunk func(walk int) (src, dst, number int32)) {
 	edges := out.Topologies[phase]
 	for i := range w.Len() {

@@ -10,8 +10,8 @@ import (
 
 // Models in which a lower bound holds. Each allows more than the one before it, so its bound is no higher.
 const (
-	// RoundModel: chunks move in rounds, all chunks of a round start with it and none waits; a round takes as many slots
-	// as its longest path, and no chunk crosses a reconfiguration (paper Sec. 3.1, Theorem 1).
+	// RoundModel: chunks move in rounds, all chunks of a round start with it and none waits; a round takes as many
+	// slots as its longest path, and no chunk crosses a reconfiguration (paper Sec. 3.1, Theorem 1).
 	RoundModel = "round"
 	// ForwardModel: chunks are stored and forwarded, and may wait; none crosses a reconfiguration.
 	ForwardModel = "forward"
@@ -29,9 +29,9 @@ type Bounds struct {
 
 // Bounder computes Bounds of one problem for any number of topologies.
 //
-// All but Round count hops. If at most size(h) destinations of a source can be h hops away, its chunks take no fewer hops
-// than with its largest demands at 1 hop, the next ones at 2 and so on; the same holds for the sources of a destination.
-// A slot offers n k links. Beside that, all that a GPU sends, or receives, crosses its k links.
+// All but Round count hops. If at most size(h) destinations of a source can be h hops away, its chunks take no fewer
+// hops than with its largest demands at 1 hop, the next ones at 2 and so on; the same holds for the sources of a
+// destination. A slot offers n k links. Beside that, all that a GPU sends, or receives, crosses its k links.
 type Bounder struct {
 	n, k    int64
 	uniform int64 // chunks a pair, 0 if they differ
@@ -72,8 +72,8 @@ func NewBounderUnless(p *Problem, stop halt.When) (_ *Bounder, err error) {
 	return b, nil
 }
 
-// addSorted adds the i-th largest of list to into[i], i from 1 on, and returns the sum of the list. The smallest entry is
-// left out: it is a GPU's demand for itself, or as small.
+// addSorted adds the i-th largest of list to into[i], i from 1 on, and returns the sum of the list. The smallest entry
+// is left out: it is a GPU's demand for itself, or as small.
 func addSorted(into []int64, list []int32) (sum int64) {
 	slices.Sort(list)
 	for i := 1; i < len(list); i++ {
@@ -117,8 +117,8 @@ func (b *Bounder) At(d int) (Bounds, error) {
 
 // round is the bound of the RoundModel. A round starts at most k chunks out of a GPU, and of the c(n-1) chunks of a
 // source at most c d (k + .. + k^h) are within h hops; so at least ceil(c(n-1)/k) - c d (k^h-1)/(k-1) rounds are longer
-// than h, and a round adds 1 slot for each h that it is longer than. For c = k = 1 this is Theorem 1 of the paper,
-// d q(q+1)/2 + u(q+1).
+// than h, and a round adds 1 slot for each h that it is longer than. For c = k = 1 this is Theorem 1 of the paper, d
+// q(q+1)/2 + u(q+1).
 func (b *Bounder) round(d int64) (slots int64) {
 	rounds := (b.uniform*(b.n-1) + b.k - 1) / b.k
 	for power := int64(1); rounds > 0; power *= b.k {
@@ -128,8 +128,8 @@ func (b *Bounder) round(d int64) (slots int64) {
 	return slots
 }
 
-// repeated counts the ways of h hops as times * C(h+kinds-1, kinds-1) * choices^h: hops of so many kinds whose order does
-// not matter, with so many choices each.
+// repeated counts the ways of h hops as times * C(h+kinds-1, kinds-1) * choices^h: hops of so many kinds whose order
+// does not matter, with so many choices each.
 type repeated struct{ times, kinds, choices int64 }
 
 // levels lists how many destinations can be 1, 2, .. hops away, until they are all others of n GPUs.

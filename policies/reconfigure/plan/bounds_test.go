@@ -38,10 +38,10 @@ func TestTheorem1(t *testing.T) {
 	}
 }
 
-// TestBoundsByHand: figures worked by hand. n=8, k=2: of 7 destinations 2 are 1 hop away, 4 are 2 and 1 is 3: 13 hops on
-// 2 links; in rounds of 2 it takes 4 rounds, 3 of them longer than 1 slot and 1 longer than 2. Relaying at d=2, k=1: 2, 3
-// and 2 of 7 at 1, 2 and 3 hops. n=4, k=2 with 2 chunks each takes 3 rounds, one of 2 slots: 4, not twice the 3 of one
-// chunk. Circulants at n=8, k=2: 2, 3 and 2 at 1, 2 and 3 hops.
+// TestBoundsByHand: figures worked by hand. n=8, k=2: of 7 destinations 2 are 1 hop away, 4 are 2 and 1 is 3: 13 hops
+// on 2 links; in rounds of 2 it takes 4 rounds, 3 of them longer than 1 slot and 1 longer than 2. Relaying at d=2, k=1:
+// 2, 3 and 2 of 7 at 1, 2 and 3 hops. n=4, k=2 with 2 chunks each takes 3 rounds, one of 2 slots: 4, not twice the 3 of
+// one chunk. Circulants at n=8, k=2: 2, 3 and 2 at 1, 2 and 3 hops.
 func TestBoundsByHand(t *testing.T) {
 	for _, c := range []struct {
 		n, k, chunks, d int
@@ -64,8 +64,8 @@ func TestBoundsByHand(t *testing.T) {
 	}
 }
 
-// TestBoundsInto: at n = 8, k = 1, one topology, all send 1 chunk to each of 4 GPUs. A receiver has its 7 senders at 1 to 7
-// hops, 28 in all, so 112 hops on 8 links; counted from the senders they would be 64 alone.
+// TestBoundsInto: at n = 8, k = 1, one topology, all send 1 chunk to each of 4 GPUs. A receiver has its 7 senders at 1
+// to 7 hops, 28 in all, so 112 hops on 8 links; counted from the senders they would be 64 alone.
 func TestBoundsInto(t *testing.T) {
 	p := &plan.Problem{GPUs: 8, Degree: 1, Chunks: make([]int32, 64)}
 	for f := range p.Chunks {
@@ -92,8 +92,8 @@ func demand(t *rapid.T, n, k, most int) *plan.Problem {
 	return p
 }
 
-// TestBoundsAgainstDistances: with any topologies, the shortest ways of all chunks, found by search, take no fewer slots
-// on n k links than the bounds say.
+// TestBoundsAgainstDistances: with any topologies, the shortest ways of all chunks, found by search, take no fewer
+// slots on n k links than the bounds say.
 func TestBoundsAgainstDistances(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 9).Draw(t, "n")
@@ -211,8 +211,8 @@ func TestBoundsAgainstOptimum(t *testing.T) {
 	}
 }
 
-// optimum is the least slots in which chunks can be delivered over topologies one after the other, -1 where they cannot:
-// a search of all places that chunks can be at.
+// optimum is the least slots in which chunks can be delivered over topologies one after the other, -1 where they
+// cannot: a search of all places that chunks can be at.
 func optimum(p *plan.Problem, tops []scaleup.Topology, relay bool) int {
 	type state = [6]int8
 	var first, goal state

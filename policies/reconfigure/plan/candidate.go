@@ -28,8 +28,8 @@ type Candidate struct {
 	// Proved: of the plans that its construction could make, of as many topologies and relaying if it does, none takes
 	// fewer slots. It says nothing of other constructions.
 	Proved bool
-	// DelaySlots, above 0, says that Slots count those in which switches on their own are down: the plan takes Slots in all,
-	// for any delay of at most DelaySlots slots.
+	// DelaySlots, above 0, says that Slots count those in which switches on their own are down: the plan takes Slots in
+	// all, for any delay of at most DelaySlots slots.
 	DelaySlots int64
 	// Switches, where each switch reconfigures on its own: what each one does. nil where all do at once.
 	Switches []SwitchLoad
@@ -38,15 +38,16 @@ type Candidate struct {
 	Build func(delaySlots int64, stop halt.When) (*Plan, error)
 }
 
-// SwitchLoad is the work of a switch that reconfigures on its own: it is down Reconfigurations times and carries traffic
-// for Slots slots.
+// SwitchLoad is the work of a switch that reconfigures on its own: it is down Reconfigurations times and carries
+// traffic for Slots slots.
 type SwitchLoad struct {
 	Reconfigurations int
 	Slots            int64
 }
 
 // Cost is the closed alpha-beta cost of the candidate: d R + T x slots (paper Sec. 2.1), where T is the time of a slot
-// and R the reconfiguration delay; with switches on their own it is that of the one that ends last, or as DelaySlots says.
+// and R the reconfiguration delay; with switches on their own it is that of the one that ends last, or as DelaySlots
+// says.
 func (c *Candidate) Cost(delay, slot engine.Time) engine.Time {
 	if c.Fluid > 0 {
 		return engine.Time(c.Reconfigurations)*delay + engine.Time(c.Fluid*float64(slot)+0.5)
@@ -70,8 +71,8 @@ func (c *Candidate) Cost(delay, slot engine.Time) engine.Time {
 // ErrNoCandidate says that a planner offers nothing.
 var ErrNoCandidate = errors.New("plan: no candidate to choose from")
 
-// Best returns the candidate of the lowest cost; of equals the one with fewest reconfigurations, then the first.
-// Error: ErrNoCandidate for none.
+// Best returns the candidate of the lowest cost; of equals the one with fewest reconfigurations, then the first. Error:
+// ErrNoCandidate for none.
 func Best(list []Candidate, delay, slot engine.Time) (*Candidate, error) {
 	if len(list) == 0 {
 		return nil, ErrNoCandidate

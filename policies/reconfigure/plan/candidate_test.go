@@ -12,8 +12,8 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// TestCost: the paper's example, n = 8, k = 1, R = 7T: 28 T + R = 35 T, 16 T + 2 R = 30 T, 7 T + 7 R = 56 T (Sec. 2.3), of
-// which the second is best; switches on their own end with the last; a fluid schedule is rounded to a tick.
+// TestCost: the paper's example, n = 8, k = 1, R = 7T: 28 T + R = 35 T, 16 T + 2 R = 30 T, 7 T + 7 R = 56 T (Sec. 2.3),
+// of which the second is best; switches on their own end with the last; a fluid schedule is rounded to a tick.
 func TestCost(t *testing.T) {
 	const slot, delay = engine.Time(100), engine.Time(700)
 	list := []plan.Candidate{{Reconfigurations: 1, Slots: 28}, {Reconfigurations: 2, Slots: 16}, {Reconfigurations: 7, Slots: 7}}

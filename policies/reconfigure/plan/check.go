@@ -39,9 +39,10 @@ func (p *Plan) SealUnless(stop halt.When) (err error) {
 }
 
 // Check replays a sealed plan transmission by transmission, or message by message, and returns an ErrBroken naming the
-// first that breaks a rule; replaySteps has the rules of steps. In slots every link exists and carries one chunk a slot, a chunk is where it is sent from, moves once a slot, rests across a
-// reconfiguration only with Relay, and in the end is at its destination; phases take no more slots and GPUs hold no more
-// chunks in transit than claimed; Switches, if given, are down as long as DelaySlots says before they change.
+// first that breaks a rule; replaySteps has the rules of steps. In slots every link exists and carries one chunk a
+// slot, a chunk is where it is sent from, moves once a slot, rests across a reconfiguration only with Relay, and in the
+// end is at its destination; phases take no more slots and GPUs hold no more chunks in transit than claimed; Switches,
+// if given, are down as long as DelaySlots says before they change.
 func (p *Plan) Check() error {
 	peak, err := p.replay(nil)
 	if err == nil && peak > p.Buffer {
@@ -50,8 +51,8 @@ func (p *Plan) Check() error {
 	return err
 }
 
-// ChunkNumbers counts the chunks: chunk c of flow f (= source n + destination) is number first[f]+c, and first has n*n+1
-// entries. It fails with ErrBroken where there are many more of them than transmissions could move.
+// ChunkNumbers counts the chunks: chunk c of flow f (= source n + destination) is number first[f]+c, and first has
+// n*n+1 entries. It fails with ErrBroken where there are many more of them than transmissions could move.
 func (p *Plan) ChunkNumbers() (first []int32, err error) {
 	const many = 1 << 24 // so few are rather counted one by one, to name one that is not delivered
 	first = make([]int32, len(p.Chunks)+1)

@@ -76,8 +76,8 @@ func mutate(t *rapid.T, p *plan.Plan) *plan.Plan {
 	return q
 }
 
-// holds is the slow reference: it says by other means than Check whether a plan keeps all rules. It follows each chunk, and
-// counts for each link and each GPU and slot.
+// holds is the slow reference: it says by other means than Check whether a plan keeps all rules. It follows each chunk,
+// and counts for each link and each GPU and slot.
 func holds(p *plan.Plan) bool {
 	n := int32(p.GPUs)
 	if slices.Min(p.Slots) < 0 || p.Buffer < 0 {

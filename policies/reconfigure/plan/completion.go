@@ -28,12 +28,12 @@ func (r Rules) Model() string {
 	return ForwardModel
 }
 
-// Completion returns a lower bound on the completion time of every plan within the rules, of whichever number of topologies:
-// the least over these numbers of their delays and of the slots that they take at least. fluid says that rates are shared as
-// fluid, so that slots need not be whole.
+// Completion returns a lower bound on the completion time of every plan within the rules, of whichever number of
+// topologies: the least over these numbers of their delays and of the slots that they take at least. fluid says that
+// rates are shared as fluid, so that slots need not be whole.
 //
-// Switches on their own that have m topologies in all are down for m delays in all, and a chunk has m choices at most for
-// each hop; the last switch ends no sooner than all do on average.
+// Switches on their own that have m topologies in all are down for m delays in all, and a chunk has m choices at most
+// for each hop; the last switch ends no sooner than all do on average.
 func (b *Bounder) Completion(r Rules, delay, slot engine.Time, fluid bool) engine.Time {
 	best := math.Inf(1)
 	most := max(1, b.n-1) // which reach everything in one hop

@@ -5,10 +5,10 @@ import "math"
 // Gap returns how far a candidate is above the bound that belongs to it, (value - bound) / bound, and the name of the
 // model of that bound: relay if it relays, else forward if it waits or the demand is not uniform, else round.
 //
-// The value is Slots; Fluid, which is compared with the bound before it is rounded up, where that is set; and for switches
-// on their own the mean of their slots. Those are always held against relaying, with as many permutations as each switch
-// has: a chunk's hops on one switch follow the order of its permutations, and nothing more is asked.
-// The gap is 0 where nothing is to be sent. Error: that of At for a candidate without topologies.
+// The value is Slots; Fluid, which is compared with the bound before it is rounded up, where that is set; and for
+// switches on their own the mean of their slots. Those are always held against relaying, with as many permutations as
+// each switch has: a chunk's hops on one switch follow the order of its permutations, and nothing more is asked. The
+// gap is 0 where nothing is to be sent. Error: that of At for a candidate without topologies.
 func (b *Bounder) Gap(c *Candidate) (gap float64, model string, err error) {
 	if c.Switches != nil {
 		var slots int64
@@ -46,9 +46,9 @@ func (b *Bounder) fluid(hops int64) float64 {
 	return max(float64(hops)/float64(b.n*b.k), float64(b.volume)/float64(b.k))
 }
 
-// switchLevels are the levels of switches that reconfigure on their own. A way of h hops takes h_j of them on switch j, in
-// any order among switches but with the permutations of each in their order: sum over h_1 + .. + h_k = h of
-// h!/(h_1! .. h_k!) prod_j C(h_j + d_j - 1, h_j) ways. Where no switch is ever up, all are as far as can be.
+// switchLevels are the levels of switches that reconfigure on their own. A way of h hops takes h_j of them on switch j,
+// in any order among switches but with the permutations of each in their order: sum over h_1 + .. + h_k = h of h!/(h_1!
+// .. h_k!) prod_j C(h_j + d_j - 1, h_j) ways. Where no switch is ever up, all are as far as can be.
 func switchLevels(n int64, switches []SwitchLoad) []int64 {
 	lit := 0
 	for _, s := range switches {

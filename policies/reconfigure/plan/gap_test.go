@@ -57,8 +57,8 @@ func TestGap(t *testing.T) {
 	}
 }
 
-// TestSwitchLevels: the shortest ways over switches on their own, found by search over which permutation each has, are no
-// shorter than the gap's bound takes them to be.
+// TestSwitchLevels: the shortest ways over switches on their own, found by search over which permutation each has, are
+// no shorter than the gap's bound takes them to be.
 func TestSwitchLevels(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 9).Draw(t, "n")

@@ -18,13 +18,13 @@ import (
 // ErrJSON says that a text holds no plans.
 var ErrJSON = errors.New("plan: no plans in JSON")
 
-// ReadJSON reads what WriteJSON writes, or one plan outside a list, and returns the plans sealed and checked. Name is the
-// file's, for messages. relay may be left out (false), and name, switches, delay_slots, and buffer, which is then
+// ReadJSON reads what WriteJSON writes, or one plan outside a list, and returns the plans sealed and checked. Name is
+// the file's, for messages. relay may be left out (false), and name, switches, delay_slots, and buffer, which is then
 // computed.
 //
-// Errors: ErrJSON, naming plan, member and entry, for text that is cut off or no JSON, members that are unknown, missing
-// or come twice, entries of another shape and numbers out of range; ErrBroken, naming the transmission, for plans that
-// break a rule.
+// Errors: ErrJSON, naming plan, member and entry, for text that is cut off or no JSON, members that are unknown,
+// missing or come twice, entries of another shape and numbers out of range; ErrBroken, naming the transmission, for
+// plans that break a rule.
 func ReadJSON(r io.Reader, name string) ([]*Plan, error) {
 	in := json.NewDecoder(r)
 	in.UseNumber()

@@ -1,7 +1,7 @@
 // Package plan holds what every planner of reconfigurations speaks: the problem, the plan of a collective as topologies
 // and what crosses their links, in slots of one chunk (all-to-all) or in steps of a message (other collectives), the
-// candidates among which the best for a reconfiguration delay is chosen, lower bounds, the check of a plan, and plans as
-// JSON.
+// candidates among which the best for a reconfiguration delay is chosen, lower bounds, the check of a plan, and plans
+// as JSON.
 //
 // It makes no plan: that is the work of its sibling packages, which policies/reconfigure puts together.
 package plan
@@ -80,10 +80,10 @@ type Plan struct {
 	// Relay allows a chunk to rest at an intermediate GPU across a reconfiguration.
 	Relay  bool
 	Chunks []int32 // as in Problem
-	// Switches, where each switch reconfigures on its own, has the switch (0..Degree-1) of each edge of each topology. A
-	// phase is then a time in which no switch changes, its topology lists only links that are up, and a switch is down for
-	// DelaySlots slots at least before it comes up with other links than it had, at the beginning too. nil where all
-	// switches reconfigure at once, between phases.
+	// Switches, where each switch reconfigures on its own, has the switch (0..Degree-1) of each edge of each topology.
+	// A phase is then a time in which no switch changes, its topology lists only links that are up, and a switch is
+	// down for DelaySlots slots at least before it comes up with other links than it had, at the beginning too. nil
+	// where all switches reconfigure at once, between phases.
 	Switches   [][]int32
 	DelaySlots int32
 	// Tx is in the order of (Phase, Slot, From, To, Src, Dst, Chunk) after Seal.

@@ -54,8 +54,8 @@ func GCD(a, b int) int {
 	return a
 }
 
-// LeastHops returns the least sum of hops from a GPU to the n-1 others over so many circulants of so many offsets each, if no
-// two ways lead to the same: C(h+k-1, k-1) ways of h hops on each, for hops commute.
+// LeastHops returns the least sum of hops from a GPU to the n-1 others over so many circulants of so many offsets each,
+// if no two ways lead to the same: C(h+k-1, k-1) ways of h hops on each, for hops commute.
 func LeastHops(n, circulants, offsets int) (sum int64) {
 	for i, size := range (repeated{int64(circulants), int64(offsets), 1}).levels(int64(n)) {
 		sum += int64(i+1) * size

@@ -12,14 +12,14 @@ import (
 	"sim/workloads/collective"
 )
 
-// Collective is an all-gather, reduce-scatter or all-reduce of n GPUs with k links out of and into each. Plans of it go in
-// steps: in each, a link carries one message of any length, and the next begins when all have arrived.
+// Collective is an all-gather, reduce-scatter or all-reduce of n GPUs with k links out of and into each. Plans of it go
+// in steps: in each, a link carries one message of any length, and the next begins when all have arrived.
 type Collective struct {
 	GPUs, Degree int // 2 <= n <= 2^14 and 1 <= k < n
 	Op           collective.Op
 	// Bytes is the data of a GPU, M: what it puts into the sum, or has when all is gathered (as
-	// collective.Collective.Bytes). Shard s of n, which GPU s contributes (all-gather) or ends with (reduce-scatter), is
-	// M/n, sizes differing by a byte at most. At least n.
+	// collective.Collective.Bytes). Shard s of n, which GPU s contributes (all-gather) or ends with (reduce-scatter),
+	// is M/n, sizes differing by a byte at most. At least n.
 	Bytes   int64
 	Rate    float64     // of a link, bits per second
 	Latency engine.Time // alpha: of a hop, besides serialising
@@ -28,8 +28,8 @@ type Collective struct {
 	Stop halt.When
 }
 
-// On returns the collective of an operation on a domain, with so many bytes a GPU. Its switches reconfigure together, also
-// where the domain would let each do so on its own.
+// On returns the collective of an operation on a domain, with so many bytes a GPU. Its switches reconfigure together,
+// also where the domain would let each do so on its own.
 func On(d *scaleup.Domain, op collective.Op, bytes int64) *Collective {
 	return &Collective{GPUs: d.GPUs, Degree: d.Switches, Op: op, Bytes: bytes, Rate: float64(d.Rate), Latency: d.Latency, Delay: d.Delay}
 }
@@ -87,8 +87,8 @@ func Cut(bytes int64, k, n int32) int64 {
 	return bytes/int64(n)*int64(k) + min(int64(k), bytes%int64(n))
 }
 
-// StepTime is what a step takes whose longest message has so many bytes: alpha + bytes/rate, in whole ticks. Its ticks a byte
-// are those of engine/packet, times 2^32.
+// StepTime is what a step takes whose longest message has so many bytes: alpha + bytes/rate, in whole ticks. Its ticks
+// a byte are those of engine/packet, times 2^32.
 func (p *Collective) StepTime(bytes int64) engine.Time {
 	perByte := uint64(math.Round(math.Ldexp(8*float64(engine.Second)/p.Rate, 32)))
 	hi, lo := bits.Mul64(perByte, uint64(bytes))
@@ -101,13 +101,13 @@ type Kind uint8
 const (
 	// Scatter sends the sum so far of a piece, gives it up, and adds it to what the receiver has.
 	Scatter Kind = iota
-	// Exchange passes on the sums that GPUs had when it began, each by itself; when it ends, every GPU adds up those that
-	// it has, its own included. It goes on over phases that are Open and the one behind them.
+	// Exchange passes on the sums that GPUs had when it began, each by itself; when it ends, every GPU adds up those
+	// that it has, its own included. It goes on over phases that are Open and the one behind them.
 	Exchange
 	// Gather sends copies of pieces that are complete: the sum of all GPUs, or in an all-gather the shard of its GPU.
 	Gather
-	// Fold sends the sums so far, of a piece to as many as there are links, and gives all up; a GPU then has the sums of
-	// what the step brings it. What it keeps of its own it sends to itself, over a link that leads there.
+	// Fold sends the sums so far, of a piece to as many as there are links, and gives all up; a GPU then has the sums
+	// of what the step brings it. What it keeps of its own it sends to itself, over a link that leads there.
 	Fold
 )
 
@@ -120,7 +120,8 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind %d", uint8(k))
 }
 
-// Piece is parts From..To-1 of a shard, of Steps.Parts. In an exchange Origin is the GPU whose sum it is, else it is -1.
+// Piece is parts From..To-1 of a shard, of Steps.Parts. In an exchange Origin is the GPU whose sum it is, else it is
+// -1.
 type Piece struct{ Shard, From, To, Origin int32 }
 
 // Message is all that crosses one link From -> To of a phase's topology in a step.

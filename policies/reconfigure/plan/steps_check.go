@@ -13,11 +13,11 @@ func broken(format string, of ...any) error {
 	return fmt.Errorf("%w: %s", ErrBroken, fmt.Sprintf(format, of...))
 }
 
-// replaySteps replays a plan in steps message by message, whoever made it, and returns an ErrBroken that names the first
-// breach and its message: a phase that reuses a topology has that of the one before, every link exists and carries one
-// message a step, of no more bytes than the phase claims; what is sent was there when the step began; no contribution is
-// summed twice or lost, copies are of what is complete; and in the end everyone has what the operation is to leave it
-// with, every part of every shard.
+// replaySteps replays a plan in steps message by message, whoever made it, and returns an ErrBroken that names the
+// first breach and its message: a phase that reuses a topology has that of the one before, every link exists and
+// carries one message a step, of no more bytes than the phase claims; what is sent was there when the step began; no
+// contribution is summed twice or lost, copies are of what is complete; and in the end everyone has what the operation
+// is to leave it with, every part of every shard.
 func (p *Plan) replaySteps(stop halt.When) error {
 	s := p.Steps
 	if s.GPUs != p.GPUs || s.Degree != p.Degree || len(s.Phases) != len(p.Topologies) {

@@ -18,9 +18,9 @@ func (p *Plan) SwitchEdges(phase int, s int32) scaleup.Topology {
 	return list.Sorted()
 }
 
-// Lightings lists, for a plan whose switches reconfigure on their own, every time that a switch comes up with other links
-// than it had last: the phase with which it does, and the first phase of the reconfiguration before it. In the order of phases,
-// then switches.
+// Lightings lists, for a plan whose switches reconfigure on their own, every time that a switch comes up with other
+// links than it had last: the phase with which it does, and the first phase of the reconfiguration before it. In the
+// order of phases, then switches.
 func (p *Plan) Lightings() []Lighting {
 	var list []Lighting
 	last := make([]scaleup.Topology, p.Degree)
@@ -40,8 +40,8 @@ func (p *Plan) Lightings() []Lighting {
 	return list
 }
 
-// Lighting is a switch that comes up with new links at the start of phase Phase, down since the start of phase Dark. The
-// two are equal where it was not down.
+// Lighting is a switch that comes up with new links at the start of phase Phase, down since the start of phase Dark.
+// The two are equal where it was not down.
 type Lighting struct{ Switch, Phase, Dark int32 }
 
 // checkSwitches fails where Switches do not fit the topologies, or change without having been down long enough.

@@ -3,8 +3,8 @@ package rounds
 import "math"
 
 // BaseOffsets returns the offsets m, m+1, .., m+k-1 of the circulant base for degree k >= 2: the smallest m such that
-// the points of Z^k whose coordinates sum to at most m in absolute value are n or more (the paper's 2m^2+2m+1 >= n at
-// k = 2, after its reference [53]). Degree 1 has the ring, offset 1. For 1 <= k < n the offsets lie within 1..n-1, and as
+// the points of Z^k whose coordinates sum to at most m in absolute value are n or more (the paper's 2m^2+2m+1 >= n at k
+// = 2, after its reference [53]). Degree 1 has the ring, offset 1. For 1 <= k < n the offsets lie within 1..n-1, and as
 // two of them differ by one they generate Z_n.
 func BaseOffsets(n, k int) []int {
 	m := 1

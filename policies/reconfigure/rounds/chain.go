@@ -8,9 +8,9 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// Limits on the work of one chain, in nodes times words of rounds that its searches for free ways visit: some 20 ns each.
-// 64 GPUs of degree 2 stay below both. Larger domains try fewer longest rounds at large d, then pack nothing anew and
-// contract alone, which finds smaller savings but never costs slots.
+// Limits on the work of one chain, in nodes times words of rounds that its searches for free ways visit: some 20 ns
+// each. 64 GPUs of degree 2 stay below both. Larger domains try fewer longest rounds at large d, then pack nothing anew
+// and contract alone, which finds smaller savings but never costs slots.
 const (
 	tieWork  = 8 << 20
 	packWork = 100 << 20
@@ -79,8 +79,8 @@ func (c *chain) addPhase() {
 	}
 }
 
-// pack sorts all paths by hops and puts each into the earliest round in which one of its shortest paths is free, over all
-// topologies that have it as short, opening rounds where it must (Sec. 4.2).
+// pack sorts all paths by hops and puts each into the earliest round in which one of its shortest paths is free, over
+// all topologies that have it as short, opening rounds where it must (Sec. 4.2).
 func (c *chain) pack() *scheme {
 	s := *c.cur
 	m := len(s.src)

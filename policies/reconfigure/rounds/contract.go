@@ -9,9 +9,9 @@ import (
 )
 
 // contract returns the schedule with one topology more, which joins the ends of the flows of the longest round directly
-// (Sec. 4.3). Of several longest rounds, those with most paths first, it takes number tie. Links left free join the flows
-// of the next longest rounds; flows of more hops go first, and one that would be more than k into its destination keeps
-// its way. nil if there is no such round of more than one hop.
+// (Sec. 4.3). Of several longest rounds, those with most paths first, it takes number tie. Links left free join the
+// flows of the next longest rounds; flows of more hops go first, and one that would be more than k into its destination
+// keeps its way. nil if there is no such round of more than one hop.
 func (s *scheme) contract(tie int) *scheme {
 	paths := make([]int32, len(s.rounds))
 	for _, r := range s.round {

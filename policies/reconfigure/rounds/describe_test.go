@@ -78,8 +78,8 @@ func (m *made) describe() *Schedule {
 	return out
 }
 
-// GenKautzRounds lists, as Fig. 9c does, all paths of the generalised Kautz graph from which the schedule of that base is
-// selected: those of 1, 2, .. hops until every GPU is joined with every other, useless ones included, packed without
+// GenKautzRounds lists, as Fig. 9c does, all paths of the generalised Kautz graph from which the schedule of that base
+// is selected: those of 1, 2, .. hops until every GPU is joined with every other, useless ones included, packed without
 // contention. Errors: plan.ErrProblem for sizes out of range.
 func GenKautzRounds(n, k int) ([]Round, error) {
 	if n < 3 || k < 2 || k >= n {

@@ -179,8 +179,8 @@ func TestWaitingNeeds8(t *testing.T) {
 	}
 }
 
-// openShop is the fewest slots in which every job has had its hops of both offsets, one a slot, and every offset one job
-// a slot: by search.
+// openShop is the fewest slots in which every job has had its hops of both offsets, one a slot, and every offset one
+// job a slot: by search.
 func openShop(hops [7][2]int) int {
 	var fits func(left [7][2]int, slots int) bool
 	fits = func(left [7][2]int, slots int) bool {
@@ -217,8 +217,8 @@ func openShop(hops [7][2]int) int {
 	}
 }
 
-// figure9 is Fig. 9c: round by round, the paths through the first link of each GPU as printed (the row of GPU 1 lost its
-// column 5 in print).
+// figure9 is Fig. 9c: round by round, the paths through the first link of each GPU as printed (the row of GPU 1 lost
+// its column 5 in print).
 var figure9 = []string{
 	"1-8 2-6 3-4 4-2 5-8 6-6 7-4 8-2",
 	"1-8-2 2-6-6 3-4-2 4-2-6 5-8-1 6-6-5 7-4-1 8-2-5",
@@ -256,7 +256,8 @@ func TestFigure9(t *testing.T) {
 	if sum != 17 {
 		t.Errorf("%d slots, want 17", sum)
 	}
-	// Selecting and combining leaves as many: GPU 6, with a loop, reaches 4 others in 3 hops, all by its one other link.
+	// Selecting and combining leaves as many: GPU 6, with a loop, reaches 4 others in 3 hops, all by its one other
+	// link.
 	s, err := Describe(plan.UniformProblem(8, 2, 1), Options{Schedule: ByRound, Base: GenKautz}, 1)
 	if err != nil {
 		t.Fatal(err)

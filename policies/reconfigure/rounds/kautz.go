@@ -28,9 +28,9 @@ type listing struct {
 }
 
 // listKautz lists paths until every GPU is joined with every other: for each h all of h hops, by source and then by the
-// links' order, each into the first round of this h where it contends with none. k^(h-1) rounds would hold them if packed
-// full; where the greedy packing leaves holes there are more. With all false it keeps of the paths only the shortest ones
-// between two GPUs, in the rounds that they have among all.
+// links' order, each into the first round of this h where it contends with none. k^(h-1) rounds would hold them if
+// packed full; where the greedy packing leaves holes there are more. With all false it keeps of the paths only the
+// shortest ones between two GPUs, in the rounds that they have among all.
 func listKautz(n, k int, all bool, stop halt.When) *listing {
 	l := &listing{edges: scaleup.GeneralizedKautz(n, k), k: k}
 	reached := make([]int32, n*n) // the fewest hops found

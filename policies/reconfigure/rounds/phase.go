@@ -13,8 +13,8 @@ const unreached = math.MaxUint16
 // phase is one topology while its rounds are packed.
 type phase struct {
 	n int
-	// The links out of node w are start[w]:start[w+1]: link i leads to head[i], and takes name[i] in its step of a round
-	// (an edge, or with offsets an offset).
+	// The links out of node w are start[w]:start[w+1]: link i leads to head[i], and takes name[i] in its step of a
+	// round (an edge, or with offsets an offset).
 	start, head, name []int32
 	names             int
 	// For circulants there is one row: toward[n-v+w] are the hops from w to v. Else toward[v*n+w] are.

@@ -13,8 +13,8 @@ const swapWork = 200 << 20
 // levels is how many counts of chunks the search tells apart; more are rounded up to as many of them.
 const levels = 256
 
-// relabeller assigns GPUs to the nodes of a scheme so that large flows share rounds, and short ones (Sec. 4.4): swaps of
-// two GPUs in a fixed order, each kept if it lowers the cost of the rounds.
+// relabeller assigns GPUs to the nodes of a scheme so that large flows share rounds, and short ones (Sec. 4.4): swaps
+// of two GPUs in a fixed order, each kept if it lowers the cost of the rounds.
 type relabeller struct {
 	n      int
 	chunks []int32

@@ -41,8 +41,8 @@ func drawChain(t *rapid.T, n, k int) *chain {
 	return newChain(units(n, k, slices32(BaseOffsets(n, k)), nil), nil)
 }
 
-// Relabelling ends where no swap lowers the cost of the rounds, at a cost no higher than without, and its own account of
-// that cost is right on the way.
+// Relabelling ends where no swap lowers the cost of the rounds, at a cost no higher than without, and its own account
+// of that cost is right on the way.
 func TestRelabel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(3, 9).Draw(t, "n")

@@ -58,8 +58,8 @@ func (o *Options) check(k int) error {
 	return nil
 }
 
-// Limits on simulating the chunks of a scheme ByIndex, in crossings of links, 50 ns each: of one scheme, and of all of a
-// base. Beyond them a scheme runs ByRound, unless Options.Schedule is ByIndex.
+// Limits on simulating the chunks of a scheme ByIndex, in crossings of links, 50 ns each: of one scheme, and of all of
+// a base. Beyond them a scheme runs ByRound, unless Options.Schedule is ByIndex.
 const (
 	playWork = 24 << 20
 	playAll  = 128 << 20
@@ -67,8 +67,8 @@ const (
 
 // Candidates returns the paper's construction for every number d of topologies from 1 until all flows have one hop, one
 // plan each, the best of the given options, in the order of d. Slots are exact and never grow with d: a d of more slots
-// than a smaller one is left out, which happens only to unequal flows or ByIndex. Candidates made ByRound never wait. p must not
-// change while they are in use. Errors: those of p.Check, ErrOptions.
+// than a smaller one is left out, which happens only to unequal flows or ByIndex. Candidates made ByRound never wait. p
+// must not change while they are in use. Errors: those of p.Check, ErrOptions.
 func Candidates(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	list, err := all(p, o)
 	if err != nil {
@@ -205,8 +205,8 @@ func (e *evaluator) chain(base string, other []made) []made {
 	return list
 }
 
-// best schedules the chunks on one of about so many schemes, by round and by index, with and without relabelling, if that
-// takes fewer slots than limit.
+// best schedules the chunks on one of about so many schemes, by round and by index, with and without relabelling, if
+// that takes fewer slots than limit.
 func (e *evaluator) best(s *scheme, schemes int, limit int64) made {
 	m := made{slots: limit}
 	if e.each > 0 {

@@ -8,8 +8,8 @@ import (
 )
 
 // scheme is a schedule of one chunk for every flow: each unit has a round, and a path through the topology of the
-// round's phase. A unit is a flow, or, where all topologies are circulant, a destination offset: the flows of all sources
-// to that offset, which take the same path rotated (Sec. 4.2).
+// round's phase. A unit is a flow, or, where all topologies are circulant, a destination offset: the flows of all
+// sources to that offset, which take the same path rotated (Sec. 4.2).
 type scheme struct {
 	n, k int
 	// offsets holds those of every phase where all are circulant; else edges holds the topologies.
@@ -59,8 +59,8 @@ func (s *scheme) slots() int64 {
 	return sum
 }
 
-// measure recomputes every round's hops, drops the rounds without a path and puts the rest in the order of their phases,
-// short ones first.
+// measure recomputes every round's hops, drops the rounds without a path and puts the rest in the order of their
+// phases, short ones first.
 func (s *scheme) measure() {
 	for i := range s.rounds {
 		s.rounds[i].hops = 0

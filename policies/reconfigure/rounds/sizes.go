@@ -140,8 +140,8 @@ func (s *scheme) byPhase(chunks, label []int32) [][]flow {
 	return list
 }
 
-// loads returns the crossings of links by all chunks, and the sum over phases of the most on one link, which no schedule
-// of the chunks undercuts. each is the chunks of every flow, 0 if they differ.
+// loads returns the crossings of links by all chunks, and the sum over phases of the most on one link, which no
+// schedule of the chunks undercuts. each is the chunks of every flow, 0 if they differ.
 func (s *scheme) loads(chunks, label []int32, each int32) (crossings, bound int64) {
 	first := make([]int, s.phases()+1)
 	for i := range s.phases() {
@@ -150,7 +150,8 @@ func (s *scheme) loads(chunks, label []int32, each int32) (crossings, bound int6
 	load := make([]int64, first[s.phases()])
 	sources := s.n
 	if each > 0 && s.circulant() {
-		// All sources take the same paths rotated, so every link of an offset carries what one source sends by that offset.
+		// All sources take the same paths rotated, so every link of an offset carries what one source sends by that
+		// offset.
 		sources = 1
 	}
 	var links []int32

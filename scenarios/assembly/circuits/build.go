@@ -13,8 +13,7 @@ import (
 	"sim/workloads/training"
 )
 
-// instance is a scenario built: what is to be simulated, on what, and the
-// decision that is open.
+// instance is a scenario built: what is to be simulated, on what, and the decision that is open.
 type instance struct {
 	s       *Scenario
 	graph   *engine.Graph       // the complete DAG: traces are of it
@@ -48,8 +47,7 @@ func New(ctx context.Context, s *Scenario, workers int) (assembly.System, error)
 	return in, nil
 }
 
-// build makes the instance of s. It returns the context's error when ctx is
-// cancelled.
+// build makes the instance of s. It returns the context's error when ctx is cancelled.
 func build(ctx context.Context, s *Scenario, workers int) (in *instance, err error) {
 	switch {
 	case s.traffic():
@@ -66,8 +64,7 @@ func build(ctx context.Context, s *Scenario, workers int) (in *instance, err err
 	return in, err
 }
 
-// buildIn makes the instance of s, without replays, in pods of the numbers
-// given; nil counts from 0.
+// buildIn makes the instance of s, without replays, in pods of the numbers given; nil counts from 0.
 func buildIn(ctx context.Context, s *Scenario, pods []int) (*instance, error) {
 	spec := s.Workload.Spec
 	x := s.Extent()

@@ -15,8 +15,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// allTimed reports whether every allocator of s has a time limit, within which
-// it looks for what allocators share, too.
+// allTimed reports whether every allocator of s has a time limit, within which it looks for what allocators share, too.
 func (s *Scenario) allTimed() bool {
 	limits := map[string]engine.Time{
 		"delta-fast": s.Policy.DeltaFast.TimeLimit, "delta-topo": s.Policy.DeltaTopo.TimeLimit, "delta-joint": s.Policy.DeltaJoint.TimeLimit,
@@ -49,8 +48,7 @@ func (s *Scenario) settings(workers int) (topology.Options, error) {
 	return o, nil
 }
 
-// decided is a decision with its simulation on the complete DAG and what was
-// measured of it.
+// decided is a decision with its simulation on the complete DAG and what was measured of it.
 type decided struct {
 	*topology.Decision
 	in      *instance
@@ -99,8 +97,7 @@ func (in *instance) Tasks() int {
 	return n
 }
 
-// decide lets one allocator decide, simulates its decision on the complete DAG and
-// measures it.
+// decide lets one allocator decide, simulates its decision on the complete DAG and measures it.
 func (in *instance) Decide(ctx context.Context, name string, workers int) (assembly.Answer, error) {
 	settings, err := in.s.settings(workers)
 	if err != nil {
@@ -158,8 +155,7 @@ func (in *instance) Decide(ctx context.Context, name string, workers int) (assem
 	}}, nil
 }
 
-// play simulates a decision on the complete DAG. It fails where that does not end
-// when the decision says.
+// play simulates a decision on the complete DAG. It fails where that does not end when the decision says.
 func (in *instance) play(ctx context.Context, d *topology.Decision) (*engine.Trace, error) {
 	n, err := in.optical.Provision(d.Circuits)
 	if err != nil {
@@ -175,14 +171,13 @@ func (in *instance) play(ctx context.Context, d *topology.Decision) (*engine.Tra
 	return trace, nil
 }
 
-// tailed reports whether decisions may have tails of their own: those of one
-// job, simulated as they are.
+// tailed reports whether decisions may have tails of their own: those of one job, simulated as they are.
 func (in *instance) tailed() bool {
 	return in.s.Workload.ReplicaMode != "decomposed" && !in.s.Policy.HasDonor() && in.s.Replay.Seeds == 0
 }
 
-// tails returns what levels go by on the complete DAG, nil for its own tails.
-// Only those of transfers between pods matter, which the reduced one has all.
+// tails returns what levels go by on the complete DAG, nil for its own tails. Only those of transfers between pods
+// matter, which the reduced one has all.
 func (in *instance) tails(d *topology.Decision) []float64 {
 	if d.Tails == nil {
 		return nil

@@ -10,12 +10,10 @@ import (
 	"sim/workloads/training"
 )
 
-// decompose decides for heterogeneous replicas one by one (DELTA, Sec. IV-A.1): each
-// replica is a problem of its own, in which synchronisation starts no sooner
-// than in the slowest one. Bundles between replicas get what the slowest one
-// asks for, as its schedule is the baseline for all, or what the two ends do,
-// the smaller or the larger: what does best in simulation on all replicas together. The
-// other replicas give way with circuits of their own.
+// decompose decides for heterogeneous replicas one by one (DELTA, Sec. IV-A.1): each replica is a problem of its own,
+// in which synchronisation starts no sooner than in the slowest one. Bundles between replicas get what the slowest one
+// asks for, as its schedule is the baseline for all, or what the two ends do, the smaller or the larger: what does best
+// in simulation on all replicas together. The other replicas give way with circuits of their own.
 func (in *instance) decompose(ctx context.Context, policy topology.Policy, settings topology.Options) (*topology.Decision, error) {
 	spec := in.it.Spec
 	replicas := spec.Replicas()
@@ -76,8 +74,8 @@ func (in *instance) decompose(ctx context.Context, policy topology.Policy, setti
 	return d, nil
 }
 
-// latest raises ready, by virtual stage, to when this replica could
-// synchronise under its own choice, and returns when it could the last one.
+// latest raises ready, by virtual stage, to when this replica could synchronise under its own choice, and returns when
+// it could the last one.
 func (in *instance) latest(ctx context.Context, d *topology.Decision, ready []engine.Time) (engine.Time, error) {
 	n, err := in.optical.Provision(d.Circuits)
 	if err != nil {
@@ -95,8 +93,8 @@ func (in *instance) latest(ctx context.Context, d *topology.Decision, ready []en
 	return last, nil
 }
 
-// merge puts the replicas' choices together. grant says what a bundle between
-// two of them gets, of what the slowest replica and those at its ends ask for.
+// merge puts the replicas' choices together. grant says what a bundle between two of them gets, of what the slowest
+// replica and those at its ends ask for.
 func (in *instance) merge(parts []*instance, choices []*topology.Decision, slowest int, grant func(slowest, a, b int) int) []int {
 	pods := in.s.PodsPerReplica()
 	// granted by replica and pods of it; the diagonal is to the DP peers

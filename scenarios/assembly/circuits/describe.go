@@ -14,8 +14,8 @@ import (
 	"sim/workloads/training"
 )
 
-// describe gathers what figures and explanations need of a simulation of the
-// complete DAG. circuits is nil for the ideal fabric.
+// describe gathers what figures and explanations need of a simulation of the complete DAG. circuits is nil for the
+// ideal fabric.
 func (in *instance) describe(ctx context.Context, policy string, t *engine.Trace, service flow.Service, circuits []int) result.Play {
 	p := result.Play{
 		Policy: policy, Service: service.String(), MakespanS: t.Makespan.Seconds(),
@@ -28,8 +28,7 @@ func (in *instance) describe(ctx context.Context, policy string, t *engine.Trace
 	return p
 }
 
-// shown reports whether a replica is drawn: the first, and the first that
-// differs from it.
+// shown reports whether a replica is drawn: the first, and the first that differs from it.
 func (in *instance) shown(replica int32) bool {
 	return replica == 0 || in.all() && in.s.unlike() && int(replica) == in.s.Replicas[0].Index
 }
@@ -97,8 +96,8 @@ func (in *instance) node(replica, stage int) int {
 	return slices.IndexFunc(in.it.Nodes, func(n training.Node) bool { return n.Replica == replica && n.Stage == stage })
 }
 
-// series gathers rates over time: what leaves each pod, what each circuit
-// bundle carries in each direction, and each stage's synchronisation.
+// series gathers rates over time: what leaves each pod, what each circuit bundle carries in each direction, and each
+// stage's synchronisation.
 func (in *instance) series(ctx context.Context, t *engine.Trace, p *result.Play, circuits bool) {
 	demand := make([]sum, len(in.optical.Pods))
 	links := make([]sum, len(in.optical.Network.Links))
@@ -116,8 +115,8 @@ func (in *instance) series(ctx context.Context, t *engine.Trace, p *result.Play,
 		link := in.optical.Routes.Of(id)[0].Resource
 		times := 1.0
 		if k.Src == k.Dst {
-			// of a replica that stands for all: as much goes the other way
-			// round, over half of the circuits to each neighbour
+			// of a replica that stands for all: as much goes the other way round, over half of the circuits to each
+			// neighbour
 			times = float64(in.pods.PeerEnds*in.pods.PeerDirections) / 2
 		}
 		demand[in.pods.Nodes[k.Src].Pod].add(t.Rates(id), times)
@@ -208,8 +207,8 @@ func (in *instance) topology(circuits []int) *result.Topology {
 	return t
 }
 
-// path is the critical path: a step a transfer between pods, with the rigid
-// work before it, and a last step of what work remains.
+// path is the critical path: a step a transfer between pods, with the rigid work before it, and a last step of what
+// work remains.
 func (in *instance) path(ctx context.Context, t *engine.Trace, circuits []int) []result.PathStep {
 	var steps []result.PathStep
 	before := engine.Time(0)
@@ -254,8 +253,8 @@ func (in *instance) kind(id int32) string {
 	return in.it.Meta[id].Phase.String()
 }
 
-// durations returns, in seconds, how long a transfer takes at the full rate of
-// its NICs, and when its circuits limit it as well.
+// durations returns, in seconds, how long a transfer takes at the full rate of its NICs, and when its circuits limit it
+// as well.
 func (in *instance) durations(id int32, circuits []int) (ideal, lit float64) {
 	o := in.optical
 	rate := math.Inf(1)
@@ -276,8 +275,8 @@ func (in *instance) durations(id int32, circuits []int) (ideal, lit float64) {
 	return ideal, lit
 }
 
-// windows describes when transfers can be under way before any topology is
-// chosen. Of very many transfers a figure shows nothing, so none are kept.
+// windows describes when transfers can be under way before any topology is chosen. Of very many transfers a figure
+// shows nothing, so none are kept.
 func (in *instance) windows(ctx context.Context) (result.Windows, error) {
 	const most = 5000
 	var out result.Windows

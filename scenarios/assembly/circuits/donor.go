@@ -28,9 +28,8 @@ type donation struct {
 	before *topology.Problem // of the scenario's job, without the surplus
 }
 
-// buildRecipient makes the instance of s with its stages the other way round
-// and, beside its own ports, those that the donor does not use: the paper's
-// Model^T (Sec. V-D, Fig. 10).
+// buildRecipient makes the instance of s with its stages the other way round and, beside its own ports, those that the
+// donor does not use: the paper's Model^T (Sec. V-D, Fig. 10).
 func buildRecipient(ctx context.Context, s *Scenario, workers int) (*instance, error) {
 	from, err := buildIn(ctx, s, nil)
 	if err != nil {
@@ -69,8 +68,7 @@ func buildRecipient(ctx context.Context, s *Scenario, workers int) (*instance, e
 	return in, in.compare(ctx) // more ports may do what nothing did before
 }
 
-// measure adds to the row of a policy what its donor does, and what the policy
-// reaches without the donor's ports.
+// measure adds to the row of a policy what its donor does, and what the policy reaches without the donor's ports.
 func (g *donation) measure(ctx context.Context, in *instance, policy topology.Policy, settings topology.Options, row *result.Row) error {
 	p := g.from.problem
 	ports, total := p.PortsUsed(g.Circuits), p.PortsTotal()

@@ -16,8 +16,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// jobsInstance is a scenario of several jobs built: each as if it were alone,
-// and what they share.
+// jobsInstance is a scenario of several jobs built: each as if it were alone, and what they share.
 type jobsInstance struct {
 	s      *Scenario
 	jobs   []*instance
@@ -75,8 +74,7 @@ func (m *jobsInstance) Tasks() int {
 	return n
 }
 
-// podsOf returns the shared pods of a job's own, of all its replicas that are
-// simulated.
+// podsOf returns the shared pods of a job's own, of all its replicas that are simulated.
 func (m *jobsInstance) podsOf(job *Job, pods int) []int {
 	n := m.s.PodsInRow()
 	out := make([]int, pods)
@@ -98,8 +96,7 @@ func (s *Scenario) arbiterOptions(settings topology.Options) (topology.JobsOptio
 	return o, err
 }
 
-// best returns what the joint search finds, and how long it took. It searches
-// once for all arbiters.
+// best returns what the joint search finds, and how long it took. It searches once for all arbiters.
 func (m *jobsInstance) best(ctx context.Context, o topology.JobsOptions) (*topology.JobsOptimum, time.Duration, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -114,8 +111,7 @@ func (m *jobsInstance) best(ctx context.Context, o topology.JobsOptions) (*topol
 	return m.optimum, m.took, nil
 }
 
-// jobsDecided is an arbiter's decision with each job's simulation on its complete
-// DAG and what was measured of them.
+// jobsDecided is an arbiter's decision with each job's simulation on its complete DAG and what was measured of them.
 type jobsDecided struct {
 	*topology.JobsDecision
 	m       *jobsInstance
@@ -199,8 +195,8 @@ func (m *jobsInstance) Begin(ctx context.Context, o *assembly.Outcome) error {
 	return nil
 }
 
-// describe is instance.describe of all jobs, whose names it puts before what is
-// theirs. Critical paths are each job's own.
+// describe is instance.describe of all jobs, whose names it puts before what is theirs. Critical paths are each job's
+// own.
 func (m *jobsInstance) describe(ctx context.Context, policy string, traces []*engine.Trace, services []flow.Service, circuits [][]int) result.Play {
 	p := result.Play{Policy: policy}
 	var how []string

@@ -73,9 +73,8 @@ func (m *jobsInstance) row(ctx context.Context, name string, d *topology.JobsDec
 	return row, nil
 }
 
-// measureNCT adds the NCT of makespans: of each job under a name, their mean by
-// weight and the largest under the same with a prefix. Where one is undefined
-// so are these.
+// measureNCT adds the NCT of makespans: of each job under a name, their mean by weight and the largest under the same
+// with a prefix. Where one is undefined so are these.
 func (m *jobsInstance) measureNCT(row *result.Row, prefix, name string, makespans []engine.Time) {
 	sum, weights, most := 0.0, 0.0, 0.0
 	undefined := ""
@@ -132,8 +131,8 @@ func (m *jobsInstance) topology(circuits [][]int) *result.Topology {
 	return t
 }
 
-// ownTopology is the topology of one job's own circuits. Of each pod it has the ports that they take, those and the ones that no job
-// takes, and its even share.
+// ownTopology is the topology of one job's own circuits. Of each pod it has the ports that they take, those and the
+// ones that no job takes, and its even share.
 func (m *jobsInstance) ownTopology(j int, circuits [][]int) *result.Topology {
 	free := slices.Clone(m.shared.Ports)
 	for k, in := range m.jobs {

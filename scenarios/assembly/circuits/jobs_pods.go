@@ -2,8 +2,7 @@ package circuits
 
 import "slices"
 
-// PodsInRow returns the number of pods that a row of replicas has: those that
-// jobs share.
+// PodsInRow returns the number of pods that a row of replicas has: those that jobs share.
 func (s *Scenario) PodsInRow() int {
 	n := s.Fabric.Pods
 	for i := range s.Jobs {
@@ -12,8 +11,8 @@ func (s *Scenario) PodsInRow() int {
 	return n
 }
 
-// Rows returns the number of rows of pods that a job by itself is simulated on: one for each
-// replica, or one that stands for all.
+// Rows returns the number of rows of pods that a job by itself is simulated on: one for each replica, or one that
+// stands for all.
 func (s *Scenario) Rows() int {
 	if s.Extent().All {
 		return s.Workload.Replicas()
@@ -21,8 +20,8 @@ func (s *Scenario) Rows() int {
 	return 1
 }
 
-// PodPorts returns U_p of the pods that the jobs share, row after row: the
-// ports that are given, or as many as the jobs have GPUs in the pod.
+// PodPorts returns U_p of the pods that the jobs share, row after row: the ports that are given, or as many as the jobs
+// have GPUs in the pod.
 func (s *Scenario) PodPorts() []int {
 	n, rows := s.PodsInRow(), 1
 	for i := range s.Jobs {

@@ -12,9 +12,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// pool simulates the iterations of all jobs, again and again, on circuits that all
-// of them may use: those between the same two pods are one bundle. Every job
-// keeps its GPUs and their network interfaces.
+// pool simulates the iterations of all jobs, again and again, on circuits that all of them may use: those between the
+// same two pods are one bundle. Every job keeps its GPUs and their network interfaces.
 type pool struct {
 	m       *jobsInstance
 	service flow.Service
@@ -29,8 +28,7 @@ type pool struct {
 // MaxTasks bounds the passes and transfers that are simulated: some 4 GB.
 const MaxTasks = 2_000_000
 
-// newPool builds the network and the graph of all iterations. It fails where
-// that would not fit the memory.
+// newPool builds the network and the graph of all iterations. It fails where that would not fit the memory.
 func (m *jobsInstance) newPool() (*pool, error) {
 	p := &pool{m: m, graph: &engine.Graph{}, from: []int32{-1}, job: []int32{-1}}
 	if name := m.s.Policy.Service; name != "" {
@@ -72,8 +70,8 @@ func (m *jobsInstance) newPool() (*pool, error) {
 	return p, nil
 }
 
-// laps returns how often each job repeats its iteration: until the longest has
-// had as many as the scenario says, by their times on the ideal fabric.
+// laps returns how often each job repeats its iteration: until the longest has had as many as the scenario says, by
+// their times on the ideal fabric.
 func (m *jobsInstance) laps() []int {
 	longest, last := 0.0, 0.0
 	for j, in := range m.jobs {
@@ -201,10 +199,9 @@ func (p *pool) play(ctx context.Context, circuits [][]int) ([][]lap, error) {
 	return out, nil
 }
 
-// tails returns what levels go by: of each task the longest path from its end
-// to the end of its own iteration, when all transfers go at the full rate that
-// the network allows one. So no job comes first because more iterations of it
-// are to come.
+// tails returns what levels go by: of each task the longest path from its end to the end of its own iteration, when all
+// transfers go at the full rate that the network allows one. So no job comes first because more iterations of it are to
+// come.
 func (p *pool) tails(n *engine.Network) []float64 {
 	all := make([]float64, len(p.graph.Tasks))
 	for j, in := range p.m.jobs {
@@ -225,8 +222,7 @@ func (p *pool) tails(n *engine.Network) []float64 {
 	return all
 }
 
-// fastest returns how long a task takes when it has the network to itself, in
-// ticks.
+// fastest returns how long a task takes when it has the network to itself, in ticks.
 func (p *pool) fastest(n *engine.Network, id int32) float64 {
 	t := &p.graph.Tasks[id]
 	rate := math.Inf(1)
@@ -280,9 +276,8 @@ func (p *pool) measure(ctx context.Context, row *result.Row, d *topology.JobsDec
 	return nil
 }
 
-// drift returns how far the places in the first job's cycle at which a job's
-// iterations begin go from the first of these places: a fraction of the cycle,
-// up to a half.
+// drift returns how far the places in the first job's cycle at which a job's iterations begin go from the first of
+// these places: a fraction of the cycle, up to a half.
 func drift(of, cycles []lap) float64 {
 	most, zero := 0.0, math.NaN()
 	k := 0

@@ -7,8 +7,7 @@ import (
 	"sim/scenarios/assembly"
 )
 
-// OCSPods is a fabric of kind "ocs-pods": pods of GPUs joined by optical
-// circuit switches.
+// OCSPods is a fabric of kind "ocs-pods": pods of GPUs joined by optical circuit switches.
 type OCSPods struct {
 	GPUsPerPodPerReplica int        `key:"gpus_per_pod_per_replica" doc:"GPUs that one replica has in a pod" required:"" min:"1" max:"1048576" when:"of-training"`
 	GPUsPerPod           int        `key:"gpus_per_pod" doc:"GPUs of a pod" required:"" min:"1" max:"1048576" when:"of-traffic"`
@@ -41,8 +40,8 @@ type Allocation struct {
 
 // FixedOptions are the options of the allocator "fixed".
 type FixedOptions struct {
-	// Circuits[p][q] circuits join pods p and q of a replica; Circuits[p][p]
-	// join p to its DP peer in each neighbouring replica. Symmetric.
+	// Circuits[p][q] circuits join pods p and q of a replica; Circuits[p][p] join p to its DP peer in each neighbouring
+	// replica. Symmetric.
 	Circuits [][]int `key:"circuits" doc:"a row for each pod of a replica: circuits to each pod, and on the diagonal to its DP peer in each neighbouring replica" required:"" max:"1048576"`
 }
 
@@ -58,8 +57,7 @@ type DeltaFastOptions struct {
 	TimeLimit        engine.Time `key:"time_limit" doc:"wall-clock limit, which marks the result as not repeatable; 0s is none" default:"0s"`
 }
 
-// SearchOptions are the options of the allocators "delta-topo" and
-// "delta-joint".
+// SearchOptions are the options of the allocators "delta-topo" and "delta-joint".
 type SearchOptions struct {
 	MaxEvaluations int64       `key:"max_evaluations" doc:"topologies that are simulated before the search ends" default:"20000" min:"1" max:"1000000000000000"`
 	TimeLimit      engine.Time `key:"time_limit" doc:"wall-clock limit, which marks the result as not repeatable; 0s is none" default:"0s"`
@@ -126,8 +124,8 @@ type Repeat struct {
 	Warmup     int `key:"warmup" doc:"first iterations of each job that are not measured" default:"2" max:"1000000"`
 }
 
-// Replay says how decided topologies are simulated again under what was not
-// planned for. The zero value replays nothing.
+// Replay says how decided topologies are simulated again under what was not planned for. The zero value replays
+// nothing.
 type Replay struct {
 	Seeds            int     `key:"seeds" doc:"trials, each with a seed of its own that follows from the scenario's" default:"100" min:"1" max:"100000"`
 	ComputeJitter    float64 `key:"compute_jitter" doc:"coefficient of variation of every pass's time: a lognormal factor with mean 1" default:"0.0" max:"10"`
@@ -140,8 +138,8 @@ type Replay struct {
 	Priorities       string  `key:"priorities" doc:"where transfers have priorities, whether these follow from the plan or from what each trial will turn out to be" default:"nominal" choices:"nominal|clairvoyant"`
 }
 
-// Unlike reports whether replays make replicas differ that the plan need not
-// tell apart: all of them must then be simulated.
+// Unlike reports whether replays make replicas differ that the plan need not tell apart: all of them must then be
+// simulated.
 func (r *Replay) Unlike() bool {
 	return r.ComputeJitter > 0 || r.StageJitter > 0 || r.SlowReplica > 1 || r.LostCircuits > 0
 }

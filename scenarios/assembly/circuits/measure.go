@@ -116,8 +116,8 @@ func (in *instance) solver(row *result.Row, r *topology.SolverReport) {
 	}
 }
 
-// matrix writes circuits as a readable matrix of pods, with a column for those
-// to twin pods; where replicas are many, or all there, as a list.
+// matrix writes circuits as a readable matrix of pods, with a column for those to twin pods; where replicas are many,
+// or all there, as a list.
 func (in *instance) matrix(circuits []int) string {
 	const most = 16 // pods that still make a readable matrix
 	pods := in.optical.Pods

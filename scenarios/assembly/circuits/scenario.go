@@ -1,7 +1,7 @@
 // Package circuits assembles work on pods that circuits join: training, of one job or of several, and traffic. What it
-// leaves open is how many circuits there are between which pods, which allocators decide (policies/topology), of several
-// jobs arbiters. Decisions are made as fluid on the reduced graph and simulated on the complete one, as fluid or packet by
-// packet, and again under what was not planned for (trials).
+// leaves open is how many circuits there are between which pods, which allocators decide (policies/topology), of
+// several jobs arbiters. Decisions are made as fluid on the reduced graph and simulated on the complete one, as fluid
+// or packet by packet, and again under what was not planned for (trials).
 //
 // Scenarios that exist are sound: what their keys may be is checked in package scenarios.
 package circuits
@@ -45,8 +45,8 @@ type Policy struct {
 // Job is one of several jobs that share pods.
 type Job struct {
 	JobKeys
-	// Alone is the job by itself: workload and fabric, with the defaults of all else. Its pods are its blocks of stages, in
-	// order, and PortsPerPod all the ports of the shared ones.
+	// Alone is the job by itself: workload and fabric, with the defaults of all else. Its pods are its blocks of
+	// stages, in order, and PortsPerPod all the ports of the shared ones.
 	Alone *Scenario
 }
 
@@ -55,8 +55,8 @@ func (s *Scenario) PodsPerReplica() int {
 	return s.Workload.PP * s.Workload.StageGPUs() / s.Fabric.GPUsPerPodPerReplica
 }
 
-// PodMap returns the pod of each block of stages where a replica has no map of
-// its own: block b in pod b, or the other way round if the fabric is reversed.
+// PodMap returns the pod of each block of stages where a replica has no map of its own: block b in pod b, or the other
+// way round if the fabric is reversed.
 func (s *Scenario) PodMap() []int {
 	m := make([]int, s.PodsPerReplica())
 	for b := range m {
@@ -71,8 +71,8 @@ func (s *Scenario) PodMap() []int {
 // unlike reports whether some replica differs from the others.
 func (s *Scenario) unlike() bool { return len(s.Replicas) > 0 }
 
-// HalfRing reports whether one replica, flow by flow, would hold but half of
-// the ring of replicas: aggregated flows mirror the other half.
+// HalfRing reports whether one replica, flow by flow, would hold but half of the ring of replicas: aggregated flows
+// mirror the other half.
 func (s *Scenario) HalfRing() bool {
 	return s.Workload.Flows == "per-gpu" && s.Workload.Choices.Ring == "bidirectional" && s.Workload.Replicas() > 2
 }
@@ -96,8 +96,7 @@ func (s *Scenario) Extent() training.Extent {
 	return x
 }
 
-// replica returns the properties of replica r, those of the fabric where it
-// does not differ.
+// replica returns the properties of replica r, those of the fabric where it does not differ.
 func (s *Scenario) replica(r int) Replica {
 	for _, u := range s.Replicas {
 		if u.Index == r {

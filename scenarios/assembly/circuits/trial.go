@@ -16,9 +16,8 @@ import (
 	"sim/workloads/training"
 )
 
-// replay simulates decided topologies again under what was not planned for
-// (docs/replay.md). It holds what all policies have in common and is safe for
-// concurrent use.
+// replay simulates decided topologies again under what was not planned for (docs/replay.md). It holds what all policies
+// have in common and is safe for concurrent use.
 type replay struct {
 	in      *instance           // that the decisions are made on
 	it      *training.Iteration // that is replayed: of all replicas where they become unlike
@@ -26,8 +25,8 @@ type replay struct {
 	seeds   []uint64            // by trial
 	perturb training.Perturbation
 
-	// Evaluators of it.Graph as planned, to be cloned: on circuits, on the
-	// ideal fabric, and with transfers that take no time.
+	// Evaluators of it.Graph as planned, to be cloned: on circuits, on the ideal fabric, and with transfers that take
+	// no time.
 	circuits, ideal, compute *flow.Evaluator
 
 	mu    sync.Mutex
@@ -66,9 +65,8 @@ func newReplay(ctx context.Context, in *instance) (*replay, error) {
 	return r, err
 }
 
-// build makes what is replayed where it is not the instance's own: with
-// another sequence length, and of all replicas if one cannot stand for them
-// because each is perturbed in its own way.
+// build makes what is replayed where it is not the instance's own: with another sequence length, and of all replicas if
+// one cannot stand for them because each is perturbed in its own way.
 func (r *replay) build(ctx context.Context) (*fabric.Pods, error) {
 	s := r.in.s
 	all := r.in.it.All || s.Replay.Unlike()
@@ -96,8 +94,8 @@ func (r *replay) build(ctx context.Context) (*fabric.Pods, error) {
 	return pods, err
 }
 
-// spread returns the circuits, by bundle of what is replayed, of a decision:
-// what was decided for one replica that stands for all holds for each.
+// spread returns the circuits, by bundle of what is replayed, of a decision: what was decided for one replica that
+// stands for all holds for each.
 func (r *replay) spread(circuits []int) ([]int, error) {
 	of := make(map[[2]int32]int, len(circuits))
 	for e, b := range r.in.optical.Bundles {
@@ -126,8 +124,7 @@ func (r *replay) light(e *flow.Evaluator, x []int) {
 	}
 }
 
-// measure replays a decision and adds what came of it to its row. It returns
-// the context's error when ctx is cancelled.
+// measure replays a decision and adds what came of it to its row. It returns the context's error when ctx is cancelled.
 func (r *replay) measure(ctx context.Context, d *topology.Decision, row *result.Row, workers int) error {
 	if err := r.references(ctx, workers); err != nil {
 		return err
@@ -147,8 +144,7 @@ func (r *replay) measure(ctx context.Context, d *topology.Decision, row *result.
 	return nil
 }
 
-// tooDark is the error of a replay that is to lose more circuits than a policy
-// lights.
+// tooDark is the error of a replay that is to lose more circuits than a policy lights.
 type tooDark struct{ lost, lit int }
 
 func (e *tooDark) Error() string {

@@ -17,9 +17,8 @@ type circuit struct {
 	when   float64 // in fractions of the iteration
 }
 
-// lose draws n of the circuits x, by bundle, each choice of n being as likely
-// as any other. The k-th circuit of a bundle has a rank of its own under a
-// seed, whatever else is up, and the lowest go down: so of two topologies that
+// lose draws n of the circuits x, by bundle, each choice of n being as likely as any other. The k-th circuit of a
+// bundle has a rank of its own under a seed, whatever else is up, and the lowest go down: so of two topologies that
 // share most circuits, most trials take the same ones from both.
 func lose(x []int, n int, seed uint64) []circuit {
 	if n == 0 {
@@ -44,8 +43,8 @@ type darkness struct {
 	changes []engine.Change
 }
 
-// fall lets the circuits of a trial go down: at the start, or each at its
-// time, a fraction of the makespan that was planned.
+// fall lets the circuits of a trial go down: at the start, or each at its time, a fraction of the makespan that was
+// planned.
 func (k *darkness) fall(e *flow.Evaluator, seed uint64, planned engine.Time) error {
 	o := &k.r.in.s.Replay
 	if o.LostCircuits == 0 {

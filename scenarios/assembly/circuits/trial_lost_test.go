@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestLose: exactly as many circuits are lost as are asked for, of no bundle
-// more than it has, at times in the iteration, and the same for the same seed.
+// TestLose: exactly as many circuits are lost as are asked for, of no bundle more than it has, at times in the
+// iteration, and the same for the same seed.
 func TestLose(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := rapid.SliceOfN(rapid.IntRange(0, 6), 1, 6).Draw(t, "circuits")
@@ -28,8 +28,8 @@ func TestLose(t *testing.T) {
 	})
 }
 
-// TestLoseMatched: what a topology loses and another has as well, that one loses
-// too, unless it loses one that the first has not.
+// TestLoseMatched: what a topology loses and another has as well, that one loses too, unless it loses one that the
+// first has not.
 func TestLoseMatched(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		bundles := rapid.IntRange(1, 5).Draw(t, "bundles")
@@ -52,8 +52,7 @@ func TestLoseMatched(t *testing.T) {
 	})
 }
 
-// TestLoseUniform: each circuit is as likely to be lost as any other, and so is
-// each pair.
+// TestLoseUniform: each circuit is as likely to be lost as any other, and so is each pair.
 func TestLoseUniform(t *testing.T) {
 	x := []int{1, 4, 2}
 	const plays = 20_000

@@ -9,9 +9,8 @@ import (
 // mostWorkers bounds the goroutines of a replay: each holds a trial's state.
 const mostWorkers = 64
 
-// each calls what start returns, one function a goroutine, for 0 to n-1. It
-// ends early with the context's error, or with that of the lowest number that
-// fails.
+// each calls what start returns, one function a goroutine, for 0 to n-1. It ends early with the context's error, or
+// with that of the lowest number that fails.
 func each(ctx context.Context, n, workers int, start func() func(i int) error) error {
 	var (
 		next   atomic.Int64

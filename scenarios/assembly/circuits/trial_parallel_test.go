@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestEach: every number is done once; the lowest that fails names the error and
-// ends what has not begun; an interrupt does so too.
+// TestEach: every number is done once; the lowest that fails names the error and ends what has not begun; an interrupt
+// does so too.
 func TestEach(t *testing.T) {
 	const n = 200
 	for _, workers := range []int{0, 1, 3, 1000} {

@@ -9,8 +9,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// record adds to a row what came of its trials, by trial: metrics over those
-// that ended, and the values themselves in the order of the seeds.
+// record adds to a row what came of its trials, by trial: metrics over those that ended, and the values themselves in
+// the order of the seeds.
 func (r *replay) record(row *result.Row, ends []engine.Time) {
 	var nct, makespan, play []float64
 	undefined := 0
@@ -58,8 +58,7 @@ func mean(v []float64) float64 {
 	return sum / float64(len(v))
 }
 
-// quantile returns the least of the values that at least a fraction p of them
-// does not exceed (the nearest rank).
+// quantile returns the least of the values that at least a fraction p of them does not exceed (the nearest rank).
 func quantile(v []float64, p float64) float64 {
 	v = slices.Sorted(slices.Values(v))
 	const slack = 1e-9 // 0.95 x 100 is 95

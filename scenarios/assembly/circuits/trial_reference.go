@@ -9,9 +9,8 @@ import (
 	"sim/workloads/training"
 )
 
-// references simulates, for each seed, compute alone and the ideal fabric under the
-// same perturbed compute times as the policies will, the ideal fabric as in the
-// plan: by whichever service is best, knowing the times, and on circuits if
+// references simulates, for each seed, compute alone and the ideal fabric under the same perturbed compute times as the
+// policies will, the ideal fabric as in the plan: by whichever service is best, knowing the times, and on circuits if
 // those made the plan's reference. No circuit is lost there. It does so once.
 func (r *replay) references(ctx context.Context, workers int) error {
 	r.mu.Lock()
@@ -66,8 +65,7 @@ func (r *replay) references(ctx context.Context, workers int) error {
 	return nil
 }
 
-// addReference adds the references of the trials to those of the plan, once
-// they were simulated.
+// addReference adds the references of the trials to those of the plan, once they were simulated.
 func (r *replay) addReference(m map[string]float64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

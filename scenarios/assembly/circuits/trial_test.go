@@ -54,9 +54,8 @@ func (in *instance) decided(t testing.TB, policy string) *decided {
 	return a.(*decided)
 }
 
-// TestReplayAgainstRun plays again by flow.Run, on a graph that has the
-// durations of the play and a network lit with what circuits are left, or that
-// loses them in mid-run: circuits, service and times are all that counts.
+// TestReplayAgainstRun plays again by flow.Run, on a graph that has the durations of the play and a network lit with
+// what circuits are left, or that loses them in mid-run: circuits, service and times are all that counts.
 func TestReplayAgainstRun(t *testing.T) {
 	for _, when := range []string{"start", "random"} {
 		in := built(t, gpt7b(t, Replay{Seeds: 40, ComputeJitter: 0.2, StageJitter: 0.1, SlowReplica: 1.1, LostCircuits: 3, LostWhen: when, Priorities: "clairvoyant"}))
@@ -145,9 +144,9 @@ func (r *replay) run(t *testing.T, d []engine.Time, circuits []int, lost []circu
 	return trace.Makespan
 }
 
-// TestPriorities: nominal priorities are those of the plan, whatever a play
-// turns out to be, clairvoyant ones those of the play. Ranks of the planned tails, given to the tasks as fixed
-// priorities, rule as TailPriority with these tails does.
+// TestPriorities: nominal priorities are those of the plan, whatever a play turns out to be, clairvoyant ones those of
+// the play. Ranks of the planned tails, given to the tasks as fixed priorities, rule as TailPriority with these tails
+// does.
 func TestPriorities(t *testing.T) {
 	s := gpt7b(t, Replay{Seeds: 30, ComputeJitter: 0.5, Priorities: "nominal"})
 	w := &s.Workload
@@ -201,8 +200,8 @@ func TestPriorities(t *testing.T) {
 	}
 }
 
-// TestStalledPlays: plays in which a bundle loses its last circuit are counted
-// and left out, and the others say which plays they are.
+// TestStalledPlays: plays in which a bundle loses its last circuit are counted and left out, and the others say which
+// plays they are.
 func TestStalledPlays(t *testing.T) {
 	const plays = 60
 	in := built(t, gpt7b(t, Replay{Seeds: plays, LostCircuits: 2, LostWhen: "start", Priorities: "nominal"}))
@@ -235,8 +234,7 @@ func TestStalledPlays(t *testing.T) {
 	}
 }
 
-// TestReplayInterrupted: an interrupt ends a replay, and leaves nothing half
-// done.
+// TestReplayInterrupted: an interrupt ends a replay, and leaves nothing half done.
 func TestReplayInterrupted(t *testing.T) {
 	in := built(t, gpt7b(t, Replay{Seeds: 20, ComputeJitter: 0.1, Priorities: "nominal"}))
 	plain := built(t, gpt7b(t, Replay{}))

@@ -20,7 +20,8 @@ func (s *Scenario) Words() string {
 	return fmt.Sprintf("%s; %s a replica, each of %d GPUs with %s", s.Workload.Spec.Words(s.Title), assembly.Plural(s.PodsPerReplica(), "pod"), s.Fabric.GPUsPerPodPerReplica, s.portWords())
 }
 
-// portWords says how many optical ports of which rate a pod has, and in which replicas these differ; of many, their range.
+// portWords says how many optical ports of which rate a pod has, and in which replicas these differ; of many, their
+// range.
 func (s *Scenario) portWords() string {
 	f := &s.Fabric
 	text := fmt.Sprintf("%s of %v", assembly.Plural(f.PortsPerPod, "optical port"), f.PortBandwidth)

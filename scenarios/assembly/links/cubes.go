@@ -17,8 +17,7 @@ type Cubes struct {
 	seconds     float64
 }
 
-// Join has the switches of a pod make the torus of the scenario, nil where it is
-// not made of cubes.
+// Join has the switches of a pod make the torus of the scenario, nil where it is not made of cubes.
 func (l *Links) Join(t *torus.Torus) (*Cubes, error) {
 	if torus.Cubic(t) != nil {
 		return nil, nil

@@ -1,6 +1,6 @@
 // Package links is the hardware on which paths are chosen: nodes that forward packets over links, of a torus, whose
-// wrap-around links may be twisted and made by optical switches, or of any graph. It describes their keys once, and builds
-// what they say: every link, those that routers know of, and those that packets find.
+// wrap-around links may be twisted and made by optical switches, or of any graph. It describes their keys once, and
+// builds what they say: every link, those that routers know of, and those that packets find.
 package links
 
 import (
@@ -9,8 +9,7 @@ import (
 	"sim/fabric/graph"
 )
 
-// Links is what fabrics of kinds "torus" and "graph" have: nodes that forward
-// packets over links.
+// Links is what fabrics of kinds "torus" and "graph" have: nodes that forward packets over links.
 type Links struct {
 	TorusShape
 	GraphLinks

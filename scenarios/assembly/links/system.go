@@ -13,8 +13,8 @@ import (
 type System struct {
 	Torus  *torus.Torus  // nil of a graph
 	Health *torus.Health // nil of a graph
-	// Whole has every link up; Known is what routers see: without what is down or
-	// drained, from the start or once it is.
+	// Whole has every link up; Known is what routers see: without what is down or drained, from the start or once it
+	// is.
 	Whole, Known *engine.Network
 	Down         []bool // nodes; nil is none
 	Cubes        *Cubes // nil where optical switches join nothing
@@ -90,8 +90,8 @@ func (l *Links) Graph(of engine.Link) *engine.Network {
 	return n
 }
 
-// Network returns the network of l as packets of a size find it: with queues and channels, and
-// what is drained but not down.
+// Network returns the network of l as packets of a size find it: with queues and channels, and what is drained but not
+// down.
 func (z *System) Network(l *Links, packet units.Bytes, channels int) (*engine.Network, error) {
 	n := *z.Whole
 	if z.Health != nil && l.FailAt == 0 {

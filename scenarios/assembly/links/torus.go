@@ -86,8 +86,7 @@ func (l *Links) Faulty() bool {
 	return len(l.FailedOCS)+len(l.FailedLinks)+len(l.FailedMachines)+len(l.FailedChips)+len(l.DrainedLinks) > 0
 }
 
-// Room returns the buffer of a queue in bytes, 0 of one without bound, or with
-// credits.
+// Room returns the buffer of a queue in bytes, 0 of one without bound, or with credits.
 func (l *Links) Room(packet units.Bytes) (units.Bytes, error) {
 	if l.Queue == "unbounded" || l.Queue == "credit" {
 		return 0, nil

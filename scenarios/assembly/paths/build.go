@@ -90,9 +90,8 @@ func (r *routed) problem(n *engine.Network) *routing.Problem {
 	return p
 }
 
-// leastLoad finds what no routes can undercut: the hops of shortest paths, spread over
-// all links that routers see at first as if these were one. Where rates differ a link counts
-// as many times as it is faster than fabric.link_rate.
+// leastLoad finds what no routes can undercut: the hops of shortest paths, spread over all links that routers see at
+// first as if these were one. Where rates differ a link counts as many times as it is faster than fabric.link_rate.
 func (r *routed) leastLoad(ctx context.Context) {
 	n := r.seen()
 	r.overRates = r.problem(n).RatesDiffer()

@@ -15,16 +15,15 @@ import (
 	"sim/workloads/collective"
 )
 
-// MaxFlowBytes bounds what the flows of a scenario take in memory, PerFlow what
-// one takes: its ends, its class, and what is kept of it while it is simulated.
+// MaxFlowBytes bounds what the flows of a scenario take in memory, PerFlow what one takes: its ends, its class, and
+// what is kept of it while it is simulated.
 const (
 	MaxFlowBytes = 4 << 30
 	PerFlow      = 48
 )
 
-// Check holds what shows only when the traffic is laid out on the fabric, of
-// which f is down. All keys must be sound; t is nil of a graph. Of one cell
-// of many whether its routers can serve it is not asked.
+// Check holds what shows only when the traffic is laid out on the fabric, of which f is down. All keys must be sound; t
+// is nil of a graph. Of one cell of many whether its routers can serve it is not asked.
 func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, f torus.Faults) {
 	w := &s.Workload.Traffic
 	r := &routed{s: s, System: links.System{Torus: t}}
@@ -101,8 +100,7 @@ func (r *routed) layRings(message int64, where []string) (keys []string, err err
 	return nil, nil
 }
 
-// blame returns the keys that err is about: the size of messages where another one
-// would do, which try finds out.
+// blame returns the keys that err is about: the size of messages where another one would do, which try finds out.
 func blame(err error, where []string, try func() error) ([]string, error) {
 	if err != nil && try() == nil {
 		return []string{"workload.message"}, err
@@ -110,8 +108,7 @@ func blame(err error, where []string, try func() error) ([]string, error) {
 	return where, err
 }
 
-// layDataTensor is lay of data-tensor traffic: its slices are counted, its rings
-// laid.
+// layDataTensor is lay of data-tensor traffic: its slices are counted, its rings laid.
 func (r *routed) layDataTensor(int64, []string) (keys []string, err error) {
 	w := &r.s.Workload
 	slice, ring := r.span(w.TensorDims), r.span(w.DataDims)
@@ -209,9 +206,8 @@ func checkTimes(c *schema.Reader, s *Scenario) {
 	}
 }
 
-// CheckStep refuses a training step where nothing changes it: it is measured where
-// links are down from the start, and all nodes are up. Values that say that there
-// is no step hold anywhere.
+// CheckStep refuses a training step where nothing changes it: it is measured where links are down from the start, and
+// all nodes are up. Values that say that there is no step hold anywhere.
 func CheckStep(c *schema.Reader, s *Scenario) {
 	const at = "workload.step"
 	l, step := &s.Fabric, &s.Workload.Step

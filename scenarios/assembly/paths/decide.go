@@ -42,8 +42,7 @@ func (a *routedAnswer) Measured() (result.Row, result.PolicyTimings) {
 	return a.MeasuredFor(&a.r.s.Workload.Step), a.timings
 }
 
-// MeasuredFor returns the row of a scenario that differs from the answer's in nothing
-// but its step.
+// MeasuredFor returns the row of a scenario that differs from the answer's in nothing but its step.
 func (a *routedAnswer) MeasuredFor(step *Step) result.Row {
 	row := a.row
 	row.Metrics, row.Labels = maps.Clone(a.row.Metrics), maps.Clone(a.row.Labels)
@@ -121,9 +120,9 @@ func (r *routed) seen() *engine.Network {
 	return r.Known
 }
 
-// choose lets one router choose paths, and others for after a fault in mid-run. It
-// fails where the router cannot serve the fabric (*unservable), or where simulating
-// the traffic on its paths would exceed the limits, which is a fault of the input.
+// choose lets one router choose paths, and others for after a fault in mid-run. It fails where the router cannot serve
+// the fabric (*unservable), or where simulating the traffic on its paths would exceed the limits, which is a fault of
+// the input.
 func (r *routed) choose(ctx context.Context, name string, workers int) (a *routedAnswer, after *routing.Decision, err error) {
 	router, err := routing.ByName(name)
 	if err != nil {
@@ -175,8 +174,8 @@ func (r *routed) choose(ctx context.Context, name string, workers int) (a *route
 	return a, after, nil
 }
 
-// withoutFaults returns the load of the most loaded link that the router reaches
-// where no link is down, 0 where it makes no sense to compare.
+// withoutFaults returns the load of the most loaded link that the router reaches where no link is down, 0 where it
+// makes no sense to compare.
 func (r *routed) withoutFaults(ctx context.Context, name string, router routing.Router, o routing.Options) (float64, error) {
 	if !r.s.Fabric.Faulty() || r.Down != nil || r.s.Fabric.FailAt > 0 {
 		return 0, nil
@@ -243,8 +242,8 @@ func (a *routedAnswer) packets(ctx context.Context, seen *engine.Network, after 
 	return nil
 }
 
-// mostFluid bounds the flows times the links of their paths where every flow may end
-// at a time of its own: some minutes.
+// mostFluid bounds the flows times the links of their paths where every flow may end at a time of its own: some
+// minutes.
 const mostFluid = 2e10
 
 // orbits returns the nodes that look alike, by node.
@@ -259,8 +258,8 @@ func (r *routed) orbits(n *engine.Network) []int32 {
 	return all
 }
 
-// fold makes the graph of messages smaller where many are identical, exactly and by the
-// size of orbits. It fails, by a fault of the input, where they are not and too many.
+// fold makes the graph of messages smaller where many are identical, exactly and by the size of orbits. It fails, by a
+// fault of the input, where they are not and too many.
 func (a *routedAnswer) fold() error {
 	r := a.r
 	if r.s.Engine.Level != "flow" || r.load.graph != nil {

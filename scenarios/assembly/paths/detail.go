@@ -50,8 +50,8 @@ func (a *routedAnswer) lattice() *result.Lattice {
 // mostWays is how many pairs are shown on their ways round what is down.
 const mostWays = 3
 
-// addWays adds pairs whose usual path passes a link that is down, with it and the
-// one that they take instead: the nearest, the farthest and one between.
+// addWays adds pairs whose usual path passes a link that is down, with it and the one that they take instead: the
+// nearest, the farthest and one between.
 func (a *routedAnswer) addWays(l *result.Lattice) {
 	usual := a.r.usual(a.row.Policy)
 	if usual == nil || a.walks.Spread != nil { // or every packet takes its own path
@@ -107,8 +107,7 @@ func (a *routedAnswer) addWays(l *result.Lattice) {
 	}
 }
 
-// usual returns the paths of a router where nothing is down, nil where they were
-// not looked for.
+// usual returns the paths of a router where nothing is down, nil where they were not looked for.
 func (r *routed) usual(policy string) *engine.Paths {
 	r.mu.Lock()
 	defer r.mu.Unlock()

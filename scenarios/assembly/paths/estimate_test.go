@@ -20,8 +20,8 @@ link_rate = "50GB/s"
 routers = ["dor"]
 `
 
-// TestEstimatedHops: the hops that are foreseen are those that are counted, within
-// what rounding to packets and chance leave.
+// TestEstimatedHops: the hops that are foreseen are those that are counted, within what rounding to packets and chance
+// leave.
 func TestEstimatedHops(t *testing.T) {
 	for _, set := range [][]string{
 		{}, {"workload.source=greedy", "workload.message=7777B"}, {"workload.source=window"}, {"workload.kind=hotspot"}, {"workload.kind=permutation"},

@@ -18,7 +18,8 @@ const (
 	// mostExplained is how many of the most loaded links are explained, and of how many pairs each.
 	mostExplained      = 5
 	mostExplainedPairs = 3
-	// mostTraced is the most links of all flows' routes that are followed to say who loads a link: some tenths of a second.
+	// mostTraced is the most links of all flows' routes that are followed to say who loads a link: some tenths of a
+	// second.
 	mostTraced = 5e7
 	// nearLoad is the relative difference from which loads differ: shares of messages round.
 	nearLoad = 1e-9
@@ -213,7 +214,8 @@ func (a *routedAnswer) addPairs(ctx context.Context, out *result.Traffic, hot []
 	}
 }
 
-// follower returns a function that calls do with every link of a flow's routes, and the share of the flow that takes it there.
+// follower returns a function that calls do with every link of a flow's routes, and the share of the flow that takes it
+// there.
 func (r *routed) follower() func(w *engine.Paths, flow int32, do func(link int32, share float64)) {
 	reach, mark := make([]float64, r.Whole.Nodes), make([]bool, r.Whole.Nodes)
 	return func(w *engine.Paths, flow int32, do func(link int32, share float64)) {
@@ -401,9 +403,9 @@ func (a *routedAnswer) chain() *result.Chain {
 	return chain
 }
 
-// alone returns the dimensions that a flow's routes take, how long bytes take along them with nothing else on them, and the latency. As fluid
-// all links of all routes carry them at once, and a graph's edges have the latency; packets are stored at every node, those of a flow
-// being taken for all on its longest route.
+// alone returns the dimensions that a flow's routes take, how long bytes take along them with nothing else on them, and
+// the latency. As fluid all links of all routes carry them at once, and a graph's edges have the latency; packets are
+// stored at every node, those of a flow being taken for all on its longest route.
 func (a *routedAnswer) alone(dims []int, flow int32, bytes, packet float64) (over string, alone, late float64) {
 	r := a.r
 	taken, use := map[int]bool{}, map[int32]float64{}
@@ -478,8 +480,8 @@ func (r *routed) linkDims() []int {
 	return dims
 }
 
-// flowOf returns the flow whose paths a transfer takes: of a folded graph the first of its class, else the flow of its number where
-// the ends are the same, and the first with its ends.
+// flowOf returns the flow whose paths a transfer takes: of a folded graph the first of its class, else the flow of its
+// number where the ends are the same, and the first with its ends.
 func (a *routedAnswer) flowOf(task int32) int32 {
 	flows, k := a.r.load.flows, &a.graph.Tasks[task]
 	ends := engine.Flow{Src: k.Src, Dst: k.Dst}

@@ -58,8 +58,8 @@ type OptimisedOptions struct {
 	TimeLimit    engine.Time `key:"time_limit" doc:"wall-clock limit, which marks the result as not repeatable; 0s is none" default:"0s"`
 }
 
-// Traffic is a workload of messages between all nodes of a fabric. Which of its
-// fields are used depends on the workload's kind and on Source.
+// Traffic is a workload of messages between all nodes of a fabric. Which of its fields are used depends on the
+// workload's kind and on Source.
 type Traffic struct {
 	TrafficMessage
 	TrafficPacket
@@ -104,8 +104,7 @@ type TrafficPacket struct {
 	Packet units.Bytes `key:"packet" doc:"size of a packet on the wire" default:"1KB" when:"engine.level=packet"`
 }
 
-// Step is a training step of which a collective is a part, for what a fault does
-// to it.
+// Step is a training step of which a collective is a part, for what a fault does to it.
 type Step struct {
 	Share    float64 `key:"share" doc:"time of the collective in units of the whole step's, without faults; 0 is no step" default:"0.0" max:"1"`
 	Overlap  float64 `key:"overlap" doc:"part of the collective that computing hides, while there is computing to hide it" default:"0.0" max:"1"`

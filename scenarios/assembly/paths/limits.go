@@ -14,12 +14,10 @@ func (r *routed) unserved(name string, why error) assembly.Answer {
 	return assembly.NoAnswer(name, why.Error(), func() schema.Diagnostic { return r.unserving(name, why) })
 }
 
-// anyGraph are the routers that serve all that is joined, as multipath over shortest
-// ways does.
+// anyGraph are the routers that serve all that is joined, as multipath over shortest ways does.
 var anyGraph = []string{"shortest", "ecmp", "random-shortest"}
 
-// apart reports whether links that routers know join the ends of some flow by no
-// way.
+// apart reports whether links that routers know join the ends of some flow by no way.
 func (r *routed) apart() bool {
 	out := make([][]int32, r.Known.Nodes)
 	for _, l := range r.Known.Links {
@@ -76,17 +74,15 @@ func (a *routedAnswer) bearable(name string) error {
 	return a.r.samples(name, seconds)
 }
 
-// roundUp returns whole ticks of at least so many seconds, and a little more, with
-// two digits for people to read.
+// roundUp returns whole ticks of at least so many seconds, and a little more, with two digits for people to read.
 func roundUp(seconds float64) engine.Time {
 	ticks := math.Floor(seconds*float64(engine.Second)*(1+1e-9)) + 1
 	scale := math.Pow(10, max(0, math.Floor(math.Log10(ticks))-1))
 	return engine.Time(math.Ceil(ticks/scale) * scale)
 }
 
-// hops returns about how many links packets take in all that are injected for so
-// many seconds: no more than links can carry until the end, or, where queues are
-// limited, until these are empty.
+// hops returns about how many links packets take in all that are injected for so many seconds: no more than links can
+// carry until the end, or, where queues are limited, until these are empty.
 func (a *routedAnswer) hops(packets, seconds float64) float64 {
 	hops := packets * a.meanHops()
 	if until := a.r.s.Engine.Until.Seconds(); until > 0 {
@@ -98,8 +94,8 @@ func (a *routedAnswer) hops(packets, seconds float64) float64 {
 	return hops
 }
 
-// drain returns the seconds that packets that found room are on their way for once
-// none is injected, at most, and whether others are dropped.
+// drain returns the seconds that packets that found room are on their way for once none is injected, at most, and
+// whether others are dropped.
 func (a *routedAnswer) drain() (seconds float64, drops bool) {
 	buffer, err := a.r.s.Fabric.Room(a.r.s.Workload.Packet)
 	if err != nil || buffer == 0 {
@@ -132,8 +128,7 @@ func (a *routedAnswer) latency() float64 {
 	return late * float64(a.loads.MaxHops)
 }
 
-// injected returns about how many packets are injected, and for how many seconds at
-// least they are on their way.
+// injected returns about how many packets are injected, and for how many seconds at least they are on their way.
 func (a *routedAnswer) injected() (packets, seconds float64) {
 	r := a.r
 	w := &r.s.Workload.Traffic
@@ -181,14 +176,12 @@ func (a *routedAnswer) injected() (packets, seconds float64) {
 	return packets, seconds + a.latency()
 }
 
-// fluid returns the seconds that the link that takes longest is busy with messages
-// of so many bytes.
+// fluid returns the seconds that the link that takes longest is busy with messages of so many bytes.
 func (a *routedAnswer) fluid(message float64) float64 {
 	return a.pressed * message * 8 / float64(a.r.s.Fabric.LinkRate)
 }
 
-// steps returns the links of transfers that wait for each other, at
-// most.
+// steps returns the links of transfers that wait for each other, at most.
 func (a *routedAnswer) steps() float64 {
 	n := 0.0
 	if it := a.r.it; it != nil {

@@ -9,8 +9,7 @@ import (
 	"sim/engine/units"
 )
 
-// TestRoundUp: the least time between samples that is proposed can be written, is
-// enough, and is little more than that.
+// TestRoundUp: the least time between samples that is proposed can be written, is enough, and is little more than that.
 func TestRoundUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := math.Pow(10, rapid.Float64Range(-14, 6).Draw(t, "power"))

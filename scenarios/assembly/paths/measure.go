@@ -80,8 +80,8 @@ func (a *routedAnswer) static(ctx context.Context, n *engine.Network, d *routing
 // AllLinks is the model of the bound that the fabric has.
 const AllLinks = "any routes, over all links as if they were one"
 
-// bound holds the load of the most loaded link against what no paths can undercut,
-// where rates of links differ over them.
+// bound holds the load of the most loaded link against what no paths can undercut, where rates of links differ over
+// them.
 func (a *routedAnswer) bound(d *routing.Decision, top float64) {
 	r, m := a.r, a.row.Metrics
 	b := &result.Bounds{Of: "max_link_load", Split: d.Paths.First != nil || d.Paths.Spread != nil}
@@ -101,9 +101,8 @@ func (a *routedAnswer) bound(d *routing.Decision, top float64) {
 	a.gap(b, top)
 }
 
-// timeBound holds the end of transfers that wait for each other against what no paths can
-// undercut: routers are to end them early, whatever their links carry in all. It is of
-// what takes no time beside that on links.
+// timeBound holds the end of transfers that wait for each other against what no paths can undercut: routers are to end
+// them early, whatever their links carry in all. It is of what takes no time beside that on links.
 func (a *routedAnswer) timeBound(ctx context.Context, d *routing.Decision) error {
 	end, ok := a.row.Metrics[a.r.end()]
 	if a.r.load.graph == nil || !ok {
@@ -130,8 +129,8 @@ func (a *routedAnswer) proves(b *result.Bounds, bound float64, model string, spl
 	}
 }
 
-// boundRounding is what the rounding of rates and times leaves between a value and a
-// bound that it meets, relative. More would be a bound that does not hold, and is shown.
+// boundRounding is what the rounding of rates and times leaves between a value and a bound that it meets, relative.
+// More would be a bound that does not hold, and is shown.
 const boundRounding = 1e-9
 
 // gap measures what a row reaches against the best of its bounds.
@@ -148,8 +147,7 @@ func (a *routedAnswer) gap(b *result.Bounds, reached float64) {
 	}
 }
 
-// tables tells how large forwarding tables of the paths are. Ways that come to a
-// node twice have none.
+// tables tells how large forwarding tables of the paths are. Ways that come to a node twice have none.
 func (a *routedAnswer) tables(n *engine.Network, d *routing.Decision) {
 	t, err := routing.Compile(n, a.r.load.flows, d.Paths)
 	if err != nil {
@@ -168,8 +166,8 @@ func peak(z *static.Loads) float64 {
 	return float64(z.Max)
 }
 
-// pressed returns the largest load of a link over how much faster than a rate it
-// is: that of the link that takes longest.
+// pressed returns the largest load of a link over how much faster than a rate it is: that of the link that takes
+// longest.
 func pressed(n *engine.Network, z *static.Loads, rate float64) float64 {
 	top := 0.0
 	for i, l := range n.Links {
@@ -188,8 +186,8 @@ func loadOf(z *static.Loads, link int) float64 {
 	return float64(z.Link[link])
 }
 
-// widened returns n with as many virtual channels as paths can name: which there
-// are is seen when packets are simulated.
+// widened returns n with as many virtual channels as paths can name: which there are is seen when packets are
+// simulated.
 func widened(n *engine.Network) *engine.Network {
 	wide := *n
 	wide.Links = slices.Clone(n.Links)
@@ -222,9 +220,8 @@ func (r *routed) live() int {
 	return n
 }
 
-// measure says what a collective that takes longer does to a training step of
-// which it is a part: computing goes on for as long as before and hides a part of
-// the collective, but no more than there is computing.
+// measure says what a collective that takes longer does to a training step of which it is a part: computing goes on for
+// as long as before and hides a part of the collective, but no more than there is computing.
 func (t *Step) measure(row *result.Row, before, after float64) {
 	longer := after / before
 	if t.Share > 0 {
@@ -254,8 +251,8 @@ func (a *routedAnswer) delays() {
 	}
 }
 
-// completion measures when all was delivered, and how long after the fluid. Where some
-// was not there is no such time: what is lost takes none, and would look fast.
+// completion measures when all was delivered, and how long after the fluid. Where some was not there is no such time:
+// what is lost takes none, and would look fast.
 func (a *routedAnswer) completion() {
 	s, m := a.stats, a.row.Metrics
 	if a.r.s.Workload.Source == "poisson" && a.r.load.graph == nil {

@@ -14,8 +14,7 @@ func (r *routed) neighbours(message int64) (*collective.Traffic, error) {
 	return collective.Neighbours(r.Whole, message, r.Down)
 }
 
-// permutation is a message from each node to one other. A graph is taken for a row
-// of nodes.
+// permutation is a message from each node to one other. A graph is taken for a row of nodes.
 func (r *routed) permutation(message int64) (*collective.Traffic, error) {
 	t := r.Torus
 	if t == nil {
@@ -79,8 +78,8 @@ func (r *routed) rings(bytes int64) (*load, error) {
 	return &load{flows: t.Flows, demand: t.Demand(), graph: g, parts: []part{{end: int32(len(t.Flows)), traffic: t}}}, nil
 }
 
-// DataTensor is all to all in slices and rings across them in turns. Where a
-// shape has only one of the two, the other's turns are silent.
+// DataTensor is all to all in slices and rings across them in turns. Where a shape has only one of the two, the other's
+// turns are silent.
 func (r *routed) dataTensor(int64) (*load, error) {
 	w := &r.s.Workload
 	form, err := collective.ParseForm(w.RingForm)

@@ -1,6 +1,7 @@
-// Package paths assembles work on links: traffic, ring collectives and training steps on tori and graphs. What it leaves
-// open is the paths that data takes, which routers choose (policies/routing). Their loads are measured, the dependencies of
-// channels looked at for a cycle, and the work is simulated on them as fluid or packet by packet, as the level asks.
+// Package paths assembles work on links: traffic, ring collectives and training steps on tori and graphs. What it
+// leaves open is the paths that data takes, which routers choose (policies/routing). Their loads are measured, the
+// dependencies of channels looked at for a cycle, and the work is simulated on them as fluid or packet by packet, as
+// the level asks.
 //
 // Keys of traffic are described here, and what shows only when it is laid out on links is checked here (Check).
 package paths

@@ -19,19 +19,18 @@ import (
 	"sim/scenarios/schema"
 )
 
-// extent is about how much there is to simulate: flows between nodes, their packets,
-// the links that these take in all, and seconds of simulated time.
+// extent is about how much there is to simulate: flows between nodes, their packets, the links that these take in all,
+// and seconds of simulated time.
 type extent struct{ flows, packets, hops, seconds float64 }
 
-// longestRoute is how many times longer routes are taken to be than shortest paths,
-// at most: where this decides whether limits are kept, the routers are asked.
+// longestRoute is how many times longer routes are taken to be than shortest paths, at most: where this decides whether
+// limits are kept, the routers are asked.
 const longestRoute = 4
 
-// checkRoutes holds what routes decide: that a router of those listed serves the
-// fabric, and that simulating the traffic on its routes stays within the limits. What
-// shortest paths tell is told without routes, before anything large is allocated.
-// Where that leaves a doubt the routers decide, as they will in a run; not so of a
-// cell. up nodes are up; all else must be sound.
+// checkRoutes holds what routes decide: that a router of those listed serves the fabric, and that simulating the
+// traffic on its routes stays within the limits. What shortest paths tell is told without routes, before anything large
+// is allocated. Where that leaves a doubt the routers decide, as they will in a run; not so of a cell. up nodes are up;
+// all else must be sound.
 func checkRoutes(c *schema.Reader, r *routed, cell bool, up int) {
 	s := r.s
 	if s.Engine.Level == "static" && r.served() {
@@ -74,8 +73,8 @@ func checkRoutes(c *schema.Reader, r *routed, cell bool, up int) {
 	}
 }
 
-// try fails as choose does. Where the limits are kept for certain it asks routers
-// whether they serve the fabric, which is sooner said than routes are found.
+// try fails as choose does. Where the limits are kept for certain it asks routers whether they serve the fabric, which
+// is sooner said than routes are found.
 func (r *routed) try(name string, within bool) error {
 	o := r.s.routerOptions(runtime.GOMAXPROCS(0))
 	var serves func(*routing.Problem) error
@@ -112,8 +111,7 @@ func refuse(c *schema.Reader, err error) {
 	}
 }
 
-// together are the keys that a fault of one may be about as well: it is told by the
-// one that is given.
+// together are the keys that a fault of one may be about as well: it is told by the one that is given.
 var together = map[string][]string{
 	"policy.routers": {
 		"fabric.failed_ocs", "fabric.failed_links", "fabric.failed_machines", "fabric.failed_chips", "fabric.drained_links", "fabric.edges", "fabric.file",
@@ -124,9 +122,8 @@ var together = map[string][]string{
 	"workload.message":  {"workload.matrix_file", "workload.matrix", "fabric.link_rate", "fabric.link_latency"},
 }
 
-// served reports whether it is certain, without routes, that some router of those
-// listed serves the fabric: nothing is down, or it serves any graph, of which all
-// nodes are joined.
+// served reports whether it is certain, without routes, that some router of those listed serves the fabric: nothing is
+// down, or it serves any graph, of which all nodes are joined.
 func (r *routed) served() bool {
 	p := &r.s.Policy
 	if r.Torus != nil && !r.s.Fabric.Faulty() {
@@ -209,8 +206,7 @@ func (r *routed) each() float64 {
 	return math.Ceil(float64(w.Message) / float64(w.Payload))
 }
 
-// extents returns the least and the most that there may be to simulate, as keys and
-// shortest paths tell.
+// extents returns the least and the most that there may be to simulate, as keys and shortest paths tell.
 func (r *routed) extents(up int) (least, most extent) {
 	s := r.s
 	w := &s.Workload
@@ -311,8 +307,7 @@ func (r *routed) extents(up int) (least, most extent) {
 	return least, most
 }
 
-// meanShortest returns the mean links of a shortest path between two nodes, of all pairs
-// that are joined.
+// meanShortest returns the mean links of a shortest path between two nodes, of all pairs that are joined.
 func (r *routed) meanShortest() float64 {
 	if r.Torus != nil {
 		n := float64(r.Torus.Nodes())
@@ -329,8 +324,7 @@ func (r *routed) meanShortest() float64 {
 	return sum / float64(n) / float64(n-1)
 }
 
-// unserving is the fault of the input that a router serves the fabric not, for some
-// reason, and no other does.
+// unserving is the fault of the input that a router serves the fabric not, for some reason, and no other does.
 func (r *routed) unserving(name string, why error) schema.Diagnostic {
 	want := `choose another router, such as "shortest", or add others, which then go on`
 	switch {
@@ -346,8 +340,8 @@ func (r *routed) unserving(name string, why error) schema.Diagnostic {
 	}
 }
 
-// limits fails where simulating so much would take more time than is simulated, or
-// more hops of packets than anybody waits for. late is what of the seconds is latency.
+// limits fails where simulating so much would take more time than is simulated, or more hops of packets than anybody
+// waits for. late is what of the seconds is latency.
 func (r *routed) limits(name string, x extent, late float64) error {
 	s := r.s
 	if s.Engine.Level == "static" {
@@ -383,8 +377,8 @@ func (r *routed) limits(name string, x extent, late float64) error {
 	return nil
 }
 
-// backlog returns about how many packets of an extent are in the network when the last
-// is injected: those that links cannot have carried by then.
+// backlog returns about how many packets of an extent are in the network when the last is injected: those that links
+// cannot have carried by then.
 func (r *routed) backlog(x extent) float64 {
 	if x.packets == 0 || x.seconds == 0 {
 		return 0
@@ -401,8 +395,7 @@ func (r *routed) backlog(x extent) float64 {
 	return part * (x.packets - carried)
 }
 
-// samples fails where more lengths of queues are to be kept than memory holds, of so
-// many seconds.
+// samples fails where more lengths of queues are to be kept than memory holds, of so many seconds.
 func (r *routed) samples(name string, seconds float64) error {
 	s := r.s
 	links := float64(len(r.Whole.Links))

@@ -9,8 +9,7 @@ import (
 	"sim/workloads/collective"
 )
 
-// load is the traffic of a scenario: flows, in the order of their sources within
-// each part, and how much each carries.
+// load is the traffic of a scenario: flows, in the order of their sources within each part, and how much each carries.
 type load struct {
 	flows  []engine.Flow
 	demand []float64 // by flow, in messages; nil is one each
@@ -33,8 +32,8 @@ type work struct {
 	kinds []string
 	// load is what is moved, where messages have a size.
 	load func(r *routed, message int64) (*load, error)
-	// lay lays the work out before a run where it may not be, and returns the keys that are then at fault, before those of
-	// where it is laid; nil where nothing can be wrong.
+	// lay lays the work out before a run where it may not be, and returns the keys that are then at fault, before those
+	// of where it is laid; nil where nothing can be wrong.
 	lay func(r *routed, message int64, where []string) (keys []string, err error)
 }
 
@@ -145,8 +144,7 @@ func (s *Scenario) Matrix(nodes int, down []bool) (*collective.Traffic, error) {
 	return collective.OfSizes("matrix", nodes, sizes, down)
 }
 
-// packetTime returns how long a packet takes on a link of the fabric's rate, in
-// ticks.
+// packetTime returns how long a packet takes on a link of the fabric's rate, in ticks.
 func (s *Scenario) packetTime() float64 {
 	return 8 * float64(s.Workload.Packet) / float64(s.Fabric.LinkRate) * float64(engine.Second)
 }
@@ -156,8 +154,7 @@ func (p *part) count(f int, payload int64) int64 {
 	return (p.traffic.Size(f) + payload - 1) / payload
 }
 
-// sources returns what injects the packets, where the link that takes longest
-// carries so many messages.
+// sources returns what injects the packets, where the link that takes longest carries so many messages.
 func (r *routed) sources(max float64) ([]packet.Source, error) {
 	w := &r.s.Workload
 	var all []packet.Source
@@ -186,8 +183,7 @@ func (r *routed) source(first, end int32) packet.Source {
 	return packet.Source{First: first, End: end, Bytes: int32(r.s.Workload.Packet), Seed: r.s.Seed}
 }
 
-// onOff sources send a packet of every flow at once, the first an interval after
-// they go on.
+// onOff sources send a packet of every flow at once, the first an interval after they go on.
 func (r *routed) onOff(p *part) []packet.Source {
 	w := &r.s.Workload
 	turns, rate := p.turns, float64(w.Rate)
@@ -239,8 +235,8 @@ func (r *routed) poisson(p *part) []packet.Source {
 	return all
 }
 
-// paced sources let every flow last as long as the most loaded link is busy with
-// all that passes it. A node's flows take turns, each node beginning with another.
+// paced sources let every flow last as long as the most loaded link is busy with all that passes it. A node's flows
+// take turns, each node beginning with another.
 func (r *routed) paced(p *part, max float64) []packet.Source {
 	w := &r.s.Workload
 	payload := int64(w.Payload)

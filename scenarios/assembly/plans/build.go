@@ -204,8 +204,8 @@ func (d *scaled) leastCompletion(fluid bool) engine.Time {
 	return d.bounds.Completion(d.rules(), d.domain.Delay, d.slot, fluid)
 }
 
-// rules are what all plans of the scenario keep to, whichever planners are listed: a cell of a sweep is of one planner, and has
-// the same numbers as its row in a run.
+// rules are what all plans of the scenario keep to, whichever planners are listed: a cell of a sweep is of one planner,
+// and has the same numbers as its row in a run.
 func (d *scaled) rules() plan.Rules {
 	return plan.Rules{
 		Relay:       true,

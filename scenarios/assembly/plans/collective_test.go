@@ -96,8 +96,8 @@ func lengths(runs []result.ScheduleRun) []int64 {
 	return list
 }
 
-// TestGatherScheduleLarge: of a large plan as many topologies as there is room for have their links listed, and thousands of
-// equal steps take a run.
+// TestGatherScheduleLarge: of a large plan as many topologies as there is room for have their links listed, and
+// thousands of equal steps take a run.
 func TestGatherScheduleLarge(t *testing.T) {
 	p := &plan.Collective{GPUs: 4096, Degree: 4, Op: collective.AllGather, Bytes: 4096 * 4096, Rate: 8e11, Latency: 500 * engine.Nanosecond}
 	cheapest := func(list []plan.Candidate, err error) *plan.Plan {

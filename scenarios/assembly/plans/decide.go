@@ -67,8 +67,8 @@ func (d *scaled) Decide(ctx context.Context, name string, _ int) (assembly.Answe
 	return a, nil
 }
 
-// choose returns the candidate that ends first, or that has fewest slots of those within the topologies that the scenario
-// allows.
+// choose returns the candidate that ends first, or that has fewest slots of those within the topologies that the
+// scenario allows.
 func (d *scaled) choose(list []plan.Candidate) (*plan.Candidate, error) {
 	var best *plan.Candidate
 	most := d.s.Policy.Reconfigurations

@@ -1,6 +1,7 @@
-// Package plans assembles collectives, and training steps with them, on scale-up domains: GPUs joined by optical switches
-// that reconfigure during a collective. What it leaves open is a plan of topologies and of what is sent over them, which
-// planners make (policies/reconfigure). A plan is priced, written out and checked, and simulated, as the level asks.
+// Package plans assembles collectives, and training steps with them, on scale-up domains: GPUs joined by optical
+// switches that reconfigure during a collective. What it leaves open is a plan of topologies and of what is sent over
+// them, which planners make (policies/reconfigure). A plan is priced, written out and checked, and simulated, as the
+// level asks.
 //
 // Scenarios that exist are sound: what their keys may be is checked in package plans.
 package plans

@@ -39,8 +39,7 @@ func Unserved(ctx context.Context, s *Scenario, planners []string, workers int) 
 	return none, nil
 }
 
-// unserving is the fault of the input that a planner has no plan, for some reason,
-// and no other has.
+// unserving is the fault of the input that a planner has no plan, for some reason, and no other has.
 func (d *scaled) unserving(name string, why error) schema.Diagnostic {
 	key, want := "policy.planners", "choose another planner, or add others, which then go on"
 	switch {

@@ -12,8 +12,8 @@ import (
 	"sim/workloads/training"
 )
 
-// stepped is a training step whose all-to-alls between tokens and experts stay inside scale-up domains, one a stage, built.
-// Everything else goes between domains over an ideal fabric.
+// stepped is a training step whose all-to-alls between tokens and experts stay inside scale-up domains, one a stage,
+// built. Everything else goes between domains over an ideal fabric.
 type stepped struct {
 	*scaled
 	spec training.Spec
@@ -70,8 +70,8 @@ func (t *stepped) Reference() map[string]float64 {
 
 // decide lets one planner plan the all-to-all, and simulates the step with it.
 //
-// A plan of one topology never reconfigures again; all others set up each of their topologies in every all-to-all, since
-// the way back needs the links turned round.
+// A plan of one topology never reconfigures again; all others set up each of their topologies in every all-to-all,
+// since the way back needs the links turned round.
 func (t *stepped) Decide(ctx context.Context, name string, workers int) (assembly.Answer, error) {
 	a, err := t.scaled.Decide(ctx, name, workers)
 	if err != nil {

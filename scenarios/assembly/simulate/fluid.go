@@ -11,9 +11,10 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Fluid simulates a sealed plan on engine/flow: in a phase, the chunks of a flow that go the same way are one transfer, all
-// of whose links it takes at once, and transfers share links max-min fair, each with a claim for every chunk. Phases follow
-// each other as in Free. Of plans in steps, the messages are transfers. Fluid has no hops to be stored at and no latency.
+// Fluid simulates a sealed plan on engine/flow: in a phase, the chunks of a flow that go the same way are one transfer,
+// all of whose links it takes at once, and transfers share links max-min fair, each with a claim for every chunk.
+// Phases follow each other as in Free. Of plans in steps, the messages are transfers. Fluid has no hops to be stored at
+// and no latency.
 //
 // Errors: as Free.
 func Fluid(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64) (*Result, error) {

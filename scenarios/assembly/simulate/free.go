@@ -10,12 +10,12 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Free simulates a sealed plan on engine/packet without slots, as the paper's evaluation does (Sec. 5.1): all chunks of a
-// phase start with it and take the ways that the plan gives them, stored and forwarded; a link sends the waiting chunk of
-// the lowest number in its flow first, of those the first that came (at the start, that which the plan sends first); a phase
-// ends when its flows have ended, and the next starts R later. Contention is no error: it takes its time. Of plans in steps,
-// a message starts when its link is free and its sender has what it sends; chunk is of no matter, and the result has the
-// completion alone.
+// Free simulates a sealed plan on engine/packet without slots, as the paper's evaluation does (Sec. 5.1): all chunks of
+// a phase start with it and take the ways that the plan gives them, stored and forwarded; a link sends the waiting
+// chunk of the lowest number in its flow first, of those the first that came (at the start, that which the plan sends
+// first); a phase ends when its flows have ended, and the next starts R later. Contention is no error: it takes its
+// time. Of plans in steps, a message starts when its link is free and its sender has what it sends; chunk is of no
+// matter, and the result has the completion alone.
 //
 // Errors: ErrSimulate for a plan that does not fit the domain or moves a chunk from where it is not.
 func Free(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64) (*Result, error) {

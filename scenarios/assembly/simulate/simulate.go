@@ -1,8 +1,8 @@
-// Package simulate runs plans of collectives on the engines: packet by packet in step with the slots or steps, packet by
-// packet as fast as queues let it, and as fluid.
+// Package simulate runs plans of collectives on the engines: packet by packet in step with the slots or steps, packet
+// by packet as fast as queues let it, and as fluid.
 //
-// A plan says all there is to do, so the package decides nothing: plans are made in policies/reconfigure, and time is the
-// engines'.
+// A plan says all there is to do, so the package decides nothing: plans are made in policies/reconfigure, and time is
+// the engines'.
 package simulate
 
 import (
@@ -19,8 +19,8 @@ import (
 // ErrSimulate says that a plan cannot be simulated on a domain.
 var ErrSimulate = errors.New("simulate: this plan cannot be simulated")
 
-// ErrContention says that a transmission does not end with its slot: it is wrapped by the error of Synchronised that names
-// the link, the slot and the chunks.
+// ErrContention says that a transmission does not end with its slot: it is wrapped by the error of Synchronised that
+// names the link, the slot and the chunks.
 var ErrContention = errors.New("simulate: contention")
 
 // Phase is when the transmissions of a phase began and ended.
@@ -31,13 +31,14 @@ type Result struct {
 	// Completion is when the last phase ends, reconfigurations included.
 	Completion engine.Time
 	Phases     []Phase
-	// LargestQueue is the most chunks in transit that waited before one link at once, without the one being sent and those
-	// that had not left their GPU of the phase. Hops are transmissions of chunks. Both are 0 for fluid.
+	// LargestQueue is the most chunks in transit that waited before one link at once, without the one being sent and
+	// those that had not left their GPU of the phase. Hops are transmissions of chunks. Both are 0 for fluid.
 	LargestQueue int32
 	Hops         int64
 }
 
-// fits returns the time of a slot, or fails where the plan is for another domain or takes longer than engine.Time holds.
+// fits returns the time of a slot, or fails where the plan is for another domain or takes longer than engine.Time
+// holds.
 func fits(d *scaleup.Domain, p *plan.Plan, chunk int64) (engine.Time, error) {
 	if err := d.Check(); err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrSimulate, err)
@@ -73,8 +74,8 @@ func options(ctx context.Context) packet.Options {
 // maxPacket is the largest packet of engine/packet.
 const maxPacket = 1 << 28
 
-// phases runs the phases of a plan one by one on their networks, those without transmissions in no time, and places them on
-// the timeline.
+// phases runs the phases of a plan one by one on their networks, those without transmissions in no time, and places
+// them on the timeline.
 func phases(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64, run func(u *unpacker, n *engine.Network, s *stage) (engine.Time, error)) (*Result, error) {
 	if _, err := fits(d, p, chunk); err != nil {
 		return nil, err

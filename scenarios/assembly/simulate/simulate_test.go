@@ -61,8 +61,8 @@ func TestSynchronised(t *testing.T) {
 	})
 }
 
-// TestSynchronisedRounding: a chunk of just over a whole number of ticks, whose slot is rounded up and whose packet, for its
-// time per byte is rounded too, takes two ticks less.
+// TestSynchronisedRounding: a chunk of just over a whole number of ticks, whose slot is rounded up and whose packet,
+// for its time per byte is rounded too, takes two ticks less.
 func TestSynchronisedRounding(t *testing.T) {
 	d := &scaleup.Domain{GPUs: 2, Switches: 1, Rate: 1.032652189743042e+06}
 	p := &plan.Plan{GPUs: 2, Degree: 1, Chunks: []int32{0, 0, 1, 0}, Topologies: []scaleup.Topology{scaleup.Circulant(2, 1)}, Slots: []int32{1}}
@@ -129,8 +129,8 @@ func TestContentionNamed(t *testing.T) {
 
 // TestFree: by hand, 10 us a chunk and 1 us of latency on a ring of 3. GPU 0 sends 2 chunks to 1 and one to 2. The plan
 // has chunk 1 of 0->1 first, but those of number 0 go before it, in the plan's order: 0->2 #0 until 10 us, there at 11,
-// 0->1 #0 until 20, #1 until 30, there at 31. GPU 1 sends #0 for 2 until 10 us, then #1 until 20, for 0->2 comes only at 11;
-// that one goes until 30 and is there at 31. So the phase takes 31 us, after R = 100 us.
+// 0->1 #0 until 20, #1 until 30, there at 31. GPU 1 sends #0 for 2 until 10 us, then #1 until 20, for 0->2 comes only
+// at 11; that one goes until 30 and is there at 31. So the phase takes 31 us, after R = 100 us.
 func TestFree(t *testing.T) {
 	d := &scaleup.Domain{GPUs: 3, Switches: 1, Rate: 8e9, Latency: engine.Microsecond, Delay: 100 * engine.Microsecond}
 	p := &plan.Plan{GPUs: 3, Degree: 1, Chunks: []int32{0, 2, 1, 0, 0, 2, 0, 0, 0}, Topologies: []scaleup.Topology{scaleup.Circulant(3, 1)}, Slots: []int32{4}}
@@ -150,9 +150,10 @@ func TestFree(t *testing.T) {
 	}
 }
 
-// TestFreeOvertakes: a chunk in transit overtakes those with higher numbers that wait at their source. Ring of 4, 10 us a
-// chunk and a latency of 1 ps: GPU 1 has 3 chunks for 2; 0->3 #0 comes to it just after 10 us, goes on at 20 and 30 us and
-// is there at 40, when the last of 1->2 is too. Behind all of those it would be there at 50. It waits alone at GPU 1.
+// TestFreeOvertakes: a chunk in transit overtakes those with higher numbers that wait at their source. Ring of 4, 10 us
+// a chunk and a latency of 1 ps: GPU 1 has 3 chunks for 2; 0->3 #0 comes to it just after 10 us, goes on at 20 and 30
+// us and is there at 40, when the last of 1->2 is too. Behind all of those it would be there at 50. It waits alone at
+// GPU 1.
 func TestFreeOvertakes(t *testing.T) {
 	d := &scaleup.Domain{GPUs: 4, Switches: 1, Rate: 8e9, Latency: 1}
 	p := &plan.Plan{GPUs: 4, Degree: 1, Chunks: make([]int32, 16), Topologies: []scaleup.Topology{scaleup.Circulant(4, 1)}, Slots: []int32{5}}
@@ -168,8 +169,8 @@ func TestFreeOvertakes(t *testing.T) {
 	}
 }
 
-// TestFluidBound: in each phase fluid takes at least what its busiest link needs, and no longer than all chunks one after
-// the other; free packets take at least that too.
+// TestFluidBound: in each phase fluid takes at least what its busiest link needs, and no longer than all chunks one
+// after the other; free packets take at least that too.
 func TestFluidBound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := plantest.Draw(t)
@@ -253,8 +254,8 @@ func ring(n int, chunks int32) *plan.Plan {
 	return p
 }
 
-// TestOwnSwitches: two GPUs of two switches; switch 0 is lit after R, switch 1 after 3 slots. By hand, R = 2 slots: phase 0
-// is dark, phase 1 has switch 0, phase 2 both.
+// TestOwnSwitches: two GPUs of two switches; switch 0 is lit after R, switch 1 after 3 slots. By hand, R = 2 slots:
+// phase 0 is dark, phase 1 has switch 0, phase 2 both.
 func TestOwnSwitches(t *testing.T) {
 	swap := scaleup.Circulant(3, 1)
 	back := scaleup.Circulant(3, 2)
@@ -349,8 +350,8 @@ func TestParallelLinks(t *testing.T) {
 	}
 }
 
-// TestTwiceRound: a chunk that goes over a link twice takes twice its share of it as fluid: on a ring of 3, from 0 past 2
-// to 2 again, 80 us for links of 40 us a chunk.
+// TestTwiceRound: a chunk that goes over a link twice takes twice its share of it as fluid: on a ring of 3, from 0 past
+// 2 to 2 again, 80 us for links of 40 us a chunk.
 func TestTwiceRound(t *testing.T) {
 	p := &plan.Plan{GPUs: 3, Degree: 1, Chunks: []int32{0, 0, 1, 0, 0, 0, 0, 0, 0}, Topologies: []scaleup.Topology{scaleup.Circulant(3, 1)}, Slots: []int32{5}}
 	for s := range int32(5) {
@@ -367,9 +368,9 @@ func TestTwiceRound(t *testing.T) {
 	}
 }
 
-// TestLaterLighting: freely, a switch is dark for R from the end of the phase that it was lit in, however short that was.
-// Phase 0 dark, phase 1 with offset 1 (a chunk), phase 2 dark, phase 3 with offset 2 (a chunk): R + T + R + T, though a slot
-// more of darkness stands in the plan.
+// TestLaterLighting: freely, a switch is dark for R from the end of the phase that it was lit in, however short that
+// was. Phase 0 dark, phase 1 with offset 1 (a chunk), phase 2 dark, phase 3 with offset 2 (a chunk): R + T + R + T,
+// though a slot more of darkness stands in the plan.
 func TestLaterLighting(t *testing.T) {
 	p := &plan.Plan{
 		GPUs: 3, Degree: 1, Chunks: []int32{0, 1, 1, 0, 0, 0, 0, 0, 0},

@@ -13,9 +13,10 @@ import (
 	"sim/workloads/collective"
 )
 
-// inSteps simulates a plan in steps, packet by packet (each message a packet, up to the largest) or as fluid, synchronised or
-// free: see work. A synchronised one takes what the closed cost says (to the tick if latency is above 0: else the
-// remainder that a link carries from one message to the next may add one a step); a free one is faster or as fast.
+// inSteps simulates a plan in steps, packet by packet (each message a packet, up to the largest) or as fluid,
+// synchronised or free: see work. A synchronised one takes what the closed cost says (to the tick if latency is above
+// 0: else the remainder that a link carries from one message to the next may add one a step); a free one is faster or
+// as fast.
 func inSteps(ctx context.Context, p *plan.Plan, free, fluid bool) (end engine.Time, err error) {
 	w, err := build(p, free, func() bool { return ctx.Err() != nil })
 	if err != nil {
@@ -39,10 +40,11 @@ func inSteps(ctx context.Context, p *plan.Plan, free, fluid bool) (end engine.Ti
 	return trace.Makespan, nil
 }
 
-// work is a plan as transfers, one a message, over a network that has the links of all topologies side by side: nothing is
-// on its way during a reconfiguration, which is a wait between two milestones before every phase but those that reuse a
-// topology. Inside a phase the messages of a step wait for the whole step before; where they are free, a message waits for
-// the one before it on its link, and for those that bring its sender what it sends. The last task ends with all.
+// work is a plan as transfers, one a message, over a network that has the links of all topologies side by side: nothing
+// is on its way during a reconfiguration, which is a wait between two milestones before every phase but those that
+// reuse a topology. Inside a phase the messages of a step wait for the whole step before; where they are free, a
+// message waits for the one before it on its link, and for those that bring its sender what it sends. The last task
+// ends with all.
 type work struct {
 	plan    *plan.Plan
 	free    bool

@@ -14,8 +14,8 @@ import (
 
 const us = engine.Microsecond
 
-// TestSteps: simulated packet by packet, a plan in steps takes what its closed cost says, and as fluid, which has no latency,
-// no longer; message by message it takes no longer either.
+// TestSteps: simulated packet by packet, a plan in steps takes what its closed cost says, and as fluid, which has no
+// latency, no longer; message by message it takes no longer either.
 func TestSteps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &plan.Collective{GPUs: rapid.IntRange(2, 14).Draw(t, "n")}
@@ -52,9 +52,9 @@ func TestSteps(t *testing.T) {
 	})
 }
 
-// TestFreeInSteps: without steps that all wait for, a plan of uneven steps ends sooner: what a message waits for is what it
-// carries. By hand: 3 GPUs with a link each, a shard of 2 B and two of 1 B at 1 us a byte, alpha 1 us. Shard 0, of 2 B, is
-// sent by GPU 0 until 2 us, there at 3, and sent on until 5: there at 6. Synchronised, each step takes 3 us.
+// TestFreeInSteps: without steps that all wait for, a plan of uneven steps ends sooner: what a message waits for is
+// what it carries. By hand: 3 GPUs with a link each, a shard of 2 B and two of 1 B at 1 us a byte, alpha 1 us. Shard 0,
+// of 2 B, is sent by GPU 0 until 2 us, there at 3, and sent on until 5: there at 6. Synchronised, each step takes 3 us.
 func TestFreeInSteps(t *testing.T) {
 	list, err := collectives.StaticRings(&plan.Collective{GPUs: 3, Degree: 1, Op: collective.AllGather, Bytes: 4, Rate: 8e6, Latency: us})
 	if err != nil {

@@ -10,13 +10,14 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// block is how many transmissions are simulated at once. Between slots nothing is under way, so a phase can be cut there.
+// block is how many transmissions are simulated at once. Between slots nothing is under way, so a phase can be cut
+// there.
 const block = 1 << 16
 
-// Synchronised simulates a sealed plan on engine/packet in step with the slots and returns its completion time. A transmission
-// is a packet that starts with its slot, or when its chunk has arrived if that is later, and queues for its link; phases
-// start R after the end of the last slot of the one before. For a plan without contention the time is plan.Plan.Cost, to the tick. Of plans in
-// steps, all messages of a step start when the step before has ended.
+// Synchronised simulates a sealed plan on engine/packet in step with the slots and returns its completion time. A
+// transmission is a packet that starts with its slot, or when its chunk has arrived if that is later, and queues for
+// its link; phases start R after the end of the last slot of the one before. For a plan without contention the time is
+// plan.Plan.Cost, to the tick. Of plans in steps, all messages of a step start when the step before has ended.
 //
 // Errors: ErrContention, naming link, slot and both chunks, for the first transmission that does not end with its slot;
 // ErrSimulate for a plan that does not fit the domain or moves a chunk from where it is not.
@@ -109,8 +110,8 @@ func (y *synchronised) block(n *engine.Network, s *stage, from, to int) error {
 		}
 		return err
 	}
-	// A slot is exact and rounded up to a whole tick; a packet's time is rounded down, from a time per byte that is itself
-	// rounded, to 2^-33 ticks and to the 53 bits of a float.
+	// A slot is exact and rounded up to a whole tick; a packet's time is rounded down, from a time per byte that is
+	// itself rounded, to 2^-33 ticks and to the 53 bits of a float.
 	rounding := y.slot >> 50
 	for i := range count {
 		if over := trace.End[i] - engine.Time(s.tx[from+i].Slot-first+1)*y.slot; over > rounding || over < -2-rounding {

@@ -43,8 +43,8 @@ func newUnpacker(p *plan.Plan) (*unpacker, error) {
 	return u, nil
 }
 
-// stage returns phase i. It fails where a transmission is out of order, has no link, or its chunk is elsewhere; that links
-// carry one chunk a slot is left to the simulate.
+// stage returns phase i. It fails where a transmission is out of order, has no link, or its chunk is elsewhere; that
+// links carry one chunk a slot is left to the simulate.
 func (u *unpacker) stage(i int) (*stage, error) {
 	p, t := u.p, u.p.Topologies[i]
 	n := p.GPUs

@@ -1,5 +1,5 @@
-// Package plantest draws random plans that keep all rules, for tests of what checks, simulates and stores plans. It is no
-// planner: its plans are poor.
+// Package plantest draws random plans that keep all rules, for tests of what checks, simulates and stores plans. It is
+// no planner: its plans are poor.
 package plantest
 
 import (
