@@ -4,10 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-
 	"sim/plots/chart"
 	"sim/plots/sheet"
 	"sim/scenarios/result"
@@ -15,65 +11,41 @@ import (
 
 // delaysFigure shows the cumulative distribution of packet delays of each policy, with the means marked.
 func delaysFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
-	s := sheet.Sheet{Title: "Delay of packets by policy: cumulative distribution", Subtitle: d.Title}
-	var curves []*chart.Curve
-	var means []float64
-	wide, lo, hi := false, math.Inf(1), 0.0
+	const (
+		curve = 1000 // points
+		tail  = 20   // from which ratio of 99th percentile to median a linear axis hides the most
+	)
+	s := &result.Sweep{Name: d.Title}
+	spec := &result.Plot{Kind: "cdf", Y: "delay_s", Series: "policy", Title: "Delay of packets by policy: cumulative distribution", YLabel: "share of packets"}
+	var legend []string
 	for i := range d.Policies {
-		delay := d.Policies[i].Delay
-		c := delayCurve(delay)
-		if c == nil {
+		p := &d.Policies[i]
+		delays := quantiles(p.Delay, curve)
+		if delays == nil || len(legend) == len(sheet.LineStyles) {
 			continue
 		}
-		const tail = 20 // from which ratio of 99th percentile to median a linear axis hides the most
-		wide = wide || delay.P99S > tail*delay.P50S && delay.P50S > 0
-		for _, v := range c.X[1:] {
-			if v > 0 {
-				lo = min(lo, v)
-			}
-			hi = max(hi, v)
-		}
-		text := fmt.Sprintf("%s: mean %s, 99 %% within %s", d.Policies[i].Policy, sheet.Duration(delay.MeanS), sheet.Coarse(delay.P99S))
-		style := sheet.LineStyles[len(curves)%len(sheet.LineStyles)]
-		s.Legend = append(s.Legend, sheet.Entry{Text: text, Sample: func(c draw.Canvas, a, b vg.Point) {
-			sheet.Stroke(style)(c, a, b)
-			sheet.Dot(style.Color, true)(c, a, b)
-		}})
-		curves, means = append(curves, c), append(means, delay.MeanS)
+		s.Cells = append(s.Cells, result.Cell{Policy: p.Policy, Samples: map[string][]float64{spec.Y: delays}})
+		spec.Marks = append(spec.Marks, result.Mark{Label: "mean", Series: p.Policy, Y: p.Delay.MeanS})
+		spec.LogX = spec.LogX || p.Delay.P99S > tail*p.Delay.P50S && p.Delay.P50S > 0
+		legend = append(legend, fmt.Sprintf("%s: mean %s, 99 %% within %s", p.Policy, sheet.Duration(p.Delay.MeanS), sheet.Coarse(p.Delay.P99S)))
 	}
-	if len(curves) == 0 {
-		return nil
+	if zero := 0.0; !spec.LogX {
+		spec.From = &zero
 	}
-	p := sheet.NewPlot("", "share of packets")
-	if wide && lo < hi {
-		chart.LogAxis(&p.X, lo, hi)
-		p.X.Label.Text = "delay"
-	} else {
-		sheet.TimeAxis(&p.X, "delay", 0, hi*1.02, 8)
+	page, err := chart.Sheet(spec, s, nil)
+	if err != nil {
+		return nil // without packets
 	}
-	chart.ShareAxis(p, true)
-	p.Add(sheet.Grid(true, true), sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) {
-		x, y := p.Transforms(&c)
-		placed := func(v float64) float64 { return max(v, p.X.Min) } // what a logarithmic axis lacks stands at its end
-		for i, k := range curves {
-			shown := chart.Curve{Y: k.Y}
-			for _, v := range k.X {
-				shown.X = append(shown.X, placed(v))
-			}
-			shown.Draw(c, p, sheet.LineStyles[i%len(sheet.LineStyles)])
-		}
-		for i, k := range curves {
-			at := sheet.Point(x(placed(means[i])), y(k.Share(means[i])))
-			sheet.Dot(sheet.LineStyles[i%len(sheet.LineStyles)].Color, true)(c, at, at)
-		}
-	}))
-	s.Blocks = []sheet.Block{{Plots: []*plot.Plot{p}, Height: 3.4 * vg.Inch}}
-	s.Notes = []string{"Markers stand at the means. Only packets that arrived count."}
-	return []sheet.Figure{s.Figure("delays")}
+	for i, text := range legend {
+		page.Legend[i].Text = text
+	}
+	page.Notes = append(page.Notes[1:], "Only packets that arrived count.")
+	return []sheet.Figure{page.Figure("delays")}
 }
 
-// delayCurve adds up the bins; nil without packets. It ends where all have arrived, and goes on at 1.
-func delayCurve(d *result.Delay) *chart.Curve {
+// quantiles are n delays of which each has as many packets up to it; nil without packets. Within a bin packets are
+// spread evenly, and none took longer than the longest, although its bin reaches further.
+func quantiles(d *result.Delay, n int) []float64 {
 	if d == nil {
 		return nil
 	}
@@ -81,17 +53,19 @@ func delayCurve(d *result.Delay) *chart.Curve {
 	for _, b := range d.Bins {
 		total += float64(b.Packets)
 	}
-	if total == 0 {
-		return nil
-	}
-	c, sum := &chart.Curve{}, 0.0
+	var out []float64
+	before := 0.0
 	for _, b := range d.Bins {
-		if n := len(c.X); n == 0 || b.FromS > c.X[n-1] { // flat between bins
-			c.X, c.Y = append(c.X, b.FromS), append(c.Y, sum/total)
+		packets, to := float64(b.Packets), max(min(b.ToS, d.MaxS), b.FromS)
+		for len(out) < n {
+			k := float64(len(out)+1) / float64(n) * total
+			if k > before+packets {
+				break
+			}
+			at := b.FromS + (to-b.FromS)*(k-before)/packets
+			out = append(out, max(at, math.SmallestNonzeroFloat64)) // which a logarithmic axis has
 		}
-		sum += float64(b.Packets)
-		// No packet took longer than the longest, although its bin reaches further.
-		c.X, c.Y = append(c.X, max(min(b.ToS, d.MaxS), b.FromS)), append(c.Y, sum/total)
+		before += packets
 	}
-	return c
+	return out
 }

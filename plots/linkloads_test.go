@@ -147,20 +147,16 @@ func TestWaysShown(t *testing.T) {
 }
 
 // Worked by hand: 4 packets in [1, 2), none in [2, 3), 6 in [3, 5), the longest 4.
-func TestDelayCurve(t *testing.T) {
+func TestQuantiles(t *testing.T) {
 	p := &result.Play{Delay: &result.Delay{MeanS: 2.5, P50S: 3, P99S: 4, MaxS: 4, Bins: []result.DelayBin{{FromS: 1, ToS: 2, Packets: 4}, {FromS: 3, ToS: 5, Packets: 6}}}}
-	c := delayCurve(p.Delay)
-	if want := []float64{1, 2, 3, 4}; !slices.Equal(c.X, want) {
-		t.Errorf("at %v, want %v", c.X, want)
-	}
-	for s, want := range map[float64]float64{0: 0, 1: 0, 1.5: 0.2, 2: 0.4, 2.5: 0.4, 3: 0.4, 3.5: 0.7, 4: 1, 9: 1} {
-		if got := c.Share(s); math.Abs(got-want) > 1e-12 {
-			t.Errorf("%g of the packets within %g s, want %g", got, s, want)
+	for i, want := range []float64{1.25, 1.5, 1.75, 2, 3 + 1/6.0, 3 + 2/6.0, 3.5, 3 + 4/6.0, 3 + 5/6.0, 4} {
+		if got := quantiles(p.Delay, 10); len(got) != 10 || math.Abs(got[i]-want) > 1e-12 {
+			t.Errorf("quantiles %v; want %g of %d", got, want, i)
 		}
 	}
 	p.Delay.Bins = nil
-	if delayCurve(p.Delay) != nil {
-		t.Error("a curve without packets")
+	if quantiles(p.Delay, 10) != nil || quantiles(nil, 10) != nil {
+		t.Error("quantiles without packets")
 	}
 }
 

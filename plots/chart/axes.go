@@ -201,11 +201,6 @@ func valueAxis(a *plot.Axis, q quantity, lo, hi float64, from *float64, log, bar
 	}
 }
 
-// LogAxis makes a a logarithmic axis of times from lo to hi seconds, each tick in a unit of its own.
-func LogAxis(a *plot.Axis, lo, hi float64) {
-	valueAxis(a, quantity{named: true}, lo, hi, nil, true, false, 8)
-}
-
 // logRange widens [lo, hi] to powers of ten, or to 2 or 5 of them where that is nearer.
 func logRange(lo, hi float64) (float64, float64) {
 	const room = 0.04 // of a decade, for what is drawn round a value

@@ -61,8 +61,8 @@ const (
 	widestBar  = 56 // points
 )
 
-func (v *view) bars(t *result.SweepTimings) (*sheet.Sheet, error) {
-	m, tab, err := v.tableOf(v.spec.Y, t)
+func (v *view) bars() (*sheet.Sheet, error) {
+	m, tab, err := v.tableOf(v.spec.Y)
 	if err != nil {
 		return nil, err
 	}

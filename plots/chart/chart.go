@@ -13,7 +13,7 @@ import (
 // kind is a kind of chart.
 type kind struct {
 	name string
-	draw func(v *view, t *result.SweepTimings) (*sheet.Sheet, error)
+	draw func(v *view) (*sheet.Sheet, error)
 	// roles looks up what the axes are, and check what else a plot must say; nil is as most kinds have it.
 	roles, check func(v *view) error
 	// takes are the options of a plot that it has, needs those that it cannot be without, with what to name there. Of
@@ -68,14 +68,14 @@ func New(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (sheet.Figu
 
 // Sheet is New before it is made a figure, so that more can be written on it.
 func Sheet(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*sheet.Sheet, error) {
-	v, err := newView(spec, s)
+	v, err := newView(spec, s, t)
 	if err != nil {
 		return nil, chartError(spec, err)
 	}
 	if len(v.cells) == 0 {
 		return nil, chartError(spec, errors.New("the sweep has no cells that it could show"))
 	}
-	page, err := v.kind.draw(v, t)
+	page, err := v.kind.draw(v)
 	if err != nil {
 		return nil, chartError(spec, err)
 	}
@@ -85,7 +85,7 @@ func Sheet(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*sheet.S
 // Check fails where New would for what is known before a sweep has results: kinds, names of axes, labels and options
 // that do not go together. Names of metrics are checked where cells have some.
 func Check(spec *result.Plot, s *result.Sweep) error {
-	v, err := newView(spec, s)
+	v, err := newView(spec, s, &result.SweepTimings{})
 	if err == nil && slices.ContainsFunc(s.Cells, func(c result.Cell) bool { return len(c.Metrics) > 0 }) {
 		names := append([]string{v.metric()}, spec.Also...)
 		if spec.Below != "" {
@@ -93,7 +93,7 @@ func Check(spec *result.Plot, s *result.Sweep) error {
 		}
 		for _, name := range names {
 			if err == nil {
-				_, err = v.measure(name, &result.SweepTimings{})
+				_, err = v.measure(name)
 			}
 		}
 	}

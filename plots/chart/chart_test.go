@@ -190,11 +190,11 @@ func TestChartNotes(t *testing.T) {
 // Spread and table hold what a plain loop over the cells finds.
 func TestTabulate(t *testing.T) {
 	s := seedSweep(7)
-	v, err := newView(&result.Plot{Kind: "bars", X: "base", Y: "nct", Scale: 2, Offset: -1, Where: map[string][]string{"seed": {"2", "3", "7"}}}, s)
+	v, err := newView(&result.Plot{Kind: "bars", X: "base", Y: "nct", Scale: 2, Offset: -1, Where: map[string][]string{"seed": {"2", "3", "7"}}}, s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := v.measure("nct", nil)
+	m, err := v.measure("nct")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,18 +226,22 @@ func TestCurves(t *testing.T) {
 		s.Cells[i].Samples = map[string][]float64{"nct": {3, 1, 2, 2}}
 	}
 	s.Cells[1].Metrics["replay_plays"] = 4
-	v, err := newView(&result.Plot{Kind: "cdf", Y: "nct"}, s)
+	v, err := newView(&result.Plot{Kind: "cdf", Y: "nct"}, s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, _ := v.measure("nct", nil)
-	c := &cdfChart{v: v}
-	if what, err := c.collect(m); err != nil || what != "trials" {
-		t.Fatal(what, err)
+	m, _ := v.measure("nct")
+	c := &lineChart{v: v}
+	if err := c.distribute(m); err != nil || !strings.Contains(c.reading, "trials") {
+		t.Fatal(c.reading, err)
 	}
 	for i, of := range []int{8, 4} {
-		k := c.curves[0][i]
-		if !slices.Equal(k.X, []float64{1, 1, 2, 2, 2, 2, 3, 3}) || k.Ends != (of == 4) || k.Share(2) != 3/float64(of) || k.Share(3) != 4/float64(of) || k.Share(0.5) != 0 {
+		k := c.lines[0][i]
+		var x []float64
+		for _, p := range k {
+			x = append(x, p.x)
+		}
+		if !slices.Equal(x, []float64{1, 1, 2, 2, 2, 2, 3, 3}) || (k[7].mean == 1) != (of == 4) || shareAt(k, 2) != 3/float64(of) || shareAt(k, 3) != 4/float64(of) || shareAt(k, 0.5) != 0 {
 			t.Errorf("curve %d: %+v", i, k)
 		}
 	}
@@ -354,11 +358,11 @@ func TestLinePoints(t *testing.T) {
 		Kind: "lines", X: "port_bandwidth", Y: "nct", Panels: "base", Where: map[string][]string{"port_bandwidth": {"1600Gbps", "400Gbps", "800Gbps"}},
 		Marks: []result.Mark{{Label: "elsewhere", X: "200Gbps", Y: 2}, {Label: "paper", X: "800Gbps", Y: 1.5}},
 	}
-	v, err := newView(&spec, s)
+	v, err := newView(&spec, s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := v.measure("nct", nil)
+	m, err := v.measure("nct")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,8 +20,8 @@ type measure struct {
 }
 
 // metricNames lists what cells may be measured by.
-func (v *view) metricNames(t *result.SweepTimings) []string {
-	own, reference, samples := map[string]bool{}, map[string]bool{}, map[string]bool{}
+func (v *view) metricNames() []string {
+	own, reference := map[string]bool{}, map[string]bool{}
 	for i := range v.sweep.Cells {
 		c := &v.sweep.Cells[i]
 		for name := range c.Metrics {
@@ -31,70 +31,64 @@ func (v *view) metricNames(t *result.SweepTimings) []string {
 			reference[result.ReferencePrefix+name] = true
 		}
 		for name, values := range c.Samples {
-			if len(values) > 0 {
-				samples[name] = true
+			if v.kind.across && len(values) > 0 {
+				own[name] = true
 			}
-		}
-	}
-	if v.kind.across {
-		for name := range samples {
-			own[name] = true
 		}
 	}
 	out := sortedKeys(own)
 	for _, name := range wallClock {
-		if t != nil && !own[name] {
+		if !own[name] {
 			out = append(out, name)
 		}
 	}
 	return append(out, sortedKeys(reference)...)
 }
 
-// measure looks up a metric, a figure of the timings, or with "reference." before it one of the ideal fabric.
-func (v *view) measure(name string, t *result.SweepTimings) (measure, error) {
-	m := measure{name: name}
-	known := v.metricNames(t)
-	if a, b, ok := strings.Cut(name, "/"); ok && !slices.Contains(known, name) {
-		return v.quotient(name, a, b, t)
-	}
-	if !slices.Contains(known, name) {
-		if slices.Contains(wallClock, name) {
-			return m, fmt.Errorf("%s needs the sweep's timings, which there are none of", name)
+// measure looks up a metric, a figure of the timings, one of the ideal fabric with "reference." before it, or one of
+// these over another.
+func (v *view) measure(name string) (measure, error) {
+	m := measure{name: name, of: func(c *result.Cell) (float64, bool) {
+		if x, ok := c.Metrics[name]; ok {
+			return x, true
 		}
-		if i := slices.IndexFunc(v.sweep.Cells, func(c result.Cell) bool { return c.Failed == "" }); i < 0 {
+		if of, ok := strings.CutPrefix(name, result.ReferencePrefix); ok {
+			x, ok := c.Reference[of]
+			return x, ok
+		}
+		if v.times == nil || !slices.Contains(wallClock, name) {
+			return 0, false
+		}
+		times, ok := v.times.Cells[c.Key]
+		if name == "play_s" {
+			return times.PlayS, ok
+		}
+		return times.SolveS, ok
+	}}
+	known := v.metricNames()
+	if !slices.Contains(known, name) {
+		if a, b, ok := strings.Cut(name, "/"); ok {
+			return v.quotient(a, b)
+		}
+		if !slices.ContainsFunc(v.sweep.Cells, func(c result.Cell) bool { return c.Failed == "" }) {
 			return m, fmt.Errorf("no cell has a value of %s: all failed, the first for this reason: %s", name, firstLine(v.sweep.Cells[0].Failed))
 		}
 		return m, unknownName("metric", name, known)
 	}
 	own := slices.ContainsFunc(v.sweep.Cells, func(c result.Cell) bool { _, ok := c.Metrics[name]; return ok || len(c.Samples[name]) > 0 })
-	reference, isReference := strings.CutPrefix(name, result.ReferencePrefix)
-	switch {
-	case own:
-		m.of = func(c *result.Cell) (x float64, ok bool) { x, ok = c.Metrics[name]; return x, ok }
-	case isReference:
-		m.of = func(c *result.Cell) (x float64, ok bool) { x, ok = c.Reference[reference]; return x, ok }
-	default:
-		m.of = func(c *result.Cell) (float64, bool) {
-			times, ok := t.Cells[c.Key] // known names it only with timings
-			if name == "play_s" {
-				return times.PlayS, ok
-			}
-			return times.SolveS, ok
-		}
+	if v.times == nil && !own && slices.Contains(wallClock, name) {
+		return m, fmt.Errorf("%s needs the sweep's timings, which there are none of", name)
 	}
 	return m, nil
 }
 
 // quotient is one metric over another; a cell where the other is 0 has none.
-func (v *view) quotient(name, a, b string, t *result.SweepTimings) (measure, error) {
-	over, err := v.measure(strings.TrimSpace(a), t)
+func (v *view) quotient(a, b string) (measure, error) {
+	over, err := v.measure(strings.TrimSpace(a))
 	if err != nil {
 		return over, err
 	}
-	under, err := v.measure(strings.TrimSpace(b), t)
-	if err != nil {
-		return under, err
-	}
+	under, err := v.measure(strings.TrimSpace(b))
 	return measure{over.name + "/" + under.name, func(c *result.Cell) (float64, bool) {
 		x, ok := over.of(c)
 		y, also := under.of(c)
@@ -102,7 +96,7 @@ func (v *view) quotient(name, a, b string, t *result.SweepTimings) (measure, err
 			return 0, false
 		}
 		return x / y, true
-	}}, nil
+	}}, err
 }
 
 // y is m with the plot's scale and offset.
@@ -163,8 +157,8 @@ func (v *view) tabulate(m measure) (*table, error) {
 }
 
 // tableOf looks up a metric and tabulates it.
-func (v *view) tableOf(name string, t *result.SweepTimings) (measure, *table, error) {
-	m, err := v.measure(name, t)
+func (v *view) tableOf(name string) (measure, *table, error) {
+	m, err := v.measure(name)
 	if err != nil {
 		return m, nil, err
 	}

@@ -35,8 +35,8 @@ type gainGroup struct {
 	gain float64
 }
 
-func (v *view) gain(t *result.SweepTimings) (*sheet.Sheet, error) {
-	m, err := v.measure(v.spec.Y, t)
+func (v *view) gain() (*sheet.Sheet, error) {
+	m, err := v.measure(v.spec.Y)
 	if err != nil {
 		return nil, err
 	}

@@ -19,11 +19,11 @@ import (
 
 // gainOf makes the chart of a gain with what it chose.
 func gainOf(t testing.TB, spec result.Plot, s *result.Sweep) (*gainChart, *table, error) {
-	v, err := newView(&spec, s)
+	v, err := newView(&spec, s, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	m, err := v.measure(spec.Y, nil)
+	m, err := v.measure(spec.Y)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -177,7 +177,7 @@ func TestGainDefaults(t *testing.T) {
 	} {
 		spec := scaleGain
 		spec.X, spec.Panels = c.x, c.panels
-		v, err := newView(&spec, s)
+		v, err := newView(&spec, s, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -269,11 +269,15 @@ func TestGainErrors(t *testing.T) {
 func TestAlsoAndBelow(t *testing.T) {
 	s := slotSweep(8, 32)
 	spec := result.Plot{Kind: "lines", X: "policy.reconfigurations", Y: "slots", Panels: "fabric.gpus", Also: []string{"bound_slots_round"}, Below: "reconfigurations", BelowOf: scalePolicies[1:2]}
-	v, err := newView(&spec, s)
+	v, err := newView(&spec, s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, c, err := v.pointsAndLines(nil, nil)
+	c, err := v.newLines()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := c.sheet()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,11 +316,11 @@ func TestAlsoAndBelow(t *testing.T) {
 func TestTakeQuotient(t *testing.T) {
 	s := slotSweep(8, 16)
 	for take, pick := range map[string]func(a, b float64) float64{"max": math.Max, "min": math.Min} {
-		v, err := newView(&result.Plot{Kind: "lines", X: "fabric.gpus", Y: "slots/bound_slots_round", Take: take}, s)
+		v, err := newView(&result.Plot{Kind: "lines", X: "fabric.gpus", Y: "slots/bound_slots_round", Take: take}, s, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, c, err := v.pointsAndLines(nil, nil)
+		c, err := v.newLines()
 		if err != nil {
 			t.Fatal(err)
 		}

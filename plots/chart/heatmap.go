@@ -12,7 +12,6 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"sim/plots/sheet"
-	"sim/scenarios/result"
 )
 
 const logTiles = "tiles stand side by side, so log_x and log_y mean nothing there"
@@ -51,8 +50,8 @@ type heatChart struct {
 }
 
 // heatmap draws a map, or one of twist patterns, which have places and outlines of their own.
-func (v *view) heatmap(t *result.SweepTimings) (*sheet.Sheet, error) {
-	m, tab, err := v.tableOf(v.spec.Z, t)
+func (v *view) heatmap() (*sheet.Sheet, error) {
+	m, tab, err := v.tableOf(v.spec.Z)
 	if err != nil {
 		return nil, err
 	}

@@ -17,12 +17,12 @@ import (
 )
 
 var lineKind = kind{
-	name: "lines", draw: (*view).lines, takes: []string{"series", "log_x", "log_y", "take", "mark", "also"},
+	name: "lines", draw: (*view).drawLines, takes: []string{"series", "log_x", "log_y", "take", "mark", "also"},
 	needs: map[string]string{"x": "", "y": "a metric, such as nct"},
 	roles: func(v *view) error {
 		if _, err := v.find("x", v.spec.X); err != nil && v.spec.X != "" {
 			if v.byMetric = v.mayBeMetric(v.spec.X); !v.byMetric {
-				return unknownName("x", v.spec.X, append(v.names(), v.metricNames(&result.SweepTimings{})...))
+				return unknownName("x", v.spec.X, append(v.names(), v.metricNames()...))
 			}
 		}
 		return v.usualRoles()
@@ -44,10 +44,11 @@ func (v *view) checkLines() error {
 		return fmt.Errorf("x: %s has values that are no numbers, so lines cannot go over it; bars can", v.x.name)
 	}
 	for _, name := range spec.BelowOf {
-		if at := slices.Index(v.series.labels, name); at < 0 && len(v.series.labels) > 0 || v.series.index < 0 {
+		if v.series.index < 0 {
 			return unknownName("below_of", name, v.series.labels)
-		} else if at >= 0 && v.series.slot[at] < 0 {
-			return fmt.Errorf("below_of: where leaves %s out", name)
+		}
+		if err := v.known("below_of", name); err != nil && len(v.series.labels) > 0 {
+			return err
 		}
 	}
 	return nil
@@ -60,81 +61,134 @@ type linePoint struct {
 	gap bool // the line does not lead here: cells before it have no value
 }
 
-// lineChart is a chart of lines.
+// at is a point of a single value.
+func at(x, y float64) linePoint {
+	return linePoint{x: x, spread: spread{n: 1, mean: y, min: y, max: y}}
+}
+
+// lineChart is a chart of lines: over an axis or a metric, or a metric's distributions.
 type lineChart struct {
-	v      *view
-	q      quantity
-	lines  [][][]linePoint // by panel and series
-	joined bool            // points are in an order that lines may follow
-	marked bool            // points have markers
-	looks  []look
-	marks  []placedMark
-	also   []alsoLine
-	words  string // of what goes across
-	across func(panels []*plot.Plot, width vg.Length) (title string)
+	v       *view
+	q       quantity        // of the metric
+	lines   [][][]linePoint // by panel and series
+	joined  bool            // points are in an order that lines may follow
+	marked  bool            // points have markers
+	looks   []look
+	marks   []placedMark
+	also    []alsoLine
+	title   string
+	reading string                                                     // the first note
+	across  func(panels []*plot.Plot, width vg.Length) (title string)  // sets the axes
+	up      func(panels []*plot.Plot, g grid) (title string, own bool) // that panels may have of their own
 }
 
-func (v *view) lines(t *result.SweepTimings) (*sheet.Sheet, error) {
-	s, _, err := v.pointsAndLines(t, nil)
-	return s, err
+// alsoLine is a metric beside that of a chart of lines, the same whatever the series, such as a bound: a line a panel.
+type alsoLine struct {
+	metric string
+	lines  [][]linePoint // by panel
+	style  draw.LineStyle
 }
 
-// pointsAndLines makes a chart of lines, or of points where nothing orders them. Look sees these before they are drawn.
-func (v *view) pointsAndLines(t *result.SweepTimings, look func(c *lineChart)) (*sheet.Sheet, *lineChart, error) {
-	m, err := v.measure(v.spec.Y, t)
+// alsoStyles are thin and dark, below the lines of the series.
+var alsoStyles = []draw.LineStyle{
+	{Color: sheet.Ink, Width: 1.3, Dashes: []vg.Length{5, 3}},
+	{Color: sheet.Dim, Width: 1.3, Dashes: []vg.Length{2, 2}},
+	{Color: sheet.Dim, Width: 1.3, Dashes: []vg.Length{8, 3, 2, 3}},
+}
+
+func (v *view) drawLines() (*sheet.Sheet, error) {
+	c, err := v.newLines()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	c := &lineChart{v: v, looks: v.looks(v.series), marks: v.placeMarks(), joined: true, words: v.x.words}
-	if v.byMetric {
-		err = c.overMetric(m, t)
-	} else {
+	return c.sheet()
+}
+
+// newLines collects what a chart of lines shows.
+func (v *view) newLines() (*lineChart, error) {
+	m, err := v.measure(v.spec.Y)
+	if err != nil {
+		return nil, err
+	}
+	c := &lineChart{v: v, looks: v.looks(v.series), marks: v.placeMarks(), joined: true}
+	switch {
+	case v.kind.across:
+		err = c.distribute(m)
+	case v.byMetric:
+		err = c.overMetric(m)
+	default:
 		err = c.overAxis(m)
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := c.addAlso(t); err != nil {
-		return nil, nil, err
-	}
-	c.mark()
-	if look != nil {
-		look(c)
-	}
-	lo, hi := c.extent(-1)
-	c.q = v.quantityOf(m.name, v.spec.YLabel, lo, hi, true)
+	return c, err
+}
+
+// sheet lays the lines out.
+func (c *lineChart) sheet() (*sheet.Sheet, error) {
+	v := c.v
 	panels := v.panelsOf()
 	const least = 150 // points, to follow a line
 	g := layout(len(panels), least, 0)
-	title := c.across(panels, g.width)
-	apart := c.plot(panels, g)
-	s := v.page(c.q.words+" over "+c.words+v.bySeries(), panels, g, title, c.q.title(v.spec.LogY))
+	xTitle, yTitle, apart := c.plot(panels, g)
+	s := v.page(c.title+v.bySeries(), panels, g, xTitle, yTitle)
 	v.legend(s, c.looks, parts{lines: c.joined, markers: c.marked}, c.marks)
 	for _, a := range c.also {
 		s.Legend = append(s.Legend, sheet.Entry{Text: metricWords(a.metric), Sample: sheet.Stroke(a.style)})
 	}
 	if v.spec.Below != "" {
-		if err := c.below(s, panels, g, title, t); err != nil {
-			return nil, nil, err
+		if err := c.below(s, panels, g); err != nil {
+			return nil, err
 		}
 	}
 	c.noteCoincidence()
-	s.Notes = v.notes
+	if c.reading != "" {
+		s.Notes = []string{c.reading}
+	}
+	s.Notes = append(s.Notes, v.notes...)
 	if apart {
 		s.Notes = append(s.Notes, apartNote)
 	}
-	return s, c, nil
+	return s, nil
 }
 
-// plot puts the lines on panels and sets the axes that go up; it reports whether these differ.
-func (c *lineChart) plot(panels []*plot.Plot, g grid) (apart bool) {
-	spec := c.v.spec
+// plot puts the lines on panels with their axes.
+func (c *lineChart) plot(panels []*plot.Plot, g grid) (xTitle, yTitle string, apart bool) {
 	for i, p := range panels {
 		p.Add(sheet.Grid(true, true), sheet.PlotFunc(func(cv draw.Canvas, p *plot.Plot) { c.draw(cv, p, i) }))
 	}
-	return g.share(panels, c.extent, func(a *plot.Axis, lo, hi float64) {
-		valueAxis(a, c.v.near(c.q, lo), lo, hi, spec.From, spec.LogY, false, ticksFor(g.height))
+	xTitle = c.across(panels, g.width)
+	yTitle, apart = c.up(panels, g)
+	return xTitle, yTitle, apart
+}
+
+// valuesUp makes the axes that go up those of a metric.
+func (c *lineChart) valuesUp(m measure) {
+	const crowded, long = 160, 40 // points of a panel, of a line; more markers would hide the lines
+	c.marked = !c.joined || !slices.ContainsFunc(c.lines, func(lines [][]linePoint) bool {
+		return len(slices.Concat(lines...)) > crowded || slices.ContainsFunc(lines, func(line []linePoint) bool { return len(line) > long })
 	})
+	v, spec := c.v, c.v.spec
+	lo, hi := c.extent(-1)
+	c.q = v.quantityOf(m.name, spec.YLabel, lo, hi, true)
+	c.up = func(panels []*plot.Plot, g grid) (string, bool) {
+		return c.q.title(spec.LogY), g.share(panels, c.extent, func(a *plot.Axis, lo, hi float64) {
+			valueAxis(a, v.near(c.q, lo), lo, hi, spec.From, spec.LogY, false, ticksFor(g.height))
+		})
+	}
+}
+
+// valuesAcross makes the axes across those of a metric.
+func (c *lineChart) valuesAcross(m measure, own bool, from *float64) quantity {
+	lo, hi := c.width()
+	q := c.v.quantityOf(m.name, c.v.spec.XLabel, lo, hi, own)
+	const count = 7
+	c.across = func(panels []*plot.Plot, width vg.Length) string {
+		for _, p := range panels {
+			valueAxis(&p.X, c.v.near(q, lo), lo, hi, from, c.v.spec.LogX, false, count)
+			sheet.Spaced(p, p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max), width)
+		}
+		return q.title(c.v.spec.LogX)
+	}
+	return q
 }
 
 // overAxis makes lines over the numbers of an axis.
@@ -149,26 +203,35 @@ func (c *lineChart) overAxis(m measure) error {
 	}
 	c.lines = v.linesOf(t)
 	v.noteSpread(t, "A point is")
+	for i, name := range v.spec.Also {
+		w := v.beside(name)
+		w.spec.Scale, w.spec.Offset, w.series = v.spec.Scale, v.spec.Offset, &none
+		_, t, err := w.tableOf(name)
+		if err != nil {
+			return err
+		}
+		a := alsoLine{metric: name, style: alsoStyles[i%len(alsoStyles)]}
+		for _, lines := range w.linesOf(t) {
+			a.lines = append(a.lines, lines[0])
+		}
+		c.also = append(c.also, a)
+	}
+	c.valuesUp(m)
+	c.title = c.q.words + " over " + v.x.words
 	return nil
 }
 
 // linesOf are the lines of a table, by panel and series, in the order of the numbers of the axis.
 func (v *view) linesOf(t *table) [][][]linePoint {
-	order := make([]int, t.width) // numbers need not be in order
-	for i := range order {
-		order[i] = i
-	}
-	number := func(i int) float64 { return v.x.numbers[v.x.levels[i]] }
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(number(a), number(b)) })
-	lines := make([][][]linePoint, len(v.panels.levels))
+	order := ordered(t.width, func(i int) float64 { return v.x.numbers[v.x.levels[i]] })
+	lines := v.noLines()
 	for p := range lines {
-		lines[p] = make([][]linePoint, t.series)
 		for s := range lines[p] {
 			gap := false
 			for _, x := range order {
 				cell := t.cell(p, s, x)
 				if gap = gap || cell.n == 0; cell.n > 0 {
-					lines[p][s] = append(lines[p][s], linePoint{number(x), *cell, gap})
+					lines[p][s] = append(lines[p][s], linePoint{v.x.numbers[v.x.levels[x]], *cell, gap})
 					gap = false
 				}
 			}
@@ -177,21 +240,35 @@ func (v *view) linesOf(t *table) [][][]linePoint {
 	return lines
 }
 
+// noLines are lines without points, by panel and series.
+func (v *view) noLines() [][][]linePoint {
+	lines := make([][][]linePoint, len(v.panels.levels))
+	for p := range lines {
+		lines[p] = make([][]linePoint, len(v.series.levels))
+	}
+	return lines
+}
+
+// ordered are the indices below n in the order of what they stand for.
+func ordered(n int, of func(i int) float64) []int {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(of(a), of(b)) })
+	return order
+}
+
 // overMetric makes points of two metrics, in the order of the axis that is not drawn where there is one.
-func (c *lineChart) overMetric(m measure, t *result.SweepTimings) error {
+func (c *lineChart) overMetric(m measure) error {
 	v := c.v
-	mx, err := v.measure(v.spec.X, t)
+	mx, err := v.measure(v.spec.X)
 	if err != nil {
 		return err
 	}
 	hidden := v.hidden()
 	c.joined = v.spec.Kind == "lines" && len(hidden) == 1 && hidden[0].numbers != nil
-	c.lines = make([][][]linePoint, len(v.panels.levels))
-	for p := range c.lines {
-		c.lines[p] = make([][]linePoint, len(v.series.levels))
-	}
-	lo, hi := math.Inf(1), math.Inf(-1)
-	put := func(x float64) { lo, hi = min(lo, x), max(hi, x) }
+	c.lines = v.noLines()
 	both := measure{name: m.name, of: func(c *result.Cell) (float64, bool) {
 		if x, ok := mx.of(c); !ok || v.spec.LogX && x <= 0 {
 			return 0, false
@@ -202,27 +279,19 @@ func (c *lineChart) overMetric(m measure, t *result.SweepTimings) error {
 	err = v.each(both, func(cell *result.Cell, y float64) {
 		x, _ := mx.of(cell)
 		bad = cmp.Or(bad, v.checkDrawable(mx, cell, x))
-		put(x)
 		line := &c.lines[v.place(v.panels, cell)][v.place(v.series, cell)]
-		*line = append(*line, linePoint{x: x, spread: spread{n: 1, mean: y, min: y, max: y}})
+		*line = append(*line, at(x, y))
 	})
 	if err = cmp.Or(err, bad); err != nil {
 		return err
-	}
-	for _, mark := range c.marks {
-		if mark.x >= 0 {
-			put(mark.number)
-		}
 	}
 	if c.joined {
 		h := hidden[0]
 		v.notes = append(v.notes, fmt.Sprintf("Lines follow %s, from %s to %s.", h.words, sheet.Plain(h.labels[h.levels[0]]), sheet.Plain(h.labels[h.levels[len(h.levels)-1]])))
 	}
-	q := v.quantityOf(mx.name, v.spec.XLabel, lo, hi, false)
-	c.words = q.words
-	c.across = func(panels []*plot.Plot, width vg.Length) string {
-		return q.across(panels, v.near(q, lo), lo, hi, nil, v.spec.LogX, width)
-	}
+	q := c.valuesAcross(mx, false, nil)
+	c.valuesUp(m)
+	c.title = c.q.words + " over " + q.words
 	return nil
 }
 
@@ -243,13 +312,76 @@ func (c *lineChart) extent(panel int) (lo, hi float64) {
 	return extentOf(c.marks, panel, lo, hi)
 }
 
-// mark decides whether points have markers: more would hide the lines.
-func (c *lineChart) mark() {
-	const crowded = 160 // points of a panel
-	c.marked = !c.joined || !slices.ContainsFunc(c.lines, func(lines [][]linePoint) bool { return len(slices.Concat(lines...)) > crowded })
+// width is the range of all points and marks across.
+func (c *lineChart) width() (lo, hi float64) {
+	lo, hi = math.Inf(1), math.Inf(-1)
+	for _, pt := range slices.Concat(slices.Concat(c.lines...)...) {
+		lo, hi = min(lo, pt.x), max(hi, pt.x)
+	}
+	if c.v.kind.across {
+		return extentOf(c.marks, -1, lo, hi)
+	}
+	for _, m := range c.marks {
+		if m.x >= 0 {
+			lo, hi = min(lo, m.number), max(hi, m.number)
+		}
+	}
+	return lo, hi
 }
 
-// draw draws a panel's lines, the first series lowest.
+// beside is v for another metric of the same chart, without what is said of y.
+func (v *view) beside(metric string) *view {
+	w, spec := *v, *v.spec
+	spec.Y, spec.YLabel, spec.Scale, spec.Offset, spec.From, spec.Marks, spec.Also = metric, "", 0, 0, nil, nil, nil
+	w.spec, w.notes = &spec, nil
+	return &w
+}
+
+// below adds a lower panel to each, with another metric of the series that the plot names, or of all.
+func (c *lineChart) below(s *sheet.Sheet, panels []*plot.Plot, g grid) error {
+	v := c.v
+	w := v.beside(v.spec.Below)
+	if of := v.spec.BelowOf; of != nil {
+		w.cells = slices.DeleteFunc(slices.Clone(v.cells), func(cell *result.Cell) bool {
+			return !slices.Contains(of, v.series.labels[v.series.levels[v.place(v.series, cell)]])
+		})
+		if len(w.cells) == 0 {
+			return fmt.Errorf("below_of: no cell is of %s", orList(of))
+		}
+	}
+	low, err := w.newLines()
+	if err != nil {
+		return err
+	}
+	lower := make([]*plot.Plot, len(panels))
+	for i := range lower {
+		lower[i] = sheet.NewPlot("", "")
+	}
+	const share, least = 0.45, 75 // of a panel's height; points
+	lg := g
+	lg.height = max(g.height*share, least)
+	xTitle, yTitle, _ := low.plot(lower, lg)
+	above := s.Blocks[0].YTitle
+	s.Blocks = nil
+	for i := 0; i < len(panels); i += g.cols {
+		end := min(i+g.cols, len(panels))
+		s.Blocks = append(s.Blocks, sheet.Block{Plots: panels[i:end], Cols: g.cols, Height: g.height, YTitle: above},
+			sheet.Block{Plots: lower[i:end], Cols: g.cols, Height: lg.height, YTitle: yTitle})
+	}
+	s.Blocks[len(s.Blocks)-1].XTitle = xTitle
+	for i, p := range panels {
+		p.X.Tick.Marker = sheet.Unlabelled{Ticker: p.X.Tick.Marker}
+		sheet.SameSides(p, lower[i])
+	}
+	for _, n := range w.notes {
+		if !slices.Contains(v.notes, n) {
+			v.notes = append(v.notes, n)
+		}
+	}
+	return nil
+}
+
+// draw draws a panel's lines, the first series lowest, then its marks.
 func (c *lineChart) draw(cv draw.Canvas, p *plot.Plot, panel int) {
 	x, y := p.Transforms(&cv)
 	of := func(s int) *look { return &c.looks[c.v.series.levels[s]] }
@@ -257,7 +389,7 @@ func (c *lineChart) draw(cv draw.Canvas, p *plot.Plot, panel int) {
 		cv.StrokeLines(draw.LineStyle{Color: style.Color, Width: 1}, whisker(at, lo, hi, 2)...)
 	}
 	for _, a := range c.also {
-		strokeLine(cv, a.style, a.lines[panel], x, y)
+		c.stroke(cv, a.style, a.lines[panel], x, y)
 		for _, p := range a.lines[panel] {
 			if p.max > p.min { // it is not the same for all series
 				strokeWhisker(a.style, x(p.x), y(p.min), y(p.max))
@@ -267,7 +399,7 @@ func (c *lineChart) draw(cv draw.Canvas, p *plot.Plot, panel int) {
 	lines := c.lines[panel]
 	for s, line := range lines {
 		if c.joined {
-			strokeLine(cv, of(s).line, line, x, y)
+			c.stroke(cv, of(s).line, line, x, y)
 		}
 	}
 	for s, line := range lines {
@@ -287,21 +419,27 @@ func (c *lineChart) draw(cv draw.Canvas, p *plot.Plot, panel int) {
 		if m.panel >= 0 && m.panel != panel {
 			continue
 		}
-		style, at := statedLine, cv.Max.X-markRadius-2
+		style, at := statedLine, sheet.Point(cv.Max.X-markRadius-2, y(m.y))
 		if m.series >= 0 {
 			style.Color = of(m.series).line.Color
 		}
-		if m.x >= 0 {
-			at = x(m.number)
-		} else {
-			cv.StrokeLine2(style, cv.Min.X, y(m.y), cv.Max.X, y(m.y))
+		switch {
+		case c.v.kind.across && m.series >= 0: // on its curve
+			at = sheet.Point(x(m.y), y(shareAt(lines[m.series], m.y)))
+		case c.v.kind.across:
+			at = sheet.Point(x(m.y), cv.Max.Y-markRadius-2)
+			cv.StrokeLine2(style, at.X, cv.Min.Y, at.X, cv.Max.Y)
+		case m.x >= 0:
+			at.X = x(m.number)
+		default:
+			cv.StrokeLine2(style, cv.Min.X, at.Y, cv.Max.X, at.Y)
 		}
-		stated(cv, m.shape, style.Color, sheet.Point(at, y(m.y)), markRadius+0.8)
+		stated(cv, m.shape, style.Color, at, markRadius+0.8)
 	}
 }
 
-// strokeLine draws a line, broken at its gaps.
-func strokeLine(cv draw.Canvas, style draw.LineStyle, line []linePoint, x, y func(float64) vg.Length) {
+// stroke draws a line, broken at its gaps; a distribution of which some never ends goes on to the end of the axis.
+func (c *lineChart) stroke(cv draw.Canvas, style draw.LineStyle, line []linePoint, x, y func(float64) vg.Length) {
 	var parts [][]vg.Point
 	for i, p := range line {
 		if i == 0 || p.gap {
@@ -309,26 +447,34 @@ func strokeLine(cv draw.Canvas, style draw.LineStyle, line []linePoint, x, y fun
 		}
 		last := &parts[len(parts)-1]
 		*last = append(*last, sheet.Point(x(p.x), y(p.mean)))
+		if c.v.kind.across && i == len(line)-1 && p.mean < 1 {
+			*last = append(*last, sheet.Point(cv.Max.X, y(p.mean)))
+		}
 	}
-	cv.StrokeLines(style, slices.DeleteFunc(parts, func(pts []vg.Point) bool { return len(pts) < 2 })...)
+	for _, pts := range parts {
+		if len(pts) > 1 {
+			cv.StrokeLines(style, sheet.Thin(pts))
+		}
+	}
 }
-
-// hairline is the part of an axis below which lines cannot be told apart: less than a line's width.
-const hairline = 2e-3
 
 // noteCoincidence says which lines lie on each other everywhere, so that one is hidden.
 func (c *lineChart) noteCoincidence() {
+	left, right := c.width()
 	lo, hi := c.extent(-1)
-	same := sameWithin(lo, hi, c.v.spec.LogY)
+	sameX, sameY := sameWithin(left, right, c.v.spec.LogX), sameWithin(lo, hi, c.v.spec.LogY)
 	what := "Lines"
-	if !c.joined {
+	switch {
+	case c.v.kind.across:
+		what, sameY = "Curves", func(a, b float64) bool { return a == b }
+	case !c.joined:
 		what = "Points"
 	}
 	c.v.noteSame(what, len(c.v.series.levels), func(a, b int) bool {
 		points := 0
 		for _, lines := range c.lines {
 			points += len(lines[a])
-			if !slices.EqualFunc(lines[a], lines[b], func(p, q linePoint) bool { return p.x == q.x && same(p.mean, q.mean) }) {
+			if !slices.EqualFunc(lines[a], lines[b], func(p, q linePoint) bool { return sameX(p.x, q.x) && sameY(p.mean, q.mean) }) {
 				return false
 			}
 		}
@@ -336,12 +482,13 @@ func (c *lineChart) noteCoincidence() {
 	})
 }
 
-// sameWithin tells whether two values are less than a hairline apart on an axis.
+// sameWithin tells whether two values are less than a hairline apart on an axis: lines there cannot be told apart.
 func sameWithin(lo, hi float64, log bool) func(a, b float64) bool {
 	place := func(v float64) float64 { return v }
 	if log {
 		place = math.Log10
 	}
+	const hairline = 2e-3 // of the axis, less than a line's width
 	near := hairline * (place(hi) - place(lo))
 	return func(a, b float64) bool { return math.Abs(place(a)-place(b)) <= near }
 }
@@ -351,13 +498,10 @@ func (v *view) noteSame(what string, n int, same func(a, b int) bool) {
 	in := make([]bool, n)
 	var groups []string
 	for a := range n {
-		if in[a] {
-			continue
-		}
-		group := []string{v.series.level(v.series.levels[a])}
-		for b := a + 1; b < n; b++ {
-			if !in[b] && same(a, b) {
-				in[b] = true
+		var group []string
+		for b := a; b < n && !in[a]; b++ {
+			if b == a || !in[b] && same(a, b) {
+				in[b] = b > a
 				group = append(group, v.series.level(v.series.levels[b]))
 			}
 		}

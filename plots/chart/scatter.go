@@ -1,14 +1,15 @@
 package chart
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
 	"sim/plots/sheet"
-	"sim/scenarios/result"
 )
 
 var scatterKind = kind{
@@ -16,7 +17,7 @@ var scatterKind = kind{
 	needs: map[string]string{"x": "", "y": "a metric, such as nct"},
 	roles: func(v *view) error {
 		if v.byMetric = v.spec.X != "" && v.mayBeMetric(v.spec.X); v.spec.X != "" && !v.byMetric {
-			return unknownName("x", v.spec.X, v.metricNames(&result.SweepTimings{}))
+			return unknownName("x", v.spec.X, v.metricNames())
 		}
 		return v.usualRoles()
 	},
@@ -24,30 +25,33 @@ var scatterKind = kind{
 
 // scatter shows two metrics of each cell as a point, with how they correlate: for each series in the legend, or in the
 // headings of several panels.
-func (v *view) scatter(t *result.SweepTimings) (*sheet.Sheet, error) {
-	said, single := false, len(v.panels.levels) == 1
+func (v *view) scatter() (*sheet.Sheet, error) {
+	c, err := v.newLines()
+	if err != nil {
+		return nil, err
+	}
+	said, inLegend := false, len(v.panels.levels) == 1 && v.series.index >= 0
 	series := make([]string, len(v.series.levels))
-	s, _, err := v.pointsAndLines(t, func(c *lineChart) {
-		for p := range c.lines {
-			var rs, rhos []float64
-			for i, points := range c.lines[p] {
-				if r, rho, ok := correlations(points); ok {
-					rs, rhos, said = append(rs, r), append(rhos, rho), true
-					series[i] = fmt.Sprintf(" (r = %s, ρ = %s)", signed(r), signed(rho))
-				}
+	for _, lines := range c.lines {
+		var rs, rhos []float64
+		for i, points := range lines {
+			if r, rho, ok := correlations(points); ok {
+				rs, rhos, said = append(rs, r), append(rhos, rho), true
+				series[i] = fmt.Sprintf(" (r = %s, ρ = %s)", signed(r), signed(rho))
 			}
-			text := ""
-			if len(rs) > 0 && !(single && v.series.index >= 0) {
-				text = fmt.Sprintf(": r = %s, ρ = %s", between(rs), between(rhos))
-			}
-			v.after = append(v.after, text)
 		}
-	})
+		text := ""
+		if len(rs) > 0 && !inLegend {
+			text = fmt.Sprintf(": r = %s, ρ = %s", between(rs), between(rhos))
+		}
+		v.after = append(v.after, text)
+	}
+	s, err := c.sheet()
 	if err != nil {
 		return nil, err
 	}
 	for i := range series {
-		if single && v.series.index >= 0 {
+		if inLegend {
 			s.Legend[i].Text += series[i]
 		}
 	}
@@ -81,68 +85,28 @@ func between(vs []float64) string {
 }
 
 // correlations are the coefficients of Pearson and of Spearman; there are none of fewer than three points, nor where
-// one of the two does not vary.
+// one of the two differs by no more than rounding.
 func correlations(points []linePoint) (r, rho float64, ok bool) {
-	const fewest = 3
-	if len(points) < fewest {
-		return 0, 0, false
-	}
+	const fewest, rounding = 3, 1e-12
 	x, y := make([]float64, len(points)), make([]float64, len(points))
 	for i, p := range points {
 		x[i], y[i] = p.x, p.mean
 	}
-	if r, ok = pearson(x, y); !ok {
-		return 0, 0, false
+	for _, s := range [][]float64{x, y} {
+		size := floats.Norm(s, math.Inf(1))
+		if len(s) < fewest || !(floats.Max(s)-floats.Min(s) > rounding*size) {
+			return 0, 0, false
+		}
+		for i := range s { // so that squares neither overflow nor vanish
+			s[i] /= size
+		}
 	}
-	rho, ok = pearson(ranks(x), ranks(y))
-	return r, rho, ok
-}
-
-// pearson is the correlation of x and y, with both first scaled to at most 1 so that squares neither overflow nor
-// vanish.
-func pearson(x, y []float64) (float64, bool) {
-	dx, okX := centred(x)
-	dy, okY := centred(y)
-	if !okX || !okY {
-		return 0, false
-	}
-	var xx, yy, xy float64
-	for i := range dx {
-		xx, yy, xy = xx+dx[i]*dx[i], yy+dy[i]*dy[i], xy+dx[i]*dy[i]
-	}
-	return min(max(xy/math.Sqrt(xx*yy), -1), 1), true
-}
-
-// centred returns x less its mean, scaled so that the largest is 1. It fails where the values differ by no more than
-// rounding.
-func centred(x []float64) ([]float64, bool) {
-	mean, most, size := 0.0, 0.0, 0.0
-	for _, v := range x {
-		mean += v / float64(len(x))
-		size = max(size, math.Abs(v))
-	}
-	out := make([]float64, len(x))
-	for i, v := range x {
-		out[i] = v - mean
-		most = max(most, math.Abs(out[i]))
-	}
-	const rounding = 1e-12 // of the largest value
-	if !(most > rounding*size) {
-		return nil, false
-	}
-	for i := range out {
-		out[i] /= most
-	}
-	return out, true
+	return stat.Correlation(x, y, nil), stat.Correlation(ranks(x), ranks(y), nil), true
 }
 
 // ranks are 1 for the least; equal values share the mean of their ranks.
 func ranks(x []float64) []float64 {
-	order := make([]int, len(x))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(x[a], x[b]) })
+	order := ordered(len(x), func(i int) float64 { return x[i] })
 	out := make([]float64, len(x))
 	for i := 0; i < len(order); {
 		j := i + 1

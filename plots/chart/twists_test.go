@@ -203,25 +203,29 @@ func TestCorrelations(t *testing.T) {
 func TestScatter(t *testing.T) {
 	s := twistSweep("[4, 4, 8]")
 	spec := result.Plot{Name: "p", Kind: "scatter", X: "average_hops", Y: "mean_delay_s"}
-	v, err := newView(&spec, s)
+	v, err := newView(&spec, s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, c, err := v.pointsAndLines(nil, nil)
+	c, err := v.newLines()
 	if err != nil || c.joined || !c.marked {
 		t.Fatalf("joined %v, marked %v, error %v", c != nil && c.joined, c != nil && c.marked, err)
 	}
 	if len(c.lines[0][0])+len(c.lines[0][1]) != len(s.Cells) {
 		t.Errorf("%d and %d points of %d cells", len(c.lines[0][0]), len(c.lines[0][1]), len(s.Cells))
 	}
+	l, err := c.sheet()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if least := l.Blocks[0].Plots[0].X.Min; least < 2 {
 		t.Errorf("the axis begins at %g", least)
 	}
 	ordered := result.Plot{Name: "p", Kind: "scatter", X: "makespan_s", Y: "nct", Where: map[string][]string{"base": {"deepseek671b"}}}
-	if v, err = newView(&ordered, bandwidthSweep()); err != nil {
+	if v, err = newView(&ordered, bandwidthSweep(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, c, err = v.pointsAndLines(nil, nil); err != nil || c.joined {
+	if c, err = v.newLines(); err != nil || c.joined {
 		t.Errorf("points in the order of an axis are joined: %v, error %v", c != nil && c.joined, err)
 	}
 	for want, p := range map[string]result.Plot{

@@ -34,7 +34,8 @@ type view struct {
 	spec    *result.Plot
 	kind    *kind
 	sweep   *result.Sweep
-	factors []factor // the axes, then the policies
+	times   *result.SweepTimings // nil where there are none
+	factors []factor             // the axes, then the policies
 	// Of a heat map series is the axis that goes up.
 	x, series, panels *factor
 	over              *factor // of a gain: the axis of which it takes one value
@@ -48,7 +49,7 @@ type view struct {
 const policyName = "policy"
 
 // newView looks up what spec names.
-func newView(spec *result.Plot, s *result.Sweep) (*view, error) {
+func newView(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*view, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
@@ -56,7 +57,7 @@ func newView(spec *result.Plot, s *result.Sweep) (*view, error) {
 	if at < 0 {
 		return nil, unknownName("kind", spec.Kind, Kinds)
 	}
-	v := &view{spec: spec, kind: &kinds[at], sweep: s, x: &none, series: &none, panels: &none, over: &none}
+	v := &view{spec: spec, kind: &kinds[at], sweep: s, times: t, x: &none, series: &none, panels: &none, over: &none}
 	roles := v.kind.roles
 	if roles == nil {
 		roles = (*view).usualRoles
@@ -240,8 +241,7 @@ func (v *view) panelRole() (err error) {
 
 // mayBeMetric reports whether name is a metric as far as that is known.
 func (v *view) mayBeMetric(name string) bool {
-	known := v.metricNames(&result.SweepTimings{})
-	return slices.Contains(known, name) || !slices.ContainsFunc(v.sweep.Cells, func(c result.Cell) bool { return len(c.Metrics) > 0 })
+	return slices.Contains(v.metricNames(), name) || !slices.ContainsFunc(v.sweep.Cells, func(c result.Cell) bool { return len(c.Metrics) > 0 })
 }
 
 // options fails on options that the kind does not have or that do not go together.

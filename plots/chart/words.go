@@ -7,9 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
-
 	"sim/plots/sheet"
 	"sim/scenarios/result"
 )
@@ -287,14 +284,4 @@ func (q quantity) title(log bool) string {
 		return q.words
 	}
 	return q.label
-}
-
-// across makes the axes across panels those of q, which may begin elsewhere as near has it, and returns their title.
-func (q quantity) across(panels []*plot.Plot, near quantity, lo, hi float64, from *float64, log bool, width vg.Length) (title string) {
-	const count = 7
-	for _, p := range panels {
-		valueAxis(&p.X, near, lo, hi, from, log, false, count)
-		sheet.Spaced(p, p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max), width)
-	}
-	return q.title(log)
 }
