@@ -15,10 +15,8 @@ import (
 func checkPlans(c *checker) {
 	s := c.s
 	sure := func(name string) bool {
-		if slices.Contains(reconfigure.OneTopology, name) || name == "reconfigure-during+" {
-			return true
-		}
-		return name != "imported" && s.Policy.Reconfigurations == 0
+		r := reconfigure.ByName(name)
+		return r.OneTopology || r.Sure || !r.Given && s.Policy.Reconfigurations == 0
 	}
 	if c.cell || slices.ContainsFunc(s.Policy.Planners, sure) {
 		return

@@ -108,9 +108,9 @@ func checkScaleUp(c *checker) {
 	}
 	if s.gathers() {
 		if c.OK("policy.planners") {
-			i := slices.IndexFunc(s.Policy.Planners, func(name string) bool { return !slices.Contains(gatherPlanners, name) })
+			i := slices.IndexFunc(s.Policy.Planners, func(name string) bool { return reconfigure.ByName(name).Collective == nil })
 			if i >= 0 {
-				c.Clash([]string{"policy.planners"}, s.Policy.Planners[i]+" does not plan "+w.Kind, "choose from "+schema.QuotedList(gatherPlanners))
+				c.Clash([]string{"policy.planners"}, s.Policy.Planners[i]+" does not plan "+w.Kind, "choose from "+schema.QuotedList(plannersOfCollectives()))
 			}
 		}
 		if c.OK("workload.message") && int64(w.Exchange.Message) < int64(f.GPUs) {
@@ -160,7 +160,8 @@ func checkScaleUp(c *checker) {
 		return
 	}
 	packs := func(name string) bool {
-		return w.Exchange.Sizes != "uniform" && name == "reconfigure-during+" || slices.Contains(reconfigure.OneTopology, name)
+		r := reconfigure.ByName(name)
+		return r.OneTopology || r.Packs && w.Exchange.Sizes != "uniform"
 	}
 	if hops := chunks * float64(f.GPUs) / float64(f.Switches); hops > mostHops && slices.ContainsFunc(s.Policy.Planners, packs) {
 		i := slices.IndexFunc(s.Policy.Planners, packs)

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/circuits"
@@ -16,7 +17,11 @@ import (
 type decision struct {
 	policies string // the key of [policy] that lists them
 	listed   func(p *Policy) *[]string
-	lacks    string // what hardware without it has not, for who asks for it there
+	table    []policyRow
+	// chosen are all policies that decide in some part, and keys those that say which.
+	chosen func(p *Policy) []string
+	keys   []string
+	lacks  string // what hardware without it has not, for who asks for it there
 	// build makes a scenario into a system, with so many goroutines where something is decided before; 0 is of one of
 	// many cells.
 	build func(ctx context.Context, s *Scenario, workers int) (assembly.System, error)
@@ -29,17 +34,21 @@ type decision struct {
 // decisions are all that there are.
 var decisions = []decision{
 	{
-		policies: "allocators", listed: func(p *Policy) *[]string { return &p.Allocators }, lacks: "no circuits to allocate",
+		policies: "allocators", listed: func(p *Policy) *[]string { return &p.Allocators }, table: allocators(),
+		chosen: func(p *Policy) []string { return append(slices.Clip(p.Allocators), p.Donor) }, keys: []string{"policy.allocators", "policy.donor"},
+		lacks: "no circuits to allocate",
 		build: buildPods, words: func(s *Scenario) string { return s.pods().Words() },
 		noTrace: noTraceOfTraffic, noRoutes: noRouters, noPlan: func(s *Scenario) (string, error) { return s.pods().NoPlan() },
 	},
 	{
-		policies: "arbiters", listed: func(p *Policy) *[]string { return &p.Arbiters }, lacks: "no circuits that several jobs could share",
+		policies: "arbiters", listed: func(p *Policy) *[]string { return &p.Arbiters }, table: arbiters(), lacks: "no circuits that several jobs could share",
 		build: buildPods, words: func(s *Scenario) string { return s.pods().Words() },
 		noTrace: noTraceOfTraffic, noRoutes: noRouters, noPlan: func(s *Scenario) (string, error) { return s.pods().NoPlan() },
 	},
 	{
-		policies: "routers", listed: func(p *Policy) *[]string { return &p.Routers }, lacks: "no paths to choose",
+		policies: "routers", listed: func(p *Policy) *[]string { return &p.Routers }, table: routers(),
+		chosen: func(p *Policy) []string { return p.Routers }, keys: []string{"policy.routers"},
+		lacks: "no paths to choose",
 		build: func(ctx context.Context, s *Scenario, _ int) (assembly.System, error) {
 			return paths.New(ctx, s.links())
 		},
@@ -50,7 +59,9 @@ var decisions = []decision{
 		},
 	},
 	{
-		policies: "planners", listed: func(p *Policy) *[]string { return &p.Planners }, lacks: "no switches that reconfigure during a collective",
+		policies: "planners", listed: func(p *Policy) *[]string { return &p.Planners }, table: planners(),
+		chosen: func(p *Policy) []string { return p.Planners }, keys: []string{"policy.planners"},
+		lacks: "no switches that reconfigure during a collective",
 		build: func(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
 			return plans.New(ctx, s.domain(), workers)
 		},

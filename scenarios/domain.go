@@ -7,7 +7,7 @@ import (
 // domain returns s, which is of a scale-up domain, as what plans it takes it.
 func (s *Scenario) domain() *plans.Scenario {
 	return &plans.Scenario{
-		Name: s.Name, Title: s.Title, Seed: s.Seed, Fabric: s.Fabric.ScaleUp, Policy: s.Policy.Planning, Level: s.Engine.Level, Read: readSome,
+		Name: s.Name, Title: s.Title, Seed: s.Seed, Fabric: s.Fabric.ScaleUp, Policy: s.Policy.Keys, Level: s.Engine.Level, Read: readSome,
 		Workload: plans.Workload{Kind: s.Workload.Kind, Spec: s.Workload.Spec, Exchange: s.Workload.Exchange},
 	}
 }

@@ -1,8 +1,6 @@
 package scenarios
 
 import (
-	"slices"
-
 	"sim/engine"
 	"sim/engine/units"
 	"sim/policies/reconfigure"
@@ -90,11 +88,11 @@ func scaleUpParts(s *Scenario) []schema.Part {
 			},
 		},
 		{
-			Path: "policy", Doc: "Which planners are compared.", Specs: []any{&s.Policy.Planning}, Defaults: func(int) []any {
-				d := s.Policy.Planning
-				d.Planners = slices.Clone(reconfigure.Usual)
+			Path: "policy", Doc: "Which planners are compared.", Specs: []any{&s.Policy.Keys}, Defaults: func(int) []any {
+				d := s.Policy.Keys
+				d.Planners = plannersWhere(func(r *reconfigure.Row) bool { return r.Usual })
 				if s.gathers() {
-					d.Planners = slices.Clone(gatherPlanners)
+					d.Planners = plannersOfCollectives()
 				}
 				return []any{&d}
 			},
@@ -106,5 +104,16 @@ func scaleUpParts(s *Scenario) []schema.Part {
 // gathers reports whether s is a collective other than an all-to-all.
 func (s *Scenario) gathers() bool { return s.plans() && s.domain().Gathers() }
 
-// gatherPlanners serve collectives other than all-to-alls.
-var gatherPlanners = []string{"reconfigure-during+", "static-ring"}
+// plannersOfCollectives serve collectives other than all-to-alls.
+func plannersOfCollectives() []string {
+	return plannersWhere(func(r *reconfigure.Row) bool { return r.Collective != nil })
+}
+
+func plannersWhere(ok func(*reconfigure.Row) bool) (names []string) {
+	for i := range reconfigure.Table {
+		if r := &reconfigure.Table[i]; ok(r) {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}

@@ -1,7 +1,9 @@
 package scenarios
 
 import (
+	"maps"
 	"slices"
+	"strings"
 
 	"sim/fabric/graph"
 	"sim/policies/milp"
@@ -44,23 +46,23 @@ func listChoices() map[string]schema.Choices {
 
 // names resolves what tags of keys name: of a scenario of several jobs some conditions ask other keys.
 func (s *Scenario) names(several bool) *schema.Names {
-	when := func(by, want string, ok func() bool, keys ...string) func([]string) *schema.Condition {
-		return func([]string) *schema.Condition {
+	when := func(by, want string, ok func() bool, keys ...string) func(*schema.Schema, []string) *schema.Condition {
+		return func(*schema.Schema, []string) *schema.Condition {
 			return &schema.Condition{Keys: keys, OK: ok, By: func() string { return by }, Want: want}
 		}
 	}
 	w := &s.Workload
 	rings := func() bool { return slices.Contains(paths.RingKinds, w.Kind) }
-	conditions := map[string]func([]string) *schema.Condition{
+	conditions := map[string]func(*schema.Schema, []string) *schema.Condition{
 		"experts": when("a dense model", "choose a model with experts", func() bool { return w.Arch.Experts > 0 },
 			"workload.model", "workload.architecture.experts"),
-		"of-training": func([]string) *schema.Condition {
+		"of-training": func(*schema.Schema, []string) *schema.Condition {
 			return &schema.Condition{
 				Keys: []string{"workload.kind"}, Want: `set workload.kind = "training"`,
 				OK: func() bool { return !s.podTraffic() }, By: func() string { return "workload " + schema.Quote(w.Kind) },
 			}
 		},
-		"of-traffic": func([]string) *schema.Condition {
+		"of-traffic": func(*schema.Schema, []string) *schema.Condition {
 			return &schema.Condition{
 				Keys: []string{"workload.kind"}, Want: "set workload.kind = " + schema.QuotedList(podTrafficNames),
 				OK: s.podTraffic, By: func() string { return "workload " + schema.Quote(w.Kind) },
@@ -69,7 +71,7 @@ func (s *Scenario) names(several bool) *schema.Names {
 		"shared-pods": when("a single job", "describe several jobs in [[job]]", func() bool { return s.severalJobs() || s.podTraffic() },
 			"workload.kind"),
 		"several-jobs": when("a single job", "describe several jobs in [[job]]", s.severalJobs),
-		"one-job":      func([]string) *schema.Condition { return s.oneJob("") },
+		"one-job":      func(*schema.Schema, []string) *schema.Condition { return s.oneJob("") },
 		"shared-circuits": when("jobs with circuits of their own", `set policy.circuits = "shared", of several jobs`, s.sharedCircuits,
 			"policy.circuits"),
 		"donor": when("a scenario without a donor", "name an allocator as policy.donor", s.Policy.HasDonor, "policy.donor"),
@@ -78,22 +80,22 @@ func (s *Scenario) names(several bool) *schema.Names {
 		"cubic": when("a torus that is not made of cubes", "give three sizes that are multiples of 4, and none of them open", s.Fabric.Cubic,
 			"fabric.dims", "fabric.twist", "fabric.shift", "fabric.open"),
 		"fails-later": when("faults from the start", `set fabric.fail_at, such as "1ms"`, func() bool { return s.Fabric.FailAt > 0 }, "fabric.fail_at"),
-		"not-rings": func([]string) *schema.Condition {
+		"not-rings": func(*schema.Schema, []string) *schema.Condition {
 			return &schema.Condition{
 				Keys: []string{"workload.kind"}, Want: "choose a workload that is no ring collective",
 				OK: func() bool { return !rings() }, By: func() string { return "workload " + schema.Quote(w.Kind) },
 			}
 		},
-		"sizeable": func([]string) *schema.Condition {
+		"sizeable": func(*schema.Schema, []string) *schema.Condition {
 			listed := when("workload "+schema.Quote(paths.MatrixTraffic), "choose another workload, whose messages have one size",
-				func() bool { return w.Kind != paths.MatrixTraffic }, "workload.kind")(nil)
+				func() bool { return w.Kind != paths.MatrixTraffic }, "workload.kind")(nil, nil)
 			return schema.All(listed, &schema.Condition{
 				Keys: []string{"workload.source", "workload.kind"}, Want: "choose another source",
 				OK: func() bool { return s.links().Timed() || w.Kind != paths.DataTensor && w.Source == "on-off" },
 				By: func() string { return "source " + schema.Quote(w.Source) },
 			})
 		},
-		"source": func(names []string) *schema.Condition {
+		"source": func(_ *schema.Schema, names []string) *schema.Condition {
 			return &schema.Condition{
 				Keys: []string{"workload.source", "workload.kind"}, Want: "set workload.source = " + schema.QuotedList(names),
 				OK: func() bool { return !rings() && slices.Contains(names, w.Source) },
@@ -105,39 +107,62 @@ func (s *Scenario) names(several bool) *schema.Names {
 				},
 			}
 		},
-		"wild": func(names []string) *schema.Condition {
-			p := &s.Policy
-			return when("the routers that are listed", "add "+schema.Quote(names[0])+" to policy.routers", func() bool {
-				return among(names, p.Routers) || slices.Contains(p.Routers, "multipath") && p.Over == routing.OverWildFirst
-			}, "policy.routers", "policy.multipath.over")(nil)
-		},
-		"allocator": func(names []string) *schema.Condition {
-			p := &s.Policy
-			switch single := among(names, singleAllocators); {
-			case several && !single:
-				return s.oneJob("")
-			case several:
-				return &schema.Condition{
-					Keys: []string{"policy.allocator"}, Want: "set policy.allocator = " + schema.Quote(names[0]),
-					OK: func() bool { return slices.Contains(names, p.Allocator) },
-					By: func() string { return "allocator " + schema.Quote(p.Allocator) },
-				}
-			}
-			return when("the allocators that are listed", "add "+schema.Quote(names[0])+" to policy.allocators", func() bool {
-				return among(names, p.Allocators) || slices.Contains(names, p.Donor)
-			}, "policy.allocators", "policy.donor")(nil)
+		"read": func(tables *schema.Schema, args []string) *schema.Condition {
+			return s.reading(tables, several, args[0], args[1:]...)
 		},
 	}
 	return &schema.Names{Choices: choices(), Conditions: conditions}
 }
 
-// among reports whether a list holds one of the names.
-func among(names, list []string) bool {
-	return slices.ContainsFunc(names, func(n string) bool { return slices.Contains(list, n) })
+// reading is the condition that a policy is chosen which reads an option of [policy], or of several jobs that what
+// decides for single ones does. It suggests a policy: one that is named, or that of the option's name, or the first that
+// reads it.
+func (s *Scenario) reading(tables *schema.Schema, several bool, option string, named ...string) *schema.Condition {
+	var d *decision
+	readers := map[string]*schema.Condition{}
+	first, single := "", false
+	for i := range decisions {
+		for _, p := range decisions[i].table {
+			for _, entry := range p.reads {
+				name, when, _ := strings.Cut(entry, " if ")
+				if name != option {
+					continue
+				}
+				if d = &decisions[i]; len(readers) == 0 || p.name == option {
+					first = p.name
+				}
+				readers[p.name], single = tables.Condition("policy", when), single || p.single
+			}
+		}
+	}
+	suggest := slices.Concat(named, []string{first})[0]
+	switch {
+	case several && !single:
+		return s.oneJob("")
+	case several:
+		return &schema.Condition{
+			Keys: []string{"policy.allocator"}, Want: "set policy.allocator = " + schema.Quote(suggest),
+			OK: func() bool { _, reads := readers[s.Policy.Allocator]; return reads },
+			By: func() string { return "allocator " + schema.Quote(s.Policy.Allocator) },
+		}
+	}
+	c := &schema.Condition{
+		Keys: d.keys, By: func() string { return "the " + d.policies + " that are listed" },
+		Want: "add " + schema.Quote(suggest) + " to policy." + d.policies,
+		OK: func() bool {
+			return slices.ContainsFunc(d.chosen(&s.Policy), func(name string) bool {
+				when, reads := readers[name]
+				return reads && when.Applies()
+			})
+		},
+	}
+	for _, name := range slices.Sorted(maps.Keys(readers)) {
+		if when := readers[name]; when != nil {
+			c.Keys = slices.Concat(c.Keys, when.Keys)
+		}
+	}
+	return c
 }
-
-// singleAllocators decide for single jobs among several.
-var singleAllocators = []string{"delta-joint", "delta-topo", "delta-fast"}
 
 // severalJobs reports whether s is of several jobs that share pods.
 func (s *Scenario) severalJobs() bool { return len(s.Jobs) > 0 }

@@ -17,17 +17,10 @@ type PolicyInfo struct {
 // Policies returns all that scenarios may name, grouped by kind.
 func Policies() []PolicyInfo {
 	var all []PolicyInfo
-	for _, r := range topology.Table {
-		all = append(all, PolicyInfo{"allocators", r.Name, r.Doc})
-	}
-	for _, r := range topology.Arbiters {
-		all = append(all, PolicyInfo{"arbiters", r.Name, r.Doc})
-	}
-	for _, r := range routing.Table {
-		all = append(all, PolicyInfo{"routers", r.Name, r.Doc})
-	}
-	for _, r := range reconfigure.Table {
-		all = append(all, PolicyInfo{"planners", r.Name, r.Doc})
+	for _, d := range decisions {
+		for _, p := range d.table {
+			all = append(all, PolicyInfo{d.policies, p.name, p.doc})
+		}
 	}
 	for _, section := range sections {
 		for _, k := range kinds() {
@@ -44,4 +37,39 @@ func Policies() []PolicyInfo {
 		all = append(all, PolicyInfo{"presets", p.Name, p.Doc})
 	}
 	return all
+}
+
+// policyRow is what is known here of a policy: its row, but for what decides.
+type policyRow struct {
+	name, doc string
+	reads     []string // options of [policy], or "OPTION if CONDITION"
+	single    bool     // it may decide for single jobs among several
+}
+
+func allocators() (rows []policyRow) {
+	for _, r := range topology.Table {
+		rows = append(rows, policyRow{r.Name, r.Doc, r.Reads, r.Single})
+	}
+	return rows
+}
+
+func arbiters() (rows []policyRow) {
+	for _, r := range topology.Arbiters {
+		rows = append(rows, policyRow{name: r.Name, doc: r.Doc})
+	}
+	return rows
+}
+
+func routers() (rows []policyRow) {
+	for _, r := range routing.Table {
+		rows = append(rows, policyRow{name: r.Name, doc: r.Doc, reads: r.Reads})
+	}
+	return rows
+}
+
+func planners() (rows []policyRow) {
+	for _, r := range reconfigure.Table {
+		rows = append(rows, policyRow{name: r.Name, doc: r.Doc, reads: r.Reads})
+	}
+	return rows
 }

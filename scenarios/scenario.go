@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 
+	"sim/policies/reconfigure"
 	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/assembly/links"
 	"sim/scenarios/assembly/paths"
@@ -63,8 +64,8 @@ type Fabric struct {
 type Policy struct {
 	circuits.Allocation
 	circuits.JointOptions
-	paths.Routing  // on fabrics of links
-	plans.Planning // on scale-up domains
+	paths.Routing    // on fabrics of links
+	reconfigure.Keys // on scale-up domains
 }
 
 // TOML returns s with every value that counts, defaults and presets included, in the order of the reference. Parse

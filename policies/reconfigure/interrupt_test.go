@@ -32,7 +32,7 @@ func TestPlanningEndsWithContext(t *testing.T) {
 			if r.Name == "imported" || r.Name == "spreadout" {
 				continue // one has nothing to plan, the other is done at once
 			}
-			o := Options{Relay: true, Others: true, Workers: 2}
+			o := Options{Settings: Settings{Plus: PlusOptions{Relay: true, Others: true}}, Workers: 2}
 			whole := contexttest.After(t.Context(), 0)
 			want, err := planning(t, p, o).Candidates(whole, r.Name)
 			if err != nil {
@@ -70,7 +70,7 @@ func TestPlanningEndsWithContext(t *testing.T) {
 // TestBuildEndsWithContext: plans that are written out and sealed heed a stop.
 func TestBuildEndsWithContext(t *testing.T) {
 	p := unequal(14, 2)
-	s := planning(t, p, Options{Relay: true, Others: true})
+	s := planning(t, p, Options{Settings: Settings{Plus: PlusOptions{Relay: true, Others: true}}})
 	for _, r := range Table {
 		if r.Name == "imported" {
 			continue

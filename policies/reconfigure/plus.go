@@ -17,7 +17,7 @@ var others = []string{
 }
 
 // packable reports whether chunks may be packed one by one on topologies that are no circulants: up to 256 GPUs, or
-// where that is about as much work. packing are the planners whose work grows so.
+// where that is about as much work.
 func packable(p *plan.Problem) bool {
 	const most = 1 << 26 // hops of all chunks, on rings
 	chunks := 0
@@ -27,17 +27,18 @@ func packable(p *plan.Problem) bool {
 	return p.GPUs <= 256 || chunks*p.GPUs/p.Degree <= most
 }
 
-var packing = append([]string{"fast"}, OneTopology...)
-
 // plus joins better constructions than the paper's with what the other planners can schedule: of all candidates
 // Frontier keeps the best for each number of reconfigurations, our own first among equals.
 func plus(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
-	if !s.Options.Others {
+	if !s.Options.Plus.Others {
 		return own(ctx, s)
 	}
 	names := others
 	if !packable(s.Problem) {
-		names = slices.DeleteFunc(slices.Clone(others), func(name string) bool { return slices.Contains(packing, name) })
+		names = slices.DeleteFunc(slices.Clone(others), func(name string) bool {
+			i := slices.IndexFunc(s.table, func(r Row) bool { return r.Name == name })
+			return name == "fast" || s.table[i].OneTopology
+		})
 	}
 	done := make(chan struct{})
 	ahead := func() { // what fails is told below
@@ -63,7 +64,7 @@ func plus(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 			return nil, err
 		}
 		for _, c := range theirs.all { // the best of them may be fluid, which is no plan
-			if c.Build == nil || c.Relay && (!s.Options.Relay || s.Options.Buffer > 0) {
+			if c.Build == nil || c.Relay && (!s.Options.Plus.Relay || s.Options.Plus.Buffer > 0) {
 				continue
 			}
 			c.Origin = name + ": " + c.Origin
@@ -81,18 +82,18 @@ func own(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 		return packed(ctx, p, o)
 	}
 	n, k := p.GPUs, p.Degree
-	list, err := circulant.Candidates(p, circulant.Options{Relay: o.Relay, BufferLimit: int32(o.Buffer), Independent: o.Independent, Stop: ended(ctx)})
+	list, err := circulant.Candidates(p, circulant.Options{Relay: o.Plus.Relay, BufferLimit: int32(o.Plus.Buffer), Independent: o.Independent, Stop: ended(ctx)})
 	if err != nil || k == 1 || !packable(p) {
 		return list, err
 	}
-	options := pack.Options{Relay: o.Relay, Buffer: int32(o.Buffer), Workers: o.Workers, Stop: ended(ctx)}
+	options := pack.Options{Relay: o.Plus.Relay, Buffer: int32(o.Plus.Buffer), Workers: o.Workers, Stop: ended(ctx)}
 	kautz := pack.Sequence{Origin: "Kautz graph", Topologies: []scaleup.Topology{scaleup.GeneralizedKautz(n, k)}}
 	one, err := pack.Candidates(p, []pack.Sequence{kautz}, options)
 	if err != nil || n > mostIrregular {
 		return append(list, one...), err
 	}
 	list = append(list, one...)
-	wanted, err := improvable(p, list, counts(n, min(fewIrregular, max(1, irregularPermutations/k), (n-2)/k+1), false), o.Relay)
+	wanted, err := improvable(p, list, counts(n, min(fewIrregular, max(1, irregularPermutations/k), (n-2)/k+1), false), o.Plus.Relay)
 	if err != nil || len(wanted) == 0 {
 		return list, err
 	}
@@ -140,7 +141,7 @@ func packed(ctx context.Context, p *plan.Problem, o Options) ([]plan.Candidate, 
 	n, k := p.GPUs, p.Degree
 	var base []pack.Sequence
 	separate := 0 // the first of base are without relaying, of more topologies each than the one before
-	for i, phases := range circulant.Sequences(n, k, circulant.Options{Relay: o.Relay, Stop: ended(ctx)}) {
+	for i, phases := range circulant.Sequences(n, k, circulant.Options{Relay: o.Plus.Relay, Stop: ended(ctx)}) {
 		one := pack.Sequence{Origin: "circulants"}
 		for _, offsets := range phases {
 			one.Topologies = append(one.Topologies, scaleup.Circulant(n, offsets...))
@@ -150,9 +151,9 @@ func packed(ctx context.Context, p *plan.Problem, o Options) ([]plan.Candidate, 
 		}
 	}
 	most := (n-2)/k + 1
-	within := pack.Start{Base: base[:separate], Counts: counts(n, most, o.Relay)}
+	within := pack.Start{Base: base[:separate], Counts: counts(n, most, o.Plus.Relay)}
 	across := pack.Start{Base: base, Counts: counts(n, most, false)}
-	return pack.Plan(p, within, across, pack.Options{Relay: o.Relay, Buffer: int32(o.Buffer), Workers: o.Workers, Stop: ended(ctx)})
+	return pack.Plan(p, within, across, pack.Options{Relay: o.Plus.Relay, Buffer: int32(o.Plus.Buffer), Workers: o.Workers, Stop: ended(ctx)})
 }
 
 // counts lists the numbers of topologies to plan with, up to most: all, or beyond 16 growing by an eighth; few of them

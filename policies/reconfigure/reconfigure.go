@@ -15,46 +15,33 @@ import (
 	"time"
 
 	"sim/internal/once"
-	"sim/policies/reconfigure/baselines"
 	"sim/policies/reconfigure/plan"
-	"sim/policies/reconfigure/rounds"
 )
 
-// Options are those of all planners.
-type Options struct {
-	During rounds.Options // of the paper's construction
-	// Relay, Buffer and Others are of "reconfigure-during+": whether chunks may rest across reconfigurations, most
-	// chunks in transit at a GPU (0 is no limit), and whether it may take another planner's plan.
-	Relay  bool
-	Buffer int
-	Others bool
-	// Independent lets each switch reconfigure on its own, of which "reconfigure-during+" makes use.
-	Independent bool
-	// Static is how chunks cross topologies that stay.
-	Static baselines.Schedule
-	// FastModel is how FAST uses several switches.
-	FastModel baselines.Model
-	// Imported are the plans of "imported". Of those whose switches reconfigure on their own it takes, with
-	// Independent, those made for a delay of at least DelaySlots slots.
-	Imported   []*plan.Plan
-	DelaySlots int64
-	Workers    int // goroutines; they change no result
-}
-
-// Row is a named planner.
+// Row is a named planner, and what must be known of it where planners are chosen.
 type Row struct {
-	Name string
-	Doc  string // one line
+	Name  string
+	Doc   string   // one line
+	Reads []string // tables of [policy] that it reads: its own options, and those of planners whose plans it may take
+	Usual bool     // it is compared where nothing else is asked for
+	// OneTopology keeps one topology, and lists all hops of all chunks on it. Packs does so where demand is not uniform.
+	OneTopology, Packs bool
+	// Sure has a plan of every problem, of however few topologies; as OneTopology has. Given takes what a file gives, and
+	// so may have none of any problem.
+	Sure, Given bool
+	// Collective plans collectives other than all-to-alls; nil is of planners that do not.
+	Collective func(*plan.Collective) ([]plan.Candidate, error)
+
 	plan func(ctx context.Context, s *Planning) ([]plan.Candidate, error)
 }
 
-// Usual are the planners that are compared where nothing else is asked for.
-var Usual = []string{
-	"reconfigure-during", "reconfigure-during+", "fast", "mixnet", "topoopt", "directconnect-kautz", "directconnect-circulant", "static-ring",
+// ByName returns the planner of that name, nil if there is none.
+func ByName(name string) *Row {
+	if i := slices.IndexFunc(Table, func(r Row) bool { return r.Name == name }); i >= 0 {
+		return &Table[i]
+	}
+	return nil
 }
-
-// OneTopology are the planners that keep one topology, and list all hops of all chunks on it.
-var OneTopology = []string{"static-ring", "directconnect-kautz", "directconnect-circulant", "topoopt", "mixnet"}
 
 // ErrPlanner says that there is no planner of a name; ErrUnserved that one has no plan for a problem.
 var (

@@ -68,7 +68,7 @@ func TestPlusAndThePaper(t *testing.T) {
 
 // TestRelaySlots: resting across reconfigurations reaches 436, 266 and 209 slots on 64 GPUs of degree 1.
 func TestRelaySlots(t *testing.T) {
-	s := planning(t, plan.UniformProblem(64, 1, 1), Options{Relay: true})
+	s := planning(t, plan.UniformProblem(64, 1, 1), Options{Settings: Settings{Plus: PlusOptions{Relay: true}}})
 	list, err := s.Candidates(context.Background(), "reconfigure-during+")
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func TestIrregular(t *testing.T) {
 		chunks int32
 		most   map[int]int64
 	}{{32, 2, 8, map[int]int64{1: 440, 2: 306}}, {16, 3, 1, map[int]int64{1: 11}}} {
-		s := planning(t, plan.UniformProblem(c.n, c.k, c.chunks), Options{Relay: true})
+		s := planning(t, plan.UniformProblem(c.n, c.k, c.chunks), Options{Settings: Settings{Plus: PlusOptions{Relay: true}}})
 		list, err := s.Candidates(t.Context(), "reconfigure-during+")
 		if err != nil {
 			t.Fatal(err)
@@ -144,9 +144,14 @@ func TestEveryCandidate(t *testing.T) {
 			}
 		}
 		o := Options{
-			Relay: rapid.Bool().Draw(t, "relay"), Others: rapid.Bool().Draw(t, "others"), Independent: rapid.Bool().Draw(t, "independent"),
-			Buffer: rapid.SampledFrom([]int{0, 0, 4, 10}).Draw(t, "buffer"), Workers: 2,
-			During: rounds.Options{Schedule: rapid.SampledFrom([]string{"", rounds.ByRound, rounds.ByIndex}).Draw(t, "schedule")},
+			Settings: Settings{
+				Plus: PlusOptions{
+					Relay: rapid.Bool().Draw(t, "relay"), Others: rapid.Bool().Draw(t, "others"),
+					Buffer: rapid.SampledFrom([]int{0, 0, 4, 10}).Draw(t, "buffer"),
+				},
+				During: DuringOptions{Schedule: rapid.SampledFrom([]string{"best", rounds.ByRound, rounds.ByIndex}).Draw(t, "schedule"), Relabel: true},
+			},
+			Independent: rapid.Bool().Draw(t, "independent"), Workers: 2,
 		}
 		s, err := NewPlanning(p, o)
 		if err != nil {
@@ -192,18 +197,18 @@ func TestEveryCandidate(t *testing.T) {
 					continue
 				}
 				pl := sealed(t, c)
-				if r.Name == "reconfigure-during+" && c.Relay && o.Buffer > 0 && int(pl.Buffer) > o.Buffer {
-					t.Fatalf("%s holds %d chunks, at most %d are allowed", c.Origin, pl.Buffer, o.Buffer)
+				if r.Name == "reconfigure-during+" && c.Relay && o.Plus.Buffer > 0 && int(pl.Buffer) > o.Plus.Buffer {
+					t.Fatalf("%s holds %d chunks, at most %d are allowed", c.Origin, pl.Buffer, o.Plus.Buffer)
 				}
 			}
 			switch {
 			case r.Name == "reconfigure-during+":
 				ours = list
-			case r.Name != "bruck" || o.Relay && o.Buffer == 0:
+			case r.Name != "bruck" || o.Plus.Relay && o.Plus.Buffer == 0:
 				theirs = append(theirs, list...)
 			}
 		}
-		if !o.Others {
+		if !o.Plus.Others {
 			return
 		}
 		a, z := least(ours, n), least(theirs, n)
@@ -226,7 +231,7 @@ func TestAlike(t *testing.T) {
 	text := func(workers int) string {
 		var b strings.Builder
 		for _, r := range Table {
-			list, err := planning(t, p, Options{Relay: true, Others: true, Workers: workers}).Candidates(context.Background(), r.Name)
+			list, err := planning(t, p, Options{Settings: Settings{Plus: PlusOptions{Relay: true, Others: true}}, Workers: workers}).Candidates(context.Background(), r.Name)
 			if err != nil && !errors.Is(err, ErrUnserved) {
 				t.Fatal(err)
 			}
@@ -267,7 +272,7 @@ func BenchmarkPlus(b *testing.B) {
 	}{{64, 1, 8}, {64, 2, 8}, {64, 2, 1}, {256, 2, 1}, {64, 3, 8}, {64, 4, 8}, {1024, 2, 1}} {
 		b.Run(fmt.Sprintf("n=%d,k=%d,chunks=%d", c.n, c.k, c.chunks), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := planning(b, plan.UniformProblem(c.n, c.k, c.chunks), Options{Relay: true, Others: true, Workers: 2}).Candidates(context.Background(), "reconfigure-during+"); err != nil {
+				if _, err := planning(b, plan.UniformProblem(c.n, c.k, c.chunks), Options{Settings: Settings{Plus: PlusOptions{Relay: true, Others: true}}, Workers: 2}).Candidates(context.Background(), "reconfigure-during+"); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"sim/policies/reconfigure/baselines"
+	"sim/policies/reconfigure/collective"
 	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
 	"sim/policies/reconfigure/rounds"
@@ -13,17 +14,51 @@ import (
 
 // Table is the planners by name, in the order in which they are listed.
 var Table = []Row{
-	{"reconfigure-during", "the paper's construction: shifted, circulant and Kautz topologies, contracted round by round", during},
-	{"reconfigure-during+", "better circulants, longest paths first, waiting and relaying, several paths per message, and the plan of another planner where that is better", plus},
-	{"fast", "permutations one after another, as many as the demand splits into (FAST)", baseline(baselines.Fast)},
-	{"mixnet", "one topology, chosen greedily by traffic (MixNet)", baseline(baselines.MixNet)},
-	{"topoopt", "one topology, of shifted rings, on shortest paths (TopoOpt)", baseline(baselines.TopoOpt)},
-	{"directconnect-kautz", "one topology, a generalised Kautz graph, by the optimum of its flow problem (DirectConnect)", baseline(baselines.Kautz)},
-	{"directconnect-circulant", "one topology, a circulant graph, by the optimum of its flow problem (DirectConnect)", baseline(baselines.Circulant)},
-	{"static-ring", "one topology, a ring on each switch", baseline(baselines.StaticRing)},
-	{"bruck", "Bruck's index algorithm: few topologies, chunks stored at GPUs between them", baseline(baselines.Bruck)},
-	{"spreadout", "one shift after another, all chunks sent directly", baseline(baselines.SpreadOut)},
-	{"imported", "plans from a file", imported},
+	{
+		Name: "reconfigure-during", Doc: "the paper's construction: shifted, circulant and Kautz topologies, contracted round by round",
+		plan: during, Reads: []string{"reconfigure-during"}, Usual: true,
+	},
+	{
+		Name: "reconfigure-during+", Doc: "better circulants, longest paths first, waiting and relaying, several paths per message, and the plan of another planner where that is better",
+		plan: plus, Reads: []string{"reconfigure-during", "reconfigure-during+", "static", "fast"}, Usual: true,
+		Sure: true, Packs: true, Collective: collective.Candidates,
+	},
+	{
+		Name: "fast", Doc: "permutations one after another, as many as the demand splits into (FAST)",
+		plan: baseline(baselines.Fast), Reads: []string{"fast"}, Usual: true,
+	},
+	{
+		Name: "mixnet", Doc: "one topology, chosen greedily by traffic (MixNet)",
+		plan: baseline(baselines.MixNet), Reads: []string{"static"}, OneTopology: true, Usual: true,
+	},
+	{
+		Name: "topoopt", Doc: "one topology, of shifted rings, on shortest paths (TopoOpt)",
+		plan: baseline(baselines.TopoOpt), Reads: []string{"static"}, OneTopology: true, Usual: true,
+	},
+	{
+		Name: "directconnect-kautz", Doc: "one topology, a generalised Kautz graph, by the optimum of its flow problem (DirectConnect)",
+		plan: baseline(baselines.Kautz), Reads: []string{"static"}, OneTopology: true, Usual: true,
+	},
+	{
+		Name: "directconnect-circulant", Doc: "one topology, a circulant graph, by the optimum of its flow problem (DirectConnect)",
+		plan: baseline(baselines.Circulant), Reads: []string{"static"}, OneTopology: true, Usual: true,
+	},
+	{
+		Name: "static-ring", Doc: "one topology, a ring on each switch",
+		plan: baseline(baselines.StaticRing), Reads: []string{"static"}, OneTopology: true, Usual: true, Collective: collective.StaticRings,
+	},
+	{
+		Name: "bruck", Doc: "Bruck's index algorithm: few topologies, chunks stored at GPUs between them",
+		plan: baseline(baselines.Bruck),
+	},
+	{
+		Name: "spreadout", Doc: "one shift after another, all chunks sent directly",
+		plan: baseline(baselines.SpreadOut),
+	},
+	{
+		Name: "imported", Doc: "plans from a file",
+		plan: imported, Reads: []string{"imported"}, Given: true,
+	},
 }
 
 // ended asks whether ctx has.
@@ -32,22 +67,29 @@ func ended(ctx context.Context) halt.When { return func() bool { return ctx.Err(
 // baseline plans as other methods do.
 func baseline(f func(*plan.Problem, baselines.Options) ([]plan.Candidate, error)) func(context.Context, *Planning) ([]plan.Candidate, error) {
 	return func(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
-		return f(s.Problem, baselines.Options{Schedule: s.Options.Static, Model: s.Options.FastModel, Stop: ended(ctx)})
+		return f(s.Problem, baselines.Options{Schedule: baselines.Schedule(s.Options.Static), Model: baselines.Model(s.Options.FastModel), Stop: ended(ctx)})
 	}
 }
 
 // during is the paper's construction.
 func during(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
-	o := s.Options.During
-	o.Stop = ended(ctx)
-	return rounds.Candidates(s.Problem, o)
+	o := &s.Options.During
+	unlessBest := func(v string) string {
+		if v == "best" { // the choice is the planner's
+			return ""
+		}
+		return v
+	}
+	return rounds.Candidates(s.Problem, rounds.Options{
+		Schedule: unlessBest(o.Schedule), Base: unlessBest(o.Base), NoRelabelling: !o.Relabel, Stop: ended(ctx),
+	})
 }
 
 // imported offers the plans of a file that are of this problem.
 func imported(_ context.Context, s *Planning) ([]plan.Candidate, error) {
 	var list []plan.Candidate
 	early := 0
-	for _, p := range s.Options.Imported {
+	for _, p := range s.Options.Plans {
 		if p.GPUs != s.Problem.GPUs || p.Degree != s.Problem.Degree || !slices.Equal(p.Chunks, s.Problem.Chunks) {
 			continue
 		}
@@ -75,7 +117,7 @@ func imported(_ context.Context, s *Planning) ([]plan.Candidate, error) {
 		return nil, fmt.Errorf("%w: those imported need switches that reconfigure on their own, and a delay of no more slots than they were made for", ErrUnserved)
 	}
 	return nil, fmt.Errorf("%w: none of the %d imported is of this all-to-all: %d GPUs of degree %d and its chunks",
-		ErrUnserved, len(s.Options.Imported), s.Problem.GPUs, s.Problem.Degree)
+		ErrUnserved, len(s.Options.Plans), s.Problem.GPUs, s.Problem.Degree)
 }
 
 // loads returns how often each switch of a plan comes up with new links, and in how many slots it is up.

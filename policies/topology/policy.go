@@ -127,22 +127,24 @@ type Row struct {
 	Name   string
 	Doc    string // one line
 	Policy Policy
+	Reads  []string // tables of [policy] that it reads: its own options, and those of what it falls back on
+	Single bool     // it may decide for single jobs, where an arbiter of several lets it
 }
 
 // Table is the allocators by name, in the order in which they are listed.
 var Table = []Row{
-	{"uniform", "as many circuits as fit, the same for every pod pair", uniform{}},
-	{"fixed", "the circuits that the scenario gives", fixed{}},
-	{"prop-alloc", "proportional to traffic volume (SiP-ML)", baseline{proportional}},
-	{"sqrt-alloc", "proportional to the square root of traffic volume", baseline{squareRoot}},
-	{"iter-halve", "one by one to the pair of highest weight, which is then halved (TopoOpt)", baseline{halving}},
-	{"delta-fast", "genetic search over topologies, each one simulated (DELTA, Algs. 2..6)", fast{}},
-	{"delta-topo", "best topology under fair sharing, by bounded search", topo{}},
-	{"delta-joint", "best topology and rates together, with proof", joint{}},
-	{"delta-topo-milp", "delta-topo's model, solved by HiGHS or CBC (DELTA, Sec. III-B with Eq. 17)", milpPolicy{"delta-topo-milp", true, false}},
-	{"delta-topo-milp-hotstart", "the same, started from delta-fast's topology", milpPolicy{"delta-topo-milp-hotstart", true, true}},
-	{"delta-joint-milp", "delta-joint's model, solved by HiGHS or CBC (DELTA, Sec. III-B)", milpPolicy{"delta-joint-milp", false, false}},
-	{"delta-joint-milp-hotstart", "the same, started from delta-joint's schedule", milpPolicy{"delta-joint-milp-hotstart", false, true}},
+	{Name: "uniform", Doc: "as many circuits as fit, the same for every pod pair", Policy: uniform{}},
+	{Name: "fixed", Doc: "the circuits that the scenario gives", Policy: fixed{}, Reads: []string{"fixed"}},
+	{Name: "prop-alloc", Doc: "proportional to traffic volume (SiP-ML)", Policy: baseline{proportional}},
+	{Name: "sqrt-alloc", Doc: "proportional to the square root of traffic volume", Policy: baseline{squareRoot}},
+	{Name: "iter-halve", Doc: "one by one to the pair of highest weight, which is then halved (TopoOpt)", Policy: baseline{halving}},
+	{Name: "delta-fast", Doc: "genetic search over topologies, each one simulated (DELTA, Algs. 2..6)", Policy: fast{}, Reads: []string{"delta-fast"}, Single: true},
+	{Name: "delta-topo", Doc: "best topology under fair sharing, by bounded search", Policy: topo{}, Reads: []string{"delta-fast", "delta-topo"}, Single: true},
+	{Name: "delta-joint", Doc: "best topology and rates together, with proof", Policy: joint{}, Reads: []string{"delta-fast", "delta-joint"}, Single: true},
+	{Name: "delta-topo-milp", Doc: "delta-topo's model, solved by HiGHS or CBC (DELTA, Sec. III-B with Eq. 17)", Policy: milpPolicy{"delta-topo-milp", true, false}, Reads: []string{"delta-fast", "milp"}},
+	{Name: "delta-topo-milp-hotstart", Doc: "the same, started from delta-fast's topology", Policy: milpPolicy{"delta-topo-milp-hotstart", true, true}, Reads: []string{"delta-fast", "milp"}},
+	{Name: "delta-joint-milp", Doc: "delta-joint's model, solved by HiGHS or CBC (DELTA, Sec. III-B)", Policy: milpPolicy{"delta-joint-milp", false, false}, Reads: []string{"delta-fast", "delta-joint", "milp"}},
+	{Name: "delta-joint-milp-hotstart", Doc: "the same, started from delta-joint's schedule", Policy: milpPolicy{"delta-joint-milp-hotstart", false, true}, Reads: []string{"delta-fast", "delta-joint", "milp"}},
 }
 
 // ByName returns the allocator of that name.

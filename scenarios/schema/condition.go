@@ -56,8 +56,8 @@ func All(all ...*Condition) *Condition {
 	return c
 }
 
-// condition returns what an expression of a table's tag says, nil of an empty one.
-func (s *Schema) condition(path, expr string) *Condition {
+// Condition returns what an expression of a table's tag says, nil of an empty one.
+func (s *Schema) Condition(path, expr string) *Condition {
 	if expr == "" {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (s *Schema) term(path, text string) *Condition {
 		if !ok {
 			panic(fmt.Sprintf("schema: %s: no condition %q", path, text))
 		}
-		return of(args)
+		return of(s, args)
 	}
 	name, values := text[:i], strings.Split(text[i+1:], "|")
 	at := name

@@ -33,7 +33,7 @@ type Used struct {
 // Names resolves the names that tags use.
 type Names struct {
 	Choices    map[string]Choices
-	Conditions map[string]func(args []string) *Condition
+	Conditions map[string]func(s *Schema, args []string) *Condition
 }
 
 // Choices are texts that a key may have.
@@ -85,7 +85,7 @@ func New(names *Names, parts ...Part) *Schema {
 }
 
 func (s *Schema) add(p *Part) {
-	own := &Table{Path: p.Path, Doc: p.Doc, When: s.condition(p.Path, p.When), schema: s, part: p}
+	own := &Table{Path: p.Path, Doc: p.Doc, When: s.Condition(p.Path, p.When), schema: s, part: p}
 	tables := []*Table{own}
 	for n, spec := range p.Specs {
 		when := ""
@@ -104,7 +104,7 @@ func (s *Schema) add(p *Part) {
 			path := p.Path + "." + below.path
 			parent, _ := CutLast(path) // whose keys its condition is about
 			inner := &Table{
-				Path: path, Doc: below.doc, When: s.condition(parent, below.when),
+				Path: path, Doc: below.doc, When: s.Condition(parent, below.when),
 				schema: s, part: p, of: []reflect.Value{v}, when: []string{when},
 			}
 			inner.add(below.keys, 0)
@@ -153,7 +153,7 @@ func (t *Table) Used(k *Key) *Condition {
 	if also := t.when[b.spec]; also != "" {
 		expr = strings.TrimSuffix(also+" & "+expr, " & ")
 	}
-	b.used, b.asked = t.schema.condition(t.Path, expr), true
+	b.used, b.asked = t.schema.Condition(t.Path, expr), true
 	return b.used
 }
 

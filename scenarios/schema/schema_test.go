@@ -48,7 +48,7 @@ func (k *kitchen) schema() *Schema {
 			Names:  func() []string { return []string{"top", "bottom"} },
 			Refuse: func(text string) string { return strings.Repeat("is a grill, no tray", len(text)/len("grill")) },
 		}},
-		Conditions: map[string]func([]string) *Condition{"low": func([]string) *Condition {
+		Conditions: map[string]func(*Schema, []string) *Condition{"low": func(*Schema, []string) *Condition {
 			return &Condition{
 				Keys: []string{"oven.heat"}, OK: func() bool { return k.oven.Heat < 100 },
 				By: func() string { return "a hot oven" }, Want: "set heat below 100", Instead: "cool it",

@@ -31,11 +31,11 @@ type Allocation struct {
 	Objective       string           `key:"objective" doc:"what is minimised over the jobs: the mean NCT by weight, or the largest NCT by weight" default:"weighted-sum" choices:"@objectives" when:"several-jobs"`
 	Allocator       string           `key:"allocator" doc:"what decides for single jobs, where an arbiter lets it" default:"delta-joint" choices:"delta-joint|delta-topo|delta-fast" when:"several-jobs"`
 	Circuits        string           `key:"circuits" doc:"whether each circuit serves one job, or the jobs are also simulated on all circuits of a pod pair together" default:"dedicated" choices:"dedicated|shared" when:"several-jobs"`
-	Fixed           FixedOptions     `table:"fixed" doc:"The topology of the allocator 'fixed'." when:"allocator(fixed)"`
-	DeltaFast       DeltaFastOptions `table:"delta-fast" doc:"The genetic search, which the other searches fall back on, then with no more evaluations than they may have themselves." when:"allocator(delta-fast|delta-topo|delta-joint|delta-joint-milp|delta-joint-milp-hotstart|delta-topo-milp|delta-topo-milp-hotstart)"`
-	DeltaTopo       SearchOptions    `table:"delta-topo" doc:"The search for the best topology under fair sharing." when:"allocator(delta-topo)"`
-	DeltaJoint      SearchOptions    `table:"delta-joint" doc:"The certified search for topology and rates." when:"allocator(delta-joint|delta-joint-milp|delta-joint-milp-hotstart)"`
-	MILP            MILPOptions      `table:"milp" doc:"The allocators that hand the paper's model to a MILP solver on the PATH." when:"allocator(delta-joint-milp|delta-joint-milp-hotstart|delta-topo-milp|delta-topo-milp-hotstart)"`
+	Fixed           FixedOptions     `table:"fixed" doc:"The topology of the allocator 'fixed'." when:"read(fixed)"`
+	DeltaFast       DeltaFastOptions `table:"delta-fast" doc:"The genetic search, which the other searches fall back on, then with no more evaluations than they may have themselves." when:"read(delta-fast)"`
+	DeltaTopo       SearchOptions    `table:"delta-topo" doc:"The search for the best topology under fair sharing." when:"read(delta-topo)"`
+	DeltaJoint      SearchOptions    `table:"delta-joint" doc:"The certified search for topology and rates." when:"read(delta-joint)"`
+	MILP            MILPOptions      `table:"milp" doc:"The allocators that hand the paper's model to a MILP solver on the PATH." when:"read(milp|delta-joint-milp)"`
 }
 
 // FixedOptions are the options of the allocator "fixed".

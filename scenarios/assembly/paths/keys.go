@@ -15,12 +15,12 @@ type Engine struct {
 // Routing is the options of routers.
 type Routing struct {
 	Routers        []string `key:"routers" doc:"the routers, in the order of the result's rows; route-optimised takes only routes that cannot deadlock, if there are such: its unconstrained_max_link_load is what others reach" else:"dor; wild-first where links or nodes of a torus are down, shortest where fabric.kind is graph" choices:"@routers"`
-	Order          []string `key:"order" doc:"dimensions in the order in which they are routed; none is the longest first, or what faults ask for" default:"" choices:"x|y|z" empty:"" when:"wild(dor|wild-first|route-optimised)"`
-	WildFirst      `table:"wild-first" doc:"Wild-first routing (TPU v4, Sec. 4.2)." when:"wild(wild-first|route-optimised)"`
-	ECMP           `table:"ecmp" doc:"Equal-cost multi-path." when:"policy.routers~ecmp"`
-	RandomShortest `table:"random-shortest" doc:"Shortest paths at random." when:"policy.routers~random-shortest"`
-	Multipath      `table:"multipath" doc:"Several routes a pair." when:"policy.routers~multipath"`
-	Optimised      OptimisedOptions `table:"route-optimised" doc:"The optimiser of routes (TPU v4, Sec. 4.3)." when:"policy.routers~route-optimised"`
+	Order          []string `key:"order" doc:"dimensions in the order in which they are routed; none is the longest first, or what faults ask for" default:"" choices:"x|y|z" empty:"" when:"read(order)"`
+	WildFirst      `table:"wild-first" doc:"Wild-first routing (TPU v4, Sec. 4.2)." when:"read(wild-first)"`
+	ECMP           `table:"ecmp" doc:"Equal-cost multi-path." when:"read(ecmp)"`
+	RandomShortest `table:"random-shortest" doc:"Shortest paths at random." when:"read(random-shortest)"`
+	Multipath      `table:"multipath" doc:"Several routes a pair." when:"read(multipath)"`
+	Optimised      OptimisedOptions `table:"route-optimised" doc:"The optimiser of routes (TPU v4, Sec. 4.3)." when:"read(route-optimised)"`
 }
 
 // WildFirst is the options of wild-first routing.

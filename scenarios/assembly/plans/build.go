@@ -14,9 +14,7 @@ import (
 	"sim/engine"
 	"sim/fabric/scaleup"
 	"sim/policies/reconfigure"
-	"sim/policies/reconfigure/baselines"
 	"sim/policies/reconfigure/plan"
-	"sim/policies/reconfigure/rounds"
 	"sim/scenarios/assembly"
 	"sim/workloads/collective"
 )
@@ -107,37 +105,23 @@ func (s *Scenario) sizes() ([]int64, error) {
 
 // plannerOptions returns the options of all planners.
 func (s *Scenario) plannerOptions(workers int) (reconfigure.Options, error) {
-	p := &s.Policy
-	o := reconfigure.Options{
-		During: rounds.Options{Schedule: unlessBest(p.During.Schedule), Base: unlessBest(p.During.Base), NoRelabelling: !p.During.Relabel},
-		Relay:  p.Plus.Relay, Buffer: p.Plus.Buffer, Others: p.Plus.Others,
-		Workers:     workers,
-		Independent: s.Fabric.Reconfigure == "independent", Static: baselines.Schedule(p.Static), FastModel: baselines.Model(p.FastModel),
-	}
-	if !slices.Contains(p.Planners, "imported") {
+	o := reconfigure.Options{Settings: s.Policy.Settings, Workers: workers, Independent: s.Fabric.Reconfigure == "independent"}
+	if !slices.ContainsFunc(s.Policy.Planners, func(name string) bool { return reconfigure.ByName(name).Given }) {
 		return o, nil
 	}
-	data, err := s.Read(p.Imported.File)
+	data, err := s.Read(o.Imported.File)
 	if err != nil {
 		return o, err
 	}
-	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != p.Imported.SHA256 {
-		return o, fmt.Errorf("%s is not the file that the scenario was checked with", p.Imported.File)
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != o.Imported.SHA256 {
+		return o, fmt.Errorf("%s is not the file that the scenario was checked with", o.Imported.File)
 	}
 	if d := s.Domain(); d.Independent {
 		slot := d.Slot(int64(s.Workload.Exchange.Chunk))
 		o.DelaySlots = int64((d.Delay + slot - 1) / slot)
 	}
-	o.Imported, err = plan.ReadJSON(bytes.NewReader(data), p.Imported.File)
+	o.Plans, err = plan.ReadJSON(bytes.NewReader(data), o.Imported.File)
 	return o, err
-}
-
-// unlessBest is the option of a key whose value "best" leaves the choice to the planner.
-func unlessBest(v string) string {
-	if v == "best" {
-		return ""
-	}
-	return v
 }
 
 // plannings keeps those of late, so that a sweep over reconfiguration delays plans once.
@@ -160,9 +144,9 @@ func (k *kept) get(p *plan.Problem, o reconfigure.Options) (*reconfigure.Plannin
 		h.Write([]byte{byte(c), byte(c >> 8), byte(c >> 16), byte(c >> 24)})
 	}
 	matters := o
-	matters.Imported, matters.Workers = nil, 0
+	matters.Plans, matters.Imported, matters.Workers = nil, reconfigure.ImportedOptions{}, 0
 	fmt.Fprintf(h, "%+v\n", matters)
-	if err := plan.WriteJSON(h, o.Imported); err != nil {
+	if err := plan.WriteJSON(h, o.Plans); err != nil {
 		return nil, err
 	}
 	key := [sha256.Size]byte(h.Sum(nil))

@@ -2,10 +2,12 @@ package plans
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"sim/engine"
+	"sim/policies/reconfigure"
 	collectives "sim/policies/reconfigure/collective"
 	"sim/policies/reconfigure/plan"
 	"sim/scenarios/assembly"
@@ -109,16 +111,11 @@ func (g *gathered) Decide(ctx context.Context, name string, _ int) (assembly.Ans
 	stop := func() bool { return ctx.Err() != nil }
 	problem := *g.problem
 	problem.Stop = stop
-	var list []plan.Candidate
-	var err error
-	switch name {
-	case "static-ring":
-		list, err = collectives.StaticRings(&problem)
-	case "reconfigure-during+":
-		list, err = collectives.Candidates(&problem)
-	default:
-		err = fmt.Errorf("plans all-to-alls alone")
+	r := reconfigure.ByName(name)
+	if r == nil || r.Collective == nil {
+		return nil, errors.New("plans all-to-alls alone")
 	}
+	list, err := r.Collective(&problem)
 	if err != nil {
 		return nil, err
 	}

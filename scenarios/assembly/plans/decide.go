@@ -166,7 +166,7 @@ func (a *planned) write(ctx context.Context, name string) error {
 	}
 	p := new(plan.Plan)
 	*p = *built // which may be one that was imported, for others too
-	if p.Name = name + ": " + a.chosen.Origin; name == "imported" {
+	if p.Name = name + ": " + a.chosen.Origin; reconfigure.ByName(name).Given {
 		p.Name = built.Name
 	}
 	if err := p.SealUnless(stop); err != nil {

@@ -6,7 +6,10 @@
 // Scenarios that exist are sound: what their keys may be is checked in package plans.
 package plans
 
-import "sim/workloads/training"
+import (
+	"sim/policies/reconfigure"
+	"sim/workloads/training"
+)
 
 // Scenario is work on a scale-up domain, with what plans it.
 type Scenario struct {
@@ -14,7 +17,7 @@ type Scenario struct {
 	Seed        uint64
 	Workload    Workload
 	Fabric      ScaleUp
-	Policy      Planning
+	Policy      reconfigure.Keys
 	Level       string                            // "cost", "plan", "packet" or "flow"
 	Read        func(file string) ([]byte, error) // a file that is named
 }

@@ -43,8 +43,8 @@ func Unserved(ctx context.Context, s *Scenario, planners []string, workers int) 
 func (d *scaled) unserving(name string, why error) schema.Diagnostic {
 	key, want := "policy.planners", "choose another planner, or add others, which then go on"
 	switch {
-	case name == "imported":
-		key, want = "policy.imported.file", "name a file with a plan of it"
+	case reconfigure.ByName(name).Given:
+		key, want = "policy."+name+".file", "name a file with a plan of it"
 	case d.s.Policy.Reconfigurations > 0:
 		key, want = "policy.reconfigurations", "allow more, or choose a planner of one topology, such as \"static-ring\""
 	}
@@ -60,7 +60,7 @@ func (s *Scenario) NoPlan() string {
 		return ""
 	case s.Level == "cost":
 		return "engine.level = \"cost\" writes no plans out; set \"plan\""
-	case slices.Contains(fluid, p.Static) && !slices.ContainsFunc(p.Planners, func(name string) bool { return !slices.Contains(reconfigure.OneTopology, name) }):
+	case slices.Contains(fluid, p.Static) && !slices.ContainsFunc(p.Planners, func(name string) bool { return !reconfigure.ByName(name).OneTopology }):
 		return fmt.Sprintf("policy.static.schedule = %q has no plan; set \"simulated\" or \"packed\"", p.Static)
 	}
 	return ""
