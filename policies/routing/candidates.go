@@ -26,9 +26,6 @@ type WildFirst struct {
 	// Use is who may take wild hops: Needed, AnyDead or All. "" is All where candidates are chosen among for balance,
 	// which is best, and AnyDead for Route, which chooses by chance.
 	Use string
-	// Channels is how virtual channels are taken: Segments, which "" is, or Dateline. Where links have but one, all
-	// hops take channel 0.
-	Channels string
 	// Free lifts what twisted tori need beyond the rule of channels to be free of deadlock: that wild hops along a
 	// dimension of size k whose wrap-around links are shifted take only the links k-2 -> k-1, 1 -> 0 and the
 	// wrap-around ones, and that hop vectors that go k along it do so by the wrap-around link first where they begin
@@ -39,10 +36,9 @@ type WildFirst struct {
 
 // Candidates lists the paths that wild-first routing may take. It is safe for concurrent use.
 type Candidates struct {
-	z        *lattice
-	w        WildFirst
-	wild     [][]int8 // by subset and signs of wild hops: by place in w.Wild, -1, 0 or 1
-	segments bool
+	z    *lattice
+	w    WildFirst
+	wild [][]int8 // by subset and signs of wild hops: by place in w.Wild, -1, 0 or 1
 }
 
 // NewCandidates prepares the paths of a problem on a torus or mesh. It fails, with ErrUnserved, on other graphs and on
@@ -73,12 +69,6 @@ func NewCandidates(p *Problem, w WildFirst) (*Candidates, error) {
 		return nil, fmt.Errorf("%w: wild hops for %q; write %q, %q or %q", ErrUnserved, c.w.Use, Needed, AnyDead, All)
 	}
 	var err error
-	if c.segments, err = rule(w.Channels, Segments); err != nil {
-		return nil, err
-	}
-	if err := p.check(); err != nil {
-		return nil, err
-	}
 	if c.z, err = newLattice(p, c.w.Order); err != nil {
 		return nil, err
 	}
@@ -167,7 +157,17 @@ func (c *Candidates) around(f engine.Flow, found [][]engine.Step, free bool) [][
 
 // Channels sets the virtual channels of a path of candidates' ports from a node.
 func (c *Candidates) Channels(from int32, walk []engine.Step) {
-	c.z.channels(from, walk, c.segments)
+	c.z.channels(from, walk, true)
+}
+
+// leader leads flows by what choose gives one flow of each class of translations by multiples of a number.
+func (c *Candidates) leader(p *Problem, every int, choose func(f engine.Flow) []engine.Step) *leader {
+	return &leader{z: c.z, p: p, y: p.Symmetry(every), choose: choose, why: noCandidate, segments: true}
+}
+
+// labels are the dimensions as paths take them.
+func (c *Candidates) labels() map[string]string {
+	return map[string]string{"order": dimNames(c.w.Order), "wild": dimNames(c.w.Wild)}
 }
 
 // rest appends the hop vectors of the dimension-ordered end of a path.

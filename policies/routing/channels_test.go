@@ -20,8 +20,9 @@ var shapes = []struct {
 	{[]int{4, 4, 8}, torus.TPUv4}, {[]int{4, 8, 8}, torus.TPUv4},
 }
 
-// wholeSet returns a cycle among the channels of all candidates of all pairs, and how many pairs have none.
-func wholeSet(t testing.TB, p *Problem, w WildFirst) (cycle packet.Cycle, apart int) {
+// wholeSet returns a cycle among the channels of all candidates of all pairs, by the rule of segments or that of a
+// dateline, and how many pairs have none.
+func wholeSet(t testing.TB, p *Problem, w WildFirst, segments bool) (cycle packet.Cycle, apart int) {
 	t.Helper()
 	c, err := NewCandidates(p, w)
 	if err != nil {
@@ -35,6 +36,7 @@ func wholeSet(t testing.TB, p *Problem, w WildFirst) (cycle packet.Cycle, apart 
 			apart++
 		}
 		for _, walk := range all {
+			c.z.channels(f.Src, walk, segments)
 			if err := d.Add(f.Src, walk); err != nil {
 				t.Fatal(err)
 			}
@@ -99,7 +101,7 @@ func TestWildFirstIsAcyclic(t *testing.T) {
 			if p.Torus.Nodes() > 256 && !*long && d != 1 {
 				continue
 			}
-			cycle, apart := wholeSet(t, p, WildFirst{})
+			cycle, apart := wholeSet(t, p, WildFirst{}, true)
 			if apart > 0 {
 				t.Errorf("%s %s, fault %d: %d pairs have no candidate", p.Torus, s.twist, d, apart)
 			}
@@ -121,17 +123,17 @@ func TestWildFirstIsAcyclic(t *testing.T) {
 				order = []int{0, 2, 1}
 			}
 			wild := []int{order[2], order[1]}
-			if cycle, apart := wholeSet(t, p, WildFirst{Order: order, Wild: wild}); cycle != nil || apart > 0 {
+			if cycle, apart := wholeSet(t, p, WildFirst{Order: order, Wild: wild}, true); cycle != nil || apart > 0 {
 				t.Errorf("%v, fault %d: %d pairs without candidates, %s", dims, d, apart, cycle.Names(p.Network))
 			}
-			if cycle, _ := wholeSet(t, p, WildFirst{Order: order, Wild: wild, Channels: Dateline}); cycle == nil {
+			if cycle, _ := wholeSet(t, p, WildFirst{Order: order, Wild: wild}, false); cycle == nil {
 				t.Errorf("%v, fault %d: a plain dateline has no cycle", dims, d)
 			}
 			slices.Reverse(wild)
-			if cycle, _ := wholeSet(t, p, WildFirst{Order: order, Wild: wild, Channels: Dateline}); cycle == nil {
+			if cycle, _ := wholeSet(t, p, WildFirst{Order: order, Wild: wild}, false); cycle == nil {
 				t.Errorf("%v, fault %d: a plain dateline, other order, has no cycle", dims, d)
 			}
-			cycle, _ := wholeSet(t, p, WildFirst{Order: order, Wild: wild})
+			cycle, _ := wholeSet(t, p, WildFirst{Order: order, Wild: wild}, true)
 			if cycle == nil {
 				t.Errorf("%v, fault %d: wild hops %v before %v have no cycle", dims, d, wild, order)
 			} else if d == 2 {
@@ -165,17 +167,17 @@ func TestTwistedRestrictions(t *testing.T) {
 	if *long {
 		for d := range 3 {
 			big := must(t, torus.Faults{Switches: []torus.Switch{{Dim: d, Index: 7}}}, torus.TPUv4, 8, 8, 16)
-			cycle, apart := wholeSet(t, big, WildFirst{})
+			cycle, apart := wholeSet(t, big, WildFirst{}, true)
 			if apart > 0 {
 				t.Errorf("8x8x16, fault in %s: %d pairs without candidates", torus.DimName(d), apart)
 			}
 			t.Logf("8x8x16, fault in %s: %s", torus.DimName(d), cycle.Names(big.Network))
 		}
 	}
-	if cycle, _ := wholeSet(t, p, WildFirst{Free: true}); cycle == nil {
+	if cycle, _ := wholeSet(t, p, WildFirst{Free: true}, true); cycle == nil {
 		t.Error("free wild hops have no cycle")
 	}
-	if cycle, _ := wholeSet(t, p, WildFirst{Order: []int{0, 1, 2}}); cycle == nil {
+	if cycle, _ := wholeSet(t, p, WildFirst{Order: []int{0, 1, 2}}, true); cycle == nil {
 		t.Error("shifted dimensions first have no cycle")
 	}
 }

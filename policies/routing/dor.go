@@ -14,22 +14,46 @@ import (
 // NSDI 24, Sec. 4.1). Among shortest vectors, the path goes up along the first dimension in which they differ if the
 // source's coordinate there is even, else down: half-way round a ring this is the paper's rule. On meshes there is one
 // vector; where twists are mutual, shortest is among the dimension-ordered routes, which another path may be shorter
-// than.
+// than. Virtual channels are those of the dateline rule.
 type DimensionOrder struct {
 	// Order is the dimensions from the first routed to the last; nil is the longest first, in x, y, z among equal ones
 	// (Sec. 4.1), but those whose wrap-around links are shifted last.
 	Order []int
-	// Channels is how virtual channels are taken: Dateline, which "" is, or Segments. Where links have but one, all
-	// hops take channel 0.
-	Channels string
 }
 
 // Route leads the flows of a torus or mesh. It fails, with ErrUnserved, on other graphs, and where a link that is down
 // is on the way of some pair.
 func (r DimensionOrder) Route(ctx context.Context, p *Problem, _ Options) (*Decision, error) {
-	if err := p.check(); err != nil {
+	l, err := r.leader(p)
+	if err != nil {
 		return nil, err
 	}
+	paths, err := l.lead(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d := &Decision{Paths: paths, Labels: map[string]string{"order": dimNames(l.z.order)}}
+	if l.z.rows == nil { // else some other path may be shorter
+		hops := int64(0)
+		for _, class := range paths.Class {
+			hops += int64(len(paths.Steps(class)))
+		}
+		d.bound(p, hops)
+	}
+	return d, nil
+}
+
+// Serves fails, with ErrUnserved, where Route would as links that are down leave some pair without a dimension-ordered
+// way. It leads no flows.
+func (r DimensionOrder) Serves(p *Problem) error {
+	l, err := r.leader(p)
+	if err != nil {
+		return err
+	}
+	return l.serves()
+}
+
+func (r DimensionOrder) leader(p *Problem) (*leader, error) {
 	order := r.Order
 	if p.Torus != nil && order == nil {
 		order = longestFirst(p.Torus)
@@ -38,43 +62,20 @@ func (r DimensionOrder) Route(ctx context.Context, p *Problem, _ Options) (*Deci
 			return nil, err
 		}
 	}
-	segments, err := rule(r.Channels, Dateline)
-	if err != nil {
-		return nil, err
-	}
 	z, err := newLattice(p, order)
 	if err != nil {
 		return nil, err
 	}
-	set := newWalkSet(z.degree, z.link, len(p.Flows))
-	var dead unjoined
 	var vectors []int16
-	var walk []engine.Step
-	hops := int64(0)
-	for i, f := range p.Flows {
-		if i&0xffff == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
+	path := []engine.Step{}
+	return &leader{z: z, p: p, why: "links that are down are on the dimension-ordered way", choose: func(f engine.Flow) []engine.Step {
 		vectors = z.shortest(f.Src, f.Dst, vectors[:0])
-		walk = z.ways(z.tie(f.Src, vectors), walk[:0])
-		if z.down > 0 && !z.alive(f.Src, walk) {
-			dead.add(f)
-			continue
+		path = z.ways(z.tie(f.Src, vectors), path[:0])
+		if z.down > 0 && !z.alive(f.Src, path) {
+			return nil
 		}
-		z.channels(f.Src, walk, segments)
-		if err := set.add(i, walk); err != nil {
-			return nil, err
-		}
-		hops += int64(len(walk))
-	}
-	if err := dead.err("links that are down are on the dimension-ordered way"); err != nil {
-		return nil, err
-	}
-	d := &Decision{Paths: set.walks, Labels: map[string]string{"order": dimNames(order)}}
-	if z.rows == nil {
-		d.bound(p, hops)
-	}
-	return d, nil
+		return path
+	}}, nil
 }
 
 // tie returns the vector that the rule of ties chooses.

@@ -41,6 +41,9 @@ func newLattice(p *Problem, order []int) (*lattice, error) {
 	if t == nil {
 		return nil, fmt.Errorf("%w: routing in the order of dimensions is for tori and meshes; \"shortest\" serves any graph", ErrUnserved)
 	}
+	if err := p.check(); err != nil {
+		return nil, err
+	}
 	degree, link := t.Ports()
 	if degree > engine.MaxPort+1 {
 		return nil, fmt.Errorf("%w: %d dimensions; want at most %d", ErrUnserved, len(t.Dims), (engine.MaxPort+1)/2)

@@ -225,69 +225,31 @@ func (m Multipath) overCandidates(ctx context.Context, p *Problem, o Options) (*
 	if err != nil {
 		return nil, err
 	}
-	y := p.Symmetry(1)
-	var choice [][][]engine.Step
-	if len(y.Sources) < c.z.Nodes() {
-		choice = make([][][]engine.Step, y.Classes())
-	}
-	set := newWalkSet(c.z.degree, c.z.link, len(p.Flows)) // of all ways of a flow as one
 	var stream rand.PCG
-	var dead unjoined
-	var all, walk []engine.Step
-	for i, f := range p.Flows {
-		if i&0xfff == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		var ways [][]engine.Step
-		if choice == nil {
-			ways = m.candidates(c, f, o.Seed, &stream)
-		} else {
-			class := y.Class(f)
-			if choice[class] == nil {
-				choice[class] = m.candidates(c, y.Flow(class), o.Seed, &stream)
-			}
-			ways = choice[class]
-		}
-		if len(ways) == 0 {
-			dead.add(f)
-			continue
-		}
-		all = all[:0]
-		for k, way := range ways {
+	w, err := c.leader(p, 1, func(f engine.Flow) (all []engine.Step) {
+		for k, ports := range m.candidates(c, f, o.Seed, &stream) {
 			if k > 0 {
 				all = append(all, engine.Arrived)
 			}
-			walk = append(walk[:0], way...)
-			c.Channels(f.Src, walk)
-			all = append(all, walk...)
+			all = append(all, ports...)
 		}
-		if err := set.add(i, all); err != nil {
-			return nil, err
-		}
-	}
-	if err := dead.err(noCandidate); err != nil {
+		return all
+	}).lead(ctx)
+	if err != nil {
 		return nil, err
 	}
-	w := set.walks
-	begin := w.Start
+	// what is one path so far is several
+	begin := append(w.Start, int64(len(w.Step)))
 	w.Start, w.First = nil, []int32{0}
-	for class, at := range begin {
-		end := int64(len(w.Step))
-		if class+1 < len(begin) {
-			end = begin[class+1]
-		}
-		for w.Start = append(w.Start, at); at < end-1; at++ {
+	for class, at := range begin[:len(begin)-1] {
+		for w.Start = append(w.Start, at); at < begin[class+1]-1; at++ {
 			if w.Step[at] == engine.Arrived {
 				w.Start = append(w.Start, at+1)
 			}
 		}
 		w.First = append(w.First, int32(len(w.Start)))
 	}
-	return &Decision{
-		Paths:   w,
-		Metrics: map[string]float64{"walks": float64(len(w.Start))},
-		Labels:  map[string]string{"order": dimNames(c.w.Order), "wild": dimNames(c.w.Wild)},
-	}, nil
+	return &Decision{Paths: w, Metrics: map[string]float64{"walks": float64(len(w.Start))}, Labels: c.labels()}, nil
 }
 
 // candidates chooses among a flow's live candidates of few enough hops.

@@ -9,7 +9,7 @@ import (
 // walks leads all flows by the paths of their classes. Flows of p are those of r.p, translated by a node.
 func (r *optimiser) walks(p *Problem, by int32) (*engine.Paths, error) {
 	in, rules := r.found.in, r.found.rules
-	set := newWalkSet(in.degree, in.link, len(p.Flows))
+	set := newPathSet(in.degree, in.link, len(p.Flows))
 	from := slices.Repeat([]int32{-1}, in.nodes) // the translation of the flows of a source to their class
 	var walk []engine.Step
 	for i, f := range p.Flows {
@@ -46,5 +46,5 @@ func (r *optimiser) walks(p *Problem, by int32) (*engine.Paths, error) {
 			return nil, err
 		}
 	}
-	return set.walks, nil
+	return set.paths, nil
 }

@@ -95,11 +95,11 @@ func (r *optimiser) bracket(ctx context.Context, s *search) error {
 }
 
 // safe reports whether the rules are those of which all ways together are known to be free of deadlock: on tori that
-// are not twisted, wild hops in the reverse of the dimension order and channels by segments.
+// are not twisted, wild hops in the reverse of the dimension order.
 func (c *Candidates) safe() bool {
 	wild := slices.Clone(c.w.Order[1:])
 	slices.Reverse(wild)
-	return c.segments && c.z.two && !slices.Contains(c.z.twist, true) && slices.Equal(c.w.Wild, wild)
+	return c.z.two && !slices.Contains(c.z.twist, true) && slices.Equal(c.w.Wild, wild)
 }
 
 // manyPairs is the number of pairs beyond which only wild-first routes of at most two hops more than the shortest are

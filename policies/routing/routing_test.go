@@ -213,7 +213,6 @@ func TestUnserved(t *testing.T) {
 	}
 	p := must(t, torus.Faults{}, "", 4, 4, 4)
 	fails(DimensionOrder{Order: []int{0, 1, 1}}, p, "does not have every dimension")
-	fails(DimensionOrder{Channels: "odd"}, p, "no rule")
 	fails(WildFirst{Wild: []int{3}}, p, "not along dimensions")
 	fails(WildFirst{Use: "some"}, p, "wild hops for")
 	graph := *p

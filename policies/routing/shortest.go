@@ -199,10 +199,10 @@ func (p *Problem) along(ctx context.Context, c *chooser) (*Decision, error) {
 		return nil, err
 	}
 	w := &engine.Paths{Degree: g.degree, Link: g.link}
-	var set *walkSet
+	var set *pathSet
 	if c.rule == createdFirst {
-		set = newWalkSet(g.degree, g.link, len(p.Flows))
-		w = set.walks
+		set = newPathSet(g.degree, g.link, len(p.Flows))
+		w = set.paths
 	} else {
 		if hops+int64(len(p.Flows)) > math.MaxInt32 {
 			return nil, fmt.Errorf("routing: %d flows have paths of %d steps in all; at most %d can be kept", len(p.Flows), hops, math.MaxInt32)

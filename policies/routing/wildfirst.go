@@ -11,58 +11,42 @@ import (
 // candidates with the fewest hops, one that a hash of seed and pair picks evenly. It fails, with ErrUnserved, on other
 // graphs, and names pairs that no candidate joins.
 func (w WildFirst) Route(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+	c, l, err := w.leader(p, o.Seed)
+	if err != nil {
+		return nil, err
+	}
+	paths, err := l.lead(ctx)
+	if err != nil {
+		return nil, err
+	}
+	wild := 0
+	for _, class := range paths.Class {
+		if l.z.wild(paths.Steps(class)) > 0 {
+			wild++
+		}
+	}
+	return &Decision{Paths: paths, Metrics: map[string]float64{"wild_pairs": float64(wild)}, Labels: c.labels()}, nil
+}
+
+// Serves fails, with ErrUnserved, where Route would as links that are down leave some pair without a candidate. It
+// leads no flows.
+func (w WildFirst) Serves(p *Problem) error {
+	_, l, err := w.leader(p, 0)
+	if err != nil {
+		return err
+	}
+	return l.serves()
+}
+
+func (w WildFirst) leader(p *Problem, seed uint64) (*Candidates, *leader, error) {
 	if w.Use == "" {
 		w.Use = AnyDead
 	}
 	c, err := NewCandidates(p, w)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	z := c.z
-	set := newWalkSet(z.degree, z.link, len(p.Flows))
-	y := p.Symmetry(2) // of the rule of ties too
-	var choice [][]engine.Step
-	if len(y.Sources) < z.Nodes() { // else no two flows are of one class
-		choice = make([][]engine.Step, y.Classes())
-	}
-	wild := int64(0)
-	var dead unjoined
-	var walk []engine.Step
-	for i, f := range p.Flows {
-		if i&0xfff == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		var way []engine.Step
-		if choice == nil {
-			way = c.pick(f, o.Seed)
-		} else {
-			class := y.Class(f)
-			if way = choice[class]; way == nil {
-				way = c.pick(y.Flow(class), o.Seed)
-				choice[class] = way
-			}
-		}
-		if way == nil {
-			dead.add(f)
-			continue
-		}
-		walk = append(walk[:0], way...)
-		c.Channels(f.Src, walk)
-		if err := set.add(i, walk); err != nil {
-			return nil, err
-		}
-		if z.wild(walk) > 0 {
-			wild++
-		}
-	}
-	if err := dead.err(noCandidate); err != nil {
-		return nil, err
-	}
-	return &Decision{
-		Paths:   set.walks,
-		Metrics: map[string]float64{"wild_pairs": float64(wild)},
-		Labels:  map[string]string{"order": dimNames(c.w.Order), "wild": dimNames(c.w.Wild)},
-	}, nil
+	return c, c.leader(p, 2, func(f engine.Flow) []engine.Step { return c.pick(f, seed) }), nil // 2 is the period of the rule of ties
 }
 
 // pick chooses a live candidate of a flow, nil where there is none.
