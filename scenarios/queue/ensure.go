@@ -21,7 +21,7 @@ func (l *link) openWork(ctx context.Context) (jetstream.Stream, jetstream.Consum
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		s, err = l.js.CreateStream(ctx, jetstream.StreamConfig{
 			Name: workStream, Description: "items of work of sim", Subjects: []string{workSubject + ".*.*.*"},
-			Retention: jetstream.WorkQueuePolicy, MaxAge: keepFor, AllowDirect: true, Duplicates: sendTimeout * 3,
+			Retention: jetstream.WorkQueuePolicy, MaxAge: keepFor, AllowDirect: true,
 			Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, MaxMsgsPerSubject: 1,
 		})
 		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another was quicker
@@ -52,18 +52,18 @@ func (l *link) openWork(ctx context.Context) (jetstream.Stream, jetstream.Consum
 	return s, c, nil
 }
 
-// openResults returns the object store of a batch's results, which it makes if it is missing, and the stream that it is
-// in.
+// openResults returns the stream of a batch's results, which it makes if it is missing.
 func (l *link) openResults(ctx context.Context, p place) (jetstream.Stream, error) {
 	ctx, cancel := l.call(ctx)
 	defer cancel()
-	_, err := l.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: p.bucket(), Description: "results of sim, not yet fetched", TTL: keepFor})
-	if err != nil && !errors.Is(err, jetstream.ErrBucketExists) {
-		return nil, fmt.Errorf("%s: the object store %s cannot be opened: %w", l.where, p.bucket(), err)
+	s, err := l.js.CreateStream(ctx, jetstream.StreamConfig{
+		Name: p.stream(), Description: "results of sim, not yet fetched", Subjects: []string{p.done(">")}, MaxAge: keepFor, AllowDirect: true,
+	})
+	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // as another made it
+		s, err = l.js.Stream(ctx, p.stream())
 	}
-	s, err := l.js.Stream(ctx, p.bucketStream())
 	if err != nil {
-		return nil, fmt.Errorf("%s: the object store %s cannot be opened: %w", l.where, p.bucket(), err)
+		return nil, fmt.Errorf("%s: the stream %s cannot be opened: %w", l.where, p.stream(), err)
 	}
 	return s, nil
 }
@@ -72,7 +72,7 @@ func (l *link) openResults(ctx context.Context, p place) (jetstream.Stream, erro
 // again.
 func gone(err error) bool {
 	for _, target := range []error{
-		jetstream.ErrStreamNotFound, jetstream.ErrBucketNotFound, jetstream.ErrConsumerNotFound, jetstream.ErrConsumerDeleted,
+		jetstream.ErrStreamNotFound, jetstream.ErrConsumerNotFound, jetstream.ErrConsumerDeleted,
 		jetstream.ErrNoStreamResponse, nats.ErrNoResponders, jetstream.ErrJetStreamNotEnabled, // so it calls nobody's answer
 	} {
 		if errors.Is(err, target) {

@@ -21,7 +21,6 @@ type feeder struct {
 	state []itemState
 	next  int           // items before it were taken
 	again []int32       // items to be published once more
-	tries int           // rounds of again, counted
 	out   int           // items that are out
 	room  chan struct{} // holds one value if there may be something to publish
 }
@@ -59,25 +58,24 @@ func (f *feeder) finish(i int32) bool {
 		f.out--
 	}
 	f.state[i] = finished
-	f.signal()
+	signal(f.room)
 	return true
 }
 
-// signal says that there may be something to publish.
-func (f *feeder) signal() {
+// signal puts a value into a channel that holds one.
+func signal(c chan struct{}) {
 	select {
-	case f.room <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
 
 // outside lists the items that are on the queue, or were.
-func (f *feeder) outside() []int32 {
+func (f *feeder) outside() (list []int32) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var list []int32
-	for i := range f.next {
-		if f.state[i] == isOut {
+	for i, s := range f.state {
+		if s == isOut {
 			list = append(list, int32(i))
 		}
 	}
@@ -85,10 +83,9 @@ func (f *feeder) outside() []int32 {
 }
 
 // repeat has items published once more that are neither on the queue nor in the store. It returns how many there are.
-func (f *feeder) repeat(items []int32) int {
+func (f *feeder) repeat(items []int32) (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	n := 0
 	for _, i := range items {
 		if f.state[i] == isOut {
 			f.state[i] = waits
@@ -97,8 +94,7 @@ func (f *feeder) repeat(items []int32) int {
 			n++
 		}
 	}
-	f.tries++
-	f.signal()
+	signal(f.room)
 	return n
 }
 
@@ -160,9 +156,7 @@ func (f *feeder) feed(ctx context.Context) error {
 			case <-f.room:
 			case <-ctx.Done():
 			}
-			continue
-		}
-		if err := f.send(ctx, flight); err != nil {
+		} else if err := f.send(ctx, flight); err != nil {
 			return err
 		}
 	}
@@ -176,12 +170,7 @@ func (f *feeder) message(i int32) (*nats.Msg, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &nats.Msg{Subject: f.p.place.subject(it.Key), Data: data, Header: nats.Header{}}
-	// The id keeps a message that is sent twice, because the first one's answer was lost, from being there twice. It
-	// must not be that of an earlier publisher or round, whose item is gone.
-	f.mu.Lock()
-	m.Header.Set(jetstream.MsgIDHeader, fmt.Sprintf("%s.%d.%s", f.p.id, f.tries, it.Key))
-	f.mu.Unlock()
+	m := &nats.Msg{Subject: f.p.place.subject(it.Key), Data: data}
 	if limit := f.p.l.nc.MaxPayload(); int64(m.Size()) > limit {
 		return nil, fmt.Errorf("the item takes %d bytes, of which the server takes %d at most; raise its max_payload", m.Size(), limit)
 	}
@@ -195,44 +184,41 @@ type sent struct {
 	ack  jetstream.PubAckFuture
 }
 
-// send publishes messages and waits until all are there. It tries again what fails.
+// send publishes messages and waits until all are there. It tries again what fails: an item that is there already is
+// refused.
 func (f *feeder) send(ctx context.Context, flight []sent) error {
 	trouble := trouble{l: f.p.l, doing: "publishing items"}
 	// What is under way is waited for also when ctx ends, so that it can be taken back.
 	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, cancel) })()
-	for len(flight) > 0 {
+	for {
 		var err error
 		for i := range flight {
-			s := &flight[i]
-			if s.ack, err = f.p.l.js.PublishMsgAsync(s.msg); err != nil {
+			if flight[i].ack, err = f.p.l.js.PublishMsgAsync(flight[i].msg); err != nil {
 				break
 			}
 		}
 		rest := flight[:0]
 		for _, s := range flight {
-			if s.ack == nil {
-				rest = append(rest, s)
-				continue
-			}
-			select {
-			case <-s.ack.Ok():
-				f.arrived(s.item)
-			case e := <-s.ack.Err():
-				if there(e) {
-					f.arrived(s.item)
-					break
+			if s.ack != nil {
+				var e error
+				select {
+				case <-s.ack.Ok():
+				case e = <-s.ack.Err():
+				case <-late.Done():
+					return nil
 				}
-				err = e
-				s.ack = nil
-				rest = append(rest, s)
-			case <-late.Done():
-				return nil
+				if e == nil || there(e) {
+					f.arrived(s.item)
+					continue
+				}
+				err, s.ack = e, nil
 			}
+			rest = append(rest, s)
 		}
 		if flight = rest; len(flight) == 0 {
-			break
+			return nil
 		}
 		if err := trouble.pause(ctx, err); err != nil {
 			if ctx.Err() != nil {
@@ -246,7 +232,6 @@ func (f *feeder) send(ctx context.Context, flight []sent) error {
 			}
 		}
 	}
-	return nil
 }
 
 // there reports whether an error means that the item was on the queue already.

@@ -12,13 +12,15 @@ import (
 // What workers say of failures is one printable line.
 func TestFailureTexts(t *testing.T) {
 	b := newBed(t)
-	saver := newSaver(&worker{l: storeOf(b)})
-	if err := saver.put(context.Background(), placeOf("1", "n"), []*Result{
+	l, _ := b.store("n")
+	for _, r := range []*Result{
 		{Key: key(0), Failed: "\x1b[2J\x1b]0;title\x07cleared\r\nsim: all is well\u202e\u2028\xff"},
 		{Key: key(1), Failed: strings.Repeat("é", 1<<20)},
 		{Key: key(2), Failed: "\n\r\n"},
-	}); err != nil {
-		t.Fatal(err)
+	} {
+		if err := l.put(context.Background(), placeOf("1", "n"), r); err != nil {
+			t.Fatal(err)
+		}
 	}
 	r := b.publish(b.options("n"), numbered(3))
 	r.check(map[string]string{
@@ -26,11 +28,6 @@ func TestFailureTexts(t *testing.T) {
 		key(1): "failed: " + strings.Repeat("é", (mostLine-3)/2) + "...",
 		key(2): "failed: it failed without a word",
 	})
-}
-
-func storeOf(b *bed) *link {
-	l, _ := b.store("n")
-	return l
 }
 
 // A result that is too large fails, each time it is tried, and costs the publisher no more than one that is not.
@@ -49,9 +46,9 @@ func TestLargeResults(t *testing.T) {
 	}
 
 	// Of workers that store it nonetheless.
-	saver := newSaver(&worker{l: storeOf(b)})
+	l, _ := b.store("n")
 	for i := range n {
-		if err := saver.put(context.Background(), placeOf("1", "n"), []*Result{{Key: key(i), Data: make([]byte, size)}}); err != nil {
+		if err := l.put(context.Background(), placeOf("1", "n"), &Result{Key: key(i), Data: make([]byte, size)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -98,15 +95,5 @@ func TestAlways(t *testing.T) {
 	}
 	if want := map[string]bool{key(0): false, key(1): true, key(2): true}; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%v; want %v", got, want)
-	}
-}
-
-// A bundle of more results than workers put into one is none.
-func TestManyResults(t *testing.T) {
-	if _, err := decodeBundle([]byte("[{}" + strings.Repeat(",{}", bundleResults) + "]")); err == nil {
-		t.Error("it was read")
-	}
-	if rs, err := decodeBundle([]byte("[{}" + strings.Repeat(",{}", bundleResults-1) + "]")); err != nil || len(rs) != bundleResults {
-		t.Errorf("%d results, %v", len(rs), err)
 	}
 }

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"strings"
@@ -76,14 +75,13 @@ func parseSubject(subject string) (p place, key string, ok bool) {
 	return place{parts[2], parts[3]}, parts[4], true
 }
 
-// The results are in an object store, which is a stream in which an object's description and its chunks are messages
-// (NATS ADR-20).
-const digestKind = "SHA-256="
-
-func (p place) bucket() string       { return "sim-" + p.batch }
-func (p place) bucketStream() string { return "OBJ_" + p.bucket() }
-func (p place) infoSubjects() string { return "$O." + p.bucket() + ".M.>" }
-func (p place) info(name string) string {
-	return "$O." + p.bucket() + ".M." + base64.URLEncoding.EncodeToString([]byte(name))
+// The results of a batch are in a stream of its own, and go with it:
+//
+//	sim.done.VERSION.BATCH.result.ID
+//	sim.done.VERSION.BATCH.part.ID
+func (p place) stream() string { return "sim-" + p.batch }
+func (p place) done(token string) string {
+	return "sim.done." + p.version + "." + p.batch + "." + token
 }
-func (p place) chunks(id string) string { return "$O." + p.bucket() + ".C." + id }
+func (p place) result(id string) string { return p.done("result." + id) }
+func (p place) part(id string) string   { return p.done("part." + id) }

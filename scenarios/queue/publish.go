@@ -68,17 +68,18 @@ type publisher struct {
 	l     *link
 	id    string // of this publisher, unlike any other's
 
+	work     jetstream.Stream
+	consumer jetstream.Consumer
+	results  jetstream.Stream
+	feeder   *feeder
+
 	// of publish's goroutine
 	index    map[string]int32 // of items, by key
 	left     int              // items without result
 	progress time.Time        // when a result came, or the batch began
 	looked   time.Time        // when lost items were looked for
 	warned   bool             // that nobody works
-	suspects []int32          // items that may be lost, looked for in a listing that is under way
-	listing  bool             // one is under way
-
-	collector *collector
-	feeder    *feeder
+	suspects []int32          // items that are lost if they have no result
 }
 
 func newPublisher(o Options, items []Item) (*publisher, error) {
@@ -130,8 +131,7 @@ func (p *publisher) startWorkers(d dialOptions) (stop func()) {
 func (p *publisher) publish(done func(Result) error) (err error) {
 	ctx, cancel := context.WithCancelCause(p.l.ctx)
 	defer cancel(nil)
-	work, consumer, err := p.l.openWork(ctx)
-	if err != nil {
+	if p.work, p.consumer, err = p.l.openWork(ctx); err != nil {
 		return err
 	}
 	if p.l.inside == nil || p.o.Listen != "" {
@@ -141,80 +141,110 @@ func (p *publisher) publish(done func(Result) error) (err error) {
 		}
 		defer off()
 	}
-	results, err := p.l.openResults(ctx, p.place)
-	if err != nil {
+	if p.results, err = p.l.openResults(ctx, p.place); err != nil {
 		return err
 	}
-	var wg sync.WaitGroup
-	p.collector, err = newCollector(p.l, p.place, results)
+	woken := make(chan struct{}, 1)
+	sub, err := p.l.nc.Subscribe(p.place.result("*"), func(*nats.Msg) { signal(woken) })
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", p.l.where, err)
 	}
-	defer p.collector.close()
+	defer p.unsubscribe(sub)
 	p.feeder = newFeeder(p)
-	start := func(f func(context.Context) error) {
-		wg.Go(func() {
-			if err := f(ctx); err != nil {
+	var feeding sync.WaitGroup
+	err = p.collect(ctx, woken, done, func() {
+		feeding.Go(func() {
+			if err := p.feeder.feed(ctx); err != nil {
 				cancel(err)
 			}
 		})
-	}
-	start(p.collector.collect)
-	start(p.collector.remove)
-	p.listing = true // the collector begins with all that is there
-	p.progress = time.Now()
-	tick := time.NewTicker(p.o.check)
-	defer tick.Stop()
-	err = p.loop(ctx, work, consumer, tick.C, func() { start(p.feeder.feed) }, done)
+	})
 	cancel(err)
-	wg.Wait()
+	feeding.Wait()
 	if p.l.inside == nil || p.o.Dir != "" {
-		p.tidy(work, p.left == 0 && err == nil)
+		p.tidy(p.left == 0 && err == nil)
 	}
 	return err
 }
 
-// loop handles what arrives.
-func (p *publisher) loop(ctx context.Context, work jetstream.Stream, consumer jetstream.Consumer, tick <-chan time.Time, feed func(), done func(Result) error) error {
-	fed := false
+// collect hands over results as they are stored, and has items fed when those that were there are. It goes along the
+// stream of results from each to the next, and where there is none waits for a notification: the message with which a
+// worker stores the next one. Notifications may be lost; every second it looks anyway.
+func (p *publisher) collect(ctx context.Context, woken <-chan struct{}, done func(Result) error, feed func()) error {
+	const idle = time.Second
+	trouble := trouble{l: p.l, doing: "reading results"}
+	tick := time.NewTicker(p.o.check)
+	defer tick.Stop()
+	at, removed, all := uint64(1), uint64(1), p.place.result("*")
+	wait := time.Millisecond // a notification may be a little early
+	p.progress = time.Now()
 	for p.left > 0 {
-		select {
-		case c := <-p.collector.out:
-			if c.listed { // all results that were there are done with
-				if p.listing = false; !fed {
-					fed = true
-					feed()
-				}
-				p.again()
-				continue
-			}
-			for i := range c.results {
-				if err := p.finish(&c.results[i], done); err != nil {
+		m, err := p.l.get(ctx, p.results, at, all)
+		if err == nil {
+			var r *Result
+			if r, err = p.l.read(ctx, p.results, p.place, m); err == nil {
+				if err := p.finish(r, done); err != nil {
 					return err
 				}
+				at, wait = m.Sequence+1, time.Millisecond
+				trouble.over()
+				if m.Header.Get(partsHeader) != "" {
+					p.remove(ctx, jetstream.WithPurgeSubject(p.place.part(lastToken(m.Subject))))
+				}
+				continue
 			}
-			select {
-			case p.collector.old <- c:
-			case <-ctx.Done():
-				return context.Cause(ctx)
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if !errors.Is(err, jetstream.ErrMsgNotFound) {
+			if err := trouble.pause(ctx, err); err != nil {
+				return err
 			}
+			if gone(err) { // a server that lost its store; items that are lost with it are published again
+				if s, err := p.l.openResults(ctx, p.place); err == nil {
+					at = min(at, s.CachedInfo().State.FirstSeq)
+					removed = at
+				}
+			}
+			continue
+		}
+		trouble.over()
+		if at > removed {
+			p.remove(ctx, jetstream.WithPurgeSubject(all), jetstream.WithPurgeSequence(at))
+			removed = at
+		}
+		if feed != nil {
+			feed()
+			feed = nil
+		}
+		p.again()
+		timer := time.NewTimer(wait)
+		select {
+		case <-woken:
+			wait = time.Millisecond
+		case <-timer.C:
+			wait = min(4*wait, idle)
 		case r := <-p.feeder.failed:
 			if err := p.finish(&r, done); err != nil {
 				return err
 			}
-		case <-tick:
-			if err := p.check(ctx, work, consumer); err != nil && ctx.Err() == nil {
+		case <-tick.C:
+			if err := p.check(ctx); err != nil && ctx.Err() == nil {
 				p.o.Log("%s: the batch cannot be looked after: %v; trying again", p.l.where, err)
 			}
 		case <-ctx.Done():
-			return context.Cause(ctx)
 		}
+		timer.Stop()
 	}
 	return nil
 }
 
 // finish hands over a result, the first of its item only.
 func (p *publisher) finish(r *Result, done func(Result) error) error {
+	if r == nil {
+		return nil
+	}
 	i, ok := p.index[r.Key]
 	if !ok || !p.feeder.finish(i) {
 		return nil
@@ -222,6 +252,22 @@ func (p *publisher) finish(r *Result, done func(Result) error) error {
 	p.left--
 	p.progress, p.warned = time.Now(), false
 	return done(*r)
+}
+
+// remove removes results that were handed over. What stays goes with the batch.
+func (p *publisher) remove(ctx context.Context, which ...jetstream.StreamPurgeOpt) {
+	call, cancel := p.l.call(ctx)
+	defer cancel()
+	if err := p.results.Purge(call, which...); err != nil && ctx.Err() == nil && !gone(err) {
+		p.l.log("%s: results that were handed over cannot be removed: %v", p.l.where, err)
+	}
+}
+
+// unsubscribe ends a subscription.
+func (p *publisher) unsubscribe(sub *nats.Subscription) {
+	if err := sub.Unsubscribe(); err != nil && p.l.nc.IsConnected() {
+		p.o.Log("%s: %v", p.l.where, err)
+	}
 }
 
 // announce makes sure that this is the batch's only publisher: two would take each other's results. Of two that begin
@@ -239,11 +285,7 @@ func (p *publisher) announce(ctx context.Context) (off func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.l.where, err)
 	}
-	off = func() {
-		if err := sub.Unsubscribe(); err != nil && p.l.nc.IsConnected() {
-			p.o.Log("%s: %v", p.l.where, err)
-		}
-	}
+	off = func() { p.unsubscribe(sub) }
 	other, err := p.others(ctx)
 	if err == nil && other != "" {
 		err = fmt.Errorf("%s: batch %s is already being published, by %s", p.l.where, p.o.Name, other)
@@ -293,15 +335,15 @@ func (p *publisher) others(ctx context.Context) (string, error) {
 
 // tidy takes back what still waits and, if the batch is finished, removes what it had on the server. Nothing depends on
 // its success.
-func (p *publisher) tidy(work jetstream.Stream, finished bool) {
+func (p *publisher) tidy(finished bool) {
 	if !p.l.nc.IsConnected() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	err := work.Purge(ctx, jetstream.WithPurgeSubject(p.place.all()))
+	err := p.work.Purge(ctx, jetstream.WithPurgeSubject(p.place.all()))
 	if finished {
-		if e := p.l.js.DeleteObjectStore(ctx, p.place.bucket()); !errors.Is(e, jetstream.ErrBucketNotFound) {
+		if e := p.l.js.DeleteStream(ctx, p.place.stream()); !errors.Is(e, jetstream.ErrStreamNotFound) {
 			err = errors.Join(err, e)
 		}
 	}

@@ -59,24 +59,13 @@ func TestSizes(t *testing.T) {
 func TestResultsAreThere(t *testing.T) {
 	b := newBed(t)
 	l, s := b.store("n")
-	saver := newSaver(&worker{l: l})
-	put := func(is ...int) {
-		var rs []*Result
-		for _, i := range is {
-			rs = append(rs, &Result{Key: key(i), Data: fmt.Append(nil, "result of ", string(payload(i)))})
-		}
-		if err := saver.put(context.Background(), placeOf("1", "n"), rs); err != nil {
+	ctx, p := context.Background(), placeOf("1", "n")
+	for _, i := range []int{1, 2, 1, 2, 3, 77, 1} {
+		if err := l.put(ctx, p, &Result{Key: key(i), Data: fmt.Append(nil, "result of ", string(payload(i)))}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	put(1, 2, 1)
-	put(2, 3, 77)
-	put(1)
-	store, err := l.js.ObjectStore(context.Background(), placeOf("1", "n").bucket())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := store.PutString(context.Background(), "rubbish", "rubbish"); err != nil {
+	if _, err := l.js.Publish(ctx, p.result("rubbish"), []byte("rubbish")); err != nil {
 		t.Fatal(err)
 	}
 	var runs counter
@@ -109,103 +98,86 @@ func (b *bed) store(name string) (*link, jetstream.Stream) {
 	return l, s
 }
 
-// What a worker stores is an object like any other, and what others store can be read: the store is not one of this
-// package's own.
-func TestObjects(t *testing.T) {
+// Results come out of the store as they went in, in one part or many; one that lacks a part is none.
+func TestStore(t *testing.T) {
 	b := newBed(t)
 	l, s := b.store("n")
 	ctx, p := context.Background(), placeOf("1", "n")
-	store, err := l.js.ObjectStore(ctx, p.bucket())
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := newCollector(l, p, s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.close()
-	saver := newSaver(&worker{l: l})
-	for _, size := range []int{1, chunkBytes, chunkBytes + 1, 20*chunkBytes + 7} {
-		data := bytes.Repeat([]byte("0123456789abcde"), size/15+1)[:size]
-		if err := saver.object(ctx, p, "", data); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := store.PutBytes(ctx, fmt.Sprint("of others ", size), data); err != nil {
-			t.Fatal(err)
-		}
-		all, err := store.List(ctx)
-		if err != nil || len(all) != 2 {
-			t.Fatalf("%d objects, %v", len(all), err)
-		}
-		for _, info := range all {
-			theirs, err := store.GetBytes(ctx, info.Name)
-			if err != nil || !bytes.Equal(theirs, data) {
-				t.Errorf("the library reads %d bytes of %d of %q, %v", len(theirs), size, info.Name, err)
-			}
-			ours, err := c.content(ctx, info)
-			if err != nil || !bytes.Equal(ours, data) {
-				t.Errorf("%d bytes of %d of %q are read, %v", len(ours), size, info.Name, err)
-			}
-			wrong := *info
-			wrong.Digest = digestKind
-			if _, err := c.content(ctx, &wrong); !errors.Is(err, errDamaged) {
-				t.Errorf("a wrong digest gives %v", err)
-			}
-		}
-		if err := s.Purge(ctx); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// Results are removed when done returned, and none is lost without notifications; a result that was not handed over
-// stays.
-func TestCollector(t *testing.T) {
-	b := newBed(t)
-	l, s := b.store("n")
-	p := placeOf("1", "n")
-	c, err := newCollector(l, p, s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.close() // no notification any more
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{}, 2)
-	for _, f := range []func(context.Context) error{c.collect, c.remove} {
-		go func() {
-			if err := f(ctx); err != nil {
-				t.Error(err)
-			}
-			ended <- struct{}{}
-		}()
-	}
-	if o := <-c.out; !o.listed {
-		t.Fatal("there is something in an empty store")
-	}
-	time.Sleep(100 * time.Millisecond) // let it fall asleep
-	saver := newSaver(&worker{l: l})
-	for i := range 2 {
-		if err := saver.put(ctx, p, []*Result{{Key: key(i)}}); err != nil {
-			t.Fatal(err)
-		}
-		o := <-c.out
-		if len(o.results) != 1 || o.results[0].Key != key(i) {
-			t.Fatalf("collected %+v", o)
-		}
-		if i == 0 {
-			c.old <- o
-		}
-	}
-	eventually(t, "one object is left", func() bool {
-		info, err := s.Info(ctx)
+	last := func() *jetstream.RawStreamMsg {
+		m, err := s.GetLastMsgForSubject(ctx, p.result("*"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return info.State.Msgs == 2 // the description and its chunk
-	})
+		return m
+	}
+	for _, size := range []int{0, 1, partBytes / 4 * 3, partBytes, 20*partBytes + 7} {
+		in := &Result{Key: "k", Data: bytes.Repeat([]byte("0123456789abcde"), size/15+1)[:size]}
+		if err := l.put(ctx, p, in); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := l.read(ctx, s, p, last()); err != nil || out == nil || out.Key != "k" || !bytes.Equal(out.Data, in.Data) {
+			t.Errorf("%d bytes are read as %v, %v", size, out, err)
+		}
+	}
+	m := last()
+	part, err := l.get(ctx, s, 1, p.part(lastToken(m.Subject)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.DeleteMsg(ctx, part.Sequence); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := l.read(ctx, s, p, m); out != nil || err != nil {
+		t.Errorf("without a part it is read as %v, %v", out, err)
+	}
+}
+
+// Results are removed when they were handed over, and none is lost without notifications; a result that was not handed
+// over stays.
+func TestCollect(t *testing.T) {
+	b := newBed(t)
+	l, s := b.store("n")
+	p, err := newPublisher(b.options("n").withDefaults(), numbered(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.l, p.results = l, s
+	p.work, p.consumer, err = l.openWork(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.feeder = newFeeder(p)
+	ctx, cancel := context.WithCancel(context.Background())
+	got := make(chan string)
+	ended := make(chan error)
+	go func() {
+		ended <- p.collect(ctx, nil, func(r Result) error {
+			got <- r.Key
+			return nil
+		}, func() {})
+	}()
+	time.Sleep(100 * time.Millisecond) // let it fall asleep
+	if err := l.put(ctx, p.place, &Result{Key: key(0), Data: make([]byte, 2*partBytes)}); err != nil {
+		t.Fatal(err)
+	}
+	if k := <-got; k != key(0) {
+		t.Fatalf("collected %s", k)
+	}
+	left := func() uint64 {
+		info, err := s.Info(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.State.Msgs
+	}
+	eventually(t, "it is gone", func() bool { return left() == 0 })
 	cancel()
-	<-ended
-	<-ended
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if err := l.put(context.Background(), p.place, &Result{Key: key(1)}); err != nil || left() != 1 {
+		t.Errorf("%d messages are left, %v", left(), err)
+	}
 }
 
 // A publisher that is killed leaves its items and results for the next.

@@ -1,7 +1,7 @@
 // Package queue runs items of work on other machines, over a work queue of NATS JetStream
 // (https://docs.nats.io/nats-concepts/jetstream). A publisher puts the items of a batch on the queue and is handed
 // their results as they come; workers, in this process or anywhere else, take items of any batch of their version and
-// store results in the batch's object store. No disk is shared.
+// store results in the batch's stream. No disk is shared.
 //
 // An item is run at least once and its result is handed over exactly once: an item is taken off the queue only when its
 // result is stored, and a result only when the publisher is done with it. Killing a worker, the publisher or the server

@@ -2,92 +2,76 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
 	"sim/internal/text"
 )
 
-// run does an item and hands its result to the saver. late outlives ctx.
+// run does an item, stores its result and takes it off the queue, or gives it back where ctx ends. late outlives ctx.
 func (w *worker) run(ctx, late context.Context, t *task) {
-	defer w.release()
-	if ctx.Err() != nil {
-		w.giveBack(t)
-		return
-	}
-	if t.deliveries > 1 && !w.suspect(ctx, late, t) {
-		return
+	alive, done := context.WithCancel(late)
+	defer done()
+	go w.keepAlive(alive, t)
+	var r *Result
+	if t.deliveries > 1 && ctx.Err() == nil {
+		r = w.suspect(ctx, t)
 	}
 	// After many beginnings without an end something is wrong with the item, or with one that was running beside it: by
 	// itself it shows, and with nothing beside it that can be lost.
 	if t.begun > w.o.Attempts/2 {
 		w.alone.Lock()
 		defer w.alone.Unlock()
-		w.saver.wait(late)
-		defer w.saver.wait(late)
 	} else {
 		w.alone.RLock()
 		defer w.alone.RUnlock()
 	}
-	if ctx.Err() != nil {
-		w.giveBack(t)
+	if r == nil && ctx.Err() == nil {
+		if t.begun > 0 {
+			w.setBegun(ctx, t, t.begun+1)
+		}
+		if r = w.result(ctx, t); r == nil && t.begun > 0 && w.l.nc.IsConnected() {
+			w.setBegun(late, t, t.begun)
+		}
+	}
+	if r == nil {
+		w.warn(t.msg.Nak())
 		return
 	}
-	if t.begun > 0 {
-		w.uncounted(w.setBegun(ctx, t, t.begun+1))
-	}
-	begun := time.Now()
-	data, err := w.call(ctx, t)
-	if err != nil && ctx.Err() != nil {
-		w.stopped(late, t)
-		return
-	}
-	w.took(time.Since(begun))
-	r := &Result{Key: t.key, Data: data}
-	switch {
-	case err != nil:
-		r = failure(t.key, err.Error(), false)
-	case len(data) > MaxResult:
-		r = tooLarge(t.key)
-	}
-	w.saver.add(late, saved{t, r})
+	w.store(late, t, r)
 }
 
-// suspect looks at an item that was delivered before, and reports whether to run it. If it was begun too often, it has
-// failed.
-func (w *worker) suspect(ctx, late context.Context, t *task) bool {
+// suspect looks at an item that was delivered before. If it was begun too often, it has failed.
+func (w *worker) suspect(ctx context.Context, t *task) *Result {
 	n, err := w.begun(ctx, t)
-	if ctx.Err() != nil {
-		w.giveBack(t)
-		return false
-	}
 	if w.uncounted(err); err != nil { // a part of its deliveries must do
 		n = max(1, int(t.deliveries)/10)
 	}
-	t.begun = n
-	if n < w.o.Attempts {
-		return true
+	if t.begun = n; n < w.o.Attempts {
+		return nil
 	}
-	w.saver.add(late, saved{t, &Result{Key: t.key, Failed: fmt.Sprintf(
-		"begun %d times and never finished: its workers died, or lost the queue for longer than it waits; the last worker to take it is %s", n, here())}})
-	return false
+	return &Result{Key: t.key, Failed: fmt.Sprintf(
+		"begun %d times and never finished: its workers died, or lost the queue for longer than it waits; the last worker to take it is %s", n, here())}
 }
 
-// stopped gives back an item that was not finished because the worker stops.
-func (w *worker) stopped(late context.Context, t *task) {
-	if t.begun > 0 && w.l.nc.IsConnected() {
-		w.uncounted(w.setBegun(late, t, t.begun))
+// result is what comes of an item, nil where ctx ended before it came to an end.
+func (w *worker) result(ctx context.Context, t *task) *Result {
+	data, err := w.call(ctx, t)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil
+	case err != nil:
+		return failure(t.key, err.Error(), false)
+	case len(data) > MaxResult:
+		return tooLarge(t.key)
 	}
-	w.giveBack(t)
-}
-
-// uncounted says once that the server does not keep count.
-func (w *worker) uncounted(err error) {
-	if err != nil && w.l.nc.IsConnected() {
-		w.uncount.Do(func() { w.o.Log("%s: how often items are begun cannot be counted: %v", w.l.where, err) })
-	}
+	return &Result{Key: t.key, Data: data}
 }
 
 // call is f, of which a panic is an error.
@@ -104,18 +88,58 @@ func (w *worker) call(ctx context.Context, t *task) (data []byte, err error) {
 	return w.f(ctx, t.msg.Data())
 }
 
-// took keeps the mean duration of the last few items.
-func (w *worker) took(d time.Duration) {
-	d = max(d, time.Microsecond)
-	if old := w.mean.Load(); old > 0 {
-		d = (7*time.Duration(old) + d) / 8
+// store stores a result, and then takes its item off the queue. Of a batch that has ended the result is dropped. Where
+// the server does not take it, the worker is at its end.
+func (w *worker) store(ctx context.Context, t *task, r *Result) {
+	trouble := trouble{l: w.l, doing: "storing results"}
+	for {
+		err := w.l.put(ctx, t.place, r)
+		if err == nil {
+			break
+		}
+		if errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, nats.ErrNoResponders) {
+			if w.unwanted(ctx, t.place) {
+				w.o.Log("%s: 1 results of batch %s are not wanted any more", w.l.where, t.place.batch)
+				w.warn(t.msg.Term())
+				return
+			}
+		}
+		if err := trouble.pause(ctx, err); err != nil {
+			if ctx.Err() == nil {
+				w.l.lose(err)
+			}
+			return
+		}
 	}
-	w.mean.Store(int64(d)) // of two at a time one counts: it is a guess anyway
+	w.warn(t.msg.Ack())
+	if t.begun > 0 {
+		w.setBegun(ctx, t, 0)
+	}
 }
 
-// failure is the result of an item that has none. Whoever wrote why, it is one printable line.
-func failure(key, why string, always bool) *Result {
-	return &Result{Key: key, Failed: set(line(why), "it failed without a word"), Always: always}
+// unwanted reports whether a batch has no stream for its results.
+func (w *worker) unwanted(ctx context.Context, p place) bool {
+	ctx, cancel := w.l.call(ctx)
+	defer cancel()
+	_, err := w.l.js.Stream(ctx, p.stream())
+	return errors.Is(err, jetstream.ErrStreamNotFound)
+}
+
+// keepAlive tells the server that an item is still worked on.
+func (w *worker) keepAlive(ctx context.Context, t *task) {
+	for pause(ctx, max(w.ackWait/3, time.Millisecond)) {
+		if err := t.msg.InProgress(); !errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
+			w.warn(err)
+		}
+	}
+}
+
+// warn logs the error of a message that the server also does without: it then gives the item to somebody once more,
+// which is harmless.
+func (w *worker) warn(err error) {
+	if err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
+		w.o.Log("%s: %v", w.l.where, err)
+	}
 }
 
 // line makes one printable line of a text that comes from elsewhere.

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -23,24 +21,14 @@ func Work(ctx context.Context, o WorkerOptions, f Func) error {
 
 // worker takes items and runs several at a time.
 type worker struct {
-	o WorkerOptions
-	f Func
-	l *link
-
-	todo  chan *task    // received, not begun; never full
-	freed chan struct{} // holds one value if fewer items are queued or running than before
-	load  atomic.Int64  // items queued or running
-	mean  atomic.Int64  // nanoseconds an item took, lately; 0: unknown
-	alone sync.RWMutex  // an item under suspicion runs with the write lock
-	saver *saver
-
-	mu      sync.Mutex
-	held    map[*task]struct{} // received and neither acknowledged nor given back
-	back    []*task            // to be given back when deaf
-	deaf    bool               // no request for items stands, and none will
-	begunKV jetstream.KeyValue
+	o       WorkerOptions
+	f       Func
+	l       *link
+	free    chan struct{}   // a value for each item that may be taken beside those that run
+	alone   sync.RWMutex    // an item under suspicion runs with the write lock
 	uncount sync.Once       // see uncounted
 	told    map[string]bool // versions that were logged
+	ackWait time.Duration   // as the server has it
 }
 
 // task is an item on its way through a worker.
@@ -52,37 +40,32 @@ type task struct {
 	begun      int // of earlier times; 0 on the first delivery
 }
 
-// maxAhead is the most items that a worker has received and not begun, and aheadTime how long they may take it: enough
-// to hide the way to the server, and short enough not to keep items from other workers.
-const (
-	maxAhead  = 512
-	aheadTime = 100 * time.Millisecond
-)
-
 // newWorker connects a worker. inside is a server of this process, or nil.
 func newWorker(ctx context.Context, o WorkerOptions, inside *Server, f Func) (*worker, error) {
 	l, err := dial(ctx, dialOptions{o.URL, o.Credentials, o.Token, o.Version, o.AckWait, o.Reconnect, o.Log, inside})
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{
-		o: o, f: f, l: l, todo: make(chan *task, o.Workers+maxAhead), freed: make(chan struct{}, 1),
-		held: map[*task]struct{}{}, told: map[string]bool{},
+	w := &worker{o: o, f: f, l: l, free: make(chan struct{}, o.Workers), told: map[string]bool{}}
+	for range o.Workers {
+		w.free <- struct{}{}
 	}
-	w.saver = newSaver(w)
 	return w, nil
 }
 
 func work(ctx context.Context, o WorkerOptions, inside *Server, f Func) error {
 	w, err := newWorker(ctx, o, inside, f)
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil
-		}
-		return err
+	if err == nil {
+		err = w.work(ctx)
 	}
-	return w.work(ctx)
+	if ctx.Err() != nil {
+		return nil // as asked
+	}
+	return err
 }
+
+// lastSaves is how long a worker that is to stop tries to store its results.
+const lastSaves = 10 * time.Second
 
 // work runs until stop ends. The link's own context ends with it.
 func (w *worker) work(stop context.Context) error {
@@ -90,11 +73,9 @@ func (w *worker) work(stop context.Context) error {
 	ctx := w.l.ctx
 	_, consumer, err := w.l.openWork(ctx)
 	if err != nil {
-		if stop.Err() != nil {
-			return nil
-		}
 		return err
 	}
+	w.ackWait = consumer.CachedInfo().Config.AckWait
 
 	// Results are stored for some time after a stop, but not without a connection.
 	late, cancelLate := context.WithCancel(context.WithoutCancel(ctx))
@@ -104,86 +85,58 @@ func (w *worker) work(stop context.Context) error {
 			cancelLate()
 		}
 	})()
-	var runners, others sync.WaitGroup
-	for range w.o.Workers {
-		runners.Go(func() {
-			for t := range w.todo {
-				w.run(ctx, late, t)
-			}
-		})
-	}
-	var saveErr error
-	others.Go(func() {
-		if saveErr = w.saver.run(late); saveErr != nil {
-			w.l.lose(saveErr)
-		}
-	})
-	alive, cancelAlive := context.WithCancel(late)
-	others.Go(func() { w.keepAlive(alive, consumer.CachedInfo().Config.AckWait) })
-
-	if err = w.fetch(ctx, consumer); err != nil {
+	var running sync.WaitGroup
+	if err = w.fetch(ctx, consumer, func(t *task) { running.Go(func() { w.run(ctx, late, t); w.free <- struct{}{} }) }); err != nil {
 		w.l.lose(err)
 	}
-	w.giveAllBack()
-	close(w.todo)
-	runners.Wait()
-	lastSave := time.AfterFunc(lastSaves, cancelLate)
-	w.saver.end()
-	<-w.saver.done
-	lastSave.Stop()
-	cancelAlive()
-	others.Wait()
-	switch {
-	case stop.Err() != nil:
-		return nil // as asked
-	case err == nil && ctx.Err() != nil:
+	defer time.AfterFunc(lastSaves, cancelLate).Stop()
+	running.Wait()
+	if err == nil && ctx.Err() != nil {
 		return context.Cause(ctx)
-	case err == nil:
-		return saveErr
 	}
 	return err
 }
 
-// lastSaves is how long a worker that is to stop tries to store its results.
-const lastSaves = 10 * time.Second
-
-// fetch receives items until ctx ends, which is no error, or there is nothing to do for long.
-func (w *worker) fetch(ctx context.Context, consumer jetstream.Consumer) error {
+// fetch receives as many items as may run, and starts them, until ctx ends, which is no error, or there is nothing to
+// do for long.
+func (w *worker) fetch(ctx context.Context, consumer jetstream.Consumer, start func(*task)) error {
 	trouble := trouble{l: w.l, doing: "taking items"}
 	busy, looked := time.Now(), time.Now()
 	for ctx.Err() == nil {
-		n := w.room()
-		if n <= 0 {
-			busy = time.Now()
-			select {
-			case <-w.freed:
-			case <-ctx.Done():
-			}
-			continue
+		n := 0
+		select {
+		case <-w.free:
+			n = 1 + len(w.free)
+		case <-ctx.Done():
+			return nil
 		}
-		got, err := w.receive(ctx, consumer, n)
-		if got > 0 || w.load.Load() > 0 {
+		for range n - 1 {
+			<-w.free // which only this goroutine takes from
+		}
+		got, err := w.receive(ctx, consumer, n, start)
+		for range n - got {
+			w.free <- struct{}{}
+		}
+		if got > 0 || len(w.free) < w.o.Workers {
 			busy = time.Now()
 		}
-		if err == nil {
+		switch {
+		case err == nil:
 			trouble.over()
-		} else if ctx.Err() == nil {
+		case ctx.Err() == nil:
 			if err := trouble.pause(ctx, err); err != nil {
 				return err
 			}
 			if _, c, err := w.l.openWork(ctx); err == nil {
 				consumer = c
 			}
-			continue
 		}
-		if got > 0 {
-			continue
-		}
-		if w.o.Idle > 0 && time.Since(busy) >= w.o.Idle {
+		switch {
+		case got > 0 || err != nil:
+		case w.o.Idle > 0 && time.Since(busy) >= w.o.Idle:
 			w.o.Log("nothing to do for %v", w.o.Idle)
 			return nil
-		}
-		if time.Since(looked) >= w.o.noticed {
+		case time.Since(looked) >= w.o.noticed:
 			looked = time.Now()
 			w.lookAround(ctx)
 		}
@@ -191,22 +144,10 @@ func (w *worker) fetch(ctx context.Context, consumer jetstream.Consumer) error {
 	return nil
 }
 
-// room returns how many items to ask for.
-func (w *worker) room() int {
-	ahead := int64(0)
-	if mean := w.mean.Load(); mean > 0 {
-		ahead = min(maxAhead, int64(w.o.Workers)*int64(aheadTime)/mean)
-	}
-	n := int64(w.o.Workers) + ahead - w.load.Load()
-	if n < ahead/2 { // few at a time would cost too much
-		return 0
-	}
-	return int(n)
-}
-
-// receive asks for n items once. When ctx ends, the request still stands until the server has dropped it, so that no
-// item is on its way to nobody.
-func (w *worker) receive(ctx context.Context, consumer jetstream.Consumer, n int) (got int, err error) {
+// receive asks for n items once, starts those that come and says how many that are. When ctx ends, the request still
+// stands until the server has dropped it, so that no item is on its way to nobody: what comes is started, and so given
+// back.
+func (w *worker) receive(ctx context.Context, consumer jetstream.Consumer, n int, start func(*task)) (got int, err error) {
 	poll := w.o.poll
 	if w.o.Idle > 0 {
 		poll = max(10*time.Millisecond, min(poll, w.o.Idle))
@@ -231,9 +172,10 @@ func (w *worker) receive(ctx context.Context, consumer jetstream.Consumer, n int
 				}
 				return got, err
 			}
-			got++
-			w.load.Add(1)
-			w.take(ctx, m)
+			if t := w.taskOf(m); t != nil {
+				got++
+				start(t)
+			}
 		case <-stop:
 			if !w.l.nc.IsConnected() {
 				return got, nil
@@ -243,94 +185,16 @@ func (w *worker) receive(ctx context.Context, consumer jetstream.Consumer, n int
 	}
 }
 
-// take puts a received item in line.
-func (w *worker) take(ctx context.Context, m jetstream.Msg) {
-	t := &task{msg: m}
-	var ok bool
-	t.place, t.key, ok = parseSubject(m.Subject())
+// taskOf is what a message asks for; nil, and the message thrown away, where it is no item.
+func (w *worker) taskOf(m jetstream.Msg) *task {
+	place, key, ok := parseSubject(m.Subject())
 	meta, err := m.Metadata()
 	if !ok || err != nil {
 		w.o.Log("%s: a message that is no item is thrown away: %s", w.l.where, line(m.Subject()))
 		w.warn(m.Term())
-		w.release()
-		return
+		return nil
 	}
-	t.deliveries = meta.NumDelivered
-	w.mu.Lock()
-	w.held[t] = struct{}{}
-	w.mu.Unlock()
-	if ctx.Err() != nil {
-		w.giveBack(t)
-		w.release()
-		return
-	}
-	w.todo <- t
-}
-
-// release says that an item is neither queued nor running any more.
-func (w *worker) release() {
-	w.load.Add(-1)
-	select {
-	case w.freed <- struct{}{}:
-	default:
-	}
-}
-
-// drop forgets an item: it is acknowledged, given back or not to be had.
-func (w *worker) drop(t *task) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.held, t)
-}
-
-// giveBack makes an item of a worker that stops go to another at once, or as soon as it cannot come back here.
-func (w *worker) giveBack(t *task) {
-	w.mu.Lock()
-	if !w.deaf {
-		w.back = append(w.back, t)
-		w.mu.Unlock()
-		return
-	}
-	delete(w.held, t)
-	w.mu.Unlock()
-	w.warn(t.msg.Nak())
-}
-
-// giveAllBack gives back what waited for the last request to be over.
-func (w *worker) giveAllBack() {
-	w.mu.Lock()
-	back := w.back
-	w.back, w.deaf = nil, true
-	w.mu.Unlock()
-	for _, t := range back {
-		w.giveBack(t)
-	}
-}
-
-// warn logs the error of a message that the server also does without: it then gives the item to somebody once more,
-// which is harmless.
-func (w *worker) warn(err error) {
-	if err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
-		w.o.Log("%s: %v", w.l.where, err)
-	}
-}
-
-// keepAlive tells the server of every held item that it is still worked on.
-func (w *worker) keepAlive(ctx context.Context, ackWait time.Duration) {
-	for pause(ctx, max(ackWait/3, time.Millisecond)) {
-		w.mu.Lock()
-		held := make([]*task, 0, len(w.held))
-		for t := range w.held {
-			held = append(held, t)
-		}
-		w.mu.Unlock()
-		for _, t := range held {
-			if err := t.msg.InProgress(); err != nil && !errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
-				w.warn(err)
-				break
-			}
-		}
-	}
+	return &task{msg: m, place: place, key: key, deliveries: meta.NumDelivered}
 }
 
 // lookAround logs, once each, versions whose items wait for other workers.

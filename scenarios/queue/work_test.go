@@ -247,7 +247,7 @@ func TestUnwanted(t *testing.T) {
 // The rights that docs/queue.md names are enough, for all that may happen.
 func TestRights(t *testing.T) {
 	clean(t)
-	allow := &server.SubjectPermission{Allow: []string{"sim.>", "$O.>", "$KV.sim-begun.>", "$JS.API.>", "$JS.ACK.SIM_WORK.>", "_INBOX.>"}}
+	allow := &server.SubjectPermission{Allow: []string{"sim.>", "$KV.sim-begun.>", "$JS.API.>", "$JS.ACK.SIM_WORK.>", "_INBOX.>"}}
 	s, err := server.NewServer(&server.Options{
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(),
 		Users: []*server.User{{Username: "u", Password: "secret", Permissions: &server.Permissions{Publish: allow, Subscribe: allow}}},

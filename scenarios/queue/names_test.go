@@ -1,0 +1,29 @@
+package queue
+
+import (
+	"regexp"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	_ "sim/internal/testseed"
+)
+
+// Names become tokens that NATS takes, and different names different ones.
+func TestNames(t *testing.T) {
+	fit := regexp.MustCompile(`^[A-Za-z0-9_-]{1,60}$`)
+	rapid.Check(t, func(t *rapid.T) {
+		v1, n1 := rapid.String().Draw(t, "version"), rapid.String().Draw(t, "name")
+		v2, n2 := rapid.SampledFrom([]string{v1, v1 + ".", n1}).Draw(t, "other version"), rapid.SampledFrom([]string{n1, n1 + "_", v1}).Draw(t, "other name")
+		p, q := placeOf(v1, n1), placeOf(v2, n2)
+		if !fit.MatchString(p.version) || !fit.MatchString(p.batch) {
+			t.Fatalf("%q and %q gave %+v", v1, n1, p)
+		}
+		if (v1 == v2 && n1 == n2) != (p == q) || (v1 == v2 && n1 == n2) != (p.stream() == q.stream()) {
+			t.Fatalf("%q, %q gave %+v; %q, %q gave %+v", v1, n1, p, v2, n2, q)
+		}
+		if got, k, ok := parseSubject(p.subject("00ff")); got != p || k != "00ff" || !ok {
+			t.Fatalf("%s was read as %+v, %q, %v", p.subject("00ff"), got, k, ok)
+		}
+	})
+}
