@@ -44,14 +44,6 @@ var (
 
 // allowed are places outside policies/ that hold a name, with the reason: a file and the name, or a file and *.
 var allowed = map[string]string{
-	"scenarios/assembly/plans/serves.go *":                 "yet to be worded without",
-	"scenarios/check_fixed.go *":                           "yet to ask rows",
-	"scenarios/check_ocspods.go *":                         "yet to ask rows",
-	"scenarios/check_scaleup.go *":                         "yet to ask rows",
-	"scenarios/check_torus.go *":                           "yet to ask rows",
-	"scenarios/kind_podtraffic.go *":                       "yet to ask rows",
-	"scenarios/kind_torus.go *":                            "yet to ask rows",
-	"scenarios/outputs.go *":                               "yet to ask rows",
 	"engine/packet/source.go uniform":                      "draws of destinations",
 	"scenarios/assembly/paths/keys.go uniform":             "sizes of messages",
 	"scenarios/assembly/plans/build.go uniform":            "sizes of messages",

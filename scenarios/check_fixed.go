@@ -7,9 +7,9 @@ import (
 
 // checkFixed holds the topology written by hand against pods and ports.
 func checkFixed(c *checker) {
-	const path = "policy.fixed.circuits"
 	s := c.s
-	if !slices.Contains(s.Policy.Allocators, "fixed") || !c.Given(path) || !c.OK(path, "policy.allocators", "fabric.ports_per_pod", "replica", "workload.schedule") {
+	path := c.PathOf(&s.Policy.Fixed.Circuits)
+	if !c.Uses(path) || !c.Given(path) || !c.OK(path, "policy.allocators", "fabric.ports_per_pod", "replica", "workload.schedule") {
 		return
 	}
 	what, want := fixedFault(s)

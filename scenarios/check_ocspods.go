@@ -231,17 +231,15 @@ func isPermutation(list []int, n int) bool {
 
 // checkSearch checks the genetic search's options.
 func checkSearch(c *checker) {
-	const at = "policy.delta-fast."
 	o := &c.s.Policy.DeltaFast
-	if !c.OK(at+"population", at+"elites", at+"tournament") {
+	elites, population, tournament := c.PathOf(&o.Elites), c.PathOf(&o.Population), c.PathOf(&o.Tournament)
+	if !c.OK(elites, population, tournament) {
 		return
 	}
 	if o.Elites >= o.Population {
-		c.Clash([]string{at + "elites", at + "population"}, fmt.Sprintf("%d elites leave no place in a population of %d", o.Elites, o.Population),
-			"choose fewer elites")
+		c.Clash([]string{elites, population}, fmt.Sprintf("%d elites leave no place in a population of %d", o.Elites, o.Population), "choose fewer elites")
 	}
 	if o.Tournament > o.Population {
-		c.Clash([]string{at + "tournament", at + "population"},
-			fmt.Sprintf("%d contestants are more than the population of %d", o.Tournament, o.Population), "choose fewer")
+		c.Clash([]string{tournament, population}, fmt.Sprintf("%d contestants are more than the population of %d", o.Tournament, o.Population), "choose fewer")
 	}
 }

@@ -61,8 +61,8 @@ func unmarked(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\uFEFF
 
 // prepareImport reads the plans that policy.imported names and holds them against the rules.
 func prepareImport(c *checker) {
-	const at = "policy.imported.file"
 	p := &c.s.Policy.Imported
+	at := c.PathOf(&p.File)
 	if !c.Given(at) || !c.OK(at) {
 		return
 	}
@@ -83,7 +83,7 @@ func prepareImport(c *checker) {
 	if digest := hex.EncodeToString(sum[:]); p.SHA256 == "" {
 		p.SHA256 = digest
 	} else if p.SHA256 != digest {
-		c.Refuse("policy.imported.sha256", "is not that of "+place, "leave it out, or name the file that it is of")
+		c.Refuse(c.PathOf(&p.SHA256), "is not that of "+place, "leave it out, or name the file that it is of")
 	}
 	p.File = place
 }
@@ -176,8 +176,9 @@ func checkScaleUp(c *checker) {
 			c.Clash([]string{at + ".chunk"}, fmt.Sprintf("packets of %v", w.Exchange.Chunk), fmt.Sprintf("write at most %d B, or set engine.level = \"plan\" or \"flow\"", int64(assembly.LargestPacket)))
 		}
 	}
-	if s.Policy.During.Base == rounds.GenKautz && f.Switches == 1 && slices.Contains(s.Policy.Planners, "reconfigure-during") {
-		c.Clash([]string{"policy.reconfigure-during.base", "fabric.switches"}, "a generalised Kautz graph of one switch only pairs GPUs up", "choose another base, or at least 2 switches")
+	during := c.PathOf(&s.Policy.During)
+	if _, planner := schema.CutLast(during); s.Policy.During.Base == rounds.GenKautz && f.Switches == 1 && slices.Contains(s.Policy.Planners, planner) {
+		c.Clash([]string{c.PathOf(&s.Policy.During.Base), "fabric.switches"}, "a generalised Kautz graph of one switch only pairs GPUs up", "choose another base, or at least 2 switches")
 	}
 	if len(c.Diagnostics) == 0 {
 		checkPlans(c)

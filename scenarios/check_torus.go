@@ -131,7 +131,7 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 		for _, k := range []struct {
 			key  string
 			dims []string
-		}{{"workload.ring_dims", w.RingDims}, {"workload.tensor_dims", tensor}, {"workload.data_dims", data}, {"policy.order", s.Policy.Order}, {"policy.wild-first.wild", s.Policy.Wild}} {
+		}{{"workload.ring_dims", w.RingDims}, {"workload.tensor_dims", tensor}, {"workload.data_dims", data}, {"policy.order", s.Policy.Order}, {c.PathOf(&s.Policy.Wild), s.Policy.Wild}} {
 			if i := slices.IndexFunc(k.dims, func(d string) bool { return links.DimIndex(d) >= len(t.Dims) }); i >= 0 && c.OK(k.key) {
 				c.Clash([]string{k.key}, fmt.Sprintf("%s has no dimension %s", t, k.dims[i]), "name dimensions that there are")
 			}
@@ -145,8 +145,8 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 			c.Clash([]string{"policy.order"}, fmt.Sprintf("%d dimensions of %d", n, len(t.Dims)), "name every dimension once")
 		}
 	}
-	if s.Policy.Optimised.NeighbourCap == 0 && c.OK("policy.route-optimised", "policy.route-optimised.neighbour_cap") && slices.Contains(s.Policy.Routers, "route-optimised") {
-		c.Clash([]string{"policy.route-optimised.neighbour_cap"}, "0 messages between neighbours", "write at least 1, or -1 for no limit")
+	if at := c.PathOf(&s.Policy.Optimised.NeighbourCap); s.Policy.Optimised.NeighbourCap == 0 && c.OK(at) && c.Uses(at) {
+		c.Clash([]string{at}, "0 messages between neighbours", "write at least 1, or -1 for no limit")
 	}
 	if w.Source == "on-off" && s.Engine.Level == "packet" && w.Payload >= 1 && w.Packet >= w.Payload && w.Packet <= assembly.LargestPacket && w.Rate > 0 {
 		one := collective.OnOff{Rate: w.Rate, Payload: int32(w.Payload), Wire: int32(w.Packet), Start: w.Start, Length: w.Duration}

@@ -126,11 +126,11 @@ func (c *checker) checkPodFlows() {
 		}
 	}
 	checkFixed(c)
-	if m := s.Policy.Fixed.Circuits; slices.Contains(s.Policy.Allocators, "fixed") && len(m) == f.Pods {
+	if at, m := c.PathOf(&s.Policy.Fixed.Circuits), s.Policy.Fixed.Circuits; c.Uses(at) && len(m) == f.Pods {
 		for a := range m {
 			for b := range m[a] {
 				if joined[a][int32(b)] && m[a][b] == 0 {
-					c.Clash([]string{"policy.fixed.circuits"}, fmt.Sprintf("pods %d and %d exchange data and have no circuit", a, b), "give them at least one")
+					c.Clash([]string{at}, fmt.Sprintf("pods %d and %d exchange data and have no circuit", a, b), "give them at least one")
 					return
 				}
 			}

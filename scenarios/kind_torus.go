@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"sim/fabric/graph"
+	"sim/policies/routing"
 	"sim/scenarios/schema"
 )
 
@@ -32,7 +33,7 @@ func routerParts(s *Scenario) []schema.Part {
 		{
 			Path: "policy", Doc: "Which routers are compared.", Specs: []any{&s.Policy.Routing}, Defaults: func(int) []any {
 				d := s.Policy.Routing
-				d.Routers, d.Optimised.NeighbourCap = []string{s.Fabric.router()}, 2
+				d.Routers, d.Optimised.NeighbourCap = []string{routing.Usual(s.Fabric.Kind == "torus", s.Fabric.Faulty())}, 2
 				if s.Fabric.Kind == "graph" {
 					d.Optimised.NeighbourCap = -1
 				}
@@ -41,15 +42,4 @@ func routerParts(s *Scenario) []schema.Part {
 		},
 		{Path: "engine", Doc: "How closely traffic is simulated.", Specs: []any{&s.Engine}},
 	}
-}
-
-// router returns the router of a fabric where none is named: one that can serve it.
-func (f *Fabric) router() string {
-	switch {
-	case f.Kind == "graph":
-		return "shortest"
-	case f.Faulty():
-		return "wild-first"
-	}
-	return "dor"
 }

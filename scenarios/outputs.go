@@ -13,13 +13,7 @@ type OutputDir struct {
 // OutputDirs returns the directories that the policies of s write to.
 func (s *Scenario) OutputDirs() []OutputDir {
 	var list []OutputDir
-	for _, d := range []OutputDir{
-		{"policy.milp.export", s.Policy.MILP.Export}, {"policy.route-optimised.cache", s.Policy.Optimised.Cache},
-	} {
-		if d.Path != "" {
-			list = append(list, d)
-		}
-	}
+	s.schema().Outputs(func(key, dir string) { list = append(list, OutputDir{key, dir}) })
 	return list
 }
 

@@ -29,6 +29,17 @@ var Table = []Row{
 	{Name: "route-optimised", Doc: "one route per pair, chosen off-line for the least load of the most loaded link, free of deadlock; tori best", Router: byOption(func(o Options) Router { return o.Optimised }), Reads: []string{"order", "wild-first", "route-optimised"}},
 }
 
+// Usual returns the router where none is named: one that can serve the fabric, a torus or any graph, perhaps with faults.
+func Usual(torus, faulty bool) string {
+	switch {
+	case !torus:
+		return "shortest"
+	case faulty:
+		return "wild-first"
+	}
+	return "dor"
+}
+
 // ByName returns the router of that name.
 func ByName(name string) (Router, error) {
 	for _, r := range Table {

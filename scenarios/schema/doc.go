@@ -19,6 +19,7 @@
 //	inline    (on a struct, or of an embedded one) its keys stand among those around it
 //	doc       what it means; 'x' is set as code
 //	source    it stands for other keys, which are written back in its place
+//	output    it names a directory that is written to
 //	required  it must be given where it is used
 //	default   its value where it is not given; * is all choices
 //	else      the same in words, of a value that Part.Defaults computes

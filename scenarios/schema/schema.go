@@ -135,6 +135,55 @@ func (s *Schema) Table(path string) *Table {
 	return nil
 }
 
+// PathOf returns the path of the key that sets what field points to, or of the table whose struct that is: "" where
+// there is none, or it is in an array of tables.
+func (s *Schema) PathOf(field any) string {
+	of := reflect.ValueOf(field)
+	for _, t := range s.Tables {
+		for i, k := range t.Keys {
+			if t.IsArray() || !k.kept {
+				continue
+			}
+			switch at := t.Field(k, 0).Addr(); {
+			case at.UnsafePointer() != of.UnsafePointer():
+			case at.Type() == of.Type():
+				return t.bound[i].path
+			case i == 0:
+				return t.Path
+			}
+		}
+	}
+	return ""
+}
+
+// Outputs calls yield with every key that names a directory to write to, and the directory.
+func (s *Schema) Outputs(yield func(path, dir string)) {
+	for _, t := range s.Tables {
+		for i, k := range t.Keys {
+			if !k.output {
+				continue
+			}
+			if dir := t.Field(k, 0).String(); dir != "" {
+				yield(t.bound[i].path, dir)
+			}
+		}
+	}
+}
+
+// Uses reports whether the key at path, or its table, is there and used.
+func (s *Schema) Uses(path string) bool {
+	parent, name := CutLast(path)
+	for _, t := range s.Tables {
+		switch k := t.Find(name); {
+		case t.Path == path:
+			return t.When.Applies()
+		case t.Path == parent && k != nil:
+			return t.When.Applies() && t.Used(k).Applies()
+		}
+	}
+	return false
+}
+
 // Find returns the key called name, nil if there is none.
 func (t *Table) Find(name string) *Key {
 	if i := slices.IndexFunc(t.Keys, func(k *Key) bool { return k.Name == name }); i >= 0 {

@@ -83,7 +83,7 @@ type MILPOptions struct {
 	Step      engine.Time `key:"step" doc:"length of a slice" default:"1ms" above:"0" when:"model=fixed-step"`
 	Intervals int         `key:"intervals" doc:"intervals that time may be cut into; 0 is as many as the schedules of the baseline and of the best topology known have" default:"0" max:"1000000" when:"model=variable-interval"`
 	Anchors   bool        `key:"anchors" doc:"prune by the anchors of Alg. 1, which may exclude the optimum" default:"false" when:"model=variable-interval"`
-	Export    string      `key:"export" doc:"directory to write each model to as MPS and LP; \"\" is none" default:""`
+	Export    string      `key:"export" doc:"directory to write each model to as MPS and LP; \"\" is none" default:"" output:""`
 }
 
 // FixedStep is the model of App. A.

@@ -52,7 +52,7 @@ type OptimisedOptions struct {
 	NeighbourCap int         `key:"neighbour_cap" doc:"most messages on a link when every node sends one to each neighbour, whatever the rates and demands, which goes before the load and holds for unconstrained_max_link_load and unconstrained_max_load_over_rate too; -1 is no limit" else:"2, and -1 where fabric.kind is graph" min:"-1" max:"1000000"`
 	Budget       int64       `key:"budget" doc:"routes that are weighed in search of better ones, those of more than 16 hops as several; 0 is 30 million, and up to a million pairs at least 200 a pair; ring collectives at levels flow and packet have as much again for simulations, of which a transfer counts as 8" default:"0" max:"1000000000000000"`
 	BoundRounds  int         `key:"bound_rounds" doc:"rounds of the search for a lower bound; 0 is 4000, and fewer on large fabrics whose nodes are not identical" default:"0" max:"1000000000"`
-	Cache        string      `key:"cache" doc:"directory in which routes are kept for the next run; \"\" is none" default:""`
+	Cache        string      `key:"cache" doc:"directory in which routes are kept for the next run; \"\" is none" default:"" output:""`
 	MILP         bool        `key:"milp" doc:"have a MILP solver on the PATH choose among the routes, and prove the least load that they allow" default:"false"`
 	Solver       string      `key:"solver" doc:"the solver; auto is the first that is found" default:"auto" choices:"auto|highs|cbc"`
 	TimeLimit    engine.Time `key:"time_limit" doc:"wall-clock limit, which marks the result as not repeatable; 0s is none" default:"0s"`

@@ -46,7 +46,8 @@ func (d *scaled) unserving(name string, why error) schema.Diagnostic {
 	case reconfigure.ByName(name).Given:
 		key, want = "policy."+name+".file", "name a file with a plan of it"
 	case d.s.Policy.Reconfigurations > 0:
-		key, want = "policy.reconfigurations", "allow more, or choose a planner of one topology, such as \"static-ring\""
+		i := slices.IndexFunc(reconfigure.Table, func(r reconfigure.Row) bool { return r.OneTopology && r.Collective != nil })
+		key, want = "policy.reconfigurations", "allow more, or choose a planner of one topology, such as "+schema.Quote(reconfigure.Table[i].Name)
 	}
 	what := strings.TrimPrefix(why.Error(), reconfigure.ErrUnserved.Error()+": ")
 	return schema.Diagnostic{File: d.s.Name, Key: key, Problem: name + " has no plan: " + what, Remedy: want}
