@@ -198,7 +198,7 @@ func (p *planPicture) figure(policy, subtitle string) sheet.Figure {
 		add(p.bytesPanel(), 110)
 	case p.chunks != nil:
 		s.Legend = p.chunks.legend()
-		add(sheet.Picture(p.chunks.head(), p.chunks.paint), p.chunks.high())
+		s.Blocks = append(s.Blocks, p.chunks.block())
 	}
 	if busy := p.busyPanel(); busy != nil && !p.steps && (p.chunks == nil || p.chunks.some) {
 		add(busy, 80)
@@ -279,7 +279,7 @@ func (p *planPicture) notes(shown int) []string {
 	switch {
 	case p.steps:
 		text := "A step is one message a link, and ends when the longest has come."
-		if p.LatencyS > 0 && p.merged() {
+		if p.LatencyS > 0 && slices.ContainsFunc(p.Phases, func(ph result.SchedulePhase) bool { return slices.ContainsFunc(ph.Steps, p.short) }) {
 			text += " In time, steps too short to tell apart have the colour of their bytes throughout."
 		}
 		notes = append(notes, text)

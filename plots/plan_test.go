@@ -42,12 +42,15 @@ func TestPlanCells(t *testing.T) {
 	gpus, slots := map[int]vg.Point{}, map[int]vg.Point{}
 	chunk := regexp.MustCompile(`^(\d+)→(\d+)$`)
 	all := sheettest.Texts(planFigure(t, "ring"))
-	names := false // numbers before the first are of GPUs in topologies
+	lowest := vg.Length(math.Inf(1)) // numbers above the last row are of GPUs in topologies
 	for _, x := range all {
 		if n, ok := strings.CutPrefix(x.Text, "GPU "); ok {
 			g, _ := strconv.Atoi(n)
-			gpus[g], names = x.Corners[0], true
-		} else if n, err := strconv.Atoi(x.Text); err == nil && names {
+			gpus[g], lowest = x.Corners[0], min(lowest, x.Corners[0].Y)
+		}
+	}
+	for _, x := range all {
+		if n, err := strconv.Atoi(x.Text); err == nil && x.Corners[0].Y < lowest {
 			slots[n] = x.Corners[0].Add(x.Corners[1]).Scale(0.5)
 		}
 	}
@@ -174,7 +177,7 @@ func TestPlanBusy(t *testing.T) {
 		}
 		rec := new(recorder.Canvas)
 		c := draw.NewCanvas(rec, 500, 100)
-		p.drawBusy(c, q)
+		p.busyLine().Plot(c, q)
 		area := 0.0
 		for _, a := range rec.Actions {
 			if fill, ok := a.(*recorder.Fill); ok {
@@ -205,7 +208,7 @@ func TestPlanStrips(t *testing.T) {
 		r.lay()
 		next := 0
 		for _, strip := range r.strips {
-			wide := vg.Length(gpuWide)
+			wide := vg.Length(0)
 			for _, s := range strip {
 				if s.slots < 1 || p.start[s.phase]+s.first != next || s.first+s.slots > p.Phases[s.phase].Slots {
 					t.Fatalf("%+v, after %d slots", s, next)
@@ -213,7 +216,7 @@ func TestPlanStrips(t *testing.T) {
 				next += s.slots
 				wide += bandWide + r.cell*vg.Length(s.slots)
 			}
-			if wide > sheet.Inside {
+			if wide > stripWide {
 				t.Fatalf("a strip is %g wide", wide)
 			}
 		}

@@ -22,7 +22,7 @@ func TestStepsTime(t *testing.T) {
 	q := p.timePanel()
 	rec := new(recorder.Canvas)
 	c := draw.NewCanvas(rec, 700, 60)
-	p.drawTime(c, q)
+	p.timeTracks().Plot(c, q)
 	const all = 3*2.0 + 9*0.5 + 12.5 + 2.5 + 2.5 + 12.5 // us: three topologies, nine steps, and 100 KB a us
 	want := map[color.Color]float64{bandColor: 3 * 2.0, sheet.Faint: 9 * 0.5, sheet.Orange: 12.5, sheet.Purple: 2.5, sheet.Green: 2.5, sheet.Blue: 12.5}
 	got := map[color.Color]float64{}
@@ -51,8 +51,8 @@ func TestStepsBytes(t *testing.T) {
 	q := p.bytesPanel()
 	rec := new(recorder.Canvas)
 	c := draw.NewCanvas(rec, 700, 150)
-	p.drawBytes(c, q)
-	_, y := q.Transforms(&c)
+	p.bytesTracks(5e5).Plot(c, q)
+	y := func(bytes float64) vg.Length { return c.Min.Y + (c.Max.Y-c.Min.Y)*vg.Length(bytes/5e5) }
 	at := 0
 	for _, part := range []struct {
 		clr   color.Color
@@ -64,7 +64,7 @@ func TestStepsBytes(t *testing.T) {
 		}
 		for i, b := range part.bytes {
 			step := int(float64((list[i].Min.X+list[i].Max.X)/2-c.Min.X) / float64(c.Max.X-c.Min.X) * 9)
-			if math.Abs(float64(list[i].Max.Y-y(b))) > 1e-6 || list[i].Min.Y != y(0) || step != at {
+			if math.Abs(float64(list[i].Max.Y-y(b))) > sheet.Pixel || list[i].Min.Y != y(0) || step != at {
 				t.Errorf("step %d has a bar %v in place %d", at, list[i], step)
 			}
 			at++
@@ -77,7 +77,7 @@ func TestStepsShort(t *testing.T) {
 	p := newPlanPicture(largeSteps())
 	rec := new(recorder.Canvas)
 	c := draw.NewCanvas(rec, 700, 60)
-	p.drawTime(c, p.timePanel())
+	p.timeTracks().Plot(c, p.timePanel())
 	sum := vg.Length(0)
 	list := sheettest.Boxes(rec)[sheet.Blue]
 	for _, r := range list {

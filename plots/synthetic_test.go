@@ -266,7 +266,7 @@ func (s shape) windows(p *result.Play) result.Windows {
 	var times []float64
 	for _, l := range p.Lanes {
 		for _, sp := range l.Spans {
-			if !kindOf(sp.Kind).transfer() {
+			if kindOf(sp.Kind).row == 0 {
 				continue
 			}
 			w.Task = append(w.Task, fmt.Sprintf("%s %s of %s", sp.Kind, sp.Label, l.Name))

@@ -17,31 +17,25 @@ import (
 // kind is how spans of a kind look.
 type kind struct {
 	name, text string // in spans, and in the legend
-	color      color.Color
-	number     color.Color // of the label on work; transfers have none
-	row        int         // of a transfer: of the thin bars below the work
+	color      color.RGBA
+	row        int // of a transfer, of the thin bars below the work, from 1; 0 is work
 }
-
-func (k kind) transfer() bool { return k.number == nil }
 
 // kinds are the known kinds of spans, in the order of the legend. Others are work, in grey.
 var kinds = []kind{
-	{name: "forward", text: "forward pass", color: sheet.SkyBlue, number: sheet.Black},
-	{name: "backward", text: "backward pass", color: sheet.Vermillion, number: sheet.White},
-	{name: "pp-forward", text: "activations to the next stage", color: sheet.Blue, row: 0},
-	{name: "pp-backward", text: "gradients to the stage before", color: sheet.Purple, row: 1},
-	{name: "dp", text: "gradient synchronisation", color: sheet.Green, row: 2},
+	{"forward", "forward pass", sheet.SkyBlue, 0},
+	{"backward", "backward pass", sheet.Vermillion, 0},
+	{"pp-forward", "activations to the next stage", sheet.Blue, 1},
+	{"pp-backward", "gradients to the stage before", sheet.Purple, 2},
+	{"dp", "gradient synchronisation", sheet.Green, 3},
 }
-
-// thinRows is how many rows of thin bars there are.
-const thinRows = 3
 
 // kindOf returns how spans of a kind look.
 func kindOf(name string) kind {
 	if at := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name }); at >= 0 {
 		return kinds[at]
 	}
-	return kind{name: name, color: sheet.Dim, number: sheet.White}
+	return kind{name: name, color: sheet.Dim}
 }
 
 // kindsOf lists the kinds that lanes have, the known ones first.
@@ -71,7 +65,7 @@ func kindLegend(lanes []result.Lane) []sheet.Entry {
 	known, others := kindsOf(lanes)
 	for _, k := range known {
 		height := vg.Length(1)
-		if k.transfer() {
+		if k.row > 0 {
 			height = 0.5
 		}
 		legend = append(legend, sheet.Entry{Text: k.text, Sample: sheet.Box(k.color, height)})
@@ -172,7 +166,7 @@ func lastEnd(lanes []result.Lane, counts func(result.Span) bool) float64 {
 	return end
 }
 
-func isWork(s result.Span) bool { return !kindOf(s.Kind).transfer() }
+func isWork(s result.Span) bool { return kindOf(s.Kind).row == 0 }
 
 // zooms are two windows of time, in seconds.
 type zooms struct{ start, end [2]float64 }
@@ -220,27 +214,25 @@ var endLine = draw.LineStyle{Color: sheet.Black, Width: 1, Dashes: []vg.Length{3
 // lanePlot is the plot of lanes between two times in seconds, the first lane on top, with about count ticks, a line at
 // the end of the iteration, and the groups named to its right if grouped.
 func lanePlot(lanes []result.Lane, from, to float64, count int, makespan float64, grouped bool) *plot.Plot {
+	t := laneTracks(lanes)
 	names := make([]string, len(lanes))
-	at := make([]float64, len(lanes))
 	for i, l := range lanes {
 		names[i] = sheet.Plain(l.Name)
-		at[i] = float64(len(lanes) - 1 - i)
 	}
 	prefix, rests := sheet.CommonPrefix(names)
-	for i := range rests {
-		rests[i] = sheet.Fit(sheet.Sans(sheet.TickSize, sheet.Ink), rests[i], 80)
+	var ticks plot.ConstantTicks
+	for i, name := range rests {
+		ticks = append(ticks, plot.Tick{Value: t.middle(i), Label: sheet.Fit(sheet.Sans(sheet.TickSize, sheet.Ink), name, 80)})
 	}
-	p := sheet.NewPlot("", sheet.Fit(sheet.Sans(sheet.LabelSize, sheet.Ink), prefix, 60))
-	p.Y.Tick.Marker = sheet.Marks(at, rests)
-	p.Y.Tick.Length = 0
-	sheet.SetRange(&p.Y, -0.5, float64(len(lanes))-0.5)
+	p := t.plot(sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) { drawGroups(c, p, lanes, makespan, grouped) }))
+	p.Y.Label.Text = sheet.Fit(sheet.Sans(sheet.LabelSize, sheet.Ink), prefix, 60)
+	p.Y.Tick.Marker = ticks
 	sheet.TimeAxis(&p.X, "time", from, to, count)
 	if grouped {
 		style, widest := sheet.Sans(sheet.NoteSize, sheet.Dim), vg.Length(0)
 		groups(lanes, func(_, _ int, name string) { widest = max(widest, style.Width(sheet.Plain(name))) })
 		sheet.Beside(p, min(widest+8, groupRoom))
 	}
-	p.Add(sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) { drawLanes(c, p, lanes, makespan, grouped) }))
 	return p
 }
 
@@ -259,94 +251,55 @@ func groups(lanes []result.Lane, f func(first, last int, name string)) {
 // groupRoom is the most that the names of groups take beside a plot.
 const groupRoom = 90
 
-func drawLanes(c draw.Canvas, p *plot.Plot, lanes []result.Lane, makespan float64, grouped bool) {
+// drawGroups draws what lies below the spans: groups, and the end of the iteration.
+func drawGroups(c draw.Canvas, p *plot.Plot, lanes []result.Lane, makespan float64, grouped bool) {
 	x, y := p.Transforms(&c)
-	top := func(i int) vg.Length { return y(float64(len(lanes)-i) - 0.5) }
 	nth := 0
 	groups(lanes, func(first, last int, name string) {
+		top, foot := y(float64(len(lanes)-first)), y(float64(len(lanes)-last-1))
 		if nth++; nth%2 == 1 {
-			sheet.FillBox(c, sheet.Band, c.Min.X, c.Max.X, top(last+1), top(first))
+			sheet.FillBox(c, sheet.Band, c.Min.X, c.Max.X, foot, top)
 		}
 		if first > 0 {
-			c.StrokeLine2(draw.LineStyle{Color: sheet.Dim, Width: 0.6}, c.Min.X, top(first), c.Max.X, top(first))
+			c.StrokeLine2(draw.LineStyle{Color: sheet.Dim, Width: 0.6}, c.Min.X, top, c.Max.X, top)
 		}
 		style := sheet.Aligned(sheet.Sans(sheet.NoteSize, sheet.Dim), draw.XLeft, draw.YCenter)
-		if grouped && top(first)-top(last+1) >= sheet.NoteSize {
-			c.FillText(style, sheet.Point(c.Max.X+6, (top(first)+top(last+1))/2+1), sheet.Fit(style, name, groupRoom))
+		if grouped && top-foot >= sheet.NoteSize {
+			c.FillText(style, sheet.Point(c.Max.X+6, (top+foot)/2+1), sheet.Fit(style, name, groupRoom))
 		}
 	})
-	// The end comes first, so that work is never hidden by it.
 	if end := x(makespan); end >= c.Min.X && end <= c.Max.X+sheet.Pixel {
 		c.StrokeLine2(endLine, end, c.Min.Y, end, c.Max.Y)
 	}
+}
+
+// laneTracks has the spans of lanes by kind: work with its numbers above, three rows of transfers below.
+func laneTracks(lanes []result.Lane) *tracks {
+	t := &tracks{count: len(lanes), gap: sheet.Pixel, size: sheet.NumberSize + 1.5}
 	known, others := kindsOf(lanes)
-	thin := slices.ContainsFunc(known, kind.transfer)
+	thin := slices.ContainsFunc(known, func(k kind) bool { return k.row > 0 })
 	for _, k := range slices.Concat(known, others) {
-		drawKind(c, x, top, lanes, k, thin)
-	}
-	numbers(c, x, top, lanes, thin)
-}
-
-// rowOf is the vertical place of the bars of a kind in a lane between lo and hi: work above, three rows of transfers
-// below.
-func rowOf(k kind, lo, hi vg.Length, thin bool) (vg.Length, vg.Length) {
-	high := hi - lo
-	switch {
-	case k.transfer():
-		size := 0.36 * high / thinRows
-		at := lo + 0.04*high + size*vg.Length(thinRows-1-k.row)
-		return at, at + size*0.9
-	case thin:
-		return lo + 0.42*high, hi - 0.06*high
-	}
-	return lo + 0.1*high, hi - 0.1*high
-}
-
-// drawKind draws all spans of a kind. Between bars with room for it there is a hair's breadth.
-func drawKind(c draw.Canvas, x func(float64) vg.Length, top func(int) vg.Length, lanes []result.Lane, k kind, thin bool) {
-	var b sheet.Bars
-	for i, l := range lanes {
-		y0, y1 := rowOf(k, top(i+1), top(i), thin)
-		for _, s := range l.Spans {
-			if s.Kind != k.name {
-				continue
-			}
-			x0, x1, ok := sheet.Clipped(c, x(s.StartS), x(s.EndS))
-			if !ok {
-				continue
-			}
-			if x1-x0 > 4*sheet.Pixel {
-				x0, x1 = x0+sheet.Pixel/2, x1-sheet.Pixel/2
-			}
-			b.Add(x0, x1, y0, y1)
+		from, to := 0.1, 0.9
+		switch {
+		case k.row > 0:
+			const rows, high = 3, 0.12
+			from = 0.04 + high*float64(rows-k.row)
+			to = from + high*0.9
+		case thin:
+			from, to = 0.42, 0.94
 		}
-	}
-	b.Fill(c, k.color)
-}
-
-// numbers writes the labels of work where they fit.
-func numbers(c draw.Canvas, x func(float64) vg.Length, top func(int) vg.Length, lanes []result.Lane, thin bool) {
-	width := map[string]vg.Length{}
-	for i, l := range lanes {
-		y0, y1 := rowOf(kinds[0], top(i+1), top(i), thin)
-		size := min(sheet.NumberSize+1.5, (y1-y0)*0.9)
-		if size < sheet.NumberSize*0.9 {
-			return // all lanes are identical
-		}
-		for _, s := range l.Spans {
-			lo, hi := x(s.StartS), x(s.EndS)
-			if s.Label == "" || lo < c.Min.X || hi > c.Max.X || hi-lo < sheet.NumberSize*0.6 || !isWork(s) {
-				continue
-			}
-			style := sheet.Aligned(sheet.Sans(size, kindOf(s.Kind).number), draw.XCenter, draw.YCenter)
-			w, ok := width[s.Label]
-			if !ok {
-				w = style.Width(sheet.Plain(s.Label))
-				width[s.Label] = w
-			}
-			if w <= hi-lo-2*sheet.Pixel {
-				c.FillText(style, sheet.Point((lo+hi)/2, (y0+y1)/2+size*0.1), sheet.Plain(s.Label))
+		for i, l := range lanes {
+			for _, s := range l.Spans {
+				if s.Kind != k.name {
+					continue
+				}
+				b := bar{i, s.StartS, s.EndS, from, to, k.color, ""}
+				if k.row == 0 {
+					b.label = sheet.Plain(s.Label)
+				}
+				t.bars = append(t.bars, b)
 			}
 		}
 	}
+	return t
 }

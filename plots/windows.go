@@ -9,7 +9,6 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"sim/plots/sheet"
 	"sim/scenarios/result"
@@ -17,7 +16,7 @@ import (
 
 // intervals are a bar for each task, in a colour and of a thickness as a fraction of a row.
 type intervals struct {
-	color  color.Color
+	color  color.RGBA
 	height float64
 	text   string
 	lo, hi []float64
@@ -174,61 +173,45 @@ func taskPlot(w *result.Windows, order []int, layers []intervals, labelled bool)
 		nameRoom   = 215 // points: of "PP of micro-batch 12 from stage 3 to stage 4", and a little
 	)
 	n := len(order)
-	p := sheet.NewPlot("", "")
-	sheet.SetRange(&p.Y, -0.5, float64(n)-0.5)
+	p := taskTracks(n, layers).plot(sheet.Grid(false, true))
 	var ticks plot.ConstantTicks
 	switch {
 	case n <= namedTasks:
-		p.Y.Tick.Length = 0
 		p.Y.Tick.Label.Font = sheet.Sans(sheet.SmallSize, sheet.Ink).Font
 		for i, name := range pick(order, w.Task) {
 			if labelled {
-				ticks = append(ticks, plot.Tick{Value: float64(n - 1 - i), Label: sheet.Fit(p.Y.Tick.Label, name, nameRoom)})
+				ticks = append(ticks, plot.Tick{Value: float64(n-i) - 0.5, Label: sheet.Fit(p.Y.Tick.Label, name, nameRoom)})
 			}
 		}
 	default:
+		p.Y.Tick.Length = p.X.Tick.Length
 		if labelled {
 			p.Y.Label.Text = "transfer, in order of earliest start"
 		}
 		for _, t := range (sheet.Ticker{Unit: sheet.Plainly, Count: 6, Whole: true}).Ticks(1, float64(n)) {
-			ticks = append(ticks, plot.Tick{Value: float64(n) - t.Value, Label: t.Label})
+			ticks = append(ticks, plot.Tick{Value: float64(n) - t.Value + 0.5, Label: t.Label})
 		}
 	}
 	p.Y.Tick.Marker = ticks
-	p.Add(sheet.Grid(false, true), sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) {
-		for _, l := range layers {
-			l.draw(c, p)
-		}
-	}))
 	return p
 }
 
-// draw draws a layer. Where rows are finer than pixels, as many as share a pixel become one bar over all their
-// intervals.
-func (l *intervals) draw(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
-	n := len(l.lo)
-	row := float64((c.Max.Y - c.Min.Y) / vg.Length(n))
+// taskTracks has the bars of n tasks. Where rows are finer than pixels, as many as share a pixel become one bar over all
+// their intervals.
+func taskTracks(n int, layers []intervals) *tracks {
+	row := float64(tasksHeight) / float64(n)
 	merged := max(1, int(math.Ceil(sheet.Pixel/row)))
-	height := l.height
-	if row < 4*sheet.Pixel {
-		height = 1 // no gaps between rows that fine
-	}
-	const least = 1 // a bar's width in points: shorter intervals must still be seen
-	var b sheet.Bars
-	for i := 0; i < n; i += merged {
-		end := min(i+merged, n)
-		lo, hi := slices.Min(l.lo[i:end]), slices.Max(l.hi[i:end])
-		if hi < lo {
-			continue
+	t := &tracks{count: n, least: 1}
+	for _, l := range layers {
+		height := l.height
+		if row < 4*sheet.Pixel {
+			height = 1 // no gaps between rows that fine
 		}
-		x0, x1 := x(lo), x(hi)
-		if x1-x0 < least {
-			x0 = min(max((x0+x1-least)/2, c.Min.X), c.Max.X-least)
-			x1 = x0 + least
+		for i := 0; i < n; i += merged {
+			end := min(i+merged, n)
+			from, to := (1-height)/2, (1+height)/2
+			t.bars = append(t.bars, bar{i, slices.Min(l.lo[i:end]), slices.Max(l.hi[i:end]), from - float64(end-i-1), to, l.color, ""})
 		}
-		top, bottom := y(float64(n-i)-0.5-(1-height)/2), y(float64(n-end)-0.5+(1-height)/2)
-		b.Add(x0, x1, sheet.Snap(bottom), sheet.Snap(top))
 	}
-	b.Fill(c, l.color)
+	return t
 }

@@ -1,0 +1,103 @@
+package plots
+
+import (
+	"image/color"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"sim/plots/sheet"
+)
+
+// tracks are rows of bars over an axis, the first on top: work of stages, windows of transfers, chunks on links. It is a
+// plot.Plotter.
+type tracks struct {
+	count int
+	bars  []bar     // of one colour and track in order; a colour that comes first lies below the others
+	gap   vg.Length // between bars that have room for it, half at each side
+	least vg.Length // of a bar's width, so that it is seen
+	size  vg.Length // of labels
+	above bool      // labels stand above their bars
+}
+
+// bar is an interval of a track, and of the track's height.
+type bar struct {
+	track    int
+	lo, hi   float64
+	from, to float64
+	color    color.RGBA
+	label    string // shown where there is room
+}
+
+// plot is a plot of t, over what lies below it, without ticks up.
+func (t *tracks) plot(below ...plot.Plotter) *plot.Plot {
+	p := sheet.NewPlot("", "")
+	sheet.SetRange(&p.Y, 0, float64(t.count))
+	p.Y.Tick.Marker = plot.ConstantTicks{}
+	p.Y.Tick.Length = 0
+	p.Add(append(below, t)...)
+	return p
+}
+
+// middle is where the middle of a track is on the axis that goes up.
+func (t *tracks) middle(track int) float64 { return float64(t.count-track) - 0.5 }
+
+// Plot implements plot.Plotter.
+func (t *tracks) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	box := func(b *bar) (x0, x1, y0, y1 vg.Length) {
+		foot := float64(t.count - b.track - 1)
+		return x(b.lo), x(b.hi), sheet.Snap(y(foot + b.from)), sheet.Snap(y(foot + b.to)) // so that rows that meet leave no seam
+	}
+	var order []color.RGBA
+	all := map[color.RGBA]*sheet.Bars{}
+	for i := range t.bars {
+		b := &t.bars[i]
+		x0, x1, y0, y1 := box(b)
+		if b.hi < b.lo || b.to <= b.from || x1 < c.Min.X || x0 > c.Max.X {
+			continue
+		}
+		if x1-x0 < t.least {
+			x0 = min(max((x0+x1-t.least)/2, c.Min.X), c.Max.X-t.least)
+			x1 = x0 + t.least
+		}
+		if x0, x1 = max(x0, c.Min.X), min(x1, c.Max.X); x1-x0 > 4*sheet.Pixel {
+			x0, x1 = x0+t.gap/2, x1-t.gap/2
+		}
+		if all[b.color] == nil {
+			order, all[b.color] = append(order, b.color), new(sheet.Bars)
+		}
+		all[b.color].Add(x0, x1, y0, y1)
+	}
+	for _, clr := range order {
+		all[clr].Fill(c, clr)
+	}
+	type text struct {
+		label string
+		size  vg.Length
+	}
+	width := map[text]vg.Length{}
+	for i := range t.bars {
+		b := &t.bars[i]
+		x0, x1, y0, y1 := box(b)
+		if b.label == "" || x0 < c.Min.X-sheet.Pixel || x1 > c.Max.X+sheet.Pixel || x1-x0 < t.size/2 {
+			continue
+		}
+		style, at := sheet.Aligned(sheet.Sans(t.size, sheet.Ink), draw.XCenter, draw.YBottom), sheet.Point((x0+x1)/2, y1+2)
+		if !t.above {
+			size := min(t.size, (y1-y0)*0.9)
+			if size < sheet.NumberSize*0.9 {
+				continue
+			}
+			style, at.Y = sheet.Aligned(sheet.Sans(size, sheet.Legible(b.color)), draw.XCenter, draw.YCenter), (y0+y1)/2+size*0.1
+		}
+		key := text{b.label, style.Font.Size}
+		if _, ok := width[key]; !ok {
+			width[key] = style.Width(b.label)
+		}
+		if width[key] <= x1-x0-2*sheet.Pixel {
+			c.FillText(style, at, b.label)
+		}
+	}
+}
