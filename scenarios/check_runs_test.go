@@ -230,7 +230,7 @@ func (d *anyScenario) more(workload, fabric string, one int) {
 			if slices.Contains(notDrawn, at) || gives(d.root, at) && d.IntN(8) > 0 || d.IntN(one) > 0 {
 				continue
 			}
-			if v := d.value(k, t.Choices(k)); v != nil {
+			if v := d.value(k, k.Choices()); v != nil {
 				d.put(at, v)
 			}
 		}

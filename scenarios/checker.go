@@ -79,7 +79,7 @@ func (c *checker) kind(section string) *kind {
 	t := schema.New(&schema.Names{Choices: choices()}, head).Tables[0]
 	assume := func(name string) *kind {
 		if name != "" {
-			t.Set(t.Keys[0], 0, name)
+			t.Keys[0].Set(0, name)
 		}
 		return findKind(section, name)
 	}
@@ -95,7 +95,7 @@ func (c *checker) kind(section string) *kind {
 		return assume(c.likely(section))
 	}
 	c.Give(path)
-	if w := t.Set(t.Keys[0], 0, v); w != nil {
+	if w := t.Keys[0].Set(0, v); w != nil {
 		c.Refuse(path, w.Problem, w.Remedy)
 		name, _ := v.(string)
 		return assume(text.Nearest(name, allowed))

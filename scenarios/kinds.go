@@ -191,18 +191,13 @@ func (k *kind) has(s *Scenario, path, name string) bool {
 		one.Workload.Kind = k.name
 	}
 	at, tables := schema.JoinPath(path, name), schema.New(one.names(false), k.parts(&one)...)
-	for _, t := range tables.Tables {
-		if t.Path == at || strings.HasPrefix(t.Path, at+".") {
-			return true
-		}
-		key := t.Find(name)
-		if t.Path != path || key == nil || t.IsArray() {
-			continue
-		}
-		when := t.Used(key)
-		if when == nil || slices.ContainsFunc(when.Keys, func(dep string) bool { return dep != "workload.kind" }) || when.OK() {
-			return true
-		}
+	if slices.ContainsFunc(tables.Tables, func(t *schema.Table) bool { return under(t.Path, at) }) {
+		return true
 	}
-	return false
+	key := tables.Key(at)
+	if key == nil {
+		return false
+	}
+	when := key.Used()
+	return when == nil || slices.ContainsFunc(when.Keys, func(dep string) bool { return dep != "workload.kind" }) || when.OK()
 }

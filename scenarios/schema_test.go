@@ -49,7 +49,7 @@ func TestEveryFieldHasAKey(t *testing.T) {
 		taken := map[uintptr]string{}
 		for _, tab := range schemaOf(s, false, k).Tables {
 			for _, key := range tab.Keys {
-				field := tab.Field(key, 0)
+				field := key.Field(0)
 				at := field.Addr().Pointer()
 				if other, ok := taken[at]; ok {
 					t.Errorf("%s.%s sets the field of %s", tab.Path, key.Name, other)
@@ -84,7 +84,7 @@ func TestSchema(t *testing.T) {
 			if k.Doc == "" || strings.ContainsAny(k.Doc, "|\n") {
 				t.Errorf("%s: doc %q", at, k.Doc)
 			}
-			for _, w := range []*schema.Condition{tab.When, tab.Used(k)} {
+			for _, w := range []*schema.Condition{tab.When, k.Used()} {
 				if w == nil {
 					continue
 				}
@@ -100,7 +100,7 @@ func TestSchema(t *testing.T) {
 			var m map[string]any
 			if _, err := toml.Decode("v = "+strings.Trim(k.Fallback, "`"), &m); err != nil {
 				t.Errorf("%s: default %s: %v", at, k.Fallback, err)
-			} else if w := tab.Set(k, 0, m["v"]); w != nil {
+			} else if w := k.Set(0, m["v"]); w != nil {
 				t.Errorf("%s: default %s: %v", at, k.Fallback, w)
 			}
 		}

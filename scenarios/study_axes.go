@@ -282,15 +282,9 @@ func splitList(raw string) []string {
 
 // listKey reports whether the values of a key are lists.
 func listKey(path string) bool {
-	parent, name := schema.CutLast(path)
 	for _, k := range kinds() {
-		for _, t := range schemaOf(&Scenario{}, false, k).Tables {
-			if t.Path != parent || t.IsArray() {
-				continue
-			}
-			if key := t.Find(name); key != nil {
-				return key.Type.Kind() == reflect.Slice
-			}
+		if key := schemaOf(&Scenario{}, false, k).Key(path); key != nil {
+			return key.Type.Kind() == reflect.Slice
 		}
 	}
 	return false

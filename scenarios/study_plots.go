@@ -74,7 +74,7 @@ func readPlots(c *checker) []result.Plot {
 		case names[p.Name]:
 			c.Refuse(at+".name", schema.Quote(p.Name)+" is the name of another plot", "give each its own")
 		case p.Kind == "":
-			c.Refuse(at+".kind", "is missing", "choose "+schema.QuotedList(c.Tables[0].Choices(c.Tables[0].Find("kind"))))
+			c.Refuse(at+".kind", "is missing", "choose "+schema.QuotedList(c.Tables[0].Find("kind").Choices()))
 		case p.Kind == "twists" && p.Z == "":
 			c.Refuse(at+".z", "is missing", `write the metric that colours the map, such as z = "mean_delay_s"`)
 		case p.Kind == "twists":

@@ -2,7 +2,6 @@ package schema
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 )
@@ -104,8 +103,8 @@ func (s *Schema) term(path, text string) *Condition {
 		return c
 	}
 	c.OK = func() bool {
-		v, _ := s.value(at)
-		return v.IsValid() && slices.ContainsFunc(v.Interface().([]string), func(one string) bool { return slices.Contains(values, one) })
+		k := s.Key(at)
+		return k != nil && slices.ContainsFunc(k.Field(0).Interface().([]string), func(one string) bool { return slices.Contains(values, one) })
 	}
 	_, last := CutLast(at)
 	c.By = func() string { return "the " + last + " that are listed" }
@@ -113,31 +112,17 @@ func (s *Schema) term(path, text string) *Condition {
 	return c
 }
 
-// value returns what the key at path sets, and the key; nothing where there is none.
-func (s *Schema) value(path string) (reflect.Value, *Key) {
-	parent, name := CutLast(path)
-	for _, t := range s.Tables {
-		if t.Path != parent || t.IsArray() {
-			continue
-		}
-		if k := t.Find(name); k != nil {
-			return t.Field(k, 0), k
-		}
-	}
-	return reflect.Value{}, nil
-}
-
 // text is the value of a key that is a text, "" where there is none.
 func (s *Schema) text(path string) string {
-	if v, k := s.value(path); k != nil {
-		return v.String()
+	if k := s.Key(path); k != nil {
+		return k.Field(0).String()
 	}
 	return ""
 }
 
 // called is the name of a key in messages.
 func (s *Schema) called(path string) string {
-	if _, k := s.value(path); k != nil {
+	if k := s.Key(path); k != nil {
 		return k.called
 	}
 	_, last := CutLast(path)

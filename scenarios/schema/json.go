@@ -32,7 +32,7 @@ func JSON(path string, tables []*Table) Object {
 				docs = append(docs, t.Doc)
 			}
 			for _, k := range t.Keys {
-				properties[k.Name] = either(properties[k.Name], t.json(k))
+				properties[k.Name] = either(properties[k.Name], k.object())
 			}
 		case path == "" && t.Path != "", inside && strings.HasPrefix(rest, "."):
 			if first, _ := CutFirst(strings.TrimPrefix(rest, ".")); !slices.Contains(below, first) {
@@ -69,13 +69,13 @@ func either(one any, other Object) Object {
 }
 
 // json describes what may be written for a key.
-func (t *Table) json(k *Key) Object {
-	o := k.json(k.Type, t.Choices(k))
+func (k *Key) object() Object {
+	o := k.json(k.Type, k.Choices())
 	o["description"] = k.Doc
-	if used := t.Used(k); used != nil {
+	if used := k.Used(); used != nil {
 		o["description"] = k.Doc + "; to use it, " + used.Want
 	}
-	if words := t.fallback(k); k.Required {
+	if words := k.fallback(); k.Required {
 		o["description"] = o["description"].(string) + ". Required."
 	} else if words != "" {
 		o["description"] = o["description"].(string) + ". Default: " + words + "."
@@ -83,13 +83,13 @@ func (t *Table) json(k *Key) Object {
 	return o
 }
 
-func (k *Key) json(of reflect.Type, choices []string) Object {
+func (k *option) json(of reflect.Type, choices []string) Object {
 	switch of.Kind() {
 	case reflect.Map:
 		return Object{"type": "object"}
 	case reflect.Struct:
 		properties := Object{}
-		for _, k := range layoutOf(of).keys {
+		for _, k := range layoutOf(of).options {
 			properties[k.Name] = k.json(k.Type, nil)
 		}
 		return Object{"type": "object", "additionalProperties": false, "properties": properties}

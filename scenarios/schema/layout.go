@@ -13,8 +13,8 @@ import (
 	"sim/engine/units"
 )
 
-// Key is a key of a table, as the tags of its field describe it.
-type Key struct {
+// option is a key as the tags of its field describe it.
+type option struct {
 	Name string
 	Doc  string
 	Type reflect.Type
@@ -39,16 +39,16 @@ type Key struct {
 	index    []int         // of the field in the part's struct
 }
 
-// layout is what the tags of a struct type say: its own keys, and the tables below it.
+// layout is what the tags of a struct type say: its own options, and the tables below it.
 type layout struct {
-	keys   []*Key
-	tables []nested
+	options []*option
+	tables  []nested
 }
 
 // nested is a table below that of a struct. Of its layout the indices start at the struct.
 type nested struct {
 	path, doc, when string
-	keys            []*Key
+	options         []*option
 }
 
 // layouts are those of all types that were asked for.
@@ -75,7 +75,7 @@ func (l *layout) add(t reflect.Type, at []int) {
 			below := &layout{}
 			below.add(f.Type, index)
 			below.redefine(f.Tag.Get("with"))
-			l.tables = append(l.tables, nested{JoinPath("", name), code(f.Tag.Get("doc")), f.Tag.Get("when"), below.keys})
+			l.tables = append(l.tables, nested{JoinPath("", name), code(f.Tag.Get("doc")), f.Tag.Get("when"), below.options})
 			for _, n := range below.tables {
 				n.path = JoinPath("", name) + "." + n.path
 				l.tables = append(l.tables, n)
@@ -83,8 +83,8 @@ func (l *layout) add(t reflect.Type, at []int) {
 		case inline || f.Anonymous && f.Type.Kind() == reflect.Struct:
 			l.add(f.Type, index)
 		default:
-			if k := keyOf(t, f, index); k != nil {
-				l.keys = append(l.keys, k)
+			if k := optionOf(t, f, index); k != nil {
+				l.options = append(l.options, k)
 			}
 		}
 	}
@@ -93,7 +93,7 @@ func (l *layout) add(t reflect.Type, at []int) {
 // redefine gives a key another default: "KEY=VALUE".
 func (l *layout) redefine(with string) {
 	name, text, _ := strings.Cut(with, "=")
-	for _, k := range l.keys {
+	for _, k := range l.options {
 		if k.Name != name {
 			continue
 		}
@@ -105,8 +105,8 @@ func (l *layout) redefine(with string) {
 	}
 }
 
-// keyOf reads the tags of a field, nil of one that is no key.
-func keyOf(t reflect.Type, f reflect.StructField, index []int) *Key {
+// optionOf reads the tags of a field, nil of one that is no key.
+func optionOf(t reflect.Type, f reflect.StructField, index []int) *option {
 	name, ok := f.Tag.Lookup("key")
 	if !ok {
 		return nil
@@ -120,7 +120,7 @@ func keyOf(t reflect.Type, f reflect.StructField, index []int) *Key {
 		}
 		return v
 	}
-	k := &Key{
+	k := &option{
 		Name: name, Doc: code(tag.Get("doc")), Type: f.Type, Required: has("required"), Fallback: code(tag.Get("else")),
 		Min: number("min"), Max: number("max"), Above: has("above"), choices: tag.Get("choices"), unset: has("unset"), empty: has("empty"),
 		called: tag.Get("called"), when: tag.Get("when"), kept: f.Name != "_", source: has("source"), output: has("output"), computed: has("else") || has("computed"), index: index,

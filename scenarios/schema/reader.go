@@ -125,19 +125,19 @@ func (r *Reader) read(t *Table) {
 				r.Refuse(t.Path, "stands more than "+strconv.Itoa(mostElements)+" times", "describe fewer")
 				return
 			}
-			t.grow()
+			t.array.Set(reflect.Append(t.array, reflect.Zero(t.array.Type().Elem())))
 		}
 		if t.Path != "" {
 			r.seen[t.at(i)] = true
 		}
 		for _, k := range t.Keys {
-			path := t.pathOf(k, i)
+			path := k.at(i)
 			v, given := row[k.Name]
 			if !given || r.seen[path] { // kind was read before
 				continue
 			}
 			r.seen[path] = true
-			if w := t.Set(k, i, v); w != nil {
+			if w := k.Set(i, v); w != nil {
 				r.Refuse(path, w.Problem, w.Remedy)
 			} else if t.IsArray() && k.Name == "index" {
 				r.indexed[i] = true
@@ -154,8 +154,8 @@ func (r *Reader) fill() {
 		}
 		for i := range t.elements() {
 			for _, k := range t.Keys {
-				if !r.seen[t.pathOf(k, i)] && !slices.Contains(t.Lent, k.Name) {
-					t.fill(k, i)
+				if !r.seen[k.at(i)] && !slices.Contains(t.Lent, k.Name) {
+					k.fill(i)
 				}
 			}
 		}
@@ -174,7 +174,7 @@ func (r *Reader) conditions(t *Table) {
 			case !r.seen[at]:
 			case r.Switched(at, t.When.Keys...):
 				for _, k := range t.Keys {
-					t.reset(k, i)
+					k.reset(i)
 				}
 			default:
 				r.Refuse(at, "is not used by "+t.When.By(), t.When.remedy())
@@ -192,14 +192,14 @@ func (r *Reader) conditions(t *Table) {
 
 // used is conditions of one key.
 func (r *Reader) used(t *Table, k *Key, i int) {
-	when := t.Used(k)
+	when := k.Used()
 	if when != nil && !r.OK(when.Keys...) {
 		return
 	}
-	path := t.pathOf(k, i)
+	path := k.at(i)
 	switch applies := when.Applies(); {
 	case r.seen[path] && !applies && r.Switched(path, when.Keys...):
-		t.reset(k, i)
+		k.reset(i)
 	case r.seen[path] && !applies:
 		r.Refuse(path, "is not used by "+when.By(), when.remedy())
 	case !r.seen[path] && r.OK(path) && applies && k.Required && !slices.Contains(t.Lent, k.Name):
@@ -315,7 +315,7 @@ func (r *Reader) display(path string) string {
 		}
 		place, key, _ := strings.Cut(rest, ".")
 		if i, err := strconv.Atoi(place); err == nil && i < t.elements() && r.indexed[i] {
-			return JoinPath(t.Path, strconv.FormatInt(t.Field(t.Find("index"), i).Int(), 10)) + strings.TrimSuffix("."+key, ".")
+			return JoinPath(t.Path, strconv.FormatInt(t.Find("index").Field(i).Int(), 10)) + strings.TrimSuffix("."+key, ".")
 		}
 	}
 	return path

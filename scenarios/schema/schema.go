@@ -62,17 +62,18 @@ type Table struct {
 
 	schema *Schema
 	part   *Part
-	of     []reflect.Value // the structs of Keys, or the slice of an array
-	when   []string        // the conditions of all keys of each of these
-	bound  []bound         // by key
+	array  reflect.Value // the slice that an array of tables is, else the zero value
 }
 
-// bound is what a key is in the tables of one file.
-type bound struct {
-	path  string     // of the key; of an array's it is not used
-	spec  int        // in Table.of
-	used  *Condition // nil of none
-	asked bool       // used is known
+// Key is a key of a table of one file.
+type Key struct {
+	*option
+	table *Table
+	of    reflect.Value // the struct that it sets, or a slice of such
+	path  string        // but of an array
+	also  string        // the condition of all keys of the struct
+	used  *Condition
+	asked bool // used is known
 }
 
 // New returns the schema of a file of those parts. The names resolve what tags of theirs name.
@@ -87,43 +88,36 @@ func New(names *Names, parts ...Part) *Schema {
 func (s *Schema) add(p *Part) {
 	own := &Table{Path: p.Path, Doc: p.Doc, When: s.Condition(p.Path, p.When), schema: s, part: p}
 	tables := []*Table{own}
-	for n, spec := range p.Specs {
-		when := ""
+	for _, spec := range p.Specs {
+		also := ""
 		if u, ok := spec.(Used); ok {
-			spec, when = u.Spec, u.When
+			spec, also = u.Spec, u.When
 		}
 		v := reflect.ValueOf(spec).Elem()
-		own.of, own.when = append(own.of, v), append(own.when, when)
 		t := v.Type()
 		if t.Kind() == reflect.Slice {
-			t = t.Elem()
+			t, own.array = t.Elem(), v
 		}
 		l := layoutOf(t)
-		own.add(l.keys, n)
+		own.add(l.options, v, also)
 		for _, below := range l.tables {
 			path := p.Path + "." + below.path
 			parent, _ := CutLast(path) // whose keys its condition is about
-			inner := &Table{
-				Path: path, Doc: below.doc, When: s.Condition(parent, below.when),
-				schema: s, part: p, of: []reflect.Value{v}, when: []string{when},
-			}
-			inner.add(below.keys, 0)
+			inner := &Table{Path: path, Doc: below.doc, When: s.Condition(parent, below.when), schema: s, part: p}
+			inner.add(below.options, v, also)
 			tables = append(tables, inner)
 		}
 	}
-	for _, t := range tables {
-		if len(t.Keys) > 0 {
-			s.Tables = append(s.Tables, t)
-		}
-	}
+	s.Tables = append(s.Tables, slices.DeleteFunc(tables, func(t *Table) bool { return len(t.Keys) == 0 })...)
 }
 
-// add appends keys of one of the table's structs.
-func (t *Table) add(keys []*Key, spec int) {
-	t.Keys = append(t.Keys, keys...)
-	t.bound = slices.Grow(t.bound, len(keys))
-	for _, k := range keys {
-		t.bound = append(t.bound, bound{path: JoinPath(t.Path, k.Name), spec: spec})
+// add appends keys of a struct.
+func (t *Table) add(options []*option, of reflect.Value, also string) {
+	keys := make([]Key, len(options))
+	t.Keys = slices.Grow(t.Keys, len(options))
+	for i, o := range options {
+		keys[i] = Key{option: o, table: t, of: of, also: also, path: JoinPath(t.Path, o.Name)}
+		t.Keys = append(t.Keys, &keys[i])
 	}
 }
 
@@ -131,6 +125,19 @@ func (t *Table) add(keys []*Key, spec int) {
 func (s *Schema) Table(path string) *Table {
 	if i := slices.IndexFunc(s.Tables, func(t *Table) bool { return t.Path == path }); i >= 0 {
 		return s.Tables[i]
+	}
+	return nil
+}
+
+// Key returns the key at path, nil if there is none. Keys of arrays have no path.
+func (s *Schema) Key(path string) *Key {
+	parent, name := CutLast(path)
+	for _, t := range s.Tables {
+		if t.Path == parent && !t.IsArray() {
+			if k := t.Find(name); k != nil {
+				return k
+			}
+		}
 	}
 	return nil
 }
@@ -144,10 +151,10 @@ func (s *Schema) PathOf(field any) string {
 			if t.IsArray() || !k.kept {
 				continue
 			}
-			switch at := t.Field(k, 0).Addr(); {
+			switch at := k.Field(0).Addr(); {
 			case at.UnsafePointer() != of.UnsafePointer():
 			case at.Type() == of.Type():
-				return t.bound[i].path
+				return k.path
 			case i == 0:
 				return t.Path
 			}
@@ -159,29 +166,21 @@ func (s *Schema) PathOf(field any) string {
 // Outputs calls yield with every key that names a directory to write to, and the directory.
 func (s *Schema) Outputs(yield func(path, dir string)) {
 	for _, t := range s.Tables {
-		for i, k := range t.Keys {
-			if !k.output {
-				continue
-			}
-			if dir := t.Field(k, 0).String(); dir != "" {
-				yield(t.bound[i].path, dir)
+		for _, k := range t.Keys {
+			if k.output && k.Field(0).String() != "" {
+				yield(k.path, k.Field(0).String())
 			}
 		}
 	}
 }
 
-// Uses reports whether the key at path, or its table, is there and used.
+// Uses reports whether the key at path, or the table, is there and used.
 func (s *Schema) Uses(path string) bool {
-	parent, name := CutLast(path)
-	for _, t := range s.Tables {
-		switch k := t.Find(name); {
-		case t.Path == path:
-			return t.When.Applies()
-		case t.Path == parent && k != nil:
-			return t.When.Applies() && t.Used(k).Applies()
-		}
+	if k := s.Key(path); k != nil {
+		return k.table.When.Applies() && k.Used().Applies()
 	}
-	return false
+	t := s.Table(path)
+	return t != nil && t.When.Applies()
 }
 
 // Find returns the key called name, nil if there is none.
@@ -193,27 +192,19 @@ func (t *Table) Find(name string) *Key {
 }
 
 // Used returns the condition for the use of a key, nil of none.
-func (t *Table) Used(k *Key) *Condition {
-	b := t.bind(k)
-	if b.asked {
-		return b.used
+func (k *Key) Used() *Condition {
+	if !k.asked {
+		expr := k.when
+		if k.also != "" {
+			expr = strings.TrimSuffix(k.also+" & "+expr, " & ")
+		}
+		k.Restrict(k.table.schema.Condition(k.table.Path, expr))
 	}
-	expr := k.when
-	if also := t.when[b.spec]; also != "" {
-		expr = strings.TrimSuffix(also+" & "+expr, " & ")
-	}
-	b.used, b.asked = t.schema.Condition(t.Path, expr), true
-	return b.used
+	return k.used
 }
 
 // Restrict has a key be used on another condition than its tag says.
-func (t *Table) Restrict(name string, c *Condition) {
-	b := t.bind(t.Find(name))
-	b.used, b.asked = c, true
-}
-
-// bind returns what a key is here.
-func (t *Table) bind(k *Key) *bound { return &t.bound[slices.Index(t.Keys, k)] }
+func (k *Key) Restrict(c *Condition) { k.used, k.asked = c, true }
 
 // Names returns the names of the keys, and of tables in the elements.
 func (t *Table) Names() []string {
@@ -225,18 +216,15 @@ func (t *Table) Names() []string {
 }
 
 // IsArray reports whether the table is an array of tables.
-func (t *Table) IsArray() bool { return t.of[0].Kind() == reflect.Slice }
+func (t *Table) IsArray() bool { return t.array.IsValid() }
 
 // elements returns how many times the table stands in what the schema is bound to.
 func (t *Table) elements() int {
 	if t.IsArray() {
-		return t.of[0].Len()
+		return t.array.Len()
 	}
 	return 1
 }
-
-// grow appends an element to an array.
-func (t *Table) grow() { t.of[0].Set(reflect.Append(t.of[0], reflect.Zero(t.of[0].Type().Elem()))) }
 
 // at returns the path of element i.
 func (t *Table) at(i int) string {
@@ -246,41 +234,41 @@ func (t *Table) at(i int) string {
 	return t.Path
 }
 
-// pathOf returns the path of k in element i.
-func (t *Table) pathOf(k *Key, i int) string {
-	if t.IsArray() {
-		return JoinPath(t.at(i), k.Name)
+// at returns the path of the key in element i.
+func (k *Key) at(i int) string {
+	if k.table.IsArray() {
+		return JoinPath(k.table.at(i), k.Name)
 	}
-	return t.bind(k).path
+	return k.path
 }
 
-// Field returns what k sets in element i: of one that is not kept, something else.
-func (t *Table) Field(k *Key, i int) reflect.Value {
+// Field returns what the key sets in element i: of one that is not kept, something else.
+func (k *Key) Field(i int) reflect.Value {
 	if !k.kept {
 		return reflect.New(k.Type).Elem()
 	}
-	v := t.of[t.bind(k).spec]
-	if v.Kind() == reflect.Slice {
-		v = v.Index(i)
+	of := k.of
+	if k.table.IsArray() {
+		of = of.Index(i)
 	}
-	return v.FieldByIndex(k.index)
+	return of.FieldByIndex(k.index)
 }
 
-// Choices returns the texts that k may have, nil where it is any.
-func (t *Table) Choices(k *Key) []string {
-	if c := t.choices(k); c != nil {
+// Choices returns the texts that the key may have, nil where it is any.
+func (k *Key) Choices() []string {
+	if c := k.choice(); c != nil {
 		return c.Names()
 	}
 	return nil
 }
 
-func (t *Table) choices(k *Key) *Choices {
+func (k *Key) choice() *Choices {
 	name, named := strings.CutPrefix(k.choices, "@")
 	switch {
 	case named:
-		c, ok := t.schema.names.Choices[name]
+		c, ok := k.table.schema.names.Choices[name]
 		if !ok {
-			panic("schema: " + JoinPath(t.Path, k.Name) + ": no choices " + name)
+			panic("schema: " + k.path + ": no choices " + name)
 		}
 		return &c
 	case k.choices != "":
@@ -289,27 +277,24 @@ func (t *Table) choices(k *Key) *Choices {
 	return nil
 }
 
-// fill gives k of element i its default, if it has one.
-func (t *Table) fill(k *Key, i int) {
+// fill gives the key of element i its default, if it has one.
+func (k *Key) fill(i int) {
 	if !k.kept {
 		return
 	}
-	field := t.Field(k, i)
-	switch {
+	switch field := k.Field(i); {
 	case k.all:
-		field.Set(reflect.ValueOf(slices.Clone(t.choices(k).Names())))
+		field.Set(reflect.ValueOf(slices.Clone(k.Choices())))
+	case k.fixed.IsValid() && k.fixed.Kind() == reflect.Slice: // of which nobody else has the elements
+		field.Set(reflect.AppendSlice(reflect.MakeSlice(k.Type, 0, k.fixed.Len()), k.fixed))
 	case k.fixed.IsValid():
-		v := k.fixed
-		if v.Kind() == reflect.Slice { // nobody else's
-			v = reflect.AppendSlice(reflect.MakeSlice(v.Type(), 0, v.Len()), v)
-		}
-		field.Set(v)
-	case k.computed && t.part.Defaults != nil:
-		of := t.of[t.bind(k).spec].Type()
-		if of.Kind() == reflect.Slice {
+		field.Set(k.fixed)
+	case k.computed && k.table.part.Defaults != nil:
+		of := k.of.Type()
+		if k.table.IsArray() {
 			of = of.Elem()
 		}
-		for _, d := range t.part.Defaults(i) {
+		for _, d := range k.table.part.Defaults(i) {
 			if v := reflect.ValueOf(d).Elem(); v.Type() == of {
 				field.Set(v.FieldByIndex(k.index))
 			}
@@ -318,18 +303,18 @@ func (t *Table) fill(k *Key, i int) {
 }
 
 // reset gives a key that is not used its default, or no value.
-func (t *Table) reset(k *Key, i int) {
-	t.Field(k, i).SetZero()
-	t.fill(k, i)
+func (k *Key) reset(i int) {
+	k.Field(i).SetZero()
+	k.fill(i)
 }
 
-// Fallback words the default of a key: "required", or nothing where there is none.
-func (t *Table) fallback(k *Key) string {
+// fallback words the default: "required", or nothing where there is none.
+func (k *Key) fallback() string {
 	switch {
 	case k.Required:
 		return "required"
 	case k.all:
-		return "`" + Literal(t.choices(k).Names()) + "`"
+		return "`" + Literal(k.Choices()) + "`"
 	}
 	return k.Fallback
 }

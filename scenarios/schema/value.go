@@ -21,19 +21,11 @@ type Wrong struct{ Problem, Remedy string }
 // MaxText bounds the bytes of a text.
 const MaxText = 200
 
-// value reads the TOML values of a key.
-type value struct {
-	*Key
-	choices *Choices // nil is any text
-}
+// Set stores a TOML value in the field of element i. It returns nil when the value is right, and else leaves the field
+// as it was.
+func (k *Key) Set(i int, v any) *Wrong { return k.set(k.Field(i).Addr().Interface(), v) }
 
-// Set stores the TOML value v of key k in a field of element i. It returns nil when v is right, and else leaves the
-// field as it was.
-func (t *Table) Set(k *Key, i int, v any) *Wrong {
-	return value{k, t.choices(k)}.set(t.Field(k, i).Addr().Interface(), v)
-}
-
-func (k value) set(dst, v any) *Wrong {
+func (k *Key) set(dst, v any) *Wrong {
 	switch dst := dst.(type) {
 	case *string:
 		return k.text(dst, v)
@@ -106,11 +98,11 @@ func structs(dst reflect.Value, v any) *Wrong {
 	all := reflect.MakeSlice(dst.Type(), len(rows), len(rows))
 	for i, row := range rows {
 		for _, name := range slices.Sorted(maps.Keys(row)) {
-			at := slices.IndexFunc(l.keys, func(k *Key) bool { return k.Name == name })
+			at := slices.IndexFunc(l.options, func(o *option) bool { return o.Name == name })
 			if at < 0 {
 				return &Wrong{fmt.Sprintf("element %d has an unknown key %s", i, Quote(name)), "see docs/scenario.md"}
 			}
-			if w := (value{l.keys[at], nil}).set(all.Index(i).FieldByIndex(l.keys[at].index).Addr().Interface(), row[name]); w != nil {
+			if w := (&Key{option: l.options[at]}).set(all.Index(i).FieldByIndex(l.options[at].index).Addr().Interface(), row[name]); w != nil {
 				return &Wrong{fmt.Sprintf("element %d: %s %s", i, name, w.Problem), w.Remedy}
 			}
 		}
@@ -119,12 +111,12 @@ func structs(dst reflect.Value, v any) *Wrong {
 	return nil
 }
 
-func (k value) text(dst *string, v any) *Wrong {
+func (k *Key) text(dst *string, v any) *Wrong {
 	text, ok := v.(string)
 	if !ok {
 		return &Wrong{"is " + Describe(v), "write a text in quotes"}
 	}
-	if c := k.choices; c != nil && !(k.unset && text == "") {
+	if c := k.choice(); c != nil && !(k.unset && text == "") {
 		if allowed := c.Names(); !slices.Contains(allowed, text) {
 			if c.Refuse != nil && c.Refuse(text) != "" {
 				return &Wrong{c.Refuse(text), "choose one of " + QuotedList(allowed)}
@@ -132,7 +124,7 @@ func (k value) text(dst *string, v any) *Wrong {
 			return &Wrong{Quote(text) + " is not known", OneOf(text, allowed)}
 		}
 	}
-	if k.choices == nil && (strings.ContainsFunc(text, IsControl) || !utf8.ValidString(text)) {
+	if k.choices == "" && (strings.ContainsFunc(text, IsControl) || !utf8.ValidString(text)) {
 		return &Wrong{Quote(text) + " holds a line end or another control character", "write one line of text"}
 	}
 	if len(text) > MaxText {
@@ -142,7 +134,7 @@ func (k value) text(dst *string, v any) *Wrong {
 	return nil
 }
 
-func (k value) whole(v any, store func(int64)) *Wrong {
+func (k *Key) whole(v any, store func(int64)) *Wrong {
 	n, ok := v.(int64)
 	if !ok {
 		if f, isFloat := v.(float64); isFloat && !math.IsNaN(f) && !math.IsInf(f, 0) {
@@ -159,11 +151,11 @@ func (k value) whole(v any, store func(int64)) *Wrong {
 }
 
 // outside reports whether a number is out of bounds.
-func (k *Key) outside(f float64) bool {
+func (k *option) outside(f float64) bool {
 	return math.IsNaN(f) || math.IsInf(f, 0) || f < k.Min || k.Above && f == k.Min || k.Max != 0 && f > k.Max
 }
 
-func (k value) number(dst *float64, v any) *Wrong {
+func (k *Key) number(dst *float64, v any) *Wrong {
 	var f float64
 	switch v := v.(type) {
 	case float64:
@@ -183,7 +175,7 @@ func (k value) number(dst *float64, v any) *Wrong {
 	return nil
 }
 
-func (k value) rate(dst *units.Rate, v any) *Wrong {
+func (k *Key) rate(dst *units.Rate, v any) *Wrong {
 	var r units.Rate
 	if w := quantity(&r, v, units.ParseRate, `"400Gbps"`); w != nil {
 		return w
@@ -211,13 +203,13 @@ func quantity[T any](dst *T, v any, parse func(string) (T, error), example strin
 	return nil
 }
 
-func (k value) names(dst *[]string, v any) *Wrong {
+func (k *Key) names(dst *[]string, v any) *Wrong {
 	var names []string
 	if w := list(&names, v, "texts", k.text); w != nil {
 		return w
 	}
 	if len(names) == 0 && !k.empty {
-		return &Wrong{"is empty", "list at least one of " + QuotedList(k.choices.Names())}
+		return &Wrong{"is empty", "list at least one of " + QuotedList(k.Choices())}
 	}
 	for i, n := range names {
 		if slices.Contains(names[:i], n) {
@@ -257,7 +249,7 @@ func list[T any](dst *[]T, v any, of string, one func(*T, any) *Wrong) *Wrong {
 }
 
 // bounds words the bounds of a number: "a number above 0 and up to 5".
-func (k *Key) bounds(what string) string {
+func (k *option) bounds(what string) string {
 	bound := func(v float64) string {
 		if what == "a rate" {
 			return units.Rate(v).String()

@@ -39,8 +39,8 @@ func (t *Table) WriteElement(b *bytes.Buffer, i int, path string, names ...strin
 		fmt.Fprintf(b, "\n%s\n", header)
 	}
 	for _, k := range t.Keys {
-		if k.kept && !k.source && t.Used(k).Applies() && (len(names) == 0 || slices.Contains(names, k.Name)) {
-			fmt.Fprintf(b, "%s = %s\n", k.Name, Literal(t.Field(k, i).Interface()))
+		if k.kept && !k.source && k.Used().Applies() && (len(names) == 0 || slices.Contains(names, k.Name)) {
+			fmt.Fprintf(b, "%s = %s\n", k.Name, Literal(k.Field(i).Interface()))
 		}
 	}
 }
@@ -60,10 +60,10 @@ func (t *Table) Reference(w io.Writer, title string) {
 	fmt.Fprint(w, "\n\n| key | value | default | meaning |\n|---|---|---|---|\n")
 	for _, k := range t.Keys {
 		doc := k.Doc
-		if used := t.Used(k); used != nil {
+		if used := k.Used(); used != nil {
 			doc += "; to use it, " + used.Want
 		}
-		fmt.Fprintf(w, "| `%s` | %s | %s | %s |\n", k.Name, t.values(k), t.fallback(k), doc)
+		fmt.Fprintf(w, "| `%s` | %s | %s | %s |\n", k.Name, k.values(), k.fallback(), doc)
 	}
 	fmt.Fprintln(w)
 }
@@ -82,10 +82,10 @@ var sorts = map[reflect.Type]string{
 }
 
 // values words what may be written for a key.
-func (t *Table) values(k *Key) string {
+func (k *Key) values() string {
 	names := ""
-	if c := t.choices(k); c != nil {
-		names = "`" + strings.Join(c.Names(), "`, `") + "`"
+	if c := k.Choices(); c != nil {
+		names = "`" + strings.Join(c, "`, `") + "`"
 	}
 	sort, known := sorts[k.Type]
 	switch {
