@@ -20,44 +20,35 @@ import (
 var embedded embed.FS
 
 // Embedded returns the names of the scenarios that are built in, such as "scenarios/deepseek671b.toml", in order.
-func Embedded() []string { return builtIn(false) }
+func Embedded() []string { return slices.Clone(shipped()[false]) }
 
 // EmbeddedStudies returns the names of the studies that are built in, such as "scenarios/paper/delta-fig6.toml", in
 // order.
-func EmbeddedStudies() []string { return builtIn(true) }
+func EmbeddedStudies() []string { return slices.Clone(shipped()[true]) }
 
-// builtIn returns the files that are built in, folder by folder: the studies, or the others.
-func builtIn(studies bool) []string {
-	shipped.once.Do(func() {
-		for _, pattern := range []string{"*.toml", "compose/*.toml", "paper/*.toml", "tori/*.toml", "scaleup/*.toml"} {
-			names, err := fs.Glob(embedded, pattern)
-			if err != nil {
-				panic(err) // the patterns are well formed
-			}
-			for _, inside := range names {
-				data, err := embedded.ReadFile(inside)
-				if err != nil {
-					panic(err) // it was listed
-				}
-				name := path.Join("scenarios", inside)
-				if isStudy(name, data) {
-					shipped.studies = append(shipped.studies, name)
-				} else {
-					shipped.single = append(shipped.single, name)
-				}
-			}
+// shipped returns the files that are built in, folder by folder: the studies, and the others.
+var shipped = sync.OnceValue(func() map[bool][]string {
+	names := map[bool][]string{}
+	for _, pattern := range []string{"*.toml", "compose/*.toml", "paper/*.toml", "tori/*.toml", "scaleup/*.toml"} {
+		files, err := fs.Glob(embedded, pattern)
+		if err != nil {
+			panic(err) // the patterns are well formed
 		}
-	})
-	if studies {
-		return slices.Clone(shipped.studies)
+		for _, file := range files {
+			name := path.Join("scenarios", file)
+			study := isStudy(name, readEmbedded(file))
+			names[study] = append(names[study], name)
+		}
 	}
-	return slices.Clone(shipped.single)
-}
+	return names
+})
 
-// shipped are the files that are built in, which nobody changes.
-var shipped struct {
-	once            sync.Once
-	single, studies []string
+func readEmbedded(file string) []byte {
+	data, err := embedded.ReadFile(file)
+	if err != nil {
+		panic(err) // it was listed
+	}
+	return data
 }
 
 // Load reads the scenario file at path. If there is none, and path names a scenario that is built in
@@ -110,14 +101,9 @@ func openEmbedded(file string) (name string, data []byte, fault *Diagnostic) {
 	}
 	for _, name := range known {
 		inside := strings.TrimPrefix(name, "scenarios/")
-		if asked != name && asked != inside && asked != path.Base(name) {
-			continue
+		if asked == name || asked == inside || asked == path.Base(name) {
+			return name, readEmbedded(inside), nil
 		}
-		data, err := embedded.ReadFile(inside)
-		if err != nil {
-			panic(err) // it was listed
-		}
-		return name, data, nil
 	}
 	hint := "name a file, or what sim list scenarios or sim list studies names"
 	if n := text.Nearest(path.Join("scenarios", path.Base(asked)), known); n != "" {
