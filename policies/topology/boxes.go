@@ -121,7 +121,10 @@ func (m *meter) fork(p *Problem) {
 
 // spent returns how much of the budget is used, of 1: that of evaluations, or of work if more of that is.
 func (m *meter) spent() float64 {
-	part := float64(m.effort) / float64(forksAPlay*m.MaxEvaluations)
+	part := 0.0
+	if m.MaxEvaluations > 0 {
+		part = float64(m.effort) / float64(forksAPlay*m.MaxEvaluations)
+	}
 	if m.work > 0 {
 		part = max(part, float64(m.w.Work()-m.began)/float64(m.work))
 	}

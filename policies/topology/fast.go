@@ -3,17 +3,17 @@ package topology
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"time"
+	"slices"
 
 	"sim/engine"
 	"sim/engine/flow"
 )
 
-// FastOptions are the parameters of delta-fast (DELTA, Alg. 3). Where Population is 0, all but TimeLimit are those of
-// FastDefaults.
+// FastOptions are the parameters of delta-fast (DELTA, Alg. 3).
 type FastOptions struct {
 	Population int     // topologies in a generation, at least 2
 	Elites     int     // best topologies that the next generation keeps
@@ -23,119 +23,71 @@ type FastOptions struct {
 	// StallGenerations is the number of generations without improvement of the makespan after which the search ends;
 	// MaxGenerations ends it in any case.
 	StallGenerations, MaxGenerations int
-	// TimeLimit, where positive, ends the search at a time, which makes its result depend on the machine; the decision
-	// says so.
-	TimeLimit time.Duration
-
-	deadline    time.Time // set by started
-	evaluations int64     // where positive, as SearchOptions.MaxEvaluations, and no bound is sought
+	Limit
 }
 
-// started returns the options with the time limit running.
-func (o FastOptions) started() FastOptions {
-	if o.TimeLimit > 0 && o.deadline.IsZero() {
-		o.deadline = time.Now().Add(o.TimeLimit)
+// check says what is wrong with the options.
+func (o *FastOptions) check() error {
+	if o.Population < 2 || o.Elites < 0 || o.Tournament < 1 || o.StallGenerations < 1 || o.MaxGenerations < 1 ||
+		!(o.Crossover >= 0 && o.Crossover <= 1) || !(o.Mutation >= 0 && o.Mutation <= 1) {
+		return fmt.Errorf("topology: no genetic search goes by %+v", *o)
 	}
-	return o
+	return nil
 }
 
-// FastDefaults returns the parameters that delta-fast uses unless told otherwise: 64 topologies, 4 elites, tournaments
-// of 3, crossover 0.9, mutation 0.3, ending after 200 generations without improvement as in the paper's Sec. V-E, or
-// after 100,000.
-func FastDefaults() FastOptions {
-	return FastOptions{
-		Population: 64, Elites: 4, Tournament: 3, Crossover: 0.9, Mutation: 0.3,
-		StallGenerations: 200, MaxGenerations: 100000,
-	}
-}
-
-// checked returns o with the defaults filled in, or what is wrong with it.
-func (o FastOptions) checked() (FastOptions, error) {
-	if o.Population == 0 {
-		d := FastDefaults()
-		d.TimeLimit, d.deadline, d.evaluations = o.TimeLimit, o.deadline, o.evaluations
-		return d, nil
-	}
-	switch {
-	case o.Population < 2 || o.Elites < 0 || o.Tournament < 1:
-		return o, fmt.Errorf("topology: delta-fast with population %d, %d elites and tournaments of %d", o.Population, o.Elites, o.Tournament)
-	case !(o.Crossover >= 0 && o.Crossover <= 1) || !(o.Mutation >= 0 && o.Mutation <= 1):
-		return o, fmt.Errorf("topology: delta-fast with crossover %g and mutation %g, want probabilities", o.Crossover, o.Mutation)
-	case o.StallGenerations < 1 || o.MaxGenerations < 1:
-		return o, fmt.Errorf("topology: delta-fast ending after %d and %d generations, want at least 1", o.StallGenerations, o.MaxGenerations)
-	}
-	o.Elites = min(o.Elites, o.Population-1)
-	return o, nil
-}
-
-// fast searches for the topology with the shortest makespan by a genetic algorithm whose individuals are simulated in
-// simulation (DELTA-Fast, Sec. IV-B).
+// fast searches for the topology with the shortest makespan by a genetic algorithm whose individuals are simulated
+// (DELTA-Fast, Sec. IV-B). In place of Alg. 2 the NICs and ports bound the circuits of a bundle.
 type fast struct{}
 
 func (fast) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
-	s, err := newFastSearch(ctx, p, o)
+	search := SearchOptions{Limit: o.Fast.started()}
+	s, err := newFastSearch(ctx, p, o, search, o.service(flow.MaxMin))
 	if err != nil {
 		return nil, err
 	}
 	defer s.close()
-	shared, err := s.shared()
+	shared, err := p.sharedWithin(ctx, &search)
 	if err != nil {
 		return nil, err
 	}
-	for again := true; again; again = s.polish() {
-		s.evolve()
-	}
-	limit := grown(s.best.makespan, o.PortTolerance)
+	s.run()
+	k := keeping{limit: grown(s.best.makespan, o.PortTolerance), exact: true}
 	if !o.KeepPorts {
-		s.savePorts(limit)
+		s.savePorts(k.limit)
 	}
-	d := &Decision{
-		Circuits: s.best.x, Service: s.service, Makespan: s.best.makespan,
-		Bound: shared.bound, BoundModel: AnyService,
-		Evaluations: s.evaluations, Searched: true, Stopped: cmp.Or(s.stopped, shared.stopped),
+	d := s.decision()
+	d.Bound, d.BoundModel, d.Stopped = shared.bound, AnyService, cmp.Or(d.Stopped, shared.stopped)
+	return p.saved(ctx, d, k, &o, search)
+}
+
+// fallback is the genetic search under a service, with at most so many evaluations, in place of a search that had to
+// stop; nil when no time is left for it.
+func (p *Problem) fallback(ctx context.Context, o Options, stopped *SearchOptions, service flow.Service, evaluations int64) (*Decision, error) {
+	if stopped.late() {
+		return nil, nil
 	}
-	if !o.KeepPorts {
-		p.newSaver(ctx, keeping{limit: limit, exact: true}, s.service, &o, s.left()).save(d)
-	}
-	if err := ctx.Err(); err != nil {
+	s, err := newFastSearch(ctx, p, o, SearchOptions{MaxEvaluations: max(1, evaluations), Limit: o.Fast.within(stopped.Limit)}, service)
+	if err != nil {
 		return nil, err
 	}
-	return d, nil
-}
-
-// shared returns what all allocators share, without a bound where the time limit is too short for it, and nothing to
-// those who fall back on the search: they have it.
-func (s *fastSearch) shared() (jointOptimum, error) {
-	if s.o.evaluations > 0 {
-		return jointOptimum{}, s.ctx.Err()
-	}
-	left := s.left()
-	return s.p.sharedWithin(s.ctx, &left)
-}
-
-// left returns the time limit that is left, if there is one, as that of another search.
-func (s *fastSearch) left() SearchOptions {
-	if s.o.TimeLimit <= 0 {
-		return SearchOptions{}
-	}
-	return SearchOptions{TimeLimit: s.o.TimeLimit, deadline: s.o.deadline}
+	defer s.close()
+	s.run()
+	return s.decision(), ctx.Err()
 }
 
 // fastSearch is one search.
 type fastSearch struct {
+	meter
 	p       *Problem
 	o       FastOptions
-	ctx     context.Context
 	service flow.Service
 	inner   []bool  // by bundle, whether transfers wait for its
 	outer   []int32 // links of the bundles of the other kind
-	most    []int   // by bundle, the largest number of circuits worth trying (Alg. 2)
 	random  *rand.Rand
 
-	players     []*player // one a worker
-	memo        map[string]outcome
-	evaluations int64
-	stopped     string
+	players []*player // one a worker
+	memo    map[string]outcome
+	stopped string
 
 	population  []individual // ranked
 	generations int
@@ -150,16 +102,10 @@ type individual struct {
 	ports    int
 }
 
-// compare orders individuals by fitness. Makespans within rounding of each other count as one, in classes, so that the
+// compareFitness orders individuals by fitness. Makespans within rounding of each other count as one, in classes, so that the
 // order is transitive.
-func (s *fastSearch) compare(a, b *individual) int {
-	if ca, cb := class(a.makespan), class(b.makespan); ca != cb {
-		if ca < cb {
-			return -1
-		}
-		return 1
-	}
-	return a.ports - b.ports
+func compareFitness(a, b individual) int {
+	return cmp.Or(cmp.Compare(class(a.makespan), class(b.makespan)), a.ports-b.ports)
 }
 
 // classTicks is the width of a class of makespans: a nanosecond, above what rounding leaves over many tasks, far below
@@ -169,38 +115,35 @@ const classTicks = 1000
 // class numbers makespans so that those of one class count as equal.
 func class(c engine.Time) engine.Time { return c / classTicks }
 
-func newFastSearch(ctx context.Context, p *Problem, o Options) (*fastSearch, error) {
-	fo, err := o.Fast.started().checked()
-	if err != nil {
+func newFastSearch(ctx context.Context, p *Problem, o Options, search SearchOptions, service flow.Service) (*fastSearch, error) {
+	if err := o.Fast.check(); err != nil {
 		return nil, err
 	}
-	s := &fastSearch{
-		p: p, o: fo, ctx: ctx, service: o.service(flow.MaxMin),
-		random: stream(o.Seed, "delta-fast"), memo: map[string]outcome{},
-	}
-	x, upper := p.incumbent(ctx, s.service)
+	_, x, upper := p.bestBaseline(ctx, service)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if x == nil {
-		return nil, fmt.Errorf("topology: no topology can be simulated to its end")
+		return nil, errNoEnd
 	}
-	s.evaluations += 3
-	s.inner = p.inner()
-	for e := range s.inner {
-		if !s.inner[e] {
-			s.outer = append(s.outer, p.Fabric.Bundles[e].Links...)
-		}
+	s := &fastSearch{
+		meter: meter{SearchOptions: search, ctx: ctx}, p: p, o: o.Fast, service: service, inner: p.inner(),
+		random: stream(o.Seed, "delta-fast"), memo: map[string]outcome{},
 	}
-	s.most = p.mostUseful(ctx, upper)
+	s.o.Elites = min(s.o.Elites, s.o.Population-1)
+	s.spend(p, 3) // the baselines
+	s.outer = p.links(func(e int) bool { return !s.inner[e] })
 	// more would only take memory
-	for range min(o.workers(), fo.Population, runtime.GOMAXPROCS(0)) {
-		s.players = append(s.players, p.player(ctx, s.service))
+	for range min(o.workers(), s.o.Population, runtime.GOMAXPROCS(0)) {
+		s.players = append(s.players, p.player(ctx, service))
 	}
 	s.best = s.individual(x)
 	s.best.makespan = upper
 	return s, nil
 }
+
+// errNoEnd says that nothing can be done for a problem.
+var errNoEnd = errors.New("topology: no topology can be simulated to its end")
 
 func (s *fastSearch) close() {
 	for _, w := range s.players {
@@ -208,9 +151,33 @@ func (s *fastSearch) close() {
 	}
 }
 
+// run searches until nothing helps.
+func (s *fastSearch) run() {
+	for again := true; again; again = s.polish() {
+		s.evolve()
+	}
+}
+
+func (s *fastSearch) decision() *Decision {
+	return &Decision{
+		Circuits: s.best.x, Service: s.service, Makespan: s.best.makespan, Evaluations: s.evaluations, Searched: true, Stopped: s.stopped,
+	}
+}
+
+// over reports whether the search for a shorter makespan must end, and says why.
+func (s *fastSearch) over() bool {
+	if s.stopped == "" {
+		s.stopped = s.meter.over()
+	}
+	if s.stopped == "" && s.generations >= s.o.MaxGenerations {
+		s.stopped = fmt.Sprintf("after %d generations", s.generations)
+	}
+	return s.stopped != ""
+}
+
 // individual returns x, not simulated yet.
 func (s *fastSearch) individual(x []int) individual {
-	return individual{x: x, makespan: never, ports: s.p.PortsUsed(x) / s.p.Fabric.Copies}
+	return individual{x: x, makespan: never, ports: s.p.used(x)}
 }
 
 // evolve is Alg. 3 (SimBasedDomainAdaptedGA). Called again it goes on from the population it has, with what has been
@@ -221,18 +188,28 @@ func (s *fastSearch) evolve() {
 	} else {
 		s.population[len(s.population)-1] = s.best
 	}
-	s.value(s.population, never)
-	s.rank(s.population)
-	s.keep(&s.population[0])
+	s.valued(s.population)
 	for stall := 0; stall < s.o.StallGenerations && !s.over(); stall++ {
 		s.generations++
 		s.population = s.nextGeneration()
-		s.value(s.population, never)
-		s.rank(s.population)
-		if class(s.population[0].makespan) < class(s.best.makespan) {
+		before := class(s.best.makespan)
+		if s.valued(s.population); class(s.best.makespan) < before {
 			stall = -1
 		}
-		s.keep(&s.population[0])
+	}
+}
+
+// valued simulates a generation, ranks it, and keeps its best.
+func (s *fastSearch) valued(population []individual) {
+	s.value(population, never)
+	slices.SortStableFunc(population, compareFitness)
+	s.keep(population[0])
+}
+
+// keep takes t as the best if it is fitter.
+func (s *fastSearch) keep(t individual) {
+	if t.makespan != never && compareFitness(t, s.best) < 0 {
+		s.best = t
 	}
 }
 

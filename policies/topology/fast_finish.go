@@ -15,19 +15,16 @@ func (s *fastSearch) polish() bool {
 		s.neighbours(s.best.x, func(x []int) {
 			around = append(around, s.individual(slices.Clone(x)))
 		})
-		s.value(around, nextClass(s.best.makespan))
-		s.rank(around)
-		if len(around) == 0 || s.compare(&around[0], &s.best) >= 0 {
+		s.value(around, (class(s.best.makespan)+1)*classTicks) // the lowest makespan that is worse
+		if len(around) == 0 {
 			break
 		}
-		s.keep(&around[0])
+		here := s.best
+		if s.keep(slices.MinFunc(around, compareFitness)); compareFitness(s.best, here) == 0 {
+			break
+		}
 	}
 	return class(s.best.makespan) < class(before)
-}
-
-// nextClass returns the lowest makespan that is worse than c.
-func nextClass(c engine.Time) engine.Time {
-	return (class(c) + 1) * classTicks
 }
 
 // neighbours visits the topologies that have one circuit, or two, more or fewer in one bundle. Where a pod is then
@@ -39,7 +36,7 @@ func (s *fastSearch) neighbours(x []int, visit func([]int)) {
 			return
 		}
 		for _, n := range []int{-2, -1, 1, 2} {
-			if to := x[e] + n; to < 1 || to > s.most[e] {
+			if to := x[e] + n; to < 1 || to > s.p.Useful[e] {
 				continue
 			}
 			y[e] += n
@@ -72,37 +69,31 @@ func (s *fastSearch) yield(x []int, e, pod int, visit func([]int)) {
 	}
 }
 
-// shaving takes circuits from a topology, bundle after bundle, for as long as the makespan keeps a limit.
-type shaving struct {
-	individual
-	order []int // of the bundles
-	at    int
-}
-
-// savePorts replaces the best by what needs the fewest ports at a makespan within a limit (DELTA, Eq. 4): the cheapest
-// topologies seen that keep it are shaved in several orders, all in step, so that what one has simulated serves the
-// others.
+// savePorts replaces the best by what needs the fewest ports at a makespan within a limit (DELTA, Eq. 4). Circuits are
+// taken from the cheapest topologies seen that keep it, bundle after bundle in several orders, all in step, so that what
+// one has simulated serves the others.
 func (s *fastSearch) savePorts(limit engine.Time) {
-	var active []*shaving
+	type shaving struct {
+		individual
+		order []int // of the bundles from which circuits may be taken yet
+	}
+	var all []*shaving
 	for _, start := range s.cheapest(limit) {
-		for _, order := range s.orders(start.x) {
-			t := &shaving{individual: start, order: order}
-			t.x = slices.Clone(start.x)
-			active = append(active, t)
+		for _, order := range s.orders(len(start.x)) {
+			all = append(all, &shaving{start, order})
 		}
 	}
-	all := slices.Clone(active)
-	for len(active) > 0 && !s.interrupted() {
+	for active := slices.Clone(all); len(active) > 0 && !s.cut(); {
 		var next []individual
 		active = slices.DeleteFunc(active, func(t *shaving) bool {
-			for t.at < len(t.order) && t.x[t.order[t.at]] == 1 {
-				t.at++
+			for len(t.order) > 0 && t.x[t.order[0]] == 1 {
+				t.order = t.order[1:]
 			}
-			if t.at == len(t.order) {
+			if len(t.order) == 0 {
 				return true
 			}
 			x := slices.Clone(t.x)
-			x[t.order[t.at]]--
+			x[t.order[0]]--
 			next = append(next, s.individual(x))
 			return false
 		})
@@ -111,7 +102,7 @@ func (s *fastSearch) savePorts(limit engine.Time) {
 			if next[i].makespan <= limit {
 				t.individual = next[i]
 			} else {
-				t.at++
+				t.order = t.order[1:]
 			}
 		}
 	}
@@ -126,28 +117,19 @@ func (s *fastSearch) savePorts(limit engine.Time) {
 // ports.
 func (s *fastSearch) cheapest(limit engine.Time) []individual {
 	const starts = 8
-	within := []individual{}
-	for _, t := range s.played {
-		if t.makespan <= limit {
-			within = append(within, t)
-		}
-	}
+	within := slices.DeleteFunc(slices.Clone(s.played), func(t individual) bool { return t.makespan > limit })
 	slices.SortStableFunc(within, func(a, b individual) int { return a.ports - b.ports })
 	return append([]individual{s.best}, within[:min(len(within), starts-1)]...)
 }
 
 // orders returns orders in which to take circuits from bundles: as they are numbered, the reverse, and some at random.
-func (s *fastSearch) orders(x []int) [][]int {
+func (s *fastSearch) orders(bundles int) [][]int {
 	const random = 4
-	up := make([]int, len(x))
-	for e := range up {
-		up[e] = e
-	}
-	down := slices.Clone(up)
+	down := numbers(bundles)
 	slices.Reverse(down)
-	list := [][]int{up, down}
+	list := [][]int{numbers(bundles), down}
 	for range random {
-		list = append(list, s.random.Perm(len(x)))
+		list = append(list, s.random.Perm(bundles))
 	}
 	return list
 }

@@ -3,6 +3,7 @@ package topology
 import (
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 )
 
 // stream returns the generator that the consumer of that name owns under a root seed.
@@ -35,7 +36,7 @@ func (s *fastSearch) randomTopology() []int {
 	x := s.p.ones()
 	free := s.p.room(x) // one circuit each is reserved for those to come
 	for _, e := range s.random.Perm(len(bundles)) {
-		limit := max(1, min(1+s.p.fits(free, e), s.most[e]))
+		limit := max(1, min(1+s.p.fits(free, e), s.p.Useful[e]))
 		x[e] = 1 + s.random.IntN(limit)
 		s.p.take(free, e, x[e]-1)
 	}
@@ -45,7 +46,7 @@ func (s *fastSearch) randomTopology() []int {
 // repair is Alg. 6 (RepairTopo). It reports whether x is feasible afterwards.
 func (s *fastSearch) repair(x []int) bool {
 	for e := range x {
-		x[e] = max(1, min(x[e], s.most[e]))
+		x[e] = max(1, min(x[e], s.p.Useful[e]))
 	}
 	free := s.p.room(x)
 	var over, reducible []int
@@ -86,7 +87,7 @@ func (s *fastSearch) tournament() *individual {
 
 // crossover returns a child that has each bundle's circuits from one of two parents, or a copy of the first.
 func (s *fastSearch) crossover(mother, father []int) []int {
-	child := append([]int(nil), mother...)
+	child := slices.Clone(mother)
 	if s.random.Float64() >= s.o.Crossover {
 		return child
 	}
@@ -123,7 +124,7 @@ func (s *fastSearch) mutate(x []int) {
 func (s *fastSearch) fill(x []int) {
 	free := s.p.room(x)
 	for {
-		e := s.pick(func(e int) bool { return x[e] < s.most[e] && s.p.fits(free, e) > 0 })
+		e := s.pick(func(e int) bool { return x[e] < s.p.Useful[e] && s.p.fits(free, e) > 0 })
 		if e < 0 {
 			return
 		}

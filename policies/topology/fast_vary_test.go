@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"sim/engine"
+	"sim/engine/flow"
 )
 
 // searchOf is a search on a random problem, before its first generation.
@@ -16,7 +17,7 @@ func searchOf(t *rapid.T, p *Problem) *fastSearch {
 	o := Options{Seed: rapid.Uint64().Draw(t, "seed"), Workers: 1, Fast: FastDefaults()}
 	o.Fast.Population = 6
 	o.Fast.StallGenerations = 3
-	s, err := newFastSearch(context.Background(), p, o)
+	s, err := newFastSearch(context.Background(), p, o, SearchOptions{}, flow.MaxMin)
 	if err != nil {
 		t.Skip(err)
 	}
@@ -24,7 +25,7 @@ func searchOf(t *rapid.T, p *Problem) *fastSearch {
 }
 
 // TestTopologiesStayFeasible: whatever initialisation and variation make, once repaired, fits the ports, connects all
-// pairs and keeps Alg. 2's bounds.
+// pairs and has no circuit that nothing can fill.
 func TestTopologiesStayFeasible(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
@@ -38,8 +39,8 @@ func TestTopologiesStayFeasible(t *testing.T) {
 				t.Fatalf("%s: %v is not feasible", how, x)
 			}
 			for e := range x {
-				if x[e] > s.most[e] {
-					t.Fatalf("%s: %v exceeds %v", how, x, s.most)
+				if x[e] > p.Useful[e] {
+					t.Fatalf("%s: %v exceeds %v", how, x, p.Useful)
 				}
 			}
 		}
@@ -59,12 +60,12 @@ func TestTopologiesStayFeasible(t *testing.T) {
 // TestRandomTopologiesCoverAll: Alg. 5 can make every feasible topology.
 func TestRandomTopologiesCoverAll(t *testing.T) {
 	p := twinProblem(t)
-	s, err := newFastSearch(context.Background(), p, Options{Seed: 1, Workers: 1})
+	s, err := newFastSearch(context.Background(), p, Options{Seed: 1, Workers: 1, Fast: FastDefaults()}, SearchOptions{}, flow.MaxMin)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.close()
-	s.most = []int{9, 9, 9}
+	s.p.Useful = []int{9, 9, 9}
 	seen := map[string]bool{}
 	for range 2000 {
 		seen[key(s.randomTopology())] = true
@@ -155,7 +156,7 @@ func TestEvolveLeavesTheMemoTrue(t *testing.T) {
 // TestCutOffsAreNoMakespans: what was cut off is played again for a later cut-off, and counts as never for an earlier
 // one.
 func TestCutOffsAreNoMakespans(t *testing.T) {
-	s, err := newFastSearch(context.Background(), twinProblem(t), Options{Seed: 1, Workers: 1})
+	s, err := newFastSearch(context.Background(), twinProblem(t), Options{Seed: 1, Workers: 1, Fast: FastDefaults()}, SearchOptions{}, flow.MaxMin)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -113,7 +113,8 @@ func (z *jobsSearch) close() {
 // Optimise searches for the best circuits of all jobs. It starts from what the other arbiters choose with the same
 // options, so it is no worse than any of them when circuits are simulated by the rules of delta-joint.
 func (s *Shared) Optimise(ctx context.Context, o JobsOptions) (*JobsOptimum, error) {
-	z := newJobsSearch(ctx, s, o.Search.started())
+	o.Search.Limit = o.Search.started()
+	z := newJobsSearch(ctx, s, o.Search)
 	defer z.close()
 	out := &JobsOptimum{BoundModel: AllDecisions}
 	o.PortTolerance = 0

@@ -3,7 +3,6 @@ package topology
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"sim/engine"
@@ -27,13 +26,13 @@ type joint struct{}
 
 func (joint) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	// not p.joint, which may have been solved before: its time counts as ours
-	o.Joint = o.Joint.started()
+	o.Joint.Limit = o.Joint.started()
 	best := solveJoint(ctx, p, o.Joint)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if best.circuits == nil {
-		return nil, fmt.Errorf("topology: no topology can be simulated to its end")
+		return nil, errNoEnd
 	}
 	if best.stopped != "" {
 		if err := best.improve(ctx, p, o); err != nil {
@@ -63,13 +62,8 @@ func (joint) Choose(ctx context.Context, p *Problem, o Options) (*Decision, erro
 	}
 	if o.KeepPorts {
 		d.Circuits = p.filled(d.Circuits)
-		return d, nil
 	}
-	p.newSaver(ctx, keeping{limit: grown(best.makespan, o.PortTolerance), exact: o.Service != nil}, best.service, &o, o.Joint).save(d)
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	return d, nil
+	return p.saved(ctx, d, keeping{limit: grown(best.makespan, o.PortTolerance), exact: o.Service != nil}, &o, o.Joint)
 }
 
 // improve looks for a better topology by genetic search where branch and bound had to stop: among topologies simulated
@@ -78,7 +72,7 @@ func (best *jointOptimum) improve(ctx context.Context, p *Problem, o Options) er
 	w := p.player(ctx, flow.LevelPriority)
 	defer p.done(w)
 	for _, service := range []flow.Service{flow.MaxMin, flow.LevelPriority} {
-		d, err := o.until(o.Joint.deadline).fallback(ctx, p, service, o.Joint.MaxEvaluations/2)
+		d, err := p.fallback(ctx, o, &o.Joint, service, o.Joint.MaxEvaluations/2)
 		if d == nil || err != nil {
 			return err
 		}

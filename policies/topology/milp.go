@@ -159,7 +159,7 @@ type milpRun struct {
 // build makes the model, and the point to start from.
 func (r *milpRun) build(ctx context.Context) error {
 	var err error
-	if r.baseline, r.upper = r.p.incumbent(ctx, flow.MaxMin); r.baseline == nil {
+	if _, r.baseline, r.upper = r.p.bestBaseline(ctx, flow.MaxMin); r.baseline == nil {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

@@ -43,52 +43,45 @@ type Options struct {
 // SearchOptions bounds a search.
 type SearchOptions struct {
 	// MaxEvaluations is the number of topologies that may be simulated or bounded, for a graph of up to 10,000
-	// dependencies; an evaluation of a larger graph counts as several, in proportion.
+	// dependencies; an evaluation of a larger graph counts as several, in proportion. 0 is no bound.
 	MaxEvaluations int64
-	// TimeLimit, where positive, ends the search at a time, which makes its result depend on the machine; the decision
-	// says so.
+	Limit
+
+	work int64 // where positive, the engine's work that may be done, as flow.Evaluator.Work counts it
+}
+
+// Limit ends a search at a time.
+type Limit struct {
+	// TimeLimit, where positive, makes the result depend on the machine; the decision says so.
 	TimeLimit time.Duration
 
 	deadline time.Time // set by started
-	work     int64     // where positive, the engine's work that may be done, as flow.Evaluator.Work counts it
 }
 
-// started returns the options with the time limit running.
-func (o SearchOptions) started() SearchOptions {
-	if o.TimeLimit > 0 && o.deadline.IsZero() {
-		o.deadline = time.Now().Add(o.TimeLimit)
+// started returns the limit with its time running.
+func (l Limit) started() Limit {
+	if l.TimeLimit > 0 && l.deadline.IsZero() {
+		l.deadline = time.Now().Add(l.TimeLimit)
 	}
-	return o
+	return l
 }
 
-// late reports whether the time limit is over.
-func (o *SearchOptions) late() bool { return !o.deadline.IsZero() && time.Now().After(o.deadline) }
+// late reports whether the time is over.
+func (l *Limit) late() bool { return !l.deadline.IsZero() && time.Now().After(l.deadline) }
+
+// within returns the one of two limits that ends first, m being started.
+func (l Limit) within(m Limit) Limit {
+	if l = l.started(); m.deadline.IsZero() || !l.deadline.IsZero() && l.deadline.Before(m.deadline) {
+		return l
+	}
+	return m
+}
 
 // Started returns the options with all time limits running: what is decided with them from then on, however often, has
 // one span in all.
 func (o Options) Started() Options {
-	o.Topo, o.Joint, o.Fast = o.Topo.started(), o.Joint.started(), o.Fast.started()
+	o.Topo.Limit, o.Joint.Limit, o.Fast.Limit = o.Topo.started(), o.Joint.started(), o.Fast.started()
 	return o
-}
-
-// until returns the options with no search of delta-fast going on after deadline, if that is set.
-func (o Options) until(deadline time.Time) Options {
-	if left := time.Until(deadline); !deadline.IsZero() && (o.Fast.deadline.IsZero() || deadline.Before(o.Fast.deadline)) {
-		o.Fast.TimeLimit, o.Fast.deadline = max(left, time.Nanosecond), deadline
-	}
-	return o
-}
-
-// fallback is delta-fast under a service, with at most so many evaluations, for searches that had to stop; nil when no
-// time is left for it.
-func (o Options) fallback(ctx context.Context, p *Problem, service flow.Service, evaluations int64) (*Decision, error) {
-	if o.Fast.TimeLimit == time.Nanosecond {
-		return nil, nil
-	}
-	o.Service, o.PortTolerance = &service, 0
-	o.PortEvaluations = 1 // who falls back saves ports itself
-	o.Fast.evaluations = max(1, evaluations)
-	return fast{}.Choose(ctx, p, o)
 }
 
 // Decision is what an allocator chose.
@@ -138,7 +131,7 @@ var Table = []Row{
 	{Name: "prop-alloc", Doc: "proportional to traffic volume (SiP-ML)", Policy: baseline{proportional}},
 	{Name: "sqrt-alloc", Doc: "proportional to the square root of traffic volume", Policy: baseline{squareRoot}},
 	{Name: "iter-halve", Doc: "one by one to the pair of highest weight, which is then halved (TopoOpt)", Policy: baseline{halving}},
-	{Name: "delta-fast", Doc: "genetic search over topologies, each one simulated (DELTA, Algs. 2..6)", Policy: fast{}, Reads: []string{"delta-fast"}, Single: true},
+	{Name: "delta-fast", Doc: "genetic search over topologies, each one simulated (DELTA, Algs. 3..6)", Policy: fast{}, Reads: []string{"delta-fast"}, Single: true},
 	{Name: "delta-topo", Doc: "best topology under fair sharing, by bounded search", Policy: topo{}, Reads: []string{"delta-fast", "delta-topo"}, Single: true},
 	{Name: "delta-joint", Doc: "best topology and rates together, with proof", Policy: joint{}, Reads: []string{"delta-fast", "delta-joint"}, Single: true},
 	{Name: "delta-topo-milp", Doc: "delta-topo's model, solved by HiGHS or CBC (DELTA, Sec. III-B with Eq. 17)", Policy: milpPolicy{"delta-topo-milp", true, false}, Reads: []string{"delta-fast", "milp"}},

@@ -74,11 +74,20 @@ func (s *portSaver) save(d *Decision) {
 	}
 }
 
+// saved is a decision from which the circuits that a condition does not need are taken, unless ports are kept.
+func (p *Problem) saved(ctx context.Context, d *Decision, k keeping, o *Options, search SearchOptions) (*Decision, error) {
+	if !o.KeepPorts {
+		p.newSaver(ctx, k, d.Service, o, search).save(d)
+	}
+	return d, ctx.Err()
+}
+
 // SavePorts takes from a decision the circuits that its makespan, grown by o.PortTolerance, does not need, and sets how
 // few could do.
 func (p *Problem) SavePorts(ctx context.Context, d *Decision, o Options) {
 	k := keeping{limit: grown(d.Makespan, o.PortTolerance), exact: d.Service == flow.MaxMin || o.Service != nil}
-	p.newSaver(ctx, k, d.Service, &o, o.Joint.started()).save(d)
+	o.Joint.Limit = o.Joint.started()
+	p.newSaver(ctx, k, d.Service, &o, o.Joint).save(d)
 }
 
 // filled returns x with what ports are free given to the bundles that can use them, in turn. Where rates are chosen

@@ -62,12 +62,8 @@ func (s *portSaver) seek(want wanted, ceiling int) *portSearch {
 		return q
 	}
 	q.split = s.p.inner()
-	for e, in := range q.split {
-		if !in {
-			q.outer = append(q.outer, s.p.Fabric.Bundles[e].Links...)
-		}
-	}
-	if s.service == flow.MaxMin || s.service == flow.Weighted {
+	q.outer = s.p.links(func(e int) bool { return !q.split[e] })
+	if forks(s.service) {
 		q.forker = s.p.player(s.ctx, s.service)
 	}
 	return q

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"fmt"
 	"slices"
 
 	"sim/engine"
@@ -22,7 +21,8 @@ import (
 type topo struct{}
 
 func (topo) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
-	s := newTopoSearch(ctx, p, o.Topo.started(), o.service(flow.MaxMin))
+	o.Topo.Limit = o.Topo.started()
+	s := newTopoSearch(ctx, p, o.Topo, o.service(flow.MaxMin))
 	defer s.close()
 	shared, err := p.sharedWithin(ctx, &s.SearchOptions)
 	if err != nil {
@@ -36,7 +36,7 @@ func (topo) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error
 	s.bound = min(s.bound, s.best)
 	if s.stopped != "" {
 		// too many to simulate them all: no worse than what delta-fast finds
-		d, err := o.until(s.deadline).fallback(ctx, p, s.service, s.MaxEvaluations)
+		d, err := p.fallback(ctx, o, &s.SearchOptions, s.service, s.MaxEvaluations)
 		if err != nil {
 			return nil, err
 		}
@@ -48,30 +48,20 @@ func (topo) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error
 		}
 	}
 	if s.circuits == nil {
-		return nil, fmt.Errorf("topology: no topology can be simulated to its end")
+		return nil, errNoEnd
 	}
 	d := &Decision{Service: s.service, Bound: max(s.bound, shared.bound), BoundModel: s.model(), Searched: true, Stopped: cmp.Or(s.stopped, shared.stopped)}
 	d.Circuits, d.Makespan, d.Evaluations = s.circuits, s.best, s.evaluations
-	if o.KeepPorts {
-		return d, nil
-	}
-	p.newSaver(ctx, keeping{limit: grown(s.best, o.PortTolerance), exact: true}, s.service, &o, s.SearchOptions).save(d)
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	return d, nil
+	return p.saved(ctx, d, keeping{limit: grown(s.best, o.PortTolerance), exact: true}, &o, s.SearchOptions)
 }
 
 // inner returns, by bundle, whether some transfer waits for one of its.
 func (p *Problem) inner() []bool {
 	g := p.Graph
 	before := make([]bool, len(g.Tasks)) // a transfer is reachable
-	order := g.Order()
-	for k := len(order) - 1; k >= 0; k-- {
-		for _, e := range g.Out(order[k]) {
-			if before[e.To] || g.Tasks[e.To].Kind == engine.Transfer {
-				before[order[k]] = true
-			}
+	for _, i := range slices.Backward(g.Order()) {
+		for _, e := range g.Out(i) {
+			before[i] = before[i] || before[e.To] || g.Tasks[e.To].Kind == engine.Transfer
 		}
 	}
 	onLink := make([]bool, len(p.Fabric.Network.Links))
@@ -84,11 +74,19 @@ func (p *Problem) inner() []bool {
 	}
 	inner := make([]bool, len(p.Fabric.Bundles))
 	for e, b := range p.Fabric.Bundles {
-		for _, l := range b.Links {
-			inner[e] = inner[e] || onLink[l]
-		}
+		inner[e] = slices.ContainsFunc(b.Links, func(l int32) bool { return onLink[l] })
 	}
 	return inner
+}
+
+// links returns the links of some bundles.
+func (p *Problem) links(of func(e int) bool) (links []int32) {
+	for e := range p.Fabric.Bundles {
+		if of(e) {
+			links = append(links, p.Fabric.Bundles[e].Links...)
+		}
+	}
+	return links
 }
 
 // topoSearch is one search.

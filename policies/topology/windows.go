@@ -91,14 +91,8 @@ func (p *Problem) Windows(ctx context.Context, o WindowOptions) (*Windows, error
 	return w, nil
 }
 
-// incumbent returns the best of the allocators that see only the traffic matrix, without circuits that carry nothing,
-// and its makespan.
-func (p *Problem) incumbent(ctx context.Context, s flow.Service) ([]int, engine.Time) {
-	_, x, c := p.bestBaseline(ctx, s)
-	return x, c
-}
-
-// bestBaseline is incumbent with the allocator's name.
+// bestBaseline returns the best of the allocators that see only the traffic matrix, without circuits that carry
+// nothing, its name and its makespan.
 func (p *Problem) bestBaseline(ctx context.Context, s flow.Service) (name string, best []int, lowest engine.Time) {
 	w := p.player(ctx, s)
 	defer p.done(w)

@@ -28,13 +28,13 @@ func (s *Scenario) settings(workers int) (topology.Options, error) {
 	p := &s.Policy
 	o := topology.Options{
 		Seed: s.Seed, Workers: workers, PortTolerance: p.PortTolerance, PortEvaluations: p.PortEvaluations, Fixed: p.Fixed.Circuits,
-		Topo:  topology.SearchOptions{MaxEvaluations: p.DeltaTopo.MaxEvaluations, TimeLimit: assembly.Wall(p.DeltaTopo.TimeLimit)},
-		Joint: topology.SearchOptions{MaxEvaluations: p.DeltaJoint.MaxEvaluations, TimeLimit: assembly.Wall(p.DeltaJoint.TimeLimit)},
+		Topo:  topology.SearchOptions{MaxEvaluations: p.DeltaTopo.MaxEvaluations, Limit: topology.Limit{TimeLimit: assembly.Wall(p.DeltaTopo.TimeLimit)}},
+		Joint: topology.SearchOptions{MaxEvaluations: p.DeltaJoint.MaxEvaluations, Limit: topology.Limit{TimeLimit: assembly.Wall(p.DeltaJoint.TimeLimit)}},
 		Fast: topology.FastOptions{
 			Population: p.DeltaFast.Population, Elites: p.DeltaFast.Elites, Tournament: p.DeltaFast.Tournament,
 			Crossover: p.DeltaFast.Crossover, Mutation: p.DeltaFast.Mutation,
 			StallGenerations: p.DeltaFast.StallGenerations, MaxGenerations: p.DeltaFast.MaxGenerations,
-			TimeLimit: assembly.Wall(p.DeltaFast.TimeLimit),
+			Limit: topology.Limit{TimeLimit: assembly.Wall(p.DeltaFast.TimeLimit)},
 		},
 	}
 	o.MILP = p.MILP.Topology()

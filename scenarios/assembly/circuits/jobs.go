@@ -89,7 +89,7 @@ func (s *Scenario) arbiterOptions(settings topology.Options) (topology.JobsOptio
 	p := &s.Policy
 	o := topology.JobsOptions{
 		Options: settings,
-		Search:  topology.SearchOptions{MaxEvaluations: p.Joint.MaxEvaluations, TimeLimit: assembly.Wall(p.Joint.TimeLimit)},
+		Search:  topology.SearchOptions{MaxEvaluations: p.Joint.MaxEvaluations, Limit: topology.Limit{TimeLimit: assembly.Wall(p.Joint.TimeLimit)}},
 	}
 	var err error
 	o.Single, err = topology.ByName(p.Allocator)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"sim/engine"
+	"sim/engine/flow"
 )
 
 // ByRules returns the best makespan of x by the rules of delta-joint, and the bound for any service.
@@ -42,4 +43,20 @@ func SearchAlone(s *Shared, evaluations int64) *JobsOptimum {
 	out.Bound, out.Stopped = z.search()
 	out.Circuits, out.Value = s.split(z.best), z.value[0]
 	return out
+}
+
+// UnseededBound is the bound of delta-topo's search without the topologies that it starts from, after that many
+// evaluations.
+func UnseededBound(p *Problem, evaluations int64) engine.Time {
+	s := newTopoSearch(context.Background(), p, SearchOptions{MaxEvaluations: evaluations}, flow.MaxMin)
+	defer s.close()
+	s.search()
+	return s.bound
+}
+
+// FastDefaults are the parameters that delta-fast has in a scenario that does not say.
+func FastDefaults() FastOptions {
+	return FastOptions{
+		Population: 64, Elites: 4, Tournament: 3, Crossover: 0.9, Mutation: 0.3, StallGenerations: 200, MaxGenerations: 100000,
+	}
 }
