@@ -21,12 +21,8 @@ func checkDonor(c *checker) {
 	if !c.OK("policy.donor") || !c.s.Policy.HasDonor() || len(c.s.Jobs) > 0 {
 		return
 	}
-	if len(c.s.Replicas) > 0 && c.OK("replica") {
-		c.Clash([]string{"policy.donor", "replica.0"}, "a donor is a job whose replicas are identical, and so is its recipient",
-			`leave out the replicas that differ, or set donor = "`+circuits.NoDonor+`"`)
-	}
-	if c.s.Workload.ReplicaMode == "decomposed" && c.OK("workload.replicas") {
-		c.Clash([]string{"policy.donor", "workload.replicas"}, `does not go with replicas = "decomposed", which decides for heterogeneous replicas one by one`,
-			`set replicas = "single" or "all"`)
-	}
+	c.forbid(len(c.s.Replicas) > 0 && c.OK("replica"), "policy.donor replica.0",
+		`a donor is a job whose replicas are identical, and so is its recipient; leave out the replicas that differ, or set donor = "%s"`, circuits.NoDonor)
+	c.forbid(c.s.Workload.ReplicaMode == "decomposed" && c.OK("workload.replicas"), "policy.donor workload.replicas",
+		`does not go with replicas = "decomposed", which decides for heterogeneous replicas one by one; set replicas = "single" or "all"`)
 }

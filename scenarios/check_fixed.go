@@ -13,9 +13,7 @@ func checkFixed(c *checker) {
 		return
 	}
 	what, want := fixedFault(s)
-	if what != "" {
-		c.Clash([]string{path}, what, want)
-	}
+	c.forbid(what != "", path, "%s; %s", what, want)
 }
 
 // fixedFault returns the first thing that is wrong with the matrix, or "".

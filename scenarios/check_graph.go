@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,19 +19,19 @@ func prepareGraph(c *checker) {
 	name, ok := table["file"].(string)
 	if !ok {
 		if c.Given("fabric.undirected") && c.OK("fabric.undirected") {
-			c.Refuse("fabric.undirected", "is not used without file", "leave it out, or name a file")
+			c.refuse("fabric.undirected", "is not used without file; leave it out, or name a file")
 		}
 		return
 	}
 	for _, other := range []string{"fabric.nodes", "fabric.edges", "fabric.names"} {
 		if c.Given(other) {
-			c.Refuse(at, "stands beside "+other, "keep one of the two")
+			c.refuse(at, "stands beside %s; keep one of the two", other)
 			return
 		}
 	}
 	data, place, err := c.readBeside(at, name)
 	if err != nil {
-		c.Refuse(at, err.Error(), "name a readable file of up to "+strconv.Itoa(schema.MaxFileBytes>>20)+" MiB")
+		c.refuse(at, "%s; name a readable file of up to %s MiB", err.Error(), strconv.Itoa(schema.MaxFileBytes>>20))
 		return
 	}
 	undirected, _ := table["undirected"].(bool)
@@ -58,7 +57,7 @@ func prepareGraph(c *checker) {
 		l.Edges = append(l.Edges, row)
 	}
 	if len(data) > schema.MaxFileBytes/4 {
-		c.Refuse(at, place+" is too large to be kept with results", fmt.Sprintf("write at most %d MiB", schema.MaxFileBytes>>22))
+		c.refuse(at, "%s is too large to be kept with results; write at most %d MiB", place, schema.MaxFileBytes>>22)
 	}
 }
 
@@ -72,14 +71,14 @@ func generate(c *checker) bool {
 	}
 	for _, other := range []string{"fabric.file", "fabric.edges"} {
 		if c.Given(other) {
-			c.Refuse(at, "stands beside "+other, "keep one of the two")
+			c.refuse(at, "stands beside %s; keep one of the two", other)
 			return false
 		}
 	}
 	links, err := l.Generators[i].Links(l.Nodes)
 	if err != nil {
 		problem, remedy, _ := strings.Cut(err.Error(), "; want ")
-		c.Clash([]string{at, "fabric.nodes"}, problem, "write "+remedy)
+		c.clash(at+" fabric.nodes", "%s; write %s", problem, remedy)
 		return false
 	}
 	l.Edges = make([][]int, len(links))
@@ -100,13 +99,13 @@ func checkGraph(c *checker) {
 		return
 	}
 	if len(l.Edges) == 0 {
-		c.Clash([]string{at}, "is missing", "write links [[0, 1], [1, 0]], name a file in fabric.file or a shape in fabric.generator")
+		c.clash(at, "is missing; write links [[0, 1], [1, 0]], name a file in fabric.file or a shape in fabric.generator")
 		return
 	}
 	most := 0
 	for i, e := range l.Edges {
 		if len(e) < 2 || len(e) > 4 || slices.Min(e) < 0 || e[0] == e[1] {
-			c.Clash([]string{at}, fmt.Sprintf("link %d is %v", i+1, e), "write [from, to], or [from, to, bits per second, picoseconds], between two nodes")
+			c.clash(at, "link %d is %v; write [from, to], or [from, to, bits per second, picoseconds], between two nodes", i+1, e)
 			return
 		}
 		l.Edges[i] = append(e, 0, 0)[:4]
@@ -116,11 +115,11 @@ func checkGraph(c *checker) {
 		l.Nodes = most
 	}
 	if l.Nodes < most {
-		c.Clash([]string{"fabric.nodes"}, fmt.Sprintf("%d nodes, and a link of node %d", l.Nodes, most-1), fmt.Sprintf("write at least %d", most))
+		c.clash("fabric.nodes", "%d nodes, and a link of node %d; write at least %d", l.Nodes, most-1, most)
 		return
 	}
 	if n := len(l.Names); n != 0 && n != l.Nodes {
-		c.Clash([]string{"fabric.names"}, fmt.Sprintf("%d names for %d nodes", n, l.Nodes), "name every node")
+		c.clash("fabric.names", "%d names for %d nodes; name every node", n, l.Nodes)
 		return
 	}
 	if checkPairs(c, l.Nodes) {

@@ -32,13 +32,13 @@ func checkOCSPods(c *checker) {
 	switch {
 	case !c.OK("workload.kind"):
 		if at := "fabric.gpus_per_pod_per_replica"; !traffic && !c.Given(at) {
-			c.Refuse(at, "is missing", "write gpus_per_pod_per_replica = N: GPUs that one replica has in a pod")
+			c.refuse(at, "is missing; write gpus_per_pod_per_replica = N: GPUs that one replica has in a pod")
 		}
 	case !traffic && k != "training":
-		c.Clash([]string{"workload.kind"}, "fabric \"ocs-pods\" does not simulate workload "+schema.Quote(k), `set workload.kind = "training", "all-to-all" or "matrix", or fabric.kind = "torus"`)
+		c.clash("workload.kind", `fabric "ocs-pods" does not simulate workload %s; set workload.kind = "training", "all-to-all" or "matrix", or fabric.kind = "torus"`, schema.Quote(k))
 		return
 	case traffic && c.part != nil:
-		c.Clash([]string{"workload.kind"}, "several jobs are training, and this one is "+schema.Quote(k), `set workload.kind = "training", or describe one job, without [[job]]`)
+		c.clash("workload.kind", `several jobs are training, and this one is %s; set workload.kind = "training", or describe one job, without [[job]]`, schema.Quote(k))
 		return
 	}
 	checkSearch(c)
@@ -56,17 +56,15 @@ func checkOCSPods(c *checker) {
 	parallel := []string{"workload.pp", perPod, "workload.tp", "workload.ep", "workload.etp"}
 	switch full := t.PP * stage; {
 	case f.GPUsPerPodPerReplica%stage != 0:
-		c.Clash([]string{perPod, "workload.tp", "workload.ep", "workload.etp"},
-			fmt.Sprintf("a pod of %d GPUs is not a multiple of a stage of %d GPUs", f.GPUsPerPodPerReplica, stage),
-			fmt.Sprintf("make it a multiple of %d", stage))
+		c.clash(perPod+" workload.tp workload.ep workload.etp",
+			"a pod of %d GPUs is not a multiple of a stage of %d GPUs; make it a multiple of %d", f.GPUsPerPodPerReplica, stage, stage)
 	case full%f.GPUsPerPodPerReplica != 0:
 		c.Clash(parallel,
 			fmt.Sprintf("pp does not divide into pods: %d stages of %d GPUs do not fill pods of %d GPUs", t.PP, stage, f.GPUsPerPodPerReplica),
 			fmt.Sprintf("make pp a multiple of %d, or change gpus_per_pod_per_replica", f.GPUsPerPodPerReplica/stage))
 	case t.GPUs%full != 0: // reported by checkTraining
 	case full == f.GPUsPerPodPerReplica && t.Replicas() == 1:
-		c.Clash([]string{perPod, "workload.gpus", "workload.pp"}, "no traffic crosses pods: the only replica fits in one pod",
-			"lower gpus_per_pod_per_replica, or raise gpus")
+		c.clash(perPod+" workload.gpus workload.pp", "no traffic crosses pods: the only replica fits in one pod; lower gpus_per_pod_per_replica, or raise gpus")
 	default:
 		checkTasks(c)
 		checkReplicas(c)
@@ -86,10 +84,10 @@ func checkIterationPackets(c *checker) {
 	const level = "engine.level"
 	switch {
 	case s.Replay.Seeds > 0:
-		c.Clash([]string{level, "replay"}, "trials are simulated as fluid", `set engine.level = "flow", or leave [replay] out`)
+		c.clash(level+" replay", `trials are simulated as fluid; set engine.level = "flow", or leave [replay] out`)
 		return
 	case s.Policy.HasDonor():
-		c.Clash([]string{level, "policy.donor"}, "two jobs are simulated as fluid", `set engine.level = "flow", or policy.donor = "none"`)
+		c.clash(level+" policy.donor", `two jobs are simulated as fluid; set engine.level = "flow", or policy.donor = "none"`)
 		return
 	}
 	slowest := min(s.Fabric.PortBandwidth, s.Fabric.NICBandwidth)
@@ -111,13 +109,12 @@ func (c *checker) checkPodPackets(slowest units.Rate, hops float64) {
 	const at = "workload.packet"
 	switch size := c.s.Workload.Packet; {
 	case size > assembly.LargestPacket || size < 1:
-		c.Clash([]string{at}, fmt.Sprintf("packets of %v", size), fmt.Sprintf("write 1B to %v", assembly.LargestPacket))
+		c.clash(at, "packets of %v; write 1B to %v", size, assembly.LargestPacket)
 	case slowest < assembly.SlowestLink:
-		c.Clash([]string{"fabric.port_bandwidth", "fabric.nic_bandwidth", "replica.0.port_bandwidth"}, fmt.Sprintf("%v is too slow for packets", slowest),
-			fmt.Sprintf("write at least %v, or set engine.level = \"flow\"", assembly.SlowestLink))
+		c.clash("fabric.port_bandwidth fabric.nic_bandwidth replica.0.port_bandwidth",
+			`%v is too slow for packets; write at least %v, or set engine.level = "flow"`, slowest, assembly.SlowestLink)
 	case hops > assembly.MostHopped:
-		c.Clash([]string{at}, fmt.Sprintf("the work makes some %.2g hops of packets", hops),
-			"choose larger packets, for at most "+assembly.HopsText+` hops of packets; or set engine.level = "flow"`)
+		c.clash(at, `the work makes some %.2g hops of packets; choose larger packets, for at most %s hops of packets; or set engine.level = "flow"`, hops, assembly.HopsText)
 	}
 }
 
@@ -128,9 +125,8 @@ func checkTasks(c *checker) {
 		return
 	}
 	if n := c.s.passes(); n > circuits.MaxTasks {
-		c.Clash([]string{"workload.microbatches", "workload.pp", "workload.gpus", "workload.virtual_stages", "workload.replicas", "workload.flows"},
-			fmt.Sprintf("the job makes some %.2g passes of stages and transfers between pods", n),
-			fmt.Sprintf("stay within %d", circuits.MaxTasks))
+		c.clash("workload.microbatches workload.pp workload.gpus workload.virtual_stages workload.replicas workload.flows",
+			"the job makes some %.2g passes of stages and transfers between pods; stay within %d", n, circuits.MaxTasks)
 	}
 }
 
@@ -163,11 +159,8 @@ func checkPorts(c *checker) {
 	chain, twins := neighbours(c.s), c.s.Workload.PeerNeighbours()
 	need := chain + twins
 	connect := func(path string, ports int) {
-		if c.OK(path) && ports < need {
-			c.Clash([]string{path, "fabric.gpus_per_pod_per_replica"},
-				fmt.Sprintf("U_p = %d is too small to connect: a pod needs circuits to %d pods of its replica and to %d of other replicas", ports, chain, twins),
-				fmt.Sprintf("give at least %d ports", need))
-		}
+		c.forbid(c.OK(path) && ports < need, path+" fabric.gpus_per_pod_per_replica",
+			"U_p = %d is too small to connect: a pod needs circuits to %d pods of its replica and to %d of other replicas; give at least %d ports", ports, chain, twins, need)
 	}
 	connect("fabric.ports_per_pod", c.s.Fabric.PortsPerPod)
 	for i := range c.s.Replicas {
@@ -185,14 +178,11 @@ func checkReplicas(c *checker) {
 	if !c.OK("replica") || len(s.Replicas) == 0 {
 		return
 	}
-	if s.Workload.ReplicaMode == "single" && c.OK("workload.replicas") {
-		c.Clash([]string{"replica.0"}, `is not used by replicas = "single", which simulates one for all`,
-			`leave it out, or set replicas = "all" or "decomposed"`)
-	}
+	c.forbid(s.Workload.ReplicaMode == "single" && c.OK("workload.replicas"), "replica.0",
+		`is not used by replicas = "single", which simulates one for all; leave it out, or set replicas = "all" or "decomposed"`)
 	pods, count := s.PodsPerReplica(), s.Workload.Replicas()
 	if pods*len(s.Replicas) > maxMapped {
-		c.Clash([]string{"replica.0"}, fmt.Sprintf("%d replicas of %d pods are too many to describe one by one", len(s.Replicas), pods),
-			fmt.Sprintf("stay within %d pods in all", maxMapped))
+		c.clash("replica.0", "%d replicas of %d pods are too many to describe one by one; stay within %d pods in all", len(s.Replicas), pods, maxMapped)
 		return
 	}
 	seen := map[int]bool{}
@@ -201,16 +191,16 @@ func checkReplicas(c *checker) {
 		if path := replicaPath(i, "index"); c.OK(path) {
 			switch {
 			case r.Index >= count:
-				c.Clash([]string{path}, fmt.Sprintf("there is no replica %d", r.Index), fmt.Sprintf("choose one from 0 to %d", count-1))
+				c.clash(path, "there is no replica %d; choose one from 0 to %d", r.Index, count-1)
 			case seen[r.Index]:
-				c.Clash([]string{path}, fmt.Sprintf("replica %d is described twice", r.Index), "merge the two")
+				c.clash(path, "replica %d is described twice; merge the two", r.Index)
 			}
 			seen[r.Index] = true
 		}
 		if path := replicaPath(i, "pod_map"); !c.Given(path) {
 			r.PodMap = s.pods().PodMap()
 		} else if c.OK(path) && !isPermutation(r.PodMap, pods) {
-			c.Clash([]string{path}, fmt.Sprintf("is no permutation of the %d pods", pods), fmt.Sprintf("list each of 0 to %d once", pods-1))
+			c.clash(path, "is no permutation of the %d pods; list each of 0 to %d once", pods, pods-1)
 		}
 	}
 	if len(c.Diagnostics) == 0 { // else order must stay that of the file
@@ -236,10 +226,6 @@ func checkSearch(c *checker) {
 	if !c.OK(elites, population, tournament) {
 		return
 	}
-	if o.Elites >= o.Population {
-		c.Clash([]string{elites, population}, fmt.Sprintf("%d elites leave no place in a population of %d", o.Elites, o.Population), "choose fewer elites")
-	}
-	if o.Tournament > o.Population {
-		c.Clash([]string{tournament, population}, fmt.Sprintf("%d contestants are more than the population of %d", o.Tournament, o.Population), "choose fewer")
-	}
+	c.forbid(o.Elites >= o.Population, elites+" "+population, "%d elites leave no place in a population of %d; choose fewer elites", o.Elites, o.Population)
+	c.forbid(o.Tournament > o.Population, tournament+" "+population, "%d contestants are more than the population of %d; choose fewer", o.Tournament, o.Population)
 }

@@ -27,6 +27,6 @@ func checkPlans(c *checker) {
 		return
 	}
 	for _, d := range none {
-		c.Clash([]string{d.Key}, d.Problem, d.Remedy)
+		c.clash(d.Key, "%s; %s", d.Problem, d.Remedy)
 	}
 }

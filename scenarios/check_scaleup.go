@@ -41,11 +41,11 @@ func prepareExchange(c *checker) {
 	}
 	want := "write " + schema.QuotedList(sizeNames) + " or the name of a CSV file"
 	if meant := text.Nearest(name, sizeNames); meant != "" && !strings.ContainsAny(name, "./") {
-		c.Refuse(at, schema.Quote(name)+" is no way to size messages", "did you mean "+meant+"?")
+		c.refuse(at, "%s is no way to size messages; did you mean %s?", schema.Quote(name), meant)
 		return
 	}
 	if c.Given(c.s.exchangePath() + ".matrix") {
-		c.Refuse(at, "names a file beside matrix", "keep one of the two")
+		c.refuse(at, "names a file beside matrix; keep one of the two")
 		return
 	}
 	rows := c.readMatrix(at, name, want, "sizes", "GPU", func(string, int, []int64) error { return nil })
@@ -68,7 +68,7 @@ func prepareImport(c *checker) {
 	}
 	data, place, err := c.readBeside(at, p.File)
 	if err != nil {
-		c.Refuse(at, err.Error(), "name a file that --plan-out wrote")
+		c.refuse(at, "%s; name a file that --plan-out wrote", err.Error())
 		return
 	}
 	plans, err := plan.ReadJSON(bytes.NewReader(unmarked(data)), place)
@@ -76,14 +76,14 @@ func prepareImport(c *checker) {
 		err = fmt.Errorf("%s holds no plans", place)
 	}
 	if err != nil {
-		c.Refuse(at, err.Error(), "write plans as --plan-out does (docs/reconfiguring.md)")
+		c.refuse(at, "%s; write plans as --plan-out does (docs/reconfiguring.md)", err.Error())
 		return
 	}
 	sum := sha256.Sum256(data)
 	if digest := hex.EncodeToString(sum[:]); p.SHA256 == "" {
 		p.SHA256 = digest
 	} else if p.SHA256 != digest {
-		c.Refuse(c.PathOf(&p.SHA256), "is not that of "+place, "leave it out, or name the file that it is of")
+		c.refuse(c.PathOf(&p.SHA256), "is not that of %s; leave it out, or name the file that it is of", place)
 	}
 	p.File = place
 }
@@ -96,26 +96,23 @@ func checkScaleUp(c *checker) {
 		return
 	}
 	if k := workloadOn(s); k.on != "scaleup" {
-		c.Clash([]string{"workload.kind"}, "fabric \"scaleup\" does not simulate "+schema.Quote(w.Kind), "set workload.kind = "+schema.QuotedList(kindsOn("scaleup")))
+		c.clash("workload.kind", `fabric "scaleup" does not simulate %s; set workload.kind = %s`, schema.Quote(w.Kind), schema.QuotedList(kindsOn("scaleup")))
 		return
 	}
 	if !c.OK("fabric.gpus", "fabric.switches") {
 		return
 	}
-	if f.Switches >= f.GPUs {
-		c.Clash([]string{"fabric.switches", "fabric.gpus"}, fmt.Sprintf("%d switches for %d GPUs", f.Switches, f.GPUs),
-			fmt.Sprintf("write at most %d: with so many every GPU has a link to every other", f.GPUs-1))
-	}
+	c.forbid(f.Switches >= f.GPUs, "fabric.switches fabric.gpus",
+		"%d switches for %d GPUs; write at most %d: with so many every GPU has a link to every other", f.Switches, f.GPUs, f.GPUs-1)
 	if s.gathers() {
 		if c.OK("policy.planners") {
 			i := slices.IndexFunc(s.Policy.Planners, func(name string) bool { return reconfigure.ByName(name).Collective == nil })
 			if i >= 0 {
-				c.Clash([]string{"policy.planners"}, s.Policy.Planners[i]+" does not plan "+w.Kind, "choose from "+schema.QuotedList(plannersOfCollectives()))
+				c.clash("policy.planners", "%s does not plan %s; choose from %s", s.Policy.Planners[i], w.Kind, schema.QuotedList(plannersOfCollectives()))
 			}
 		}
-		if c.OK("workload.message") && int64(w.Exchange.Message) < int64(f.GPUs) {
-			c.Clash([]string{"workload.message"}, fmt.Sprintf("%v does not give each of %d GPUs a byte", w.Exchange.Message, f.GPUs), fmt.Sprintf("write at least %d B", f.GPUs))
-		}
+		c.forbid(c.OK("workload.message") && int64(w.Exchange.Message) < int64(f.GPUs), "workload.message",
+			"%v does not give each of %d GPUs a byte; write at least %d B", w.Exchange.Message, f.GPUs, f.GPUs)
 		checkGathers(c)
 		return
 	}
@@ -124,7 +121,7 @@ func checkScaleUp(c *checker) {
 		return
 	}
 	if w.Exchange.Chunk < 1 {
-		c.Clash([]string{at + ".chunk"}, "is no size", "write at least 1 B")
+		c.clash(at+".chunk", "is no size; write at least 1 B")
 		return
 	}
 	if w.Kind == "training" {
@@ -138,7 +135,7 @@ func checkScaleUp(c *checker) {
 			return
 		}
 	} else if w.Kind != "training" && w.Exchange.Message < 1 {
-		c.Clash([]string{"workload.message"}, "is nothing to send", "write at least 1 B")
+		c.clash("workload.message", "is nothing to send; write at least 1 B")
 		return
 	}
 	mean := float64(w.Exchange.Message)
@@ -155,8 +152,7 @@ func checkScaleUp(c *checker) {
 	}
 	chunks := (mean/float64(w.Exchange.Chunk) + 1) * float64(f.GPUs) * float64(f.GPUs-1)
 	if chunks > mostChunks {
-		c.Clash([]string{at + ".chunk", "workload.message", "fabric.gpus"}, fmt.Sprintf("%.3g chunks in all", chunks),
-			fmt.Sprintf("choose larger chunks, for at most %d", mostChunks))
+		c.clash(at+".chunk workload.message fabric.gpus", "%.3g chunks in all; choose larger chunks, for at most %d", chunks, mostChunks)
 		return
 	}
 	packs := func(name string) bool {
@@ -165,20 +161,19 @@ func checkScaleUp(c *checker) {
 	}
 	if hops := chunks * float64(f.GPUs) / float64(f.Switches); hops > mostHops && slices.ContainsFunc(s.Policy.Planners, packs) {
 		i := slices.IndexFunc(s.Policy.Planners, packs)
-		c.Clash([]string{at + ".chunk", "workload.message", "fabric.gpus"}, fmt.Sprintf("%.3g chunks may take %.3g hops, which %s lists one by one", chunks, hops, s.Policy.Planners[i]),
-			"choose larger chunks, or other planners")
+		c.clash(at+".chunk workload.message fabric.gpus",
+			"%.3g chunks may take %.3g hops, which %s lists one by one; choose larger chunks, or other planners", chunks, hops, s.Policy.Planners[i])
 		return
 	}
 	checkDelays(c, chunks)
 	if s.Engine.Level == "packet" && w.Kind != "training" {
 		checkSlowLinks(c)
-		if w.Exchange.Chunk > assembly.LargestPacket {
-			c.Clash([]string{at + ".chunk"}, fmt.Sprintf("packets of %v", w.Exchange.Chunk), fmt.Sprintf("write at most %d B, or set engine.level = \"plan\" or \"flow\"", int64(assembly.LargestPacket)))
-		}
+		c.forbid(w.Exchange.Chunk > assembly.LargestPacket, at+".chunk",
+			`packets of %v; write at most %d B, or set engine.level = "plan" or "flow"`, w.Exchange.Chunk, int64(assembly.LargestPacket))
 	}
 	during := c.PathOf(&s.Policy.During)
 	if _, planner := schema.CutLast(during); s.Policy.During.Base == rounds.GenKautz && f.Switches == 1 && slices.Contains(s.Policy.Planners, planner) {
-		c.Clash([]string{c.PathOf(&s.Policy.During.Base), "fabric.switches"}, "a generalised Kautz graph of one switch only pairs GPUs up", "choose another base, or at least 2 switches")
+		c.clash(c.PathOf(&s.Policy.During.Base)+" fabric.switches", "a generalised Kautz graph of one switch only pairs GPUs up; choose another base, or at least 2 switches")
 	}
 	if len(c.Diagnostics) == 0 {
 		checkPlans(c)
@@ -188,7 +183,7 @@ func checkScaleUp(c *checker) {
 // checkSlowLinks refuses links that are too slow for packets.
 func checkSlowLinks(c *checker) {
 	if rate := c.s.Fabric.ScaleUp.LinkRate; c.OK("fabric.link_rate") && rate < assembly.SlowestLink {
-		c.Clash([]string{"fabric.link_rate"}, fmt.Sprintf("%v is too slow for packets", rate), fmt.Sprintf("write at least %v, or set engine.level = \"plan\" or \"flow\"", assembly.SlowestLink))
+		c.clash("fabric.link_rate", `%v is too slow for packets; write at least %v, or set engine.level = "plan" or "flow"`, rate, assembly.SlowestLink)
 	}
 }
 
@@ -203,7 +198,7 @@ func checkGathers(c *checker) {
 		checkSlowLinks(c)
 	}
 	if rate := s.Fabric.ScaleUp.LinkRate; rate < plan.SlowestLink {
-		c.Clash([]string{keys[0]}, fmt.Sprintf("%v is too slow for steps", rate), "write at least 2kbps")
+		c.clash(keys[0], "%v is too slow for steps; write at least 2kbps", rate)
 		return
 	}
 	p := s.domain().Collective()
@@ -215,11 +210,11 @@ func checkGathers(c *checker) {
 		set func()
 	}{{keys[1], func() { p.Latency = 0 }}, {keys[2], func() { p.Delay = 0 }}} {
 		if lower.set(); p.Check() == nil {
-			c.Clash([]string{lower.key}, "the collective may take longer than simulated time, which is 106 days", "choose a shorter time")
+			c.clash(lower.key, "the collective may take longer than simulated time, which is 106 days; choose a shorter time")
 			return
 		}
 	}
-	c.Clash([]string{"workload.message", "fabric.link_rate"}, "the collective may take longer than simulated time, which is 106 days", "choose a smaller message, or faster links")
+	c.clash("workload.message fabric.link_rate", "the collective may take longer than simulated time, which is 106 days; choose a smaller message, or faster links")
 }
 
 // mostHops is the most hops of chunks that planners list one by one.
@@ -236,8 +231,8 @@ func checkDelays(c *checker, chunks float64) {
 		longest *= 4 * float64(w.Arch.Layers*w.Microbatches)
 	}
 	if !(longest < maxIteration) {
-		c.Clash([]string{"fabric.reconfiguration_delay", "fabric.link_latency", "fabric.link_rate", c.s.exchangePath() + ".chunk"},
-			fmt.Sprintf("reconfigurations and chunks may take %.3g s, which is absurd", longest), fmt.Sprintf("stay within %d s", maxIteration))
+		c.clash("fabric.reconfiguration_delay fabric.link_latency fabric.link_rate "+c.s.exchangePath()+".chunk",
+			"reconfigurations and chunks may take %.3g s, which is absurd; stay within %d s", longest, maxIteration)
 	}
 }
 
@@ -283,19 +278,16 @@ func checkExperts(c *checker) {
 	w, f := &c.s.Workload, &c.s.Fabric.ScaleUp
 	switch stage := w.EP * w.ETP; {
 	case w.Arch.Experts == 0:
-		c.Clash([]string{"workload.model", "workload.architecture.experts"}, "has no experts, so its stages exchange nothing", "choose a model with experts, such as deepseek-671b")
+		c.clash("workload.model workload.architecture.experts", "has no experts, so its stages exchange nothing; choose a model with experts, such as deepseek-671b")
 	case stage < 2:
-		c.Clash([]string{"workload.ep"}, "keeps all experts on a GPU", "spread them over at least 2")
+		c.clash("workload.ep", "keeps all experts on a GPU; spread them over at least 2")
 	case f.GPUs != stage:
-		c.Clash([]string{"fabric.gpus", "workload.ep"}, fmt.Sprintf("%d GPUs in a domain, %d in a stage", f.GPUs, stage), fmt.Sprintf("set fabric.gpus = %d", stage))
+		c.clash("fabric.gpus workload.ep", "%d GPUs in a domain, %d in a stage; set fabric.gpus = %d", f.GPUs, stage, stage)
 	case len(c.s.Replicas) > 0:
-		c.Clash([]string{"replica"}, "are not told apart in scale-up domains", "leave [[replica]] out")
+		c.clash("replica", "are not told apart in scale-up domains; leave [[replica]] out")
 	}
-	if w.ReplicaMode == "all" || w.ReplicaMode == "decomposed" {
-		c.Clash([]string{"workload.replicas"}, "replicas in scale-up domains are identical", `set workload.replicas = "single"`)
-	}
+	c.forbid(w.ReplicaMode == "all" || w.ReplicaMode == "decomposed", "workload.replicas", `replicas in scale-up domains are identical; set workload.replicas = "single"`)
 	if n := 4 * float64(w.Microbatches) * float64(w.PP) * float64(w.Chunks); n > circuits.MaxTasks {
-		c.Clash([]string{"workload.microbatches", "workload.pp", "workload.virtual_stages"},
-			fmt.Sprintf("the step makes some %.2g passes of stages and transfers between them", n), fmt.Sprintf("stay within %d", circuits.MaxTasks))
+		c.clash("workload.microbatches workload.pp workload.virtual_stages", "the step makes some %.2g passes of stages and transfers between them; stay within %d", n, circuits.MaxTasks)
 	}
 }

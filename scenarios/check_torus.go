@@ -25,12 +25,12 @@ func checkTorus(c *checker) {
 		return
 	}
 	if l.Twist != "" && len(l.Shift) > 0 {
-		c.Clash([]string{"fabric.shift"}, "stands beside fabric.twist", "keep one of the two")
+		c.clash("fabric.shift", "stands beside fabric.twist; keep one of the two")
 		return
 	}
 	t, key, err := l.Shape()
 	if err != nil {
-		c.Clash([]string{key}, assembly.FaultText(err), "see docs/tori.md")
+		c.clash(key, "%s; see docs/tori.md", assembly.FaultText(err))
 		return
 	}
 	if !checkPairs(c, t.Nodes()) {
@@ -43,7 +43,7 @@ func checkTorus(c *checker) {
 	}
 	f, key, err := l.Faults()
 	if err != nil {
-		c.Clash([]string{key}, assembly.FaultText(err), "see docs/tori.md")
+		c.clash(key, "%s; see docs/tori.md", assembly.FaultText(err))
 		return
 	}
 	for _, one := range []struct {
@@ -55,20 +55,17 @@ func checkTorus(c *checker) {
 		{"fabric.drained_links", torus.Faults{Drained: f.Drained}},
 	} {
 		if _, err := t.Health(one.f); err != nil {
-			c.Clash([]string{one.key}, assembly.FaultText(err), "name a part that there is")
+			c.clash(one.key, "%s; name a part that there is", assembly.FaultText(err))
 		}
 	}
 	if c.OK("fabric.cubes", "fabric.busy_cubes", "fabric.configured") && len(c.Diagnostics) == 0 {
 		if _, err := l.Join(t); err != nil {
-			c.Clash([]string{"fabric.cubes", "fabric.busy_cubes", "fabric.configured", "fabric.dims"}, assembly.FaultText(err), "see docs/tori.md")
+			c.clash("fabric.cubes fabric.busy_cubes fabric.configured fabric.dims", "%s; see docs/tori.md", assembly.FaultText(err))
 		}
 	}
-	if l.FailAt > 0 && (len(l.FailedChips) > 0 || len(l.FailedMachines) > 0) {
-		c.Clash([]string{"fabric.failed_chips", "fabric.failed_machines"}, "chips that fail in mid-run end the job", "let links or switches fail, or set fabric.fail_at = \"0s\"")
-	}
-	if l.FailAt > 0 && !l.Faulty() && c.OK("fabric.fail_at") {
-		c.Clash([]string{"fabric.fail_at"}, "nothing fails then", "name what fails, such as fabric.failed_ocs")
-	}
+	c.forbid(l.FailAt > 0 && (len(l.FailedChips) > 0 || len(l.FailedMachines) > 0), "fabric.failed_chips fabric.failed_machines",
+		`chips that fail in mid-run end the job; let links or switches fail, or set fabric.fail_at = "0s"`)
+	c.forbid(l.FailAt > 0 && !l.Faulty() && c.OK("fabric.fail_at"), "fabric.fail_at", "nothing fails then; name what fails, such as fabric.failed_ocs")
 	checkLinks(c, t.Nodes(), t, f)
 }
 
@@ -78,8 +75,8 @@ func checkPairs(c *checker, nodes int) bool {
 	if !c.s.links().ManyFlows() || need <= paths.MaxFlowBytes {
 		return true
 	}
-	c.Clash([]string{"fabric.dims", "fabric.nodes", "fabric.edges", "fabric.file"}, fmt.Sprintf("%d flows between %d nodes would take %.0f GB", nodes*(nodes-1), nodes, need/1e9),
-		fmt.Sprintf("choose fewer nodes; %.0f GB is the most", float64(paths.MaxFlowBytes)/1e9))
+	c.clash("fabric.dims fabric.nodes fabric.edges fabric.file",
+		"%d flows between %d nodes would take %.0f GB; choose fewer nodes; %.0f GB is the most", nodes*(nodes-1), nodes, need/1e9, float64(paths.MaxFlowBytes)/1e9)
 	return false
 }
 
@@ -92,36 +89,34 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 		return
 	}
 	if k := findKind("workload", s.Workload.Kind); k.on != "" {
-		c.Clash([]string{"workload.kind"}, fmt.Sprintf("fabric %s does not simulate %s", schema.Quote(s.Fabric.Kind), schema.Quote(k.name)),
-			fmt.Sprintf("set fabric.kind = %s, or workload.kind to traffic such as \"all-to-all\" or \"ring-all-reduce\"", schema.Quote(k.on)))
+		c.clash("workload.kind",
+			`fabric %s does not simulate %s; set fabric.kind = %s, or workload.kind to traffic such as "all-to-all" or "ring-all-reduce"`, schema.Quote(s.Fabric.Kind), schema.Quote(k.name), schema.Quote(k.on))
 		return
 	}
 	if c.OK("fabric.queue") {
 		if _, err := s.Fabric.Room(w.Packet); err != nil {
-			c.Refuse("fabric.queue", err.Error(), `write "unbounded", "credit", packets such as "100p" or a size such as "64KB"`)
+			c.refuse("fabric.queue", `%s; write "unbounded", "credit", packets such as "100p" or a size such as "64KB"`, err.Error())
 		}
 	}
 	if !c.OK("workload", "engine", "workload.kind", "workload.source", "engine.level") {
 		return
 	}
 	if s.Engine.Level == "flow" && !s.links().Timed() && s.Workload.Kind != paths.MatrixTraffic {
-		c.Clash([]string{"engine.level", "workload.source"}, "level \"flow\" simulates messages, source "+schema.Quote(w.Source)+" has rates and times",
-			`set engine.level to "packet" or "static", or choose another source`)
+		c.clash("engine.level workload.source",
+			`level "flow" simulates messages, source %s has rates and times; set engine.level to "packet" or "static", or choose another source`, schema.Quote(w.Source))
 	}
-	if s.Engine.Level == "packet" && s.Workload.Kind == paths.UniformRandom && w.Source != "poisson" {
-		c.Clash([]string{"workload.source"}, "destinations drawn for each packet need source \"poisson\"", `set workload.source = "poisson", or workload.kind = "all-to-all"`)
-	}
-	if s.Workload.Kind == paths.DataTensor && w.Source != "on-off" {
-		c.Clash([]string{"workload.source"}, "data-tensor traffic is on and off in turns", `set workload.source = "on-off"`)
-	}
+	c.forbid(s.Engine.Level == "packet" && s.Workload.Kind == paths.UniformRandom && w.Source != "poisson", "workload.source",
+		`destinations drawn for each packet need source "poisson"; set workload.source = "poisson", or workload.kind = "all-to-all"`)
+	c.forbid(s.Workload.Kind == paths.DataTensor && w.Source != "on-off", "workload.source", `data-tensor traffic is on and off in turns; set workload.source = "on-off"`)
 	switch rings := slices.Contains(paths.RingKinds, s.Workload.Kind); {
 	case t == nil && (rings || s.Workload.Kind == paths.DataTensor || s.Workload.Kind == paths.Permutation && w.Permutation != "random"):
-		c.Clash([]string{"workload.kind", "workload.permutation"}, "asks for dimensions, and a graph has none", "choose other traffic, or a torus")
+		c.clash("workload.kind workload.permutation", "asks for dimensions, and a graph has none; choose other traffic, or a torus")
 		return
 	case rings && w.Rings == "per-dimension" && len(w.RingDims) != 1 && w.RingForm == "links" && s.Fabric.Twisted():
-		c.Clash([]string{"workload.ring_form"}, "rings that follow twisted links join nodes that hold different parts of the vector", `set workload.ring_form = "line" or "folded", or workload.ring_dims to one dimension`)
+		c.clash("workload.ring_form",
+			`rings that follow twisted links join nodes that hold different parts of the vector; set workload.ring_form = "line" or "folded", or workload.ring_dims to one dimension`)
 	case rings && s.Fabric.FailAt > 0:
-		c.Clash([]string{"fabric.fail_at"}, "ring collectives wait for what is lost", "let it fail from the start, or choose other traffic")
+		c.clash("fabric.fail_at", "ring collectives wait for what is lost; let it fail from the start, or choose other traffic")
 	}
 	if t != nil {
 		tensor, data := w.TensorDims, w.DataDims
@@ -133,20 +128,18 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 			dims []string
 		}{{"workload.ring_dims", w.RingDims}, {"workload.tensor_dims", tensor}, {"workload.data_dims", data}, {"policy.order", s.Policy.Order}, {c.PathOf(&s.Policy.Wild), s.Policy.Wild}} {
 			if i := slices.IndexFunc(k.dims, func(d string) bool { return links.DimIndex(d) >= len(t.Dims) }); i >= 0 && c.OK(k.key) {
-				c.Clash([]string{k.key}, fmt.Sprintf("%s has no dimension %s", t, k.dims[i]), "name dimensions that there are")
+				c.clash(k.key, "%s has no dimension %s; name dimensions that there are", t, k.dims[i])
 			}
 		}
 		for _, d := range tensor {
-			if slices.Contains(data, d) {
-				c.Clash([]string{"workload.data_dims", "workload.tensor_dims"}, "dimension "+d+" serves tensor and data parallelism", "let it serve one of them")
-			}
+			c.forbid(slices.Contains(data, d), "workload.data_dims workload.tensor_dims", "dimension %s serves tensor and data parallelism; let it serve one of them", d)
 		}
 		if n := len(s.Policy.Order); n > 0 && n != len(t.Dims) {
-			c.Clash([]string{"policy.order"}, fmt.Sprintf("%d dimensions of %d", n, len(t.Dims)), "name every dimension once")
+			c.clash("policy.order", "%d dimensions of %d; name every dimension once", n, len(t.Dims))
 		}
 	}
 	if at := c.PathOf(&s.Policy.Optimised.NeighbourCap); s.Policy.Optimised.NeighbourCap == 0 && c.OK(at) && c.Uses(at) {
-		c.Clash([]string{at}, "0 messages between neighbours", "write at least 1, or -1 for no limit")
+		c.clash(at, "0 messages between neighbours; write at least 1, or -1 for no limit")
 	}
 	if w.Source == "on-off" && s.Engine.Level == "packet" && w.Payload >= 1 && w.Packet >= w.Payload && w.Packet <= assembly.LargestPacket && w.Rate > 0 {
 		one := collective.OnOff{Rate: w.Rate, Payload: int32(w.Payload), Wire: int32(w.Packet), Start: w.Start, Length: w.Duration}
@@ -155,25 +148,23 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 			one.Length, key = w.Phase, "workload.phase"
 		}
 		if err := one.Check(); err != nil && c.OK("workload.rate", key) {
-			c.Clash([]string{"workload.rate", key, "workload.payload"}, assembly.FaultText(err), "choose a higher rate or more time")
+			c.clash("workload.rate "+key+" workload.payload", "%s; choose a higher rate or more time", assembly.FaultText(err))
 		}
 	}
 	if s.Workload.Kind == "training" {
 		w.Payload = w.Packet // of which all counts
 	}
 	if w.Payload < 1 || w.Packet < w.Payload {
-		c.Clash([]string{"workload.payload", "workload.packet"}, fmt.Sprintf("packets of %v carry %v", w.Packet, w.Payload), "write sizes of at least 1 B; payload is part of the packet")
+		c.clash("workload.payload workload.packet", "packets of %v carry %v; write sizes of at least 1 B; payload is part of the packet", w.Packet, w.Payload)
 	} else if w.Packet > assembly.LargestPacket {
-		c.Clash([]string{"workload.packet"}, fmt.Sprintf("packets of %v", w.Packet), fmt.Sprintf("write at most %d B", int64(assembly.LargestPacket)))
+		c.clash("workload.packet", "packets of %v; write at most %d B", w.Packet, int64(assembly.LargestPacket))
 	}
-	if s.links().Sized() && w.Message < 1 && c.OK("workload.message") {
-		c.Clash([]string{"workload.message"}, "is nothing to send", "write at least 1 B")
-	}
+	c.forbid(s.links().Sized() && w.Message < 1 && c.OK("workload.message"), "workload.message", "is nothing to send; write at least 1 B")
 	if s.Workload.Kind == paths.MatrixTraffic {
 		checkMatrix(c, nodes)
 	}
 	if h := s.links().Workload.HotSpots(); h != nil && h.Nodes >= nodes {
-		c.Clash([]string{"workload.hot_nodes"}, fmt.Sprintf("%d of %d nodes are hot", h.Nodes, nodes), "choose fewer")
+		c.clash("workload.hot_nodes", "%d of %d nodes are hot; choose fewer", h.Nodes, nodes)
 	}
 	paths.CheckStep(c.Reader, s.links())
 	if len(c.Diagnostics) == 0 {
@@ -189,28 +180,26 @@ func checkMatrix(c *checker, nodes int) {
 		return
 	}
 	if len(m) == 0 {
-		c.Clash([]string{at}, "is missing", "write a row of bytes for each node, or name a file in workload.matrix_file")
+		c.clash(at, "is missing; write a row of bytes for each node, or name a file in workload.matrix_file")
 		return
 	}
 	for i, row := range m {
 		if len(row) != len(m) {
-			c.Clash([]string{"workload.matrix_file", at}, fmt.Sprintf("row %d has %d numbers, and there are %d rows", i+1, len(row), len(m)), "a matrix is square")
+			c.clash("workload.matrix_file "+at, "row %d has %d numbers, and there are %d rows; a matrix is square", i+1, len(row), len(m))
 			return
 		}
 		for j, v := range row {
 			if i == j && v > 0 {
-				c.Clash([]string{"workload.matrix_file", at}, fmt.Sprintf("node %d sends %d bytes to itself", i, v), "write 0 there")
+				c.clash("workload.matrix_file "+at, "node %d sends %d bytes to itself; write 0 there", i, v)
 				return
 			}
 			if v < 0 {
-				c.Clash([]string{"workload.matrix_file", at}, fmt.Sprintf("node %d sends %d bytes to node %d", i, v, j), "write no negative sizes")
+				c.clash("workload.matrix_file "+at, "node %d sends %d bytes to node %d; write no negative sizes", i, v, j)
 				return
 			}
 		}
 	}
-	if len(m) != nodes {
-		c.Clash([]string{"workload.matrix_file", at}, fmt.Sprintf("%d rows for %d nodes", len(m), nodes), "write a row for each node")
-	}
+	c.forbid(len(m) != nodes, "workload.matrix_file "+at, "%d rows for %d nodes; write a row for each node", len(m), nodes)
 }
 
 // prepareTraffic reads the matrix from its file.
@@ -218,7 +207,7 @@ func prepareTraffic(c *checker) {
 	const at, sizes = "workload.matrix_file", "workload.sizes"
 	if c.Given(sizes) && c.OK(sizes) && c.s.Workload.Kind == paths.AllToAll {
 		if v := schema.Child(c.Root, "workload")["sizes"]; v != "uniform" {
-			c.Refuse(sizes, "is "+schema.Describe(v)+", which fabric "+schema.Quote(c.s.Fabric.Kind)+" does not simulate", `write "uniform", "matrix" or the name of a CSV file`)
+			c.refuse(sizes, `is %s, which fabric %s does not simulate; write "uniform", "matrix" or the name of a CSV file`, schema.Describe(v), schema.Quote(c.s.Fabric.Kind))
 		}
 	}
 	name, ok := schema.Child(c.Root, "workload")["matrix_file"].(string)
@@ -226,7 +215,7 @@ func prepareTraffic(c *checker) {
 		return
 	}
 	if c.Given("workload.matrix") {
-		c.Refuse(at, "stands beside workload.matrix", "keep one of the two")
+		c.refuse(at, "stands beside workload.matrix; keep one of the two")
 		return
 	}
 	c.s.Workload.Matrix = c.readMatrix(at, name, "name a readable CSV file of up to "+strconv.Itoa(schema.MaxFileBytes>>20)+" MiB", "bytes", "node",
@@ -241,12 +230,12 @@ func prepareTraffic(c *checker) {
 func (c *checker) readMatrix(path, name, want, what, whom string, check func(place string, n int, entries []int64) error) [][]int {
 	data, place, err := c.readBeside(path, name)
 	if err != nil {
-		c.Refuse(path, err.Error(), want)
+		c.refuse(path, "%s; %s", err.Error(), want)
 		return nil
 	}
 	n := collective.CountRows(data)
 	if n < 2 {
-		c.Refuse(path, fmt.Sprintf("%s has rows of %d %ss", place, n, whom), fmt.Sprintf("write a row of %s for each of two %ss or more, with commas between them", what, whom))
+		c.refuse(path, "%s has rows of %d %ss; write a row of %s for each of two %ss or more, with commas between them", place, n, whom, what, whom)
 		return nil
 	}
 	entries, err := collective.ReadSizes(bytes.NewReader(data), place, n)
@@ -262,7 +251,7 @@ func (c *checker) readMatrix(path, name, want, what, whom string, check func(pla
 		rows[i/n] = append(rows[i/n], int(b))
 	}
 	if len(data) > schema.MaxFileBytes/2 {
-		c.Refuse(path, fmt.Sprintf("%s is too large to be kept with results", place), fmt.Sprintf("write at most %d MiB", schema.MaxFileBytes>>21))
+		c.refuse(path, "%s is too large to be kept with results; write at most %d MiB", place, schema.MaxFileBytes>>21)
 	}
 	return rows
 }
@@ -270,7 +259,7 @@ func (c *checker) readMatrix(path, name, want, what, whom string, check func(pla
 // refuseLines refuses the key at path for each line of an error.
 func (c *checker) refuseLines(path string, err error, want string) {
 	for line := range strings.Lines(err.Error()) {
-		c.Refuse(path, strings.TrimSpace(assembly.FaultText(errors.New(line))), want)
+		c.refuse(path, "%s; %s", strings.TrimSpace(assembly.FaultText(errors.New(line))), want)
 	}
 }
 

@@ -22,10 +22,9 @@ func prepareTraining(c *checker) {
 	named, described := c.Given(model), c.Given(table)
 	switch {
 	case named && described:
-		c.Refuse(model, "stands beside [workload.architecture]", "keep one of the two")
+		c.refuse(model, "stands beside [workload.architecture]; keep one of the two")
 	case !named && !described && c.OK("workload"):
-		c.Refuse(model, "is missing",
-			"name "+schema.QuotedList(training.ModelNames())+", or describe a model in [workload.architecture]")
+		c.refuse(model, "is missing; name %s, or describe a model in [workload.architecture]", schema.QuotedList(training.ModelNames()))
 	case named && c.OK(model):
 		c.s.Workload.Arch, _ = training.Model(schema.Child(c.Root, "workload")["model"].(string))
 	}
@@ -43,22 +42,15 @@ func checkTraining(c *checker) {
 		return
 	}
 	t := &c.s.Workload.Spec
-	if c.OK("workload.ep") && t.Arch.Experts%t.EP != 0 {
-		c.Clash([]string{"workload.ep"}, fmt.Sprintf("%d experts do not spread evenly over ep = %d", t.Arch.Experts, t.EP),
-			"choose a divisor of the number of experts")
-	}
+	c.forbid(c.OK("workload.ep") && t.Arch.Experts%t.EP != 0, "workload.ep", "%d experts do not spread evenly over ep = %d; choose a divisor of the number of experts", t.Arch.Experts, t.EP)
 	if !c.OK("workload.tp", "workload.ep", "workload.etp") {
 		return
 	}
 	stage := t.StageGPUs()
-	if stage%t.TP != 0 {
-		c.Clash([]string{"workload.tp", "workload.ep", "workload.etp"},
-			fmt.Sprintf("tp = %d does not divide the %d GPUs of a stage (etp x ep)", t.TP, stage), "choose a divisor of the stage's GPUs")
-	}
+	c.forbid(stage%t.TP != 0, "workload.tp workload.ep workload.etp", "tp = %d does not divide the %d GPUs of a stage (etp x ep); choose a divisor of the stage's GPUs", t.TP, stage)
 	if full := t.PP * stage; c.OK("workload.gpus", "workload.pp") && t.GPUs%full != 0 {
-		c.Clash([]string{"workload.gpus", "workload.pp", "workload.tp", "workload.ep", "workload.etp"},
-			fmt.Sprintf("%d GPUs is not a multiple of the %d GPUs of a replica (pp = %d stages of %d GPUs)", t.GPUs, full, t.PP, stage),
-			fmt.Sprintf("make gpus a multiple of %d", full))
+		c.clash("workload.gpus workload.pp workload.tp workload.ep workload.etp",
+			"%d GPUs is not a multiple of the %d GPUs of a replica (pp = %d stages of %d GPUs); make gpus a multiple of %d", t.GPUs, full, t.PP, stage, full)
 	}
 	checkStages(c)
 	checkSizes(c)
@@ -73,16 +65,12 @@ func checkStages(c *checker) {
 	}
 	switch {
 	case t.PP > layers:
-		c.Clash([]string{"workload.pp"}, fmt.Sprintf("more stages than layers: %d stages for %d layers", t.PP, layers),
-			fmt.Sprintf("choose at most %d stages", layers))
+		c.clash("workload.pp", "more stages than layers: %d stages for %d layers; choose at most %d stages", t.PP, layers, layers)
 	case t.PP*t.Chunks > layers:
-		c.Clash([]string{"workload.virtual_stages", "workload.pp"},
-			fmt.Sprintf("more stages than layers: %d stages of %d chunks for %d layers", t.PP, t.Chunks, layers),
-			"lower pp or virtual_stages")
+		c.clash("workload.virtual_stages workload.pp", "more stages than layers: %d stages of %d chunks for %d layers; lower pp or virtual_stages", t.PP, t.Chunks, layers)
 	case t.Schedule == "interleaved-1f1b" && c.OK("workload.microbatches") && t.Microbatches%t.PP != 0:
-		c.Clash([]string{"workload.microbatches", "workload.pp"},
-			fmt.Sprintf("%d micro-batches do not divide into rounds of pp = %d, which schedule \"interleaved-1f1b\" takes", t.Microbatches, t.PP),
-			fmt.Sprintf("make microbatches a multiple of %d", t.PP))
+		c.clash("workload.microbatches workload.pp",
+			`%d micro-batches do not divide into rounds of pp = %d, which schedule "interleaved-1f1b" takes; make microbatches a multiple of %d`, t.Microbatches, t.PP, t.PP)
 	}
 }
 
@@ -94,19 +82,15 @@ func checkSizes(c *checker) {
 	}
 	tokens := float64(t.Sequence) * float64(t.Microbatch)
 	sent := tokens * float64(t.Arch.Hidden) * float64(t.Choices.ActivationBytes) * float64(t.StageGPUs())
-	if tokens > maxTokens || sent > maxTransferBytes && c.OK("workload.activation_bytes", "workload.architecture.hidden") {
-		c.Clash([]string{"workload.sequence", "workload.microbatch"},
-			fmt.Sprintf("a micro-batch of %.3g tokens, %.3g bytes a stage, is absurd", tokens, sent),
-			fmt.Sprintf("stay within %.0g tokens and %.0g bytes", float64(maxTokens), float64(maxTransferBytes)))
-	}
+	c.forbid(tokens > maxTokens || sent > maxTransferBytes && c.OK("workload.activation_bytes", "workload.architecture.hidden"), "workload.sequence workload.microbatch",
+		"a micro-batch of %.3g tokens, %.3g bytes a stage, is absurd; stay within %.0g tokens and %.0g bytes", tokens, sent, float64(maxTokens), float64(maxTransferBytes))
 }
 
 // checkFlows refuses what one replica cannot stand for.
 func checkFlows(c *checker) {
 	if m := c.s.Workload.ReplicaMode; c.s.pods().HalfRing() && (m == "single" || m == "decomposed") {
-		c.Clash([]string{"workload.flows", "workload.replicas"},
-			fmt.Sprintf("one of %d replicas cannot stand for the others flow by flow", c.s.Workload.Replicas()),
-			"choose replicas = \"all\" or flows = \"aggregated\"")
+		c.clash("workload.flows workload.replicas",
+			`one of %d replicas cannot stand for the others flow by flow; choose replicas = "all" or flows = "aggregated"`, c.s.Workload.Replicas())
 	}
 }
 
@@ -161,24 +145,15 @@ func checkLength(c *checker) {
 func checkArchitecture(c *checker) {
 	const at = "workload.architecture."
 	a := &c.s.Workload.Arch
-	if c.OK(at+"heads", at+"hidden", at+"attention", at+"head_dim") && a.Attention != "mla" && !c.Given(at+"head_dim") && a.Hidden%a.Heads != 0 {
-		c.Clash([]string{at + "heads", at + "hidden"}, fmt.Sprintf("hidden %d is no multiple of %d heads", a.Hidden, a.Heads),
-			"change heads, or give head_dim")
-	}
-	if c.OK(at+"heads", at+"kv_heads") && a.Heads%a.KVHeads != 0 {
-		c.Clash([]string{at + "kv_heads", at + "heads"}, fmt.Sprintf("%d heads do not share %d kv_heads evenly", a.Heads, a.KVHeads),
-			"choose a divisor of heads")
-	}
-	if c.OK(at+"top_k", at+"experts") && a.TopK > a.Experts {
-		c.Clash([]string{at + "top_k", at + "experts"}, fmt.Sprintf("a token sees %d of %d experts", a.TopK, a.Experts),
-			"choose at most the number of experts")
-	}
-	if c.OK(at+"dense_layers", at+"layers") && a.DenseLayers >= a.Layers && a.Experts > 0 {
-		c.Clash([]string{at + "dense_layers", at + "layers"}, fmt.Sprintf("%d dense layers of %d leave none for experts", a.DenseLayers, a.Layers),
-			"choose fewer")
-	}
+	c.forbid(c.OK(at+"heads", at+"hidden", at+"attention", at+"head_dim") && a.Attention != "mla" && !c.Given(at+"head_dim") && a.Hidden%a.Heads != 0, at+"heads "+at+"hidden",
+		"hidden %d is no multiple of %d heads; change heads, or give head_dim", a.Hidden, a.Heads)
+	c.forbid(c.OK(at+"heads", at+"kv_heads") && a.Heads%a.KVHeads != 0, at+"kv_heads "+at+"heads",
+		"%d heads do not share %d kv_heads evenly; choose a divisor of heads", a.Heads, a.KVHeads)
+	c.forbid(c.OK(at+"top_k", at+"experts") && a.TopK > a.Experts, at+"top_k "+at+"experts", "a token sees %d of %d experts; choose at most the number of experts", a.TopK, a.Experts)
+	c.forbid(c.OK(at+"dense_layers", at+"layers") && a.DenseLayers >= a.Layers && a.Experts > 0, at+"dense_layers "+at+"layers",
+		"%d dense layers of %d leave none for experts; choose fewer", a.DenseLayers, a.Layers)
 	if c.OK(at+"effective_tflops", "workload.effective_tflops") && a.EffectiveTFLOPS == 0 {
-		c.Refuse(at+"effective_tflops", "is missing", "say what one GPU achieves, in 1e12 operations a second")
+		c.refuse(at+"effective_tflops", "is missing; say what one GPU achieves, in 1e12 operations a second")
 	}
 	if !c.OK("workload.architecture") {
 		return
@@ -186,7 +161,6 @@ func checkArchitecture(c *checker) {
 	heads := float64(a.Heads) * float64(max(a.HeadDim, a.RopeDim+a.NopeDim+a.ValueDim))
 	width := 4*heads + 3*float64(a.FFN) + 3*float64(a.Experts+a.SharedExperts)*float64(a.ExpertFFN) + float64(a.QRank+a.KVRank)
 	if n := (float64(a.Layers)*width + float64(a.Vocab)) * float64(a.Hidden); n > maxParameters {
-		c.Clash([]string{at + "layers"}, fmt.Sprintf("a model of some %.1g parameters is absurd", n),
-			fmt.Sprintf("stay within %.0g", float64(maxParameters)))
+		c.clash(at+"layers", "a model of some %.1g parameters is absurd; stay within %.0g", n, float64(maxParameters))
 	}
 }

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"strings"
 
 	"sim/internal/text"
@@ -86,17 +87,17 @@ func (c *checker) kind(section string) *kind {
 	path := section + ".kind"
 	allowed := namesOf(section + "s")
 	if v, given := c.Root[section]; given && schema.Child(c.Root, section) == nil {
-		c.Refuse(section, "is "+schema.Describe(v), "write it as a table: ["+section+"]")
+		c.refuse(section, "is %s; write it as a table: [%s]", schema.Describe(v), section)
 		return assume(c.likely(section))
 	}
 	v, given := schema.Child(c.Root, section)["kind"]
 	if !given {
-		c.Refuse(path, "is missing", "write kind = "+schema.QuotedList(allowed))
+		c.refuse(path, "is missing; write kind = %s", schema.QuotedList(allowed))
 		return assume(c.likely(section))
 	}
 	c.Give(path)
 	if w := t.Keys[0].Set(0, v); w != nil {
-		c.Refuse(path, w.Problem, w.Remedy)
+		c.refuse(path, "%s; %s", w.Problem, w.Remedy)
 		name, _ := v.(string)
 		return assume(text.Nearest(name, allowed))
 	}
@@ -139,7 +140,7 @@ func (c *checker) kindOf(path string) string {
 // checkName holds that the name can be a directory's.
 func (c *checker) checkName() {
 	if n := c.s.Name; n == "" || n[0] == '.' || strings.ContainsAny(n, `/\`) {
-		c.Refuse("name", schema.Quote(n)+" names no directory", "write a short name without slashes that does not start with a dot")
+		c.refuse("name", "%s names no directory; write a short name without slashes that does not start with a dot", schema.Quote(n))
 	}
 }
 
@@ -150,6 +151,32 @@ func (c *checker) Clash(paths []string, problem, remedy string) {
 		paths = []string{own}
 	}
 	c.Reader.Clash(paths, problem, remedy)
+}
+
+// clash is Clash of the keys that a text names, with spaces between, and what is wrong and would be right as the
+// diagnostic says it: "PROBLEM; REMEDY", a format of the arguments.
+func (c *checker) clash(keys, format string, args ...any) {
+	problem, remedy := worded(format, args)
+	c.Clash(strings.Fields(keys), problem, remedy)
+}
+
+// forbid is clash where something is so.
+func (c *checker) forbid(is bool, keys, format string, args ...any) {
+	if is {
+		c.clash(keys, format, args...)
+	}
+}
+
+// refuse is Refuse worded as clash.
+func (c *checker) refuse(path, format string, args ...any) {
+	problem, remedy := worded(format, args)
+	c.Refuse(path, problem, remedy)
+}
+
+func worded(format string, args []any) (problem, remedy string) {
+	problem, remedy, _ = strings.Cut(format, "; ")
+	n := strings.Count(problem, "%") - 2*strings.Count(problem, "%%")
+	return fmt.Sprintf(problem, args[:n]...), fmt.Sprintf(remedy, args[n:]...)
 }
 
 // overrides reports whether an override gives one of the keys at paths.

@@ -14,8 +14,7 @@ import (
 func checkJobs(c *checker) {
 	checkJobNames(c)
 	if r := &c.s.Policy.Repeat; c.s.sharedCircuits() && c.OK("policy.repeat.iterations", "policy.repeat.warmup") && r.Warmup >= r.Iterations {
-		c.Clash([]string{"policy.repeat.warmup", "policy.repeat.iterations"},
-			fmt.Sprintf("%d iterations of warm-up leave none of %d to measure", r.Warmup, r.Iterations), "choose fewer")
+		c.clash("policy.repeat.warmup policy.repeat.iterations", "%d iterations of warm-up leave none of %d to measure; choose fewer", r.Warmup, r.Iterations)
 	}
 	for i := range c.s.Jobs {
 		if c.s.Jobs[i].Scenario == nil || !c.OK(jobPath(i, "pods")) {
@@ -28,7 +27,7 @@ func checkJobs(c *checker) {
 		rows = max(rows, c.s.Jobs[i].Scenario.pods().Rows())
 	}
 	if n := float64(rows) * float64(c.s.pods().PodsInRow()); n > maxMapped {
-		c.Clash([]string{"fabric.pods", "job"}, fmt.Sprintf("%.2g pods are too many", n), fmt.Sprintf("stay within %d in all replicas that are simulated", maxMapped))
+		c.clash("fabric.pods job", "%.2g pods are too many; stay within %d in all replicas that are simulated", n, maxMapped)
 		return
 	}
 	checkPortsOfJobs(c)
@@ -37,7 +36,7 @@ func checkJobs(c *checker) {
 		total += c.s.Jobs[i].Scenario.passes()
 	}
 	if total > circuits.MaxTasks {
-		c.Refuse("job", fmt.Sprintf("the jobs make some %.2g passes of stages and transfers between pods", total), fmt.Sprintf("stay within %d", circuits.MaxTasks))
+		c.refuse("job", "the jobs make some %.2g passes of stages and transfers between pods; stay within %d", total, circuits.MaxTasks)
 	}
 }
 
@@ -52,9 +51,9 @@ func checkJobNames(c *checker) {
 		bad := func(r rune) bool { return !schema.IsBare(r) }
 		switch {
 		case name == "" || strings.ContainsFunc(name, bad):
-			c.Refuse(path, schema.Quote(name)+" cannot stand in the name of a metric", "write letters, digits, - and _")
+			c.refuse(path, "%s cannot stand in the name of a metric; write letters, digits, - and _", schema.Quote(name))
 		case seen[name]:
-			c.Refuse(path, "two jobs are called "+schema.Quote(name), "give each a name of its own")
+			c.refuse(path, "two jobs are called %s; give each a name of its own", schema.Quote(name))
 		}
 		seen[name] = true
 	}
@@ -71,7 +70,7 @@ func checkReplicasOfJobs(c *checker) {
 	all := -1
 	for i := range jobs {
 		if mode(i) == "decomposed" {
-			c.Refuse(key(i), `is "decomposed", which several jobs cannot be`, `choose "auto", "single" or "all"`)
+			c.refuse(key(i), `is "decomposed", which several jobs cannot be; choose "auto", "single" or "all"`)
 			return
 		}
 		if all < 0 && jobs[i].Scenario.pods().Extent().All {
@@ -81,8 +80,7 @@ func checkReplicasOfJobs(c *checker) {
 	if all >= 0 {
 		for i := range jobs {
 			if mode(i) == "single" {
-				c.Clash([]string{key(i), key(all)}, fmt.Sprintf("job %q simulates one replica for all, and job %q must simulate all of its", jobs[i].Name, jobs[all].Name),
-					`set workload.replicas = "all"`)
+				c.clash(key(i)+" "+key(all), `job %q simulates one replica for all, and job %q must simulate all of its; set workload.replicas = "all"`, jobs[i].Name, jobs[all].Name)
 				return
 			}
 			jobs[i].Scenario.Workload.ReplicaMode = "all"
@@ -94,8 +92,8 @@ func checkReplicasOfJobs(c *checker) {
 			here, there := jobs[i].Scenario.Workload.Replicas(), jobs[k].Scenario.Workload.Replicas()
 			meet := slices.ContainsFunc(jobs[i].Pods, func(pod int) bool { return slices.Contains(jobs[k].Pods, pod) })
 			if here != there && (meet || c.s.sharedCircuits()) {
-				c.Refuse(fmt.Sprintf("job.%d", i), fmt.Sprintf("has %s, and job %q, with which it shares pods, %d: one cannot stand for all",
-					assembly.Plural(here, "replica"), jobs[k].Name, there), `give them as many, or set workload.replicas = "all"`)
+				c.refuse(fmt.Sprintf("job.%d", i),
+					`has %s, and job %q, with which it shares pods, %d: one cannot stand for all; give them as many, or set workload.replicas = "all"`, assembly.Plural(here, "replica"), jobs[k].Name, there)
 				return
 			}
 		}
@@ -131,9 +129,7 @@ func checkPortsOfJobs(c *checker) {
 	}
 	for pod, n := range need {
 		if n > ports[pod] {
-			c.Clash([]string{"fabric.ports_per_pod", "job"},
-				fmt.Sprintf("U_p = %d is too small to connect: the jobs in pod %d need %d circuits", ports[pod], pod, n),
-				fmt.Sprintf("give at least %d ports", n))
+			c.clash("fabric.ports_per_pod job", "U_p = %d is too small to connect: the jobs in pod %d need %d circuits; give at least %d ports", ports[pod], pod, n, n)
 			return
 		}
 	}

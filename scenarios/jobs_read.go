@@ -38,7 +38,7 @@ func (c *checker) resolveJobs() {
 	c.checkName()
 	rows := schema.Rows(c.Root["job"])
 	if len(rows) > maxJobs {
-		c.Refuse("job", fmt.Sprintf("stands %d times", len(rows)), fmt.Sprintf("describe at most %d jobs", maxJobs))
+		c.refuse("job", "stands %d times; describe at most %d jobs", len(rows), maxJobs)
 	}
 	if !c.OK("job") || fabric == nil {
 		return
@@ -144,7 +144,7 @@ func (c *checker) resolveJob(i int, row map[string]any) {
 			continue
 		}
 		if _, isTable := v.(map[string]any); !isTable {
-			c.Refuse(jobPath(i, section), "is "+schema.Describe(v), "write it as a table: [job."+section+"]")
+			c.refuse(jobPath(i, section), "is %s; write it as a table: [job.%s]", schema.Describe(v), section)
 			return
 		}
 		job.root[section] = v
@@ -152,7 +152,7 @@ func (c *checker) resolveJob(i int, row map[string]any) {
 	own := schema.Child(row, "fabric")
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		if t := c.Table("fabric"); !slices.Contains(jobFabric, name) && t.Find(name) != nil {
-			c.Refuse(jobPath(i, schema.JoinPath("fabric", name)), "is not a job's to say: the jobs share the pods", "set it in [fabric] at the top")
+			c.refuse(jobPath(i, schema.JoinPath("fabric", name)), "is not a job's to say: the jobs share the pods; set it in [fabric] at the top")
 			delete(own, name) // to find the other faults
 		}
 	}
@@ -200,15 +200,15 @@ func (c *checker) placeJob(i int, own map[string]any) {
 	_, reverse := own["reverse"]
 	switch n := c.s.Fabric.Pods; {
 	case c.Given(jobPath(i, "pods")) && reverse:
-		c.Refuse(jobPath(i, "fabric.reverse"), "is not used beside pods", "leave it out, and list the pods in the order that is wanted")
+		c.refuse(jobPath(i, "fabric.reverse"), "is not used beside pods; leave it out, and list the pods in the order that is wanted")
 	case len(job.Pods) != blocks:
-		c.Refuse(path, fmt.Sprintf("lists %s for %s of stages", assembly.Plural(len(job.Pods), "pod"), assembly.Plural(blocks, "block")), fmt.Sprintf("list %d", blocks))
+		c.refuse(path, "lists %s for %s of stages; list %d", assembly.Plural(len(job.Pods), "pod"), assembly.Plural(blocks, "block"), blocks)
 	case n > 0 && c.OK("fabric.pods") && slices.Max(job.Pods) >= n:
-		c.Clash([]string{path, "fabric.pods"}, fmt.Sprintf("there is no pod %d", slices.Max(job.Pods)), fmt.Sprintf("choose from 0 to %d, or raise fabric.pods", n-1))
+		c.clash(path+" fabric.pods", "there is no pod %d; choose from 0 to %d, or raise fabric.pods", slices.Max(job.Pods), n-1)
 	default:
 		for k, pod := range job.Pods {
 			if slices.Contains(job.Pods[:k], pod) {
-				c.Refuse(path, fmt.Sprintf("pod %d is listed twice", pod), "list it once: a job's blocks of stages lie in different pods")
+				c.refuse(path, "pod %d is listed twice; list it once: a job's blocks of stages lie in different pods", pod)
 				return
 			}
 		}

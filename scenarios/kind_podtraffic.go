@@ -65,17 +65,17 @@ func checkPodTraffic(c *checker) {
 	matrix := s.Workload.Kind == paths.MatrixTraffic
 	switch rows := float64(len(s.Workload.Matrix)); {
 	case f.Pods == 0:
-		c.Refuse(pods, "is missing", "write pods = N: how many pods there are")
+		c.refuse(pods, "is missing; write pods = N: how many pods there are")
 	case f.Pods < 2:
-		c.Clash([]string{pods}, "no traffic crosses pods: there is one", "choose at least 2")
+		c.clash(pods, "no traffic crosses pods: there is one; choose at least 2")
 	case !matrix && float64(f.Pods)*float64(f.Pods-1) > mostPodTransfers || matrix && gpus*gpus > 16*mostPodTransfers:
-		c.Clash([]string{pods, perPod}, fmt.Sprintf("%.0f GPUs in %d pods make too many transfers", gpus, f.Pods), fmt.Sprintf("choose fewer, for at most %d transfers", mostPodTransfers))
+		c.clash(pods+" "+perPod, "%.0f GPUs in %d pods make too many transfers; choose fewer, for at most %d transfers", gpus, f.Pods, mostPodTransfers)
 	case matrix && c.OK("workload") && rows != gpus:
-		c.Clash([]string{"workload.matrix", "workload.matrix_file", pods, perPod}, fmt.Sprintf("the matrix has %.0f rows for %.0f GPUs", rows, gpus), "write a row of bytes for each GPU of each pod")
+		c.clash("workload.matrix workload.matrix_file "+pods+" "+perPod, "the matrix has %.0f rows for %.0f GPUs; write a row of bytes for each GPU of each pod", rows, gpus)
 	case !matrix && s.Workload.Message < 1:
-		c.Clash([]string{"workload.message"}, "messages of 0B", "write at least 1B")
+		c.clash("workload.message", "messages of 0B; write at least 1B")
 	case !matrix && float64(s.Workload.Message)*gpus*gpus > assembly.MostCounted:
-		c.Clash([]string{"workload.message"}, "the messages are more bytes than can be counted", fmt.Sprintf("write at most %.0f B", math.Floor(assembly.MostCounted/gpus/gpus)))
+		c.clash("workload.message", "the messages are more bytes than can be counted; write at most %.0f B", math.Floor(assembly.MostCounted/gpus/gpus))
 	default:
 		if c.OK("workload", "fabric") {
 			c.checkPodFlows()
@@ -90,7 +90,7 @@ func (c *checker) checkPodFlows() {
 	t, err := s.betweenPods(u)
 	if err != nil {
 		what, want := assembly.Wanted(err)
-		c.Clash([]string{"workload.matrix", "workload.matrix_file", "workload.message"}, what, want)
+		c.clash("workload.matrix workload.matrix_file workload.message", "%s; %s", what, want)
 		return
 	}
 	joined := make([]map[int32]bool, f.Pods)
@@ -110,9 +110,9 @@ func (c *checker) checkPodFlows() {
 	slowest := min(f.PortBandwidth, f.NICBandwidth)
 	switch long := 8 * bytes / float64(slowest); {
 	case crossing == 0:
-		c.Clash([]string{"workload.matrix", "workload.matrix_file"}, "no traffic crosses pods", "write bytes from a GPU of one pod to one of another")
+		c.clash("workload.matrix workload.matrix_file", "no traffic crosses pods; write bytes from a GPU of one pod to one of another")
 	case crossing > mostPodTransfers:
-		c.Clash([]string{"workload.matrix", "workload.matrix_file"}, fmt.Sprintf("%d transfers between pods are too many", crossing), fmt.Sprintf("stay within %d", mostPodTransfers))
+		c.clash("workload.matrix workload.matrix_file", "%d transfers between pods are too many; stay within %d", crossing, mostPodTransfers)
 	case long > maxIteration:
 		c.Clash(append([]string{"workload.message", "workload.matrix", "workload.matrix_file"}, rates...), fmt.Sprintf("the traffic may take %.3g s, which is absurd", long), fmt.Sprintf("stay within %d s", maxIteration))
 	case s.Engine.Level == "packet":
@@ -120,8 +120,7 @@ func (c *checker) checkPodFlows() {
 	}
 	for i := range joined {
 		if need := len(joined[i]); need > f.PortsPerPod {
-			c.Clash([]string{"fabric.ports_per_pod", "fabric.pods"}, fmt.Sprintf("U_p = %d is too small to connect: pod %d needs circuits to %d pods", f.PortsPerPod, i, need),
-				fmt.Sprintf("give at least %d ports", need))
+			c.clash("fabric.ports_per_pod fabric.pods", "U_p = %d is too small to connect: pod %d needs circuits to %d pods; give at least %d ports", f.PortsPerPod, i, need, need)
 			return
 		}
 	}
@@ -130,7 +129,7 @@ func (c *checker) checkPodFlows() {
 		for a := range m {
 			for b := range m[a] {
 				if joined[a][int32(b)] && m[a][b] == 0 {
-					c.Clash([]string{at}, fmt.Sprintf("pods %d and %d exchange data and have no circuit", a, b), "give them at least one")
+					c.clash(at, "pods %d and %d exchange data and have no circuit; give them at least one", a, b)
 					return
 				}
 			}

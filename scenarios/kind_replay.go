@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"fmt"
 	"slices"
 
 	"sim/scenarios/schema"
@@ -26,11 +25,11 @@ func checkReplay(c *checker) {
 	}
 	said := slices.ContainsFunc(perturbed, func(k string) bool { return c.Given(replayPath(k)) || !c.OK(replayPath(k)) })
 	if !said {
-		c.Refuse("replay", "perturbs nothing", "give at least one of "+schema.QuotedList(perturbed)+", or leave the table out")
+		c.refuse("replay", "perturbs nothing; give at least one of %s, or leave the table out", schema.QuotedList(perturbed))
 	}
 	for _, k := range [][2]string{{"slow_replica_index", "slow_replica"}, {"lost_when", "lost_circuits"}} {
 		if name, of := replayPath(k[0]), replayPath(k[1]); c.Given(name) && !c.Given(of) && c.OK(name, of) {
-			c.Refuse(name, "is not used without "+k[1], "give "+k[1]+" too, or leave it out")
+			c.refuse(name, "is not used without %s; give %s too, or leave it out", k[1], k[1])
 		}
 	}
 	t := &c.s.Workload.Spec
@@ -38,8 +37,7 @@ func checkReplay(c *checker) {
 		return
 	}
 	if at, n := replayPath("slow_replica_index"), t.Replicas(); c.OK(at) && c.s.Replay.SlowReplicaIndex >= n {
-		c.Clash([]string{at}, fmt.Sprintf("there is no replica %d", c.s.Replay.SlowReplicaIndex),
-			fmt.Sprintf("choose one from 0 to %d, or -1 to have one drawn", n-1))
+		c.clash(at, "there is no replica %d; choose one from 0 to %d, or -1 to have one drawn", c.s.Replay.SlowReplicaIndex, n-1)
 	}
 	if len(c.Diagnostics) == 0 {
 		checkReplayed(c)
@@ -56,18 +54,17 @@ func checkReplayed(c *checker) {
 	}
 	ports *= s.PodsPerReplica()
 	if r.LostCircuits > ports/2 {
-		c.Clash([]string{replayPath("lost_circuits")},
-			fmt.Sprintf("%d circuits are more than the %d that %d ports can form", r.LostCircuits, ports/2, ports), "lose fewer")
+		c.clash(replayPath("lost_circuits"), "%d circuits are more than the %d that %d ports can form; lose fewer", r.LostCircuits, ports/2, ports)
 	}
 	other := *s
 	other.Workload.Sequence = r.Sequence
 	if f := faultOf(c, &other, checkSizes, checkLength); f != nil {
-		c.Clash([]string{replayPath("sequence")}, fmt.Sprintf("with %d tokens a sample, %s", r.Sequence, f.Problem), f.Remedy)
+		c.clash(replayPath("sequence"), "with %d tokens a sample, %s; %s", r.Sequence, f.Problem, f.Remedy)
 	}
 	other = *s
 	other.Workload.ReplicaMode = "all"
 	if f := faultOf(c, &other, checkTasks); f != nil && r.Unlike() {
-		c.Clash([]string{"replay"}, fmt.Sprintf("simulates all %d replicas, as what it perturbs makes them differ: %s", replicas, f.Problem), f.Remedy)
+		c.clash("replay", "simulates all %d replicas, as what it perturbs makes them differ: %s; %s", replicas, f.Problem, f.Remedy)
 	}
 }
 

@@ -39,7 +39,7 @@ func (st *Study) readAxes(c *checker, overrides []string) (plain []string) {
 	if v, given := c.Root["sweep"]; given {
 		sweep, ok := v.(map[string]any)
 		if !ok {
-			c.Refuse("sweep", "is "+schema.Describe(v), "write it as a table: [sweep]")
+			c.refuse("sweep", "is %s; write it as a table: [sweep]", schema.Describe(v))
 			return nil
 		}
 		st.walk(c, sweep, "sweep", "")
@@ -55,7 +55,7 @@ func (st *Study) readAxes(c *checker, overrides []string) (plain []string) {
 	for _, a := range st.Axes {
 		for _, key := range a.Keys {
 			if at[key]++; at[key] == 2 {
-				c.Refuse("sweep", key+" is varied twice", "vary it once")
+				c.refuse("sweep", "%s is varied twice; vary it once", key)
 			}
 		}
 	}
@@ -64,7 +64,7 @@ func (st *Study) readAxes(c *checker, overrides []string) (plain []string) {
 		n *= float64(st.Axes[i].given[0].n)
 	}
 	if n > mostVariants {
-		c.Refuse("sweep", fmt.Sprintf("makes %.3g variants of the scenario", n), fmt.Sprintf("vary fewer keys or values, for at most %d", mostVariants))
+		c.refuse("sweep", "makes %.3g variants of the scenario; vary fewer keys or values, for at most %d", n, mostVariants)
 	}
 	if len(c.Diagnostics) > 0 { // before anything is listed
 		return plain
@@ -100,7 +100,7 @@ func (st *Study) walk(c *checker, m map[string]any, at, key string) {
 			} else if _, isRange := v["from"]; isRange {
 				st.axis(c, full, full, path, v)
 			} else if len(v) == 0 {
-				c.Refuse(path, "is an empty table", "write a list of values or a range")
+				c.refuse(path, "is an empty table; write a list of values or a range")
 			} else {
 				st.walk(c, v, path, full)
 			}
@@ -115,12 +115,12 @@ func (st *Study) zips(c *checker, groups map[string]any, at string) {
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
 		path := schema.JoinPath(at, name)
 		if name == "policy" || name == "scenario" {
-			c.Refuse(path, "is the name of a column of every result", "give the group another name")
+			c.refuse(path, "is the name of a column of every result; give the group another name")
 			continue
 		}
 		m, ok := groups[name].(map[string]any)
 		if !ok || len(m) == 0 {
-			c.Refuse(path, "is no group of keys", "write [sweep.zip."+name+"] with a list of values for each key")
+			c.refuse(path, "is no group of keys; write [sweep.zip.%s] with a list of values for each key", name)
 			continue
 		}
 		var own Study
@@ -129,8 +129,7 @@ func (st *Study) zips(c *checker, groups map[string]any, at string) {
 		slices.SortStableFunc(own.Axes, func(a, b Axis) int { return cmp.Compare(a.lines[0], b.lines[0]) })
 		for i, a := range own.Axes {
 			if first := own.Axes[0]; a.given[0].n != first.given[0].n {
-				c.Refuse(path, fmt.Sprintf("zips %d values of %s with %d of %s", first.given[0].n, first.Name, a.given[0].n, a.Name),
-					"give all keys of a group as many values")
+				c.refuse(path, "zips %d values of %s with %d of %s; give all keys of a group as many values", first.given[0].n, first.Name, a.given[0].n, a.Name)
 				break
 			}
 			group.Keys, group.lines, group.given = append(group.Keys, a.Keys[0]), append(group.lines, a.lines[0]), append(group.given, a.given[0])
@@ -144,12 +143,12 @@ func (st *Study) zips(c *checker, groups map[string]any, at string) {
 // axis adds the axis that v gives: a list of values or a range.
 func (st *Study) axis(c *checker, name, key, path string, v any) {
 	if _, ok := keyParts(key); !ok {
-		c.Refuse(path, "names no key", "write a key such as fabric.port_bandwidth")
+		c.refuse(path, "names no key; write a key such as fabric.port_bandwidth")
 		return
 	}
 	values, w := axisValues(v)
 	if w != nil {
-		c.Refuse(path, w.Problem, w.Remedy)
+		c.refuse(path, "%s; %s", w.Problem, w.Remedy)
 		return
 	}
 	file, line := schema.Find(c.Layers, path)

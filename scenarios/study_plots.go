@@ -70,27 +70,27 @@ func readPlots(c *checker) []result.Plot {
 		}
 		switch {
 		case strings.ContainsAny(p.Name, `/\`) || p.Name[0] == '.' || strings.ContainsFunc(p.Name, schema.IsControl):
-			c.Refuse(at+".name", schema.Quote(p.Name)+" names no file", "write a short name without slashes")
+			c.refuse(at+".name", "%s names no file; write a short name without slashes", schema.Quote(p.Name))
 		case names[p.Name]:
-			c.Refuse(at+".name", schema.Quote(p.Name)+" is the name of another plot", "give each its own")
+			c.refuse(at+".name", "%s is the name of another plot; give each its own", schema.Quote(p.Name))
 		case p.Kind == "":
-			c.Refuse(at+".kind", "is missing", "choose "+schema.QuotedList(c.Tables[0].Find("kind").Choices()))
+			c.refuse(at+".kind", "is missing; choose %s", schema.QuotedList(c.Tables[0].Find("kind").Choices()))
 		case p.Kind == "twists" && p.Z == "":
-			c.Refuse(at+".z", "is missing", `write the metric that colours the map, such as z = "mean_delay_s"`)
+			c.refuse(at+".z", `is missing; write the metric that colours the map, such as z = "mean_delay_s"`)
 		case p.Kind == "twists":
 			// x and y are the bits of the pattern
 		case p.Kind == "scatter" && p.X == "":
-			c.Refuse(at+".x", "is missing", `write a metric, such as x = "average_hops"`)
+			c.refuse(at+".x", `is missing; write a metric, such as x = "average_hops"`)
 		case p.Y == "":
-			c.Refuse(at+".y", "is missing", `write a metric, such as y = "nct"`)
+			c.refuse(at+".y", `is missing; write a metric, such as y = "nct"`)
 		case p.Kind == "gain" && p.Policy == "":
-			c.Refuse(at+".policy", "is missing", "write the policy whose gain over the others is shown")
+			c.refuse(at+".policy", "is missing; write the policy whose gain over the others is shown")
 		case p.Kind == "gain":
 			// groups and panels have defaults
 		case p.X == "" && p.Kind != "cdf":
-			c.Refuse(at+".x", "is missing", `write a key that is varied, or "policy"`)
+			c.refuse(at+".x", `is missing; write a key that is varied, or "policy"`)
 		case p.Kind == "heatmap" && p.Z == "":
-			c.Refuse(at+".z", "is missing", "write the metric that colours the map")
+			c.refuse(at+".z", "is missing; write the metric that colours the map")
 		}
 		names[p.Name] = true
 	}
