@@ -37,7 +37,6 @@ func TestBadWork(t *testing.T) {
 		"has a window of 0 packets":                                      func(_ *engine.Network, w *packet.Work, _ *packet.Options) { w.Sources[0].Process = packet.Window },
 		"has a window of 3 packets and":                                  func(_ *engine.Network, w *packet.Work, _ *packet.Options) { w.Sources[0].Window = 3 },
 		"begins at flow 1 of them":                                       func(_ *engine.Network, w *packet.Work, _ *packet.Options) { w.Sources[0].Offset = 1 },
-		"has priority 8; want at most 7":                                 func(_ *engine.Network, w *packet.Work, _ *packet.Options) { w.Sources[0].Priority = 8 },
 		"want one alone where it has a window": func(_ *engine.Network, w *packet.Work, _ *packet.Options) {
 			w.Sources = append(w.Sources, packet.Source{End: 1, Process: packet.Window, Window: 1, Bytes: 1, Count: 1})
 		},
@@ -50,7 +49,7 @@ func TestBadWork(t *testing.T) {
 		"fails with probability 1; want": func(_ *engine.Network, _ *packet.Work, o *packet.Options) { o.BitErrorRate = 0.01 },
 		"an end after the beginning":     func(_ *engine.Network, _ *packet.Work, o *packet.Options) { o.MeasureFrom, o.MeasureUntil = 2, 1 },
 		"but measures without end":       func(_ *engine.Network, _ *packet.Work, o *packet.Options) { o.EndMeasured = true },
-		"but priorities of tasks":        func(_ *engine.Network, _ *packet.Work, o *packet.Options) { o.Resend = 1 },
+		"but ranks of tasks":             func(_ *engine.Network, _ *packet.Work, o *packet.Options) { o.TaskRank = []int32{1} },
 		"rewiring 0 is at": func(_ *engine.Network, _ *packet.Work, o *packet.Options) {
 			o.Rewire = []packet.Rewire{{}}
 		},

@@ -18,8 +18,7 @@ func (z *sim) change(c engine.Change) {
 	}
 }
 
-// fail takes a link down: what is on it is lost, and what waits before it too, unless packets are held or have not left
-// their source.
+// fail takes a link down: what is on it is lost, and what waits before it too, unless it has not left its source.
 func (z *sim) fail(id int32, l *server, now engine.Time) {
 	if !l.up {
 		return
@@ -42,16 +41,14 @@ func (z *sim) fail(id int32, l *server, now engine.Time) {
 		for ; l.wire.length > 0; z.chunks.drop(&l.wire) {
 			r := *z.chunks.first(&l.wire)
 			if z.credit {
-				z.room[r.hold>>3] += int64(r.bytes)
+				z.room[r.hold] += int64(r.bytes)
 			}
 			l.held--
-			r.hold = fromOpen << 3 // its place in the buffer before the link is free already
+			r.hold = fromOpen // its place in the buffer before the link is free already
 			lost = append(lost, r)
 		}
 	}
-	if !z.hold {
-		lost = append(lost, z.pull(l, now, func(r *record) bool { return r.hold>>3 > fromWindow })...)
-	}
+	lost = append(lost, z.pull(l, now, func(r *record) bool { return r.hold > fromWindow })...)
 	for i := range lost {
 		z.drop(&lost[i], id, LinkFailed, now)
 		z.release(lost[i].hold, lost[i].bytes, now)
@@ -61,7 +58,7 @@ func (z *sim) fail(id int32, l *server, now engine.Time) {
 // pull takes packets out of the queues before a link.
 func (z *sim) pull(l *server, now engine.Time, which func(*record) bool) []record {
 	var out []record
-	for q := range l.ring * z.classes {
+	for q := range l.ring {
 		f := &z.queues[l.queue+q]
 		for range f.length {
 			r := *z.chunks.first(f)
@@ -73,7 +70,7 @@ func (z *sim) pull(l *server, now engine.Time, which func(*record) bool) []recor
 			l.waiting--
 			l.held--
 			l.waited += now - r.at
-			if r.hold>>3 > fromWindow {
+			if r.hold > fromWindow {
 				l.queued -= int64(r.bytes)
 			}
 			out = append(out, r)
@@ -90,8 +87,8 @@ func (z *sim) rewire(r *Rewire) {
 		again = append(again, z.pull(&z.servers[i], r.At, func(r *record) bool { return r.hold < 0 })...)
 	}
 	for i := range again {
-		if z.depart(&again[i], r.At) < engine.Never && again[i].hold>>3 <= fromFeed {
-			z.calendar.set(z.base+fromFeed-again[i].hold>>3, r.At)
+		if z.depart(&again[i], r.At) < engine.Never && again[i].hold <= fromFeed {
+			z.calendar.set(z.base+fromFeed-again[i].hold, r.At)
 		}
 	}
 }

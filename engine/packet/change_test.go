@@ -14,44 +14,35 @@ import (
 
 // TestFailure: by hand. A packet each microsecond takes two links of 1 us and 1 us latency; the second fails at 10.5 us
 // and is up again, half as fast, at 20.25 us. At 10.5 us the packet being sent on it, the one on its wire, and none
-// before it, are lost. Those that come to it while it is down are dropped, or wait.
+// before it, are lost. Those that come to it while it is down are dropped.
 func TestFailure(t *testing.T) {
-	for _, hold := range []bool{false, true} {
-		for _, control := range []packet.Control{packet.DropTail, packet.Credit} {
-			n := line(2, engine.Link{Latency: us})
-			n.Links[1].Buffer = 1e6
-			n.Links[0].Buffer = 1e6
-			n.Changes = []engine.Change{{At: 10*us + us/2, Link: 1}, {At: 20*us + us/4, Link: 1, Rate: 4e9}}
-			w := over(n, []packet.Source{{End: 1, Bytes: 1000, Count: 30, Every: float64(us)}}, []int32{0, 1})
-			s, log := run(t, n, w, packet.Options{Control: control, HoldFailed: hold})
-			// packet k is injected at k, comes to link 1 at k+2, is sent until k+3 and there at k+4: at 10.5 us packet
-			// 8 is being sent, 7 on the wire, and 9 to 18 come while it is down
-			want := []int{7, 8}
-			if !hold {
-				want = append(want, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18)
+	for _, control := range []packet.Control{packet.DropTail, packet.Credit} {
+		n := line(2, engine.Link{Latency: us})
+		n.Links[1].Buffer = 1e6
+		n.Links[0].Buffer = 1e6
+		n.Changes = []engine.Change{{At: 10*us + us/2, Link: 1}, {At: 20*us + us/4, Link: 1, Rate: 4e9}}
+		w := over(n, []packet.Source{{End: 1, Bytes: 1000, Count: 30, Every: float64(us)}}, []int32{0, 1})
+		s, log := run(t, n, w, packet.Options{Control: control})
+		// packet k is injected at k, comes to link 1 at k+2, is sent until k+3 and there at k+4: at 10.5 us packet 8 is
+		// being sent, 7 on the wire, and 9 to 18 come while it is down
+		want := []int{7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18}
+		var lost []int
+		for _, a := range log {
+			if a.Dropped {
+				lost = append(lost, int(a.Inject/us))
 			}
-			var lost []int
-			for _, a := range log {
-				if a.Dropped {
-					lost = append(lost, int(a.Inject/us))
-				}
-			}
-			slices.Sort(lost)
-			if !slices.Equal(lost, want) || s.DroppedBy[packet.LinkFailed] != int64(len(want)) || s.Links[1].Dropped != int64(len(want)) {
-				t.Errorf("hold %t, %v: lost %v, want %v", hold, control, lost, want)
-			}
-			// link 1 sends 8 packets whole, and one for half a microsecond, then at half the rate
-			if busy := 8*us + us/2 + 2*us*engine.Time(30-9-(len(want)-2)); s.Links[1].Busy != busy {
-				t.Errorf("hold %t, %v: busy for %v, want %v", hold, control, s.Links[1].Busy, busy)
-			}
-			// from then on 2 us a packet: without holding from 21 us (packet 19 comes), else from 20.25 us
-			end := 21*us + 11*2*us + us
-			if hold {
-				end = 20*us + us/4 + 21*2*us + us
-			}
-			if log[len(log)-1].At != end {
-				t.Errorf("hold %t, %v: ends at %v, want %v", hold, control, log[len(log)-1].At, end)
-			}
+		}
+		slices.Sort(lost)
+		if !slices.Equal(lost, want) || s.DroppedBy[packet.LinkFailed] != int64(len(want)) || s.Links[1].Dropped != int64(len(want)) {
+			t.Errorf("%v: lost %v, want %v", control, lost, want)
+		}
+		// link 1 sends 8 packets whole, and one for half a microsecond, then the 11 left at half the rate
+		if busy := 8*us + us/2 + 11*2*us; s.Links[1].Busy != busy {
+			t.Errorf("%v: busy for %v, want %v", control, s.Links[1].Busy, busy)
+		}
+		// from 21 us on, when packet 19 comes, 2 us a packet
+		if end := 21*us + 11*2*us + us; log[len(log)-1].At != end {
+			t.Errorf("%v: ends at %v, want %v", control, log[len(log)-1].At, end)
 		}
 	}
 }
@@ -118,8 +109,8 @@ func TestConservation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, w := anyWork(t)
 		o := packet.Options{
-			Control:    rapid.SampledFrom([]packet.Control{packet.DropTail, packet.Credit}).Draw(t, "control"),
-			HoldFailed: rapid.Bool().Draw(t, "hold"), SampleEvery: engine.Time(rapid.IntRange(0, 20).Draw(t, "sample")),
+			Control:     rapid.SampledFrom([]packet.Control{packet.DropTail, packet.Credit}).Draw(t, "control"),
+			SampleEvery: engine.Time(rapid.IntRange(0, 20).Draw(t, "sample")),
 		}
 		if rapid.Bool().Draw(t, "errors") {
 			o.BitErrorRate = 0.01
@@ -137,7 +128,6 @@ func TestConservation(t *testing.T) {
 		used := make([]bool, len(w.Flows))
 		for i := range w.Sources {
 			s := &w.Sources[i]
-			s.Priority = uint8(rapid.IntRange(0, 1).Draw(t, "priority"))
 			s.Process = rapid.SampledFrom([]packet.Process{packet.Periodic, packet.Greedy, packet.Window}).Draw(t, "process")
 			switch s.Process {
 			case packet.Greedy:

@@ -94,8 +94,6 @@ func checkSources(w *Work) error {
 			return bad("begins at flow %d of them; want one of them, in an order that has a beginning", s.Offset)
 		case s.Stop > 0 && s.Count == 0 && s.Order == Sequential:
 			return bad("never ends its first flow; want a count")
-		case s.Priority > MaxPriority:
-			return bad("has priority %d; want at most %d", s.Priority, MaxPriority)
 		case s.Process == Window:
 			if len(windows) == 0 {
 				windows = make([]bool, len(w.Flows))
@@ -137,7 +135,7 @@ func checkOptions(n *engine.Network, largest int64, o *Options) error {
 	case !(o.BitErrorRate >= 0) || wrong(o.BitErrorRate, largest) > mostWrong:
 		return fmt.Errorf("%w: with %g wrong bits of all, a packet of %d B fails with probability %.3g; want at most %g, and a rate of at least 0",
 			ErrWork, o.BitErrorRate, largest, wrong(o.BitErrorRate, largest), mostWrong)
-	case o.Until < 0 || o.SampleEvery < 0 || o.MaxBytes < 0 || o.Resend < 0 || o.MeasureFrom < 0 || o.MeasureUntil < 0 || o.MeasureUntil > 0 && o.MeasureUntil <= o.MeasureFrom:
+	case o.Until < 0 || o.SampleEvery < 0 || o.MaxBytes < 0 || o.MeasureFrom < 0 || o.MeasureUntil < 0 || o.MeasureUntil > 0 && o.MeasureUntil <= o.MeasureFrom:
 		return fmt.Errorf("%w: until %v, measured from %v until %v, sampled every %v, at most %d B; want none negative, and an end after the beginning",
 			ErrWork, o.Until, o.MeasureFrom, o.MeasureUntil, o.SampleEvery, o.MaxBytes)
 	case o.EndMeasured && o.MeasureUntil == 0:
@@ -188,13 +186,13 @@ func checkRewires(n *engine.Network, w *Work, o *Options) error {
 
 // memory returns what is needed from the start, in bytes: the state of links and sources, and the packets that are
 // injected at once.
-func memory(n *engine.Network, w *Work, o *Options, priorities int32) int64 {
+func memory(n *engine.Network, w *Work, o *Options) int64 {
 	links := int64(len(n.Links))
 	need := links * int64(unsafe.Sizeof(link{}))
-	if mustServe(n, o, priorities) {
+	if mustServe(n, o) {
 		queues := int64(0)
 		for _, l := range n.Links {
-			queues += 2 * int64(max(1, l.Channels)*priorities)
+			queues += 2 * int64(max(1, l.Channels))
 		}
 		need += links*int64(unsafe.Sizeof(server{})) + queues*int64(unsafe.Sizeof(fifo{}))
 	}
@@ -219,17 +217,8 @@ func memory(n *engine.Network, w *Work, o *Options, priorities int32) int64 {
 	return need
 }
 
-// priorities returns how many there are, from the most urgent on.
-func (w *Work) priorities() int32 {
-	top := uint8(0)
-	for _, s := range w.Sources {
-		top = max(top, s.Priority)
-	}
-	return int32(top) + 1
-}
-
 // mustServe reports whether packets must be served one by one.
-func mustServe(n *engine.Network, o *Options, priorities int32) bool {
-	return o.serve || o.Control == Credit || o.BitErrorRate > 0 || len(n.Changes) > 0 || len(o.Rewire) > 0 || priorities > 1 || o.ranks() ||
+func mustServe(n *engine.Network, o *Options) bool {
+	return o.serve || o.Control == Credit || o.BitErrorRate > 0 || len(n.Changes) > 0 || len(o.Rewire) > 0 || o.ranks() ||
 		slices.ContainsFunc(n.Links, func(l engine.Link) bool { return l.Buffer > 0 })
 }

@@ -12,7 +12,7 @@ func (z *sim) release(hold, bytes int32, now engine.Time) {
 	if hold < 0 || !z.credit {
 		return
 	}
-	c := hold >> 3
+	c := hold
 	id := z.linkOf[c]
 	l := &z.servers[id]
 	if l.latency == 0 {
@@ -47,10 +47,10 @@ func (z *sim) checkCredits() error {
 		z.chunks.each(&l.credits, func(r *record) { room[r.route] += int64(r.bytes) })
 		inBuffer := func(r *record) {
 			if r.hold >= 0 {
-				room[r.hold>>3] += int64(r.bytes)
+				room[r.hold] += int64(r.bytes)
 			}
 		}
-		for q := range l.ring * z.classes {
+		for q := range l.ring {
 			z.chunks.each(&z.queues[l.queue+q], inBuffer)
 		}
 		z.chunks.each(&l.wire, inBuffer)

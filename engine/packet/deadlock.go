@@ -45,11 +45,11 @@ func (z *sim) stuck() error {
 		if !l.up || !z.credit {
 			continue
 		}
-		for q := range l.ring * z.classes {
-			to := l.channel + q%l.ring%l.channels
+		for q := range l.ring {
+			to := l.channel + q%l.channels
 			z.chunks.each(&z.queues[l.queue+q], func(r *record) {
 				if r.hold >= 0 {
-					waits = append(waits, wait{r.hold >> 3, to})
+					waits = append(waits, wait{r.hold, to})
 				}
 			})
 		}

@@ -20,7 +20,7 @@ func RunLog(n *engine.Network, w *Work, o Options) (*Stats, []Arrival, error) {
 	if err := check(n, w, &o); err != nil {
 		return nil, nil, err
 	}
-	z, err := newSim(n, w, o, w.priorities(), w.largest())
+	z, err := newSim(n, w, o, w.largest())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -13,7 +13,7 @@ type record struct {
 	route  int32 // its destination, or the place of its step
 	bytes  int32
 	flow   int32
-	hold   int32 // who holds it back, and its priority; see fromOpen
+	hold   int32 // who holds it back; see fromOpen
 }
 
 const (

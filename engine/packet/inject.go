@@ -28,8 +28,7 @@ type injector struct {
 	acks        fifo    // by time
 }
 
-// Who holds a packet back, in record.hold>>3: the channel whose buffer it is in, or one of these. The low three bits
-// are its priority.
+// Who holds a packet back, in record.hold: the channel whose buffer it is in, or one of these.
 const (
 	fromOpen   = -1 // it came from a source that does not look at the network
 	fromWindow = -2 // it waits at its source
@@ -43,7 +42,7 @@ func (z *sim) newInjectors(w *Work) {
 			continue
 		}
 		m := injector{
-			process: s.Process, order: s.Order, bytes: s.Bytes, hold: fromOpen<<3 | int32(s.Priority),
+			process: s.Process, order: s.Order, bytes: s.Bytes, hold: fromOpen,
 			first: s.First, n: s.End - s.First, count: s.Count, start: s.Start, stop: s.Stop,
 			every: s.Every, offset: int64(s.Offset), key: mix(mix(s.Seed) + uint64(s.First)), window: s.Window, ack: s.Ack,
 		}
@@ -61,7 +60,7 @@ func (z *sim) newInjectors(w *Work) {
 			z.addFeeds(m, feedOf)
 			continue
 		case s.Process == Window:
-			z.addWindow(m, s.Priority)
+			z.addWindow(m)
 			continue
 		case s.Process == Poisson && s.Order == Together:
 			for f := s.First; f < s.End; f++ {
@@ -112,7 +111,7 @@ func (z *sim) addFeeds(m injector, feedOf []int32) {
 		all = all[:len(all)+int(size)]
 		feed.total = int64(size) * m.count
 		feed.key = mix(m.key + uint64(i))
-		feed.hold = (fromFeed-(base+int32(i)))<<3 | m.hold&MaxPriority
+		feed.hold = fromFeed - (base + int32(i))
 		z.injectors = append(z.injectors, feed)
 		feedOf[links[i]] = 0
 	}
@@ -122,14 +121,14 @@ func (z *sim) addFeeds(m injector, feedOf []int32) {
 	}
 }
 
-func (z *sim) addWindow(m injector, priority uint8) {
+func (z *sim) addWindow(m injector) {
 	if z.windowOf == nil {
 		z.windowOf = make([]int32, len(z.flows))
 		for f := range z.windowOf {
 			z.windowOf[f] = -1
 		}
 	}
-	m.hold = fromWindow<<3 | int32(priority)
+	m.hold = fromWindow
 	m.left = make([]int64, m.n)
 	for i := range m.left {
 		m.left[i] = m.count

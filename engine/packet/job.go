@@ -22,20 +22,10 @@ var ErrStalled = errors.New("packet: nothing can proceed")
 //
 // The trace has no rates, and Events counts packet hops. It is cut off by Options.Until: what has not begun or ended by
 // then does so at engine.Never, and the makespan is of what has. RunGraph fails like Run; where a transfer has no
-// paths; and with ErrStalled, naming tasks, when packets are lost that Options.Resend does not send again.
+// paths; and with ErrStalled, naming tasks, when packets are lost.
 func RunGraph(g *engine.Graph, n *engine.Network, flows []engine.Flow, paths *engine.Paths, bytes int32, o Options) (*engine.Trace, *Stats, error) {
 	if bytes < 1 || bytes > maxBytes {
 		return nil, nil, fmt.Errorf("%w: packets of %d B; want 1 to %d", ErrWork, bytes, maxBytes)
-	}
-	if o.TaskPriority != nil && len(o.TaskPriority) != len(g.Tasks) {
-		return nil, nil, fmt.Errorf("%w: %d priorities for %d tasks", ErrWork, len(o.TaskPriority), len(g.Tasks))
-	}
-	priorities := int32(1)
-	for i, p := range o.TaskPriority {
-		if p > MaxPriority {
-			return nil, nil, fmt.Errorf("%w: %s has priority %d; want at most %d", ErrWork, g.Name(int32(i)), p, MaxPriority)
-		}
-		priorities = max(priorities, int32(p)+1)
 	}
 	for _, err := range []error{checkRanks(g, n, &o), checkNetwork(n), checkOptions(n, int64(bytes), &o)} {
 		if err != nil {
@@ -53,11 +43,11 @@ func RunGraph(g *engine.Graph, n *engine.Network, flows []engine.Flow, paths *en
 	if err != nil {
 		return nil, nil, err
 	}
-	z, err := newSim(n, w, o, priorities, int64(bytes))
+	z, err := newSim(n, w, o, int64(bytes))
 	if err != nil {
 		return nil, nil, err
 	}
-	z.job = newJob(g, bytes, &o)
+	z.job = newJob(g, bytes)
 	z.schedule(len(g.Tasks))
 	for i := range g.Tasks {
 		if z.job.need[i] == 0 {
@@ -121,24 +111,21 @@ func byTask(g *engine.Graph, w *Work, o Options) (*Work, Options, error) {
 
 // job is a task graph being simulated.
 type job struct {
-	g        *engine.Graph
-	bytes    int32 // of a packet
-	priority []uint8
-	resend   engine.Time
-	need     []int32 // tasks that it waits for
-	ready    []engine.Time
-	toSend   []int64 // bytes
-	left     []int64 // bytes to arrive
-	busy     []bool  // it has a packet waiting at its source, or an event to send one
-	ended    int
-	trace    engine.Trace
+	g      *engine.Graph
+	bytes  int32   // of a packet
+	need   []int32 // tasks that it waits for
+	ready  []engine.Time
+	toSend []int64 // bytes
+	left   []int64 // bytes to arrive
+	ended  int
+	trace  engine.Trace
 }
 
-func newJob(g *engine.Graph, bytes int32, o *Options) *job {
+func newJob(g *engine.Graph, bytes int32) *job {
 	n := len(g.Tasks)
 	j := &job{
-		g: g, bytes: bytes, priority: o.TaskPriority, resend: o.Resend, need: make([]int32, n), ready: make([]engine.Time, n),
-		toSend: make([]int64, n), left: make([]int64, n), busy: make([]bool, n),
+		g: g, bytes: bytes, need: make([]int32, n), ready: make([]engine.Time, n),
+		toSend: make([]int64, n), left: make([]int64, n),
 		trace: engine.Trace{Start: make([]engine.Time, n), End: make([]engine.Time, n)},
 	}
 	for i, t := range g.Tasks {
@@ -175,38 +162,22 @@ func (z *sim) task(i int32, now engine.Time) {
 // send puts the next packet of a transfer before its first link.
 func (z *sim) send(i int32, now engine.Time) {
 	j := z.job
-	if j.busy[i] = j.toSend[i] > 0; !j.busy[i] {
+	if j.toSend[i] == 0 {
 		return
 	}
 	bytes := min(int64(j.bytes), j.toSend[i])
 	j.toSend[i] -= bytes
-	hold := (fromFeed - z.agent(i) + z.base) << 3
-	if j.priority != nil {
-		hold |= int32(j.priority[i])
-	}
-	if start := z.launch(i, int32(bytes), hold, now); start < engine.Never {
-		if j.busy[i] = j.toSend[i] > 0; j.busy[i] {
-			z.calendar.set(z.agent(i), start)
-		}
+	hold := fromFeed - z.agent(i) + z.base
+	if start := z.launch(i, int32(bytes), hold, now); start < engine.Never && j.toSend[i] > 0 {
+		z.calendar.set(z.agent(i), start)
 	}
 }
 
-// taskGone tells a transfer that a packet has arrived or was dropped.
-func (z *sim) taskGone(r *record, now engine.Time, dropped bool) {
-	j, i := z.job, r.flow
-	if !dropped {
-		if j.left[i] -= int64(r.bytes); j.left[i] == 0 {
-			z.ends(i, now)
-		}
-		return
-	}
-	if j.resend == 0 {
-		return
-	}
-	j.toSend[i] += int64(r.bytes)
-	if !j.busy[i] {
-		j.busy[i] = true
-		z.calendar.set(z.agent(i), now+j.resend)
+// received tells a transfer that a packet has arrived.
+func (z *sim) received(r *record, now engine.Time) {
+	j := z.job
+	if j.left[r.flow] -= int64(r.bytes); j.left[r.flow] == 0 {
+		z.ends(r.flow, now)
 	}
 }
 

@@ -30,7 +30,7 @@ func TestGraph(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := over(n, nil, []int32{0, 1})
-	for _, o := range []packet.Options{{}, packet.Served(packet.Options{}), {Control: packet.Credit}, {TaskPriority: []uint8{0, 2, 1, 0}}} {
+	for _, o := range []packet.Options{{}, packet.Served(packet.Options{}), {Control: packet.Credit}} {
 		trace, s, err := packet.RunGraph(g, n, w.Flows, w.Paths, 1000, o)
 		if err != nil {
 			t.Fatal(err)
@@ -56,7 +56,7 @@ func TestGraph(t *testing.T) {
 	}
 }
 
-// TestGraphLoss: a transfer that loses a packet ends the run, named; sent again, it ends.
+// TestGraphLoss: a transfer that loses a packet ends the run, named.
 func TestGraphLoss(t *testing.T) {
 	n := line(2, engine.Link{})
 	n.Changes = []engine.Change{{At: 2*us + us/2, Link: 1}, {At: 5 * us, Link: 1, Rate: 8e9}}
@@ -69,14 +69,6 @@ func TestGraphLoss(t *testing.T) {
 	_, _, err := packet.RunGraph(g, n, w.Flows, w.Paths, 1000, packet.Options{})
 	if !errors.Is(err, packet.ErrStalled) || !strings.Contains(err.Error(), "task 0 lost 2000 B; 1 tasks wait behind") {
 		t.Error(err)
-	}
-	// the second is lost at 2.5 us, the third at 3: they go again at 7 (after 4 us at rest) and 8
-	trace, s, err := packet.RunGraph(g, n, w.Flows, w.Paths, 1000, packet.Options{Resend: 4 * us})
-	if err != nil || s.Dropped != 2 || s.Injected != 5 || s.Delivered != 3 {
-		t.Fatalf("%+v %v", s, err)
-	}
-	if want := 6*us + us/2 + 3*us; trace.Makespan != want {
-		t.Errorf("ends at %v, want %v", trace.Makespan, want)
 	}
 }
 

@@ -49,9 +49,6 @@ type Options struct {
 	// and the link sends the packet again, a round trip (twice its latency) after its end. Packets behind it wait, so
 	// order is kept: go-back-N, as seen by the packets that get through.
 	BitErrorRate float64
-	// HoldFailed makes packets before a link that is down wait for it. Otherwise they are dropped. Those on a link when
-	// it fails are dropped in any case, and those of closed loops that are at their source wait in any case.
-	HoldFailed bool
 	// Rewire replaces the paths in mid-run, ordered by At.
 	Rewire []Rewire
 	// Packets injected from MeasureFrom on and before MeasureUntil count for Stats.Delay. MeasureUntil 0 is without
@@ -62,19 +59,14 @@ type Options struct {
 	EndMeasured bool
 	// SampleEvery is the time between samples of the queues; 0 takes none.
 	SampleEvery engine.Time
-	// TaskPriority is the priority of the packets of each task, of RunGraph; nil is 0 for all. See Source.Priority.
-	TaskPriority []uint8
 	// TaskRank makes links of a RunGraph send, of the packets that wait, those of the task with the lowest rank first,
-	// and of equal ranks in the order in which they came. It is an alternative to TaskPriority for many levels, under
-	// DropTail on links that do not change. nil is by priority.
+	// and of equal ranks in the order in which they came, under DropTail on links that do not change. nil is first come,
+	// first served.
 	TaskRank []int32
 	// Reference is a trace of the graph as fluid, with rates. Links then send packets in the order in which the fluid
 	// has sent their last bytes: packet-by-packet generalised processor sharing (Parekh and Gallager 1993), after what
 	// the fluid does on the whole network. It is an alternative to TaskRank, as which it counts. See Slack.
 	Reference *engine.Trace
-	// Resend makes RunGraph send dropped bytes again, after those that the task has left to send, and that long after
-	// the drop where it has none. 0 does not.
-	Resend engine.Time
 	// Stop is asked now and then; the run ends with ErrStopped when it returns true. nil is never.
 	Stop func() bool
 	// MaxBytes is the memory that a run may take; 0 is DefaultMaxBytes. What it takes is estimated before it begins,

@@ -3,7 +3,7 @@
 //
 // There are two loops. Where queues are unbounded and first in, first out, and links stay what they are, a packet's
 // times on a link are known when it is put on it: one event a hop (booked.go). Everything else, which is finite queues,
-// credits, priorities, errors and changes, is served packet by packet (served.go).
+// credits, ranks of tasks, errors and changes, is served packet by packet (served.go).
 //
 // Time is in whole picoseconds; what serialising a packet takes beyond whole ticks is carried to the next one behind
 // it, so rates do not drift. Events of one time happen in the order in which they were set, so a result depends on
@@ -43,13 +43,13 @@ const slowest = 8e3
 // Run simulates w on n. It fails with ErrWork where the two do not fit, where n has groups that links share, and where
 // the run would not fit Options.MaxBytes; with *Deadlock when events run out while packets wait.
 func Run(n *engine.Network, w *Work, o Options) (*Stats, error) {
-	if o.TaskPriority != nil || o.ranks() || o.Resend != 0 {
-		return nil, fmt.Errorf("%w: it has no tasks, but priorities of tasks, or packets of theirs to send again", ErrWork)
+	if o.ranks() {
+		return nil, fmt.Errorf("%w: it has no tasks, but ranks of tasks", ErrWork)
 	}
 	if err := check(n, w, &o); err != nil {
 		return nil, err
 	}
-	z, err := newSim(n, w, o, w.priorities(), w.largest())
+	z, err := newSim(n, w, o, w.largest())
 	if err != nil {
 		return nil, err
 	}

@@ -93,15 +93,15 @@ func checkRanks(g *engine.Graph, n *engine.Network, o *Options) error {
 		return fmt.Errorf("%w: rates of %d tasks for %d, beside %d ranks; want those of each, or a rank", ErrWork, len(o.Reference.StepStart)-1, len(g.Tasks), len(o.TaskRank))
 	case o.Reference == nil && len(o.TaskRank) != len(g.Tasks):
 		return fmt.Errorf("%w: %d ranks for %d tasks", ErrWork, len(o.TaskRank), len(g.Tasks))
-	case o.TaskPriority != nil || o.Control != DropTail || len(n.Changes) > 0 || len(o.Rewire) > 0:
-		return fmt.Errorf("%w: ranks of tasks beside priorities, credits, changes of links or new paths; want none of these", ErrWork)
+	case o.Control != DropTail || len(n.Changes) > 0 || len(o.Rewire) > 0:
+		return fmt.Errorf("%w: ranks of tasks beside credits, changes of links or new paths; want none of these", ErrWork)
 	}
 	return nil
 }
 
 // push puts a packet before a link.
 func (q *rankedQueue) push(r *record, rank int64) {
-	if r.hold>>3 > fromWindow {
+	if r.hold > fromWindow {
 		q.through++
 		q.mostThrough = max(q.mostThrough, q.through)
 	}
@@ -122,7 +122,7 @@ func (q *rankedQueue) push(r *record, rank int64) {
 func (q *rankedQueue) pop() (record, int64) {
 	w := q.waits
 	first, rank := w[0].record, w[0].rank
-	if first.hold>>3 > fromWindow {
+	if first.hold > fromWindow {
 		q.through--
 	}
 	last := len(w) - 1

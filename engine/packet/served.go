@@ -11,8 +11,6 @@ import (
 type served struct {
 	on         bool
 	credit     bool
-	hold       bool  // packets wait for links that are down
-	classes    int32 // priorities
 	servers    []server
 	queues     []fifo
 	room       []int64 // by channel: bytes free at its far end, as far as its link knows
@@ -37,7 +35,7 @@ type server struct {
 	channel  int32 // the number of its first channel
 	channels int32
 	queue    int32 // the number of its first queue
-	ring     int32 // queues of a priority
+	ring     int32 // its queues
 	turn     int32 // the one of them to be looked at first
 	waiting  int32 // packets in them
 	held     int32 // packets in them, being sent, and on the wire
@@ -57,10 +55,8 @@ type server struct {
 	retries  int64
 }
 
-func (z *sim) newServed(priorities int32, largest int64) {
+func (z *sim) newServed(largest int64) {
 	z.credit = z.o.Control == Credit
-	z.hold = z.o.HoldFailed
-	z.classes = priorities
 	z.errors = z.o.BitErrorRate
 	z.rng = stream(z.o.Seed, errorStream)
 	z.servers = make([]server, len(z.n.Links))
@@ -81,7 +77,7 @@ func (z *sim) newServed(priorities int32, largest int64) {
 				size = autoBuffer(z.n, int32(i), largest)
 			}
 		}
-		queues += v.ring * priorities
+		queues += v.ring
 		for range v.channels {
 			z.linkOf = append(z.linkOf, int32(i))
 			z.size = append(z.size, size)
@@ -137,7 +133,7 @@ func (z *sim) sent(id int32, now engine.Time) {
 	l := &z.servers[id]
 	r := l.current
 	z.release(r.hold, r.bytes, now)
-	r.hold = l.on<<3 | r.hold&MaxPriority
+	r.hold = l.on
 	if z.ranked != nil {
 		z.ranked.leaves(id, l.latency > 0)
 	}
@@ -194,9 +190,9 @@ func (z *sim) arrive(id int32, r *record, now engine.Time) {
 // enqueue puts a packet before a link, or drops it.
 func (z *sim) enqueue(id int32, r *record, now engine.Time) {
 	l := &z.servers[id]
-	atSource := r.hold>>3 <= fromWindow // it does not count until it is sent
+	atSource := r.hold <= fromWindow // it does not count until it is sent
 	if !atSource {
-		if !l.up && !z.hold {
+		if !l.up {
 			z.drop(r, id, LinkFailed, now)
 			z.release(r.hold, r.bytes, now)
 			return
@@ -236,7 +232,7 @@ func (z *sim) enqueue(id int32, r *record, now engine.Time) {
 
 // queueOf returns the number of the queue before a link that a packet belongs in.
 func (z *sim) queueOf(l *server, r *record) int32 {
-	q := l.queue + r.hold&MaxPriority*l.ring
+	q := l.queue
 	if !z.credit {
 		return q
 	}
@@ -251,30 +247,20 @@ func (z *sim) queueOf(l *server, r *record) int32 {
 
 // next returns the queue that an idle link serves next, and its channel; -1 where none can be.
 func (z *sim) next(l *server) (queue, channel int32) {
-	q := l.queue
-	for range z.classes {
-		k := l.turn
-		for range l.ring {
-			if f := &z.queues[q+k]; f.length > 0 {
-				if !z.credit {
-					return q + k, l.channel
-				}
-				c := k
-				if c >= l.channels {
-					c -= l.channels
-				}
-				if c += l.channel; z.room[c] >= int64(z.chunks.first(f).bytes) {
-					if l.turn = k + 1; l.turn == l.ring {
-						l.turn = 0
-					}
-					return q + k, c
-				}
-			}
-			if k++; k == l.ring {
-				k = 0
-			}
+	k := l.turn
+	for range l.ring {
+		f, c := &z.queues[l.queue+k], l.channel+k
+		if k >= l.channels {
+			c -= l.channels
 		}
-		q += l.ring
+		queue = l.queue + k
+		if k++; k == l.ring {
+			k = 0
+		}
+		if f.length > 0 && (!z.credit || z.room[c] >= int64(z.chunks.first(f).bytes)) {
+			l.turn = k
+			return queue, c
+		}
 	}
 	return -1, -1
 }
@@ -308,10 +294,10 @@ func (z *sim) start(id int32, now engine.Time) {
 		z.room[c] -= int64(r.bytes)
 	}
 	l.on, l.sending = c, true
-	if r.hold>>3 <= fromWindow {
+	if r.hold <= fromWindow {
 		l.queued += int64(r.bytes)
-		if r.hold>>3 <= fromFeed {
-			z.calendar.set(z.base+fromFeed-r.hold>>3, now)
+		if r.hold <= fromFeed {
+			z.calendar.set(z.base+fromFeed-r.hold, now)
 		}
 	}
 	if now > l.end {

@@ -37,7 +37,6 @@ type plainEvent struct {
 
 type plainPacket struct {
 	flow, bytes   int
-	priority      int
 	path          []int32
 	channels      []int
 	hop           int
@@ -126,7 +125,7 @@ func (z *plain) run() {
 				z.set(s.Start+engine.Time(s.Every*float64(e.lap+1)), "source", e.which, e.lap+1)
 			}
 			for f := s.First; f < s.End; f++ {
-				p := &plainPacket{flow: int(f), bytes: int(s.Bytes), priority: int(s.Priority), path: pathOf(z.n, z.w, f), inject: e.at, holds: none, takes: none}
+				p := &plainPacket{flow: int(f), bytes: int(s.Bytes), path: pathOf(z.n, z.w, f), inject: e.at, holds: none, takes: none}
 				for _, step := range z.w.Paths.Steps(f) {
 					p.channels = append(p.channels, step.Channel())
 				}
@@ -250,39 +249,36 @@ func (z *plain) start(id int, now engine.Time) {
 		}
 		return p.channels[p.hop]
 	}
-	for priority := range packet.MaxPriority + 1 {
-		for k := range ring {
-			k = (l.turn + k) % ring
-			i := slices.IndexFunc(l.queue, func(p *plainPacket) bool { return p.priority == priority && place(p) == k })
-			if i < 0 {
+	for k := range ring {
+		k = (l.turn + k) % ring
+		i := slices.IndexFunc(l.queue, func(p *plainPacket) bool { return place(p) == k })
+		if i < 0 {
+			continue
+		}
+		p := l.queue[i]
+		channel := [2]int{id, k % channels}
+		if z.o.Control == packet.Credit {
+			if z.room(channel, now) < int64(p.bytes) {
 				continue
 			}
-			p := l.queue[i]
-			channel := [2]int{id, k % channels}
-			if z.o.Control == packet.Credit {
-				if z.room(channel, now) < int64(p.bytes) {
-					continue
-				}
-				l.turn = (k + 1) % ring
-				p.takes = channel
-			}
-			l.queue = slices.Delete(l.queue, i, i+1)
-			l.sending = p
-			if l.free == nil || floorOf(l.free) < now {
-				l.free = new(big.Rat).SetInt64(int64(now))
-			}
-			takes := new(big.Rat).Quo(new(big.Rat).SetInt64(8*int64(p.bytes)*int64(engine.Second)), new(big.Rat).SetFloat64(z.n.Links[id].Rate))
-			l.free = new(big.Rat).Add(l.free, takes)
-			l.end = floorOf(l.free)
-			z.set(l.end, "sent", id, 0)
-			return
+			l.turn = (k + 1) % ring
+			p.takes = channel
 		}
+		l.queue = slices.Delete(l.queue, i, i+1)
+		l.sending = p
+		if l.free == nil || floorOf(l.free) < now {
+			l.free = new(big.Rat).SetInt64(int64(now))
+		}
+		takes := new(big.Rat).Quo(new(big.Rat).SetInt64(8*int64(p.bytes)*int64(engine.Second)), new(big.Rat).SetFloat64(z.n.Links[id].Rate))
+		l.free = new(big.Rat).Add(l.free, takes)
+		l.end = floorOf(l.free)
+		z.set(l.end, "sent", id, 0)
+		return
 	}
 	z.await(id)
 }
 
-// TestServedAgainstPlain: packets end when and how they do the plain way, under drop-tail, credits, and priorities.
-// Where the plain way is stuck, so is this.
+// TestServedAgainstPlain: packets end when and how they do the plain way, under drop-tail and credits. Where the plain way is stuck, so is this.
 func TestServedAgainstPlain(t *testing.T) {
 	stuck, dropped, free := 0, 0, 0
 	one := func(t *rapid.T) {
@@ -292,10 +288,6 @@ func TestServedAgainstPlain(t *testing.T) {
 			if rapid.IntRange(0, 3).Draw(t, "finite") > 0 {
 				n.Links[i].Buffer = rapid.SampledFrom([]int64{9, 9, 10, 14, 30}).Draw(t, "buffer")
 			}
-		}
-		top := rapid.IntRange(0, 2).Draw(t, "top")
-		for i := range w.Sources {
-			w.Sources[i].Priority = uint8(rapid.IntRange(0, top).Draw(t, "priority"))
 		}
 		z := plain{n: n, w: w, o: o}
 		z.run()

@@ -40,11 +40,11 @@ type arrival struct {
 	dropped    bool
 }
 
-func newSim(n *engine.Network, w *Work, o Options, priorities int32, largest int64) (*sim, error) {
+func newSim(n *engine.Network, w *Work, o Options, largest int64) (*sim, error) {
 	if o.MaxBytes == 0 {
 		o.MaxBytes = DefaultMaxBytes
 	}
-	if need := memory(n, w, &o, priorities); need > o.MaxBytes {
+	if need := memory(n, w, &o); need > o.MaxBytes {
 		return nil, fmt.Errorf("%w: it needs %d B of memory, of %d B that it may take", ErrWork, need, o.MaxBytes)
 	}
 	z := &sim{n: n, o: o, flows: w.Flows, from: o.MeasureFrom, to: o.MeasureUntil, most: o.MaxBytes / chunkBytes}
@@ -56,8 +56,8 @@ func newSim(n *engine.Network, w *Work, o Options, priorities int32, largest int
 		return nil, err
 	}
 	ids := len(n.Links)
-	if z.on = mustServe(n, &o, priorities); z.on {
-		z.newServed(priorities, largest)
+	if z.on = mustServe(n, &o); z.on {
+		z.newServed(largest)
 		ids *= 3
 	} else {
 		z.newBooked()
@@ -237,7 +237,9 @@ func (z *sim) gone(r *record, now engine.Time, dropped bool) {
 		*z.log = append(*z.log, arrival{r.flow, r.inject, now, dropped})
 	}
 	if z.job != nil {
-		z.taskGone(r, now, dropped)
+		if !dropped {
+			z.received(r, now)
+		}
 	} else if z.windowOf != nil && z.windowOf[r.flow] >= 0 {
 		i := z.windowOf[r.flow]
 		m := &z.injectors[i]

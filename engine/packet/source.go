@@ -83,15 +83,10 @@ type Source struct {
 	Stop  engine.Time // no packet is injected from then on; 0 is never. Periodic and Poisson.
 	// Every is the time between injections in ticks; fractions are kept. With Together it is the time between packets
 	// of a flow, else between packets of the source.
-	Every    float64
-	Window   int32       // packets of a flow in flight
-	Ack      engine.Time // from a packet's arrival to the next one's injection
-	Priority uint8       // 0 is the most urgent of MaxPriority+1
+	Every  float64
+	Window int32       // packets of a flow in flight
+	Ack    engine.Time // from a packet's arrival to the next one's injection
 	// Seed names the random streams of the source, with the number of its first flow, or of each flow where each is a
 	// process.
 	Seed uint64
 }
-
-// MaxPriority is the least urgent priority. A link serves the most urgent packet that it may send, never breaking off
-// another; under DropTail priorities share the queue's bytes, under Credit the channel's.
-const MaxPriority = 7

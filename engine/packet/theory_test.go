@@ -3,6 +3,7 @@ package packet_test
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -33,26 +34,40 @@ func run(t *testing.T, n *engine.Network, w *packet.Work, o packet.Options) (*pa
 	return s, log
 }
 
-// TestPriorities: the mean delays of two Poisson processes before one link are Cobham's (1954) for non-preemptive
-// priority: W_k = W0 / ((1-a_{k-1}) (1-a_k)) before service, W0 = (rho1+rho2) s/2, a_k the load of classes up to k.
-func TestPriorities(t *testing.T) {
+// TestRanksInTheMean: the mean delays of two Poisson processes before one link are Cobham's (1954) for non-preemptive
+// priority: W_k = W0 / ((1-a_{k-1}) (1-a_k)) before service, W0 = (rho1+rho2) s/2, a_k the load of classes up to k. Each
+// packet is a task that waits for its time.
+func TestRanksInTheMean(t *testing.T) {
 	n := line(1, engine.Link{})
-	const loads = 2
-	rho := [loads]float64{0.3, 0.4}
-	w := over(n, nil, []int32{0}, []int32{0})
-	for k := range loads {
-		w.Sources = append(w.Sources, packet.Source{
-			First: int32(k), End: int32(k + 1), Process: packet.Poisson, Bytes: 1000, Count: int64(rho[k] * 4e6), Every: float64(us) / rho[k], Seed: 3, Priority: uint8(3 * k),
-		})
+	rho := [2]float64{0.3, 0.4}
+	g, rng := &engine.Graph{}, rand.New(rand.NewPCG(3, 0))
+	var ranks []int32
+	for k := range rho {
+		at := 0.0
+		for range int(rho[k] * 5e5) {
+			at += rng.ExpFloat64() * float64(us) / rho[k]
+			wait := g.AddTask(engine.Task{Duration: engine.Time(at)})
+			g.AddEdge(wait, g.AddTask(engine.Task{Kind: engine.Transfer, Dst: 1, Flows: 1, Bytes: 1000}), 0)
+			ranks = append(ranks, int32(k), int32(k))
+		}
 	}
-	_, log := run(t, n, w, packet.Options{})
-	var sum, count [loads]float64
-	for _, a := range log {
-		sum[a.Flow] += float64(a.At - a.Inject)
-		count[a.Flow]++
+	if err := g.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	w := over(n, nil, []int32{0})
+	trace, _, err := packet.RunGraph(g, n, w.Flows, w.Paths, 1000, packet.Options{TaskRank: ranks})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum, count [len(rho)]float64
+	for i, k := range ranks {
+		if g.Tasks[i].Kind == engine.Transfer {
+			sum[k] += float64(trace.End[i] - trace.Start[i])
+			count[k]++
+		}
 	}
 	w0, below := (rho[0]+rho[1])*float64(us)/2, 0.0
-	for k := range loads {
+	for k := range rho {
 		want := float64(us) + w0/((1-below)*(1-below-rho[k]))
 		below += rho[k]
 		if got := sum[k] / count[k]; math.Abs(got/want-1) > 0.02 {
