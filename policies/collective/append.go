@@ -1,0 +1,133 @@
+package collective
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"sim/engine"
+)
+
+// Append adds the transfers of a schedule to a graph, in order, so that transfer i is task i of what it adds. Ready is
+// by rank the task with whose end its data is there, -1 where that is from the start; nil is so for all. Lag passes
+// between the arrival of data and the sending of what waits for it: the latency of links, for engines that know none.
+// It returns by rank a milestone that ends when the rank has all that the call leaves it with and has sent what others
+// need of it.
+func (s *Schedule) Append(g *engine.Graph, ready []int32, lag engine.Time) (done []int32) {
+	first := int32(len(g.Tasks))
+	g.Grow(len(s.Transfers)+len(s.Group), len(s.after)+4*len(s.Group))
+	last := slices.Repeat([]bool{true}, len(s.Transfers)) // of those that their links send in turn
+	for i, t := range s.Transfers {
+		id := g.AddTask(engine.Task{Kind: engine.Transfer, Src: s.Group[t.Src], Dst: s.Group[t.Dst], Flows: 1, Bytes: t.Bytes})
+		for _, w := range s.After(i) {
+			g.AddEdge(first+w, id, lag)
+		}
+		if t.Behind >= 0 {
+			last[t.Behind] = false
+			g.AddEdge(first+t.Behind, id, 0)
+		} else if ready != nil && ready[t.Src] >= 0 {
+			g.AddEdge(ready[t.Src], id, 0)
+		}
+	}
+	for r := range s.Group {
+		m := g.AddTask(engine.Task{})
+		done = append(done, m)
+		if ready != nil && ready[r] >= 0 {
+			g.AddEdge(ready[r], m, 0)
+		}
+	}
+	for i, t := range s.Transfers {
+		if last[i] {
+			g.AddEdge(first+int32(i), done[t.Src], 0)
+			g.AddEdge(first+int32(i), done[t.Dst], lag)
+		}
+	}
+	return done
+}
+
+// Links returns by transfer the link that it takes, -1 where it goes as it is routed: what Append's tasks give Pin.
+func (s *Schedule) Links() []int32 {
+	links := make([]int32, len(s.Transfers))
+	for i, t := range s.Transfers {
+		links[i] = t.Link
+	}
+	return links
+}
+
+// Routed returns the pairs of nodes whose transfers go as they are routed, in order, each once, and their bytes.
+func (s *Schedule) Routed() (flows []engine.Flow, bytes []int64) {
+	sum := map[engine.Flow]int64{}
+	for _, t := range s.Transfers {
+		if t.Link < 0 {
+			f := engine.Flow{Src: s.Group[t.Src], Dst: s.Group[t.Dst]}
+			if _, ok := sum[f]; !ok {
+				flows = append(flows, f)
+			}
+			sum[f] += t.Bytes
+		}
+	}
+	slices.SortFunc(flows, func(a, b engine.Flow) int { return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst)) })
+	for _, f := range flows {
+		bytes = append(bytes, sum[f])
+	}
+	return flows, bytes
+}
+
+// Pin returns flows and paths by task of a graph, for engine.RoutesOf and packet.RunGraph: the transfers that take a
+// link, by task, have a path of that link, and those with -1 the paths that flows with their ends have in paths. It
+// fails where there are none, where a link is no port of paths, and where packets draw their links (Paths.Spread).
+func Pin(g *engine.Graph, n *engine.Network, link []int32, flows []engine.Flow, paths *engine.Paths) ([]engine.Flow, *engine.Paths, error) {
+	if paths.Spread != nil {
+		return nil, nil, fmt.Errorf("collective: transfers that take their links on a network whose packets draw theirs; want routers of whole paths")
+	}
+	port := slices.Repeat([]int32{-1}, len(n.Links))
+	for i, l := range paths.Link {
+		if l >= 0 {
+			port[l] = int32(i % paths.Degree)
+		}
+	}
+	by := make(map[engine.Flow]int32, len(flows))
+	for f, w := range slices.Backward(flows) {
+		by[w] = paths.ClassOf(int32(f))
+	}
+	w := *paths
+	w.Start, w.Step = slices.Clone(paths.Start), slices.Clone(paths.Step)
+	if w.First = slices.Clone(paths.First); w.First == nil {
+		for c := range int32(len(w.Start)) + 1 {
+			w.First = append(w.First, c)
+		}
+	}
+	w.Share = slices.Clone(paths.Share)
+	own := slices.Repeat([]int32{-1}, len(n.Links)) // by link: the class of its path
+	w.Class = make([]int32, len(g.Tasks))
+	ends := make([]engine.Flow, len(g.Tasks))
+	for i, t := range g.Tasks {
+		if t.Kind != engine.Transfer {
+			continue
+		}
+		ends[i] = engine.Flow{Src: t.Src, Dst: t.Dst}
+		if i >= len(link) || link[i] < 0 {
+			c, ok := by[ends[i]]
+			if !ok && t.Src != t.Dst {
+				return nil, nil, fmt.Errorf("collective: no path leads %s from node %d to %d", g.Name(int32(i)), t.Src, t.Dst)
+			}
+			w.Class[i] = c
+			continue
+		}
+		l := link[i]
+		if port[l] < 0 || len(w.Step) > math.MaxInt32-2 {
+			return nil, nil, fmt.Errorf("collective: %s is no port of the paths", n.ResourceName(l))
+		}
+		if own[l] < 0 {
+			own[l] = int32(len(w.First) - 1)
+			w.Add(engine.MakeStep(int(port[l]), 0))
+			w.First = append(w.First, int32(len(w.Start)))
+			if w.Share != nil {
+				w.Share = append(w.Share, 1)
+			}
+		}
+		w.Class[i] = own[l]
+	}
+	return ends, &w, nil
+}

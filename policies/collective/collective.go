@@ -1,0 +1,205 @@
+// Package collective decides how collective calls are carried out: algorithms that expand a call among ranks into
+// transfers, which reduce or copy ranges of its data and wait for each other.
+//
+// An algorithm is a row of Table. What it makes is a Schedule, plain data that Check holds to what the call asks for
+// and Append adds to a task graph. Limit is a lower bound on when any algorithm can complete a call on a network.
+// The package leaves paths between nodes that are no neighbours to policies/routing, time to the engines, and plans of
+// reconfigurable switches to policies/reconfigure.
+package collective
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"sim/engine"
+	"sim/engine/units"
+)
+
+// ErrCall is wrapped by every error about a call that cannot be, ErrUnserved where an algorithm does not serve one.
+var (
+	ErrCall     = errors.New("collective: no such call")
+	ErrUnserved = errors.New("collective: the algorithm does not serve this call")
+)
+
+// Kind is what a call does with its data.
+type Kind uint8
+
+const (
+	// AllReduce leaves the sum of all ranks' vectors with every rank.
+	AllReduce Kind = iota
+	// ReduceScatter leaves with every rank its block of the sum.
+	ReduceScatter
+	// AllGather leaves with every rank the blocks of all.
+	AllGather
+	// AllToAll moves a block from every rank to every other.
+	AllToAll
+	// Broadcast leaves the vector of the root with every rank.
+	Broadcast
+	// Reduce leaves the sum of all ranks' vectors with the root.
+	Reduce
+	// SendReceive moves the vector of the root to one other rank.
+	SendReceive
+)
+
+var kindNames = [...]string{"all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast", "reduce", "send-receive"}
+
+// String returns the name used in scenarios and results.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("call %d", uint8(k))
+}
+
+// ParseKind returns the kind of that name.
+func ParseKind(name string) (Kind, error) {
+	if k := slices.Index(kindNames[:], name); k >= 0 {
+		return Kind(k), nil
+	}
+	return 0, fmt.Errorf("%w: %q; there are %s", ErrCall, name, strings.Join(kindNames[:], ", "))
+}
+
+// Call is a collective call. Its data is a vector of bytes, of which each rank has, puts into a sum or is left with all
+// or some blocks. Block i is rank i's: blocks differ in size by a byte at most and are in the order of ranks. The vector
+// of an all-to-all is the blocks from every rank to every rank, row by row.
+type Call struct {
+	Kind  Kind
+	Group []int32 // by rank: its node, each once
+	// Bytes is the size of the vector, of an all-to-all that of the block of a pair.
+	Bytes int64
+	// Sizes is of an all-to-all whose blocks differ: from row to column, row by row, of ranks. What a rank sends itself
+	// stays where it is. nil is Bytes each.
+	Sizes []int64
+	// Root is the rank that a broadcast comes from, a reduce goes to and a send/receive comes from, Peer the one that
+	// this goes to.
+	Root, Peer int
+}
+
+// Coordinates are where nodes are along the axes of a torus. A torus.Torus has them.
+type Coordinates interface {
+	At(node int32) []int
+}
+
+// Problem is a call on a network.
+type Problem struct {
+	Call
+	// Network is the links between nodes; those of no rate are down. Ranks may be some of its nodes.
+	Network *engine.Network
+	Torus   Coordinates // nil where the network is none
+	Domain  []int       // by rank: the part of a partition that it is in, for hierarchical algorithms; nil is by option
+}
+
+// Options are those of all algorithms.
+type Options struct {
+	Chunk units.Bytes `key:"chunk" doc:"size of the pieces in which trees and chains pass data on; '0B' is chosen from size, rates, latency and depth" default:"0B"`
+
+	Hierarchical Hierarchical
+	Packing      Packing
+}
+
+// Row is a named algorithm.
+type Row struct {
+	Name   string
+	Doc    string // one line
+	expand func(ctx context.Context, b *builder, j *job) error
+}
+
+// Table is the algorithms by name, in the order in which they are listed.
+var Table = []Row{
+	{"ring", "blocks go round a ring of the ranks in order (Patarasuk and Yuan 2009)", oneRing},
+	{"bidirectional-ring", "half of each block goes round each way", bothWays},
+	{"multi-ring", "parts of each block go both ways round edge-disjoint rings over all links; regular graphs best", multiRing},
+	{"bucket", "rings along each axis of a torus in turn, all axes at once (Sack and Gropp 2015)", bucket},
+	{"halving-doubling", "halves exchanged at distances that halve, and then double (Thakur et al. 2005); powers of two", halvingDoubling},
+	{"swing", "halves exchanged at distances 1, 1, 3, 5 ... along all axes at once (De Sensi et al. 2024); powers of two", swing},
+	{"direct", "each block goes straight to where it is wanted", direct},
+	{"hierarchical", "inside domains, across them, and inside again", hierarchical},
+	{"tree-packing", "chunks go along spanning trees that load all links equally; groups of connected neighbours", packing},
+}
+
+// ByName returns the algorithm of that name.
+func ByName(name string) (Row, error) {
+	for _, r := range Table {
+		if r.Name == name {
+			return r, nil
+		}
+	}
+	return Row{}, fmt.Errorf("collective: unknown algorithm %q", name)
+}
+
+// Expand returns the schedule of a call. It fails with ErrCall on a call that cannot be, with ErrUnserved where the
+// algorithm does not serve it (the error says what it serves: "; want ..."), and with ctx's error when ctx ends before.
+func (r Row) Expand(ctx context.Context, p *Problem, o Options) (*Schedule, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	if o.Chunk < 0 {
+		return nil, fmt.Errorf("%w: chunks of %s; want at least 0B", ErrCall, o.Chunk)
+	}
+	b := newBuilder(p, o)
+	if err := r.expand(ctx, b, b.call()); err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Name, err)
+	}
+	return b.Schedule, ctx.Err()
+}
+
+// check fails on a problem that cannot be.
+func (c *Call) check(nodes int32) error {
+	n := len(c.Group)
+	bad := func(format string, a ...any) error {
+		return fmt.Errorf("%w: %s %s", ErrCall, c.Kind, fmt.Sprintf(format, a...))
+	}
+	if int(c.Kind) >= len(kindNames) {
+		return bad("is not known")
+	}
+	if n < 2 {
+		return bad("among %d ranks; want at least 2", n)
+	}
+	seen := make(map[int32]bool, n)
+	for r, a := range c.Group {
+		if a < 0 || a >= nodes || seen[a] {
+			return bad("has rank %d on node %d, which is out of 0 to %d or has another rank", r, a, nodes-1)
+		}
+		seen[a] = true
+	}
+	most := int64(math.MaxInt64 / 16 / n)
+	if c.Kind == AllToAll {
+		most /= int64(n)
+	}
+	if c.Bytes < 1 && c.Sizes == nil || c.Bytes > most {
+		return bad("of %d B among %d ranks; want 1 to %d B", c.Bytes, n, most)
+	}
+	if c.Sizes != nil {
+		if c.Kind != AllToAll || len(c.Sizes) != n*n {
+			return bad("of %d sizes among %d ranks; want %d, of an %s alone", len(c.Sizes), n, n*n, AllToAll)
+		}
+		for i, s := range c.Sizes {
+			if s < 0 || s > most {
+				return bad("of %d B from rank %d to %d; want 0 to %d B", s, i/n, i%n, most)
+			}
+		}
+	}
+	rooted, paired := c.Kind >= Broadcast, c.Kind == SendReceive
+	if rooted && (c.Root < 0 || c.Root >= n) || paired && (c.Peer < 0 || c.Peer >= n || c.Peer == c.Root) {
+		return bad("from rank %d to %d of %d", c.Root, c.Peer, n)
+	}
+	return nil
+}
+
+// check fails on a problem that cannot be.
+func (p *Problem) check() error {
+	if err := p.Call.check(p.Network.Nodes); err != nil {
+		return err
+	}
+	if err := p.Network.Validate(); err != nil {
+		return fmt.Errorf("%w: %w", ErrCall, err)
+	}
+	if p.Domain != nil && len(p.Domain) != len(p.Group) {
+		return fmt.Errorf("%w: domains of %d ranks, not of %d", ErrCall, len(p.Domain), len(p.Group))
+	}
+	return nil
+}

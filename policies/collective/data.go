@@ -1,0 +1,111 @@
+package collective
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Span is a range of the bytes of a call's vector.
+type Span struct{ From, To int64 }
+
+// data is some of the vector: spans in order, of which none is empty and none touch.
+type data []Span
+
+// bytes returns the size.
+func (d data) bytes() int64 {
+	sum := int64(0)
+	for _, s := range d {
+		sum += s.To - s.From
+	}
+	return sum
+}
+
+// span returns the bytes from one place of d up to another.
+func (d data) span(from, to int64) data {
+	var part data
+	for _, s := range d {
+		size := s.To - s.From
+		if lo, hi := max(0, from), min(size, to); lo < hi {
+			part = append(part, Span{s.From + lo, s.From + hi})
+		}
+		from, to = from-size, to-size
+	}
+	return part
+}
+
+// cut returns piece k of n, of sizes that differ by at most a byte.
+func (d data) cut(k, n int) data {
+	b := d.bytes()
+	whole, rest := b/int64(n), b%int64(n)
+	at := func(k int64) int64 { return whole*k + min(k, rest) }
+	return d.span(at(int64(k)), at(int64(k)+1))
+}
+
+// pieces returns all pieces of cut.
+func (d data) pieces(n int) []data {
+	all := make([]data, n)
+	for k := range all {
+		all[k] = d.cut(k, n)
+	}
+	return all
+}
+
+// join returns all bytes of some data, of which none have any in common.
+func join(parts ...data) data {
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	all := slices.Concat(parts...)
+	slices.SortFunc(all, func(a, b Span) int { return cmp.Compare(a.From, b.From) })
+	whole := all[:0]
+	for _, s := range all {
+		if k := len(whole) - 1; k >= 0 && whole[k].To == s.From {
+			whole[k].To = s.To
+		} else {
+			whole = append(whole, s)
+		}
+	}
+	return whole
+}
+
+// vector returns the data of a call.
+func (c *Call) vector() data {
+	n := int64(len(c.Group))
+	switch {
+	case c.Kind != AllToAll:
+		return data{{0, c.Bytes}}
+	case c.Sizes == nil:
+		return data{{0, c.Bytes * n * n}}
+	}
+	sum := int64(0)
+	for _, s := range c.Sizes {
+		sum += s
+	}
+	return data{{0, sum}}
+}
+
+// blocks returns for an all-to-all the block from one rank to another, and else that of a rank, from 0 to n-1.
+func (c *Call) blocks() (pair func(from, to int) data, of func(rank int) data) {
+	n := len(c.Group)
+	if c.Kind != AllToAll {
+		v := c.vector()
+		return nil, func(rank int) data { return v.cut(rank, n) }
+	}
+	if c.Sizes == nil {
+		return func(from, to int) data {
+			k := int64(from*n + to)
+			return data{{k * c.Bytes, (k + 1) * c.Bytes}}
+		}, nil
+	}
+	start := make([]int64, n*n+1)
+	for k, s := range c.Sizes {
+		start[k+1] = start[k] + s
+	}
+	return func(from, to int) data {
+		k := from*n + to
+		if start[k] == start[k+1] {
+			return nil
+		}
+		return data{{start[k], start[k+1]}}
+	}, nil
+}

@@ -1,0 +1,42 @@
+package collective
+
+import "context"
+
+// direct sends every block from where it is to where it is wanted, in an order in which no two ranks send to the same
+// one at a time: rank i first to i+1, then to i+2 and so on.
+func direct(_ context.Context, b *builder, j *job) error {
+	n := len(j.ranks)
+	each := func(do func(from, to int)) {
+		for s := 1; s < n; s++ {
+			for i := range n {
+				do(i, (i+s)%n)
+			}
+		}
+	}
+	switch j.kind {
+	case AllToAll:
+		each(func(i, k int) { b.send(j.ranks[i], j.ranks[k], j.pair(i, k), false) })
+	case Broadcast:
+		for s := 1; s < n; s++ {
+			b.send(j.ranks[j.root], j.ranks[(j.root+s)%n], j.data, false)
+		}
+	case Reduce:
+		for s := 1; s < n; s++ {
+			b.send(j.ranks[(j.root+s)%n], j.ranks[j.root], j.data, true)
+		}
+	case SendReceive:
+		b.send(j.ranks[j.root], j.ranks[j.to], j.data, false)
+	default:
+		scatter, gather, block, err := j.scatters()
+		if err != nil {
+			return err
+		}
+		if scatter {
+			each(func(i, k int) { b.send(j.ranks[i], j.ranks[k], block[k], true) })
+		}
+		if gather {
+			each(func(i, k int) { b.send(j.ranks[i], j.ranks[k], block[i], false) })
+		}
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package collective
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// unserved says that an algorithm does not serve a job.
+func unserved(j *job, want string, a ...any) error {
+	return fmt.Errorf("%w: %s among %d ranks; want %s", ErrUnserved, j.kind, len(j.ranks), fmt.Sprintf(want, a...))
+}
+
+// scatters splits the calls that leave or begin with blocks into the two halves of an all-reduce: whether partial sums
+// are scattered, whether blocks are gathered, and the block of each place. It fails on other calls.
+func (j *job) scatters() (scatter, gather bool, block []data, err error) {
+	switch j.kind {
+	case AllReduce:
+		return true, true, j.data.pieces(len(j.ranks)), nil
+	case ReduceScatter, AllGather:
+		return j.kind == ReduceScatter, j.kind == AllGather, j.block, nil
+	}
+	return false, false, nil, unserved(j, "%s, %s or %s", AllReduce, ReduceScatter, AllGather)
+}
+
+func oneRing(_ context.Context, b *builder, j *job) error {
+	return b.rings(j, [][]int32{places(len(j.ranks))})
+}
+
+func bothWays(_ context.Context, b *builder, j *job) error {
+	up := places(len(j.ranks))
+	return b.rings(j, [][]int32{up, reversed(up)})
+}
+
+// places returns 0 to n-1.
+func places(n int) []int32 {
+	all := make([]int32, n)
+	for i := range all {
+		all[i] = int32(i)
+	}
+	return all
+}
+
+func reversed(ring []int32) []int32 {
+	ring = slices.Clone(ring)
+	slices.Reverse(ring)
+	return ring
+}
+
+// rings has an equal part of the data go round each of some rings of all places of a job (Patarasuk and Yuan, "Bandwidth
+// optimal all-reduce algorithms for clusters of workstations", 2009). A broadcast and a reduce go along the ring from
+// the root, or to it, in chunks.
+func (b *builder) rings(j *job, rings [][]int32) error {
+	if j.kind == Broadcast || j.kind == Reduce {
+		for k, ring := range rings {
+			at := slices.Index(ring, int32(j.root))
+			ring = slices.Concat(ring[at:], ring[:at])
+			b.chain(j, ring, j.data.cut(k, len(rings)))
+			b.stream++
+		}
+		return nil
+	}
+	scatter, gather, block, err := j.scatters()
+	if err != nil {
+		return err
+	}
+	for k, ring := range rings {
+		part := func(place int32) data { return block[place].cut(k, len(rings)) }
+		if scatter {
+			b.scatterRing(j.ranks, ring, part)
+		}
+		if gather {
+			b.gatherRing(j.ranks, ring, part)
+		}
+		b.stream++
+	}
+	return nil
+}
+
+// scatterRing leaves every place of a ring with its part of the sum: in step s the place at i sends the part of the
+// one at i-1-s on.
+func (b *builder) scatterRing(ranks, ring []int32, part func(place int32) data) {
+	n := len(ring)
+	for s := range n - 1 {
+		for i, a := range ring {
+			b.send(ranks[a], ranks[ring[(i+1)%n]], part(ring[(i-1-s+2*n)%n]), true)
+		}
+	}
+}
+
+// gatherRing leaves every place of a ring with the parts of all.
+func (b *builder) gatherRing(ranks, ring []int32, part func(place int32) data) {
+	n := len(ring)
+	for s := range n - 1 {
+		for i, a := range ring {
+			b.send(ranks[a], ranks[ring[(i+1)%n]], part(ring[(i-s+n)%n]), false)
+		}
+	}
+}
+
+// chain passes some data of a broadcast along a path of places, or that of a reduce back along it.
+func (b *builder) chain(j *job, path []int32, d data) {
+	n := len(path)
+	for _, piece := range d.pieces(b.chunks(d.bytes(), slowest(b.p.Network), n-1, fillShare)) {
+		for i := range n - 1 {
+			if from, to := j.ranks[path[i]], j.ranks[path[i+1]]; j.kind == Broadcast {
+				b.send(from, to, piece, false)
+			} else {
+				from, to = j.ranks[path[n-1-i]], j.ranks[path[n-2-i]]
+				b.send(from, to, piece, true)
+			}
+		}
+	}
+}

@@ -1,0 +1,238 @@
+package collective
+
+import (
+	"slices"
+
+	"sim/engine"
+)
+
+// Schedule is a call as transfers, each after those that it waits for.
+type Schedule struct {
+	Call
+	Transfers []Transfer
+
+	spans []Span
+	after []int32
+}
+
+// Transfer moves some of the vector from one rank to another.
+type Transfer struct {
+	Src, Dst int32 // ranks
+	// Link is the link between them that it takes, -1 where it goes as it is routed.
+	Link   int32
+	Reduce bool  // it is added to what the destination has, and else takes its place
+	Behind int32 // the transfer that its link or source sends before it, -1 for none
+	Bytes  int64
+
+	span, after int32 // where they begin; they end where those of the next transfer begin
+}
+
+// Spans returns the ranges of the vector that transfer i moves, in order. Read only.
+func (s *Schedule) Spans(i int) []Span {
+	end := len(s.spans)
+	if i+1 < len(s.Transfers) {
+		end = int(s.Transfers[i+1].span)
+	}
+	return s.spans[s.Transfers[i].span:end]
+}
+
+// After returns the transfers that must have arrived before transfer i begins, in order: those that bring what it moves,
+// and those that need what it overwrites. Read only.
+func (s *Schedule) After(i int) []int32 {
+	end := len(s.after)
+	if i+1 < len(s.Transfers) {
+		end = int(s.Transfers[i+1].after)
+	}
+	return s.after[s.Transfers[i].after:end]
+}
+
+// job is a call among some ranks, or a part of one.
+type job struct {
+	kind     Kind
+	ranks    []int32
+	data     data                    // of all-reduce, broadcast, reduce and send/receive
+	block    []data                  // by place in ranks, of reduce-scatter and all-gather
+	pair     func(from, to int) data // by places, of all-to-all
+	root, to int                     // places
+}
+
+// builder makes a schedule.
+type builder struct {
+	*Schedule
+	p    *Problem
+	o    Options
+	rows []Row // that hierarchical algorithms choose from
+	net  *neighbours
+	have []versions      // by rank
+	last map[track]int32 // the last transfer of each
+	// stream tells transfers apart that do not wait for each other though they have the same ends, since they belong to
+	// parts of an algorithm that work side by side.
+	stream int32
+}
+
+type track struct{ src, dst, link, stream int32 }
+
+func newBuilder(p *Problem, o Options) *builder {
+	b := &builder{
+		Schedule: &Schedule{Call: p.Call}, p: p, o: o, rows: Table, net: newNeighbours(p),
+		have: make([]versions, len(p.Group)), last: map[track]int32{},
+	}
+	for r := range b.have {
+		b.have[r].from, b.have[r].state = []int64{0}, make([]state, 1)
+	}
+	return b
+}
+
+// call returns the whole call.
+func (b *builder) call() *job {
+	c := &b.Call
+	j := &job{kind: c.Kind, data: c.vector(), root: c.Root, to: c.Peer}
+	var of func(int) data
+	j.pair, of = c.blocks()
+	for r := range c.Group {
+		j.ranks = append(j.ranks, int32(r))
+		if of != nil {
+			j.block = append(j.block, of(r))
+		}
+	}
+	return j
+}
+
+// send appends a transfer between ranks, over the link that joins them where there is one. What it waits for follows
+// from what earlier transfers have moved.
+func (b *builder) send(src, dst int32, d data, reduce bool) {
+	b.sendOver(b.net.link(src, dst), src, dst, d, reduce)
+}
+
+func (b *builder) sendOver(link, src, dst int32, d data, reduce bool) {
+	if len(d) == 0 || src == dst {
+		return
+	}
+	id := int32(len(b.Transfers))
+	t := Transfer{Src: src, Dst: dst, Link: link, Reduce: reduce, Behind: -1, Bytes: d.bytes(), span: int32(len(b.spans)), after: int32(len(b.after))}
+	k := track{src, dst, link, b.stream}
+	if last, ok := b.last[k]; ok {
+		t.Behind = last
+	}
+	b.last[k] = id
+	for _, s := range d {
+		b.after = b.have[src].access(s, read, id, b.after)
+		how := overwrite
+		if reduce {
+			how = add
+		}
+		b.after = b.have[dst].access(s, how, id, b.after)
+	}
+	waits := b.after[t.after:]
+	slices.Sort(waits)
+	b.after = b.after[:int(t.after)+len(slices.Compact(waits))]
+	b.spans = append(b.spans, d...)
+	b.Transfers = append(b.Transfers, t)
+	b.net.carry(link, t.Bytes)
+}
+
+// versions is what transfers have done with the bytes of a rank: segment k is from[k] up to from[k+1], the last without
+// end.
+type versions struct {
+	from  []int64
+	state []state
+}
+
+// state is the transfers that brought what a segment holds, and those that have taken it from there since.
+type state struct{ writes, reads []int32 }
+
+type access uint8
+
+const (
+	read access = iota
+	add
+	overwrite
+)
+
+// access notes what transfer id does with a span, and appends the transfers that must come before.
+func (v *versions) access(s Span, how access, id int32, after []int32) []int32 {
+	for k := v.split(s.From); v.from[k] < s.To; k++ {
+		if k+1 == len(v.from) || v.from[k+1] > s.To {
+			v.split(s.To)
+		}
+		z := &v.state[k]
+		switch how {
+		case read:
+			after = append(after, z.writes...)
+			z.reads = append(z.reads[:len(z.reads):len(z.reads)], id)
+		case add:
+			after = append(after, z.reads...)
+			z.writes = append(z.writes[:len(z.writes):len(z.writes)], id)
+		case overwrite:
+			after = append(after, z.reads...)
+			for _, w := range z.writes { // the last read waits for those before it
+				if len(z.reads) == 0 || w > z.reads[len(z.reads)-1] {
+					after = append(after, w)
+				}
+			}
+			z.writes, z.reads = []int32{id}, nil
+		}
+	}
+	return after
+}
+
+// split has a segment begin at a byte and returns it.
+func (v *versions) split(at int64) int {
+	k, found := slices.BinarySearch(v.from, at)
+	if !found {
+		v.from = slices.Insert(v.from, k, at)
+		v.state = slices.Insert(v.state, k, v.state[k-1])
+	}
+	return k
+}
+
+// neighbours is the links that join ranks.
+type neighbours struct {
+	network *engine.Network
+	links   map[[2]int32][]int32 // by ranks from and to, those that are up
+	near    [][]int32            // by rank: those that a link joins it with, in order
+	bytes   map[int32]int64      // by link: carried so far
+}
+
+func newNeighbours(p *Problem) *neighbours {
+	z := &neighbours{network: p.Network, links: map[[2]int32][]int32{}, near: make([][]int32, len(p.Group)), bytes: map[int32]int64{}}
+	rank := ranks(p)
+	for i, l := range p.Network.Links {
+		if l.Rate > 0 && l.From >= 0 && l.To >= 0 && l.From != l.To && rank[l.From] >= 0 && rank[l.To] >= 0 {
+			k := [2]int32{rank[l.From], rank[l.To]}
+			z.links[k] = append(z.links[k], int32(i))
+			z.near[k[0]], z.near[k[1]] = append(z.near[k[0]], k[1]), append(z.near[k[1]], k[0])
+		}
+	}
+	for r := range z.near {
+		slices.Sort(z.near[r])
+		z.near[r] = slices.Compact(z.near[r])
+	}
+	return z
+}
+
+// ranks returns the rank of each node, -1 of one that has none.
+func ranks(p *Problem) []int32 {
+	rank := slices.Repeat([]int32{-1}, int(p.Network.Nodes))
+	for r, a := range p.Group {
+		rank[a] = int32(r)
+	}
+	return rank
+}
+
+// link returns the link from one rank to another, of several the one that carries least; -1 where there is none.
+func (z *neighbours) link(src, dst int32) int32 {
+	best := int32(-1)
+	for _, l := range z.links[[2]int32{src, dst}] {
+		if best < 0 || z.bytes[l] < z.bytes[best] {
+			best = l
+		}
+	}
+	return best
+}
+
+func (z *neighbours) carry(link int32, bytes int64) {
+	if link >= 0 {
+		z.bytes[link] += bytes
+	}
+}
