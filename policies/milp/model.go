@@ -10,6 +10,8 @@ package milp
 import (
 	"fmt"
 	"math"
+	"regexp"
+	"slices"
 )
 
 // Sense says how a row's left side relates to its right side.
@@ -44,6 +46,15 @@ type Row struct {
 	Right float64
 }
 
+// left returns the left side at a point.
+func (r *Row) left(x []float64) float64 {
+	sum := 0.0
+	for _, t := range r.Terms {
+		sum += t.Factor * x[t.Column]
+	}
+	return sum
+}
+
 // Model is a mixed-integer linear program: minimise the columns' costs subject to the rows. Columns and rows keep the
 // order in which they were added, so that the same model is written as the same bytes.
 type Model struct {
@@ -71,28 +82,10 @@ func (m *Model) Require(name string, sense Sense, right float64, terms ...Term) 
 		at[t.Column] = len(kept)
 		kept = append(kept, t)
 	}
-	n := 0
-	for _, t := range kept {
-		if t.Factor != 0 {
-			kept[n] = t
-			n++
-		}
+	kept = slices.DeleteFunc(kept, func(t Term) bool { return t.Factor == 0 })
+	if len(kept) > 0 || sense != AtLeast && right < 0 || sense != AtMost && right > 0 {
+		m.Rows = append(m.Rows, Row{name, kept, sense, right})
 	}
-	kept = kept[:n]
-	if n == 0 && holds(0, sense, right) {
-		return
-	}
-	m.Rows = append(m.Rows, Row{name, kept, sense, right})
-}
-
-func holds(left float64, sense Sense, right float64) bool {
-	switch sense {
-	case AtMost:
-		return left <= right
-	case AtLeast:
-		return left >= right
-	}
-	return left == right
 }
 
 // Check fails where a column or row holds what no solver can read: a number that is none, bounds that cross, a column
@@ -100,13 +93,8 @@ func holds(left float64, sense Sense, right float64) bool {
 func (m *Model) Check() error {
 	names := map[string]bool{}
 	name := func(what, s string) error {
-		if s == "" || len(s) > maxName || names[s] {
-			return fmt.Errorf("milp: %s has the name %q, which is empty, too long or not its own", what, s)
-		}
-		for _, r := range s {
-			if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' {
-				return fmt.Errorf("milp: the name %q of a %s holds more than letters, digits and underscores", s, what)
-			}
+		if names[s] || len(s) > maxName || !nameable.MatchString(s) {
+			return fmt.Errorf("milp: a %s has the name %q, which is another's, or not of 1 to %d letters, digits and underscores", what, s, maxName)
 		}
 		names[s] = true
 		return nil
@@ -141,6 +129,8 @@ func (m *Model) Check() error {
 
 // maxName is the longest name that every reader takes.
 const maxName = 100
+
+var nameable = regexp.MustCompile(`^[a-zA-Z0-9_]+$`)
 
 // Integers returns the number of integer columns.
 func (m *Model) Integers() int {
@@ -182,12 +172,10 @@ func (m *Model) Violation(x []float64) (worst float64, name string) {
 	}
 	for i := range m.Rows {
 		r := &m.Rows[i]
-		left, scale := 0.0, max(1, math.Abs(r.Right))
+		off, scale := r.left(x)-r.Right, max(1, math.Abs(r.Right))
 		for _, t := range r.Terms {
-			left += t.Factor * x[t.Column]
 			scale = max(scale, math.Abs(t.Factor))
 		}
-		off := left - r.Right
 		switch r.Sense {
 		case AtMost:
 			note(off/scale, r.Name)

@@ -156,8 +156,8 @@ func TestInterrupt(t *testing.T) {
 // A program that is no solver is told of in a line.
 func TestBrokenSolver(t *testing.T) {
 	dir := t.TempDir()
-	for _, b := range backends {
-		if err := os.WriteFile(filepath.Join(dir, b.program), []byte("#!/bin/sh\necho out of licences\nexit 3\n"), 0o777); err != nil {
+	for _, b := range solvers {
+		if err := os.WriteFile(filepath.Join(dir, b.name), []byte("#!/bin/sh\necho out of licences\nexit 3\n"), 0o777); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -165,7 +165,7 @@ func TestBrokenSolver(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip(err)
 	}
-	for _, b := range backends {
+	for _, b := range solvers {
 		_, err := Solve(context.Background(), knapsack(3), Options{Solver: b.name})
 		if !errors.Is(err, ErrSolver) || !bytes.Contains([]byte(err.Error()), []byte("out of licences")) {
 			t.Errorf("%s: %v", b.name, err)

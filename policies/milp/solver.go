@@ -1,12 +1,18 @@
 package milp
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -21,8 +27,6 @@ type Options struct {
 	Seed      uint64        // below 2^31
 	// Start is a feasible point to start from, by column; nil is none.
 	Start []float64
-	// Log is told every line that the solver says; may be nil.
-	Log func(line string)
 }
 
 // Status is how a solver's run ended.
@@ -50,44 +54,53 @@ var ErrNoSolver = errors.New("no MILP solver is on the PATH: install HiGHS (its 
 // ErrSolver is wrapped where a solver ran and did not say what it found.
 var ErrSolver = errors.New("the MILP solver failed")
 
-// backend runs one solver.
-type backend struct {
-	name    string
-	program string
-	solve   func(ctx context.Context, program, dir string, m *Model, o *Options) (*Solution, error)
+// solver is a program that solves models: how it is asked, and how what it says is read.
+type solver struct {
+	name string // and that of its program
+	// arguments are those of the program, for a model at modelName, with files of options, of a point to start from if
+	// there is one, and of the solution; options is the text of the first.
+	arguments func(o *Options) []string
+	options   func(o *Options) string
+	start     func(b *bytes.Buffer, m *Model, x []float64)
+	// version and result find themselves in what it says; bound the proved one at the end, which may be missing, and
+	// progress, nil of none, that of each report before, both with an error of up to rounding.
+	version, result, bound, progress *regexp.Regexp
+	rounding                         float64
+	// status is the end that a result means, "" of none.
+	status func(result, said string) Status
+	fails  bool // its exit status counts, even where it tells a result
+	// point is the part of a solution file that holds one, "" where it has none, with lines of which fields from the
+	// given one on are a column's name and its value.
+	point func(text string) string
+	field int
 }
 
-var backends = []backend{
-	{"highs", "highs", solveHiGHS},
-	{"cbc", "cbc", solveCBC},
-}
+var solvers = []*solver{&highs, &cbc}
 
 // Solvers returns the names of the solvers that are supported.
 func Solvers() []string {
-	names := make([]string, len(backends))
-	for i, b := range backends {
-		names[i] = b.name
+	names := make([]string, len(solvers))
+	for i, s := range solvers {
+		names[i] = s.name
 	}
 	return names
 }
 
 // Find returns the path of a solver's program, or of any where name is "", and the solver's name. The error is, or
 // wraps, ErrNoSolver.
-func Find(name string) (path, solver string, err error) {
-	known := false
-	for _, b := range backends {
-		if name != "" && name != b.name {
+func Find(name string) (path, found string, err error) {
+	if name != "" && !slices.Contains(Solvers(), name) {
+		return "", "", fmt.Errorf("milp: unknown solver %q; there are %s", name, strings.Join(Solvers(), " and "))
+	}
+	for _, s := range solvers {
+		if name != "" && name != s.name {
 			continue
 		}
-		known = true
-		if path, err := exec.LookPath(b.program); err == nil {
-			return path, b.name, nil
+		if path, err := exec.LookPath(s.name); err == nil {
+			return path, s.name, nil
 		}
 	}
-	switch {
-	case !known:
-		return "", "", fmt.Errorf("milp: unknown solver %q; there are %s", name, strings.Join(Solvers(), " and "))
-	case name != "":
+	if name != "" {
 		return "", "", fmt.Errorf("%s: %w", name, ErrNoSolver)
 	}
 	return "", "", ErrNoSolver
@@ -102,7 +115,8 @@ func Solve(ctx context.Context, m *Model, o Options) (*Solution, error) {
 	if o.Start != nil && len(o.Start) != len(m.Columns) {
 		return nil, fmt.Errorf("milp: a start of %d values for %d columns", len(o.Start), len(m.Columns))
 	}
-	path, name, err := Find(o.Solver)
+	o.Threads = max(1, o.Threads)
+	program, name, err := Find(o.Solver)
 	if err != nil {
 		return nil, err
 	}
@@ -111,31 +125,18 @@ func Solve(ctx context.Context, m *Model, o Options) (*Solution, error) {
 		return nil, fmt.Errorf("milp: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	f, err := os.Create(filepath.Join(dir, modelName))
-	if err != nil {
-		return nil, fmt.Errorf("milp: %w", err)
-	}
-	if err := errors.Join(m.WriteMPS(f), f.Close()); err != nil {
+	by := solvers[slices.Index(Solvers(), name)]
+	if err := by.write(dir, m, &o); err != nil {
 		return nil, fmt.Errorf("milp: writing the model: %w", err)
 	}
-	for _, b := range backends {
-		if b.name != name {
-			continue
-		}
-		s, err := b.solve(ctx, path, dir, m, &o)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if err != nil {
-			return nil, fmt.Errorf("milp: %s: %w", name, err)
-		}
-		if s.Values != nil {
-			s.Value = m.Value(s.Values)
-			s.Bound = min(s.Bound, s.Value)
-		}
-		return s, nil
+	s, err := by.run(ctx, program, dir, m, &o)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
-	return nil, ErrNoSolver
+	if err != nil {
+		return nil, fmt.Errorf("milp: %s: %w", name, err)
+	}
+	return s, nil
 }
 
 // Files that a solver reads and writes.
@@ -146,55 +147,93 @@ const (
 	optionsName  = "options.txt"
 )
 
-// run runs a solver's program in dir and returns what it says. Its children end with it.
-func run(ctx context.Context, dir string, o *Options, program string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Dir = dir
-	cmd.WaitDelay = 5 * time.Second
+// write writes what the solver reads.
+func (v *solver) write(dir string, m *Model, o *Options) error {
+	var model, start bytes.Buffer
+	_ = m.WriteMPS(&model) // which a buffer does not fail
+	if o.Start != nil {
+		v.start(&start, m, o.Start)
+	}
+	for name, text := range map[string][]byte{modelName: model.Bytes(), startName: start.Bytes(), optionsName: []byte(v.options(o))} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run has the solver solve what was written to dir, and reads what it says of m. Its children end with it.
+func (v *solver) run(ctx context.Context, program, dir string, m *Model, o *Options) (*Solution, error) {
+	cmd := exec.CommandContext(ctx, program, v.arguments(o)...)
+	cmd.Dir, cmd.WaitDelay = dir, 5*time.Second
 	isolate(cmd)
-	var said strings.Builder
-	log := &lineWriter{to: func(line string) {
-		said.WriteString(line + "\n")
-		if o.Log != nil {
-			o.Log(line)
+	output, failure := cmd.CombinedOutput()
+	said := strings.ReplaceAll(string(output), "\r\n", "\n")
+	result := lastMatch(v.result, said)
+	s := &Solution{Solver: v.name + " " + lastMatch(v.version, said), Status: v.status(result, said), Bound: math.Inf(-1)}
+	switch {
+	case failure != nil && (v.fails || s.Status == ""):
+		last := strings.TrimSpace(said)
+		return nil, fmt.Errorf("%w: %v; its last line was %q", ErrSolver, failure, last[strings.LastIndexByte(last, '\n')+1:])
+	case s.Status == "":
+		return nil, fmt.Errorf("%w: it ended with %q", ErrSolver, result)
+	case s.Status == Infeasible:
+		return s, nil
+	}
+	text, err := os.ReadFile(filepath.Join(dir, solutionName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %v", ErrSolver, err)
+	}
+	if point := v.point(string(text)); point != "" {
+		if s.Values, err = readValues(point, m, v.field); err != nil {
+			return nil, err
 		}
-	}}
-	cmd.Stdout, cmd.Stderr = log, log
-	err := cmd.Run()
-	log.flush()
-	if err != nil && ctx.Err() == nil {
-		last := strings.TrimSpace(said.String())
-		last = last[strings.LastIndexByte(last, '\n')+1:]
-		return said.String(), fmt.Errorf("%w: %v; its last line was %q", ErrSolver, err, last)
+		s.Value = m.Value(s.Values)
 	}
-	return said.String(), nil
+	if bound, err := strconv.ParseFloat(lastMatch(v.bound, said), 64); err == nil {
+		s.Bound = bound - v.rounding
+	} else if s.Status == Optimal && s.Values != nil { // a linear program, or without a tree
+		s.Bound = s.Value
+	} else if bound, err := strconv.ParseFloat(lastMatch(v.progress, said), 64); err == nil {
+		s.Bound = bound - v.rounding
+	}
+	if s.Values != nil {
+		s.Bound = min(s.Bound, s.Value)
+	}
+	return s, nil
 }
 
-// lineWriter calls to for each line written.
-type lineWriter struct {
-	to   func(string)
-	rest string
+// lastMatch returns the group of the last match in a text, "" where there is none.
+func lastMatch(re *regexp.Regexp, text string) string {
+	if re == nil {
+		return ""
+	}
+	all := re.FindAllStringSubmatch(text, -1)
+	if len(all) == 0 {
+		return ""
+	}
+	return all[len(all)-1][1]
 }
 
-func (w *lineWriter) Write(p []byte) (int, error) {
-	text := w.rest + string(p)
-	for {
-		line, rest, ok := strings.Cut(text, "\n")
-		if !ok {
-			break
+// readValues reads lines of which one field is a column's name and the next its value; columns that no line names are
+// 0.
+func readValues(text string, m *Model, name int) ([]float64, error) {
+	at := make(map[string]int, len(m.Columns))
+	for i := range m.Columns {
+		at[m.Columns[i].Name] = i
+	}
+	x := make([]float64, len(m.Columns))
+	for line := range strings.Lines(text) {
+		f := strings.Fields(strings.TrimPrefix(strings.TrimSpace(line), "**")) // CBC marks what is infeasible
+		if len(f) < name+2 {
+			continue
 		}
-		w.to(strings.TrimRight(line, "\r"))
-		text = rest
+		i, ok := at[f[name]]
+		v, err := strconv.ParseFloat(f[name+1], 64)
+		if !ok || err != nil {
+			return nil, fmt.Errorf("%w: its solution has the line %q", ErrSolver, line)
+		}
+		x[i] = v
 	}
-	w.rest = text
-	return len(p), nil
+	return x, nil
 }
-
-func (w *lineWriter) flush() {
-	if w.rest != "" {
-		w.to(w.rest)
-	}
-}
-
-// threads returns how many the solver shall use.
-func (o *Options) threads() int { return max(1, o.Threads) }
