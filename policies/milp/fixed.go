@@ -12,7 +12,6 @@ import (
 // Inside, times are in slices and data in what a circuit of the first bundle carries in one.
 type Fixed struct {
 	slots
-	step float64 // seconds
 	s, e [][]int // by transfer and slice: it starts, or ends, there; -1 where it cannot
 	at   []int   // start of a step, by task; -1 of transfers
 }
@@ -23,20 +22,20 @@ const maxSlices = 100_000
 // NewFixed builds the model for slices of so many seconds. Only Fair of form counts. It fails where the instance does
 // not check out.
 func NewFixed(in *Instance, step float64, form Form) (*Fixed, error) {
-	if err := in.Check(); err != nil {
-		return nil, err
-	}
-	if !(step > 0) || in.Upper/step > maxSlices || len(in.Bundles) == 0 {
+	if !(step > 0) || in.Upper/step > maxSlices {
 		return nil, fmt.Errorf("milp: slices of %v s in %v s make no model", step, in.Upper)
 	}
-	f := &Fixed{slots: slots{Model: &Model{Name: "delta_fixed"}, in: in, unit: in.Bundles[0].Rate * step, name: "t"}, step: step}
 	// what is rounded up on the longest path must still fit
-	f.n = int(math.Ceil(in.Upper/step)) + len(in.Tasks)
+	z, err := newSlots(in, "delta_fixed", "t", step, int(math.Ceil(in.Upper/step))+len(in.Tasks))
+	if err != nil {
+		return nil, err
+	}
+	f := &Fixed{slots: z}
 	f.active = func(i, t int) bool { return in.Tasks[i].Bits > 0 && t >= f.first(i) && t <= f.last(i) }
 	f.columns()
-	in.ports(f.Model, f.x)
-	f.capacity(func(e, _ int) []Term { return []Term{{f.x[e], -in.Bundles[e].Rate * step / f.unit}} }, // Eqs. 22 and 23
-		func(g, _ int) ([]Term, float64) { return nil, in.Groups[g] * step / f.unit })
+	f.ports()
+	f.capacity(func(e, _ int) []Term { return []Term{{f.x[e], -f.carries(in.Bundles[e].Rate)}} }, // Eqs. 22 and 23
+		func(g, _ int) ([]Term, float64) { return nil, f.carries(in.Groups[g]) })
 	f.life()
 	f.precedence()
 	if form.Fair {
@@ -46,22 +45,21 @@ func NewFixed(in *Instance, step float64, form Form) (*Fixed, error) {
 }
 
 // first and last are the slices, from 0, in which transfer i may be active.
-func (f *Fixed) first(i int) int { return int(math.Floor(f.in.Tasks[i].Head/f.step + 1e-9)) }
+func (f *Fixed) first(i int) int { return int(math.Floor(f.time(f.in.Tasks[i].Head) + 1e-9)) }
 func (f *Fixed) last(i int) int {
-	return f.n - 1 - int(math.Floor(f.in.Tasks[i].Tail/f.step+1e-9))
+	return f.n - 1 - int(math.Floor(f.time(f.in.Tasks[i].Tail)+1e-9))
 }
 
 // most is what transfer i sends in a slice at most.
-func (f *Fixed) most(i int) float64 { return f.in.Tasks[i].Rate * f.step / f.unit }
+func (f *Fixed) most(i int) float64 { return f.carries(f.in.Tasks[i].Rate) }
 
 func (f *Fixed) columns() {
 	f.begin(float64(f.n))
-	one := func(int) float64 { return 1 }
 	f.sent = f.grid("r", f.n+1, false, f.most, f.active)
-	f.y = f.grid("y", f.n+1, true, one, f.active)
-	f.s = f.grid("S", f.n+1, true, one, f.active)
+	f.y = f.flags("y", f.n+1, f.active)
+	f.s = f.flags("S", f.n+1, f.active)
 	// a task that is active in a slice ends at the next one's beginning
-	f.e = f.grid("E", f.n+1, true, one, func(i, t int) bool { return f.active(i, t) || t > 0 && f.active(i, t-1) })
+	f.e = f.flags("E", f.n+1, func(i, t int) bool { return f.active(i, t) || t > 0 && f.active(i, t-1) })
 	for i := range f.in.Tasks {
 		f.at = append(f.at, -1)
 		if f.in.Tasks[i].Bits == 0 {
@@ -73,8 +71,7 @@ func (f *Fixed) columns() {
 // life adds Eqs. 24..27.
 func (f *Fixed) life() {
 	for i := range f.in.Tasks {
-		task := &f.in.Tasks[i]
-		if task.Bits == 0 {
+		if f.in.Tasks[i].Bits == 0 {
 			continue
 		}
 		var starts, ends, sent []Term
@@ -100,7 +97,7 @@ func (f *Fixed) life() {
 		}
 		f.Require(fmt.Sprintf("starts_m%d", i), Equal, 1, starts...)
 		f.Require(fmt.Sprintf("ends_m%d", i), Equal, 1, ends...)
-		f.Require(fmt.Sprintf("all_m%d", i), AtLeast, task.Bits/f.unit, sent...)
+		f.Require(fmt.Sprintf("all_m%d", i), AtLeast, f.volume(i), sent...)
 	}
 }
 
@@ -108,7 +105,7 @@ func (f *Fixed) life() {
 func (f *Fixed) moment(i int, end bool) (terms []Term, plus float64) {
 	if f.at[i] >= 0 {
 		if end {
-			plus = f.in.Tasks[i].Duration / f.step
+			plus = f.time(f.in.Tasks[i].Duration)
 		}
 		return []Term{{f.at[i], 1}}, plus
 	}
@@ -133,7 +130,7 @@ func (f *Fixed) precedence() {
 		for _, t := range from {
 			to = append(to, Term{t.Column, -t.Factor})
 		}
-		f.Require(fmt.Sprintf("after_%d", n), AtLeast, plus+d.Lag/f.step, to...)
+		f.Require(fmt.Sprintf("after_%d", n), AtLeast, plus+f.time(d.Lag), to...)
 	}
 	for i := range f.in.Tasks {
 		end, plus := f.moment(i, true)
@@ -145,25 +142,17 @@ func (f *Fixed) precedence() {
 	}
 }
 
-// FewestPorts turns the objective into Eq. 20: the fewest ports with a makespan of at most so many seconds.
-func (f *Fixed) FewestPorts(makespan float64) {
-	f.fewestPorts(makespan / f.step)
-}
-
-// Seconds returns what an objective value of the makespan means.
-func (f *Fixed) Seconds(value float64) float64 { return value * f.step }
-
 // Schedule reads a solution.
 func (f *Fixed) Schedule(values []float64) *Schedule {
-	s := &Schedule{Makespan: values[f.c] * f.step, Circuits: f.circuits(values)}
+	s := &Schedule{Makespan: f.Seconds(values[f.c]), Circuits: f.circuits(values)}
 	for t := range f.n + 1 {
-		s.Times = append(s.Times, float64(t)*f.step)
+		s.Times = append(s.Times, f.Seconds(float64(t)))
 	}
 	at := func(terms []Term, plus float64) float64 {
 		for _, t := range terms {
 			plus += t.Factor * values[t.Column]
 		}
-		return plus * f.step
+		return f.Seconds(plus)
 	}
 	for i := range f.in.Tasks {
 		s.Start = append(s.Start, at(f.moment(i, false)))

@@ -102,30 +102,6 @@ func (in *Instance) Check() error {
 	return nil
 }
 
-// ports adds the rows of Eq. 5 (21): no pod's ports are overrun.
-func (in *Instance) ports(m *Model, x []int) {
-	for p, u := range in.Pods {
-		var terms []Term
-		for e, b := range in.Bundles {
-			if b.A == p || b.B == p {
-				terms = append(terms, Term{x[e], float64(b.Ends)})
-			}
-		}
-		if len(terms) > 0 {
-			m.Require(fmt.Sprintf("ports_p%d", p), AtMost, float64(u), terms...)
-		}
-	}
-}
-
-// portCost returns the ports that a circuit of bundle e takes at both ends.
-func (in *Instance) portCost(e int) float64 {
-	b := &in.Bundles[e]
-	if b.A == b.B {
-		return float64(b.Ends)
-	}
-	return float64(2 * b.Ends)
-}
-
 // links returns the transfers of each link, links in order.
 func (in *Instance) links() [][]int {
 	most := -1

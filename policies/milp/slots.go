@@ -10,7 +10,8 @@ import (
 type slots struct {
 	*Model
 	in   *Instance
-	unit float64 // bits, of what is sent
+	tick float64 // seconds, of time
+	unit float64 // bits, of what is sent: what a circuit of the first bundle carries in a tick
 	name string  // of a slot in names of columns and rows
 	n    int     // slots
 
@@ -21,11 +22,44 @@ type slots struct {
 	active  func(i, k int) bool
 }
 
+// newSlots returns a model without columns.
+func newSlots(in *Instance, model, slot string, tick float64, n int) (slots, error) {
+	if err := in.Check(); err != nil {
+		return slots{}, err
+	}
+	if n < 1 || len(in.Bundles) == 0 {
+		return slots{}, fmt.Errorf("milp: %d slots of time and %d bundles make no model", n, len(in.Bundles))
+	}
+	return slots{Model: &Model{Name: model}, in: in, tick: tick, unit: in.Bundles[0].Rate * tick, name: slot, n: n}, nil
+}
+
+// time returns seconds in ticks, carries what a rate carries in one.
+func (z *slots) time(seconds float64) float64 { return seconds / z.tick }
+func (z *slots) carries(rate float64) float64 { return rate * z.tick / z.unit }
+
+// volume is what a task sends.
+func (z *slots) volume(i int) float64 { return z.in.Tasks[i].Bits / z.unit }
+
 // begin adds the makespan, of at most so much, and the circuits of every bundle.
 func (z *slots) begin(upper float64) {
 	z.c = z.Add(Column{Name: "C", Up: upper, Cost: 1})
 	for e, b := range z.in.Bundles {
 		z.x = append(z.x, z.Add(Column{Name: fmt.Sprintf("x_e%d", e), Low: 1, Up: float64(b.Most), Integer: true}))
+	}
+}
+
+// ports adds the rows of Eq. 5 (21): no pod's ports are overrun.
+func (z *slots) ports() {
+	for p, u := range z.in.Pods {
+		var terms []Term
+		for e, b := range z.in.Bundles {
+			if b.A == p || b.B == p {
+				terms = append(terms, Term{z.x[e], float64(b.Ends)})
+			}
+		}
+		if len(terms) > 0 {
+			z.Require(fmt.Sprintf("ports_p%d", p), AtMost, float64(u), terms...)
+		}
 	}
 }
 
@@ -42,6 +76,11 @@ func (z *slots) grid(name string, n int, integer bool, up func(i int) float64, h
 		}
 	}
 	return g
+}
+
+// flags is grid of columns that are 0 or 1.
+func (z *slots) flags(name string, n int, has func(i, k int) bool) [][]int {
+	return z.grid(name, n, true, func(int) float64 { return 1 }, has)
 }
 
 // capacity adds what circuits and NICs carry in a slot: the terms that links' rows end with, and those that NIC sets'
@@ -107,14 +146,20 @@ func (z *slots) fairness(up func(i int) float64) {
 	}
 }
 
-// fewestPorts turns the objective into the ports, with a makespan of at most so much.
-func (z *slots) fewestPorts(most float64) {
+// FewestPorts turns the objective into Eq. 4 (20): the fewest ports with a makespan of at most so many seconds.
+func (z *slots) FewestPorts(makespan float64) {
 	z.Columns[z.c].Cost = 0
-	z.Columns[z.c].Up = min(z.Columns[z.c].Up, most)
+	z.Columns[z.c].Up = min(z.Columns[z.c].Up, z.time(makespan))
 	for e, x := range z.x {
-		z.Columns[x].Cost = z.in.portCost(e)
+		b := &z.in.Bundles[e]
+		if z.Columns[x].Cost = float64(b.Ends); b.A != b.B {
+			z.Columns[x].Cost *= 2
+		}
 	}
 }
+
+// Seconds returns what an objective value of the makespan means.
+func (z *slots) Seconds(value float64) float64 { return value * z.tick }
 
 // circuits and sends read the circuits, and what each task sends in each slot, of a solution.
 func (z *slots) circuits(values []float64) []int {

@@ -36,28 +36,26 @@ const millisecond = 1e-3
 
 // NewVariable builds the model. It fails where the instance does not check out.
 func NewVariable(in *Instance, form Form) (*Variable, error) {
-	if err := in.Check(); err != nil {
-		return nil, err
-	}
-	if in.Intervals < 1 || len(in.Bundles) == 0 {
-		return nil, fmt.Errorf("milp: %d intervals and %d bundles make no model", in.Intervals, len(in.Bundles))
-	}
 	for i, t := range in.Tasks {
 		if t.Bits > 0 && (t.First < 1 || t.Last > in.Intervals || t.First > t.Last) {
 			return nil, fmt.Errorf("milp: task %d (%s) may be active in intervals %d..%d of %d", i, t.Name, t.First, t.Last, in.Intervals)
 		}
 	}
-	v := &Variable{slots: slots{Model: &Model{Name: "delta"}, in: in, unit: in.Bundles[0].Rate * millisecond, name: "k", n: in.Intervals}, form: form}
+	z, err := newSlots(in, "delta", "k", millisecond, in.Intervals)
+	if err != nil {
+		return nil, err
+	}
+	v := &Variable{slots: z, form: form}
 	v.active = func(i, k int) bool {
 		t := &in.Tasks[i]
 		return t.Bits > 0 && k+1 >= t.First && k+1 <= t.Last
 	}
 	v.columns()
-	in.ports(v.Model, v.x)
+	v.ports()
 	v.expand()
 	v.intervals()
 	v.capacity(v.carried, func(g, k int) ([]Term, float64) { // Eqs. 9 and 10
-		return []Term{{v.d[k], -in.Groups[g] * millisecond / v.unit}}, 0
+		return []Term{{v.d[k], -v.carries(in.Groups[g])}}, 0
 	})
 	v.activity()
 	v.precedence()
@@ -70,13 +68,9 @@ func NewVariable(in *Instance, form Form) (*Variable, error) {
 	return v, nil
 }
 
-func (v *Variable) ms(seconds float64) float64 { return seconds / millisecond }
-
-func (v *Variable) volume(i int) float64 { return v.in.Tasks[i].Bits / v.unit }
-
 func (v *Variable) columns() {
 	in, inf := v.in, math.Inf(1)
-	upper := v.ms(in.Upper)
+	upper := v.time(in.Upper)
 	v.begin(upper)
 	for e, b := range in.Bundles {
 		var digits []int
@@ -94,7 +88,7 @@ func (v *Variable) columns() {
 	for i := range in.Tasks {
 		low, high := 0.0, upper
 		if t := &in.Tasks[i]; !v.form.Paper {
-			low, high = v.ms(t.Head), max(v.ms(t.Head), upper-v.ms(t.Tail))
+			low, high = v.time(t.Head), max(v.time(t.Head), upper-v.time(t.Tail))
 		}
 		v.start = append(v.start, v.Add(Column{Name: fmt.Sprintf("S_m%d", i), Low: low, Up: high}))
 		if in.Tasks[i].Bits == 0 {
@@ -103,16 +97,18 @@ func (v *Variable) columns() {
 		}
 		v.end = append(v.end, v.Add(Column{Name: fmt.Sprintf("E_m%d", i), Low: low, Up: high}))
 	}
-	one := func(int) float64 { return 1 }
 	v.sent = v.grid("w", v.n, false, v.volume, v.active)
-	v.y = v.grid("y", v.n, true, one, v.active)
-	v.s = v.grid("s", v.n, true, one, v.active)
+	v.y = v.flags("y", v.n, v.active)
+	v.s = v.flags("s", v.n, v.active)
 	v.rho = make([][][]int, len(in.Bundles))
-	used := v.usedIntervals()
 	for e := range in.Bundles {
 		v.rho[e] = make([][]int, in.Intervals)
 		for k := range in.Intervals {
-			if !used[e][k] {
+			used := false // where a task may be active
+			for i := range in.Tasks {
+				used = used || in.Tasks[i].Bundle == e && v.active(i, k)
+			}
+			if !used {
 				continue
 			}
 			for n := range v.bits[e] {
@@ -122,26 +118,10 @@ func (v *Variable) columns() {
 	}
 }
 
-// usedIntervals tells, by bundle and interval, whether a task may be active.
-func (v *Variable) usedIntervals() [][]bool {
-	used := make([][]bool, len(v.in.Bundles))
-	for e := range used {
-		used[e] = make([]bool, v.in.Intervals)
-	}
-	for i, t := range v.in.Tasks {
-		for k := range v.in.Intervals {
-			if v.active(i, k) {
-				used[t.Bundle][k] = true
-			}
-		}
-	}
-	return used
-}
-
 // expand adds Eqs. 7 and 8: binary digits of the circuits, and their products with the intervals' lengths. Eq. 6 is met
 // by one variable for both directions.
 func (v *Variable) expand() {
-	upper := v.ms(v.in.Upper)
+	upper := v.time(v.in.Upper)
 	for e := range v.in.Bundles {
 		terms := []Term{{v.x[e], -1}}
 		for n, b := range v.bits[e] {
@@ -168,16 +148,15 @@ func (v *Variable) intervals() {
 
 // carried is what the circuits of a bundle carry in an interval, taken off.
 func (v *Variable) carried(e, k int) (terms []Term) {
-	rate := v.in.Bundles[e].Rate * millisecond / v.unit
 	for n, r := range v.rho[e][k] {
-		terms = append(terms, Term{r, -rate * float64(int(1)<<n)})
+		terms = append(terms, Term{r, -v.carries(v.in.Bundles[e].Rate) * float64(int(1)<<n)})
 	}
 	return terms
 }
 
 // activity adds Eqs. 11, 12, 13 and 15: all data are sent, while active, in one run of intervals between start and end.
 func (v *Variable) activity() {
-	upper := v.ms(v.in.Upper)
+	upper := v.time(v.in.Upper)
 	for i := range v.in.Tasks {
 		t := &v.in.Tasks[i]
 		if t.Bits == 0 {
@@ -218,22 +197,22 @@ func (v *Variable) precedence() {
 	follows := make([]bool, len(v.in.Tasks))
 	for n, d := range v.in.Deps {
 		follows[d.From] = true
-		lag, end := v.ms(d.Lag), v.end[d.From]
+		lag, end := v.time(d.Lag), v.end[d.From]
 		if end < 0 {
 			end = v.start[d.From]
-			lag += v.ms(v.in.Tasks[d.From].Duration)
+			lag += v.time(v.in.Tasks[d.From].Duration)
 		}
 		v.Require(fmt.Sprintf("after_%d", n), AtLeast, lag, Term{v.start[d.To], 1}, Term{end, -1})
 	}
 	for i := range v.in.Tasks {
 		end, rest := v.end[i], 0.0
 		if end < 0 {
-			end, rest = v.start[i], v.ms(v.in.Tasks[i].Duration)
+			end, rest = v.start[i], v.time(v.in.Tasks[i].Duration)
 		}
 		if !v.form.Paper {
-			rest += v.ms(v.in.Tasks[i].Tail)
+			rest += v.time(v.in.Tasks[i].Tail)
 			if v.end[i] < 0 { // the tail of a step begins at its end
-				rest = v.ms(v.in.Tasks[i].Duration + v.in.Tasks[i].Tail)
+				rest = v.time(v.in.Tasks[i].Duration + v.in.Tasks[i].Tail)
 			}
 		} else if follows[i] {
 			continue // a later task says more
@@ -249,11 +228,11 @@ func (v *Variable) strengthen() {
 		if t.Bits == 0 {
 			continue
 		}
-		least := v.ms(t.Bits / t.Rate)
+		least := v.time(t.Bits / t.Rate)
 		v.Require(fmt.Sprintf("least_m%d", i), AtLeast, least, Term{v.end[i], 1}, Term{v.start[i], -1})
 		// V/(x B) is convex in x: the chords between whole x bound it from below
 		b := &v.in.Bundles[t.Bundle]
-		at := func(x int) float64 { return v.ms(t.Bits / (float64(x) * b.Rate)) }
+		at := func(x int) float64 { return v.time(t.Bits / (float64(x) * b.Rate)) }
 		for n := 1; n < b.Most && at(n) > least; n++ {
 			slope := at(n+1) - at(n)
 			v.Require(fmt.Sprintf("chord_m%d_x%d", i, n), AtLeast, at(n)-slope*float64(n),
@@ -262,7 +241,7 @@ func (v *Variable) strengthen() {
 		for k := range v.in.Intervals {
 			if v.active(i, k) { // its own NICs, whoever else there is
 				v.Require(fmt.Sprintf("pace_m%d_k%d", i, k+1), AtMost, 0,
-					Term{v.sent[i][k], 1}, Term{v.d[k], -t.Rate * millisecond / v.unit})
+					Term{v.sent[i][k], 1}, Term{v.d[k], -v.carries(t.Rate)})
 			}
 		}
 	}

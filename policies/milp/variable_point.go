@@ -4,14 +4,6 @@ import (
 	"fmt"
 )
 
-// FewestPorts turns the objective into Eq. 4: the fewest ports with a makespan of at most so many seconds.
-func (v *Variable) FewestPorts(makespan float64) {
-	v.fewestPorts(v.ms(makespan))
-}
-
-// Seconds returns what an objective value of the makespan means.
-func (v *Variable) Seconds(value float64) float64 { return value * millisecond }
-
 // Schedule reads a solution.
 func (v *Variable) Schedule(values []float64) *Schedule {
 	s := &Schedule{Makespan: values[v.c] * millisecond, Circuits: v.circuits(values)}
@@ -37,7 +29,7 @@ func (v *Variable) Point(s *Schedule) ([]float64, error) {
 		return nil, fmt.Errorf("milp: a schedule of %d intervals and %d tasks for a model of %d and %d", len(s.Times)-1, len(s.Start), v.in.Intervals, len(v.start))
 	}
 	p := make([]float64, len(v.Columns))
-	p[v.c] = v.ms(s.Makespan)
+	p[v.c] = v.time(s.Makespan)
 	for e, x := range s.Circuits {
 		p[v.x[e]] = float64(x)
 		for n, b := range v.bits[e] {
@@ -45,7 +37,7 @@ func (v *Variable) Point(s *Schedule) ([]float64, error) {
 		}
 	}
 	for k := range v.t {
-		p[v.t[k]] = v.ms(s.Times[min(k, len(s.Times)-1)])
+		p[v.t[k]] = v.time(s.Times[min(k, len(s.Times)-1)])
 	}
 	for k := range v.d {
 		p[v.d[k]] = p[v.t[k+1]] - p[v.t[k]]
@@ -56,11 +48,11 @@ func (v *Variable) Point(s *Schedule) ([]float64, error) {
 		}
 	}
 	for i := range v.in.Tasks {
-		p[v.start[i]] = v.ms(s.Start[i])
+		p[v.start[i]] = v.time(s.Start[i])
 		if v.end[i] < 0 {
 			continue
 		}
-		p[v.end[i]] = v.ms(s.End[i])
+		p[v.end[i]] = v.time(s.End[i])
 		before := 0.0
 		for k := range min(v.in.Intervals, len(s.Times)-1) {
 			on := 0.0
