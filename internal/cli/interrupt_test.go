@@ -75,7 +75,7 @@ edges = [
 	return b.String()
 }
 
-// interruptions are commands of every kind, each of which takes well over ten seconds. big is a run of 100,000
+// interruptions are commands of every kind, most of which take well over ten seconds. big is a run of 10,000
 // micro-batches.
 var interruptions = []struct {
 	name string
@@ -104,8 +104,12 @@ var interruptions = []struct {
 	{"explanation", `explain big`},
 }
 
-// TestInterruptedInTime interrupts commands at random moments: each ends within a second with exit code 130, and leaves
-// nothing that was not there, but the cells of a sweep.
+// longestWait is how long commands are left to themselves before they are interrupted.
+const longestWait = 10 * time.Second
+
+// TestInterruptedInTime interrupts commands at random moments, of those that end by themselves in the first three
+// quarters of their time here: each ends within a second with exit code 130, and leaves nothing that was not there, but
+// the cells of a sweep.
 func TestInterruptedInTime(t *testing.T) {
 	if !*long {
 		t.Skip("takes minutes")
@@ -116,7 +120,7 @@ func TestInterruptedInTime(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if out, err := exec.Command("truesim", "run", "gpt7b", "--set", "workload.microbatches=100000", "--no-plots", "--out", filepath.Join(home, "big")).CombinedOutput(); err != nil {
+	if out, err := exec.Command("truesim", "run", "gpt7b", "--set", "workload.microbatches=10000", "--no-plots", "--out", filepath.Join(home, "big")).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for _, tt := range interruptions {
@@ -128,9 +132,17 @@ func TestInterruptedInTime(t *testing.T) {
 			h.Write([]byte(tt.name))
 			random := rand.New(rand.NewPCG(1, h.Sum64()))
 			worst, at := time.Duration(0), time.Duration(0)
+			args := strings.Fields(tt.args)
+			most, ended := interruptAt(t, home, args, longestWait)
+			if !ended {
+				most = longestWait
+			}
 			for range *moments {
-				moment := 100*time.Millisecond + time.Duration(random.Int64N(int64(10*time.Second)))
-				if took := interruptAt(t, home, strings.Fields(tt.args), moment); took > worst {
+				moment := 50*time.Millisecond + time.Duration(random.Int64N(int64(most)*3/4))
+				took, ended := interruptAt(t, home, args, moment)
+				if ended {
+					t.Errorf("%s: it ended by itself within %v, and took %v before", tt.args, took, most)
+				} else if took > worst {
 					worst, at = took, moment
 				}
 			}
@@ -139,37 +151,42 @@ func TestInterruptedInTime(t *testing.T) {
 	}
 }
 
-// interruptAt runs a command in home, interrupts it at a moment and returns how long it took to end.
-func interruptAt(t *testing.T, home string, args []string, moment time.Duration) time.Duration {
+// interruptAt runs a command in home, interrupts it at a moment and returns how long it then took to end; of one that
+// ended before, by itself and well, how long it took.
+func interruptAt(t *testing.T, home string, args []string, moment time.Duration) (took time.Duration, ended bool) {
 	t.Helper()
+	defer os.RemoveAll(filepath.Join(home, "runs"))
 	before := below(t, home)
 	defer os.RemoveAll(filepath.Join(home, "sweep"))
 	defer os.RemoveAll(filepath.Join(home, "figures"))
 	cmd := exec.Command("truesim", args...)
 	var said bytes.Buffer
 	cmd.Dir, cmd.Stderr = home, &said
+	begun := time.Now()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	end := make(chan error, 1)
+	go func() { end <- cmd.Wait() }()
 	select {
-	case <-ended:
-		t.Errorf("%s: it ended by itself within %v, with %d: %s", strings.Join(args, " "), moment, cmd.ProcessState.ExitCode(), &said)
-		return 0
+	case err := <-end:
+		if err != nil {
+			t.Fatalf("%s: it ended by itself: %v: %s", strings.Join(args, " "), err, &said)
+		}
+		return time.Since(begun), true
 	case <-time.After(moment):
 	}
-	begun := time.Now()
+	begun = time.Now()
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
 	select {
-	case <-ended:
+	case <-end:
 	case <-time.After(20 * time.Second):
 		cmd.Process.Kill()
-		<-ended
+		<-end
 	}
-	took := time.Since(begun)
+	took = time.Since(begun)
 	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || took > time.Second {
 		t.Errorf("%s, interrupted at %v, ended %v later with %d: %s", strings.Join(args, " "), moment, took, code, &said)
 	}
@@ -178,7 +195,7 @@ func interruptAt(t *testing.T, home string, args []string, moment time.Duration)
 			t.Errorf("%s, interrupted at %v, leaves %s", strings.Join(args, " "), moment, name)
 		}
 	}
-	return took
+	return took, false
 }
 
 // below names all files below a directory.
