@@ -131,7 +131,6 @@ func facts(text []byte) map[string]bool {
 
 // benchmarks runs a scenario or a study and returns its metrics.bench.
 func benchmarks(ctx context.Context, name string) ([]byte, error) {
-	var b bytes.Buffer
 	if !scenarios.IsStudy(name) {
 		s, err := scenarios.Load(name, nil)
 		if err != nil {
@@ -141,8 +140,7 @@ func benchmarks(ctx context.Context, name string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		result.WriteBench(&b, &o.Document)
-		return b.Bytes(), nil
+		return o.Document.AsSweep().Bench(), nil
 	}
 	st, err := scenarios.LoadStudy(name, nil)
 	if err != nil {
@@ -160,8 +158,7 @@ func benchmarks(ctx context.Context, name string) ([]byte, error) {
 		doc.Cells[i].Metrics = r.Metrics
 		return nil
 	})
-	result.WriteSweepBench(&b, &doc)
-	return b.Bytes(), err
+	return doc.Bench(), err
 }
 
 func all(n int) []int {

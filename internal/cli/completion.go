@@ -1,8 +1,8 @@
 package cli
 
 import (
+	"embed"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -16,6 +16,12 @@ import (
 )
 
 var shells = []string{"bash", "zsh", "fish"}
+
+// The scripts ask "sim __complete WORD..." for the continuations of the last word, one a line, and complete file names
+// themselves where a line is filesToo.
+//
+//go:embed shells
+var scripts embed.FS
 
 // filesToo is the line that asks a script to complete file names as well.
 const filesToo = ":files"
@@ -33,11 +39,14 @@ func (c *command) completionCommand() *cli.Command {
 				return usagef("sim completion needs a shell: bash, zsh or fish")
 			}
 			name := cc.Args().First()
-			script, ok := map[string]string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}[name]
-			if !ok {
+			if !slices.Contains(shells, name) {
 				return usagef("there is no completion for %q%s", name, text.DidYouMean(name, shells, "there is for bash, zsh and fish"))
 			}
-			_, err := io.WriteString(c.stdout, script)
+			script, err := scripts.ReadFile("shells/sim." + name)
+			if err != nil {
+				return err
+			}
+			_, err = c.stdout.Write(script)
 			return err
 		},
 	}

@@ -272,14 +272,11 @@ func besides(runs []*result.Run, dirs []string) (*result.Sweep, *result.SweepTim
 			s.Title = ""
 		}
 		t.WallS += r.Timings.WallS
-		for _, row := range r.Document.Rows {
-			key := fmt.Sprintf("%d %s", i, row.Policy)
-			s.Cells = append(s.Cells, result.Cell{
-				At: []int{i}, Policy: row.Policy, Key: key, Scenario: r.Document.Scenario, Seed: r.Document.Seed,
-				Reference: r.Document.Reference, Metrics: row.Metrics, Labels: row.Labels, Samples: row.Samples,
-			})
-			if times, ok := r.Timings.Policies[row.Policy]; ok {
-				t.Cells[key] = times
+		for _, c := range r.Document.AsSweep().Cells {
+			c.At, c.Key = []int{i}, fmt.Sprintf("%d %s", i, c.Policy)
+			s.Cells = append(s.Cells, c)
+			if times, ok := r.Timings.Policies[c.Policy]; ok {
+				t.Cells[c.Key] = times
 			}
 		}
 	}

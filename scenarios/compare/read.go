@@ -27,7 +27,7 @@ func Read(path string, ignore []string) (*Set, error) {
 		return nil, fault(path, "cannot be read: %s", result.Reason(err))
 	case !info.IsDir():
 		err = r.file(path)
-	case isResult(path):
+	case result.IsResult(path):
 		err = r.resultDir(path)
 	default:
 		err = r.collection(path)
@@ -88,15 +88,13 @@ func (r *reader) json(in io.Reader, size int64, path string) error {
 	if err := result.Decode(in, size, &doc); err != nil {
 		return fault(path, "is corrupt: %v", err)
 	}
-	var bench bytes.Buffer
 	switch {
 	case is(doc.Schema, result.Schema):
 		run := result.Document{Scenario: doc.Scenario, Reference: doc.Reference, Rows: doc.Rows}
 		if err := run.Check(); err != nil {
 			return fault(path, "is corrupt: %v", err)
 		}
-		result.WriteBench(&bench, &run)
-		if err := r.read(&bench, path); err != nil || doc.Timings == nil {
+		if err := r.read(bytes.NewReader(run.AsSweep().Bench()), path); err != nil || doc.Timings == nil {
 			return err
 		}
 		return r.runTimes(doc.Scenario, doc.Timings)
@@ -105,8 +103,7 @@ func (r *reader) json(in io.Reader, size int64, path string) error {
 		if err := sweep.Check(); err != nil {
 			return fault(path, "is corrupt: %v", err)
 		}
-		result.WriteSweepBench(&bench, &sweep)
-		return r.read(&bench, path)
+		return r.read(bytes.NewReader(sweep.Bench()), path)
 	}
 	return fault(path, "has schema %q; a result.json (%q) or sweep.json (%q) can be compared", doc.Schema, result.Schema, result.SweepSchema)
 }
@@ -159,7 +156,7 @@ func (r *reader) collection(dir string) error {
 		switch {
 		case strings.HasSuffix(path, ".tmp"):
 			continue // still being written
-		case isResult(path):
+		case result.IsResult(path):
 			err = r.resultDir(path)
 		case filepath.Ext(path) == ".bench" && e.Type().IsRegular():
 			err = r.file(path)
@@ -175,9 +172,4 @@ func (r *reader) collection(dir string) error {
 		return fault(dir, "holds nothing to compare: neither a run nor a sweep nor .bench files")
 	}
 	return nil
-}
-
-func isResult(dir string) bool {
-	_, ok := result.ReadManifest(dir)
-	return ok
 }

@@ -28,7 +28,7 @@ func (r *reader) dirTimes(dir string) error {
 		if ok, err := loadJSON(dir, result.TimingsFile, t); err != nil || !ok {
 			return err
 		}
-		m, _ := result.ReadManifest(dir)
+		m, _ := result.ReadManifest(dir, result.ManifestSchema)
 		return r.runTimes(m.Scenario, t)
 	}
 	t, sweep := &result.SweepTimings{}, &result.Sweep{}
@@ -48,9 +48,7 @@ func (r *reader) dirTimes(dir string) error {
 			c.Metrics = wallMetrics(cell)
 		}
 	}
-	var bench bytes.Buffer
-	result.WriteSweepBench(&bench, sweep)
-	return r.time(&bench)
+	return r.time(bytes.NewReader(sweep.Bench()))
 }
 
 // runTimes adds the wall-clock times of a run.
@@ -59,9 +57,7 @@ func (r *reader) runTimes(scenario string, t *result.Timings) error {
 	for _, policy := range slices.Sorted(maps.Keys(t.Policies)) {
 		doc.Rows = append(doc.Rows, result.Row{Policy: policy, Metrics: wallMetrics(t.Policies[policy])})
 	}
-	var bench bytes.Buffer
-	result.WriteBench(&bench, &doc)
-	return r.time(&bench)
+	return r.time(bytes.NewReader(doc.AsSweep().Bench()))
 }
 
 // loadJSON reads a file of a directory; false when it is not there.

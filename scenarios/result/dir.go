@@ -75,7 +75,7 @@ func Create(path string, c Claim) (*Dir, error) {
 		d.Abort()
 		return nil, d.fault(err)
 	}
-	lock(d.lock)
+	Lock(d.lock)
 	return d, nil
 }
 
@@ -99,7 +99,7 @@ func (d *Dir) clearTmp() error {
 		return &PlaceError{d.shown + ".tmp", "is in the way of the run's unfinished files; move it or choose another directory with --out"}
 	}
 	defer f.Close()
-	if !lock(f) {
+	if !Lock(f) {
 		return d.busy()
 	}
 	if _, err := os.Lstat(d.path); errors.Is(err, fs.ErrNotExist) {
@@ -113,12 +113,12 @@ func (d *Dir) clearTmp() error {
 
 // settleKilled does what a Commit that was killed left to be done.
 func (d *Dir) settleKilled() error {
-	if !isRun(d.path) {
+	if _, run := ReadManifest(d.path, ManifestSchema); !run {
 		return nil
 	}
 	if f, err := os.Open(filepath.Join(d.path, unfinished)); err == nil {
 		defer f.Close()
-		if !lock(f) {
+		if !Lock(f) {
 			return d.busy()
 		}
 	}
@@ -170,11 +170,11 @@ func inTheWay(path string, c Claim) string {
 	case errors.Is(err, fs.ErrNotExist):
 		return ""
 	case err != nil:
-		return "cannot be written: " + reason(err)
+		return "cannot be written: " + Reason(err)
 	case !info.IsDir():
 		return "is a file; a run needs a directory, choose another with --out"
 	}
-	if m, ok := runManifest(path); ok {
+	if m, ok := ReadManifest(path, ManifestSchema); ok {
 		return c.Against(m)
 	}
 	if entries, err := os.ReadDir(path); err != nil || len(entries) > 0 {
@@ -191,17 +191,6 @@ func (c Claim) Against(m Manifest) string {
 	name := func(scenario, digest string) string { return fmt.Sprintf("%s-%.10s", scenario, digest) }
 	return fmt.Sprintf("holds %s, and this is %s: another scenario, other keys or another seed; replace it with --force, or choose another directory with --out",
 		name(m.Scenario, m.Digest), name(c.Scenario, c.Digest))
-}
-
-func isRun(dir string) bool {
-	_, ok := runManifest(dir)
-	return ok
-}
-
-// runManifest reads the manifest of a run's directory; false where it is none.
-func runManifest(dir string) (Manifest, bool) {
-	m, ok := ReadManifest(dir)
-	return m, ok && m.Schema == ManifestSchema
 }
 
 // Made are directories that were made for something to be put into, innermost first.
@@ -246,8 +235,8 @@ func Probe(path string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// reason is err without the operation and the path.
-func reason(err error) string {
+// Reason returns err without the operation and the path that the os package puts into it.
+func Reason(err error) string {
 	var pe *fs.PathError
 	var le *os.LinkError
 	switch {
@@ -261,12 +250,12 @@ func reason(err error) string {
 
 // Unwritable is the error of a place that cannot be written.
 func Unwritable(path string, err error) error {
-	return &PlaceError{path, "cannot be written: " + reason(err)}
+	return &PlaceError{path, "cannot be written: " + Reason(err)}
 }
 
 // Unreadable is the error of a place that cannot be read.
 func Unreadable(path string, err error) error {
-	return &PlaceError{path, "cannot be read: " + reason(err)}
+	return &PlaceError{path, "cannot be read: " + Reason(err)}
 }
 
 func (d *Dir) fault(err error) error {
@@ -347,7 +336,7 @@ func (d *Dir) Commit() error {
 	d.lock.Close()
 	d.lock, d.parents, d.over = nil, nil, true
 	if err != nil {
-		return fmt.Errorf("%s: the run is there, but what it replaced is left in %s: %s", d.shown, replaced, reason(err))
+		return fmt.Errorf("%s: the run is there, but what it replaced is left in %s: %s", d.shown, replaced, Reason(err))
 	}
 	return nil
 }
@@ -358,7 +347,7 @@ func (d *Dir) writeManifest() error {
 	if d.manifest.Files, err = files(d.tmp); err != nil {
 		return d.commitFault(err)
 	}
-	data, err := marshal(d.manifest, "  ")
+	data, err := JSON(d.manifest)
 	if err != nil {
 		return err
 	}
@@ -369,7 +358,7 @@ func (d *Dir) writeManifest() error {
 }
 
 func (d *Dir) commitFault(err error) error {
-	return fmt.Errorf("%s: the run could not be put in place: %s", d.shown, reason(err))
+	return fmt.Errorf("%s: the run could not be put in place: %s", d.shown, Reason(err))
 }
 
 // Abort removes what was written and the parent directories made for it. After Commit it does nothing, so it can be

@@ -15,38 +15,67 @@ const referencePolicy = "reference"
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// WriteCSV writes the document as tidy rows of scenario, policy, metric and value, one fact a row, the ideal fabric's
-// first.
-func WriteCSV(b *bytes.Buffer, d *Document) {
-	w := csv.NewWriter(b)
-	w.Write([]string{"scenario", "policy", "metric", "value"})
-	put := func(policy string, metrics map[string]float64) {
-		for _, name := range slices.Sorted(maps.Keys(metrics)) {
-			w.Write([]string{d.Scenario, policy, name, number(metrics[name])})
-		}
-	}
-	put(referencePolicy, d.Reference)
+// AsSweep returns the document as a sweep that varies nothing but the policy.
+func (d *Document) AsSweep() *Sweep {
+	s := &Sweep{Name: d.Scenario}
 	for _, r := range d.Rows {
-		put(r.Policy, r.Metrics)
+		s.Cells = append(s.Cells, Cell{
+			Policy: r.Policy, Key: r.Policy, Scenario: d.Scenario, Seed: d.Seed,
+			Reference: d.Reference, Metrics: r.Metrics, Labels: r.Labels, Samples: r.Samples,
+		})
 	}
-	w.Flush() // a Buffer does not fail
+	return s
 }
 
-// WriteBench writes the document in Go's benchmark format (golang.org/x/perf/benchfmt), a benchmark a policy, so that
-// benchstat compares two runs. The only configuration key is the scenario: benchstat would put runs that differ in any
-// other into different tables.
-func WriteBench(b *bytes.Buffer, d *Document) {
+// CSV is the sweep as tidy rows: scenario, a column an axis, policy, metric and value, one fact a row.
+func (s *Sweep) CSV() []byte {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	head := []string{"scenario"}
+	for _, a := range s.Axes {
+		head = append(head, a.Name)
+	}
+	w.Write(append(head, "policy", "metric", "value"))
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		row := append([]string{c.Scenario}, s.Place(c)...)
+		for _, name := range slices.Sorted(maps.Keys(c.Metrics)) {
+			w.Write(append(slices.Clip(row), c.Policy, name, number(c.Metrics[name])))
+		}
+	}
+	w.Flush() // a Buffer does not fail
+	return b.Bytes()
+}
+
+// CSV is the document as tidy rows, the ideal fabric's first.
+func (d *Document) CSV() []byte {
+	s := d.AsSweep()
+	s.Cells = slices.Insert(s.Cells, 0, Cell{Scenario: d.Scenario, Policy: referencePolicy, Metrics: d.Reference})
+	return s.CSV()
+}
+
+// Bench is the sweep in Go's benchmark format (golang.org/x/perf/benchfmt), a benchmark a cell with its place on
+// the axes in the name, so that benchstat compares two runs. The only configuration key is the scenario: benchstat would
+// put runs that differ in any other into different tables.
+func (s *Sweep) Bench() []byte {
+	var b bytes.Buffer
 	units := map[string]bool{}
-	for _, r := range d.Rows {
-		for name := range r.Metrics {
+	for i := range s.Cells {
+		for name := range s.Cells[i].Metrics {
 			units[name] = true
 		}
 	}
-	fmt.Fprintf(b, "scenario: %s\n", d.Scenario)
-	writeUnits(b, units)
-	for _, r := range d.Rows {
-		writeBenchmark(b, "scenario="+benchName(d.Scenario)+"/policy="+benchName(r.Policy), r.Metrics)
+	fmt.Fprintf(&b, "scenario: %s\n", s.Name)
+	writeUnits(&b, units)
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		name := []string{"scenario=" + benchName(s.Name), "policy=" + benchName(c.Policy)}
+		for a, label := range s.Place(c) {
+			name = append(name, benchName(s.Axes[a].Name)+"="+benchName(label))
+		}
+		writeBenchmark(&b, strings.Join(name, "/"), c.Metrics)
 	}
+	return b.Bytes()
 }
 
 // writeUnits says of each metric which way is better.

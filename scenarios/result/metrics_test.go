@@ -8,8 +8,7 @@ import (
 )
 
 func TestWriteCSV(t *testing.T) {
-	var b bytes.Buffer
-	WriteCSV(&b, &sample().Document)
+	b := string(sample().Document.CSV())
 	const want = `scenario,policy,metric,value
 tiny,reference,compute_makespan_s,2.5
 tiny,reference,makespan_s,3
@@ -22,14 +21,13 @@ tiny,delta joint,makespan_s,3.25
 tiny,delta joint,nct,1.5
 tiny,delta joint,ports,6
 `
-	if diff := cmp.Diff(want, b.String()); diff != "" {
+	if diff := cmp.Diff(want, b); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
 func TestWriteBench(t *testing.T) {
-	var b bytes.Buffer
-	WriteBench(&b, &sample().Document)
+	b := string(sample().Document.AsSweep().Bench())
 	const want = `scenario: tiny
 Unit all_to_all_bytes_per_s better=higher assume=exact
 Unit bound_makespan_s assume=exact
@@ -39,7 +37,7 @@ Unit ports better=lower assume=exact
 BenchmarkSim/scenario=tiny/policy=prop-alloc 1 1e+09 all_to_all_bytes_per_s 3.5 makespan_s 2 nct 8 ports
 BenchmarkSim/scenario=tiny/policy=delta_joint 1 3.25 bound_makespan_s 3.25 makespan_s 1.5 nct 6 ports
 `
-	if diff := cmp.Diff(want, b.String()); diff != "" {
+	if diff := cmp.Diff(want, b); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -38,10 +38,10 @@ func IsJournal(name string) bool {
 // Keeper returns the directory of the run or sweep that keeps a file of its own at path, "" where none does.
 func Keeper(file string) string {
 	dir, name := filepath.Dir(file), filepath.Base(file)
-	if filepath.Base(dir) == PlotsDir && !isRun(dir) && !IsSweep(dir) {
+	if filepath.Base(dir) == PlotsDir && !IsResult(dir) {
 		dir, name = filepath.Dir(dir), path.Join(PlotsDir, name)
 	}
-	if ownName(name) && (isRun(dir) || IsSweep(dir)) {
+	if ownName(name) && IsResult(dir) {
 		return dir
 	}
 	return ""

@@ -34,7 +34,7 @@ func CreatePending(path string) (*Pending, error) {
 		if err != nil {
 			return nil, err
 		}
-		if lock(f) && isAt(f, hidden) { // else another process has just taken it for stale
+		if Lock(f) && isAt(f, hidden) { // else another process has just taken it for stale
 			return &Pending{f, path}, nil
 		}
 		f.Close()

@@ -71,10 +71,23 @@ func Load(path string, into any) error {
 	return Decode(f, size, into)
 }
 
-// ReadManifest reads the manifest of a run's or a sweep's directory; false where it has none.
-func ReadManifest(dir string) (m Manifest, ok bool) {
+// ReadManifest reads the manifest of a directory; false where it has none of one of the schemas, which are those of
+// runs and of sweeps.
+func ReadManifest(dir string, schemas ...string) (m Manifest, ok bool) {
 	err := Load(filepath.Join(dir, ManifestFile), &m)
-	return m, err == nil && (m.Schema == ManifestSchema || m.Schema == SweepManifestSchema)
+	return m, err == nil && slices.Contains(schemas, m.Schema)
+}
+
+// IsSweep reports whether dir is the directory of a sweep, finished or not.
+func IsSweep(dir string) bool {
+	_, ok := ReadManifest(dir, SweepManifestSchema)
+	return ok
+}
+
+// IsResult reports whether dir is the directory of a run or a sweep.
+func IsResult(dir string) bool {
+	_, ok := ReadManifest(dir, ManifestSchema, SweepManifestSchema)
+	return ok
 }
 
 // load reads a document of a directory.
@@ -148,7 +161,7 @@ func missing(dir, name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return &PlaceError{dir, "is not a whole run: " + name + " is missing"}
 	}
-	return &PlaceError{dir, "cannot read " + name + ": " + reason(err)}
+	return &PlaceError{dir, "cannot read " + name + ": " + Reason(err)}
 }
 
 func corrupt(dir, name string, err error) error {
@@ -171,7 +184,7 @@ func List(root string) []Kept {
 	var kept []Kept
 	for _, e := range entries {
 		dir := filepath.Join(root, e.Name())
-		m, ok := ReadManifest(dir)
+		m, ok := ReadManifest(dir, ManifestSchema, SweepManifestSchema)
 		_, err := os.Lstat(filepath.Join(dir, unfinished))
 		writing := err == nil && strings.HasSuffix(dir, ".tmp") // or killed
 		if _, err := os.Stat(filepath.Join(dir, BenchFile)); ok && !writing && (m.Schema == ManifestSchema || err == nil) {

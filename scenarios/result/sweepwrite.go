@@ -1,15 +1,11 @@
 package result
 
 import (
-	"bytes"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -23,27 +19,6 @@ const (
 // SweepManifestSchema is the version of the Manifest of a sweep's directory.
 const SweepManifestSchema = "sim.sweep-run/1"
 
-// JSON returns v as the files of run directories hold it: indented, the same bytes for the same value.
-func JSON(v any) ([]byte, error) { return marshal(v, "  ") }
-
-// WriteSweepCSV writes a sweep as tidy rows: scenario, a column an axis, policy, metric and value, one fact a row.
-func WriteSweepCSV(b *bytes.Buffer, s *Sweep) {
-	w := csv.NewWriter(b)
-	head := []string{"scenario"}
-	for _, a := range s.Axes {
-		head = append(head, a.Name)
-	}
-	w.Write(append(head, "policy", "metric", "value"))
-	for i := range s.Cells {
-		c := &s.Cells[i]
-		row := append([]string{c.Scenario}, s.Place(c)...)
-		for _, name := range slices.Sorted(maps.Keys(c.Metrics)) {
-			w.Write(append(slices.Clip(row), c.Policy, name, number(c.Metrics[name])))
-		}
-	}
-	w.Flush() // a Buffer does not fail
-}
-
 // Place returns the labels of a cell's place, by axis.
 func (s *Sweep) Place(c *Cell) []string {
 	place := make([]string, len(s.Axes))
@@ -51,27 +26,6 @@ func (s *Sweep) Place(c *Cell) []string {
 		place[a] = s.Axes[a].Labels[c.At[a]]
 	}
 	return place
-}
-
-// WriteSweepBench writes a sweep in Go's benchmark format, as WriteBench does a document: a benchmark a cell, with its
-// place on the axes in the name.
-func WriteSweepBench(b *bytes.Buffer, s *Sweep) {
-	units := map[string]bool{}
-	for i := range s.Cells {
-		for name := range s.Cells[i].Metrics {
-			units[name] = true
-		}
-	}
-	fmt.Fprintf(b, "scenario: %s\n", s.Name)
-	writeUnits(b, units)
-	for i := range s.Cells {
-		c := &s.Cells[i]
-		name := []string{"scenario=" + benchName(s.Name), "policy=" + benchName(c.Policy)}
-		for a, label := range s.Place(c) {
-			name = append(name, benchName(s.Axes[a].Name)+"="+benchName(label))
-		}
-		writeBenchmark(b, strings.Join(name, "/"), c.Metrics)
-	}
 }
 
 // Check fails where a sweep's cells do not fit its axes, as in a file that was damaged.
@@ -93,18 +47,6 @@ func (s *Sweep) Check() error {
 		}
 	}
 	return nil
-}
-
-// IsSweep reports whether dir is the directory of a sweep, finished or not.
-func IsSweep(dir string) bool {
-	_, ok := SweepManifest(dir)
-	return ok
-}
-
-// SweepManifest reads the manifest of a sweep's directory; false where it is none.
-func SweepManifest(dir string) (Manifest, bool) {
-	m, ok := ReadManifest(dir)
-	return m, ok && m.Schema == SweepManifestSchema
 }
 
 // ReadSweep reads the directory of a finished sweep. Whatever is missing, half-written or corrupt is a *PlaceError that
@@ -153,9 +95,3 @@ func readSweep(dir, file string) (*Sweep, error) {
 	}
 	return s, nil
 }
-
-// Lock takes f for this process until it is closed; false when another process has it.
-func Lock(f *os.File) bool { return lock(f) }
-
-// Reason returns err without the operation and the path that the os package puts into it.
-func Reason(err error) string { return reason(err) }

@@ -3,7 +3,6 @@ package result
 import (
 	"bufio"
 	"cmp"
-	"container/heap"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,7 +13,7 @@ import (
 // WriteTrace writes the timelines of d as Chrome trace-event JSON, which Perfetto and chrome://tracing open: a process
 // for the ideal fabric and one for each policy, a thread for each stage (and one for its transfers) and for each
 // direction of a circuit bundle, and the rates as counters. Events come in order of time, then of process and thread,
-// and are written as they are made, so that a large trace takes no more memory than d.
+// and are written one by one, so that a large trace takes no more memory than d.
 func WriteTrace(w io.Writer, doc *Document, d *Detail) error {
 	b := bufio.NewWriterSize(w, 1<<16)
 	t := &tracer{w: b}
@@ -28,35 +27,37 @@ func WriteTrace(w io.Writer, doc *Document, d *Detail) error {
 	for i := range d.Policies {
 		t.play(&d.Policies[i])
 	}
-	heap.Init(&t.tracks)
-	for len(t.tracks) > 0 {
-		tr := t.tracks[0]
-		t.event("%s", tr.line())
-		if tr.next++; tr.next == tr.size {
-			heap.Pop(&t.tracks)
-		} else {
-			heap.Fix(&t.tracks, 0)
-		}
+	slices.SortStableFunc(t.events, func(a, b event) int { return cmp.Compare(a.at, b.at) }) // threads are in order
+	for _, e := range t.events {
+		t.event("%s", e.of.line(e))
 	}
 	t.line("\n]}\n")
 	return b.Flush() // reports the first failed write
 }
 
-// tracer numbers processes and threads and merges their tracks.
+// tracer numbers processes and threads and lists their events.
 type tracer struct {
 	w      *bufio.Writer
 	pid    int
 	tid    int
-	events int
-	tracks trackHeap
+	any    bool // event was written
+	events []event
+}
+
+// event is the i-th of a track, at a time in picoseconds.
+type event struct {
+	at int64
+	of *track
+	i  int32
 }
 
 func (t *tracer) line(format string, args ...any) { fmt.Fprintf(t.w, format, args...) }
 
 func (t *tracer) event(format string, args ...any) {
-	if t.events++; t.events > 1 {
+	if t.any {
 		t.w.WriteByte(',')
 	}
+	t.any = true
 	t.w.WriteByte('\n')
 	t.line(format, args...)
 }
@@ -73,7 +74,12 @@ func (t *tracer) play(p *Play) {
 	for i := range p.Circuits {
 		s := &p.Circuits[i]
 		t.thread("circuit " + s.Name)
-		t.add(&track{pid: t.pid, tid: t.tid, series: s, size: len(s.TimeS) - 1, name: s.Name})
+		busy := &track{pid: t.pid, tid: t.tid, series: s}
+		for i := range max(len(s.TimeS)-1, 0) {
+			if s.Value[i] > 0 && ticks(s.TimeS[i+1]) > ticks(s.TimeS[i]) {
+				t.add(busy, s.TimeS[i], i)
+			}
+		}
 	}
 	for _, g := range []struct {
 		what   string
@@ -82,7 +88,10 @@ func (t *tracer) play(p *Play) {
 		for i := range g.series {
 			s := &g.series[i]
 			t.tid++ // a counter is no thread; the number orders it
-			t.add(&track{pid: t.pid, tid: t.tid, series: s, size: len(s.TimeS), counter: true, name: g.what + " " + s.Name + " (Gb/s)"})
+			counter := &track{pid: t.pid, tid: t.tid, series: s, counter: g.what + " " + s.Name + " (Gb/s)"}
+			for i, at := range s.TimeS {
+				t.add(counter, at, i)
+			}
 		}
 	}
 }
@@ -112,7 +121,10 @@ func (t *tracer) lane(l *Lane) {
 				label = fmt.Sprintf("%s (%d)", g.name, i+1)
 			}
 			t.thread(label)
-			t.add(&track{pid: t.pid, tid: t.tid, spans: row, size: len(row)})
+			thread := &track{pid: t.pid, tid: t.tid, spans: row}
+			for i := range row {
+				t.add(thread, row[i].StartS, i)
+			}
 		}
 	}
 }
@@ -137,58 +149,33 @@ func (t *tracer) thread(name string) {
 	t.event(`{"ph":"M","pid":%d,"tid":%d,"name":"thread_sort_index","args":{"sort_index":%d}}`, t.pid, t.tid, t.tid)
 }
 
-// add takes a track into the merge. Of a series as spans only the steps that carry something count.
-func (t *tracer) add(tr *track) {
-	if tr.series != nil && !tr.counter {
-		for i := range max(tr.size, 0) {
-			if tr.series.Value[i] > 0 && ticks(tr.series.TimeS[i+1]) > ticks(tr.series.TimeS[i]) {
-				tr.steps = append(tr.steps, int32(i))
-			}
-		}
-		tr.size = len(tr.steps)
-	}
-	if tr.size > 0 {
-		t.tracks = append(t.tracks, tr)
-	}
+// add adds the i-th event of a track.
+func (t *tracer) add(of *track, atS float64, i int) {
+	t.events = append(t.events, event{ticks(atS), of, int32(i)})
 }
 
 // track is a source of events in order of time: the spans of a thread, the busy steps of a circuit, or a counter.
 type track struct {
-	pid, tid   int
-	name       string
-	spans      []Span
-	series     *Series
-	steps      []int32 // of series, where it is shown as spans
-	counter    bool
-	next, size int
+	pid, tid int
+	spans    []Span
+	series   *Series
+	counter  string // its name
 }
 
-// at is the time of the next event in picoseconds.
-func (t *track) at() int64 {
+// line is an event of the track as JSON.
+func (t *track) line(e event) string {
+	ts := micros(e.at)
 	switch {
 	case t.spans != nil:
-		return ticks(t.spans[t.next].StartS)
-	case t.counter:
-		return ticks(t.series.TimeS[t.next])
-	}
-	return ticks(t.series.TimeS[t.steps[t.next]])
-}
-
-// line is the next event as JSON.
-func (t *track) line() string {
-	ts := micros(t.at())
-	switch {
-	case t.spans != nil:
-		s := &t.spans[t.next]
+		s := &t.spans[e.i]
 		return fmt.Sprintf(`{"ph":"X","pid":%d,"tid":%d,"ts":%s,"dur":%s,"cat":%s,"name":%s}`,
-			t.pid, t.tid, ts, micros(ticks(s.EndS)-t.at()), quote(s.Kind), quote(s.Kind+" "+s.Label))
-	case t.counter:
+			t.pid, t.tid, ts, micros(ticks(s.EndS)-e.at), quote(s.Kind), quote(s.Kind+" "+s.Label))
+	case t.counter != "":
 		return fmt.Sprintf(`{"ph":"C","pid":%d,"ts":%s,"name":%s,"args":{"Gb/s":%s}}`,
-			t.pid, ts, quote(t.name), number(t.series.Value[t.next]/1e9))
+			t.pid, ts, quote(t.counter), number(t.series.Value[e.i]/1e9))
 	}
-	i := t.steps[t.next]
 	return fmt.Sprintf(`{"ph":"X","pid":%d,"tid":%d,"ts":%s,"dur":%s,"cat":"circuit","name":"%.4g Gb/s","args":{"rate_bits_per_s":%s}}`,
-		t.pid, t.tid, ts, micros(ticks(t.series.TimeS[i+1])-t.at()), t.series.Value[i]/1e9, number(t.series.Value[i]))
+		t.pid, t.tid, ts, micros(ticks(t.series.TimeS[e.i+1])-e.at), t.series.Value[e.i]/1e9, number(t.series.Value[e.i]))
 }
 
 func ticks(s float64) int64 { return int64(math.Round(s * 1e12)) }
@@ -199,21 +186,4 @@ func micros(ps int64) string { return fmt.Sprintf("%d.%06d", ps/1e6, ps%1e6) }
 func quote(s string) string {
 	b, _ := json.Marshal(s) // a string always can be
 	return string(b)
-}
-
-// trackHeap orders tracks by their next event, then by process and thread.
-type trackHeap []*track
-
-func (h trackHeap) Len() int      { return len(h) }
-func (h trackHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h trackHeap) Less(i, j int) bool {
-	a, b := h[i], h[j]
-	return cmp.Or(cmp.Compare(a.at(), b.at()), cmp.Compare(a.pid, b.pid), cmp.Compare(a.tid, b.tid)) < 0
-}
-func (h *trackHeap) Push(x any) { *h = append(*h, x.(*track)) }
-func (h *trackHeap) Pop() any {
-	old := *h
-	x := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return x
 }

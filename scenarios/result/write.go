@@ -32,8 +32,11 @@ func (d *Document) JSON() ([]byte, error) {
 	if err := d.Check(); err != nil {
 		return nil, err
 	}
-	return marshal(d, "  ")
+	return JSON(d)
 }
+
+// JSON returns v as the files of run directories hold it: indented, the same bytes for the same value.
+func JSON(v any) ([]byte, error) { return marshal(v, "  ") }
 
 func marshal(v any, indent string) ([]byte, error) {
 	var b bytes.Buffer
@@ -62,7 +65,7 @@ func (d *Dir) Write(r *Run) error {
 	if err != nil {
 		return err
 	}
-	timings, err := marshal(&r.Timings, "  ")
+	timings, err := JSON(&r.Timings)
 	if err != nil {
 		return fmt.Errorf("timings: %w", err)
 	}
@@ -70,22 +73,19 @@ func (d *Dir) Write(r *Run) error {
 	if len(detail) > detailLimit {
 		detailName, detail = DetailGzip, compress(detail)
 	}
-	var csv, bench bytes.Buffer
-	WriteCSV(&csv, &doc)
-	WriteBench(&bench, &doc)
 	for _, f := range append(r.Files[:len(r.Files):len(r.Files)],
 		File{ScenarioFile, r.Scenario},
 		File{ResultFile, result},
 		File{TimingsFile, timings},
 		File{detailName, detail},
-		File{CSVFile, csv.Bytes()},
-		File{BenchFile, bench.Bytes()},
+		File{CSVFile, doc.CSV()},
+		File{BenchFile, doc.AsSweep().Bench()},
 	) {
 		if !ownName(f.Name) {
 			return fmt.Errorf("%s: %s is no name of a run's file", d.shown, f.Name)
 		}
 		if err := os.WriteFile(filepath.Join(d.tmp, f.Name), f.Data, 0o666); err != nil {
-			return fmt.Errorf("%s: cannot write %s: %s", d.shown, f.Name, reason(err))
+			return fmt.Errorf("%s: cannot write %s: %s", d.shown, f.Name, Reason(err))
 		}
 	}
 	m := r.Manifest

@@ -129,7 +129,7 @@ func Vacant(dir string, c result.Claim) error {
 	if err != nil {
 		return result.Unreadable(dir, err)
 	}
-	if m, ok := result.SweepManifest(dir); ok {
+	if m, ok := result.ReadManifest(dir, result.SweepManifestSchema); ok {
 		if why := c.Against(m); why != "" {
 			return &result.PlaceError{Path: dir, Why: why}
 		}
@@ -376,10 +376,7 @@ func (s *Store) Finish(sweep *result.Sweep, timings *result.SweepTimings) error 
 	if err != nil {
 		return err
 	}
-	var csv, bench bytes.Buffer
-	result.WriteSweepCSV(&csv, sweep)
-	result.WriteSweepBench(&bench, sweep)
-	for i, data := range [][]byte{times, csv.Bytes(), bench.Bytes(), doc} {
+	for i, data := range [][]byte{times, sweep.CSV(), sweep.Bench(), doc} {
 		if err := s.write(finished[i], data); err != nil {
 			return err
 		}
