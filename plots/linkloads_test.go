@@ -29,7 +29,7 @@ func TestTilesApart(t *testing.T) {
 			nodes *= n
 		}
 		k := newLinkLoads(&result.Lattice{Dims: dims, Links: []result.LatticeLink{{}}})
-		height := k.tile.height(k.dims)
+		height := k.tile.height
 		width := (sheet.Inside - loadsSide - vg.Length(k.tile.panels-1)*loadsGap) / vg.Length(k.tile.panels)
 		c := draw.NewCanvas(new(recorder.Canvas), width, height)
 		const eps = 1e-6
