@@ -37,7 +37,6 @@ type barChart struct {
 	base   float64
 	note   numberNote
 	caps   []float64 // by panel: where higher bars are cut off; nil nowhere
-	cap    float64   // the highest of them where panels share an axis, else 0
 	low    vg.Length // height of panels in more than two rows; 0 is as of others
 	digits bool      // values may lie far apart: each has three digits
 	apart  bool
@@ -139,13 +138,9 @@ func (b *barChart) legend(s *sheet.Sheet, metric string) {
 // extent is the range of a panel's values and marks, of all for -1; lo > hi where there are none.
 func (b *barChart) extent(panel int) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
-	each := b.at
-	if size := b.series * b.width; panel >= 0 {
-		each = b.at[panel*size : (panel+1)*size]
-	}
-	top := b.limit(panel)
-	for _, s := range each {
-		if s.n > 0 {
+	top := b.cut(panel)
+	for i, s := range b.at {
+		if s.n > 0 && (panel < 0 || panel == i/(b.series*b.width)) {
 			lo, hi = min(lo, s.min, top), max(hi, min(s.max, top))
 		}
 	}
@@ -225,15 +220,13 @@ func (b *barChart) scales(g grid, panels []*plot.Plot) {
 	if spec.From != nil {
 		b.base = *spec.From
 	}
+	b.apart = true // until it is known
 	b.apart = g.share(panels, b.extent, func(a *plot.Axis, lo, hi float64) {
 		valueAxis(a, b.q, lo, hi, spec.From, spec.LogY, true, ticksFor(g.height))
 		b.makeRoom(a, lo, hi, float64(g.height))
 	})
 	if spec.LogY {
 		b.base = math.Inf(-1) // bars stand on the axis
-	}
-	if b.caps != nil && !b.apart {
-		b.cap = slices.Max(b.caps)
 	}
 }
 
@@ -356,23 +349,26 @@ func (b *barChart) number(c draw.Canvas, cell *spread, panel, series, group int,
 	c.FillText(style, sheet.Point(mid, at), b.text(cell.mean, b.note.decimals))
 }
 
-// limit is the highest value of a panel, or of all for -1, that is drawn in full.
-func (b *barChart) limit(panel int) float64 {
+// cut is where the bars of a panel are cut off, the same in all that share an axis or for -1.
+func (b *barChart) cut(panel int) float64 {
 	switch {
 	case b.caps == nil:
 		return math.Inf(1)
-	case panel < 0:
+	case panel < 0 || !b.apart || b.caps[panel] == 0: // a panel without bars of the policy
 		return slices.Max(b.caps)
 	}
 	return b.caps[panel]
 }
 
-// cut is where the bars of a panel are cut off.
-func (b *barChart) cut(panel int) float64 {
-	if b.caps != nil && b.cap > 0 {
-		return b.cap
+// truncated is how many bars are cut off.
+func (b *barChart) truncated() int {
+	n := 0
+	for i, s := range b.at {
+		if s.n > 0 && s.mean > b.cut(i/(b.series*b.width)) {
+			n++
+		}
 	}
-	return b.limit(panel)
+	return n
 }
 
 // breakMark cuts a bar below its top: it goes on beyond.

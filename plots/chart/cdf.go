@@ -65,7 +65,7 @@ func (c *lineChart) distribute(m measure) error {
 	values, of := map[[2]int][]float64{}, map[[2]int]int{}
 	var bad error
 	err := v.each(first, func(cell *result.Cell, y float64) {
-		place := [2]int{v.place(v.panels, cell), v.place(v.series, cell)}
+		place := [2]int{v.panels.at(cell), v.series.at(cell)}
 		if !sampled {
 			values[place], of[place] = append(values[place], y), of[place]+1
 			return

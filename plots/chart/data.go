@@ -146,7 +146,7 @@ func (v *view) tabulate(m measure) (*table, error) {
 	t := &table{series: len(v.series.levels), width: len(v.x.levels)}
 	t.at = make([]spread, len(v.panels.levels)*t.series*t.width)
 	err := v.each(m, func(c *result.Cell, y float64) {
-		s := t.cell(v.place(v.panels, c), v.place(v.series, c), v.place(v.x, c))
+		s := t.cell(v.panels.at(c), v.series.at(c), v.x.at(c))
 		s.add(y)
 		t.most = max(t.most, s.n)
 	})

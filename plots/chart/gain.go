@@ -46,7 +46,11 @@ func (v *view) gain() (*sheet.Sheet, error) {
 		return nil, err
 	}
 	b := &barChart{table: tab, v: v, digits: true, low: 120, caps: g.caps(tab), under: g.under}
-	s := b.sheet(m, g.what())
+	what := ", and the gain of " + sheet.Plain(v.spec.Policy)
+	if len(v.over.levels) > 1 {
+		what = " at the " + v.over.words + " where " + sheet.Plain(v.spec.Policy) + " gains most"
+	}
+	s := b.sheet(m, what)
 	if n := b.truncated(); n > 0 {
 		bars, where := fmt.Sprintf("%d bars are", n), ""
 		if n == 1 {
@@ -86,7 +90,7 @@ func (g *gainChart) choose(m measure) (*table, error) {
 	of := func(group, s, o int) *spread { return &all[(group*series+s)*places+o] }
 	tab := &table{series: series, width: g.width, at: make([]spread, len(v.panels.levels)*g.width*series)}
 	err := v.each(m, func(c *result.Cell, y float64) {
-		of(v.place(v.panels, c)*g.width+v.place(v.x, c), v.place(v.series, c), v.place(v.over, c)).add(y)
+		of(v.panels.at(c)*g.width+v.x.at(c), v.series.at(c), v.over.at(c)).add(y)
 	})
 	if err != nil {
 		return nil, err
@@ -131,14 +135,6 @@ func (g *gainChart) choose(m measure) (*table, error) {
 	return tab, nil
 }
 
-// what ends the title.
-func (g *gainChart) what() string {
-	if len(g.v.over.levels) > 1 {
-		return " at the " + g.v.over.words + " where " + sheet.Plain(g.v.spec.Policy) + " gains most"
-	}
-	return ", and the gain of " + sheet.Plain(g.v.spec.Policy)
-}
-
 // times is the multiple of the policy's highest bar at which others are cut off; 0 is never. On a logarithmic axis tall
 // bars leave room for others.
 func (g *gainChart) times() float64 {
@@ -148,35 +144,15 @@ func (g *gainChart) times() float64 {
 	return g.v.spec.Truncate
 }
 
-// truncated is how many bars are cut off.
-func (b *barChart) truncated() int {
-	n := 0
-	for i, s := range b.at {
-		if s.n > 0 && s.mean > b.cut(i/(b.series*b.width)) {
-			n++
-		}
-	}
-	return n
-}
-
 // caps are the highest values that are drawn in full, by panel; nil without any.
 func (g *gainChart) caps(tab *table) []float64 {
-	times := g.times()
-	if times == 0 {
+	if g.times() == 0 {
 		return nil
 	}
-	caps, most := make([]float64, len(g.v.panels.levels)), 0.0
+	caps := make([]float64, len(g.v.panels.levels))
 	for p := range caps {
 		for x := range g.width {
-			if s := tab.cell(p, g.policy, x); s.n > 0 {
-				caps[p] = max(caps[p], times*s.max)
-			}
-		}
-		most = max(most, caps[p])
-	}
-	for p := range caps {
-		if caps[p] == 0 { // a panel without bars
-			caps[p] = most
+			caps[p] = max(caps[p], g.times()*tab.cell(p, g.policy, x).max)
 		}
 	}
 	return caps
@@ -205,36 +181,28 @@ func gainText(gain float64) string {
 	return strings.Replace(sheet.Digits(100*gain, 3), "-", "−", 1) + " %"
 }
 
-// placeText words a value of the axis of which one is taken.
-func (g *gainChart) placeText(at int) string {
-	f := g.v.over
-	level := f.levels[at]
-	if f.times() {
-		return sheet.Duration(f.numbers[level])
-	}
-	return f.level(level)
-}
-
 // reading says what stands below the groups.
 func (g *gainChart) reading() string {
-	others := "the best of the others"
-	if len(g.against) == 1 {
-		others = sheet.Plain(g.v.series.labels[g.v.series.levels[g.against[0]]])
-	} else if g.v.spec.Against != nil {
-		var names []string
-		for _, s := range g.against {
-			names = append(names, g.v.series.labels[g.v.series.levels[s]])
-		}
-		others = "the best of " + andList(names)
+	v := g.v
+	var names []string
+	for _, s := range g.against {
+		names = append(names, sheet.Plain(v.series.labels[v.series.levels[s]]))
 	}
-	gain := "the gain of " + sheet.Plain(g.v.spec.Policy) + ", 1 − its value / that of " + others
-	if g.v.over == &none {
-		return "Below each group: " + gain + "."
+	others := "the best of " + andList(names)
+	switch {
+	case len(names) == 1:
+		others = names[0]
+	case v.spec.Against == nil:
+		others = "the best of the others"
 	}
-	if len(g.v.over.levels) == 1 {
-		return "Below each group: the " + g.v.over.words + ", and " + gain + "."
+	where := "the " + v.over.words + " at which the gain is largest, and "
+	switch {
+	case v.over == &none:
+		where = ""
+	case len(v.over.levels) == 1:
+		where = "the " + v.over.words + ", and "
 	}
-	return "Below each group: the " + g.v.over.words + " at which the gain is largest, and " + gain + "."
+	return "Below each group: " + where + "the gain of " + sheet.Plain(v.spec.Policy) + ", 1 − its value / that of " + others + "."
 }
 
 // under is what stands below the label of a group: what was chosen, and the gain.
@@ -244,8 +212,13 @@ func (g *gainChart) under(group int) string {
 		return ""
 	}
 	text := "\n" + gainText(chosen.gain)
-	if g.v.over != &none {
-		text = "\n" + sheet.Fit(sheet.Sans(sheet.TickSize, sheet.Ink), g.placeText(chosen.at), 110) + text
+	if f := g.v.over; f != &none {
+		level := f.levels[chosen.at]
+		name := f.level(level)
+		if f.times() {
+			name = sheet.Duration(f.numbers[level])
+		}
+		text = "\n" + sheet.Fit(sheet.Sans(sheet.TickSize, sheet.Ink), name, 110) + text
 	}
 	return text
 }
@@ -270,7 +243,7 @@ func (v *view) gainRoles() (err error) {
 	}
 	var free []*factor
 	for i := range v.sweep.Axes {
-		f := &v.factors[i]
+		f := v.factors[i]
 		if len(f.levels) > 1 && f != v.over && !slices.Contains(x, f) && !slices.Contains(panels, f) && !slices.Equal(v.sweep.Axes[i].Keys, []string{"seed"}) {
 			free = append(free, f)
 		}
@@ -314,7 +287,13 @@ func combination(parts []*factor) *factor {
 		return parts[0]
 	}
 	const most = mostBars + 1 // refused, and none need be listed
-	f := &factor{index: math.MaxInt, parts: parts}
+	f := &factor{index: math.MaxInt, parts: parts, at: func(c *result.Cell) int {
+		at := 0
+		for _, p := range parts {
+			at = at*len(p.levels) + p.at(c)
+		}
+		return at
+	}}
 	var names, words []string
 	labels := []string{""}
 	for i, p := range parts {
@@ -338,19 +317,6 @@ func combination(parts []*factor) *factor {
 		f.levels, f.slot = append(f.levels, i), append(f.slot, i)
 	}
 	return f
-}
-
-// placeOf is where a cell stands among the combinations of parts, or -1.
-func (v *view) placeOf(parts []*factor, c *result.Cell) int {
-	at := 0
-	for _, p := range parts {
-		q := v.place(p, c)
-		if q < 0 {
-			return -1
-		}
-		at = at*len(p.levels) + q
-	}
-	return at
 }
 
 // joined words a combination by its parts.

@@ -186,8 +186,8 @@ func TestGainDefaults(t *testing.T) {
 		}
 		for i := range s.Cells { // combinations are counted with the last varying fastest
 			c := &s.Cells[i]
-			if spec.Panels == "" && spec.X == "" && v.place(v.panels, c) != c.At[0]*4+c.At[2] {
-				t.Fatalf("%v is in panel %d", c.At, v.place(v.panels, c))
+			if spec.Panels == "" && spec.X == "" && v.panels.at(c) != c.At[0]*4+c.At[2] {
+				t.Fatalf("%v is in panel %d", c.At, v.panels.at(c))
 			}
 		}
 		if spec.X == "" && spec.Panels == "" && v.panels.head(5) != "switches 2, GPUs 16" {

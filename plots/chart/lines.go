@@ -279,7 +279,7 @@ func (c *lineChart) overMetric(m measure) error {
 	err = v.each(both, func(cell *result.Cell, y float64) {
 		x, _ := mx.of(cell)
 		bad = cmp.Or(bad, v.checkDrawable(mx, cell, x))
-		line := &c.lines[v.place(v.panels, cell)][v.place(v.series, cell)]
+		line := &c.lines[v.panels.at(cell)][v.series.at(cell)]
 		*line = append(*line, at(x, y))
 	})
 	if err = cmp.Or(err, bad); err != nil {
@@ -343,7 +343,7 @@ func (c *lineChart) below(s *sheet.Sheet, panels []*plot.Plot, g grid) error {
 	w := v.beside(v.spec.Below)
 	if of := v.spec.BelowOf; of != nil {
 		w.cells = slices.DeleteFunc(slices.Clone(v.cells), func(cell *result.Cell) bool {
-			return !slices.Contains(of, v.series.labels[v.series.levels[v.place(v.series, cell)]])
+			return !slices.Contains(of, v.series.labels[v.series.levels[v.series.at(cell)]])
 		})
 		if len(w.cells) == 0 {
 			return fmt.Errorf("below_of: no cell is of %s", orList(of))

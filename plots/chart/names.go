@@ -70,7 +70,7 @@ func nearestName(name string, known []string) string {
 func lastPart(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
 
 // shortNames words keys by their last part, or whole where that is not clear.
-func shortNames(fs []factor) []string {
+func shortNames(fs []*factor) []string {
 	count := map[string]int{}
 	for _, f := range fs {
 		count[result.ShortKey(f.name)]++

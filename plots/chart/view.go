@@ -23,11 +23,11 @@ type factor struct {
 	slot    []int                    // by label: its place among levels, or -1
 	parts   []*factor                // of a factor that is all combinations of others
 	from    *factor                  // of one that is a part of another
-	at      func(c *result.Cell) int // of such a one: the place of a cell
+	at      func(c *result.Cell) int // the place of a cell among levels, or -1
 }
 
 // none is the factor of what a chart does not vary: one level.
-var none = factor{index: -1, labels: []string{""}, levels: []int{0}, slot: []int{0}}
+var none = factor{index: -1, labels: []string{""}, levels: []int{0}, slot: []int{0}, at: func(*result.Cell) int { return 0 }}
 
 // view is a plot with its names looked up in a sweep.
 type view struct {
@@ -35,7 +35,7 @@ type view struct {
 	kind    *kind
 	sweep   *result.Sweep
 	times   *result.SweepTimings // nil where there are none
-	factors []factor             // the axes, then the policies
+	factors []*factor            // the axes, then the policies
 	// Of a heat map series is the axis that goes up.
 	x, series, panels *factor
 	over              *factor // of a gain: the axis of which it takes one value
@@ -77,7 +77,8 @@ func newView(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*view,
 func (v *view) listFactors() error {
 	for i := range v.sweep.Axes {
 		a := &v.sweep.Axes[i]
-		f := factor{name: a.Name, words: keyWords(a), index: i, labels: a.Labels, numbers: a.Numbers}
+		f := &factor{name: a.Name, words: keyWords(a), index: i, labels: a.Labels, numbers: a.Numbers}
+		f.at = func(c *result.Cell) int { return f.slot[c.At[i]] }
 		for _, x := range f.numbers {
 			if !drawable(x) {
 				return fmt.Errorf("axis %s has the value %g, which no figure can show", a.Name, x)
@@ -91,7 +92,8 @@ func (v *view) listFactors() error {
 			v.factors[i].words = names[i]
 		}
 	}
-	p := factor{name: policyName, words: policyName, index: len(v.factors)}
+	p := &factor{name: policyName, words: policyName, index: len(v.factors)}
+	p.at = func(c *result.Cell) int { return p.slot[slices.Index(p.labels, c.Policy)] }
 	for i := range v.sweep.Cells {
 		if name := v.sweep.Cells[i].Policy; !slices.Contains(p.labels, name) {
 			p.labels = append(p.labels, name)
@@ -102,7 +104,7 @@ func (v *view) listFactors() error {
 }
 
 // policies is the factor of the policies.
-func (v *view) policies() *factor { return &v.factors[len(v.sweep.Axes)] }
+func (v *view) policies() *factor { return v.factors[len(v.sweep.Axes)] }
 
 // find returns the factor that a plot calls name: "policy", an axis by its name, by one of its keys, or by the last
 // part of either where that is clear.
@@ -120,7 +122,7 @@ func (v *view) find(role, name string) (*factor, error) {
 		var found []*factor
 		for i := range v.sweep.Axes {
 			if fits(&v.sweep.Axes[i]) {
-				found = append(found, &v.factors[i])
+				found = append(found, v.factors[i])
 			}
 		}
 		if len(found) > 1 && found[0].name != name {
@@ -168,7 +170,7 @@ func (v *view) filter() error {
 		}
 	}
 	for i := range v.factors {
-		f := &v.factors[i]
+		f := v.factors[i]
 		all := f.levels == nil
 		f.slot = make([]int, len(f.labels))
 		for l := range f.labels {
@@ -182,26 +184,11 @@ func (v *view) filter() error {
 		}
 	}
 	for i := range v.sweep.Cells {
-		if c := &v.sweep.Cells[i]; !slices.ContainsFunc(v.factors, func(f factor) bool { return v.place(&f, c) < 0 }) {
+		if c := &v.sweep.Cells[i]; !slices.ContainsFunc(v.factors, func(f *factor) bool { return f.at(c) < 0 }) {
 			v.cells = append(v.cells, c)
 		}
 	}
 	return nil
-}
-
-// place is where a cell stands among the levels of f that are drawn, or -1.
-func (v *view) place(f *factor, c *result.Cell) int {
-	switch {
-	case f.at != nil:
-		return f.at(c)
-	case f.parts != nil:
-		return v.placeOf(f.parts, c)
-	case f.index < 0:
-		return 0
-	case f.index < len(v.sweep.Axes):
-		return f.slot[c.At[f.index]]
-	}
-	return f.slot[slices.Index(f.labels, c.Policy)]
 }
 
 // usualRoles looks up what goes across, what the series and what the panels are.
@@ -325,7 +312,7 @@ func drawable(v float64) bool { return math.Abs(v) <= sheet.DrawableLimit }
 func (v *view) hidden() []*factor {
 	var out []*factor
 	for i := range v.factors {
-		if f := &v.factors[i]; !v.uses(f) && len(f.levels) > 1 {
+		if f := v.factors[i]; !v.uses(f) && len(f.levels) > 1 {
 			out = append(out, f)
 		}
 	}
@@ -341,8 +328,8 @@ func (v *view) uses(f *factor) bool {
 func (v *view) cellName(c *result.Cell) string {
 	var parts []string
 	for i := range v.factors {
-		if f := &v.factors[i]; len(f.levels) > 1 {
-			parts = append(parts, f.level(f.levels[v.place(f, c)]))
+		if f := v.factors[i]; len(f.levels) > 1 {
+			parts = append(parts, f.level(f.levels[f.at(c)]))
 		}
 	}
 	if len(parts) == 0 {
