@@ -27,7 +27,7 @@ func delaysFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 		s.Cells = append(s.Cells, result.Cell{Policy: p.Policy, Samples: map[string][]float64{spec.Y: delays}})
 		spec.Marks = append(spec.Marks, result.Mark{Label: "mean", Series: p.Policy, Y: p.Delay.MeanS})
 		spec.LogX = spec.LogX || p.Delay.P99S > tail*p.Delay.P50S && p.Delay.P50S > 0
-		legend = append(legend, fmt.Sprintf("%s: mean %s, 99 %% within %s", p.Policy, sheet.Duration(p.Delay.MeanS), sheet.Coarse(p.Delay.P99S)))
+		legend = append(legend, fmt.Sprintf("%s: mean %s, 99 %% within %s", p.Policy, sheet.Duration(p.Delay.MeanS, 4), sheet.Duration(p.Delay.P99S, 3)))
 	}
 	if zero := 0.0; !spec.LogX {
 		spec.From = &zero

@@ -73,7 +73,7 @@ func ratesFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 		block.Plots = append(block.Plots, q)
 	}
 	s.Blocks = []sheet.Block{block}
-	note := fmt.Sprintf("Time 0 is when the first of these begins, %s into the iteration.", sheet.Duration(r.from))
+	note := fmt.Sprintf("Time 0 is when the first of these begins, %s into the iteration.", sheet.Duration(r.from, 4))
 	if len(r.names) > 1 {
 		note += " Of equal rates the wider lines are seen beside the narrower."
 	}

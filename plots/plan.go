@@ -215,24 +215,24 @@ func (p *planPicture) cost(policy string) string {
 	if d != 1 {
 		topologies = fmt.Sprintf("%d topologies", d)
 	}
-	slots := fmt.Sprintf("%d × %s", p.total, sheet.Duration(p.SlotS))
-	set := fmt.Sprintf("%d × %s + ", d, sheet.Duration(p.DelayS))
+	slots := fmt.Sprintf("%d × %s", p.total, sheet.Duration(p.SlotS, 4))
+	set := fmt.Sprintf("%d × %s + ", d, sheet.Duration(p.DelayS, 4))
 	var cost string
 	switch all := float64(d)*p.DelayS + p.SlotS*float64(p.total); {
 	case p.steps:
 		cost = fmt.Sprintf("%s, %s; completion d R + steps × latency + bytes / rate = %s%d × %s",
-			topologies, text.Plural(p.total, "step"), set, p.total, sheet.Duration(p.LatencyS))
+			topologies, text.Plural(p.total, "step"), set, p.total, sheet.Duration(p.LatencyS, 4))
 		if p.RateBitsPerS > 0 {
 			cost += fmt.Sprintf(" + %s / %s Gb/s", byteText(p.bytes, 4), sheet.Digits(p.RateBitsPerS/1e9, 4))
 		}
-		cost += " = " + sheet.Duration(p.end)
+		cost += " = " + sheet.Duration(p.end, 4)
 	case p.Intervals:
 		cost = fmt.Sprintf("switches on their own, %s between changes; completion slots × T = %s = %s",
-			text.Plural(d, "interval"), slots, sheet.Duration(p.SlotS*float64(p.total)))
+			text.Plural(d, "interval"), slots, sheet.Duration(p.SlotS*float64(p.total), 4))
 	default:
 		cost = fmt.Sprintf("%s, %s", topologies, text.Plural(p.total, "slot"))
 		if p.SlotS > 0 && all <= sheet.DrawableLimit {
-			cost += fmt.Sprintf("; completion d R + slots × T = %s%s = %s", set, slots, sheet.Duration(all))
+			cost += fmt.Sprintf("; completion d R + slots × T = %s%s = %s", set, slots, sheet.Duration(all, 4))
 		}
 	}
 	if o := sheet.Plain(p.Origin); o != "" && o != policy {

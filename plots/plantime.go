@@ -78,7 +78,7 @@ func (p *planPicture) timeTracks() *tracks {
 	for i := range p.Phases {
 		ph := &p.Phases[i]
 		if !ph.Reused {
-			put(p.DelayS, bandColor, sheet.Duration(p.DelayS))
+			put(p.DelayS, bandColor, sheet.Duration(p.DelayS, 4))
 		}
 		k := stepKinds[stepKindOf(ph.Kind)]
 		for _, r := range ph.Steps {

@@ -143,7 +143,7 @@ func traceFigure(p *result.Play, subtitle, name, title string) []sheet.Figure {
 		sheet.Head(q, head)
 		return q
 	}
-	whole := add("The whole iteration: "+sheet.Duration(p.MakespanS), 0, end, 10, true)
+	whole := add("The whole iteration: "+sheet.Duration(p.MakespanS, 4), 0, end, 10, true)
 	s.Blocks = []sheet.Block{{Plots: []*plot.Plot{whole}, Height: height}}
 	if z := zoom(lanes, end); z != nil {
 		first := add("Start of the iteration", z.start[0], z.start[1], 5, false)

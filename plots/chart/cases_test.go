@@ -100,7 +100,7 @@ func gridSweep(n int) *result.Sweep {
 	for i := range n {
 		ports = append(ports, float64(4*(i+1)))
 		delays = append(delays, math.Pow(10, float64(i)*8/float64(n)-6))
-		names = append(names, sheet.Duration(sheet.RoundTo(delays[i], 2)))
+		names = append(names, sheet.Duration(sheet.RoundTo(delays[i], 2), 4))
 	}
 	return sweepOf("grid", "Two axes", []result.Axis{countAxis("fabric.ports_per_pod", ports...), axis("fabric.reconfiguration_delay", names, delays...)}, chartPolicies[3:5],
 		func(at []int, p int) map[string]float64 {

@@ -216,7 +216,7 @@ func (g *gainChart) under(group int) string {
 		level := f.levels[chosen.at]
 		name := f.level(level)
 		if f.times() {
-			name = sheet.Duration(f.numbers[level])
+			name = sheet.Duration(f.numbers[level], 4)
 		}
 		text = "\n" + sheet.Fit(sheet.Sans(sheet.TickSize, sheet.Ink), name, 110) + text
 	}

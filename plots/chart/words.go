@@ -178,7 +178,7 @@ func (f *factor) ticksOf(label string) (ticks []string, title string) {
 		if name != "" {
 			text = amount.FindStringSubmatch(f.labels[l])[1]
 		} else if times {
-			text = sheet.Duration(f.numbers[l])
+			text = sheet.Duration(f.numbers[l], 4)
 		}
 		if text == "" {
 			text = `""`

@@ -190,13 +190,15 @@ func Categories(p *plot.Plot, labels []string, width vg.Length) {
 	Spaced(p, ticks, width)
 }
 
-// Spaced sets the ticks of p's axis across, whose data is about so wide, without labels that would touch others: of
-// evenly spaced ones each k-th has one.
+// Spaced sets the ticks of p's axis across, whose data is about so wide, without labels that would touch others if all
+// were as wide as the widest: of evenly spaced ones each k-th has one.
 func Spaced(p *plot.Plot, ticks []plot.Tick, width vg.Length) {
 	style := &p.X.Tick.Label
 	at := func(i int) vg.Length { return width * vg.Length(p.X.Norm(ticks[i].Value)) }
 	size := func(i int) vg.Length {
 		switch {
+		case ticks[i].Label == "":
+			return 0
 		case style.Rotation > 1: // upright
 			return style.Height(ticks[i].Label) * 1.15
 		case style.Rotation > 0:
@@ -204,29 +206,19 @@ func Spaced(p *plot.Plot, ticks []plot.Tick, width vg.Length) {
 		}
 		return style.Width(ticks[i].Label) + 8
 	}
-	widest, even := vg.Length(0), true
-	order := make([]int, 0, len(ticks))
+	widest := vg.Length(0)
 	for i := range ticks {
-		if ticks[i].Label != "" {
-			widest = max(widest, size(i))
-			order = append(order, i)
-		}
+		widest = max(widest, size(i))
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(ticks[i].Value, ticks[j].Value) })
-	step := 1
-	for k := 1; k < len(order); k++ {
-		pitch := at(order[1]) - at(order[0])
-		even = even && math.Abs(float64(at(order[k])-at(order[k-1])-pitch)) <= 1e-3*float64(pitch) && pitch > 0
-		step = int(math.Ceil(float64(widest / pitch)))
-	}
-	last := -1
+	slices.SortStableFunc(ticks, func(a, b plot.Tick) int { return cmp.Compare(a.Value, b.Value) })
+	last := vg.Length(math.Inf(-1))
 	var room boxes
-	for k, i := range order {
-		if even && k%max(1, step) != 0 || !even && last >= 0 && at(i)-at(last) < (size(i)+size(last))/2 {
+	for i := range ticks {
+		if ticks[i].Label == "" || at(i)-last < widest {
 			ticks[i].Label = ""
 			continue
 		}
-		last = i
+		last = at(i)
 		r := style.Rectangle(ticks[i].Label)
 		room = append(room, plot.GlyphBox{X: p.X.Norm(ticks[i].Value), Rectangle: vg.Rectangle{Min: Point(r.Min.X, 0), Max: Point(r.Max.X, 0)}})
 	}

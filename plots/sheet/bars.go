@@ -68,13 +68,5 @@ func FillBox(c draw.Canvas, clr color.Color, x0, x1, y0, y1 vg.Length) {
 	c.FillPolygon(clr, Ring4(x0, x1, y0, y1)[:4])
 }
 
-// Clipped cuts [lo, hi] to the width of c and reports whether something is left. A bar of no width inside is left.
-func Clipped(c draw.Canvas, lo, hi vg.Length) (vg.Length, vg.Length, bool) {
-	if hi < c.Min.X || lo > c.Max.X {
-		return lo, hi, false
-	}
-	return max(lo, c.Min.X), min(hi, c.Max.X), true
-}
-
 // Snap moves a length to the edge of a pixel: rows that meet there leave no seam.
 func Snap(l vg.Length) vg.Length { return vg.Length(math.Round(float64(l/Pixel))) * Pixel }

@@ -156,14 +156,8 @@ func Digits(v float64, n int) string {
 	return s
 }
 
-// Duration formats seconds with their unit, to four digits.
-func Duration(s float64) string {
+// Duration formats seconds with their unit, to so many digits.
+func Duration(s float64, digits int) string {
 	u := TimeUnit(s)
-	return Digits(s*u.Per, 4) + " " + u.Name
-}
-
-// Coarse is duration with the digits that a percentile has: it is the upper end of a class 1/128 wide.
-func Coarse(s float64) string {
-	u := TimeUnit(s)
-	return Digits(s*u.Per, 3) + " " + u.Name
+	return Digits(s*u.Per, digits) + " " + u.Name
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/xml"
+	"errors"
 	"flag"
 	"fmt"
 	"image"
@@ -28,36 +29,52 @@ import (
 	"sim/plots/sheet"
 )
 
-// Filled returns the heights of what is filled with a colour, in order.
-func Filled(f sheet.Figure, clr color.Color) []float64 {
+// record draws f on a canvas that remembers.
+func record(f sheet.Figure) *recorder.Canvas {
 	rec := new(recorder.Canvas)
 	f.Draw(draw.NewCanvas(rec, f.Width, f.Height))
-	var out []float64
-	fills(rec, func(now color.Color, path vg.Path) {
-		lo, hi := vg.Length(math.Inf(1)), vg.Length(math.Inf(-1))
-		for _, p := range path {
-			if p.Type != vg.CloseComp {
-				lo, hi = min(lo, p.Pos.Y), max(hi, p.Pos.Y)
-			}
-		}
-		if sheet.ToRGBA(now) == sheet.ToRGBA(clr) {
-			out = append(out, float64(hi-lo))
-		}
-	})
-	return out
+	return rec
 }
 
-// fills calls f with each path that is filled, and its colour.
-func fills(rec *recorder.Canvas, f func(clr color.Color, path vg.Path)) {
+// Boxes are what round each shape that is filled, by colour, in order of x.
+func Boxes(rec *recorder.Canvas) map[color.Color][]vg.Rectangle {
+	all := boxes(rec)
+	for _, list := range all {
+		slices.SortStableFunc(list, func(a, b vg.Rectangle) int { return cmp.Compare(a.Min.X, b.Min.X) })
+	}
+	return all
+}
+
+// boxes are those in order.
+func boxes(rec *recorder.Canvas) map[color.Color][]vg.Rectangle {
+	all := map[color.Color][]vg.Rectangle{}
 	var now color.Color
 	for _, a := range rec.Actions {
 		switch a := a.(type) {
 		case *recorder.SetColor:
-			now = a.Color
+			now = sheet.ToRGBA(a.Color)
 		case *recorder.Fill:
-			f(now, a.Path)
+			for _, p := range a.Path {
+				switch p.Type {
+				case vg.MoveComp:
+					all[now] = append(all[now], vg.Rectangle{Min: p.Pos, Max: p.Pos})
+				case vg.LineComp, vg.CurveComp:
+					r := &all[now][len(all[now])-1]
+					r.Min, r.Max = sheet.Point(min(r.Min.X, p.Pos.X), min(r.Min.Y, p.Pos.Y)), sheet.Point(max(r.Max.X, p.Pos.X), max(r.Max.Y, p.Pos.Y))
+				}
+			}
 		}
 	}
+	return all
+}
+
+// Filled returns the heights of what is filled with a colour, in order.
+func Filled(f sheet.Figure, clr color.Color) []float64 {
+	var out []float64
+	for _, r := range boxes(record(f))[sheet.ToRGBA(clr)] {
+		out = append(out, float64(r.Max.Y-r.Min.Y))
+	}
+	return out
 }
 
 // PlacedText is a text where it is drawn: a rectangle, turned by an angle.
@@ -69,29 +86,26 @@ type PlacedText struct {
 
 // Texts returns what f writes, and where.
 func Texts(f sheet.Figure) []PlacedText {
-	rec := new(recorder.Canvas)
-	f.Draw(draw.NewCanvas(rec, f.Width, f.Height))
 	var out []PlacedText
-	angle, stack := 0.0, []float64{}
-	for _, a := range rec.Actions {
+	angles := []float64{0}
+	for _, a := range record(f).Actions {
+		last := len(angles) - 1
 		switch a := a.(type) {
 		case *recorder.Push:
-			stack = append(stack, angle)
+			angles = append(angles, angles[last])
 		case *recorder.Pop:
-			angle, stack = stack[len(stack)-1], stack[:len(stack)-1]
+			angles = angles[:last]
 		case *recorder.Rotate:
-			angle += a.Angle
+			angles[last] += a.Angle
 		case *recorder.FillString:
 			if a.String == "" {
 				continue
 			}
 			style := text.Style{Font: font.From(a.Font, a.Size), Handler: sheet.Sans(1, sheet.Ink).Handler}
 			w, down, up := style.Width(a.String), a.Size*0.15, a.Size*0.72
-			p := PlacedText{Text: a.String, angle: angle}
-			sin, cos := math.Sincos(angle)
+			p := PlacedText{Text: a.String, angle: angles[last]}
 			for i, q := range []vg.Point{{X: 0, Y: -down}, {X: w, Y: -down}, {X: w, Y: up}, {X: 0, Y: up}} {
-				q = q.Add(a.Point)
-				p.Corners[i] = vg.Point{X: q.X*vg.Length(cos) - q.Y*vg.Length(sin), Y: q.X*vg.Length(sin) + q.Y*vg.Length(cos)}
+				p.Corners[i] = turned(q.Add(a.Point), p.angle)
 			}
 			out = append(out, p)
 		}
@@ -99,23 +113,24 @@ func Texts(f sheet.Figure) []PlacedText {
 	return out
 }
 
+// turned is a point after a turn round the origin.
+func turned(p vg.Point, angle float64) vg.Point {
+	sin, cos := math.Sincos(angle)
+	return sheet.Point(p.X*vg.Length(cos)-p.Y*vg.Length(sin), p.X*vg.Length(sin)+p.Y*vg.Length(cos))
+}
+
 // overlap reports whether two texts share more than a hair: along the sides of one of them they are always apart when
 // they do not.
 func overlap(a, b PlacedText) bool {
 	const hair = 0.3
 	for _, angle := range []float64{a.angle, a.angle + math.Pi/2, b.angle, b.angle + math.Pi/2} {
-		sin, cos := math.Sincos(angle)
-		span := func(p PlacedText) (lo, hi vg.Length) {
-			lo, hi = vg.Length(math.Inf(1)), vg.Length(math.Inf(-1))
+		var ends [2][]vg.Length
+		for i, p := range []PlacedText{a, b} {
 			for _, q := range p.Corners {
-				at := q.X*vg.Length(cos) + q.Y*vg.Length(sin)
-				lo, hi = min(lo, at), max(hi, at)
+				ends[i] = append(ends[i], turned(q, -angle).X)
 			}
-			return lo, hi
 		}
-		lo1, hi1 := span(a)
-		lo2, hi2 := span(b)
-		if hi1 < lo2+hair || hi2 < lo1+hair {
+		if slices.Max(ends[0]) < slices.Min(ends[1])+hair || slices.Max(ends[1]) < slices.Min(ends[0])+hair {
 			return false
 		}
 	}
@@ -126,11 +141,8 @@ func overlap(a, b PlacedText) bool {
 func Misplaced(f sheet.Figure) (out []string) {
 	all := Texts(f)
 	for i, a := range all {
-		for _, q := range a.Corners {
-			if q.X < 0 || q.Y < 0 || q.X > f.Width || q.Y > f.Height {
-				out = append(out, fmt.Sprintf("%q leaves the figure", a.Text))
-				break
-			}
+		if slices.ContainsFunc(a.Corners[:], func(q vg.Point) bool { return q.X < 0 || q.Y < 0 || q.X > f.Width || q.Y > f.Height }) {
+			out = append(out, fmt.Sprintf("%q leaves the figure", a.Text))
 		}
 		for _, b := range all[:i] {
 			if overlap(a, b) {
@@ -141,136 +153,6 @@ func Misplaced(f sheet.Figure) (out []string) {
 	slices.Sort(out)
 	return slices.Compact(out)
 }
-
-var update = flag.Bool("update", false, "write the golden images anew; look at each")
-
-const goldenDPI = 60 // text can just be read, files stay small
-
-// Image is f in few pixels.
-func Image(t *testing.T, f sheet.Figure) image.Image {
-	t.Helper()
-	return decode(t, raster(t, f))
-}
-
-func raster(t *testing.T, f sheet.Figure) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	if err := f.WritePNG(&b, goldenDPI); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
-// Golden fails where f differs from the image in file, or with -update writes that anew.
-func Golden(t *testing.T, f sheet.Figure, file string) {
-	t.Helper()
-	got := raster(t, f)
-	if *update {
-		var small bytes.Buffer
-		e := png.Encoder{CompressionLevel: png.BestCompression}
-		if err := e.Encode(&small, decode(t, got)); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, small.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if why := differs(t, got, want); why != "" {
-		drawn := filepath.Join(os.TempDir(), "figure-"+filepath.Base(file))
-		os.WriteFile(drawn, got, 0o666) // for a person to look at
-		t.Errorf("differs from %s: %s; drawn as %s; -update accepts it", file, why, drawn)
-	}
-}
-
-// Processors may round the last digit of a coordinate differently, which shifts the shade of a pixel on an edge.
-const (
-	shadeTolerance = 24    // of 255, in any channel
-	pixelTolerance = 0.001 // share of pixels that may differ by more
-)
-
-// Boxes are the rectangles that are filled, by colour, in order of x.
-func Boxes(rec *recorder.Canvas) map[color.Color][]vg.Rectangle {
-	all := map[color.Color][]vg.Rectangle{}
-	fills(rec, func(clr color.Color, path vg.Path) {
-		for i, c := range path {
-			if c.Type == vg.MoveComp && i+2 < len(path) {
-				all[clr] = append(all[clr], vg.Rectangle{Min: c.Pos, Max: path[i+2].Pos})
-			}
-		}
-	})
-	for _, list := range all {
-		slices.SortFunc(list, func(a, b vg.Rectangle) int { return cmp.Compare(float64(a.Min.X), float64(b.Min.X)) })
-	}
-	return all
-}
-
-func differs(t *testing.T, got, want []byte) string {
-	a, b := decode(t, got), decode(t, want)
-	if a.Bounds() != b.Bounds() {
-		return "size " + a.Bounds().String() + ", want " + b.Bounds().String()
-	}
-	off, r := 0, a.Bounds()
-	for y := r.Min.Y; y < r.Max.Y; y++ {
-		for x := r.Min.X; x < r.Max.X; x++ {
-			r1, g1, b1, _ := a.At(x, y).RGBA()
-			r2, g2, b2, _ := b.At(x, y).RGBA()
-			for _, d := range []int{int(r1>>8) - int(r2>>8), int(g1>>8) - int(g2>>8), int(b1>>8) - int(b2>>8)} {
-				if d > shadeTolerance || d < -shadeTolerance {
-					off++
-					break
-				}
-			}
-		}
-	}
-	if share := float64(off) / float64(r.Dx()*r.Dy()); share > pixelTolerance {
-		return fmt.Sprintf("%.3g of the pixels", share)
-	}
-	return ""
-}
-
-func decode(t *testing.T, b []byte) image.Image {
-	t.Helper()
-	img, err := png.Decode(bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return img
-}
-
-// CheckSVG fails unless b is well-formed and draws something.
-func CheckSVG(t interface{ Fatalf(string, ...any) }, name string, b []byte) {
-	shapes := 0
-	d := xml.NewDecoder(bytes.NewReader(b))
-	for {
-		tok, err := d.Token()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			t.Fatalf("%s is no XML: %v", name, err)
-		}
-		if e, ok := tok.(xml.StartElement); ok && (e.Name.Local == "path" || e.Name.Local == "text") {
-			shapes++
-		}
-	}
-	if shapes < 5 { // a title, and a panel
-		t.Fatalf("%s has %d shapes", name, shapes)
-	}
-	if bytes.Contains(b, []byte("NaN")) || bytes.Contains(b, []byte("Inf")) {
-		t.Fatalf("%s has coordinates that are no numbers", name)
-	}
-}
-
-var (
-	AnyName   = rapid.OneOf(rapid.SampledFrom([]string{"", "stage 1", "pod 0", "pod 1 - twin", "<&>\"", "a\nb\x00", "\xff", "\uffff"}), rapid.String())
-	AnyNumber = rapid.OneOf(rapid.SampledFrom([]float64{0, 1e-15, 1, 4e11, 1e24}), rapid.Float64Range(0, 10))
-	AnyKind   = rapid.SampledFrom([]string{"forward", "backward", "pp-forward", "pp-backward", "dp", "compute", ""})
-	AnyCount  = rapid.OneOf(rapid.IntRange(-2, 40), rapid.SampledFrom([]int{1 << 40}))
-)
 
 // Text is all that f writes, from the top.
 func Text(f sheet.Figure) string {
@@ -285,3 +167,100 @@ func Text(f sheet.Figure) string {
 
 // Says reports whether f has a text with part in it.
 func Says(f sheet.Figure, part string) bool { return strings.Contains(Text(f), part) }
+
+var update = flag.Bool("update", false, "write the golden images anew; look at each")
+
+const goldenDPI = 60 // text can just be read, files stay small
+
+// Image is f in few pixels.
+func Image(t *testing.T, f sheet.Figure) image.Image {
+	t.Helper()
+	var b bytes.Buffer
+	if err := f.WritePNG(&b, goldenDPI); err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return img
+}
+
+// Golden fails where f differs from the image in file, or with -update writes that anew.
+func Golden(t *testing.T, f sheet.Figure, file string) {
+	t.Helper()
+	got := Image(t, f)
+	var b bytes.Buffer
+	e := png.Encoder{CompressionLevel: png.BestCompression}
+	if err := e.Encode(&b, got); err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(file, b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	saved, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := png.Decode(bytes.NewReader(saved))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if why := differs(got, want); why != "" {
+		drawn := filepath.Join(os.TempDir(), "figure-"+filepath.Base(file))
+		os.WriteFile(drawn, b.Bytes(), 0o666) // for a person to look at
+		t.Errorf("differs from %s: %s; drawn as %s; -update accepts it", file, why, drawn)
+	}
+}
+
+// Processors may round the last digit of a coordinate differently, which shifts the shade of a pixel on an edge.
+const (
+	shadeTolerance = 24    // of 255, in any channel
+	pixelTolerance = 0.001 // share of pixels that may differ by more
+)
+
+func differs(a, b image.Image) string {
+	if a.Bounds() != b.Bounds() {
+		return "size " + a.Bounds().String() + ", want " + b.Bounds().String()
+	}
+	off, r := 0, a.Bounds()
+	for y := r.Min.Y; y < r.Max.Y; y++ {
+		for x := r.Min.X; x < r.Max.X; x++ {
+			p, q := sheet.ToRGBA(a.At(x, y)), sheet.ToRGBA(b.At(x, y))
+			if max(p.R, q.R)-min(p.R, q.R) > shadeTolerance || max(p.G, q.G)-min(p.G, q.G) > shadeTolerance || max(p.B, q.B)-min(p.B, q.B) > shadeTolerance {
+				off++
+			}
+		}
+	}
+	if share := float64(off) / float64(r.Dx()*r.Dy()); share > pixelTolerance {
+		return fmt.Sprintf("%.3g of the pixels", share)
+	}
+	return ""
+}
+
+// CheckSVG fails unless b is well-formed and draws something.
+func CheckSVG(t interface{ Fatalf(string, ...any) }, name string, b []byte) {
+	var err error
+	for d := xml.NewDecoder(bytes.NewReader(b)); err == nil; {
+		_, err = d.Token()
+	}
+	shapes := bytes.Count(b, []byte("<path")) + bytes.Count(b, []byte("<text"))
+	switch {
+	case !errors.Is(err, io.EOF):
+		t.Fatalf("%s is no XML: %v", name, err)
+	case shapes < 5: // a title, and a panel
+		t.Fatalf("%s has %d shapes", name, shapes)
+	case bytes.Contains(b, []byte("NaN")) || bytes.Contains(b, []byte("Inf")):
+		t.Fatalf("%s has coordinates that are no numbers", name)
+	}
+}
+
+// What figures may be given.
+var (
+	AnyName   = rapid.OneOf(rapid.SampledFrom([]string{"", "stage 1", "pod 0", "pod 1 - twin", "<&>\"", "a\nb\x00", "\xff", "\uffff"}), rapid.String())
+	AnyNumber = rapid.OneOf(rapid.SampledFrom([]float64{0, 1e-15, 1, 4e11, 1e24}), rapid.Float64Range(0, 10))
+	AnyKind   = rapid.SampledFrom([]string{"forward", "backward", "pp-forward", "pp-backward", "dp", "compute", ""})
+	AnyCount  = rapid.OneOf(rapid.IntRange(-2, 40), rapid.SampledFrom([]int{1 << 40}))
+)
