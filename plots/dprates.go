@@ -34,24 +34,25 @@ func ratesFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 		return nil
 	}
 	// Under fair service the flows of a group overlap whenever they can.
-	group, ok := mostCompeting(chosen[len(chosen)-1])
-	if !ok {
-		return nil
-	}
-	r := rates{group: group, from: math.Inf(1)}
-	for _, p := range chosen {
-		for _, s := range busy(p, group) {
+	r := rates{group: mostBusy(chosen[len(chosen)-1]), from: math.Inf(1)}
+	ends := make([]float64, len(chosen))
+	for i, p := range chosen {
+		for _, s := range busy(p, r.group) {
 			from, to, _ := active(s)
 			_, v := peak(s)
-			r.from, r.to, r.top = min(r.from, from), max(r.to, to), max(r.top, v)
+			r.from, ends[i], r.top = min(r.from, from), max(ends[i], to), max(r.top, v)
 			if !slices.Contains(r.names, s.Name) {
 				r.names = append(r.names, s.Name)
 			}
 		}
 	}
+	if len(r.names) == 0 {
+		return nil
+	}
+	r.span = slices.Max(ends) - r.from
 	s := sheet.Sheet{Title: "Rates of gradient synchronisations", Subtitle: d.Title}
-	if group != "" {
-		s.Title += " that share circuits: " + sheet.Plain(group)
+	if r.group != "" {
+		s.Title += " that share circuits: " + sheet.Plain(r.group)
 	}
 	if n := len(sheet.LineStyles); len(r.names) > n {
 		s.Notes = append(s.Notes, fmt.Sprintf("The first %d of %d stages are shown.", n, len(r.names)))
@@ -60,16 +61,15 @@ func ratesFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 	for i, n := range r.names {
 		s.Legend = append(s.Legend, sheet.Entry{Text: n, Sample: sheet.Stroke(r.style(i))})
 	}
-	u := r.unit()
+	u := sheet.Unit{Name: "ms", Per: 1e3}
+	if small := sheet.TimeUnit(r.span); small.Per > u.Per {
+		u = small
+	}
 	block := sheet.Block{Height: 120, XTitle: "time, " + u.Name, YTitle: "rate, GB/s"}
 	for i, p := range chosen {
-		done := 0.0
-		for _, s := range busy(p, group) {
-			_, to, _ := active(s)
-			done = max(done, to)
-		}
 		q := r.plot(p)
-		sheet.Head(q, fmt.Sprintf("%s: %s; done after %s %s", sheet.Plain(p.Policy), texts[i], sheet.Digits((done-r.from)*u.Per, 4), u.Name))
+		q.X.Tick.Marker = sheet.Ticker{Unit: u, Count: 10}
+		sheet.Head(q, fmt.Sprintf("%s: %s; done after %s %s", sheet.Plain(p.Policy), texts[i], sheet.Digits((ends[i]-r.from)*u.Per, 4), u.Name))
 		block.Plots = append(block.Plots, q)
 	}
 	s.Blocks = []sheet.Block{block}
@@ -81,19 +81,11 @@ func ratesFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 	return []sheet.Figure{s.Figure("dp-rates")}
 }
 
-// rates is what a group carries between two times.
+// rates is what a group carries from a time on, of which the figure shows a span.
 type rates struct {
-	group         string
-	names         []string
-	from, to, top float64
-}
-
-// unit is for times from the first start: milliseconds, or less where that is nothing.
-func (r *rates) unit() sheet.Unit {
-	if u := sheet.TimeUnit(r.to - r.from); u.Per > 1e3 {
-		return u
-	}
-	return sheet.Unit{Name: "ms", Per: 1e3}
+	group           string
+	names           []string
+	from, span, top float64
 }
 
 // style is that of a line: whole, and wider than those after it, which are drawn over it, so that all are seen where
@@ -106,21 +98,16 @@ func (r *rates) style(i int) draw.LineStyle {
 // plot is one simulation's plot; times count from the first start.
 func (r *rates) plot(play *result.Play) *plot.Plot {
 	p := sheet.NewPlot("", "")
-	span := r.to - r.from
-	sheet.SetRange(&p.X, 0, span*1.02)
-	p.X.Tick.Marker = sheet.Ticker{Unit: r.unit(), Count: 10}
+	sheet.SetRange(&p.X, 0, r.span*1.02)
 	sheet.SetRange(&p.Y, -0.03*r.top, r.top*1.08) // room for wide lines
 	p.Y.Tick.Marker = sheet.Ticker{Unit: sheet.Gigabytes, Count: 5}
 	p.Add(sheet.Grid(true, true), sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) {
 		x, y := p.Transforms(&c)
-		for at, name := range r.names { // the narrowest last
-			for _, s := range busy(play, r.group) {
-				if s.Name != name {
-					continue
-				}
+		for _, s := range busy(play, r.group) { // the narrowest last
+			if at := slices.Index(r.names, s.Name); at >= 0 {
 				from, to, _ := active(s)
 				// Only where it runs: lines along 0 would hide each other.
-				line := stepLine(steady(s, span/sliver), from, to, func(t float64) vg.Length { return x(t - r.from) }, y)
+				line := stepLine(steady(s, r.span/sliver), from, to, func(t float64) vg.Length { return x(t - r.from) }, y)
 				line = slices.Concat([]vg.Point{sheet.Point(line[0].X, y(0))}, line, []vg.Point{sheet.Point(line[len(line)-1].X, y(0))})
 				c.StrokeLines(r.style(at), line)
 			}
@@ -140,49 +127,19 @@ func busy(p *result.Play, group string) []*result.Series {
 	return out
 }
 
-// mostCompeting returns the group with the most series that carry something at once; of equals the one that is busy
-// last, then the first by name.
-func mostCompeting(p *result.Play) (best string, ok bool) {
-	var groups []string
-	for i := range p.Rates {
-		groups = append(groups, p.Rates[i].Group)
-	}
-	slices.Sort(groups)
+// mostBusy is the group with the most series that carry something; of equals the one that is busy last, then the first
+// by name.
+func mostBusy(p *result.Play) (best string) {
 	most, last := 0, 0.0
-	for _, g := range slices.Compact(groups) {
-		n, end := competing(busy(p, g))
-		if n > most || n == most && n > 0 && end > last {
-			best, most, last = g, n, end
+	for _, r := range slices.SortedStableFunc(slices.Values(p.Rates), func(a, b result.Series) int { return cmp.Compare(a.Group, b.Group) }) {
+		series, end := busy(p, r.Group), 0.0
+		for _, s := range series {
+			_, to, _ := active(s)
+			end = max(end, to)
+		}
+		if n := len(series); n > most || n == most && end > last {
+			best, most, last = r.Group, n, end
 		}
 	}
-	return best, most > 0
-}
-
-// competing is the greatest number of series that carry something at once, and when the last of them ends.
-func competing(series []*result.Series) (most int, end float64) {
-	type change struct {
-		t float64
-		d int
-	}
-	var changes []change
-	for _, s := range series {
-		on := 0
-		for i, v := range s.Value {
-			now := 0
-			if v > 0 {
-				now = 1
-			}
-			changes = append(changes, change{s.TimeS[i], now - on})
-			on = now
-		}
-		_, to, _ := active(s)
-		end = max(end, to)
-	}
-	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Or(cmp.Compare(a.t, b.t), cmp.Compare(a.d, b.d)) })
-	n := 0
-	for _, c := range changes {
-		n += c.d
-		most = max(most, n)
-	}
-	return most, end
+	return best
 }

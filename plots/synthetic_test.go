@@ -46,7 +46,7 @@ func synthetic(s shape) (*result.Document, *result.Detail) {
 		p.Topology = s.topology(i)
 		if s.pods() > 1 {
 			n := float64(p.Topology.Pairs[1].Circuits)
-			p.Circuits = []result.Series{{Name: "pod 0 -> pod 1", TimeS: []float64{0, 1}, Value: []float64{n * s.circuit, 0}}}
+			p.Circuits = []result.Series{{Name: "pod 0 to pod 1", TimeS: []float64{0, 1}, Value: []float64{n * s.circuit, 0}}}
 		}
 		d.Policies = append(d.Policies, p)
 		c := doc.Reference["compute_makespan_s"]
