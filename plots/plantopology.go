@@ -24,7 +24,7 @@ func (p *planPicture) topology(c draw.Canvas, i int, high vg.Length) {
 		c.FillText(style, sheet.Point(c.Min.X, c.Max.Y-6), sheet.Fit(style, text.Plural(set.left, "link")+", too many to draw", size.X))
 		return
 	case p.GPUs > circleGPUs:
-		p.matrix(c, set.links, side)
+		p.matrix(c, set.links)
 		return
 	}
 	n := p.GPUs
@@ -87,40 +87,19 @@ func (p *planPicture) arrow(c draw.Canvas, a, b, mid vg.Point, node vg.Length, c
 	c.StrokeLine2(style, from.X, from.Y, neck.X, neck.Y)
 }
 
-// matrix marks the links in a square of all pairs, senders down.
-func (p *planPicture) matrix(c draw.Canvas, links [][2]int, side vg.Length) {
-	const labels = 16
-	side -= labels
-	x0, y1 := c.Min.X+labels, c.Max.Y-labels
-	cell := side / vg.Length(p.GPUs)
-	var one, more sheet.Bars
+// matrix marks the links in a square of all pairs, senders down; what has parallel links stands out.
+func (p *planPicture) matrix(c draw.Canvas, links [][2]int) {
+	var names []string
+	for g := range p.GPUs {
+		names = append(names, strconv.Itoa(g))
+	}
+	var all []square
 	for i, l := range links {
-		b := &one
+		s := square{l[0], l[1], circuitColor, ""}
 		if i > 0 && links[i-1] == l {
-			b = &more
+			s.color = sheet.Vermillion
 		}
-		least := vg.Length(2) // points, to be seen
-		x, y := x0+cell*vg.Length(l[1]), y1-cell*vg.Length(l[0]+1)
-		dot := max(cell, least)
-		x, y = min(x, x0+side-dot), max(min(y, y1-dot), y1-side) // not beyond the frame
-		b.Add(x, x+dot, y, y+dot)
+		all = append(all, s)
 	}
-	one.Fill(c, circuitColor)
-	more.Fill(c, sheet.Vermillion)
-	c.StrokeLines(draw.LineStyle{Color: sheet.Dim, Width: 0.75}, sheet.Ring4(x0, x0+side, y1-side, y1))
-	small := sheet.Sans(sheet.SmallSize, sheet.Ink)
-	last := strconv.Itoa(p.GPUs - 1)
-	for _, e := range []struct {
-		gpu  int
-		text string
-	}{{0, "0"}, {p.GPUs - 1, last}} {
-		mid := cell * (vg.Length(e.gpu) + 0.5)
-		c.FillText(sheet.Aligned(small, draw.XCenter, draw.YBottom), sheet.Point(x0+mid, y1+2), e.text)
-		c.FillText(sheet.Aligned(small, draw.XRight, draw.YCenter), sheet.Point(x0-3, y1-mid), e.text)
-	}
-	word := sheet.Aligned(sheet.Sans(sheet.SmallSize, sheet.Dim), draw.XCenter, draw.YBottom)
-	c.FillText(word, sheet.Point(x0+side/2, y1+2), "to")
-	word = sheet.Aligned(word, draw.XCenter, draw.YBottom)
-	word.Rotation = math.Pi / 2
-	c.FillText(word, sheet.Point(x0-4, y1-side/2), "from")
+	drawMatrix(c, names, "", all)
 }

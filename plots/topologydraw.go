@@ -2,6 +2,7 @@ package plots
 
 import (
 	"fmt"
+	"image/color"
 	"maps"
 	"math"
 	"slices"
@@ -162,18 +163,14 @@ func stub(cv draw.Canvas, a, b vg.Point, width vg.Length) {
 
 // paintMatrix draws the pods as rows and columns; the last column is the DP peers'.
 func (c *wiring) paintMatrix(cv draw.Canvas) {
-	const labels = 18
-	n, size := len(c.topology.Pods), cv.Size()
-	cell := min((size.X-labels)/vg.Length(n+2), (size.Y-labels)/vg.Length(n), 26)
-	left, top := cv.Min.X+labels, cv.Max.Y-labels
-	at := func(i int) vg.Length { return cell * vg.Length(i) }
-	put := func(r, col, circuits int) {
-		x, y, clr := left+at(col), top-at(r+1), sheet.Mix(circuitColor, float64(circuits)/float64(max(1, c.most)))
-		sheet.FillBox(cv, clr, x, x+cell, y, y+cell)
-		if cell >= 13 {
-			style := sheet.Aligned(sheet.Sans(min(cell*0.5, sheet.TickSize), sheet.Legible(clr)), draw.XCenter, draw.YCenter)
-			cv.FillText(style, sheet.Point(x+cell/2, y+cell/2+1), strconv.Itoa(circuits))
-		}
+	var names []string
+	for _, p := range c.topology.Pods {
+		names = append(names, sheet.Plain(p.Name))
+	}
+	_, names = sheet.CommonPrefix(names)
+	var all []square
+	put := func(row, column, circuits int) {
+		all = append(all, square{row, column, sheet.Mix(circuitColor, float64(circuits)/float64(max(1, c.most))), strconv.Itoa(circuits)})
 	}
 	for _, pair := range c.pairs() {
 		if m := c.count[pair]; m > 0 {
@@ -182,24 +179,67 @@ func (c *wiring) paintMatrix(cv draw.Canvas) {
 		}
 	}
 	for _, i := range slices.Sorted(maps.Keys(c.twin)) {
-		put(i, n+1, c.twin[i].circuits)
+		put(i, len(names)+1, c.twin[i].circuits)
+	}
+	beside := ""
+	if len(c.twin) > 0 {
+		beside = "DP"
+	}
+	drawMatrix(cv, names, beside, all)
+}
+
+// square is a place of a matrix.
+type square struct {
+	row, column int
+	color       color.RGBA
+	label       string // shown where there is room
+}
+
+// drawMatrix draws a matrix of all pairs of names, and beside it, after a gap, a column of its own where that has a
+// name. Labels name as many rows and columns as there is room for.
+func drawMatrix(c draw.Canvas, names []string, beside string, all []square) {
+	const labels, largest, least = 18, 26, 2 // points: for names, of a cell, and to be seen
+	n, columns, size := len(names), len(names), c.Size()
+	if beside != "" {
+		columns += 2
+	}
+	cell := min((size.X-labels)/vg.Length(columns), (size.Y-labels)/vg.Length(n), largest)
+	left, top := c.Min.X+labels, c.Max.Y-labels
+	at := func(i int) vg.Length { return cell * vg.Length(i) }
+	var order []color.RGBA
+	bars := map[color.RGBA]*sheet.Bars{}
+	for _, s := range all {
+		if bars[s.color] == nil {
+			order, bars[s.color] = append(order, s.color), new(sheet.Bars)
+		}
+		side := max(cell, least)
+		x, y := left+min(at(s.column), max(at(columns)-side, 0)), top-min(at(s.row), max(at(n)-side, 0))
+		bars[s.color].Add(x, x+side, y-side, y)
+	}
+	for _, clr := range order {
+		bars[clr].Fill(c, clr)
+	}
+	for _, s := range all {
+		if cell >= 13 {
+			style := sheet.Aligned(sheet.Sans(min(cell*0.5, sheet.TickSize), sheet.Legible(s.color)), draw.XCenter, draw.YCenter)
+			c.FillText(style, sheet.Point(left+at(s.column)+cell/2, top-at(s.row)-cell/2+1), s.label)
+		}
 	}
 	line, style := draw.LineStyle{Color: sheet.Dim, Width: 0.75}, sheet.Sans(sheet.SmallSize, sheet.Ink)
-	above, beside := sheet.Aligned(style, draw.XCenter, draw.YBottom), sheet.Aligned(style, draw.XRight, draw.YCenter)
-	cv.StrokeLines(line, sheet.Ring4(left, left+at(n), top-at(n), top))
-	if len(c.twin) > 0 {
-		cv.StrokeLines(line, sheet.Ring4(left+at(n+1), left+at(n+2), top-at(n), top))
-		cv.FillText(above, sheet.Point(left+at(n+1)+cell/2, top+2), "DP")
+	above, aside := sheet.Aligned(style, draw.XCenter, draw.YBottom), sheet.Aligned(style, draw.XRight, draw.YCenter)
+	c.StrokeLines(line, sheet.Ring4(left, left+at(n), top-at(n), top))
+	if beside != "" {
+		c.StrokeLines(line, sheet.Ring4(left+at(n+1), left+at(n+2), top-at(n), top))
+		c.FillText(above, sheet.Point(left+at(n+1)+cell/2, top+2), beside)
 	}
-	var names []string
-	for _, p := range c.topology.Pods {
-		names = append(names, sheet.Plain(p.Name))
+	widest := vg.Length(0)
+	for _, i := range []int{0, n - 1} {
+		widest = max(widest, style.Width(sheet.Fit(style, names[i], 30)))
 	}
-	_, short := sheet.CommonPrefix(names)
-	step := max(1, int(math.Ceil(float64(style.Width("000")+2)/float64(cell))))
+	step := max(1, int(math.Ceil(float64((max(widest, style.Width("000"))+2)/cell))))
 	for i := 0; i < n; i += step {
-		label := sheet.Fit(style, short[i], 30)
-		cv.FillText(above, sheet.Point(left+at(i)+cell/2, top+2), label)
-		cv.FillText(beside, sheet.Point(left-3, top-at(i)-cell/2+1), label)
+		label := sheet.Fit(style, names[i], 30)
+		c.FillText(above, sheet.Point(left+at(i)+cell/2, top+2), label)
+		c.FillText(aside, sheet.Point(left-3, top-at(i)-cell/2+1), label)
 	}
 }

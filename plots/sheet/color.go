@@ -77,7 +77,7 @@ var (
 )
 
 // Mix is a tint of c: white at share 0, c at 1.
-func Mix(c color.RGBA, share float64) color.Color {
+func Mix(c color.RGBA, share float64) color.RGBA {
 	const least = 0.12 // one circuit must differ from none
 	share = min(max(share, 0), 1)
 	share = least + (1-least)*share
