@@ -27,18 +27,16 @@ var shape = []string{
 
 // checkOCSPods holds the pods against the workload, and the policies against both.
 func checkOCSPods(c *checker) {
-	k := c.s.Workload.Kind
 	traffic := c.s.podTraffic()
-	switch {
+	switch w := workloadOn(c.s); {
+	case w != nil && !c.s.simulates(w):
+		return
 	case !c.OK("workload.kind"):
 		if at := "fabric.gpus_per_pod_per_replica"; !traffic && !c.Given(at) {
 			c.refuse(at, "is missing; write gpus_per_pod_per_replica = N: GPUs that one replica has in a pod")
 		}
-	case !traffic && k != "training":
-		c.clash("workload.kind", `fabric "ocs-pods" does not simulate workload %s; set workload.kind = "training", "all-to-all" or "matrix", or fabric.kind = "torus"`, schema.Quote(k))
-		return
 	case traffic && c.part != nil:
-		c.clash("workload.kind", `several jobs are training, and this one is %s; set workload.kind = "training", or describe one job, without [[job]]`, schema.Quote(k))
+		c.clash("workload.kind", `several jobs are training, and this one is %s; set workload.kind = "training", or describe one job, without [[job]]`, schema.Quote(w.name))
 		return
 	}
 	checkSearch(c)

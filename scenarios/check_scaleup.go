@@ -26,7 +26,7 @@ const mostChunks = 1 << 26
 
 // exchangePath is the table of the keys of an all-to-all.
 func (s *Scenario) exchangePath() string {
-	if s.Workload.Kind == "training" {
+	if s.trains() {
 		return "workload.experts"
 	}
 	return "workload"
@@ -95,10 +95,6 @@ func checkScaleUp(c *checker) {
 	if !c.OK("workload.kind") {
 		return
 	}
-	if k := workloadOn(s); k.on != "scaleup" {
-		c.clash("workload.kind", `fabric "scaleup" does not simulate %s; set workload.kind = %s`, schema.Quote(w.Kind), schema.QuotedList(kindsOn("scaleup")))
-		return
-	}
 	if !c.OK("fabric.gpus", "fabric.switches") {
 		return
 	}
@@ -124,7 +120,7 @@ func checkScaleUp(c *checker) {
 		c.clash(at+".chunk", "is no size; write at least 1 B")
 		return
 	}
-	if w.Kind == "training" {
+	if s.trains() {
 		checkExperts(c)
 		if len(c.Diagnostics) > 0 {
 			return
@@ -134,12 +130,12 @@ func checkScaleUp(c *checker) {
 		if !checkSquare(c, f.GPUs) {
 			return
 		}
-	} else if w.Kind != "training" && w.Exchange.Message < 1 {
+	} else if !s.trains() && w.Exchange.Message < 1 {
 		c.clash("workload.message", "is nothing to send; write at least 1 B")
 		return
 	}
 	mean := float64(w.Exchange.Message)
-	if spec := &w.Spec; w.Kind == "training" {
+	if spec := &w.Spec; s.trains() {
 		mean = float64(spec.ExpertBytes())
 	}
 	if w.Exchange.Sizes == "matrix" {
@@ -166,7 +162,7 @@ func checkScaleUp(c *checker) {
 		return
 	}
 	checkDelays(c, chunks)
-	if s.Engine.Level == "packet" && w.Kind != "training" {
+	if s.Engine.Level == "packet" && !s.trains() {
 		checkSlowLinks(c)
 		c.forbid(w.Exchange.Chunk > assembly.LargestPacket, at+".chunk",
 			`packets of %v; write at most %d B, or set engine.level = "plan" or "flow"`, w.Exchange.Chunk, int64(assembly.LargestPacket))
@@ -227,7 +223,7 @@ func checkDelays(c *checker, chunks float64) {
 	w, f := &s.Workload, &s.Fabric.ScaleUp
 	slot := f.LinkLatency.Seconds() + 8*float64(w.Exchange.Chunk)/float64(f.LinkRate)
 	longest := float64(f.GPUs)*f.Delay.Seconds() + chunks*slot
-	if w.Kind == "training" {
+	if s.trains() {
 		longest *= 4 * float64(w.Arch.Layers*w.Microbatches)
 	}
 	if !(longest < maxIteration) {

@@ -88,11 +88,6 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 	if !c.OK("workload.kind") {
 		return
 	}
-	if k := findKind("workload", s.Workload.Kind); k.on != "" {
-		c.clash("workload.kind",
-			`fabric %s does not simulate %s; set fabric.kind = %s, or workload.kind to traffic such as "all-to-all" or "ring-all-reduce"`, schema.Quote(s.Fabric.Kind), schema.Quote(k.name), schema.Quote(k.on))
-		return
-	}
 	if c.OK("fabric.queue") {
 		if _, err := s.Fabric.Room(w.Packet); err != nil {
 			c.refuse("fabric.queue", `%s; write "unbounded", "credit", packets such as "100p" or a size such as "64KB"`, err.Error())
@@ -151,7 +146,7 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 			c.clash("workload.rate "+key+" workload.payload", "%s; choose a higher rate or more time", assembly.FaultText(err))
 		}
 	}
-	if s.Workload.Kind == "training" {
+	if s.trains() {
 		w.Payload = w.Packet // of which all counts
 	}
 	if w.Payload < 1 || w.Packet < w.Payload {

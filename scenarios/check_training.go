@@ -100,7 +100,7 @@ const maxIteration = 50 * 24 * 3600
 // checkLength refuses an iteration that simulated time cannot hold: each stage's compute, one micro-batch after the
 // other, and each transfer on one circuit. All keys must be sound.
 func checkLength(c *checker) {
-	if c.s.Workload.Kind != "training" {
+	if !c.s.trains() {
 		return
 	}
 	spec := &c.s.Workload.Spec

@@ -54,6 +54,9 @@ func (c *checker) resolve() {
 	c.Schema = schemaOf(c.s, false, found...)
 	c.Read(complete)
 	c.checkName()
+	if complete && c.OK("workload.kind") && !c.s.simulates(found[0]) {
+		c.refuse("workload.kind", "fabric %s does not simulate "+found[1].refuses, schema.Quote(c.s.Fabric.Kind), schema.Quote(c.s.Workload.Kind))
+	}
 	for _, k := range found {
 		if k.prepare != nil {
 			k.prepare(c)

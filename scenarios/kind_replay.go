@@ -20,7 +20,7 @@ func replayPath(key string) string { return schema.JoinPath("replay", key) }
 
 // checkReplay holds the replays against the job and its fabric.
 func checkReplay(c *checker) {
-	if !c.Given("replay") || c.s.Workload.Kind != "training" { // checkOCSPods has said so
+	if !c.Given("replay") || !c.s.trains() { // checkOCSPods has said so
 		return
 	}
 	said := slices.ContainsFunc(perturbed, func(k string) bool { return c.Given(replayPath(k)) || !c.OK(replayPath(k)) })

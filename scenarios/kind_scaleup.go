@@ -44,14 +44,14 @@ func scaleUpKinds() []*kind {
 	vectors := func(s *Scenario) []any { return []any{(*vector)(&s.Workload.Exchange.MeanMessage)} }
 	all := on(paths.AllToAll, "Every GPU of a scale-up domain sends a message to every other.", "", whom, func(s *Scenario) []any { return []any{&s.Workload.Exchange} })
 	all.prepare = prepareExchange
-	return []*kind{
+	workloads := []*kind{
 		all,
 		on(paths.MatrixTraffic, "An all-to-all of bytes from each GPU to each, from a file or list.", "", whom, func(*Scenario) []any { return []any{new(listed)} }),
 		on(allReduce, "All GPUs sum a vector.", "gathers", "How much.", vectors),
 		on(reduceScatter, "All GPUs sum a vector of which each keeps a part.", "gathers", "How much.", vectors),
 		on(allGather, "All GPUs gather the parts of a vector.", "gathers", "How much.", vectors),
 		{
-			section: "workload", on: "scaleup", name: "training", like: "training",
+			section: "workload", on: "scaleup", name: "training", like: "training", trains: true,
 			doc: "A training step of a model with experts, whose all-to-alls stay inside scale-up domains of the GPUs of a stage.",
 			parts: func(s *Scenario) []schema.Part {
 				return append(trainingParts(s), schema.Part{Path: "workload.experts", Doc: "The all-to-alls to and from experts.", Specs: []any{&s.Workload.Exchange.Messages}})
@@ -62,12 +62,16 @@ func scaleUpKinds() []*kind {
 			},
 			check: checkTraining,
 		},
-		{
-			section: "fabric", name: "scaleup", decides: "planners",
-			doc:   "A scale-up domain: GPUs joined by optical switches that reconfigure during a collective.",
-			parts: scaleUpParts, prepare: prepareImport, check: checkScaleUp,
-		},
 	}
+	var names []string
+	for _, k := range workloads {
+		names = append(names, k.name)
+	}
+	return append(workloads, &kind{
+		section: "fabric", name: "scaleup", decides: "planners", refuses: "%s; set workload.kind = " + schema.QuotedList(names),
+		doc:   "A scale-up domain: GPUs joined by optical switches that reconfigure during a collective.",
+		parts: scaleUpParts, prepare: prepareImport, check: checkScaleUp,
+	})
 }
 
 // scaleUpParts are the tables of the fabric "scaleup" and of its planners.
@@ -77,7 +81,7 @@ func scaleUpParts(s *Scenario) []schema.Part {
 			Path: "fabric", Doc: "The domain.", Specs: []any{&s.Fabric.FabricKind, &s.Fabric.ScaleUp}, Defaults: func(int) []any {
 				d := s.Fabric.ScaleUp
 				switch w := &s.Workload; {
-				case w.Kind == "training":
+				case s.trains():
 					d.GPUs = max(2, w.EP*w.ETP)
 				case w.Kind == paths.AllToAll && w.Exchange.Sizes == "matrix":
 					d.GPUs = max(2, len(w.Exchange.Matrix))

@@ -16,7 +16,9 @@ type kind struct {
 	doc     string
 	like    string // kinds of one such have the same keys
 	on      string // of a workload: the only fabric that simulates it, "" if several do
+	trains  bool   // it is a training step, with a model and its parallelism
 	decides string // of a fabric: the decision that it leaves open, whose policies are compared
+	refuses string // of a fabric: which workload it does not simulate, and what would be right
 	// parts are its tables, bound to what they set in s. The first is its section.
 	parts   func(s *Scenario) []schema.Part
 	prepare func(c *checker) // after reading, before defaults; may be nil
@@ -40,7 +42,7 @@ var known struct {
 func listKinds() []*kind {
 	return slices.Concat(
 		[]*kind{{
-			section: "workload", name: "training", like: "training",
+			section: "workload", name: "training", like: "training", trains: true,
 			doc:   "One training step of a model under pipeline, tensor, expert and data parallelism.",
 			parts: trainingParts, prepare: prepareTraining, check: checkTraining,
 		}},
@@ -48,21 +50,24 @@ func listKinds() []*kind {
 		[]*kind{
 			{
 				section: "fabric", name: "ocs-pods", decides: "allocators", doc: "Pods of GPUs joined by optical circuit switches.",
-				parts: ocsPodsParts, prepare: prepareReplay, check: func(c *checker) { checkOCSPods(c); checkReplay(c) },
+				refuses: `workload %s; set workload.kind = "training", "all-to-all" or "matrix", or fabric.kind = "torus"`,
+				parts:   ocsPodsParts, prepare: prepareReplay, check: func(c *checker) { checkOCSPods(c); checkReplay(c) },
 			},
 			podTrafficKind(paths.AllToAll, "Every GPU sends a message to every other."),
 			podTrafficKind(paths.MatrixTraffic, "Bytes from each GPU to each, pod after pod, from a file or list."),
 			{
 				section: "fabric", name: "torus", decides: "routers", doc: "A torus or mesh of chips, whose wrap-around links may be twisted and may pass optical switches.",
-				parts: torusParts, check: checkTorus,
+				parts: torusParts, check: checkTorus, refuses: notOnLinks,
 			},
 			{
 				section: "fabric", name: "graph", decides: "routers", doc: "Any nodes and directed links.",
-				parts: graphParts, prepare: prepareGraph, check: checkGraph,
+				parts: graphParts, prepare: prepareGraph, check: checkGraph, refuses: notOnLinks,
 			},
 		},
 		scaleUpKinds())
 }
+
+const notOnLinks = `%s; set fabric.kind = "scaleup", or workload.kind to traffic such as "all-to-all" or "ring-all-reduce"`
 
 // sections are the tables that have a key kind.
 var sections = []string{"workload", "fabric"}
@@ -109,15 +114,15 @@ func workloadOn(s *Scenario) *kind {
 	return findKind("workload", s.Workload.Kind)
 }
 
-// kindsOn returns the workloads that only a fabric simulates.
-func kindsOn(fabric string) []string {
-	var names []string
-	for _, k := range kinds() {
-		if k.on == fabric {
-			names = append(names, k.name)
-		}
-	}
-	return names
+// trains reports whether the workload of s is a training step.
+func (s *Scenario) trains() bool {
+	k := workloadOn(s)
+	return k != nil && k.trains
+}
+
+// simulates reports whether the fabric of s simulates a workload.
+func (s *Scenario) simulates(workload *kind) bool {
+	return slices.Contains(workload.playedOn(), s.Fabric.Kind)
 }
 
 // playedOn returns the fabrics that simulate a workload.
@@ -127,7 +132,7 @@ func (k *kind) playedOn() []string {
 		return []string{k.name}
 	case k.on != "":
 		return []string{k.on}
-	case k.name == "training":
+	case k.trains:
 		return []string{"ocs-pods", "torus", "graph"}
 	}
 	return []string{"torus", "graph"}

@@ -364,3 +364,25 @@ func TestBlame(t *testing.T) {
 		}
 	}
 }
+
+// A workload that a fabric does not simulate is told once, and not what its keys would lack.
+func TestWorkloadOfAnotherFabric(t *testing.T) {
+	const pods = "[fabric]\nkind = \"ocs-pods\"\nport_bandwidth = \"400Gbps\"\npods = 4\ngpus_per_pod = 8\n"
+	for _, c := range []struct{ text, want string }{
+		{
+			"workload.kind = \"all-reduce\"\n" + pods,
+			"x.toml:1: workload.kind: fabric \"ocs-pods\" does not simulate workload \"all-reduce\"; " +
+				"set workload.kind = \"training\", \"all-to-all\" or \"matrix\", or fabric.kind = \"torus\"",
+		},
+		{
+			"workload.kind = \"all-to-all\"\n" + pods + "[[job]]\nname = \"a\"\n",
+			"x.toml:1: workload.kind: several jobs are training, and this one is \"all-to-all\"; " +
+				"set workload.kind = \"training\", or describe one job, without [[job]]\n" +
+				"x.toml:6: fabric.gpus_per_pod: is not used by several jobs; leave it out, or describe one job, without [[job]]",
+		},
+	} {
+		if _, err := Parse("x.toml", []byte(c.text), nil); err == nil || err.Error() != c.want {
+			t.Errorf("%s\n%v\nwant\n%s", c.text, err, c.want)
+		}
+	}
+}

@@ -63,6 +63,9 @@ func (s *Scenario) names(several bool) *schema.Names {
 			}
 		},
 		"of-traffic": func(*schema.Schema, []string) *schema.Condition {
+			if several {
+				return s.oneJob("")
+			}
 			return &schema.Condition{
 				Keys: []string{"workload.kind"}, Want: "set workload.kind = " + schema.QuotedList(podTrafficNames),
 				OK: s.podTraffic, By: func() string { return "workload " + schema.Quote(w.Kind) },

@@ -44,7 +44,7 @@ func Reference(w io.Writer) error {
 				t.Reference(&b, "")
 			}
 		}
-		if k.name == "training" && known == nil {
+		if k.trains && known == nil {
 			b.WriteString("Presets of modelling choices:\n\n")
 			for _, p := range training.Presets {
 				fmt.Fprintf(&b, "- `%s`: %s.\n", p.Name, p.Doc)

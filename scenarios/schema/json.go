@@ -44,8 +44,8 @@ func JSON(path string, tables []*Table) Object {
 		properties[name] = JSON(JoinPath(path, name), tables)
 	}
 	object := Object{"type": "object", "additionalProperties": false, "properties": properties}
-	if len(docs) > 0 {
-		object["description"] = strings.Join(docs, " ")
+	if len(docs) == 1 { // else what its keys say must do
+		object["description"] = docs[0]
 	}
 	if isArray {
 		return Object{"type": "array", "items": object}
