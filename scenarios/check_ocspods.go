@@ -220,6 +220,9 @@ func isPermutation(list []int, n int) bool {
 // checkSearch checks the genetic search's options.
 func checkSearch(c *checker) {
 	o := &c.s.Policy.DeltaFast
+	if o.Elites < o.Population && o.Tournament <= o.Population {
+		return
+	}
 	elites, population, tournament := c.PathOf(&o.Elites), c.PathOf(&o.Population), c.PathOf(&o.Tournament)
 	if !c.OK(elites, population, tournament) {
 		return

@@ -115,8 +115,9 @@ func (s *Schema) add(p *Part) {
 func (t *Table) add(options []*option, of reflect.Value, also string) {
 	keys := make([]Key, len(options))
 	t.Keys = slices.Grow(t.Keys, len(options))
+	path := strings.TrimPrefix(t.Path+".", ".")
 	for i, o := range options {
-		keys[i] = Key{option: o, table: t, of: of, also: also, path: JoinPath(t.Path, o.Name)}
+		keys[i] = Key{option: o, table: t, of: of, also: also, path: path + o.Name}
 		t.Keys = append(t.Keys, &keys[i])
 	}
 }

@@ -13,7 +13,11 @@ import (
 func (r *Reader) unknown(m map[string]any, path string, complete bool) {
 	own := r.Table(path)
 	for _, name := range slices.Sorted(maps.Keys(m)) {
-		v, at := m[name], JoinPath(path, name)
+		v := m[name]
+		if _, isTable := v.(map[string]any); !isTable && own != nil && own.Find(name) != nil {
+			continue
+		}
+		at := JoinPath(path, name)
 		t := r.Table(at)
 		inner := slices.ContainsFunc(r.Tables, func(t *Table) bool { return strings.HasPrefix(t.Path, at+".") })
 		switch {
