@@ -2,11 +2,9 @@ package compare
 
 import (
 	"encoding/csv"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 
 	"sim/internal/text"
 	"sim/scenarios/result"
@@ -64,62 +62,4 @@ func (c *Comparison) WriteCSV(w io.Writer, v View) error {
 	}
 	out.Flush()
 	return out.Error()
-}
-
-// WriteMarkdown writes the comparison as Markdown with tables, as for a comment on a change.
-func (c *Comparison) WriteMarkdown(w io.Writer, v View) error {
-	var b strings.Builder
-	keys, common := c.keys()
-	fmt.Fprintf(&b, "### %s -> %s\n\n", code(c.Old), code(c.New))
-	if common != nil {
-		fmt.Fprintf(&b, "All rows: %s.\n\n", code(common.String()))
-	}
-	outcome := "No regression"
-	if n := len(c.Regressions); n > 0 {
-		outcome = text.Plural(n, "regression")
-	}
-	fmt.Fprintf(&b, "**%s**: %s.\n", outcome, c.summary())
-	for i := range c.Metrics {
-		m := &c.Metrics[i]
-		all := c.listed(m, v)
-		if len(all) == 0 {
-			continue
-		}
-		diffs := foremost(all, v)
-		fmt.Fprintf(&b, "\n#### %s\n\n%s", m.heading(), c.table(m, diffs, keys).Markdown())
-		if left := len(all) - len(diffs); left > 0 {
-			fmt.Fprintf(&b, "\nAnd %d that differ less.\n", left)
-		}
-		if line := m.meansLine(); line != "" {
-			fmt.Fprintf(&b, "\n%s\n", line)
-		}
-	}
-	for _, list := range []struct {
-		title string
-		rows  []Name
-	}{{"Missing rows, which fail", c.MissingRows}, {"New rows", c.NewRows}} {
-		if len(list.rows) > 0 {
-			fmt.Fprintf(&b, "\n#### %s\n\n", list.title)
-		}
-		for i, n := range list.rows {
-			if i == mostLines && !v.All {
-				fmt.Fprintf(&b, "- and %d more\n", len(list.rows)-i)
-				break
-			}
-			fmt.Fprintf(&b, "- %s\n", code(n.String()))
-		}
-	}
-	if t := c.wallTable(v); t != nil {
-		fmt.Fprintf(&b, "\n#### Wall-clock\n\n%s", t.Markdown())
-	}
-	if !c.quiet() {
-		fmt.Fprintf(&b, "\n%s\n", c.rules())
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// code marks text to be taken as it is.
-func code(s string) string {
-	return "`" + strings.NewReplacer("`", "'", "\n", " ").Replace(s) + "`"
 }

@@ -9,6 +9,19 @@ import (
 	"sim/internal/text"
 )
 
+// style is how a comparison is laid out.
+type style struct {
+	section      string // of a title
+	table        func(*text.Table) string
+	less         string // how many differences are left out
+	means        func(string) string
+	missing, new string // titles
+	item         func(string) string
+	more         string // how many of a list are left out
+	wall         func(*text.Table) string
+	rules        func(string) string
+}
+
 // WriteText writes the comparison for people to read: what differs, a table a metric.
 func (c *Comparison) WriteText(w io.Writer, v View) error {
 	var b strings.Builder
@@ -18,6 +31,48 @@ func (c *Comparison) WriteText(w io.Writer, v View) error {
 		fmt.Fprintf(&b, " (%s)", common)
 	}
 	fmt.Fprintf(&b, "\n%s\n", c.summary())
+	wrap := func(line string) string { return text.Wrap(line, text.Width, 2) + "\n" }
+	return c.write(w, &b, v, keys, style{
+		section: "\n%s\n", table: func(t *text.Table) string { return narrow(t, keys).String(v.Bold) },
+		less: "and %d that differ less; --all lists them\n", means: wrap,
+		missing: "missing rows, which fail:", new: "new rows:",
+		item: func(row string) string { return "  " + row + "\n" }, more: "  and %d more; --all lists them\n",
+		wall:  func(t *text.Table) string { return "\n" + t.String(nil) },
+		rules: func(line string) string { return "\n" + wrap(line) },
+	})
+}
+
+// WriteMarkdown writes the comparison as Markdown with tables, as for a comment on a change.
+func (c *Comparison) WriteMarkdown(w io.Writer, v View) error {
+	var b strings.Builder
+	keys, common := c.keys()
+	fmt.Fprintf(&b, "### %s -> %s\n\n", code(c.Old), code(c.New))
+	if common != nil {
+		fmt.Fprintf(&b, "All rows: %s.\n\n", code(common.String()))
+	}
+	outcome := "No regression"
+	if n := len(c.Regressions); n > 0 {
+		outcome = text.Plural(n, "regression")
+	}
+	fmt.Fprintf(&b, "**%s**: %s.\n", outcome, c.summary())
+	paragraph := func(line string) string { return "\n" + line + "\n" }
+	return c.write(w, &b, v, keys, style{
+		section: "\n#### %s\n\n", table: (*text.Table).Markdown, less: "\nAnd %d that differ less.\n", means: paragraph,
+		missing: "Missing rows, which fail", new: "New rows",
+		item: func(row string) string { return "- " + code(row) + "\n" }, more: "- and %d more\n",
+		wall:  func(t *text.Table) string { return "\n#### Wall-clock\n\n" + t.Markdown() },
+		rules: paragraph,
+	})
+}
+
+// code marks text to be taken as it is.
+func code(s string) string {
+	return "`" + strings.NewReplacer("`", "'", "\n", " ").Replace(s) + "`"
+}
+
+// write writes what follows the summary in b: a table a metric, the rows that one side has, wall-clock, and what may
+// fail.
+func (c *Comparison) write(w io.Writer, b *strings.Builder, v View, keys []string, as style) error {
 	for i := range c.Metrics {
 		m := &c.Metrics[i]
 		all := c.listed(m, v)
@@ -25,39 +80,38 @@ func (c *Comparison) WriteText(w io.Writer, v View) error {
 			continue
 		}
 		diffs := foremost(all, v)
-		fmt.Fprintf(&b, "\n%s\n%s", m.heading(), narrow(c.table(m, diffs, keys), keys).String(v.Bold))
+		fmt.Fprintf(b, as.section, m.heading())
+		b.WriteString(as.table(c.table(m, diffs, keys)))
 		if left := len(all) - len(diffs); left > 0 {
-			fmt.Fprintf(&b, "and %d that differ less; --all lists them\n", left)
+			fmt.Fprintf(b, as.less, left)
 		}
 		if line := m.meansLine(); line != "" {
-			b.WriteString(text.Wrap(line, text.Width, 2) + "\n")
+			b.WriteString(as.means(line))
 		}
 	}
-	names(&b, "missing rows, which fail:", c.MissingRows, v)
-	names(&b, "new rows:", c.NewRows, v)
+	for _, list := range []struct {
+		title string
+		rows  []Name
+	}{{as.missing, c.MissingRows}, {as.new, c.NewRows}} {
+		if len(list.rows) > 0 {
+			fmt.Fprintf(b, as.section, list.title)
+		}
+		for i, n := range list.rows {
+			if i == mostLines && !v.All {
+				fmt.Fprintf(b, as.more, len(list.rows)-i)
+				break
+			}
+			b.WriteString(as.item(n.String()))
+		}
+	}
 	if t := c.wallTable(v); t != nil {
-		fmt.Fprintf(&b, "\n%s", t.String(nil))
+		b.WriteString(as.wall(t))
 	}
 	if !c.quiet() {
-		fmt.Fprintf(&b, "\n%s\n", text.Wrap(c.rules(), text.Width, 2))
+		b.WriteString(as.rules(c.rules()))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// names lists rows.
-func names(b *strings.Builder, title string, rows []Name, v View) {
-	if len(rows) == 0 {
-		return
-	}
-	fmt.Fprintf(b, "\n%s\n", title)
-	for i, n := range rows {
-		if i == mostLines && !v.All {
-			fmt.Fprintf(b, "  and %d more; --all lists them\n", len(rows)-i)
-			break
-		}
-		fmt.Fprintf(b, "  %s\n", n)
-	}
 }
 
 // narrow puts the coordinates of a table into one column, a line each, where the columns together are wider than a line

@@ -28,7 +28,10 @@ type Store struct {
 	size     int64 // of the journal's whole records
 	records  map[string]*Record
 	failures map[string]string
-	own      map[string]bool // keys that the directory's journals hold, once that was asked
+}
+
+func newStore(dir string) *Store {
+	return &Store{Dir: dir, records: map[string]*Record{}, failures: map[string]string{}}
 }
 
 // Open opens or makes the directory for a plan and claims the shard's journal. study is the study's text. A place that
@@ -40,7 +43,7 @@ func Open(dir string, p *Plan, study []byte, manifest result.Manifest, shard Sha
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, result.Unwritable(dir, err)
 	}
-	s := &Store{Dir: dir, records: map[string]*Record{}, failures: map[string]string{}}
+	s := newStore(dir)
 	if err := s.claim(shard); err != nil {
 		return nil, err
 	}
@@ -63,21 +66,9 @@ func (s *Store) begin(p *Plan, study []byte, manifest result.Manifest) error {
 	if plots == nil {
 		plots = []result.Plot{}
 	}
-	for _, f := range []struct { // the manifest first: it says whose the directory is
-		name string
-		v    any
-	}{
-		{result.ManifestFile, manifest}, {result.PlanFile, &p.Sweep}, {result.PlotsFile, plots},
-	} {
-		data, err := result.JSON(f.v)
-		if err == nil {
-			err = s.write(f.name, data)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if err := s.write(result.ScenarioFile, study); err != nil {
+	if err := s.write( // the manifest first: it says whose the directory is
+		file{result.ManifestFile, manifest}, file{result.PlanFile, &p.Sweep}, file{result.PlotsFile, plots}, file{result.ScenarioFile, study},
+	); err != nil {
 		return err
 	}
 	return s.readAll(s.Dir)
@@ -179,7 +170,7 @@ func (s *Store) claim(shard Shard) error {
 
 // Peek reads what a directory holds of finished cells, without claiming it: nothing where it is none.
 func Peek(dir string) *Store {
-	s := &Store{Dir: dir, records: map[string]*Record{}, failures: map[string]string{}}
+	s := newStore(dir)
 	if err := s.readAll(dir); err != nil {
 		s.Warnings = append(s.Warnings, err.Error())
 	}
@@ -205,23 +196,20 @@ func (s *Store) readAll(dir string) error {
 
 // wholeLines returns the length of a file up to the end of its last whole line, and all of it.
 func wholeLines(f *os.File) (whole, length int64, err error) {
-	info, err := f.Stat()
-	if err != nil {
-		return 0, 0, err
-	}
 	block := make([]byte, 1<<16)
-	for end := info.Size(); end > 0; {
-		begin := max(0, end-int64(len(block)))
-		part := block[:end-begin]
-		if _, err := f.ReadAt(part, begin); err != nil {
+	for {
+		n, err := f.ReadAt(block, length)
+		if i := bytes.LastIndexByte(block[:n], '\n'); i >= 0 {
+			whole = length + int64(i) + 1
+		}
+		length += int64(n)
+		if err == io.EOF {
+			return whole, length, nil
+		}
+		if err != nil {
 			return 0, 0, err
 		}
-		if i := bytes.LastIndexByte(part, '\n'); i >= 0 {
-			return begin + int64(i) + 1, info.Size(), nil
-		}
-		end = begin
 	}
-	return 0, info.Size(), nil
 }
 
 // maxRecord bounds the bytes of a line that is looked at: ten times what the most trials of a scenario take. Tests
@@ -350,44 +338,47 @@ func (s *Store) fault(err error) error {
 		s.Dir, result.Reason(err), len(s.records))
 }
 
-// write puts a file in place, whole or not at all.
-func (s *Store) write(name string, data []byte) error {
-	f, err := result.CreatePending(filepath.Join(s.Dir, name))
-	if err == nil {
-		if _, err = f.Write(data); err == nil {
-			err = f.Commit()
-		} else {
-			f.Abort()
+// file is a file of a sweep: bytes, or what is written as JSON.
+type file struct {
+	name string
+	v    any
+}
+
+// write puts files in place, each whole or not at all.
+func (s *Store) write(files ...file) (err error) {
+	data := make([][]byte, len(files))
+	for i, f := range files {
+		if text, ok := f.v.([]byte); ok {
+			data[i] = text
+		} else if data[i], err = result.JSON(f.v); err != nil {
+			return err
 		}
 	}
-	if err != nil {
-		return s.fault(err)
+	for i, f := range files {
+		p, err := result.CreatePending(filepath.Join(s.Dir, f.name))
+		if err == nil {
+			if _, err = p.Write(data[i]); err == nil {
+				err = p.Commit()
+			} else {
+				p.Abort()
+			}
+		}
+		if err != nil {
+			return s.fault(err)
+		}
 	}
 	return nil
 }
 
-// Finish writes the files of a finished sweep.
+// Finish writes the files of a finished sweep, the document last.
 func (s *Store) Finish(sweep *result.Sweep, timings *result.SweepTimings) error {
-	doc, err := result.JSON(sweep)
-	if err != nil {
-		return err
-	}
-	times, err := result.JSON(timings)
-	if err != nil {
-		return err
-	}
-	for i, data := range [][]byte{times, sweep.CSV(), sweep.Bench(), doc} {
-		if err := s.write(finished[i], data); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.write(file{result.TimingsFile, timings}, file{result.CSVFile, sweep.CSV()}, file{result.BenchFile, sweep.Bench()}, file{result.SweepFile, sweep})
 }
 
 // Adopt takes over the cells of other sweeps' directories that the plan has and the store has not: a study that grew
 // computes only what is new. What cannot be read there is passed over.
 func (s *Store) Adopt(p *Plan, dirs []string) (int, error) {
-	other := &Store{records: map[string]*Record{}}
+	other := newStore("")
 	for _, d := range dirs {
 		if filepath.Clean(d) != filepath.Clean(s.Dir) && result.IsSweep(d) {
 			if err := other.readAll(d); err != nil {

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"sim/scenarios"
 	"sim/scenarios/result"
@@ -122,18 +123,10 @@ func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 // parallel calls f for 0..n-1 from several goroutines.
 func parallel(ctx context.Context, workers, n int, f func(i int)) error {
 	var wg sync.WaitGroup
-	var mu sync.Mutex
-	next := 0
+	var next atomic.Int64
 	for range min(workers, n) {
 		wg.Go(func() {
-			for {
-				mu.Lock()
-				i := next
-				next++
-				mu.Unlock()
-				if i >= n || ctx.Err() != nil {
-					return
-				}
+			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				f(i)
 			}
 		})
