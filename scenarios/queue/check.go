@@ -42,17 +42,16 @@ func (p *publisher) check(ctx context.Context) error {
 // it takes the item off the queue; so what is not on the queue now, and has no result when all that are there are read
 // afterwards, is nowhere.
 func (p *publisher) findLost(ctx context.Context) error {
-	out := p.feeder.outside()
-	if len(out) == 0 {
+	if p.out == 0 {
 		return nil
 	}
 	info, err := p.work.Info(ctx, jetstream.WithSubjectFilter(p.place.all()))
 	if err != nil {
 		return fmt.Errorf("the items on the queue cannot be listed: %w", err)
 	}
-	for _, i := range out {
-		if info.State.Subjects[p.place.subject(p.items[i].Key)] == 0 {
-			p.suspects = append(p.suspects, i)
+	for i, s := range p.state {
+		if s == isOut && info.State.Subjects[p.place.subject(p.items[i].Key)] == 0 {
+			p.suspects = append(p.suspects, int32(i))
 		}
 	}
 	return nil
@@ -60,7 +59,15 @@ func (p *publisher) findLost(ctx context.Context) error {
 
 // again publishes once more what has no result either.
 func (p *publisher) again() {
-	if n := p.feeder.repeat(p.suspects); n > 0 {
+	before := len(p.lost)
+	for _, i := range p.suspects {
+		if p.state[i] == isOut {
+			p.state[i] = waits
+			p.out--
+			p.lost = append(p.lost, i)
+		}
+	}
+	if n := len(p.lost) - before; n > 0 {
 		p.o.Log("%d items of batch %s are not on the queue any more and have no result; they are published again", n, p.o.Name)
 	}
 	p.suspects = nil

@@ -71,10 +71,12 @@ type publisher struct {
 	work     jetstream.Stream
 	consumer jetstream.Consumer
 	results  jetstream.Stream
-	feeder   *feeder
 
-	// of publish's goroutine
 	index    map[string]int32 // of items, by key
+	state    []itemState      // of items
+	next     int              // items before it were taken
+	lost     []int32          // items to be published once more
+	out      int              // items that are out
 	left     int              // items without result
 	progress time.Time        // when a result came, or the batch began
 	looked   time.Time        // when lost items were looked for
@@ -90,7 +92,8 @@ func newPublisher(o Options, items []Item) (*publisher, error) {
 		return nil, errors.New("queue: Workers need Run")
 	}
 	p := &publisher{
-		o: o, items: items, place: placeOf(o.Version, o.Name), id: nuid.Next(), index: make(map[string]int32, len(items)), left: len(items),
+		o: o, items: items, place: placeOf(o.Version, o.Name), id: nuid.Next(), index: make(map[string]int32, len(items)),
+		state: make([]itemState, len(items)), left: len(items),
 	}
 	for i := range items {
 		key := items[i].Key
@@ -129,8 +132,7 @@ func (p *publisher) startWorkers(d dialOptions) (stop func()) {
 
 // publish opens what the batch needs, and feeds and collects until all is there.
 func (p *publisher) publish(done func(Result) error) (err error) {
-	ctx, cancel := context.WithCancelCause(p.l.ctx)
-	defer cancel(nil)
+	ctx := p.l.ctx
 	if p.work, p.consumer, err = p.l.openWork(ctx); err != nil {
 		return err
 	}
@@ -145,32 +147,23 @@ func (p *publisher) publish(done func(Result) error) (err error) {
 		return err
 	}
 	woken := make(chan struct{}, 1)
-	sub, err := p.l.nc.Subscribe(p.place.result("*"), func(*nats.Msg) { signal(woken) })
+	sub, err := p.l.nc.Subscribe(p.place.result("*"), func(*nats.Msg) { wake(woken) })
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.l.where, err)
 	}
 	defer p.unsubscribe(sub)
-	p.feeder = newFeeder(p)
-	var feeding sync.WaitGroup
-	err = p.collect(ctx, woken, done, func() {
-		feeding.Go(func() {
-			if err := p.feeder.feed(ctx); err != nil {
-				cancel(err)
-			}
-		})
-	})
-	cancel(err)
-	feeding.Wait()
+	err = p.collect(ctx, woken, done)
 	if p.l.inside == nil || p.o.Dir != "" {
 		p.tidy(p.left == 0 && err == nil)
 	}
 	return err
 }
 
-// collect hands over results as they are stored, and has items fed when those that were there are. It goes along the
-// stream of results from each to the next, and where there is none waits for a notification: the message with which a
-// worker stores the next one. Notifications may be lost; every second it looks anyway.
-func (p *publisher) collect(ctx context.Context, woken <-chan struct{}, done func(Result) error, feed func()) error {
+// collect hands over results as they are stored, and feeds items when those that were there are: while it has nothing
+// else to do, and before the workers run out of them. It goes along the stream of results from each to the next, and
+// where there is none waits for a notification: the message with which a worker stores the next one. Notifications may
+// be lost; every second it looks anyway.
+func (p *publisher) collect(ctx context.Context, woken <-chan struct{}, done func(Result) error) error {
 	const idle = time.Second
 	trouble := trouble{l: p.l, doing: "reading results"}
 	tick := time.NewTicker(p.o.check)
@@ -178,7 +171,13 @@ func (p *publisher) collect(ctx context.Context, woken <-chan struct{}, done fun
 	at, removed, all := uint64(1), uint64(1), p.place.result("*")
 	wait := time.Millisecond // a notification may be a little early
 	p.progress = time.Now()
+	begun := false
 	for p.left > 0 {
+		if begun && p.out <= p.o.Ahead/2 {
+			if _, err := p.feed(ctx, done); err != nil {
+				return err
+			}
+		}
 		m, err := p.l.get(ctx, p.results, at, all)
 		if err == nil {
 			var r *Result
@@ -214,21 +213,19 @@ func (p *publisher) collect(ctx context.Context, woken <-chan struct{}, done fun
 			p.remove(ctx, jetstream.WithPurgeSubject(all), jetstream.WithPurgeSequence(at))
 			removed = at
 		}
-		if feed != nil {
-			feed()
-			feed = nil
-		}
+		begun = true
 		p.again()
+		if some, err := p.feed(ctx, done); err != nil {
+			return err
+		} else if some {
+			continue
+		}
 		timer := time.NewTimer(wait)
 		select {
 		case <-woken:
 			wait = time.Millisecond
 		case <-timer.C:
 			wait = min(4*wait, idle)
-		case r := <-p.feeder.failed:
-			if err := p.finish(&r, done); err != nil {
-				return err
-			}
 		case <-tick.C:
 			if err := p.check(ctx); err != nil && ctx.Err() == nil {
 				p.o.Log("%s: the batch cannot be looked after: %v; trying again", p.l.where, err)
@@ -246,9 +243,13 @@ func (p *publisher) finish(r *Result, done func(Result) error) error {
 		return nil
 	}
 	i, ok := p.index[r.Key]
-	if !ok || !p.feeder.finish(i) {
+	if !ok || p.state[i] == finished {
 		return nil
 	}
+	if p.state[i] == isOut {
+		p.out--
+	}
+	p.state[i] = finished
 	p.left--
 	p.progress, p.warned = time.Now(), false
 	return done(*r)
@@ -260,6 +261,14 @@ func (p *publisher) remove(ctx context.Context, which ...jetstream.StreamPurgeOp
 	defer cancel()
 	if err := p.results.Purge(call, which...); err != nil && ctx.Err() == nil && !gone(err) {
 		p.l.log("%s: results that were handed over cannot be removed: %v", p.l.where, err)
+	}
+}
+
+// wake puts a value into a channel that holds one.
+func wake(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
 	}
 }
 

@@ -146,7 +146,6 @@ func TestCollect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.feeder = newFeeder(p)
 	ctx, cancel := context.WithCancel(context.Background())
 	got := make(chan string)
 	ended := make(chan error)
@@ -154,7 +153,7 @@ func TestCollect(t *testing.T) {
 		ended <- p.collect(ctx, nil, func(r Result) error {
 			got <- r.Key
 			return nil
-		}, func() {})
+		})
 	}()
 	time.Sleep(100 * time.Millisecond) // let it fall asleep
 	if err := l.put(ctx, p.place, &Result{Key: key(0), Data: make([]byte, 2*partBytes)}); err != nil {
@@ -244,15 +243,14 @@ func TestItemsWaitAlready(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.l = l
-		f := newFeeder(p)
-		ctx, cancel := context.WithCancel(context.Background())
-		ended := make(chan error)
-		go func() { ended <- f.feed(ctx) }()
-		_, _, err = l.openWork(ctx)
-		eventually(t, "all are published", func() bool { return len(f.outside()) == n })
-		cancel()
-		if err := errors.Join(err, <-ended); err != nil {
+		ctx := context.Background()
+		if _, _, err := l.openWork(ctx); err != nil {
 			t.Fatal(err)
+		}
+		for p.out < n {
+			if _, err := p.feed(ctx, nil); err != nil {
+				t.Fatal(err)
+			}
 		}
 		s, err := l.js.Stream(context.Background(), workStream)
 		if err != nil {
