@@ -1,8 +1,10 @@
 package chart
 
 import (
-	"fmt"
+	"cmp"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"sim/plots/sheet"
@@ -104,12 +106,12 @@ func geometric(numbers []float64) bool {
 		return false
 	}
 	sorted := slices.Sorted(slices.Values(numbers))
-	const least, alike = 1.4, 1.5 // factors
-	lo, hi := sorted[1]/sorted[0], sorted[1]/sorted[0]
-	for i := 2; i < n; i++ {
-		lo, hi = min(lo, sorted[i]/sorted[i-1]), max(hi, sorted[i]/sorted[i-1])
+	var factors []float64
+	for i := 1; i < n; i++ {
+		factors = append(factors, sorted[i]/sorted[i-1])
 	}
-	return lo >= least && hi <= lo*alike
+	const least, alike = 1.4, 1.5 // factors
+	return slices.Min(factors) >= least && slices.Max(factors) <= slices.Min(factors)*alike
 }
 
 // combined makes a plot for each combination of the values of axes, or one that takes their mean where that would be
@@ -125,13 +127,8 @@ func combined(p result.Plot, axes []*result.Axis) []result.Plot {
 			for i, label := range a.Labels {
 				r := q
 				r.Where = map[string][]string{a.Name: {label}}
-				for key, labels := range q.Where {
-					r.Where[key] = labels
-				}
-				r.Name = fmt.Sprintf("%s-%s", q.Name, strings.ToLower(sheet.FileName(label)))
-				if sheet.FileName(label) == "" {
-					r.Name = fmt.Sprintf("%s-%d", q.Name, i+1)
-				}
+				maps.Copy(r.Where, q.Where)
+				r.Name = q.Name + "-" + cmp.Or(strings.ToLower(sheet.FileName(label)), strconv.Itoa(i+1))
 				next = append(next, r)
 			}
 		}
@@ -149,14 +146,14 @@ func Propose(s *result.Sweep, given result.Plot) (p result.Plot) {
 	if s.Check() != nil || v.listFactors() != nil {
 		return p // drawing it tells what is wrong
 	}
-	proposal := result.Plot{Kind: "bars", X: policyName, Y: mainMetric(s)}
+	usual := result.Plot{Kind: "bars", X: policyName, Y: mainMetric(s)}
 	if all := Default(s); len(all) > 0 {
-		proposal = all[0]
+		usual = all[0]
 	}
 	tiles := func(kind string) bool { return kind == "heatmap" || kind == "twists" }
-	metric, up := proposal.Y, ""
-	if tiles(proposal.Kind) {
-		metric, up = proposal.Z, proposal.Y
+	metric, up := usual.Y, ""
+	if tiles(usual.Kind) {
+		metric, up = usual.Z, usual.Y
 	}
 	find := func(name string) *factor {
 		f, _ := v.find("", name)
@@ -165,78 +162,62 @@ func Propose(s *result.Sweep, given result.Plot) (p result.Plot) {
 	x := find(p.X)
 	switch {
 	case p.Kind != "":
-	case p.Z != "" && (proposal.Kind != "twists" || p.X != "" || p.Y != ""):
+	case p.Z != "" && (usual.Kind != "twists" || p.X != "" || p.Y != ""):
 		p.Kind = "heatmap"
+	case usual.Kind == "twists" && p.X == "" && p.Y != "":
+		p.Kind, p.X = "bars", policyName
 	case p.X != "" && x != nil && x.numbers == nil:
 		p.Kind = "bars"
-	case p.X != "":
-		p.Kind = "lines"
-	case proposal.Kind == "heatmap" && p.Y != "" && find(p.Y) == nil:
-		p.Kind, p.X = "lines", proposal.X // of a metric
-	case proposal.Kind == "twists" && p.Y != "":
-		p.Kind, p.X = "bars", policyName
+	case p.X != "", usual.Kind == "heatmap" && p.Y != "" && find(p.Y) == nil: // y is a metric
+		p.Kind, p.X = "lines", cmp.Or(p.X, usual.X)
 	default:
-		p.Kind = proposal.Kind
+		p.Kind = usual.Kind
 	}
-	shown := &p.Y
+	heat, shown := p.Kind == "heatmap", &p.Y
 	if tiles(p.Kind) {
 		shown = &p.Z
 	}
-	if *shown == "" {
-		*shown = metric
-	}
-	defer func() {
-		if p.Name == "" {
-			p.Name = sheet.FileName(*shown + "-" + p.Kind)
-			if p.X != "" && p.Kind != "gain" {
-				p.Name = sheet.FileName(*shown + "-" + lastPart(p.X))
-			}
-		}
-	}()
-	switch p.Kind {
-	case "gain": // chooses its axes itself
-		return p
-	case "twists":
-		if proposal.Kind == "twists" && p.Panels == "" {
-			p.Panels = proposal.Panels
-		}
-		return p
-	}
-	roles := []string{p.X, p.Series, p.Panels}
-	if p.Kind == "heatmap" {
-		roles = append(roles, p.Y)
+	*shown = cmp.Or(*shown, metric)
+	used := map[*factor]bool{nil: true, find(p.X): true, find(p.Series): true, find(p.Panels): true}
+	if heat {
+		used[find(p.Y)] = true
 	}
 	for key, labels := range p.Where {
 		if len(labels) == 1 {
-			roles = append(roles, key)
+			used[find(key)] = true
 		}
-	}
-	used := map[*factor]bool{nil: true}
-	for _, name := range roles {
-		used[find(name)] = true
 	}
 	free := func(role *string, wanted bool, names ...string) { // the first that is known and in no other role
 		for _, name := range names {
 			if f := find(name); *role == "" && wanted && !used[f] {
-				used[f] = true
-				*role = name
+				used[f], *role = true, name
 			}
 		}
 	}
-	others := append([]string{proposal.X, up, proposal.Panels}, v.names()...)
-	heat := p.Kind == "heatmap"
-	free(&p.X, p.Kind != "cdf" && p.Kind != "scatter", others...) // which want a metric
-	free(&p.Y, heat, others...)
-	free(&p.Series, !heat, policyName)
-	beside := []string{proposal.Panels}
-	for _, name := range []string{up, proposal.X} {
-		if f := find(name); f != nil && len(f.labels) <= manyPanels && !heat {
-			beside = append(beside, name)
+	others := append([]string{usual.X, up, usual.Panels}, v.names()...)
+	switch p.Kind {
+	case "gain": // chooses its axes itself
+	case "twists":
+		if usual.Kind == "twists" {
+			p.Panels = cmp.Or(p.Panels, usual.Panels)
+		}
+	default:
+		free(&p.X, p.Kind != "cdf" && p.Kind != "scatter", others...) // which want a metric
+		free(&p.Y, heat, others...)
+		free(&p.Series, !heat, policyName)
+		free(&p.Panels, true, usual.Panels)
+		for _, name := range []string{up, usual.X} {
+			f := find(name)
+			free(&p.Panels, f != nil && len(f.labels) <= manyPanels && !heat, name)
 		}
 	}
-	free(&p.Panels, true, beside...)
 	if f := find(p.X); p.Kind == "lines" && f != nil {
 		p.LogX = p.LogX || geometric(f.numbers)
 	}
+	name := p.Kind
+	if p.X != "" && p.Kind != "gain" {
+		name = lastPart(p.X)
+	}
+	p.Name = cmp.Or(p.Name, sheet.FileName(*shown+"-"+name))
 	return p
 }
