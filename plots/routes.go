@@ -36,16 +36,17 @@ type routeMap struct {
 	ways    []routeWay
 	axes    [3]vg.Point // a step in each dimension, in units of a step in x
 	size    vg.Point    // of the nodes, in such units
+	wraps   bool
 }
 
-// routeWay is a way with its pair's colour.
+// routeWay is a route with its pair's colour.
 type routeWay struct {
 	*result.LatticeWay
-	pair  int
 	color color.RGBA
+	line  draw.LineStyle // bold, or dotted and lighter for the usual one
 }
 
-// routeFigures shows for each policy ways round what is down.
+// routeFigures shows for each policy routes round what is down.
 func routeFigures(_ *result.Document, d *result.Detail) []sheet.Figure {
 	var out []sheet.Figure
 	for i := range d.Policies {
@@ -57,33 +58,33 @@ func routeFigures(_ *result.Document, d *result.Detail) []sheet.Figure {
 	return out
 }
 
-// newRouteMap returns nil for a lattice without ways or too large for lines.
+// newRouteMap returns nil for a lattice without routes or too large for lines.
 func newRouteMap(l *result.Lattice) *routeMap {
-	if l == nil || len(l.Ways) == 0 || len(l.Dims) == 0 || len(l.Dims) > 3 {
+	if l == nil || len(l.Ways) == 0 || len(l.Dims) == 0 || len(l.Dims) > 3 || nodesOf(l) > routesNodes {
 		return nil
-	}
-	nodes := 1
-	for _, n := range l.Dims {
-		if nodes *= n; nodes > routesNodes {
-			return nil
-		}
 	}
 	m := &routeMap{lattice: l, axes: [3]vg.Point{sheet.Point(1, 0), sheet.Point(0, 1), sheet.Point(0.37, 0.23)}}
 	if len(l.Dims) == 3 && l.Dims[2] > 4 && l.Dims[2] > l.Dims[0] { // the longest goes across
-		m.axes = [3]vg.Point{sheet.Point(0.37, 0.23), sheet.Point(0, 1), sheet.Point(1, 0)}
+		m.axes[0], m.axes[2] = m.axes[2], m.axes[0]
 	}
 	for i, n := range l.Dims {
-		m.size = m.size.Add(sheet.Point(m.axes[i].X*vg.Length(n-1), m.axes[i].Y*vg.Length(n-1)))
+		m.size = m.size.Add(m.axes[i].Scale(vg.Length(n - 1)))
 	}
+	m.wraps = slices.ContainsFunc(l.Links, func(l result.LatticeLink) bool { return l.Wrap })
 	var pairs [][2]int
 	for i := range l.Ways[:min(waysShown, len(l.Ways))] {
-		w := &l.Ways[i]
+		w := routeWay{LatticeWay: &l.Ways[i]}
 		pair := slices.Index(pairs, [2]int{w.Src, w.Dst})
 		if pair < 0 {
 			pair = len(pairs)
 			pairs = append(pairs, [2]int{w.Src, w.Dst})
 		}
-		m.ways = append(m.ways, routeWay{w, pair, routeColors[pair%len(routeColors)]})
+		w.color = routeColors[pair%len(routeColors)]
+		w.line = draw.LineStyle{Color: w.color, Width: 2.6}
+		if w.Usual {
+			w.line = draw.LineStyle{Color: sheet.Mix(w.color, 0.6), Width: 2, Dashes: []vg.Length{1.5, 2.5}}
+		}
+		m.ways = append(m.ways, w)
 	}
 	return m
 }
@@ -102,7 +103,7 @@ func (m *routeMap) figure(policy, subtitle string) sheet.Figure {
 	if left := len(m.lattice.Ways) - len(m.ways); left > 0 {
 		s.Notes = append(s.Notes, fmt.Sprintf("%s more left out.", text.Plural(left, "route")))
 	}
-	if m.wraps() {
+	if m.wraps {
 		s.Notes = append(s.Notes, "Links round the torus are stubs at the border; a route leaves and comes back at stubs of the same number.")
 	}
 	return s.Figure("routes-" + sheet.FileName(policy))
@@ -121,11 +122,7 @@ func (m *routeMap) unit(width, height vg.Length) vg.Length {
 	return u
 }
 
-func (m *routeMap) wraps() bool {
-	return slices.ContainsFunc(m.lattice.Links, func(l result.LatticeLink) bool { return l.Wrap })
-}
-
-// legend lists the pairs with the hops of their ways, then what lines mean.
+// legend lists the pairs with the hops of their routes, then what lines mean.
 func (m *routeMap) legend() []sheet.Entry {
 	var legend []sheet.Entry
 	for _, w := range m.ways {
@@ -133,7 +130,7 @@ func (m *routeMap) legend() []sheet.Entry {
 		if w.Usual {
 			text += " if nothing were down"
 		}
-		legend = append(legend, sheet.Entry{Text: text, Sample: sheet.Stroke(w.style())})
+		legend = append(legend, sheet.Entry{Text: text, Sample: sheet.Stroke(w.line)})
 	}
 	for _, k := range []struct {
 		state, text string
@@ -148,25 +145,16 @@ func (m *routeMap) legend() []sheet.Entry {
 
 var drainedLine = draw.LineStyle{Color: sheet.Dim, Width: 1, Dashes: []vg.Length{1, 2}}
 
-// style is the line of a way: bold, or dotted and lighter for the usual one.
-func (w *routeWay) style() draw.LineStyle {
-	if w.Usual {
-		return draw.LineStyle{Color: sheet.Mix(w.color, 0.6), Width: 2, Dashes: []vg.Length{1.5, 2.5}}
-	}
-	return draw.LineStyle{Color: w.color, Width: 2.6}
-}
-
 // project returns where nodes stand on c.
 func (m *routeMap) project(c draw.Canvas) (at func(node int) vg.Point, unit vg.Length) {
 	size := c.Size()
 	unit = m.unit(size.X, size.Y)
-	from := sheet.Point(c.Min.X+(size.X-m.size.X*unit)/2, c.Min.Y+(size.Y-m.size.Y*unit)/2)
+	from := c.Center().Sub(m.size.Scale(unit / 2))
 	return func(node int) vg.Point {
 		p := from
 		for i := len(m.lattice.Dims) - 1; i >= 0; i-- {
-			n := vg.Length(node % m.lattice.Dims[i])
+			p = p.Add(m.axes[i].Scale(unit * vg.Length(node%m.lattice.Dims[i])))
 			node /= m.lattice.Dims[i]
-			p = p.Add(sheet.Point(m.axes[i].X*unit*n, m.axes[i].Y*unit*n))
 		}
 		return p
 	}, unit
@@ -203,36 +191,28 @@ func (m *routeMap) paint(c draw.Canvas) {
 			}
 		}
 	}
-	nodes := 1
-	for _, n := range m.lattice.Dims {
-		nodes *= n
-	}
-	for n := range nodes {
+	for n := range nodesOf(m.lattice) {
 		sheet.Disc(c, at(n), min(2, unit*0.05), sheet.Dim)
 	}
-	m.paintAxes(c)
+	const long = 26
+	from := sheet.Point(c.Min.X+4, c.Min.Y+8)
+	for i := range m.lattice.Dims { // at the lower left, where the dimensions lead
+		to := from.Add(m.axes[i].Scale(long))
+		c.StrokeLine2(draw.LineStyle{Color: sheet.Ink, Width: 1}, from.X, from.Y, to.X, to.Y)
+		c.FillText(sheet.Aligned(sheet.Sans(sheet.SmallSize, sheet.Ink), draw.XCenter, draw.YCenter), to.Add(sheet.Toward(m.axes[i], 6)), "xyz"[i:i+1])
+	}
 	m.paintWays(c, at, unit)
 }
 
-// paintAxes shows at the lower left which way the dimensions go.
-func (m *routeMap) paintAxes(c draw.Canvas) {
-	const long = 26
-	from := sheet.Point(c.Min.X+4, c.Min.Y+8)
-	line := draw.LineStyle{Color: sheet.Ink, Width: 1}
-	for i := range m.lattice.Dims {
-		to := from.Add(m.axes[i].Scale(long))
-		c.StrokeLine2(line, from.X, from.Y, to.X, to.Y)
-		c.FillText(sheet.Aligned(sheet.Sans(sheet.SmallSize, sheet.Ink), draw.XCenter, draw.YCenter), to.Add(sheet.Toward(m.axes[i], 6)), "xyz"[i:i+1])
-	}
-}
-
-// paintWays draws the ways, usual ones below, then the ends and their labels.
+// paintWays draws the routes, usual ones below, then the ends and their labels.
 func (m *routeMap) paintWays(c draw.Canvas, at func(int) vg.Point, unit vg.Length) {
 	number := map[cable]int{} // of links round the torus
 	for _, usual := range []bool{true, false} {
 		for k := range m.ways {
 			if m.ways[k].Usual == usual {
-				m.paintWay(c, &m.ways[k], m.lane(k), at, unit, number)
+				const apart = 3.2 // so that routes on the same links are seen beside each other, on links of all directions
+				beside := vg.Length(k) - vg.Length(len(m.ways)-1)/2
+				m.paintWay(c, &m.ways[k], sheet.Point(0.55, -0.8).Scale(apart*beside), at, unit, number)
 			}
 		}
 	}
@@ -264,16 +244,9 @@ func boxed(c draw.Canvas, style draw.TextStyle, p vg.Point, text string) {
 	c.FillText(style, p, text)
 }
 
-// lane is how far beside the links a way is drawn, so that ways on the same links are seen beside each other.
-func (m *routeMap) lane(k int) vg.Length {
-	const apart = 3.2
-	return apart * (vg.Length(k) - vg.Length(len(m.ways)-1)/2)
-}
-
-// paintWay draws the hops of a way with an arrow on each.
-func (m *routeMap) paintWay(c draw.Canvas, w *routeWay, lane vg.Length, at func(int) vg.Point, unit vg.Length, number map[cable]int) {
-	style := w.style()
-	shift := sheet.Point(lane*0.55, -lane*0.8) // beside links of all directions
+// paintWay draws the hops of a route with an arrow on each.
+func (m *routeMap) paintWay(c draw.Canvas, w *routeWay, shift vg.Point, at func(int) vg.Point, unit vg.Length, number map[cable]int) {
+	style := w.line
 	hop := func(a, b vg.Point) {
 		c.StrokeLine2(style, a.X, a.Y, b.X, b.Y)
 		d := b.Sub(a)
@@ -300,7 +273,7 @@ func (m *routeMap) paintWay(c draw.Canvas, w *routeWay, lane vg.Length, at func(
 		hop(a, a.Add(out))
 		hop(b.Sub(out), b)
 		both := cable{min(l.From, l.To), max(l.From, l.To), l.Dim}
-		if number[both] > 0 { // written by a way before
+		if number[both] > 0 { // written by a route before
 			continue
 		}
 		number[both] = len(number) + 1
@@ -314,7 +287,7 @@ func (m *routeMap) paintWay(c draw.Canvas, w *routeWay, lane vg.Length, at func(
 // cable is a link round the torus, the same in both directions.
 type cable struct{ low, high, dim int }
 
-// cross marks where a way is cut.
+// cross marks where a route is cut.
 func cross(c draw.Canvas, p vg.Point) {
 	const r = 3.5
 	c.StrokeLines(draw.LineStyle{Color: deadInk, Width: 2},
