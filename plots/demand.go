@@ -87,11 +87,9 @@ func demandFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 
 // firstSync is when the first gradient synchronisation begins.
 func firstSync(lanes []result.Lane) (from float64, ok bool) {
-	for _, l := range lanes {
-		for _, s := range l.Spans {
-			if s.Kind == "dp" && (!ok || s.StartS < from) {
-				from, ok = s.StartS, true
-			}
+	for _, s := range spans(lanes) {
+		if s.Kind == "dp" && (!ok || s.StartS < from) {
+			from, ok = s.StartS, true
 		}
 	}
 	return from, ok

@@ -23,6 +23,9 @@ type wiring struct {
 	count    map[[2]int]int // circuits of a pair of pods, the lower index first
 	twin     map[int]stubs
 	most     int // circuits on a bundle of any chart in the figure
+
+	places        []place // a row a replica, in order of appearance
+	columns, rows int
 }
 
 // stubs are bundles from a pod to its DP peers.
@@ -39,8 +42,9 @@ func topologyFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 		s.Notes = append(s.Notes, fmt.Sprintf("The first %d of %d different topologies are shown.", topologiesShown, len(charts)))
 		charts = charts[:topologiesShown]
 	}
-	most, twins, form := 1, false, row
+	most, twins, form, columns, rows := 1, false, row, 0, 1
 	for _, c := range charts {
+		columns, rows = max(columns, c.columns), max(rows, c.rows)
 		twins = twins || len(c.twin) > 0
 		for _, n := range c.count {
 			most = max(most, n)
@@ -54,14 +58,13 @@ func topologyFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 		s.Notes = append(s.Notes, fmt.Sprintf("Ports above a picture are those of all %.0f replicas; one of them is drawn for all.", n))
 	}
 	s.Legend = topologyLegend(form, twins, most)
-	columns := 2
-	if len(charts) == 1 || form == row && widest(charts) > 6 {
-		columns = 1
+	block := sheet.Block{Cols: 2, Height: [...]vg.Length{row: 72 * vg.Length(rows), ring: 250, matrix: 300}[form]}
+	if len(charts) == 1 || form == row && columns > 6 {
+		block.Cols = 1
 	}
-	block := sheet.Block{Cols: columns, Height: heightOf(form, charts)}
 	for _, c := range charts {
 		c.most = most
-		block.Plots = append(block.Plots, sheet.Picture(c.head(sheet.Inside/vg.Length(columns)-20), func(cv draw.Canvas) { c.paint(cv, form) }))
+		block.Plots = append(block.Plots, sheet.Picture(c.head(sheet.Inside/vg.Length(block.Cols)-20), func(cv draw.Canvas) { c.paint(cv, form) }))
 	}
 	s.Blocks = []sheet.Block{block}
 	return []sheet.Figure{s.Figure("topology")}
@@ -76,7 +79,9 @@ func allCharts(doc *result.Document, d *result.Detail) []*wiring {
 		if p.Topology == nil || len(p.Topology.Pods) == 0 {
 			continue
 		}
-		at := slices.IndexFunc(charts, func(c *wiring) bool { return len(p.Jobs) == 0 && same(c.topology, p.Topology) })
+		at := slices.IndexFunc(charts, func(c *wiring) bool {
+			return len(p.Jobs) == 0 && slices.Equal(c.topology.Pods, p.Topology.Pods) && slices.Equal(c.topology.Pairs, p.Topology.Pairs)
+		})
 		if at < 0 {
 			at = len(charts)
 			charts = append(charts, newChart(p.Topology))
@@ -99,12 +104,22 @@ func newChart(t *result.Topology) *wiring {
 		}
 		c.count[[2]int{min(p.A, p.B), max(p.A, p.B)}] += p.Circuits
 	}
+	row := map[int]int{}
+	var length []int
+	for _, p := range t.Pods {
+		r, ok := row[p.Replica]
+		if !ok {
+			r = len(length)
+			row[p.Replica], length = r, append(length, 0)
+		}
+		c.places = append(c.places, place{length[r], r})
+		length[r]++
+	}
+	c.rows = len(length)
+	if c.rows > 0 {
+		c.columns = slices.Max(length)
+	}
 	return c
-}
-
-// same tells whether two topologies are equal.
-func same(a, b *result.Topology) bool {
-	return slices.Equal(a.Pods, b.Pods) && slices.Equal(a.Pairs, b.Pairs)
 }
 
 // drawn returns the ports that the circuits that are drawn take, and those that there are.
@@ -146,20 +161,17 @@ const (
 )
 
 func (c *wiring) form() form {
-	places, columns, rows := c.grid()
-	if len(c.topology.Pods) > ringPods && columns > rowPods {
-		return matrix
-	}
-	near := columns <= rowPods && rows <= rowRows
+	few := len(c.topology.Pods) <= ringPods
+	near := c.columns <= rowPods && c.rows <= rowRows
 	for pair := range c.count {
-		a, b := places[pair[0]], places[pair[1]]
+		a, b := c.places[pair[0]], c.places[pair[1]]
 		dx, dy := a.column-b.column, a.row-b.row
 		near = near && dx*dx+dy*dy == 1
 	}
 	switch {
 	case near:
 		return row
-	case len(c.topology.Pods) <= ringPods:
+	case few:
 		return ring
 	}
 	return matrix
@@ -167,46 +179,3 @@ func (c *wiring) form() form {
 
 // place is where a pod stands in a grid of replicas.
 type place struct{ column, row int }
-
-// grid places the pods: a row a replica, in order of appearance.
-func (c *wiring) grid() (places []place, columns, rows int) {
-	rowOf := map[int]int{}
-	var length []int
-	for _, p := range c.topology.Pods {
-		r, ok := rowOf[p.Replica]
-		if !ok {
-			r = len(length)
-			rowOf[p.Replica] = r
-			length = append(length, 0)
-		}
-		places = append(places, place{length[r], r})
-		length[r]++
-		columns = max(columns, length[r])
-	}
-	return places, columns, len(length)
-}
-
-func widest(charts []*wiring) int {
-	most := 0
-	for _, c := range charts {
-		_, columns, _ := c.grid()
-		most = max(most, columns)
-	}
-	return most
-}
-
-// heightOf is the height of a picture in points.
-func heightOf(f form, charts []*wiring) vg.Length {
-	switch f {
-	case row:
-		most := 1
-		for _, c := range charts {
-			_, _, rows := c.grid()
-			most = max(most, rows)
-		}
-		return vg.Length(most) * 72
-	case ring:
-		return 250
-	}
-	return 300
-}

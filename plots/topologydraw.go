@@ -49,10 +49,9 @@ func (c *wiring) paint(cv draw.Canvas, f form) {
 	n, mid, size := len(c.topology.Pods), cv.Center(), cv.Size()
 	switch f {
 	case row:
-		places, columns, rows := c.grid()
-		dx, dy := size.X/vg.Length(columns), size.Y/vg.Length(rows)
+		dx, dy := size.X/vg.Length(c.columns), size.Y/vg.Length(c.rows)
 		c.paintPods(cv, min(dx*0.6, 62), func(i int) (vg.Point, float64) {
-			return sheet.Point(cv.Min.X+dx*(vg.Length(places[i].column)+0.5), cv.Max.Y-dy*(vg.Length(places[i].row)+0.6)), math.Pi / 2
+			return sheet.Point(cv.Min.X+dx*(vg.Length(c.places[i].column)+0.5), cv.Max.Y-dy*(vg.Length(c.places[i].row)+0.6)), math.Pi / 2
 		})
 	case ring:
 		rx, ry := min(size.X*0.29, 190), size.Y*0.31

@@ -3,6 +3,9 @@ package plots
 import (
 	"fmt"
 	"image/color"
+	"iter"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -38,24 +41,34 @@ func kindOf(name string) kind {
 	return kind{name: name, color: sheet.Dim}
 }
 
+// spans are those of all lanes.
+func spans(lanes []result.Lane) iter.Seq2[int, result.Span] {
+	return func(yield func(int, result.Span) bool) {
+		for i, l := range lanes {
+			for _, s := range l.Spans {
+				if !yield(i, s) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // kindsOf lists the kinds that lanes have, the known ones first.
 func kindsOf(lanes []result.Lane) (known, others []kind) {
 	seen := map[string]bool{}
-	for _, l := range lanes {
-		for _, s := range l.Spans {
-			seen[s.Kind] = true
-		}
+	for _, s := range spans(lanes) {
+		seen[s.Kind] = true
 	}
 	for _, k := range kinds {
 		if seen[k.name] {
 			known = append(known, k)
+			delete(seen, k.name)
 		}
-		delete(seen, k.name)
 	}
-	for name := range seen { // sorted below
+	for _, name := range slices.Sorted(maps.Keys(seen)) {
 		others = append(others, kindOf(name))
 	}
-	slices.SortFunc(others, func(a, b kind) int { return strings.Compare(a.name, b.name) })
 	return known, others
 }
 
@@ -70,12 +83,11 @@ func kindLegend(lanes []result.Lane) []sheet.Entry {
 		}
 		legend = append(legend, sheet.Entry{Text: k.text, Sample: sheet.Box(k.color, height)})
 	}
-	if len(others) > 0 {
-		var names []string
-		for _, k := range others {
-			names = append(names, sheet.Plain(k.name))
-		}
-		text := strings.Join(names, ", ")
+	var names []string
+	for _, k := range others {
+		names = append(names, sheet.Plain(k.name))
+	}
+	if text := strings.Join(names, ", "); len(others) > 0 {
 		if len(others) > 3 || strings.Trim(text, ", ") == "" {
 			text = "other work"
 		}
@@ -156,11 +168,9 @@ func traceFigure(p *result.Play, subtitle, name, title string) []sheet.Figure {
 // lastEnd is when the last of the spans that count ends.
 func lastEnd(lanes []result.Lane, counts func(result.Span) bool) float64 {
 	end := 0.0
-	for _, l := range lanes {
-		for _, s := range l.Spans {
-			if counts(s) {
-				end = max(end, s.EndS)
-			}
+	for _, s := range spans(lanes) {
+		if counts(s) {
+			end = max(end, s.EndS)
 		}
 	}
 	return end
@@ -180,7 +190,7 @@ func zoom(lanes []result.Lane, end float64) *zooms {
 		zoomWorks  = 30 // and on half of it
 		before     = 0.6
 	)
-	if work <= 0 || end <= wholeWorks*work {
+	if end <= wholeWorks*work {
 		return nil
 	}
 	width := min(zoomWorks*work, end/2)
@@ -188,22 +198,18 @@ func zoom(lanes []result.Lane, end float64) *zooms {
 	return &zooms{[2]float64{0, width}, [2]float64{from, end}}
 }
 
-// shortWork is the median duration of the shortest kind of work, 0 when there is none.
+// shortWork is the median duration of the shortest kind of work, without end when there is none.
 func shortWork(lanes []result.Lane) float64 {
 	byKind := map[string][]float64{}
-	for _, l := range lanes {
-		for _, s := range l.Spans {
-			if d := s.EndS - s.StartS; isWork(s) && d > 0 {
-				byKind[s.Kind] = append(byKind[s.Kind], d)
-			}
+	for _, s := range spans(lanes) {
+		if d := s.EndS - s.StartS; isWork(s) && d > 0 {
+			byKind[s.Kind] = append(byKind[s.Kind], d)
 		}
 	}
-	least := 0.0
+	least := math.Inf(1)
 	for _, ds := range byKind { // in any order: it takes the least
 		slices.Sort(ds)
-		if m := ds[len(ds)/2]; least == 0 || m < least {
-			least = m
-		}
+		least = min(least, ds[len(ds)/2])
 	}
 	return least
 }
@@ -288,17 +294,15 @@ func laneTracks(lanes []result.Lane) *tracks {
 		case thin:
 			from, to = 0.42, 0.94
 		}
-		for i, l := range lanes {
-			for _, s := range l.Spans {
-				if s.Kind != k.name {
-					continue
-				}
-				b := bar{i, s.StartS, s.EndS, from, to, k.color, ""}
-				if k.row == 0 {
-					b.label = sheet.Plain(s.Label)
-				}
-				t.bars = append(t.bars, b)
+		for i, s := range spans(lanes) {
+			if s.Kind != k.name {
+				continue
 			}
+			b := bar{i, s.StartS, s.EndS, from, to, k.color, ""}
+			if k.row == 0 {
+				b.label = sheet.Plain(s.Label)
+			}
+			t.bars = append(t.bars, b)
 		}
 	}
 	return t
