@@ -6,8 +6,10 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
+	"sim/engine"
 	"sim/engine/units"
 	"sim/scenarios/schema"
 )
@@ -42,26 +44,21 @@ func (st *Study) readAxes(c *checker, overrides []string) (plain []string) {
 			c.refuse("sweep", "is %s; write it as a table: [sweep]", schema.Describe(v))
 			return nil
 		}
-		st.walk(c, sweep, "sweep", "")
+		st.Axes = axesIn(c, sweep, "sweep", "")
 	}
-	// TOML's tables have no order, lines have.
-	slices.SortStableFunc(st.Axes, func(a, b Axis) int { return cmp.Compare(a.lines[0], b.lines[0]) })
 	for _, o := range overrides {
 		if !st.overrideAxis(c, o) {
 			plain = append(plain, o)
 		}
 	}
-	at := map[string]int{}
+	at, n := map[string]int{}, 1.0
 	for _, a := range st.Axes {
+		n *= float64(a.given[0].n)
 		for _, key := range a.Keys {
 			if at[key]++; at[key] == 2 {
 				c.refuse("sweep", "%s is varied twice; vary it once", key)
 			}
 		}
-	}
-	n := 1.0
-	for i := range st.Axes {
-		n *= float64(st.Axes[i].given[0].n)
 	}
 	if n > mostVariants {
 		c.refuse("sweep", "makes %.3g variants of the scenario; vary fewer keys or values, for at most %d", n, mostVariants)
@@ -70,48 +67,51 @@ func (st *Study) readAxes(c *checker, overrides []string) (plain []string) {
 		return plain
 	}
 	for i := range st.Axes {
-		st.Axes[i].list()
-		st.Axes[i].label(c)
+		a := &st.Axes[i]
+		a.Values = make([][]any, a.given[0].n)
+		for v := range a.Values {
+			for _, values := range a.given {
+				a.Values[v] = append(a.Values[v], values.at(v))
+			}
+		}
+		a.label(c)
 	}
 	return plain
 }
 
-// list lists the values.
-func (a *Axis) list() {
-	a.Values = make([][]any, a.given[0].n)
-	for i := range a.Values {
-		a.Values[i] = make([]any, len(a.Keys))
-		for k := range a.Keys {
-			a.Values[i][k] = a.given[k].at(i)
-		}
-	}
-}
-
-// walk reads the keys below a table of [sweep]. at is where it stands in the file, key the key that its names are parts
-// of.
-func (st *Study) walk(c *checker, m map[string]any, at, key string) {
+// axesIn returns the axes that stand in [sweep] or a table in it, in the order of the file, as TOML's tables have none.
+// at is where the table stands, key the key that its names are parts of.
+func axesIn(c *checker, m map[string]any, at, key string) (axes []Axis) {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
-		v, path := m[name], schema.JoinPath(at, name)
-		full := strings.TrimPrefix(key+"."+name, ".")
-		switch v := v.(type) {
-		case map[string]any:
-			if key == "" && name == "zip" {
-				st.zips(c, v, path)
-			} else if _, isRange := v["from"]; isRange {
-				st.axis(c, full, full, path, v)
-			} else if len(v) == 0 {
-				c.refuse(path, "is an empty table; write a list of values or a range")
-			} else {
-				st.walk(c, v, path, full)
-			}
+		path, full := schema.JoinPath(at, name), strings.TrimPrefix(key+"."+name, ".")
+		below, isTable := m[name].(map[string]any)
+		_, isRange := below["from"]
+		_, isKey := keyParts(full)
+		switch {
+		case isTable && at == "sweep" && name == "zip":
+			axes = append(axes, groupsIn(c, below, path)...)
+		case isTable && !isRange && len(below) == 0:
+			c.refuse(path, "is an empty table; write a list of values or a range")
+		case isTable && !isRange:
+			axes = append(axes, axesIn(c, below, path, full)...)
+		case !isKey:
+			c.refuse(path, "names no key; write a key such as fabric.port_bandwidth")
 		default:
-			st.axis(c, full, full, path, v)
+			values, w := axisValues(m[name])
+			if w != nil {
+				c.Refuse(path, w.Problem, w.Remedy)
+				continue
+			}
+			file, line := schema.Find(c.Layers, path)
+			axes = append(axes, newAxis(full, full, file, line, values))
 		}
 	}
+	slices.SortStableFunc(axes, func(a, b Axis) int { return cmp.Compare(a.lines[0], b.lines[0]) })
+	return axes
 }
 
-// zips reads the groups of keys that go together.
-func (st *Study) zips(c *checker, groups map[string]any, at string) {
+// groupsIn returns the groups of keys that go together, an axis each.
+func groupsIn(c *checker, groups map[string]any, at string) (axes []Axis) {
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
 		path := schema.JoinPath(at, name)
 		if name == "policy" || name == "scenario" {
@@ -123,36 +123,22 @@ func (st *Study) zips(c *checker, groups map[string]any, at string) {
 			c.refuse(path, "is no group of keys; write [sweep.zip.%s] with a list of values for each key", name)
 			continue
 		}
-		var own Study
-		own.walk(c, m, path, "")
-		group := Axis{Name: name, file: c.Layers[0].File}
-		slices.SortStableFunc(own.Axes, func(a, b Axis) int { return cmp.Compare(a.lines[0], b.lines[0]) })
-		for i, a := range own.Axes {
-			if first := own.Axes[0]; a.given[0].n != first.given[0].n {
-				c.refuse(path, "zips %d values of %s with %d of %s; give all keys of a group as many values", first.given[0].n, first.Name, a.given[0].n, a.Name)
+		own := axesIn(c, m, path, "")
+		group := Axis{Name: name}
+		for _, a := range own {
+			if first := own[0]; a.given[0].n != first.given[0].n {
+				c.refuse(path, "zips %d values of %s with %d of %s; give all keys of a group as many values",
+					first.given[0].n, first.Name, a.given[0].n, a.Name)
 				break
 			}
-			group.Keys, group.lines, group.given = append(group.Keys, a.Keys[0]), append(group.lines, a.lines[0]), append(group.given, a.given[0])
-			if i == len(own.Axes)-1 {
-				st.Axes = append(st.Axes, group)
-			}
+			group.file = a.file
+			group.Keys, group.lines, group.given = append(group.Keys, a.Name), append(group.lines, a.lines[0]), append(group.given, a.given[0])
+		}
+		if len(own) > 0 && len(group.Keys) == len(own) {
+			axes = append(axes, group)
 		}
 	}
-}
-
-// axis adds the axis that v gives: a list of values or a range.
-func (st *Study) axis(c *checker, name, key, path string, v any) {
-	if _, ok := keyParts(key); !ok {
-		c.refuse(path, "names no key; write a key such as fabric.port_bandwidth")
-		return
-	}
-	values, w := axisValues(v)
-	if w != nil {
-		c.refuse(path, "%s; %s", w.Problem, w.Remedy)
-		return
-	}
-	file, line := schema.Find(c.Layers, path)
-	st.Axes = append(st.Axes, newAxis(name, key, file, line, values))
+	return axes
 }
 
 func newAxis(name, key, file string, line int, values *series) Axis {
@@ -344,36 +330,23 @@ func wordValue(key string, v any) string {
 
 // numbers returns the values in their base unit, nil where some are none.
 func (a *Axis) numbers() []float64 {
-	parse := []func(v any) (float64, bool){
-		func(v any) (float64, bool) {
+	for _, number := range []func(v any) (float64, error){
+		func(v any) (float64, error) {
 			switch v := v.(type) {
 			case int64:
-				return float64(v), true
+				return float64(v), nil
 			case float64:
-				return v, true
+				return v, nil
 			}
-			return 0, false
+			return 0, strconv.ErrSyntax
 		},
-		func(v any) (float64, bool) {
-			text, _ := v.(string)
-			r, err := units.ParseRate(text)
-			return float64(r), err == nil
-		},
-		func(v any) (float64, bool) {
-			text, _ := v.(string)
-			b, err := units.ParseBytes(text)
-			return float64(b), err == nil
-		},
-		func(v any) (float64, bool) {
-			text, _ := v.(string)
-			t, err := units.ParseTime(text)
-			return t.Seconds(), err == nil
-		},
-	}
-	for _, p := range parse {
-		numbers := make([]float64, 0, len(a.Values))
+		inUnit(units.ParseRate, func(r units.Rate) float64 { return float64(r) }),
+		inUnit(units.ParseBytes, func(b units.Bytes) float64 { return float64(b) }),
+		inUnit(units.ParseTime, engine.Time.Seconds),
+	} {
+		var numbers []float64
 		for _, v := range a.Values {
-			if n, ok := p(v[0]); ok {
+			if n, err := number(v[0]); err == nil {
 				numbers = append(numbers, n)
 			}
 		}
@@ -382,4 +355,13 @@ func (a *Axis) numbers() []float64 {
 		}
 	}
 	return nil
+}
+
+// inUnit reads texts of a quantity as numbers.
+func inUnit[T any](parse func(string) (T, error), number func(T) float64) func(any) (float64, error) {
+	return func(v any) (float64, error) {
+		text, _ := v.(string)
+		q, err := parse(text)
+		return number(q), err
+	}
 }
