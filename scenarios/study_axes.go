@@ -174,50 +174,38 @@ func (st *Study) overrideAxis(c *checker, text string) bool {
 	if !ok || !good {
 		return false // refused when it is applied
 	}
-	key = strings.Join(parts, ".")
-	values, w := overrideValues(key, strings.TrimSpace(raw))
+	key, raw = strings.Join(parts, "."), strings.TrimSpace(raw)
+	values, w := overrideValues(key, raw)
+	at := slices.IndexFunc(st.Axes, func(a Axis) bool { return slices.Contains(a.Keys, key) })
+	if w == nil && at >= 0 && len(st.Axes[at].Keys) > 1 {
+		w = wrong("is varied together with other keys by the group "+st.Axes[at].Name, "change the group in the file")
+	}
 	if w != nil {
 		c.Diagnostics = append(c.Diagnostics, Diagnostic{File: schema.SetFile, Key: key, Problem: w.Problem, Remedy: w.Remedy})
 		return true
 	}
-	at := slices.IndexFunc(st.Axes, func(a Axis) bool { return slices.Contains(a.Keys, key) })
-	if at >= 0 && len(st.Axes[at].Keys) > 1 {
-		c.Diagnostics = append(c.Diagnostics, Diagnostic{
-			File: schema.SetFile, Key: key, Problem: "is varied together with other keys by the group " + st.Axes[at].Name,
-			Remedy: "change the group in the file",
-		})
-		return true
-	}
 	if values == nil && key == baseKey {
-		base := strings.Trim(strings.TrimSpace(raw), `"'`)
-		values = &series{n: 1, at: func(int) any { return base }}
+		values = &series{n: 1, at: func(int) any { return strings.Trim(raw, `"'`) }}
 	}
-	if values == nil {
-		if at >= 0 {
-			st.Axes = slices.Delete(st.Axes, at, at+1)
-		}
-		return false
+	var own []Axis
+	if values != nil {
+		own = []Axis{newAxis(key, key, schema.SetFile, 0, values)}
 	}
-	a := newAxis(key, key, schema.SetFile, 0, values)
-	if at >= 0 {
-		st.Axes[at] = a
-	} else {
-		st.Axes = append(st.Axes, a)
+	if at < 0 {
+		at = len(st.Axes)
+		st.Axes = append(st.Axes, Axis{})
 	}
-	return true
+	st.Axes = slices.Replace(st.Axes, at, at+1, own...)
+	return values != nil
 }
 
 // overrideValues splits the text of an override into several values; nil where it gives one.
 func overrideValues(key, raw string) (*series, *schema.Wrong) {
-	if slices.Contains(textKeys, key) {
+	if slices.Contains(textKeys, key) || listKey(key) {
 		return nil, nil
 	}
 	one := schema.DecodeValue(raw)
-	rv := reflect.ValueOf(one)
-	switch {
-	case listKey(key):
-		return nil, nil
-	case rv.Kind() == reflect.Slice:
+	if reflect.ValueOf(one).Kind() == reflect.Slice {
 		return axisValues(one)
 	}
 	if text, ok := one.(string); ok && strings.Contains(text, "..") {
@@ -248,10 +236,9 @@ func splitList(raw string) []string {
 	quoted := rune(0)
 	for i, r := range raw {
 		switch {
+		case r == quoted:
+			quoted = 0
 		case quoted != 0:
-			if r == quoted {
-				quoted = 0
-			}
 		case r == '"' || r == '\'':
 			quoted = r
 		case r == '[' || r == '{':

@@ -1,9 +1,11 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,51 +16,43 @@ import (
 // A range is written "1..8", "0..1 step 0.25" or "200Gbps..1600Gbps times 2", or as a table of from, to and either step
 // or factor.
 
+var (
+	rangeText  = regexp.MustCompile(`^(.*?)\.\.\s*(\S+)(?:\s+(step|times)\s+(\S+))?\s*$`)
+	rangeShape = "a range has from, to and either step or factor"
+)
+
 // parseRange reads a range from its text.
 func parseRange(text string) (*series, *schema.Wrong) {
-	example := `write a list of values, or a range such as "1..8", "0..1 step 0.25" or "200Gbps..1600Gbps times 2"`
-	low, rest, ok := strings.Cut(text, "..")
-	if !ok {
-		return nil, wrong("is the text "+schema.Quote(text), example)
-	}
-	words := strings.Fields(rest)
-	r := span{low: strings.TrimSpace(low), step: "1"}
+	const example = `write a list of values, or a range such as "1..8", "0..1 step 0.25" or "200Gbps..1600Gbps times 2"`
+	m := rangeText.FindStringSubmatch(text)
 	switch {
-	case len(words) == 1:
-		r.high = words[0]
-	case len(words) == 3 && words[1] == "step":
-		r.high, r.step = words[0], words[2]
-	case len(words) == 3 && words[1] == "times":
-		r.high, r.step, r.times = words[0], words[2], true
-	default:
+	case !strings.Contains(text, ".."):
+		return nil, wrong("is the text "+schema.Quote(text), example)
+	case m == nil:
 		return nil, wrong(schema.Quote(text)+" is no range", example)
 	}
-	return r.series()
+	return span{low: strings.TrimSpace(m[1]), high: m[2], step: cmp.Or(m[4], "1"), times: m[3] == "times"}.series()
 }
 
 // tableRange reads a range from a table.
 func tableRange(m map[string]any) (*series, *schema.Wrong) {
-	r := span{step: "1"}
+	part := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(m)) {
-		text := strings.Trim(schema.Literal(m[name]), `"`)
-		switch name {
-		case "from":
-			r.low = text
-		case "to":
-			r.high = text
-		case "step":
-			r.step = text
-		case "factor":
-			r.step, r.times = text, true
-		default:
-			return nil, wrong("is a range with an unknown "+schema.Quote(name), "a range has from, to and either step or factor")
+		if !slices.Contains([]string{"from", "to", "step", "factor"}, name) {
+			return nil, wrong("is a range with an unknown "+schema.Quote(name), rangeShape)
 		}
+		part[name] = strings.Trim(schema.Literal(m[name]), `"`)
 	}
 	_, step := m["step"]
-	if r.high == "" || step && r.times {
-		return nil, wrong("is an unfinished range", "a range has from, to and either step or factor")
+	_, times := m["factor"]
+	if part["to"] == "" || step && times {
+		return nil, wrong("is an unfinished range", rangeShape)
 	}
-	return r.series()
+	by := "1"
+	if step || times {
+		by = part["step"] + part["factor"]
+	}
+	return span{part["from"], part["to"], by, times}.series()
 }
 
 // span is a range: from low to high by adding or multiplying with step.
