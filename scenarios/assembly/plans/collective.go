@@ -11,7 +11,6 @@ import (
 	collectives "sim/policies/reconfigure/collective"
 	"sim/policies/reconfigure/plan"
 	"sim/scenarios/assembly"
-	"sim/scenarios/assembly/simulate"
 	"sim/scenarios/result"
 	"sim/workloads/collective"
 )
@@ -157,24 +156,5 @@ func (g *gathered) play(ctx context.Context, a *gatheredAnswer) error {
 	} else if err := a.plan.SealUnless(func() bool { return ctx.Err() != nil }); err != nil {
 		return err
 	}
-	d := g.s.Domain()
-	switch level {
-	case "packet":
-		end, err := simulate.Synchronised(ctx, d, a.plan, 0)
-		if err != nil {
-			return err
-		}
-		free, err := simulate.Free(ctx, d, a.plan, 0)
-		if err != nil {
-			return err
-		}
-		a.row.Metrics["synchronised_s"], a.row.Metrics["free_running_s"] = end.Seconds(), free.Completion.Seconds()
-	case "flow":
-		fluid, err := simulate.Fluid(ctx, d, a.plan, 0)
-		if err != nil {
-			return err
-		}
-		a.row.Metrics["fluid_s"] = fluid.Completion.Seconds()
-	}
-	return nil
+	return simulated(ctx, level, g.s.Domain(), a.plan, 0, &a.row)
 }

@@ -54,13 +54,7 @@ func (d *scaled) Decide(ctx context.Context, name string, _ int) (assembly.Answe
 			return nil, err
 		}
 	}
-	switch d.s.Level {
-	case "packet":
-		err = a.packets(ctx)
-	case "flow":
-		err = a.flow(ctx)
-	}
-	if err != nil {
+	if err := a.simulate(ctx); err != nil {
 		return nil, err
 	}
 	a.timings.PlayS = time.Since(solved).Seconds()
@@ -180,34 +174,19 @@ func (a *planned) write(ctx context.Context, name string) error {
 	return nil
 }
 
-// unwritten says why there is no plan.
-func (a *planned) unwritten() string {
-	return cmp.Or(a.row.Labels["plan"], "a fluid schedule has no plan to play")
-}
-
-// packets simulates the plan on queues: every transmission in its slot, and every chunk as soon as links are free.
-func (a *planned) packets(ctx context.Context) error {
-	if a.plan == nil {
-		a.row.Labels["synchronised_s"] = a.unwritten()
-		return nil
+// simulate simulates the plan as the scenario asks.
+func (a *planned) simulate(ctx context.Context) error {
+	if a.plan != nil {
+		return simulated(ctx, a.d.s.Level, a.domain(), a.plan, a.d.chunk, &a.row)
 	}
-	d, m := a.d, a.row.Metrics
-	end, err := simulate.Synchronised(ctx, a.played(), a.plan, d.chunk)
-	if err != nil {
-		return err
+	if metric := map[string]string{"packet": "synchronised_s", "flow": "fluid_s"}[a.d.s.Level]; metric != "" {
+		a.row.Labels[metric] = cmp.Or(a.row.Labels["plan"], "a fluid schedule has no plan to play")
 	}
-	m["synchronised_s"] = end.Seconds()
-	free, err := simulate.Free(ctx, a.played(), a.plan, d.chunk)
-	if err != nil {
-		return err
-	}
-	m["free_running_s"] = free.Completion.Seconds()
-	m["largest_queue"] = float64(free.LargestQueue)
 	return nil
 }
 
-// played is the domain as the plan finds it: without a delay where its topology stays.
-func (a *planned) played() *scaleup.Domain {
+// domain is the domain as the plan finds it: without a delay where its topology stays.
+func (a *planned) domain() *scaleup.Domain {
 	d := *a.d.domain
 	if a.d.stays(a.chosen) {
 		d.Delay = 0
@@ -215,17 +194,30 @@ func (a *planned) played() *scaleup.Domain {
 	return &d
 }
 
-// flow simulates the plan's routes as fluid.
-func (a *planned) flow(ctx context.Context) error {
-	if a.plan == nil {
-		a.row.Labels["fluid_s"] = a.unwritten()
-		return nil
+// simulated simulates a plan, of chunks of so many bytes or in steps: at level packet on queues, every transmission in
+// its slot or step, and every one as soon as links are free; at level flow as fluid.
+func simulated(ctx context.Context, level string, d *scaleup.Domain, p *plan.Plan, chunk int64, row *result.Row) error {
+	switch level {
+	case "packet":
+		end, err := simulate.Synchronised(ctx, d, p, chunk)
+		if err != nil {
+			return err
+		}
+		free, err := simulate.Free(ctx, d, p, chunk)
+		if err != nil {
+			return err
+		}
+		row.Metrics["synchronised_s"], row.Metrics["free_running_s"] = end.Seconds(), free.Completion.Seconds()
+		if p.Steps == nil {
+			row.Metrics["largest_queue"] = float64(free.LargestQueue)
+		}
+	case "flow":
+		fluid, err := simulate.Fluid(ctx, d, p, chunk)
+		if err != nil {
+			return err
+		}
+		row.Metrics["fluid_s"] = fluid.Completion.Seconds()
 	}
-	t, err := simulate.Fluid(ctx, a.played(), a.plan, a.d.chunk)
-	if err != nil {
-		return err
-	}
-	a.row.Metrics["fluid_s"] = t.Completion.Seconds()
 	return nil
 }
 
@@ -237,11 +229,7 @@ func (a *planned) Describe(ctx context.Context, o *assembly.Outcome) {
 	d := a.d
 	p := result.Play{Policy: a.row.Policy, MakespanS: d.cost(a.chosen).Seconds()}
 	if a.plan != nil {
-		delay := d.domain.Delay
-		if d.stays(a.chosen) {
-			delay = 0
-		}
-		p.Schedule = schedule(a.plan, a.chosen.Origin, d.slot, delay)
+		p.Schedule = schedule(a.plan, a.chosen.Origin, d.slot, a.domain().Delay)
 		o.Schedules = append(o.Schedules, a.plan)
 	}
 	o.Detail.Policies = append(o.Detail.Policies, p)
