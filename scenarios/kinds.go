@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -138,9 +139,9 @@ func (k *kind) playedOn() []string {
 	return []string{"torus", "graph"}
 }
 
-// elsewhere words what is wrong with a key or table that the kinds of s do not have and others do; "" where these do
+// elsewhere words what is wrong with a key or table that the kinds of s do not have and others do; nil where these do
 // not either.
-func (s *Scenario) elsewhere(path, name string) (problem, remedy string) {
+func (s *Scenario) elsewhere(path, name string) *schema.Wrong {
 	at := schema.JoinPath(path, name)
 	var users []*kind
 	for _, k := range kinds() {
@@ -149,7 +150,7 @@ func (s *Scenario) elsewhere(path, name string) (problem, remedy string) {
 		}
 	}
 	if len(users) == 0 {
-		return "", ""
+		return nil
 	}
 	section, of := "fabric", s.Fabric.Kind // whose kinds have the tables of policies too
 	if first, _, _ := strings.Cut(at, "."); first == "workload" {
@@ -182,10 +183,7 @@ func (s *Scenario) elsewhere(path, name string) (problem, remedy string) {
 	if section == "workload" && slices.Contains(names, of) {
 		by += " on fabric " + schema.Quote(s.Fabric.Kind)
 	}
-	if why := s.undecided(at); why != "" {
-		return why, want
-	}
-	return "is not used by " + by, want
+	return &schema.Wrong{Problem: cmp.Or(s.undecided(at), "is not used by "+by), Remedy: want}
 }
 
 // has reports whether a kind has a key or table, in a scenario that is like s but of that kind where the key's use

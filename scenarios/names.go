@@ -46,69 +46,59 @@ func listChoices() map[string]schema.Choices {
 
 // names resolves what tags of keys name: of a scenario of several jobs some conditions ask other keys.
 func (s *Scenario) names(several bool) *schema.Names {
-	when := func(by, want string, ok func() bool, keys ...string) func(*schema.Schema, []string) *schema.Condition {
+	type condition = func(*schema.Schema, []string) *schema.Condition
+	when := func(by func() string, want string, ok func() bool, keys ...string) condition {
 		return func(*schema.Schema, []string) *schema.Condition {
-			return &schema.Condition{Keys: keys, OK: ok, By: func() string { return by }, Want: want}
+			return &schema.Condition{Keys: keys, OK: ok, By: by, Want: want}
 		}
 	}
 	w := &s.Workload
 	rings := func() bool { return slices.Contains(paths.RingKinds, w.Kind) }
-	conditions := map[string]func(*schema.Schema, []string) *schema.Condition{
-		"experts": when("a dense model", "choose a model with experts", func() bool { return w.Arch.Experts > 0 },
+	words := func(by string) func() string { return func() string { return by } }
+	workload := func() string { return "workload " + schema.Quote(w.Kind) }
+	source := func() string { return "source " + schema.Quote(w.Source) }
+	const single, jobs, kind = "a single job", "describe several jobs in [[job]]", "workload.kind"
+	oneJob := func(*schema.Schema, []string) *schema.Condition { return s.oneJob("") }
+	ofTraffic := when(workload, "set workload.kind = "+schema.QuotedList(podTrafficNames), s.podTraffic, kind)
+	if several {
+		ofTraffic = oneJob
+	}
+	conditions := map[string]condition{
+		"experts": when(words("a dense model"), "choose a model with experts", func() bool { return w.Arch.Experts > 0 },
 			"workload.model", "workload.architecture.experts"),
-		"of-training": func(*schema.Schema, []string) *schema.Condition {
-			return &schema.Condition{
-				Keys: []string{"workload.kind"}, Want: `set workload.kind = "training"`,
-				OK: func() bool { return !s.podTraffic() }, By: func() string { return "workload " + schema.Quote(w.Kind) },
-			}
-		},
-		"of-traffic": func(*schema.Schema, []string) *schema.Condition {
-			if several {
-				return s.oneJob("")
-			}
-			return &schema.Condition{
-				Keys: []string{"workload.kind"}, Want: "set workload.kind = " + schema.QuotedList(podTrafficNames),
-				OK: s.podTraffic, By: func() string { return "workload " + schema.Quote(w.Kind) },
-			}
-		},
-		"shared-pods": when("a single job", "describe several jobs in [[job]]", func() bool { return s.severalJobs() || s.podTraffic() },
-			"workload.kind"),
-		"several-jobs": when("a single job", "describe several jobs in [[job]]", s.severalJobs),
-		"one-job":      func(*schema.Schema, []string) *schema.Condition { return s.oneJob("") },
-		"shared-circuits": when("jobs with circuits of their own", `set policy.circuits = "shared", of several jobs`, s.sharedCircuits,
+		"of-training":  when(workload, `set workload.kind = "training"`, func() bool { return !s.podTraffic() }, kind),
+		"of-traffic":   ofTraffic,
+		"shared-pods":  when(words(single), jobs, func() bool { return s.severalJobs() || s.podTraffic() }, kind),
+		"several-jobs": when(words(single), jobs, s.severalJobs),
+		"one-job":      oneJob,
+		"shared-circuits": when(words("jobs with circuits of their own"), `set policy.circuits = "shared", of several jobs`, s.sharedCircuits,
 			"policy.circuits"),
-		"donor": when("a scenario without a donor", "name an allocator as policy.donor", s.Policy.HasDonor, "policy.donor"),
-		"replayed": when("the scenario", "write the table: without it there are no trials", func() bool { return s.Replay.Seeds > 0 },
+		"donor": when(words("a scenario without a donor"), "name an allocator as policy.donor", s.Policy.HasDonor, "policy.donor"),
+		"replayed": when(words("the scenario"), "write the table: without it there are no trials", func() bool { return s.Replay.Seeds > 0 },
 			"replay.seeds"),
-		"cubic": when("a torus that is not made of cubes", "give three sizes that are multiples of 4, and none of them open", s.Fabric.Cubic,
+		"cubic": when(words("a torus that is not made of cubes"), "give three sizes that are multiples of 4, and none of them open", s.Fabric.Cubic,
 			"fabric.dims", "fabric.twist", "fabric.shift", "fabric.open"),
-		"fails-later": when("faults from the start", `set fabric.fail_at, such as "1ms"`, func() bool { return s.Fabric.FailAt > 0 }, "fabric.fail_at"),
-		"not-rings": func(*schema.Schema, []string) *schema.Condition {
-			return &schema.Condition{
-				Keys: []string{"workload.kind"}, Want: "choose a workload that is no ring collective",
-				OK: func() bool { return !rings() }, By: func() string { return "workload " + schema.Quote(w.Kind) },
-			}
-		},
+		"fails-later": when(words("faults from the start"), `set fabric.fail_at, such as "1ms"`, func() bool { return s.Fabric.FailAt > 0 },
+			"fabric.fail_at"),
+		"not-rings": when(workload, "choose a workload that is no ring collective", func() bool { return !rings() }, kind),
 		"sizeable": func(*schema.Schema, []string) *schema.Condition {
-			listed := when("workload "+schema.Quote(paths.MatrixTraffic), "choose another workload, whose messages have one size",
-				func() bool { return w.Kind != paths.MatrixTraffic }, "workload.kind")(nil, nil)
-			return schema.All(listed, &schema.Condition{
-				Keys: []string{"workload.source", "workload.kind"}, Want: "choose another source",
-				OK: func() bool { return s.links().Timed() || w.Kind != paths.DataTensor && w.Source == "on-off" },
-				By: func() string { return "source " + schema.Quote(w.Source) },
-			})
+			listed := when(words("workload "+schema.Quote(paths.MatrixTraffic)), "choose another workload, whose messages have one size",
+				func() bool { return w.Kind != paths.MatrixTraffic }, kind)
+			timed := when(source, "choose another source", func() bool {
+				return s.links().Timed() || w.Kind != paths.DataTensor && w.Source == "on-off"
+			}, "workload.source", kind)
+			return schema.All(listed(nil, nil), timed(nil, nil))
 		},
 		"source": func(_ *schema.Schema, names []string) *schema.Condition {
-			return &schema.Condition{
-				Keys: []string{"workload.source", "workload.kind"}, Want: "set workload.source = " + schema.QuotedList(names),
-				OK: func() bool { return !rings() && slices.Contains(names, w.Source) },
-				By: func() string {
-					if rings() {
-						return "workload " + schema.Quote(w.Kind)
-					}
-					return "source " + schema.Quote(w.Source)
-				},
+			by := func() string {
+				if rings() {
+					return workload()
+				}
+				return source()
 			}
+			return when(by, "set workload.source = "+schema.QuotedList(names), func() bool {
+				return !rings() && slices.Contains(names, w.Source)
+			}, "workload.source", kind)(nil, nil)
 		},
 		"read": func(tables *schema.Schema, args []string) *schema.Condition {
 			return s.reading(tables, several, args[0], args[1:]...)

@@ -20,11 +20,11 @@ type Reader struct {
 	Set     map[string]bool   // paths that overrides give
 	Varied  map[string]Origin // paths that a study varies
 	Settled map[string]bool   // tables whose values follow from elsewhere
-	// Stands returns the path in the file of a key that checks know by another; nil is the same.
+	// Stands returns the path in the file of a key that checks know by another.
 	Stands func(path string) string
-	// Elsewhere returns what is wrong with a key or table that there is not, and there is for other kinds, and the
-	// remedy; "" where there is none either.
-	Elsewhere func(path, name string) (problem, remedy string)
+	// Elsewhere returns what is wrong with a key or table that there is not, and there is for other kinds; nil where there
+	// is none either.
+	Elsewhere func(path, name string) *Wrong
 	// Kind returns on what the keys of a table depend, "" where they do not.
 	Kind func(path string) string
 
@@ -48,6 +48,7 @@ func NewReader(root map[string]any, layers []Layer) *Reader {
 	return &Reader{
 		Schema: New(nil), Root: root, Layers: layers, Set: map[string]bool{}, Settled: map[string]bool{},
 		seen: map[string]bool{}, bad: map[string]bool{}, indexed: map[int]bool{},
+		Stands: func(path string) string { return path }, Elsewhere: func(string, string) *Wrong { return nil }, Kind: func(string) string { return "" },
 	}
 }
 
@@ -264,7 +265,7 @@ func (r *Reader) Clash(paths []string, problem, remedy string) {
 
 // Add notes what is wrong with the key at path, which still serves.
 func (r *Reader) Add(path, problem, remedy string) {
-	path = r.stands(path)
+	path = r.Stands(path)
 	d := Diagnostic{Key: r.display(path), Problem: problem, Remedy: remedy}
 	d.File, d.Line = Find(r.Layers, path)
 	if o, ok := r.varied(path); ok {
@@ -277,7 +278,7 @@ func (r *Reader) Add(path, problem, remedy string) {
 
 // varied returns where the study varies the key at path, or a table that holds it.
 func (r *Reader) varied(path string) (Origin, bool) {
-	for path = r.stands(path); path != ""; path, _ = CutLast(path) {
+	for path = r.Stands(path); path != ""; path, _ = CutLast(path) {
 		if o, ok := r.Varied[path]; ok {
 			return o, true
 		}
@@ -286,14 +287,7 @@ func (r *Reader) varied(path string) (Origin, bool) {
 }
 
 // Overridden reports whether an override gives the key at path, or a table that holds it.
-func (r *Reader) Overridden(path string) bool { return withParents(r.Set, r.stands(path)) }
-
-func (r *Reader) stands(path string) string {
-	if r.Stands == nil {
-		return path
-	}
-	return r.Stands(path)
-}
+func (r *Reader) Overridden(path string) bool { return withParents(r.Set, r.Stands(path)) }
 
 // withParents reports whether a set holds path or a table that path is in.
 func withParents(set map[string]bool, path string) bool {

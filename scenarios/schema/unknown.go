@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -31,21 +30,11 @@ func (r *Reader) unknown(m map[string]any, path string, complete bool) {
 			}
 			r.unknown(sub, at, complete)
 		case own != nil && own.Find(name) != nil:
-		case !complete && path == "" && r.Elsewhere != nil && r.elsewhere(path, name) != nil:
+		case !complete && path == "" && r.Elsewhere(path, name) != nil:
 		default:
 			r.unknownKey(path, name, v)
 		}
 	}
-}
-
-func (r *Reader) elsewhere(path, name string) *Wrong {
-	if r.Elsewhere == nil {
-		return nil
-	}
-	if problem, remedy := r.Elsewhere(path, name); problem != "" {
-		return &Wrong{problem, remedy}
-	}
-	return nil
 }
 
 // unknownRows looks into the elements of an array of tables.
@@ -67,7 +56,7 @@ func (r *Reader) unknownRows(v any, t *Table) {
 // unknownKey refuses a key, saying which kinds use it, where it belongs or what was meant.
 func (r *Reader) unknownKey(path, name string, v any) {
 	at := JoinPath(path, name)
-	if w := r.elsewhere(path, name); w != nil {
+	if w := r.Elsewhere(path, name); w != nil {
 		r.Refuse(at, w.Problem, w.Remedy)
 		return
 	}
@@ -76,8 +65,8 @@ func (r *Reader) unknownKey(path, name string, v any) {
 		what = "unknown table"
 	}
 	known := r.namesIn(path)
-	if r.Kind != nil && r.Kind(path) != "" {
-		what += fmt.Sprintf(", not used by kind %s", Quote(r.Kind(path)))
+	if kind := r.Kind(path); kind != "" {
+		what += ", not used by kind " + Quote(kind)
 	}
 	if text.Nearest(name, known) == "" {
 		for _, t := range r.Tables {
