@@ -67,7 +67,7 @@ func checkOCSPods(c *checker) {
 		checkTasks(c)
 		checkReplicas(c)
 		checkPorts(c)
-		checkFixed(c)
+		checkFixed(c, "activations", c.s.chained())
 		checkIterationPackets(c)
 	}
 }
@@ -199,6 +199,7 @@ func checkReplicas(c *checker) {
 			r.PodMap = s.pods().PodMap()
 		} else if c.OK(path) && !isPermutation(r.PodMap, pods) {
 			c.clash(path, "is no permutation of the %d pods; list each of 0 to %d once", pods, pods-1)
+			r.PodMap = s.pods().PodMap() // for other checks
 		}
 	}
 	if len(c.Diagnostics) == 0 { // else order must stay that of the file

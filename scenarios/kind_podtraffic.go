@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -124,15 +125,11 @@ func (c *checker) checkPodFlows() {
 			return
 		}
 	}
-	checkFixed(c)
-	if at, m := c.PathOf(&s.Policy.Fixed.Circuits), s.Policy.Fixed.Circuits; c.Uses(at) && len(m) == f.Pods {
-		for a := range m {
-			for b := range m[a] {
-				if joined[a][int32(b)] && m[a][b] == 0 {
-					c.clash(at, "pods %d and %d exchange data and have no circuit; give them at least one", a, b)
-					return
-				}
-			}
+	var pairs [][2]int
+	for a := range joined {
+		for _, b := range slices.Sorted(maps.Keys(joined[a])) {
+			pairs = append(pairs, [2]int{a, int(b)})
 		}
 	}
+	checkFixed(c, "data", pairs)
 }
