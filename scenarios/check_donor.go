@@ -1,15 +1,12 @@
 package scenarios
 
-import (
-	"sim/policies/topology"
-	"sim/scenarios/assembly/circuits"
-)
+import "sim/policies/topology"
 
 // donors returns the names that policy.donor may have: the allocators that save ports.
 func donors() []string {
-	names := []string{circuits.NoDonor}
+	names := []string{topology.NoDonor}
 	for _, r := range topology.Table {
-		if topology.SavesPorts(r.Name) {
+		if r.Single {
 			names = append(names, r.Name)
 		}
 	}
@@ -22,7 +19,7 @@ func checkDonor(c *checker) {
 		return
 	}
 	c.forbid(len(c.s.Replicas) > 0 && c.OK("replica"), "policy.donor replica.0",
-		`a donor is a job whose replicas are identical, and so is its recipient; leave out the replicas that differ, or set donor = "%s"`, circuits.NoDonor)
+		`a donor is a job whose replicas are identical, and so is its recipient; leave out the replicas that differ, or set donor = "%s"`, topology.NoDonor)
 	c.forbid(c.s.Workload.ReplicaMode == "decomposed" && c.OK("workload.replicas"), "policy.donor workload.replicas",
 		`does not go with replicas = "decomposed", which decides for heterogeneous replicas one by one; set replicas = "single" or "all"`)
 }

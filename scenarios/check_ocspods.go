@@ -220,7 +220,7 @@ func isPermutation(list []int, n int) bool {
 
 // checkSearch checks the genetic search's options.
 func checkSearch(c *checker) {
-	o := &c.s.Policy.DeltaFast
+	o := &c.s.Policy.Fast
 	if o.Elites < o.Population && o.Tournament <= o.Population {
 		return
 	}

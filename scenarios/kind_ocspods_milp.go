@@ -9,7 +9,11 @@ import (
 func (s *Scenario) Ready() error {
 	var faults Diagnostics
 	for _, name := range s.Policy.Allocators {
-		if err := topology.Available(name, s.Policy.MILP.Topology()); err != nil {
+		row, err := topology.Find(name)
+		if err == nil {
+			err = row.Available(&s.Policy.Allocation.Settings)
+		}
+		if err != nil {
 			faults = append(faults, Diagnostic{File: s.Name, Key: "policy.allocators", Problem: schema.Quote(name) + " cannot run", Remedy: err.Error()})
 		}
 	}

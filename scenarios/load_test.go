@@ -140,8 +140,8 @@ func TestOverrides(t *testing.T) {
 	want.Workload.Sequence, want.Workload.Schedule = 8192, "gpipe"
 	want.Fabric.PortBandwidth, want.Fabric.NICBandwidth, want.Fabric.Reverse = 800e9, 400e9, true
 	want.Policy.Allocators = []string{"delta-joint", "delta-fast"}
-	want.Policy.DeltaFast.Population = 16
-	want.Policy.DeltaJoint.TimeLimit = 1_500_000_000_000
+	want.Policy.Fast.Population = 16
+	want.Policy.Allocation.Joint.TimeLimit = 1_500_000_000_000
 	want.Replicas = []circuits.Replica{
 		{Index: 0, ComputeScale: 1, PortBandwidth: 800e9, PortsPerPod: 32, PodMap: []int{3, 2, 1, 0}},
 		{Index: 1, ComputeScale: 1.25, PortBandwidth: 800e9, PortsPerPod: 16, PodMap: []int{3, 2, 1, 0}},

@@ -26,7 +26,7 @@ func namesOf(kind string) []string { return choices()[kind].Names() }
 func listChoices() map[string]schema.Choices {
 	of := map[string][]string{
 		"objectives": topology.Objectives(), "draws": routing.Draws, "permutations": collective.Permutations, "generators": graph.GeneratorNames(),
-		"milp-solvers": slices.Concat([]string{"auto"}, milp.Solvers(), []string{topology.NoSolver}), "donors": donors(),
+		"milp-solvers": slices.Concat([]string{topology.AnySolver}, milp.Solvers(), []string{topology.NoSolver}), "donors": donors(),
 	}
 	for _, p := range Policies() {
 		of[p.Kind] = append(of[p.Kind], p.Name)

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 
 	"sim/policies/reconfigure"
+	"sim/policies/topology"
 	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/assembly/links"
 	"sim/scenarios/assembly/paths"
@@ -62,7 +63,7 @@ type Fabric struct {
 
 // Policy says which decisions are compared, and their options.
 type Policy struct {
-	circuits.Allocation
+	topology.Allocation
 	circuits.JointOptions
 	paths.Routing    // on fabrics of links
 	reconfigure.Keys // on scale-up domains

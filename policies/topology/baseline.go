@@ -120,14 +120,14 @@ type fixed struct{}
 
 func (fixed) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	x := make([]int, len(p.Fabric.Bundles))
-	n := int32(len(o.Fixed))
-	if n == 0 || len(p.Fabric.Pods)%int(n) != 0 || slices.ContainsFunc(o.Fixed, func(row []int) bool { return len(row) != int(n) }) {
+	n := int32(len(o.Fixed.Circuits))
+	if n == 0 || len(p.Fabric.Pods)%int(n) != 0 || slices.ContainsFunc(o.Fixed.Circuits, func(row []int) bool { return len(row) != int(n) }) {
 		return nil, fmt.Errorf("topology: the fixed matrix is not that of the pods of a replica")
 	}
 	for e, b := range p.Fabric.Bundles {
 		i, j := b.A%n, b.B%n
-		if x[e] = o.Fixed[i][j]; b.A/n != b.B/n {
-			x[e] = min(o.Fixed[i][i], o.Fixed[j][j])
+		if x[e] = o.Fixed.Circuits[i][j]; b.A/n != b.B/n {
+			x[e] = min(o.Fixed.Circuits[i][i], o.Fixed.Circuits[j][j])
 		}
 	}
 	if !p.Feasible(x) {

@@ -90,7 +90,7 @@ func raise(lo, hi []int, does func(x []int) bool) (raised bool) {
 
 // meter counts what a search spends, and says when it must end.
 type meter struct {
-	SearchOptions
+	allowance
 	ctx         context.Context
 	evaluations int64
 	effort      int64 // in simulations from a common beginning
@@ -99,8 +99,8 @@ type meter struct {
 	began int64   // its work before
 }
 
-func newMeter(ctx context.Context, o SearchOptions, w *player) meter {
-	return meter{SearchOptions: o, ctx: ctx, w: w, began: w.Work()}
+func newMeter(ctx context.Context, o allowance, w *player) meter {
+	return meter{allowance: o, ctx: ctx, w: w, began: w.Work()}
 }
 
 // forksAPlay is the number of simulations from a common beginning that cost about as much as a whole one, and count as
@@ -142,7 +142,7 @@ func (m *meter) over() string {
 	case m.spent() >= 1:
 		return fmt.Sprintf("after %d evaluations", m.evaluations)
 	case m.late():
-		return fmt.Sprintf("after the time limit of %v", m.TimeLimit)
+		return fmt.Sprintf("after the time limit of %v", wall(m.TimeLimit))
 	}
 	return ""
 }

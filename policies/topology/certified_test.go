@@ -20,9 +20,11 @@ var prototype = map[string]float64{
 func budgets() topology.Options {
 	return topology.Options{
 		Seed: 1, Workers: 2,
-		Topo:  topology.SearchOptions{MaxEvaluations: 20000},
-		Joint: topology.SearchOptions{MaxEvaluations: 20000},
-		Fast:  topology.FastDefaults(),
+		Settings: topology.Settings{
+			Topo:  topology.SearchOptions{MaxEvaluations: 20000},
+			Joint: topology.SearchOptions{MaxEvaluations: 20000},
+			Fast:  topology.FastDefaults(),
+		},
 	}
 }
 

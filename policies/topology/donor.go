@@ -8,17 +8,23 @@ import (
 	"sim/engine"
 )
 
+// NoDonor is the value of policy.donor where no other job lies in the pods.
+const NoDonor = "none"
+
+// HasDonor reports whether another job in the pods leaves ports to the scenario's.
+func (a *Allocation) HasDonor() bool { return a.Donor != "" && a.Donor != NoDonor }
+
 // DonorTies says which topology a donor takes of those that keep its makespan.
-type DonorTies int
+type DonorTies string
 
 const (
 	// FirstFound is the one that its allocator chose.
-	FirstFound DonorTies = iota
+	FirstFound DonorTies = "first"
 	// BestForRecipient is, of those with the fewest ports, the one that leaves them where the recipient gains most.
-	BestForRecipient
+	BestForRecipient DonorTies = "recipient"
 	// BestOfAll is the same of all that keep the makespan, however many ports they take: one more may be dearer to the
 	// donor than to the recipient.
-	BestOfAll
+	BestOfAll DonorTies = "pareto"
 )
 
 // Donation is what a job decides that leaves ports to another (DELTA, Sec. V-D).
@@ -110,7 +116,7 @@ func (p *Problem) served(ctx context.Context, more []int) (engine.Time, int64, e
 	if err != nil {
 		return never, 0, err
 	}
-	best := solveJoint(ctx, q, sharedOptions())
+	best := solveJoint(ctx, q, sharedAllowance())
 	return best.makespan, best.evaluations, nil
 }
 

@@ -9,9 +9,9 @@ import (
 // or with undercut all that no other undercuts, however many ports they take in all. Of those that take the same ports
 // in every pod it holds one. complete is false where the budget ended before all were found.
 func (p *Problem) spare(ctx context.Context, d *Decision, want wanted, o *Options) (list []thrifty, complete bool, evaluations int64) {
-	s := p.newSaver(ctx, keeping{limit: d.Limit, exact: !d.FreeRates}, d.Service, o, SearchOptions{})
+	s := p.newSaver(ctx, keeping{limit: d.Limit, exact: !d.FreeRates}, d.Service, o, allowance{})
 	s.circuits = d.Circuits
-	s.meter = newMeter(ctx, s.SearchOptions, p.player(ctx, s.service))
+	s.meter = newMeter(ctx, s.allowance, p.player(ctx, s.service))
 	defer p.done(s.w)
 	ceiling := p.used(d.Circuits)
 	if want == wantFrontier {

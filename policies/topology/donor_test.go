@@ -21,8 +21,10 @@ func TestDonorServesBest(t *testing.T) {
 				t.Skip("nothing to connect")
 			}
 			by := rapid.SampledFrom([]Policy{topo{}, joint{}}).Draw(t, "donor")
-			o := Options{Topo: sharedOptions(), Joint: sharedOptions(), Workers: 1,
-				PortTolerance: rapid.SampledFrom([]float64{0, 0.1, 0.5}).Draw(t, "tolerance")}
+			o := Options{Workers: 1, Settings: Settings{
+				Topo: sharedAllowance().SearchOptions, Joint: sharedAllowance().SearchOptions,
+				PortTolerance: rapid.SampledFrom([]float64{0, 0.1, 0.5}).Draw(t, "tolerance"),
+			}}
 			ticks := engine.Time(len(p.Graph.Tasks)) // that rounding may add
 			value := map[DonorTies]engine.Time{}
 			var first *Donation
@@ -36,7 +38,7 @@ func TestDonorServesBest(t *testing.T) {
 					first = g
 				}
 				if g.Makespan > g.Limit || g.Incomplete != "" || ties != BestOfAll && p.PortsUsed(g.Circuits) != p.PortsUsed(first.Circuits) {
-					t.Fatalf("%d: %v ends at %v, limit %v; %s", ties, g.Circuits, g.Makespan, g.Limit, g.Incomplete)
+					t.Fatalf("%s: %v ends at %v, limit %v; %s", ties, g.Circuits, g.Makespan, g.Limit, g.Incomplete)
 				}
 			}
 			d := savings{p: p, service: first.Service, keeping: keeping{limit: first.Limit, exact: !first.FreeRates}}
@@ -63,7 +65,7 @@ func TestDonorServesBest(t *testing.T) {
 			}
 			for ties, want := range best {
 				if value[ties] > want+ticks {
-					t.Fatalf("%d: the recipient ends at %v, could at %v", ties, value[ties], want)
+					t.Fatalf("%s: the recipient ends at %v, could at %v", ties, value[ties], want)
 				}
 			}
 			if value[BestOfAll] > value[BestForRecipient]+ticks || value[BestForRecipient] > value[FirstFound]+ticks {
@@ -85,7 +87,7 @@ func TestDonateRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Donate(context.Background(), topo{}, q, FirstFound, Options{Topo: sharedOptions()}); err == nil {
+	if _, err := p.Donate(context.Background(), topo{}, q, FirstFound, Options{Settings: Settings{Topo: sharedAllowance().SearchOptions}}); err == nil {
 		t.Error("ports are left to a job of other replicas")
 	}
 }

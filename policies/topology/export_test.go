@@ -37,7 +37,7 @@ func (s *Shared) Aggregated(wanted [][]int) [][]int { return s.aggregated(wanted
 // SearchAlone is Optimise without what the other arbiters choose and without exchanges: the search starts from one
 // circuit a bundle.
 func SearchAlone(s *Shared, evaluations int64) *JobsOptimum {
-	z := newJobsSearch(context.Background(), s, SearchOptions{MaxEvaluations: evaluations})
+	z := newJobsSearch(context.Background(), s, allowance{SearchOptions: SearchOptions{MaxEvaluations: evaluations}})
 	z.keep(s.ones())
 	out := &JobsOptimum{}
 	out.Bound, out.Stopped = z.search()
@@ -48,7 +48,7 @@ func SearchAlone(s *Shared, evaluations int64) *JobsOptimum {
 // UnseededBound is the bound of delta-topo's search without the topologies that it starts from, after that many
 // evaluations.
 func UnseededBound(p *Problem, evaluations int64) engine.Time {
-	s := newTopoSearch(context.Background(), p, SearchOptions{MaxEvaluations: evaluations}, flow.MaxMin)
+	s := newTopoSearch(context.Background(), p, allowance{SearchOptions: SearchOptions{MaxEvaluations: evaluations}}, flow.MaxMin)
 	defer s.close()
 	s.search()
 	return s.bound
@@ -59,4 +59,21 @@ func FastDefaults() FastOptions {
 	return FastOptions{
 		Population: 64, Elites: 4, Tournament: 3, Crossover: 0.9, Mutation: 0.3, StallGenerations: 200, MaxGenerations: 100000,
 	}
+}
+
+// ByName and ArbiterByName return the allocator and the arbiter of a name.
+func ByName(name string) (Policy, error) {
+	row, err := Find(name)
+	if err != nil {
+		return nil, err
+	}
+	return row.Policy, nil
+}
+
+func ArbiterByName(name string) (Arbiter, error) {
+	row, err := FindArbiter(name)
+	if err != nil {
+		return nil, err
+	}
+	return row.Arbiter, nil
 }

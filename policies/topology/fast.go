@@ -13,19 +13,6 @@ import (
 	"sim/engine/flow"
 )
 
-// FastOptions are the parameters of delta-fast (DELTA, Alg. 3).
-type FastOptions struct {
-	Population int     // topologies in a generation, at least 2
-	Elites     int     // best topologies that the next generation keeps
-	Tournament int     // contestants for each parent, at least 1
-	Crossover  float64 // probability that a child mixes two parents
-	Mutation   float64 // probability that a child changes
-	// StallGenerations is the number of generations without improvement of the makespan after which the search ends;
-	// MaxGenerations ends it in any case.
-	StallGenerations, MaxGenerations int
-	Limit
-}
-
 // check says what is wrong with the options.
 func (o *FastOptions) check() error {
 	if o.Population < 2 || o.Elites < 0 || o.Tournament < 1 || o.StallGenerations < 1 || o.MaxGenerations < 1 ||
@@ -40,7 +27,7 @@ func (o *FastOptions) check() error {
 type fast struct{}
 
 func (fast) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
-	search := SearchOptions{Limit: o.Fast.started()}
+	search := o.allow(SearchOptions{TimeLimit: o.Fast.TimeLimit})
 	s, err := newFastSearch(ctx, p, o, search, o.service(flow.MaxMin))
 	if err != nil {
 		return nil, err
@@ -62,11 +49,15 @@ func (fast) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error
 
 // fallback is the genetic search under a service, with at most so many evaluations, in place of a search that had to
 // stop; nil when no time is left for it.
-func (p *Problem) fallback(ctx context.Context, o Options, stopped *SearchOptions, service flow.Service, evaluations int64) (*Decision, error) {
+func (p *Problem) fallback(ctx context.Context, o Options, stopped *allowance, service flow.Service, evaluations int64) (*Decision, error) {
 	if stopped.late() {
 		return nil, nil
 	}
-	s, err := newFastSearch(ctx, p, o, SearchOptions{MaxEvaluations: max(1, evaluations), Limit: o.Fast.within(stopped.Limit)}, service)
+	search := o.allow(SearchOptions{max(1, evaluations), o.Fast.TimeLimit})
+	if search.deadline.IsZero() || !stopped.deadline.IsZero() && stopped.deadline.Before(search.deadline) {
+		search.deadline = stopped.deadline
+	}
+	s, err := newFastSearch(ctx, p, o, search, service)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +106,7 @@ const classTicks = 1000
 // class numbers makespans so that those of one class count as equal.
 func class(c engine.Time) engine.Time { return c / classTicks }
 
-func newFastSearch(ctx context.Context, p *Problem, o Options, search SearchOptions, service flow.Service) (*fastSearch, error) {
+func newFastSearch(ctx context.Context, p *Problem, o Options, search allowance, service flow.Service) (*fastSearch, error) {
 	if err := o.Fast.check(); err != nil {
 		return nil, err
 	}
@@ -127,7 +118,7 @@ func newFastSearch(ctx context.Context, p *Problem, o Options, search SearchOpti
 		return nil, errNoEnd
 	}
 	s := &fastSearch{
-		meter: meter{SearchOptions: search, ctx: ctx}, p: p, o: o.Fast, service: service, inner: p.inner(),
+		meter: meter{allowance: search, ctx: ctx}, p: p, o: o.Fast, service: service, inner: p.inner(),
 		random: stream(o.Seed, "delta-fast"), memo: map[string]outcome{},
 	}
 	s.o.Elites = min(s.o.Elites, s.o.Population-1)

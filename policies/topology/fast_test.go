@@ -20,7 +20,7 @@ var long = flag.Bool("long", false, "also run the tests and print the tables tha
 var matrixOnly = []string{"uniform", "prop-alloc", "sqrt-alloc", "iter-halve"}
 
 func fastOptions(seed uint64) topology.Options {
-	return topology.Options{Seed: seed, Workers: 2, Fast: topology.FastDefaults()}
+	return topology.Options{Seed: seed, Workers: 2, Settings: topology.Settings{Fast: topology.FastDefaults()}}
 }
 
 // within0p1 is how far in NCT, 0.1 %, delta-fast may be from the best topology known.
@@ -258,7 +258,7 @@ func TestFastUnderAnotherService(t *testing.T) {
 	j := setting{"mixtral-8x22b", 1600e9, 4096}.job(t)
 	o := fastOptions(1)
 	service := flow.LevelPriority
-	o.Service = &service
+	o.Service = service.String()
 	d := choose(t, j, "delta-fast", o)
 	joint := choose(t, j, "delta-joint", budgets())
 	if d.Service != service || d.Makespan > joint.Makespan+within(j) {
@@ -279,7 +279,7 @@ func TestFastEndsEarly(t *testing.T) {
 		t.Errorf("error %v, want the context's", err)
 	}
 	o := fastOptions(1)
-	o.Fast.TimeLimit = 20 * time.Millisecond
+	o.Fast.TimeLimit = 20 * engine.Millisecond
 	if d := choose(t, j, "delta-fast", o); d.Stopped != "after the time limit of 20ms" || d.Makespan == engine.Never {
 		t.Errorf("stopped %q at %v", d.Stopped, d.Makespan)
 	}

@@ -14,10 +14,10 @@ import (
 
 // searchOf is a search on a random problem, before its first generation.
 func searchOf(t *rapid.T, p *Problem) *fastSearch {
-	o := Options{Seed: rapid.Uint64().Draw(t, "seed"), Workers: 1, Fast: FastDefaults()}
+	o := Options{Seed: rapid.Uint64().Draw(t, "seed"), Workers: 1, Settings: Settings{Fast: FastDefaults()}}
 	o.Fast.Population = 6
 	o.Fast.StallGenerations = 3
-	s, err := newFastSearch(context.Background(), p, o, SearchOptions{}, flow.MaxMin)
+	s, err := newFastSearch(context.Background(), p, o, allowance{}, flow.MaxMin)
 	if err != nil {
 		t.Skip(err)
 	}
@@ -60,7 +60,7 @@ func TestTopologiesStayFeasible(t *testing.T) {
 // TestRandomTopologiesCoverAll: Alg. 5 can make every feasible topology.
 func TestRandomTopologiesCoverAll(t *testing.T) {
 	p := twinProblem(t)
-	s, err := newFastSearch(context.Background(), p, Options{Seed: 1, Workers: 1, Fast: FastDefaults()}, SearchOptions{}, flow.MaxMin)
+	s, err := newFastSearch(context.Background(), p, Options{Seed: 1, Workers: 1, Settings: Settings{Fast: FastDefaults()}}, allowance{}, flow.MaxMin)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestEvolveLeavesTheMemoTrue(t *testing.T) {
 // TestCutOffsAreNoMakespans: what was cut off is played again for a later cut-off, and counts as never for an earlier
 // one.
 func TestCutOffsAreNoMakespans(t *testing.T) {
-	s, err := newFastSearch(context.Background(), twinProblem(t), Options{Seed: 1, Workers: 1, Fast: FastDefaults()}, SearchOptions{}, flow.MaxMin)
+	s, err := newFastSearch(context.Background(), twinProblem(t), Options{Seed: 1, Workers: 1, Settings: Settings{Fast: FastDefaults()}}, allowance{}, flow.MaxMin)
 	if err != nil {
 		t.Fatal(err)
 	}

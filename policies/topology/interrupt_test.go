@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"sim/engine"
 	"sim/engine/contexttest"
 	"sim/policies/topology"
 )
@@ -24,7 +25,7 @@ func endings(all int64) []int64 {
 // leaves nothing to the next one, which decides what it would have without.
 func TestChooseEndsWithContext(t *testing.T) {
 	for _, r := range topology.Table {
-		if topology.Available(r.Name, topology.MILPOptions{Solver: topology.NoSolver}) != nil || r.Name == "fixed" || len(r.Name) > len("delta-joint") {
+		if r.Name == "fixed" || len(r.Name) > len("delta-joint") {
 			continue
 		}
 		t.Run(r.Name, func(t *testing.T) {
@@ -94,11 +95,11 @@ func TestTimeLimitBoundsAll(t *testing.T) {
 	for _, name := range []string{"delta-fast", "delta-topo", "delta-joint"} {
 		j, o := prepare(t, s, perPod, 1600e9), budgets()
 		o.Workers = 1
-		const limit = 500 * time.Millisecond
+		const limit = 500 * engine.Millisecond
 		o.Fast.TimeLimit, o.Topo.TimeLimit, o.Joint.TimeLimit = limit, limit, limit
 		begin := time.Now()
 		d := choose(t, j, name, o)
-		if took := time.Since(begin); took > 10*limit { // the first plays, and other tests' work
+		if took := time.Since(begin); took > 5*time.Second { // the first plays, and other tests' work
 			t.Errorf("%s takes %v under a limit of %v", name, took, limit)
 		}
 		if d.Stopped == "" {

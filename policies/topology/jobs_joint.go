@@ -40,7 +40,7 @@ func (jointly) Arbitrate(ctx context.Context, s *Shared, o JobsOptions) (*JobsDe
 		}
 	}
 	candidates := [][][]int{best.Circuits}
-	if o.Service != nil {
+	if o.Service != "" {
 		// rates are not ours to choose: the others' circuits may do better
 		candidates = append(candidates, best.seeds...)
 	}
@@ -96,8 +96,8 @@ type jobsSearch struct {
 	narrowed bool          // decisions no better than best were cut from boxes
 }
 
-func newJobsSearch(ctx context.Context, s *Shared, o SearchOptions) *jobsSearch {
-	z := &jobsSearch{s: s, meter: meter{SearchOptions: o, ctx: ctx}, eps: s.resolution(), open: newBoxes(slices.Compare[score])}
+func newJobsSearch(ctx context.Context, s *Shared, o allowance) *jobsSearch {
+	z := &jobsSearch{s: s, meter: meter{allowance: o, ctx: ctx}, eps: s.resolution(), open: newBoxes(slices.Compare[score])}
 	for j := range s.Jobs {
 		z.tenants = append(z.tenants, newTenant(&z.meter, s.Jobs[j].Problem))
 	}
@@ -113,8 +113,7 @@ func (z *jobsSearch) close() {
 // Optimise searches for the best circuits of all jobs. It starts from what the other arbiters choose with the same
 // options, so it is no worse than any of them when circuits are simulated by the rules of delta-joint.
 func (s *Shared) Optimise(ctx context.Context, o JobsOptions) (*JobsOptimum, error) {
-	o.Search.Limit = o.Search.started()
-	z := newJobsSearch(ctx, s, o.Search)
+	z := newJobsSearch(ctx, s, o.allow(o.Search))
 	defer z.close()
 	out := &JobsOptimum{BoundModel: AllDecisions}
 	o.PortTolerance = 0

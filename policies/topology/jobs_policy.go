@@ -66,21 +66,23 @@ type ArbiterRow struct {
 	Name    string
 	Doc     string // one line
 	Arbiter Arbiter
+	// Joins says that it decides on circuits and rates of all jobs together, by JobsOptions.Optimum.
+	Joins bool
 }
 
 // Arbiters is the arbiters by name, in the order in which they are listed.
 var Arbiters = []ArbiterRow{
-	{"even-split", "each job alone, on ports in proportion to its GPUs in every pod", evenSplit{}},
-	{"aggregate", "each job alone on all ports, its circuits then scaled by weight until all fit (DELTA, Sec. VI)", aggregate{}},
-	{"surplus", "one job after the other on its even share and what those before it do not need (DELTA, Sec. V-D)", surplus{}},
-	{"joint", "best circuits of all jobs together, with proof", jointly{}},
+	{Name: "even-split", Doc: "each job alone, on ports in proportion to its GPUs in every pod", Arbiter: evenSplit{}},
+	{Name: "aggregate", Doc: "each job alone on all ports, its circuits then scaled by weight until all fit (DELTA, Sec. VI)", Arbiter: aggregate{}},
+	{Name: "surplus", Doc: "one job after the other on its even share and what those before it do not need (DELTA, Sec. V-D)", Arbiter: surplus{}},
+	{Name: "joint", Doc: "best circuits of all jobs together, with proof", Arbiter: jointly{}, Joins: true},
 }
 
-// ArbiterByName returns the arbiter of that name.
-func ArbiterByName(name string) (Arbiter, error) {
-	for _, r := range Arbiters {
-		if r.Name == name {
-			return r.Arbiter, nil
+// FindArbiter returns the arbiter of that name.
+func FindArbiter(name string) (*ArbiterRow, error) {
+	for i := range Arbiters {
+		if Arbiters[i].Name == name {
+			return &Arbiters[i], nil
 		}
 	}
 	return nil, fmt.Errorf("topology: unknown arbiter %q", name)
@@ -89,13 +91,10 @@ func ArbiterByName(name string) (Arbiter, error) {
 // services are the rules that circuits not searched for are tried with: the one that is asked for; else those of the
 // allocator for single jobs.
 func (o *JobsOptions) services() []flow.Service {
-	switch _, chooses := o.Single.(joint); {
-	case o.Service != nil:
-		return []flow.Service{*o.Service}
-	case chooses:
+	if _, chooses := o.Single.(joint); chooses && o.Service == "" {
 		return rules
 	}
-	return []flow.Service{flow.MaxMin}
+	return []flow.Service{o.service(flow.MaxMin)}
 }
 
 // alone lets the allocator for single jobs decide for job j on so many ports of each of its pods.
@@ -137,10 +136,4 @@ func (p *Problem) judge(ctx context.Context, x []int, services []flow.Service) (
 		return nil, fmt.Errorf("topology: %v cannot be simulated to its end", x)
 	}
 	return d, nil
-}
-
-// UsesOptimum reports whether an arbiter's decision rests on Optimum, so that the time to find it is the arbiter's.
-func (o *JobsOptions) UsesOptimum(a Arbiter) bool {
-	_, ok := a.(jointly)
-	return ok
 }

@@ -153,7 +153,7 @@ func TestJointIsNoWorse(t *testing.T) {
 			o := jobsOptions()
 			switch n % 4 {
 			case 1:
-				o.Service = &fair
+				o.Service = fair.String()
 			case 2:
 				o.Single, _ = topology.ByName("delta-fast")
 				o.Fast.Population, o.Fast.StallGenerations = 8, 3

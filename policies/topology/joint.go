@@ -26,8 +26,8 @@ type joint struct{}
 
 func (joint) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	// not p.joint, which may have been solved before: its time counts as ours
-	o.Joint.Limit = o.Joint.started()
-	best := solveJoint(ctx, p, o.Joint)
+	search := o.allow(o.Joint)
+	best := solveJoint(ctx, p, search)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -35,44 +35,43 @@ func (joint) Choose(ctx context.Context, p *Problem, o Options) (*Decision, erro
 		return nil, errNoEnd
 	}
 	if best.stopped != "" {
-		if err := best.improve(ctx, p, o); err != nil {
+		if err := best.improve(ctx, p, o, &search); err != nil {
 			return nil, err
 		}
 	}
-	if o.Tails && o.Service == nil {
-		if err := best.bend(ctx, p, &o); err != nil {
+	if o.Tails && o.Service == "" {
+		if err := best.bend(ctx, p, o.Seed, &search); err != nil {
 			return nil, err
 		}
 	}
-	d := &Decision{
-		Circuits: best.circuits, Service: o.service(best.service), Tails: best.tails, Makespan: best.makespan,
-		Bound: best.bound, BoundModel: AnyService, Evaluations: best.evaluations, Searched: true, Stopped: best.stopped,
-	}
-	if d.Service != best.service {
-		// rates are not ours to choose: only the circuits are
+	d := best.decision()
+	if d.Service = o.service(best.service); d.Service != best.service { // rates are not ours to choose: only the circuits are
 		j, err := p.Judge(ctx, best.circuits, d.Service)
 		if err != nil {
 			return nil, err
 		}
 		d.Makespan = j.Makespan
-		if !o.KeepPorts {
-			p.SavePorts(ctx, d, o)
-		}
-		return d, nil
-	}
-	if o.KeepPorts {
+	} else if o.KeepPorts {
 		d.Circuits = p.filled(d.Circuits)
 	}
-	return p.saved(ctx, d, keeping{limit: grown(best.makespan, o.PortTolerance), exact: o.Service != nil}, &o, o.Joint)
+	return p.saved(ctx, d, keeping{limit: grown(d.Makespan, o.PortTolerance), exact: o.Service != ""}, &o, search)
+}
+
+// decision is what was found, with its proof.
+func (best *jointOptimum) decision() *Decision {
+	return &Decision{
+		Circuits: best.circuits, Service: best.service, Tails: best.tails, Makespan: best.makespan,
+		Bound: best.bound, BoundModel: AnyService, Evaluations: best.evaluations, Searched: true, Stopped: best.stopped,
+	}
 }
 
 // improve looks for a better topology by genetic search where branch and bound had to stop: among topologies simulated
 // by level, and with the best of those that share fairly.
-func (best *jointOptimum) improve(ctx context.Context, p *Problem, o Options) error {
+func (best *jointOptimum) improve(ctx context.Context, p *Problem, o Options, search *allowance) error {
 	w := p.player(ctx, flow.LevelPriority)
 	defer p.done(w)
 	for _, service := range []flow.Service{flow.MaxMin, flow.LevelPriority} {
-		d, err := p.fallback(ctx, o, &o.Joint, service, o.Joint.MaxEvaluations/2)
+		d, err := p.fallback(ctx, o, search, service, o.Joint.MaxEvaluations/2)
 		if d == nil || err != nil {
 			return err
 		}
@@ -123,7 +122,7 @@ type jointSearch struct {
 	proved       engine.Time // by the search without
 }
 
-func solveJoint(ctx context.Context, p *Problem, o SearchOptions) jointOptimum {
+func solveJoint(ctx context.Context, p *Problem, o allowance) jointOptimum {
 	s := &jointSearch{meter: newMeter(ctx, o, p.player(ctx, flow.LevelPriority)), p: p, leafs: never}
 	s.open = newBoxes(func(a, b jointBound) int { return cmp.Compare(a.bound, b.bound) })
 	defer p.done(s.w)

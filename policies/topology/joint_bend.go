@@ -15,7 +15,7 @@ const mostBends = 3000
 // bend looks for better rates on the circuits found, where the rules leave a gap: transfers are served by level with
 // tails other than the graph's own, which a seeded local search changes for pairs of transfers that share a resource.
 // It never raises the makespan.
-func (best *jointOptimum) bend(ctx context.Context, p *Problem, o *Options) error {
+func (best *jointOptimum) bend(ctx context.Context, p *Problem, seed uint64, search *allowance) error {
 	rivals := p.rivals()
 	if len(rivals) == 0 || best.met() {
 		return nil
@@ -29,10 +29,10 @@ func (best *jointOptimum) bend(ctx context.Context, p *Problem, o *Options) erro
 	if best.service == flow.TailPriority {
 		service = flow.TailPriority
 	}
-	rng := stream(o.Seed, "tails")
+	rng := stream(seed, "tails")
 	least := best.makespan
-	for n := min(mostBends, o.Joint.MaxEvaluations-best.evaluations*p.cost()); n > 0 && !best.met(); n -= p.cost() {
-		if ctx.Err() != nil || o.Joint.late() || o.Joint.work > 0 && w.Work()-began >= o.Joint.work {
+	for n := min(mostBends, search.MaxEvaluations-best.evaluations*p.cost()); n > 0 && !best.met(); n -= p.cost() {
+		if ctx.Err() != nil || search.late() || search.work > 0 && w.Work()-began >= search.work {
 			break
 		}
 		rule := service

@@ -17,22 +17,18 @@ import (
 	"sim/policies/milp"
 )
 
-// MILPOptions say how the allocators that have a MILP solver decide work.
+// MILPOptions are the options of the allocators that have a MILP solver decide.
 type MILPOptions struct {
-	Solver    string        // "highs", "cbc", "" for either, or NoSolver
-	TimeLimit time.Duration // wall-clock of the solver; 0 is none. It marks the result
-	Gap       float64       // relative gap at which the solver may stop
-	Threads   int           // of the solver; 0 is 1, which repeats its runs
-	Paper     bool          // the model as DELTA has it, without strengthening
-	Step      engine.Time   // if positive, the model of App. A with slices of this length
-	// Intervals is K; 0 is as many as the baseline's simulation has and the simulation of the best topology known, so
-	// that neither is excluded.
-	Intervals int
-	// Anchors prunes indices by Alg. 1's anchors, which may exclude the optimum, and not only by what must precede and
-	// follow.
-	Anchors bool
-	// Export is a directory to write each model to, as MPS and LP; "" is none.
-	Export string
+	Solver    string      `key:"solver" doc:"which solver; 'none' decides by what is known without one, for 'export'" default:"auto" choices:"@milp-solvers"`
+	TimeLimit engine.Time `key:"time_limit" doc:"wall-clock after which the solver is stopped; \"0s\" is none" default:"10min"`
+	Gap       float64     `key:"gap" doc:"relative gap between solution and bound at which a solver may stop" default:"0.0001" max:"1"`
+	Threads   int         `key:"threads" doc:"of a solver; with one its runs repeat" default:"1" min:"1" max:"1024"`
+	Form      string      `key:"form" doc:"whether rows are added that every schedule satisfies" default:"strengthened" choices:"strengthened|paper" when:"model=variable-interval"`
+	Model     string      `key:"model" doc:"the paper's own model, or that of its App. A" default:"variable-interval" choices:"variable-interval|fixed-step"`
+	Step      engine.Time `key:"step" doc:"length of a slice" default:"1ms" above:"0" when:"model=fixed-step"`
+	Intervals int         `key:"intervals" doc:"intervals that time may be cut into; 0 is as many as the schedules of the baseline and of the best topology known have" default:"0" max:"1000000" when:"model=variable-interval"`
+	Anchors   bool        `key:"anchors" doc:"prune by the anchors of Alg. 1, which may exclude the optimum" default:"false" when:"model=variable-interval"`
+	Export    string      `key:"export" doc:"directory to write each model to as MPS and LP; \"\" is none" default:"" output:""`
 }
 
 // NoSolver, in place of a solver's name, has models written and not solved.
@@ -58,22 +54,31 @@ type milpPolicy struct {
 	hot  bool
 }
 
-// Available fails, with an error that says how to help, where the allocator of that name needs a program that is not
-// there.
-func Available(name string, o MILPOptions) error {
-	p, err := ByName(name)
-	if err != nil {
-		return err
-	}
-	if _, ok := p.(milpPolicy); !ok || o.Solver == NoSolver {
+// FixedStep is the model of App. A.
+const FixedStep = "fixed-step"
+
+// AnySolver stands for whichever solver there is.
+const AnySolver = "auto"
+
+// available fails, with an error that says how to help, where the solver is not there.
+func (o *MILPOptions) available() error {
+	if o.Solver == NoSolver {
 		return nil
 	}
-	_, _, err = milp.Find(o.Solver)
+	_, _, err := milp.Find(o.solver())
 	return err
 }
 
+// solver is the name that package milp knows.
+func (o *MILPOptions) solver() string {
+	if o.Solver == AnySolver {
+		return ""
+	}
+	return o.Solver
+}
+
 func (m milpPolicy) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
-	if err := Available(m.name, o.MILP); err != nil {
+	if err := o.MILP.available(); err != nil {
 		return nil, err
 	}
 	known, err := m.known(ctx, p, o)
@@ -99,7 +104,7 @@ func (m milpPolicy) Choose(ctx context.Context, p *Problem, o Options) (*Decisio
 	d.Evaluations = known.Evaluations
 	// where rates are free any rule will do that simulates them
 	try := rules
-	if m.fair || o.Service != nil {
+	if m.fair || o.Service != "" {
 		try = []flow.Service{o.service(flow.MaxMin)}
 	}
 	w := p.player(ctx, flow.MaxMin)
@@ -125,11 +130,10 @@ func (m milpPolicy) Choose(ctx context.Context, p *Problem, o Options) (*Decisio
 func (m milpPolicy) known(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	o.KeepPorts = true
 	if m.fair {
-		service := flow.MaxMin
-		o.Service = &service
+		o.Service = flow.MaxMin.String()
 		return fast{}.Choose(ctx, p, o)
 	}
-	o.Service, o.Tails = nil, false // what the solver finds is simulated by the rules
+	o.Service, o.Tails = "", false // what the solver finds is simulated by the rules
 	return joint{}.Choose(ctx, p, o)
 }
 
@@ -197,8 +201,8 @@ func (r *milpRun) build(ctx context.Context) error {
 		return fmt.Errorf("topology: %d intervals make a model of %d times a transfer may be active, more than the %d that fit the memory; lower policy.milp.intervals",
 			k, active, largestMILP)
 	}
-	form := milp.Form{Paper: r.o.MILP.Paper, Fair: r.fair}
-	if r.o.MILP.Step > 0 {
+	form := milp.Form{Paper: r.o.MILP.Form == "paper", Fair: r.fair}
+	if r.o.MILP.Model == FixedStep {
 		f, err := milp.NewFixed(in, r.o.MILP.Step.Seconds(), form)
 		if err != nil {
 			return err
@@ -278,7 +282,7 @@ func (r *milpRun) solve(ctx context.Context) ([]int, error) {
 		return otherwise, nil
 	}
 	options := milp.Options{
-		Solver: r.o.MILP.Solver, TimeLimit: r.o.MILP.TimeLimit, Gap: r.o.MILP.Gap, Threads: r.o.MILP.Threads, Seed: r.o.Seed, Start: r.start,
+		Solver: r.o.MILP.solver(), TimeLimit: wall(r.o.MILP.TimeLimit), Gap: r.o.MILP.Gap, Threads: r.o.MILP.Threads, Seed: r.o.Seed, Start: r.start,
 	}
 	begun := time.Now()
 	s, err := milp.Solve(ctx, r.model, options)
@@ -287,7 +291,7 @@ func (r *milpRun) solve(ctx context.Context) ([]int, error) {
 	}
 	r.report.Solver, r.report.Status = s.Solver, string(s.Status)
 	if s.Status == milp.Stopped {
-		r.stopped = fmt.Sprintf("after the solver's time limit of %v", r.o.MILP.TimeLimit)
+		r.stopped = fmt.Sprintf("after the solver's time limit of %v", wall(r.o.MILP.TimeLimit))
 	}
 	if !math.IsInf(s.Bound, 0) {
 		if r.report.Bound, err = engine.FromSeconds(max(0, r.delta.Seconds(s.Bound))); err != nil {
@@ -328,7 +332,7 @@ func (r *milpRun) solve(ctx context.Context) ([]int, error) {
 	}
 	r.report.Ports = string(fewest.Status)
 	if fewest.Status == milp.Stopped && r.stopped == "" {
-		r.stopped = fmt.Sprintf("saving ports, after the solver's time limit of %v", r.o.MILP.TimeLimit)
+		r.stopped = fmt.Sprintf("saving ports, after the solver's time limit of %v", wall(r.o.MILP.TimeLimit))
 	}
 	if fewest.Values != nil {
 		x = r.delta.Schedule(fewest.Values).Circuits

@@ -26,9 +26,11 @@ func solver(t *testing.T) {
 
 func milpOptions(limit time.Duration) topology.Options {
 	return topology.Options{
-		Seed: 1, Workers: 1, MILP: topology.MILPOptions{TimeLimit: limit},
-		Joint: topology.SearchOptions{MaxEvaluations: 20000}, Topo: topology.SearchOptions{MaxEvaluations: 20000},
-		Fast: topology.FastOptions{Population: 32, Elites: 4, Tournament: 3, Crossover: 0.9, Mutation: 0.3, StallGenerations: 50, MaxGenerations: 1000},
+		Seed: 1, Workers: 1, Settings: topology.Settings{
+			MILP:  topology.MILPOptions{TimeLimit: engine.Time(limit) * engine.Nanosecond},
+			Joint: topology.SearchOptions{MaxEvaluations: 20000}, Topo: topology.SearchOptions{MaxEvaluations: 20000},
+			Fast: topology.FastOptions{Population: 32, Elites: 4, Tournament: 3, Crossover: 0.9, Mutation: 0.3, StallGenerations: 50, MaxGenerations: 1000},
+		},
 	}
 }
 
@@ -94,7 +96,7 @@ func TestFixedStep(t *testing.T) {
 	joint := decide(t, "delta-joint", p, milpOptions(0))
 	o := milpOptions(0)
 	o.KeepPorts = true
-	o.MILP.Step = 5 * engine.Millisecond
+	o.MILP.Model, o.MILP.Step = topology.FixedStep, 5*engine.Millisecond
 	d := decide(t, "delta-joint-milp", p, o)
 	if d.Solver.Status != "optimal" || d.Solver.Makespan < joint.Makespan || d.Solver.Makespan > joint.Makespan+6*o.MILP.Step {
 		t.Errorf("%+v, delta-joint %v", *d.Solver, joint.Makespan)
@@ -121,13 +123,20 @@ func TestExport(t *testing.T) {
 // Without a solver the error says what to install.
 func TestNoSolver(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	if err := topology.Available("delta-joint-milp", topology.MILPOptions{}); err == nil {
+	available := func(name string, o topology.MILPOptions) error {
+		row, err := topology.Find(name)
+		if err != nil {
+			return err
+		}
+		return row.Available(&topology.Settings{MILP: o})
+	}
+	if err := available("delta-joint-milp", topology.MILPOptions{}); err == nil {
 		t.Error("a solver was found on an empty PATH")
 	}
-	if err := topology.Available("delta-joint", topology.MILPOptions{}); err != nil {
+	if err := available("delta-joint", topology.MILPOptions{}); err != nil {
 		t.Error(err)
 	}
-	if err := topology.Available("delta-joint-milp", topology.MILPOptions{Solver: topology.NoSolver}); err != nil {
+	if err := available("delta-joint-milp", topology.MILPOptions{Solver: topology.NoSolver}); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,21 +12,6 @@ import (
 
 // DefaultPortEvaluations is the number of topologies that may be looked at to save ports where Options do not say.
 const DefaultPortEvaluations = 10000
-
-// portSaving is implemented by allocators that give back circuits which the makespan does not need.
-type portSaving interface{ savesPorts() }
-
-func (fast) savesPorts()  {}
-func (topo) savesPorts()  {}
-func (joint) savesPorts() {}
-
-// SavesPorts reports whether the allocator of that name gives back circuits which the makespan does not need, so that
-// ports are left over.
-func SavesPorts(name string) bool {
-	p, err := ByName(name)
-	_, saves := p.(portSaving)
-	return err == nil && saves
-}
 
 // keeping is the condition under which circuits may be taken away.
 type keeping struct {
@@ -49,18 +35,13 @@ type portSaver struct {
 }
 
 // newSaver returns a saver of ports under a condition, with the budget of o. A search may end the work early.
-func (p *Problem) newSaver(ctx context.Context, k keeping, service flow.Service, o *Options, search SearchOptions) *portSaver {
+func (p *Problem) newSaver(ctx context.Context, k keeping, service flow.Service, o *Options, search allowance) *portSaver {
 	search.MaxEvaluations = budgetOf(o)
-	return &portSaver{keeping: k, p: p, service: service, meter: meter{SearchOptions: search, ctx: ctx}}
+	return &portSaver{keeping: k, p: p, service: service, meter: meter{allowance: search, ctx: ctx}}
 }
 
 // budgetOf returns the evaluations that may be spent on ports.
-func budgetOf(o *Options) int64 {
-	if o.PortEvaluations == 0 {
-		return DefaultPortEvaluations
-	}
-	return o.PortEvaluations
-}
+func budgetOf(o *Options) int64 { return cmp.Or(o.PortEvaluations, DefaultPortEvaluations) }
 
 // save lets the saver go to work on a decision.
 func (s *portSaver) save(d *Decision) {
@@ -70,12 +51,12 @@ func (s *portSaver) save(d *Decision) {
 	d.Evaluations += s.evaluations
 	d.Limit, d.FreeRates = s.limit, !s.exact
 	if d.Stopped == "" && s.late() {
-		d.Stopped = fmt.Sprintf("after the time limit of %v, ports being saved", s.TimeLimit)
+		d.Stopped = fmt.Sprintf("after the time limit of %v, ports being saved", wall(s.TimeLimit))
 	}
 }
 
 // saved is a decision from which the circuits that a condition does not need are taken, unless ports are kept.
-func (p *Problem) saved(ctx context.Context, d *Decision, k keeping, o *Options, search SearchOptions) (*Decision, error) {
+func (p *Problem) saved(ctx context.Context, d *Decision, k keeping, o *Options, search allowance) (*Decision, error) {
 	if !o.KeepPorts {
 		p.newSaver(ctx, k, d.Service, o, search).save(d)
 	}
@@ -85,9 +66,8 @@ func (p *Problem) saved(ctx context.Context, d *Decision, k keeping, o *Options,
 // SavePorts takes from a decision the circuits that its makespan, grown by o.PortTolerance, does not need, and sets how
 // few could do.
 func (p *Problem) SavePorts(ctx context.Context, d *Decision, o Options) {
-	k := keeping{limit: grown(d.Makespan, o.PortTolerance), exact: d.Service == flow.MaxMin || o.Service != nil}
-	o.Joint.Limit = o.Joint.started()
-	p.newSaver(ctx, k, d.Service, &o, o.Joint).save(d)
+	k := keeping{limit: grown(d.Makespan, o.PortTolerance), exact: d.Service == flow.MaxMin || o.Service != ""}
+	p.newSaver(ctx, k, d.Service, &o, o.allow(o.Joint)).save(d)
 }
 
 // filled returns x with what ports are free given to the bundles that can use them, in turn. Where rates are chosen
@@ -101,7 +81,7 @@ func (p *Problem) filled(x []int) []int {
 
 // run starts from a topology within the limit.
 func (s *portSaver) run(x []int) {
-	s.meter = newMeter(s.ctx, s.SearchOptions, s.p.player(s.ctx, s.service))
+	s.meter = newMeter(s.ctx, s.allowance, s.p.player(s.ctx, s.service))
 	defer s.p.done(s.w)
 	_ = s.w.SetTails(s.tails) // one a task: it cannot fail
 	s.circuits = slices.Clone(x)

@@ -78,7 +78,7 @@ func drawSavings(t *rapid.T) savings {
 }
 
 func (d *savings) saver(budget int64) *portSaver {
-	return d.p.newSaver(context.Background(), d.keeping, d.service, &Options{PortEvaluations: budget}, SearchOptions{})
+	return d.p.newSaver(context.Background(), d.keeping, d.service, &Options{Settings: Settings{PortEvaluations: budget}}, allowance{})
 }
 
 // keeps plays x alone and reports whether it keeps the limit in play, and by its bound, which is the same where the
@@ -173,7 +173,7 @@ func TestSpareByExhaustion(t *testing.T) {
 		s.run(d.x)
 		first := &Decision{Circuits: s.circuits, Makespan: s.makespan, Service: s.service, Limit: s.limit, FreeRates: !s.exact}
 		for _, want := range []wanted{wantFewest, wantFrontier} {
-			list, complete, _ := d.p.spare(context.Background(), first, want, &Options{PortEvaluations: 1e9})
+			list, complete, _ := d.p.spare(context.Background(), first, want, &Options{Settings: Settings{PortEvaluations: 1e9}})
 			var got [][]int
 			for _, c := range list {
 				got = append(got, d.p.Fabric.Ports(c.circuits))

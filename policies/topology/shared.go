@@ -16,8 +16,8 @@ const (
 	sharedWork        = 200_000_000
 )
 
-func sharedOptions() SearchOptions {
-	return SearchOptions{MaxEvaluations: sharedEvaluations, work: sharedWork}
+func sharedAllowance() allowance {
+	return allowance{SearchOptions: SearchOptions{MaxEvaluations: sharedEvaluations}, work: sharedWork}
 }
 
 // Bound returns a lower bound on the makespan of every topology, however capacity is shared, by the search of
@@ -36,27 +36,22 @@ func (p *Problem) Optimum(ctx context.Context, seed uint64, tails bool) (*Decisi
 		return nil, err
 	}
 	if tails {
-		if err := best.bend(ctx, p, &Options{Seed: seed, Joint: sharedOptions()}); err != nil {
+		search := sharedAllowance()
+		if err := best.bend(ctx, p, seed, &search); err != nil {
 			return nil, err
 		}
 	}
-	d := &Decision{
-		Circuits: best.circuits, Service: best.service, Tails: best.tails, Makespan: best.makespan,
-		Bound: best.bound, BoundModel: AnyService, Evaluations: best.evaluations, Searched: true, Stopped: best.stopped,
-	}
-	search := SearchOptions{work: sharedWork / 2}
-	p.newSaver(ctx, keeping{limit: grown(best.makespan, 0)}, best.service, &Options{}, search).save(d)
-	return d, ctx.Err()
+	return p.saved(ctx, best.decision(), keeping{limit: grown(best.makespan, 0)}, &Options{}, allowance{work: sharedWork / 2})
 }
 
 // shared returns what the search for Bound found.
 func (p *Problem) shared(ctx context.Context) (jointOptimum, error) {
-	return p.joint.Get(ctx, func() jointOptimum { return solveJoint(ctx, p, sharedOptions()) })
+	return p.joint.Get(ctx, func() jointOptimum { return solveJoint(ctx, p, sharedAllowance()) })
 }
 
 // sharedWithin is shared for a search with a time limit, half of which it may take. Where that ends first nothing is
 // known but why, which is no error.
-func (p *Problem) sharedWithin(ctx context.Context, o *SearchOptions) (jointOptimum, error) {
+func (p *Problem) sharedWithin(ctx context.Context, o *allowance) (jointOptimum, error) {
 	within := ctx
 	if !o.deadline.IsZero() {
 		var cancel context.CancelFunc
@@ -65,7 +60,7 @@ func (p *Problem) sharedWithin(ctx context.Context, o *SearchOptions) (jointOpti
 	}
 	best, err := p.shared(within)
 	if err != nil {
-		return jointOptimum{stopped: fmt.Sprintf("the bound was sought for half of the time limit of %v, in vain", o.TimeLimit)}, ctx.Err()
+		return jointOptimum{stopped: fmt.Sprintf("the bound was sought for half of the time limit of %v, in vain", wall(o.TimeLimit))}, ctx.Err()
 	}
 	best.stopped = "" // by its own budget, which says nothing of who asks
 	return best, nil

@@ -21,10 +21,9 @@ import (
 type topo struct{}
 
 func (topo) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
-	o.Topo.Limit = o.Topo.started()
-	s := newTopoSearch(ctx, p, o.Topo, o.service(flow.MaxMin))
+	s := newTopoSearch(ctx, p, o.allow(o.Topo), o.service(flow.MaxMin))
 	defer s.close()
-	shared, err := p.sharedWithin(ctx, &s.SearchOptions)
+	shared, err := p.sharedWithin(ctx, &s.allowance)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +35,7 @@ func (topo) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error
 	s.bound = min(s.bound, s.best)
 	if s.stopped != "" {
 		// too many to simulate them all: no worse than what delta-fast finds
-		d, err := p.fallback(ctx, o, &s.SearchOptions, s.service, s.MaxEvaluations)
+		d, err := p.fallback(ctx, o, &s.allowance, s.service, s.MaxEvaluations)
 		if err != nil {
 			return nil, err
 		}
@@ -52,7 +51,7 @@ func (topo) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error
 	}
 	d := &Decision{Service: s.service, Bound: max(s.bound, shared.bound), BoundModel: s.model(), Searched: true, Stopped: cmp.Or(s.stopped, shared.stopped)}
 	d.Circuits, d.Makespan, d.Evaluations = s.circuits, s.best, s.evaluations
-	return p.saved(ctx, d, keeping{limit: grown(s.best, o.PortTolerance), exact: true}, &o, s.SearchOptions)
+	return p.saved(ctx, d, keeping{limit: grown(s.best, o.PortTolerance), exact: true}, &o, s.allowance)
 }
 
 // inner returns, by bundle, whether some transfer waits for one of its.
@@ -105,7 +104,7 @@ type topoSearch struct {
 	stopped  string
 }
 
-func newTopoSearch(ctx context.Context, p *Problem, o SearchOptions, service flow.Service) *topoSearch {
+func newTopoSearch(ctx context.Context, p *Problem, o allowance, service flow.Service) *topoSearch {
 	return &topoSearch{meter: newMeter(ctx, o, p.player(ctx, service)), p: p, service: service, bounder: p.player(ctx, service),
 		inner: p.inner(), open: newBoxes(cmp.Compare[engine.Time]), best: never, seen: map[string]engine.Time{}}
 }

@@ -27,7 +27,7 @@ func TestOverriddenServiceSavesPorts(t *testing.T) {
 	fair := flow.MaxMin
 	ports := func(tolerance float64) (int, *topology.Decision) {
 		o := budgets()
-		o.Service, o.PortTolerance = &fair, tolerance
+		o.Service, o.PortTolerance = fair.String(), tolerance
 		d := choose(t, j, "delta-joint", o)
 		return j.problem.PortsUsed(d.Circuits), d
 	}

@@ -17,35 +17,15 @@ import (
 
 // allTimed reports whether every allocator of s has a time limit, within which it looks for what allocators share, too.
 func (s *Scenario) allTimed() bool {
-	limits := map[string]engine.Time{
-		"delta-fast": s.Policy.DeltaFast.TimeLimit, "delta-topo": s.Policy.DeltaTopo.TimeLimit, "delta-joint": s.Policy.DeltaJoint.TimeLimit,
-	}
-	return !slices.ContainsFunc(s.Policy.Allocators, func(name string) bool { return limits[name] == 0 })
+	return !slices.ContainsFunc(s.Policy.Allocators, func(name string) bool {
+		row, err := topology.Find(name)
+		return err != nil || !row.Timed(&s.Policy.Settings)
+	})
 }
 
-// settings returns the options of the allocators.
-func (s *Scenario) settings(workers int) (topology.Options, error) {
-	p := &s.Policy
-	o := topology.Options{
-		Seed: s.Seed, Workers: workers, PortTolerance: p.PortTolerance, PortEvaluations: p.PortEvaluations, Fixed: p.Fixed.Circuits,
-		Topo:  topology.SearchOptions{MaxEvaluations: p.DeltaTopo.MaxEvaluations, Limit: topology.Limit{TimeLimit: assembly.Wall(p.DeltaTopo.TimeLimit)}},
-		Joint: topology.SearchOptions{MaxEvaluations: p.DeltaJoint.MaxEvaluations, Limit: topology.Limit{TimeLimit: assembly.Wall(p.DeltaJoint.TimeLimit)}},
-		Fast: topology.FastOptions{
-			Population: p.DeltaFast.Population, Elites: p.DeltaFast.Elites, Tournament: p.DeltaFast.Tournament,
-			Crossover: p.DeltaFast.Crossover, Mutation: p.DeltaFast.Mutation,
-			StallGenerations: p.DeltaFast.StallGenerations, MaxGenerations: p.DeltaFast.MaxGenerations,
-			Limit: topology.Limit{TimeLimit: assembly.Wall(p.DeltaFast.TimeLimit)},
-		},
-	}
-	o.MILP = p.MILP.Topology()
-	if p.Service != "" {
-		v, err := flow.ParseService(p.Service)
-		if err != nil {
-			return o, err
-		}
-		o.Service = &v
-	}
-	return o, nil
+// options returns those of the allocators.
+func (s *Scenario) options(workers int) topology.Options {
+	return topology.Options{Settings: s.Policy.Settings, Seed: s.Seed, Workers: workers}
 }
 
 // decided is a decision with its simulation on the complete DAG and what was measured of it.
@@ -99,19 +79,16 @@ func (in *instance) Tasks() int {
 
 // decide lets one allocator decide, simulates its decision on the complete DAG and measures it.
 func (in *instance) Decide(ctx context.Context, name string, workers int) (assembly.Answer, error) {
-	settings, err := in.s.settings(workers)
+	row, err := topology.Find(name)
 	if err != nil {
 		return nil, err
 	}
-	policy, err := topology.ByName(name)
-	if err != nil {
-		return nil, err
-	}
+	policy, settings := row.Policy, in.s.options(workers)
 	settings.Tails = in.tailed()
 	begin := time.Now()
 	var d *topology.Decision
 	if in.s.Workload.ReplicaMode == "decomposed" {
-		settings = settings.Started() // of all replicas together
+		settings = settings.Together() // of all replicas together
 		d, err = in.decompose(ctx, policy, settings)
 	} else {
 		d, err = policy.Choose(ctx, in.problem, settings)
@@ -132,17 +109,17 @@ func (in *instance) Decide(ctx context.Context, name string, workers int) (assem
 		}
 		end, seen = packets.trace.Makespan, packets.trace
 	}
-	row := in.row(name, d, end, seen)
+	measured := in.row(name, d, end, seen)
 	if packets != nil {
-		packets.measure(&row)
+		packets.measure(&measured)
 	}
 	if in.donor != nil {
-		if err := in.donor.measure(ctx, in, policy, settings, &row); err != nil {
+		if err := in.donor.measure(ctx, in, policy, settings, &measured); err != nil {
 			return nil, err
 		}
 	}
 	if in.replay != nil {
-		err := in.replay.measure(ctx, d, &row, settings.Workers)
+		err := in.replay.measure(ctx, d, &measured, settings.Workers)
 		if dark := (*tooDark)(nil); errors.As(err, &dark) {
 			return in.unlit(name, dark), nil
 		}
@@ -150,7 +127,7 @@ func (in *instance) Decide(ctx context.Context, name string, workers int) (assem
 			return nil, err
 		}
 	}
-	return &decided{d, in, trace, packets, row, result.PolicyTimings{
+	return &decided{d, in, trace, packets, measured, result.PolicyTimings{
 		SolveS: solved.Sub(begin).Seconds(), PlayS: time.Since(solved).Seconds(),
 	}}, nil
 }
@@ -214,40 +191,34 @@ func (in *instance) crosses(id int32) bool { return in.pods.Moves(&in.graph.Task
 
 // NoPlan says why no decision on s schedules rates, "" where one may.
 func (s *Scenario) NoPlan() (string, error) {
-	policies := s.Policy.Allocators
+	p := &s.Policy
+	names, joins := p.Allocators, ""
 	if len(s.Jobs) > 0 {
-		policies = s.Policy.Arbiters
+		names = []string{p.Allocator} // which arbiters let decide, but for those that join all jobs
+		for _, r := range topology.Arbiters {
+			if r.Joins && slices.Contains(p.Arbiters, r.Name) && p.Service == "" {
+				return "", nil
+			} else if r.Joins {
+				joins = r.Name
+			}
+		}
 	}
-	settings, err := s.settings(1)
-	if err != nil {
-		return "", err
-	}
-	for _, name := range policies {
-		schedules, err := s.schedulesRates(name, settings)
-		if schedules || err != nil {
+	for _, name := range names {
+		row, err := topology.Find(name)
+		if err != nil || row.Rates(&p.Settings) {
 			return "", err
 		}
 	}
-	why := "under " + strings.Join(policies, ", ") + " rates are those of fair sharing"
+	first := topology.Table[slices.IndexFunc(topology.Table, func(r topology.Row) bool { return r.Rates(&topology.Settings{}) })].Name
+	if len(s.Jobs) > 0 {
+		names = p.Arbiters
+	}
+	why := "under " + strings.Join(names, ", ") + " rates are those of fair sharing"
 	switch {
-	case s.Policy.Service != "":
-		return fmt.Sprintf("%s, as policy.service = %q asks; leave it out, or set \"level-priority\"", why, s.Policy.Service), nil
+	case p.Service != "":
+		return fmt.Sprintf("%s, as policy.service = %q asks; leave it out, or set \"%v\"", why, p.Service, flow.LevelPriority), nil
 	case len(s.Jobs) > 0:
-		return why + "; set policy.allocator = \"delta-joint\" or policy.service = \"level-priority\", or add the arbiter joint", nil
+		return fmt.Sprintf("%s; set policy.allocator = %q or policy.service = \"%v\", or add the arbiter %s", why, first, flow.LevelPriority, joins), nil
 	}
-	return why + "; add delta-joint, or set policy.service = \"level-priority\"", nil
-}
-
-// schedulesRates reports whether an allocator or arbiter may schedule rates.
-func (s *Scenario) schedulesRates(name string, settings topology.Options) (bool, error) {
-	if len(s.Jobs) == 0 {
-		p, err := topology.ByName(name)
-		return topology.SchedulesRates(p, &settings), err
-	}
-	a, err := topology.ArbiterByName(name)
-	if err != nil {
-		return false, err
-	}
-	o, err := s.arbiterOptions(settings)
-	return o.SchedulesRates(a), err
+	return fmt.Sprintf("%s; add %s, or set policy.service = \"%v\"", why, first, flow.LevelPriority), nil
 }

@@ -10,17 +10,6 @@ import (
 	"sim/scenarios/result"
 )
 
-// NoDonor is the value of policy.donor where no other job lies in the pods.
-const NoDonor = "none"
-
-// donorTies are the values of policy.donor_ties.
-var donorTies = map[string]topology.DonorTies{
-	"first": topology.FirstFound, "recipient": topology.BestForRecipient, "pareto": topology.BestOfAll,
-}
-
-// HasDonor reports whether another job in the pods leaves ports to the scenario's.
-func (a *Allocation) HasDonor() bool { return a.Donor != "" && a.Donor != NoDonor }
-
 // donation is what a second job leaves to the scenario's.
 type donation struct {
 	*topology.Donation
@@ -41,16 +30,13 @@ func buildRecipient(ctx context.Context, s *Scenario, workers int) (*instance, e
 	if err != nil {
 		return nil, err
 	}
-	settings, err := s.settings(workers)
-	if err != nil {
-		return nil, err
-	}
+	settings := s.options(workers)
 	settings.PortTolerance = s.Policy.DonorTolerance
-	by, err := topology.ByName(s.Policy.Donor)
+	by, err := topology.Find(s.Policy.Donor)
 	if err != nil {
 		return nil, err
 	}
-	given, err := from.problem.Donate(ctx, by, in.problem, donorTies[s.Policy.DonorTies], settings)
+	given, err := from.problem.Donate(ctx, by.Policy, in.problem, topology.DonorTies(s.Policy.DonorTies), settings)
 	if err != nil {
 		return nil, fmt.Errorf("donor %s: %w", s.Policy.Donor, err)
 	}

@@ -84,18 +84,6 @@ func (m *jobsInstance) podsOf(job *Job, pods int) []int {
 	return out
 }
 
-// arbiterOptions returns the options of the arbiters.
-func (s *Scenario) arbiterOptions(settings topology.Options) (topology.JobsOptions, error) {
-	p := &s.Policy
-	o := topology.JobsOptions{
-		Options: settings,
-		Search:  topology.SearchOptions{MaxEvaluations: p.Joint.MaxEvaluations, Limit: topology.Limit{TimeLimit: assembly.Wall(p.Joint.TimeLimit)}},
-	}
-	var err error
-	o.Single, err = topology.ByName(p.Allocator)
-	return o, err
-}
-
 // best returns what the joint search finds, and how long it took. It searches once for all arbiters.
 func (m *jobsInstance) best(ctx context.Context, o topology.JobsOptions) (*topology.JobsOptimum, time.Duration, error) {
 	m.mu.Lock()
@@ -122,31 +110,28 @@ type jobsDecided struct {
 
 // decide lets one arbiter decide, simulates its decision and measures it.
 func (m *jobsInstance) Decide(ctx context.Context, name string, workers int) (assembly.Answer, error) {
-	settings, err := m.s.settings(workers)
+	arbiter, err := topology.FindArbiter(name)
 	if err != nil {
 		return nil, err
 	}
-	arbiter, err := topology.ArbiterByName(name)
+	single, err := topology.Find(m.s.Policy.Allocator)
 	if err != nil {
 		return nil, err
 	}
-	o, err := m.s.arbiterOptions(settings)
-	if err != nil {
-		return nil, err
-	}
+	o := topology.JobsOptions{Options: m.s.options(workers), Single: single.Policy, Search: m.s.Policy.Joint}
 	best, took, err := m.best(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	o.Optimum = best
 	begin := time.Now()
-	d, err := arbiter.Arbitrate(ctx, m.shared, o)
+	d, err := arbiter.Arbiter.Arbitrate(ctx, m.shared, o)
 	if err != nil {
 		return nil, err
 	}
 	solved := time.Now()
 	out := &jobsDecided{JobsDecision: d, m: m, timings: result.PolicyTimings{SolveS: solved.Sub(begin).Seconds()}}
-	if o.UsesOptimum(arbiter) {
+	if arbiter.Joins {
 		out.timings.SolveS += took.Seconds()
 	}
 	if !m.shared.Fits(d.Circuits()) {

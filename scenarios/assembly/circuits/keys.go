@@ -4,7 +4,6 @@ import (
 	"sim/engine"
 	"sim/engine/units"
 	"sim/policies/topology"
-	"sim/scenarios/assembly"
 )
 
 // OCSPods is a fabric of kind "ocs-pods": pods of GPUs joined by optical circuit switches.
@@ -18,51 +17,6 @@ type OCSPods struct {
 	Pods                 int        `key:"pods" doc:"number of pods; of several jobs that of a row of replicas" else:"as many as the jobs name; of traffic required" min:"1" max:"1048576" when:"shared-pods"`
 }
 
-// Allocation says which allocators of circuits are compared, and their options.
-type Allocation struct {
-	Allocators      []string         `key:"allocators" doc:"the allocators, in the order of the result's rows" default:"prop-alloc,sqrt-alloc,iter-halve,delta-fast,delta-topo,delta-joint" choices:"@allocators"`
-	PortTolerance   float64          `key:"port_tolerance" doc:"fraction by which the makespan may grow when ports are saved" default:"0.0" max:"1000"`
-	PortEvaluations int64            `key:"port_evaluations" doc:"topologies that are simulated or bounded, once the makespan is found, to find the fewest ports" default:"10000" min:"1" max:"1000000000000000"`
-	Service         string           `key:"service" doc:"how transfers share circuits; \"\" is each allocator's own way" default:"" choices:"max-min|level-priority" unset:""`
-	Donor           string           `key:"donor" doc:"the allocator of a second job in the same pods: the same model, with ports of its own, which leaves those it does not need to the scenario's job, whose stages are then mapped to pods in reverse order" default:"none" choices:"@donors" when:"one-job & of-training"`
-	DonorTolerance  float64          `key:"donor_tolerance" doc:"fraction by which the donor's makespan may grow when it saves ports" else:"port_tolerance" max:"1000" when:"donor"`
-	DonorTies       string           `key:"donor_ties" doc:"which of its topologies within donor_tolerance the donor takes: the one that its allocator finds first, of those with the fewest ports the one that serves the scenario's job best, or of all that take no port in vain, however many, the one that does" default:"recipient" choices:"first|recipient|pareto" when:"donor"`
-	Arbiters        []string         `key:"arbiters" doc:"how several jobs share the ports of their pods, in the order of the result's rows" default:"*" choices:"@arbiters" when:"several-jobs"`
-	Objective       string           `key:"objective" doc:"what is minimised over the jobs: the mean NCT by weight, or the largest NCT by weight" default:"weighted-sum" choices:"@objectives" when:"several-jobs"`
-	Allocator       string           `key:"allocator" doc:"what decides for single jobs, where an arbiter lets it" default:"delta-joint" choices:"delta-joint|delta-topo|delta-fast" when:"several-jobs"`
-	Circuits        string           `key:"circuits" doc:"whether each circuit serves one job, or the jobs are also simulated on all circuits of a pod pair together" default:"dedicated" choices:"dedicated|shared" when:"several-jobs"`
-	Fixed           FixedOptions     `table:"fixed" doc:"The topology of the allocator 'fixed'." when:"read(fixed)"`
-	DeltaFast       DeltaFastOptions `table:"delta-fast" doc:"The genetic search, which the other searches fall back on, then with no more evaluations than they may have themselves." when:"read(delta-fast)"`
-	DeltaTopo       SearchOptions    `table:"delta-topo" doc:"The search for the best topology under fair sharing." when:"read(delta-topo)"`
-	DeltaJoint      SearchOptions    `table:"delta-joint" doc:"The certified search for topology and rates." when:"read(delta-joint)"`
-	MILP            MILPOptions      `table:"milp" doc:"The allocators that hand the paper's model to a MILP solver on the PATH." when:"read(milp|delta-joint-milp)"`
-}
-
-// FixedOptions are the options of the allocator "fixed".
-type FixedOptions struct {
-	// Circuits[p][q] circuits join pods p and q of a replica; Circuits[p][p] join p to its DP peer in each neighbouring
-	// replica. Symmetric.
-	Circuits [][]int `key:"circuits" doc:"a row for each pod of a replica: circuits to each pod, and on the diagonal to its DP peer in each neighbouring replica" required:"" max:"1048576"`
-}
-
-// DeltaFastOptions are the options of the allocator "delta-fast".
-type DeltaFastOptions struct {
-	Population       int         `key:"population" doc:"topologies in a generation" default:"64" min:"2" max:"1000000"`
-	Elites           int         `key:"elites" doc:"best topologies that the next generation keeps" default:"4" max:"1000000"`
-	Tournament       int         `key:"tournament" doc:"contestants for each parent" default:"3" min:"1" max:"1000000"`
-	Crossover        float64     `key:"crossover" doc:"probability that two parents mix" default:"0.9" max:"1"`
-	Mutation         float64     `key:"mutation" doc:"probability that a child changes" default:"0.3" max:"1"`
-	StallGenerations int         `key:"stall_generations" doc:"generations without improvement after which the search ends" default:"200" min:"1" max:"1000000000"`
-	MaxGenerations   int         `key:"max_generations" doc:"generations after which the search ends in any case" default:"100000" min:"1" max:"1000000000"`
-	TimeLimit        engine.Time `key:"time_limit" doc:"wall-clock limit, which marks the result as not repeatable; 0s is none" default:"0s"`
-}
-
-// SearchOptions are the options of the allocators "delta-topo" and "delta-joint".
-type SearchOptions struct {
-	MaxEvaluations int64       `key:"max_evaluations" doc:"topologies that are simulated before the search ends" default:"20000" min:"1" max:"1000000000000000"`
-	TimeLimit      engine.Time `key:"time_limit" doc:"wall-clock limit, which marks the result as not repeatable; 0s is none" default:"0s"`
-}
-
 // Replica is a data-parallel replica that differs from the rest.
 type Replica struct {
 	Index         int        `key:"index" doc:"which replica, from 0" required:"" max:"100000000"`
@@ -70,38 +24,6 @@ type Replica struct {
 	PortBandwidth units.Rate `key:"port_bandwidth" doc:"rate of its optical ports, in each direction" else:"the fabric's" above:"0" max:"1e16"`
 	PortsPerPod   int        `key:"ports_per_pod" doc:"its optical ports in a pod" else:"the fabric's" min:"1" max:"1048576"`
 	PodMap        []int      `key:"pod_map" doc:"pod of each block of consecutive stages that share one" else:"in order, or in reverse order if fabric.reverse" max:"1048576"`
-}
-
-// MILPOptions are the options of the allocators that have a MILP solver decide.
-type MILPOptions struct {
-	Solver    string      `key:"solver" doc:"which solver; 'none' decides by what is known without one, for 'export'" default:"auto" choices:"@milp-solvers"`
-	TimeLimit engine.Time `key:"time_limit" doc:"wall-clock after which the solver is stopped; \"0s\" is none" default:"10min"`
-	Gap       float64     `key:"gap" doc:"relative gap between solution and bound at which a solver may stop" default:"0.0001" max:"1"`
-	Threads   int         `key:"threads" doc:"of a solver; with one its runs repeat" default:"1" min:"1" max:"1024"`
-	Form      string      `key:"form" doc:"whether rows are added that every schedule satisfies" default:"strengthened" choices:"strengthened|paper" when:"model=variable-interval"`
-	Model     string      `key:"model" doc:"the paper's own model, or that of its App. A" default:"variable-interval" choices:"variable-interval|fixed-step"`
-	Step      engine.Time `key:"step" doc:"length of a slice" default:"1ms" above:"0" when:"model=fixed-step"`
-	Intervals int         `key:"intervals" doc:"intervals that time may be cut into; 0 is as many as the schedules of the baseline and of the best topology known have" default:"0" max:"1000000" when:"model=variable-interval"`
-	Anchors   bool        `key:"anchors" doc:"prune by the anchors of Alg. 1, which may exclude the optimum" default:"false" when:"model=variable-interval"`
-	Export    string      `key:"export" doc:"directory to write each model to as MPS and LP; \"\" is none" default:"" output:""`
-}
-
-// FixedStep is the model of App. A.
-const FixedStep = "fixed-step"
-
-// Topology returns the options as the allocators take them.
-func (o *MILPOptions) Topology() topology.MILPOptions {
-	t := topology.MILPOptions{
-		Solver: o.Solver, TimeLimit: assembly.Wall(o.TimeLimit), Gap: o.Gap, Threads: o.Threads, Paper: o.Form == "paper",
-		Intervals: o.Intervals, Anchors: o.Anchors, Export: o.Export,
-	}
-	if o.Solver == "auto" {
-		t.Solver = ""
-	}
-	if o.Model == FixedStep {
-		t.Step = o.Step
-	}
-	return t
 }
 
 // JobKeys are what a scenario says of one of several jobs whose pods share optical ports (docs/jobs.md).
@@ -114,8 +36,8 @@ type JobKeys struct {
 
 // JointOptions are the options of several jobs beside those that stand in [policy].
 type JointOptions struct {
-	Joint  SearchOptions `table:"joint" doc:"The joint search over the circuits of all jobs. Its bound is that of every arbiter's gap." when:"several-jobs" with:"max_evaluations=200000"`
-	Repeat Repeat        `table:"repeat" doc:"How long jobs that share circuits are simulated." when:"shared-circuits"`
+	Joint  topology.SearchOptions `table:"joint" doc:"The joint search over the circuits of all jobs. Its bound is that of every arbiter's gap." when:"several-jobs" with:"max_evaluations=200000"`
+	Repeat Repeat                 `table:"repeat" doc:"How long jobs that share circuits are simulated." when:"shared-circuits"`
 }
 
 // Repeat says how often jobs that share circuits repeat their iterations.

@@ -9,6 +9,7 @@ package circuits
 import (
 	"sim/engine/units"
 	"sim/fabric"
+	"sim/policies/topology"
 	"sim/workloads/collective"
 	"sim/workloads/training"
 )
@@ -38,7 +39,7 @@ type Workload struct {
 
 // Policy says which decisions are compared, and their options.
 type Policy struct {
-	Allocation
+	topology.Allocation
 	JointOptions
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"sim/engine"
 	"sim/engine/flow"
+	"sim/policies/topology"
 	"sim/scenarios/result"
 	"sim/workloads/training"
 )
@@ -26,11 +27,11 @@ func gpt7b(t testing.TB, replay Replay) *Scenario {
 	spec.Choices = spec.Defaults().Choices
 	spec.Choices.EffectiveTFLOPS = arch.EffectiveTFLOPS
 	replay.Sequence, replay.SlowReplica, replay.SlowReplicaIndex = spec.Sequence, max(1, replay.SlowReplica), -1
-	search := SearchOptions{MaxEvaluations: 20_000}
+	search := topology.SearchOptions{MaxEvaluations: 20_000}
 	return &Scenario{
 		Seed: 1, Workload: Workload{Spec: spec}, Level: "flow", Replay: replay,
 		Fabric: OCSPods{GPUsPerPodPerReplica: 4, PortBandwidth: 400e9, PortsPerPod: 4, NICBandwidth: 400e9},
-		Policy: Policy{Allocation: Allocation{PortEvaluations: 10_000, Donor: NoDonor, DeltaTopo: search, DeltaJoint: search}},
+		Policy: Policy{Allocation: topology.Allocation{Settings: topology.Settings{PortEvaluations: 10_000, Topo: search, Joint: search}}},
 	}
 }
 

@@ -1,0 +1,130 @@
+package topology
+
+import (
+	"runtime"
+	"time"
+
+	"sim/engine"
+	"sim/engine/flow"
+)
+
+// Allocation says which allocators are compared, or of several jobs which multi-job allocators, and their options: the
+// keys of [policy] on pods.
+type Allocation struct {
+	Allocators []string `key:"allocators" doc:"the allocators, in the order of the result's rows" default:"prop-alloc,sqrt-alloc,iter-halve,delta-fast,delta-topo,delta-joint" choices:"@allocators"`
+	Settings
+	Donor          string   `key:"donor" doc:"the allocator of a second job in the same pods: the same model, with ports of its own, which leaves those it does not need to the scenario's job, whose stages are then mapped to pods in reverse order" default:"none" choices:"@donors" when:"one-job & of-training"`
+	DonorTolerance float64  `key:"donor_tolerance" doc:"fraction by which the donor's makespan may grow when it saves ports" else:"port_tolerance" max:"1000" when:"donor"`
+	DonorTies      string   `key:"donor_ties" doc:"which of its topologies within donor_tolerance the donor takes: the one that its allocator finds first, of those with the fewest ports the one that serves the scenario's job best, or of all that take no port in vain, however many, the one that does" default:"recipient" choices:"first|recipient|pareto" when:"donor"`
+	Arbiters       []string `key:"arbiters" doc:"how several jobs share the ports of their pods, in the order of the result's rows" default:"*" choices:"@arbiters" when:"several-jobs"`
+	Objective      string   `key:"objective" doc:"what is minimised over the jobs: the mean NCT by weight, or the largest NCT by weight" default:"weighted-sum" choices:"@objectives" when:"several-jobs"`
+	Allocator      string   `key:"allocator" doc:"what decides for single jobs, where an arbiter lets it" default:"delta-joint" choices:"delta-joint|delta-topo|delta-fast" when:"several-jobs"`
+	Circuits       string   `key:"circuits" doc:"whether each circuit serves one job, or the jobs are also simulated on all circuits of a pod pair together" default:"dedicated" choices:"dedicated|shared" when:"several-jobs"`
+}
+
+// Settings are the options of allocators that are keys, and a table of each that has its own.
+type Settings struct {
+	// PortTolerance is over the best makespan found (DELTA, Eq. 4, has 0).
+	PortTolerance   float64 `key:"port_tolerance" doc:"fraction by which the makespan may grow when ports are saved" default:"0.0" max:"1000"`
+	PortEvaluations int64   `key:"port_evaluations" doc:"topologies that are simulated or bounded, once the makespan is found, to find the fewest ports" default:"10000" min:"1" max:"1000000000000000"`
+	Service         string  `key:"service" doc:"how transfers share circuits; \"\" is each allocator's own way" default:"" choices:"max-min|level-priority" unset:""`
+
+	Fixed FixedOptions  `table:"fixed" doc:"The topology of the allocator 'fixed'." when:"read(fixed)"`
+	Fast  FastOptions   `table:"delta-fast" doc:"The genetic search, which the other searches fall back on, then with no more evaluations than they may have themselves." when:"read(delta-fast)"`
+	Topo  SearchOptions `table:"delta-topo" doc:"The search for the best topology under fair sharing." when:"read(delta-topo)"`
+	Joint SearchOptions `table:"delta-joint" doc:"The certified search for topology and rates." when:"read(delta-joint)"`
+	MILP  MILPOptions   `table:"milp" doc:"The allocators that hand the paper's model to a MILP solver on the PATH." when:"read(milp|delta-joint-milp)"`
+}
+
+// Options says how allocators decide. Everything but Workers may change what they decide.
+type Options struct {
+	Settings
+	Seed    uint64
+	Workers int // goroutines, at least 1
+	// KeepPorts leaves in place the circuits that the makespan does not need.
+	KeepPorts bool
+	// Tails lets delta-joint serve by other tails than the graph's own, which the caller then simulates with.
+	Tails bool
+
+	begun time.Time // when time limits began, where they hold for several decisions; see Together
+}
+
+// FixedOptions are the options of the allocator "fixed".
+type FixedOptions struct {
+	// Circuits[p][q] circuits join pods p and q of a replica; Circuits[p][p] join p to its DP peer in each neighbouring
+	// replica. Symmetric.
+	Circuits [][]int `key:"circuits" doc:"a row for each pod of a replica: circuits to each pod, and on the diagonal to its DP peer in each neighbouring replica" required:"" max:"1048576"`
+}
+
+// FastOptions are the parameters of delta-fast (DELTA, Alg. 3).
+type FastOptions struct {
+	Population       int         `key:"population" doc:"topologies in a generation" default:"64" min:"2" max:"1000000"`
+	Elites           int         `key:"elites" doc:"best topologies that the next generation keeps" default:"4" max:"1000000"`
+	Tournament       int         `key:"tournament" doc:"contestants for each parent" default:"3" min:"1" max:"1000000"`
+	Crossover        float64     `key:"crossover" doc:"probability that two parents mix" default:"0.9" max:"1"`
+	Mutation         float64     `key:"mutation" doc:"probability that a child changes" default:"0.3" max:"1"`
+	StallGenerations int         `key:"stall_generations" doc:"generations without improvement after which the search ends" default:"200" min:"1" max:"1000000000"`
+	MaxGenerations   int         `key:"max_generations" doc:"generations after which the search ends in any case" default:"100000" min:"1" max:"1000000000"`
+	TimeLimit        engine.Time `key:"time_limit" doc:"wall-clock limit, which marks the result as not repeatable; 0s is none" default:"0s"`
+}
+
+// SearchOptions bounds a search.
+type SearchOptions struct {
+	// MaxEvaluations counts topologies that are simulated or bounded, for a graph of up to 10,000 dependencies; an
+	// evaluation of a larger graph counts as several, in proportion.
+	MaxEvaluations int64       `key:"max_evaluations" doc:"topologies that are simulated before the search ends" default:"20000" min:"1" max:"1000000000000000"`
+	TimeLimit      engine.Time `key:"time_limit" doc:"wall-clock limit, which marks the result as not repeatable; 0s is none" default:"0s"`
+}
+
+// allowance is what a search may spend. 0 is no bound.
+type allowance struct {
+	SearchOptions
+	work     int64     // of the engine, as flow.Evaluator.Work counts it
+	deadline time.Time // which the decision tells of
+}
+
+// allow returns what a search by such options may spend from now on, or since Together.
+func (o *Options) allow(s SearchOptions) allowance {
+	a := allowance{SearchOptions: s}
+	if s.TimeLimit > 0 {
+		begun := o.begun
+		if begun.IsZero() {
+			begun = time.Now()
+		}
+		a.deadline = begun.Add(wall(s.TimeLimit))
+	}
+	return a
+}
+
+// late reports whether the time is over.
+func (a *allowance) late() bool { return !a.deadline.IsZero() && time.Now().After(a.deadline) }
+
+// Together returns the options such that what is decided with them from now on, however often, has one time limit in
+// all.
+func (o Options) Together() Options {
+	o.begun = time.Now()
+	return o
+}
+
+// wall converts a span to wall-clock time: less than a nanosecond is one.
+func wall(t engine.Time) time.Duration {
+	return time.Duration((t + engine.Nanosecond - 1) / engine.Nanosecond)
+}
+
+// service returns what to simulate with.
+func (s *Settings) service(own flow.Service) flow.Service {
+	if asked, err := flow.ParseService(s.Service); err == nil {
+		return asked
+	}
+	return own
+}
+
+// mostWorkers bounds the goroutines of a search: each holds a simulation's state.
+const mostWorkers = 64
+
+func (o *Options) workers() int {
+	if o.Workers < 1 {
+		return runtime.GOMAXPROCS(0)
+	}
+	return min(o.Workers, mostWorkers)
+}
