@@ -2,7 +2,6 @@ package routing
 
 import (
 	"context"
-	"errors"
 	"math"
 	"slices"
 
@@ -51,9 +50,6 @@ func (in *instance) breadth(root int32) []int32 {
 	return place
 }
 
-// roots is how many nodes are tried as roots of an order.
-const roots = 8
-
 // mostArcs is how many arcs searches that only compare paths or bounds look at, about: some seconds.
 const mostArcs = 100_000_000
 
@@ -68,44 +64,16 @@ const manyArcs = 50_000_000
 // arcs returns how many arcs searches from all sources look at.
 func (in *instance) arcs(w *ways) int { return max(1, len(in.sources)*len(w.To)) }
 
-// safest returns the layered ways whose shortest paths have the fewest hops in all, of some orders of the nodes, and of
-// these those that join most pairs. On large networks every so manieth source is asked.
-func (in *instance) safest(ctx context.Context, channels int) (*ways, error) {
-	var best *ways
-	apart, hops := 0, math.Inf(1)
-	for k := range min(roots, in.nodes) {
-		w := in.layered(in.breadth(int32(k*in.nodes/min(roots, in.nodes))), channels)
-		t := newTree(w)
-		lost, sum := 0, 0.0
-		for s := 0; s < len(in.sources); s += 1 + min(roots, in.nodes)*in.arcs(w)/mostArcs {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			t.Breadth(in.sources[s] * int32(w.fold))
-			for i := in.first[s]; i < in.first[s+1]; i++ {
-				if at := t.end(in.pair[i].Dst); at < 0 {
-					lost++
-				} else {
-					sum += in.demand[i] * t.Dist[at]
-				}
-			}
-		}
-		if best == nil || lost < apart || lost == apart && sum < hops {
-			best, apart, hops = w, lost, sum
-		}
-	}
-	return best, nil
-}
-
-// safestOf returns the safest ways on the channels that a problem's links have.
-func (in *instance) safestOf(ctx context.Context, p *Problem) (*ways, error) {
+// safest returns the layered ways on the channels that a problem's links have, of nodes in the order of their distance
+// from the first.
+func (in *instance) safest(p *Problem) *ways {
 	channels := math.MaxInt32
 	for _, l := range p.Network.Links {
 		if l.Rate > 0 {
 			channels = min(channels, int(max(1, l.Channels)))
 		}
 	}
-	return in.safest(ctx, channels)
+	return in.layered(in.breadth(0), channels)
 }
 
 // widening adds paths to choices: for each pair the one that costs least of all.
@@ -199,33 +167,4 @@ func (x *widening) more(ctx context.Context, s *search) error {
 		}
 	}
 	return nil
-}
-
-// any searches among any paths of w, beginning from none.
-func (r *optimiser) any(ctx context.Context, in *instance, w *ways, target float64, budget int64) (*search, error) {
-	x, err := in.begin(ctx, w, mayCycle)
-	if err != nil {
-		return nil, err
-	}
-	s := newSearch(in, x.c, r.seed, max(0, r.NeighbourCap), budget)
-	return s, s.run(ctx, target, func() error { return x.more(ctx, s) })
-}
-
-// safely is any among paths that cannot deadlock on any network. Where they do not join all pairs, which on links of
-// one way they need not, it is any among all ways if nothing else was found, which may deadlock, and nil if something
-// was.
-func (r *optimiser) safely(ctx context.Context, in *instance, target float64, budget int64) (*search, *ways, error) {
-	w, err := in.safestOf(ctx, r.p)
-	if err != nil {
-		return nil, nil, err
-	}
-	s, err := r.any(ctx, in, w, target, budget)
-	if errors.Is(err, ErrUnserved) {
-		if r.found != nil {
-			return nil, nil, nil
-		}
-		r.risky, w = true, in.free()
-		s, err = r.any(ctx, in, w, target, budget)
-	}
-	return s, w, err
 }

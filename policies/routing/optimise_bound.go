@@ -17,9 +17,8 @@ type dual struct {
 	length []float64 // the best so far, whole numbers
 	value  float64   // what they prove
 
-	least  float64 // a bound for one route a pair
-	sums   *sums   // nil where loads are not asked what sums they are
-	lifted [2]float64
+	least float64 // a bound for one route a pair
+	unit  float64 // that all demands are multiples of; 0 is none
 }
 
 // scale is the largest whole length.
@@ -32,6 +31,7 @@ func newDual(in *instance) *dual {
 			b.links[o] += 1 / in.press(o)
 		}
 	}
+	b.least, b.unit = in.floor(), in.unit()
 	if in.symmetry != nil {
 		b.each = float64(in.nodes / len(in.symmetry.Sources))
 	}
@@ -77,20 +77,8 @@ func (b *dual) simple(ctx context.Context) {
 	}
 }
 
-// bound returns what is proved: rounded up where demands are whole, and to what sum of demands there is.
-func (b *dual) bound() float64 {
-	v := b.value
-	if b.in.whole {
-		v = math.Ceil(b.value * (1 - 1e-12)) // the quotient of two whole numbers
-	}
-	if b.sums == nil {
-		return max(v, b.least)
-	}
-	if v = max(v, b.least); b.lifted[0] != v {
-		b.lifted = [2]float64{v, b.in.lift(v, b.sums)}
-	}
-	return b.lifted[1]
-}
+// bound returns what is proved, for loads that are sums of demands.
+func (b *dual) bound() float64 { return b.in.lift(max(b.value, b.least), b.unit) }
 
 // told takes up what ways to spread over prove.
 func (b *dual) told(ctx context.Context, x *spreading) {

@@ -202,8 +202,7 @@ func TestBounds(t *testing.T) {
 		if f := in.floor(); f > one*(1+1e-9) {
 			t.Fatalf("floor %g, optimum %g", f, one)
 		}
-		z := in.newSums()
-		if v := in.lift(spread, z); v > one*(1+1e-9) || v < spread {
+		if v := in.lift(spread, in.unit()); v > one*(1+1e-9) || v < spread {
 			t.Fatalf("%g is lifted to %g, optimum %g", spread, v, one)
 		}
 		x, err := in.begin(t.Context(), in.free(), notJoined)

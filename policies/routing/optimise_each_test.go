@@ -70,36 +70,25 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// TestSums: a bound is raised to the least sum of demands, each taken once, that is not below it.
-func TestSums(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		in := &instance{demand: rapid.SliceOfN(rapid.SampledFrom([]float64{0, 0.3, 0.7, 1, 1.25, 2.5}), 1, 8).Draw(t, "demand")}
-		bound := rapid.Float64Range(0.01, 6).Draw(t, "bound")
-		want := math.Inf(1)
-		for set := range 1 << len(in.demand) {
-			sum := 0.0
-			for i, d := range in.demand {
-				if set>>i&1 == 1 {
-					sum += d
-				}
-			}
-			if sum >= bound {
-				want = min(want, sum)
-			}
+// TestUnit: a bound is raised to the least multiple of the number that all demands are multiples of, and stays where there
+// is none.
+func TestUnit(t *testing.T) {
+	for _, c := range []struct {
+		demand            []float64
+		slow              []float64
+		unit, bound, want float64
+	}{
+		{[]float64{4, 6, 0}, nil, 2, 4.1, 6},
+		{[]float64{4, 6}, nil, 2, 6, 6},
+		{[]float64{4, 6.5}, nil, 0.5, 4.1, 4.5},
+		{[]float64{1, math.Pi}, nil, 0, 4.1, 4.1},
+		{[]float64{1, 3}, []float64{1, 1.5}, 1, 4.1, 4.5},
+		{[]float64{0}, nil, 0, 0.5, 0.5},
+	} {
+		in := &instance{demand: c.demand, slow: c.slow}
+		if unit := in.unit(); unit != c.unit || in.lift(c.bound, unit) != c.want {
+			t.Errorf("%v: unit %g raises %g to %g, want %g and %g", c.demand, unit, c.bound, in.lift(c.bound, unit), c.unit, c.want)
 		}
-		if math.IsInf(want, 1) {
-			want = bound // no choice of ways has it: the bound is left as it is
-		}
-		if got := in.newSums().up(bound); math.Abs(got-want) > 1e-9 {
-			t.Fatalf("%g is raised to %g, want %g", bound, got, want)
-		}
-	})
-	many := &instance{}
-	for i := range 60 {
-		many.demand = append(many.demand, 1+math.Sqrt(float64(i))/1e3)
-	}
-	if got := many.newSums().up(7.7777); got < 7.7777 || got > 7.8 {
-		t.Errorf("of many sums %g", got)
 	}
 }
 

@@ -100,86 +100,36 @@ func pack(demand, press []float64) float64 {
 	return best
 }
 
-// sums knows what loads links can have, each being a sum of whole demands.
-type sums struct {
-	value []float64 // different demands, largest first
-	count []int     // pairs of each
-	tried int
-	best  float64
-}
-
-// Beyond so many different demands, or sums that are tried, what loads there can be is not asked.
-const (
-	mostDemands = 64
-	mostSums    = 200_000
-)
-
-// newSums returns nil where demands are too many.
-func (in *instance) newSums() *sums {
-	all := slices.Clone(in.demand)
-	slices.SortFunc(all, func(a, b float64) int { return -cmp.Compare(a, b) })
-	z := new(sums)
-	for _, d := range all {
-		if d <= 0 {
-			break
-		}
-		if n := len(z.value); n > 0 && z.value[n-1] == d {
-			z.count[n-1]++
-			continue
-		}
-		if len(z.value) == mostDemands {
-			return nil
-		}
-		z.value, z.count = append(z.value, d), append(z.count, 1)
-	}
-	return z
-}
-
-// up returns the least sum of demands that is no less than a bound; the bound itself where that takes too long to find.
-func (z *sums) up(bound float64) float64 {
-	z.tried, z.best = 0, math.Inf(1)
-	if least := bound * (1 - near); !z.from(0, 0, least) || math.IsInf(z.best, 1) {
-		return bound
-	}
-	return z.best
-}
-
-// from adds demands from the i-th on to a sum; false where there are too many paths to.
-func (z *sums) from(i int, sum, least float64) bool {
-	if sum >= least {
-		z.best = min(z.best, sum)
-		return true
-	}
-	if i == len(z.value) {
-		return true
-	}
-	if z.tried++; z.tried > mostSums {
-		return false
-	}
-	v := z.value[i]
-	n := min(z.count[i], int(math.Ceil((least-sum)/v)))
-	for k := n; k >= 0; k-- {
-		if !z.from(i+1, sum+float64(k)*v, least) {
-			return false
+// unit returns the greatest number that all demands are multiples of, as those of messages of a few sizes are; 0 where
+// there is none but very small ones.
+func (in *instance) unit() (unit float64) {
+	most := top(in.demand)
+	for _, d := range in.demand {
+		for d > near*most { // Euclid's algorithm, on numbers that are rounded
+			if d < 1e-4*most {
+				return 0
+			}
+			unit, d = d, math.Abs(math.Remainder(unit, d))
 		}
 	}
-	return true
+	return unit
 }
 
 // near is how far apart numbers are that rounding may make of one.
 const near = 1e-9
 
-// lift raises a bound that holds for pairs that spread to the least load that a link can have where each takes one way.
-func (in *instance) lift(bound float64, z *sums) float64 {
-	if z == nil || bound <= 0 {
+// lift raises a bound that holds for pairs that spread to the least load that a link can have where each takes one way,
+// all demands being multiples of a unit.
+func (in *instance) lift(bound, unit float64) float64 {
+	if unit == 0 || bound <= 0 {
 		return bound
 	}
-	if in.slow == nil {
-		return max(bound, z.up(bound))
+	best, slow := math.Inf(1), in.slow
+	if slow == nil {
+		slow = []float64{1}
 	}
-	best := math.Inf(1)
-	for _, press := range in.slow {
-		best = min(best, z.up(bound/press)*press)
+	for _, press := range slow {
+		best = min(best, math.Ceil(bound*(1-near)/(unit*press))*unit*press)
 	}
 	return max(bound, best)
 }

@@ -112,35 +112,6 @@ func TestBreadth(t *testing.T) {
 	})
 }
 
-// TestBalance: what ways give each other where links change by unequal amounts leaves both as dear, or all is given.
-func TestBalance(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		slow := rapid.SliceOfN(rapid.Float64Range(0.5, 20), 6, 6).Draw(t, "slow")
-		x := &spreading{in: &instance{slow: slow, kind: []int32{0, 1, 2, 3, 4, 5}}}
-		for o, n := range []float64{-1, -2, -1, 1, 3} {
-			x.moved = append(x.moved, crossing{int32(o), n * slow[o]})
-		}
-		x.width = rapid.Float64Range(0.01, 1000).Draw(t, "width")
-		x.length = rapid.SliceOfN(rapid.Float64Range(1e-12, 1), 6, 6).Draw(t, "length")
-		most := rapid.Float64Range(0.001, 1).Draw(t, "most")
-		if over, _ := x.apart(0); over <= 0 {
-			return // exchange goes the other way
-		}
-		by := x.balance(most)
-		low, high := 0.0, most // and by halves
-		for range 100 {
-			if over, _ := x.apart((low + high) / 2); over > 0 {
-				low = (low + high) / 2
-			} else {
-				high = (low + high) / 2
-			}
-		}
-		if math.Abs(by-low) > 1e-6*most {
-			t.Fatalf("%g of %g are given, want %g", by, most, low)
-		}
-	})
-}
-
 // counted is a context that ends once it was asked so many times.
 type counted struct {
 	context.Context

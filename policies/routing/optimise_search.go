@@ -252,6 +252,17 @@ func (s *search) crowded(i int32, of []int32) (price float64) {
 	return price
 }
 
+// crowd returns by how much neighbours' units are more than they may be on links.
+func (s *search) crowd() float64 {
+	excess := 0.0
+	if s.most > 0 {
+		for _, x := range s.near {
+			excess += max(0, x-float64(s.most))
+		}
+	}
+	return excess
+}
+
 // keep remembers the present choice if it is the best.
 func (s *search) keep() {
 	value, excess := top(s.load), s.crowd()
@@ -259,6 +270,12 @@ func (s *search) keep() {
 		s.value, s.excess = value, excess
 		s.best = append(s.best[:0], s.walk...)
 	}
+}
+
+// kept is the search with its present choice as the best.
+func (s *search) kept() *search {
+	s.keep()
+	return s
 }
 
 // run searches until a target is met or the budget is spent: sweeps at costs that grow sharper, again and again. Before

@@ -2,6 +2,7 @@ package routing
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"math"
 	"slices"
@@ -70,7 +71,8 @@ func (r *optimiser) solve(ctx context.Context) error {
 	return err
 }
 
-// search finds paths for each class, among those that cost least to search first.
+// search finds paths for each class, among those that cost least to search first, until what is found cannot be improved
+// on. Bounds that cost nothing are tried before the linear program of ways to spread over is solved.
 func (r *optimiser) search(ctx context.Context) error {
 	var err error
 	if r.in, err = newInstance(r.p, r.y); err != nil {
@@ -80,44 +82,145 @@ func (r *optimiser) search(ctx context.Context) error {
 		return err
 	}
 	r.Optimised = r.withDefaults(r.in)
-	r.free = math.Inf(1)
-	r.dual = newDual(r.in)
-	met := r.y == nil && r.narrow(ctx, r.straight)
+	r.free, r.dual = math.Inf(1), newDual(r.in)
+	if r.y != nil || !r.narrow(ctx) {
+		r.dual.simple(ctx)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if r.Rounds == 0 {
 		r.Rounds = 4000
 		if n := r.in.arcs(r.dual.t.w); !r.in.uniform && n > fewArcs {
 			r.Rounds = max(1, mostArcs/n)
 		}
 	}
-	if !r.in.uniform && len(r.in.pair) <= mostPairs {
-		if err := r.each(ctx, met); err != nil {
-			return err
-		}
-		return r.finish(ctx)
-	}
-	if !met {
-		r.dual.simple(ctx)
-	}
-	kinds := []func(context.Context) error{r.proof, r.unbound, r.anywhere}
-	if met {
-		kinds = kinds[1:]
-	}
-	if r.y != nil {
-		var first []func(context.Context) error
+	var kinds []func(context.Context) error
+	if r.y != nil && (r.in.uniform || len(r.in.pair) <= mostPairs) {
 		for _, rule := range r.wildRules() {
-			first = append(first, func(ctx context.Context) error { return r.wildFirst(ctx, rule, r.bracket, r.descend) })
+			kinds = append(kinds, func(ctx context.Context) error { return r.wildFirst(ctx, rule) })
 		}
-		kinds = append(first, kinds...)
 	}
-	for _, kind := range kinds {
+	for _, kind := range append(kinds, r.anywhere, r.unbound) {
 		if err := kind(ctx); err != nil {
 			return err
 		}
-		if r.met() {
+		if r.found != nil && r.found.s.excess == 0 && (r.found.s.value <= r.goal() || !r.in.whole && r.found.s.value <= r.dual.bound()*(1+enough)) {
 			break
 		}
 	}
 	return r.finish(ctx)
+}
+
+// enough is the relative gap at which no other kind of paths is tried where demands are not whole: the best that there
+// is would hardly be less.
+const enough = 5e-4
+
+// goal is what a search need not go below.
+func (r *optimiser) goal() float64 { return r.dual.bound() * (1 + near) }
+
+// improve has a search meet the bound if it can, for what is left of its budget and a quarter of the whole.
+func (r *optimiser) improve(ctx context.Context, s *search) error {
+	if err := s.run(ctx, r.goal(), nil); err != nil || s.value <= r.goal() && s.excess == 0 {
+		return err
+	}
+	if err := r.spread(ctx, s); err != nil {
+		return err
+	}
+	s.budget = r.Budget / 4
+	return r.relieve(ctx, s)
+}
+
+// relieve has a search go on from its best choice, by tabu search where that can weigh paths one by one.
+func (r *optimiser) relieve(ctx context.Context, s *search) error {
+	if s.excess > 0 || s.in.uniform || len(s.walk) > mostPairs {
+		if err := s.run(ctx, r.goal(), nil); err != nil || s.excess > 0 || s.in.uniform || len(s.walk) > mostPairs {
+			return err
+		}
+	}
+	return s.relieve(ctx, r.goal())
+}
+
+// spread solves the linear program of ways to spread over, from a search's best choice on, unless that was done.
+func (r *optimiser) spread(ctx context.Context, s *search) error {
+	if r.over == nil {
+		r.over = newSpreading(r.in, r.in.free(), s)
+		r.over.value = r.dual.value
+	}
+	left, err := r.over.run(ctx, r.Rounds)
+	r.Rounds = left
+	r.dual.told(ctx, r.over)
+	return err
+}
+
+// anywhere seeks among paths that cannot deadlock on any network, pair by pair, those of a linear program over them.
+// Where they do not join all pairs, which on links of one way they need not, it seeks among all if nothing else was
+// found, which may deadlock.
+func (r *optimiser) anywhere(ctx context.Context) error {
+	in := r.in
+	if in.uniform {
+		if r.found != nil && len(r.p.Flows) > mostPairs {
+			return nil
+		}
+		var err error
+		if in, err = newInstance(r.p, nil); err != nil {
+			return err
+		}
+	}
+	w := in.safest(r.p)
+	x, err := in.begin(ctx, w, mayCycle)
+	if errors.Is(err, ErrUnserved) && r.found != nil {
+		return nil
+	}
+	if errors.Is(err, ErrUnserved) {
+		r.risky, w = true, in.free()
+		x, err = in.begin(ctx, w, notJoined)
+	}
+	if err != nil {
+		return err
+	}
+	s := newSearch(in, x.c, r.seed, max(0, r.NeighbourCap), r.Budget/16)
+	if err := s.run(ctx, r.goal(), func() error { return x.more(ctx, s) }); err != nil {
+		return err
+	}
+	if s.value > r.goal() || s.excess > 0 {
+		from := s
+		if in != r.in {
+			from = newSearch(r.in, r.straight.c, r.seed, 0, 0).kept()
+		}
+		if err := r.spread(ctx, from); err != nil {
+			return err
+		}
+		x := newSpreading(in, w, s)
+		x.value = r.dual.value
+		if _, err := x.run(ctx, min(layeredRounds, 4*mostArcs/in.arcs(w))); err != nil {
+			return err
+		}
+		x.into(s.c)
+		s.budget = r.Budget / 8
+		if err := r.relieve(ctx, s); err != nil {
+			return err
+		}
+	}
+	r.offer(&found{in, s, nil})
+	return nil
+}
+
+// layeredRounds is those that are spent on paths that cannot deadlock, of which good ones matter and not what they
+// prove.
+const layeredRounds = 20
+
+// unbound seeks what any paths at all reach, among those of the linear program.
+func (r *optimiser) unbound(ctx context.Context) error {
+	if r.free <= r.goal() || r.over == nil {
+		return nil
+	}
+	s := newSearch(r.in, r.over.c, r.seed, max(0, r.NeighbourCap), r.Budget/8).kept()
+	if err := r.relieve(ctx, s); err != nil {
+		return err
+	}
+	r.note(s)
+	return nil
 }
 
 // finish has a solver go on, if one is asked for, and takes the best choice.
@@ -136,90 +239,35 @@ func (r *optimiser) finish(ctx context.Context) error {
 	return nil
 }
 
-// met reports whether the best choice cannot be improved on.
-func (r *optimiser) met() bool {
-	return r.found != nil && r.found.s.value <= r.goal() && r.found.s.excess == 0
-}
-
-// proof solves the linear program of ways to spread over, where that may raise the bound.
-func (r *optimiser) proof(ctx context.Context) error {
-	if r.free <= r.goal() {
-		return nil
-	}
-	s := newSearch(r.in, r.straight.c, 0, 0, 0)
-	s.keep()
-	return r.spread(ctx, s)
-}
-
 // offer keeps a choice that cannot deadlock if it is the best.
 func (r *optimiser) offer(f *found) {
-	r.note(f.in, f.s)
+	r.note(f.s)
 	if r.found == nil || f.s.excess < r.found.s.excess || f.s.excess == r.found.s.excess && f.s.value < r.found.s.value {
 		r.found = f
 	}
 }
 
-// unbound seeks what any paths at all reach.
-func (r *optimiser) unbound(ctx context.Context) error {
-	if r.free <= r.goal() {
-		return nil
-	}
-	s, err := r.any(ctx, r.in, r.in.free(), r.goal(), r.Budget/2)
-	if err == nil {
-		r.note(r.in, s)
-	}
-	return err
-}
-
 // note keeps the loads of a search's best choice if they are the smallest, that it can deadlock or not.
-func (r *optimiser) note(in *instance, s *search) {
-	if s.excess > 0 || s.value >= r.free {
-		return
+func (r *optimiser) note(s *search) {
+	if s.excess == 0 {
+		r.free = min(r.free, s.value)
 	}
-	r.free = s.value
-}
-
-// mostPairs is how many pairs are led one by one, where symmetry does not help.
-const mostPairs = 1 << 20
-
-// anywhere seeks among paths that cannot deadlock on any network, pair by pair.
-func (r *optimiser) anywhere(ctx context.Context) error {
-	if r.found != nil && len(r.p.Flows) > mostPairs {
-		return nil
-	}
-	in, err := newInstance(r.p, nil)
-	if err != nil {
-		return err
-	}
-	s, _, err := r.safely(ctx, in, r.goal(), r.Budget/2)
-	if err != nil || s == nil {
-		return err
-	}
-	r.offer(&found{in, s, nil})
-	return nil
 }
 
 // narrow tries the bound that the link alone proves which is the most loaded when all take paths of the fewest hops,
 // and reports whether they meet it: on trees, and where a node has one link, they do.
-func (r *optimiser) narrow(ctx context.Context, x *widening) bool {
-	b := r.dual
-	if len(r.in.pair) > mostPairs {
-		b.least = r.in.floor()
+func (r *optimiser) narrow(ctx context.Context) bool {
+	load := newSearch(r.in, r.straight.c, 0, 0, 0).load
+	length, most := make([]float64, len(load)), top(load)
+	if k := slices.Index(load, most); k >= 0 {
+		length[k] = 1
 	}
-	load := newSearch(r.in, x.c, 0, 0, 0).load
-	if len(load) == 0 {
-		return true
-	}
-	length, most := make([]float64, r.in.orbits), 0
-	for o, y := range load {
-		if y > load[most] {
-			most = o
-		}
-	}
-	length[most] = 1
-	b.try(ctx, length)
-	return load[most] <= r.goal()
+	r.dual.try(ctx, length)
+	return most <= r.goal()
 }
+
+// mostPairs is how many pairs are led one by one, where symmetry does not help.
+const mostPairs = 1 << 20
 
 // take makes the best choice the result.
 func (r *optimiser) take() {

@@ -109,43 +109,39 @@ func (x *spreading) exchange(from, to int32) {
 		x.net[o]++
 	}
 	x.moved = x.moved[:0]
-	dear, cheap, once := 0.0, 0.0, x.in.slow == nil
+	dear, dearer, cheap, cheaper := 0.0, 0.0, 0.0, 0.0 // what the two cost, and how fast that falls and grows
 	for _, way := range [][]int32{a, b} {
 		for _, o := range way {
-			n := x.net[o]
+			n := float64(x.net[o])
 			if n == 0 {
 				continue
 			}
 			x.net[o] = 0
-			x.moved = append(x.moved, crossing{o, float64(n) * x.in.press(o)})
+			times := n * x.in.press(o)
+			x.moved = append(x.moved, crossing{o, times})
 			if n < 0 {
-				dear -= float64(n) * x.length[o]
+				dear, dearer = dear-n*x.length[o], dearer+n*times*x.length[o]
 			} else {
-				cheap += float64(n) * x.length[o]
+				cheap, cheaper = cheap+n*x.length[o], cheaper+n*times*x.length[o]
 			}
-			once = once && (n == 1 || n == -1)
 		}
 	}
 	if !(dear > cheap && cheap > 0) {
 		return
 	}
-	// until dear*exp(-width*by) = cheap*exp(width*by)
-	by := math.Log(dear/cheap) / (2 * x.width)
-	if !once {
-		by = x.balance(x.amount[from])
-	}
-	by = min(by, x.amount[from])
+	// until dear*exp(-width*by) = cheap*exp(width*by), where a unit of demand changes all loads by as much: else a step
+	// of Newton's method on the logarithm of what one costs over the other, which is nearly straight
+	by := min(x.amount[from], math.Log(dear/cheap)/(x.width*(dearer/dear+cheaper/cheap)))
 	up := math.Exp(x.width * by)
 	for _, m := range x.moved {
-		d := m.times * by
-		x.load[m.orbit] += d
-		switch {
-		case !once:
-			x.length[m.orbit] *= math.Exp(x.width * d)
-		case d > 0:
+		x.load[m.orbit] += m.times * by
+		switch m.times {
+		case 1:
 			x.length[m.orbit] *= up
-		default:
+		case -1:
 			x.length[m.orbit] *= 1 / up
+		default:
+			x.length[m.orbit] *= math.Exp(x.width * m.times * by)
 		}
 	}
 	if x.amount[from] -= by; x.amount[from] < x.unit*1e-12 {
@@ -158,48 +154,6 @@ func (x *spreading) exchange(from, to int32) {
 type crossing struct {
 	orbit int32
 	times float64
-}
-
-// balance returns how much demand, up to a limit, makes two ways as dear where a unit of it does not change the loads
-// of all links by as much: Newton's method on the logarithm of what one costs over the other, which is nearly straight,
-// kept between what is too little and what is too much.
-func (x *spreading) balance(most float64) float64 {
-	if over, _ := x.apart(most); over >= 0 {
-		return most
-	}
-	low, high, by := 0.0, most, 0.0
-	for range 16 {
-		over, slope := x.apart(by)
-		if over >= 0 {
-			low = by
-		} else {
-			high = by
-		}
-		if math.Abs(over) <= 1e-9*most*slope {
-			break
-		}
-		next := by + over/slope
-		if !(next > low && next < high) { // nor where costs are beyond what numbers hold
-			next = (low + high) / 2
-		}
-		by = next
-	}
-	return by
-}
-
-// apart returns the logarithm of what a path costs over what another does once so much demand has gone from it to that,
-// and how fast it falls with more.
-func (x *spreading) apart(by float64) (over, slope float64) {
-	dear, dearer, cheap, cheaper := 0.0, 0.0, 0.0, 0.0
-	for _, m := range x.moved {
-		l := x.length[m.orbit] * math.Exp(x.width*by*m.times) * (math.Abs(m.times) / x.in.press(m.orbit))
-		if m.times < 0 {
-			dear, dearer = dear+l, dearer-l*m.times
-		} else {
-			cheap, cheaper = cheap+l, cheaper+l*m.times
-		}
-	}
-	return math.Log(dear / cheap), x.width * (dearer/dear + cheaper/cheap)
 }
 
 // widen adds the shortest paths by the present lengths, and keeps these if they prove more than the best (as dual does;
@@ -223,7 +177,7 @@ func (x *spreading) widen(ctx context.Context) {
 			for k := x.c.first[i]; k >= 0; k = x.c.next[k] {
 				least = min(least, x.cost(k, x.fixed))
 			}
-			if d < least*(1-cheaper) && len(x.c.step) < mostSteps {
+			if d < least*(1-dearness) && len(x.c.step) < mostSteps {
 				x.arcs = x.t.Path(at, x.arcs[:0])
 				for _, k := range x.arcs {
 					x.c.orbit = append(x.c.orbit, x.t.Class[k])
@@ -242,7 +196,7 @@ func (x *spreading) widen(ctx context.Context) {
 }
 
 const (
-	cheaper   = 1e-3 // how much cheaper paths must be to be taken up, relatively
+	dearness  = 1e-3 // how much cheaper paths must be to be taken up, relatively
 	solved    = 1e-5 // relative gap of the linear program at which it counts as solved
 	gentlest  = 20.0 // widths that lengths begin and end with
 	steepest  = 1e5

@@ -44,77 +44,58 @@ type hastening struct {
 // taskWork is what simulating a task takes off the budget, in paths that are weighed.
 const taskWork = 8
 
-// hasten makes the choice, of those found and what wild-first routing takes, under which the graph ends first, and goes
-// on from there.
+// hasten goes on from the choice found to one under which the graph ends early: it moves pairs one by one until no move
+// helps, and does so again from choices in which each pair takes one of its paths of the fewest hops at random, and then
+// from the best choice with some pair elsewhere, until a bound is met or the budget is spent (iterated local search:
+// Lourenco, Martin and Stuetzle, Handbook of Metaheuristics, 2003).
 func (r *optimiser) hasten(ctx context.Context) error {
 	if err := r.bounds(ctx); err != nil {
 		return err
 	}
-	own, err := r.ownWild()
-	if err != nil {
-		return err
-	}
-	var best *hastening
-	for _, f := range []*found{r.found, own} {
-		if f == nil || f.s.excess > r.found.s.excess {
+	x, s := newHastening(r, r.found), r.found.s
+	s.budget = r.Budget
+	s.again()
+	var best ending
+	var seen *engine.Trace
+	excess := s.crowd()
+	for k := 0; ; k++ {
+		if s.crowd() <= excess && r.safe(x.f) {
+			var err error
+			if x.now, x.seen, err = x.simulate(ctx); err != nil {
+				return err
+			}
+			if err := x.descend(ctx); err != nil {
+				return err
+			}
+			if seen == nil || x.now.before(best) {
+				best, seen = x.now, x.seen
+				s.best = append(s.best[:0], s.walk...)
+			}
+		}
+		if s.budget <= 0 || x.met(best) {
+			break
+		}
+		if k < draws {
+			for i := range s.walk {
+				s.walk[i] = x.fewest(int32(i))
+			}
+			s.recount()
 			continue
 		}
-		x := newHastening(r, f, best)
-		if err := x.begin(ctx); err != nil {
-			return err
-		}
-		if best == nil || x.now.before(best.now) {
-			best = x
+		x.now, x.seen = best, seen
+		s.again()
+		if !x.kick() {
+			break
 		}
 	}
-	r.found = best.f
-	return best.run(ctx)
+	s.again()
+	s.value, s.excess = math.Inf(1), math.Inf(1)
+	s.keep()
+	return nil
 }
 
-// ownWild returns what wild-first routing takes by itself; nil where it does not serve the fabric, or may deadlock.
-func (r *optimiser) ownWild() (*found, error) {
-	if r.y == nil {
-		return nil, nil
-	}
-	rules, err := NewCandidates(r.p, r.WildFirst)
-	if err != nil {
-		return nil, err
-	}
-	rule := r.WildFirst
-	if rule.Use == "" {
-		rule.Use = AnyDead
-	}
-	picks, err := NewCandidates(r.p, rule)
-	if err != nil {
-		return nil, err
-	}
-	c, err := r.choices(rules)
-	if err != nil {
-		return nil, nil // some pair has no such path
-	}
-	in := r.in
-	s := newSearch(in, c, r.seed, max(0, r.NeighbourCap), 0)
-	clear(s.load)
-	clear(s.near)
-	for i, f := range in.pair {
-		at, steps := f.Src, picks.pick(f, r.seed)
-		rules.Channels(f.Src, steps)
-		for _, step := range steps {
-			k := int(at)*in.degree + step.Port()
-			c.orbit = append(c.orbit, in.orbit[k])
-			at = rules.z.next[k]
-		}
-		c.step = append(c.step, steps...)
-		s.walk[i] = c.add(int32(i))
-		s.lay(int32(i), s.walk[i], 1)
-	}
-	s.keep()
-	own := &found{in, s, rules}
-	if !r.safe(own) {
-		return nil, nil
-	}
-	return own, nil
-}
+// draws is how many choices of paths of the fewest hops are drawn to begin from.
+const draws = 8
 
 // safe reports whether the present choice of a search cannot deadlock, or was not to.
 func (r *optimiser) safe(f *found) bool {
@@ -127,13 +108,10 @@ func (r *optimiser) safe(f *found) bool {
 	return a.order() != nil
 }
 
-// newHastening is to go on from a choice; its endings compare with those of other, if not nil.
-func newHastening(r *optimiser, f *found, other *hastening) *hastening {
+// newHastening is to go on from a choice.
+func newHastening(r *optimiser, f *found) *hastening {
 	g, in := r.p.Graph, f.in
 	x := &hastening{r: r, f: f, s: f.s, pair: make([]int32, len(g.Tasks)), link: make([]int32, in.orbits)}
-	if other != nil {
-		x.scale = other.scale
-	}
 	for k, o := range in.orbit {
 		if o >= 0 {
 			x.link[o] = in.link[k]
@@ -155,73 +133,6 @@ func newHastening(r *optimiser, f *found, other *hastening) *hastening {
 	return x
 }
 
-// draws is how many choices of paths of the fewest hops are drawn to begin from.
-const draws = 8
-
-// begin descends from the search's best choice, and from the best of some in which each pair takes one of its paths of
-// the fewest hops at random, and leaves the better of the two as the present and as the search's best.
-func (x *hastening) begin(ctx context.Context) error {
-	s := x.s
-	s.budget = x.r.Budget / 4
-	s.again()
-	var err error
-	if x.now, x.seen, err = x.play(ctx); err != nil {
-		return err
-	}
-	if err := x.descend(ctx); err != nil {
-		return err
-	}
-	first, seen := x.now, x.seen
-	s.best = append(s.best[:0], s.walk...)
-	excess := s.crowd()
-
-	var drawn []int32
-	for k := 0; k < draws && s.budget > 0 && !x.met(first); k++ {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		for i := range s.walk {
-			s.walk[i] = x.fewest(int32(i))
-		}
-		s.recount()
-		if s.crowd() > excess || !x.r.safe(x.f) {
-			continue
-		}
-		now, of, err := x.play(ctx)
-		if err != nil {
-			return err
-		}
-		if drawn == nil || now.before(x.now) {
-			x.now, x.seen, drawn = now, of, slices.Clone(s.walk)
-		}
-	}
-	if drawn != nil {
-		s.walk = append(s.walk[:0], drawn...)
-		s.recount()
-		if err := x.descend(ctx); err != nil {
-			return err
-		}
-		if x.now.before(first) && x.r.safe(x.f) {
-			s.best = append(s.best[:0], s.walk...)
-			return nil
-		}
-	}
-	x.now, x.seen = first, seen
-	s.again()
-	return nil
-}
-
-// crowd returns by how much neighbours' units are more than they may be on links.
-func (s *search) crowd() float64 {
-	excess := 0.0
-	if s.most > 0 {
-		for _, x := range s.near {
-			excess += max(0, x-float64(s.most))
-		}
-	}
-	return excess
-}
-
 // fewest draws one of a pair's routes of the fewest hops.
 func (x *hastening) fewest(pair int32) int32 {
 	c := x.s.c
@@ -239,8 +150,8 @@ func (x *hastening) fewest(pair int32) int32 {
 	return way
 }
 
-// play simulates the graph under the present choice.
-func (x *hastening) play(ctx context.Context) (ending, *engine.Trace, error) {
+// simulate simulates the graph under the present choice.
+func (x *hastening) simulate(ctx context.Context) (ending, *engine.Trace, error) {
 	g, s := x.r.p.Graph, x.s
 	x.uses.Uses = x.uses.Uses[:0]
 	for i, k := range x.pair {
@@ -264,38 +175,6 @@ func (x *hastening) play(ctx context.Context) (ending, *engine.Trace, error) {
 		e.late += math.Pow(float64(at)/x.scale, lateness)
 	}
 	return e, t, nil
-}
-
-// run descends again and again from the best choice with some pair elsewhere, until a bound is met or the budget is
-// spent (iterated local search: Lourenco, Martin and Stuetzle, Handbook of Metaheuristics, 2003).
-func (x *hastening) run(ctx context.Context) error {
-	s := x.s
-	s.budget = x.r.Budget / 2
-	best, seen := x.now, x.seen
-	s.best = append(s.best[:0], s.walk...)
-	for s.budget > 0 && !x.met(best) {
-		if !x.kick() {
-			break
-		}
-		var err error
-		if x.now, x.seen, err = x.play(ctx); err != nil {
-			return err
-		}
-		if err := x.descend(ctx); err != nil {
-			return err
-		}
-		if x.now.before(best) && x.r.safe(x.f) {
-			best, seen = x.now, x.seen
-			s.best = append(s.best[:0], s.walk...)
-			continue
-		}
-		x.now, x.seen = best, seen
-		s.again()
-	}
-	s.best, s.value, s.excess = s.best[:0], math.Inf(1), math.Inf(1)
-	s.recount()
-	s.keep()
-	return nil
 }
 
 // met reports whether no choice ends earlier.
@@ -343,7 +222,7 @@ func (x *hastening) step(ctx context.Context) (bool, error) {
 			}
 			old := s.walk[i]
 			x.move(i, k)
-			now, seen, err := x.play(ctx)
+			now, seen, err := x.simulate(ctx)
 			if err != nil {
 				return false, err
 			}

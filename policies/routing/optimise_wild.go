@@ -37,9 +37,8 @@ func (r *optimiser) wildRules() (all []WildFirst) {
 	return all
 }
 
-// wildFirst seeks among wild-first routes: improve has a search begin, and again has it go on from a choice that cannot
-// deadlock.
-func (r *optimiser) wildFirst(ctx context.Context, rule WildFirst, improve, again func(context.Context, *search) error) error {
+// wildFirst seeks among wild-first routes, and where its choice can deadlock among those that cannot whatever is chosen.
+func (r *optimiser) wildFirst(ctx context.Context, rule WildFirst) error {
 	rules, err := NewCandidates(r.p, rule)
 	if err != nil {
 		return err
@@ -53,45 +52,27 @@ func (r *optimiser) wildFirst(ctx context.Context, rule WildFirst, improve, agai
 		return err
 	}
 	s := newSearch(r.in, c, r.seed, max(0, r.NeighbourCap), max(r.Budget/16, min(r.Budget/2, 12*int64(len(c.next)))))
-	if err := improve(ctx, s); err != nil {
+	if err := r.improve(ctx, s); err != nil {
 		return err
 	}
-	r.note(r.in, s)
+	r.note(s)
 	s.walk = append(s.walk[:0], s.best...)
-	if rules.safe() {
-		r.offer(&found{r.in, s, rules})
-		return nil
-	}
-	a := newAcyclic(r)
-	if a.count(s); a.order() == nil {
-		left, err := a.free(ctx, s, c)
-		if err != nil || left == nil {
-			return err
-		}
-		s.reset(left)
-		if err := again(ctx, s); err != nil {
-			return err
+	if !rules.safe() {
+		a := newAcyclic(r)
+		if a.count(s); a.order() == nil {
+			left, err := a.free(ctx, s, c)
+			if err != nil || left == nil {
+				return err
+			}
+			s.reset(left)
+			s.budget = r.Budget / 4
+			if err := r.relieve(ctx, s); err != nil {
+				return err
+			}
 		}
 	}
 	r.offer(&found{r.in, s, rules})
 	return nil
-}
-
-// descend has a search go on with a quarter of the budget.
-func (r *optimiser) descend(ctx context.Context, s *search) error {
-	s.budget = r.Budget / 4
-	return s.run(ctx, r.dual.bound(), nil)
-}
-
-// bracket has a search meet the bound, and where it does not raises the bound and tries again.
-func (r *optimiser) bracket(ctx context.Context, s *search) error {
-	if err := s.run(ctx, r.dual.bound(), nil); err != nil || s.value <= r.dual.bound() {
-		return err
-	}
-	if err := r.spread(ctx, s); err != nil {
-		return err
-	}
-	return r.descend(ctx, s)
 }
 
 // safe reports whether the rules are those of which all ways together are known to be free of deadlock: on tori that
