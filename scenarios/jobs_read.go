@@ -172,10 +172,7 @@ func (c *checker) resolveJob(i int, row map[string]any) {
 		checkLength(sub)
 	}
 	for _, f := range sub.Diagnostics {
-		told := func(o Diagnostic) bool {
-			return o.File == f.File && o.Line == f.Line && o.Key == f.Key && o.Problem == f.Problem
-		}
-		if !slices.ContainsFunc(c.Diagnostics, told) {
+		if !slices.Contains(c.Diagnostics, f) { // as of another job
 			c.Diagnostics = append(c.Diagnostics, f)
 		}
 	}
