@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -73,17 +74,16 @@ func (f *factor) title(label string) string {
 	}
 }
 
-// numberTicks are the labels of the drawn levels of f at their numbers, on an axis from lo to hi; of many that are
-// numbers or times, round ones.
-func (f *factor) numberTicks(label string, log bool) (ticks []plot.Tick, title string, lo, hi float64) {
+// numbered makes the axes across panels that of the drawn levels of f, each at its number, and returns its title; of many
+// that are numbers or times, round ones have ticks.
+func (f *factor) numbered(panels []*plot.Plot, label string, log bool, width vg.Length) (title string) {
 	labels, title := f.ticksOf(label)
-	lo, hi = math.Inf(1), math.Inf(-1)
+	var ticks []plot.Tick
 	for i, l := range f.levels {
-		v := f.numbers[l]
-		ticks = append(ticks, plot.Tick{Value: v, Label: labels[i]})
-		lo, hi = min(lo, v), max(hi, v)
+		ticks = append(ticks, plot.Tick{Value: f.numbers[l], Label: labels[i]})
 	}
-	lo, hi = padded(lo, hi, log)
+	least := func(a, b plot.Tick) int { return cmp.Compare(a.Value, b.Value) }
+	lo, hi := padded(slices.MinFunc(ticks, least).Value, slices.MaxFunc(ticks, least).Value, log)
 	const many, few = 14, 8 // values that are not each worth a tick; ticks instead
 	switch per, ok := f.unitOf(labels); {
 	case len(labels) <= many:
@@ -94,12 +94,6 @@ func (f *factor) numberTicks(label string, log bool) (ticks []plot.Tick, title s
 	case log && label == "" && f.times(): // each in a unit of its own
 		ticks = sheet.LogTicker{Named: true, Count: few}.Ticks(lo, hi)
 	}
-	return ticks, title, lo, hi
-}
-
-// numbered makes the axes across panels that of the drawn levels of f, each at its number, and returns its title.
-func (f *factor) numbered(panels []*plot.Plot, label string, log bool, width vg.Length) (title string) {
-	ticks, title, lo, hi := f.numberTicks(label, log)
 	for _, p := range panels {
 		setScale(&p.X, lo, hi, log)
 		sheet.Spaced(p, slices.Clone(ticks), width)
@@ -114,16 +108,25 @@ func padded(lo, hi float64, log bool) (float64, float64) {
 		lo, hi = math.Log10(lo), math.Log10(hi)
 	}
 	room := margin * (hi - lo)
-	if least := 1e-9 * max(math.Abs(lo), math.Abs(hi)); !(room > least) {
-		room = max(math.Abs(hi)*0.1, 1e-9)
-		if hi == 0 {
-			room = 1
-		}
+	if flat := flatRoom(lo, hi); flat > 0 {
+		room = flat
 	}
 	if log {
 		return max(math.Pow(10, lo-room), math.SmallestNonzeroFloat64), math.Pow(10, hi+room)
 	}
 	return lo - room, hi + room
+}
+
+// flatRoom is what an axis shows of values that are all identical, 0 of others.
+func flatRoom(lo, hi float64) float64 {
+	const alike = 1e-9 // of the greater
+	switch {
+	case hi-lo > alike*max(math.Abs(lo), math.Abs(hi)):
+		return 0
+	case hi == 0:
+		return 1
+	}
+	return max(math.Abs(hi)*0.1, 1e-9)
 }
 
 func setScale(a *plot.Axis, lo, hi float64, log bool) {
@@ -178,13 +181,7 @@ func valueAxis(a *plot.Axis, q quantity, lo, hi float64, from *float64, log, bar
 		const least = 0.02
 		hi = max(hi, q.base+least*math.Abs(q.base))
 	}
-	room := hi - lo
-	if least := 1e-9 * max(math.Abs(lo), math.Abs(hi)); room <= least { // all identical
-		room = max(math.Abs(hi)*0.1, 1e-9)
-		if hi == 0 {
-			room = 1
-		}
-	}
+	room := cmp.Or(flatRoom(lo, hi), hi-lo)
 	const margin = 0.06
 	setScale(a, lo, hi+margin*room, false)
 	switch {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/recorder"
 	"pgregory.net/rapid"
@@ -370,9 +371,10 @@ func TestTimeLabels(t *testing.T) {
 }
 
 func timeLabels(f *factor) (labels, title string) {
-	ticks, title, _, _ := f.numberTicks("", true)
+	p := sheet.NewPlot("", "")
+	title = f.numbered([]*plot.Plot{p}, "", true, 600)
 	var all []string
-	for _, t := range ticks {
+	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
 		if t.Label != "" {
 			all = append(all, t.Label)
 		}

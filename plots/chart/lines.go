@@ -132,7 +132,8 @@ func (c *lineChart) sheet() (*sheet.Sheet, error) {
 	s := v.page(c.title+v.bySeries(), panels, g, xTitle, yTitle)
 	v.legend(s, c.looks, parts{lines: c.joined, markers: c.marked}, c.marks)
 	for _, a := range c.also {
-		s.Legend = append(s.Legend, sheet.Entry{Text: metricWords(a.metric), Sample: sheet.Stroke(a.style)})
+		m, _ := result.Find(a.metric)
+		s.Legend = append(s.Legend, sheet.Entry{Text: m.Words, Sample: sheet.Stroke(a.style)})
 	}
 	if v.spec.Below != "" {
 		if err := c.below(s, panels, g); err != nil {

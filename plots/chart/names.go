@@ -8,7 +8,6 @@ import (
 
 	"sim/internal/text"
 	"sim/plots/sheet"
-	"sim/scenarios/result"
 )
 
 // unknownName is the error for a name that is none of those known.
@@ -68,21 +67,5 @@ func nearestName(name string, known []string) string {
 
 // lastPart is the last part of a dotted key.
 func lastPart(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
-
-// shortNames words keys by their last part, or whole where that is not clear.
-func shortNames(fs []*factor) []string {
-	count := map[string]int{}
-	for _, f := range fs {
-		count[result.ShortKey(f.name)]++
-	}
-	out := make([]string, len(fs))
-	for i, f := range fs {
-		out[i] = strings.ReplaceAll(result.ShortKey(f.name), "_", " ")
-		if count[result.ShortKey(f.name)] > 1 {
-			out[i] = f.name
-		}
-	}
-	return out
-}
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

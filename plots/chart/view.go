@@ -77,20 +77,24 @@ func newView(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*view,
 func (v *view) listFactors() error {
 	for i := range v.sweep.Axes {
 		a := &v.sweep.Axes[i]
-		f := &factor{name: a.Name, words: keyWords(a), index: i, labels: a.Labels, numbers: a.Numbers}
+		f := &factor{name: a.Name, words: keyTexts[a.Name], index: i, labels: a.Labels, numbers: a.Numbers}
 		f.at = func(c *result.Cell) int { return f.slot[c.At[i]] }
 		for _, x := range f.numbers {
 			if !drawable(x) {
 				return fmt.Errorf("axis %s has the value %g, which no figure can show", a.Name, x)
 			}
 		}
-		v.factors = append(v.factors, f)
-	}
-	names := shortNames(v.factors)
-	for i := range v.factors {
-		if v.factors[i].words == "" {
-			v.factors[i].words = names[i]
+		short := result.ShortKey(a.Name)
+		switch {
+		case a.Name == policyName: // the name of a group, not the policies
+			f.words = "group " + policyName
+		case f.words != "":
+		case slices.ContainsFunc(v.sweep.Axes, func(b result.Axis) bool { return b.Name != a.Name && result.ShortKey(b.Name) == short }):
+			f.words = a.Name
+		default:
+			f.words = strings.ReplaceAll(short, "_", " ")
 		}
+		v.factors = append(v.factors, f)
 	}
 	p := &factor{name: policyName, words: policyName, index: len(v.factors)}
 	p.at = func(c *result.Cell) int { return p.slot[slices.Index(p.labels, c.Policy)] }

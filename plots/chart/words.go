@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"math"
 	"regexp"
 	"slices"
@@ -34,20 +35,6 @@ var keyTexts = map[string]string{
 	"policy.port_tolerance":           "tolerated slowdown",
 }
 
-// keyWords words the key of an axis, "" where nothing better than its name is known.
-func keyWords(a *result.Axis) string {
-	if a.Name == policyName { // the name of a group, not the policies
-		return "group " + policyName
-	}
-	return keyTexts[a.Name]
-}
-
-// metricWords words a metric, without its unit.
-func metricWords(name string) string {
-	m, _ := result.Find(name)
-	return m.Words
-}
-
 // metricUnit is the unit in which values of a metric of up to most read well.
 func metricUnit(name string, most float64) sheet.Unit {
 	switch m, _ := result.Find(name); m.Unit {
@@ -76,46 +63,34 @@ type quantity struct {
 // the unit, as do scale and offset: then none is chosen.
 func (v *view) quantityOf(name, label string, lo, hi float64, own bool) quantity {
 	m, _ := result.Find(name)
-	q := quantity{words: m.Words, unit: sheet.Plainly}
-	scale, offset := v.spec.Scale, v.spec.Offset
-	if scale == 0 {
-		scale = 1
+	q := quantity{words: m.Words, label: m.Words, unit: sheet.Plainly}
+	scale, offset := cmp.Or(v.spec.Scale, 1), v.spec.Offset
+	if !own {
+		scale, offset = 1, 0
 	}
-	plainly := !own || scale == 1 && offset == 0
 	if m.Base != 0 {
 		q.base = m.Base*scale + offset
-		if !own {
-			q.base = m.Base
-		}
 	}
-	switch {
+	switch plainly := scale == 1 && offset == 0; {
 	case label != "":
 		q.label = sheet.Plain(label)
-		return q
 	case plainly && m.Axis != "":
 		q.label = m.Axis
-		return q
 	case plainly:
-		q.unit = metricUnit(name, max(math.Abs(lo), math.Abs(hi)))
-		q.named = m.Unit == "s"
-		q.label = q.words
+		q.unit, q.named = metricUnit(name, max(math.Abs(lo), math.Abs(hi))), m.Unit == "s"
 		if q.unit.Name != "" {
 			q.label += ", " + q.unit.Name
 		}
-		return q
 	case scale == 100 && offset == 0:
-		q.label = q.words + ", %"
+		q.label += ", %"
 	case scale == 100 && offset == -100:
-		q.label = q.words + " above 1, %"
+		q.label += " above 1, %"
 	default:
-		q.label = q.words
 		if scale != 1 {
 			q.label += " × " + sheet.Digits(scale, 4)
 		}
-		if offset > 0 {
-			q.label += " + " + sheet.Digits(offset, 4)
-		} else if offset < 0 {
-			q.label += " − " + sheet.Digits(-offset, 4)
+		if sign := map[bool]string{true: " + ", false: " − "}[offset > 0]; offset != 0 {
+			q.label += sign + sheet.Digits(math.Abs(offset), 4)
 		}
 	}
 	return q
@@ -160,36 +135,27 @@ var unitTexts = map[string]string{"bps": "b/s", "kbps": "kb/s", "Kbps": "kb/s", 
 // ticksOf returns the labels of the drawn levels for an axis and what stands beside it: a unit that all labels have is
 // named once.
 func (f *factor) ticksOf(label string) (ticks []string, title string) {
-	if title = sheet.Plain(label); title == "" {
-		title = f.words
-	}
-	name := ""
-	for n, l := range f.levels {
+	name, same := "", label == ""
+	for _, l := range f.levels {
 		m := amount.FindStringSubmatch(f.labels[l])
-		if m == nil || n > 0 && m[2] != name || label != "" {
-			name = ""
-			break
+		if same = same && m != nil && (name == "" || m[2] == name); same {
+			name = m[2]
 		}
-		name = m[2]
 	}
-	times := name == "" && label == "" && f.times()
+	times := !same && label == "" && f.times()
 	for _, l := range f.levels {
 		text := sheet.Plain(f.labels[l])
-		if name != "" {
+		switch {
+		case same:
 			text = amount.FindStringSubmatch(f.labels[l])[1]
-		} else if times {
+		case times:
 			text = sheet.Duration(f.numbers[l], 4)
 		}
-		if text == "" {
-			text = `""`
-		}
-		ticks = append(ticks, text)
+		ticks = append(ticks, cmp.Or(text, `""`))
 	}
-	if name != "" {
-		if text := unitTexts[name]; text != "" {
-			name = text
-		}
-		title += ", " + name
+	title = cmp.Or(sheet.Plain(label), f.words)
+	if same && name != "" {
+		title += ", " + cmp.Or(unitTexts[name], name)
 	}
 	return ticks, title
 }
@@ -215,14 +181,8 @@ func (f *factor) times() bool {
 
 // headings are the title and the subtitle of a chart of what.
 func (v *view) headings(what string) (title, subtitle string) {
-	title = v.spec.Title
-	if title == "" {
-		title = sheet.Sentence(what)
-	}
-	subtitle = v.sweep.Title
-	if subtitle == "" {
-		subtitle = v.sweep.Name
-	}
+	title = cmp.Or(v.spec.Title, sheet.Sentence(what))
+	subtitle = cmp.Or(v.sweep.Title, v.sweep.Name)
 	var only []string
 	for _, key := range sortedKeys(v.spec.Where) {
 		f, err := v.find("", key)
