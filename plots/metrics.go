@@ -56,12 +56,12 @@ func metricSheet(doc *result.Document, d *result.Detail, metrics []result.Metric
 		if m.Base > 0 {
 			spec.Marks = append(spec.Marks, result.Mark{Label: "ideal non-blocking fabric", Y: m.Base})
 		}
-		var models []model
+		models := map[string]string{}
 		for _, r := range doc.Rows {
 			bound, ok := m.BoundOf(r.Metrics, doc.Reference)
 			if _, has := r.Metrics[m.Name]; ok && has && math.Abs(bound) <= sheet.DrawableLimit {
 				spec.Marks = append(spec.Marks, result.Mark{Label: "lower bound", X: r.Policy, Y: bound})
-				models = addModel(models, r.Policy, r.Labels["gap_model"])
+				models[r.Policy] = r.Labels["gap_model"]
 			}
 		}
 		s, err := chart.Sheet(spec, sweepOf(doc, d), nil)
@@ -83,45 +83,39 @@ func metricSheet(doc *result.Document, d *result.Detail, metrics []result.Metric
 }
 
 // notesOf says what a metric is and what lower bounds on it hold for.
-func notesOf(m result.Metric, doc *result.Document, models []model) []string {
+func notesOf(m result.Metric, doc *result.Document, models map[string]string) []string {
 	var notes []string
 	if label := doc.Rows[0].Labels[m.Name]; label != "" && m.Means == "" {
 		notes = append(notes, fmt.Sprintf("The %s is the %s.", m.Words, label))
 	} else if m.Means != "" {
 		notes = append(notes, sheet.Sentence(m.Words)+" is "+m.Means+".")
 	}
-	if note := boundNote(models); note != "" {
+	if note := boundNote(doc.Rows, models); note != "" {
 		notes = append(notes, note)
 	}
 	return notes
 }
 
-// model is what lower bounds hold for, and whose they are.
-type model struct {
-	name     string
-	policies []string
-}
-
-func addModel(models []model, policy, name string) []model {
-	at := slices.IndexFunc(models, func(m model) bool { return m.name == name })
-	if at < 0 {
-		at = len(models)
-		models = append(models, model{name: name})
+// boundNote says what the lower bounds hold for, by policy in the order of the rows: what most policies have, and who
+// has another.
+func boundNote(rows []result.Row, models map[string]string) string {
+	whose := map[string][]string{}
+	var names []string
+	for _, r := range rows {
+		if name := models[r.Policy]; name != "" {
+			if whose[name] == nil {
+				names = append(names, name)
+			}
+			whose[name] = append(whose[name], r.Policy)
+		}
 	}
-	models[at].policies = append(models[at].policies, policy)
-	return models
-}
-
-// boundNote says what the lower bounds hold for: what most policies have, and who has another.
-func boundNote(models []model) string {
-	models = slices.DeleteFunc(models, func(m model) bool { return m.name == "" })
-	if len(models) == 0 {
+	if len(names) == 0 {
 		return ""
 	}
-	slices.SortStableFunc(models, func(a, b model) int { return len(b.policies) - len(a.policies) })
-	note := "No policy is below its lower bound, which holds for " + models[0].name
-	for _, m := range models[1:] {
-		note += "; that of " + strings.Join(m.policies, ", ") + " for " + m.name
+	slices.SortStableFunc(names, func(a, b string) int { return len(whose[b]) - len(whose[a]) })
+	note := "No policy is below its lower bound, which holds for " + names[0]
+	for _, name := range names[1:] {
+		note += "; that of " + strings.Join(whose[name], ", ") + " for " + name
 	}
 	return note + "."
 }

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -99,19 +100,9 @@ func (v *view) quotient(a, b string) (measure, error) {
 	}}, err
 }
 
-// y is m with the plot's scale and offset.
-func (v *view) y(m measure) func(c *result.Cell) (float64, bool) {
-	return func(c *result.Cell) (float64, bool) {
-		x, ok := m.of(c)
-		return v.scaled(x), ok
-	}
-}
-
+// scaled is x with the plot's scale and offset.
 func (v *view) scaled(x float64) float64 {
-	if v.spec.Scale != 0 {
-		x *= v.spec.Scale
-	}
-	return x + v.spec.Offset
+	return x*cmp.Or(v.spec.Scale, 1) + v.spec.Offset
 }
 
 // spread is what the cells at one place have: how many, their mean, the least and the greatest.
@@ -181,28 +172,20 @@ var takeWords = map[string]string{"": "mean", "mean": "mean", "min": "least", "m
 
 // each calls do with the value of each cell that has one. The others are noted.
 func (v *view) each(m measure, do func(c *result.Cell, y float64)) error {
-	y := v.y(m)
 	var missing []*result.Cell
 	for _, c := range v.cells {
-		x, ok := y(c)
-		if !ok {
-			missing = append(missing, c)
-			continue
-		}
-		if err := v.checkDrawable(m, c, x); err != nil {
+		x, ok := m.of(c)
+		x = v.scaled(x)
+		if err := v.checkDrawable(m, c, x); ok && err != nil {
 			return err
 		}
-		if v.logarithmic() && x <= 0 {
+		if !ok || v.logarithmic() && x <= 0 {
 			missing = append(missing, c)
 			continue
 		}
 		do(c, x)
 	}
-	v.noteMissing(m, missing)
-	if len(missing) == len(v.cells) {
-		return v.noValue(m, missing)
-	}
-	return nil
+	return v.noteMissing(m, missing)
 }
 
 // logarithmic reports whether values are drawn on a logarithmic axis.
@@ -217,63 +200,58 @@ func (v *view) checkDrawable(m measure, c *result.Cell, x float64) error {
 	return nil
 }
 
-func (v *view) noValue(m measure, missing []*result.Cell) error {
-	err := fmt.Errorf("none of the %s has a value of %s", text.Plural(len(missing), "cell"), m.name)
-	if why := v.why(m, missing[0]); why != "" {
-		err = fmt.Errorf("%w: %s", err, why)
-	}
-	return err
-}
-
-// noteMissing names the cells that are not drawn.
-func (v *view) noteMissing(m measure, missing []*result.Cell) {
+// noteMissing names the cells that are not drawn, and fails where these are all.
+func (v *view) noteMissing(m measure, missing []*result.Cell) error {
 	if len(missing) == 0 {
-		return
+		return nil
+	}
+	if len(missing) == len(v.cells) {
+		err := fmt.Errorf("none of the %s has a value of %s", text.Plural(len(missing), "cell"), m.name)
+		if why := v.why(m, missing[0]); why != "" {
+			err = fmt.Errorf("%w: %s", err, why)
+		}
+		return err
 	}
 	const named = 3
-	note := text.Plural(len(missing), "cell") + " have no value: "
-	if len(missing) == 1 {
-		note = "1 cell has no value: "
-	}
+	var names []string
 	for i, c := range missing {
 		if i == named && len(missing) > named+1 {
-			note += fmt.Sprintf("; and %d more", len(missing)-named)
+			names = append(names, fmt.Sprintf("and %d more", len(missing)-named))
 			break
 		}
-		if i > 0 {
-			note += "; "
-		}
-		note += v.cellName(c)
+		name := v.cellName(c)
 		if why := v.why(m, c); why != "" {
-			note += " (" + why + ")"
+			name += " (" + why + ")"
 		}
+		names = append(names, name)
 	}
-	v.notes = append(v.notes, note+".")
+	have := "have"
+	if len(missing) == 1 {
+		have = "has"
+	}
+	v.notes = append(v.notes, fmt.Sprintf("%s %s no value: %s.", text.Plural(len(missing), "cell"), have, strings.Join(names, "; ")))
+	return nil
 }
 
-// why says why a cell is not drawn, "" where nothing tells.
+// why says why a cell is not drawn, "" where nothing tells, cut where it would fill the note.
 func (v *view) why(m measure, c *result.Cell) string {
+	if x, ok := m.of(c); ok && c.Failed == "" && v.scaled(x) <= 0 && v.logarithmic() {
+		return sheet.Digits(v.scaled(x), 3) + ", which a logarithmic axis does not have"
+	}
+	why := firstLine(cmp.Or(c.Failed, c.Labels[m.name]))
+	const longest = 80 // letters
+	if r := []rune(why); len(r) > longest {
+		why = strings.TrimRight(string(r[:longest]), " ") + "…"
+	}
 	if c.Failed != "" {
-		return "failed: " + shortened(firstLine(c.Failed))
+		why = "failed: " + why
 	}
-	if x, ok := v.y(m)(c); ok && x <= 0 && v.logarithmic() {
-		return sheet.Digits(x, 3) + ", which a logarithmic axis does not have"
-	}
-	return shortened(firstLine(c.Labels[m.name]))
+	return why
 }
 
 func firstLine(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
 	return sheet.Plain(s)
-}
-
-// shortened cuts a reason where it would fill the note.
-func shortened(s string) string {
-	const longest = 80 // letters
-	if r := []rune(s); len(r) > longest {
-		return strings.TrimRight(string(r[:longest]), " ") + "…"
-	}
-	return s
 }
 
 // noteSpread says what places with several cells show.

@@ -150,41 +150,34 @@ func (v *view) names() []string {
 
 // filter keeps the levels that Where names, and the cells at them.
 func (v *view) filter() error {
+	kept := map[*factor][]string{}
 	for _, key := range sortedKeys(v.spec.Where) {
 		f, err := v.find("where", key)
 		if err != nil {
 			return err
 		}
-		if f.levels != nil {
+		if _, twice := kept[f]; twice {
 			return fmt.Errorf("where names %s twice", f.name)
 		}
-		f.levels = []int{}
-		for i, label := range f.labels {
-			if slices.Contains(v.spec.Where[key], label) {
-				f.levels = append(f.levels, i)
-			}
-		}
-		for _, label := range v.spec.Where[key] {
+		kept[f] = v.spec.Where[key]
+		for _, label := range kept[f] {
 			if !slices.Contains(f.labels, label) && len(f.labels) > 0 {
 				return unknownName("where "+f.name, label, f.labels)
 			}
 		}
-		if len(f.levels) == 0 && len(f.labels) > 0 {
+		if len(kept[f]) == 0 && len(f.labels) > 0 {
 			return fmt.Errorf("where lists no value of %s", f.name)
 		}
 	}
-	for i := range v.factors {
-		f := v.factors[i]
-		all := f.levels == nil
+	for _, f := range v.factors {
+		only, some := kept[f]
 		f.slot = make([]int, len(f.labels))
-		for l := range f.labels {
+		for l, label := range f.labels {
 			f.slot[l] = -1
-			if all {
+			if !some || slices.Contains(only, label) {
+				f.slot[l] = len(f.levels)
 				f.levels = append(f.levels, l)
 			}
-		}
-		for i, l := range f.levels {
-			f.slot[l] = i
 		}
 	}
 	for i := range v.sweep.Cells {
