@@ -33,7 +33,6 @@ type barChart struct {
 	q      quantity
 	looks  []look // by level of the series
 	best   func(panel int, value float64) bool
-	marks  []placedMark
 	base   float64
 	note   numberNote
 	caps   []float64 // by panel: where higher bars are cut off; nil nowhere
@@ -75,7 +74,6 @@ func (v *view) bars() (*sheet.Sheet, error) {
 // sheet lays bars of a table out. What ends the title after the metric.
 func (b *barChart) sheet(m measure, what string) *sheet.Sheet {
 	v := b.v
-	b.marks = v.placeMarks()
 	lo, hi := b.extent(-1)
 	most := hi
 	if b.digits && lo > 0 {
@@ -105,7 +103,7 @@ func (b *barChart) sheet(m measure, what string) *sheet.Sheet {
 	}
 	b.scales(g, panels)
 	s := v.page(b.q.words+what, panels, g, title, b.q.label)
-	v.legend(s, b.looks, parts{bars: true}, b.marks)
+	v.legend(s, b.looks, parts{bars: true})
 	b.legend(s, m.name)
 	v.noteSpread(b.table, "A bar is")
 	s.Notes = append(b.baseNote(), v.notes...)
@@ -144,7 +142,7 @@ func (b *barChart) extent(panel int) (lo, hi float64) {
 			lo, hi = min(lo, s.min, top), max(hi, min(s.max, top))
 		}
 	}
-	return extentOf(b.marks, panel, lo, hi)
+	return extentOf(b.v.marks, panel, lo, hi)
 }
 
 // pitch is the distance of bars in a group, in points.
@@ -308,8 +306,8 @@ func (b *barChart) draw(c draw.Canvas, p *plot.Plot, panel int) {
 	if b.note.shown && b.apartBy(c.Max.X-c.Min.X) > b.note.across {
 		each(func(cell *spread, s, g int) { b.number(c, cell, panel, s, g, left(g, s)+pitch/2, foot, y) })
 	}
-	for i := range b.marks {
-		if m := &b.marks[i]; m.panel < 0 || m.panel == panel {
+	for i := range b.v.marks {
+		if m := &b.v.marks[i]; m.panel < 0 || m.panel == panel {
 			b.mark(c, m, y(m.y), left, pitch)
 		}
 	}
@@ -332,7 +330,7 @@ func (b *barChart) number(c draw.Canvas, cell *spread, panel, series, group int,
 		at, sign = min(y(cell.min), foot)-off, -1
 		style.YAlign = draw.YTop
 	}
-	for _, m := range b.marks { // in order of height
+	for _, m := range b.v.marks { // in order of height
 		if m.at(panel, series, group) {
 			if d := (y(m.y) - at) * sign; d > -markRadius-off && d < b.note.length+markRadius {
 				at = y(m.y) + sign*(markRadius+off)

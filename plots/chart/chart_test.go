@@ -383,7 +383,7 @@ func TestLinePoints(t *testing.T) {
 			t.Errorf("series %d: %s, want %s", series, strings.Join(got, ", "), want)
 		}
 	}
-	marks := v.placeMarks()
+	marks := v.marks
 	if len(marks) != 1 || marks[0].number != 8e11 || marks[0].x != 1 {
 		t.Errorf("marks %+v", marks)
 	}

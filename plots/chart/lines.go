@@ -74,7 +74,6 @@ type lineChart struct {
 	joined  bool            // points are in an order that lines may follow
 	marked  bool            // points have markers
 	looks   []look
-	marks   []placedMark
 	also    []alsoLine
 	title   string
 	reading string                                                     // the first note
@@ -110,7 +109,7 @@ func (v *view) newLines() (*lineChart, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &lineChart{v: v, looks: v.looks(v.series), marks: v.placeMarks(), joined: true}
+	c := &lineChart{v: v, looks: v.looks(v.series), joined: true}
 	switch {
 	case v.kind.across:
 		err = c.distribute(m)
@@ -130,7 +129,7 @@ func (c *lineChart) sheet() (*sheet.Sheet, error) {
 	g := layout(len(panels), least, 0)
 	xTitle, yTitle, apart := c.plot(panels, g)
 	s := v.page(c.title+v.bySeries(), panels, g, xTitle, yTitle)
-	v.legend(s, c.looks, parts{lines: c.joined, markers: c.marked}, c.marks)
+	v.legend(s, c.looks, parts{lines: c.joined, markers: c.marked})
 	for _, a := range c.also {
 		m, _ := result.Find(a.metric)
 		s.Legend = append(s.Legend, sheet.Entry{Text: m.Words, Sample: sheet.Stroke(a.style)})
@@ -310,7 +309,7 @@ func (c *lineChart) extent(panel int) (lo, hi float64) {
 			lo, hi = min(lo, pt.min), max(hi, pt.max)
 		}
 	}
-	return extentOf(c.marks, panel, lo, hi)
+	return extentOf(c.v.marks, panel, lo, hi)
 }
 
 // width is the range of all points and marks across.
@@ -320,9 +319,9 @@ func (c *lineChart) width() (lo, hi float64) {
 		lo, hi = min(lo, pt.x), max(hi, pt.x)
 	}
 	if c.v.kind.across {
-		return extentOf(c.marks, -1, lo, hi)
+		return extentOf(c.v.marks, -1, lo, hi)
 	}
-	for _, m := range c.marks {
+	for _, m := range c.v.marks {
 		if m.x >= 0 {
 			lo, hi = min(lo, m.number), max(hi, m.number)
 		}
@@ -334,7 +333,7 @@ func (c *lineChart) width() (lo, hi float64) {
 func (v *view) beside(metric string) *view {
 	w, spec := *v, *v.spec
 	spec.Y, spec.YLabel, spec.Scale, spec.Offset, spec.From, spec.Marks, spec.Also = metric, "", 0, 0, nil, nil, nil
-	w.spec, w.notes = &spec, nil
+	w.spec, w.notes, w.marks = &spec, nil, nil
 	return &w
 }
 
@@ -415,8 +414,8 @@ func (c *lineChart) draw(cv draw.Canvas, p *plot.Plot, panel int) {
 			}
 		}
 	}
-	for i := range c.marks {
-		m := &c.marks[i]
+	for i := range c.v.marks {
+		m := &c.v.marks[i]
 		if m.panel >= 0 && m.panel != panel {
 			continue
 		}

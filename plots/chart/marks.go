@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -37,8 +39,9 @@ func (m *placedMark) at(panel, series, x int) bool {
 // ofGroup reports whether m stands on all bars of a group.
 func (m *placedMark) ofGroup() bool { return m.x >= 0 && m.series < 0 }
 
-// checkMarks fails on marks at places that there are not.
-func (v *view) checkMarks() error {
+// placeMarks finds the marks whose places are drawn, in order of height. It fails on marks at places that there are not.
+func (v *view) placeMarks() error {
+	var labels []string
 	for i := range v.spec.Marks {
 		m := &v.spec.Marks[i]
 		role := fmt.Sprintf("mark[%d]", i)
@@ -52,68 +55,49 @@ func (v *view) checkMarks() error {
 		case m.X != "" && v.kind.across:
 			return fmt.Errorf("%s: a cdf has no x; y is the metric's value", role)
 		}
+		if !slices.Contains(labels, m.Label) {
+			labels = append(labels, m.Label)
+		}
+		p := placedMark{y: m.Y, label: m.Label, kind: slices.Index(labels, m.Label)}
+		p.shape = hollowShapes[p.kind%len(hollowShapes)]
+		drawn := true // not where its data is kept off by where
 		for _, at := range []struct {
 			name, label string
 			f           *factor
-		}{{"x", m.X, v.x}, {"series", m.Series, v.series}, {"panel", m.Panel, v.panels}} {
+			place       *int
+		}{{"x", m.X, v.x, &p.x}, {"series", m.Series, v.series, &p.series}, {"panel", m.Panel, v.panels, &p.panel}} {
+			*at.place = -1
 			if at.label == "" || v.byMetric && at.name == "x" {
 				continue
 			}
 			if at.f.index < 0 {
 				return fmt.Errorf("%s: %s is %q, but the plot has no %s", role, at.name, at.label, at.name)
 			}
-			if !slices.Contains(at.f.labels, at.label) && len(at.f.labels) > 0 {
+			k := slices.Index(at.f.labels, at.label)
+			if k < 0 && len(at.f.labels) > 0 {
 				return unknownName(role+" "+at.name, at.label, at.f.labels)
 			}
-		}
-		if v.byMetric && m.X != "" {
-			if _, err := number(m.X); err != nil {
-				return fmt.Errorf("%s: x is %q, where the axis has numbers", role, m.X)
+			if drawn = drawn && k >= 0 && at.f.slot[k] >= 0; drawn {
+				*at.place = at.f.slot[k]
 			}
 		}
-	}
-	return nil
-}
-
-// placeMarks returns the marks whose places are drawn, in order of height.
-func (v *view) placeMarks() []placedMark {
-	var out []placedMark
-	var labels []string
-	for i := range v.spec.Marks {
-		m := &v.spec.Marks[i]
-		p := placedMark{y: m.Y, label: m.Label, kind: slices.Index(labels, m.Label)}
-		if p.kind < 0 {
-			p.kind = len(labels)
-			labels = append(labels, m.Label)
-		}
-		p.shape = hollowShapes[p.kind%len(hollowShapes)]
-		drawn := true
-		find := func(f *factor, label string) int {
-			if label == "" || f.index < 0 {
-				return -1
-			}
-			at := slices.Index(f.labels, label)
-			if at < 0 || f.slot[at] < 0 {
-				drawn = false // kept off by where, as its data
-				return -1
-			}
-			return f.slot[at]
-		}
-		p.panel, p.series, p.x = find(v.panels, m.Panel), find(v.series, m.Series), find(v.x, m.X)
 		switch {
 		case v.byMetric && m.X != "":
-			n, err := number(m.X)
-			drawn = drawn && err == nil && !(v.spec.LogX && n <= 0)
+			n, err := strconv.ParseFloat(strings.TrimSpace(m.X), 64)
+			if err != nil || !drawable(n) {
+				return fmt.Errorf("%s: x is %q, where the axis has numbers", role, m.X)
+			}
+			drawn = drawn && !(v.spec.LogX && n <= 0)
 			p.number, p.x = n, 0
 		case v.x.numbers != nil && p.x >= 0:
 			p.number = v.x.numbers[v.x.levels[p.x]]
 		}
 		if drawn {
-			out = append(out, p)
+			v.marks = append(v.marks, p)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b placedMark) int { return cmp.Compare(a.y, b.y) })
-	return out
+	slices.SortStableFunc(v.marks, func(a, b placedMark) int { return cmp.Compare(a.y, b.y) })
+	return nil
 }
 
 // extentOf widens [lo, hi] to the marks of a panel, of all for -1.
@@ -127,7 +111,7 @@ func extentOf(marks []placedMark, panel int, lo, hi float64) (float64, float64) 
 }
 
 // legend lists the series and who states the marks.
-func (v *view) legend(s *sheet.Sheet, looks []look, of parts, marks []placedMark) {
+func (v *view) legend(s *sheet.Sheet, looks []look, of parts) {
 	if v.series.index >= 0 {
 		for _, l := range v.series.levels {
 			s.Legend = append(s.Legend, sheet.Entry{Text: v.series.level(l), Sample: looks[l].sample(of)})
@@ -135,7 +119,7 @@ func (v *view) legend(s *sheet.Sheet, looks []look, of parts, marks []placedMark
 	}
 	shown := map[int]bool{}
 	for k := range len(v.spec.Marks) { // in the order of the plot
-		for _, m := range marks {
+		for _, m := range v.marks {
 			if m.kind == k && !shown[k] {
 				shown[k] = true
 				s.Legend = append(s.Legend, sheet.Entry{Text: sheet.Plain(m.label), Sample: func(c draw.Canvas, lo, hi vg.Point) {

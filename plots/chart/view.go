@@ -41,6 +41,7 @@ type view struct {
 	over              *factor // of a gain: the axis of which it takes one value
 	byMetric          bool    // x is a metric
 	cells             []*result.Cell
+	marks             []placedMark
 	notes             []string
 	after             []string // by panel, of what follows its heading; nil is nothing
 }
@@ -62,7 +63,7 @@ func newView(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*view,
 	if roles == nil {
 		roles = (*view).usualRoles
 	}
-	for _, step := range []func(v *view) error{(*view).listFactors, (*view).filter, roles, v.kind.check, (*view).options, (*view).limits, (*view).checkMarks} {
+	for _, step := range []func(v *view) error{(*view).listFactors, (*view).filter, roles, v.kind.check, (*view).options, (*view).limits, (*view).placeMarks} {
 		if step == nil {
 			continue
 		}

@@ -229,15 +229,6 @@ func (q quantity) number(v float64, decimals int) string {
 	return s
 }
 
-// number reads a number as people write it.
-func number(s string) (float64, error) {
-	v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-	if err == nil && !drawable(v) {
-		err = strconv.ErrRange
-	}
-	return v, err
-}
-
 // title is what stands beside an axis of q; ticks with units of their own need none there.
 func (q quantity) title(log bool) string {
 	if log && q.named {

@@ -258,22 +258,13 @@ func SameSides(a, b *plot.Plot) {
 
 // Head writes a heading above p.
 func Head(p *plot.Plot, text string) {
-	if text != "" {
-		p.Add(heading(text))
+	if text == "" {
+		return
 	}
-}
-
-type heading string
-
-// Plot implements plot.Plotter.
-func (h heading) Plot(c draw.Canvas, _ *plot.Plot) {
 	style := Bold(HeadSize, Ink)
-	c.FillText(style, Point(c.Min.X, c.Max.Y+7), Fit(style, string(h), c.Max.X-c.Min.X+gap/2))
-}
-
-// GlyphBoxes implements plot.GlyphBoxer.
-func (h heading) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
-	return []plot.GlyphBox{{Y: 1, Rectangle: vg.Rectangle{Max: Point(0, headRoom)}}}
+	p.Add(boxes{{Y: 1, Rectangle: vg.Rectangle{Max: Point(0, headRoom)}}}, PlotFunc(func(c draw.Canvas, _ *plot.Plot) {
+		c.FillText(style, Point(c.Min.X, c.Max.Y+7), Fit(style, text, c.Max.X-c.Min.X+gap/2))
+	}))
 }
 
 // Picture is a plot without axes.

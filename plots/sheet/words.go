@@ -3,6 +3,7 @@ package sheet
 import (
 	"fmt"
 	"math"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode"
@@ -63,16 +64,8 @@ func Fit(style text.Style, s string, width vg.Length) string {
 		return s
 	}
 	runes := []rune(s)
-	lo, hi := 0, len(runes) // the longest prefix that fits has lo runes or more, below hi
-	for lo+1 < hi {
-		mid := (lo + hi) / 2
-		if style.Width(string(runes[:mid])+"…") <= width {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return strings.TrimRight(string(runes[:lo]), " ") + "…"
+	fits := sort.Search(len(runes), func(n int) bool { return style.Width(string(runes[:n+1])+"…") > width }) // so many do
+	return strings.TrimRight(string(runes[:fits]), " ") + "…"
 }
 
 // Wrap breaks s between words into at most so many lines of a width.
