@@ -1,9 +1,9 @@
 package scenarios
 
 import (
-	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"sim/fabric/graph"
 	"sim/policies/milp"
@@ -111,31 +111,16 @@ func (s *Scenario) names(several bool) *schema.Names {
 // decides for single ones does. It suggests a policy: one that is named, or that of the option's name, or the first that
 // reads it.
 func (s *Scenario) reading(tables *schema.Schema, several bool, option string, named ...string) *schema.Condition {
-	var d *decision
-	readers := map[string]*schema.Condition{}
-	first, single := "", false
-	for i := range decisions {
-		for _, p := range decisions[i].table {
-			for _, entry := range p.reads {
-				name, when, _ := strings.Cut(entry, " if ")
-				if name != option {
-					continue
-				}
-				if d = &decisions[i]; len(readers) == 0 || p.name == option {
-					first = p.name
-				}
-				readers[p.name], single = tables.Condition("policy", when), single || p.single
-			}
-		}
-	}
-	suggest := slices.Concat(named, []string{first})[0]
+	r := readers()[option]
+	d, single := r.decision, r.single
+	suggest := slices.Concat(named, []string{r.first})[0]
 	switch {
 	case several && !single:
 		return s.oneJob("")
 	case several:
 		return &schema.Condition{
 			Keys: []string{"policy.allocator"}, Want: "set policy.allocator = " + schema.Quote(suggest),
-			OK: func() bool { _, reads := readers[s.Policy.Allocator]; return reads },
+			OK: func() bool { _, reads := r.when[s.Policy.Allocator]; return reads },
 			By: func() string { return "allocator " + schema.Quote(s.Policy.Allocator) },
 		}
 	}
@@ -144,18 +129,49 @@ func (s *Scenario) reading(tables *schema.Schema, several bool, option string, n
 		Want: "add " + schema.Quote(suggest) + " to policy." + d.policies,
 		OK: func() bool {
 			return slices.ContainsFunc(d.chosen(&s.Policy), func(name string) bool {
-				when, reads := readers[name]
-				return reads && when.Applies()
+				when, reads := r.when[name]
+				return reads && tables.Condition("policy", when).Applies()
 			})
 		},
 	}
-	for _, name := range slices.Sorted(maps.Keys(readers)) {
-		if when := readers[name]; when != nil {
-			c.Keys = slices.Concat(c.Keys, when.Keys)
-		}
+	for _, when := range r.conditions {
+		c.Keys = slices.Concat(c.Keys, tables.Condition("policy", when).Keys)
 	}
 	return c
 }
+
+// reading is who reads an option of [policy].
+type reading struct {
+	decision   *decision
+	first      string            // the policy of the option's name, or else the first that reads it
+	single     bool              // one of them may decide for single jobs among several
+	when       map[string]string // by policy: the condition on which it does, "" of none
+	conditions []string          // those that there are
+}
+
+// readers returns who reads each option, which nobody changes.
+var readers = sync.OnceValue(func() map[string]*reading {
+	all := map[string]*reading{}
+	for i := range decisions {
+		for _, p := range decisions[i].table {
+			for _, entry := range p.reads {
+				option, when, conditional := strings.Cut(entry, " if ")
+				r := all[option]
+				if r == nil {
+					r = &reading{decision: &decisions[i], first: p.name, when: map[string]string{}}
+					all[option] = r
+				}
+				if r.when[p.name], r.single = when, r.single || p.single; p.name == option {
+					r.first = p.name
+				}
+				if conditional {
+					r.conditions = append(r.conditions, when)
+				}
+			}
+		}
+	}
+	return all
+})
 
 // severalJobs reports whether s is of several jobs that share pods.
 func (s *Scenario) severalJobs() bool { return len(s.Jobs) > 0 }

@@ -154,9 +154,10 @@ func (r *Reader) fill() {
 			continue
 		}
 		for i := range t.elements() {
+			var computed []any
 			for _, k := range t.Keys {
 				if !r.seen[k.at(i)] && !slices.Contains(t.Lent, k.Name) {
-					k.fill(i)
+					k.fill(i, &computed)
 				}
 			}
 		}

@@ -278,26 +278,37 @@ func (k *Key) choice() *Choices {
 	return nil
 }
 
-// fill gives the key of element i its default, if it has one.
-func (k *Key) fill(i int) {
+// fill gives the key of element i its default, if it has one. computed is what Part.Defaults returns where nothing was
+// set since it was asked; else it is nil.
+func (k *Key) fill(i int, computed *[]any) {
 	if !k.kept {
 		return
 	}
-	switch field := k.Field(i); {
+	field := k.Field(i)
+	set := func(v reflect.Value) {
+		if !v.Comparable() || !field.Equal(v) {
+			field.Set(v)
+			*computed = nil // others may follow from it
+		}
+	}
+	switch {
 	case k.all:
-		field.Set(reflect.ValueOf(slices.Clone(k.Choices())))
+		set(reflect.ValueOf(slices.Clone(k.Choices())))
 	case k.fixed.IsValid() && k.fixed.Kind() == reflect.Slice: // of which nobody else has the elements
-		field.Set(reflect.AppendSlice(reflect.MakeSlice(k.Type, 0, k.fixed.Len()), k.fixed))
+		set(reflect.AppendSlice(reflect.MakeSlice(k.Type, 0, k.fixed.Len()), k.fixed))
 	case k.fixed.IsValid():
-		field.Set(k.fixed)
+		set(k.fixed)
 	case k.computed && k.table.part.Defaults != nil:
 		of := k.of.Type()
 		if k.table.IsArray() {
 			of = of.Elem()
 		}
-		for _, d := range k.table.part.Defaults(i) {
+		if *computed == nil {
+			*computed = k.table.part.Defaults(i)
+		}
+		for _, d := range *computed {
 			if v := reflect.ValueOf(d).Elem(); v.Type() == of {
-				field.Set(v.FieldByIndex(k.index))
+				set(v.FieldByIndex(k.index))
 			}
 		}
 	}
@@ -306,7 +317,7 @@ func (k *Key) fill(i int) {
 // reset gives a key that is not used its default, or no value.
 func (k *Key) reset(i int) {
 	k.Field(i).SetZero()
-	k.fill(i)
+	k.fill(i, new([]any))
 }
 
 // fallback words the default: "required", or nothing where there is none.
