@@ -29,9 +29,29 @@ var figures = []struct {
 	{"topologies", topologyFigure},
 	{"samples of metrics", replayFigure},
 	{"delays of packets", delaysFigure},
-	{"loads of a torus' links", linkLoadFigures},
-	{"routes worth showing", routeFigures},
-	{"plans", planFigures},
+	{"loads of a torus' links", byPolicy(func(p *result.Play) *linkLoads { return newLinkLoads(p.Lattice) })},
+	{"routes worth showing", byPolicy(func(p *result.Play) *routeMap { return newRouteMap(p.Lattice) })},
+	{"plans", byPolicy(func(p *result.Play) *planPicture { return newPlanPicture(p.Schedule) })},
+}
+
+// picture is what is drawn of a policy's simulation.
+type picture interface {
+	comparable
+	figure(policy, subtitle string) sheet.Figure
+}
+
+// byPolicy draws a figure for each policy that has the data, of which there is else no picture.
+func byPolicy[P picture](of func(p *result.Play) P) func(*result.Document, *result.Detail) []sheet.Figure {
+	return func(_ *result.Document, d *result.Detail) []sheet.Figure {
+		var out []sheet.Figure
+		var none P
+		for i := range d.Policies {
+			if p := of(&d.Policies[i]); p != none {
+				out = append(out, p.figure(d.Policies[i].Policy, d.Title))
+			}
+		}
+		return out
+	}
 }
 
 // All returns every figure that a run supports, in a fixed order, without those whose data is absent. It fails on data

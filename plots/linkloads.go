@@ -45,18 +45,6 @@ const (
 	loadsGap    = 16   // between panels, and for their headings
 )
 
-// linkLoadFigures shows for each policy what the links of its torus carry.
-func linkLoadFigures(_ *result.Document, d *result.Detail) []sheet.Figure {
-	var out []sheet.Figure
-	for i := range d.Policies {
-		p := &d.Policies[i]
-		if l := newLinkLoads(p.Lattice); l != nil {
-			out = append(out, l.figure(p.Policy, d.Title))
-		}
-	}
-	return out
-}
-
 // newLinkLoads sorts the links of a lattice; nil for one that cannot be shown.
 func newLinkLoads(l *result.Lattice) *linkLoads {
 	if l == nil || len(l.Links) == 0 || len(l.Dims) == 0 || len(l.Dims) > 3 {

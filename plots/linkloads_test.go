@@ -130,13 +130,13 @@ func TestProjection(t *testing.T) {
 	}
 }
 
-// Of many ways the first six are shown, the others noted.
-func TestWaysShown(t *testing.T) {
+// Of many routes the first six are shown, the others noted.
+func TestRoutesShown(t *testing.T) {
 	l := cubeFault.lattice()
 	l.Ways = append(l.Ways, l.Ways[:3]...)
 	m := newRouteMap(l)
-	if len(m.ways) != waysShown || m.ways[0].color != m.ways[1].color || m.ways[1].color == m.ways[2].color {
-		t.Errorf("%d ways, colours %v %v %v", len(m.ways), m.ways[0].color, m.ways[1].color, m.ways[2].color)
+	if len(m.routes) != routesShown || m.routes[0].color != m.routes[1].color || m.routes[1].color == m.routes[2].color {
+		t.Errorf("%d routes, colours %v %v %v", len(m.routes), m.routes[0].color, m.routes[1].color, m.routes[2].color)
 	}
 	text := sheettest.Text(m.figure("p", ""))
 	for _, want := range []string{"3 routes more left out.", "drained link", "link that is down", "if nothing were down"} {

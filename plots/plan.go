@@ -49,18 +49,6 @@ const (
 	fewOffsets  = 4   // named in a heading
 )
 
-// planFigures shows each policy's plan: the topologies, and who sends what when.
-func planFigures(_ *result.Document, d *result.Detail) []sheet.Figure {
-	var out []sheet.Figure
-	for i := range d.Policies {
-		p := &d.Policies[i]
-		if pic := newPlanPicture(p.Schedule); pic != nil {
-			out = append(out, pic.figure(p.Policy, d.Title))
-		}
-	}
-	return out
-}
-
 // newPlanPicture prepares a plan that checkSchedule passes; nil for one without phases.
 func newPlanPicture(s *result.Schedule) *planPicture {
 	if s == nil || len(s.Phases) == 0 {
@@ -178,7 +166,7 @@ func (p *planPicture) countHops() {
 
 // figure puts the topologies above what is sent when.
 func (p *planPicture) figure(policy, subtitle string) sheet.Figure {
-	s := sheet.Sheet{Title: "Plan of " + policy, Subtitle: strings.TrimPrefix(subtitle+"; "+p.cost(policy), "; "), SubtitleLines: 3}
+	s := sheet.Sheet{Title: "Plan of " + policy, Subtitle: strings.TrimPrefix(subtitle+"; "+p.cost(policy), "; ")}
 	shown := min(len(p.set), phasesShown)
 	block := sheet.Block{Cols: min(shown, 3), Height: pictureHigh}
 	if shown > 3 {

@@ -68,7 +68,7 @@ func disc(c draw.Canvas, at vg.Point, radius vg.Length, clr color.Color) {
 	c.DrawGlyphNoClip(draw.GlyphStyle{Color: sheet.Ink, Radius: radius, Shape: draw.RingGlyph{}}, at)
 }
 
-// arrow draws so many parallel links between two GPUs, to the right of the line between them so that the ways there and
+// arrow draws so many parallel links between two GPUs, to the right of the line between them so that links there and
 // back are two; a loop bulges outward.
 func (p *planPicture) arrow(c draw.Canvas, a, b, mid vg.Point, node vg.Length, clr color.Color, links int) {
 	style := draw.LineStyle{Color: clr, Width: 1.1 + 0.9*vg.Length(links-1)}

@@ -17,7 +17,7 @@ import (
 
 // Limits of what a picture of routes shows.
 const (
-	waysShown   = 6
+	routesShown = 6
 	routesNodes = 512 // of 8x8x8
 )
 
@@ -33,29 +33,17 @@ var (
 // routeMap is a torus in an oblique projection, with routes on it.
 type routeMap struct {
 	lattice *result.Lattice
-	ways    []routeWay
+	routes  []shownRoute
 	axes    [3]vg.Point // a step in each dimension, in units of a step in x
 	size    vg.Point    // of the nodes, in such units
 	wraps   bool
 }
 
-// routeWay is a route with its pair's colour.
-type routeWay struct {
+// shownRoute is a route with its pair's colour.
+type shownRoute struct {
 	*result.LatticeWay
 	color color.RGBA
 	line  draw.LineStyle // bold, or dotted and lighter for the usual one
-}
-
-// routeFigures shows for each policy routes round what is down.
-func routeFigures(_ *result.Document, d *result.Detail) []sheet.Figure {
-	var out []sheet.Figure
-	for i := range d.Policies {
-		p := &d.Policies[i]
-		if m := newRouteMap(p.Lattice); m != nil {
-			out = append(out, m.figure(p.Policy, d.Title))
-		}
-	}
-	return out
 }
 
 // newRouteMap returns nil for a lattice without routes or too large for lines.
@@ -72,8 +60,8 @@ func newRouteMap(l *result.Lattice) *routeMap {
 	}
 	m.wraps = slices.ContainsFunc(l.Links, func(l result.LatticeLink) bool { return l.Wrap })
 	var pairs [][2]int
-	for i := range l.Ways[:min(waysShown, len(l.Ways))] {
-		w := routeWay{LatticeWay: &l.Ways[i]}
+	for i := range l.Ways[:min(routesShown, len(l.Ways))] {
+		w := shownRoute{LatticeWay: &l.Ways[i]}
 		pair := slices.Index(pairs, [2]int{w.Src, w.Dst})
 		if pair < 0 {
 			pair = len(pairs)
@@ -84,7 +72,7 @@ func newRouteMap(l *result.Lattice) *routeMap {
 		if w.Usual {
 			w.line = draw.LineStyle{Color: sheet.Mix(w.color, 0.6), Width: 2, Dashes: []vg.Length{1.5, 2.5}}
 		}
-		m.ways = append(m.ways, w)
+		m.routes = append(m.routes, w)
 	}
 	return m
 }
@@ -100,7 +88,7 @@ func (m *routeMap) figure(policy, subtitle string) sheet.Figure {
 	s := sheet.Sheet{Title: "Routes round what is down under " + policy, Subtitle: subtitle, Legend: m.legend()}
 	unit := m.unit(sheet.Inside, routesTall)
 	s.Blocks = []sheet.Block{{Plots: []*plot.Plot{sheet.Picture("", m.paint)}, Height: max(m.size.Y*unit+2*routesBorder, routesFlat)}}
-	if left := len(m.lattice.Ways) - len(m.ways); left > 0 {
+	if left := len(m.lattice.Ways) - len(m.routes); left > 0 {
 		s.Notes = append(s.Notes, fmt.Sprintf("%s more left out.", text.Plural(left, "route")))
 	}
 	if m.wraps {
@@ -125,7 +113,7 @@ func (m *routeMap) unit(width, height vg.Length) vg.Length {
 // legend lists the pairs with the hops of their routes, then what lines mean.
 func (m *routeMap) legend() []sheet.Entry {
 	var legend []sheet.Entry
-	for _, w := range m.ways {
+	for _, w := range m.routes {
 		text := fmt.Sprintf("%s to %s: %s", coordinates(m.lattice.Dims, w.Src), coordinates(m.lattice.Dims, w.Dst), text.Plural(len(w.Links), "hop"))
 		if w.Usual {
 			text += " if nothing were down"
@@ -201,23 +189,23 @@ func (m *routeMap) paint(c draw.Canvas) {
 		c.StrokeLine2(draw.LineStyle{Color: sheet.Ink, Width: 1}, from.X, from.Y, to.X, to.Y)
 		c.FillText(sheet.Aligned(sheet.Sans(sheet.SmallSize, sheet.Ink), draw.XCenter, draw.YCenter), to.Add(sheet.Toward(m.axes[i], 6)), "xyz"[i:i+1])
 	}
-	m.paintWays(c, at, unit)
+	m.paintRoutes(c, at, unit)
 }
 
-// paintWays draws the routes, usual ones below, then the ends and their labels.
-func (m *routeMap) paintWays(c draw.Canvas, at func(int) vg.Point, unit vg.Length) {
+// paintRoutes draws the routes, usual ones below, then the ends and their labels.
+func (m *routeMap) paintRoutes(c draw.Canvas, at func(int) vg.Point, unit vg.Length) {
 	number := map[cable]int{} // of links round the torus
 	for _, usual := range []bool{true, false} {
-		for k := range m.ways {
-			if m.ways[k].Usual == usual {
+		for k := range m.routes {
+			if m.routes[k].Usual == usual {
 				const apart = 3.2 // so that routes on the same links are seen beside each other, on links of all directions
-				beside := vg.Length(k) - vg.Length(len(m.ways)-1)/2
-				m.paintWay(c, &m.ways[k], sheet.Point(0.55, -0.8).Scale(apart*beside), at, unit, number)
+				beside := vg.Length(k) - vg.Length(len(m.routes)-1)/2
+				m.paintRoute(c, &m.routes[k], sheet.Point(0.55, -0.8).Scale(apart*beside), at, unit, number)
 			}
 		}
 	}
 	labelled := map[int]bool{}
-	for _, w := range m.ways {
+	for _, w := range m.routes {
 		for _, end := range []struct {
 			node int
 			word string
@@ -244,8 +232,8 @@ func boxed(c draw.Canvas, style draw.TextStyle, p vg.Point, text string) {
 	c.FillText(style, p, text)
 }
 
-// paintWay draws the hops of a route with an arrow on each.
-func (m *routeMap) paintWay(c draw.Canvas, w *routeWay, shift vg.Point, at func(int) vg.Point, unit vg.Length, number map[cable]int) {
+// paintRoute draws the hops of a route with an arrow on each.
+func (m *routeMap) paintRoute(c draw.Canvas, w *shownRoute, shift vg.Point, at func(int) vg.Point, unit vg.Length, number map[cable]int) {
 	style := w.line
 	hop := func(a, b vg.Point) {
 		c.StrokeLine2(style, a.X, a.Y, b.X, b.Y)

@@ -36,8 +36,6 @@ type Sheet struct {
 	Legend   []Entry
 	Blocks   []Block
 	Notes    []string
-
-	SubtitleLines int // at most; 0 is 2
 }
 
 // Entry is a line of a legend with a sample, drawn between two corners.
@@ -110,7 +108,7 @@ func (s *Sheet) header(c *draw.Canvas) {
 		}
 	}
 	lines(Bold(titleSize, Ink), s.Title, 2)
-	lines(Sans(NoteSize, Dim), s.Subtitle, max(s.SubtitleLines, 2))
+	lines(Sans(NoteSize, Dim), s.Subtitle, 3)
 	c.Max.Y -= padding
 	if len(s.Legend) == 0 {
 		return
