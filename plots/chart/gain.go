@@ -10,6 +10,8 @@ import (
 	"sim/internal/text"
 	"sim/plots/sheet"
 	"sim/scenarios/result"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 var gainKind = kind{
@@ -160,18 +162,18 @@ func (g *gainChart) caps(tab *table) []float64 {
 
 // average words the mean gain over all settings.
 func (g *gainChart) average() string {
-	sum, n, least, most := 0.0, 0, math.Inf(1), math.Inf(-1)
+	var gains []float64
 	for _, group := range g.groups {
 		if group.at >= 0 {
-			sum, n = sum+group.gain, n+1
-			least, most = min(least, group.gain), max(most, group.gain)
+			gains = append(gains, group.gain)
 		}
 	}
-	said := "gain " + gainText(sum/float64(n))
-	if n > 1 {
-		said = fmt.Sprintf("average gain %s over %d settings, from %s to %s", gainText(sum/float64(n)), n, gainText(least), gainText(most))
+	mean := gainText(floats.Sum(gains) / float64(len(gains)))
+	said := "gain " + mean
+	if n := len(gains); n > 1 {
+		said = fmt.Sprintf("average gain %s over %d settings, from %s to %s", mean, n, gainText(slices.Min(gains)), gainText(slices.Max(gains)))
 	}
-	if left := len(g.groups) - n; left > 0 {
+	if left := len(g.groups) - len(gains); left > 0 {
 		said += fmt.Sprintf("; %s without values to compare", text.Plural(left, "setting"))
 	}
 	return said
@@ -286,7 +288,6 @@ func combination(parts []*factor) *factor {
 	case 1:
 		return parts[0]
 	}
-	const most = mostBars + 1 // refused, and none need be listed
 	f := &factor{index: math.MaxInt, parts: parts, at: func(c *result.Cell) int {
 		at := 0
 		for _, p := range parts {
@@ -294,27 +295,16 @@ func combination(parts []*factor) *factor {
 		}
 		return at
 	}}
+	const most = mostBars + 1 // refused, and none need be listed
 	var names, words []string
-	labels := []string{""}
-	for i, p := range parts {
-		names, words = append(names, p.name), append(words, p.words)
-		var next []string
-		for _, before := range labels {
-			for _, l := range p.levels {
-				text := sheet.Plain(p.labels[l])
-				if i > 0 {
-					text = before + ", " + text
-				}
-				if next = append(next, text); len(next) > most {
-					break
-				}
-			}
-		}
-		labels = next
+	n := 1
+	for _, p := range parts {
+		names, words, n = append(names, p.name), append(words, p.words), min(n*len(p.levels), most)
 	}
-	f.name, f.words, f.labels = strings.Join(names, ","), strings.Join(words, ", "), labels
-	for i := range labels {
+	f.name, f.words = strings.Join(names, ","), strings.Join(words, ", ")
+	for i := range n {
 		f.levels, f.slot = append(f.levels, i), append(f.slot, i)
+		f.labels = append(f.labels, f.joined(i, func(p *factor, l int) string { return sheet.Plain(p.labels[l]) }))
 	}
 	return f
 }

@@ -59,8 +59,10 @@ func (v *view) heatmap() (*sheet.Sheet, error) {
 	widest := 0.0
 	for p := range v.panels.levels {
 		ends := [2]float64{math.Inf(1), math.Inf(-1)}
-		for _, value := range h.values(p) {
-			ends = [2]float64{min(ends[0], value), max(ends[1], value)}
+		for _, s := range h.of(p) {
+			if s.n > 0 {
+				ends = [2]float64{min(ends[0], s.mean), max(ends[1], s.mean)}
+			}
 		}
 		h.ends = append(h.ends, ends)
 		h.lo, h.hi, widest = min(h.lo, ends[0]), max(h.hi, ends[1]), max(widest, ends[1]-ends[0])
@@ -125,15 +127,9 @@ func (v *view) heatmap() (*sheet.Sheet, error) {
 	return s, nil
 }
 
-// values are those of a panel.
-func (h *heatChart) values(panel int) []float64 {
-	var out []float64
-	for _, s := range h.at[panel*h.series*h.width : (panel+1)*h.series*h.width] {
-		if s.n > 0 {
-			out = append(out, s.mean)
-		}
-	}
-	return out
+// of are the places of a panel.
+func (h *heatChart) of(panel int) []spread {
+	return h.at[panel*h.series*h.width : (panel+1)*h.series*h.width]
 }
 
 // bar is the colour bar, of a height.
@@ -174,7 +170,7 @@ func (h *heatChart) draw(c draw.Canvas, panel int) {
 	q, span, shown, up := h.quantity(panel), h.hi-h.lo, h.at, vg.Length(0.5)
 	if h.twists { // there is a pattern below the number
 		span, up = h.ends[panel][1]-h.ends[panel][0], 0.64
-		shown = h.at[panel*h.series*h.width : (panel+1)*h.series*h.width]
+		shown = h.of(panel)
 	}
 	note := tileNumber(q, shown, span, w, high*2*(1-up))
 	for s := h.series - 1; s >= 0; s-- {

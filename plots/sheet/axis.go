@@ -29,14 +29,22 @@ var (
 
 var TimeUnits = []Unit{{"s", 1}, {"ms", 1e3}, {"µs", 1e6}, {"ns", 1e9}}
 
-// TimeUnit is the largest unit that shows s seconds as one or more.
-func TimeUnit(s float64) Unit {
-	for _, u := range TimeUnits {
-		if math.Abs(s)*u.Per >= 1-1e-9 { // a second less rounding is a second
+// TimeUnit is the largest unit that shows s seconds as one or more; a second where nothing is measurable.
+func TimeUnit(s float64) Unit { return largest(s, TimeUnits, TimeUnits[0]) }
+
+// Thousands is the multiple of a unit that shows most as one or more.
+func Thousands(most float64, name string) Unit {
+	return largest(most, []Unit{{"P" + name, 1e-15}, {"T" + name, 1e-12}, {"G" + name, 1e-9}, {"M" + name, 1e-6}, {"K" + name, 1e-3}}, Unit{name, 1})
+}
+
+// largest is the first of units that shows v as one or more, else another.
+func largest(v float64, units []Unit, other Unit) Unit {
+	for _, u := range units {
+		if math.Abs(v)*u.Per >= 1-1e-9 { // one less rounding is one
 			return u
 		}
 	}
-	return TimeUnits[0] // nothing, or nothing measurable
+	return other
 }
 
 // Gigabits shows bits per second as Gb/s, gigabytes as GB/s.
@@ -335,16 +343,6 @@ func Marks(values []float64, labels []string) plot.ConstantTicks {
 
 // Point makes a vg.Point.
 func Point(x, y vg.Length) vg.Point { return vg.Point{X: x, Y: y} }
-
-// Thousands is the multiple of a unit that shows most as one or more.
-func Thousands(most float64, name string) Unit {
-	for _, u := range []Unit{{"P", 1e-15}, {"T", 1e-12}, {"G", 1e-9}, {"M", 1e-6}, {"K", 1e-3}} {
-		if math.Abs(most)*u.Per >= 1-1e-9 {
-			return Unit{u.Name + name, u.Per}
-		}
-	}
-	return Unit{name, 1}
-}
 
 // DrawableLimit bounds every number drawn, in seconds, bits per second or counts: far above any network, far below
 // where sums overflow or ticks can no longer be told apart.
