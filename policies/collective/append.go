@@ -3,7 +3,6 @@ package collective
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"sim/engine"
@@ -99,8 +98,17 @@ func Pin(g *engine.Graph, n *engine.Network, link []int32, flows []engine.Flow, 
 		}
 	}
 	w.Share = slices.Clone(paths.Share)
+	add := func(steps ...engine.Step) int32 { // a class of one path
+		w.Add(steps...)
+		w.First = append(w.First, int32(len(w.Start)))
+		if w.Share != nil {
+			w.Share = append(w.Share, 1)
+		}
+		return int32(len(w.First) - 2)
+	}
+	stay := add()
 	own := slices.Repeat([]int32{-1}, len(n.Links)) // by link: the class of its path
-	w.Class = make([]int32, len(g.Tasks))
+	w.Class = slices.Repeat([]int32{stay}, len(g.Tasks))
 	ends := make([]engine.Flow, len(g.Tasks))
 	for i, t := range g.Tasks {
 		if t.Kind != engine.Transfer {
@@ -108,24 +116,19 @@ func Pin(g *engine.Graph, n *engine.Network, link []int32, flows []engine.Flow, 
 		}
 		ends[i] = engine.Flow{Src: t.Src, Dst: t.Dst}
 		if i >= len(link) || link[i] < 0 {
-			c, ok := by[ends[i]]
-			if !ok && t.Src != t.Dst {
+			if c, ok := by[ends[i]]; ok {
+				w.Class[i] = c
+			} else if t.Src != t.Dst {
 				return nil, nil, fmt.Errorf("collective: no path leads %s from node %d to %d", g.Name(int32(i)), t.Src, t.Dst)
 			}
-			w.Class[i] = c
 			continue
 		}
 		l := link[i]
-		if port[l] < 0 || len(w.Step) > math.MaxInt32-2 {
+		if port[l] < 0 {
 			return nil, nil, fmt.Errorf("collective: %s is no port of the paths", n.ResourceName(l))
 		}
 		if own[l] < 0 {
-			own[l] = int32(len(w.First) - 1)
-			w.Add(engine.MakeStep(int(port[l]), 0))
-			w.First = append(w.First, int32(len(w.Start)))
-			if w.Share != nil {
-				w.Share = append(w.Share, 1)
-			}
+			own[l] = add(engine.MakeStep(int(port[l]), 0))
 		}
 		w.Class[i] = own[l]
 	}

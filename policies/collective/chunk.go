@@ -13,7 +13,7 @@ import (
 // what is left.
 const (
 	fillShare   = 0.1
-	hiddenShare = 0.2 // where other chunks use the links while one fills its pipeline
+	hiddenShare = 0.1 // where other chunks use the links while one fills its pipeline
 	chunkFloor  = 1024
 )
 

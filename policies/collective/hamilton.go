@@ -40,16 +40,23 @@ type factors struct {
 // of cycles (Petersen 1891: a regular graph of even degree has such a division), and joins cycles where two edges of one
 // set and two of another, or of none, form a square whose edges they can exchange.
 func (m *mesh) rings(ctx context.Context) [][]int32 {
-	n := len(m.at)
+	n := len(m.way[down])
 	if n == 2 {
 		return [][]int32{{0, 1}}
 	}
 	z := &factors{n: n, at: make([][]int32, n), seen: make([]bool, n), random: rand.New(rand.NewPCG(uint64(n), ringStream))}
-	for u := range m.at {
-		for _, w := range m.at[u] {
-			if int(w.to) > u && w.out >= 0 && w.in >= 0 {
+	back := map[[2]int32]int{} // links from the second to the first
+	for u, arcs := range m.way[up] {
+		for _, w := range arcs {
+			back[[2]int32{int32(u), w.to}]++
+		}
+	}
+	for u, arcs := range m.way[down] {
+		for _, w := range arcs {
+			if k := [2]int32{int32(u), w.to}; int(w.to) > u && back[k] > 0 {
+				back[k]--
 				id := int32(len(z.ends))
-				z.ends = append(z.ends, [2]int32{int32(u), w.to})
+				z.ends = append(z.ends, k)
 				z.at[u], z.at[w.to] = append(z.at[u], id), append(z.at[w.to], id)
 			}
 		}

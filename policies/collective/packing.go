@@ -23,56 +23,70 @@ func packing(ctx context.Context, b *builder, j *job) error {
 		return unserved(j, "a call that reduces or copies")
 	}
 	n, m := len(j.ranks), b.mesh(j)
-	how := flow{
-		down: j.kind == AllReduce || j.kind == Broadcast || j.kind == AllGather,
-		up:   j.kind == AllReduce || j.kind == Reduce || j.kind == ReduceScatter,
-	}
-	far := m.hops(how)
+	var both [2]bool
+	both[up] = j.kind == AllReduce || j.kind == Reduce || j.kind == ReduceScatter
+	both[down] = j.kind == AllReduce || j.kind == Broadcast || j.kind == AllGather
+	far := m.hops()
 	var roots []int32
 	var chunks []data
+	staggers := manyStaggers
 	switch j.kind {
 	case AllReduce:
 		middle := middles(far)
-		for k, d := range j.data.pieces(b.treeChunks(m, j.data.bytes(), 2*far[middle[0]], hiddenShare)) {
+		for k, d := range j.data.pieces(b.treeChunks(m, j.data.bytes(), 2*far[middle[0]], 2, hiddenShare)) {
 			roots, chunks = append(roots, middle[spread(k, len(middle))]), append(chunks, d)
 		}
 	case Broadcast, Reduce:
-		for _, d := range j.data.pieces(b.treeChunks(m, j.data.bytes(), far[j.root], fillShare)) {
+		staggers = rootStaggers
+		for _, d := range j.data.pieces(b.treeChunks(m, j.data.bytes(), far[j.root], 1, fillShare/2)) {
 			roots, chunks = append(roots, int32(j.root)), append(chunks, d)
 		}
 	default:
 		all := join(j.block...).bytes()
-		each := b.treeChunks(m, all, far[middles(far)[0]], hiddenShare) / n
+		each := b.treeChunks(m, all, far[middles(far)[0]], 1, hiddenShare) / n
 		for i, block := range j.block {
 			for _, d := range block.pieces(max(1, each)) {
 				roots, chunks = append(roots, int32(i)), append(chunks, d)
 			}
 		}
 	}
-	f := m.newForest(how, roots, b.o.Packing.Sweeps)
-	if f == nil {
-		return unserved(j, "ranks that are connected by links among them")
-	}
 	bytes := make([]int64, len(chunks))
 	for k, d := range chunks {
 		bytes[k] = d.bytes()
 	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	z := newPipeline(f, bytes, b.p.Network.Links)
-	for _, op := range z.best() {
-		k, v, up := z.of(op)
-		t := &f.trees[k]
-		child, parent := j.ranks[v], j.ranks[t.parent[v]]
-		if up {
-			b.sendOver(t.by[v].in, child, parent, chunks[k], true)
-		} else {
-			b.sendOver(t.by[v].out, parent, child, chunks[k], false)
+	var z *pipeline
+	var moves []int32
+	least := engine.Never
+	for _, hop := range hopLengths {
+		f := m.newForest(both, roots, hop, b.o.Packing.Sweeps)
+		if f == nil {
+			return unserved(j, "ranks that are connected by links among them")
+		}
+		try := newPipeline(f, bytes, b.p.Network.Links)
+		order, end := try.best(staggers)
+		if end < least {
+			z, moves, least = try, order, end
+		}
+		if ctx.Err() != nil || try.near(least) {
+			break
 		}
 	}
-	return nil
+	for _, move := range moves {
+		k, d, v := z.of(move)
+		t := &z.f.trees[d][k]
+		child, parent := j.ranks[v], j.ranks[t.parent[v]]
+		if d == up {
+			b.sendOver(t.link[v], child, parent, chunks[k], true)
+		} else {
+			b.sendOver(t.link[v], parent, child, chunks[k], false)
+		}
+	}
+	return ctx.Err()
 }
+
+// hopLengths are tried in turn: trees of low depth, which are best where all links are about as scarce, and then such
+// as take fewer of the scarce ones.
+var hopLengths = []float64{1, 0.1}
 
 // middles returns the places whose furthest ones are about as near as those of any.
 func middles(far []int) []int32 {
@@ -95,26 +109,31 @@ func spread(k, n int) int {
 	return int(turn * float64(n))
 }
 
-// treeChunks returns in how many chunks to send some bytes over trees of some depth, by the time that a link is busy
-// with them.
-func (b *builder) treeChunks(m *mesh, bytes int64, depth int, share float64) int {
-	slowest, links := engine.Link{Rate: math.Inf(1)}, 0
-	for _, at := range m.at {
-		for _, w := range at {
-			if w.out >= 0 {
-				l := b.p.Network.Links[w.out]
-				slowest.Rate, slowest.Latency = min(slowest.Rate, l.Rate), max(slowest.Latency, l.Latency)
-				links++
-			}
+// Chunks are four times smaller than their share of the time asks for while they make no more than fineMoves, and larger
+// where they would make more than mostMoves.
+const (
+	fineMoves = 1 << 16
+	mostMoves = 1 << 20
+)
+
+// treeChunks returns in how many chunks to send some bytes over trees of some depth in so many directions, by the time
+// that a link is busy with them.
+func (b *builder) treeChunks(m *mesh, bytes int64, depth, directions int, share float64) int {
+	slowest := engine.Link{Rate: math.Inf(1)}
+	for _, arcs := range m.way[down] {
+		for _, w := range arcs {
+			l := b.p.Network.Links[w.link]
+			slowest.Rate, slowest.Latency = min(slowest.Rate, l.Rate), max(slowest.Latency, l.Latency)
 		}
 	}
-	per := max(1, float64(links)/float64(len(m.at)-1)) // links that a chunk may choose from, for one that it takes
-	chunks := b.chunks(int64(float64(bytes)/per), slowest, depth, share)
+	moves := directions * (len(m.way[down]) - 1)
+	most := mostMoves / moves
 	if b.o.Chunk > 0 {
-		chunks = b.chunks(bytes, slowest, depth, share)
-	} else {
-		chunks = int(math.Ceil(float64(chunks) * per))
+		return max(1, min(b.chunks(bytes, slowest, depth, share), most))
 	}
-	const mostMoves = 1 << 20
-	return max(1, min(chunks, mostMoves/(2*len(m.at))))
+	over := max(1, float64(m.count)/float64(moves)) // links that can be busy, for one that a chunk takes
+	count := func(share float64) int {
+		return int(math.Ceil(over * float64(b.chunks(int64(float64(bytes)/over), slowest, depth, share))))
+	}
+	return max(1, min(max(count(share), min(count(share/4), fineMoves/moves)), most))
 }

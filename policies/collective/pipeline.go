@@ -8,8 +8,8 @@ import (
 	"sim/policies/graph"
 )
 
-// pipeline is the moves of chunks along the trees of a forest: number 2n*k + v is what place v of tree k, of n places,
-// sends up to its parent, and 2n*k + n + v what it has from it.
+// pipeline is the moves of chunks along the trees of a forest: number 2n*k + v is what place v of n sends up to its
+// parent of chunk k, and 2n*k + n + v what it has from its parent on the way down.
 type pipeline struct {
 	f    *forest
 	n    int32
@@ -17,21 +17,21 @@ type pipeline struct {
 	took []engine.Time // on the link
 	tail []engine.Time // from the move's beginning to the end of the longest path from it
 	need []int32       // moves to wait for
-	head []int32       // by tree and place: its first child, -1 for none
+	head []int32       // by chunk and place: its first child on the way down, -1 for none
 	peer []int32       // likewise: the next child of its parent
 	lag  []engine.Time // by link: its latency
 }
 
-// of returns the tree and place of a move, and whether it is up to the parent.
-func (z *pipeline) of(move int32) (tree, place int32, up bool) {
+// of returns the chunk, direction and place of a move.
+func (z *pipeline) of(move int32) (chunk int32, direction int, place int32) {
 	k, i := move/(2*z.n), move%(2*z.n)
-	return k, i % z.n, i < z.n
+	return k, int(i / z.n), i % z.n
 }
 
 // newPipeline prepares the moves of chunks of so many bytes.
 func newPipeline(f *forest, bytes []int64, links []engine.Link) *pipeline {
-	n := int32(len(f.at))
-	moves := 2 * int(n) * len(f.trees)
+	n := int32(len(f.depth))
+	moves := 2 * int(n) * len(bytes)
 	z := &pipeline{
 		f: f, n: n, link: slices.Repeat([]int32{-1}, moves), took: make([]engine.Time, moves), tail: make([]engine.Time, moves),
 		need: make([]int32, moves), head: slices.Repeat([]int32{-1}, moves/2), peer: make([]int32, moves/2), lag: make([]engine.Time, len(links)),
@@ -39,36 +39,30 @@ func newPipeline(f *forest, bytes []int64, links []engine.Link) *pipeline {
 	for l, link := range links {
 		z.lag[l] = link.Latency
 	}
-	for k := range f.trees {
-		t, base := &f.trees[k], 2*n*int32(k)
-		set := func(move, link int32) {
-			z.link[move] = link
-			z.took[move] = max(1, engine.Time(math.Round(float64(bytes[k])*8/links[link].Rate*float64(engine.Second))))
-		}
-		root := t.order[0]
-		for _, v := range t.order[1:] {
-			p := t.parent[v]
-			z.peer[n*int32(k)+v] = z.head[n*int32(k)+p]
-			z.head[n*int32(k)+p] = v
-			if f.up {
-				set(base+v, t.by[v].in)
-				z.need[base+p]++
-			}
-			if f.down {
-				set(base+n+v, t.by[v].out)
-			}
-		}
-		for _, v := range t.order[1:] {
-			if t.parent[v] != root {
-				z.need[base+n+v] = 1
-			} else if f.up {
-				z.need[base+n+v] = z.need[base+root]
+	for k, size := range bytes {
+		base := 2 * n * int32(k)
+		for d := range f.trees {
+			t := &f.trees[d][k]
+			for _, v := range t.order[min(1, len(t.order)):] {
+				move, p := base+int32(d)*n+v, t.parent[v]
+				z.link[move] = t.link[v]
+				z.took[move] = max(1, engine.Time(math.Round(float64(size)*8/links[t.link[v]].Rate*float64(engine.Second))))
+				switch {
+				case d == up:
+					z.need[base+p]++
+				default:
+					z.peer[n*int32(k)+v] = z.head[n*int32(k)+p]
+					z.head[n*int32(k)+p] = v
+					if z.need[move] = 1; p == t.order[0] {
+						z.need[move] = z.need[base+p] // all that comes up to the root
+					}
+				}
 			}
 		}
-		for _, v := range slices.Backward(t.order[1:]) {
+		for _, v := range slices.Backward(f.trees[down][k].order) {
 			z.setTail(base + n + v)
 		}
-		for _, v := range t.order[1:] {
+		for _, v := range f.trees[up][k].order {
 			z.setTail(base + v)
 		}
 	}
@@ -86,14 +80,12 @@ func (z *pipeline) setTail(move int32) {
 
 // next calls do with the moves that wait for one.
 func (z *pipeline) next(move int32, do func(x int32)) {
-	k, at, up := z.of(move)
+	k, d, at := z.of(move)
 	base := 2 * z.n * k
-	if up {
-		if at = z.f.trees[k].parent[at]; z.f.trees[k].parent[at] >= 0 {
+	if d == up {
+		t := &z.f.trees[up][k]
+		if at = t.parent[at]; at != t.order[0] {
 			do(base + at)
-			return
-		}
-		if !z.f.down {
 			return
 		}
 	}
@@ -155,24 +147,52 @@ func (z *pipeline) schedule(rank []float64) (begun []int32, end engine.Time) {
 	return begun, end
 }
 
-// staggers are tried in turn: by how many of the longest paths the first chunk is ahead of the last. Moves with the
-// longest paths from them come first, which is best where nothing else binds; where places have few links that all they
-// receive must cross, some chunks must come through early.
-var staggers = []float64{0, 0.5, 1}
+// Moves with the longest paths from them come first, which is best where nothing else binds; where places have few links
+// that all they receive must cross, and all do of trees with one root, some chunks must come through early. So the first
+// chunk is ahead of the last by some of the longest paths: these are tried in turn, until links are in use nearly all
+// the time.
+var (
+	manyStaggers = []float64{0, 0.5, 1, 2} // of trees with many roots
+	rootStaggers = []float64{1, 2, 4}      // with one
 
-// best returns the moves in the best order that it finds.
-func (z *pipeline) best() []int32 {
+	nearShare = 1.05
+)
+
+// best returns the moves in the best order that it finds, and when the last chunk has arrived.
+func (z *pipeline) best(staggers []float64) ([]int32, engine.Time) {
 	rank := make([]float64, len(z.link))
 	longest, least := float64(slices.Max(z.tail)), engine.Never
 	var best []int32
 	for _, by := range staggers {
 		for move, tail := range z.tail {
 			k, _, _ := z.of(int32(move))
-			rank[move] = float64(tail) - by*longest*float64(k)/float64(len(z.f.trees))
+			rank[move] = float64(tail) - by*longest*float64(k)/float64(len(z.f.trees[up]))
 		}
 		if order, end := z.schedule(rank); end < least {
 			best, least = order, end
 		}
+		if z.near(least) {
+			break
+		}
 	}
-	return best
+	return best, least
+}
+
+// near reports whether links are in use nearly all the time up to an end.
+func (z *pipeline) near(end engine.Time) bool { return end.Seconds() <= nearShare*z.full() }
+
+// full returns the seconds of all moves if all links that join places were in use all the time.
+func (z *pipeline) full() float64 {
+	bits, rate := 0.0, 0.0
+	for move, l := range z.link {
+		if l >= 0 {
+			bits += z.took[move].Seconds() / z.f.time[l]
+		}
+	}
+	for _, arcs := range z.f.way[down] {
+		for _, w := range arcs {
+			rate += 1 / z.f.time[w.link]
+		}
+	}
+	return bits / rate
 }

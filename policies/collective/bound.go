@@ -1,0 +1,310 @@
+package collective
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"sim/engine"
+)
+
+// Limit is a lower bound on the time from the beginning of a call to its end.
+type Limit struct {
+	Seconds float64
+	Binds   string // what the network cannot do faster
+}
+
+// raise takes a bound if it is higher.
+func (l *Limit) raise(seconds float64, binds string, a ...any) {
+	if seconds > l.Seconds && !math.IsInf(seconds, 1) {
+		*l = Limit{seconds, fmt.Sprintf(binds, a...)}
+	}
+}
+
+// Bound returns a lower bound on the completion of a call by any algorithm on any routes, where data is bytes that are
+// added or copied and all of a rank's is there at the beginning. It is the highest of bounds on what nodes, cuts and
+// partitions of the network can carry, and on latency. It ends early, with a bound that holds, when ctx does.
+func (p *Problem) Bound(ctx context.Context) (Limit, error) {
+	if err := p.check(); err != nil {
+		return Limit{}, err
+	}
+	z := newLimits(p)
+	switch p.Kind {
+	case AllReduce:
+		z.allReduce(ctx)
+	case ReduceScatter:
+		z.gather(ctx, true)
+	case AllGather:
+		z.gather(ctx, false)
+	case AllToAll:
+		z.allToAll()
+	case Broadcast:
+		z.reach(ctx, int32(p.Root), z.others(p.Root), false)
+	case Reduce:
+		z.reach(ctx, int32(p.Root), z.others(p.Root), true)
+	case SendReceive:
+		z.reach(ctx, int32(p.Root), []int32{int32(p.Peer)}, false)
+	}
+	z.latency()
+	return z.Limit, nil
+}
+
+// limits finds a bound.
+type limits struct {
+	*Problem
+	Limit
+	unit  float64       // the greatest rate of a link, bytes per second
+	links []engine.Link // that are up, their rates in units
+	bytes float64       // of the vector
+}
+
+func newLimits(p *Problem) *limits {
+	z := &limits{Problem: p, bytes: float64(p.vector().bytes())}
+	for _, l := range p.Network.Links {
+		if l.Rate > 0 && l.From >= 0 && l.To >= 0 && l.From != l.To {
+			z.links = append(z.links, l)
+			z.unit = max(z.unit, l.Rate)
+		}
+	}
+	for i := range z.links {
+		z.links[i].Rate /= z.unit
+	}
+	z.unit /= 8
+	return z
+}
+
+func (z *limits) others(rank int) []int32 {
+	return slices.DeleteFunc(places(len(z.Group)), func(r int32) bool { return r == int32(rank) })
+}
+
+// graph returns the links as capacities, or their reverses.
+func (z *limits) graph(more int, reversed bool) *capacities {
+	g := newCapacities(int(z.Network.Nodes) + more)
+	for _, l := range z.links {
+		if reversed {
+			l.From, l.To = l.To, l.From
+		}
+		g.join(l.From, l.To, l.Rate, 0)
+	}
+	return g
+}
+
+// reach is the bound of a vector from a rank to others, or, with reversed links, of a sum from all of them: the least
+// cut between it and one of them (Edmonds 1973: arborescences attain it where all nodes are ranks).
+func (z *limits) reach(ctx context.Context, root int32, to []int32, reversed bool) {
+	g, least := z.graph(0, reversed), math.Inf(1)
+	for _, r := range to {
+		if ctx.Err() != nil {
+			return
+		}
+		if flow := g.most(z.Group[root], z.Group[r], least); flow < least {
+			least = flow
+			z.raise(z.bytes/(least*z.unit), "the least cut between ranks %d and %d", root, r)
+		}
+	}
+}
+
+// gather is the bound of every rank's block to all ranks, or, with reversed links, of the sums of blocks: any set of
+// nodes must take in the blocks of all ranks outside it (Zhao et al., "ForestColl", 2024).
+func (z *limits) gather(ctx context.Context, reversed bool) {
+	n, source := len(z.Group), z.Network.Nodes
+	g := z.graph(1, reversed)
+	first := int32(len(g.to))
+	x := math.Inf(1) // what each rank can send in a unit of time
+	for _, a := range z.Group {
+		g.join(source, a, 0, 0)
+		in := 0.0
+		for k := g.first[a]; k >= 0; k = g.next[k] {
+			in += g.cap[k^1]
+		}
+		x = min(x, in/float64(n-1))
+	}
+	least := float64(z.Bytes / int64(n)) // of a block
+	z.raise(least/(x*z.unit), "the links of a node")
+	for r := 0; r < n && ctx.Err() == nil; {
+		for k := range int32(n) {
+			g.cap[first+2*k] = x
+		}
+		if g.most(source, z.Group[r], float64(n)*x) >= float64(n)*x*(1-1e-9) {
+			r++
+			continue
+		}
+		outside, in := 0, 0.0
+		for _, a := range z.Group {
+			if g.reached(a) {
+				outside++
+			}
+		}
+		for k := int32(0); k < first; k += 2 {
+			if g.reached(g.to[k+1]) && !g.reached(g.to[k]) {
+				in += g.cap[k]
+			}
+		}
+		if !(in/float64(outside) < x) {
+			r++
+			continue
+		}
+		x = in / float64(outside)
+		z.raise(least/(x*z.unit), "the links between %d ranks and %d others", outside, n-outside)
+	}
+}
+
+// allReduce is the bound of sums at all ranks. With the nodes of each part of a partition taken together, the vector
+// must cross between parts 2 (parts - 1) times. Where not all nodes are ranks the partition is that of single ranks, the
+// first of which has all other nodes.
+func (z *limits) allReduce(ctx context.Context) {
+	var edges []edge
+	for _, l := range z.links {
+		edges = append(edges, edge{l.From, l.To, l.Rate})
+	}
+	n := int(z.Network.Nodes)
+	if len(z.Group) == n {
+		value, part := strength(ctx, n, edges)
+		parts := len(slices.Compact(slices.Sorted(slices.Values(part))))
+		z.raise(2*z.bytes/(value*z.unit), "the links between the %d parts of a partition of the nodes", parts)
+	} else {
+		part := make([]int32, n)
+		for r, a := range z.Group {
+			part[a] = int32(r)
+		}
+		z.raise(2*z.bytes/(ratio(n, part, edges)*z.unit), "the links of the ranks")
+	}
+	z.reach(ctx, 0, z.others(0), false)
+	z.reach(ctx, 0, z.others(0), true)
+}
+
+// allToAll is the bound of nodes, of planes across a torus, and of all links: data times hops.
+func (z *limits) allToAll() {
+	n := len(z.Group)
+	size := func(i, k int) float64 {
+		if z.Sizes != nil {
+			return float64(z.Sizes[i*n+k])
+		}
+		return float64(z.Bytes)
+	}
+	var sides [][]bool
+	for _, a := range z.Group {
+		side := make([]bool, z.Network.Nodes)
+		side[a] = true
+		sides = append(sides, side)
+	}
+	if z.Torus != nil {
+		sides = append(sides, slabs(z.Torus, z.Network.Nodes)...)
+	}
+	for k, side := range sides {
+		out, in, sent, taken := 0.0, 0.0, 0.0, 0.0
+		for _, l := range z.links {
+			if side[l.From] && !side[l.To] {
+				out += l.Rate
+			} else if side[l.To] && !side[l.From] {
+				in += l.Rate
+			}
+		}
+		for i, a := range z.Group {
+			if k < n && i != k { // of a single rank only its own rows
+				sent, taken = sent+size(k, i), taken+size(i, k)
+			} else if k >= n {
+				for m, b := range z.Group {
+					if side[a] && !side[b] {
+						sent, taken = sent+size(i, m), taken+size(m, i)
+					}
+				}
+			}
+		}
+		what := "planes across the torus"
+		if k < n {
+			what = fmt.Sprintf("the links of rank %d", k)
+		}
+		z.raise(sent/(out*z.unit), "%s", what)
+		z.raise(taken/(in*z.unit), "%s", what)
+	}
+	sum, all := 0.0, 0.0
+	for _, l := range z.links {
+		all += l.Rate
+	}
+	for i, a := range z.Group {
+		hops := z.distances(a, func(engine.Link) float64 { return 1 })
+		for k, b := range z.Group {
+			if i != k {
+				sum += size(i, k) * hops[b]
+			}
+		}
+	}
+	z.raise(sum/(all*z.unit), "all links, by hops")
+}
+
+// slabs returns the nodes between two planes across an axis, for all of these.
+func slabs(at Coordinates, nodes int32) [][]bool {
+	var raw [][]int
+	for a := range nodes {
+		raw = append(raw, at.At(a))
+	}
+	var all [][]bool
+	for axis := range raw[0] {
+		size := 0
+		for _, c := range raw {
+			size = max(size, c[axis]+1)
+		}
+		for from := range size {
+			for to := from + 1; to <= size && to-from < size; to++ {
+				side := make([]bool, nodes)
+				for a, c := range raw {
+					side[a] = c[axis] >= from && c[axis] < to
+				}
+				all = append(all, side)
+			}
+		}
+	}
+	return all
+}
+
+// distances returns the least sum of lengths of links from a node to each (Bellman and Ford).
+func (z *limits) distances(from int32, length func(engine.Link) float64) []float64 {
+	dist := slices.Repeat([]float64{math.Inf(1)}, int(z.Network.Nodes))
+	dist[from] = 0
+	for changed := true; changed; {
+		changed = false
+		for _, l := range z.links {
+			if d := dist[l.From] + length(l); d < dist[l.To] {
+				dist[l.To], changed = d, true
+			}
+		}
+	}
+	return dist
+}
+
+// latency is the bound of the longest of the quickest paths between ranks of which one needs something of the other.
+func (z *limits) latency() {
+	if !slices.ContainsFunc(z.links, func(l engine.Link) bool { return l.Latency > 0 }) {
+		return
+	}
+	for i, a := range z.Group {
+		dist := z.distances(a, func(l engine.Link) float64 { return l.Latency.Seconds() })
+		for k, b := range z.Group {
+			if i != k && z.needs(i, k) {
+				z.raise(dist[b], "the latency of links")
+			}
+		}
+	}
+}
+
+// needs reports whether a rank needs something of another.
+func (z *limits) needs(from, to int) bool {
+	full := func(rank int) bool { return int64(rank) < z.Bytes } // its block is not empty
+	switch z.Kind {
+	case ReduceScatter:
+		return full(to)
+	case AllGather:
+		return full(from)
+	case AllToAll:
+		return z.Sizes == nil || z.Sizes[from*len(z.Group)+to] > 0
+	case Broadcast:
+		return from == z.Root
+	case Reduce:
+		return to == z.Root
+	case SendReceive:
+		return from == z.Root && to == z.Peer
+	}
+	return true
+}

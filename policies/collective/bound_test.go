@@ -1,0 +1,89 @@
+package collective
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sim/policies/routing"
+)
+
+// TestStrength: the strength of a small graph is the least over all partitions.
+func TestStrength(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 7).Draw(t, "nodes")
+		var edges []edge
+		for a := range int32(n) {
+			for b := range a {
+				if c := rapid.IntRange(0, 4).Draw(t, "capacity"); c > 0 {
+					edges = append(edges, edge{a, b, float64(c) / 4})
+				}
+			}
+		}
+		least, part := math.Inf(1), make([]int32, n)
+		var try func(k, parts int32)
+		try = func(k, parts int32) {
+			if int(k) == n {
+				least = min(least, ratio(n, part, edges))
+				return
+			}
+			for q := range parts + 1 {
+				part[k] = q
+				try(k+1, max(parts, q+1))
+			}
+		}
+		try(0, 0)
+		value, p := strength(t.Context(), n, edges)
+		if math.Abs(value-least) > 1e-7 || math.Abs(ratio(n, p, edges)-value) > 1e-9 {
+			t.Fatalf("strength %g by %v, want %g", value, p, least)
+		}
+	})
+}
+
+// TestBound: no algorithm ends before the bound, and packed trees of all nodes, with much data, soon after it.
+func TestBound(t *testing.T) {
+	var most [len(kindNames)]float64
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t)
+		packets := int32(1000)
+		if rapid.Bool().Draw(t, "fluid") {
+			p.Bytes, packets = 1e9, 0
+			for i := range p.Network.Links { // which fluid has once a transfer, whatever the path
+				p.Network.Links[i].Latency = 0
+			}
+		}
+		bound, err := p.Bound(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range Table {
+			s, err := r.Expand(t.Context(), p, Options{Packing: Packing{Sweeps: 4}, Hierarchical: Hierarchical{Domain: 2, Inner: "direct", Outer: "ring"}})
+			if errors.Is(err, ErrUnserved) || len(p.Group) > 32 && r.Name != "tree-packing" {
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			end, err := simulate(t.Context(), p, s, packets)
+			if errors.Is(err, routing.ErrUnserved) {
+				continue // links that are down part the network
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if end.Seconds() < bound.Seconds*(1-1e-6)-1e-9 {
+				t.Fatalf("%s ends after %v, before the bound of %g s: %s", r.Name, end, bound.Seconds, bound.Binds)
+			}
+			if r.Name == "tree-packing" && packets == 0 && len(p.Group) == int(p.Network.Nodes) {
+				most[p.Kind] = max(most[p.Kind], end.Seconds()/bound.Seconds)
+			}
+		}
+	})
+	for k, x := range most {
+		if t.Log(Kind(k), "by trees, over its bound:", x); x > 1.25 {
+			t.Errorf("%s by trees takes %.3f times its bound", Kind(k), x)
+		}
+	}
+}

@@ -1,0 +1,212 @@
+package collective
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"text/tabwriter"
+	"time"
+
+	"sim/engine"
+	"sim/engine/flow"
+	"sim/engine/packet"
+	"sim/fabric/torus"
+	"sim/policies/routing"
+)
+
+// simulate returns when a schedule ends as fluid or, with a size of packets, packet by packet. What has no link of its
+// own is spread over shortest paths.
+func simulate(ctx context.Context, p *Problem, s *Schedule, packets int32) (engine.Time, error) {
+	lag := engine.Time(0)
+	if packets == 0 {
+		lag = slowest(p.Network).Latency
+	}
+	g := new(engine.Graph)
+	s.Append(g, nil, lag)
+	if err := g.Freeze(); err != nil {
+		return 0, err
+	}
+	flows, demand := s.Routed()
+	weight := make([]float64, len(demand))
+	for i, b := range demand {
+		weight[i] = float64(b)
+	}
+	paths := new(engine.Paths)
+	if len(flows) == 0 {
+		paths.Degree, paths.Link = ports(p.Network)
+	} else {
+		d, err := routing.Multipath{Ways: 8}.Route(ctx, &routing.Problem{Network: p.Network, Flows: flows, Demand: weight}, routing.Options{Workers: 1})
+		if err != nil {
+			return 0, err
+		}
+		paths = d.Paths
+	}
+	ends, pinned, err := Pin(g, p.Network, s.Links(), flows, paths)
+	if err != nil {
+		return 0, err
+	}
+	if packets > 0 {
+		trace, _, err := packet.RunGraph(g, p.Network, ends, pinned, packets, packet.Options{})
+		if err != nil {
+			return 0, err
+		}
+		return trace.Makespan, nil
+	}
+	routes, err := engine.RoutesOf(g, p.Network, pinned, ends)
+	if err != nil {
+		return 0, err
+	}
+	trace, err := flow.Run(ctx, g, p.Network, routes, flow.Options{})
+	if err != nil {
+		return 0, err
+	}
+	return trace.Makespan, nil
+}
+
+// ports numbers the links out of each node.
+func ports(n *engine.Network) (degree int, link []int32) {
+	out := make([][]int32, n.Nodes)
+	for i, l := range n.Links {
+		out[l.From] = append(out[l.From], int32(i))
+		degree = max(degree, len(out[l.From]))
+	}
+	for _, links := range out {
+		for k := range degree {
+			if k < len(links) {
+				link = append(link, links[k])
+			} else {
+				link = append(link, -1)
+			}
+		}
+	}
+	return degree, link
+}
+
+var measure = flag.String("measure", "", "print the table of docs/collectives.md, of shapes whose name has this")
+
+// TestMeasure prints how near to the bound algorithms come:
+//
+//	go test ./policies/collective -run Measure -v -measure x
+func TestMeasure(t *testing.T) {
+	if *measure == "" {
+		t.Skip("without -measure")
+	}
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 1, ' ', 0)
+	defer w.Flush()
+	for _, dims := range [][]int{{4, 4, 8}, {4, 8, 8}, {8, 8, 8}} {
+		for _, twist := range []string{"", torus.TPUv4} {
+			for _, down := range []bool{false, true} {
+				o, err := torus.New(dims...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				name := o.String()
+				if twist != "" {
+					if o.Twist(twist) != nil {
+						continue
+					}
+					name += " twisted"
+				}
+				var h *torus.Health
+				if down {
+					name += " x3"
+					if h, err = o.Health(torus.Faults{Switches: []torus.Switch{{Dim: 0, Index: 3}}}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if !strings.Contains(name, *measure) {
+					continue
+				}
+				p := &Problem{Network: o.Network(h, engine.Link{Rate: 400e9}), Torus: o}
+				p.Kind, p.Group, p.Bytes = AllReduce, places(o.Nodes()), 64e6
+				bound, err := p.Bound(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				fmt.Fprintf(w, "%s\tbound\t%.1f us\n", name, bound.Seconds*1e6)
+				for _, r := range Table {
+					if r.Name == "direct" {
+						continue // all pairs at once take minutes to simulate
+					}
+					var opt Options
+					opt.Packing.Sweeps = 4
+					opt.Hierarchical = Hierarchical{Domain: o.Dims[2], Inner: "bidirectional-ring", Outer: "bidirectional-ring"}
+					t0 := time.Now()
+					s, err := r.Expand(t.Context(), p, opt)
+					if err != nil {
+						fmt.Fprintf(w, "%s\t%s\t%v\n", name, r.Name, err)
+						continue
+					}
+					t1 := time.Now()
+					end, err := simulate(t.Context(), p, s, 0)
+					if err != nil {
+						t.Fatal(err)
+					}
+					t2 := time.Now()
+					fmt.Fprintf(w, "%s\t%s\t%.1f us\t%.3f\t%d\t%v\t%v\n", name, r.Name, end.Seconds()*1e6, end.Seconds()/bound.Seconds, len(s.Transfers), t1.Sub(t0).Round(time.Millisecond), t2.Sub(t1).Round(time.Millisecond))
+					w.Flush()
+				}
+			}
+		}
+	}
+}
+
+// TestTori: packed trees reach 1.15 times the bound of an all-reduce on tori, regular and twisted, with all links up and
+// with an optical switch down, as fluid and packet by packet, and rings over all links reach it exactly.
+func TestTori(t *testing.T) {
+	shapes := [][]int{{4, 4, 8}}
+	if !testing.Short() {
+		shapes = append(shapes, []int{4, 8, 8}, []int{8, 8, 8})
+	}
+	for _, dims := range shapes {
+		for _, twist := range []string{"", torus.TPUv4} {
+			for _, faults := range []torus.Faults{{}, {Switches: []torus.Switch{{Dim: 0, Index: 3}}}} {
+				o, err := torus.New(dims...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if twist != "" && o.Twist(twist) != nil {
+					continue
+				}
+				h, err := o.Health(faults)
+				if err != nil {
+					t.Fatal(err)
+				}
+				p := &Problem{Network: o.Network(h, engine.Link{Rate: 400e9}), Torus: o}
+				p.Kind, p.Group, p.Bytes = AllReduce, places(o.Nodes()), 64e6
+				bound, err := p.Bound(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, c := range []struct {
+					name    string
+					packets int32
+					most    float64
+				}{{"tree-packing", 0, 1.1}, {"tree-packing", 16384, 1.15}, {"multi-ring", 0, 1.001}} {
+					if c.name == "multi-ring" && faults.Switches != nil || o.Nodes() > 128 && (c.packets > 0 || c.name == "multi-ring") {
+						continue
+					}
+					r, err := ByName(c.name)
+					if err != nil {
+						t.Fatal(err)
+					}
+					s, err := r.Expand(t.Context(), p, Options{Packing: Packing{Sweeps: 4}})
+					if err != nil {
+						t.Fatal(err)
+					}
+					end, err := simulate(t.Context(), p, s, c.packets)
+					if err != nil {
+						t.Fatal(err)
+					}
+					gap := end.Seconds() / bound.Seconds
+					if t.Logf("%v %q %v: %s in packets of %d B takes %v, %.3f times its bound", dims, twist, faults, c.name, c.packets, end, gap); gap > c.most {
+						t.Errorf("%v %q %v: %s in packets of %d B takes %.3f times its bound, want %g", dims, twist, faults, c.name, c.packets, gap, c.most)
+					}
+				}
+			}
+		}
+	}
+}
