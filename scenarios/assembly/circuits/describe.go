@@ -1,6 +1,7 @@
 package circuits
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -78,15 +79,7 @@ func (in *instance) lanes(ctx context.Context, t *engine.Trace) []result.Lane {
 		l.Spans = append(l.Spans, result.Span{Kind: m.Phase.String(), Label: label, StartS: t.Start[i].Seconds(), EndS: t.End[i].Seconds()})
 	}
 	for i := range lanes {
-		slices.SortStableFunc(lanes[i].Spans, func(a, b result.Span) int {
-			switch {
-			case a.StartS < b.StartS:
-				return -1
-			case a.StartS > b.StartS:
-				return 1
-			}
-			return 0
-		})
+		slices.SortStableFunc(lanes[i].Spans, func(a, b result.Span) int { return cmp.Compare(a.StartS, b.StartS) })
 	}
 	return lanes
 }
@@ -168,15 +161,7 @@ func (s *sum) add(steps []engine.RateStep, times float64) {
 
 // series returns the sum, to the bit per second.
 func (s *sum) series(name, group string) result.Series {
-	slices.SortStableFunc(s.steps, func(a, b engine.RateStep) int {
-		switch {
-		case a.At < b.At:
-			return -1
-		case a.At > b.At:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(s.steps, func(a, b engine.RateStep) int { return cmp.Compare(a.At, b.At) })
 	out := result.Series{Name: name, Group: group}
 	rate := 0.0
 	for i, r := range s.steps {
@@ -263,29 +248,25 @@ func (in *instance) durations(id int32, circuits []int) (ideal, lit float64) {
 		rate = min(rate, o.Network.Rate(u.Resource)/u.Weight)
 	}
 	bits := 8 * float64(in.graph.Tasks[id].Bytes)
-	ideal, lit = bits/rate, bits/rate
-	if circuits == nil {
-		return ideal, lit
-	}
-	for e, b := range o.Bundles {
-		if slices.Contains(b.Links, uses[0].Resource) {
-			lit = bits / min(rate, float64(circuits[e])*float64(b.Rate))
+	ideal = bits / rate
+	for e, n := range circuits {
+		if b := &o.Bundles[e]; slices.Contains(b.Links, uses[0].Resource) {
+			rate = min(rate, float64(n)*float64(b.Rate))
 		}
 	}
-	return ideal, lit
+	return ideal, bits / rate
 }
 
 // windows describes when transfers can be under way before any topology is chosen. Of very many transfers a figure
 // shows nothing, so none are kept.
 func (in *instance) windows(ctx context.Context) (result.Windows, error) {
 	const most = 5000
-	var out result.Windows
 	if in.transfers() > most {
-		return out, nil
+		return result.Windows{}, nil
 	}
 	w, err := in.problem.Windows(ctx, topology.WindowOptions{Margin: topology.AnchorMargin})
 	if err != nil {
-		return out, err
+		return result.Windows{}, err
 	}
 	seconds := func(ts []engine.Time) []float64 {
 		s := make([]float64, len(ts))
@@ -294,13 +275,12 @@ func (in *instance) windows(ctx context.Context) (result.Windows, error) {
 		}
 		return s
 	}
+	out := result.Windows{
+		Baseline: w.Baseline, EarliestS: seconds(w.Earliest), LatestS: seconds(w.Latest), StartS: seconds(w.Start), EndS: seconds(w.End),
+		Intervals: w.Intervals, FirstK: w.First, LastK: w.Last, TopoMin: w.TopoMin, TopoMax: w.TopoMax, MinK: w.Min, MaxK: w.Max,
+	}
 	for _, id := range w.Task {
 		out.Task = append(out.Task, in.reduced.Name(id))
 	}
-	out.Baseline = w.Baseline
-	out.EarliestS, out.LatestS = seconds(w.Earliest), seconds(w.Latest)
-	out.StartS, out.EndS = seconds(w.Start), seconds(w.End)
-	out.Intervals, out.FirstK, out.LastK = w.Intervals, w.First, w.Last
-	out.TopoMin, out.TopoMax, out.MinK, out.MaxK = w.TopoMin, w.TopoMax, w.Min, w.Max
 	return out, nil
 }

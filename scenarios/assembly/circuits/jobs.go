@@ -3,7 +3,6 @@ package circuits
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -231,30 +230,27 @@ func addSeries(to, more []result.Series) []result.Series {
 			to = append(to, s)
 			continue
 		}
+		times := slices.Compact(slices.Sorted(slices.Values(slices.Concat(to[k].TimeS, s.TimeS))))
 		var sum result.Series
-		a, b := to[k], s
-		va, vb := 0.0, 0.0
-		for len(a.TimeS) > 0 || len(b.TimeS) > 0 {
-			at := math.Inf(1)
-			for _, f := range []*result.Series{&a, &b} {
-				if len(f.TimeS) > 0 {
-					at = min(at, f.TimeS[0])
-				}
-			}
-			for _, f := range []struct {
-				*result.Series
-				v *float64
-			}{{&a, &va}, {&b, &vb}} {
-				if len(f.TimeS) > 0 && f.TimeS[0] == at {
-					*f.v = f.Value[0]
-					f.TimeS, f.Value = f.TimeS[1:], f.Value[1:]
-				}
-			}
-			if n := len(sum.Value); n == 0 || sum.Value[n-1] != va+vb {
-				sum.TimeS, sum.Value = append(sum.TimeS, at), append(sum.Value, va+vb)
+		for _, at := range times {
+			v := valueAt(&to[k], at) + valueAt(&s, at)
+			if n := len(sum.Value); n == 0 || sum.Value[n-1] != v {
+				sum.TimeS, sum.Value = append(sum.TimeS, at), append(sum.Value, v)
 			}
 		}
 		to[k].TimeS, to[k].Value = sum.TimeS, sum.Value
 	}
 	return to
+}
+
+// valueAt returns the value of a step function at a time.
+func valueAt(s *result.Series, at float64) float64 {
+	i, found := slices.BinarySearch(s.TimeS, at)
+	switch {
+	case found:
+		return s.Value[i]
+	case i == 0:
+		return 0
+	}
+	return s.Value[i-1]
 }
