@@ -24,10 +24,11 @@ type instance struct {
 	reduced *engine.Graph // the inter-pod DAG: decisions are made on it
 	origin  []int32       // tasks of graph behind those of reduced
 	assembly.Ideal
-	best   *engine.Trace // of the complete DAG on the ideal fabric
-	lit    []int         // circuits that made the reference; nil where the ideal fabric did
-	replay *replay       // nil where nothing is replayed
-	donor  *donation     // nil where there is none
+	best *engine.Trace // of the complete DAG on the ideal fabric
+	// provisioned are the circuits that made the reference; nil where the ideal fabric did.
+	provisioned []int
+	trials      *trials   // nil where there are none
+	donor       *donation // nil where there is none
 }
 
 // New makes the system of s, with so many goroutines where a donor's topology is decided; 0 is one.
@@ -60,32 +61,27 @@ func build(ctx context.Context, s *Scenario, workers int) (in *instance, err err
 	if err != nil || s.Replay.Seeds == 0 {
 		return in, err
 	}
-	in.replay, err = newReplay(ctx, in)
+	in.trials, err = newTrials(ctx, in)
 	return in, err
 }
 
 // buildIn makes the instance of s, without replays, in pods of the numbers given; nil counts from 0.
 func buildIn(ctx context.Context, s *Scenario, pods []int) (*instance, error) {
-	spec := s.Workload.Spec
 	x := s.Extent()
-	replicas := []int{0}
-	if x.All {
-		replicas = replicas[:0]
-		for r := range s.Workload.Replicas() {
-			replicas = append(replicas, r)
-		}
-	}
-	l := s.layout(replicas...)
+	l := s.layoutOf(x.All)
 	l.Numbers = pods
-	in, err := assemble(ctx, s, spec, x, l)
+	in, err := place(ctx, s, s.Workload.Spec, x, l)
 	if err != nil {
+		return nil, err
+	}
+	if err := in.open(ctx); err != nil {
 		return nil, err
 	}
 	return in, in.compare(ctx)
 }
 
-// assemble builds iteration, hardware and the open decision.
-func assemble(ctx context.Context, s *Scenario, spec training.Spec, x training.Extent, l training.Layout) (*instance, error) {
+// place builds an iteration and its hardware.
+func place(ctx context.Context, s *Scenario, spec training.Spec, x training.Extent, l training.Layout) (*instance, error) {
 	it, err := training.Build(spec, x)
 	if err != nil {
 		return nil, err
@@ -93,22 +89,18 @@ func assemble(ctx context.Context, s *Scenario, spec training.Spec, x training.E
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	pods, err := it.Place(l)
-	if err != nil {
+	in := &instance{s: s, graph: it.Graph, it: it}
+	if in.pods, err = it.Place(l); err != nil {
 		return nil, err
 	}
-	in := &instance{s: s, graph: it.Graph, it: it, pods: pods}
-	return in, in.open(ctx)
+	if in.optical, err = in.pods.Connect(in.graph); err != nil {
+		return nil, err
+	}
+	return in, ctx.Err()
 }
 
 // open leaves open how many circuits there are between which pods.
 func (in *instance) open(ctx context.Context) (err error) {
-	if in.optical, err = in.pods.Connect(in.graph); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	if in.reduced, in.origin, err = in.pods.Reduce(in.graph); err != nil {
 		return err
 	}
@@ -158,7 +150,7 @@ func (in *instance) takeReference(ctx context.Context, o *topology.Decision) err
 	if err != nil {
 		return err
 	}
-	in.Times.Ideal, in.Service, in.lit = o.Makespan, o.Service, o.Circuits
+	in.Times.Ideal, in.Service, in.provisioned = o.Makespan, o.Service, o.Circuits
 	in.best, err = flow.Run(ctx, in.graph, n, in.optical.Routes, flow.Options{Service: o.Service, Tails: in.tails(o), Rates: true})
 	return err
 }

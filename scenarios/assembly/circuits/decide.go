@@ -2,7 +2,6 @@ package circuits
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,8 +52,8 @@ func (d *decided) Describe(ctx context.Context, o *assembly.Outcome) {
 	if d.Service != flow.MaxMin {
 		o.Plans[d.row.Policy] = d.in.plan(d.fluid)
 	}
-	if d.in.replay != nil {
-		d.in.replay.addReference(o.Document.Reference)
+	if d.in.trials != nil {
+		d.in.trials.addReference(o.Document.Reference)
 	}
 }
 
@@ -71,7 +70,7 @@ func (in *instance) Begin(ctx context.Context, o *assembly.Outcome) error {
 
 func (in *instance) Tasks() int {
 	n := len(in.graph.Tasks)
-	if r := in.replay; r != nil && r.it != in.it {
+	if r := in.trials; r != nil && r.it != in.it {
 		n += len(r.it.Graph.Tasks)
 	}
 	return n
@@ -118,13 +117,9 @@ func (in *instance) Decide(ctx context.Context, name string, workers int) (assem
 			return nil, err
 		}
 	}
-	if in.replay != nil {
-		err := in.replay.measure(ctx, d, &measured, settings.Workers)
-		if dark := (*tooDark)(nil); errors.As(err, &dark) {
-			return in.unlit(name, dark), nil
-		}
-		if err != nil {
-			return nil, err
+	if in.trials != nil {
+		if none, err := in.trials.measure(ctx, d, &measured, settings.Workers); none != nil || err != nil {
+			return none, err
 		}
 	}
 	return &decided{d, in, trace, packets, measured, result.PolicyTimings{

@@ -29,7 +29,10 @@ func (in *instance) decompose(ctx context.Context, policy topology.Policy, setti
 		for r := range replicas {
 			x := training.Extent{PerGPU: in.s.Workload.Flows == "per-gpu", Scale: []float64{in.s.replica(r).ComputeScale}, SyncFrom: from}
 			var err error
-			if parts[r], err = assemble(ctx, in.s, spec, x, in.s.layout(r)); err != nil {
+			if parts[r], err = place(ctx, in.s, spec, x, in.s.layout(r)); err != nil {
+				return nil, err
+			}
+			if err := parts[r].open(ctx); err != nil {
 				return nil, err
 			}
 			if choices[r], err = policy.Choose(ctx, parts[r].problem, whole); err != nil {

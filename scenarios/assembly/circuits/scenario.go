@@ -107,6 +107,15 @@ func (s *Scenario) replica(r int) Replica {
 	return Replica{Index: r, ComputeScale: 1, PortBandwidth: s.Fabric.PortBandwidth, PortsPerPod: s.Fabric.PortsPerPod, PodMap: s.PodMap()}
 }
 
+// layoutOf returns the hardware of all replicas, or of the one that stands for all.
+func (s *Scenario) layoutOf(all bool) training.Layout {
+	replicas := []int{0}
+	for r := 1; all && r < s.Workload.Replicas(); r++ {
+		replicas = append(replicas, r)
+	}
+	return s.layout(replicas...)
+}
+
 // layout returns the hardware of the given replicas.
 func (s *Scenario) layout(replicas ...int) training.Layout {
 	l := training.Layout{GPUsPerPod: s.Fabric.GPUsPerPodPerReplica}

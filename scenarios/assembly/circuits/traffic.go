@@ -28,6 +28,9 @@ func buildPodTraffic(ctx context.Context, s *Scenario) (*instance, error) {
 		}
 		return fmt.Sprintf("GPU %d of %s to GPU %d of %s", int(task.Src)%u.NodesPerPod, pods[from].Name, int(task.Dst)%u.NodesPerPod, pods[to].Name)
 	}
+	if in.optical, err = in.pods.Connect(in.graph); err != nil {
+		return nil, err
+	}
 	if err := in.open(ctx); err != nil {
 		return nil, err
 	}

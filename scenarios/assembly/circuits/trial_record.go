@@ -11,14 +11,14 @@ import (
 
 // record adds to a row what came of its trials, by trial: metrics over those that ended, and the values themselves in
 // the order of the seeds.
-func (r *replay) record(row *result.Row, ends []engine.Time) {
-	var nct, makespan, play []float64
+func (r *trials) record(row *result.Row, ends []engine.Time) {
+	var nct, makespan, trial []float64
 	undefined := 0
 	for i, c := range ends {
 		if c == stalled {
 			continue
 		}
-		play, makespan = append(play, float64(i)), append(makespan, c.Seconds())
+		trial, makespan = append(trial, float64(i)), append(makespan, c.Seconds())
 		if v, ok := r.times[i].NCT(c); ok {
 			nct = append(nct, v)
 		} else {
@@ -27,7 +27,7 @@ func (r *replay) record(row *result.Row, ends []engine.Time) {
 	}
 	m, lost := row.Metrics, len(ends)-len(makespan)
 	m["replay_plays"], m["replay_stalled"] = float64(len(ends)), float64(lost)
-	row.Labels["replay"] = r.in.s.trialWords()
+	row.Labels["replay"] = r.s.trialWords()
 	if undefined > 0 {
 		row.Labels["replay_nct_mean"] = fmt.Sprintf("in %d of %d plays, as the ideal fabric exposes no communication there", undefined, len(ends))
 	}
@@ -37,7 +37,7 @@ func (r *replay) record(row *result.Row, ends []engine.Time) {
 	}
 	row.Samples = map[string][]float64{"makespan_s": makespan}
 	if lost > 0 {
-		row.Samples["play"] = play // which the others belong to
+		row.Samples["play"] = trial // which the others belong to
 	}
 	m["replay_makespan_mean_s"], m["replay_makespan_p95_s"] = mean(makespan), quantile(makespan, 0.95)
 	if len(nct) == 0 {

@@ -12,32 +12,32 @@ import (
 // references simulates, for each seed, compute alone and the ideal fabric under the same perturbed compute times as the
 // policies will, the ideal fabric as in the plan: by whichever service is best, knowing the times, and on circuits if
 // those made the plan's reference. No circuit is lost there. It does so once.
-func (r *replay) references(ctx context.Context, workers int) error {
+func (r *trials) references(ctx context.Context, workers int) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.times != nil {
 		return nil
 	}
-	lit := r.circuits
-	if r.in.lit != nil {
-		x, err := r.spread(r.in.lit)
+	planned := r.circuits.Clone()
+	if r.plan.provisioned != nil {
+		x, err := r.spread(r.plan.provisioned)
 		if err != nil {
 			return err
 		}
-		lit = r.circuits.Clone()
-		lit.SetService(r.in.Service)
-		r.light(lit, x)
+		planned.SetService(r.plan.Service)
+		r.provision(planned, x)
 	}
 	times, bounds := make([]training.Times, len(r.seeds)), make([]engine.Time, len(r.seeds))
 	err := each(ctx, len(times), workers, func() func(int) error {
-		compute, ideal, circuits := r.compute.Clone(), r.ideal.Clone(), lit.Clone()
-		for _, e := range []*flow.Evaluator{compute, ideal, circuits} {
+		compute, ideal, circuits := r.compute.Clone(), r.ideal.Clone(), planned.Clone()
+		evaluators := []*flow.Evaluator{compute, ideal, circuits}
+		for _, e := range evaluators {
 			e.SetContext(ctx)
 		}
-		d := make([]engine.Time, len(r.it.Graph.Tasks))
+		d := make([]engine.Time, len(r.graph.Tasks))
 		return func(i int) error {
 			t := &times[i]
-			for _, e := range []*flow.Evaluator{compute, ideal, circuits} {
+			for _, e := range evaluators {
 				if err := r.shift(e, i, d); err != nil {
 					return err
 				}
@@ -45,7 +45,7 @@ func (r *replay) references(ctx context.Context, workers int) error {
 			t.Compute, _ = compute.Makespan(engine.Never)
 			bounds[i] = ideal.Bound()
 			t.Ideal, _ = assembly.BestService(ideal, bounds[i])
-			if r.in.lit != nil && !assembly.Meets(t.Ideal, bounds[i]) {
+			if r.plan.provisioned != nil && !assembly.Meets(t.Ideal, bounds[i]) {
 				if c, ok := circuits.Makespan(t.Ideal); ok {
 					t.Ideal = c
 				}
@@ -66,7 +66,7 @@ func (r *replay) references(ctx context.Context, workers int) error {
 }
 
 // addReference adds the references of the trials to those of the plan, once they were simulated.
-func (r *replay) addReference(m map[string]float64) {
+func (r *trials) addReference(m map[string]float64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.times) == 0 {

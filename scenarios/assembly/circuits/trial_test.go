@@ -60,14 +60,14 @@ func (in *instance) decided(t testing.TB, policy string) *decided {
 func TestReplayAgainstRun(t *testing.T) {
 	for _, when := range []string{"start", "random"} {
 		in := built(t, gpt7b(t, Replay{Seeds: 40, ComputeJitter: 0.2, StageJitter: 0.1, SlowReplica: 1.1, LostCircuits: 3, LostWhen: when, Priorities: "clairvoyant"}))
-		r := in.replay
+		r := in.trials
 		circuits, err := r.spread([]int{2, 2, 2}[:len(in.optical.Bundles)])
 		if err != nil {
 			t.Fatal(err)
 		}
 		stalls := 0
 		for _, service := range []flow.Service{flow.MaxMin, flow.LevelPriority, flow.TailPriority} {
-			got, err := r.play(context.Background(), circuits, service, 2)
+			got, err := r.simulate(context.Background(), circuits, service, 2)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,7 +77,7 @@ func TestReplayAgainstRun(t *testing.T) {
 				if err := r.it.Durations(r.perturb, r.seeds[i], d); err != nil {
 					t.Fatal(err)
 				}
-				lost := lose(circuits, 3, r.seeds[i])
+				lost := drawLost(circuits, 3, r.seeds[i])
 				for k := range lost {
 					if lost[k].when *= float64(planned); when == "start" {
 						lost[k].when = 0
@@ -99,15 +99,15 @@ func TestReplayAgainstRun(t *testing.T) {
 
 // decidedDurations are the planned durations of what is replayed.
 func (in *instance) decidedDurations() []engine.Time {
-	d := make([]engine.Time, len(in.replay.it.Graph.Tasks))
+	d := make([]engine.Time, len(in.trials.it.Graph.Tasks))
 	for i := range d {
-		d[i] = in.replay.it.Graph.Tasks[i].Duration
+		d[i] = in.trials.it.Graph.Tasks[i].Duration
 	}
 	return d
 }
 
 // run plays by flow.Run. Circuits that are lost at time 0 are not lit at all.
-func (r *replay) run(t *testing.T, d []engine.Time, circuits []int, lost []circuit, service flow.Service) engine.Time {
+func (r *trials) run(t *testing.T, d []engine.Time, circuits []int, lost []circuit, service flow.Service) engine.Time {
 	t.Helper()
 	g := *r.it.Graph
 	g.Tasks = slices.Clone(g.Tasks)
@@ -153,17 +153,17 @@ func TestPriorities(t *testing.T) {
 	w := &s.Workload
 	w.Sequence, s.Replay.Sequence, w.Schedule, w.Chunks = 1024, 1024, training.Interleaved, 4
 	in := built(t, s)
-	r := in.replay
+	r := in.trials
 	circuits, err := r.spread(in.decided(t, "iter-halve").Circuits)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := r.play(context.Background(), circuits, flow.TailPriority, 2)
+	got, err := r.simulate(context.Background(), circuits, flow.TailPriority, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	e := r.circuits.Clone()
-	r.light(e, circuits)
+	r.provision(e, circuits)
 	tail := e.Spans().Tail
 	sorted := slices.Compact(slices.Sorted(slices.Values(tail)))
 	ranked := *r.it
@@ -174,9 +174,11 @@ func TestPriorities(t *testing.T) {
 		g.Tasks[i].Priority = int64(rank)
 	}
 	ranked.Graph = &g
-	other := &replay{in: in, it: &ranked, optical: r.optical}
+	changed := *in
+	changed.it, changed.graph, changed.optical = &ranked, &g, r.optical
+	other := &trials{plan: in, instance: &changed}
 	in.s.Replay.Priorities = "clairvoyant"
-	known, err := r.play(context.Background(), circuits, flow.TailPriority, 2)
+	known, err := r.simulate(context.Background(), circuits, flow.TailPriority, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,14 +209,14 @@ func TestStalledPlays(t *testing.T) {
 	const plays = 60
 	in := built(t, gpt7b(t, Replay{Seeds: plays, LostCircuits: 2, LostWhen: "start", Priorities: "nominal"}))
 	d := in.decided(t, "delta-joint")
-	x, err := in.replay.spread(d.Circuits)
+	x, err := in.trials.spread(d.Circuits)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var ended []float64
 	for i := range plays {
 		left, dark := slices.Clone(x), false
-		for _, c := range lose(x, 2, in.replay.seeds[i]) {
+		for _, c := range drawLost(x, 2, in.trials.seeds[i]) {
 			left[c.bundle]--
 			dark = dark || left[c.bundle] == 0
 		}
@@ -228,7 +230,7 @@ func TestStalledPlays(t *testing.T) {
 	if s := d.row.Samples; !slices.Equal(s["play"], ended) || len(s["nct"]) != len(ended) || len(s["makespan_s"]) != len(ended) {
 		t.Errorf("plays %v, %d NCTs and %d makespans, want plays %v", s["play"], len(s["nct"]), len(s["makespan_s"]), ended)
 	}
-	lit := litIn(x)
+	lit := total(x)
 	all := built(t, gpt7b(t, Replay{Seeds: 3, LostCircuits: lit, LostWhen: "start", Priorities: "nominal"})).decided(t, "delta-joint").row
 	if all.Metrics["replay_stalled"] != 3 || all.Samples != nil || all.Labels["replay_nct_mean"] == "" {
 		t.Errorf("without circuits: %v, samples %v, labels %v", all.Metrics, all.Samples, all.Labels)
@@ -243,10 +245,10 @@ func TestReplayInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	row := result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}
-	if err := in.replay.measure(ctx, d.Decision, &row, 2); err != context.Canceled || len(row.Metrics) > 0 {
+	if _, err := in.trials.measure(ctx, d.Decision, &row, 2); err != context.Canceled || len(row.Metrics) > 0 {
 		t.Errorf("got %v and %v, want %v", err, row.Metrics, context.Canceled)
 	}
-	if err := in.replay.measure(context.Background(), d.Decision, &row, 2); err != nil || len(row.Samples["nct"]) != 20 {
+	if _, err := in.trials.measure(context.Background(), d.Decision, &row, 2); err != nil || len(row.Samples["nct"]) != 20 {
 		t.Errorf("afterwards %v, %d plays", err, len(row.Samples["nct"]))
 	}
 }
