@@ -164,7 +164,7 @@ func TestFrontier(t *testing.T) {
 			for power(k+1, e) < n {
 				e++
 			}
-			s := windows(n, k, e, int32(k), bases, nil)
+			s := windows(n, k, e, int32(k), bases)
 			if s == nil {
 				continue // fewer phases do in as many steps
 			}

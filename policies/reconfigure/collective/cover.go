@@ -112,21 +112,19 @@ const (
 	searchStarts = 8
 )
 
-// coverFast looks for offsets that reach all of Z_q from 0..window-1 in few steps: from each start, and then from
-// random ones, it moves one offset at a time to where that is best, until none moves or the budget ends. nil where it
-// finds none.
-func coverFast(q, window int, starts [][]int32, stop halt.When) []int32 {
+// coverFast looks for offsets that reach all of Z_q from 0..window-1 in few steps: from start, and then from random
+// ones, it moves one offset at a time to where that is best, until none moves or the budget ends. nil where it finds
+// none.
+func coverFast(q, window int, start []int32, stop halt.When) []int32 {
 	e := explorer{budget: searchBudget, stop: stop}
-	rng := rand.New(rand.NewPCG(uint64(q)<<32|uint64(window), uint64(len(starts[0]))))
+	rng := rand.New(rand.NewPCG(uint64(q)<<32|uint64(window), uint64(len(start))))
 	var best []int32
 	value := noScore
-	for i := 0; i < len(starts)+searchStarts && (e.budget > 0 || best == nil && i < len(starts)); i++ {
-		var from []int32
-		if i < len(starts) {
-			from = slices.Clone(starts[i])
-		} else {
-			for range starts[0] {
-				from = append(from, 1+rng.Int32N(int32(q-1)))
+	for i := 0; i <= searchStarts && e.budget > 0; i++ {
+		from := slices.Clone(start)
+		for j := range from {
+			if i > 0 {
+				from[j] = 1 + rng.Int32N(int32(q-1))
 			}
 		}
 		if v := e.descend(q, window, from); v < value {

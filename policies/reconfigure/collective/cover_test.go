@@ -2,7 +2,6 @@ package collective
 
 import (
 	"math"
-	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -106,57 +105,6 @@ func TestStamps(t *testing.T) {
 		}
 		if b.reach < min(q, k*s+1) && b.reach < s+1 || b.reach > q {
 			t.Fatalf("%v reaches %d", b.numbers, b.reach)
-		}
-	})
-}
-
-// TestBalance: the fullest link carries what the worst set of links makes it (Hall): of all residues that only links of
-// a set can bring, the parts, divided by the links.
-func TestBalance(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		k := rapid.IntRange(1, 5).Draw(t, "k")
-		z := spreader{parts: int32(rapid.IntRange(1, 5).Draw(t, "parts"))}
-		var masks []int
-		for i := range rapid.IntRange(1, 12).Draw(t, "residues") {
-			m := rapid.IntRange(1, 1<<k-1).Draw(t, "links")
-			masks = append(masks, m)
-			z.fresh = append(z.fresh, int32(i))
-			for j := range k {
-				z.share = append(z.share, int32(m>>j&1)-1)
-			}
-		}
-		start := slices.Clone(z.share)
-		z.balance(k)
-		want := 0
-		for set := 1; set < 1<<k; set++ {
-			parts, links := 0, 0
-			for j := range k {
-				links += set >> j & 1
-			}
-			for _, m := range masks {
-				if m&^set == 0 {
-					parts += int(z.parts)
-				}
-			}
-			want = max(want, (parts+links-1)/links)
-		}
-		load := make([]int32, k)
-		for i := range masks {
-			sum := int32(0)
-			for j := range k {
-				c := z.share[i*k+j]
-				if start[i*k+j] < 0 != (c < 0) {
-					t.Fatalf("residue %d, link %d: %d", i, j, c)
-				}
-				load[j] += max(0, c)
-				sum += max(0, c)
-			}
-			if sum != z.parts {
-				t.Fatalf("residue %d has %d parts", i, sum)
-			}
-		}
-		if !slices.Equal(load, z.load) || int(slices.Max(load)) != want {
-			t.Fatalf("loads %v, counted %v; the fullest should carry %d", z.load, load, want)
 		}
 	})
 }

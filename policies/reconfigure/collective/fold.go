@@ -21,7 +21,6 @@ import (
 type fold struct {
 	n, radix, last, digits int
 	halved                 int
-	copies                 int // of the graph side by side, with a share of the parts each
 	// kautz: the graph is u -> -radix*u-a mod n for a = 1..radix, with n = radix^digits + radix^(digits-1), which is a
 	// Kautz graph. There is one path either of digits links or of one less between any two GPUs (and to itself), so
 	// that the last step is an exchange: what GPUs have is part of the sum.
@@ -34,7 +33,7 @@ func folds(n, k int) []*fold {
 	for radix := 2; radix <= k; radix++ {
 		for digits := 2; power(radix, digits)+power(radix, digits-1) <= n; digits++ {
 			if power(radix, digits)+power(radix, digits-1) == n {
-				all = append(all, &fold{n: n, radix: radix, digits: digits, copies: k / radix, kautz: true})
+				all = append(all, &fold{n: n, radix: radix, digits: digits, kautz: true})
 			}
 		}
 		last, digits := n, 1
@@ -47,23 +46,21 @@ func folds(n, k int) []*fold {
 		}
 		for halved := range digits {
 			if halved == 0 || last == radix {
-				all = append(all, &fold{n: n, radix: radix, last: last, digits: digits, halved: halved, copies: k / radix})
+				all = append(all, &fold{n: n, radix: radix, last: last, digits: digits, halved: halved})
 			}
 		}
 	}
 	return all
 }
 
-// message is what goes from one GPU to another in a step: shards first..first+count-1, the parts of one copy.
-type message struct{ from, to, copy, first, count int32 }
+// message is what goes from one GPU to another in a step: shards first..first+count-1.
+type message struct{ from, to, first, count int32 }
 
 func (f *fold) topology() scaleup.Topology {
-	t := make(scaleup.Topology, 0, f.n*f.radix*f.copies)
+	t := make(scaleup.Topology, 0, f.n*f.radix)
 	for u := range f.n {
-		for range f.copies {
-			for a := range f.radix {
-				t = append(t, scaleup.Edge{From: int32(u), To: int32(f.next(u, a))})
-			}
+		for a := range f.radix {
+			t = append(t, scaleup.Edge{From: int32(u), To: int32(f.next(u, a))})
 		}
 	}
 	return t
@@ -108,13 +105,10 @@ func (f *fold) messages(kind plan.Kind) [][]message {
 	return list
 }
 
-// links appends a message for every copy.
-func (f *fold) links(list []message, from, to, piece, pieces int) []message {
+// message is that of one of so many equal pieces.
+func (f *fold) message(from, to, piece, pieces int) message {
 	size := f.n / pieces
-	for c := range f.copies {
-		list = append(list, message{int32(from), int32(to), int32(c), int32(piece * size), int32(size)})
-	}
-	return list
+	return message{int32(from), int32(to), int32(piece * size), int32(size)}
 }
 
 // scatter: after s steps a GPU has the piece of radix^s that its last s digits name; what belongs to the next one that
@@ -124,7 +118,7 @@ func (f *fold) scatter(s int) (list []message) {
 	for u := range f.n {
 		for a := range f.radix {
 			if piece := u%pieces*f.radix + a; piece != u%(pieces*f.radix) {
-				list = f.links(list, u, f.next(u, a), piece, pieces*f.radix)
+				list = append(list, f.message(u, f.next(u, a), piece, pieces*f.radix))
 			}
 		}
 	}
@@ -154,7 +148,7 @@ func (f *fold) sums(list [][]message) {
 				}
 				if first {
 					sends[u] = true
-					list[s] = f.links(list[s], u, v, u/power(f.radix, s)%pieces, pieces)
+					list[s] = append(list[s], f.message(u, v, u/power(f.radix, s)%pieces, pieces))
 				}
 			}
 		}
@@ -175,13 +169,9 @@ func (f *fold) gather(list [][]message) {
 		for u := range f.n {
 			for a := range f.radix {
 				v := f.next(u, a)
-				for c := range f.copies {
-					for i := range choices {
-						piece := i*ends + u/(f.n/ends)
-						if !has[v*pieces+piece] {
-							size := f.n / pieces
-							list[s] = append(list[s], message{int32(u), int32(v), int32(c), int32(piece * size), int32(size)})
-						}
+				for i := range choices {
+					if piece := i*ends + u/(f.n/ends); !has[v*pieces+piece] {
+						list[s] = append(list[s], f.message(u, v, piece, pieces))
 					}
 				}
 			}
@@ -192,14 +182,9 @@ func (f *fold) gather(list [][]message) {
 	}
 }
 
-// parts returns the parts of shards that a copy carries.
-func (f *fold) parts(of, parts int32) (from, to int32) {
-	return of * parts / int32(f.copies), (of + 1) * parts / int32(f.copies)
-}
-
 // plan makes the plan of f.
 func (f *fold) plan(p *Problem) *Plan {
-	pl := &Plan{Problem: *p, Parts: partsOf(p), Name: fmt.Sprintf("fold de-bruijn %d^%d", f.radix, f.digits)}
+	pl := &Plan{Problem: *p, Parts: 1, Name: fmt.Sprintf("fold de-bruijn %d^%d", f.radix, f.digits)}
 	if f.last < f.radix {
 		pl.Name = fmt.Sprintf("fold de-bruijn %d*%d^%d", f.last, f.radix, f.digits-1)
 	}
@@ -209,10 +194,7 @@ func (f *fold) plan(p *Problem) *Plan {
 	if f.halved > 0 {
 		pl.Name += fmt.Sprintf(", %d halved", f.halved)
 	}
-	if c := int32(f.copies); pl.Parts >= c {
-		pl.Parts -= pl.Parts % c // so that copies have as much each
-	}
-	sizes := sizesOf(p, pl.Parts, false)
+	small, rest := p.Bytes/int64(p.GPUs), int32(p.Bytes%int64(p.GPUs)) // bytes of a shard; how many have one more
 	for _, kind := range []plan.Kind{plan.Scatter, plan.Fold, plan.Exchange, plan.Gather} {
 		if f.steps(kind) == 0 {
 			continue
@@ -224,9 +206,7 @@ func (f *fold) plan(p *Problem) *Plan {
 				if i == 0 || !m.follows(&list[i-1]) {
 					sum = 0
 				}
-				from, to := f.parts(m.copy, pl.Parts)
-				long := min(max(0, sizes.rest-m.first), m.count)
-				sum += int64(long)*sizes.of(0, from, to) + int64(m.count-long)*sizes.of(int32(f.n), from, to)
+				sum += small*int64(m.count) + int64(min(max(0, rest-m.first), m.count))
 				longest = max(longest, sum)
 			}
 			phase.Longest = append(phase.Longest, longest)
@@ -238,7 +218,7 @@ func (f *fold) plan(p *Problem) *Plan {
 
 // follows reports whether m goes over the link of the one before it.
 func (m *message) follows(o *message) bool {
-	return m.from == o.from && m.to == o.to && m.copy == o.copy
+	return m.from == o.from && m.to == o.to
 }
 
 // transmissions writes out a phase.
@@ -247,10 +227,6 @@ func (f *fold) transmissions(pl *Plan, phase int) []plan.Message {
 	kind := pl.Phases[phase].Kind
 	for s, list := range f.messages(kind) {
 		for i, m := range list {
-			from, to := f.parts(m.copy, pl.Parts)
-			if from == to {
-				continue
-			}
 			if i == 0 || !m.follows(&list[i-1]) {
 				all = append(all, plan.Message{Phase: int32(phase), Step: int32(s), From: m.from, To: m.to})
 			}
@@ -260,7 +236,7 @@ func (f *fold) transmissions(pl *Plan, phase int) []plan.Message {
 				if kind == plan.Exchange {
 					origin = m.from
 				}
-				x.Pieces = append(x.Pieces, plan.Piece{Shard: shard, From: from, To: to, Origin: origin})
+				x.Pieces = append(x.Pieces, plan.Piece{Shard: shard, To: 1, Origin: origin})
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"sim/workloads/collective"
 )
 
-// TestFolds: every fold holds, sums real numbers and claims the bytes that it sends, on graphs and copies of all kinds,
+// TestFolds: every fold holds, sums real numbers and claims the bytes that it sends, on graphs of all kinds,
 // halved any number of times.
 func TestFolds(t *testing.T) {
 	kinds := map[string]int{}
@@ -30,11 +30,11 @@ func TestFolds(t *testing.T) {
 						t.Errorf("n=%d k=%d %s: %d steps, %d topologies", n, k, pl.Name, pl.Steps(), pl.Reconfigurations())
 					}
 				}
-				kinds[fmt.Sprint(f.kautz, f.halved > 0, f.last < f.radix, f.copies > 1)]++
+				kinds[fmt.Sprint(f.kautz, f.halved > 0, f.last < f.radix)]++
 			}
 		}
 	}
-	if len(kinds) != 8 {
+	if len(kinds) != 4 {
 		t.Errorf("folds of %d kinds: %v", len(kinds), kinds)
 	}
 }

@@ -19,7 +19,7 @@ func forests(n, k int, stop halt.When) []*trees {
 	if n > mostTreeGPUs || k < 2 || k > mostTreeDegree || k >= n-1 {
 		return nil
 	}
-	f := &forester{n: n, k: k, stop: stop, z: newGrower(n, k, int32(k)), mark: make([]int32, n), rng: rand.New(rand.NewPCG(uint64(n), uint64(k)))}
+	f := &forester{n: n, k: k, stop: stop, z: newGrower(n, k, int32(k)), rng: rand.New(rand.NewPCG(uint64(n), uint64(k)))}
 	f.z.stop = stop
 	f.static("kautz", graphOf(n, k, scaleup.GeneralizedKautz(n, k)).unlooped())
 	least := minSteps(n, k)
@@ -33,9 +33,6 @@ func forests(n, k int, stop halt.When) []*trees {
 	steps := n
 	for _, t := range f.found {
 		steps = min(steps, t.steps())
-	}
-	for s := range steps {
-		f.balls = append(f.balls, moore(n, k, s))
 	}
 	for d := 2; d < len(least) && least[d-1] < steps; d++ { // with as many topologies as steps windows do
 		for s := least[d-1]; s < steps; s++ {
@@ -62,14 +59,6 @@ type forester struct {
 	z     *grower
 	rng   *rand.Rand
 	found []*trees
-
-	mark []int32 // by GPU: the last trial that reached it
-	try  int32
-	list []int32
-	left int // visits that the search may still make
-
-	drawing []formula
-	balls   []int // by steps: moore
 }
 
 // static adds the trees on one topology, if they span it.

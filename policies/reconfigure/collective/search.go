@@ -6,25 +6,29 @@ const (
 	searchFinds  = 4
 )
 
-// search draws sequences of d topologies with so many steps in all, those of a single step circulants of a window, the
-// others affine graphs, and adds of those that span all the one of the least load. It reports whether there is one.
+// search draws sequences of d topologies with so many steps in all, and adds of those that span all the one of the
+// least load. It reports whether there is one.
 func (f *forester) search(d, steps int) bool {
 	var best *trees
-	f.left = searchVisits
-	for finds := 0; finds < searchFinds && f.left > 0; {
+	left := int(searchVisits)
+	for finds := 0; finds < searchFinds && left > 0; {
 		f.stop.Check()
-		f.left -= d * f.k
-		if !f.draw(d, steps) || !f.spans() {
-			continue
-		}
-		t := f.drawn()
+		left -= d * f.k
+		t := f.draw(d, steps)
 		if t == nil {
 			continue
 		}
-		finds++
+		// Most do not reach all from the first.
+		met := t.reached(0)
+		left -= met
+		if met < f.n {
+			continue
+		}
+		left -= f.n * f.n
 		if !t.spans(f.z) {
 			continue
 		}
+		finds++
 		if t.fill(f.z); best == nil || t.load < best.load {
 			best = t
 		}
@@ -35,100 +39,59 @@ func (f *forester) search(d, steps int) bool {
 	return best != nil
 }
 
-// formula is a leg of affine graphs, or of a circulant, that is not yet written out.
-type formula struct {
-	mul, steps int
-	add        []int32
-}
-
-// draw draws a sequence; false if no one of its kind spans all.
-func (f *forester) draw(d, steps int) bool {
-	for len(f.drawing) < d {
-		f.drawing = append(f.drawing, formula{add: make([]int32, f.k)})
-	}
-	f.drawing = f.drawing[:d]
-	for i := range f.drawing {
-		f.drawing[i].steps = 1
-	}
+// draw draws a sequence: circulants of a window for a single step, else affine graphs. nil if no one of its kind spans
+// all, or if links meet in fewer GPUs than there are.
+func (f *forester) draw(d, steps int) *trees {
+	t := &trees{name: "affine", legs: make([]leg, d)}
 	for range steps - d {
-		f.drawing[f.rng.IntN(d)].steps++
+		t.legs[f.rng.IntN(d)].steps++
 	}
 	reach := 1
-	for i := range f.drawing {
-		reach = min(f.n, reach*f.balls[f.drawing[i].steps])
+	for i := range t.legs {
+		t.legs[i].steps++
+		reach = min(f.n, reach*moore(f.n, f.k, t.legs[i].steps))
 	}
 	if reach < f.n {
-		return false
+		return nil
 	}
-	for i := range f.drawing {
-		l := &f.drawing[i]
-		if l.steps == 1 {
-			l.mul = 1
+	for i := range t.legs {
+		mul, add := 1, make([]int32, f.k)
+		if t.legs[i].steps == 1 {
 			stride := 1 + f.rng.IntN(f.n-1)
-			for i := range l.add {
-				l.add[i] = int32((i + 1) * stride % f.n)
+			for j := range add {
+				add[j] = int32((j + 1) * stride % f.n)
 			}
-			continue
+		} else {
+			mul = [...]int{f.k, f.n - f.k, f.rng.IntN(f.n), f.rng.IntN(f.n)}[f.rng.IntN(4)]
+			add = f.offsets(f.n, f.rng.IntN(2) == 0)
 		}
-		switch l.mul = f.rng.IntN(f.n); f.rng.IntN(4) {
-		case 0:
-			l.mul = f.k
-		case 1:
-			l.mul = f.n - f.k
-		}
-		base, row := f.rng.IntN(f.n), f.rng.IntN(2) == 0
-		for i := range l.add {
-			if l.add[i] = int32((base + i) % f.n); !row {
-				l.add[i] = f.rng.Int32N(int32(f.n))
-			}
-		}
-	}
-	return true
-}
-
-// drawn writes out what was drawn, with a use for links that lead back; nil where it is no topology.
-func (f *forester) drawn() *trees {
-	t := &trees{name: "affine"}
-	for _, l := range f.drawing {
-		g := affine(f.n, l.mul, l.add)
+		g := affine(f.n, mul, add)
 		if g == nil {
 			return nil
 		}
-		t.legs = append(t.legs, leg{g.unlooped(), l.steps})
+		t.legs[i].graph = g.unlooped()
 	}
 	return t
 }
 
-// spans reports whether what was drawn reaches all from every GPU. Most does not from the first.
-func (f *forester) spans() bool {
-	n := int32(f.n)
-	for u := range n {
-		f.try++
-		f.mark[u] = f.try
-		f.list = append(f.list[:0], u)
-		for i := range f.drawing {
-			l, at := &f.drawing[i], 0
-			for range l.steps {
-				end := len(f.list)
-				for _, x := range f.list[at:end] {
-					to := int32(l.mul) * x % n
-					for _, a := range l.add {
-						v := to + a
-						if v >= n {
-							v -= n
-						}
-						if f.mark[v] != f.try {
-							f.mark[v] = f.try
-							f.list = append(f.list, v)
-						}
+// reached is how many GPUs get what one has.
+func (t *trees) reached(gpu int32) int {
+	list, seen := []int32{gpu}, make([]bool, t.legs[0].n)
+	seen[gpu] = true
+	for _, l := range t.legs {
+		at := 0
+		for range l.steps {
+			end := len(list)
+			for _, u := range list[at:end] {
+				for _, v := range l.to[int(u)*l.k : (int(u)+1)*l.k] {
+					if !seen[v] {
+						seen[v] = true
+						list = append(list, v)
 					}
 				}
-				at = end
 			}
-		}
-		if f.left -= len(f.list); len(f.list) < f.n {
-			return false
+			at = end
 		}
 	}
-	return true
+	return len(list)
 }

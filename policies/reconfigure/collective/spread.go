@@ -23,18 +23,15 @@ type spreader struct {
 	have  []bool
 	held  []int32 // residues that have it, in the order of getting it
 
-	// Of the step: the residues that get it, and by residue and link the parts that the link brings, -1 where it
-	// cannot.
+	// Of the step: the residues that get it, whose parts are divided among the links.
 	fresh []int32
-	share []int32
-	load  []int32
-	from  []int32 // links on the way of a shift, for balance
+	division
 }
 
 // spread runs through courses and returns the load of the fullest link in parts, by step; emit, if not nil, is given
 // the messages: of course c, step s of it and link i. A course ends early when nothing is left to reach.
 func spread(q int, parts int32, courses []course, emit func(c, s, i int, m []carry)) (loads [][]int32, full bool) {
-	z := spreader{q: q, parts: parts, have: make([]bool, q), held: []int32{0}}
+	z := spreader{q: q, parts: parts, have: make([]bool, q), held: []int32{0}, division: newDivision(len(courses[0].offsets))}
 	z.have[0] = true
 	var message []carry
 	for c, phase := range courses {
@@ -45,8 +42,8 @@ func spread(q int, parts int32, courses []course, emit func(c, s, i int, m []car
 			if len(z.fresh) == 0 {
 				break
 			}
-			z.balance(len(phase.offsets))
-			load = append(load, slices.Max(z.load))
+			z.divide()
+			load = append(load, int32(slices.Max(z.load)))
 			for i := range phase.offsets {
 				if emit == nil {
 					break
@@ -81,36 +78,38 @@ func (z *spreader) meet(source []int32, phase *course) {
 		z.have[x] = false
 	}
 	slices.Sort(z.fresh)
-	z.share = z.share[:0]
+	z.share, z.division.parts = z.share[:0], z.division.parts[:0]
 	for _, x := range z.fresh {
+		z.division.parts = append(z.division.parts, int64(z.parts))
 		for _, a := range phase.offsets {
-			can := int32(-1)
+			can := int64(-1)
 			if z.have[(x+int32(z.q)-a)%int32(z.q)] {
 				can = 0
 			}
 			z.share = append(z.share, can)
 		}
 	}
+	z.rank()
 }
 
 // message lists what link i carries: of each residue, its links bring the parts one after the other.
 func (z *spreader) message(m []carry, i int, phase *course) []carry {
-	k := len(phase.offsets)
 	for e, x := range z.fresh {
-		row := z.share[e*k : (e+1)*k]
+		row := z.row(int32(e))
 		if row[i] <= 0 {
 			continue
 		}
 		from := int32(0)
 		for _, c := range row[:i] {
-			from += max(0, c)
+			from += int32(max(0, c))
 		}
+		to := from + int32(row[i])
 		y := (x + int32(z.q) - phase.offsets[i]) % int32(z.q)
-		if n := len(m); n > 0 && m[n-1].first+m[n-1].count == y && m[n-1].from == from && m[n-1].to == from+row[i] {
+		if n := len(m); n > 0 && m[n-1].first+m[n-1].count == y && m[n-1].from == from && m[n-1].to == to {
 			m[n-1].count++
 			continue
 		}
-		m = append(m, carry{y, 1, from, from + row[i]})
+		m = append(m, carry{y, 1, from, to})
 	}
 	return m
 }

@@ -64,7 +64,7 @@ func stages(q, k int, parts int32, bases []stamps, stop halt.When) []*stage {
 	}
 	for e := 2; e < least; e++ { // as many phases as steps are of no use
 		stop.Check()
-		if s := windows(q, k, e, parts, bases, stop); s != nil {
+		if s := windows(q, k, e, parts, bases); s != nil {
 			add(s)
 			least = min(least, s.steps)
 		}
@@ -97,29 +97,12 @@ func rings(q, k int) []ring {
 	return list
 }
 
-// circulant returns k offsets whose circulant on Z_q has a small diameter, searched for from those of a torus; nil
-// where rings have the least: with one link, or a link to everyone.
+// circulant returns k offsets whose circulant on Z_q has a small diameter, searched for; nil where rings have the least: with one link, or a link to everyone.
 func circulant(q, k int, stop halt.When) []int32 {
 	if k == 1 || k >= q-1 {
 		return nil
 	}
-	starts := [][]int32{rings(q, k)[2].offsets}
-	// Offsets r^i: a torus of k dimensions, r = q^(1/k) to either side.
-	r := 2
-	for power(r, k) < q {
-		r++
-	}
-	for side := max(2, r-1); side <= r; side++ {
-		torus, a := make([]int32, k), 1
-		for i := range torus {
-			torus[i] = int32(a)
-			if a = a * side % q; a == 0 {
-				a = 1
-			}
-		}
-		starts = append(starts, torus)
-	}
-	return coverFast(q, 1, starts, stop)
+	return coverFast(q, 1, rings(q, k)[2].offsets, stop)
 }
 
 // power returns b^e, at most 2^31.
@@ -136,9 +119,8 @@ func power(b, e int) int {
 // windows returns the all-gather on Z_q in e phases that reach a growing window 0..w-1: a phase of s steps multiplies
 // the window by what the sums of up to s of k numbers can be (for s = 1 by k+1, as the algorithm of Bruck et al.,
 // "Efficient algorithms for all-to-all communications in multiport message-passing systems", 1997), the last one ends
-// it. Total steps are the fewest that the windows allow, fewer where offsets are found that close the last early. nil
-// if every phase would not have its use.
-func windows(q, k, e int, parts int32, bases []stamps, stop halt.When) *stage {
+// it. Total steps are the fewest that the windows allow. nil if every phase would not have its use.
+func windows(q, k, e int, parts int32, bases []stamps) *stage {
 	lasts := splitSteps(bases, q, e)
 	if lasts == nil {
 		return nil
@@ -162,19 +144,7 @@ func windows(q, k, e int, parts int32, bases []stamps, stop halt.When) *stage {
 		courses = append(courses, course{offsets, s, next})
 		window = next
 	}
-	name := fmt.Sprintf("windows %d", q)
-	best := newStage(q, parts, name, courses...)
-	if last := &courses[e-1]; k > 1 && last.steps > 1 {
-		w := courses[e-2].window
-		if found := coverFast(q, w, [][]int32{last.offsets}, stop); found != nil {
-			tried := slices.Clone(courses)
-			tried[e-1] = course{found, q, q}
-			if s := newStage(q, parts, name, tried...); s != nil && (best == nil || s.better(best) < 0) {
-				best = s
-			}
-		}
-	}
-	return best
+	return newStage(q, parts, fmt.Sprintf("windows %d", q), courses...)
 }
 
 // scaled returns window times each number, mod q; multiples of q are the window itself instead.

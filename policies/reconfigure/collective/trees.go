@@ -42,6 +42,13 @@ func newGrower(n, k int, parts int32) *grower {
 	z := &grower{n: n, parts: parts, words: (n + 63) / 64, division: newDivision(k)}
 	z.have, z.next = make([]uint64, n*z.words), make([]uint64, n*z.words)
 	z.into, z.tail, z.at = make([]int32, n*k), make([]int32, n*k), make([]int32, 1<<k)
+	z.division.parts = make([]int64, 1<<k) // shards by the set of links that can bring them, as a GPU may get hundreds at once
+	for set := range 1 << k {
+		for i := range k {
+			z.share = append(z.share, int64(set>>i&1)-1)
+		}
+	}
+	z.rank()
 	z.restart()
 	return z
 }
@@ -148,7 +155,7 @@ func (z *grower) hand(v int) {
 		for from := int32(0); from < z.parts; {
 			i := int(z.at[m])
 			left := &z.share[m*k+i]
-			if *left == 0 {
+			if *left <= 0 {
 				z.at[m]++
 				continue
 			}
