@@ -2,6 +2,7 @@ package baselines
 
 import (
 	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/circulant"
 	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
 )
@@ -27,57 +28,12 @@ func Circulant(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	offsets := nearOffsets(p.GPUs, p.Degree, o.Stop)
-	if p.Degree == 2 {
-		m := 1
-		for 2*m*m+2*m+1 < p.GPUs {
-			m++
-		}
-		offsets = []int{m, m + 1}
+	if p.Degree != 2 {
+		return static(p, o, network{"circulant graph", scaleup.Circulant(p.GPUs, circulant.Generators(p.GPUs, p.Degree, o.Stop)...)})
 	}
-	return static(p, o, network{"circulant graph", scaleup.Circulant(p.GPUs, offsets...)})
-}
-
-// nearOffsets looks for k offsets of the least sum of distances: 1, so that all are reached, then each time the offset
-// that gains most, then exchanges of one other than 1 for another as long as one gains. It ends early where the sum is
-// as small as commuting offsets allow.
-func nearOffsets(n, k int, stop halt.When) []int {
-	offsets, used := []int{1}, make([]bool, n)
-	used[1] = true
-	// improve puts the best unused offset at i and returns the sum with it.
-	improve := func(i, least int) int {
-		best := offsets[i]
-		for s := 2; s < n; s++ {
-			if used[s] {
-				continue
-			}
-			stop.Check()
-			old := offsets[i]
-			offsets[i] = s
-			if sum := distances(n, offsets); sum < least || best == 0 {
-				best, least = s, sum
-			}
-			offsets[i] = old
-		}
-		if offsets[i] != 0 {
-			used[offsets[i]] = false
-		}
-		offsets[i] = best
-		used[best] = true
-		return least
+	m := 1
+	for 2*m*m+2*m+1 < p.GPUs {
+		m++
 	}
-	least, floor := distances(n, offsets), int(plan.LeastHops(n, 1, k))
-	for len(offsets) < k {
-		offsets = append(offsets, 0)
-		least = improve(len(offsets)-1, least)
-	}
-	for again := true; again && least > floor; {
-		again = false
-		for i := 1; i < k && least > floor; i++ {
-			if sum := improve(i, least); sum < least {
-				least, again = sum, true
-			}
-		}
-	}
-	return offsets
+	return static(p, o, network{"circulant graph", scaleup.Circulant(p.GPUs, m, m+1)})
 }

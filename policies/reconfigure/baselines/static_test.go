@@ -163,38 +163,6 @@ func TestKautzReachesAll(t *testing.T) {
 	}
 }
 
-func TestNearOffsets(t *testing.T) {
-	for n := 4; n < 27; n++ {
-		least := math.MaxInt
-		for a := 2; a < n; a++ {
-			for b := a + 1; b < n; b++ {
-				least = min(least, distances(n, []int{1, a, b}))
-			}
-		}
-		got := nearOffsets(n, 3, nil)
-		if d := distances(n, got); d != least {
-			t.Errorf("n = %d: offsets %v have distances %d, the best with a 1 %d", n, got, d, least)
-		}
-		if int(plan.LeastHops(n, 1, 3)) > least {
-			t.Errorf("n = %d: bound %d above %d", n, int(plan.LeastHops(n, 1, 3)), least)
-		}
-	}
-	// Where each offset in turn is only the best beside those before, the sums are 106 and 19 (found by leaving the
-	// exchanges out).
-	for _, c := range [][3]int{{34, 3, 105}, {12, 4, 18}} {
-		if d := distances(c[0], nearOffsets(c[0], c[1], nil)); d > c[2] {
-			t.Errorf("n = %d, k = %d: distances %d, not %d", c[0], c[1], d, c[2])
-		}
-	}
-	for _, c := range [][2]int{{8, 1}, {9, 8}, {64, 3}, {64, 32}, {100, 5}} {
-		got := nearOffsets(c[0], c[1], nil)
-		slices.Sort(got)
-		if got = slices.Compact(got); len(got) != c[1] || got[0] != 1 || got[c[1]-1] >= c[0] {
-			t.Errorf("n = %d, k = %d: %v", c[0], c[1], got)
-		}
-	}
-}
-
 // The circuits of greedyCircuits one by one by their definition.
 func TestGreedyCircuits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -25,23 +25,16 @@ type balancer struct {
 	seen  []int32
 }
 
-// emptyBalancer starts with load on the generators (nil for none) and no chunks.
-func emptyBalancer(w *ways, k int, chunks int32, load []int64) *balancer {
+// emptyBalancer starts without chunks.
+func emptyBalancer(w *ways, k int, chunks int32) *balancer {
 	phases := w.generators / k
-	b := &balancer{ways: w, k: k, chunks: chunks, taken: make([]int32, len(w.hops)), load: make([]int64, w.generators),
+	return &balancer{ways: w, k: k, chunks: chunks, taken: make([]int32, len(w.hops)), load: make([]int64, w.generators),
 		peak: make([]int64, phases), uneven: make([]int64, phases), stamp: make([]int32, phases)}
-	copy(b.load, load)
-	for p := range phases {
-		b.peak[p], b.uneven[p] = b.phase(int32(p))
-		b.slots += b.peak[p]
-		b.spread += b.uneven[p]
-	}
-	return b
 }
 
 // newBalancer is emptyBalancer with all chunks where they fit best, taken one offset after the other.
-func newBalancer(w *ways, k int, chunks int32, load []int64) *balancer {
-	b := emptyBalancer(w, k, chunks, load)
+func newBalancer(w *ways, k int, chunks int32) *balancer {
+	b := emptyBalancer(w, k, chunks)
 	block := max(1, chunks/4)
 	for o := 1; o < w.n; o++ {
 		for left := chunks; left > 0; left -= block {

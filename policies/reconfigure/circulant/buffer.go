@@ -28,7 +28,7 @@ func (l *planner) fit(s *scheme) *scheme {
 	// Words by how much they give up: relaying or not, then one phase only, then one offset only.
 	levels := make([][]word, 0, 3)
 	if s.relay {
-		levels = append(levels, relayWords(l.n, s.phases, 0))
+		levels = append(levels, relayWords(l.n, s.phases))
 	}
 	levels = append(levels, phaseWords(l.n, s.phases, 0, false), phaseWords(l.n, s.phases, 0, true))
 	steps := l.givingUp(levels)

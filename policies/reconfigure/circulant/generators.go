@@ -8,6 +8,11 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
+// Generators returns m offsets, of 1 <= m < n, over which GPUs reach all others in few hops in all.
+func Generators(n, m int, stop halt.When) []int {
+	return generatorSets(n, m, newPlanner(n, 1, 1, Options{}, 0).random("generators", 0), stop)[m-1]
+}
+
 // generatorSets returns for m = 1..most sets of m offsets that together reach all offsets in few hops in all: with
 // relaying, d phases of k offsets act as one circulant of d k generators. Each set grows from the one before it and is
 // improved by exchanges, unless it meets plan.LeastHops; small ones are also sought from some other starts.

@@ -15,86 +15,39 @@ type epochs struct {
 	private bool    // no chunk uses more than one epoch
 }
 
-// independent plans with every switch on its own, for any number of epochs in all, dealt out evenly. Where a switch has
-// one epoch fewer than another it may carry more; how much more pays depends on the delay, so there are several. What
-// is no better than a candidate of over, or another of its own, at any delay is left out. With a limit of the buffer no
-// chunk uses more than one epoch: then each switch has at most one chunk of a source under way.
+// independent plans with every switch on its own, for as many epochs on each as there are topologies in other plans.
+// What is no better than a candidate of over, or another of its own, at any delay is left out. Without relaying, and
+// with a limit of the buffer, no chunk uses more than one epoch: then each switch has at most one chunk of a source
+// under way.
 func (l *planner) independent(over []plan.Candidate) (list []plan.Candidate) {
 	limited := l.o.BufferLimit > 0
 	if limited && int(l.o.BufferLimit) < l.k {
 		return nil
 	}
-	counts := l.epochCounts()
-	most := counts[len(counts)-1]
-	stay, hops := shiftSets(l.n, most, l.o.Stop)
-	var share [][]int
-	if l.o.Relay && !limited {
-		share = generatorSets(l.n, most, l.random("generators", 0), l.o.Stop)
-	}
-	for i, sets := range [2][][]int{stay, share} {
-		origin := "circulant, own switches"
-		if i == 1 {
-			origin += ", relayed"
-			for m, set := range sets {
-				hops[m] = plan.Total(plan.Reach(l.n, set))
-			}
+	counts := l.counts()
+	most := min(l.n-1, counts[len(counts)-1]*l.k)
+	private, origin := !l.o.Relay || limited, "circulant, own switches"
+	var sets [][][]int
+	if private {
+		sets, _ = shiftSets(l.n, most, l.o.Stop)
+	} else {
+		origin += ", relayed"
+		for _, set := range generatorSets(l.n, most, l.random("generators", 0), l.o.Stop) {
+			sets = append(sets, slices.Collect(slices.Chunk(set, 1)))
 		}
-		for _, m := range counts {
-			if sets == nil {
-				break
-			}
-			for _, lead := range l.leads(hops, m) {
-				e := l.deal(sets[m-1], lead, i == 0)
-				if e == nil {
-					continue
-				}
-				c := e.candidate(origin)
-				if !slices.ContainsFunc(over, func(o plan.Candidate) bool { return beats(o, c) }) {
-					list = slices.DeleteFunc(list, func(o plan.Candidate) bool { return beats(c, o) })
-					if !slices.ContainsFunc(list, func(o plan.Candidate) bool { return beats(o, c) }) {
-						list = append(list, c)
-					}
-				}
-			}
+	}
+	for _, d := range counts {
+		e := l.deal(sets[min(d*l.k, most)-1], private)
+		if e == nil {
+			continue
+		}
+		c := e.candidate(origin)
+		better := func(o plan.Candidate) bool { return beats(o, c) }
+		if !slices.ContainsFunc(over, better) && !slices.ContainsFunc(list, better) {
+			list = append(list, c)
 		}
 	}
 	return list
-}
-
-// epochCounts lists the numbers of epochs in all to plan for.
-func (l *planner) epochCounts() (list []int) {
-	if l.n <= 128 {
-		for m := l.k; m < l.n; m++ {
-			list = append(list, m)
-		}
-		return list
-	}
-	for _, d := range l.counts() {
-		for m := d * l.k; m <= d*l.k+1 && m < l.n; m++ {
-			list = append(list, m)
-		}
-	}
-	return list
-}
-
-// leads lists how many slots more a switch with an epoch fewer than others is to carry, of m epochs in all. That is the
-// delay in slots; m epochs are the best choice only where one fewer would cost, and one more save, no more hops.
-func (l *planner) leads(hops []int64, m int) (list []int64) {
-	if m%l.k == 0 {
-		return []int64{0}
-	}
-	low, high := int64(0), hops[m-2]-hops[m-1]
-	if m < len(hops) {
-		low = min(high, hops[m-1]-hops[m])
-	}
-	steps := int64(8)
-	if l.n > 128 {
-		steps = 4
-	}
-	for i := range steps + 1 {
-		list = append(list, (low+(high-low)*i/steps)*int64(l.chunks))
-	}
-	return slices.Compact(list)
 }
 
 // beats reports that a costs no more than b at any delay: it ends no later than some switch of b does.
@@ -115,85 +68,42 @@ func beats(a, b plan.Candidate) bool {
 	return true
 }
 
-// deal puts generators on switches and spreads the chunks such that all switches carry as much, but lead slots more for
-// every epoch fewer. With private each chunk uses one epoch only. nil where no such schedule is free of idle slots.
-func (l *planner) deal(set []int, lead int64, private bool) *epochs {
-	m := len(set)
-	phases := make([][]int, m)
-	for g, a := range set {
-		phases[g] = []int{a}
-	}
-	slack := int32(0)
-	if m <= 8 && lead > 0 {
-		slack = 1
-	}
-	words := relayWords(l.n, phases, slack)
-	alone := phaseWords(l.n, phases, int32(l.n/m)+1, true)
+// deal puts generators, of one phase each, on switches and spreads the chunks such that all switches carry as much. With
+// private each chunk uses one epoch only. nil where no such schedule is free of idle slots.
+func (l *planner) deal(phases [][]int, private bool) *epochs {
+	m := len(phases)
+	words := relayWords(l.n, phases)
 	if private {
-		words = alone
+		words = phaseWords(l.n, phases, int32(l.n/m)+1, true)
 	}
-	e := &epochs{on: l.switches(collect(l.n, m, words), lead), private: private}
-	for range 8 {
-		l.o.Stop.Check()
-		w := collect(l.n, m, words)
-		for o := 1; o < l.n; o++ {
-			if w.start[o] == w.start[o+1] {
-				return nil
-			}
-		}
-		b := newBalancer(e.bySwitch(w, l.k), l.k, l.chunks, l.handicap(m, lead))
-		b.stop = l.o.Stop
-		b.search(l.kicks(), 0, l.random("switches", m))
-		e.scheme = scheme{n: l.n, k: 1, chunks: l.chunks, relay: true, phases: phases, ways: w, taken: b.taken}
-		e.count()
-		crowded := e.crowded(l.k)
-		if private || crowded == nil {
-			return e
-		}
-		// These offsets keep to one switch.
-		words = slices.DeleteFunc(words, func(w word) bool {
-			return crowded[w.to] && slices.ContainsFunc(w.gen, func(g int32) bool { return e.on[g] != e.on[w.gen[0]] })
-		})
-		for _, w := range alone {
-			if crowded[w.to] {
-				words = append(words, w)
-			}
+	w := collect(l.n, m, words)
+	for o := 1; o < l.n; o++ {
+		if w.start[o] == w.start[o+1] {
+			return nil
 		}
 	}
-	return nil
-}
-
-// epochsOn is how many of m epochs switch j has.
-func (l *planner) epochsOn(m, j int) int {
-	if j < m%l.k {
-		return m/l.k + 1
+	e := &epochs{on: l.switches(w), private: private}
+	b := newBalancer(e.bySwitch(w, l.k), l.k, l.chunks)
+	b.stop = l.o.Stop
+	b.search(l.kicks(), 0, l.random("switches", m))
+	e.scheme = scheme{n: l.n, k: 1, chunks: l.chunks, relay: true, phases: phases, ways: w, taken: b.taken}
+	e.count()
+	if e.crowded(l.k) {
+		return nil
 	}
-	return m / l.k
-}
-
-// handicap is what each switch is taken to carry beforehand.
-func (l *planner) handicap(m int, lead int64) []int64 {
-	h := make([]int64, l.k)
-	for j := range h {
-		h[j] = lead * int64(l.epochsOn(m, j))
-	}
-	return h
+	return e
 }
 
 // switches deals generators out: the one with most hops, if every chunk went to equal parts by all shortest paths, goes
 // to the switch that carries least of those that have room.
-func (l *planner) switches(w *ways, lead int64) []int32 {
-	m := w.generators
-	load, order := w.evenly(), make([]int, m)
+func (l *planner) switches(w *ways) []int32 {
+	load, order := w.evenly(), make([]int, w.generators)
 	for g := range order {
 		order[g] = g
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return int(load[b] - load[a]) })
-	on := make([]int32, m)
-	carries, room := l.handicap(m, lead*evenParts*int64(l.chunks)), make([]int, l.k)
-	for j := range room {
-		room[j] = l.epochsOn(m, j)
-	}
+	on := make([]int32, w.generators)
+	carries, room := make([]int64, l.k), slices.Repeat([]int{(w.generators + l.k - 1) / l.k}, l.k)
 	for _, g := range order {
 		best := -1
 		for j := range room {
@@ -202,7 +112,7 @@ func (l *planner) switches(w *ways, lead int64) []int32 {
 			}
 		}
 		on[g] = int32(best)
-		carries[best] += load[g] * int64(l.chunks)
+		carries[best] += load[g]
 		room[best]--
 	}
 	return on
@@ -227,12 +137,12 @@ func (e *epochs) bySwitch(w *ways, k int) *ways {
 	return s
 }
 
-// crowded marks the offsets whose chunks use several switches and an epoch too short to find each of its chunks a slot
-// in which no other switch carries the chunk, whatever the delay; nil if there is none. A chunk of h hops in all that
-// collides in an epoch can change places with any other in it except in the slots where it is busy itself, h at most,
-// and with any but the chunks that the k-2 other switches carry then; so an epoch of more slots than h and (k-2) times
-// the most hops of one chunk in it always has a place to change with, and collisions only fall in number.
-func (e *epochs) crowded(k int) (offsets []bool) {
+// crowded reports that some chunk uses several switches and an epoch too short to find each of its chunks a slot in
+// which no other switch carries the chunk, whatever the delay. A chunk of h hops in all that collides in an epoch can
+// change places with any other in it except in the slots where it is busy itself, h at most, and with any but the chunks
+// that the k-2 other switches carry then; so an epoch of more slots than h and (k-2) times the most hops of one chunk in
+// it always has a place to change with, and collisions only fall in number.
+func (e *epochs) crowded(k int) bool {
 	most := make([]int32, len(e.phases)) // hops of one chunk by generator
 	for q, c := range e.taken {
 		if c > 0 {
@@ -242,23 +152,18 @@ func (e *epochs) crowded(k int) (offsets []bool) {
 			}
 		}
 	}
-	for o := 1; o < e.n; o++ {
-		for q := e.ways.start[o]; q < e.ways.start[o+1]; q++ {
-			from, to := e.ways.first[q], e.ways.first[q+1]
-			if e.taken[q] == 0 || !slices.ContainsFunc(e.ways.gen[from:to], func(g int32) bool { return e.on[g] != e.on[e.ways.gen[from]] }) {
-				continue
-			}
-			for _, g := range e.ways.gen[from:to] {
-				if e.slots[g] <= int64(e.ways.hops[q])+int64(max(0, k-2))*int64(most[g]) {
-					if offsets == nil {
-						offsets = make([]bool, e.n)
-					}
-					offsets[o] = true
-				}
+	for q, c := range e.taken {
+		gen := e.ways.gen[e.ways.first[q]:e.ways.first[q+1]]
+		if c == 0 || !slices.ContainsFunc(gen, func(g int32) bool { return e.on[g] != e.on[gen[0]] }) {
+			continue
+		}
+		for _, g := range gen {
+			if e.slots[g] <= int64(e.ways.hops[q])+int64(max(0, k-2))*int64(most[g]) {
+				return true
 			}
 		}
 	}
-	return offsets
+	return false
 }
 
 // candidate offers the epochs.

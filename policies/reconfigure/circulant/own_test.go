@@ -116,26 +116,24 @@ func TestDeal(t *testing.T) {
 			l := newPlanner(n, k, chunks, Options{Relay: true}, 0)
 			sets := generatorSets(n, n-1, l.random("generators", 0), nil)
 			for m := k; m < n && m <= 5*k; m++ {
-				for _, lead := range []int64{0, 7} {
-					e := l.deal(sets[m-1], lead, false)
-					if e == nil {
-						continue
-					}
-					for q, c := range e.taken {
-						if from, to := e.ways.first[q], e.ways.first[q+1]; c > 0 {
-							for _, g := range e.ways.gen[from:to] {
-								if e.on[g] != e.on[e.ways.gen[from]] {
-									shared++
-								}
+				e := l.deal(slices.Collect(slices.Chunk(sets[m-1], 1)), false)
+				if e == nil {
+					continue
+				}
+				for q, c := range e.taken {
+					if from, to := e.ways.first[q], e.ways.first[q+1]; c > 0 {
+						for _, g := range e.ways.gen[from:to] {
+							if e.on[g] != e.on[e.ways.gen[from]] {
+								shared++
 							}
 						}
 					}
-					c := e.candidate("")
-					for delay := range int64(6) {
-						b := built(t, &c, p, delay*delay)
-						if got, want := b.TotalSlots(), int64(c.Cost(engine.Time(delay*delay), 1)); got != want {
-							t.Fatalf("%d GPUs, %v, delay %d: %d slots, claimed %d", n, c.Switches, delay*delay, got, want)
-						}
+				}
+				c := e.candidate("")
+				for delay := range int64(6) {
+					b := built(t, &c, p, delay*delay)
+					if got, want := b.TotalSlots(), int64(c.Cost(engine.Time(delay*delay), 1)); got != want {
+						t.Fatalf("%d GPUs, %v, delay %d: %d slots, claimed %d", n, c.Switches, delay*delay, got, want)
 					}
 				}
 			}

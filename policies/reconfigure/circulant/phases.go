@@ -9,7 +9,7 @@ import (
 // balance spreads the chunks over words.
 func (l *planner) balance(phases [][]int, words []word, relay bool, kicks int) *scheme {
 	l.o.Stop.Check()
-	b := newBalancer(collect(l.n, len(phases)*l.k, words), l.k, l.chunks, nil)
+	b := newBalancer(collect(l.n, len(phases)*l.k, words), l.k, l.chunks)
 	return l.finish(b, phases, relay, kicks)
 }
 
@@ -57,13 +57,13 @@ func (l *planner) scatter(s *scheme, t *tuples, firsts []*scheme, starts int) *s
 	return s
 }
 
-// tries is how many exchanges of offsets polishing d phases tries.
+// tries is how many random starts of d phases there are.
 func (l *planner) tries(d int) int {
 	steps := 100_000
 	if l.n > 128 {
 		steps = 40_000
 	}
-	return min(300, steps/(l.n*d))
+	return min(300, steps/(l.n*d*d))
 }
 
 // least is a lower bound on the slots of d phases without relaying.
@@ -82,56 +82,6 @@ func (l *planner) stay(phases [][]int, kicks int) *scheme {
 
 // slack is how many hops more than the least words without relaying may have. Of degree 1 more hops even out nothing.
 func (l *planner) slack() int32 { return int32(min(1, l.k-1)) }
-
-// polish exchanges single offsets of a scheme without relaying for the slots that they make, drawing at random which,
-// as long as tries last: fewest hops are not yet fewest slots, since loads may be uneven.
-func (l *planner) polish(s *scheme, tries int) *scheme {
-	d := len(s.phases)
-	random := l.random("polish", d)
-	base := make([]int32, l.n)
-	// Draws that cannot help cost little; there are no more of them than this to a try.
-	for draws := 64 * tries; draws > 0 && tries > 0 && s.total() > l.least(d); draws-- {
-		l.o.Stop.Check()
-		p, j, v := random.IntN(d), random.IntN(l.k), 1+random.IntN(l.n-1)
-		tuple := slices.Clone(s.phases[p])
-		if tuple[j] == v {
-			continue
-		}
-		tuple[j] = v
-		copy(base, plan.Reach(l.n, tuple))
-		for q, offsets := range s.phases {
-			if q != p {
-				for o, h := range s.hopsOf(q, offsets) {
-					base[o] = min(base[o], h)
-				}
-			}
-		}
-		if plan.Total(base)*int64(l.chunks) > s.total()*int64(l.k) {
-			continue
-		}
-		tries--
-		phases := slices.Clone(s.phases)
-		phases[p] = tuple
-		if t := l.stay(phases, 0); t.total() < s.total() || t.total() == s.total() && t.spread < s.spread {
-			if t.reached = slices.Clone(s.reached); t.reached != nil {
-				t.reached[p] = nil
-			}
-			s = t
-		}
-	}
-	return s
-}
-
-// hopsOf returns, and keeps, the least hops over the offsets of phase q.
-func (s *scheme) hopsOf(q int, offsets []int) []int32 {
-	if s.reached == nil {
-		s.reached = make([][]int32, len(s.phases))
-	}
-	if s.reached[q] == nil {
-		s.reached[q] = plan.Reach(s.n, offsets)
-	}
-	return s.reached[q]
-}
 
 // plain returns schemes without relaying, at least one for each of counts.
 func (l *planner) plain() (list []*scheme) {
@@ -166,11 +116,7 @@ func (l *planner) fewHops(list []*scheme) []*scheme {
 func (l *planner) shifts() (list []*scheme) {
 	sets, _ := shiftSets(l.n, l.n-1, l.o.Stop)
 	for _, d := range l.counts() {
-		phases := make([][]int, d)
-		for i, a := range sets[d-1] {
-			phases[i] = []int{a}
-		}
-		list = append(list, l.stay(phases, 0))
+		list = append(list, l.stay(sets[d-1], 0))
 	}
 	return list
 }
@@ -221,26 +167,18 @@ func (l *planner) tuples(list []*scheme) (better []*scheme) {
 		phases := [][]int{first.phases[0]}
 		base := plan.Reach(l.n, phases[0])
 		for d := 2; d <= open[len(open)-1]; d++ {
-			phases = append(phases, t.next(base, first.phases[0]))
+			phases = append(phases, t.next(base))
 			if slices.Contains(open, d) {
-				if sum := plan.Total(base); sum > plan.LeastHops(l.n, d, l.k) {
-					t.improve(phases, exchangeSteps/100)
-				}
+				t.improve(phases, exchangeSteps/100)
 				better = append(better, l.stay(cloneAll(phases), l.kicks()))
 			}
-			copy(base, plan.Origin(l.n))
-			for _, tuple := range phases {
-				for o, h := range plan.Reach(l.n, tuple) {
-					base[o] = min(base[o], h)
-				}
-			}
+			base = t.reach(phases, -1)
 		}
 	}
-	better = frontier(nil, append(better, l.stay(l.direct(), l.kicks())))
+	better = frontier(nil, better)
 	for i, s := range better {
 		if d := len(s.phases); d > 1 {
-			s = l.scatter(s, t, firsts, l.tries(d*d))
-			s = l.polish(s, l.tries(d))
+			s = l.scatter(s, t, firsts, l.tries(d))
 		}
 		better[i] = s
 	}
@@ -259,7 +197,7 @@ func (l *planner) along(phases [][]int, words []word, kicks int) *scheme {
 			break
 		}
 	}
-	b := emptyBalancer(all, l.k, l.chunks, nil)
+	b := emptyBalancer(all, l.k, l.chunks)
 	for _, q := range places {
 		b.shift(-1, q, l.chunks)
 		b.settle()
@@ -314,46 +252,18 @@ func (l *planner) relayed() (list []*scheme) {
 	return list
 }
 
-// pair deals generators out to phases of k such that those of a phase carry identical loads, which is where they waste
-// least, spreads the chunks, and deals again by the loads of that, as long as it helps.
+// pair deals generators out to phases of k such that those of a phase carry much the same loads, which is where they
+// waste least, and spreads the chunks.
 func (l *planner) pair(set []int) *scheme {
-	load := collect(l.n, len(set), relayWords(l.n, [][]int{set}, 0)).evenly()
-	var best *scheme
-	for range 4 {
-		order := make([]int, len(set))
-		for i := range order {
-			order[i] = i
-		}
-		slices.SortStableFunc(order, func(a, b int) int { return int(load[b] - load[a]) })
-		dealt := make([]int, len(set))
-		for i, g := range order {
-			dealt[i] = set[g]
-		}
-		set = dealt
-		var phases [][]int
-		for p := 0; p < len(set); p += l.k {
-			phases = append(phases, set[p:p+l.k:p+l.k])
-		}
-		s := l.balance(phases, relayWords(l.n, phases, 0), true, l.kicks())
-		if best != nil && s.total() >= best.total() {
-			break
-		}
-		best = s
-		load = s.loads()
-		if l.k == 1 {
-			break
-		}
+	load := collect(l.n, len(set), relayWords(l.n, [][]int{set})).evenly()
+	order := make([]int, len(set))
+	for i := range order {
+		order[i] = i
 	}
-	return best
-}
-
-// loads is the hops by generator.
-func (s *scheme) loads() []int64 {
-	load := make([]int64, s.ways.generators)
-	for q, c := range s.taken {
-		for i := s.ways.first[q]; i < s.ways.first[q+1]; i++ {
-			load[s.ways.gen[i]] += int64(s.ways.count[i]) * int64(c)
-		}
+	slices.SortStableFunc(order, func(a, b int) int { return int(load[b] - load[a]) })
+	phases := make([][]int, len(set)/l.k)
+	for i, g := range order {
+		phases[i/l.k] = append(phases[i/l.k], set[g])
 	}
-	return load
+	return l.balance(phases, relayWords(l.n, phases), true, l.kicks())
 }

@@ -2,16 +2,15 @@ package circulant
 
 // scheme is a plan for the chunks of one source, which all others follow by rotation.
 type scheme struct {
-	n, k    int
-	chunks  int32 // a pair
-	relay   bool
-	phases  [][]int // offsets; those of phase p are generators p*k .. p*k+k-1 of ways
-	ways    *ways
-	taken   []int32   // chunks by way
-	slots   []int64   // by phase
-	spread  int64     // unevenness of its loads, which breaks ties of slots
-	reached [][]int32 // least hops by phase, as far as wanted
-	proved  bool      // no scheme of as many topologies, relaying as it does, takes fewer slots
+	n, k   int
+	chunks int32 // a pair
+	relay  bool
+	phases [][]int // offsets; those of phase p are generators p*k .. p*k+k-1 of ways
+	ways   *ways
+	taken  []int32 // chunks by way
+	slots  []int64 // by phase
+	spread int64   // unevenness of its loads, which breaks ties of slots
+	proved bool    // no scheme of as many topologies, relaying as it does, takes fewer slots
 }
 
 // total is the slots of all phases.

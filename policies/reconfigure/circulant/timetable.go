@@ -1,7 +1,6 @@
 package circulant
 
 import (
-	"math/bits"
 	"slices"
 
 	"sim/policies/reconfigure/halt"
@@ -72,93 +71,60 @@ func (s *scheme) timetable(stop halt.When) *timetable {
 	return t
 }
 
-// arrangeExactly is the most phases whose every order is weighed.
-const arrangeExactly = 10
-
-// arrange orders the phases that carry anything such that the most chunks in transit at a reconfiguration are few: up
-// to arrangeExactly phases by dynamic programming over which of them are done, else always going on with the one after
-// which fewest are.
+// arrange orders the phases that carry anything such that few chunks are in transit at a reconfiguration: always going
+// on with the one after which fewest are.
 func (t *timetable) arrange(stop halt.When) []int {
-	var used []int
-	place := make([]int, len(t.phases))
+	var rest []int
 	for p, x := range t.slots {
 		if x > 0 {
-			place[p] = len(used)
-			used = append(used, p)
+			rest = append(rest, p)
 		}
 	}
-	if !t.relay || len(used) < 3 {
-		return used
+	if !t.relay {
+		return rest
 	}
-	// visits are the phases that a chunk passes through, for chunks of more than one.
-	words := (len(used) + 63) / 64
-	var visits [][]uint64
+	// visits are the phases that a chunk passes through, for chunks of more than one, and how many of them are to come.
+	type visit struct {
+		phases []int
+		left   int
+	}
+	var visits []visit
 	for _, j := range t.jobs {
-		set := make([]uint64, words)
-		count := 0
-		for w := t.ways.first[j.way]; w < t.ways.first[j.way+1]; w++ {
-			p := place[int(t.ways.gen[w])/t.k]
-			if set[p/64]>>(p%64)&1 == 0 {
-				set[p/64] |= 1 << (p % 64)
-				count++
+		var phases []int
+		for _, g := range t.ways.gen[t.ways.first[j.way]:t.ways.first[j.way+1]] {
+			if p := int(g) / t.k; !slices.Contains(phases, p) {
+				phases = append(phases, p)
 			}
 		}
-		if count > 1 {
-			visits = append(visits, set)
+		if len(phases) > 1 {
+			visits = append(visits, visit{phases, len(phases)})
 		}
 	}
-	order := make([]int, 0, len(used))
-	if len(used) <= arrangeExactly {
-		all := 1<<len(used) - 1
-		most, last := make([]int, all+1), make([]int, all+1)
-		for done := 1; done <= all; done++ {
-			here := 0
-			for _, v := range visits {
-				if part := int(v[0]) & done; part != 0 && part != int(v[0]) {
-					here++
-				}
-			}
-			most[done], last[done] = len(t.jobs)+1, -1
-			for rest := done; rest != 0; rest &= rest - 1 {
-				p := bits.TrailingZeros(uint(rest))
-				if m := max(here, most[done&^(1<<p)]); m < most[done] {
-					most[done], last[done] = m, p
-				}
-			}
-		}
-		for done := all; done != 0; done &^= 1 << last[done] {
-			order = append(order, used[last[done]])
-		}
-		slices.Reverse(order)
-		return order
-	}
-	done := make([]uint64, words)
-	for len(order) < len(used) {
-		best, fewest := -1, 0
+	var order []int
+	for len(rest) > 0 {
 		stop.Check()
-		for p := range used {
-			if done[p/64]>>(p%64)&1 == 1 {
-				continue
-			}
-			done[p/64] |= 1 << (p % 64)
-			here := 0
+		best, fewest := -1, 0
+		for i, p := range rest {
+			transit := 0
 			for _, v := range visits {
-				begun, open := false, false
-				for i, x := range v {
-					begun = begun || x&done[i] != 0
-					open = open || x&^done[i] != 0
+				if slices.Contains(v.phases, p) {
+					v.left--
 				}
-				if begun && open {
-					here++
+				if v.left > 0 && v.left < len(v.phases) {
+					transit++
 				}
 			}
-			done[p/64] &^= 1 << (p % 64)
-			if best < 0 || here < fewest {
-				best, fewest = p, here
+			if best < 0 || transit < fewest {
+				best, fewest = i, transit
 			}
 		}
-		done[best/64] |= 1 << (best % 64)
-		order = append(order, used[best])
+		for i := range visits {
+			if slices.Contains(visits[i].phases, rest[best]) {
+				visits[i].left--
+			}
+		}
+		order = append(order, rest[best])
+		rest = slices.Delete(rest, best, best+1)
 	}
 	return order
 }

@@ -1,6 +1,7 @@
 package circulant
 
 import (
+	"cmp"
 	"slices"
 
 	"sim/policies/reconfigure/halt"
@@ -134,44 +135,14 @@ func (t *tuples) climb(base []int32, tuple []int, more func(saved int64) bool) (
 	return saved
 }
 
-// next returns the tuple that is best added to base: climbing from one taken offset by offset and, of multiples of
-// first by units (which reach as well as it does, elsewhere), the best.
-func (t *tuples) next(base []int32, first []int) []int {
+// next returns the tuple that is best added to base: climbing from one taken offset by offset.
+func (t *tuples) next(base []int32) []int {
 	tuple := make([]int, 0, t.k)
 	for range t.k {
 		v, _ := t.bestOffset(base, tuple, 0)
 		tuple = append(tuple, v)
 	}
-	saved := t.climb(base, tuple, nil)
-	hops := plan.Reach(t.n, first)
-	unit, most := 0, int64(-1)
-	for u := 2; u < t.n; u++ {
-		if plan.GCD(u, t.n) != 1 {
-			continue
-		}
-		var sum int64
-		at := 0
-		for _, h := range hops {
-			if b := base[at]; b > h {
-				sum += int64(b - h)
-			}
-			if at += u; at >= t.n {
-				at -= t.n
-			}
-		}
-		if sum > most {
-			unit, most = u, sum
-		}
-	}
-	if unit > 0 {
-		multiple := make([]int, t.k)
-		for j, a := range first {
-			multiple[j] = a * unit % t.n
-		}
-		if t.climb(base, multiple, nil) > saved {
-			return multiple
-		}
-	}
+	t.climb(base, tuple, nil)
 	return tuple
 }
 
@@ -188,9 +159,7 @@ func (t *tuples) improve(phases [][]int, work int64) int64 {
 		copy(base, plan.Origin(n))
 		for p := range hops {
 			if p != skip {
-				for o, h := range hops[p] {
-					base[o] = min(base[o], h)
-				}
+				lower(base, hops[p])
 			}
 		}
 		return plan.Total(base)
@@ -216,70 +185,55 @@ func (t *tuples) improve(phases [][]int, work int64) int64 {
 
 // firsts returns tuples for one phase that reaches all, those of fewest hops first. Up to multiplication by a unit,
 // which renames GPUs, the first offset divides n. Where these are too many tuples to try, every offset beside 1 starts
-// a climb.
+// a climb, or some where n is large.
 func (t *tuples) firsts(most int) [][]int {
 	type ranked struct {
 		tuple []int
 		hops  int64
 	}
 	var list []ranked
-	keep := func(tuple []int, hops int64) {
-		if hops < int64(plan.Far) {
-			list = append(list, ranked{slices.Clone(tuple), hops})
-		}
-		if len(list) >= 8*most+64 {
-			slices.SortStableFunc(list, func(a, b ranked) int { return int(a.hops - b.hops) })
-			list = list[:most]
-		}
-	}
-	count := 1.0
+	count := 3.0 * float64(t.n) // steps of trying all
 	for j := 1; j < t.k; j++ {
 		count = count * float64(t.n-2+j) / float64(j)
 	}
-	divisors := 0
+	var divisors []int
 	for a := 1; a < t.n; a++ {
 		if t.n%a == 0 {
-			divisors++
+			divisors = append(divisors, a)
 		}
 	}
-	const triable = 4_000_000 // steps
-	if count*float64(divisors)*float64(3*t.n) <= triable {
-		tuple := make([]int, t.k)
-		var rest func(j, from int, hops []int32)
-		rest = func(j, from int, hops []int32) {
-			if j == t.k {
-				keep(tuple, plan.Total(hops))
+	base := plan.Origin(t.n)
+	const triable = 4_000_000
+	if count*float64(len(divisors)) <= triable {
+		var rest func(tuple []int, from int, hops []int32)
+		rest = func(tuple []int, from int, hops []int32) {
+			if len(tuple) == t.k {
+				list = append(list, ranked{tuple, plan.Total(hops)})
 				return
 			}
 			t.stop.Check()
 			for v := from; v < t.n; v++ {
 				with := slices.Clone(hops)
 				plan.Relax(with, v)
-				tuple[j] = v
-				rest(j+1, v, with)
+				rest(append(slices.Clip(tuple), v), v, with)
 			}
 		}
-		for a := 1; a < t.n; a++ {
-			if t.n%a == 0 {
-				tuple[0] = a
-				rest(1, 1, plan.Reach(t.n, tuple[:1]))
-			}
+		for _, a := range divisors {
+			rest([]int{a}, 1, plan.Reach(t.n, []int{a}))
 		}
+		list = slices.DeleteFunc(list, func(r ranked) bool { return r.hops >= int64(plan.Far) })
 	} else {
-		base := plan.Origin(t.n)
-		stride := max(1, t.n/64)
-		for v := 2; v < t.n; v += stride {
+		for v := 2; v < t.n; v += max(1, t.n/64) {
 			tuple := []int{1, v}
 			for len(tuple) < t.k {
 				w, _ := t.bestOffset(base, tuple, 0)
 				tuple = append(tuple, w)
 			}
-			tuple = tuple[:t.k]
 			t.climb(base, tuple, nil)
-			keep(tuple, plan.Total(plan.Reach(t.n, tuple)))
+			list = append(list, ranked{tuple, plan.Total(plan.Reach(t.n, tuple))})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b ranked) int { return int(a.hops - b.hops) })
+	slices.SortStableFunc(list, func(a, b ranked) int { return cmp.Compare(a.hops, b.hops) })
 	var tuples [][]int
 	for _, r := range list[:min(most, len(list))] {
 		tuples = append(tuples, r.tuple)

@@ -165,22 +165,9 @@ func phaseWords(n int, phases [][]int, slack int32, single bool) []word {
 	return words
 }
 
-// relayWords lists the words over all generators at once, those of the least hops plus slack.
-func relayWords(n int, phases [][]int, slack int32) []word {
-	s := &speller{n: n, slack: slack, most: maxWays}
-	for _, offsets := range phases {
-		for _, a := range offsets {
-			s.gen = append(s.gen, int32(len(s.offset)))
-			s.offset = append(s.offset, a)
-		}
-	}
-	s.hops = plan.Reach(n, s.offset)
-	s.longest = make([]int32, n)
-	for o, h := range s.hops {
-		s.longest[o] = h + slack
-	}
-	s.spell()
-	return s.words
+// relayWords lists the words over all generators at once, those of the least hops.
+func relayWords(n int, phases [][]int) []word {
+	return phaseWords(n, [][]int{slices.Concat(phases...)}, 0, false)
 }
 
 // evenParts makes the parts of evenly whole for the most counts of ways.

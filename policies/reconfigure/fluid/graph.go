@@ -70,23 +70,9 @@ func (g *graph) single() bool {
 // forced returns the largest load where every path is the only one. It is its own bound: take length 1 on that link.
 func (g *graph) forced(demand []float64) float64 {
 	load := make([]float64, len(g.to))
-	walk := make([]int32, 0, g.n)
-	for s := range g.n {
-		// From s the path visits GPUs once each until it ends or closes; the demand beyond a link crosses it.
-		walk = walk[:0]
-		row := demand[s*g.n : (s+1)*g.n]
-		for u := int32(s); len(walk) < g.n && g.start[u] < g.start[u+1]; u = g.to[g.start[u]] {
-			walk = append(walk, g.start[u])
-			if g.to[g.start[u]] == int32(s) {
-				break
-			}
-		}
-		// A path may run into a cycle without s: its second round visits nobody new.
-		walk = firstVisits(g, walk, s)
-		beyond := 0.0
-		for i := len(walk) - 1; i >= 0; i-- {
-			beyond += row[g.to[walk[i]]]
-			load[walk[i]] += beyond
+	for i, d := range demand {
+		for u, v := int32(i/g.n), int32(i%g.n); d > 0 && u != v; u = g.to[g.start[u]] {
+			load[g.start[u]] += d
 		}
 	}
 	worst := 0.0
@@ -94,17 +80,4 @@ func (g *graph) forced(demand []float64) float64 {
 		worst = max(worst, x/g.capacity[e])
 	}
 	return worst
-}
-
-// firstVisits cuts a path from s before the link that leads to a GPU visited already.
-func firstVisits(g *graph, walk []int32, s int) []int32 {
-	seen := make([]bool, g.n)
-	seen[s] = true
-	for i, e := range walk {
-		if seen[g.to[e]] {
-			return walk[:i]
-		}
-		seen[g.to[e]] = true
-	}
-	return walk
 }

@@ -91,16 +91,16 @@ func parallel(workers, n int, stop halt.When, do func(w *worker, i int)) {
 }
 
 // fit spreads the chunks of p over one sequence. Errors: ErrUnreachable where two GPUs that exchange chunks have no
-// way, ErrBuffer where no schedule within Options.Buffer is found, errLost where race has better schedules than there
+// path, ErrBuffer where no schedule within Options.Buffer is found, errLost where race has better schedules than there
 // can be of q.
 func (w *worker) fit(p *plan.Problem, q Sequence, o Options, race *race) (*Schedule, error) {
 	w.player.Stop, w.spread.stop = o.Stop, o.Stop
 	net := newNetwork(q.Topologies, p.GPUs)
 	best, err := w.best(p, net, o, race)
-	if err != nil || o.Buffer == 0 || best.within(o.Buffer, &w.player) {
+	if err != nil || o.Buffer == 0 {
 		return best, err
 	}
-	return w.limit(p, net, o, race)
+	return w.within(best, p, net, o, race)
 }
 
 // best is the schedule of fewest slots of a few attempts, each with another end of its prices' rise.

@@ -68,3 +68,8 @@ func (w *Walks) Add(links ...int32) {
 	w.Link = append(w.Link, links...)
 	w.Start = append(w.Start, int32(len(w.Link)))
 }
+
+func (net *network) from(link int32) int32 {
+	i := net.phase[link]
+	return net.topology[i][link-net.base[i]].From
+}

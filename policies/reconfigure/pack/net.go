@@ -42,11 +42,6 @@ func newNetwork(topologies []scaleup.Topology, n int) *network {
 	return net
 }
 
-func (net *network) from(link int32) int32 {
-	i := net.phase[link]
-	return net.topology[i][link-net.base[i]].From
-}
-
 // tree finds the cheapest paths from one GPU to all others. Its memory is reused.
 type tree struct {
 	// cost and end, by GPU: what the cheapest path costs (far where there is none) and its last step.

@@ -1,6 +1,8 @@
 package pack
 
 import (
+	"math"
+
 	"sim/fabric/scaleup"
 	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
@@ -21,7 +23,6 @@ type Schedule struct {
 
 	problem *plan.Problem
 	limit   int32 // above 0: scheduled by tight
-	order   []Order
 	// Column c: count[c] chunks of flow flowOf[c] take the path ways[first[c]:first[c+1]] of links of the network.
 	flowOf, first, ways, count []int32
 	base                       []int32
@@ -48,18 +49,8 @@ func (s *spread) keep(p *plan.Problem) *Schedule {
 // segments lists the parts of the chunks' paths within a phase.
 type segments struct {
 	Walks
-	// owner is the chunk of each path, counted over all columns; rests says at which ends it rests across a
-	// reconfiguration.
-	owner []int32
-	rests []rest
+	owner []int32 // the chunk of each path, counted over all columns
 }
-
-type rest uint8
-
-const (
-	before rest = 1 << iota
-	after
-)
 
 // segments lists them by phase.
 func (r *Schedule) segments() []segments {
@@ -79,20 +70,13 @@ func (r *Schedule) segments() []segments {
 			for b < len(way) && way[b] < r.base[phase+1] {
 				b++
 			}
-			var ends rest
-			if a > 0 {
-				ends |= before
-			}
-			if b < len(way) {
-				ends |= after
-			}
 			s := &list[phase]
 			for j := range x {
 				for _, l := range way[a:b] {
 					s.Link = append(s.Link, l-r.base[phase])
 				}
 				s.Start = append(s.Start, int32(len(s.Link)))
-				s.owner, s.rests = append(s.owner, chunk+j), append(s.rests, ends)
+				s.owner = append(s.owner, chunk+j)
 			}
 			a = b
 		}
@@ -101,21 +85,14 @@ func (r *Schedule) segments() []segments {
 	return list
 }
 
-// play finds the slots of every phase, in the better of the orders.
+// play finds the slots of every phase.
 func (r *Schedule) play(p *Player) {
 	list := r.segments()
-	r.Slots, r.order, r.Total = make([]int32, len(list)), make([]Order, len(list)), 0
+	r.Slots, r.Total = make([]int32, len(list)), 0
 	for i := range list {
-		w, links := &list[i].Walks, len(r.Topologies[i])
-		best, _ := p.Slots(links, w, Farthest, 1<<30)
-		r.order[i] = Farthest
-		if best > w.Bound(links) {
-			if other, ok := p.Slots(links, w, ByRank, best-1); ok {
-				best, r.order[i] = other, ByRank
-			}
-		}
-		r.Slots[i] = int32(best)
-		r.Total += int64(best)
+		slots, _ := p.Slots(len(r.Topologies[i]), &list[i].Walks, Farthest, math.MaxInt)
+		r.Slots[i] = int32(slots)
+		r.Total += int64(slots)
 	}
 }
 
@@ -134,27 +111,18 @@ func (r *Schedule) plan(name string, stop halt.When) (*plan.Plan, error) {
 			seen[f]++
 		}
 	}
-	list := r.segments()
-	for i, at := range r.times(list, &Player{Stop: stop}) {
-		s := &list[i]
+	list, player := r.segments(), Player{Stop: stop}
+	for i := range list {
+		s, at := &list[i], make([]int32, len(list[i].Link))
+		if r.limit > 0 {
+			at, _ = r.tight(i, &s.Walks, stop)
+		} else {
+			player.Play(len(r.Topologies[i]), &s.Walks, Farthest, at)
+		}
 		s.Send(p, i, at, stop, func(walk int) (src, dst, chunk int32) {
 			c := s.owner[walk]
 			return flow[c] / int32(n), flow[c] % int32(n), number[c]
 		})
 	}
 	return p, p.SealUnless(stop)
-}
-
-// times returns by phase the slot of each crossing.
-func (r *Schedule) times(list []segments, p *Player) [][]int32 {
-	if r.limit > 0 {
-		at, _ := r.tight(list, p.Stop)
-		return at
-	}
-	at := make([][]int32, len(list))
-	for i := range list {
-		at[i] = make([]int32, len(list[i].Link))
-		p.Play(len(r.Topologies[i]), &list[i].Walks, r.order[i], at[i])
-	}
-	return at
 }

@@ -228,25 +228,19 @@ func TestClosure(t *testing.T) {
 	}
 }
 
-// Where GPU 1 may hold one chunk and one passes through it in slot 1, another can come to rest there after that only.
-func TestRestNeedsRoomToTheEnd(t *testing.T) {
-	ring := scaleup.Circulant(4, 1)
-	p := tightPhase{topology: ring, limit: 1, hold: make([][]int32, 4), rest: make([]int32, 4), busy: make([][]bool, 4), first: make([]int32, 4)}
-	p.book([]int32{0, 1}, 0, 1)
-	for begin, want := range []bool{false, false, true, true} {
-		if got := p.fits([]int32{0}, after, int32(begin)); got != want {
-			t.Errorf("set out in slot %d to rest: %v, want %v", begin, got, want)
+// Where GPU 1 may hold one chunk in transit, one that passes through it keeps others out in that slot alone.
+func TestTimetable(t *testing.T) {
+	p := timetable{topology: scaleup.Circulant(4, 1), limit: 1, busy: make([][]bool, 4), held: make([][]int32, 4)}
+	p.book([]int32{0, 1}, 1)
+	for begin, want := range []bool{true, false, true} {
+		if got := p.fits([]int32{0}, begin); got != want {
+			t.Errorf("set out in slot %d to end there: %v, want %v", begin, got, want)
 		}
 	}
-	if !p.fits([]int32{0}, 0, 0) {
-		t.Error("what ends its way there needs no room")
-	}
-	p.book([]int32{0}, after, 2)
-	if p.fits([]int32{0, 1}, 0, 3) {
-		t.Error("a chunk passes through a GPU that is full")
-	}
-	p.book([]int32{1}, before, 4)
-	if p.fits([]int32{0, 1}, 0, 3) || !p.fits([]int32{0, 1}, 0, 4) {
-		t.Error("a GPU is free from the slot on in which the chunk at rest leaves it")
+	p.held[1][0] = 1
+	for begin, want := range []bool{false, false, true} {
+		if got := p.fits([]int32{0, 1}, begin); got != want {
+			t.Errorf("set out in slot %d to pass through: %v, want %v", begin, got, want)
+		}
 	}
 }
