@@ -26,47 +26,46 @@ type decision struct {
 	// many cells.
 	build func(ctx context.Context, s *Scenario, workers int) (assembly.System, error)
 	words func(s *Scenario) string // what is run on what, in a line
-	// noTrace, noRoutes and noPlan say why runs have no timelines, no routes to write and no plans, "" where they have.
-	noTrace, noRoutes func(s *Scenario) string
-	noPlan            func(s *Scenario) (string, error)
+	// noPlan says why runs have no plans, "" where they have.
+	noPlan    func(s *Scenario) (string, error)
+	timelines bool // runs of training have
 }
 
 // decisions are all that there are.
 var decisions = []decision{
 	{
-		policies: "allocators", listed: func(p *Policy) *[]string { return &p.Allocators }, table: allocators(),
+		policies: "allocators", listed: func(p *Policy) *[]string { return &p.Allocators }, table: allocators,
 		chosen: func(p *Policy) []string { return append(slices.Clip(p.Allocators), p.Donor) }, keys: []string{"policy.allocators", "policy.donor"},
 		lacks: "no circuits to allocate",
 		build: buildPods, words: func(s *Scenario) string { return s.pods().Words() },
-		noTrace: noTraceOfTraffic, noRoutes: noRouters, noPlan: func(s *Scenario) (string, error) { return s.pods().NoPlan() },
+		timelines: true, noPlan: func(s *Scenario) (string, error) { return s.pods().NoPlan() },
 	},
 	{
-		policies: "arbiters", listed: func(p *Policy) *[]string { return &p.Arbiters }, table: arbiters(), lacks: "no circuits that several jobs could share",
+		policies: "arbiters", listed: func(p *Policy) *[]string { return &p.Arbiters }, table: arbiters, lacks: "no circuits that several jobs could share",
 		build: buildPods, words: func(s *Scenario) string { return s.pods().Words() },
-		noTrace: noTraceOfTraffic, noRoutes: noRouters, noPlan: func(s *Scenario) (string, error) { return s.pods().NoPlan() },
+		timelines: true, noPlan: func(s *Scenario) (string, error) { return s.pods().NoPlan() },
 	},
 	{
-		policies: "routers", listed: func(p *Policy) *[]string { return &p.Routers }, table: routers(),
+		policies: "routers", listed: func(p *Policy) *[]string { return &p.Routers }, table: routers,
 		chosen: func(p *Policy) []string { return p.Routers }, keys: []string{"policy.routers"},
 		lacks: "no paths to choose",
 		build: func(ctx context.Context, s *Scenario, _ int) (assembly.System, error) {
 			return paths.New(ctx, s.links())
 		},
-		words:   func(s *Scenario) string { return s.links().Words() },
-		noTrace: noTimelines, noRoutes: func(*Scenario) string { return "" },
+		words: func(s *Scenario) string { return s.links().Words() },
 		noPlan: func(*Scenario) (string, error) {
 			return "routers plan nothing; --routes-out DIR writes what they decide", nil
 		},
 	},
 	{
-		policies: "planners", listed: func(p *Policy) *[]string { return &p.Planners }, table: planners(),
+		policies: "planners", listed: func(p *Policy) *[]string { return &p.Planners }, table: planners,
 		chosen: func(p *Policy) []string { return p.Planners }, keys: []string{"policy.planners"},
 		lacks: "no switches that reconfigure during a collective",
 		build: func(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
 			return plans.New(ctx, s.domain(), workers)
 		},
-		words:   func(s *Scenario) string { return s.domain().Words() },
-		noTrace: noTimelines, noRoutes: noRouters, noPlan: func(s *Scenario) (string, error) { return s.domain().NoPlan(), nil },
+		words:  func(s *Scenario) string { return s.domain().Words() },
+		noPlan: func(s *Scenario) (string, error) { return s.domain().NoPlan(), nil },
 	},
 }
 
@@ -113,28 +112,26 @@ func (s *Scenario) Only(policy string) *Scenario {
 func (s *Scenario) Words() string { return s.decision().words(s) }
 
 // NoTrace says why no run of s has timelines, "" where it has.
-func (s *Scenario) NoTrace() string { return s.decision().noTrace(s) }
+func (s *Scenario) NoTrace() string {
+	switch {
+	case !s.decision().timelines:
+		return fmt.Sprintf("fabric.kind = %q has no timelines; training on fabric.kind = \"ocs-pods\" has", s.Fabric.Kind)
+	case s.podTraffic():
+		return fmt.Sprintf("workload.kind = %q has no timelines; workload.kind = \"training\" has", s.Workload.Kind)
+	}
+	return ""
+}
 
 // NoRoutes says why no run of s has routes to write, "" where it has.
-func (s *Scenario) NoRoutes() string { return s.decision().noRoutes(s) }
+func (s *Scenario) NoRoutes() string {
+	if s.routes() {
+		return ""
+	}
+	return fmt.Sprintf("fabric.kind = %q has no routers; fabric.kind = \"torus\" and \"graph\" have", s.Fabric.Kind)
+}
 
 // NoPlan says why no run of s can have a plan, "" where it can.
 func (s *Scenario) NoPlan() (string, error) { return s.decision().noPlan(s) }
-
-func noTimelines(s *Scenario) string {
-	return fmt.Sprintf("fabric.kind = %q has no timelines; training on fabric.kind = \"ocs-pods\" has", s.Fabric.Kind)
-}
-
-func noTraceOfTraffic(s *Scenario) string {
-	if !s.podTraffic() {
-		return ""
-	}
-	return fmt.Sprintf("workload.kind = %q has no timelines; workload.kind = \"training\" has", s.Workload.Kind)
-}
-
-func noRouters(s *Scenario) string {
-	return fmt.Sprintf("fabric.kind = %q has no routers; fabric.kind = \"torus\" and \"graph\" have", s.Fabric.Kind)
-}
 
 // undecided words why the policies of another decision are not used by s, "" where the key lists none.
 func (s *Scenario) undecided(at string) string {

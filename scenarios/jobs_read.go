@@ -63,9 +63,6 @@ func (s *Scenario) jobsSchema() *schema.Schema {
 	tables.Table("fabric").Lent = append(slices.Clone(jobFabric), "ports_per_pod")
 	tables.Key("policy.allocators").Restrict(s.oneJob("leave it out: several jobs compare policy.arbiters, with one policy.allocator for single jobs; " +
 		"where it stands in a base, copy what else you need of that instead"))
-	for _, path := range []string{"replica", "replay", "engine"} {
-		tables.Table(path).When = s.oneJob("")
-	}
 	return tables
 }
 

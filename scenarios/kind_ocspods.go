@@ -32,14 +32,14 @@ func ocsPodsParts(s *Scenario) []schema.Part {
 			},
 		},
 		{
-			Path: "replica", When: "of-training", Doc: "A replica that differs from the rest.", Specs: []any{&s.Replicas}, Defaults: func(i int) []any {
+			Path: "replica", When: "one-job & of-training", Doc: "A replica that differs from the rest.", Specs: []any{&s.Replicas}, Defaults: func(i int) []any {
 				d := s.Replicas[i]
 				d.PortBandwidth, d.PortsPerPod = s.Fabric.PortBandwidth, s.Fabric.PortsPerPod
 				return []any{&d}
 			},
 		},
 		{
-			Path: "replay", When: "of-training & replayed", Doc: "Topologies decided for the plan, simulated many times under what was not planned for. Give at least one of " +
+			Path: "replay", When: "one-job & of-training & replayed", Doc: "Topologies decided for the plan, simulated many times under what was not planned for. Give at least one of " +
 				schema.QuotedList(perturbed) + ".",
 			Specs: []any{&s.Replay}, Defaults: func(int) []any {
 				d := s.Replay
@@ -48,7 +48,7 @@ func ocsPodsParts(s *Scenario) []schema.Part {
 			},
 		},
 		{
-			Path: "engine", Doc: "How closely the work is simulated on the circuits, which are always decided as fluid.",
+			Path: "engine", When: "one-job", Doc: "How closely the work is simulated on the circuits, which are always decided as fluid.",
 			Specs: []any{(*circuitsLevel)(&s.Engine)}, Silent: func() bool { return s.Engine.Level == "flow" }, // is not worth a word
 		},
 		{Path: "policy", Specs: []any{&s.Policy.JointOptions}},

@@ -46,30 +46,18 @@ type policyRow struct {
 	single    bool     // it may decide for single jobs among several
 }
 
-func allocators() (rows []policyRow) {
-	for _, r := range topology.Table {
-		rows = append(rows, policyRow{r.Name, r.Doc, r.Reads, r.Single})
+// rowsOf returns what is known of the policies of a table.
+func rowsOf[R any](table []R, row func(r *R) policyRow) []policyRow {
+	rows := make([]policyRow, len(table))
+	for i := range table {
+		rows[i] = row(&table[i])
 	}
 	return rows
 }
 
-func arbiters() (rows []policyRow) {
-	for _, r := range topology.Arbiters {
-		rows = append(rows, policyRow{name: r.Name, doc: r.Doc})
-	}
-	return rows
-}
-
-func routers() (rows []policyRow) {
-	for _, r := range routing.Table {
-		rows = append(rows, policyRow{name: r.Name, doc: r.Doc, reads: r.Reads})
-	}
-	return rows
-}
-
-func planners() (rows []policyRow) {
-	for _, r := range reconfigure.Table {
-		rows = append(rows, policyRow{name: r.Name, doc: r.Doc, reads: r.Reads})
-	}
-	return rows
-}
+var (
+	allocators = rowsOf(topology.Table, func(r *topology.Row) policyRow { return policyRow{r.Name, r.Doc, r.Reads, r.Single} })
+	arbiters   = rowsOf(topology.Arbiters, func(r *topology.ArbiterRow) policyRow { return policyRow{name: r.Name, doc: r.Doc} })
+	routers    = rowsOf(routing.Table, func(r *routing.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} })
+	planners   = rowsOf(reconfigure.Table, func(r *reconfigure.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} })
+)
