@@ -143,7 +143,7 @@ func TestOptimisedTree(t *testing.T) {
 		t.Fatalf("%v, %v", err, d)
 	}
 	used := 20*n - ctx.left
-	if used < 8*n {
+	if used < 3*n {
 		t.Errorf("the context was asked %d times by searches from %d sources", used, n)
 	}
 	for left := n / 2; left < used; left += n {
