@@ -51,9 +51,6 @@ var allowed = map[string]string{
 	"scenarios/assembly/circuits/keys.go joint": "the table of what several jobs share",
 	"scenarios/check_scaleup.go uniform":        "sizes of messages",
 	"scenarios/check_torus.go uniform":          "sizes of messages",
-	"scenarios/assembly/paths/keys.go *":        "its structs are yet to move beside the policies",
-	"scenarios/assembly/paths/limits.go *":      "yet to ask rows",
-	"scenarios/assembly/paths/serves.go *":      "yet to ask rows",
 	"scenarios/report/run.go delta-joint":       "yet to be worded without",
 }
 

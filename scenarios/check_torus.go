@@ -121,7 +121,7 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 		for _, k := range []struct {
 			key  string
 			dims []string
-		}{{"workload.ring_dims", w.RingDims}, {"workload.tensor_dims", tensor}, {"workload.data_dims", data}, {"policy.order", s.Policy.Order}, {c.PathOf(&s.Policy.Wild), s.Policy.Wild}} {
+		}{{"workload.ring_dims", w.RingDims}, {"workload.tensor_dims", tensor}, {"workload.data_dims", data}, {"policy.order", s.Policy.Order}, {c.PathOf(&s.Policy.WildFirst.Wild), s.Policy.WildFirst.Wild}} {
 			if i := slices.IndexFunc(k.dims, func(d string) bool { return links.DimIndex(d) >= len(t.Dims) }); i >= 0 && c.OK(k.key) {
 				c.clash(k.key, "%s has no dimension %s; name dimensions that there are", t, k.dims[i])
 			}

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 
 	"sim/policies/reconfigure"
+	"sim/policies/routing"
 	"sim/policies/topology"
 	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/assembly/links"
@@ -65,7 +66,7 @@ type Fabric struct {
 type Policy struct {
 	topology.Allocation
 	circuits.JointOptions
-	paths.Routing    // on fabrics of links
+	routing.Routing  // on fabrics of links
 	reconfigure.Keys // on scale-up domains
 }
 

@@ -28,7 +28,9 @@ func allTables() []*schema.Table {
 func leaves(v reflect.Value, path string, found map[uintptr]string) {
 	if v.Kind() == reflect.Struct {
 		for i := range v.NumField() {
-			leaves(v.Field(i), path+"."+v.Type().Field(i).Name, found)
+			if f := v.Type().Field(i); f.IsExported() { // others are a package's own
+				leaves(v.Field(i), path+"."+f.Name, found)
+			}
 		}
 		return
 	}

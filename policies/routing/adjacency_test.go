@@ -203,21 +203,14 @@ func TestMultipath(t *testing.T) {
 	if split, err = ofSplit(whole.Network, whole.Flows, nil); err != nil || math.Abs(split.MaxWeighted-z.MaxWeighted) > 1e-9 {
 		t.Errorf("all-to-all loads %g, split %g, %v", z.MaxWeighted, split.MaxWeighted, err)
 	}
-	for want, m := range map[string]Multipath{
-		"routes a pair":    {Ways: -1},
-		"split by":         {Split: "even"},
-		"routes over":      {Over: "land"},
-		"want 0 or more":   {Extra: -1},
-		"extra hops are":   {Extra: 1},
-		"are split":        {Over: OverWildFirst, Split: PerHop},
-		"is for tori":      {Over: OverWildFirst},
-		"does not have ev": {Over: OverWildFirst, WildFirst: WildFirst{Order: []int{1, 1}}},
-	} {
-		q := *p
+	graph := *p
+	graph.Torus = nil
+	for want, m := range map[string]wildMultipath{"is for tori": {}, "not dimensions": {rule: WildFirst{order: named(1, 1)}}} {
+		q := p
 		if want == "is for tori" {
-			q.Torus = nil
+			q = &graph
 		}
-		if _, err := m.Route(context.Background(), &q, Options{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := m.Route(context.Background(), q, Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
@@ -233,9 +226,9 @@ func TestNearestNeighbour(t *testing.T) {
 		for _, l := range p.Torus.Links() {
 			p.Flows = append(p.Flows, engine.Flow{Src: l.From, Dst: l.To})
 		}
-		w := WildFirst{Order: []int{d, (d + 1) % 3, (d + 2) % 3}}
+		w := WildFirst{order: named(d, (d+1)%3, (d+2)%3)}
 		_, one := route(t, w, p, Options{})
-		_, many := route(t, Multipath{Over: OverWildFirst, WildFirst: w}, p, Options{})
+		_, many := route(t, wildMultipath{Multipath{Ways: 4}, w}, p, Options{})
 		if one.Max < 2 || math.Abs(many.MaxWeighted-1.25) > 1e-9 {
 			t.Errorf("fault in %s: load %d on single ways, %g on several; want 2 or more, and 1.25", torus.DimName(d), one.Max, many.MaxWeighted)
 		}
@@ -243,7 +236,7 @@ func TestNearestNeighbour(t *testing.T) {
 }
 
 func BenchmarkShortest(b *testing.B) {
-	for _, r := range []Router{Shortest{}, ECMP{}, RandomShortest{}, Multipath{}, WildFirst{}} {
+	for _, r := range []Router{Shortest{}, ECMP{}, RandomShortest{}, Multipath{Ways: 4}, WildFirst{}} {
 		for _, dims := range [][]int{{8, 8, 8}, {16, 16, 16}} {
 			b.Run(fmt.Sprintf("%T/%v", r, dims), func(b *testing.B) {
 				p := must(b, torus.Faults{}, "", dims...)

@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -17,28 +18,29 @@ const (
 // WildFirst routes around links that are down by at most one wild hop along each dimension, taken first, and then in
 // dimension order along a shortest hop vector of what is left (WFR; Zu et al., NSDI 24, Sec. 4.2).
 type WildFirst struct {
-	// Wild is the dimensions of wild hops in the order in which these are taken; nil is the reverse of Order without
-	// its first.
-	Wild []int
-	// Order is the dimensions from the first routed to the last; nil is chosen by the sandwich rule: not last one in
-	// which links are down, then those whose wrap-around links are shifted last, then the longest first.
-	Order []int
+	// Wild is the dimensions of wild hops in the order in which these are taken; none is the reverse of Order without its
+	// first.
+	Wild []string `key:"wild" doc:"dimensions of wild hops in their order; none is the order of dimensions turned round" default:"" choices:"x|y|z" empty:""`
 	// Use is who may take wild hops: Needed, AnyDead or All. "" is All where candidates are chosen among for balance,
 	// which is best, and AnyDead for Route, which chooses by chance.
-	Use string
-	// Free lifts what twisted tori need beyond the rule of channels to be free of deadlock: that wild hops along a
+	Use string `key:"use" doc:"who may take wild hops: pairs whose every dimension-ordered route is dead, pairs of which one is, or all; \"\" is all where routes are optimised or several, and else any-dead" default:"" choices:"needed|any-dead|all" unset:""`
+
+	order []string // of Settings
+	// free lifts what twisted tori need beyond the rule of channels to be free of deadlock: that wild hops along a
 	// dimension of size k whose wrap-around links are shifted take only the links k-2 -> k-1, 1 -> 0 and the
 	// wrap-around ones, and that hop vectors that go k along it do so by the wrap-around link first where they begin
 	// beside it. It is lifted for pairs that it leaves without a candidate, as it does where k is 8 and a switch is
 	// down; whoever chooses had better check what was chosen (packet.CheckChannels).
-	Free bool
+	free bool
 }
 
 // Candidates lists the paths that wild-first routing may take. It is safe for concurrent use.
 type Candidates struct {
 	z    *lattice
-	w    WildFirst
-	wild [][]int8 // by subset and signs of wild hops: by place in w.Wild, -1, 0 or 1
+	rule WildFirst
+	use  string
+	dims []int    // of wild hops
+	hops [][]int8 // by subset and signs of wild hops: by place in dims, -1, 0 or 1
 }
 
 // NewCandidates prepares the paths of a problem on a torus or mesh. It fails, with ErrUnserved, on other graphs and on
@@ -47,29 +49,20 @@ func NewCandidates(p *Problem, w WildFirst) (*Candidates, error) {
 	if p.Torus == nil {
 		return nil, fmt.Errorf("%w: wild-first routing is for tori and meshes; \"shortest\" serves any graph", ErrUnserved)
 	}
-	c := &Candidates{w: w}
-	if w.Order == nil {
-		c.w.Order = sandwich(p)
-	} else if err := checkOrder(p.Torus, w.Order); err != nil {
+	order, err := orderOf(p.Torus, w.order, func() []int { return sandwich(p) })
+	if err != nil {
 		return nil, err
 	}
-	if w.Wild == nil {
-		c.w.Wild = slices.Clone(c.w.Order[1:])
-		slices.Reverse(c.w.Wild)
+	c := &Candidates{rule: w, use: cmp.Or(w.Use, All)}
+	if c.dims, err = dimsOf(p.Torus, w.Wild); err != nil {
+		return nil, err
 	}
-	for i, d := range c.w.Wild {
-		if d < 0 || d >= len(p.Torus.Dims) || slices.Contains(c.w.Wild[:i], d) {
-			return nil, fmt.Errorf("%w: the wild hops %v are not along dimensions of %s, once each", ErrUnserved, c.w.Wild, p.Torus)
-		}
+	if len(w.Wild) == 0 {
+		c.dims = slices.Clone(order[1:])
+		slices.Reverse(c.dims)
 	}
-	if c.w.Use == "" {
-		c.w.Use = All
-	}
-	if !slices.Contains([]string{Needed, AnyDead, All}, c.w.Use) {
-		return nil, fmt.Errorf("%w: wild hops for %q; write %q, %q or %q", ErrUnserved, c.w.Use, Needed, AnyDead, All)
-	}
-	var err error
-	if c.z, err = newLattice(p, c.w.Order); err != nil {
+	c.rule.order, c.rule.Wild = namesOf(order), namesOf(c.dims)
+	if c.z, err = newLattice(p, order); err != nil {
 		return nil, err
 	}
 	c.subsets()
@@ -78,8 +71,8 @@ func NewCandidates(p *Problem, w WildFirst) (*Candidates, error) {
 
 // subsets lists the wild hops, fewest first.
 func (c *Candidates) subsets() {
-	all := [][]int8{make([]int8, len(c.w.Wild))}
-	for i := range c.w.Wild {
+	all := [][]int8{make([]int8, len(c.dims))}
+	for i := range c.dims {
 		for _, w := range all[:len(all):len(all)] {
 			for _, sign := range []int8{1, -1} {
 				more := slices.Clone(w)
@@ -95,7 +88,7 @@ func (c *Candidates) subsets() {
 		return n
 	}
 	slices.SortStableFunc(all, func(a, b []int8) int { return count(a) - count(b) })
-	c.wild = all
+	c.hops = all
 }
 
 // Of returns the live candidate paths of a flow, shortest first and with fewer wild hops first among these, each of its
@@ -109,7 +102,7 @@ func (c *Candidates) Of(f engine.Flow) [][]engine.Step {
 	var found [][]engine.Step
 	var buffer [32]int16
 	var few [64]engine.Step
-	ties, dead := c.rest(f.Src, f.Dst, buffer[:0], c.w.Free), false
+	ties, dead := c.rest(f.Src, f.Dst, buffer[:0], c.rule.free), false
 	for k := 0; k < len(ties); k += len(z.Dims) {
 		way := z.ways(ties[k:k+len(z.Dims)], few[:0])
 		if !z.alive(f.Src, way) {
@@ -118,9 +111,9 @@ func (c *Candidates) Of(f engine.Flow) [][]engine.Step {
 		}
 		found = append(found, slices.Clone(way))
 	}
-	if c.w.Use == All || dead && c.w.Use == AnyDead || len(found) == 0 {
-		found = c.around(f, found, c.w.Free)
-		if len(found) == 0 && !c.w.Free && c.z.Shift != nil {
+	if c.use == All || dead && c.use == AnyDead || len(found) == 0 {
+		found = c.around(f, found, c.rule.free)
+		if len(found) == 0 && !c.rule.free && c.z.Shift != nil {
 			found = c.around(f, found, true)
 		}
 	}
@@ -136,7 +129,7 @@ func (c *Candidates) around(f engine.Flow, found [][]engine.Step, free bool) [][
 	z := c.z
 	var buffer [32]int16
 	var few [64]engine.Step
-	for _, w := range c.wild[1:] {
+	for _, w := range c.hops[1:] {
 		at, way := c.hop(f.Src, w, few[:0], free)
 		if at < 0 {
 			continue
@@ -167,7 +160,7 @@ func (c *Candidates) leader(p *Problem, every int, choose func(f engine.Flow) []
 
 // labels are the dimensions as paths take them.
 func (c *Candidates) labels() map[string]string {
-	return map[string]string{"order": dimNames(c.w.Order), "wild": dimNames(c.w.Wild)}
+	return map[string]string{"order": dimNames(c.z.order), "wild": dimNames(c.dims)}
 }
 
 // rest appends the hop vectors of the dimension-ordered end of a path.
@@ -209,7 +202,7 @@ func (c *Candidates) hop(at int32, wild []int8, way []engine.Step, free bool) (i
 		if sign == 0 {
 			continue
 		}
-		d := c.w.Wild[i]
+		d := c.dims[i]
 		port := 2 * d
 		if sign < 0 {
 			port++

@@ -50,7 +50,7 @@ func wholeSet(t testing.TB, p *Problem, w WildFirst, segments bool) (cycle packe
 func TestDimensionOrderIsAcyclic(t *testing.T) {
 	check := func(p *Problem, order []int) packet.Cycle {
 		t.Helper()
-		d, _ := route(t, DimensionOrder{Order: order}, p, Options{})
+		d, _ := route(t, DimensionOrder{Order: named(order...)}, p, Options{})
 		cycle, err := packet.CheckChannels(t.Context(), p.Network, d.Paths, p.Flows)
 		if err != nil {
 			t.Fatal(err)
@@ -123,17 +123,17 @@ func TestWildFirstIsAcyclic(t *testing.T) {
 				order = []int{0, 2, 1}
 			}
 			wild := []int{order[2], order[1]}
-			if cycle, apart := wholeSet(t, p, WildFirst{Order: order, Wild: wild}, true); cycle != nil || apart > 0 {
+			if cycle, apart := wholeSet(t, p, WildFirst{order: named(order...), Wild: named(wild...)}, true); cycle != nil || apart > 0 {
 				t.Errorf("%v, fault %d: %d pairs without candidates, %s", dims, d, apart, cycle.Names(p.Network))
 			}
-			if cycle, _ := wholeSet(t, p, WildFirst{Order: order, Wild: wild}, false); cycle == nil {
+			if cycle, _ := wholeSet(t, p, WildFirst{order: named(order...), Wild: named(wild...)}, false); cycle == nil {
 				t.Errorf("%v, fault %d: a plain dateline has no cycle", dims, d)
 			}
 			slices.Reverse(wild)
-			if cycle, _ := wholeSet(t, p, WildFirst{Order: order, Wild: wild}, false); cycle == nil {
+			if cycle, _ := wholeSet(t, p, WildFirst{order: named(order...), Wild: named(wild...)}, false); cycle == nil {
 				t.Errorf("%v, fault %d: a plain dateline, other order, has no cycle", dims, d)
 			}
-			cycle, _ := wholeSet(t, p, WildFirst{Order: order, Wild: wild}, true)
+			cycle, _ := wholeSet(t, p, WildFirst{order: named(order...), Wild: named(wild...)}, true)
 			if cycle == nil {
 				t.Errorf("%v, fault %d: wild hops %v before %v have no cycle", dims, d, wild, order)
 			} else if d == 2 {
@@ -174,10 +174,10 @@ func TestTwistedRestrictions(t *testing.T) {
 			t.Logf("8x8x16, fault in %s: %s", torus.DimName(d), cycle.Names(big.Network))
 		}
 	}
-	if cycle, _ := wholeSet(t, p, WildFirst{Free: true}, true); cycle == nil {
+	if cycle, _ := wholeSet(t, p, WildFirst{free: true}, true); cycle == nil {
 		t.Error("free wild hops have no cycle")
 	}
-	if cycle, _ := wholeSet(t, p, WildFirst{Order: []int{0, 1, 2}}, true); cycle == nil {
+	if cycle, _ := wholeSet(t, p, WildFirst{order: named(0, 1, 2)}, true); cycle == nil {
 		t.Error("shifted dimensions first have no cycle")
 	}
 }
@@ -234,7 +234,7 @@ func TestCandidates(t *testing.T) {
 		return text
 	}
 	for _, use := range []string{Needed, AnyDead, All} {
-		c, err := NewCandidates(p, WildFirst{Order: order, Wild: wild, Use: use, Free: true})
+		c, err := NewCandidates(p, WildFirst{order: named(order...), Wild: named(wild...), Use: use, free: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -300,7 +300,7 @@ func TestCandidates(t *testing.T) {
 // TestSegments: channels of walks worked by hand on a ring of 8 in z of 4x4x8.
 func TestSegments(t *testing.T) {
 	p := must(t, torus.Faults{}, "", 4, 4, 8)
-	c, err := NewCandidates(p, WildFirst{Order: []int{2, 1, 0}})
+	c, err := NewCandidates(p, WildFirst{order: named(2, 1, 0)})
 	if err != nil {
 		t.Fatal(err)
 	}

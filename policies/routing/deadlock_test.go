@@ -1,4 +1,4 @@
-package routing_test
+package routing
 
 import (
 	"errors"
@@ -8,7 +8,6 @@ import (
 	"sim/engine"
 	"sim/engine/packet"
 	"sim/fabric/torus"
-	"sim/policies/routing"
 )
 
 // TestDeadlock: packets along a cycle of the channels' dependencies in yxZYX, wild hops in the order of dimensions, do
@@ -20,9 +19,9 @@ func TestDeadlock(t *testing.T) {
 	}
 	const bytes = 1000
 	n := o.Network(nil, engine.Link{Rate: 8e9, Latency: 10 * engine.Nanosecond, Channels: 2, Buffer: bytes})
-	p := &routing.Problem{Network: n, Torus: o, Flows: everyPair(o.Nodes())}
-	set := func(wild ...int) (*routing.Candidates, packet.Cycle) {
-		c, err := routing.NewCandidates(p, routing.WildFirst{Order: []int{2, 1, 0}, Wild: wild})
+	p := &Problem{Network: n, Torus: o, Flows: everyPair(o.Nodes())}
+	set := func(wild ...string) (*Candidates, packet.Cycle) {
+		c, err := NewCandidates(p, WildFirst{order: []string{"z", "y", "x"}, Wild: wild})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,12 +36,12 @@ func TestDeadlock(t *testing.T) {
 		}
 		return c, d.Cycle()
 	}
-	cyclic, cycle := set(1, 0)
+	cyclic, cycle := set("y", "x")
 	if cycle == nil {
 		t.Fatal("yxZYX has no cycle")
 	}
 	t.Log("yxZYX:", cycle.Names(n))
-	acyclic, none := set(0, 1)
+	acyclic, none := set("x", "y")
 	if none != nil {
 		t.Fatalf("xyZYX has a cycle: %s", none.Names(n))
 	}
@@ -68,7 +67,7 @@ func TestDeadlock(t *testing.T) {
 
 // pairsAlong returns a flow for every pair of channels that follow each other on a cycle, on a walk that takes them so,
 // and the same flows on walks of another set.
-func pairsAlong(t *testing.T, o *torus.Torus, p *routing.Problem, cyclic, other *routing.Candidates, cycle packet.Cycle) (along, instead *packet.Work) {
+func pairsAlong(t *testing.T, o *torus.Torus, p *Problem, cyclic, other *Candidates, cycle packet.Cycle) (along, instead *packet.Work) {
 	t.Helper()
 	degree, link := o.Ports()
 	along = &packet.Work{Paths: &engine.Paths{Degree: degree, Link: link}}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"sim/engine"
-	"sim/fabric/torus"
 )
 
 // DimensionOrder routes one dimension after the other along a shortest hop vector (DOR; Dally and Seitz; Zu et al.,
@@ -16,15 +15,13 @@ import (
 // vector; where twists are mutual, shortest is among the dimension-ordered routes, which another path may be shorter
 // than. Virtual channels are those of the dateline rule.
 type DimensionOrder struct {
-	// Order is the dimensions from the first routed to the last; nil is the longest first, in x, y, z among equal ones
-	// (Sec. 4.1), but those whose wrap-around links are shifted last.
-	Order []int
+	Order []string // see Settings
 }
 
 // Route leads the flows of a torus or mesh. It fails, with ErrUnserved, on other graphs, and where a link that is down
 // is on the way of some pair.
 func (r DimensionOrder) Route(ctx context.Context, p *Problem, _ Options) (*Decision, error) {
-	l, err := r.leader(p)
+	_, l, err := r.leader(p, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -43,32 +40,21 @@ func (r DimensionOrder) Route(ctx context.Context, p *Problem, _ Options) (*Deci
 	return d, nil
 }
 
-// Serves fails, with ErrUnserved, where Route would as links that are down leave some pair without a dimension-ordered
-// way. It leads no flows.
-func (r DimensionOrder) Serves(p *Problem) error {
-	l, err := r.leader(p)
-	if err != nil {
-		return err
+func (r DimensionOrder) leader(p *Problem, _ uint64) (*Candidates, *leader, error) {
+	if p.Torus == nil {
+		return nil, nil, errNoTorus
 	}
-	return l.serves()
-}
-
-func (r DimensionOrder) leader(p *Problem) (*leader, error) {
-	order := r.Order
-	if p.Torus != nil && order == nil {
-		order = longestFirst(p.Torus)
-	} else if p.Torus != nil {
-		if err := checkOrder(p.Torus, order); err != nil {
-			return nil, err
-		}
+	order, err := orderOf(p.Torus, r.Order, func() []int { return longestFirst(p.Torus) })
+	if err != nil {
+		return nil, nil, err
 	}
 	z, err := newLattice(p, order)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var vectors []int16
 	path := []engine.Step{}
-	return &leader{z: z, p: p, why: "links that are down are on the dimension-ordered way", choose: func(f engine.Flow) []engine.Step {
+	return nil, &leader{z: z, p: p, why: "links that are down are on the dimension-ordered way", choose: func(f engine.Flow) []engine.Step {
 		vectors = z.shortest(f.Src, f.Dst, vectors[:0])
 		path = z.ways(z.tie(f.Src, vectors), path[:0])
 		if z.down > 0 && !z.alive(f.Src, path) {
@@ -139,10 +125,4 @@ func (p *Problem) check() error {
 }
 
 // dimNames names dimensions in an order, such as "z y x".
-func dimNames(order []int) string {
-	words := make([]string, len(order))
-	for i, d := range order {
-		words[i] = torus.DimName(d)
-	}
-	return strings.Join(words, " ")
-}
+func dimNames(order []int) string { return strings.Join(namesOf(order), " ") }

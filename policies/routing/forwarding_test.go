@@ -104,7 +104,7 @@ func TestForwardingTori(t *testing.T) {
 		{"wild-first", WildFirst{Use: Needed}, fault, "", []int{4, 4, 8}},
 		{"wild-first", WildFirst{}, fault, torus.TPUv4, []int{4, 4, 8}},
 		{"shortest", Shortest{}, fault, "", []int{4, 4, 8}},
-		{"multipath", Multipath{Over: OverWildFirst}, fault, "", []int{4, 4, 4}},
+		{"multipath", wildMultipath{Multipath: Multipath{Ways: 4}}, fault, "", []int{4, 4, 4}},
 	} {
 		p := must(t, c.f, c.twist, c.dims...)
 		d, _ := route(t, c.r, p, Options{})

@@ -39,7 +39,7 @@ type hops struct {
 func newLattice(p *Problem, order []int) (*lattice, error) {
 	t := p.Torus
 	if t == nil {
-		return nil, fmt.Errorf("%w: routing in the order of dimensions is for tori and meshes; \"shortest\" serves any graph", ErrUnserved)
+		return nil, errNoTorus
 	}
 	if err := p.check(); err != nil {
 		return nil, err

@@ -22,56 +22,23 @@ const (
 // mostWaySteps bounds the hops of all ways that are kept, of 2 bytes each.
 const mostWaySteps = 1 << 28
 
-// DefaultWays is how many paths Multipath gives a pair where it is not said.
-const DefaultWays = 4
-
-// Multipath spreads every pair over several paths, of which each packet takes one at random: the randomised routing
-// that Zu et al. (NSDI 24, Sec. 7) plan for nearest-neighbour traffic round faults.
+// Multipath spreads every pair over several shortest paths of any graph, of which each packet takes one at random: the
+// randomised routing that Zu et al. (NSDI 24, Sec. 7) plan for nearest-neighbour traffic round faults. All hops take
+// channel 0.
 type Multipath struct {
-	// Ways is the most routes of a pair, 0 being DefaultWays. Where there are more, they are drawn at random by Split.
-	Ways int
-	// Over is which paths: OverShortest, which "" is, or OverWildFirst.
-	Over string
-	// Split is how packets spread over paths of OverShortest: PerPath, which "" is, or PerHop. Candidates of
-	// OverWildFirst share evenly.
-	Split string
-	// Extra is by how many hops candidates of OverWildFirst may be longer than the pair's shortest.
-	Extra int
-	// WildFirst says which candidates there are.
-	WildFirst WildFirst
+	// Ways is the most routes of a pair, at least 1. Where there are more, they are drawn at random by Split.
+	Ways int `key:"ways" doc:"most routes of a pair, of which each packet takes one at random; of more shortest paths so many are drawn, so loads split per-hop are exact only where this is at least as many as a pair has" default:"8" min:"1" max:"1024"`
+	// Over is which paths: OverShortest, or OverWildFirst.
+	Over string `key:"over" doc:"shortest paths, or those of wild-first routing" default:"shortest" choices:"shortest|wild-first" called:"multipath over"`
+	// Split is how packets spread over shortest paths: PerPath, which "" is, or PerHop. Candidates of wild-first routing
+	// share evenly.
+	Split string `key:"split" doc:"whether packets spread evenly over the routes, or at each hop over the next ones" default:"per-path" choices:"per-path|per-hop" when:"policy.multipath.over=shortest"`
+	// Extra is by how many hops candidates of wild-first routing may be longer than the pair's shortest.
+	Extra int `key:"extra_hops" doc:"by how many hops wild-first routes may be longer than the shortest" default:"0" max:"1000" when:"policy.multipath.over=wild-first"`
 }
 
-// Route leads the flows of any graph, or of a torus or mesh over OverWildFirst. It fails, with ErrUnserved, on options
-// that mean nothing, and names pairs that cannot be joined.
+// Route leads the flows of any graph. It names pairs that cannot be joined.
 func (m Multipath) Route(ctx context.Context, p *Problem, o Options) (*Decision, error) {
-	if m.Ways == 0 {
-		m.Ways = DefaultWays
-	}
-	switch {
-	case m.Ways < 1 || m.Ways > 1<<16:
-		return nil, fmt.Errorf("%w: %d routes a pair; want 1 to %d", ErrUnserved, m.Ways, 1<<16)
-	case m.Split != "" && m.Split != PerPath && m.Split != PerHop:
-		return nil, fmt.Errorf("%w: routes split by %q; write %q or %q", ErrUnserved, m.Split, PerPath, PerHop)
-	case m.Extra < 0:
-		return nil, fmt.Errorf("%w: candidates of %d extra hops; want 0 or more", ErrUnserved, m.Extra)
-	}
-	switch m.Over {
-	case "", OverShortest:
-		if m.Extra > 0 {
-			return nil, fmt.Errorf("%w: extra hops are of candidates over %q", ErrUnserved, OverWildFirst)
-		}
-		return m.overShortest(ctx, p, o)
-	case OverWildFirst:
-		if m.Split == PerHop {
-			return nil, fmt.Errorf("%w: candidates over %q are split %q", ErrUnserved, OverWildFirst, PerPath)
-		}
-		return m.overCandidates(ctx, p, o)
-	}
-	return nil, fmt.Errorf("%w: routes over %q; write %q or %q", ErrUnserved, m.Over, OverShortest, OverWildFirst)
-}
-
-// overShortest spreads classes of flows over shortest paths.
-func (m Multipath) overShortest(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
@@ -219,22 +186,20 @@ func (s *spread) draw(f engine.Flow) {
 	}
 }
 
-// overCandidates spreads flows over candidates of wild-first routing.
-func (m Multipath) overCandidates(ctx context.Context, p *Problem, o Options) (*Decision, error) {
-	c, err := NewCandidates(p, m.WildFirst)
+// wildMultipath spreads every pair over live candidates of wild-first routing, on their channels.
+type wildMultipath struct {
+	Multipath
+	rule WildFirst
+}
+
+// Route leads the flows of a torus or mesh. It fails, with ErrUnserved, on other graphs, and names pairs that no candidate
+// joins.
+func (m wildMultipath) Route(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+	c, l, err := m.leader(p, o.Seed)
 	if err != nil {
 		return nil, err
 	}
-	var stream rand.PCG
-	w, err := c.leader(p, 1, func(f engine.Flow) (all []engine.Step) {
-		for k, ports := range m.candidates(c, f, o.Seed, &stream) {
-			if k > 0 {
-				all = append(all, engine.Arrived)
-			}
-			all = append(all, ports...)
-		}
-		return all
-	}).lead(ctx)
+	w, err := l.lead(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -250,6 +215,23 @@ func (m Multipath) overCandidates(ctx context.Context, p *Problem, o Options) (*
 		w.First = append(w.First, int32(len(w.Start)))
 	}
 	return &Decision{Paths: w, Metrics: map[string]float64{"walks": float64(len(w.Start))}, Labels: c.labels()}, nil
+}
+
+func (m wildMultipath) leader(p *Problem, seed uint64) (*Candidates, *leader, error) {
+	c, err := NewCandidates(p, m.rule)
+	if err != nil {
+		return nil, nil, err
+	}
+	var stream rand.PCG
+	return c, c.leader(p, 1, func(f engine.Flow) (all []engine.Step) {
+		for k, ports := range m.candidates(c, f, seed, &stream) {
+			if k > 0 {
+				all = append(all, engine.Arrived)
+			}
+			all = append(all, ports...)
+		}
+		return all
+	}), nil
 }
 
 // candidates chooses among a flow's live candidates of few enough hops.

@@ -16,13 +16,15 @@ import (
 )
 
 // version is that of the optimiser: choices that others made are not used.
-const version = 5
+const version = 6
 
 // kept is a choice as it is cached: for the canonical fault, by class.
 type kept struct {
 	Ways    [][]engine.Step // by class; empty where it has no flow
 	Each    bool            // every pair has paths of its own
-	Rule    *WildFirst      // of channels; nil where the paths have their own
+	Rule    *WildFirst      // of channels, with what it has beside its keys; nil where the paths have their own
+	Order   []string
+	Free    bool
 	Bound   float64
 	Split   float64 // Decision.BoundSplit
 	Metrics map[string]float64
@@ -45,6 +47,8 @@ func (r *optimiser) key() (string, error) {
 	of := struct {
 		Version, Seed uint64
 		Options       Optimised
+		Wild          WildFirst
+		Order         []string
 		Dims          []int // of a torus
 		Open          []bool
 		Shift         [][]int
@@ -56,7 +60,7 @@ func (r *optimiser) key() (string, error) {
 		Uniform       bool
 		Flows         []engine.Flow
 		Demand        []float64
-	}{Version: version, Seed: r.seed, Options: r.Optimised, Nodes: p.Network.Nodes, Uniform: p.Uniform()}
+	}{Version: version, Seed: r.seed, Options: r.Optimised, Wild: r.wild, Order: r.wild.order, Nodes: p.Network.Nodes, Uniform: p.Uniform()}
 	of.Options.Cache = ""
 	if t := p.Torus; t != nil {
 		of.Dims, of.Open, of.Shift = t.Dims, t.Open, t.Shift

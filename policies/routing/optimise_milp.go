@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
+	"time"
 
+	"sim/engine"
 	"sim/policies/milp"
 )
 
@@ -28,7 +31,8 @@ func (r *optimiser) exact(ctx context.Context) error {
 			start[column[w]] = 1
 		}
 	}
-	o := milp.Options{Solver: r.Solver, TimeLimit: r.TimeLimit, Seed: r.seed & (1<<31 - 1), Start: start}
+	limit := time.Duration((r.TimeLimit + engine.Nanosecond - 1) / engine.Nanosecond) // less than a nanosecond is one
+	o := milp.Options{Solver: strings.TrimPrefix(r.Solver, "auto"), TimeLimit: limit, Seed: r.seed & (1<<31 - 1), Start: start}
 	if in.whole {
 		o.AbsGap = 0.999 // loads are whole numbers
 	}

@@ -66,7 +66,9 @@ func (r *optimiser) solve(ctx context.Context) error {
 	}
 	r.found = &found{in: in}
 	if r.result.Rule != nil {
-		r.found.rules, err = NewCandidates(r.p, *r.result.Rule)
+		rule := *r.result.Rule
+		rule.order, rule.free = r.result.Order, r.result.Free
+		r.found.rules, err = NewCandidates(r.p, rule)
 	}
 	return err
 }
@@ -311,9 +313,10 @@ func (r *optimiser) take() {
 		z.Labels["ways"] = "any, which may deadlock: " + mayCycle
 	}
 	if rules := r.found.rules; rules != nil {
-		rule := rules.w
-		z.Rule = &rule
-		z.Labels = map[string]string{"ways": "wild-first", "order": dimNames(rule.Order), "wild": dimNames(rule.Wild)}
+		rule := rules.rule
+		z.Rule, z.Order, z.Free = &rule, rule.order, rule.free
+		z.Labels = rules.labels()
+		z.Labels["ways"] = "wild-first"
 	}
 	if r.solver != "" {
 		z.Labels["solver"] = r.solver

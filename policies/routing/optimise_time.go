@@ -35,6 +35,7 @@ type hastening struct {
 	pair []int32 // by task: the pair whose path it takes; -1 where it takes none
 	link []int32 // by orbit
 	uses engine.Routes
+	best ending
 	now  ending
 	seen *engine.Trace // what it is of
 
@@ -44,18 +45,39 @@ type hastening struct {
 // taskWork is what simulating a task takes off the budget, in paths that are weighed.
 const taskWork = 8
 
-// hasten goes on from the choice found to one under which the graph ends early: it moves pairs one by one until no move
-// helps, and does so again from choices in which each pair takes one of its paths of the fewest hops at random, and then
-// from the best choice with some pair elsewhere, until a bound is met or the budget is spent (iterated local search:
-// Lourenco, Martin and Stuetzle, Handbook of Metaheuristics, 2003).
+// hasten goes on from the choice found, and from what wild-first routing takes, to one under which the graph ends early.
 func (r *optimiser) hasten(ctx context.Context) error {
 	if err := r.bounds(ctx); err != nil {
 		return err
 	}
-	x, s := newHastening(r, r.found), r.found.s
-	s.budget = r.Budget
+	own, err := r.ownWild()
+	if err != nil {
+		return err
+	}
+	var best *hastening
+	for _, f := range []*found{r.found, own} {
+		if f == nil || f.s.excess > r.found.s.excess {
+			continue
+		}
+		x := newHastening(r, f, best)
+		if err := x.search(ctx, r.Budget/2); err != nil {
+			return err
+		}
+		if best == nil || x.best.before(best.best) {
+			best = x
+		}
+	}
+	r.found = best.f
+	return nil
+}
+
+// search moves pairs one by one until no move helps, and does so again from choices in which each pair takes one of its
+// paths of the fewest hops at random, and then from the best choice with some pair elsewhere, until a bound is met or the
+// budget is spent (iterated local search: Lourenco, Martin and Stuetzle, Handbook of Metaheuristics, 2003).
+func (x *hastening) search(ctx context.Context, budget int64) error {
+	r, s := x.r, x.s
+	s.budget = budget
 	s.again()
-	var best ending
 	var seen *engine.Trace
 	excess := s.crowd()
 	for k := 0; ; k++ {
@@ -67,12 +89,12 @@ func (r *optimiser) hasten(ctx context.Context) error {
 			if err := x.descend(ctx); err != nil {
 				return err
 			}
-			if seen == nil || x.now.before(best) {
-				best, seen = x.now, x.seen
+			if seen == nil || x.now.before(x.best) {
+				x.best, seen = x.now, x.seen
 				s.best = append(s.best[:0], s.walk...)
 			}
 		}
-		if s.budget <= 0 || x.met(best) {
+		if s.budget <= 0 || x.met(x.best) {
 			break
 		}
 		if k < draws {
@@ -82,7 +104,7 @@ func (r *optimiser) hasten(ctx context.Context) error {
 			s.recount()
 			continue
 		}
-		x.now, x.seen = best, seen
+		x.now, x.seen = x.best, seen
 		s.again()
 		if !x.kick() {
 			break
@@ -92,6 +114,51 @@ func (r *optimiser) hasten(ctx context.Context) error {
 	s.value, s.excess = math.Inf(1), math.Inf(1)
 	s.keep()
 	return nil
+}
+
+// ownWild returns what wild-first routing takes by itself; nil where it does not serve the fabric, or may deadlock.
+func (r *optimiser) ownWild() (*found, error) {
+	if r.y == nil {
+		return nil, nil
+	}
+	rules, err := NewCandidates(r.p, r.wild)
+	if err != nil {
+		return nil, err
+	}
+	rule := r.wild
+	if rule.Use == "" {
+		rule.Use = AnyDead
+	}
+	picks, err := NewCandidates(r.p, rule)
+	if err != nil {
+		return nil, err
+	}
+	c, err := r.choices(rules)
+	if err != nil {
+		return nil, nil // some pair has no such path
+	}
+	in := r.in
+	s := newSearch(in, c, r.seed, max(0, r.NeighbourCap), 0)
+	clear(s.load)
+	clear(s.near)
+	for i, f := range in.pair {
+		at, steps := f.Src, picks.pick(f, r.seed)
+		rules.Channels(f.Src, steps)
+		for _, step := range steps {
+			k := int(at)*in.degree + step.Port()
+			c.orbit = append(c.orbit, in.orbit[k])
+			at = rules.z.next[k]
+		}
+		c.step = append(c.step, steps...)
+		s.walk[i] = c.add(int32(i))
+		s.lay(int32(i), s.walk[i], 1)
+	}
+	s.keep()
+	own := &found{in, s, rules}
+	if !r.safe(own) {
+		return nil, nil
+	}
+	return own, nil
 }
 
 // draws is how many choices of paths of the fewest hops are drawn to begin from.
@@ -108,10 +175,13 @@ func (r *optimiser) safe(f *found) bool {
 	return a.order() != nil
 }
 
-// newHastening is to go on from a choice.
-func newHastening(r *optimiser, f *found) *hastening {
+// newHastening is to go on from a choice; its endings compare with those of other, if not nil.
+func newHastening(r *optimiser, f *found, other *hastening) *hastening {
 	g, in := r.p.Graph, f.in
 	x := &hastening{r: r, f: f, s: f.s, pair: make([]int32, len(g.Tasks)), link: make([]int32, in.orbits)}
+	if other != nil {
+		x.scale = other.scale
+	}
 	for k, o := range in.orbit {
 		if o >= 0 {
 			x.link[o] = in.link[k]

@@ -10,8 +10,8 @@ import (
 // dimensions with such links come first in the order: of whole sets of paths those have the smallest loads. On twisted
 // tori paths outside their rules come last, as they can deadlock.
 func (r *optimiser) wildRules() (all []WildFirst) {
-	t, rule := r.p.Torus, r.WildFirst
-	if rule.Order == nil && t.Shift == nil {
+	t, rule := r.p.Torus, r.wild
+	if len(rule.order) == 0 && t.Shift == nil {
 		var down, up []int
 		for _, d := range longestFirst(t) {
 			dead := false
@@ -25,13 +25,13 @@ func (r *optimiser) wildRules() (all []WildFirst) {
 			}
 		}
 		if len(down) > 0 && len(up) > 0 {
-			rule.Order = append(down, up...)
+			rule.order = namesOf(append(down, up...))
 			all = append(all, rule)
 		}
 	}
-	all = append(all, r.WildFirst)
-	if rule = r.WildFirst; !rule.Free && t.Shift != nil {
-		rule.Free = true
+	all = append(all, r.wild)
+	if rule = r.wild; !rule.free && t.Shift != nil {
+		rule.free = true
 		all = append(all, rule)
 	}
 	return all
@@ -78,9 +78,9 @@ func (r *optimiser) wildFirst(ctx context.Context, rule WildFirst) error {
 // safe reports whether the rules are those of which all ways together are known to be free of deadlock: on tori that
 // are not twisted, wild hops in the reverse of the dimension order.
 func (c *Candidates) safe() bool {
-	wild := slices.Clone(c.w.Order[1:])
+	wild := slices.Clone(c.z.order[1:])
 	slices.Reverse(wild)
-	return c.z.two && !slices.Contains(c.z.twist, true) && slices.Equal(c.w.Wild, wild)
+	return c.z.two && !slices.Contains(c.z.twist, true) && slices.Equal(c.dims, wild)
 }
 
 // manyPairs is the number of pairs beyond which only wild-first routes of at most two hops more than the shortest are

@@ -40,14 +40,43 @@ func sandwich(p *Problem) []int {
 	return order
 }
 
-// checkOrder fails where an order does not have every dimension once.
-func checkOrder(t *torus.Torus, order []int) error {
-	of := make([]int, len(t.Dims))
-	for d := range of {
-		of[d] = d
+// dimsOf returns the numbers of dimensions by their names. It fails, with ErrUnserved, where they are not those of a
+// torus, once each.
+func dimsOf(t *torus.Torus, names []string) ([]int, error) {
+	dims := make([]int, len(names))
+	for i, name := range names {
+		d := 0
+		for d < len(t.Dims) && torus.DimName(d) != name {
+			d++
+		}
+		if dims[i] = d; d == len(t.Dims) || slices.Contains(dims[:i], d) {
+			return nil, fmt.Errorf("%w: %v are not dimensions of %s, once each", ErrUnserved, names, t)
+		}
 	}
-	if !slices.Equal(slices.Sorted(slices.Values(order)), of) {
-		return fmt.Errorf("%w: the order %v does not have every dimension of %s once", ErrUnserved, order, t)
+	return dims, nil
+}
+
+// orderOf returns the order of dimensions by their names, or own of none. It fails, with ErrUnserved, where it does not
+// have every dimension once.
+func orderOf(t *torus.Torus, names []string, own func() []int) ([]int, error) {
+	if len(names) == 0 {
+		return own(), nil
 	}
-	return nil
+	order, err := dimsOf(t, names)
+	if err == nil && len(order) < len(t.Dims) {
+		err = fmt.Errorf("%w: the order %v does not have every dimension of %s once", ErrUnserved, names, t)
+	}
+	return order, err
+}
+
+// errNoTorus is the error of what is for tori and meshes alone.
+var errNoTorus = fmt.Errorf("%w: routing in the order of dimensions is for tori and meshes; \"shortest\" serves any graph", ErrUnserved)
+
+// namesOf returns the names of dimensions.
+func namesOf(dims []int) []string {
+	names := make([]string, len(dims))
+	for i, d := range dims {
+		names[i] = torus.DimName(d)
+	}
+	return names
 }

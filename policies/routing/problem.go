@@ -50,20 +50,7 @@ type Decision struct {
 	Labels  map[string]string
 }
 
-// Options are the options of all routers.
-type Options struct {
-	Seed    uint64
-	Workers int // goroutines, at least 1; they change no decision
-
-	DimensionOrder DimensionOrder // of "dor"
-	WildFirst      WildFirst      // of "wild-first"
-	ECMP           ECMP           // of "ecmp"
-	RandomShortest RandomShortest // of "random-shortest"
-	Multipath      Multipath      // of "multipath"
-	Optimised      Optimised      // of "route-optimised"
-}
-
-// Router chooses walks for all flows of a problem. It fails, with ErrUnserved, where it cannot serve the fabric, and
+// Router chooses paths for all flows of a problem. It fails, with ErrUnserved, where it cannot serve the fabric, and
 // names pairs that it cannot join. The same problem and seed give the same decision.
 type Router interface {
 	Route(ctx context.Context, p *Problem, o Options) (*Decision, error)

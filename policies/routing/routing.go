@@ -5,10 +5,10 @@ package routing
 
 import (
 	"context"
-	"fmt"
+	"slices"
 )
 
-// Row is a named router.
+// Row is a named router, and what must be known of it where routers are chosen.
 type Row struct {
 	Name   string
 	Doc    string // one line
@@ -16,18 +16,58 @@ type Row struct {
 	// Reads are the keys and tables of [policy] that it reads: its own options, and those of routers that it includes.
 	// "KEY if CONDITION" is read where a condition, as those of the keys themselves, holds.
 	Reads []string
+	// AnyGraph reports whether it serves whatever links join; nil does not.
+	AnyGraph func(s *Settings) bool
+	// Alike has flows that translations take into each other share paths. Slow takes long to find paths, which are hardly
+	// longer than shortest ones.
+	Alike, Slow bool
 }
 
 // Table is the routers by name, in the order in which they are listed. They take their own options from Options.
 var Table = []Row{
-	{Name: "dor", Doc: "dimension order, longest first, even/odd ties; tori and meshes without faults", Router: byOption(func(o Options) Router { return o.DimensionOrder }), Reads: []string{"order"}},
-	{Name: "wild-first", Doc: "at most one wild hop per dimension, then dimension order: around faults of tori and meshes", Router: byOption(func(o Options) Router { return o.WildFirst }), Reads: []string{"order", "wild-first"}},
-	{Name: "shortest", Doc: "breadth-first shortest paths, the link created first; any graph", Router: Shortest{}},
-	{Name: "ecmp", Doc: "shortest paths, at each node one of the equal-cost links, by pair, destination or packet; any graph", Router: byOption(func(o Options) Router { return o.ECMP }), Reads: []string{"ecmp"}},
-	{Name: "random-shortest", Doc: "one of all shortest paths, drawn uniformly; any graph", Router: byOption(func(o Options) Router { return o.RandomShortest }), Reads: []string{"random-shortest"}},
-	{Name: "multipath", Doc: "several shortest or wild-first routes per pair (policy.multipath.ways, 8), of which each packet takes one at random", Router: byOption(func(o Options) Router { return o.Multipath }), Reads: []string{"multipath", "order if policy.multipath.over=wild-first", "wild-first if policy.multipath.over=wild-first"}},
-	{Name: "route-optimised", Doc: "one route per pair, chosen off-line for the least load of the most loaded link, free of deadlock; tori best", Router: byOption(func(o Options) Router { return o.Optimised }), Reads: []string{"order", "wild-first", "route-optimised"}},
+	{
+		Name: "dor", Doc: "dimension order, longest first, even/odd ties; tori and meshes without faults",
+		Router: byOption(func(o Options) Router { return DimensionOrder{o.Order} }), Reads: []string{"order"},
+	},
+	{
+		Name: "wild-first", Doc: "at most one wild hop per dimension, then dimension order: around faults of tori and meshes",
+		Router: byOption(func(o Options) Router { return o.wildFirst() }), Reads: []string{"order", "wild-first"},
+	},
+	{
+		Name: "shortest", Doc: "breadth-first shortest paths, the link created first; any graph",
+		Router: Shortest{}, AnyGraph: always,
+	},
+	{
+		Name: "ecmp", Doc: "shortest paths, at each node one of the equal-cost links, by pair, destination or packet; any graph",
+		Router: byOption(func(o Options) Router { return o.ECMP }), Reads: []string{"ecmp"}, AnyGraph: always,
+	},
+	{
+		Name: "random-shortest", Doc: "one of all shortest paths, drawn uniformly; any graph",
+		Router: byOption(func(o Options) Router { return o.RandomShortest }), Reads: []string{"random-shortest"}, AnyGraph: always,
+	},
+	{
+		Name: "multipath", Doc: "several shortest or wild-first routes per pair (policy.multipath.ways, 8), of which each packet takes one at random",
+		Router: byOption(func(o Options) Router {
+			if o.Multipath.Over == OverWildFirst {
+				return wildMultipath{o.Multipath, o.wildFirst()}
+			}
+			return o.Multipath
+		}),
+		Reads:    []string{"multipath", "order if policy.multipath.over=wild-first", "wild-first if policy.multipath.over=wild-first"},
+		AnyGraph: func(s *Settings) bool { return s.Multipath.Over != OverWildFirst }, Alike: true,
+	},
+	{
+		Name: "route-optimised", Doc: "one route per pair, chosen off-line for the least load of the most loaded link, free of deadlock; tori best",
+		Router: byOption(func(o Options) Router {
+			best := o.Optimised
+			best.wild = o.wildFirst()
+			return best
+		}),
+		Reads: []string{"order", "wild-first", "route-optimised"}, AnyGraph: always, Alike: true, Slow: true,
+	},
 }
+
+func always(*Settings) bool { return true }
 
 // Usual returns the router where none is named: one that can serve the fabric, a torus or any graph, perhaps with faults.
 func Usual(torus, faulty bool) string {
@@ -40,14 +80,32 @@ func Usual(torus, faulty bool) string {
 	return "dor"
 }
 
-// ByName returns the router of that name.
-func ByName(name string) (Router, error) {
-	for _, r := range Table {
-		if r.Name == name {
-			return r.Router, nil
-		}
+// ByName returns the router of that name, nil if there is none.
+func ByName(name string) *Row {
+	if i := slices.IndexFunc(Table, func(r Row) bool { return r.Name == name }); i >= 0 {
+		return &Table[i]
 	}
-	return nil, fmt.Errorf("routing: unknown router %q", name)
+	return nil
+}
+
+// Serves asks a router whether it serves a problem, where that is sooner said than paths are found: its error is then
+// that of Route, with ErrUnserved, of the first pair that it names.
+func (r *Row) Serves(p *Problem, o Options) (asked bool, err error) {
+	router := r.Router
+	if of, ok := router.(byOption); ok {
+		router = of(o)
+	}
+	led, ok := router.(interface {
+		leader(p *Problem, seed uint64) (*Candidates, *leader, error)
+	})
+	if !ok || p.Torus == nil {
+		return false, nil
+	}
+	_, l, err := led.leader(p, o.Seed)
+	if err != nil {
+		return true, err
+	}
+	return true, l.serves()
 }
 
 // byOption is the router that options hold.

@@ -35,13 +35,18 @@ func TestServes(t *testing.T) {
 			}
 		}
 		p := must(t, f, twist, dims...)
-		for _, router := range []interface {
-			Router
-			Serves(*Problem) error
-		}{DimensionOrder{}, WildFirst{}, WildFirst{Use: All}, WildFirst{Use: Needed}} {
-			_, err := router.Route(context.Background(), p, Options{Seed: 3})
-			if said := router.Serves(p); errors.Is(said, ErrUnserved) != errors.Is(err, ErrUnserved) {
-				r.Fatalf("%T on %v %q, down %v: %v, and routing %v", router, dims, twist, f.Links, said, err)
+		for _, c := range []struct {
+			name string
+			with Settings
+		}{
+			{name: "dor"}, {name: "wild-first"}, {name: "wild-first", with: Settings{WildFirst: WildFirst{Use: All}}},
+			{name: "wild-first", with: Settings{WildFirst: WildFirst{Use: Needed}}},
+			{name: "multipath", with: Settings{Multipath: Multipath{Ways: 4, Over: OverWildFirst}}},
+		} {
+			o, row := Options{Settings: c.with, Seed: 3}, ByName(c.name)
+			_, err := row.Router.Route(context.Background(), p, o)
+			if asked, said := row.Serves(p, o); !asked || errors.Is(said, ErrUnserved) != errors.Is(err, ErrUnserved) {
+				r.Fatalf("%s on %v %q, down %v: %v, and routing %v", c.name, dims, twist, f.Links, said, err)
 			}
 		}
 	})

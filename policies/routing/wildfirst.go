@@ -28,16 +28,6 @@ func (w WildFirst) Route(ctx context.Context, p *Problem, o Options) (*Decision,
 	return &Decision{Paths: paths, Metrics: map[string]float64{"wild_pairs": float64(wild)}, Labels: c.labels()}, nil
 }
 
-// Serves fails, with ErrUnserved, where Route would as links that are down leave some pair without a candidate. It
-// leads no flows.
-func (w WildFirst) Serves(p *Problem) error {
-	_, l, err := w.leader(p, 0)
-	if err != nil {
-		return err
-	}
-	return l.serves()
-}
-
 func (w WildFirst) leader(p *Problem, seed uint64) (*Candidates, *leader, error) {
 	if w.Use == "" {
 		w.Use = AnyDead
@@ -56,12 +46,12 @@ func (c *Candidates) pick(f engine.Flow, seed uint64) []engine.Step {
 	}
 	var buffer [32]int16
 	var few [64]engine.Step
-	ties := c.rest(f.Src, f.Dst, buffer[:0], c.w.Free)
+	ties := c.rest(f.Src, f.Dst, buffer[:0], c.rule.free)
 	dead := false
 	for k := 0; k < len(ties); k += len(c.z.Dims) {
 		dead = dead || !c.z.alive(f.Src, c.z.ways(ties[k:k+len(c.z.Dims)], few[:0]))
 	}
-	if c.w.Use == Needed || c.w.Use == AnyDead && !dead {
+	if c.use == Needed || c.use == AnyDead && !dead {
 		way := c.z.ways(c.z.tie(f.Src, ties), few[:0])
 		if c.z.alive(f.Src, way) {
 			return append([]engine.Step(nil), way...)

@@ -27,11 +27,11 @@ func TestWildFirst(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			order := c.w.Order
+			order := c.z.order
 			if order[len(order)-1] == d {
 				t.Errorf("%s %s, fault in %s: order %v has it last", p.Torus, s.twist, torus.DimName(d), order)
 			}
-			whole, _ := route(t, DimensionOrder{Order: order}, whole, Options{})
+			whole, _ := route(t, DimensionOrder{Order: named(order...)}, whole, Options{})
 			var max []int64
 			for _, use := range []string{Needed, AnyDead, All} {
 				got, load := route(t, WildFirst{Use: use}, p, Options{Seed: 5})
@@ -73,7 +73,7 @@ func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	p := must(t, torus.Faults{}, "", 4, 4, 4)
-	for _, r := range []Router{DimensionOrder{}, WildFirst{}, Shortest{}, Multipath{}, Multipath{Over: OverWildFirst}} {
+	for _, r := range []Router{DimensionOrder{}, WildFirst{}, Shortest{}, Multipath{Ways: 4}, wildMultipath{Multipath: Multipath{Ways: 4}}} {
 		if _, err := r.Route(ctx, p, Options{}); err != context.Canceled {
 			t.Errorf("%T: %v", r, err)
 		}

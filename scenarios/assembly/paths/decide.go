@@ -14,7 +14,6 @@ import (
 	"sim/engine/static"
 	"sim/policies/routing"
 	"sim/scenarios/assembly"
-	"sim/scenarios/assembly/links"
 	"sim/scenarios/result"
 )
 
@@ -54,22 +53,18 @@ func (a *routedAnswer) MeasuredFor(step *Step) result.Row {
 
 func (a *routedAnswer) Failure() error { return a.failed }
 
-// routerOptions returns the options of all routers.
-func (s *Scenario) routerOptions(workers int) routing.Options {
-	p := &s.Policy
-	wild := routing.WildFirst{Wild: links.Dims(p.Wild), Order: links.Dims(p.Order), Use: p.WildUse}
-	multi := routing.Multipath{Ways: p.Ways, Over: p.Over, Split: p.Split, Extra: p.ExtraHops, WildFirst: wild}
-	best := routing.Optimised{
-		WildFirst: wild, NeighbourCap: p.Optimised.NeighbourCap, Budget: p.Optimised.Budget, Rounds: p.Optimised.BoundRounds,
-		Cache: p.Optimised.Cache, MILP: p.Optimised.MILP, TimeLimit: assembly.Wall(p.Optimised.TimeLimit),
+// routers returns the rows of the routers that are listed.
+func (s *Scenario) routers() []*routing.Row {
+	var rows []*routing.Row
+	for _, name := range s.Policy.Routers {
+		rows = append(rows, routing.ByName(name))
 	}
-	if p.Optimised.Solver != "auto" {
-		best.Solver = p.Optimised.Solver
-	}
-	return routing.Options{
-		ECMP: routing.ECMP{Draw: p.ECMPDraw}, RandomShortest: routing.RandomShortest{Draw: p.RandomDraw}, Optimised: best, Seed: s.Seed, Workers: workers,
-		DimensionOrder: routing.DimensionOrder{Order: links.Dims(p.Order)}, WildFirst: wild, Multipath: multi,
-	}
+	return rows
+}
+
+// options returns the options of all routers.
+func (s *Scenario) options() routing.Options {
+	return routing.Options{Settings: s.Policy.Settings, Seed: s.Seed}
 }
 
 // unservable is the error of a router that cannot serve the fabric, for a reason.
@@ -78,8 +73,8 @@ type unservable struct{ why error }
 func (u *unservable) Error() string { return u.why.Error() }
 
 // decide lets one router choose paths, and simulates the traffic on them.
-func (r *routed) Decide(ctx context.Context, name string, workers int) (assembly.Answer, error) {
-	a, after, err := r.choose(ctx, name, workers)
+func (r *routed) Decide(ctx context.Context, name string, _ int) (assembly.Answer, error) {
+	a, after, err := r.choose(ctx, routing.ByName(name))
 	if not := (*unservable)(nil); errors.As(err, &not) {
 		return r.unserved(name, not.why), nil
 	}
@@ -123,12 +118,8 @@ func (r *routed) seen() *engine.Network {
 // choose lets one router choose paths, and others for after a fault in mid-run. It fails where the router cannot serve
 // the fabric (*unservable), or where simulating the traffic on its paths would exceed the limits, which is a fault of
 // the input.
-func (r *routed) choose(ctx context.Context, name string, workers int) (a *routedAnswer, after *routing.Decision, err error) {
-	router, err := routing.ByName(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	options := r.s.routerOptions(workers)
+func (r *routed) choose(ctx context.Context, row *routing.Row) (a *routedAnswer, after *routing.Decision, err error) {
+	name, router, options := row.Name, row.Router, r.s.options()
 	seen := r.seen()
 	begin := time.Now()
 	d, err := router.Route(ctx, r.problem(seen), options)

@@ -12,52 +12,6 @@ type Engine struct {
 	SampleEvery engine.Time `key:"sample_every" doc:"time between looks at the queues, for queues.csv; '0s' is none" default:"0s" when:"engine.level=packet"`
 }
 
-// Routing is the options of routers.
-type Routing struct {
-	Routers        []string `key:"routers" doc:"the routers, in the order of the result's rows; route-optimised takes only routes that cannot deadlock, if there are such: its unconstrained_max_link_load is what others reach" else:"dor; wild-first where links or nodes of a torus are down, shortest where fabric.kind is graph" choices:"@routers"`
-	Order          []string `key:"order" doc:"dimensions in the order in which they are routed; none is the longest first, or what faults ask for" default:"" choices:"x|y|z" empty:"" when:"read(order)"`
-	WildFirst      `table:"wild-first" doc:"Wild-first routing (TPU v4, Sec. 4.2)." when:"read(wild-first)"`
-	ECMP           `table:"ecmp" doc:"Equal-cost multi-path." when:"read(ecmp)"`
-	RandomShortest `table:"random-shortest" doc:"Shortest paths at random." when:"read(random-shortest)"`
-	Multipath      `table:"multipath" doc:"Several routes a pair." when:"read(multipath)"`
-	Optimised      OptimisedOptions `table:"route-optimised" doc:"The optimiser of routes (TPU v4, Sec. 4.3)." when:"read(route-optimised)"`
-}
-
-// WildFirst is the options of wild-first routing.
-type WildFirst struct {
-	Wild    []string `key:"wild" doc:"dimensions of wild hops in their order; none is the order of dimensions turned round" default:"" choices:"x|y|z" empty:""`
-	WildUse string   `key:"use" doc:"who may take wild hops: pairs whose every dimension-ordered route is dead, pairs of which one is, or all; \"\" is all where routes are optimised or several, and else any-dead" default:"" choices:"needed|any-dead|all" unset:""`
-}
-
-// ECMP is the options of equal-cost multi-path.
-type ECMP struct {
-	ECMPDraw string `key:"draw" doc:"what a link among the equal ones at each node is picked for: 'pair', by a hash of pair and node; 'node', by one of destination and node, so that all that meets goes on together; 'packet', at random, as ns-3's RandomEcmpRouting does" default:"pair" choices:"@draws"`
-}
-
-// RandomShortest is the options of shortest paths at random.
-type RandomShortest struct {
-	RandomDraw string `key:"draw" doc:"what one of all shortest paths, drawn uniformly, is drawn for: each 'pair', each 'packet', or at each 'node' for each destination the next link, in proportion to the routes behind it" default:"pair" choices:"@draws"`
-}
-
-// Multipath is the options of several paths a pair.
-type Multipath struct {
-	Ways      int    `key:"ways" doc:"most routes of a pair, of which each packet takes one at random; of more shortest paths so many are drawn, so loads split per-hop are exact only where this is at least as many as a pair has" default:"8" min:"1" max:"1024"`
-	Over      string `key:"over" doc:"shortest paths, or those of wild-first routing" default:"shortest" choices:"shortest|wild-first" called:"multipath over"`
-	Split     string `key:"split" doc:"whether packets spread evenly over the routes, or at each hop over the next ones" default:"per-path" choices:"per-path|per-hop" when:"policy.multipath.over=shortest"`
-	ExtraHops int    `key:"extra_hops" doc:"by how many hops wild-first routes may be longer than the shortest" default:"0" max:"1000" when:"policy.multipath.over=wild-first"`
-}
-
-// OptimisedOptions are the options of the router "route-optimised".
-type OptimisedOptions struct {
-	NeighbourCap int         `key:"neighbour_cap" doc:"most messages on a link when every node sends one to each neighbour, whatever the rates and demands, which goes before the load and holds for unconstrained_max_link_load and unconstrained_max_load_over_rate too; -1 is no limit" else:"2, and -1 where fabric.kind is graph" min:"-1" max:"1000000"`
-	Budget       int64       `key:"budget" doc:"routes that are weighed in search of better ones, those of more than 16 hops as several; 0 is 30 million, and up to a million pairs at least 200 a pair; ring collectives at levels flow and packet have as much again for simulations, of which a transfer counts as 8" default:"0" max:"1000000000000000"`
-	BoundRounds  int         `key:"bound_rounds" doc:"rounds of the search for a lower bound; 0 is 4000, and fewer on large fabrics whose nodes are not identical" default:"0" max:"1000000000"`
-	Cache        string      `key:"cache" doc:"directory in which routes are kept for the next run; \"\" is none" default:"" output:""`
-	MILP         bool        `key:"milp" doc:"have a MILP solver on the PATH choose among the routes, and prove the least load that they allow" default:"false"`
-	Solver       string      `key:"solver" doc:"the solver; auto is the first that is found" default:"auto" choices:"auto|highs|cbc"`
-	TimeLimit    engine.Time `key:"time_limit" doc:"wall-clock limit, which marks the result as not repeatable; 0s is none" default:"0s"`
-}
-
 // Traffic is a workload of messages between all nodes of a fabric. Which of its fields are used depends on the
 // workload's kind and on Source.
 type Traffic struct {

@@ -14,9 +14,6 @@ func (r *routed) unserved(name string, why error) assembly.Answer {
 	return assembly.NoAnswer(name, why.Error(), func() schema.Diagnostic { return r.unserving(name, why) })
 }
 
-// anyGraph are the routers that serve all that is joined, as multipath over shortest ways does.
-var anyGraph = []string{"shortest", "ecmp", "random-shortest"}
-
 // apart reports whether links that routers know join the ends of some flow by no way.
 func (r *routed) apart() bool {
 	out := make([][]int32, r.Known.Nodes)

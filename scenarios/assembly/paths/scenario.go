@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"sim/engine"
+	"sim/policies/routing"
 	"sim/scenarios/assembly/links"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
@@ -22,7 +23,7 @@ type Scenario struct {
 	Seed        uint64
 	Workload    Workload
 	Fabric      links.Links
-	Policy      Routing
+	Policy      routing.Routing
 	Engine      Engine
 }
 

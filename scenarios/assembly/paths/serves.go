@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -53,13 +52,13 @@ func checkRoutes(c *schema.Reader, r *routed, cell bool, up int) {
 		return
 	}
 	var none schema.Diagnostics // of the routers that cannot serve it
-	for _, name := range s.Policy.Routers {
-		if name == "route-optimised" && serves {
-			name = "shortest" // in place of what takes long to find and is no longer
+	for _, row := range s.routers() {
+		if row.Slow && serves {
+			row = routing.ByName(routing.Usual(false, false)) // whose paths are hardly shorter
 		}
-		err := built.try(name, within)
+		err := built.try(row, within)
 		if not := (*unservable)(nil); errors.As(err, &not) {
-			none = append(none, built.unserving(name, not.why))
+			none = append(none, built.unserving(row.Name, not.why))
 			continue
 		}
 		if err != nil {
@@ -75,27 +74,20 @@ func checkRoutes(c *schema.Reader, r *routed, cell bool, up int) {
 
 // try fails as choose does. Where the limits are kept for certain it asks routers whether they serve the fabric, which
 // is sooner said than routes are found.
-func (r *routed) try(name string, within bool) error {
-	o := r.s.routerOptions(runtime.GOMAXPROCS(0))
-	var serves func(*routing.Problem) error
-	switch {
-	case !within || r.Torus == nil:
-	case name == "dor":
-		serves = o.DimensionOrder.Serves
-	case name == "wild-first", name == "multipath" && o.Multipath.Over == routing.OverWildFirst:
-		serves = o.WildFirst.Serves
-	}
-	if serves == nil {
-		_, _, err := r.choose(context.Background(), name, o.Workers)
-		return err
-	}
-	err := serves(r.problem(r.Known)) // which has no more links than what is seen before a fault
-	if errors.Is(err, routing.ErrUnserved) {
-		if r.s.Fabric.FailAt > 0 {
-			err = fmt.Errorf("after the fault: %w", err)
+func (r *routed) try(row *routing.Row, within bool) error {
+	if within {
+		// what is seen before a fault has no fewer links
+		if asked, err := row.Serves(r.problem(r.Known), r.s.options()); asked {
+			if errors.Is(err, routing.ErrUnserved) {
+				if r.s.Fabric.FailAt > 0 {
+					err = fmt.Errorf("after the fault: %w", err)
+				}
+				err = &unservable{err}
+			}
+			return err
 		}
-		return &unservable{err}
 	}
+	_, _, err := r.choose(context.Background(), row)
 	return err
 }
 
@@ -125,14 +117,15 @@ var together = map[string][]string{
 // served reports whether it is certain, without routes, that some router of those listed serves the fabric: nothing is
 // down, or it serves any graph, of which all nodes are joined.
 func (r *routed) served() bool {
-	p := &r.s.Policy
 	if r.Torus != nil && !r.s.Fabric.Faulty() {
 		return true
 	}
-	free := slices.ContainsFunc(p.Routers, func(name string) bool {
-		return slices.Contains(anyGraph, name) || name == "route-optimised" || name == "multipath" && p.Over == routing.OverShortest
-	})
-	return free && r.joined()
+	return slices.ContainsFunc(r.s.routers(), r.anyGraph) && r.joined()
+}
+
+// anyGraph reports whether a router serves whatever links join.
+func (r *routed) anyGraph(row *routing.Row) bool {
+	return row.AnyGraph != nil && row.AnyGraph(&r.s.Policy.Settings)
 }
 
 // joined reports whether routes lead from every node that is up to every other.
@@ -192,9 +185,8 @@ func (r *routed) tree(use func(link int) bool, back bool) *graph.Tree {
 
 // crowded reports whether fluid may have too many flows that are not identical.
 func (r *routed) crowded(most extent) bool {
-	alike := func(name string) bool { return name == "multipath" || name == "route-optimised" }
 	return r.s.Engine.Level == "flow" && !r.s.Dependent() && most.flows*most.flows*most.hops > mostFluid*most.packets &&
-		!slices.ContainsFunc(r.s.Policy.Routers, alike)
+		!slices.ContainsFunc(r.s.routers(), func(row *routing.Row) bool { return row.Alike })
 }
 
 // each returns the packets of a message, of which level flow has parts.
@@ -326,13 +318,13 @@ func (r *routed) meanShortest() float64 {
 
 // unserving is the fault of the input that a router serves the fabric not, for some reason, and no other does.
 func (r *routed) unserving(name string, why error) schema.Diagnostic {
-	want := `choose another router, such as "shortest", or add others, which then go on`
+	want := "choose another router, such as " + schema.Quote(routing.Usual(false, false)) + ", or add others, which then go on"
 	switch {
 	case r.apart() && r.s.Fabric.Faulty():
 		want = "let fewer fail: no router can join these"
 	case r.apart():
 		want = "add links: no router can join these"
-	case slices.Contains(anyGraph, name) || name == "multipath" && r.s.Policy.Over == routing.OverShortest:
+	case r.anyGraph(routing.ByName(name)):
 		want = "or add other routers, which then go on"
 	}
 	return schema.Diagnostic{
