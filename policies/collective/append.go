@@ -8,38 +8,48 @@ import (
 	"sim/engine"
 )
 
-// Append adds the transfers of a schedule to a graph, in order, so that transfer i is task i of what it adds. Ready is
-// by rank the task with whose end its data is there, -1 where that is from the start; nil is so for all. Lag passes
-// between the arrival of data and the sending of what waits for it: the latency of links, for engines that know none.
-// It returns by rank a milestone that ends when the rank has all that the call leaves it with and has sent what others
-// need of it.
-func (s *Schedule) Append(g *engine.Graph, ready []int32, lag engine.Time) (done []int32) {
+// Attach says how a schedule is added to a graph.
+type Attach struct {
+	// Ready is by rank the task with whose end its data is there, -1 where that is from the start; nil is so for all.
+	Ready []int32
+	// Lag passes between the arrival of data and the sending of what waits for it: the latency of links, for engines that
+	// know none.
+	Lag engine.Time
+	// Packets is for engines whose links are told the order of planned transfers (Schedule.Ranks): these then do not wait
+	// for the ones that their links send before them to end, which they do when their last packets have arrived, so that
+	// the link would be idle until then.
+	Packets bool
+}
+
+// Append adds the transfers of a schedule to a graph, in order, so that transfer i is task i of what it adds. It returns
+// by rank a milestone that ends when the rank has all that the call leaves it with and has sent what others need of it.
+// A schedule may be added more than once.
+func (s *Schedule) Append(g *engine.Graph, a Attach) (done []int32) {
 	first := int32(len(g.Tasks))
 	g.Grow(len(s.Transfers)+len(s.Group), len(s.after)+4*len(s.Group))
-	last := slices.Repeat([]bool{true}, len(s.Transfers)) // of those that their links send in turn
+	last := slices.Repeat([]bool{true}, len(s.Transfers)) // of those that wait for one another
 	for i, t := range s.Transfers {
 		id := g.AddTask(engine.Task{Kind: engine.Transfer, Src: s.Group[t.Src], Dst: s.Group[t.Dst], Flows: 1, Bytes: t.Bytes})
 		for _, w := range s.After(i) {
-			g.AddEdge(first+w, id, lag)
+			g.AddEdge(first+w, id, a.Lag)
 		}
-		if t.Behind >= 0 {
+		if t.Behind >= 0 && !(t.Planned && a.Packets) {
 			last[t.Behind] = false
 			g.AddEdge(first+t.Behind, id, 0)
-		} else if ready != nil && ready[t.Src] >= 0 {
-			g.AddEdge(ready[t.Src], id, 0)
+		} else if a.Ready != nil && a.Ready[t.Src] >= 0 {
+			g.AddEdge(a.Ready[t.Src], id, 0)
 		}
 	}
 	for r := range s.Group {
 		m := g.AddTask(engine.Task{})
-		done = append(done, m)
-		if ready != nil && ready[r] >= 0 {
-			g.AddEdge(ready[r], m, 0)
+		if done = append(done, m); a.Ready != nil && a.Ready[r] >= 0 {
+			g.AddEdge(a.Ready[r], m, 0)
 		}
 	}
 	for i, t := range s.Transfers {
 		if last[i] {
 			g.AddEdge(first+int32(i), done[t.Src], 0)
-			g.AddEdge(first+int32(i), done[t.Dst], lag)
+			g.AddEdge(first+int32(i), done[t.Dst], a.Lag)
 		}
 	}
 	return done
@@ -52,6 +62,19 @@ func (s *Schedule) Links() []int32 {
 		links[i] = t.Link
 	}
 	return links
+}
+
+// Ranks returns by transfer its place among the planned ones, from 1 on, and 0 of those that are not: what Append's tasks
+// give packet.Options.TaskRank.
+func (s *Schedule) Ranks() []int32 {
+	ranks, next := make([]int32, len(s.Transfers)), int32(0)
+	for i, t := range s.Transfers {
+		if t.Planned {
+			next++
+			ranks[i] = next
+		}
+	}
+	return ranks
 }
 
 // Routed returns the pairs of nodes whose transfers go as they are routed, in order, each once, and their bytes.

@@ -71,6 +71,8 @@ func packing(ctx context.Context, b *builder, j *job) error {
 			break
 		}
 	}
+	b.planned = true
+	defer func() { b.planned = false }()
 	for _, move := range moves {
 		k, d, v := z.of(move)
 		t := &z.f.trees[d][k]

@@ -19,10 +19,11 @@ type Schedule struct {
 type Transfer struct {
 	Src, Dst int32 // ranks
 	// Link is the link between them that it takes, -1 where it goes as it is routed.
-	Link   int32
-	Reduce bool  // it is added to what the destination has, and else takes its place
-	Behind int32 // the transfer that its link or source sends before it, -1 for none
-	Bytes  int64
+	Link    int32
+	Planned bool  // the link serves it in the order of the schedule, which was chosen with all links in view
+	Reduce  bool  // it is added to what the destination has, and else takes its place
+	Behind  int32 // the transfer that its link or source sends before it, -1 for none
+	Bytes   int64
 
 	span, after int32 // where they begin; they end where those of the next transfer begin
 }
@@ -67,7 +68,8 @@ type builder struct {
 	last map[track]int32 // the last transfer of each
 	// stream tells transfers apart that do not wait for each other though they have the same ends, since they belong to
 	// parts of an algorithm that work side by side.
-	stream int32
+	stream  int32
+	planned bool // of the transfers that follow
 }
 
 type track struct{ src, dst, link, stream int32 }
@@ -78,7 +80,7 @@ func newBuilder(p *Problem, o Options) *builder {
 		have: make([]versions, len(p.Group)), last: map[track]int32{},
 	}
 	for r := range b.have {
-		b.have[r].from, b.have[r].state = []int64{0}, make([]state, 1)
+		b.have[r] = versions{from: []int64{0}, state: []int32{0}, states: make([]state, 1)}
 	}
 	return b
 }
@@ -109,7 +111,7 @@ func (b *builder) sendOver(link, src, dst int32, d data, reduce bool) {
 		return
 	}
 	id := int32(len(b.Transfers))
-	t := Transfer{Src: src, Dst: dst, Link: link, Reduce: reduce, Behind: -1, Bytes: d.bytes(), span: int32(len(b.spans)), after: int32(len(b.after))}
+	t := Transfer{Src: src, Dst: dst, Link: link, Planned: b.planned, Reduce: reduce, Behind: -1, Bytes: d.bytes(), span: int32(len(b.spans)), after: int32(len(b.after))}
 	k := track{src, dst, link, b.stream}
 	if last, ok := b.last[k]; ok {
 		t.Behind = last
@@ -132,10 +134,11 @@ func (b *builder) sendOver(link, src, dst int32, d data, reduce bool) {
 }
 
 // versions is what transfers have done with the bytes of a rank: segment k is from[k] up to from[k+1], the last without
-// end.
+// end, and its state is states[state[k]].
 type versions struct {
-	from  []int64
-	state []state
+	from   []int64
+	state  []int32
+	states []state
 }
 
 // state is the transfers that brought what a segment holds, and those that have taken it from there since.
@@ -155,7 +158,7 @@ func (v *versions) access(s Span, how access, id int32, after []int32) []int32 {
 		if k+1 == len(v.from) || v.from[k+1] > s.To {
 			v.split(s.To)
 		}
-		z := &v.state[k]
+		z := &v.states[v.state[k]]
 		switch how {
 		case read:
 			after = append(after, z.writes...)
@@ -181,7 +184,8 @@ func (v *versions) split(at int64) int {
 	k, found := slices.BinarySearch(v.from, at)
 	if !found {
 		v.from = slices.Insert(v.from, k, at)
-		v.state = slices.Insert(v.state, k, v.state[k-1])
+		v.states = append(v.states, v.states[v.state[k-1]])
+		v.state = slices.Insert(v.state, k, int32(len(v.states)-1))
 	}
 	return k
 }
