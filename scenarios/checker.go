@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"sim/internal/text"
@@ -150,7 +151,8 @@ func (c *checker) checkName() {
 // Clash notes that the keys at paths do not go together. It names the first that is given by an override, else the
 // first that is given: rather by the job that is at fault than for all jobs.
 func (c *checker) Clash(paths []string, problem, remedy string) {
-	if own := c.part.first(paths); own != "" && !c.overrides(paths) {
+	overridden := func(path string) bool { return c.Given(path) && c.Overridden(path) }
+	if own := c.part.first(paths); own != "" && !slices.ContainsFunc(paths, overridden) {
 		paths = []string{own}
 	}
 	c.Reader.Clash(paths, problem, remedy)
@@ -180,16 +182,6 @@ func worded(format string, args []any) (problem, remedy string) {
 	problem, remedy, _ = strings.Cut(format, "; ")
 	n := strings.Count(problem, "%") - 2*strings.Count(problem, "%%")
 	return fmt.Sprintf(problem, args[:n]...), fmt.Sprintf(remedy, args[n:]...)
-}
-
-// overrides reports whether an override gives one of the keys at paths.
-func (c *checker) overrides(paths []string) bool {
-	for _, p := range paths {
-		if c.Given(p) && c.Overridden(p) {
-			return true
-		}
-	}
-	return false
 }
 
 // stands returns the path in the file of a key that the checker knows by another.
