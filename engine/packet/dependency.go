@@ -36,12 +36,8 @@ func (c Cycle) Names(n *engine.Network) string {
 	return b.String()
 }
 
-// mostBits bounds the set of dependencies that is kept as bits by channel, in words of 64; beyond that they are kept as
-// a list.
-const mostBits = 1 << 25
-
 // Dependencies is a channel dependency graph: its nodes are the virtual channels of links, and one depends on another
-// where some path takes the two one after the other, so that packets in the first wait for room in the second. Walks
+// where some path takes the two one after the other, so that packets in the first wait for room in the second. Paths
 // whose graph has no cycle cannot deadlock (Dally and Seitz, Deadlock-Free Message Routing in Multiprocessor
 // Interconnection Networks, IEEE Trans. Computers C-36, 1987).
 type Dependencies struct {
@@ -49,24 +45,20 @@ type Dependencies struct {
 	link             []int32 // by node and port
 	to               []int32 // by link: the node it leads to
 
-	words int      // of bits by channel; 0 where pairs are listed
-	bit   []uint64 // by channel: on which it depends, by port and channel at the node behind it
-	pairs []uint64 // a channel above, the one it depends on below
-	limit int      // of pairs before doubles are dropped
+	words int      // of a row
+	row   []int32  // by channel: where its row begins in bits; 0, which is an empty one, where it depends on none
+	bits  []uint64 // rows: by port and channel at the node behind the link, whether it depends on that
 }
 
 // NewDependencies returns the graph of paths over the ports of a network's nodes (as engine.Paths has them) and so many
 // virtual channels a link, with no path yet.
 func NewDependencies(n *engine.Network, degree int, link []int32, channels int) *Dependencies {
-	d := &Dependencies{degree: degree, channels: max(1, channels), link: link, to: make([]int32, len(n.Links)), limit: 1 << 20}
+	d := &Dependencies{degree: degree, channels: max(1, channels), link: link, to: make([]int32, len(n.Links))}
 	for i, l := range n.Links {
 		d.to[i] = l.To
 	}
-	words := (degree*d.channels + 63) / 64
-	if words*len(n.Links)*d.channels <= mostBits {
-		d.words = words
-		d.bit = make([]uint64, words*len(n.Links)*d.channels)
-	}
+	d.words = (degree*d.channels + 63) / 64
+	d.row, d.bits = make([]int32, len(n.Links)*d.channels), make([]uint64, d.words)
 	return d
 }
 
@@ -87,56 +79,25 @@ func (d *Dependencies) Add(from int32, steps []engine.Step) error {
 		}
 		now := int(l)*d.channels + vc
 		if last >= 0 {
-			if d.words > 0 {
-				k := port*d.channels + vc
-				d.bit[last*d.words+k>>6] |= 1 << (k & 63)
-			} else {
-				d.list(uint64(last)<<32 | uint64(now))
+			if d.row[last] == 0 {
+				d.row[last] = int32(len(d.bits))
+				d.bits = append(d.bits, make([]uint64, d.words)...)
 			}
+			k := port*d.channels + vc
+			d.bits[int(d.row[last])+k>>6] |= 1 << (k & 63)
 		}
 		last, from = now, d.to[l]
 	}
 	return nil
 }
 
-// list takes up a dependency where they are kept as a list.
-func (d *Dependencies) list(pair uint64) {
-	if d.pairs = append(d.pairs, pair); len(d.pairs) >= d.limit {
-		slices.Sort(d.pairs)
-		d.pairs = slices.Compact(d.pairs)
-		d.limit = max(d.limit, 2*len(d.pairs))
-	}
-}
-
-// Count returns the number of dependencies.
-func (d *Dependencies) Count() int {
-	if d.words == 0 {
-		slices.Sort(d.pairs)
-		d.pairs = slices.Compact(d.pairs)
-		return len(d.pairs)
-	}
-	n := 0
-	for _, w := range d.bit {
-		n += bits.OnesCount64(w)
-	}
-	return n
-}
-
 // rows returns the channels that each depends on, one after the other: those of channel c are
 // after[start[c]:start[c+1]].
 func (d *Dependencies) rows() (start, after []int32) {
-	all := len(d.to) * d.channels
-	start, after = make([]int32, all+1), make([]int32, 0, d.Count())
-	if d.words == 0 {
-		start, pairs := csr.Sort(d.pairs, all, func(p uint64) int32 { return int32(p >> 32) })
-		for _, p := range pairs {
-			after = append(after, int32(uint32(p)))
-		}
-		return start, after
-	}
-	for c := range all {
+	start = make([]int32, len(d.row)+1)
+	for c := range d.row {
 		base := int(d.to[c/d.channels]) * d.degree
-		for w, word := range d.bit[c*d.words : (c+1)*d.words] {
+		for w, word := range d.bits[d.row[c]:][:d.words] {
 			for ; word != 0; word &= word - 1 {
 				k := w<<6 + bits.TrailingZeros64(word)
 				after = append(after, d.link[base+k/d.channels]*int32(d.channels)+int32(k%d.channels))

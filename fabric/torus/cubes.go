@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"sim/engine"
 )
 
 // The hardware of a TPU v4 pod (Zu et al., NSDI 24, Sec. 3.4): cubes of 4x4x4 chips are wired inside; each of the 16
@@ -47,50 +45,6 @@ func ParseSwitch(name string) (Switch, error) {
 type Connection struct {
 	Switch
 	Out, In int // cubes
-}
-
-// Pod is cubes and the state of the switches between them.
-type Pod struct {
-	// SwitchTime is how long a switch takes to make connections: it makes all that a job asks of it at once.
-	SwitchTime engine.Time
-
-	owner []string // by cube; "" is free
-	to    [][]int  // by switch and cube: the cube that its out port is connected to, -1 if none
-	from  [][]int  // and the other way round
-	down  [Switches]bool
-}
-
-// NewPod returns a pod of so many free cubes with no connections. It fails where there are none or more than switches
-// have ports for.
-func NewPod(cubes int, switchTime engine.Time) (*Pod, error) {
-	if cubes < 1 || cubes > Cubes || switchTime < 0 {
-		return nil, fmt.Errorf("torus: a pod of %d cubes whose switches take %v; want 1 to %d cubes and no negative time", cubes, switchTime, Cubes)
-	}
-	p := &Pod{SwitchTime: switchTime, owner: make([]string, cubes)}
-	for range Switches {
-		p.to = append(p.to, slices.Repeat([]int{-1}, cubes))
-		p.from = append(p.from, slices.Repeat([]int{-1}, cubes))
-	}
-	return p, nil
-}
-
-// Free returns the cubes of no job.
-func (p *Pod) Free() []int {
-	var free []int
-	for c, who := range p.owner {
-		if who == "" {
-			free = append(free, c)
-		}
-	}
-	return free
-}
-
-// BreakSwitch marks a switch as unusable: its connections are lost.
-func (p *Pod) BreakSwitch(s Switch) {
-	p.down[s.Number()] = true
-	for c := range p.owner {
-		p.to[s.Number()][c], p.from[s.Number()][c] = -1, -1
-	}
 }
 
 // Adjacent returns the connections that make a torus of cubes, by switch and cube: steps 1 and 2 of Sec. 3.4.1. Cube i
@@ -158,64 +112,47 @@ type Commands struct {
 	Undo, Make []Connection
 }
 
-// Connect makes what a job's torus lacks: steps 3 and 4 of Sec. 3.4.1. Connections that are there already are left
-// alone; others of the same ports are undone. What switches that are down would connect, the torus lacks (Sec. 4.2). It
-// returns how long that takes: nothing where nothing is to be made. It fails, with ErrPorts, on cubes that are there
-// twice or not at all or belong to another job.
-func (p *Pod) Connect(job string, t *Torus, cubes []int) (*Commands, engine.Time, error) {
-	c, err := p.plan(job, t, cubes)
-	if err != nil {
-		return nil, 0, err
+// Reconnect returns what makes t of cubes that formed another torus, nil for none: steps 3 and 4 of Sec. 3.4.1. A
+// connection that is there already is left alone; another of the same out port is undone. What switches that are down
+// would connect, both lack (Sec. 4.2). It fails where Adjacent does, and with ErrPorts on cubes that are there twice or
+// not at all.
+func Reconnect(before, t *Torus, cubes []int, down []Switch) (*Commands, error) {
+	for i, c := range cubes {
+		switch {
+		case c < 0 || c >= Cubes:
+			return nil, fmt.Errorf("%w: there is no cube %d; there are 0 to %d", ErrPorts, c, Cubes-1)
+		case slices.Contains(cubes[:i], c):
+			return nil, fmt.Errorf("%w: cube %d is named twice", ErrPorts, c)
+		}
 	}
-	for _, u := range c.Undo {
-		p.to[u.Number()][u.Out], p.from[u.Number()][u.In] = -1, -1
+	type port struct {
+		Switch
+		out int
 	}
-	for _, m := range c.Make {
-		p.to[m.Number()][m.Out], p.from[m.Number()][m.In] = m.In, m.Out
+	in := map[port]int{}
+	if before != nil {
+		had, err := Adjacent(before, cubes)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range had {
+			in[port{c.Switch, c.Out}] = c.In
+		}
 	}
-	for _, k := range cubes {
-		p.owner[k] = job
-	}
-	if len(c.Make) == 0 {
-		return c, 0, nil
-	}
-	return c, p.SwitchTime, nil
-}
-
-// plan returns what Connect has the switches do.
-func (p *Pod) plan(job string, t *Torus, cubes []int) (*Commands, error) {
 	want, err := Adjacent(t, cubes)
 	if err != nil {
 		return nil, err
 	}
-	seen := map[int]bool{}
-	for _, c := range cubes {
-		switch {
-		case c < 0 || c >= len(p.owner):
-			return nil, fmt.Errorf("%w: there is no cube %d; there are 0 to %d", ErrPorts, c, len(p.owner)-1)
-		case seen[c]:
-			return nil, fmt.Errorf("%w: cube %d is named twice", ErrPorts, c)
-		case p.owner[c] != "" && p.owner[c] != job:
-			return nil, fmt.Errorf("%w: cube %d belongs to job %s; free are %v", ErrPorts, c, p.owner[c], p.Free())
-		}
-		seen[c] = true
-	}
-	var out Commands
+	out := &Commands{}
 	for _, w := range want {
-		if p.down[w.Number()] {
+		had, connected := in[port{w.Switch, w.Out}]
+		if slices.Contains(down, w.Switch) || connected && had == w.In {
 			continue
 		}
-		to, from := p.to[w.Number()], p.from[w.Number()]
-		if to[w.Out] == w.In {
-			continue
-		}
-		if to[w.Out] >= 0 {
-			out.Undo = append(out.Undo, Connection{w.Switch, w.Out, to[w.Out]})
-		}
-		if c := from[w.In]; c >= 0 && !seen[c] { // what the job's own cubes lose is counted where they are
-			out.Undo = append(out.Undo, Connection{w.Switch, c, w.In})
+		if connected {
+			out.Undo = append(out.Undo, Connection{w.Switch, w.Out, had})
 		}
 		out.Make = append(out.Make, w)
 	}
-	return &out, nil
+	return out, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"sim/fabric/torus"
@@ -22,38 +23,37 @@ func (l *Links) Join(t *torus.Torus) (*Cubes, error) {
 	if torus.Cubic(t) != nil {
 		return nil, nil
 	}
-	pod, err := torus.NewPod(torus.Cubes, l.SwitchTime)
-	if err != nil {
-		return nil, err
-	}
-	one, err := torus.New(torus.Side, torus.Side, torus.Side)
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range l.BusyCubes {
-		if _, _, err := pod.Connect("another", one, []int{c}); err != nil {
-			return nil, err
-		}
-	}
-	for _, s := range l.FailedOCS {
-		of, err := torus.ParseSwitch(s)
+	var down []torus.Switch
+	for _, name := range l.FailedOCS {
+		s, err := torus.ParseSwitch(name)
 		if err != nil {
 			return nil, err
 		}
-		pod.BreakSwitch(of)
+		down = append(down, s)
+	}
+	var free []int
+	for c := range torus.Cubes {
+		if !slices.Contains(l.BusyCubes, c) {
+			free = append(free, c)
+		}
 	}
 	need := t.Nodes() / (torus.Side * torus.Side * torus.Side)
 	cubes := l.Cubes
 	if len(cubes) == 0 {
-		free := pod.Free()
 		if need > len(free) {
 			return nil, fmt.Errorf("%s takes %d cubes, and %d of %d are free", t, need, len(free), torus.Cubes)
 		}
 		cubes = free[:need]
 	}
+	for _, c := range cubes {
+		if slices.Contains(l.BusyCubes, c) {
+			return nil, fmt.Errorf("%w: cube %d belongs to another job; free are %v", torus.ErrPorts, c, free)
+		}
+	}
+	var before *torus.Torus
 	if l.Configured != "none" {
-		before, err := torus.New(l.Dims...)
-		if err != nil {
+		var err error
+		if before, err = torus.New(l.Dims...); err != nil {
 			return nil, err
 		}
 		if l.Configured != "" {
@@ -61,19 +61,18 @@ func (l *Links) Join(t *torus.Torus) (*Cubes, error) {
 				return nil, err
 			}
 		}
-		if _, _, err := pod.Connect("this", before, cubes); err != nil {
-			return nil, err
-		}
 	}
 	z := &Cubes{}
+	var err error
 	if z.connections, err = torus.Adjacent(t, cubes); err != nil {
 		return nil, err
 	}
-	commands, took, err := pod.Connect("this", t, cubes)
-	if err != nil {
+	if z.commands, err = torus.Reconnect(before, t, cubes, down); err != nil {
 		return nil, err
 	}
-	z.commands, z.seconds = commands, took.Seconds()
+	if len(z.commands.Make) > 0 {
+		z.seconds = l.SwitchTime.Seconds()
+	}
 	return z, nil
 }
 
