@@ -3,7 +3,6 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"sim/internal/csr"
@@ -28,9 +27,7 @@ type Task struct {
 	Src, Dst int32 // nodes, of a transfer
 	Flows    int32 // parallel flows that a transfer aggregates, at least 1; they share its rate equally
 	Bytes    int64 // of a transfer, over all its flows
-	// Weight scales the share of each flow under the weighted discipline; 0 means 1. Priority orders transfers under
-	// the priority discipline where levels are not used: larger goes first.
-	Weight   float64
+	// Priority orders transfers under the priority discipline where levels are not used: larger goes first.
 	Priority int64
 }
 
@@ -106,8 +103,6 @@ func (g *Graph) Freeze() error {
 			return fmt.Errorf("engine: %s has a negative duration or size", g.Name(int32(i)))
 		case t.Kind == Transfer && t.Flows < 1:
 			return fmt.Errorf("engine: transfer %s has %d flows, want at least 1", g.Name(int32(i)), t.Flows)
-		case t.Weight < 0 || math.IsNaN(t.Weight) || math.IsInf(t.Weight, 0):
-			return fmt.Errorf("engine: %s has weight %g, want a positive number", g.Name(int32(i)), t.Weight)
 		}
 	}
 	for _, e := range g.edges {

@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"errors"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -22,9 +21,6 @@ func TestFreezeFaults(t *testing.T) {
 		{"negative duration", func(g *engine.Graph) { g.AddTask(engine.Task{Duration: -1}) }, "task 0 has a negative duration or size"},
 		{"negative size", func(g *engine.Graph) { g.AddTask(engine.Task{Kind: engine.Transfer, Flows: 1, Bytes: -1}) }, "task 0 has a negative duration or size"},
 		{"no flows", func(g *engine.Graph) { g.AddTask(engine.Task{Kind: engine.Transfer}) }, "transfer task 0 has 0 flows"},
-		{"negative weight", func(g *engine.Graph) { g.AddTask(engine.Task{Weight: -1}) }, "weight -1"},
-		{"weight NaN", func(g *engine.Graph) { g.AddTask(engine.Task{Weight: math.NaN()}) }, "weight NaN"},
-		{"weight Inf", func(g *engine.Graph) { g.AddTask(engine.Task{Weight: math.Inf(1)}) }, "weight +Inf"},
 		{"edge out of the graph", func(g *engine.Graph) { g.AddTask(transfer); g.AddEdge(0, 1, 0) }, "edge 0 -> 1 leaves the graph of 1 tasks"},
 		{"edge into the graph", func(g *engine.Graph) { g.AddTask(transfer); g.AddEdge(-1, 0, 0) }, "edge -1 -> 0 leaves the graph"},
 		{"negative lag", func(g *engine.Graph) { g.AddTask(transfer); g.AddTask(transfer); g.AddEdge(0, 1, -3) }, "edge task 0 -> task 1 has negative lag"},

@@ -17,7 +17,7 @@ type Evaluator struct {
 // NewEvaluator prepares g on n under r, which must not change afterwards, for the given service. It fails where Run
 // would.
 func NewEvaluator(g *engine.Graph, n *engine.Network, r *engine.Routes, s Service) (*Evaluator, error) {
-	m, err := newModel(g, n, r, s)
+	m, err := newModel(g, n, r)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (e *Evaluator) SetRate(resource int32, bitsPerSecond float64) {
 	e.z.initial[resource] = bitsPerSecond * perTick
 }
 
-// SetService changes how capacity is shared. MaxMin and Weighted cannot be exchanged for each other.
+// SetService changes how capacity is shared.
 func (e *Evaluator) SetService(s Service) { e.z.service = s }
 
 // Makespan simulates the graph. It returns false, and no makespan, when the makespan is proved to be at least cutoff,

@@ -12,7 +12,7 @@ import (
 )
 
 // services are all disciplines.
-var services = []flow.Service{flow.MaxMin, flow.Weighted, flow.LevelPriority, flow.TailPriority, flow.FixedPriority}
+var services = []flow.Service{flow.MaxMin, flow.LevelPriority, flow.TailPriority, flow.FixedPriority}
 
 // instance is a graph with a network to run it on.
 type instance struct {
@@ -57,7 +57,6 @@ func drawInstance(t *rapid.T, s shape) instance {
 				Kind: engine.Transfer, Dst: 1,
 				Flows:    rapid.Int32Range(1, 8).Draw(t, "flows"),
 				Bytes:    rapid.SampledFrom([]int64{50_000, 100_000, 150_000, 1_000_003, 123_456_789}).Draw(t, "bytes"),
-				Weight:   rapid.SampledFrom([]float64{0, 1, 2, 3.5}).Draw(t, "weight"),
 				Priority: rapid.Int64Range(-1, 2).Draw(t, "priority"),
 			}
 			least := 1

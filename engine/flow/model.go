@@ -19,8 +19,6 @@ type Service uint8
 const (
 	// MaxMin is max-min fairness a flow: a transfer's weight is its number of flows.
 	MaxMin Service = iota
-	// Weighted is max-min fairness with flows weighted by Task.Weight.
-	Weighted
 	// LevelPriority serves the transfer with the highest level first: its remaining time at full rate plus the longest
 	// path from its end to the end of the graph. Equal levels share, so that they fall together (docs/model.md,
 	// "Bounds").
@@ -32,7 +30,7 @@ const (
 	FixedPriority
 )
 
-var serviceNames = [...]string{"max-min", "weighted", "level-priority", "tail-priority", "fixed-priority"}
+var serviceNames = [...]string{"max-min", "level-priority", "tail-priority", "fixed-priority"}
 
 // String returns the name used in scenarios and results.
 func (s Service) String() string { return serviceNames[s] }
@@ -57,8 +55,7 @@ type model struct {
 	fixed            []engine.Time // duration of tasks that use no resource; -1 for the others
 	bits             []float64
 	limit            []float64 // rate limit of a transfer
-	weight           []float64 // share under the fair services
-	flows            []float64
+	weight           []float64 // share under the fair service: its flows
 
 	useStart []int32 // uses of task i: useRes, useWeight[useStart[i]:useStart[i+1]]
 	useRes   []int32
@@ -73,7 +70,7 @@ type model struct {
 	need     []int32 // number of predecessors
 }
 
-func newModel(g *engine.Graph, n *engine.Network, r *engine.Routes, s Service) (*model, error) {
+func newModel(g *engine.Graph, n *engine.Network, r *engine.Routes) (*model, error) {
 	if err := n.Validate(); err != nil {
 		return nil, err
 	}
@@ -84,7 +81,7 @@ func newModel(g *engine.Graph, n *engine.Network, r *engine.Routes, s Service) (
 	m := &model{
 		graph: g, net: n, tasks: tasks, resources: n.Resources(),
 		fixed: make([]engine.Time, tasks), bits: make([]float64, tasks),
-		limit: make([]float64, tasks), weight: make([]float64, tasks), flows: make([]float64, tasks),
+		limit: make([]float64, tasks), weight: make([]float64, tasks),
 		useStart: make([]int32, tasks+1), outStart: make([]int32, tasks+1), need: make([]int32, tasks),
 	}
 	m.outTo, m.outLag = make([]int32, 0, g.EdgeCount()), make([]engine.Time, 0, g.EdgeCount())
@@ -93,11 +90,7 @@ func newModel(g *engine.Graph, n *engine.Network, r *engine.Routes, s Service) (
 		t, id := &g.Tasks[i], int32(i)
 		m.fixed[i] = -1
 		m.bits[i] = 8 * float64(t.Bytes)
-		m.flows[i] = float64(t.Flows)
-		m.weight[i] = m.flows[i]
-		if s == Weighted && t.Weight > 0 {
-			m.weight[i] *= t.Weight
-		}
+		m.weight[i] = float64(t.Flows)
 		m.limit[i] = r.Cap(id, t.Flows) * perTick
 		var uses []engine.Use
 		if t.Kind == engine.Transfer {

@@ -197,19 +197,14 @@ func (z *reference) waterFill(group []int32, free []*big.Rat, out map[int32]*big
 }
 
 func (z *reference) weight(id int32) *big.Rat {
-	k := &z.g.Tasks[id]
-	w := float64(k.Flows)
-	if z.service == flow.Weighted && k.Weight > 0 {
-		w *= k.Weight
-	}
-	return rat(w)
+	return rat(float64(z.g.Tasks[id].Flows))
 }
 
 // TestRunAgainstReference simulates random instances in both simulators. Ends are rounded up to ticks in both, so they
 // differ by a tick here and there where floating point falls on the other side, and by little more behind it.
 func TestRunAgainstReference(t *testing.T) {
 	const ticks = 200 // of ends between 1e5 and 1e10 ticks
-	for _, s := range []flow.Service{flow.MaxMin, flow.Weighted, flow.TailPriority, flow.FixedPriority} {
+	for _, s := range []flow.Service{flow.MaxMin, flow.TailPriority, flow.FixedPriority} {
 		t.Run(name(s), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				in := drawInstance(t, shape{tasks: 7, dyadic: true, changes: rapid.Bool().Draw(t, "changing")})

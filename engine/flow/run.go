@@ -27,7 +27,7 @@ type Options struct {
 // ErrStalled, naming what waits, when transfers remain on links of no capacity. It ends early, with its error, when ctx
 // does.
 func Run(ctx context.Context, g *engine.Graph, n *engine.Network, r *engine.Routes, opt Options) (*engine.Trace, error) {
-	m, err := newModel(g, n, r, opt.Service)
+	m, err := newModel(g, n, r)
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func (z *sim) share() {
 		}
 		z.collect(r)
 		switch z.service {
-		case MaxMin, Weighted:
+		case MaxMin:
 			z.open()
 			z.fill(z.comp.tasks, z.weight)
 		default:

@@ -26,8 +26,8 @@ func TestTraceIsAFairPlay(t *testing.T) {
 			for _, m := range in.moments(tr) {
 				in.checkCapacity(t, m)
 				switch s {
-				case flow.MaxMin, flow.Weighted:
-					in.bottlenecked(t, m, s)
+				case flow.MaxMin:
+					in.bottlenecked(t, m)
 				default:
 					in.inOrder(t, m, s)
 				}
@@ -184,16 +184,9 @@ func (in instance) users(m moment, r int32) []int32 {
 
 // bottlenecked checks the criterion of max-min fairness (Bertsekas and Gallager, Data Networks, Sec. 6.5.2): every
 // transfer is at its own limit or uses a saturated resource on which none has a larger share.
-func (in instance) bottlenecked(t fatal, m moment, s flow.Service) {
+func (in instance) bottlenecked(t fatal, m moment) {
 	t.Helper()
-	share := func(id int32) float64 {
-		k := &in.g.Tasks[id]
-		w := float64(k.Flows)
-		if s == flow.Weighted && k.Weight > 0 {
-			w *= k.Weight
-		}
-		return m.rate[id] / w
-	}
+	share := func(id int32) float64 { return m.rate[id] / float64(in.g.Tasks[id].Flows) }
 	for _, id := range m.ids {
 		ok := m.rate[id] >= in.limit(id)*(1-close)
 		for _, u := range in.r.Of(id) {

@@ -145,61 +145,34 @@ func (a *calendar) empty() bool { return a.left < 0 && len(a.heap) == 0 && a.fir
 
 // remove takes away the event of an id that was set at a time. It searches, and is for what happens rarely.
 func (a *calendar) remove(id int32, t engine.Time) {
-	if unlink(&a.left, nil, a.next, id) {
-		return
+	for at := &a.left; *at >= 0; at = &a.next[*at] {
+		if *at == id {
+			*at = a.next[id]
+			return
+		}
 	}
-	prev := int32(-1)
-	for k := a.cells[a.cell(t)]; k >= 0; prev, k = k, a.pool[k].next {
-		b := &a.pool[k]
-		if b.time != t || !unlink(&b.head, &b.tail, a.next, id) {
+	all := a.drain()
+	for i, k := range all {
+		b, last := &a.pool[k], int32(-1)
+		if b.time != t {
 			continue
 		}
-		if b.head < 0 {
-			c := a.cell(t)
-			if prev >= 0 {
-				a.pool[prev].next = b.next
-			} else if a.cells[c] = b.next; b.next < 0 {
-				a.filled[c/64] &^= 1 << (c % 64)
+		for at := &b.head; *at >= 0; last, at = *at, &a.next[*at] {
+			if *at != id {
+				continue
 			}
-			a.free = append(a.free, k)
-		}
-		return
-	}
-	for i, k := range a.heap {
-		b := &a.pool[k]
-		if b.time != t || !unlink(&b.head, &b.tail, a.next, id) {
-			continue
-		}
-		if b.head < 0 {
-			rest := slices.Delete(slices.Clone(a.heap), i, i+1)
-			a.heap = a.heap[:0]
-			for _, r := range rest {
-				a.push(r)
+			if *at = a.next[id]; b.tail == id {
+				b.tail = last
 			}
-			a.free = append(a.free, k)
+			if b.head < 0 {
+				a.free = append(a.free, k)
+				all = slices.Delete(all, i, i+1)
+			}
+			a.fill(all)
+			return
 		}
-		return
 	}
-}
-
-// unlink takes an id out of a list; false where it is not there.
-func unlink(head, tail *int32, next []int32, id int32) bool {
-	prev := int32(-1)
-	for i := *head; i >= 0; prev, i = i, next[i] {
-		if i != id {
-			continue
-		}
-		if prev < 0 {
-			*head = next[i]
-		} else {
-			next[prev] = next[i]
-		}
-		if tail != nil && *tail == id {
-			*tail = prev
-		}
-		return true
-	}
-	return false
+	a.fill(all)
 }
 
 // first returns the earliest bucket of the ring, -1 of none.
@@ -228,6 +201,13 @@ func (a *calendar) fit() {
 	if shift+1 >= a.shift && shift <= a.shift+1 {
 		return
 	}
+	all := a.drain()
+	a.shift = shift
+	a.fill(all)
+}
+
+// drain takes all buckets out of the ring and the heap and returns them in their order.
+func (a *calendar) drain() []int32 {
 	all := slices.Clone(a.heap)
 	for c, k := range a.cells {
 		for ; k >= 0; k = a.pool[k].next {
@@ -240,11 +220,15 @@ func (a *calendar) fit() {
 	slices.SortFunc(all, func(p, q int32) int {
 		return cmp.Or(cmp.Compare(a.pool[p].time, a.pool[q].time), cmp.Compare(a.pool[p].order, a.pool[q].order))
 	})
-	a.shift = shift
-	a.cursor = int64(a.now >> shift)
+	return all
+}
+
+// fill puts buckets, in their order, where they belong from now on.
+func (a *calendar) fill(all []int32) {
+	a.cursor = int64(a.now >> a.shift)
 	last, of := int32(-1), int64(-1)
 	for _, k := range all {
-		c := int64(a.pool[k].time >> shift)
+		c := int64(a.pool[k].time >> a.shift)
 		if a.pool[k].next = -1; c-a.cursor >= int64(len(a.cells)) {
 			a.push(k)
 			continue

@@ -13,7 +13,7 @@ var ErrStalled = errors.New("packet: nothing can proceed")
 
 // RunGraph simulates g on n to its end: transfers are trains of packets of so many bytes (the last one may be smaller),
 // each of which keeps one packet waiting at its source, like Greedy, so that transfers that begin with one link take
-// turns there. Task.Flows and Task.Weight change nothing. A transfer ends when the last of its packets has arrived; one
+// turns there. Task.Flows changes nothing. A transfer ends when the last of its packets has arrived; one
 // of no bytes, at once. g must be frozen.
 //
 // Paths lead flows: transfer i takes those of flow i where flows has every task's source and destination in its place

@@ -95,7 +95,7 @@ func (s *fastSearch) groups(list []individual) [][]*individual {
 }
 
 // forks reports whether simulations under a service may go on from a common beginning: it does not look ahead.
-func forks(service flow.Service) bool { return service == flow.MaxMin || service == flow.Weighted }
+func forks(service flow.Service) bool { return service == flow.MaxMin }
 
 // simulateGroup simulates the topologies of a group.
 func (s *fastSearch) simulateGroup(w *player, group []*individual, cutoff engine.Time) {
