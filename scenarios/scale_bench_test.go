@@ -8,7 +8,7 @@ import (
 )
 
 // buildOnce builds a scenario, from its keys to its references, and plays it on the circuits of prop-alloc.
-func buildOnce(b *testing.B, name string, overrides ...string) (time.Duration, int) {
+func buildOnce(b *testing.B, name string, overrides ...string) time.Duration {
 	b.Helper()
 	s, err := Load(name, overrides)
 	if err != nil {
@@ -22,7 +22,7 @@ func buildOnce(b *testing.B, name string, overrides ...string) (time.Duration, i
 	if _, _, err := p.Decide(b.Context(), "prop-alloc", 1); err != nil {
 		b.Fatal(err)
 	}
-	return time.Since(begin), p.Tasks()
+	return time.Since(begin)
 }
 
 // scaling reports the exponent with which time grows between the smallest and the largest size, the best of five at
@@ -32,14 +32,10 @@ func scaling(b *testing.B, name string, sizes []int, overrides func(n int) []str
 		var first, last time.Duration
 		for _, n := range sizes {
 			best := time.Duration(math.MaxInt64)
-			tasks := 0
 			for range 5 {
-				var d time.Duration
-				if d, tasks = buildOnce(b, name, overrides(n)...); d < best {
-					best = d
-				}
+				best = min(best, buildOnce(b, name, overrides(n)...))
 			}
-			b.Logf("%6d: %8d tasks %v", n, tasks, best.Round(10*time.Microsecond))
+			b.Logf("%6d: %v", n, best.Round(10*time.Microsecond))
 			if n == sizes[0] {
 				first = best
 			}

@@ -97,25 +97,25 @@ func (c *command) readSweepFlags(cc *cli.Context) (f sweepFlags, err error) {
 	if err := checkMetric(f.metric); err != nil {
 		return f, err
 	}
-	if f.listen != "" && f.queue != "embedded" {
-		return f, usagef("flag --listen goes with --queue embedded")
+	why := ""
+	switch {
+	case f.listen != "" && f.queue != "embedded":
+		why = "flag --listen goes with --queue embedded"
+	case f.creds != "" && f.queue == "":
+		why = "flag --creds goes with --queue"
+	case f.tokenFile != "" && f.queue == "":
+		why = "flag --token-file goes with --queue"
+	case f.json && f.metric != "":
+		why = "--metric is of the table, which --json leaves out; use one of the two"
+	case f.json && f.dryRun:
+		why = "--json prints results, of which --dry-run has none; use one of the two"
+	case f.merge && (cc.IsSet("shard") || f.queue != "" || f.dryRun || f.force):
+		why = "--merge computes nothing, so it does not go with --shard, --queue, --dry-run or --force"
 	}
-	if f.creds != "" && f.queue == "" {
-		return f, usagef("flag --creds goes with --queue")
-	}
-	if f.tokenFile != "" && f.queue == "" {
-		return f, usagef("flag --token-file goes with --queue")
-	}
-	if f.json && f.metric != "" {
-		return f, usagef("--metric is of the table, which --json leaves out; use one of the two")
-	}
-	if f.json && f.dryRun {
-		return f, usagef("--json prints results, of which --dry-run has none; use one of the two")
+	if why != "" {
+		return f, usageError(why)
 	}
 	if f.merge {
-		if cc.IsSet("shard") || f.queue != "" || f.dryRun || f.force {
-			return f, usagef("--merge computes nothing, so it does not go with --shard, --queue, --dry-run or --force")
-		}
 		return f, nil
 	}
 	var from string

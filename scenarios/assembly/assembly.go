@@ -19,8 +19,6 @@ import (
 type System interface {
 	// Reference returns the metrics of what policies are compared with.
 	Reference() map[string]float64
-	// Tasks counts what memory grows by.
-	Tasks() int
 	// Begin adds to an outcome what does not depend on policies.
 	Begin(ctx context.Context, o *Outcome) error
 	// Decide lets one policy decide, simulates its decision at the system's level and measures it.

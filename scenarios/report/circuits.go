@@ -19,7 +19,7 @@ func (p *page) ideal(play, ideal *result.Play) {
 		p.note("The ideal fabric, where no circuit is missing, takes %s too: no topology does better.", u.Of(ideal.MakespanS))
 		return
 	}
-	mine, its := shareParts(u, play, true), shareParts(u, ideal, true)
+	mine, its := shareParts(u, play), shareParts(u, ideal)
 	over = sum(mine) - sum(its)
 	line := fmt.Sprintf("The ideal fabric takes %s; %s takes %s (%s) more. On the chain above %s is lost to few circuits and %s to sharing",
 		u.Of(ideal.MakespanS), play.Policy, u.Of(over), text.Percent(over/ideal.MakespanS), u.Of(mine[2]), u.Of(mine[3]))

@@ -41,7 +41,7 @@ func (p *page) compared(play *result.Play, plays []result.Play) {
 	p.line("\n%s", p.strong("Where each policy's time goes"))
 	t := shareTable(waits, "policy")
 	for i := range plays {
-		row, parts := []string{plays[i].Policy}, shareParts(u, &plays[i], true)
+		row, parts := []string{plays[i].Policy}, shareParts(u, &plays[i])
 		for _, v := range append(parts, sum(parts)) {
 			row = append(row, u.Of(v))
 		}
@@ -74,7 +74,7 @@ func differences(play *result.Play, plays []result.Play, u text.Unit, waits bool
 	for i := range play.Path {
 		mine[play.Path[i].Name] = true
 	}
-	base := shareParts(u, play, true)
+	base := shareParts(u, play)
 	for i := range plays {
 		q := &plays[i]
 		if q.Policy == play.Policy {
@@ -86,7 +86,7 @@ func differences(play *result.Play, plays []result.Play, u text.Unit, waits bool
 				both++
 			}
 		}
-		row, parts := []string{q.Policy, text.Count(len(q.Path)), text.Count(both)}, shareParts(u, q, true)
+		row, parts := []string{q.Policy, text.Count(len(q.Path)), text.Count(both)}, shareParts(u, q)
 		for k := range parts {
 			parts[k] -= base[k]
 		}

@@ -51,7 +51,7 @@ func unexplained(run *result.Run, row *result.Row) string {
 func (p *page) path(play, ideal *result.Play) {
 	p.line("%s takes %s an iteration. A chain of %s sets that time:\n", p.strong(play.Policy), text.Seconds(play.MakespanS), text.Plural(len(play.Path), "task"))
 	u := text.UnitFor(play.MakespanS)
-	for i, v := range shareParts(u, play, true) {
+	for i, v := range shareParts(u, play) {
 		if i < waitPart || v != 0 {
 			p.part(u, v, play.MakespanS, shareWords[i])
 		}
@@ -76,14 +76,10 @@ var shareWords = [...]string{
 	waitPart: "with no task of the chain at work",
 }
 
-// shareParts are the parts of a critical path, rounded so that they add up; of all, with waits, the last is often 0.
-func shareParts(u text.Unit, play *result.Play, waits bool) []float64 {
+// shareParts are the parts of a critical path, rounded so that they add up; the last is often 0.
+func shareParts(u text.Unit, play *result.Play) []float64 {
 	s := play.Shares()
-	parts := u.AddUp(s.ComputeS, s.FullRateS, s.CircuitS, s.SharingS, s.WaitS)
-	if !waits {
-		parts = parts[:waitPart]
-	}
-	return parts
+	return u.AddUp(s.ComputeS, s.FullRateS, s.CircuitS, s.SharingS, s.WaitS)
 }
 
 // stepLines is how much of a path is printed: enough for a pipeline to fill and drain.

@@ -3,7 +3,6 @@ package study
 import (
 	"context"
 	"errors"
-	"math"
 	"sync"
 
 	"sim/scenarios"
@@ -16,9 +15,13 @@ func Local(workers int) Runner {
 	return func(ctx context.Context, p *Plan, todo []int, done func(int, *Record) error) error {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		l := &local{p: p, todo: batches(p, todo), shared: map[int]*variant{}, mean: map[string]float64{}}
+		l := &local{p: p, todo: batches(p, todo), shared: map[int]*variant{}}
 		for _, b := range l.todo {
-			l.uses(p.Decides[b[0]], 1)
+			v := p.Decides[b[0]]
+			if l.shared[v] == nil {
+				l.shared[v] = &variant{}
+			}
+			l.shared[v].users++
 		}
 		var wg sync.WaitGroup
 		var mu sync.Mutex // of done
@@ -30,7 +33,7 @@ func Local(workers int) Runner {
 						return
 					}
 					records, err := l.compute(ctx, batch, v)
-					l.release(batch, records)
+					l.release(batch)
 					for i, cell := range batch {
 						if ctx.Err() != nil {
 							return
@@ -82,85 +85,37 @@ type local struct {
 	mu     sync.Mutex
 	todo   [][]int
 	shared map[int]*variant
-	mean   map[string]float64 // seconds a cell took, by policy, lately
-	held   int                // tasks of the scenarios that are kept
 }
 
 // variant is a scenario that several batches share while some are to come.
 type variant struct {
-	users int  // batches that are to come
-	begun bool // or done
-	tasks int
+	users int // batches that are not done
 	once  sync.Once
 	built *scenarios.Prepared
 	err   error
 }
 
-func (l *local) uses(v, n int) {
-	if l.shared[v] == nil {
-		l.shared[v] = &variant{}
-	}
-	l.shared[v].users += n
-}
-
-const (
-	// ahead is how far from the first batch that is to be done another may be taken.
-	ahead = 256
-	// held is the number of tasks in scenarios that are kept for several cells beyond which no further scenario is
-	// begun while one is left to finish.
-	held = 400_000
-)
-
-// take returns the batch to compute next, no variant where none is left. Cells that take long are begun early, so that
-// none is left alone at the end: those of policies that took long so far, and of these the last, since people list
-// values upwards and more of anything takes longer.
+// take returns the batch to compute next, no variant where none is left: the last, since people list values upwards and
+// more of anything takes longer, so that no long one is left alone at the end.
 func (l *local) take() ([]int, *variant) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.todo) == 0 {
+	last := len(l.todo) - 1
+	if last < 0 {
 		return nil, nil
 	}
-	full := l.held > held
-	best, longest := 0, -1.0
-	for k := min(ahead, len(l.todo)) - 1; k >= 0; k-- {
-		cell := l.todo[k][0]
-		if full && !l.shared[l.p.Decides[cell]].begun && k > 0 {
-			continue
-		}
-		mean, known := l.mean[l.p.Sweep.Cells[cell].Policy]
-		if !known {
-			mean = math.Inf(1)
-		}
-		if mean > longest {
-			best, longest = k, mean
-		}
-	}
-	batch := l.todo[best]
-	copy(l.todo[1:best+1], l.todo[:best])
-	l.todo = l.todo[1:]
-	v := l.shared[l.p.Decides[batch[0]]]
-	v.begun = true
-	if policy := l.p.Sweep.Cells[batch[0]].Policy; longest > 1e300 {
-		l.mean[policy] = 0 // another worker tries another policy first
-	}
-	return batch, v
+	batch := l.todo[last]
+	l.todo = l.todo[:last]
+	return batch, l.shared[l.p.Decides[batch[0]]]
 }
 
 // release notes that a batch is done with its variant.
-func (l *local) release(batch []int, r []*Record) {
+func (l *local) release(batch []int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	v := l.p.Decides[batch[0]]
 	if l.shared[v].users--; l.shared[v].users == 0 {
-		l.held -= l.shared[v].tasks
 		delete(l.shared, v)
-	}
-	if r != nil {
-		policy, took := l.p.Sweep.Cells[batch[0]].Policy, r[0].Timings.SolveS+r[0].Timings.PlayS
-		if mean := l.mean[policy]; mean > 0 {
-			took = mean + (took-mean)/4
-		}
-		l.mean[policy] = took
 	}
 }
 
@@ -171,12 +126,7 @@ func (l *local) compute(ctx context.Context, batch []int, v *variant) ([]*Record
 		if s, v.err = l.p.Study.Variant(l.p.Decides[batch[0]]); v.err != nil {
 			return
 		}
-		if v.built, v.err = scenarios.Prepare(ctx, s); v.err == nil {
-			l.mu.Lock()
-			v.tasks = v.built.Tasks()
-			l.held += v.tasks
-			l.mu.Unlock()
-		}
+		v.built, v.err = scenarios.Prepare(ctx, s)
 	})
 	if v.err != nil {
 		return nil, v.err

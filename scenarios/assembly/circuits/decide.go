@@ -68,14 +68,6 @@ func (in *instance) Begin(ctx context.Context, o *assembly.Outcome) error {
 	return err
 }
 
-func (in *instance) Tasks() int {
-	n := len(in.graph.Tasks)
-	if r := in.trials; r != nil && r.it != in.it {
-		n += len(r.it.Graph.Tasks)
-	}
-	return n
-}
-
 // decide lets one allocator decide, simulates its decision on the complete DAG and measures it.
 func (in *instance) Decide(ctx context.Context, name string, workers int) (assembly.Answer, error) {
 	row, err := topology.Find(name)

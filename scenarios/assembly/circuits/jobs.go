@@ -61,18 +61,6 @@ func buildJobs(ctx context.Context, s *Scenario) (*jobsInstance, error) {
 	return m, nil
 }
 
-// tasks is Prepared.Tasks of several jobs.
-func (m *jobsInstance) Tasks() int {
-	n := 0
-	for _, in := range m.jobs {
-		n += len(in.graph.Tasks)
-	}
-	if m.pool != nil {
-		n += len(m.pool.graph.Tasks)
-	}
-	return n
-}
-
 // podsOf returns the shared pods of a job's own, of all its replicas that are simulated.
 func (m *jobsInstance) podsOf(job *Job, pods int) []int {
 	n := m.s.PodsInRow()

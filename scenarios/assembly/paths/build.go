@@ -145,8 +145,6 @@ func (r *routed) leastLoad(ctx context.Context) {
 	}
 }
 
-func (r *routed) Tasks() int { return len(r.load.flows) }
-
 // referenceMetrics are the fabric's own, whatever routes are taken.
 func (r *routed) Reference() map[string]float64 {
 	m := map[string]float64{

@@ -197,8 +197,6 @@ func (d *scaled) rules() plan.Rules {
 	}
 }
 
-func (d *scaled) Tasks() int { return len(d.planning.Problem.Chunks) }
-
 func (d *scaled) Begin(ctx context.Context, o *assembly.Outcome) error {
 	o.Planned = true
 	return nil

@@ -41,8 +41,6 @@ func (g *gathered) Reference() map[string]float64 {
 	return map[string]float64{"bound_completion_s": g.bound.Seconds()}
 }
 
-func (g *gathered) Tasks() int { return g.problem.GPUs }
-
 func (g *gathered) Begin(ctx context.Context, o *assembly.Outcome) error {
 	o.Planned = true
 	return nil
