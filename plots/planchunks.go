@@ -171,16 +171,17 @@ func (r *chunks) plot(strip []stretch) *plot.Plot {
 				}
 			}
 		}
+		end := from + wide*float64(s.slots) // of what may be numbered: the next topology follows
 		for i := range s.slots {
 			slot := r.start[s.phase] + s.first + i + 1
 			label := strconv.Itoa(slot)
 			mid, half := from+wide*(float64(i)+0.5), float64(style.Width(label))/2
-			if (slot == 1 || slot%step == 0) && mid-half > last+3 {
+			if (slot == 1 || slot%step == 0) && mid-half > last+3 && mid+half <= end {
 				ticks = append(ticks, plot.Tick{Value: mid, Label: label})
 				last = mid + half
 			}
 		}
-		x = from + wide*float64(s.slots)
+		x = end
 	}
 	for _, list := range cells {
 		t.bars = append(t.bars, list...)

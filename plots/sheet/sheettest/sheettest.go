@@ -250,7 +250,7 @@ func CheckSVG(t interface{ Fatalf(string, ...any) }, name string, b []byte) {
 	switch {
 	case !errors.Is(err, io.EOF):
 		t.Fatalf("%s is no XML: %v", name, err)
-	case shapes < 5: // a title, and a panel
+	case shapes < 4: // a title, and a panel
 		t.Fatalf("%s has %d shapes", name, shapes)
 	case bytes.Contains(b, []byte("NaN")) || bytes.Contains(b, []byte("Inf")):
 		t.Fatalf("%s has coordinates that are no numbers", name)
