@@ -3,6 +3,7 @@ package topology
 import (
 	"context"
 	"math"
+	"slices"
 )
 
 // aggregate lets every job decide as if all ports were its own, and then scales these decisions by weight until they
@@ -10,26 +11,16 @@ import (
 type aggregate struct{}
 
 func (aggregate) Arbitrate(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
-	wanted := make([][]int, len(s.Jobs))
-	evaluations := int64(0)
-	stopped := ""
-	for j := range s.Jobs {
-		d, err := s.alone(ctx, &o, j, s.Jobs[j].of(s.Ports))
-		if err != nil {
-			return nil, err
-		}
-		wanted[j] = d.Circuits
-		evaluations += d.Evaluations
-		if stopped == "" && d.Stopped != "" {
-			stopped = "job " + s.Jobs[j].Name + ": " + d.Stopped
-		}
-	}
-	d, err := s.settle(ctx, s.aggregated(wanted), &o)
+	wanted, err := s.apart(ctx, &o, slices.Repeat([][]int{s.Ports}, len(s.Jobs)))
 	if err != nil {
 		return nil, err
 	}
-	d.Evaluations += evaluations
-	d.Stopped = stopped
+	d, err := s.settle(ctx, s.aggregated(wanted.Circuits()), &o)
+	if err != nil {
+		return nil, err
+	}
+	d.Evaluations += wanted.Evaluations
+	d.Stopped = wanted.Stopped
 	return d, nil
 }
 
@@ -72,25 +63,26 @@ func (s *Shared) settle(ctx context.Context, circuits [][]int, o *JobsOptions) (
 // by weight. Equal ones go to the first.
 func (s *Shared) aggregated(wanted [][]int) [][]int {
 	want := s.joined(wanted)
-	asked := make([][]int, len(s.Jobs)) // by job and shared pod
-	for j := range asked {
-		asked[j] = make([]int, len(s.Ports))
+	table := func() [][]float64 { // by job and shared pod
+		t := make([][]float64, len(s.Jobs))
+		for j := range t {
+			t[j] = make([]float64, len(s.Ports))
+		}
+		return t
 	}
-	for e, n := range want {
-		s.take(asked[s.job[e]], e, -n)
-	}
-	scale := make([][]float64, len(s.Jobs))
-	for j := range scale {
-		scale[j] = make([]float64, len(s.Ports))
+	asked, scale := table(), table()
+	for j, x := range wanted {
+		for i, n := range s.Jobs[j].Problem.Fabric.Ports(x) {
+			asked[j][s.Jobs[j].Pods[i]] = float64(n)
+		}
 	}
 	for pod, ports := range s.Ports {
 		demands := make([]float64, len(s.Jobs))
 		for j := range demands {
-			demands[j] = float64(asked[j][pod])
+			demands[j] = asked[j][pod]
 		}
 		for j, got := range fillUp(float64(ports), demands, s.weight) {
-			scale[j][pod] = 1
-			if demands[j] > 0 {
+			if scale[j][pod] = 1; demands[j] > 0 {
 				scale[j][pod] = got / demands[j]
 			}
 		}
@@ -115,8 +107,7 @@ func (s *Shared) aggregated(wanted [][]int) [][]int {
 // fillUp divides an amount in proportion to weight times demand, giving none more than its demand and sharing what that
 // leaves among the others.
 func fillUp(amount float64, demands, weights []float64) []float64 {
-	got := make([]float64, len(demands))
-	full := make([]bool, len(demands))
+	got, full := slices.Clone(demands), make([]bool, len(demands))
 	for {
 		left, sum := amount, 0.0
 		for i, d := range demands {
@@ -128,18 +119,15 @@ func fillUp(amount float64, demands, weights []float64) []float64 {
 		}
 		changed := false
 		for i, d := range demands {
-			if !full[i] && (sum == 0 || left*weights[i]*d/sum >= d) {
-				full[i], changed = true, true
-			}
-		}
-		if changed {
-			continue
-		}
-		for i, d := range demands {
-			if got[i] = d; !full[i] {
+			if !full[i] {
 				got[i] = left * weights[i] * d / sum
+				if full[i] = sum == 0 || got[i] >= d; full[i] {
+					got[i], changed = d, true
+				}
 			}
 		}
-		return got
+		if !changed {
+			return got
+		}
 	}
 }

@@ -97,17 +97,27 @@ func (o *JobsOptions) services() []flow.Service {
 	return []flow.Service{o.service(flow.MaxMin)}
 }
 
-// alone lets the allocator for single jobs decide for job j on so many ports of each of its pods.
-func (s *Shared) alone(ctx context.Context, o *JobsOptions, j int, ports []int) (*Decision, error) {
-	p, err := s.Jobs[j].Problem.within(ports)
-	if err != nil {
-		return nil, fmt.Errorf("job %s: %w", s.Jobs[j].Name, err)
+// alone lets the allocator for single jobs decide for job j on so many ports of each shared pod.
+func (s *Shared) alone(ctx context.Context, o *JobsOptions, j int, ports []int) (d *Decision, err error) {
+	p, err := s.Jobs[j].Problem.within(s.Jobs[j].of(ports))
+	if err == nil {
+		d, err = o.Single.Choose(ctx, p, o.Options)
 	}
-	d, err := o.Single.Choose(ctx, p, o.Options)
 	if err != nil {
 		return nil, fmt.Errorf("job %s: %w", s.Jobs[j].Name, err)
 	}
 	return d, nil
+}
+
+// apart lets each job decide alone, on its ports of each shared pod.
+func (s *Shared) apart(ctx context.Context, o *JobsOptions, ports [][]int) (_ *JobsDecision, err error) {
+	jobs := make([]*Decision, len(s.Jobs))
+	for j := range jobs {
+		if jobs[j], err = s.alone(ctx, o, j, ports[j]); err != nil {
+			return nil, err
+		}
+	}
+	return s.decision(jobs), nil
 }
 
 // judge simulates circuits of one job by the services and keeps the best, the first among equals. Where the first meets

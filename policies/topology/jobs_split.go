@@ -9,53 +9,39 @@ import (
 type evenSplit struct{}
 
 func (evenSplit) Arbitrate(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
-	shares := s.EvenShares()
-	jobs := make([]*Decision, len(s.Jobs))
-	for j := range jobs {
-		var err error
-		if jobs[j], err = s.alone(ctx, &o, j, s.Jobs[j].of(shares[j])); err != nil {
-			return nil, err
-		}
-	}
-	return s.decision(jobs), nil
+	return s.apart(ctx, &o, s.EvenShares())
 }
 
 // EvenShares returns, by job, its even share of the ports of every shared pod: in proportion to its GPUs there, but as
 // many as it needs to connect.
 func (s *Shared) EvenShares() [][]int {
-	need, gpus, out := make([][]int, len(s.Jobs)), make([][]int, len(s.Jobs)), make([][]int, len(s.Jobs))
-	for j := range s.Jobs {
-		job := &s.Jobs[j]
-		need[j], gpus[j], out[j] = make([]int, len(s.Ports)), make([]int, len(s.Ports)), make([]int, len(s.Ports))
-		for i, used := range job.Problem.Fabric.Ports(job.Problem.ones()) {
-			need[j][job.Pods[i]], gpus[j][job.Pods[i]] = used, job.GPUs[i]
-		}
-	}
-	column := func(of [][]int, pod int) []int {
-		c := make([]int, len(of))
-		for j := range of {
-			c[j] = of[j][pod]
-		}
-		return c
+	shares := make([][]int, len(s.Jobs))
+	for j := range shares {
+		shares[j] = make([]int, len(s.Ports))
 	}
 	for pod, ports := range s.Ports {
-		for j, n := range apportion(ports, column(gpus, pod), column(need, pod)) {
-			out[j][pod] = n
+		need, gpus := make([]int, len(s.Jobs)), make([]int, len(s.Jobs))
+		for j := range s.Jobs {
+			job := &s.Jobs[j]
+			if i := slices.Index(job.Pods, pod); i >= 0 {
+				need[j], gpus[j] = job.Problem.Fabric.Ports(job.Problem.ones())[i], job.GPUs[i]
+			}
+		}
+		for j, n := range apportion(ports, gpus, need) {
+			shares[j][pod] = n
 		}
 	}
-	return out
+	return shares
 }
 
 // apportion divides a number in proportion to claims, each getting at least its least, by largest remainders; equal
 // ones go to the first. The leasts must fit the number. A claim of 0 gets its least and no more.
 func apportion(number int, claims, least []int) []int {
-	got := make([]int, len(claims))
-	fixed := make([]bool, len(claims))
+	got, fixed := make([]int, len(claims)), make([]bool, len(claims))
 	for {
 		left, sum := number, 0
 		for i := range claims {
-			if fixed[i] || claims[i] == 0 {
-				fixed[i] = true
+			if fixed[i] = fixed[i] || claims[i] == 0; fixed[i] {
 				got[i] = least[i]
 				left -= got[i]
 			} else {
@@ -64,20 +50,19 @@ func apportion(number int, claims, least []int) []int {
 		}
 		rest := left
 		var open []int
-		short := false
 		for i := range claims {
-			if fixed[i] {
-				continue
+			if !fixed[i] {
+				open = append(open, i)
+				got[i] = left * claims[i] / sum
+				rest -= got[i]
 			}
-			open = append(open, i)
-			got[i] = left * claims[i] / sum
-			rest -= got[i]
 		}
 		// the largest remainders first
 		slices.SortStableFunc(open, func(a, b int) int { return left*claims[b]%sum - left*claims[a]%sum })
 		for _, i := range open[:min(rest, len(open))] {
 			got[i]++
 		}
+		short := false
 		for _, i := range open {
 			if got[i] < least[i] {
 				fixed[i], short = true, true
@@ -96,29 +81,23 @@ type surplus struct{}
 
 func (surplus) Arbitrate(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
 	held := s.EvenShares() // by job and shared pod; what a job has not decided on is its share
-	left := make([]int, len(s.Ports))
-	for pod, ports := range s.Ports {
-		left[pod] = ports
-		for j := range held {
-			left[pod] -= held[j][pod]
+	left := slices.Clone(s.Ports)
+	for _, of := range held {
+		for pod, n := range of {
+			left[pod] -= n
 		}
 	}
 	jobs := make([]*Decision, len(s.Jobs))
 	evaluations := int64(0)
-	turns := make([]int, 0, 2*len(jobs))
-	for j := range jobs {
-		turns = append(turns, j)
-	}
-	for j := len(jobs) - 2; j >= 0; j-- {
-		turns = append(turns, j)
-	}
-	for _, j := range turns {
+	back := numbers(len(jobs) - 1)
+	slices.Reverse(back)
+	for _, j := range append(numbers(len(jobs)), back...) {
 		job := &s.Jobs[j]
 		open := make([]int, len(left))
 		for pod := range open {
 			open[pod] = held[j][pod] + left[pod]
 		}
-		d, err := s.alone(ctx, &o, j, job.of(open))
+		d, err := s.alone(ctx, &o, j, open)
 		if err != nil {
 			return nil, err
 		}

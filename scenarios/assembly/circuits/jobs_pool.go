@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"sim/engine"
 	"sim/engine/flow"
@@ -20,7 +21,7 @@ type pool struct {
 	graph   *engine.Graph
 	optical *fabric.Optical
 	bundle  [][]int      // by job and bundle: that of the pool
-	laps    [][][2]int32 // by job and iteration: its first and its last task
+	first   [][]int32    // by job and iteration: its first task
 	from    []int32      // by task: that of the job's reduced graph; -1 for the common start
 	job     []int32      // by task
 }
@@ -31,27 +32,23 @@ const MaxTasks = 2_000_000
 // newPool builds the network and the graph of all iterations. It fails where that would not fit the memory.
 func (m *jobsInstance) newPool() (*pool, error) {
 	p := &pool{m: m, graph: &engine.Graph{}, from: []int32{-1}, job: []int32{-1}}
-	if name := m.s.Policy.Service; name != "" {
-		service, err := flow.ParseService(name)
-		if err != nil {
-			return nil, err
-		}
-		p.service = service
+	if asked, err := flow.ParseService(m.s.Policy.Service); err == nil {
+		p.service = asked
 	}
-	laps := m.laps()
+	repeats := m.repeats()
 	tasks := 0.0
 	for j, in := range m.jobs {
-		tasks += float64(laps[j]) * float64(len(in.reduced.Tasks))
+		tasks += float64(repeats[j]) * float64(len(in.reduced.Tasks))
 	}
 	if tasks > MaxTasks {
-		return nil, fmt.Errorf("%v iterations of the jobs make %.2g tasks; lower policy.repeat.iterations to stay within %d", laps, tasks, MaxTasks)
+		return nil, fmt.Errorf("%v iterations of the jobs make %.2g tasks; lower policy.repeat.iterations to stay within %d", repeats, tasks, MaxTasks)
 	}
-	pods := p.hardware()
+	pods := &fabric.Pods{Copies: m.jobs[0].pods.Copies, Pods: m.pods()}
 	p.graph.AddTask(engine.Task{})
-	node := int32(0)
 	for j, in := range m.jobs {
-		p.repeat(j, laps[j], node)
-		node += int32(len(in.pods.Nodes))
+		node := int32(len(pods.Nodes))
+		p.lodge(pods, j)
+		p.repeat(in, j, repeats[j], node)
 	}
 	p.graph.Namer = func(id int32) string {
 		if j := p.job[id]; j >= 0 {
@@ -70,62 +67,59 @@ func (m *jobsInstance) newPool() (*pool, error) {
 	return p, nil
 }
 
-// laps returns how often each job repeats its iteration: until the longest has had as many as the scenario says, by
+// repeats returns how often each job repeats its iteration: until the longest has had as many as the scenario says, by
 // their times on the ideal fabric.
-func (m *jobsInstance) laps() []int {
+func (m *jobsInstance) repeats() []int {
 	longest, last := 0.0, 0.0
 	for j, in := range m.jobs {
 		longest = max(longest, in.Times.Ideal.Seconds())
 		last = max(last, m.s.Jobs[j].Phase.Seconds())
 	}
 	end := last + float64(m.s.Policy.Repeat.Iterations)*longest
-	laps := make([]int, len(m.jobs))
+	repeats := make([]int, len(m.jobs))
 	for j, in := range m.jobs {
-		laps[j] = int(math.Ceil((end - m.s.Jobs[j].Phase.Seconds()) / in.Times.Ideal.Seconds()))
+		repeats[j] = int(math.Ceil((end - m.s.Jobs[j].Phase.Seconds()) / in.Times.Ideal.Seconds()))
 	}
-	return laps
+	return repeats
 }
 
-// hardware returns the shared pods with the nodes of all jobs.
-func (p *pool) hardware() *fabric.Pods {
-	s := p.m.s
-	all := &fabric.Pods{Copies: p.m.jobs[0].pods.Copies}
-	for pod, ports := range s.PodPorts() {
-		row, number := pod/s.PodsInRow(), pod%s.PodsInRow()
+// pods returns the shared pods.
+func (m *jobsInstance) pods() (pods []fabric.Pod) {
+	for pod, ports := range m.shared.Ports {
+		row, number := pod/m.s.PodsInRow(), pod%m.s.PodsInRow()
 		name := fmt.Sprintf("pod %d", number)
-		if p.m.jobs[0].it.All {
+		if m.jobs[0].it.All {
 			name = fmt.Sprintf("pod %d.%d", row, number)
 		}
-		all.Pods = append(all.Pods, fabric.Pod{Name: name, Replica: row, Ports: max(1, ports), Rate: s.Fabric.PortBandwidth})
+		pods = append(pods, fabric.Pod{Name: name, Replica: row, Ports: max(1, ports), Rate: m.s.Fabric.PortBandwidth})
 	}
-	for j, in := range p.m.jobs {
-		sets := int32(len(all.NICs))
-		for _, n := range in.pods.NICs {
-			n.Name = s.Jobs[j].Name + ": " + n.Name
-			all.NICs = append(all.NICs, n)
-		}
-		for _, n := range in.pods.Nodes {
-			n.Pod = int32(p.m.shared.Jobs[j].Pods[n.Pod])
-			nics := make([]int32, len(n.NICs))
-			for k, c := range n.NICs {
-				nics[k] = sets + c
-			}
-			n.NICs = nics
-			all.Nodes = append(all.Nodes, n)
-		}
-		all.PeerEnds, all.PeerDirections = max(all.PeerEnds, in.pods.PeerEnds), max(all.PeerDirections, in.pods.PeerDirections)
+	return pods
+}
+
+// lodge adds the nodes of a job to the shared pods.
+func (p *pool) lodge(all *fabric.Pods, j int) {
+	own, sets := p.m.jobs[j].pods, int32(len(all.NICs))
+	for _, n := range own.NICs {
+		n.Name = p.m.s.Jobs[j].Name + ": " + n.Name
+		all.NICs = append(all.NICs, n)
 	}
-	return all
+	for _, n := range own.Nodes {
+		n.Pod, n.NICs = int32(p.m.shared.Jobs[j].Pods[n.Pod]), slices.Clone(n.NICs)
+		for k := range n.NICs {
+			n.NICs[k] += sets
+		}
+		all.Nodes = append(all.Nodes, n)
+	}
+	all.PeerEnds, all.PeerDirections = max(all.PeerEnds, own.PeerEnds), max(all.PeerDirections, own.PeerDirections)
 }
 
 // repeat adds a job's iterations, each after the one before it.
-func (p *pool) repeat(j, laps int, node int32) {
-	small := p.m.jobs[j].reduced
+func (p *pool) repeat(in *instance, j, times int, node int32) {
+	small := in.reduced
 	last := int32(len(small.Tasks)) - 1 // Contract puts a source first and a sink last
-	p.laps = append(p.laps, make([][2]int32, laps))
-	lag := p.m.s.Jobs[j].Phase
-	before := int32(0)
-	for k := range laps {
+	p.first = append(p.first, nil)
+	before, lag := int32(0), p.m.s.Jobs[j].Phase
+	for range times {
 		first := int32(len(p.graph.Tasks))
 		for i, t := range small.Tasks {
 			t.Src, t.Dst = t.Src+node, t.Dst+node
@@ -138,7 +132,7 @@ func (p *pool) repeat(j, laps int, node int32) {
 			}
 		}
 		p.graph.AddEdge(before, first, lag)
-		p.laps[j][k] = [2]int32{first, first + last}
+		p.first[j] = append(p.first[j], first)
 		before, lag = first+last, 0
 	}
 }
@@ -171,11 +165,11 @@ func (p *pool) pooled(circuits [][]int) []int {
 	return x
 }
 
-// lap is an iteration as it was simulated.
-type lap struct{ start, end engine.Time }
+// span is when an iteration was simulated.
+type span struct{ start, end engine.Time }
 
-// play simulates all iterations on pooled circuits and returns them by job.
-func (p *pool) play(ctx context.Context, circuits [][]int) ([][]lap, error) {
+// simulate simulates all iterations on pooled circuits and returns them by job.
+func (p *pool) simulate(ctx context.Context, circuits [][]int) ([][]span, error) {
 	n, err := p.optical.Provision(p.pooled(circuits))
 	if err != nil {
 		return nil, err
@@ -188,12 +182,13 @@ func (p *pool) play(ctx context.Context, circuits [][]int) ([][]lap, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([][]lap, len(p.laps))
-	for j, laps := range p.laps {
+	out := make([][]span, len(p.first))
+	for j, iterations := range p.first {
 		begin := p.m.s.Jobs[j].Phase
-		for _, l := range laps {
-			out[j] = append(out[j], lap{begin, t.End[l[1]]})
-			begin = t.End[l[1]]
+		for _, first := range iterations {
+			end := t.End[int(first)+len(p.m.jobs[j].reduced.Tasks)-1]
+			out[j] = append(out[j], span{begin, end})
+			begin = end
 		}
 	}
 	return out, nil
@@ -207,16 +202,14 @@ func (p *pool) tails(n *engine.Network) []float64 {
 	for j, in := range p.m.jobs {
 		small := in.reduced
 		tail, span := make([]float64, len(small.Tasks)), make([]float64, len(small.Tasks))
-		order := small.Order()
-		for k := len(order) - 1; k >= 0; k-- {
-			i := order[k]
+		for _, i := range slices.Backward(small.Order()) {
 			for _, e := range small.Out(i) {
 				tail[i] = max(tail[i], float64(e.Lag)+span[e.To])
 			}
-			span[i] = tail[i] + p.fastest(n, p.laps[j][0][0]+i)
+			span[i] = tail[i] + p.fastest(n, p.first[j][0]+i)
 		}
-		for _, l := range p.laps[j] {
-			copy(all[l[0]:], tail)
+		for _, first := range p.first[j] {
+			copy(all[first:], tail)
 		}
 	}
 	return all
@@ -234,27 +227,25 @@ func (p *pool) fastest(n *engine.Network, id int32) float64 {
 
 // measure adds what a decision comes to on pooled circuits.
 func (p *pool) measure(ctx context.Context, row *result.Row, d *topology.JobsDecision) error {
-	played, err := p.play(ctx, d.Circuits())
+	iterations, err := p.simulate(ctx, d.Circuits())
 	if err != nil {
 		return err
 	}
 	from, to := engine.Time(0), engine.Never // when all jobs run
-	for j, laps := range played {
-		from, to = max(from, p.m.s.Jobs[j].Phase), min(to, laps[len(laps)-1].end)
+	for j, of := range iterations {
+		from, to = max(from, p.m.s.Jobs[j].Phase), min(to, of[len(of)-1].end)
 	}
-	mean := make([]engine.Time, len(played))
-	measured := make([][]lap, len(played))
-	for j, laps := range played {
+	mean := make([]engine.Time, len(iterations))
+	for j, of := range iterations {
+		var measured []span
 		sum, most := engine.Time(0), engine.Time(0)
-		for k, l := range laps {
-			if k < p.m.s.Policy.Repeat.Warmup || l.start < from || l.end > to {
-				continue
+		for _, l := range of[min(p.m.s.Policy.Repeat.Warmup, len(of)):] {
+			if l.start >= from && l.end <= to {
+				measured = append(measured, l)
+				sum, most = sum+l.end-l.start, max(most, l.end-l.start)
 			}
-			measured[j] = append(measured[j], l)
-			sum += l.end - l.start
-			most = max(most, l.end-l.start)
 		}
-		n := len(measured[j])
+		n := len(measured)
 		if n == 0 {
 			return fmt.Errorf("no iteration of job %s after its warm-up lies within the time that all jobs run: raise policy.repeat.iterations", p.m.s.Jobs[j].Name)
 		}
@@ -263,7 +254,7 @@ func (p *pool) measure(ctx context.Context, row *result.Row, d *topology.JobsDec
 		row.Metrics[p.m.jobMetric(j, "iteration_mean_s")] = mean[j].Seconds()
 		row.Metrics[p.m.jobMetric(j, "iteration_max_s")] = most.Seconds()
 		if j > 0 {
-			row.Metrics[p.m.jobMetric(j, "drift")] = drift(measured[j], played[0])
+			row.Metrics[p.m.jobMetric(j, "drift")] = drift(measured, iterations[0])
 		}
 	}
 	row.Metrics["pooled_objective"] = p.m.shared.Value(mean)
@@ -278,7 +269,7 @@ func (p *pool) measure(ctx context.Context, row *result.Row, d *topology.JobsDec
 
 // drift returns how far the places in the first job's cycle at which a job's iterations begin go from the first of
 // these places: a fraction of the cycle, up to a half.
-func drift(of, cycles []lap) float64 {
+func drift(of, cycles []span) float64 {
 	most, zero := 0.0, math.NaN()
 	k := 0
 	for _, l := range of {

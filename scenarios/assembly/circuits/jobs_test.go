@@ -13,20 +13,20 @@ import (
 )
 
 func TestDrift(t *testing.T) {
-	laps := func(from, each engine.Time, n int) (out []lap) {
+	spans := func(from, each engine.Time, n int) (out []span) {
 		for k := range n {
-			out = append(out, lap{from + engine.Time(k)*each, from + engine.Time(k+1)*each})
+			out = append(out, span{from + engine.Time(k)*each, from + engine.Time(k+1)*each})
 		}
 		return out
 	}
 	for _, c := range []struct {
-		of, cycles []lap
+		of, cycles []span
 		want       float64
 	}{
-		{laps(50, 100, 5), laps(0, 100, 9), 0},
-		{laps(0, 110, 2), laps(0, 100, 9), 0.1},
-		{laps(90, 110, 3), laps(0, 100, 9), 0.2}, // 0.9, 0, 0.1 of the cycle
-		{laps(0, 150, 2), laps(0, 100, 9), 0.5},
+		{spans(50, 100, 5), spans(0, 100, 9), 0},
+		{spans(0, 110, 2), spans(0, 100, 9), 0.1},
+		{spans(90, 110, 3), spans(0, 100, 9), 0.2}, // 0.9, 0, 0.1 of the cycle
+		{spans(0, 150, 2), spans(0, 100, 9), 0.5},
 	} {
 		if got := drift(c.of, c.cycles); math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("%v in %v: %v, want %v", c.of, c.cycles, got, c.want)
