@@ -24,7 +24,7 @@ func policyNames() []string {
 	for _, r := range topology.Table {
 		names = append(names, r.Name)
 	}
-	for _, r := range topology.Arbiters {
+	for _, r := range topology.JobsTable {
 		names = append(names, r.Name)
 	}
 	for _, r := range routing.Table {

@@ -57,7 +57,7 @@ func rowsOf[R any](table []R, row func(r *R) policyRow) []policyRow {
 
 var (
 	allocators = rowsOf(topology.Table, func(r *topology.Row) policyRow { return policyRow{r.Name, r.Doc, r.Reads, r.Single} })
-	arbiters   = rowsOf(topology.Arbiters, func(r *topology.ArbiterRow) policyRow { return policyRow{name: r.Name, doc: r.Doc} })
+	arbiters   = rowsOf(topology.JobsTable, func(r *topology.JobsRow) policyRow { return policyRow{name: r.Name, doc: r.Doc} })
 	routers    = rowsOf(routing.Table, func(r *routing.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} })
 	planners   = rowsOf(reconfigure.Table, func(r *reconfigure.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} })
 )

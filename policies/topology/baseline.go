@@ -23,11 +23,11 @@ func (b baseline) Choose(ctx context.Context, p *Problem, o Options) (*Decision,
 // Judge simulates a topology that was not searched for, beside the bound that holds for all. It fails where x cannot be
 // simulated to its end, and with ctx's error when ctx ends.
 func (p *Problem) Judge(ctx context.Context, x []int, s flow.Service) (*Decision, error) {
-	w := p.player(ctx, s)
+	w := p.evaluator(ctx, s)
 	defer p.done(w)
 	d := &Decision{Circuits: x, Service: s, Evaluations: 1}
 	var ok bool
-	if d.Makespan, ok = w.play(x, never); !ok {
+	if d.Makespan, ok = w.simulate(x, never); !ok {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -114,7 +114,7 @@ func (uniform) Choose(ctx context.Context, p *Problem, o Options) (*Decision, er
 	return p.Judge(ctx, x, o.service(flow.MaxMin))
 }
 
-// fixed takes the user's matrix: circuits by pod and pod of a replica, the diagonal to the twin pods of each
+// fixed takes the user's matrix: circuits by pod and pod of a replica, the diagonal to the DP peers of each
 // neighbouring replica. Where the problem holds all replicas the matrix serves each of them.
 type fixed struct{}
 

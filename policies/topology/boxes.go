@@ -95,11 +95,11 @@ type meter struct {
 	evaluations int64
 	effort      int64 // in simulations from a common beginning
 
-	w     *player // whose work counts, where that is bounded
-	began int64   // its work before
+	w     *evaluator // whose work counts, where that is bounded
+	began int64      // its work before
 }
 
-func newMeter(ctx context.Context, o allowance, w *player) meter {
+func newMeter(ctx context.Context, o allowance, w *evaluator) meter {
 	return meter{allowance: o, ctx: ctx, w: w, began: w.Work()}
 }
 

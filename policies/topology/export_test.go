@@ -13,7 +13,7 @@ func (p *Problem) ByRules(x []int) (makespan, bound engine.Time, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	w := p.player(context.Background(), rules[0])
+	w := p.evaluator(context.Background(), rules[0])
 	defer p.done(w)
 	return d.Makespan, w.bound(x), nil
 }
@@ -61,7 +61,7 @@ func FastDefaults() FastOptions {
 	}
 }
 
-// ByName and ArbiterByName return the allocator and the arbiter of a name.
+// ByName and JobsByName return the allocator and the arbiter of a name.
 func ByName(name string) (Policy, error) {
 	row, err := Find(name)
 	if err != nil {
@@ -70,10 +70,10 @@ func ByName(name string) (Policy, error) {
 	return row.Policy, nil
 }
 
-func ArbiterByName(name string) (Arbiter, error) {
-	row, err := FindArbiter(name)
+func JobsByName(name string) (JobsPolicy, error) {
+	row, err := FindJobs(name)
 	if err != nil {
 		return nil, err
 	}
-	return row.Arbiter, nil
+	return row.Policy, nil
 }

@@ -76,13 +76,13 @@ type fastSearch struct {
 	outer   []int32 // links of the bundles of the other kind
 	random  *rand.Rand
 
-	players []*player // one a worker
-	memo    map[string]outcome
-	stopped string
+	evaluators []*evaluator // one a worker
+	memo       map[string]outcome
+	stopped    string
 
 	population  []individual // ranked
 	generations int
-	played      []individual // all that was simulated to its end, in order
+	simulated   []individual // all that was simulated to its end, in order
 	best        individual   // the paper's X*
 }
 
@@ -93,8 +93,8 @@ type individual struct {
 	ports    int
 }
 
-// compareFitness orders individuals by fitness. Makespans within rounding of each other count as one, in classes, so that the
-// order is transitive.
+// compareFitness orders individuals by fitness. Makespans within rounding of each other count as one, in classes, so
+// that the order is transitive.
 func compareFitness(a, b individual) int {
 	return cmp.Or(cmp.Compare(class(a.makespan), class(b.makespan)), a.ports-b.ports)
 }
@@ -126,7 +126,7 @@ func newFastSearch(ctx context.Context, p *Problem, o Options, search allowance,
 	s.outer = p.links(func(e int) bool { return !s.inner[e] })
 	// more would only take memory
 	for range min(o.workers(), s.o.Population, runtime.GOMAXPROCS(0)) {
-		s.players = append(s.players, p.player(ctx, service))
+		s.evaluators = append(s.evaluators, p.evaluator(ctx, service))
 	}
 	s.best = s.individual(x)
 	s.best.makespan = upper
@@ -137,7 +137,7 @@ func newFastSearch(ctx context.Context, p *Problem, o Options, search allowance,
 var errNoEnd = errors.New("topology: no topology can be simulated to its end")
 
 func (s *fastSearch) close() {
-	for _, w := range s.players {
+	for _, w := range s.evaluators {
 		s.p.done(w)
 	}
 }

@@ -36,7 +36,7 @@ func (s *fastSearch) value(population []individual, cutoff engine.Time) {
 	s.simulate(todo, cutoff)
 	for i := range todo {
 		if todo[i].makespan != never {
-			s.played = append(s.played, todo[i])
+			s.simulated = append(s.simulated, todo[i])
 		}
 	}
 	for i := range population {
@@ -55,16 +55,16 @@ func (s *fastSearch) simulate(list []individual, cutoff engine.Time) {
 	s.spend(s.p, int64(len(list)))
 	groups := s.groups(list)
 	var claimed atomic.Int64
-	work := func(w *player) {
+	work := func(w *evaluator) {
 		for g := claimed.Add(1) - 1; g < int64(len(groups)); g = claimed.Add(1) - 1 {
 			s.simulateGroup(w, groups[g], cutoff)
 		}
 	}
 	var all sync.WaitGroup
-	for _, w := range s.players[1:max(1, min(len(s.players), len(groups)))] {
+	for _, w := range s.evaluators[1:max(1, min(len(s.evaluators), len(groups)))] {
 		all.Go(func() { work(w) })
 	}
-	work(s.players[0])
+	work(s.evaluators[0])
 	all.Wait()
 }
 
@@ -98,7 +98,7 @@ func (s *fastSearch) groups(list []individual) [][]*individual {
 func forks(service flow.Service) bool { return service == flow.MaxMin }
 
 // simulateGroup simulates the topologies of a group.
-func (s *fastSearch) simulateGroup(w *player, group []*individual, cutoff engine.Time) {
+func (s *fastSearch) simulateGroup(w *evaluator, group []*individual, cutoff engine.Time) {
 	end := w.Makespan
 	if len(group) > 1 {
 		full := s.p.ones()
@@ -107,7 +107,7 @@ func (s *fastSearch) simulateGroup(w *player, group []*individual, cutoff engine
 				full[e] = max(full[e], t.x[e])
 			}
 		}
-		w.light(full)
+		w.provision(full)
 		w.Fork(s.outer, cutoff)
 		end = w.Resume
 	}
@@ -115,7 +115,7 @@ func (s *fastSearch) simulateGroup(w *player, group []*individual, cutoff engine
 		if s.cut() {
 			continue
 		}
-		w.light(t.x)
+		w.provision(t.x)
 		if c, ok := end(cutoff); ok {
 			t.makespan = c
 		}

@@ -70,8 +70,8 @@ func (s *fastSearch) yield(x []int, e, pod int, visit func([]int)) {
 }
 
 // savePorts replaces the best by what needs the fewest ports at a makespan within a limit (DELTA, Eq. 4). Circuits are
-// taken from the cheapest topologies seen that keep it, bundle after bundle in several orders, all in step, so that what
-// one has simulated serves the others.
+// taken from the cheapest topologies seen that keep it, bundle after bundle in several orders, all in step, so that
+// what one has simulated serves the others.
 func (s *fastSearch) savePorts(limit engine.Time) {
 	type shaving struct {
 		individual
@@ -117,7 +117,7 @@ func (s *fastSearch) savePorts(limit engine.Time) {
 // ports.
 func (s *fastSearch) cheapest(limit engine.Time) []individual {
 	const starts = 8
-	within := slices.DeleteFunc(slices.Clone(s.played), func(t individual) bool { return t.makespan > limit })
+	within := slices.DeleteFunc(slices.Clone(s.simulated), func(t individual) bool { return t.makespan > limit })
 	slices.SortStableFunc(within, func(a, b individual) int { return a.ports - b.ports })
 	return append([]individual{s.best}, within[:min(len(within), starts-1)]...)
 }

@@ -134,19 +134,19 @@ func TestEvolveLeavesTheMemoTrue(t *testing.T) {
 		s.evolve()
 		s.polish()
 		s.savePorts(grown(s.best.makespan, rapid.Float64Range(0, 0.1).Draw(t, "tolerance")))
-		w := p.player(context.Background(), s.service)
+		w := p.evaluator(context.Background(), s.service)
 		defer p.done(w)
 		for k, o := range s.memo {
 			x := make([]int, len(p.Fabric.Bundles))
 			for e := range x {
 				x[e] = int(binary.LittleEndian.Uint32([]byte(k[4*e:])))
 			}
-			if c, _ := w.play(x, never); o.makespan == never && c < o.cutoff {
+			if c, _ := w.simulate(x, never); o.makespan == never && c < o.cutoff {
 				t.Fatalf("%v is believed to reach %v, ends at %v", x, o.cutoff, c)
 			}
 		}
-		for _, i := range append(s.played, s.best) {
-			if c, ok := w.play(i.x, never); !ok || c != i.makespan {
+		for _, i := range append(s.simulated, s.best) {
+			if c, ok := w.simulate(i.x, never); !ok || c != i.makespan {
 				t.Fatalf("%v is believed to end at %v, ends at %v", i.x, i.makespan, c)
 			}
 		}
@@ -162,9 +162,9 @@ func TestCutOffsAreNoMakespans(t *testing.T) {
 	}
 	defer s.close()
 	one := []individual{s.individual(s.p.ones())}
-	w := s.p.player(context.Background(), s.service)
+	w := s.p.evaluator(context.Background(), s.service)
 	defer s.p.done(w)
-	c, _ := w.play(one[0].x, never)
+	c, _ := w.simulate(one[0].x, never)
 	for _, step := range []struct{ cutoff, want engine.Time }{{c / 2, never}, {c, never}, {c + 1, c}, {c, never}, {never, c}} {
 		if s.value(one, step.cutoff); one[0].makespan != step.want {
 			t.Errorf("cut off at %v: %v, want %v", step.cutoff, one[0].makespan, step.want)

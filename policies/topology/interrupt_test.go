@@ -74,13 +74,13 @@ func TestArbitrateEndsWithContext(t *testing.T) {
 	}
 	o := topology.JobsOptions{Options: budgets(), Single: single, Search: topology.SearchOptions{MaxEvaluations: 2000}}
 	o.Fast.StallGenerations = 10
-	for _, r := range topology.Arbiters {
+	for _, r := range topology.JobsTable {
 		whole := contexttest.After(t.Context(), 0)
-		if _, err := r.Arbiter.Arbitrate(whole, s, o); err != nil {
+		if _, err := r.Policy.ChooseAll(whole, s, o); err != nil {
 			t.Fatal(err)
 		}
 		for _, n := range endings(whole.Asked()) {
-			if _, err := r.Arbiter.Arbitrate(contexttest.After(t.Context(), n), s, o); !errors.Is(err, context.Canceled) {
+			if _, err := r.Policy.ChooseAll(contexttest.After(t.Context(), n), s, o); !errors.Is(err, context.Canceled) {
 				t.Errorf("%s, asked %d of %d times: %v", r.Name, n, whole.Asked(), err)
 			}
 		}

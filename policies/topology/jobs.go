@@ -23,8 +23,8 @@ type Job struct {
 	Compute, Ideal engine.Time
 }
 
-// Shared is what an Arbiter decides on: several jobs whose pods share ports. Each job has circuits of its own, so that
-// jobs meet in the ports alone.
+// Shared is what a JobsPolicy decides on: several jobs whose pods share ports. Each job has circuits of its own, so
+// that jobs meet in the ports alone.
 type Shared struct {
 	Jobs   []Job
 	Goal   Objective
@@ -105,10 +105,10 @@ func (p *Problem) within(ports []int) (*Problem, error) {
 	if err := q.measure(); err != nil {
 		return nil, err
 	}
-	q.players.New = func() any {
-		w := p.player(context.Background(), flow.MaxMin)
+	q.evaluators.New = func() any {
+		w := p.evaluator(context.Background(), flow.MaxMin)
 		defer p.done(w)
-		return &player{Evaluator: w.Clone(), p: q}
+		return &evaluator{Evaluator: w.Clone(), p: q}
 	}
 	return q, nil
 }

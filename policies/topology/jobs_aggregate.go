@@ -10,7 +10,7 @@ import (
 // fit together (DELTA, Sec. VI). The paper does not say how; see Shared.aggregated.
 type aggregate struct{}
 
-func (aggregate) Arbitrate(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
+func (aggregate) ChooseAll(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
 	wanted, err := s.apart(ctx, &o, slices.Repeat([][]int{s.Ports}, len(s.Jobs)))
 	if err != nil {
 		return nil, err

@@ -39,9 +39,9 @@ func (z *jobsSearch) cheapest(x []int, pod, other int) int {
 
 // bound returns the objective of the jobs' bounds.
 func (z *jobsSearch) bound(x []int) score {
-	least := make([]engine.Time, len(z.tenants))
+	least := make([]engine.Time, len(z.jobs))
 	for j, part := range z.s.split(x) {
-		least[j] = z.tenants[j].bound(part)
+		least[j] = z.jobs[j].bound(part)
 	}
 	return z.s.score(least)
 }

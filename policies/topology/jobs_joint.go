@@ -9,7 +9,7 @@ import (
 	"sim/engine/flow"
 )
 
-// jointly lights the circuits of all jobs together, rates included, as joint does for one.
+// jointly provisions the circuits of all jobs together, rates included, as joint does for one.
 //
 // A job's bound depends on its own circuits alone and never rises with them, and the objective rises with every job's
 // makespan. So the objective of the bounds at the upper corner of a box of all jobs' circuits bounds every decision in
@@ -18,7 +18,7 @@ import (
 // makespan needs so many circuits in each bundle at least.
 type jointly struct{}
 
-func (jointly) Arbitrate(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
+func (jointly) ChooseAll(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
 	best := o.Optimum
 	if best == nil {
 		var err error
@@ -29,8 +29,8 @@ func (jointly) Arbitrate(ctx context.Context, s *Shared, o JobsOptions) (*JobsDe
 	var d *JobsDecision
 	if o.PortTolerance > 0 {
 		// ports are saved job by job, which may cost this more than others
-		for _, other := range []Arbiter{evenSplit{}, aggregate{}, surplus{}} {
-			one, err := other.Arbitrate(ctx, s, o)
+		for _, other := range []JobsPolicy{evenSplit{}, aggregate{}, surplus{}} {
+			one, err := other.ChooseAll(ctx, s, o)
 			if err != nil {
 				return nil, err
 			}
@@ -69,7 +69,7 @@ type JobsOptimum struct {
 	Evaluations  int64
 	Stopped      string // why the search ended before its own end; "" if it did not
 
-	seeds [][][]int // what the other arbiters chose
+	seeds [][][]int // what the other multi-job allocators chose
 }
 
 // Gap returns (value - bound) / bound of any decision, and false where there is no bound.
@@ -87,7 +87,7 @@ const AllDecisions = "any way of sharing, all topologies of all jobs within the 
 type jobsSearch struct {
 	meter
 	s        *Shared
-	tenants  []*tenant
+	jobs     []*jobEvaluator
 	eps      float64
 	best     []int         // of all jobs; nil while none is known
 	value    score         // of best
@@ -99,26 +99,26 @@ type jobsSearch struct {
 func newJobsSearch(ctx context.Context, s *Shared, o allowance) *jobsSearch {
 	z := &jobsSearch{s: s, meter: meter{allowance: o, ctx: ctx}, eps: s.resolution(), open: newBoxes(slices.Compare[score])}
 	for j := range s.Jobs {
-		z.tenants = append(z.tenants, newTenant(&z.meter, s.Jobs[j].Problem))
+		z.jobs = append(z.jobs, newJobEvaluator(&z.meter, s.Jobs[j].Problem))
 	}
 	return z
 }
 
 func (z *jobsSearch) close() {
-	for _, t := range z.tenants {
+	for _, t := range z.jobs {
 		t.p.done(t.w)
 	}
 }
 
-// Optimise searches for the best circuits of all jobs. It starts from what the other arbiters choose with the same
-// options, so it is no worse than any of them when circuits are simulated by the rules of delta-joint.
+// Optimise searches for the best circuits of all jobs. It starts from what the other multi-job allocators choose with
+// the same options, so it is no worse than any of them when circuits are simulated by the rules of delta-joint.
 func (s *Shared) Optimise(ctx context.Context, o JobsOptions) (*JobsOptimum, error) {
 	z := newJobsSearch(ctx, s, o.allow(o.Search))
 	defer z.close()
 	out := &JobsOptimum{BoundModel: AllDecisions}
 	o.PortTolerance = 0
-	for _, arbiter := range []Arbiter{evenSplit{}, aggregate{}, surplus{}} {
-		d, err := arbiter.Arbitrate(ctx, s, o)
+	for _, by := range []JobsPolicy{evenSplit{}, aggregate{}, surplus{}} {
+		d, err := by.ChooseAll(ctx, s, o)
 		if err != nil {
 			return nil, err
 		}
@@ -234,7 +234,7 @@ func (z *jobsSearch) narrow(lo, hi []int) (score, bool) {
 			return nil, false
 		}
 		parts := s.split(hi)
-		for j, t := range z.tenants {
+		for j, t := range z.jobs {
 			least[j] = t.bound(parts[j])
 		}
 		value := s.score(least)
@@ -246,7 +246,7 @@ func (z *jobsSearch) narrow(lo, hi []int) (score, bool) {
 			return value, true
 		}
 		raised := false
-		for j, t := range z.tenants {
+		for j, t := range z.jobs {
 			limit, ok := s.limit(j, least, z.value, z.eps)
 			possible, grew := ok, false
 			if ok {
@@ -267,10 +267,10 @@ func (z *jobsSearch) narrow(lo, hi []int) (score, bool) {
 
 // keep simulates x and keeps it if it is better than the best known.
 func (z *jobsSearch) keep(x []int) {
-	c := make([]engine.Time, len(z.tenants))
+	c := make([]engine.Time, len(z.jobs))
 	for j, part := range z.s.split(x) {
 		var ok bool
-		if c[j], ok = z.tenants[j].play(part); !ok {
+		if c[j], ok = z.jobs[j].simulate(part); !ok {
 			return
 		}
 	}
@@ -279,21 +279,21 @@ func (z *jobsSearch) keep(x []int) {
 	}
 }
 
-// tenant evaluates one job's topologies and remembers what it found.
-type tenant struct {
+// jobEvaluator evaluates one job's topologies and remembers what it found.
+type jobEvaluator struct {
 	*meter
 	p      *Problem
-	w      *player
+	w      *evaluator
 	bounds map[string]engine.Time
-	plays  map[string]engine.Time // never where it cannot be simulated to its end
+	ends   map[string]engine.Time // never where it cannot be simulated to its end
 }
 
-func newTenant(m *meter, p *Problem) *tenant {
-	return &tenant{meter: m, p: p, w: p.player(m.ctx, flow.LevelPriority), bounds: map[string]engine.Time{}, plays: map[string]engine.Time{}}
+func newJobEvaluator(m *meter, p *Problem) *jobEvaluator {
+	return &jobEvaluator{meter: m, p: p, w: p.evaluator(m.ctx, flow.LevelPriority), bounds: map[string]engine.Time{}, ends: map[string]engine.Time{}}
 }
 
 // bound returns a lower bound on the makespan of x under any service.
-func (t *tenant) bound(x []int) engine.Time {
+func (t *jobEvaluator) bound(x []int) engine.Time {
 	k := key(x)
 	b, ok := t.bounds[k]
 	if !ok {
@@ -304,24 +304,24 @@ func (t *tenant) bound(x []int) engine.Time {
 	return b
 }
 
-// play returns the best makespan of x by the rules of delta-joint, false where it cannot be simulated to its end.
-func (t *tenant) play(x []int) (engine.Time, bool) {
+// simulate returns the best makespan of x by the rules of delta-joint, false where it cannot be simulated to its end.
+func (t *jobEvaluator) simulate(x []int) (engine.Time, bool) {
 	k := key(x)
-	c, ok := t.plays[k]
+	c, ok := t.ends[k]
 	if !ok {
 		c = never
 		if d, err := t.p.judge(t.ctx, x, rules); err == nil {
 			c = d.Makespan
 			t.spend(t.p, d.Evaluations)
 		}
-		t.plays[k] = c
+		t.ends[k] = c
 	}
 	return c, c < never
 }
 
 // raise lifts each bundle of lo to the fewest circuits with which the bound of an otherwise full box keeps the limit.
 // It reports whether any was lifted, and whether any topology may be left.
-func (t *tenant) raise(lo, hi []int, limit engine.Time) (raised, possible bool) {
+func (t *jobEvaluator) raise(lo, hi []int, limit engine.Time) (raised, possible bool) {
 	if t.bound(hi) > limit {
 		return false, false
 	}

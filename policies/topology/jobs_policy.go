@@ -8,23 +8,23 @@ import (
 	"sim/engine/flow"
 )
 
-// Arbiter divides the ports of shared pods among jobs, and lights circuits for each.
-type Arbiter interface {
-	// Arbitrate decides on s. It ends early, with ctx's error, when ctx does.
-	Arbitrate(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error)
+// JobsPolicy divides the ports of shared pods among jobs, and provisions circuits for each.
+type JobsPolicy interface {
+	// ChooseAll decides on s. It ends early, with ctx's error, when ctx does.
+	ChooseAll(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error)
 }
 
-// JobsOptions says how arbiters decide.
+// JobsOptions says how multi-job allocators decide.
 type JobsOptions struct {
 	Options               // of the allocator that decides for single jobs; Fixed is not read
 	Single  Policy        // that allocator; one of those that search
 	Search  SearchOptions // of the joint search
-	// Optimum is what Optimise found for the same jobs and options, where the caller has it; the arbiter joint then
-	// does not search again.
+	// Optimum is what Optimise found for the same jobs and options, where the caller has it; "joint" then does not
+	// search again.
 	Optimum *JobsOptimum
 }
 
-// JobsDecision is what an arbiter chose.
+// JobsDecision is what a multi-job allocator chose.
 type JobsDecision struct {
 	Jobs        []*Decision // by job; their bounds are not those of several jobs
 	Value       float64     // of the objective
@@ -61,31 +61,31 @@ func makespans(jobs []*Decision) []engine.Time {
 	return c
 }
 
-// ArbiterRow is a named arbiter.
-type ArbiterRow struct {
-	Name    string
-	Doc     string // one line
-	Arbiter Arbiter
+// JobsRow is a named multi-job allocator.
+type JobsRow struct {
+	Name   string
+	Doc    string // one line
+	Policy JobsPolicy
 	// Joins says that it decides on circuits and rates of all jobs together, by JobsOptions.Optimum.
 	Joins bool
 }
 
-// Arbiters is the arbiters by name, in the order in which they are listed.
-var Arbiters = []ArbiterRow{
-	{Name: "even-split", Doc: "each job alone, on ports in proportion to its GPUs in every pod", Arbiter: evenSplit{}},
-	{Name: "aggregate", Doc: "each job alone on all ports, its circuits then scaled by weight until all fit (DELTA, Sec. VI)", Arbiter: aggregate{}},
-	{Name: "surplus", Doc: "one job after the other on its even share and what those before it do not need (DELTA, Sec. V-D)", Arbiter: surplus{}},
-	{Name: "joint", Doc: "best circuits of all jobs together, with proof", Arbiter: jointly{}, Joins: true},
+// JobsTable is the multi-job allocators by name, in the order in which they are listed.
+var JobsTable = []JobsRow{
+	{Name: "even-split", Doc: "each job alone, on ports in proportion to its GPUs in every pod", Policy: evenSplit{}},
+	{Name: "aggregate", Doc: "each job alone on all ports, its circuits then scaled by weight until all fit (DELTA, Sec. VI)", Policy: aggregate{}},
+	{Name: "surplus", Doc: "one job after the other on its even share and what those before it do not need (DELTA, Sec. V-D)", Policy: surplus{}},
+	{Name: "joint", Doc: "best circuits of all jobs together, with proof", Policy: jointly{}, Joins: true},
 }
 
-// FindArbiter returns the arbiter of that name.
-func FindArbiter(name string) (*ArbiterRow, error) {
-	for i := range Arbiters {
-		if Arbiters[i].Name == name {
-			return &Arbiters[i], nil
+// FindJobs returns the multi-job allocator of that name.
+func FindJobs(name string) (*JobsRow, error) {
+	for i := range JobsTable {
+		if JobsTable[i].Name == name {
+			return &JobsTable[i], nil
 		}
 	}
-	return nil, fmt.Errorf("topology: unknown arbiter %q", name)
+	return nil, fmt.Errorf("topology: unknown multi-job allocator %q", name)
 }
 
 // services are the rules that circuits not searched for are tried with: the one that is asked for; else those of the
@@ -123,13 +123,13 @@ func (s *Shared) apart(ctx context.Context, o *JobsOptions, ports [][]int) (_ *J
 // judge simulates circuits of one job by the services and keeps the best, the first among equals. Where the first meets
 // the bound there is none better.
 func (p *Problem) judge(ctx context.Context, x []int, services []flow.Service) (*Decision, error) {
-	w := p.player(ctx, services[0])
+	w := p.evaluator(ctx, services[0])
 	defer p.done(w)
 	d := &Decision{Circuits: x, Makespan: never}
 	for i, service := range services {
 		d.Evaluations++
 		w.SetService(service)
-		if c, ok := w.play(x, d.Makespan); ok && float64(c) < float64(d.Makespan)*(1-rounding/10) {
+		if c, ok := w.simulate(x, d.Makespan); ok && float64(c) < float64(d.Makespan)*(1-rounding/10) {
 			d.Makespan, d.Service = c, service
 		}
 		if i+1 < len(services) {

@@ -8,7 +8,7 @@ import (
 // evenSplit gives each job a share of every pod's ports in proportion to its GPUs there, and lets each decide alone.
 type evenSplit struct{}
 
-func (evenSplit) Arbitrate(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
+func (evenSplit) ChooseAll(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
 	return s.apart(ctx, &o, s.EvenShares())
 }
 
@@ -79,7 +79,7 @@ func apportion(number int, claims, least []int) []int {
 // those after them save.
 type surplus struct{}
 
-func (surplus) Arbitrate(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
+func (surplus) ChooseAll(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
 	held := s.EvenShares() // by job and shared pod; what a job has not decided on is its share
 	left := slices.Clone(s.Ports)
 	for _, of := range held {

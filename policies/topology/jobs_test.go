@@ -94,11 +94,11 @@ func share(t testing.TB, jobs []topology.Job, ports []int, goal topology.Objecti
 
 func arbitrate(t testing.TB, s *topology.Shared, name string, o topology.JobsOptions) *topology.JobsDecision {
 	t.Helper()
-	a, err := topology.ArbiterByName(name)
+	a, err := topology.JobsByName(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := a.Arbitrate(context.Background(), s, o)
+	d, err := a.ChooseAll(context.Background(), s, o)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
@@ -161,7 +161,7 @@ func TestJointIsNoWorse(t *testing.T) {
 				o.PortTolerance = 0.03
 			}
 			joint := arbitrate(t, s, "joint", o)
-			for _, row := range topology.Arbiters {
+			for _, row := range topology.JobsTable {
 				d := arbitrate(t, s, row.Name, o)
 				switch order := topology.Compare(s.Scores(ends(joint)), s.Scores(ends(d)), saved*s.Resolution()); {
 				case order > 0:
@@ -203,7 +203,7 @@ func TestOrderAndScaleOfJobs(t *testing.T) {
 			if again := arbitrate(t, share(t, turned, ports, goal), "joint", o).Value; math.Abs(again-value) > 2*s.Resolution() {
 				t.Errorf("case %d, %v: %v, in the other order %v", n, goal, value, again)
 			}
-			for _, row := range topology.Arbiters {
+			for _, row := range topology.JobsTable {
 				one, eight := arbitrate(t, s, row.Name, o), arbitrate(t, share(t, scaled, ports, goal), row.Name, o)
 				if one.Value != eight.Value {
 					t.Errorf("case %d, %v, %s: %v, with all weights times 8 %v", n, goal, row.Name, one.Value, eight.Value)
@@ -256,7 +256,7 @@ func TestOneJobAlone(t *testing.T) {
 		for _, goal := range objectives {
 			s := share(t, []topology.Job{job}, ports, goal)
 			want := choose(t, &playJob{problem: g.problem(t)}, "delta-joint", budgets())
-			for _, row := range topology.Arbiters {
+			for _, row := range topology.JobsTable {
 				d := arbitrate(t, s, row.Name, jobsOptions())
 				off := d.Jobs[0].Makespan - want.Makespan
 				if max(off, -off) > engine.Time(1+float64(want.Makespan)*2e-9) || s.PortsUsed(d.Circuits()) != g.problem(t).PortsUsed(want.Circuits) {
@@ -357,7 +357,7 @@ func TestJobsAreDeterministic(t *testing.T) {
 			o.Fast.Population, o.Fast.StallGenerations = 16, 3
 			s := share(t, []topology.Job{a, b}, []int{30, 30, 30, 30}, topology.LargestNCT)
 			text := ""
-			for _, row := range topology.Arbiters {
+			for _, row := range topology.JobsTable {
 				d := arbitrate(t, s, row.Name, o)
 				text += fmt.Sprintln(row.Name, d.Circuits(), ends(d), d.Value, d.Evaluations)
 			}

@@ -68,7 +68,7 @@ func (best *jointOptimum) decision() *Decision {
 // improve looks for a better topology by genetic search where branch and bound had to stop: among topologies simulated
 // by level, and with the best of those that share fairly.
 func (best *jointOptimum) improve(ctx context.Context, p *Problem, o Options, search *allowance) error {
-	w := p.player(ctx, flow.LevelPriority)
+	w := p.evaluator(ctx, flow.LevelPriority)
 	defer p.done(w)
 	for _, service := range []flow.Service{flow.MaxMin, flow.LevelPriority} {
 		d, err := p.fallback(ctx, o, search, service, o.Joint.MaxEvaluations/2)
@@ -79,7 +79,7 @@ func (best *jointOptimum) improve(ctx context.Context, p *Problem, o Options, se
 		for _, rule := range rules {
 			best.evaluations++
 			w.SetService(rule)
-			if c, ok := w.play(d.Circuits, best.makespan); ok {
+			if c, ok := w.simulate(d.Circuits, best.makespan); ok {
 				best.circuits, best.makespan, best.service = d.Circuits, c, rule
 			}
 		}
@@ -123,7 +123,7 @@ type jointSearch struct {
 }
 
 func solveJoint(ctx context.Context, p *Problem, o allowance) jointOptimum {
-	s := &jointSearch{meter: newMeter(ctx, o, p.player(ctx, flow.LevelPriority)), p: p, leafs: never}
+	s := &jointSearch{meter: newMeter(ctx, o, p.evaluator(ctx, flow.LevelPriority)), p: p, leafs: never}
 	s.open = newBoxes(func(a, b jointBound) int { return cmp.Compare(a.bound, b.bound) })
 	defer p.done(s.w)
 	s.best.makespan = never
@@ -251,7 +251,7 @@ func (s *jointSearch) try(x []int) {
 	for i, rule := range rules {
 		s.spend(s.p, 1)
 		s.w.SetService(rule)
-		c, ok := s.w.play(x, s.best.makespan)
+		c, ok := s.w.simulate(x, s.best.makespan)
 		if ok {
 			s.keep(x, c, rule)
 		}

@@ -20,10 +20,10 @@ func (best *jointOptimum) bend(ctx context.Context, p *Problem, seed uint64, sea
 	if len(rivals) == 0 || best.met() {
 		return nil
 	}
-	w := p.player(ctx, flow.LevelPriority)
+	w := p.evaluator(ctx, flow.LevelPriority)
 	defer p.done(w)
 	began := w.Work()
-	w.light(best.circuits)
+	w.provision(best.circuits)
 	known := w.Spans().Tail
 	tails, service := known, flow.LevelPriority
 	if best.service == flow.TailPriority {

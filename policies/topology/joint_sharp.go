@@ -40,7 +40,7 @@ func (s *jointSearch) sharpen(b *box[jointBound]) bool {
 	if b.value.sharp || !s.sharp && (s.tried || s.spent() < 1.0/cheapShare) {
 		return false
 	}
-	s.w.light(b.hi)
+	s.w.provision(b.hi)
 	bound, work := s.w.QueueBound(s.ctx, int64((1-s.spent())*float64(s.MaxEvaluations))/(sharpShare*s.p.cost()))
 	s.spend(s.p, work)
 	s.tried = true

@@ -116,7 +116,7 @@ func newLamp(t testing.TB, p *topology.Problem) *lamp {
 	return &lamp{e, p}
 }
 
-func (l *lamp) play(t testing.TB, x []int, s flow.Service) engine.Time {
+func (l *lamp) simulate(t testing.TB, x []int, s flow.Service) engine.Time {
 	t.Helper()
 	for e, b := range l.p.Fabric.Bundles {
 		for _, link := range b.Links {
@@ -157,7 +157,7 @@ func TestScaling(t *testing.T) {
 			for range 4 {
 				x := randomTopology(p, rng)
 				for _, s := range played {
-					check(s.String(), l.play(t, x, s), m.play(t, x, s))
+					check(s.String(), l.simulate(t, x, s), m.simulate(t, x, s))
 				}
 				check("bound", l.Bound(), m.Bound())
 			}
@@ -228,7 +228,7 @@ func TestRelabelling(t *testing.T) {
 				x := randomTopology(p, rng)
 				y := carry(p.Fabric, q.Fabric, pod, x)
 				for _, s := range played {
-					near(s.String(), l.play(t, x, s), m.play(t, y, s))
+					near(s.String(), l.simulate(t, x, s), m.simulate(t, y, s))
 				}
 				near("bound", l.Bound(), m.Bound())
 			}
@@ -292,19 +292,19 @@ func TestAddedCircuit(t *testing.T) {
 			trials, fairRises, worstFair, worst := 0, 0, 0.0, 0.0
 			for range times(20) {
 				x := randomTopology(p, rng)
-				level, fair := l.play(t, x, flow.LevelPriority), l.play(t, x, flow.MaxMin)
+				level, fair := l.simulate(t, x, flow.LevelPriority), l.simulate(t, x, flow.MaxMin)
 				bound := l.Bound()
 				for e := range x {
 					x[e]++
 					trials++
-					rise := float64(l.play(t, x, flow.LevelPriority)-level) / float64(level)
+					rise := float64(l.simulate(t, x, flow.LevelPriority)-level) / float64(level)
 					if worst = max(worst, rise); rise > 1e-9 {
 						t.Errorf("one more in bundle %d, %v: joint rises by %g of itself", e, x, rise)
 					}
 					if b := l.Bound(); b > bound {
 						t.Errorf("one more in bundle %d, %v: bound rises from %v to %v", e, x, bound, b)
 					}
-					if rise := float64(l.play(t, x, flow.MaxMin)-fair) / float64(fair); rise > 1e-9 {
+					if rise := float64(l.simulate(t, x, flow.MaxMin)-fair) / float64(fair); rise > 1e-9 {
 						fairRises++
 						worstFair = max(worstFair, rise)
 					}
@@ -333,7 +333,7 @@ func TestNoneBeatsItsBound(t *testing.T) {
 			for range times(60) {
 				x := randomTopology(p, rng)
 				for _, s := range []flow.Service{flow.MaxMin, flow.LevelPriority, flow.TailPriority, flow.FixedPriority} {
-					c := l.play(t, x, s)
+					c := l.simulate(t, x, s)
 					if b := l.Bound(); c < b {
 						t.Errorf("%v, %v: %v beats its bound %v", x, s, c, b)
 					}

@@ -107,12 +107,12 @@ func (m milpPolicy) Choose(ctx context.Context, p *Problem, o Options) (*Decisio
 	if m.fair || o.Service != "" {
 		try = []flow.Service{o.service(flow.MaxMin)}
 	}
-	w := p.player(ctx, flow.MaxMin)
+	w := p.evaluator(ctx, flow.MaxMin)
 	defer p.done(w)
 	for _, rule := range try {
 		w.SetService(rule)
 		d.Evaluations++
-		if c, ok := w.play(x, d.Makespan); ok {
+		if c, ok := w.simulate(x, d.Makespan); ok {
 			d.Makespan, d.Service = c, rule
 		}
 	}

@@ -81,12 +81,12 @@ func (p *Problem) filled(x []int) []int {
 
 // run starts from a topology within the limit.
 func (s *portSaver) run(x []int) {
-	s.meter = newMeter(s.ctx, s.allowance, s.p.player(s.ctx, s.service))
+	s.meter = newMeter(s.ctx, s.allowance, s.p.evaluator(s.ctx, s.service))
 	defer s.p.done(s.w)
 	_ = s.w.SetTails(s.tails) // one a task: it cannot fail
 	s.circuits = slices.Clone(x)
 	s.p.clip(s.circuits)
-	s.makespan, _ = s.w.play(s.circuits, never)
+	s.makespan, _ = s.w.simulate(s.circuits, never)
 	s.shave()
 	s.prove()
 }
@@ -95,7 +95,7 @@ func (s *portSaver) run(x []int) {
 func (s *portSaver) within(x []int) (engine.Time, bool) {
 	s.spend(s.p, 1)
 	s.w.SetService(s.service)
-	c, ok := s.w.play(x, s.limit+1)
+	c, ok := s.w.simulate(x, s.limit+1)
 	if ok || s.exact {
 		return c, ok
 	}
@@ -105,7 +105,7 @@ func (s *portSaver) within(x []int) (engine.Time, bool) {
 		}
 		s.spend(s.p, 1)
 		s.w.SetService(rule)
-		if c, ok := s.w.play(x, s.limit+1); ok {
+		if c, ok := s.w.simulate(x, s.limit+1); ok {
 			s.service = rule
 			return c, true
 		}

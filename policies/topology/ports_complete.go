@@ -45,7 +45,7 @@ func (c *completion) try(i, left int) {
 	case c.q.over() || c.q.want == wantOne && len(c.q.found) > 0:
 		return
 	case left == 0:
-		c.play()
+		c.simulate()
 		return
 	case left > c.most[i] || c.q.undercut(c.x):
 		return
@@ -61,8 +61,8 @@ func (c *completion) try(i, left int) {
 	c.q.p.take(c.free, e, 1)
 }
 
-// play simulates a completion.
-func (c *completion) play() {
+// simulate simulates a completion.
+func (c *completion) simulate() {
 	q := c.q
 	if q.undercut(c.x) {
 		return
@@ -75,12 +75,12 @@ func (c *completion) play() {
 	}
 	if !c.forked {
 		q.spend(q.p, 1)
-		q.forker.light(c.b.hi)
+		q.forker.provision(c.b.hi)
 		q.forker.Fork(q.outer, q.limit+1)
 		c.forked = true
 	}
 	q.fork(q.p)
-	q.forker.light(c.x)
+	q.forker.provision(c.x)
 	if t, ok := q.forker.Resume(q.limit + 1); ok {
 		q.keep(c.x, t)
 	}

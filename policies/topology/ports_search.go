@@ -17,8 +17,8 @@ const (
 	wantFrontier               // all that no other undercuts: none takes at most as many ports in every pod
 )
 
-// thrifty is a topology within the limit.
-type thrifty struct {
+// portSolution is a topology within the limit.
+type portSolution struct {
 	circuits []int
 	used     []int // ports by pod
 	makespan engine.Time
@@ -43,9 +43,9 @@ type portSearch struct {
 	tried   map[string]bool // lower corners simulated, and whether they keep the limit
 	split   []bool          // bundles that boxes are split over
 	outer   []int32         // links of the other bundles
-	forker  *player         // that simulations go on from; nil where there is no common beginning
+	forker  *evaluator      // that simulations go on from; nil where there is no common beginning
 
-	found []thrifty
+	found []portSolution
 	// floor is the ports that every topology needs which keeps the limit and is not found, as long as that is not above
 	// the ceiling.
 	floor int
@@ -64,7 +64,7 @@ func (s *portSaver) seek(want wanted, ceiling int) *portSearch {
 	q.split = s.p.inner()
 	q.outer = s.p.links(func(e int) bool { return !q.split[e] })
 	if forks(s.service) {
-		q.forker = s.p.player(s.ctx, s.service)
+		q.forker = s.p.evaluator(s.ctx, s.service)
 	}
 	return q
 }
@@ -124,7 +124,7 @@ func (q *portSearch) does(lo []int) bool {
 
 // keep takes a topology within the limit.
 func (q *portSearch) keep(x []int, c engine.Time) {
-	q.found = append(q.found, thrifty{slices.Clone(x), q.p.Fabric.Ports(x), c, q.service})
+	q.found = append(q.found, portSolution{slices.Clone(x), q.p.Fabric.Ports(x), c, q.service})
 	if q.want != wantFrontier {
 		q.ceiling = min(q.ceiling, q.p.used(x))
 		q.floor = min(q.floor, q.ceiling+1)
@@ -134,7 +134,7 @@ func (q *portSearch) keep(x []int, c engine.Time) {
 // undercut reports whether something found takes at most as many ports as x in every pod.
 func (q *portSearch) undercut(x []int) bool {
 	used := q.p.Fabric.Ports(x)
-	return slices.ContainsFunc(q.found, func(t thrifty) bool { return covers(used, t.used) })
+	return slices.ContainsFunc(q.found, func(t portSolution) bool { return covers(used, t.used) })
 }
 
 // covers reports whether a is at least b in every pod.

@@ -67,9 +67,9 @@ func drawSavings(t *rapid.T) savings {
 	d.x = drawCircuits(t, d.p)
 	d.service = rapid.SampledFrom([]flow.Service{flow.MaxMin, flow.MaxMin, flow.LevelPriority}).Draw(t, "service")
 	d.exact = d.service == flow.MaxMin || rapid.Bool().Draw(t, "exact")
-	w := d.p.player(context.Background(), d.service)
+	w := d.p.evaluator(context.Background(), d.service)
 	defer d.p.done(w)
-	c, ok := w.play(d.x, never)
+	c, ok := w.simulate(d.x, never)
 	if !ok {
 		t.Skip("cannot be played")
 	}
@@ -84,16 +84,16 @@ func (d *savings) saver(budget int64) *portSaver {
 // keeps plays x alone and reports whether it keeps the limit in play, and by its bound, which is the same where the
 // play decides.
 func (d *savings) keeps(x []int) (play, bound bool) {
-	w := d.p.player(context.Background(), d.service)
+	w := d.p.evaluator(context.Background(), d.service)
 	defer d.p.done(w)
-	c, ok := w.play(x, never)
+	c, ok := w.simulate(x, never)
 	play = ok && c <= d.limit
 	if d.exact {
 		return play, play
 	}
 	for _, rule := range rules {
 		w.SetService(rule)
-		c, ok := w.play(x, never)
+		c, ok := w.simulate(x, never)
 		play = play || ok && c <= d.limit
 	}
 	return play, play || w.bound(x) <= d.limit
@@ -137,9 +137,9 @@ func TestFewestPortsByExhaustion(t *testing.T) {
 		if n := d.p.PortsUsed(s.circuits); n != played || s.bound != bounded {
 			t.Fatalf("%v with %d ports, proved %d; by exhaustion %d and %d", s.circuits, n, s.bound, played, bounded)
 		}
-		w := d.p.player(context.Background(), s.service)
+		w := d.p.evaluator(context.Background(), s.service)
 		defer d.p.done(w)
-		if c, ok := w.play(s.circuits, never); !ok || c != s.makespan || c > s.limit {
+		if c, ok := w.simulate(s.circuits, never); !ok || c != s.makespan || c > s.limit {
 			t.Fatalf("%v ends at %v (%v), said to at %v, limit %v", s.circuits, c, ok, s.makespan, s.limit)
 		}
 	})

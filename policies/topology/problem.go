@@ -23,8 +23,8 @@ type Problem struct {
 	Fabric *fabric.Optical
 	budget // of its pods
 
-	players sync.Pool                // of *player
-	joint   once.Value[jointOptimum] // see shared
+	evaluators sync.Pool                // of *evaluator
+	joint      once.Value[jointOptimum] // see shared
 }
 
 // ErrPorts is wrapped where the pods' ports cannot connect all that must be.
@@ -41,7 +41,7 @@ func NewProblem(g *engine.Graph, o *fabric.Optical) (*Problem, error) {
 	if err != nil {
 		return nil, fmt.Errorf("topology: %w", err)
 	}
-	p.players.New = func() any { return &player{Evaluator: first.Clone(), p: p} }
+	p.evaluators.New = func() any { return &evaluator{Evaluator: first.Clone(), p: p} }
 	return p, nil
 }
 
@@ -86,26 +86,25 @@ func (p *Problem) PortsTotal() int {
 	return sum * p.Fabric.Copies
 }
 
-// player evaluates topologies; one a goroutine.
-type player struct {
+// evaluator evaluates topologies; one a goroutine.
+type evaluator struct {
 	*flow.Evaluator
 	p *Problem
 }
 
-// player returns an evaluator for the service, whose simulations and bounds end early when ctx does; give it back with
-// done.
-func (p *Problem) player(ctx context.Context, s flow.Service) *player {
-	w := p.players.Get().(*player)
+// evaluator returns one for the service, whose simulations and bounds end early when ctx does; give it back with done.
+func (p *Problem) evaluator(ctx context.Context, s flow.Service) *evaluator {
+	w := p.evaluators.Get().(*evaluator)
 	w.SetContext(ctx)
 	w.SetService(s)
 	_ = w.SetTails(nil) // which cannot fail
 	return w
 }
 
-func (p *Problem) done(w *player) { p.players.Put(w) }
+func (p *Problem) done(w *evaluator) { p.evaluators.Put(w) }
 
-// light sets the circuits of the next simulations.
-func (w *player) light(x []int) {
+// provision sets the circuits of the next simulations.
+func (w *evaluator) provision(x []int) {
 	for e, n := range x {
 		b := &w.p.Fabric.Bundles[e]
 		for _, l := range b.Links {
@@ -114,14 +113,14 @@ func (w *player) light(x []int) {
 	}
 }
 
-// play returns the makespan of x, or false when it reaches cutoff.
-func (w *player) play(x []int, cutoff engine.Time) (engine.Time, bool) {
-	w.light(x)
+// simulate returns the makespan of x, or false when it reaches cutoff.
+func (w *evaluator) simulate(x []int, cutoff engine.Time) (engine.Time, bool) {
+	w.provision(x)
 	return w.Makespan(cutoff)
 }
 
 // bound returns a lower bound on the makespan of x under any service.
-func (w *player) bound(x []int) engine.Time {
-	w.light(x)
+func (w *evaluator) bound(x []int) engine.Time {
+	w.provision(x)
 	return w.Bound()
 }

@@ -93,7 +93,7 @@ type topoSearch struct {
 	meter
 	p       *Problem
 	service flow.Service
-	bounder *player
+	bounder *evaluator
 	inner   []bool
 	open    *boxes[engine.Time] // by their bounds
 
@@ -105,7 +105,7 @@ type topoSearch struct {
 }
 
 func newTopoSearch(ctx context.Context, p *Problem, o allowance, service flow.Service) *topoSearch {
-	return &topoSearch{meter: newMeter(ctx, o, p.player(ctx, service)), p: p, service: service, bounder: p.player(ctx, service),
+	return &topoSearch{meter: newMeter(ctx, o, p.evaluator(ctx, service)), p: p, service: service, bounder: p.evaluator(ctx, service),
 		inner: p.inner(), open: newBoxes(cmp.Compare[engine.Time]), best: never, seen: map[string]engine.Time{}}
 }
 
@@ -134,14 +134,14 @@ func key(x []int) string {
 	return string(b)
 }
 
-// play returns the makespan of x, never if it is no better than the best.
-func (s *topoSearch) play(x []int) engine.Time {
+// simulate returns the makespan of x, never if it is no better than the best.
+func (s *topoSearch) simulate(x []int) engine.Time {
 	k := key(x)
 	if c, ok := s.seen[k]; ok {
 		return c
 	}
 	s.spend(s.p, 1)
-	c, ok := s.w.play(x, s.best)
+	c, ok := s.w.simulate(x, s.best)
 	if !ok {
 		c = never
 	}
@@ -168,7 +168,7 @@ func (s *topoSearch) seed(x []int) {
 		if x == nil || s.circuits != nil && s.over() {
 			continue
 		}
-		s.play(x)
+		s.simulate(x)
 		y := slices.Clone(x)
 		s.p.clip(y)
 		s.descend(y)
@@ -240,7 +240,7 @@ func (s *topoSearch) fill(b *box[engine.Time]) {
 	forked := s.service == flow.MaxMin
 	if forked {
 		s.spend(s.p, 1)
-		s.w.light(b.hi)
+		s.w.provision(b.hi)
 		s.w.Fork(links, s.best)
 	}
 	copy(x, lo)
@@ -270,11 +270,11 @@ func (s *topoSearch) complete(x, hi, ends []int, free []int, forked bool) {
 // finish simulates one completion.
 func (s *topoSearch) finish(x []int, forked bool) {
 	if !forked {
-		s.play(x)
+		s.simulate(x)
 		return
 	}
 	s.fork(s.p)
-	s.w.light(x)
+	s.w.provision(x)
 	// nothing else may be simulated on w meanwhile: cut-offs go by what it last knew of capacities
 	if c, ok := s.w.Resume(s.best); ok {
 		s.best, s.circuits = c, slices.Clone(x)
@@ -289,7 +289,7 @@ func (s *topoSearch) descend(x []int) {
 // descendOver changes x, by up to step circuits of one bundle (others at its pods giving way, or taking what becomes
 // free), for as long as that makes it better.
 func (s *topoSearch) descendOver(x []int, may func(e int) bool, step int) {
-	here := s.play(x)
+	here := s.simulate(x)
 	for improved := true; improved && !s.over(); {
 		improved = false
 		for e := range x {
@@ -301,7 +301,7 @@ func (s *topoSearch) descendOver(x []int, may func(e int) bool, step int) {
 				if y == nil {
 					continue
 				}
-				if c := s.play(y); c < here {
+				if c := s.simulate(y); c < here {
 					copy(x, y)
 					here, improved = c, true
 				}

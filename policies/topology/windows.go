@@ -94,7 +94,7 @@ func (p *Problem) Windows(ctx context.Context, o WindowOptions) (*Windows, error
 // bestBaseline returns the best of the allocators that see only the traffic matrix, without circuits that carry
 // nothing, its name and its makespan.
 func (p *Problem) bestBaseline(ctx context.Context, s flow.Service) (name string, best []int, lowest engine.Time) {
-	w := p.player(ctx, s)
+	w := p.evaluator(ctx, s)
 	defer p.done(w)
 	lowest = never
 	for _, info := range Table {
@@ -104,7 +104,7 @@ func (p *Problem) bestBaseline(ctx context.Context, s flow.Service) (name string
 		}
 		x := b.rule(p)
 		p.clip(x)
-		if c, ok := w.play(x, lowest); ok {
+		if c, ok := w.simulate(x, lowest); ok {
 			name, best, lowest = info.Name, x, c
 		}
 	}
@@ -125,9 +125,9 @@ func (p *Problem) transfers() []int32 {
 // fullSpans returns heads and tails with as many circuits everywhere as could be of use at all: what is left are the
 // limits of the NICs, the paper's tau_m = V_m / (F_m B), and of the ports of a bundle alone.
 func (p *Problem) fullSpans() flow.Spans {
-	w := p.player(context.Background(), flow.MaxMin)
+	w := p.evaluator(context.Background(), flow.MaxMin)
 	defer p.done(w)
-	w.light(p.Useful)
+	w.provision(p.Useful)
 	return w.Spans()
 }
 

@@ -27,11 +27,11 @@ type instance struct {
 	best *engine.Trace // of the complete DAG on the ideal fabric
 	// provisioned are the circuits that made the reference; nil where the ideal fabric did.
 	provisioned []int
-	trials      *trials   // nil where there are none
-	donor       *donation // nil where there is none
+	trials      *trials // nil where there are none
+	loan        *loan   // nil where there is none
 }
 
-// New makes the system of s, with so many goroutines where a donor's topology is decided; 0 is one.
+// New makes the system of s, with so many goroutines where a port-lending job's topology is decided; 0 is one.
 func New(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
 	if len(s.Jobs) > 0 {
 		return buildJobs(ctx, s)
@@ -54,7 +54,7 @@ func build(ctx context.Context, s *Scenario, workers int) (in *instance, err err
 	case s.traffic():
 		in, err = buildPodTraffic(ctx, s)
 	case s.Policy.HasDonor():
-		in, err = buildRecipient(ctx, s, workers)
+		in, err = buildBorrower(ctx, s, workers)
 	default:
 		in, err = buildIn(ctx, s, nil)
 	}

@@ -88,7 +88,7 @@ func (in *instance) Decide(ctx context.Context, name string, workers int) (assem
 		return nil, err
 	}
 	solved := time.Now()
-	trace, err := in.play(ctx, d)
+	trace, err := in.simulate(ctx, d)
 	if err != nil {
 		return nil, err
 	}
@@ -104,8 +104,8 @@ func (in *instance) Decide(ctx context.Context, name string, workers int) (assem
 	if packets != nil {
 		packets.measure(&measured)
 	}
-	if in.donor != nil {
-		if err := in.donor.measure(ctx, in, policy, settings, &measured); err != nil {
+	if in.loan != nil {
+		if err := in.loan.measure(ctx, in, policy, settings, &measured); err != nil {
 			return nil, err
 		}
 	}
@@ -119,8 +119,8 @@ func (in *instance) Decide(ctx context.Context, name string, workers int) (assem
 	}}, nil
 }
 
-// play simulates a decision on the complete DAG. It fails where that does not end when the decision says.
-func (in *instance) play(ctx context.Context, d *topology.Decision) (*engine.Trace, error) {
+// simulate simulates a decision on the complete DAG. It fails where that does not end when the decision says.
+func (in *instance) simulate(ctx context.Context, d *topology.Decision) (*engine.Trace, error) {
 	n, err := in.optical.Provision(d.Circuits)
 	if err != nil {
 		return nil, err
@@ -182,7 +182,7 @@ func (s *Scenario) NoPlan() (string, error) {
 	names, joins := p.Allocators, ""
 	if len(s.Jobs) > 0 {
 		names = []string{p.Allocator} // which arbiters let decide, but for those that join all jobs
-		for _, r := range topology.Arbiters {
+		for _, r := range topology.JobsTable {
 			if r.Joins && slices.Contains(p.Arbiters, r.Name) && p.Service == "" {
 				return "", nil
 			} else if r.Joins {

@@ -20,7 +20,7 @@ import (
 func (in *instance) describe(ctx context.Context, policy string, t *engine.Trace, service flow.Service, circuits []int) result.Play {
 	p := result.Play{
 		Policy: policy, Service: service.String(), MakespanS: t.Makespan.Seconds(),
-		Lanes: in.lanes(ctx, t), Path: in.path(ctx, t, circuits),
+		Lanes: in.tracks(ctx, t), Path: in.path(ctx, t, circuits),
 	}
 	in.series(ctx, t, &p, circuits != nil)
 	if circuits != nil {
@@ -37,26 +37,26 @@ func (in *instance) shown(replica int32) bool {
 // all reports whether all replicas of a training are there, and not one for all.
 func (in *instance) all() bool { return in.it != nil && in.it.All }
 
-// lanes is the execution trace by stage.
-func (in *instance) lanes(ctx context.Context, t *engine.Trace) []result.Lane {
+// tracks is the execution trace by stage.
+func (in *instance) tracks(ctx context.Context, t *engine.Trace) []result.Lane {
 	if in.it == nil {
 		return nil
 	}
 	pp := in.it.Spec.PP
-	index := map[int32]int{} // replica x PP + stage -> lane
-	var lanes []result.Lane
+	index := map[int32]int{} // replica x PP + stage -> track
+	var tracks []result.Lane
 	for _, n := range in.it.Nodes {
 		k := int32(n.Replica*pp + n.Stage)
 		if _, ok := index[k]; ok || !in.shown(int32(n.Replica)) {
 			continue
 		}
-		index[k] = len(lanes)
+		index[k] = len(tracks)
 		pod := in.optical.Pods[in.pods.Nodes[in.node(n.Replica, n.Stage)].Pod]
 		name := "stage " + strconv.Itoa(n.Stage+1)
 		if in.it.All {
 			name += " r" + strconv.Itoa(n.Replica)
 		}
-		lanes = append(lanes, result.Lane{Name: name, Group: pod.Name})
+		tracks = append(tracks, result.Lane{Name: name, Group: pod.Name})
 	}
 	for i := range in.it.Meta {
 		if assembly.Ended(ctx, i) {
@@ -67,7 +67,7 @@ func (in *instance) lanes(ctx context.Context, t *engine.Trace) []result.Lane {
 		if m.Phase == training.Barrier || m.GPU > 0 || m.Back || in.graph.Tasks[i].Kind == engine.Transfer && !in.crosses(id) {
 			continue
 		}
-		lane, ok := index[m.Replica*int32(pp)+m.Stage]
+		track, ok := index[m.Replica*int32(pp)+m.Stage]
 		if !ok {
 			continue
 		}
@@ -75,13 +75,13 @@ func (in *instance) lanes(ctx context.Context, t *engine.Trace) []result.Lane {
 		if m.Phase == training.Sync {
 			label = "DP"
 		}
-		l := &lanes[lane]
+		l := &tracks[track]
 		l.Spans = append(l.Spans, result.Span{Kind: m.Phase.String(), Label: label, StartS: t.Start[i].Seconds(), EndS: t.End[i].Seconds()})
 	}
-	for i := range lanes {
-		slices.SortStableFunc(lanes[i].Spans, func(a, b result.Span) int { return cmp.Compare(a.StartS, b.StartS) })
+	for i := range tracks {
+		slices.SortStableFunc(tracks[i].Spans, func(a, b result.Span) int { return cmp.Compare(a.StartS, b.StartS) })
 	}
-	return lanes
+	return tracks
 }
 
 // node returns a node of the stage.
@@ -205,7 +205,7 @@ func (in *instance) path(ctx context.Context, t *engine.Trace, circuits []int) [
 			continue
 		}
 		start, end := t.Start[id], t.End[id]
-		ideal, lit := in.durations(id, circuits)
+		ideal, onCircuits := in.durations(id, circuits)
 		took := (end - start).Seconds()
 		s := result.PathStep{
 			Name: in.graph.Name(id), Kind: in.kind(id),
@@ -213,7 +213,7 @@ func (in *instance) path(ctx context.Context, t *engine.Trace, circuits []int) [
 		}
 		if circuits != nil {
 			s.Link = in.optical.Network.ResourceName(in.optical.Routes.Of(id)[0].Resource)
-			s.CircuitS = max(0, min(lit, took)-s.IdealS)
+			s.CircuitS = max(0, min(onCircuits, took)-s.IdealS)
 		}
 		s.SharingS = max(0, took-s.IdealS-s.CircuitS)
 		if s.SharingS < assembly.TickSeconds {
@@ -240,7 +240,7 @@ func (in *instance) kind(id int32) string {
 
 // durations returns, in seconds, how long a transfer takes at the full rate of its NICs, and when its circuits limit it
 // as well.
-func (in *instance) durations(id int32, circuits []int) (ideal, lit float64) {
+func (in *instance) durations(id int32, circuits []int) (ideal, onCircuits float64) {
 	o := in.optical
 	rate := math.Inf(1)
 	uses := o.Routes.Of(id)

@@ -97,7 +97,7 @@ type jobsDecided struct {
 
 // decide lets one arbiter decide, simulates its decision and measures it.
 func (m *jobsInstance) Decide(ctx context.Context, name string, workers int) (assembly.Answer, error) {
-	arbiter, err := topology.FindArbiter(name)
+	by, err := topology.FindJobs(name)
 	if err != nil {
 		return nil, err
 	}
@@ -112,20 +112,20 @@ func (m *jobsInstance) Decide(ctx context.Context, name string, workers int) (as
 	}
 	o.Optimum = best
 	begin := time.Now()
-	d, err := arbiter.Arbiter.Arbitrate(ctx, m.shared, o)
+	d, err := by.Policy.ChooseAll(ctx, m.shared, o)
 	if err != nil {
 		return nil, err
 	}
 	solved := time.Now()
 	out := &jobsDecided{JobsDecision: d, m: m, timings: result.PolicyTimings{SolveS: solved.Sub(begin).Seconds()}}
-	if arbiter.Joins {
+	if by.Joins {
 		out.timings.SolveS += took.Seconds()
 	}
 	if !m.shared.Fits(d.Circuits()) {
 		return nil, fmt.Errorf("the circuits %v overrun the ports %v", d.Circuits(), m.shared.Ports)
 	}
 	for j, in := range m.jobs {
-		t, err := in.play(ctx, d.Jobs[j])
+		t, err := in.simulate(ctx, d.Jobs[j])
 		if err != nil {
 			return nil, fmt.Errorf("job %s: %w", m.s.Jobs[j].Name, err)
 		}

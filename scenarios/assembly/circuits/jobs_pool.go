@@ -20,10 +20,10 @@ type pool struct {
 	service flow.Service
 	graph   *engine.Graph
 	optical *fabric.Optical
-	bundle  [][]int      // by job and bundle: that of the pool
-	first   [][]int32    // by job and iteration: its first task
-	from    []int32      // by task: that of the job's reduced graph; -1 for the common start
-	job     []int32      // by task
+	bundle  [][]int   // by job and bundle: that of the pool
+	first   [][]int32 // by job and iteration: its first task
+	from    []int32   // by task: that of the job's reduced graph; -1 for the common start
+	job     []int32   // by task
 }
 
 // MaxTasks bounds the passes and transfers that are simulated: some 4 GB.

@@ -133,11 +133,11 @@ func (in *instance) matrix(circuits []int) string {
 			cell[i][j] = "."
 		}
 	}
-	twins := false
+	peers := false
 	for e, u := range in.optical.Bundles {
 		v := fmt.Sprint(circuits[e])
 		if u.Peer {
-			twins = true
+			peers = true
 			cell[u.A][n] = v
 			if u.Ends > 1 {
 				cell[u.A][n] = fmt.Sprintf("%dx%s", u.Ends, v)
@@ -150,7 +150,7 @@ func (in *instance) matrix(circuits []int) string {
 	for _, p := range pods {
 		fmt.Fprintf(&b, "%7s", p.Name)
 	}
-	if twins {
+	if peers {
 		fmt.Fprintf(&b, "%7s", "twins")
 	}
 	for i, p := range pods {
@@ -158,7 +158,7 @@ func (in *instance) matrix(circuits []int) string {
 		for j := range n {
 			fmt.Fprintf(&b, "%7s", cell[i][j])
 		}
-		if twins {
+		if peers {
 			fmt.Fprintf(&b, "%7s", cell[i][n])
 		}
 	}

@@ -21,11 +21,11 @@ type podPackets struct {
 
 // packets simulates a decision packet by packet on the complete DAG, of which fluid is the trace as fluid.
 func (in *instance) packets(ctx context.Context, d *topology.Decision, fluid *engine.Trace) (*podPackets, error) {
-	lit, err := in.optical.Provision(d.Circuits)
+	provisioned, err := in.optical.Provision(d.Circuits)
 	if err != nil {
 		return nil, err
 	}
-	k, err := in.pods.Packets(in.graph, in.optical, lit)
+	k, err := in.pods.Packets(in.graph, in.optical, provisioned)
 	if err != nil {
 		return nil, err
 	}

@@ -26,14 +26,14 @@ func TestDonorServesBest(t *testing.T) {
 				PortTolerance: rapid.SampledFrom([]float64{0, 0.1, 0.5}).Draw(t, "tolerance"),
 			}}
 			ticks := engine.Time(len(p.Graph.Tasks)) // that rounding may add
-			value := map[DonorTies]engine.Time{}
-			var first *Donation
-			for _, ties := range []DonorTies{FirstFound, BestForRecipient, BestOfAll} {
-				g, err := p.Donate(context.Background(), by, p, ties, o)
+			value := map[LoanTies]engine.Time{}
+			var first *Loan
+			for _, ties := range []LoanTies{FirstFound, BestForBorrower, BestOfAll} {
+				g, err := p.Lend(context.Background(), by, p, ties, o)
 				if err != nil {
 					t.Fatal(err)
 				}
-				value[ties] = sharedOf(t, g.Recipient).makespan
+				value[ties] = sharedOf(t, g.Borrower).makespan
 				if first == nil {
 					first = g
 				}
@@ -42,7 +42,7 @@ func TestDonorServesBest(t *testing.T) {
 				}
 			}
 			d := savings{p: p, service: first.Service, keeping: keeping{limit: first.Limit, exact: !first.FreeRates}}
-			best := map[DonorTies]engine.Time{BestForRecipient: never, BestOfAll: never}
+			best := map[LoanTies]engine.Time{BestForBorrower: never, BestOfAll: never}
 			if !everyTopology(p, func(x []int) {
 				if ok, _ := d.keeps(x); !ok {
 					return
@@ -58,7 +58,7 @@ func TestDonorServesBest(t *testing.T) {
 				}
 				best[BestOfAll] = min(best[BestOfAll], c)
 				if p.PortsUsed(x) == p.PortsUsed(first.Circuits) {
-					best[BestForRecipient] = min(best[BestForRecipient], c)
+					best[BestForBorrower] = min(best[BestForBorrower], c)
 				}
 			}) {
 				t.Skip("too many topologies")
@@ -68,7 +68,7 @@ func TestDonorServesBest(t *testing.T) {
 					t.Fatalf("%s: the recipient ends at %v, could at %v", ties, value[ties], want)
 				}
 			}
-			if value[BestOfAll] > value[BestForRecipient]+ticks || value[BestForRecipient] > value[FirstFound]+ticks {
+			if value[BestOfAll] > value[BestForBorrower]+ticks || value[BestForBorrower] > value[FirstFound]+ticks {
 				t.Fatalf("first, fewest ports, all: %v", value)
 			}
 		})
@@ -78,7 +78,7 @@ func TestDonorServesBest(t *testing.T) {
 // TestDonateRefuses fails where ports are not saved and where pods differ.
 func TestDonateRefuses(t *testing.T) {
 	p := twinProblem(t)
-	if _, err := p.Donate(context.Background(), baseline{proportional}, p, FirstFound, Options{}); err == nil {
+	if _, err := p.Lend(context.Background(), baseline{proportional}, p, FirstFound, Options{}); err == nil {
 		t.Error("prop-alloc leaves ports")
 	}
 	other := *p.Fabric
@@ -87,7 +87,7 @@ func TestDonateRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Donate(context.Background(), topo{}, q, FirstFound, Options{Settings: Settings{Topo: sharedAllowance().SearchOptions}}); err == nil {
+	if _, err := p.Lend(context.Background(), topo{}, q, FirstFound, Options{Settings: Settings{Topo: sharedAllowance().SearchOptions}}); err == nil {
 		t.Error("ports are left to a job of other replicas")
 	}
 }

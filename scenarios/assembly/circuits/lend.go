@@ -10,16 +10,16 @@ import (
 	"sim/scenarios/result"
 )
 
-// donation is what a second job leaves to the scenario's.
-type donation struct {
-	*topology.Donation
+// loan is what a second job leaves to the scenario's.
+type loan struct {
+	*topology.Loan
 	from   *instance         // the second job, with references of its own
 	before *topology.Problem // of the scenario's job, without the surplus
 }
 
-// buildRecipient makes the instance of s with its stages the other way round and, beside its own ports, those that the
-// donor does not use: the paper's Model^T (Sec. V-D, Fig. 10).
-func buildRecipient(ctx context.Context, s *Scenario, workers int) (*instance, error) {
+// buildBorrower makes the instance of s with its stages the other way round and, beside its own ports, those that the
+// port-lending job does not use: the paper's Model^T (Sec. V-D, Fig. 10).
+func buildBorrower(ctx context.Context, s *Scenario, workers int) (*instance, error) {
 	from, err := buildIn(ctx, s, nil)
 	if err != nil {
 		return nil, fmt.Errorf("donor: %w", err)
@@ -36,26 +36,26 @@ func buildRecipient(ctx context.Context, s *Scenario, workers int) (*instance, e
 	if err != nil {
 		return nil, err
 	}
-	given, err := from.problem.Donate(ctx, by.Policy, in.problem, topology.DonorTies(s.Policy.DonorTies), settings)
+	given, err := from.problem.Lend(ctx, by.Policy, in.problem, topology.LoanTies(s.Policy.DonorTies), settings)
 	if err != nil {
 		return nil, fmt.Errorf("donor %s: %w", s.Policy.Donor, err)
 	}
-	if _, err := from.play(ctx, given.Decision); err != nil {
+	if _, err := from.simulate(ctx, given.Decision); err != nil {
 		return nil, fmt.Errorf("donor %s: %w", s.Policy.Donor, err)
 	}
-	in.donor = &donation{Donation: given, from: from, before: in.problem}
-	in.problem = given.Recipient
-	pods, lit := *in.pods, *in.optical
-	pods.Pods, lit.Pods = in.problem.Fabric.Pods, in.problem.Fabric.Pods
-	in.pods, in.optical = &pods, &lit
+	in.loan = &loan{Loan: given, from: from, before: in.problem}
+	in.problem = given.Borrower
+	pods, provisioned := *in.pods, *in.optical
+	pods.Pods, provisioned.Pods = in.problem.Fabric.Pods, in.problem.Fabric.Pods
+	in.pods, in.optical = &pods, &provisioned
 	if assembly.Meets(in.Times.Ideal, in.Bound) {
 		return in, nil
 	}
 	return in, in.compare(ctx) // more ports may do what nothing did before
 }
 
-// measure adds to the row of a policy what its donor does, and what the policy reaches without the donor's ports.
-func (g *donation) measure(ctx context.Context, in *instance, policy topology.Policy, settings topology.Options, row *result.Row) error {
+// measure adds to the row of a policy what the port-lending job does, and what the policy reaches without its ports.
+func (g *loan) measure(ctx context.Context, in *instance, policy topology.Policy, settings topology.Options, row *result.Row) error {
 	p := g.from.problem
 	ports, total := p.PortsUsed(g.Circuits), p.PortsTotal()
 	row.Metrics["donor_ports"], row.Metrics["donor_port_ratio"] = float64(ports), float64(ports)/float64(total)
@@ -81,7 +81,7 @@ func (g *donation) measure(ctx context.Context, in *instance, policy topology.Po
 	if err != nil {
 		return fmt.Errorf("without the donor's ports: %w", err)
 	}
-	if _, err := in.play(ctx, d); err != nil {
+	if _, err := in.simulate(ctx, d); err != nil {
 		return fmt.Errorf("without the donor's ports: %w", err)
 	}
 	row.Metrics["before_makespan_s"] = d.Makespan.Seconds()

@@ -14,36 +14,36 @@ const NoDonor = "none"
 // HasDonor reports whether another job in the pods leaves ports to the scenario's.
 func (a *Allocation) HasDonor() bool { return a.Donor != "" && a.Donor != NoDonor }
 
-// DonorTies says which topology a donor takes of those that keep its makespan.
-type DonorTies string
+// LoanTies says which topology a port-lending job takes of those that keep its makespan.
+type LoanTies string
 
 const (
 	// FirstFound is the one that its allocator chose.
-	FirstFound DonorTies = "first"
-	// BestForRecipient is, of those with the fewest ports, the one that leaves them where the recipient gains most.
-	BestForRecipient DonorTies = "recipient"
+	FirstFound LoanTies = "first"
+	// BestForBorrower is, of those with the fewest ports, the one that leaves them where the borrowing job gains most.
+	BestForBorrower LoanTies = "recipient"
 	// BestOfAll is the same of all that keep the makespan, however many ports they take: one more may be dearer to the
-	// donor than to the recipient.
-	BestOfAll DonorTies = "pareto"
+	// port-lending job than to the borrowing job.
+	BestOfAll LoanTies = "pareto"
 )
 
-// Donation is what a job decides that leaves ports to another (DELTA, Sec. V-D).
-type Donation struct {
-	*Decision          // the donor's
-	Recipient *Problem // that of the other job, with the surplus beside its own ports
-	Surplus   []int    // by pod: the donor's ports that it does not use
-	Choices   int      // topologies of the donor that were compared
+// Loan is what a job decides that leaves ports to another (DELTA, Sec. V-D).
+type Loan struct {
+	*Decision          // the port-lending job's
+	Borrower  *Problem // that of the other job, with the surplus beside its own ports
+	Surplus   []int    // by pod: the port-lending job's ports that it does not use
+	Choices   int      // topologies of the port-lending job that were compared
 	// Incomplete says why not all that could be were compared; "" if they were.
 	Incomplete string
 }
 
-// Donate lets an allocator that saves ports decide on p, within o.PortTolerance of the best makespan it finds, and
+// Lend lets an allocator that saves ports decide on p, within o.PortTolerance of the best makespan it finds, and
 // leaves what it does not need to another job in the same pods. What serves that one best is what makes its iteration
 // shortest with rates chosen freely, as delta-joint would; equal ones go to the first found. It fails where the jobs'
 // pods differ or the allocator saves no ports.
-func (p *Problem) Donate(ctx context.Context, by Policy, to *Problem, ties DonorTies, o Options) (*Donation, error) {
+func (p *Problem) Lend(ctx context.Context, by Policy, to *Problem, ties LoanTies, o Options) (*Loan, error) {
 	if len(to.Fabric.Pods) != len(p.Fabric.Pods) || to.Fabric.Copies != p.Fabric.Copies {
-		return nil, fmt.Errorf("topology: a donor in %d pods of %d identical replicas and a recipient in %d of %d: they must be the same",
+		return nil, fmt.Errorf("topology: a port-lending job in %d pods of %d identical replicas and a borrowing job in %d of %d: they must be the same",
 			len(p.Fabric.Pods), p.Fabric.Copies, len(to.Fabric.Pods), to.Fabric.Copies)
 	}
 	d, err := by.Choose(ctx, p, o)
@@ -51,16 +51,16 @@ func (p *Problem) Donate(ctx context.Context, by Policy, to *Problem, ties Donor
 		return nil, err
 	}
 	if d.Limit == 0 {
-		return nil, fmt.Errorf("topology: the donor's allocator saves no ports")
+		return nil, fmt.Errorf("topology: the port-lending job's allocator saves no ports")
 	}
-	g := &Donation{Decision: d, Choices: 1}
+	g := &Loan{Decision: d, Choices: 1}
 	if ties != FirstFound {
 		if err := g.choose(ctx, p, to, ties, &o); err != nil {
 			return nil, err
 		}
 	}
 	g.Surplus = p.room(d.Circuits)
-	g.Recipient, err = to.with(g.Surplus)
+	g.Borrower, err = to.with(g.Surplus)
 	return g, err
 }
 
@@ -73,8 +73,8 @@ func (p *Problem) with(more []int) (*Problem, error) {
 	return p.within(ports)
 }
 
-// choose replaces the donor's topology by the one that serves the recipient best.
-func (g *Donation) choose(ctx context.Context, p, to *Problem, ties DonorTies, o *Options) error {
+// choose replaces the port-lending job's topology by the one that serves the borrowing job best.
+func (g *Loan) choose(ctx context.Context, p, to *Problem, ties LoanTies, o *Options) error {
 	want := wantFewest
 	if ties == BestOfAll {
 		want = wantFrontier
@@ -120,9 +120,9 @@ func (p *Problem) served(ctx context.Context, more []int) (engine.Time, int64, e
 	return best.makespan, best.evaluations, nil
 }
 
-// distinct leaves out what gives the recipient no port that it can fill beyond what another gives it.
-func (p *Problem) distinct(list []thrifty, to *Problem) []thrifty {
-	most := make([]int, len(to.Fabric.Pods)) // ports that the recipient can fill
+// distinct leaves out what gives the borrowing job no port that it can fill beyond what another gives it.
+func (p *Problem) distinct(list []portSolution, to *Problem) []portSolution {
+	most := make([]int, len(to.Fabric.Pods)) // ports that the borrowing job can fill
 	for _, b := range to.Fabric.Bundles {
 		n := b.Ends * max(1, int(b.Flows))
 		most[b.A] += n
@@ -137,7 +137,7 @@ func (p *Problem) distinct(list []thrifty, to *Problem) []thrifty {
 			gain[i][pod] = min(gain[i][pod], max(0, most[pod]-to.Fabric.Pods[pod].Ports))
 		}
 	}
-	var kept []thrifty
+	var kept []portSolution
 	for i, t := range list {
 		idle := slices.ContainsFunc(gain[:i], func(o []int) bool { return slices.Equal(o, gain[i]) }) ||
 			slices.ContainsFunc(gain, func(o []int) bool { return covers(o, gain[i]) && !slices.Equal(o, gain[i]) })
