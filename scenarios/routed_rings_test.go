@@ -5,6 +5,47 @@ import (
 	"testing"
 )
 
+const smallTraining = `
+[workload]
+kind = "training"
+model = "gpt-7b"
+sequence = 4096
+microbatches = 4
+tp = 1
+pp = 4
+gpus = 16
+[fabric]
+kind = "torus"
+dims = [4, 4]
+[policy]
+routers = ["shortest"]
+`
+
+// TestFluidLatency: as fluid what is sent arrives by the latency of its longest route later, and an iteration waits for it.
+func TestFluidLatency(t *testing.T) {
+	more := func(text, metric string, set ...string) float64 {
+		set = append(set, "engine.level=flow")
+		return runText(t, text, append(set, "fabric.link_latency=1us")...).Document.Rows[0].Metrics[metric] - runText(t, text, set...).Document.Rows[0].Metrics[metric]
+	}
+	if by := more(smallTorus, "completion_s", "fabric.dims=[4, 4]"); by < 4e-6-1e-11 || by > 4e-6+1e-11 {
+		t.Errorf("messages over 4 links arrive %g s later, want 4us", by)
+	}
+	if by := more(smallTraining, "makespan_s"); by < 6e-6 || by > 1e-3 {
+		t.Errorf("an iteration takes %g s longer, of 6 transfers between stages at least", by)
+	}
+}
+
+// TestFaultsOfIterations: what a fault costs an iteration is a ratio of times, and not of loads.
+func TestFaultsOfIterations(t *testing.T) {
+	for _, level := range [][]string{{"engine.level=flow"}, {"engine.level=packet", "workload.packet=10MB"}} {
+		whole := runText(t, smallTraining, level...).Document.Rows[0].Metrics
+		fault := runText(t, smallTraining, append(level, `fabric.failed_links=["0 x+"]`)...).Document.Rows[0].Metrics
+		if want := whole["makespan_s"] / fault["makespan_s"]; fault["fault_ratio"] != want {
+			t.Errorf("%v: %g, want %g", level, fault["fault_ratio"], want)
+		}
+	}
+}
+
 // TestRingsNotLater: whatever is down, ring collectives end no later on optimised routes than on those of wild-first
 // routing, and no earlier than the bound; the time of a message twice as large is twice as long.
 func TestRingsNotLater(t *testing.T) {

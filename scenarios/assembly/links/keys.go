@@ -40,7 +40,7 @@ type GraphLinks struct {
 // LinkOptions are the links of either.
 type LinkOptions struct {
 	LinkRate    units.Rate  `key:"link_rate" doc:"rate of a link, in each direction" default:"400Gbps" above:"0" max:"1e16"`
-	LinkLatency engine.Time `key:"link_latency" doc:"time that a bit takes along a link; at level flow only steps of ring collectives have it" default:"0s" when:"engine.level=packet|flow"`
+	LinkLatency engine.Time `key:"link_latency" doc:"time that a bit takes along a link; at level flow a transfer arrives by that of its longest route later, of ring collectives by that of a link" default:"0s" when:"engine.level=packet|flow"`
 	Queue       string      `key:"queue" doc:"what waits before a link: 'unbounded'; packets such as '100p' or a size such as '64KB', beyond which packets are dropped; or 'credit', where packets wait until there is room ahead" default:"unbounded" when:"engine.level=packet"`
 	Channels    int         `key:"channels" doc:"virtual channels of a link" default:"2" else:"2" min:"1" max:"15" when:"engine.level=packet & fabric.queue=credit"`
 	Buffer      units.Bytes `key:"buffer" doc:"room at a link's end for each channel; '0B' is what a round trip at full rate needs" default:"0B" when:"engine.level=packet & fabric.queue=credit"`

@@ -82,11 +82,8 @@ func (r *routed) Decide(ctx context.Context, name string, _ int) (assembly.Answe
 		return nil, err
 	}
 	begin := time.Now()
-	switch seen := r.seen(); r.s.Engine.Level {
-	case "flow":
-		err = a.flow(ctx, seen)
-	case "packet":
-		err = a.packets(ctx, seen, after)
+	if err = a.simulate(ctx, after); err == nil {
+		err = a.againstHealthy(ctx)
 	}
 	var deadlock *packet.Deadlock
 	switch {
@@ -105,6 +102,38 @@ func (r *routed) Decide(ctx context.Context, name string, _ int) (assembly.Answe
 	}
 	a.timings.PlayS += time.Since(begin).Seconds()
 	return a, nil
+}
+
+// simulate simulates the work at the scenario's level, on other paths after a fault in mid-run.
+func (a *routedAnswer) simulate(ctx context.Context, after *routing.Decision) error {
+	switch a.r.s.Engine.Level {
+	case "flow":
+		return a.flow(ctx, a.seen)
+	case "packet":
+		return a.packets(ctx, after)
+	}
+	return nil
+}
+
+// againstHealthy compares the time of an iteration with that of the router's paths where nothing is down.
+func (a *routedAnswer) againstHealthy(ctx context.Context) error {
+	r := a.r
+	end, done := a.row.Metrics[r.end()]
+	if r.it == nil || a.healthy == 0 || r.s.Engine.Level == "static" {
+		return nil
+	}
+	delete(a.row.Metrics, "fault_ratio")
+	if !done {
+		return nil
+	}
+	h := &routedAnswer{r: r, seen: r.Whole, walks: r.usual(a.row.Policy), row: result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}}
+	if err := h.simulate(ctx, nil); err != nil {
+		return fmt.Errorf("without faults: %w", err)
+	}
+	if before, done := h.row.Metrics[r.end()]; done {
+		a.row.Metrics["fault_ratio"] = before / end
+	}
+	return nil
 }
 
 // seen returns the network that routers see at first.
@@ -190,7 +219,7 @@ func (r *routed) withoutFaults(ctx context.Context, name string, router routing.
 }
 
 // packets simulates the traffic packet by packet.
-func (a *routedAnswer) packets(ctx context.Context, seen *engine.Network, after *routing.Decision) error {
+func (a *routedAnswer) packets(ctx context.Context, after *routing.Decision) error {
 	r := a.r
 	l := &r.s.Fabric
 	channels := a.walks.Channels()
@@ -202,8 +231,11 @@ func (a *routedAnswer) packets(ctx context.Context, seen *engine.Network, after 
 	if l.Queue == "credit" {
 		o.Control = packet.Credit
 	}
-	var err error
-	if a.network, err = r.Network(&r.s.Fabric, r.s.Workload.Packet, channels); err != nil {
+	hardware, err := r.System, error(nil)
+	if a.seen == r.Whole && l.FailAt == 0 {
+		hardware.Health = nil // nothing is down
+	}
+	if a.network, err = hardware.Network(&r.s.Fabric, r.s.Workload.Packet, channels); err != nil {
 		return err
 	}
 	if r.load.graph != nil {
@@ -289,13 +321,57 @@ func (a *routedAnswer) flow(ctx context.Context, seen *engine.Network) error {
 			return err
 		}
 	}
+	a.graph = g
+	late := a.late()
+	if late != nil && g.EdgeCount() > 0 {
+		if g, err = delayed(g, late); err != nil {
+			return err
+		}
+	}
 	t, err := flow.Run(ctx, g, n, routes, flow.Options{})
 	if err != nil {
 		return err
 	}
+	for i, by := range late {
+		t.Makespan = max(t.Makespan, t.End[i]+by)
+	}
 	a.ends(t.Makespan)
 	a.graph, a.trace = g, t
 	return nil
+}
+
+// late returns by task how long after a transfer's last bit has left it arrives, on the longest of its routes; nil where
+// that is at once, or edges have it, as those of ring collectives do.
+func (a *routedAnswer) late() []engine.Time {
+	r := a.r
+	if slices.Contains(RingKinds, r.s.Workload.Kind) || !slices.ContainsFunc(r.Whole.Links, func(l engine.Link) bool { return l.Latency > 0 }) {
+		return nil
+	}
+	late, flows := make([]engine.Time, len(a.graph.Tasks)), a.flowsOf()
+	for i := range late {
+		if a.graph.Tasks[i].Kind != engine.Transfer {
+			continue
+		}
+		for _, route := range a.routes(flows[i]) {
+			sum := engine.Time(0)
+			for _, link := range route {
+				sum += r.Whole.Links[link].Latency
+			}
+			late[i] = max(late[i], sum)
+		}
+	}
+	return late
+}
+
+// delayed returns a graph in which what waits for a transfer waits until it has arrived.
+func delayed(g *engine.Graph, late []engine.Time) (*engine.Graph, error) {
+	out := &engine.Graph{Namer: g.Namer, Tasks: g.Tasks}
+	for i, by := range late {
+		for _, e := range g.Out(int32(i)) {
+			out.AddEdge(e.From, e.To, e.Lag+by)
+		}
+	}
+	return out, out.Freeze()
 }
 
 // ends measures when the work ends.

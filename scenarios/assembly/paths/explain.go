@@ -365,14 +365,14 @@ func (a *routedAnswer) chain() *result.Chain {
 	chain := &result.Chain{EndS: t.Makespan.Seconds(), Computes: a.r.it != nil}
 	at := map[string]int{}
 	dims := a.r.linkDims()
-	before, last := engine.Time(0), 0
+	before, last, flows := engine.Time(0), 0, a.flowsOf()
 	for _, id := range t.CriticalPath(g) {
 		k := &g.Tasks[id]
 		start, end := t.Start[id], t.End[id]
 		if k.Kind != engine.Transfer || start == engine.Never || end == engine.Never {
 			continue
 		}
-		flow := a.flowOf(id)
+		flow := flows[id]
 		over, alone, late := a.alone(dims, flow, float64(k.Bytes), packet)
 		i, ok := at[over]
 		if !ok {
@@ -480,18 +480,26 @@ func (r *routed) linkDims() []int {
 	return dims
 }
 
-// flowOf returns the flow whose paths a transfer takes: of a folded graph the first of its class, else the flow of its
-// number where the ends are the same, and the first with its ends.
-func (a *routedAnswer) flowOf(task int32) int32 {
-	flows, k := a.r.load.flows, &a.graph.Tasks[task]
-	ends := engine.Flow{Src: k.Src, Dst: k.Dst}
-	if a.folded == nil && int(task) < len(flows) && flows[task] == ends {
-		return task
-	}
-	for f := range flows {
-		if a.folded != nil && a.walks.ClassOf(int32(f)) == task || a.folded == nil && flows[f] == ends {
-			return int32(f)
+// flowsOf returns by transfer the flow whose paths it takes: of a folded graph the first of its class, else the flow of
+// its number where the ends are the same, and the first with its ends.
+func (a *routedAnswer) flowsOf() []int32 {
+	flows, of := a.r.load.flows, make([]int32, len(a.graph.Tasks))
+	first := map[engine.Flow]int32{}
+	for f := len(flows) - 1; f >= 0; f-- {
+		if a.folded != nil {
+			of[a.walks.ClassOf(int32(f))] = int32(f)
+		} else {
+			first[flows[f]] = int32(f)
 		}
 	}
-	return 0 // there is one: the transfer was simulated
+	if a.folded != nil {
+		return of
+	}
+	for i, t := range a.graph.Tasks {
+		ends := engine.Flow{Src: t.Src, Dst: t.Dst}
+		if of[i] = first[ends]; i < len(flows) && flows[i] == ends {
+			of[i] = int32(i)
+		}
+	}
+	return of
 }
