@@ -20,7 +20,7 @@ func BenchmarkExpand(b *testing.B) {
 		for _, r := range Table {
 			b.Run(fmt.Sprintf("%s/%s", o, r.Name), func(b *testing.B) {
 				for b.Loop() {
-					if _, err := r.Expand(b.Context(), p, Options{Packing: Packing{Sweeps: 4}, Hierarchical: Hierarchical{Domain: 8, Inner: "ring", Outer: "ring"}}); err != nil {
+					if _, err := r.Expand(b.Context(), p, Options{Hierarchical: Hierarchical{Domain: 8, Inner: "ring", Outer: "ring"}}); err != nil {
 						b.Fatal(err)
 					}
 				}

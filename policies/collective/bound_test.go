@@ -59,7 +59,7 @@ func TestBound(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, r := range Table {
-			s, err := r.Expand(t.Context(), p, Options{Packing: Packing{Sweeps: 4}, Hierarchical: Hierarchical{Domain: 2, Inner: "direct", Outer: "ring"}})
+			s, err := r.Expand(t.Context(), p, Options{Hierarchical: Hierarchical{Domain: 2, Inner: "direct", Outer: "ring"}})
 			if errors.Is(err, ErrUnserved) || len(p.Group) > 32 && r.Name != "tree-packing" {
 				continue
 			}

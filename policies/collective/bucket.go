@@ -1,14 +1,13 @@
 package collective
 
 import (
-	"context"
 	"slices"
 )
 
 // bucket scatters along the rings of one axis of a torus after the other and gathers backwards. Parts of the data begin
 // with each axis and go each way round, so that at any time all links are in use where the axes are equal (Sack and
 // Gropp, "Collective algorithms for multiported torus networks", 2015; Jain and Sabharwal, 2010).
-func bucket(_ context.Context, b *builder, j *job) error {
+func bucket(b *builder, j *job) error {
 	if b.p.Torus == nil {
 		return unserved(j, "nodes of a torus")
 	}

@@ -8,6 +8,7 @@
 package collective
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,14 +99,13 @@ type Options struct {
 	Chunk units.Bytes `key:"chunk" doc:"size of the pieces in which trees and chains pass data on; '0B' is chosen from size, rates, latency and depth" default:"0B"`
 
 	Hierarchical Hierarchical
-	Packing      Packing
 }
 
 // Row is a named algorithm.
 type Row struct {
 	Name   string
 	Doc    string // one line
-	expand func(ctx context.Context, b *builder, j *job) error
+	expand func(b *builder, j *job) error
 }
 
 // Table is the algorithms by name, in the order in which they are listed.
@@ -132,7 +132,8 @@ func ByName(name string) (Row, error) {
 }
 
 // Expand returns the schedule of a call. It fails with ErrCall on a call that cannot be, with ErrUnserved where the
-// algorithm does not serve it (the error says what it serves: "; want ..."), and with ctx's error when ctx ends before.
+// algorithm does not serve it or would take more than MaxTransfers (the error says what it serves: "; want ..."), and with
+// ctx's error when ctx ends before.
 func (r Row) Expand(ctx context.Context, p *Problem, o Options) (*Schedule, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -140,11 +141,11 @@ func (r Row) Expand(ctx context.Context, p *Problem, o Options) (*Schedule, erro
 	if o.Chunk < 0 {
 		return nil, fmt.Errorf("%w: chunks of %s; want at least 0B", ErrCall, o.Chunk)
 	}
-	b := newBuilder(p, o)
-	if err := r.expand(ctx, b, b.call()); err != nil {
+	b := newBuilder(ctx, p, o)
+	if err := cmp.Or(r.expand(b, b.call()), b.err, ctx.Err()); err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Name, err)
 	}
-	return b.Schedule, ctx.Err()
+	return b.Schedule, nil
 }
 
 // check fails on a problem that cannot be.

@@ -99,7 +99,6 @@ func TestCheck(t *testing.T) {
 			Inner:  rapid.SampledFrom(Table).Draw(t, "inner").Name,
 			Outer:  rapid.SampledFrom(Table).Draw(t, "outer").Name,
 		}
-		o.Packing.Sweeps = rapid.IntRange(0, 2).Draw(t, "sweeps")
 		for _, r := range Table {
 			s, err := r.Expand(t.Context(), p, o)
 			if errors.Is(err, ErrUnserved) || r.Name == "hierarchical" && errors.Is(err, ErrCall) {

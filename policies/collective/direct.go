@@ -1,10 +1,8 @@
 package collective
 
-import "context"
-
 // direct sends every block from where it is to where it is wanted, in an order in which no two ranks send to the same
 // one at a time: rank i first to i+1, then to i+2 and so on.
-func direct(_ context.Context, b *builder, j *job) error {
+func direct(b *builder, j *job) error {
 	n := len(j.ranks)
 	each := func(do func(from, to int)) {
 		for s := 1; s < n; s++ {

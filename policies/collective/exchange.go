@@ -1,14 +1,13 @@
 package collective
 
 import (
-	"context"
 	"math/bits"
 	"slices"
 )
 
 // halvingDoubling halves the data with partners at half the ranks' distance, then a quarter and so on, and gathers
 // backwards (Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH", 2005).
-func halvingDoubling(_ context.Context, b *builder, j *job) error {
+func halvingDoubling(b *builder, j *job) error {
 	n := len(j.ranks)
 	if bits.OnesCount(uint(n)) != 1 {
 		return unserved(j, "a power of two")
@@ -27,7 +26,7 @@ func halvingDoubling(_ context.Context, b *builder, j *job) error {
 // swing halves the data with partners at distances 1, 1, 3, 5, 11 ... to one side and the other in turn, on a torus
 // along each axis in turn; parts of the data begin with each axis and to each side (De Sensi et al., "Swing:
 // short-cutting rings for higher bandwidth allreduce", NSDI 2024).
-func swing(_ context.Context, b *builder, j *job) error {
+func swing(b *builder, j *job) error {
 	g, err := b.grid(j)
 	if err != nil {
 		return err

@@ -10,12 +10,9 @@ import (
 
 // multiRing sends equal parts of each block both ways round as many edge-disjoint rings over all ranks as are found:
 // three on a torus of three dimensions, which then use all its links.
-func multiRing(ctx context.Context, b *builder, j *job) error {
-	rings := b.mesh(j).rings(ctx)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if len(rings) == 0 {
+func multiRing(b *builder, j *job) error {
+	rings := b.mesh(j).rings(b.ctx)
+	if len(rings) == 0 && b.ctx.Err() == nil {
 		return unserved(j, "ranks that links among them join into a ring")
 	}
 	for _, r := range slices.Clone(rings) {

@@ -25,7 +25,7 @@ func TestRings(t *testing.T) {
 					continue // it is not made of cubes
 				}
 				p := &Problem{Call: Call{Group: places(o.Nodes()), Bytes: 1}, Network: o.Network(h, engine.Link{Rate: 1})}
-				b := newBuilder(p, Options{})
+				b := newBuilder(t.Context(), p, Options{})
 				rings := b.mesh(b.call()).rings(t.Context())
 				want := len(dims)
 				if faults.Switches != nil {

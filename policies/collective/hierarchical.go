@@ -2,7 +2,6 @@ package collective
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 )
 
@@ -15,7 +14,7 @@ type Hierarchical struct {
 
 // hierarchical works inside the domains of a partition, which are of one size, then among the ranks that have the same
 // place in each, and then inside again.
-func hierarchical(ctx context.Context, b *builder, j *job) error {
+func hierarchical(b *builder, j *job) error {
 	domains, err := b.domains(j)
 	if err != nil {
 		return err
@@ -31,8 +30,8 @@ func hierarchical(ctx context.Context, b *builder, j *job) error {
 		}
 		return &job{kind: kind, ranks: peers}
 	}
-	inner := func(x *job) error { return b.nested(ctx, b.o.Hierarchical.Inner, x) }
-	outer := func(x *job) error { return b.nested(ctx, b.o.Hierarchical.Outer, x) }
+	inner := func(x *job) error { return b.nested(b.o.Hierarchical.Inner, x) }
+	outer := func(x *job) error { return b.nested(b.o.Hierarchical.Outer, x) }
 	switch j.kind {
 	case AllReduce:
 		pieces := j.data.pieces(size)
@@ -119,14 +118,14 @@ func repeat(n int, do func(i int) error) error {
 }
 
 // nested expands a part of a job by the algorithm of a name.
-func (b *builder) nested(ctx context.Context, name string, x *job) error {
+func (b *builder) nested(name string, x *job) error {
 	if len(x.ranks) < 2 {
 		return nil
 	}
 	for _, r := range b.rows {
 		if r.Name == name && name != "hierarchical" {
 			b.stream++
-			if err := r.expand(ctx, b, x); err != nil {
+			if err := r.expand(b, x); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 			return nil

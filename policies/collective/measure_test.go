@@ -145,7 +145,6 @@ func TestMeasure(t *testing.T) {
 						continue // all pairs at once take minutes to simulate
 					}
 					var opt Options
-					opt.Packing.Sweeps = 4
 					opt.Hierarchical = Hierarchical{Domain: o.Dims[2], Inner: "bidirectional-ring", Outer: "bidirectional-ring"}
 					t0 := time.Now()
 					s, err := r.Expand(t.Context(), p, opt)
@@ -207,7 +206,7 @@ func TestTori(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					s, err := r.Expand(t.Context(), p, Options{Packing: Packing{Sweeps: 4}})
+					s, err := r.Expand(t.Context(), p, Options{})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -1,16 +1,10 @@
 package collective
 
 import (
-	"context"
 	"math"
 
 	"sim/engine"
 )
-
-// Packing are the options of "tree-packing".
-type Packing struct {
-	Sweeps int `key:"sweeps" doc:"how often all trees are grown anew, for links that carry more equally" default:"4" min:"0" max:"1000"`
-}
 
 // packing cuts the data into chunks, each of which goes along a spanning tree of the links among the ranks: it is
 // reduced on the way up to the root, copied on the way down from it, or first the one and then the other. There are as
@@ -18,11 +12,14 @@ type Packing struct {
 // trees that Tutte and Nash-Williams (1961) bound for an all-reduce, and of arborescences that Edmonds (1973) bounds
 // for a broadcast and, from all roots at once, Zhao et al. ("ForestColl", 2024) for a gather. In what order each link
 // serves the chunks is found by list scheduling.
-func packing(ctx context.Context, b *builder, j *job) error {
+func packing(b *builder, j *job) error {
 	if j.kind == AllToAll || j.kind == SendReceive {
 		return unserved(j, "a call that reduces or copies")
 	}
 	n, m := len(j.ranks), b.mesh(j)
+	if m.count == 0 {
+		return unserved(j, "ranks that are connected by links among them")
+	}
 	var both [2]bool
 	both[up] = j.kind == AllReduce || j.kind == Reduce || j.kind == ReduceScatter
 	both[down] = j.kind == AllReduce || j.kind == Broadcast || j.kind == AllGather
@@ -44,9 +41,10 @@ func packing(ctx context.Context, b *builder, j *job) error {
 	default:
 		all := join(j.block...).bytes()
 		each := b.treeChunks(m, all, far[middles(far)[0]], 1, hiddenShare) / n
-		for i, block := range j.block {
-			for _, d := range block.pieces(max(1, each)) {
-				roots, chunks = append(roots, int32(i)), append(chunks, d)
+		each = max(1, each)
+		for c := range each {
+			for i, block := range j.block {
+				roots, chunks = append(roots, int32(i)), append(chunks, block.cut(c, each))
 			}
 		}
 	}
@@ -58,16 +56,19 @@ func packing(ctx context.Context, b *builder, j *job) error {
 	var moves []int32
 	least := engine.Never
 	for _, hop := range hopLengths {
-		f := m.newForest(both, roots, hop, b.o.Packing.Sweeps)
+		f := m.newForest(b.ctx, both, roots, hop)
+		if b.ctx.Err() != nil {
+			return b.ctx.Err()
+		}
 		if f == nil {
 			return unserved(j, "ranks that are connected by links among them")
 		}
 		try := newPipeline(f, bytes, b.p.Network.Links)
-		order, end := try.best(staggers)
+		order, end := try.best(b.ctx, staggers)
 		if end < least {
 			z, moves, least = try, order, end
 		}
-		if ctx.Err() != nil || try.near(least) {
+		if try.near(least) {
 			break
 		}
 	}
@@ -83,7 +84,7 @@ func packing(ctx context.Context, b *builder, j *job) error {
 			b.sendOver(t.link[v], parent, child, chunks[k], false)
 		}
 	}
-	return ctx.Err()
+	return nil
 }
 
 // hopLengths are tried in turn: trees of low depth, which are best where all links are about as scarce, and then such

@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -159,7 +160,7 @@ var (
 )
 
 // best returns the moves in the best order that it finds, and when the last chunk has arrived.
-func (z *pipeline) best(staggers []float64) ([]int32, engine.Time) {
+func (z *pipeline) best(ctx context.Context, staggers []float64) ([]int32, engine.Time) {
 	rank := make([]float64, len(z.link))
 	longest, least := float64(slices.Max(z.tail)), engine.Never
 	var best []int32
@@ -171,7 +172,7 @@ func (z *pipeline) best(staggers []float64) ([]int32, engine.Time) {
 		if order, end := z.schedule(rank); end < least {
 			best, least = order, end
 		}
-		if z.near(least) {
+		if z.near(least) || ctx.Err() != nil {
 			break
 		}
 	}

@@ -1,7 +1,6 @@
 package collective
 
 import (
-	"context"
 	"fmt"
 	"slices"
 )
@@ -23,11 +22,11 @@ func (j *job) scatters() (scatter, gather bool, block []data, err error) {
 	return false, false, nil, unserved(j, "%s, %s or %s", AllReduce, ReduceScatter, AllGather)
 }
 
-func oneRing(_ context.Context, b *builder, j *job) error {
+func oneRing(b *builder, j *job) error {
 	return b.rings(j, [][]int32{places(len(j.ranks))})
 }
 
-func bothWays(_ context.Context, b *builder, j *job) error {
+func bothWays(b *builder, j *job) error {
 	up := places(len(j.ranks))
 	return b.rings(j, [][]int32{up, reversed(up)})
 }

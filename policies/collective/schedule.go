@@ -1,6 +1,8 @@
 package collective
 
 import (
+	"context"
+	"fmt"
 	"slices"
 
 	"sim/engine"
@@ -70,13 +72,19 @@ type builder struct {
 	// parts of an algorithm that work side by side.
 	stream  int32
 	planned bool // of the transfers that follow
+
+	ctx context.Context // of Expand
+	err error           // why nothing more is sent
 }
+
+// MaxTransfers is the most transfers of a schedule, some 2 GB with the tasks that they become.
+const MaxTransfers = 1 << 24
 
 type track struct{ src, dst, link, stream int32 }
 
-func newBuilder(p *Problem, o Options) *builder {
+func newBuilder(ctx context.Context, p *Problem, o Options) *builder {
 	b := &builder{
-		Schedule: &Schedule{Call: p.Call}, p: p, o: o, rows: Table, net: newNeighbours(p),
+		Schedule: &Schedule{Call: p.Call}, ctx: ctx, p: p, o: o, rows: Table, net: newNeighbours(p),
 		have: make([]versions, len(p.Group)), last: map[track]int32{},
 	}
 	for r := range b.have {
@@ -107,10 +115,16 @@ func (b *builder) send(src, dst int32, d data, reduce bool) {
 }
 
 func (b *builder) sendOver(link, src, dst int32, d data, reduce bool) {
-	if len(d) == 0 || src == dst {
+	id := int32(len(b.Transfers))
+	if id%(1<<12) == 0 && b.err == nil {
+		b.err = b.ctx.Err()
+	}
+	if id == MaxTransfers && b.err == nil {
+		b.err = fmt.Errorf("%w: %s among %d ranks in more than %d transfers; want fewer ranks or larger chunks", ErrUnserved, b.Kind, len(b.Group), MaxTransfers)
+	}
+	if len(d) == 0 || src == dst || b.err != nil {
 		return
 	}
-	id := int32(len(b.Transfers))
 	t := Transfer{Src: src, Dst: dst, Link: link, Planned: b.planned, Reduce: reduce, Behind: -1, Bytes: d.bytes(), span: int32(len(b.spans)), after: int32(len(b.after))}
 	k := track{src, dst, link, b.stream}
 	if last, ok := b.last[k]; ok {

@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -95,8 +96,8 @@ type forest struct {
 }
 
 // Trees are grown by the lengths of links and the depth of places. Each chunk that a link carries more than another
-// makes it longer by the factor e^loadGrowth, so that regrowing trees in turn leads to links that are equally loaded:
-// it approaches a packing of fractional trees (Plotkin, Shmoys and Tardos 1995; Young 1995). Each chunk of one direction
+// makes it longer by the factor e^loadGrowth, so that growing trees in turn leads to links that are equally loaded: it
+// approaches a packing of fractional trees (Plotkin, Shmoys and Tardos 1995; Young 1995). Each chunk of one direction
 // that a link carries more than of the other makes it longer by e^skewGrowth: chunks go up before they go down, so that
 // links with much of one are idle in the time of the other.
 const (
@@ -105,42 +106,24 @@ const (
 	mostGrowth = 50 // of exponents
 )
 
-// newForest grows trees from each root, of one direction or both, and all of them again so many times. A hop of depth
-// counts as so many links that carry most. It returns nil where no tree spans the mesh.
-func (m *mesh) newForest(both [2]bool, roots []int32, hop float64, sweeps int) *forest {
+// newForest grows trees from each root in turn, of one direction or both. Chunks that are sent about together thus go
+// over different links. A hop of depth counts as so many links that carry most. It returns nil where no tree spans the
+// mesh, and when ctx ends.
+func (m *mesh) newForest(ctx context.Context, both [2]bool, roots []int32, hop float64) *forest {
 	n, links := len(m.way[down]), len(m.time)
 	f := &forest{mesh: m, hop: hop, depth: make([]int32, n)}
 	for d := range both {
 		f.trees[d] = make([]tree, len(roots))
 		f.load[d], f.length[d] = make([]float64, links), make([]float64, links)
 	}
-	for sweep := range sweeps + 1 {
-		for k, root := range roots {
-			for d, wanted := range both {
-				if !wanted {
-					continue
-				}
-				t := &f.trees[d][k]
-				if sweep == 0 {
-					t.parent, t.link = make([]int32, n), make([]int32, n)
-				} else {
-					f.add(d, t, -1)
-				}
-				if f.grow(d, t, root); len(t.order) < n {
-					return nil
-				}
-				f.add(d, t, 1)
+	for k, root := range roots {
+		for d, wanted := range both {
+			if wanted && (ctx.Err() != nil || !f.grow(d, k, root)) {
+				return nil
 			}
 		}
 	}
 	return f
-}
-
-// add has links carry a tree that much more.
-func (f *forest) add(d int, t *tree, chunks float64) {
-	for _, v := range t.order[1:] {
-		f.load[d][t.link[v]] += chunks * f.time[t.link[v]]
-	}
 }
 
 // measure finds the lengths of links.
@@ -152,7 +135,7 @@ func (f *forest) measure(d int) {
 	for l, took := range f.time {
 		mine, other := f.load[d][l], f.load[1-d][l]
 		x := loadGrowth * (mine + other + took - most)
-		if f.trees[1-d][0].order != nil {
+		if other > 0 {
 			x += skewGrowth * (mine - other)
 		}
 		f.length[d][l] = math.Exp(min(x, mostGrowth))
@@ -167,15 +150,17 @@ type branch struct {
 	by   arc
 }
 
-// grow grows a tree from a root, always by the branch of the least length and depth (the trade-off of Prim's and
-// Dijkstra's trees of Alpert et al. 1995).
-func (f *forest) grow(d int, t *tree, root int32) {
+// grow grows the tree of a chunk from a root, always by the branch of the least length and depth (the trade-off of Prim's
+// and Dijkstra's trees of Alpert et al. 1995). It returns false where the tree does not span the mesh.
+func (f *forest) grow(d, chunk int, root int32) bool {
 	f.measure(d)
+	t := &f.trees[d][chunk]
+	t.parent, t.link = make([]int32, len(f.depth)), make([]int32, len(f.depth))
 	for i := range f.depth {
 		f.depth[i] = -1
 	}
 	f.depth[root], t.parent[root] = 0, -1
-	t.order = append(t.order[:0], root)
+	t.order = append(make([]int32, 0, len(f.depth)), root)
 	heap := graph.NewHeap(func(a, b branch) bool { return a.key < b.key || a.key == b.key && a.seq < b.seq })
 	seq, waiting := int32(0), 0
 	for at := 0; ; {
@@ -190,12 +175,13 @@ func (f *forest) grow(d int, t *tree, root int32) {
 			}
 		}
 		if waiting == 0 || len(t.order) == len(f.depth) {
-			return
+			return len(t.order) == len(f.depth)
 		}
 		x := heap.Pop()
 		waiting--
 		if v := x.by.to; f.depth[v] < 0 {
 			f.depth[v], t.parent[v], t.link[v] = f.depth[x.from]+1, x.from, x.by.link
+			f.load[d][x.by.link] += f.time[x.by.link]
 			t.order = append(t.order, v)
 		}
 	}
