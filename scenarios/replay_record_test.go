@@ -16,7 +16,7 @@ func TestLostMoreThanLit(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Run(context.Background(), s, RunOptions{Workers: 2})
-	const want = "gpt7b: replay.lost_circuits: 5 circuits are more than the 4 that are lit; lose at most 4"
+	const want = "gpt7b: replay.lost_circuits: 5 circuits are more than the 4 that are provisioned; lose at most 4"
 	if !errors.Is(err, ErrInput) || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
@@ -26,7 +26,7 @@ func TestLostMoreThanLit(t *testing.T) {
 func TestUnlitBesideOthers(t *testing.T) {
 	o := runScenario(t, "gpt7b", 2, `policy.allocators=["fixed", "delta-fast"]`, "policy.fixed.circuits=[[1,1],[1,1]]", "replay.lost_circuits=5", "replay.seeds=2")
 	rows := o.Document.Rows
-	if len(rows) != 2 || len(rows[0].Metrics) != 0 || rows[0].Labels["unserved"] != "replay.lost_circuits: 5 circuits are more than the 4 that are lit" {
+	if len(rows) != 2 || len(rows[0].Metrics) != 0 || rows[0].Labels["unserved"] != "replay.lost_circuits: 5 circuits are more than the 4 that are provisioned" {
 		t.Fatalf("%+v", rows)
 	}
 	if rows[1].Metrics["replay_plays"] != 2 || rows[1].Labels["unserved"] != "" || len(o.Detail.Policies) != 2 {

@@ -34,7 +34,7 @@ func sameBy(t interface {
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, s.TOML())
 	}
-	if diff := cmp.Diff(s, again); diff != "" {
+	if diff := cmp.Diff(s, again, settings); diff != "" {
 		t.Fatalf("%s", diff)
 	}
 	if s.Digest() != again.Digest() {

@@ -157,7 +157,7 @@ func TestRoutedFaults(t *testing.T) {
 		{[]string{"fabric.dims=[64, 64, 64]"}, "would take"},
 		{[]string{"fabric.dims=[16, 16, 16]", "fabric.busy_cubes=[0]"}, "64 cubes"},
 		{[]string{"fabric.cubes=[0, 1]"}, "takes 1 cubes, not 2"},
-		{[]string{"fabric.cubes=[0]", "fabric.busy_cubes=[0]"}, "belongs to job"},
+		{[]string{"fabric.cubes=[0]", "fabric.busy_cubes=[0]"}, "belongs to another job"},
 		{[]string{"workload.kind=matrix"}, "workload.matrix: is missing"},
 		{[]string{"workload.kind=matrix", "workload.matrix=[[0, 1], [1]]"}, "row 2 has 1 numbers"},
 		{[]string{"workload.kind=matrix", "workload.matrix=[[0, 1], [1, 0]]"}, "2 rows for 64 nodes"},
