@@ -100,28 +100,16 @@ func (m milpPolicy) Choose(ctx context.Context, p *Problem, o Options) (*Decisio
 	if err != nil {
 		return nil, err
 	}
-	d := &Decision{Circuits: x, Makespan: never, Bound: bound, BoundModel: AnyService, Solver: r.report, Stopped: r.stopped}
-	d.Evaluations = known.Evaluations
-	// where rates are free any rule will do that simulates them
-	try := rules
+	services := rules // where rates are free any will do that simulates them
 	if m.fair || o.Service != "" {
-		try = []flow.Service{o.service(flow.MaxMin)}
+		services = []flow.Service{o.service(flow.MaxMin)}
 	}
-	w := p.evaluator(ctx, flow.MaxMin)
-	defer p.done(w)
-	for _, rule := range try {
-		w.SetService(rule)
-		d.Evaluations++
-		if c, ok := w.simulate(x, d.Makespan); ok {
-			d.Makespan, d.Service = c, rule
-		}
-	}
-	if err := ctx.Err(); err != nil {
+	d, err := p.judge(ctx, x, services)
+	if err != nil {
 		return nil, err
 	}
-	if d.Makespan == never {
-		return nil, fmt.Errorf("topology: %v cannot be simulated to its end", x)
-	}
+	d.Bound, d.BoundModel, d.Solver, d.Stopped = bound, AnyService, r.report, r.stopped
+	d.Evaluations += known.Evaluations
 	return d, nil
 }
 
@@ -151,7 +139,6 @@ type milpRun struct {
 	o     Options
 	known *Decision
 
-	upper    engine.Time
 	baseline []int
 	model    *milp.Model
 	delta    deltaModel
@@ -162,12 +149,12 @@ type milpRun struct {
 
 // build makes the model, and the point to start from.
 func (r *milpRun) build(ctx context.Context) error {
-	var err error
-	if _, r.baseline, r.upper = r.p.bestBaseline(ctx, flow.MaxMin); r.baseline == nil {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		return errors.New("topology: no baseline can be simulated to its end")
+	_, x, makespan := r.p.bestBaseline(ctx, flow.MaxMin)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if r.baseline = x; x == nil {
+		return errNoEnd
 	}
 	first, err := r.p.milpSchedule(ctx, r.baseline, flow.MaxMin)
 	if err != nil {
@@ -181,10 +168,10 @@ func (r *milpRun) build(ctx context.Context) error {
 	if r.o.MILP.Intervals > 0 {
 		k = r.o.MILP.Intervals
 	}
-	upper := r.upper + engine.Time(float64(r.upper)*met) + 1
 	if r.hot {
-		upper = min(upper, r.known.Makespan+engine.Time(float64(r.known.Makespan)*met)+1)
+		makespan = min(makespan, r.known.Makespan)
 	}
+	upper := makespan + engine.Time(float64(makespan)*met) + 1
 	upper += engine.Time(float64(upper) * r.o.PortTolerance) // which saving ports may take
 	if r.fair {                                              // equal shares (Eq. 17) can be slower than max-min ones
 		upper += upper / 10

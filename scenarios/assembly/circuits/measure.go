@@ -2,6 +2,7 @@ package circuits
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"sim/engine"
@@ -116,51 +117,45 @@ func (in *instance) solver(row *result.Row, r *topology.SolverReport) {
 	}
 }
 
-// matrix writes circuits as a readable matrix of pods, with a column for those to twin pods; where replicas are many,
-// or all there, as a list.
+// matrix writes circuits as a readable matrix of pods, with a column for those to DP peers; where replicas are many, or
+// all there, as a list.
 func (in *instance) matrix(circuits []int) string {
 	const most = 16 // pods that still make a readable matrix
 	pods := in.optical.Pods
-	var b strings.Builder
-	if len(pods) > most || in.all() {
+	n := len(pods)
+	if n > most || in.all() {
 		return in.list(circuits)
 	}
-	n := len(pods)
-	cell := make([][]string, n)
+	cell, columns := make([][]string, n), n
 	for i := range cell {
-		cell[i] = make([]string, n+1)
-		for j := range cell[i] {
-			cell[i][j] = "."
-		}
+		cell[i] = slices.Repeat([]string{"."}, n+1)
 	}
-	peers := false
 	for e, u := range in.optical.Bundles {
 		v := fmt.Sprint(circuits[e])
-		if u.Peer {
-			peers = true
-			cell[u.A][n] = v
-			if u.Ends > 1 {
-				cell[u.A][n] = fmt.Sprintf("%dx%s", u.Ends, v)
-			}
+		if !u.Peer {
+			cell[u.A][u.B], cell[u.B][u.A] = v, v
 			continue
 		}
-		cell[u.A][u.B], cell[u.B][u.A] = v, v
+		if u.Ends > 1 {
+			v = fmt.Sprintf("%dx%s", u.Ends, v)
+		}
+		cell[u.A][n], columns = v, n+1
 	}
-	fmt.Fprintf(&b, "%-7s", "")
+	var b strings.Builder
+	line := func(head string, cells []string) {
+		fmt.Fprintf(&b, "%-7s", head)
+		for _, c := range cells[:columns] {
+			fmt.Fprintf(&b, "%7s", c)
+		}
+	}
+	var heads []string
 	for _, p := range pods {
-		fmt.Fprintf(&b, "%7s", p.Name)
+		heads = append(heads, p.Name)
 	}
-	if peers {
-		fmt.Fprintf(&b, "%7s", "twins")
-	}
+	line("", append(heads, "twins"))
 	for i, p := range pods {
-		fmt.Fprintf(&b, "\n%-7s", p.Name)
-		for j := range n {
-			fmt.Fprintf(&b, "%7s", cell[i][j])
-		}
-		if peers {
-			fmt.Fprintf(&b, "%7s", cell[i][n])
-		}
+		b.WriteByte('\n')
+		line(p.Name, cell[i])
 	}
 	return b.String()
 }
@@ -168,22 +163,15 @@ func (in *instance) matrix(circuits []int) string {
 // list writes circuits as lines of pod pairs.
 func (in *instance) list(circuits []int) string {
 	const width = 88
-	var b strings.Builder
-	column := 0
+	var lines []string
 	for e, u := range in.optical.Bundles {
 		pods := in.optical.Pods
 		item := fmt.Sprintf("%s-%s: %d", pods[u.A].Name, strings.TrimPrefix(pods[u.B].Name, "pod "), circuits[e])
-		switch {
-		case e == 0:
-		case column+2+len(item) > width:
-			b.WriteString(",\n")
-			column = 0
-		default:
-			b.WriteString(", ")
-			column += 2
+		if last := len(lines) - 1; last >= 0 && len(lines[last])+2+len(item) <= width {
+			lines[last] += ", " + item
+		} else {
+			lines = append(lines, item)
 		}
-		b.WriteString(item)
-		column += len(item)
 	}
-	return b.String()
+	return strings.Join(lines, ",\n")
 }
