@@ -140,13 +140,9 @@ func (s *Shared) PortsUsed(circuits [][]int) int {
 // PortsTotal returns the ports of all pods that some job lies in, over all replicas.
 func (s *Shared) PortsTotal() int {
 	sum := 0
-	counted := make([]bool, len(s.Ports))
-	for j := range s.Jobs {
-		for _, pod := range s.Jobs[j].Pods {
-			if !counted[pod] {
-				counted[pod] = true
-				sum += s.Ports[pod] * s.Jobs[j].Problem.Fabric.Copies
-			}
+	for pod, ports := range s.Ports {
+		if j := slices.IndexFunc(s.Jobs, func(job Job) bool { return slices.Contains(job.Pods, pod) }); j >= 0 {
+			sum += ports * s.Jobs[j].Problem.Fabric.Copies
 		}
 	}
 	return sum

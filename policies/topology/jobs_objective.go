@@ -78,20 +78,17 @@ type score []float64
 
 // score returns the objective's value at makespans by job.
 func (s *Shared) score(makespans []engine.Time) score {
-	if s.Goal == LargestNCT {
-		v := make(score, len(makespans))
-		for j, c := range makespans {
-			v[j] = s.weight[j] * s.Jobs[j].Slowdown(c)
-		}
-		slices.Sort(v)
-		slices.Reverse(v)
-		return v
-	}
-	sum := 0.0
+	v, sum := make(score, len(makespans)), 0.0
 	for j, c := range makespans {
-		sum += s.weight[j] * s.Jobs[j].Slowdown(c)
+		v[j] = s.weight[j] * s.Jobs[j].Slowdown(c)
+		sum += v[j]
 	}
-	return score{sum}
+	if s.Goal == WeightedSum {
+		return score{sum}
+	}
+	slices.Sort(v)
+	slices.Reverse(v)
+	return v
 }
 
 // Value returns the objective at makespans by job.

@@ -83,13 +83,9 @@ func (p *Problem) milpSchedule(ctx context.Context, x []int, service flow.Servic
 		return nil, fmt.Errorf("topology: %w", err)
 	}
 	s := &milp.Schedule{Circuits: slices.Clone(x), Makespan: trace.Makespan.Seconds()}
-	var times []engine.Time
-	transfers := p.transfers()
-	for _, id := range transfers {
-		times = append(times, trace.Start[id], trace.End[id])
-	}
-	slices.Sort(times)
-	times = slices.Compact(times)
+	played := &Windows{Task: p.transfers()}
+	played.profile(trace)
+	times := borders(played.Start, played.End)
 	for _, t := range times {
 		s.Times = append(s.Times, t.Seconds())
 	}
@@ -98,7 +94,7 @@ func (p *Problem) milpSchedule(ctx context.Context, x []int, service flow.Servic
 		s.Start, s.End = append(s.Start, trace.Start[i].Seconds()), append(s.End, trace.End[i].Seconds())
 		s.Sent[i] = make([]float64, max(0, len(times)-1))
 	}
-	for _, id := range transfers {
+	for _, id := range played.Task {
 		sum := 0.0
 		steps := trace.Rates(id)
 		for k := 0; k+1 < len(steps); k++ {

@@ -112,8 +112,7 @@ func (p *Problem) bestBaseline(ctx context.Context, s flow.Service) (name string
 }
 
 // transfers returns the ids of the transfers that use the network.
-func (p *Problem) transfers() []int32 {
-	var ids []int32
+func (p *Problem) transfers() (ids []int32) {
 	for i := range p.Graph.Tasks {
 		if t := &p.Graph.Tasks[i]; t.Kind == engine.Transfer && t.Bytes > 0 && len(p.Fabric.Routes.Of(int32(i))) > 0 {
 			ids = append(ids, int32(i))
@@ -146,21 +145,19 @@ func (p *Problem) timeWindows(s flow.Spans, tasks []int32, upper engine.Time) (e
 // profile numbers the intervals between starts and ends of transfers in a trace. Idle intervals count: the model has
 // them too (Eq. 14). What lies before the first start and after the last end does not.
 func (w *Windows) profile(t *engine.Trace) {
-	n := len(w.Task)
-	times := make([]engine.Time, 0, 2*n)
-	w.Start, w.End = make([]engine.Time, n), make([]engine.Time, n)
-	for i, id := range w.Task {
-		w.Start[i], w.End[i] = t.Start[id], t.End[id]
-		times = append(times, t.Start[id], t.End[id])
+	for _, id := range w.Task {
+		w.Start, w.End = append(w.Start, t.Start[id]), append(w.End, t.End[id])
 	}
-	slices.Sort(times)
-	times = slices.Compact(times)
+	times := borders(w.Start, w.End)
 	w.Played = max(0, len(times)-1)
-	w.First, w.Last = make([]int, n), make([]int, n)
 	for i := range w.Task {
 		first, _ := slices.BinarySearch(times, w.Start[i])
 		last, _ := slices.BinarySearch(times, w.End[i])
-		w.First[i] = first + 1
-		w.Last[i] = max(last, first+1)
+		w.First, w.Last = append(w.First, first+1), append(w.Last, max(last, first+1))
 	}
+}
+
+// borders returns the times at which intervals between starts and ends meet.
+func borders(start, end []engine.Time) []engine.Time {
+	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(start, end))))
 }

@@ -14,7 +14,10 @@ import "slices"
 // edge with a lag.
 func (p *Problem) indexWindows(tasks []int32, k int, from, to []int) (least, largest []int) {
 	least, largest = make([]int, len(tasks)), make([]int, len(tasks))
-	at := p.position(tasks)
+	at := slices.Repeat([]int32{-1}, len(p.Graph.Tasks)) // by task of the graph, its place in tasks
+	for i, id := range tasks {
+		at[id] = int32(i)
+	}
 	order := p.Graph.Order()
 	succ := p.followed(at)
 	for i, id := range tasks {
@@ -65,26 +68,12 @@ func (p *Problem) indexWindows(tasks []int32, k int, from, to []int) (least, lar
 	return least, largest
 }
 
-// position returns, by task of the graph, its place in tasks, or -1.
-func (p *Problem) position(tasks []int32) []int32 {
-	at := make([]int32, len(p.Graph.Tasks))
-	for v := range at {
-		at[v] = -1
-	}
-	for i, id := range tasks {
-		at[id] = int32(i)
-	}
-	return at
-}
-
 // followed returns, by task of the graph, whether a transfer waits for it: the paper's M_succ among the transfers.
 func (p *Problem) followed(at []int32) []bool {
 	succ := make([]bool, len(at))
 	for _, u := range slices.Backward(p.Graph.Order()) {
 		for _, e := range p.Graph.Out(u) {
-			if at[e.To] >= 0 || succ[e.To] {
-				succ[u] = true
-			}
+			succ[u] = succ[u] || at[e.To] >= 0 || succ[e.To]
 		}
 	}
 	return succ
