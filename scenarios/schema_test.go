@@ -28,9 +28,7 @@ func allTables() []*schema.Table {
 func leaves(v reflect.Value, path string, found map[uintptr]string) {
 	if v.Kind() == reflect.Struct {
 		for i := range v.NumField() {
-			if f := v.Type().Field(i); f.IsExported() { // others are a package's own
-				leaves(v.Field(i), path+"."+f.Name, found)
-			}
+			leaves(v.Field(i), path+"."+v.Type().Field(i).Name, found)
 		}
 		return
 	}

@@ -205,7 +205,7 @@ func TestMultipath(t *testing.T) {
 	}
 	graph := *p
 	graph.Torus = nil
-	for want, m := range map[string]wildMultipath{"is for tori": {}, "not dimensions": {rule: WildFirst{order: named(1, 1)}}} {
+	for want, m := range map[string]wildMultipath{"is for tori": {}, "not dimensions": {rule: WildRule{Order: named(1, 1)}}} {
 		q := p
 		if want == "is for tori" {
 			q = &graph
@@ -226,7 +226,7 @@ func TestNearestNeighbour(t *testing.T) {
 		for _, l := range p.Torus.Links() {
 			p.Flows = append(p.Flows, engine.Flow{Src: l.From, Dst: l.To})
 		}
-		w := WildFirst{order: named(d, (d+1)%3, (d+2)%3)}
+		w := WildRule{Order: named(d, (d+1)%3, (d+2)%3)}
 		_, one := route(t, w, p, Options{})
 		_, many := route(t, wildMultipath{Multipath{Ways: 4}, w}, p, Options{})
 		if one.Max < 2 || math.Abs(many.MaxWeighted-1.25) > 1e-9 {
@@ -236,7 +236,7 @@ func TestNearestNeighbour(t *testing.T) {
 }
 
 func BenchmarkShortest(b *testing.B) {
-	for _, r := range []Router{Shortest{}, ECMP{}, RandomShortest{}, Multipath{Ways: 4}, WildFirst{}} {
+	for _, r := range []Router{Shortest{}, ECMP{}, RandomShortest{}, Multipath{Ways: 4}, WildRule{}} {
 		for _, dims := range [][]int{{8, 8, 8}, {16, 16, 16}} {
 			b.Run(fmt.Sprintf("%T/%v", r, dims), func(b *testing.B) {
 				p := must(b, torus.Faults{}, "", dims...)

@@ -24,20 +24,24 @@ type WildFirst struct {
 	// Use is who may take wild hops: Needed, AnyDead or All. "" is All where candidates are chosen among for balance,
 	// which is best, and AnyDead for Route, which chooses by chance.
 	Use string `key:"use" doc:"who may take wild hops: pairs whose every dimension-ordered route is dead, pairs of which one is, or all; \"\" is all where routes are optimised or several, and else any-dead" default:"" choices:"needed|any-dead|all" unset:""`
+}
 
-	order []string // of Settings
-	// free lifts what twisted tori need beyond the rule of channels to be free of deadlock: that wild hops along a
+// WildRule is which wild-first routes there are.
+type WildRule struct {
+	WildFirst
+	Order []string // see Settings
+	// Free lifts what twisted tori need beyond the rule of channels to be free of deadlock: that wild hops along a
 	// dimension of size k whose wrap-around links are shifted take only the links k-2 -> k-1, 1 -> 0 and the
 	// wrap-around ones, and that hop vectors that go k along it do so by the wrap-around link first where they begin
 	// beside it. It is lifted for pairs that it leaves without a candidate, as it does where k is 8 and a switch is
 	// down; whoever chooses had better check what was chosen (packet.CheckChannels).
-	free bool
+	Free bool
 }
 
 // Candidates lists the paths that wild-first routing may take. It is safe for concurrent use.
 type Candidates struct {
 	z    *lattice
-	rule WildFirst
+	rule WildRule
 	use  string
 	dims []int    // of wild hops
 	hops [][]int8 // by subset and signs of wild hops: by place in dims, -1, 0 or 1
@@ -45,11 +49,11 @@ type Candidates struct {
 
 // NewCandidates prepares the paths of a problem on a torus or mesh. It fails, with ErrUnserved, on other graphs and on
 // options that name no dimension or rule.
-func NewCandidates(p *Problem, w WildFirst) (*Candidates, error) {
+func NewCandidates(p *Problem, w WildRule) (*Candidates, error) {
 	if p.Torus == nil {
 		return nil, fmt.Errorf("%w: wild-first routing is for tori and meshes; \"shortest\" serves any graph", ErrUnserved)
 	}
-	order, err := orderOf(p.Torus, w.order, func() []int { return sandwich(p) })
+	order, err := orderOf(p.Torus, w.Order, func() []int { return sandwich(p) })
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +65,7 @@ func NewCandidates(p *Problem, w WildFirst) (*Candidates, error) {
 		c.dims = slices.Clone(order[1:])
 		slices.Reverse(c.dims)
 	}
-	c.rule.order, c.rule.Wild = namesOf(order), namesOf(c.dims)
+	c.rule.Order, c.rule.Wild = namesOf(order), namesOf(c.dims)
 	if c.z, err = newLattice(p, order); err != nil {
 		return nil, err
 	}
@@ -102,7 +106,7 @@ func (c *Candidates) Of(f engine.Flow) [][]engine.Step {
 	var found [][]engine.Step
 	var buffer [32]int16
 	var few [64]engine.Step
-	ties, dead := c.rest(f.Src, f.Dst, buffer[:0], c.rule.free), false
+	ties, dead := c.rest(f.Src, f.Dst, buffer[:0], c.rule.Free), false
 	for k := 0; k < len(ties); k += len(z.Dims) {
 		way := z.ways(ties[k:k+len(z.Dims)], few[:0])
 		if !z.alive(f.Src, way) {
@@ -112,8 +116,8 @@ func (c *Candidates) Of(f engine.Flow) [][]engine.Step {
 		found = append(found, slices.Clone(way))
 	}
 	if c.use == All || dead && c.use == AnyDead || len(found) == 0 {
-		found = c.around(f, found, c.rule.free)
-		if len(found) == 0 && !c.rule.free && c.z.Shift != nil {
+		found = c.around(f, found, c.rule.Free)
+		if len(found) == 0 && !c.rule.Free && c.z.Shift != nil {
 			found = c.around(f, found, true)
 		}
 	}

@@ -22,7 +22,7 @@ var shapes = []struct {
 
 // wholeSet returns a cycle among the channels of all candidates of all pairs, by the rule of segments or that of a
 // dateline, and how many pairs have none.
-func wholeSet(t testing.TB, p *Problem, w WildFirst, segments bool) (cycle packet.Cycle, apart int) {
+func wholeSet(t testing.TB, p *Problem, w WildRule, segments bool) (cycle packet.Cycle, apart int) {
 	t.Helper()
 	c, err := NewCandidates(p, w)
 	if err != nil {
@@ -101,7 +101,7 @@ func TestWildFirstIsAcyclic(t *testing.T) {
 			if p.Torus.Nodes() > 256 && !*long && d != 1 {
 				continue
 			}
-			cycle, apart := wholeSet(t, p, WildFirst{}, true)
+			cycle, apart := wholeSet(t, p, WildRule{}, true)
 			if apart > 0 {
 				t.Errorf("%s %s, fault %d: %d pairs have no candidate", p.Torus, s.twist, d, apart)
 			}
@@ -123,17 +123,17 @@ func TestWildFirstIsAcyclic(t *testing.T) {
 				order = []int{0, 2, 1}
 			}
 			wild := []int{order[2], order[1]}
-			if cycle, apart := wholeSet(t, p, WildFirst{order: named(order...), Wild: named(wild...)}, true); cycle != nil || apart > 0 {
+			if cycle, apart := wholeSet(t, p, WildRule{WildFirst{Wild: named(wild...)}, named(order...), false}, true); cycle != nil || apart > 0 {
 				t.Errorf("%v, fault %d: %d pairs without candidates, %s", dims, d, apart, cycle.Names(p.Network))
 			}
-			if cycle, _ := wholeSet(t, p, WildFirst{order: named(order...), Wild: named(wild...)}, false); cycle == nil {
+			if cycle, _ := wholeSet(t, p, WildRule{WildFirst{Wild: named(wild...)}, named(order...), false}, false); cycle == nil {
 				t.Errorf("%v, fault %d: a plain dateline has no cycle", dims, d)
 			}
 			slices.Reverse(wild)
-			if cycle, _ := wholeSet(t, p, WildFirst{order: named(order...), Wild: named(wild...)}, false); cycle == nil {
+			if cycle, _ := wholeSet(t, p, WildRule{WildFirst{Wild: named(wild...)}, named(order...), false}, false); cycle == nil {
 				t.Errorf("%v, fault %d: a plain dateline, other order, has no cycle", dims, d)
 			}
-			cycle, _ := wholeSet(t, p, WildFirst{order: named(order...), Wild: named(wild...)}, true)
+			cycle, _ := wholeSet(t, p, WildRule{WildFirst{Wild: named(wild...)}, named(order...), false}, true)
 			if cycle == nil {
 				t.Errorf("%v, fault %d: wild hops %v before %v have no cycle", dims, d, wild, order)
 			} else if d == 2 {
@@ -148,7 +148,7 @@ func TestWildFirstIsAcyclic(t *testing.T) {
 // together have a cycle. On larger ones it would leave pairs without a candidate under a fault, for which it is lifted.
 func TestTwistedRestrictions(t *testing.T) {
 	p := must(t, torus.Faults{}, torus.TPUv4, 4, 4, 8)
-	c, err := NewCandidates(p, WildFirst{})
+	c, err := NewCandidates(p, WildRule{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,17 +167,17 @@ func TestTwistedRestrictions(t *testing.T) {
 	if *long {
 		for d := range 3 {
 			big := must(t, torus.Faults{Switches: []torus.Switch{{Dim: d, Index: 7}}}, torus.TPUv4, 8, 8, 16)
-			cycle, apart := wholeSet(t, big, WildFirst{}, true)
+			cycle, apart := wholeSet(t, big, WildRule{}, true)
 			if apart > 0 {
 				t.Errorf("8x8x16, fault in %s: %d pairs without candidates", torus.DimName(d), apart)
 			}
 			t.Logf("8x8x16, fault in %s: %s", torus.DimName(d), cycle.Names(big.Network))
 		}
 	}
-	if cycle, _ := wholeSet(t, p, WildFirst{free: true}, true); cycle == nil {
+	if cycle, _ := wholeSet(t, p, WildRule{Free: true}, true); cycle == nil {
 		t.Error("free wild hops have no cycle")
 	}
-	if cycle, _ := wholeSet(t, p, WildFirst{order: named(0, 1, 2)}, true); cycle == nil {
+	if cycle, _ := wholeSet(t, p, WildRule{Order: named(0, 1, 2)}, true); cycle == nil {
 		t.Error("shifted dimensions first have no cycle")
 	}
 }
@@ -234,7 +234,7 @@ func TestCandidates(t *testing.T) {
 		return text
 	}
 	for _, use := range []string{Needed, AnyDead, All} {
-		c, err := NewCandidates(p, WildFirst{order: named(order...), Wild: named(wild...), Use: use, free: true})
+		c, err := NewCandidates(p, WildRule{WildFirst{Wild: named(wild...), Use: use}, named(order...), true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -300,7 +300,7 @@ func TestCandidates(t *testing.T) {
 // TestSegments: channels of walks worked by hand on a ring of 8 in z of 4x4x8.
 func TestSegments(t *testing.T) {
 	p := must(t, torus.Faults{}, "", 4, 4, 8)
-	c, err := NewCandidates(p, WildFirst{order: named(2, 1, 0)})
+	c, err := NewCandidates(p, WildRule{Order: named(2, 1, 0)})
 	if err != nil {
 		t.Fatal(err)
 	}

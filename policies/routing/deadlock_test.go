@@ -21,7 +21,7 @@ func TestDeadlock(t *testing.T) {
 	n := o.Network(nil, engine.Link{Rate: 8e9, Latency: 10 * engine.Nanosecond, Channels: 2, Buffer: bytes})
 	p := &Problem{Network: n, Torus: o, Flows: everyPair(o.Nodes())}
 	set := func(wild ...string) (*Candidates, packet.Cycle) {
-		c, err := NewCandidates(p, WildFirst{order: []string{"z", "y", "x"}, Wild: wild})
+		c, err := NewCandidates(p, WildRule{WildFirst{Wild: wild}, []string{"z", "y", "x"}, false})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -100,9 +100,9 @@ func TestForwardingTori(t *testing.T) {
 		{"dor", DimensionOrder{}, torus.Faults{}, "", []int{4, 4, 8}},
 		{"dor", DimensionOrder{}, torus.Faults{}, torus.TPUv4, []int{4, 4, 8}},
 		{"dor", DimensionOrder{}, torus.Faults{}, "", []int{4, 8, 8}},
-		{"wild-first", WildFirst{}, fault, "", []int{4, 4, 4}},
-		{"wild-first", WildFirst{Use: Needed}, fault, "", []int{4, 4, 8}},
-		{"wild-first", WildFirst{}, fault, torus.TPUv4, []int{4, 4, 8}},
+		{"wild-first", WildRule{}, fault, "", []int{4, 4, 4}},
+		{"wild-first", WildRule{WildFirst: WildFirst{Use: Needed}}, fault, "", []int{4, 4, 8}},
+		{"wild-first", WildRule{}, fault, torus.TPUv4, []int{4, 4, 8}},
 		{"shortest", Shortest{}, fault, "", []int{4, 4, 8}},
 		{"multipath", wildMultipath{Multipath: Multipath{Ways: 4}}, fault, "", []int{4, 4, 4}},
 	} {

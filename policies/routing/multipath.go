@@ -189,7 +189,7 @@ func (s *spread) draw(f engine.Flow) {
 // wildMultipath spreads every pair over live candidates of wild-first routing, on their channels.
 type wildMultipath struct {
 	Multipath
-	rule WildFirst
+	rule WildRule
 }
 
 // Route leads the flows of a torus or mesh. It fails, with ErrUnserved, on other graphs, and names pairs that no candidate

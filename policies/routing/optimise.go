@@ -40,8 +40,6 @@ type Optimised struct {
 	MILP      bool        `key:"milp" doc:"have a MILP solver on the PATH choose among the routes, and prove the least load that they allow" default:"false"`
 	Solver    string      `key:"solver" doc:"the solver; auto is the first that is found" default:"auto" choices:"auto|highs|cbc"`
 	TimeLimit engine.Time `key:"time_limit" doc:"wall-clock limit, which marks the result as not repeatable; 0s is none" default:"0s"`
-
-	wild WildFirst // the routes of tori to choose from
 }
 
 // withDefaults fills in what is 0.
@@ -96,7 +94,7 @@ func (o Optimised) Route(ctx context.Context, p *Problem, of Options) (*Decision
 		}
 	}
 	q, by := p.canonical()
-	r := &optimiser{Optimised: o, p: q, y: q.Symmetry(1), seed: of.Seed}
+	r := &optimiser{Optimised: o, wild: of.wildFirst(), p: q, y: q.Symmetry(1), seed: of.Seed}
 	if err := r.solve(ctx); err != nil {
 		return nil, err
 	}

@@ -144,7 +144,7 @@ func TestOptimisedSmallTori(t *testing.T) {
 		if d.Bound > float64(z.Max) || float64(z.Max) != d.Metrics["max_link_load"] || d.Metrics["unconstrained_max_link_load"] > float64(z.Max) {
 			t.Fatalf("bound %g, load %d, told as %v", d.Bound, z.Max, d.Metrics)
 		}
-		if w, err := (WildFirst{}).Route(context.Background(), p, Options{Seed: 1}); err == nil {
+		if w, err := (WildRule{}).Route(context.Background(), p, Options{Seed: 1}); err == nil {
 			if y := linkLoads(p, w.Paths); y.Max < z.Max || float64(y.Max) < d.Bound {
 				t.Fatalf("wild-first loads %d, optimised %d, bound %g", y.Max, z.Max, d.Bound)
 			}

@@ -22,9 +22,7 @@ const version = 6
 type kept struct {
 	Ways    [][]engine.Step // by class; empty where it has no flow
 	Each    bool            // every pair has paths of its own
-	Rule    *WildFirst      // of channels, with what it has beside its keys; nil where the paths have their own
-	Order   []string
-	Free    bool
+	Rule    *WildRule       // of channels; nil where the paths have their own
 	Bound   float64
 	Split   float64 // Decision.BoundSplit
 	Metrics map[string]float64
@@ -47,8 +45,7 @@ func (r *optimiser) key() (string, error) {
 	of := struct {
 		Version, Seed uint64
 		Options       Optimised
-		Wild          WildFirst
-		Order         []string
+		Wild          WildRule
 		Dims          []int // of a torus
 		Open          []bool
 		Shift         [][]int
@@ -60,7 +57,7 @@ func (r *optimiser) key() (string, error) {
 		Uniform       bool
 		Flows         []engine.Flow
 		Demand        []float64
-	}{Version: version, Seed: r.seed, Options: r.Optimised, Wild: r.wild, Order: r.wild.order, Nodes: p.Network.Nodes, Uniform: p.Uniform()}
+	}{Version: version, Seed: r.seed, Options: r.Optimised, Wild: r.wild, Nodes: p.Network.Nodes, Uniform: p.Uniform()}
 	of.Options.Cache = ""
 	if t := p.Torus; t != nil {
 		of.Dims, of.Open, of.Shift = t.Dims, t.Open, t.Shift

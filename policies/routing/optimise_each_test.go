@@ -101,7 +101,7 @@ func TestRelieve(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &optimiser{p: p, in: in, y: in.symmetry}
-	rules, err := NewCandidates(p, WildFirst{})
+	rules, err := NewCandidates(p, WildRule{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 // optimiser is one run.
 type optimiser struct {
 	Optimised
+	wild WildRule // the routes of tori to choose from
 	p    *Problem
 	y    *Symmetry // nil where the problem is not of a torus
 	seed uint64
@@ -66,9 +67,7 @@ func (r *optimiser) solve(ctx context.Context) error {
 	}
 	r.found = &found{in: in}
 	if r.result.Rule != nil {
-		rule := *r.result.Rule
-		rule.order, rule.free = r.result.Order, r.result.Free
-		r.found.rules, err = NewCandidates(r.p, rule)
+		r.found.rules, err = NewCandidates(r.p, *r.result.Rule)
 	}
 	return err
 }
@@ -314,7 +313,7 @@ func (r *optimiser) take() {
 	}
 	if rules := r.found.rules; rules != nil {
 		rule := rules.rule
-		z.Rule, z.Order, z.Free = &rule, rule.order, rule.free
+		z.Rule = &rule
 		z.Labels = rules.labels()
 		z.Labels["ways"] = "wild-first"
 	}

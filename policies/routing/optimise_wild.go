@@ -9,9 +9,9 @@ import (
 // wildRules returns the rules of wild-first routes to try in turn. Where links are down and none are shifted,
 // dimensions with such links come first in the order: of whole sets of paths those have the smallest loads. On twisted
 // tori paths outside their rules come last, as they can deadlock.
-func (r *optimiser) wildRules() (all []WildFirst) {
+func (r *optimiser) wildRules() (all []WildRule) {
 	t, rule := r.p.Torus, r.wild
-	if len(rule.order) == 0 && t.Shift == nil {
+	if len(rule.Order) == 0 && t.Shift == nil {
 		var down, up []int
 		for _, d := range longestFirst(t) {
 			dead := false
@@ -25,20 +25,20 @@ func (r *optimiser) wildRules() (all []WildFirst) {
 			}
 		}
 		if len(down) > 0 && len(up) > 0 {
-			rule.order = namesOf(append(down, up...))
+			rule.Order = namesOf(append(down, up...))
 			all = append(all, rule)
 		}
 	}
 	all = append(all, r.wild)
-	if rule = r.wild; !rule.free && t.Shift != nil {
-		rule.free = true
+	if rule = r.wild; !rule.Free && t.Shift != nil {
+		rule.Free = true
 		all = append(all, rule)
 	}
 	return all
 }
 
 // wildFirst seeks among wild-first routes, and where its choice can deadlock among those that cannot whatever is chosen.
-func (r *optimiser) wildFirst(ctx context.Context, rule WildFirst) error {
+func (r *optimiser) wildFirst(ctx context.Context, rule WildRule) error {
 	rules, err := NewCandidates(r.p, rule)
 	if err != nil {
 		return err

@@ -26,8 +26,4 @@ type Settings struct {
 }
 
 // wildFirst returns wild-first routing in the order of all.
-func (s *Settings) wildFirst() WildFirst {
-	w := s.WildFirst
-	w.order = s.Order
-	return w
-}
+func (s *Settings) wildFirst() WildRule { return WildRule{WildFirst: s.WildFirst, Order: s.Order} }

@@ -58,12 +58,8 @@ var Table = []Row{
 	},
 	{
 		Name: "route-optimised", Doc: "one route per pair, chosen off-line for the least load of the most loaded link, free of deadlock; tori best",
-		Router: byOption(func(o Options) Router {
-			best := o.Optimised
-			best.wild = o.wildFirst()
-			return best
-		}),
-		Reads: []string{"order", "wild-first", "route-optimised"}, AnyGraph: always, Alike: true, Slow: true,
+		Router: byOption(func(o Options) Router { return o.Optimised }),
+		Reads:  []string{"order", "wild-first", "route-optimised"}, AnyGraph: always, Alike: true, Slow: true,
 	},
 }
 

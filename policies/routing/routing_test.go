@@ -217,16 +217,16 @@ func TestUnserved(t *testing.T) {
 	p := must(t, torus.Faults{}, "", 4, 4, 4)
 	fails(DimensionOrder{Order: named(0, 1, 1)}, p, "not dimensions")
 	fails(DimensionOrder{Order: named(0, 1)}, p, "does not have every dimension")
-	fails(WildFirst{Wild: named(3)}, p, "not dimensions")
+	fails(WildRule{WildFirst: WildFirst{Wild: named(3)}}, p, "not dimensions")
 	graph := *p
 	graph.Torus = nil
 	fails(DimensionOrder{}, &graph, "shortest")
-	fails(WildFirst{}, &graph, "shortest")
+	fails(WildRule{}, &graph, "shortest")
 	cut := must(t, torus.Faults{Switches: []torus.Switch{{Dim: 2, Index: 3}}}, "", 4, 4, 4)
 	fails(DimensionOrder{}, cut, "no way from node ")
 	// what is down last in the order cannot be gone round
 	cut = must(t, torus.Faults{Switches: []torus.Switch{{Dim: 2, Index: 3}}}, "", 4, 4, 8)
-	fails(WildFirst{order: named(0, 1, 2)}, cut, "more pairs): links that are down are on every wild-first way")
+	fails(WildRule{Order: named(0, 1, 2)}, cut, "more pairs): links that are down are on every wild-first way")
 	if _, err := (DimensionOrder{}).Route(context.Background(), &Problem{Network: p.Network, Torus: p.Torus, Flows: []engine.Flow{{Src: 0, Dst: 64}}}, Options{}); err == nil {
 		t.Error("node 64 of 64")
 	}

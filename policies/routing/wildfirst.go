@@ -10,7 +10,7 @@ import (
 // (Use) takes the dimension-ordered route that DimensionOrder chooses, if that is live; any other takes, of its live
 // candidates with the fewest hops, one that a hash of seed and pair picks evenly. It fails, with ErrUnserved, on other
 // graphs, and names pairs that no candidate joins.
-func (w WildFirst) Route(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+func (w WildRule) Route(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	c, l, err := w.leader(p, o.Seed)
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func (w WildFirst) Route(ctx context.Context, p *Problem, o Options) (*Decision,
 	return &Decision{Paths: paths, Metrics: map[string]float64{"wild_pairs": float64(wild)}, Labels: c.labels()}, nil
 }
 
-func (w WildFirst) leader(p *Problem, seed uint64) (*Candidates, *leader, error) {
+func (w WildRule) leader(p *Problem, seed uint64) (*Candidates, *leader, error) {
 	if w.Use == "" {
 		w.Use = AnyDead
 	}
@@ -46,7 +46,7 @@ func (c *Candidates) pick(f engine.Flow, seed uint64) []engine.Step {
 	}
 	var buffer [32]int16
 	var few [64]engine.Step
-	ties := c.rest(f.Src, f.Dst, buffer[:0], c.rule.free)
+	ties := c.rest(f.Src, f.Dst, buffer[:0], c.rule.Free)
 	dead := false
 	for k := 0; k < len(ties); k += len(c.z.Dims) {
 		dead = dead || !c.z.alive(f.Src, c.z.ways(ties[k:k+len(c.z.Dims)], few[:0]))

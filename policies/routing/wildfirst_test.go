@@ -16,14 +16,14 @@ func TestWildFirst(t *testing.T) {
 		if whole.Torus.Nodes() > 128 && !*long {
 			continue
 		}
-		wild, load := route(t, WildFirst{}, whole, Options{Seed: 5})
+		wild, load := route(t, WildRule{}, whole, Options{Seed: 5})
 		dor, want := route(t, DimensionOrder{}, whole, Options{})
 		if load.Max != want.Max || load.SumHops != want.SumHops || wild.Metrics["wild_pairs"] != 0 || wild.Labels["order"] != dor.Labels["order"] {
 			t.Errorf("%s %s: load %d in %d hops, dor %d in %d", whole.Torus, s.twist, load.Max, load.SumHops, want.Max, want.SumHops)
 		}
 		for d := range 3 {
 			p := must(t, torus.Faults{Switches: []torus.Switch{{Dim: d, Index: 5}}}, s.twist, s.dims...)
-			c, err := NewCandidates(p, WildFirst{})
+			c, err := NewCandidates(p, WildRule{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -34,12 +34,12 @@ func TestWildFirst(t *testing.T) {
 			whole, _ := route(t, DimensionOrder{Order: named(order...)}, whole, Options{})
 			var max []int64
 			for _, use := range []string{Needed, AnyDead, All} {
-				got, load := route(t, WildFirst{Use: use}, p, Options{Seed: 5})
-				again, _ := route(t, WildFirst{Use: use}, p, Options{Seed: 5})
+				got, load := route(t, WildRule{WildFirst: WildFirst{Use: use}}, p, Options{Seed: 5})
+				again, _ := route(t, WildRule{WildFirst: WildFirst{Use: use}}, p, Options{Seed: 5})
 				if !slices.Equal(got.Paths.Class, again.Paths.Class) || !slices.Equal(got.Paths.Step, again.Paths.Step) {
 					t.Errorf("%s %s, fault in %s, %s: other walks the second time", p.Torus, s.twist, torus.DimName(d), use)
 				}
-				if other, _ := route(t, WildFirst{Use: use}, p, Options{Seed: 6}); slices.Equal(got.Paths.Class, other.Paths.Class) && slices.Equal(got.Paths.Step, other.Paths.Step) {
+				if other, _ := route(t, WildRule{WildFirst: WildFirst{Use: use}}, p, Options{Seed: 6}); slices.Equal(got.Paths.Class, other.Paths.Class) && slices.Equal(got.Paths.Step, other.Paths.Step) {
 					t.Errorf("%s %s, fault in %s, %s: the same walks of another seed", p.Torus, s.twist, torus.DimName(d), use)
 				}
 				max = append(max, load.Max)
@@ -73,7 +73,7 @@ func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	p := must(t, torus.Faults{}, "", 4, 4, 4)
-	for _, r := range []Router{DimensionOrder{}, WildFirst{}, Shortest{}, Multipath{Ways: 4}, wildMultipath{Multipath: Multipath{Ways: 4}}} {
+	for _, r := range []Router{DimensionOrder{}, WildRule{}, Shortest{}, Multipath{Ways: 4}, wildMultipath{Multipath: Multipath{Ways: 4}}} {
 		if _, err := r.Route(ctx, p, Options{}); err != context.Canceled {
 			t.Errorf("%T: %v", r, err)
 		}
