@@ -40,7 +40,7 @@ type WildRule struct {
 
 // Candidates lists the paths that wild-first routing may take. It is safe for concurrent use.
 type Candidates struct {
-	z    *lattice
+	z    *geometry
 	rule WildRule
 	use  string
 	dims []int    // of wild hops
@@ -66,7 +66,7 @@ func NewCandidates(p *Problem, w WildRule) (*Candidates, error) {
 		slices.Reverse(c.dims)
 	}
 	c.rule.Order, c.rule.Wild = namesOf(order), namesOf(c.dims)
-	if c.z, err = newLattice(p, order); err != nil {
+	if c.z, err = newGeometry(p, order); err != nil {
 		return nil, err
 	}
 	c.subsets()

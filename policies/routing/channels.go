@@ -17,7 +17,7 @@ import (
 // takes channel 0, but 1 on a wrap-around link. It frees wild-first routing of deadlock where wild hops are taken in
 // the reverse of the dimension order (Zu et al., Sec. 4.2, states the restriction, and not the channels). Wild hops are
 // those before a path's longest end that goes through the dimensions in order, one way in each.
-func (z *lattice) channels(from int32, path []engine.Step, segments bool) {
+func (z *geometry) channels(from int32, path []engine.Step, segments bool) {
 	wild := 0
 	if segments {
 		wild = z.wild(path)
@@ -49,7 +49,7 @@ func (z *lattice) channels(from int32, path []engine.Step, segments bool) {
 }
 
 // wild returns the number of hops before the longest dimension-ordered end.
-func (z *lattice) wild(path []engine.Step) int {
+func (z *geometry) wild(path []engine.Step) int {
 	i := len(path) - 1
 	for ; i > 0; i-- {
 		a, b := path[i-1].Port()/2, path[i].Port()/2

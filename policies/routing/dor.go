@@ -48,7 +48,7 @@ func (r DimensionOrder) leader(p *Problem, _ uint64) (*Candidates, *leader, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	z, err := newLattice(p, order)
+	z, err := newGeometry(p, order)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -65,7 +65,7 @@ func (r DimensionOrder) leader(p *Problem, _ uint64) (*Candidates, *leader, erro
 }
 
 // tie returns the vector that the rule of ties chooses.
-func (z *lattice) tie(src int32, vectors []int16) []int16 {
+func (z *geometry) tie(src int32, vectors []int16) []int16 {
 	dims := len(z.Dims)
 	best := vectors[:dims]
 	for k := dims; k < len(vectors); k += dims {

@@ -11,7 +11,7 @@ import (
 
 // leader leads flows over a torus or mesh, those that translations take into each other by the same ports.
 type leader struct {
-	z *lattice
+	z *geometry
 	p *Problem
 	y *Symmetry // of which one flow a class is chosen for; nil is each
 	// choose returns the ports of a flow's path, or of several with Arrived between; nil where there is none, for the

@@ -28,7 +28,7 @@ func newDual(in *instance) *dual {
 	b := &dual{in: in, t: newTree(in.free()), links: make([]float64, in.orbits), length: make([]float64, in.orbits), each: 1}
 	for _, o := range in.orbit {
 		if o >= 0 {
-			b.links[o] += 1 / in.press(o)
+			b.links[o] += 1 / in.perUnit(o)
 		}
 	}
 	b.least, b.unit = in.floor(), in.unit()

@@ -92,9 +92,9 @@ func TestUnit(t *testing.T) {
 	}
 }
 
-// TestRelieve: loads after a relief are those of its choice, neighbours' units stay within the cap, it never ends above
+// TestTabuSearch: loads after it are those of its choice, neighbours' units stay within the cap, it never ends above
 // where it began, and a target that is met costs nothing.
-func TestRelieve(t *testing.T) {
+func TestTabuSearch(t *testing.T) {
 	p := weigh(must(t, torus.Faults{Switches: []torus.Switch{{Dim: 0, Index: 3}}}, "", 4, 4, 4), 0, 2)
 	in, err := newInstance(p, p.Symmetry(1))
 	if err != nil {
@@ -115,13 +115,13 @@ func TestRelieve(t *testing.T) {
 	}
 	begin := s.value
 	s.budget = 1000
-	if err := s.relieve(t.Context(), begin); err != nil || s.budget != 1000 || s.value != begin {
+	if err := s.tabuSearch(t.Context(), begin); err != nil || s.budget != 1000 || s.value != begin {
 		t.Errorf("%v: a target that was met left %d of 1000 and %g of %g", err, s.budget, s.value, begin)
 	}
 	for range 5 {
 		before := s.value
 		s.budget = 100_000
-		if err := s.relieve(t.Context(), 0); err != nil {
+		if err := s.tabuSearch(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
 		load, near := make([]float64, in.orbits), make([]float64, in.orbits)
@@ -138,7 +138,7 @@ func TestRelieve(t *testing.T) {
 		}
 	}
 	if s.value > 0.995*begin {
-		t.Errorf("a relief of %g to %g", begin, s.value)
+		t.Errorf("tabu search from %g to %g", begin, s.value)
 	}
 }
 

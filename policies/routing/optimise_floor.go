@@ -24,7 +24,7 @@ func (in *instance) floor() float64 {
 	ends, arrives := make([][]float64, in.nodes), make([][]float64, in.nodes) // what a unit adds to each link
 	for k, o := range in.free().Class {
 		from, to := in.out.From[k], in.out.To[k]
-		ends[from], arrives[to] = append(ends[from], in.press(o)), append(arrives[to], in.press(o))
+		ends[from], arrives[to] = append(ends[from], in.perUnit(o)), append(arrives[to], in.perUnit(o))
 	}
 	for a := range in.nodes {
 		best = max(best, pack(out[a], ends[a]), pack(into[a], arrives[a]))
@@ -42,8 +42,8 @@ func (in *instance) ends() float64 {
 	}
 	leave, arrive := make([]float64, in.nodes), make([]float64, in.nodes) // links, or where rates differ their rates
 	for k, o := range in.free().Class {
-		leave[in.out.From[k]] += 1 / in.press(o)
-		arrive[in.out.To[k]] += 1 / in.press(o)
+		leave[in.out.From[k]] += 1 / in.perUnit(o)
+		arrive[in.out.To[k]] += 1 / in.perUnit(o)
 	}
 	best := 0.0
 	for a := range in.nodes {

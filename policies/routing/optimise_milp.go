@@ -96,7 +96,7 @@ func (r *optimiser) model() (*milp.Model, []int) {
 					n++
 				}
 				orbits = orbits[n:]
-				by := in.demand[i] * float64(n) * in.press(o)
+				by := in.demand[i] * float64(n) * in.perUnit(o)
 				if only {
 					fixed[o] += by
 				} else {

@@ -56,9 +56,9 @@ func (in *instance) rates(p *Problem) {
 	}
 }
 
-// press returns what a unit of demand adds to the load of an orbit: 1, or where rates differ the reference over its
+// perUnit returns what a unit of demand adds to the load of an orbit: 1, or where rates differ the reference over its
 // rate.
-func (in *instance) press(o int32) float64 {
+func (in *instance) perUnit(o int32) float64 {
 	if in.slow == nil {
 		return 1
 	}

@@ -129,17 +129,17 @@ func (r *optimiser) improve(ctx context.Context, s *search) error {
 		return err
 	}
 	s.budget = r.Budget / 4
-	return r.relieve(ctx, s)
+	return r.refine(ctx, s)
 }
 
-// relieve has a search go on from its best choice, by tabu search where that can weigh paths one by one.
-func (r *optimiser) relieve(ctx context.Context, s *search) error {
+// refine has a search go on from its best choice, by tabu search where that can weigh paths one by one.
+func (r *optimiser) refine(ctx context.Context, s *search) error {
 	if s.excess > 0 || s.in.uniform || len(s.walk) > mostPairs {
 		if err := s.run(ctx, r.goal(), nil); err != nil || s.excess > 0 || s.in.uniform || len(s.walk) > mostPairs {
 			return err
 		}
 	}
-	return s.relieve(ctx, r.goal())
+	return s.tabuSearch(ctx, r.goal())
 }
 
 // spread solves the linear program of ways to spread over, from a search's best choice on, unless that was done.
@@ -199,7 +199,7 @@ func (r *optimiser) anywhere(ctx context.Context) error {
 		}
 		x.into(s.c)
 		s.budget = r.Budget / 8
-		if err := r.relieve(ctx, s); err != nil {
+		if err := r.refine(ctx, s); err != nil {
 			return err
 		}
 	}
@@ -217,7 +217,7 @@ func (r *optimiser) unbound(ctx context.Context) error {
 		return nil
 	}
 	s := newSearch(r.in, r.over.c, r.seed, max(0, r.NeighbourCap), r.Budget/8).kept()
-	if err := r.relieve(ctx, s); err != nil {
+	if err := r.refine(ctx, s); err != nil {
 		return err
 	}
 	r.note(s)

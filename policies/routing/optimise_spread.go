@@ -17,7 +17,7 @@ type spreading struct {
 	c      *choices
 	amount []float64 // by way: of the pair's demand
 	load   []float64 // by orbit
-	length []float64 // by orbit: what a unit more of load costs, times press
+	length []float64 // by orbit: what a unit more of load costs, times perUnit
 	fixed  []float64 // lengths that paths were searched by
 	width  float64
 	unit   float64    // the greatest demand
@@ -55,7 +55,7 @@ func (x *spreading) count() {
 	}
 	if x.in.slow != nil {
 		for o := range x.load {
-			x.load[o] *= x.in.press(int32(o))
+			x.load[o] *= x.in.perUnit(int32(o))
 		}
 	}
 }
@@ -65,7 +65,7 @@ func (x *spreading) measure(width float64) {
 	most := top(x.load)
 	x.width = width / most
 	for o, y := range x.load {
-		x.length[o] = math.Exp(max(faintest, x.width*(y-most))) * x.in.press(int32(o))
+		x.length[o] = math.Exp(max(faintest, x.width*(y-most))) * x.in.perUnit(int32(o))
 	}
 }
 
@@ -117,7 +117,7 @@ func (x *spreading) exchange(from, to int32) {
 				continue
 			}
 			x.net[o] = 0
-			times := n * x.in.press(o)
+			times := n * x.in.perUnit(o)
 			x.moved = append(x.moved, crossing{o, times})
 			if n < 0 {
 				dear, dearer = dear-n*x.length[o], dearer+n*times*x.length[o]
@@ -162,7 +162,7 @@ func (x *spreading) widen(ctx context.Context) {
 	copy(x.fixed, x.length)
 	total, sum := 0.0, 0.0
 	for o, l := range x.fixed {
-		sum += l / x.in.press(int32(o))
+		sum += l / x.in.perUnit(int32(o))
 	}
 	for s, src := range x.in.sources {
 		if ctx.Err() != nil {

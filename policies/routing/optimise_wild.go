@@ -66,7 +66,7 @@ func (r *optimiser) wildFirst(ctx context.Context, rule WildRule) error {
 			}
 			s.reset(left)
 			s.budget = r.Budget / 4
-			if err := r.relieve(ctx, s); err != nil {
+			if err := r.refine(ctx, s); err != nil {
 				return err
 			}
 		}

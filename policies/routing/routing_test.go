@@ -169,7 +169,7 @@ func TestVectors(t *testing.T) {
 		if !o.Symmetric() {
 			t.Skip("no vectors to compare with")
 		}
-		z, err := newLattice(&Problem{Network: o.Network(nil, engine.Link{Rate: 1}), Torus: o}, []int{0, 1, 2})
+		z, err := newGeometry(&Problem{Network: o.Network(nil, engine.Link{Rate: 1}), Torus: o}, []int{0, 1, 2})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,10 +9,10 @@ import (
 	"sim/fabric/torus"
 )
 
-// lattice is a torus as routing in dimensions sees it: flat tables of where its ports lead, and the shortest hop
+// geometry is a torus as routing in dimensions sees it: flat tables of where its ports lead, and the shortest hop
 // vectors between its nodes. Port 2*dim leads up and 2*dim+1 down, as Torus.Ports has them. It is safe for concurrent
 // use.
-type lattice struct {
+type geometry struct {
 	*torus.Torus
 	degree int
 	link   []int32 // by node and port; -1 where there is none
@@ -34,9 +34,9 @@ type hops struct {
 	v     []int16
 }
 
-// newLattice describes the torus of p, whose dimensions are routed in order. It fails, with ErrUnserved, where p is of
+// newGeometry describes the torus of p, whose dimensions are routed in order. It fails, with ErrUnserved, where p is of
 // another graph.
-func newLattice(p *Problem, order []int) (*lattice, error) {
+func newGeometry(p *Problem, order []int) (*geometry, error) {
 	t := p.Torus
 	if t == nil {
 		return nil, errNoTorus
@@ -48,7 +48,7 @@ func newLattice(p *Problem, order []int) (*lattice, error) {
 	if degree > engine.MaxPort+1 {
 		return nil, fmt.Errorf("%w: %d dimensions; want at most %d", ErrUnserved, len(t.Dims), (engine.MaxPort+1)/2)
 	}
-	z := &lattice{Torus: t, degree: degree, link: link, order: order, twist: make([]bool, len(t.Dims)), two: true}
+	z := &geometry{Torus: t, degree: degree, link: link, order: order, twist: make([]bool, len(t.Dims)), two: true}
 	z.next, z.wraps, z.live = make([]int32, len(link)), make([]bool, len(link)), make([]bool, len(link))
 	for i, l := range link {
 		if z.next[i] = -1; l < 0 {
@@ -84,7 +84,7 @@ func newLattice(p *Problem, order []int) (*lattice, error) {
 // shortest appends the hop vectors of all shortest dimension-ordered routes from a to b to into, one after the other:
 // len(Dims) numbers each, negative downwards. Where nodes are not identical they are the shortest among the
 // dimension-ordered routes, which some other path may be shorter than.
-func (z *lattice) shortest(a, b int32, into []int16) []int16 {
+func (z *geometry) shortest(a, b int32, into []int16) []int16 {
 	switch {
 	case z.vectors != nil:
 		for _, v := range z.vectors[z.Subtract(b, a)] {
@@ -134,7 +134,7 @@ func (z *lattice) shortest(a, b int32, into []int16) []int16 {
 }
 
 // search finds the vectors from a node, by their norm.
-func (z *lattice) search(from int32) *hops {
+func (z *geometry) search(from int32) *hops {
 	n, dims := z.Nodes(), len(z.Dims)
 	found := make([][]int16, n)
 	norm := slices.Repeat([]int{-1}, n)
@@ -181,7 +181,7 @@ func (z *lattice) search(from int32) *hops {
 }
 
 // ways appends the ports of the path along a hop vector in the order of dimensions.
-func (z *lattice) ways(v []int16, into []engine.Step) []engine.Step {
+func (z *geometry) ways(v []int16, into []engine.Step) []engine.Step {
 	for _, d := range z.order {
 		c, port := int(v[d]), 2*d
 		if c < 0 {
@@ -195,7 +195,7 @@ func (z *lattice) ways(v []int16, into []engine.Step) []engine.Step {
 }
 
 // alive reports whether all links of a path from a node may be taken.
-func (z *lattice) alive(from int32, way []engine.Step) bool {
+func (z *geometry) alive(from int32, way []engine.Step) bool {
 	for _, s := range way {
 		i := int(from)*z.degree + s.Port()
 		if !z.live[i] {

@@ -5,25 +5,25 @@ import (
 	"math"
 )
 
-// relief is a search that works where loads are too high: on the pairs that cross links above a level, which comes down
+// tabu is a search that works where loads are too high: on the pairs that cross links above a level, which comes down
 // as it is met.
-type relief struct {
-	s     *search
-	press []float64 // by orbit
-	on    [][]int32 // by orbit: what crosses it, as indices of at
-	at    []int32   // by pair and hop of its path: its place in on
-	hops  int       // places of a pair in at
-	level float64
-	over  []int32 // orbits above the level
-	place []int32 // by orbit: its place in over; -1
-	until []int64 // by pair: the step before which it stays
+type tabu struct {
+	s       *search
+	perUnit []float64 // by orbit
+	on      [][]int32 // by orbit: what crosses it, as indices of at
+	at      []int32   // by pair and hop of its path: its place in on
+	hops    int       // places of a pair in at
+	level   float64
+	over    []int32 // orbits above the level
+	place   []int32 // by orbit: its place in over; -1
+	until   []int64 // by pair: the step before which it stays
 }
 
-func newRelief(s *search) *relief {
+func newTabu(s *search) *tabu {
 	n := s.in.orbits
-	x := &relief{s: s, press: make([]float64, n), on: make([][]int32, n), place: make([]int32, n), until: make([]int64, len(s.walk))}
-	for o := range x.press {
-		x.press[o] = s.in.press(int32(o))
+	x := &tabu{s: s, perUnit: make([]float64, n), on: make([][]int32, n), place: make([]int32, n), until: make([]int64, len(s.walk))}
+	for o := range x.perUnit {
+		x.perUnit[o] = s.in.perUnit(int32(o))
 	}
 	for i := range s.walk {
 		for k := s.c.first[i]; k >= 0; k = s.c.next[k] {
@@ -45,20 +45,20 @@ const (
 )
 
 const (
-	stubborn    = 32  // pairs that are looked at for a step, at most
-	stay        = 10  // steps that a pair stays, at least
-	reliefSteps = 300 // for a level, and ten a link above it
+	stubborn   = 32  // pairs that are looked at for a step, at most
+	stay       = 10  // steps that a pair stays, at least
+	levelSteps = 300 // for a level, and ten a link above it
 )
 
-// relieve goes on from the best choice until a target is met or the budget is spent. It takes a link above the level at
+// tabuSearch goes on from the best choice until a target is met or the budget is spent. It takes a link above the level at
 // random, and of some pairs that cross it moves the one that most lessens the squares of what is above the level, or
 // raises them least; a pair that was moved stays for some steps (tabu search: Glover, ORSA J. Computing 1, 1989). Where
 // a level is not met in time the best choice is taken again and the next level is nearer to it.
-func (s *search) relieve(ctx context.Context, target float64) error {
+func (s *search) tabuSearch(ctx context.Context, target float64) error {
 	if !s.c.choice() {
 		return nil
 	}
-	x := newRelief(s)
+	x := newTabu(s)
 	x.again()
 	first := func() float64 { return min(firstShare*(s.value-target), firstStep*s.value) }
 	by, now := first(), int64(0)
@@ -67,7 +67,7 @@ func (s *search) relieve(ctx context.Context, target float64) error {
 			return err
 		}
 		x.lower(s.value - by)
-		for end := now + reliefSteps + 10*int64(len(x.over)); now < end && len(x.over) > 0 && s.budget > 0; now++ {
+		for end := now + levelSteps + 10*int64(len(x.over)); now < end && len(x.over) > 0 && s.budget > 0; now++ {
 			x.step(now)
 		}
 		if len(x.over) == 0 {
@@ -89,7 +89,7 @@ func (s *search) relieve(ctx context.Context, target float64) error {
 }
 
 // again returns to the best choice.
-func (x *relief) again() {
+func (x *tabu) again() {
 	s := x.s
 	s.again()
 	for o := range x.on {
@@ -101,7 +101,7 @@ func (x *relief) again() {
 }
 
 // put notes that a pair crosses the orbits of a path, take that it does not any more.
-func (x *relief) put(pair, walk int32) {
+func (x *tabu) put(pair, walk int32) {
 	id := pair * int32(x.hops)
 	for _, o := range x.s.c.of(walk) {
 		x.at[id] = int32(len(x.on[o]))
@@ -110,7 +110,7 @@ func (x *relief) put(pair, walk int32) {
 	}
 }
 
-func (x *relief) take(pair, walk int32) {
+func (x *tabu) take(pair, walk int32) {
 	id := pair * int32(x.hops)
 	for _, o := range x.s.c.of(walk) {
 		on := x.on[o]
@@ -122,18 +122,18 @@ func (x *relief) take(pair, walk int32) {
 }
 
 // lower sets the level.
-func (x *relief) lower(level float64) {
+func (x *tabu) lower(level float64) {
 	x.level, x.over = level, x.over[:0]
 	for o := range x.place {
 		x.place[o] = -1
 	}
 	for o := range x.place {
-		x.look(int32(o))
+		x.sort(int32(o))
 	}
 }
 
-// look notes whether an orbit is above the level.
-func (x *relief) look(o int32) {
+// sort notes whether an orbit is above the level.
+func (x *tabu) sort(o int32) {
 	p, over := x.place[o], x.s.load[o] > x.level
 	switch {
 	case over && p < 0:
@@ -148,7 +148,7 @@ func (x *relief) look(o int32) {
 }
 
 // step moves a pair.
-func (x *relief) step(now int64) {
+func (x *tabu) step(now int64) {
 	s := x.s
 	on := x.on[x.over[s.rng.IntN(len(x.over))]]
 	pair, walk, least := int32(-1), int32(-1), math.Inf(1)
@@ -181,20 +181,20 @@ func (x *relief) step(now int64) {
 	s.lay(pair, walk, 1)
 	x.put(pair, walk)
 	for _, o := range s.c.of(old) {
-		x.look(o)
+		x.sort(o)
 	}
 	for _, o := range s.c.of(walk) {
-		x.look(o)
+		x.sort(o)
 	}
 	x.until[pair] = now + stay + int64(s.rng.IntN(stay))
 }
 
 // lift adds demand along a path, and returns by how much squares of what is above the level grow.
-func (x *relief) lift(walk int32, d float64) float64 {
+func (x *tabu) lift(walk int32, d float64) float64 {
 	sum := 0.0
 	for _, o := range x.s.c.of(walk) {
 		a := max(0, x.s.load[o]-x.level)
-		x.s.load[o] += d * x.press[o]
+		x.s.load[o] += d * x.perUnit[o]
 		b := max(0, x.s.load[o]-x.level)
 		sum += b*b - a*a
 	}
@@ -202,11 +202,11 @@ func (x *relief) lift(walk int32, d float64) float64 {
 }
 
 // weigh returns what lift would, of a path that comes to no orbit twice.
-func (x *relief) weigh(walk int32, d float64) float64 {
+func (x *tabu) weigh(walk int32, d float64) float64 {
 	sum := 0.0
 	for _, o := range x.s.c.of(walk) {
 		y := x.s.load[o] - x.level
-		if b := y + d*x.press[o]; b > 0 {
+		if b := y + d*x.perUnit[o]; b > 0 {
 			sum += b * b
 			if y > 0 {
 				sum -= y * y
@@ -217,7 +217,7 @@ func (x *relief) weigh(walk int32, d float64) float64 {
 }
 
 // full reports whether neighbours' units that move to a path would be too many on it.
-func (x *relief) full(old, walk int32) bool {
+func (x *tabu) full(old, walk int32) bool {
 	s := x.s
 	for _, o := range s.c.of(walk) {
 		if s.near[o] >= float64(s.most) {
