@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"bytes"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,21 +70,28 @@ func generate(c *checker) bool {
 	if i < 0 {
 		return true
 	}
-	for _, other := range []string{"fabric.file", "fabric.edges"} {
+	for _, other := range []string{"fabric.file", "fabric.edges", "fabric.switches.from"} {
 		if c.Given(other) {
 			c.refuse(at, "stands beside %s; keep one of the two", other)
 			return false
 		}
 	}
-	links, err := l.Generators[i].Links(l.Nodes)
+	shape, err := l.Generators[i].Shape(l.Nodes)
 	if err != nil {
 		problem, remedy, _ := strings.Cut(err.Error(), "; want ")
 		c.clash(at+" fabric.nodes", "%s; write %s", problem, remedy)
 		return false
 	}
-	l.Edges = make([][]int, len(links))
-	for i, e := range links {
-		l.Edges[i] = []int{e[0], e[1]}
+	l.Nodes = shape.Nodes
+	if shape.Endpoints < shape.Nodes {
+		l.Switches.From = shape.Endpoints
+	}
+	l.Edges = make([][]int, len(shape.Links))
+	for i, e := range shape.Links {
+		l.Edges[i] = []int{e.From, e.To}
+		if e.Times != 1 {
+			l.Edges[i] = append(l.Edges[i], int(math.Round(e.Times*float64(l.LinkRate))))
+		}
 	}
 	return true
 }
@@ -122,7 +130,11 @@ func checkGraph(c *checker) {
 		c.clash("fabric.names", "%d names for %d nodes; name every node", n, l.Nodes)
 		return
 	}
-	if checkPairs(c, l.Nodes) {
+	if l.Switches.From > l.Nodes {
+		c.clash("fabric.switches.from", "switches from node %d on, of %d nodes; write at most %d", l.Switches.From, l.Nodes, l.Nodes)
+		return
+	}
+	if checkPairs(c, l.Endpoints()) {
 		checkLinks(c, l.Nodes, nil, torus.Faults{})
 	}
 }

@@ -156,7 +156,11 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 	}
 	c.forbid(s.links().Sized() && w.Message < 1 && c.OK("workload.message"), "workload.message", "is nothing to send; write at least 1 B")
 	if s.Workload.Kind == paths.MatrixTraffic {
-		checkMatrix(c, nodes)
+		senders := nodes
+		if t == nil {
+			senders = s.Fabric.Endpoints()
+		}
+		checkMatrix(c, senders)
 	}
 	if h := s.links().Workload.HotSpots(); h != nil && h.Nodes >= nodes {
 		c.clash("workload.hot_nodes", "%d of %d nodes are hot; choose fewer", h.Nodes, nodes)

@@ -24,7 +24,13 @@ func graphParts(s *Scenario) []schema.Part {
 		}
 		specs = append(specs, schema.Used{Spec: l.Generators[i], When: "fabric.generator=" + g.Name})
 	}
-	return append([]schema.Part{{Path: "fabric", Doc: "The nodes and links.", Specs: specs}}, routerParts(s)...)
+	return append([]schema.Part{
+		{Path: "fabric", Doc: "The nodes and links.", Specs: specs},
+		{
+			Path: "fabric.switches", Doc: "Which nodes only forward what others send. A generator says it of its shape.",
+			Specs: []any{&l.Switches}, Silent: func() bool { return l.Switches.From == 0 },
+		},
+	}, routerParts(s)...)
 }
 
 // routerParts are the tables that fabrics of links have beside their own.

@@ -203,6 +203,43 @@ func TestCubesOfScenario(t *testing.T) {
 	}
 }
 
+// TestSwitchedShapes: on a non-blocking fat tree, and on rails and planes with as much upwards, all-to-all traffic that
+// is spread over all shortest routes takes what its messages take on a port, as fluid, and as packets little longer; a
+// leaf of three hosts and one link up takes three times as long to send to the others what is not for its own. Switches
+// send nothing.
+func TestSwitchedShapes(t *testing.T) {
+	const message, port = 64e3, 400e9 / 8
+	for _, c := range []struct {
+		fabric  string
+		seconds float64
+	}{
+		{`generator = "fat-tree", switch_ports = 6`, 53 * message / port},
+		{`generator = "fat-tree", levels = 2, switch_ports = 8`, 31 * message / port},
+		{`generator = "fat-tree", levels = 2, switch_ports = 4, oversubscription = 3`, 3 * 9 * message / port},
+		{`generator = "dual-plane"`, 31 * message / port / 2},
+		{`generator = "rail-optimised", rail_spines = 2, servers = 2, rails = 4, server_times = 100`, 0},
+	} {
+		for _, level := range []string{"flow", "packet"} {
+			o := runText(t, "[workload]\nkind = \"all-to-all\"\nmessage = \"64KB\"\n[policy]\nrouters = [\"multipath\"]\n[policy.multipath]\nways = 64\n",
+				`fabric={kind = "graph", `+c.fabric+`}`, "engine.level="+level)
+			m := o.Document.Rows[0].Metrics
+			took, most := m["completion_s"], c.seconds*1.001
+			if level == "packet" {
+				most = c.seconds * 1.25
+			}
+			if c.seconds > 0 && (took < c.seconds*0.999 || took > most) || m["max_link_load"] == 0 {
+				t.Errorf("%s, %s: %g s, want %g", c.fabric, level, took, c.seconds)
+			}
+		}
+	}
+	// a matrix has a row for each host
+	o := runText(t, "[workload]\nkind = \"matrix\"\nmatrix = [[0, 9, 0, 0], [0, 0, 0, 0], [0, 0, 0, 5], [1, 0, 0, 0]]\n",
+		`fabric={kind = "graph", edges = [[0, 4], [4, 0], [1, 4], [4, 1], [2, 4], [4, 2], [3, 4], [4, 3]], switches = {from = 4}}`, "engine.level=flow")
+	if m := o.Document.Rows[0].Metrics; m["diameter"] != 2 {
+		t.Errorf("%+v", m)
+	}
+}
+
 // TestUnserved: a router that cannot serve the fabric has a row that says why, and the others go on; and no load is
 // below the bound beside it.
 func TestUnserved(t *testing.T) {

@@ -5,9 +5,43 @@ import "fmt"
 // Generator makes the links of a graph of a known shape. Its fields are its options, and their tags the keys that a
 // scenario gives them by (scenarios/schema).
 type Generator interface {
-	// Links returns the directed links, from and to. Nodes is how many nodes were asked for, 0 where that was left
-	// open. It fails where there is no such graph; the error says what there is ("; want ...").
-	Links(nodes int) ([][2]int, error)
+	// Shape returns the graph. Endpoints is how many were asked for, 0 where that was left open. It fails where there
+	// is no such graph; the error says what there is ("; want ...").
+	Shape(endpoints int) (*Shape, error)
+}
+
+// Shape is the nodes and links of a graph.
+type Shape struct {
+	// Nodes that send and receive come first; those behind them are switches, which only forward.
+	Endpoints, Nodes int
+	Links            []Edge
+}
+
+// Edge is a directed link.
+type Edge struct {
+	From, To int
+	Times    float64 // its rate, over that of links in general
+}
+
+// join adds links in both directions between two nodes.
+func (s *Shape) join(a, b int, times float64) {
+	s.Links = append(s.Links, Edge{a, b, times}, Edge{b, a, times})
+	s.Nodes = max(s.Nodes, a+1, b+1)
+}
+
+// MostShaped bounds the links of a shape.
+const MostShaped = 1 << 20
+
+// newShape returns a shape of endpoints alone, with room for links in both directions. It fails where others were asked
+// for, where there are fewer than 2, and where links are too many.
+func newShape(name string, endpoints, asked, joins int) (*Shape, error) {
+	switch {
+	case asked != 0 && asked != endpoints:
+		return nil, fmt.Errorf("%s of %d endpoints, where %d were asked for; want %d, or none", name, endpoints, asked, endpoints)
+	case endpoints < 2 || joins < 1 || joins > MostShaped/2:
+		return nil, fmt.Errorf("%s of %d endpoints and %d links; want at least 2, and at most %d links", name, endpoints, 2*joins, MostShaped)
+	}
+	return &Shape{Endpoints: endpoints, Nodes: endpoints, Links: make([]Edge, 0, 2*joins)}, nil
 }
 
 // Row is a named generator.
@@ -18,7 +52,11 @@ type Row struct {
 
 // Generators are those that scenarios may name. A new one is a row here.
 var Generators = []Row{
+	{"dragonfly", func() Generator { return &Dragonfly{} }},
+	{"dual-plane", func() Generator { return &DualPlane{} }},
+	{"fat-tree", func() Generator { return &FatTree{} }},
 	{"full-mesh", func() Generator { return &FullMesh{} }},
+	{"rail-optimised", func() Generator { return &RailOptimised{} }},
 	{"ring", func() Generator { return &Ring{} }},
 }
 
@@ -31,46 +69,42 @@ func GeneratorNames() []string {
 	return names
 }
 
-// mostMeshed bounds a full mesh, which has the square of that many links.
-const mostMeshed = 1 << 10
-
 // FullMesh joins all nodes to each other.
 type FullMesh struct{}
 
-// Links returns a link from every node to every other, in the order of nodes.
-func (FullMesh) Links(nodes int) ([][2]int, error) {
-	if nodes < 2 || nodes > mostMeshed {
-		return nil, fmt.Errorf("a full mesh of %d nodes; want 2 to %d", nodes, mostMeshed)
+// Shape returns a link from every node to every other, in the order of nodes.
+func (FullMesh) Shape(nodes int) (*Shape, error) {
+	const most = 1 << 10
+	if nodes < 2 || nodes > most {
+		return nil, fmt.Errorf("a full mesh of %d nodes; want 2 to %d", nodes, most)
 	}
-	links := make([][2]int, 0, nodes*(nodes-1))
+	s := &Shape{Endpoints: nodes, Nodes: nodes}
 	for a := range nodes {
 		for b := range nodes {
 			if a != b {
-				links = append(links, [2]int{a, b})
+				s.Links = append(s.Links, Edge{a, b, 1})
 			}
 		}
 	}
-	return links, nil
+	return s, nil
 }
-
-// mostOnRing bounds a ring.
-const mostOnRing = 1 << 16
 
 // Ring joins each node to the next.
 type Ring struct{}
 
-// Links returns the links in both directions between neighbours, in the order of nodes. Two nodes have one link in each
+// Shape returns the links in both directions between neighbours, in the order of nodes. Two nodes have one link in each
 // direction.
-func (Ring) Links(nodes int) ([][2]int, error) {
-	if nodes < 2 || nodes > mostOnRing {
-		return nil, fmt.Errorf("a ring of %d nodes; want 2 to %d", nodes, mostOnRing)
+func (Ring) Shape(nodes int) (*Shape, error) {
+	const most = 1 << 16
+	if nodes < 2 || nodes > most {
+		return nil, fmt.Errorf("a ring of %d nodes; want 2 to %d", nodes, most)
 	}
-	if nodes == 2 {
-		return [][2]int{{0, 1}, {1, 0}}, nil
-	}
-	links := make([][2]int, 0, 2*nodes)
+	s := &Shape{Endpoints: nodes, Nodes: nodes}
 	for a := range nodes {
-		links = append(links, [2]int{a, (a + 1) % nodes}, [2]int{a, (a + nodes - 1) % nodes})
+		s.Links = append(s.Links, Edge{a, (a + 1) % nodes, 1})
+		if nodes > 2 {
+			s.Links = append(s.Links, Edge{a, (a + nodes - 1) % nodes, 1})
+		}
 	}
-	return links, nil
+	return s, nil
 }

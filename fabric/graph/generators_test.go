@@ -3,6 +3,10 @@ package graph
 import (
 	"slices"
 	"testing"
+
+	"pgregory.net/rapid"
+
+	_ "sim/internal/testseed"
 )
 
 // TestGenerators: every node of a mesh and of a ring has as many links as it should, each way, none of them to itself
@@ -13,15 +17,15 @@ func TestGenerators(t *testing.T) {
 		nodes  int
 		degree int
 	}{{FullMesh{}, 2, 1}, {FullMesh{}, 9, 8}, {Ring{}, 2, 1}, {Ring{}, 3, 2}, {Ring{}, 17, 2}} {
-		links, err := c.of.Links(c.nodes)
+		s, err := c.of.Shape(c.nodes)
 		if err != nil {
 			t.Fatal(err)
 		}
 		out, in := make([]int, c.nodes), make([]int, c.nodes)
-		for i, l := range links {
-			out[l[0]]++
-			in[l[1]]++
-			if l[0] == l[1] || slices.Contains(links[:i], l) {
+		for i, l := range s.Links {
+			out[l.From]++
+			in[l.To]++
+			if l.From == l.To || slices.Contains(s.Links[:i], l) {
 				t.Errorf("%T of %d nodes: link %v", c.of, c.nodes, l)
 			}
 		}
@@ -32,8 +36,173 @@ func TestGenerators(t *testing.T) {
 		}
 	}
 	for _, g := range Generators {
-		if _, err := g.New().Links(1); err == nil {
+		if _, err := g.New().Shape(1); err == nil {
 			t.Errorf("%s of one node", g.Name)
 		}
 	}
+}
+
+// between returns the hops from an endpoint to every node, -1 where none lead there.
+func (s *Shape) between(from int) []int {
+	next := make([][]int, s.Nodes)
+	for _, l := range s.Links {
+		next[l.From] = append(next[l.From], l.To)
+	}
+	hops := slices.Repeat([]int{-1}, s.Nodes)
+	hops[from] = 0
+	for queue := []int{from}; len(queue) > 0; queue = queue[1:] {
+		for _, to := range next[queue[0]] {
+			if hops[to] < 0 {
+				hops[to] = hops[queue[0]] + 1
+				queue = append(queue, to)
+			}
+		}
+	}
+	return hops
+}
+
+// diameter returns the most hops between two endpoints, -1 where some are not joined.
+func (s *Shape) diameter() int {
+	most := 0
+	for a := range s.Endpoints {
+		to := s.between(a)[:s.Endpoints]
+		if slices.Min(to) < 0 {
+			return -1
+		}
+		most = max(most, slices.Max(to))
+	}
+	return most
+}
+
+// cut returns the rate of links from the lower half of the endpoints to the upper one that no choice of sides for
+// switches can undercut, by augmenting paths (all times must be whole numbers, or halves).
+func (s *Shape) cut() float64 {
+	left := map[[2]int]float64{} // by ends; -1 joins the lower half, s.Nodes the upper
+	next := make(map[int][]int)
+	add := func(a, b int, times float64) {
+		left[[2]int{a, b}] += times
+		next[a] = append(next[a], b)
+		next[b] = append(next[b], a)
+	}
+	for _, l := range s.Links {
+		add(l.From, l.To, l.Times)
+	}
+	for a := range s.Endpoints {
+		if a < s.Endpoints/2 {
+			add(-1, a, 1e6)
+		} else {
+			add(a, s.Nodes, 1e6)
+		}
+	}
+	for flow := 0.0; ; {
+		from := map[int]int{-1: -1}
+		for queue := []int{-1}; len(queue) > 0; queue = queue[1:] {
+			for _, to := range next[queue[0]] {
+				if _, seen := from[to]; !seen && left[[2]int{queue[0], to}] > 0 {
+					from[to] = queue[0]
+					queue = append(queue, to)
+				}
+			}
+		}
+		if _, there := from[s.Nodes]; !there {
+			return flow
+		}
+		least := 1e9
+		for at := s.Nodes; at != -1; at = from[at] {
+			least = min(least, left[[2]int{from[at], at}])
+		}
+		for at := s.Nodes; at != -1; at = from[at] {
+			left[[2]int{from[at], at}] -= least
+			left[[2]int{at, from[at]}] += least
+		}
+		flow += least
+	}
+}
+
+// TestShapes: endpoints, switches, links, the most hops between endpoints, and the rate between halves of them, by hand.
+func TestShapes(t *testing.T) {
+	for _, c := range []struct {
+		of                                    Generator
+		endpoints, switches, joins, mostJumps int
+		cut                                   float64
+	}{
+		// k = 4: k^3/4 hosts, 5k^2/4 switches, 3k^3/4 links, non-blocking
+		{&FatTree{Ports: 4, Levels: 3, Oversubscription: 1}, 16, 20, 48, 6, 8},
+		// k^2/2 hosts on k leaves and k/2 spines
+		{&FatTree{Ports: 4, Levels: 2, Oversubscription: 1}, 8, 6, 16, 4, 4},
+		// leaves of 4 hosts and 2 links up: half of the rate
+		{&FatTree{Ports: 6, Levels: 2, Oversubscription: 2}, 24, 8, 36, 4, 6},
+		{&FatTree{Ports: 6, Levels: 3, Oversubscription: 2}, 72, 18 + 12 + 6, 72 + 36 + 36, 6, 18},
+		// 4 servers of 8: to another rail over the server's switch, and its rail
+		{&RailOptimised{Servers: 4, Rails: 8, Spines: 4, ServerTimes: 9}, 32, 4 + 8 + 4, 64 + 32, 4, 16},
+		{&RailOptimised{Servers: 4, Rails: 8, ServerTimes: 9}, 32, 4 + 8, 64, 4, 16},
+		// Kim et al., Fig. 5: a = 4, p = h = 2 is 9 groups and 72 hosts; 4 groups against 4, and one that is split
+		{&Dragonfly{Routers: 4, Hosts: 2, Global: 2}, 72, 36, 72 + 9*6 + 36, 5, 24},
+		// two links between each two of 5 groups
+		{&Dragonfly{Routers: 4, Hosts: 2, Global: 2, Groups: 5}, 40, 20, 40 + 5*6 + 20, 5, 0},
+		// each host has two ports
+		{&DualPlane{Segments: 4, NICs: 8, Spines: 4, Planes: 2}, 32, 8 + 8, 64 + 32, 4, 32},
+	} {
+		s, err := c.of.Shape(c.endpoints)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Endpoints != c.endpoints || s.Nodes != c.endpoints+c.switches || len(s.Links) != 2*c.joins {
+			t.Errorf("%+v: %d endpoints of %d nodes, %d links; want %d of %d, %d", c.of, s.Endpoints, s.Nodes, len(s.Links), c.endpoints, c.endpoints+c.switches, 2*c.joins)
+		}
+		if d := s.diameter(); d != c.mostJumps {
+			t.Errorf("%+v: %d hops at most, want %d", c.of, d, c.mostJumps)
+		}
+		if cut := s.cut(); c.cut > 0 && cut != c.cut {
+			t.Errorf("%+v: halves are joined by %g links, want %g", c.of, cut, c.cut)
+		}
+		if _, err := c.of.Shape(c.endpoints + 1); err == nil {
+			t.Errorf("%+v has %d endpoints", c.of, c.endpoints+1)
+		}
+	}
+	// planes share no switch: a host reaches the same others without either leaf of its own
+	s, _ := DualPlane{Segments: 2, NICs: 2, Spines: 2, Planes: 2}.Shape(0)
+	s.Links = slices.DeleteFunc(s.Links, func(l Edge) bool { return l.From == 4 || l.To == 4 })
+	if d := s.diameter(); d != 4 {
+		t.Errorf("without a leaf of one plane %d hops, want 4", d)
+	}
+}
+
+// TestAnyShape: whatever its options, a shape joins all its endpoints, a link of each node to another has one back, and
+// no switch has more links than ports.
+func TestAnyShape(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		few := func(name string, from int) int { return rapid.IntRange(from, 6).Draw(t, name) }
+		of := rapid.SampledFrom([]Generator{
+			&FatTree{Ports: 2 * few("ports", 1), Levels: rapid.IntRange(2, 3).Draw(t, "levels"), Oversubscription: few("over", 1)},
+			&RailOptimised{Servers: few("servers", 1), Rails: few("rails", 1), Spines: few("spines", 0), ServerTimes: few("times", 1)},
+			&Dragonfly{Routers: few("routers", 1), Hosts: few("hosts", 1), Global: few("global", 1), Groups: few("groups", 0)},
+			&DualPlane{Segments: few("segments", 1), NICs: few("nics", 1), Spines: few("plane spines", 1), Planes: few("planes", 1)},
+		}).Draw(t, "shape")
+		s, err := of.Shape(0)
+		if err != nil {
+			return
+		}
+		if s.diameter() < 1 {
+			t.Fatalf("%+v: some endpoints are not joined", of)
+		}
+		back := map[Edge]int{}
+		out := make([]int, s.Nodes)
+		for _, l := range s.Links {
+			back[l]++
+			back[Edge{l.To, l.From, l.Times}]--
+			out[l.From]++
+		}
+		for l, n := range back {
+			if n != 0 || l.From == l.To {
+				t.Fatalf("%+v: %d links %v without one back", of, n, l)
+			}
+		}
+		if f, ok := of.(*FatTree); ok && slices.Max(out) > f.Ports {
+			t.Fatalf("%+v: a switch has %d links", of, slices.Max(out))
+		}
+		if d, ok := of.(*Dragonfly); ok && slices.Max(out) > d.Routers-1+d.Hosts+d.Global {
+			t.Fatalf("%+v: a router has %d links", of, slices.Max(out))
+		}
+	})
 }

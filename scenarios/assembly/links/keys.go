@@ -17,6 +17,32 @@ type Links struct {
 	CubeOptions
 	BrokenParts
 	Generators []graph.Generator // of the rows of graph.Generators, with their options
+	Switches   Switches          // of a graph
+}
+
+// Switches are the nodes of a graph that only forward.
+type Switches struct {
+	From int `key:"from" doc:"the first of them, which are the last nodes; 0 is none" default:"0" min:"0" max:"1048576"`
+}
+
+// Endpoints returns how many nodes of a graph send and receive; they are the first.
+func (l *Links) Endpoints() int {
+	if l.Switches.From > 0 {
+		return l.Switches.From
+	}
+	return l.Nodes
+}
+
+// Idle reports which nodes of a graph are switches; nil is none.
+func (l *Links) Idle() []bool {
+	if l.Endpoints() == l.Nodes {
+		return nil
+	}
+	idle := make([]bool, l.Nodes)
+	for n := l.Endpoints(); n < l.Nodes; n++ {
+		idle[n] = true
+	}
+	return idle
 }
 
 // TorusShape is the nodes of a torus and how they are joined.

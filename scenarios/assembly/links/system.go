@@ -16,7 +16,7 @@ type System struct {
 	// Whole has every link up; Known is what routers see: without what is down or drained, from the start or once it
 	// is.
 	Whole, Known *engine.Network
-	Down         []bool // nodes; nil is none
+	Down         []bool // nodes that neither send nor receive: what is down, and the switches of a graph; nil is none
 	Cubes        *Cubes // nil where optical switches join nothing
 }
 
@@ -27,7 +27,7 @@ func (l *Links) Build() (z System, err error) {
 		link.Channels = int32(l.Channels)
 	}
 	if len(l.Dims) == 0 {
-		z.Whole = l.Graph(link)
+		z.Whole, z.Down = l.Graph(link), l.Idle()
 		z.Known = z.Whole
 		return z, nil
 	}

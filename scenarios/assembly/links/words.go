@@ -13,6 +13,9 @@ import (
 // Words names the torus, mesh or graph, its twist, and what of it cannot be used.
 func (l *Links) Words() string {
 	if len(l.Dims) == 0 {
+		if switches := l.Nodes - l.Endpoints(); switches > 0 {
+			return fmt.Sprintf("graph of %s behind switches (%d)", assembly.Plural(l.Endpoints(), "endpoint"), switches)
+		}
 		return "graph of " + assembly.Plural(l.Nodes, "node")
 	}
 	sizes := make([]string, len(l.Dims))

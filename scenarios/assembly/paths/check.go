@@ -35,6 +35,7 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 		r.Health, r.Down = h, links.DownNodes(h)
 	} else {
 		r.Whole = s.Fabric.Graph(engine.Link{Rate: float64(s.Fabric.LinkRate), Latency: s.Fabric.LinkLatency})
+		r.Down = s.Fabric.Idle()
 	}
 	up := nodes
 	for _, down := range r.Down {

@@ -36,7 +36,11 @@ func (a *routedAnswer) static(ctx context.Context, n *engine.Network, d *routing
 	m["sum_hops"] = hops
 	switch {
 	case r.s.ManyFlows() && r.load.demand == nil: // with the pairs of a node and itself
-		m["average_hops"] = hops / math.Pow(float64(r.Whole.Nodes), 2)
+		nodes := float64(r.Whole.Nodes)
+		if r.Torus == nil { // switches send nothing
+			nodes = float64(r.live())
+		}
+		m["average_hops"] = hops / (nodes * nodes)
 	default:
 		m["average_hops"] = hops / r.messages()
 	}

@@ -128,7 +128,7 @@ func (r *routed) anyGraph(row *routing.Row) bool {
 	return row.AnyGraph != nil && row.AnyGraph(&r.s.Policy.Settings)
 }
 
-// joined reports whether routes lead from every node that is up to every other.
+// joined reports whether routes lead from every node that sends to every other.
 func (r *routed) joined() bool {
 	links := r.network().Links
 	degree := make([]int, r.Whole.Nodes)
@@ -141,18 +141,24 @@ func (r *routed) joined() bool {
 	if slices.Max(degree) > engine.MaxPort+1 {
 		return false
 	}
-	down := func(n int32) bool { return r.Down != nil && r.Down[n] }
+	up := func(n int32) bool { return r.Down == nil || !r.Down[n] }
 	alive, start := 0, int32(-1)
 	for n := range r.Whole.Nodes {
-		if !down(n) {
+		if up(n) {
 			start = n
 			alive++
 		}
 	}
-	up := func(i int) bool { return works(i) && !down(links[i].From) && !down(links[i].To) }
 	for _, back := range []bool{false, true} {
-		tree := r.tree(up, back)
-		if tree.Breadth(start); len(tree.Order) < alive {
+		tree := r.tree(works, back)
+		tree.Breadth(start)
+		reached := 0
+		for _, n := range tree.Order {
+			if up(n) {
+				reached++
+			}
+		}
+		if reached < alive {
 			return false
 		}
 	}

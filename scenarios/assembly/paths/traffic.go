@@ -104,9 +104,16 @@ func (r *routed) traffic() (*load, error) {
 	return w.work().load(r, message)
 }
 
-// matrix is the bytes that the scenario lists.
+// matrix is the bytes that the scenario lists, of a graph between the nodes that are no switches.
 func (r *routed) matrix(int64) (*collective.Traffic, error) {
-	return r.s.Matrix(r.nodes(), r.Down)
+	if r.Torus != nil {
+		return r.s.Matrix(r.nodes(), r.Down)
+	}
+	t, err := r.s.Matrix(r.s.Fabric.Endpoints(), nil)
+	if err == nil {
+		t.Nodes = r.nodes()
+	}
+	return t, err
 }
 
 // pattern is traffic of a row of collective.Patterns.

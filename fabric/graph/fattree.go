@@ -1,0 +1,51 @@
+package graph
+
+import "fmt"
+
+// FatTree is a folded Clos network of switches of one number of ports (Leiserson, "Fat-trees", 1985; with three levels
+// Al-Fares, Loukissas and Vahdat, "A scalable, commodity data center network architecture", SIGCOMM 2008).
+type FatTree struct {
+	Ports            int `key:"switch_ports" doc:"ports of a switch, an even number" default:"4" min:"2" max:"1024" source:""`
+	Levels           int `key:"levels" doc:"levels of switches: leaves and spines, or with pods between" default:"3" min:"2" max:"3" source:""`
+	Oversubscription int `key:"oversubscription" doc:"hosts of a leaf over its links upwards; 1 is non-blocking" default:"1" min:"1" max:"1023" source:""`
+}
+
+// Shape returns hosts leaf by leaf, then leaves, and then the switches above them, pod by pod, and the cores.
+func (f FatTree) Shape(endpoints int) (*Shape, error) {
+	up := f.Ports / (f.Oversubscription + 1) // links of a leaf, to as many switches above it
+	if f.Ports%2 != 0 || up < 1 || up*(f.Oversubscription+1) != f.Ports {
+		return nil, fmt.Errorf("a fat tree of switches of %d ports, of which %d to 1 lead down; want an even number that is a multiple of %d", f.Ports, f.Oversubscription, f.Oversubscription+1)
+	}
+	down := f.Ports - up
+	pods, leaves := 1, f.Ports // of a pod
+	if f.Levels == 3 {
+		pods, leaves = f.Ports, f.Ports/2
+	}
+	hosts := pods * leaves * down
+	joins := hosts + pods*leaves*up
+	if f.Levels == 3 {
+		joins += pods * up * (f.Ports / 2)
+	}
+	s, err := newShape("a fat tree", hosts, endpoints, joins)
+	if err != nil {
+		return nil, err
+	}
+	above := hosts + pods*leaves
+	for h := range hosts {
+		s.join(h, hosts+h/down, 1)
+	}
+	for leaf := range pods * leaves {
+		for k := range up {
+			s.join(hosts+leaf, above+leaf/leaves*up+k, 1)
+		}
+	}
+	if f.Levels == 3 {
+		cores := above + pods*up
+		for k := range pods * up {
+			for c := range f.Ports / 2 {
+				s.join(above+k, cores+k%up*(f.Ports/2)+c, 1)
+			}
+		}
+	}
+	return s, nil
+}

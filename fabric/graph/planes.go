@@ -1,0 +1,32 @@
+package graph
+
+// DualPlane is hosts whose NICs have a port on each of two planes, which are leaves and spines of their own and share no
+// switch (Qian et al., "Alibaba HPN: a data center network for large language model training", SIGCOMM 2024). A port has
+// the rate of a link.
+type DualPlane struct {
+	Segments int `key:"segments" doc:"groups of NICs that share a leaf on each plane" default:"4" min:"1" max:"1024" source:""`
+	NICs     int `key:"segment_nics" doc:"NICs of a segment, each a host" default:"8" min:"1" max:"65536" source:""`
+	Spines   int `key:"plane_spines" doc:"switches that join the leaves of a plane" default:"4" min:"1" max:"1024" source:""`
+	Planes   int `key:"planes" doc:"planes, and ports of a NIC" default:"2" min:"1" max:"64" source:""`
+}
+
+// Shape returns hosts segment by segment, then leaves plane by plane, and then the spines. A leaf has as many times a
+// link's rate upwards as it has NICs, spread over the spines of its plane.
+func (d DualPlane) Shape(endpoints int) (*Shape, error) {
+	hosts, leaves := d.Segments*d.NICs, d.Segments*d.Planes
+	s, err := newShape("planes", hosts, endpoints, hosts*d.Planes+leaves*d.Spines)
+	if err != nil {
+		return nil, err
+	}
+	for h := range hosts {
+		for p := range d.Planes {
+			s.join(h, hosts+p*d.Segments+h/d.NICs, 1)
+		}
+	}
+	for l := range leaves {
+		for k := range d.Spines {
+			s.join(hosts+l, hosts+leaves+l/d.Segments*d.Spines+k, float64(d.NICs)/float64(d.Spines))
+		}
+	}
+	return s, nil
+}
