@@ -123,38 +123,16 @@ func compare(a, b score, eps float64) int {
 // limit returns a makespan above which job j cannot be in any decision that is better than best, where every other job
 // takes at least the makespan given; false where there is no such decision.
 func (s *Shared) limit(j int, least []engine.Time, best score, eps float64) (engine.Time, bool) {
+	left := best[0] + eps // what is equal to the largest may be better after it
 	if s.Goal == WeightedSum {
-		left := best[0] - eps
+		left = best[0] - eps
 		for i, c := range least {
 			if i != j {
 				left -= s.weight[i] * s.Jobs[i].Slowdown(c)
 			}
 		}
-		return s.Jobs[j].latest(left / s.weight[j]), left >= 0
 	}
-	others := make(score, 0, len(least))
-	for i, c := range least {
-		if i != j {
-			others = append(others, s.weight[i]*s.Jobs[i].Slowdown(c))
-		}
-	}
-	slices.Sort(others)
-	slices.Reverse(others)
-	at := 0
-	for at < len(others) && math.Abs(others[at]-best[at]) <= eps {
-		at++
-	}
-	most := best[at] - eps
-	if at < len(others) {
-		if others[at] > best[at] {
-			return 0, false
-		}
-		// equal to best up to and with this one, it may be better after it
-		if compare(others[at:], best[at+1:], eps) < 0 {
-			most = best[at] + eps
-		}
-	}
-	return s.Jobs[j].latest(most / s.weight[j]), most >= 0
+	return s.Jobs[j].latest(left / s.weight[j]), left >= 0
 }
 
 // Words says for people what the objective is.
