@@ -19,20 +19,29 @@ const (
 	LargestNCT
 )
 
-var objectiveNames = [...]string{"weighted-sum", "max-min"}
+// objectives are their names in scenarios, and what they are for people.
+var objectives = [...]struct{ name, words string }{
+	WeightedSum: {"weighted-sum", "mean NCT of the jobs by weight"},
+	LargestNCT:  {"max-min", "largest NCT of a job, times its weight over the mean weight"},
+}
 
-// String returns the name used in scenarios and results.
-func (o Objective) String() string { return objectiveNames[o] }
+// Words says for people what the objective is.
+func (o Objective) Words() string { return objectives[o].words }
 
 // Objectives returns the names of all objectives.
-func Objectives() []string { return objectiveNames[:] }
+func Objectives() (names []string) {
+	for _, o := range objectives {
+		names = append(names, o.name)
+	}
+	return names
+}
 
 // ParseObjective returns the objective of that name.
 func ParseObjective(name string) (Objective, error) {
-	if i := slices.Index(objectiveNames[:], name); i >= 0 {
+	if i := slices.Index(Objectives(), name); i >= 0 {
 		return Objective(i), nil
 	}
-	return 0, fmt.Errorf("topology: unknown objective %q, want one of %v", name, objectiveNames)
+	return 0, fmt.Errorf("topology: unknown objective %q, want one of %v", name, Objectives())
 }
 
 // weigh sets the weights that the objective takes, which do not change when all weights are scaled.
@@ -133,12 +142,4 @@ func (s *Shared) limit(j int, least []engine.Time, best score, eps float64) (eng
 		}
 	}
 	return s.Jobs[j].latest(left / s.weight[j]), left >= 0
-}
-
-// Words says for people what the objective is.
-func (o Objective) Words() string {
-	if o == LargestNCT {
-		return "largest NCT of a job, times its weight over the mean weight"
-	}
-	return "mean NCT of the jobs by weight"
 }

@@ -33,11 +33,16 @@ type decided struct {
 	in      *instance
 	fluid   *engine.Trace
 	packets *podPackets // nil at level flow
+	measured
+}
+
+// measured is what was measured of a decision.
+type measured struct {
 	row     result.Row
 	timings result.PolicyTimings
 }
 
-func (d *decided) Measured() (result.Row, result.PolicyTimings) { return d.row, d.timings }
+func (m *measured) Measured() (result.Row, result.PolicyTimings) { return m.row, m.timings }
 
 func (d *decided) Describe(ctx context.Context, o *assembly.Outcome) {
 	trace := d.fluid
@@ -100,23 +105,23 @@ func (in *instance) Decide(ctx context.Context, name string, workers int) (assem
 		}
 		end, seen = packets.trace.Makespan, packets.trace
 	}
-	measured := in.row(name, d, end, seen)
+	out := in.row(name, d, end, seen)
 	if packets != nil {
-		packets.measure(&measured)
+		packets.measure(&out)
 	}
 	if in.loan != nil {
-		if err := in.loan.measure(ctx, in, policy, settings, &measured); err != nil {
+		if err := in.loan.measure(ctx, in, policy, settings, &out); err != nil {
 			return nil, err
 		}
 	}
 	if in.trials != nil {
-		if none, err := in.trials.measure(ctx, d, &measured, settings.Workers); none != nil || err != nil {
+		if none, err := in.trials.measure(ctx, d, &out, settings.Workers); none != nil || err != nil {
 			return none, err
 		}
 	}
-	return &decided{d, in, trace, packets, measured, result.PolicyTimings{
+	return &decided{d, in, trace, packets, measured{out, result.PolicyTimings{
 		SolveS: solved.Sub(begin).Seconds(), PlayS: time.Since(solved).Seconds(),
-	}}, nil
+	}}}, nil
 }
 
 // simulate simulates a decision on the complete DAG. It fails where that does not end when the decision says.

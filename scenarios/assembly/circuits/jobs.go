@@ -89,10 +89,9 @@ func (m *jobsInstance) best(ctx context.Context, o topology.JobsOptions) (*topol
 // jobsDecided is an arbiter's decision with each job's simulation on its complete DAG and what was measured of them.
 type jobsDecided struct {
 	*topology.JobsDecision
-	m       *jobsInstance
-	traces  []*engine.Trace
-	row     result.Row
-	timings result.PolicyTimings
+	m      *jobsInstance
+	traces []*engine.Trace
+	measured
 }
 
 // decide lets one arbiter decide, simulates its decision and measures it.
@@ -117,7 +116,8 @@ func (m *jobsInstance) Decide(ctx context.Context, name string, workers int) (as
 		return nil, err
 	}
 	solved := time.Now()
-	out := &jobsDecided{JobsDecision: d, m: m, timings: result.PolicyTimings{SolveS: solved.Sub(begin).Seconds()}}
+	out := &jobsDecided{JobsDecision: d, m: m}
+	out.timings.SolveS = solved.Sub(begin).Seconds()
 	if by.Joins {
 		out.timings.SolveS += took.Seconds()
 	}
@@ -137,8 +137,6 @@ func (m *jobsInstance) Decide(ctx context.Context, name string, workers int) (as
 	out.timings.PlayS = time.Since(solved).Seconds()
 	return out, nil
 }
-
-func (d *jobsDecided) Measured() (result.Row, result.PolicyTimings) { return d.row, d.timings }
 
 func (d *jobsDecided) Describe(ctx context.Context, o *assembly.Outcome) {
 	name, m := d.row.Policy, d.m
@@ -173,31 +171,28 @@ func (m *jobsInstance) describe(ctx context.Context, policy string, traces []*en
 	p := result.Play{Policy: policy}
 	var how []string
 	for j, in := range m.jobs {
+		alone := result.Play{Policy: m.s.Jobs[j].Name}
 		var own []int
 		if circuits != nil {
-			own = circuits[j]
+			own, alone.Topology = circuits[j], m.ownTopology(j, circuits)
 		}
 		one := in.describe(ctx, policy, traces[j], services[j], own)
+		alone.Service, alone.MakespanS, alone.Path = one.Service, one.MakespanS, one.Path
 		name := m.s.Jobs[j].Name + " "
 		for _, l := range one.Lanes {
 			l.Name = name + strings.TrimPrefix(l.Name, "stage ")
 			p.Lanes = append(p.Lanes, l)
 		}
-		for _, group := range []struct{ to, from *[]result.Series }{
-			{&p.Rates, &one.Rates}, {&p.Circuits, &one.Circuits},
-		} {
-			for _, s := range *group.from {
-				s.Name = name + s.Name
-				if s.Group != "" {
+		named := func(series []result.Series) []result.Series {
+			for i := range series {
+				s := &series[i]
+				if s.Name = name + s.Name; s.Group != "" {
 					s.Group = name + s.Group
 				}
-				*group.to = append(*group.to, s)
 			}
+			return series
 		}
-		alone := result.Play{Policy: m.s.Jobs[j].Name, Service: one.Service, MakespanS: one.MakespanS, Path: one.Path}
-		if circuits != nil {
-			alone.Topology = m.ownTopology(j, circuits)
-		}
+		p.Rates, p.Circuits = append(p.Rates, named(one.Rates)...), append(p.Circuits, named(one.Circuits)...)
 		p.Jobs = append(p.Jobs, alone)
 		p.Demand = addSeries(p.Demand, one.Demand)
 		p.MakespanS = max(p.MakespanS, one.MakespanS)
