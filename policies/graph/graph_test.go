@@ -137,3 +137,38 @@ func TestMatching(t *testing.T) {
 		}
 	})
 }
+
+// TestAssignment compares with all matchings of few rows.
+func TestAssignment(t *testing.T) {
+	var a Assignment
+	rapid.Check(t, func(t *rapid.T) {
+		rows := rapid.IntRange(1, 5).Draw(t, "rows")
+		columns := rows + rapid.IntRange(0, 2).Draw(t, "more columns")
+		weight := rapid.SliceOfN(rapid.Int64Range(-5, 15), rows*columns, rows*columns).Draw(t, "weight")
+		var best func(row, taken int) int64
+		best = func(row, taken int) int64 {
+			if row == rows {
+				return 0
+			}
+			most := int64(math.MinInt64 / 2)
+			for c := range columns {
+				if taken>>c&1 == 0 {
+					most = max(most, weight[row*columns+c]+best(row+1, taken|1<<c))
+				}
+			}
+			return most
+		}
+		to := make([]int32, rows)
+		a.Solve(rows, columns, weight, to, nil)
+		sum, taken := int64(0), 0
+		for r, c := range to {
+			if taken>>c&1 == 1 {
+				t.Fatalf("%v has column %d twice", to, c)
+			}
+			sum, taken = sum+weight[r*columns+int(c)], taken|1<<c
+		}
+		if want := best(0, 0); sum != want {
+			t.Fatalf("weight %d by %v, want %d", sum, to, want)
+		}
+	})
+}

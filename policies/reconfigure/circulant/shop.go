@@ -1,6 +1,10 @@
 package circulant
 
-import "slices"
+import (
+	"slices"
+
+	"sim/policies/graph"
+)
 
 // shop schedules the hops of one phase, slot by slot, as an open shop of unit tasks: in a slot a generator carries one
 // chunk and a chunk takes one hop. It needs no more slots than the most of its generators' loads and its chunks' hops,
@@ -23,18 +27,16 @@ type shop struct {
 	next   []int32 // by last chunk of those alike: the first one that is not active
 	fresh  []bool  // by chunk: the phase has not moved it
 
-	mate []int32 // by generator: its chunk in this slot, -1 for none
-	at   []int32 // by active chunk: its generator, -1 for none
-	seen []bool  // by generator, in the search for another match
-	key  []int64 // by active chunk: how soon it is to be served
+	mate   []int32 // by generator: its chunk in this slot, -1 for none
+	match  graph.Assignment
+	weight []int64 // by generator and active chunk, and then k times none
 }
 
 // newShop takes the hops of the phase, as need has them; it changes need and started. Chunks of one way are identical.
 func newShop(k int, need, after, way []int32, started []bool) *shop {
 	jobs := len(after)
 	s := &shop{k: k, need: need, left: make([]int32, jobs), load: make([]int32, k), after: after, started: started,
-		backlog: make([]int32, k), mate: make([]int32, k), at: make([]int32, jobs), seen: make([]bool, k), key: make([]int64, jobs),
-		group: make([]int32, jobs), next: make([]int32, jobs), fresh: make([]bool, jobs)}
+		backlog: make([]int32, k), mate: make([]int32, k), group: make([]int32, jobs), next: make([]int32, jobs), fresh: make([]bool, jobs)}
 	for i := jobs - 1; i >= 0; i-- {
 		s.fresh[i] = true
 		if s.group[i] = int32(i); i+1 < jobs && way[i+1] == way[i] {
@@ -70,28 +72,40 @@ func (s *shop) activate(last int32) {
 	}
 }
 
-// slot matches generators with chunks for the slot after which remain-1 are left, into mate.
+// Weights of a generator with a chunk: each of them that must not idle counts most, then that there is a pair at all,
+// less the rank of the chunk.
+const (
+	must   = 1 << 52
+	pair   = 1 << 44
+	no     = -1 << 58
+	ranked = 40 // bits below a rank
+)
+
+// slot matches generators with chunks for the slot after which remain-1 are left, into mate. Where neither must be
+// served, no chunk starts that stays in transit.
 func (s *shop) slot(remain int32) {
-	for j := range s.mate {
-		s.mate[j] = -1
-	}
-	for _, i := range s.active {
-		s.at[i] = -1
-		s.key[i] = s.rank(int(i))
-	}
-	// Generators that must not idle first, and of them those with most to do.
-	for pass := range 2 {
-		for j := range s.mate {
-			if must := s.load[j] == remain; must == (pass == 0) && s.load[j] > 0 {
-				clear(s.seen)
-				s.match(j, must)
+	columns := len(s.active) + s.k
+	s.weight = append(s.weight[:0], make([]int64, s.k*columns)...)
+	for c, i := range s.active {
+		rank := s.rank(int(i))
+		for j := range s.k {
+			w := pair - rank
+			if s.load[j] == remain {
+				w += must
 			}
+			if s.left[i] == remain {
+				w += must
+			}
+			if s.need[int(i)*s.k+j] == 0 || w < must && !s.started[i] && s.left[i]+s.after[i] > 1 {
+				w = no
+			}
+			s.weight[j*columns+c] = w
 		}
 	}
-	for _, i := range s.active {
-		if s.left[i] == remain && s.at[i] < 0 {
-			clear(s.seen)
-			s.insist(i, remain)
+	s.match.Solve(s.k, columns, s.weight, s.mate, nil)
+	for j, c := range s.mate {
+		if s.mate[j] = -1; int(c) < len(s.active) {
+			s.mate[j] = s.active[c]
 		}
 	}
 }
@@ -104,18 +118,17 @@ const (
 	within
 	staying
 	entering
-	rankBits = 40
 )
 
 func (s *shop) rank(i int) int64 {
 	ends, rank := s.after[i] == 0, int64(within)
 	switch {
 	case s.started[i] && ends:
-		return int64(leaving)<<rankBits + int64(s.left[i])
+		return int64(leaving)<<ranked + int64(s.left[i])
 	case s.started[i]:
-		return int64(staying)<<rankBits + int64(s.left[i])
+		return int64(staying)<<ranked + int64(s.left[i])
 	case ends && s.left[i] == 1:
-		return int64(direct) << rankBits
+		return int64(direct) << ranked
 	case !ends:
 		rank = entering
 	}
@@ -125,68 +138,7 @@ func (s *shop) rank(i int) int64 {
 		x := b + s.need[i*s.k+j]
 		low, high = min(low, x), max(high, x)
 	}
-	return rank<<rankBits + int64(high-low)
-}
-
-// match finds generator j a chunk: a free one of the lowest key, else one whose generator finds another. Where it need
-// not, it starts no chunk that stays in transit.
-func (s *shop) match(j int, must bool) bool {
-	s.seen[j] = true
-	best := int32(-1)
-	for _, i := range s.active {
-		if s.at[i] < 0 && s.need[int(i)*s.k+j] > 0 && (best < 0 || s.key[i] < s.key[best]) {
-			if must || s.started[i] || s.left[i]+s.after[i] == 1 {
-				best = i
-			}
-		}
-	}
-	if best >= 0 {
-		s.mate[j], s.at[best] = best, int32(j)
-		return true
-	}
-	if !must {
-		return false
-	}
-	for other := range s.mate {
-		i := s.mate[other]
-		if s.seen[other] || i < 0 || s.need[int(i)*s.k+j] == 0 {
-			continue
-		}
-		if s.match(other, true) {
-			s.mate[j], s.at[i] = i, int32(j)
-			return true
-		}
-	}
-	return false
-}
-
-// insist finds chunk i, which must be served, a generator: an idle one, one whose chunk can wait, or one whose chunk
-// finds another.
-func (s *shop) insist(i, remain int32) bool {
-	for _, wait := range [2]bool{true, false} {
-		for j := range s.mate {
-			if s.seen[j] || s.need[int(i)*s.k+j] == 0 {
-				continue
-			}
-			other := s.mate[j]
-			if wait {
-				if other >= 0 && s.left[other] == remain {
-					continue
-				}
-				if other >= 0 {
-					s.at[other] = -1
-				}
-			} else {
-				s.seen[j] = true
-				if !s.insist(other, remain) {
-					continue
-				}
-			}
-			s.mate[j], s.at[i] = i, int32(j)
-			return true
-		}
-	}
-	return false
+	return rank<<ranked + int64(high-low)
 }
 
 // take carries the slot out and returns by how much the chunks in transit grow in number.

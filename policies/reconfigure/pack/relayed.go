@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"sim/policies/graph"
 	"sim/policies/reconfigure/halt"
 )
 
@@ -16,7 +17,7 @@ type relayed struct {
 	into  []int32     // need, transposed
 	list  [][][]int32 // list[i][j][u]: where permutation j of phase i connects u to
 	turn  int
-	match assignment
+	match graph.Assignment
 	work  int64 // additions so far, about
 
 	// stage[i] are the paths through the phases before phase i, trial[i] the same of a list that is being tried, and
@@ -185,6 +186,6 @@ func (r *relayed) best(place int) []int32 {
 		}
 	}
 	to := make([]int32, n)
-	r.match.solve(n, r.gain, to)
+	r.match.Solve(n, n, r.gain, to, r.stop.Check)
 	return to
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"sim/fabric/scaleup"
+	"sim/policies/graph"
 	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
 )
@@ -174,7 +175,7 @@ func (m *maker) growRelayed(most int) {
 		return
 	}
 	r := newRelayed(n, k, m.p.Chunks)
-	r.stop, r.match.stop = m.stop, m.stop
+	r.stop = m.stop
 	random := rand.New(rand.NewPCG(m.p.Seed, exchanging))
 	finish := func(origin string, times int, sum, was int64) {
 		sum = r.renew(times, sum)
@@ -272,7 +273,7 @@ func (m *maker) growSeparate() {
 // matched returns a sequence with ever more matchings, of numbers of topologies that are wanted.
 func (m *maker) matched(s Sequence) (grown []made) {
 	n, k := m.p.GPUs, m.p.Degree
-	match := assignment{stop: m.stop}
+	var match graph.Assignment
 	gain := make([]int64, n*n)
 	start, topologies := len(s.Topologies), slices.Clone(s.Topologies)
 	hops, err := Sequence{Topologies: topologies}.hops(n, false, m.stop)
@@ -290,7 +291,7 @@ func (m *maker) matched(s Sequence) (grown []made) {
 				}
 			}
 			list[i] = make([]int32, n)
-			match.solve(n, gain, list[i])
+			match.Solve(n, n, gain, list[i], m.stop.Check)
 			for u, v := range list[i] {
 				left[u*n+int(v)] = 1
 			}

@@ -165,36 +165,6 @@ func permute(n int, do func(to []int32)) {
 	at(0)
 }
 
-func TestAssignmentByBruteForce(t *testing.T) {
-	r := rand.New(rand.NewPCG(7, 8))
-	var a assignment
-	for range 300 {
-		n := 1 + r.IntN(6)
-		weight := make([]int64, n*n)
-		for i := range weight {
-			weight[i] = r.Int64N(20) - 5
-		}
-		sum := func(to []int32) (s int64) {
-			seen := 0
-			for i, j := range to {
-				s += weight[i*n+int(j)]
-				seen |= 1 << j
-			}
-			if seen != 1<<n-1 {
-				t.Fatalf("%v is no permutation", to)
-			}
-			return s
-		}
-		best := int64(-1 << 40)
-		permute(n, func(to []int32) { best = max(best, sum(to)) })
-		to := make([]int32, n)
-		a.solve(n, weight, to)
-		if got := sum(to); got != best {
-			t.Fatalf("%v: weight %d by %v, want %d", weight, got, to, best)
-		}
-	}
-}
-
 func TestRelabelByBruteForce(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	met := 0
