@@ -20,11 +20,8 @@ func (f *Phase) carries(parts int32) [][][]carry {
 // messages returns all messages of a phase, by step, sender and link. Those that would be empty are left out.
 func (pl *Plan) messages(phase int) []plan.Message {
 	f := &pl.Phases[phase]
-	switch {
-	case f.trees != nil:
+	if f.source != nil {
 		return f.transmissions(pl, phase)
-	case f.fold != nil:
-		return f.fold.transmissions(pl, phase)
 	}
 	n := int32(pl.Problem.GPUs)
 	list := f.carries(pl.Parts)

@@ -2,8 +2,9 @@ package collective
 
 import (
 	"fmt"
+	"slices"
 
-	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -53,17 +54,12 @@ func folds(n, k int) []*fold {
 	return all
 }
 
-// message is what goes from one GPU to another in a step: shards first..first+count-1.
-type message struct{ from, to, first, count int32 }
-
-func (f *fold) topology() scaleup.Topology {
-	t := make(scaleup.Topology, 0, f.n*f.radix)
-	for u := range f.n {
-		for a := range f.radix {
-			t = append(t, scaleup.Edge{From: int32(u), To: int32(f.next(u, a))})
-		}
+func (f *fold) graph() *graph {
+	g := &graph{f.n, f.radix, make([]int32, f.n*f.radix)}
+	for l := range g.to {
+		g.to[l] = int32(f.next(l/f.radix, l%f.radix))
 	}
-	return t
+	return g
 }
 
 // next is where link a out of GPU u leads.
@@ -89,36 +85,53 @@ func (f *fold) steps(kind plan.Kind) int {
 	return f.halved
 }
 
-// messages returns those of a phase by step; of one sender, link and step they follow each other.
-func (f *fold) messages(kind plan.Kind) [][]message {
-	list := make([][]message, f.steps(kind))
-	switch kind {
-	case plan.Scatter:
-		for s := range list {
-			list[s] = f.scatter(s)
+// run makes the phases of all kinds that have steps.
+func (f *fold) run(parts int32, stop halt.When, emit func(leg, step int, list []carried)) {
+	for leg, kind := range f.kinds() {
+		list := make([][]carried, f.steps(kind))
+		switch kind {
+		case plan.Scatter:
+			for s := range list {
+				list[s] = f.scatter(s)
+			}
+		case plan.Fold, plan.Exchange:
+			f.sums(list)
+		case plan.Gather:
+			f.gather(list)
 		}
-	case plan.Fold, plan.Exchange:
-		f.sums(list)
-	case plan.Gather:
-		f.gather(list)
+		for s := range list {
+			stop.Check()
+			for i := range list[s] {
+				c := &list[s][i]
+				if c.to = parts; kind == plan.Exchange {
+					c.shard, c.count = c.link/int32(f.radix), 1
+				}
+			}
+			emit(leg, s, list[s])
+		}
 	}
-	return list
 }
 
-// message is that of one of so many equal pieces.
-func (f *fold) message(from, to, piece, pieces int) message {
+// kinds are those of the phases.
+func (f *fold) kinds() []plan.Kind {
+	list := []plan.Kind{plan.Scatter, plan.Fold, plan.Exchange, plan.Gather}
+	return slices.DeleteFunc(list, func(kind plan.Kind) bool { return f.steps(kind) == 0 })
+}
+
+// carries is that GPU u sends one of so many equal pieces over link a.
+func (f *fold) carries(u, a, piece, pieces int) carried {
 	size := f.n / pieces
-	return message{int32(from), int32(to), int32(piece * size), int32(size)}
+	return carried{link: int32(u*f.radix + a), shard: int32(piece * size), count: int32(size)}
 }
 
 // scatter: after s steps a GPU has the piece of radix^s that its last s digits name; what belongs to the next one that
 // it is to have stays with it, as all that have a piece will sum it.
-func (f *fold) scatter(s int) (list []message) {
+func (f *fold) scatter(s int) (list []carried) {
 	pieces := power(f.radix, s)
 	for u := range f.n {
 		for a := range f.radix {
 			if piece := u%pieces*f.radix + a; piece != u%(pieces*f.radix) {
-				list = append(list, f.message(u, f.next(u, a), piece, pieces*f.radix))
+				list = append(list, f.carries(u, a, piece, pieces*f.radix))
 			}
 		}
 	}
@@ -127,7 +140,7 @@ func (f *fold) scatter(s int) (list []message) {
 
 // sums: after s steps the piece is named by the digits before the last s. From the last step back, what comes to GPUs
 // that send nothing more is left out.
-func (f *fold) sums(list [][]message) {
+func (f *fold) sums(list [][]carried) {
 	pieces, block := power(f.radix, f.halved), power(f.radix, f.digits-1)
 	wants, sends := make([]bool, f.n), make([]bool, f.n)
 	for v := range wants {
@@ -148,7 +161,7 @@ func (f *fold) sums(list [][]message) {
 				}
 				if first {
 					sends[u] = true
-					list[s] = append(list[s], f.message(u, v, u/power(f.radix, s)%pieces, pieces))
+					list[s] = append(list[s], f.carries(u, a, u/power(f.radix, s)%pieces, pieces))
 				}
 			}
 		}
@@ -158,7 +171,7 @@ func (f *fold) sums(list [][]message) {
 
 // gather: after s steps a GPU has all pieces whose last halved-s digits are its first. What it had before it is not
 // sent.
-func (f *fold) gather(list [][]message) {
+func (f *fold) gather(list [][]carried) {
 	pieces := power(f.radix, f.halved)
 	has := make([]bool, f.n*pieces)
 	for u := range f.n {
@@ -171,13 +184,13 @@ func (f *fold) gather(list [][]message) {
 				v := f.next(u, a)
 				for i := range choices {
 					if piece := i*ends + u/(f.n/ends); !has[v*pieces+piece] {
-						list[s] = append(list[s], f.message(u, v, piece, pieces))
+						list[s] = append(list[s], f.carries(u, a, piece, pieces))
 					}
 				}
 			}
 		}
-		for _, m := range list[s] {
-			has[int(m.to)*pieces+int(m.first)/(f.n/pieces)] = true
+		for _, c := range list[s] {
+			has[f.next(int(c.link)/f.radix, int(c.link)%f.radix)*pieces+int(c.shard)/(f.n/pieces)] = true
 		}
 	}
 }
@@ -194,51 +207,14 @@ func (f *fold) plan(p *Problem) *Plan {
 	if f.halved > 0 {
 		pl.Name += fmt.Sprintf(", %d halved", f.halved)
 	}
-	small, rest := p.Bytes/int64(p.GPUs), int32(p.Bytes%int64(p.GPUs)) // bytes of a shard; how many have one more
-	for _, kind := range []plan.Kind{plan.Scatter, plan.Fold, plan.Exchange, plan.Gather} {
-		if f.steps(kind) == 0 {
-			continue
-		}
-		phase := Phase{Phase: plan.Phase{Kind: kind, Reused: len(pl.Phases) > 0}, fold: f, edges: f.topology()}
-		for _, list := range f.messages(kind) {
-			longest, sum := int64(0), int64(0)
-			for i, m := range list {
-				if i == 0 || !m.follows(&list[i-1]) {
-					sum = 0
-				}
-				sum += small*int64(m.count) + int64(min(max(0, rest-m.first), m.count))
-				longest = max(longest, sum)
-			}
-			phase.Longest = append(phase.Longest, longest)
-		}
-		pl.Phases = append(pl.Phases, phase)
+	g := f.graph()
+	var legs []leg
+	for _, kind := range f.kinds() {
+		legs = append(legs, leg{g, f.steps(kind)})
+	}
+	pl.Phases = pl.lay(f.kinds(), legs, f, false)
+	for i := range pl.Phases {
+		pl.Phases[i].Reused = i > 0
 	}
 	return pl
-}
-
-// follows reports whether m goes over the link of the one before it.
-func (m *message) follows(o *message) bool {
-	return m.from == o.from && m.to == o.to
-}
-
-// transmissions writes out a phase.
-func (f *fold) transmissions(pl *Plan, phase int) []plan.Message {
-	var all []plan.Message
-	kind := pl.Phases[phase].Kind
-	for s, list := range f.messages(kind) {
-		for i, m := range list {
-			if i == 0 || !m.follows(&list[i-1]) {
-				all = append(all, plan.Message{Phase: int32(phase), Step: int32(s), From: m.from, To: m.to})
-			}
-			x := &all[len(all)-1]
-			for shard := m.first; shard < m.first+m.count; shard++ {
-				origin := int32(-1)
-				if kind == plan.Exchange {
-					origin = m.from
-				}
-				x.Pieces = append(x.Pieces, plan.Piece{Shard: shard, To: 1, Origin: origin})
-			}
-		}
-	}
-	return all
 }

@@ -48,7 +48,7 @@ func TestWalks(t *testing.T) {
 			if f.radix != c[1] {
 				continue
 			}
-			edges := f.topology()
+			edges := f.graph().topology(false)
 			for u := range f.n {
 				walks := make([]int, f.n)
 				walks[u] = 1

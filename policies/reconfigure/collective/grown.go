@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
 	"sim/workloads/collective"
 )
@@ -29,7 +30,6 @@ func generalPlans(p *Problem) []*Plan {
 	}
 	if p.Op == collective.AllReduce && p.GPUs <= mostTreeGPUs {
 		for _, f := range folds(p.GPUs, p.Degree) {
-			p.Stop.Check()
 			all = append(all, f.plan(p))
 		}
 	}
@@ -40,14 +40,14 @@ func generalPlans(p *Problem) []*Plan {
 func along(p *Problem, back *trees, kind plan.Kind, on *trees) *Plan {
 	pl := &Plan{Problem: *p, Parts: partsOf(p)}
 	if back != nil {
-		pl.Phases = pl.grow(plan.Scatter, back)
+		pl.Phases = pl.lay(slices.Repeat([]plan.Kind{plan.Scatter}, len(back.legs)), back.legs, back, true)
 		pl.Name = "scatter " + back.name
 	}
 	if on != nil {
 		if pl.Name != "" {
 			pl.Name += "; "
 		}
-		pl.Phases = append(pl.Phases, pl.grow(kind, on)...)
+		pl.Phases = append(pl.Phases, pl.lay(slices.Repeat([]plan.Kind{kind}, len(on.legs)), on.legs, on, false)...)
 		pl.Name += kind.String() + " " + on.name
 	}
 	for i := 1; i < len(pl.Phases); i++ {
@@ -56,29 +56,43 @@ func along(p *Problem, back *trees, kind plan.Kind, on *trees) *Plan {
 	return pl
 }
 
-// grow returns the phases of trees: gathering and exchanging along them, scattering against them on the converse
-// topologies, the last first.
-func (pl *Plan) grow(kind plan.Kind, t *trees) []Phase {
+// source makes what links carry, leg by leg and step by step.
+type source interface {
+	run(parts int32, stop halt.When, emit func(leg, step int, list []carried))
+}
+
+// carried is what a link of a graph brings in a step: parts from..to-1 of so many consecutive shards, or in an exchange
+// of the vector of one GPU.
+type carried struct{ link, shard, count, from, to int32 }
+
+// lay returns phases whose links carry what a source makes, a leg each; back does so against its direction, on the
+// converse topologies, the last first.
+func (pl *Plan) lay(kinds []plan.Kind, legs []leg, of source, back bool) []Phase {
 	p := &pl.Problem
-	list := make([]Phase, len(t.legs))
-	for i, l := range t.legs {
-		list[i] = Phase{Phase: plan.Phase{Kind: kind, Open: kind == plan.Exchange && i+1 < len(t.legs), Longest: make([]int64, l.steps)}, trees: t, course: i}
-		list[i].edges = l.topology(kind == plan.Scatter)
+	list := make([]Phase, len(legs))
+	for i, l := range legs {
+		open := kinds[i] == plan.Exchange && i+1 < len(legs) && kinds[i+1] == plan.Exchange
+		list[i] = Phase{Phase: plan.Phase{Kind: kinds[i], Open: open, Longest: make([]int64, l.steps)}, source: of, course: i, back: back}
+		list[i].edges = l.topology(back)
 	}
-	sizes := sizesOf(p, pl.Parts, kind == plan.Exchange)
+	sizes := [2]*sizes{sizesOf(p, pl.Parts, false), sizesOf(p, pl.Parts, true)}
 	load := make([]int64, p.GPUs*p.Degree)
-	t.grow(pl.Parts, p.Stop, func(leg, step int, of []carried) {
+	of.run(pl.Parts, p.Stop, func(leg, step int, of []carried) {
+		z := sizes[0]
+		if kinds[leg] == plan.Exchange {
+			z = sizes[1]
+		}
 		clear(load)
 		for _, c := range of {
-			load[c.link] += sizes.of(c.shard, c.from, c.to)
-		}
-		if kind == plan.Scatter {
-			step = len(list[leg].Longest) - 1 - step
+			load[c.link] += z.of(c)
 		}
 		list[leg].Longest[step] = slices.Max(load)
 	})
-	if kind == plan.Scatter {
+	if back {
 		slices.Reverse(list)
+		for i := range list {
+			slices.Reverse(list[i].Longest)
+		}
 	}
 	return list
 }
@@ -103,45 +117,37 @@ func sizesOf(p *Problem, parts int32, vectors bool) *sizes {
 	return z
 }
 
-func (z *sizes) of(shard, from, to int32) int64 {
-	begin := z.begin[0]
-	if shard >= z.rest {
-		begin = z.begin[1]
-	}
-	return begin[to] - begin[from]
+func (z *sizes) of(c carried) int64 {
+	long := int64(min(max(0, z.rest-c.shard), c.count))
+	return long*(z.begin[0][c.to]-z.begin[0][c.from]) + (int64(c.count)-long)*(z.begin[1][c.to]-z.begin[1][c.from])
 }
 
-// transmissions writes out a phase along trees.
+// transmissions writes out a phase that a source makes.
 func (f *Phase) transmissions(pl *Plan, phase int) []plan.Message {
 	n := int32(pl.Problem.GPUs)
 	var all []plan.Message
-	f.trees.grow(pl.Parts, pl.Problem.Stop, func(leg, step int, list []carried) {
+	f.source.run(pl.Parts, pl.Problem.Stop, func(leg, step int, list []carried) {
 		if leg != f.course {
 			return
 		}
-		if f.Kind == plan.Scatter {
+		if f.back {
 			step = len(f.Longest) - 1 - step
 		}
 		list = slices.Clone(list)
 		slices.SortFunc(list, func(a, b carried) int { return cmp.Or(cmp.Compare(a.link, b.link), cmp.Compare(a.shard, b.shard)) })
-		for at := 0; at < len(list); {
-			end := at + 1
-			for end < len(list) && list[end].link == list[at].link {
-				end++
+		for i, c := range list {
+			if i == 0 || c.link != list[i-1].link {
+				e := f.edges[c.link]
+				all = append(all, plan.Message{Phase: int32(phase), Step: int32(step), From: e.From, To: e.To})
 			}
-			e := f.edges[list[at].link]
-			x := plan.Message{Phase: int32(phase), Step: int32(step), From: e.From, To: e.To}
-			for _, c := range list[at:end] {
-				if f.Kind != plan.Exchange {
-					x.Pieces = append(x.Pieces, plan.Piece{Shard: c.shard, From: c.from, To: c.to, Origin: -1})
-					continue
-				}
-				for s := range n {
-					x.Pieces = append(x.Pieces, plan.Piece{Shard: s, From: c.from, To: c.to, Origin: c.shard})
-				}
+			shard, count, origin := c.shard, c.count, int32(-1)
+			if f.Kind == plan.Exchange {
+				shard, count, origin = 0, n, c.shard
 			}
-			all = append(all, x)
-			at = end
+			x := &all[len(all)-1]
+			for s := shard; s < shard+count; s++ {
+				x.Pieces = append(x.Pieces, plan.Piece{Shard: s, From: c.from, To: c.to, Origin: origin})
+			}
 		}
 	})
 	slices.SortStableFunc(all, func(a, b plan.Message) int { return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.From, b.From)) })

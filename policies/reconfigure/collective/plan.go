@@ -18,10 +18,10 @@ type Phase struct {
 	course int
 	vector int // shards of the vectors of an exchange
 
-	trees *trees // of a phase along trees; course is its leg
-	fold  *fold  // of a phase on a de Bruijn graph
-
-	edges scaleup.Topology // of phases without Offsets
+	// Of a phase without Offsets: what makes it, of which course is the leg, against its direction or not.
+	source source
+	back   bool
+	edges  scaleup.Topology
 }
 
 // Plan is a collective as the messages of one GPU, or less, with its cost; write writes it out.

@@ -13,9 +13,6 @@ type leg struct {
 	steps int
 }
 
-// carried is what a link of a graph brings of a shard in a step: parts from..to-1.
-type carried struct{ link, shard, from, to int32 }
-
 // grower grows broadcast trees from every GPU over topologies of any form: in each step a GPU gets every shard that one
 // of its neighbours has and it lacks, so all spread breadth first. Where several can send it, the parts are divided
 // among their links so that the fullest carries least, which is a matter of each GPU and step by itself (Zhao et al.,
@@ -161,7 +158,7 @@ func (z *grower) hand(v int) {
 			}
 			to := int32(min(int64(z.parts), int64(from)+*left))
 			*left -= int64(to - from)
-			z.list = append(z.list, carried{z.into[v*k+i], s, from, to})
+			z.list = append(z.list, carried{z.into[v*k+i], s, 1, from, to})
 			from = to
 		}
 	}
@@ -174,8 +171,8 @@ type trees struct {
 	load int // parts of shards on the fullest link of a step, summed over steps; k parts are a shard
 }
 
-// grow runs through the legs and gives emit what is carried in each step.
-func (t *trees) grow(parts int32, stop halt.When, emit func(leg, step int, list []carried)) {
+// run runs through the legs and gives emit what is carried in each step.
+func (t *trees) run(parts int32, stop halt.When, emit func(leg, step int, list []carried)) {
 	z := newGrower(t.legs[0].n, t.legs[0].graph.k, parts)
 	z.stop = stop
 	for i, l := range t.legs {
