@@ -2,37 +2,13 @@ package collective
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
-)
 
-// TestResidues: shifts as words are those of a set.
-func TestResidues(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		q := rapid.IntRange(2, 300).Draw(t, "q")
-		a := rapid.IntRange(1, q-1).Draw(t, "a")
-		s, r := newResidues(q), newResidues(q)
-		want := make([]bool, q)
-		for _, x := range rapid.SliceOfN(rapid.IntRange(0, q-1), 0, q).Draw(t, "set") {
-			s.word[x/64] |= 1 << (x % 64)
-			want[(x+a)%q] = true
-		}
-		r.addShifted(s, a)
-		n := 0
-		for x, w := range want {
-			if w {
-				n++
-			}
-			if got := r.word[x/64]>>(x%64)&1 > 0; got != w {
-				t.Fatalf("q=%d a=%d: %d in the set: %t", q, a, x, got)
-			}
-		}
-		if r.count() != n || s.count() != n {
-			t.Fatalf("%d and %d residues of %d", r.count(), s.count(), n)
-		}
-	})
-}
+	"sim/policies/reconfigure/plan"
+)
 
 // TestCirculants: two offsets have the least diameter of all pairs, and spread without a link that lags; three nearly
 // so.
@@ -43,16 +19,9 @@ func TestCirculants(t *testing.T) {
 			if k == 3 && q > 40 {
 				break
 			}
-			var e explorer
-			least := math.MaxInt32
+			least := math.MaxInt
 			for _, s := range multisets(q, k) {
-				offsets := make([]int32, k)
-				for i, a := range s {
-					offsets[i] = int32(a)
-				}
-				if steps, v := e.score(q, 1, offsets, min(q, least), noScore); v < noScore {
-					least = min(least, steps)
-				}
+				least = min(least, int(slices.Max(plan.Reach(q, s))))
 			}
 			offsets := circulant(q, k, nil)
 			s := newStage(q, int32(k), "", course{offsets, q, q})

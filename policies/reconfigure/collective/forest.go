@@ -19,7 +19,7 @@ func forests(n, k int, stop halt.When) []*trees {
 	if n > mostTreeGPUs || k < 2 || k > mostTreeDegree || k >= n-1 {
 		return nil
 	}
-	f := &forester{n: n, k: k, stop: stop, z: newGrower(n, k, int32(k)), rng: rand.New(rand.NewPCG(uint64(n), uint64(k)))}
+	f := &forester{n: n, k: k, stop: stop, z: newGrower(n, k, int32(k)), seen: make([]bool, n), rng: rand.New(rand.NewPCG(uint64(n), uint64(k)))}
 	f.z.stop = stop
 	f.static("kautz", graphOf(n, k, scaleup.GeneralizedKautz(n, k)).unlooped())
 	least := minSteps(n, k)
@@ -59,6 +59,8 @@ type forester struct {
 	z     *grower
 	rng   *rand.Rand
 	found []*trees
+	seen  []bool // for reached
+	met   []int32
 }
 
 // static adds the trees on one topology, if they span it.

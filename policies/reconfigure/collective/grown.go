@@ -16,17 +16,18 @@ const mostExchanged = 256
 func generalPlans(p *Problem) []*Plan {
 	var all []*Plan
 	for _, t := range forests(p.GPUs, min(p.Degree, mostTreeDegree), p.Stop) {
-		switch {
+		back := t.backwards()
+		switch { // one direction alone goes either way, of which one may fill links more evenly
 		case p.Op == collective.AllGather:
-			all = append(all, along(p, nil, plan.Gather, t))
+			all = append(all, along(p, nil, plan.Gather, t), along(p, nil, plan.Gather, back))
 			continue
 		case p.Op == collective.ReduceScatter:
-			all = append(all, along(p, t.backwards(), plan.Scatter, nil))
+			all = append(all, along(p, back, plan.Scatter, nil), along(p, t, plan.Scatter, nil))
 			continue
 		case p.GPUs <= mostExchanged:
 			all = append(all, along(p, nil, plan.Exchange, t))
 		}
-		all = append(all, along(p, t.backwards(), plan.Gather, t))
+		all = append(all, along(p, back, plan.Gather, t))
 	}
 	if p.Op == collective.AllReduce && p.GPUs <= mostTreeGPUs {
 		for _, f := range folds(p.GPUs, p.Degree) {

@@ -14,18 +14,25 @@ func (f *forester) search(d, steps int) bool {
 	for finds := 0; finds < searchFinds && left > 0; {
 		f.stop.Check()
 		left -= d * f.k
-		t := f.draw(d, steps)
-		if t == nil {
+		list := f.draw(d, steps)
+		if list == nil {
 			continue
 		}
-		// Most do not reach all from the first.
-		met := t.reached(0)
+		met := f.reached(list)
 		left -= met
-		if met < f.n {
+		if met < f.n { // most do not reach all from the first
 			continue
 		}
 		left -= f.n * f.n
-		if !t.spans(f.z) {
+		t := &trees{name: "affine"}
+		for _, l := range list {
+			g := affine(f.n, l.mul, l.add)
+			if g == nil {
+				break
+			}
+			t.legs = append(t.legs, leg{g.unlooped(), l.steps})
+		}
+		if len(t.legs) < d || !t.spans(f.z) {
 			continue
 		}
 		finds++
@@ -39,59 +46,63 @@ func (f *forester) search(d, steps int) bool {
 	return best != nil
 }
 
+// formula is a leg of an affine graph that is not yet written out.
+type formula struct {
+	mul, steps int
+	add        []int32
+}
+
 // draw draws a sequence: circulants of a window for a single step, else affine graphs. nil if no one of its kind spans
-// all, or if links meet in fewer GPUs than there are.
-func (f *forester) draw(d, steps int) *trees {
-	t := &trees{name: "affine", legs: make([]leg, d)}
+// all.
+func (f *forester) draw(d, steps int) []formula {
+	list := make([]formula, d)
 	for range steps - d {
-		t.legs[f.rng.IntN(d)].steps++
+		list[f.rng.IntN(d)].steps++
 	}
 	reach := 1
-	for i := range t.legs {
-		t.legs[i].steps++
-		reach = min(f.n, reach*moore(f.n, f.k, t.legs[i].steps))
+	for i := range list {
+		list[i].steps++
+		reach = min(f.n, reach*moore(f.n, f.k, list[i].steps))
 	}
 	if reach < f.n {
 		return nil
 	}
-	for i := range t.legs {
-		mul, add := 1, make([]int32, f.k)
-		if t.legs[i].steps == 1 {
-			stride := 1 + f.rng.IntN(f.n-1)
-			for j := range add {
-				add[j] = int32((j + 1) * stride % f.n)
-			}
-		} else {
-			mul = [...]int{f.k, f.n - f.k, f.rng.IntN(f.n), f.rng.IntN(f.n)}[f.rng.IntN(4)]
-			add = f.offsets(f.n, f.rng.IntN(2) == 0)
+	for i := range list {
+		l := &list[i]
+		if l.steps > 1 {
+			l.mul = [...]int{f.k, f.n - f.k, f.rng.IntN(f.n), f.rng.IntN(f.n)}[f.rng.IntN(4)]
+			l.add = f.offsets(f.n, f.rng.IntN(2) == 0)
+			continue
 		}
-		g := affine(f.n, mul, add)
-		if g == nil {
-			return nil
+		l.mul, l.add = 1, make([]int32, f.k)
+		stride := 1 + f.rng.IntN(f.n-1)
+		for j := range l.add {
+			l.add[j] = int32((j + 1) * stride % f.n)
 		}
-		t.legs[i].graph = g.unlooped()
 	}
-	return t
+	return list
 }
 
-// reached is how many GPUs get what one has.
-func (t *trees) reached(gpu int32) int {
-	list, seen := []int32{gpu}, make([]bool, t.legs[0].n)
-	seen[gpu] = true
-	for _, l := range t.legs {
+// reached is how many GPUs get what the first one has.
+func (f *forester) reached(list []formula) int {
+	clear(f.seen)
+	f.seen[0] = true
+	met, n := append(f.met[:0], 0), int32(f.n)
+	for _, l := range list {
 		at := 0
 		for range l.steps {
-			end := len(list)
-			for _, u := range list[at:end] {
-				for _, v := range l.to[int(u)*l.k : (int(u)+1)*l.k] {
-					if !seen[v] {
-						seen[v] = true
-						list = append(list, v)
+			end := len(met)
+			for _, u := range met[at:end] {
+				for _, a := range l.add {
+					if v := (int32(l.mul)*u + a) % n; !f.seen[v] {
+						f.seen[v] = true
+						met = append(met, v)
 					}
 				}
 			}
 			at = end
 		}
 	}
-	return len(list)
+	f.met = met
+	return len(met)
 }

@@ -97,14 +97,6 @@ func rings(q, k int) []ring {
 	return list
 }
 
-// circulant returns k offsets whose circulant on Z_q has a small diameter, searched for; nil where rings have the least: with one link, or a link to everyone.
-func circulant(q, k int, stop halt.When) []int32 {
-	if k == 1 || k >= q-1 {
-		return nil
-	}
-	return coverFast(q, 1, rings(q, k)[2].offsets, stop)
-}
-
 // power returns b^e, at most 2^31.
 func power(b, e int) int {
 	p := 1
