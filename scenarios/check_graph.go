@@ -138,3 +138,15 @@ func checkGraph(c *checker) {
 		checkLinks(c, l.Nodes, nil, torus.Faults{})
 	}
 }
+
+// checkElectrical holds the rest against the GPUs of a switched domain.
+func checkElectrical(c *checker) {
+	l := &c.s.Fabric.Links
+	if !c.OK("fabric.gpus") {
+		return
+	}
+	l.JoinSwitch()
+	if checkPairs(c, l.Endpoints()) {
+		checkLinks(c, l.Nodes, nil, torus.Faults{})
+	}
+}

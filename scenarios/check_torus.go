@@ -105,7 +105,7 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 	c.forbid(s.Workload.Kind == paths.DataTensor && w.Source != "on-off", "workload.source", `data-tensor traffic is on and off in turns; set workload.source = "on-off"`)
 	switch rings := slices.Contains(paths.RingKinds, s.Workload.Kind); {
 	case t == nil && (rings || s.Workload.Kind == paths.DataTensor || s.Workload.Kind == paths.Permutation && w.Permutation != "random"):
-		c.clash("workload.kind workload.permutation", "asks for dimensions, and a graph has none; choose other traffic, or a torus")
+		c.clash("workload.kind workload.permutation", "asks for dimensions, and a graph has none, nor a switch; choose other traffic, or a torus")
 		return
 	case rings && w.Rings == "per-dimension" && len(w.RingDims) != 1 && w.RingForm == "links" && s.Fabric.Twisted():
 		c.clash("workload.ring_form",

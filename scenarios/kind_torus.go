@@ -40,7 +40,7 @@ func routerParts(s *Scenario) []schema.Part {
 			Path: "policy", Doc: "Which routers are compared.", Specs: []any{&s.Policy.Routing}, Defaults: func(int) []any {
 				d := s.Policy.Routing
 				d.Routers, d.Optimised.NeighbourCap = []string{routing.Usual(s.Fabric.Kind == "torus", s.Fabric.Faulty())}, 2
-				if s.Fabric.Kind == "graph" {
+				if s.Fabric.Kind != "torus" {
 					d.Optimised.NeighbourCap = -1
 				}
 				return []any{&d}
@@ -48,4 +48,12 @@ func routerParts(s *Scenario) []schema.Part {
 		},
 		{Path: "engine", Doc: "How closely traffic is simulated.", Specs: []any{&s.Engine}},
 	}
+}
+
+// electricalParts are those of the fabric "electrical".
+func electricalParts(s *Scenario) []schema.Part {
+	l := &s.Fabric.Links
+	return append([]schema.Part{{
+		Path: "fabric", Doc: "The GPUs and their links to the switch.", Specs: []any{&s.Fabric.FabricKind, &l.Domain, &l.LinkOptions},
+	}}, routerParts(s)...)
 }

@@ -64,6 +64,10 @@ func listKinds() []*kind {
 				section: "fabric", name: "graph", decides: "routers", doc: "Any nodes and directed links.",
 				parts: graphParts, prepare: prepareGraph, check: checkGraph, refuses: notOnLinks,
 			},
+			{
+				section: "fabric", name: "electrical", decides: "routers", doc: "GPUs behind an electrical switch that does not block, such as a domain of eight or seventy-two.",
+				parts: electricalParts, check: checkElectrical, refuses: notOnLinks,
+			},
 		},
 		scaleUpKinds())
 }
@@ -134,9 +138,9 @@ func (k *kind) playedOn() []string {
 	case k.on != "":
 		return []string{k.on}
 	case k.trains:
-		return []string{"ocs-pods", "torus", "graph"}
+		return []string{"ocs-pods", "torus", "graph", "electrical"}
 	}
-	return []string{"torus", "graph"}
+	return []string{"torus", "graph", "electrical"}
 }
 
 // elsewhere words what is wrong with a key or table that the kinds of s do not have and others do; nil where these do

@@ -4,12 +4,14 @@
 package links
 
 import (
+	"strconv"
+
 	"sim/engine"
 	"sim/engine/units"
 	"sim/fabric/graph"
 )
 
-// Links is what fabrics of kinds "torus" and "graph" have: nodes that forward packets over links.
+// Links is what fabrics of kinds "torus", "graph" and "electrical" have: nodes that forward packets over links.
 type Links struct {
 	TorusShape
 	GraphLinks
@@ -18,6 +20,23 @@ type Links struct {
 	BrokenParts
 	Generators []graph.Generator // of the rows of graph.Generators, with their options
 	Switches   Switches          // of a graph
+	Domain     Domain            // nothing of others
+}
+
+// Domain is GPUs behind an electrical switch.
+type Domain struct {
+	GPUs int `key:"gpus" doc:"GPUs, each with a link to and a link from one switch that does not block" required:"" min:"2" max:"4096"`
+}
+
+// JoinSwitch makes the links of a switched domain: those of GPU g are 2g, up, and 2g + 1, down. The switch is the last node.
+func (l *Links) JoinSwitch() {
+	n := l.Domain.GPUs
+	l.Nodes, l.Switches.From, l.Edges, l.Names = n+1, n, nil, nil
+	for g := range n {
+		l.Edges = append(l.Edges, []int{g, n, 0, 0}, []int{n, g, 0, 0})
+		l.Names = append(l.Names, strconv.Itoa(g))
+	}
+	l.Names = append(l.Names, "switch")
 }
 
 // Switches are the nodes of a graph that only forward.

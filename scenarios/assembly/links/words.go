@@ -12,7 +12,10 @@ import (
 
 // Words names the torus, mesh or graph, its twist, and what of it cannot be used.
 func (l *Links) Words() string {
-	if len(l.Dims) == 0 {
+	switch {
+	case l.Domain.GPUs > 0:
+		return fmt.Sprintf("switched domain of %d GPUs", l.Domain.GPUs)
+	case len(l.Dims) == 0:
 		if switches := l.Nodes - l.Endpoints(); switches > 0 {
 			return fmt.Sprintf("graph of %s behind switches (%d)", assembly.Plural(l.Endpoints(), "endpoint"), switches)
 		}

@@ -140,12 +140,12 @@ func (r *routed) nodes() int {
 	return int(r.Whole.Nodes)
 }
 
-// Matrix is the bytes that the scenario lists.
+// Matrix is the bytes that the scenario lists, among the first of so many nodes.
 func (s *Scenario) Matrix(nodes int, down []bool) (*collective.Traffic, error) {
-	var sizes []int64
-	for _, row := range s.Workload.Matrix {
-		for _, b := range row {
-			sizes = append(sizes, int64(b))
+	sizes := make([]int64, nodes*nodes)
+	for i, row := range s.Workload.Matrix {
+		for j, b := range row {
+			sizes[i*nodes+j] = int64(b)
 		}
 	}
 	return collective.OfSizes("matrix", nodes, sizes, down)

@@ -1,0 +1,71 @@
+package scenarios
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+)
+
+const switched = `
+[workload]
+kind = "all-to-all"
+message = "64KB"
+[fabric]
+kind = "electrical"
+gpus = 8
+link_rate = "400Gbps"
+link_latency = "500ns"
+`
+
+// TestElectrical: behind a switch that does not block, what a GPU sends and receives decides when it ends, and latency
+// is that of both links; packets take as long as fluid but for one packet more a link and a queue's worth.
+func TestElectrical(t *testing.T) {
+	const rate, latency = 400e9 / 8, 1e-6
+	matrix := `workload.matrix=[[0,1000000,0,7],[0,0,5000000,0],[0,3000000,0,1],[0,0,0,0]]`
+	for _, c := range []struct {
+		set  []string
+		want float64
+	}{
+		{nil, 7*64e3/rate + latency},
+		{[]string{"fabric.gpus=72"}, 71*64e3/rate + latency},
+		{[]string{"workload.kind=permutation"}, 64e3/rate + latency},
+		{[]string{"workload.kind=matrix", "fabric.gpus=4", matrix}, 5e6/rate + latency}, // from GPU 1, to GPU 2
+	} {
+		set := c.set
+		text := switched
+		if len(set) > 0 && set[0] == "workload.kind=matrix" {
+			text = strings.Replace(text, `message = "64KB"`, "", 1)
+		}
+		fluid := runText(t, text, append(set, "engine.level=flow")...).Document.Rows[0].Metrics
+		if got := fluid["completion_s"]; math.Abs(got-c.want) > 1e-11 {
+			t.Errorf("%v: %g s, want %g", set, got, c.want)
+		}
+		if fluid["diameter"] != 2 {
+			t.Errorf("%v: %g hops at most", set, fluid["diameter"])
+		}
+		packets := runText(t, text, append(set, "engine.level=packet")...).Document.Rows[0].Metrics
+		if got, more := packets["completion_s"], 100*1000/rate; got < c.want-1e-11 || got > c.want+more {
+			t.Errorf("%v: %g s in packets, want %g to %g", set, got, c.want, c.want+more)
+		}
+	}
+}
+
+// TestElectricalIsAStar: a switched domain is the graph of the same links, for traffic and for a training step.
+func TestElectricalIsAStar(t *testing.T) {
+	var star strings.Builder
+	for g := range 16 {
+		fmt.Fprintf(&star, "[%d, 16], [16, %d], ", g, g)
+	}
+	training := strings.Replace(smallTraining, "kind = \"torus\"\ndims = [4, 4]", "%s\nlink_latency = \"1us\"", 1)
+	for _, text := range []string{training, strings.Replace(switched, "kind = \"electrical\"\ngpus = 8", "%s", 1)} {
+		for _, level := range []string{"static", "flow", "packet"} {
+			set := []string{"engine.level=" + level}
+			domain := runText(t, fmt.Sprintf(text, "kind = \"electrical\"\ngpus = 16"), set...).Document.Rows[0]
+			graph := runText(t, fmt.Sprintf(text, "kind = \"graph\"\nedges = ["+star.String()+"]\nswitches.from = 16"), set...).Document.Rows[0]
+			if a, b := fmt.Sprint(domain.Metrics), fmt.Sprint(graph.Metrics); a != b {
+				t.Errorf("%s: %s\nas a graph: %s", level, a, b)
+			}
+		}
+	}
+}
