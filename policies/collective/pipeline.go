@@ -153,8 +153,8 @@ func (z *pipeline) schedule(rank []float64) (begun []int32, end engine.Time) {
 // chunk is ahead of the last by some of the longest paths: these are tried in turn, until links are in use nearly all
 // the time.
 var (
-	manyStaggers = []float64{0, 0.5, 1, 2} // of trees with many roots
-	rootStaggers = []float64{1, 2, 4}      // with one
+	manyStaggers = []float64{0, 1, 3} // of trees with many roots
+	rootStaggers = []float64{1, 2, 4} // with one
 
 	nearShare = 1.05
 )

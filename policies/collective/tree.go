@@ -90,6 +90,7 @@ type forest struct {
 	*mesh
 	trees  [2][]tree // by direction and chunk
 	hop    float64
+	growth float64
 	load   [2][]float64 // by direction and link, in chunks
 	length [2][]float64 // likewise
 	depth  []int32
@@ -99,11 +100,14 @@ type forest struct {
 // makes it longer by the factor e^loadGrowth, so that growing trees in turn leads to links that are equally loaded: it
 // approaches a packing of fractional trees (Plotkin, Shmoys and Tardos 1995; Young 1995). Each chunk of one direction
 // that a link carries more than of the other makes it longer by e^skewGrowth: chunks go up before they go down, so that
-// links with much of one are idle in the time of the other.
+// links with much of one are idle in the time of the other. That factor is at most e^skewMost, as a place with few links
+// sends about as much up over each of them as others, whatever their length; e^mostGrowth is as long as links get.
 const (
 	loadGrowth = 1.5
+	bothGrowth = 0.5 // in place of loadGrowth, of chunks that go up and down
 	skewGrowth = 0.1
-	mostGrowth = 50 // of exponents
+	skewMost   = 0.3
+	mostGrowth = 50
 )
 
 // newForest grows trees from each root in turn, of one direction or both. Chunks that are sent about together thus go
@@ -111,7 +115,10 @@ const (
 // mesh, and when ctx ends.
 func (m *mesh) newForest(ctx context.Context, both [2]bool, roots []int32, hop float64) *forest {
 	n, links := len(m.way[down]), len(m.time)
-	f := &forest{mesh: m, hop: hop, depth: make([]int32, n)}
+	f := &forest{mesh: m, hop: hop, growth: loadGrowth, depth: make([]int32, n)}
+	if both[up] && both[down] {
+		f.growth = bothGrowth
+	}
 	for d := range both {
 		f.trees[d] = make([]tree, len(roots))
 		f.load[d], f.length[d] = make([]float64, links), make([]float64, links)
@@ -134,9 +141,9 @@ func (f *forest) measure(d int) {
 	}
 	for l, took := range f.time {
 		mine, other := f.load[d][l], f.load[1-d][l]
-		x := loadGrowth * (mine + other + took - most)
+		x := f.growth * (mine + other + took - most)
 		if other > 0 {
-			x += skewGrowth * (mine - other)
+			x += min(max(skewGrowth*(mine-other), -skewMost), skewMost)
 		}
 		f.length[d][l] = math.Exp(min(x, mostGrowth))
 	}
