@@ -21,7 +21,7 @@ const (
 
 // shape are the keys that decide how stages fill pods.
 var shape = []string{
-	"workload.model", "workload.architecture.experts", "workload.tp", "workload.pp", "workload.ep", "workload.etp", "workload.gpus",
+	"workload.model", "workload.architecture.experts", "workload.tp", "workload.cp", "workload.pp", "workload.ep", "workload.etp", "workload.gpus",
 	"fabric.gpus_per_pod_per_replica",
 }
 
@@ -51,10 +51,10 @@ func checkOCSPods(c *checker) {
 	f, t := &c.s.Fabric, &c.s.Workload.Spec
 	stage := t.StageGPUs()
 	const perPod = "fabric.gpus_per_pod_per_replica"
-	parallel := []string{"workload.pp", perPod, "workload.tp", "workload.ep", "workload.etp"}
+	parallel := []string{"workload.pp", perPod, "workload.tp", "workload.cp", "workload.ep", "workload.etp"}
 	switch full := t.PP * stage; {
 	case f.GPUsPerPodPerReplica%stage != 0:
-		c.clash(perPod+" workload.tp workload.ep workload.etp",
+		c.clash(perPod+" workload.tp workload.cp workload.ep workload.etp",
 			"a pod of %d GPUs is not a multiple of a stage of %d GPUs; make it a multiple of %d", f.GPUsPerPodPerReplica, stage, stage)
 	case full%f.GPUsPerPodPerReplica != 0:
 		c.Clash(parallel,

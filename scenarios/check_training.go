@@ -43,13 +43,16 @@ func checkTraining(c *checker) {
 	}
 	t := &c.s.Workload.Spec
 	c.forbid(c.OK("workload.ep") && t.Arch.Experts%t.EP != 0, "workload.ep", "%d experts do not spread evenly over ep = %d; choose a divisor of the number of experts", t.Arch.Experts, t.EP)
-	if !c.OK("workload.tp", "workload.ep", "workload.etp") {
+	if !c.OK("workload.tp", "workload.cp", "workload.ep", "workload.etp") {
 		return
 	}
 	stage := t.StageGPUs()
 	c.forbid(stage%t.TP != 0, "workload.tp workload.ep workload.etp", "tp = %d does not divide the %d GPUs of a stage (etp x ep); choose a divisor of the stage's GPUs", t.TP, stage)
+	c.forbid(stage%t.TP == 0 && stage%(t.TP*t.CP) != 0, "workload.cp workload.tp workload.ep workload.etp",
+		"tp x cp = %d x %d does not divide the %d GPUs of a stage (etp x ep); choose a divisor of the stage's GPUs", t.TP, t.CP, stage)
+	c.forbid(c.OK("workload.sequence") && t.Sequence%t.CP != 0, "workload.cp workload.sequence", "%d tokens do not divide into %d equal parts; choose a divisor of the sequence", t.Sequence, t.CP)
 	if full := t.PP * stage; c.OK("workload.gpus", "workload.pp") && t.GPUs%full != 0 {
-		c.clash("workload.gpus workload.pp workload.tp workload.ep workload.etp",
+		c.clash("workload.gpus workload.pp workload.tp workload.cp workload.ep workload.etp",
 			"%d GPUs is not a multiple of the %d GPUs of a replica (pp = %d stages of %d GPUs); make gpus a multiple of %d", t.GPUs, full, t.PP, stage, full)
 	}
 	checkStages(c)

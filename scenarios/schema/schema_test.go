@@ -19,6 +19,7 @@ type oven struct {
 	Fan   string   `key:"fan" doc:"'on', or 'off'" default:"off" choices:"on|off"`
 	Speed float64  `key:"speed" doc:"of the fan" default:"0.5" above:"0" max:"2" when:"fan=on"`
 	Trays []string `key:"trays" doc:"which are in" default:"*" choices:"@trays"`
+	Door  int      `key:"door" doc:"how far it is open" default:"3" max:"5" implicit:""`
 	Grow  int      `key:"grow" doc:"how much it rises" else:"twice the heat"`
 	_     string   `key:"recipe" doc:"a file that another reads"`
 	Own   int      // is nobody's to say
@@ -120,6 +121,16 @@ seat = "x"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)
 	}
+	if text := "\ndoor = 3\n"; strings.Contains(b.String(), text) { // the default of a key that is implicit
+		t.Errorf("%q is written back", text)
+	}
+	open, _ := read(t, "[oven]\nheat = 90\ndoor = 4\n")
+	b.Reset()
+	if open.schema().Write(&b); !strings.Contains(b.String(), "\ndoor = 4\n") {
+		t.Errorf("door = 4 is not written back:\n%s", &b)
+	}
+	b.Reset()
+	r.Schema.Write(&b)
 	if k.oven.Slow.After != 2*engine.Second {
 		t.Errorf("the slow timer takes %v", k.oven.Slow.After)
 	}
@@ -200,6 +211,7 @@ func TestReference(t *testing.T) {
 		"| `fan` | one of `on`, `off` | `\"off\"` | `on`, or `off` |\n" +
 		"| `speed` | number above 0 and up to 2 | `0.5` | of the fan; to use it, set fan = \"on\" |\n" +
 		"| `trays` | list of `top`, `bottom` | `[\"top\", \"bottom\"]` | which are in |\n" +
+		"| `door` | whole number from 0 to 5 | `3` | how far it is open |\n" +
 		"| `grow` | whole number that is not negative | twice the heat | how much it rises |\n" +
 		"| `recipe` | text |  | a file that another reads |\n\n" +
 		"### `[oven.timer]`\n\nWhen it ends. To use it, add \"top\" or \"grill\" to oven.trays.\n\n| key | value | default | meaning |\n|---|---|---|---|\n" +

@@ -12,8 +12,8 @@ import (
 	"sim/engine/units"
 )
 
-// Write writes the tables that are used, with all keys that are, in the order of the fields: defaults included. A file
-// of that text means the same.
+// Write writes the tables that are used, with all keys that are, in the order of the fields: defaults included, but for
+// those of keys with the tag implicit. A file of that text means the same.
 func (s *Schema) Write(b *bytes.Buffer) {
 	for _, t := range s.Tables {
 		if t.When.Applies() && (t.part.Silent == nil || !t.part.Silent()) {
@@ -39,11 +39,15 @@ func (t *Table) WriteElement(b *bytes.Buffer, i int, path string, names ...strin
 		fmt.Fprintf(b, "\n%s\n", header)
 	}
 	for _, k := range t.Keys {
-		if k.kept && !k.source && k.Used().Applies() && (len(names) == 0 || slices.Contains(names, k.Name)) {
+		if k.kept && !k.source && !k.silent(i) && k.Used().Applies() && (len(names) == 0 || slices.Contains(names, k.Name)) {
 			fmt.Fprintf(b, "%s = %s\n", k.Name, Literal(k.Field(i).Interface()))
 		}
 	}
 }
+
+// silent reports whether the key has a default in element i that is not written back: one younger than files, results
+// and cells that must stay as they are.
+func (k *Key) silent(i int) bool { return k.implicit && k.Field(i).Equal(k.fixed) }
 
 // Reference writes a table's keys as Markdown.
 func (t *Table) Reference(w io.Writer, title string) {

@@ -74,6 +74,9 @@ func (a *Architecture) Words() string {
 // Words says in a line what is trained on how many GPUs, by a title in place of the model's name where there is one.
 func (s *Spec) Words(title string) string {
 	parallel := fmt.Sprintf("TP %d, PP %d", s.TP, s.PP)
+	if c := s.ContextRanks(); c > 1 {
+		parallel += fmt.Sprintf(", CP %d", c)
+	}
 	if s.Arch.Experts > 0 {
 		parallel += fmt.Sprintf(", EP %d", s.EP)
 	}

@@ -1,7 +1,6 @@
 package training
 
 import (
-	"fmt"
 	"math"
 
 	"sim/engine"
@@ -28,18 +27,7 @@ func (s *Spec) ExpertBytes() int64 {
 // the graph is simulated. Error: a time beyond what simulated time can hold.
 func (it *Iteration) AddExchanges(each engine.Time) error {
 	s := &it.Spec
-	longer := make([]engine.Time, s.PP*s.Chunks)
-	for v := range longer {
-		t, err := engine.FromSeconds(2 * s.ExpertLayers(v) * each.Seconds())
-		if err != nil {
-			return fmt.Errorf("training: all-to-alls of virtual stage %d: %w", v, err)
-		}
-		longer[v] = t
-	}
-	for i := range it.Graph.Tasks {
-		if m := it.Meta[i]; m.Phase == Forward || m.Phase == Backward {
-			it.Graph.Tasks[i].Duration += longer[int(m.Chunk)*s.PP+int(m.Stage)]
-		}
-	}
-	return nil
+	return it.Lengthen(func(v int, _ Phase) (engine.Time, error) {
+		return engine.FromSeconds(2 * s.ExpertLayers(v) * each.Seconds())
+	})
 }

@@ -17,9 +17,12 @@ const (
 	PipelineForward  // activations to the next stage
 	PipelineBackward // gradients of activations to the stage before
 	Sync             // gradient reduce-scatter and parameter all-gather among replicas
+	Tensor           // collective calls of tensor-parallel groups
+	Context          // of ranks that share a sequence
+	Expert           // of tokens and experts
 )
 
-var phaseNames = [...]string{"barrier", "forward", "backward", "pp-forward", "pp-backward", "dp"}
+var phaseNames = [...]string{"barrier", "forward", "backward", "pp-forward", "pp-backward", "dp", "tp", "cp", "ep"}
 
 // String returns the short name used in traces.
 func (p Phase) String() string { return phaseNames[p] }

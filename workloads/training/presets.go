@@ -20,7 +20,7 @@ var Presets = []Preset{
 		choices: func(t *Spec) Choices {
 			c := calibrated
 			if t.TP > 0 && t.Arch.Experts > 0 {
-				c.ConcurrentMicrobatches = max(1, t.TensorGroups())
+				c.ConcurrentMicrobatches = max(1, t.MicrobatchGroups())
 			}
 			c.RouterFLOPs = "moe-layers"
 			return c

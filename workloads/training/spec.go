@@ -32,6 +32,7 @@ type Spec struct {
 	Microbatches int          `key:"microbatches" doc:"micro-batches a replica and step" required:"" min:"1" max:"1000000"`
 	TP           int          `key:"tp" doc:"GPUs a tensor-parallel group" required:"" min:"1" max:"65536"`
 	PP           int          `key:"pp" doc:"pipeline stages" required:"" min:"1" max:"65536"`
+	CP           int          `key:"cp" doc:"ranks that share the sequence of a micro-batch (context parallelism)" default:"1" min:"1" max:"65536" implicit:""`
 	EP           int          `key:"ep" doc:"expert-parallel ranks a stage" default:"1" min:"1" max:"65536" when:"experts"`
 	ETP          int          `key:"etp" doc:"GPUs that share an expert" default:"1" min:"1" max:"65536" when:"experts"`
 	GPUs         int          `key:"gpus" doc:"GPUs of the job; what pipeline and stages leave over makes replicas" required:"" min:"1" max:"100000000"`
@@ -45,19 +46,26 @@ type Spec struct {
 }
 
 // StageGPUs returns the number of GPUs of a pipeline stage: an expert-parallel group where there are experts, else a
-// tensor-parallel one.
+// micro-batch's.
 func (s *Spec) StageGPUs() int {
 	if s.Arch.Experts > 0 {
 		return s.ETP * s.EP
 	}
-	return s.TP
+	return s.microbatchGPUs()
 }
+
+// microbatchGPUs returns the GPUs that share the dense part of a micro-batch: tensor-parallel in each of the ranks that
+// share its sequence.
+func (s *Spec) microbatchGPUs() int { return s.TP * s.ContextRanks() }
+
+// ContextRanks returns the ranks that share a sequence, of a Spec that says none 1.
+func (s *Spec) ContextRanks() int { return max(1, s.CP) }
 
 // Replicas returns the number of data-parallel replicas (for MoE models expert-data-parallel ones).
 func (s *Spec) Replicas() int { return s.GPUs / (s.PP * s.StageGPUs()) }
 
-// TensorGroups returns the tensor-parallel groups in a stage.
-func (s *Spec) TensorGroups() int { return s.StageGPUs() / s.TP }
+// MicrobatchGroups returns the groups in a stage that each have a micro-batch of their own.
+func (s *Spec) MicrobatchGroups() int { return s.StageGPUs() / s.microbatchGPUs() }
 
 // PeerNeighbours returns the neighbouring replicas on the ring: 0, 1 or 2 for one, two or more replicas.
 func (s *Spec) PeerNeighbours() int { return min(s.Replicas()-1, 2) }
@@ -67,12 +75,14 @@ func (s *Spec) Check() error {
 	switch {
 	case s.Schedule != "" && s.Schedule != OneFOneB && s.Schedule != GPipe && s.Schedule != Interleaved:
 		return fmt.Errorf("training: unknown schedule %q", s.Schedule)
-	case s.TP < 1 || s.PP < 1 || s.EP < 1 || s.ETP < 1 || s.Chunks < 1 || s.Microbatches < 1:
+	case s.TP < 1 || s.CP < 0 || s.PP < 1 || s.EP < 1 || s.ETP < 1 || s.Chunks < 1 || s.Microbatches < 1:
 		return fmt.Errorf("training: parallelism and micro-batches must be at least 1")
 	case s.GPUs%(s.PP*s.StageGPUs()) != 0 || s.Replicas() < 1:
 		return fmt.Errorf("training: %d GPUs are not a multiple of %d stages of %d GPUs", s.GPUs, s.PP, s.StageGPUs())
-	case s.StageGPUs()%s.TP != 0:
-		return fmt.Errorf("training: stages of %d GPUs do not hold whole groups of TP %d", s.StageGPUs(), s.TP)
+	case s.StageGPUs()%s.microbatchGPUs() != 0:
+		return fmt.Errorf("training: stages of %d GPUs do not hold whole groups of TP %d and CP %d", s.StageGPUs(), s.TP, s.ContextRanks())
+	case s.Sequence%s.ContextRanks() != 0:
+		return fmt.Errorf("training: a sequence of %d tokens is not a multiple of CP %d", s.Sequence, s.ContextRanks())
 	case s.PP*s.Chunks > s.Arch.Layers:
 		return fmt.Errorf("training: %d stages of %d chunks for %d layers", s.PP, s.Chunks, s.Arch.Layers)
 	case s.Chunks > 1 && s.Schedule != Interleaved:
@@ -142,7 +152,7 @@ func (s *Spec) ForwardSeconds(v int) float64 {
 
 // PipelineBytes returns what one GPU sends to the next stage a micro-batch.
 func (s *Spec) PipelineBytes() int64 {
-	b := int64(s.Sequence) * int64(s.Microbatch) * int64(s.Arch.Hidden) * int64(s.Choices.ActivationBytes)
+	b := int64(s.Sequence/s.ContextRanks()) * int64(s.Microbatch) * int64(s.Arch.Hidden) * int64(s.Choices.ActivationBytes)
 	if s.Choices.SequenceParallel {
 		b /= int64(s.TP)
 	}
@@ -171,6 +181,11 @@ func (s *Spec) Parameters(v int) float64 {
 		}
 	}
 	return held
+}
+
+// expertParameters returns those of them that are of experts, of which a stage holds one copy.
+func (s *Spec) expertParameters(v int) float64 {
+	return s.ExpertLayers(v) * float64(s.Arch.Experts) * s.Arch.ExpertParameters() / float64(s.StageGPUs())
 }
 
 // SyncBytes returns what one GPU of virtual stage v sends to its neighbour on the ring of replicas an iteration:

@@ -81,7 +81,7 @@ func transferBytes(s *training.Spec) (bytes, transfers float64) {
 func checkTraining(c *schema.Reader, s *Scenario, up int) {
 	const gpus = "workload.gpus"
 	where := []string{gpus, "fabric.dims", "fabric.nodes", "fabric.edges", "fabric.file", "fabric.failed_chips", "fabric.failed_machines"}
-	if !c.OK("workload.model", "workload.architecture.experts", "workload.tp", "workload.pp", "workload.ep", "workload.etp", gpus) {
+	if !c.OK("workload.model", "workload.architecture.experts", "workload.tp", "workload.cp", "workload.pp", "workload.ep", "workload.etp", gpus) {
 		return
 	}
 	t := &s.Workload.Spec

@@ -1,0 +1,261 @@
+package training
+
+import (
+	"fmt"
+	"math"
+
+	"sim/engine"
+)
+
+// CallKind is what a collective call does with its data.
+type CallKind uint8
+
+// The kinds of calls that a training step makes. Their names are those of collective algorithms.
+const (
+	AllReduce CallKind = iota
+	ReduceScatter
+	AllGather
+	AllToAll
+)
+
+var callNames = [...]string{"all-reduce", "reduce-scatter", "all-gather", "all-to-all"}
+
+// String returns the name used in scenarios and results.
+func (k CallKind) String() string { return callNames[k] }
+
+// Place says when a pass makes a call. A layer is attention and a feed-forward network, in the backward pass the other
+// way round: the first of the two is computed between Before and Between, the second between Between and After.
+type Place uint8
+
+// Places in a pass.
+const (
+	Before Place = iota
+	Between
+	After
+)
+
+// Call is a collective call that all groups of a dimension of parallelism in a stage make at the same time, a piece of a
+// pass (Spec.Pieces).
+type Call struct {
+	Dim   Phase // Tensor, Context, Expert or Sync
+	Kind  CallKind
+	Place Place // in a pass
+	// Bytes is the size of the vector of a group, of an all-to-all of what a GPU sends to each other.
+	Bytes int64
+	// OfExperts is of gradients and parameters of experts, of which a stage holds one copy: its groups are GPUs of one
+	// number in the stages of all replicas. Others have copies in the stage, too.
+	OfExperts bool
+}
+
+// Dims are the dimensions of parallelism whose groups make calls.
+var Dims = []Phase{Tensor, Context, Expert, Sync}
+
+// Pieces returns the parts that a pass of virtual stage v is divided into, each of which makes all calls of a layer: one
+// a layer. Each has the same part of the layers, and of their bytes.
+func (s *Spec) Pieces(v int) int {
+	_, layers := s.layers(v)
+	return int(math.Ceil(layers))
+}
+
+// Calls returns the calls of a piece of a forward or backward pass of virtual stage v, in order, or with Sync those
+// after its last backward pass. Groups of one GPU make none.
+//
+// With sequence parallelism a layer gathers its input over the tensor-parallel group and scatters the sum of its output,
+// of attention and of the feed-forward network, and as often in the backward pass; else it sums the output of each, and
+// the gradient of its input (Korthikanti et al. 2022, Sec. 4.2.2; Shoeybi et al. 2019, Sec. 3). That inputs are gathered
+// once more for the gradients of weights is hidden behind computing, as there. Layers with experts do so for attention, and
+// for the feed-forward network where there are shared experts. Ranks that share a sequence gather keys and values, in the
+// backward pass again, whose gradients they then scatter (Llama 3, Sec. 3.3.2; as many bytes as ring attention sends,
+// Liu et al. 2023). Tokens go to their experts and come back, and so do gradients (Lepikhin et al. 2020). Gradients are
+// scattered over all copies of a parameter, and parameters gathered (Rajbhandari et al. 2020, Sec. 5).
+func (s *Spec) Calls(v int, pass Phase) []Call {
+	if pass == Sync {
+		return s.syncCalls(v)
+	}
+	_, layers := s.layers(v)
+	pieces := float64(s.Pieces(v))
+	experts := s.ExpertLayers(v)
+	network := layers // whose feed-forward network is tensor-parallel
+	if s.Arch.SharedExperts == 0 {
+		network -= experts
+	}
+	var calls []Call
+	add := func(dim Phase, kind CallKind, p Place, bytes, layers float64) {
+		if b := int64(math.Ceil(bytes * layers / pieces)); b > 0 {
+			calls = append(calls, Call{Dim: dim, Kind: kind, Place: p, Bytes: b})
+		}
+	}
+	activation, kv, token := s.activation(), s.keysAndValues(), float64(s.ExpertBytes())
+	if s.TP == 1 {
+		activation = 0
+	}
+	if s.ContextRanks() == 1 {
+		kv = 0
+	}
+	if s.StageGPUs() == 1 {
+		token = 0
+	}
+	first, second := layers, network // layers that have what is computed first
+	if pass == Backward {
+		first, second = network, layers
+	}
+	gather := func(p Place, layers float64) {
+		if s.Choices.SequenceParallel {
+			add(Tensor, AllGather, p, activation, layers)
+		}
+	}
+	reduce := func(p Place, layers float64) {
+		kind := AllReduce
+		if s.Choices.SequenceParallel {
+			kind = ReduceScatter
+		}
+		add(Tensor, kind, p, activation, layers)
+	}
+	gather(Before, first)
+	if pass == Forward {
+		add(Context, AllGather, Before, kv, layers)
+		reduce(Between, first)
+		gather(Between, second)
+		add(Expert, AllToAll, Between, token, experts)
+		add(Expert, AllToAll, After, token, experts)
+	} else {
+		add(Expert, AllToAll, Before, token, experts)
+		add(Expert, AllToAll, Between, token, experts)
+		reduce(Between, first)
+		gather(Between, second)
+		add(Context, AllGather, Between, kv, layers)
+		add(Context, ReduceScatter, After, kv, layers)
+	}
+	reduce(After, second)
+	return calls
+}
+
+// syncCalls returns the calls after the last backward pass of virtual stage v: of what a stage holds one copy of, and of
+// the rest.
+func (s *Spec) syncCalls(v int) (calls []Call) {
+	gpus := float64(s.StageGPUs())
+	experts := s.expertParameters(v)
+	rest := (s.Parameters(v) - experts) * gpus / float64(s.TP)
+	for _, c := range []struct {
+		kind   CallKind
+		number int // bytes of one
+	}{{ReduceScatter, s.Choices.GradientBytes}, {AllGather, s.Choices.ParameterBytes}} {
+		add := func(parameters float64, copies int, ofExperts bool) {
+			if b := int64(math.Round(float64(c.number) * parameters)); b > 0 && copies > 1 {
+				calls = append(calls, Call{Dim: Sync, Kind: c.kind, Bytes: b, OfExperts: ofExperts})
+			}
+		}
+		add(rest, s.Replicas()*s.StageGPUs()/s.TP, false)
+		add(experts, s.Replicas(), true)
+	}
+	return calls
+}
+
+// activation returns the bytes of the activations of a micro-batch between layers, of the tokens of one rank of those
+// that share its sequence.
+func (s *Spec) activation() float64 {
+	return s.microbatchTokens() / float64(s.ContextRanks()) * float64(s.Arch.Hidden*s.Choices.ActivationBytes)
+}
+
+// keysAndValues returns the bytes of the keys and values of a whole micro-batch, of the heads of one tensor-parallel
+// rank. Heads that are fewer than these ranks have copies.
+func (s *Spec) keysAndValues() float64 {
+	a, tp := &s.Arch, float64(s.TP)
+	width := 2 * max(1, float64(a.KVHeads)/tp) * float64(a.HeadDim)
+	if a.Attention == "mla" {
+		width = max(1, float64(a.Heads)/tp) * float64(a.NopeDim+a.RopeDim+a.ValueDim)
+	}
+	return s.microbatchTokens() * width * float64(s.Choices.ActivationBytes)
+}
+
+func (s *Spec) microbatchTokens() float64 { return float64(s.Sequence) * float64(s.Microbatch) }
+
+// Rank returns the number of a GPU of a stage of a replica: stage after stage, replica after replica.
+func (s *Spec) Rank(replica, stage, gpu int) int32 {
+	return int32((replica*s.PP+stage)*s.StageGPUs() + gpu)
+}
+
+// Groups returns the ranks of each group that makes a call of a stage: of its GPUs in a replica, or with Sync of those in
+// all replicas. In a stage tensor-parallel ranks follow each other, and then those that share a sequence.
+func (s *Spec) Groups(c Call, replica, stage int) [][]int32 {
+	gpus := s.StageGPUs()
+	size, step := gpus, 1 // consecutive ranks of a group, and how far apart
+	switch {
+	case c.Dim == Tensor:
+		size = s.TP
+	case c.Dim == Context:
+		size, step = s.ContextRanks(), s.TP
+	case c.Dim == Sync && c.OfExperts:
+		size = 1
+	case c.Dim == Sync:
+		size, step = gpus/s.TP, s.TP
+	}
+	replicas := []int{replica}
+	if c.Dim == Sync {
+		replicas = replicas[:0]
+		for r := range s.Replicas() {
+			replicas = append(replicas, r)
+		}
+	}
+	var groups [][]int32
+	for first := range gpus {
+		if first/step%size != 0 {
+			continue // it is in the group of one before
+		}
+		var ranks []int32
+		for _, r := range replicas {
+			for k := range size {
+				ranks = append(ranks, s.Rank(r, stage, first+k*step))
+			}
+		}
+		groups = append(groups, ranks)
+	}
+	return groups
+}
+
+// CallTime returns how long the calls of a pass of virtual stage v take, one after the other, each as long as each says.
+func (s *Spec) CallTime(v int, pass Phase, each func(Call) (engine.Time, error)) (engine.Time, error) {
+	var sum engine.Time
+	pieces := engine.Time(s.Pieces(v))
+	for _, c := range s.Calls(v, pass) {
+		t, err := each(c)
+		if err != nil {
+			return 0, err
+		}
+		if t < 0 || t > (engine.Never-sum)/pieces {
+			return 0, fmt.Errorf("training: %d calls of %v are longer than simulated time can hold", pieces, t)
+		}
+		sum += t * pieces
+	}
+	return sum, nil
+}
+
+// Lengthen lengthens every forward and backward pass of a virtual stage by what longer returns: the reduced form of
+// collective calls that contend with nothing, such as those inside a switched domain (CallTime). It is called before the
+// graph is simulated, for calls of several dimensions once each or for all at once. Error: that of longer, or a time
+// beyond what simulated time can hold.
+func (it *Iteration) Lengthen(longer func(v int, pass Phase) (engine.Time, error)) error {
+	s := &it.Spec
+	var by [2][]engine.Time // of forward and backward passes, by virtual stage
+	for v := range s.PP * s.Chunks {
+		for i, pass := range []Phase{Forward, Backward} {
+			t, err := longer(v, pass)
+			if err != nil {
+				return fmt.Errorf("training: collective calls of virtual stage %d: %w", v, err)
+			}
+			by[i] = append(by[i], t)
+		}
+	}
+	for i := range it.Graph.Tasks {
+		m, d := it.Meta[i], &it.Graph.Tasks[i].Duration
+		if m.Phase != Forward && m.Phase != Backward {
+			continue
+		}
+		t := by[m.Phase-Forward][int(m.Chunk)*s.PP+int(m.Stage)]
+		if t < 0 || *d > engine.Never-t {
+			return fmt.Errorf("training: passes of virtual stage %d are longer than simulated time can hold", int(m.Chunk)*s.PP+int(m.Stage))
+		}
+		*d += t
+	}
+	return nil
+}
