@@ -63,23 +63,17 @@ func (s *Shared) settle(ctx context.Context, circuits [][]int, o *JobsOptions) (
 // by weight. Equal ones go to the first.
 func (s *Shared) aggregated(wanted [][]int) [][]int {
 	want := s.joined(wanted)
-	table := func() [][]float64 { // by job and shared pod
-		t := make([][]float64, len(s.Jobs))
-		for j := range t {
-			t[j] = make([]float64, len(s.Ports))
-		}
-		return t
+	asked, scale := make([][]int, len(s.Jobs)), make([][]float64, len(s.Jobs)) // by job and shared pod
+	for j := range s.Jobs {
+		asked[j], scale[j] = make([]int, len(s.Ports)), make([]float64, len(s.Ports))
 	}
-	asked, scale := table(), table()
-	for j, x := range wanted {
-		for i, n := range s.Jobs[j].Problem.Fabric.Ports(x) {
-			asked[j][s.Jobs[j].Pods[i]] = float64(n)
-		}
+	for e, n := range want {
+		s.take(asked[s.job[e]], e, -n)
 	}
 	for pod, ports := range s.Ports {
 		demands := make([]float64, len(s.Jobs))
 		for j := range demands {
-			demands[j] = asked[j][pod]
+			demands[j] = float64(asked[j][pod])
 		}
 		for j, got := range fillUp(float64(ports), demands, s.weight) {
 			if scale[j][pod] = 1; demands[j] > 0 {
