@@ -185,18 +185,6 @@ func chainProblem(t *testing.T, computed bool) *Problem {
 	return twoPods(t, g)
 }
 
-// gridProblem is some chains of transfers, task id in chain id % chains.
-func gridProblem(t testing.TB, chains, length int) *Problem {
-	g := &engine.Graph{}
-	for id := range int32(chains * length) {
-		g.AddTask(send)
-		if prev := id - int32(chains); prev >= 0 {
-			g.AddEdge(prev, id, 0)
-		}
-	}
-	return twoPods(t, g)
-}
-
 // TestWindowsOfChain: the windows of three transfers in a row, by hand. The idle interval before the third counts, the
 // milestones do not.
 func TestWindowsOfChain(t *testing.T) {
