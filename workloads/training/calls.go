@@ -51,8 +51,11 @@ type Call struct {
 var Dims = []Phase{Tensor, Context, Expert, Sync}
 
 // Pieces returns the parts that a pass of virtual stage v is divided into, each of which makes all calls of a layer: one
-// a layer. Each has the same part of the layers, and of their bytes.
+// a layer, unless Spec.PassPieces says otherwise. Each has the same part of the layers, and of their bytes.
 func (s *Spec) Pieces(v int) int {
+	if s.PassPieces > 0 {
+		return s.PassPieces
+	}
 	_, layers := s.layers(v)
 	return int(math.Ceil(layers))
 }

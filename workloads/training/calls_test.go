@@ -44,6 +44,10 @@ func TestCalls(t *testing.T) {
 	}
 	// 12 h^2 parameters a layer: 8 layers on 2 GPUs, of which all replicas have a copy
 	sameCalls(t, "synchronisation", s.Calls(0, training.Sync), "dp reduce-scatter 0 3221225472", "dp all-gather 0 1610612736")
+	s.PassPieces = 2
+	sameCalls(t, "in two pieces", s.Calls(0, training.Forward), "tp all-gather 0 134217728", "tp reduce-scatter 1 134217728",
+		"tp all-gather 1 134217728", "tp reduce-scatter 2 134217728")
+	s.PassPieces = 0
 	s.Choices.SequenceParallel = false
 	sameCalls(t, "without it", s.Calls(0, training.Forward), "tp all-reduce 1 33554432", "tp all-reduce 2 33554432")
 
@@ -93,9 +97,9 @@ func TestPiecesConserve(t *testing.T) {
 				t.Errorf("%s moves nothing in %v passes", model, pass)
 			}
 			for _, split := range []string{"even", "layers"} {
-				for n := range 1 {
+				for n := range 4 {
 					x := s
-					x.Choices.StageSplit = split
+					x.PassPieces, x.Choices.StageSplit = n, split
 					if got, pieces := moved(x, pass); got < want*(1-1e-9) || got > want*(1+1e-9)+8*float64(pieces) {
 						t.Errorf("%s, %v, %s, %d pieces: %g bytes, want %g", model, pass, split, n, got, want)
 					}

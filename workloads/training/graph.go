@@ -37,6 +37,7 @@ type Meta struct {
 	Chunk      int32
 	Microbatch int32
 	GPU        int32 // of the stage, where every GPU's flow is a task; else -1
+	Called     bool  // it is of a collective call, which Extent.Expand added
 }
 
 // Node is an end point of an iteration's transfers: GPUs of a stage that act in lockstep.
@@ -59,6 +60,11 @@ type Extent struct {
 	// SyncFrom is, by virtual stage, the time before which synchronisation does not start: that of a slower replica
 	// which the graph does not hold (DELTA, Sec. IV-A.1). nil is no such time.
 	SyncFrom []engine.Time
+	// Expand, where set, has passes and synchronisation make their collective calls in the graph (Spec.Calls), of all
+	// replicas and GPUs. It appends the transfers of a call among a group, which are nodes, to the graph, each after what
+	// a rank waits for, and returns by rank the task with whose end it has what the call leaves it with, and has sent what
+	// others need of it.
+	Expand func(g *engine.Graph, c Call, group, ready []int32) (done []int32, err error)
 }
 
 // Iteration is one training iteration as a task graph: the complete computation-communication DAG of DELTA, Fig. 3a.
@@ -89,6 +95,9 @@ func Build(s Spec, x Extent) (*Iteration, error) {
 	if x.PerGPU && !x.All && b.split() {
 		return nil, fmt.Errorf("training: one replica cannot stand for %d flow by flow: it holds but half of the ring", s.Replicas())
 	}
+	if x.Expand != nil && !(x.All && x.PerGPU && x.SyncFrom == nil) {
+		return nil, fmt.Errorf("training: collective calls in the graph of an iteration that does not hold all GPUs")
+	}
 	b.nodes()
 	b.reserve()
 	for r := range b.replicas {
@@ -96,7 +105,12 @@ func Build(s Spec, x Extent) (*Iteration, error) {
 			return nil, err
 		}
 	}
-	if s.Replicas() > 1 {
+	switch {
+	case x.Expand != nil:
+		if err := b.syncCalls(); err != nil {
+			return nil, err
+		}
+	case s.Replicas() > 1:
 		b.sync()
 	}
 	b.Graph.Namer = b.Iteration.name
@@ -219,6 +233,18 @@ func (b *builder) transfer(src, dst int32, gpus int, each int64, m Meta, from, t
 	}
 }
 
+// span is the first and the last task of a pass.
+type span struct{ first, last int32 }
+
+// pass adds a pass of virtual stage v, of so much compute.
+func (b *builder) pass(v int, d engine.Time, m Meta) (span, error) {
+	if b.x.Expand != nil {
+		return b.callingPass(v, d, m)
+	}
+	id := b.task(engine.Task{Duration: d}, m)
+	return span{id, id}, nil
+}
+
 // pipeline adds the compute and the pipeline transfers of a replica.
 func (b *builder) pipeline(r int) error {
 	s := &b.Spec
@@ -227,12 +253,12 @@ func (b *builder) pipeline(r int) error {
 	if b.x.Scale != nil {
 		scale = b.x.Scale[r]
 	}
-	// compute task of each virtual stage and micro-batch
-	forward := make([][]int32, virtual)
-	backward := make([][]int32, virtual)
+	// pass of each virtual stage and micro-batch
+	forward := make([][]span, virtual)
+	backward := make([][]span, virtual)
 	for v := range virtual {
-		forward[v] = make([]int32, s.Microbatches)
-		backward[v] = make([]int32, s.Microbatches)
+		forward[v] = make([]span, s.Microbatches)
+		backward[v] = make([]span, s.Microbatches)
 	}
 	b.Ready = append(b.Ready, make([]int32, virtual))
 	// step by step over all stages: about the order of time, which keeps together in memory what is simulated together
@@ -254,28 +280,31 @@ func (b *builder) pipeline(r int) error {
 			if o.backward {
 				m.Phase, row, d = Backward, backward, w
 			}
-			id := b.task(engine.Task{Duration: d}, m)
-			row[v][o.microbatch] = id
-			if last[stage] >= 0 {
-				b.Graph.AddEdge(last[stage], id, 0)
+			p, err := b.pass(v, d, m)
+			if err != nil {
+				return err
 			}
-			last[stage] = id
+			row[v][o.microbatch] = p
+			if last[stage] >= 0 {
+				b.Graph.AddEdge(last[stage], p.first, 0)
+			}
+			last[stage] = p.last
 			if o.backward {
-				b.Ready[r][v] = id
+				b.Ready[r][v] = p.last
 			}
 		}
 	}
 	for i := range s.Microbatches {
 		for v := range virtual {
 			if v+1 == virtual {
-				b.Graph.AddEdge(forward[v][i], backward[v][i], 0)
+				b.Graph.AddEdge(forward[v][i].last, backward[v][i].first, 0)
 				continue
 			}
 			here, there := v%s.PP, (v+1)%s.PP
 			m := Meta{Phase: PipelineForward, Replica: int32(r), Stage: int32(here), To: int32(there), Chunk: int32(v / s.PP), Microbatch: int32(i)}
-			b.hop(r, m, forward[v][i], forward[v+1][i])
+			b.hop(r, m, forward[v][i].last, forward[v+1][i].first)
 			m = Meta{Phase: PipelineBackward, Replica: int32(r), Stage: int32(there), To: int32(here), Chunk: int32((v + 1) / s.PP), Microbatch: int32(i)}
-			b.hop(r, m, backward[v+1][i], backward[v][i])
+			b.hop(r, m, backward[v+1][i].last, backward[v][i].first)
 		}
 	}
 	return nil

@@ -40,6 +40,8 @@ type Spec struct {
 	Chunks       int          `key:"virtual_stages" doc:"model chunks that a stage holds" required:"" computed:"" min:"2" max:"65536" when:"schedule=interleaved-1f1b"`
 	ReplicaMode  string       `key:"replicas" doc:"which replicas are simulated: one for all, all of them together, or each different one by itself" default:"auto" choices:"auto|single|all|decomposed" when:"fabric.kind=ocs-pods|scaleup"`
 	Flows        string       `key:"flows" doc:"whether the flows of a stage's GPUs are one transfer or each its own" default:"aggregated" choices:"aggregated|per-gpu" when:"fabric.kind=ocs-pods|scaleup"`
+	Collectives  string       `key:"collectives" doc:"whether the collective calls inside stages are a part of what a GPU achieves, or in the 'graph', as transfers that contend with all others" default:"none" choices:"none|graph" when:"fabric.kind=torus|graph|electrical" implicit:""`
+	PassPieces   int          `key:"pieces" doc:"parts that a pass is divided into, each of which calls the collectives of its share of the layers; 0 is one a layer" default:"0" max:"65536" when:"collectives=graph"`
 	Preset       string       `key:"preset" doc:"modelling choices, for what follows" default:"calibrated" choices:"@presets"`
 	Choices      Choices      `inline:""`
 	Arch         Architecture `table:"architecture" doc:"A model that is no preset. A preset model has these values of its own, and the table is refused beside it."`
@@ -148,6 +150,19 @@ func (s *Spec) ForwardSeconds(v int) float64 {
 	}
 	tokens := float64(s.Sequence * s.Microbatch * c.ConcurrentMicrobatches)
 	return perToken * tokens / (float64(s.StageGPUs()) * c.EffectiveTFLOPS * 1e12)
+}
+
+// attentionShare returns the part of a pass of virtual stage v that computes attention; the rest is feed-forward
+// networks, and the output head.
+func (s *Spec) attentionShare(v int) float64 {
+	a, c := &s.Arch, &s.Choices
+	_, layers := s.layers(v)
+	scores := 4 * float64(s.Sequence) * a.AttentionWidth()
+	if c.AttentionFLOPs == "causal" {
+		scores /= 2
+	}
+	tokens := s.microbatchTokens() * float64(c.ConcurrentMicrobatches)
+	return layers * (2*a.AttentionParameters() + scores) * tokens / (float64(s.StageGPUs()) * c.EffectiveTFLOPS * 1e12) / s.ForwardSeconds(v)
 }
 
 // PipelineBytes returns what one GPU sends to the next stage a micro-batch.

@@ -68,7 +68,7 @@ func build(ctx context.Context, s *Scenario) (*routed, error) {
 		return nil, err
 	}
 	r := &routed{s: s, System: hardware, healthy: map[string]unharmed{}}
-	if r.load, err = r.traffic(); err != nil {
+	if r.load, err = r.traffic(ctx); err != nil {
 		return nil, fmt.Errorf("workload %s: %w", s.Workload.Kind, err)
 	}
 	if err := ctx.Err(); err != nil {

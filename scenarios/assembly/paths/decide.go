@@ -32,7 +32,8 @@ type routedAnswer struct {
 	trace   *engine.Trace
 	row     result.Row
 	timings result.PolicyTimings
-	failed  error // why traffic came to a halt on these routes
+	work    *engine.Graph // that is simulated in place of the load's; nil is none
+	failed  error         // why traffic came to a halt on these routes
 
 	healthy, top float64 // loads of the most loaded link without faults, 0 where that makes no sense to compare, and with them
 }
@@ -85,6 +86,9 @@ func (r *routed) Decide(ctx context.Context, name string, _ int) (assembly.Answe
 	if err = a.simulate(ctx, after); err == nil {
 		err = a.againstHealthy(ctx)
 	}
+	if err == nil {
+		err = a.exposed(ctx)
+	}
 	var deadlock *packet.Deadlock
 	switch {
 	case errors.Is(err, packet.ErrStopped):
@@ -102,6 +106,14 @@ func (r *routed) Decide(ctx context.Context, name string, _ int) (assembly.Answe
 	}
 	a.timings.PlayS += time.Since(begin).Seconds()
 	return a, nil
+}
+
+// toSimulate returns the graph of transfers that wait for each other, nil of others.
+func (a *routedAnswer) toSimulate() *engine.Graph {
+	if a.work != nil {
+		return a.work
+	}
+	return a.r.load.graph
 }
 
 // simulate simulates the work at the scenario's level, on other paths after a fault in mid-run.
@@ -238,14 +250,14 @@ func (a *routedAnswer) packets(ctx context.Context, after *routing.Decision) err
 	if a.network, err = hardware.Network(&r.s.Fabric, r.s.Workload.Packet, channels); err != nil {
 		return err
 	}
-	if r.load.graph != nil {
-		trace, stats, err := packet.RunGraph(r.load.graph, a.network, r.load.flows, a.walks, int32(r.s.Workload.Packet), o)
+	if g := a.toSimulate(); g != nil {
+		trace, stats, err := packet.RunGraph(g, a.network, r.load.flows, a.walks, int32(r.s.Workload.Packet), o)
 		if err != nil {
 			return err
 		}
 		a.stats = stats
 		if !slices.Contains(trace.End, engine.Never) { // else the simulation was cut off
-			a.graph, a.trace = r.load.graph, trace
+			a.graph, a.trace = g, trace
 			a.ends(trace.Makespan)
 		}
 		a.delays()
@@ -307,7 +319,7 @@ func (a *routedAnswer) fold() error {
 // flow simulates the messages, all at once, as fluid.
 func (a *routedAnswer) flow(ctx context.Context, seen *engine.Network) error {
 	r := a.r
-	g, n, err := r.load.graph, seen, error(nil)
+	g, n, err := a.toSimulate(), seen, error(nil)
 	var routes *engine.Routes
 	if f := a.folded; f != nil {
 		g, n, routes = f.Graph, f.Network, f.Routes

@@ -181,7 +181,9 @@ func (a *routedAnswer) fluid(message float64) float64 {
 // steps returns the links of transfers that wait for each other, at most.
 func (a *routedAnswer) steps() float64 {
 	n := 0.0
-	if it := a.r.it; it != nil {
+	if it := a.r.it; it != nil && it.Spec.Collectives == "graph" {
+		return depth(it.Graph) * float64(a.loads.MaxHops)
+	} else if it != nil {
 		return float64(2*it.Spec.Microbatches*it.Spec.PP*it.Spec.Chunks+1) * float64(a.loads.MaxHops)
 	}
 	if d := a.r.Torus.Dims; a.r.s.Workload.Rings == "one" {
@@ -192,6 +194,21 @@ func (a *routedAnswer) steps() float64 {
 		}
 	}
 	return 2 * n * max(1, float64(a.loads.MaxHops))
+}
+
+// depth returns the most transfers of a graph that wait for each other in a row.
+func depth(g *engine.Graph) float64 {
+	deep, most := make([]int32, len(g.Tasks)), int32(0)
+	for _, id := range g.Order() {
+		if g.Tasks[id].Kind == engine.Transfer {
+			deep[id]++
+		}
+		most = max(most, deep[id])
+		for _, e := range g.Out(id) {
+			deep[e.To] = max(deep[e.To], deep[id])
+		}
+	}
+	return float64(most)
 }
 
 // meanHops returns the links of a path, on average over messages.

@@ -1,6 +1,7 @@
 package paths
 
 import (
+	"context"
 	"slices"
 
 	"sim/engine"
@@ -31,7 +32,7 @@ type turn struct{ start, length engine.Time }
 type work struct {
 	kinds []string
 	// load is what is moved, where messages have a size.
-	load func(r *routed, message int64) (*load, error)
+	load func(ctx context.Context, r *routed, message int64) (*load, error)
 	// lay lays the work out before a run where it may not be, and returns the keys that are then at fault, before those
 	// of where it is laid; nil where nothing can be wrong.
 	lay func(r *routed, message int64, where []string) (keys []string, err error)
@@ -60,9 +61,9 @@ var works = []work{
 			return []string{"workload.matrix_file", "workload.matrix"}, err
 		},
 	},
-	{kinds: []string{DataTensor}, load: (*routed).dataTensor, lay: (*routed).layDataTensor},
-	{kinds: RingKinds, load: (*routed).rings, lay: (*routed).layRings},
-	{kinds: []string{"training"}, load: (*routed).training},
+	{kinds: []string{DataTensor}, load: func(_ context.Context, r *routed, m int64) (*load, error) { return r.dataTensor(m) }, lay: (*routed).layDataTensor},
+	{kinds: RingKinds, load: func(_ context.Context, r *routed, m int64) (*load, error) { return r.rings(m) }, lay: (*routed).layRings},
+	{kinds: []string{"training"}, load: stepLoad, lay: layStep},
 }
 
 // work returns the row of the workload's kind.
@@ -76,8 +77,8 @@ func (w *Workload) work() *work {
 }
 
 // atOnce is traffic that is sent at once.
-func atOnce(of func(r *routed, message int64) (*collective.Traffic, error)) func(*routed, int64) (*load, error) {
-	return func(r *routed, message int64) (*load, error) {
+func atOnce(of func(r *routed, message int64) (*collective.Traffic, error)) func(context.Context, *routed, int64) (*load, error) {
+	return func(_ context.Context, r *routed, message int64) (*load, error) {
 		t, err := of(r, message)
 		if err != nil {
 			return nil, err
@@ -95,13 +96,13 @@ func layAtOnce(of func(r *routed, message int64) (*collective.Traffic, error), k
 }
 
 // traffic builds the load.
-func (r *routed) traffic() (*load, error) {
+func (r *routed) traffic(ctx context.Context) (*load, error) {
 	w := &r.s.Workload
 	message := int64(w.Message)
 	if message < 1 {
 		message = int64(w.Payload) // sources of rates have no size; loads are then in units of any
 	}
-	return w.work().load(r, message)
+	return w.work().load(ctx, r, message)
 }
 
 // matrix is the bytes that the scenario lists, of a graph between the nodes that are no switches.

@@ -13,24 +13,26 @@ import (
 	"sim/workloads/training"
 )
 
-// training builds a training step whose ranks are the nodes that are up, in order: GPU after GPU, stage after stage,
+// stepLoad builds a training step whose ranks are the nodes that are up, in order: GPU after GPU, stage after stage,
 // replica after replica. Nodes beyond these have nothing to do.
-func (r *routed) training(int64) (*load, error) {
-	it, err := training.Build(r.s.Workload.Spec, training.Extent{All: true, PerGPU: true})
+func stepLoad(ctx context.Context, r *routed, _ int64) (*load, error) {
+	place, x := r.place(), training.Extent{All: true, PerGPU: true}
+	if n := r.s.Workload.Spec.GPUs; n > len(place) {
+		return nil, fmt.Errorf("%d GPUs on %d nodes that are up", n, len(place))
+	}
+	if r.s.Workload.Collectives == "graph" {
+		e, err := r.stepCalls(ctx, place)
+		if err != nil {
+			return nil, err
+		}
+		x.Expand = e.expand
+	}
+	it, err := training.Build(r.s.Workload.Spec, x)
 	if err != nil {
 		return nil, err
 	}
-	var place []int32 // by rank
-	for node := range r.Whole.Nodes {
-		if r.Down == nil || !r.Down[node] {
-			place = append(place, node)
-		}
-	}
-	if len(it.Nodes) > len(place) {
-		return nil, fmt.Errorf("%d GPUs on %d nodes that are up", len(it.Nodes), len(place))
-	}
 	for i := range it.Graph.Tasks {
-		if t := &it.Graph.Tasks[i]; t.Kind == engine.Transfer {
+		if t := &it.Graph.Tasks[i]; t.Kind == engine.Transfer && !it.Meta[i].Called {
 			t.Src, t.Dst = place[t.Src], place[t.Dst]
 		}
 	}
@@ -40,6 +42,16 @@ func (r *routed) training(int64) (*load, error) {
 	}
 	r.it = it
 	return &load{flows: t.Flows, demand: t.Demand(), graph: it.Graph, parts: []part{{end: int32(len(t.Flows)), traffic: t}}}, nil
+}
+
+// place returns the nodes that are up, on which ranks are in order.
+func (r *routed) place() (nodes []int32) {
+	for node := range r.Whole.Nodes {
+		if r.Down == nil || !r.Down[node] {
+			nodes = append(nodes, node)
+		}
+	}
+	return nodes
 }
 
 // compare finds what an iteration is compared with: the ideal fabric between the nodes of all links, whether they work
@@ -61,18 +73,48 @@ func (r *routed) end() string {
 	return "makespan_s"
 }
 
-// transferBytes returns the bytes of all transfers of a training step on GPUs of their own, and how many there are.
+// transferBytes returns the bytes of all transfers of a training step on GPUs of their own, and how many there are: of
+// collective calls the least bytes that any algorithm sends, and the transfers of a ring.
 func transferBytes(s *training.Spec) (bytes, transfers float64) {
 	gpus := float64(s.StageGPUs() * s.Replicas())
 	virtual := s.PP * s.Chunks
 	if hops := 2 * float64(s.Microbatches) * float64(virtual-1) * gpus; s.PP > 1 {
 		bytes, transfers = hops*float64(s.PipelineBytes()), hops
 	}
+	if s.Collectives == "graph" {
+		for v := range virtual {
+			times := float64(s.Microbatches * s.Pieces(v) * s.Replicas())
+			for _, pass := range []training.Phase{training.Forward, training.Backward} {
+				b, n := callBytes(s, v, pass)
+				bytes, transfers = bytes+times*b, transfers+times*n
+			}
+			b, n := callBytes(s, v, training.Sync)
+			bytes, transfers = bytes+b, transfers+n
+		}
+		return bytes, transfers
+	}
 	if s.Replicas() > 1 {
 		for v := range virtual {
 			bytes += float64(s.SyncBytes(v)) * gpus
 			transfers += gpus
 		}
+	}
+	return bytes, transfers
+}
+
+// callBytes is transferBytes of the calls of a piece of a pass in a stage.
+func callBytes(s *training.Spec, v int, pass training.Phase) (bytes, transfers float64) {
+	for _, c := range s.Calls(v, pass) {
+		groups := s.Groups(c, 0, v%s.PP)
+		n := float64(len(groups[0]))
+		each, of := (n-1)*float64(c.Bytes), n*(n-1)
+		switch c.Kind {
+		case training.AllReduce:
+			each, of = 2*each, 2*of
+		case training.AllToAll:
+			each *= n
+		}
+		bytes, transfers = bytes+float64(len(groups))*each, transfers+float64(len(groups))*of
 	}
 	return bytes, transfers
 }
@@ -90,15 +132,17 @@ func checkTraining(c *schema.Reader, s *Scenario, up int) {
 	case t.GPUs%full != 0: // it was told
 	case t.GPUs > up:
 		c.Clash(where, fmt.Sprintf("%d GPUs do not fit %d nodes", t.GPUs, up), "choose a larger fabric, or fewer GPUs")
-	case t.PP == 1 && t.Replicas() == 1:
+	case t.PP == 1 && t.Replicas() == 1 && t.Collectives != "graph":
 		c.Clash([]string{gpus, "workload.pp"}, "nothing is sent: there is one stage and one replica", "raise gpus or pp")
+	case t.GPUs == 1:
+		c.Clash([]string{gpus}, "nothing is sent: there is one GPU", "raise gpus")
 	case s.Fabric.FailAt > 0:
 		c.Clash([]string{"fabric.fail_at"}, "a training step waits for what is lost", "let it fail from the start")
 	default:
 		_, transfers := transferBytes(t)
 		passes := 2 * float64(t.Microbatches*t.PP*t.Chunks*t.Replicas())
 		if n := passes + transfers; n > circuits.MaxTasks {
-			c.Clash([]string{"workload.microbatches", "workload.pp", gpus, "workload.virtual_stages"}, fmt.Sprintf("the job makes some %.2g passes of stages and transfers between GPUs", n),
+			c.Clash([]string{"workload.pieces", "workload.microbatches", "workload.pp", gpus, "workload.virtual_stages"}, fmt.Sprintf("the job makes some %.2g passes of stages and transfers between GPUs", n),
 				fmt.Sprintf("stay within %d", circuits.MaxTasks))
 		}
 	}

@@ -1,0 +1,127 @@
+package scenarios
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// twoChips is a step of GPT-7B on two chips that share every layer, joined by a link each way.
+const twoChips = `
+[workload]
+kind = "training"
+model = "gpt-7b"
+sequence = 4096
+microbatches = 2
+tp = 2
+pp = 1
+gpus = 2
+collectives = "graph"
+[fabric]
+kind = "graph"
+edges = [[0, 1], [1, 0]]
+link_rate = "400Gbps"
+[engine]
+level = "flow"
+`
+
+// TestStepCalls: on one link there is nothing to hide or to contend: a step takes its compute and its calls, which is
+// 4 calls a layer and pass, of which each GPU sends half of 4096 x 4096 x 2 bytes. As packets it takes a packet a step
+// of a ring more at most.
+func TestStepCalls(t *testing.T) {
+	calls := 2 * 2 * 32 * 4 * (4096 * 4096 * 2 / 2) * 8 / 400e9
+	for _, c := range []struct {
+		set  []string
+		want float64
+		late float64 // in all
+	}{
+		{nil, calls, 0},
+		{[]string{"workload.pieces=1"}, calls, 0},
+		{[]string{"workload.sequence_parallel=false"}, calls, 0},
+		{[]string{"fabric.link_latency=10us"}, calls, 2 * 2 * 32 * 4 * 10e-6},
+		{[]string{"fabric.link_latency=10us", "workload.pieces=1"}, calls, 2 * 2 * 4 * 10e-6},
+	} {
+		o := runText(t, twoChips, c.set...)
+		m := o.Document.Rows[0].Metrics
+		if got, want := m["tp_exposed_s"], c.want+c.late; math.Abs(got-want) > 1e-9 || math.Abs(m["makespan_s"]-m["compute_makespan_s"]-o.Document.Reference["compute_makespan_s"]-got) > 1e-9 {
+			t.Errorf("%v: %v exposed, %v in all; want %v and %v", c.set, got, m["makespan_s"], want, o.Document.Reference["compute_makespan_s"]+want)
+		}
+		_, cp := m["cp_exposed_s"]
+		_, dp := m["dp_exposed_s"]
+		if cp || dp {
+			t.Errorf("%v: dimensions of one rank expose something: %v", c.set, m)
+		}
+		p := runText(t, twoChips, append(c.set, "engine.level=packet", "workload.packet=1MB", "workload.pieces=1")...).Document.Rows[0].Metrics
+		f := runText(t, twoChips, append(c.set, "workload.pieces=1")...).Document.Rows[0].Metrics
+		if d := p["tp_exposed_s"] - f["tp_exposed_s"]; math.Abs(d) > 2*2*4*1e6*8/400e9 {
+			t.Errorf("%v: %v exposed as packets, %v as fluid", c.set, p["tp_exposed_s"], f["tp_exposed_s"])
+		}
+	}
+}
+
+// TestStepCallsEverywhere: a step whose collectives are in the graph takes in packets about as long as as fluid, never
+// less than its bound or the ideal fabric, and every dimension of it exposes something.
+func TestStepCallsEverywhere(t *testing.T) {
+	const moe = `
+[workload]
+kind = "training"
+sequence = 2048
+microbatches = 2
+tp = 2
+cp = 2
+pp = 2
+ep = 4
+gpus = 16
+collectives = "graph"
+effective_tflops = 100
+[workload.architecture]
+layers = 4
+hidden = 1024
+vocab = 32000
+heads = 8
+experts = 8
+top_k = 2
+expert_ffn = 2048
+`
+	for _, fabric := range []string{
+		"[fabric]\nkind = \"torus\"\ndims = [4, 2, 2]\n",
+		"[fabric]\nkind = \"torus\"\ndims = [4, 4, 2]\nfailed_links = [\"0 x+\"]\n[policy]\nrouters = [\"shortest\"]\n",
+		"[fabric]\nkind = \"electrical\"\ngpus = 16\n",
+	} {
+		flow := runText(t, moe+fabric, "engine.level=flow").Document
+		packet := runText(t, moe+fabric, "engine.level=packet", "workload.packet=64KB").Document
+		runText(t, moe+fabric, "engine.level=static")
+		f, p := flow.Rows[0].Metrics, packet.Rows[0].Metrics
+		for _, dim := range []string{"tp", "cp", "ep", "dp"} {
+			if f[dim+"_exposed_s"] <= 0 || p[dim+"_exposed_s"] <= 0 {
+				t.Errorf("%s: %s exposes %v as fluid, %v in packets", fabric, dim, f[dim+"_exposed_s"], p[dim+"_exposed_s"])
+			}
+		}
+		for _, m := range []map[string]float64{f, p} {
+			if m["makespan_s"] < f["bound_makespan_s"] || m["makespan_s"] < flow.Reference["makespan_s"] || m["nct"] < 1 {
+				t.Errorf("%s: %v s, bound %v, ideal %v", fabric, m["makespan_s"], f["bound_makespan_s"], flow.Reference["makespan_s"])
+			}
+		}
+		if r := p["makespan_s"] / f["makespan_s"]; r < 0.98 || r > 1.05 || p["delivered"] != p["injected"] {
+			t.Errorf("%s: %v s in packets, %v as fluid", fabric, p["makespan_s"], f["makespan_s"])
+		}
+	}
+}
+
+// TestStepCallsAtFault: what calls cannot be is told by the keys.
+func TestStepCallsAtFault(t *testing.T) {
+	for set, want := range map[string]string{
+		"workload.pieces=65536 workload.microbatches=64":    "workload.pieces: the job makes some 6.7e+07 passes",
+		"workload.collectives=none workload.pieces=2":       "workload.pieces: is not used by",
+		"workload.tp=1 workload.gpus=1":                     "nothing is sent",
+		"workload.collectives=all":                          "workload.collectives: \"all\" is not known",
+		"workload.collectives=none workload.microbatches=1": "nothing is sent: there is one stage and one replica",
+	} {
+		if _, err := Parse("text.toml", []byte(twoChips), strings.Fields(set)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", set, err, want)
+		}
+	}
+	if _, err := Load("gpt7b", []string{"workload.collectives=graph"}); err == nil || !strings.Contains(err.Error(), "workload.collectives: is not used by fabric \"ocs-pods\"") {
+		t.Error(err)
+	}
+}

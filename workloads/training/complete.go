@@ -1,0 +1,146 @@
+package training
+
+import (
+	"fmt"
+	"slices"
+
+	"sim/engine"
+)
+
+// callingPass adds a pass that is divided into pieces and makes its collective calls. All GPUs of the stage compute at
+// the same time, so computing waits for the calls of all its groups; of calls in a row each rank makes one after the
+// other.
+func (b *builder) callingPass(v int, compute engine.Time, m Meta) (span, error) {
+	s := &b.Spec
+	calls := s.Calls(v, m.Phase)
+	stage := m.Stage
+	first := s.Rank(int(m.Replica), int(stage), 0)
+	split := s.attentionShare(v) // of a piece's compute, before its calls in between
+	if m.Phase == Backward {
+		split = 1 - split
+	}
+	p := span{first: b.task(engine.Task{}, m)}
+	at := slices.Repeat([]int32{p.first}, s.StageGPUs()) // by GPU: the task that comes before
+	join := func(d engine.Time) {
+		id := b.task(engine.Task{Duration: d}, m)
+		for g, before := range at {
+			b.Graph.AddEdge(before, id, 0)
+			at[g] = id
+		}
+	}
+	pieces := s.Pieces(v)
+	done := engine.Time(0)
+	until := func(piece int, part float64) engine.Time { // compute up to there, and not yet done
+		end := engine.Time(float64(compute) * (float64(piece) + part) / float64(pieces))
+		if piece == pieces {
+			end = compute
+		}
+		d := end - done
+		done = end
+		return d
+	}
+	for piece := range pieces {
+		for place := Before; place <= After; place++ {
+			for _, c := range calls {
+				if c.Place != place {
+					continue
+				}
+				for _, group := range s.Groups(c, int(m.Replica), int(stage)) {
+					ready := make([]int32, len(group))
+					for i, rank := range group {
+						ready[i] = at[rank-first]
+					}
+					ends, err := b.expand(c, group, ready, m)
+					if err != nil {
+						return p, err
+					}
+					for i, rank := range group {
+						at[rank-first] = ends[i]
+					}
+				}
+			}
+			switch place {
+			case Before:
+				join(until(piece, split))
+			case Between:
+				join(until(piece+1, 0))
+			}
+		}
+	}
+	join(0)
+	p.last = at[0]
+	return p, nil
+}
+
+// expand adds the tasks of a call.
+func (b *builder) expand(c Call, group, ready []int32, m Meta) ([]int32, error) {
+	done, err := b.x.Expand(b.Graph, c, group, ready)
+	if err != nil {
+		return nil, fmt.Errorf("training: %v of %s: %w", c.Kind, c.Dim, err)
+	}
+	if len(done) != len(group) {
+		return nil, fmt.Errorf("training: %v of %s among %d ranks ends at %d", c.Kind, c.Dim, len(group), len(done))
+	}
+	m.Phase, m.To, m.Called = c.Dim, m.Stage, true
+	for len(b.Meta) < len(b.Graph.Tasks) {
+		b.Meta = append(b.Meta, m)
+	}
+	return done, nil
+}
+
+// syncCalls adds the calls of each stage and chunk after its last backward passes: what is gathered waits for what was
+// scattered, of parameters of a sort.
+func (b *builder) syncCalls() error {
+	s := &b.Spec
+	for stage := range s.PP {
+		for chunk := range s.Chunks {
+			v := chunk*s.PP + stage
+			m := Meta{Stage: int32(stage), Chunk: int32(chunk), GPU: -1}
+			var at [2]map[int32]int32 // by sort and rank: the task that comes before
+			for _, c := range s.Calls(v, Sync) {
+				sort := 0
+				if c.OfExperts {
+					sort = 1
+				}
+				if at[sort] == nil {
+					at[sort] = map[int32]int32{}
+				}
+				for _, group := range s.Groups(c, 0, stage) {
+					ready := make([]int32, len(group))
+					for i, rank := range group {
+						before, ok := at[sort][rank]
+						if !ok {
+							before = b.Ready[b.Nodes[rank].Replica][v]
+						}
+						ready[i] = before
+					}
+					done, err := b.expand(c, group, ready, m)
+					if err != nil {
+						return err
+					}
+					for i, rank := range group {
+						at[sort][rank] = done[i]
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Without returns the graph with the calls of one dimension taking no time, to see what they expose; nil where there are
+// none in the graph.
+func (it *Iteration) Without(dim Phase) *engine.Graph {
+	g := *it.Graph
+	g.Tasks = slices.Clone(g.Tasks)
+	calls := false
+	for i, m := range it.Meta {
+		if m.Called && m.Phase == dim {
+			g.Tasks[i], calls = engine.Task{}, true
+		}
+	}
+	if !calls {
+		return nil
+	}
+	return &g
+}

@@ -1,0 +1,233 @@
+package training_test
+
+import (
+	"fmt"
+	"testing"
+
+	"sim/engine"
+	"sim/engine/flow"
+	"sim/workloads/training"
+)
+
+// rate is that of the links of a full mesh, on which transfers between different pairs contend with nothing.
+const rate = 400e9
+
+// mesh returns links from each of n nodes to each other, and the routes of a graph's transfers.
+func mesh(g *engine.Graph, n int) (*engine.Network, *engine.Routes) {
+	net := &engine.Network{Nodes: int32(n)}
+	for i := range int32(n * n) {
+		net.Links = append(net.Links, engine.Link{From: i / int32(n), To: i % int32(n), Rate: rate})
+	}
+	r := &engine.Routes{Start: make([]int32, len(g.Tasks)+1)}
+	for i, t := range g.Tasks {
+		if t.Kind == engine.Transfer && t.Src != t.Dst {
+			r.Uses = append(r.Uses, engine.Use{Resource: t.Src*int32(n) + t.Dst, Weight: 1})
+		}
+		r.Start[i+1] = int32(len(r.Uses))
+	}
+	return net, r
+}
+
+// direct expands a call to transfers between all pairs at once, an all-reduce to two such rounds.
+func direct(g *engine.Graph, c training.Call, group, ready []int32) ([]int32, error) {
+	rounds, bytes := 1, c.Bytes/int64(len(group))
+	switch c.Kind {
+	case training.AllReduce:
+		rounds = 2
+	case training.AllToAll:
+		bytes = c.Bytes
+	}
+	at := ready
+	for range rounds {
+		done := make([]int32, len(group))
+		for i := range group {
+			done[i] = g.AddTask(engine.Task{})
+			g.AddEdge(at[i], done[i], 0)
+		}
+		for i, src := range group {
+			for k, dst := range group {
+				if src != dst {
+					id := g.AddTask(engine.Task{Kind: engine.Transfer, Src: src, Dst: dst, Flows: 1, Bytes: bytes})
+					g.AddEdge(at[i], id, 0)
+					g.AddEdge(id, done[k], 0)
+					g.AddEdge(id, done[i], 0)
+				}
+			}
+		}
+		at = done
+	}
+	return at, nil
+}
+
+// alone is how long direct takes.
+func alone(t *testing.T, s training.Spec, c training.Call) engine.Time {
+	ranks := int64(len(s.Groups(c, 0, 0)[0]))
+	bits := 8 * float64(c.Bytes/ranks)
+	switch c.Kind {
+	case training.AllReduce:
+		bits *= 2
+	case training.AllToAll:
+		bits = 8 * float64(c.Bytes)
+	}
+	d, err := engine.FromSeconds(bits / rate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestCompleteIsReduced: where nothing contends, an iteration with its calls in the graph ends when one whose passes are
+// longer by what they take does, to a tick a task; and each dimension exposes what its calls add.
+func TestCompleteIsReduced(t *testing.T) {
+	dense := training.Architecture{
+		Layers: 12, Hidden: 1024, Vocab: 32000, Attention: "mha", Heads: 16, KVHeads: 16, HeadDim: 64, FFN: 4096,
+	}
+	experts := dense
+	experts.Experts, experts.TopK, experts.ExpertFFN, experts.DenseLayers, experts.SharedExperts = 8, 2, 2048, 1, 1
+	base := training.Spec{
+		Arch: dense, Choices: calibrated(150), Sequence: 4096, Microbatch: 1, Microbatches: 6,
+		TP: 2, PP: 4, EP: 1, ETP: 1, GPUs: 8, Schedule: training.OneFOneB, Chunks: 1,
+	}
+	for name, change := range map[string]func(*training.Spec){
+		"sequence parallel":  func(*training.Spec) {},
+		"all-reduce":         func(s *training.Spec) { s.Choices.SequenceParallel = false },
+		"context":            func(s *training.Spec) { s.CP, s.GPUs = 4, 32 },
+		"two pieces":         func(s *training.Spec) { s.PassPieces = 2 },
+		"shares of layers":   func(s *training.Spec) { s.PP, s.GPUs = 5, 10 },
+		"interleaved":        func(s *training.Spec) { s.Schedule, s.Chunks, s.PP, s.GPUs = training.Interleaved, 2, 3, 6 },
+		"experts":            func(s *training.Spec) { s.Arch, s.EP, s.GPUs = experts, 4, 16 },
+		"experts and layers": func(s *training.Spec) { s.Arch, s.EP, s.GPUs, s.Choices.StageSplit = experts, 8, 32, "layers" },
+		"replicas":           func(s *training.Spec) { s.GPUs = 16 },
+		"slow replica":       func(s *training.Spec) { s.GPUs = 16 },
+		"more replicas":      func(s *training.Spec) { s.GPUs, s.TP = 16, 1 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := base
+			change(&s)
+			var scale []float64
+			if name == "slow replica" {
+				scale = []float64{1, 1.5}
+			}
+			whole, err := training.Build(s, training.Extent{All: true, PerGPU: true, Expand: direct, Scale: scale})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if g := whole.Without(training.Sync); g != nil && s.Replicas() == 1 {
+				whole.Graph = g // of copies in a stage, which the ring of replicas does not count
+			}
+			n, r := mesh(whole.Graph, s.GPUs)
+			complete := play(t, whole.Graph, n, r, flow.MaxMin).Makespan
+			reduced := reducedTime(t, s, scale, training.Barrier)
+			within := engine.Time(len(whole.Graph.Tasks))
+			if d := complete - reduced; d > within || d < -within {
+				t.Errorf("%v complete, %v reduced, with %d tasks", complete, reduced, within)
+			}
+			for _, dim := range training.Dims[:3] {
+				g := whole.Without(dim)
+				if g == nil {
+					continue
+				}
+				n, r := mesh(g, s.GPUs)
+				exposed := complete - play(t, g, n, r, flow.MaxMin).Makespan
+				if d := exposed - (reduced - reducedTime(t, s, scale, dim)); d > within || d < -within || exposed <= 0 {
+					t.Errorf("%v exposes %v, %v reduced", dim, exposed, reduced-reducedTime(t, s, scale, dim))
+				}
+			}
+		})
+	}
+}
+
+// reducedTime is the makespan of s with passes that are longer by their calls, but for those of one dimension.
+func reducedTime(t *testing.T, s training.Spec, scale []float64, but training.Phase) engine.Time {
+	t.Helper()
+	it, err := training.Build(s, training.Extent{All: true, PerGPU: true, Scale: scale})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := it.Lengthen(func(v int, pass training.Phase) (engine.Time, error) {
+		return s.CallTime(v, pass, func(c training.Call) (engine.Time, error) {
+			if c.Dim == but {
+				return 0, nil
+			}
+			return alone(t, s, c), nil
+		})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	// of a ring each GPU sends (D-1)/D to one neighbour, where direct sends 1/D to each of D-1 at once
+	for i := range it.Graph.Tasks {
+		if it.Meta[i].Phase == training.Sync {
+			it.Graph.Tasks[i].Bytes /= int64(s.Replicas() - 1)
+		}
+	}
+	n, r := mesh(it.Graph, s.GPUs)
+	return play(t, it.Graph, n, r, flow.MaxMin).Makespan
+}
+
+// TestPartsOfPasses: a forward pass computes attention and then the feed-forward network of each layer, a backward pass
+// the other way round, and in all as long as without calls. Of GPT-7B at 4096 tokens attention is (8 + 2) of 26 h^2
+// operations a token: four projections, and scores and values over half of the tokens on average.
+func TestPartsOfPasses(t *testing.T) {
+	s := training.Spec{
+		Arch: mustModel(t, "gpt-7b"), Choices: calibrated(450), Sequence: 4096, Microbatch: 1, Microbatches: 2,
+		TP: 2, PP: 4, EP: 1, ETP: 1, GPUs: 8, Chunks: 1,
+	}
+	it, err := training.Build(s, training.Extent{All: true, PerGPU: true, Expand: direct})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare, err := training.Build(s, training.Extent{All: true, PerGPU: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := map[training.Meta]engine.Time{}
+	for i, m := range bare.Meta {
+		whole[m] = bare.Graph.Tasks[i].Duration
+	}
+	parts := map[training.Meta][]engine.Time{}
+	for i, m := range it.Meta {
+		if d := it.Graph.Tasks[i].Duration; d > 0 {
+			parts[m] = append(parts[m], d)
+		}
+	}
+	for m, p := range parts {
+		sum := engine.Time(0)
+		for k, d := range p {
+			sum += d
+			part := []float64{10. / 26, 16. / 26}[k%2]
+			if m.Phase == training.Backward {
+				part = 1 - part
+			}
+			if want := engine.Time(part / 8 * float64(whole[m])); d < want-2 || d > want+2 {
+				t.Fatalf("part %d of %v takes %v, want %v", k, m, d, want)
+			}
+		}
+		if len(p) != 16 || sum != whole[m] {
+			t.Fatalf("%v has %d parts, %v, want 16 and %v", m, len(p), sum, whole[m])
+		}
+	}
+	if len(parts) != 2*2*4 {
+		t.Errorf("%d passes", len(parts))
+	}
+}
+
+// TestExpandErrors: calls need all GPUs in the graph, and an end by rank.
+func TestExpandErrors(t *testing.T) {
+	s := small(training.OneFOneB, 2, 4, 2)
+	for _, x := range []training.Extent{
+		{Expand: direct}, {All: true, Expand: direct}, {All: true, PerGPU: true, Expand: direct, SyncFrom: make([]engine.Time, 2)},
+		{All: true, PerGPU: true, Expand: func(*engine.Graph, training.Call, []int32, []int32) ([]int32, error) { return nil, nil }},
+		{All: true, PerGPU: true, Expand: func(*engine.Graph, training.Call, []int32, []int32) ([]int32, error) { return nil, fmt.Errorf("no") }},
+	} {
+		if _, err := training.Build(s, x); err == nil {
+			t.Errorf("%+v is built", x)
+		}
+	}
+	it, err := training.Build(s, training.Extent{All: true, PerGPU: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if it.Without(training.Sync) != nil {
+		t.Error("a ring between replicas is taken for calls")
+	}
+}
