@@ -60,7 +60,7 @@ func meshTopology(pods, replicas int) *result.Topology {
 				}
 			}
 			if replicas == 1 {
-				t.Pairs = append(t.Pairs, result.Pair{A: p, B: p, Twin: true, Circuits: 8, Copies: 1 + p%2})
+				t.Pairs = append(t.Pairs, result.Pair{A: p, B: p, DP: true, Circuits: 8, Copies: 1 + p%2})
 			} else if r > 0 {
 				t.Pairs = append(t.Pairs, result.Pair{A: (r-1)*pods + p, B: r*pods + p, Circuits: 9})
 			}

@@ -58,9 +58,9 @@ func demandFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 	}
 	block := sheet.Block{Cols: 1, Height: 72, YTitle: "Gb/s"}
 	var tail []float64
-	if z := zoom(ref.Lanes, end); z != nil && steps > denseSteps {
+	if z := zoom(ref.Tracks, end); z != nil && steps > denseSteps {
 		tail, block.Cols = z.end[:], 2
-		if from, ok := firstSync(ref.Lanes); ok {
+		if from, ok := firstSync(ref.Tracks); ok {
 			const before = 0.15 // of what follows, to see what comes before it
 			tail[0] = max(0, min(tail[0], from-before*(end-from)))
 		}
@@ -86,8 +86,8 @@ func demandFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 }
 
 // firstSync is when the first gradient synchronisation begins.
-func firstSync(lanes []result.Lane) (from float64, ok bool) {
-	for _, s := range spans(lanes) {
+func firstSync(tracks []result.Track) (from float64, ok bool) {
+	for _, s := range spans(tracks) {
 		if s.Kind == "dp" && (!ok || s.StartS < from) {
 			from, ok = s.StartS, true
 		}
@@ -170,9 +170,9 @@ func circuits(t *result.Topology, name string) int {
 	most := 0
 	for _, p := range t.Pairs {
 		a, b := t.Pods[p.A].Name, t.Pods[p.B].Name
-		fits := p.Twin && strings.HasPrefix(name, a+" ") && strings.Contains(name, "twin")
+		fits := p.DP && strings.HasPrefix(name, a+" ") && strings.Contains(name, "twin")
 		for _, sep := range []string{" -> ", " - ", " to ", "->"} {
-			fits = fits || !p.Twin && (name == a+sep+b || name == b+sep+a)
+			fits = fits || !p.DP && (name == a+sep+b || name == b+sep+a)
 		}
 		if fits {
 			most = max(most, p.Circuits)

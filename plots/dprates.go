@@ -14,7 +14,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// services are the ways to share rates that the figure compares, as Play has them, with what they mean.
+// services are the ways to share rates that the figure compares, as Simulation has them, with what they mean.
 var services = []struct{ name, text string }{
 	{"level-priority", "rates by priority, the urgent first"},
 	{"max-min", "rates shared fairly (max-min)"},
@@ -23,10 +23,10 @@ var services = []struct{ name, text string }{
 // ratesFigure shows the rates at which the stages that compete for a bundle of circuits synchronise their gradients,
 // under joint and fair service one above the other.
 func ratesFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
-	var chosen []*result.Play
+	var chosen []*result.Simulation
 	var texts []string
 	for _, sv := range services {
-		if p := fastest(doc, d, func(p *result.Play) bool { return p.Service == sv.name && len(p.Rates) > 0 }); p != nil {
+		if p := fastest(doc, d, func(p *result.Simulation) bool { return p.Service == sv.name && len(p.Rates) > 0 }); p != nil {
 			chosen, texts = append(chosen, p), append(texts, sv.text)
 		}
 	}
@@ -96,14 +96,14 @@ func (r *rates) style(i int) draw.LineStyle {
 }
 
 // plot is one simulation's plot; times count from the first start.
-func (r *rates) plot(play *result.Play) *plot.Plot {
+func (r *rates) plot(sim *result.Simulation) *plot.Plot {
 	p := sheet.NewPlot("", "")
 	sheet.SetRange(&p.X, 0, r.span*1.02)
 	sheet.SetRange(&p.Y, -0.03*r.top, r.top*1.08) // room for wide lines
 	p.Y.Tick.Marker = sheet.Ticker{Unit: sheet.Gigabytes, Count: 5}
 	p.Add(sheet.Grid(true, true), sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) {
 		x, y := p.Transforms(&c)
-		for _, s := range busy(play, r.group) { // the narrowest last
+		for _, s := range busy(sim, r.group) { // the narrowest last
 			if at := slices.Index(r.names, s.Name); at >= 0 {
 				from, to, _ := active(s)
 				// Only where it runs: lines along 0 would hide each other.
@@ -117,7 +117,7 @@ func (r *rates) plot(play *result.Play) *plot.Plot {
 }
 
 // busy are the series of a group that carry something.
-func busy(p *result.Play, group string) []*result.Series {
+func busy(p *result.Simulation, group string) []*result.Series {
 	var out []*result.Series
 	for i := range p.Rates {
 		if _, _, ok := active(&p.Rates[i]); ok && p.Rates[i].Group == group {
@@ -129,7 +129,7 @@ func busy(p *result.Play, group string) []*result.Series {
 
 // mostBusy is the group with the most series that carry something; of equals the one that is busy last, then the first
 // by name.
-func mostBusy(p *result.Play) (best string) {
+func mostBusy(p *result.Simulation) (best string) {
 	most, last := 0, 0.0
 	for _, r := range slices.SortedStableFunc(slices.Values(p.Rates), func(a, b result.Series) int { return cmp.Compare(a.Group, b.Group) }) {
 		series, end := busy(p, r.Group), 0.0

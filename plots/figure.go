@@ -29,9 +29,9 @@ var figures = []struct {
 	{"topologies", topologyFigure},
 	{"samples of metrics", replayFigure},
 	{"delays of packets", delaysFigure},
-	{"loads of a torus' links", byPolicy(func(p *result.Play) *linkLoads { return newLinkLoads(p.Lattice) })},
-	{"routes worth showing", byPolicy(func(p *result.Play) *routeMap { return newRouteMap(p.Lattice) })},
-	{"plans", byPolicy(func(p *result.Play) *planPicture { return newPlanPicture(p.Schedule) })},
+	{"loads of a torus' links", byPolicy(func(p *result.Simulation) *linkLoads { return newLinkLoads(p.Torus) })},
+	{"routes worth showing", byPolicy(func(p *result.Simulation) *routeMap { return newRouteMap(p.Torus) })},
+	{"plans", byPolicy(func(p *result.Simulation) *planPicture { return newPlanPicture(p.Schedule) })},
 }
 
 // picture is what is drawn of a policy's simulation.
@@ -41,7 +41,7 @@ type picture interface {
 }
 
 // byPolicy draws a figure for each policy that has the data, of which there is else no picture.
-func byPolicy[P picture](of func(p *result.Play) P) func(*result.Document, *result.Detail) []sheet.Figure {
+func byPolicy[P picture](of func(p *result.Simulation) P) func(*result.Document, *result.Detail) []sheet.Figure {
 	return func(_ *result.Document, d *result.Detail) []sheet.Figure {
 		var out []sheet.Figure
 		var none P

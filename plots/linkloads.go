@@ -17,12 +17,12 @@ import (
 
 // linkLoads is what every link of a torus carries, by dimension and direction.
 type linkLoads struct {
-	lattice *result.Lattice
-	dims    [3]int  // with 1 for those that the lattice lacks
-	at      [][]int // by dimension and direction: the link that leaves a node, or -1
-	most    float64 // of links that are up
-	peaks   []int   // the links that carry it
-	tile    tileGrid
+	torus *result.Torus
+	dims  [3]int  // with 1 for those that the torus lacks
+	at    [][]int // by dimension and direction: the link that leaves a node, or -1
+	most  float64 // of links that are up
+	peaks []int   // the links that carry it
+	tile  tileGrid
 }
 
 // tileGrid places the slices of a panel.
@@ -45,12 +45,12 @@ const (
 	loadsGap    = 16   // between panels, and for their headings
 )
 
-// newLinkLoads sorts the links of a lattice; nil for one that cannot be shown.
-func newLinkLoads(l *result.Lattice) *linkLoads {
+// newLinkLoads sorts the links of a torus; nil for one that cannot be shown.
+func newLinkLoads(l *result.Torus) *linkLoads {
 	if l == nil || len(l.Links) == 0 || len(l.Dims) == 0 || len(l.Dims) > 3 {
 		return nil
 	}
-	k := &linkLoads{lattice: l, dims: [3]int{1, 1, 1}}
+	k := &linkLoads{torus: l, dims: [3]int{1, 1, 1}}
 	copy(k.dims[:], l.Dims)
 	k.at = make([][]int, 2*len(l.Dims))
 	if k.tile = layTiles(k.dims, len(k.at)); k.tile.tile < leastTile {
@@ -77,7 +77,7 @@ func newLinkLoads(l *result.Lattice) *linkLoads {
 	return k
 }
 
-func nodesOf(l *result.Lattice) int {
+func nodesOf(l *result.Torus) int {
 	nodes := 1
 	for _, n := range l.Dims {
 		nodes *= n
@@ -86,7 +86,7 @@ func nodesOf(l *result.Lattice) int {
 }
 
 // direction numbers x+, x-, y+, y- and so on.
-func direction(l *result.LatticeLink) int {
+func direction(l *result.TorusLink) int {
 	if l.Up {
 		return 2 * l.Dim
 	}
@@ -124,7 +124,7 @@ func layTiles(dims [3]int, n int) (best tileGrid) {
 
 func (k *linkLoads) figure(policy, subtitle string) sheet.Figure {
 	s := sheet.Sheet{Title: "Load of every link under " + policy, Subtitle: strings.TrimPrefix(subtitle+"; "+k.peak(), "; "), Legend: k.legend()}
-	reading := []string{"x to the right", "y up", "a block a slice of z"}[:len(k.lattice.Dims)]
+	reading := []string{"x to the right", "y up", "a block a slice of z"}[:len(k.torus.Dims)]
 	s.Notes = []string{"A tile is a node, its colour the load of the link that leaves it that way; " + strings.Join(reading, ", ") + "."}
 	const least = 90 // points, for the colour bar
 	rows := vg.Length(len(k.at) / k.tile.panels)
@@ -143,7 +143,7 @@ func (k *linkLoads) carried(dir int) string {
 	most := -1.0
 	for _, i := range k.at[dir] {
 		if i >= 0 {
-			most = max(most, k.lattice.Links[i].Load)
+			most = max(most, k.torus.Links[i].Load)
 		}
 	}
 	if most < 0 {
@@ -165,15 +165,15 @@ func (k *linkLoads) peak() string {
 	if len(k.peaks) == 0 {
 		return "no link carries anything"
 	}
-	peak := fmt.Sprintf("most loaded: %s %s on %s of %s", loadText(k.most), k.lattice.Unit, text.Plural(len(k.peaks), "link"), text.Count(len(k.lattice.Links)))
+	peak := fmt.Sprintf("most loaded: %s %s on %s of %s", loadText(k.most), k.torus.Unit, text.Plural(len(k.peaks), "link"), text.Count(len(k.torus.Links)))
 	const named = 4
 	if !k.outlined() {
 		return peak + ", too many to outline"
 	}
 	var names []string
 	for _, i := range k.peaks[:min(named, len(k.peaks))] {
-		l := &k.lattice.Links[i]
-		names = append(names, coordinates(k.lattice.Dims, l.From)+" "+directionName(direction(l)))
+		l := &k.torus.Links[i]
+		names = append(names, coordinates(k.torus.Dims, l.From)+" "+directionName(direction(l)))
 	}
 	if len(k.peaks) > named {
 		return peak + ", among them " + strings.Join(names, ", ")
@@ -184,7 +184,7 @@ func (k *linkLoads) peak() string {
 // outlined tells whether so few links carry the most that outlines help.
 func (k *linkLoads) outlined() bool {
 	const most = 0.2 // of all links
-	return len(k.peaks) > 0 && float64(len(k.peaks)) <= most*float64(len(k.lattice.Links))
+	return len(k.peaks) > 0 && float64(len(k.peaks)) <= most*float64(len(k.torus.Links))
 }
 
 // coordinates writes a node as "(1,0,3)"; the last dimension is the fastest.
@@ -208,8 +208,8 @@ func (k *linkLoads) legend() []sheet.Entry {
 		}})
 	}
 	count := map[string]int{}
-	for i := range k.lattice.Links {
-		count[k.lattice.Links[i].State]++
+	for i := range k.torus.Links {
+		count[k.torus.Links[i].State]++
 	}
 	if k.outlined() {
 		add("most loaded", mostLoaded)
@@ -232,7 +232,7 @@ func (k *linkLoads) bar(height vg.Length) *plot.Plot {
 	case k.most >= million:
 		u.Per, words = 1/million, "million "
 	}
-	bar := sheet.ColorBar("load, "+words+sheet.Plain(k.lattice.Unit), u, 0, max(k.most, math.SmallestNonzeroFloat64), min(height, sheet.BarLength))
+	bar := sheet.ColorBar("load, "+words+sheet.Plain(k.torus.Unit), u, 0, max(k.most, math.SmallestNonzeroFloat64), min(height, sheet.BarLength))
 	const apart = 0.07 // of the largest load, from which other ticks keep clear
 	ticks := plot.ConstantTicks{{Value: k.most, Label: loadText(sheet.RoundTo(k.most*u.Per, 5))}}
 	for _, t := range bar.Y.Tick.Marker.Ticks(0, k.most) {
@@ -273,7 +273,7 @@ func (k *linkLoads) paint(c draw.Canvas, dir int) {
 			add(&absent, p)
 			continue
 		}
-		l := &k.lattice.Links[i]
+		l := &k.torus.Links[i]
 		if l.State == "" || l.State == drained && l.Load > 0 {
 			add(&tiles[int(l.Load/max(k.most, math.SmallestNonzeroFloat64)*shades+0.5)], p)
 		}
@@ -298,7 +298,7 @@ func (k *linkLoads) paint(c draw.Canvas, dir int) {
 		if style.Width(name) > wide {
 			name = fmt.Sprint(z)
 		}
-		if p := k.corner(c, z); len(k.lattice.Dims) == 3 { // of the node at x = y = 0
+		if p := k.corner(c, z); len(k.torus.Dims) == 3 { // of the node at x = y = 0
 			c.FillText(style, sheet.Point(p.X+wide/2, p.Y-1), name)
 		}
 	}

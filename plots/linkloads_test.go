@@ -28,7 +28,7 @@ func TestTilesApart(t *testing.T) {
 		for _, n := range dims {
 			nodes *= n
 		}
-		k := newLinkLoads(&result.Lattice{Dims: dims, Links: []result.LatticeLink{{}}})
+		k := newLinkLoads(&result.Torus{Dims: dims, Links: []result.TorusLink{{}}})
 		height := k.tile.height
 		width := (sheet.Inside - loadsSide - vg.Length(k.tile.panels-1)*loadsGap) / vg.Length(k.tile.panels)
 		c := draw.NewCanvas(new(recorder.Canvas), width, height)
@@ -57,7 +57,7 @@ func TestTilesApart(t *testing.T) {
 
 // Every link is on its tile: of a twisted torus with a fault, recounted.
 func TestLinkLoads(t *testing.T) {
-	l := twistedFault.lattice()
+	l := twistedFault.torus()
 	k := newLinkLoads(l)
 	if legend := k.legend(); legend[len(legend)-1].Text != "4 links down" {
 		t.Errorf("the legend ends with %q", legend[len(legend)-1].Text)
@@ -91,11 +91,11 @@ func TestLinkLoadLimits(t *testing.T) {
 		dims []int
 		want bool
 	}{{[]int{16, 16, 16}, true}, {[]int{2, 2, 2, 2}, false}, {[]int{4096}, false}, {[]int{64, 64}, true}, {nil, false}} {
-		if got := newLinkLoads(&result.Lattice{Dims: tt.dims, Links: []result.LatticeLink{{Load: 1}}}) != nil; got != tt.want {
+		if got := newLinkLoads(&result.Torus{Dims: tt.dims, Links: []result.TorusLink{{Load: 1}}}) != nil; got != tt.want {
 			t.Errorf("%v shown: %v, want %v", tt.dims, got, tt.want)
 		}
 	}
-	big := &result.Lattice{Dims: []int{9, 8, 8}, Links: []result.LatticeLink{{Load: 1}}, Ways: []result.LatticeWay{{}}}
+	big := &result.Torus{Dims: []int{9, 8, 8}, Links: []result.TorusLink{{Load: 1}}, Routes: []result.TorusRoute{{}}}
 	if newRouteMap(big) != nil {
 		t.Error("routes on 9x8x8 are shown")
 	}
@@ -108,7 +108,7 @@ func TestLinkLoadLimits(t *testing.T) {
 // Nodes of 8x8x8 do not hide each other.
 func TestProjection(t *testing.T) {
 	for _, dims := range [][]int{{8, 8, 8}, {4, 4, 8}, {4, 4, 4}, {6, 8}, {8}} {
-		m := newRouteMap(&result.Lattice{Dims: dims, Ways: []result.LatticeWay{{}}})
+		m := newRouteMap(&result.Torus{Dims: dims, Routes: []result.TorusRoute{{}}})
 		c := draw.NewCanvas(new(recorder.Canvas), sheet.Inside, routesTall)
 		at, _ := m.project(c)
 		nodes := 1
@@ -132,8 +132,8 @@ func TestProjection(t *testing.T) {
 
 // Of many routes the first six are shown, the others noted.
 func TestRoutesShown(t *testing.T) {
-	l := cubeFault.lattice()
-	l.Ways = append(l.Ways, l.Ways[:3]...)
+	l := cubeFault.torus()
+	l.Routes = append(l.Routes, l.Routes[:3]...)
 	m := newRouteMap(l)
 	if len(m.routes) != routesShown || m.routes[0].color != m.routes[1].color || m.routes[1].color == m.routes[2].color {
 		t.Errorf("%d routes, colours %v %v %v", len(m.routes), m.routes[0].color, m.routes[1].color, m.routes[2].color)
@@ -148,7 +148,7 @@ func TestRoutesShown(t *testing.T) {
 
 // Worked by hand: 4 packets in [1, 2), none in [2, 3), 6 in [3, 5), the longest 4.
 func TestQuantiles(t *testing.T) {
-	p := &result.Play{Delay: &result.Delay{MeanS: 2.5, P50S: 3, P99S: 4, MaxS: 4, Bins: []result.DelayBin{{FromS: 1, ToS: 2, Packets: 4}, {FromS: 3, ToS: 5, Packets: 6}}}}
+	p := &result.Simulation{Delay: &result.Delay{MeanS: 2.5, P50S: 3, P99S: 4, MaxS: 4, Bins: []result.DelayBin{{FromS: 1, ToS: 2, Packets: 4}, {FromS: 3, ToS: 5, Packets: 6}}}}
 	for i, want := range []float64{1.25, 1.5, 1.75, 2, 3 + 1/6.0, 3 + 2/6.0, 3.5, 3 + 4/6.0, 3 + 5/6.0, 4} {
 		if got := quantiles(p.Delay, 10); len(got) != 10 || math.Abs(got[i]-want) > 1e-12 {
 			t.Errorf("quantiles %v; want %g of %d", got, want, i)
@@ -177,14 +177,14 @@ func TestTorusFigures(t *testing.T) {
 	if got := names(); !slices.Equal(got, want) {
 		t.Fatalf("figures %v, want %v", got, want)
 	}
-	d.Policies[0].Lattice.Ways, d.Policies[1].Lattice, d.Policies[0].Delay, d.Policies[1].Delay = nil, nil, nil, nil
+	d.Policies[0].Torus.Routes, d.Policies[1].Torus, d.Policies[0].Delay, d.Policies[1].Delay = nil, nil, nil, nil
 	for i := range doc.Rows {
 		delete(doc.Rows[i].Metrics, "max_link_load")
 	}
 	if got := names(); !slices.Equal(got, []string{"links-dor"}) {
 		t.Errorf("figures %v", got)
 	}
-	d.Policies[0].Lattice.Links[3].Load = 1e300
+	d.Policies[0].Torus.Links[3].Load = 1e300
 	if _, err := All(doc, d); err == nil {
 		t.Error("a load of 1e300 is drawn")
 	}

@@ -111,7 +111,7 @@ func TestPlanHops(t *testing.T) {
 func TestPlanArrows(t *testing.T) {
 	s := kautzPlan(8, 2)
 	s.Phases[0].Edges[0], s.Phases[0].Busy = [2]int{3, 6}, nil // no longer as many in as out
-	figs, err := All(&result.Document{}, &result.Detail{Policies: []result.Play{{Policy: "p", Schedule: s}}})
+	figs, err := All(&result.Document{}, &result.Detail{Policies: []result.Simulation{{Policy: "p", Schedule: s}}})
 	if err != nil || len(figs) != 1 {
 		t.Fatalf("%d figures, error %v", len(figs), err)
 	}
@@ -327,7 +327,7 @@ func anySchedule(t *rapid.T) *result.Schedule {
 func TestAnyPlan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		doc := &result.Document{Rows: []result.Row{{Policy: "p"}}}
-		figs, err := All(doc, &result.Detail{Policies: []result.Play{{Policy: "p", Schedule: anySchedule(t)}}})
+		figs, err := All(doc, &result.Detail{Policies: []result.Simulation{{Policy: "p", Schedule: anySchedule(t)}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -181,7 +181,7 @@ func planRun(names ...string) run {
 		doc, d := &result.Document{Scenario: "plans"}, &result.Detail{Title: "All to all, a chunk of 4 MB a pair, 800 Gb/s a link"}
 		for _, n := range names {
 			doc.Rows = append(doc.Rows, result.Row{Policy: n})
-			d.Policies = append(d.Policies, result.Play{Policy: n, Schedule: plans[n]()})
+			d.Policies = append(d.Policies, result.Simulation{Policy: n, Schedule: plans[n]()})
 		}
 		return doc, d
 	}

@@ -134,7 +134,7 @@ func (r *chunks) head() string {
 // plot draws a strip: for each stretch a reconfiguration, or where the strip goes on, where links lead, and then the
 // cells, by hop so that idle ones lie below.
 func (r *chunks) plot(strip []stretch) *plot.Plot {
-	t := &tracks{count: r.gpus * r.degree, gap: 0.8, size: sheet.NumberSize}
+	t := &trackChart{count: r.gpus * r.degree, gap: 0.8, size: sheet.NumberSize}
 	if r.cell < 5 {
 		t.gap = r.cell / 10
 	}

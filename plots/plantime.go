@@ -66,8 +66,8 @@ func (p *planPicture) timePanel() *plot.Plot {
 }
 
 // timeTracks has reconfigurations, and of every step that can be told apart its latency and its bytes.
-func (p *planPicture) timeTracks() *tracks {
-	t := &tracks{count: 1, size: sheet.SmallSize}
+func (p *planPicture) timeTracks() *trackChart {
+	t := &trackChart{count: 1, size: sheet.SmallSize}
 	at := 0.0
 	put := func(length float64, clr color.RGBA, label string) {
 		if length > 0 {
@@ -145,8 +145,8 @@ func stepMarks(steps int) plot.ConstantTicks {
 
 // bytesTracks has a bar a step, those that are too narrow in one, as high as its bytes are of top, with figures where
 // they fit: above each bar, or above all of a run.
-func (p *planPicture) bytesTracks(top float64) *tracks {
-	t := &tracks{count: 1, size: sheet.NumberSize + 0.5, above: true}
+func (p *planPicture) bytesTracks(top float64) *trackChart {
+	t := &trackChart{count: 1, size: sheet.NumberSize + 0.5, above: true}
 	wide := sheet.Inside / vg.Length(max(p.total, 1))
 	const narrow = 4 // points
 	if wide >= narrow {

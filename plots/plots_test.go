@@ -44,10 +44,10 @@ func TestAllSkips(t *testing.T) {
 				delete(doc.Rows[i].Metrics, "nct")
 			}
 		},
-		"trace-reference": func(_ *result.Document, d *result.Detail) { d.Reference.Lanes = nil },
+		"trace-reference": func(_ *result.Document, d *result.Detail) { d.Reference.Tracks = nil },
 		"trace-second": func(_ *result.Document, d *result.Detail) {
 			for i := range d.Policies {
-				d.Policies[i].Lanes = nil
+				d.Policies[i].Tracks = nil
 			}
 		},
 		"demand": func(_ *result.Document, d *result.Detail) { d.Reference.Demand = nil },
@@ -78,7 +78,7 @@ func TestAllRefuses(t *testing.T) {
 		"nct is huge":  func(doc *result.Document, _ *result.Detail) { doc.Rows[0].Metrics["nct"] = 1e300 },
 		"NaN demand":   func(_ *result.Document, d *result.Detail) { d.Reference.Demand[0].Value[0] = math.NaN() },
 		"Inf rate":     func(_ *result.Document, d *result.Detail) { d.Policies[0].Rates[0].Value[0] = math.Inf(1) },
-		"NaN span":     func(_ *result.Document, d *result.Detail) { d.Policies[1].Lanes[0].Spans[0].EndS = math.NaN() },
+		"NaN span":     func(_ *result.Document, d *result.Detail) { d.Policies[1].Tracks[0].Spans[0].EndS = math.NaN() },
 		"NaN window":   func(_ *result.Document, d *result.Detail) { d.Windows.LatestS[1] = math.NaN() },
 		"NaN makespan": func(_ *result.Document, d *result.Detail) { d.Policies[0].MakespanS = math.NaN() },
 		"bad pair":     func(_ *result.Document, d *result.Detail) { d.Policies[0].Topology.Pairs[0].B = 99 },

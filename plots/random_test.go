@@ -58,7 +58,7 @@ func TestNotEmpty(t *testing.T) {
 
 func anyRun(t *rapid.T) (*result.Document, *result.Detail) {
 	doc := &result.Document{Reference: map[string]float64{"makespan_s": sheettest.AnyNumber.Draw(t, "ideal"), "compute_makespan_s": sheettest.AnyNumber.Draw(t, "compute")}}
-	d := &result.Detail{Title: sheettest.AnyName.Draw(t, "title"), Reference: anyPlay(t, "")}
+	d := &result.Detail{Title: sheettest.AnyName.Draw(t, "title"), Reference: anySimulation(t, "")}
 	for i := range rapid.IntRange(0, 5).Draw(t, "policies") {
 		name := fmt.Sprint(i, sheettest.AnyName.Draw(t, "policy"))
 		row := result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{"nct": sheettest.AnyName.Draw(t, "why")}}
@@ -68,8 +68,8 @@ func anyRun(t *rapid.T) (*result.Document, *result.Detail) {
 			}
 		}
 		doc.Rows = append(doc.Rows, row)
-		if rapid.Bool().Draw(t, "played") {
-			d.Policies = append(d.Policies, anyPlay(t, name))
+		if rapid.Bool().Draw(t, "simulated") {
+			d.Policies = append(d.Policies, anySimulation(t, name))
 		}
 	}
 	w := &d.Windows
@@ -97,14 +97,14 @@ func anyRun(t *rapid.T) (*result.Document, *result.Detail) {
 	return doc, d
 }
 
-func anyPlay(t *rapid.T, policy string) result.Play {
-	p := result.Play{
+func anySimulation(t *rapid.T, policy string) result.Simulation {
+	p := result.Simulation{
 		Policy: policy, MakespanS: sheettest.AnyNumber.Draw(t, "makespan"),
 		Service: rapid.SampledFrom([]string{"", "max-min", "level-priority"}).Draw(t, "service"),
 		Demand:  anySeries(t), Rates: anySeries(t), Circuits: anySeries(t),
 	}
-	for range rapid.IntRange(0, 4).Draw(t, "lanes") {
-		l := result.Lane{Name: sheettest.AnyName.Draw(t, "lane"), Group: sheettest.AnyName.Draw(t, "group")}
+	for range rapid.IntRange(0, 4).Draw(t, "tracks") {
+		l := result.Track{Name: sheettest.AnyName.Draw(t, "track"), Group: sheettest.AnyName.Draw(t, "group")}
 		for range rapid.IntRange(0, 6).Draw(t, "spans") {
 			s := result.Span{Kind: sheettest.AnyKind.Draw(t, "kind"), Label: sheettest.AnyName.Draw(t, "label"), StartS: sheettest.AnyNumber.Draw(t, "start")}
 			s.EndS = min(s.StartS+sheettest.AnyNumber.Draw(t, "duration"), sheet.DrawableLimit)
@@ -119,10 +119,10 @@ func anyPlay(t *rapid.T, policy string) result.Play {
 			}
 			return 0
 		})
-		p.Lanes = append(p.Lanes, l)
+		p.Tracks = append(p.Tracks, l)
 	}
-	if rapid.Bool().Draw(t, "has lattice") {
-		p.Lattice = anyLattice(t)
+	if rapid.Bool().Draw(t, "has torus") {
+		p.Torus = anyTorus(t)
 	}
 	if rapid.Bool().Draw(t, "has delays") {
 		p.Delay = anyDelay(t)
@@ -136,9 +136,9 @@ func anyPlay(t *rapid.T, policy string) result.Play {
 	return p
 }
 
-// anyLattice has links between any nodes and ways along them.
-func anyLattice(t *rapid.T) *result.Lattice {
-	l := &result.Lattice{Unit: sheettest.AnyName.Draw(t, "unit")}
+// anyTorus has links between any nodes and routes along them.
+func anyTorus(t *rapid.T) *result.Torus {
+	l := &result.Torus{Unit: sheettest.AnyName.Draw(t, "unit")}
 	nodes := 1
 	for range rapid.IntRange(0, 4).Draw(t, "dims") {
 		n := rapid.OneOf(rapid.IntRange(1, 4), rapid.SampledFrom([]int{9})).Draw(t, "dim")
@@ -150,18 +150,18 @@ func anyLattice(t *rapid.T) *result.Lattice {
 	}
 	node := rapid.IntRange(0, nodes-1)
 	for range rapid.IntRange(0, 12).Draw(t, "links") {
-		l.Links = append(l.Links, result.LatticeLink{From: node.Draw(t, "from"), To: node.Draw(t, "to"), Dim: rapid.IntRange(0, len(l.Dims)-1).Draw(t, "along"),
+		l.Links = append(l.Links, result.TorusLink{From: node.Draw(t, "from"), To: node.Draw(t, "to"), Dim: rapid.IntRange(0, len(l.Dims)-1).Draw(t, "along"),
 			Up: rapid.Bool().Draw(t, "up"), Wrap: rapid.Bool().Draw(t, "wrap"), State: rapid.SampledFrom([]string{"", "", "down", "drained"}).Draw(t, "state"), Load: sheettest.AnyNumber.Draw(t, "load")})
 	}
 	for range rapid.IntRange(0, 9).Draw(t, "ways") {
-		w := result.LatticeWay{Src: node.Draw(t, "src"), Usual: rapid.Bool().Draw(t, "usual")}
+		w := result.TorusRoute{Src: node.Draw(t, "src"), Usual: rapid.Bool().Draw(t, "usual")}
 		w.Dst = w.Src
 		for i, k := range l.Links {
 			if k.From == w.Dst {
 				w.Links, w.Dst = append(w.Links, i), k.To
 			}
 		}
-		l.Ways = append(l.Ways, w)
+		l.Routes = append(l.Routes, w)
 	}
 	return l
 }
@@ -191,7 +191,7 @@ func anyTopology(t *rapid.T) *result.Topology {
 	}
 	for range rapid.IntRange(0, 10).Draw(t, "pairs") {
 		topo.Pairs = append(topo.Pairs, result.Pair{A: rapid.IntRange(0, n-1).Draw(t, "a"), B: rapid.IntRange(0, n-1).Draw(t, "b"),
-			Circuits: sheettest.AnyCount.Draw(t, "circuits"), Twin: rapid.Bool().Draw(t, "twin"), Copies: rapid.IntRange(-1, 3).Draw(t, "copies")})
+			Circuits: sheettest.AnyCount.Draw(t, "circuits"), DP: rapid.Bool().Draw(t, "twin"), Copies: rapid.IntRange(-1, 3).Draw(t, "copies")})
 	}
 	return topo
 }

@@ -11,15 +11,15 @@ import (
 )
 
 func init() {
-	runs["replayed"] = withReplays
-	goldens["replayed"] = []string{"replay"}
+	runs["trials"] = withTrials
+	goldens["trials"] = []string{"replay"}
 }
 
-// withReplays has three policies with replays, of which one stalls in a fifth of its plays and one is always the same,
+// withTrials has three policies with trials, of which one stalls in a fifth of its trials and one is always the same,
 // and one policy without.
-func withReplays() (*result.Document, *result.Detail) {
+func withTrials() (*result.Document, *result.Detail) {
 	s := small
-	s.policies = []string{"steady", "wide", "stalling", "not-replayed"}
+	s.policies = []string{"steady", "wide", "stalling", "no-trials"}
 	doc, d := synthetic(s)
 	for i := range 3 {
 		r := &doc.Rows[i]
@@ -54,7 +54,7 @@ func TestReplayFigure(t *testing.T) {
 	if has(synthetic(small)) {
 		t.Error("a run without replays has the figure")
 	}
-	doc, d := withReplays()
+	doc, d := withTrials()
 	if !has(doc, d) {
 		t.Error("a run with replays has no figure")
 	}
@@ -65,7 +65,7 @@ func TestReplayFigure(t *testing.T) {
 		t.Error("a run with many replays has no figure")
 	}
 	for _, bad := range []float64{math.NaN(), math.Inf(1), 1e300} {
-		doc, d := withReplays()
+		doc, d := withTrials()
 		doc.Rows[1].Samples["nct"][3] = bad
 		if _, err := All(doc, d); err == nil {
 			t.Errorf("a sample of %v is drawn", bad)

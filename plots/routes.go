@@ -32,36 +32,36 @@ var (
 
 // routeMap is a torus in an oblique projection, with routes on it.
 type routeMap struct {
-	lattice *result.Lattice
-	routes  []shownRoute
-	axes    [3]vg.Point // a step in each dimension, in units of a step in x
-	size    vg.Point    // of the nodes, in such units
-	wraps   bool
+	torus  *result.Torus
+	routes []shownRoute
+	axes   [3]vg.Point // a step in each dimension, in units of a step in x
+	size   vg.Point    // of the nodes, in such units
+	wraps  bool
 }
 
 // shownRoute is a route with its pair's colour.
 type shownRoute struct {
-	*result.LatticeWay
+	*result.TorusRoute
 	color color.RGBA
 	line  draw.LineStyle // bold, or dotted and lighter for the usual one
 }
 
-// newRouteMap returns nil for a lattice without routes or too large for lines.
-func newRouteMap(l *result.Lattice) *routeMap {
-	if l == nil || len(l.Ways) == 0 || len(l.Dims) == 0 || len(l.Dims) > 3 || nodesOf(l) > routesNodes {
+// newRouteMap returns nil for a torus without routes or too large for lines.
+func newRouteMap(l *result.Torus) *routeMap {
+	if l == nil || len(l.Routes) == 0 || len(l.Dims) == 0 || len(l.Dims) > 3 || nodesOf(l) > routesNodes {
 		return nil
 	}
-	m := &routeMap{lattice: l, axes: [3]vg.Point{sheet.Point(1, 0), sheet.Point(0, 1), sheet.Point(0.37, 0.23)}}
+	m := &routeMap{torus: l, axes: [3]vg.Point{sheet.Point(1, 0), sheet.Point(0, 1), sheet.Point(0.37, 0.23)}}
 	if len(l.Dims) == 3 && l.Dims[2] > 4 && l.Dims[2] > l.Dims[0] { // the longest goes across
 		m.axes[0], m.axes[2] = m.axes[2], m.axes[0]
 	}
 	for i, n := range l.Dims {
 		m.size = m.size.Add(m.axes[i].Scale(vg.Length(n - 1)))
 	}
-	m.wraps = slices.ContainsFunc(l.Links, func(l result.LatticeLink) bool { return l.Wrap })
+	m.wraps = slices.ContainsFunc(l.Links, func(l result.TorusLink) bool { return l.Wrap })
 	var pairs [][2]int
-	for i := range l.Ways[:min(routesShown, len(l.Ways))] {
-		w := shownRoute{LatticeWay: &l.Ways[i]}
+	for i := range l.Routes[:min(routesShown, len(l.Routes))] {
+		w := shownRoute{TorusRoute: &l.Routes[i]}
 		pair := slices.Index(pairs, [2]int{w.Src, w.Dst})
 		if pair < 0 {
 			pair = len(pairs)
@@ -88,7 +88,7 @@ func (m *routeMap) figure(policy, subtitle string) sheet.Figure {
 	s := sheet.Sheet{Title: "Routes round what is down under " + policy, Subtitle: subtitle, Legend: m.legend()}
 	unit := m.unit(sheet.Inside, routesTall)
 	s.Blocks = []sheet.Block{{Plots: []*plot.Plot{sheet.Picture("", m.paint)}, Height: max(m.size.Y*unit+2*routesBorder, routesFlat)}}
-	if left := len(m.lattice.Ways) - len(m.routes); left > 0 {
+	if left := len(m.torus.Routes) - len(m.routes); left > 0 {
 		s.Notes = append(s.Notes, fmt.Sprintf("%s more left out.", text.Plural(left, "route")))
 	}
 	if m.wraps {
@@ -114,7 +114,7 @@ func (m *routeMap) unit(width, height vg.Length) vg.Length {
 func (m *routeMap) legend() []sheet.Entry {
 	var legend []sheet.Entry
 	for _, w := range m.routes {
-		text := fmt.Sprintf("%s to %s: %s", coordinates(m.lattice.Dims, w.Src), coordinates(m.lattice.Dims, w.Dst), text.Plural(len(w.Links), "hop"))
+		text := fmt.Sprintf("%s to %s: %s", coordinates(m.torus.Dims, w.Src), coordinates(m.torus.Dims, w.Dst), text.Plural(len(w.Links), "hop"))
 		if w.Usual {
 			text += " if nothing were down"
 		}
@@ -124,7 +124,7 @@ func (m *routeMap) legend() []sheet.Entry {
 		state, text string
 		style       draw.LineStyle
 	}{{down, "link that is down", deadLine}, {drained, "drained link", drainedLine}} {
-		if slices.ContainsFunc(m.lattice.Links, func(l result.LatticeLink) bool { return l.State == k.state }) {
+		if slices.ContainsFunc(m.torus.Links, func(l result.TorusLink) bool { return l.State == k.state }) {
 			legend = append(legend, sheet.Entry{Text: k.text, Sample: sheet.Stroke(k.style)})
 		}
 	}
@@ -140,16 +140,16 @@ func (m *routeMap) project(c draw.Canvas) (at func(node int) vg.Point, unit vg.L
 	from := c.Center().Sub(m.size.Scale(unit / 2))
 	return func(node int) vg.Point {
 		p := from
-		for i := len(m.lattice.Dims) - 1; i >= 0; i-- {
-			p = p.Add(m.axes[i].Scale(unit * vg.Length(node%m.lattice.Dims[i])))
-			node /= m.lattice.Dims[i]
+		for i := len(m.torus.Dims) - 1; i >= 0; i-- {
+			p = p.Add(m.axes[i].Scale(unit * vg.Length(node%m.torus.Dims[i])))
+			node /= m.torus.Dims[i]
 		}
 		return p
 	}, unit
 }
 
 // stubOf is how far a link round the torus sticks out of the border.
-func (m *routeMap) stubOf(l *result.LatticeLink, unit vg.Length) vg.Point {
+func (m *routeMap) stubOf(l *result.TorusLink, unit vg.Length) vg.Point {
 	a := m.axes[l.Dim]
 	far := min(16, unit*vg.Length(math.Hypot(float64(a.X), float64(a.Y)))*0.6)
 	if !l.Up {
@@ -163,8 +163,8 @@ func (m *routeMap) paint(c draw.Canvas) {
 	plainLine := draw.LineStyle{Color: color.RGBA{0xc8, 0xc8, 0xc8, 0xff}, Width: 0.6}
 	for _, state := range []string{"", drained, down} { // what matters lies on top
 		style := map[string]draw.LineStyle{"": plainLine, drained: drainedLine, down: deadLine}[state]
-		for i := range m.lattice.Links {
-			l := &m.lattice.Links[i]
+		for i := range m.torus.Links {
+			l := &m.torus.Links[i]
 			if l.State != state {
 				continue
 			}
@@ -179,12 +179,12 @@ func (m *routeMap) paint(c draw.Canvas) {
 			}
 		}
 	}
-	for n := range nodesOf(m.lattice) {
+	for n := range nodesOf(m.torus) {
 		sheet.Disc(c, at(n), min(2, unit*0.05), sheet.Dim)
 	}
 	const long = 26
 	from := sheet.Point(c.Min.X+4, c.Min.Y+8)
-	for i := range m.lattice.Dims { // at the lower left, where the dimensions lead
+	for i := range m.torus.Dims { // at the lower left, where the dimensions lead
 		to := from.Add(m.axes[i].Scale(long))
 		c.StrokeLine2(draw.LineStyle{Color: sheet.Ink, Width: 1}, from.X, from.Y, to.X, to.Y)
 		c.FillText(sheet.Aligned(sheet.Sans(sheet.SmallSize, sheet.Ink), draw.XCenter, draw.YCenter), to.Add(sheet.Toward(m.axes[i], 6)), "xyz"[i:i+1])
@@ -217,7 +217,7 @@ func (m *routeMap) paintRoutes(c draw.Canvas, at func(int) vg.Point, unit vg.Len
 				continue
 			}
 			labelled[end.node] = true
-			text := coordinates(m.lattice.Dims, end.node)
+			text := coordinates(m.torus.Dims, end.node)
 			style := sheet.Aligned(sheet.Bold(sheet.SmallSize, sheet.Ink), draw.XLeft, draw.YBottom)
 			boxed(c, style, sheet.Point(p.X+6, p.Y-sheet.SmallSize-5), text)
 		}
@@ -244,7 +244,7 @@ func (m *routeMap) paintRoute(c draw.Canvas, w *shownRoute, shift vg.Point, at f
 		}
 	}
 	for _, i := range w.Links {
-		l := &m.lattice.Links[i]
+		l := &m.torus.Links[i]
 		a, b := at(l.From).Add(shift), at(l.To).Add(shift)
 		if l.State == down {
 			mid := sheet.Point((a.X+b.X)/2, (a.Y+b.Y)/2)

@@ -32,8 +32,8 @@ func synthetic(s shape) (*result.Document, *result.Detail) {
 	doc := &result.Document{Scenario: "synthetic", Reference: map[string]float64{}}
 	d := &result.Detail{Title: fmt.Sprintf("A synthetic model on %d stages in %d pods: %d micro-batches, 1F1B; 400 Gb/s a port",
 		s.stages, s.pods(), s.micro)}
-	d.Reference = s.play("", "priority", 1, 1e18)
-	compute := s.play("", "", 0, 1e18).MakespanS
+	d.Reference = s.simulate("", "priority", 1, 1e18)
+	compute := s.simulate("", "", 0, 1e18).MakespanS
 	ideal := d.Reference.MakespanS
 	doc.Reference["makespan_s"], doc.Reference["compute_makespan_s"] = ideal, compute-s.sync/s.nic
 	for i, name := range s.policies {
@@ -42,7 +42,7 @@ func synthetic(s shape) (*result.Document, *result.Detail) {
 			service = "level-priority"
 		}
 		slower := 1.5 + 1.5*float64(len(s.policies)-i)/float64(len(s.policies))
-		p := s.play(name, service, slower, 3*s.nic)
+		p := s.simulate(name, service, slower, 3*s.nic)
 		p.Topology = s.topology(i)
 		if s.pods() > 1 {
 			n := float64(p.Topology.Pairs[1].Circuits)
@@ -77,22 +77,22 @@ func (s shape) topology(i int) *result.Topology {
 		if p > 0 {
 			t.Pairs = append(t.Pairs, result.Pair{A: p - 1, B: p, Circuits: 2 + (i+p)%5})
 		}
-		t.Pairs = append(t.Pairs, result.Pair{A: p, B: p, Twin: true, Circuits: 12 + i%2, Copies: min(2, s.replicas-1)})
+		t.Pairs = append(t.Pairs, result.Pair{A: p, B: p, DP: true, Circuits: 12 + i%2, Copies: min(2, s.replicas-1)})
 	}
 	return t
 }
 
-// play simulates 1F1B with transfers that take slower times what is usual, and gradients shared over circuits of a
+// simulate runs 1F1B with transfers that take slower times what is usual, and gradients shared over circuits of a
 // capacity for each pod.
-func (s shape) play(policy, service string, slower, capacity float64) result.Play {
-	p := result.Play{Policy: policy, Service: service}
+func (s shape) simulate(policy, service string, slower, capacity float64) result.Simulation {
+	p := result.Simulation{Policy: policy, Service: service}
 	b := 2 * s.forward
 	transfer := s.transfer * slower
 	fwd, bwd := make([][]float64, s.stages), make([][]float64, s.stages) // ends, 0 before
 	free, next := make([]float64, s.stages), make([]int, s.stages)
 	for i := range s.stages {
 		fwd[i], bwd[i] = make([]float64, s.micro), make([]float64, s.micro)
-		p.Lanes = append(p.Lanes, result.Lane{Name: "stage " + strconv.Itoa(i+1), Group: "pod " + strconv.Itoa(i/s.perPod)})
+		p.Tracks = append(p.Tracks, result.Track{Name: "stage " + strconv.Itoa(i+1), Group: "pod " + strconv.Itoa(i/s.perPod)})
 	}
 	crosses := func(i int) bool { return i/s.perPod != (i+1)/s.perPod } // from stage i to i+1
 	delay := func(i int) float64 {
@@ -102,7 +102,7 @@ func (s shape) play(policy, service string, slower, capacity float64) result.Pla
 		return 0
 	}
 	span := func(i int, kind string, m int, from, to float64) {
-		l := &p.Lanes[i]
+		l := &p.Tracks[i]
 		l.Spans = append(l.Spans, result.Span{Kind: kind, Label: strconv.Itoa(m + 1), StartS: from, EndS: to})
 	}
 	for done := 0; done < 2*s.micro*s.stages; {
@@ -144,8 +144,8 @@ func (s shape) play(policy, service string, slower, capacity float64) result.Pla
 		}
 	}
 	s.share(&p, free, capacity)
-	for i := range p.Lanes {
-		spans := p.Lanes[i].Spans
+	for i := range p.Tracks {
+		spans := p.Tracks[i].Spans
 		slices.SortStableFunc(spans, func(a, b result.Span) int { return cmp.Compare(a.StartS, b.StartS) })
 		for _, sp := range spans {
 			p.MakespanS = max(p.MakespanS, sp.EndS)
@@ -171,13 +171,13 @@ func oneForwardOneBackward(depth, micro, k int) (forward bool, m int) {
 
 // share synchronises gradients over a pod's circuits, from when each stage is free: shared alike, or the first stages
 // first.
-func (s shape) share(p *result.Play, free []float64, capacity float64) {
+func (s shape) share(p *result.Simulation, free []float64, capacity float64) {
 	for first := 0; first < s.stages; first += s.perPod {
 		n := min(s.perPod, s.stages-first)
 		left, series := make([]float64, n), make([]result.Series, n)
 		for k := range n {
 			left[k] = s.sync
-			series[k] = result.Series{Name: p.Lanes[first+k].Name, Group: p.Lanes[first].Group + " - twin"}
+			series[k] = result.Series{Name: p.Tracks[first+k].Name, Group: p.Tracks[first].Group + " - twin"}
 		}
 		at := slices.Min(free[first : first+n])
 		for {
@@ -216,19 +216,19 @@ func (s shape) share(p *result.Play, free []float64, capacity float64) {
 		for k := range n {
 			p.Rates = append(p.Rates, series[k])
 			if _, end, ok := active(&series[k]); ok {
-				p.Lanes[first+k].Spans = append(p.Lanes[first+k].Spans, result.Span{Kind: "dp", StartS: free[first+k], EndS: end})
+				p.Tracks[first+k].Spans = append(p.Tracks[first+k].Spans, result.Span{Kind: "dp", StartS: free[first+k], EndS: end})
 			}
 		}
 	}
 }
 
 // demand adds up what leaves each pod, and what each bundle carries.
-func (s shape) demand(p *result.Play, slower float64) {
+func (s shape) demand(p *result.Simulation, slower float64) {
 	type change struct{ t, v float64 }
 	for pod := range s.pods() {
 		var changes []change
 		for i := pod * s.perPod; i < min((pod+1)*s.perPod, s.stages); i++ {
-			for _, sp := range p.Lanes[i].Spans {
+			for _, sp := range p.Tracks[i].Spans {
 				if sp.Kind == "pp-forward" || sp.Kind == "pp-backward" {
 					v := s.nic / max(slower, 1)
 					changes = append(changes, change{sp.StartS, v}, change{sp.EndS, -v})
@@ -260,11 +260,11 @@ func (s shape) demand(p *result.Play, slower float64) {
 	}
 }
 
-// windows makes windows round what was played.
-func (s shape) windows(p *result.Play) result.Windows {
+// windows makes windows round what was simulated.
+func (s shape) windows(p *result.Simulation) result.Windows {
 	var w result.Windows
 	var times []float64
-	for _, l := range p.Lanes {
+	for _, l := range p.Tracks {
 		for _, sp := range l.Spans {
 			if kindOf(sp.Kind).row == 0 {
 				continue

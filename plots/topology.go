@@ -97,7 +97,7 @@ func allCharts(doc *result.Document, d *result.Detail) []*wiring {
 func newChart(t *result.Topology) *wiring {
 	c := &wiring{topology: t, count: map[[2]int]int{}, twin: map[int]stubs{}}
 	for _, p := range t.Pairs {
-		if p.Twin || p.A == p.B {
+		if p.DP || p.A == p.B {
 			s := c.twin[p.A]
 			c.twin[p.A] = stubs{s.circuits + p.Circuits, max(s.copies, p.Copies, 1)}
 			continue

@@ -41,9 +41,9 @@ func (a *aTorus) at(node int) []int {
 	return out
 }
 
-// lattice has what all-to-all on shortest routes loads, one route a pair.
-func (a *aTorus) lattice() *result.Lattice {
-	l := &result.Lattice{Dims: a.dims, Unit: "messages"}
+// torus has what all-to-all on shortest routes loads, one route a pair.
+func (a *aTorus) torus() *result.Torus {
+	l := &result.Torus{Dims: a.dims, Unit: "messages"}
 	nodes := 1
 	for _, n := range a.dims {
 		nodes *= n
@@ -68,7 +68,7 @@ func (a *aTorus) lattice() *result.Lattice {
 						to[e] = ((to[e]+step*s)%a.dims[e] + a.dims[e]) % a.dims[e]
 					}
 				}
-				link := result.LatticeLink{From: n, To: a.node(to), Dim: d, Up: up, Wrap: wrap}
+				link := result.TorusLink{From: n, To: a.node(to), Dim: d, Up: up, Wrap: wrap}
 				at := a.at(n)
 				leaves := up && at[0]%4 == 3 || !up && at[0]%4 == 0
 				if a.fault && d == 0 && leaves && at[1]%4 == 1 && (len(at) < 3 || at[2]%4 == 2) {
@@ -103,14 +103,14 @@ func (a *aTorus) lattice() *result.Lattice {
 			links []int
 			usual bool
 		}{{usual[pair], true}, {now[pair], false}} {
-			l.Ways = append(l.Ways, result.LatticeWay{Src: pair / nodes, Dst: pair % nodes, Links: way.links, Usual: way.usual})
+			l.Routes = append(l.Routes, result.TorusRoute{Src: pair / nodes, Dst: pair % nodes, Links: way.links, Usual: way.usual})
 		}
 	}
 	return l
 }
 
 // routes are shortest ones by pair; whole ignores what is down.
-func (a *aTorus) routes(l *result.Lattice, out [][]int, nodes int, whole bool) [][]int {
+func (a *aTorus) routes(l *result.Torus, out [][]int, nodes int, whole bool) [][]int {
 	routes := make([][]int, nodes*nodes)
 	for s := range nodes {
 		from := make([]int, nodes) // the link by which a node is reached
@@ -167,10 +167,10 @@ func torusRun(a aTorus, policies ...string) (*result.Document, *result.Detail) {
 	for i, name := range policies {
 		b := a
 		b.random = uint64(i)
-		p := result.Play{Policy: name, MakespanS: 0.01, Lattice: b.lattice(), Delay: someDelay(2e-5*(1+0.3*float64(i)), []float64{4, 60}[i%2])}
+		p := result.Simulation{Policy: name, MakespanS: 0.01, Torus: b.torus(), Delay: someDelay(2e-5*(1+0.3*float64(i)), []float64{4, 60}[i%2])}
 		d.Policies = append(d.Policies, p)
 		most := 0.0
-		for _, l := range p.Lattice.Links {
+		for _, l := range p.Torus.Links {
 			most = max(most, l.Load)
 		}
 		doc.Rows = append(doc.Rows, result.Row{Policy: name, Metrics: map[string]float64{

@@ -41,10 +41,10 @@ func kindOf(name string) kind {
 	return kind{name: name, color: sheet.Dim}
 }
 
-// spans are those of all lanes.
-func spans(lanes []result.Lane) iter.Seq2[int, result.Span] {
+// spans are those of all tracks.
+func spans(tracks []result.Track) iter.Seq2[int, result.Span] {
 	return func(yield func(int, result.Span) bool) {
-		for i, l := range lanes {
+		for i, l := range tracks {
 			for _, s := range l.Spans {
 				if !yield(i, s) {
 					return
@@ -54,10 +54,10 @@ func spans(lanes []result.Lane) iter.Seq2[int, result.Span] {
 	}
 }
 
-// kindsOf lists the kinds that lanes have, the known ones first.
-func kindsOf(lanes []result.Lane) (known, others []kind) {
+// kindsOf lists the kinds that tracks have, the known ones first.
+func kindsOf(tracks []result.Track) (known, others []kind) {
 	seen := map[string]bool{}
-	for _, s := range spans(lanes) {
+	for _, s := range spans(tracks) {
 		seen[s.Kind] = true
 	}
 	for _, k := range kinds {
@@ -72,10 +72,10 @@ func kindsOf(lanes []result.Lane) (known, others []kind) {
 	return known, others
 }
 
-// kindLegend explains the kinds that lanes have. More unknown kinds than a few share a look and a line.
-func kindLegend(lanes []result.Lane) []sheet.Entry {
+// kindLegend explains the kinds that tracks have. More unknown kinds than a few share a look and a line.
+func kindLegend(tracks []result.Track) []sheet.Entry {
 	var legend []sheet.Entry
-	known, others := kindsOf(lanes)
+	known, others := kindsOf(tracks)
 	for _, k := range known {
 		height := vg.Length(1)
 		if k.row > 0 {
@@ -111,16 +111,16 @@ func traceFigures(doc *result.Document, d *result.Detail) []sheet.Figure {
 
 // fastest returns the simulation that is best of those wanted, as the document ranks them by the metrics that tell
 // most, nil when there is none.
-func fastest(doc *result.Document, d *result.Detail, wanted func(*result.Play) bool) *result.Play {
+func fastest(doc *result.Document, d *result.Detail, wanted func(*result.Simulation) bool) *result.Simulation {
 	for _, m := range result.MainMetrics() {
 		if i := doc.Best(m.Name); i >= 0 && m.Wins != "" {
-			if p := d.Play(doc.Rows[i].Policy); p != nil && wanted(p) {
+			if p := d.Simulation(doc.Rows[i].Policy); p != nil && wanted(p) {
 				return p
 			}
 			break
 		}
 	}
-	var best *result.Play
+	var best *result.Simulation
 	for i := range d.Policies {
 		if p := &d.Policies[i]; wanted(p) && (best == nil || p.MakespanS < best.MakespanS) {
 			best = p
@@ -129,35 +129,35 @@ func fastest(doc *result.Document, d *result.Detail, wanted func(*result.Play) b
 	return best
 }
 
-func hasSpans(p *result.Play) bool {
-	return slices.ContainsFunc(p.Lanes, func(l result.Lane) bool { return len(l.Spans) > 0 })
+func hasSpans(p *result.Simulation) bool {
+	return slices.ContainsFunc(p.Tracks, func(l result.Track) bool { return len(l.Spans) > 0 })
 }
 
-func traceFigure(p *result.Play, subtitle, name, title string) []sheet.Figure {
+func traceFigure(p *result.Simulation, subtitle, name, title string) []sheet.Figure {
 	const (
 		shown       = 24     // more cannot be read; the note says how many there are
-		least, most = 14, 40 // points of a lane, among many and among few
+		least, most = 14, 40 // points of a track, among many and among few
 		panel       = 220    // points of a panel of many
 	)
 	if !hasSpans(p) {
 		return nil
 	}
-	lanes := p.Lanes[:min(len(p.Lanes), shown)]
-	s := sheet.Sheet{Title: title, Subtitle: subtitle, Legend: kindLegend(lanes)}
-	if len(p.Lanes) > len(lanes) {
-		s.Notes = append(s.Notes, fmt.Sprintf("The first %d of %d stages are shown.", len(lanes), len(p.Lanes)))
+	tracks := p.Tracks[:min(len(p.Tracks), shown)]
+	s := sheet.Sheet{Title: title, Subtitle: subtitle, Legend: kindLegend(tracks)}
+	if len(p.Tracks) > len(tracks) {
+		s.Notes = append(s.Notes, fmt.Sprintf("The first %d of %d stages are shown.", len(tracks), len(p.Tracks)))
 	}
 	s.Notes = append(s.Notes, "Numbers count micro-batches. Thin bars are what the stage sends to other pods.")
-	end := max(p.MakespanS, lastEnd(lanes, func(result.Span) bool { return true }))
-	height := max(min(max(least, panel/vg.Length(len(lanes))), most)*vg.Length(len(lanes)), 72)
+	end := max(p.MakespanS, lastEnd(tracks, func(result.Span) bool { return true }))
+	height := max(min(max(least, panel/vg.Length(len(tracks))), most)*vg.Length(len(tracks)), 72)
 	add := func(head string, from, to float64, count int, grouped bool) *plot.Plot {
-		q := lanePlot(lanes, from, to, count, p.MakespanS, grouped)
+		q := trackPlot(tracks, from, to, count, p.MakespanS, grouped)
 		sheet.Head(q, head)
 		return q
 	}
 	whole := add("The whole iteration: "+sheet.Duration(p.MakespanS, 4), 0, end, 10, true)
 	s.Blocks = []sheet.Block{{Plots: []*plot.Plot{whole}, Height: height}}
-	if z := zoom(lanes, end); z != nil {
+	if z := zoom(tracks, end); z != nil {
 		first := add("Start of the iteration", z.start[0], z.start[1], 5, false)
 		last := add("End of the iteration", z.end[0], z.end[1], 4, true)
 		s.Blocks = append(s.Blocks, sheet.Block{Plots: []*plot.Plot{first, last}, Cols: 2, Height: height})
@@ -166,9 +166,9 @@ func traceFigure(p *result.Play, subtitle, name, title string) []sheet.Figure {
 }
 
 // lastEnd is when the last of the spans that count ends.
-func lastEnd(lanes []result.Lane, counts func(result.Span) bool) float64 {
+func lastEnd(tracks []result.Track, counts func(result.Span) bool) float64 {
 	end := 0.0
-	for _, s := range spans(lanes) {
+	for _, s := range spans(tracks) {
 		if counts(s) {
 			end = max(end, s.EndS)
 		}
@@ -183,8 +183,8 @@ type zooms struct{ start, end [2]float64 }
 
 // zoom returns windows at both ends of a trace in which a piece of work has room for its number; nil where the whole
 // trace gives it that room.
-func zoom(lanes []result.Lane, end float64) *zooms {
-	work := shortWork(lanes)
+func zoom(tracks []result.Track, end float64) *zooms {
+	work := shortWork(tracks)
 	const (
 		wholeWorks = 60 // pieces of work side by side on the whole width of a figure
 		zoomWorks  = 30 // and on half of it
@@ -194,14 +194,14 @@ func zoom(lanes []result.Lane, end float64) *zooms {
 		return nil
 	}
 	width := min(zoomWorks*work, end/2)
-	from := max(0, min(end-width, lastEnd(lanes, isWork)-before*width)) // some work is seen before the transfers at the end
+	from := max(0, min(end-width, lastEnd(tracks, isWork)-before*width)) // some work is seen before the transfers at the end
 	return &zooms{[2]float64{0, width}, [2]float64{from, end}}
 }
 
 // shortWork is the median duration of the shortest kind of work, without end when there is none.
-func shortWork(lanes []result.Lane) float64 {
+func shortWork(tracks []result.Track) float64 {
 	byKind := map[string][]float64{}
-	for _, s := range spans(lanes) {
+	for _, s := range spans(tracks) {
 		if d := s.EndS - s.StartS; isWork(s) && d > 0 {
 			byKind[s.Kind] = append(byKind[s.Kind], d)
 		}
@@ -217,12 +217,12 @@ func shortWork(lanes []result.Lane) float64 {
 // endLine is where an iteration ends.
 var endLine = draw.LineStyle{Color: sheet.Black, Width: 1, Dashes: []vg.Length{3, 2}}
 
-// lanePlot is the plot of lanes between two times in seconds, the first lane on top, with about count ticks, a line at
-// the end of the iteration, and the groups named to its right if grouped.
-func lanePlot(lanes []result.Lane, from, to float64, count int, makespan float64, grouped bool) *plot.Plot {
-	t := laneTracks(lanes)
-	names := make([]string, len(lanes))
-	for i, l := range lanes {
+// trackPlot is the plot of tracks between two times in seconds, the first track on top, with about count ticks, a line
+// at the end of the iteration, and the groups named to its right if grouped.
+func trackPlot(tracks []result.Track, from, to float64, count int, makespan float64, grouped bool) *plot.Plot {
+	t := newTrackChart(tracks)
+	names := make([]string, len(tracks))
+	for i, l := range tracks {
 		names[i] = sheet.Plain(l.Name)
 	}
 	prefix, rests := sheet.CommonPrefix(names)
@@ -230,26 +230,26 @@ func lanePlot(lanes []result.Lane, from, to float64, count int, makespan float64
 	for i, name := range rests {
 		ticks = append(ticks, plot.Tick{Value: t.middle(i), Label: sheet.Fit(sheet.Sans(sheet.TickSize, sheet.Ink), name, 80)})
 	}
-	p := t.plot(sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) { drawGroups(c, p, lanes, makespan, grouped) }))
+	p := t.plot(sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) { drawGroups(c, p, tracks, makespan, grouped) }))
 	p.Y.Label.Text = sheet.Fit(sheet.Sans(sheet.LabelSize, sheet.Ink), prefix, 60)
 	p.Y.Tick.Marker = ticks
 	sheet.TimeAxis(&p.X, "time", from, to, count)
 	if grouped {
 		style, widest := sheet.Sans(sheet.NoteSize, sheet.Dim), vg.Length(0)
-		groups(lanes, func(_, _ int, name string) { widest = max(widest, style.Width(sheet.Plain(name))) })
+		groups(tracks, func(_, _ int, name string) { widest = max(widest, style.Width(sheet.Plain(name))) })
 		sheet.Beside(p, min(widest+8, groupRoom))
 	}
 	return p
 }
 
-// groups calls f for each run of lanes of one group.
-func groups(lanes []result.Lane, f func(first, last int, name string)) {
-	for i := 0; i < len(lanes); {
+// groups calls f for each run of tracks of one group.
+func groups(tracks []result.Track, f func(first, last int, name string)) {
+	for i := 0; i < len(tracks); {
 		j := i
-		for j+1 < len(lanes) && lanes[j+1].Group == lanes[i].Group {
+		for j+1 < len(tracks) && tracks[j+1].Group == tracks[i].Group {
 			j++
 		}
-		f(i, j, lanes[i].Group)
+		f(i, j, tracks[i].Group)
 		i = j + 1
 	}
 }
@@ -258,11 +258,11 @@ func groups(lanes []result.Lane, f func(first, last int, name string)) {
 const groupRoom = 90
 
 // drawGroups draws what lies below the spans: groups, and the end of the iteration.
-func drawGroups(c draw.Canvas, p *plot.Plot, lanes []result.Lane, makespan float64, grouped bool) {
+func drawGroups(c draw.Canvas, p *plot.Plot, tracks []result.Track, makespan float64, grouped bool) {
 	x, y := p.Transforms(&c)
 	nth := 0
-	groups(lanes, func(first, last int, name string) {
-		top, foot := y(float64(len(lanes)-first)), y(float64(len(lanes)-last-1))
+	groups(tracks, func(first, last int, name string) {
+		top, foot := y(float64(len(tracks)-first)), y(float64(len(tracks)-last-1))
 		if nth++; nth%2 == 1 {
 			sheet.FillBox(c, sheet.Band, c.Min.X, c.Max.X, foot, top)
 		}
@@ -279,10 +279,10 @@ func drawGroups(c draw.Canvas, p *plot.Plot, lanes []result.Lane, makespan float
 	}
 }
 
-// laneTracks has the spans of lanes by kind: work with its numbers above, three rows of transfers below.
-func laneTracks(lanes []result.Lane) *tracks {
-	t := &tracks{count: len(lanes), gap: sheet.Pixel, size: sheet.NumberSize + 1.5}
-	known, others := kindsOf(lanes)
+// newTrackChart has the spans of tracks by kind: work with its numbers above, three rows of transfers below.
+func newTrackChart(tracks []result.Track) *trackChart {
+	t := &trackChart{count: len(tracks), gap: sheet.Pixel, size: sheet.NumberSize + 1.5}
+	known, others := kindsOf(tracks)
 	thin := slices.ContainsFunc(known, func(k kind) bool { return k.row > 0 })
 	for _, k := range slices.Concat(known, others) {
 		from, to := 0.1, 0.9
@@ -294,7 +294,7 @@ func laneTracks(lanes []result.Lane) *tracks {
 		case thin:
 			from, to = 0.42, 0.94
 		}
-		for i, s := range spans(lanes) {
+		for i, s := range spans(tracks) {
 			if s.Kind != k.name {
 				continue
 			}

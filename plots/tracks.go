@@ -10,9 +10,9 @@ import (
 	"sim/plots/sheet"
 )
 
-// tracks are rows of bars over an axis, the first on top: work of stages, windows of transfers, chunks on links. It is a
-// plot.Plotter.
-type tracks struct {
+// trackChart is rows of bars over an axis, the first on top: work of stages, windows of transfers, chunks on links. It is
+// a plot.Plotter.
+type trackChart struct {
 	count int
 	bars  []bar     // of one colour and track in order; a colour that comes first lies below the others
 	gap   vg.Length // between bars that have room for it, half at each side
@@ -31,7 +31,7 @@ type bar struct {
 }
 
 // plot is a plot of t, over what lies below it, without ticks up.
-func (t *tracks) plot(below ...plot.Plotter) *plot.Plot {
+func (t *trackChart) plot(below ...plot.Plotter) *plot.Plot {
 	p := sheet.NewPlot("", "")
 	sheet.SetRange(&p.Y, 0, float64(t.count))
 	p.Y.Tick.Marker = plot.ConstantTicks{}
@@ -41,10 +41,10 @@ func (t *tracks) plot(below ...plot.Plotter) *plot.Plot {
 }
 
 // middle is where the middle of a track is on the axis that goes up.
-func (t *tracks) middle(track int) float64 { return float64(t.count-track) - 0.5 }
+func (t *trackChart) middle(track int) float64 { return float64(t.count-track) - 0.5 }
 
 // Plot implements plot.Plotter.
-func (t *tracks) Plot(c draw.Canvas, p *plot.Plot) {
+func (t *trackChart) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	box := func(b *bar) (x0, x1, y0, y1 vg.Length) {
 		foot := float64(t.count - b.track - 1)

@@ -198,10 +198,10 @@ func taskPlot(w *result.Windows, order []int, layers []intervals, labelled bool)
 
 // taskTracks has the bars of n tasks. Where rows are finer than pixels, as many as share a pixel become one bar over all
 // their intervals.
-func taskTracks(n int, layers []intervals) *tracks {
+func taskTracks(n int, layers []intervals) *trackChart {
 	row := float64(tasksHeight) / float64(n)
 	merged := max(1, int(math.Ceil(sheet.Pixel/row)))
-	t := &tracks{count: n, least: 1}
+	t := &trackChart{count: n, least: 1}
 	for _, l := range layers {
 		height := l.height
 		if row < 4*sheet.Pixel {

@@ -163,7 +163,7 @@ func TestTwoJobs(t *testing.T) {
 			if r.Metrics["ports"] != r.Metrics["job.mixtral.ports"]+r.Metrics["job.deepseek.ports"] || r.Metrics["port_ratio"] > 1 {
 				t.Errorf("%s: ports %v of jobs", r.Policy, r.Metrics)
 			}
-			for _, p := range o.Detail.Play(r.Policy).Topology.Pods {
+			for _, p := range o.Detail.Simulation(r.Policy).Topology.Pods {
 				if p.Used > p.Total || p.Total != 48 {
 					t.Errorf("%s: %s uses %d of %d ports", r.Policy, p.Name, p.Used, p.Total)
 				}
@@ -274,7 +274,7 @@ func TestUnlikeReplicaCounts(t *testing.T) {
 	if v["joint"] > v["even-split"]*(1+1e-9) {
 		t.Errorf("joint reaches %v, an even split %v", v["joint"], v["even-split"])
 	}
-	for _, p := range o.Detail.Play("joint").Topology.Pods {
+	for _, p := range o.Detail.Simulation("joint").Topology.Pods {
 		if p.Used > p.Total {
 			t.Errorf("%s uses %d of %d ports", p.Name, p.Used, p.Total)
 		}

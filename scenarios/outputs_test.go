@@ -71,7 +71,7 @@ allocator = "delta-topo"
 			if err != nil {
 				t.Fatalf("%s %s: %v", policy, c.set, err)
 			}
-			timed := slices.ContainsFunc(o.Detail.Policies, func(p result.Play) bool { return len(p.Lanes)+len(p.Circuits) > 0 })
+			timed := slices.ContainsFunc(o.Detail.Policies, func(p result.Simulation) bool { return len(p.Tracks)+len(p.Circuits) > 0 })
 			if (one.NoTrace() == "") != timed {
 				t.Errorf("%s %s: timelines %v, %q", policy, c.set, timed, one.NoTrace())
 			}

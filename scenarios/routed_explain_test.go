@@ -53,7 +53,7 @@ func TestTrafficIsExplained(t *testing.T) {
 				if row.Labels["unserved"] != "" {
 					continue
 				}
-				checkExplained(t, &row, o.Detail.Play(row.Policy).Traffic)
+				checkExplained(t, &row, o.Detail.Simulation(row.Policy).Traffic)
 			}
 		})
 	}

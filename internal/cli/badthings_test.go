@@ -135,21 +135,21 @@ func badThings(t *testing.T, dir, whole string) {
 	run("text-number", "pods", edited("result.json", func(m map[string]any) { row(m)["metrics"].(map[string]any)["nct"] = "\x1b[2J" }))
 	run("no-policy", "pods", edited("result.json", func(m map[string]any) { row(m)["policy"] = "" }))
 	run("same-policy", "pods", edited("result.json", func(m map[string]any) { m["rows"] = []any{row(m), row(m)} }))
-	play := func(m map[string]any) map[string]any { return m["policies"].([]any)[0].(map[string]any) }
+	first := func(m map[string]any) map[string]any { return m["policies"].([]any)[0].(map[string]any) }
 	run("back-in-time", "pods", edited("detail.json", func(m map[string]any) {
-		play(m)["demand"] = []any{map[string]any{"name": "a\x1b[2J\nb", "time_s": []int{2, 1}, "value": []int{0, 0}}}
+		first(m)["demand"] = []any{map[string]any{"name": "a\x1b[2J\nb", "time_s": []int{2, 1}, "value": []int{0, 0}}}
 	}))
 	run("ragged", "pods", edited("detail.json", func(m map[string]any) {
-		play(m)["demand"] = []any{map[string]any{"name": strings.Repeat("long", 1<<18), "time_s": []int{1}, "value": []int{}}}
+		first(m)["demand"] = []any{map[string]any{"name": strings.Repeat("long", 1<<18), "time_s": []int{1}, "value": []int{}}}
 	}))
 	run("pairless", "pods", edited("detail.json", func(m map[string]any) {
-		play(m)["topology"] = map[string]any{"pods": []any{}, "pairs": []any{map[string]any{"a": -1, "b": 1 << 40}}}
+		first(m)["topology"] = map[string]any{"pods": []any{}, "pairs": []any{map[string]any{"a": -1, "b": 1 << 40}}}
 	}))
 	run("lattice", "torus", edited("detail.json", func(m map[string]any) {
-		play(m)["lattice"] = map[string]any{"dims": []int{1 << 20, 1 << 20, 1 << 40}}
+		first(m)["lattice"] = map[string]any{"dims": []int{1 << 20, 1 << 20, 1 << 40}}
 	}))
 	run("lattice-link", "torus", edited("detail.json", func(m map[string]any) {
-		play(m)["lattice"] = map[string]any{"dims": []int{2}, "links": []any{map[string]any{"from": 7}}}
+		first(m)["lattice"] = map[string]any{"dims": []int{2}, "links": []any{map[string]any{"from": 7}}}
 	}))
 	run("no-plays", "pods", edited("detail.json", func(m map[string]any) { m["policies"] = []any{} }))
 

@@ -31,11 +31,11 @@ func (c *command) explainCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			play, err := findPlay(run, cc.Args().Get(1))
+			sim, err := findSimulation(run, cc.Args().Get(1))
 			if err != nil {
 				return err
 			}
-			_, err = io.WriteString(c.stdout, report.Explain(run, play, c.bold()))
+			_, err = io.WriteString(c.stdout, report.Explain(run, sim, c.bold()))
 			return err
 		},
 	}
@@ -61,25 +61,25 @@ func findRun(name string) (*result.Run, error) {
 	return nil, usagef("there is no run %s, and none of a scenario of that name under %s%s", name, runsRoot, text.DidYouMean(name, known, otherwise))
 }
 
-// errNoPlays is for runs whose engine keeps no critical paths.
-var errNoPlays = errors.New("it holds no policy's timeline, so there is nothing to explain")
+// errNoSimulation is for runs whose engine keeps no critical paths.
+var errNoSimulation = errors.New("it holds no policy's timeline, so there is nothing to explain")
 
-// findPlay returns the simulation of a policy, or of the best when it is "".
-func findPlay(run *result.Run, policy string) (*result.Play, error) {
+// findSimulation returns the simulation of a policy, or of the best when it is "".
+func findSimulation(run *result.Run, policy string) (*result.Simulation, error) {
 	if len(run.Detail.Policies) == 0 {
-		return nil, &result.PlaceError{Path: run.Dir, Why: errNoPlays.Error()}
+		return nil, &result.PlaceError{Path: run.Dir, Why: errNoSimulation.Error()}
 	}
 	if policy == "" {
 		best, _ := report.Best(&run.Document)
 		if best >= 0 {
 			policy = run.Document.Rows[best].Policy
 		}
-		if p := run.Detail.Play(policy); p != nil {
+		if p := run.Detail.Simulation(policy); p != nil {
 			return p, nil
 		}
 		return &run.Detail.Policies[0], nil
 	}
-	if p := run.Detail.Play(policy); p != nil {
+	if p := run.Detail.Simulation(policy); p != nil {
 		return p, nil
 	}
 	var known []string

@@ -20,7 +20,7 @@ func TestUnexplained(t *testing.T) {
 		run := &result.Run{
 			Dir:      "old",
 			Document: result.Document{Scenario: "fault", Rows: []result.Row{{Policy: "dor", Metrics: map[string]float64{tt.metric: 1}}}},
-			Detail:   result.Detail{Policies: []result.Play{{Policy: "dor", MakespanS: 1}}},
+			Detail:   result.Detail{Policies: []result.Simulation{{Policy: "dor", MakespanS: 1}}},
 		}
 		if got := report.Explain(run, &run.Detail.Policies[0], nil); !strings.Contains(strings.ReplaceAll(got, "\n", " "), tt.want) {
 			t.Errorf("with %s: %q, want %q", tt.metric, got, tt.want)
@@ -32,7 +32,7 @@ func TestUnexplained(t *testing.T) {
 func TestExplainedLinks(t *testing.T) {
 	run := &result.Run{
 		Document: result.Document{Scenario: "fault", Rows: []result.Row{{Policy: "dor", Metrics: map[string]float64{"max_link_load": 1, "completion_s": 2}}}},
-		Detail:   result.Detail{Policies: []result.Play{{Policy: "dor", Traffic: &result.Traffic{Groups: []result.LinkGroup{{Name: "x"}}, Delay: &result.DelayParts{}, Chain: &result.Chain{}}}}},
+		Detail:   result.Detail{Policies: []result.Simulation{{Policy: "dor", Traffic: &result.Traffic{Groups: []result.LinkGroup{{Name: "x"}}, Delay: &result.DelayParts{}, Chain: &result.Chain{}}}}},
 	}
 	got := report.Explain(run, &run.Detail.Policies[0], nil)
 	if strings.Contains(got, "NaN") || strings.Contains(got, "Inf") {

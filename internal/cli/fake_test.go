@@ -52,7 +52,7 @@ func fakeOutcome() *scenarios.Outcome {
 	}
 	o.Detail.Title = "DeepSeek-671B on 256 GPUs: TP 2, PP 16, EP 8, 128 micro-batches of 4096 tokens, 1F1B; " +
 		"8 optically switched pods of 32 GPUs, 400 Gb/s a port"
-	o.Detail.Reference = fakePlay("", fakeIdeal, 0, 0)
+	o.Detail.Reference = fakeSimulation("", fakeIdeal, 0, 0)
 	for _, p := range []struct {
 		name             string
 		makespan, ports  float64
@@ -83,17 +83,17 @@ func fakeOutcome() *scenarios.Outcome {
 				"topology":  "        pod 0  pod 1  twins\npod 0       -      4    28\npod 1       4      -    28\n",
 			},
 		})
-		o.Timings.Policies[p.name] = result.PolicyTimings{SolveS: p.solve, PlayS: 0.01}
+		o.Timings.Policies[p.name] = result.PolicyTimings{SolveS: p.solve, SimulateS: 0.01}
 		over := p.makespan - fakeIdeal
-		o.Detail.Policies = append(o.Detail.Policies, fakePlay(p.name, p.makespan, 0.7*over, 0.3*over))
+		o.Detail.Policies = append(o.Detail.Policies, fakeSimulation(p.name, p.makespan, 0.7*over, 0.3*over))
 	}
 	return o
 }
 
-// fakePlay is a play whose critical path goes forward over the link between the pods, computes, and ends with the
+// fakeSimulation is a simulation whose critical path goes forward over the link between the pods, computes, and ends with the
 // gradients.
-func fakePlay(policy string, makespan, circuit, sharing float64) result.Play {
-	p := result.Play{Policy: policy, Service: "max-min", MakespanS: makespan}
+func fakeSimulation(policy string, makespan, circuit, sharing float64) result.Simulation {
+	p := result.Simulation{Policy: policy, Service: "max-min", MakespanS: makespan}
 	at := 0.0
 	step := func(name, kind, link string, lag, ideal, circuit, sharing float64) {
 		start := at + lag
@@ -108,20 +108,20 @@ func fakePlay(policy string, makespan, circuit, sharing float64) result.Play {
 	}
 	step("DP of stage 2", "dp", "pod 1 to its twin", fakeCompute/(moves+1), makespan-fakeCompute-moves*0.01-circuit-sharing, circuit/2, 0)
 	for stage := range 2 {
-		lane := result.Lane{Name: "stage " + strconv.Itoa(stage), Group: "pod " + strconv.Itoa(stage)}
+		track := result.Track{Name: "stage " + strconv.Itoa(stage), Group: "pod " + strconv.Itoa(stage)}
 		for i := range 4 {
 			start := float64(i)*0.2 + float64(stage)*0.1
-			lane.Spans = append(lane.Spans,
+			track.Spans = append(track.Spans,
 				result.Span{Kind: "forward", Label: strconv.Itoa(i + 1), StartS: start, EndS: start + 0.1},
 				result.Span{Kind: "pp-forward", Label: strconv.Itoa(i + 1), StartS: start + 0.1, EndS: start + 0.25})
 		}
-		p.Lanes = append(p.Lanes, lane)
+		p.Tracks = append(p.Tracks, track)
 	}
 	p.Circuits = []result.Series{{Name: "pod 0 to pod 1", TimeS: []float64{0.1, 0.2, 0.3, 0.5}, Value: []float64{4e11, 0, 8e11, 0}}}
 	p.Demand = []result.Series{{Name: "pod 0", TimeS: []float64{0.1, 0.5}, Value: []float64{4e11, 0}}}
 	p.Topology = &result.Topology{
 		Pods:  []result.PodPorts{{Name: "pod 0", Used: 32, Total: 32}, {Name: "pod 1", Used: 30, Total: 32}},
-		Pairs: []result.Pair{{A: 0, B: 1, Circuits: 4}, {A: 0, B: 0, Circuits: 28, Twin: true, Copies: 1}, {A: 1, B: 1, Circuits: 26, Twin: true, Copies: 1}},
+		Pairs: []result.Pair{{A: 0, B: 1, Circuits: 4}, {A: 0, B: 0, Circuits: 28, DP: true, Copies: 1}, {A: 1, B: 1, Circuits: 26, DP: true, Copies: 1}},
 	}
 	return p
 }

@@ -23,7 +23,7 @@ import (
 
 var moments = flag.Int("moments", 1, "how often the long test of interrupts interrupts each command")
 
-// hugeJob is a job whose allocators search for minutes: one replica is played flow by flow.
+// hugeJob is a job whose allocators search for minutes: one replica is simulated flow by flow.
 const hugeJob = `
 name = "huge"
 
@@ -46,8 +46,8 @@ ports_per_pod = 10
 port_bandwidth = "400Gbps"
 `
 
-// lattice is a grid of nodes and links both ways, as a graph of any form.
-func lattice(side int) string {
+// grid is a grid of nodes and links both ways, as a graph of any form.
+func grid(side int) string {
 	var b strings.Builder
 	b.WriteString(`
 name = "grid"
@@ -115,7 +115,7 @@ func TestInterruptedInTime(t *testing.T) {
 		t.Skip("takes minutes")
 	}
 	home := t.TempDir()
-	for name, text := range map[string]string{"huge.toml": hugeJob, "grid.toml": lattice(16)} {
+	for name, text := range map[string]string{"huge.toml": hugeJob, "grid.toml": grid(16)} {
 		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}

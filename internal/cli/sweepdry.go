@@ -121,7 +121,7 @@ func (c *command) sample(ctx context.Context, plan *study.Plan, store *study.Sto
 	times := map[string]float64{}
 	err := study.Local(flags.workers)(ctx, plan, todo, func(i int, r *study.Record) error {
 		if r.Failed == "" {
-			times[plan.Sweep.Cells[i].Policy] = (r.Timings.SolveS + r.Timings.PlayS) / work.Of[i]
+			times[plan.Sweep.Cells[i].Policy] = (r.Timings.SolveS + r.Timings.SimulateS) / work.Of[i]
 		}
 		return nil
 	})

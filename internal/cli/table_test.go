@@ -57,19 +57,19 @@ func TestTableUnknownMetrics(t *testing.T) {
 
 func TestExplanation(t *testing.T) {
 	o := fakeOutcome()
-	short := fakePlay("short", 3.6834, 0.07, 0.02)
+	short := fakeSimulation("short", 3.6834, 0.07, 0.02)
 	shrink(&short, 0.1583) // milliseconds, whose figures are wide
 	o.Detail.Policies = append(o.Detail.Policies, short)
 	run := &result.Run{Document: o.Document, Detail: o.Detail}
 	for _, policy := range []string{"delta-joint", "short"} {
-		got := report.Explain(run, run.Detail.Play(policy), nil)
+		got := report.Explain(run, run.Detail.Simulation(policy), nil)
 		golden(t, "explain-"+policy+".txt", got)
 		narrow(t, got)
 	}
 }
 
 // shrink makes everything on p's path shorter by a factor.
-func shrink(p *result.Play, by float64) {
+func shrink(p *result.Simulation, by float64) {
 	p.MakespanS *= by
 	for i := range p.Path {
 		s := &p.Path[i]

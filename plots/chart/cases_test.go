@@ -88,7 +88,7 @@ func timeSweep() (*result.Sweep, *result.SweepTimings) {
 	for i, c := range s.Cells {
 		m := math.Pow(2, float64(c.At[1]))
 		solve := []float64{0.1 * math.Sqrt(m), 0.3 * m * m, 0.02 * m}[i%3] * (1 + 0.4*float64(c.At[0]))
-		t.Cells[c.Key] = result.PolicyTimings{SolveS: solve, PlayS: 0.01 * m}
+		t.Cells[c.Key] = result.PolicyTimings{SolveS: solve, SimulateS: 0.01 * m}
 	}
 	return s, t
 }

@@ -219,7 +219,7 @@ func TestTabulate(t *testing.T) {
 	}
 }
 
-// A cdf counts plays that never end, and rises by one part a value.
+// A cdf counts trials that never end, and rises by one part a value.
 func TestCurves(t *testing.T) {
 	s := sweepOf("s", "", nil, chartPolicies[:2], func([]int, int) map[string]float64 { return map[string]float64{"nct": 9, "replay_plays": 8} })
 	for i := range s.Cells {

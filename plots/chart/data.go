@@ -62,7 +62,7 @@ func (v *view) measure(name string) (measure, error) {
 		}
 		times, ok := v.times.Cells[c.Key]
 		if name == "play_s" {
-			return times.PlayS, ok
+			return times.SimulateS, ok
 		}
 		return times.SolveS, ok
 	}}

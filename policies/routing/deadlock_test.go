@@ -46,17 +46,17 @@ func TestDeadlock(t *testing.T) {
 		t.Fatalf("xyZYX has a cycle: %s", none.Names(n))
 	}
 	along, instead := pairsAlong(t, o, p, cyclic, acyclic, cycle)
-	play := func(w *packet.Work) (*packet.Stats, error) {
+	simulate := func(w *packet.Work) (*packet.Stats, error) {
 		w.Sources = []packet.Source{{End: int32(len(w.Flows)), Bytes: bytes, Count: 100}}
 		return packet.Run(n, w, packet.Options{Control: packet.Credit})
 	}
-	_, err = play(along)
+	_, err = simulate(along)
 	var locked *packet.Deadlock
 	if !errors.As(err, &locked) || len(locked.Cycle) == 0 {
 		t.Errorf("along the cycle: %v", err)
 	}
 	t.Log(err)
-	s, err := play(instead)
+	s, err := simulate(instead)
 	if err != nil {
 		t.Fatalf("the same traffic on xyZYX: %v", err)
 	}

@@ -45,18 +45,18 @@ func (p *Packets) Measure(row *result.Row) {
 }
 
 // Describe adds the delays to a simulation, and the files of links and queues to an outcome.
-func (p *Packets) Describe(play *result.Play, o *Outcome) {
+func (p *Packets) Describe(sim *result.Simulation, o *Outcome) {
 	s := p.Stats
 	if s.Delay.Count > 0 {
-		play.Delay = describeDelay(&s.Delay)
+		sim.Delay = describeDelay(&s.Delay)
 	}
 	var b bytes.Buffer // which does not fail
 	s.WriteLinks(&b, p.Network)
-	o.Files = append(o.Files, result.File{Name: "links-" + play.Policy + ".csv", Data: bytes.Clone(b.Bytes())})
+	o.Files = append(o.Files, result.File{Name: "links-" + sim.Policy + ".csv", Data: bytes.Clone(b.Bytes())})
 	if s.SampleEvery > 0 {
 		b.Reset()
 		s.WriteQueues(&b, p.Network)
-		o.Files = append(o.Files, result.File{Name: "queues-" + play.Policy + ".csv", Data: b.Bytes()})
+		o.Files = append(o.Files, result.File{Name: "queues-" + sim.Policy + ".csv", Data: b.Bytes()})
 	}
 }
 

@@ -23,7 +23,7 @@ func NoAnswer(name, why string, fault func() schema.Diagnostic) Answer {
 func (a unserved) Measured() (result.Row, result.PolicyTimings) { return a.row, result.PolicyTimings{} }
 
 func (a unserved) Describe(_ context.Context, o *Outcome) {
-	o.Detail.Policies = append(o.Detail.Policies, result.Play{Policy: a.row.Policy})
+	o.Detail.Policies = append(o.Detail.Policies, result.Simulation{Policy: a.row.Policy})
 }
 
 // noneServes is the error of a scenario that no policy can serve.

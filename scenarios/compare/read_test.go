@@ -23,7 +23,7 @@ func document(factor float64) *result.Document {
 func timings(solve float64) *result.Timings {
 	t := &result.Timings{WallS: 1, Policies: map[string]result.PolicyTimings{}}
 	for _, p := range []string{"prop-alloc", "delta joint"} {
-		t.Policies[p] = result.PolicyTimings{SolveS: solve, PlayS: 1}
+		t.Policies[p] = result.PolicyTimings{SolveS: solve, SimulateS: 1}
 	}
 	return t
 }
@@ -47,7 +47,7 @@ func sweepDir(t *testing.T, dir string, factor, solve float64) *result.Sweep {
 	times := &result.SweepTimings{Cells: map[string]result.PolicyTimings{}}
 	for i, key := range []string{"aa", "bb"} {
 		s.Cells = append(s.Cells, result.Cell{At: []int{i}, Policy: "p", Key: key, Scenario: "study", Metrics: map[string]float64{"nct": factor}})
-		times.Cells[key] = result.PolicyTimings{SolveS: solve, PlayS: 1}
+		times.Cells[key] = result.PolicyTimings{SolveS: solve, SimulateS: 1}
 	}
 	must(t, os.MkdirAll(dir, 0o777))
 	write := func(name string, v any) {

@@ -13,12 +13,12 @@ import (
 
 // Names of the wall-clock metrics, as in timings.json.
 const (
-	solveMetric = "solve_s"
-	playMetric  = "play_s"
+	solveMetric    = "solve_s"
+	simulateMetric = "play_s"
 )
 
 func wallMetrics(t result.PolicyTimings) map[string]float64 {
-	return map[string]float64{solveMetric: t.SolveS, playMetric: t.PlayS}
+	return map[string]float64{solveMetric: t.SolveS, simulateMetric: t.SimulateS}
 }
 
 // dirTimes adds the wall-clock times of a run or sweep where its directory has them.

@@ -10,19 +10,19 @@ import (
 )
 
 // ideal sets a simulation beside the ideal fabric.
-func (p *page) ideal(play, ideal *result.Play) {
+func (p *page) ideal(sim, ideal *result.Simulation) {
 	least := provedGap * ideal.MakespanS // less is no difference
-	over := play.MakespanS - ideal.MakespanS
-	u := text.UnitFor(play.MakespanS) // one unit, so that figures can be added
+	over := sim.MakespanS - ideal.MakespanS
+	u := text.UnitFor(sim.MakespanS) // one unit, so that figures can be added
 	p.line("")
 	if over <= least {
 		p.note("The ideal fabric, where no circuit is missing, takes %s too: no topology does better.", u.Of(ideal.MakespanS))
 		return
 	}
-	mine, its := shareParts(u, play), shareParts(u, ideal)
+	mine, its := shareParts(u, sim), shareParts(u, ideal)
 	over = sum(mine) - sum(its)
 	line := fmt.Sprintf("The ideal fabric takes %s; %s takes %s (%s) more. On the chain above %s is lost to few circuits and %s to sharing",
-		u.Of(ideal.MakespanS), play.Policy, u.Of(over), text.Percent(over/ideal.MakespanS), u.Of(mine[2]), u.Of(mine[3]))
+		u.Of(ideal.MakespanS), sim.Policy, u.Of(over), text.Percent(over/ideal.MakespanS), u.Of(mine[2]), u.Of(mine[3]))
 	if its[3] > least {
 		line += fmt.Sprintf(" (%s of it on the ideal fabric too)", u.Of(its[3]))
 	}
@@ -40,9 +40,9 @@ const helpLines = 3
 
 // help names the circuits whose lack costs most. Circuits serve both directions, so what is lost in either counts
 // together.
-func (p *page) help(play *result.Play) {
-	u := text.UnitFor(play.MakespanS)
-	lost := slices.DeleteFunc(byBundle(play), func(b bundle) bool { return b.LostS() <= provedGap*play.MakespanS })
+func (p *page) help(sim *result.Simulation) {
+	u := text.UnitFor(sim.MakespanS)
+	lost := slices.DeleteFunc(byBundle(sim), func(b bundle) bool { return b.LostS() <= provedGap*sim.MakespanS })
 	if len(lost) == 0 {
 		p.note("Nothing is lost on the chain, so more circuits would not help.")
 		return
@@ -55,7 +55,7 @@ func (p *page) help(play *result.Play) {
 		}
 		line += fmt.Sprintf(": %s is lost there", u.Of(b.LostS()))
 		if b.pair != nil {
-			line += " with " + text.Plural(b.pair.Circuits, "circuit") + freePorts(play.Topology, b.pair)
+			line += " with " + text.Plural(b.pair.Circuits, "circuit") + freePorts(sim.Topology, b.pair)
 		}
 		p.line("%s", text.Indent(text.Wrap(line, text.Width-4, 2), 2))
 	}
@@ -69,14 +69,14 @@ type bundle struct {
 }
 
 // byBundle joins the directions of each bundle, the most lost first.
-func byBundle(play *result.Play) []bundle {
+func byBundle(sim *result.Simulation) []bundle {
 	var out []bundle
-	for _, l := range play.ByLink() {
-		pair := play.Topology.FindPair(l.Link)
+	for _, l := range sim.ByLink() {
+		pair := sim.Topology.FindPair(l.Link)
 		at := slices.IndexFunc(out, func(b bundle) bool { return pair != nil && b.pair == pair })
 		if at < 0 {
 			at = len(out)
-			out = append(out, bundle{words: bundleWords(play.Topology, pair, l.Link), pair: pair})
+			out = append(out, bundle{words: bundleWords(sim.Topology, pair, l.Link), pair: pair})
 		}
 		out[at].CircuitS += l.CircuitS
 		out[at].SharingS += l.SharingS
@@ -88,7 +88,7 @@ func bundleWords(t *result.Topology, pair *result.Pair, link string) string {
 	switch {
 	case pair == nil:
 		return "on " + linkName(link)
-	case pair.Twin:
+	case pair.DP:
 		return "from " + t.LinkName(*pair)
 	}
 	return "between " + t.Pods[pair.A].Name + " and " + t.Pods[pair.B].Name
@@ -98,7 +98,7 @@ func bundleWords(t *result.Topology, pair *result.Pair, link string) string {
 func freePorts(t *result.Topology, pair *result.Pair) string {
 	a, z := t.Pods[pair.A], t.Pods[pair.B]
 	need := 1
-	if pair.Twin {
+	if pair.DP {
 		need = max(pair.Copies, 1)
 	}
 	free := min(a.Total-a.Used, z.Total-z.Used)

@@ -9,39 +9,39 @@ import (
 
 // served returns what of each policy takes time, that of the ideal fabric first, and a line for each policy that cannot
 // serve.
-func served(run *result.Run, ideal *result.Play, of func(*result.Play) *result.Play) (plays []result.Play, below string) {
+func served(run *result.Run, ideal *result.Simulation, of func(*result.Simulation) *result.Simulation) (sims []result.Simulation, below string) {
 	if ideal != nil && ideal.MakespanS > 0 {
-		plays = append(plays, *ideal)
-		plays[0].Policy = "ideal fabric"
+		sims = append(sims, *ideal)
+		sims[0].Policy = "ideal fabric"
 	}
 	for i := range run.Detail.Policies {
-		play := &run.Detail.Policies[i]
-		if row := run.Document.Row(play.Policy); row != nil && row.Labels["unserved"] != "" {
-			below += text.Wrap(fmt.Sprintf("%s cannot serve: %s", play.Policy, row.Labels["unserved"]), text.Width, 0) + "\n"
-		} else if one := of(play); one != nil {
-			plays = append(plays, *one)
-			plays[len(plays)-1].Policy = play.Policy
+		sim := &run.Detail.Policies[i]
+		if row := run.Document.Row(sim.Policy); row != nil && row.Labels["unserved"] != "" {
+			below += text.Wrap(fmt.Sprintf("%s cannot serve: %s", sim.Policy, row.Labels["unserved"]), text.Width, 0) + "\n"
+		} else if one := of(sim); one != nil {
+			sims = append(sims, *one)
+			sims[len(sims)-1].Policy = sim.Policy
 		}
 	}
 	if below != "" {
 		below = "\n" + below
 	}
-	return plays, below
+	return sims, below
 }
 
 // compared sets the critical path of a simulation beside those of the others: each policy has a path of its own, so
 // that parts are differences between paths and only their sum is one of time.
-func (p *page) compared(play *result.Play, plays []result.Play) {
+func (p *page) compared(sim *result.Simulation, sims []result.Simulation) {
 	longest, waits := 0.0, false
-	for i := range plays {
-		longest = max(longest, plays[i].MakespanS)
-		waits = waits || plays[i].Shares().WaitS != 0
+	for i := range sims {
+		longest = max(longest, sims[i].MakespanS)
+		waits = waits || sims[i].Shares().WaitS != 0
 	}
 	u := text.UnitFor(longest)
 	p.line("\n%s", p.strong("Where each policy's time goes"))
 	t := shareTable(waits, "policy")
-	for i := range plays {
-		row, parts := []string{plays[i].Policy}, shareParts(u, &plays[i])
+	for i := range sims {
+		row, parts := []string{sims[i].Policy}, shareParts(u, &sims[i])
 		for _, v := range append(parts, sum(parts)) {
 			row = append(row, u.Of(v))
 		}
@@ -49,14 +49,14 @@ func (p *page) compared(play *result.Play, plays []result.Play) {
 	}
 	p.table(t)
 	p.line("")
-	if len(plays) < 2 {
+	if len(sims) < 2 {
 		return
 	}
 	p.note("Each row is of the policy's own critical path: another decision makes another chain the longest. A policy can lose more on its path "+
 		"than another and still be faster, as its path has less on it. So parts of two rows are not to be compared, but in sum: below, what sets each row apart from that of %s, "+
-		"which adds up to the difference of the iteration times.", play.Policy)
-	p.table(differences(play, plays, u, waits))
-	p.note("tasks: transfers on its path; on both: those that are on that of %s too", play.Policy)
+		"which adds up to the difference of the iteration times.", sim.Policy)
+	p.table(differences(sim, sims, u, waits))
+	p.note("tasks: transfers on its path; on both: those that are on that of %s too", sim.Policy)
 }
 
 // shareTable has the parts of a critical path as its last columns, and their sum.
@@ -66,18 +66,18 @@ func shareTable(waits bool, first ...string) *text.Table {
 	return t
 }
 
-// differences is a row a policy: how many tasks its critical path has, how many of these are on that of play, and by
-// how much each part exceeds that of play.
-func differences(play *result.Play, plays []result.Play, u text.Unit, waits bool) *text.Table {
-	t := shareTable(waits, "less "+play.Policy, "tasks", "on\nboth")
+// differences is a row a policy: how many tasks its critical path has, how many of these are on that of sim, and by
+// how much each part exceeds that of sim.
+func differences(sim *result.Simulation, sims []result.Simulation, u text.Unit, waits bool) *text.Table {
+	t := shareTable(waits, "less "+sim.Policy, "tasks", "on\nboth")
 	mine := map[string]bool{}
-	for i := range play.Path {
-		mine[play.Path[i].Name] = true
+	for i := range sim.Path {
+		mine[sim.Path[i].Name] = true
 	}
-	base := shareParts(u, play)
-	for i := range plays {
-		q := &plays[i]
-		if q.Policy == play.Policy {
+	base := shareParts(u, sim)
+	for i := range sims {
+		q := &sims[i]
+		if q.Policy == sim.Policy {
 			continue
 		}
 		both := 0

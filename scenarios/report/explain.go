@@ -10,26 +10,26 @@ import (
 
 // Explain says in words and figures what sets the makespan of a simulation of run, and where the time of every policy
 // of the run goes.
-func Explain(run *result.Run, play *result.Play, bold func(string) string) string {
+func Explain(run *result.Run, sim *result.Simulation, bold func(string) string) string {
 	p := &page{bold: bold}
 	p.title(run.Document.Scenario, run.Detail.Title)
-	row := run.Document.Row(play.Policy)
+	row := run.Document.Row(sim.Policy)
 	switch {
 	case row != nil && row.Labels["unserved"] != "":
-		p.wrapped("%s cannot serve: %s.", play.Policy, row.Labels["unserved"])
-	case len(play.Path) > 0:
-		p.path(play, &run.Detail.Reference)
-		plays, below := served(run, &run.Detail.Reference, func(q *result.Play) *result.Play { return q })
-		p.compared(play, plays)
+		p.wrapped("%s cannot serve: %s.", sim.Policy, row.Labels["unserved"])
+	case len(sim.Path) > 0:
+		p.path(sim, &run.Detail.Reference)
+		sims, below := served(run, &run.Detail.Reference, func(q *result.Simulation) *result.Simulation { return q })
+		p.compared(sim, sims)
 		p.WriteString(below)
-	case play.Schedule != nil:
-		p.schedule(row, play)
-	case play.Traffic != nil && row != nil:
-		p.traffic(run, row, play.Traffic)
-	case len(play.Jobs) > 0:
-		p.jobs(run, row, play)
+	case sim.Schedule != nil:
+		p.schedule(row, sim)
+	case sim.Traffic != nil && row != nil:
+		p.traffic(run, row, sim.Traffic)
+	case len(sim.Jobs) > 0:
+		p.jobs(run, row, sim)
 	default:
-		p.wrapped("%s takes %s%s", play.Policy, text.Seconds(play.MakespanS), unexplained(run, row))
+		p.wrapped("%s takes %s%s", sim.Policy, text.Seconds(sim.MakespanS), unexplained(run, row))
 	}
 	return p.String()
 }
@@ -48,20 +48,20 @@ func unexplained(run *result.Run, row *result.Row) string {
 }
 
 // path explains a simulation by its critical path, beside that of the ideal fabric unless it is nil.
-func (p *page) path(play, ideal *result.Play) {
-	p.line("%s takes %s an iteration. A chain of %s sets that time:\n", p.strong(play.Policy), text.Seconds(play.MakespanS), text.Plural(len(play.Path), "task"))
-	u := text.UnitFor(play.MakespanS)
-	for i, v := range shareParts(u, play) {
+func (p *page) path(sim, ideal *result.Simulation) {
+	p.line("%s takes %s an iteration. A chain of %s sets that time:\n", p.strong(sim.Policy), text.Seconds(sim.MakespanS), text.Plural(len(sim.Path), "task"))
+	u := text.UnitFor(sim.MakespanS)
+	for i, v := range shareParts(u, sim) {
 		if i < waitPart || v != 0 {
-			p.part(u, v, play.MakespanS, shareWords[i])
+			p.part(u, v, sim.MakespanS, shareWords[i])
 		}
 	}
-	p.steps(play)
-	p.links(play)
+	p.steps(sim)
+	p.links(sim)
 	if ideal != nil && ideal.MakespanS > 0 {
-		p.ideal(play, ideal)
+		p.ideal(sim, ideal)
 	}
-	p.help(play)
+	p.help(sim)
 }
 
 // waitPart is the place of the time without a task at work among a path's parts.
@@ -77,8 +77,8 @@ var shareWords = [...]string{
 }
 
 // shareParts are the parts of a critical path, rounded so that they add up; the last is often 0.
-func shareParts(u text.Unit, play *result.Play) []float64 {
-	s := play.Shares()
+func shareParts(u text.Unit, sim *result.Simulation) []float64 {
+	s := sim.Shares()
 	return u.AddUp(s.ComputeS, s.FullRateS, s.CircuitS, s.SharingS, s.WaitS)
 }
 
@@ -89,10 +89,10 @@ const stepLines = 30
 const linkWidth = 17
 
 // steps prints the critical path, to and fro over one bundle of circuits as one line.
-func (p *page) steps(play *result.Play) {
-	steps := condense(play)
-	u := text.UnitFor(play.MakespanS)
-	figures := max(len(u.Of(play.MakespanS)), len("compute")) + 2
+func (p *page) steps(sim *result.Simulation) {
+	steps := condense(sim)
+	u := text.UnitFor(sim.MakespanS)
+	figures := max(len(u.Of(sim.MakespanS)), len("compute")) + 2
 	width := max(text.Width-(linkWidth+2)-(len("tasks")+2)-4*figures-2, 12)
 	t := text.NewTable("the chain, in order of time", "link", "tasks", "until", "compute\nbefore", "at full\nrate", "lost").Left(0, 1)
 	for i, s := range steps {
@@ -122,14 +122,14 @@ type pathStep struct {
 }
 
 // condense joins the steps of a path that follow one another over the same bundle, in whichever direction.
-func condense(play *result.Play) []pathStep {
+func condense(sim *result.Simulation) []pathStep {
 	var out []pathStep
 	last := ""
-	for i := range play.Path {
-		t := &play.Path[i]
+	for i := range sim.Path {
+		t := &sim.Path[i]
 		link := t.Link
-		if pair := play.Topology.FindPair(link); pair != nil && !pair.Twin {
-			link = play.Topology.Pods[pair.A].Name + " - " + play.Topology.Pods[pair.B].Name
+		if pair := sim.Topology.FindPair(link); pair != nil && !pair.DP {
+			link = sim.Topology.Pods[pair.A].Name + " - " + sim.Topology.Pods[pair.B].Name
 		}
 		if key := fmt.Sprint(t.Transfer(), link); len(out) == 0 || key != last {
 			out = append(out, pathStep{name: t.Name, link: link})
@@ -147,20 +147,20 @@ func condense(play *result.Play) []pathStep {
 const linkLines = 20
 
 // links prints what the path spends on each link.
-func (p *page) links(play *result.Play) {
-	links := play.ByLink()
+func (p *page) links(sim *result.Simulation) {
+	links := sim.ByLink()
 	if len(links) == 0 {
 		return
 	}
 	t := text.NewTable("link", "circuits", "transfers", "at full\nrate", "lost to few\ncircuits", "lost to\nsharing", "share of the\niteration")
-	u := text.UnitFor(play.MakespanS)
+	u := text.UnitFor(sim.MakespanS)
 	for _, l := range links[:min(len(links), linkLines)] {
 		circuits := "-"
-		if pair := play.Topology.FindPair(l.Link); pair != nil {
+		if pair := sim.Topology.FindPair(l.Link); pair != nil {
 			circuits = fmt.Sprint(pair.Circuits)
 		}
 		t.Row(linkName(l.Link), circuits, text.Count(l.Transfers), u.Of(l.FullRateS), u.Of(l.CircuitS), u.Of(l.SharingS),
-			text.Percent((l.FullRateS+l.LostS())/play.MakespanS))
+			text.Percent((l.FullRateS+l.LostS())/sim.MakespanS))
 	}
 	if left := len(links) - linkLines; left > 0 {
 		t.Row(fmt.Sprintf("... and %s more", text.Plural(left, "link")))

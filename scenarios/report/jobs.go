@@ -9,9 +9,9 @@ import (
 )
 
 // jobs explains each of several jobs by its own critical path, and what ports each has.
-func (p *page) jobs(run *result.Run, row *result.Row, play *result.Play) {
+func (p *page) jobs(run *result.Run, row *result.Row, sim *result.Simulation) {
 	if row != nil {
-		line := fmt.Sprintf("%s: objective %.4f (%s)", p.strong(play.Policy), row.Metrics[objective], row.Labels[objective])
+		line := fmt.Sprintf("%s: objective %.4f (%s)", p.strong(sim.Policy), row.Metrics[objective], row.Labels[objective])
 		if bound, ok := row.Metrics["bound_objective"]; ok {
 			over := "0 %"
 			if gap := row.Metrics["gap"]; gap > provedGap {
@@ -24,10 +24,10 @@ func (p *page) jobs(run *result.Run, row *result.Row, play *result.Play) {
 			p.note("What follows is each job on its own circuits; the pooled figures are of another simulation, many iterations on the circuits of all.")
 		}
 	}
-	p.ports(play)
+	p.ports(sim)
 	below := ""
-	for i := range play.Jobs {
-		job := &play.Jobs[i]
+	for i := range sim.Jobs {
+		job := &sim.Jobs[i]
 		title := "Job " + job.Policy
 		if row != nil {
 			if nct, ok := row.Metrics["job."+job.Policy+".nct"]; ok {
@@ -37,32 +37,32 @@ func (p *page) jobs(run *result.Run, row *result.Row, play *result.Play) {
 		p.line("\n%s\n", p.strong(title))
 		ideal := jobOf(&run.Detail.Reference, job.Policy)
 		p.path(job, ideal)
-		var plays []result.Play
-		plays, below = served(run, ideal, func(q *result.Play) *result.Play { return jobOf(q, job.Policy) })
+		var sims []result.Simulation
+		sims, below = served(run, ideal, func(q *result.Simulation) *result.Simulation { return jobOf(q, job.Policy) })
 		under := *job
-		under.Policy = play.Policy
-		p.compared(&under, plays)
+		under.Policy = sim.Policy
+		p.compared(&under, sims)
 	}
 	p.WriteString(below)
 }
 
 // jobOf returns the part of a job in a simulation, nil where there is none.
-func jobOf(play *result.Play, name string) *result.Play {
-	k := slices.IndexFunc(play.Jobs, func(q result.Play) bool { return q.Policy == name })
+func jobOf(sim *result.Simulation, name string) *result.Simulation {
+	k := slices.IndexFunc(sim.Jobs, func(q result.Simulation) bool { return q.Policy == name })
 	if k < 0 {
 		return nil
 	}
-	return &play.Jobs[k]
+	return &sim.Jobs[k]
 }
 
 // podLines is how many pods are printed.
 const podLines = 24
 
 // ports prints the ports that each job has in each pod, and by how many that is off its even share.
-func (p *page) ports(play *result.Play) {
+func (p *page) ports(sim *result.Simulation) {
 	heads := []string{"pod"}
 	var pods []string
-	for _, job := range play.Jobs {
+	for _, job := range sim.Jobs {
 		if job.Topology == nil {
 			return
 		}
@@ -74,10 +74,10 @@ func (p *page) ports(play *result.Play) {
 		}
 	}
 	t := text.NewTable(append(heads, "free")...)
-	used, even, free := make([]int, len(play.Jobs)), make([]int, len(play.Jobs)), 0
+	used, even, free := make([]int, len(sim.Jobs)), make([]int, len(sim.Jobs)), 0
 	for k, name := range pods {
 		row, left := []string{name}, 0
-		for i, job := range play.Jobs {
+		for i, job := range sim.Jobs {
 			at := slices.IndexFunc(job.Topology.Pods, func(q result.PodPorts) bool { return q.Name == name })
 			if at < 0 {
 				row = append(row, "-", "-")
@@ -96,7 +96,7 @@ func (p *page) ports(play *result.Play) {
 	p.line("\n%s", p.strong("Ports of a pod, by job"))
 	p.table(t)
 	p.rest(len(pods)-podLines, "pod more", "pods more")
-	for i, job := range play.Jobs {
+	for i, job := range sim.Jobs {
 		line := fmt.Sprintf("%s has %s, ", job.Policy, text.Plural(used[i], "port"))
 		switch by := used[i] - even[i]; {
 		case by > 0:

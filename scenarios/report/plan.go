@@ -15,9 +15,9 @@ const phaseLines = 24
 
 // schedule prints where the time of a collective's plan goes: to reconfigurations and to slots or steps, phase by
 // phase.
-func (p *page) schedule(row *result.Row, play *result.Play) {
-	s := play.Schedule
-	p.wrapped("%s takes %s, by this plan: %s.", p.strong(play.Policy), text.Seconds(play.MakespanS), s.Origin)
+func (p *page) schedule(row *result.Row, sim *result.Simulation) {
+	s := sim.Schedule
+	p.wrapped("%s takes %s, by this plan: %s.", p.strong(sim.Policy), text.Seconds(sim.MakespanS), s.Origin)
 	p.line("")
 	if s.InSteps() {
 		p.inSteps(s)

@@ -65,7 +65,7 @@ func cellMetric(c *result.Cell, t *result.SweepTimings, metric string) (float64,
 	case metric == "solve_s" && ok:
 		return took.SolveS, true
 	case metric == "play_s" && ok:
-		return took.PlayS, true
+		return took.SimulateS, true
 	}
 	v, ok := c.Metrics[metric]
 	return v, ok

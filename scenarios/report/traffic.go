@@ -277,16 +277,16 @@ func (p *page) times(run *result.Run) {
 		if why := r.Labels["unserved"]; why != "" {
 			below += "\n" + text.Wrap(fmt.Sprintf("%s cannot serve: %s", r.Policy, why), text.Width, 0)
 		}
-		play := run.Detail.Play(r.Policy)
-		if play == nil || play.Traffic == nil {
+		sim := run.Detail.Simulation(r.Policy)
+		if sim == nil || sim.Traffic == nil {
 			continue
 		}
-		of[r.Policy] = play.Traffic
+		of[r.Policy] = sim.Traffic
 		if r.Metrics["completion_s"] > 0 && r.Metrics["fluid_s"] > 0 {
 			fluids = append(fluids, r)
 			late = max(late, r.Metrics["completion_s"])
 		}
-		if d := play.Traffic.Delay; d != nil {
+		if d := sim.Traffic.Delay; d != nil {
 			delays = append(delays, r)
 			wait = max(wait, d.SerialS+d.LatencyS+d.WaitS)
 			exact = exact && d.Exact

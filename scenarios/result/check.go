@@ -69,7 +69,7 @@ func (d *Detail) Check() error {
 	return nil
 }
 
-func (p *Play) check(who string) error {
+func (p *Simulation) check(who string) error {
 	for _, group := range [][]Series{p.Demand, p.Rates, p.Circuits} {
 		for _, s := range group {
 			if len(s.TimeS) != len(s.Value) {
@@ -80,14 +80,14 @@ func (p *Play) check(who string) error {
 			}
 		}
 	}
-	for _, l := range p.Lanes {
+	for _, l := range p.Tracks {
 		for i, s := range l.Spans {
 			if s.StartS < 0 || s.EndS < s.StartS || i > 0 && s.StartS < l.Spans[i-1].StartS {
-				return fmt.Errorf("span %q on lane %q of %s starts below 0 or goes back in time", s.Label, l.Name, who)
+				return fmt.Errorf("span %q on track %q of %s starts below 0 or goes back in time", s.Label, l.Name, who)
 			}
 		}
 	}
-	if err := p.Lattice.check(who); err != nil {
+	if err := p.Torus.check(who); err != nil {
 		return err
 	}
 	if err := p.Delay.check(who); err != nil {
@@ -103,12 +103,12 @@ func (p *Play) check(who string) error {
 	return nil
 }
 
-// mostNodes bounds a lattice: more nodes than any fabric has, few enough that products of dimensions stay exact.
+// mostNodes bounds a torus: more nodes than any fabric has, few enough that products of dimensions stay exact.
 const mostNodes = 1 << 30
 
-// check fails on a lattice whose numbers point outside it, and on ways whose links do not lead from source to
-// destination. A nil lattice passes.
-func (l *Lattice) check(who string) error {
+// check fails on a torus whose numbers point outside it, and on routes whose links do not lead from source to
+// destination. A nil torus passes.
+func (l *Torus) check(who string) error {
 	if l == nil {
 		return nil
 	}
@@ -132,7 +132,7 @@ func (l *Lattice) check(who string) error {
 			return fmt.Errorf("link %d of the torus geometry of %s carries %g, which is less than nothing", i, who, k.Load)
 		}
 	}
-	for i, w := range l.Ways {
+	for i, w := range l.Routes {
 		if !inside(w.Src) || !inside(w.Dst) {
 			return fmt.Errorf("path %d of the torus geometry of %s leads from node %d to %d of %d", i, who, w.Src, w.Dst, nodes)
 		}

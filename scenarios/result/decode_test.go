@@ -166,8 +166,8 @@ func TestLimits(t *testing.T) {
 		{`{"title": "abc"}`, limits{15, 100}, false},
 		{`{"title": "abc"}`, limits{16, 8}, true},
 		{`{"title": "abc"}`, limits{16, 7}, false},
-		{`{"policies": [{}]}`, limits{100, int64(reflect.TypeFor[Play]().Size())}, true},
-		{`{"policies": [{}, {}]}`, limits{100, int64(reflect.TypeFor[Play]().Size())}, false},
+		{`{"policies": [{}]}`, limits{100, int64(reflect.TypeFor[Simulation]().Size())}, true},
+		{`{"policies": [{}, {}]}`, limits{100, int64(reflect.TypeFor[Simulation]().Size())}, false},
 	} {
 		err := decode(strings.NewReader(c.text), &Detail{}, c.most)
 		if err == nil != c.ok || err != nil && !errors.Is(err, errLarge) {

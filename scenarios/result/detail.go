@@ -5,33 +5,33 @@ package result
 type Detail struct {
 	Title string `json:"title"` // of the scenario, for people
 	// Reference is the ideal fabric's simulation, Policies one entry for each row of the document, in its order.
-	Reference Play    `json:"reference"`
-	Policies  []Play  `json:"policies"`
-	Windows   Windows `json:"windows"`
+	Reference Simulation   `json:"reference"`
+	Policies  []Simulation `json:"policies"`
+	Windows   Windows      `json:"windows"`
 }
 
-// Play is one simulation of the workload: under a policy's decision, or on the ideal fabric.
-type Play struct {
+// Simulation is one simulation of the workload: under a policy's decision, or on the ideal fabric.
+type Simulation struct {
 	Policy    string     `json:"policy"`
 	Service   string     `json:"service"` // how rates were shared: "max-min", "level-priority" ...
 	MakespanS float64    `json:"makespan_s"`
-	Lanes     []Lane     `json:"lanes"`    // execution trace by stage
+	Tracks    []Track    `json:"lanes"`    // execution trace by stage
 	Demand    []Series   `json:"demand"`   // bandwidth leaving each pod over time, bits per second
 	Rates     []Series   `json:"rates"`    // gradient synchronisation rates by stage over time, bits per second; Group is the link they share
 	Circuits  []Series   `json:"circuits"` // rate carried by each circuit bundle and direction over time, bits per second
 	Topology  *Topology  `json:"topology,omitempty"`
 	Path      []PathStep `json:"path"` // critical path in order of time
-	Lattice   *Lattice   `json:"lattice,omitempty"`
+	Torus     *Torus     `json:"lattice,omitempty"`
 	Delay     *Delay     `json:"delay,omitempty"` // of packets
 	Schedule  *Schedule  `json:"schedule,omitempty"`
 	Traffic   *Traffic   `json:"traffic,omitempty"` // on links
 	// Jobs are, of several jobs, each one's part: Policy is the job's name, Topology its own circuits, a pod's ports
 	// being its own and those that no job uses.
-	Jobs []Play `json:"jobs,omitempty"`
+	Jobs []Simulation `json:"jobs,omitempty"`
 }
 
-// Lane is a row of an execution trace: a pipeline stage.
-type Lane struct {
+// Track is a row of an execution trace: a pipeline stage.
+type Track struct {
 	Name  string `json:"name"`  // "stage 3"
 	Group string `json:"group"` // "pod 1"
 	Spans []Span `json:"spans"` // ordered by start
@@ -70,12 +70,12 @@ type PodPorts struct {
 }
 
 // Pair is a bundle of circuits. In a topology reduced to one replica a bundle to the twin pods in neighbouring replicas
-// has A == B and Twin set.
+// has A == B and DP set.
 type Pair struct {
 	A        int  `json:"a"` // index into Pods
 	B        int  `json:"b"`
 	Circuits int  `json:"circuits"`
-	Twin     bool `json:"twin,omitempty"` // to the same pod of each neighbouring replica
+	DP       bool `json:"twin,omitempty"` // to the same pod of each neighbouring replica
 	Copies   int  `json:"copies"`         // how many such bundles pod A has to DP peers: 1, or 2 on a ring of more than two replicas
 }
 

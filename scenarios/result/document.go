@@ -39,6 +39,6 @@ type Timings struct {
 
 // PolicyTimings splits a policy's wall-clock seconds.
 type PolicyTimings struct {
-	SolveS float64 `json:"solve_s"` // making the decision
-	PlayS  float64 `json:"play_s"`  // simulating it in full for traces and metrics
+	SolveS    float64 `json:"solve_s"` // making the decision
+	SimulateS float64 `json:"play_s"`  // simulating it in full for traces and metrics
 }

@@ -18,19 +18,19 @@ func sample() *Run {
 				{Policy: "none", Labels: map[string]string{"makespan_s": "unreachable"}},
 			},
 		},
-		Timings: Timings{WallS: 1, Policies: map[string]PolicyTimings{"prop-alloc": {SolveS: 0.5, PlayS: 0.25}}},
-		Detail:  Detail{Title: "a tiny run", Reference: samplePlay("", 3)},
+		Timings: Timings{WallS: 1, Policies: map[string]PolicyTimings{"prop-alloc": {SolveS: 0.5, SimulateS: 0.25}}},
+		Detail:  Detail{Title: "a tiny run", Reference: sampleSimulation("", 3)},
 	}
 	for _, row := range r.Document.Rows {
-		r.Detail.Policies = append(r.Detail.Policies, samplePlay(row.Policy, 3.25))
+		r.Detail.Policies = append(r.Detail.Policies, sampleSimulation(row.Policy, 3.25))
 	}
 	r.Detail.Windows = Windows{Task: []string{"a"}, EarliestS: []float64{0}, LatestS: []float64{1}, StartS: []float64{0}, EndS: []float64{1},
 		Intervals: 1, FirstK: []int{1}, LastK: []int{1}, TopoMin: []int{1}, TopoMax: []int{1}, MinK: []int{1}, MaxK: []int{1}}
 	return r
 }
 
-func samplePlay(policy string, makespan float64) Play {
-	p := Play{Policy: policy, Service: "max-min", MakespanS: makespan,
+func sampleSimulation(policy string, makespan float64) Simulation {
+	p := Simulation{Policy: policy, Service: "max-min", MakespanS: makespan,
 		Demand:   []Series{{Name: "pod 0", TimeS: []float64{0, 1}, Value: []float64{4e11, 0}}},
 		Rates:    []Series{{Name: "stage 0", Group: "pod 0 to its twin", TimeS: []float64{0, 1}, Value: []float64{2e11, 0}}},
 		Circuits: []Series{{Name: "pod 0 to pod 1", TimeS: []float64{0, 0.5, 1, 1.5}, Value: []float64{4e11, 0, 2e11, 0}}},
@@ -42,13 +42,13 @@ func samplePlay(policy string, makespan float64) Play {
 		},
 	}
 	for stage := range 2 {
-		l := Lane{Name: fmt.Sprintf("stage %d", stage), Group: fmt.Sprintf("pod %d", stage)}
+		l := Track{Name: fmt.Sprintf("stage %d", stage), Group: fmt.Sprintf("pod %d", stage)}
 		for i := range 3 {
 			at := float64(i)
 			l.Spans = append(l.Spans, Span{Kind: "forward", Label: fmt.Sprint(i + 1), StartS: at, EndS: at + 0.5},
 				Span{Kind: "pp-forward", Label: fmt.Sprint(i + 1), StartS: at + 0.5, EndS: at + 1.75})
 		}
-		p.Lanes = append(p.Lanes, l)
+		p.Tracks = append(p.Tracks, l)
 	}
 	return p
 }

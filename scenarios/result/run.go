@@ -68,8 +68,8 @@ func (d *Document) Best(metric string) int {
 	return best
 }
 
-// Play returns a policy's simulation, nil when the detail has none.
-func (d *Detail) Play(policy string) *Play {
+// Simulation returns a policy's simulation, nil when the detail has none.
+func (d *Detail) Simulation(policy string) *Simulation {
 	for i := range d.Policies {
 		if d.Policies[i].Policy == policy {
 			return &d.Policies[i]
@@ -78,9 +78,9 @@ func (d *Detail) Play(policy string) *Play {
 	return nil
 }
 
-// LinkName is the name that PathStep.Link and Play.Circuits use for the direction of p that leaves its first pod.
+// LinkName is the name that PathStep.Link and Simulation.Circuits use for the direction of p that leaves its first pod.
 func (t *Topology) LinkName(p Pair) string {
-	if p.Twin {
+	if p.DP {
 		return fmt.Sprintf("%s to its twin", t.Pods[p.A].Name)
 	}
 	return fmt.Sprintf("%s to %s", t.Pods[p.A].Name, t.Pods[p.B].Name)
@@ -96,7 +96,7 @@ func (t *Topology) FindPair(link string) *Pair {
 		p := &t.Pairs[i]
 		back := *p
 		back.A, back.B = p.B, p.A
-		if link == t.LinkName(*p) || !p.Twin && link == t.LinkName(back) {
+		if link == t.LinkName(*p) || !p.DP && link == t.LinkName(back) {
 			return p
 		}
 	}

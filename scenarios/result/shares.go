@@ -20,7 +20,7 @@ type Shares struct {
 const roundingPart = 1e-6
 
 // Shares returns where the makespan of p goes.
-func (p *Play) Shares() Shares {
+func (p *Simulation) Shares() Shares {
 	var s Shares
 	for i := range p.Path {
 		s.Add(&p.Path[i])
@@ -66,7 +66,7 @@ type LinkShares struct {
 
 // ByLink returns what the critical path spends on each link, in order of the time lost there, then of the time spent,
 // then by name.
-func (p *Play) ByLink() []LinkShares {
+func (p *Simulation) ByLink() []LinkShares {
 	var out []LinkShares
 	for i := range p.Path {
 		t := &p.Path[i]

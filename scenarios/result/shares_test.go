@@ -11,7 +11,7 @@ import (
 func TestSharesAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		part := rapid.Float64Range(0, 10)
-		p := Play{}
+		p := Simulation{}
 		at := 0.0
 		for range rapid.IntRange(0, 30).Draw(t, "steps") {
 			s := PathStep{
@@ -40,7 +40,7 @@ func TestSharesAddUp(t *testing.T) {
 }
 
 func TestShares(t *testing.T) {
-	p := samplePlay("a", 3.25)
+	p := sampleSimulation("a", 3.25)
 	want := Shares{ComputeS: 2, FullRateS: 0.75, CircuitS: 0.25, SharingS: 0.25}
 	if got := p.Shares(); got != want {
 		t.Errorf("got %+v, want %+v", got, want)

@@ -23,9 +23,9 @@ func WriteTrace(w io.Writer, doc *Document, d *Detail) error {
 	if ref.Policy == "" {
 		ref.Policy = "ideal fabric"
 	}
-	t.play(&ref)
+	t.simulation(&ref)
 	for i := range d.Policies {
-		t.play(&d.Policies[i])
+		t.simulation(&d.Policies[i])
 	}
 	slices.SortStableFunc(t.events, func(a, b event) int { return cmp.Compare(a.at, b.at) }) // threads are in order
 	for _, e := range t.events {
@@ -62,14 +62,14 @@ func (t *tracer) event(format string, args ...any) {
 	t.line(format, args...)
 }
 
-// play adds a process with its threads and counters.
-func (t *tracer) play(p *Play) {
+// simulation adds a process with its threads and counters.
+func (t *tracer) simulation(p *Simulation) {
 	t.pid++
 	t.tid = 0
 	t.event(`{"ph":"M","pid":%d,"tid":0,"name":"process_name","args":{"name":%s}}`, t.pid, quote(p.Policy))
 	t.event(`{"ph":"M","pid":%d,"tid":0,"name":"process_sort_index","args":{"sort_index":%d}}`, t.pid, t.pid)
-	for i := range p.Lanes {
-		t.lane(&p.Lanes[i])
+	for i := range p.Tracks {
+		t.track(&p.Tracks[i])
 	}
 	for i := range p.Circuits {
 		s := &p.Circuits[i]
@@ -96,9 +96,9 @@ func (t *tracer) play(p *Play) {
 	}
 }
 
-// lane adds a stage: a thread for its work and one for its transfers. Spans of one thread must not overlap, so more
+// track adds a stage: a thread for its work and one for its transfers. Spans of one thread must not overlap, so more
 // threads follow where they do.
-func (t *tracer) lane(l *Lane) {
+func (t *tracer) track(l *Track) {
 	name := l.Name
 	if l.Group != "" {
 		name += ", " + l.Group

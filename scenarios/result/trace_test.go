@@ -61,7 +61,7 @@ func TestTrace(t *testing.T) {
 		}
 		ends[thread] = e.Ts + e.Dur
 	}
-	// Of 4 plays: 12 spans and 2 busy steps of a circuit; counters have 4+2+2.
+	// Of 4 simulations: 12 spans and 2 busy steps of a circuit; counters have 4+2+2.
 	if counts["X"] != 4*14 || counts["C"] != 4*8 {
 		t.Errorf("got %d complete and %d counter events, want %d and %d", counts["X"], counts["C"], 4*14, 4*8)
 	}

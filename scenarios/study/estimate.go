@@ -66,7 +66,7 @@ func (p *Plan) Estimate(store *Store, shard Shard, workers int, work *Work, samp
 	for i := range p.Sweep.Cells {
 		if r := store.get(p.Sweep.Cells[i].Key); r != nil {
 			policy := p.Sweep.Cells[i].Policy
-			if took := r.Timings.SolveS + r.Timings.PlayS; took > 0 { // others were served by its decision
+			if took := r.Timings.SolveS + r.Timings.SimulateS; took > 0 { // others were served by its decision
 				sum[policy] += took
 				units[policy] += work.Of[i]
 			}

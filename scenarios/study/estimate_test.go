@@ -37,7 +37,7 @@ routers = ["wild-first"]
 		t.Errorf("work of %g", w.Of)
 	}
 	small := &Record{Key: p.Sweep.Cells[0].Key}
-	small.Timings.PlayS = 2 * w.Of[0]
+	small.Timings.SimulateS = 2 * w.Of[0]
 	store.records[small.Key] = small
 	if w, err = p.Work(context.Background(), store, Shard{}); err != nil {
 		t.Fatal(err)

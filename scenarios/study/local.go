@@ -155,6 +155,6 @@ func newRecord(key string, built *scenarios.Prepared, row result.Row, timings re
 	reference := built.Reference()
 	return &Record{
 		Key: key, Table: result.TableVersion(), Reference: reference, Metrics: result.Derive(row.Metrics, reference), Labels: row.Labels, Samples: row.Samples, Bounds: row.Bounds,
-		Timings: result.PolicyTimings{SolveS: timings.SolveS, PlayS: timings.PlayS},
+		Timings: result.PolicyTimings{SolveS: timings.SolveS, SimulateS: timings.SimulateS},
 	}
 }

@@ -120,7 +120,7 @@ func (in *instance) Decide(ctx context.Context, name string, workers int) (assem
 		}
 	}
 	return &decided{d, in, trace, packets, measured{out, result.PolicyTimings{
-		SolveS: solved.Sub(begin).Seconds(), PlayS: time.Since(solved).Seconds(),
+		SolveS: solved.Sub(begin).Seconds(), SimulateS: time.Since(solved).Seconds(),
 	}}}, nil
 }
 

@@ -17,10 +17,10 @@ import (
 
 // describe gathers what figures and explanations need of a simulation of the complete DAG. circuits is nil for the
 // ideal fabric.
-func (in *instance) describe(ctx context.Context, policy string, t *engine.Trace, service flow.Service, circuits []int) result.Play {
-	p := result.Play{
+func (in *instance) describe(ctx context.Context, policy string, t *engine.Trace, service flow.Service, circuits []int) result.Simulation {
+	p := result.Simulation{
 		Policy: policy, Service: service.String(), MakespanS: t.Makespan.Seconds(),
-		Lanes: in.tracks(ctx, t), Path: in.path(ctx, t, circuits),
+		Tracks: in.tracks(ctx, t), Path: in.path(ctx, t, circuits),
 	}
 	in.series(ctx, t, &p, circuits != nil)
 	if circuits != nil {
@@ -38,13 +38,13 @@ func (in *instance) shown(replica int32) bool {
 func (in *instance) all() bool { return in.it != nil && in.it.All }
 
 // tracks is the execution trace by stage.
-func (in *instance) tracks(ctx context.Context, t *engine.Trace) []result.Lane {
+func (in *instance) tracks(ctx context.Context, t *engine.Trace) []result.Track {
 	if in.it == nil {
 		return nil
 	}
 	pp := in.it.Spec.PP
 	index := map[int32]int{} // replica x PP + stage -> track
-	var tracks []result.Lane
+	var tracks []result.Track
 	for _, n := range in.it.Nodes {
 		k := int32(n.Replica*pp + n.Stage)
 		if _, ok := index[k]; ok || !in.shown(int32(n.Replica)) {
@@ -56,7 +56,7 @@ func (in *instance) tracks(ctx context.Context, t *engine.Trace) []result.Lane {
 		if in.it.All {
 			name += " r" + strconv.Itoa(n.Replica)
 		}
-		tracks = append(tracks, result.Lane{Name: name, Group: pod.Name})
+		tracks = append(tracks, result.Track{Name: name, Group: pod.Name})
 	}
 	for i := range in.it.Meta {
 		if assembly.Ended(ctx, i) {
@@ -91,7 +91,7 @@ func (in *instance) node(replica, stage int) int {
 
 // series gathers rates over time: what leaves each pod, what each circuit bundle carries in each direction, and each
 // stage's synchronisation.
-func (in *instance) series(ctx context.Context, t *engine.Trace, p *result.Play, circuits bool) {
+func (in *instance) series(ctx context.Context, t *engine.Trace, p *result.Simulation, circuits bool) {
 	demand := make([]sum, len(in.optical.Pods))
 	links := make([]sum, len(in.optical.Network.Links))
 	sync := map[[2]int32]*sum{}
@@ -187,7 +187,7 @@ func (in *instance) topology(circuits []int) *result.Topology {
 		t.Pods = append(t.Pods, result.PodPorts{Name: pod.Name, Replica: pod.Replica, Used: used, Total: pod.Ports})
 	}
 	for e, b := range in.optical.Bundles {
-		t.Pairs = append(t.Pairs, result.Pair{A: int(b.A), B: int(b.B), Circuits: circuits[e], Twin: b.Peer, Copies: b.Ends})
+		t.Pairs = append(t.Pairs, result.Pair{A: int(b.A), B: int(b.B), Circuits: circuits[e], DP: b.Peer, Copies: b.Ends})
 	}
 	return t
 }

@@ -134,7 +134,7 @@ func (m *jobsInstance) Decide(ctx context.Context, name string, workers int) (as
 	if out.row, err = m.row(ctx, name, d, best); err != nil {
 		return nil, err
 	}
-	out.timings.PlayS = time.Since(solved).Seconds()
+	out.timings.SimulateS = time.Since(solved).Seconds()
 	return out, nil
 }
 
@@ -167,11 +167,11 @@ func (m *jobsInstance) Begin(ctx context.Context, o *assembly.Outcome) error {
 
 // describe is instance.describe of all jobs, whose names it puts before what is theirs. Critical paths are each job's
 // own.
-func (m *jobsInstance) describe(ctx context.Context, policy string, traces []*engine.Trace, services []flow.Service, circuits [][]int) result.Play {
-	p := result.Play{Policy: policy}
+func (m *jobsInstance) describe(ctx context.Context, policy string, traces []*engine.Trace, services []flow.Service, circuits [][]int) result.Simulation {
+	p := result.Simulation{Policy: policy}
 	var how []string
 	for j, in := range m.jobs {
-		alone := result.Play{Policy: m.s.Jobs[j].Name}
+		alone := result.Simulation{Policy: m.s.Jobs[j].Name}
 		var own []int
 		if circuits != nil {
 			own, alone.Topology = circuits[j], m.ownTopology(j, circuits)
@@ -179,9 +179,9 @@ func (m *jobsInstance) describe(ctx context.Context, policy string, traces []*en
 		one := in.describe(ctx, policy, traces[j], services[j], own)
 		alone.Service, alone.MakespanS, alone.Path = one.Service, one.MakespanS, one.Path
 		name := m.s.Jobs[j].Name + " "
-		for _, l := range one.Lanes {
+		for _, l := range one.Tracks {
 			l.Name = name + strings.TrimPrefix(l.Name, "stage ")
-			p.Lanes = append(p.Lanes, l)
+			p.Tracks = append(p.Tracks, l)
 		}
 		named := func(series []result.Series) []result.Series {
 			for i := range series {

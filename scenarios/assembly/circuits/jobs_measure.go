@@ -123,7 +123,7 @@ func (m *jobsInstance) topology(circuits [][]int) *result.Topology {
 			if !ok {
 				k = len(t.Pairs)
 				pairs[pair] = k
-				t.Pairs = append(t.Pairs, result.Pair{A: pair[0], B: pair[1], Twin: b.Peer, Copies: b.Ends})
+				t.Pairs = append(t.Pairs, result.Pair{A: pair[0], B: pair[1], DP: b.Peer, Copies: b.Ends})
 			}
 			t.Pairs[k].Circuits += circuits[j][e]
 		}

@@ -104,7 +104,7 @@ func (r *routed) Decide(ctx context.Context, name string, _ int) (assembly.Answe
 	if err != nil {
 		return nil, err
 	}
-	a.timings.PlayS += time.Since(begin).Seconds()
+	a.timings.SimulateS += time.Since(begin).Seconds()
 	return a, nil
 }
 
@@ -202,7 +202,7 @@ func (r *routed) choose(ctx context.Context, row *routing.Row) (a *routedAnswer,
 	if err := a.fold(); err != nil {
 		return nil, nil, err
 	}
-	a.timings.PlayS = time.Since(solved).Seconds()
+	a.timings.SimulateS = time.Since(solved).Seconds()
 	return a, after, nil
 }
 

@@ -15,9 +15,9 @@ const mostDrawn = 4096
 
 // describe adds what figures need, and the files of links and queues.
 func (a *routedAnswer) Describe(ctx context.Context, o *assembly.Outcome) {
-	p := result.Play{Policy: a.row.Policy, Traffic: a.traffic(ctx)}
+	p := result.Simulation{Policy: a.row.Policy, Traffic: a.traffic(ctx)}
 	if a.r.Torus != nil && a.r.Torus.Nodes() <= mostDrawn {
-		p.Lattice = a.lattice()
+		p.Torus = a.lattice()
 	}
 	if s := a.stats; s != nil {
 		p.MakespanS = s.End.Seconds()
@@ -28,11 +28,11 @@ func (a *routedAnswer) Describe(ctx context.Context, o *assembly.Outcome) {
 }
 
 // lattice describes the torus, what its links carry, and ways round what is down.
-func (a *routedAnswer) lattice() *result.Lattice {
+func (a *routedAnswer) lattice() *result.Torus {
 	t, h := a.r.Torus, a.r.Health
-	l := &result.Lattice{Dims: t.Dims, Unit: "messages"}
+	l := &result.Torus{Dims: t.Dims, Unit: "messages"}
 	for i, link := range t.Links() {
-		one := result.LatticeLink{
+		one := result.TorusLink{
 			From: int(link.From), To: int(link.To), Dim: int(link.Dim), Up: link.Up, Wrap: link.Wrap, Load: loadOf(a.loads, i),
 		}
 		switch h.Link[i] {
@@ -52,7 +52,7 @@ const mostWays = 3
 
 // addWays adds pairs whose usual path passes a link that is down, with it and the one that they take instead: the
 // nearest, the farthest and one between.
-func (a *routedAnswer) addWays(l *result.Lattice) {
+func (a *routedAnswer) addWays(l *result.Torus) {
 	usual := a.r.usual(a.row.Policy)
 	if usual == nil || a.walks.Spread != nil { // or every packet takes its own path
 		return
@@ -94,7 +94,7 @@ func (a *routedAnswer) addWays(l *result.Lattice) {
 			usual bool
 		}{{usual, true}, {a.walks, false}} {
 			flow := a.r.load.flows[f]
-			way := result.LatticeWay{Src: int(flow.Src), Dst: int(flow.Dst), Usual: w.usual}
+			way := result.TorusRoute{Src: int(flow.Src), Dst: int(flow.Dst), Usual: w.usual}
 			first, _ := w.walks.Of(w.walks.ClassOf(f))
 			at := flow.Src
 			for _, s := range w.walks.Steps(first) {
@@ -102,7 +102,7 @@ func (a *routedAnswer) addWays(l *result.Lattice) {
 				way.Links = append(way.Links, int(link))
 				at = a.r.Whole.Links[link].To
 			}
-			l.Ways = append(l.Ways, way)
+			l.Routes = append(l.Routes, way)
 		}
 	}
 }

@@ -56,7 +56,7 @@ type gatheredAnswer struct {
 func (a *gatheredAnswer) Measured() (result.Row, result.PolicyTimings) { return a.row, a.timings }
 
 func (a *gatheredAnswer) Describe(ctx context.Context, o *assembly.Outcome) {
-	o.Detail.Policies = append(o.Detail.Policies, result.Play{
+	o.Detail.Policies = append(o.Detail.Policies, result.Simulation{
 		Policy: a.row.Policy, MakespanS: a.row.Metrics["completion_s"], Schedule: gatherSchedule(a.plan),
 	})
 	o.Schedules = append(o.Schedules, a.plan)
@@ -139,7 +139,7 @@ func (g *gathered) Decide(ctx context.Context, name string, _ int) (assembly.Ans
 	if err := g.play(ctx, a); err != nil {
 		return nil, err
 	}
-	a.timings.PlayS = time.Since(solved).Seconds()
+	a.timings.SimulateS = time.Since(solved).Seconds()
 	return a, nil
 }
 

@@ -57,7 +57,7 @@ func (d *scaled) Decide(ctx context.Context, name string, _ int) (assembly.Answe
 	if err := a.simulate(ctx); err != nil {
 		return nil, err
 	}
-	a.timings.PlayS = time.Since(solved).Seconds()
+	a.timings.SimulateS = time.Since(solved).Seconds()
 	return a, nil
 }
 
@@ -227,7 +227,7 @@ const mostSent = 60_000
 // describe adds the plan and its picture.
 func (a *planned) Describe(ctx context.Context, o *assembly.Outcome) {
 	d := a.d
-	p := result.Play{Policy: a.row.Policy, MakespanS: d.cost(a.chosen).Seconds()}
+	p := result.Simulation{Policy: a.row.Policy, MakespanS: d.cost(a.chosen).Seconds()}
 	if a.plan != nil {
 		p.Schedule = schedule(a.plan, a.chosen.Origin, d.slot, a.domain().Delay)
 		o.Schedules = append(o.Schedules, a.plan)

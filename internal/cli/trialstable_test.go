@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// TestReplayTable has policies that stall sometimes, always, and one that was not replayed.
-func TestReplayTable(t *testing.T) {
+// TestTrialsTable has policies that stall sometimes, always, and one without trials.
+func TestTrialsTable(t *testing.T) {
 	var out strings.Builder
 	o := fakeOutcome()
 	d := &o.Document
 	out.WriteString(reportOf(o, "out"))
 	if strings.Contains(strings.ToLower(out.String()), "replay") {
-		t.Error("the table of a run without replays speaks of them")
+		t.Error("the table of a run without trials speaks of them")
 	}
 	for i := range 3 {
 		m := d.Rows[i].Metrics

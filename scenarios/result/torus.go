@@ -1,16 +1,16 @@
 package result
 
-// Lattice is a torus or mesh, and what each of its links carries.
-type Lattice struct {
-	Dims  []int         `json:"dims"`
-	Unit  string        `json:"unit"` // of loads: "messages"
-	Links []LatticeLink `json:"links"`
-	// Ways are routes worth showing, such as those round a fault.
-	Ways []LatticeWay `json:"ways,omitempty"`
+// Torus is a torus or mesh, and what each of its links carries.
+type Torus struct {
+	Dims  []int       `json:"dims"`
+	Unit  string      `json:"unit"` // of loads: "messages"
+	Links []TorusLink `json:"links"`
+	// Routes are routes worth showing, such as those round a fault.
+	Routes []TorusRoute `json:"ways,omitempty"`
 }
 
-// LatticeLink is a directed link. Nodes are numbered with the last dimension fastest.
-type LatticeLink struct {
+// TorusLink is a directed link. Nodes are numbered with the last dimension fastest.
+type TorusLink struct {
 	From  int     `json:"from"`
 	To    int     `json:"to"`
 	Dim   int     `json:"dim"`
@@ -20,8 +20,8 @@ type LatticeLink struct {
 	Load  float64 `json:"load"`
 }
 
-// LatticeWay is the route of a pair of nodes.
-type LatticeWay struct {
+// TorusRoute is the route of a pair of nodes.
+type TorusRoute struct {
 	Src   int   `json:"src"`
 	Dst   int   `json:"dst"`
 	Links []int `json:"links"`           // indices into Links, in order
