@@ -22,6 +22,20 @@ func (p *page) traffic(run *result.Run, row *result.Row, t *result.Traffic) {
 	p.times(run)
 }
 
+// sooner says what the collective calls of each dimension of parallelism expose, "" where they are not simulated.
+func sooner(m map[string]float64) string {
+	var all []string
+	for _, dim := range []string{"tp", "cp", "ep", "dp"} {
+		if exposed, ok := m[dim+"_exposed_s"]; ok {
+			all = append(all, fmt.Sprintf("%s without its %s calls", text.Seconds(exposed), strings.ToUpper(dim)))
+		}
+	}
+	if all == nil {
+		return ""
+	}
+	return " It would end sooner by " + strings.Join(all, ", ") + "."
+}
+
 // bottleneck says what no faster links elsewhere would change.
 func (p *page) bottleneck(row *result.Row, t *result.Traffic) {
 	m := row.Metrics
@@ -42,7 +56,7 @@ func (p *page) bottleneck(row *result.Row, t *result.Traffic) {
 	case done:
 		line += fmt.Sprintf("takes %s.", text.Seconds(completion))
 	case iterates:
-		line += fmt.Sprintf("takes %s an iteration.", text.Seconds(iteration))
+		line += fmt.Sprintf("takes %s an iteration.%s", text.Seconds(iteration), sooner(m))
 	case ok:
 		line += fmt.Sprintf("delivers packets after %s on average.", text.Seconds(mean))
 	case injects:

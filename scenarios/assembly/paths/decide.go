@@ -32,6 +32,7 @@ type routedAnswer struct {
 	trace   *engine.Trace
 	row     result.Row
 	timings result.PolicyTimings
+	at      engine.Time   // when the work ends, where it does
 	work    *engine.Graph // that is simulated in place of the load's; nil is none
 	failed  error         // why traffic came to a halt on these routes
 
@@ -388,7 +389,7 @@ func delayed(g *engine.Graph, late []engine.Time) (*engine.Graph, error) {
 
 // ends measures when the work ends.
 func (a *routedAnswer) ends(at engine.Time) {
-	a.row.Metrics[a.r.end()] = at.Seconds()
+	a.at, a.row.Metrics[a.r.end()] = at, at.Seconds()
 	if a.r.it != nil {
 		a.r.Exposed(&a.row, at, "these paths do")
 	}

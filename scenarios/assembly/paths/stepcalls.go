@@ -131,8 +131,7 @@ func layStep(r *routed, _ int64, where []string) ([]string, error) {
 // time.
 func (a *routedAnswer) exposed(ctx context.Context) error {
 	r := a.r
-	end, done := a.row.Metrics[r.end()]
-	if r.it == nil || !done {
+	if _, done := a.row.Metrics[r.end()]; r.it == nil || !done {
 		return nil
 	}
 	for _, dim := range training.Dims {
@@ -144,8 +143,8 @@ func (a *routedAnswer) exposed(ctx context.Context) error {
 		if err := h.simulate(ctx, nil); err != nil {
 			return fmt.Errorf("without calls of %s: %w", dim, err)
 		}
-		if less, done := h.row.Metrics[r.end()]; done {
-			a.row.Metrics[dim.String()+"_exposed_s"] = end - less
+		if _, done := h.row.Metrics[r.end()]; done {
+			a.row.Metrics[dim.String()+"_exposed_s"] = (a.at - h.at).Seconds()
 		}
 	}
 	return nil
