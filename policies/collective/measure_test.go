@@ -39,7 +39,7 @@ func simulate(ctx context.Context, p *Problem, s *Schedule, packets int32) (engi
 	if len(flows) == 0 {
 		paths.Degree, paths.Link = ports(p.Network)
 	} else {
-		d, err := routing.Multipath{Ways: 8}.Route(ctx, &routing.Problem{Network: p.Network, Flows: flows, Demand: weight}, routing.Options{})
+		d, err := routing.Multipath{Routes: 8}.Route(ctx, &routing.Problem{Network: p.Network, Flows: flows, Demand: weight}, routing.Options{})
 		if err != nil {
 			return 0, err
 		}

@@ -29,7 +29,7 @@ func random(t *rapid.T) *Problem {
 	return &Problem{Network: n, Flows: everyPair(int(n.Nodes))}
 }
 
-// between returns the hops of shortest ways (Floyd and Warshall); far where there are none.
+// between returns the hops of shortest paths (Floyd and Warshall); far where there are none.
 func between(n *engine.Network) [][]int {
 	d := make([][]int, n.Nodes)
 	for a := range d {
@@ -57,8 +57,8 @@ func between(n *engine.Network) [][]int {
 
 const far = 1 << 20
 
-// TestShortest: on random graphs all routers of shortest ways take ways as short as an independent search finds;
-// "shortest" takes at each node the first link that leads one hop nearer, as walks and as a table; pairs that cannot be
+// TestShortest: on random graphs all routers of shortest paths take paths as short as an independent search finds;
+// "shortest" takes at each node the first link that leads one hop nearer, as paths and as a table; pairs that cannot be
 // joined are counted and named.
 func TestShortest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -75,7 +75,7 @@ func TestShortest(t *testing.T) {
 				}
 			}
 		}
-		for name, r := range map[string]Router{"shortest": Shortest{}, "ecmp": ECMP{}, "random": RandomShortest{}, "multipath": Multipath{Ways: 3}, "per-hop": Multipath{Ways: 2, Split: PerHop}} {
+		for name, r := range map[string]Router{"shortest": Shortest{}, "ecmp": ECMP{}, "random": RandomShortest{}, "multipath": Multipath{Routes: 3}, "per-hop": Multipath{Routes: 2, Split: PerHop}} {
 			got, err := r.Route(context.Background(), p, Options{Seed: 3})
 			if apart > 0 {
 				if !errors.Is(err, ErrUnserved) || !strings.Contains(err.Error(), fmt.Sprintf("no way from node %d to %d", first.Src, first.Dst)) ||
@@ -130,8 +130,8 @@ func TestShortest(t *testing.T) {
 	})
 }
 
-// grid is a mesh of 3x3 and the flow across it: 6 shortest ways, of which per-hop choice takes the two along the border
-// with chance 1/4 each.
+// grid is a mesh of 3x3 and the flow across it: 6 shortest paths, of which per-hop choice takes the two along the
+// border with chance 1/4 each.
 func grid(t testing.TB) *Problem {
 	o, err := torus.New(3, 3)
 	if err != nil {
@@ -143,7 +143,7 @@ func grid(t testing.TB) *Problem {
 	return &Problem{Network: o.Network(nil, engine.Link{Rate: 1}), Torus: o, Flows: []engine.Flow{{Src: 0, Dst: 8}}}
 }
 
-// TestChance: random-shortest takes all ways as often, ecmp those that choices at each hop make likely; other seeds
+// TestChance: random-shortest takes all paths as often, ecmp those that choices at each hop make likely; other seeds
 // make other choices.
 func TestChance(t *testing.T) {
 	p := grid(t)
@@ -161,24 +161,24 @@ func TestChance(t *testing.T) {
 			count[fmt.Sprint(d.Paths.Steps(0))]++
 		}
 		if len(count) != 6 {
-			t.Errorf("%T takes %d ways of 6", c.r, len(count))
+			t.Errorf("%T takes %d routes of 6", c.r, len(count))
 		}
-		for way, n := range count {
+		for path, n := range count {
 			want := (1 - 2*c.border) / 4
-			if way == "[0 0 2 2]" || way == "[2 2 0 0]" {
+			if path == "[0 0 2 2]" || path == "[2 2 0 0]" {
 				want = c.border
 			}
 			if sigma := math.Sqrt(runs * want * (1 - want)); math.Abs(float64(n)-runs*want) > 4*sigma {
-				t.Errorf("%T takes %s %d times of %d, want %g", c.r, way, n, runs, runs*want)
+				t.Errorf("%T takes %s %d times of %d, want %g", c.r, path, n, runs, runs*want)
 			}
 		}
 	}
 }
 
-// TestMultipath: all ways with their shares carry what splitting at each hop does; fewer ways are drawn.
+// TestMultipath: all paths with their shares carry what splitting at each hop does; fewer paths are drawn.
 func TestMultipath(t *testing.T) {
 	p := grid(t)
-	d, z := route(t, Multipath{Ways: 6, Split: PerHop}, p, Options{})
+	d, z := route(t, Multipath{Routes: 6, Split: PerHop}, p, Options{})
 	split, err := ofSplit(p.Network, p.Flows, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -189,14 +189,14 @@ func TestMultipath(t *testing.T) {
 		}
 	}
 	if _, end := d.Paths.Of(0); end != 6 {
-		t.Errorf("%d ways of 6", end)
+		t.Errorf("%d routes of 6", end)
 	}
-	d, _ = route(t, Multipath{Ways: 4}, p, Options{})
+	d, _ = route(t, Multipath{Routes: 4}, p, Options{})
 	if _, end := d.Paths.Of(0); end != 4 || d.Paths.Share[0] != 0.25 {
-		t.Errorf("%d ways of 4, shares %v", end, d.Paths.Share)
+		t.Errorf("%d routes of 4, shares %v", end, d.Paths.Share)
 	}
 	whole := must(t, torus.Faults{}, torus.TPUv4, 2, 2, 4)
-	d, z = route(t, Multipath{Ways: 1 << 12, Split: PerHop}, whole, Options{})
+	d, z = route(t, Multipath{Routes: 1 << 12, Split: PerHop}, whole, Options{})
 	if want := float64(whole.Torus.Distances().Sum) / float64(len(whole.Network.Links)); d.Bound != want || z.MaxWeighted < want {
 		t.Errorf("bound %g, want %g; load %g", d.Bound, want, z.MaxWeighted)
 	}
@@ -216,7 +216,7 @@ func TestMultipath(t *testing.T) {
 	}
 }
 
-// TestNearestNeighbour: round one dead switch nearest-neighbour traffic loses half its rate on single ways (Zu et al.,
+// TestNearestNeighbour: round one dead switch nearest-neighbour traffic loses half its rate on single paths (Zu et al.,
 // Sec. 5.3), and a fifth when the detours share it: four of three hops for every dead link, if its dimension is routed
 // first.
 func TestNearestNeighbour(t *testing.T) {
@@ -228,15 +228,15 @@ func TestNearestNeighbour(t *testing.T) {
 		}
 		w := WildRule{Order: named(d, (d+1)%3, (d+2)%3)}
 		_, one := route(t, w, p, Options{})
-		_, many := route(t, wildMultipath{Multipath{Ways: 4}, w}, p, Options{})
+		_, many := route(t, wildMultipath{Multipath{Routes: 4}, w}, p, Options{})
 		if one.Max < 2 || math.Abs(many.MaxWeighted-1.25) > 1e-9 {
-			t.Errorf("fault in %s: load %d on single ways, %g on several; want 2 or more, and 1.25", torus.DimName(d), one.Max, many.MaxWeighted)
+			t.Errorf("fault in %s: load %d on single routes, %g on several; want 2 or more, and 1.25", torus.DimName(d), one.Max, many.MaxWeighted)
 		}
 	}
 }
 
 func BenchmarkShortest(b *testing.B) {
-	for _, r := range []Router{Shortest{}, ECMP{}, RandomShortest{}, Multipath{Ways: 4}, WildRule{}} {
+	for _, r := range []Router{Shortest{}, ECMP{}, RandomShortest{}, Multipath{Routes: 4}, WildRule{}} {
 		for _, dims := range [][]int{{8, 8, 8}, {16, 16, 16}} {
 			b.Run(fmt.Sprintf("%T/%v", r, dims), func(b *testing.B) {
 				p := must(b, torus.Faults{}, "", dims...)

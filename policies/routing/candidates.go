@@ -18,8 +18,8 @@ const (
 // WildFirst routes around links that are down by at most one wild hop along each dimension, taken first, and then in
 // dimension order along a shortest hop vector of what is left (WFR; Zu et al., NSDI 24, Sec. 4.2).
 type WildFirst struct {
-	// Wild is the dimensions of wild hops in the order in which these are taken; none is the reverse of Order without its
-	// first.
+	// Wild is the dimensions of wild hops in the order in which these are taken; none is the reverse of Order without
+	// its first.
 	Wild []string `key:"wild" doc:"dimensions of wild hops in their order; none is the order of dimensions turned round" default:"" choices:"x|y|z" empty:""`
 	// Use is who may take wild hops: Needed, AnyDead or All. "" is All where candidates are chosen among for balance,
 	// which is best, and AnyDead for Route, which chooses by chance.
@@ -108,12 +108,12 @@ func (c *Candidates) Of(f engine.Flow) [][]engine.Step {
 	var few [64]engine.Step
 	ties, dead := c.rest(f.Src, f.Dst, buffer[:0], c.rule.Free), false
 	for k := 0; k < len(ties); k += len(z.Dims) {
-		way := z.ways(ties[k:k+len(z.Dims)], few[:0])
-		if !z.alive(f.Src, way) {
+		path := z.steps(ties[k:k+len(z.Dims)], few[:0])
+		if !z.alive(f.Src, path) {
 			dead = true
 			continue
 		}
-		found = append(found, slices.Clone(way))
+		found = append(found, slices.Clone(path))
 	}
 	if c.use == All || dead && c.use == AnyDead || len(found) == 0 {
 		found = c.around(f, found, c.rule.Free)
@@ -122,8 +122,8 @@ func (c *Candidates) Of(f engine.Flow) [][]engine.Step {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b []engine.Step) int { return len(a) - len(b) })
-	for _, way := range found {
-		c.Channels(f.Src, way)
+	for _, path := range found {
+		c.Channels(f.Src, path)
 	}
 	return found
 }
@@ -134,27 +134,27 @@ func (c *Candidates) around(f engine.Flow, found [][]engine.Step, free bool) [][
 	var buffer [32]int16
 	var few [64]engine.Step
 	for _, w := range c.hops[1:] {
-		at, way := c.hop(f.Src, w, few[:0], free)
+		at, path := c.hop(f.Src, w, few[:0], free)
 		if at < 0 {
 			continue
 		}
-		begin := len(way)
+		begin := len(path)
 		rest := c.rest(at, f.Dst, buffer[:0], free)
 		for k := 0; k < len(rest); k += len(z.Dims) {
-			way = z.ways(rest[k:k+len(z.Dims)], way[:begin])
-			if !z.alive(at, way[begin:]) || c.again(f.Src, way) ||
-				slices.ContainsFunc(found, func(have []engine.Step) bool { return slices.Equal(have, way) }) {
+			path = z.steps(rest[k:k+len(z.Dims)], path[:begin])
+			if !z.alive(at, path[begin:]) || c.again(f.Src, path) ||
+				slices.ContainsFunc(found, func(have []engine.Step) bool { return slices.Equal(have, path) }) {
 				continue
 			}
-			found = append(found, slices.Clone(way))
+			found = append(found, slices.Clone(path))
 		}
 	}
 	return found
 }
 
 // Channels sets the virtual channels of a path of candidates' ports from a node.
-func (c *Candidates) Channels(from int32, walk []engine.Step) {
-	c.z.channels(from, walk, true)
+func (c *Candidates) Channels(from int32, path []engine.Step) {
+	c.z.channels(from, path, true)
 }
 
 // leader leads flows by what choose gives one flow of each class of translations by multiples of a number.
@@ -200,7 +200,7 @@ func (c *Candidates) long(from int32, v []int16) bool {
 }
 
 // hop takes wild hops from a node and appends them; -1 where one may not be taken.
-func (c *Candidates) hop(at int32, wild []int8, way []engine.Step, free bool) (int32, []engine.Step) {
+func (c *Candidates) hop(at int32, wild []int8, path []engine.Step, free bool) (int32, []engine.Step) {
 	z := c.z
 	for i, sign := range wild {
 		if sign == 0 {
@@ -213,24 +213,24 @@ func (c *Candidates) hop(at int32, wild []int8, way []engine.Step, free bool) (i
 		}
 		if z.twist[d] && !free {
 			if x := z.Coord(at, d); sign > 0 && x < z.Dims[d]-2 || sign < 0 && x > 1 {
-				return -1, way
+				return -1, path
 			}
 		}
 		k := int(at)*z.degree + port
 		if !z.live[k] {
-			return -1, way
+			return -1, path
 		}
 		at = z.next[k]
-		way = append(way, engine.MakeStep(port, 0))
+		path = append(path, engine.MakeStep(port, 0))
 	}
-	return at, way
+	return at, path
 }
 
 // again reports whether a path comes to a node twice.
-func (c *Candidates) again(from int32, way []engine.Step) bool {
+func (c *Candidates) again(from int32, path []engine.Step) bool {
 	var few [64]int32
 	seen := append(few[:0], from)
-	for _, s := range way {
+	for _, s := range path {
 		from = c.z.next[int(from)*c.z.degree+s.Port()]
 		if slices.Contains(seen, from) {
 			return true

@@ -16,7 +16,7 @@ import (
 // link in a dimension where the path crosses one, and 1 beyond it and wherever it crosses none; a wild hop before that
 // takes channel 0, but 1 on a wrap-around link. It frees wild-first routing of deadlock where wild hops are taken in
 // the reverse of the dimension order (Zu et al., Sec. 4.2, states the restriction, and not the channels). Wild hops are
-// those before a path's longest end that goes through the dimensions in order, one way in each.
+// those before a path's longest end that goes through the dimensions in order, one direction in each.
 func (z *geometry) channels(from int32, path []engine.Step, segments bool) {
 	wild := 0
 	if segments {

@@ -35,9 +35,9 @@ func wholeSet(t testing.TB, p *Problem, w WildRule, segments bool) (cycle packet
 		if len(all) == 0 {
 			apart++
 		}
-		for _, walk := range all {
-			c.z.channels(f.Src, walk, segments)
-			if err := d.Add(f.Src, walk); err != nil {
+		for _, path := range all {
+			c.z.channels(f.Src, path, segments)
+			if err := d.Add(f.Src, path); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -153,12 +153,12 @@ func TestTwistedRestrictions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range p.Flows {
-		for _, walk := range c.Of(f) {
+		for _, path := range c.Of(f) {
 			at := f.Src
-			for _, s := range walk[:c.z.wild(walk)] {
+			for _, s := range path[:c.z.wild(path)] {
 				d := s.Port() / 2
 				if x := p.Torus.Coord(at, d); d < 2 && (s.Port()%2 == 0 && x < 2 || s.Port()%2 == 1 && x > 1) {
-					t.Fatalf("flow %v takes %v, with a wild hop along %s from %d", f, walk, torus.DimName(d), x)
+					t.Fatalf("flow %v takes %v, with a wild hop along %s from %d", f, path, torus.DimName(d), x)
 				}
 				at, _ = p.Torus.Next(at, d, s.Port()%2 == 0)
 			}
@@ -259,13 +259,13 @@ func TestCandidates(t *testing.T) {
 						}
 					}
 					for _, v := range vectors[o.Subtract(dst, at)] {
-						way := slices.Clone(hops)
+						path := slices.Clone(hops)
 						for _, d := range order {
 							for range max(v[d], -v[d]) {
-								way = append(way, [2]int{d, v[d]})
+								path = append(path, [2]int{d, v[d]})
 							}
 						}
-						text := follow(src, dst, way)
+						text := follow(src, dst, path)
 						if first == 0 && second == 0 {
 							if ties++; text != "" {
 								live++
@@ -279,15 +279,15 @@ func TestCandidates(t *testing.T) {
 			}
 			got := c.Of(engine.Flow{Src: src, Dst: dst})
 			last := 0
-			for _, walk := range got {
+			for _, path := range got {
 				text := ""
-				for _, s := range walk {
+				for _, s := range path {
 					text += fmt.Sprint(s.Port(), " ")
 				}
-				if !want[text] || len(walk) < last {
+				if !want[text] || len(path) < last {
 					t.Fatalf("%s, %d to %d: %s is no candidate, or out of order", use, src, dst, text)
 				}
-				last = len(walk)
+				last = len(path)
 				delete(want, text)
 			}
 			if len(want) > 0 {
@@ -297,7 +297,7 @@ func TestCandidates(t *testing.T) {
 	}
 }
 
-// TestSegments: channels of walks worked by hand on a ring of 8 in z of 4x4x8.
+// TestSegments: channels of paths worked by hand on a ring of 8 in z of 4x4x8.
 func TestSegments(t *testing.T) {
 	p := must(t, torus.Faults{}, "", 4, 4, 8)
 	c, err := NewCandidates(p, WildRule{Order: named(2, 1, 0)})
@@ -307,7 +307,7 @@ func TestSegments(t *testing.T) {
 	at := p.Torus.Node
 	for _, w := range []struct {
 		from int32
-		walk []engine.Step // ports
+		path []engine.Step // ports
 		want []int         // channels
 	}{
 		{at(0, 0, 0), []engine.Step{4, 4}, []int{1, 1}},                         // no wrap-around link
@@ -320,11 +320,11 @@ func TestSegments(t *testing.T) {
 		{at(2, 0, 0), []engine.Step{0, 0, 0}, []int{0, 0, 1}},                   // none is wild
 		{at(0, 3, 7), []engine.Step{3, 4, 4, 2, 2, 2}, []int{0, 0, 1, 0, 0, 1}}, // wild y, Z and Y cross
 	} {
-		walk := slices.Clone(w.walk)
-		c.Channels(w.from, walk)
-		for i, s := range walk {
-			if s.Channel() != w.want[i] || s.Port() != w.walk[i].Port() {
-				t.Errorf("ports %v from %v take channel %d on hop %d, want %v", w.walk, p.Torus.At(w.from), s.Channel(), i, w.want)
+		path := slices.Clone(w.path)
+		c.Channels(w.from, path)
+		for i, s := range path {
+			if s.Channel() != w.want[i] || s.Port() != w.path[i].Port() {
+				t.Errorf("ports %v from %v take channel %d on hop %d, want %v", w.path, p.Torus.At(w.from), s.Channel(), i, w.want)
 			}
 		}
 	}

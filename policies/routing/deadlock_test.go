@@ -65,8 +65,8 @@ func TestDeadlock(t *testing.T) {
 	}
 }
 
-// pairsAlong returns a flow for every pair of channels that follow each other on a cycle, on a walk that takes them so,
-// and the same flows on walks of another set.
+// pairsAlong returns a flow for every pair of channels that follow each other on a cycle, on a path that takes them so,
+// and the same flows on paths of another set.
 func pairsAlong(t *testing.T, o *torus.Torus, p *Problem, cyclic, other *Candidates, cycle packet.Cycle) (along, instead *packet.Work) {
 	t.Helper()
 	degree, link := o.Ports()
@@ -86,7 +86,7 @@ func pairsAlong(t *testing.T, o *torus.Torus, p *Problem, cyclic, other *Candida
 				}
 			}
 		}
-		t.Fatalf("no walk takes %v and then %v", from, to)
+		t.Fatalf("no path takes %v and then %v", from, to)
 		return engine.Flow{}, nil
 	}
 	for i, c := range cycle {
@@ -94,11 +94,11 @@ func pairsAlong(t *testing.T, o *torus.Torus, p *Problem, cyclic, other *Candida
 		along.Flows = append(along.Flows, f)
 		along.Paths.Add(steps...)
 		instead.Flows = append(instead.Flows, f)
-		ways := other.Of(f)
-		instead.Paths.Add(ways[len(ways)-1]...)
+		paths := other.Of(f)
+		instead.Paths.Add(paths[len(paths)-1]...)
 	}
 	if fmt.Sprint(along.Paths.Step) == fmt.Sprint(instead.Paths.Step) {
-		t.Fatal("both take the same ways")
+		t.Fatal("both take the same paths")
 	}
 	return along, instead
 }

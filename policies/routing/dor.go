@@ -56,7 +56,7 @@ func (r DimensionOrder) leader(p *Problem, _ uint64) (*Candidates, *leader, erro
 	path := []engine.Step{}
 	return nil, &leader{z: z, p: p, why: "links that are down are on the dimension-ordered way", choose: func(f engine.Flow) []engine.Step {
 		vectors = z.shortest(f.Src, f.Dst, vectors[:0])
-		path = z.ways(z.tie(f.Src, vectors), path[:0])
+		path = z.steps(z.tie(f.Src, vectors), path[:0])
 		if z.down > 0 && !z.alive(f.Src, path) {
 			return nil
 		}

@@ -22,9 +22,9 @@ const mostSpread = 1 << 28
 
 // drawn leads flows of a problem by shortest paths, of which links are drawn evenly, or by the shortest paths behind
 // them.
-func (p *Problem) drawn(ctx context.Context, draw string, byWays bool, seed uint64) (*Decision, error) {
+func (p *Problem) drawn(ctx context.Context, draw string, byRoutes bool, seed uint64) (*Decision, error) {
 	c := &chooser{rule: hashed, seed: seed}
-	if byWays {
+	if byRoutes {
 		c.rule = drawn
 	}
 	switch draw {
@@ -34,13 +34,13 @@ func (p *Problem) drawn(ctx context.Context, draw string, byWays bool, seed uint
 		c.node = true
 		return p.along(ctx, c)
 	case DrawPacket:
-		return p.spread(ctx, byWays)
+		return p.spread(ctx, byRoutes)
 	}
 	return nil, fmt.Errorf("%w: links drawn for each %q; write one of %q", ErrUnserved, draw, Draws)
 }
 
 // spread has packets draw their links as they go.
-func (p *Problem) spread(ctx context.Context, byWays bool) (*Decision, error) {
+func (p *Problem) spread(ctx context.Context, byRoutes bool) (*Decision, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
@@ -55,10 +55,10 @@ func (p *Problem) spread(ctx context.Context, byWays bool) (*Decision, error) {
 			s.Link[k], s.To[k] = l, p.Network.Links[l].To
 		}
 	}
-	if byWays {
+	if byRoutes {
 		s.Weight = make([][]float32, g.nodes)
 	}
-	z, ways, kept, hops := newField(g), make([]float64, g.nodes), 0, int64(0)
+	z, paths, kept, hops := newField(g), make([]float64, g.nodes), 0, int64(0)
 	if err := z.byDestination(ctx, p, func(_ int32, f engine.Flow) error {
 		hops += z.hops(f.Src)
 		if s.Hops[f.Dst] != nil {
@@ -67,8 +67,8 @@ func (p *Problem) spread(ctx context.Context, byWays bool) (*Decision, error) {
 		if kept += g.nodes; kept > mostSpread {
 			return fmt.Errorf("%w: next hops from %d nodes to as many are more than the %d that are kept; draw for each %q or %q", ErrUnserved, g.nodes, mostSpread, DrawPair, DrawNode)
 		}
-		if byWays {
-			z.count(ways)
+		if byRoutes {
+			z.count(paths)
 			s.Weight[f.Dst] = make([]float32, g.nodes)
 		}
 		to := make([]uint16, g.nodes)
@@ -78,8 +78,8 @@ func (p *Problem) spread(ctx context.Context, byWays bool) (*Decision, error) {
 					return fmt.Errorf("%w: node %d is %g hops from %d; packets draw links on ways of fewer than %d", ErrUnserved, a, h, f.Dst, engine.NoPath)
 				}
 				to[a] = uint16(h)
-				if byWays {
-					s.Weight[f.Dst][a] = max(float32(ways[a]), leastWeight)
+				if byRoutes {
+					s.Weight[f.Dst][a] = max(float32(paths[a]), leastWeight)
 				}
 			}
 		}

@@ -91,17 +91,17 @@ func allPairs(nodes int32) (flows []engine.Flow) {
 
 // TestDrawNode: as a table by node and destination does it (ns-3's global routing looks up nothing else), all that is
 // for a destination leaves a node over one link, which is one of the equal routes there; over seeds each as often, or
-// for random ways by the ways behind it.
+// for random paths by the paths behind it.
 func TestDrawNode(t *testing.T) {
 	for k, n := range drawNetworks(t) {
 		routes, flows := equalCost(n), allPairs(n.Nodes)
-		for _, byWays := range []bool{false, true} {
+		for _, byRoutes := range []bool{false, true} {
 			const seeds = 300
 			type place struct{ at, dst, link int32 }
 			taken := map[place]int{}
 			for seed := range uint64(seeds) {
 				p := &routing.Problem{Network: n, Flows: flows}
-				d, err := drawnBy(byWays, routing.DrawNode, p, seed)
+				d, err := drawnBy(byRoutes, routing.DrawNode, p, seed)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -129,13 +129,13 @@ func TestDrawNode(t *testing.T) {
 					equal, sum := routes[a][dst], 0
 					for _, l := range equal {
 						share := 1 / float64(len(equal))
-						if byWays {
+						if byRoutes {
 							share = pathsOf(n, routes, n.Links[l].To, dst) / pathsOf(n, routes, a, dst)
 						}
 						got := taken[place{a, dst, l}]
 						sum += got
 						if off := math.Abs(float64(got) - seeds*share); off > 5.5*math.Sqrt(seeds*share*(1-share)) {
-							t.Errorf("network %d, by ways %t: link %d of node %d to %d is taken %d times of %d, want a share of %g", k, byWays, l, a, dst, got, seeds, share)
+							t.Errorf("network %d, by routes %t: link %d of node %d to %d is taken %d times of %d, want a share of %g", k, byRoutes, l, a, dst, got, seeds, share)
 						}
 					}
 					if a != dst && sum != seeds {
@@ -147,9 +147,9 @@ func TestDrawNode(t *testing.T) {
 	}
 }
 
-func drawnBy(byWays bool, draw string, p *routing.Problem, seed uint64) (*routing.Decision, error) {
+func drawnBy(byRoutes bool, draw string, p *routing.Problem, seed uint64) (*routing.Decision, error) {
 	o := routing.Options{Seed: seed}
-	if byWays {
+	if byRoutes {
 		return routing.RandomShortest{Draw: draw}.Route(context.Background(), p, o)
 	}
 	return routing.ECMP{Draw: draw}.Route(context.Background(), p, o)
@@ -168,13 +168,13 @@ func pathsOf(n *engine.Network, routes [][][]int32, at, dst int32) float64 {
 }
 
 // TestDrawPacket: packets take each of the equal routes at a node as often, as those of ns-3 do with RandomEcmpRouting,
-// which draws an index of the routes for every packet at every node; or for random ways each path as often. Loads are
+// which draws an index of the routes for every packet at every node; or for random paths each path as often. Loads are
 // the means of that.
 func TestDrawPacket(t *testing.T) {
 	for k, n := range drawNetworks(t) {
 		routes, flows := equalCost(n), allPairs(n.Nodes)
-		for _, byWays := range []bool{false, true} {
-			d, err := drawnBy(byWays, routing.DrawPacket, &routing.Problem{Network: n, Flows: flows}, 1)
+		for _, byRoutes := range []bool{false, true} {
+			d, err := drawnBy(byRoutes, routing.DrawPacket, &routing.Problem{Network: n, Flows: flows}, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -188,7 +188,7 @@ func TestDrawPacket(t *testing.T) {
 				follow = func(at int32, share float64) {
 					for _, l := range routes[at][f.Dst] {
 						of := share / float64(len(routes[at][f.Dst]))
-						if byWays {
+						if byRoutes {
 							of = share * pathsOf(n, routes, n.Links[l].To, f.Dst) / pathsOf(n, routes, at, f.Dst)
 						}
 						one[l] += of
@@ -210,11 +210,11 @@ func TestDrawPacket(t *testing.T) {
 			}
 			for l := range n.Links {
 				if math.Abs(loads.Weighted[l]-want[l]) > 1e-5 {
-					t.Errorf("network %d, by ways %t: link %d has load %g, want %g", k, byWays, l, loads.Weighted[l], want[l])
+					t.Errorf("network %d, by routes %t: link %d has load %g, want %g", k, byRoutes, l, loads.Weighted[l], want[l])
 				}
 				off := float64(s.Links[l].Packets) - packets*want[l]
 				if math.Abs(off) > 5*math.Sqrt(packets*square[l])+1e-6 {
-					t.Errorf("network %d, by ways %t: %d packets on link %d, want %g", k, byWays, s.Links[l].Packets, l, packets*want[l])
+					t.Errorf("network %d, by routes %t: %d packets on link %d, want %g", k, byRoutes, s.Links[l].Packets, l, packets*want[l])
 				}
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"sim/engine"
 )
 
-// Forwarding is walks as static tables of the chips, as Zu et al. (NSDI 24, Sec. 3.5) program them at the start of a
+// Forwarding is paths as static tables of the chips, as Zu et al. (NSDI 24, Sec. 3.5) program them at the start of a
 // job. A packet carries its destination and a tag, which its source gives it; every chip has entries by the two that
 // name the port and virtual channel to send it on. One tag serves all paths to a destination that part nowhere once
 // they have met.
@@ -41,7 +41,7 @@ const mostTags = 1 << 16
 // mostEntries bounds the places of tables, two bytes each.
 const mostEntries = 1 << 31
 
-// Compile makes tables of the paths of flows, which must pass Paths.Check. Walks to a destination are given the first
+// Compile makes tables of the paths of flows, which must pass Paths.Check. Paths to a destination are given the first
 // tag in whose table they agree with those that have it, the longest paths first. It fails where a path comes to a node
 // twice, which no tag helps, and on tables too large to keep.
 func Compile(n *engine.Network, flows []engine.Flow, w *engine.Paths) (*Forwarding, error) {
@@ -85,21 +85,21 @@ type compiler struct {
 	seen   []int64 // by node: the path that came to it last
 	count  int64   // of paths
 	places int64   // of all tables
-	walks  []tagged
+	paths  []tagged
 	table  []engine.Step // of the destination
 	none   []engine.Step // a table without entries
 }
 
 // tagged is a path to the destination that is being compiled.
 type tagged struct {
-	walk, src, hops int32
+	path, src, hops int32
 	tag             int64 // its place in Forwarding.tag
 }
 
 // destination gives tags to the paths of flows to one node.
 func (c *compiler) destination(dst int32, flows []int32) error {
 	z, w := c.z, c.w
-	c.walks = c.walks[:0]
+	c.paths = c.paths[:0]
 	for _, f := range flows {
 		a, b := w.Of(w.ClassOf(f))
 		for k := a; k < b; k++ {
@@ -107,14 +107,14 @@ func (c *compiler) destination(dst int32, flows []int32) error {
 			if z.first != nil {
 				place = z.first[f] + int64(k-a)
 			}
-			c.walks = append(c.walks, tagged{k, z.flows[f].Src, int32(len(w.Steps(k))), place})
+			c.paths = append(c.paths, tagged{k, z.flows[f].Src, int32(len(w.Steps(k))), place})
 		}
 	}
-	slices.SortStableFunc(c.walks, func(a, b tagged) int { return cmp.Compare(b.hops, a.hops) })
+	slices.SortStableFunc(c.paths, func(a, b tagged) int { return cmp.Compare(b.hops, a.hops) })
 	nodes, tags := int(z.Nodes), 0
 	c.table = c.table[:0]
-	for _, t := range c.walks {
-		steps := w.Steps(t.walk)
+	for _, t := range c.paths {
+		steps := w.Steps(t.path)
 		c.count++
 		for at, i := t.src, 0; i < len(steps); i++ {
 			if c.seen[at] == c.count {
@@ -209,8 +209,8 @@ func (z *Forwarding) WriteTags(out io.Writer) error {
 		return err
 	}
 	for i, f := range z.flows {
-		for way, tag := range z.TagsOf(int32(i)) {
-			if _, err := fmt.Fprintf(b, "%d,%d,%d,%d\n", f.Src, f.Dst, way, tag); err != nil {
+		for path, tag := range z.TagsOf(int32(i)) {
+			if _, err := fmt.Fprintf(b, "%d,%d,%d,%d\n", f.Src, f.Dst, path, tag); err != nil {
 				return err
 			}
 		}

@@ -17,7 +17,7 @@ import (
 	"sim/fabric/torus"
 )
 
-// leads fails where following the tables is not what the walks of flows are.
+// leads fails where following the tables is not what the paths of flows are.
 func leads(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -27,23 +27,23 @@ func leads(t interface {
 		a, b := w.Of(w.ClassOf(int32(i)))
 		tags := z.TagsOf(int32(i))
 		if len(tags) != int(b-a) {
-			t.Fatalf("flow %v has %d tags for %d walks", f, len(tags), b-a)
+			t.Fatalf("flow %v has %d tags for %d paths", f, len(tags), b-a)
 		}
 		for k, tag := range tags {
 			got, err := z.follow(f.Src, f.Dst, tag)
 			if want := w.Steps(a + int32(k)); err != nil || !slices.Equal(got, want) {
-				t.Fatalf("flow %v: the tables lead along %v (%v), the walk is %v", f, got, err, want)
+				t.Fatalf("flow %v: the tables lead along %v (%v), the path is %v", f, got, err, want)
 			}
 		}
 	}
 }
 
-// TestForwarding: on random graphs, walking the tables gives the walks, one or several a pair, and the entries are
-// those that some walk uses.
+// TestForwarding: on random graphs, following the tables gives the paths, one or several a pair, and the entries are
+// those that some path uses.
 func TestForwarding(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := random(t)
-		r := []Router{ECMP{}, RandomShortest{}, Multipath{Ways: 3}, Shortest{}}[rapid.IntRange(0, 3).Draw(t, "router")]
+		r := []Router{ECMP{}, RandomShortest{}, Multipath{Routes: 3}, Shortest{}}[rapid.IntRange(0, 3).Draw(t, "router")]
 		d, err := r.Route(context.Background(), p, Options{Seed: rapid.Uint64().Draw(t, "seed")})
 		if errors.Is(err, ErrUnserved) {
 			return
@@ -76,7 +76,7 @@ func TestForwarding(t *testing.T) {
 			t.Fatalf("%d entries, %d of a chip, %d alike; want %d, %d, %d", z.Entries, z.MostChip, z.SameSteps, len(used), slices.Max(chip), len(same))
 		}
 		if r == (Shortest{}) && z.Tags > 1 {
-			t.Fatalf("ways by destination alone take %d tags", z.Tags)
+			t.Fatalf("paths by destination alone take %d tags", z.Tags)
 		}
 		var b bytes.Buffer
 		if err := z.WriteCSV(&b); err != nil || strings.Count(b.String(), "\n") != len(used)+1 {
@@ -85,7 +85,7 @@ func TestForwarding(t *testing.T) {
 	})
 }
 
-// TestForwardingTori: tables of tori lead along the routers' walks, with their virtual channels. What they take is
+// TestForwardingTori: tables of tori lead along the routers' paths, with their virtual channels. What they take is
 // logged.
 func TestForwardingTori(t *testing.T) {
 	fault := torus.Faults{Switches: []torus.Switch{{Dim: 1, Index: 5}}}
@@ -104,7 +104,7 @@ func TestForwardingTori(t *testing.T) {
 		{"wild-first", WildRule{WildFirst: WildFirst{Use: Needed}}, fault, "", []int{4, 4, 8}},
 		{"wild-first", WildRule{}, fault, torus.TPUv4, []int{4, 4, 8}},
 		{"shortest", Shortest{}, fault, "", []int{4, 4, 8}},
-		{"multipath", wildMultipath{Multipath: Multipath{Ways: 4}}, fault, "", []int{4, 4, 4}},
+		{"multipath", wildMultipath{Multipath: Multipath{Routes: 4}}, fault, "", []int{4, 4, 4}},
 	} {
 		p := must(t, c.f, c.twist, c.dims...)
 		d, _ := route(t, c.r, p, Options{})
@@ -118,7 +118,7 @@ func TestForwardingTori(t *testing.T) {
 	}
 }
 
-// TestForwardingByHand: two ways from 0 and 1 to 3 over 2 that part at 2 take two tags; exports are what they are.
+// TestForwardingByHand: two paths from 0 and 1 to 3 over 2 that part at 2 take two tags; exports are what they are.
 func TestForwardingByHand(t *testing.T) {
 	n := &engine.Network{Nodes: 4}
 	for _, l := range [][2]int32{{0, 2}, {1, 2}, {2, 3}, {2, 3}} {

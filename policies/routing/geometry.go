@@ -139,8 +139,8 @@ func (z *geometry) search(from int32) *hops {
 	found := make([][]int16, n)
 	norm := slices.Repeat([]int{-1}, n)
 	left, v := n, make([]int16, dims)
-	var walk func(at int32, k, hops, total int)
-	walk = func(at int32, k, hops, total int) {
+	var extend func(at int32, k, hops, total int)
+	extend = func(at int32, k, hops, total int) {
 		if k == dims {
 			if hops == 0 && (norm[at] < 0 || norm[at] == total) {
 				if norm[at] < 0 {
@@ -153,7 +153,7 @@ func (z *geometry) search(from int32) *hops {
 		}
 		d := z.order[k]
 		v[d] = 0
-		walk(at, k+1, hops, total)
+		extend(at, k+1, hops, total)
 		for _, sign := range []int{1, -1} {
 			to, port := at, 2*d
 			if sign < 0 {
@@ -164,13 +164,13 @@ func (z *geometry) search(from int32) *hops {
 					break
 				}
 				v[d] = int16(sign * c)
-				walk(to, k+1, hops-c, total)
+				extend(to, k+1, hops-c, total)
 			}
 		}
 		v[d] = 0
 	}
 	for h := 0; left > 0; h++ {
-		walk(from, 0, h, h)
+		extend(from, 0, h, h)
 	}
 	row := &hops{start: make([]int32, n+1)}
 	for b, of := range found {
@@ -180,8 +180,8 @@ func (z *geometry) search(from int32) *hops {
 	return row
 }
 
-// ways appends the ports of the path along a hop vector in the order of dimensions.
-func (z *geometry) ways(v []int16, into []engine.Step) []engine.Step {
+// steps appends the ports of the path along a hop vector in the order of dimensions.
+func (z *geometry) steps(v []int16, into []engine.Step) []engine.Step {
 	for _, d := range z.order {
 		c, port := int(v[d]), 2*d
 		if c < 0 {
@@ -195,8 +195,8 @@ func (z *geometry) ways(v []int16, into []engine.Step) []engine.Step {
 }
 
 // alive reports whether all links of a path from a node may be taken.
-func (z *geometry) alive(from int32, way []engine.Step) bool {
-	for _, s := range way {
+func (z *geometry) alive(from int32, path []engine.Step) bool {
+	for _, s := range path {
 		i := int(from)*z.degree + s.Port()
 		if !z.live[i] {
 			return false

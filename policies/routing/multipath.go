@@ -10,7 +10,7 @@ import (
 	"sim/engine"
 )
 
-// Ways that Multipath spreads a pair over (Multipath.Over), and how (Split).
+// Paths that Multipath spreads a pair over (Multipath.Over), and how (Split).
 const (
 	OverShortest  = "shortest"   // any shortest paths of any graph, on channel 0
 	OverWildFirst = "wild-first" // live candidates of wild-first routing, on their channels
@@ -19,19 +19,19 @@ const (
 	PerHop  = "per-hop"  // as packets take them that pick evenly among the next links at each node
 )
 
-// mostWaySteps bounds the hops of all ways that are kept, of 2 bytes each.
-const mostWaySteps = 1 << 28
+// mostRouteSteps bounds the hops of all paths that are kept, of 2 bytes each.
+const mostRouteSteps = 1 << 28
 
 // Multipath spreads every pair over several shortest paths of any graph, of which each packet takes one at random: the
 // randomised routing that Zu et al. (NSDI 24, Sec. 7) plan for nearest-neighbour traffic round faults. All hops take
 // channel 0.
 type Multipath struct {
-	// Ways is the most routes of a pair, at least 1. Where there are more, they are drawn at random by Split.
-	Ways int `key:"ways" doc:"most routes of a pair, of which each packet takes one at random; of more shortest paths so many are drawn, so loads split per-hop are exact only where this is at least as many as a pair has" default:"8" min:"1" max:"1024"`
+	// Routes is the most routes of a pair, at least 1. Where there are more, they are drawn at random by Split.
+	Routes int `key:"ways" doc:"most routes of a pair, of which each packet takes one at random; of more shortest paths so many are drawn, so loads split per-hop are exact only where this is at least as many as a pair has" default:"8" min:"1" max:"1024"`
 	// Over is which paths: OverShortest, or OverWildFirst.
 	Over string `key:"over" doc:"shortest paths, or those of wild-first routing" default:"shortest" choices:"shortest|wild-first" called:"multipath over"`
-	// Split is how packets spread over shortest paths: PerPath, which "" is, or PerHop. Candidates of wild-first routing
-	// share evenly.
+	// Split is how packets spread over shortest paths: PerPath, which "" is, or PerHop. Candidates of wild-first
+	// routing share evenly.
 	Split string `key:"split" doc:"whether packets spread evenly over the routes, or at each hop over the next ones" default:"per-path" choices:"per-path|per-hop" when:"policy.multipath.over=shortest"`
 	// Extra is by how many hops candidates of wild-first routing may be longer than the pair's shortest.
 	Extra int `key:"extra_hops" doc:"by how many hops wild-first routes may be longer than the shortest" default:"0" max:"1000" when:"policy.multipath.over=wild-first"`
@@ -60,17 +60,17 @@ func (m Multipath) Route(ctx context.Context, p *Problem, o Options) (*Decision,
 		}
 	}
 	w := &engine.Paths{Degree: g.degree, Link: g.link, Class: make([]int32, len(some.Flows)), First: []int32{0}}
-	s := spread{m: m, z: newField(g), w: w, ways: make([]float64, g.nodes), seed: o.Seed}
+	s := spread{m: m, z: newField(g), w: w, paths: make([]float64, g.nodes), seed: o.Seed}
 	dst, hops := int32(-1), int64(0)
 	err = s.z.byDestination(ctx, &some, func(i int32, f engine.Flow) error {
 		if f.Dst != dst && m.Split != PerHop {
-			s.z.count(s.ways)
+			s.z.count(s.paths)
 		}
 		dst = f.Dst
 		w.Class[i] = int32(len(w.First) - 1)
 		hops += s.z.hops(f.Src)
-		if len(w.Step) > mostWaySteps {
-			return fmt.Errorf("%w: its ways have more than %d hops in all; give a pair fewer", ErrUnserved, mostWaySteps)
+		if len(w.Step) > mostRouteSteps {
+			return fmt.Errorf("%w: its ways have more than %d hops in all; give a pair fewer", ErrUnserved, mostRouteSteps)
 		}
 		return s.add(f)
 	})
@@ -98,23 +98,23 @@ type spread struct {
 	m      Multipath
 	z      *field
 	w      *engine.Paths
-	ways   []float64 // by node: shortest paths from it, in proportion
+	paths  []float64 // by node: shortest paths from it, in proportion
 	seed   uint64
 	stream rand.PCG
 	found  [][]engine.Step
 	share  []float64
-	walk   []engine.Step
+	path   []engine.Step
 	links  []int32
 }
 
 // add gives the next class the paths of a flow.
 func (s *spread) add(f engine.Flow) error {
-	s.found, s.share, s.walk = s.found[:0], s.share[:0], s.walk[:0]
+	s.found, s.share, s.path = s.found[:0], s.share[:0], s.path[:0]
 	if !s.list(f.Src, f.Dst, 1) {
 		s.found, s.share = s.found[:0], s.share[:0]
 		s.stream.Seed(s.seed^multipathStream, uint64(f.Src)<<32|uint64(f.Dst))
-		for range mostDraws * s.m.Ways {
-			if s.draw(f); len(s.found) == s.m.Ways {
+		for range mostDraws * s.m.Routes {
+			if s.draw(f); len(s.found) == s.m.Routes {
 				break
 			}
 		}
@@ -123,11 +123,11 @@ func (s *spread) add(f engine.Flow) error {
 	for _, share := range s.share {
 		sum += share
 	}
-	for i, walk := range s.found {
-		if len(s.w.Step)+len(walk) >= math.MaxInt32 {
-			return fmt.Errorf("routing: paths of more than %d steps in all are too many to keep; want fewer routes than %d a pair", math.MaxInt32, s.m.Ways)
+	for i, path := range s.found {
+		if len(s.w.Step)+len(path) >= math.MaxInt32 {
+			return fmt.Errorf("routing: paths of more than %d steps in all are too many to keep; want fewer routes than %d a pair", math.MaxInt32, s.m.Routes)
 		}
-		s.w.Add(walk...)
+		s.w.Add(path...)
 		s.w.Share = append(s.w.Share, s.share[i]/sum)
 	}
 	s.w.First = append(s.w.First, int32(len(s.w.Start)))
@@ -140,10 +140,10 @@ const mostDraws = 16
 // list finds all shortest paths from a node, with their shares; false where they are more than wanted.
 func (s *spread) list(at, dst int32, share float64) bool {
 	if at == dst {
-		if len(s.found) == s.m.Ways {
+		if len(s.found) == s.m.Routes {
 			return false
 		}
-		s.found = append(s.found, slices.Clone(s.walk))
+		s.found = append(s.found, slices.Clone(s.path))
 		s.share = append(s.share, share)
 		return true
 	}
@@ -156,9 +156,9 @@ func (s *spread) list(at, dst int32, share float64) bool {
 	ok := true
 	for i := begin; ok && i < end; i++ {
 		k := s.links[i]
-		s.walk = append(s.walk, s.z.g.step(k))
+		s.path = append(s.path, s.z.g.step(k))
 		ok = s.list(s.z.g.out.To[k], dst, share)
-		s.walk = s.walk[:len(s.walk)-1]
+		s.path = s.path[:len(s.path)-1]
 	}
 	s.links = s.links[:begin]
 	return ok
@@ -166,7 +166,7 @@ func (s *spread) list(at, dst int32, share float64) bool {
 
 // draw draws a shortest path of a flow, and keeps it if it is new.
 func (s *spread) draw(f engine.Flow) {
-	walk, share := s.walk[:0], 1.0
+	path, share := s.path[:0], 1.0
 	for at := f.Src; at != f.Dst; {
 		var k int32
 		u := float(s.stream.Uint64())
@@ -175,14 +175,14 @@ func (s *spread) draw(f engine.Flow) {
 			k = s.links[int(u*float64(len(s.links)))]
 			share /= float64(len(s.links))
 		} else {
-			k = s.z.draw(at, s.ways, u)
+			k = s.z.draw(at, s.paths, u)
 		}
-		walk = append(walk, s.z.g.step(k))
+		path = append(path, s.z.g.step(k))
 		at = s.z.g.out.To[k]
 	}
-	s.walk, s.links = walk[:0], s.links[:0]
-	if !slices.ContainsFunc(s.found, func(have []engine.Step) bool { return slices.Equal(have, walk) }) {
-		s.found, s.share = append(s.found, slices.Clone(walk)), append(s.share, share)
+	s.path, s.links = path[:0], s.links[:0]
+	if !slices.ContainsFunc(s.found, func(have []engine.Step) bool { return slices.Equal(have, path) }) {
+		s.found, s.share = append(s.found, slices.Clone(path)), append(s.share, share)
 	}
 }
 
@@ -192,8 +192,8 @@ type wildMultipath struct {
 	rule WildRule
 }
 
-// Route leads the flows of a torus or mesh. It fails, with ErrUnserved, on other graphs, and names pairs that no candidate
-// joins.
+// Route leads the flows of a torus or mesh. It fails, with ErrUnserved, on other graphs, and names pairs that no
+// candidate joins.
 func (m wildMultipath) Route(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	c, l, err := m.leader(p, o.Seed)
 	if err != nil {
@@ -242,10 +242,10 @@ func (m Multipath) candidates(c *Candidates, f engine.Flow, seed uint64, stream 
 		n++
 	}
 	all = all[:n]
-	if n > m.Ways {
+	if n > m.Routes {
 		stream.Seed(seed^multipathStream, uint64(f.Src)<<32|uint64(f.Dst))
 		rand.New(stream).Shuffle(n, func(i, j int) { all[i], all[j] = all[j], all[i] })
-		all = all[:m.Ways]
+		all = all[:m.Routes]
 	}
 	return all
 }

@@ -10,8 +10,8 @@ import (
 	"sim/engine/packet"
 )
 
-// Optimised leads every pair along one way such that the most loaded link carries least: maximum concurrent flow on
-// single paths, as the offline route optimiser of TPU v4 seeks it (Zu et al., NSDI 24, Sec. 4.3). Ways on tori are
+// Optimised leads every pair along one path such that the most loaded link carries least: maximum concurrent flow on
+// single paths, as the offline route optimiser of TPU v4 seeks it (Zu et al., NSDI 24, Sec. 4.3). Paths on tori are
 // those of wild-first routing, and any paths at all elsewhere. They are chosen by a local search, once for all pairs
 // that translations take into each other, and a lower bound for any paths at all proves how far from the optimum they
 // are at most. Channels and paths are such that no traffic deadlocks, but on directed links where no such paths join
@@ -24,9 +24,9 @@ type Optimised struct {
 	// elsewhere: links of unequal rates are not to carry as many units each. It goes before the load of the problem's
 	// flows, and holds for what paths that may deadlock reach too.
 	NeighbourCap int `key:"neighbour_cap" doc:"most messages on a link when every node sends one to each neighbour, whatever the rates and demands, which goes before the load and holds for unconstrained_max_link_load and unconstrained_max_load_over_rate too; -1 is no limit" else:"2, and -1 where fabric.kind is graph" min:"-1" max:"1000000"`
-	// Budget is the ways that may be weighed in search of a better choice, one of more than 16 hops as several; 0 is 30
-	// million, and at least 200 a pair where these are not above a million or are of classes. With Problem.Graph it is
-	// spent again on simulations, of which a task counts as 8 paths; one of each choice to begin from is made in any
+	// Budget is the paths that may be weighed in search of a better choice, one of more than 16 hops as several; 0 is
+	// 30 million, and at least 200 a pair where these are not above a million or are of classes. With Problem.Graph it
+	// is spent again on simulations, of which a task counts as 8 paths; one of each choice to begin from is made in any
 	// case.
 	Budget int64 `key:"budget" doc:"routes that are weighed in search of better ones, those of more than 16 hops as several; 0 is 30 million, and up to a million pairs at least 200 a pair; ring collectives at levels flow and packet have as much again for simulations, of which a transfer counts as 8" default:"0" max:"1000000000000000"`
 	// Rounds is the rounds of the search for a bound; 0 is 4000, and fewer where nodes are not identical and sources
@@ -35,8 +35,8 @@ type Optimised struct {
 	// Cache is a directory that keeps choices by a hash of all that they depend on; "" keeps none.
 	Cache string `key:"cache" doc:"directory in which routes are kept for the next run; \"\" is none" default:"" output:""`
 	// MILP has a solver on the PATH go on from the best choice, among the paths that it was found among, and prove the
-	// least load that those allow. Solver names it, "auto" or "" for any; TimeLimit stops it and may change the choice, 0
-	// is none.
+	// least load that those allow. Solver names it, "auto" or "" for any; TimeLimit stops it and may change the choice,
+	// 0 is none.
 	MILP      bool        `key:"milp" doc:"have a MILP solver on the PATH choose among the routes, and prove the least load that they allow" default:"false"`
 	Solver    string      `key:"solver" doc:"the solver; auto is the first that is found" default:"auto" choices:"auto|highs|cbc"`
 	TimeLimit engine.Time `key:"time_limit" doc:"wall-clock limit, which marks the result as not repeatable; 0s is none" default:"0s"`
@@ -98,7 +98,7 @@ func (o Optimised) Route(ctx context.Context, p *Problem, of Options) (*Decision
 	if err := r.solve(ctx); err != nil {
 		return nil, err
 	}
-	w, err := r.walks(p, by)
+	w, err := r.paths(p, by)
 	if err != nil {
 		return nil, err
 	}

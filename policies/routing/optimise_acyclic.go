@@ -17,7 +17,7 @@ type acyclic struct {
 	banned []bool    // by dependency: no path may have it any more
 	kept   []bool    // by dependency: some pair has no path without it
 	used   []int32   // by dependency: chosen paths that have it
-	walk   []engine.Step
+	path   []engine.Step
 	deps   []int32
 }
 
@@ -42,10 +42,10 @@ func (a *acyclic) of(pair engine.Flow, steps []engine.Step) []int32 {
 	a.deps = a.deps[:0]
 	z := a.rules.z
 	for _, node := range a.orbit[a.in.symmetry.Orbit[pair.Src]] {
-		a.walk = append(a.walk[:0], steps...)
-		a.rules.Channels(node, a.walk)
+		a.path = append(a.path[:0], steps...)
+		a.rules.Channels(node, a.path)
 		last := int32(-1)
-		for _, s := range a.walk {
+		for _, s := range a.path {
 			out := int32(s.Port()*channelsEach + s.Channel())
 			if last >= 0 {
 				a.deps = append(a.deps, last*int32(a.fan)+out)
@@ -67,7 +67,7 @@ func (a *acyclic) behind(dep int32) int32 {
 // count counts the chosen paths that have each dependency.
 func (a *acyclic) count(s *search) {
 	clear(a.used)
-	for i, w := range s.walk {
+	for i, w := range s.path {
 		for _, d := range a.of(a.in.pair[i], s.c.steps(w)) {
 			a.used[d]++
 		}
@@ -175,7 +175,7 @@ func (a *acyclic) only(c *choices, allowed func(dep int32) bool) (*choices, int3
 // best choice; nil where it finds no way to. Round by round a dependency of each cycle is banned and pairs that had it
 // are moved; when no cycle is left, what goes forward in an order of the channels stays.
 func (a *acyclic) free(ctx context.Context, s *search, c *choices) (*choices, error) {
-	s.walk = append(s.walk[:0], s.best...)
+	s.path = append(s.path[:0], s.best...)
 	for range 200 {
 		if err := ctx.Err(); err != nil {
 			return nil, err

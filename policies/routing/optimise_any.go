@@ -9,23 +9,23 @@ import (
 	"sim/policies/graph"
 )
 
-// layered is the ways that cannot deadlock on any network: on each virtual channel, of which two at most are taken one
+// layered is the paths that cannot deadlock on any network: on each virtual channel, of which two at most are taken one
 // after the other, links towards lower places of an order of the nodes and then links towards higher ones (up*/down*,
 // Schroeder et al., Autonet, IEEE JSAC 9, 1991).
-func (in *instance) layered(place []int32, channels int) *ways {
-	fold := 2 * min(channels, channelsEach)
-	w := &ways{fold: fold}
+func (in *instance) layered(place []int32, channels int) *stateGraph {
+	states := 2 * min(channels, channelsEach)
+	w := &stateGraph{states: states}
 	for a := range int32(in.nodes) {
-		for phase := range fold {
+		for phase := range states {
 			for k := in.out.Start[a]; k < in.out.Start[a+1]; k++ {
 				to, next := in.out.To[k], phase
 				if up := place[to] > place[a]; up != (phase%2 == 1) {
-					if next++; next == fold {
+					if next++; next == states {
 						continue
 					}
 				}
 				port := int(in.out.Class[k])
-				w.Add(a*int32(fold)+int32(phase), to*int32(fold)+int32(next), in.orbit[int(a)*in.degree+port])
+				w.Add(a*int32(states)+int32(phase), to*int32(states)+int32(next), in.orbit[int(a)*in.degree+port])
 				w.step = append(w.step, engine.MakeStep(port, next/2))
 			}
 			w.Close()
@@ -62,11 +62,11 @@ const fewArcs = 2_000_000
 const manyArcs = 50_000_000
 
 // arcs returns how many arcs searches from all sources look at.
-func (in *instance) arcs(w *ways) int { return max(1, len(in.sources)*len(w.To)) }
+func (in *instance) arcs(w *stateGraph) int { return max(1, len(in.sources)*len(w.To)) }
 
-// safest returns the layered ways on the channels that a problem's links have, of nodes in the order of their distance
+// safest returns the layered paths on the channels that a problem's links have, of nodes in the order of their distance
 // from the first.
-func (in *instance) safest(p *Problem) *ways {
+func (in *instance) safest(p *Problem) *stateGraph {
 	channels := math.MaxInt32
 	for _, l := range p.Network.Links {
 		if l.Rate > 0 {
@@ -76,8 +76,8 @@ func (in *instance) safest(p *Problem) *ways {
 	return in.layered(in.breadth(0), channels)
 }
 
-// widening adds paths to choices: for each pair the one that costs least of all.
-type widening struct {
+// pathGenerator adds paths to choices: for each pair the one that costs least of all.
+type pathGenerator struct {
 	in     *instance
 	c      *choices
 	t      *tree
@@ -89,8 +89,8 @@ type widening struct {
 const mostSteps = 1 << 27
 
 // begin gives each pair a path of the fewest hops. It names pairs that none joins, and says why.
-func (in *instance) begin(ctx context.Context, w *ways, why string) (*widening, error) {
-	x := &widening{in: in, c: newChoices(len(in.pair)), t: newTree(w), length: slices.Repeat([]float64{1}, in.orbits)}
+func (in *instance) begin(ctx context.Context, w *stateGraph, why string) (*pathGenerator, error) {
+	x := &pathGenerator{in: in, c: newChoices(len(in.pair)), t: newTree(w), length: slices.Repeat([]float64{1}, in.orbits)}
 	var apart unjoined
 	many := in.arcs(w) > manyArcs
 	for s, src := range in.sources {
@@ -98,7 +98,7 @@ func (in *instance) begin(ctx context.Context, w *ways, why string) (*widening, 
 			return nil, err
 		}
 		if many {
-			x.t.Breadth(src * int32(w.fold))
+			x.t.Breadth(src * int32(w.states))
 		} else {
 			x.t.grow(src, x.length)
 		}
@@ -120,7 +120,7 @@ const (
 )
 
 // add gives a pair the path to a state of the tree.
-func (x *widening) add(pair, at int32) int32 {
+func (x *pathGenerator) add(pair, at int32) int32 {
 	x.arcs = x.t.Path(at, x.arcs[:0])
 	for _, k := range x.arcs {
 		x.c.orbit = append(x.c.orbit, x.t.Class[k])
@@ -133,7 +133,7 @@ func (x *widening) add(pair, at int32) int32 {
 const better = 0.98
 
 // more adds paths that cost less than those that a search has chosen.
-func (x *widening) more(ctx context.Context, s *search) error {
+func (x *pathGenerator) more(ctx context.Context, s *search) error {
 	if len(x.c.step) > mostSteps {
 		return nil
 	}
@@ -153,14 +153,14 @@ func (x *widening) more(ctx context.Context, s *search) error {
 			return err
 		}
 		x.t.grow(src, x.length)
-		s.budget -= int64(len(x.t.To)+int(x.in.first[k+1]-x.in.first[k])) / 4 // about as much work as weighing so many walks
+		s.budget -= int64(len(x.t.To)+int(x.in.first[k+1]-x.in.first[k])) / 4 // about as much work as weighing so many paths
 		for i := x.in.first[k]; i < x.in.first[k+1]; i++ {
 			now := 0.0
-			way := x.c.of(s.walk[i])
-			for _, o := range way {
+			path := x.c.of(s.path[i])
+			for _, o := range path {
 				now += x.length[o]
 			}
-			s.budget -= int64(len(way)) / longWay
+			s.budget -= int64(len(path)) / longPath
 			if at := x.t.end(x.in.pair[i].Dst); x.t.Dist[at] < better*now {
 				x.add(i, at)
 			}

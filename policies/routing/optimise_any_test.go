@@ -14,7 +14,7 @@ import (
 	"sim/fabric/torus"
 )
 
-// leastLoad finds the least load of the most loaded link of whatever simple walks flows take, by trying all of them.
+// leastLoad finds the least load of the most loaded link of whatever simple paths flows take, by trying all of them.
 func leastLoad(n *engine.Network, flows []engine.Flow, demand []float64) float64 {
 	out := make([][]int32, n.Nodes)
 	for i, l := range n.Links {
@@ -24,8 +24,8 @@ func leastLoad(n *engine.Network, flows []engine.Flow, demand []float64) float64
 	}
 	load, best := make([]float64, len(n.Links)), math.Inf(1)
 	var lead func(f int)
-	var walk func(f int, at int32, seen uint64)
-	walk = func(f int, at int32, seen uint64) {
+	var extend func(f int, at int32, seen uint64)
+	extend = func(f int, at int32, seen uint64) {
 		if at == flows[f].Dst {
 			lead(f + 1)
 			return
@@ -36,7 +36,7 @@ func leastLoad(n *engine.Network, flows []engine.Flow, demand []float64) float64
 				continue
 			}
 			load[l] += demand[f]
-			walk(f, to, seen|1<<to)
+			extend(f, to, seen|1<<to)
 			load[l] -= demand[f]
 		}
 	}
@@ -45,14 +45,14 @@ func leastLoad(n *engine.Network, flows []engine.Flow, demand []float64) float64
 			best = min(best, top(load))
 			return
 		}
-		walk(f, flows[f].Src, 1<<flows[f].Src)
+		extend(f, flows[f].Src, 1<<flows[f].Src)
 	}
 	lead(0)
 	return best
 }
 
-// TestOptimisedAnyGraph: on small graphs with any demand the bound is never above the optimum, which trying all ways
-// finds, the choice never below it, and whole walks are free of deadlock on two channels.
+// TestOptimisedAnyGraph: on small graphs with any demand the bound is never above the optimum, which trying all paths
+// finds, the choice never below it, and whole paths are free of deadlock on two channels.
 func TestOptimisedAnyGraph(t *testing.T) {
 	met, all := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -114,7 +114,7 @@ func TestOptimisedAnyGraph(t *testing.T) {
 }
 
 // TestOptimisedSmallTori: on small tori with links down, bound <= load of the choice <= load of wild-first routing's,
-// walks are live and free of deadlock.
+// paths are live and free of deadlock.
 func TestOptimisedSmallTori(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o, err := torus.New(rapid.SampledFrom([][]int{{3, 3}, {2, 2, 3}, {4, 3}, {5}, {3, 3, 2}, {4, 4}}).Draw(t, "dims")...)
@@ -155,7 +155,7 @@ func TestOptimisedSmallTori(t *testing.T) {
 	})
 }
 
-// TestOptimisedCanonical: faults of all 48 optical switches give the load of their dimension's first, and their walks
+// TestOptimisedCanonical: faults of all 48 optical switches give the load of their dimension's first, and their paths
 // are those of their own network.
 func TestOptimisedCanonical(t *testing.T) {
 	for _, c := range []struct {
@@ -185,7 +185,7 @@ func TestOptimisedCanonical(t *testing.T) {
 	}
 }
 
-// TestOptimisedRepeats: the same seed gives the same walks.
+// TestOptimisedRepeats: the same seed gives the same paths.
 func TestOptimisedRepeats(t *testing.T) {
 	dims, twist := []int{4, 4, 4}, ""
 	if *long {
@@ -200,7 +200,7 @@ func TestOptimisedRepeats(t *testing.T) {
 			first = have
 		}
 		if have != first {
-			t.Error("other walks")
+			t.Error("other paths")
 		}
 	}
 }
@@ -237,7 +237,7 @@ func TestOptimisedApart(t *testing.T) {
 	}
 }
 
-// TestOptimisedNoChoice: where every pair has one way there is nothing to search.
+// TestOptimisedNoChoice: where every pair has one path there is nothing to search.
 func TestOptimisedNoChoice(t *testing.T) {
 	p := weigh(must(t, torus.Faults{}, "", 9), 1, 2)
 	d, z := route(t, Optimised{Budget: 200_000}, p, Options{Seed: 1})

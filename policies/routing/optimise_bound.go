@@ -31,7 +31,7 @@ func newDual(in *instance) *dual {
 			b.links[o] += 1 / in.perUnit(o)
 		}
 	}
-	b.least, b.unit = in.floor(), in.unit()
+	b.least, b.unit = in.packingBound(), in.unit()
 	if in.symmetry != nil {
 		b.each = float64(in.nodes / len(in.symmetry.Sources))
 	}
@@ -78,10 +78,10 @@ func (b *dual) simple(ctx context.Context) {
 }
 
 // bound returns what is proved, for loads that are sums of demands.
-func (b *dual) bound() float64 { return b.in.lift(max(b.value, b.least), b.unit) }
+func (b *dual) bound() float64 { return b.in.roundUp(max(b.value, b.least), b.unit) }
 
-// told takes up what ways to spread over prove.
-func (b *dual) told(ctx context.Context, x *spreading) {
+// adopt takes up what paths to spread over prove.
+func (b *dual) adopt(ctx context.Context, x *equilibration) {
 	if b.in.whole {
 		b.try(ctx, x.best)
 	} else if v := x.value * (1 - 1e-10); v > b.value { // sums are rounded

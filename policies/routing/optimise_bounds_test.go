@@ -46,28 +46,28 @@ func tinyProblem(t *rapid.T, rates bool) *Problem {
 	return p
 }
 
-// simplePaths lists all simple walks of each flow as links.
+// simplePaths lists all simple paths of each flow as links.
 func simplePaths(n *engine.Network, flows []engine.Flow) [][][]int {
 	all := make([][][]int, len(flows))
 	for i, f := range flows {
-		var walk func(at int32, seen uint64, way []int)
-		walk = func(at int32, seen uint64, way []int) {
+		var extend func(at int32, seen uint64, path []int)
+		extend = func(at int32, seen uint64, path []int) {
 			if at == f.Dst {
-				all[i] = append(all[i], append([]int(nil), way...))
+				all[i] = append(all[i], append([]int(nil), path...))
 				return
 			}
 			for l, k := range n.Links {
 				if k.From == at && k.Rate > 0 && seen>>k.To&1 == 0 {
-					walk(k.To, seen|1<<k.To, append(way, l))
+					extend(k.To, seen|1<<k.To, append(path, l))
 				}
 			}
 		}
-		walk(f.Src, 1<<f.Src, nil)
+		extend(f.Src, 1<<f.Src, nil)
 	}
 	return all
 }
 
-// least returns the least greatest load over rate of one way a flow, by trying all, and of flows that spread, by the
+// least returns the least greatest load over rate of one path a flow, by trying all, and of flows that spread, by the
 // simplex method. Rates are relative to a reference.
 func least(p *Problem, by float64) (one, spread float64) {
 	n, all := p.Network, simplePaths(p.Network, p.Flows)
@@ -79,36 +79,36 @@ func least(p *Problem, by float64) (one, spread float64) {
 			one = min(one, top(load))
 			return
 		}
-		for _, way := range all[i] {
+		for _, path := range all[i] {
 			worst := 0.0
-			for _, l := range way {
+			for _, l := range path {
 				load[l] += p.Demand[i] * by / n.Links[l].Rate
 				worst = max(worst, load[l])
 			}
 			if worst < one {
 				lead(i + 1)
 			}
-			for _, l := range way {
+			for _, l := range path {
 				load[l] -= p.Demand[i] * by / n.Links[l].Rate
 			}
 		}
 	}
 	lead(0)
 	// the dual: lengths of links whose sum, times rates, is 1 and most of the sum of demand times distance, which no
-	// way of a flow is shorter than
-	links, ways := len(n.Links), 0
+	// path of a flow is shorter than
+	links, paths := len(n.Links), 0
 	for _, of := range all {
-		ways += len(of)
+		paths += len(of)
 	}
-	rows := make([][]float64, 0, ways+1)
-	limit := make([]float64, 0, ways+1)
+	rows := make([][]float64, 0, paths+1)
+	limit := make([]float64, 0, paths+1)
 	gain := make([]float64, links+len(all))
 	for i, of := range all {
 		gain[links+i] = p.Demand[i]
-		for _, way := range of {
+		for _, path := range of {
 			row := make([]float64, links+len(all))
 			row[links+i] = 1
-			for _, l := range way {
+			for _, l := range path {
 				row[l]--
 			}
 			rows, limit = append(rows, row), append(limit, 0)
@@ -177,7 +177,7 @@ func simplex(rows [][]float64, limit, gain []float64) float64 {
 	}
 }
 
-// TestBounds: on tiny graphs the bound for whole ways is never above the least load of one way a flow, the spread
+// TestBounds: on tiny graphs the bound for whole paths is never above the least load of one path a flow, the spread
 // choice and what it proves hold the linear program's optimum between them, and the choice is no better than the
 // optimum.
 func TestBounds(t *testing.T) {
@@ -199,10 +199,10 @@ func TestBounds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f := in.floor(); f > one*(1+1e-9) {
+		if f := in.packingBound(); f > one*(1+1e-9) {
 			t.Fatalf("floor %g, optimum %g", f, one)
 		}
-		if v := in.lift(spread, in.unit()); v > one*(1+1e-9) || v < spread {
+		if v := in.roundUp(spread, in.unit()); v > one*(1+1e-9) || v < spread {
 			t.Fatalf("%g is lifted to %g, optimum %g", spread, v, one)
 		}
 		x, err := in.begin(t.Context(), in.free(), notJoined)
@@ -211,7 +211,7 @@ func TestBounds(t *testing.T) {
 		}
 		s := newSearch(in, x.c, 1, 0, 1)
 		s.keep()
-		y := newSpreading(in, in.free(), s)
+		y := newEquilibration(in, in.free(), s)
 		if _, err := y.run(t.Context(), 200); err != nil {
 			t.Fatal(err)
 		}

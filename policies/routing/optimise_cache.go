@@ -16,11 +16,11 @@ import (
 )
 
 // version is that of the optimiser: choices that others made are not used.
-const version = 6
+const version = 7
 
 // kept is a choice as it is cached: for the canonical fault, by class.
 type kept struct {
-	Ways    [][]engine.Step // by class; empty where it has no flow
+	Routes  [][]engine.Step // by class; empty where it has no flow
 	Each    bool            // every pair has paths of its own
 	Rule    *WildRule       // of channels; nil where the paths have their own
 	Bound   float64

@@ -48,7 +48,7 @@ func TestOptimisedCache(t *testing.T) {
 		t.Errorf("%d entries for two faults of a dimension", len(files()))
 	}
 	all := [][]byte{nil, whole[:len(whole)/2]}
-	for k := 1; k < 8; k++ { // one bit among the walks
+	for k := 1; k < 8; k++ { // one bit among the paths
 		bit := slices.Clone(whole)
 		bit[k*len(bit)/8] ^= 1
 		all = append(all, bit)

@@ -37,9 +37,9 @@ func loadsOf(p *Problem, w *engine.Paths, by float64) (units, over float64) {
 func TestPack(t *testing.T) {
 	exact, all := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		press := rapid.SliceOfN(rapid.SampledFrom([]float64{1, 1, 1.5, 3}), 1, 3).Draw(t, "press")
+		perUnit := rapid.SliceOfN(rapid.SampledFrom([]float64{1, 1, 1.5, 3}), 1, 3).Draw(t, "press")
 		demand := rapid.SliceOfN(rapid.SampledFrom([]float64{0.7, 1, 1, 2, 3.5}), 1, 6).Draw(t, "demand")
-		load, best := make([]float64, len(press)), math.Inf(1)
+		load, best := make([]float64, len(perUnit)), math.Inf(1)
 		var put func(i int)
 		put = func(i int) {
 			if i == len(demand) {
@@ -47,17 +47,17 @@ func TestPack(t *testing.T) {
 				return
 			}
 			for l := range load {
-				load[l] += demand[i] * press[l]
+				load[l] += demand[i] * perUnit[l]
 				put(i + 1)
-				load[l] -= demand[i] * press[l]
+				load[l] -= demand[i] * perUnit[l]
 			}
 		}
 		put(0)
 		largest, quick := top(demand), math.Inf(1)
-		for _, x := range press {
+		for _, x := range perUnit {
 			quick = min(quick, x)
 		}
-		got := pack(append([]float64(nil), demand...), append([]float64(nil), press...))
+		got := binPacking(append([]float64(nil), demand...), append([]float64(nil), perUnit...))
 		if got > best+1e-9 || got < largest*quick {
 			t.Fatalf("bound %g, best %g, largest %g", got, best, largest*quick)
 		}
@@ -70,8 +70,8 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// TestUnit: a bound is raised to the least multiple of the number that all demands are multiples of, and stays where there
-// is none.
+// TestUnit: a bound is raised to the least multiple of the number that all demands are multiples of, and stays where
+// there is none.
 func TestUnit(t *testing.T) {
 	for _, c := range []struct {
 		demand            []float64
@@ -86,8 +86,8 @@ func TestUnit(t *testing.T) {
 		{[]float64{0}, nil, 0, 0.5, 0.5},
 	} {
 		in := &instance{demand: c.demand, slow: c.slow}
-		if unit := in.unit(); unit != c.unit || in.lift(c.bound, unit) != c.want {
-			t.Errorf("%v: unit %g raises %g to %g, want %g and %g", c.demand, unit, c.bound, in.lift(c.bound, unit), c.unit, c.want)
+		if unit := in.unit(); unit != c.unit || in.roundUp(c.bound, unit) != c.want {
+			t.Errorf("%v: unit %g raises %g to %g, want %g and %g", c.demand, unit, c.bound, in.roundUp(c.bound, unit), c.unit, c.want)
 		}
 	}
 }
@@ -161,7 +161,7 @@ func TestOptimisedSparse(t *testing.T) {
 	}
 }
 
-// TestOptimisedWeighed: weighed pairs come near the bound, with the same walks each time.
+// TestOptimisedWeighed: weighed pairs come near the bound, with the same paths each time.
 func TestOptimisedWeighed(t *testing.T) {
 	for _, c := range []struct {
 		twist string
@@ -190,7 +190,7 @@ func TestOptimisedWeighed(t *testing.T) {
 	}
 }
 
-// TestOptimisedRates: of two ways to the same node, one thrice as fast, four units take it in the proportion of rates,
+// TestOptimisedRates: of two paths to the same node, one thrice as fast, four units take it in the proportion of rates,
 // and the figures say so relative to Rate.
 func TestOptimisedRates(t *testing.T) {
 	n := &engine.Network{Nodes: 4}

@@ -128,17 +128,18 @@ func (in *instance) number(p *Problem) {
 	}
 }
 
-// ways is a graph of states on which paths are searched: a node and what rule of channels allows there next. Walks
-// begin in state 0 of their source and end in any of their destination. Arcs are of the class of their links' orbit.
-type ways struct {
+// stateGraph is a graph of states on which paths are searched: a node and what rule of channels allows there next.
+// Paths begin in state 0 of their source and end in any of their destination. Arcs are of the class of their links'
+// orbit.
+type stateGraph struct {
 	graph.Digraph
-	fold int           // states of a node, which are node*fold and on
-	step []engine.Step // by arc
+	states int           // states of a node, which are node*states and on
+	step   []engine.Step // by arc
 }
 
 // free is the state graph of any paths at all, all hops on channel 0.
-func (in *instance) free() *ways {
-	w := &ways{Digraph: *in.out, fold: 1}
+func (in *instance) free() *stateGraph {
+	w := &stateGraph{Digraph: *in.out, states: 1}
 	w.Class = make([]int32, len(w.To))
 	for k, from := range w.From {
 		w.Class[k] = in.orbit[int(from)*in.degree+int(in.out.Class[k])]
@@ -150,18 +151,18 @@ func (in *instance) free() *ways {
 // tree is the shortest paths from a node by lengths of orbits.
 type tree struct {
 	*graph.Tree
-	w *ways
+	w *stateGraph
 }
 
-func newTree(w *ways) *tree { return &tree{graph.NewTree(&w.Digraph), w} }
+func newTree(w *stateGraph) *tree { return &tree{graph.NewTree(&w.Digraph), w} }
 
 // grow finds the shortest paths from a node.
-func (t *tree) grow(node int32, length []float64) { t.Grow(node*int32(t.w.fold), length) }
+func (t *tree) grow(node int32, length []float64) { t.Grow(node*int32(t.w.states), length) }
 
 // end returns the state of a node that is nearest, -1 where none is reached.
 func (t *tree) end(node int32) int32 {
 	best := int32(-1)
-	for s := node * int32(t.w.fold); s < (node+1)*int32(t.w.fold); s++ {
+	for s := node * int32(t.w.states); s < (node+1)*int32(t.w.states); s++ {
 		if t.Dist[s] >= 0 && (best < 0 || t.Dist[s] < t.Dist[best]) {
 			best = s
 		}

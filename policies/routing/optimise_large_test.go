@@ -26,8 +26,9 @@ func digraph(nodes int32, rate func(k int) float64, links, flows [][2]int32) *Pr
 
 func alikeRate(int) float64 { return 1e9 }
 
-// TestOptimisedDirected: on a ring of links of one way and one channel no ways of an order of the nodes join all pairs;
-// the ways there are are taken, and said to deadlock. What is not joined at all is still refused, by that reason.
+// TestOptimisedDirected: on a ring of links of one way and one channel no paths of an order of the nodes join all
+// pairs; the paths there are are taken, and said to deadlock. What is not joined at all is still refused, by that
+// reason.
 func TestOptimisedDirected(t *testing.T) {
 	const n = 7
 	var links, flows [][2]int32
@@ -46,7 +47,7 @@ func TestOptimisedDirected(t *testing.T) {
 			t.Fatal(err)
 		}
 		if z := linkLoads(p, d.Paths); z.Max != n*(n-1)/2 || d.Metrics["gap"] != 0 {
-			t.Errorf("%s: load %d, gap %g, want the only ways", name, z.Max, d.Metrics["gap"])
+			t.Errorf("%s: load %d, gap %g, want the only paths", name, z.Max, d.Metrics["gap"])
 		}
 		cycle, err := packet.CheckChannels(t.Context(), p.Network, d.Paths, p.Flows)
 		if err != nil || cycle == nil || !strings.HasPrefix(d.Labels["deadlock"], "possible: ") || !strings.Contains(d.Labels["ways"], "may deadlock") {
@@ -99,10 +100,10 @@ func TestBreadth(t *testing.T) {
 		for o := range ones {
 			ones[o] = 1
 		}
-		for _, w := range []*ways{in.free(), in.layered(in.breadth(0), 2)} {
+		for _, w := range []*stateGraph{in.free(), in.layered(in.breadth(0), 2)} {
 			a, b := newTree(w), newTree(w)
 			a.grow(n-1, ones)
-			b.Breadth((n - 1) * int32(w.fold))
+			b.Breadth((n - 1) * int32(w.states))
 			for s, d := range a.Dist {
 				if b.Dist[s] != d || d >= 0 && len(b.Path(int32(s), nil)) != int(d) {
 					t.Fatalf("state %d: %g hops, want %g", s, b.Dist[s], d)
@@ -125,8 +126,8 @@ func (c *counted) Err() error {
 	return nil
 }
 
-// TestOptimisedTree: on a tree, where pairs have one way each, the first bound is met and nothing searched: not a round
-// a source. Ends of a context are heard between sources.
+// TestOptimisedTree: on a tree, where pairs have one path each, the first bound is met and nothing searched: not a
+// round a source. Ends of a context are heard between sources.
 func TestOptimisedTree(t *testing.T) {
 	const n = 300
 	var links, flows [][2]int32
@@ -154,8 +155,8 @@ func TestOptimisedTree(t *testing.T) {
 	}
 }
 
-// TestLongWays: ways of many hops take their length off the budget.
-func TestLongWays(t *testing.T) {
+// TestLongPaths: paths of many hops take their length off the budget.
+func TestLongPaths(t *testing.T) {
 	c := newChoices(2)
 	for _, n := range []int{15, 250} {
 		c.orbit, c.step = append(c.orbit, make([]int32, n)...), append(c.step, make([]engine.Step, n)...)

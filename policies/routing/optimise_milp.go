@@ -41,11 +41,11 @@ func (r *optimiser) exact(ctx context.Context) error {
 		return err
 	}
 	if z.Values != nil {
-		s.walk = append(s.walk[:0], s.best...)
-		for i := range s.walk {
+		s.path = append(s.path[:0], s.best...)
+		for i := range s.path {
 			for k := s.c.first[i]; k >= 0; k = s.c.next[k] {
 				if column[k] > 0 && z.Values[column[k]] > 0.5 {
-					s.walk[i] = k
+					s.path[i] = k
 				}
 			}
 		}
@@ -59,9 +59,9 @@ func (r *optimiser) exact(ctx context.Context) error {
 	if in.whole {
 		bound = math.Ceil(z.Bound - nearSolved)
 	}
-	r.told = map[string]float64{"milp_max_link_load": s.value}
+	r.solved = map[string]float64{"milp_max_link_load": s.value}
 	if bound > 0 {
-		r.told["milp_bound_max_link_load"] = bound
+		r.solved["milp_bound_max_link_load"] = bound
 	}
 	r.solver = fmt.Sprintf("%s: %s, %d walks", z.Solver, z.Status, len(m.Columns)-1)
 	return nil
@@ -70,7 +70,7 @@ func (r *optimiser) exact(ctx context.Context) error {
 // nearSolved is how far solvers' bounds may be from the whole number that they are: ten times their tolerance.
 const nearSolved = 1e-5
 
-// model returns the program, and by walk the column that takes it: the greatest load is column 0. Walks of pairs that
+// model returns the program, and by path the column that takes it: the greatest load is column 0. Paths of pairs that
 // have one are constants.
 func (r *optimiser) model() (*milp.Model, []int) {
 	in, s := r.found.in, r.found.s

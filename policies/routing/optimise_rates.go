@@ -73,9 +73,9 @@ func (p *Problem) units(w *engine.Paths) float64 {
 		if p.Demand != nil {
 			d = p.Demand[i]
 		}
-		walk, _ := w.Of(w.ClassOf(int32(i)))
+		path, _ := w.Of(w.ClassOf(int32(i)))
 		at := f.Src
-		for _, s := range w.Steps(walk) {
+		for _, s := range w.Steps(path) {
 			l := w.Link[int(at)*w.Degree+s.Port()]
 			load[l] += d
 			at = p.Network.Links[l].To

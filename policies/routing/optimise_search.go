@@ -56,22 +56,22 @@ func (c *choices) reserve(times int) {
 }
 
 // of returns the orbits of a path.
-func (c *choices) of(walk int32) []int32 { return c.orbit[c.begin[walk]:c.begin[walk+1]] }
+func (c *choices) of(path int32) []int32 { return c.orbit[c.begin[path]:c.begin[path+1]] }
 
-// longWay is the hops of a path that are as much work to weigh as a short one.
-const longWay = 16
+// longPath is the hops of a path that are as much work to weigh as a short one.
+const longPath = 16
 
 // work returns what weighing a path takes off the budget.
-func (c *choices) work(walk int32) int64 { return 1 + (c.begin[walk+1]-c.begin[walk])/longWay }
+func (c *choices) work(path int32) int64 { return 1 + (c.begin[path+1]-c.begin[path])/longPath }
 
 // steps returns the steps of a path.
-func (c *choices) steps(walk int32) []engine.Step { return c.step[c.begin[walk]:c.begin[walk+1]] }
+func (c *choices) steps(path int32) []engine.Step { return c.step[c.begin[path]:c.begin[path+1]] }
 
 // search is a choice of one path a pair, and what it lays on the orbits of links.
 type search struct {
 	in   *instance
 	c    *choices
-	walk []int32   // by pair
+	path []int32   // by pair
 	load []float64 // by orbit
 	near []float64 // by orbit: of one unit from every node to each of its neighbours
 	most int       // neighbours' units that an orbit may carry; 0 is any
@@ -82,24 +82,24 @@ type search struct {
 	level float64
 
 	rng     *rand.Rand
-	budget  int64 // walks that may be weighed yet
+	budget  int64 // paths that may be weighed yet
 	best    []int32
 	value   float64   // load of the most loaded link under best
 	excess  float64   // neighbours' units beyond most under best
 	unit    float64   // what a pair adds to a load, the most
 	more    []float64 // by kind of rate: what a unit adds to costs, relatively
-	repeats bool      // walks may go over an orbit more than once
+	repeats bool      // paths may go over an orbit more than once
 }
 
 func newSearch(in *instance, c *choices, seed uint64, most int, budget int64) *search {
 	s := &search{in: in, c: c, most: most, budget: budget, value: math.Inf(1), excess: math.Inf(1)}
-	s.walk = slices.Clone(c.first)
+	s.path = slices.Clone(c.first)
 	s.load, s.near, s.cost = make([]float64, in.orbits), make([]float64, in.orbits), make([]float64, in.orbits)
 	s.rng = rand.New(rand.NewPCG(seed, optimiseStream))
 	s.repeats = in.symmetry != nil && 4*len(in.symmetry.Sources) < in.nodes
-	for i, w := range s.walk {
+	for i, w := range s.path {
 		s.unit = max(s.unit, in.demand[i])
-		s.lay(int32(i), w, 1)
+		s.addLoad(int32(i), w, 1)
 	}
 	if in.slow != nil {
 		s.unit *= slices.Min(in.slow)
@@ -118,20 +118,20 @@ var noises = []float64{0, 0.05, 0.2, 0.5, 1}
 
 const optimiseStream = 0x6f7074696d697365 // "optimise"
 
-// lay adds a path of a pair to the loads, or takes it away (sign -1).
-func (s *search) lay(pair, walk int32, sign float64) {
+// addLoad adds a path of a pair to the loads, or takes it away (sign -1).
+func (s *search) addLoad(pair, path int32, sign float64) {
 	d := sign * s.in.demand[pair]
 	if s.in.slow == nil {
-		for _, o := range s.c.of(walk) {
+		for _, o := range s.c.of(path) {
 			s.load[o] += d
 		}
 	} else {
-		for _, o := range s.c.of(walk) {
+		for _, o := range s.c.of(path) {
 			s.load[o] += d * s.in.slow[s.in.kind[o]]
 		}
 	}
 	if s.in.near[pair] {
-		for _, o := range s.c.of(walk) {
+		for _, o := range s.c.of(path) {
 			s.near[o] += sign
 		}
 	}
@@ -148,7 +148,7 @@ func (s *search) sharpen(beta float64) {
 // sweep moves every pair, in random order, to the path that costs least.
 func (s *search) sweep(order []int32) {
 	if len(order) > mostPairs && !s.in.uniform {
-		s.budget -= int64(len(order)) / 4 // pairs of one way are work too
+		s.budget -= int64(len(order)) / 4 // pairs of one path are work too
 	}
 	s.rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	for _, i := range order {
@@ -158,19 +158,19 @@ func (s *search) sweep(order []int32) {
 
 // move takes a pair off its path and gives it the one that costs least, the present one among equal ones half the time.
 func (s *search) move(i int32) {
-	c, old := s.c, s.walk[i]
+	c, old := s.c, s.path[i]
 	if c.next[c.first[i]] < 0 {
 		return
 	}
 	up, over := math.Exp(s.beta*s.in.demand[i]), s.in.slow != nil
 	if over {
-		s.lay(i, old, -1)
+		s.addLoad(i, old, -1)
 		s.unload(i, old)
 	} else {
 		for _, o := range c.of(old) {
 			s.cost[o] /= up
 		}
-		s.lay(i, old, -1)
+		s.addLoad(i, old, -1)
 	}
 	best, least := old, math.Inf(1)
 	for k := c.first[i]; k >= 0; k = c.next[k] {
@@ -188,8 +188,8 @@ func (s *search) move(i int32) {
 			best, least = k, x
 		}
 	}
-	s.walk[i] = best
-	s.lay(i, best, 1)
+	s.path[i] = best
+	s.addLoad(i, best, 1)
 	for _, o := range c.of(best) {
 		s.cost[o] = math.Exp(s.beta * (s.load[o] - s.level))
 	}
@@ -202,8 +202,8 @@ func (s *search) move(i int32) {
 
 // unload prices the loads of a path that a pair was taken off where rates differ, and sets what a unit of the pair adds
 // by the rate of a link.
-func (s *search) unload(i, walk int32) {
-	for _, o := range s.c.of(walk) {
+func (s *search) unload(i, path int32) {
+	for _, o := range s.c.of(path) {
 		s.cost[o] = math.Exp(s.beta * (s.load[o] - s.level))
 	}
 	s.more = s.more[:0]
@@ -213,8 +213,8 @@ func (s *search) unload(i, walk int32) {
 }
 
 // weighOver is weigh where rates differ, and a unit adds more to some loads than to others: a path costs what it adds.
-func (s *search) weighOver(i, walk int32) float64 {
-	sum, of := 0.0, s.c.of(walk)
+func (s *search) weighOver(i, path int32) float64 {
+	sum, of := 0.0, s.c.of(path)
 	for _, o := range of {
 		sum += s.cost[o] * s.more[s.in.kind[o]]
 	}
@@ -222,8 +222,8 @@ func (s *search) weighOver(i, walk int32) float64 {
 }
 
 // weigh returns what a path of a pair costs.
-func (s *search) weigh(i, walk int32, up float64) float64 {
-	sum, of := 0.0, s.c.of(walk)
+func (s *search) weigh(i, path int32, up float64) float64 {
+	sum, of := 0.0, s.c.of(path)
 	if s.repeats {
 		for _, o := range of {
 			sum += s.cost[o]
@@ -268,7 +268,7 @@ func (s *search) keep() {
 	value, excess := top(s.load), s.crowd()
 	if excess < s.excess || excess == s.excess && value < s.value {
 		s.value, s.excess = value, excess
-		s.best = append(s.best[:0], s.walk...)
+		s.best = append(s.best[:0], s.path...)
 	}
 }
 
@@ -281,7 +281,7 @@ func (s *search) kept() *search {
 // run searches until a target is met or the budget is spent: sweeps at costs that grow sharper, again and again. Before
 // each sweep more is called, if not nil, which may add paths.
 func (s *search) run(ctx context.Context, target float64, more func() error) error {
-	order := make([]int32, len(s.walk))
+	order := make([]int32, len(s.path))
 	for i := range order {
 		order[i] = int32(i)
 	}
@@ -318,23 +318,23 @@ func (s *search) run(ctx context.Context, target float64, more func() error) err
 	return nil
 }
 
-// reset goes on with fewer walks: pairs whose present one is not among them are moved to the ones that cost least, the
+// reset goes on with fewer paths: pairs whose present one is not among them are moved to the ones that cost least, the
 // others stay.
 func (s *search) reset(c *choices) {
 	s.c, s.best, s.value, s.excess = c, s.best[:0], math.Inf(1), math.Inf(1)
 	clear(s.load)
 	clear(s.near)
 	var gone []int32
-	for i, w := range s.walk {
+	for i, w := range s.path {
 		k := c.first[i]
 		for k >= 0 && k != w {
 			k = c.next[k]
 		}
 		if k < 0 {
 			gone = append(gone, int32(i))
-			s.walk[i] = c.first[i]
+			s.path[i] = c.first[i]
 		}
-		s.lay(int32(i), s.walk[i], 1)
+		s.addLoad(int32(i), s.path[i], 1)
 	}
 	s.noise = 0
 	s.sharpen(1 / s.unit)
@@ -346,13 +346,13 @@ func (s *search) reset(c *choices) {
 func (s *search) recount() {
 	clear(s.load)
 	clear(s.near)
-	for i, w := range s.walk {
-		s.lay(int32(i), w, 1)
+	for i, w := range s.path {
+		s.addLoad(int32(i), w, 1)
 	}
 }
 
 // again returns to the best choice.
 func (s *search) again() {
-	s.walk = append(s.walk[:0], s.best...)
+	s.path = append(s.path[:0], s.best...)
 	s.recount()
 }

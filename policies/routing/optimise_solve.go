@@ -21,16 +21,16 @@ type optimiser struct {
 
 	in       *instance
 	dual     *dual
-	rules    *Candidates // that set the channels of wild-first routes
-	straight *widening   // ways of the fewest hops
-	over     *spreading  // of all ways
-	free     float64     // load of the best choice, whether it can deadlock or not
-	found    *found      // the best that cannot deadlock
-	risky    bool        // but it may, as no such paths were found
+	rules    *Candidates    // that set the channels of wild-first routes
+	shortest *pathGenerator // paths of the fewest hops
+	split    *equilibration // of all paths
+	free     float64        // load of the best choice, whether it can deadlock or not
+	found    *found         // the best that cannot deadlock
+	risky    bool           // but it may, as no such paths were found
 
 	least, leastSplit engine.Time // bounds on when the problem's graph ends
 
-	told   map[string]float64 // by a MILP solver
+	solved map[string]float64 // by a MILP solver
 	solver string
 	result *kept
 }
@@ -72,14 +72,14 @@ func (r *optimiser) solve(ctx context.Context) error {
 	return err
 }
 
-// search finds paths for each class, among those that cost least to search first, until what is found cannot be improved
-// on. Bounds that cost nothing are tried before the linear program of ways to spread over is solved.
+// search finds paths for each class, among those that cost least to search first, until what is found cannot be
+// improved on. Bounds that cost nothing are tried before the linear program of paths to spread over is solved.
 func (r *optimiser) search(ctx context.Context) error {
 	var err error
 	if r.in, err = newInstance(r.p, r.y); err != nil {
 		return err
 	}
-	if r.straight, err = r.in.begin(ctx, r.in.free(), notJoined); err != nil {
+	if r.shortest, err = r.in.begin(ctx, r.in.free(), notJoined); err != nil {
 		return err
 	}
 	r.Optimised = r.withDefaults(r.in)
@@ -134,28 +134,28 @@ func (r *optimiser) improve(ctx context.Context, s *search) error {
 
 // refine has a search go on from its best choice, by tabu search where that can weigh paths one by one.
 func (r *optimiser) refine(ctx context.Context, s *search) error {
-	if s.excess > 0 || s.in.uniform || len(s.walk) > mostPairs {
-		if err := s.run(ctx, r.goal(), nil); err != nil || s.excess > 0 || s.in.uniform || len(s.walk) > mostPairs {
+	if s.excess > 0 || s.in.uniform || len(s.path) > mostPairs {
+		if err := s.run(ctx, r.goal(), nil); err != nil || s.excess > 0 || s.in.uniform || len(s.path) > mostPairs {
 			return err
 		}
 	}
 	return s.tabuSearch(ctx, r.goal())
 }
 
-// spread solves the linear program of ways to spread over, from a search's best choice on, unless that was done.
+// spread solves the linear program of paths to spread over, from a search's best choice on, unless that was done.
 func (r *optimiser) spread(ctx context.Context, s *search) error {
-	if r.over == nil {
-		r.over = newSpreading(r.in, r.in.free(), s)
-		r.over.value = r.dual.value
+	if r.split == nil {
+		r.split = newEquilibration(r.in, r.in.free(), s)
+		r.split.value = r.dual.value
 	}
-	left, err := r.over.run(ctx, r.Rounds)
+	left, err := r.split.run(ctx, r.Rounds)
 	r.Rounds = left
-	r.dual.told(ctx, r.over)
+	r.dual.adopt(ctx, r.split)
 	return err
 }
 
 // anywhere seeks among paths that cannot deadlock on any network, pair by pair, those of a linear program over them.
-// Where they do not join all pairs, which on links of one way they need not, it seeks among all if nothing else was
+// Where they do not join all pairs, which on directed links they need not, it seeks among all if nothing else was
 // found, which may deadlock.
 func (r *optimiser) anywhere(ctx context.Context) error {
 	in := r.in
@@ -187,12 +187,12 @@ func (r *optimiser) anywhere(ctx context.Context) error {
 	if s.value > r.goal() || s.excess > 0 {
 		from := s
 		if in != r.in {
-			from = newSearch(r.in, r.straight.c, r.seed, 0, 0).kept()
+			from = newSearch(r.in, r.shortest.c, r.seed, 0, 0).kept()
 		}
 		if err := r.spread(ctx, from); err != nil {
 			return err
 		}
-		x := newSpreading(in, w, s)
+		x := newEquilibration(in, w, s)
 		x.value = r.dual.value
 		if _, err := x.run(ctx, min(layeredRounds, 4*mostArcs/in.arcs(w))); err != nil {
 			return err
@@ -213,10 +213,10 @@ const layeredRounds = 20
 
 // unbound seeks what any paths at all reach, among those of the linear program.
 func (r *optimiser) unbound(ctx context.Context) error {
-	if r.free <= r.goal() || r.over == nil {
+	if r.free <= r.goal() || r.split == nil {
 		return nil
 	}
-	s := newSearch(r.in, r.over.c, r.seed, max(0, r.NeighbourCap), r.Budget/8).kept()
+	s := newSearch(r.in, r.split.c, r.seed, max(0, r.NeighbourCap), r.Budget/8).kept()
 	if err := r.refine(ctx, s); err != nil {
 		return err
 	}
@@ -232,7 +232,7 @@ func (r *optimiser) finish(ctx context.Context) error {
 		}
 	}
 	if r.p.Graph != nil {
-		if err := r.hasten(ctx); err != nil {
+		if err := r.shortenMakespan(ctx); err != nil {
 			return err
 		}
 	}
@@ -258,7 +258,7 @@ func (r *optimiser) note(s *search) {
 // narrow tries the bound that the link alone proves which is the most loaded when all take paths of the fewest hops,
 // and reports whether they meet it: on trees, and where a node has one link, they do.
 func (r *optimiser) narrow(ctx context.Context) bool {
-	load := newSearch(r.in, r.straight.c, 0, 0, 0).load
+	load := newSearch(r.in, r.shortest.c, 0, 0, 0).load
 	length, most := make([]float64, len(load)), top(load)
 	if k := slices.Index(load, most); k >= 0 {
 		length[k] = 1
@@ -274,16 +274,16 @@ const mostPairs = 1 << 20
 func (r *optimiser) take() {
 	in, s, z := r.found.in, r.found.s, new(kept)
 	r.result = z
-	z.Ways = make([][]engine.Step, in.classes(r.p))
+	z.Routes = make([][]engine.Step, in.classes(r.p))
 	s.again()
-	for i, w := range s.walk {
-		z.Ways[in.class[i]] = slices.Clone(s.c.steps(w))
+	for i, w := range s.path {
+		z.Routes[in.class[i]] = slices.Clone(s.c.steps(w))
 	}
 	z.Each = in.symmetry == nil
 	if z.Bound = r.dual.bound(); s.excess == 0 && z.Bound > s.value && z.Bound <= s.value*(1+near) {
 		z.Bound = s.value // they differ by rounding
 	}
-	z.Split = min(z.Bound, max(r.dual.value, r.in.ends()))
+	z.Split = min(z.Bound, max(r.dual.value, r.in.nodeCutBound()))
 	z.Least, z.LeastSplit = r.least, r.leastSplit
 	z.Metrics = map[string]float64{
 		"max_link_load":              s.value,
@@ -306,7 +306,7 @@ func (r *optimiser) take() {
 			}
 		}
 	}
-	maps.Copy(z.Metrics, r.told)
+	maps.Copy(z.Metrics, r.solved)
 	z.Labels = map[string]string{"ways": "any, towards the root of an order of the nodes and then away from it, on each channel"}
 	if r.risky {
 		z.Labels["ways"] = "any, which may deadlock: " + mayCycle

@@ -21,16 +21,16 @@ type tabu struct {
 
 func newTabu(s *search) *tabu {
 	n := s.in.orbits
-	x := &tabu{s: s, perUnit: make([]float64, n), on: make([][]int32, n), place: make([]int32, n), until: make([]int64, len(s.walk))}
+	x := &tabu{s: s, perUnit: make([]float64, n), on: make([][]int32, n), place: make([]int32, n), until: make([]int64, len(s.path))}
 	for o := range x.perUnit {
 		x.perUnit[o] = s.in.perUnit(int32(o))
 	}
-	for i := range s.walk {
+	for i := range s.path {
 		for k := s.c.first[i]; k >= 0; k = s.c.next[k] {
 			x.hops = max(x.hops, len(s.c.of(k)))
 		}
 	}
-	x.at = make([]int32, x.hops*len(s.walk))
+	x.at = make([]int32, x.hops*len(s.path))
 	return x
 }
 
@@ -50,8 +50,8 @@ const (
 	levelSteps = 300 // for a level, and ten a link above it
 )
 
-// tabuSearch goes on from the best choice until a target is met or the budget is spent. It takes a link above the level at
-// random, and of some pairs that cross it moves the one that most lessens the squares of what is above the level, or
+// tabuSearch goes on from the best choice until a target is met or the budget is spent. It takes a link above the level
+// at random, and of some pairs that cross it moves the one that most lessens the squares of what is above the level, or
 // raises them least; a pair that was moved stays for some steps (tabu search: Glover, ORSA J. Computing 1, 1989). Where
 // a level is not met in time the best choice is taken again and the next level is nearer to it.
 func (s *search) tabuSearch(ctx context.Context, target float64) error {
@@ -95,24 +95,24 @@ func (x *tabu) again() {
 	for o := range x.on {
 		x.on[o] = x.on[o][:0]
 	}
-	for i, w := range s.walk {
+	for i, w := range s.path {
 		x.put(int32(i), w)
 	}
 }
 
 // put notes that a pair crosses the orbits of a path, take that it does not any more.
-func (x *tabu) put(pair, walk int32) {
+func (x *tabu) put(pair, path int32) {
 	id := pair * int32(x.hops)
-	for _, o := range x.s.c.of(walk) {
+	for _, o := range x.s.c.of(path) {
 		x.at[id] = int32(len(x.on[o]))
 		x.on[o] = append(x.on[o], id)
 		id++
 	}
 }
 
-func (x *tabu) take(pair, walk int32) {
+func (x *tabu) take(pair, path int32) {
 	id := pair * int32(x.hops)
-	for _, o := range x.s.c.of(walk) {
+	for _, o := range x.s.c.of(path) {
 		on := x.on[o]
 		last := on[len(on)-1]
 		on[x.at[id]], x.at[last] = last, x.at[id]
@@ -151,48 +151,48 @@ func (x *tabu) sort(o int32) {
 func (x *tabu) step(now int64) {
 	s := x.s
 	on := x.on[x.over[s.rng.IntN(len(x.over))]]
-	pair, walk, least := int32(-1), int32(-1), math.Inf(1)
+	pair, path, least := int32(-1), int32(-1), math.Inf(1)
 	from := s.rng.IntN(len(on))
 	for k := range min(len(on), stubborn) {
 		i := on[(from+k)%len(on)] / int32(x.hops)
-		if s.budget -= s.c.work(s.walk[i]); x.until[i] > now {
+		if s.budget -= s.c.work(s.path[i]); x.until[i] > now {
 			continue
 		}
-		old, d := s.walk[i], s.in.demand[i]
-		gain := x.lift(old, -d)
+		old, d := s.path[i], s.in.demand[i]
+		gain := x.charge(old, -d)
 		for k := s.c.first[i]; k >= 0; k = s.c.next[k] {
 			if k == old || s.in.near[i] && s.most > 0 && x.full(old, k) {
 				continue
 			}
 			s.budget -= s.c.work(k)
 			if add := gain + x.weigh(k, d); add < least {
-				pair, walk, least = i, k, add
+				pair, path, least = i, k, add
 			}
 		}
-		x.lift(old, d)
+		x.charge(old, d)
 	}
 	if pair < 0 {
 		return
 	}
-	old := s.walk[pair]
-	s.lay(pair, old, -1)
+	old := s.path[pair]
+	s.addLoad(pair, old, -1)
 	x.take(pair, old)
-	s.walk[pair] = walk
-	s.lay(pair, walk, 1)
-	x.put(pair, walk)
+	s.path[pair] = path
+	s.addLoad(pair, path, 1)
+	x.put(pair, path)
 	for _, o := range s.c.of(old) {
 		x.sort(o)
 	}
-	for _, o := range s.c.of(walk) {
+	for _, o := range s.c.of(path) {
 		x.sort(o)
 	}
 	x.until[pair] = now + stay + int64(s.rng.IntN(stay))
 }
 
-// lift adds demand along a path, and returns by how much squares of what is above the level grow.
-func (x *tabu) lift(walk int32, d float64) float64 {
+// charge adds demand along a path, and returns by how much squares of what is above the level grow.
+func (x *tabu) charge(path int32, d float64) float64 {
 	sum := 0.0
-	for _, o := range x.s.c.of(walk) {
+	for _, o := range x.s.c.of(path) {
 		a := max(0, x.s.load[o]-x.level)
 		x.s.load[o] += d * x.perUnit[o]
 		b := max(0, x.s.load[o]-x.level)
@@ -201,10 +201,10 @@ func (x *tabu) lift(walk int32, d float64) float64 {
 	return sum
 }
 
-// weigh returns what lift would, of a path that comes to no orbit twice.
-func (x *tabu) weigh(walk int32, d float64) float64 {
+// weigh returns what charge would, of a path that comes to no orbit twice.
+func (x *tabu) weigh(path int32, d float64) float64 {
 	sum := 0.0
-	for _, o := range x.s.c.of(walk) {
+	for _, o := range x.s.c.of(path) {
 		y := x.s.load[o] - x.level
 		if b := y + d*x.perUnit[o]; b > 0 {
 			sum += b * b
@@ -217,9 +217,9 @@ func (x *tabu) weigh(walk int32, d float64) float64 {
 }
 
 // full reports whether neighbours' units that move to a path would be too many on it.
-func (x *tabu) full(old, walk int32) bool {
+func (x *tabu) full(old, path int32) bool {
 	s := x.s
-	for _, o := range s.c.of(walk) {
+	for _, o := range s.c.of(path) {
 		if s.near[o] >= float64(s.most) {
 			own := false
 			for _, p := range s.c.of(old) {

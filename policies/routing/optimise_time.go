@@ -27,8 +27,8 @@ func (e ending) before(f ending) bool {
 	return e.makespan < f.makespan || e.makespan == f.makespan && e.late < f.late*(1-near)
 }
 
-// hastening is a search for a choice under which the graph ends early.
-type hastening struct {
+// makespanSearch is a search for a choice under which the graph ends early.
+type makespanSearch struct {
 	r    *optimiser
 	f    *found
 	s    *search
@@ -45,8 +45,9 @@ type hastening struct {
 // taskWork is what simulating a task takes off the budget, in paths that are weighed.
 const taskWork = 8
 
-// hasten goes on from the choice found, and from what wild-first routing takes, to one under which the graph ends early.
-func (r *optimiser) hasten(ctx context.Context) error {
+// shortenMakespan goes on from the choice found, and from what wild-first routing takes, to one under which the graph
+// ends early.
+func (r *optimiser) shortenMakespan(ctx context.Context) error {
 	if err := r.bounds(ctx); err != nil {
 		return err
 	}
@@ -54,12 +55,12 @@ func (r *optimiser) hasten(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var best *hastening
+	var best *makespanSearch
 	for _, f := range []*found{r.found, own} {
 		if f == nil || f.s.excess > r.found.s.excess {
 			continue
 		}
-		x := newHastening(r, f, best)
+		x := newMakespanSearch(r, f, best)
 		if err := x.search(ctx, r.Budget/2); err != nil {
 			return err
 		}
@@ -72,9 +73,9 @@ func (r *optimiser) hasten(ctx context.Context) error {
 }
 
 // search moves pairs one by one until no move helps, and does so again from choices in which each pair takes one of its
-// paths of the fewest hops at random, and then from the best choice with some pair elsewhere, until a bound is met or the
-// budget is spent (iterated local search: Lourenco, Martin and Stuetzle, Handbook of Metaheuristics, 2003).
-func (x *hastening) search(ctx context.Context, budget int64) error {
+// paths of the fewest hops at random, and then from the best choice with some pair elsewhere, until a bound is met or
+// the budget is spent (iterated local search: Lourenco, Martin and Stuetzle, Handbook of Metaheuristics, 2003).
+func (x *makespanSearch) search(ctx context.Context, budget int64) error {
 	r, s := x.r, x.s
 	s.budget = budget
 	s.again()
@@ -91,22 +92,22 @@ func (x *hastening) search(ctx context.Context, budget int64) error {
 			}
 			if seen == nil || x.now.before(x.best) {
 				x.best, seen = x.now, x.seen
-				s.best = append(s.best[:0], s.walk...)
+				s.best = append(s.best[:0], s.path...)
 			}
 		}
 		if s.budget <= 0 || x.met(x.best) {
 			break
 		}
 		if k < draws {
-			for i := range s.walk {
-				s.walk[i] = x.fewest(int32(i))
+			for i := range s.path {
+				s.path[i] = x.fewest(int32(i))
 			}
 			s.recount()
 			continue
 		}
 		x.now, x.seen = x.best, seen
 		s.again()
-		if !x.kick() {
+		if !x.perturb() {
 			break
 		}
 	}
@@ -150,8 +151,8 @@ func (r *optimiser) ownWild() (*found, error) {
 			at = rules.z.next[k]
 		}
 		c.step = append(c.step, steps...)
-		s.walk[i] = c.add(int32(i))
-		s.lay(int32(i), s.walk[i], 1)
+		s.path[i] = c.add(int32(i))
+		s.addLoad(int32(i), s.path[i], 1)
 	}
 	s.keep()
 	own := &found{in, s, rules}
@@ -175,10 +176,10 @@ func (r *optimiser) safe(f *found) bool {
 	return a.order() != nil
 }
 
-// newHastening is to go on from a choice; its endings compare with those of other, if not nil.
-func newHastening(r *optimiser, f *found, other *hastening) *hastening {
+// newMakespanSearch is to go on from a choice; its endings compare with those of other, if not nil.
+func newMakespanSearch(r *optimiser, f *found, other *makespanSearch) *makespanSearch {
 	g, in := r.p.Graph, f.in
-	x := &hastening{r: r, f: f, s: f.s, pair: make([]int32, len(g.Tasks)), link: make([]int32, in.orbits)}
+	x := &makespanSearch{r: r, f: f, s: f.s, pair: make([]int32, len(g.Tasks)), link: make([]int32, in.orbits)}
 	if other != nil {
 		x.scale = other.scale
 	}
@@ -204,29 +205,29 @@ func newHastening(r *optimiser, f *found, other *hastening) *hastening {
 }
 
 // fewest draws one of a pair's routes of the fewest hops.
-func (x *hastening) fewest(pair int32) int32 {
+func (x *makespanSearch) fewest(pair int32) int32 {
 	c := x.s.c
-	way, hops, n := c.first[pair], math.MaxInt, 0
+	path, hops, n := c.first[pair], math.MaxInt, 0
 	for k := c.first[pair]; k >= 0; k = c.next[k] {
 		switch h := len(c.of(k)); {
 		case h < hops:
-			way, hops, n = k, h, 1
+			path, hops, n = k, h, 1
 		case h == hops:
 			if n++; x.s.rng.IntN(n) == 0 {
-				way = k
+				path = k
 			}
 		}
 	}
-	return way
+	return path
 }
 
 // simulate simulates the graph under the present choice.
-func (x *hastening) simulate(ctx context.Context) (ending, *engine.Trace, error) {
+func (x *makespanSearch) simulate(ctx context.Context) (ending, *engine.Trace, error) {
 	g, s := x.r.p.Graph, x.s
 	x.uses.Uses = x.uses.Uses[:0]
 	for i, k := range x.pair {
 		if k >= 0 {
-			for _, o := range s.c.of(s.walk[k]) {
+			for _, o := range s.c.of(s.path[k]) {
 				x.uses.Uses = append(x.uses.Uses, engine.Use{Resource: x.link[o], Weight: 1})
 			}
 		}
@@ -248,12 +249,12 @@ func (x *hastening) simulate(ctx context.Context) (ending, *engine.Trace, error)
 }
 
 // met reports whether no choice ends earlier.
-func (x *hastening) met(e ending) bool {
+func (x *makespanSearch) met(e ending) bool {
 	return float64(e.makespan) <= float64(x.r.least)*(1+near)
 }
 
 // descend moves pairs one by one, those first that the critical path waits for, until no move helps.
-func (x *hastening) descend(ctx context.Context) error {
+func (x *makespanSearch) descend(ctx context.Context) error {
 	for better := true; better && x.s.budget > 0 && !x.met(x.now); {
 		var err error
 		if better, err = x.step(ctx); err != nil {
@@ -263,13 +264,13 @@ func (x *hastening) descend(ctx context.Context) error {
 	return nil
 }
 
-// kick leads one of the pairs that the critical path waits for by any other way; false where none has one.
-func (x *hastening) kick() bool {
+// perturb leads one of the pairs that the critical path waits for by any other path; false where none has one.
+func (x *makespanSearch) perturb() bool {
 	all := x.waiting()
 	x.s.rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	for _, i := range all {
 		if others := x.others(i, math.MaxInt); len(others) > 0 {
-			old := x.s.walk[i]
+			old := x.s.path[i]
 			if x.move(i, others[x.s.rng.IntN(len(others))]); x.r.safe(x.f) {
 				return true
 			}
@@ -283,14 +284,14 @@ func (x *hastening) kick() bool {
 const mostOthers = 6
 
 // step makes the first move that helps; false where there is none.
-func (x *hastening) step(ctx context.Context) (bool, error) {
+func (x *makespanSearch) step(ctx context.Context) (bool, error) {
 	s := x.s
 	for _, i := range x.waiting() {
 		for _, k := range x.others(i, mostOthers) {
 			if err := ctx.Err(); err != nil || s.budget <= 0 {
 				return false, err
 			}
-			old := s.walk[i]
+			old := s.path[i]
 			x.move(i, k)
 			now, seen, err := x.simulate(ctx)
 			if err != nil {
@@ -306,19 +307,19 @@ func (x *hastening) step(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// move leads a pair by another way.
-func (x *hastening) move(pair, walk int32) {
+// move leads a pair by another path.
+func (x *makespanSearch) move(pair, path int32) {
 	s := x.s
-	s.lay(pair, s.walk[pair], -1)
-	s.walk[pair] = walk
-	s.lay(pair, walk, 1)
+	s.addLoad(pair, s.path[pair], -1)
+	s.path[pair] = path
+	s.addLoad(pair, path, 1)
 }
 
 // waiting returns the pairs whose transfers on the critical path are slowed down, those first that lose most, each
 // followed by the pairs that share links with it.
-func (x *hastening) waiting() []int32 {
+func (x *makespanSearch) waiting() []int32 {
 	s, g, n := x.s, x.r.p.Graph, x.r.p.Network
-	lost := make([]float64, len(s.walk))
+	lost := make([]float64, len(s.path))
 	var slow []int32
 	for _, id := range x.seen.CriticalPath(g) {
 		k := x.pair[id]
@@ -326,7 +327,7 @@ func (x *hastening) waiting() []int32 {
 			continue
 		}
 		rate := math.Inf(1)
-		for _, o := range s.c.of(s.walk[k]) {
+		for _, o := range s.c.of(s.path[k]) {
 			rate = min(rate, n.Links[x.link[o]].Rate)
 		}
 		took := float64(x.seen.End[id]-x.seen.Start[id]) - float64(g.Tasks[id].Bytes)*8/rate*float64(engine.Second)
@@ -339,13 +340,13 @@ func (x *hastening) waiting() []int32 {
 	}
 	slices.SortStableFunc(slow, func(a, b int32) int { return cmp.Compare(lost[b], lost[a]) })
 	on := make([][]int32, len(s.load))
-	for i, k := range s.walk {
+	for i, k := range s.path {
 		for _, o := range s.c.of(k) {
 			on[o] = append(on[o], int32(i))
 		}
 	}
 	var all []int32
-	listed := make([]bool, len(s.walk))
+	listed := make([]bool, len(s.path))
 	list := func(k int32) {
 		if !listed[k] {
 			listed[k] = true
@@ -354,7 +355,7 @@ func (x *hastening) waiting() []int32 {
 	}
 	for _, k := range slow {
 		list(k)
-		for _, o := range s.c.of(s.walk[k]) {
+		for _, o := range s.c.of(s.path[k]) {
 			for _, i := range on[o] {
 				list(i)
 			}
@@ -365,12 +366,12 @@ func (x *hastening) waiting() []int32 {
 
 // others returns up to so many paths that a pair could take in place of its own, those over the least loaded links
 // first.
-func (x *hastening) others(pair int32, most int) []int32 {
+func (x *makespanSearch) others(pair int32, most int) []int32 {
 	s := x.s
-	old := s.walk[pair]
-	s.lay(pair, old, -1)
+	old := s.path[pair]
+	s.addLoad(pair, old, -1)
 	type other struct {
-		walk int32
+		path int32
 		cost float64
 	}
 	var all []other
@@ -378,7 +379,7 @@ func (x *hastening) others(pair int32, most int) []int32 {
 		if k == old {
 			continue
 		}
-		o := other{walk: k}
+		o := other{path: k}
 		crowded := false
 		for _, l := range s.c.of(k) {
 			o.cost += s.in.demand[pair] + s.load[l]
@@ -388,11 +389,11 @@ func (x *hastening) others(pair int32, most int) []int32 {
 			all = append(all, o)
 		}
 	}
-	s.lay(pair, old, 1)
+	s.addLoad(pair, old, 1)
 	slices.SortStableFunc(all, func(a, b other) int { return cmp.Compare(a.cost, b.cost) })
 	var out []int32
 	for _, o := range all[:min(most, len(all))] {
-		out = append(out, o.walk)
+		out = append(out, o.path)
 	}
 	return out
 }
@@ -401,8 +402,8 @@ func (x *hastening) others(pair int32, most int) []int32 {
 // what the most loaded link takes to carry all.
 func (r *optimiser) bounds(ctx context.Context) error {
 	lengths := [][]float64{r.dual.length}
-	if r.over != nil {
-		lengths = append(lengths, r.over.best)
+	if r.split != nil {
+		lengths = append(lengths, r.split.best)
 	}
 	lengths = slices.DeleteFunc(lengths, func(l []float64) bool { return top(l) == 0 })
 	in := r.in

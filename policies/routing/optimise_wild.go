@@ -37,7 +37,8 @@ func (r *optimiser) wildRules() (all []WildRule) {
 	return all
 }
 
-// wildFirst seeks among wild-first routes, and where its choice can deadlock among those that cannot whatever is chosen.
+// wildFirst seeks among wild-first routes, and where its choice can deadlock among those that cannot whatever is
+// chosen.
 func (r *optimiser) wildFirst(ctx context.Context, rule WildRule) error {
 	rules, err := NewCandidates(r.p, rule)
 	if err != nil {
@@ -56,7 +57,7 @@ func (r *optimiser) wildFirst(ctx context.Context, rule WildRule) error {
 		return err
 	}
 	r.note(s)
-	s.walk = append(s.walk[:0], s.best...)
+	s.path = append(s.path[:0], s.best...)
 	if !rules.safe() {
 		a := newAcyclic(r)
 		if a.count(s); a.order() == nil {
@@ -75,7 +76,7 @@ func (r *optimiser) wildFirst(ctx context.Context, rule WildRule) error {
 	return nil
 }
 
-// safe reports whether the rules are those of which all ways together are known to be free of deadlock: on tori that
+// safe reports whether the rules are those of which all paths together are known to be free of deadlock: on tori that
 // are not twisted, wild hops in the reverse of the dimension order.
 func (c *Candidates) safe() bool {
 	wild := slices.Clone(c.z.order[1:])
@@ -96,18 +97,18 @@ func (r *optimiser) choices(rules *Candidates) (*choices, error) {
 		if i == int(in.first[1]) { // other sources will have about as many
 			c.reserve(len(in.sources))
 		}
-		ways := rules.Of(f)
-		for _, way := range ways {
-			if len(in.pair) > manyPairs && len(way) > len(ways[0])+2 {
+		paths := rules.Of(f)
+		for _, path := range paths {
+			if len(in.pair) > manyPairs && len(path) > len(paths[0])+2 {
 				break // they would take much memory for little
 			}
 			at := f.Src
-			for _, s := range way {
+			for _, s := range path {
 				k := int(at)*in.degree + s.Port()
 				c.orbit = append(c.orbit, in.orbit[k])
 				at = rules.z.next[k]
 			}
-			c.step = append(c.step, way...)
+			c.step = append(c.step, path...)
 			c.add(int32(i))
 		}
 		if c.first[i] < 0 {

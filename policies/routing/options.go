@@ -14,9 +14,9 @@ type Options struct {
 
 // Settings are the options of each router that are keys.
 type Settings struct {
-	// Order is the dimensions of tori from the first routed to the last; none is the longest first, in x, y, z among equal
-	// ones (Zu et al., NSDI 24, Sec. 4.1), but those whose wrap-around links are shifted last, and of wild-first routes
-	// (Sec. 4.2) one in which links are down not last.
+	// Order is the dimensions of tori from the first routed to the last; none is the longest first, in x, y, z among
+	// equal ones (Zu et al., NSDI 24, Sec. 4.1), but those whose wrap-around links are shifted last, and of wild-first
+	// routes (Sec. 4.2) one in which links are down not last.
 	Order          []string       `key:"order" doc:"dimensions in the order in which they are routed; none is the longest first, or what faults ask for" default:"" choices:"x|y|z" empty:"" when:"read(order)"`
 	WildFirst      WildFirst      `table:"wild-first" doc:"Wild-first routing (TPU v4, Sec. 4.2)." when:"read(wild-first)"`
 	ECMP           ECMP           `table:"ecmp" doc:"Equal-cost multi-path." when:"read(ecmp)"`

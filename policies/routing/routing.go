@@ -1,6 +1,6 @@
 // Package routing chooses the paths that packets take through a network.
 //
-// It leaves what the network is to fabric, and what comes of the ways to engine.
+// It leaves what the network is to fabric, and what comes of the paths to engine.
 package routing
 
 import (
@@ -18,8 +18,8 @@ type Row struct {
 	Reads []string
 	// AnyGraph reports whether it serves whatever links join; nil does not.
 	AnyGraph func(s *Settings) bool
-	// Alike has flows that translations take into each other share paths. Slow takes long to find paths, which are hardly
-	// longer than shortest ones.
+	// Alike has flows that translations take into each other share paths. Slow takes long to find paths, which are
+	// hardly longer than shortest ones.
 	Alike, Slow bool
 }
 
@@ -65,7 +65,8 @@ var Table = []Row{
 
 func always(*Settings) bool { return true }
 
-// Usual returns the router where none is named: one that can serve the fabric, a torus or any graph, perhaps with faults.
+// Usual returns the router where none is named: one that can serve the fabric, a torus or any graph, perhaps with
+// faults.
 func Usual(torus, faulty bool) string {
 	switch {
 	case !torus:

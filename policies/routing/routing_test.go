@@ -60,7 +60,7 @@ func everyPair(n int) []engine.Flow {
 	return all
 }
 
-// linkLoads measures the walks of a problem's flows.
+// linkLoads measures the paths of a problem's flows.
 func linkLoads(p *Problem, w *engine.Paths) *static.Loads {
 	z, _ := static.OfPaths(context.Background(), p.Network, p.Flows, p.Demand, w) // which does not end
 	return z
@@ -80,7 +80,7 @@ func route(t testing.TB, r Router, p *Problem, o Options) (*Decision, *static.Lo
 }
 
 // TestRegularLoads: dimension-order routing meets the bound on the most loaded link of all-to-all on regular tori, and
-// takes shortest ways.
+// takes shortest paths.
 func TestRegularLoads(t *testing.T) {
 	for _, c := range []struct {
 		dims []int
@@ -100,7 +100,7 @@ func TestRegularLoads(t *testing.T) {
 	}
 }
 
-// TestTies: half-way round, the way goes up from an even coordinate, down from an odd one: the paper's example (Sec.
+// TestTies: half-way round, the route goes up from an even coordinate, down from an odd one: the paper's example (Sec.
 // 4.1).
 func TestTies(t *testing.T) {
 	p := must(t, torus.Faults{}, "", 8, 8, 8)
@@ -108,13 +108,13 @@ func TestTies(t *testing.T) {
 	p.Flows = []engine.Flow{{Src: at(1, 0, 0), Dst: at(5, 0, 0)}, {Src: at(2, 0, 0), Dst: at(6, 0, 0)}}
 	d, _ := route(t, DimensionOrder{}, p, Options{})
 	for f, port := range []int{1, 0} {
-		if way := d.Paths.Steps(d.Paths.ClassOf(int32(f))); len(way) != 4 || way[0].Port() != port {
-			t.Errorf("flow %v takes %v, want port %d", p.Flows[f], way, port)
+		if path := d.Paths.Steps(d.Paths.ClassOf(int32(f))); len(path) != 4 || path[0].Port() != port {
+			t.Errorf("flow %v takes %v, want port %d", p.Flows[f], path, port)
 		}
 	}
 }
 
-// TestDimensionOrder: on tori with any twists and meshes, ways go through the dimensions in order; they are shortest
+// TestDimensionOrder: on tori with any twists and meshes, paths go through the dimensions in order; they are shortest
 // where nodes are alike or nothing is twisted.
 func TestDimensionOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -140,11 +140,11 @@ func TestDimensionOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		for f, flow := range p.Flows {
-			way := d.Paths.Steps(d.Paths.ClassOf(int32(f)))
-			for i := 1; i < len(way); i++ {
-				a, b := way[i-1].Port(), way[i].Port()
+			path := d.Paths.Steps(d.Paths.ClassOf(int32(f)))
+			for i := 1; i < len(path); i++ {
+				a, b := path[i-1].Port(), path[i].Port()
 				if a != b && slices.Index(order, a/2) >= slices.Index(order, b/2) {
-					t.Fatalf("flow %v in order %v takes %v", flow, order, way)
+					t.Fatalf("flow %v in order %v takes %v", flow, order, path)
 				}
 			}
 		}
@@ -235,7 +235,7 @@ func TestUnserved(t *testing.T) {
 	}
 }
 
-// BenchmarkDimensionOrder prints the heap that all-to-all's walks take.
+// BenchmarkDimensionOrder prints the heap that all-to-all's paths take.
 func BenchmarkDimensionOrder(b *testing.B) {
 	for _, dims := range [][]int{{4, 8, 8}, {8, 8, 8}, {16, 16, 16}} {
 		b.Run(fmt.Sprint(dims), func(b *testing.B) {

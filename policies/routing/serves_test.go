@@ -41,7 +41,7 @@ func TestServes(t *testing.T) {
 		}{
 			{name: "dor"}, {name: "wild-first"}, {name: "wild-first", with: Settings{WildFirst: WildFirst{Use: All}}},
 			{name: "wild-first", with: Settings{WildFirst: WildFirst{Use: Needed}}},
-			{name: "multipath", with: Settings{Multipath: Multipath{Ways: 4, Over: OverWildFirst}}},
+			{name: "multipath", with: Settings{Multipath: Multipath{Routes: 4, Over: OverWildFirst}}},
 		} {
 			o, row := Options{Settings: c.with, Seed: 3}, ByName(c.name)
 			_, err := row.Router.Route(context.Background(), p, o)

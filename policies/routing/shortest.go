@@ -69,7 +69,7 @@ type chooser struct {
 	seed   uint64
 	z      *field
 	first  []int32   // createdFirst: by node
-	ways   []float64 // drawn: by node, in proportion
+	paths  []float64 // drawn: by node, in proportion
 	stream rand.PCG
 	links  []int32
 }
@@ -83,18 +83,18 @@ const (
 // begin prepares for flows to the destination that z is towards.
 func (c *chooser) begin(z *field) {
 	if c.z == nil {
-		c.z, c.first, c.ways = z, make([]int32, z.g.nodes), make([]float64, z.g.nodes)
+		c.z, c.first, c.paths = z, make([]int32, z.g.nodes), make([]float64, z.g.nodes)
 	}
 	switch c.rule {
 	case createdFirst:
 		z.first(c.first)
 	case drawn:
-		z.count(c.ways)
+		z.count(c.paths)
 	}
 }
 
-// walk appends the steps of a flow.
-func (c *chooser) walk(f engine.Flow, walk []engine.Step) []engine.Step {
+// path appends the steps of a flow.
+func (c *chooser) path(f engine.Flow, path []engine.Step) []engine.Step {
 	if c.rule == drawn {
 		c.stream.Seed(c.seed^randomShortestStream, uint64(f.Src)<<32|uint64(f.Dst))
 	}
@@ -111,12 +111,12 @@ func (c *chooser) walk(f engine.Flow, walk []engine.Step) []engine.Step {
 			if c.node {
 				u = c.hash(f, at)
 			}
-			k = c.z.draw(at, c.ways, float(u))
+			k = c.z.draw(at, c.paths, float(u))
 		}
-		walk = append(walk, c.z.g.step(k))
+		path = append(path, c.z.g.step(k))
 		at = c.z.g.out.To[k]
 	}
-	return walk
+	return path
 }
 
 // hash is what a flow's link at a node is picked by.
@@ -139,27 +139,27 @@ const (
 
 // count sets how many shortest paths lead from each node, in proportion to others as far away. (Their numbers may be
 // beyond what floats hold.)
-func (z *field) count(ways []float64) {
-	ways[z.Order[0]] = 1
+func (z *field) count(paths []float64) {
+	paths[z.Order[0]] = 1
 	for i := 1; i < len(z.Order); {
 		end, most := i, 0.0
 		for ; end < len(z.Order) && z.Dist[z.Order[end]] == z.Dist[z.Order[i]]; end++ {
 			a := z.Order[end]
-			ways[a] = z.behind(a, ways)
-			most = max(most, ways[a])
+			paths[a] = z.behind(a, paths)
+			most = max(most, paths[a])
 		}
 		for ; i < end; i++ {
-			ways[z.Order[i]] = max(ways[z.Order[i]]/most, math.SmallestNonzeroFloat64*(1<<60))
+			paths[z.Order[i]] = max(paths[z.Order[i]]/most, math.SmallestNonzeroFloat64*(1<<60))
 		}
 	}
 }
 
 // behind sums up the shortest paths behind the links of a node.
-func (z *field) behind(at int32, ways []float64) (sum float64) {
+func (z *field) behind(at int32, paths []float64) (sum float64) {
 	out := z.g.out
 	for k := out.Start[at]; k < out.Start[at+1]; k++ {
 		if z.nearer(k) {
-			sum += ways[out.To[k]]
+			sum += paths[out.To[k]]
 		}
 	}
 	return sum
@@ -167,11 +167,11 @@ func (z *field) behind(at int32, ways []float64) (sum float64) {
 
 // draw picks a link of a node on a shortest path, in proportion to the shortest paths behind it, by a number from 0 to
 // 1.
-func (z *field) draw(at int32, ways []float64, u float64) int32 {
-	out, sum, last := z.g.out, z.behind(at, ways), int32(-1)
+func (z *field) draw(at int32, paths []float64, u float64) int32 {
+	out, sum, last := z.g.out, z.behind(at, paths), int32(-1)
 	for k := out.Start[at]; k < out.Start[at+1]; k++ {
 		if z.nearer(k) {
-			if u -= ways[out.To[k]] / sum; u < 0 {
+			if u -= paths[out.To[k]] / sum; u < 0 {
 				return k
 			}
 			last = k
@@ -181,7 +181,7 @@ func (z *field) draw(at int32, ways []float64, u float64) int32 {
 }
 
 // along leads flows of a problem on any graph by shortest paths. Those of createdFirst that take the same ports share
-// walks; the others hardly would.
+// paths; the others hardly would.
 func (p *Problem) along(ctx context.Context, c *chooser) (*Decision, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -210,7 +210,7 @@ func (p *Problem) along(ctx context.Context, c *chooser) (*Decision, error) {
 		w.Start, w.Step = make([]int64, len(p.Flows)), make([]engine.Step, 0, hops+int64(len(p.Flows)))
 	}
 	dst := int32(-1)
-	var walk []engine.Step
+	var path []engine.Step
 	if err := z.byDestination(ctx, p, func(i int32, f engine.Flow) error {
 		if f.Dst != dst {
 			dst = f.Dst
@@ -218,11 +218,11 @@ func (p *Problem) along(ctx context.Context, c *chooser) (*Decision, error) {
 		}
 		if set == nil {
 			w.Start[i] = int64(len(w.Step))
-			w.Step = append(c.walk(f, w.Step), engine.Arrived)
+			w.Step = append(c.path(f, w.Step), engine.Arrived)
 			return nil
 		}
-		walk = c.walk(f, walk[:0])
-		return set.add(int(i), walk)
+		path = c.path(f, path[:0])
+		return set.add(int(i), path)
 	}); err != nil {
 		return nil, err
 	}

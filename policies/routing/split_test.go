@@ -11,7 +11,7 @@ import (
 	"sim/fabric/torus"
 )
 
-// ofSplit measures flows that split evenly, at every node on their way, over all links that begin a shortest way:
+// ofSplit measures flows that split evenly, at every node on their way, over all links that begin a shortest path:
 // equal-cost multi-path packet by packet, or the mean of choosing at random at each hop. Demand weighs flows; nil is
 // one unit each. Loads are in Weighted; divided by the number of nodes, the greatest is the load of a link when every
 // node sends one unit in all to all nodes alike, itself included. It fails where links that are up do not join a pair.
@@ -55,13 +55,13 @@ func ofSplit(n *engine.Network, flows []engine.Flow, demand []float64) (*static.
 			if units[a] == 0 {
 				continue
 			}
-			ways := 0
+			paths := 0
 			for _, l := range g.out[g.outStart[a]:g.outStart[a+1]] {
 				if hops[n.Links[l].To] == hops[a]-1 {
-					ways++
+					paths++
 				}
 			}
-			each := units[a] / float64(ways)
+			each := units[a] / float64(paths)
 			for _, l := range g.out[g.outStart[a]:g.outStart[a+1]] {
 				if b := n.Links[l].To; hops[b] == hops[a]-1 {
 					z.Weighted[l] += each
@@ -126,7 +126,7 @@ func (g *splitAdjacency) towards(n *engine.Network, dst int32, hops, queue []int
 	return queue
 }
 
-// TestSplit: even splitting over all shortest ways. On 4x4x8 the twisted form of TPU v4 has the least load of all 64
+// TestSplit: even splitting over all shortest paths. On 4x4x8 the twisted form of TPU v4 has the least load of all 64
 // patterns, 0.573 of a node's traffic, and the pattern of least average distance, 010111, has 0.737; untwisted it is 1.
 func TestSplit(t *testing.T) {
 	best, least := "", math.Inf(1)

@@ -49,12 +49,12 @@ func (c *Candidates) pick(f engine.Flow, seed uint64) []engine.Step {
 	ties := c.rest(f.Src, f.Dst, buffer[:0], c.rule.Free)
 	dead := false
 	for k := 0; k < len(ties); k += len(c.z.Dims) {
-		dead = dead || !c.z.alive(f.Src, c.z.ways(ties[k:k+len(c.z.Dims)], few[:0]))
+		dead = dead || !c.z.alive(f.Src, c.z.steps(ties[k:k+len(c.z.Dims)], few[:0]))
 	}
 	if c.use == Needed || c.use == AnyDead && !dead {
-		way := c.z.ways(c.z.tie(f.Src, ties), few[:0])
-		if c.z.alive(f.Src, way) {
-			return append([]engine.Step(nil), way...)
+		path := c.z.steps(c.z.tie(f.Src, ties), few[:0])
+		if c.z.alive(f.Src, path) {
+			return append([]engine.Step(nil), path...)
 		}
 	}
 	all := c.Of(f)

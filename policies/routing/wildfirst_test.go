@@ -9,7 +9,7 @@ import (
 )
 
 // TestWildFirst: without faults, wild-first routing is dimension-order routing. Under a fault of one switch it serves
-// all pairs, and Needed leaves every pair its dimension-ordered way that the fault does not touch. Loads are logged.
+// all pairs, and Needed leaves every pair its dimension-ordered path that the fault does not touch. Loads are logged.
 func TestWildFirst(t *testing.T) {
 	for _, s := range shapes {
 		whole := must(t, torus.Faults{}, s.twist, s.dims...)
@@ -37,10 +37,10 @@ func TestWildFirst(t *testing.T) {
 				got, load := route(t, WildRule{WildFirst: WildFirst{Use: use}}, p, Options{Seed: 5})
 				again, _ := route(t, WildRule{WildFirst: WildFirst{Use: use}}, p, Options{Seed: 5})
 				if !slices.Equal(got.Paths.Class, again.Paths.Class) || !slices.Equal(got.Paths.Step, again.Paths.Step) {
-					t.Errorf("%s %s, fault in %s, %s: other walks the second time", p.Torus, s.twist, torus.DimName(d), use)
+					t.Errorf("%s %s, fault in %s, %s: other paths the second time", p.Torus, s.twist, torus.DimName(d), use)
 				}
 				if other, _ := route(t, WildRule{WildFirst: WildFirst{Use: use}}, p, Options{Seed: 6}); slices.Equal(got.Paths.Class, other.Paths.Class) && slices.Equal(got.Paths.Step, other.Paths.Step) {
-					t.Errorf("%s %s, fault in %s, %s: the same walks of another seed", p.Torus, s.twist, torus.DimName(d), use)
+					t.Errorf("%s %s, fault in %s, %s: the same paths of another seed", p.Torus, s.twist, torus.DimName(d), use)
 				}
 				max = append(max, load.Max)
 				if got.Metrics["wild_pairs"] == 0 {
@@ -57,9 +57,9 @@ func TestWildFirst(t *testing.T) {
 					continue
 				}
 				for i, f := range p.Flows {
-					way := whole.Paths.Steps(whole.Paths.ClassOf(int32(i)))
-					if have := got.Paths.Steps(got.Paths.ClassOf(int32(i))); c.z.alive(f.Src, way) && len(have) != len(way) {
-						t.Fatalf("%s, fault in %s: flow %v takes %v, though %v is live", p.Torus, torus.DimName(d), f, have, way)
+					path := whole.Paths.Steps(whole.Paths.ClassOf(int32(i)))
+					if have := got.Paths.Steps(got.Paths.ClassOf(int32(i))); c.z.alive(f.Src, path) && len(have) != len(path) {
+						t.Fatalf("%s, fault in %s: flow %v takes %v, though %v is live", p.Torus, torus.DimName(d), f, have, path)
 					}
 				}
 			}
@@ -73,7 +73,7 @@ func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	p := must(t, torus.Faults{}, "", 4, 4, 4)
-	for _, r := range []Router{DimensionOrder{}, WildRule{}, Shortest{}, Multipath{Ways: 4}, wildMultipath{Multipath: Multipath{Ways: 4}}} {
+	for _, r := range []Router{DimensionOrder{}, WildRule{}, Shortest{}, Multipath{Routes: 4}, wildMultipath{Multipath: Multipath{Routes: 4}}} {
 		if _, err := r.Route(ctx, p, Options{}); err != context.Canceled {
 			t.Errorf("%T: %v", r, err)
 		}

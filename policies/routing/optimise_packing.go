@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// Demands that take one way each cannot share links as finely as linear programs have it. What follows bounds loads by
+// Demands that take one path each cannot share links as finely as linear programs have it. What follows bounds loads by
 // that.
 
-// floor returns a lower bound on the load of the most loaded link that holds as every pair takes one way: of the j
-// largest demands out of a node, or into it, a link can carry but so many whole ones, so that some link carries
+// packingBound returns a lower bound on the load of the most loaded link that holds as every pair takes one path: of
+// the j largest demands out of a node, or into it, a link can carry but so many whole ones, so that some link carries
 // ceil(j/links) of them or more (the pigeonhole bounds of bin packing; with one demand it is the largest).
-func (in *instance) floor() float64 {
+func (in *instance) packingBound() float64 {
 	best := 0.0
 	out, into := make([][]float64, in.nodes), make([][]float64, in.nodes)
 	for i, f := range in.pair {
@@ -27,14 +27,14 @@ func (in *instance) floor() float64 {
 		ends[from], arrives[to] = append(ends[from], in.perUnit(o)), append(arrives[to], in.perUnit(o))
 	}
 	for a := range in.nodes {
-		best = max(best, pack(out[a], ends[a]), pack(into[a], arrives[a]))
+		best = max(best, binPacking(out[a], ends[a]), binPacking(into[a], arrives[a]))
 	}
 	return best
 }
 
-// ends returns a lower bound on the load of the most loaded link that holds for pairs that spread, too: what leaves a
-// node, or comes to it, over all of its links as if they were one.
-func (in *instance) ends() float64 {
+// nodeCutBound returns a lower bound on the load of the most loaded link that holds for pairs that spread, too: what
+// leaves a node, or comes to it, over all of its links as if they were one.
+func (in *instance) nodeCutBound() float64 {
 	out, into := make([]float64, in.nodes), make([]float64, in.nodes)
 	for i, f := range in.pair {
 		out[f.Src] += in.demand[i]
@@ -57,22 +57,22 @@ func (in *instance) ends() float64 {
 	return best
 }
 
-// pack returns a lower bound on the greatest load of links that whole demands are spread over, each on one; press is
-// what a unit adds to a link's load.
-func pack(demand, press []float64) float64 {
-	if len(demand) == 0 || len(press) == 0 {
+// binPacking returns a lower bound on the greatest load of links that whole demands are spread over, each on one;
+// perUnit is what a unit adds to a link's load.
+func binPacking(demand, perUnit []float64) float64 {
+	if len(demand) == 0 || len(perUnit) == 0 {
 		return 0
 	}
 	slices.SortFunc(demand, func(a, b float64) int { return -cmp.Compare(a, b) })
-	slices.Sort(press)
+	slices.Sort(perUnit)
 	best := 0.0
-	if press[0] == press[len(press)-1] {
-		links := len(press)
+	if perUnit[0] == perUnit[len(perUnit)-1] {
+		links := len(perUnit)
 		if links == 1 { // what follows, without its square
 			for _, d := range demand {
 				best += d
 			}
-			return best * press[0]
+			return best * perUnit[0]
 		}
 		for q := 0; q*links < len(demand); q++ { // of the q*links+1 largest, q+1 are together
 			sum := 0.0
@@ -81,20 +81,20 @@ func pack(demand, press []float64) float64 {
 			}
 			best = max(best, sum)
 		}
-		return best * press[0]
+		return best * perUnit[0]
 	}
 	// the quickest path to place j demands of at least w: one more each time where it ends lowest
-	count := make([]float64, len(press))
+	count := make([]float64, len(perUnit))
 	level := 0.0
 	for _, w := range demand {
 		least := 0
-		for l := range press {
-			if (count[l]+1)*press[l] < (count[least]+1)*press[least] {
+		for l := range perUnit {
+			if (count[l]+1)*perUnit[l] < (count[least]+1)*perUnit[least] {
 				least = l
 			}
 		}
 		count[least]++
-		level = max(level, count[least]*press[least])
+		level = max(level, count[least]*perUnit[least])
 		best = max(best, level*w)
 	}
 	return best
@@ -118,9 +118,9 @@ func (in *instance) unit() (unit float64) {
 // near is how far apart numbers are that rounding may make of one.
 const near = 1e-9
 
-// lift raises a bound that holds for pairs that spread to the least load that a link can have where each takes one way,
-// all demands being multiples of a unit.
-func (in *instance) lift(bound, unit float64) float64 {
+// roundUp raises a bound that holds for pairs that spread to the least load that a link can have where each takes one
+// path, all demands being multiples of a unit.
+func (in *instance) roundUp(bound, unit float64) float64 {
 	if unit == 0 || bound <= 0 {
 		return bound
 	}
@@ -128,8 +128,8 @@ func (in *instance) lift(bound, unit float64) float64 {
 	if slow == nil {
 		slow = []float64{1}
 	}
-	for _, press := range slow {
-		best = min(best, math.Ceil(bound*(1-near)/(unit*press))*unit*press)
+	for _, perUnit := range slow {
+		best = min(best, math.Ceil(bound*(1-near)/(unit*perUnit))*unit*perUnit)
 	}
 	return max(bound, best)
 }

@@ -6,12 +6,12 @@ import (
 	"sim/engine"
 )
 
-// walks leads all flows by the paths of their classes. Flows of p are those of r.p, translated by a node.
-func (r *optimiser) walks(p *Problem, by int32) (*engine.Paths, error) {
+// paths leads all flows by the paths of their classes. Flows of p are those of r.p, translated by a node.
+func (r *optimiser) paths(p *Problem, by int32) (*engine.Paths, error) {
 	in, rules := r.found.in, r.found.rules
 	set := newPathSet(in.degree, in.link, len(p.Flows))
 	from := slices.Repeat([]int32{-1}, in.nodes) // the translation of the flows of a source to their class
-	var walk []engine.Step
+	var path []engine.Step
 	for i, f := range p.Flows {
 		if f.Src == f.Dst {
 			if err := set.add(i, nil); err != nil {
@@ -38,11 +38,11 @@ func (r *optimiser) walks(p *Problem, by int32) (*engine.Paths, error) {
 			}
 			class, src = in.classOf(class, f), f.Src
 		}
-		walk = append(walk[:0], r.result.Ways[class]...)
+		path = append(path[:0], r.result.Routes[class]...)
 		if rules != nil {
-			rules.Channels(src, walk)
+			rules.Channels(src, path)
 		}
-		if err := set.add(i, walk); err != nil {
+		if err := set.add(i, path); err != nil {
 			return nil, err
 		}
 	}

@@ -5,23 +5,23 @@ import (
 	"math"
 )
 
-// spreading is a choice of how much of each pair's demand takes which way: what pairs that spread reach. It is made
-// better pair by pair: of two routes of a pair the dearer gives to the cheaper, by lengths that grow exponentially with
-// loads, until both are as dear (path equilibration: Dafermos and Sparrow, The Traffic Assignment Problem for a General
-// Network, J. Res. NBS 73B, 1969; on the potential of Plotkin, Shmoys and Tardos). Where little is identical this
-// reaches the optimum of the linear program in tens of searches of shortest paths a source, where moving all pairs at
-// once takes thousands.
-type spreading struct {
+// equilibration is a choice of how much of each pair's demand takes which path: what pairs that spread reach. It is
+// made better pair by pair: of two routes of a pair the dearer gives to the cheaper, by lengths that grow exponentially
+// with loads, until both are as dear (path equilibration: Dafermos and Sparrow, The Traffic Assignment Problem for a
+// General Network, J. Res. NBS 73B, 1969; on the potential of Plotkin, Shmoys and Tardos). Where little is identical
+// this reaches the optimum of the linear program in tens of searches of shortest paths a source, where moving all pairs
+// at once takes thousands.
+type equilibration struct {
 	in     *instance
 	t      *tree
 	c      *choices
-	amount []float64 // by way: of the pair's demand
+	amount []float64 // by path: of the pair's demand
 	load   []float64 // by orbit
 	length []float64 // by orbit: what a unit more of load costs, times perUnit
 	fixed  []float64 // lengths that paths were searched by
 	width  float64
 	unit   float64    // the greatest demand
-	net    []int8     // by orbit: times that one way crosses it more than another; 0 between exchanges
+	net    []int8     // by orbit: times that one path crosses it more than another; 0 between exchanges
 	moved  []crossing // where it is not 0
 	arcs   []int32
 
@@ -29,10 +29,10 @@ type spreading struct {
 	best  []float64 // and these
 }
 
-// newSpreading begins from a search's best choice and takes up paths of w.
-func newSpreading(in *instance, w *ways, s *search) *spreading {
+// newEquilibration begins from a search's best choice and takes up paths of w.
+func newEquilibration(in *instance, w *stateGraph, s *search) *equilibration {
 	n := in.orbits
-	x := &spreading{in: in, t: newTree(w), c: newChoices(len(in.pair)), unit: top(in.demand)}
+	x := &equilibration{in: in, t: newTree(w), c: newChoices(len(in.pair)), unit: top(in.demand)}
 	x.load, x.length, x.fixed, x.best, x.net = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), make([]int8, n)
 	for i, k := range s.best {
 		x.c.orbit, x.c.step = append(x.c.orbit, s.c.of(k)...), append(x.c.step, s.c.steps(k)...)
@@ -44,7 +44,7 @@ func newSpreading(in *instance, w *ways, s *search) *spreading {
 }
 
 // count adds up loads anew.
-func (x *spreading) count() {
+func (x *equilibration) count() {
 	clear(x.load)
 	for k, a := range x.amount {
 		if a > 0 {
@@ -61,7 +61,7 @@ func (x *spreading) count() {
 }
 
 // measure sets lengths from loads, as sharply as width says relative to the greatest.
-func (x *spreading) measure(width float64) {
+func (x *equilibration) measure(width float64) {
 	most := top(x.load)
 	x.width = width / most
 	for o, y := range x.load {
@@ -70,7 +70,7 @@ func (x *spreading) measure(width float64) {
 }
 
 // give has the paths of every pair exchange demand.
-func (x *spreading) give() {
+func (x *equilibration) give() {
 	c := x.c
 	for i := range c.first {
 		if c.next[c.first[i]] < 0 {
@@ -91,16 +91,16 @@ func (x *spreading) give() {
 }
 
 // cost returns the sum of lengths of a path.
-func (x *spreading) cost(way int32, length []float64) float64 {
+func (x *equilibration) cost(path int32, length []float64) float64 {
 	sum := 0.0
-	for _, o := range x.c.of(way) {
+	for _, o := range x.c.of(path) {
 		sum += length[o]
 	}
 	return sum
 }
 
-// exchange moves demand from a way to another until both are as dear, links that are on both aside.
-func (x *spreading) exchange(from, to int32) {
+// exchange moves demand from a path to another until both are as dear, links that are on both aside.
+func (x *equilibration) exchange(from, to int32) {
 	a, b := x.c.of(from), x.c.of(to)
 	for _, o := range a {
 		x.net[o]--
@@ -110,8 +110,8 @@ func (x *spreading) exchange(from, to int32) {
 	}
 	x.moved = x.moved[:0]
 	dear, dearer, cheap, cheaper := 0.0, 0.0, 0.0, 0.0 // what the two cost, and how fast that falls and grows
-	for _, way := range [][]int32{a, b} {
-		for _, o := range way {
+	for _, path := range [][]int32{a, b} {
+		for _, o := range path {
 			n := float64(x.net[o])
 			if n == 0 {
 				continue
@@ -156,9 +156,9 @@ type crossing struct {
 	times float64
 }
 
-// widen adds the shortest paths by the present lengths, and keeps these if they prove more than the best (as dual does;
-// it is told from the same lengths).
-func (x *spreading) widen(ctx context.Context) {
+// generate adds the shortest paths by the present lengths, and keeps these if they prove more than the best (as dual
+// does; it adopts what the same lengths prove).
+func (x *equilibration) generate(ctx context.Context) {
 	copy(x.fixed, x.length)
 	total, sum := 0.0, 0.0
 	for o, l := range x.fixed {
@@ -208,7 +208,7 @@ const (
 
 // run spreads demand until the program is solved, a target is proved or rounds are over; it returns the rounds that are
 // left.
-func (x *spreading) run(ctx context.Context, rounds int) (int, error) {
+func (x *equilibration) run(ctx context.Context, rounds int) (int, error) {
 	// a soft maximum is log(orbits)/width above the greatest load, relatively: less than that is not to be gained at
 	// the first width
 	far := max(solved, 1-x.value/max(top(x.load), x.value))
@@ -228,7 +228,7 @@ func (x *spreading) run(ctx context.Context, rounds int) (int, error) {
 			}
 			last = most
 			x.measure(width)
-			x.widen(ctx)
+			x.generate(ctx)
 			rounds--
 			for range exchanges {
 				x.give()
@@ -239,7 +239,7 @@ func (x *spreading) run(ctx context.Context, rounds int) (int, error) {
 }
 
 // into adds the paths that carry some demand to choices.
-func (x *spreading) into(c *choices) {
+func (x *equilibration) into(c *choices) {
 	for i := range x.c.first {
 		for k := x.c.first[i]; k >= 0; k = x.c.next[k] {
 			if x.amount[k] > 0 {
