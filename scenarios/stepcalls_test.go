@@ -91,6 +91,11 @@ expert_ffn = 2048
 		flow := runText(t, moe+fabric, "engine.level=flow").Document
 		packet := runText(t, moe+fabric, "engine.level=packet", "workload.packet=64KB").Document
 		runText(t, moe+fabric, "engine.level=static")
+		even := runText(t, moe+fabric, "engine.level=flow", "workload.expert_sizes=zipf", "workload.zipf_exponent=0").Document.Rows[0].Metrics
+		uneven := runText(t, moe+fabric, "engine.level=flow", "workload.expert_sizes=zipf", "workload.zipf_exponent=1").Document.Rows[0].Metrics
+		if e := flow.Rows[0].Metrics; even["makespan_s"] != e["makespan_s"] || uneven["ep_exposed_s"] <= e["ep_exposed_s"] {
+			t.Errorf("%s: %v exposed with even sizes, %v drawn evenly, %v unevenly", fabric, e["ep_exposed_s"], even["ep_exposed_s"], uneven["ep_exposed_s"])
+		}
 		f, p := flow.Rows[0].Metrics, packet.Rows[0].Metrics
 		for _, dim := range []string{"tp", "cp", "ep", "dp"} {
 			if f[dim+"_exposed_s"] <= 0 || p[dim+"_exposed_s"] <= 0 {
@@ -114,6 +119,7 @@ func TestStepCallsAtFault(t *testing.T) {
 		"workload.pieces=65536 workload.microbatches=64":    "workload.pieces: the job makes some 6.7e+07 passes",
 		"workload.collectives=none workload.pieces=2":       "workload.pieces: is not used by",
 		"workload.tp=1 workload.gpus=1":                     "nothing is sent",
+		"workload.expert_sizes=zipf":                        "workload.expert_sizes: is not used by",
 		"workload.collectives=all":                          "workload.collectives: \"all\" is not known",
 		"workload.collectives=none workload.microbatches=1": "nothing is sent: there is one stage and one replica",
 	} {

@@ -45,6 +45,11 @@ type Call struct {
 	// OfExperts is of gradients and parameters of experts, of which a stage holds one copy: its groups are GPUs of one
 	// number in the stages of all replicas. Others have copies in the stage, too.
 	OfExperts bool
+	// Transposed is of tokens that come back from their experts: what one GPU has sent to another goes back.
+	Transposed bool
+	// Draw tells all-to-alls apart whose sizes are drawn, by the micro-batch, stage and piece that they are of; the
+	// tokens that come back have that of those that went, and so have their gradients. 0 is of even sizes.
+	Draw uint64
 }
 
 // Dims are the dimensions of parallelism whose groups make calls.
@@ -115,15 +120,21 @@ func (s *Spec) Calls(v int, pass Phase) []Call {
 		add(Tensor, kind, p, activation, layers)
 	}
 	gather(Before, first)
+	exchange := func(p Place, back bool) {
+		n := len(calls)
+		if add(Expert, AllToAll, p, token, experts); len(calls) > n {
+			calls[n].Transposed = back
+		}
+	}
 	if pass == Forward {
 		add(Context, AllGather, Before, kv, layers)
 		reduce(Between, first)
 		gather(Between, second)
-		add(Expert, AllToAll, Between, token, experts)
-		add(Expert, AllToAll, After, token, experts)
+		exchange(Between, false)
+		exchange(After, true)
 	} else {
-		add(Expert, AllToAll, Before, token, experts)
-		add(Expert, AllToAll, Between, token, experts)
+		exchange(Before, false)
+		exchange(Between, true)
 		reduce(Between, first)
 		gather(Between, second)
 		add(Context, AllGather, Between, kv, layers)

@@ -45,6 +45,13 @@ func (b *builder) callingPass(v int, compute engine.Time, m Meta) (span, error) 
 				if c.Place != place {
 					continue
 				}
+				if c.Dim == Expert && s.ExpertSizes == "zipf" {
+					layer := piece
+					if m.Phase == Backward {
+						layer = pieces - 1 - piece
+					}
+					c.Draw = 1 + uint64(((int(m.Replica)*s.PP*s.Chunks+v)*s.Microbatches+int(m.Microbatch))*pieces+layer)
+				}
 				for _, group := range s.Groups(c, int(m.Replica), int(stage)) {
 					ready := make([]int32, len(group))
 					for i, rank := range group {

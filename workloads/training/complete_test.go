@@ -2,6 +2,7 @@ package training_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"sim/engine"
@@ -208,6 +209,46 @@ func TestPartsOfPasses(t *testing.T) {
 	}
 	if len(parts) != 2*2*4 {
 		t.Errorf("%d passes", len(parts))
+	}
+}
+
+// TestDraws: the four all-to-alls of a layer and micro-batch have one draw, which no other has, and go there, back, there
+// and back; of even sizes there is none.
+func TestDraws(t *testing.T) {
+	s := training.Spec{
+		Arch: mustModel(t, "mixtral-8x22b"), Choices: calibrated(500), Sequence: 2048, Microbatch: 1, Microbatches: 4,
+		TP: 2, PP: 4, EP: 8, ETP: 1, GPUs: 64, Schedule: training.Interleaved, Chunks: 2,
+	}
+	for _, sizes := range []string{"uniform", "zipf"} {
+		s.ExpertSizes = sizes
+		draws := map[uint64][]bool{}
+		of := map[uint64]int32{}
+		if _, err := training.Build(s, training.Extent{All: true, PerGPU: true, Expand: func(g *engine.Graph, c training.Call, group, ready []int32) ([]int32, error) {
+			if c.Dim == training.Expert {
+				draws[c.Draw] = append(draws[c.Draw], c.Transposed)
+				if first, ok := of[c.Draw]; ok && first != group[0] && sizes == "zipf" {
+					t.Errorf("draw %d is of ranks %d and %d", c.Draw, first, group[0])
+				}
+				of[c.Draw] = group[0]
+			}
+			return direct(g, c, group, ready)
+		}}); err != nil {
+			t.Fatal(err)
+		}
+		if sizes == "uniform" {
+			if len(draws) != 1 || draws[0] == nil {
+				t.Errorf("%d draws of even sizes", len(draws))
+			}
+			continue
+		}
+		if want := 2 * 4 * 56; len(draws) != want { // replicas, micro-batches, layers
+			t.Errorf("%d draws, want %d", len(draws), want)
+		}
+		for d, back := range draws {
+			if !slices.Equal(back, []bool{false, true, false, true}) {
+				t.Errorf("draw %d: %v", d, back)
+			}
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	algorithm "sim/policies/collective"
 	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/result"
+	"sim/workloads/collective"
 	"sim/workloads/training"
 )
 
@@ -51,6 +52,11 @@ func (e *stepCalls) schedule(c training.Call, group []int32) (*algorithm.Schedul
 		return nil, err
 	}
 	p := &algorithm.Problem{Call: algorithm.Call{Kind: kind, Bytes: c.Bytes}, Network: e.r.seen()}
+	if c.Draw > 0 {
+		if p.Sizes, err = e.sizes(c, len(group)); err != nil {
+			return nil, err
+		}
+	}
 	if e.r.Torus != nil {
 		p.Torus = e.r.Torus
 	}
@@ -64,8 +70,26 @@ func (e *stepCalls) schedule(c training.Call, group []int32) (*algorithm.Schedul
 	if err != nil {
 		return nil, err
 	}
-	e.made[key] = s
+	if c.Draw == 0 { // others are hardly asked for again
+		e.made[key] = s
+	}
 	return s, nil
+}
+
+// sizes draws the sizes of an all-to-all, from row to column.
+func (e *stepCalls) sizes(c training.Call, ranks int) ([]int64, error) {
+	seed := training.Stream(e.r.s.Seed, fmt.Sprintf("experts %d", c.Draw)).Uint64()
+	sizes, err := collective.ZipfSizes(ranks, c.Bytes, e.r.s.Workload.ZipfExponent, seed)
+	if err != nil || !c.Transposed {
+		return sizes, err
+	}
+	back := make([]int64, len(sizes))
+	for i := range ranks {
+		for k := range ranks {
+			back[k*ranks+i] = sizes[i*ranks+k]
+		}
+	}
+	return back, nil
 }
 
 // expand adds a call to a graph.

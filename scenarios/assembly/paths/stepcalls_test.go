@@ -1,0 +1,39 @@
+package paths
+
+import (
+	"slices"
+	"testing"
+
+	"sim/workloads/training"
+)
+
+// TestExpertSizes: what comes back from experts is what has gone there, drawn anew for each draw, with the same mean.
+func TestExpertSizes(t *testing.T) {
+	s := &Scenario{Seed: 7}
+	s.Workload.ZipfExponent = 1.2
+	e := &stepCalls{r: &routed{s: s}}
+	const n, mean = 5, 1000
+	sizes := func(draw uint64, back bool) []int64 {
+		z, err := e.sizes(training.Call{Bytes: mean, Draw: draw, Transposed: back}, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return z
+	}
+	there, back := sizes(3, false), sizes(3, true)
+	sum := int64(0)
+	for i := range n {
+		for k := range n {
+			sum += there[i*n+k]
+			if there[i*n+k] != back[k*n+i] || i == k && there[i*n+k] != 0 {
+				t.Errorf("%d B from %d to %d, %d B back", there[i*n+k], i, k, back[k*n+i])
+			}
+		}
+	}
+	if sum != n*(n-1)*mean || slices.Max(there) < 2*mean {
+		t.Errorf("%d B in all, the largest %d; want a mean of %d, and far from it", sum, slices.Max(there), mean)
+	}
+	if slices.Equal(there, sizes(4, false)) {
+		t.Error("two draws are the same")
+	}
+}
