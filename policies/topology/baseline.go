@@ -84,6 +84,14 @@ func (p *Problem) share(v []float64) []int {
 // Fit makes a topology of x that fits the ports: where a pod is overrun the yielding bundles give way, then the
 // largest; where ports are free the yielding bundles take them in turn, then the others.
 func (p *Problem) Fit(x []int, yielding []int) []int {
+	x = p.Shrink(x, yielding)
+	p.fill(x, yielding)
+	p.fill(x, numbers(len(x)))
+	return x
+}
+
+// Shrink is Fit that leaves free ports free.
+func (p *Problem) Shrink(x []int, yielding []int) []int {
 	x = append([]int(nil), x...)
 	free := p.room(x)
 	for _, e := range yielding {
@@ -94,8 +102,6 @@ func (p *Problem) Fit(x []int, yielding []int) []int {
 		}
 	}
 	p.trim(x)
-	p.fill(x, yielding)
-	p.fill(x, numbers(len(x)))
 	return x
 }
 

@@ -59,6 +59,10 @@ type Row struct {
 	limit  func(s *Settings) engine.Time // of its search; nil of none
 }
 
+// Searches reports whether it simulates or bounds topologies to choose one, which takes longer the more bundles there
+// are.
+func (r *Row) Searches() bool { return r.Single || r.solver }
+
 // Timed reports whether it has a time limit, within which it looks for what allocators share, too.
 func (r *Row) Timed(s *Settings) bool { return r.limit != nil && r.limit(s) > 0 }
 

@@ -28,6 +28,7 @@ type portSaver struct {
 	p       *Problem
 	service flow.Service
 	tails   []float64 // as Decision.Tails
+	groups  [][]int   // bundles that have circuits taken together; nil is each by itself
 
 	circuits []int
 	makespan engine.Time
@@ -66,8 +67,26 @@ func (p *Problem) saved(ctx context.Context, d *Decision, k keeping, o *Options,
 // SavePorts takes from a decision the circuits that its makespan, grown by o.PortTolerance, does not need, and sets how
 // few could do.
 func (p *Problem) SavePorts(ctx context.Context, d *Decision, o Options) {
-	k := keeping{limit: grown(d.Makespan, o.PortTolerance), exact: d.Service == flow.MaxMin || o.Service != ""}
-	p.newSaver(ctx, k, d.Service, &o, o.allow(o.Joint)).save(d)
+	p.newSaver(ctx, keeps(d.Makespan, d.Service, &o), d.Service, &o, o.allow(o.Joint)).save(d)
+}
+
+// SaveTogether is SavePorts where all bundles of a group have a circuit taken at once. It starts from a topology of fewer
+// circuits if that is as fast, and does not seek how few could do.
+func (p *Problem) SaveTogether(ctx context.Context, d *Decision, o Options, fewer []int, groups [][]int) {
+	s := p.newSaver(ctx, keeps(d.Makespan, d.Service, &o), d.Service, &o, o.allow(o.Joint))
+	s.groups = groups
+	w := p.evaluator(ctx, d.Service)
+	defer p.done(w)
+	d.Evaluations++
+	if c, ok := w.simulate(fewer, s.limit+1); ok {
+		d.Circuits, d.Makespan = fewer, c
+	}
+	s.save(d)
+}
+
+// keeps is the condition that a makespan under a service, grown by o.PortTolerance, is kept.
+func keeps(makespan engine.Time, service flow.Service, o *Options) keeping {
+	return keeping{limit: grown(makespan, o.PortTolerance), exact: service == flow.MaxMin || o.Service != ""}
 }
 
 // filled returns x with what ports are free given to the bundles that can use them, in turn. Where rates are chosen
@@ -87,7 +106,11 @@ func (s *portSaver) run(x []int) {
 	s.circuits = slices.Clone(x)
 	s.p.clip(s.circuits)
 	s.makespan, _ = s.w.simulate(s.circuits, never)
-	s.shave()
+	if s.groups != nil {
+		s.shave(s.groups)
+		return
+	}
+	s.shave(slices.Collect(slices.Chunk(numbers(len(x)), 1)))
 	s.prove()
 }
 
@@ -122,17 +145,23 @@ func (s *portSaver) bounded(x []int) bool {
 // over reports whether the work must end.
 func (s *portSaver) over() bool { return s.meter.over() != "" }
 
-// shave takes away circuits one by one, the most ports first, while the limit holds.
-func (s *portSaver) shave() {
+// shave takes away circuits one by one, of all bundles of a group at once, while the limit holds.
+func (s *portSaver) shave(groups [][]int) {
 	x := s.circuits
 	for changed := true; changed; {
 		changed = false
-		for e := range x {
-			for x[e] > 1 && !s.over() {
-				x[e]--
+		for _, group := range groups {
+			for !s.over() {
+				before := slices.Clone(x)
+				for _, e := range group {
+					x[e] = max(1, x[e]-1)
+				}
+				if slices.Equal(x, before) {
+					break
+				}
 				c, ok := s.within(x)
 				if !ok {
-					x[e]++
+					copy(x, before)
 					break
 				}
 				s.makespan, changed = c, true

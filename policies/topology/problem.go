@@ -22,6 +22,9 @@ type Problem struct {
 	Graph  *engine.Graph
 	Fabric *fabric.Optical
 	budget // of its pods
+	// AtLeast is a lower bound on the makespan of every topology that is known before any is looked at, however capacity
+	// is shared.
+	AtLeast engine.Time
 
 	evaluators sync.Pool                // of *evaluator
 	joint      once.Value[jointOptimum] // see shared

@@ -24,7 +24,7 @@ func sharedAllowance() allowance {
 // delta-joint with a budget of its own. It is computed once. It fails only with ctx's error, when ctx ends.
 func (p *Problem) Bound(ctx context.Context) (engine.Time, error) {
 	best, err := p.shared(ctx)
-	return best.bound, err
+	return max(best.bound, p.AtLeast), err
 }
 
 // Optimum returns the best schedule that the search for Bound found, with what saving ports makes of it within half of

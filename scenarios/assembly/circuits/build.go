@@ -40,6 +40,11 @@ func New(ctx context.Context, s *Scenario, workers int) (assembly.System, error)
 	if err != nil {
 		return nil, err
 	}
+	if in.byKinds() {
+		if err := in.boundByKinds(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if !s.allTimed() {
 		if _, err := in.problem.Bound(ctx); err != nil { // shared by all rows: no allocator's time
 			return nil, err

@@ -83,7 +83,7 @@ func (in *instance) Decide(ctx context.Context, name string, workers int) (assem
 	settings.Tails = in.tailed()
 	begin := time.Now()
 	var d *topology.Decision
-	if in.s.Workload.ReplicaMode == "decomposed" {
+	if in.s.Workload.ReplicaMode == "decomposed" || row.Searches() && in.byKinds() {
 		settings = settings.Together() // of all replicas together
 		d, err = in.decompose(ctx, policy, settings)
 	} else {
@@ -142,7 +142,7 @@ func (in *instance) simulate(ctx context.Context, d *topology.Decision) (*engine
 
 // tailed reports whether decisions may have tails of their own: those of one job, simulated as they are.
 func (in *instance) tailed() bool {
-	return in.s.Workload.ReplicaMode != "decomposed" && !in.s.Policy.HasDonor() && in.s.Replay.Seeds == 0
+	return in.s.Workload.ReplicaMode != "decomposed" && !in.byKinds() && !in.s.Policy.HasDonor() && in.s.Replay.Seeds == 0
 }
 
 // tails returns what levels go by on the complete DAG, nil for its own tails. Only those of transfers between pods

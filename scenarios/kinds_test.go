@@ -1,0 +1,88 @@
+package scenarios
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// many are overrides for 24 replicas, which allocators decide on by kinds.
+func many(more ...string) []string {
+	return append([]string{"workload.gpus=192", "workload.microbatches=8", "workload.replicas=all"}, more...)
+}
+
+// TestManyIdenticalReplicas simulates identical replicas one by one: they are of one kind, and end when one that stands
+// for all does.
+func TestManyIdenticalReplicas(t *testing.T) {
+	search := `policy.allocators=["delta-fast", "delta-topo", "delta-joint"]`
+	single := runScenario(t, "gpt7b", 2, many(search, "workload.replicas=single")...)
+	all := runScenario(t, "gpt7b", 2, many(search)...)
+	for _, m := range []string{"makespan_s", "ports"} {
+		want, got := metricOf(t, single, m), metricOf(t, all, m)
+		for name := range want {
+			if math.Abs(got[name]-want[name]) > 1e-9*want[name] {
+				t.Errorf("%s, %s: %v one by one, %v by one for all", name, m, got[name], want[name])
+			}
+		}
+	}
+}
+
+// TestManyReplicas draws replicas that differ: no bound exceeds what is simulated, what is sought is no worse than what
+// follows from the traffic alone, and few replicas decide as all together do.
+func TestManyReplicas(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	for range 8 {
+		var draw []string
+		for range 1 + random.IntN(6) {
+			r := random.IntN(24)
+			draw = append(draw, fmt.Sprintf("replica.%d.compute_scale=%.2f", r, 0.8+0.4*random.Float64()))
+			if random.IntN(3) == 0 {
+				draw = append(draw, fmt.Sprintf("replica.%d.port_bandwidth=%dGbps", r, 200+100*random.IntN(4)))
+			}
+			if random.IntN(3) == 0 {
+				draw = append(draw, fmt.Sprintf("replica.%d.ports_per_pod=%d", r, 4+random.IntN(5)))
+			}
+		}
+		got := runScenario(t, "gpt7b", 2, many(draw...)...)
+		gap, end := metricOf(t, got, "gap"), metricOf(t, got, "makespan_s")
+		for name, g := range gap {
+			if g < -1e-9 {
+				t.Errorf("%v: %s ends below its bound: gap %g", draw, name, g)
+			}
+		}
+		if least := min(end["prop-alloc"], end["sqrt-alloc"], end["iter-halve"]); end["delta-joint"] > least*(1+1e-9) {
+			t.Errorf("%v: delta-joint takes %v s, a baseline %v s", draw, end["delta-joint"], least)
+		}
+		t.Log(len(draw), gap, end)
+	}
+}
+
+// BenchmarkManyReplicas runs 8,192 GPUs whose replicas are simulated one by one: one of them slow, or all different.
+func BenchmarkManyReplicas(b *testing.B) {
+	for _, kinds := range []int{2, 64} {
+		b.Run(fmt.Sprintf("kinds=%d", kinds), func(b *testing.B) {
+			set := []string{"workload.gpus=8192", "workload.replicas=all"}
+			for r := 1; r < kinds; r++ {
+				set = append(set, fmt.Sprintf("replica.%d.compute_scale=%g", r, 1+0.002*float64(r*37%64)))
+			}
+			benchmarkRun(b, "deepseek671b", set...)
+		})
+	}
+}
+
+// BenchmarkIdenticalReplicas runs 65,536 GPUs of which one replica stands for all.
+func BenchmarkIdenticalReplicas(b *testing.B) { benchmarkRun(b, "deepseek671b", "workload.gpus=65536") }
+
+// benchmarkRun runs a scenario with one goroutine.
+func benchmarkRun(b *testing.B, name string, set ...string) {
+	for b.Loop() {
+		s, err := Load(name, set)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := Run(b.Context(), s, RunOptions{Workers: 1}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
