@@ -78,8 +78,8 @@ func ParseStudy(name string, data []byte, overrides []string) (*Study, error) {
 		return nil, err
 	}
 	st.Name, st.Title = first.Name, first.Title
-	if _, own := src.root["title"]; !own && len(st.Axes) > 0 {
-		st.Title = "" // that of a base is not the study's
+	if len(st.Axes) > 0 { // that of a base, or of a variant, is not the study's
+		st.Title, _ = src.root["title"].(string)
 	}
 	return st, nil
 }
