@@ -110,8 +110,8 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 	case rings && w.Rings == "per-dimension" && len(w.RingDims) != 1 && w.RingForm == "links" && s.Fabric.Twisted():
 		c.clash("workload.ring_form",
 			`rings that follow twisted links join nodes that hold different parts of the vector; set workload.ring_form = "line" or "folded", or workload.ring_dims to one dimension`)
-	case rings && s.Fabric.FailAt > 0:
-		c.clash("fabric.fail_at", "ring collectives wait for what is lost; let it fail from the start, or choose other traffic")
+	case (rings || s.calls()) && s.Fabric.FailAt > 0:
+		c.clash("fabric.fail_at", "collectives wait for what is lost; let it fail from the start, or choose other traffic")
 	}
 	if t != nil {
 		tensor, data := w.TensorDims, w.DataDims
@@ -146,7 +146,7 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 			c.clash("workload.rate "+key+" workload.payload", "%s; choose a higher rate or more time", assembly.FaultText(err))
 		}
 	}
-	if s.trains() {
+	if s.trains() || s.calls() {
 		w.Payload = w.Packet // of which all counts
 	}
 	if w.Payload < 1 || w.Packet < w.Payload {
@@ -154,7 +154,7 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 	} else if w.Packet > assembly.LargestPacket {
 		c.clash("workload.packet", "packets of %v; write at most %d B", w.Packet, int64(assembly.LargestPacket))
 	}
-	c.forbid(s.links().Sized() && w.Message < 1 && c.OK("workload.message"), "workload.message", "is nothing to send; write at least 1 B")
+	c.forbid(s.links().Sized() && s.links().Workload.Message < 1 && c.OK("workload.message"), "workload.message", "is nothing to send; write at least 1 B")
 	if s.Workload.Kind == paths.MatrixTraffic {
 		senders := nodes
 		if t == nil {
@@ -166,6 +166,9 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 		c.clash("workload.hot_nodes", "%d of %d nodes are hot; choose fewer", h.Nodes, nodes)
 	}
 	paths.CheckStep(c.Reader, s.links())
+	if len(c.Diagnostics) == 0 && s.calls() {
+		checkCall(c)
+	}
 	if len(c.Diagnostics) == 0 {
 		paths.Check(c.Reader, s.links(), c.cell, nodes, t, f)
 	}

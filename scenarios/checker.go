@@ -51,6 +51,7 @@ func (c *checker) resolve() {
 	if complete {
 		found[0] = workloadOn(c.s)
 	}
+	c.notePolicies()
 	c.takePolicies(c.s.decision().policies)
 	c.Schema = schemaOf(c.s, false, found...)
 	c.Read(complete)

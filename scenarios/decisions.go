@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"sim/policies/collective"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/assembly/paths"
@@ -22,6 +23,11 @@ type decision struct {
 	chosen func(p *Policy) []string
 	keys   []string
 	lacks  string // what hardware without it has not, for who asks for it there
+	// call is a collective call on the fabric, and limit bounds it; nil where it takes none. domains tells that the fabric
+	// has endpoints in parts.
+	call    func(s *Scenario) (*collective.Problem, error)
+	limit   func(ctx context.Context, s *Scenario) (collective.Limit, error)
+	domains bool
 	// build makes a scenario into a system, with so many goroutines where something is decided before; 0 is of one of
 	// many cells.
 	build func(ctx context.Context, s *Scenario, workers int) (assembly.System, error)
@@ -31,42 +37,68 @@ type decision struct {
 	timelines bool // runs of training have
 }
 
-// decisions are all that there are.
-var decisions = []decision{
-	{
-		policies: "allocators", listed: func(p *Policy) *[]string { return &p.Allocators }, table: allocators,
-		chosen: func(p *Policy) []string { return append(slices.Clip(p.Allocators), p.Donor) }, keys: []string{"policy.allocators", "policy.donor"},
-		lacks: "no circuits to allocate",
-		build: buildPods, words: func(s *Scenario) string { return s.pods().Words() },
-		timelines: true, noPlan: func(s *Scenario) (string, error) { return s.pods().NoPlan() },
-	},
-	{
-		policies: "arbiters", listed: func(p *Policy) *[]string { return &p.Arbiters }, table: arbiters, lacks: "no circuits that several jobs could share",
-		build: buildPods, words: func(s *Scenario) string { return s.pods().Words() },
-		timelines: true, noPlan: func(s *Scenario) (string, error) { return s.pods().NoPlan() },
-	},
-	{
-		policies: "routers", listed: func(p *Policy) *[]string { return &p.Routers }, table: routers,
-		chosen: func(p *Policy) []string { return p.Routers }, keys: []string{"policy.routers"},
-		lacks: "no paths to choose",
-		build: func(ctx context.Context, s *Scenario, _ int) (assembly.System, error) {
-			return paths.New(ctx, s.links())
+// decisions are all that there are, which nobody changes.
+func decisions() []decision {
+	known.decisionsOnce.Do(func() { known.decisions = listDecisions() })
+	return known.decisions
+}
+
+func listDecisions() []decision {
+	return []decision{
+		{
+			policies: "allocators", listed: func(p *Policy) *[]string { return &p.Allocators }, table: allocators,
+			chosen: func(p *Policy) []string { return append(slices.Clip(p.Allocators), p.Donor) }, keys: []string{"policy.allocators", "policy.donor"},
+			lacks: "no circuits to allocate",
+			call:  podCall, limit: podLimit, domains: true,
+			build: buildPods, words: func(s *Scenario) string { return s.pods().Words() },
+			timelines: true, noPlan: func(s *Scenario) (string, error) { return s.pods().NoPlan() },
 		},
-		words: func(s *Scenario) string { return s.links().Words() },
-		noPlan: func(*Scenario) (string, error) {
-			return "routers plan nothing; --routes-out DIR writes what they decide", nil
+		{
+			policies: "arbiters", listed: func(p *Policy) *[]string { return &p.Arbiters }, table: arbiters, lacks: "no circuits that several jobs could share",
+			build: buildPods, words: func(s *Scenario) string { return s.pods().Words() },
+			timelines: true, noPlan: func(s *Scenario) (string, error) { return s.pods().NoPlan() },
 		},
-	},
-	{
-		policies: "planners", listed: func(p *Policy) *[]string { return &p.Planners }, table: planners,
-		chosen: func(p *Policy) []string { return p.Planners }, keys: []string{"policy.planners"},
-		lacks: "no switches that reconfigure during a collective",
-		build: func(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
-			return plans.New(ctx, s.domain(), workers)
+		{
+			policies: "routers", listed: func(p *Policy) *[]string { return &p.Routers }, table: routers,
+			chosen: func(p *Policy) []string { return p.Routers }, keys: []string{"policy.routers"},
+			lacks: "no paths to choose",
+			call:  func(s *Scenario) (*collective.Problem, error) { return s.links().Problem() },
+			limit: func(ctx context.Context, s *Scenario) (collective.Limit, error) {
+				p, err := s.links().Problem()
+				if err != nil {
+					return collective.Limit{}, err
+				}
+				return p.Bound(ctx)
+			},
+			build: func(ctx context.Context, s *Scenario, _ int) (assembly.System, error) {
+				return paths.New(ctx, s.links())
+			},
+			words: func(s *Scenario) string { return s.links().Words() },
+			noPlan: func(*Scenario) (string, error) {
+				return "routers plan nothing; --routes-out DIR writes what they decide", nil
+			},
 		},
-		words:  func(s *Scenario) string { return s.domain().Words() },
-		noPlan: func(s *Scenario) (string, error) { return s.domain().NoPlan(), nil },
-	},
+		{
+			policies: "planners", listed: func(p *Policy) *[]string { return &p.Planners }, table: planners,
+			chosen: func(p *Policy) []string { return p.Planners }, keys: []string{"policy.planners"},
+			lacks: "no switches that reconfigure during a collective",
+			build: func(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
+				return plans.New(ctx, s.domain(), workers)
+			},
+			words:  func(s *Scenario) string { return s.domain().Words() },
+			noPlan: func(s *Scenario) (string, error) { return s.domain().NoPlan(), nil },
+		},
+		{
+			policies: "collectives", listed: func(p *Policy) *[]string { return &p.Calls.Collectives }, table: algorithms,
+			chosen: func(p *Policy) []string { return append(slices.Clip(p.Calls.Collectives), p.Calls.Collective) },
+			keys:   []string{"policy.collectives", "policy.collective"},
+			lacks:  "no collective calls to expand",
+			build:  buildCall, words: func(s *Scenario) string { return s.leaves().words(s) },
+			noPlan: func(*Scenario) (string, error) {
+				return "algorithms of collectives plan no rates", nil
+			},
+		},
+	}
 }
 
 func buildPods(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
@@ -75,28 +107,36 @@ func buildPods(ctx context.Context, s *Scenario, workers int) (assembly.System, 
 
 // decides returns the decision of which policies are named so.
 func decides(policies string) *decision {
-	for i := range decisions {
-		if decisions[i].policies == policies {
-			return &decisions[i]
+	for i := range decisions() {
+		if decisions()[i].policies == policies {
+			return &decisions()[i]
 		}
 	}
-	return &decisions[0]
+	return &decisions()[0]
 }
 
-// decision returns what is left open: by its fabric, or of several jobs by them together.
+// decision returns what is left open: by its fabric, of several jobs by them together, or by a collective call.
 func (s *Scenario) decision() *decision {
-	if s.severalJobs() {
+	switch {
+	case s.severalJobs():
 		return decides("arbiters")
+	case s.comparesCalls():
+		return decides("collectives")
 	}
+	return s.leaves()
+}
+
+// leaves returns the decision that the fabric of s leaves open.
+func (s *Scenario) leaves() *decision {
 	if k := findKind("fabric", s.Fabric.Kind); k != nil {
 		return decides(k.decides)
 	}
-	return &decisions[0]
+	return &decisions()[0]
 }
 
 // routes reports whether the policies of s are routers, plans whether they are planners.
-func (s *Scenario) routes() bool { return s.decision().policies == "routers" }
-func (s *Scenario) plans() bool  { return s.decision().policies == "planners" }
+func (s *Scenario) routes() bool { return s.leaves().policies == "routers" }
+func (s *Scenario) plans() bool  { return s.leaves().policies == "planners" }
 
 // PolicyNames returns the policies that s compares, in the order of the result's rows.
 func (s *Scenario) PolicyNames() []string { return *s.decision().listed(&s.Policy) }
@@ -135,8 +175,8 @@ func (s *Scenario) NoPlan() (string, error) { return s.decision().noPlan(s) }
 
 // undecided words why the policies of another decision are not used by s, "" where the key lists none.
 func (s *Scenario) undecided(at string) string {
-	for i := range decisions {
-		if d := &decisions[i]; at == "policy."+d.policies && s.decision() != d {
+	for i := range decisions() {
+		if d := &decisions()[i]; at == "policy."+d.policies && s.decision() != d && s.leaves() != d {
 			return "is not used by fabric " + schema.Quote(s.Fabric.Kind) + ", which has " + d.lacks
 		}
 	}

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"sim/engine"
+	"sim/policies/topology"
 	"sim/scenarios/schema"
 )
 
@@ -25,10 +26,11 @@ func ocsPodsParts(s *Scenario) []schema.Part {
 			},
 		},
 		{
-			Path: "policy", Doc: "Which allocators of circuits are compared.", Specs: []any{&s.Policy.Allocation}, Defaults: func(int) []any {
+			Path: "policy", Doc: "Which allocators of circuits are compared.", Specs: []any{&s.Policy.Allocation, &s.Policy.Calls}, Defaults: func(int) []any {
 				d := s.Policy.Allocation
 				d.DonorTolerance = d.PortTolerance
-				return []any{&d}
+				d.Allocators = topology.Usual(s.comparesCalls())
+				return []any{&d, s.callDefaults()}
 			},
 		},
 		{

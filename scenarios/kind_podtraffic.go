@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"sim/engine/units"
 	"sim/fabric"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/paths"
@@ -17,7 +18,9 @@ import (
 var podTrafficNames = []string{paths.AllToAll, paths.MatrixTraffic}
 
 // podTraffic reports whether s is traffic on pods, where its fabric is that.
-func (s *Scenario) podTraffic() bool { return slices.Contains(podTrafficNames, s.Workload.Kind) }
+func (s *Scenario) podTraffic() bool {
+	return slices.Contains(podTrafficNames, s.Workload.Kind) || s.calls()
+}
 
 // podTrafficKind describes traffic that pods serve.
 func podTrafficKind(name, doc string) *kind {
@@ -37,7 +40,7 @@ func (s *Scenario) uniform() fabric.Uniform {
 	u := fabric.Uniform{
 		Pods: f.Pods, NodesPerPod: f.GPUsPerPod, GPUsPerNode: 1, Ports: f.PortsPerPod, PortRate: f.PortBandwidth, NICRate: f.NICBandwidth,
 	}
-	if s.Workload.Kind == paths.AllToAll {
+	if s.Workload.Kind == paths.AllToAll && !s.calls() {
 		u.NodesPerPod, u.GPUsPerNode = 1, f.GPUsPerPod
 	}
 	return u
@@ -64,6 +67,10 @@ func checkPodTraffic(c *checker) {
 	}
 	gpus := float64(f.Pods) * float64(f.GPUsPerPod)
 	matrix := s.Workload.Kind == paths.MatrixTraffic
+	size := s.Workload.Message
+	if s.calls() {
+		size = units.Bytes(s.call().Bytes)
+	}
 	switch rows := float64(len(s.Workload.Matrix)); {
 	case f.Pods == 0:
 		c.refuse(pods, "is missing; write pods = N: how many pods there are")
@@ -73,14 +80,39 @@ func checkPodTraffic(c *checker) {
 		c.clash(pods+" "+perPod, "%.0f GPUs in %d pods make too many transfers; choose fewer, for at most %d transfers", gpus, f.Pods, mostPodTransfers)
 	case matrix && c.OK("workload") && rows != gpus:
 		c.clash("workload.matrix workload.matrix_file "+pods+" "+perPod, "the matrix has %.0f rows for %.0f GPUs; write a row of bytes for each GPU of each pod", rows, gpus)
-	case !matrix && s.Workload.Message < 1:
+	case !matrix && size < 1:
 		c.clash("workload.message", "messages of 0B; write at least 1B")
-	case !matrix && float64(s.Workload.Message)*gpus*gpus > assembly.MostCounted:
+	case !matrix && float64(size)*gpus*gpus > assembly.MostCounted:
 		c.clash("workload.message", "the messages are more bytes than can be counted; write at most %.0f B", math.Floor(assembly.MostCounted/gpus/gpus))
+	case s.calls():
+		c.checkPodCall()
 	default:
 		if c.OK("workload", "fabric") {
 			c.checkPodFlows()
 		}
+	}
+}
+
+// checkPodCall holds a call against its algorithms, and against time and packets as if every GPU sent to each other.
+func (c *checker) checkPodCall() {
+	s, f := c.s, &c.s.Fabric
+	if !c.OK("workload", "fabric", "engine") {
+		return
+	}
+	gpus, slowest := float64(f.Pods)*float64(f.GPUsPerPod), min(f.PortBandwidth, f.NICBandwidth)
+	bytes := float64(s.call().Bytes) * 2 * gpus
+	if s.Workload.Kind == paths.AllToAll {
+		bytes *= gpus / 2
+	}
+	if long := 8 * bytes / float64(slowest); long > maxIteration {
+		c.Clash([]string{"workload.message", "fabric.port_bandwidth", "fabric.nic_bandwidth"}, fmt.Sprintf("the collective may take %.3g s, which is absurd", long), fmt.Sprintf("stay within %d s", maxIteration))
+		return
+	}
+	if s.Engine.Level == "packet" {
+		c.checkPodPackets(slowest, 3*(bytes/float64(max(1, s.Workload.Packet))+gpus*gpus))
+	}
+	if len(c.Diagnostics) == 0 {
+		checkCall(c)
 	}
 }
 

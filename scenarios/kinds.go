@@ -17,6 +17,7 @@ type kind struct {
 	doc     string
 	like    string // kinds of one such have the same keys
 	on      string // of a workload: the only fabric that simulates it, "" if several do
+	calls   bool   // it is a collective call, which an algorithm expands
 	trains  bool   // it is a training step, with a model and its parallelism
 	decides string // of a fabric: the decision that it leaves open, whose policies are compared
 	refuses string // of a fabric: which workload it does not simulate, and what would be right
@@ -34,10 +35,12 @@ func kinds() []*kind {
 
 // known is what all scenarios share, which nobody changes.
 var known struct {
-	kindsOnce, choicesOnce sync.Once
+	kindsOnce, choicesOnce, decisionsOnce, readersOnce sync.Once
 
-	kinds   []*kind
-	choices map[string]schema.Choices
+	kinds     []*kind
+	decisions []decision
+	readers   map[string]*reading
+	choices   map[string]schema.Choices
 }
 
 func listKinds() []*kind {
@@ -48,10 +51,11 @@ func listKinds() []*kind {
 			parts: trainingParts, prepare: prepareTraining, check: checkTraining,
 		}},
 		trafficKinds(),
+		callKinds(),
 		[]*kind{
 			{
 				section: "fabric", name: "ocs-pods", decides: "allocators", doc: "Pods of GPUs joined by optical circuit switches.",
-				refuses: `workload %s; set workload.kind = "training", "all-to-all" or "matrix", or fabric.kind = "torus"`,
+				refuses: `workload %s; set workload.kind = "training", "all-to-all", "matrix" or a collective such as "all-reduce", or fabric.kind = "torus"`,
 				parts:   ocsPodsParts, prepare: prepareReplay, check: func(c *checker) { checkOCSPods(c); checkReplay(c) },
 			},
 			podTrafficKind(paths.AllToAll, "Every GPU sends a message to every other."),
@@ -137,7 +141,7 @@ func (k *kind) playedOn() []string {
 		return []string{k.name}
 	case k.on != "":
 		return []string{k.on}
-	case k.trains:
+	case k.trains, k.calls:
 		return []string{"ocs-pods", "torus", "graph", "electrical"}
 	}
 	return []string{"torus", "graph", "electrical"}

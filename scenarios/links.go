@@ -3,23 +3,29 @@ package scenarios
 import (
 	"context"
 
+	"sim/engine/units"
 	"sim/scenarios/assembly/paths"
 )
 
 // links returns s, which is of a torus or graph, as what chooses paths takes it.
 func (s *Scenario) links() *paths.Scenario {
 	w := &s.Workload
-	return &paths.Scenario{
+	out := &paths.Scenario{
 		Name: s.Name, Title: s.Title, Seed: s.Seed, Fabric: s.Fabric.Links, Policy: s.Policy.Routing, Engine: s.Engine,
 		Workload: paths.Workload{Kind: w.Kind, Spec: w.Spec, Traffic: w.Traffic, Patterns: w.Patterns},
 	}
+	if s.calls() {
+		out.Workload.Call = s.call()
+		out.Workload.Message = units.Bytes(out.Workload.Call.Bytes)
+	}
+	return out
 }
 
 // PacketWork guesses how many hops of packets the simulation of one policy makes, from the hops of shortest routes, and
 // how many seconds of a processor it takes. They are 0 where the scenario is not simulated packet by packet. It returns
 // the context's error when ctx is cancelled.
 func (s *Scenario) PacketWork(ctx context.Context) (hops, seconds float64, err error) {
-	if !s.routes() {
+	if !s.routes() || s.calls() {
 		return 0, 0, nil
 	}
 	return s.links().PacketWork(ctx)

@@ -246,8 +246,8 @@ func TestUnusedKeys(t *testing.T) {
 	const torus = "[workload]\nkind = \"all-to-all\"\npacket = \"4KB\"\n[fabric]\nkind = \"torus\"\ndims = [4, 4]\n"
 	for _, c := range []struct{ file, set, want string }{
 		{"gpt7b", "engine.level=static", `engine.level: "static" is not known; choose "flow" or "packet"`},
-		{"gpt7b", "engine.until=1s", `engine.until: is not used by fabric "ocs-pods"; leave it out: it is of fabric "torus" or "graph"`},
-		{"gpt7b", "policy.routers=[\"dor\"]", `policy.routers: is not used by fabric "ocs-pods", which has no paths to choose; leave it out: it is of fabric "torus" or "graph"`},
+		{"gpt7b", "engine.until=1s", `engine.until: is not used by fabric "ocs-pods"; leave it out: it is of fabric "torus", "graph" or "electrical"`},
+		{"gpt7b", "policy.routers=[\"dor\"]", `policy.routers: is not used by fabric "ocs-pods", which has no paths to choose; leave it out: it is of fabric "torus", "graph" or "electrical"`},
 		{"gpt7b", "workload.experts.sizes=zipf", `workload.experts: is not used by workload "training" on fabric "ocs-pods"; leave it out: it is of workload "training" on fabric "scaleup"`},
 		{"", "workload.model=gpt-7b", `workload.model: is not used by workload "all-to-all"; leave it out, or set workload.kind = "training"`},
 		{"", "workload.sequence=4096", `workload.sequence: is not used by workload "all-to-all"; leave it out, or set workload.kind = "training"`},
@@ -375,9 +375,9 @@ func TestWorkloadOfAnotherFabric(t *testing.T) {
 	const pods = "[fabric]\nkind = \"ocs-pods\"\nport_bandwidth = \"400Gbps\"\npods = 4\ngpus_per_pod = 8\n"
 	for _, c := range []struct{ text, want string }{
 		{
-			"workload.kind = \"all-reduce\"\n" + pods,
-			"x.toml:1: workload.kind: fabric \"ocs-pods\" does not simulate workload \"all-reduce\"; " +
-				"set workload.kind = \"training\", \"all-to-all\" or \"matrix\", or fabric.kind = \"torus\"",
+			"workload.kind = \"permutation\"\n" + pods,
+			"x.toml:1: workload.kind: fabric \"ocs-pods\" does not simulate workload \"permutation\"; " +
+				"set workload.kind = \"training\", \"all-to-all\", \"matrix\" or a collective such as \"all-reduce\", or fabric.kind = \"torus\"",
 		},
 		{
 			"workload.kind = \"all-to-all\"\n" + pods + "[[job]]\nname = \"a\"\n",

@@ -3,9 +3,9 @@ package scenarios
 import (
 	"slices"
 	"strings"
-	"sync"
 
 	"sim/fabric/graph"
+	algorithm "sim/policies/collective"
 	"sim/policies/milp"
 	"sim/policies/routing"
 	"sim/policies/topology"
@@ -26,7 +26,7 @@ func namesOf(kind string) []string { return choices()[kind].Names() }
 func listChoices() map[string]schema.Choices {
 	of := map[string][]string{
 		"objectives": topology.Objectives(), "draws": routing.Draws, "permutations": collective.Permutations, "generators": graph.GeneratorNames(),
-		"milp-solvers": slices.Concat([]string{topology.AnySolver}, milp.Solvers(), []string{topology.NoSolver}), "donors": donors(),
+		"partial-collectives": partialCollectives(), "milp-solvers": slices.Concat([]string{topology.AnySolver}, milp.Solvers(), []string{topology.NoSolver}), "donors": donors(),
 	}
 	for _, p := range Policies() {
 		of[p.Kind] = append(of[p.Kind], p.Name)
@@ -44,6 +44,16 @@ func listChoices() map[string]schema.Choices {
 	return all
 }
 
+// partialCollectives are the algorithms that may expand a part of a hierarchical one.
+func partialCollectives() (names []string) {
+	for _, r := range algorithm.Table {
+		if !r.Divides {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
+
 // names resolves what tags of keys name: of a scenario of several jobs some conditions ask other keys.
 func (s *Scenario) names(several bool) *schema.Names {
 	type condition = func(*schema.Schema, []string) *schema.Condition
@@ -53,7 +63,7 @@ func (s *Scenario) names(several bool) *schema.Names {
 		}
 	}
 	w := &s.Workload
-	rings := func() bool { return slices.Contains(paths.RingKinds, w.Kind) }
+	rings := func() bool { return slices.Contains(paths.RingKinds, w.Kind) || s.calls() }
 	words := func(by string) func() string { return func() string { return by } }
 	workload := func() string { return "workload " + schema.Quote(w.Kind) }
 	source := func() string { return "source " + schema.Quote(w.Source) }
@@ -66,6 +76,8 @@ func (s *Scenario) names(several bool) *schema.Names {
 	conditions := map[string]condition{
 		"experts": when(words("a dense model"), "choose a model with experts", func() bool { return w.Arch.Experts > 0 },
 			"workload.model", "workload.architecture.experts"),
+		"called":       when(workload, "choose a collective call, such as "+schema.Quote(allReduce), s.calls, kind, "policy.collective", "policy.collectives"),
+		"undivided":    when(words("a fabric that divides its endpoints"), "choose another fabric", func() bool { return !s.leaves().domains }, "fabric.kind"),
 		"of-training":  when(workload, `set workload.kind = "training"`, func() bool { return !s.podTraffic() }, kind),
 		"of-traffic":   ofTraffic,
 		"shared-pods":  when(words(single), jobs, func() bool { return s.severalJobs() || s.podTraffic() }, kind),
@@ -150,15 +162,20 @@ type reading struct {
 }
 
 // readers returns who reads each option, which nobody changes.
-var readers = sync.OnceValue(func() map[string]*reading {
+func readers() map[string]*reading {
+	known.readersOnce.Do(func() { known.readers = listReaders() })
+	return known.readers
+}
+
+func listReaders() map[string]*reading {
 	all := map[string]*reading{}
-	for i := range decisions {
-		for _, p := range decisions[i].table {
+	for i := range decisions() {
+		for _, p := range decisions()[i].table {
 			for _, entry := range p.reads {
 				option, when, conditional := strings.Cut(entry, " if ")
 				r := all[option]
 				if r == nil {
-					r = &reading{decision: &decisions[i], first: p.name, when: map[string]string{}}
+					r = &reading{decision: &decisions()[i], first: p.name, when: map[string]string{}}
 					all[option] = r
 				}
 				if r.when[p.name], r.single = when, r.single || p.single; p.name == option {
@@ -171,7 +188,7 @@ var readers = sync.OnceValue(func() map[string]*reading {
 		}
 	}
 	return all
-})
+}
 
 // severalJobs reports whether s is of several jobs that share pods.
 func (s *Scenario) severalJobs() bool { return len(s.Jobs) > 0 }

@@ -1,8 +1,10 @@
 package scenarios
 
 import (
+	"context"
 	"fmt"
 
+	"sim/engine"
 	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/assembly/paths"
 	"sim/workloads/collective"
@@ -27,6 +29,11 @@ func (s *Scenario) pods() *circuits.Scenario {
 		out.Workload.Pods, out.Workload.Words = u, s.Workload.Kind
 		if s.Workload.Kind == paths.AllToAll {
 			out.Workload.Words += fmt.Sprintf(" of %v", s.Workload.Message)
+		}
+		if s.calls() {
+			out.Workload.Words = s.call().Words()
+			out.Workload.Graph = func(ctx context.Context) (*engine.Graph, error) { return podGraph(ctx, s) }
+			return out
 		}
 		out.Workload.Traffic = func() (*collective.Traffic, error) { return s.betweenPods(u) }
 	}

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"sim/policies/collective"
 	"sim/policies/reconfigure"
 	"sim/policies/routing"
 	"sim/policies/topology"
@@ -17,7 +18,7 @@ type PolicyInfo struct {
 // Policies returns all that scenarios may name, grouped by kind.
 func Policies() []PolicyInfo {
 	var all []PolicyInfo
-	for _, d := range decisions {
+	for _, d := range decisions() {
 		for _, p := range d.table {
 			all = append(all, PolicyInfo{d.policies, p.name, p.doc})
 		}
@@ -59,5 +60,7 @@ var (
 	allocators = rowsOf(topology.Table, func(r *topology.Row) policyRow { return policyRow{r.Name, r.Doc, r.Reads, r.Single} })
 	arbiters   = rowsOf(topology.JobsTable, func(r *topology.JobsRow) policyRow { return policyRow{name: r.Name, doc: r.Doc} })
 	routers    = rowsOf(routing.Table, func(r *routing.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} })
-	planners   = rowsOf(reconfigure.Table, func(r *reconfigure.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} })
+	algorithms = append(rowsOf(collective.Table, func(r *collective.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} }),
+		policyRow{name: collective.BestName, doc: "the one of all that ends first", reads: []string{"hierarchical", "chunk"}})
+	planners = rowsOf(reconfigure.Table, func(r *reconfigure.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} })
 )

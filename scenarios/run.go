@@ -32,7 +32,11 @@ func Prepare(ctx context.Context, s *Scenario) (*Prepared, error) { return prepa
 // processors.
 func prepare(ctx context.Context, s *Scenario, workers int) (_ *Prepared, err error) {
 	defer func() { err = assembly.OrEnded(ctx, err) }()
-	sys, err := s.decision().build(ctx, s, workers)
+	build := s.decision().build
+	if s.calls() {
+		build = buildCall
+	}
+	sys, err := build(ctx, s, workers)
 	return &Prepared{s, sys}, err
 }
 

@@ -7,9 +7,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 
+	algorithm "sim/policies/collective"
 	"sim/policies/reconfigure"
 	"sim/policies/routing"
 	"sim/policies/topology"
+	"sim/scenarios/assembly/calls"
 	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/assembly/links"
 	"sim/scenarios/assembly/paths"
@@ -42,6 +44,7 @@ type Workload struct {
 	paths.Traffic
 	Exchange plans.Exchange
 	Patterns []collective.Pattern // by row of collective.Patterns; nil where the kind is no traffic
+	Call     calls.Keys
 }
 
 // WorkloadKind is the key that says which others [workload] has, FabricKind that of [fabric].
@@ -68,6 +71,7 @@ type Policy struct {
 	circuits.JointOptions
 	routing.Routing  // on fabrics of links
 	reconfigure.Keys // on scale-up domains
+	Calls            algorithm.Keys
 }
 
 // TOML returns s with every value that counts, defaults and presets included, in the order of the reference. Parse

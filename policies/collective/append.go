@@ -12,9 +12,9 @@ import (
 type Attach struct {
 	// Ready is by rank the task with whose end its data is there, -1 where that is from the start; nil is so for all.
 	Ready []int32
-	// Lag passes between the arrival of data and the sending of what waits for it: the latency of links, for engines that
-	// know none.
-	Lag engine.Time
+	// Late is by transfer what passes from when its last bit is sent to when it arrives: the latency of links, for engines
+	// that know none. nil is nothing.
+	Late []engine.Time
 	// Packets is for engines whose links are told the order of planned transfers (Schedule.Ranks): these then do not wait
 	// for the ones that their links send before them to end, which they do when their last packets have arrived, so that
 	// the link would be idle until then.
@@ -27,11 +27,17 @@ type Attach struct {
 func (s *Schedule) Append(g *engine.Graph, a Attach) (done []int32) {
 	first := int32(len(g.Tasks))
 	g.Grow(len(s.Transfers)+len(s.Group), len(s.after)+4*len(s.Group))
+	late := func(i int32) engine.Time {
+		if a.Late == nil {
+			return 0
+		}
+		return a.Late[i]
+	}
 	last := slices.Repeat([]bool{true}, len(s.Transfers)) // of those that wait for one another
 	for i, t := range s.Transfers {
 		id := g.AddTask(engine.Task{Kind: engine.Transfer, Src: s.Group[t.Src], Dst: s.Group[t.Dst], Flows: 1, Bytes: t.Bytes})
 		for _, w := range s.After(i) {
-			g.AddEdge(first+w, id, a.Lag)
+			g.AddEdge(first+w, id, late(w))
 		}
 		if t.Behind >= 0 && !(t.Planned && a.Packets) {
 			last[t.Behind] = false
@@ -49,7 +55,7 @@ func (s *Schedule) Append(g *engine.Graph, a Attach) (done []int32) {
 	for i, t := range s.Transfers {
 		if last[i] {
 			g.AddEdge(first+int32(i), done[t.Src], 0)
-			g.AddEdge(first+int32(i), done[t.Dst], a.Lag)
+			g.AddEdge(first+int32(i), done[t.Dst], late(int32(i)))
 		}
 	}
 	return done

@@ -169,6 +169,18 @@ func (z *limits) allReduce(ctx context.Context) {
 			part[a] = int32(r)
 		}
 		z.raise(2*z.bytes/(ratio(n, part, edges)*z.unit), "the links of the ranks")
+		// every rank but one sends a sum on, and then receives one; other nodes only forward what ranks send
+		out, in, sent := 0.0, 0.0, 2*z.bytes*float64(len(z.Group)-1)
+		rank := ranks(z.Problem)
+		for _, l := range z.links {
+			if rank[l.From] >= 0 {
+				out += l.Rate
+			}
+			if rank[l.To] >= 0 {
+				in += l.Rate
+			}
+		}
+		z.raise(sent/(min(out, in)*z.unit), "the links of the ranks")
 	}
 	z.reach(ctx, 0, z.others(0), false)
 	z.reach(ctx, 0, z.others(0), true)

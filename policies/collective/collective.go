@@ -94,31 +94,46 @@ type Problem struct {
 	Domain  []int       // by rank: the part of a partition that it is in, for hierarchical algorithms; nil is by option
 }
 
+// Keys are the keys of a scenario about collective calls.
+type Keys struct {
+	Collective  string   `key:"collective" doc:"the algorithm that expands collective calls, or 'best', the one that ends first; in place of collectives" default:"" choices:"@collectives" unset:"" when:"called"`
+	Collectives []string `key:"collectives" doc:"the algorithms that are compared, in the order of the result's rows; 'best' is the one that ends first" else:"all, where policy.collective names none" choices:"@collectives" empty:"" when:"called"`
+	Options
+}
+
+// BestName names the choice among all algorithms that serve a call by when they end.
+const BestName = "best"
+
 // Options are those of all algorithms.
 type Options struct {
-	Chunk units.Bytes `key:"chunk" doc:"size of the pieces in which trees and chains pass data on; '0B' is chosen from size, rates, latency and depth" default:"0B"`
-
-	Hierarchical Hierarchical
+	Chunk        units.Bytes  `key:"chunk" doc:"size of the pieces in which trees and chains pass data on; '0B' is chosen from size, rates, latency and depth" default:"0B" when:"read(chunk)"`
+	Hierarchical Hierarchical `table:"hierarchical" doc:"Hierarchical collectives." when:"read(hierarchical)"`
 }
 
 // Row is a named algorithm.
 type Row struct {
-	Name   string
-	Doc    string // one line
-	expand func(b *builder, j *job) error
+	Name  string
+	Doc   string   // one line
+	Reads []string // options that it has
+	// Divides tells that it has others expand parts of the call.
+	Divides bool
+	expand  func(b *builder, j *job) error
 }
+
+// passes is the option of algorithms that pass data on in pieces, where they do.
+const passes = "chunk if workload.kind=broadcast|reduce"
 
 // Table is the algorithms by name, in the order in which they are listed.
 var Table = []Row{
-	{"ring", "blocks go round a ring of the ranks in order (Patarasuk and Yuan 2009)", oneRing},
-	{"bidirectional-ring", "half of each block goes round each way", bothWays},
-	{"multi-ring", "parts of each block go both ways round edge-disjoint rings over all links; regular graphs best", multiRing},
-	{"bucket", "rings along each axis of a torus in turn, all axes at once (Sack and Gropp 2015)", bucket},
-	{"halving-doubling", "halves exchanged at distances that halve, and then double (Thakur et al. 2005); powers of two", halvingDoubling},
-	{"swing", "halves exchanged at distances 1, 1, 3, 5 ... along all axes at once (De Sensi et al. 2024); powers of two", swing},
-	{"direct", "each block goes straight to where it is wanted", direct},
-	{"hierarchical", "inside domains, across them, and inside again", hierarchical},
-	{"tree-packing", "chunks go along spanning trees that load all links equally; groups of connected neighbours", packing},
+	{Name: "ring", Doc: "blocks go round a ring of the ranks in order (Patarasuk and Yuan 2009)", Reads: []string{passes}, expand: oneRing},
+	{Name: "bidirectional-ring", Doc: "half of each block goes round each way", Reads: []string{passes}, expand: bothWays},
+	{Name: "multi-ring", Doc: "parts of each block go both ways round edge-disjoint rings over all links; regular graphs best", Reads: []string{passes}, expand: multiRing},
+	{Name: "bucket", Doc: "rings along each axis of a torus in turn, all axes at once (Sack and Gropp 2015)", expand: bucket},
+	{Name: "halving-doubling", Doc: "halves exchanged at distances that halve, and then double (Thakur et al. 2005); powers of two", expand: halvingDoubling},
+	{Name: "swing", Doc: "halves exchanged at distances 1, 1, 3, 5 ... along all axes at once (De Sensi et al. 2024); powers of two", expand: swing},
+	{Name: "direct", Doc: "each block goes straight to where it is wanted", expand: direct},
+	{Name: "hierarchical", Doc: "inside domains, across them, and inside again", Reads: []string{"hierarchical", "chunk"}, Divides: true, expand: hierarchical},
+	{Name: "tree-packing", Doc: "chunks go along spanning trees that load all links equally; groups of connected neighbours", Reads: []string{"chunk"}, expand: packing},
 }
 
 // ByName returns the algorithm of that name.

@@ -7,9 +7,9 @@ import (
 
 // Hierarchical are the options of "hierarchical".
 type Hierarchical struct {
-	Domain int    `key:"domain" doc:"ranks of a domain, in order, where the fabric gives no partition" default:"8" min:"1" max:"1048576"`
-	Inner  string `key:"inner" doc:"algorithm inside domains" default:"ring"`
-	Outer  string `key:"outer" doc:"algorithm across domains" default:"ring"`
+	Domain int    `key:"domain" doc:"ranks of a domain, in order, where the fabric gives no partition" default:"8" min:"1" max:"1048576" when:"undivided"`
+	Inner  string `key:"inner" doc:"algorithm inside domains" default:"ring" choices:"@partial-collectives"`
+	Outer  string `key:"outer" doc:"algorithm across domains" default:"ring" choices:"@partial-collectives"`
 }
 
 // hierarchical works inside the domains of a partition, which are of one size, then among the ranks that have the same
@@ -123,7 +123,7 @@ func (b *builder) nested(name string, x *job) error {
 		return nil
 	}
 	for _, r := range b.rows {
-		if r.Name == name && name != "hierarchical" {
+		if r.Name == name && !r.Divides {
 			b.stream++
 			if err := r.expand(b, x); err != nil {
 				return fmt.Errorf("%s: %w", name, err)

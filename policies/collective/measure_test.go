@@ -21,12 +21,12 @@ import (
 // simulate returns when a schedule ends as fluid or, with a size of packets, packet by packet. What has no link of its
 // own is spread over shortest paths.
 func simulate(ctx context.Context, p *Problem, s *Schedule, packets int32) (engine.Time, error) {
-	lag := engine.Time(0)
+	var late []engine.Time
 	if packets == 0 {
-		lag = slowest(p.Network).Latency
+		late = slices.Repeat([]engine.Time{slowest(p.Network).Latency}, len(s.Transfers))
 	}
 	g := new(engine.Graph)
-	s.Append(g, Attach{Lag: lag, Packets: packets > 0})
+	s.Append(g, Attach{Late: late, Packets: packets > 0})
 	if err := g.Freeze(); err != nil {
 		return 0, err
 	}

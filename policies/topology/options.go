@@ -11,7 +11,7 @@ import (
 // Allocation says which allocators are compared, or of several jobs which multi-job allocators, and their options: the
 // keys of [policy] on pods.
 type Allocation struct {
-	Allocators []string `key:"allocators" doc:"the allocators, in the order of the result's rows" default:"prop-alloc,sqrt-alloc,iter-halve,delta-fast,delta-topo,delta-joint" choices:"@allocators"`
+	Allocators []string `key:"allocators" doc:"the allocators, in the order of the result's rows" else:"prop-alloc, sqrt-alloc, iter-halve, delta-fast, delta-topo and delta-joint; where algorithms of collectives are compared delta-fast" choices:"@allocators"`
 	Settings
 	Donor          string   `key:"donor" doc:"the allocator of a second job in the same pods: the same model, with ports of its own, which leaves those it does not need to the scenario's job, whose stages are then mapped to pods in reverse order" default:"none" choices:"@donors" when:"one-job & of-training"`
 	DonorTolerance float64  `key:"donor_tolerance" doc:"fraction by which the donor's makespan may grow when it saves ports" else:"port_tolerance" max:"1000" when:"donor"`

@@ -95,6 +95,14 @@ var Table = []Row{
 	{Name: "delta-joint-milp-hotstart", Doc: "the same, started from delta-joint's schedule", Policy: milpPolicy{"delta-joint-milp-hotstart", false, true}, Reads: []string{"delta-fast", "delta-joint", "milp"}, rates: true, solver: true},
 }
 
+// Usual returns the allocators that are compared unless others are named, or the one under which other decisions are.
+func Usual(one bool) []string {
+	if one {
+		return []string{"delta-fast"}
+	}
+	return []string{"prop-alloc", "sqrt-alloc", "iter-halve", "delta-fast", "delta-topo", "delta-joint"}
+}
+
 // Find returns the allocator of that name.
 func Find(name string) (*Row, error) {
 	for i := range Table {

@@ -20,6 +20,12 @@ func NoAnswer(name, why string, fault func() schema.Diagnostic) Answer {
 	return unserved{result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{"unserved": why}}, fault}
 }
 
+// Unserves reports whether an answer is that of a policy that cannot serve the scenario, and why.
+func Unserves(a Answer) (why string, none bool) {
+	u, none := a.(unserved)
+	return u.row.Labels["unserved"], none
+}
+
 func (a unserved) Measured() (result.Row, result.PolicyTimings) { return a.row, result.PolicyTimings{} }
 
 func (a unserved) Describe(_ context.Context, o *Outcome) {

@@ -112,6 +112,9 @@ func (p *page) notes(doc *result.Document, best int, why *result.Metric) {
 			}
 			p.note("%s: %s", r.Policy, origin)
 		}
+		if algorithm := r.Labels["algorithm"]; algorithm != "" {
+			p.note("%s: collectives by %s", r.Policy, algorithm)
+		}
 		if why := r.Labels["stopped"]; why != "" {
 			p.note("%s stopped before its search had ended: %s", r.Policy, why)
 		}

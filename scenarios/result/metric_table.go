@@ -49,6 +49,8 @@ var Metrics = []Metric{
 	{Name: "completion_s", Better: Lower, Words: "completion time", Of: ofCalls, Head: "completion", Format: Time, Main: 4,
 		Wins: "is fastest", Bounded: "the completion time", Judged: true,
 		Figure: Panel{Name: "completion", Needs: "reconfigurations"}},
+	{Name: "algorithm_bytes_per_s", Better: Higher, Words: "algorithm bandwidth", Of: ofCalls, Head: "algorithm\nbandwidth", Format: Rate,
+		Means: "what a rank has, puts in or is left with, over the completion time"},
 	{Name: "gap_completion", Better: Lower, Words: "gap to bound, any number of topologies", Of: ofPlans, Unit: "%",
 		Head: "gap to\nbound", Format: Gap},
 	{Name: "reconfigurations", Words: "topologies", Of: ofPlans, Head: "topol-\nogies", Format: Count},
@@ -131,6 +133,7 @@ var Metrics = []Metric{
 	{Name: "implied_share", Words: "implied share of communication", Of: ofPaths, Unit: "%"},
 	{Name: "over_fluid", Better: Lower, Words: "completion time over that of a fluid", Of: ofPackets, From: overFluid},
 	{Name: "packet_slack_s", Words: "bound on what packets take longer than a fluid", Of: ofPackets},
+	{Name: "ranks", Words: "ranks", Of: ofCalls},
 	{Name: "bound_completion_s", Words: "lower bound on the completion time", Of: ofCalls},
 
 	{Name: "injected", Words: "packets injected", Of: ofPackets},

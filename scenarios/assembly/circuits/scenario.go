@@ -7,6 +7,9 @@
 package circuits
 
 import (
+	"context"
+
+	"sim/engine"
 	"sim/engine/units"
 	"sim/fabric"
 	"sim/policies/topology"
@@ -33,8 +36,10 @@ type Workload struct {
 	Packet units.Bytes
 	// Traffic is between the nodes of Pods, and Words says what it is; nil of a training step.
 	Traffic func() (*collective.Traffic, error)
-	Pods    fabric.Uniform
-	Words   string
+	// Graph is that of a collective call, in place of Traffic.
+	Graph func(ctx context.Context) (*engine.Graph, error)
+	Pods  fabric.Uniform
+	Words string
 }
 
 // Policy says which decisions are compared, and their options.
@@ -135,4 +140,4 @@ func (s *Scenario) layout(replicas ...int) training.Layout {
 }
 
 // traffic reports whether s is traffic, and no training.
-func (s *Scenario) traffic() bool { return s.Workload.Traffic != nil }
+func (s *Scenario) traffic() bool { return s.Workload.Traffic != nil || s.Workload.Graph != nil }

@@ -8,11 +8,7 @@ import (
 // buildPodTraffic makes the instance of traffic on pods.
 func buildPodTraffic(ctx context.Context, s *Scenario) (*instance, error) {
 	in, u := &instance{s: s}, s.Workload.Pods
-	t, err := s.Workload.Traffic()
-	if err != nil {
-		return nil, err
-	}
-	if in.graph, err = t.Graph(); err != nil {
+	if err := in.lay(ctx); err != nil {
 		return nil, err
 	}
 	for i := range in.graph.Tasks {
@@ -28,6 +24,7 @@ func buildPodTraffic(ctx context.Context, s *Scenario) (*instance, error) {
 		}
 		return fmt.Sprintf("GPU %d of %s to GPU %d of %s", int(task.Src)%u.NodesPerPod, pods[from].Name, int(task.Dst)%u.NodesPerPod, pods[to].Name)
 	}
+	var err error
 	if in.optical, err = in.pods.Connect(in.graph); err != nil {
 		return nil, err
 	}
@@ -35,4 +32,19 @@ func buildPodTraffic(ctx context.Context, s *Scenario) (*instance, error) {
 		return nil, err
 	}
 	return in, in.compare(ctx)
+}
+
+// lay makes the graph of the traffic or call.
+func (in *instance) lay(ctx context.Context) (err error) {
+	w := &in.s.Workload
+	if w.Graph != nil {
+		in.graph, err = w.Graph(ctx)
+		return err
+	}
+	t, err := w.Traffic()
+	if err != nil {
+		return err
+	}
+	in.graph, err = t.Graph()
+	return err
 }

@@ -68,7 +68,9 @@ func build(ctx context.Context, s *Scenario) (*routed, error) {
 		return nil, err
 	}
 	r := &routed{s: s, System: hardware, healthy: map[string]unharmed{}}
-	if r.load, err = r.traffic(ctx); err != nil {
+	if r.load, err = r.traffic(ctx); err != nil && s.Workload.Call != nil {
+		return nil, err
+	} else if err != nil {
 		return nil, fmt.Errorf("workload %s: %w", s.Workload.Kind, err)
 	}
 	if err := ctx.Err(); err != nil {
@@ -84,7 +86,10 @@ func build(ctx context.Context, s *Scenario) (*routed, error) {
 // problem returns what routers decide on a network.
 func (r *routed) problem(n *engine.Network) *routing.Problem {
 	p := &routing.Problem{Network: n, Torus: r.Torus, Down: r.Down, Flows: r.load.flows, Demand: r.load.demand, Rate: float64(r.s.Fabric.LinkRate)}
-	if r.s.Engine.Level != "static" { // which measures loads, whatever waits for what
+	switch {
+	case r.load.call != nil:
+		p.Flows, p.Demand = r.load.call.routed, r.load.call.demand
+	case r.s.Engine.Level != "static": // which measures loads, whatever waits for what
 		p.Graph = r.load.graph
 	}
 	return p
@@ -148,12 +153,17 @@ func (r *routed) leastLoad(ctx context.Context) {
 // referenceMetrics are the fabric's own, whatever routes are taken.
 func (r *routed) Reference() map[string]float64 {
 	m := map[string]float64{
-		"nodes": float64(r.Whole.Nodes), "links": float64(len(r.Whole.Links)), "flows": float64(len(r.load.flows)),
+		"nodes": float64(r.Whole.Nodes), "links": float64(len(r.Whole.Links)),
 	}
-	if r.overRates {
+	switch {
+	case r.load.call != nil: // which other algorithms expand to other flows
+	case r.overRates:
 		m["bound_max_load_over_rate"] = r.least
-	} else {
+	default:
 		m["bound_max_link_load"] = r.least
+	}
+	if r.load.call == nil {
+		m["flows"] = float64(len(r.load.flows))
 	}
 	if r.Torus != nil {
 		d := r.Torus.Distances()

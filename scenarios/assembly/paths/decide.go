@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -53,6 +54,9 @@ func (a *routedAnswer) MeasuredFor(step *Step) result.Row {
 	return row
 }
 
+// Rename has the answer be of another policy, whose decision it simulates.
+func (a *routedAnswer) Rename(policy string) { a.row.Policy = policy }
+
 func (a *routedAnswer) Failure() error { return a.failed }
 
 // routers returns the rows of the routers that are listed.
@@ -74,14 +78,22 @@ type unservable struct{ why error }
 
 func (u *unservable) Error() string { return u.why.Error() }
 
-// decide lets one router choose paths, and simulates the traffic on them.
-func (r *routed) Decide(ctx context.Context, name string, _ int) (assembly.Answer, error) {
+// Decide lets one router choose paths, and simulates the traffic on them.
+func (r *routed) Decide(ctx context.Context, name string, workers int) (assembly.Answer, error) {
+	return r.DecideWithin(ctx, name, workers, math.Inf(1))
+}
+
+// DecideWithin is Decide, but returns nil where a link alone is busy for more than so many seconds with what is sent.
+func (r *routed) DecideWithin(ctx context.Context, name string, _ int, most float64) (assembly.Answer, error) {
 	a, after, err := r.choose(ctx, routing.ByName(name))
 	if not := (*unservable)(nil); errors.As(err, &not) {
 		return r.unserved(name, not.why), nil
 	}
 	if err != nil {
 		return nil, err
+	}
+	if a.row.Metrics["fluid_s"] > most {
+		return nil, nil
 	}
 	begin := time.Now()
 	if err = a.simulate(ctx, after); err == nil {
@@ -171,6 +183,11 @@ func (r *routed) choose(ctx context.Context, row *routing.Row) (a *routedAnswer,
 	if err != nil {
 		return nil, nil, err
 	}
+	if r.load.call != nil {
+		if d.Paths, err = r.load.lead(seen, d.Paths); err != nil {
+			return nil, nil, err
+		}
+	}
 	a = &routedAnswer{r: r, chosen: d, seen: seen, walks: d.Paths, row: result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{}}}
 	if r.s.Fabric.FailAt > 0 {
 		after, err = router.Route(ctx, r.problem(r.Known), options)
@@ -210,7 +227,7 @@ func (r *routed) choose(ctx context.Context, row *routing.Row) (a *routedAnswer,
 // withoutFaults returns the load of the most loaded link that the router reaches where no link is down, 0 where it
 // makes no sense to compare.
 func (r *routed) withoutFaults(ctx context.Context, name string, router routing.Router, o routing.Options) (float64, error) {
-	if !r.s.Fabric.Faulty() || r.Down != nil || r.s.Fabric.FailAt > 0 {
+	if !r.s.Fabric.Faulty() || r.Down != nil || r.s.Fabric.FailAt > 0 || r.load.call != nil {
 		return 0, nil
 	}
 	r.mu.Lock()
@@ -252,7 +269,11 @@ func (a *routedAnswer) packets(ctx context.Context, after *routing.Decision) err
 		return err
 	}
 	if g := a.toSimulate(); g != nil {
-		trace, stats, err := packet.RunGraph(g, a.network, r.load.flows, a.walks, int32(r.s.Workload.Packet), o)
+		flows, paths := r.load.byTask(a.walks)
+		if r.load.call != nil {
+			o.TaskRank = r.load.call.ranks
+		}
+		trace, stats, err := packet.RunGraph(g, a.network, flows, paths, int32(r.s.Workload.Packet), o)
 		if err != nil {
 			return err
 		}
@@ -330,16 +351,22 @@ func (a *routedAnswer) flow(ctx context.Context, seen *engine.Network) error {
 				return err
 			}
 		}
-		if routes, err = engine.RoutesOf(g, seen, a.walks, r.load.flows); err != nil {
+		flows, paths := r.load.byTask(a.walks)
+		if routes, err = engine.RoutesOf(g, seen, paths, flows); err != nil {
 			return err
 		}
 	}
 	a.graph = g
 	late := a.late()
-	if late != nil && g.EdgeCount() > 0 {
-		if g, err = delayed(g, late); err != nil {
-			return err
-		}
+	switch {
+	case late == nil || g.EdgeCount() == 0:
+	case r.load.call != nil:
+		g, err = r.load.call.graph(late, false)
+	default:
+		g, err = delayed(g, late)
+	}
+	if err != nil {
+		return err
 	}
 	t, err := flow.Run(ctx, g, n, routes, flow.Options{})
 	if err != nil {

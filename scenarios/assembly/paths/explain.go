@@ -483,6 +483,9 @@ func (r *routed) linkDims() []int {
 // flowsOf returns by transfer the flow whose paths it takes: of a folded graph the first of its class, else the flow of
 // its number where the ends are the same, and the first with its ends.
 func (a *routedAnswer) flowsOf() []int32 {
+	if a.r.load.call != nil {
+		return a.r.load.call.flow
+	}
 	flows, of := a.r.load.flows, make([]int32, len(a.graph.Tasks))
 	first := map[engine.Flow]int32{}
 	for f := len(flows) - 1; f >= 0; f-- {

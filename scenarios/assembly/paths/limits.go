@@ -180,6 +180,9 @@ func (a *routedAnswer) fluid(message float64) float64 {
 
 // steps returns the links of transfers that wait for each other, at most.
 func (a *routedAnswer) steps() float64 {
+	if c := a.r.load.call; c != nil {
+		return c.depth() * float64(a.loads.MaxHops)
+	}
 	n := 0.0
 	if it := a.r.it; it != nil && it.Spec.Collectives == "graph" {
 		return depth(it.Graph) * float64(a.loads.MaxHops)

@@ -46,7 +46,7 @@ func (a *routedAnswer) static(ctx context.Context, n *engine.Network, d *routing
 	}
 	a.pressed = pressed(n, z, float64(r.s.Fabric.LinkRate))
 	if rate := float64(r.s.Fabric.LinkRate) / 8; a.pressed > 0 {
-		if r.s.Workload.Kind == AllToAll {
+		if r.load.call == nil && r.s.Workload.Kind == AllToAll {
 			live := float64(r.live())
 			m["all_to_all_bytes_per_s"] = rate * (live - 1) / a.pressed
 		}
@@ -100,6 +100,9 @@ func (a *routedAnswer) bound(d *routing.Decision, top float64) {
 		a.proves(b, math.Ceil(r.least-1e-9), least, false)
 	}
 	a.proves(b, r.least, least, true)
+	if r.load.call != nil { // the router has led some of the flows
+		own, d.BoundSplit = 0, 0
+	}
 	a.proves(b, own, model, b.Split)
 	a.proves(b, d.BoundSplit, split, true)
 	a.gap(b, top)
@@ -109,7 +112,7 @@ func (a *routedAnswer) bound(d *routing.Decision, top float64) {
 // them early, whatever their links carry in all. It is of what takes no time beside that on links.
 func (a *routedAnswer) timeBound(ctx context.Context, d *routing.Decision) error {
 	end, ok := a.row.Metrics[a.r.end()]
-	if a.r.load.graph == nil || !ok {
+	if a.r.load.graph == nil || a.r.load.call != nil || !ok {
 		return nil
 	}
 	least, err := a.r.leastTimes(ctx)

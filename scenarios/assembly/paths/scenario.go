@@ -11,6 +11,7 @@ import (
 
 	"sim/engine"
 	"sim/policies/routing"
+	"sim/scenarios/assembly/calls"
 	"sim/scenarios/assembly/links"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
@@ -33,6 +34,7 @@ type Workload struct {
 	training.Spec
 	Traffic
 	Patterns []collective.Pattern // by row of collective.Patterns
+	Call     *calls.Call          // nil of other work
 }
 
 // Kinds of traffic.
@@ -95,7 +97,7 @@ func (s *Scenario) TrafficDefaults() *Traffic {
 // Timed reports whether messages have a size: on-off and Poisson sources have rates and times instead.
 func (s *Scenario) Timed() bool {
 	w := &s.Workload
-	return slices.Contains(RingKinds, w.Kind) || w.Source != "on-off" && w.Source != "poisson"
+	return slices.Contains(RingKinds, w.Kind) || w.Call != nil || w.Source != "on-off" && w.Source != "poisson"
 }
 
 // Sized reports whether all messages have one size.
@@ -105,7 +107,7 @@ func (s *Scenario) Sized() bool {
 
 // Dependent reports whether transfers wait for each other, as those of ring collectives and of training steps do.
 func (s *Scenario) Dependent() bool {
-	return slices.Contains(RingKinds, s.Workload.Kind) || s.Workload.Kind == "training"
+	return slices.Contains(RingKinds, s.Workload.Kind) || s.Workload.Kind == "training" || s.Workload.Call != nil
 }
 
 // packets returns how long so many packets take on a link.
@@ -120,7 +122,7 @@ func (s *Scenario) packets(n float64) engine.Time {
 
 // ManyFlows reports whether every pair of nodes is a flow.
 func (s *Scenario) ManyFlows() bool {
-	return slices.Contains([]string{AllToAll, UniformRandom, Hotspot}, s.Workload.Kind)
+	return s.Workload.Call == nil && slices.Contains([]string{AllToAll, UniformRandom, Hotspot}, s.Workload.Kind)
 }
 
 // keysOf returns the keys of a pattern, for what is wrong with it.

@@ -12,6 +12,7 @@ import (
 	"sim/engine/packet"
 	"sim/engine/units"
 	"sim/fabric/torus"
+	algorithm "sim/policies/collective"
 	"sim/policies/graph"
 	"sim/policies/routing"
 	"sim/scenarios/assembly"
@@ -39,6 +40,9 @@ func checkRoutes(c *schema.Reader, r *routed, cell bool, up int) {
 	least, most := r.extents(up)
 	if err := r.limits("the traffic", least, 0); err != nil {
 		refuse(c, err)
+		return
+	}
+	if s.Workload.Call != nil { // whose routes depend on its algorithm
 		return
 	}
 	serves := r.served()
@@ -232,6 +236,11 @@ func (r *routed) extents(up int) (least, most extent) {
 	}
 	fluid := true // messages last as long as links take for them
 	switch {
+	case w.Call != nil:
+		least.packets = float64(w.Call.Bytes) / float64(w.Packet)
+		if most.packets = 8*n*least.packets + 8*n*n; w.Call.Kind == algorithm.AllToAll {
+			most.packets = 2 * n * n * math.Ceil(least.packets)
+		}
 	case w.Kind == "training":
 		bytes, transfers := transferBytes(&w.Spec)
 		least.packets = bytes / float64(w.Packet)

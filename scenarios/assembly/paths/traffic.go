@@ -16,6 +16,7 @@ type load struct {
 	demand []float64 // by flow, in messages; nil is one each
 	parts  []part
 	graph  *engine.Graph // of ring collectives: what waits for what
+	call   *called       // nil of other work
 }
 
 // part is flows that are on at the same times.
@@ -68,6 +69,9 @@ var works = []work{
 
 // work returns the row of the workload's kind.
 func (w *Workload) work() *work {
+	if w.Call != nil {
+		return &work{load: func(ctx context.Context, r *routed, _ int64) (*load, error) { return r.expand(ctx) }}
+	}
 	for i := range works {
 		if slices.Contains(works[i].kinds, w.Kind) {
 			return &works[i]

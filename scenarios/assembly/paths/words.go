@@ -9,7 +9,10 @@ import (
 func (s *Scenario) Words() string {
 	l, w := &s.Fabric, &s.Workload.Traffic
 	work := s.Workload.Kind
-	if work == "training" {
+	switch {
+	case s.Workload.Call != nil:
+		work = s.Workload.Call.Words()
+	case work == "training":
 		work = s.Workload.Spec.Words(s.Title)
 	}
 	text := fmt.Sprintf("%s on a %s, links of %v", work, l.Words(), l.LinkRate)
@@ -19,7 +22,7 @@ func (s *Scenario) Words() string {
 	switch {
 	case s.Engine.Level != "packet":
 		text += ", level " + s.Engine.Level
-	case s.Workload.Kind == "training":
+	case s.Dependent() && !slices.Contains(RingKinds, s.Workload.Kind):
 		text += fmt.Sprintf(", packets of %v", w.Packet)
 	case slices.Contains(RingKinds, s.Workload.Kind):
 		text += fmt.Sprintf(", %v in packets of %v", w.Message, w.Packet)

@@ -1,0 +1,244 @@
+// Package calls assembles collective calls, on any hardware whose systems take them: an algorithm (policies/collective)
+// expands the call, and what the hardware leaves open is decided for its transfers as for any others. Either algorithms
+// are compared, under one router or allocator, or these are, with one algorithm. What a call reaches is held against a
+// lower bound that holds for every algorithm.
+package calls
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"sim/internal/once"
+	"sim/policies/collective"
+	"sim/scenarios/assembly"
+	"sim/scenarios/result"
+	"sim/scenarios/schema"
+)
+
+// Scenario is a call on hardware that leaves something open.
+type Scenario struct {
+	Name string
+	*Call
+	Ranks int // of the group
+	// Policy decides what the hardware leaves open, where algorithms are compared; else it is empty, and the algorithm is
+	// the call's.
+	Policy string
+	// Build makes the system of the call as an algorithm expands it. It fails with collective.ErrUnserved where that does
+	// not serve it.
+	Build func(ctx context.Context, algorithm string) (assembly.System, error)
+	Limit func(ctx context.Context) (collective.Limit, error)
+}
+
+// The interfaces are what systems and their answers may have beside those of package assembly.
+type (
+	// within is a system that need not simulate what provably takes longer than so many seconds; it then has no answer.
+	within interface {
+		DecideWithin(ctx context.Context, policy string, workers int, seconds float64) (assembly.Answer, error)
+	}
+	// renamed is an answer that can take the name of the algorithm.
+	renamed interface{ Rename(policy string) }
+)
+
+// system is a scenario whose bound is known.
+type system struct {
+	*Scenario
+	limit     collective.Limit
+	reference map[string]float64
+
+	mu    sync.Mutex
+	built map[string]*once.Value[built] // by algorithm
+}
+
+// built is a call as an algorithm expands it, on its hardware, or why there is none.
+type built struct {
+	assembly.System
+	err   error
+	taken time.Duration
+}
+
+// NewSystem makes the system of a scenario.
+func NewSystem(ctx context.Context, s *Scenario) (assembly.System, error) {
+	z := &system{Scenario: s, built: map[string]*once.Value[built]{}}
+	var err error
+	if z.limit, err = s.Limit(ctx); err != nil {
+		return nil, err
+	}
+	return z, ctx.Err()
+}
+
+// algorithms returns those that may serve a row.
+func (z *system) algorithms(name string) []string {
+	if z.Policy == "" {
+		name = z.Algorithm
+	}
+	if name != collective.BestName {
+		return []string{name}
+	}
+	var all []string
+	for _, r := range collective.Table {
+		all = append(all, r.Name)
+	}
+	return all
+}
+
+// expanded returns the system of an algorithm. Where algorithms are compared each is kept for one row only.
+func (z *system) expanded(ctx context.Context, algorithm string) (built, error) {
+	make := func() built {
+		begin := time.Now()
+		s, err := z.Build(ctx, algorithm)
+		return built{s, err, time.Since(begin)}
+	}
+	if z.Policy != "" {
+		b := make()
+		return b, assembly.OrEnded(ctx, b.err)
+	}
+	z.mu.Lock()
+	v := z.built[algorithm]
+	if v == nil {
+		v = new(once.Value[built])
+		z.built[algorithm] = v
+	}
+	z.mu.Unlock()
+	b, err := v.Get(ctx, make)
+	if err == nil {
+		err = b.err
+	}
+	return b, err
+}
+
+// Reference returns the bound on every row.
+func (z *system) Reference() map[string]float64 {
+	return map[string]float64{"ranks": float64(z.Ranks), "bound_completion_s": z.limit.Seconds}
+}
+
+func (z *system) Begin(context.Context, *assembly.Outcome) error { return nil }
+
+// Decide expands the call, has what is left open decided, and measures when it ends; by several algorithms it takes the
+// one that ends first.
+func (z *system) Decide(ctx context.Context, name string, workers int) (assembly.Answer, error) {
+	policy := name
+	if z.Policy != "" {
+		policy = z.Policy
+	}
+	var best *answer
+	var refused []string
+	for _, algorithm := range z.algorithms(name) {
+		b, err := z.expanded(ctx, algorithm)
+		if errors.Is(err, collective.ErrUnserved) {
+			refused = append(refused, Refusal(err))
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", algorithm, err)
+		}
+		most := math.Inf(1)
+		if best != nil {
+			most = best.end()
+		}
+		a, err := z.decide(ctx, b.System, policy, workers, most)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", algorithm, err)
+		}
+		if a == nil {
+			continue
+		}
+		if why, none := assembly.Unserves(a); none {
+			refused = append(refused, why)
+			continue
+		}
+		one := &answer{Answer: a, z: z, name: name, algorithm: algorithm, took: b.taken}
+		if r, ok := a.(renamed); ok && z.Policy != "" {
+			r.Rename(name)
+		}
+		if best == nil || one.end() < best.end() {
+			best = one
+		}
+	}
+	if best == nil {
+		key := "policy.collective"
+		if z.Policy != "" {
+			key = "policy.collectives"
+		}
+		why := strings.TrimPrefix(strings.Join(refused, "; "), name+": ")
+		return assembly.NoAnswer(name, why, func() schema.Diagnostic { return z.diagnostic(key, why) }), nil
+	}
+	return best, nil
+}
+
+func (z *system) decide(ctx context.Context, s assembly.System, policy string, workers int, most float64) (assembly.Answer, error) {
+	if w, ok := s.(within); ok {
+		return w.DecideWithin(ctx, policy, workers, most)
+	}
+	return s.Decide(ctx, policy, workers)
+}
+
+// diagnostic says why no algorithm serves the call.
+func (z *system) diagnostic(key, why string) schema.Diagnostic {
+	return schema.Diagnostic{File: z.Name, Key: key, Problem: why, Remedy: "choose another algorithm, or set it to " + schema.Quote(collective.BestName)}
+}
+
+// Refusal words why an algorithm does not serve a call, without what packages are called.
+func Refusal(err error) string {
+	return strings.Replace(err.Error(), collective.ErrUnserved.Error()+": ", "", 1)
+}
+
+// rounding is what ticks leave between the end of a call and a bound that it meets, relative: of some thousand transfers
+// in a row, of microseconds each.
+const rounding = 1e-6
+
+// answer is a call expanded and simulated.
+type answer struct {
+	assembly.Answer
+	z               *system
+	name, algorithm string
+	took            time.Duration // to expand it
+}
+
+// end returns when the call ends; at level static when the link that takes longest has carried all that it is to.
+func (a *answer) end() float64 {
+	row, _ := a.Answer.Measured()
+	for _, name := range []string{"completion_s", "fluid_s"} {
+		if v, ok := row.Metrics[name]; ok {
+			return v
+		}
+	}
+	return math.Inf(1)
+}
+
+// Failure returns why the simulation came to no end, nil where it did.
+func (a *answer) Failure() error { return assembly.Failure(a.Answer) }
+
+// Measured adds to the row the rate of the call and the bound on it.
+func (a *answer) Measured() (result.Row, result.PolicyTimings) {
+	row, timings := a.Answer.Measured()
+	row.Policy = a.name
+	timings.SolveS += a.took.Seconds()
+	z, m := a.z, row.Metrics
+	if z.Algorithm == collective.BestName || a.name == collective.BestName {
+		row.Labels["algorithm"] = a.algorithm
+	}
+	m["bound_completion_s"], row.Bounds = z.limit.Seconds, nil // others' are of other transfers
+	end, ok := m["completion_s"]
+	if !ok || end == 0 {
+		return row, timings
+	}
+	bytes := float64(z.Bytes)
+	if z.Kind == collective.AllToAll {
+		bytes *= float64(z.Ranks - 1)
+	}
+	m["algorithm_bytes_per_s"] = bytes / end
+	if z.limit.Seconds > 0 {
+		model := "any algorithm on any routes: " + z.limit.Binds
+		row.Bounds = &result.Bounds{Of: "completion_s", Split: true, Proofs: []result.Proof{{Metric: "completion_s", Bound: z.limit.Seconds, Model: model, Split: true}}}
+		row.Labels["gap_model"] = model
+		if m["gap"] = end/z.limit.Seconds - 1; m["gap"] > -rounding {
+			m["gap"] = max(0, m["gap"])
+		}
+	}
+	return row, timings
+}

@@ -1,0 +1,152 @@
+package paths
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"sim/engine"
+	algorithm "sim/policies/collective"
+	"sim/workloads/collective"
+)
+
+// called is a collective call that an algorithm has expanded. The flows of its load are the pairs of nodes whose
+// transfers take the same link, or go as they are routed.
+type called struct {
+	*algorithm.Schedule
+	flow   []int32 // by task
+	link   []int32 // by flow: the link that it takes, -1 of one that is routed
+	routed []engine.Flow
+	demand []float64 // of those
+	ranks  []int32   // by task: the planned order of packets; nil where there is none
+}
+
+// expand has an algorithm expand the call of the scenario. It fails with algorithm.ErrUnserved where that does not
+// serve it.
+func (r *routed) expand(ctx context.Context) (*load, error) {
+	s, err := r.s.Workload.Call.Expand(ctx, r.callProblem())
+	if err != nil {
+		return nil, err
+	}
+	c := &called{Schedule: s}
+	type ends struct{ src, dst, link int32 }
+	bytes := map[ends]int64{}
+	of := func(i int) ends {
+		t := &s.Transfers[i]
+		return ends{s.Group[t.Src], s.Group[t.Dst], t.Link}
+	}
+	for i := range s.Transfers {
+		bytes[of(i)] += s.Transfers[i].Bytes
+	}
+	var all []ends
+	for e := range bytes {
+		all = append(all, e)
+	}
+	slices.SortFunc(all, func(a, b ends) int {
+		return cmp.Or(cmp.Compare(a.src, b.src), cmp.Compare(a.dst, b.dst), cmp.Compare(a.link, b.link))
+	})
+	t := &collective.Traffic{Name: s.Kind.String(), Nodes: r.nodes()}
+	index := make(map[ends]int32, len(all))
+	for f, e := range all {
+		index[e] = int32(f)
+		t.Flows, t.Bytes = append(t.Flows, engine.Flow{Src: e.src, Dst: e.dst}), append(t.Bytes, bytes[e])
+		t.Message = max(t.Message, bytes[e], s.Bytes)
+		c.link = append(c.link, e.link)
+	}
+	l := &load{flows: t.Flows, demand: t.Demand(), parts: []part{{end: int32(len(t.Flows)), traffic: t}}, call: c}
+	for f, link := range c.link {
+		if link < 0 {
+			c.routed, c.demand = append(c.routed, l.flows[f]), append(c.demand, l.demand[f])
+		}
+	}
+	if l.graph, err = c.graph(nil, r.s.Engine.Level == "packet"); err != nil {
+		return nil, err
+	}
+	c.flow = make([]int32, len(l.graph.Tasks))
+	for i := range s.Transfers {
+		c.flow[i] = index[of(i)]
+	}
+	if ranks := s.Ranks(); slices.Max(ranks) > 0 {
+		c.ranks = append(ranks, make([]int32, len(l.graph.Tasks)-len(ranks))...)
+	}
+	return l, ctx.Err()
+}
+
+// callProblem is the call on what routers see: of a scenario that names no group, among all nodes that are up.
+func (r *routed) callProblem() *algorithm.Problem {
+	p := &algorithm.Problem{Call: r.s.Workload.Call.Call, Network: r.seen()}
+	if r.Torus != nil {
+		p.Torus = r.Torus
+	}
+	if len(p.Group) == 0 {
+		for node := range p.Network.Nodes {
+			if r.Down == nil || !r.Down[node] {
+				p.Group = append(p.Group, node)
+			}
+		}
+	}
+	return p
+}
+
+// Problem is the call of s on its hardware.
+func (s *Scenario) Problem() (*algorithm.Problem, error) {
+	hardware, err := s.Fabric.Build()
+	if err != nil {
+		return nil, err
+	}
+	for rank, node := range s.Workload.Call.Group {
+		if int(node) < len(hardware.Down) && hardware.Down[node] {
+			return nil, fmt.Errorf("%w: rank %d is on node %d, which is down or a switch", algorithm.ErrCall, rank, node)
+		}
+	}
+	return (&routed{s: s, System: hardware}).callProblem(), nil
+}
+
+// graph returns the transfers as tasks: transfer i is task i, and arrives so much later than its last bit is sent. Links
+// that packets take are told in what order they are planned.
+func (c *called) graph(late []engine.Time, packets bool) (*engine.Graph, error) {
+	g := new(engine.Graph)
+	c.Append(g, algorithm.Attach{Late: late, Packets: packets})
+	return g, g.Freeze()
+}
+
+// depth returns the most transfers that wait for each other in a row.
+func (c *called) depth() float64 {
+	deep := make([]int32, len(c.Transfers))
+	for i := range deep {
+		for _, w := range c.After(i) {
+			deep[i] = max(deep[i], deep[w])
+		}
+		if b := c.Transfers[i].Behind; b >= 0 {
+			deep[i] = max(deep[i], deep[b])
+		}
+		deep[i]++
+	}
+	return float64(slices.Max(deep))
+}
+
+// lead returns the paths of all flows of a call: a link of those that take one, and of the others what a router has
+// chosen.
+func (l *load) lead(n *engine.Network, chosen *engine.Paths) (*engine.Paths, error) {
+	g := new(engine.Graph)
+	for _, f := range l.flows {
+		g.AddTask(engine.Task{Kind: engine.Transfer, Src: f.Src, Dst: f.Dst})
+	}
+	_, paths, err := algorithm.Pin(g, n, l.call.link, l.call.routed, chosen)
+	return paths, err
+}
+
+// byTask returns flows and paths as engines take them for the load's graph: of calls by task, as transfers with the same
+// ends may take different links.
+func (l *load) byTask(paths *engine.Paths) ([]engine.Flow, *engine.Paths) {
+	if l.call == nil {
+		return l.flows, paths
+	}
+	flows, by := make([]engine.Flow, len(l.graph.Tasks)), *paths
+	by.Class = make([]int32, len(flows))
+	for i, f := range l.call.flow {
+		flows[i], by.Class[i] = l.flows[f], paths.ClassOf(f)
+	}
+	return flows, &by
+}

@@ -1,0 +1,253 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sim/engine"
+	"sim/engine/units"
+	"sim/policies/collective"
+	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/calls"
+	"sim/scenarios/assembly/paths"
+	"sim/scenarios/schema"
+)
+
+// callPacket is TrafficPacket of a call.
+type callPacket struct {
+	Packet units.Bytes `key:"packet" doc:"size of a packet on the wire" default:"16KB" when:"engine.level=packet"`
+}
+
+// callKinds describes the workloads that are collective calls. An all-to-all is one where policy.collective or
+// policy.collectives names what expands it.
+func callKinds() []*kind {
+	var all []*kind
+	for _, k := range [][2]string{
+		{allReduce, "All ranks sum a vector."},
+		{reduceScatter, "All ranks sum a vector of which each keeps a part."},
+		{allGather, "All ranks gather the parts of a vector."},
+		{collective.Broadcast.String(), "A rank sends a vector to all others."},
+		{collective.Reduce.String(), "All ranks sum a vector at one of them."},
+		{collective.SendReceive.String(), "A rank sends a vector to another."},
+	} {
+		all = append(all, &kind{
+			section: "workload", name: k[0], doc: k[1], like: "call", calls: true, parts: func(s *Scenario) []schema.Part {
+				w := &s.Workload
+				return []schema.Part{{Path: "workload", Doc: "Which collective, of how much.", Specs: []any{&w.WorkloadKind, &w.Call, (*callPacket)(&w.TrafficPacket)}}}
+			},
+		})
+	}
+	return all
+}
+
+// callDefaults returns a copy of the keys of [policy] about collectives with the defaults that follow from others.
+func (s *Scenario) callDefaults() *collective.Keys {
+	d := s.Policy.Calls
+	if d.Collectives = []string{}; s.comparesCalls() {
+		d.Collectives = namesOf("collectives")
+	}
+	return &d
+}
+
+// calls reports whether the workload of s is a collective call that an algorithm expands.
+func (s *Scenario) calls() bool {
+	k := workloadOn(s)
+	p := &s.Policy.Calls
+	return k != nil && (k.calls || k.name == paths.AllToAll && k.on != "scaleup" && (p.Collective != "" || len(p.Collectives) > 0))
+}
+
+// comparesCalls reports whether algorithms of collectives are what s compares.
+func (s *Scenario) comparesCalls() bool { return s.calls() && s.Policy.Calls.Collective == "" }
+
+// notePolicies takes from a file, before it is read, what tells which decision it compares.
+func (c *checker) notePolicies() {
+	policy, p := schema.Child(c.Root, "policy"), &c.s.Policy.Calls
+	p.Collective, _ = policy["collective"].(string)
+	if list, ok := policy["collectives"].([]any); ok && len(list) > 0 {
+		p.Collectives = []string{""}
+	}
+}
+
+// call is the collective call of s, by the algorithm that policy.collective names.
+func (s *Scenario) call() *calls.Call {
+	k := s.Workload.Call
+	if s.Workload.Kind == paths.AllToAll {
+		k.Message = s.Workload.Message
+	}
+	kind, err := collective.ParseKind(s.Workload.Kind)
+	if err != nil {
+		return nil
+	}
+	return calls.New(kind, &k, s.Policy.Calls.Options).By(s.Policy.Calls.Collective)
+}
+
+// byAlgorithm returns s with one algorithm, under which what the fabric leaves open is decided.
+func (s *Scenario) byAlgorithm(name string) *Scenario {
+	one := *s
+	one.Policy.Calls.Collective, one.Policy.Calls.Collectives = name, nil
+	return &one
+}
+
+// buildCall makes the system of a call.
+func buildCall(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
+	open := s.leaves()
+	p, err := open.call(s)
+	if err != nil {
+		return nil, err
+	}
+	z := &calls.Scenario{
+		Name: s.Name, Call: s.call(), Ranks: len(p.Group),
+		Build: func(ctx context.Context, algorithm string) (assembly.System, error) {
+			return open.build(ctx, s.byAlgorithm(algorithm), workers)
+		},
+		Limit: func(ctx context.Context) (collective.Limit, error) { return open.limit(ctx, s) },
+	}
+	if s.comparesCalls() {
+		z.Policy = (*open.listed(&s.Policy))[0]
+	}
+	return calls.NewSystem(ctx, z)
+}
+
+// checkCall holds a call against the nodes of its fabric, of which so many may take part, and the algorithms that are
+// named against the call. All else must be sound.
+func checkCall(c *checker) {
+	s, p := c.s, &c.s.Policy.Calls
+	const one, several, message = "policy.collective", "policy.collectives", "workload.message"
+	if !c.OK("workload", "fabric", "policy", one, several, "workload.group", "workload.root", "workload.peer", message) {
+		return
+	}
+	open := s.leaves()
+	listed := *open.listed(&s.Policy)
+	switch {
+	case p.Collective != "" && len(p.Collectives) > 0:
+		c.clash(several+" "+one, "stands beside policy.collective; keep one of the two")
+		return
+	case s.comparesCalls() && len(listed) > 1:
+		c.clash("policy."+open.policies+" "+several, "%d %s and %d algorithms would be compared; list one of the "+open.policies+", or name one algorithm as policy.collective",
+			len(listed), open.policies, len(p.Collectives))
+		return
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	problem, err := open.call(s)
+	if err == nil {
+		_, err = problem.Bound(ended)
+	}
+	if err != nil {
+		c.clash("workload.group workload.root workload.peer "+message+" workload.kind", "%s; name ranks that there are, each node once", assembly.FaultText(err))
+		return
+	}
+	if d := problem.Domain; d != nil && problem.Kind == collective.SendReceive && d[problem.Root] == d[problem.Peer] {
+		c.clash("workload.peer workload.root", "ranks %d and %d share a pod, in which data takes no time; choose ranks of two pods", problem.Root, problem.Peer)
+		return
+	}
+	if c.cell {
+		return
+	}
+	// an algorithm says that it does not serve a call before it looks at the context, however much there is
+	problem.Bytes = int64(len(problem.Group))
+	names := p.Collectives
+	if p.Collective != "" {
+		names = []string{p.Collective}
+	}
+	var refused []string
+	for _, name := range names {
+		if name == collective.BestName {
+			return
+		}
+		call := calls.Call{Algorithm: name, Options: p.Options}
+		_, err := call.Expand(ended, problem)
+		if !errors.Is(err, collective.ErrUnserved) {
+			return
+		}
+		refused = append(refused, calls.Refusal(err))
+	}
+	for _, why := range refused {
+		c.clash(one+" "+several, "%s; choose another algorithm, or %q", why, collective.BestName)
+	}
+}
+
+// podCall is a call among the GPUs of pods. What stays inside a pod takes no time, so the network interfaces alone
+// matter to an algorithm, and pods are the domains of hierarchical ones.
+func podCall(s *Scenario) (*collective.Problem, error) {
+	f := &s.Fabric
+	gpus := int32(f.Pods * f.GPUsPerPod)
+	n := &engine.Network{Nodes: gpus + 1} // all of them to what joins the pods
+	p := &collective.Problem{Call: s.call().Call, Network: n}
+	for g := range gpus {
+		up := engine.Link{From: g, To: gpus, Rate: float64(f.NICBandwidth)}
+		n.Links = append(n.Links, up, engine.Link{From: up.To, To: up.From, Rate: up.Rate})
+		p.Group, p.Domain = append(p.Group, g), append(p.Domain, int(g)/f.GPUsPerPod)
+	}
+	return p, nil
+}
+
+// podLimit bounds a call on pods, by any algorithm on any circuits: GPUs of a pod share all at once, so it is the call
+// among pods, each of which sends and receives at the rate of its ports, or of its network interfaces. As all pods do
+// the same in a call but for its root, no topology can bring them more than one that joins all pods alike.
+func podLimit(ctx context.Context, s *Scenario) (collective.Limit, error) {
+	f, whole := &s.Fabric, s.call().Call
+	pods, gpus := int64(f.Pods), int64(f.GPUsPerPod)
+	rate := min(float64(f.PortsPerPod)*float64(f.PortBandwidth), float64(gpus)*float64(f.NICBandwidth))
+	p := &collective.Problem{Call: whole, Network: &engine.Network{Nodes: int32(pods)}}
+	p.Root, p.Peer, p.Group = whole.Root/f.GPUsPerPod, whole.Peer/f.GPUsPerPod, nil
+	switch whole.Kind {
+	case collective.AllToAll:
+		p.Bytes *= gpus * gpus
+	case collective.ReduceScatter, collective.AllGather: // whose blocks are of whole bytes
+		p.Bytes = p.Bytes / (pods * gpus) * gpus * pods
+	case collective.SendReceive:
+		if p.Root == p.Peer {
+			return collective.Limit{}, nil
+		}
+	}
+	for a := range int32(pods) {
+		p.Group = append(p.Group, a)
+		for b := range int32(pods) {
+			if a != b {
+				p.Network.Links = append(p.Network.Links, engine.Link{From: a, To: b, Rate: rate / float64(pods-1)})
+			}
+		}
+	}
+	if p.Bytes == 0 {
+		return collective.Limit{}, nil
+	}
+	l, err := p.Bound(ctx)
+	l.Binds = "the ports of a pod"
+	return l, err
+}
+
+// podGraph is the transfers between the GPUs of pods of a call that its algorithm expands.
+func podGraph(ctx context.Context, s *Scenario) (*engine.Graph, error) {
+	p, err := podCall(s)
+	if err != nil {
+		return nil, err
+	}
+	schedule, err := s.call().Expand(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	joined, crossing := make([]map[int]bool, s.Fabric.Pods), 0
+	for i := range schedule.Transfers {
+		t := &schedule.Transfers[i]
+		if a, b := p.Domain[t.Src], p.Domain[t.Dst]; a != b {
+			if joined[a] == nil {
+				joined[a] = map[int]bool{}
+			}
+			joined[a][b] = true
+			crossing++
+		}
+	}
+	if crossing > mostPodTransfers {
+		return nil, fmt.Errorf("%w: %d transfers between pods; want at most %d", collective.ErrUnserved, crossing, mostPodTransfers)
+	}
+	for pod, to := range joined {
+		if len(to) > s.Fabric.PortsPerPod {
+			return nil, fmt.Errorf("%w: pod %d sends to %d pods; want as many ports, which has %d", collective.ErrUnserved, pod, len(to), s.Fabric.PortsPerPod)
+		}
+	}
+	g := new(engine.Graph)
+	schedule.Append(g, collective.Attach{})
+	return g, g.Freeze()
+}
