@@ -71,7 +71,11 @@ func listDecisions() []decision {
 				return p.Bound(ctx)
 			},
 			build: func(ctx context.Context, s *Scenario, _ int) (assembly.System, error) {
-				return paths.New(ctx, s.links())
+				return onTiers(ctx, s, func(s *Scenario, longer assembly.Longer) (assembly.System, error) {
+					on := s.links()
+					on.Longer = longer
+					return paths.New(ctx, on)
+				})
 			},
 			words: func(s *Scenario) string { return s.links().Words() },
 			noPlan: func(*Scenario) (string, error) {
@@ -102,7 +106,11 @@ func listDecisions() []decision {
 }
 
 func buildPods(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
-	return circuits.New(ctx, s.pods(), workers)
+	return onTiers(ctx, s, func(s *Scenario, longer assembly.Longer) (assembly.System, error) {
+		on := s.pods()
+		on.Longer = longer
+		return circuits.New(ctx, on, workers)
+	})
 }
 
 // decides returns the decision of which policies are named so.

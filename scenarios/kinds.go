@@ -72,6 +72,7 @@ func listKinds() []*kind {
 				section: "fabric", name: "electrical", decides: "routers", doc: "GPUs behind an electrical switch that does not block, such as a domain of eight or seventy-two.",
 				parts: electricalParts, check: checkElectrical, refuses: notOnLinks,
 			},
+			tierKind(),
 		},
 		scaleUpKinds())
 }

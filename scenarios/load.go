@@ -169,11 +169,16 @@ func parse(name string, data []byte, overrides []string) (*checker, Diagnostics)
 
 // finish checks all keys and returns the scenario, or Diagnostics.
 func (c *checker) finish() (*Scenario, error) {
-	if c.jobsGiven() {
+	switch {
+	case c.jobsGiven():
 		c.resolveJobs()
-	} else if c.resolve(); len(c.Diagnostics) == 0 {
-		checkFlows(c)
-		checkLength(c)
+	case c.tiered():
+		c.resolveTiers()
+	default:
+		if c.resolve(); len(c.Diagnostics) == 0 {
+			checkFlows(c)
+			checkLength(c)
+		}
 	}
 	if len(c.Diagnostics) > 0 {
 		return nil, c.Diagnostics.Sorted()

@@ -26,6 +26,7 @@ func namesOf(kind string) []string { return choices()[kind].Names() }
 func listChoices() map[string]schema.Choices {
 	of := map[string][]string{
 		"objectives": topology.Objectives(), "draws": routing.Draws, "permutations": collective.Permutations, "generators": graph.GeneratorNames(),
+		"tiers": slices.Compact(slices.Sorted(slices.Values(slices.Concat(innerKinds, outerKinds)))), "tier-collectives": tierCollectives(),
 		"partial-collectives": partialCollectives(), "milp-solvers": slices.Concat([]string{topology.AnySolver}, milp.Solvers(), []string{topology.NoSolver}), "donors": donors(),
 	}
 	for _, p := range Policies() {

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,8 +80,24 @@ func (c *checker) place(parts []string) (path string, m map[string]any) {
 		}
 		parts = parts[2:]
 	}
+	var rows []map[string]any
 	for _, part := range parts[:len(parts)-1] {
 		path = schema.JoinPath(path, part)
+		if rows != nil { // the part is a place in an array of tables
+			i, err := strconv.Atoi(part)
+			if err != nil || i < 0 || i >= len(rows) {
+				c.Diagnostics = append(c.Diagnostics, Diagnostic{
+					File: schema.SetFile, Key: name, Problem: "names no table that there is", Remedy: fmt.Sprintf("count the tables from 0 to %d", len(rows)-1),
+				})
+				return "", nil
+			}
+			m, rows = rows[i], nil
+			continue
+		}
+		if rows = schema.Rows(m[part]); len(rows) > 0 {
+			continue
+		}
+		rows = nil
 		sub, ok := m[part].(map[string]any)
 		if _, taken := m[part]; taken && !ok {
 			c.Diagnostics = append(c.Diagnostics, Diagnostic{
@@ -94,6 +111,10 @@ func (c *checker) place(parts []string) (path string, m map[string]any) {
 			c.Set[path] = true
 		}
 		m = sub
+	}
+	if rows != nil {
+		c.Diagnostics = append(c.Diagnostics, Diagnostic{File: schema.SetFile, Key: name, Problem: "is a whole table", Remedy: "set a key of it"})
+		return "", nil
 	}
 	return schema.JoinPath(path, parts[len(parts)-1]), m
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -71,6 +72,7 @@ func JSONSchema(w io.Writer) error {
 		sectionKinds[k.section] = append(sectionKinds[k.section], own)
 		all = append(all, slices.DeleteFunc(tables, func(t *schema.Table) bool { return under(t.Path, k.section) })...)
 	}
+	tiersJSON(sectionKinds["fabric"])
 	all = append(all, schema.New(nil, plotPart(new([]result.Plot))).Tables...)
 	root := schema.JSON("", all)
 	properties := root["properties"].(schema.Object)
@@ -85,4 +87,23 @@ func JSONSchema(w io.Writer) error {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", " ")
 	return e.Encode(root)
+}
+
+// tiersJSON gives the elements of fabric.tier the keys of other fabrics, whose objects are these, beside their own.
+func tiersJSON(fabrics []schema.Object) {
+	at := slices.IndexFunc(fabrics, func(o schema.Object) bool { return o["properties"].(schema.Object)["tier"] != nil })
+	tier := fabrics[at]["properties"].(schema.Object)["tier"].(schema.Object)
+	own := tier["items"].(schema.Object)["properties"].(schema.Object)
+	var any []schema.Object
+	for i, o := range fabrics {
+		if i == at {
+			continue
+		}
+		properties := maps.Clone(own)
+		maps.Copy(properties, o["properties"].(schema.Object))
+		one := maps.Clone(o)
+		one["properties"] = properties
+		any = append(any, one)
+	}
+	tier["items"] = schema.Object{"anyOf": any}
 }

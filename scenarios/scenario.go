@@ -33,6 +33,7 @@ type Scenario struct {
 	Policy   Policy
 	Replicas []circuits.Replica // those that differ from the rest, ordered by index
 	Jobs     []Job              // that share the pods; none where Workload is the only one
+	Tiers    []Tier             // inside the fabric, from the inside out; none of other fabrics
 	Replay   circuits.Replay    // of the decided topologies
 	Engine   paths.Engine       // of fabrics of links
 }
@@ -79,6 +80,9 @@ type Policy struct {
 func (s *Scenario) TOML() []byte {
 	if len(s.Jobs) > 0 {
 		return s.jobsTOML()
+	}
+	if len(s.Tiers) > 0 {
+		return s.tiersTOML()
 	}
 	var b bytes.Buffer
 	s.schema().Write(&b)

@@ -10,9 +10,13 @@
 package assembly
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
+	"sim/engine"
 	"sim/scenarios/result"
+	"sim/workloads/training"
 )
 
 // System is work on hardware, with a decision left open. It is safe for concurrent use.
@@ -30,6 +34,62 @@ type Answer interface {
 	Measured() (result.Row, result.PolicyTimings)
 	// Describe adds to an outcome what figures, explanations and exports need, or part of it where ctx ends.
 	Describe(ctx context.Context, o *Outcome)
+}
+
+// Longer is how much longer passes of virtual stage v are than they compute; nil is not at all.
+type Longer func(ctx context.Context, v int, pass training.Phase) (engine.Time, error)
+
+// Lengthen lengthens the passes of an iteration.
+func (l Longer) Lengthen(ctx context.Context, it *training.Iteration) error {
+	if l == nil {
+		return nil
+	}
+	return it.Lengthen(func(v int, pass training.Phase) (engine.Time, error) { return l(ctx, v, pass) })
+}
+
+// Stepping is an answer about a training step, which may be simulated again on what was decided.
+type Stepping interface {
+	// Again simulates the step as fluid with passes that are longer in another way, on links of so many times the rate.
+	Again(ctx context.Context, longer Longer, faster float64) (Step, error)
+}
+
+// Step is how long a step takes, how long something is under way in it between those that links or circuits join, and
+// the bytes of that, of all replicas.
+type Step struct {
+	End, Busy engine.Time
+	Bytes     float64
+}
+
+// NewStep measures a simulation of a graph, in which some transfers count.
+func NewStep(g *engine.Graph, t *engine.Trace, counts func(task int32) bool) Step {
+	s := Step{End: t.Makespan}
+	var spans [][2]engine.Time
+	for i := range g.Tasks {
+		if counts(int32(i)) {
+			s.Bytes += float64(g.Tasks[i].Bytes)
+			spans = append(spans, [2]engine.Time{t.Start[i], t.End[i]})
+		}
+	}
+	slices.SortFunc(spans, func(a, b [2]engine.Time) int { return cmp.Compare(a[0], b[0]) })
+	until := engine.Time(0)
+	for _, x := range spans {
+		s.Busy += max(0, x[1]-max(x[0], until))
+		until = max(until, x[1])
+	}
+	return s
+}
+
+// Faster returns a network whose links and groups have so many times the rate.
+func Faster(n *engine.Network, by float64) *engine.Network {
+	f := *n
+	f.Links, f.Groups = slices.Clone(n.Links), slices.Clone(n.Groups)
+	for i := range f.Links {
+		f.Links[i].Rate *= by
+	}
+	for i := range f.Groups {
+		f.Groups[i].Rate *= by
+	}
+	return &f
 }
 
 // Failing is an answer whose simulation may have come to no end.

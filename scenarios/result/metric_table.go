@@ -101,6 +101,7 @@ var Metrics = []Metric{
 	{Name: "tasks", Better: Lower, Words: "tasks of the graph", Of: ofIteration},
 	{Name: "transfers", Better: Lower, Words: "transfers between pods", Of: ofIteration},
 	{Name: "exchange_exposed_s", Better: Lower, Words: "exposed time of all-to-alls", Of: ofIteration},
+	{Name: "tier*", Words: "what a tier of a machine carries and costs", Of: ofIteration},
 	{Name: "before_makespan_s", Better: Lower, Words: "iteration time without borrowed ports", Of: ofBorrowing},
 	{Name: "surplus_ports", Words: "ports left by the lending job", Of: ofBorrowing},
 	{Name: "donor_*", Words: "figures of the port-lending job", Of: ofBorrowing},

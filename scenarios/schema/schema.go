@@ -207,6 +207,9 @@ func (k *Key) Used() *Condition {
 // Restrict has a key be used on another condition than its tag says.
 func (k *Key) Restrict(c *Condition) { k.used, k.asked = c, true }
 
+// Silent reports whether the table says nothing that counts.
+func (t *Table) Silent() bool { return t.part.Silent != nil && t.part.Silent() }
+
 // Names returns the names of the keys, and of tables in the elements.
 func (t *Table) Names() []string {
 	names := make([]string, len(t.Keys))

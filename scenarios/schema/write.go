@@ -16,7 +16,7 @@ import (
 // those of keys with the tag implicit. A file of that text means the same.
 func (s *Schema) Write(b *bytes.Buffer) {
 	for _, t := range s.Tables {
-		if t.When.Applies() && (t.part.Silent == nil || !t.part.Silent()) {
+		if t.When.Applies() && !t.Silent() {
 			t.Write(b, t.Path)
 		}
 	}

@@ -91,7 +91,7 @@ func place(ctx context.Context, s *Scenario, spec training.Spec, x training.Exte
 	if err != nil {
 		return nil, err
 	}
-	if err := ctx.Err(); err != nil {
+	if err := assembly.OrEnded(ctx, s.Longer.Lengthen(ctx, it)); err != nil {
 		return nil, err
 	}
 	in := &instance{s: s, graph: it.Graph, it: it}

@@ -217,3 +217,25 @@ func (s *Scenario) NoPlan() (string, error) {
 	}
 	return fmt.Sprintf("%s; add %s, or set policy.service = \"%v\"", why, first, flow.LevelPriority), nil
 }
+
+// Again simulates the step once more on the decided circuits.
+func (d *decided) Again(ctx context.Context, longer assembly.Longer, faster float64) (assembly.Step, error) {
+	s := *d.in.s
+	s.Longer = longer
+	x := s.Extent()
+	in, err := place(ctx, &s, s.Workload.Spec, x, s.layoutOf(x.All))
+	if err != nil {
+		return assembly.Step{}, err
+	}
+	n, err := in.optical.Provision(d.Circuits)
+	if err != nil {
+		return assembly.Step{}, err
+	}
+	trace, err := flow.Run(ctx, in.graph, assembly.Faster(n, faster), in.optical.Routes, flow.Options{Service: d.Service, Tails: d.in.tails(d.Decision)})
+	if err != nil {
+		return assembly.Step{}, err
+	}
+	step := assembly.NewStep(in.graph, trace, in.crosses)
+	step.Bytes *= float64(max(1, in.pods.Copies))
+	return step, nil
+}

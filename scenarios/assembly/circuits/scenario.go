@@ -13,6 +13,7 @@ import (
 	"sim/engine/units"
 	"sim/fabric"
 	"sim/policies/topology"
+	"sim/scenarios/assembly"
 	"sim/workloads/collective"
 	"sim/workloads/training"
 )
@@ -27,7 +28,8 @@ type Scenario struct {
 	Replicas    []Replica // those that differ from the rest, ordered by index
 	Jobs        []Job     // that share the pods; none where Workload is the only one
 	Replay      Replay
-	Level       string // "flow" or "packet"
+	Level       string          // "flow" or "packet"
+	Longer      assembly.Longer // by calls inside pods
 }
 
 // Workload is what is computed and moved: a training step, or traffic.

@@ -73,6 +73,9 @@ func build(ctx context.Context, s *Scenario) (*routed, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("workload %s: %w", s.Workload.Kind, err)
 	}
+	if err := r.lengthen(ctx); err != nil {
+		return nil, err
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"sim/engine"
 	"sim/policies/routing"
+	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
 	"sim/scenarios/assembly/links"
 	"sim/scenarios/schema"
@@ -26,6 +27,7 @@ type Scenario struct {
 	Fabric      links.Links
 	Policy      routing.Routing
 	Engine      Engine
+	Longer      assembly.Longer // by calls inside inner tiers
 }
 
 // Workload is traffic of some kind, or a training step.

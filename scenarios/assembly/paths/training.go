@@ -8,6 +8,7 @@ import (
 	"sim/fabric/electrical"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/circuits"
+	"sim/scenarios/result"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
 	"sim/workloads/training"
@@ -52,6 +53,32 @@ func (r *routed) place() (nodes []int32) {
 		}
 	}
 	return nodes
+}
+
+// lengthen lengthens the passes of a training step by the calls inside inner tiers.
+func (r *routed) lengthen(ctx context.Context) error {
+	if r.it == nil {
+		return nil
+	}
+	return assembly.OrEnded(ctx, r.s.Longer.Lengthen(ctx, r.it))
+}
+
+// Again simulates the step once more on the decided paths.
+func (a *routedAnswer) Again(ctx context.Context, longer assembly.Longer, faster float64) (assembly.Step, error) {
+	s := *a.r.s
+	s.Longer = longer
+	r, err := &routed{s: &s, System: a.r.System}, error(nil)
+	if r.load, err = r.traffic(ctx); err != nil {
+		return assembly.Step{}, err
+	}
+	if err := r.lengthen(ctx); err != nil {
+		return assembly.Step{}, err
+	}
+	again := &routedAnswer{r: r, walks: a.walks, row: result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}}
+	if err := again.flow(ctx, assembly.Faster(a.seen, faster)); err != nil {
+		return assembly.Step{}, err
+	}
+	return assembly.NewStep(again.graph, again.trace, func(task int32) bool { return again.graph.Tasks[task].Kind == engine.Transfer }), nil
 }
 
 // compare finds what an iteration is compared with: the ideal fabric between the nodes of all links, whether they work

@@ -62,6 +62,24 @@ func (t *stepped) play(ctx context.Context, each engine.Time) (engine.Time, erro
 	return trace.Makespan, nil
 }
 
+// ExchangeTime returns how long the plan of the first planner of s takes for its all-to-all, of which one follows another.
+func ExchangeTime(ctx context.Context, s *Scenario) (engine.Time, error) {
+	d, err := buildScaled(ctx, s, 1)
+	if err != nil {
+		return 0, err
+	}
+	d.repeated = true
+	list, err := d.planning.Candidates(ctx, s.Policy.Planners[0])
+	if err != nil {
+		return 0, err
+	}
+	chosen, err := d.choose(list)
+	if err != nil {
+		return 0, err
+	}
+	return d.cost(chosen), nil
+}
+
 func (t *stepped) Reference() map[string]float64 {
 	m := t.scaled.Reference()
 	m["makespan_s"] = t.none.Seconds()

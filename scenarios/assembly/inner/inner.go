@@ -1,0 +1,409 @@
+// Package inner is the inner tiers of a machine under a training step: how long the collective calls take that stay inside
+// them. Those lengthen the passes of the step, which then runs on the outermost tier as on that fabric alone.
+//
+// A tier of links simulates the calls of a stage as collective algorithms carry them out (policies/collective), all groups
+// of the stage in a domain at once; a tier that reconfigures takes the time of a planner's plan. What two GPUs exchange
+// takes the innermost tier that joins them. Calls of different stages are taken not to meet: behind a switch that does not
+// block they do not.
+package inner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"sim/engine"
+	"sim/engine/flow"
+	"sim/engine/units"
+	"sim/fabric/tiers"
+	"sim/policies/collective"
+	"sim/policies/routing"
+	"sim/scenarios/assembly/links"
+	"sim/scenarios/assembly/plans"
+	"sim/workloads/training"
+)
+
+// Keys are what a scenario says of a tier beside the keys of its kind.
+type Keys struct {
+	Kind       string      `key:"kind" doc:"which fabric joins the GPUs of a domain; its other keys are those of that fabric" required:"" choices:"@tiers" called:"tier"`
+	Collective string      `key:"collective" doc:"of an inner tier of links: the algorithm of the collective calls that it carries; 'best' is the fastest of all as simulated" default:"best" choices:"@tier-collectives"`
+	Planner    string      `key:"planner" doc:"of an inner tier 'scaleup': who plans its all-to-alls" default:"reconfigure-during" choices:"@planners"`
+	Chunk      units.Bytes `key:"chunk" doc:"of an inner tier 'scaleup': size of the pieces in which messages are sent" default:"4MB"`
+}
+
+// Tier is a tier with what a scenario says of it.
+type Tier struct {
+	Keys
+	Links *links.Links    // nil where it reconfigures
+	Plans *plans.Scenario // nil of links
+}
+
+// GPUs returns how many a domain has.
+func (t Tier) GPUs() int {
+	switch {
+	case t.Plans != nil:
+		return t.Plans.Fabric.GPUs
+	case len(t.Links.Dims) > 0:
+		n := 1
+		for _, d := range t.Links.Dims {
+			n *= d
+		}
+		return n
+	}
+	return t.Links.Endpoints()
+}
+
+// Machine is the tiers whose time passes have, from the inside out, under a step. It is safe for concurrent use.
+type Machine struct {
+	spec    training.Spec
+	tiers   []Tier
+	machine tiers.Machine
+	systems []links.System // of links
+	seed    uint64
+	free    int // a tier that takes no time, -1 for none
+
+	mu    sync.Mutex
+	known map[training.Call]*carried
+}
+
+// carried is what becomes of a call.
+type carried struct {
+	times []engine.Time // by tier
+	bytes []float64     // by tier, that GPUs of a stage send
+	by    string        // the algorithm or planner
+}
+
+func (c *carried) time() engine.Time { return slices.Max(c.times) }
+
+// New returns the tiers of a step, of which one takes no time, and one has links of twice the rate; -1 is none.
+func New(spec training.Spec, of []Tier, seed uint64, free, faster int) (*Machine, error) {
+	m := &Machine{spec: spec, seed: seed, free: free, known: map[training.Call]*carried{}}
+	for i, t := range of {
+		var z links.System
+		if t.Plans != nil {
+			p := *t.Plans
+			if i == faster {
+				p.Fabric.LinkRate *= 2
+			}
+			t.Plans = &p
+		} else {
+			l := *t.Links
+			if i == faster {
+				l.LinkRate *= 2
+				l.Edges = slices.Clone(l.Edges)
+				for k, e := range l.Edges {
+					l.Edges[k] = []int{e[0], e[1], 2 * e[2], e[3]}
+				}
+			}
+			t.Links = &l
+			var err error
+			if z, err = l.Build(); err != nil {
+				return nil, err
+			}
+		}
+		m.tiers, m.systems = append(m.tiers, t), append(m.systems, z)
+		m.machine = append(m.machine, tiers.Tier{GPUs: t.GPUs(), Network: z.Whole})
+	}
+	return m, m.machine.Check()
+}
+
+// Longer returns how much the calls of a pass of virtual stage v lengthen it.
+func (m *Machine) Longer(ctx context.Context, v int, pass training.Phase) (engine.Time, error) {
+	return m.spec.CallTime(v, pass, func(c training.Call) (engine.Time, error) {
+		z, err := m.call(ctx, c)
+		if err != nil {
+			return 0, err
+		}
+		return z.time(), nil
+	})
+}
+
+// Carried returns by tier the bytes that it carries in an iteration, of all replicas, and how long it is busy with those
+// of the stage that keeps it busy longest.
+func (m *Machine) Carried(ctx context.Context) (bytes []float64, busy []engine.Time, err error) {
+	s := &m.spec
+	bytes, busy = make([]float64, len(m.tiers)), make([]engine.Time, len(m.tiers))
+	for stage := range s.PP {
+		of := make([]engine.Time, len(m.tiers))
+		for chunk := range s.Chunks {
+			v := chunk*s.PP + stage
+			times := s.Pieces(v) * s.Microbatches
+			for _, pass := range []training.Phase{training.Forward, training.Backward} {
+				for _, c := range s.Calls(v, pass) {
+					z, err := m.call(ctx, c)
+					if err != nil {
+						return nil, nil, err
+					}
+					for i := range m.tiers {
+						bytes[i] += z.bytes[i] * float64(times) * float64(s.Replicas())
+						of[i] += z.times[i] * engine.Time(times)
+					}
+				}
+			}
+		}
+		for i := range m.tiers {
+			busy[i] = max(busy[i], of[i])
+		}
+	}
+	return bytes, busy, nil
+}
+
+// call returns what becomes of a call of a stage.
+func (m *Machine) call(ctx context.Context, c training.Call) (*carried, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c.Place = training.Before // is no matter
+	if z, ok := m.known[c]; ok {
+		return z, nil
+	}
+	z := &carried{times: make([]engine.Time, len(m.tiers)), bytes: make([]float64, len(m.tiers))}
+	groups := m.spec.Groups(c, 0, 0)
+	var err error
+	if c.Kind == training.AllToAll {
+		err = m.exchange(ctx, groups[0], c.Bytes, z)
+	} else {
+		err = m.collective(ctx, groups, c, z)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%v %v: %w", c.Dim, c.Kind, err)
+	}
+	if m.free >= 0 {
+		z.times[m.free] = 0
+	}
+	m.known[c] = z
+	return z, nil
+}
+
+// exchange is an all-to-all of so many bytes a pair in a group of consecutive GPUs: tiers carry their parts at the same
+// time.
+func (m *Machine) exchange(ctx context.Context, group []int32, bytes int64, z *carried) error {
+	for i, tier := range m.machine {
+		in := group[:min(len(group), tier.GPUs)] // of the first domain
+		sizes, pairs := make([]int64, len(in)*len(in)), 0
+		for _, a := range in {
+			for _, b := range in {
+				if a != b && m.machine.Joins(true, a, b) == i {
+					sizes[int(a)*len(in)+int(b)] = bytes
+					pairs++
+				}
+			}
+		}
+		if pairs == 0 {
+			continue
+		}
+		z.bytes[i] = float64(pairs) * float64(bytes) * float64(len(group)) / float64(len(in))
+		var err error
+		by := "direct"
+		if m.tiers[i].Plans != nil {
+			by = m.tiers[i].Planner
+			z.times[i], err = m.plan(ctx, i, len(in), bytes, sizes)
+		} else {
+			direct, _ := collective.ByName("direct")
+			network, _ := m.machine.Domain(i)
+			p := &collective.Problem{Call: collective.Call{Kind: collective.AllToAll, Group: in, Sizes: sizes}, Network: network}
+			var s *collective.Schedule
+			if s, err = direct.Expand(ctx, p, collective.Options{}); err == nil {
+				z.times[i], _, err = m.simulate(ctx, []*collective.Schedule{s}, i, true)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		z.by = strings.TrimPrefix(z.by+" and "+by, " and ")
+	}
+	return nil
+}
+
+// plan returns how long a tier that reconfigures takes for messages of so many bytes, or of other sizes, among some GPUs.
+func (m *Machine) plan(ctx context.Context, i, gpus int, bytes int64, sizes []int64) (engine.Time, error) {
+	s := *m.tiers[i].Plans
+	s.Seed, s.Fabric.GPUs, s.Level, s.Policy.Planners = m.seed, gpus, "cost", []string{m.tiers[i].Planner}
+	s.Workload = plans.Workload{Kind: "training", Spec: m.spec}
+	x := &s.Workload.Exchange
+	x.Message, x.Chunk, x.Sizes = units.Bytes(bytes), m.tiers[i].Chunk, "uniform"
+	for k := range sizes {
+		if k%gpus == 0 {
+			x.Matrix = append(x.Matrix, make([]int, gpus))
+		}
+		if x.Matrix[k/gpus][k%gpus] = int(sizes[k]); sizes[k] == 0 && k/gpus != k%gpus { // which goes inside
+			x.Sizes = "matrix"
+		}
+	}
+	return plans.ExchangeTime(ctx, &s)
+}
+
+// kinds are the calls that collective algorithms carry out.
+var kinds = map[training.CallKind]collective.Kind{
+	training.AllReduce: collective.AllReduce, training.ReduceScatter: collective.ReduceScatter, training.AllGather: collective.AllGather,
+}
+
+// collective is a call of another kind, by all groups of a stage in the first domain of the tier that joins them.
+func (m *Machine) collective(ctx context.Context, groups [][]int32, c training.Call, z *carried) error {
+	t := 0
+	for _, g := range groups {
+		t = max(t, m.machine.Joins(false, g...))
+	}
+	if t == len(m.tiers) {
+		return fmt.Errorf("no tier of links joins the %d GPUs of a group", len(groups[0]))
+	}
+	network, _ := m.machine.Domain(t)
+	in := slices.DeleteFunc(slices.Clone(groups), func(g []int32) bool { return int(slices.Max(g)) >= m.machine[t].GPUs })
+	least, failed := engine.Never, error(nil)
+	for _, row := range collective.Table {
+		if name := m.tiers[t].Collective; name != collective.BestName && name != row.Name {
+			continue
+		}
+		var schedules []*collective.Schedule
+		var err error
+		for _, group := range in {
+			p := &collective.Problem{Call: collective.Call{Kind: kinds[c.Kind], Group: group, Bytes: c.Bytes}, Network: network}
+			if y := m.systems[t].Torus; y != nil && t == 0 {
+				p.Torus = y
+			}
+			if t > 0 {
+				for _, gpu := range group {
+					p.Domain = append(p.Domain, int(gpu)/m.machine[t-1].GPUs)
+				}
+			}
+			var s *collective.Schedule
+			if s, err = row.Expand(ctx, p, collective.Options{Hierarchical: collective.Hierarchical{Domain: 1, Inner: "ring", Outer: "ring"}}); err != nil {
+				break
+			}
+			schedules = append(schedules, s)
+		}
+		if errors.Is(err, collective.ErrUnserved) {
+			failed = err
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		end, bytes, err := m.simulate(ctx, schedules, t, false)
+		if err != nil {
+			return err
+		}
+		if end < least {
+			least, z.times[t], z.by = end, end, row.Name
+			for i := range bytes {
+				z.bytes[i] = bytes[i] * float64(len(groups)) / float64(len(in))
+			}
+		}
+	}
+	if z.by == "" {
+		return failed
+	}
+	return nil
+}
+
+// simulate returns how long schedules take that begin together in a domain of tier t, as fluid, and the bytes that each
+// tier carries. Transfers arrive by the latency of their route later.
+func (m *Machine) simulate(ctx context.Context, schedules []*collective.Schedule, t int, all bool) (engine.Time, []float64, error) {
+	network, first := m.machine.Domain(t)
+	paths := make([]map[engine.Flow][]int32, len(m.tiers)) // of a tier's first domain, by its links
+	flows := make([][]engine.Flow, len(m.tiers))
+	inside := func(f engine.Flow) (int, engine.Flow) {
+		i := m.machine.Joins(all, f.Src, f.Dst)
+		n := int32(m.machine[i].GPUs)
+		return i, engine.Flow{Src: f.Src % n, Dst: f.Dst % n}
+	}
+	var pinned []int32
+	for _, s := range schedules {
+		routed, _ := s.Routed()
+		for _, f := range routed {
+			i, f := inside(f)
+			if paths[i] == nil {
+				paths[i] = map[engine.Flow][]int32{}
+			}
+			if _, ok := paths[i][f]; !ok {
+				paths[i][f] = nil
+				flows[i] = append(flows[i], f)
+			}
+		}
+		pinned = append(append(pinned, s.Links()...), slices.Repeat([]int32{-1}, len(s.Group))...)
+	}
+	for i, of := range flows {
+		if err := m.lead(ctx, i, of, paths[i]); err != nil {
+			return 0, nil, err
+		}
+	}
+	g := &engine.Graph{}
+	for _, s := range schedules {
+		late := make([]engine.Time, len(s.Transfers))
+		for k, x := range s.Transfers {
+			if x.Link >= 0 {
+				late[k] = network.Links[x.Link].Latency
+				continue
+			}
+			i, f := inside(engine.Flow{Src: s.Group[x.Src], Dst: s.Group[x.Dst]})
+			for _, l := range paths[i][f] {
+				late[k] += m.systems[i].Whole.Links[l].Latency
+			}
+		}
+		s.Append(g, collective.Attach{Late: late})
+	}
+	if err := g.Freeze(); err != nil {
+		return 0, nil, err
+	}
+	r, bytes := &engine.Routes{Start: make([]int32, len(g.Tasks)+1)}, make([]float64, len(m.tiers))
+	for k := range g.Tasks {
+		switch x := &g.Tasks[k]; {
+		case x.Kind != engine.Transfer:
+		case pinned[k] >= 0:
+			r.Uses = append(r.Uses, engine.Use{Resource: pinned[k], Weight: 1})
+			bytes[slices.IndexFunc(first, func(f int) bool { return f > int(pinned[k]) })-1] += float64(x.Bytes)
+		default:
+			i, f := inside(engine.Flow{Src: x.Src, Dst: x.Dst})
+			base := first[i] + int(x.Src)/m.machine[i].GPUs*len(m.machine[i].Network.Links)
+			for _, l := range paths[i][f] {
+				r.Uses = append(r.Uses, engine.Use{Resource: int32(base) + l, Weight: 1})
+			}
+			bytes[i] += float64(x.Bytes)
+		}
+		r.Start[k+1] = int32(len(r.Uses))
+	}
+	trace, err := flow.Run(ctx, g, network, r, flow.Options{})
+	if err != nil {
+		return 0, nil, err
+	}
+	return trace.Makespan, bytes, nil
+}
+
+// lead finds paths of flows in a domain of a tier, as its kind usually leads them.
+func (m *Machine) lead(ctx context.Context, i int, flows []engine.Flow, paths map[engine.Flow][]int32) error {
+	if len(flows) == 0 {
+		return nil
+	}
+	z := &m.systems[i]
+	slices.SortFunc(flows, func(a, b engine.Flow) int { return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst)) })
+	p := &routing.Problem{Network: z.Known, Torus: z.Torus, Down: z.Down, Flows: flows, Rate: float64(m.tiers[i].Links.LinkRate)}
+	d, err := routing.ByName(routing.Usual(z.Torus != nil, m.tiers[i].Links.Faulty())).Router.Route(ctx, p, routing.Options{Seed: m.seed})
+	if err != nil {
+		return err
+	}
+	for k, f := range flows {
+		path, _ := d.Paths.Of(d.Paths.ClassOf(int32(k)))
+		at := f.Src
+		for _, s := range d.Paths.Steps(path) {
+			l := d.Paths.Out(at, s)
+			paths[f], at = append(paths[f], l), z.Whole.Links[l].To
+		}
+	}
+	return nil
+}
+
+// Joins returns the tier that carries a call of a stage, -1 where none does: an all-to-all is carried by all whose domains
+// part a group, other calls by the innermost of links whose domains part none.
+func (m *Machine) Joins(c training.Call) int {
+	t := 0
+	for _, g := range m.spec.Groups(c, 0, 0) {
+		t = max(t, m.machine.Joins(c.Kind == training.AllToAll, g...))
+	}
+	if t == len(m.tiers) {
+		return -1
+	}
+	return t
+}

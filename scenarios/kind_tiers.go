@@ -1,0 +1,315 @@
+package scenarios
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"sim/policies/collective"
+	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/inner"
+	"sim/scenarios/schema"
+	"sim/workloads/training"
+)
+
+// Tier is an inner tier of the fabric: what is said of it, and a scenario of its fabric by itself.
+type Tier struct {
+	inner.Keys
+	Alone *Scenario
+}
+
+const (
+	tiersKind = "tiers"
+	tierPath  = "fabric.tier"
+	mostTiers = 8
+)
+
+// innerKinds and outerKinds are the fabrics that may be tiers inside others, and the one outside.
+var (
+	innerKinds = []string{"electrical", "scaleup", "torus", "graph"}
+	outerKinds = []string{"ocs-pods", "electrical", "torus", "graph"}
+)
+
+// tierKind describes the fabric "tiers". A scenario of it is read as one of its outermost tier with others inside.
+func tierKind() *kind {
+	return &kind{
+		section: "fabric", name: tiersKind, decides: "allocators",
+		doc: "One fabric inside another: `[[fabric.tier]]` from the inside out, each with the keys of its kind. What the outermost leaves open is decided. " +
+			"Of pods gpus_per_pod_per_replica is what the tier inside joins.",
+		parts: func(s *Scenario) []schema.Part {
+			return []schema.Part{
+				{Path: "fabric", Doc: "Which fabric.", Specs: []any{&s.Fabric.FabricKind}},
+				{Path: tierPath, Doc: "A tier. The innermost comes first.", Specs: []any{&[]inner.Keys{{}}}, Inner: tierKeys()},
+			}
+		},
+		refuses: `workload %s; set workload.kind = "training"`,
+	}
+}
+
+// tierKeys are the keys that some kind of tier has.
+func tierKeys() (names []string) {
+	s := &Scenario{}
+	for _, k := range slices.Concat(innerKinds, outerKinds[:1]) {
+		for _, t := range schema.New(s.names(false), findKind("fabric", k).parts(s)...).Tables {
+			if t.Path == "fabric" {
+				names = append(names, t.Names()...)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(n string) bool { return n == "kind" })
+}
+
+// tiered reports whether the file describes tiers.
+func (c *checker) tiered() bool { return schema.Child(c.Root, "fabric")["kind"] == tiersKind }
+
+// resolveTiers checks a scenario of tiers: each inner one by itself, and the step on the outermost; then what holds
+// between them.
+func (c *checker) resolveTiers() {
+	fabric := schema.Child(c.Root, "fabric")
+	for _, name := range slices.Sorted(maps.Keys(fabric)) {
+		if name != "kind" && name != "tier" {
+			c.refuse("fabric."+name, `is not used by fabric "tiers"; write it in the [[fabric.tier]] that it is of`)
+		}
+	}
+	rows := schema.Rows(fabric["tier"])
+	if len(rows) == 0 || len(rows) > mostTiers {
+		c.refuse(tierPath, "stands %d times; write 1 to %d tables [[fabric.tier]], the innermost first", len(rows), mostTiers)
+		return
+	}
+	var keys []inner.Keys
+	c.Schema = schema.New(c.s.names(false), schema.Part{Path: tierPath, Specs: []any{&keys}, Inner: tierKeys()})
+	c.ReadTable(tierPath, fabric["tier"])
+	c.Settle()
+	for i := range rows {
+		may, where := innerKinds, "inner tier"
+		if i == len(rows)-1 {
+			may, where = outerKinds, "outermost tier"
+		}
+		at := fmt.Sprintf("%s.%d.", tierPath, i)
+		if kind := keys[i].Kind; c.OK(at+"kind") && c.Given(at+"kind") && !slices.Contains(may, kind) {
+			c.refuse(at+"kind", "%s is no %s; choose from %s", schema.Quote(kind), where, schema.QuotedList(may))
+		}
+		c.tierOptions(at, keys[i].Kind, i == len(rows)-1)
+	}
+	if len(c.Diagnostics) > 0 {
+		return
+	}
+	last := len(rows) - 1
+	for i, row := range rows[:last] {
+		sub := c.tierChecker("tier", i, row)
+		sub.Root["workload"] = map[string]any{"kind": "all-to-all", "message": "1KB"}
+		sub.Root["engine"] = map[string]any{"level": "flow"}
+		if keys[i].Kind == "scaleup" {
+			sub.Root["engine"] = map[string]any{"level": "cost"}
+			sub.Root["policy"] = map[string]any{"planners": []any{keys[i].Planner}}
+		}
+		sub.resolve()
+		c.take(sub)
+		c.s.Tiers = append(c.s.Tiers, Tier{keys[i], sub.s})
+	}
+	outer := c.tierChecker(c.s.Name, last, rows[last])
+	for name, v := range c.Root {
+		if name != "fabric" {
+			outer.Root[name] = v
+		}
+	}
+	outer.s.Tiers, outer.cell = c.s.Tiers, c.cell
+	if outer.resolve(); len(outer.Diagnostics) == 0 && len(c.Diagnostics) == 0 {
+		if outer.checkTiers(); len(outer.Diagnostics) == 0 {
+			checkFlows(outer)
+			checkLength(outer)
+		}
+	}
+	c.take(outer)
+	outer.s.Tiers = c.s.Tiers
+	*c.s = *outer.s
+}
+
+// take adds what another checker found wrong, and its files.
+func (c *checker) take(sub *checker) {
+	c.Diagnostics, c.inputs = append(c.Diagnostics, sub.Diagnostics...), append(c.inputs, sub.inputs...)
+}
+
+// tierOptions refuses options that a tier of a kind does not use.
+func (c *checker) tierOptions(at, kind string, outermost bool) {
+	for _, name := range []string{"collective", "planner", "chunk"} {
+		used := !outermost && (kind == "scaleup") == (name != "collective")
+		if c.Given(at+name) && !used {
+			c.refuse(at+name, "is not used by this tier; leave it out: it is of inner tiers %s", map[bool]string{true: "of links", false: `"scaleup"`}[name == "collective"])
+		}
+	}
+}
+
+// tierChecker returns what checks a tier as the fabric of a scenario of its own.
+func (c *checker) tierChecker(name string, i int, row map[string]any) *checker {
+	own := maps.Clone(row)
+	for _, name := range []string{"collective", "planner", "chunk"} {
+		delete(own, name)
+	}
+	sub := newChecker(name, map[string]any{"fabric": own}, c.Layers)
+	sub.Varied, sub.Set = c.Varied, c.Set
+	plain := sub.Reader.Stands
+	sub.Reader.Stands = func(path string) string {
+		if rest, ok := strings.CutPrefix(path, "fabric."); ok {
+			return fmt.Sprintf("%s.%d.%s", tierPath, i, rest)
+		}
+		return plain(path)
+	}
+	return sub
+}
+
+// tierKey is the key of a tier's size.
+func tierKey(kind string) string {
+	switch kind {
+	case "torus":
+		return "dims"
+	case "graph":
+		return "nodes"
+	}
+	return "gpus"
+}
+
+// checkTiers holds the tiers against each other and the step, from the outermost.
+func (c *checker) checkTiers() {
+	s := c.s
+	if !s.trains() {
+		c.clash("workload.kind", `tiers carry a training step; set workload.kind = "training", or choose a fabric that is no tiers`)
+		return
+	}
+	t := &s.Workload.Spec
+	at := func(i int) string { return fmt.Sprintf("%s.%d.%s", tierPath, i, tierKey(s.Tiers[i].Kind)) }
+	refuse := func(key, format string, args ...any) {
+		problem, remedy := worded(format, args)
+		plain := c.Reader.Stands
+		c.Reader.Stands = func(p string) string { return p }
+		c.Add(key, problem, remedy)
+		c.Reader.Stands = plain
+	}
+	c.forbid(t.Collectives == "graph", "workload.collectives", `the calls of stages are those of inner tiers; leave it out`)
+	stage, inside := t.StageGPUs(), 1
+	for i := range s.Tiers {
+		n := s.innerTier(i).GPUs()
+		switch {
+		case n <= inside:
+			refuse(at(i), "joins %d GPUs, as many as the tier inside or fewer; choose more than %d, or leave the tier out", n, inside)
+		case n%inside != 0:
+			refuse(at(i), "%d GPUs do not divide into domains of %d, those of the tier inside; choose a multiple of %d", n, inside, inside)
+		case stage%n != 0:
+			refuse(at(i), "stages of %d GPUs do not divide into domains of %d; choose a divisor of a stage's GPUs (tp x cp, or etp x ep)", stage, n)
+		case s.Tiers[i].Alone.Fabric.Faulty():
+			refuse(fmt.Sprintf("%s.%d.kind", tierPath, i), "parts of inner tiers are down; let only those of the outermost fail")
+		}
+		inside = n
+	}
+	if len(c.Diagnostics) > 0 {
+		return
+	}
+	const perPod = "fabric.gpus_per_pod_per_replica"
+	if s.decision().policies == "allocators" && len(s.Tiers) > 0 {
+		if n := s.Fabric.GPUsPerPodPerReplica; n != inside {
+			c.clash(perPod, "pods of %d GPUs, and the tier inside joins %d; set gpus_per_pod_per_replica = %d", n, inside, inside)
+			return
+		}
+	}
+	c.forbid(s.Replay.Seeds > 0 && s.Replay.Sequence != t.Sequence, "replay.sequence", "passes are longer by the calls of %d tokens; leave it out", t.Sequence)
+	if len(c.Diagnostics) > 0 {
+		return
+	}
+	m, err := inner.New(*t, s.callTiers(), s.Seed, -1, -1)
+	if err != nil {
+		what, want := assembly.Wanted(err)
+		c.clash("fabric.kind", "%s; %s", what, want)
+		return
+	}
+	for _, pass := range []training.Phase{training.Forward, training.Backward} {
+		for v := range t.PP * t.Chunks {
+			for _, call := range t.Calls(v, pass) {
+				size, tier := len(t.Groups(call, 0, 0)[0]), m.Joins(call)
+				key := map[training.Phase]string{training.Tensor: "workload.tp", training.Context: "workload.cp", training.Expert: "workload.ep"}[call.Dim]
+				if tier < 0 {
+					c.clash(key, "a group of %d GPUs is larger than its tier, and no tier outside it carries %v calls of %v; choose a smaller group, or a tier that joins it", size, call.Kind, call.Dim)
+					return
+				}
+			}
+		}
+	}
+}
+
+// innerTier returns inner tier i as the assembly takes it.
+func (s *Scenario) innerTier(i int) inner.Tier {
+	t := &s.Tiers[i]
+	of := inner.Tier{Keys: t.Keys}
+	if t.Kind == "scaleup" {
+		of.Plans = t.Alone.domain()
+	} else {
+		of.Links = &t.Alone.Fabric.Links
+	}
+	return of
+}
+
+// callTiers returns the tiers that carry calls: the inner ones, and an outermost one of links.
+func (s *Scenario) callTiers() (all []inner.Tier) {
+	for i := range s.Tiers {
+		all = append(all, s.innerTier(i))
+	}
+	return all
+}
+
+// onTiers makes the system of s, whose outermost tier's is made by build.
+func onTiers(ctx context.Context, s *Scenario, build func(*Scenario, assembly.Longer) (assembly.System, error)) (assembly.System, error) {
+	if len(s.Tiers) == 0 {
+		return build(s, nil)
+	}
+	return inner.NewSystem(ctx, s.Workload.Spec, s.callTiers(), s.Seed, s.Fabric.Kind, func(longer assembly.Longer) (assembly.System, error) { return build(s, longer) })
+}
+
+// tiersTOML is TOML of a scenario of tiers.
+func (s *Scenario) tiersTOML() []byte {
+	var b bytes.Buffer
+	write := func(tables *schema.Schema, keys func()) {
+		for _, t := range tables.Tables {
+			switch {
+			case !under(t.Path, "fabric") || !t.When.Applies() || t.Silent():
+			case t.Path == "fabric":
+				b.WriteString("\n[[" + tierPath + "]]\n")
+				t.Write(&b, "")
+				keys()
+			default:
+				t.Write(&b, strings.Replace(t.Path, "fabric", tierPath, 1))
+			}
+		}
+	}
+	for _, t := range s.schema().Tables {
+		switch {
+		case t.Path == "fabric":
+			fmt.Fprintf(&b, "\n[fabric]\nkind = %q\n", tiersKind)
+			for i := range s.Tiers {
+				k := &s.Tiers[i]
+				write(k.Alone.schema(), func() {
+					if k.Kind == "scaleup" {
+						fmt.Fprintf(&b, "planner = %s\nchunk = %s\n", schema.Literal(k.Planner), schema.Literal(k.Chunk))
+					} else {
+						fmt.Fprintf(&b, "collective = %s\n", schema.Literal(k.Collective))
+					}
+				})
+			}
+			write(s.schema(), func() {})
+		case !under(t.Path, "fabric") && t.When.Applies() && !t.Silent():
+			t.Write(&b, t.Path)
+		}
+	}
+	return b.Bytes()
+}
+
+// tierCollectives are the algorithms that an inner tier may name.
+func tierCollectives() []string {
+	names := []string{collective.BestName}
+	for _, r := range collective.Table {
+		names = append(names, r.Name)
+	}
+	return names
+}

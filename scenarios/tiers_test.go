@@ -1,0 +1,170 @@
+package scenarios
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"sim/workloads/training"
+)
+
+const threeTiers = `
+[workload]
+kind = "training"
+model = "mixtral-8x22b"
+sequence = 2048
+microbatches = 4
+tp = 2
+pp = 4
+ep = 8
+gpus = 64
+[fabric]
+kind = "tiers"
+[[fabric.tier]]
+kind = "electrical"
+gpus = 2
+link_rate = "3.6Tbps"
+link_latency = "250ns"
+[[fabric.tier]]
+kind = "scaleup"
+gpus = 8
+switches = 2
+link_rate = "800Gbps"
+reconfiguration_delay = "10us"
+[[fabric.tier]]
+kind = "ocs-pods"
+gpus_per_pod_per_replica = 8
+port_bandwidth = "400Gbps"
+[policy]
+allocators = ["prop-alloc"]
+`
+
+// switchedTiers has an electrical tier in place of the one that reconfigures.
+var switchedTiers = strings.NewReplacer("kind = \"scaleup\"\n", "kind = \"electrical\"\n", "switches = 2\n", "", "reconfiguration_delay = \"10us\"\n", "").Replace(threeTiers)
+
+// TestTierTimes: the calls inside tiers take the time that their bytes over a GPU's link do, and passes are longer by it.
+func TestTierTimes(t *testing.T) {
+	o := runText(t, switchedTiers)
+	m := o.Document.Rows[0].Metrics
+	s, err := Parse("text.toml", []byte(switchedTiers), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &s.Workload.Spec
+	var busy, sent [2]float64
+	for _, pass := range []training.Phase{training.Forward, training.Backward} {
+		for v := range w.PP {
+			of := [2]float64{}
+			for _, c := range w.Calls(v, pass) {
+				n := float64(w.Pieces(v) * w.Microbatches)
+				b := float64(c.Bytes)
+				switch c.Dim {
+				case training.Tensor: // half of the vector to the other of two
+					of[0] += n * (8*b/2/3.6e12 + 500e-9)
+					sent[0] += n * b * 4 * 2 // of four groups, in two replicas
+				case training.Expert: // to one inside, and six outside
+					of[0] += n * (8*b/3.6e12 + 500e-9)
+					of[1] += n * (8*6*b/800e9 + 0)
+					sent[0] += n * b * 8 * 2
+					sent[1] += n * b * 8 * 6 * 2
+				}
+			}
+			if v == 0 {
+				busy[0], busy[1] = busy[0]+of[0], busy[1]+of[1]
+			}
+		}
+	}
+	for i := range 2 {
+		if got := m[fmt.Sprintf("tier%d_bytes", i+1)]; math.Abs(got-sent[i]) > 1e-6*sent[i] {
+			t.Errorf("tier %d carries %g bytes, want %g", i+1, got, sent[i])
+		}
+		if got, want := m[fmt.Sprintf("tier%d_busy", i+1)]*m["makespan_s"], busy[i]; math.Abs(got-want) > 1e-3*want {
+			t.Errorf("tier %d is busy for %g s, want %g", i+1, got, want)
+		}
+	}
+	bare := runText(t, strings.NewReplacer("kind = \"tiers\"\n", "", "[[fabric.tier]]\n", "").Replace(switchedTiers[:strings.Index(switchedTiers, "[[fabric.tier]]")])+
+		switchedTiers[strings.Index(switchedTiers, "kind = \"ocs-pods\""):])
+	if m["compute_makespan_s"] != 0 || o.Document.Reference["compute_makespan_s"] <= bare.Document.Reference["compute_makespan_s"] {
+		t.Errorf("compute alone takes %g s with calls, %g without", o.Document.Reference["compute_makespan_s"], bare.Document.Reference["compute_makespan_s"])
+	}
+}
+
+// TestTierMetrics: without a tier's time an iteration is shorter, with links twice as fast it is as long at most; the
+// outermost exposes what communication between pods does.
+func TestTierMetrics(t *testing.T) {
+	for _, text := range []string{threeTiers, switchedTiers} {
+		m := runText(t, text).Document.Rows[0].Metrics
+		for i := range 3 {
+			name := fmt.Sprintf("tier%d_", i+1)
+			without := m["makespan_s"] - m[name+"exposed_s"]
+			if m[name+"exposed_s"] <= 0 || m[name+"doubled_s"] > m["makespan_s"] || m[name+"doubled_s"] < without-1e-9 || m[name+"bytes"] <= 0 || m[name+"busy"] <= 0 || m[name+"busy"] > 1 {
+				t.Errorf("tier %d: %g bytes, busy %g, exposes %g s, doubled %g s of %g s", i+1, m[name+"bytes"], m[name+"busy"], m[name+"exposed_s"], m[name+"doubled_s"], m["makespan_s"])
+			}
+		}
+		if m["tier3_exposed_s"] != m["comm_exposed_s"] {
+			t.Errorf("the outermost tier exposes %g s, want %g", m["tier3_exposed_s"], m["comm_exposed_s"])
+		}
+		fast := runText(t, text, "fabric.tier.0.link_rate=7.2Tbps").Document.Rows[0].Metrics
+		if fast["makespan_s"] != m["tier1_doubled_s"] {
+			t.Errorf("with tier 1 twice as fast an iteration takes %g s, which was to be %g", fast["makespan_s"], m["tier1_doubled_s"])
+		}
+	}
+}
+
+// TestTierOfPlans: a tier that reconfigures takes for an all-to-all what the same step on that domain by itself does.
+func TestTierOfPlans(t *testing.T) {
+	two := threeTiers[:strings.Index(threeTiers, "[[fabric.tier]]")] + threeTiers[strings.Index(threeTiers, "[[fabric.tier]]\nkind = \"scaleup\""):]
+	two = strings.Replace(two, "tp = 2", "tp = 1", 1)
+	alone := strings.Replace(two[:strings.Index(two, "[fabric]")], "tp = 2", "tp = 1", 1) + `
+[fabric]
+kind = "scaleup"
+switches = 2
+link_rate = "800Gbps"
+reconfiguration_delay = "10us"
+[policy]
+planners = ["reconfigure-during"]
+`
+	m := runText(t, two).Document.Rows[0].Metrics
+	each := runText(t, alone).Document.Rows[0].Metrics["all_to_all_s"]
+	// 56 layers in 4 stages, two all-to-alls a layer each way
+	if got, want := m["tier1_busy"]*m["makespan_s"], 4*14*4*each; math.Abs(got-want) > 1e-9*want {
+		t.Errorf("busy for %g s, want %g", got, want)
+	}
+}
+
+// TestTiersOfLinks: on an outermost tier of links routers are compared, at every level.
+func TestTiersOfLinks(t *testing.T) {
+	outer := "kind = \"electrical\"\ngpus = 64\nlink_rate = \"400Gbps\"\nlink_latency = \"1us\"\n"
+	text := switchedTiers[:strings.Index(switchedTiers, "kind = \"ocs-pods\"")] + outer
+	long := runText(t, text, "engine.level=flow").Document.Rows[0].Metrics
+	short := runText(t, text[:strings.Index(text, "kind = \"tiers\"")]+outer, "engine.level=flow").Document.Rows[0].Metrics
+	if long["makespan_s"] <= short["makespan_s"] || long["tier3_exposed_s"] != long["comm_exposed_s"] || long["tier3_doubled_s"] >= long["makespan_s"] {
+		t.Errorf("%v with tiers inside, %v without", long, short)
+	}
+	packets := runText(t, text, "engine.level=packet", "workload.packet=1MB").Document.Rows[0].Metrics
+	if packets["tier1_exposed_s"] != long["tier1_exposed_s"] || packets["makespan_s"] < long["makespan_s"]*0.999 {
+		t.Errorf("%v as packets, %v as fluid", packets, long)
+	}
+	if _, ok := runText(t, text, "engine.level=static").Document.Rows[0].Metrics["tier1_bytes"]; ok {
+		t.Error("loads alone have times")
+	}
+}
+
+// TestTiersRoundTrip: what is written is read back as the same.
+func TestTiersRoundTrip(t *testing.T) {
+	for _, text := range []string{threeTiers, switchedTiers, strings.Replace(threeTiers, "kind = \"electrical\"\ngpus = 2", "kind = \"graph\"\ngenerator = \"ring\"\nnodes = 2", 1)} {
+		s, err := Parse("text.toml", []byte(text), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Parse("text.toml", s.TOML(), nil)
+		if err != nil {
+			t.Fatalf("%v of\n%s", err, s.TOML())
+		}
+		if !bytes.Equal(s.TOML(), again.TOML()) {
+			t.Errorf("%s\nis read back as\n%s", s.TOML(), again.TOML())
+		}
+	}
+}
