@@ -57,6 +57,9 @@ func (s *Scenario) calls() bool {
 	return k != nil && (k.calls || k.name == paths.AllToAll && k.on != "scaleup" && (p.Collective != "" || len(p.Collectives) > 0))
 }
 
+// stepCalls reports whether s is a training step with collective calls in its graph.
+func (s *Scenario) stepCalls() bool { return s.trains() && s.Workload.Collectives == "graph" }
+
 // comparesCalls reports whether algorithms of collectives are what s compares.
 func (s *Scenario) comparesCalls() bool { return s.calls() && s.Policy.Calls.Collective == "" }
 

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 
 	"sim/engine/units"
@@ -13,6 +14,9 @@ func (s *Scenario) links() *paths.Scenario {
 	out := &paths.Scenario{
 		Name: s.Name, Title: s.Title, Seed: s.Seed, Fabric: s.Fabric.Links, Policy: s.Policy.Routing, Engine: s.Engine,
 		Workload: paths.Workload{Kind: w.Kind, Spec: w.Spec, Traffic: w.Traffic, Patterns: w.Patterns},
+	}
+	if s.stepCalls() {
+		out.Workload.Algorithm, out.Workload.Options = cmp.Or(s.Policy.Calls.Collective, "ring"), s.Policy.Calls.Options
 	}
 	if s.calls() {
 		out.Workload.Call = s.call()

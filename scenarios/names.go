@@ -77,7 +77,14 @@ func (s *Scenario) names(several bool) *schema.Names {
 	conditions := map[string]condition{
 		"experts": when(words("a dense model"), "choose a model with experts", func() bool { return w.Arch.Experts > 0 },
 			"workload.model", "workload.architecture.experts"),
-		"called":       when(workload, "choose a collective call, such as "+schema.Quote(allReduce), s.calls, kind, "policy.collective", "policy.collectives"),
+		"called": when(workload, "choose a collective call, such as "+schema.Quote(allReduce), s.calls, kind, "policy.collective", "policy.collectives"),
+		"expanded": when(func() string {
+			if s.trains() {
+				return "collectives " + schema.Quote(w.Collectives)
+			}
+			return workload()
+		}, `choose a collective call, such as `+schema.Quote(allReduce)+`, or of training set workload.collectives = "graph"`,
+			func() bool { return s.calls() || s.stepCalls() }, kind, "workload.collectives", "policy.collectives"),
 		"undivided":    when(words("a fabric that divides its endpoints"), "choose another fabric", func() bool { return !s.leaves().domains }, "fabric.kind"),
 		"of-training":  when(workload, `set workload.kind = "training"`, func() bool { return !s.podTraffic() }, kind),
 		"of-traffic":   ofTraffic,

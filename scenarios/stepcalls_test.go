@@ -38,6 +38,8 @@ func TestStepCalls(t *testing.T) {
 		{nil, calls, 0},
 		{[]string{"workload.pieces=1"}, calls, 0},
 		{[]string{"workload.sequence_parallel=false"}, calls, 0},
+		{[]string{"policy.collective=direct"}, calls, 0},
+		{[]string{"policy.collective=halving-doubling"}, calls, 0},
 		{[]string{"fabric.link_latency=10us"}, calls, 2 * 2 * 32 * 4 * 10e-6},
 		{[]string{"fabric.link_latency=10us", "workload.pieces=1"}, calls, 2 * 2 * 4 * 10e-6},
 	} {
@@ -116,14 +118,18 @@ expert_ffn = 2048
 // TestStepCallsAtFault: what calls cannot be is told by the keys.
 func TestStepCallsAtFault(t *testing.T) {
 	for set, want := range map[string]string{
-		"workload.pieces=65536 workload.microbatches=64":    "workload.pieces: the job makes some 6.7e+07 passes",
-		"workload.collectives=none workload.pieces=2":       "workload.pieces: is not used by",
-		"workload.tp=1 workload.gpus=1":                     "nothing is sent",
-		"workload.expert_sizes=zipf":                        "workload.expert_sizes: is not used by",
-		"workload.collectives=all":                          "workload.collectives: \"all\" is not known",
-		"workload.collectives=none workload.microbatches=1": "nothing is sent: there is one stage and one replica",
+		"workload.pieces=65536 workload.microbatches=64":                                         "workload.pieces: the job makes some 6.7e+07 passes",
+		"workload.collectives=none workload.pieces=2":                                            "workload.pieces: is not used by",
+		"workload.tp=1 workload.gpus=1":                                                          "nothing is sent",
+		"workload.expert_sizes=zipf":                                                             "workload.expert_sizes: is not used by",
+		"policy.collective=best":                                                                 "policy.collective: \"best\" is found by simulating a call",
+		"policy.collective=tree-packing":                                                         "",
+		"workload.collectives=none policy.collective=ring":                                       "policy.collective: is not used by collectives \"none\"",
+		"workload.tp=3 workload.gpus=3 fabric.edges=[[0,1],[1,2],[2,0]] policy.collective=swing": "policy.collective: swing does not serve the tp calls of the step: all-gather among 3 ranks",
+		"workload.collectives=all":                                                               "workload.collectives: \"all\" is not known",
+		"workload.collectives=none workload.microbatches=1":                                      "nothing is sent: there is one stage and one replica",
 	} {
-		if _, err := Parse("text.toml", []byte(twoChips), strings.Fields(set)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Parse("text.toml", []byte(twoChips), strings.Fields(set)); want == "" != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", set, err, want)
 		}
 	}

@@ -27,6 +27,7 @@
 //	above     min itself is too small
 //	choices   texts that are allowed, with | between, or @ and the name of one of Names.Choices
 //	unset     "" is allowed beside choices
+//	implicit  the default is not written back
 //	empty     the list may be empty
 //	called    the key's name in messages of conditions on it
 //	when      the condition for its use

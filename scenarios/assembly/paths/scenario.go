@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"sim/engine"
+	algorithm "sim/policies/collective"
 	"sim/policies/routing"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
@@ -37,6 +38,9 @@ type Workload struct {
 	Traffic
 	Patterns []collective.Pattern // by row of collective.Patterns
 	Call     *calls.Call          // nil of other work
+	// Algorithm expands the collective calls of a training step that has them in its graph.
+	Algorithm string
+	Options   algorithm.Options
 }
 
 // Kinds of traffic.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"sim/engine"
 	algorithm "sim/policies/collective"
@@ -34,7 +35,7 @@ type stepCall struct {
 func (r *routed) stepCalls(ctx context.Context, place []int32) (*stepCalls, error) {
 	e := &stepCalls{ctx: ctx, r: r, place: place, made: map[stepCall]*algorithm.Schedule{}}
 	var err error
-	if e.algorithm, err = algorithm.ByName("ring"); err == nil {
+	if e.algorithm, err = algorithm.ByName(r.s.Workload.Algorithm); err == nil {
 		e.direct, err = algorithm.ByName("direct")
 	}
 	return e, err
@@ -63,7 +64,7 @@ func (e *stepCalls) schedule(c training.Call, group []int32) (*algorithm.Schedul
 	for _, rank := range group {
 		p.Group = append(p.Group, e.place[rank])
 	}
-	s, err := e.algorithm.Expand(e.ctx, p, algorithm.Options{})
+	s, err := e.algorithm.Expand(e.ctx, p, e.r.s.Workload.Options)
 	if errors.Is(err, algorithm.ErrUnserved) && kind == algorithm.AllToAll {
 		s, err = e.direct.Expand(e.ctx, p, algorithm.Options{})
 	}
@@ -114,8 +115,12 @@ func (e *stepCalls) tasks() (n float64, err error) {
 				for replica := range replicas {
 					for _, group := range t.Groups(c, replica, v%t.PP) {
 						s, err := e.schedule(c, group)
+						if errors.Is(err, algorithm.ErrUnserved) {
+							_, why, _ := strings.Cut(err.Error(), algorithm.ErrUnserved.Error()+": ")
+							err = fmt.Errorf("%s does not serve the %s calls of the step: %s", e.algorithm.Name, c.Dim, why)
+						}
 						if err != nil {
-							return 0, fmt.Errorf("%s calls of %s among %d ranks: %w", c.Dim, c.Kind, len(group), err)
+							return 0, err
 						}
 						n += times * float64(len(s.Transfers)+len(group))
 					}
@@ -142,7 +147,7 @@ func layStep(r *routed, _ int64, where []string) ([]string, error) {
 	}
 	n, err := e.tasks()
 	if err != nil {
-		return append([]string{"workload.tp", "workload.cp", "workload.ep", "workload.gpus"}, where...), err
+		return append([]string{"policy.collective", "workload.tp", "workload.cp", "workload.ep", "workload.gpus"}, where...), err
 	}
 	if n > circuits.MaxTasks {
 		return []string{"workload.pieces", "workload.microbatches", "workload.gpus"},
