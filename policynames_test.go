@@ -51,7 +51,6 @@ var allowed = map[string]string{
 	"scenarios/assembly/circuits/keys.go joint": "the table of what several jobs share",
 	"scenarios/check_scaleup.go uniform":        "sizes of messages",
 	"scenarios/check_torus.go uniform":          "sizes of messages",
-	"scenarios/report/run.go delta-joint":       "yet to be worded without",
 }
 
 // namesIn returns the policies that a text names: one of a name such as delta-joint by any mention, one of a word such as

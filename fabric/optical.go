@@ -142,7 +142,7 @@ func (p *Pods) capFlows(g *engine.Graph, o *Optical) {
 
 func (p *Pods) linkName(a, b int32) string {
 	if a == b {
-		return p.Pods[a].Name + " to its twin"
+		return p.Pods[a].Name + " to DP peer"
 	}
 	return fmt.Sprintf("%s to %s", p.Pods[a].Name, p.Pods[b].Name)
 }

@@ -49,7 +49,7 @@ func moves(t *testing.T, pairs ...[2]int32) *engine.Graph {
 // TestConnect pins bundles, links and routes of a small job by hand.
 func TestConnect(t *testing.T) {
 	p := three()
-	// pod a to b both ways, c to a one way, inside b, and a to its twins
+	// pod a to b both ways, c to a one way, inside b, and a to its DP peers
 	g := moves(t, [2]int32{0, 2}, [2]int32{2, 1}, [2]int32{4, 0}, [2]int32{2, 3}, [2]int32{1, 1})
 	o, err := p.Connect(g)
 	if err != nil {
@@ -69,7 +69,7 @@ func TestConnect(t *testing.T) {
 			t.Errorf("bundle %d is %+v, want %+v", i, b, w)
 		}
 	}
-	for r, name := range []string{"a to b", "b to a", "c to a", "a to its twin", "a x out", "a x in", "a y out"} {
+	for r, name := range []string{"a to b", "b to a", "c to a", "a to DP peer", "a x out", "a x in", "a y out"} {
 		if got := o.Network.ResourceName(int32(r)); got != name {
 			t.Errorf("resource %d is called %q, want %q", r, got, name)
 		}
@@ -222,7 +222,7 @@ func TestIdealNeedsOnlyNICs(t *testing.T) {
 		t.Fatal(err)
 	}
 	us := engine.Microsecond
-	// 8 Mb: at half of 400 Gb/s; at the 200 Gb/s that the inward NICs of node 5 share with its twin's; within a pod; at
+	// 8 Mb: at half of 400 Gb/s; at the 200 Gb/s that the inward NICs of node 5 share with its DP peer's; within a pod; at
 	// the other half of these
 	for id, want := range []engine.Time{40 * us, 40 * us, 80 * us, 0, 80 * us} {
 		if tr.End[id] != want {

@@ -18,10 +18,15 @@ func delaysFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 	s := &result.Sweep{Name: d.Title}
 	spec := &result.Plot{Kind: "cdf", Y: "delay_s", Series: "policy", Title: "Delay of packets by policy: cumulative distribution", YLabel: "share of packets"}
 	var legend []string
+	left := 0
 	for i := range d.Policies {
 		p := &d.Policies[i]
 		delays := quantiles(p.Delay, curve)
-		if delays == nil || len(legend) == len(sheet.LineStyles) {
+		if delays == nil {
+			continue
+		}
+		if len(legend) == len(sheet.LineStyles) {
+			left++
 			continue
 		}
 		s.Cells = append(s.Cells, result.Cell{Policy: p.Policy, Samples: map[string][]float64{spec.Y: delays}})
@@ -40,6 +45,9 @@ func delaysFigure(_ *result.Document, d *result.Detail) []sheet.Figure {
 		page.Legend[i].Text = text
 	}
 	page.Notes = append(page.Notes[1:], "Only packets that arrived count.")
+	if left > 0 {
+		page.Notes = append(page.Notes, fmt.Sprintf("The first %d of %d policies are shown.", len(legend), len(legend)+left))
+	}
 	return []sheet.Figure{page.Figure("delays")}
 }
 

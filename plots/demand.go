@@ -165,12 +165,13 @@ func portRate(d *result.Detail) float64 {
 }
 
 // circuits is how many circuits the bundle of a series has, 0 when its name fits no pair. A direction of pods "a" and
-// "b" is named "a -> b", "a - b" or "a to b"; one to DP peers has the pod's name and the word twin.
+// "b" is named "a -> b", "a - b" or "a to b"; one to DP peers has the pod's name and says so, or twin as
+// runs of before do.
 func circuits(t *result.Topology, name string) int {
 	most := 0
 	for _, p := range t.Pairs {
 		a, b := t.Pods[p.A].Name, t.Pods[p.B].Name
-		fits := p.DP && strings.HasPrefix(name, a+" ") && strings.Contains(name, "twin")
+		fits := p.DP && strings.HasPrefix(name, a+" ") && (strings.Contains(name, "DP peer") || strings.Contains(name, "twin"))
 		for _, sep := range []string{" -> ", " - ", " to ", "->"} {
 			fits = fits || !p.DP && (name == a+sep+b || name == b+sep+a)
 		}

@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -157,6 +158,20 @@ func TestQuantiles(t *testing.T) {
 	p.Delay.Bins = nil
 	if quantiles(p.Delay, 10) != nil || quantiles(nil, 10) != nil {
 		t.Error("quantiles without packets")
+	}
+}
+
+// Policies beyond those that have a line of their own are counted in a note.
+func TestDelaysOfMany(t *testing.T) {
+	for n, want := range map[int]string{8: "", 10: "The first 8 of 10 policies are shown."} {
+		d := &result.Detail{Policies: []result.Simulation{{Policy: "without packets"}}}
+		for i := range n {
+			d.Policies = append(d.Policies, result.Simulation{Policy: fmt.Sprint("p", i), Delay: someDelay(2e-5, 4)})
+		}
+		figs := delaysFigure(nil, d)
+		if len(figs) != 1 || sheettest.Says(figs[0], "policies are shown") != (want != "") || !sheettest.Says(figs[0], want) {
+			t.Errorf("%d policies: %s", n, sheettest.Text(figs[0]))
+		}
 	}
 }
 

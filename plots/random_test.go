@@ -191,7 +191,7 @@ func anyTopology(t *rapid.T) *result.Topology {
 	}
 	for range rapid.IntRange(0, 10).Draw(t, "pairs") {
 		topo.Pairs = append(topo.Pairs, result.Pair{A: rapid.IntRange(0, n-1).Draw(t, "a"), B: rapid.IntRange(0, n-1).Draw(t, "b"),
-			Circuits: sheettest.AnyCount.Draw(t, "circuits"), DP: rapid.Bool().Draw(t, "twin"), Copies: rapid.IntRange(-1, 3).Draw(t, "copies")})
+			Circuits: sheettest.AnyCount.Draw(t, "circuits"), DP: rapid.Bool().Draw(t, "dp"), Copies: rapid.IntRange(-1, 3).Draw(t, "copies")})
 	}
 	return topo
 }

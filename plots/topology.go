@@ -21,7 +21,7 @@ type wiring struct {
 	policies []string
 	ports    float64        // of all replicas, as the table has them; 0 where that is not known
 	count    map[[2]int]int // circuits of a pair of pods, the lower index first
-	twin     map[int]stubs
+	peer     map[int]stubs
 	most     int // circuits on a bundle of any chart in the figure
 
 	places        []place // a row a replica, in order of appearance
@@ -42,14 +42,14 @@ func topologyFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 		s.Notes = append(s.Notes, fmt.Sprintf("The first %d of %d different topologies are shown.", topologiesShown, len(charts)))
 		charts = charts[:topologiesShown]
 	}
-	most, twins, form, columns, rows := 1, false, row, 0, 1
+	most, peers, form, columns, rows := 1, false, row, 0, 1
 	for _, c := range charts {
 		columns, rows = max(columns, c.columns), max(rows, c.rows)
-		twins = twins || len(c.twin) > 0
+		peers = peers || len(c.peer) > 0
 		for _, n := range c.count {
 			most = max(most, n)
 		}
-		for _, t := range c.twin {
+		for _, t := range c.peer {
 			most = max(most, t.circuits)
 		}
 		form = max(form, c.form()) // one for all, that they may be compared
@@ -57,7 +57,7 @@ func topologyFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 	if n := charts[0].replicas(); n > 1 {
 		s.Notes = append(s.Notes, fmt.Sprintf("Ports above a picture are those of all %.0f replicas; one of them is drawn for all.", n))
 	}
-	s.Legend = topologyLegend(form, twins, most)
+	s.Legend = topologyLegend(form, peers, most)
 	block := sheet.Block{Cols: 2, Height: [...]vg.Length{row: 72 * vg.Length(rows), ring: 250, matrix: 300}[form]}
 	if len(charts) == 1 || form == row && columns > 6 {
 		block.Cols = 1
@@ -95,11 +95,11 @@ func allCharts(doc *result.Document, d *result.Detail) []*wiring {
 }
 
 func newChart(t *result.Topology) *wiring {
-	c := &wiring{topology: t, count: map[[2]int]int{}, twin: map[int]stubs{}}
+	c := &wiring{topology: t, count: map[[2]int]int{}, peer: map[int]stubs{}}
 	for _, p := range t.Pairs {
 		if p.DP || p.A == p.B {
-			s := c.twin[p.A]
-			c.twin[p.A] = stubs{s.circuits + p.Circuits, max(s.copies, p.Copies, 1)}
+			s := c.peer[p.A]
+			c.peer[p.A] = stubs{s.circuits + p.Circuits, max(s.copies, p.Copies, 1)}
 			continue
 		}
 		c.count[[2]int{min(p.A, p.B), max(p.A, p.B)}] += p.Circuits

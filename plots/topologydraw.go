@@ -27,7 +27,7 @@ const (
 	nodeHigh = 28
 )
 
-func topologyLegend(f form, twins bool, most int) []sheet.Entry {
+func topologyLegend(f form, peers bool, most int) []sheet.Entry {
 	if f == matrix {
 		return []sheet.Entry{
 			{Text: "1 circuit between two pods", Sample: sheet.Box(sheet.Mix(circuitColor, 1/float64(max(1, most))), 1)},
@@ -35,7 +35,7 @@ func topologyLegend(f form, twins bool, most int) []sheet.Entry {
 		}
 	}
 	legend := []sheet.Entry{{Text: "circuits between two pods (number; width to scale)", Sample: sheet.Stroke(draw.LineStyle{Color: circuitColor, Width: 5})}}
-	if twins {
+	if peers {
 		legend = append(legend, sheet.Entry{Text: "to the same pod of each neighbouring replica", Sample: func(c draw.Canvas, lo, hi vg.Point) {
 			mid := (lo.Y + hi.Y) / 2
 			stub(c, sheet.Point(lo.X, mid), sheet.Point(hi.X-4, mid), 3)
@@ -104,9 +104,9 @@ func (c *wiring) paintPods(cv draw.Canvas, wide vg.Length, at func(i int) (vg.Po
 	}
 	for i := range n {
 		p, angle := at(i)
-		if t, ok := c.twin[i]; ok {
+		if t, ok := c.peer[i]; ok {
 			sin, cos := math.Sincos(angle)
-			c.twins(cv, sheet.Point(p.X+vg.Length(cos)*wide/2, p.Y+vg.Length(sin)*nodeHigh/2), angle, t)
+			c.peers(cv, sheet.Point(p.X+vg.Length(cos)*wide/2, p.Y+vg.Length(sin)*nodeHigh/2), angle, t)
 		}
 		c.node(cv, p, wide, i)
 	}
@@ -131,8 +131,8 @@ func (c *wiring) node(cv draw.Canvas, at vg.Point, wide vg.Length, i int) {
 	cv.FillText(small, sheet.Point(at.X, at.Y-nodeHigh/4+1), sheet.Fit(small, ports, wide-2))
 }
 
-// twins draws the bundles of a pod to its DP peers, outward at an angle: one, or two that part.
-func (c *wiring) twins(cv draw.Canvas, from vg.Point, angle float64, t stubs) {
+// peers draws the bundles of a pod to its DP peers, outward at an angle: one, or two that part.
+func (c *wiring) peers(cv draw.Canvas, from vg.Point, angle float64, t stubs) {
 	const long, part = vg.Length(15), 0.6
 	copies := min(t.copies, 2) // a replica has two neighbours at most on a ring
 	for k := range copies {
@@ -177,11 +177,11 @@ func (c *wiring) paintMatrix(cv draw.Canvas) {
 			put(pair[1], pair[0], m)
 		}
 	}
-	for _, i := range slices.Sorted(maps.Keys(c.twin)) {
-		put(i, len(names)+1, c.twin[i].circuits)
+	for _, i := range slices.Sorted(maps.Keys(c.peer)) {
+		put(i, len(names)+1, c.peer[i].circuits)
 	}
 	beside := ""
-	if len(c.twin) > 0 {
+	if len(c.peer) > 0 {
 		beside = "DP"
 	}
 	drawMatrix(cv, names, beside, all)

@@ -106,7 +106,7 @@ func fakeSimulation(policy string, makespan, circuit, sharing float64) result.Si
 		n := strconv.Itoa(i + 1)
 		step("PP of micro-batch "+n+" from stage 1 to stage 2", "pp-forward", "pod 0 to pod 1", fakeCompute/(moves+1), 0.01, circuit/8, sharing/moves)
 	}
-	step("DP of stage 2", "dp", "pod 1 to its twin", fakeCompute/(moves+1), makespan-fakeCompute-moves*0.01-circuit-sharing, circuit/2, 0)
+	step("DP of stage 2", "dp", "pod 1 to DP peer", fakeCompute/(moves+1), makespan-fakeCompute-moves*0.01-circuit-sharing, circuit/2, 0)
 	for stage := range 2 {
 		track := result.Track{Name: "stage " + strconv.Itoa(stage), Group: "pod " + strconv.Itoa(stage)}
 		for i := range 4 {

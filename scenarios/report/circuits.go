@@ -89,7 +89,7 @@ func bundleWords(t *result.Topology, pair *result.Pair, link string) string {
 	case pair == nil:
 		return "on " + linkName(link)
 	case pair.DP:
-		return "from " + t.LinkName(*pair)
+		return "from " + t.Pods[pair.A].Name + " to its DP peer"
 	}
 	return "between " + t.Pods[pair.A].Name + " and " + t.Pods[pair.B].Name
 }

@@ -193,8 +193,8 @@ func jobsColumns(rows []result.Row) []result.Metric {
 	return out
 }
 
-// replayColumns are the columns of the table of replays.
-func replayColumns() []result.Metric {
+// trialColumns are the columns of the table of trials.
+func trialColumns() []result.Metric {
 	out := []result.Metric{{Name: "nct", Head: "NCT as\nplanned", Format: result.Fixed}}
 	for _, m := range result.Metrics {
 		if m.Table == "replay" {

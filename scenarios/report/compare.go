@@ -39,7 +39,7 @@ func (p *page) compared(sim *result.Simulation, sims []result.Simulation) {
 	}
 	u := text.UnitFor(longest)
 	p.line("\n%s", p.strong("Where each policy's time goes"))
-	t := shareTable(waits, "policy")
+	t := p.shareTable(waits, "policy")
 	for i := range sims {
 		row, parts := []string{sims[i].Policy}, shareParts(u, &sims[i])
 		for _, v := range append(parts, sum(parts)) {
@@ -54,22 +54,22 @@ func (p *page) compared(sim *result.Simulation, sims []result.Simulation) {
 	}
 	p.note("Each row is of the policy's own critical path: another decision makes another chain the longest. A policy can lose more on its path "+
 		"than another and still be faster, as its path has less on it. So parts of two rows are not to be compared, but in sum: below, what sets each row apart from that of %s, "+
-		"which adds up to the difference of the iteration times.", sim.Policy)
-	p.table(differences(sim, sims, u, waits))
+		"which adds up to the difference of the %s times.", sim.Policy, p.span)
+	p.table(p.differences(sim, sims, u, waits))
 	p.note("tasks: transfers on its path; on both: those that are on that of %s too", sim.Policy)
 }
 
 // shareTable has the parts of a critical path as its last columns, and their sum.
-func shareTable(waits bool, first ...string) *text.Table {
-	t := text.NewTable(append(first, "compute", "transfers at\nfull rate", "lost to few\ncircuits", "lost to\nsharing", "no task\nat work", "iteration\ntime")...)
+func (p *page) shareTable(waits bool, first ...string) *text.Table {
+	t := text.NewTable(append(first, "compute", "transfers at\nfull rate", "lost to few\ncircuits", "lost to\nsharing", "no task\nat work", p.span+"\ntime")...)
 	t.Show("no task\nat work", waits)
 	return t
 }
 
 // differences is a row a policy: how many tasks its critical path has, how many of these are on that of sim, and by
 // how much each part exceeds that of sim.
-func differences(sim *result.Simulation, sims []result.Simulation, u text.Unit, waits bool) *text.Table {
-	t := shareTable(waits, "less "+sim.Policy, "tasks", "on\nboth")
+func (p *page) differences(sim *result.Simulation, sims []result.Simulation, u text.Unit, waits bool) *text.Table {
+	t := p.shareTable(waits, "less "+sim.Policy, "tasks", "on\nboth")
 	mine := map[string]bool{}
 	for i := range sim.Path {
 		mine[sim.Path[i].Name] = true

@@ -11,13 +11,18 @@ import (
 // Explain says in words and figures what sets the makespan of a simulation of run, and where the time of every policy
 // of the run goes.
 func Explain(run *result.Run, sim *result.Simulation, bold func(string) string) string {
-	p := &page{bold: bold}
+	p := &page{bold: bold, span: "iteration"}
 	p.title(run.Document.Scenario, run.Detail.Title)
 	row := run.Document.Row(sim.Policy)
 	switch {
 	case row != nil && row.Labels["unserved"] != "":
 		p.wrapped("%s cannot serve: %s.", sim.Policy, row.Labels["unserved"])
 	case len(sim.Path) > 0:
+		if row != nil {
+			if _, ok := row.Metrics["completion_s"]; ok {
+				p.span = "completion"
+			}
+		}
 		p.path(sim, &run.Detail.Reference)
 		sims, below := served(run, &run.Detail.Reference, func(q *result.Simulation) *result.Simulation { return q })
 		p.compared(sim, sims)
@@ -49,7 +54,11 @@ func unexplained(run *result.Run, row *result.Row) string {
 
 // path explains a simulation by its critical path, beside that of the ideal fabric unless it is nil.
 func (p *page) path(sim, ideal *result.Simulation) {
-	p.line("%s takes %s an iteration. A chain of %s sets that time:\n", p.strong(sim.Policy), text.Seconds(sim.MakespanS), text.Plural(len(sim.Path), "task"))
+	each := " an iteration"
+	if p.span != "iteration" {
+		each = ""
+	}
+	p.line("%s takes %s%s. A chain of %s sets that time:\n", p.strong(sim.Policy), text.Seconds(sim.MakespanS), each, text.Plural(len(sim.Path), "task"))
 	u := text.UnitFor(sim.MakespanS)
 	for i, v := range shareParts(u, sim) {
 		if i < waitPart || v != 0 {
@@ -152,7 +161,7 @@ func (p *page) links(sim *result.Simulation) {
 	if len(links) == 0 {
 		return
 	}
-	t := text.NewTable("link", "circuits", "transfers", "at full\nrate", "lost to few\ncircuits", "lost to\nsharing", "share of the\niteration")
+	t := text.NewTable("link", "circuits", "transfers", "at full\nrate", "lost to few\ncircuits", "lost to\nsharing", "share of the\n"+p.span)
 	u := text.UnitFor(sim.MakespanS)
 	for _, l := range links[:min(len(links), linkLines)] {
 		circuits := "-"

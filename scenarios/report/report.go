@@ -22,6 +22,7 @@ const provedGap = 1e-6
 type page struct {
 	strings.Builder
 	bold func(string) string // nil where there is none
+	span string              // what takes the time that is explained: "iteration" or "completion"
 }
 
 // strong is s in bold, where there is such.

@@ -34,12 +34,12 @@ func Run(run *result.Run, dir string, bold func(string) string) string {
 	p.line("%s", t.String(bold))
 	p.notes(doc, best, why)
 	p.lender(doc)
-	p.replays(doc)
+	p.trials(doc)
 	if best >= 0 {
 		p.circuits(doc.Rows[best].Policy, doc.Rows[best].Labels["topology"])
 	}
 	if r := lenderRow(doc); r != nil {
-		p.circuits("the donor", r.Labels["donor_topology"])
+		p.circuits("the port-lending job", r.Labels["donor_topology"])
 	}
 	p.line("\nKept in %s", dir)
 	if best < 0 || explainable(&run.Detail, doc.Rows[best].Policy) {
@@ -171,7 +171,7 @@ func (p *page) gaps(doc *result.Document) {
 	}
 }
 
-// bestOfJobs says which arbiter is best and what the objective is; false where the run is not one of several jobs.
+// bestOfJobs says which multi-job allocator is best and what the objective is; false where the run is not one of several jobs.
 func (p *page) bestOfJobs(doc *result.Document, best int) bool {
 	r := &doc.Rows[best]
 	v, ok := r.Metrics[objective]
@@ -199,9 +199,11 @@ func (p *page) circuits(whose, topology string) {
 		return
 	}
 	lines := strings.Split(strings.Trim(topology, "\n"), "\n")
-	lines[0] = strings.Replace(lines[0], "twins", "   DP", 1) // results keep the heading that they were stored with
 	p.line("\nTopology of %s, in circuits:", whose)
 	for _, l := range lines[:min(len(lines), topologyLines)] {
+		if head, ok := strings.CutSuffix(l, "twins"); ok { // as results have it
+			l = head + "   DP"
+		}
 		p.line("  %s", strings.TrimRight(text.Trim(l, text.Width-2), " "))
 	}
 	if rest := len(lines) - topologyLines; rest > 0 {
@@ -226,7 +228,7 @@ func (p *page) lender(doc *result.Document) {
 		return
 	}
 	m := r.Metrics
-	line := fmt.Sprintf("NCT before: without the ports that a donor leaves, the same job with its stages in reverse order. Its circuits, by %s, take %s",
+	line := fmt.Sprintf("NCT before: without the ports that another job lends, the same job with its stages in reverse order. The other job's circuits, by %s, take %s",
 		r.Labels["donor"], text.Thousands(m["donor_ports"]))
 	if ratio := m["donor_port_ratio"]; ratio > 0 {
 		line += fmt.Sprintf(" of %s ports, %.1f %%,", text.Thousands(m["donor_ports"]/ratio), 100*ratio)
@@ -239,19 +241,19 @@ func (p *page) lender(doc *result.Document) {
 	}
 	p.note("%s for at most %s; %s are left", line, r.Labels["donor_limit"], text.Thousands(m["surplus_ports"]))
 	if n := m["donor_choices"]; n > 1 {
-		p.note("donor: taken of %s topologies that leave different ports, as it serves delta-joint best", text.Thousands(n))
+		p.note("port-lending job: of %s topologies that leave different ports it takes the one that serves the borrowing job best", text.Thousands(n))
 	}
 	if why := r.Labels["donor_stopped"]; why != "" {
-		p.note("donor: %s", why)
+		p.note("port-lending job: %s", why)
 	}
 }
 
-// replays says how the topologies did when they were simulated again, if they were.
-func (p *page) replays(doc *result.Document) {
+// trials says how the topologies did in trials, if there were any.
+func (p *page) trials(doc *result.Document) {
 	if !some(doc.Rows, "replay_plays") {
 		return
 	}
-	shown, what := replayColumns(), ""
+	shown, what := trialColumns(), ""
 	t := text.NewTable(heads("policy", shown)...)
 	for i := range doc.Rows {
 		if r := &doc.Rows[i]; r.Metrics["replay_plays"] > 0 {

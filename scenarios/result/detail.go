@@ -69,7 +69,7 @@ type PodPorts struct {
 	Even int `json:"even,omitempty"`
 }
 
-// Pair is a bundle of circuits. In a topology reduced to one replica a bundle to the twin pods in neighbouring replicas
+// Pair is a bundle of circuits. In a topology reduced to one replica a bundle to the DP peers in neighbouring replicas
 // has A == B and DP set.
 type Pair struct {
 	A        int  `json:"a"` // index into Pods

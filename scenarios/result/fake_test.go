@@ -32,13 +32,13 @@ func sample() *Run {
 func sampleSimulation(policy string, makespan float64) Simulation {
 	p := Simulation{Policy: policy, Service: "max-min", MakespanS: makespan,
 		Demand:   []Series{{Name: "pod 0", TimeS: []float64{0, 1}, Value: []float64{4e11, 0}}},
-		Rates:    []Series{{Name: "stage 0", Group: "pod 0 to its twin", TimeS: []float64{0, 1}, Value: []float64{2e11, 0}}},
+		Rates:    []Series{{Name: "stage 0", Group: "pod 0 to DP peer", TimeS: []float64{0, 1}, Value: []float64{2e11, 0}}},
 		Circuits: []Series{{Name: "pod 0 to pod 1", TimeS: []float64{0, 0.5, 1, 1.5}, Value: []float64{4e11, 0, 2e11, 0}}},
 		Topology: &Topology{Pods: []PodPorts{{Name: "pod 0", Used: 2, Total: 4}, {Name: "pod 1", Used: 2, Total: 4}},
 			Pairs: []Pair{{A: 0, B: 1, Circuits: 2}}},
 		Path: []PathStep{
 			{Name: "pp 1", Kind: "pp-forward", Link: "pod 0 to pod 1", LagS: 1, StartS: 1, EndS: 2, IdealS: 0.5, CircuitS: 0.25, SharingS: 0.25},
-			{Name: "dp 0", Kind: "dp", Link: "pod 1 to its twin", LagS: 1, StartS: 3, EndS: makespan, IdealS: makespan - 3},
+			{Name: "dp 0", Kind: "dp", Link: "pod 1 to DP peer", LagS: 1, StartS: 3, EndS: makespan, IdealS: makespan - 3},
 		},
 	}
 	for stage := range 2 {

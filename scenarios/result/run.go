@@ -81,10 +81,13 @@ func (d *Detail) Simulation(policy string) *Simulation {
 // LinkName is the name that PathStep.Link and Simulation.Circuits use for the direction of p that leaves its first pod.
 func (t *Topology) LinkName(p Pair) string {
 	if p.DP {
-		return fmt.Sprintf("%s to its twin", t.Pods[p.A].Name)
+		return t.Pods[p.A].Name + " to DP peer"
 	}
 	return fmt.Sprintf("%s to %s", t.Pods[p.A].Name, t.Pods[p.B].Name)
 }
+
+// formerName is what runs of before call the circuits of a pod to its DP peers.
+func (t *Topology) formerName(p Pair) string { return t.Pods[p.A].Name + " to its twin" }
 
 // FindPair returns the pair of t that a link's name means, in either direction; nil when there is none. A nil topology
 // has no pairs.
@@ -96,7 +99,7 @@ func (t *Topology) FindPair(link string) *Pair {
 		p := &t.Pairs[i]
 		back := *p
 		back.A, back.B = p.B, p.A
-		if link == t.LinkName(*p) || !p.DP && link == t.LinkName(back) {
+		if link == t.LinkName(*p) || p.DP && link == t.formerName(*p) || !p.DP && link == t.LinkName(back) {
 			return p
 		}
 	}

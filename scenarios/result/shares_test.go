@@ -16,7 +16,7 @@ func TestSharesAddUp(t *testing.T) {
 		for range rapid.IntRange(0, 30).Draw(t, "steps") {
 			s := PathStep{
 				Kind: rapid.SampledFrom([]string{"compute", "forward", "pp-forward", "dp"}).Draw(t, "kind"),
-				Link: rapid.SampledFrom([]string{"pod 0 to pod 1", "pod 1 to its twin"}).Draw(t, "link"),
+				Link: rapid.SampledFrom([]string{"pod 0 to pod 1", "pod 1 to DP peer"}).Draw(t, "link"),
 				LagS: part.Draw(t, "lag"), IdealS: part.Draw(t, "ideal"), CircuitS: part.Draw(t, "circuit"), SharingS: part.Draw(t, "sharing"),
 			}
 			s.StartS = at + s.LagS
@@ -47,5 +47,18 @@ func TestShares(t *testing.T) {
 	}
 	if links := p.ByLink(); len(links) != 2 || links[0].Link != "pod 0 to pod 1" || links[0].LostS() != 0.5 {
 		t.Errorf("by link: %+v", links)
+	}
+}
+
+// A pair is found by its link in either direction, and to DP peers also as runs of before name it.
+func TestFindPair(t *testing.T) {
+	top := &Topology{Pods: []PodPorts{{Name: "pod 0"}, {Name: "pod 1"}}, Pairs: []Pair{{A: 0, B: 1}, {A: 1, B: 1, DP: true}}}
+	for link, want := range map[string]*Pair{
+		"pod 0 to pod 1": &top.Pairs[0], "pod 1 to pod 0": &top.Pairs[0],
+		"pod 1 to DP peer": &top.Pairs[1], "pod 1 to its twin": &top.Pairs[1], "pod 0 to DP peer": nil, "": nil,
+	} {
+		if got := top.FindPair(link); got != want {
+			t.Errorf("%q is %v, want %v", link, got, want)
+		}
 	}
 }
