@@ -222,8 +222,8 @@ func TestIdealNeedsOnlyNICs(t *testing.T) {
 		t.Fatal(err)
 	}
 	us := engine.Microsecond
-	// 8 Mb: at half of 400 Gb/s; at the 200 Gb/s that the inward NICs of node 5 share with its DP peer's; within a pod; at
-	// the other half of these
+	// 8 Mb: at half of 400 Gb/s; at the 200 Gb/s that the inward NICs of node 5 share with its DP peer's; within a pod;
+	// at the other half of these
 	for id, want := range []engine.Time{40 * us, 40 * us, 80 * us, 0, 80 * us} {
 		if tr.End[id] != want {
 			t.Errorf("transfer %d ends at %v, want %v", id, tr.End[id], want)

@@ -23,7 +23,7 @@ type Pod struct {
 	Rate    units.Rate // of a port
 }
 
-// NIC is a set of network interfaces that are always used alike, one a GPU, with a direction out and one in.
+// NIC is a set of network interfaces that are always used identically, one a GPU, with a direction out and one in.
 type NIC struct {
 	Name string
 	Rate units.Rate // of one interface in one direction

@@ -27,7 +27,7 @@ var figures = []struct {
 	{"time windows of transfers", windowsFigure},
 	{"intervals that transfers are active in", indexFigure},
 	{"topologies", topologyFigure},
-	{"samples of metrics", replayFigure},
+	{"samples of metrics", trialsFigure},
 	{"delays of packets", delaysFigure},
 	{"loads of a torus' links", byPolicy(func(p *result.Simulation) *linkLoads { return newLinkLoads(p.Torus) })},
 	{"routes worth showing", byPolicy(func(p *result.Simulation) *routeMap { return newRouteMap(p.Torus) })},

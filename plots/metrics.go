@@ -120,9 +120,9 @@ func boundNote(rows []result.Row, models map[string]string) string {
 	return note + "."
 }
 
-// replayFigure shows how the metric that tells most of those that are sampled is distributed over each policy's
-// replays.
-func replayFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
+// trialsFigure shows how the metric that tells most of those that are sampled is distributed over each policy's
+// trials.
+func trialsFigure(doc *result.Document, d *result.Detail) []sheet.Figure {
 	sampled := map[string]bool{}
 	for _, r := range doc.Rows {
 		for name, values := range r.Samples {

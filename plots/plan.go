@@ -147,8 +147,8 @@ func offsetsOf(links [][2]int, n int) []int {
 	return first
 }
 
-// countHops numbers the hops of each chunk, by the hops that its way to the sender had: a chunk may leave its source
-// several times, as parts of a gather do.
+// countHops numbers the hops of each chunk, by the hops that its path to the sender had: a chunk may leave its source
+// several times, as parts of an all-gather do.
 func (p *planPicture) countHops() {
 	type place struct{ src, dst, chunk, gpu int }
 	at := map[place]int{}

@@ -86,7 +86,7 @@ func TestPlanCells(t *testing.T) {
 	}
 }
 
-// Where each chunk moves on one way, hops are counted by how often it moved.
+// Where each chunk moves on one path, hops are counted by how often it moved.
 func TestPlanHops(t *testing.T) {
 	for _, name := range []string{"ring", "three", "many"} {
 		p := newPlanPicture(plans[name]())

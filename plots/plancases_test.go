@@ -8,28 +8,28 @@ import (
 )
 
 // aPlan is a synthetic all-to-all on circulant topologies: offsets by phase. Each destination is served in the phase
-// that has the shortest way to it.
+// that has the shortest path to it.
 type aPlan struct {
 	gpus, degree int
 	offsets      [][]int
 	bare         bool // says only how many links are busy
 }
 
-// schedule finds slots for the chunks of GPU 0, longest way first, and gives all others the same, turned: hops of an
+// schedule finds slots for the chunks of GPU 0, longest path first, and gives all others the same, turned: hops of an
 // offset never contend, as all are taken at once.
 func (a aPlan) schedule() *result.Schedule {
 	n := a.gpus
 	out := &result.Schedule{Origin: "circulant, synthetic", GPUs: n, Degree: a.degree, SlotS: 40.5e-6, DelayS: 1e-3}
-	ways := make([][][]int, len(a.offsets)) // by phase and destination: offsets to take
+	paths := make([][][]int, len(a.offsets)) // by phase and destination: offsets to take
 	for p, offsets := range a.offsets {
-		ways[p] = make([][]int, n)
+		paths[p] = make([][]int, n)
 		queue := []int{0}
 		for len(queue) > 0 {
 			u := queue[0]
 			queue = queue[1:]
 			for _, o := range offsets {
-				if v := (u + o) % n; v != 0 && ways[p][v] == nil {
-					ways[p][v] = append(slices.Clone(ways[p][u]), o)
+				if v := (u + o) % n; v != 0 && paths[p][v] == nil {
+					paths[p][v] = append(slices.Clone(paths[p][u]), o)
 					queue = append(queue, v)
 				}
 			}
@@ -38,18 +38,18 @@ func (a aPlan) schedule() *result.Schedule {
 	for p, offsets := range a.offsets {
 		type chunk struct {
 			dst, at int
-			way     []int
+			path    []int
 		}
 		var chunks []*chunk
 		for d := 1; d < n; d++ {
 			best := p
-			for q := range ways {
-				if ways[q][d] != nil && (ways[best][d] == nil || len(ways[q][d]) < len(ways[best][d])) {
+			for q := range paths {
+				if paths[q][d] != nil && (paths[best][d] == nil || len(paths[q][d]) < len(paths[best][d])) {
 					best = q
 				}
 			}
-			if best == p && !slices.ContainsFunc(ways[:p], func(w [][]int) bool { return len(w[d]) == len(ways[p][d]) }) {
-				chunks = append(chunks, &chunk{d, 0, slices.Clone(ways[p][d])})
+			if best == p && !slices.ContainsFunc(paths[:p], func(w [][]int) bool { return len(w[d]) == len(paths[p][d]) }) {
+				chunks = append(chunks, &chunk{d, 0, slices.Clone(paths[p][d])})
 			}
 		}
 		ph := result.SchedulePhase{}
@@ -59,16 +59,16 @@ func (a aPlan) schedule() *result.Schedule {
 			}
 		}
 		for len(chunks) > 0 {
-			slices.SortStableFunc(chunks, func(a, b *chunk) int { return cmp.Compare(len(b.way), len(a.way)) })
+			slices.SortStableFunc(chunks, func(a, b *chunk) int { return cmp.Compare(len(b.path), len(a.path)) })
 			free, moved := slices.Clone(offsets), 0
 			for _, c := range chunks {
-				for i, o := range c.way {
+				for i, o := range c.path {
 					k := slices.Index(free, o)
 					if k < 0 {
 						continue
 					}
 					free = slices.Delete(free, k, k+1)
-					c.way = slices.Delete(c.way, i, i+1)
+					c.path = slices.Delete(c.path, i, i+1)
 					for s := range n {
 						ph.Sent = append(ph.Sent, [6]int{ph.Slots, (s + c.at) % n, (s + c.at + o) % n, s, (s + c.dst) % n, 0})
 					}
@@ -79,7 +79,7 @@ func (a aPlan) schedule() *result.Schedule {
 			}
 			ph.Busy = append(ph.Busy, moved*n)
 			ph.Slots++
-			chunks = slices.DeleteFunc(chunks, func(c *chunk) bool { return len(c.way) == 0 })
+			chunks = slices.DeleteFunc(chunks, func(c *chunk) bool { return len(c.path) == 0 })
 		}
 		if a.bare {
 			ph.Sent = nil

@@ -160,7 +160,7 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errFull }
 
-// Names that are alike on any file system get different files.
+// Names that are the same on any file system get different files.
 func TestNames(t *testing.T) {
 	figs := []sheet.Figure{{Name: "trace-a"}, {Name: "trace-A"}, {Name: "trace-a"}, {Name: "trace-a-2"}}
 	sheet.Unique(figs)

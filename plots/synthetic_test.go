@@ -169,7 +169,7 @@ func oneForwardOneBackward(depth, micro, k int) (forward bool, m int) {
 	return false, k - micro
 }
 
-// share synchronises gradients over a pod's circuits, from when each stage is free: shared alike, or the first stages
+// share synchronises gradients over a pod's circuits, from when each stage is free: shared evenly, or the first stages
 // first.
 func (s shape) share(p *result.Simulation, free []float64, capacity float64) {
 	for first := 0; first < s.stages; first += s.perPod {

@@ -92,18 +92,18 @@ func (a *aTorus) torus() *result.Torus {
 		return l
 	}
 	var hit []int
-	for pair, way := range usual {
-		if slices.ContainsFunc(way, func(i int) bool { return l.Links[i].State == "down" }) {
+	for pair, path := range usual {
+		if slices.ContainsFunc(path, func(i int) bool { return l.Links[i].State == "down" }) {
 			hit = append(hit, pair)
 		}
 	}
 	slices.SortStableFunc(hit, func(p, q int) int { return len(usual[p]) - len(usual[q]) })
 	for _, pair := range []int{hit[0], hit[len(hit)/2], hit[len(hit)-1]} {
-		for _, way := range []struct {
+		for _, path := range []struct {
 			links []int
 			usual bool
 		}{{usual[pair], true}, {now[pair], false}} {
-			l.Routes = append(l.Routes, result.TorusRoute{Src: pair / nodes, Dst: pair % nodes, Links: way.links, Usual: way.usual})
+			l.Routes = append(l.Routes, result.TorusRoute{Src: pair / nodes, Dst: pair % nodes, Links: path.links, Usual: path.usual})
 		}
 	}
 	return l
@@ -131,12 +131,12 @@ func (a *aTorus) routes(l *result.Torus, out [][]int, nodes int, whole bool) [][
 			}
 		}
 		for t := range nodes {
-			var way []int
+			var path []int
 			for n := t; n != s && from[n] >= 0; n = l.Links[from[n]].From {
-				way = append(way, from[n])
+				path = append(path, from[n])
 			}
-			slices.Reverse(way)
-			routes[s*nodes+t] = way
+			slices.Reverse(path)
+			routes[s*nodes+t] = path
 		}
 	}
 	return routes

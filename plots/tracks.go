@@ -10,8 +10,8 @@ import (
 	"sim/plots/sheet"
 )
 
-// trackChart is rows of bars over an axis, the first on top: work of stages, windows of transfers, chunks on links. It is
-// a plot.Plotter.
+// trackChart is rows of bars over an axis, the first on top: work of stages, windows of transfers, chunks on links. It
+// is a plot.Plotter.
 type trackChart struct {
 	count int
 	bars  []bar     // of one colour and track in order; a colour that comes first lies below the others

@@ -196,8 +196,8 @@ func taskPlot(w *result.Windows, order []int, layers []intervals, labelled bool)
 	return p
 }
 
-// taskTracks has the bars of n tasks. Where rows are finer than pixels, as many as share a pixel become one bar over all
-// their intervals.
+// taskTracks has the bars of n tasks. Where rows are finer than pixels, as many as share a pixel become one bar over
+// all their intervals.
 func taskTracks(n int, layers []intervals) *trackChart {
 	row := float64(tasksHeight) / float64(n)
 	merged := max(1, int(math.Ceil(sheet.Pixel/row)))

@@ -19,7 +19,7 @@ func TestGroup(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !o.Symmetric() {
-			t.Skip("nodes are not alike")
+			t.Skip("nodes are not identical")
 		}
 		node := rapid.Int32Range(0, int32(o.Nodes())-1)
 		a, b := node.Draw(t, "a"), node.Draw(t, "b")

@@ -63,31 +63,31 @@ func TestHamiltonian(t *testing.T) {
 	}
 }
 
-// search looks for a ring of all nodes by trying every way on from each.
+// search looks for a ring of all nodes by trying every step on from each.
 func search(o *Torus) []int32 {
 	pairs := linked(o)
-	way, seen := []int32{0}, make([]bool, o.Nodes())
+	path, seen := []int32{0}, make([]bool, o.Nodes())
 	seen[0] = true
 	var on func() bool
 	on = func() bool {
-		last := way[len(way)-1]
-		if len(way) == o.Nodes() {
+		last := path[len(path)-1]
+		if len(path) == o.Nodes() {
 			return pairs[[2]int32{last, 0}]
 		}
 		for n := range int32(o.Nodes()) {
 			if !seen[n] && pairs[[2]int32{last, n}] {
 				seen[n] = true
-				way = append(way, n)
+				path = append(path, n)
 				if on() {
 					return true
 				}
-				way, seen[n] = way[:len(way)-1], false
+				path, seen[n] = path[:len(path)-1], false
 			}
 		}
 		return false
 	}
 	if on() {
-		return way
+		return path
 	}
 	return nil
 }
@@ -164,23 +164,23 @@ func TestSnake(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		way, seen := o.Snake(), map[int32]bool{}
-		for i, n := range way {
+		path, seen := o.Snake(), map[int32]bool{}
+		for i, n := range path {
 			seen[n] = true
 			if i == 0 {
 				continue
 			}
 			apart := 0
 			for d := range o.Dims {
-				c := o.Coord(n, d) - o.Coord(way[i-1], d)
+				c := o.Coord(n, d) - o.Coord(path[i-1], d)
 				apart += c * c
 			}
 			if apart != 1 {
-				t.Fatalf("%s: %d follows %d", o, n, way[i-1])
+				t.Fatalf("%s: %d follows %d", o, n, path[i-1])
 			}
 		}
-		if len(way) != o.Nodes() || len(seen) != o.Nodes() {
-			t.Fatalf("%s: %v", o, way)
+		if len(path) != o.Nodes() || len(seen) != o.Nodes() {
+			t.Fatalf("%s: %v", o, path)
 		}
 	})
 }

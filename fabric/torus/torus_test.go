@@ -172,7 +172,7 @@ func TestDistances(t *testing.T) {
 			}
 		}
 		sum, apart, first := int64(0), int64(0), []int(nil)
-		alike := true
+		identical := true
 		for i := range n {
 			for _, h := range hops[i] {
 				if h == far {
@@ -185,13 +185,13 @@ func TestDistances(t *testing.T) {
 			if first == nil {
 				first = row
 			}
-			alike = alike && slices.Equal(row, first)
+			identical = identical && slices.Equal(row, first)
 		}
 		d := o.Distances()
 		if d.Sum != sum || d.Apart != apart {
 			t.Fatalf("%v shift %v open %v: sum %d and %d apart, want %d and %d", o, o.Shift, o.Open, d.Sum, d.Apart, sum, apart)
 		}
-		if o.Symmetric() && !alike {
+		if o.Symmetric() && !identical {
 			t.Fatalf("%v shift %v is called symmetric", o, o.Shift)
 		}
 	})

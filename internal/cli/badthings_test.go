@@ -124,7 +124,7 @@ func badThings(t *testing.T, dir, whole string) {
 		}
 	}
 	run("pods", "pods", nil)
-	run("torus", "torus", nil)
+	run("torus-bad", "torus", nil)
 	run("schema-manifest", "pods", edited("manifest.json", func(m map[string]any) { m["schema"] = "sim.run/9\x1b[2J" }))
 	run("schema-result", "pods", edited("result.json", func(m map[string]any) { m["schema"] = strings.Repeat("x", 1<<20) }))
 	row := func(m map[string]any) map[string]any { return m["rows"].([]any)[0].(map[string]any) }
@@ -145,13 +145,13 @@ func badThings(t *testing.T, dir, whole string) {
 	run("pairless", "pods", edited("detail.json", func(m map[string]any) {
 		first(m)["topology"] = map[string]any{"pods": []any{}, "pairs": []any{map[string]any{"a": -1, "b": 1 << 40}}}
 	}))
-	run("lattice", "torus", edited("detail.json", func(m map[string]any) {
+	run("torus-bad", "torus", edited("detail.json", func(m map[string]any) {
 		first(m)["lattice"] = map[string]any{"dims": []int{1 << 20, 1 << 20, 1 << 40}}
 	}))
-	run("lattice-link", "torus", edited("detail.json", func(m map[string]any) {
+	run("torus-link", "torus", edited("detail.json", func(m map[string]any) {
 		first(m)["lattice"] = map[string]any{"dims": []int{2}, "links": []any{map[string]any{"from": 7}}}
 	}))
-	run("no-plays", "pods", edited("detail.json", func(m map[string]any) { m["policies"] = []any{} }))
+	run("no-simulation", "pods", edited("detail.json", func(m map[string]any) { m["policies"] = []any{} }))
 
 	// Gigabytes in a few megabytes.
 	for name, of := range map[string][2]string{
@@ -159,8 +159,8 @@ func badThings(t *testing.T, dir, whole string) {
 		"bomb-later": {`{"later":[`, "0,"}, "bomb-lists": {`{"later":`, "["}, "bomb-policies": {`{"policies":[`, "{},"},
 		"bomb-spans": {`{"policies":[{"lanes":[{"spans":[`, "{},"}, "bomb-path": {`{"policies":[{"path":[`, "{},"},
 		"bomb-series": {`{"policies":[{"demand":[{"time_s":[`, "0,"}, "bomb-windows": {`{"windows":{"task":[`, `"",`},
-		"bomb-sent":  {`{"policies":[{"schedule":{"phases":[{"sent":[`, "[],"},
-		"bomb-lanes": {`{"policies":[{"lanes":[`, `{"spans":[{"kind":"dp","label":"1","start_s":1,"end_s":2},{"kind":"dp","label":"1","start_s":1,"end_s":2}]},`},
+		"bomb-sent":   {`{"policies":[{"schedule":{"phases":[{"sent":[`, "[],"},
+		"bomb-tracks": {`{"policies":[{"lanes":[`, `{"spans":[{"kind":"dp","label":"1","start_s":1,"end_s":2},{"kind":"dp","label":"1","start_s":1,"end_s":2}]},`},
 	} {
 		run(name, "pods", func(at string) {
 			must(os.Remove(filepath.Join(at, result.DetailFile)))

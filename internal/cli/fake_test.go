@@ -90,8 +90,8 @@ func fakeOutcome() *scenarios.Outcome {
 	return o
 }
 
-// fakeSimulation is a simulation whose critical path goes forward over the link between the pods, computes, and ends with the
-// gradients.
+// fakeSimulation is a simulation whose critical path goes forward over the link between the pods, computes, and ends
+// with the gradients.
 func fakeSimulation(policy string, makespan, circuit, sharing float64) result.Simulation {
 	p := result.Simulation{Policy: policy, Service: "max-min", MakespanS: makespan}
 	at := 0.0

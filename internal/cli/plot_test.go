@@ -64,7 +64,7 @@ func TestBesides(t *testing.T) {
 		}
 	}
 	if s, _, err := besides([]*result.Run{run("t"), run("u")}, []string{"a", "b"}); err != nil || s.Title != "" {
-		t.Errorf("unlike runs have the title %q: %v", s.Title, err)
+		t.Errorf("different runs have the title %q: %v", s.Title, err)
 	}
 	if _, _, err := besides([]*result.Run{run("t"), run("t")}, []string{"a", "a/"}); err == nil || !strings.Contains(err.Error(), "twice") {
 		t.Errorf("the same run twice: %v", err)

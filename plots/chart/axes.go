@@ -42,10 +42,10 @@ func layout(n int, least, side vg.Length) grid {
 	}
 }
 
-// panelsOf makes a plot for each level of the panels, with its heading.
+// panelsOf makes a plot for each category of the panels, with its heading.
 func (v *view) panelsOf() []*plot.Plot {
 	var out []*plot.Plot
-	for i, l := range v.panels.levels {
+	for i, l := range v.panels.categories {
 		p := sheet.NewPlot("", "")
 		head := v.panels.head(l)
 		if v.after != nil {
@@ -65,7 +65,7 @@ func (v *view) page(what string, panels []*plot.Plot, g grid, xTitle, yTitle str
 }
 
 // title is what stands below an axis of f; policies need none.
-func (f *factor) title(label string) string {
+func (f *facet) title(label string) string {
 	switch _, title := f.ticksOf(label); {
 	case f.index < 0, label == "" && f.name == policyName:
 		return sheet.Plain(label)
@@ -74,12 +74,12 @@ func (f *factor) title(label string) string {
 	}
 }
 
-// numbered makes the axes across panels that of the drawn levels of f, each at its number, and returns its title; of many
-// that are numbers or times, round ones have ticks.
-func (f *factor) numbered(panels []*plot.Plot, label string, log bool, width vg.Length) (title string) {
+// numbered makes the axes across panels that of the drawn categories of f, each at its number, and returns its title;
+// of many that are numbers or times, round ones have ticks.
+func (f *facet) numbered(panels []*plot.Plot, label string, log bool, width vg.Length) (title string) {
 	labels, title := f.ticksOf(label)
 	var ticks []plot.Tick
-	for i, l := range f.levels {
+	for i, l := range f.categories {
 		ticks = append(ticks, plot.Tick{Value: f.numbers[l], Label: labels[i]})
 	}
 	least := func(a, b plot.Tick) int { return cmp.Compare(a.Value, b.Value) }
@@ -119,9 +119,9 @@ func padded(lo, hi float64, log bool) (float64, float64) {
 
 // flatRoom is what an axis shows of values that are all identical, 0 of others.
 func flatRoom(lo, hi float64) float64 {
-	const alike = 1e-9 // of the greater
+	const nearlyEqual = 1e-9 // of the greater
 	switch {
-	case hi-lo > alike*max(math.Abs(lo), math.Abs(hi)):
+	case hi-lo > nearlyEqual*max(math.Abs(lo), math.Abs(hi)):
 		return 0
 	case hi == 0:
 		return 1
@@ -137,8 +137,8 @@ func setScale(a *plot.Axis, lo, hi float64, log bool) {
 }
 
 // unitOf returns what numbers of f are multiplied with where their labels are nothing but that.
-func (f *factor) unitOf(ticks []string) (per float64, ok bool) {
-	for i, l := range f.levels {
+func (f *facet) unitOf(ticks []string) (per float64, ok bool) {
+	for i, l := range f.categories {
 		v, err := strconv.ParseFloat(ticks[i], 64)
 		n := f.numbers[l]
 		switch {
@@ -219,7 +219,7 @@ func logRange(lo, hi float64) (float64, float64) {
 // share sets the y axes of panels by set: one for all, unless their values span such different ranges that some would
 // be flat; then it reports true. Extent is the range of a panel, or of all for -1, with lo > hi where there is nothing.
 func (g grid) share(panels []*plot.Plot, extent func(panel int) (lo, hi float64), set func(a *plot.Axis, lo, hi float64)) (apart bool) {
-	const unlike = 6 // times as wide
+	const apartFrom = 6 // times as wide
 	all := panels[0].Y
 	lo, hi := extent(-1)
 	set(&all, lo, hi)
@@ -233,7 +233,7 @@ func (g grid) share(panels []*plot.Plot, extent func(panel int) (lo, hi float64)
 		}
 	}
 	_, log := all.Scale.(plot.LogScale)
-	if apart = !log && all.Max-all.Min > unlike*least; apart {
+	if apart = !log && all.Max-all.Min > apartFrom*least; apart {
 		return true
 	}
 	for i, p := range panels {

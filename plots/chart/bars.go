@@ -31,7 +31,7 @@ type barChart struct {
 	*table
 	v      *view
 	q      quantity
-	looks  []look // by level of the series
+	styles []seriesStyle // by category of the series
 	best   func(panel int, value float64) bool
 	base   float64
 	note   numberNote
@@ -81,7 +81,7 @@ func (b *barChart) sheet(m measure, what string) *sheet.Sheet {
 	}
 	b.q = v.quantityOf(m.name, v.spec.YLabel, min(lo, most), most, true)
 	b.q.named = false // numbers on the bars have one unit
-	b.looks = v.looks(v.series)
+	b.styles = v.styles(v.series)
 	panels := v.panelsOf()
 	const widest = 280 // half a sheet serves any number of bars
 	g := layout(len(panels), min(vg.Length(b.width*b.series)*(sheet.NumberSize+0.5)/groupShare, widest), 0)
@@ -103,7 +103,7 @@ func (b *barChart) sheet(m measure, what string) *sheet.Sheet {
 	}
 	b.scales(g, panels)
 	s := v.page(b.q.words+what, panels, g, title, b.q.label)
-	v.legend(s, b.looks, parts{bars: true})
+	v.legend(s, b.styles, parts{bars: true})
 	b.legend(s, m.name)
 	v.noteSpread(b.table, "A bar is")
 	s.Notes = append(b.baseNote(), v.notes...)
@@ -317,7 +317,7 @@ func (b *barChart) color(panel, series int, value float64) color.Color {
 	if b.best(panel, value) {
 		return sheet.Vermillion
 	}
-	return b.looks[b.v.series.levels[series]].color
+	return b.styles[b.v.series.categories[series]].color
 }
 
 // number writes a bar's value at its end, off whiskers and marks.

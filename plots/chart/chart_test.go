@@ -144,7 +144,7 @@ func TestBarLengths(t *testing.T) {
 	}
 }
 
-// A cell's look does not depend on which others are drawn.
+// A cell's style does not depend on which others are drawn.
 func TestColorsStay(t *testing.T) {
 	spec := result.Plot{Name: "p", Kind: "bars", X: "port_bandwidth", Y: "nct", Panels: "base", Where: map[string][]string{"policy": {"delta-joint", "sqrt-alloc"}}}
 	f := mustChart(t, spec, bandwidthSweep(), nil)

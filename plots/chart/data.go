@@ -134,8 +134,8 @@ func (t *table) cell(panel, series, x int) *spread {
 
 // tabulate puts the cells' values into their places. It fails where there is none at all.
 func (v *view) tabulate(m measure) (*table, error) {
-	t := &table{series: len(v.series.levels), width: len(v.x.levels)}
-	t.at = make([]spread, len(v.panels.levels)*t.series*t.width)
+	t := &table{series: len(v.series.categories), width: len(v.x.categories)}
+	t.at = make([]spread, len(v.panels.categories)*t.series*t.width)
 	err := v.each(m, func(c *result.Cell, y float64) {
 		s := t.cell(v.panels.at(c), v.series.at(c), v.x.at(c))
 		s.add(y)

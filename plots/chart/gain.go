@@ -33,7 +33,7 @@ type gainChart struct {
 
 // gainGroup is a setting: where on the axis its gain is largest, and that gain.
 type gainGroup struct {
-	at   int // place among the levels of the axis, -1 without any gain
+	at   int // place among the categories of the axis, -1 without any gain
 	gain float64
 }
 
@@ -49,7 +49,7 @@ func (v *view) gain() (*sheet.Sheet, error) {
 	}
 	b := &barChart{table: tab, v: v, digits: true, low: 120, caps: g.caps(tab), under: g.under}
 	what := ", and the gain of " + sheet.Plain(v.spec.Policy)
-	if len(v.over.levels) > 1 {
+	if len(v.over.categories) > 1 {
 		what = " at the " + v.over.words + " where " + sheet.Plain(v.spec.Policy) + " gains most"
 	}
 	s := b.sheet(m, what)
@@ -70,8 +70,8 @@ func (v *view) gain() (*sheet.Sheet, error) {
 
 // newGain finds the policy and those that it is compared with among the series.
 func (v *view) newGain() *gainChart {
-	g := &gainChart{v: v, width: len(v.x.levels)}
-	for i, l := range v.series.levels {
+	g := &gainChart{v: v, width: len(v.x.categories)}
+	for i, l := range v.series.categories {
 		switch name := v.series.labels[l]; {
 		case name == v.spec.Policy:
 			g.policy = i
@@ -87,10 +87,10 @@ func (v *view) newGain() *gainChart {
 // setting. Of equal gains the first place counts.
 func (g *gainChart) choose(m measure) (*table, error) {
 	v := g.v
-	series, places := len(v.series.levels), len(v.over.levels)
-	all := make([]spread, len(v.panels.levels)*g.width*series*places)
+	series, places := len(v.series.categories), len(v.over.categories)
+	all := make([]spread, len(v.panels.categories)*g.width*series*places)
 	of := func(group, s, o int) *spread { return &all[(group*series+s)*places+o] }
-	tab := &table{series: series, width: g.width, at: make([]spread, len(v.panels.levels)*g.width*series)}
+	tab := &table{series: series, width: g.width, at: make([]spread, len(v.panels.categories)*g.width*series)}
 	err := v.each(m, func(c *result.Cell, y float64) {
 		of(v.panels.at(c)*g.width+v.x.at(c), v.series.at(c), v.over.at(c)).add(y)
 	})
@@ -98,7 +98,7 @@ func (g *gainChart) choose(m measure) (*table, error) {
 		return nil, err
 	}
 	some := false
-	for group := range len(v.panels.levels) * g.width {
+	for group := range len(v.panels.categories) * g.width {
 		best := gainGroup{at: -1}
 		most := 0
 		for o := range places {
@@ -151,7 +151,7 @@ func (g *gainChart) caps(tab *table) []float64 {
 	if g.times() == 0 {
 		return nil
 	}
-	caps := make([]float64, len(g.v.panels.levels))
+	caps := make([]float64, len(g.v.panels.categories))
 	for p := range caps {
 		for x := range g.width {
 			caps[p] = max(caps[p], g.times()*tab.cell(p, g.policy, x).max)
@@ -188,7 +188,7 @@ func (g *gainChart) reading() string {
 	v := g.v
 	var names []string
 	for _, s := range g.against {
-		names = append(names, sheet.Plain(v.series.labels[v.series.levels[s]]))
+		names = append(names, sheet.Plain(v.series.labels[v.series.categories[s]]))
 	}
 	others := "the best of " + andList(names)
 	switch {
@@ -201,7 +201,7 @@ func (g *gainChart) reading() string {
 	switch {
 	case v.over == &none:
 		where = ""
-	case len(v.over.levels) == 1:
+	case len(v.over.categories) == 1:
 		where = "the " + v.over.words + ", and "
 	}
 	return "Below each group: " + where + "the gain of " + sheet.Plain(v.spec.Policy) + ", 1 − its value / that of " + others + "."
@@ -215,10 +215,10 @@ func (g *gainChart) under(group int) string {
 	}
 	text := "\n" + gainText(chosen.gain)
 	if f := g.v.over; f != &none {
-		level := f.levels[chosen.at]
-		name := f.level(level)
+		category := f.categories[chosen.at]
+		name := f.category(category)
 		if f.times() {
-			name = sheet.Duration(f.numbers[level], 4)
+			name = sheet.Duration(f.numbers[category], 4)
 		}
 		text = "\n" + sheet.Fit(sheet.Sans(sheet.TickSize, sheet.Ink), name, 110) + text
 	}
@@ -243,10 +243,10 @@ func (v *view) gainRoles() (err error) {
 	if err != nil {
 		return err
 	}
-	var free []*factor
+	var free []*facet
 	for i := range v.sweep.Axes {
-		f := v.factors[i]
-		if len(f.levels) > 1 && f != v.over && !slices.Contains(x, f) && !slices.Contains(panels, f) && !slices.Equal(v.sweep.Axes[i].Keys, []string{"seed"}) {
+		f := v.facets[i]
+		if len(f.categories) > 1 && f != v.over && !slices.Contains(x, f) && !slices.Contains(panels, f) && !slices.Equal(v.sweep.Axes[i].Keys, []string{"seed"}) {
 			free = append(free, f)
 		}
 	}
@@ -254,7 +254,7 @@ func (v *view) gainRoles() (err error) {
 		x, free = free, nil
 	}
 	if v.spec.X == "" && len(free) > 0 { // names stand side by side, numbers make panels
-		at := max(slices.IndexFunc(free, func(f *factor) bool { return f.numbers == nil }), 0)
+		at := max(slices.IndexFunc(free, func(f *facet) bool { return f.numbers == nil }), 0)
 		x, free = free[at:at+1:at+1], slices.Delete(slices.Clone(free), at, at+1)
 	}
 	if v.spec.Panels == "" {
@@ -265,11 +265,11 @@ func (v *view) gainRoles() (err error) {
 }
 
 // findAll looks up the names in a list with commas.
-func (v *view) findAll(role, list string) ([]*factor, error) {
+func (v *view) findAll(role, list string) ([]*facet, error) {
 	if list == "" {
 		return nil, nil
 	}
-	var out []*factor
+	var out []*facet
 	for _, name := range strings.Split(list, ",") {
 		f, err := v.find(role, strings.TrimSpace(name))
 		if err != nil {
@@ -280,18 +280,18 @@ func (v *view) findAll(role, list string) ([]*factor, error) {
 	return out, nil
 }
 
-// combination is the factor of all combinations of the drawn levels of others, the last varying fastest.
-func combination(parts []*factor) *factor {
+// combination is the facet of all combinations of the drawn categories of others, the last varying fastest.
+func combination(parts []*facet) *facet {
 	switch len(parts) {
 	case 0:
 		return &none
 	case 1:
 		return parts[0]
 	}
-	f := &factor{index: math.MaxInt, parts: parts, at: func(c *result.Cell) int {
+	f := &facet{index: math.MaxInt, parts: parts, at: func(c *result.Cell) int {
 		at := 0
 		for _, p := range parts {
-			at = at*len(p.levels) + p.at(c)
+			at = at*len(p.categories) + p.at(c)
 		}
 		return at
 	}}
@@ -299,23 +299,23 @@ func combination(parts []*factor) *factor {
 	var names, words []string
 	n := 1
 	for _, p := range parts {
-		names, words, n = append(names, p.name), append(words, p.words), min(n*len(p.levels), most)
+		names, words, n = append(names, p.name), append(words, p.words), min(n*len(p.categories), most)
 	}
 	f.name, f.words = strings.Join(names, ","), strings.Join(words, ", ")
 	for i := range n {
-		f.levels, f.slot = append(f.levels, i), append(f.slot, i)
-		f.labels = append(f.labels, f.joined(i, func(p *factor, l int) string { return sheet.Plain(p.labels[l]) }))
+		f.categories, f.slot = append(f.categories, i), append(f.slot, i)
+		f.labels = append(f.labels, f.joined(i, func(p *facet, l int) string { return sheet.Plain(p.labels[l]) }))
 	}
 	return f
 }
 
 // joined words a combination by its parts.
-func (f *factor) joined(i int, word func(p *factor, i int) string) string {
+func (f *facet) joined(i int, word func(p *facet, i int) string) string {
 	texts := make([]string, len(f.parts))
 	for k := len(f.parts) - 1; k >= 0; k-- {
 		p := f.parts[k]
-		texts[k] = word(p, p.levels[i%len(p.levels)])
-		i /= len(p.levels)
+		texts[k] = word(p, p.categories[i%len(p.categories)])
+		i /= len(p.categories)
 	}
 	return strings.Join(texts, ", ")
 }
@@ -323,7 +323,7 @@ func (f *factor) joined(i int, word func(p *factor, i int) string) string {
 // checkGain fails on options that do not go together in a gain.
 func (v *view) checkGain() error {
 	spec, policies := v.spec, v.series
-	all := slices.Concat([]*factor{v.over}, partsOf(v.x), partsOf(v.panels))
+	all := slices.Concat([]*facet{v.over}, partsOf(v.x), partsOf(v.panels))
 	for i, f := range all {
 		if f == policies {
 			return errors.New("a gain has a bar for each policy in every group: policy can be neither x nor panels nor over")
@@ -355,7 +355,7 @@ func (v *view) checkGain() error {
 			return fmt.Errorf("against: %s cannot be compared with itself", a)
 		}
 	}
-	if len(policies.levels) < 2 {
+	if len(policies.categories) < 2 {
 		return fmt.Errorf("policy: there is nothing to compare %s with", spec.Policy)
 	}
 	return nil
@@ -373,9 +373,9 @@ func (v *view) known(role, policy string) error {
 	return nil
 }
 
-func partsOf(f *factor) []*factor {
+func partsOf(f *facet) []*facet {
 	if f.parts != nil {
 		return f.parts
 	}
-	return []*factor{f}
+	return []*facet{f}
 }

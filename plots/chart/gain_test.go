@@ -298,7 +298,7 @@ func TestAlsoAndBelow(t *testing.T) {
 	}
 	low := l.Blocks[1].Plots
 	if low[0].Y.Min != low[1].Y.Min || low[0].Y.Max != low[1].Y.Max {
-		t.Error("the lower panels have unlike axes")
+		t.Error("the lower panels have different axes")
 	}
 	rec := new(recorder.Canvas)
 	low[0].Draw(draw.NewCanvas(rec, 200, 200))
@@ -352,14 +352,14 @@ func TestTakeQuotient(t *testing.T) {
 // Times of several units are worded one by one, many of them by decades.
 func TestTimeLabels(t *testing.T) {
 	few := delays(5, 1)
-	f := factor{words: "delay", labels: few.Labels, numbers: few.Numbers, levels: []int{0, 1, 2, 3, 4}}
+	f := facet{words: "delay", labels: few.Labels, numbers: few.Numbers, categories: []int{0, 1, 2, 3, 4}}
 	if labels, title := timeLabels(&f); labels != "1 µs, 10 µs, 100 µs, 1 ms, 10 ms" || title != "delay" {
 		t.Errorf("labels %q of %s", labels, title)
 	}
 	many := delays(51, 10)
-	f = factor{words: "delay", labels: many.Labels, numbers: many.Numbers}
+	f = facet{words: "delay", labels: many.Labels, numbers: many.Numbers}
 	for i := range many.Labels {
-		f.levels = append(f.levels, i)
+		f.categories = append(f.categories, i)
 	}
 	if labels, _ := timeLabels(&f); labels != "1 µs, 10 µs, 100 µs, 1 ms, 10 ms, 100 ms" {
 		t.Errorf("labels %q", labels)
@@ -370,7 +370,7 @@ func TestTimeLabels(t *testing.T) {
 	}
 }
 
-func timeLabels(f *factor) (labels, title string) {
+func timeLabels(f *facet) (labels, title string) {
 	p := sheet.NewPlot("", "")
 	title = f.numbered([]*plot.Plot{p}, "", true, 600)
 	var all []string

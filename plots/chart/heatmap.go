@@ -57,7 +57,7 @@ func (v *view) heatmap() (*sheet.Sheet, error) {
 	}
 	h := &heatChart{table: tab, v: v, lo: math.Inf(1), hi: math.Inf(-1), twists: v.spec.Kind == "twists"}
 	widest := 0.0
-	for p := range v.panels.levels {
+	for p := range v.panels.categories {
 		ends := [2]float64{math.Inf(1), math.Inf(-1)}
 		for _, s := range h.of(p) {
 			if s.n > 0 {
@@ -70,8 +70,8 @@ func (v *view) heatmap() (*sheet.Sheet, error) {
 	if from := v.spec.From; from != nil {
 		h.lo, h.hi = min(h.lo, *from), max(h.hi, *from)
 	}
-	const unlike = 2 // times what the widest panel spans
-	h.own = h.twists && v.spec.From == nil && h.hi-h.lo > unlike*widest && widest > 0
+	const apartFrom = 2 // times what the widest panel spans
+	h.own = h.twists && v.spec.From == nil && h.hi-h.lo > apartFrom*widest && widest > 0
 	h.q = v.quantityOf(m.name, "", h.lo, h.hi, true)
 	const high, tallest, lowest = 300, 44, 60 // points: a map, a tile, for the colour bar
 	bar := h.bar(high)

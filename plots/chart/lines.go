@@ -73,7 +73,7 @@ type lineChart struct {
 	lines   [][][]linePoint // by panel and series
 	joined  bool            // points are in an order that lines may follow
 	marked  bool            // points have markers
-	looks   []look
+	styles  []seriesStyle
 	also    []alsoLine
 	title   string
 	reading string                                                     // the first note
@@ -109,7 +109,7 @@ func (v *view) newLines() (*lineChart, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &lineChart{v: v, looks: v.looks(v.series), joined: true}
+	c := &lineChart{v: v, styles: v.styles(v.series), joined: true}
 	switch {
 	case v.kind.across:
 		err = c.distribute(m)
@@ -129,7 +129,7 @@ func (c *lineChart) sheet() (*sheet.Sheet, error) {
 	g := layout(len(panels), least, 0)
 	xTitle, yTitle, apart := c.plot(panels, g)
 	s := v.page(c.title+v.bySeries(), panels, g, xTitle, yTitle)
-	v.legend(s, c.looks, parts{lines: c.joined, markers: c.marked})
+	v.legend(s, c.styles, parts{lines: c.joined, markers: c.marked})
 	for _, a := range c.also {
 		m, _ := result.Find(a.metric)
 		s.Legend = append(s.Legend, sheet.Entry{Text: m.Words, Sample: sheet.Stroke(a.style)})
@@ -223,7 +223,7 @@ func (c *lineChart) overAxis(m measure) error {
 
 // linesOf are the lines of a table, by panel and series, in the order of the numbers of the axis.
 func (v *view) linesOf(t *table) [][][]linePoint {
-	order := ordered(t.width, func(i int) float64 { return v.x.numbers[v.x.levels[i]] })
+	order := ordered(t.width, func(i int) float64 { return v.x.numbers[v.x.categories[i]] })
 	lines := v.noLines()
 	for p := range lines {
 		for s := range lines[p] {
@@ -231,7 +231,7 @@ func (v *view) linesOf(t *table) [][][]linePoint {
 			for _, x := range order {
 				cell := t.cell(p, s, x)
 				if gap = gap || cell.n == 0; cell.n > 0 {
-					lines[p][s] = append(lines[p][s], linePoint{v.x.numbers[v.x.levels[x]], *cell, gap})
+					lines[p][s] = append(lines[p][s], linePoint{v.x.numbers[v.x.categories[x]], *cell, gap})
 					gap = false
 				}
 			}
@@ -242,9 +242,9 @@ func (v *view) linesOf(t *table) [][][]linePoint {
 
 // noLines are lines without points, by panel and series.
 func (v *view) noLines() [][][]linePoint {
-	lines := make([][][]linePoint, len(v.panels.levels))
+	lines := make([][][]linePoint, len(v.panels.categories))
 	for p := range lines {
-		lines[p] = make([][]linePoint, len(v.series.levels))
+		lines[p] = make([][]linePoint, len(v.series.categories))
 	}
 	return lines
 }
@@ -287,7 +287,7 @@ func (c *lineChart) overMetric(m measure) error {
 	}
 	if c.joined {
 		h := hidden[0]
-		v.notes = append(v.notes, fmt.Sprintf("Lines follow %s, from %s to %s.", h.words, sheet.Plain(h.labels[h.levels[0]]), sheet.Plain(h.labels[h.levels[len(h.levels)-1]])))
+		v.notes = append(v.notes, fmt.Sprintf("Lines follow %s, from %s to %s.", h.words, sheet.Plain(h.labels[h.categories[0]]), sheet.Plain(h.labels[h.categories[len(h.categories)-1]])))
 	}
 	q := c.valuesAcross(mx, false, nil)
 	c.valuesUp(m)
@@ -343,7 +343,7 @@ func (c *lineChart) below(s *sheet.Sheet, panels []*plot.Plot, g grid) error {
 	w := v.beside(v.spec.Below)
 	if of := v.spec.BelowOf; of != nil {
 		w.cells = slices.DeleteFunc(slices.Clone(v.cells), func(cell *result.Cell) bool {
-			return !slices.Contains(of, v.series.labels[v.series.levels[v.series.at(cell)]])
+			return !slices.Contains(of, v.series.labels[v.series.categories[v.series.at(cell)]])
 		})
 		if len(w.cells) == 0 {
 			return fmt.Errorf("below_of: no cell is of %s", orList(of))
@@ -384,7 +384,7 @@ func (c *lineChart) below(s *sheet.Sheet, panels []*plot.Plot, g grid) error {
 // draw draws a panel's lines, the first series lowest, then its marks.
 func (c *lineChart) draw(cv draw.Canvas, p *plot.Plot, panel int) {
 	x, y := p.Transforms(&cv)
-	of := func(s int) *look { return &c.looks[c.v.series.levels[s]] }
+	of := func(s int) *seriesStyle { return &c.styles[c.v.series.categories[s]] }
 	strokeWhisker := func(style draw.LineStyle, at, lo, hi vg.Length) {
 		cv.StrokeLines(draw.LineStyle{Color: style.Color, Width: 1}, whisker(at, lo, hi, 2)...)
 	}
@@ -470,7 +470,7 @@ func (c *lineChart) noteCoincidence() {
 	case !c.joined:
 		what = "Points"
 	}
-	c.v.noteSame(what, len(c.v.series.levels), func(a, b int) bool {
+	c.v.noteSame(what, len(c.v.series.categories), func(a, b int) bool {
 		points := 0
 		for _, lines := range c.lines {
 			points += len(lines[a])
@@ -502,7 +502,7 @@ func (v *view) noteSame(what string, n int, same func(a, b int) bool) {
 		for b := a; b < n && !in[a]; b++ {
 			if b == a || !in[b] && same(a, b) {
 				in[b] = b > a
-				group = append(group, v.series.level(v.series.levels[b]))
+				group = append(group, v.series.category(v.series.categories[b]))
 			}
 		}
 		if len(group) > 1 {

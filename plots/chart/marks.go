@@ -21,7 +21,7 @@ const (
 // statedLine leads from a stated figure to where it holds.
 var statedLine = draw.LineStyle{Color: sheet.Ink, Width: 1, Dashes: []vg.Length{4, 3}}
 
-// placedMark is a mark with its place among the levels that are drawn; -1 is all of them.
+// placedMark is a mark with its place among the categories that are drawn; -1 is all of them.
 type placedMark struct {
 	panel, series, x int
 	number           float64 // of x
@@ -39,7 +39,8 @@ func (m *placedMark) at(panel, series, x int) bool {
 // ofGroup reports whether m stands on all bars of a group.
 func (m *placedMark) ofGroup() bool { return m.x >= 0 && m.series < 0 }
 
-// placeMarks finds the marks whose places are drawn, in order of height. It fails on marks at places that there are not.
+// placeMarks finds the marks whose places are drawn, in order of height. It fails on marks at places that there are
+// not.
 func (v *view) placeMarks() error {
 	var labels []string
 	for i := range v.spec.Marks {
@@ -63,7 +64,7 @@ func (v *view) placeMarks() error {
 		drawn := true // not where its data is kept off by where
 		for _, at := range []struct {
 			name, label string
-			f           *factor
+			f           *facet
 			place       *int
 		}{{"x", m.X, v.x, &p.x}, {"series", m.Series, v.series, &p.series}, {"panel", m.Panel, v.panels, &p.panel}} {
 			*at.place = -1
@@ -90,7 +91,7 @@ func (v *view) placeMarks() error {
 			drawn = drawn && !(v.spec.LogX && n <= 0)
 			p.number, p.x = n, 0
 		case v.x.numbers != nil && p.x >= 0:
-			p.number = v.x.numbers[v.x.levels[p.x]]
+			p.number = v.x.numbers[v.x.categories[p.x]]
 		}
 		if drawn {
 			v.marks = append(v.marks, p)
@@ -111,10 +112,10 @@ func extentOf(marks []placedMark, panel int, lo, hi float64) (float64, float64) 
 }
 
 // legend lists the series and who states the marks.
-func (v *view) legend(s *sheet.Sheet, looks []look, of parts) {
+func (v *view) legend(s *sheet.Sheet, styles []seriesStyle, of parts) {
 	if v.series.index >= 0 {
-		for _, l := range v.series.levels {
-			s.Legend = append(s.Legend, sheet.Entry{Text: v.series.level(l), Sample: looks[l].sample(of)})
+		for _, l := range v.series.categories {
+			s.Legend = append(s.Legend, sheet.Entry{Text: v.series.category(l), Sample: styles[l].sample(of)})
 		}
 	}
 	shown := map[int]bool{}

@@ -44,7 +44,7 @@ func Default(s *result.Sweep) []result.Plot {
 	x, panels, rest := chooseAxes(axes)
 	v := &view{spec: &p, kind: &kinds[0], sweep: s}
 	switch {
-	case v.listFactors() == nil && v.findTwists() == nil && len(v.x.from.labels) == twistSide*twistSide:
+	case v.listFacets() == nil && v.findTwists() == nil && len(v.x.from.labels) == twistSide*twistSide:
 		p.Kind, p.Y, p.Z = "twists", "", metric
 		panels, rest = nil, slices.DeleteFunc(axes, func(a *result.Axis) bool { return a.Name == v.x.from.name })
 		if len(rest) > 0 && len(v.policies().labels) < 2 && len(rest[0].Labels) <= manyPanels {
@@ -106,12 +106,12 @@ func geometric(numbers []float64) bool {
 		return false
 	}
 	sorted := slices.Sorted(slices.Values(numbers))
-	var factors []float64
+	var ratios []float64
 	for i := 1; i < n; i++ {
-		factors = append(factors, sorted[i]/sorted[i-1])
+		ratios = append(ratios, sorted[i]/sorted[i-1])
 	}
-	const least, alike = 1.4, 1.5 // factors
-	return slices.Min(factors) >= least && slices.Max(factors) <= slices.Min(factors)*alike
+	const least, most = 1.4, 1.5 // ratios
+	return slices.Min(ratios) >= least && slices.Max(ratios) <= slices.Min(ratios)*most
 }
 
 // combined makes a plot for each combination of the values of axes, or one that takes their mean where that would be
@@ -143,7 +143,7 @@ func combined(p result.Plot, axes []*result.Axis) []result.Plot {
 func Propose(s *result.Sweep, given result.Plot) (p result.Plot) {
 	p = given
 	v := &view{spec: &p, kind: &kinds[0], sweep: s}
-	if s.Check() != nil || v.listFactors() != nil {
+	if s.Check() != nil || v.listFacets() != nil {
 		return p // drawing it tells what is wrong
 	}
 	usual := result.Plot{Kind: "bars", X: policyName, Y: mainMetric(s)}
@@ -155,7 +155,7 @@ func Propose(s *result.Sweep, given result.Plot) (p result.Plot) {
 	if tiles(usual.Kind) {
 		metric, up = usual.Z, usual.Y
 	}
-	find := func(name string) *factor {
+	find := func(name string) *facet {
 		f, _ := v.find("", name)
 		return f
 	}
@@ -178,7 +178,7 @@ func Propose(s *result.Sweep, given result.Plot) (p result.Plot) {
 		shown = &p.Z
 	}
 	*shown = cmp.Or(*shown, metric)
-	used := map[*factor]bool{nil: true, find(p.X): true, find(p.Series): true, find(p.Panels): true}
+	used := map[*facet]bool{nil: true, find(p.X): true, find(p.Series): true, find(p.Panels): true}
 	if heat {
 		used[find(p.Y)] = true
 	}

@@ -30,8 +30,8 @@ func (v *view) scatter() (*sheet.Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	said, inLegend := false, len(v.panels.levels) == 1 && v.series.index >= 0
-	series := make([]string, len(v.series.levels))
+	said, inLegend := false, len(v.panels.categories) == 1 && v.series.index >= 0
+	series := make([]string, len(v.series.categories))
 	for _, lines := range c.lines {
 		var rs, rhos []float64
 		for i, points := range lines {
@@ -55,7 +55,7 @@ func (v *view) scatter() (*sheet.Sheet, error) {
 			s.Legend[i].Text += series[i]
 		}
 	}
-	if said && len(v.panels.levels) > 1 && len(v.series.levels) > 1 {
+	if said && len(v.panels.categories) > 1 && len(v.series.categories) > 1 {
 		s.Notes = append(s.Notes, "A heading gives the least and the greatest of its series.")
 	}
 	if said {

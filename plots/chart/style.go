@@ -10,23 +10,23 @@ import (
 	"sim/plots/sheet"
 )
 
-// look is how a series is drawn.
-type look struct {
+// seriesStyle is how a series is drawn.
+type seriesStyle struct {
 	color  color.Color
 	line   draw.LineStyle
 	shape  []vg.Point // of a marker, about the origin, 1 high and wide
 	hollow bool
 }
 
-// looks returns how the levels of f look, by level: policies and names as lineStyles has them, numbers by a scale of
-// colours. A level looks the same whichever others are drawn.
-func (v *view) looks(f *factor) []look {
-	out := make([]look, len(f.labels))
+// styles returns how the categories of f look: policies and names as lineStyles has them, numbers by a scale of
+// colours. A category looks the same whichever others are drawn.
+func (v *view) styles(f *facet) []seriesStyle {
+	out := make([]seriesStyle, len(f.labels))
 	const few = 2 // numbers, which need no scale
 	ordered := f.numbers != nil && len(f.labels) > few
 	for i := range out {
 		style := sheet.LineStyles[i%len(sheet.LineStyles)]
-		l := look{color: style.Color, line: style, shape: shapes[i%len(shapes)], hollow: i/len(sheet.LineStyles)%2 == 1}
+		l := seriesStyle{color: style.Color, line: style, shape: shapes[i%len(shapes)], hollow: i/len(sheet.LineStyles)%2 == 1}
 		if ordered {
 			const dark, light = 0.05, 0.86 // of the scale; beyond it is too light for white paper
 			l.color = sheet.Heat(dark + (light-dark)*float64(i)/float64(len(out)-1))
@@ -38,7 +38,7 @@ func (v *view) looks(f *factor) []look {
 		out[i] = l
 	}
 	if f.index < 0 {
-		out[0] = look{color: sheet.SkyBlue, line: draw.LineStyle{Color: sheet.Blue, Width: 2}, shape: shapes[0]}
+		out[0] = seriesStyle{color: sheet.SkyBlue, line: draw.LineStyle{Color: sheet.Blue, Width: 2}, shape: shapes[0]}
 	}
 	return out
 }
@@ -71,7 +71,7 @@ func shapeAt(shape []vg.Point, p vg.Point, r vg.Length) []vg.Point {
 }
 
 // marker draws a series' marker at p.
-func (l *look) marker(c draw.Canvas, p vg.Point, r vg.Length) {
+func (l *seriesStyle) marker(c draw.Canvas, p vg.Point, r vg.Length) {
 	outline := shapeAt(l.shape, p, r)
 	if l.hollow {
 		c.FillPolygon(sheet.White, outline)
@@ -96,7 +96,7 @@ func stated(c draw.Canvas, shape []vg.Point, clr color.Color, p vg.Point, r vg.L
 type parts struct{ bars, lines, markers bool }
 
 // sample is a series' entry in a legend.
-func (l *look) sample(of parts) func(c draw.Canvas, lo, hi vg.Point) {
+func (l *seriesStyle) sample(of parts) func(c draw.Canvas, lo, hi vg.Point) {
 	return func(c draw.Canvas, lo, hi vg.Point) {
 		if of.bars {
 			sheet.Box(l.color, 1)(c, lo, hi)

@@ -75,10 +75,10 @@ func (v *view) findTwists() error {
 			return fmt.Errorf("twists: axis %s: %w", f.name, err)
 		}
 	}
-	half := func(words string, label func(i int) string, at func(cell int) int) *factor {
-		h := &factor{name: f.name, words: words, index: math.MaxInt, from: f, at: func(c *result.Cell) int { return at(cells[c.At[f.index]]) }}
+	half := func(words string, label func(i int) string, at func(cell int) int) *facet {
+		h := &facet{name: f.name, words: words, index: math.MaxInt, from: f, at: func(c *result.Cell) int { return at(cells[c.At[f.index]]) }}
 		for i := range twistSide {
-			h.labels, h.levels, h.slot = append(h.labels, label(i)), append(h.levels, i), append(h.slot, i)
+			h.labels, h.categories, h.slot = append(h.labels, label(i)), append(h.categories, i), append(h.slot, i)
 		}
 		return h
 	}

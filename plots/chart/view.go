@@ -12,34 +12,34 @@ import (
 	"sim/scenarios/result"
 )
 
-// factor is what a chart varies in one way: an axis of the sweep or the policies, or nothing where it has no name.
-type factor struct {
-	name    string // the axis' name, or "policy"
-	words   string // for people
-	index   int    // of the axis; the number of axes for the policies
-	labels  []string
-	numbers []float64                // nil where some label is no number
-	levels  []int                    // indices of labels that are drawn
-	slot    []int                    // by label: its place among levels, or -1
-	parts   []*factor                // of a factor that is all combinations of others
-	from    *factor                  // of one that is a part of another
-	at      func(c *result.Cell) int // the place of a cell among levels, or -1
+// facet is what a chart varies in one way: an axis of the sweep or the policies, or nothing where it has no name.
+type facet struct {
+	name       string // the axis' name, or "policy"
+	words      string // for people
+	index      int    // of the axis; the number of axes for the policies
+	labels     []string
+	numbers    []float64                // nil where some label is no number
+	categories []int                    // indices of labels that are drawn
+	slot       []int                    // by label: its place among categories, or -1
+	parts      []*facet                 // of a facet that is all combinations of others
+	from       *facet                   // of one that is a part of another
+	at         func(c *result.Cell) int // the place of a cell among categories, or -1
 }
 
-// none is the factor of what a chart does not vary: one level.
-var none = factor{index: -1, labels: []string{""}, levels: []int{0}, slot: []int{0}, at: func(*result.Cell) int { return 0 }}
+// none is the facet of what a chart does not vary: one category.
+var none = facet{index: -1, labels: []string{""}, categories: []int{0}, slot: []int{0}, at: func(*result.Cell) int { return 0 }}
 
 // view is a plot with its names looked up in a sweep.
 type view struct {
-	spec    *result.Plot
-	kind    *kind
-	sweep   *result.Sweep
-	times   *result.SweepTimings // nil where there are none
-	factors []*factor            // the axes, then the policies
+	spec   *result.Plot
+	kind   *kind
+	sweep  *result.Sweep
+	times  *result.SweepTimings // nil where there are none
+	facets []*facet             // the axes, then the policies
 	// Of a heat map series is the axis that goes up.
-	x, series, panels *factor
-	over              *factor // of a gain: the axis of which it takes one value
-	byMetric          bool    // x is a metric
+	x, series, panels *facet
+	over              *facet // of a gain: the axis of which it takes one value
+	byMetric          bool   // x is a metric
 	cells             []*result.Cell
 	marks             []placedMark
 	notes             []string
@@ -63,7 +63,7 @@ func newView(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*view,
 	if roles == nil {
 		roles = (*view).usualRoles
 	}
-	for _, step := range []func(v *view) error{(*view).listFactors, (*view).filter, roles, v.kind.check, (*view).options, (*view).limits, (*view).placeMarks} {
+	for _, step := range []func(v *view) error{(*view).listFacets, (*view).filter, roles, v.kind.check, (*view).options, (*view).limits, (*view).placeMarks} {
 		if step == nil {
 			continue
 		}
@@ -74,11 +74,11 @@ func newView(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*view,
 	return v, nil
 }
 
-// listFactors lists what a chart may vary, with all levels.
-func (v *view) listFactors() error {
+// listFacets lists what a chart may vary, with all categories.
+func (v *view) listFacets() error {
 	for i := range v.sweep.Axes {
 		a := &v.sweep.Axes[i]
-		f := &factor{name: a.Name, words: keyTexts[a.Name], index: i, labels: a.Labels, numbers: a.Numbers}
+		f := &facet{name: a.Name, words: keyTexts[a.Name], index: i, labels: a.Labels, numbers: a.Numbers}
 		f.at = func(c *result.Cell) int { return f.slot[c.At[i]] }
 		for _, x := range f.numbers {
 			if !drawable(x) {
@@ -95,25 +95,25 @@ func (v *view) listFactors() error {
 		default:
 			f.words = strings.ReplaceAll(short, "_", " ")
 		}
-		v.factors = append(v.factors, f)
+		v.facets = append(v.facets, f)
 	}
-	p := &factor{name: policyName, words: policyName, index: len(v.factors)}
+	p := &facet{name: policyName, words: policyName, index: len(v.facets)}
 	p.at = func(c *result.Cell) int { return p.slot[slices.Index(p.labels, c.Policy)] }
 	for i := range v.sweep.Cells {
 		if name := v.sweep.Cells[i].Policy; !slices.Contains(p.labels, name) {
 			p.labels = append(p.labels, name)
 		}
 	}
-	v.factors = append(v.factors, p)
+	v.facets = append(v.facets, p)
 	return nil
 }
 
-// policies is the factor of the policies.
-func (v *view) policies() *factor { return v.factors[len(v.sweep.Axes)] }
+// policies is the facet of the policies.
+func (v *view) policies() *facet { return v.facets[len(v.sweep.Axes)] }
 
-// find returns the factor that a plot calls name: "policy", an axis by its name, by one of its keys, or by the last
+// find returns the facet that a plot calls name: "policy", an axis by its name, by one of its keys, or by the last
 // part of either where that is clear.
-func (v *view) find(role, name string) (*factor, error) {
+func (v *view) find(role, name string) (*facet, error) {
 	if name == policyName {
 		return v.policies(), nil
 	}
@@ -124,10 +124,10 @@ func (v *view) find(role, name string) (*factor, error) {
 			return lastPart(a.Name) == name || slices.ContainsFunc(a.Keys, func(k string) bool { return lastPart(k) == name })
 		},
 	} {
-		var found []*factor
+		var found []*facet
 		for i := range v.sweep.Axes {
 			if fits(&v.sweep.Axes[i]) {
-				found = append(found, v.factors[i])
+				found = append(found, v.facets[i])
 			}
 		}
 		if len(found) > 1 && found[0].name != name {
@@ -143,15 +143,15 @@ func (v *view) find(role, name string) (*factor, error) {
 // names lists what a plot may vary.
 func (v *view) names() []string {
 	var out []string
-	for _, f := range v.factors {
+	for _, f := range v.facets {
 		out = append(out, f.name)
 	}
 	return out
 }
 
-// filter keeps the levels that Where names, and the cells at them.
+// filter keeps the categories that Where names, and the cells at them.
 func (v *view) filter() error {
-	kept := map[*factor][]string{}
+	kept := map[*facet][]string{}
 	for _, key := range sortedKeys(v.spec.Where) {
 		f, err := v.find("where", key)
 		if err != nil {
@@ -170,19 +170,19 @@ func (v *view) filter() error {
 			return fmt.Errorf("where lists no value of %s", f.name)
 		}
 	}
-	for _, f := range v.factors {
+	for _, f := range v.facets {
 		only, some := kept[f]
 		f.slot = make([]int, len(f.labels))
 		for l, label := range f.labels {
 			f.slot[l] = -1
 			if !some || slices.Contains(only, label) {
-				f.slot[l] = len(f.levels)
-				f.levels = append(f.levels, l)
+				f.slot[l] = len(f.categories)
+				f.categories = append(f.categories, l)
 			}
 		}
 	}
 	for i := range v.sweep.Cells {
-		if c := &v.sweep.Cells[i]; !slices.ContainsFunc(v.factors, func(f *factor) bool { return f.at(c) < 0 }) {
+		if c := &v.sweep.Cells[i]; !slices.ContainsFunc(v.facets, func(f *facet) bool { return f.at(c) < 0 }) {
 			v.cells = append(v.cells, c)
 		}
 	}
@@ -213,7 +213,7 @@ func (v *view) panelRole() (err error) {
 		}
 	}
 	policies := v.policies()
-	if len(policies.levels) > 1 && v.x != policies && v.series != policies && v.panels != policies {
+	if len(policies.categories) > 1 && v.x != policies && v.series != policies && v.panels != policies {
 		switch {
 		case v.kind.tiles && v.panels == &none:
 			v.panels = policies
@@ -268,7 +268,7 @@ func (v *view) options() error {
 		return errors.New("from must be a number that a figure can show")
 	case spec.From != nil && *spec.From <= 0 && v.logarithmic():
 		return fmt.Errorf("from is %g, which a logarithmic axis does not have", *spec.From)
-	case spec.LogX && v.x.numbers != nil && slices.ContainsFunc(v.x.levels, func(l int) bool { return v.x.numbers[l] <= 0 }):
+	case spec.LogX && v.x.numbers != nil && slices.ContainsFunc(v.x.categories, func(l int) bool { return v.x.numbers[l] <= 0 }):
 		return fmt.Errorf("log_x: %s has values of 0 or less, which a logarithmic axis does not have", v.x.name)
 	}
 	return nil
@@ -286,7 +286,7 @@ var missing = map[string]string{
 
 // limits fails on more than a chart can show.
 func (v *view) limits() error {
-	x, series, panels := len(v.x.levels), len(v.series.levels), len(v.panels.levels)
+	x, series, panels := len(v.x.categories), len(v.series.categories), len(v.panels.categories)
 	advice := "keep some with where"
 	switch {
 	case panels > mostPanels:
@@ -297,7 +297,7 @@ func (v *view) limits() error {
 		return fmt.Errorf("a heat map of %d by %d values is finer than can be drawn, %d each way; %s", x, series, mostTiles, advice)
 	case v.kind.beside && x*series > mostBars:
 		return fmt.Errorf("x: %d bars would stand in a panel, of which %d can be shown at most; %s, or draw lines", x*series, mostBars, advice)
-	case x > mostPlaces/max(1, series*panels*len(v.over.levels)):
+	case x > mostPlaces/max(1, series*panels*len(v.over.categories)):
 		return fmt.Errorf("x: %s has %d values, more than can be shown; %s", v.x.name, x, advice)
 	}
 	return nil
@@ -306,11 +306,11 @@ func (v *view) limits() error {
 // drawable reports whether an axis can carry v.
 func drawable(v float64) bool { return math.Abs(v) <= sheet.DrawableLimit }
 
-// hidden lists the factors that are averaged over: several levels are drawn at one place.
-func (v *view) hidden() []*factor {
-	var out []*factor
-	for i := range v.factors {
-		if f := v.factors[i]; !v.uses(f) && len(f.levels) > 1 {
+// hidden lists the facets that are averaged over: several categories are drawn at one place.
+func (v *view) hidden() []*facet {
+	var out []*facet
+	for i := range v.facets {
+		if f := v.facets[i]; !v.uses(f) && len(f.categories) > 1 {
 			out = append(out, f)
 		}
 	}
@@ -318,16 +318,16 @@ func (v *view) hidden() []*factor {
 }
 
 // uses reports whether f, or a combination that it is part of, has a role.
-func (v *view) uses(f *factor) bool {
-	return slices.ContainsFunc([]*factor{v.x, v.series, v.panels, v.over}, func(r *factor) bool { return r == f || r.from == f || slices.Contains(r.parts, f) })
+func (v *view) uses(f *facet) bool {
+	return slices.ContainsFunc([]*facet{v.x, v.series, v.panels, v.over}, func(r *facet) bool { return r == f || r.from == f || slices.Contains(r.parts, f) })
 }
 
 // cellName says where a cell stands, by what differs.
 func (v *view) cellName(c *result.Cell) string {
 	var parts []string
-	for i := range v.factors {
-		if f := v.factors[i]; len(f.levels) > 1 {
-			parts = append(parts, f.level(f.levels[f.at(c)]))
+	for i := range v.facets {
+		if f := v.facets[i]; len(f.categories) > 1 {
+			parts = append(parts, f.category(f.categories[f.at(c)]))
 		}
 	}
 	if len(parts) == 0 {

@@ -96,13 +96,13 @@ func (v *view) quantityOf(name, label string, lo, hi float64, own bool) quantity
 	return q
 }
 
-// level words a label of f where it stands alone: numbers and truth values with what they are of.
-func (f *factor) level(i int) string {
+// category words a label of f where it stands alone: numbers and truth values with what they are of.
+func (f *facet) category(i int) string {
 	if f.index < 0 {
 		return ""
 	}
 	if f.parts != nil {
-		return f.joined(i, (*factor).level)
+		return f.joined(i, (*facet).category)
 	}
 	label := sheet.Plain(f.labels[i])
 	switch _, err := strconv.ParseFloat(label, 64); {
@@ -115,11 +115,11 @@ func (f *factor) level(i int) string {
 }
 
 // head words a label of f above a panel: numbers always with what they are of.
-func (f *factor) head(i int) string {
+func (f *facet) head(i int) string {
 	if f.parts != nil {
-		return f.joined(i, (*factor).head)
+		return f.joined(i, (*facet).head)
 	}
-	text := f.level(i)
+	text := f.category(i)
 	if f.numbers != nil && !strings.HasPrefix(text, f.words) {
 		return f.words + " " + text
 	}
@@ -132,18 +132,18 @@ var amount = regexp.MustCompile(`^([-+]?[0-9.]+) ?([A-Za-zµ%][A-Za-zµ%/]*)$`)
 // unitTexts words units as figures do.
 var unitTexts = map[string]string{"bps": "b/s", "kbps": "kb/s", "Kbps": "kb/s", "Mbps": "Mb/s", "Gbps": "Gb/s", "Tbps": "Tb/s", "us": "µs"}
 
-// ticksOf returns the labels of the drawn levels for an axis and what stands beside it: a unit that all labels have is
-// named once.
-func (f *factor) ticksOf(label string) (ticks []string, title string) {
+// ticksOf returns the labels of the drawn categories for an axis and what stands beside it: a unit that all labels have
+// is named once.
+func (f *facet) ticksOf(label string) (ticks []string, title string) {
 	name, same := "", label == ""
-	for _, l := range f.levels {
+	for _, l := range f.categories {
 		m := amount.FindStringSubmatch(f.labels[l])
 		if same = same && m != nil && (name == "" || m[2] == name); same {
 			name = m[2]
 		}
 	}
 	times := !same && label == "" && f.times()
-	for _, l := range f.levels {
+	for _, l := range f.categories {
 		text := sheet.Plain(f.labels[l])
 		switch {
 		case same:
@@ -160,12 +160,12 @@ func (f *factor) ticksOf(label string) (ticks []string, title string) {
 	return ticks, title
 }
 
-// times reports whether the drawn levels are times, with the numbers of their labels.
-func (f *factor) times() bool {
-	if f.numbers == nil || len(f.levels) == 0 {
+// times reports whether the drawn categories are times, with the numbers of their labels.
+func (f *facet) times() bool {
+	if f.numbers == nil || len(f.categories) == 0 {
 		return false
 	}
-	for _, l := range f.levels {
+	for _, l := range f.categories {
 		m := amount.FindStringSubmatch(f.labels[l])
 		if m == nil {
 			return false
@@ -186,11 +186,11 @@ func (v *view) headings(what string) (title, subtitle string) {
 	var only []string
 	for _, key := range sortedKeys(v.spec.Where) {
 		f, err := v.find("", key)
-		if err != nil || v.uses(f) || len(f.levels) == len(f.labels) {
+		if err != nil || v.uses(f) || len(f.categories) == len(f.labels) {
 			continue // what is drawn shows it
 		}
 		var labels []string
-		for _, l := range f.levels {
+		for _, l := range f.categories {
 			labels = append(labels, f.labels[l])
 		}
 		only = append(only, f.words+" "+andList(labels))

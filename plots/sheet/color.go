@@ -90,14 +90,14 @@ const BarLength = 220
 
 // ColorBar is the scale of the colours of Heat for values from lo to hi, with ticks for a height.
 func ColorBar(title string, u Unit, lo, hi float64, height vg.Length) *plot.Plot {
-	const each, alike = 26, 1e-6 // points; of a value: closer ones cannot be labelled apart
+	const each, nearlyEqual = 26, 1e-6 // points; of a value: closer ones cannot be labelled apart
 	p := NewPlot("", "")
 	p.HideX()
 	p.Y.Label.Text = Fit(p.Y.Label.TextStyle, title, height*0.9) // a longer one would take room off the bar
 	p.Y.Tick.Marker = Ticker{Unit: u, Count: max(2, int(height/each))}
-	if room := max(math.Abs(lo), math.Abs(hi)) * alike; hi-lo <= room {
+	if room := max(math.Abs(lo), math.Abs(hi)) * nearlyEqual; hi-lo <= room {
 		p.Y.Tick.Marker = Marks([]float64{lo}, []string{Digits(lo*u.Per, 4)})
-		hi = lo + max(room, alike)
+		hi = lo + max(room, nearlyEqual)
 	}
 	p.Add(&plotter.ColorBar{ColorMap: heatMap(lo, hi), Vertical: true})
 	SetRange(&p.Y, lo, hi)

@@ -66,7 +66,7 @@ type publisher struct {
 	items []Item
 	place place
 	l     *link
-	id    string // of this publisher, unlike any other's
+	id    string // of this publisher, no other.s
 
 	work     jetstream.Stream
 	consumer jetstream.Consumer

@@ -171,7 +171,8 @@ func (p *page) gaps(doc *result.Document) {
 	}
 }
 
-// bestOfJobs says which multi-job allocator is best and what the objective is; false where the run is not one of several jobs.
+// bestOfJobs says which multi-job allocator is best and what the objective is; false where the run is not one of
+// several jobs.
 func (p *page) bestOfJobs(doc *result.Document, best int) bool {
 	r := &doc.Rows[best]
 	v, ok := r.Metrics[objective]

@@ -103,7 +103,7 @@ func (p *page) cells(s *result.Sweep, t *result.SweepTimings, metric string) {
 		heads = append(heads, text.Snip(policy, policyWidth))
 	}
 	shown, _ := result.Find(metric)
-	print := alike(s, &shown)
+	print := printer(s, &shown)
 	notes, partly := labelled(s, metric)
 	table := text.NewTable(heads...).Left(left...)
 	for n, first := range variants {
@@ -179,9 +179,9 @@ func labelled(s *result.Sweep, metric string) (notes []string, partly bool) {
 	return notes, partly || len(notes) > 1
 }
 
-// alike returns how to print a metric: the same decimals in every cell, so many that the largest has five digits; none
-// of whole numbers.
-func alike(s *result.Sweep, m *result.Metric) func(float64) string {
+// printer returns how to print a metric: the same decimals in every cell, so many that the largest has five digits;
+// none of whole numbers.
+func printer(s *result.Sweep, m *result.Metric) func(float64) string {
 	if m.Format == result.Wall || m.Format == result.Class {
 		return func(v float64) string { return formatted(v, m, nil) }
 	}

@@ -55,8 +55,8 @@ func (d *Document) CSV() []byte {
 }
 
 // Bench is the sweep in Go's benchmark format (golang.org/x/perf/benchfmt), a benchmark a cell with its place on
-// the axes in the name, so that benchstat compares two runs. The only configuration key is the scenario: benchstat would
-// put runs that differ in any other into different tables.
+// the axes in the name, so that benchstat compares two runs. The only configuration key is the scenario: benchstat
+// would put runs that differ in any other into different tables.
 func (s *Sweep) Bench() []byte {
 	var b bytes.Buffer
 	units := map[string]bool{}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// ringOf4 is a ring of four nodes with a way half round.
+// ringOf4 is a ring of four nodes with a route half round.
 func ringOf4() Detail {
 	l := &Torus{Dims: []int{4}, Unit: "messages"}
 	for n := range 4 {

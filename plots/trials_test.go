@@ -52,17 +52,17 @@ func TestReplayFigure(t *testing.T) {
 		return slices.ContainsFunc(figs, func(f sheet.Figure) bool { return f.Name == "replay" })
 	}
 	if has(synthetic(small)) {
-		t.Error("a run without replays has the figure")
+		t.Error("a run without trials has the figure")
 	}
 	doc, d := withTrials()
 	if !has(doc, d) {
-		t.Error("a run with replays has no figure")
+		t.Error("a run with trials has no figure")
 	}
 	for i := range 20 { // more than there are styles, one sample each, no plan
 		doc.Rows = append(doc.Rows, result.Row{Policy: fmt.Sprint("more ", i), Samples: map[string][]float64{"nct": {1}}})
 	}
 	if !has(doc, d) {
-		t.Error("a run with many replays has no figure")
+		t.Error("a run with many trials has no figure")
 	}
 	for _, bad := range []float64{math.NaN(), math.Inf(1), 1e300} {
 		doc, d := withTrials()
