@@ -21,6 +21,7 @@ var figures = []struct {
 	draw  func(doc *result.Document, d *result.Detail) []sheet.Figure
 }{
 	{"metrics that the table of metrics gives a figure", metricFigures},
+	{"exposed times of tiers", tiersFigure},
 	{"spans of work", traceFigures},
 	{"demand of the ideal fabric", demandFigure},
 	{"rates of gradient synchronisations", ratesFigure},

@@ -101,6 +101,9 @@ func (c *checker) resolveTiers() {
 	last := len(rows) - 1
 	for i, row := range rows[:last] {
 		sub := c.tierChecker("tier", i, row)
+		sub.Set, sub.Varied = maps.Clone(c.Set), maps.Clone(c.Varied) // of policies are the outermost tier's
+		maps.DeleteFunc(sub.Set, func(at string, _ bool) bool { return !under(at, tierPath) })
+		maps.DeleteFunc(sub.Varied, func(at string, _ schema.Origin) bool { return !under(at, tierPath) })
 		sub.Root["workload"] = map[string]any{"kind": "all-to-all", "message": "1KB"}
 		sub.Root["engine"] = map[string]any{"level": "flow"}
 		if keys[i].Kind == "scaleup" {

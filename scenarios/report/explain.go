@@ -26,11 +26,13 @@ func Explain(run *result.Run, sim *result.Simulation, bold func(string) string) 
 		p.path(sim, &run.Detail.Reference)
 		sims, below := served(run, &run.Detail.Reference, func(q *result.Simulation) *result.Simulation { return q })
 		p.compared(sim, sims)
+		p.tiers(row)
 		p.WriteString(below)
 	case sim.Schedule != nil:
 		p.schedule(row, sim)
 	case sim.Traffic != nil && row != nil:
 		p.traffic(run, row, sim.Traffic)
+		p.tiers(row)
 	case len(sim.Jobs) > 0:
 		p.jobs(run, row, sim)
 	default:

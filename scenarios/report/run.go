@@ -36,6 +36,9 @@ func Run(run *result.Run, dir string, bold func(string) string) string {
 	p.lender(doc)
 	p.trials(doc)
 	if best >= 0 {
+		p.tiers(&doc.Rows[best])
+	}
+	if best >= 0 {
 		p.circuits(doc.Rows[best].Policy, doc.Rows[best].Labels["topology"])
 	}
 	if r := lenderRow(doc); r != nil {
