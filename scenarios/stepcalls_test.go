@@ -93,8 +93,8 @@ expert_ffn = 2048
 		flow := runText(t, moe+fabric, "engine.level=flow").Document
 		packet := runText(t, moe+fabric, "engine.level=packet", "workload.packet=64KB").Document
 		runText(t, moe+fabric, "engine.level=static")
-		even := runText(t, moe+fabric, "engine.level=flow", "workload.expert_sizes=zipf", "workload.zipf_exponent=0").Document.Rows[0].Metrics
-		uneven := runText(t, moe+fabric, "engine.level=flow", "workload.expert_sizes=zipf", "workload.zipf_exponent=1").Document.Rows[0].Metrics
+		even := runText(t, moe+fabric, "engine.level=flow", "workload.expert_sizes=zipf", "workload.expert_exponent=0").Document.Rows[0].Metrics
+		uneven := runText(t, moe+fabric, "engine.level=flow", "workload.expert_sizes=zipf", "workload.expert_exponent=1").Document.Rows[0].Metrics
 		if e := flow.Rows[0].Metrics; even["makespan_s"] != e["makespan_s"] || uneven["ep_exposed_s"] <= e["ep_exposed_s"] {
 			t.Errorf("%s: %v exposed with even sizes, %v drawn evenly, %v unevenly", fabric, e["ep_exposed_s"], even["ep_exposed_s"], uneven["ep_exposed_s"])
 		}

@@ -26,27 +26,27 @@ type Choices struct {
 
 // Spec describes one training iteration.
 type Spec struct {
-	_            string       `key:"model" doc:"a preset model" choices:"@models"`
-	Sequence     int          `key:"sequence" doc:"tokens a sample" required:"" min:"1" max:"1000000000"`
-	Microbatch   int          `key:"microbatch" doc:"samples a micro-batch" default:"1" min:"1" max:"1000000"`
-	Microbatches int          `key:"microbatches" doc:"micro-batches a replica and step" required:"" min:"1" max:"1000000"`
-	TP           int          `key:"tp" doc:"GPUs a tensor-parallel group" required:"" min:"1" max:"65536"`
-	PP           int          `key:"pp" doc:"pipeline stages" required:"" min:"1" max:"65536"`
-	CP           int          `key:"cp" doc:"ranks that share the sequence of a micro-batch (context parallelism)" default:"1" min:"1" max:"65536" implicit:""`
-	EP           int          `key:"ep" doc:"expert-parallel ranks a stage" default:"1" min:"1" max:"65536" when:"experts"`
-	ETP          int          `key:"etp" doc:"GPUs that share an expert" default:"1" min:"1" max:"65536" when:"experts"`
-	GPUs         int          `key:"gpus" doc:"GPUs of the job; what pipeline and stages leave over makes replicas" required:"" min:"1" max:"100000000"`
-	Schedule     string       `key:"schedule" doc:"order of forward and backward passes in a stage" default:"1f1b" choices:"1f1b|gpipe|interleaved-1f1b"`
-	Chunks       int          `key:"virtual_stages" doc:"model chunks that a stage holds" required:"" computed:"" min:"2" max:"65536" when:"schedule=interleaved-1f1b"`
-	ReplicaMode  string       `key:"replicas" doc:"which replicas are simulated: one for all, all of them together, or each different one by itself" default:"auto" choices:"auto|single|all|decomposed" when:"fabric.kind=ocs-pods|scaleup"`
-	Flows        string       `key:"flows" doc:"whether the flows of a stage's GPUs are one transfer or each its own" default:"aggregated" choices:"aggregated|per-gpu" when:"fabric.kind=ocs-pods|scaleup"`
-	Collectives  string       `key:"collectives" doc:"whether the collective calls inside stages are a part of what a GPU achieves, or in the 'graph', as transfers that contend with all others" default:"none" choices:"none|graph" when:"fabric.kind=torus|graph|electrical" implicit:""`
-	PassPieces   int          `key:"pieces" doc:"parts that a pass is divided into, each of which calls the collectives of its share of the layers; 0 is one a layer" default:"0" max:"65536" when:"collectives=graph"`
-	ExpertSizes  string       `key:"expert_sizes" doc:"how much the GPUs of a stage send each other's experts: the same, or by a law of Zipf, drawn for every micro-batch and piece of a pass" default:"uniform" choices:"uniform|zipf" when:"experts & collectives=graph" implicit:""`
-	ZipfExponent float64      `key:"zipf_exponent" doc:"how fast these sizes fall by rank" default:"0.4" max:"10" when:"expert_sizes=zipf"`
-	Preset       string       `key:"preset" doc:"modelling choices, for what follows" default:"calibrated" choices:"@presets"`
-	Choices      Choices      `inline:""`
-	Arch         Architecture `table:"architecture" doc:"A model that is no preset. A preset model has these values of its own, and the table is refused beside it."`
+	_              string       `key:"model" doc:"a preset model" choices:"@models"`
+	Sequence       int          `key:"sequence" doc:"tokens a sample" required:"" min:"1" max:"1000000000"`
+	Microbatch     int          `key:"microbatch" doc:"samples a micro-batch" default:"1" min:"1" max:"1000000"`
+	Microbatches   int          `key:"microbatches" doc:"micro-batches a replica and step" required:"" min:"1" max:"1000000"`
+	TP             int          `key:"tp" doc:"GPUs a tensor-parallel group" required:"" min:"1" max:"65536"`
+	PP             int          `key:"pp" doc:"pipeline stages" required:"" min:"1" max:"65536"`
+	CP             int          `key:"cp" doc:"ranks that share the sequence of a micro-batch (context parallelism)" default:"1" min:"1" max:"65536" implicit:""`
+	EP             int          `key:"ep" doc:"expert-parallel ranks a stage" default:"1" min:"1" max:"65536" when:"experts"`
+	ETP            int          `key:"etp" doc:"GPUs that share an expert" default:"1" min:"1" max:"65536" when:"experts"`
+	GPUs           int          `key:"gpus" doc:"GPUs of the job; what pipeline and stages leave over makes replicas" required:"" min:"1" max:"100000000"`
+	Schedule       string       `key:"schedule" doc:"order of forward and backward passes in a stage" default:"1f1b" choices:"1f1b|gpipe|interleaved-1f1b"`
+	Chunks         int          `key:"virtual_stages" doc:"model chunks that a stage holds" required:"" computed:"" min:"2" max:"65536" when:"schedule=interleaved-1f1b"`
+	ReplicaMode    string       `key:"replicas" doc:"which replicas are simulated: one for all, all of them together, or each different one by itself" default:"auto" choices:"auto|single|all|decomposed" when:"fabric.kind=ocs-pods|scaleup"`
+	Flows          string       `key:"flows" doc:"whether the flows of a stage's GPUs are one transfer or each its own" default:"aggregated" choices:"aggregated|per-gpu" when:"fabric.kind=ocs-pods|scaleup"`
+	Collectives    string       `key:"collectives" doc:"whether the collective calls inside stages are a part of what a GPU achieves, or in the 'graph', as transfers that contend with all others" default:"none" choices:"none|graph" when:"fabric.kind=torus|graph|electrical" implicit:""`
+	PassPieces     int          `key:"pieces" doc:"parts that a pass is divided into, each of which calls the collectives of its share of the layers; 0 is one a layer" default:"0" max:"65536" when:"collectives=graph"`
+	ExpertSizes    string       `key:"expert_sizes" doc:"how much the GPUs of a stage send each other's experts: the same, or by a law of Zipf, drawn for every micro-batch and piece of a pass" default:"uniform" choices:"uniform|zipf" when:"experts & collectives=graph" implicit:""`
+	ExpertExponent float64      `key:"expert_exponent" doc:"how fast these sizes fall by rank" default:"0.4" max:"10" when:"expert_sizes=zipf"`
+	Preset         string       `key:"preset" doc:"modelling choices, for what follows" default:"calibrated" choices:"@presets"`
+	Choices        Choices      `inline:""`
+	Arch           Architecture `table:"architecture" doc:"A model that is no preset. A preset model has these values of its own, and the table is refused beside it."`
 }
 
 // StageGPUs returns the number of GPUs of a pipeline stage: an expert-parallel group where there are experts, else a

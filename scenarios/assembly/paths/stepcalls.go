@@ -80,7 +80,7 @@ func (e *stepCalls) schedule(c training.Call, group []int32) (*algorithm.Schedul
 // sizes draws the sizes of an all-to-all, from row to column.
 func (e *stepCalls) sizes(c training.Call, ranks int) ([]int64, error) {
 	seed := training.Stream(e.r.s.Seed, fmt.Sprintf("experts %d", c.Draw)).Uint64()
-	sizes, err := collective.ZipfSizes(ranks, c.Bytes, e.r.s.Workload.ZipfExponent, seed)
+	sizes, err := collective.ZipfSizes(ranks, c.Bytes, e.r.s.Workload.ExpertExponent, seed)
 	if err != nil || !c.Transposed {
 		return sizes, err
 	}

@@ -10,7 +10,7 @@ import (
 // TestExpertSizes: what comes back from experts is what has gone there, drawn anew for each draw, with the same mean.
 func TestExpertSizes(t *testing.T) {
 	s := &Scenario{Seed: 7}
-	s.Workload.ZipfExponent = 1.2
+	s.Workload.ExpertExponent = 1.2
 	e := &stepCalls{r: &routed{s: s}}
 	const n, mean = 5, 1000
 	sizes := func(draw uint64, back bool) []int64 {
