@@ -17,6 +17,7 @@ type Routes struct {
 	Network *engine.Network
 	Flows   []engine.Flow
 	Paths   *engine.Paths
+	Route   func() (*engine.Paths, error) // Paths where these were not needed before; nil where they are there
 }
 
 // RouteFiles write the files of a router's routes as CSV.
@@ -29,6 +30,12 @@ type RouteFiles struct {
 // there are no tags, and the tables have the probability of each link. It fails on paths that come to a node twice,
 // which no tables lead.
 func (r *Routes) Compile() (RouteFiles, error) {
+	if r.Route != nil {
+		var err error
+		if r.Paths, err = r.Route(); err != nil {
+			return RouteFiles{}, fmt.Errorf("%s: %w", r.Policy, err)
+		}
+	}
 	if r.Paths.Spread != nil {
 		return RouteFiles{Tables: r.writeSpread}, nil
 	}

@@ -22,7 +22,8 @@ import (
 type routedAnswer struct {
 	r       *routed
 	chosen  *routing.Decision
-	walks   *engine.Paths // of it
+	walks   *engine.Paths   // of it
+	few     *routing.Orbits // that walks follow from: they are then on channel 0, and at level static none; else nil
 	loads   *static.Loads
 	pressed float64         // load, in messages, of the link that takes longest, as if it had the fabric's rate
 	seen    *engine.Network // that the router saw
@@ -176,7 +177,7 @@ func (r *routed) choose(ctx context.Context, row *routing.Row) (a *routedAnswer,
 	name, router, options := row.Name, row.Router, r.s.options()
 	seen := r.seen()
 	begin := time.Now()
-	d, err := router.Route(ctx, r.problem(seen), options)
+	d, orbits, err := r.route(ctx, row, seen)
 	if errors.Is(err, routing.ErrUnserved) {
 		return nil, nil, &unservable{err}
 	}
@@ -188,7 +189,7 @@ func (r *routed) choose(ctx context.Context, row *routing.Row) (a *routedAnswer,
 			return nil, nil, err
 		}
 	}
-	a = &routedAnswer{r: r, chosen: d, seen: seen, walks: d.Paths, row: result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{}}}
+	a = &routedAnswer{r: r, chosen: d, seen: seen, walks: d.Paths, few: orbits, row: result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{}}}
 	if r.s.Fabric.FailAt > 0 {
 		after, err = router.Route(ctx, r.problem(r.Known), options)
 		if errors.Is(err, routing.ErrUnserved) {
@@ -207,12 +208,14 @@ func (r *routed) choose(ctx context.Context, row *routing.Row) (a *routedAnswer,
 	if err := a.static(ctx, seen, d, healthy); err != nil {
 		return nil, nil, err
 	}
-	channels := a.walks.Channels()
-	if after != nil {
-		channels = max(channels, after.Paths.Channels())
-	}
-	if err := a.channels(channels); err != nil {
-		return nil, nil, &unservable{err}
+	if r.s.Engine.Level == "packet" {
+		channels := a.walks.Channels()
+		if after != nil {
+			channels = max(channels, after.Paths.Channels())
+		}
+		if err := a.channels(channels); err != nil {
+			return nil, nil, &unservable{err}
+		}
 	}
 	if err := a.bearable(name); err != nil {
 		return nil, nil, err
@@ -222,6 +225,27 @@ func (r *routed) choose(ctx context.Context, row *routing.Row) (a *routedAnswer,
 	}
 	a.timings.SimulateS = time.Since(solved).Seconds()
 	return a, after, nil
+}
+
+// route lets one router choose paths on a network: for one flow of each class where what is wanted of all follows from
+// these, and there are many.
+func (r *routed) route(ctx context.Context, row *routing.Row, n *engine.Network) (*routing.Decision, *routing.Orbits, error) {
+	p, flow := r.problem(n), r.s.Engine.Level == "flow"
+	many := r.s.Engine.Level == "static" && r.shortest > mostTraced && r.Whole.Nodes > mostTabled || flow && float64(len(p.Flows))*r.shortest > mostFluid
+	if many && !r.s.Fabric.Faulty() && r.load.graph == nil && r.load.call == nil {
+		z, d, err := row.Orbits(ctx, p, r.s.options())
+		if err != nil {
+			return nil, nil, err
+		}
+		if z != nil {
+			if d.Paths = (&engine.Paths{}); flow {
+				d.Paths = z.Paths(p.Flows)
+			}
+			return d, z, nil
+		}
+	}
+	d, err := row.Router.Route(ctx, p, r.s.options())
+	return d, nil, err
 }
 
 // withoutFaults returns the load of the most loaded link that the router reaches where no link is down, 0 where it

@@ -6,6 +6,7 @@ import (
 
 	"sim/engine"
 	"sim/fabric/torus"
+	"sim/policies/routing"
 	"sim/scenarios/assembly"
 	"sim/scenarios/result"
 )
@@ -24,7 +25,17 @@ func (a *routedAnswer) Describe(ctx context.Context, o *assembly.Outcome) {
 		(&assembly.Packets{Stats: s, Network: a.network}).Describe(&p, o)
 	}
 	o.Detail.Policies = append(o.Detail.Policies, p)
-	o.Routes = append(o.Routes, assembly.Routes{Policy: a.row.Policy, Network: a.r.Known, Flows: a.r.load.flows, Paths: a.walks})
+	routes := assembly.Routes{Policy: a.row.Policy, Network: a.r.Known, Flows: a.r.load.flows, Paths: a.walks}
+	if a.few != nil {
+		routes.Route = func() (*engine.Paths, error) {
+			d, err := routing.ByName(a.row.Policy).Router.Route(ctx, a.r.problem(a.seen), a.r.s.options())
+			if err != nil {
+				return nil, err
+			}
+			return d.Paths, nil
+		}
+	}
+	o.Routes = append(o.Routes, routes)
 }
 
 // lattice describes the torus, what its links carry, and ways round what is down.

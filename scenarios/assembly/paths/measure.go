@@ -20,11 +20,7 @@ const mostTabled = 512
 // static measures paths and their loads.
 func (a *routedAnswer) static(ctx context.Context, n *engine.Network, d *routing.Decision, healthy float64) error {
 	r, m := a.r, a.row.Metrics
-	if err := d.Paths.Check(ctx, widened(n), r.load.flows); err != nil {
-		return err
-	}
-	var err error
-	if a.loads, err = static.OfPaths(ctx, n, r.load.flows, r.load.demand, d.Paths); err != nil {
+	if err := a.load(ctx, n, d); err != nil {
 		return err
 	}
 	z, top, hops := a.loads, peak(a.loads), float64(a.loads.SumHops)
@@ -68,17 +64,38 @@ func (a *routedAnswer) static(ctx context.Context, n *engine.Network, d *routing
 	if r.Whole.Nodes <= mostTabled {
 		a.tables(n, d)
 	}
-	cycle, err := packet.CheckChannels(ctx, n, d.Paths, r.load.flows)
+	channels, cycle, err := a.cycle(ctx, n, d)
 	if err != nil {
 		return err
 	}
-	m["channels"] = float64(d.Paths.Channels())
+	m["channels"] = float64(channels)
 	if cycle == nil {
 		a.row.Labels["deadlock"] = "none: the channels' dependencies have no cycle"
 	} else {
 		a.row.Labels["deadlock"] = "possible: " + cycle.Names(n)
 	}
 	return nil
+}
+
+// load checks paths and measures their loads.
+func (a *routedAnswer) load(ctx context.Context, n *engine.Network, d *routing.Decision) (err error) {
+	if a.few != nil { // whose paths were checked one by one
+		a.loads = a.few.Loads()
+		return ctx.Err()
+	}
+	if err = d.Paths.Check(ctx, widened(n), a.r.load.flows); err == nil {
+		a.loads, err = static.OfPaths(ctx, n, a.r.load.flows, a.r.load.demand, d.Paths)
+	}
+	return err
+}
+
+// cycle returns the virtual channels that paths take, and a cycle in their dependencies; nil where there is none.
+func (a *routedAnswer) cycle(ctx context.Context, n *engine.Network, d *routing.Decision) (channels int, cycle packet.Cycle, err error) {
+	if a.few != nil {
+		return a.few.Channels(ctx, n)
+	}
+	cycle, err = packet.CheckChannels(ctx, n, d.Paths, a.r.load.flows)
+	return d.Paths.Channels(), cycle, err
 }
 
 // AllLinks is the model of the bound that the fabric has.

@@ -1,0 +1,58 @@
+package routing
+
+import (
+	"reflect"
+	"testing"
+
+	"sim/engine/packet"
+	"sim/fabric/torus"
+)
+
+// TestOrbits holds what follows from one flow of each class against what all flows' paths come to, on all twists.
+func TestOrbits(t *testing.T) {
+	ctx, met := t.Context(), map[string]int{}
+	for _, name := range []string{"dor", "wild-first"} {
+		row := ByName(name)
+		for _, dims := range [][]int{{4, 4, 4}, {4, 4, 8}, {2, 4, 6}, {4, 6, 4}, {5, 4, 4}} {
+			for _, twist := range patterns() {
+				for _, settings := range []Settings{{}, {WildFirst: WildFirst{Use: All}}} {
+					if name == "dor" && settings.WildFirst.Use != "" {
+						continue
+					}
+					p, o := must(t, torus.Faults{}, twist, dims...), Options{Settings: settings, Seed: 7}
+					z, d, err := row.Orbits(ctx, p, o)
+					if err != nil {
+						t.Fatalf("%s on %v twisted %s: %v", name, dims, twist, err)
+					}
+					if z == nil {
+						continue
+					}
+					met[name]++
+					want, loads := route(t, row.Router, p, o)
+					if got := z.Loads(); !reflect.DeepEqual(got, loads) {
+						t.Fatalf("%s on %v twisted %s: loads %+v, by all paths %+v", name, dims, twist, got, loads)
+					}
+					paths := want.Paths
+					if want.Paths = nil; !reflect.DeepEqual(d, want) {
+						t.Errorf("%s on %v twisted %s: decision %+v, want %+v", name, dims, twist, d, want)
+					}
+					cycle, err := packet.CheckChannels(ctx, p.Network, paths, p.Flows)
+					if err != nil {
+						t.Fatal(err)
+					}
+					channels, found, err := z.Channels(ctx, p.Network)
+					if err != nil || channels != paths.Channels() || !reflect.DeepEqual(found, cycle) {
+						t.Errorf("%s on %v twisted %s: %d channels and cycle %v (%v), want %d and %v", name, dims, twist, channels, found, err, paths.Channels(), cycle)
+					}
+					byClass := z.Paths(p.Flows)
+					if err := byClass.Check(ctx, p.Network, p.Flows); err != nil || !reflect.DeepEqual(linkLoads(p, byClass), loads) {
+						t.Errorf("%s on %v twisted %s: paths by class (%v) load links otherwise", name, dims, twist, err)
+					}
+				}
+			}
+		}
+	}
+	if met["dor"] < 20 || met["wild-first"] < 40 {
+		t.Errorf("tori with flows of one class: %v", met)
+	}
+}
