@@ -211,7 +211,7 @@ func donors(t testing.TB) string {
 	return lines("NCT - 1, % | paper: before, after | before | topo, 0 | joint, 0 | topo, 0.001 | joint, 0.001 | topo, 0.02 | joint, 0.02", rows)
 }
 
-// donations prints what the donors of Fig. 10 keep, and what it costs them.
+// donations prints what the lending jobs of Fig. 10 keep, and what it costs them.
 func donations(t testing.TB) string {
 	var rows []string
 	for _, m := range models {
@@ -225,7 +225,7 @@ func donations(t testing.TB) string {
 		}
 		rows = append(rows, line)
 	}
-	return lines("ports kept, %; NCT of the donor | topo, 0 | joint, 0 | topo, 0.001 | joint, 0.001 | topo, 0.02 | joint, 0.02", rows)
+	return lines("ports kept, %; NCT of the lending job | topo, 0 | joint, 0 | topo, 0.001 | joint, 0.001 | topo, 0.02 | joint, 0.02", rows)
 }
 
 func times(t testing.TB) string {

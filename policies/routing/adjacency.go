@@ -17,7 +17,7 @@ type adjacency struct {
 	degree int            // ports of a node, as engine.Paths has them
 	link   []int32        // by node and port; -1 where there is none
 	out    *graph.Digraph // live links; their classes are ports
-	into   *graph.Digraph // and the same turned round
+	into   *graph.Digraph // and the same reversed
 }
 
 // newAdjacency describes the network of p. Ports are those of its torus, or else links in the order of their numbers.
@@ -67,7 +67,7 @@ func (g *adjacency) step(k int32) engine.Step { return engine.MakeStep(int(g.out
 
 // field is the hops from every node to one destination.
 type field struct {
-	*graph.Tree // of links turned round, from the destination
+	*graph.Tree // of reversed links, from the destination
 	g           *adjacency
 }
 

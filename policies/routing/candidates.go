@@ -10,7 +10,7 @@ import (
 
 // Who may take wild hops (WildFirst.Use).
 const (
-	Needed  = "needed"   // pairs whose every shortest dimension-ordered route is dead
+	Needed  = "needed"   // pairs all of whose shortest dimension-ordered routes are down
 	AnyDead = "any-dead" // pairs that have a dead one among them
 	All     = "all"      // every pair
 )
@@ -20,10 +20,10 @@ const (
 type WildFirst struct {
 	// Wild is the dimensions of wild hops in the order in which these are taken; none is the reverse of Order without
 	// its first.
-	Wild []string `key:"wild" doc:"dimensions of wild hops in their order; none is the order of dimensions turned round" default:"" choices:"x|y|z" empty:""`
+	Wild []string `key:"wild" doc:"dimensions of wild hops in their order; none is the order of dimensions reversed" default:"" choices:"x|y|z" empty:""`
 	// Use is who may take wild hops: Needed, AnyDead or All. "" is All where candidates are chosen among for balance,
 	// which is best, and AnyDead for Route, which chooses by chance.
-	Use string `key:"use" doc:"who may take wild hops: pairs whose every dimension-ordered route is dead, pairs of which one is, or all; \"\" is all where routes are optimised or several, and else any-dead" default:"" choices:"needed|any-dead|all" unset:""`
+	Use string `key:"use" doc:"who may take wild hops: pairs all of whose dimension-ordered routes are down, pairs with one that is down, or all; \"\" is all where routes are optimised or several, and else any-dead" default:"" choices:"needed|any-dead|all" unset:""`
 }
 
 // WildRule is which wild-first routes there are.

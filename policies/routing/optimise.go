@@ -23,12 +23,12 @@ type Optimised struct {
 	// negative one is no cap. 0 is 2 on tori whose rates are equal, the least under a fault (Sec. 4.3), and none
 	// elsewhere: links of unequal rates are not to carry as many units each. It goes before the load of the problem's
 	// flows, and holds for what paths that may deadlock reach too.
-	NeighbourCap int `key:"neighbour_cap" doc:"most messages on a link when every node sends one to each neighbour, whatever the rates and demands, which goes before the load and holds for unconstrained_max_link_load and unconstrained_max_load_over_rate too; -1 is no limit" else:"2, and -1 where fabric.kind is graph" min:"-1" max:"1000000"`
+	NeighbourCap int `key:"neighbour_cap" doc:"most messages on a link when every node sends one to each neighbour, whatever the rates and demands, which takes precedence over the load and holds for unconstrained_max_link_load and unconstrained_max_load_over_rate too; -1 is no limit" else:"2, and -1 where fabric.kind is graph" min:"-1" max:"1000000"`
 	// Budget is the paths that may be weighed in search of a better choice, one of more than 16 hops as several; 0 is
 	// 30 million, and at least 200 a pair where these are not above a million or are of classes. With Problem.Graph it
 	// is spent again on simulations, of which a task counts as 8 paths; one of each choice to begin from is made in any
 	// case.
-	Budget int64 `key:"budget" doc:"routes that are weighed in search of better ones, those of more than 16 hops as several; 0 is 30 million, and up to a million pairs at least 200 a pair; ring collectives at levels flow and packet have as much again for simulations, of which a transfer counts as 8" default:"0" max:"1000000000000000"`
+	Budget int64 `key:"budget" doc:"candidate routes that the search evaluates, those of more than 16 hops as several; 0 is 30 million, and up to a million pairs at least 200 a pair; ring collectives at levels flow and packet have as much again for simulations, of which a transfer counts as 8" default:"0" max:"1000000000000000"`
 	// Rounds is the rounds of the search for a bound; 0 is 4000, and fewer where nodes are not identical and sources
 	// times links exceed 2 million.
 	Rounds int `key:"bound_rounds" doc:"rounds of the search for a lower bound; 0 is 4000, and fewer on large fabrics whose nodes are not identical" default:"0" max:"1000000000"`

@@ -41,7 +41,7 @@ type ECMP struct {
 	// at each node, as ns-3's global routing does where its attribute RandomEcmpRouting is set
 	// (Ipv4GlobalRouting::LookupGlobal, which draws one of all equal routes; where it is not set the first is taken, as
 	// Shortest does).
-	Draw string `key:"draw" doc:"what a link among the equal ones at each node is picked for: 'pair', by a hash of pair and node; 'node', by one of destination and node, so that all that meets goes on together; 'packet', at random, as ns-3's RandomEcmpRouting does" default:"pair" choices:"@draws"`
+	Draw string `key:"draw" doc:"what a link among the equal ones at each node is picked for: 'pair', by a hash of pair and node; 'node', by one of destination and node, so that routes to a destination merge; 'packet', at random, as ns-3's RandomEcmpRouting does" default:"pair" choices:"@draws"`
 }
 
 // Route leads the flows of any graph; see Shortest.Route on errors.

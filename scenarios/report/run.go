@@ -140,7 +140,7 @@ func (p *page) notes(doc *result.Document, best int, why *result.Metric) {
 var planModels = map[string]string{
 	"round":   "rounds whose chunks start together",
 	"forward": "chunks that wait, but not across reconfigurations",
-	"relay":   "chunks that rest anywhere",
+	"relay":   "chunks that any GPU may store",
 
 	"independent": "switches that reconfigure on their own",
 }

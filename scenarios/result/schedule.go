@@ -18,8 +18,8 @@ type Schedule struct {
 	RateBitsPerS float64 `json:"rate_bits_per_s,omitempty"`
 }
 
-// SchedulePhase is what happens between two reconfigurations; of a plan in steps, what is done with the data in one
-// way.
+// SchedulePhase is what happens between two reconfigurations; of a plan in steps, one kind of
+// operation on the data.
 type SchedulePhase struct {
 	Edges [][2]int `json:"edges"` // from, to; a double one has two links
 	Slots int      `json:"slots"`
