@@ -52,6 +52,7 @@ func (c *checker) resolve() {
 		found[0] = workloadOn(c.s)
 	}
 	c.notePolicies()
+	c.noteMappings()
 	c.takePolicies(c.s.decision().policies)
 	c.Schema = schemaOf(c.s, false, found...)
 	c.Read(complete)
@@ -64,10 +65,12 @@ func (c *checker) resolve() {
 			k.prepare(c)
 		}
 	}
+	c.readMappings()
 	c.Settle()
 	if !complete {
 		return
 	}
+	c.checkMappings()
 	for _, k := range found {
 		if k.check != nil {
 			k.check(c)

@@ -13,8 +13,8 @@ import (
 	"sim/scenarios/schema"
 )
 
-// decision is what hardware leaves open, and with it which policies are compared: a row of decisions. A scenario has
-// one.
+// decision is what is decided by policies that are compared: a row of decisions. Hardware leaves one open. Others, such
+// as where ranks are, come before that: while their policies are compared it has one policy.
 type decision struct {
 	policies string // the key of [policy] that lists them
 	listed   func(p *Policy) *[]string
@@ -28,6 +28,8 @@ type decision struct {
 	call    func(s *Scenario) (*collective.Problem, error)
 	limit   func(ctx context.Context, s *Scenario) (collective.Limit, error)
 	domains bool
+	// only leaves one of those that are listed; nil where that is but a list of one.
+	only func(p *Policy, name string)
 	// build makes a scenario into a system, with so many goroutines where something is decided before; 0 is of one of
 	// many cells.
 	build func(ctx context.Context, s *Scenario, workers int) (assembly.System, error)
@@ -102,6 +104,14 @@ func listDecisions() []decision {
 				return "algorithms of collectives plan no rates", nil
 			},
 		},
+		{
+			policies: "mappings", listed: func(p *Policy) *[]string { return &p.Placed.Mappings }, table: mappings,
+			chosen: func(p *Policy) []string { return p.Placed.Compared() }, keys: []string{"policy.mappings", "policy.mapping"},
+			lacks: "no ranks that could be elsewhere",
+			only:  func(p *Policy, name string) { p.Placed = p.Placed.Only(name, false) },
+			build: buildPlaced, words: func(s *Scenario) string { return s.leaves().words(s) },
+			noPlan: func(*Scenario) (string, error) { return "mappings plan no rates", nil },
+		},
 	}
 }
 
@@ -110,6 +120,16 @@ func buildPods(ctx context.Context, s *Scenario, workers int) (assembly.System, 
 		on := s.pods()
 		on.Longer = longer
 		return circuits.New(ctx, on, workers)
+	})
+}
+
+// buildPlaced makes the system that compares mappings, under the one policy of what the fabric leaves open.
+func buildPlaced(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
+	open := s.leaves()
+	return assembly.Before(ctx, s.PolicyNames()[0], (*open.listed(&s.Policy))[0], func(ctx context.Context, name string) (assembly.System, error) {
+		one := *s
+		one.Policy.Placed = s.Policy.Placed.Only(name, true)
+		return open.build(ctx, &one, workers)
 	})
 }
 
@@ -123,13 +143,16 @@ func decides(policies string) *decision {
 	return &decisions()[0]
 }
 
-// decision returns what is left open: by its fabric, of several jobs by them together, or by a collective call.
+// decision returns what is compared: what is left open by its fabric, of several jobs by them together, by a collective
+// call, or by the ranks of a training step.
 func (s *Scenario) decision() *decision {
 	switch {
 	case s.severalJobs():
 		return decides("arbiters")
 	case s.comparesCalls():
 		return decides("collectives")
+	case s.trains() && len(s.Policy.Placed.Mappings) > 0:
+		return decides("mappings")
 	}
 	return s.leaves()
 }
@@ -152,7 +175,12 @@ func (s *Scenario) PolicyNames() []string { return *s.decision().listed(&s.Polic
 // Only returns s with one of its policies.
 func (s *Scenario) Only(policy string) *Scenario {
 	one := *s
-	*one.decision().listed(&one.Policy) = []string{policy}
+	d := s.decision()
+	if d.only != nil {
+		d.only(&one.Policy, policy)
+	} else {
+		*d.listed(&one.Policy) = []string{policy}
+	}
 	return &one
 }
 

@@ -37,7 +37,7 @@ func graphParts(s *Scenario) []schema.Part {
 func routerParts(s *Scenario) []schema.Part {
 	return []schema.Part{
 		{
-			Path: "policy", Doc: "Which routers are compared.", Specs: []any{&s.Policy.Routing, &s.Policy.Calls}, Defaults: func(int) []any {
+			Path: "policy", Doc: "Which routers are compared.", Specs: []any{&s.Policy.Routing, &s.Policy.Calls, &s.Policy.Placed}, Defaults: func(int) []any {
 				d := s.Policy.Routing
 				d.Routers, d.Optimised.NeighbourCap = []string{routing.Usual(s.Fabric.Kind == "torus", s.Fabric.Faulty())}, 2
 				if s.Fabric.Kind != "torus" {

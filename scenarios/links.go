@@ -12,7 +12,7 @@ import (
 func (s *Scenario) links() *paths.Scenario {
 	w := &s.Workload
 	out := &paths.Scenario{
-		Name: s.Name, Title: s.Title, Seed: s.Seed, Fabric: s.Fabric.Links, Policy: s.Policy.Routing, Engine: s.Engine,
+		Name: s.Name, Title: s.Title, Seed: s.Seed, Fabric: s.Fabric.Links, Policy: s.Policy.Routing, Mapping: s.Policy.Placed, Engine: s.Engine,
 		Workload: paths.Workload{Kind: w.Kind, Spec: w.Spec, Traffic: w.Traffic, Patterns: w.Patterns},
 	}
 	if s.stepCalls() {

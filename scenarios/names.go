@@ -68,6 +68,12 @@ func (s *Scenario) names(several bool) *schema.Names {
 	words := func(by string) func() string { return func() string { return by } }
 	workload := func() string { return "workload " + schema.Quote(w.Kind) }
 	source := func() string { return "source " + schema.Quote(w.Source) }
+	placedBy := func() string {
+		if s.trains() {
+			return "fabric " + schema.Quote(s.Fabric.Kind)
+		}
+		return workload()
+	}
 	const single, jobs, kind = "a single job", "describe several jobs in [[job]]", "workload.kind"
 	oneJob := func(*schema.Schema, []string) *schema.Condition { return s.oneJob("") }
 	ofTraffic := when(workload, "set workload.kind = "+schema.QuotedList(podTrafficNames), s.podTraffic, kind)
@@ -94,6 +100,8 @@ func (s *Scenario) names(several bool) *schema.Names {
 		"shared-circuits": when(words("jobs with circuits of their own"), `set policy.circuits = "shared", of several jobs`, s.sharedCircuits,
 			"policy.circuits"),
 		"donor": when(words("a scenario without a donor"), "name an allocator as policy.donor", s.Policy.HasDonor, "policy.donor"),
+		"placed": when(placedBy, `set workload.kind = "training" on fabric "torus", "graph" or "electrical"`,
+			func() bool { return s.trains() && s.Fabric.Kind != "tiers" }, kind, "fabric.kind"),
 		"replayed": when(words("the scenario"), "write the table: without it there are no trials", func() bool { return s.Replay.Seeds > 0 },
 			"replay.seeds"),
 		"cubic": when(words("a torus that is not made of cubes"), "give three sizes that are multiples of 4, and none of them open", s.Fabric.Cubic,

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"sim/policies/collective"
+	"sim/policies/mapping"
 	"sim/policies/reconfigure"
 	"sim/policies/routing"
 	"sim/policies/topology"
@@ -63,4 +64,5 @@ var (
 	algorithms = append(rowsOf(collective.Table, func(r *collective.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} }),
 		policyRow{name: collective.BestName, doc: "the one of all that ends first", reads: []string{"hierarchical", "chunk"}})
 	planners = rowsOf(reconfigure.Table, func(r *reconfigure.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} })
+	mappings = rowsOf(mapping.Table, func(r *mapping.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} })
 )

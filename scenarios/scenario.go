@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 
 	algorithm "sim/policies/collective"
+	"sim/policies/mapping"
 	"sim/policies/reconfigure"
 	"sim/policies/routing"
 	"sim/policies/topology"
@@ -73,6 +74,7 @@ type Policy struct {
 	routing.Routing  // on fabrics of links
 	reconfigure.Keys // on scale-up domains
 	Calls            algorithm.Keys
+	Placed           mapping.Keys // where the ranks of a training step are
 }
 
 // TOML returns s with every value that counts, defaults and presets included, in the order of the reference. Parse

@@ -8,6 +8,7 @@ const (
 	ofBorrowing = "a job that borrows ports"
 	ofJobs      = "several jobs"
 	ofTrials    = "trials"
+	ofMappings  = "mappings of ranks"
 	ofPaths     = "paths on links"
 	ofPackets   = "packets"
 	ofCalls     = "collectives"
@@ -33,6 +34,8 @@ var Metrics = []Metric{
 	{Name: "cp_exposed_s", Better: Lower, Words: "exposed time of context-parallel calls", Of: ofIteration, Head: "exposed\nCP", Format: Time},
 	{Name: "ep_exposed_s", Better: Lower, Words: "exposed time of expert-parallel calls", Of: ofIteration, Head: "exposed\nEP", Format: Time},
 	{Name: "dp_exposed_s", Better: Lower, Words: "exposed time of data-parallel calls", Of: ofIteration, Head: "exposed\nDP", Format: Time},
+	{Name: "hops_per_byte", Better: Lower, Words: "hops of shortest paths of a byte", Of: ofMappings, Unit: "hops",
+		Head: "hops a byte,\ngap to bound", Format: Fixed, Beside: "gap_hop_bytes"},
 	{Name: "average_hops", Better: Lower, Words: "average distance", Of: ofPaths, Unit: "hops", Head: "average\nhops", Format: Fixed},
 	{Name: "max_link_load", Better: Lower, Words: "load of the most loaded link", Of: ofPaths, Head: "max link load,\ngap to bound",
 		Format: Amount, Beside: "gap", Unless: []string{"max_load_over_rate"}, Main: 8, Wins: "spreads the load best",
@@ -118,6 +121,10 @@ var Metrics = []Metric{
 
 	{Name: "sum_hops", Words: "hops of all ordered pairs", Of: ofPaths},
 	{Name: "diameter", Better: Lower, Words: "diameter", Of: ofPaths, Unit: "hops"},
+	{Name: "hop_bytes", Better: Lower, Words: "bytes times hops of shortest paths, of all transfers", Of: ofMappings},
+	{Name: "bound_hop_bytes", Words: "lower bound on bytes times hops", Of: ofMappings},
+	{Name: "gap_hop_bytes", Better: Lower, Words: "gap to bound, bytes times hops", Of: ofMappings, Unit: "%", Format: Gap},
+	{Name: "mapping_evaluations", Words: "exchanges of ranks looked at", Of: ofMappings},
 	{Name: "bound_max_link_load", Words: "lower bound on the largest load of a link", Of: ofPaths},
 	{Name: "unconstrained_max_link_load", Better: Lower, Words: "largest load of a link, cyclic routes allowed", Of: ofPaths},
 	{Name: "bound_max_load_over_rate", Words: "lower bound on the largest load over rate", Of: ofPaths},

@@ -47,7 +47,13 @@ func (t *Table) WriteElement(b *bytes.Buffer, i int, path string, names ...strin
 
 // silent reports whether the key has a default in element i that is not written back: one younger than files, results
 // and cells that must stay as they are.
-func (k *Key) silent(i int) bool { return k.implicit && k.Field(i).Equal(k.fixed) }
+func (k *Key) silent(i int) bool {
+	v := k.Field(i)
+	if v.Kind() == reflect.Slice {
+		return k.implicit && v.Len() == 0
+	}
+	return k.implicit && v.Equal(k.fixed)
+}
 
 // Reference writes a table's keys as Markdown.
 func (t *Table) Reference(w io.Writer, title string) {

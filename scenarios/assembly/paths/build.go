@@ -23,6 +23,7 @@ type routed struct {
 	least          float64             // bound on the load of the most loaded of these links
 	shortest       float64             // hops of the shortest paths of all messages
 	it             *training.Iteration // whose transfers are led; nil of traffic
+	placed         *placed             // its ranks, where the scenario says where they are; nil of others
 	assembly.Ideal                     // of it
 
 	mu      sync.Mutex
@@ -160,6 +161,7 @@ func (r *routed) Reference() map[string]float64 {
 	}
 	switch {
 	case r.load.call != nil: // which other algorithms expand to other flows
+	case r.s.Mapping.Among(): // of this mapping alone
 	case r.overRates:
 		m["bound_max_load_over_rate"] = r.least
 	default:

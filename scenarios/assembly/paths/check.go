@@ -54,7 +54,7 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 		return
 	}
 	if s.Workload.Kind == "training" {
-		if checkTraining(c, s, up); len(c.Diagnostics) > 0 {
+		if checkTraining(c, s, up); len(c.Diagnostics) > 0 || !checkMappings(c, s, t, nodes, r.Down) {
 			return
 		}
 	}

@@ -57,6 +57,7 @@ func (a *routedAnswer) static(ctx context.Context, n *engine.Network, d *routing
 		a.row.Labels[name] = v
 	}
 	a.bound(d, top)
+	r.placed.measure(m)
 	if healthy > 0 {
 		m["fault_ratio"] = healthy / top
 		a.healthy, a.top = healthy, top

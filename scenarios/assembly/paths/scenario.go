@@ -11,6 +11,7 @@ import (
 
 	"sim/engine"
 	algorithm "sim/policies/collective"
+	"sim/policies/mapping"
 	"sim/policies/routing"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
@@ -27,6 +28,7 @@ type Scenario struct {
 	Workload    Workload
 	Fabric      links.Links
 	Policy      routing.Routing
+	Mapping     mapping.Keys // of the ranks of a training step, one that is fixed
 	Engine      Engine
 	Longer      assembly.Longer // by calls inside inner tiers
 }

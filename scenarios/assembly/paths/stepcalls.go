@@ -141,7 +141,7 @@ func layStep(r *routed, _ int64, where []string) ([]string, error) {
 		return where, err
 	}
 	one := &routed{s: r.s, System: hardware}
-	e, err := one.stepCalls(context.Background(), one.place())
+	e, err := one.stepCalls(context.Background(), r.s.ranks(one.Torus, int(one.Whole.Nodes), one.Down).Slots)
 	if err != nil {
 		return where, err
 	}

@@ -14,13 +14,24 @@ import (
 	"sim/workloads/training"
 )
 
-// stepLoad builds a training step whose ranks are the nodes that are up, in order: GPU after GPU, stage after stage,
-// replica after replica. Nodes beyond these have nothing to do.
+// stepLoad builds a training step whose ranks are on nodes that are up, as the mapping has it. Nodes beyond these have
+// nothing to do.
 func stepLoad(ctx context.Context, r *routed, _ int64) (*load, error) {
-	place, x := r.place(), training.Extent{All: true, PerGPU: true}
-	if n := r.s.Workload.Spec.GPUs; n > len(place) {
-		return nil, fmt.Errorf("%d GPUs on %d nodes that are up", n, len(place))
+	it, err := r.place(ctx)
+	if err != nil {
+		return nil, err
 	}
+	t, err := collective.OfGraph("training", int(r.Whole.Nodes), it.Graph)
+	if err != nil {
+		return nil, err
+	}
+	r.it = it
+	return &load{flows: t.Flows, demand: t.Demand(), graph: it.Graph, parts: []part{{end: int32(len(t.Flows)), traffic: t}}}, nil
+}
+
+// step builds a training step whose ranks are on some nodes.
+func (r *routed) step(ctx context.Context, place []int32) (*training.Iteration, error) {
+	x := training.Extent{All: true, PerGPU: true}
 	if r.s.Workload.Collectives == "graph" {
 		e, err := r.stepCalls(ctx, place)
 		if err != nil {
@@ -37,22 +48,7 @@ func stepLoad(ctx context.Context, r *routed, _ int64) (*load, error) {
 			t.Src, t.Dst = place[t.Src], place[t.Dst]
 		}
 	}
-	t, err := collective.OfGraph("training", int(r.Whole.Nodes), it.Graph)
-	if err != nil {
-		return nil, err
-	}
-	r.it = it
-	return &load{flows: t.Flows, demand: t.Demand(), graph: it.Graph, parts: []part{{end: int32(len(t.Flows)), traffic: t}}}, nil
-}
-
-// place returns the nodes that are up, on which ranks are in order.
-func (r *routed) place() (nodes []int32) {
-	for node := range r.Whole.Nodes {
-		if r.Down == nil || !r.Down[node] {
-			nodes = append(nodes, node)
-		}
-	}
-	return nodes
+	return it, nil
 }
 
 // lengthen lengthens the passes of a training step by the calls inside inner tiers.
@@ -82,13 +78,17 @@ func (a *routedAnswer) Again(ctx context.Context, longer assembly.Longer, faster
 }
 
 // compare finds what an iteration is compared with: the ideal fabric between the nodes of all links, whether they work
-// or not.
+// or not, with ranks in the usual order, so that all mappings are compared with one.
 func (r *routed) compare(ctx context.Context) (err error) {
 	if r.it == nil || r.s.Engine.Level == "static" {
 		return nil
 	}
-	n, routes := electrical.Between(r.Whole, r.load.graph)
-	r.Ideal, err = assembly.NewIdeal(ctx, r.load.graph, n, routes)
+	g := r.load.graph
+	if r.placed != nil {
+		g = r.placed.usual
+	}
+	n, routes := electrical.Between(r.Whole, g)
+	r.Ideal, err = assembly.NewIdeal(ctx, g, n, routes)
 	return err
 }
 

@@ -1,0 +1,48 @@
+package mapping
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// file is the name of a file with a line for each rank.
+type file string
+
+func parseFile(text string) Mapping { return file(text) }
+
+// Place takes what the file lists.
+func (f file) Place(_ context.Context, p *Problem, _ Options) (*Placement, error) {
+	at, read := p.Files[string(f)]
+	switch n := p.Ranks(); {
+	case !read:
+		return nil, fmt.Errorf("it is no order of dimensions, assigns no axes and is no file that was read; want one such as %s", Default)
+	case len(at) != n:
+		return nil, fmt.Errorf("it lists %d endpoints for %d ranks; want a line for each rank", len(at), n)
+	}
+	return &Placement{At: at}, nil
+}
+
+// ReadFile reads a line for each rank, its endpoint; what follows # is left out, as are empty lines. Endpoints are named
+// by number, or as number says. Error: a line that names none.
+func ReadFile(data []byte, number func(name string) (int, bool)) ([]int, error) {
+	var list []int
+	line := 0
+	for text := range strings.Lines(string(data)) {
+		line++
+		text, _, _ = strings.Cut(text, "#")
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		e, ok := number(text)
+		if n, err := strconv.Atoi(text); !ok && err == nil && n >= 0 {
+			e, ok = n, true
+		}
+		if !ok {
+			return nil, fmt.Errorf("line %d is %.40q, which names no endpoint", line, text)
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}

@@ -1,0 +1,74 @@
+package mapping
+
+// Keys say which mapping is used, or which are compared: keys of a scenario.
+type Keys struct {
+	Mapping   string   `key:"mapping" doc:"where ranks are: an order of the dimensions 'tp', 'cp', 'ep', 'dp' and 'pp', the innermost first, in which they take endpoints; axes of a torus such as '{ tp = \"x\", dp = \"yz\" }', or 'tp=x,dp=yz'; a file with a line for each rank, its endpoint; or 'optimised'" default:"tp-cp-ep-pp-dp" implicit:"" when:"placed"`
+	Mappings  []string `key:"mappings" doc:"mappings that are compared, one row each, with one policy for what the fabric leaves open" default:"" empty:"" implicit:"" when:"placed"`
+	Endpoints [][]int  `key:"endpoints" doc:"endpoints of the ranks, a row for each file that mapping or mappings name, in place of reading it" default:"" implicit:"" max:"1048576" when:"placed"`
+	Budget    int      `key:"mapping_evaluations" doc:"how many exchanges of ranks, and cells of bounds on parts of a mapping, the search for the cheapest one looks at" default:"10000000" min:"1" max:"100000000000" when:"read(mapping_evaluations)"`
+}
+
+// Options are those of the search.
+type Options struct {
+	Evaluations int    // that it may take
+	Seed        uint64 // of random exchanges
+}
+
+// Asked reports whether a scenario asks where ranks are to be.
+func (k *Keys) Asked() bool { return k.Among() || k.Mapping != "" && k.Mapping != Default }
+
+// Among reports whether the mapping is one of those that a scenario compares.
+func (k *Keys) Among() bool { return len(k.Mappings) > 0 }
+
+// Default is the order in which ranks are numbered.
+const Default = "tp-cp-ep-pp-dp"
+
+// Compared returns the mappings that there are rows of, or the only one.
+func (k *Keys) Compared() []string {
+	if len(k.Mappings) > 0 {
+		return k.Mappings
+	}
+	if k.Mapping == "" { // before it has its default
+		return []string{Default}
+	}
+	return []string{k.Mapping}
+}
+
+// Files returns those of them that are files.
+func (k *Keys) Files() (names []string) {
+	for _, name := range k.Compared() {
+		if _, ok := Parse(name).(file); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Listed returns by name of a file the endpoints that it lists.
+func (k *Keys) Listed() map[string][]int32 {
+	all := map[string][]int32{}
+	for i, name := range k.Files() {
+		if i < len(k.Endpoints) {
+			for _, e := range k.Endpoints[i] {
+				all[name] = append(all[name], int32(e))
+			}
+		}
+	}
+	return all
+}
+
+// Only returns the keys with one mapping of those that are compared, which also is the one that is fixed where that is
+// asked for.
+func (k *Keys) Only(name string, fixed bool) Keys {
+	one := *k
+	one.Endpoints = nil
+	for i, file := range k.Files() {
+		if file == name && i < len(k.Endpoints) {
+			one.Endpoints = k.Endpoints[i : i+1]
+		}
+	}
+	if one.Mappings = []string{name}; fixed {
+		one.Mapping = name
+	}
+	return one
+}

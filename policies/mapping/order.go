@@ -1,0 +1,56 @@
+package mapping
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// order is the dimensions in which ranks take slots, the innermost first (Megatron-LM, --use-tp-pp-dp-mapping and the
+// order of its RankGenerator).
+type order []string
+
+// parseOrder reads names of dimensions with hyphens between.
+func parseOrder(text string) Mapping {
+	names := strings.Split(text, "-")
+	for _, name := range names {
+		if !slices.Contains(Dims, name) {
+			return nil
+		}
+	}
+	return order(names)
+}
+
+// Place gives slot i to the rank whose number in the order is i. Dimensions of one rank may be left out.
+func (o order) Place(_ context.Context, p *Problem, _ Options) (*Placement, error) {
+	for i, name := range o {
+		if slices.Contains(o[:i], name) {
+			return nil, fmt.Errorf("it names %s twice; want every dimension once", name)
+		}
+	}
+	for _, d := range p.Dims {
+		if d.Size > 1 && !slices.Contains(o, d.Name) {
+			return nil, fmt.Errorf("it leaves out %s, of %d ranks, which would have no endpoint; want every dimension, such as %s", d.Name, d.Size, Default)
+		}
+	}
+	out := &Placement{At: make([]int32, p.Ranks())}
+	for rank := range out.At {
+		out.At[rank] = p.Slots[o.number(p, p.coordinates(rank))]
+	}
+	return out, nil
+}
+
+// number returns the number of the rank at coordinates.
+func (o order) number(p *Problem, at []int) int {
+	n, stride := 0, 1
+	for _, name := range o {
+		for i, d := range p.Dims {
+			if d.Name == name {
+				n += at[i] * stride
+				stride *= d.Size
+			}
+		}
+	}
+	return n
+}

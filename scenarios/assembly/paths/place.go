@@ -1,0 +1,140 @@
+package paths
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"sim/engine"
+	"sim/fabric/torus"
+	"sim/policies/mapping"
+	"sim/scenarios/assembly"
+	"sim/scenarios/schema"
+	"sim/workloads/training"
+)
+
+// placed is where the ranks of a training step are, where its scenario says so.
+type placed struct {
+	*mapping.Placement
+	usual              *engine.Graph // of the step, with ranks in the usual order
+	cost, bound, bytes int64         // bytes x hops of its transfers, of any placement of them at least, and their bytes
+}
+
+// ranks returns the ranks of the training step of s and the nodes that may have them; the network is nil, and the torus
+// of a graph.
+func (s *Scenario) ranks(t *torus.Torus, nodes int, down []bool) *mapping.Problem {
+	w := &s.Workload.Spec
+	p := &mapping.Problem{Torus: t, Files: s.Mapping.Listed(), Dims: []mapping.Dim{
+		{Name: "tp", Size: w.TP}, {Name: "cp", Size: w.ContextRanks()}, {Name: "ep", Size: w.MicrobatchGroups()},
+		{Name: "pp", Size: w.PP}, {Name: "dp", Size: w.Replicas()},
+	}}
+	for node := range int32(nodes) {
+		if down == nil || !down[node] {
+			p.Slots = append(p.Slots, node)
+		}
+	}
+	return p
+}
+
+// place builds the training step with its ranks where the mapping has them.
+func (r *routed) place(ctx context.Context) (*training.Iteration, error) {
+	s := r.s
+	p := s.ranks(r.Torus, int(r.Whole.Nodes), r.Down)
+	usual, err := mapping.Place(ctx, mapping.Default, p, mapping.Options{})
+	if err != nil {
+		return nil, err
+	}
+	it, err := r.step(ctx, usual.At)
+	if err != nil || !s.Mapping.Asked() {
+		return it, err
+	}
+	o := mapping.Options{Evaluations: s.Mapping.Budget, Seed: s.Seed}
+	p.Network, p.Alike, p.Demand = r.Known, r.alike(), demand(it.Graph, usual.At)
+	r.placed = &placed{usual: it.Graph}
+	if r.placed.Placement, err = mapping.Place(ctx, s.Mapping.Mapping, p, o); err != nil {
+		return nil, err
+	}
+	if it, err = r.step(ctx, r.placed.At); err != nil {
+		return nil, err
+	}
+	return it, r.placed.hops(ctx, p, it.Graph)
+}
+
+// hops adds up the hops of what the placed step of a graph sends. Algorithms of collectives may send other transfers than
+// in the usual order, of which nothing bounds the cost.
+func (z *placed) hops(ctx context.Context, p *mapping.Problem, g *engine.Graph) error {
+	if len(p.Slots) > mapping.MostSlots {
+		return nil
+	}
+	sends := demand(g, z.At)
+	same := slices.Equal(sends, p.Demand)
+	p.Demand = sends
+	c, err := mapping.NewCost(ctx, p)
+	if err != nil {
+		return err
+	}
+	z.cost = c.Of(z.At)
+	if same {
+		z.bound = max(z.Bound, c.Bound())
+	}
+	for _, f := range sends {
+		z.bytes += f.Bytes
+	}
+	return nil
+}
+
+// alike reports whether the network that is known looks the same from each node: a torus of which nothing is down.
+func (r *routed) alike() bool {
+	return r.Torus != nil && r.Torus.Symmetric() && !slices.ContainsFunc(r.Known.Links, func(l engine.Link) bool { return l.Rate <= 0 })
+}
+
+// demand adds up what ranks on some nodes send each other in transfers, whatever these are for.
+func demand(g *engine.Graph, at []int32) []mapping.Flow {
+	rank := map[int32]int32{}
+	for r, node := range at {
+		rank[node] = int32(r)
+	}
+	bytes := map[mapping.Flow]int64{} // of a flow without bytes
+	for i := range g.Tasks {
+		if t := &g.Tasks[i]; t.Kind == engine.Transfer && t.Src != t.Dst {
+			bytes[mapping.Flow{Src: rank[t.Src], Dst: rank[t.Dst]}] += t.Bytes
+		}
+	}
+	var all []mapping.Flow
+	for f, b := range bytes {
+		all = append(all, mapping.Flow{Src: f.Src, Dst: f.Dst, Bytes: b})
+	}
+	slices.SortFunc(all, func(a, b mapping.Flow) int { return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst)) })
+	return all
+}
+
+// measure adds what a mapping costs.
+func (p *placed) measure(m map[string]float64) {
+	if p == nil || p.cost == 0 {
+		return
+	}
+	m["hop_bytes"], m["hops_per_byte"] = float64(p.cost), float64(p.cost)/float64(p.bytes)
+	if p.bound > 0 {
+		m["bound_hop_bytes"], m["gap_hop_bytes"] = float64(p.bound), float64(p.cost)/float64(p.bound)-1
+	}
+	if p.Evaluations > 0 {
+		m["mapping_evaluations"] = float64(p.Evaluations)
+	}
+}
+
+// checkMappings holds the mappings of a training step against the nodes that are up: all but what is searched for.
+func checkMappings(c *schema.Reader, s *Scenario, t *torus.Torus, nodes int, down []bool) bool {
+	p := s.ranks(t, nodes, down)
+	ok := true
+	for _, text := range s.Mapping.Compared() {
+		if _, searched := mapping.Parse(text).(mapping.Searched); searched {
+			continue
+		}
+		if _, err := mapping.Place(context.Background(), text, p, mapping.Options{}); err != nil {
+			what, want := assembly.Wanted(err)
+			c.Clash([]string{"policy.mappings", "policy.mapping"}, schema.Quote(text)+": "+what, want)
+			ok = false
+		}
+	}
+	return ok
+}

@@ -1,0 +1,130 @@
+package scenarios
+
+import (
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"sim/policies/mapping"
+	"sim/scenarios/schema"
+)
+
+// The keys that say where ranks are.
+const mappingKey, mappingsKey, endpointsKey = "policy.mapping", "policy.mappings", "policy.endpoints"
+
+// noteMappings writes mappings that are tables of axes as texts, before the file is read, and notes whether any are
+// compared.
+func (c *checker) noteMappings() {
+	policy := schema.Child(c.Root, "policy")
+	text := func(v any) any {
+		table, ok := v.(map[string]any)
+		axes := map[string]string{}
+		for dim, on := range table {
+			if axes[dim], ok = on.(string); !ok {
+				break
+			}
+		}
+		if !ok || len(table) == 0 {
+			return v
+		}
+		return mapping.AxesText(axes)
+	}
+	if v, given := policy["mapping"]; given {
+		policy["mapping"] = text(v)
+	}
+	var names []string
+	note := func(v any) {
+		if name, ok := v.(string); ok {
+			names = append(names, name)
+		}
+	}
+	switch list := policy["mappings"].(type) {
+	case []any:
+		list = slices.Clone(list)
+		for i, v := range list {
+			list[i] = text(v)
+			note(list[i])
+		}
+		policy["mappings"] = list
+	case []map[string]any: // all are tables
+		var all []any
+		for _, v := range list {
+			all = append(all, text(v))
+			note(all[len(all)-1])
+		}
+		policy["mappings"] = all
+	}
+	if c.s.trains() {
+		c.s.Policy.Placed.Mappings = names
+	}
+}
+
+// readMappings reads the mappings that are files; they go by the names of these without their directories.
+func (c *checker) readMappings() {
+	k := &c.s.Policy.Placed
+	if !c.s.trains() || !c.OK(mappingKey, mappingsKey, endpointsKey) {
+		return
+	}
+	files := k.Files()
+	if c.Given(endpointsKey) {
+		if len(k.Endpoints) != len(files) {
+			c.refuse(endpointsKey, "%d rows for %d mappings that are files; write a row of endpoints for each", len(k.Endpoints), len(files))
+		}
+		return
+	}
+	at := mappingKey
+	if len(k.Mappings) > 0 {
+		at = mappingsKey
+	}
+	for _, name := range files {
+		data, place, err := c.readBeside(at, name)
+		if err != nil {
+			c.refuse(at, "%s is no order of dimensions, assigns no axes and is no file: %s; write one such as %s", schema.Quote(name), err.Error(), schema.Quote(mapping.Default))
+			continue
+		}
+		list, err := mapping.ReadFile(data, func(node string) (int, bool) {
+			i := slices.Index(c.s.Fabric.Names, node)
+			return i, i >= 0
+		})
+		if err != nil {
+			c.refuse(at, "%s: %s; write a line for each rank, the number of its endpoint", place, err.Error())
+			continue
+		}
+		k.Endpoints = append(k.Endpoints, list)
+	}
+	c.Give(endpointsKey) // it has what was read
+	base := func(name string) string {
+		if slices.Contains(files, name) {
+			return filepath.Base(name)
+		}
+		return name
+	}
+	if k.Mapping != "" {
+		k.Mapping = base(k.Mapping)
+	}
+	for i, name := range k.Mappings {
+		k.Mappings[i] = base(name)
+	}
+	for i, name := range k.Mappings {
+		if slices.Contains(k.Mappings[:i], name) {
+			c.refuse(mappingsKey, "two files are called %s; name them differently", schema.Quote(name))
+		}
+	}
+}
+
+// checkMappings holds that mappings are compared under one policy of what the fabric leaves open.
+func (c *checker) checkMappings() {
+	k := &c.s.Policy.Placed
+	if c.Given(mappingKey) && len(k.Mappings) > 0 {
+		c.clash(mappingsKey, "stands beside policy.mapping; keep one of the two")
+	}
+	d, open := c.s.decision(), c.s.leaves()
+	if !c.s.trains() || len(k.Mappings) == 0 {
+		return
+	}
+	at := "policy." + open.policies
+	if listed := *open.listed(&c.s.Policy); len(listed) > 1 && c.OK(at) {
+		c.clash(at+" policy."+d.policies, strconv.Itoa(len(listed))+" %s and %d %s would be compared; list one of the %s, or give one of the %s",
+			open.policies, len(*d.listed(&c.s.Policy)), d.policies, open.policies, d.policies)
+	}
+}

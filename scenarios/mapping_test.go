@@ -1,0 +1,102 @@
+package scenarios
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const placedTraining = `
+[workload]
+kind = "training"
+model = "gpt-7b"
+sequence = 4096
+microbatches = 4
+tp = 2
+pp = 4
+gpus = 16
+collectives = "graph"
+pieces = 1
+[fabric]
+kind = "torus"
+dims = [4, 4]
+link_rate = "400Gbps"
+[engine]
+level = "flow"
+[policy]
+routers = ["dor"]
+`
+
+// TestMappings: the order in which ranks are numbered is the default, by any name; each row of a comparison is that of
+// its mapping alone; a file that lists what an order says is that order; and what is searched for costs the least, no
+// less than its bound, and loads the links with bytes times hops in all.
+func TestMappings(t *testing.T) {
+	usual := runText(t, placedTraining).Document
+	if _, told := usual.Rows[0].Metrics["hop_bytes"]; told {
+		t.Error("a scenario that asks for no mapping has its cost")
+	}
+	if again := runText(t, placedTraining, `policy.mapping="tp-cp-ep-pp-dp"`).Document; again.Digest != usual.Digest {
+		t.Error("the default order has another digest where it is written")
+	}
+	file := filepath.Join(t.TempDir(), "by-hand.txt")
+	var lines strings.Builder
+	for rank := range 16 { // tp, dp and then pp: rank tp + 2 (pp + 4 dp)
+		tp, pp, dp := rank%2, rank/2%4, rank/8
+		fmt.Fprintln(&lines, tp+2*(dp+2*pp))
+	}
+	if err := os.WriteFile(file, []byte(lines.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	list := []string{"tp-cp-ep-pp-dp", "tp-cp-ep-dp-pp", "optimised", "pp=x,dp=y", "by-hand.txt"}
+	list[3] = "pp-dp-tp"
+	all := runText(t, placedTraining, fmt.Sprintf(`policy.mappings=[%q, %q, %q, %q, %q]`, list[0], list[1], list[2], list[3], file)).Document
+	least := all.Rows[2].Metrics["hop_bytes"]
+	for i, row := range all.Rows {
+		m := row.Metrics
+		if row.Policy != list[i] {
+			t.Fatalf("row %d is %s", i, row.Policy)
+		}
+		if m["hop_bytes"] < least || m["bound_hop_bytes"] > least || m["bound_hop_bytes"] <= 0 {
+			t.Errorf("%s: %g bytes x hops, at least %g; what is searched for has %g", row.Policy, m["hop_bytes"], m["bound_hop_bytes"], least)
+		}
+		// dimension order takes shortest paths: messages are of the largest flow's bytes, and loads of messages
+		if total := m["average_hops"] * m["hop_bytes"] / m["hops_per_byte"]; math.Abs(total/m["hop_bytes"]-1) > 1e-9 {
+			t.Errorf("%s: a byte takes %g hops on links and %g of the mapping", row.Policy, m["average_hops"], m["hops_per_byte"])
+		}
+		alone := runText(t, placedTraining, `policy.mapping="`+map[bool]string{true: file, false: list[i]}[i == 4]+`"`).Document.Rows[0].Metrics
+		if alone["makespan_s"] != m["makespan_s"] || alone["nct"] != m["nct"] {
+			t.Errorf("%s: %g s, alone %g s", row.Policy, m["makespan_s"], alone["makespan_s"])
+		}
+	}
+	if a, b := fmt.Sprint(all.Rows[1].Metrics), fmt.Sprint(all.Rows[4].Metrics); a != b {
+		t.Errorf("an order:\n%s\nthe same in a file:\n%s", a, b)
+	}
+	if m := all.Rows[0].Metrics; m["makespan_s"] != usual.Rows[0].Metrics["makespan_s"] || m["nct"] != usual.Rows[0].Metrics["nct"] {
+		t.Errorf("the default order takes %g s, without keys %g s", m["makespan_s"], usual.Rows[0].Metrics["makespan_s"])
+	}
+}
+
+// TestMappingIsKept: a scenario with the rows of a file written out is that which read it, and so is each with one of
+// its mappings.
+func TestMappingIsKept(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "m.txt")
+	if err := os.WriteFile(file, []byte("15\n14\n13\n12\n11\n10\n9\n8\n7\n6\n5\n4\n3\n2\n1\n0\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Parse("x.toml", []byte(placedTraining), []string{fmt.Sprintf(`policy.mappings=["tp-cp-ep-dp-pp", %q]`, file)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range []*Scenario{s, s.Only("m.txt"), s.Only("tp-cp-ep-dp-pp")} {
+		again, err := Parse("x.toml", one.TOML(), nil)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, one.TOML())
+		}
+		if again.Digest() != one.Digest() {
+			t.Errorf("%s\nis read as\n%s", one.TOML(), again.TOML())
+		}
+	}
+}
