@@ -9,6 +9,11 @@ type Keys struct {
 	Settings
 }
 
+// Fixed is the planner of a tier, whose plans are not compared.
+type Fixed struct {
+	Planner string `key:"planner" doc:"of an inner tier 'scaleup': who plans its all-to-alls" default:"reconfigure-during" choices:"@planners"`
+}
+
 // Options are those of all planners.
 type Options struct {
 	Settings

@@ -21,6 +21,7 @@ import (
 	"sim/engine/units"
 	"sim/fabric/tiers"
 	"sim/policies/collective"
+	"sim/policies/reconfigure"
 	"sim/policies/routing"
 	"sim/scenarios/assembly/links"
 	"sim/scenarios/assembly/plans"
@@ -29,10 +30,10 @@ import (
 
 // Keys are what a scenario says of a tier beside the keys of its kind.
 type Keys struct {
-	Kind       string      `key:"kind" doc:"which fabric joins the GPUs of a domain; its other keys are those of that fabric" required:"" choices:"@tiers" called:"tier"`
-	Collective string      `key:"collective" doc:"of an inner tier of links: the algorithm of the collective calls that it carries; 'best' is the fastest of all as simulated" default:"best" choices:"@tier-collectives"`
-	Planner    string      `key:"planner" doc:"of an inner tier 'scaleup': who plans its all-to-alls" default:"reconfigure-during" choices:"@planners"`
-	Chunk      units.Bytes `key:"chunk" doc:"of an inner tier 'scaleup': size of the pieces in which messages are sent" default:"4MB"`
+	Kind       string `key:"kind" doc:"which fabric joins the GPUs of a domain; its other keys are those of that fabric" required:"" choices:"@tiers" called:"tier"`
+	Collective string `key:"collective" doc:"of an inner tier of links: the algorithm of the collective calls that it carries; 'best' is the fastest of all as simulated" default:"best" choices:"@tier-collectives"`
+	reconfigure.Fixed
+	Chunk units.Bytes `key:"chunk" doc:"of an inner tier 'scaleup': size of the pieces in which messages are sent" default:"4MB"`
 }
 
 // Tier is a tier with what a scenario says of it.
