@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"testing"
 
+	"sim/engine"
+	"sim/engine/flow"
 	"sim/engine/packet"
 	"sim/fabric/torus"
 )
@@ -51,6 +53,37 @@ func TestOrbits(t *testing.T) {
 				}
 			}
 		}
+	}
+	// as fluid one flow of each class ends when its flows do
+	p := must(t, torus.Faults{}, "010000", 4, 4, 8)
+	z, _, err := ByName("dor").Orbits(ctx, p, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const message = 64000
+	folded, err := engine.Fold(p.Network, z.Paths(p.Flows), p.Flows, nil, message, z.Orbit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	few, err := flow.Run(ctx, folded.Graph, folded.Network, folded.Routes, flow.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &engine.Graph{}
+	for _, f := range p.Flows {
+		g.AddTask(engine.Task{Kind: engine.Transfer, Src: f.Src, Dst: f.Dst, Flows: 1, Bytes: message})
+	}
+	if err := g.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	d, _ := route(t, ByName("dor").Router, p, Options{})
+	routes, err := engine.RoutesOf(g, p.Network, d.Paths, p.Flows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := flow.Run(ctx, g, p.Network, routes, flow.Options{})
+	if err != nil || few.Makespan != all.Makespan {
+		t.Errorf("one flow of each class ends at %v, all at %v (%v)", few.Makespan, all.Makespan, err)
 	}
 	if met["dor"] < 20 || met["wild-first"] < 40 {
 		t.Errorf("tori with flows of one class: %v", met)
