@@ -15,9 +15,9 @@ type Attach struct {
 	// Late is by transfer what passes from when its last bit is sent to when it arrives: the latency of links, for engines
 	// that know none. nil is nothing.
 	Late []engine.Time
-	// Packets is for engines whose links are told the order of planned transfers (Schedule.Ranks): these then do not wait
-	// for the ones that their links send before them to end, which they do when their last packets have arrived, so that
-	// the link would be idle until then.
+	// Packets is for engines whose links are told the order of transfers (Schedule.Ranks): these then do not wait for the
+	// ones that their links or sources send before them to end, which they do when their last packets have arrived, so
+	// that the link would be idle until then.
 	Packets bool
 }
 
@@ -39,7 +39,7 @@ func (s *Schedule) Append(g *engine.Graph, a Attach) (done []int32) {
 		for _, w := range s.After(i) {
 			g.AddEdge(first+w, id, late(w))
 		}
-		if t.Behind >= 0 && !(t.Planned && a.Packets) {
+		if t.Behind >= 0 && !a.Packets {
 			last[t.Behind] = false
 			g.AddEdge(first+t.Behind, id, 0)
 		} else if a.Ready != nil && a.Ready[t.Src] >= 0 {
@@ -70,14 +70,21 @@ func (s *Schedule) Links() []int32 {
 	return links
 }
 
-// Ranks returns by transfer its place among the planned ones, from 1 on, and 0 of those that are not: what Append's tasks
-// give packet.Options.TaskRank.
+// Ranks returns by transfer its place among the planned ones, or, of the others, its round: how many wait for one another
+// up to it, or are sent one behind the other. It is what Append's tasks give packet.Options.TaskRank.
 func (s *Schedule) Ranks() []int32 {
 	ranks, next := make([]int32, len(s.Transfers)), int32(0)
 	for i, t := range s.Transfers {
 		if t.Planned {
 			next++
 			ranks[i] = next
+			continue
+		}
+		for _, w := range s.After(i) {
+			ranks[i] = max(ranks[i], ranks[w]+1)
+		}
+		if t.Behind >= 0 {
+			ranks[i] = max(ranks[i], ranks[t.Behind]+1)
 		}
 	}
 	return ranks

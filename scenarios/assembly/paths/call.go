@@ -19,7 +19,7 @@ type called struct {
 	link   []int32 // by flow: the link that it takes, -1 of one that is routed
 	routed []engine.Flow
 	demand []float64 // of those
-	ranks  []int32   // by task: the planned order of packets; nil where there is none
+	ranks  []int32   // by task: the order of packets on a link; nil where these come as they may
 }
 
 // expand has an algorithm expand the call of the scenario. It fails with algorithm.ErrUnserved where that does not
@@ -60,14 +60,16 @@ func (r *routed) expand(ctx context.Context) (*load, error) {
 			c.routed, c.demand = append(c.routed, l.flows[f]), append(c.demand, l.demand[f])
 		}
 	}
-	if l.graph, err = c.graph(nil, r.s.Engine.Level == "packet"); err != nil {
+	ranked := r.s.Engine.Level == "packet" && r.s.Fabric.Queue != "credit" // whose links take no order
+	if l.graph, err = c.graph(nil, ranked); err != nil {
 		return nil, err
 	}
 	c.flow = make([]int32, len(l.graph.Tasks))
 	for i := range s.Transfers {
 		c.flow[i] = index[of(i)]
 	}
-	if ranks := s.Ranks(); slices.Max(ranks) > 0 {
+	if ranked {
+		ranks := s.Ranks()
 		c.ranks = append(ranks, make([]int32, len(l.graph.Tasks)-len(ranks))...)
 	}
 	return l, ctx.Err()

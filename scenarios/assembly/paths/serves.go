@@ -43,6 +43,9 @@ func checkRoutes(c *schema.Reader, r *routed, cell bool, up int) {
 		return
 	}
 	if s.Workload.Call != nil { // whose routes depend on its algorithm
+		if !r.connected() {
+			c.Clash(append([]string{"workload.group"}, together["policy.routers"]...), "links that are up do not join all ranks", "add links, let fewer fail, or choose other ranks")
+		}
 		return
 	}
 	serves := r.served()
@@ -163,6 +166,26 @@ func (r *routed) joined() bool {
 			}
 		}
 		if reached < alive {
+			return false
+		}
+	}
+	return true
+}
+
+// connected reports whether links lead from every rank of a call to every other.
+func (r *routed) connected() bool {
+	p, err := r.s.Problem()
+	if err != nil {
+		return false
+	}
+	for _, back := range []bool{false, true} {
+		tree := r.tree(func(link int) bool { return p.Network.Links[link].Rate > 0 }, back)
+		tree.Breadth(p.Group[0])
+		reached := make([]bool, p.Network.Nodes)
+		for _, n := range tree.Order {
+			reached[n] = true
+		}
+		if slices.ContainsFunc(p.Group, func(n int32) bool { return !reached[n] }) {
 			return false
 		}
 	}
