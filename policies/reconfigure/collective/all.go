@@ -1,7 +1,6 @@
 package collective
 
 import (
-	"cmp"
 	"slices"
 
 	"sim/workloads/collective"
@@ -11,8 +10,7 @@ import (
 // exchange whole vectors, from the inner to the outer; those that gather, from the inner to the outer.
 type recipe struct {
 	scatter, exchange, gather []lift
-	phases, steps             int
-	parts                     int64
+	cost
 }
 
 // recipes returns those of an operation that no other beats in phases, steps and parts alike.
@@ -25,47 +23,30 @@ type recipe struct {
 // mean of doing as on either side on both.
 func (t *table) recipes(op collective.Op) []*recipe {
 	var all []*recipe
-	switch op {
-	case collective.AllGather:
-		for _, o := range t.outer[1] {
-			all = append(all, &recipe{gather: o.lifts(), phases: o.phases, steps: o.steps, parts: o.parts})
+	if op != collective.AllReduce {
+		for _, c := range t.chains(1, t.n, false) {
+			r := &recipe{cost: c.cost, gather: c.lifts()}
+			if op == collective.ReduceScatter {
+				r.scatter, r.gather = backwards(r.gather), nil
+			}
+			all = append(all, r)
 		}
 		return all
-	case collective.ReduceScatter:
-		for _, o := range t.outer[1] {
-			all = append(all, &recipe{scatter: backwards(o.lifts()), phases: o.phases, steps: o.steps, parts: o.parts})
-		}
-		return all
 	}
-	for _, q := range t.divisors[1:] {
-		for _, s := range t.stages[q] {
-			inner := &option{2*len(s.courses) - 1, 2 * s.steps, 2 * s.parts, lift{s, 1}, nil}
-			all = t.around(all, q, inner, true)
-		}
-		for _, o := range t.exchange(q) {
-			all = t.around(all, q, o, false)
+	for _, h := range t.divisors[1:] {
+		for _, outer := range t.chains(h, t.n, false) {
+			gather := outer.lifts()
+			twice := outer.plus(outer.cost)
+			for _, s := range t.stages[h] { // the topology of the first gather is that of the last scatter
+				whole := append([]lift{{s, 1}}, gather...)
+				all = append(all, &recipe{cost: twice.plus(cost{2*len(s.courses) - 1, 2 * s.steps, 2 * s.parts}), scatter: backwards(whole), gather: whole})
+			}
+			for _, inner := range t.chains(1, h, true) {
+				all = append(all, &recipe{cost: twice.plus(inner.cost), scatter: backwards(gather), exchange: inner.lifts(), gather: gather})
+			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *recipe) int {
-		return cmp.Or(cmp.Compare(a.phases, b.phases), cmp.Compare(a.steps, b.steps), cmp.Compare(a.parts, b.parts))
-	})
-	return undominated(all, func(a, b *recipe) bool { return a.steps <= b.steps && a.parts <= b.parts })
-}
-
-// around appends what comes of an all-reduce on cosets of order h with what scatters before it and gathers after it.
-func (t *table) around(all []*recipe, h int, inner *option, turn bool) []*recipe {
-	for _, o := range t.outer[h] {
-		r := &recipe{phases: inner.phases + 2*o.phases, steps: inner.steps + 2*o.steps, parts: inner.parts + 2*o.parts}
-		r.gather = o.lifts()
-		r.scatter = backwards(r.gather)
-		if turn {
-			r.scatter, r.gather = append(r.scatter, inner.lift), append([]lift{inner.lift}, r.gather...)
-		} else {
-			r.exchange = backwards(inner.lifts())
-		}
-		all = append(all, r)
-	}
-	return all
+	return frontier(all, func(r *recipe) cost { return r.cost })
 }
 
 func backwards(list []lift) []lift {

@@ -17,26 +17,66 @@ type lift struct {
 	below int
 }
 
-// option is a plan's cost, and how to make it: what lies behind it is a list.
-type option struct {
+// cost is what plans are compared by, whatever the delay.
+type cost struct {
 	phases, steps int
 	parts         int64 // of a shard, on the fullest link, summed over steps
-	lift          lift
-	rest          *option
+}
+
+func (c cost) plus(d cost) cost {
+	return cost{c.phases + d.phases, c.steps + d.steps, c.parts + d.parts}
+}
+
+// frontier keeps what no other beats in phases, steps and parts alike, by rising phases and steps; of equal ones the
+// first.
+func frontier[T any](all []T, of func(T) cost) (kept []T) {
+	slices.SortStableFunc(all, func(a, b T) int {
+		x, y := of(a), of(b)
+		return cmp.Or(cmp.Compare(x.phases, y.phases), cmp.Compare(x.steps, y.steps), cmp.Compare(x.parts, y.parts))
+	})
+	for _, o := range all {
+		c := of(o)
+		if !slices.ContainsFunc(kept, func(k T) bool { return of(k).steps <= c.steps && of(k).parts <= c.parts }) {
+			kept = append(kept, o)
+		}
+	}
+	return kept
+}
+
+// chain is a chain's cost and its stages, the inner one first; rest is nil where it ends.
+type chain struct {
+	cost
+	lift lift
+	rest *chain
+}
+
+func (c *chain) total() cost { return c.cost }
+
+// lifts returns the stages.
+func (c *chain) lifts() (list []lift) {
+	for ; c.rest != nil; c = c.rest {
+		list = append(list, c.lift)
+	}
+	return list
 }
 
 // table holds the frontiers of a Problem.
 type table struct {
-	n, k     int
-	parts    int32
+	n        int
 	divisors []int
-	stages   map[int][]*stage  // by divisor
-	outer    map[int][]*option // by divisor h: from the subgroup of order h to Z_n, the inner stage first
-	whole    map[int][]*option // by divisor h: exchanges up to order h, of vectors of h shards
+	stages   map[int][]*stage // by divisor
+	known    map[span][]*chain
+	stop     halt.When
+}
+
+// span is between two subgroups; with vectors, whole vectors are passed on.
+type span struct {
+	low, high int
+	vectors   bool
 }
 
 func newTable(n, k int, parts int32, stop halt.When) *table {
-	t := &table{n: n, k: k, parts: parts, stages: map[int][]*stage{}, outer: map[int][]*option{}, whole: map[int][]*option{}}
+	t := &table{n: n, stages: map[int][]*stage{}, known: map[span][]*chain{}, stop: stop}
 	bases := stampBases(k, n)
 	for h := 1; h <= n; h++ {
 		if n%h == 0 {
@@ -46,84 +86,37 @@ func newTable(n, k int, parts int32, stop halt.When) *table {
 			}
 		}
 	}
-	t.outer[n] = []*option{{}}
-	for _, h := range slices.Backward(t.divisors[:len(t.divisors)-1]) {
-		var all []*option
-		for _, q := range t.divisors[1:] {
-			if t.n/h%q != 0 {
-				continue
-			}
-			stop.Check()
-			for _, s := range t.stages[q] {
-				for _, rest := range t.outer[h*q] {
-					all = append(all, &option{rest.phases + len(s.courses), rest.steps + s.steps, rest.parts + int64(h)*s.parts, lift{s, h}, rest})
-				}
-			}
-		}
-		t.outer[h] = frontier(all)
-	}
 	return t
 }
 
-// exchange returns the exchanges that leave the GPUs of a coset of the subgroup of order h with the sum of vectors of h
-// shards, outer stage first: in each stage a GPU passes on whole vectors and then sums them (recursive doubling, with
-// more than two at a time where links allow; Thakur et al., "Optimization of collective communication operations in
-// MPICH", 2005).
-func (t *table) exchange(h int) []*option {
-	if h == 1 {
-		return []*option{{}}
+// chains returns the chains from the subgroup of order low to that of order high. With vectors they are exchanges, which
+// leave the GPUs of a coset with the sum of vectors of high shards: in each stage a GPU passes on whole vectors and then
+// sums them (recursive doubling, with more than two at a time where links allow; Thakur et al., "Optimization of
+// collective communication operations in MPICH", 2005).
+func (t *table) chains(low, high int, vectors bool) []*chain {
+	if low == high {
+		return []*chain{{}}
 	}
-	if list, ok := t.whole[h]; ok {
+	key := span{low, high, vectors}
+	if list, ok := t.known[key]; ok {
 		return list
 	}
-	// upTo[g]: exchanges up to the subgroup of order g.
-	upTo := map[int][]*option{1: {{}}}
-	for _, g := range t.divisors[1:] {
-		if h%g != 0 {
+	shards := int64(low) // that a GPU passes on for each of the stage
+	if vectors {
+		shards = int64(high)
+	}
+	var all []*chain
+	for _, q := range t.divisors[1:] {
+		if high/low%q != 0 {
 			continue
 		}
-		var all []*option
-		for _, q := range t.divisors[1:] {
-			if g%q != 0 {
-				continue
-			}
-			for _, s := range t.stages[q] {
-				for _, rest := range upTo[g/q] {
-					all = append(all, &option{rest.phases + len(s.courses), rest.steps + s.steps, rest.parts + int64(h)*s.parts, lift{s, g / q}, rest})
-				}
+		t.stop.Check()
+		for _, s := range t.stages[q] {
+			for _, rest := range t.chains(low*q, high, vectors) {
+				all = append(all, &chain{rest.plus(cost{len(s.courses), s.steps, shards * s.parts}), lift{s, low}, rest})
 			}
 		}
-		upTo[g] = frontier(all)
 	}
-	t.whole[h] = upTo[h]
-	return upTo[h]
-}
-
-// frontier keeps the options that no other beats in phases, steps and parts alike, by rising phases and steps; of equal
-// ones the first.
-func frontier(all []*option) []*option {
-	slices.SortStableFunc(all, func(a, b *option) int {
-		return cmp.Or(cmp.Compare(a.phases, b.phases), cmp.Compare(a.steps, b.steps), cmp.Compare(a.parts, b.parts))
-	})
-	return undominated(all, func(a, b *option) bool { return a.steps <= b.steps && a.parts <= b.parts })
-}
-
-// undominated keeps of a list that is sorted by phases, and then by steps, what nothing before it dominates.
-func undominated[T any](list []T, dominates func(a, b T) bool) []T {
-	var kept []T
-	for _, o := range list {
-		if !slices.ContainsFunc(kept, func(k T) bool { return dominates(k, o) }) {
-			kept = append(kept, o)
-		}
-	}
-	return kept
-}
-
-// lifts returns the stages of an option in its order.
-func (o *option) lifts() []lift {
-	var list []lift
-	for ; o.rest != nil; o = o.rest {
-		list = append(list, o.lift)
-	}
-	return list
+	t.known[key] = frontier(all, (*chain).total)
+	return t.known[key]
 }

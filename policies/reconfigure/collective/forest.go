@@ -1,10 +1,8 @@
 package collective
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 
 	"sim/fabric/scaleup"
 	"sim/policies/reconfigure/halt"
@@ -46,10 +44,7 @@ func forests(n, k int, stop halt.When) []*trees {
 
 // kept is found without those that others beat in topologies, steps and load.
 func (f *forester) kept() []*trees {
-	slices.SortStableFunc(f.found, func(a, b *trees) int {
-		return cmp.Or(cmp.Compare(len(a.legs), len(b.legs)), cmp.Compare(a.steps(), b.steps()), cmp.Compare(a.load, b.load))
-	})
-	return undominated(f.found, func(a, b *trees) bool { return a.steps() <= b.steps() && a.load <= b.load })
+	return frontier(f.found, func(t *trees) cost { return cost{len(t.legs), t.steps(), int64(t.load)} })
 }
 
 // forester looks for trees.

@@ -1,7 +1,6 @@
 package collective
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,11 +36,6 @@ func newStage(q int, parts int32, name string, courses ...course) *stage {
 	return s
 }
 
-// better orders stages by phases, steps and parts.
-func (s *stage) better(t *stage) int {
-	return cmp.Or(cmp.Compare(len(s.courses), len(t.courses)), cmp.Compare(s.steps, t.steps), cmp.Compare(s.parts, t.parts))
-}
-
 // stages returns the all-gathers on Z_q with k links that none other found beats in phases, steps and parts alike.
 // bases are the stamps for windows.
 func stages(q, k int, parts int32, bases []stamps, stop halt.When) []*stage {
@@ -69,8 +63,7 @@ func stages(q, k int, parts int32, bases []stamps, stop halt.When) []*stage {
 			least = min(least, s.steps)
 		}
 	}
-	slices.SortStableFunc(all, (*stage).better)
-	return undominated(all, func(a, b *stage) bool { return a.steps <= b.steps && a.parts <= b.parts })
+	return frontier(all, func(s *stage) cost { return cost{len(s.courses), s.steps, s.parts} })
 }
 
 // ring is a static set of rings.
