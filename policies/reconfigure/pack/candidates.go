@@ -24,8 +24,6 @@ type Options struct {
 	Relay bool
 	// Buffer is the most chunks in transit that a GPU may hold between slots (plan.Plan.Buffer); 0 is no limit.
 	Buffer int32
-	// Rounds of improvement; 0 is 10, beyond which little is gained.
-	Rounds int
 	// Known are candidates that a sequence must beat to be scheduled by Plan.
 	Known []plan.Candidate
 	// Workers is how many sequences are worked on at a time; 0 is 1. It changes no result.
@@ -34,12 +32,8 @@ type Options struct {
 	Stop halt.When
 }
 
-func (o Options) rounds() int {
-	if o.Rounds > 0 {
-		return o.Rounds
-	}
-	return 10
-}
+// rounds of improvement, beyond which little is gained.
+const rounds = 10
 
 // sharps are betas of the last round, per chunk: a link one chunk under the top of its phase costs exp(-sharp) of it.
 // The first is best on average; small problems are also tried with the others, while GPUs^2 x phases x attempts stays
@@ -110,7 +104,7 @@ func (w *worker) best(p *plan.Problem, net *network, o Options, race *race) (*Sc
 	for _, sharp := range sharps[:max(1, min(len(sharps), attemptWork/(net.n*net.n*net.phases)))] {
 		s := &w.spread
 		s.init(net, p.Chunks, o.Relay)
-		if err := s.improve(o.rounds(), sharp, race); err != nil {
+		if err := s.improve(rounds, sharp, race); err != nil {
 			return nil, err
 		}
 		bound = max(bound, s.bound())

@@ -54,7 +54,7 @@ func TestPlansAreAsClaimed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 9)
 		s := drawSequence(t, p.GPUs, p.Degree)
-		o := Options{Relay: rapid.Bool().Draw(t, "relay"), Rounds: rapid.IntRange(0, 4).Draw(t, "rounds")}
+		o := Options{Relay: rapid.Bool().Draw(t, "relay")}
 		if rapid.Bool().Draw(t, "limited") {
 			o.Buffer = rapid.Int32Range(1, 12).Draw(t, "buffer")
 		}
@@ -145,7 +145,7 @@ func TestBuffersAreLimited(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := demand(8, rapid.IntRange(1, 2).Draw(t, "k"), "zipf", 4, rapid.Uint64Range(0, 50).Draw(t, "seed"))
 		list := shifts(8, p.Degree, rapid.IntRange(2, 3).Draw(t, "d"), true, nil)
-		o := Options{Relay: true, Rounds: 3, Buffer: rapid.Int32Range(3, 25).Draw(t, "buffer")}
+		o := Options{Relay: true, Buffer: rapid.Int32Range(3, 25).Draw(t, "buffer")}
 		r, err := Fit(p, list[len(list)-1], o)
 		if err != nil {
 			t.Fatal(err)

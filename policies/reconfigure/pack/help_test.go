@@ -46,6 +46,9 @@ func (r *Schedule) Plan(name string) (*plan.Plan, error) { return r.plan(name, n
 // most some more, that too. Relay as in Options. Errors: those of the checks of p and of base. Sequences of base in
 // which some GPUs cannot reach others are left out.
 func Sequences(p *plan.Problem, base []Sequence, counts []int, relay bool) ([]Sequence, error) {
+	if counts == nil {
+		counts = all(p)
+	}
 	m, err := newMaker(p, Start{base, counts}, relay)
 	if err != nil {
 		return nil, err
@@ -72,4 +75,12 @@ func (w *Walks) Add(links ...int32) {
 func (net *network) from(link int32) int32 {
 	i := net.phase[link]
 	return net.topology[i][link-net.base[i]].From
+}
+
+// all counts topologies up to where all chunks can go straight.
+func all(p *plan.Problem) (list []int) {
+	for d := 1; d <= max(1, (p.GPUs-1)/p.Degree); d++ {
+		list = append(list, d)
+	}
+	return list
 }

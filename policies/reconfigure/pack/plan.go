@@ -10,22 +10,10 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Start is what sequences are made from: sequences for uniform demand, and the numbers of topologies wanted, nil for
-// all up to that from where on all can go straight.
+// Start is what sequences are made from: sequences for uniform demand, and the numbers of topologies wanted.
 type Start struct {
 	Base   []Sequence
 	Counts []int
-}
-
-func (s Start) counts(p *plan.Problem) []int {
-	if s.Counts != nil {
-		return s.Counts
-	}
-	var list []int
-	for d := 1; d <= max(1, (p.GPUs-1)/p.Degree); d++ {
-		list = append(list, d)
-	}
-	return list
 }
 
 // Plan makes sequences that suit an unequal demand and schedules them as Candidates does, and returns of those what
@@ -38,7 +26,6 @@ func Plan(p *plan.Problem, within, across Start, o Options) (_ []plan.Candidate,
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	within.Counts, across.Counts = within.counts(p), across.counts(p)
 	r, err := newRace(p, slices.Concat(within.Counts, across.Counts))
 	if err != nil {
 		return nil, err

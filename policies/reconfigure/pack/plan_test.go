@@ -16,7 +16,7 @@ import (
 func TestPlanIsTheFrontierOfAll(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 12)
-		o := Options{Relay: rapid.Bool().Draw(t, "relay"), Rounds: rapid.IntRange(1, 6).Draw(t, "rounds"),
+		o := Options{Relay: rapid.Bool().Draw(t, "relay"),
 			Buffer: rapid.SampledFrom([]int32{0, 0, 4, 10}).Draw(t, "buffer")}
 		base := []Sequence{drawSequence(t, p.GPUs, p.Degree)}
 		start := func() Start {

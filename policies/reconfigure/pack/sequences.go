@@ -66,15 +66,14 @@ func newMaker(p *plan.Problem, start Start, relay bool) (*maker, error) {
 		}
 	}
 	most := 0
-	counts := start.counts(p)
-	for _, d := range counts {
+	for _, d := range start.Counts {
 		if d < 1 {
 			return nil, fmt.Errorf("%w: a sequence of %d topologies; the initial one counts, so it takes 1", plan.ErrProblem, d)
 		}
 		most = max(most, d)
 	}
 	m := &maker{p: p, base: start.Base, relay: relay, found: make([][]made, most+1), wanted: make([]bool, most+1)}
-	for _, d := range counts {
+	for _, d := range start.Counts {
 		m.wanted[d] = true
 	}
 	return m, nil
