@@ -32,9 +32,16 @@ func emptyBalancer(w *ways, k int, chunks int32) *balancer {
 		peak: make([]int64, phases), uneven: make([]int64, phases), stamp: make([]int32, phases)}
 }
 
-// newBalancer is emptyBalancer with all chunks where they fit best, taken one offset after the other.
-func newBalancer(w *ways, k int, chunks int32) *balancer {
+// newBalancer is emptyBalancer with all chunks where they fit best beside a load on the generators (nil for none), taken
+// one offset after the other.
+func newBalancer(w *ways, k int, chunks int32, load []int64) *balancer {
 	b := emptyBalancer(w, k, chunks)
+	copy(b.load, load)
+	for p := range b.peak {
+		b.peak[p], b.uneven[p] = b.phase(int32(p))
+		b.slots += b.peak[p]
+		b.spread += b.uneven[p]
+	}
 	block := max(1, chunks/4)
 	for o := 1; o < w.n; o++ {
 		for left := chunks; left > 0; left -= block {

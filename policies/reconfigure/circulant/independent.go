@@ -15,10 +15,11 @@ type epochs struct {
 	private bool    // no chunk uses more than one epoch
 }
 
-// independent plans with every switch on its own, for as many epochs on each as there are topologies in other plans.
-// What is no better than a candidate of over, or another of its own, at any delay is left out. Without relaying, and
-// with a limit of the buffer, no chunk uses more than one epoch: then each switch has at most one chunk of a source
-// under way.
+// independent plans with every switch on its own, for any number of epochs in all, dealt out evenly; of more than 128
+// GPUs for about as many on each as there are topologies in other plans. Where a switch has one epoch fewer than another
+// it may carry more; how much more pays depends on the delay, so there are several. What is no better than a candidate
+// of over, or another of its own, at any delay is left out. With a limit of the buffer no chunk uses more than one
+// epoch: then each switch has at most one chunk of a source under way.
 func (l *planner) independent(over []plan.Candidate) (list []plan.Candidate) {
 	limited := l.o.BufferLimit > 0
 	if limited && int(l.o.BufferLimit) < l.k {
@@ -26,28 +27,51 @@ func (l *planner) independent(over []plan.Candidate) (list []plan.Candidate) {
 	}
 	counts := l.counts()
 	most := min(l.n-1, counts[len(counts)-1]*l.k)
-	private, origin := !l.o.Relay || limited, "circulant, own switches"
-	var sets [][][]int
-	if private {
-		sets, _ = shiftSets(l.n, most, l.o.Stop)
-	} else {
-		origin += ", relayed"
-		for _, set := range generatorSets(l.n, most, l.random("generators", 0), l.o.Stop) {
-			sets = append(sets, slices.Collect(slices.Chunk(set, 1)))
+	sets, hops := shiftSets(l.n, most, l.o.Stop)
+	offer := func(origin string, private bool) {
+		for m := l.k; m <= most; m++ {
+			if l.n > 128 && (m%l.k > 1 || !slices.Contains(counts, m/l.k)) {
+				continue
+			}
+			for _, lead := range l.leads(hops, m) {
+				e := l.deal(sets[m-1], lead, private)
+				if e == nil {
+					continue
+				}
+				c := e.candidate(origin)
+				better := func(o plan.Candidate) bool { return beats(o, c) }
+				if !slices.ContainsFunc(over, better) && !slices.ContainsFunc(list, better) {
+					list = slices.DeleteFunc(list, func(o plan.Candidate) bool { return beats(c, o) })
+					list = append(list, c)
+				}
+			}
 		}
 	}
-	for _, d := range counts {
-		e := l.deal(sets[min(d*l.k, most)-1], private)
-		if e == nil {
-			continue
+	offer("circulant, own switches", true)
+	if l.o.Relay && !limited {
+		for m, set := range generatorSets(l.n, most, l.random("generators", 0), l.o.Stop) {
+			sets[m], hops[m] = slices.Collect(slices.Chunk(set, 1)), plan.Total(plan.Reach(l.n, set))
 		}
-		c := e.candidate(origin)
-		better := func(o plan.Candidate) bool { return beats(o, c) }
-		if !slices.ContainsFunc(over, better) && !slices.ContainsFunc(list, better) {
-			list = append(list, c)
-		}
+		offer("circulant, own switches, relayed", false)
 	}
 	return list
+}
+
+// leads lists how many slots more a switch with an epoch fewer than others is to carry, of m epochs in all. That is the
+// delay in slots; m epochs are the best choice only where one fewer would cost, and one more save, no more hops.
+func (l *planner) leads(hops []int64, m int) (list []int64) {
+	if m%l.k == 0 {
+		return []int64{0}
+	}
+	low, high := int64(0), hops[m-2]-hops[m-1]
+	if m < len(hops) {
+		low = min(high, hops[m-1]-hops[m])
+	}
+	const steps = 8
+	for i := range int64(steps + 1) {
+		list = append(list, (low+(high-low)*i/steps)*int64(l.chunks))
+	}
+	return slices.Compact(list)
 }
 
 // beats reports that a costs no more than b at any delay: it ends no later than some switch of b does.
@@ -68,9 +92,10 @@ func beats(a, b plan.Candidate) bool {
 	return true
 }
 
-// deal puts generators, of one phase each, on switches and spreads the chunks such that all switches carry as much. With
-// private each chunk uses one epoch only. nil where no such schedule is free of idle slots.
-func (l *planner) deal(phases [][]int, private bool) *epochs {
+// deal puts generators, of one phase each, on switches and spreads the chunks such that all switches carry as much, but
+// lead slots more for every epoch fewer. With private each chunk uses one epoch only. nil where no such schedule is free
+// of idle slots.
+func (l *planner) deal(phases [][]int, lead int64, private bool) *epochs {
 	m := len(phases)
 	words := relayWords(l.n, phases)
 	if private {
@@ -82,8 +107,13 @@ func (l *planner) deal(phases [][]int, private bool) *epochs {
 			return nil
 		}
 	}
-	e := &epochs{on: l.switches(w), private: private}
-	b := newBalancer(e.bySwitch(w, l.k), l.k, l.chunks)
+	carries, room := make([]int64, l.k), make([]int, l.k)
+	for j := range room {
+		room[j] = (m + l.k - 1 - j) / l.k
+		carries[j] = lead * int64(room[j])
+	}
+	e := &epochs{on: l.switches(w, carries, room), private: private}
+	b := newBalancer(e.bySwitch(w, l.k), l.k, l.chunks, carries)
 	b.stop = l.o.Stop
 	b.search(l.kicks(), 0, l.random("switches", m))
 	e.scheme = scheme{n: l.n, k: 1, chunks: l.chunks, relay: true, phases: phases, ways: w, taken: b.taken}
@@ -95,15 +125,18 @@ func (l *planner) deal(phases [][]int, private bool) *epochs {
 }
 
 // switches deals generators out: the one with most hops, if every chunk went to equal parts by all shortest paths, goes
-// to the switch that carries least of those that have room.
-func (l *planner) switches(w *ways) []int32 {
+// to the switch that carries least, with what it is taken to carry beforehand, of those that have room.
+func (l *planner) switches(w *ways, carries []int64, room []int) []int32 {
 	load, order := w.evenly(), make([]int, w.generators)
 	for g := range order {
 		order[g] = g
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return int(load[b] - load[a]) })
 	on := make([]int32, w.generators)
-	carries, room := make([]int64, l.k), slices.Repeat([]int{(w.generators + l.k - 1) / l.k}, l.k)
+	carries = slices.Clone(carries)
+	for j := range carries {
+		carries[j] *= evenParts * int64(l.chunks)
+	}
 	for _, g := range order {
 		best := -1
 		for j := range room {
@@ -112,7 +145,7 @@ func (l *planner) switches(w *ways) []int32 {
 			}
 		}
 		on[g] = int32(best)
-		carries[best] += load[g]
+		carries[best] += load[g] * int64(l.chunks)
 		room[best]--
 	}
 	return on

@@ -116,7 +116,7 @@ func TestDeal(t *testing.T) {
 			l := newPlanner(n, k, chunks, Options{Relay: true}, 0)
 			sets := generatorSets(n, n-1, l.random("generators", 0), nil)
 			for m := k; m < n && m <= 5*k; m++ {
-				e := l.deal(slices.Collect(slices.Chunk(sets[m-1], 1)), false)
+				e := l.deal(slices.Collect(slices.Chunk(sets[m-1], 1)), int64(m%2*7), false)
 				if e == nil {
 					continue
 				}

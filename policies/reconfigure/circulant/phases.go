@@ -9,7 +9,7 @@ import (
 // balance spreads the chunks over words.
 func (l *planner) balance(phases [][]int, words []word, relay bool, kicks int) *scheme {
 	l.o.Stop.Check()
-	b := newBalancer(collect(l.n, len(phases)*l.k, words), l.k, l.chunks)
+	b := newBalancer(collect(l.n, len(phases)*l.k, words), l.k, l.chunks, nil)
 	return l.finish(b, phases, relay, kicks)
 }
 
@@ -57,13 +57,13 @@ func (l *planner) scatter(s *scheme, t *tuples, firsts []*scheme, starts int) *s
 	return s
 }
 
-// tries is how many random starts of d phases there are.
+// tries is how many random starts, or exchanges of offsets, there are for so many phases.
 func (l *planner) tries(d int) int {
 	steps := 100_000
 	if l.n > 128 {
 		steps = 40_000
 	}
-	return min(300, steps/(l.n*d*d))
+	return min(300, steps/(l.n*d))
 }
 
 // least is a lower bound on the slots of d phases without relaying.
@@ -82,6 +82,43 @@ func (l *planner) stay(phases [][]int, kicks int) *scheme {
 
 // slack is how many hops more than the least words without relaying may have. Of degree 1 more hops even out nothing.
 func (l *planner) slack() int32 { return int32(min(1, l.k-1)) }
+
+// polish exchanges single offsets of a scheme without relaying for the slots that they make, drawing at random which,
+// as long as tries last: fewest hops are not yet fewest slots, since loads may be uneven.
+func (l *planner) polish(s *scheme, tries int) *scheme {
+	d := len(s.phases)
+	random := l.random("polish", d)
+	hops := make([][]int32, d) // by phase
+	for p, offsets := range s.phases {
+		hops[p] = plan.Reach(l.n, offsets)
+	}
+	base := make([]int32, l.n)
+	// Draws that cannot help cost little; there are no more of them than this to a try.
+	for draws := 64 * tries; draws > 0 && tries > 0 && s.total() > l.least(d); draws-- {
+		l.o.Stop.Check()
+		p, j, v := random.IntN(d), random.IntN(l.k), 1+random.IntN(l.n-1)
+		if s.phases[p][j] == v {
+			continue
+		}
+		phases := cloneAll(s.phases)
+		phases[p][j] = v
+		reach := plan.Reach(l.n, phases[p])
+		copy(base, reach)
+		for q := range hops {
+			if q != p {
+				lower(base, hops[q])
+			}
+		}
+		if plan.Total(base)*int64(l.chunks) > s.total()*int64(l.k) {
+			continue
+		}
+		tries--
+		if t := l.stay(phases, 0); t.total() < s.total() || t.total() == s.total() && t.spread < s.spread {
+			s, hops[p] = t, reach
+		}
+	}
+	return s
+}
 
 // plain returns schemes without relaying, at least one for each of counts.
 func (l *planner) plain() (list []*scheme) {
@@ -175,10 +212,11 @@ func (l *planner) tuples(list []*scheme) (better []*scheme) {
 			base = t.reach(phases, -1)
 		}
 	}
-	better = frontier(nil, better)
+	better = frontier(nil, append(better, l.stay(l.direct(), l.kicks())))
 	for i, s := range better {
 		if d := len(s.phases); d > 1 {
-			s = l.scatter(s, t, firsts, l.tries(d))
+			s = l.scatter(s, t, firsts, l.tries(d*d))
+			s = l.polish(s, l.tries(d))
 		}
 		better[i] = s
 	}
@@ -253,17 +291,34 @@ func (l *planner) relayed() (list []*scheme) {
 }
 
 // pair deals generators out to phases of k such that those of a phase carry much the same loads, which is where they
-// waste least, and spreads the chunks.
-func (l *planner) pair(set []int) *scheme {
+// waste least, spreads the chunks, and deals again by the loads of that, as long as it helps.
+func (l *planner) pair(set []int) (best *scheme) {
 	load := collect(l.n, len(set), relayWords(l.n, [][]int{set})).evenly()
-	order := make([]int, len(set))
-	for i := range order {
-		order[i] = i
+	for {
+		order := make([]int, len(set))
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortStableFunc(order, func(a, b int) int { return int(load[b] - load[a]) })
+		phases := make([][]int, len(set)/l.k)
+		for i, g := range order {
+			phases[i/l.k] = append(phases[i/l.k], set[g])
+		}
+		s := l.balance(phases, relayWords(l.n, phases), true, l.kicks())
+		if best != nil && s.total() >= best.total() {
+			return best
+		}
+		best, load, set = s, s.loads(), slices.Concat(phases...)
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return int(load[b] - load[a]) })
-	phases := make([][]int, len(set)/l.k)
-	for i, g := range order {
-		phases[i/l.k] = append(phases[i/l.k], set[g])
+}
+
+// loads is the hops by generator.
+func (s *scheme) loads() []int64 {
+	load := make([]int64, s.ways.generators)
+	for q, c := range s.taken {
+		for i := s.ways.first[q]; i < s.ways.first[q+1]; i++ {
+			load[s.ways.gen[i]] += int64(s.ways.count[i]) * int64(c)
+		}
 	}
-	return l.balance(phases, relayWords(l.n, phases), true, l.kicks())
+	return load
 }

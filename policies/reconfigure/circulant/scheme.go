@@ -25,7 +25,6 @@ func (s *scheme) total() (sum int64) {
 // of the hops of a chunk in it: the chunks and the generators are the sides of a bipartite graph whose edges, the hops,
 // can be coloured with as many colours, the slots (König).
 func (s *scheme) count() {
-	load := make([]int64, s.ways.generators)
 	s.slots = make([]int64, len(s.phases))
 	hops := make([]int64, len(s.phases))
 	for q, c := range s.taken {
@@ -34,7 +33,6 @@ func (s *scheme) count() {
 		}
 		from, to := s.ways.first[q], s.ways.first[q+1]
 		for i := from; i < to; i++ {
-			load[s.ways.gen[i]] += int64(s.ways.count[i]) * int64(c)
 			hops[int(s.ways.gen[i])/s.k] += int64(s.ways.count[i])
 		}
 		for i := from; i < to; i++ {
@@ -43,7 +41,7 @@ func (s *scheme) count() {
 			hops[p] = 0
 		}
 	}
-	for g, l := range load {
+	for g, l := range s.loads() {
 		s.slots[g/s.k] = max(s.slots[g/s.k], l)
 	}
 }

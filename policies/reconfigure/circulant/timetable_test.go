@@ -99,7 +99,7 @@ func TestLoads(t *testing.T) {
 			phases = append(phases, append(rapid.SliceOfN(rapid.IntRange(1, n-1), k-1, k-1).Draw(t, "offsets"), 1))
 		}
 		l := newPlanner(n, k, chunks, Options{}, 0)
-		b := newBalancer(collect(n, len(phases)*k, phaseWords(n, phases, 1, false)), k, chunks)
+		b := newBalancer(collect(n, len(phases)*k, phaseWords(n, phases, 1, false)), k, chunks, nil)
 		before := b.slots
 		b.search(20, 0, l.random("test", 0))
 		s := l.finish(b, phases, false, 0)
@@ -127,15 +127,4 @@ func TestLoads(t *testing.T) {
 			}
 		}
 	})
-}
-
-// loads is the hops by generator.
-func (s *scheme) loads() []int64 {
-	load := make([]int64, s.ways.generators)
-	for q, c := range s.taken {
-		for i := s.ways.first[q]; i < s.ways.first[q+1]; i++ {
-			load[s.ways.gen[i]] += int64(s.ways.count[i]) * int64(c)
-		}
-	}
-	return load
 }

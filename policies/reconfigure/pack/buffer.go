@@ -1,45 +1,32 @@
 package pack
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 
 	"sim/fabric/scaleup"
 	"sim/policies/reconfigure/halt"
-	"sim/policies/reconfigure/plan"
 )
 
-// within returns the schedule r if no GPU holds more than o.Buffer chunks in transit, else one in which none rests
-// across a reconfiguration, timed tight where it must be.
-func (w *worker) within(r *Schedule, p *plan.Problem, net *network, o Options, race *race) (*Schedule, error) {
-	fits, err := r.fits(o)
-	if fits || err != nil {
-		return r, err
+// confine says whether no GPU holds more than o.Buffer chunks in transit. It times a schedule in which none rests across
+// a reconfiguration tight where it must be.
+func (r *Schedule) confine(o Options) (bool, error) {
+	if fits, err := r.fits(o); fits || err != nil || r.Relay && len(r.Topologies) > 1 {
+		return fits, err
 	}
-	if o.Relay {
-		o.Relay = false
-		if r, err = w.best(p, net, o, race); errors.Is(err, ErrUnreachable) {
-			return nil, fmt.Errorf("%w: not all can arrive without resting across a reconfiguration", ErrBuffer)
-		}
-		if err != nil {
-			return nil, err
-		}
+	r.limit, r.Total = o.Buffer, 0
+	list := r.segments()
+	for i := range list {
+		_, r.Slots[i] = r.tight(i, &list[i].Walks, o.Stop)
+		r.Total += int64(r.Slots[i])
 	}
-	if fits, err = r.fits(o); !fits && err == nil {
-		r.limit, r.Total = o.Buffer, 0
-		list := r.segments()
-		for i := range list {
-			_, r.Slots[i] = r.tight(i, &list[i].Walks, o.Stop)
-			r.Total += int64(r.Slots[i])
-		}
-		_, err = r.fits(o)
-	}
-	return r, err
+	return r.fits(o)
 }
 
-// fits finds r.Buffer and says whether it is at most what is allowed.
+// fits finds r.Buffer where it is limited, and says whether it is at most what is allowed.
 func (r *Schedule) fits(o Options) (bool, error) {
+	if o.Buffer == 0 {
+		return true, nil
+	}
 	p, err := r.plan("", o.Stop)
 	if err != nil {
 		return false, err

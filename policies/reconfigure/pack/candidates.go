@@ -91,10 +91,14 @@ func (w *worker) fit(p *plan.Problem, q Sequence, o Options, race *race) (*Sched
 	w.player.Stop, w.spread.stop = o.Stop, o.Stop
 	net := newNetwork(q.Topologies, p.GPUs)
 	best, err := w.best(p, net, o, race)
-	if err != nil || o.Buffer == 0 {
-		return best, err
+	if o.Buffer > 0 && o.Relay && (err == nil || errors.Is(err, ErrBuffer)) {
+		// Without relaying, where that fits in fewer slots or alone.
+		o.Relay = false
+		if other, again := w.best(p, net, o, race); again == nil && (err != nil || other.Total < best.Total) {
+			best, err = other, nil
+		}
 	}
-	return w.within(best, p, net, o, race)
+	return best, err
 }
 
 // best is the schedule of fewest slots of a few attempts, each with another end of its prices' rise.
@@ -111,10 +115,17 @@ func (w *worker) best(p *plan.Problem, net *network, o Options, race *race) (*Sc
 		if best == nil || s.total() < best.Total {
 			r := s.keep(p)
 			r.play(&w.player)
-			if best == nil || r.Total < best.Total {
+			fits, err := r.confine(o)
+			if err != nil {
+				return nil, err
+			}
+			if fits && (best == nil || r.Total < best.Total) {
 				best = r
 			}
 		}
+	}
+	if best == nil {
+		return nil, ErrBuffer
 	}
 	best.Bound = bound
 	return best, nil
