@@ -47,8 +47,7 @@ type (
 // system is a scenario whose bound is known.
 type system struct {
 	*Scenario
-	limit     collective.Limit
-	reference map[string]float64
+	limit collective.Limit
 
 	mu    sync.Mutex
 	built map[string]*once.Value[built] // by algorithm
