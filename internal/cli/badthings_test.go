@@ -124,7 +124,7 @@ func badThings(t *testing.T, dir, whole string) {
 		}
 	}
 	run("pods", "pods", nil)
-	run("torus-bad", "torus", nil)
+	run("torus", "torus", nil)
 	run("schema-manifest", "pods", edited("manifest.json", func(m map[string]any) { m["schema"] = "sim.run/9\x1b[2J" }))
 	run("schema-result", "pods", edited("result.json", func(m map[string]any) { m["schema"] = strings.Repeat("x", 1<<20) }))
 	row := func(m map[string]any) map[string]any { return m["rows"].([]any)[0].(map[string]any) }
