@@ -222,7 +222,7 @@ func (c *checker) checkTiers() {
 	if len(c.Diagnostics) > 0 {
 		return
 	}
-	m, err := inner.New(*t, s.callTiers(), s.Seed, -1, -1)
+	m, err := inner.New(*t, s.callTiers(), s.Seed, 0, -1, -1)
 	if err != nil {
 		what, want := assembly.Wanted(err)
 		c.clash("fabric.kind", "%s; %s", what, want)
@@ -267,7 +267,11 @@ func onTiers(ctx context.Context, s *Scenario, build func(*Scenario, assembly.Lo
 	if len(s.Tiers) == 0 {
 		return build(s, nil)
 	}
-	return inner.NewSystem(ctx, s.Workload.Spec, s.callTiers(), s.Seed, s.Fabric.Kind, func(longer assembly.Longer) (assembly.System, error) { return build(s, longer) })
+	packet := s.Workload.Packet
+	if s.Engine.Level != "packet" {
+		packet = 0
+	}
+	return inner.NewSystem(ctx, s.Workload.Spec, s.callTiers(), s.Seed, packet, s.Fabric.Kind, func(longer assembly.Longer) (assembly.System, error) { return build(s, longer) })
 }
 
 // tiersTOML is TOML of a scenario of tiers.

@@ -138,14 +138,16 @@ planners = ["reconfigure-during"]
 func TestTiersOfLinks(t *testing.T) {
 	outer := "kind = \"electrical\"\ngpus = 64\nlink_rate = \"400Gbps\"\nlink_latency = \"1us\"\n"
 	text := switchedTiers[:strings.Index(switchedTiers, "kind = \"ocs-pods\"")] + outer
-	long := runText(t, text, "engine.level=flow").Document.Rows[0].Metrics
-	short := runText(t, text[:strings.Index(text, "kind = \"tiers\"")]+outer, "engine.level=flow").Document.Rows[0].Metrics
+	long := runText(t, text, "engine.level=flow", "workload.microbatches=2").Document.Rows[0].Metrics
+	short := runText(t, text[:strings.Index(text, "kind = \"tiers\"")]+outer, "engine.level=flow", "workload.microbatches=2").Document.Rows[0].Metrics
 	if long["makespan_s"] <= short["makespan_s"] || long["tier3_exposed_s"] != long["comm_exposed_s"] || long["tier3_doubled_s"] >= long["makespan_s"] {
 		t.Errorf("%v with tiers inside, %v without", long, short)
 	}
-	packets := runText(t, text, "engine.level=packet", "workload.packet=1MB").Document.Rows[0].Metrics
-	if packets["tier1_exposed_s"] != long["tier1_exposed_s"] || packets["makespan_s"] < long["makespan_s"]*0.999 {
-		t.Errorf("%v as packets, %v as fluid", packets, long)
+	packets := runText(t, text, "engine.level=packet", "workload.packet=256KB", "workload.microbatches=2").Document.Rows[0].Metrics
+	for _, name := range []string{"makespan_s", "tier1_exposed_s", "tier2_exposed_s"} {
+		if p, f := packets[name], long[name]; p <= f || p > 1.15*f { // each call waits for a packet more at each switch, of eight or so of a message
+			t.Errorf("%s is %g as packets, %g as fluid", name, p, f)
+		}
 	}
 	if _, ok := runText(t, text, "engine.level=static").Document.Rows[0].Metrics["tier1_bytes"]; ok {
 		t.Error("loads alone have times")

@@ -8,7 +8,6 @@
 package inner
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,11 +17,10 @@ import (
 
 	"sim/engine"
 	"sim/engine/flow"
+	"sim/engine/packet"
 	"sim/engine/units"
-	"sim/fabric/tiers"
 	"sim/policies/collective"
 	"sim/policies/reconfigure"
-	"sim/policies/routing"
 	"sim/scenarios/assembly/links"
 	"sim/scenarios/assembly/plans"
 	"sim/workloads/training"
@@ -45,27 +43,20 @@ type Tier struct {
 
 // GPUs returns how many a domain has.
 func (t Tier) GPUs() int {
-	switch {
-	case t.Plans != nil:
+	if t.Plans != nil {
 		return t.Plans.Fabric.GPUs
-	case len(t.Links.Dims) > 0:
-		n := 1
-		for _, d := range t.Links.Dims {
-			n *= d
-		}
-		return n
 	}
-	return t.Links.Endpoints()
+	return t.Links.GPUs()
 }
 
 // Machine is the tiers whose time passes have, from the inside out, under a step. It is safe for concurrent use.
 type Machine struct {
 	spec    training.Spec
 	tiers   []Tier
-	machine tiers.Machine
-	systems []links.System // of links
+	machine *links.Tiers
 	seed    uint64
-	free    int // a tier that takes no time, -1 for none
+	packet  units.Bytes // that data inside is sent in, 0 as fluid
+	free    int         // a tier that takes no time, -1 for none
 
 	mu    sync.Mutex
 	known map[training.Call]*carried
@@ -80,36 +71,27 @@ type carried struct {
 
 func (c *carried) time() engine.Time { return slices.Max(c.times) }
 
-// New returns the tiers of a step, of which one takes no time, and one has links of twice the rate; -1 is none.
-func New(spec training.Spec, of []Tier, seed uint64, free, faster int) (*Machine, error) {
-	m := &Machine{spec: spec, seed: seed, free: free, known: map[training.Call]*carried{}}
+// New returns the tiers of a step, in which data is sent in packets of a size, 0 as fluid. One tier takes no time, and one
+// has links of twice the rate; -1 is none.
+func New(spec training.Spec, of []Tier, seed uint64, packet units.Bytes, free, faster int) (*Machine, error) {
+	m := &Machine{spec: spec, seed: seed, packet: packet, free: free, known: map[training.Call]*carried{}}
+	var all []*links.Links
+	var gpus []int
 	for i, t := range of {
-		var z links.System
 		if t.Plans != nil {
 			p := *t.Plans
 			if i == faster {
 				p.Fabric.LinkRate *= 2
 			}
 			t.Plans = &p
-		} else {
-			l := *t.Links
-			if i == faster {
-				l.LinkRate *= 2
-				l.Edges = slices.Clone(l.Edges)
-				for k, e := range l.Edges {
-					l.Edges[k] = []int{e[0], e[1], 2 * e[2], e[3]}
-				}
-			}
-			t.Links = &l
-			var err error
-			if z, err = l.Build(); err != nil {
-				return nil, err
-			}
+		} else if i == faster {
+			t.Links = t.Links.Faster(2)
 		}
-		m.tiers, m.systems = append(m.tiers, t), append(m.systems, z)
-		m.machine = append(m.machine, tiers.Tier{GPUs: t.GPUs(), Network: z.Whole})
+		m.tiers, all, gpus = append(m.tiers, t), append(all, t.Links), append(gpus, t.GPUs())
 	}
-	return m, m.machine.Check()
+	var err error
+	m.machine, err = links.NewTiers(all, gpus)
+	return m, err
 }
 
 // Longer returns how much the calls of a pass of virtual stage v lengthen it.
@@ -182,7 +164,7 @@ func (m *Machine) call(ctx context.Context, c training.Call) (*carried, error) {
 // exchange is an all-to-all of so many bytes a pair in a group of consecutive GPUs: tiers carry their parts at the same
 // time.
 func (m *Machine) exchange(ctx context.Context, group []int32, bytes int64, z *carried) error {
-	for i, tier := range m.machine {
+	for i, tier := range m.machine.Machine {
 		in := group[:min(len(group), tier.GPUs)] // of the first domain
 		sizes, pairs := make([]int64, len(in)*len(in)), 0
 		for _, a := range in {
@@ -208,7 +190,7 @@ func (m *Machine) exchange(ctx context.Context, group []int32, bytes int64, z *c
 			p := &collective.Problem{Call: collective.Call{Kind: collective.AllToAll, Group: in, Sizes: sizes}, Network: network}
 			var s *collective.Schedule
 			if s, err = direct.Expand(ctx, p, collective.Options{}); err == nil {
-				z.times[i], _, err = m.simulate(ctx, []*collective.Schedule{s}, i, true)
+				z.times[i], _, err = m.simulate(ctx, []*collective.Schedule{s}, i)
 			}
 		}
 		if err != nil {
@@ -252,7 +234,7 @@ func (m *Machine) collective(ctx context.Context, groups [][]int32, c training.C
 		return fmt.Errorf("no tier of links joins the %d GPUs of a group", len(groups[0]))
 	}
 	network, _ := m.machine.Domain(t)
-	in := slices.DeleteFunc(slices.Clone(groups), func(g []int32) bool { return int(slices.Max(g)) >= m.machine[t].GPUs })
+	in := slices.DeleteFunc(slices.Clone(groups), func(g []int32) bool { return int(slices.Max(g)) >= m.machine.Machine[t].GPUs })
 	least, failed := engine.Never, error(nil)
 	for _, row := range collective.Table {
 		if name := m.tiers[t].Collective; name != collective.BestName && name != row.Name {
@@ -262,12 +244,12 @@ func (m *Machine) collective(ctx context.Context, groups [][]int32, c training.C
 		var err error
 		for _, group := range in {
 			p := &collective.Problem{Call: collective.Call{Kind: kinds[c.Kind], Group: group, Bytes: c.Bytes}, Network: network}
-			if y := m.systems[t].Torus; y != nil && t == 0 {
+			if y := m.machine.Systems[t].Torus; y != nil && t == 0 {
 				p.Torus = y
 			}
 			if t > 0 {
 				for _, gpu := range group {
-					p.Domain = append(p.Domain, int(gpu)/m.machine[t-1].GPUs)
+					p.Domain = append(p.Domain, int(gpu)/m.machine.Machine[t-1].GPUs)
 				}
 			}
 			var s *collective.Schedule
@@ -283,7 +265,7 @@ func (m *Machine) collective(ctx context.Context, groups [][]int32, c training.C
 		if err != nil {
 			return err
 		}
-		end, bytes, err := m.simulate(ctx, schedules, t, false)
+		end, bytes, err := m.simulate(ctx, schedules, t)
 		if err != nil {
 			return err
 		}
@@ -300,100 +282,76 @@ func (m *Machine) collective(ctx context.Context, groups [][]int32, c training.C
 	return nil
 }
 
-// simulate returns how long schedules take that begin together in a domain of tier t, as fluid, and the bytes that each
-// tier carries. Transfers arrive by the latency of their route later.
-func (m *Machine) simulate(ctx context.Context, schedules []*collective.Schedule, t int, all bool) (engine.Time, []float64, error) {
+// simulate returns how long schedules take that begin together in a domain of tier t, and the bytes that each tier
+// carries. As fluid, transfers arrive by the latency of their route later.
+func (m *Machine) simulate(ctx context.Context, schedules []*collective.Schedule, t int) (engine.Time, []float64, error) {
 	network, first := m.machine.Domain(t)
-	paths := make([]map[engine.Flow][]int32, len(m.tiers)) // of a tier's first domain, by its links
-	flows := make([][]engine.Flow, len(m.tiers))
-	inside := func(f engine.Flow) (int, engine.Flow) {
-		i := m.machine.Joins(all, f.Src, f.Dst)
-		n := int32(m.machine[i].GPUs)
-		return i, engine.Flow{Src: f.Src % n, Dst: f.Dst % n}
-	}
-	var pinned []int32
+	var flows []engine.Flow
+	var pinned, ranks []int32
 	for _, s := range schedules {
 		routed, _ := s.Routed()
-		for _, f := range routed {
-			i, f := inside(f)
-			if paths[i] == nil {
-				paths[i] = map[engine.Flow][]int32{}
-			}
-			if _, ok := paths[i][f]; !ok {
-				paths[i][f] = nil
-				flows[i] = append(flows[i], f)
-			}
-		}
-		pinned = append(append(pinned, s.Links()...), slices.Repeat([]int32{-1}, len(s.Group))...)
+		flows = append(flows, routed...) // of groups that share no GPU
+		stay := slices.Repeat([]int32{-1}, len(s.Group))
+		pinned, ranks = append(append(pinned, s.Links()...), stay...), append(append(ranks, s.Ranks()...), stay...)
 	}
-	for i, of := range flows {
-		if err := m.lead(ctx, i, of, paths[i]); err != nil {
-			return 0, nil, err
-		}
-	}
-	g := &engine.Graph{}
-	for _, s := range schedules {
-		late := make([]engine.Time, len(s.Transfers))
-		for k, x := range s.Transfers {
-			if x.Link >= 0 {
-				late[k] = network.Links[x.Link].Latency
-				continue
-			}
-			i, f := inside(engine.Flow{Src: s.Group[x.Src], Dst: s.Group[x.Dst]})
-			for _, l := range paths[i][f] {
-				late[k] += m.systems[i].Whole.Links[l].Latency
-			}
-		}
-		s.Append(g, collective.Attach{Late: late})
-	}
-	if err := g.Freeze(); err != nil {
+	paths, err := m.machine.Route(ctx, t, network, first, flows, m.seed, nil)
+	if err != nil {
 		return 0, nil, err
 	}
-	r, bytes := &engine.Routes{Start: make([]int32, len(g.Tasks)+1)}, make([]float64, len(m.tiers))
-	for k := range g.Tasks {
-		switch x := &g.Tasks[k]; {
-		case x.Kind != engine.Transfer:
-		case pinned[k] >= 0:
-			r.Uses = append(r.Uses, engine.Use{Resource: pinned[k], Weight: 1})
-			bytes[slices.IndexFunc(first, func(f int) bool { return f > int(pinned[k]) })-1] += float64(x.Bytes)
-		default:
-			i, f := inside(engine.Flow{Src: x.Src, Dst: x.Dst})
-			base := first[i] + int(x.Src)/m.machine[i].GPUs*len(m.machine[i].Network.Links)
-			for _, l := range paths[i][f] {
-				r.Uses = append(r.Uses, engine.Use{Resource: int32(base) + l, Weight: 1})
+	g := new(engine.Graph)
+	lay := func(late [][]engine.Time) error {
+		g = new(engine.Graph)
+		for i, s := range schedules {
+			a := collective.Attach{Packets: m.packet > 0}
+			if late != nil {
+				a.Late = late[i]
 			}
-			bytes[i] += float64(x.Bytes)
+			s.Append(g, a)
 		}
-		r.Start[k+1] = int32(len(r.Uses))
+		return g.Freeze()
+	}
+	if err := lay(nil); err != nil {
+		return 0, nil, err
+	}
+	ends, paths, err := collective.Pin(g, network, pinned, flows, paths)
+	if err != nil {
+		return 0, nil, err
+	}
+	r, err := engine.RoutesOf(g, network, paths, ends)
+	if err != nil {
+		return 0, nil, err
+	}
+	bytes, late := make([]float64, len(m.tiers)), make([][]engine.Time, len(schedules))
+	task := int32(0)
+	for i, s := range schedules {
+		for k := range s.Transfers {
+			uses, sum := r.Of(task+int32(k)), engine.Time(0)
+			for _, u := range uses {
+				sum += network.Links[u.Resource].Latency
+			}
+			late[i] = append(late[i], sum)
+			bytes[slices.IndexFunc(first, func(f int) bool { return f > int(uses[0].Resource) })-1] += float64(s.Transfers[k].Bytes)
+		}
+		task += int32(len(s.Transfers) + len(s.Group))
+	}
+	if m.packet > 0 {
+		for i := range network.Links {
+			network.Links[i].Channels = int32(paths.Channels())
+		}
+		trace, _, err := packet.RunGraph(g, network, ends, paths, int32(m.packet), packet.Options{Stop: func() bool { return ctx.Err() != nil }, Seed: m.seed, TaskRank: ranks})
+		if err != nil {
+			return 0, nil, err
+		}
+		return trace.Makespan, bytes, nil
+	}
+	if err := lay(late); err != nil {
+		return 0, nil, err
 	}
 	trace, err := flow.Run(ctx, g, network, r, flow.Options{})
 	if err != nil {
 		return 0, nil, err
 	}
 	return trace.Makespan, bytes, nil
-}
-
-// lead finds paths of flows in a domain of a tier, as its kind usually leads them.
-func (m *Machine) lead(ctx context.Context, i int, flows []engine.Flow, paths map[engine.Flow][]int32) error {
-	if len(flows) == 0 {
-		return nil
-	}
-	z := &m.systems[i]
-	slices.SortFunc(flows, func(a, b engine.Flow) int { return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst)) })
-	p := &routing.Problem{Network: z.Known, Torus: z.Torus, Down: z.Down, Flows: flows, Rate: float64(m.tiers[i].Links.LinkRate)}
-	d, err := routing.ByName(routing.Usual(z.Torus != nil, m.tiers[i].Links.Faulty())).Router.Route(ctx, p, routing.Options{Seed: m.seed})
-	if err != nil {
-		return err
-	}
-	for k, f := range flows {
-		path, _ := d.Paths.Of(d.Paths.ClassOf(int32(k)))
-		at := f.Src
-		for _, s := range d.Paths.Steps(path) {
-			l := d.Paths.Out(at, s)
-			paths[f], at = append(paths[f], l), z.Whole.Links[l].To
-		}
-	}
-	return nil
 }
 
 // Joins returns the tier that carries a call of a stage, -1 where none does: an all-to-all is carried by all whose domains

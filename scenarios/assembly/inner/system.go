@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sim/engine"
+	"sim/engine/units"
 	"sim/scenarios/assembly"
 	"sim/scenarios/result"
 	"sim/workloads/training"
@@ -24,9 +25,10 @@ type system struct {
 	busy  []engine.Time
 }
 
-// NewSystem makes the system of a step on tiers, the outermost of which on is the system.
-func NewSystem(ctx context.Context, spec training.Spec, of []Tier, seed uint64, outer string, on func(assembly.Longer) (assembly.System, error)) (assembly.System, error) {
-	m, err := New(spec, of, seed, -1, -1)
+// NewSystem makes the system of a step on tiers, the outermost of which on is the system. Data inside is sent in packets of
+// a size, 0 as fluid.
+func NewSystem(ctx context.Context, spec training.Spec, of []Tier, seed uint64, packet units.Bytes, outer string, on func(assembly.Longer) (assembly.System, error)) (assembly.System, error) {
+	m, err := New(spec, of, seed, packet, -1, -1)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +87,7 @@ func (s *system) measure(ctx context.Context, row *result.Row, step assembly.Ste
 	for i := range s.tiers {
 		var ends [2]engine.Time
 		for k, change := range [2][2]int{{i, -1}, {-1, i}} {
-			m, err := New(s.of.spec, s.tiers, s.seed, change[0], change[1])
+			m, err := New(s.of.spec, s.tiers, s.seed, s.of.packet, change[0], change[1])
 			if err != nil {
 				return err
 			}

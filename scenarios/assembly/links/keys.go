@@ -21,6 +21,7 @@ type Links struct {
 	Generators []graph.Generator // of the rows of graph.Generators, with their options
 	Switches   Switches          // of a graph
 	Domain     Domain            // nothing of others
+	Inside     []*Links          // tiers inside it, the innermost first
 }
 
 // Domain is GPUs behind an electrical switch.
@@ -113,3 +114,14 @@ type BrokenParts struct {
 
 // DefaultRate is that of a TPU v4's links, 50 GB/s.
 const DefaultRate = units.Rate(400e9)
+
+// Faster returns l with links of so many times the rate.
+func (l *Links) Faster(times int) *Links {
+	f := *l
+	f.LinkRate *= units.Rate(times)
+	f.Edges = nil
+	for _, e := range l.Edges {
+		f.Edges = append(f.Edges, []int{e[0], e[1], times * e[2], e[3]})
+	}
+	return &f
+}

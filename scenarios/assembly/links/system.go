@@ -18,10 +18,15 @@ type System struct {
 	Whole, Known *engine.Network
 	Down         []bool // nodes that neither send nor receive: what is down, and the switches of a graph; nil is none
 	Cubes        *Cubes // nil where optical switches join nothing
+	Tiers        *Tiers // nil of a fabric without others inside; Torus is then nil
+	first        []int  // by tier: the first of its links
 }
 
 // Build builds the hardware.
 func (l *Links) Build() (z System, err error) {
+	if len(l.Inside) > 0 {
+		return l.joint()
+	}
 	link := engine.Link{Rate: float64(l.LinkRate), Latency: l.LinkLatency, Channels: 2} // that routers may use
 	if l.Queue == "credit" {
 		link.Channels = int32(l.Channels)
