@@ -83,6 +83,8 @@ func (s *Scenario) names(several bool) *schema.Names {
 	conditions := map[string]condition{
 		"experts": when(words("a dense model"), "choose a model with experts", func() bool { return w.Arch.Experts > 0 },
 			"workload.model", "workload.architecture.experts"),
+		"dense": when(words("a model with experts"), "leave it out, or choose a dense model", func() bool { return w.Arch.Experts == 0 },
+			"workload.architecture.experts"),
 		"called": when(workload, "choose a collective call, such as "+schema.Quote(allReduce), s.calls, kind, "policy.collective", "policy.collectives"),
 		"expanded": when(func() string {
 			if s.trains() {

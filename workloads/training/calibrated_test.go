@@ -45,6 +45,8 @@ func table1(t testing.TB, model string) (training.Spec, int) {
 		set(2, 16, 8, 256, 128, 32)
 	case "gpt-7b":
 		set(2, 4, 1, 16, 8, 4)
+	default: // not of the table
+		set(4, 2, 1, 32, 8, 8)
 	}
 	return s, pod
 }

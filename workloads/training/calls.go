@@ -65,14 +65,23 @@ func (s *Spec) Pieces(v int) int {
 	return int(math.Ceil(layers))
 }
 
+// SyncPieces returns how many parts the gradients of virtual stage v are synchronised in, each by the same calls.
+func (s *Spec) SyncPieces(v int) int {
+	if s.OverlapSync {
+		return s.Pieces(v)
+	}
+	return 1
+}
+
 // Calls returns the calls of a piece of a forward or backward pass of virtual stage v, in order, or with Sync those
-// after its last backward pass. Groups of one GPU make none.
+// of a part of its gradients (SyncPieces). Groups of one GPU make none.
 //
 // With sequence parallelism a layer gathers its input over the tensor-parallel group and scatters the sum of its output,
 // of attention and of the feed-forward network, and as often in the backward pass; else it sums the output of each, and
 // the gradient of its input (Korthikanti et al. 2022, Sec. 4.2.2; Shoeybi et al. 2019, Sec. 3). That inputs are gathered
 // once more for the gradients of weights is hidden behind computing, as there. Layers with experts do so for attention, and
-// for the feed-forward network where there are shared experts. Ranks that share a sequence gather keys and values, in the
+// for the feed-forward network where there are shared experts; where attention and network read the same input, once for both
+// (Chowdhery et al. 2022, Sec. 2). Ranks that share a sequence gather keys and values, in the
 // backward pass again, whose gradients they then scatter (Llama 3, Sec. 3.3.2; as many bytes as ring attention sends,
 // Liu et al. 2023). Tokens go to their experts and come back, and so do gradients (Lepikhin et al. 2020). Gradients are
 // scattered over all copies of a parameter, and parameters gathered (Rajbhandari et al. 2020, Sec. 5).
@@ -107,8 +116,9 @@ func (s *Spec) Calls(v int, pass Phase) []Call {
 	if pass == Backward {
 		first, second = network, layers
 	}
+	between := func(p Place) bool { return p == Between && s.Arch.ParallelLayers }
 	gather := func(p Place, layers float64) {
-		if s.Choices.SequenceParallel {
+		if s.Choices.SequenceParallel && !between(p) {
 			add(Tensor, AllGather, p, activation, layers)
 		}
 	}
@@ -117,7 +127,9 @@ func (s *Spec) Calls(v int, pass Phase) []Call {
 		if s.Choices.SequenceParallel {
 			kind = ReduceScatter
 		}
-		add(Tensor, kind, p, activation, layers)
+		if !between(p) {
+			add(Tensor, kind, p, activation, layers)
+		}
 	}
 	gather(Before, first)
 	exchange := func(p Place, back bool) {
@@ -144,8 +156,8 @@ func (s *Spec) Calls(v int, pass Phase) []Call {
 	return calls
 }
 
-// syncCalls returns the calls after the last backward pass of virtual stage v: of what a stage holds one copy of, and of
-// the rest.
+// syncCalls returns the calls of a part of the gradients of virtual stage v: of what a stage holds one copy of, and of the
+// rest.
 func (s *Spec) syncCalls(v int) (calls []Call) {
 	gpus := float64(s.StageGPUs())
 	experts := s.expertParameters(v)
@@ -155,7 +167,7 @@ func (s *Spec) syncCalls(v int) (calls []Call) {
 		number int // bytes of one
 	}{{ReduceScatter, s.Choices.GradientBytes}, {AllGather, s.Choices.ParameterBytes}} {
 		add := func(parameters float64, copies int, ofExperts bool) {
-			if b := int64(math.Round(float64(c.number) * parameters)); b > 0 && copies > 1 {
+			if b := int64(math.Round(float64(c.number) * parameters / float64(s.SyncPieces(v)))); b > 0 && copies > 1 {
 				calls = append(calls, Call{Dim: Sync, Kind: c.kind, Bytes: b, OfExperts: ofExperts})
 			}
 		}

@@ -21,12 +21,25 @@ func (b *builder) callingPass(v int, compute engine.Time, m Meta) (span, error) 
 	}
 	p := span{first: b.task(engine.Task{}, m)}
 	at := slices.Repeat([]int32{p.first}, s.StageGPUs()) // by GPU: the task that comes before
+	joined, called := p.first, false
 	join := func(d engine.Time) {
+		var early int32
+		overlaps := called && s.OverlapCalls > 0 && d > 0
+		if overlaps { // what does not wait for the calls
+			e := engine.Time(float64(d) * s.OverlapCalls)
+			early = b.task(engine.Task{Duration: e}, m)
+			b.Graph.AddEdge(joined, early, 0)
+			d -= e
+		}
 		id := b.task(engine.Task{Duration: d}, m)
 		for g, before := range at {
 			b.Graph.AddEdge(before, id, 0)
 			at[g] = id
 		}
+		if overlaps {
+			b.Graph.AddEdge(early, id, 0)
+		}
+		joined, called = id, false
 	}
 	pieces := s.Pieces(v)
 	done := engine.Time(0)
@@ -52,6 +65,7 @@ func (b *builder) callingPass(v int, compute engine.Time, m Meta) (span, error) 
 					}
 					c.Draw = 1 + uint64(((int(m.Replica)*s.PP*s.Chunks+v)*s.Microbatches+int(m.Microbatch))*pieces+layer)
 				}
+				called = true
 				for _, group := range s.Groups(c, int(m.Replica), int(stage)) {
 					ready := make([]int32, len(group))
 					for i, rank := range group {
@@ -71,6 +85,7 @@ func (b *builder) callingPass(v int, compute engine.Time, m Meta) (span, error) 
 				join(until(piece, split))
 			case Between:
 				join(until(piece+1, 0))
+				p.pieces = append(p.pieces, joined)
 			}
 		}
 	}
@@ -95,8 +110,8 @@ func (b *builder) expand(c Call, group, ready []int32, m Meta) ([]int32, error) 
 	return done, nil
 }
 
-// syncCalls adds the calls of each stage and chunk after its last backward passes: what is gathered waits for what was
-// scattered, of parameters of a sort.
+// syncCalls adds the calls of each stage and chunk after its last backward passes, or with OverlapSync after each piece
+// of these: what is gathered waits for what was scattered, of parameters of a sort, and each part for the one before.
 func (b *builder) syncCalls() error {
 	s := &b.Spec
 	for stage := range s.PP {
@@ -104,33 +119,57 @@ func (b *builder) syncCalls() error {
 			v := chunk*s.PP + stage
 			m := Meta{Stage: int32(stage), Chunk: int32(chunk), GPU: -1}
 			var at [2]map[int32]int32 // by sort and rank: the task that comes before
-			for _, c := range s.Calls(v, Sync) {
-				sort := 0
-				if c.OfExperts {
-					sort = 1
-				}
-				if at[sort] == nil {
-					at[sort] = map[int32]int32{}
-				}
-				for _, group := range s.Groups(c, 0, stage) {
-					ready := make([]int32, len(group))
-					for i, rank := range group {
-						before, ok := at[sort][rank]
-						if !ok {
-							before = b.Ready[b.Nodes[rank].Replica][v]
-						}
-						ready[i] = before
-					}
-					done, err := b.expand(c, group, ready, m)
-					if err != nil {
-						return err
-					}
-					for i, rank := range group {
-						at[sort][rank] = done[i]
-					}
+			for piece := range s.SyncPieces(v) {
+				if err := b.syncPiece(v, piece, m, &at); err != nil {
+					return err
 				}
 			}
 		}
+	}
+	return nil
+}
+
+// syncPiece adds the calls of a part of the gradients.
+func (b *builder) syncPiece(v, piece int, m Meta, at *[2]map[int32]int32) error {
+	s := &b.Spec
+	var scattered [2]bool
+	for _, c := range s.Calls(v, Sync) {
+		sort := 0
+		if c.OfExperts {
+			sort = 1
+		}
+		if at[sort] == nil {
+			at[sort] = map[int32]int32{}
+		}
+		for _, group := range s.Groups(c, 0, int(m.Stage)) {
+			ready := make([]int32, len(group))
+			for i, rank := range group {
+				before, ok := at[sort][rank]
+				if !scattered[sort] {
+					r := b.Nodes[rank].Replica
+					computed := b.Ready[r][v]
+					if s.OverlapSync {
+						computed = b.pieces[r][v][piece]
+					}
+					if ok {
+						both := b.task(engine.Task{}, m)
+						b.Graph.AddEdge(before, both, 0)
+						b.Graph.AddEdge(computed, both, 0)
+						computed = both
+					}
+					before = computed
+				}
+				ready[i] = before
+			}
+			done, err := b.expand(c, group, ready, m)
+			if err != nil {
+				return err
+			}
+			for i, rank := range group {
+				at[sort][rank] = done[i]
+			}
+		}
+		scattered[sort] = true
 	}
 	return nil
 }

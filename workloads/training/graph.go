@@ -169,6 +169,7 @@ type builder struct {
 	// node ids of a stage: all its GPUs, the half that sends on, the half that sends back (equal to all where the ring
 	// is not split); with PerGPU one node a GPU, of which these are the first
 	all, on, back [][]int32
+	pieces        [][][]int32 // as Ready: the tasks with which that backward has computed each of its pieces
 }
 
 // split reports whether half of a stage's GPUs go each way round the ring.
@@ -233,8 +234,11 @@ func (b *builder) transfer(src, dst int32, gpus int, each int64, m Meta, from, t
 	}
 }
 
-// span is the first and the last task of a pass.
-type span struct{ first, last int32 }
+// span is the first and the last task of a pass, and those with which it has computed each of its pieces.
+type span struct {
+	first, last int32
+	pieces      []int32
+}
 
 // pass adds a pass of virtual stage v, of so much compute.
 func (b *builder) pass(v int, d engine.Time, m Meta) (span, error) {
@@ -242,7 +246,7 @@ func (b *builder) pass(v int, d engine.Time, m Meta) (span, error) {
 		return b.callingPass(v, d, m)
 	}
 	id := b.task(engine.Task{Duration: d}, m)
-	return span{id, id}, nil
+	return span{first: id, last: id}, nil
 }
 
 // pipeline adds the compute and the pipeline transfers of a replica.
@@ -261,6 +265,7 @@ func (b *builder) pipeline(r int) error {
 		backward[v] = make([]span, s.Microbatches)
 	}
 	b.Ready = append(b.Ready, make([]int32, virtual))
+	b.pieces = append(b.pieces, make([][]int32, virtual))
 	// step by step over all stages: about the order of time, which keeps together in memory what is simulated together
 	programs := make([][]op, s.PP)
 	last := make([]int32, s.PP)
@@ -290,7 +295,7 @@ func (b *builder) pipeline(r int) error {
 			}
 			last[stage] = p.last
 			if o.backward {
-				b.Ready[r][v] = p.last
+				b.Ready[r][v], b.pieces[r][v] = p.last, p.pieces
 			}
 		}
 	}

@@ -30,6 +30,13 @@ type routed struct {
 	healthy map[string]unharmed // by router
 
 	timed once.Value[leastTimes]
+	whole once.Value[faultless]
+}
+
+// faultless is a step on the fabric where nothing is down.
+type faultless struct {
+	r   *routed
+	err error
 }
 
 // leastTimes are lower bounds on when transfers that wait for each other end.

@@ -15,6 +15,7 @@ import (
 	"sim/engine/static"
 	"sim/policies/routing"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/links"
 	"sim/scenarios/result"
 )
 
@@ -141,7 +142,8 @@ func (a *routedAnswer) simulate(ctx context.Context, after *routing.Decision) er
 	return nil
 }
 
-// againstHealthy compares the time of an iteration with that of the router's paths where nothing is down.
+// againstHealthy compares the time of an iteration with that of the same one under the same router where nothing is
+// down, whose collective calls the algorithm expands for that fabric.
 func (a *routedAnswer) againstHealthy(ctx context.Context) error {
 	r := a.r
 	end, done := a.row.Metrics[r.end()]
@@ -153,13 +155,44 @@ func (a *routedAnswer) againstHealthy(ctx context.Context) error {
 		return nil
 	}
 	h := &routedAnswer{r: r, seen: r.Whole, walks: r.usual(a.row.Policy), row: result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}}
+	if r.s.Workload.Collectives == "graph" {
+		whole, err := r.faultless(ctx)
+		if err != nil {
+			return fmt.Errorf("without faults: %w", err)
+		}
+		d, err := routing.ByName(a.row.Policy).Router.Route(ctx, whole.problem(whole.Whole), r.s.options())
+		if err != nil {
+			return fmt.Errorf("without faults: %w", err)
+		}
+		h.r, h.seen, h.walks = whole, whole.Whole, d.Paths
+	}
 	if err := h.simulate(ctx, nil); err != nil {
 		return fmt.Errorf("without faults: %w", err)
 	}
 	if before, done := h.row.Metrics[r.end()]; done {
-		a.row.Metrics["fault_ratio"] = before / end
+		a.row.Metrics["fault_ratio"], a.row.Metrics["step_slowdown"] = before/end, end/before-1
 	}
 	return nil
+}
+
+// faultless returns the same step on the fabric where nothing is down.
+func (r *routed) faultless(ctx context.Context) (*routed, error) {
+	b, err := r.whole.Get(ctx, func() (b faultless) {
+		s := *r.s
+		s.Fabric.BrokenParts = links.BrokenParts{}
+		b.r = &routed{s: &s, healthy: map[string]unharmed{}}
+		if b.r.System, b.err = s.Fabric.Build(); b.err == nil {
+			b.r.load, b.err = b.r.traffic(ctx)
+		}
+		if b.err == nil {
+			b.err = b.r.lengthen(ctx)
+		}
+		return b
+	})
+	if err == nil {
+		err = b.err
+	}
+	return b.r, err
 }
 
 // seen returns the network that routers see at first.

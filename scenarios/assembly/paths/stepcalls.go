@@ -110,7 +110,7 @@ func (e *stepCalls) tasks() (n float64, err error) {
 			for _, c := range t.Calls(v, pass) {
 				replicas, times := t.Replicas(), float64(t.Pieces(v)*t.Microbatches)
 				if pass == training.Sync {
-					replicas, times = 1, 1
+					replicas, times = 1, float64(t.SyncPieces(v))
 				}
 				for replica := range replicas {
 					for _, group := range t.Groups(c, replica, v%t.PP) {

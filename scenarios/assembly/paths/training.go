@@ -116,7 +116,8 @@ func transferBytes(s *training.Spec) (bytes, transfers float64) {
 				bytes, transfers = bytes+times*b, transfers+times*n
 			}
 			b, n := callBytes(s, v, training.Sync)
-			bytes, transfers = bytes+b, transfers+n
+			parts := float64(s.SyncPieces(v))
+			bytes, transfers = bytes+parts*b, transfers+parts*n
 		}
 		return bytes, transfers
 	}

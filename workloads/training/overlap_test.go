@@ -1,0 +1,95 @@
+package training_test
+
+import (
+	"testing"
+
+	"sim/engine"
+	"sim/engine/flow"
+	"sim/workloads/training"
+)
+
+// TestOverlap: on links that nothing shares a step takes what its parts take, added up by hand: where a part of the
+// computing does not wait for the calls before it, the longer of the two; and where gradients are synchronised piece by
+// piece, each piece from when it is computed and the one before is synchronised.
+func TestOverlap(t *testing.T) {
+	base := training.Spec{
+		Arch: mustModel(t, "palm-8b"), Choices: calibrated(127), Sequence: 2048, Microbatch: 1, Microbatches: 1,
+		TP: 1, PP: 1, EP: 1, ETP: 1, GPUs: 4, Chunks: 1, PassPieces: 4,
+	}
+	ends := func(s training.Spec) (engine.Time, *training.Iteration) {
+		it, err := training.Build(s, training.Extent{All: true, PerGPU: true, Expand: direct})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, r := mesh(it.Graph, s.GPUs)
+		return play(t, it.Graph, n, r, flow.MaxMin).Makespan, it
+	}
+	check := func(what string, got, want engine.Time, it *training.Iteration) {
+		if d := got - want; d > engine.Time(len(it.Graph.Tasks)) || -d > engine.Time(len(it.Graph.Tasks)) {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+	forward := func(s training.Spec) engine.Time { return engine.Time(s.ForwardSeconds(0) * float64(engine.Second)) }
+	for _, part := range []float64{0, 0.3, 1} {
+		for _, slow := range []float64{1, 20} { // calls are the shorter, or the longer
+			s := base
+			s.TP, s.OverlapCalls, s.Choices.EffectiveTFLOPS = 4, part, 127*slow
+			got, it := ends(s)
+			want := engine.Time(0)
+			for _, pass := range []training.Phase{training.Forward, training.Backward} {
+				compute := forward(s) / 4
+				if pass == training.Backward {
+					compute *= 2
+				}
+				calls := s.Calls(0, pass) // a gather before a layer, a scatter after it
+				if len(calls) != 2 || calls[0].Kind != training.AllGather || calls[1].Kind != training.ReduceScatter || calls[1].Place != training.After {
+					t.Fatalf("a layer calls %v", calls)
+				}
+				// attention and network read the same input: the first part of a piece follows the scatter of the piece
+				// before and the gather, the second nothing
+				one := alone(t, s, calls[0])
+				for piece := range engine.Time(4) {
+					before := one
+					if piece > 0 {
+						before += one
+					}
+					// of GPU time that does not wait: attention in the forward pass, the network in the backward pass
+					first := attentionPart(s)
+					if pass == training.Backward {
+						first = 1 - first
+					}
+					d := engine.Time(float64(compute) * first)
+					early := engine.Time(float64(d) * part)
+					want += max(before, early) + d - early + compute - d
+				}
+				want += one
+			}
+			check("calls", got, want, it)
+		}
+	}
+	for _, slow := range []float64{1, 20} {
+		s := base
+		s.OverlapSync, s.Choices.EffectiveTFLOPS = true, 127*slow
+		got, it := ends(s)
+		each := engine.Time(0)
+		for _, c := range s.Calls(0, training.Sync) {
+			each += alone(t, s, c)
+		}
+		end := engine.Time(0)
+		for piece := range engine.Time(4) {
+			end = max(end, forward(s)+2*forward(s)/4*(piece+1)) + each
+		}
+		check("synchronisation", got, end, it)
+		s.OverlapSync = false
+		after, it := ends(s)
+		check("synchronisation at the end", after, 3*forward(s)+4*each, it)
+	}
+}
+
+// attentionPart is what attention takes of a pass of PaLM: of parameters h^2 (2 + 2/heads) and 12 h^2, and half of the
+// scores.
+func attentionPart(s training.Spec) float64 {
+	h, n := float64(s.Arch.Hidden), float64(s.Sequence)
+	attention := 2*(2*h*h+2*h*256) + 2*n*h
+	return attention / (attention + 2*12*h*h)
+}
