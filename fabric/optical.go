@@ -9,8 +9,8 @@ import (
 )
 
 // Connect routes the transfers of g over the pods: those between pods take the bundle of circuits between the two,
-// which is created where a transfer needs it, and the NICs at both ends; those inside a pod take no modelled resource.
-// Bundles are ordered by their pods, those between pods first.
+// which is created where a transfer needs it, and the NICs at both ends; those inside a pod take the links of GPUs to its
+// network, if these are modelled. Bundles are ordered by their pods, those between pods first.
 func (p *Pods) Connect(g *engine.Graph) (*Optical, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
@@ -55,6 +55,8 @@ func (p *Pods) Connect(g *engine.Graph) (*Optical, error) {
 		if p.Moves(t) {
 			link := links[[2]int32{p.Nodes[t.Src].Pod, p.Nodes[t.Dst].Pod}]
 			o.Routes.Uses = append(o.Routes.Uses, engine.Use{Resource: link, Weight: 1})
+		}
+		if p.Takes(t) {
 			o.Routes.Uses = p.Interfaces(o.Routes.Uses, o.Network.GroupResource(0), t.Src, t.Dst)
 		}
 		o.Routes.Start[i+1] = int32(len(o.Routes.Uses))
@@ -119,7 +121,7 @@ func (p *Pods) capFlows(g *engine.Graph, o *Optical) {
 	full := make([]float64, len(o.Network.Links)) // by link: what they send together
 	for i := range g.Tasks {
 		uses := o.Routes.Of(int32(i))
-		if len(uses) == 0 {
+		if len(uses) == 0 || uses[0].Resource >= groups {
 			continue
 		}
 		link, node := uses[0].Resource, &p.Nodes[g.Tasks[i].Src]

@@ -8,10 +8,11 @@ import (
 
 // Packets is a job on pods as packets find it: every set of NICs is a link out and a link in, of the rate of all its
 // interfaces together, and every bundle of circuits a link in each direction that is in use. A packet is stored at the
-// pod that it leaves and at the pod that it comes to.
+// pod that it leaves and at the pod that it comes to. Inside a pod, where that is modelled, nodes have a link out and a
+// link in, and packets are stored between the two.
 type Packets struct {
 	// Graph is the job's, but for transfers of GPUs of several sets of NICs, which are one task a set, and for those
-	// inside pods, which take no modelled resource and no time.
+	// inside pods that take no modelled resource and no time.
 	Graph   *engine.Graph
 	Origin  []int32 // by task of Graph: that of the job
 	Network *engine.Network
@@ -48,13 +49,14 @@ func (p *Pods) Packets(g *engine.Graph, o *Optical, provisioned *engine.Network)
 }
 
 // packetBuilder assembles Packets. Of n sets of NICs and pods, node 2i is where set i sends and 2i+1 where it receives;
-// behind these come the pods, in the same way.
+// behind these come the pods, in the same way, and the job's nodes and the networks inside pods.
 type packetBuilder struct {
 	*Packets
 	p    *Pods
 	o    *Optical
 	port []int                // by link: its place among those out of its node
 	pod  []int32              // by set of NICs
+	in   int32                // the first link inside pods
 	of   map[engine.Flow]bool // that have a path
 }
 
@@ -63,10 +65,19 @@ func (b *packetBuilder) receives(nic int32) int32 { return 2*nic + 1 }
 func (b *packetBuilder) leaves(pod int32) int32   { return 2 * (int32(len(b.p.NICs)) + pod) }
 func (b *packetBuilder) enters(pod int32) int32   { return 2*(int32(len(b.p.NICs))+pod) + 1 }
 
+// inside returns where a node sends and receives inside its pod, and what is between all of that pod.
+func (b *packetBuilder) inside(node int32) (out, in, network int32) {
+	first := 2 * int32(len(b.p.NICs)+len(b.p.Pods))
+	return first + 2*node, first + 2*node + 1, first + 2*int32(len(b.p.Nodes)) + b.p.Nodes[node].Pod
+}
+
 // layNetwork makes the links: those of the NICs, out and in by turns, and then those of the bundles.
 func (b *packetBuilder) layNetwork(provisioned *engine.Network) error {
 	p := b.p
 	n := &engine.Network{Nodes: int32(2 * (len(p.NICs) + len(p.Pods)))}
+	if p.Inside > 0 {
+		n.Nodes += int32(2*len(p.Nodes) + len(p.Pods))
+	}
 	gpus := make([]int32, len(p.NICs))
 	b.pod = make([]int32, len(p.NICs))
 	for i := range p.Nodes {
@@ -85,9 +96,18 @@ func (b *packetBuilder) layNetwork(provisioned *engine.Network) error {
 		n.Links = append(n.Links, engine.Link{From: b.leaves(l.From), To: b.enters(l.To), Rate: l.Rate})
 	}
 	nics := int32(2 * len(p.NICs))
+	b.in = int32(len(n.Links))
+	for i := 0; p.Inside > 0 && i < len(p.Nodes); i++ {
+		out, in, network := b.inside(int32(i))
+		rate := float64(p.Inside) * float64(p.Nodes[i].GPUs)
+		n.Links = append(n.Links, engine.Link{From: out, To: network, Rate: rate}, engine.Link{From: network, To: in, Rate: rate})
+	}
 	n.ResourceNamer = func(r int32) string {
-		if r < nics {
+		switch {
+		case r < nics:
 			return p.GroupName(r)
+		case r >= b.in:
+			return p.GroupName(r - b.in + nics)
 		}
 		return provisioned.ResourceName(r - nics)
 	}
@@ -123,8 +143,15 @@ func (b *packetBuilder) addTask(id int32, t engine.Task) {
 	case t.Kind != engine.Transfer:
 		add(t)
 		return
-	case !b.p.Crosses(t.Src, t.Dst):
+	case !b.p.Takes(&t):
 		add(engine.Task{})
+		return
+	case !b.p.Moves(&t):
+		src, dst := t.Src, t.Dst
+		t.Src, _, _ = b.inside(src)
+		_, t.Dst, _ = b.inside(dst)
+		add(t)
+		b.route(engine.Flow{Src: t.Src, Dst: t.Dst}, b.in+2*src, b.in+2*dst+1)
 		return
 	}
 	link := b.o.Routes.Of(id)[0].Resource

@@ -9,6 +9,7 @@ package fabric
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"sim/engine"
 	"sim/engine/units"
@@ -50,6 +51,9 @@ type Pods struct {
 	PeerDirections int
 	// Copies is the number of replicas that Pods stands for, at least 1.
 	Copies int
+	// Inside is the rate of a GPU's link to the network inside its pod, in each direction, beside its NICs; 0 is a network
+	// in which nothing takes any time.
+	Inside units.Rate
 }
 
 // Bundle is a set of parallel circuits between two pods, the unit of a logical topology. A circuit serves both
@@ -106,10 +110,17 @@ func (p *Pods) Crosses(src, dst int32) bool {
 	return p.Nodes[src].Pod != p.Nodes[dst].Pod || src == dst
 }
 
-// Interfaces adds the uses of the NICs at both ends of a transfer to uses. group is the resource of the first NIC set's
-// outward direction; its inward direction follows it.
+// Interfaces adds the uses of the NICs at both ends of a transfer to uses, or of one inside a pod of the links to its
+// network. group is the resource of the first NIC set's outward direction; its inward direction follows it.
 func (p *Pods) Interfaces(uses []engine.Use, group, src, dst int32) []engine.Use {
 	from, to := &p.Nodes[src], &p.Nodes[dst]
+	if !p.Crosses(src, dst) {
+		if p.Inside > 0 {
+			group += 2 * int32(len(p.NICs))
+			uses = append(uses, engine.Use{Resource: group + 2*src, Weight: 1 / float64(from.GPUs)}, engine.Use{Resource: group + 2*dst + 1, Weight: 1 / float64(to.GPUs)})
+		}
+		return uses
+	}
 	for _, c := range from.NICs {
 		uses = append(uses, engine.Use{Resource: group + 2*c, Weight: 1 / float64(from.GPUs)})
 	}
@@ -119,17 +130,24 @@ func (p *Pods) Interfaces(uses []engine.Use, group, src, dst int32) []engine.Use
 	return uses
 }
 
-// Groups returns the network groups of the NICs, outward before inward.
+// Groups returns the network groups of the NICs, outward before inward, and then of the nodes' links inside pods, where
+// these are modelled.
 func (p *Pods) Groups() []engine.Group {
-	groups := make([]engine.Group, 0, 2*len(p.NICs))
+	groups := make([]engine.Group, 0, 2*len(p.NICs)+2*len(p.Nodes))
 	for _, n := range p.NICs {
 		groups = append(groups, engine.Group{Rate: float64(n.Rate)}, engine.Group{Rate: float64(n.Rate)})
+	}
+	if p.Inside > 0 {
+		groups = append(groups, slices.Repeat([]engine.Group{{Rate: float64(p.Inside)}}, 2*len(p.Nodes))...)
 	}
 	return groups
 }
 
 // GroupName names group g of Groups.
 func (p *Pods) GroupName(g int32) string {
+	if node := g/2 - int32(len(p.NICs)); node >= 0 {
+		return fmt.Sprintf("node %d of %s, inside, %s", node, p.Pods[p.Nodes[node].Pod].Name, [2]string{"out", "in"}[g%2])
+	}
 	if g%2 == 0 {
 		return p.NICs[g/2].Name + " out"
 	}

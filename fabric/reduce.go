@@ -2,14 +2,24 @@ package fabric
 
 import "sim/engine"
 
-// Reduce merges all of a job's graph that stays inside pods into lags: the reduced inter-pod DAG of DELTA, Fig. 3b.
-// origin maps its tasks to those of g, -1 for the virtual first and last task.
-func (p *Pods) Reduce(g *engine.Graph) (small *engine.Graph, origin []int32, err error) {
+// Reduce merges all of a job's graph that takes no modelled resource into lags: the reduced inter-pod DAG of DELTA, Fig.
+// 3b. Transfers inside pods that do not contend with anything are merged, too: alone says by task how long they take, and
+// is negative of others; nil is so for all. origin maps its tasks to those of g, -1 for the virtual first and last task.
+func (p *Pods) Reduce(g *engine.Graph, alone []engine.Time) (small *engine.Graph, origin []int32, err error) {
+	merged := func(id int32) bool { return alone != nil && alone[id] >= 0 }
 	return engine.Contract(g, func(id int32) bool {
-		return p.Moves(&g.Tasks[id])
+		return p.Takes(&g.Tasks[id]) && !merged(id)
 	}, func(id int32) engine.Time {
+		if merged(id) {
+			return alone[id]
+		}
 		return g.Tasks[id].Duration
 	})
+}
+
+// Takes reports whether a task moves data over a modelled resource: between pods, or over links inside one.
+func (p *Pods) Takes(t *engine.Task) bool {
+	return p.Moves(t) || t.Kind == engine.Transfer && p.Inside > 0
 }
 
 // Moves reports whether a task moves data between pods.

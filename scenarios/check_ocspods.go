@@ -2,14 +2,19 @@ package scenarios
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
 
 	"sim/engine/units"
+	"sim/policies/collective"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/calls"
 	"sim/scenarios/assembly/circuits"
+	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
+	"sim/workloads/training"
 )
 
 // maxMapped bounds the pods that the maps of heterogeneous replicas list together, maxFixedPods the rows of a topology
@@ -53,7 +58,10 @@ func checkOCSPods(c *checker) {
 	const perPod = "fabric.gpus_per_pod_per_replica"
 	parallel := []string{"workload.pp", perPod, "workload.tp", "workload.cp", "workload.ep", "workload.etp"}
 	switch full := t.PP * stage; {
-	case f.GPUsPerPodPerReplica%stage != 0:
+	case c.s.stepCalls() && f.GPUsPerPodPerReplica < stage && stage%f.GPUsPerPodPerReplica != 0:
+		c.clash(perPod+" workload.tp workload.cp workload.ep workload.etp",
+			"a stage of %d GPUs is not a multiple of a pod of %d GPUs; make it a divisor or a multiple of %d", stage, f.GPUsPerPodPerReplica, stage)
+	case f.GPUsPerPodPerReplica%stage != 0 && !(c.s.stepCalls() && f.GPUsPerPodPerReplica < stage):
 		c.clash(perPod+" workload.tp workload.cp workload.ep workload.etp",
 			"a pod of %d GPUs is not a multiple of a stage of %d GPUs; make it a multiple of %d", f.GPUsPerPodPerReplica, stage, stage)
 	case full%f.GPUsPerPodPerReplica != 0:
@@ -66,9 +74,69 @@ func checkOCSPods(c *checker) {
 	default:
 		checkTasks(c)
 		checkReplicas(c)
-		checkPorts(c)
+		if c.s.stepCalls() {
+			checkPodCalls(c)
+		} else {
+			checkPorts(c)
+		}
 		checkFixed(c, "activations", c.s.chained())
 		checkIterationPackets(c)
+	}
+}
+
+// checkPodCalls holds the collective calls of a step against the pods, whose ports must join all that exchange data.
+func checkPodCalls(c *checker) {
+	if !c.s.stepCalls() || c.cell || len(c.Diagnostics) > 0 {
+		return
+	}
+	t, f := &c.s.Workload.Spec, &c.s.Fabric
+	joined := map[int32]map[int32]bool{}
+	join := func(a, b int32) {
+		size := int32(f.GPUsPerPodPerReplica)
+		if a, b = a/size, b/size; a != b {
+			for _, x := range [][2]int32{{a, b}, {b, a}} {
+				if joined[x[0]] == nil {
+					joined[x[0]] = map[int32]bool{}
+				}
+				joined[x[0]][x[1]] = true
+			}
+		}
+	}
+	e := c.s.pods().StepCalls(t)
+	keys, err := e.Check(context.Background())
+	if err != nil {
+		what, want := assembly.Wanted(err)
+		c.Clash(keys, what, want)
+		return
+	}
+	if err := e.Each(context.Background(), func(_ training.Call, _ []int32, _ float64, z *collective.Schedule) {
+		for _, x := range z.Transfers {
+			join(z.Group[x.Src], z.Group[x.Dst])
+		}
+	}); err != nil {
+		return // it was told
+	}
+	for r := range t.Replicas() {
+		for s := range t.PP {
+			if next := (s + 1) % t.PP; next > 0 || t.Chunks > 1 {
+				for g := range t.StageGPUs() {
+					join(t.Rank(r, s, g), t.Rank(r, next, g))
+				}
+			}
+		}
+	}
+	for pod := range int32(c.s.PodsPerReplica() * t.Replicas()) {
+		ports, at := f.PortsPerPod, "fabric.ports_per_pod"
+		for i, r := range c.s.Replicas {
+			if r.Index == int(pod)/c.s.PodsPerReplica() {
+				ports, at = r.PortsPerPod, replicaPath(i, "ports_per_pod")
+			}
+		}
+		if n := len(joined[pod]); n > ports {
+			c.clash(at+" policy.collective fabric.gpus_per_pod_per_replica",
+				"U_p = %d is too small to connect: with its collective calls a pod exchanges data with %d others; give at least %d ports, or choose an algorithm with fewer neighbours, such as %s", ports, n, n, schema.Quote(calls.Usual))
+			return
+		}
 	}
 }
 
@@ -96,6 +164,10 @@ func checkIterationPackets(c *checker) {
 	t := &s.Workload.Spec
 	packets := func(bytes int64) float64 { return math.Ceil(float64(bytes) / float64(max(1, s.Workload.Packet))) }
 	hops := 3 * packets(spec.PipelineBytes()) * s.passes() * float64(t.StageGPUs())
+	if s.stepCalls() {
+		bytes, transfers := paths.TransferBytes(t)
+		hops = 3 * (float64(bytes)/float64(max(1, s.Workload.Packet)) + transfers)
+	}
 	for v := range spec.PP * spec.Chunks {
 		hops += 3 * packets(spec.SyncBytes(v)) * float64(t.StageGPUs()*t.Replicas())
 	}
@@ -122,9 +194,9 @@ func checkTasks(c *checker) {
 	if !c.OK("workload.microbatches", "workload.schedule", "workload.virtual_stages", "workload.replicas", "workload.flows", "replica") {
 		return
 	}
-	if n := c.s.passes(); n > circuits.MaxTasks {
+	if n := c.s.passes(); n > assembly.MaxTasks {
 		c.clash("workload.microbatches workload.pp workload.gpus workload.virtual_stages workload.replicas workload.flows",
-			"the job makes some %.2g passes of stages and transfers between pods; stay within %d", n, circuits.MaxTasks)
+			"the job makes some %.2g passes of stages and transfers between pods; stay within %d", n, assembly.MaxTasks)
 	}
 }
 
@@ -135,11 +207,11 @@ func (s *Scenario) passes() float64 {
 	if t.Chunks > 1 {
 		hops = float64(s.PodsPerReplica() * t.Chunks)
 	}
-	if t.Flows == "per-gpu" {
+	if t.Flows == "per-gpu" || s.stepCalls() {
 		hops *= float64(t.StageGPUs())
 	}
 	n := 2 * float64(t.Microbatches) * (hops + float64(t.PP)*float64(t.Chunks))
-	if t.ReplicaMode == "all" || t.ReplicaMode == "decomposed" || t.ReplicaMode == "auto" && (len(s.Replicas) > 0 || s.pods().HalfRing()) {
+	if t.ReplicaMode == "all" || t.ReplicaMode == "decomposed" || t.ReplicaMode == "auto" && (len(s.Replicas) > 0 || s.pods().Whole()) {
 		n *= float64(t.Replicas())
 	}
 	return n

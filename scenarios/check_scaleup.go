@@ -14,7 +14,6 @@ import (
 	"sim/policies/reconfigure/plan"
 	"sim/policies/reconfigure/rounds"
 	"sim/scenarios/assembly"
-	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/schema"
 )
 
@@ -283,7 +282,7 @@ func checkExperts(c *checker) {
 		c.clash("replica", "are not told apart in scale-up domains; leave [[replica]] out")
 	}
 	c.forbid(w.ReplicaMode == "all" || w.ReplicaMode == "decomposed", "workload.replicas", `replicas in scale-up domains are identical; set workload.replicas = "single"`)
-	if n := 4 * float64(w.Microbatches) * float64(w.PP) * float64(w.Chunks); n > circuits.MaxTasks {
-		c.clash("workload.microbatches workload.pp workload.virtual_stages", "the step makes some %.2g passes of stages and transfers between them; stay within %d", n, circuits.MaxTasks)
+	if n := 4 * float64(w.Microbatches) * float64(w.PP) * float64(w.Chunks); n > assembly.MaxTasks {
+		c.clash("workload.microbatches workload.pp workload.virtual_stages", "the step makes some %.2g passes of stages and transfers between them; stay within %d", n, assembly.MaxTasks)
 	}
 }

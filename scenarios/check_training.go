@@ -94,7 +94,10 @@ func checkSizes(c *checker) {
 
 // checkFlows refuses what one replica cannot stand for.
 func checkFlows(c *checker) {
-	if m := c.s.Workload.ReplicaMode; c.s.pods().HalfRing() && (m == "single" || m == "decomposed") {
+	m := c.s.Workload.ReplicaMode
+	c.forbid(c.s.stepCalls() && (m == "single" || m == "decomposed"), "workload.replicas workload.collectives",
+		`calls in the graph are among the GPUs of all replicas; choose replicas = "all", or collectives = "none"`)
+	if c.s.pods().HalfRing() && (m == "single" || m == "decomposed") {
 		c.clash("workload.flows workload.replicas",
 			`one of %d replicas cannot stand for the others flow by flow; choose replicas = "all" or flows = "aggregated"`, c.s.Workload.Replicas())
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"sim/scenarios/assembly"
-	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/schema"
 )
 
@@ -35,8 +34,8 @@ func checkJobs(c *checker) {
 	for i := range c.s.Jobs {
 		total += c.s.Jobs[i].Scenario.passes()
 	}
-	if total > circuits.MaxTasks {
-		c.refuse("job", "the jobs make some %.2g passes of stages and transfers between pods; stay within %d", total, circuits.MaxTasks)
+	if total > assembly.MaxTasks {
+		c.refuse("job", "the jobs make some %.2g passes of stages and transfers between pods; stay within %d", total, assembly.MaxTasks)
 	}
 }
 

@@ -60,6 +60,11 @@ func (s *Scenario) calls() bool {
 // stepCalls reports whether s is a training step with collective calls in its graph.
 func (s *Scenario) stepCalls() bool { return s.trains() && s.Workload.Collectives == "graph" }
 
+// expansion says how the calls of a training step become transfers.
+func (s *Scenario) expansion() calls.Expansion {
+	return calls.Expansion{Algorithms: calls.Algorithms(s.Policy.Calls.Collective), Options: s.Policy.Calls.Options}
+}
+
 // comparesCalls reports whether algorithms of collectives are what s compares.
 func (s *Scenario) comparesCalls() bool { return s.calls() && s.Policy.Calls.Collective == "" }
 

@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"cmp"
 	"context"
 
 	"sim/engine/units"
@@ -16,7 +15,7 @@ func (s *Scenario) links() *paths.Scenario {
 		Workload: paths.Workload{Kind: w.Kind, Spec: w.Spec, Traffic: w.Traffic, Patterns: w.Patterns},
 	}
 	if s.stepCalls() {
-		out.Workload.Algorithm, out.Workload.Options = cmp.Or(s.Policy.Calls.Collective, "ring"), s.Policy.Calls.Options
+		out.Workload.Calls = s.expansion()
 	}
 	if s.calls() {
 		out.Workload.Call = s.call()

@@ -17,6 +17,9 @@ func (s *Scenario) pods() *circuits.Scenario {
 		Workload: circuits.Workload{Spec: s.Workload.Spec, Packet: s.Workload.Packet},
 		Policy:   circuits.Policy{Allocation: s.Policy.Allocation, JointOptions: s.Policy.JointOptions},
 	}
+	if s.stepCalls() {
+		out.Workload.Calls = s.expansion()
+	}
 	for i := range s.Jobs {
 		job := circuits.Job{JobKeys: s.Jobs[i].JobKeys}
 		if s.Jobs[i].Scenario != nil {

@@ -18,7 +18,7 @@ func Connect(p *fabric.Pods, g *engine.Graph) (*engine.Network, *engine.Routes, 
 	r := &engine.Routes{Start: make([]int32, len(g.Tasks)+1)}
 	for i := range g.Tasks {
 		t := &g.Tasks[i]
-		if p.Moves(t) {
+		if p.Takes(t) {
 			r.Uses = p.Interfaces(r.Uses, n.GroupResource(0), t.Src, t.Dst)
 		}
 		r.Start[i+1] = int32(len(r.Uses))

@@ -61,6 +61,22 @@ func (s *Schedule) Append(g *engine.Graph, a Attach) (done []int32) {
 	return done
 }
 
+// Chained reports whether every rank sends to one other alone and receives from one, a transfer at a time: where each has
+// a link out and one in, no two transfers ever share one, whenever ranks are ready.
+func (s *Schedule) Chained() bool {
+	to, from := map[int32]int32{}, map[int32]int32{}
+	last := map[int32]int32{}
+	for i, t := range s.Transfers {
+		d, sent := to[t.Src]
+		o, received := from[t.Dst]
+		if sent && (d != t.Dst || t.Behind != last[t.Src]) || received && o != t.Src {
+			return false
+		}
+		to[t.Src], from[t.Dst], last[t.Src] = t.Dst, t.Src, int32(i)
+	}
+	return true
+}
+
 // Links returns by transfer the link that it takes, -1 where it goes as it is routed: what Append's tasks give Pin.
 func (s *Schedule) Links() []int32 {
 	links := make([]int32, len(s.Transfers))

@@ -48,7 +48,7 @@ func cut(t testing.TB, model string, microbatches int, speed float64) parts {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, _, err := pods.Reduce(it.Graph)
+	g, _, err := pods.Reduce(it.Graph, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +266,7 @@ func TestPodMap(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, _, err := placed.Reduce(it.Graph)
+		g, _, err := placed.Reduce(it.Graph, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

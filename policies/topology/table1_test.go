@@ -94,7 +94,7 @@ func prepare(t testing.TB, s training.Spec, perPod int, rate units.Rate) *job {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, _, err := pods.Reduce(it.Graph)
+	g, _, err := pods.Reduce(it.Graph, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

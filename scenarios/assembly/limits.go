@@ -19,3 +19,6 @@ const (
 
 // MostCounted bounds the bytes of all messages, as package collective does.
 const MostCounted = float64(1<<63-1) / 8
+
+// MaxTasks bounds the passes and transfers of steps that are simulated: some 4 GB.
+const MaxTasks = 2_000_000

@@ -114,7 +114,7 @@ func TestCalibrated(t *testing.T) {
 				t.Errorf("DP %s bytes a flow, want %s", got, want.sync)
 			}
 			it, p := build(t, s, training.Extent{}, perPod, 400e9)
-			g, _, err := p.Reduce(it.Graph)
+			g, _, err := p.Reduce(it.Graph, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -154,7 +154,7 @@ func TestCalibrated(t *testing.T) {
 func BenchmarkReducedFairShare(b *testing.B) {
 	s, perPod := table1(b, "deepseek-671b")
 	it, p := build(b, s, training.Extent{}, perPod, 400e9)
-	g, _, err := p.Reduce(it.Graph)
+	g, _, err := p.Reduce(it.Graph, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

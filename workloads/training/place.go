@@ -10,31 +10,35 @@ import (
 // Layout says which hardware each replica of a graph runs on. Slices are by replica; of one replica that stands for all
 // there is one entry.
 type Layout struct {
-	GPUsPerPod int // of one replica: a multiple of a stage's GPUs
+	// GPUsPerPod is of one replica: a multiple of a stage's GPUs, or where every GPU is a node a divisor of them.
+	GPUsPerPod int
 	Ports      []int
 	PortRate   []units.Rate
 	NICRate    []units.Rate
-	// PodMap is a permutation: block i of consecutive stages is in pod PodMap[i] of its replica; nil is the identity.
+	// PodMap is a permutation: block i of consecutive stages, or part of a stage, is in pod PodMap[i] of its replica; nil
+	// is the identity.
 	PodMap [][]int
 	// Numbers are those that pods of a replica go by in names; nil counts from 0.
 	Numbers []int
+	Inside  units.Rate // of a GPU's link to the network inside its pod; 0 is a network in which nothing takes any time
 }
 
-// Place puts the iteration's nodes into pods of a replica each. It fails when stages do not fill whole pods or the
-// layout does not fit the replicas.
+// Place puts the iteration's nodes into pods of a replica each. It fails when stages do not fill whole pods, or pods
+// whole stages, or the layout does not fit the replicas.
 func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 	s := &it.Spec
 	gpus := s.StageGPUs()
 	replicas := len(it.Ready)
-	if l.GPUsPerPod < gpus || l.GPUsPerPod%gpus != 0 || s.PP%(l.GPUsPerPod/gpus) != 0 {
+	whole := l.GPUsPerPod >= gpus && l.GPUsPerPod%gpus == 0
+	parts := l.GPUsPerPod > 0 && gpus%l.GPUsPerPod == 0 && len(it.Nodes) == replicas*s.PP*gpus
+	if !whole && !parts || s.PP*gpus%l.GPUsPerPod != 0 {
 		return nil, fmt.Errorf("training: %d stages of %d GPUs do not fill pods of %d GPUs", s.PP, gpus, l.GPUsPerPod)
 	}
 	if len(l.Ports) != replicas || len(l.PortRate) != replicas || len(l.NICRate) != replicas || len(l.PodMap) != replicas {
 		return nil, fmt.Errorf("training: a layout of %d replicas for %d", len(l.Ports), replicas)
 	}
-	block := l.GPUsPerPod / gpus // stages a pod
-	pods := s.PP / block
-	p := &fabric.Pods{Copies: 1}
+	pods := s.PP * gpus / l.GPUsPerPod
+	p := &fabric.Pods{Copies: 1, Inside: l.Inside}
 	if !it.All {
 		p.Copies = s.Replicas()
 		p.PeerEnds, p.PeerDirections = min(2, p.Copies-1), 2
@@ -73,7 +77,7 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 		p.NICs = append(p.NICs, fabric.NIC{Name: name, Rate: l.NICRate[n.Replica]})
 	}
 	for _, n := range it.Nodes {
-		pod := n.Stage / block
+		pod := (n.Stage*gpus + n.First) / l.GPUsPerPod
 		if m := l.PodMap[n.Replica]; m != nil {
 			if len(m) != pods || m[pod] < 0 || m[pod] >= pods {
 				return nil, fmt.Errorf("training: pod map %v of replica %d is no permutation of %d pods", m, n.Replica, pods)

@@ -77,7 +77,7 @@ func TestReducedIsFull(t *testing.T) {
 			t.Run(fmt.Sprintf("%v/%+v", schedule, x), func(t *testing.T) {
 				s := small(schedule, 4, 8, 3)
 				it, p := wide(t, s, x)
-				g, origin, err := p.Reduce(it.Graph)
+				g, origin, err := p.Reduce(it.Graph, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -278,7 +278,7 @@ func TestTaskCounts(t *testing.T) {
 		if len(full) != 2*(s.PP-1) || syncs != s.PP {
 			t.Errorf("%s: %d directed boundaries, %d DP tasks", model, len(full), syncs)
 		}
-		g, origin, err := p.Reduce(it.Graph)
+		g, origin, err := p.Reduce(it.Graph, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

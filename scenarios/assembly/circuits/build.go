@@ -10,6 +10,7 @@ import (
 	"sim/fabric/electrical"
 	"sim/policies/topology"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/calls"
 	"sim/workloads/training"
 )
 
@@ -23,6 +24,7 @@ type instance struct {
 	problem *topology.Problem
 	reduced *engine.Graph // the inter-pod DAG: decisions are made on it
 	origin  []int32       // tasks of graph behind those of reduced
+	calls   *calls.Step   // what expanded those of a training step; nil where they are not in the graph
 	assembly.Ideal
 	best *engine.Trace // of the complete DAG on the ideal fabric
 	// provisioned are the circuits that made the reference; nil where the ideal fabric did.
@@ -87,6 +89,11 @@ func buildIn(ctx context.Context, s *Scenario, pods []int) (*instance, error) {
 
 // place builds an iteration and its hardware.
 func place(ctx context.Context, s *Scenario, spec training.Spec, x training.Extent, l training.Layout) (*instance, error) {
+	var e *calls.Step
+	if spec.Collectives == "graph" {
+		e = s.StepCalls(&spec)
+		x.Expand = e.Expand(ctx)
+	}
 	it, err := training.Build(spec, x)
 	if err != nil {
 		return nil, err
@@ -94,7 +101,7 @@ func place(ctx context.Context, s *Scenario, spec training.Spec, x training.Exte
 	if err := assembly.OrEnded(ctx, s.Longer.Lengthen(ctx, it)); err != nil {
 		return nil, err
 	}
-	in := &instance{s: s, graph: it.Graph, it: it}
+	in := &instance{s: s, graph: it.Graph, it: it, calls: e}
 	if in.pods, err = it.Place(l); err != nil {
 		return nil, err
 	}
@@ -106,7 +113,11 @@ func place(ctx context.Context, s *Scenario, spec training.Spec, x training.Exte
 
 // open leaves open how many circuits there are between which pods.
 func (in *instance) open(ctx context.Context) (err error) {
-	if in.reduced, in.origin, err = in.pods.Reduce(in.graph); err != nil {
+	alone, err := in.alone(ctx)
+	if err != nil {
+		return err
+	}
+	if in.reduced, in.origin, err = in.pods.Reduce(in.graph, alone); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
@@ -128,6 +139,14 @@ func (in *instance) compare(ctx context.Context) error {
 	}
 	if in.Ideal, err = assembly.NewIdeal(ctx, in.reduced, n, r); err != nil {
 		return err
+	}
+	if in.calls != nil { // those inside pods are communication, whether they are merged or not
+		none := &engine.Routes{Start: make([]int32, len(in.graph.Tasks)+1)}
+		compute, err := flow.Run(ctx, in.graph, in.optical.Network, none, flow.Options{})
+		if err != nil {
+			return err
+		}
+		in.Times.Compute = compute.Makespan
 	}
 	if !assembly.Meets(in.Times.Ideal, in.Bound) {
 		// no rule is always best: what circuits can do the ideal fabric can

@@ -112,6 +112,9 @@ func (in *instance) Decide(ctx context.Context, name string, workers int) (assem
 	if packets != nil {
 		packets.measure(&out)
 	}
+	if err := in.exposed(ctx, d, &out); err != nil {
+		return nil, err
+	}
 	if in.loan != nil {
 		if err := in.loan.measure(ctx, in, policy, settings, &out); err != nil {
 			return nil, err

@@ -64,6 +64,9 @@ func (in *instance) tracks(ctx context.Context, t *engine.Trace) []result.Track 
 		}
 		m := &in.it.Meta[i]
 		id := int32(i)
+		if m.Called && (in.graph.Tasks[i].Kind != engine.Transfer || in.it.Nodes[in.graph.Tasks[i].Src].First > 0) {
+			continue // of calls those that the first GPU of a stage sends
+		}
 		if m.Phase == training.Barrier || m.GPU > 0 || m.Back || in.graph.Tasks[i].Kind == engine.Transfer && !in.crosses(id) {
 			continue
 		}

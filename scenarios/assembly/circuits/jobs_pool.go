@@ -10,6 +10,7 @@ import (
 	"sim/engine/flow"
 	"sim/fabric"
 	"sim/policies/topology"
+	"sim/scenarios/assembly"
 	"sim/scenarios/result"
 )
 
@@ -26,9 +27,6 @@ type pool struct {
 	job     []int32   // by task
 }
 
-// MaxTasks bounds the passes and transfers that are simulated: some 4 GB.
-const MaxTasks = 2_000_000
-
 // newPool builds the network and the graph of all iterations. It fails where that would not fit the memory.
 func (m *jobsInstance) newPool() (*pool, error) {
 	p := &pool{m: m, graph: &engine.Graph{}, from: []int32{-1}, job: []int32{-1}}
@@ -40,8 +38,8 @@ func (m *jobsInstance) newPool() (*pool, error) {
 	for j, in := range m.jobs {
 		tasks += float64(repeats[j]) * float64(len(in.reduced.Tasks))
 	}
-	if tasks > MaxTasks {
-		return nil, fmt.Errorf("%v iterations of the jobs make %.2g tasks; lower policy.repeat.iterations to stay within %d", repeats, tasks, MaxTasks)
+	if tasks > assembly.MaxTasks {
+		return nil, fmt.Errorf("%v iterations of the jobs make %.2g tasks; lower policy.repeat.iterations to stay within %d", repeats, tasks, assembly.MaxTasks)
 	}
 	pods := &fabric.Pods{Copies: m.jobs[0].pods.Copies, Pods: m.pods()}
 	p.graph.AddTask(engine.Task{})
@@ -110,6 +108,7 @@ func (p *pool) lodge(all *fabric.Pods, j int) {
 		}
 		all.Nodes = append(all.Nodes, n)
 	}
+	all.Inside = max(all.Inside, own.Inside)
 	all.PeerEnds, all.PeerDirections = max(all.PeerEnds, own.PeerEnds), max(all.PeerDirections, own.PeerDirections)
 }
 

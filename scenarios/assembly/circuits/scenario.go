@@ -14,6 +14,7 @@ import (
 	"sim/fabric"
 	"sim/policies/topology"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/calls"
 	"sim/workloads/collective"
 	"sim/workloads/training"
 )
@@ -42,6 +43,7 @@ type Workload struct {
 	Graph func(ctx context.Context) (*engine.Graph, error)
 	Pods  fabric.Uniform
 	Words string
+	Calls calls.Expansion // of a training step that has them in its graph
 }
 
 // Policy says which decisions are compared, and their options.
@@ -85,14 +87,20 @@ func (s *Scenario) HalfRing() bool {
 	return s.Workload.Flows == "per-gpu" && s.Workload.Choices.Ring == "bidirectional" && s.Workload.Replicas() > 2
 }
 
+// calls reports whether the collective calls of a training step are in its graph.
+func (s *Scenario) calls() bool { return s.Workload.Collectives == "graph" }
+
+// Whole reports whether all replicas are simulated in any case: one does not hold what is between them.
+func (s *Scenario) Whole() bool { return s.HalfRing() || s.calls() }
+
 // Extent returns how much of the job is built.
 func (s *Scenario) Extent() training.Extent {
-	x := training.Extent{PerGPU: s.Workload.Flows == "per-gpu"}
+	x := training.Extent{PerGPU: s.Workload.Flows == "per-gpu" || s.calls()}
 	switch s.Workload.ReplicaMode {
 	case "all", "decomposed":
 		x.All = true
 	case "auto":
-		x.All = s.unlike() || s.HalfRing()
+		x.All = s.unlike() || s.Whole()
 	}
 	if !x.All {
 		return x
@@ -126,6 +134,9 @@ func (s *Scenario) layoutOf(all bool) training.Layout {
 // layout returns the hardware of the given replicas.
 func (s *Scenario) layout(replicas ...int) training.Layout {
 	l := training.Layout{GPUsPerPod: s.Fabric.GPUsPerPodPerReplica}
+	if s.calls() {
+		l.Inside = s.Fabric.PodBandwidth
+	}
 	for _, r := range replicas {
 		u := s.replica(r)
 		nic := s.Fabric.NICBandwidth

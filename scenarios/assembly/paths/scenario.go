@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"sim/engine"
-	algorithm "sim/policies/collective"
 	"sim/policies/mapping"
 	"sim/policies/routing"
 	"sim/scenarios/assembly"
@@ -40,9 +39,7 @@ type Workload struct {
 	Traffic
 	Patterns []collective.Pattern // by row of collective.Patterns
 	Call     *calls.Call          // nil of other work
-	// Algorithm expands the collective calls of a training step that has them in its graph.
-	Algorithm string
-	Options   algorithm.Options
+	Calls    calls.Expansion      // of a training step that has them in its graph
 }
 
 // Kinds of traffic.

@@ -265,7 +265,7 @@ func (r *routed) extents(up int) (least, most extent) {
 			most.packets = 2 * n * n * math.Ceil(least.packets)
 		}
 	case w.Kind == "training":
-		bytes, transfers := transferBytes(&w.Spec)
+		bytes, transfers := TransferBytes(&w.Spec)
 		least.packets = bytes / float64(w.Packet)
 		most.packets = least.packets + transfers
 	case slices.Contains(RingKinds, w.Kind):

@@ -7,7 +7,6 @@ import (
 	"sim/engine"
 	"sim/fabric/electrical"
 	"sim/scenarios/assembly"
-	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/result"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
@@ -33,11 +32,7 @@ func stepLoad(ctx context.Context, r *routed, _ int64) (*load, error) {
 func (r *routed) step(ctx context.Context, place []int32) (*training.Iteration, error) {
 	x := training.Extent{All: true, PerGPU: true}
 	if r.s.Workload.Collectives == "graph" {
-		e, err := r.stepCalls(ctx, place)
-		if err != nil {
-			return nil, err
-		}
-		x.Expand = e.expand
+		x.Expand = r.stepCalls(place).Expand(ctx)
 	}
 	it, err := training.Build(r.s.Workload.Spec, x)
 	if err != nil {
@@ -100,9 +95,9 @@ func (r *routed) end() string {
 	return "makespan_s"
 }
 
-// transferBytes returns the bytes of all transfers of a training step on GPUs of their own, and how many there are: of
+// TransferBytes returns the bytes of all transfers of a training step on GPUs of their own, and how many there are: of
 // collective calls the least bytes that any algorithm sends, and the transfers of a ring.
-func transferBytes(s *training.Spec) (bytes, transfers float64) {
+func TransferBytes(s *training.Spec) (bytes, transfers float64) {
 	gpus := float64(s.StageGPUs() * s.Replicas())
 	virtual := s.PP * s.Chunks
 	if hops := 2 * float64(s.Microbatches) * float64(virtual-1) * gpus; s.PP > 1 {
@@ -130,7 +125,7 @@ func transferBytes(s *training.Spec) (bytes, transfers float64) {
 	return bytes, transfers
 }
 
-// callBytes is transferBytes of the calls of a piece of a pass in a stage.
+// callBytes is TransferBytes of the calls of a piece of a pass in a stage.
 func callBytes(s *training.Spec, v int, pass training.Phase) (bytes, transfers float64) {
 	for _, c := range s.Calls(v, pass) {
 		groups := s.Groups(c, 0, v%s.PP)
@@ -167,11 +162,11 @@ func checkTraining(c *schema.Reader, s *Scenario, up int) {
 	case s.Fabric.FailAt > 0:
 		c.Clash([]string{"fabric.fail_at"}, "a training step waits for what is lost", "let it fail from the start")
 	default:
-		_, transfers := transferBytes(t)
+		_, transfers := TransferBytes(t)
 		passes := 2 * float64(t.Microbatches*t.PP*t.Chunks*t.Replicas())
-		if n := passes + transfers; n > circuits.MaxTasks {
+		if n := passes + transfers; n > assembly.MaxTasks {
 			c.Clash([]string{"workload.pieces", "workload.microbatches", "workload.pp", gpus, "workload.virtual_stages"}, fmt.Sprintf("the job makes some %.2g passes of stages and transfers between GPUs", n),
-				fmt.Sprintf("stay within %d", circuits.MaxTasks))
+				fmt.Sprintf("stay within %d", assembly.MaxTasks))
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package paths
+package calls
 
 import (
 	"slices"
@@ -9,9 +9,8 @@ import (
 
 // TestExpertSizes: what comes back from experts is what has gone there, drawn anew for each draw, with the same mean.
 func TestExpertSizes(t *testing.T) {
-	s := &Scenario{Seed: 7}
-	s.Workload.ExpertExponent = 1.2
-	e := &stepCalls{r: &routed{s: s}}
+	spec := training.Spec{ExpertExponent: 1.2}
+	e := &Step{Spec: &spec, Seed: 7}
 	const n, mean = 5, 1000
 	sizes := func(draw uint64, back bool) []int64 {
 		z, err := e.sizes(training.Call{Bytes: mean, Draw: draw, Transposed: back}, n)

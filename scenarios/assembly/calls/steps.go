@@ -1,0 +1,224 @@
+package calls
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sim/engine"
+	"sim/policies/collective"
+	"sim/scenarios/assembly"
+	traffic "sim/workloads/collective"
+	"sim/workloads/training"
+)
+
+// Algorithms names what expands the collective calls of a training step: an algorithm, or one for each dimension of
+// parallelism, such as "tp=ring,ep=direct". The default is Usual, of dimensions that are not named, too.
+type Algorithms string
+
+// Usual expands the calls of a step where nothing else is named.
+const Usual = "ring"
+
+// Of returns the algorithm of a dimension.
+func (a Algorithms) Of(dim training.Phase) string {
+	if !strings.Contains(string(a), "=") {
+		return cmp.Or(string(a), Usual)
+	}
+	for part := range strings.SplitSeq(string(a), ",") {
+		if name, algorithm, _ := strings.Cut(part, "="); name == dim.String() {
+			return algorithm
+		}
+	}
+	return Usual
+}
+
+// With returns the algorithms with another one for a dimension.
+func (a Algorithms) With(dim training.Phase, algorithm string) Algorithms {
+	of := map[string]string{}
+	for _, d := range training.Dims {
+		of[d.String()] = a.Of(d)
+	}
+	of[dim.String()] = algorithm
+	return AlgorithmsOf(of)
+}
+
+// AlgorithmsOf returns those of dimensions that are named.
+func AlgorithmsOf(of map[string]string) Algorithms {
+	var parts []string
+	for _, d := range training.Dims {
+		if name, ok := of[d.String()]; ok {
+			parts = append(parts, d.String()+"="+name)
+		}
+	}
+	return Algorithms(strings.Join(parts, ","))
+}
+
+// Expansion says how the collective calls of a training step become transfers.
+type Expansion struct {
+	Algorithms Algorithms
+	Options    collective.Options
+}
+
+// Step expands the calls of a training step whose ranks are on nodes of a network. It is not safe for concurrent use.
+type Step struct {
+	Expansion
+	Spec    *training.Spec
+	Seed    uint64 // of sizes that are drawn
+	Network *engine.Network
+	Torus   collective.Coordinates // nil where the network is none
+	Place   []int32                // by rank: its node; nil is that of its number
+	Domain  func(rank int32) int   // the part of the network that it is in; nil where there are none
+
+	made map[stepCall]*collective.Schedule
+}
+
+// stepCall is what calls have in common that the same schedule serves, wherever in a pass they are: groups of one
+// dimension have different first ranks.
+type stepCall struct {
+	call  training.Call
+	first int32
+}
+
+// Schedule returns what a call among a group of ranks is expanded to. All-to-alls that the algorithm does not serve go
+// straight to where they are wanted. It fails with collective.ErrUnserved where it does not serve another.
+func (e *Step) Schedule(ctx context.Context, c training.Call, group []int32) (*collective.Schedule, error) {
+	c.Place = training.Before // of none in particular
+	key := stepCall{c, group[0]}
+	if s, ok := e.made[key]; ok {
+		return s, nil
+	}
+	kind, err := collective.ParseKind(c.Kind.String())
+	if err != nil {
+		return nil, err
+	}
+	p := &collective.Problem{Call: collective.Call{Kind: kind, Bytes: c.Bytes}, Network: e.Network, Torus: e.Torus}
+	if c.Draw > 0 {
+		if p.Sizes, err = e.sizes(c, len(group)); err != nil {
+			return nil, err
+		}
+	}
+	for _, rank := range group {
+		node := rank
+		if e.Place != nil {
+			node = e.Place[rank]
+		}
+		p.Group = append(p.Group, node)
+		if e.Domain != nil {
+			p.Domain = append(p.Domain, e.Domain(rank))
+		}
+	}
+	row, err := collective.ByName(e.Algorithms.Of(c.Dim))
+	if err != nil {
+		return nil, err
+	}
+	s, err := row.Expand(ctx, p, e.Options)
+	if errors.Is(err, collective.ErrUnserved) && kind == collective.AllToAll {
+		if row, err = collective.ByName("direct"); err == nil {
+			s, err = row.Expand(ctx, p, collective.Options{})
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if e.made == nil {
+		e.made = map[stepCall]*collective.Schedule{}
+	}
+	if c.Draw == 0 { // others are hardly asked for again
+		e.made[key] = s
+	}
+	return s, nil
+}
+
+// sizes draws the sizes of an all-to-all, from row to column.
+func (e *Step) sizes(c training.Call, ranks int) ([]int64, error) {
+	seed := training.Stream(e.Seed, fmt.Sprintf("experts %d", c.Draw)).Uint64()
+	sizes, err := traffic.ZipfSizes(ranks, c.Bytes, e.Spec.ExpertExponent, seed)
+	if err != nil || !c.Transposed {
+		return sizes, err
+	}
+	back := make([]int64, len(sizes))
+	for i := range ranks {
+		for k := range ranks {
+			back[k*ranks+i] = sizes[i*ranks+k]
+		}
+	}
+	return back, nil
+}
+
+// Expand returns what adds calls to the graph of an iteration.
+func (e *Step) Expand(ctx context.Context) func(g *engine.Graph, c training.Call, group, ready []int32) ([]int32, error) {
+	return func(g *engine.Graph, c training.Call, group, ready []int32) ([]int32, error) {
+		s, err := e.Schedule(ctx, c, group)
+		if err != nil {
+			return nil, err
+		}
+		return s.Append(g, collective.Attach{Ready: ready}), nil
+	}
+}
+
+// Each calls visit with the calls of a step by each group, how often it makes them, and their schedule. It fails where
+// the algorithm does not serve one, and says so by the dimension.
+func (e *Step) Each(ctx context.Context, visit func(c training.Call, group []int32, times float64, s *collective.Schedule)) error {
+	t := e.Spec
+	for v := range t.PP * t.Chunks {
+		for _, pass := range []training.Phase{training.Forward, training.Backward, training.Sync} {
+			for _, c := range t.Calls(v, pass) {
+				replicas, times := t.Replicas(), float64(t.Pieces(v)*t.Microbatches)
+				if pass == training.Sync {
+					replicas, times = 1, float64(t.SyncPieces(v))
+				}
+				for replica := range replicas {
+					for _, group := range t.Groups(c, replica, v%t.PP) {
+						s, err := e.Schedule(ctx, c, group)
+						if errors.Is(err, collective.ErrUnserved) {
+							_, why, _ := strings.Cut(err.Error(), collective.ErrUnserved.Error()+": ")
+							err = fmt.Errorf("%w: %s does not serve the %s calls of the step: %s", collective.ErrUnserved, e.Algorithms.Of(c.Dim), c.Dim, why)
+						}
+						if err != nil {
+							return err
+						}
+						visit(c, group, times, s)
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Check fails where an algorithm does not serve the calls of a step, and where these are too many, with the keys at fault.
+func (e *Step) Check(ctx context.Context) (keys []string, err error) {
+	n := 0.0
+	err = e.Each(ctx, func(_ training.Call, group []int32, times float64, s *collective.Schedule) {
+		n += times * float64(len(s.Transfers)+len(group))
+	})
+	switch {
+	case errors.Is(err, collective.ErrUnserved):
+		return []string{"policy.collective", "workload.tp", "workload.cp", "workload.ep", "workload.gpus"},
+			errors.New(strings.TrimPrefix(err.Error(), collective.ErrUnserved.Error()+": "))
+	case err == nil && n > assembly.MaxTasks:
+		return []string{"workload.pieces", "workload.microbatches", "workload.gpus"},
+			fmt.Errorf("the collective calls of the step make %.2g transfers; want fewer pieces of a pass, micro-batches or GPUs, for at most %d", n, assembly.MaxTasks)
+	}
+	return nil, err
+}
+
+// Dims returns the dimensions of a step that make calls.
+func Dims(s *training.Spec) (dims []training.Phase) {
+	for _, d := range training.Dims {
+		if slices.ContainsFunc([]training.Phase{training.Forward, training.Sync}, func(pass training.Phase) bool {
+			for v := range s.PP * s.Chunks {
+				if slices.ContainsFunc(s.Calls(v, pass), func(c training.Call) bool { return c.Dim == d }) {
+					return true
+				}
+			}
+			return false
+		}) {
+			dims = append(dims, d)
+		}
+	}
+	return dims
+}

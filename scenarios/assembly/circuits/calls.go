@@ -1,0 +1,108 @@
+package circuits
+
+import (
+	"context"
+	"fmt"
+
+	"sim/engine"
+	"sim/engine/flow"
+	"sim/policies/collective"
+	"sim/policies/topology"
+	"sim/scenarios/assembly/calls"
+	"sim/scenarios/result"
+	"sim/workloads/training"
+)
+
+// StepCalls returns what expands the collective calls of a training step among the GPUs of pods, which are the domains of
+// hierarchical algorithms.
+func (s *Scenario) StepCalls(spec *training.Spec) *calls.Step {
+	n := &engine.Network{Nodes: int32(spec.GPUs) + 1} // all GPUs to what joins the pods
+	for g := range int32(spec.GPUs) {
+		up := engine.Link{From: g, To: n.Nodes - 1, Rate: float64(s.Fabric.NICBandwidth)}
+		n.Links = append(n.Links, up, engine.Link{From: up.To, To: up.From, Rate: up.Rate})
+	}
+	return &calls.Step{
+		Expansion: s.Workload.Calls, Spec: spec, Seed: s.Seed, Network: n, Domain: func(rank int32) int { return int(rank) / s.Fabric.GPUsPerPodPerReplica },
+	}
+}
+
+// alone returns by task how long transfers take that stay inside pods and contend with nothing, whatever circuits there
+// are, and -1 of all others; nil where there are none.
+//
+// The GPUs of a stage make one pass at a time, and synchronise after the last. So the calls of passes meet each other
+// alone on the links inside pods, if these carry no pipeline (a pod has no more than a stage) and no other chunk
+// synchronises meanwhile. All calls of a pass then take the same time in each, where none waits for circuits; where some
+// do, ranks come to the others at different times, which makes no difference to an algorithm by which a GPU sends to one
+// other and receives from one, a transfer at a time.
+func (in *instance) alone(ctx context.Context) ([]engine.Time, error) {
+	if in.calls == nil || in.s.Fabric.GPUsPerPodPerReplica > in.it.Spec.StageGPUs() || in.it.Spec.Chunks > 1 || in.it.Spec.OverlapSync {
+		return nil, nil
+	}
+	crosses, chained := map[training.Phase]bool{}, map[training.Phase]bool{}
+	for i, m := range in.it.Meta {
+		if m.Called && m.Phase != training.Sync && in.crosses(int32(i)) {
+			crosses[m.Phase] = true
+		}
+	}
+	for _, dim := range training.Dims {
+		chained[dim] = true
+	}
+	if len(crosses) > 0 {
+		err := in.calls.Each(ctx, func(c training.Call, _ []int32, _ float64, z *collective.Schedule) {
+			chained[c.Dim] = chained[c.Dim] && z.Chained()
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	n, r := &engine.Network{Nodes: in.optical.Network.Nodes, Groups: in.pods.Groups()}, &engine.Routes{Start: make([]int32, len(in.graph.Tasks)+1)}
+	for i := range in.graph.Tasks {
+		if t := &in.graph.Tasks[i]; in.pods.Takes(t) && !in.crosses(int32(i)) {
+			r.Uses = in.pods.Interfaces(r.Uses, 0, t.Src, t.Dst)
+		}
+		r.Start[i+1] = int32(len(r.Uses))
+	}
+	trace, err := flow.Run(ctx, in.graph, n, r, flow.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("simulating the calls inside pods: %w", err)
+	}
+	alone := make([]engine.Time, len(in.graph.Tasks))
+	for i, m := range in.it.Meta {
+		alone[i] = -1
+		if m.Called && m.Phase != training.Sync && in.graph.Tasks[i].Kind == engine.Transfer && !crosses[m.Phase] && chained[m.Phase] {
+			alone[i] = trace.End[i] - trace.Start[i]
+		}
+	}
+	return alone, nil
+}
+
+// exposed measures what the calls of each dimension expose: how much sooner the iteration would end as fluid, on the same
+// circuits, if they took no time.
+func (in *instance) exposed(ctx context.Context, d *topology.Decision, row *result.Row) error {
+	if in.calls == nil {
+		return nil
+	}
+	n, err := in.optical.Provision(d.Circuits)
+	if err != nil {
+		return err
+	}
+	for _, dim := range training.Dims {
+		without := in.it.Without(dim)
+		if without == nil {
+			continue
+		}
+		routes := &engine.Routes{Start: make([]int32, len(without.Tasks)+1)}
+		for i := range without.Tasks {
+			if without.Tasks[i].Kind == engine.Transfer {
+				routes.Uses = append(routes.Uses, in.optical.Routes.Of(int32(i))...)
+			}
+			routes.Start[i+1] = int32(len(routes.Uses))
+		}
+		t, err := flow.Run(ctx, without, n, routes, flow.Options{Service: d.Service, Tails: in.tails(d)})
+		if err != nil {
+			return fmt.Errorf("without calls of %s: %w", dim, err)
+		}
+		row.Metrics[dim.String()+"_exposed_s"] = (d.Makespan - t.Makespan).Seconds()
+	}
+	return nil
+}
