@@ -1,0 +1,273 @@
+package scenarios
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var matrixFlag = flag.String("matrix", "", "hold the matrix of compositions against docs/compositions.md (check), or write it there (renew)")
+
+// matrixFabrics are small fabrics of every kind, each of so many ranks. Of pods, and tiers of these, training has keys of
+// its own.
+var matrixFabrics = []struct {
+	name            string
+	ranks           int
+	traffic, trains string
+	pairs           string // in place of traffic where all send to all, whose ranks are then 16
+}{
+	{name: "ocs-pods", ranks: 16, traffic: `kind = "ocs-pods", pods = 4, gpus_per_pod = 4, port_bandwidth = "400Gbps"`,
+		trains: `kind = "ocs-pods", gpus_per_pod_per_replica = 4, port_bandwidth = "400Gbps"`},
+	{name: "torus", ranks: 16, traffic: `kind = "torus", dims = [4, 4]`},
+	{name: "twisted, OCS down", ranks: 128, traffic: `kind = "torus", dims = [4, 4, 8], twist = "tpuv4", failed_ocs = ["x3"]`,
+		pairs: `kind = "torus", dims = [2, 2, 4], twist = "tpuv4", failed_links = ["3 x+"]`},
+	{name: "graph", ranks: 16, traffic: `kind = "graph", generator = "fat-tree", switch_ports = 4`},
+	{name: "electrical", ranks: 16, traffic: `kind = "electrical", gpus = 16`},
+	{name: "scaleup", ranks: 16, traffic: `kind = "scaleup", gpus = 16, switches = 4`, trains: `kind = "scaleup", gpus = 4, switches = 2`},
+	{name: "tiers", ranks: 16, traffic: `kind = "tiers", tier = [{kind = "electrical", gpus = 4}, {kind = "ocs-pods", pods = 4, gpus_per_pod = 4, port_bandwidth = "400Gbps"}]`,
+		trains: `kind = "tiers", tier = [{kind = "electrical", gpus = 4}, {kind = "ocs-pods", gpus_per_pod_per_replica = 4, port_bandwidth = "400Gbps"}]`},
+}
+
+var matrixLevels = [3]string{"static", "flow", "packet"}
+
+// matrixRow is a workload of the matrix: a kind, with what it needs to be told beside its size.
+type matrixRow struct {
+	name, kind string
+	keys       func(ranks int, level string) string
+	policy     string
+}
+
+// step is a small training step of 16 GPUs.
+const step = `sequence = 256, microbatches = 2, pp = 2, gpus = 16, architecture = {layers = 4, hidden = 256, heads = 4, ffn = 512, vocab = 1024, effective_tflops = 10`
+
+// matrixRows are all kinds of workloads, each once, and some of them in another form.
+func matrixRows() []matrixRow {
+	const algorithms = `collectives = ["ring", "direct"]`
+	say := func(text string) func(int, string) string { return func(int, string) string { return text } }
+	forms := map[string][]matrixRow{
+		"training": {
+			{name: "training", keys: say(step + `}, tp = 4`)},
+			{name: "training of experts", keys: say(step + `, experts = 8, top_k = 2}, tp = 2, ep = 4`)},
+			{name: "training, calls in the graph", keys: say(step + `}, tp = 4, collectives = "graph"`)},
+		},
+		"all-to-all":   {{name: "all-to-all"}, {name: "all-to-all, as a call", policy: algorithms}},
+		"send-receive": {{name: "send-receive", keys: func(ranks int, _ string) string { return `message = "64KB", peer = 15` + group(ranks) }, policy: algorithms}},
+		"uniform-random": {{name: "uniform-random", keys: func(_ int, level string) string {
+			if level == "packet" {
+				return `source = "poisson", duration = "100us", warmup = "10us"`
+			}
+			return ""
+		}}},
+		"data-tensor": {{name: "data-tensor", keys: func(_ int, level string) string {
+			if level == "packet" {
+				return `tensor_dims = ["x"], data_dims = ["y"], phase = "100us", start = "0s", rate = "1Gbps"`
+			}
+			return `tensor_dims = ["x"], data_dims = ["y"], rate = "1Gbps"`
+		}}},
+		"matrix": {{name: "matrix", keys: func(ranks int, _ string) string {
+			rows := make([]string, ranks)
+			for i := range rows {
+				row := make([]string, ranks)
+				for j := range row {
+					row[j] = "0"
+					if d := (j - i + ranks) % ranks; d != 0 && d <= 5 {
+						row[j] = "65536"
+					}
+				}
+				rows[i] = "[" + strings.Join(row, ", ") + "]"
+			}
+			return "matrix = [" + strings.Join(rows, ", ") + "]"
+		}}},
+	}
+	var all []matrixRow
+	for _, k := range kinds() {
+		if k.section != "workload" || slices.ContainsFunc(all, func(r matrixRow) bool { return r.kind == k.name }) {
+			continue
+		}
+		rows := forms[k.name]
+		if rows == nil {
+			rows = []matrixRow{{name: k.name}}
+			if k.calls {
+				rows[0].policy = algorithms
+			}
+		}
+		for _, r := range rows {
+			if r.kind = k.name; r.keys == nil {
+				r.keys = say(`message = "64KB"`)
+				if k.calls {
+					r.keys = func(ranks int, _ string) string { return `message = "64KB"` + group(ranks) }
+				}
+			}
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// group has 16 ranks of a call spread over more nodes, where there are.
+func group(nodes int) string {
+	if nodes == 16 {
+		return ""
+	}
+	var at []string
+	for i := range 16 {
+		at = append(at, fmt.Sprint(i*nodes/16))
+	}
+	return ", group = [" + strings.Join(at, ", ") + "]"
+}
+
+// TestMatrix: docs/compositions.md says of every workload on every fabric at every level that it runs, which it does
+// with the metrics that it must have, or what diagnostic refuses it.
+func TestMatrix(t *testing.T) {
+	const file, from, to = "../docs/compositions.md", "<!-- matrix -->\n", "<!-- end of matrix -->\n"
+	var b strings.Builder
+	if *matrixFlag == "" {
+		t.Skip("is a step of its own: -matrix check")
+	}
+	m := &matrix{t: t}
+	b.WriteString("| |")
+	for _, f := range matrixFabrics {
+		b.WriteString(" " + f.name + " |")
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---|", len(matrixFabrics)) + "\n")
+	for _, r := range matrixRows() {
+		b.WriteString("| " + r.name + " |")
+		for _, f := range matrixFabrics {
+			fabric, ranks := f.traffic, f.ranks
+			switch {
+			case findKind("workload", r.kind).trains && f.trains != "":
+				fabric = f.trains
+			case f.pairs != "" && slices.Contains([]string{"all-to-all", "uniform-random", "hotspot"}, r.kind):
+				fabric, ranks = f.pairs, 16
+			}
+			var marks []string
+			for _, level := range matrixLevels {
+				marks = append(marks, m.cell(r, ranks, fabric, level))
+			}
+			b.WriteString(" " + strings.Join(marks, " ") + " |")
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("\n")
+	for i, why := range m.reasons {
+		fmt.Fprintf(&b, "%d. %s\n", i+1, why)
+	}
+	stored, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, ok := bytes.Cut(stored, []byte(from))
+	_, tail, also := bytes.Cut(rest, []byte(to))
+	if !ok || !also {
+		t.Fatalf("%s has no place for the matrix", file)
+	}
+	renewed := slices.Concat(head, []byte(from+b.String()+to), tail)
+	switch {
+	case t.Failed() || bytes.Equal(stored, renewed):
+	case *matrixFlag == "renew":
+		if err := os.WriteFile(file, renewed, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Errorf("%s has another matrix; where the reasons are sound renew it by go test ./scenarios -run Matrix -matrix renew:\n%s", file, b.String())
+	}
+}
+
+// physical are the reasons for which physics, or what a word means, has a cell refused. All others are to go.
+var physical = []string{
+	"asks for dimensions", "moves nothing among the nodes", `level "flow" simulates messages`,
+}
+
+// matrix is what is found out about cells.
+type matrix struct {
+	t       *testing.T
+	reasons []string // of cells that are refused, in the order in which they are met
+}
+
+var (
+	numbers  = regexp.MustCompile(`[0-9]+`)
+	onFabric = regexp.MustCompile(`fabric "[a-z-]*"`)
+)
+
+// mark returns the number of a reason, in italics where it is to go.
+func (m *matrix) mark(why string) string {
+	i := slices.Index(m.reasons, why)
+	if i < 0 {
+		i = len(m.reasons)
+		m.reasons = append(m.reasons, why)
+	}
+	if !isPhysical(why) {
+		return fmt.Sprintf("*%d*", i+1)
+	}
+	return fmt.Sprint(i + 1)
+}
+
+func isPhysical(why string) bool {
+	return slices.ContainsFunc(physical, func(part string) bool { return strings.Contains(why, part) })
+}
+
+// cell runs a workload on a fabric at a level and returns a mark: + where it ran, or the number of the reason.
+func (m *matrix) cell(r matrixRow, ranks int, fabric, level string) string {
+	at := fmt.Sprintf("%s on {%s} at %s", r.name, fabric, level)
+	text := fmt.Sprintf("workload = {kind = %q, %s}\nfabric = {%s}\nengine = {level = %q}\npolicy = {%s}\n", r.kind, r.keys(ranks, level), fabric, level, r.policy)
+	s, err := Parse("text.toml", []byte(text), nil)
+	var o *Outcome
+	if err == nil {
+		o, err = Run(context.Background(), s, RunOptions{Workers: 1})
+	}
+	var faults Diagnostics
+	if errors.As(err, &faults) {
+		why := numbers.ReplaceAllString(faults[0].Problem, "n")
+		why = strings.ReplaceAll(why, fmt.Sprintf("%q", r.kind), "W")
+		why = onFabric.ReplaceAllString(why, "fabric F")
+		return m.mark(why)
+	}
+	if err != nil {
+		m.t.Errorf("%s: %v", at, err)
+		return "!"
+	}
+	for _, err := range o.Failed {
+		m.t.Errorf("%s: %v", at, err)
+	}
+	served := 0
+	for _, row := range o.Document.Rows {
+		if len(row.Metrics) == 0 && row.Labels["unserved"] != "" {
+			continue
+		}
+		served++
+		for _, name := range m.must(s, level) {
+			if _, ok := row.Metrics[name]; !ok {
+				m.t.Errorf("%s: %s has no %s", at, row.Policy, name)
+			}
+		}
+	}
+	if served == 0 {
+		m.t.Errorf("%s: no policy serves it", at)
+	}
+	return "+"
+}
+
+// must returns the metrics that every row of a scenario has.
+func (m *matrix) must(s *Scenario, level string) []string {
+	switch {
+	case level == "static":
+		return []string{"max_link_load"}
+	case s.trains() && s.plans(): // whose all-to-alls alone take time
+		return []string{"makespan_s", "exchange_exposed_s"}
+	case s.trains():
+		return []string{"makespan_s", "nct"}
+	case s.calls() || s.gathers():
+		return []string{"completion_s", "algorithm_bytes_per_s", "bound_completion_s"}
+	}
+	if s.Workload.Source == "poisson" { // sends for ever
+		return []string{"mean_delay_s"}
+	}
+	return []string{"completion_s"}
+}
