@@ -166,12 +166,19 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 		c.clash("workload.hot_nodes", "%d of %d nodes are hot; choose fewer", h.Nodes, nodes)
 	}
 	paths.CheckStep(c.Reader, s.links())
-	if len(c.Diagnostics) == 0 && s.calls() {
-		checkCall(c)
+	work := func() {
+		if len(c.Diagnostics) == 0 && s.calls() {
+			checkCall(c)
+		}
+		if len(c.Diagnostics) == 0 {
+			paths.Check(c.Reader, s.links(), c.cell, nodes, t, f)
+		}
 	}
-	if len(c.Diagnostics) == 0 {
-		paths.Check(c.Reader, s.links(), c.cell, nodes, t, f)
+	if c.tiers != nil {
+		*c.tiers = work
+		return
 	}
+	work()
 }
 
 // checkMatrix holds that the matrix is square and of the fabric's nodes.

@@ -24,6 +24,7 @@ type checker struct {
 	*schema.Reader
 	s      *Scenario
 	cell   bool              // it is one of many, of which the others run whatever it can
+	tiers  *func()           // of an outermost tier: takes what holds the work against the fabric, for when the tiers inside it are sound
 	part   *jobPart          // where Root comes from, if it is one job of several
 	inputs []string          // files that keys name
 	alias  map[string]string // paths of keys that the file writes as others

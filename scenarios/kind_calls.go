@@ -146,7 +146,7 @@ func checkCall(c *checker) {
 		c.clash("workload.group workload.root workload.peer "+message+" workload.kind", "%s; name ranks that there are, each node once", assembly.FaultText(err))
 		return
 	}
-	if d := problem.Domain; d != nil && problem.Kind == collective.SendReceive && d[problem.Root] == d[problem.Peer] {
+	if d := problem.Domain; d != nil && open.domains && problem.Kind == collective.SendReceive && d[problem.Root] == d[problem.Peer] {
 		c.clash("workload.peer workload.root", "ranks %d and %d share a pod, in which data takes no time; choose ranks of two pods", problem.Root, problem.Peer)
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"sim/policies/collective"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/inner"
+	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 	"sim/workloads/training"
 )
@@ -45,7 +46,7 @@ func tierKind() *kind {
 				{Path: tierPath, Doc: "A tier. The innermost comes first.", Specs: []any{&[]inner.Keys{{}}}, Inner: tierKeys()},
 			}
 		},
-		refuses: `workload %s; set workload.kind = "training"`,
+		refuses: notOnLinks,
 	}
 }
 
@@ -84,6 +85,8 @@ func (c *checker) resolveTiers() {
 	c.Schema = schema.New(c.s.names(false), schema.Part{Path: tierPath, Specs: []any{&keys}, Inner: tierKeys()})
 	c.ReadTable(tierPath, fabric["tier"])
 	c.Settle()
+	work := schema.Child(c.Root, "workload")
+	joint := work["kind"] != "training" || work["collectives"] == "graph"
 	for i := range rows {
 		may, where := innerKinds, "inner tier"
 		if i == len(rows)-1 {
@@ -93,19 +96,23 @@ func (c *checker) resolveTiers() {
 		if kind := keys[i].Kind; c.OK(at+"kind") && c.Given(at+"kind") && !slices.Contains(may, kind) {
 			c.refuse(at+"kind", "%s is no %s; choose from %s", schema.Quote(kind), where, schema.QuotedList(may))
 		}
-		c.tierOptions(at, keys[i].Kind, i == len(rows)-1)
+		c.tierOptions(at, keys[i].Kind, i == len(rows)-1, joint)
 	}
 	if len(c.Diagnostics) > 0 {
 		return
 	}
 	last := len(rows) - 1
+	level := "flow" // at which tiers have no queues
+	if at := schema.Child(c.Root, "engine")["level"]; joint && keys[last].Kind != "ocs-pods" && (at == nil || at == "packet") {
+		level = "packet"
+	}
 	for i, row := range rows[:last] {
 		sub := c.tierChecker("tier", i, row)
 		sub.Set, sub.Varied = maps.Clone(c.Set), maps.Clone(c.Varied) // of policies are the outermost tier's
 		maps.DeleteFunc(sub.Set, func(at string, _ bool) bool { return !under(at, tierPath) })
 		maps.DeleteFunc(sub.Varied, func(at string, _ schema.Origin) bool { return !under(at, tierPath) })
 		sub.Root["workload"] = map[string]any{"kind": "all-to-all", "message": "1KB"}
-		sub.Root["engine"] = map[string]any{"level": "flow"}
+		sub.Root["engine"] = map[string]any{"level": level}
 		if keys[i].Kind == "scaleup" {
 			sub.Root["engine"] = map[string]any{"level": "cost"}
 			sub.Root["policy"] = map[string]any{"planners": []any{keys[i].Planner}}
@@ -120,9 +127,13 @@ func (c *checker) resolveTiers() {
 			outer.Root[name] = v
 		}
 	}
-	outer.s.Tiers, outer.cell = c.s.Tiers, c.cell
+	held := func() {}
+	outer.s.Tiers, outer.cell, outer.tiers = c.s.Tiers, c.cell, &held
 	if outer.resolve(); len(outer.Diagnostics) == 0 && len(c.Diagnostics) == 0 {
 		if outer.checkTiers(); len(outer.Diagnostics) == 0 {
+			held()
+		}
+		if len(outer.Diagnostics) == 0 && outer.s.trains() {
 			checkFlows(outer)
 			checkLength(outer)
 		}
@@ -138,10 +149,14 @@ func (c *checker) take(sub *checker) {
 }
 
 // tierOptions refuses options that a tier of a kind does not use.
-func (c *checker) tierOptions(at, kind string, outermost bool) {
+func (c *checker) tierOptions(at, kind string, outermost, joint bool) {
 	for _, name := range []string{"collective", "planner", "chunk"} {
 		used := !outermost && (kind == "scaleup") == (name != "collective")
-		if c.Given(at+name) && !used {
+		switch {
+		case !c.Given(at + name):
+		case used && name == "collective" && joint:
+			c.refuse(at+name, "is not used where all tiers are simulated together; set policy.collective")
+		case !used:
 			c.refuse(at+name, "is not used by this tier; leave it out: it is of inner tiers %s", map[bool]string{true: "of links", false: `"scaleup"`}[name == "collective"])
 		}
 	}
@@ -176,13 +191,13 @@ func tierKey(kind string) string {
 	return "gpus"
 }
 
-// checkTiers holds the tiers against each other and the step, from the outermost.
+// jointly reports whether the work of s is simulated on the network of all tiers together, as all but a step is whose calls
+// lengthen its passes.
+func (s *Scenario) jointly() bool { return len(s.Tiers) > 0 && (!s.trains() || s.stepCalls()) }
+
+// checkTiers holds the tiers against each other and the work, from the outermost.
 func (c *checker) checkTiers() {
 	s := c.s
-	if !s.trains() {
-		c.clash("workload.kind", `tiers carry a training step; set workload.kind = "training", or choose a fabric that is no tiers`)
-		return
-	}
 	t := &s.Workload.Spec
 	at := func(i int) string { return fmt.Sprintf("%s.%d.%s", tierPath, i, tierKey(s.Tiers[i].Kind)) }
 	refuse := func(key, format string, args ...any) {
@@ -192,33 +207,48 @@ func (c *checker) checkTiers() {
 		c.Add(key, problem, remedy)
 		c.Reader.Stands = plain
 	}
-	c.forbid(t.Collectives == "graph", "workload.collectives", `the calls of stages are those of inner tiers; leave it out`)
-	stage, inside := t.StageGPUs(), 1
+	stage, inside, joint := t.StageGPUs(), 1, s.jointly()
 	for i := range s.Tiers {
-		n := s.innerTier(i).GPUs()
+		kind, n := fmt.Sprintf("%s.%d.kind", tierPath, i), s.innerTier(i).GPUs()
 		switch {
 		case n <= inside:
 			refuse(at(i), "joins %d GPUs, as many as the tier inside or fewer; choose more than %d, or leave the tier out", n, inside)
 		case n%inside != 0:
 			refuse(at(i), "%d GPUs do not divide into domains of %d, those of the tier inside; choose a multiple of %d", n, inside, inside)
-		case stage%n != 0:
-			refuse(at(i), "stages of %d GPUs do not divide into domains of %d; choose a divisor of a stage's GPUs (tp x cp, or etp x ep)", stage, n)
+		case joint && s.Tiers[i].Kind == "scaleup":
+			refuse(kind, `has links for one all-to-all at a time, which a plan sets up and takes down, and none for transfers that begin when they may; `+
+				`choose "electrical", "torus" or "graph", or a training step without collectives = "graph"`)
+		case !joint && stage%n != 0:
+			refuse(at(i), "stages of %d GPUs do not divide into domains of %d; choose a divisor of a stage's GPUs (tp x cp, or etp x ep), or set workload.collectives = \"graph\"", stage, n)
 		case s.Tiers[i].Alone.Fabric.Faulty():
-			refuse(fmt.Sprintf("%s.%d.kind", tierPath, i), "parts of inner tiers are down; let only those of the outermost fail")
+			refuse(kind, "parts of inner tiers are down; let only those of the outermost fail")
 		}
 		inside = n
 	}
 	if len(c.Diagnostics) > 0 {
 		return
 	}
-	const perPod = "fabric.gpus_per_pod_per_replica"
-	if s.decision().policies == "allocators" && len(s.Tiers) > 0 {
-		if n := s.Fabric.GPUsPerPodPerReplica; n != inside {
-			c.clash(perPod, "pods of %d GPUs, and the tier inside joins %d; set gpus_per_pod_per_replica = %d", n, inside, inside)
+	if key, n := "fabric."+tierKey(s.Fabric.Kind), s.Fabric.Links.GPUs(); s.routes() && (n <= inside || n%inside != 0) {
+		c.clash(key+" fabric.edges fabric.generator", "%d GPUs are not several domains of %d, those of the tier inside; choose a multiple of %d", n, inside, inside)
+		return
+	}
+	if s.leaves().policies == "allocators" && len(s.Tiers) > 0 {
+		key, n := "gpus_per_pod_per_replica", s.Fabric.GPUsPerPodPerReplica
+		if !s.trains() {
+			key, n = "gpus_per_pod", s.Fabric.GPUsPerPod
+		}
+		if n != inside {
+			c.clash("fabric."+key, "pods of %d GPUs, and the tier inside joins %d; set "+key+" = %d", n, inside, inside)
 			return
 		}
 	}
+	if joint {
+		c.checkJoint()
+		return
+	}
 	c.forbid(s.Replay.Seeds > 0 && s.Replay.Sequence != t.Sequence, "replay.sequence", "passes are longer by the calls of %d tokens; leave it out", t.Sequence)
+	c.forbid(s.Policy.Placed.Asked() || len(s.Policy.Placed.Mappings) > 0, "policy.mapping policy.mappings",
+		`ranks whose calls lengthen passes are in order in the domains of inner tiers; set workload.collectives = "graph", or leave it out`)
 	if len(c.Diagnostics) > 0 {
 		return
 	}
@@ -234,11 +264,25 @@ func (c *checker) checkTiers() {
 				size, tier := len(t.Groups(call, 0, 0)[0]), m.Joins(call)
 				key := map[training.Phase]string{training.Tensor: "workload.tp", training.Context: "workload.cp", training.Expert: "workload.ep"}[call.Dim]
 				if tier < 0 {
-					c.clash(key, "a group of %d GPUs is larger than its tier, and no tier outside it carries %v calls of %v; choose a smaller group, or a tier that joins it", size, call.Kind, call.Dim)
+					c.clash(key, "a group of %d GPUs is larger than its tier, and no tier outside it carries %v calls of %v; "+
+						`choose a smaller group, or a tier that joins it, or set workload.collectives = "graph", by which the outermost carries them`, size, call.Kind, call.Dim)
 					return
 				}
 			}
 		}
+	}
+}
+
+// checkJoint holds the work against tiers on whose network it is all together.
+func (c *checker) checkJoint() {
+	s := c.s
+	w := &s.Workload
+	c.forbid(slices.Contains(paths.RingKinds, w.Kind) || w.Kind == paths.DataTensor || w.Kind == paths.Permutation && w.Permutation != "random", "workload.kind workload.permutation",
+		`asks for dimensions, and tiers have none together; choose other traffic, such as "all-reduce"`)
+	for i := range s.Tiers {
+		f := &s.Tiers[i].Alone.Fabric
+		c.forbid(s.routes() && (f.Queue == "credit") != (s.Fabric.Queue == "credit"), "fabric.queue", `some tiers have queue "credit" and others not; let packets wait for room on all, or on none`)
+		c.forbid(s.routes() && f.BitErrors != s.Fabric.BitErrors, "fabric.bit_errors", "%g on the outermost tier and %g on tier %d; write the same for all", s.Fabric.BitErrors, f.BitErrors, i)
 	}
 }
 
@@ -264,7 +308,7 @@ func (s *Scenario) callTiers() (all []inner.Tier) {
 
 // onTiers makes the system of s, whose outermost tier's is made by build.
 func onTiers(ctx context.Context, s *Scenario, build func(*Scenario, assembly.Longer) (assembly.System, error)) (assembly.System, error) {
-	if len(s.Tiers) == 0 {
+	if len(s.Tiers) == 0 || s.jointly() {
 		return build(s, nil)
 	}
 	packet := s.Workload.Packet
@@ -299,7 +343,7 @@ func (s *Scenario) tiersTOML() []byte {
 				write(k.Alone.schema(), func() {
 					if k.Kind == "scaleup" {
 						fmt.Fprintf(&b, "planner = %s\nchunk = %s\n", schema.Literal(k.Planner), schema.Literal(k.Chunk))
-					} else {
+					} else if !s.jointly() {
 						fmt.Fprintf(&b, "collective = %s\n", schema.Literal(k.Collective))
 					}
 				})

@@ -14,6 +14,11 @@ func (s *Scenario) links() *paths.Scenario {
 		Name: s.Name, Title: s.Title, Seed: s.Seed, Fabric: s.Fabric.Links, Policy: s.Policy.Routing, Mapping: s.Policy.Placed, Engine: s.Engine,
 		Workload: paths.Workload{Kind: w.Kind, Spec: w.Spec, Traffic: w.Traffic, Patterns: w.Patterns},
 	}
+	if s.jointly() {
+		for i := range s.Tiers {
+			out.Fabric.Inside = append(out.Fabric.Inside, &s.Tiers[i].Alone.Fabric.Links)
+		}
+	}
 	if s.stepCalls() {
 		out.Workload.Calls = s.expansion()
 	}

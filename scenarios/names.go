@@ -93,7 +93,7 @@ func (s *Scenario) names(several bool) *schema.Names {
 			return workload()
 		}, `choose a collective call, such as `+schema.Quote(allReduce)+`, or of training set workload.collectives = "graph"`,
 			func() bool { return s.calls() || s.stepCalls() }, kind, "workload.collectives", "policy.collectives"),
-		"undivided":    when(words("a fabric that divides its endpoints"), "choose another fabric", func() bool { return !s.leaves().domains }, "fabric.kind"),
+		"undivided":    when(words("a fabric that divides its endpoints"), "choose another fabric", func() bool { return !s.leaves().domains && len(s.Tiers) == 0 }, "fabric.kind"),
 		"of-training":  when(workload, `set workload.kind = "training"`, func() bool { return !s.podTraffic() }, kind),
 		"of-traffic":   ofTraffic,
 		"shared-pods":  when(words(single), jobs, func() bool { return s.severalJobs() || s.podTraffic() }, kind),

@@ -156,7 +156,7 @@ func TestTiersOfLinks(t *testing.T) {
 
 // TestTiersRoundTrip: what is written is read back as the same.
 func TestTiersRoundTrip(t *testing.T) {
-	for _, text := range []string{threeTiers, switchedTiers, strings.Replace(threeTiers, "kind = \"electrical\"\ngpus = 2", "kind = \"graph\"\ngenerator = \"ring\"\nnodes = 2", 1)} {
+	for _, text := range []string{threeTiers, switchedTiers, tierTraffic, strings.Replace(threeTiers, "kind = \"electrical\"\ngpus = 2", "kind = \"graph\"\ngenerator = \"ring\"\nnodes = 2", 1)} {
 		s, err := Parse("text.toml", []byte(text), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -168,5 +168,105 @@ func TestTiersRoundTrip(t *testing.T) {
 		if !bytes.Equal(s.TOML(), again.TOML()) {
 			t.Errorf("%s\nis read back as\n%s", s.TOML(), again.TOML())
 		}
+	}
+}
+
+// tierTraffic is work on 16 GPUs in fours, with a network of their own between them.
+const tierTraffic = `
+[workload]
+kind = "all-to-all"
+message = "64KB"
+[fabric]
+kind = "tiers"
+[[fabric.tier]]
+kind = "electrical"
+gpus = 4
+link_rate = "3.6Tbps"
+link_latency = "250ns"
+[[fabric.tier]]
+kind = "electrical"
+gpus = 16
+link_rate = "400Gbps"
+link_latency = "1us"
+[engine]
+level = "flow"
+`
+
+// TestTiersTogether: what GPUs of a domain exchange takes its switch, the rest their links to the tier outside, which
+// together end as the bytes over a GPU's link there say, at all levels.
+func TestTiersTogether(t *testing.T) {
+	want := 8*12*64e3/400e9 + 2e-6
+	for _, level := range []string{"flow", "packet", "static"} {
+		m := runText(t, tierTraffic, "engine.level="+level).Document.Rows[0].Metrics
+		if level == "static" {
+			if m["max_load_over_rate"] != 12 || m["bound_max_load_over_rate"] != 12 {
+				t.Errorf("at level static loads are %v", m)
+			}
+			continue
+		}
+		if got := m["completion_s"]; got < want-1e-9 || got > want+1e-6 {
+			t.Errorf("at level %s it takes %g s, want %g", level, got, want)
+		}
+		if m["tier1_bytes"] != 16*3*64e3 || m["tier2_bytes"] != 16*12*64e3 || m["tier1_exposed_s"] != 0 || m["tier2_doubled_s"] >= m["completion_s"] {
+			t.Errorf("by tier at level %s: %v", level, m)
+		}
+	}
+}
+
+// TestTiersLead: on three tiers of different kinds every flow takes links of the innermost tier that joins its ends alone,
+// whatever is sent, and packets end about when the fluid does.
+func TestTiersLead(t *testing.T) {
+	text := strings.Replace(tierTraffic, "kind = \"electrical\"\ngpus = 16\n", "kind = \"torus\"\ndims = [4, 4]\n", 1)
+	text = strings.Replace(text, "[engine]", `[[fabric.tier]]
+kind = "graph"
+generator = "fat-tree"
+levels = 2
+switch_ports = 8
+link_latency = "1us"
+[engine]`, 1)
+	for _, work := range []string{"all-to-all", "permutation", "broadcast"} {
+		var ends [2]float64
+		for k, level := range []string{"flow", "packet"} {
+			o := runText(t, text, "workload.kind="+work, "engine.level="+level)
+			for _, row := range o.Document.Rows {
+				if row.Metrics["completion_s"] > 0 {
+					ends[k] += row.Metrics["completion_s"]
+				}
+			}
+		}
+		if ends[0] <= 0 || ends[1] < 0.9*ends[0] || ends[1] > 1.3*ends[0] {
+			t.Errorf("%s takes %g s as fluid, %g as packets", work, ends[0], ends[1])
+		}
+	}
+}
+
+// TestStepOnTiers: where calls meet no other traffic, a step with its calls on the network of all tiers takes as long as
+// one whose passes they lengthen, to a tick a task.
+func TestStepOnTiers(t *testing.T) {
+	text := switchedTiers[:strings.Index(switchedTiers, "[[fabric.tier]]")] + `
+[[fabric.tier]]
+kind = "electrical"
+gpus = 8
+link_rate = "3.6Tbps"
+link_latency = "250ns"
+collective = "ring"
+[[fabric.tier]]
+kind = "electrical"
+gpus = 32
+link_rate = "400Gbps"
+[engine]
+level = "flow"
+`
+	text = strings.Replace(text, "gpus = 64", "gpus = 32", 1)
+	contracted := runText(t, text).Document.Rows[0].Metrics
+	graph := runText(t, strings.Replace(text, "collective = \"ring\"\n", "", 1), "workload.collectives=graph").Document.Rows[0].Metrics
+	// the copies in a stage are synchronised, too, of which the contracted form takes no account
+	if a, b := contracted["makespan_s"], graph["makespan_s"]-graph["dp_exposed_s"]; math.Abs(a-b) > 1e-6*a {
+		t.Errorf("an iteration takes %g s with passes that calls lengthen, %g s with calls in the graph", a, b)
+	}
+	packets := runText(t, strings.Replace(text, "collective = \"ring\"\n", "", 1), "workload.collectives=graph", "workload.pieces=1", "workload.microbatches=1", "engine.level=packet", "workload.packet=1MB").Document.Rows[0].Metrics
+	fluid := runText(t, strings.Replace(text, "collective = \"ring\"\n", "", 1), "workload.collectives=graph", "workload.pieces=1", "workload.microbatches=1").Document.Rows[0].Metrics
+	if a, b := fluid["makespan_s"], packets["makespan_s"]; b < a || b > 1.05*a {
+		t.Errorf("an iteration takes %g s as fluid, %g s as packets", a, b)
 	}
 }

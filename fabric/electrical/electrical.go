@@ -29,17 +29,31 @@ func Connect(p *fabric.Pods, g *engine.Graph) (*engine.Network, *engine.Routes, 
 // Between routes the transfers of g over an ideal network between the nodes of a network of links: each node sends, and
 // receives, at the rate of all its links together. So nothing that paths over those links may do ends g sooner than
 // sharing this one as well as can be.
-func Between(links *engine.Network, g *engine.Graph) (*engine.Network, *engine.Routes) {
-	n := &engine.Network{Nodes: links.Nodes, Groups: make([]engine.Group, 2*links.Nodes)}
-	for _, l := range links.Links {
-		n.Groups[2*l.From].Rate += l.Rate
-		n.Groups[2*l.To+1].Rate += l.Rate
+//
+// Links may be of tiers, tier says of which, and joins which one two nodes take: a node then sends over a tier at the rate
+// of its links of that alone. Both are nil where there is but one.
+func Between(links *engine.Network, g *engine.Graph, tier func(link int) int, joins func(src, dst int32) int) (*engine.Network, *engine.Routes) {
+	if joins == nil {
+		tier, joins = func(int) int { return 0 }, func(_, _ int32) int { return 0 }
 	}
-	n.ResourceNamer = func(r int32) string { return fmt.Sprintf("node %d %s", r/2, [2]string{"out", "in"}[r%2]) }
+	n := &engine.Network{Nodes: links.Nodes}
+	group := func(tier int, node int32) int32 { return 2 * (int32(tier)*links.Nodes + node) }
+	for i, l := range links.Links {
+		t := tier(i)
+		if more := int(group(t+1, 0)) - len(n.Groups); more > 0 {
+			n.Groups = append(n.Groups, make([]engine.Group, more)...)
+		}
+		n.Groups[group(t, l.From)].Rate += l.Rate
+		n.Groups[group(t, l.To)+1].Rate += l.Rate
+	}
+	n.ResourceNamer = func(r int32) string {
+		return fmt.Sprintf("node %d %s", r/2%links.Nodes, [2]string{"out", "in"}[r%2])
+	}
 	r := &engine.Routes{Start: make([]int32, len(g.Tasks)+1)}
 	for i := range g.Tasks {
 		if t := &g.Tasks[i]; t.Kind == engine.Transfer && t.Src != t.Dst {
-			r.Uses = append(r.Uses, engine.Use{Resource: n.GroupResource(2 * t.Src), Weight: 1}, engine.Use{Resource: n.GroupResource(2*t.Dst + 1), Weight: 1})
+			i := joins(t.Src, t.Dst)
+			r.Uses = append(r.Uses, engine.Use{Resource: n.GroupResource(group(i, t.Src)), Weight: 1}, engine.Use{Resource: n.GroupResource(group(i, t.Dst) + 1), Weight: 1})
 		}
 		r.Start[i+1] = int32(len(r.Uses))
 	}

@@ -18,6 +18,8 @@ type Row struct {
 	Reads []string
 	// AnyGraph reports whether it serves whatever links join; nil does not.
 	AnyGraph func(s *Settings) bool
+	// Hops reports whether packets draw their links as they go (engine.Spread); nil does not.
+	Hops func(s *Settings) bool
 	// Alike has flows that translations take into each other share paths. Slow takes long to find paths, which are
 	// hardly longer than shortest ones.
 	Alike, Slow bool
@@ -40,10 +42,12 @@ var Table = []Row{
 	{
 		Name: "ecmp", Doc: "shortest paths, at each node one of the equal-cost links, by pair, destination or packet; any graph",
 		Router: byOption(func(o Options) Router { return o.ECMP }), Reads: []string{"ecmp"}, AnyGraph: always,
+		Hops: func(s *Settings) bool { return s.ECMP.Draw == DrawPacket },
 	},
 	{
 		Name: "random-shortest", Doc: "one of all shortest paths, drawn uniformly; any graph",
 		Router: byOption(func(o Options) Router { return o.RandomShortest }), Reads: []string{"random-shortest"}, AnyGraph: always,
+		Hops: func(s *Settings) bool { return s.RandomShortest.Draw == DrawPacket },
 	},
 	{
 		Name: "multipath", Doc: "several shortest or wild-first routes per pair (policy.multipath.ways, 8), of which each packet takes one at random",

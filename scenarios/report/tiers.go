@@ -17,26 +17,40 @@ func (p *page) tiers(row *result.Row) {
 	if len(list) == 0 {
 		return
 	}
-	end := row.Metrics["makespan_s"]
+	end, what := row.Metrics["makespan_s"], "iteration"
+	if v, ok := row.Metrics["completion_s"]; ok {
+		end, what = v, "completion"
+	}
 	if v, ok := row.Metrics["fluid_s"]; ok && row.Metrics["packet_slack_s"] > 0 { // pods, whose tiers are measured as fluid
 		end = v
 	}
 	u := text.UnitFor(end)
-	t := text.NewTable("tier, from the inside out", "carries", "busy", "exposed", "of the\niteration", "iteration, its\nrates doubled").Left(0)
+	t := text.NewTable("tier, from the inside out", "carries", "busy", "exposed", "of the\n"+what, what+", its\nrates doubled").Left(0)
 	best := 0
 	for i, tier := range list {
-		t.Row(tier.Name, text.Thousands(math.Round(tier.Bytes/1e9))+" GB", text.Percent(tier.Busy), u.Of(tier.ExposedS), text.Percent(tier.ExposedS/end), u.Of(tier.DoubledS))
+		t.Row(tier.Name, amount(tier.Bytes), text.Percent(tier.Busy), u.Of(tier.ExposedS), text.Percent(tier.ExposedS/end), u.Of(tier.DoubledS))
 		if tier.DoubledS < list[best].DoubledS {
 			best = i
 		}
 	}
 	p.table(t)
 	if saved := end - list[best].DoubledS; saved > 0 {
-		p.wrapped("Improve tier %s first: with its rates doubled an iteration takes %s, %s less.", list[best].Name, text.Seconds(list[best].DoubledS), text.Percent(saved/end))
+		p.wrapped("Improve tier %s first: with its rates doubled %s takes %s, %s less.", list[best].Name, map[string]string{"iteration": "an iteration", "completion": "all of it"}[what], text.Seconds(list[best].DoubledS), text.Percent(saved/end))
 	} else {
-		p.line("No tier makes the iteration shorter with its rates doubled.")
+		p.line("No tier makes the " + what + " shorter with its rates doubled.")
 	}
 	if calls := row.Labels["tier_calls"]; calls != "" {
 		p.note("calls of inner tiers: %s", calls)
 	}
+}
+
+// amount prints bytes in a unit that leaves a number to read.
+func amount(bytes float64) string {
+	switch {
+	case bytes >= 1e9:
+		return text.Thousands(math.Round(bytes/1e9)) + " GB"
+	case bytes >= 1e6:
+		return text.Thousands(math.Round(bytes/1e6)) + " MB"
+	}
+	return text.Thousands(math.Round(bytes/1e3)) + " kB"
 }

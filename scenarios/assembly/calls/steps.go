@@ -70,7 +70,9 @@ type Step struct {
 	Network *engine.Network
 	Torus   collective.Coordinates // nil where the network is none
 	Place   []int32                // by rank: its node; nil is that of its number
-	Domain  func(rank int32) int   // the part of the network that it is in; nil where there are none
+	// Domains returns by rank of a group of nodes the part of the network that it is in, for hierarchical algorithms; nil
+	// is by their option.
+	Domains func(group []int32) []int
 
 	made map[stepCall]*collective.Schedule
 }
@@ -106,9 +108,9 @@ func (e *Step) Schedule(ctx context.Context, c training.Call, group []int32) (*c
 			node = e.Place[rank]
 		}
 		p.Group = append(p.Group, node)
-		if e.Domain != nil {
-			p.Domain = append(p.Domain, e.Domain(rank))
-		}
+	}
+	if e.Domains != nil {
+		p.Domain = e.Domains(p.Group)
 	}
 	row, err := collective.ByName(e.Algorithms.Of(c.Dim))
 	if err != nil {

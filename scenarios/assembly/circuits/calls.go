@@ -22,7 +22,12 @@ func (s *Scenario) StepCalls(spec *training.Spec) *calls.Step {
 		n.Links = append(n.Links, up, engine.Link{From: up.To, To: up.From, Rate: up.Rate})
 	}
 	return &calls.Step{
-		Expansion: s.Workload.Calls, Spec: spec, Seed: s.Seed, Network: n, Domain: func(rank int32) int { return int(rank) / s.Fabric.GPUsPerPodPerReplica },
+		Expansion: s.Workload.Calls, Spec: spec, Seed: s.Seed, Network: n, Domains: func(group []int32) (pods []int) {
+			for _, rank := range group {
+				pods = append(pods, int(rank)/s.Fabric.GPUsPerPodPerReplica)
+			}
+			return pods
+		},
 	}
 }
 

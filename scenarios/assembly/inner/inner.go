@@ -233,7 +233,7 @@ func (m *Machine) collective(ctx context.Context, groups [][]int32, c training.C
 	if t == len(m.tiers) {
 		return fmt.Errorf("no tier of links joins the %d GPUs of a group", len(groups[0]))
 	}
-	network, _ := m.machine.Domain(t)
+	network := m.machine.Direct(m.machine.Domain(t))
 	in := slices.DeleteFunc(slices.Clone(groups), func(g []int32) bool { return int(slices.Max(g)) >= m.machine.Machine[t].GPUs })
 	least, failed := engine.Never, error(nil)
 	for _, row := range collective.Table {

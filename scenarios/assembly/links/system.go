@@ -19,7 +19,7 @@ type System struct {
 	Down         []bool // nodes that neither send nor receive: what is down, and the switches of a graph; nil is none
 	Cubes        *Cubes // nil where optical switches join nothing
 	Tiers        *Tiers // nil of a fabric without others inside; Torus is then nil
-	first        []int  // by tier: the first of its links
+	first        []int  // by tier: the first of its links; and behind the last of all
 }
 
 // Build builds the hardware.
@@ -104,15 +104,22 @@ func (z *System) Network(l *Links, packet units.Bytes, channels int) (*engine.Ne
 	} else {
 		n.Links = append([]engine.Link(nil), n.Links...)
 	}
-	buffer, err := l.Room(packet)
-	if err != nil {
-		return nil, err
+	first := z.first
+	if z.Tiers == nil {
+		first = []int{0, len(n.Links)}
 	}
-	if l.Queue == "credit" {
-		channels, buffer = l.Channels, l.Buffer
-	}
-	for i := range n.Links {
-		n.Links[i].Buffer, n.Links[i].Channels = int64(buffer), int32(channels)
+	for i, of := range append(slices.Clone(l.Inside), l) {
+		own := channels
+		buffer, err := of.Room(packet)
+		if err != nil {
+			return nil, err
+		}
+		if of.Queue == "credit" {
+			own, buffer = of.Channels, of.Buffer
+		}
+		for k := first[i]; k < first[i+1]; k++ {
+			n.Links[k].Buffer, n.Links[k].Channels = int64(buffer), int32(own)
+		}
 	}
 	if l.FailAt > 0 {
 		for i, s := range z.Health.Link {

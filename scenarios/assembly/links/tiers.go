@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"sim/engine"
+	"sim/fabric/electrical"
 	"sim/fabric/tiers"
 	"sim/fabric/torus"
 	"sim/policies/routing"
@@ -57,88 +58,121 @@ func (l *Links) GPUs() int {
 // network; those of inner tiers as such a fabric usually leads them. It fails where packets draw their links, and where no tier of links
 // joins two GPUs.
 func (z *Tiers) Route(ctx context.Context, t int, n *engine.Network, first []int, flows []engine.Flow, seed uint64, outer func(some []int) (*engine.Paths, error)) (*engine.Paths, error) {
-	j := newJointPaths(n, len(flows))
-	by := make([][]int, t+1) // places of flows
+	by, own := make([][]int, t+1), make([][]engine.Flow, t+1) // of each tier: the flows' places, and their ends in a domain
 	for f, x := range flows {
 		i := z.Joins(false, x.Src, x.Dst)
 		if i > t {
 			return nil, fmt.Errorf("%w: no tier of links joins nodes %d and %d", routing.ErrUnserved, x.Src, x.Dst)
 		}
-		by[i] = append(by[i], f)
-	}
-	for i, some := range by {
-		if len(some) == 0 {
-			continue
-		}
-		if i == t && outer != nil {
-			paths, err := outer(some)
-			if err != nil {
-				return nil, err
-			}
-			if paths.Spread != nil {
-				return nil, fmt.Errorf("%w: packets that draw a link at each node cannot tell tiers apart there", routing.ErrUnserved)
-			}
-			own := make([]engine.Flow, len(some))
-			for k, f := range some {
-				own[k] = flows[f]
-			}
-			j.add(paths, some, own, z.Systems[i].Whole, first[i])
-			continue
-		}
-		// domains are alike: the first leads for all
 		gpus := int32(z.Machine[i].GPUs)
-		inside := func(f engine.Flow) engine.Flow { return engine.Flow{Src: f.Src % gpus, Dst: f.Dst % gpus} }
-		var own []engine.Flow
-		for _, f := range some {
-			own = append(own, inside(flows[f]))
+		by[i], own[i] = append(by[i], f), append(own[i], engine.Flow{Src: x.Src % gpus, Dst: x.Dst % gpus})
+	}
+	paths := make([]*engine.Paths, t+1)
+	for i := range paths {
+		var err error
+		switch {
+		case len(by[i]) == 0:
+			continue
+		case i == t && outer != nil:
+			paths[i], err = outer(by[i])
+		default:
+			paths[i], err = z.usual(ctx, i, own[i], seed)
 		}
-		all := slices.Clone(own)
-		slices.SortFunc(all, func(a, b engine.Flow) int { return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst)) })
-		all = slices.Compact(all)
-		y := &z.Systems[i]
-		p := &routing.Problem{Network: y.Known, Torus: y.Torus, Down: y.Down, Flows: all, Rate: float64(z.of[i].LinkRate)}
-		d, err := routing.ByName(routing.Usual(y.Torus != nil, z.of[i].Faulty())).Router.Route(ctx, p, routing.Options{Seed: seed})
 		if err != nil {
 			return nil, err
 		}
-		class := make(map[engine.Flow]int32, len(all))
-		for k, f := range all {
-			class[f] = d.Paths.ClassOf(int32(k))
+		if paths[i].Spread != nil {
+			return nil, fmt.Errorf("%w: packets that draw a link at each node cannot tell tiers apart there", routing.ErrUnserved)
 		}
-		paths := *d.Paths
-		paths.Class = make([]int32, len(own))
-		for k, f := range own {
-			paths.Class[k] = class[f]
+	}
+	j := z.ports(n, first, paths)
+	j.Class = make([]int32, len(flows))
+	for i, of := range paths {
+		if of != nil {
+			j.add(i, of, by[i], own[i])
 		}
-		j.add(&paths, some, own, y.Whole, first[i])
 	}
 	return j.Paths, nil
 }
 
-// jointPaths are paths on a network of tiers, of those on each by itself.
-type jointPaths struct {
-	*engine.Paths
-	port []int // by link
+// usual leads flows in a domain of a tier as such a fabric usually leads them, which is the same in all domains.
+func (z *Tiers) usual(ctx context.Context, i int, flows []engine.Flow, seed uint64) (*engine.Paths, error) {
+	all := slices.Clone(flows)
+	slices.SortFunc(all, func(a, b engine.Flow) int { return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst)) })
+	all = slices.Compact(all)
+	y := &z.Systems[i]
+	p := &routing.Problem{Network: y.Known, Torus: y.Torus, Down: y.Down, Flows: all, Rate: float64(z.of[i].LinkRate)}
+	d, err := routing.ByName(routing.Usual(y.Torus != nil, z.of[i].Faulty())).Router.Route(ctx, p, routing.Options{Seed: seed})
+	if err != nil {
+		return nil, err
+	}
+	class := make(map[engine.Flow]int32, len(all))
+	for k, f := range all {
+		class[f] = d.Paths.ClassOf(int32(k))
+	}
+	paths := *d.Paths
+	paths.Class = make([]int32, len(flows))
+	for k, f := range flows {
+		paths.Class[k] = class[f]
+	}
+	return &paths, nil
 }
 
-func newJointPaths(n *engine.Network, flows int) *jointPaths {
-	j := &jointPaths{&engine.Paths{Degree: 1, First: []int32{0}, Class: make([]int32, flows)}, make([]int, len(n.Links))}
-	degree := make([]int, n.Nodes)
-	for i, l := range n.Links {
-		j.port[i] = degree[l.From]
-		degree[l.From]++
-		j.Degree = max(j.Degree, degree[l.From])
+// jointPaths are paths on a network of tiers, of those on each by itself. A GPU has the ports of one tier after those of
+// another, a switch those that it has in its tier.
+type jointPaths struct {
+	*engine.Paths
+	z    *Tiers
+	base []int // by tier: the first port of GPUs
+}
+
+// ports lays out the ports of a network as the paths on each tier have them, where some take it, so that paths of a class
+// take the same ports here as there from any node.
+func (z *Tiers) ports(n *engine.Network, first []int, paths []*engine.Paths) *jointPaths {
+	j := &jointPaths{Paths: &engine.Paths{First: []int32{0}}, z: z}
+	port := make([]int, len(n.Links))
+	gpus := int32(z.Machine[len(first)-2].GPUs)
+	base := 0
+	for i, of := range paths {
+		j.base = append(j.base, base)
+		own := z.Machine[i].Network
+		if own == nil {
+			continue
+		}
+		at, degree := slices.Repeat([]int{-1}, len(own.Links)), make([]int, own.Nodes)
+		if of != nil {
+			for k, l := range of.Link {
+				if l >= 0 {
+					at[l] = k % of.Degree
+				}
+			}
+		} else {
+			for l := range own.Links {
+				at[l] = degree[own.Links[l].From]
+				degree[own.Links[l].From]++
+			}
+		}
+		most := 0
+		for l := first[i]; l < first[i+1]; l++ {
+			if port[l] = at[(l-first[i])%len(own.Links)]; port[l] >= 0 && n.Links[l].From < gpus {
+				most = max(most, port[l]+1)
+				port[l] += base
+			}
+			j.Degree = max(j.Degree, port[l]+1)
+		}
+		base += most
 	}
 	j.Link = slices.Repeat([]int32{-1}, int(n.Nodes)*j.Degree)
-	for i, l := range n.Links {
-		j.Link[int(l.From)*j.Degree+j.port[i]] = int32(i)
+	for l, p := range port {
+		if p >= 0 {
+			j.Link[int(n.Links[l].From)*j.Degree+p] = int32(l)
+		}
 	}
 	return j
 }
 
-// add takes the paths of some flows, of which own has the ends on the network that they are paths of, whose links are
-// those from first on here. Paths of a class take the same ports from any node that it is for, here as there.
-func (j *jointPaths) add(paths *engine.Paths, some []int, own []engine.Flow, n *engine.Network, first int) {
+// add takes the paths on tier i of the flows in some places, which have the ends own there.
+func (j *jointPaths) add(i int, paths *engine.Paths, some []int, own []engine.Flow) {
 	classes := map[int32]int32{}
 	for k, f := range some {
 		of := paths.ClassOf(int32(k))
@@ -150,8 +184,11 @@ func (j *jointPaths) add(paths *engine.Paths, some []int, own []engine.Flow, n *
 				var steps []engine.Step
 				at := own[k].Src
 				for _, s := range paths.Steps(path) {
-					l := paths.Out(at, s)
-					steps, at = append(steps, engine.MakeStep(j.port[first+int(l)], s.Channel())), n.Links[l].To
+					port := s.Port()
+					if int(at) < j.z.Machine[i].GPUs {
+						port += j.base[i]
+					}
+					steps, at = append(steps, engine.MakeStep(port, s.Channel())), j.z.Machine[i].Network.Links[paths.Out(at, s)].To
 				}
 				j.Add(steps...)
 				j.Share = append(j.Share, paths.ShareOf(of, path))
@@ -267,4 +304,84 @@ func (z *System) Route(ctx context.Context, router routing.Router, p *routing.Pr
 	}
 	d.Paths = paths
 	return d, nil
+}
+
+// Between is the ideal network for a graph: each node sends, and receives, at the rate of all its links together, of tiers
+// at that of its links to the one that a transfer takes.
+func (z *System) Between(g *engine.Graph) (*engine.Network, *engine.Routes) {
+	if z.Tiers == nil {
+		return electrical.Between(z.Whole, g, nil, nil)
+	}
+	return electrical.Between(z.Whole, g, z.tierOf, func(src, dst int32) int { return z.Tiers.Joins(false, src, dst) })
+}
+
+// TierOf returns the tier of a link of tiers.
+func (z *System) TierOf(link int32) int { return z.tierOf(int(link)) }
+
+// Direct returns a network of tiers without the links between GPUs that a tier inside theirs joins, as what these exchange
+// does not take them; what is led by routers may.
+func (z *System) Direct(n *engine.Network) *engine.Network {
+	if z.Tiers == nil {
+		return n
+	}
+	return z.Tiers.Direct(n, z.first)
+}
+
+// Direct returns the network of a domain without the links between GPUs that a tier inside theirs joins.
+func (z *Tiers) Direct(n *engine.Network, first []int) *engine.Network {
+	m := *n
+	m.Links = slices.Clone(n.Links)
+	for i := 1; i+1 < len(first); i++ {
+		gpus := int32(z.Machine[len(first)-2].GPUs)
+		for l := first[i]; l < first[i+1]; l++ {
+			if x := &m.Links[l]; x.From < gpus && x.To < gpus && z.Joins(false, x.From, x.To) < i {
+				x.Rate = 0
+			}
+		}
+	}
+	return &m
+}
+
+// Domains returns by rank of a group the domain that it is in, of the largest tier of which several have ranks; nil where
+// all are in one of each.
+func (z *System) Domains(group []int32) []int {
+	if z.Tiers == nil {
+		return nil
+	}
+	m := z.Tiers.Machine
+	for i := len(m) - 2; i >= 0; i-- {
+		of := make([]int, len(group))
+		for r, g := range group {
+			of[r] = int(g) / m[i].GPUs
+		}
+		if slices.Min(of) < slices.Max(of) {
+			return of
+		}
+	}
+	return nil
+}
+
+// Faster returns a network of tiers in which links of one have so many times the rate.
+func (z *System) Faster(n *engine.Network, tier int, times float64) *engine.Network {
+	f := *n
+	f.Links = slices.Clone(n.Links)
+	for i := z.first[tier]; i < z.first[tier+1]; i++ {
+		f.Links[i].Rate *= times
+	}
+	return &f
+}
+
+// Kinds returns the kinds of fabrics that a fabric is made of, the innermost first.
+func (l *Links) Kinds() (kinds []string) {
+	for _, t := range append(slices.Clone(l.Inside), l) {
+		switch {
+		case t.Domain.GPUs > 0:
+			kinds = append(kinds, "electrical")
+		case len(t.Dims) > 0:
+			kinds = append(kinds, "torus")
+		default:
+			kinds = append(kinds, "graph")
+		}
+	}
+	return kinds
 }

@@ -12,6 +12,15 @@ import (
 
 // Words names the torus, mesh or graph, its twist, and what of it cannot be used.
 func (l *Links) Words() string {
+	if len(l.Inside) > 0 {
+		var all []string
+		for _, t := range l.Inside {
+			all = append(all, t.Words())
+		}
+		outer := *l
+		outer.Inside = nil
+		return strings.Join(append(all, outer.Words()), " inside ")
+	}
 	switch {
 	case l.Domain.GPUs > 0:
 		return fmt.Sprintf("switched domain of %d GPUs", l.Domain.GPUs)

@@ -107,14 +107,27 @@ func (r *routed) problem(n *engine.Network) *routing.Problem {
 }
 
 // leastLoad finds what no routes can undercut: the hops of shortest paths, spread over all links that routers see at
-// first as if these were one. Where rates differ a link counts as many times as it is faster than fabric.link_rate.
+// first as if these were one, or those of the tier where that is most. Where rates differ a link counts as many times as it
+// is faster than fabric.link_rate.
 func (r *routed) leastLoad(ctx context.Context) {
 	n := r.seen()
 	r.overRates = r.problem(n).RatesDiffer()
+	if r.Tiers == nil {
+		r.shortest, r.least = r.spread(ctx, n, func(int) bool { return true }, func(engine.Flow) bool { return true })
+		return
+	}
+	for t := range r.Tiers.Machine {
+		shortest, least := r.spread(ctx, n, func(link int) bool { return r.TierOf(int32(link)) == t }, func(f engine.Flow) bool { return r.Tiers.Joins(false, f.Src, f.Dst) == t })
+		r.shortest, r.least = r.shortest+shortest, max(r.least, least)
+	}
+}
+
+// spread returns the hops of the shortest paths of some flows over some links, and as many for each of these.
+func (r *routed) spread(ctx context.Context, n *engine.Network, has func(link int) bool, of func(engine.Flow) bool) (sum, each float64) {
 	links := 0.0
 	out := make([][]int32, n.Nodes)
 	for i, l := range n.Links {
-		if l.Rate > 0 {
+		if l.Rate > 0 && has(i) {
 			if links++; r.overRates {
 				links += l.Rate/float64(r.s.Fabric.LinkRate) - 1
 			}
@@ -122,7 +135,7 @@ func (r *routed) leastLoad(ctx context.Context) {
 		}
 	}
 	hops, queue := make([]int32, n.Nodes), make([]int32, 0, n.Nodes)
-	sum, last := 0.0, int32(-1)
+	last := int32(-1)
 	reach := func(src int32) {
 		for i := range hops {
 			hops[i] = -1
@@ -139,9 +152,12 @@ func (r *routed) leastLoad(ctx context.Context) {
 		}
 	}
 	for f, flow := range r.load.flows { // in the order of sources
+		if !of(flow) {
+			continue
+		}
 		if flow.Src != last {
 			if ctx.Err() != nil {
-				return
+				return 0, 0
 			}
 			reach(flow.Src)
 			last = flow.Src
@@ -155,10 +171,10 @@ func (r *routed) leastLoad(ctx context.Context) {
 			sum += float64(h) * r.load.demand[f]
 		}
 	}
-	r.shortest = sum
 	if links > 0 {
-		r.least = sum / links
+		each = sum / links
 	}
+	return sum, each
 }
 
 // referenceMetrics are the fabric's own, whatever routes are taken.

@@ -25,7 +25,9 @@ type called struct {
 // expand has an algorithm expand the call of the scenario. It fails with algorithm.ErrUnserved where that does not
 // serve it.
 func (r *routed) expand(ctx context.Context) (*load, error) {
-	s, err := r.s.Workload.Call.Expand(ctx, r.callProblem())
+	p := r.callProblem()
+	p.Network = r.Direct(p.Network)
+	s, err := r.s.Workload.Call.Expand(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -88,6 +90,7 @@ func (r *routed) callProblem() *algorithm.Problem {
 			}
 		}
 	}
+	p.Domain = r.Domains(p.Group)
 	return p
 }
 

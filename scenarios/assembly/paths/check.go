@@ -27,7 +27,14 @@ const (
 func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, f torus.Faults) {
 	w := &s.Workload.Traffic
 	r := &routed{s: s, System: links.System{Torus: t}}
-	if t != nil {
+	if len(s.Fabric.Inside) > 0 {
+		z, err := s.Fabric.Build()
+		if err != nil {
+			c.Clash([]string{"fabric.kind"}, assembly.FaultText(err), "choose tiers that fit each other")
+			return
+		}
+		r.System, t, nodes = z, nil, int(z.Whole.Nodes)
+	} else if t != nil {
 		h, err := t.Health(f)
 		if err != nil {
 			return // it was told

@@ -104,6 +104,9 @@ func (r *routed) DecideWithin(ctx context.Context, name string, _ int, most floa
 	if err == nil {
 		err = a.exposed(ctx)
 	}
+	if err == nil {
+		err = a.byTier(ctx)
+	}
 	var deadlock *packet.Deadlock
 	switch {
 	case errors.Is(err, packet.ErrStopped):
@@ -224,7 +227,7 @@ func (r *routed) choose(ctx context.Context, row *routing.Row) (a *routedAnswer,
 	}
 	a = &routedAnswer{r: r, chosen: d, seen: seen, walks: d.Paths, few: orbits, row: result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{}}}
 	if r.s.Fabric.FailAt > 0 {
-		after, err = router.Route(ctx, r.problem(r.Known), options)
+		after, err = r.System.Route(ctx, router, r.problem(r.Known), options)
 		if errors.Is(err, routing.ErrUnserved) {
 			return nil, nil, &unservable{fmt.Errorf("after the fault: %w", err)}
 		}
@@ -277,7 +280,7 @@ func (r *routed) route(ctx context.Context, row *routing.Row, n *engine.Network)
 			return d, z, nil
 		}
 	}
-	d, err := row.Router.Route(ctx, p, r.s.options())
+	d, err := r.System.Route(ctx, row.Router, p, r.s.options())
 	return d, nil, err
 }
 
@@ -292,7 +295,7 @@ func (r *routed) withoutFaults(ctx context.Context, name string, router routing.
 	if v, ok := r.healthy[name]; ok {
 		return v.max, nil
 	}
-	d, err := router.Route(ctx, r.problem(r.Whole), o)
+	d, err := r.System.Route(ctx, router, r.problem(r.Whole), o)
 	if err != nil {
 		return 0, fmt.Errorf("without faults: %w", err)
 	}
@@ -414,7 +417,16 @@ func (a *routedAnswer) flow(ctx context.Context, seen *engine.Network) error {
 		}
 	}
 	a.graph = g
-	late := a.late()
+	if a.graph, a.trace, err = r.fluid(ctx, g, n, routes, a.late()); err != nil {
+		return err
+	}
+	a.ends(a.trace.Makespan)
+	return nil
+}
+
+// fluid simulates a graph of the load, whose transfers arrive late by so much, as fluid, and returns it with what waits for
+// them waiting until then.
+func (r *routed) fluid(ctx context.Context, g *engine.Graph, n *engine.Network, routes *engine.Routes, late []engine.Time) (_ *engine.Graph, t *engine.Trace, err error) {
 	switch {
 	case late == nil || g.EdgeCount() == 0:
 	case r.load.call != nil:
@@ -423,18 +435,15 @@ func (a *routedAnswer) flow(ctx context.Context, seen *engine.Network) error {
 		g, err = delayed(g, late)
 	}
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	t, err := flow.Run(ctx, g, n, routes, flow.Options{})
-	if err != nil {
-		return err
+	if t, err = flow.Run(ctx, g, n, routes, flow.Options{}); err != nil {
+		return nil, nil, err
 	}
 	for i, by := range late {
 		t.Makespan = max(t.Makespan, t.End[i]+by)
 	}
-	a.ends(t.Makespan)
-	a.graph, a.trace = g, t
-	return nil
+	return g, t, nil
 }
 
 // late returns by task how long after a transfer's last bit has left it arrives, on the longest of its routes; nil where

@@ -28,7 +28,7 @@ func (a *routedAnswer) Describe(ctx context.Context, o *assembly.Outcome) {
 	routes := assembly.Routes{Policy: a.row.Policy, Network: a.r.Known, Flows: a.r.load.flows, Paths: a.walks}
 	if a.few != nil {
 		routes.Route = func() (*engine.Paths, error) {
-			d, err := routing.ByName(a.row.Policy).Router.Route(ctx, a.r.problem(a.seen), a.r.s.options())
+			d, err := a.r.System.Route(ctx, routing.ByName(a.row.Policy).Router, a.r.problem(a.seen), a.r.s.options())
 			if err != nil {
 				return nil, err
 			}

@@ -135,6 +135,8 @@ func (r *routed) nodeName(node int32) string {
 			at[d] = strconv.Itoa(c)
 		}
 		return "(" + strings.Join(at, ",") + ")"
+	case r.Tiers != nil:
+		return r.NodeName(node)
 	case len(r.s.Fabric.Names) > 0:
 		return r.s.Fabric.Names[node]
 	}

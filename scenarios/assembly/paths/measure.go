@@ -109,6 +109,9 @@ func (a *routedAnswer) bound(d *routing.Decision, top float64) {
 	b := &result.Bounds{Of: "max_link_load", Split: d.Paths.First != nil || d.Paths.Spread != nil}
 	own, model := d.Bound, d.BoundModel
 	least, split := AllLinks, routing.SplitWays
+	if r.Tiers != nil {
+		least = "any routes, over all links of a tier as if they were one"
+	}
 	if r.overRates {
 		const over = "; of load over rate"
 		b.Of, top, least, split = "max_load_over_rate", a.pressed, least+over, split+over

@@ -132,6 +132,9 @@ func (r *routed) served() bool {
 
 // anyGraph reports whether a router serves whatever links join.
 func (r *routed) anyGraph(row *routing.Row) bool {
+	if o := &r.s.Policy.Settings; r.Tiers != nil && row.Hops != nil && row.Hops(o) {
+		return false
+	}
 	return row.AnyGraph != nil && row.AnyGraph(&r.s.Policy.Settings)
 }
 

@@ -11,7 +11,7 @@ import (
 
 // stepCalls returns what expands the calls of ranks on some nodes.
 func (r *routed) stepCalls(place []int32) *calls.Step {
-	e := &calls.Step{Expansion: r.s.Workload.Calls, Spec: &r.s.Workload.Spec, Seed: r.s.Seed, Network: r.seen(), Place: place}
+	e := &calls.Step{Expansion: r.s.Workload.Calls, Spec: &r.s.Workload.Spec, Seed: r.s.Seed, Network: r.Direct(r.seen()), Domains: r.Domains, Place: place}
 	if r.Torus != nil {
 		e.Torus = r.Torus
 	}

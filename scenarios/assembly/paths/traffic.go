@@ -114,7 +114,7 @@ func (r *routed) matrix(int64) (*collective.Traffic, error) {
 	if r.Torus != nil {
 		return r.s.Matrix(r.nodes(), r.Down)
 	}
-	t, err := r.s.Matrix(r.s.Fabric.Endpoints(), nil)
+	t, err := r.s.Matrix(r.s.Fabric.GPUs(), nil)
 	if err == nil {
 		t.Nodes = r.nodes()
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"sim/engine"
-	"sim/fabric/electrical"
 	"sim/scenarios/assembly"
 	"sim/scenarios/result"
 	"sim/scenarios/schema"
@@ -82,7 +81,7 @@ func (r *routed) compare(ctx context.Context) (err error) {
 	if r.placed != nil {
 		g = r.placed.usual
 	}
-	n, routes := electrical.Between(r.Whole, g)
+	n, routes := r.Between(g)
 	r.Ideal, err = assembly.NewIdeal(ctx, g, n, routes)
 	return err
 }
