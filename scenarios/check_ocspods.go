@@ -9,6 +9,7 @@ import (
 
 	"sim/engine/units"
 	"sim/policies/collective"
+	"sim/policies/mapping"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
 	"sim/scenarios/assembly/circuits"
@@ -80,6 +81,7 @@ func checkOCSPods(c *checker) {
 			checkPorts(c)
 		}
 		checkFixed(c, "activations", c.s.chained())
+		checkInPods(c)
 		checkIterationPackets(c)
 	}
 }
@@ -137,6 +139,31 @@ func checkPodCalls(c *checker) {
 				"U_p = %d is too small to connect: with its collective calls a pod exchanges data with %d others; give at least %d ports, or choose an algorithm with fewer neighbours, such as %s", ports, n, n, schema.Quote(calls.Usual))
 			return
 		}
+	}
+}
+
+// checkInPods holds mappings of stages to pods against the pods.
+func checkInPods(c *checker) {
+	const keys = "policy.mappings policy.mapping"
+	s := c.s
+	switch {
+	case !s.Policy.Placed.Asked() || !c.OK("policy", "fabric", "replica", "workload"):
+	case len(s.Replicas) > 0:
+		c.clash(keys+" replica", "is of replicas that are all the same, and [[replica]] has others, with pods of their own; leave one of the two out")
+	case s.Policy.HasDonor():
+		c.clash(keys+" policy.donor", `is of one job, and policy.donor is a second one in its pods; set policy.donor = "none"`)
+	case s.Fabric.Reverse:
+		c.clash("fabric.reverse", "is not used beside policy.mapping, which says where stages are; leave it out")
+	case s.Workload.ReplicaMode == "decomposed":
+		c.clash(keys+" workload.replicas", `replicas that are decided for one by one have pods of their own; set workload.replicas = "auto"`)
+	case s.Fabric.GPUsPerPodPerReplica < s.Workload.StageGPUs():
+		c.clash(keys+" fabric.gpus_per_pod_per_replica", "is of whole stages, and pods of %d GPUs hold parts of a stage of %d; make pods a multiple of a stage", s.Fabric.GPUsPerPodPerReplica, s.Workload.StageGPUs())
+	case s.stepCalls() && slices.ContainsFunc(s.Policy.Placed.Compared(), mapping.Searches):
+		c.clash(keys+" workload.collectives", "the search is of steps whose stages keep their calls to themselves, and these are in the graph; choose an order or a file, or leave workload.collectives out")
+	case len(s.Policy.Fixed.Circuits) > 0:
+		c.clash(keys+" policy.allocators", "circuits that are given are of stages in order; choose another allocator")
+	default:
+		circuits.CheckMappings(c.Reader, s.pods())
 	}
 }
 
@@ -211,7 +238,7 @@ func (s *Scenario) passes() float64 {
 		hops *= float64(t.StageGPUs())
 	}
 	n := 2 * float64(t.Microbatches) * (hops + float64(t.PP)*float64(t.Chunks))
-	if t.ReplicaMode == "all" || t.ReplicaMode == "decomposed" || t.ReplicaMode == "auto" && (len(s.Replicas) > 0 || s.pods().Whole()) {
+	if t.ReplicaMode == "all" || t.ReplicaMode == "decomposed" || t.ReplicaMode == "auto" && (len(s.Replicas) > 0 || s.pods().Whole() || s.pods().Mixes()) {
 		n *= float64(t.Replicas())
 	}
 	return n

@@ -190,7 +190,7 @@ func (s *Scenario) Words() string { return s.decision().words(s) }
 // NoTrace says why no run of s has timelines, "" where it has.
 func (s *Scenario) NoTrace() string {
 	switch {
-	case !s.decision().timelines:
+	case !s.decision().timelines && !(s.trains() && s.leaves().timelines):
 		return fmt.Sprintf("fabric.kind = %q has no timelines; training on fabric.kind = \"ocs-pods\" has", s.Fabric.Kind)
 	case s.podTraffic():
 		return fmt.Sprintf("workload.kind = %q has no timelines; workload.kind = \"training\" has", s.Workload.Kind)

@@ -99,7 +99,7 @@ type Row struct {
 var Table = []Row{
 	{Name: "tp-cp-ep-dp-pp", Doc: "an order of the dimensions of parallelism, the innermost first: ranks take endpoints in it (this one is Megatron-LM's)", Parse: parseOrder},
 	{Name: "tp=x,dp=yz", Doc: "the axes of a torus that each dimension takes, the first of several varying fastest", Parse: parseAxes},
-	{Name: "optimised", Doc: "the least bytes times hops that a search finds, with a lower bound: proved for small jobs", Reads: []string{"mapping_evaluations"}, Parse: parseOptimised},
+	{Name: "optimised", Doc: "the least bytes times hops that a search finds, or in pods the shortest iteration, with a lower bound: proved for small jobs", Reads: []string{"mapping_evaluations", "mapping_trials"}, Parse: parseOptimised},
 	{Name: "FILE", Doc: "a file with a line for each rank: its endpoint", Parse: parseFile},
 }
 

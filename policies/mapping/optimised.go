@@ -17,6 +17,12 @@ func parseOptimised(text string) Mapping {
 	return Searched{}
 }
 
+// Searches reports whether a text names the search.
+func Searches(text string) bool {
+	_, searched := Parse(text).(Searched)
+	return searched
+}
+
 // Place searches from the best of all orders of dimensions, over nodes in several orders, by exchanges of ranks that make
 // the cost smaller, and from random changes of what it has found. Of small problems it proves that there is nothing
 // better, by branch and bound; else a lower bound is all that is known.

@@ -5,12 +5,14 @@ type Keys struct {
 	Mapping   string   `key:"mapping" doc:"where ranks are: an order of the dimensions 'tp', 'cp', 'ep', 'dp' and 'pp', the innermost first, in which they take endpoints; axes of a torus such as '{ tp = \"x\", dp = \"yz\" }', or 'tp=x,dp=yz'; a file with a line for each rank, its endpoint; or 'optimised'" default:"tp-cp-ep-pp-dp" implicit:"" when:"placed"`
 	Mappings  []string `key:"mappings" doc:"mappings that are compared, one row each, with one policy for what the fabric leaves open" default:"" empty:"" implicit:"" when:"placed"`
 	Endpoints [][]int  `key:"endpoints" doc:"endpoints of the ranks, a row for each file that mapping or mappings name, in place of reading it" default:"" implicit:"" max:"1048576" when:"placed"`
-	Budget    int      `key:"mapping_evaluations" doc:"how many exchanges of ranks, and cells of bounds on parts of a mapping, the search for the cheapest one looks at" default:"10000000" min:"1" max:"100000000000" when:"read(mapping_evaluations)"`
+	Trials    int      `key:"mapping_trials" doc:"in how many placements of stages in pods the search has circuits allocated" default:"40" min:"1" max:"1000000" when:"read(mapping_trials) & in-pods"`
+	Budget    int      `key:"mapping_evaluations" doc:"how many exchanges of ranks, and cells of bounds on parts of a mapping, the search for the cheapest one looks at" default:"10000000" min:"1" max:"100000000000" when:"read(mapping_evaluations) & on-links"`
 }
 
 // Options are those of the search.
 type Options struct {
 	Evaluations int    // that it may take
+	Trials      int    // of a Grouping: placements whose value it may ask for
 	Seed        uint64 // of random exchanges
 }
 

@@ -54,3 +54,11 @@ func (o order) number(p *Problem, at []int) int {
 	}
 	return n
 }
+
+// Orders returns the orders of the dimensions that have more than one rank.
+func Orders(dims []Dim) (all []string) {
+	for o := range orders(dims) {
+		all = append(all, strings.Join(o, "-"))
+	}
+	return all
+}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"sim/engine"
 	"sim/engine/flow"
 )
 
@@ -37,6 +38,27 @@ func (p *Problem) Judge(ctx context.Context, x []int, s flow.Service) (*Decision
 	d.Bound, err = p.Bound(ctx)
 	d.BoundModel = AnyService
 	return d, err
+}
+
+// Guess returns the shortest makespan on circuits that simple rules allocate, under fair sharing: what problems may be
+// compared by before circuits are chosen for them.
+func (p *Problem) Guess(ctx context.Context) engine.Time {
+	w, best := p.evaluator(ctx, flow.MaxMin), never
+	defer p.done(w)
+	for _, rule := range []weigher{proportional, squareRoot, halving} {
+		if c, ok := w.simulate(rule(p), best); ok {
+			best = c
+		}
+	}
+	return best
+}
+
+// Least returns a lower bound on the makespan of every topology: that of as many circuits of each bundle as fit beside
+// one of all others.
+func (p *Problem) Least(ctx context.Context) engine.Time {
+	w := p.evaluator(ctx, flow.LevelPriority)
+	defer p.done(w)
+	return w.bound(p.Useful)
 }
 
 // volumes returns the traffic matrix by bundle.

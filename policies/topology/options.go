@@ -106,6 +106,21 @@ func (o Options) Together() Options {
 	return o
 }
 
+// briefEvaluations and briefGenerations are what Brief leaves of the budgets of searches.
+const (
+	briefEvaluations = 500
+	briefGenerations = 10
+)
+
+// Brief returns the options for one of many problems that are compared: a search looks at few topologies and saves no
+// ports. Problem.Brief goes with it.
+func (o Options) Brief() Options {
+	o.PortTolerance, o.KeepPorts = 0, true
+	o.Fast.StallGenerations, o.Fast.MaxGenerations = min(o.Fast.StallGenerations, briefGenerations), min(o.Fast.MaxGenerations, 3*briefGenerations)
+	o.Topo.MaxEvaluations, o.Joint.MaxEvaluations = min(o.Topo.MaxEvaluations, briefEvaluations), min(o.Joint.MaxEvaluations, briefEvaluations)
+	return o
+}
+
 // wall converts a span to wall-clock time: less than a nanosecond is one.
 func wall(t engine.Time) time.Duration {
 	return time.Duration((t + engine.Nanosecond - 1) / engine.Nanosecond)

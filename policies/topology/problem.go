@@ -25,6 +25,7 @@ type Problem struct {
 	// AtLeast is a lower bound on the makespan of every topology that is known before any is looked at, however capacity
 	// is shared.
 	AtLeast engine.Time
+	Brief   bool // it is one of many that are compared: what allocators share is sought as Options.Brief has them search
 
 	evaluators sync.Pool                // of *evaluator
 	joint      once.Value[jointOptimum] // see shared

@@ -46,7 +46,13 @@ func (p *Problem) Optimum(ctx context.Context, seed uint64, tails bool) (*Decisi
 
 // shared returns what the search for Bound found.
 func (p *Problem) shared(ctx context.Context) (jointOptimum, error) {
-	return p.joint.Get(ctx, func() jointOptimum { return solveJoint(ctx, p, sharedAllowance()) })
+	return p.joint.Get(ctx, func() jointOptimum {
+		within := sharedAllowance()
+		if p.Brief {
+			within.MaxEvaluations = briefEvaluations
+		}
+		return solveJoint(ctx, p, within)
+	})
 }
 
 // sharedWithin is shared for a search with a time limit, half of which it may take. Where that ends first nothing is

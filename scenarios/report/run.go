@@ -81,10 +81,13 @@ func (p *page) notes(doc *result.Document, best int, why *result.Metric) {
 		r := &doc.Rows[best]
 		line := fmt.Sprintf("* %s %s", r.Policy, why.Wins)
 		if m, ended := r.Metrics["makespan_s"]; ended && hasIdeal && ideal > 0 {
-			if over := m/ideal - 1; over <= provedGap {
-				line += ": as fast as " + reference
-			} else {
+			switch over := m/ideal - 1; {
+			case over > provedGap:
 				line += fmt.Sprintf(": %s slower than %s", text.Percent(over), reference)
+			case over < -provedGap: // stages are elsewhere than there
+				line += fmt.Sprintf(": %s faster than %s", text.Percent(-over), reference)
+			default:
+				line += ": as fast as " + reference
 			}
 		}
 		p.line("%s", line)

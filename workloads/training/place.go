@@ -18,7 +18,10 @@ type Layout struct {
 	// PodMap is a permutation: block i of consecutive stages, or part of a stage, is in pod PodMap[i] of its replica; nil
 	// is the identity.
 	PodMap [][]int
-	// Numbers are those that pods of a replica go by in names; nil counts from 0.
+	// At is the pod of each stage, replica after replica, in place of PodMap: as many stages in each, of whichever
+	// replicas.
+	At []int32
+	// Numbers are those that pods of a replica, or with At all pods, go by in names; nil counts from 0.
 	Numbers []int
 	Inside  units.Rate // of a GPU's link to the network inside its pod; 0 is a network in which nothing takes any time
 }
@@ -38,6 +41,9 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 		return nil, fmt.Errorf("training: a layout of %d replicas for %d", len(l.Ports), replicas)
 	}
 	pods := s.PP * gpus / l.GPUsPerPod
+	if l.At != nil && (len(l.At) != replicas*s.PP || l.GPUsPerPod < gpus) {
+		return nil, fmt.Errorf("training: pods of %d stages for %d", len(l.At), replicas*s.PP)
+	}
 	p := &fabric.Pods{Copies: 1, Inside: l.Inside}
 	if !it.All {
 		p.Copies = s.Replicas()
@@ -52,11 +58,17 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 			if i < len(l.Numbers) {
 				number = l.Numbers[i]
 			}
-			name := fmt.Sprintf("pod %d", number)
-			if it.All {
+			name, row := fmt.Sprintf("pod %d", number), r
+			switch {
+			case l.At != nil:
+				if row = 0; len(p.Pods) < len(l.Numbers) {
+					number = l.Numbers[len(p.Pods)]
+				}
+				name = fmt.Sprintf("pod %d", number)
+			case it.All:
 				name = fmt.Sprintf("pod %d.%d", r, number)
 			}
-			p.Pods = append(p.Pods, fabric.Pod{Name: name, Replica: r, Ports: l.Ports[r], Rate: l.PortRate[r]})
+			p.Pods = append(p.Pods, fabric.Pod{Name: name, Replica: row, Ports: l.Ports[r], Rate: l.PortRate[r]})
 		}
 	}
 	// one set of NICs a distinct group of GPUs: where nodes of a stage overlap the larger one uses the sets of the
@@ -85,6 +97,9 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 			pod = m[pod]
 		}
 		node := fabric.Node{Pod: int32(n.Replica*pods + pod), GPUs: int32(n.GPUs)}
+		if l.At != nil {
+			node.Pod = l.At[n.Replica*s.PP+n.Stage]
+		}
 		if id, ok := sets[[3]int{n.Replica, n.Stage, n.First}]; ok && (n.GPUs < gpus || !it.halved(n)) {
 			node.NICs = []int32{id}
 		} else {

@@ -31,6 +31,8 @@ type instance struct {
 	provisioned []int
 	trials      *trials // nil where there are none
 	loan        *loan   // nil where there is none
+	// usual is the same with stages in order, whose references are those of all mappings; nil where they are.
+	usual *instance
 }
 
 // New makes the system of s, with so many goroutines where a port-lending job's topology is decided; 0 is one.
@@ -60,6 +62,8 @@ func build(ctx context.Context, s *Scenario, workers int) (in *instance, err err
 	switch {
 	case s.traffic():
 		in, err = buildPodTraffic(ctx, s)
+	case s.Mapping.Asked():
+		in, err = buildPlaced(ctx, s)
 	case s.Policy.HasDonor():
 		in, err = buildBorrower(ctx, s, workers)
 	default:

@@ -67,6 +67,9 @@ func (d *decided) Describe(ctx context.Context, o *assembly.Outcome) {
 
 // begin describes the simulation on the ideal fabric.
 func (in *instance) Begin(ctx context.Context, o *assembly.Outcome) error {
+	if in.usual != nil {
+		return in.usual.Begin(ctx, o)
+	}
 	o.Detail.Reference = in.describe(ctx, "", in.best, in.Service, nil)
 	var err error
 	if err := ctx.Err(); err != nil {

@@ -109,13 +109,7 @@ func (in *instance) series(ctx context.Context, t *engine.Trace, p *result.Simul
 		}
 		k := &in.graph.Tasks[i]
 		link := in.optical.Routes.Of(id)[0].Resource
-		times := 1.0
-		if k.Src == k.Dst {
-			// of a replica that stands for all: as much goes the other way round, over half of the circuits to each
-			// neighbour
-			times = float64(in.pods.PeerEnds*in.pods.PeerDirections) / 2
-		}
-		demand[in.pods.Nodes[k.Src].Pod].add(t.Rates(id), times)
+		demand[in.pods.Nodes[k.Src].Pod].add(t.Rates(id), in.mirrored(k))
 		links[link].add(t.Rates(id), 1)
 		if in.it == nil {
 			continue
@@ -147,6 +141,15 @@ func (in *instance) series(ctx context.Context, t *engine.Trace, p *result.Simul
 		name := "stage " + strconv.Itoa(int(at[1])+1)
 		p.Rates = append(p.Rates, sync[at].series(name, in.optical.Network.ResourceName(at[0])))
 	}
+}
+
+// mirrored returns how many times a transfer counts: to peers of a replica that stands for all as much goes the other
+// way round, over half of the circuits to each neighbour.
+func (in *instance) mirrored(t *engine.Task) float64 {
+	if t.Src != t.Dst {
+		return 1
+	}
+	return float64(in.pods.PeerEnds*in.pods.PeerDirections) / 2
 }
 
 // sum adds up step functions of time.

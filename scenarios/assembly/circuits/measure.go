@@ -12,6 +12,9 @@ import (
 
 // referenceMetrics are those of the ideal fabric and of compute alone.
 func (in *instance) Reference() map[string]float64 {
+	if in.usual != nil {
+		return in.usual.Reference()
+	}
 	m := map[string]float64{"tasks": float64(len(in.graph.Tasks)), "transfers": float64(in.transfers())}
 	in.Ideal.Metrics(m, in.end(), in.it != nil)
 	if in.Bound > 0 {
@@ -84,7 +87,10 @@ func (in *instance) row(name string, d *topology.Decision, end engine.Time, t *e
 // iteration measures a simulation of a training step that ends at end.
 func (in *instance) iteration(row *result.Row, end engine.Time, t *engine.Trace) {
 	in.Exposed(row, end, "this topology does")
-	if ideal := in.pods.CriticalTransfer(in.graph, in.best); ideal > 0 {
+	if in.usual != nil {
+		in.s.at.measure(in, row)
+		row.Labels["nct_critical_path"] = "undefined: other transfers go between pods than on the ideal fabric"
+	} else if ideal := in.pods.CriticalTransfer(in.graph, in.best); ideal > 0 {
 		row.Metrics["nct_critical_path"] = float64(in.pods.CriticalTransfer(in.graph, t)) / float64(ideal)
 	} else {
 		row.Labels["nct_critical_path"] = "undefined: the ideal fabric's critical path holds no transfer"

@@ -12,6 +12,7 @@ import (
 	"sim/engine"
 	"sim/engine/units"
 	"sim/fabric"
+	"sim/policies/mapping"
 	"sim/policies/topology"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
@@ -31,6 +32,8 @@ type Scenario struct {
 	Replay      Replay
 	Level       string          // "flow" or "packet"
 	Longer      assembly.Longer // by calls inside pods
+	Mapping     mapping.Keys    // of stages to pods, one that is fixed
+	at          *inPods         // where it has them; nil is in order
 }
 
 // Workload is what is computed and moved: a training step, or traffic.
@@ -100,7 +103,7 @@ func (s *Scenario) Extent() training.Extent {
 	case "all", "decomposed":
 		x.All = true
 	case "auto":
-		x.All = s.unlike() || s.Whole()
+		x.All = s.unlike() || s.Whole() || s.at != nil && !s.at.alike
 	}
 	if !x.All {
 		return x
@@ -148,6 +151,14 @@ func (s *Scenario) layout(replicas ...int) training.Layout {
 		l.PortRate = append(l.PortRate, u.PortBandwidth)
 		l.NICRate = append(l.NICRate, units.Rate(nic))
 		l.PodMap = append(l.PodMap, u.PodMap)
+		if z := s.at; z != nil {
+			l.At = append(l.At, z.at[r*s.Workload.PP:(r+1)*s.Workload.PP]...)
+			l.Numbers = z.numbers
+		}
+	}
+	if len(replicas) == 1 && l.At != nil {
+		l.At = mapping.Canonical(l.At)
+		l.Numbers = l.Numbers[replicas[0]*s.PodsPerReplica():]
 	}
 	return l
 }

@@ -9,6 +9,7 @@ import (
 	"sim/fabric/torus"
 	"sim/policies/mapping"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/schema"
 	"sim/workloads/training"
 )
@@ -24,10 +25,7 @@ type placed struct {
 // of a graph.
 func (s *Scenario) ranks(t *torus.Torus, nodes int, down []bool) *mapping.Problem {
 	w := &s.Workload.Spec
-	p := &mapping.Problem{Torus: t, Files: s.Mapping.Listed(), Dims: []mapping.Dim{
-		{Name: "tp", Size: w.TP}, {Name: "cp", Size: w.ContextRanks()}, {Name: "ep", Size: w.MicrobatchGroups()},
-		{Name: "pp", Size: w.PP}, {Name: "dp", Size: w.Replicas()},
-	}}
+	p := &mapping.Problem{Torus: t, Files: s.Mapping.Listed(), Dims: circuits.Dims(w)}
 	for node := range int32(nodes) {
 		if down == nil || !down[node] {
 			p.Slots = append(p.Slots, node)
@@ -127,7 +125,7 @@ func checkMappings(c *schema.Reader, s *Scenario, t *torus.Torus, nodes int, dow
 	p := s.ranks(t, nodes, down)
 	ok := true
 	for _, text := range s.Mapping.Compared() {
-		if _, searched := mapping.Parse(text).(mapping.Searched); searched {
+		if mapping.Searches(text) {
 			continue
 		}
 		if _, err := mapping.Place(context.Background(), text, p, mapping.Options{}); err != nil {
