@@ -9,6 +9,9 @@ import (
 type Link struct {
 	From, To int32   // nodes; -1 where the link stands for many
 	Rate     float64 // bits per second; 0 is a link that is down
+	// Peak is the highest rate that the link is meant to have, where none of its changes may lead to it: priorities and
+	// cut-offs of fluids go by the highest of all.
+	Peak     float64
 	Latency  Time
 	Buffer   int64 // bytes of queue; 0 is unbounded. Used at packet level.
 	Channels int32 // virtual channels; 0 means 1. Used at packet level.
@@ -24,6 +27,9 @@ type Change struct {
 	At   Time
 	Link int32
 	Rate float64 // bits per second
+	// Planned is a change that senders know of: at packet level what waits before a link that goes down stays there, and
+	// what is being sent still arrives, rather than being lost.
+	Planned bool
 }
 
 // Network is the hardware that a graph is simulated on. Resources are numbered links first, then groups: group g is

@@ -23,6 +23,13 @@ func NewQueue(n int) *Queue {
 	return q
 }
 
+// Grow makes room for ids 0..n-1.
+func (q *Queue) Grow(n int) {
+	for len(q.at) < n {
+		q.at = append(q.at, -1)
+	}
+}
+
 // Reset empties the queue.
 func (q *Queue) Reset() {
 	for _, e := range q.entries {

@@ -111,6 +111,10 @@ func (b *packetBuilder) layNetwork(provisioned *engine.Network) error {
 		}
 		return provisioned.ResourceName(r - nics)
 	}
+	for _, c := range provisioned.Changes {
+		c.Link += nics
+		n.Changes = append(n.Changes, c)
+	}
 	b.Network = n
 	out := make([]int, n.Nodes)
 	degree := 1

@@ -51,6 +51,7 @@ func checkOCSPods(c *checker) {
 		return
 	}
 	checkDonor(c)
+	checkMoves(c)
 	if !c.OK(shape...) {
 		return
 	}

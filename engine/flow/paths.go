@@ -41,6 +41,12 @@ func (p *paths) fullRates(z *sim) {
 // best returns the highest capacity that r ever has.
 func (z *sim) best(r int32) float64 {
 	rate := z.initial[r]
+	if z.staged {
+		rate = max(rate, z.stages.peak[r])
+	}
+	if z.peak != nil {
+		rate = max(rate, z.peak[r])
+	}
 	for _, c := range z.net.Changes {
 		if c.Link == r {
 			rate = max(rate, c.Rate*perTick)

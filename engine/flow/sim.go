@@ -3,6 +3,7 @@ package flow
 import (
 	"context"
 	"math"
+	"slices"
 
 	"sim/engine"
 )
@@ -78,6 +79,10 @@ type sim struct {
 	log   *rateLog // nil unless a trace is wanted
 	ends  []engine.Time
 
+	peak   []float64 // by link: its Peak, bits a tick; nil of none
+	stages *stages   // nil but for Stage
+	staged bool      // in a run in stages
+
 	ctx     context.Context
 	work    int   // since ctx was last asked
 	total   int64 // before that
@@ -98,6 +103,14 @@ func newSim(m *model, s Service) *sim {
 	for i := range int32(m.resources) {
 		z.initial[i] = m.net.Rate(i) * perTick
 	}
+	for l := range m.net.Links {
+		if peak := m.net.Links[l].Peak; peak > 0 {
+			if z.peak == nil {
+				z.peak = make([]float64, m.resources)
+			}
+			z.peak[l] = peak * perTick
+		}
+	}
 	z.path.init(m)
 	z.comp.init(m)
 	return z
@@ -106,6 +119,11 @@ func newSim(m *model, s Service) *sim {
 // simulate runs the graph to its end. It returns false when the makespan provably reaches cutoff, or when nothing can
 // proceed (then ended < tasks and now < cutoff), or the context has ended.
 func (z *sim) simulate(cutoff engine.Time) bool {
+	return z.begin(cutoff) && z.proceed()
+}
+
+// begin makes what waits for nothing ready.
+func (z *sim) begin(cutoff engine.Time) bool {
 	z.reset(cutoff)
 	if z.stopped = z.ctx.Err() != nil; z.stopped {
 		return false
@@ -115,7 +133,7 @@ func (z *sim) simulate(cutoff engine.Time) bool {
 			z.enable(int32(i))
 		}
 	}
-	return z.settle() && z.proceed()
+	return z.settle()
 }
 
 // proceed runs from the state that z is in. Where hold names transfers it stops before the first of them starts, with
@@ -134,7 +152,7 @@ func (z *sim) proceed() bool {
 			id, _ := z.queue.Pop()
 			switch {
 			case int(id) >= 2*z.tasks:
-				c := z.net.Changes[int(id)-2*z.tasks]
+				c := z.change(id)
 				z.rates[c.Link] = c.Rate * perTick
 				z.touch(c.Link)
 			case int(id) >= z.tasks:
@@ -155,6 +173,9 @@ func (z *sim) proceed() bool {
 		}
 		if z.ended == z.tasks {
 			break
+		}
+		if z.staged && z.stages.reached {
+			return true
 		}
 		if len(z.dirty) > 0 {
 			z.share()
@@ -280,6 +301,9 @@ func (z *sim) finish(id int32) bool {
 	if z.log != nil {
 		z.log.add(id, z.now, 0)
 	}
+	if z.staged {
+		z.stages.count(id)
+	}
 	z.queue.Remove(id + int32(z.tasks))
 	return z.release(id, z.now)
 }
@@ -308,10 +332,20 @@ func (z *sim) setRate(id int32, rate float64) {
 		z.log.add(id, z.now, rate/perTick)
 	}
 	if rate <= 0 {
+		if z.rem[id] < z.path.full[id] && z.down(id) {
+			z.queue.Set(id, z.now)
+			return
+		}
 		z.queue.Remove(id)
 		return
 	}
 	z.queue.Set(id, z.now+ticks(z.rem[id]/rate))
+}
+
+// down reports whether a resource of id has no capacity now. What rounding to ticks has left of a transfer when it goes
+// down does not wait until it is back.
+func (z *sim) down(id int32) bool {
+	return slices.ContainsFunc(z.useRes[z.useStart[id]:z.useStart[id+1]], func(r int32) bool { return z.rates[r] == 0 })
 }
 
 // advance brings the bits left of id up to now.

@@ -7,13 +7,17 @@ import (
 // change sets the rate of a link. A packet that is being sent goes on at the old one, unless the link fails.
 func (z *sim) change(c engine.Change) {
 	l := &z.servers[c.Link]
+	if c.Rate == 0 && c.Planned {
+		l.paused = true
+		return
+	}
 	if c.Rate == 0 {
 		z.fail(c.Link, l, c.At)
 		return
 	}
 	l.perByte = perByte(c.Rate)
-	if !l.up {
-		l.up = true
+	if !l.up || l.paused {
+		l.up, l.paused = true, false
 		z.start(c.Link, c.At)
 	}
 }

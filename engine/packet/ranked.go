@@ -2,6 +2,7 @@ package packet
 
 import (
 	"fmt"
+	"slices"
 
 	"sim/engine"
 )
@@ -93,8 +94,8 @@ func checkRanks(g *engine.Graph, n *engine.Network, o *Options) error {
 		return fmt.Errorf("%w: rates of %d tasks for %d, beside %d ranks; want those of each, or a rank", ErrWork, len(o.Reference.StepStart)-1, len(g.Tasks), len(o.TaskRank))
 	case o.Reference == nil && len(o.TaskRank) != len(g.Tasks):
 		return fmt.Errorf("%w: %d ranks for %d tasks", ErrWork, len(o.TaskRank), len(g.Tasks))
-	case o.Control != DropTail || len(n.Changes) > 0 || len(o.Rewire) > 0:
-		return fmt.Errorf("%w: ranks of tasks beside credits, changes of links or new paths; want none of these", ErrWork)
+	case o.Control != DropTail || len(o.Rewire) > 0 || slices.ContainsFunc(n.Changes, func(c engine.Change) bool { return !c.Planned }):
+		return fmt.Errorf("%w: ranks of tasks beside credits, failing links or new paths; want none of these", ErrWork)
 	}
 	return nil
 }

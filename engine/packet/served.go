@@ -43,6 +43,7 @@ type server struct {
 	on       int32 // the channel of the current packet
 	up       bool
 	sending  bool
+	paused   bool // it sends nothing for now, and loses nothing
 	awaits   bool // an event is set for the next credit
 	current  record
 	wire     fifo // packets that have left, by arrival
@@ -268,7 +269,7 @@ func (z *sim) next(l *server) (queue, channel int32) {
 // start sends the next packet of a link that sends none.
 func (z *sim) start(id int32, now engine.Time) {
 	l := &z.servers[id]
-	if l.waiting == 0 || l.sending || !l.up {
+	if l.waiting == 0 || l.sending || !l.up || l.paused {
 		return
 	}
 	for l.credits.length > 0 && z.chunks.first(&l.credits).at <= now {

@@ -77,3 +77,14 @@ func JobsByName(name string) (JobsPolicy, error) {
 	}
 	return row.Policy, nil
 }
+
+// Steady simulates iterations of a sequence until they repeat.
+func (p *Problem) Steady(q *Sequence, s flow.Service) (runs []Run, from int, mean engine.Time, ok bool) {
+	w := p.evaluator(context.Background(), s)
+	defer p.done(w)
+	o, ok := w.rehearse().steady(q)
+	if !ok {
+		return nil, 0, 0, false
+	}
+	return o.all, o.from, o.mean(), true
+}

@@ -62,7 +62,7 @@ func (best *jointOptimum) bend(ctx context.Context, p *Problem, seed uint64, sea
 
 // met reports whether the makespan is the bound.
 func (best *jointOptimum) met() bool {
-	return float64(best.makespan) <= float64(best.bound)*(1+rounding) || best.makespan-best.bound <= fewTicks
+	return optimal(best.makespan, best.bound)
 }
 
 // bendOne changes the tail of one transfer on a resource, by itself or with regard to another there.

@@ -29,11 +29,12 @@ type Settings struct {
 	PortEvaluations int64   `key:"port_evaluations" doc:"topologies that are simulated or bounded, once the makespan is found, to find the fewest ports" default:"10000" min:"1" max:"1000000000000000"`
 	Service         string  `key:"service" doc:"how transfers share circuits; \"\" is each allocator's own way" default:"" choices:"max-min|level-priority" unset:""`
 
-	Fixed FixedOptions  `table:"fixed" doc:"The topology of the allocator 'fixed'." when:"read(fixed)"`
-	Fast  FastOptions   `table:"delta-fast" doc:"The genetic search, which the other searches fall back on, then with no more evaluations than they may have themselves." when:"read(delta-fast)"`
-	Topo  SearchOptions `table:"delta-topo" doc:"The search for the best topology under fair sharing." when:"read(delta-topo)"`
-	Joint SearchOptions `table:"delta-joint" doc:"The certified search for topology and rates." when:"read(delta-joint)"`
-	MILP  MILPOptions   `table:"milp" doc:"The allocators that hand the paper's model to a MILP solver on the PATH." when:"read(milp|delta-joint-milp)"`
+	Fixed  FixedOptions  `table:"fixed" doc:"The topology of the allocator 'fixed'." when:"read(fixed)"`
+	Fast   FastOptions   `table:"delta-fast" doc:"The genetic search, which the other searches fall back on, then with no more evaluations than they may have themselves." when:"read(delta-fast)"`
+	Topo   SearchOptions `table:"delta-topo" doc:"The search for the best topology under fair sharing." when:"read(delta-topo)"`
+	Joint  SearchOptions `table:"delta-joint" doc:"The certified search for topology and rates." when:"read(delta-joint)"`
+	Moving DuringOptions `table:"delta-during" doc:"The search for topologies that follow each other in an iteration." when:"read(delta-during)"`
+	MILP   MILPOptions   `table:"milp" doc:"The allocators that hand the paper's model to a MILP solver on the PATH." when:"read(milp|delta-joint-milp)"`
 }
 
 // Options says how allocators decide. Everything but Workers may change what they decide.

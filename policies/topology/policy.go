@@ -35,6 +35,7 @@ type Decision struct {
 	Searched    bool          // circuits were chosen by simulating, and those not needed given back
 	Solver      *SolverReport // of a decision that a MILP solver made; else nil
 	Stopped     string        // why the search ended before its own end; "" if it did not
+	Moves       *Moves        // of circuits that may change in the iteration; else nil
 }
 
 // Gap returns (makespan - bound) / bound, and false where there is no bound.
@@ -54,6 +55,7 @@ type Row struct {
 	// Single allocators give back circuits that the makespan does not need: they may decide for single jobs among
 	// several, and leave ports to another job.
 	Single bool
+	Moves  bool                          // circuits may move in the iteration
 	rates  bool                          // it decides on rates too, which others leave to fair sharing
 	solver bool                          // it needs a MILP solver
 	limit  func(s *Settings) engine.Time // of its search; nil of none
@@ -89,6 +91,7 @@ var Table = []Row{
 	{Name: "delta-fast", Doc: "genetic search over topologies, each one simulated (DELTA, Algs. 3..6)", Policy: fast{}, Reads: []string{"delta-fast"}, Single: true, limit: func(s *Settings) engine.Time { return s.Fast.TimeLimit }},
 	{Name: "delta-topo", Doc: "best topology under fair sharing, by bounded search", Policy: topo{}, Reads: []string{"delta-fast", "delta-topo"}, Single: true, limit: func(s *Settings) engine.Time { return s.Topo.TimeLimit }},
 	{Name: "delta-joint", Doc: "best topology and rates together, with proof", Policy: joint{}, Reads: []string{"delta-fast", "delta-joint"}, Single: true, rates: true, limit: func(s *Settings) engine.Time { return s.Joint.TimeLimit }},
+	{Name: "delta-during", Doc: "topologies that follow each other in an iteration, with when each circuit moves", Policy: during{}, Reads: []string{"delta-during", "delta-fast", "delta-joint", "delta-topo", "switching"}, rates: true, Moves: true},
 	{Name: "delta-topo-milp", Doc: "delta-topo's model, solved by HiGHS or CBC (DELTA, Sec. III-B with Eq. 17)", Policy: milpPolicy{"delta-topo-milp", true, false}, Reads: []string{"delta-fast", "milp"}, solver: true},
 	{Name: "delta-topo-milp-hotstart", Doc: "the same, started from delta-fast's topology", Policy: milpPolicy{"delta-topo-milp-hotstart", true, true}, Reads: []string{"delta-fast", "milp"}, solver: true},
 	{Name: "delta-joint-milp", Doc: "delta-joint's model, solved by HiGHS or CBC (DELTA, Sec. III-B)", Policy: milpPolicy{"delta-joint-milp", false, false}, Reads: []string{"delta-fast", "delta-joint", "milp"}, rates: true, solver: true},

@@ -26,6 +26,8 @@ type Problem struct {
 	// is shared.
 	AtLeast engine.Time
 	Brief   bool // it is one of many that are compared: what allocators share is sought as Options.Brief has them search
+	// Switching is how circuits may change in an iteration.
+	Switching Switching
 
 	evaluators sync.Pool                // of *evaluator
 	joint      once.Value[jointOptimum] // see shared

@@ -69,6 +69,7 @@ func (p *page) path(sim, ideal *result.Simulation) {
 	}
 	p.steps(sim)
 	p.links(sim)
+	p.moves(sim)
 	if ideal != nil && ideal.MakespanS > 0 {
 		p.ideal(sim, ideal)
 	}

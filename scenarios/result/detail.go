@@ -28,6 +28,27 @@ type Simulation struct {
 	// Jobs are, of several jobs, each one's part: Policy is the job's name, Topology its own circuits, a pod's ports
 	// being its own and those that no job uses.
 	Jobs []Simulation `json:"jobs,omitempty"`
+	// Moves are the changes of circuits in an iteration, whose Topology is that of its beginning, and UnchangedS is how long
+	// it takes without them.
+	Moves      []Move  `json:"moves,omitempty"`
+	UnchangedS float64 `json:"unchanged_s,omitempty"`
+}
+
+// Move is a change of circuits in an iteration.
+type Move struct {
+	When     string      `json:"when"` // what has ended then
+	AtS      float64     `json:"at_s"`
+	UpS      float64     `json:"up_s"` // when what is set up carries
+	Circuits []PairMoves `json:"circuits"`
+}
+
+// PairMoves is how the circuits of a pair of pods change.
+type PairMoves struct {
+	A    int  `json:"a"`
+	B    int  `json:"b"`
+	DP   bool `json:"dp,omitempty"`
+	From int  `json:"from"`
+	To   int  `json:"to"`
 }
 
 // Track is a row of an execution trace: a pipeline stage.

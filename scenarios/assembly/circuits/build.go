@@ -131,8 +131,11 @@ func (in *instance) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	in.problem, err = topology.NewProblem(in.reduced, o)
-	return err
+	if in.problem, err = topology.NewProblem(in.reduced, o); err != nil {
+		return err
+	}
+	in.problem.Switching = in.s.Fabric.switches()
+	return nil
 }
 
 // compare finds the references of the instance, the ideal fabric's by priority as any optimum may share it.

@@ -53,6 +53,7 @@ func (d *decided) Describe(ctx context.Context, o *assembly.Outcome) {
 		trace = d.packets.trace
 	}
 	p := d.in.describe(ctx, d.row.Policy, trace, d.Service, d.Circuits)
+	d.in.describeMoves(&p, d.Decision)
 	if d.packets != nil {
 		d.packets.Describe(&p, o)
 	}
@@ -112,6 +113,7 @@ func (in *instance) Decide(ctx context.Context, name string, workers int) (assem
 		end, seen = packets.trace.Makespan, packets.trace
 	}
 	out := in.row(name, d, end, seen)
+	in.measureMoves(&out, d)
 	if packets != nil {
 		packets.measure(&out)
 	}
@@ -135,6 +137,9 @@ func (in *instance) Decide(ctx context.Context, name string, workers int) (assem
 
 // simulate simulates a decision on the complete DAG. It fails where that does not end when the decision says.
 func (in *instance) simulate(ctx context.Context, d *topology.Decision) (*engine.Trace, error) {
+	if d.Moves.Moving() {
+		return in.simulateMoves(ctx, d)
+	}
 	n, err := in.optical.Provision(d.Circuits)
 	if err != nil {
 		return nil, err
@@ -143,10 +148,15 @@ func (in *instance) simulate(ctx context.Context, d *topology.Decision) (*engine
 	if err != nil {
 		return nil, err
 	}
-	if off := trace.Makespan - d.Makespan; max(off, -off) > engine.Time(len(in.graph.Tasks)) {
-		return nil, fmt.Errorf("the complete DAG ends at %v, the reduced one at %v: they must agree to a tick a task", trace.Makespan, d.Makespan)
+	return trace, in.agree(trace.Makespan, d.Makespan)
+}
+
+// agree fails where the complete DAG does not end when the reduced one does.
+func (in *instance) agree(complete, reduced engine.Time) error {
+	if off := complete - reduced; max(off, -off) > engine.Time(len(in.graph.Tasks)) {
+		return fmt.Errorf("the complete DAG ends at %v, the reduced one at %v: they must agree to a tick a task", complete, reduced)
 	}
-	return trace, nil
+	return nil
 }
 
 // tailed reports whether decisions may have tails of their own: those of one job, simulated as they are.
@@ -233,7 +243,7 @@ func (d *decided) Again(ctx context.Context, longer assembly.Longer, faster floa
 	if err != nil {
 		return assembly.Step{}, err
 	}
-	n, err := in.optical.Provision(d.Circuits)
+	n, err := d.in.network(d.Decision, d.Moves.Last())
 	if err != nil {
 		return assembly.Step{}, err
 	}

@@ -1,0 +1,111 @@
+package flow
+
+import "sim/engine"
+
+// stages is what a run in stages keeps beside its state: how many transfers of each class have ended, and which count
+// it waits for.
+type stages struct {
+	class   []int32 // by task; -1 is none
+	ended   []int32 // by class
+	wait    int32   // class whose count is awaited
+	until   int32
+	reached bool
+
+	later []engine.Change // changes made in the run
+	peak  []float64       // by resource: the highest capacity that it ever has, bits a tick
+}
+
+// Stage has the runs that follow, from Begin to Finish, count the transfers that end by class, so that links can change
+// when so many of one have. class is by task, -1 for tasks of none, and must not change while it is in use.
+func (e *Evaluator) Stage(class []int32, classes int) {
+	e.z.stages = &stages{class: class, ended: make([]int32, classes), peak: make([]float64, e.z.resources)}
+}
+
+// SetPeak says how high a resource's capacity may ever be in runs in stages, in bits per second: cut-offs and
+// priorities go by it, as they go by all changes where these are known in advance.
+func (e *Evaluator) SetPeak(resource int32, bitsPerSecond float64) {
+	e.z.stages.peak[resource] = bitsPerSecond * perTick
+}
+
+// Begin begins a run in stages at the current capacities. Finish ends it with what Makespan would return.
+func (e *Evaluator) Begin(cutoff engine.Time) bool {
+	z := e.z
+	clear(z.stages.ended)
+	z.stages.later = z.stages.later[:0]
+	z.staged = true
+	z.staged = z.begin(cutoff)
+	return z.staged
+}
+
+// Await goes on until so many transfers of a class have ended and returns the time. It returns false where the run ends
+// early, as Makespan does.
+func (e *Evaluator) Await(class, count int32) (engine.Time, bool) {
+	z, s := e.z, e.z.stages
+	if s.ended[class] >= count {
+		return z.now, true
+	}
+	s.wait, s.until, s.reached = class, count, false
+	if len(z.dirty) > 0 {
+		z.share()
+	}
+	z.staged = z.proceed() && s.reached // else the run has ended early
+	return z.now, z.staged
+}
+
+// Finish goes on to the end of the run.
+func (e *Evaluator) Finish() (engine.Time, bool) {
+	z := e.z
+	z.stages.wait, z.stages.reached = -1, false
+	ok := z.ended == z.tasks
+	if !ok {
+		if len(z.dirty) > 0 {
+			z.share()
+		}
+		ok = z.proceed()
+	}
+	z.staged = false
+	return z.makespan, ok
+}
+
+// ChangeNow sets a link's capacity from here on, in bits per second.
+func (e *Evaluator) ChangeNow(link int32, bitsPerSecond float64) {
+	e.z.rates[link] = bitsPerSecond * perTick
+	e.z.touch(link)
+}
+
+// ChangeLater sets it from a time on, and returns a number by which Drop knows the change.
+func (e *Evaluator) ChangeLater(at engine.Time, link int32, bitsPerSecond float64) int {
+	z, s := e.z, e.z.stages
+	k := len(s.later)
+	s.later = append(s.later, engine.Change{At: at, Link: link, Rate: bitsPerSecond})
+	id := 2*z.tasks + len(z.net.Changes) + k
+	z.queue.Grow(id + 1)
+	z.queue.Set(int32(id), at)
+	return k
+}
+
+// change returns the change that an event of the queue stands for.
+func (z *sim) change(id int32) engine.Change {
+	k := int(id) - 2*z.tasks
+	if n := len(z.net.Changes); k >= n {
+		return z.stages.later[k-n]
+	}
+	return z.net.Changes[k]
+}
+
+// count counts the end of a transfer.
+func (s *stages) count(id int32) {
+	c := s.class[id]
+	if c < 0 {
+		return
+	}
+	s.ended[c]++
+	if c == s.wait && s.ended[c] >= s.until {
+		s.reached = true
+	}
+}
+
+// Drop takes back a change that is yet to come.
+func (e *Evaluator) Drop(change int) {
+	e.z.queue.Remove(int32(2*e.z.tasks + len(e.z.net.Changes) + change))
+}

@@ -1,0 +1,283 @@
+package topology
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"sim/engine"
+	"sim/engine/flow"
+)
+
+// DuringOptions are the options of delta-during.
+type DuringOptions struct {
+	Changes        int    `key:"changes" doc:"most changes of circuits in an iteration, that back to the topology of its beginning included, so that with 1 there is none; 0 is as many as pay" default:"0" max:"1000"`
+	Service        string `key:"service" doc:"how transfers share circuits: by level as under delta-joint, or fairly as under delta-topo" default:"level-priority" choices:"level-priority|max-min"`
+	MaxEvaluations int64  `key:"max_evaluations" doc:"sequences that are simulated before the search ends" default:"1500" min:"1" max:"1000000000000000"`
+	BreakEven      bool   `key:"break_even" doc:"seek the reconfiguration delay up to which changing circuits pays" default:"true"`
+}
+
+// during changes circuits in an iteration: at first those of pipelines are provisioned, say, and as soon as the last
+// transfer of a pair of pods has ended theirs go to synchronisation, and back. It starts from the best topology without
+// a change, of delta-joint or delta-topo, so that it is never slower (docs/reconfiguring.md).
+type during struct{}
+
+func (during) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+	service := o.service(o.duringService())
+	static, err := p.unchanged(ctx, o, service)
+	if err != nil {
+		return nil, err
+	}
+	s, err := newDuringSearch(ctx, p, o, static)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	s.search()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	d := s.decision()
+	if o.Moving.BreakEven {
+		s.breakEven(d.Moves)
+		d.Evaluations = s.static.Evaluations + s.evaluations
+	}
+	return d, ctx.Err()
+}
+
+func (o *Options) duringService() flow.Service {
+	s, err := flow.ParseService(o.Moving.Service)
+	if err != nil {
+		return flow.LevelPriority
+	}
+	return s
+}
+
+// unchanged returns the best decision without a change.
+func (p *Problem) unchanged(ctx context.Context, o Options, service flow.Service) (*Decision, error) {
+	if service == flow.MaxMin {
+		return topo{}.Choose(ctx, p, o)
+	}
+	return joint{}.Choose(ctx, p, o)
+}
+
+// Moves is what a decision whose circuits change comes with.
+type Moves struct {
+	*Sequence
+	// Runs are iterations from the first on, which finds its topology in place, and Repeated is the first of those that
+	// come again and again.
+	Runs     []Run
+	Repeated int
+	Static   *Decision // without changes
+	// BreakEven is the longest delay that was found at which changes still pay, 0 where they never do or it was not
+	// sought.
+	BreakEven engine.Time
+	Sought    bool
+	Proof     string // why no change can help, "" where one does or that is not known
+}
+
+// Moving reports whether circuits move.
+func (m *Moves) Moving() bool { return m != nil && m.Sequence != nil }
+
+// Last returns the last of the iterations that are known, 0 where circuits stay.
+func (m *Moves) Last() int {
+	if !m.Moving() {
+		return 0
+	}
+	return len(m.Runs) - 1
+}
+
+// duringSearch is one search.
+type duringSearch struct {
+	meter
+	p       *Problem
+	o       Options
+	static  *Decision
+	service flow.Service
+	play    *rehearsal
+	fluidly engine.Time // bound of every sequence at no delay
+	total   []int       // by bundle: its transfers
+	high    []int       // by bundle: circuits beyond which none is of use
+	inner   []bool
+	ends    [][]engine.Time // by bundle: of its transfers, on the topology that stays
+	order   []int           // bundles in the order in which they end
+
+	best  *Sequence // nil is none
+	value engine.Time
+	bound engine.Time
+	// enough ends the search early where it is set.
+	enough func() bool
+}
+
+func newDuringSearch(ctx context.Context, p *Problem, o Options, static *Decision) (*duringSearch, error) {
+	s := &duringSearch{p: p, o: o, static: static, service: static.Service, total: p.carries(), high: p.alone(), inner: p.inner()}
+	w := p.evaluator(ctx, s.service)
+	s.meter = newMeter(ctx, allowance{SearchOptions: SearchOptions{MaxEvaluations: o.Moving.MaxEvaluations}}, w)
+	s.play = w.rehearse()
+	f, err := p.fluid(ctx, s.high)
+	if err != nil {
+		return nil, err
+	}
+	s.fluidly = f.Bound()
+	if s.ends, err = p.endings(ctx, static); err != nil {
+		return nil, err
+	}
+	s.order = numbers(len(s.ends))
+	slices.SortStableFunc(s.order, func(a, b int) int { return cmp.Compare(s.last(a), s.last(b)) })
+	return s, nil
+}
+
+func (s *duringSearch) close() { s.p.done(s.w) }
+
+// endings returns when the transfers of each bundle end on a topology that stays, in order of time.
+func (p *Problem) endings(ctx context.Context, d *Decision) ([][]engine.Time, error) {
+	n, err := p.Fabric.Provision(d.Circuits)
+	if err != nil {
+		return nil, err
+	}
+	t, err := flow.Run(ctx, p.Graph, n, p.Fabric.Routes, flow.Options{Service: d.Service, Tails: d.Tails})
+	if err != nil {
+		return nil, err
+	}
+	ends := make([][]engine.Time, len(p.Fabric.Bundles))
+	for id, e := range p.classes() {
+		if e >= 0 {
+			ends[e] = append(ends[e], t.End[id])
+		}
+	}
+	for _, list := range ends {
+		slices.Sort(list)
+	}
+	return ends, nil
+}
+
+// last returns when the last transfer of a bundle ends there.
+func (s *duringSearch) last(e int) engine.Time {
+	if n := len(s.ends[e]); n > 0 {
+		return s.ends[e][n-1]
+	}
+	return 0
+}
+
+// search looks for the best sequence: that of the seeds, and what becomes of it; and where that is slower than no change,
+// what becomes of one there and back.
+func (s *duringSearch) search() {
+	s.best, s.value, s.bound = nil, never, s.proved()
+	if s.stays() || s.o.Moving.Changes == 1 {
+		return
+	}
+	s.seed()
+	s.climb(seededShare)
+	if s.value > s.static.Makespan {
+		s.best, s.value = &Sequence{First: slices.Clone(s.static.Circuits)}, s.static.Makespan
+	}
+	s.climb(1)
+}
+
+// seededShare is the part of the evaluations after which a sequence that is still slower than no change is given up.
+const seededShare = 0.6
+
+// stays reports whether no change can help, by the bound.
+func (s *duringSearch) stays() bool { return optimal(s.static.Makespan, s.bound) }
+
+// pays reports whether the best sequence is faster than none.
+func (s *duringSearch) pays() bool {
+	return s.best != nil && len(s.best.Steps) > 0 && float64(s.value) < float64(s.static.Makespan)*(1-rounding/10)
+}
+
+// optimal reports whether a makespan is its bound but for rounding.
+func optimal(c, bound engine.Time) bool {
+	return float64(c) <= float64(bound)*(1+rounding) || c-bound <= fewTicks
+}
+
+// done reports whether the search may end.
+func (s *duringSearch) done() bool {
+	return optimal(s.value, s.bound) || s.enough != nil && s.enough() || s.over() != ""
+}
+
+// proved returns a lower bound on the mean iteration of every sequence at this delay: that at no delay, and where a
+// circuit that moves and moves back would carry nothing for a whole iteration, that of topologies that stay.
+func (s *duringSearch) proved() engine.Time {
+	bound := max(s.fluidly, s.p.AtLeast)
+	if 2*s.play.Delay >= s.static.Bound {
+		bound = max(bound, s.static.Bound)
+	}
+	return min(bound, s.static.Bound, s.static.Makespan)
+}
+
+// allowed reports whether q has no more changes than it may.
+func (s *duringSearch) allowed(q *Sequence) bool {
+	return s.o.Moving.Changes == 0 || len(q.Steps) <= s.o.Moving.Changes
+}
+
+// try simulates q and keeps it if it is better.
+func (s *duringSearch) try(q *Sequence) bool {
+	q.tidy()
+	if len(q.Steps) == 0 || !s.allowed(q) || s.over() != "" {
+		return false
+	}
+	s.spend(s.p, 1)
+	c, ok := s.repeating(q, s.value)
+	if !ok || float64(c) >= float64(s.value)*(1-rounding/10) {
+		return false
+	}
+	s.best, s.value = q.clone(), c
+	return true
+}
+
+// repeating returns the makespan of an iteration of q that ends in the state in which it began.
+func (s *duringSearch) repeating(q *Sequence, cutoff engine.Time) (engine.Time, bool) {
+	at := s.play.closing(q)
+	for range 4 {
+		next, ok := s.play.run(q, &at, cutoff)
+		if !ok {
+			return 0, false
+		}
+		if next.equal(&at) {
+			return s.play.made.Makespan, true
+		}
+		at = next
+	}
+	return 0, false
+}
+
+// closing returns the state in which an iteration begins when all has been made before the steps at the end of the last
+// one.
+func (r *rehearsal) closing(q *Sequence) history {
+	r.made = Run{Fired: r.made.Fired[:0]}
+	r.down = 0
+	copy(r.target, q.First)
+	for e := range r.coming {
+		r.coming[e] = r.coming[e][:0]
+	}
+	for i, s := range q.Steps {
+		if s.Bundle != AtEnd {
+			copy(r.target, s.Circuits)
+			continue
+		}
+		r.fire(0, q.Steps[i].Circuits, false)
+	}
+	return r.state()
+}
+
+// decision is what was found.
+func (s *duringSearch) decision() *Decision {
+	d := *s.static
+	m := &Moves{Static: s.static}
+	d.Moves, d.Searched = m, true
+	d.Bound, d.BoundModel = s.bound, AnySequence
+	d.Evaluations += s.evaluations
+	if s.pays() {
+		if o, ok := s.play.steady(s.best); ok && o.mean() < s.static.Makespan {
+			m.Sequence, m.Runs, m.Repeated = s.best, o.all, o.from
+			d.Circuits, d.Makespan, d.Tails, d.PortsBound, d.Limit = slices.Clone(s.best.First), o.mean(), nil, 0, 0
+		}
+	}
+	if m.Sequence == nil && s.stays() {
+		m.Proof = "no reconfiguration can help here"
+	}
+	return &d
+}
+
+// AnySequence names the model of bounds that hold for every sequence of topologies.
+const AnySequence = "any way of sharing, all sequences of topologies"

@@ -1,0 +1,67 @@
+package topology
+
+import (
+	"math"
+
+	"sim/engine"
+)
+
+const (
+	// evenShare is the part of the evaluations, one in so many, that a delay may take where the break-even is sought.
+	evenShare = 4
+	// evenWithin is the ratio of two delays between which the break-even is not sought any further.
+	evenWithin = 1.02
+	// evenLeast is the least delay that is looked at.
+	evenLeast = engine.Microsecond
+)
+
+// breakEven seeks the longest delay at which changes pay, by bisection: the best sequence at any delay is as good at
+// shorter ones. What is found there pays, what lies above was searched in vain, which is no proof.
+func (s *duringSearch) breakEven(m *Moves) {
+	m.Sought = true
+	delay, kept, value, bound, spent := s.play.Delay, s.best, s.value, s.bound, s.meter
+	s.enough = s.pays
+	defer func() {
+		s.play.Delay, s.best, s.value, s.bound, s.enough = delay, kept, value, bound, nil
+		spent.evaluations = s.evaluations
+		s.meter = spent
+	}()
+	var known *Sequence // that paid last
+	at := func(d engine.Time) bool {
+		s.play.Delay = d
+		s.MaxEvaluations = max(1, s.o.Moving.MaxEvaluations/evenShare)
+		s.effort = 0
+		if s.best, s.value, s.bound = nil, never, s.proved(); s.stays() {
+			return false
+		}
+		if known != nil {
+			s.try(known.clone())
+		}
+		if !s.done() {
+			s.seed()
+		}
+		s.climb(1)
+		if s.pays() {
+			known = s.best
+			return true
+		}
+		return false
+	}
+	none := max(2*evenLeast, s.static.Makespan/2) // where a circuit that moves and moves back is down all the time
+	if !at(evenLeast) {
+		return
+	}
+	low, high := evenLeast, none
+	if delay > low && delay < high && m.Moving() {
+		low, known = delay, kept
+	}
+	for float64(high) > float64(low)*evenWithin && s.ctx.Err() == nil {
+		middle := engine.Time(math.Sqrt(float64(low)) * math.Sqrt(float64(high)))
+		if at(middle) {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	m.BreakEven = low
+}

@@ -1,0 +1,332 @@
+package topology_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"sim/engine"
+	"sim/engine/flow"
+	"sim/engine/units"
+	"sim/fabric"
+	"sim/policies/topology"
+)
+
+// during returns the options of delta-during.
+func during(evaluations int64) topology.Options {
+	o := budgets()
+	o.Moving.MaxEvaluations = evaluations
+	return o
+}
+
+// topologies lists all that fit the ports, bundles without a circuit included.
+func topologies(p *topology.Problem) (all [][]int) {
+	x := make([]int, len(p.Fabric.Bundles))
+	fits := func() bool {
+		for i, used := range p.Fabric.Ports(x) {
+			if used > p.Fabric.Pods[i].Ports {
+				return false
+			}
+		}
+		return true
+	}
+	var add func(e int)
+	add = func(e int) {
+		if e == len(x) {
+			all = append(all, slices.Clone(x))
+			return
+		}
+		for x[e] = 0; fits(); x[e]++ {
+			add(e + 1)
+		}
+		x[e] = 0
+	}
+	add(0)
+	return all
+}
+
+// maximal keeps those in which no circuit more fits.
+func maximal(p *topology.Problem, all [][]int) [][]int {
+	return slices.DeleteFunc(slices.Clone(all), func(x []int) bool {
+		return slices.ContainsFunc(all, func(y []int) bool {
+			more := false
+			for e := range x {
+				if y[e] < x[e] {
+					return false
+				}
+				more = more || y[e] > x[e]
+			}
+			return more
+		})
+	})
+}
+
+// drawSequence draws a sequence of topologies that fit.
+func drawSequence(p *topology.Problem, all [][]int, rng *rand.Rand) *topology.Sequence {
+	q := &topology.Sequence{First: all[rng.IntN(len(all))]}
+	for range 1 + rng.IntN(4) {
+		s := topology.Step{Bundle: rng.IntN(len(q.First)), Circuits: all[rng.IntN(len(all))]}
+		s.Count = 1 + rng.IntN(max(1, p.Transfers(s.Bundle)))
+		q.Steps = append(q.Steps, s)
+	}
+	q.Steps = append(q.Steps, topology.Step{Bundle: topology.AtEnd, Circuits: q.First})
+	return q
+}
+
+// TestSequencesAsSimulated: iterations of a sequence, whose steps are made in the middle of a simulation, take as long as
+// one simulated from its beginning to its end with the changes of links that are told; and no port is ever overrun,
+// counting those of circuits that are being set up at both ends. Both are looked at from the changes alone: a circuit that
+// comes has held its ports for the delay before.
+func TestSequencesAsSimulated(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	services := []flow.Service{flow.LevelPriority, flow.MaxMin, flow.TailPriority}
+	tried, several := 0, 0
+	for range times(400) {
+		d := drawTiny(rng, 6)
+		g := d.graph(t)
+		o, err := g.pods.Connect(g.graph)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := topology.NewProblem(g.graph, o)
+		if err != nil {
+			continue
+		}
+		all := topologies(p)
+		for range 10 {
+			p.Switching = topology.Switching{Delay: engine.Time(rng.IntN(5)*rng.IntN(5)) * millisecond / 2, Whole: rng.IntN(3) == 0}
+			q := drawSequence(p, all, rng)
+			service := services[rng.IntN(len(services))]
+			runs, _, _, ok := p.Steady(q, service)
+			if !ok {
+				continue
+			}
+			tried++
+			if len(runs) > 2 {
+				several++
+			}
+			lines := make([]timeline, len(q.First))
+			at := engine.Time(0)
+			for n, run := range runs {
+				lit, err := p.Network(o, q, runs, n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				tr, err := flow.Run(t.Context(), g.graph, lit, o.Routes, flow.Options{Service: service})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if off := tr.Makespan - run.Makespan; max(off, -off) > engine.Time(len(g.graph.Tasks)) {
+					t.Fatalf("%v %v: %+v, %+v under %v with %v: iteration %d takes %v, simulated at once %v", lit.Changes, run, d, q, service, p.Switching, n, run.Makespan, tr.Makespan)
+				}
+				for e := range lines {
+					lines[e].add(at, int(lit.Links[o.Bundles[e].Links[0]].Rate/float64(o.Bundles[e].Rate)+0.5))
+				}
+				for _, c := range lit.Changes {
+					if c.At >= run.Makespan {
+						break
+					}
+					e := slices.IndexFunc(o.Bundles, func(b fabric.Bundle) bool { return b.Links[0] == c.Link })
+					if e >= 0 {
+						lines[e].add(at+c.At, int(c.Rate/float64(o.Bundles[e].Rate)+0.5))
+					}
+				}
+				at += run.Makespan
+			}
+			if !p.Switching.Whole { // which holds circuits that keep their ports
+				holdPorts(t, p, lines)
+			}
+		}
+	}
+	t.Logf("%d sequences, %d of them with more than two iterations that differ", tried, several)
+	if tried < 500 {
+		t.Errorf("only %d sequences", tried)
+	}
+}
+
+// timeline is the circuits of a bundle that carry, over time.
+type timeline struct {
+	at []engine.Time
+	n  []int
+}
+
+func (l *timeline) add(at engine.Time, n int) {
+	if k := len(l.at) - 1; k >= 0 && l.at[k] == at {
+		l.n[k] = n
+		return
+	}
+	l.at, l.n = append(l.at, at), append(l.n, n)
+}
+
+// holds returns the circuits that hold their ports at a time: those that carry and those that come within the delay.
+func (l *timeline) holds(now, delay engine.Time) int {
+	n := 0
+	for k, at := range l.at {
+		switch {
+		case at <= now:
+			n = l.n[k]
+		case at <= now+delay-1 && k > 0:
+			n += max(0, l.n[k]-l.n[k-1])
+		}
+	}
+	return n
+}
+
+func holdPorts(t *testing.T, p *topology.Problem, lines []timeline) {
+	t.Helper()
+	for _, l := range lines {
+		for _, change := range l.at {
+			for _, now := range []engine.Time{change, change - p.Switching.Delay} {
+				if now < 0 {
+					continue
+				}
+				x := make([]int, len(lines))
+				for e := range x {
+					x[e] = lines[e].holds(now, p.Switching.Delay)
+				}
+				for i, used := range p.Fabric.Ports(x) {
+					if used > p.Fabric.Pods[i].Ports {
+						t.Fatalf("%v hold %d ports of %d at %v: %+v", x, used, p.Fabric.Pods[i].Ports, now, lines)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestDuringIsExact: on small random jobs delta-during is as good as the best of all sequences of two topologies, at any
+// two moments, or its gap says that it may not be; and no sequence, of two topologies or of three, goes below its bound.
+func TestDuringIsExact(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 8))
+	jobs, same, better, worse, closed, sequences := 0, 0, 0, 0, 0, 0
+	for n := 0; jobs < times(200); n++ {
+		d := drawTiny(rng, 4)
+		g := d.graph(t)
+		o, err := g.pods.Connect(g.graph)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := topology.NewProblem(g.graph, o)
+		if err != nil || len(o.Bundles) < 2 {
+			continue
+		}
+		all := maximal(p, topologies(p))
+		if len(all) > 12 {
+			continue
+		}
+		jobs++
+		p.Switching.Delay = []engine.Time{0, millisecond / 2, millisecond, 3 * millisecond}[rng.IntN(4)]
+		static := choose(t, &job{problem: p}, "delta-joint", budgets())
+		c, err := chooseAny(p, during(1000))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Makespan > static.Makespan {
+			t.Fatalf("%+v: delta-during %v, delta-joint %v", d, c.Makespan, static.Makespan)
+		}
+		best := static.Makespan
+		var at *topology.Sequence
+		visit := func(q *topology.Sequence) {
+			sequences++
+			if _, _, mean, ok := p.Steady(q, flow.LevelPriority); ok && mean < best {
+				best, at = mean, q
+			}
+		}
+		moments := []topology.Step{{Bundle: topology.AtEnd}}
+		for e := range o.Bundles {
+			for k := range p.Transfers(e) {
+				moments = append(moments, topology.Step{Bundle: e, Count: k + 1})
+			}
+		}
+		for _, x := range all {
+			for _, y := range all {
+				for _, there := range moments[1:] {
+					for _, back := range moments {
+						there.Circuits, back.Circuits = y, x
+						visit(&topology.Sequence{First: x, Steps: []topology.Step{there, back}})
+					}
+				}
+			}
+		}
+		for range 200 {
+			visit(drawSequence(p, all, rng))
+		}
+		gap, _ := c.Gap()
+		const near = 16 // ticks
+		switch {
+		case best < c.Bound-near:
+			t.Fatalf("case %d %+v, delay %v: %+v takes %v, below the bound %v", n, d, p.Switching.Delay, at, best, c.Bound)
+		case c.Makespan > best+near && gap < 1e-9:
+			t.Fatalf("case %d %+v, delay %v: %+v takes %v, and delta-during claims %v to be optimal", n, d, p.Switching.Delay, at, best, c.Makespan)
+		case c.Makespan > best+near:
+			worse++
+			t.Logf("case %d, delay %v: %v, delta-during %v, bound %v", n, p.Switching.Delay, best, c.Makespan, c.Bound)
+		case c.Makespan < best-near:
+			better++
+		default:
+			same++
+		}
+		if gap < 1e-9 {
+			closed++
+		}
+	}
+	t.Logf("%d jobs, %d sequences: the best of them found in %d, a better one in %d, a worse one in %d; %d proved optimal", jobs, sequences, same, better, worse, closed)
+	if worse > jobs/20 {
+		t.Errorf("delta-during misses the best sequence in %d of %d jobs", worse, jobs)
+	}
+}
+
+func chooseAny(p *topology.Problem, o topology.Options) (*topology.Decision, error) {
+	policy, err := topology.ByName("delta-during")
+	if err != nil {
+		return nil, err
+	}
+	return policy.Choose(context.Background(), p, o)
+}
+
+// TestDuringOnTableI: where switching takes no time, or a few milliseconds, moving circuits makes up for all that
+// circuits cost on the workloads of Table I, which the bound proves; a longer delay is never better, nor are fewer changes,
+// nor a switch that holds all circuits.
+func TestDuringOnTableI(t *testing.T) {
+	for _, m := range []string{"megatron-177b", "mixtral-8x22b"} {
+		for _, r := range []units.Rate{200e9, 400e9} {
+			j := setting{m, r, 4096}.job(t)
+			name := fmt.Sprint(m, " at ", r)
+			for _, delay := range []engine.Time{0, 10 * engine.Millisecond} {
+				j.problem.Switching = topology.Switching{Delay: delay}
+				d, err := chooseAny(j.problem, during(500))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if gap, _ := d.Gap(); gap > 1e-9 || j.nct(d.Makespan) > 1+1e-6 || d.Makespan > d.Moves.Static.Makespan {
+					t.Errorf("%s, delay %v: NCT %.6f, gap %g", name, delay, j.nct(d.Makespan), gap)
+				}
+			}
+			j.problem.Switching = topology.Switching{Delay: 10 * engine.Millisecond, Whole: true}
+			whole, err := chooseAny(j.problem, during(300))
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := during(300)
+			o.Moving.Changes = 1
+			none, err := chooseAny(j.problem, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if none.Moves.Moving() || none.Makespan != none.Moves.Static.Makespan {
+				t.Errorf("%s: %d changes, where none is allowed", name, len(none.Moves.Steps))
+			}
+			o.Moving.Changes = 2
+			two, err := chooseAny(j.problem, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !two.Moves.Moving() || len(two.Moves.Steps) != 2 || two.Makespan >= none.Makespan || whole.Makespan > none.Makespan {
+				t.Errorf("%s: %v without changes, %v with two, %v on a switch that holds all circuits", name, none.Makespan, two.Makespan, whole.Makespan)
+			}
+			t.Logf("%s: static %.4f, two changes %.4f, whole switch %.4f", name, j.nct(none.Makespan), j.nct(two.Makespan), j.nct(whole.Makespan))
+		}
+	}
+}

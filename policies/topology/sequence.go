@@ -1,0 +1,425 @@
+package topology
+
+import (
+	"slices"
+
+	"sim/engine"
+	"sim/fabric"
+)
+
+// Switching says how circuits change.
+type Switching struct {
+	Delay engine.Time // for which a circuit that moves carries nothing, from its release at both ends
+	Whole bool        // the switch holds all of its circuits while it changes some
+}
+
+// Step is a change of circuits in an iteration.
+type Step struct {
+	// Bundle and Count say when: as soon as so many of the transfers of that bundle have ended and the step before has
+	// been made. AtEnd is the end of the iteration.
+	Bundle, Count int
+	Circuits      []int // by bundle, from then on
+}
+
+// AtEnd is the Bundle of a step at the end of the iteration.
+const AtEnd = -1
+
+// Sequence is circuits that change in an iteration, in the same way in every one.
+type Sequence struct {
+	First []int // by bundle, when an iteration begins; none are needed where nothing is carried yet
+	Steps []Step
+}
+
+// Topologies returns the topologies in their order: that of the beginning, and those after each step.
+func (q *Sequence) Topologies() [][]int {
+	all := [][]int{q.First}
+	for _, s := range q.Steps {
+		all = append(all, s.Circuits)
+	}
+	return all
+}
+
+// clone returns a copy that shares nothing.
+func (q *Sequence) clone() *Sequence {
+	c := &Sequence{First: slices.Clone(q.First), Steps: slices.Clone(q.Steps)}
+	for i := range c.Steps {
+		c.Steps[i].Circuits = slices.Clone(c.Steps[i].Circuits)
+	}
+	return c
+}
+
+// tidy drops the steps that change nothing.
+func (q *Sequence) tidy() {
+	before := q.First
+	q.Steps = slices.DeleteFunc(q.Steps, func(s Step) bool {
+		same := slices.Equal(s.Circuits, before)
+		before = s.Circuits
+		return same
+	})
+}
+
+// Run is one iteration of a sequence.
+type Run struct {
+	Makespan engine.Time
+	Fired    []engine.Time // by step, from the iteration's beginning
+}
+
+// arrival is circuits of a bundle that are being set up.
+type arrival struct {
+	at engine.Time // from which they carry
+	n  int
+}
+
+// rehearsal simulates sequences; one a goroutine.
+type rehearsal struct {
+	w *evaluator
+	Switching
+	target []int       // circuits by bundle, those being set up included
+	coming [][]arrival // by bundle, in order of time
+	change [][][]int   // and their changes, by link of the bundle
+	down   engine.Time // all circuits are held until then
+	made   Run
+}
+
+// rehearse returns what simulates sequences with w, until done is called on it.
+func (w *evaluator) rehearse() *rehearsal {
+	p := w.p
+	w.Stage(p.classes(), len(p.Fabric.Bundles))
+	r := &rehearsal{w: w, Switching: p.Switching, target: make([]int, len(p.Fabric.Bundles)), coming: make([][]arrival, len(p.Fabric.Bundles)), change: make([][][]int, len(p.Fabric.Bundles))}
+	for e, b := range p.Fabric.Bundles {
+		r.change[e] = make([][]int, len(b.Links))
+	}
+	return r
+}
+
+// bundleOf returns the bundle of each link.
+func (p *Problem) bundleOf() []int32 {
+	of := make([]int32, len(p.Fabric.Network.Links))
+	for e, b := range p.Fabric.Bundles {
+		for _, l := range b.Links {
+			of[l] = int32(e)
+		}
+	}
+	return of
+}
+
+// classes returns by task the bundle over which it goes, -1 of none.
+func (p *Problem) classes() []int32 {
+	class, of := slices.Repeat([]int32{-1}, len(p.Graph.Tasks)), p.bundleOf()
+	for _, id := range p.transfers() {
+		for _, u := range p.Fabric.Routes.Of(id) {
+			if int(u.Resource) < len(of) {
+				class[id] = of[u.Resource]
+			}
+		}
+	}
+	return class
+}
+
+// carries returns how many transfers each bundle carries.
+func (p *Problem) carries() []int {
+	n := make([]int, len(p.Fabric.Bundles))
+	for _, e := range p.classes() {
+		if e >= 0 {
+			n[e]++
+		}
+	}
+	return n
+}
+
+// history is what circuits still do when an iteration begins: what is being set up by bundle, and until when all are
+// held.
+type history struct {
+	coming [][]arrival
+	down   engine.Time
+}
+
+// run simulates an iteration that begins in a state, and returns that of its end. It returns false where the makespan
+// reaches cutoff, or the iteration cannot end.
+func (r *rehearsal) run(q *Sequence, from *history, cutoff engine.Time) (to history, ok bool) {
+	p := r.w.p
+	copy(r.target, q.First)
+	r.down = from.down
+	for e, b := range p.Fabric.Bundles {
+		r.coming[e] = append(r.coming[e][:0], from.of(e)...)
+		most := q.First[e]
+		for _, s := range q.Steps {
+			most = max(most, s.Circuits[e])
+		}
+		for _, l := range b.Links {
+			r.w.SetRate(l, r.rate(e, r.carried(e, 0)))
+			r.w.SetPeak(l, r.rate(e, most))
+		}
+	}
+	if !r.w.Begin(cutoff) {
+		return to, false
+	}
+	for e := range r.coming {
+		for i := range r.change[e] {
+			r.change[e][i] = r.change[e][i][:0]
+		}
+		r.expect(e, 0)
+	}
+	r.made.Fired = r.made.Fired[:0]
+	last := 0
+	for last < len(q.Steps) && q.Steps[last].Bundle != AtEnd {
+		s := &q.Steps[last]
+		now, ok := r.w.Await(int32(s.Bundle), int32(s.Count))
+		if !ok {
+			return to, false
+		}
+		r.fire(now, s.Circuits, true)
+		last++
+	}
+	if r.made.Makespan, ok = r.w.Finish(); !ok {
+		return to, false
+	}
+	for ; last < len(q.Steps); last++ {
+		r.fire(r.made.Makespan, q.Steps[last].Circuits, false)
+	}
+	return r.state(), true
+}
+
+// state returns what circuits still do at the end of the iteration.
+func (r *rehearsal) state() history {
+	end := r.made.Makespan
+	to := history{coming: make([][]arrival, len(r.coming)), down: max(0, r.down-end)}
+	for e, list := range r.coming {
+		for _, a := range list {
+			if a.at > end {
+				to.coming[e] = append(to.coming[e], arrival{a.at - end, a.n})
+			}
+		}
+	}
+	return to
+}
+
+// of returns what is being set up of bundle e.
+func (h *history) of(e int) []arrival {
+	if h.coming == nil {
+		return nil
+	}
+	return h.coming[e]
+}
+
+func (h *history) equal(g *history) bool {
+	for e := range max(len(h.coming), len(g.coming)) {
+		if !slices.Equal(h.of(e), g.of(e)) {
+			return false
+		}
+	}
+	return h.down == g.down
+}
+
+// rate returns that of n circuits of bundle e.
+func (r *rehearsal) rate(e, n int) float64 { return float64(n) * float64(r.w.p.Fabric.Bundles[e].Rate) }
+
+// carried returns the circuits of bundle e that carry at a time: those that are not being set up, none while all are held.
+func (r *rehearsal) carried(e int, now engine.Time) int {
+	if now < r.down {
+		return 0
+	}
+	n := r.target[e]
+	for _, a := range r.coming[e] {
+		if a.at > now {
+			n -= a.n
+		}
+	}
+	return n
+}
+
+// expect schedules what is coming of bundle e.
+func (r *rehearsal) expect(e int, now engine.Time) {
+	for i, l := range r.w.p.Fabric.Bundles[e].Links {
+		for _, k := range r.change[e][i] {
+			r.w.Drop(k)
+		}
+		r.change[e][i] = r.change[e][i][:0]
+		at := func(t engine.Time) {
+			r.change[e][i] = append(r.change[e][i], r.w.ChangeLater(t, l, r.rate(e, r.carried(e, t))))
+		}
+		if r.down > now {
+			at(r.down)
+		}
+		for _, a := range r.coming[e] {
+			if a.at > now && a.at >= r.down {
+				at(a.at)
+			}
+		}
+	}
+}
+
+// fire makes a step at a time: circuits of bundles that lose some stop at once, of those first that do not carry yet,
+// and those of bundles that gain some carry after the delay. Live is while the iteration is simulated.
+func (r *rehearsal) fire(now engine.Time, to []int, live bool) {
+	r.made.Fired = append(r.made.Fired, now)
+	same := slices.Equal(to, r.target)
+	p := r.w.p
+	up := now + r.Delay
+	if r.Whole && !same && r.Delay > 0 {
+		r.down = up
+	}
+	for e, n := range to {
+		d := n - r.target[e]
+		if d == 0 && (same || !r.Whole) {
+			continue
+		}
+		r.target[e] = n
+		list := slices.DeleteFunc(r.coming[e], func(a arrival) bool { return a.at <= now })
+		if d > 0 && up > now {
+			list = append(list, arrival{up, d})
+		}
+		for ; d < 0 && len(list) > 0; d++ {
+			if list[len(list)-1].n--; list[len(list)-1].n == 0 {
+				list = list[:len(list)-1]
+			}
+		}
+		r.coming[e] = list
+		if live {
+			for _, l := range p.Fabric.Bundles[e].Links {
+				r.w.ChangeNow(l, r.rate(e, r.carried(e, now)))
+			}
+			r.expect(e, now)
+		}
+	}
+}
+
+// mostRuns is the number of iterations after which a sequence that has not come to repeat itself is given up.
+const mostRuns = 32
+
+// orbit is iterations one after the other, the first with the topology of its beginning in place; those from a place on
+// repeat.
+type orbit struct {
+	all  []Run
+	from int
+}
+
+// mean returns the mean makespan of those that repeat.
+func (o *orbit) mean() engine.Time {
+	sum := engine.Time(0)
+	for _, m := range o.all[o.from:] {
+		sum += m.Makespan
+	}
+	return sum / engine.Time(len(o.all)-o.from)
+}
+
+// steady simulates iteration after iteration until one begins as an earlier one did: from there on all repeat, as each
+// follows from how it begins.
+func (r *rehearsal) steady(q *Sequence) (o orbit, ok bool) {
+	var states []history
+	at := history{}
+	for len(o.all) < mostRuns {
+		if o.from = slices.IndexFunc(states, func(h history) bool { return h.equal(&at) }); o.from >= 0 {
+			return o, true
+		}
+		next, ok := r.run(q, &at, never)
+		if !ok {
+			return o, false
+		}
+		o.all = append(o.all, Run{r.made.Makespan, slices.Clone(r.made.Fired)})
+		states, at = append(states, at), next
+	}
+	return o, false
+}
+
+// Network returns circuits of o, on the bundles of p, in the n-th of iterations of a sequence, of which one comes after the
+// other and the first finds the topology of its beginning in place: those at its start, and how they change. A bundle
+// has the circuits that have been its own for the delay, so the fewest that it was meant to have in that time. It fails
+// where a topology overruns the ports, which circuits that are being set up hold, too.
+func (p *Problem) Network(o *fabric.Optical, q *Sequence, runs []Run, n int) (*engine.Network, error) {
+	most := slices.Clone(q.First)
+	for _, x := range q.Topologies() {
+		if _, err := o.Provision(x); err != nil {
+			return nil, err
+		}
+		for e := range most {
+			most[e] = max(most[e], x[e])
+		}
+	}
+	initial, changes := p.changes(q, runs, n)
+	net, err := o.Provision(initial)
+	if err != nil {
+		return nil, err
+	}
+	net.Changes = changes
+	for e, b := range o.Bundles {
+		for _, l := range b.Links {
+			net.Links[l].Peak = float64(most[e]) * float64(b.Rate)
+		}
+	}
+	return net, nil
+}
+
+func (p *Problem) changes(q *Sequence, runs []Run, n int) (initial []int, changes []engine.Change) {
+	type moment struct {
+		at engine.Time
+		to []int
+	}
+	all := []moment{{-engine.Never / 4, q.First}}
+	begin := engine.Time(0)
+	for i := range n {
+		begin -= runs[i].Makespan
+	}
+	at := begin
+	for _, run := range runs[:n+1] {
+		for i, t := range run.Fired {
+			if !slices.Equal(q.Steps[i].Circuits, all[len(all)-1].to) {
+				all = append(all, moment{at + t, q.Steps[i].Circuits})
+			}
+		}
+		at += run.Makespan
+	}
+	delay := p.Switching.Delay
+	carry := func(e int, now engine.Time) int {
+		least := -1
+		for i, m := range all {
+			until := engine.Never
+			if i+1 < len(all) {
+				until = all[i+1].at
+			}
+			if m.at > now {
+				break
+			}
+			if until <= now-delay && until < engine.Never {
+				continue
+			}
+			if i > 0 && p.Switching.Whole && m.at > now-delay {
+				return 0
+			}
+			if least < 0 || m.to[e] < least {
+				least = m.to[e]
+			}
+		}
+		return least
+	}
+	var times []engine.Time
+	for _, m := range all[1:] {
+		for _, t := range []engine.Time{m.at, m.at + delay} {
+			if t > 0 {
+				times = append(times, t)
+			}
+		}
+	}
+	slices.Sort(times)
+	times = slices.Compact(times)
+	initial = make([]int, len(q.First))
+	was := make([]int, len(q.First))
+	for e := range initial {
+		initial[e] = carry(e, 0)
+		was[e] = initial[e]
+	}
+	for _, t := range times {
+		for e, b := range p.Fabric.Bundles {
+			if m := carry(e, t); m != was[e] {
+				was[e] = m
+				for _, l := range b.Links {
+					changes = append(changes, engine.Change{At: t, Link: l, Rate: float64(m) * float64(b.Rate), Planned: true})
+				}
+			}
+		}
+	}
+	return initial, changes
+}
+
+// Transfers returns how many transfers a bundle carries.
+func (p *Problem) Transfers(bundle int) int { return p.carries()[bundle] }

@@ -1,0 +1,132 @@
+package circuits
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"sim/engine"
+	"sim/engine/flow"
+	"sim/policies/topology"
+	"sim/scenarios/result"
+)
+
+// switches says how circuits change in an iteration.
+func (f *OCSPods) switches() topology.Switching {
+	return topology.Switching{Delay: f.Delay, Whole: f.Switching == "per-switch"}
+}
+
+// network returns the circuits of a decision, with their changes in the n-th of its iterations where they move. It fails
+// where those that carry and those that are being set up overrun the ports at any moment.
+func (in *instance) network(d *topology.Decision, n int) (*engine.Network, error) {
+	if !d.Moves.Moving() {
+		return in.optical.Provision(d.Circuits)
+	}
+	return in.problem.Network(in.optical, d.Moves.Sequence, d.Moves.Runs, n)
+}
+
+// simulateMoves simulates the iterations of a decision whose circuits move on the complete DAG: the first, and those
+// that repeat, of which it returns the last.
+func (in *instance) simulateMoves(ctx context.Context, d *topology.Decision) (trace *engine.Trace, err error) {
+	for k, run := range d.Moves.Runs {
+		if k > 0 && k < d.Moves.Repeated {
+			continue
+		}
+		n, err := in.network(d, k)
+		if err != nil {
+			return nil, err
+		}
+		trace, err = flow.Run(ctx, in.graph, n, in.optical.Routes, flow.Options{Service: d.Service, Rates: true})
+		if err != nil {
+			return nil, err
+		}
+		if err := in.agree(trace.Makespan, run.Makespan); err != nil {
+			return nil, fmt.Errorf("iteration %d, in which circuits move: %w", k+1, err)
+		}
+	}
+	return trace, nil
+}
+
+// measureMoves adds what moving circuits makes of an iteration.
+func (in *instance) measureMoves(row *result.Row, d *topology.Decision) {
+	m := d.Moves
+	if m == nil {
+		return
+	}
+	first, changes := d.Makespan, 0
+	if m.Moving() {
+		first, changes = m.Runs[0].Makespan, len(m.Steps)
+		row.Labels["moves"] = in.words(m)
+		most := 0
+		for _, x := range m.Topologies() {
+			most = max(most, in.problem.PortsUsed(x))
+		}
+		row.Metrics["ports"], row.Metrics["port_ratio"] = float64(most), float64(most)/float64(in.problem.PortsTotal())
+	} else {
+		row.Labels["moves"] = "none pays"
+	}
+	if m.Proof != "" {
+		row.Labels["moves"] = "none: " + m.Proof
+	}
+	if in.it != nil {
+		if nct, ok := in.Times.NCT(first); ok {
+			row.Metrics["nct_first"] = nct
+		}
+	}
+	row.Metrics["reconfigurations"] = float64(changes)
+	if m.Sought {
+		row.Metrics["break_even_s"] = m.BreakEven.Seconds()
+	}
+}
+
+// words says what moves when.
+func (in *instance) words(m *topology.Moves) string {
+	var lines []string
+	for _, v := range in.moves(m) {
+		var what []string
+		for _, c := range v.Circuits {
+			what = append(what, fmt.Sprintf("%s %d to %d", in.pair(c.A, c.B), c.From, c.To))
+		}
+		lines = append(lines, v.When+": "+strings.Join(what, ", "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// pair names the pods that a bundle joins.
+func (in *instance) pair(a, b int) string {
+	pods := in.optical.Pods
+	if a == b {
+		return pods[a].Name + " to DP peer"
+	}
+	return pods[a].Name + "-" + strings.TrimPrefix(pods[b].Name, "pod ")
+}
+
+// describeMoves adds the changes of a decision for explanations and figures.
+func (in *instance) describeMoves(p *result.Simulation, d *topology.Decision) {
+	if d.Moves.Moving() {
+		p.Moves, p.UnchangedS = in.moves(d.Moves), d.Moves.Static.Makespan.Seconds()
+	}
+}
+
+// moves lists the changes of the last iteration that is known.
+func (in *instance) moves(m *topology.Moves) []result.Move {
+	var out []result.Move
+	before, run := m.First, m.Runs[m.Last()]
+	for i, s := range m.Steps {
+		v := result.Move{AtS: run.Fired[i].Seconds(), UpS: (run.Fired[i] + in.problem.Switching.Delay).Seconds()}
+		if s.Bundle == topology.AtEnd {
+			v.When = "at the end of the iteration"
+		} else {
+			b := in.optical.Bundles[s.Bundle]
+			v.When = fmt.Sprintf("after transfer %d of %d, %s", s.Count, in.problem.Transfers(s.Bundle), in.pair(int(b.A), int(b.B)))
+		}
+		for e, n := range s.Circuits {
+			if b := in.optical.Bundles[e]; n != before[e] {
+				v.Circuits = append(v.Circuits, result.PairMoves{A: int(b.A), B: int(b.B), DP: b.Peer, From: before[e], To: n})
+			}
+		}
+		before = s.Circuits
+		out = append(out, v)
+	}
+	return out
+}

@@ -1,0 +1,26 @@
+package scenarios
+
+import (
+	"fmt"
+
+	"sim/policies/topology"
+	"sim/scenarios/schema"
+)
+
+// checkMoves refuses what circuits that move in an iteration do not go with.
+func checkMoves(c *checker) {
+	if !c.OK("policy.allocators") || len(c.s.Jobs) > 0 {
+		return
+	}
+	for i, name := range c.s.Policy.Allocators {
+		row, err := topology.Find(name)
+		if err != nil || !row.Moves {
+			continue
+		}
+		at := fmt.Sprintf("policy.allocators.%d", i)
+		c.forbid(c.s.Replay.Seeds > 0 && c.OK("replay"), at+" replay", "%s moves circuits by the plan, which trials do not follow; leave it out, or leave [replay] out", schema.Quote(name))
+		c.forbid(c.s.Policy.HasDonor() && c.OK("policy.donor"), at+" policy.donor", `%s uses all ports in turn, those that are lent, too; leave it out, or set donor = "%s"`, schema.Quote(name), topology.NoDonor)
+		c.forbid(c.s.Workload.ReplicaMode == "decomposed" && c.OK("workload.replicas"), at+" workload.replicas",
+			`%s decides for all replicas together; leave it out, or set replicas = "single" or "all"`, schema.Quote(name))
+	}
+}
