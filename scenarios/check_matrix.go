@@ -15,8 +15,9 @@ import (
 func (c *checker) matrixAlias() {
 	const kindAt, sizesAt, fileAt = "workload.kind", "workload.sizes", "workload.matrix_file"
 	w := schema.Child(c.Root, "workload")
-	switch fabric, _ := schema.Child(c.Root, "fabric")["kind"].(string); {
-	case w["kind"] == paths.MatrixTraffic && fabric == "scaleup":
+	planned := schema.Child(c.Root, "fabric")["kind"] == "scaleup" && !keepsTopology(c.Root)
+	switch {
+	case w["kind"] == paths.MatrixTraffic && planned:
 		if _, given := w["sizes"]; given {
 			return // it is not used
 		}
@@ -30,7 +31,7 @@ func (c *checker) matrixAlias() {
 		if !given {
 			c.alias[sizesAt] = kindAt
 		}
-	case w["kind"] == paths.AllToAll && fabric != "scaleup":
+	case w["kind"] == paths.AllToAll && !planned:
 		sizes, ok := w["sizes"].(string)
 		unknown := !strings.ContainsAny(sizes, "./") && text.Nearest(sizes, sizeNames) != ""
 		if _, given := w["matrix_file"]; !ok || given || sizes != "matrix" && (unknown || slices.Contains(sizeNames, sizes)) {

@@ -49,10 +49,10 @@ func (c *checker) resolve() {
 		}
 	}
 	complete := len(found) == len(sections)
-	if complete {
-		found[0] = workloadOn(c.s)
-	}
 	c.notePolicies()
+	if c.noteTopology(); complete {
+		found[0], found[1] = workloadOn(c.s), fabricOf(c.s)
+	}
 	c.noteMappings()
 	c.takePolicies(c.s.decision().policies)
 	c.Schema = schemaOf(c.s, false, found...)

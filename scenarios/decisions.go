@@ -159,7 +159,7 @@ func (s *Scenario) decision() *decision {
 
 // leaves returns the decision that the fabric of s leaves open.
 func (s *Scenario) leaves() *decision {
-	if k := findKind("fabric", s.Fabric.Kind); k != nil {
+	if k := fabricOf(s); k != nil {
 		return decides(k.decides)
 	}
 	return &decisions()[0]

@@ -67,11 +67,14 @@ func scaleUpKinds() []*kind {
 	for _, k := range workloads {
 		names = append(names, k.name)
 	}
+	for _, k := range workloads {
+		k.when = (*Scenario).planned
+	}
 	return append(workloads, &kind{
-		section: "fabric", name: "scaleup", decides: "planners", refuses: "%s; set workload.kind = " + schema.QuotedList(names),
+		section: "fabric", name: "scaleup", decides: "planners", which: "whose switches reconfigure", when: (*Scenario).planned, refuses: "%s; set workload.kind = " + schema.QuotedList(names),
 		doc:   "A scale-up domain: GPUs joined by optical switches that reconfigure during a collective.",
 		parts: scaleUpParts, prepare: prepareImport, check: checkScaleUp,
-	})
+	}, keptKind())
 }
 
 // scaleUpParts are the tables of the fabric "scaleup" and of its planners.

@@ -7,7 +7,7 @@ import (
 
 // trainingPacket is TrafficPacket of a step.
 type trainingPacket struct {
-	Packet units.Bytes `key:"packet" doc:"size of a packet on the wire" default:"64KB" when:"engine.level=packet & fabric.kind=ocs-pods|torus|graph|electrical"`
+	Packet units.Bytes `key:"packet" doc:"size of a packet on the wire" default:"64KB" when:"engine.level=packet & unplanned"`
 }
 
 // trainingParts are the tables of the workload "training".

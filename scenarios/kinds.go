@@ -15,12 +15,14 @@ type kind struct {
 	section string // "workload" or "fabric"
 	name    string
 	doc     string
-	like    string // kinds of one such have the same keys
-	on      string // of a workload: the only fabric that simulates it, "" if several do
-	calls   bool   // it is a collective call, which an algorithm expands
-	trains  bool   // it is a training step, with a model and its parallelism
-	decides string // of a fabric: the decision that it leaves open, whose policies are compared
-	refuses string // of a fabric: which workload it does not simulate, and what would be right
+	like    string                 // kinds of one such have the same keys
+	on      string                 // of a workload: the only fabric that simulates it, "" if several do
+	when    func(s *Scenario) bool // of a fabric, or a workload on one: whether s is of this row, of several of its name; nil is always
+	calls   bool                   // it is a collective call, which an algorithm expands
+	trains  bool                   // it is a training step, with a model and its parallelism
+	which   string                 // of a fabric: tells it from others of its name, "" where there are none
+	decides string                 // of a fabric: the decision that it leaves open, whose policies are compared
+	refuses string                 // of a fabric: which workload it does not simulate, and what would be right
 	// parts are its tables, bound to what they set in s. The first is its section.
 	parts   func(s *Scenario) []schema.Part
 	prepare func(c *checker) // after reading, before defaults; may be nil
@@ -100,7 +102,7 @@ func schemaOf(s *Scenario, several bool, of ...*kind) *schema.Schema {
 
 // schema returns the tables of the kinds of s, bound to it, in the order of writing.
 func (s *Scenario) schema() *schema.Schema {
-	return schemaOf(s, false, workloadOn(s), findKind("fabric", s.Fabric.Kind))
+	return schemaOf(s, false, workloadOn(s), fabricOf(s))
 }
 
 // findKind returns the kind of that name, nil if there is none; of a workload that has keys of its own on one fabric,
@@ -117,11 +119,21 @@ func findKind(section, name string) *kind {
 // workloadOn returns the kind of the workload of s as its fabric simulates it.
 func workloadOn(s *Scenario) *kind {
 	for _, k := range kinds() {
-		if k.section == "workload" && k.name == s.Workload.Kind && k.on != "" && k.on == s.Fabric.Kind {
+		if k.section == "workload" && k.name == s.Workload.Kind && k.on != "" && k.on == s.Fabric.Kind && (k.when == nil || k.when(s)) {
 			return k
 		}
 	}
 	return findKind("workload", s.Workload.Kind)
+}
+
+// fabricOf returns the kind of the fabric of s.
+func fabricOf(s *Scenario) *kind {
+	for _, k := range kinds() {
+		if k.section == "fabric" && k.name == s.Fabric.Kind && (k.when == nil || k.when(s)) {
+			return k
+		}
+	}
+	return nil
 }
 
 // trains reports whether the workload of s is a training step.
@@ -143,9 +155,9 @@ func (k *kind) playedOn() []string {
 	case k.on != "":
 		return []string{k.on}
 	case k.trains, k.calls:
-		return []string{"ocs-pods", "torus", "graph", "electrical"}
+		return []string{"ocs-pods", "torus", "graph", "electrical", "scaleup"}
 	}
-	return []string{"torus", "graph", "electrical"}
+	return []string{"torus", "graph", "electrical", "scaleup"}
 }
 
 // elsewhere words what is wrong with a key or table that the kinds of s do not have and others do; nil where these do
@@ -181,7 +193,10 @@ func (s *Scenario) elsewhere(path, name string) *schema.Wrong {
 		}
 	}
 	want := "leave it out: it is of workloads on fabric " + schema.QuotedList(fabrics)
-	switch {
+	switch one := fabricOf(s); {
+	case one != nil && one.which != "" && (section == "fabric" && slices.Contains(names, of) || section == "workload" && slices.Contains(here, of)):
+		by = "fabric " + schema.Quote(one.name) + " " + one.which
+		want = "leave it out: it is not of one " + one.which
 	case section == "fabric":
 		want = "leave it out: it is of fabric " + schema.QuotedList(names)
 	case len(here) > 0:
@@ -189,7 +204,7 @@ func (s *Scenario) elsewhere(path, name string) *schema.Wrong {
 	case len(names) < 3:
 		want = "leave it out: it is of workload " + schema.QuotedList(names) + " on fabric " + schema.QuotedList(fabrics)
 	}
-	if section == "workload" && slices.Contains(names, of) {
+	if section == "workload" && slices.Contains(names, of) && !slices.Contains(here, of) {
 		by += " on fabric " + schema.Quote(s.Fabric.Kind)
 	}
 	return &schema.Wrong{Problem: cmp.Or(s.undecided(at), "is not used by "+by), Remedy: want}

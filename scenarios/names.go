@@ -27,7 +27,7 @@ func listChoices() map[string]schema.Choices {
 	of := map[string][]string{
 		"objectives": topology.Objectives(), "draws": routing.Draws, "permutations": collective.Permutations, "generators": graph.GeneratorNames(),
 		"tiers": slices.Compact(slices.Sorted(slices.Values(slices.Concat(innerKinds, outerKinds)))), "tier-collectives": tierCollectives(),
-		"partial-collectives": partialCollectives(), "milp-solvers": slices.Concat([]string{topology.AnySolver}, milp.Solvers(), []string{topology.NoSolver}), "donors": donors(),
+		"partial-collectives": partialCollectives(), "milp-solvers": slices.Concat([]string{topology.AnySolver}, milp.Solvers(), []string{topology.NoSolver}), "donors": donors(), "topologies": topologies(),
 	}
 	for _, p := range Policies() {
 		of[p.Kind] = append(of[p.Kind], p.Name)
@@ -106,6 +106,10 @@ func (s *Scenario) names(several bool) *schema.Names {
 			func() bool { return s.trains() && s.Fabric.Kind != "tiers" }, kind, "fabric.kind"),
 		"in-pods":  when(placedBy, `set fabric.kind = "ocs-pods"`, func() bool { return !s.routes() }, "fabric.kind"),
 		"on-links": when(placedBy, `set fabric.kind = "torus", "graph" or "electrical"`, s.routes, "fabric.kind"),
+		"unplanned": when(words(`fabric "scaleup" without a topology that it keeps`), "give fabric.topology, or choose another fabric",
+			func() bool { return s.Fabric.Kind != "scaleup" || !s.planned() }, "fabric.kind", "fabric.topology"),
+		"reduced": when(func() string { return "fabric " + schema.Quote(s.Fabric.Kind) }, `set fabric.kind = "ocs-pods" or "scaleup"`,
+			func() bool { return s.Fabric.Kind == "ocs-pods" || s.Fabric.Kind == "scaleup" && s.planned() }, "fabric.kind", "fabric.topology"),
 		"replayed": when(words("the scenario"), "write the table: without it there are no trials", func() bool { return s.Replay.Seeds > 0 },
 			"replay.seeds"),
 		"cubic": when(words("a torus that is not made of cubes"), "give three sizes that are multiples of 4, and none of them open", s.Fabric.Cubic,

@@ -26,7 +26,7 @@ func Policies() []PolicyInfo {
 	}
 	for _, section := range sections {
 		for _, k := range kinds() {
-			if k.section == section && (k.on == "" || findKind(section, k.name) == k) {
+			if k.section == section && findKind(section, k.name) == k {
 				all = append(all, PolicyInfo{section + "s", k.name, k.doc})
 			}
 		}

@@ -133,7 +133,7 @@ func TestStepCallsAtFault(t *testing.T) {
 			t.Errorf("%s: %v, want %s", set, err, want)
 		}
 	}
-	if _, err := Load("moe-scaleup", []string{"workload.collectives=graph"}); err == nil || !strings.Contains(err.Error(), "workload.collectives: is not used by fabric \"scaleup\"") {
+	if _, err := Load("moe-scaleup", []string{"workload.collectives=graph"}); err == nil || !strings.Contains(err.Error(), "workload.collectives: is not used by fabric \"scaleup\" without a topology that it keeps") {
 		t.Error(err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sim/fabric/scaleup"
 	"sim/internal/once"
 	"sim/policies/reconfigure/plan"
 )
@@ -31,6 +32,9 @@ type Row struct {
 	Sure, Given bool
 	// Collective plans collectives other than all-to-alls; nil is of planners that do not.
 	Collective func(*plan.Collective) ([]plan.Candidate, error)
+
+	// Keeps is the topology that it keeps among so many GPUs of a degree, whatever the demand; nil is of others.
+	Keeps func(gpus, degree int) scaleup.Topology
 
 	plan func(ctx context.Context, s *Planning) ([]plan.Candidate, error)
 }

@@ -33,19 +33,19 @@ var Table = []Row{
 	},
 	{
 		Name: "topoopt", Doc: "one topology, of shifted rings, on shortest paths (TopoOpt)",
-		plan: baseline(baselines.TopoOpt), Reads: []string{"static"}, OneTopology: true, Usual: true,
+		plan: baseline(baselines.TopoOpt), Keeps: baselines.ShiftedRings, Reads: []string{"static"}, OneTopology: true, Usual: true,
 	},
 	{
 		Name: "directconnect-kautz", Doc: "one topology, a generalised Kautz graph, by the optimum of its flow problem (DirectConnect)",
-		plan: baseline(baselines.Kautz), Reads: []string{"static"}, OneTopology: true, Usual: true,
+		plan: baseline(baselines.Kautz), Keeps: baselines.KautzGraph, Reads: []string{"static"}, OneTopology: true, Usual: true,
 	},
 	{
 		Name: "directconnect-circulant", Doc: "one topology, a circulant graph, by the optimum of its flow problem (DirectConnect)",
-		plan: baseline(baselines.Circulant), Reads: []string{"static"}, OneTopology: true, Usual: true,
+		plan: baseline(baselines.Circulant), Keeps: baselines.CirculantGraph, Reads: []string{"static"}, OneTopology: true, Usual: true,
 	},
 	{
 		Name: "static-ring", Doc: "one topology, a ring on each switch",
-		plan: baseline(baselines.StaticRing), Reads: []string{"static"}, OneTopology: true, Usual: true, Collective: collective.StaticRings,
+		plan: baseline(baselines.StaticRing), Keeps: baselines.Rings, Reads: []string{"static"}, OneTopology: true, Usual: true, Collective: collective.StaticRings,
 	},
 	{
 		Name: "bruck", Doc: "Bruck's index algorithm: few topologies, chunks stored at GPUs between them",

@@ -14,10 +14,19 @@ func Kautz(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
+	name := "generalised Kautz graph"
 	if p.Degree == 1 {
-		return static(p, o, network{"ring", scaleup.Circulant(p.GPUs, 1)})
+		name = "ring"
 	}
-	return static(p, o, network{"generalised Kautz graph", scaleup.GeneralizedKautz(p.GPUs, p.Degree)})
+	return static(p, o, network{name, KautzGraph(p.GPUs, p.Degree)})
+}
+
+// KautzGraph is the topology of Kautz.
+func KautzGraph(n, k int) scaleup.Topology {
+	if k == 1 {
+		return scaleup.Circulant(n, 1)
+	}
+	return scaleup.GeneralizedKautz(n, k)
 }
 
 // Circulant keeps a circulant graph: of degree 1 the ring, of degree 2 that of offsets {m, m+1} with the smallest m for
@@ -28,12 +37,19 @@ func Circulant(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	if p.Degree != 2 {
-		return static(p, o, network{"circulant graph", scaleup.Circulant(p.GPUs, circulant.Generators(p.GPUs, p.Degree, o.Stop)...)})
+	return static(p, o, network{"circulant graph", circulantGraph(p.GPUs, p.Degree, o.Stop)})
+}
+
+// CirculantGraph is the topology of Circulant.
+func CirculantGraph(n, k int) scaleup.Topology { return circulantGraph(n, k, nil) }
+
+func circulantGraph(n, k int, stop halt.When) scaleup.Topology {
+	if k != 2 {
+		return scaleup.Circulant(n, circulant.Generators(n, k, stop)...)
 	}
 	m := 1
-	for 2*m*m+2*m+1 < p.GPUs {
+	for 2*m*m+2*m+1 < n {
 		m++
 	}
-	return static(p, o, network{"circulant graph", scaleup.Circulant(p.GPUs, m, m+1)})
+	return scaleup.Circulant(n, m, m+1)
 }

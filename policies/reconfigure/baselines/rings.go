@@ -18,8 +18,11 @@ func StaticRing(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	if o.Schedule == "" {
 		o.Schedule = Packed
 	}
-	return static(p, o, network{"rings", scaleup.Circulant(p.GPUs, ringShifts(p.GPUs, p.Degree)...)})
+	return static(p, o, network{"rings", Rings(p.GPUs, p.Degree)})
 }
+
+// Rings is the topology of StaticRing.
+func Rings(n, k int) scaleup.Topology { return scaleup.Circulant(n, ringShifts(n, k)...) }
 
 func ringShifts(n, k int) []int {
 	unused := coprimes(n)
@@ -56,8 +59,11 @@ func TopoOpt(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	return static(p, o, network{"union of shifted rings", scaleup.Circulant(p.GPUs, geometricShifts(p.GPUs, p.Degree)...)})
+	return static(p, o, network{"union of shifted rings", ShiftedRings(p.GPUs, p.Degree)})
 }
+
+// ShiftedRings is the topology of TopoOpt.
+func ShiftedRings(n, k int) scaleup.Topology { return scaleup.Circulant(n, geometricShifts(n, k)...) }
 
 func geometricShifts(n, k int) []int {
 	all := coprimes(n)

@@ -1,0 +1,111 @@
+package scenarios
+
+import (
+	"slices"
+
+	"sim/engine"
+	"sim/engine/units"
+	"sim/fabric/torus"
+	"sim/policies/reconfigure"
+	"sim/scenarios/assembly/paths"
+	"sim/scenarios/schema"
+)
+
+// keptDomain is plans.ScaleUp of switches that keep one topology.
+type keptDomain struct {
+	GPUs               int `key:"gpus" doc:"GPUs of the domain" else:"8; of a matrix its rows; of a training step its GPUs" min:"2" max:"4096"`
+	Switches           int `key:"switches" doc:"optical switches, so links out of and into each GPU; fewer than GPUs" default:"1" min:"1" max:"4095"`
+	LinkRate           units.Rate
+	LinkLatency, Delay engine.Time
+	Reconfigure        string
+	Topology           string `key:"topology" doc:"topology that the switches keep, from before the work begins: that of a planner; without the key the switches keep one where planners cannot plan the work" else:"the first of these" choices:"@topologies"`
+	NICRate            units.Rate
+}
+
+// keptLinks is links.LinkOptions of a domain.
+type keptLinks struct {
+	LinkRate    units.Rate  `key:"link_rate" doc:"rate of a link, in each direction" default:"800Gbps" above:"0" max:"1e16"`
+	LinkLatency engine.Time `key:"link_latency" doc:"time that a bit takes over a hop" default:"500ns"`
+	Queue       string      `key:"queue" doc:"what waits before a link, as on tori" default:"unbounded" when:"engine.level=packet"`
+	Channels    int         `key:"channels" doc:"virtual channels of a link" default:"2" else:"2" min:"1" max:"15" when:"engine.level=packet & fabric.queue=credit"`
+	Buffer      units.Bytes `key:"buffer" doc:"room at a link's end for each channel; '0B' is what a round trip at full rate needs" default:"0B" when:"engine.level=packet & fabric.queue=credit"`
+	BitErrors   float64     `key:"bit_errors" doc:"probability that a bit arrives wrong; the link then sends the packet again" default:"0.0" max:"0.1" when:"engine.level=packet"`
+}
+
+// planned reports whether what the optical switches of s do is planned; where not they keep a topology.
+func (s *Scenario) planned() bool { return s.Fabric.ScaleUp.Topology == "" }
+
+// keptKind describes the fabric "scaleup" where its switches keep a topology, over which paths are chosen.
+func keptKind() *kind {
+	return &kind{
+		section: "fabric", name: "scaleup", decides: "routers", which: "whose switches keep a topology", refuses: notOnLinks,
+		doc: "A scale-up domain whose optical switches keep one topology, for any work and at any level: " +
+			"where fabric.topology, routers or algorithms of collectives are given, at level static, and for work that planners do not plan.",
+		when: func(s *Scenario) bool { return !s.planned() },
+		parts: func(s *Scenario) []schema.Part {
+			return append([]schema.Part{{
+				Path: "fabric", Doc: "The domain, its topology and its links.",
+				Specs: []any{&s.Fabric.FabricKind, (*keptDomain)(&s.Fabric.ScaleUp), (*keptLinks)(&s.Fabric.LinkOptions)},
+				Defaults: func(int) []any {
+					d := keptDomain(s.Fabric.ScaleUp)
+					d.Topology = topologies()[0]
+					switch d.GPUs = 8; {
+					case s.trains():
+						d.GPUs = s.Workload.GPUs
+					case s.Workload.Kind == paths.MatrixTraffic:
+						d.GPUs = len(s.Workload.Matrix)
+					}
+					return []any{&d}
+				},
+			}}, routerParts(s)...)
+		},
+		check: checkKept,
+	}
+}
+
+// topologies are the planners that keep a topology whatever is to be sent.
+func topologies() []string {
+	return plannersWhere(func(r *reconfigure.Row) bool { return r.Keeps != nil })
+}
+
+// keepsTopology reports whether a file is of optical switches that keep a topology, which is said by what it gives.
+func keepsTopology(root map[string]any) bool {
+	policy, work := schema.Child(root, "policy"), schema.Child(root, "workload")["kind"]
+	for _, key := range []string{"routers", "collective", "collectives", "mapping", "mappings"} {
+		if _, given := policy[key]; given {
+			return true
+		}
+	}
+	_, given := schema.Child(root, "fabric")["topology"]
+	return given || schema.Child(root, "engine")["level"] == "static" || !slices.ContainsFunc(kinds(), func(k *kind) bool {
+		return k.section == "workload" && k.name == work && k.on == "scaleup"
+	})
+}
+
+// noteTopology takes from a file, before it is read, whether optical switches keep a topology.
+func (c *checker) noteTopology() {
+	if t := &c.s.Fabric.ScaleUp.Topology; c.s.Fabric.Kind == "scaleup" && *t == "" && keepsTopology(c.Root) {
+		*t = "kept"
+	}
+}
+
+// checkKept makes the links of the topology and holds the rest against them.
+func checkKept(c *checker) {
+	f, l := &c.s.Fabric.ScaleUp, &c.s.Fabric.Links
+	if !c.OK("fabric.gpus", "fabric.switches", "fabric.topology") {
+		return
+	}
+	if f.Switches >= f.GPUs {
+		c.clash("fabric.switches fabric.gpus", "%d switches for %d GPUs; write at most %d: with so many every GPU has a link to every other", f.Switches, f.GPUs, f.GPUs-1)
+		return
+	}
+	l.Nodes, l.Edges = f.GPUs, nil
+	for _, e := range reconfigure.ByName(f.Topology).Keeps(f.GPUs, f.Switches) {
+		if e.From != e.To {
+			l.Edges = append(l.Edges, []int{int(e.From), int(e.To), 0, 0})
+		}
+	}
+	if checkPairs(c, l.Endpoints()) {
+		checkLinks(c, l.Nodes, nil, torus.Faults{})
+	}
+}
