@@ -31,7 +31,8 @@ var matrixFabrics = []struct {
 	{name: "graph", ranks: 16, traffic: `kind = "graph", generator = "fat-tree", switch_ports = 4`},
 	{name: "electrical", ranks: 16, traffic: `kind = "electrical", gpus = 16`},
 	{name: "scaleup", ranks: 16, traffic: `kind = "scaleup", gpus = 16, switches = 4`, trains: `kind = "scaleup", gpus = 16, switches = 4, topology = "topoopt"`},
-	{name: "tiers", ranks: 16, traffic: `kind = "tiers", tier = [{kind = "electrical", gpus = 4}, {kind = "ocs-pods", pods = 4, gpus_per_pod = 4, port_bandwidth = "400Gbps"}]`,
+	{name: "tiers of links", ranks: 16, traffic: `kind = "tiers", tier = [{kind = "electrical", gpus = 4}, {kind = "torus", dims = [4, 4]}]`},
+	{name: "tiers in pods", ranks: 16, traffic: `kind = "tiers", tier = [{kind = "electrical", gpus = 4}, {kind = "ocs-pods", pods = 4, gpus_per_pod = 4, port_bandwidth = "400Gbps"}]`,
 		trains: `kind = "tiers", tier = [{kind = "electrical", gpus = 4}, {kind = "ocs-pods", gpus_per_pod_per_replica = 4, port_bandwidth = "400Gbps"}]`},
 }
 
