@@ -81,12 +81,24 @@ func (z *field) nearer(k int32) bool { return z.Dist[z.g.out.To[k]] == z.Dist[z.
 
 // next appends the arcs of out from a node on shortest paths.
 func (z *field) next(at int32, into []int32) []int32 {
-	for k := z.g.out.Start[at]; k < z.g.out.Start[at+1]; k++ {
-		if z.nearer(k) {
+	out, nearer := z.g.out, z.Dist[at]-1
+	for k := out.Start[at]; k < out.Start[at+1]; k++ {
+		if z.Dist[out.To[k]] == nearer {
 			into = append(into, k)
 		}
 	}
 	return into
+}
+
+// first returns the first arc of out from a node on a shortest path; -1 where there is none.
+func (z *field) first(at int32) int32 {
+	out, nearer := z.g.out, z.Dist[at]-1
+	for k := out.Start[at]; k < out.Start[at+1]; k++ {
+		if z.Dist[out.To[k]] == nearer {
+			return k
+		}
+	}
+	return -1
 }
 
 // byDestination visits the flows of p, all those to a node together, in the order of their numbers, when z leads to it.

@@ -20,20 +20,13 @@ var Draws = []string{DrawPair, DrawNode, DrawPacket}
 // mostSpread bounds the destinations times nodes of next hops, of six bytes each.
 const mostSpread = 1 << 28
 
-// drawn leads flows of a problem by shortest paths, of which links are drawn evenly, or by the shortest paths behind
-// them.
-func (p *Problem) drawn(ctx context.Context, draw string, byRoutes bool, seed uint64) (*Decision, error) {
-	c := &chooser{rule: hashed, seed: seed}
-	if byRoutes {
-		c.rule = drawn
-	}
-	switch draw {
-	case "", DrawPair:
+// drawn leads flows of a problem by shortest paths, as c picks these, or of which packets draw links: evenly, or by the
+// shortest paths behind them.
+func (p *Problem) drawn(ctx context.Context, draw string, byRoutes bool, c *chooser) (*Decision, error) {
+	switch {
+	case c != nil:
 		return p.along(ctx, c)
-	case DrawNode:
-		c.node = true
-		return p.along(ctx, c)
-	case DrawPacket:
+	case draw == DrawPacket:
 		return p.spread(ctx, byRoutes)
 	}
 	return nil, fmt.Errorf("%w: links drawn for each %q; write one of %q", ErrUnserved, draw, Draws)

@@ -60,11 +60,11 @@ func (m Multipath) Route(ctx context.Context, p *Problem, o Options) (*Decision,
 		}
 	}
 	w := &engine.Paths{Degree: g.degree, Link: g.link, Class: make([]int32, len(some.Flows)), First: []int32{0}}
-	s := spread{m: m, z: newField(g), w: w, paths: make([]float64, g.nodes), seed: o.Seed}
+	s := spread{m: m, z: newField(g), w: w, by: &chooser{rule: drawn}, seed: o.Seed}
 	dst, hops := int32(-1), int64(0)
 	err = s.z.byDestination(ctx, &some, func(i int32, f engine.Flow) error {
 		if f.Dst != dst && m.Split != PerHop {
-			s.z.count(s.paths)
+			s.by.towards(s.z, f.Dst)
 		}
 		dst = f.Dst
 		w.Class[i] = int32(len(w.First) - 1)
@@ -98,7 +98,7 @@ type spread struct {
 	m      Multipath
 	z      *field
 	w      *engine.Paths
-	paths  []float64 // by node: shortest paths from it, in proportion
+	by     *chooser // in proportion to shortest paths
 	seed   uint64
 	stream rand.PCG
 	found  [][]engine.Step
@@ -169,13 +169,13 @@ func (s *spread) draw(f engine.Flow) {
 	path, share := s.path[:0], 1.0
 	for at := f.Src; at != f.Dst; {
 		var k int32
-		u := float(s.stream.Uint64())
+		u := s.stream.Uint64()
 		if s.m.Split == PerHop {
 			s.links = s.z.next(at, s.links[:0])
-			k = s.links[int(u*float64(len(s.links)))]
+			k = s.links[int(float(u)*float64(len(s.links)))]
 			share /= float64(len(s.links))
 		} else {
-			k = s.z.draw(at, s.paths, u)
+			k = s.by.links[s.by.pick(at, u)]
 		}
 		path = append(path, s.z.g.step(k))
 		at = s.z.g.out.To[k]

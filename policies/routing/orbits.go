@@ -31,11 +31,7 @@ type orbiter interface {
 // Orbits returns the paths that Route would choose, and its decision without them; nil where the router's choices for
 // flows that translations take into each other are not known to be the same.
 func (r *Row) Orbits(ctx context.Context, p *Problem, o Options) (*Orbits, *Decision, error) {
-	router := r.Router
-	if of, ok := router.(byOption); ok {
-		router = of(o)
-	}
-	if of, ok := router.(orbiter); ok && p.Torus != nil {
+	if of, ok := r.router(o).(orbiter); ok && p.Torus != nil {
 		return of.orbits(ctx, p, o)
 	}
 	return nil, nil, nil
@@ -87,13 +83,12 @@ func (w WildRule) orbits(ctx context.Context, p *Problem, o Options) (*Orbits, *
 	return z, &Decision{Metrics: map[string]float64{"wild_pairs": float64(wild)}, Labels: c.labels()}, nil
 }
 
-// orbits chooses for a flow of each class; nil where there are no two flows of one.
+// orbits chooses for a flow of each class; nil where there are no two flows of one, or some have no path.
 func (l *leader) orbits(ctx context.Context) (*Orbits, error) {
 	if len(l.y.Sources) == l.z.Nodes() {
 		return nil, nil
 	}
 	z := &Orbits{Symmetry: l.y, ports: make([][]engine.Step, l.y.Classes()), z: l.z, segments: l.segments, alike: int64(l.z.Nodes() / len(l.y.Sources))}
-	var apart unjoined
 	for c := range z.ports {
 		if c&0xfff == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -103,9 +98,8 @@ func (l *leader) orbits(ctx context.Context) (*Orbits, error) {
 			continue
 		}
 		ports := l.choose(f)
-		if ports == nil {
-			apart.add(f)
-			continue
+		if ports == nil { // lead names the pairs
+			return nil, nil
 		}
 		z.ports[c] = make([]engine.Step, len(ports))
 		at := f.Src
@@ -120,7 +114,7 @@ func (l *leader) orbits(ctx context.Context) (*Orbits, error) {
 			return nil, fmt.Errorf("routing: the path from node %d to %d ends at %d", f.Src, f.Dst, at)
 		}
 	}
-	return z, apart.err(l.why)
+	return z, nil
 }
 
 // hops returns the links of all flows' paths.
@@ -170,7 +164,7 @@ func (z *Orbits) Loads() *static.Loads {
 }
 
 // Paths returns the paths of flows by class, all on channel 0.
-func (z *Orbits) Paths(flows []engine.Flow) *engine.Paths {
+func (z *Orbits) Paths(_ context.Context, flows []engine.Flow) (*engine.Paths, error) {
 	w := &engine.Paths{Degree: z.z.degree, Link: z.z.link, Class: make([]int32, len(flows))}
 	for _, ports := range z.ports {
 		w.Add(ports...)
@@ -178,7 +172,7 @@ func (z *Orbits) Paths(flows []engine.Flow) *engine.Paths {
 	for i, f := range flows {
 		w.Class[i] = z.Class(f)
 	}
-	return w
+	return w, nil
 }
 
 // window is a part of a path that decides on channels of its own: two segments, or all of a path with wild hops.

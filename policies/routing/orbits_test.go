@@ -2,6 +2,7 @@ package routing
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 
 	"sim/engine"
@@ -46,7 +47,7 @@ func TestOrbits(t *testing.T) {
 					if err != nil || channels != paths.Channels() || !reflect.DeepEqual(found, cycle) {
 						t.Errorf("%s on %v twisted %s: %d channels and cycle %v (%v), want %d and %v", name, dims, twist, channels, found, err, paths.Channels(), cycle)
 					}
-					byClass := z.Paths(p.Flows)
+					byClass, _ := z.Paths(ctx, p.Flows) // which does not fail
 					if err := byClass.Check(ctx, p.Network, p.Flows); err != nil || !reflect.DeepEqual(linkLoads(p, byClass), loads) {
 						t.Errorf("%s on %v twisted %s: paths by class (%v) load links otherwise", name, dims, twist, err)
 					}
@@ -61,7 +62,11 @@ func TestOrbits(t *testing.T) {
 		t.Fatal(err)
 	}
 	const message = 64000
-	folded, err := engine.Fold(p.Network, z.Paths(p.Flows), p.Flows, nil, message, z.Orbit)
+	paths, err := z.Paths(ctx, p.Flows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folded, err := engine.Fold(p.Network, paths, p.Flows, nil, message, z.Orbit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,5 +92,76 @@ func TestOrbits(t *testing.T) {
 	}
 	if met["dor"] < 20 || met["wild-first"] < 40 {
 		t.Errorf("tori with flows of one class: %v", met)
+	}
+}
+
+// TestSums holds what all flows' paths come to without them against what they do, on tori and other graphs, with links
+// that are down.
+func TestSums(t *testing.T) {
+	met := map[string]int{}
+	check := func(name string, p *Problem, o Options) {
+		t.Helper()
+		row := ByName(name)
+		z, d, err := row.Sums(t.Context(), p, o)
+		want, failed := row.Router.Route(t.Context(), p, o)
+		if failed != nil {
+			if z != nil || err != nil && err.Error() != failed.Error() {
+				t.Errorf("%s: %v, want %v", name, err, failed)
+			}
+			return
+		}
+		if z == nil {
+			return
+		}
+		met[name]++
+		paths := want.Paths
+		if want.Paths = nil; !reflect.DeepEqual(d, want) {
+			t.Fatalf("%s on %v: decision %+v, want %+v", name, p.Torus, d, want)
+		}
+		if got, loads := z.Loads(), linkLoads(p, paths); !reflect.DeepEqual(got, loads) {
+			t.Fatalf("%s on %v: loads %+v, by all paths %+v", name, p.Torus, got, loads)
+		}
+		few, err := z.Paths(t.Context(), p.Flows[3:9])
+		if err != nil {
+			t.Fatal(err)
+		}
+		cycle, err := packet.CheckChannels(t.Context(), p.Network, paths, p.Flows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range int32(6) {
+			is, want := few.Steps(few.ClassOf(i)), paths.Steps(paths.ClassOf(i+3))
+			if !slices.EqualFunc(is, want, func(a, b engine.Step) bool { return a.Port() == b.Port() }) {
+				t.Fatalf("%s on %v: path %v of flow %v, want %v", name, p.Torus, is, p.Flows[i+3], want)
+			}
+		}
+		if channels, found, err := z.Channels(t.Context(), p.Network); err != nil || channels != paths.Channels() || !reflect.DeepEqual(found, cycle) {
+			t.Errorf("%s: %d channels and cycle %v (%v), want %d and %v", name, channels, found, err, paths.Channels(), cycle)
+		}
+	}
+	for _, shape := range []struct {
+		dims  []int
+		twist string
+	}{{[]int{4, 4, 4}, ""}, {[]int{4, 4, 8}, ""}, {[]int{4, 4, 8}, "010000"}, {[]int{3, 5}, ""}, {[]int{8}, ""}} {
+		for _, faults := range []torus.Faults{{}, {Switches: []torus.Switch{{Dim: 0, Index: 5}}}, {Links: []torus.Hop{{Node: 3, Dim: 0, Up: true}}}} {
+			if len(shape.dims) < 3 && faults.Switches != nil {
+				continue
+			}
+			p := must(t, faults, shape.twist, shape.dims...)
+			some, graph := *p, *p
+			some.Flows, graph.Torus = p.Flows[7:20], nil
+			for _, router := range []string{"dor", "wild-first", "shortest", "ecmp", "random-shortest"} {
+				for _, draw := range []string{"", DrawNode, DrawPacket} {
+					o := Options{Seed: 7}
+					o.ECMP.Draw, o.RandomShortest.Draw = draw, draw
+					for _, p := range []*Problem{p, &some, &graph} {
+						check(router, p, o)
+					}
+				}
+			}
+		}
+	}
+	if met["dor"] < 9 || met["wild-first"] < 18 || met["shortest"] < 100 || met["ecmp"] < 70 || met["random-shortest"] < 70 {
+		t.Errorf("met %v", met)
 	}
 }

@@ -92,11 +92,7 @@ func ByName(name string) *Row {
 // Serves asks a router whether it serves a problem, where that is sooner said than paths are found: its error is then
 // that of Route, with ErrUnserved, of the first pair that it names.
 func (r *Row) Serves(p *Problem, o Options) (asked bool, err error) {
-	router := r.Router
-	if of, ok := router.(byOption); ok {
-		router = of(o)
-	}
-	led, ok := router.(interface {
+	led, ok := r.router(o).(interface {
 		leader(p *Problem, seed uint64) (*Candidates, *leader, error)
 	})
 	if !ok || p.Torus == nil {
@@ -114,4 +110,12 @@ type byOption func(Options) Router
 
 func (r byOption) Route(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	return r(o).Route(ctx, p, o)
+}
+
+// router returns the router under options.
+func (r *Row) router(o Options) Router {
+	if of, ok := r.Router.(byOption); ok {
+		return of(o)
+	}
+	return r.Router
 }

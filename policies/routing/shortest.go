@@ -17,21 +17,11 @@ type Shortest struct{}
 // Route leads the flows of any graph. It fails, with ErrUnserved, on nodes of more than 4096 links, and names pairs
 // that live links do not join.
 func (Shortest) Route(ctx context.Context, p *Problem, _ Options) (*Decision, error) {
-	return p.along(ctx, &chooser{rule: createdFirst})
+	return p.along(ctx, Shortest{}.chooser(0))
 }
 
-// first sets the first arc of out from every node on a shortest path; -1 where there is none.
-func (z *field) first(of []int32) {
-	out := z.g.out
-	for a := range of {
-		of[a] = -1
-		for k := out.Start[a]; k < out.Start[a+1] && of[a] < 0; k++ {
-			if z.Dist[a] > 0 && z.nearer(k) {
-				of[a] = k
-			}
-		}
-	}
-}
+// chooser returns how its paths are picked.
+func (Shortest) chooser(uint64) *chooser { return &chooser{rule: createdFirst} }
 
 // ECMP leads every pair along shortest paths, picking evenly among the links that begin one at each node: equal-cost
 // multi-path (Hopps, RFC 2992). All hops take channel 0, and credits may deadlock.
@@ -46,8 +36,11 @@ type ECMP struct {
 
 // Route leads the flows of any graph; see Shortest.Route on errors.
 func (e ECMP) Route(ctx context.Context, p *Problem, o Options) (*Decision, error) {
-	return p.drawn(ctx, e.Draw, false, o.Seed)
+	return p.drawn(ctx, e.Draw, false, e.chooser(o.Seed))
 }
+
+// chooser returns how its paths are picked; nil where packets draw their links.
+func (e ECMP) chooser(seed uint64) *chooser { return drawing(hashed, e.Draw, seed) }
 
 // RandomShortest leads every pair along one of its shortest paths, all of them as likely. All hops take channel 0, and
 // credits may deadlock.
@@ -59,8 +52,11 @@ type RandomShortest struct {
 
 // Route leads the flows of any graph; see Shortest.Route on errors.
 func (r RandomShortest) Route(ctx context.Context, p *Problem, o Options) (*Decision, error) {
-	return p.drawn(ctx, r.Draw, true, o.Seed)
+	return p.drawn(ctx, r.Draw, true, r.chooser(o.Seed))
 }
+
+// chooser returns how its paths are picked; nil where packets draw their links.
+func (r RandomShortest) chooser(seed uint64) *chooser { return drawing(drawn, r.Draw, seed) }
 
 // chooser picks links on shortest paths by one of the rules.
 type chooser struct {
@@ -68,10 +64,13 @@ type chooser struct {
 	node   bool // links are drawn for each node and destination
 	seed   uint64
 	z      *field
-	first  []int32   // createdFirst: by node
+	first  []int32   // by node: the arc by which all paths go on there, where they merge
 	paths  []float64 // drawn: by node, in proportion
 	stream rand.PCG
+	begin  []int32 // but createdFirst: by node, its arcs on shortest paths are count[a] of links, from begin[a] on
+	count  []int32
 	links  []int32
+	shares []float64 // drawn: by place in links, of the shortest paths from the node
 }
 
 const (
@@ -80,51 +79,102 @@ const (
 	drawn
 )
 
-// begin prepares for flows to the destination that z is towards.
-func (c *chooser) begin(z *field) {
-	if c.z == nil {
-		c.z, c.first, c.paths = z, make([]int32, z.g.nodes), make([]float64, z.g.nodes)
+// drawing returns how paths are picked by draws; nil where packets draw their links.
+func drawing(rule int8, draw string, seed uint64) *chooser {
+	if draw != "" && draw != DrawPair && draw != DrawNode {
+		return nil
 	}
-	switch c.rule {
-	case createdFirst:
-		z.first(c.first)
-	case drawn:
+	return &chooser{rule: rule, node: draw == DrawNode, seed: seed}
+}
+
+// merges reports whether all paths to a destination go on from a node by one link.
+func (c *chooser) merges() bool { return c.node || c.rule == createdFirst }
+
+// towards prepares for flows to the destination that z leads to.
+func (c *chooser) towards(z *field, dst int32) {
+	if n := z.g.nodes; c.z != z {
+		c.z, c.first, c.paths, c.begin, c.count = z, make([]int32, n), make([]float64, n), make([]int32, n), make([]int32, n)
+	}
+	if c.rule == drawn {
 		z.count(c.paths)
 	}
+	c.links, c.shares = c.links[:0], c.shares[:0]
+	for a := range int32(z.g.nodes) { // so that what flows from near nodes look at is near
+		if c.begin[a] = int32(len(c.links)); c.rule != createdFirst && z.Dist[a] > 0 {
+			c.links = z.next(a, c.links)
+		}
+		some := c.links[c.begin[a]:]
+		if c.count[a] = int32(len(some)); c.rule == drawn && len(some) > 0 {
+			sum := z.behind(a, c.paths)
+			for _, k := range some {
+				c.shares = append(c.shares, c.paths[z.g.out.To[k]]/sum)
+			}
+		}
+	}
+	for a := range int32(z.g.nodes) {
+		switch {
+		case z.Dist[a] <= 0 || !c.merges():
+		case c.rule == createdFirst:
+			c.first[a] = z.first(a)
+		default:
+			c.first[a] = c.links[c.pick(a, hash(c.seed^nodeStream, uint64(dst), uint64(a)))]
+		}
+	}
+}
+
+// pick returns the place in links of an arc of a node that random bits pick: where links are drawn, in proportion to
+// the shortest paths behind it.
+func (c *chooser) pick(at int32, bits uint64) int32 {
+	begin, end := c.begin[at], c.begin[at]+c.count[at]
+	if c.rule == hashed {
+		return begin + int32(below(bits, int(end-begin)))
+	}
+	u := float(bits)
+	for i := begin; i < end; i++ {
+		if u -= c.shares[i]; u < 0 {
+			return i
+		}
+	}
+	return end - 1 // rounding left u at 0 or a little above
+}
+
+// underway is a flow on its way to a destination.
+type underway struct {
+	pair uint64 // hashed: of seed and pair
+	at   int32
+	last int32 // the arc that it came by
+}
+
+// start has a flow begin, of which only one may be under way where links are drawn.
+func (c *chooser) start(f engine.Flow, last int32) underway {
+	u, pair := underway{at: f.Src, last: last}, uint64(f.Src)<<32|uint64(f.Dst)
+	if c.rule == drawn {
+		c.stream.Seed(c.seed^randomShortestStream, pair)
+	} else {
+		u.pair = hash(c.seed, pair)
+	}
+	return u
+}
+
+// next returns the place in links of the next arc of a flow, where paths do not merge.
+func (c *chooser) next(u *underway) int32 {
+	if c.rule == hashed {
+		return c.pick(u.at, mix(u.pair, uint64(u.at)))
+	}
+	return c.pick(u.at, c.stream.Uint64())
 }
 
 // path appends the steps of a flow.
 func (c *chooser) path(f engine.Flow, path []engine.Step) []engine.Step {
-	if c.rule == drawn {
-		c.stream.Seed(c.seed^randomShortestStream, uint64(f.Src)<<32|uint64(f.Dst))
-	}
-	for at := f.Src; at != f.Dst; {
-		k := int32(0)
-		switch c.rule {
-		case createdFirst:
-			k = c.first[at]
-		case hashed:
-			c.links = c.z.next(at, c.links[:0])
-			k = c.links[below(c.hash(f, at), len(c.links))]
-		case drawn:
-			u := c.stream.Uint64()
-			if c.node {
-				u = c.hash(f, at)
-			}
-			k = c.z.draw(at, c.paths, float(u))
+	for u := c.start(f, -1); u.at != f.Dst; {
+		k := c.first[u.at]
+		if !c.merges() {
+			k = c.links[c.next(&u)]
 		}
 		path = append(path, c.z.g.step(k))
-		at = c.z.g.out.To[k]
+		u.at = c.z.g.out.To[k]
 	}
 	return path
-}
-
-// hash is what a flow's link at a node is picked by.
-func (c *chooser) hash(f engine.Flow, at int32) uint64 {
-	if c.node {
-		return hash(c.seed^nodeStream, uint64(f.Dst), uint64(at))
-	}
-	return hash(c.seed, uint64(f.Src)<<32|uint64(f.Dst), uint64(at))
 }
 
 // float turns 64 random bits into a number from 0 to just below 1.
@@ -165,21 +215,6 @@ func (z *field) behind(at int32, paths []float64) (sum float64) {
 	return sum
 }
 
-// draw picks a link of a node on a shortest path, in proportion to the shortest paths behind it, by a number from 0 to
-// 1.
-func (z *field) draw(at int32, paths []float64, u float64) int32 {
-	out, sum, last := z.g.out, z.behind(at, paths), int32(-1)
-	for k := out.Start[at]; k < out.Start[at+1]; k++ {
-		if z.nearer(k) {
-			if u -= paths[out.To[k]] / sum; u < 0 {
-				return k
-			}
-			last = k
-		}
-	}
-	return last // rounding left u at 0 or a little above
-}
-
 // along leads flows of a problem on any graph by shortest paths. Those of createdFirst that take the same ports share
 // paths; the others hardly would.
 func (p *Problem) along(ctx context.Context, c *chooser) (*Decision, error) {
@@ -214,7 +249,7 @@ func (p *Problem) along(ctx context.Context, c *chooser) (*Decision, error) {
 	if err := z.byDestination(ctx, p, func(i int32, f engine.Flow) error {
 		if f.Dst != dst {
 			dst = f.Dst
-			c.begin(z)
+			c.towards(z, dst)
 		}
 		if set == nil {
 			w.Start[i] = int64(len(w.Step))

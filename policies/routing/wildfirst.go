@@ -72,12 +72,17 @@ func (c *Candidates) pick(f engine.Flow, seed uint64) []engine.Step {
 func hash(of ...uint64) uint64 {
 	h := uint64(0)
 	for _, x := range of {
-		h += x + 0x9E3779B97F4A7C15
-		h = (h ^ h>>30) * 0xBF58476D1CE4E5B9
-		h = (h ^ h>>27) * 0x94D049BB133111EB
-		h ^= h >> 31
+		h = mix(h, x)
 	}
 	return h
+}
+
+// mix returns the hash of some numbers and one more.
+func mix(h, x uint64) uint64 {
+	h += x + 0x9E3779B97F4A7C15
+	h = (h ^ h>>30) * 0xBF58476D1CE4E5B9
+	h = (h ^ h>>27) * 0x94D049BB133111EB
+	return h ^ h>>31
 }
 
 // below turns a hash into a number from 0 to n-1, all as likely.

@@ -63,7 +63,8 @@ func (r *routed) leastTimes(ctx context.Context) (leastTimes, error) {
 // unharmed is what a router makes of the fabric where nothing is down.
 type unharmed struct {
 	walks *engine.Paths
-	max   float64 // load of the most loaded link
+	sums  routing.Sums // in place of walks; nil where these are there
+	max   float64      // load of the most loaded link
 }
 
 // New makes the system of s.

@@ -23,8 +23,8 @@ import (
 type routedAnswer struct {
 	r       *routed
 	chosen  *routing.Decision
-	walks   *engine.Paths   // of it
-	few     *routing.Orbits // that walks follow from: they are then on channel 0, and at level static none; else nil
+	walks   *engine.Paths // of it
+	sums    routing.Sums  // of walks, which are then on channel 0, and at level static none; else nil
 	loads   *static.Loads
 	pressed float64         // load, in messages, of the link that takes longest, as if it had the fabric's rate
 	seen    *engine.Network // that the router saw
@@ -213,7 +213,7 @@ func (r *routed) choose(ctx context.Context, row *routing.Row) (a *routedAnswer,
 	name, router, options := row.Name, row.Router, r.s.options()
 	seen := r.seen()
 	begin := time.Now()
-	d, orbits, err := r.route(ctx, row, seen)
+	d, sums, err := r.route(ctx, row, seen)
 	if errors.Is(err, routing.ErrUnserved) {
 		return nil, nil, &unservable{err}
 	}
@@ -225,7 +225,7 @@ func (r *routed) choose(ctx context.Context, row *routing.Row) (a *routedAnswer,
 			return nil, nil, err
 		}
 	}
-	a = &routedAnswer{r: r, chosen: d, seen: seen, walks: d.Paths, few: orbits, row: result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{}}}
+	a = &routedAnswer{r: r, chosen: d, seen: seen, walks: d.Paths, sums: sums, row: result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{}}}
 	if r.s.Fabric.FailAt > 0 {
 		after, err = r.System.Route(ctx, router, r.problem(r.Known), options)
 		if errors.Is(err, routing.ErrUnserved) {
@@ -235,7 +235,7 @@ func (r *routed) choose(ctx context.Context, row *routing.Row) (a *routedAnswer,
 			return nil, nil, fmt.Errorf("after the fault: %w", err)
 		}
 	}
-	healthy, err := r.withoutFaults(ctx, name, router, options)
+	healthy, err := r.withoutFaults(ctx, row)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -263,49 +263,65 @@ func (r *routed) choose(ctx context.Context, row *routing.Row) (a *routedAnswer,
 	return a, after, nil
 }
 
-// route lets one router choose paths on a network: for one flow of each class where what is wanted of all follows from
-// these, and there are many.
-func (r *routed) route(ctx context.Context, row *routing.Row, n *engine.Network) (*routing.Decision, *routing.Orbits, error) {
-	p, flow := r.problem(n), r.s.Engine.Level == "flow"
-	many := r.s.Engine.Level == "static" && r.shortest > mostTraced && r.Whole.Nodes > mostTabled || flow && float64(len(p.Flows))*r.shortest > mostFluid
-	if many && !r.s.Fabric.Faulty() && r.load.graph == nil && r.load.call == nil {
-		z, d, err := row.Orbits(ctx, p, r.s.options())
+// route lets one router choose paths on a network. Where there are many flows it is asked for what their paths come to
+// alone; level flow needs those of one flow of each class.
+func (r *routed) route(ctx context.Context, row *routing.Row, n *engine.Network) (*routing.Decision, routing.Sums, error) {
+	p, flow, o := r.problem(n), r.s.Engine.Level == "flow", r.s.options()
+	switch {
+	case r.load.graph != nil || r.load.call != nil || r.Tiers != nil:
+	case r.s.Engine.Level == "static" && r.shortest > mostTraced && r.Whole.Nodes > mostTabled:
+		sums, d, err := row.Sums(ctx, p, o)
+		if err != nil {
+			return nil, nil, err
+		}
+		if sums != nil {
+			d.Paths = &engine.Paths{}
+			return d, sums, nil
+		}
+	case flow && !r.s.Fabric.Faulty() && float64(len(p.Flows))*r.shortest > mostFluid:
+		z, d, err := row.Orbits(ctx, p, o)
 		if err != nil {
 			return nil, nil, err
 		}
 		if z != nil {
-			if d.Paths = (&engine.Paths{}); flow {
-				d.Paths = z.Paths(p.Flows)
-			}
-			return d, z, nil
+			d.Paths, err = z.Paths(ctx, p.Flows)
+			return d, z, err
 		}
 	}
-	d, err := r.System.Route(ctx, row.Router, p, r.s.options())
+	d, err := r.System.Route(ctx, row.Router, p, o)
 	return d, nil, err
 }
 
 // withoutFaults returns the load of the most loaded link that the router reaches where no link is down, 0 where it
 // makes no sense to compare.
-func (r *routed) withoutFaults(ctx context.Context, name string, router routing.Router, o routing.Options) (float64, error) {
+func (r *routed) withoutFaults(ctx context.Context, row *routing.Row) (float64, error) {
 	if !r.s.Fabric.Faulty() || r.Down != nil || r.s.Fabric.FailAt > 0 || r.load.call != nil {
 		return 0, nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if v, ok := r.healthy[name]; ok {
+	if v, ok := r.healthy[row.Name]; ok {
 		return v.max, nil
 	}
-	d, err := r.System.Route(ctx, router, r.problem(r.Whole), o)
+	d, sums, err := r.route(ctx, row, r.Whole)
 	if err != nil {
 		return 0, fmt.Errorf("without faults: %w", err)
 	}
-	loads, err := static.OfPaths(ctx, r.Whole, r.load.flows, r.load.demand, d.Paths)
+	loads, err := r.loads(ctx, r.Whole, d, sums)
 	if err != nil {
 		return 0, err
 	}
 	top := peak(loads)
-	r.healthy[name] = unharmed{d.Paths, top}
+	r.healthy[row.Name] = unharmed{d.Paths, sums, top}
 	return top, nil
+}
+
+// loads measures a decision's paths.
+func (r *routed) loads(ctx context.Context, n *engine.Network, d *routing.Decision, sums routing.Sums) (*static.Loads, error) {
+	if sums != nil {
+		return sums.Loads(), ctx.Err()
+	}
+	return static.OfPaths(ctx, n, r.load.flows, r.load.demand, d.Paths)
 }
 
 // packets simulates the traffic packet by packet.

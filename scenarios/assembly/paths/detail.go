@@ -18,7 +18,7 @@ const mostDrawn = 4096
 func (a *routedAnswer) Describe(ctx context.Context, o *assembly.Outcome) {
 	p := result.Simulation{Policy: a.row.Policy, Traffic: a.traffic(ctx)}
 	if a.r.Torus != nil && a.r.Torus.Nodes() <= mostDrawn {
-		p.Torus = a.lattice()
+		p.Torus = a.lattice(ctx)
 	}
 	if s := a.stats; s != nil {
 		p.MakespanS = s.End.Seconds()
@@ -26,7 +26,7 @@ func (a *routedAnswer) Describe(ctx context.Context, o *assembly.Outcome) {
 	}
 	o.Detail.Policies = append(o.Detail.Policies, p)
 	routes := assembly.Routes{Policy: a.row.Policy, Network: a.r.Known, Flows: a.r.load.flows, Paths: a.walks}
-	if a.few != nil {
+	if a.sums != nil {
 		routes.Route = func() (*engine.Paths, error) {
 			d, err := a.r.System.Route(ctx, routing.ByName(a.row.Policy).Router, a.r.problem(a.seen), a.r.s.options())
 			if err != nil {
@@ -39,7 +39,7 @@ func (a *routedAnswer) Describe(ctx context.Context, o *assembly.Outcome) {
 }
 
 // lattice describes the torus, what its links carry, and ways round what is down.
-func (a *routedAnswer) lattice() *result.Torus {
+func (a *routedAnswer) lattice(ctx context.Context) *result.Torus {
 	t, h := a.r.Torus, a.r.Health
 	l := &result.Torus{Dims: t.Dims, Unit: "messages"}
 	for i, link := range t.Links() {
@@ -54,7 +54,7 @@ func (a *routedAnswer) lattice() *result.Torus {
 		}
 		l.Links = append(l.Links, one)
 	}
-	a.addWays(l)
+	a.addWays(ctx, l)
 	return l
 }
 
@@ -62,19 +62,34 @@ func (a *routedAnswer) lattice() *result.Torus {
 const mostWays = 3
 
 // addWays adds pairs whose usual path passes a link that is down, with it and the one that they take instead: the
-// nearest, the farthest and one between.
-func (a *routedAnswer) addWays(l *result.Torus) {
-	usual := a.r.usual(a.row.Policy)
-	if usual == nil || a.walks.Spread != nil { // or every packet takes its own path
+// nearest, the farthest and one between. Where paths are not kept they are those of a node beside one.
+func (a *routedAnswer) addWays(ctx context.Context, l *result.Torus) {
+	flows, walks, usual := a.r.load.flows, a.walks, a.r.usual(a.row.Policy)
+	down := slices.Index(a.r.Health.Link, torus.Down)
+	if usual == nil || walks.Spread != nil || down < 0 { // or every packet takes its own path
 		return
+	}
+	if sums := a.r.healthy[a.row.Policy].sums; sums != nil {
+		var err error
+		if a.sums != nil {
+			beside := a.r.Whole.Links[down].From
+			flows = slices.DeleteFunc(slices.Clone(flows), func(f engine.Flow) bool { return f.Src != beside })
+			walks, err = a.sums.Paths(ctx, flows)
+		}
+		if err == nil {
+			usual, err = sums.Paths(ctx, flows)
+		}
+		if err != nil { // as ctx ended
+			return
+		}
 	}
 	type crossing struct {
 		flow int32
 		hops int
 	}
 	var found []crossing
-	for f, flow := range a.r.load.flows {
-		if first, end := a.walks.Of(a.walks.ClassOf(int32(f))); first >= end {
+	for f, flow := range flows {
+		if first, end := walks.Of(walks.ClassOf(int32(f))); first >= end {
 			continue
 		}
 		first, _ := usual.Of(usual.ClassOf(int32(f)))
@@ -103,8 +118,8 @@ func (a *routedAnswer) addWays(l *result.Torus) {
 		for _, w := range []struct {
 			walks *engine.Paths
 			usual bool
-		}{{usual, true}, {a.walks, false}} {
-			flow := a.r.load.flows[f]
+		}{{usual, true}, {walks, false}} {
+			flow := flows[f]
 			way := result.TorusRoute{Src: int(flow.Src), Dst: int(flow.Dst), Usual: w.usual}
 			first, _ := w.walks.Of(w.walks.ClassOf(f))
 			at := flow.Src

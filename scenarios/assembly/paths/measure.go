@@ -80,20 +80,19 @@ func (a *routedAnswer) static(ctx context.Context, n *engine.Network, d *routing
 
 // load checks paths and measures their loads.
 func (a *routedAnswer) load(ctx context.Context, n *engine.Network, d *routing.Decision) (err error) {
-	if a.few != nil { // whose paths were checked one by one
-		a.loads = a.few.Loads()
-		return ctx.Err()
+	if a.sums == nil { // else paths were checked one by one
+		if err = d.Paths.Check(ctx, widened(n), a.r.load.flows); err != nil {
+			return err
+		}
 	}
-	if err = d.Paths.Check(ctx, widened(n), a.r.load.flows); err == nil {
-		a.loads, err = static.OfPaths(ctx, n, a.r.load.flows, a.r.load.demand, d.Paths)
-	}
+	a.loads, err = a.r.loads(ctx, n, d, a.sums)
 	return err
 }
 
 // cycle returns the virtual channels that paths take, and a cycle in their dependencies; nil where there is none.
 func (a *routedAnswer) cycle(ctx context.Context, n *engine.Network, d *routing.Decision) (channels int, cycle packet.Cycle, err error) {
-	if a.few != nil {
-		return a.few.Channels(ctx, n)
+	if a.sums != nil {
+		return a.sums.Channels(ctx, n)
 	}
 	cycle, err = packet.CheckChannels(ctx, n, d.Paths, a.r.load.flows)
 	return d.Paths.Channels(), cycle, err
