@@ -54,7 +54,7 @@ func (c *checker) noteMappings() {
 		}
 		policy["mappings"] = all
 	}
-	if c.s.trains() {
+	if c.s.trains() || c.jobsGiven() {
 		c.s.Policy.Placed.Mappings = names
 	}
 }
@@ -62,7 +62,7 @@ func (c *checker) noteMappings() {
 // readMappings reads the mappings that are files; they go by the names of these without their directories.
 func (c *checker) readMappings() {
 	k := &c.s.Policy.Placed
-	if !c.s.trains() || !c.OK(mappingKey, mappingsKey, endpointsKey) {
+	if !c.s.places() || !c.OK(mappingKey, mappingsKey, endpointsKey) {
 		return
 	}
 	files := k.Files()
@@ -118,8 +118,8 @@ func (c *checker) checkMappings() {
 	if c.Given(mappingKey) && len(k.Mappings) > 0 {
 		c.clash(mappingsKey, "stands beside policy.mapping; keep one of the two")
 	}
-	d, open := c.s.decision(), c.s.leaves()
-	if !c.s.trains() || len(k.Mappings) == 0 {
+	d, open := c.s.decision(), c.s.afterMappings()
+	if !c.s.places() || len(k.Mappings) == 0 {
 		return
 	}
 	at := "policy." + open.policies

@@ -123,9 +123,9 @@ func buildPods(ctx context.Context, s *Scenario, workers int) (assembly.System, 
 	})
 }
 
-// buildPlaced makes the system that compares mappings, under the one policy of what the fabric leaves open.
+// buildPlaced makes the system that compares mappings, under the one policy of what is decided after them.
 func buildPlaced(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
-	open := s.leaves()
+	open := s.afterMappings()
 	return assembly.Before(ctx, s.PolicyNames()[0], (*open.listed(&s.Policy))[0], func(ctx context.Context, name string) (assembly.System, error) {
 		one := *s
 		one.Policy.Placed = s.Policy.Placed.Only(name, true)
@@ -147,12 +147,21 @@ func decides(policies string) *decision {
 // call, or by the ranks of a training step.
 func (s *Scenario) decision() *decision {
 	switch {
-	case s.severalJobs():
-		return decides("arbiters")
 	case s.comparesCalls():
 		return decides("collectives")
-	case s.trains() && len(s.Policy.Placed.Mappings) > 0:
+	case s.places() && s.Policy.Placed.Among():
 		return decides("mappings")
+	}
+	return s.afterMappings()
+}
+
+// places reports whether s has ranks that may be elsewhere.
+func (s *Scenario) places() bool { return s.severalJobs() || s.trains() }
+
+// afterMappings returns the decision that is left open once ranks are somewhere.
+func (s *Scenario) afterMappings() *decision {
+	if s.severalJobs() {
+		return decides("arbiters")
 	}
 	return s.leaves()
 }
@@ -190,7 +199,7 @@ func (s *Scenario) Words() string { return s.decision().words(s) }
 // NoTrace says why no run of s has timelines, "" where it has.
 func (s *Scenario) NoTrace() string {
 	switch {
-	case !s.decision().timelines && !(s.trains() && s.leaves().timelines):
+	case !s.decision().timelines && !(s.places() && s.leaves().timelines):
 		return fmt.Sprintf("fabric.kind = %q has no timelines; training on fabric.kind = \"ocs-pods\" has", s.Fabric.Kind)
 	case s.podTraffic():
 		return fmt.Sprintf("workload.kind = %q has no timelines; workload.kind = \"training\" has", s.Workload.Kind)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/schema"
 )
 
@@ -30,6 +31,9 @@ func checkJobs(c *checker) {
 		return
 	}
 	checkPortsOfJobs(c)
+	if c.s.Policy.Placed.Asked() && len(c.Diagnostics) == 0 {
+		circuits.CheckJobMappings(c.Reader, c.s.pods())
+	}
 	total := 0.0
 	for i := range c.s.Jobs {
 		total += c.s.Jobs[i].Scenario.passes()

@@ -31,7 +31,12 @@ func (c *checker) jobsGiven() bool {
 // resolveJobs checks a scenario of several jobs: what stands at the top, then each job as a scenario of its own, then
 // what the jobs share.
 func (c *checker) resolveJobs() {
-	c.takePolicies("arbiters")
+	c.noteMappings()
+	if c.s.Policy.Placed.Among() {
+		c.takePolicies("mappings")
+	} else {
+		c.takePolicies("arbiters")
+	}
 	fabric := c.kind("fabric")
 	c.Schema = c.s.jobsSchema()
 	c.Read(false) // what is wrong with [workload] is told of each job, with the keys that the job adds
@@ -44,7 +49,9 @@ func (c *checker) resolveJobs() {
 		return
 	}
 	c.Settled["replay"], c.Settled["engine"] = true, true
+	c.readMappings()
 	c.Settle()
+	c.checkMappings()
 	checkSearch(c)
 	for i, row := range rows {
 		c.resolveJob(i, row)

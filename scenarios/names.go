@@ -103,7 +103,7 @@ func (s *Scenario) names(several bool) *schema.Names {
 			"policy.circuits"),
 		"donor": when(words("a scenario without a donor"), "name an allocator as policy.donor", s.Policy.HasDonor, "policy.donor"),
 		"placed": when(placedBy, `set workload.kind = "training" on fabric "ocs-pods", "torus", "graph" or "electrical"`,
-			func() bool { return s.trains() && s.Fabric.Kind != "tiers" }, kind, "fabric.kind"),
+			func() bool { return s.places() && s.Fabric.Kind != "tiers" }, kind, "fabric.kind"),
 		"in-pods":  when(placedBy, `set fabric.kind = "ocs-pods"`, func() bool { return !s.routes() }, "fabric.kind"),
 		"on-links": when(placedBy, `set fabric.kind = "torus", "graph" or "electrical"`, s.routes, "fabric.kind"),
 		"unplanned": when(words(`fabric "scaleup" without a topology that it keeps`), "give fabric.topology, or choose another fabric",
@@ -151,6 +151,7 @@ func (s *Scenario) reading(tables *schema.Schema, several bool, option string, n
 	d, single := r.decision, r.single
 	suggest := slices.Concat(named, []string{r.first})[0]
 	switch {
+	case several && d.policies == "mappings": // of all jobs
 	case several && !single:
 		return s.oneJob("")
 	case several:

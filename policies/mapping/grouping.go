@@ -5,6 +5,7 @@ import (
 	"container/heap"
 	"context"
 	"hash/fnv"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -24,15 +25,46 @@ type Grouping struct {
 	Bound func(ctx context.Context, at []int32) (float64, error)
 	// Guess is what placements are compared by before their value is asked for, which takes longer. Either is +Inf where
 	// a placement cannot be had.
-	Guess, Value func(ctx context.Context, at []int32) (float64, error)
+	Guess func(ctx context.Context, at []int32) (float64, error)
+	// Value returns a bound with it, on what any choices of what it depends on besides may make of the placement.
+	Value func(ctx context.Context, at []int32) (value, bound float64, err error)
 }
 
 // Grouped is what a search found.
 type Grouped struct {
 	At     []int32
 	Value  float64 // +Inf where none of the placements that were tried can be had
-	Bound  float64 // on the values of all placements; Value where nothing is better
+	Bound  float64 // on all placements, by Grouping.Bound and the bounds of values; Value where nothing is better
 	Trials int     // placements whose value was asked for
+	// Others are the next best of these, the best first, and the starts: values that were sought in a hurry may have
+	// them in another order than they are.
+	Others [][]int32
+}
+
+// others is how many placements beside the best are told.
+const others = 3
+
+// Settle asks again, in another way, for the value of what was found and of the others that may be better.
+func (g *Grouping) Settle(ctx context.Context, f *Grouped, value func(ctx context.Context, at []int32) (float64, error)) error {
+	var err error
+	if f.Value, err = value(ctx, f.At); err != nil {
+		return err
+	}
+	for _, at := range f.Others {
+		bound, err := g.Bound(ctx, at)
+		if err != nil || bound >= f.Value {
+			continue
+		}
+		v, err := value(ctx, at)
+		if err != nil {
+			return err
+		}
+		if v < f.Value {
+			f.At, f.Value = at, v
+		}
+	}
+	f.Bound = min(f.Bound, f.Value)
+	return ctx.Err()
 }
 
 // looks is how many guesses, and how many bounds, a search takes for each trial that it may make.
@@ -48,7 +80,7 @@ func (g *Grouping) Search(ctx context.Context, o Options) (*Grouped, error) {
 	h.Write([]byte("grouping"))
 	s := &groupSearch{
 		Grouping: g, ctx: ctx, trials: o.Trials, random: rand.New(rand.NewPCG(o.Seed, h.Sum64())),
-		guesses: map[string]float64{}, values: map[string]float64{}, best: Grouped{Value: math.Inf(1)},
+		guesses: map[string]float64{}, values: map[string]groupValue{}, best: Grouped{Value: math.Inf(1)}, floor: math.Inf(1),
 	}
 	root := slices.Repeat([]int32{-1}, g.Units)
 	bound, err := g.Bound(ctx, root)
@@ -63,24 +95,53 @@ func (g *Grouping) Search(ctx context.Context, o Options) (*Grouped, error) {
 		return nil, err
 	}
 	s.best.Trials = len(s.values)
-	s.best.Bound = s.best.Value
+	s.best.Bound = min(s.best.Value, s.floor)
 	if len(s.open) > 0 {
-		s.best.Bound = min(s.best.Value, s.open[0].bound)
+		s.best.Bound = min(s.best.Bound, s.open[0].bound)
 	}
+	s.rank()
 	return &s.best, ctx.Err()
+}
+
+// rank lists the placements that are next to the best, and the starts.
+func (s *groupSearch) rank() {
+	tried := slices.SortedFunc(maps.Values(s.values), func(a, b groupValue) int {
+		return cmp.Or(cmp.Compare(a.value, b.value), slices.Compare(a.at, b.at))
+	})
+	var told []string
+	for _, at := range slices.Concat([][]int32{s.best.At}, s.Starts) {
+		told = append(told, s.form(at))
+	}
+	for _, one := range tried {
+		if key := s.form(one.at); len(s.best.Others) < others && !slices.Contains(told, key) {
+			s.best.Others = append(s.best.Others, one.at)
+		}
+	}
+	for i, at := range s.Starts {
+		if !slices.Contains(told[:i+1], told[i+1]) {
+			s.best.Others = append(s.best.Others, at)
+		}
+	}
 }
 
 // groupSearch is a search by a Grouping.
 type groupSearch struct {
 	*Grouping
-	ctx             context.Context
-	trials          int // that it may make
-	random          *rand.Rand
-	guesses, values map[string]float64 // by form
-	best            Grouped
-	open            groupQueue
-	seen            map[string]bool
-	number          int // of parts that were put into open
+	ctx     context.Context
+	trials  int // that it may make
+	random  *rand.Rand
+	guesses map[string]float64 // by form
+	values  map[string]groupValue
+	floor   float64 // least bound of the placements whose values are known
+	best    Grouped
+	open    groupQueue
+	seen    map[string]bool
+	number  int // of parts that were put into open
+}
+
+type groupValue struct {
+	value, bound float64
+	at           []int32
 }
 
 // form is the same for placements, or parts of one, that are images of each other.
@@ -124,20 +185,14 @@ func Canonical(at []int32) []int32 {
 }
 
 // guess returns the guess of a placement, once for all images.
-func (s *groupSearch) guess(at []int32) (float64, error) { return s.once(s.guesses, s.Guess, at) }
-
-func (s *groupSearch) once(known map[string]float64, ask func(context.Context, []int32) (float64, error), at []int32) (float64, error) {
+func (s *groupSearch) guess(at []int32) (float64, error) {
 	key := s.form(at)
-	v, asked := known[key]
-	if asked {
+	if v, asked := s.guesses[key]; asked {
 		return v, nil
 	}
-	v, err := ask(s.ctx, at)
-	if err == nil {
-		err = s.ctx.Err()
-	}
-	known[key] = v
-	return v, err
+	v, err := s.Guess(s.ctx, at)
+	s.guesses[key] = v
+	return v, cmp.Or(err, s.ctx.Err())
 }
 
 // try asks for the value of a placement that may be the best, and keeps it where it is.
@@ -145,11 +200,16 @@ func (s *groupSearch) try(at []int32) error {
 	if bound, err := s.Bound(s.ctx, at); err != nil || bound >= s.best.Value && s.best.At != nil {
 		return err
 	}
-	v, err := s.once(s.values, s.Value, at)
-	if err == nil && (s.best.At == nil || v < s.best.Value) {
+	key := s.form(at)
+	if _, asked := s.values[key]; asked {
+		return nil
+	}
+	v, bound, err := s.Value(s.ctx, at)
+	s.values[key] = groupValue{v, bound, slices.Clone(at)}
+	if s.best.At == nil || v < s.best.Value {
 		s.best.At, s.best.Value = slices.Clone(at), v
 	}
-	return err
+	return cmp.Or(err, s.ctx.Err())
 }
 
 // descents tries the starts and what descents from them, and from random changes of the best, end at.
@@ -292,6 +352,7 @@ func (s *groupSearch) branch() error {
 			if err := s.try(part.at); err != nil {
 				return err
 			}
+			s.floor = min(s.floor, max(part.bound, s.values[s.form(part.at)].bound))
 			continue
 		}
 		if s.number >= looks*s.trials {

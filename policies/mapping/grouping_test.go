@@ -42,7 +42,8 @@ func drawn(t *rapid.T) (*Grouping, func(at []int32) float64) {
 		start[u] = int32(u / room)
 	}
 	value := func(_ context.Context, at []int32) (float64, error) { return cost(at), nil }
-	return &Grouping{Units: units, Pods: pods, Fits: fits, Starts: [][]int32{start}, Bound: value, Guess: value, Value: value}, cost
+	return &Grouping{Units: units, Pods: pods, Fits: fits, Starts: [][]int32{start}, Bound: value, Guess: value,
+		Value: func(ctx context.Context, at []int32) (float64, float64, error) { return cost(at), cost(at), nil }}, cost
 }
 
 // least is the least cost of all placements.
@@ -98,9 +99,9 @@ func TestGroupingUsesImages(t *testing.T) {
 	zero := func(context.Context, []int32) (float64, error) { return 0, nil }
 	seen := map[string]int{}
 	g.Bound, g.Guess = zero, zero
-	g.Value = func(_ context.Context, at []int32) (float64, error) {
+	g.Value = func(_ context.Context, at []int32) (float64, float64, error) {
 		seen[g.form(at)]++
-		return 1, nil
+		return 1, 0, nil
 	}
 	if _, err := g.Search(context.Background(), Options{Trials: 1000}); err != nil {
 		t.Fatal(err)

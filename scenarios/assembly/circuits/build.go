@@ -37,8 +37,11 @@ type instance struct {
 
 // New makes the system of s, with so many goroutines where a port-lending job's topology is decided; 0 is one.
 func New(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
-	if len(s.Jobs) > 0 {
-		return buildJobs(ctx, s)
+	switch {
+	case len(s.Jobs) > 0 && s.Mapping.Asked():
+		return buildJobsPlaced(ctx, s)
+	case len(s.Jobs) > 0:
+		return buildJobs(ctx, s, nil)
 	}
 	in, err := build(ctx, s, max(1, workers))
 	if err != nil {

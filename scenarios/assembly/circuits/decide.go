@@ -45,7 +45,7 @@ type measured struct {
 func (m *measured) Measured() (result.Row, result.PolicyTimings) { return m.row, m.timings }
 
 // Rename has the answer be of another policy, whose decision it simulates.
-func (d *decided) Rename(policy string) { d.row.Policy = policy }
+func (m *measured) Rename(policy string) { m.row.Policy = policy }
 
 func (d *decided) Describe(ctx context.Context, o *assembly.Outcome) {
 	trace := d.fluid

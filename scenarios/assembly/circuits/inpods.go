@@ -217,7 +217,11 @@ func (s *Scenario) search(ctx context.Context) (*inPods, error) {
 	}
 	found, err := g.Search(ctx, mapping.Options{Trials: s.Mapping.Trials, Seed: s.Seed})
 	if err == nil {
-		err = z.settle(ctx, g, found)
+		z.thorough = true // which finds the order of the best, and none worse than the orders
+		err = g.Settle(ctx, found, func(ctx context.Context, at []int32) (float64, error) {
+			v, _, err := z.value(ctx, at)
+			return v, err
+		})
 	}
 	if err != nil {
 		return nil, err
@@ -237,31 +241,6 @@ func (s *Scenario) search(ctx context.Context) (*inPods, error) {
 	}
 	out.found = found
 	return out, nil
-}
-
-// settle has the allocator decide with all that it may spend for what was found and for the starts, which may then be
-// better.
-func (z *stages) settle(ctx context.Context, g *mapping.Grouping, found *mapping.Grouped) error {
-	z.thorough = true
-	var err error
-	if found.Value, err = z.value(ctx, found.At); err != nil {
-		return err
-	}
-	for _, at := range g.Starts {
-		least, err := z.bound(ctx, at)
-		if err != nil || least >= found.Value || slices.Equal(at, mapping.Canonical(found.At)) {
-			continue
-		}
-		v, err := z.value(ctx, at)
-		if err != nil {
-			return err
-		}
-		if v < found.Value {
-			found.At, found.Value = at, v
-		}
-	}
-	found.Bound = min(found.Bound, found.Value)
-	return ctx.Err()
 }
 
 // rotations returns the permutations of the stages of all replicas that take each replica to another such that
@@ -416,9 +395,9 @@ func (z *stages) problem(at []int32) (*topology.Problem, error) {
 	return topology.NewProblem(in.reduced, o)
 }
 
-// none is nil of an error that says that there are too few ports.
+// none is nil of an error that says that a placement cannot be had: there are too few ports, or jobs cannot meet.
 func none(err error) error {
-	if errors.Is(err, topology.ErrPorts) {
+	if errors.Is(err, topology.ErrPorts) || errors.Is(err, topology.ErrShared) {
 		return nil
 	}
 	return err
@@ -433,11 +412,11 @@ func (z *stages) guess(ctx context.Context, at []int32) (float64, error) {
 	return float64(p.Guess(ctx)), ctx.Err()
 }
 
-// value is the iteration on the circuits that the allocator chooses.
-func (z *stages) value(ctx context.Context, at []int32) (float64, error) {
+// value is the iteration on the circuits that the allocator chooses, with what it knows of all circuits.
+func (z *stages) value(ctx context.Context, at []int32) (value, bound float64, err error) {
 	p, err := z.problem(mapping.Canonical(at))
 	if err != nil {
-		return math.Inf(1), none(err)
+		return math.Inf(1), math.Inf(1), none(err)
 	}
 	o := z.s.options(1)
 	if p.Brief = !z.thorough; p.Brief {
@@ -446,7 +425,10 @@ func (z *stages) value(ctx context.Context, at []int32) (float64, error) {
 	o.Tails = z.open.tailed()
 	d, err := z.policy.Choose(ctx, p, o)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	return float64(d.Makespan), nil
+	if d.BoundModel == topology.AnyService {
+		bound = float64(d.Bound)
+	}
+	return float64(d.Makespan), bound, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"sim/engine"
 	"sim/engine/flow"
+	"sim/policies/mapping"
 	"sim/policies/topology"
 	"sim/scenarios/assembly"
 	"sim/scenarios/result"
@@ -25,10 +26,13 @@ type jobsInstance struct {
 	mu      sync.Mutex
 	optimum *topology.JobsOptimum // of all arbiters' gaps, once it is known
 	took    time.Duration         // to find it
+
+	found *mapping.Grouped // by the search for the pods of the jobs; nil where there was none
 }
 
-// buildJobs makes the instances of the jobs of s and simulates their references.
-func buildJobs(ctx context.Context, s *Scenario) (*jobsInstance, error) {
+// buildJobs makes the instances of the jobs of s and simulates their references, which are the usual ones where these
+// are given.
+func buildJobs(ctx context.Context, s *Scenario, usual *jobsInstance) (*jobsInstance, error) {
 	m := &jobsInstance{s: s}
 	var jobs []topology.Job
 	for i := range s.Jobs {
@@ -36,6 +40,9 @@ func buildJobs(ctx context.Context, s *Scenario) (*jobsInstance, error) {
 		in, err := buildIn(ctx, job.Alone, job.Pods)
 		if err != nil {
 			return nil, fmt.Errorf("job %s: %w", job.Name, err)
+		}
+		if usual != nil {
+			in.Ideal = usual.jobs[i].Ideal
 		}
 		one := topology.Job{
 			Name: job.Name, Problem: in.problem, Weight: job.Weight, Compute: in.Times.Compute, Ideal: in.Times.Ideal,

@@ -49,6 +49,17 @@ func (m *jobsInstance) row(ctx context.Context, name string, d *topology.JobsDec
 		row.Metrics["bound_objective"], row.Metrics["gap"] = best.Bound, gap
 		row.Labels["gap_model"] = best.BoundModel
 	}
+	if f := m.found; f != nil {
+		row.Metrics["mapping_evaluations"], row.Metrics["bound_mapping"] = float64(f.Trials), f.Bound
+		if f.Bound > 0 {
+			row.Metrics["gap_mapping"] = max(0, d.Value/f.Bound-1)
+		}
+		var pods []string
+		for j := range m.s.Jobs {
+			pods = append(pods, fmt.Sprintf("%s %v", m.s.Jobs[j].Name, m.s.Jobs[j].Pods))
+		}
+		row.Labels["pods"] = strings.Join(pods, ", ")
+	}
 	if d.Stopped != "" {
 		row.Labels["stopped"] = d.Stopped
 	}
