@@ -59,7 +59,11 @@ func (c *checker) resolve() {
 	c.Read(complete)
 	c.checkName()
 	if complete && c.OK("workload.kind") && !c.s.simulates(found[0]) {
-		c.refuse("workload.kind", "fabric %s does not simulate "+found[1].refuses, schema.Quote(c.s.Fabric.Kind), schema.Quote(c.s.Workload.Kind))
+		refuses := found[1].refuses
+		if needs := found[0].needs; needs != "" {
+			refuses = strings.Replace(refuses, "%s;", "%s, which needs "+needs+";", 1)
+		}
+		c.refuse("workload.kind", "fabric %s does not simulate "+refuses, schema.Quote(c.s.Fabric.Kind), schema.Quote(c.s.Workload.Kind))
 	}
 	for _, k := range found {
 		if k.prepare != nil {

@@ -8,18 +8,20 @@ import (
 
 	"sim/engine/units"
 	"sim/fabric"
+	"sim/fabric/torus"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
 )
 
-// podTrafficNames are the kinds of traffic that pods serve.
-var podTrafficNames = []string{paths.AllToAll, paths.MatrixTraffic}
+// podTrafficNames are the kinds of traffic that pods serve, beside those of collective.Patterns.
+var podTrafficNames = []string{paths.AllToAll, paths.MatrixTraffic, paths.Permutation}
 
 // podTraffic reports whether s is traffic on pods, where its fabric is that.
 func (s *Scenario) podTraffic() bool {
-	return slices.Contains(podTrafficNames, s.Workload.Kind) || s.calls()
+	return slices.Contains(podTrafficNames, s.Workload.Kind) || s.calls() ||
+		slices.ContainsFunc(collective.Patterns, func(r collective.Row) bool { return r.Name == s.Workload.Kind })
 }
 
 // podTrafficKind describes traffic that pods serve.
@@ -28,10 +30,23 @@ func podTrafficKind(name, doc string) *kind {
 		t := &s.Workload.Traffic
 		return []schema.Part{{
 			Path: "workload", Doc: "Who sends how much to whom, all at once.",
-			Specs:    []any{&s.Workload.WorkloadKind, &t.TrafficMessage, &t.TrafficPacket, &t.TrafficMatrix},
+			Specs:    append([]any{&s.Workload.WorkloadKind, &t.TrafficMessage, &t.TrafficPacket, &t.TrafficMatrix}, patternSpecs(s)...),
 			Defaults: func(int) []any { return []any{&s.links().TrafficDefaults().TrafficMessage} },
 		}}
 	}}
+}
+
+// podTrafficKinds describes all traffic that pods serve.
+func podTrafficKinds() []*kind {
+	all := []*kind{
+		podTrafficKind(paths.AllToAll, "Every GPU sends a message to every other."),
+		podTrafficKind(paths.MatrixTraffic, "Bytes from each GPU to each, pod after pod, from a file or list."),
+		podTrafficKind(paths.Permutation, "Every GPU sends a message to one other, drawn at random."),
+	}
+	for _, p := range collective.Patterns {
+		all = append(all, podTrafficKind(p.Name, p.Doc))
+	}
+	return all
 }
 
 // uniform are the pods of traffic, whose nodes are GPUs; in an all-to-all the GPUs of a pod do alike, and are one.
@@ -48,11 +63,21 @@ func (s *Scenario) uniform() fabric.Uniform {
 
 // betweenPods is the traffic between the nodes of pods.
 func (s *Scenario) betweenPods(u fabric.Uniform) (*collective.Traffic, error) {
-	nodes := u.Pods * u.NodesPerPod
-	if s.Workload.Kind == paths.MatrixTraffic {
-		return s.links().Matrix(nodes, nil)
+	nodes, message := u.Pods*u.NodesPerPod, int64(s.Workload.Message)
+	on := s.links()
+	switch p := on.Workload.Pattern(); {
+	case p != nil:
+		return p.Traffic(collective.Place{Nodes: nodes, Message: message, Seed: s.Seed})
+	case s.Workload.Kind == paths.MatrixTraffic:
+		return on.Matrix(nodes, nil)
+	case s.Workload.Kind == paths.Permutation:
+		line, err := torus.New(nodes)
+		if err != nil {
+			return nil, err
+		}
+		return collective.Permutation(line, "random", message, s.Seed, nil)
 	}
-	return collective.AllToAll(nodes, int64(s.Workload.Message)*int64(u.GPUsPerNode)*int64(u.GPUsPerNode), nil)
+	return collective.AllToAll(nodes, message*int64(u.GPUsPerNode)*int64(u.GPUsPerNode), nil)
 }
 
 // mostPodTransfers bounds the transfers between pods that circuits are sought for.
@@ -71,12 +96,13 @@ func checkPodTraffic(c *checker) {
 	if s.calls() {
 		size = units.Bytes(s.call().Bytes)
 	}
+	each := s.Workload.Kind != paths.AllToAll && !s.calls() // GPU has transfers of its own
 	switch rows := float64(len(s.Workload.Matrix)); {
 	case f.Pods == 0:
 		c.refuse(pods, "is missing; write pods = N: how many pods there are")
 	case f.Pods < 2:
 		c.clash(pods, "no traffic crosses pods: there is one; choose at least 2")
-	case !matrix && float64(f.Pods)*float64(f.Pods-1) > mostPodTransfers || matrix && gpus*gpus > 16*mostPodTransfers:
+	case !each && float64(f.Pods)*float64(f.Pods-1) > mostPodTransfers || each && gpus*gpus > 16*mostPodTransfers:
 		c.clash(pods+" "+perPod, "%.0f GPUs in %d pods make too many transfers; choose fewer, for at most %d transfers", gpus, f.Pods, mostPodTransfers)
 	case matrix && c.OK("workload") && rows != gpus:
 		c.clash("workload.matrix workload.matrix_file "+pods+" "+perPod, "the matrix has %.0f rows for %.0f GPUs; write a row of bytes for each GPU of each pod", rows, gpus)
@@ -120,10 +146,14 @@ func (c *checker) checkPodCall() {
 func (c *checker) checkPodFlows() {
 	s, f := c.s, &c.s.Fabric
 	u := s.uniform()
+	if h := s.links().Workload.HotSpots(); h != nil && h.Nodes >= f.Pods*f.GPUsPerPod {
+		c.clash("workload.hot_nodes", "%d of %d nodes are hot; choose fewer", h.Nodes, f.Pods*f.GPUsPerPod)
+		return
+	}
 	t, err := s.betweenPods(u)
 	if err != nil {
 		what, want := assembly.Wanted(err)
-		c.clash("workload.matrix workload.matrix_file workload.message", "%s; %s", what, want)
+		c.clash("workload.hot_nodes workload.matrix workload.matrix_file workload.message", "%s; %s", what, want)
 		return
 	}
 	joined := make([]map[int32]bool, f.Pods)
@@ -143,9 +173,9 @@ func (c *checker) checkPodFlows() {
 	slowest := min(f.PortBandwidth, f.NICBandwidth)
 	switch long := 8 * bytes / float64(slowest); {
 	case crossing == 0:
-		c.clash("workload.matrix workload.matrix_file", "no traffic crosses pods; write bytes from a GPU of one pod to one of another")
+		c.clash("workload.matrix workload.matrix_file workload.kind", "no traffic crosses pods; write bytes from a GPU of one pod to one of another")
 	case crossing > mostPodTransfers:
-		c.clash("workload.matrix workload.matrix_file", "%d transfers between pods are too many; stay within %d", crossing, mostPodTransfers)
+		c.clash("workload.matrix workload.matrix_file fabric.pods", "%d transfers between pods are too many; stay within %d", crossing, mostPodTransfers)
 	case long > maxIteration:
 		c.Clash(append([]string{"workload.message", "workload.matrix", "workload.matrix_file"}, rates...), fmt.Sprintf("the traffic may take %.3g s, which is absurd", long), fmt.Sprintf("stay within %d s", maxIteration))
 	case s.Engine.Level == "packet":

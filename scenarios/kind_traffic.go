@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"slices"
+
 	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
@@ -26,22 +28,34 @@ func trafficKinds() []*kind {
 	}...)
 	var all []*kind
 	for _, k := range rows {
-		all = append(all, &kind{section: "workload", name: k[0], doc: k[1], like: "traffic", parts: trafficParts, prepare: prepareTraffic})
+		needs := ""
+		switch {
+		case slices.Contains(paths.RingKinds, k[0]), k[0] == paths.DataTensor:
+			needs = "dimensions"
+		case k[0] == paths.NearestNeighbour:
+			needs = "links that are there before circuits are decided"
+		}
+		all = append(all, &kind{section: "workload", name: k[0], doc: k[1], like: "traffic", needs: needs, parts: trafficParts, prepare: prepareTraffic})
 	}
 	return all
 }
 
 func trafficParts(s *Scenario) []schema.Part {
 	w := &s.Workload
-	specs := []any{&w.WorkloadKind, &w.Traffic}
+	return []schema.Part{{
+		Path: "workload", Doc: "Who sends how much to whom, and how packets are injected.",
+		Specs: append([]any{&w.WorkloadKind, &w.Traffic}, patternSpecs(s)...), Defaults: func(int) []any { return []any{s.links().TrafficDefaults()} },
+	}}
+}
+
+// patternSpecs are the options of collective.Patterns.
+func patternSpecs(s *Scenario) (specs []any) {
+	w := &s.Workload
 	for i, p := range collective.Patterns {
 		if i == len(w.Patterns) {
 			w.Patterns = append(w.Patterns, p.New())
 		}
 		specs = append(specs, schema.Used{Spec: w.Patterns[i], When: "workload.kind=" + p.Name})
 	}
-	return []schema.Part{{
-		Path: "workload", Doc: "Who sends how much to whom, and how packets are injected.",
-		Specs: specs, Defaults: func(int) []any { return []any{s.links().TrafficDefaults()} },
-	}}
+	return specs
 }

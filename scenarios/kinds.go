@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 
-	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 )
 
@@ -19,6 +18,7 @@ type kind struct {
 	on      string                 // of a workload: the only fabric that simulates it, "" if several do
 	when    func(s *Scenario) bool // of a fabric, or a workload on one: whether s is of this row, of several of its name; nil is always
 	calls   bool                   // it is a collective call, which an algorithm expands
+	needs   string                 // of a workload: what hardware must have for it that not all has
 	trains  bool                   // it is a training step, with a model and its parallelism
 	which   string                 // of a fabric: tells it from others of its name, "" where there are none
 	decides string                 // of a fabric: the decision that it leaves open, whose policies are compared
@@ -60,8 +60,6 @@ func listKinds() []*kind {
 				refuses: `workload %s; set workload.kind = "training", "all-to-all", "matrix" or a collective such as "all-reduce", or fabric.kind = "torus"`,
 				parts:   ocsPodsParts, prepare: prepareReplay, check: func(c *checker) { checkOCSPods(c); checkReplay(c) },
 			},
-			podTrafficKind(paths.AllToAll, "Every GPU sends a message to every other."),
-			podTrafficKind(paths.MatrixTraffic, "Bytes from each GPU to each, pod after pod, from a file or list."),
 			{
 				section: "fabric", name: "torus", decides: "routers", doc: "A torus or mesh of chips, whose wrap-around links may be twisted and may pass optical switches.",
 				parts: torusParts, check: checkTorus, refuses: notOnLinks,
@@ -76,6 +74,7 @@ func listKinds() []*kind {
 			},
 			tierKind(),
 		},
+		podTrafficKinds(),
 		scaleUpKinds())
 }
 

@@ -183,7 +183,7 @@ func TestMatrix(t *testing.T) {
 
 // physical are the reasons for which physics, or what a word means, has a cell refused. All others are to go.
 var physical = []string{
-	"asks for dimensions", "moves nothing among the nodes", `level "flow" simulates messages`,
+	"asks for dimensions", "which needs", "moves nothing among the nodes", `level "flow" simulates messages`,
 }
 
 // matrix is what is found out about cells.

@@ -76,7 +76,7 @@ func (s *Scenario) names(several bool) *schema.Names {
 	}
 	const single, jobs, kind = "a single job", "describe several jobs in [[job]]", "workload.kind"
 	oneJob := func(*schema.Schema, []string) *schema.Condition { return s.oneJob("") }
-	ofTraffic := when(workload, "set workload.kind = "+schema.QuotedList(podTrafficNames), s.podTraffic, kind)
+	ofTraffic := when(workload, "set workload.kind = "+schema.QuotedList(podTrafficNames[:2]), s.podTraffic, kind)
 	if several {
 		ofTraffic = oneJob
 	}

@@ -30,7 +30,7 @@ func (s *Scenario) pods() *circuits.Scenario {
 	if s.podTraffic() {
 		u := s.uniform()
 		out.Workload.Pods, out.Workload.Words = u, s.Workload.Kind
-		if s.Workload.Kind == paths.AllToAll {
+		if s.Workload.Kind != paths.MatrixTraffic {
 			out.Workload.Words += fmt.Sprintf(" of %v", s.Workload.Message)
 		}
 		if s.calls() {

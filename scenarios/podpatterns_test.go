@@ -1,0 +1,36 @@
+package scenarios
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// TestPodPatterns: a pattern of traffic on pods has the rows of the matrix of its bytes.
+func TestPodPatterns(t *testing.T) {
+	const fabric = "fabric = {kind = \"ocs-pods\", pods = 3, gpus_per_pod = 3, port_bandwidth = \"400Gbps\"}\n"
+	for _, work := range []string{`kind = "permutation"`, `kind = "hotspot", hot_nodes = 2, hot_share = 0.3`} {
+		for _, level := range []string{"flow", "packet"} {
+			engine := fmt.Sprintf("engine = {level = %q}\n", level)
+			text := "workload = {" + work + ", message = \"90KB\"}\n" + fabric + engine
+			s, err := Parse("text.toml", []byte(text), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			traffic, err := s.betweenPods(s.uniform())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var rows [9][9]int64
+			for i, f := range traffic.Flows {
+				rows[f.Src][f.Dst] = traffic.Size(i)
+			}
+			matrix := strings.ReplaceAll(fmt.Sprint(rows), " ", ", ")
+			got, want := runText(t, text), runText(t, "workload = {kind = \"matrix\", matrix = "+matrix+"}\n"+fabric+engine)
+			if !reflect.DeepEqual(got.Document.Rows, want.Document.Rows) {
+				t.Errorf("%s at %s: %v, want %v", work, level, got.Document.Rows, want.Document.Rows)
+			}
+		}
+	}
+}
