@@ -148,6 +148,10 @@ var Metrics = []Metric{
 	{Name: "implied_share", Words: "implied share of communication", Of: ofPaths, Unit: "%"},
 	{Name: "over_fluid", Better: Lower, Words: "completion time over that of a fluid", Of: ofPackets, From: overFluid},
 	{Name: "packet_slack_s", Words: "bound on what packets take longer than a fluid", Of: ofPackets},
+	{Name: "earliest_s", Words: "bound on when packets can have arrived on these paths", Of: ofPackets},
+	{Name: "latest_s", Words: "bound on when packets have arrived, in any order", Of: ofPackets},
+	{Name: "latest_stored_s", Words: "of which packets are stored", Of: ofPackets},
+	{Name: "latest_shared_s", Words: "of which other transfers take links", Of: ofPackets},
 	{Name: "ranks", Words: "ranks", Of: ofCalls},
 	{Name: "bound_completion_s", Words: "lower bound on the completion time", Of: ofCalls},
 
