@@ -113,3 +113,34 @@ func (r *Routes) Cap(task int32, flows int32) float64 {
 	}
 	return r.FlowCap[task] * float64(flows)
 }
+
+// Hops returns a function that returns the links of shortest paths from a node to each over links that are up, -1 where
+// there are none: over all, or those that of has. It searches anew when asked for another node than the last, and
+// overwrites what it returned.
+func (n *Network) Hops(of func(link int) bool) func(from int32) []int32 {
+	out := make([][]int32, n.Nodes)
+	for i, l := range n.Links {
+		if l.Rate > 0 && (of == nil || of(i)) {
+			out[l.From] = append(out[l.From], l.To)
+		}
+	}
+	hops, queue, last := make([]int32, n.Nodes), make([]int32, 0, n.Nodes), int32(-1)
+	return func(from int32) []int32 {
+		if from == last {
+			return hops
+		}
+		for i := range hops {
+			hops[i] = -1
+		}
+		last, hops[from], queue = from, 0, append(queue[:0], from)
+		for head := 0; head < len(queue); head++ {
+			for _, to := range out[queue[head]] {
+				if hops[to] < 0 {
+					hops[to] = hops[queue[head]] + 1
+					queue = append(queue, to)
+				}
+			}
+		}
+		return hops
+	}
+}

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -101,6 +102,28 @@ func TestTimeString(t *testing.T) {
 	} {
 		if at.String() != want {
 			t.Errorf("%d is %q, want %q", int64(at), at, want)
+		}
+	}
+}
+
+// TestHops: hops along the live links that are asked for, of one node after the other.
+func TestHops(t *testing.T) {
+	n := &engine.Network{Nodes: 4}
+	for _, l := range []engine.Link{{From: 0, To: 1, Rate: 1}, {From: 1, To: 2, Rate: 1}, {From: 2, To: 3, Rate: 1}, {From: 0, To: 3}, {From: 0, To: 2, Rate: 1}} {
+		n.Links = append(n.Links, l)
+	}
+	for _, c := range []struct {
+		of   func(int) bool
+		from int32
+		want []int32
+	}{
+		{nil, 0, []int32{0, 1, 1, 2}},
+		{nil, 2, []int32{-1, -1, 0, 1}},
+		{func(link int) bool { return link < 4 }, 0, []int32{0, 1, 2, 3}},
+	} {
+		far := n.Hops(c.of)
+		if far(3); !slices.Equal(far(c.from), c.want) || !slices.Equal(far(c.from), c.want) {
+			t.Errorf("from %d: %v, want %v", c.from, far(c.from), c.want)
 		}
 	}
 }

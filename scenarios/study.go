@@ -24,9 +24,8 @@ type Study struct {
 	Axes  []Axis
 	Plots []result.Plot // the figures that it asks for
 
-	src       *source
-	set       map[string]bool // paths given by an override
-	overrides []string        // for the digest
+	src *source
+	set map[string]bool // paths given by an override
 
 	mu    sync.Mutex
 	bases map[string]*source // by the value of the axis base
@@ -49,7 +48,7 @@ func ParseStudy(name string, data []byte, overrides []string) (*Study, error) {
 	if faults != nil {
 		return nil, faults
 	}
-	st := &Study{src: src, overrides: overrides, bases: map[string]*source{}}
+	st := &Study{src: src, bases: map[string]*source{}}
 	c := newChecker(defaultName(name), src.root, src.layers)
 	plain := st.readAxes(c, overrides)
 	st.Plots = readPlots(c)

@@ -4,7 +4,6 @@ package flow
 // Times are in ticks and need not be whole; slices are by task.
 type Spans struct {
 	Full []float64 // rate over all flows in bits per second; 0 for tasks that use no resource
-	Tau  []float64 // duration at that rate
 	Head []float64 // earliest start
 	Tail []float64 // longest path from its end to the end of the graph
 }
@@ -19,7 +18,6 @@ func (e *Evaluator) Spans() Spans {
 	p.computeHeads(m)
 	s := Spans{
 		Full: make([]float64, m.tasks),
-		Tau:  append([]float64(nil), p.tau...),
 		Head: append([]float64(nil), p.head...),
 		Tail: append([]float64(nil), p.tail...),
 	}

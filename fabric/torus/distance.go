@@ -7,8 +7,7 @@ type Distances struct {
 	Diameter int32   // the most hops
 	// Count is the number of pairs by hops. Pairs that no path joins are in none.
 	Count   []int64
-	Apart   int64 // pairs that no path joins
-	Sources int   // nodes that were searched from: 1 where all are identical
+	Sources int // nodes that were searched from: 1 where all are identical
 }
 
 // Distances measures the torus by breadth-first search, from one node where all are identical, else from every one.
@@ -22,7 +21,6 @@ func (t *Torus) Distances() Distances {
 	weight := int64(t.nodes / d.Sources)
 	for s := range int32(d.Sources) {
 		queue = t.reach(next, s, hops, queue)
-		d.Apart += weight * int64(t.nodes-len(queue))
 		for _, n := range queue {
 			h := hops[n]
 			for int(h) >= len(d.Count) {

@@ -187,9 +187,12 @@ func TestDistances(t *testing.T) {
 			}
 			identical = identical && slices.Equal(row, first)
 		}
-		d := o.Distances()
-		if d.Sum != sum || d.Apart != apart {
-			t.Fatalf("%v shift %v open %v: sum %d and %d apart, want %d and %d", o, o.Shift, o.Open, d.Sum, d.Apart, sum, apart)
+		d, joined := o.Distances(), int64(0)
+		for _, pairs := range d.Count {
+			joined += pairs
+		}
+		if d.Sum != sum || joined != int64(n*n)-apart {
+			t.Fatalf("%v shift %v open %v: sum %d and %d joined, want %d and %d", o, o.Shift, o.Open, d.Sum, joined, sum, int64(n*n)-apart)
 		}
 		if o.Symmetric() && !identical {
 			t.Fatalf("%v shift %v is called symmetric", o, o.Shift)

@@ -76,9 +76,6 @@ func newField(g *adjacency) *field { return &field{graph.NewTree(g.into), g} }
 // hops returns the hops from a node; negative where no path leads from there.
 func (z *field) hops(node int32) int64 { return int64(z.Dist[node]) }
 
-// nearer reports whether an arc of out is on a shortest path.
-func (z *field) nearer(k int32) bool { return z.Dist[z.g.out.To[k]] == z.Dist[z.g.out.From[k]]-1 }
-
 // next appends the arcs of out from a node on shortest paths.
 func (z *field) next(at int32, into []int32) []int32 {
 	out, nearer := z.g.out, z.Dist[at]-1

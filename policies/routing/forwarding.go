@@ -17,12 +17,11 @@ import (
 // name the port and virtual channel to send it on. One tag serves all paths to a destination that part nowhere once
 // they have met.
 type Forwarding struct {
-	Nodes     int32
-	Entries   int64 // of all chips
-	MostChip  int64 // of the chip that has most
-	Tags      int   // most of a destination
-	TagBits   int   // that a packet carries beside its destination
-	SameSteps int64 // entries that would do if those of a chip and destination that send alike were one
+	Nodes    int32
+	Entries  int64 // of all chips
+	MostChip int64 // of the chip that has most
+	Tags     int   // most of a destination
+	TagBits  int   // that a packet carries beside its destination
 
 	degree int
 	link   []int32 // by node and port
@@ -146,17 +145,6 @@ func (c *compiler) destination(dst int32, flows []int32) error {
 	}
 	z.Tags = max(z.Tags, tags)
 	z.table[dst] = slices.Clone(c.table)
-	for a := range nodes {
-		for k := range tags {
-			s, same := c.table[k*nodes+a], false
-			for j := 0; j < k && !same; j++ {
-				same = c.table[j*nodes+a] == s
-			}
-			if s != engine.Arrived && !same {
-				z.SameSteps++
-			}
-		}
-	}
 	return nil
 }
 

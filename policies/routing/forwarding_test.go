@@ -56,14 +56,13 @@ func TestForwarding(t *testing.T) {
 			t.Fatal(err)
 		}
 		leads(t, z, p.Flows, d.Paths)
-		used, same := map[string]int{}, map[string]bool{}
+		used := map[string]int{}
 		for i, f := range p.Flows {
 			a, _ := d.Paths.Of(d.Paths.ClassOf(int32(i)))
 			for k, tag := range z.TagsOf(int32(i)) {
 				at := f.Src
 				for _, s := range d.Paths.Steps(a + int32(k)) {
 					used[fmt.Sprint(at, f.Dst, tag)] = int(at)
-					same[fmt.Sprint(at, f.Dst, s)] = true
 					at = p.Network.Links[d.Paths.Out(at, s)].To
 				}
 			}
@@ -72,8 +71,8 @@ func TestForwarding(t *testing.T) {
 		for _, at := range used {
 			chip[at]++
 		}
-		if z.Entries != int64(len(used)) || z.MostChip != slices.Max(chip) || z.SameSteps != int64(len(same)) {
-			t.Fatalf("%d entries, %d of a chip, %d alike; want %d, %d, %d", z.Entries, z.MostChip, z.SameSteps, len(used), slices.Max(chip), len(same))
+		if z.Entries != int64(len(used)) || z.MostChip != slices.Max(chip) {
+			t.Fatalf("%d entries, %d of a chip; want %d, %d", z.Entries, z.MostChip, len(used), slices.Max(chip))
 		}
 		if r == (Shortest{}) && z.Tags > 1 {
 			t.Fatalf("paths by destination alone take %d tags", z.Tags)
@@ -113,8 +112,8 @@ func TestForwardingTori(t *testing.T) {
 			t.Fatal(err)
 		}
 		leads(t, z, p.Flows, d.Paths)
-		t.Logf("%s on %s %s: %d entries, %d a chip at most (%d chips), %d where alike ones are one, %d tags (%d bits)",
-			c.name, p.Torus, c.twist, z.Entries, z.MostChip, z.Nodes, z.SameSteps, z.Tags, z.TagBits)
+		t.Logf("%s on %s %s: %d entries, %d a chip at most (%d chips), %d tags (%d bits)",
+			c.name, p.Torus, c.twist, z.Entries, z.MostChip, z.Nodes, z.Tags, z.TagBits)
 	}
 }
 
@@ -142,7 +141,7 @@ func TestForwardingByHand(t *testing.T) {
 	if want := "source,destination,way,tag\n0,3,0,0\n1,3,0,1\n"; tags.String() != want {
 		t.Errorf("tags\n%s, want\n%s", &tags, want)
 	}
-	if z.Entries != 4 || z.MostChip != 2 || z.Tags != 2 || z.TagBits != 1 || z.SameSteps != 4 {
+	if z.Entries != 4 || z.MostChip != 2 || z.Tags != 2 || z.TagBits != 1 {
 		t.Errorf("%+v", z)
 	}
 	if _, err := z.follow(1, 3, 0); err == nil || !strings.Contains(err.Error(), "lost at node 1") {

@@ -206,10 +206,10 @@ func (z *field) count(paths []float64) {
 
 // behind sums up the shortest paths behind the links of a node.
 func (z *field) behind(at int32, paths []float64) (sum float64) {
-	out := z.g.out
+	out, nearer := z.g.out, z.Dist[at]-1
 	for k := out.Start[at]; k < out.Start[at+1]; k++ {
-		if z.nearer(k) {
-			sum += paths[out.To[k]]
+		if to := out.To[k]; z.Dist[to] == nearer {
+			sum += paths[to]
 		}
 	}
 	return sum

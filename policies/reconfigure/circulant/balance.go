@@ -11,7 +11,6 @@ import (
 type balancer struct {
 	*ways
 	k      int
-	chunks int32   // a pair
 	taken  []int32 // chunks by way
 	load   []int64 // hops by generator
 	peak   []int64 // by phase: its largest load
@@ -26,16 +25,16 @@ type balancer struct {
 }
 
 // emptyBalancer starts without chunks.
-func emptyBalancer(w *ways, k int, chunks int32) *balancer {
+func emptyBalancer(w *ways, k int) *balancer {
 	phases := w.generators / k
-	return &balancer{ways: w, k: k, chunks: chunks, taken: make([]int32, len(w.hops)), load: make([]int64, w.generators),
+	return &balancer{ways: w, k: k, taken: make([]int32, len(w.hops)), load: make([]int64, w.generators),
 		peak: make([]int64, phases), uneven: make([]int64, phases), stamp: make([]int32, phases)}
 }
 
 // newBalancer is emptyBalancer with all chunks where they fit best beside a load on the generators (nil for none), taken
 // one offset after the other.
 func newBalancer(w *ways, k int, chunks int32, load []int64) *balancer {
-	b := emptyBalancer(w, k, chunks)
+	b := emptyBalancer(w, k)
 	copy(b.load, load)
 	for p := range b.peak {
 		b.peak[p], b.uneven[p] = b.phase(int32(p))

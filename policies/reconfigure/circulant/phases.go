@@ -235,7 +235,7 @@ func (l *planner) along(phases [][]int, words []word, kicks int) *scheme {
 			break
 		}
 	}
-	b := emptyBalancer(all, l.k, l.chunks)
+	b := emptyBalancer(all, l.k)
 	for _, q := range places {
 		b.shift(-1, q, l.chunks)
 		b.settle()

@@ -21,7 +21,6 @@ type listed struct {
 // without contention (Sec. 4.2, Fig. 9c).
 type listing struct {
 	edges  scaleup.Topology
-	k      int
 	paths  []listed
 	links  []int32
 	rounds []span
@@ -32,7 +31,7 @@ type listing struct {
 // packed full; where the greedy packing leaves holes there are more. With all false it keeps of the paths only the
 // shortest ones between two GPUs, in the rounds that they have among all.
 func listKautz(n, k int, all bool, stop halt.When) *listing {
-	l := &listing{edges: scaleup.GeneralizedKautz(n, k), k: k}
+	l := &listing{edges: scaleup.GeneralizedKautz(n, k)}
 	reached := make([]int32, n*n) // the fewest hops found
 	missing := n * (n - 1)
 	for h := 1; missing > 0; h++ {

@@ -126,44 +126,22 @@ func (r *routed) leastLoad(ctx context.Context) {
 // spread returns the hops of the shortest paths of some flows over some links, and as many for each of these.
 func (r *routed) spread(ctx context.Context, n *engine.Network, has func(link int) bool, of func(engine.Flow) bool) (sum, each float64) {
 	links := 0.0
-	out := make([][]int32, n.Nodes)
 	for i, l := range n.Links {
 		if l.Rate > 0 && has(i) {
 			if links++; r.overRates {
 				links += l.Rate/float64(r.s.Fabric.LinkRate) - 1
 			}
-			out[l.From] = append(out[l.From], n.Links[i].To)
 		}
 	}
-	hops, queue := make([]int32, n.Nodes), make([]int32, 0, n.Nodes)
-	last := int32(-1)
-	reach := func(src int32) {
-		for i := range hops {
-			hops[i] = -1
-		}
-		hops[src] = 0
-		queue = append(queue[:0], src)
-		for head := 0; head < len(queue); head++ {
-			for _, to := range out[queue[head]] {
-				if hops[to] < 0 {
-					hops[to] = hops[queue[head]] + 1
-					queue = append(queue, to)
-				}
-			}
-		}
-	}
+	far := n.Hops(has)
 	for f, flow := range r.load.flows { // in the order of sources
+		if f&0xfff == 0 && ctx.Err() != nil {
+			return 0, 0
+		}
 		if !of(flow) {
 			continue
 		}
-		if flow.Src != last {
-			if ctx.Err() != nil {
-				return 0, 0
-			}
-			reach(flow.Src)
-			last = flow.Src
-		}
-		switch h := hops[flow.Dst]; {
+		switch h := far(flow.Src)[flow.Dst]; {
 		case h < 0:
 			// no router will join these
 		case r.load.demand == nil:

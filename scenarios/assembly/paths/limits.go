@@ -3,6 +3,7 @@ package paths
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"sim/engine"
 	"sim/scenarios/assembly"
@@ -16,33 +17,8 @@ func (r *routed) unserved(name string, why error) assembly.Answer {
 
 // apart reports whether links that routers know join the ends of some flow by no way.
 func (r *routed) apart() bool {
-	out := make([][]int32, r.Known.Nodes)
-	for _, l := range r.Known.Links {
-		if l.Rate > 0 {
-			out[l.From] = append(out[l.From], l.To)
-		}
-	}
-	seen, queue := make([]int32, r.Known.Nodes), make([]int32, 0, r.Known.Nodes)
-	last, reached := int32(-1), int32(0) // seen are the nodes that last reaches, by the number of the search
-	for _, f := range r.load.flows {     // in the order of sources
-		if f.Src != last {
-			last, reached = f.Src, reached+1
-			seen[last] = reached
-			queue = append(queue[:0], last)
-			for head := 0; head < len(queue); head++ {
-				for _, to := range out[queue[head]] {
-					if seen[to] != reached {
-						seen[to] = reached
-						queue = append(queue, to)
-					}
-				}
-			}
-		}
-		if seen[f.Dst] != reached {
-			return true
-		}
-	}
-	return false
+	far := r.Known.Hops(nil)
+	return slices.ContainsFunc(r.load.flows, func(f engine.Flow) bool { return far(f.Src)[f.Dst] < 0 })
 }
 
 // fault is what only routes show to be wrong with a scenario.
