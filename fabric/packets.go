@@ -8,8 +8,8 @@ import (
 
 // Packets is a job on pods as packets find it: every set of NICs is a link out and a link in, of the rate of all its
 // interfaces together, and every bundle of circuits a link in each direction that is in use. A packet is stored at the
-// pod that it leaves and at the pod that it comes to. Inside a pod, where that is modelled, nodes have a link out and a
-// link in, and packets are stored between the two.
+// pod that it leaves and at the pod that it comes to. Inside a pod, where that is modelled, packets are stored at
+// each node of its network.
 type Packets struct {
 	// Graph is the job's, but for transfers of GPUs of several sets of NICs, which are one task a set, and for those
 	// inside pods that take no modelled resource and no time.
@@ -49,7 +49,7 @@ func (p *Pods) Packets(g *engine.Graph, o *Optical, provisioned *engine.Network)
 }
 
 // packetBuilder assembles Packets. Of n sets of NICs and pods, node 2i is where set i sends and 2i+1 where it receives;
-// behind these come the pods, in the same way, and the job's nodes and the networks inside pods.
+// behind these come the pods, in the same way, and the networks inside pods.
 type packetBuilder struct {
 	*Packets
 	p    *Pods
@@ -65,19 +65,13 @@ func (b *packetBuilder) receives(nic int32) int32 { return 2*nic + 1 }
 func (b *packetBuilder) leaves(pod int32) int32   { return 2 * (int32(len(b.p.NICs)) + pod) }
 func (b *packetBuilder) enters(pod int32) int32   { return 2*(int32(len(b.p.NICs))+pod) + 1 }
 
-// inside returns where a node sends and receives inside its pod, and what is between all of that pod.
-func (b *packetBuilder) inside(node int32) (out, in, network int32) {
-	first := 2 * int32(len(b.p.NICs)+len(b.p.Pods))
-	return first + 2*node, first + 2*node + 1, first + 2*int32(len(b.p.Nodes)) + b.p.Nodes[node].Pod
-}
+// inside returns a node of the network inside pods.
+func (b *packetBuilder) inside(node int32) int32 { return 2*int32(len(b.p.NICs)+len(b.p.Pods)) + node }
 
 // layNetwork makes the links: those of the NICs, out and in by turns, and then those of the bundles.
 func (b *packetBuilder) layNetwork(provisioned *engine.Network) error {
 	p := b.p
 	n := &engine.Network{Nodes: int32(2 * (len(p.NICs) + len(p.Pods)))}
-	if p.Inside > 0 {
-		n.Nodes += int32(2*len(p.Nodes) + len(p.Pods))
-	}
 	gpus := make([]int32, len(p.NICs))
 	b.pod = make([]int32, len(p.NICs))
 	for i := range p.Nodes {
@@ -97,10 +91,11 @@ func (b *packetBuilder) layNetwork(provisioned *engine.Network) error {
 	}
 	nics := int32(2 * len(p.NICs))
 	b.in = int32(len(n.Links))
-	for i := 0; p.Inside > 0 && i < len(p.Nodes); i++ {
-		out, in, network := b.inside(int32(i))
-		rate := float64(p.Inside) * float64(p.Nodes[i].GPUs)
-		n.Links = append(n.Links, engine.Link{From: out, To: network, Rate: rate}, engine.Link{From: network, To: in, Rate: rate})
+	if p.Inside != nil {
+		n.Nodes += p.Inside.Network.Nodes
+		for _, l := range p.Inside.Network.Links {
+			n.Links = append(n.Links, engine.Link{From: b.inside(l.From), To: b.inside(l.To), Rate: l.Rate, Latency: l.Latency})
+		}
 	}
 	n.ResourceNamer = func(r int32) string {
 		switch {
@@ -151,11 +146,13 @@ func (b *packetBuilder) addTask(id int32, t engine.Task) {
 		add(engine.Task{})
 		return
 	case !b.p.Moves(&t):
-		src, dst := t.Src, t.Dst
-		t.Src, _, _ = b.inside(src)
-		_, t.Dst, _ = b.inside(dst)
+		var links []int32
+		for _, l := range b.p.Inside.Path(t.Src, t.Dst) {
+			links = append(links, b.in+l)
+		}
+		t.Src, t.Dst = b.inside(t.Src), b.inside(t.Dst)
 		add(t)
-		b.route(engine.Flow{Src: t.Src, Dst: t.Dst}, b.in+2*src, b.in+2*dst+1)
+		b.route(engine.Flow{Src: t.Src, Dst: t.Dst}, links...)
 		return
 	}
 	link := b.o.Routes.Of(id)[0].Resource
@@ -171,7 +168,7 @@ func (b *packetBuilder) addTask(id int32, t engine.Task) {
 	}
 }
 
-// route gives a flow its path, over three links.
+// route gives a flow its path.
 func (b *packetBuilder) route(f engine.Flow, links ...int32) {
 	if b.of[f] {
 		return

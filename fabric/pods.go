@@ -9,7 +9,6 @@ package fabric
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"sim/engine"
 	"sim/engine/units"
@@ -51,9 +50,7 @@ type Pods struct {
 	PeerDirections int
 	// Copies is the number of replicas that Pods stands for, at least 1.
 	Copies int
-	// Inside is the rate of a GPU's link to the network inside its pod, in each direction, beside its NICs; 0 is a network
-	// in which nothing takes any time.
-	Inside units.Rate
+	Inside *Inside // nil is a network in which nothing takes any time
 }
 
 // Bundle is a set of parallel circuits between two pods, the unit of a logical topology. A circuit serves both
@@ -110,14 +107,14 @@ func (p *Pods) Crosses(src, dst int32) bool {
 	return p.Nodes[src].Pod != p.Nodes[dst].Pod || src == dst
 }
 
-// Interfaces adds the uses of the NICs at both ends of a transfer to uses, or of one inside a pod of the links to its
-// network. group is the resource of the first NIC set's outward direction; its inward direction follows it.
+// Interfaces adds the uses of the NICs at both ends of a transfer to uses, or of one inside a pod of the links there. group is the resource of the first NIC set's outward direction; its inward direction follows it.
 func (p *Pods) Interfaces(uses []engine.Use, group, src, dst int32) []engine.Use {
 	from, to := &p.Nodes[src], &p.Nodes[dst]
 	if !p.Crosses(src, dst) {
-		if p.Inside > 0 {
-			group += 2 * int32(len(p.NICs))
-			uses = append(uses, engine.Use{Resource: group + 2*src, Weight: 1 / float64(from.GPUs)}, engine.Use{Resource: group + 2*dst + 1, Weight: 1 / float64(to.GPUs)})
+		if p.Inside != nil {
+			for _, l := range p.Inside.Path(src, dst) {
+				uses = append(uses, engine.Use{Resource: group + 2*int32(len(p.NICs)) + l, Weight: 1})
+			}
 		}
 		return uses
 	}
@@ -130,23 +127,25 @@ func (p *Pods) Interfaces(uses []engine.Use, group, src, dst int32) []engine.Use
 	return uses
 }
 
-// Groups returns the network groups of the NICs, outward before inward, and then of the nodes' links inside pods, where
-// these are modelled.
+// Groups returns the network groups of the NICs, outward before inward, and then of the links inside pods, where these are
+// modelled.
 func (p *Pods) Groups() []engine.Group {
-	groups := make([]engine.Group, 0, 2*len(p.NICs)+2*len(p.Nodes))
+	groups := make([]engine.Group, 0, 2*len(p.NICs))
 	for _, n := range p.NICs {
 		groups = append(groups, engine.Group{Rate: float64(n.Rate)}, engine.Group{Rate: float64(n.Rate)})
 	}
-	if p.Inside > 0 {
-		groups = append(groups, slices.Repeat([]engine.Group{{Rate: float64(p.Inside)}}, 2*len(p.Nodes))...)
+	if p.Inside != nil {
+		for _, l := range p.Inside.Network.Links {
+			groups = append(groups, engine.Group{Rate: l.Rate})
+		}
 	}
 	return groups
 }
 
 // GroupName names group g of Groups.
 func (p *Pods) GroupName(g int32) string {
-	if node := g/2 - int32(len(p.NICs)); node >= 0 {
-		return fmt.Sprintf("node %d of %s, inside, %s", node, p.Pods[p.Nodes[node].Pod].Name, [2]string{"out", "in"}[g%2])
+	if link := g - 2*int32(len(p.NICs)); link >= 0 {
+		return p.Inside.Network.ResourceName(link)
 	}
 	if g%2 == 0 {
 		return p.NICs[g/2].Name + " out"

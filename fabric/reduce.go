@@ -19,7 +19,7 @@ func (p *Pods) Reduce(g *engine.Graph, alone []engine.Time) (small *engine.Graph
 
 // Takes reports whether a task moves data over a modelled resource: between pods, or over links inside one.
 func (p *Pods) Takes(t *engine.Task) bool {
-	return p.Moves(t) || t.Kind == engine.Transfer && p.Inside > 0
+	return p.Moves(t) || t.Kind == engine.Transfer && p.Inside != nil
 }
 
 // Moves reports whether a task moves data between pods.

@@ -55,7 +55,7 @@ func (s *Scenario) uniform() fabric.Uniform {
 	u := fabric.Uniform{
 		Pods: f.Pods, NodesPerPod: f.GPUsPerPod, GPUsPerNode: 1, Ports: f.PortsPerPod, PortRate: f.PortBandwidth, NICRate: f.NICBandwidth,
 	}
-	if s.Workload.Kind == paths.AllToAll && !s.calls() {
+	if s.Workload.Kind == paths.AllToAll && !s.calls() && len(s.Tiers) == 0 {
 		u.NodesPerPod, u.GPUsPerNode = 1, f.GPUsPerPod
 	}
 	return u
@@ -102,7 +102,7 @@ func checkPodTraffic(c *checker) {
 		c.refuse(pods, "is missing; write pods = N: how many pods there are")
 	case f.Pods < 2:
 		c.clash(pods, "no traffic crosses pods: there is one; choose at least 2")
-	case !each && float64(f.Pods)*float64(f.Pods-1) > mostPodTransfers || each && gpus*gpus > 16*mostPodTransfers:
+	case !each && float64(f.Pods)*float64(f.Pods-1) > mostPodTransfers || !s.calls() && len(s.Tiers) > 0 && gpus*gpus > mostPodTransfers || each && gpus*gpus > 16*mostPodTransfers:
 		c.clash(pods+" "+perPod, "%.0f GPUs in %d pods make too many transfers; choose fewer, for at most %d transfers", gpus, f.Pods, mostPodTransfers)
 	case matrix && c.OK("workload") && rows != gpus:
 		c.clash("workload.matrix workload.matrix_file "+pods+" "+perPod, "the matrix has %.0f rows for %.0f GPUs; write a row of bytes for each GPU of each pod", rows, gpus)

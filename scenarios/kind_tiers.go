@@ -11,6 +11,7 @@ import (
 	"sim/policies/collective"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/inner"
+	"sim/scenarios/assembly/links"
 	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 	"sim/workloads/training"
@@ -128,7 +129,9 @@ func (c *checker) resolveTiers() {
 		}
 	}
 	held := func() {}
-	outer.s.Tiers, outer.cell, outer.tiers = c.s.Tiers, c.cell, &held
+	if outer.cell, outer.tiers = c.cell, &held; len(c.Diagnostics) == 0 {
+		outer.s.Tiers = c.s.Tiers
+	}
 	if outer.resolve(); len(outer.Diagnostics) == 0 && len(c.Diagnostics) == 0 {
 		if outer.checkTiers(); len(outer.Diagnostics) == 0 {
 			held()
@@ -195,6 +198,17 @@ func tierKey(kind string) string {
 // lengthen its passes.
 func (s *Scenario) jointly() bool { return len(s.Tiers) > 0 && (!s.trains() || s.stepCalls()) }
 
+// inside returns the inner tiers, which are links; nil where some are none, which is refused.
+func (s *Scenario) inside() (all []*links.Links) {
+	for i := range s.Tiers {
+		if s.Tiers[i].Kind == "scaleup" {
+			return nil
+		}
+		all = append(all, &s.Tiers[i].Alone.Fabric.Links)
+	}
+	return all
+}
+
 // checkTiers holds the tiers against each other and the work, from the outermost.
 func (c *checker) checkTiers() {
 	s := c.s
@@ -247,7 +261,7 @@ func (c *checker) checkTiers() {
 		return
 	}
 	c.forbid(s.Replay.Seeds > 0 && s.Replay.Sequence != t.Sequence, "replay.sequence", "passes are longer by the calls of %d tokens; leave it out", t.Sequence)
-	c.forbid(s.Policy.Placed.Asked() || len(s.Policy.Placed.Mappings) > 0, "policy.mapping policy.mappings",
+	c.forbid(s.routes() && (s.Policy.Placed.Asked() || len(s.Policy.Placed.Mappings) > 0), "policy.mapping policy.mappings",
 		`ranks whose calls lengthen passes are in order in the domains of inner tiers; set workload.collectives = "graph", or leave it out`)
 	if len(c.Diagnostics) > 0 {
 		return
@@ -277,7 +291,6 @@ func (c *checker) checkTiers() {
 func (c *checker) checkJoint() {
 	s := c.s
 	w := &s.Workload
-	c.forbid(!s.routes(), "workload.kind workload.collectives", `is not simulated on pods with tiers inside; choose an outermost tier of links`)
 	c.forbid(slices.Contains(paths.RingKinds, w.Kind) || w.Kind == paths.DataTensor || w.Kind == paths.Permutation && w.Permutation != "random", "workload.kind workload.permutation",
 		`asks for dimensions, and tiers have none together; choose other traffic, such as "all-reduce"`)
 	for i := range s.Tiers {

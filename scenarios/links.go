@@ -15,9 +15,7 @@ func (s *Scenario) links() *paths.Scenario {
 		Workload: paths.Workload{Kind: w.Kind, Spec: w.Spec, Traffic: w.Traffic, Patterns: w.Patterns},
 	}
 	if s.jointly() {
-		for i := range s.Tiers {
-			out.Fabric.Inside = append(out.Fabric.Inside, &s.Tiers[i].Alone.Fabric.Links)
-		}
+		out.Fabric.Inside = s.inside()
 	}
 	if s.stepCalls() {
 		out.Workload.Calls = s.expansion()

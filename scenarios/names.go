@@ -94,6 +94,7 @@ func (s *Scenario) names(several bool) *schema.Names {
 		}, `choose a collective call, such as `+schema.Quote(allReduce)+`, or of training set workload.collectives = "graph"`,
 			func() bool { return s.calls() || s.stepCalls() }, kind, "workload.collectives", "policy.collectives"),
 		"undivided":    when(words("a fabric that divides its endpoints"), "choose another fabric", func() bool { return !s.leaves().domains && len(s.Tiers) == 0 }, "fabric.kind"),
+		"no-tiers":     when(words("pods with tiers inside"), "give the inner tiers their rates", func() bool { return len(s.Tiers) == 0 }, "fabric.kind"),
 		"of-training":  when(workload, `set workload.kind = "training"`, func() bool { return !s.podTraffic() }, kind),
 		"of-traffic":   ofTraffic,
 		"shared-pods":  when(words(single), jobs, func() bool { return s.severalJobs() || s.podTraffic() }, kind),

@@ -20,6 +20,9 @@ func (s *Scenario) pods() *circuits.Scenario {
 	if s.stepCalls() {
 		out.Workload.Calls = s.expansion()
 	}
+	if s.jointly() {
+		out.Tiers = s.inside()
+	}
 	for i := range s.Jobs {
 		job := circuits.Job{JobKeys: s.Jobs[i].JobKeys}
 		if s.Jobs[i].Scenario != nil {

@@ -270,3 +270,44 @@ level = "flow"
 		t.Errorf("an iteration takes %g s as fluid, %g s as packets", a, b)
 	}
 }
+
+// TestTiersOnPods: a switch inside pods is an inner tier of one, to which all else is the same; a torus there is slower,
+// and so is another tier outside the switch; packets end about when the fluid does.
+func TestTiersOnPods(t *testing.T) {
+	const outer = `{kind = "ocs-pods", gpus_per_pod_per_replica = 4, port_bandwidth = "100Gbps", ports_per_pod = 2}`
+	on := func(inside ...string) string { return `fabric={kind = "tiers", tier = [` + strings.Join(append(inside, outer), ", ") + "]}" }
+	const behind = `{kind = "electrical", gpus = 4, link_rate = "900Gbps"}`
+	plain := runText(t, podStep, `policy.allocators=["prop-alloc", "delta-topo"]`).Document
+	tiered := runText(t, podStep, on(behind), `policy.allocators=["prop-alloc", "delta-topo"]`).Document
+	for i, row := range plain.Rows {
+		m := tiered.Rows[i].Metrics
+		if m["makespan_s"] != row.Metrics["makespan_s"] || m["tp_exposed_s"] != row.Metrics["tp_exposed_s"] || tiered.Reference["makespan_s"] != plain.Reference["makespan_s"] {
+			t.Errorf("%s: %v with a tier, %v with a switch", row.Policy, m, row.Metrics)
+		}
+		if m["tier1_bytes"] <= 0 || m["tier2_bytes"] <= 0 || m["tier1_doubled_s"] >= m["makespan_s"] || m["tier1_exposed_s"] <= m["makespan_s"]-m["tier1_doubled_s"] {
+			t.Errorf("by tier: %v", m)
+		}
+	}
+	for _, inside := range [][]string{
+		{`{kind = "torus", dims = [2, 2], link_rate = "300Gbps", link_latency = "1us"}`},
+		{`{kind = "electrical", gpus = 2, link_rate = "900Gbps"}`, `{kind = "electrical", gpus = 4, link_rate = "300Gbps"}`},
+	} {
+		fluid := runText(t, podStep, on(inside...), `policy.allocators=["prop-alloc"]`).Document.Rows[0].Metrics
+		packets := runText(t, podStep, on(inside...), `policy.allocators=["prop-alloc"]`, "engine.level=packet", "workload.packet=8KB").Document.Rows[0].Metrics
+		if f, p := fluid["makespan_s"], packets["makespan_s"]; f <= plain.Rows[0].Metrics["makespan_s"] || p < 0.99*f || p > 1.02*f {
+			t.Errorf("%s: %g s as fluid, %g as packets, behind a switch %g", inside, f, p, plain.Rows[0].Metrics["makespan_s"])
+		}
+	}
+}
+
+// TestTrafficOnTieredPods: what stays in a pod takes its switch, for which it is faster than circuits, or for which it
+// is not.
+func TestTrafficOnTieredPods(t *testing.T) {
+	text := strings.Replace(tierTraffic, "kind = \"electrical\"\ngpus = 16\nlink_rate = \"400Gbps\"\nlink_latency = \"1us\"\n", "kind = \"ocs-pods\"\npods = 4\ngpus_per_pod = 4\nport_bandwidth = \"400Gbps\"\n", 1)
+	for rate, want := range map[string]float64{"3600Gbps": 8 * 16 * 64e3 / 400e9, "8Gbps": 8*3*64e3/8e9 + 500e-9} {
+		m := runText(t, text, "fabric.tier.0.link_rate="+rate, `policy.allocators=["delta-fast"]`).Document.Rows[0].Metrics
+		if math.Abs(m["completion_s"]-want) > 1e-9*want+1e-10 || m["tier1_bytes"] != 16*3*64e3 || m["tier2_bytes"] != 16*12*64e3 {
+			t.Errorf("inside at %s: %v, want %g s", rate, m, want)
+		}
+	}
+}

@@ -21,7 +21,7 @@ func (p *page) tiers(row *result.Row) {
 	if v, ok := row.Metrics["completion_s"]; ok {
 		end, what = v, "completion"
 	}
-	if v, ok := row.Metrics["fluid_s"]; ok && row.Metrics["packet_slack_s"] > 0 { // pods, whose tiers are measured as fluid
+	if v, ok := row.Metrics["fluid_s"]; ok && (row.Metrics["packet_slack_s"] > 0 || row.Labels["packet_slack_s"] != "") { // pods, whose tiers are measured as fluid
 		end = v
 	}
 	u := text.UnitFor(end)

@@ -44,7 +44,7 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 	if l.At != nil && (len(l.At) != replicas*s.PP || l.GPUsPerPod < gpus) {
 		return nil, fmt.Errorf("training: pods of %d stages for %d", len(l.At), replicas*s.PP)
 	}
-	p := &fabric.Pods{Copies: 1, Inside: l.Inside}
+	p := &fabric.Pods{Copies: 1}
 	if !it.All {
 		p.Copies = s.Replicas()
 		p.PeerEnds, p.PeerDirections = min(2, p.Copies-1), 2
@@ -106,6 +106,9 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 			node.NICs = []int32{sets[[3]int{n.Replica, n.Stage, 0}], sets[[3]int{n.Replica, n.Stage, gpus / 2}]}
 		}
 		p.Nodes = append(p.Nodes, node)
+	}
+	if l.Inside > 0 {
+		p.Inside = p.Switch(l.Inside)
 	}
 	return p, nil
 }

@@ -11,6 +11,7 @@ import (
 	"sim/policies/topology"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
+	"sim/scenarios/assembly/links"
 	"sim/workloads/training"
 )
 
@@ -18,6 +19,9 @@ import (
 type instance struct {
 	s       *Scenario
 	graph   *engine.Graph       // the complete DAG: traces are of it
+	plain   *engine.Graph       // the same, in which data arrives when its last bit is sent
+	tiers   *links.Tiers        // inside pods; nil where these have none
+	first   []int               // of a pod's links, the first of each tier, and behind the last
 	it      *training.Iteration // whose graph that is; nil of traffic
 	pods    *fabric.Pods
 	optical *fabric.Optical // circuits with the routes of graph
@@ -112,10 +116,28 @@ func place(ctx context.Context, s *Scenario, spec training.Spec, x training.Exte
 	if in.pods, err = it.Place(l); err != nil {
 		return nil, err
 	}
-	if in.optical, err = in.pods.Connect(in.graph); err != nil {
-		return nil, err
+	return in, in.connect(ctx)
+}
+
+// connect routes the graph over the pods.
+func (in *instance) connect(ctx context.Context) (err error) {
+	if in.plain = in.graph; len(in.s.Tiers) > 0 {
+		if in.tiers, err = links.NewTiers(in.s.Tiers, in.s.tierGPUs()); err != nil {
+			return err
+		}
+		if in.pods.Inside, err = in.inside(ctx); err != nil {
+			return err
+		}
+		if late := in.pods.Late(in.graph); late != nil {
+			if in.graph, err = assembly.Delayed(in.graph, late); err != nil {
+				return err
+			}
+		}
 	}
-	return in, ctx.Err()
+	if in.optical, err = in.pods.Connect(in.graph); err != nil {
+		return err
+	}
+	return ctx.Err()
 }
 
 // open leaves open how many circuits there are between which pods.

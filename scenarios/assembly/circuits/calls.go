@@ -8,7 +8,9 @@ import (
 	"sim/engine/flow"
 	"sim/policies/collective"
 	"sim/policies/topology"
+	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
+	"sim/scenarios/assembly/links"
 	"sim/scenarios/result"
 	"sim/workloads/training"
 )
@@ -17,17 +19,13 @@ import (
 // hierarchical algorithms.
 func (s *Scenario) StepCalls(spec *training.Spec) *calls.Step {
 	n := &engine.Network{Nodes: int32(spec.GPUs) + 1} // all GPUs to what joins the pods
+	gpus := append(s.tierGPUs(), s.Fabric.GPUsPerPodPerReplica)
 	for g := range int32(spec.GPUs) {
 		up := engine.Link{From: g, To: n.Nodes - 1, Rate: float64(s.Fabric.NICBandwidth)}
 		n.Links = append(n.Links, up, engine.Link{From: up.To, To: up.From, Rate: up.Rate})
 	}
 	return &calls.Step{
-		Expansion: s.Workload.Calls, Spec: spec, Seed: s.Seed, Network: n, Domains: func(group []int32) (pods []int) {
-			for _, rank := range group {
-				pods = append(pods, int(rank)/s.Fabric.GPUsPerPodPerReplica)
-			}
-			return pods
-		},
+		Expansion: s.Workload.Calls, Spec: spec, Seed: s.Seed, Network: n, Domains: func(group []int32) []int { return links.Parts(group, gpus) },
 	}
 }
 
@@ -50,7 +48,7 @@ func (in *instance) alone(ctx context.Context) ([]engine.Time, error) {
 		}
 	}
 	for _, dim := range training.Dims {
-		chained[dim] = true
+		chained[dim] = in.tiers == nil || len(crosses) == 0 // on other links than a switch's transfers may meet
 	}
 	if len(crosses) > 0 {
 		err := in.calls.Each(ctx, func(c training.Call, _ []int32, _ float64, z *collective.Schedule) {
@@ -102,6 +100,11 @@ func (in *instance) exposed(ctx context.Context, d *topology.Decision, row *resu
 				routes.Uses = append(routes.Uses, in.optical.Routes.Of(int32(i))...)
 			}
 			routes.Start[i+1] = int32(len(routes.Uses))
+		}
+		if late := in.pods.Late(without); late != nil {
+			if without, err = assembly.Delayed(without, late); err != nil {
+				return err
+			}
 		}
 		t, err := flow.Run(ctx, without, n, routes, flow.Options{Service: d.Service, Tails: in.tails(d)})
 		if err != nil {

@@ -120,6 +120,9 @@ func (in *instance) Decide(ctx context.Context, name string, workers int) (assem
 	if err := in.exposed(ctx, d, &out); err != nil {
 		return nil, err
 	}
+	if err := in.byTier(ctx, d, trace, &out); err != nil {
+		return nil, err
+	}
 	if in.loan != nil {
 		if err := in.loan.measure(ctx, in, policy, settings, &out); err != nil {
 			return nil, err

@@ -8,6 +8,7 @@ import (
 
 	"sim/engine"
 	"sim/engine/flow"
+	"sim/engine/units"
 	"sim/fabric"
 	"sim/policies/topology"
 	"sim/scenarios/assembly"
@@ -41,12 +42,18 @@ func (m *jobsInstance) newPool() (*pool, error) {
 	if tasks > assembly.MaxTasks {
 		return nil, fmt.Errorf("%v iterations of the jobs make %.2g tasks; lower policy.repeat.iterations to stay within %d", repeats, tasks, assembly.MaxTasks)
 	}
-	pods := &fabric.Pods{Copies: m.jobs[0].pods.Copies, Pods: m.pods()}
+	pods, inside := &fabric.Pods{Copies: m.jobs[0].pods.Copies, Pods: m.pods()}, units.Rate(0)
 	p.graph.AddTask(engine.Task{})
 	for j, in := range m.jobs {
 		node := int32(len(pods.Nodes))
 		p.lodge(pods, j)
 		p.repeat(in, j, repeats[j], node)
+		if in.pods.Inside != nil {
+			inside = max(inside, in.pods.Inside.Rate)
+		}
+	}
+	if inside > 0 {
+		pods.Inside = pods.Switch(inside)
 	}
 	p.graph.Namer = func(id int32) string {
 		if j := p.job[id]; j >= 0 {
@@ -108,7 +115,6 @@ func (p *pool) lodge(all *fabric.Pods, j int) {
 		}
 		all.Nodes = append(all.Nodes, n)
 	}
-	all.Inside = max(all.Inside, own.Inside)
 	all.PeerEnds, all.PeerDirections = max(all.PeerEnds, own.PeerEnds), max(all.PeerDirections, own.PeerDirections)
 }
 

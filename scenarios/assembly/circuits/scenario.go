@@ -16,6 +16,7 @@ import (
 	"sim/policies/topology"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
+	"sim/scenarios/assembly/links"
 	"sim/workloads/collective"
 	"sim/workloads/training"
 )
@@ -34,6 +35,7 @@ type Scenario struct {
 	Longer      assembly.Longer // by calls inside pods
 	Mapping     mapping.Keys    // of stages to pods, one that is fixed
 	at          *inPods         // where it has them; nil is in order
+	Tiers       []*links.Links  // inside pods, the innermost first, that all work takes; none is a network in which nothing takes any time, or a switch
 }
 
 // Workload is what is computed and moved: a training step, or traffic.
@@ -137,7 +139,7 @@ func (s *Scenario) layoutOf(all bool) training.Layout {
 // layout returns the hardware of the given replicas.
 func (s *Scenario) layout(replicas ...int) training.Layout {
 	l := training.Layout{GPUsPerPod: s.Fabric.GPUsPerPodPerReplica}
-	if s.calls() {
+	if s.calls() && len(s.Tiers) == 0 {
 		l.Inside = s.Fabric.PodBandwidth
 	}
 	for _, r := range replicas {

@@ -3,6 +3,8 @@ package circuits
 import (
 	"context"
 	"fmt"
+
+	"sim/engine"
 )
 
 // buildPodTraffic makes the instance of traffic on pods.
@@ -24,8 +26,7 @@ func buildPodTraffic(ctx context.Context, s *Scenario) (*instance, error) {
 		}
 		return fmt.Sprintf("GPU %d of %s to GPU %d of %s", int(task.Src)%u.NodesPerPod, pods[from].Name, int(task.Dst)%u.NodesPerPod, pods[to].Name)
 	}
-	var err error
-	if in.optical, err = in.pods.Connect(in.graph); err != nil {
+	if err := in.connect(ctx); err != nil {
 		return nil, err
 	}
 	if err := in.open(ctx); err != nil {
@@ -45,6 +46,13 @@ func (in *instance) lay(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	in.graph, err = t.Graph()
-	return err
+	if in.graph, err = t.Graph(); err != nil || len(in.s.Tiers) == 0 {
+		return err
+	}
+	g := in.graph // all of which is over when the last of it arrives
+	in.graph = &engine.Graph{Tasks: append(g.Tasks, engine.Task{})}
+	for i := range g.Tasks {
+		in.graph.AddEdge(int32(i), int32(len(g.Tasks)), 0)
+	}
+	return in.graph.Freeze()
 }

@@ -348,11 +348,20 @@ func (z *System) Domains(group []int32) []int {
 	if z.Tiers == nil {
 		return nil
 	}
-	m := z.Tiers.Machine
-	for i := len(m) - 2; i >= 0; i-- {
-		of := make([]int, len(group))
+	var gpus []int
+	for _, t := range z.Tiers.Machine[:len(z.Tiers.Machine)-1] {
+		gpus = append(gpus, t.GPUs)
+	}
+	return Parts(group, gpus)
+}
+
+// Parts returns by rank of a group the domain that it is in, of the largest of domains of so many GPUs each, the innermost
+// first, of which several have ranks; nil where all are in one.
+func Parts(group []int32, gpus []int) []int {
+	of := make([]int, len(group))
+	for _, n := range slices.Backward(gpus) {
 		for r, g := range group {
-			of[r] = int(g) / m[i].GPUs
+			of[r] = int(g) / n
 		}
 		if slices.Min(of) < slices.Max(of) {
 			return of

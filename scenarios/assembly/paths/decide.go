@@ -448,7 +448,7 @@ func (r *routed) fluid(ctx context.Context, g *engine.Graph, n *engine.Network, 
 	case r.load.call != nil:
 		g, err = r.load.call.graph(late, false)
 	default:
-		g, err = delayed(g, late)
+		g, err = assembly.Delayed(g, late)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -483,17 +483,6 @@ func (a *routedAnswer) late() []engine.Time {
 		}
 	}
 	return late
-}
-
-// delayed returns a graph in which what waits for a transfer waits until it has arrived.
-func delayed(g *engine.Graph, late []engine.Time) (*engine.Graph, error) {
-	out := &engine.Graph{Namer: g.Namer, Tasks: g.Tasks}
-	for i, by := range late {
-		for _, e := range g.Out(int32(i)) {
-			out.AddEdge(e.From, e.To, e.Lag+by)
-		}
-	}
-	return out, out.Freeze()
 }
 
 // ends measures when the work ends.
