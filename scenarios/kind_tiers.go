@@ -54,8 +54,11 @@ func tierKind() *kind {
 // tierKeys are the keys that some kind of tier has.
 func tierKeys() (names []string) {
 	s := &Scenario{}
-	for _, k := range slices.Concat(innerKinds, outerKinds[:1]) {
-		for _, t := range schema.New(s.names(false), findKind("fabric", k).parts(s)...).Tables {
+	for _, k := range kinds() {
+		if k.section != "fabric" || !slices.Contains(slices.Concat(innerKinds, outerKinds), k.name) {
+			continue
+		}
+		for _, t := range schema.New(s.names(false), k.parts(s)...).Tables {
 			if t.Path == "fabric" {
 				names = append(names, t.Names()...)
 			}
@@ -97,7 +100,7 @@ func (c *checker) resolveTiers() {
 		if kind := keys[i].Kind; c.OK(at+"kind") && c.Given(at+"kind") && !slices.Contains(may, kind) {
 			c.refuse(at+"kind", "%s is no %s; choose from %s", schema.Quote(kind), where, schema.QuotedList(may))
 		}
-		c.tierOptions(at, keys[i].Kind, i == len(rows)-1, joint)
+		c.tierOptions(at, keys[i].Kind == "scaleup" && rows[i]["topology"] == nil, i == len(rows)-1, joint)
 	}
 	if len(c.Diagnostics) > 0 {
 		return
@@ -114,7 +117,7 @@ func (c *checker) resolveTiers() {
 		maps.DeleteFunc(sub.Varied, func(at string, _ schema.Origin) bool { return !under(at, tierPath) })
 		sub.Root["workload"] = map[string]any{"kind": "all-to-all", "message": "1KB"}
 		sub.Root["engine"] = map[string]any{"level": level}
-		if keys[i].Kind == "scaleup" {
+		if keys[i].Kind == "scaleup" && row["topology"] == nil {
 			sub.Root["engine"] = map[string]any{"level": "cost"}
 			sub.Root["policy"] = map[string]any{"planners": []any{keys[i].Planner}}
 		}
@@ -151,16 +154,16 @@ func (c *checker) take(sub *checker) {
 	c.Diagnostics, c.inputs = append(c.Diagnostics, sub.Diagnostics...), append(c.inputs, sub.inputs...)
 }
 
-// tierOptions refuses options that a tier of a kind does not use.
-func (c *checker) tierOptions(at, kind string, outermost, joint bool) {
+// tierOptions refuses options that a tier, which planners plan or not, does not use.
+func (c *checker) tierOptions(at string, planned, outermost, joint bool) {
 	for _, name := range []string{"collective", "planner", "chunk"} {
-		used := !outermost && (kind == "scaleup") == (name != "collective")
+		used := !outermost && planned == (name != "collective")
 		switch {
 		case !c.Given(at + name):
 		case used && name == "collective" && joint:
 			c.refuse(at+name, "is not used where all tiers are simulated together; set policy.collective")
 		case !used:
-			c.refuse(at+name, "is not used by this tier; leave it out: it is of inner tiers %s", map[bool]string{true: "of links", false: `"scaleup"`}[name == "collective"])
+			c.refuse(at+name, "is not used by this tier; leave it out: it is of inner tiers %s", map[bool]string{true: "of links", false: `"scaleup" that reconfigure`}[name == "collective"])
 		}
 	}
 }
@@ -201,10 +204,12 @@ func (s *Scenario) jointly() bool { return len(s.Tiers) > 0 && (!s.trains() || s
 // inside returns the inner tiers, which are links; nil where some are none, which is refused.
 func (s *Scenario) inside() (all []*links.Links) {
 	for i := range s.Tiers {
-		if s.Tiers[i].Kind == "scaleup" {
+		if s.Tiers[i].Alone.plans() {
 			return nil
 		}
-		all = append(all, &s.Tiers[i].Alone.Fabric.Links)
+		l := s.Tiers[i].Alone.Fabric.Links
+		l.Called = s.Tiers[i].Kind
+		all = append(all, &l)
 	}
 	return all
 }
@@ -229,9 +234,9 @@ func (c *checker) checkTiers() {
 			refuse(at(i), "joins %d GPUs, as many as the tier inside or fewer; choose more than %d, or leave the tier out", n, inside)
 		case n%inside != 0:
 			refuse(at(i), "%d GPUs do not divide into domains of %d, those of the tier inside; choose a multiple of %d", n, inside, inside)
-		case joint && s.Tiers[i].Kind == "scaleup":
+		case joint && s.Tiers[i].Alone.plans():
 			refuse(kind, `has links for one all-to-all at a time, which a plan sets up and takes down, and none for transfers that begin when they may; `+
-				`choose "electrical", "torus" or "graph", or a training step without collectives = "graph"`)
+				`give it a topology, which its switches then keep, choose another kind, or a training step without collectives = "graph"`)
 		case !joint && stage%n != 0:
 			refuse(at(i), "stages of %d GPUs do not divide into domains of %d; choose a divisor of a stage's GPUs (tp x cp, or etp x ep), or set workload.collectives = \"graph\"", stage, n)
 		case s.Tiers[i].Alone.Fabric.Faulty():
@@ -304,7 +309,7 @@ func (c *checker) checkJoint() {
 func (s *Scenario) innerTier(i int) inner.Tier {
 	t := &s.Tiers[i]
 	of := inner.Tier{Keys: t.Keys}
-	if t.Kind == "scaleup" {
+	if t.Alone.plans() {
 		of.Plans = t.Alone.domain()
 	} else {
 		of.Links = &t.Alone.Fabric.Links
@@ -355,7 +360,7 @@ func (s *Scenario) tiersTOML() []byte {
 			for i := range s.Tiers {
 				k := &s.Tiers[i]
 				write(k.Alone.schema(), func() {
-					if k.Kind == "scaleup" {
+					if k.Alone.plans() {
 						fmt.Fprintf(&b, "planner = %s\nchunk = %s\n", schema.Literal(k.Planner), schema.Literal(k.Chunk))
 					} else if !s.jointly() {
 						fmt.Fprintf(&b, "collective = %s\n", schema.Literal(k.Collective))

@@ -156,7 +156,7 @@ func TestTiersOfLinks(t *testing.T) {
 
 // TestTiersRoundTrip: what is written is read back as the same.
 func TestTiersRoundTrip(t *testing.T) {
-	for _, text := range []string{threeTiers, switchedTiers, tierTraffic, strings.Replace(threeTiers, "kind = \"electrical\"\ngpus = 2", "kind = \"graph\"\ngenerator = \"ring\"\nnodes = 2", 1)} {
+	for _, text := range []string{threeTiers, switchedTiers, tierTraffic, keptTier, strings.Replace(threeTiers, "kind = \"electrical\"\ngpus = 2", "kind = \"graph\"\ngenerator = \"ring\"\nnodes = 2", 1)} {
 		s, err := Parse("text.toml", []byte(text), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -191,6 +191,25 @@ link_latency = "1us"
 [engine]
 level = "flow"
 `
+
+// keptTier has optical switches that keep a topology in place of an electrical one.
+var keptTier = strings.Replace(tierTraffic, "kind = \"electrical\"\n", "kind = \"scaleup\"\nswitches = 2\ntopology = \"static-ring\"\n", 1)
+
+// TestKeptTier: optical switches inside that keep a topology are links, over which GPUs forward for each other.
+func TestKeptTier(t *testing.T) {
+	row := runText(t, keptTier, "fabric.tier.0.link_rate=8Gbps").Document.Rows[0]
+	// of four GPUs on two rings, one each way, half of what goes to the one opposite is on each link beside its neighbour's
+	if got := row.Metrics["completion_s"]; got < 8*64e3*1.5/8e9 || got > 8*64e3*3/8e9+1e-6 || !strings.HasPrefix(row.Labels["tiers"], "scaleup, ") {
+		t.Errorf("%v", row)
+	}
+	together := strings.Replace(threeTiers, "switches = 2\n", "switches = 2\ntopology = \"static-ring\"\n", 1)
+	together = strings.Replace(together, "reconfiguration_delay = \"10us\"\n", "", 1)
+	graph := runText(t, together, "workload.collectives=graph", "workload.pieces=1", "workload.microbatches=1").Document.Rows[0].Metrics
+	long := runText(t, together, "workload.microbatches=1").Document.Rows[0].Metrics
+	if graph["tier2_bytes"] <= 0 || long["tier2_busy"] <= 0 {
+		t.Errorf("%v in the graph, %v in passes", graph, long)
+	}
+}
 
 // TestTiersTogether: what GPUs of a domain exchange takes its switch, the rest their links to the tier outside, which
 // together end as the bytes over a GPU's link there say, at all levels.
@@ -275,7 +294,9 @@ level = "flow"
 // and so is another tier outside the switch; packets end about when the fluid does.
 func TestTiersOnPods(t *testing.T) {
 	const outer = `{kind = "ocs-pods", gpus_per_pod_per_replica = 4, port_bandwidth = "100Gbps", ports_per_pod = 2}`
-	on := func(inside ...string) string { return `fabric={kind = "tiers", tier = [` + strings.Join(append(inside, outer), ", ") + "]}" }
+	on := func(inside ...string) string {
+		return `fabric={kind = "tiers", tier = [` + strings.Join(append(inside, outer), ", ") + "]}"
+	}
 	const behind = `{kind = "electrical", gpus = 4, link_rate = "900Gbps"}`
 	plain := runText(t, podStep, `policy.allocators=["prop-alloc", "delta-topo"]`).Document
 	tiered := runText(t, podStep, on(behind), `policy.allocators=["prop-alloc", "delta-topo"]`).Document

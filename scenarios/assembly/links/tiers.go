@@ -384,6 +384,8 @@ func (z *System) Faster(n *engine.Network, tier int, times float64) *engine.Netw
 func (l *Links) Kinds() (kinds []string) {
 	for _, t := range append(slices.Clone(l.Inside), l) {
 		switch {
+		case t.Called != "":
+			kinds = append(kinds, t.Called)
 		case t.Domain.GPUs > 0:
 			kinds = append(kinds, "electrical")
 		case len(t.Dims) > 0:
