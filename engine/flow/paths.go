@@ -11,6 +11,7 @@ type paths struct {
 	head []float64
 	tail []float64
 	span []float64 // tau + tail
+	top  []float64 // by resource: the highest capacity that it ever has, where that may not be the first
 }
 
 func (p *paths) init(m *model) {
@@ -24,6 +25,16 @@ func (p *paths) init(m *model) {
 // fullRates computes full and tau for the capacities at the start of a run. A link that is down at the start but comes
 // up later counts at its highest rate, so that the bounds stay bounds.
 func (p *paths) fullRates(z *sim) {
+	top := z.initial
+	if z.staged || z.peak != nil || len(z.net.Changes) > 0 {
+		if p.top == nil {
+			p.top = make([]float64, z.resources)
+		}
+		top = p.top
+		for r := range top {
+			top[r] = z.best(int32(r))
+		}
+	}
 	for i := range z.tasks {
 		if f := z.fixed[i]; f >= 0 {
 			p.tau[i] = float64(f)
@@ -31,7 +42,7 @@ func (p *paths) fullRates(z *sim) {
 		}
 		rate := z.limit[i]
 		for u := z.useStart[i]; u < z.useStart[i+1]; u++ {
-			rate = min(rate, z.best(z.useRes[u])/z.useW[u])
+			rate = min(rate, top[z.useRes[u]]/z.useW[u])
 		}
 		p.full[i] = rate
 		p.tau[i] = z.bits[i] / rate

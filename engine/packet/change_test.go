@@ -47,6 +47,22 @@ func TestFailure(t *testing.T) {
 	}
 }
 
+// TestPlanned: the same link, paused as planned. What is being sent then arrives, the rest waits, and nothing is lost: 9
+// packets go at the first rate, and 21 from 20.25 us on at half of it.
+func TestPlanned(t *testing.T) {
+	for _, control := range []packet.Control{packet.DropTail, packet.Credit} {
+		n := line(2, engine.Link{Latency: us})
+		n.Links[1].Buffer = 1e6
+		n.Links[0].Buffer = 1e6
+		n.Changes = []engine.Change{{At: 10*us + us/2, Link: 1, Planned: true}, {At: 20*us + us/4, Link: 1, Rate: 4e9, Planned: true}}
+		w := over(n, []packet.Source{{End: 1, Bytes: 1000, Count: 30, Every: float64(us)}}, []int32{0, 1})
+		s, log := run(t, n, w, packet.Options{Control: control})
+		if s.Dropped != 0 || s.Links[1].Busy != 9*us+21*2*us || log[len(log)-1].At != 20*us+us/4+21*2*us+us {
+			t.Errorf("%v: %d lost, busy for %v, the last at %v", control, s.Dropped, s.Links[1].Busy, log[len(log)-1].At)
+		}
+	}
+}
+
 // diamond is two ways from node 0 to 3, by node 1 and by node 2, the second of which is not there at first.
 func diamond() *engine.Network {
 	n := &engine.Network{Nodes: 4}

@@ -1,0 +1,64 @@
+package flow_test
+
+import (
+	"testing"
+
+	"sim/engine"
+	"sim/engine/flow"
+)
+
+// TestStages: two transfers of a millisecond each, one after the other on two links. The second link has no capacity until
+// the first transfer has ended, and a delay has passed: by hand, as with the same changes at known times, and however
+// often the evaluator was used before.
+func TestStages(t *testing.T) {
+	const rate, bytes = 8e9, 1_000_000
+	g := &engine.Graph{}
+	a := g.AddTask(engine.Task{Kind: engine.Transfer, Dst: 1, Flows: 1, Bytes: bytes})
+	b := g.AddTask(engine.Task{Kind: engine.Transfer, Src: 1, Dst: 2, Flows: 1, Bytes: bytes})
+	g.AddEdge(a, b, 0)
+	if err := g.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	n := &engine.Network{Nodes: 3, Links: []engine.Link{{To: 1, Rate: rate}, {From: 1, To: 2}}}
+	r := &engine.Routes{Start: []int32{0, 1, 2}, Uses: []engine.Use{{Resource: 0, Weight: 1}, {Resource: 1, Weight: 1}}}
+	e, err := flow.NewEvaluator(g, n, r, flow.LevelPriority)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const ms = engine.Millisecond
+	e.Stage([]int32{0, 1}, 2)
+	e.SetPeak(0, rate)
+	e.SetPeak(1, rate)
+	run := func(delay engine.Time) (engine.Time, bool) {
+		if !e.Begin(engine.Never) {
+			t.Fatal("the run does not begin")
+		}
+		if now, ok := e.Await(0, 1); !ok || now != ms {
+			t.Fatalf("the first transfer ends at %v (%v), want 1 ms", now, ok)
+		}
+		e.ChangeNow(0, 0)
+		e.Drop(e.ChangeLater(ms+delay/2, 1, rate/2)) // which does not come
+		if delay < engine.Never/2 {
+			e.ChangeLater(ms+delay, 1, rate)
+		}
+		return e.Finish()
+	}
+	for range 2 {
+		for _, delay := range []engine.Time{0, 3 * ms} {
+			if c, ok := run(delay); !ok || c != 2*ms+delay {
+				t.Errorf("delay %v: %v (%v), want %v", delay, c, ok, 2*ms+delay)
+			}
+			later := *n
+			later.Changes = []engine.Change{{At: ms, Link: 0}, {At: ms + delay, Link: 1, Rate: rate}}
+			if tr, err := flow.Run(t.Context(), g, &later, r, flow.Options{Service: flow.LevelPriority}); err != nil || tr.Makespan != 2*ms+delay {
+				t.Errorf("delay %v, at known times: %v, %v", delay, tr, err)
+			}
+		}
+		if c, ok := run(engine.Never); ok {
+			t.Errorf("without the change it ends at %v", c)
+		}
+		if now, ok := e.Makespan(engine.Never); ok {
+			t.Errorf("on a link that stays down it ends at %v", now)
+		}
+	}
+}
