@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"sim/policies/collective"
 	"sim/scenarios/schema"
 	"sim/workloads/training"
 )
@@ -58,8 +57,6 @@ func checkTraining(c *checker) {
 	}
 	checkStages(c)
 	checkSizes(c)
-	c.forbid(c.s.stepCalls() && c.s.Policy.Calls.Collective == collective.BestName, "policy.collective",
-		"%q is found by simulating a call, of which a step has many at a time; name an algorithm", collective.BestName)
 }
 
 // checkStages holds the pipeline against the model and the schedule.

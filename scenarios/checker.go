@@ -49,6 +49,7 @@ func (c *checker) resolve() {
 		}
 	}
 	complete := len(found) == len(sections)
+	c.noteAlgorithms()
 	c.notePolicies()
 	if c.noteTopology(); complete {
 		found[0], found[1] = workloadOn(c.s), fabricOf(c.s)

@@ -7,6 +7,7 @@ import (
 
 	"sim/policies/collective"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/calls"
 	"sim/scenarios/assembly/circuits"
 	"sim/scenarios/assembly/paths"
 	"sim/scenarios/assembly/plans"
@@ -73,10 +74,12 @@ func listDecisions() []decision {
 				return p.Bound(ctx)
 			},
 			build: func(ctx context.Context, s *Scenario, _ int) (assembly.System, error) {
-				return onTiers(ctx, s, func(s *Scenario, longer assembly.Longer) (assembly.System, error) {
-					on := s.links()
-					on.Longer = longer
-					return paths.New(ctx, on)
+				return withBest(ctx, s, func(ctx context.Context, s *Scenario) (assembly.System, error) {
+					return onTiers(ctx, s, func(s *Scenario, longer assembly.Longer) (assembly.System, error) {
+						on := s.links()
+						on.Longer = longer
+						return paths.New(ctx, on)
+					})
 				})
 			},
 			words: func(s *Scenario) string { return s.links().Words() },
@@ -96,10 +99,12 @@ func listDecisions() []decision {
 		},
 		{
 			policies: "collectives", listed: func(p *Policy) *[]string { return &p.Calls.Collectives }, table: algorithms,
-			chosen: func(p *Policy) []string { return append(slices.Clip(p.Calls.Collectives), p.Calls.Collective) },
-			keys:   []string{"policy.collectives", "policy.collective"},
-			lacks:  "no collective calls to expand",
-			build:  buildCall, words: func(s *Scenario) string { return s.leaves().words(s) },
+			chosen: func(p *Policy) []string {
+				return append(slices.Clip(p.Calls.Collectives), calls.Algorithms(p.Calls.Collective).Names()...)
+			},
+			keys:  []string{"policy.collectives", "policy.collective"},
+			lacks: "no collective calls to expand",
+			build: buildCall, words: func(s *Scenario) string { return s.leaves().words(s) },
 			noPlan: func(*Scenario) (string, error) {
 				return "algorithms of collectives plan no rates", nil
 			},
@@ -116,10 +121,12 @@ func listDecisions() []decision {
 }
 
 func buildPods(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
-	return onTiers(ctx, s, func(s *Scenario, longer assembly.Longer) (assembly.System, error) {
-		on := s.pods()
-		on.Longer = longer
-		return circuits.New(ctx, on, workers)
+	return withBest(ctx, s, func(ctx context.Context, s *Scenario) (assembly.System, error) {
+		return onTiers(ctx, s, func(s *Scenario, longer assembly.Longer) (assembly.System, error) {
+			on := s.pods()
+			on.Longer = longer
+			return circuits.New(ctx, on, workers)
+		})
 	})
 }
 

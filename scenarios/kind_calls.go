@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"sim/engine"
 	"sim/engine/units"
@@ -60,9 +63,37 @@ func (s *Scenario) calls() bool {
 // stepCalls reports whether s is a training step with collective calls in its graph.
 func (s *Scenario) stepCalls() bool { return s.trains() && s.Workload.Collectives == "graph" }
 
-// expansion says how the calls of a training step become transfers.
+// expansion says how the calls of a training step become transfers: by the usual algorithm where the best is looked for.
 func (s *Scenario) expansion() calls.Expansion {
-	return calls.Expansion{Algorithms: calls.Algorithms(s.Policy.Calls.Collective), Options: s.Policy.Calls.Options}
+	by, _ := calls.Algorithms(s.Policy.Calls.Collective).Settled()
+	return calls.Expansion{Algorithms: by, Options: s.Policy.Calls.Options}
+}
+
+// withBest makes the system of s, or one that looks for the best algorithms of the calls of a training step.
+func withBest(ctx context.Context, s *Scenario, build func(ctx context.Context, s *Scenario) (assembly.System, error)) (assembly.System, error) {
+	by := calls.Algorithms(s.Policy.Calls.Collective)
+	if _, open := by.Settled(); !s.stepCalls() || len(open) == 0 {
+		return build(ctx, s)
+	}
+	return calls.NewBest(ctx, &s.Workload.Spec, by, func(ctx context.Context, by calls.Algorithms) (assembly.System, error) {
+		return build(ctx, s.byAlgorithm(string(by)))
+	})
+}
+
+// noteAlgorithms writes algorithms that are a table of dimensions as a text, before the file is read.
+func (c *checker) noteAlgorithms() {
+	policy := schema.Child(c.Root, "policy")
+	table, ok := policy["collective"].(map[string]any)
+	var parts []string
+	for _, dim := range slices.Sorted(maps.Keys(table)) {
+		name, text := table[dim].(string)
+		if ok = ok && text; ok {
+			parts = append(parts, dim+"="+name)
+		}
+	}
+	if ok && len(parts) > 0 {
+		policy["collective"] = strings.Join(parts, ",")
+	}
 }
 
 // comparesCalls reports whether algorithms of collectives are what s compares.
@@ -128,6 +159,9 @@ func checkCall(c *checker) {
 	open := s.leaves()
 	listed := *open.listed(&s.Policy)
 	switch {
+	case len(calls.Algorithms(p.Collective).Names()) > 1:
+		c.clash(one, `names algorithms of dimensions of parallelism, and the workload is one call; name one, such as "%s"`, calls.Usual)
+		return
 	case p.Collective != "" && len(p.Collectives) > 0:
 		c.clash(several+" "+one, "stands beside policy.collective; keep one of the two")
 		return

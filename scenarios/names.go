@@ -12,6 +12,7 @@ import (
 	"sim/scenarios/assembly/paths"
 	"sim/scenarios/schema"
 	"sim/workloads/collective"
+	"sim/workloads/training"
 )
 
 // choices are the lists of names that keys choose from: those of each kind that Policies tells, and a few more.
@@ -36,6 +37,11 @@ func listChoices() map[string]schema.Choices {
 	for kind, names := range of {
 		all[kind] = schema.Choices{Names: func() []string { return names }}
 	}
+	var dims []string
+	for _, dim := range training.Dims {
+		dims = append(dims, dim.String())
+	}
+	all["algorithms"] = schema.Choices{Names: all["collectives"].Names, Parts: dims}
 	all["donors"] = schema.Choices{Names: all["donors"].Names, Refuse: func(name string) string {
 		if slices.Contains(of["allocators"], name) {
 			return schema.Quote(name) + " saves no ports that it could leave to another job"

@@ -61,10 +61,8 @@ func TestStepCalls(t *testing.T) {
 	}
 }
 
-// TestStepCallsEverywhere: a step whose collectives are in the graph takes in packets about as long as as fluid, never
-// less than its bound or the ideal fabric, and every dimension of it exposes something.
-func TestStepCallsEverywhere(t *testing.T) {
-	const moe = `
+// smallExperts is a step of all dimensions of parallelism.
+const smallExperts = `
 [workload]
 kind = "training"
 sequence = 2048
@@ -85,16 +83,20 @@ experts = 8
 top_k = 2
 expert_ffn = 2048
 `
+
+// TestStepCallsEverywhere: a step whose collectives are in the graph takes in packets about as long as as fluid, never
+// less than its bound or the ideal fabric, and every dimension of it exposes something.
+func TestStepCallsEverywhere(t *testing.T) {
 	for _, fabric := range []string{
 		"[fabric]\nkind = \"torus\"\ndims = [4, 2, 2]\n",
 		"[fabric]\nkind = \"torus\"\ndims = [4, 4, 2]\nfailed_links = [\"0 x+\"]\n[policy]\nrouters = [\"shortest\"]\n",
 		"[fabric]\nkind = \"electrical\"\ngpus = 16\n",
 	} {
-		flow := runText(t, moe+fabric, "engine.level=flow").Document
-		packet := runText(t, moe+fabric, "engine.level=packet", "workload.packet=64KB").Document
-		runText(t, moe+fabric, "engine.level=static")
-		even := runText(t, moe+fabric, "engine.level=flow", "workload.expert_sizes=zipf", "workload.expert_exponent=0").Document.Rows[0].Metrics
-		uneven := runText(t, moe+fabric, "engine.level=flow", "workload.expert_sizes=zipf", "workload.expert_exponent=1").Document.Rows[0].Metrics
+		flow := runText(t, smallExperts+fabric, "engine.level=flow").Document
+		packet := runText(t, smallExperts+fabric, "engine.level=packet", "workload.packet=64KB").Document
+		runText(t, smallExperts+fabric, "engine.level=static")
+		even := runText(t, smallExperts+fabric, "engine.level=flow", "workload.expert_sizes=zipf", "workload.expert_exponent=0").Document.Rows[0].Metrics
+		uneven := runText(t, smallExperts+fabric, "engine.level=flow", "workload.expert_sizes=zipf", "workload.expert_exponent=1").Document.Rows[0].Metrics
 		if e := flow.Rows[0].Metrics; even["makespan_s"] != e["makespan_s"] || uneven["ep_exposed_s"] <= e["ep_exposed_s"] {
 			t.Errorf("%s: %v exposed with even sizes, %v drawn evenly, %v unevenly", fabric, e["ep_exposed_s"], even["ep_exposed_s"], uneven["ep_exposed_s"])
 		}
@@ -122,7 +124,6 @@ func TestStepCallsAtFault(t *testing.T) {
 		"workload.collectives=none workload.pieces=2":                                            "workload.pieces: is not used by",
 		"workload.tp=1 workload.gpus=1":                                                          "nothing is sent",
 		"workload.expert_sizes=zipf":                                                             "workload.expert_sizes: is not used by",
-		"policy.collective=best":                                                                 "policy.collective: \"best\" is found by simulating a call",
 		"policy.collective=tree-packing":                                                         "",
 		"workload.collectives=none policy.collective=ring":                                       "policy.collective: is not used by collectives \"none\"",
 		"workload.tp=3 workload.gpus=3 fabric.edges=[[0,1],[1,2],[2,0]] policy.collective=swing": "policy.collective: swing does not serve the tp calls of the step: all-gather among 3 ranks",
@@ -135,5 +136,39 @@ func TestStepCallsAtFault(t *testing.T) {
 	}
 	if _, err := Load("moe-scaleup", []string{"workload.collectives=graph"}); err == nil || !strings.Contains(err.Error(), "workload.collectives: is not used by fabric \"scaleup\" without a topology that it keeps") {
 		t.Error(err)
+	}
+}
+
+// TestStepCallsBest: each dimension may have an algorithm of its own, and "best" is none worse than any single change of
+// what it finds, nor than the usual ones.
+func TestStepCallsBest(t *testing.T) {
+	const torus = "\n[fabric]\nkind = \"torus\"\ndims = [4, 2, 2]\n[engine]\nlevel = \"flow\"\n[policy]\nrouters = [\"dor\"]\n"
+	end := func(by string) (float64, string) {
+		t.Helper()
+		row := runText(t, smallExperts+torus, "policy.collective="+by).Document.Rows[0]
+		return row.Metrics["makespan_s"], row.Labels["algorithm"]
+	}
+	usual, _ := end("ring")
+	if same, _ := end(`{ tp = "ring", cp = "ring", ep = "direct", dp = "ring" }`); same != usual {
+		t.Errorf("%v s with rings by dimension, %v s with rings", same, usual)
+	}
+	best, by := end("best")
+	if again, none := end(by); again != best || none != "" {
+		t.Errorf("best takes %v s with %s, which takes %v s by itself", best, by, again)
+	}
+	for _, change := range []string{"dp=bucket", "dp=direct", "dp=halving-doubling", "tp=bidirectional-ring", "cp=swing"} {
+		if other, _ := end(change); other < best {
+			t.Errorf("best takes %v s with %s, %s %v s", best, by, change, other)
+		}
+	}
+	if best >= usual {
+		t.Errorf("best takes %v s with %s, rings %v s", best, by, usual)
+	}
+	if some, by := end("dp=best"); some < best || some > usual || !strings.HasPrefix(by, "tp=ring,cp=ring,ep=ring,dp=") {
+		t.Errorf("the best for dp alone takes %v s with %s, all %v s, rings %v s", some, by, best, usual)
+	}
+	m := runText(t, podStep, "policy.collective=best", "workload.gpus=16", "fabric.ports_per_pod=6", `policy.allocators=["iter-halve"]`, "workload.microbatches=1").Document.Rows[0]
+	if m.Labels["algorithm"] == "" || m.Metrics["nct"] <= 0 {
+		t.Errorf("on pods: %v", m)
 	}
 }

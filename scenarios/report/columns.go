@@ -35,6 +35,9 @@ func columns(doc *result.Document) []result.Metric {
 		case m.Rare && most(doc.Rows, m.Name) == 0:
 		case slices.ContainsFunc(m.Unless, func(name string) bool { return has[name] }):
 		default:
+			if at := strings.Index(m.Head, ",\n"); at >= 0 && !slices.ContainsFunc(doc.Rows, func(r result.Row) bool { _, ok := besides(doc, &r, &m); return ok }) {
+				m.Head = m.Head[:at] // it promises what no row has
+			}
 			out = append(out, m)
 		}
 	}
@@ -73,20 +76,25 @@ func cell(doc *result.Document, r *result.Row, m *result.Metric) string {
 		return "-"
 	}
 	shown := formatted(v, m, doc.Rows)
-	beside, ok := r.Metrics[m.Beside]
+	beside, ok := besides(doc, r, m)
 	if !ok {
 		return shown
 	}
 	other, _ := result.Find(m.Beside)
-	if other.Name == "gap" {
-		if of, ok := r.GapOf(doc.Reference); !ok || of.Name != m.Name {
-			return shown
-		}
-		if m.Zero != "" && math.Abs(beside) <= provedGap {
-			return fmt.Sprintf("%s %7s", shown, m.Zero)
-		}
+	if other.Name == "gap" && m.Zero != "" && math.Abs(beside) <= provedGap {
+		return fmt.Sprintf("%s %7s", shown, m.Zero)
 	}
 	return fmt.Sprintf("%s %7s", shown, formatted(beside, &other, doc.Rows))
+}
+
+// besides returns the value that a row shows beside that of a column, if it has one: a gap beside the metric that it is of.
+func besides(doc *result.Document, r *result.Row, m *result.Metric) (float64, bool) {
+	v, ok := r.Metrics[m.Beside]
+	if ok && m.Beside == "gap" {
+		of, bounded := r.GapOf(doc.Reference)
+		ok = bounded && of.Name == m.Name
+	}
+	return v, ok
 }
 
 // formatted prints a value as the metric's Format says. Times share the unit of the column.

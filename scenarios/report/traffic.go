@@ -283,7 +283,7 @@ func added(u text.Unit, parts ...float64) []string {
 	return out
 }
 
-// times prints where the time of every router goes.
+// times prints where the time of every policy goes.
 func (p *page) times(run *result.Run) {
 	var fluids, delays []*result.Row
 	of := map[string]*result.Traffic{}
@@ -310,11 +310,11 @@ func (p *page) times(run *result.Run) {
 		}
 	}
 	if len(fluids)+len(delays) > 0 {
-		p.line("\n%s", p.strong("Where each router's time goes"))
+		p.line("\n%s", p.strong("Where each policy's time goes"))
 	}
 	if len(fluids) > 0 {
 		u := text.UnitFor(late)
-		t := text.NewTable("router", "average\nhops", "all hops,\nspread evenly", "uneven\nloads", "waiting and\nlatency", "completion")
+		t := text.NewTable("policy", "average\nhops", "all hops,\nspread evenly", "uneven\nloads", "waiting and\nlatency", "completion")
 		for _, r := range fluids {
 			completion, fluid := r.Metrics["completion_s"], r.Metrics["fluid_s"]
 			even := fluid * evenness(of[r.Policy])
@@ -325,7 +325,7 @@ func (p *page) times(run *result.Run) {
 	}
 	if len(delays) > 0 {
 		u := text.UnitFor(wait)
-		t := text.NewTable("router", "hops of\na packet", "being sent", "latency", "waiting", "mean delay")
+		t := text.NewTable("policy", "hops of\na packet", "being sent", "latency", "waiting", "mean delay")
 		for _, r := range delays {
 			d := of[r.Policy].Delay
 			t.Row(append([]string{r.Policy, fmt.Sprintf("%.4f", d.Hops)}, added(u, d.SerialS, d.LatencyS, d.WaitS)...)...)

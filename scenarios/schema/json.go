@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -71,6 +72,15 @@ func either(one any, other Object) Object {
 // json describes what may be written for a key.
 func (k *Key) object() Object {
 	o := k.json(k.Type, k.Choices())
+	if c := k.choice(); c != nil && c.Parts != nil {
+		each, parts := Object{}, strings.Join(c.Parts, "|")
+		for _, part := range c.Parts {
+			each[part] = Object{"type": "string", "enum": c.Names()}
+		}
+		o = Object{"anyOf": []Object{
+			o, {"type": "string", "pattern": fmt.Sprintf("^(%s)=[^,=]+(,(%s)=[^,=]+)*$", parts, parts)}, {"type": "object", "additionalProperties": false, "properties": each},
+		}}
+	}
 	o["description"] = k.Doc
 	if used := k.Used(); used != nil {
 		o["description"] = k.Doc + "; to use it, " + used.Want

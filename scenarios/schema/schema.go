@@ -41,6 +41,8 @@ type Choices struct {
 	Names func() []string
 	// Refuse words why a text that is known elsewhere is none of them, "" where it is not known either; nil never does.
 	Refuse func(text string) string
+	// Parts, where there are any, may each be given one of the texts instead: "a=x,b=y".
+	Parts []string
 }
 
 // Schema is the tables of a file, bound to what they set.

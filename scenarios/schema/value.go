@@ -117,7 +117,11 @@ func (k *Key) text(dst *string, v any) *Wrong {
 		return &Wrong{"is " + Describe(v), "write a text in quotes"}
 	}
 	if c := k.choice(); c != nil && !(k.unset && text == "") {
-		if allowed := c.Names(); !slices.Contains(allowed, text) {
+		if allowed := c.Names(); c.Parts != nil && strings.Contains(text, "=") {
+			if w := c.parts(text); w != nil {
+				return w
+			}
+		} else if !slices.Contains(allowed, text) {
 			if c.Refuse != nil && c.Refuse(text) != "" {
 				return &Wrong{c.Refuse(text), "choose one of " + QuotedList(allowed)}
 			}
@@ -131,6 +135,24 @@ func (k *Key) text(dst *string, v any) *Wrong {
 		return &Wrong{fmt.Sprintf("is %d bytes long", len(text)), fmt.Sprintf("write at most %d", MaxText)}
 	}
 	*dst = text
+	return nil
+}
+
+// parts returns what is wrong with a text that gives parts choices.
+func (c *Choices) parts(text string) *Wrong {
+	var seen []string
+	for one := range strings.SplitSeq(text, ",") {
+		part, name, _ := strings.Cut(one, "=")
+		switch {
+		case !slices.Contains(c.Parts, part):
+			return &Wrong{Quote(part) + " is not known", OneOf(part, c.Parts)}
+		case slices.Contains(seen, part):
+			return &Wrong{Quote(part) + " stands twice", "give it once"}
+		case !slices.Contains(c.Names(), name):
+			return &Wrong{Quote(name) + " of " + part + " is not known", OneOf(name, c.Names())}
+		}
+		seen = append(seen, part)
+	}
 	return nil
 }
 

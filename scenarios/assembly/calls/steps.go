@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"sim/engine"
@@ -24,7 +23,7 @@ const Usual = "ring"
 
 // Of returns the algorithm of a dimension.
 func (a Algorithms) Of(dim training.Phase) string {
-	if !strings.Contains(string(a), "=") {
+	if !a.byDimension() {
 		return cmp.Or(string(a), Usual)
 	}
 	for part := range strings.SplitSeq(string(a), ",") {
@@ -34,6 +33,8 @@ func (a Algorithms) Of(dim training.Phase) string {
 	}
 	return Usual
 }
+
+func (a Algorithms) byDimension() bool { return strings.Contains(string(a), "=") }
 
 // With returns the algorithms with another one for a dimension.
 func (a Algorithms) With(dim training.Phase, algorithm string) Algorithms {
@@ -157,6 +158,9 @@ func (e *Step) Expand(ctx context.Context) func(g *engine.Graph, c training.Call
 		if err != nil {
 			return nil, err
 		}
+		if len(g.Tasks)+len(s.Transfers) > assembly.MaxTasks {
+			return nil, fmt.Errorf("%w: more than %d transfers", collective.ErrUnserved, assembly.MaxTasks)
+		}
 		return s.Append(g, collective.Attach{Ready: ready}), nil
 	}
 }
@@ -206,21 +210,4 @@ func (e *Step) Check(ctx context.Context) (keys []string, err error) {
 			fmt.Errorf("the collective calls of the step make %.2g transfers; want fewer pieces of a pass, micro-batches or GPUs, for at most %d", n, assembly.MaxTasks)
 	}
 	return nil, err
-}
-
-// Dims returns the dimensions of a step that make calls.
-func Dims(s *training.Spec) (dims []training.Phase) {
-	for _, d := range training.Dims {
-		if slices.ContainsFunc([]training.Phase{training.Forward, training.Sync}, func(pass training.Phase) bool {
-			for v := range s.PP * s.Chunks {
-				if slices.ContainsFunc(s.Calls(v, pass), func(c training.Call) bool { return c.Dim == d }) {
-					return true
-				}
-			}
-			return false
-		}) {
-			dims = append(dims, d)
-		}
-	}
-	return dims
 }

@@ -139,7 +139,7 @@ func (z *system) Decide(ctx context.Context, name string, workers int) (assembly
 		if best != nil {
 			most = best.end()
 		}
-		a, err := z.decide(ctx, b.System, policy, workers, most)
+		a, err := decideWithin(ctx, b.System, policy, workers, most)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", algorithm, err)
 		}
@@ -166,14 +166,10 @@ func (z *system) Decide(ctx context.Context, name string, workers int) (assembly
 		why := strings.TrimPrefix(strings.Join(refused, "; "), name+": ")
 		return assembly.NoAnswer(name, why, func() schema.Diagnostic { return z.diagnostic(key, why) }), nil
 	}
-	return best, nil
-}
-
-func (z *system) decide(ctx context.Context, s assembly.System, policy string, workers int, most float64) (assembly.Answer, error) {
-	if w, ok := s.(within); ok {
-		return w.DecideWithin(ctx, policy, workers, most)
+	if c, ok := best.Answer.(complete); ok {
+		return best, c.Complete(ctx)
 	}
-	return s.Decide(ctx, policy, workers)
+	return best, nil
 }
 
 // diagnostic says why no algorithm serves the call.
@@ -198,16 +194,7 @@ type answer struct {
 	took            time.Duration // to expand it
 }
 
-// end returns when the call ends; at level static when the link that takes longest has carried all that it is to.
-func (a *answer) end() float64 {
-	row, _ := a.Answer.Measured()
-	for _, name := range []string{"completion_s", "fluid_s"} {
-		if v, ok := row.Metrics[name]; ok {
-			return v
-		}
-	}
-	return math.Inf(1)
-}
+func (a *answer) end() float64 { return end(a.Answer) }
 
 // Failure returns why the simulation came to no end, nil where it did.
 func (a *answer) Failure() error { return assembly.Failure(a.Answer) }

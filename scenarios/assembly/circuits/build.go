@@ -2,12 +2,14 @@ package circuits
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"sim/engine"
 	"sim/engine/flow"
 	"sim/fabric"
 	"sim/fabric/electrical"
+	"sim/policies/collective"
 	"sim/policies/topology"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
@@ -157,6 +159,9 @@ func (in *instance) open(ctx context.Context) (err error) {
 		return err
 	}
 	if in.problem, err = topology.NewProblem(in.reduced, o); err != nil {
+		if in.calls != nil && errors.Is(err, topology.ErrPorts) {
+			err = fmt.Errorf("%w: %w", collective.ErrUnserved, err) // others may need fewer
+		}
 		return err
 	}
 	in.problem.Switching = in.s.Fabric.switches()

@@ -80,8 +80,25 @@ func (in *instance) Begin(ctx context.Context, o *assembly.Outcome) error {
 	return err
 }
 
-// decide lets one allocator decide, simulates its decision on the complete DAG and measures it.
+// Decide lets one allocator decide, simulates its decision on the complete DAG and measures it.
 func (in *instance) Decide(ctx context.Context, name string, workers int) (assembly.Answer, error) {
+	a, err := in.DecideWithin(ctx, name, workers, 0)
+	if one, ok := a.(*decided); ok && err == nil {
+		err = one.Complete(ctx)
+	}
+	return a, err
+}
+
+// Complete measures of an iteration what needs further simulations: what calls and tiers cost.
+func (d *decided) Complete(ctx context.Context) error {
+	if err := d.in.exposed(ctx, d.Decision, &d.row); err != nil {
+		return err
+	}
+	return d.in.byTier(ctx, d.Decision, d.fluid, &d.row)
+}
+
+// DecideWithin is Decide without Complete, however long it takes.
+func (in *instance) DecideWithin(ctx context.Context, name string, workers int, _ float64) (assembly.Answer, error) {
 	row, err := topology.Find(name)
 	if err != nil {
 		return nil, err
@@ -116,12 +133,6 @@ func (in *instance) Decide(ctx context.Context, name string, workers int) (assem
 	in.measureMoves(&out, d)
 	if packets != nil {
 		packets.measure(&out)
-	}
-	if err := in.exposed(ctx, d, &out); err != nil {
-		return nil, err
-	}
-	if err := in.byTier(ctx, d, trace, &out); err != nil {
-		return nil, err
 	}
 	if in.loan != nil {
 		if err := in.loan.measure(ctx, in, policy, settings, &out); err != nil {

@@ -82,10 +82,46 @@ func (u *unservable) Error() string { return u.why.Error() }
 
 // Decide lets one router choose paths, and simulates the traffic on them.
 func (r *routed) Decide(ctx context.Context, name string, workers int) (assembly.Answer, error) {
-	return r.DecideWithin(ctx, name, workers, math.Inf(1))
+	a, err := r.DecideWithin(ctx, name, workers, math.Inf(1))
+	if one, ok := a.(*routedAnswer); ok && err == nil {
+		err = one.Complete(ctx)
+	}
+	return a, err
 }
 
-// DecideWithin is Decide, but returns nil where a link alone is busy for more than so many seconds with what is sent.
+// Complete measures what needs further simulations: of an iteration what calls and faults cost, and the bound on when the
+// work may end.
+func (a *routedAnswer) Complete(ctx context.Context) error {
+	err := a.againstHealthy(ctx)
+	if err == nil {
+		err = a.exposed(ctx)
+	}
+	if err == nil {
+		err = a.byTier(ctx)
+	}
+	if err = a.fail(ctx, err); err == nil {
+		err = a.timeBound(ctx, a.chosen)
+	}
+	return err
+}
+
+// fail returns an error of a simulation, nil where that came to no end, which the answer then says.
+func (a *routedAnswer) fail(ctx context.Context, err error) error {
+	var deadlock *packet.Deadlock
+	switch {
+	case errors.Is(err, packet.ErrStopped):
+		return ctx.Err()
+	case errors.As(err, &deadlock), errors.Is(err, packet.ErrStalled): // others may do better
+		a.failed = err
+		a.row.Labels["failed"] = a.failed.Error()
+		a.row.Bounds = nil // as in a sweep, whose cell fails: others get no bound from it
+		return nil
+	}
+	return err
+}
+
+// DecideWithin is Decide without Complete, and returns nil where a link alone is busy for more than so many seconds with
+// what is sent.
 func (r *routed) DecideWithin(ctx context.Context, name string, _ int, most float64) (assembly.Answer, error) {
 	a, after, err := r.choose(ctx, routing.ByName(name))
 	if not := (*unservable)(nil); errors.As(err, &not) {
@@ -98,28 +134,7 @@ func (r *routed) DecideWithin(ctx context.Context, name string, _ int, most floa
 		return nil, nil
 	}
 	begin := time.Now()
-	if err = a.simulate(ctx, after); err == nil {
-		err = a.againstHealthy(ctx)
-	}
-	if err == nil {
-		err = a.exposed(ctx)
-	}
-	if err == nil {
-		err = a.byTier(ctx)
-	}
-	var deadlock *packet.Deadlock
-	switch {
-	case errors.Is(err, packet.ErrStopped):
-		err = ctx.Err()
-	case errors.As(err, &deadlock), errors.Is(err, packet.ErrStalled): // others may do better
-		a.failed, err = err, nil
-		a.row.Labels["failed"] = a.failed.Error()
-		a.row.Bounds = nil // as in a sweep, whose cell fails: others get no bound from it
-	}
-	if err == nil {
-		err = a.timeBound(ctx, a.chosen)
-	}
-	if err != nil {
+	if err = a.fail(ctx, a.simulate(ctx, after)); err != nil {
 		return nil, err
 	}
 	a.timings.SimulateS += time.Since(begin).Seconds()
