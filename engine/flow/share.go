@@ -19,6 +19,9 @@ type component struct {
 	count []int32   // and their number
 	tight []bool
 	open  []int32   // transfers without a rate yet
+	place []int32   // by task: its place in open, counted from 1; 0 of others
+	busy  []int32   // resources that have some of them
+	bound []int32   // places of those that get their rate together
 	out   []float64 // by task: the rate found
 }
 
@@ -31,6 +34,7 @@ func (c *component) init(m *model) {
 	c.count = make([]int32, m.resources)
 	c.tight = make([]bool, m.resources)
 	c.out = make([]float64, m.tasks)
+	c.place = make([]int32, m.tasks)
 }
 
 // share gives new rates to every transfer connected to a dirty resource.
@@ -120,49 +124,117 @@ func (z *sim) fill(tasks []int32, weight []float64) {
 		c.load[r], c.count[r] = 0, 0
 	}
 	c.open = c.open[:0]
+	capped := false
 	for _, id := range tasks {
 		c.out[id] = 0
 		if weight[id] == 0 {
 			continue
 		}
 		c.open = append(c.open, id)
+		capped = capped || !math.IsInf(z.limit[id], 1)
 		for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
 			c.load[z.useRes[u]] += weight[id] * z.useW[u]
 			c.count[z.useRes[u]]++
 		}
 	}
+	if !capped && len(c.open) >= many {
+		z.fillMany(weight)
+		return
+	}
 	for len(c.open) > 0 && !z.interrupted(len(c.open)+len(c.res)) {
-		share := math.Inf(1)
-		for _, r := range c.res {
-			if c.count[r] > 0 {
-				share = min(share, c.free[r]/c.load[r])
-			}
-		}
+		share := z.common(c.res)
 		for _, id := range c.open {
 			share = min(share, z.limit[id]/weight[id])
 		}
 		share = max(share, 0)
-		edge := share * (1 + together)
-		for _, r := range c.res {
-			c.tight[r] = c.count[r] > 0 && c.free[r]/c.load[r] <= edge
-		}
+		edge := z.tighten(c.res, share)
 		kept := c.open[:0]
 		for _, id := range c.open {
 			if !z.bound(id, edge*weight[id]) {
 				kept = append(kept, id)
 				continue
 			}
-			c.out[id] = share * weight[id]
-			for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
-				r := z.useRes[u]
-				if c.free[r] -= c.out[id] * z.useW[u]; c.free[r] < together*z.rates[r] {
-					c.free[r] = 0 // no crumbs of rounding
-				}
-				c.load[r] -= weight[id] * z.useW[u]
-				c.count[r]--
-			}
+			z.freeze(id, share, weight[id])
 		}
 		c.open = kept
+	}
+}
+
+// many is how many transfers are so many that those that a resource binds are found from the resource, not by asking all.
+const many = 64
+
+// fillMany is the rounds of fill for many transfers without limits of their own, of which it gives each the same rate.
+func (z *sim) fillMany(weight []float64) {
+	c := &z.comp
+	for i, id := range c.open {
+		c.place[id] = int32(i + 1)
+	}
+	c.busy = append(c.busy[:0], c.res...)
+	left := len(c.open)
+	for left > 0 && !z.interrupted(left+len(c.res)) {
+		share := max(z.common(c.busy), 0)
+		z.tighten(c.busy, share)
+		c.bound = c.bound[:0]
+		kept := c.busy[:0]
+		for _, r := range c.busy {
+			if !c.tight[r] {
+				if c.count[r] > 0 {
+					kept = append(kept, r)
+				}
+				continue
+			}
+			for u := z.head[r]; u >= 0; u = z.next[u] {
+				if id := z.useTask[u]; c.place[id] > 0 {
+					c.bound = append(c.bound, c.place[id])
+					c.place[id] = 0
+				}
+			}
+		}
+		c.busy = kept
+		slices.Sort(c.bound) // rates are rounded in the order of transfers
+		for _, at := range c.bound {
+			id := c.open[at-1]
+			z.freeze(id, share, weight[id])
+		}
+		left -= len(c.bound)
+	}
+	for _, id := range c.open {
+		c.place[id] = 0
+	}
+}
+
+// common returns the share at which the first of some resources is full.
+func (z *sim) common(res []int32) float64 {
+	c, share := &z.comp, math.Inf(1)
+	for _, r := range res {
+		if c.count[r] > 0 {
+			share = min(share, c.free[r]/c.load[r])
+		}
+	}
+	return share
+}
+
+// tighten marks those of some resources that are full at a share, and returns the share up to which they count as that.
+func (z *sim) tighten(res []int32, share float64) (edge float64) {
+	c := &z.comp
+	edge = share * (1 + together)
+	for _, r := range res {
+		c.tight[r] = c.count[r] > 0 && c.free[r]/c.load[r] <= edge
+	}
+	return edge
+}
+
+// freeze gives a transfer its rate.
+func (z *sim) freeze(id int32, share, weight float64) {
+	c := &z.comp
+	c.out[id] = share * weight
+	for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
+		r := z.useRes[u]
+		if c.free[r] -= c.out[id] * z.useW[u]; c.free[r] < together*z.rates[r] {
+			c.free[r] = 0 // no crumbs of rounding
+		}
+		c.load[r] -= weight * z.useW[u]
+		c.count[r]--
 	}
 }
 
