@@ -111,7 +111,7 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 		c.clash("workload.ring_form",
 			`rings that follow twisted links join nodes that hold different parts of the vector; set workload.ring_form = "line" or "folded", or workload.ring_dims to one dimension`)
 	case (rings || s.calls()) && s.Fabric.FailAt > 0:
-		c.clash("fabric.fail_at", "collectives wait for what is lost; let it fail from the start, or choose other traffic")
+		c.clash("fabric.fail_at", "what links carry when they fail is lost, nothing sends it again, and what waits for it in a collective call never begins; let it fail from the start, or choose other traffic")
 	}
 	if t != nil {
 		tensor, data := w.TensorDims, w.DataDims

@@ -159,7 +159,7 @@ func checkTraining(c *schema.Reader, s *Scenario, up int) {
 	case t.GPUs == 1:
 		c.Clash([]string{gpus}, "nothing is sent: there is one GPU", "raise gpus")
 	case s.Fabric.FailAt > 0:
-		c.Clash([]string{"fabric.fail_at"}, "a training step waits for what is lost", "let it fail from the start")
+		c.Clash([]string{"fabric.fail_at"}, "what links carry when they fail is lost, nothing sends it again, and what waits for it in a training step never begins", "let it fail from the start")
 	default:
 		_, transfers := TransferBytes(t)
 		passes := 2 * float64(t.Microbatches*t.PP*t.Chunks*t.Replicas())
