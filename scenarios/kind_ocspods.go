@@ -21,7 +21,7 @@ func ocsPodsParts(s *Scenario) []schema.Part {
 		{
 			Path: "fabric", Doc: "The pods and their optical ports.", Specs: []any{&s.Fabric.FabricKind, &s.Fabric.OCSPods}, Defaults: func(int) []any {
 				d := s.Fabric.OCSPods
-				d.PortsPerPod, d.PodBandwidth, d.NICBandwidth = max(d.GPUsPerPodPerReplica, d.GPUsPerPod), d.NICBandwidth, d.PortBandwidth
+				d.PortsPerPod, d.InsideBandwidth, d.NICBandwidth = max(d.GPUsPerPodPerReplica, d.GPUsPerPod), d.NICBandwidth, d.PortBandwidth
 				return []any{&d}
 			},
 		},

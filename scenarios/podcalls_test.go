@@ -34,7 +34,7 @@ kind = "ocs-pods"
 gpus_per_pod_per_replica = 4
 port_bandwidth = "100Gbps"
 ports_per_pod = 2
-pod_bandwidth = "900Gbps"
+inside_bandwidth = "900Gbps"
 [policy]
 allocators = ["prop-alloc", "delta-topo", "delta-joint"]
 `

@@ -140,7 +140,7 @@ func (s *Scenario) layoutOf(all bool) training.Layout {
 func (s *Scenario) layout(replicas ...int) training.Layout {
 	l := training.Layout{GPUsPerPod: s.Fabric.GPUsPerPodPerReplica}
 	if s.calls() && len(s.Tiers) == 0 {
-		l.Inside = s.Fabric.PodBandwidth
+		l.Inside = s.Fabric.InsideBandwidth
 	}
 	for _, r := range replicas {
 		u := s.replica(r)
