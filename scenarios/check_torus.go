@@ -146,7 +146,7 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 			c.clash("workload.rate "+key+" workload.payload", "%s; choose a higher rate or more time", assembly.FaultText(err))
 		}
 	}
-	if s.trains() || s.calls() {
+	if s.trains() || s.stepCalls() || s.calls() {
 		w.Payload = w.Packet // of which all counts
 	}
 	if w.Payload < 1 || w.Packet < w.Payload {

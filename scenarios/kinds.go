@@ -52,6 +52,7 @@ func listKinds() []*kind {
 			doc:   "One training step of a model under pipeline, tensor, expert and data parallelism.",
 			parts: trainingParts, prepare: prepareTraining, check: checkTraining,
 		}},
+		[]*kind{recommendationKind()},
 		trafficKinds(),
 		callKinds(),
 		[]*kind{

@@ -47,6 +47,8 @@ type Workload struct {
 	Exchange plans.Exchange
 	Patterns []collective.Pattern // by row of collective.Patterns; nil where the kind is no traffic
 	Call     calls.Keys
+	// Recommendation is the step of a recommendation model
+	Recommendation training.Recommendation
 }
 
 // WorkloadKind is the key that says which others [workload] has, FabricKind that of [fabric].

@@ -32,6 +32,9 @@ type Optimised struct {
 	// Rounds is the rounds of the search for a bound; 0 is 4000, and fewer where nodes are not identical and sources
 	// times links exceed 2 million.
 	Rounds int `key:"bound_rounds" doc:"rounds of the search for a lower bound; 0 is 4000, and fewer on large fabrics whose nodes are not identical" default:"0" max:"1000000000"`
+	// Pattern is what routes are chosen for: the problem's flows ("" and ForWork), or one unit from every node to every
+	// other (ForAll), as forwarding tables are that are programmed before it is known what will be sent (Sec. 4 and 4.3).
+	Pattern string `key:"pattern" doc:"what routes are chosen for: the work that is simulated, or as many bytes between all pairs of nodes, as forwarding tables that are programmed once before a job" default:"work" choices:"work|all-to-all" implicit:""`
 	// Cache is a directory that keeps choices by a hash of all that they depend on; "" keeps none.
 	Cache string `key:"cache" doc:"directory in which routes are kept for the next run; \"\" is none" default:"" output:""`
 	// MILP has a solver on the PATH go on from the best choice, among the paths that it was found among, and prove the
@@ -87,6 +90,9 @@ const (
 func (o Optimised) Route(ctx context.Context, p *Problem, of Options) (*Decision, error) {
 	if err := p.check(); err != nil {
 		return nil, err
+	}
+	if o.Pattern == ForAll {
+		return o.forAll(ctx, p, of)
 	}
 	for i, w := range p.Demand {
 		if !(w >= 0) || math.IsInf(w, 0) {

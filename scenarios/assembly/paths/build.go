@@ -60,8 +60,9 @@ func (r *routed) leastTimes(ctx context.Context) (leastTimes, error) {
 	return t, err
 }
 
-// unharmed is what a router makes of the fabric where nothing is down.
+// unharmed is what a router makes of the fabric where nothing is down, and of the work there.
 type unharmed struct {
+	r     *routed // with whose flows
 	walks *engine.Paths
 	sums  routing.Sums // in place of walks; nil where these are there
 	max   float64      // load of the most loaded link

@@ -65,6 +65,11 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 			return
 		}
 	}
+	if s.Workload.Kind == Recommendation {
+		if checkRecommendation(c, s, up); len(c.Diagnostics) > 0 {
+			return
+		}
+	}
 	if keys, err := r.lay(); err != nil {
 		what, want := assembly.Wanted(err)
 		c.Clash(keys, what, want)
@@ -171,6 +176,8 @@ func fewerHops(s *Scenario) string {
 	switch {
 	case s.Workload.Kind == "training":
 		ways = "choose larger packets or fewer micro-batches"
+	case s.Workload.Kind == Recommendation:
+		ways = "choose larger packets or fewer samples"
 	case s.Workload.Kind == MatrixTraffic:
 		ways = "choose larger packets or less traffic"
 	case slices.Contains(RingKinds, s.Workload.Kind) || s.Sized():

@@ -172,18 +172,10 @@ func (a *routedAnswer) againstHealthy(ctx context.Context) error {
 	if !done {
 		return nil
 	}
-	h := &routedAnswer{r: r, seen: r.Whole, walks: r.usual(a.row.Policy), row: result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}}
-	if r.s.Workload.Collectives == "graph" {
-		whole, err := r.faultless(ctx)
-		if err != nil {
-			return fmt.Errorf("without faults: %w", err)
-		}
-		d, err := routing.ByName(a.row.Policy).Router.Route(ctx, whole.problem(whole.Whole), r.s.options())
-		if err != nil {
-			return fmt.Errorf("without faults: %w", err)
-		}
-		h.r, h.seen, h.walks = whole, whole.Whole, d.Paths
-	}
+	r.mu.Lock()
+	whole := r.healthy[a.row.Policy]
+	r.mu.Unlock()
+	h := &routedAnswer{r: whole.r, seen: whole.r.Whole, walks: whole.walks, row: result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}}
 	if err := h.simulate(ctx, nil); err != nil {
 		return fmt.Errorf("without faults: %w", err)
 	}
@@ -318,16 +310,22 @@ func (r *routed) withoutFaults(ctx context.Context, row *routing.Row) (float64, 
 	if v, ok := r.healthy[row.Name]; ok {
 		return v.max, nil
 	}
-	d, sums, err := r.route(ctx, row, r.Whole)
+	h, err := r, error(nil)
+	if r.it != nil && r.it.Spec.Collectives == "graph" {
+		if h, err = r.faultless(ctx); err != nil {
+			return 0, fmt.Errorf("without faults: %w", err)
+		}
+	}
+	d, sums, err := h.route(ctx, row, h.Whole)
 	if err != nil {
 		return 0, fmt.Errorf("without faults: %w", err)
 	}
-	loads, err := r.loads(ctx, r.Whole, d, sums)
+	loads, err := h.loads(ctx, h.Whole, d, sums)
 	if err != nil {
 		return 0, err
 	}
 	top := peak(loads)
-	r.healthy[row.Name] = unharmed{d.Paths, sums, top}
+	r.healthy[row.Name] = unharmed{h, d.Paths, sums, top}
 	return top, nil
 }
 
@@ -468,7 +466,11 @@ func (r *routed) fluid(ctx context.Context, g *engine.Graph, n *engine.Network, 
 	if err != nil {
 		return nil, nil, err
 	}
-	if t, err = flow.Run(ctx, g, n, routes, flow.Options{}); err != nil {
+	sent := g
+	if sent, routes, err = r.load.together(g, routes); err != nil {
+		return nil, nil, err
+	}
+	if t, err = flow.Run(ctx, sent, n, routes, flow.Options{}); err != nil {
 		return nil, nil, err
 	}
 	for i, by := range late {

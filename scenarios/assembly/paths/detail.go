@@ -133,11 +133,12 @@ func (a *routedAnswer) addWays(ctx context.Context, l *result.Torus) {
 	}
 }
 
-// usual returns the paths of a router where nothing is down, nil where they were not looked for.
+// usual returns the paths of a router where nothing is down, nil where they were not looked for, and where other pairs
+// send there, as algorithms of collectives that go round faults have it.
 func (r *routed) usual(policy string) *engine.Paths {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if h, ok := r.healthy[policy]; ok {
+	if h, ok := r.healthy[policy]; ok && (h.r == r || slices.Equal(h.r.load.flows, r.load.flows)) {
 		return h.walks
 	}
 	return nil

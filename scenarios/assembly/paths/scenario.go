@@ -37,9 +37,10 @@ type Workload struct {
 	Kind string
 	training.Spec
 	Traffic
-	Patterns []collective.Pattern // by row of collective.Patterns
-	Call     *calls.Call          // nil of other work
-	Calls    calls.Expansion      // of a training step that has them in its graph
+	Patterns       []collective.Pattern // by row of collective.Patterns
+	Call           *calls.Call          // nil of other work
+	Recommendation training.Recommendation
+	Calls          calls.Expansion // of a training step that has them in its graph
 }
 
 // Kinds of traffic.
@@ -107,12 +108,12 @@ func (s *Scenario) Timed() bool {
 
 // Sized reports whether all messages have one size.
 func (s *Scenario) Sized() bool {
-	return s.Workload.Kind != MatrixTraffic && s.Workload.Kind != "training" && s.Timed()
+	return s.Workload.Kind != MatrixTraffic && !s.Workload.Iterates() && s.Timed()
 }
 
 // Dependent reports whether transfers wait for each other, as those of ring collectives and of training steps do.
 func (s *Scenario) Dependent() bool {
-	return slices.Contains(RingKinds, s.Workload.Kind) || s.Workload.Kind == "training" || s.Workload.Call != nil
+	return slices.Contains(RingKinds, s.Workload.Kind) || s.Workload.Iterates() || s.Workload.Call != nil
 }
 
 // packets returns how long so many packets take on a link.

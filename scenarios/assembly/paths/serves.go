@@ -271,6 +271,10 @@ func (r *routed) extents(up int) (least, most extent) {
 		bytes, transfers := TransferBytes(&w.Spec)
 		least.packets = bytes / float64(w.Packet)
 		most.packets = least.packets + transfers
+	case w.Kind == Recommendation:
+		bytes, transfers := recommendationBytes(&w.Recommendation)
+		least.packets = bytes / float64(w.Packet)
+		most.packets = least.packets + transfers
 	case slices.Contains(RingKinds, w.Kind):
 		least.packets = float64(w.Message) / float64(w.Packet)
 		most.packets = 4*n*least.packets + 4*n*n

@@ -17,6 +17,8 @@ type load struct {
 	parts  []part
 	graph  *engine.Graph // of ring collectives: what waits for what
 	call   *called       // nil of other work
+	// exchanges are ranges of tasks in which all that a source sends goes at one rate as fluid
+	exchanges [][2]int
 }
 
 // part is flows that are on at the same times.
@@ -65,6 +67,7 @@ var works = []work{
 	{kinds: []string{DataTensor}, load: func(_ context.Context, r *routed, m int64) (*load, error) { return r.dataTensor(m) }, lay: (*routed).layDataTensor},
 	{kinds: RingKinds, load: func(_ context.Context, r *routed, m int64) (*load, error) { return r.rings(m) }, lay: (*routed).layRings},
 	{kinds: []string{"training"}, load: stepLoad, lay: layStep},
+	{kinds: []string{Recommendation}, load: recommendationLoad, lay: layRecommendation},
 }
 
 // work returns the row of the workload's kind.

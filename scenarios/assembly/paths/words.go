@@ -14,9 +14,11 @@ func (s *Scenario) Words() string {
 		work = s.Workload.Call.Words()
 	case work == "training":
 		work = s.Workload.Spec.Words(s.Title)
+	case work == Recommendation:
+		work = s.Workload.Recommendation.Words(s.Title)
 	}
 	text := fmt.Sprintf("%s on a %s, links of %v", work, l.Words(), l.LinkRate)
-	if s.Title != "" && s.Workload.Kind != "training" { // whose name it takes
+	if s.Title != "" && !s.Workload.Iterates() { // whose name it takes
 		text = s.Title + ": " + text
 	}
 	switch {

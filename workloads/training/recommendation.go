@@ -1,0 +1,169 @@
+package training
+
+import (
+	"fmt"
+	"math"
+
+	"sim/engine"
+	"sim/engine/units"
+)
+
+// Recommendation describes a step of a recommendation model (Naumov et al. 2019): dense networks, of which each GPU has
+// a copy, and tables of embeddings, which are spread evenly over all GPUs.
+type Recommendation struct {
+	GPUs            int        `key:"gpus" doc:"GPUs of the job" required:"" min:"2" max:"1048576"`
+	Samples         int        `key:"samples" doc:"samples a GPU and step" required:"" min:"1" max:"1000000000"`
+	Tables          int        `key:"tables" doc:"tables of embeddings" required:"" min:"1" max:"1000000000"`
+	Width           int        `key:"width" doc:"numbers of an embedding, on average over the tables" required:"" min:"1" max:"1000000"`
+	Pooling         float64    `key:"pooling" doc:"rows that a sample looks up in a table, on average, and which are summed" default:"1.0" above:"0" max:"1000000"`
+	RowBytes        int        `key:"table_bytes" doc:"bytes of a number in a table" default:"4" min:"1" max:"16"`
+	MemoryRate      units.Rate `key:"memory_rate" doc:"at which a GPU's memory reads and writes rows" default:"1200GB/s" above:"0" max:"1e16"`
+	EmbeddingBytes  int        `key:"embedding_bytes" doc:"bytes of a number of an embedding, or of its gradient, that is sent" default:"2" min:"1" max:"16"`
+	Dense           int        `key:"dense_parameters" doc:"parameters of the dense networks" required:"" min:"1" max:"1000000000000"`
+	GradientBytes   int        `key:"gradient_bytes" doc:"bytes of a gradient of theirs that is sent" default:"4" min:"1" max:"16"`
+	Operations      float64    `key:"operations" doc:"of the dense networks on a sample, forward, over their parameters: 2 of plain layers, more where weights are used several times" default:"2.0" above:"0" max:"1000000"`
+	Bottom          float64    `key:"bottom" doc:"part of the dense networks that does not need embeddings, so that these are exchanged meanwhile" default:"0.0" max:"1"`
+	BackwardRatio   float64    `key:"backward_ratio" doc:"backward time over forward time" default:"2.0" max:"1000"`
+	EffectiveTFLOPS float64    `key:"effective_tflops" doc:"what one GPU achieves on the dense networks, in 1e12 operations a second" required:"" above:"0" max:"1000000"`
+	Pieces          int        `key:"pieces" doc:"parts of the backward pass, after each of which its gradients are reduced" default:"1" min:"1" max:"65536"`
+	Pipelined       bool       `key:"pipelined" doc:"whether embeddings of the next step and gradients of those of the one before are exchanged while the dense networks are computed" default:"false"`
+}
+
+// MessageBytes returns what a GPU sends each other of embeddings, and of their gradients.
+func (s *Recommendation) MessageBytes() int64 {
+	return int64(math.Ceil(float64(s.Samples) * float64(s.Tables) * float64(s.Width) * float64(s.EmbeddingBytes) / float64(s.GPUs)))
+}
+
+// LookupSeconds returns how long a GPU reads the rows of its tables, which all GPUs' samples look up, or writes them.
+func (s *Recommendation) LookupSeconds() float64 {
+	return float64(s.Samples) * float64(s.Tables) * s.Pooling * float64(s.Width) * float64(s.RowBytes) * 8 / float64(s.MemoryRate)
+}
+
+// ForwardSeconds returns how long the dense networks take forward.
+func (s *Recommendation) ForwardSeconds() float64 {
+	return float64(s.Samples) * s.Operations * float64(s.Dense) / (s.EffectiveTFLOPS * 1e12)
+}
+
+// Calls returns what a step calls: the exchange of embeddings, that of their gradients, and the reductions of gradients of
+// a piece of the top network and of the bottom one, which have no bytes where there is none.
+func (s *Recommendation) Calls() (forward, backward, top, bottom Call) {
+	exchange := Call{Dim: Expert, Kind: AllToAll, Bytes: s.MessageBytes()}
+	back := exchange
+	back.Transposed = true
+	reduce := func(part float64) Call {
+		return Call{Dim: Sync, Kind: AllReduce, Bytes: int64(math.Round(part * float64(s.Dense) * float64(s.GradientBytes)))}
+	}
+	return exchange, back, reduce((1 - s.Bottom) / float64(s.Pieces)), reduce(s.Bottom)
+}
+
+// Parts of a step, as Meta.Chunk has them.
+const (
+	lookup int32 = iota
+	bottomForward
+	topForward
+	topBackward
+	bottomBackward
+	update
+	exchange
+	exchangeBack
+	reduction
+)
+
+var partNames = [...]string{
+	"lookup", "bottom network, forward", "top network, forward", "top network, backward", "bottom network, backward", "update of tables",
+	"exchange of embeddings", "exchange of their gradients", "reduction of gradients",
+}
+
+// BuildRecommendation returns a step of a recommendation model, whose calls expand makes (Extent.Expand) among all GPUs.
+//
+// Each GPU looks up, for the samples of all, the rows of its tables, and sends every other the embeddings of its samples,
+// while the bottom network is computed; then the top network, forward and backward. Gradients of embeddings go the other way
+// and are written to the tables, and those of the dense networks are reduced, a piece when it is computed and the one before
+// is reduced. Lookups do not take from what computes, as memory bounds the ones and arithmetic the other. The phases of exchanges
+// are Expert, of reductions Sync.
+func BuildRecommendation(s *Recommendation, expand func(g *engine.Graph, c Call, group, ready []int32) ([]int32, error)) (*Iteration, error) {
+	b := &builder{Iteration: &Iteration{Spec: Spec{GPUs: s.GPUs, PP: 1, Chunks: 1, Microbatches: 1, Collectives: "graph"}, Graph: &engine.Graph{}, All: true}}
+	b.x.Expand = expand
+	var group []int32
+	for g := range int32(s.GPUs) {
+		group = append(group, g)
+	}
+	var failed error
+	compute := func(part int32, seconds float64, after ...[]int32) []int32 {
+		d, err := engine.FromSeconds(seconds)
+		if err != nil && failed == nil {
+			failed = fmt.Errorf("training: %s: %w", partNames[part], err)
+		}
+		m := Meta{Phase: Forward, Chunk: part}
+		if part == topBackward || part == bottomBackward {
+			m.Phase = Backward
+		}
+		ids := make([]int32, s.GPUs)
+		for g := range ids {
+			m.GPU = int32(g)
+			ids[g] = b.task(engine.Task{Duration: d}, m)
+			for _, a := range after {
+				b.Graph.AddEdge(a[g], ids[g], 0)
+			}
+		}
+		return ids
+	}
+	call := func(part int32, c Call, ready []int32) []int32 {
+		if failed != nil || c.Bytes == 0 {
+			return ready
+		}
+		done, err := b.expand(c, group, ready, Meta{Chunk: part, GPU: -1})
+		if failed = err; err != nil {
+			return ready
+		}
+		return done
+	}
+	forward, backward, top, bottom := s.Calls()
+	dense := s.ForwardSeconds()
+	looked := compute(lookup, s.LookupSeconds())
+	embedded := call(exchange, forward, looked)
+	below := compute(bottomForward, dense*s.Bottom)
+	needs := [][]int32{below}
+	if !s.Pipelined {
+		needs = append(needs, embedded)
+	}
+	at := compute(topForward, dense*(1-s.Bottom), needs...)
+	var reduced []int32
+	reduce := func(c Call, computed []int32) {
+		if reduced != nil {
+			computed = compute(reduction, 0, reduced, computed)
+		}
+		reduced = call(reduction, c, computed)
+	}
+	for range s.Pieces {
+		at = compute(topBackward, dense*(1-s.Bottom)*s.BackwardRatio/float64(s.Pieces), at)
+		reduce(top, at)
+	}
+	known := at
+	if s.Pipelined { // those of the step before
+		known = compute(exchangeBack, 0)
+	}
+	compute(update, s.LookupSeconds(), call(exchangeBack, backward, known))
+	reduce(bottom, compute(bottomBackward, dense*s.Bottom*s.BackwardRatio, at))
+	if failed != nil {
+		return nil, failed
+	}
+	b.Graph.Namer = func(id int32) string {
+		if m := b.Meta[id]; m.GPU >= 0 {
+			return fmt.Sprintf("%s of gpu %d", partNames[m.Chunk], m.GPU)
+		}
+		return partNames[b.Meta[id].Chunk]
+	}
+	if err := b.Graph.Freeze(); err != nil {
+		return nil, fmt.Errorf("training: %w", err)
+	}
+	return b.Iteration, nil
+}
+
+// Words says in a line what is trained, by a title in place of what it is where there is one.
+func (s *Recommendation) Words(title string) string {
+	if title == "" {
+		title = "a recommendation model"
+	}
+	return fmt.Sprintf("%s on %d GPUs: %d samples each, %d tables of width %d, %.3g dense parameters", title, s.GPUs, s.Samples, s.Tables, s.Width, float64(s.Dense))
+}

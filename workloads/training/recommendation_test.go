@@ -1,0 +1,76 @@
+package training_test
+
+import (
+	"testing"
+
+	"sim/engine"
+	"sim/engine/flow"
+	"sim/workloads/training"
+)
+
+// TestRecommendation: on links that nothing shares a step takes what its parts take, added up by hand.
+func TestRecommendation(t *testing.T) {
+	base := training.Recommendation{
+		GPUs: 4, Samples: 256, Tables: 26, Width: 128, Pooling: 8, RowBytes: 4, MemoryRate: 9.6e12, EmbeddingBytes: 2,
+		Dense: 16_000_000, GradientBytes: 4, Operations: 2, Bottom: 0.25, BackwardRatio: 2, EffectiveTFLOPS: 80, Pieces: 3,
+	}
+	seconds := func(s float64) engine.Time { return engine.Time(s * float64(engine.Second)) }
+	for name, change := range map[string]func(*training.Recommendation){
+		"as it is":        func(*training.Recommendation) {},
+		"one piece":       func(s *training.Recommendation) { s.Pieces = 1 },
+		"slow arithmetic": func(s *training.Recommendation) { s.EffectiveTFLOPS = 0.5 },
+		"slow memory":     func(s *training.Recommendation) { s.MemoryRate /= 100 },
+		"no bottom":       func(s *training.Recommendation) { s.Bottom = 0 },
+		"pipelined":       func(s *training.Recommendation) { s.Pipelined = true },
+		"slow, pipelined": func(s *training.Recommendation) { s.Pipelined, s.EffectiveTFLOPS = true, 0.5 },
+	} {
+		s := base
+		change(&s)
+		it, err := training.BuildRecommendation(&s, direct)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, r := mesh(it.Graph, s.GPUs)
+		// gradients of embeddings and of the dense networks share links, so that either takes nothing where times are added up
+		g := it.Without(training.Expert)
+		reduced := play(t, g, n, r, flow.MaxMin).Makespan
+		g = it.Without(training.Sync)
+		exchanged := play(t, g, n, r, flow.MaxMin).Makespan
+
+		look := seconds(256 * 26 * 8 * 128 * 4 * 8 / float64(s.MemoryRate))
+		dense := 256 * 2 * 16e6 / (s.EffectiveTFLOPS * 1e12)
+		bottom, top := seconds(dense*s.Bottom), seconds(dense*(1-s.Bottom))
+		exchange := seconds(256 * 26 * 128 * 2 / 4 * 8 / float64(rate))
+		want := max(look+exchange, bottom) + top + 2*top + max(exchange+look, 2*bottom)
+		if s.Pipelined {
+			want = max(look+exchange, bottom+3*top+2*bottom, exchange+look)
+		}
+		near := func(what string, got, want engine.Time) {
+			if d := got - want; d > 1000 || d < -1000 {
+				t.Errorf("%s, %s: %v, want %v", name, what, got, want)
+			}
+		}
+		near("exchanges", exchanged, want)
+
+		_, _, part, below := s.Calls()
+		at := max(look, bottom) + top
+		if s.Pipelined {
+			at = bottom + top
+		}
+		end := engine.Time(0)
+		for range s.Pieces {
+			at += 2 * top / engine.Time(s.Pieces)
+			end = max(end, at) + alone(t, training.Spec{TP: 4, PP: 1, EP: 1, ETP: 1, GPUs: 4}, withDim(part))
+		}
+		if s.Bottom > 0 {
+			end = max(end, at+2*bottom) + alone(t, training.Spec{TP: 4, PP: 1, EP: 1, ETP: 1, GPUs: 4}, withDim(below))
+		}
+		near("reductions", reduced, max(end, at+max(look, 2*bottom), look))
+	}
+}
+
+// withDim returns a call as a group of four ranks would make it.
+func withDim(c training.Call) training.Call {
+	c.Dim = training.Tensor
+	return c
+}
