@@ -60,7 +60,11 @@ func metricSheet(doc *result.Document, d *result.Detail, metrics []result.Metric
 		for _, r := range doc.Rows {
 			bound, ok := m.BoundOf(r.Metrics, doc.Reference)
 			if _, has := r.Metrics[m.Name]; ok && has && math.Abs(bound) <= sheet.DrawableLimit {
-				spec.Marks = append(spec.Marks, result.Mark{Label: "lower bound", X: r.Policy, Y: bound})
+				label := "lower bound"
+				if m.Better == result.Higher {
+					label = "upper bound"
+				}
+				spec.Marks = append(spec.Marks, result.Mark{Label: label, X: r.Policy, Y: bound})
 				models[r.Policy] = r.Labels["gap_model"]
 			}
 		}

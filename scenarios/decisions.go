@@ -9,6 +9,7 @@ import (
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
 	"sim/scenarios/assembly/circuits"
+	"sim/scenarios/assembly/fleets"
 	"sim/scenarios/assembly/paths"
 	"sim/scenarios/assembly/plans"
 	"sim/scenarios/schema"
@@ -116,6 +117,16 @@ func listDecisions() []decision {
 			only:  func(p *Policy, name string) { p.Placed = p.Placed.Only(name, false) },
 			build: buildPlaced, words: func(s *Scenario) string { return s.leaves().words(s) },
 			noPlan: func(*Scenario) (string, error) { return "mappings plan no rates", nil },
+		},
+		{
+			policies: "placements", listed: func(p *Policy) *[]string { return &p.Fleet.Placements }, table: placements,
+			chosen: func(p *Policy) []string { return p.Fleet.Placements }, keys: []string{"policy.placements"},
+			lacks: "no cubes that jobs could be placed on",
+			build: func(ctx context.Context, s *Scenario, _ int) (assembly.System, error) {
+				return fleets.New(ctx, s.fleet())
+			},
+			words:  func(s *Scenario) string { return s.fleet().Words() },
+			noPlan: func(*Scenario) (string, error) { return "placements plan no rates", nil },
 		},
 	}
 }

@@ -76,7 +76,8 @@ func listKinds() []*kind {
 			tierKind(),
 		},
 		podTrafficKinds(),
-		scaleUpKinds())
+		scaleUpKinds(),
+		fleetKinds())
 }
 
 const notOnLinks = `%s; set fabric.kind = "scaleup", or workload.kind to traffic such as "all-to-all" or "ring-all-reduce"`

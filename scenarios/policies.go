@@ -3,6 +3,7 @@ package scenarios
 import (
 	"sim/policies/collective"
 	"sim/policies/mapping"
+	"sim/policies/placement"
 	"sim/policies/reconfigure"
 	"sim/policies/routing"
 	"sim/policies/topology"
@@ -63,6 +64,7 @@ var (
 	routers    = rowsOf(routing.Table, func(r *routing.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} })
 	algorithms = append(rowsOf(collective.Table, func(r *collective.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} }),
 		policyRow{name: collective.BestName, doc: "the one of all that ends first", reads: []string{"hierarchical", "chunk"}})
-	planners = rowsOf(reconfigure.Table, func(r *reconfigure.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} })
-	mappings = rowsOf(mapping.Table, func(r *mapping.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} })
+	placements = rowsOf(placement.Table(), func(r *placement.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc} })
+	planners   = rowsOf(reconfigure.Table, func(r *reconfigure.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} })
+	mappings   = rowsOf(mapping.Table, func(r *mapping.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} })
 )

@@ -14,6 +14,7 @@ import (
 	"sim/policies/topology"
 	"sim/scenarios/assembly/calls"
 	"sim/scenarios/assembly/circuits"
+	"sim/scenarios/assembly/fleets"
 	"sim/scenarios/assembly/links"
 	"sim/scenarios/assembly/paths"
 	"sim/scenarios/assembly/plans"
@@ -49,6 +50,9 @@ type Workload struct {
 	Call     calls.Keys
 	// Recommendation is the step of a recommendation model
 	Recommendation training.Recommendation
+	Fleet          fleets.Fleet
+	Log            fleets.Log
+	Faults         fleets.Faults
 }
 
 // WorkloadKind is the key that says which others [workload] has, FabricKind that of [fabric].
@@ -67,6 +71,7 @@ type Fabric struct {
 	circuits.OCSPods
 	links.Links
 	ScaleUp plans.ScaleUp
+	Cubes   fleets.Pods
 }
 
 // Policy says which decisions are compared, and their options.
@@ -77,6 +82,7 @@ type Policy struct {
 	reconfigure.Keys // on scale-up domains
 	Calls            algorithm.Keys
 	Placed           mapping.Keys // where the ranks of a training step are
+	Fleet            fleets.Keys  // on pods of cubes
 }
 
 // TOML returns s with every value that counts, defaults and presets included, in the order of the reference. Parse

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Unit is a power of ten of seconds that a column of times is printed in.
+// Unit is a unit of time that a column of times is printed in.
 type Unit struct {
 	name   string
 	second float64
@@ -18,6 +18,10 @@ type Unit struct {
 func UnitFor(most float64) Unit {
 	u := Unit{"ns", 1e9, 4}
 	switch most = math.Abs(most); {
+	case most >= 2*86400:
+		u = Unit{"d", 1.0 / 86400, 4}
+	case most >= 2*3600:
+		u = Unit{"h", 1.0 / 3600, 4}
 	case most >= 1 || most == 0:
 		u = Unit{"s", 1, 4}
 	case most >= 1e-3:

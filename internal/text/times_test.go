@@ -41,7 +41,7 @@ func TestFormats(t *testing.T) {
 		{Seconds(0.0036834), "3.6834 ms"},
 		{Seconds(40.5e-6), "40.5000 µs"},
 		{Seconds(0.5833059), "583.306 ms"},
-		{Seconds(12345.678), "12345.7 s"},
+		{Seconds(12345.678), "3.4294 h"},
 		{Seconds(0), "0.0000 s"},
 		{Class(1.2345678e-6), "1.23 µs"},
 		{Class(12.345678e-6), "12.3 µs"},

@@ -79,9 +79,6 @@ func (p *page) bottleneck(row *result.Row, t *result.Traffic) {
 		}
 	}
 	line += "."
-	if latest, ok := m["latest_s"]; ok {
-		line += fmt.Sprintf(" In whatever order links serve packets all have arrived after %s (docs/model.md).", text.Seconds(latest))
-	}
 	gap, ok := m["gap"]
 	model := row.Labels["gap_model"]
 	timed := "" // the time that the gap is of, if it is not of the load

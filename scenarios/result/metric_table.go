@@ -14,6 +14,7 @@ const (
 	ofCalls     = "collectives"
 	ofPlans     = "plans of topologies"
 	ofFabric    = "the fabric"
+	ofFleets    = "fleets"
 	ofSolvers   = "MILP solvers"
 	ofRuns      = "every run"
 )
@@ -114,6 +115,31 @@ var Metrics = []Metric{
 	{Name: "donor_*", Words: "figures of the port-lending job", Of: ofBorrowing},
 	{Name: "milp_*", Better: Lower, Words: "what a solver says of its model", Of: ofSolvers},
 
+	{Name: "goodput", Better: Higher, Words: "goodput", Of: ofFleets, Unit: "%", Head: "goodput,\ngap to bound", Format: Percent, Beside: "gap",
+		Main: 9, Wins: "does most work", Bounded: "goodput", Judged: true, Figure: Panel{Name: "fleet"}, Since: 2,
+		Means: "the share of chip-time that is work which is kept, at full speed"},
+	{Name: "utilisation", Better: Higher, Words: "utilisation", Of: ofFleets, Unit: "%", Head: "utilis-\nation", Format: Percent, Since: 2},
+	{Name: "queue_mean_s", Better: Lower, Words: "mean time in the queue", Of: ofFleets, Head: "queue\nmean", Format: Time, Judged: true,
+		Figure: Panel{Name: "fleet", Row: 1}, Since: 2},
+	{Name: "queue_p99_s", Better: Lower, Words: "99th percentile of the time in the queue", Of: ofFleets, Head: "queue\np99", Format: Time, Since: 2},
+	{Name: "interrupted_share", Better: Lower, Words: "jobs that a failure interrupts", Of: ofFleets, Unit: "%", Head: "jobs\ninterrupted", Format: Percent, Since: 2},
+	{Name: "ft_share", Words: "jobs on routes round a switch that is down", Of: ofFleets, Unit: "%", Head: "jobs\nrerouted", Format: Percent, Since: 2},
+	{Name: "jobs_refused", Better: Lower, Words: "jobs that no empty pod has room for", Of: ofFleets, Head: "jobs\nrefused", Format: Count, Rare: true, Since: 2},
+	{Name: "xconnects_per_day", Words: "connections of slices a day", Of: ofFleets, Unit: "1/day", Head: "connections\na day", Format: Count, Since: 2},
+	{Name: "xconnect_changes_per_day", Words: "connections made a day", Of: ofFleets, Unit: "1/day", Since: 2},
+	{Name: "goodput_of_healthy", Better: Higher, Words: "goodput of chips that are up", Of: ofFleets, Unit: "%", Format: Percent, Since: 2},
+	{Name: "bound_goodput", Words: "upper bound on goodput", Of: ofFleets, Unit: "%", Format: Percent, Since: 2},
+	{Name: "queue_p50_s", Better: Lower, Words: "median time in the queue", Of: ofFleets, Since: 2},
+	{Name: "queue_p90_s", Better: Lower, Words: "90th percentile of the time in the queue", Of: ofFleets, Since: 2},
+	{Name: "system_availability", Better: Higher, Words: "time with at most one switch down", Of: ofFleets, Unit: "%", Format: Percent, Since: 2},
+	{Name: "share_*", Words: "chip-time by use", Of: ofFleets, Unit: "%", Format: Percent, Since: 2},
+	{Name: "jobs", Words: "jobs submitted", Of: ofFleets, Since: 2},
+	{Name: "jobs_done", Better: Higher, Words: "jobs that ended", Of: ofFleets, Since: 2},
+	{Name: "interrupts", Better: Lower, Words: "interruptions by failures", Of: ofFleets, Since: 2},
+	{Name: "evictions", Better: Lower, Words: "evictions for maintenance", Of: ofFleets, Since: 2},
+	{Name: "preflight_failures", Better: Lower, Words: "starts that preflight stopped", Of: ofFleets, Since: 2},
+	{Name: "takeovers", Words: "cubes that took over", Of: ofFleets, Since: 2},
+
 	{Name: "nct_max", Better: Lower, Words: "largest NCT of a job", Of: ofJobs},
 	{Name: "pooled_*", Better: Lower, Words: "the same where jobs share their circuits", Of: ofJobs},
 	{Name: "nct_mean", Better: Lower, Words: "NCT of the mean iteration on shared circuits", Of: ofJobs},
@@ -148,10 +174,6 @@ var Metrics = []Metric{
 	{Name: "implied_share", Words: "implied share of communication", Of: ofPaths, Unit: "%"},
 	{Name: "over_fluid", Better: Lower, Words: "completion time over that of a fluid", Of: ofPackets, From: overFluid},
 	{Name: "packet_slack_s", Words: "bound on what packets take longer than a fluid", Of: ofPackets},
-	{Name: "earliest_s", Words: "bound on when packets can have arrived on these paths", Of: ofPackets},
-	{Name: "latest_s", Words: "bound on when packets have arrived, in any order", Of: ofPackets},
-	{Name: "latest_stored_s", Words: "of which packets are stored", Of: ofPackets},
-	{Name: "latest_shared_s", Words: "of which other transfers take links", Of: ofPackets},
 	{Name: "ranks", Words: "ranks", Of: ofCalls},
 	{Name: "bound_completion_s", Words: "lower bound on the completion time", Of: ofCalls},
 

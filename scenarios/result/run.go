@@ -47,10 +47,11 @@ func (d *Document) Row(policy string) *Row {
 	return nil
 }
 
-// Best returns the index of the row with the least value of metric, or -1 when no row has it. Ties go to the row with
+// Best returns the index of the row with the best value of metric, or -1 when no row has it. Ties go to the row with
 // fewer ports, then to the first.
 func (d *Document) Best(metric string) int {
-	best := -1
+	m, _ := Find(metric)
+	best, higher := -1, m.Better == Higher
 	for i, r := range d.Rows {
 		v, ok := r.Metrics[metric]
 		if !ok || r.Labels["failed"] != "" { // what came to no end is no best
@@ -61,7 +62,7 @@ func (d *Document) Best(metric string) int {
 			continue
 		}
 		b := d.Rows[best].Metrics
-		if v < b[metric] || v == b[metric] && r.Metrics["ports"] < b["ports"] {
+		if v < b[metric] != higher && v != b[metric] || v == b[metric] && r.Metrics["ports"] < b["ports"] {
 			best = i
 		}
 	}

@@ -116,7 +116,7 @@ func (k *option) json(of reflect.Type, choices []string) Object {
 		return o
 	}
 	switch of {
-	case reflect.TypeFor[units.Rate](), reflect.TypeFor[units.Bytes](), reflect.TypeFor[engine.Time]():
+	case reflect.TypeFor[units.Rate](), reflect.TypeFor[units.Bytes](), reflect.TypeFor[engine.Time](), reflect.TypeFor[units.Frequency]():
 		return Object{"type": "string", "pattern": quantityPattern}
 	case reflect.TypeFor[bool]():
 		return Object{"type": "boolean"}

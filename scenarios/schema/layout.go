@@ -164,6 +164,8 @@ func parseText(t reflect.Type, text string) (reflect.Value, error) {
 		*p, err = units.ParseBytes(text)
 	case *engine.Time:
 		*p, err = units.ParseTime(text)
+	case *units.Frequency:
+		*p, err = units.ParseFrequency(text)
 	case *string:
 		*p = text
 	case *bool:

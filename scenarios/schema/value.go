@@ -49,6 +49,8 @@ func (k *Key) set(dst, v any) *Wrong {
 		return quantity(dst, v, units.ParseBytes, `"4MB"`)
 	case *engine.Time:
 		return quantity(dst, v, units.ParseTime, `"500ns"`)
+	case *units.Frequency:
+		return quantity(dst, v, units.ParseFrequency, `"0.0008/day"`)
 	case *[]string:
 		return k.names(dst, v)
 	case *[]int:
@@ -323,6 +325,8 @@ func Literal(v any) string {
 		return strconv.Quote(v.String())
 	case engine.Time:
 		return strconv.Quote(units.FormatTime(v))
+	case units.Frequency:
+		return strconv.Quote(v.String())
 	case string:
 		return strconv.Quote(v)
 	case float64:

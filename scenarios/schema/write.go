@@ -80,13 +80,14 @@ func (t *Table) Reference(w io.Writer, title string) {
 
 // sorts are types of fields as the reference words them, of numbers but for their bounds.
 var sorts = map[reflect.Type]string{
-	reflect.TypeFor[string]():      "text",
-	reflect.TypeFor[bool]():        "`true` or `false`",
-	reflect.TypeFor[units.Bytes](): "a size",
-	reflect.TypeFor[engine.Time](): "a time",
-	reflect.TypeFor[[]string]():    "list of texts",
-	reflect.TypeFor[[]int]():       "list of whole numbers",
-	reflect.TypeFor[[][]int]():     "list of rows of whole numbers",
+	reflect.TypeFor[string]():          "text",
+	reflect.TypeFor[bool]():            "`true` or `false`",
+	reflect.TypeFor[units.Bytes]():     "a size",
+	reflect.TypeFor[engine.Time]():     "a time",
+	reflect.TypeFor[units.Frequency](): "a frequency, such as `0.0008/day`",
+	reflect.TypeFor[[]string]():        "list of texts",
+	reflect.TypeFor[[]int]():           "list of whole numbers",
+	reflect.TypeFor[[][]int]():         "list of rows of whole numbers",
 
 	reflect.TypeFor[map[string][]string](): "table of lists",
 }

@@ -372,7 +372,7 @@ func (a *routedAnswer) packets(ctx context.Context, after *routing.Decision) err
 			a.ends(trace.Makespan)
 		}
 		a.delays()
-		return a.within(ctx, g, flows, paths, o.TaskRank, 0, mostPairs)
+		return nil
 	}
 	w := &packet.Work{Flows: r.load.flows, Paths: a.walks}
 	if w.Sources, err = r.sources(a.pressed); err != nil {
@@ -385,7 +385,7 @@ func (a *routedAnswer) packets(ctx context.Context, after *routing.Decision) err
 		return err
 	}
 	a.delays()
-	return a.withinAtOnce(ctx, w.Sources)
+	return nil
 }
 
 // mostFluid bounds the flows times the links of their paths where every flow may end at a time of its own: some

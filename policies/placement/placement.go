@@ -1,0 +1,182 @@
+// Package placement decides which cubes of which pod a job of a fleet gets. Each placement is a row of Table. It sees what
+// is free, nothing of queues, failures or time: when a job is tried, and what is done when it does not fit, is the
+// simulation's.
+package placement
+
+import (
+	"math/bits"
+
+	"sim/workloads/fleet"
+)
+
+// A pod's cubes stand in a grid of 4 x 4 x 4, cube x*16 + y*4 + z at (x, y, z); so do the chips of a cube, in one word.
+// Where optical switches join the cubes the grid has no meaning but to number them.
+const grid = 4
+
+// Cube is what of a cube is taken and what is not there.
+type Cube struct {
+	Used uint64 // chips that a job has
+	Down uint64 // chips of machines that are down
+	// Unlinked counts what keeps it out of slices of whole cubes alone: optical links that are down or drained.
+	Unlinked int16
+	// Closed counts what keeps it out of all slices: maintenance, a cube held back, not landed.
+	Closed int16
+}
+
+// Whole reports whether a slice of whole cubes can have it.
+func (c *Cube) Whole() bool { return c.Used|c.Down == 0 && c.Unlinked == 0 && c.Closed == 0 }
+
+// Pod is the state of a pod.
+type Pod struct {
+	Cubes [fleet.PodCubes]Cube
+	// Next[d][i] is the cube that the links of cube i lead to along dimension d, upwards, or -1: what the switches of a
+	// dimension connect. A connection that no job uses stays until another takes one of its ports.
+	Next [3][fleet.PodCubes]int8
+	Prev [3][fleet.PodCubes]int8 // the other way
+}
+
+// NewPod returns a pod with everything up and nothing connected.
+func NewPod() *Pod {
+	p := &Pod{}
+	for d := range p.Next {
+		for i := range p.Next[d] {
+			p.Next[d][i], p.Prev[d][i] = -1, -1
+		}
+	}
+	return p
+}
+
+// Free returns the cubes that a slice of whole cubes can have, cube i in bit i.
+func (p *Pod) Free() uint64 {
+	free := uint64(0)
+	for i := range p.Cubes {
+		if p.Cubes[i].Whole() {
+			free |= 1 << i
+		}
+	}
+	return free
+}
+
+// Place is where a slice is: whole cubes in the order of their places in the slice, the last dimension fastest, or, with
+// Chips not 0, chips of one cube.
+type Place struct {
+	Cubes []int8
+	Chips uint64
+}
+
+// Policy chooses where slices go.
+type Policy interface {
+	// Place returns where in a pod a slice goes, and whether it fits. It does not change the pod.
+	Place(p *Pod, s fleet.Shape) (Place, bool)
+	// Rewires reports whether slices are connected by optical switches, so that any cubes may make one.
+	Rewires() bool
+}
+
+// Row is a placement by name.
+type Row struct {
+	Name, Doc string
+	New       func() Policy
+}
+
+// Table lists the placements.
+func Table() []Row {
+	return []Row{
+		{"static-first-fit", "Cubes are a fixed grid of 4x4x4 with wrap-around links; a slice is a box of it in any rotation, the first that is free. Slices longer than the grid never fit.",
+			func() Policy { return &static{} }},
+		{"static-best-fit", "As static-first-fit, of all boxes that are free the one that leaves the largest free box.",
+			func() Policy { return &static{best: true} }},
+		{"static-hilbert", "Cubes in a row on a Hilbert curve through a fixed grid, the first that are free; shapes do not matter.",
+			func() Policy { return hilbert{} }},
+		{"folding", "As static-first-fit; a slice may also be folded: a long dimension winds through a thin one, as in RFold.",
+			func() Policy { return &static{fold: true} }},
+		{"reconfigurable", "Any free cubes, joined by optical switches: those whose connections need fewest changes.",
+			func() Policy { return reconfigurable{} }},
+		{"best-fit-subcube", "As reconfigurable; slices below a cube go to the fullest cube that has room.",
+			func() Policy { return reconfigurable{fullest: true} }},
+	}
+}
+
+// blocks returns the places of a slice below a cube, in any rotation, at multiples of its sides: buddies.
+func blocks(s fleet.Shape) []uint64 { return boxes(s.Dims, s.Dims, false) }
+
+// boxes returns the boxes of these sides in a grid of 4x4x4, in every rotation that is another, as words of its 64 places.
+// They begin at multiples of step (rotated alike) or, wrapping round, anywhere. Sides above 4 have none.
+func boxes(sides, step [3]int, wrap bool) []uint64 {
+	var list []uint64
+	seen := map[uint64]bool{}
+	for _, turn := range [][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+		var side, by, starts [3]int
+		for d, t := range turn {
+			side[d], by[d] = sides[t], step[t]
+			if starts[d] = grid / max(1, by[d]); side[d] > grid {
+				return nil
+			}
+			if wrap && side[d] == grid {
+				starts[d] = 1
+			}
+		}
+		for x := range starts[0] {
+			for y := range starts[1] {
+				for z := range starts[2] {
+					if m := box([3]int{x * by[0], y * by[1], z * by[2]}, side); !seen[m] {
+						seen[m] = true
+						list = append(list, m)
+					}
+				}
+			}
+		}
+	}
+	return list
+}
+
+// box returns the places of a box, wrapped round the grid.
+func box(at, side [3]int) uint64 {
+	m := uint64(0)
+	for x := range side[0] {
+		for y := range side[1] {
+			for z := range side[2] {
+				m |= 1 << ((at[0]+x)%grid*grid*grid + (at[1]+y)%grid*grid + (at[2]+z)%grid)
+			}
+		}
+	}
+	return m
+}
+
+// part places a slice below a cube: in the first cube that has room, or in the fullest. It keeps out of empty cubes
+// while another has room.
+func part(p *Pod, list []uint64, fullest bool) (Place, bool) {
+	best, chips, found := 0, uint64(0), -1
+	for i := range p.Cubes {
+		c := &p.Cubes[i]
+		if c.Closed > 0 {
+			continue
+		}
+		used := bits.OnesCount64(c.Used)
+		rank := used
+		if !fullest {
+			rank = min(used, 1)
+		}
+		if found >= 0 && rank <= best {
+			continue
+		}
+		for _, m := range list {
+			if (c.Used|c.Down)&m == 0 {
+				best, chips, found = rank, m, i
+				break
+			}
+		}
+	}
+	if found < 0 {
+		return Place{}, false
+	}
+	return Place{Cubes: []int8{int8(found)}, Chips: chips}, true
+}
+
+// cubesOf lists the cubes of a word, by number.
+func cubesOf(m uint64) []int8 {
+	list := make([]int8, 0, bits.OnesCount64(m))
+	for ; m != 0; m &= m - 1 {
+		list = append(list, int8(bits.TrailingZeros64(m)))
+	}
+	return list
+}

@@ -1,0 +1,216 @@
+package placement
+
+import (
+	"math/bits"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	_ "sim/internal/testseed"
+	"sim/workloads/fleet"
+)
+
+func mixShapes() []fleet.Shape {
+	var list []fleet.Shape
+	for _, s := range fleet.Mixes()["tpuv4-2022"] {
+		list = append(list, s.Shape)
+	}
+	return list
+}
+
+// randomPod draws a pod in which some chips and cubes are taken.
+func randomPod(t *rapid.T) *Pod {
+	p := NewPod()
+	most := rapid.SampledFrom([]int{0, 8, 30, 60}).Draw(t, "taken")
+	for _, c := range rapid.SliceOfN(rapid.IntRange(0, 63), 0, most).Draw(t, "cubes") {
+		switch rapid.IntRange(0, 4).Draw(t, "how") {
+		case 0:
+			p.Cubes[c].Used = ^uint64(0)
+		case 1:
+			p.Cubes[c].Used = rapid.Uint64().Draw(t, "chips")
+		case 2:
+			p.Cubes[c].Down = 0xf
+		case 3:
+			p.Cubes[c].Unlinked = 1
+		case 4:
+			p.Cubes[c].Closed = 1
+		}
+	}
+	return p
+}
+
+// TestPlacesAreFree: what a placement gives is free, of the right size, and the same again; a static one gives a box.
+func TestPlacesAreFree(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := randomPod(t)
+		s := rapid.SampledFrom(mixShapes()).Draw(t, "slice")
+		for _, row := range Table() {
+			policy := row.New()
+			at, ok := policy.Place(p, s)
+			again, also := policy.Place(p, s)
+			if ok != also || !slices.Equal(at.Cubes, again.Cubes) || at.Chips != again.Chips {
+				t.Fatalf("%s: %v and then %v", row.Name, at, again)
+			}
+			if !ok {
+				continue
+			}
+			if s.Cubes() == 0 {
+				c := &p.Cubes[at.Cubes[0]]
+				if bits.OnesCount64(at.Chips) != s.Chips() || (c.Used|c.Down)&at.Chips != 0 || c.Closed > 0 {
+					t.Fatalf("%s: %s on chips %x of %+v", row.Name, s, at.Chips, c)
+				}
+				continue
+			}
+			seen := uint64(0)
+			for _, c := range at.Cubes {
+				if !p.Cubes[c].Whole() || seen>>c&1 == 1 {
+					t.Fatalf("%s: %s on cube %d: %+v", row.Name, s, c, p.Cubes[c])
+				}
+				seen |= 1 << c
+			}
+			if len(at.Cubes) != s.Cubes() {
+				t.Fatalf("%s: %s on %d cubes", row.Name, s, len(at.Cubes))
+			}
+		}
+	})
+}
+
+// TestFits: reconfigurable fits wherever another does; first fit and best fit fit alike, exactly where a brute-force
+// search for a box finds one; folding wherever these do.
+func TestFits(t *testing.T) {
+	table := map[string]Policy{}
+	for _, row := range Table() {
+		table[row.Name] = row.New()
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		p := randomPod(t)
+		s := rapid.SampledFrom(mixShapes()).Draw(t, "slice")
+		fits := map[string]bool{}
+		for name, policy := range table {
+			_, fits[name] = policy.Place(p, s)
+		}
+		any := fits["static-first-fit"] || fits["folding"] || fits["static-hilbert"]
+		if any && !fits["reconfigurable"] || fits["static-first-fit"] != fits["static-best-fit"] || fits["static-first-fit"] && !fits["folding"] {
+			t.Fatalf("%s: %v", s, fits)
+		}
+		if s.Cubes() > 0 && fits["static-first-fit"] != boxFits(p, s) {
+			t.Fatalf("%s: static-first-fit %v, by brute force %v", s, fits["static-first-fit"], boxFits(p, s))
+		}
+	})
+}
+
+// boxFits tries every corner and rotation, cube by cube.
+func boxFits(p *Pod, s fleet.Shape) bool {
+	a, b, c := s.Dims[0]/4, s.Dims[1]/4, s.Dims[2]/4
+	for _, side := range [][3]int{{a, b, c}, {a, c, b}, {b, a, c}, {b, c, a}, {c, a, b}, {c, b, a}} {
+		if max(side[0], side[1], side[2]) > 4 {
+			continue
+		}
+		for corner := range 64 {
+			free := true
+			for i := range side[0] * side[1] * side[2] {
+				x, y, z := i/(side[1]*side[2]), i/side[2]%side[1], i%side[2]
+				at := (corner/16+x)%4*16 + (corner/4%4+y)%4*4 + (corner%4+z)%4
+				free = free && p.Cubes[at].Whole()
+			}
+			if free {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// TestBestFit: no other box leaves a larger free one.
+func TestBestFit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := randomPod(t)
+		s := rapid.SampledFrom(mixShapes()).Draw(t, "slice")
+		of := &static{best: true}
+		at, ok := of.Place(p, s)
+		if !ok || s.Cubes() == 0 {
+			return
+		}
+		took := uint64(0)
+		for _, c := range at.Cubes {
+			took |= 1 << c
+		}
+		left := of.largest(p.Free()&^took, -1)
+		for _, m := range of.places(s) {
+			if m&^p.Free() == 0 && of.largest(p.Free()&^m, -1) > left {
+				t.Fatalf("%s on %x leaves %d cubes, on %x more", s, took, left, m)
+			}
+		}
+	})
+}
+
+// TestCurve: a Hilbert curve meets each cube once, each next to the last.
+func TestCurve(t *testing.T) {
+	seen := uint64(0)
+	for i, c := range curve {
+		seen |= 1 << c
+		if i == 0 {
+			continue
+		}
+		d := 0
+		for _, by := range []int8{16, 4, 1} {
+			x := c/by%4 - curve[i-1]/by%4
+			d += int(x * x)
+		}
+		if d != 1 {
+			t.Errorf("cubes %d and %d are %d apart", curve[i-1], c, d)
+		}
+	}
+	if seen != ^uint64(0) {
+		t.Errorf("the curve meets %d cubes", bits.OnesCount64(seen))
+	}
+}
+
+// TestFolded: a slice of 8 cubes in a row is folded into boxes that it does not fit otherwise.
+func TestFolded(t *testing.T) {
+	if got := folded([3]int{1, 1, 8}); !slices.Contains(got, [3]int{2, 2, 2}) || !slices.Contains(got, [3]int{1, 2, 4}) {
+		t.Errorf("1x1x8 folds into %v", got)
+	}
+	if got := folded([3]int{2, 2, 2}); len(got) != 0 {
+		t.Errorf("2x2x2 folds into %v", got)
+	}
+	if _, ok := (&static{fold: true}).Place(NewPod(), fleet.Shape{Dims: [3]int{4, 4, 32}}); !ok {
+		t.Error("4x4x32 does not fit a pod that is empty when it may be folded")
+	}
+}
+
+// TestConnect: a slice's connections are made once, and made again only where another slice has taken its ports.
+func TestConnect(t *testing.T) {
+	var w Wiring
+	p := NewPod()
+	one, two := fleet.Shape{Dims: [3]int{4, 4, 8}}, fleet.Shape{Dims: [3]int{4, 4, 8}, Twisted: true}
+	connect := func(s fleet.Shape, cubes ...int8) int {
+		t.Helper()
+		made, err := w.Connect(p, s, cubes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for d := range 3 {
+			for i := range int8(fleet.PodCubes) {
+				if n := p.Next[d][i]; n >= 0 && p.Prev[d][n] != i {
+					t.Fatalf("dimension %d: %d leads to %d, which is entered from %d", d, i, n, p.Prev[d][n])
+				}
+			}
+		}
+		return made
+	}
+	for _, step := range []struct {
+		s    fleet.Shape
+		at   [2]int8
+		made int
+	}{
+		{one, [2]int8{3, 5}, 96}, {one, [2]int8{3, 5}, 0}, {one, [2]int8{5, 3}, 0},
+		{two, [2]int8{3, 5}, 64}, // the links of both short dimensions enter the other cube
+		{one, [2]int8{5, 9}, 96 - 0},
+	} {
+		if made := connect(step.s, step.at[:]...); made != step.made {
+			t.Errorf("%s on %v: %d connections made, want %d", step.s, step.at, made, step.made)
+		}
+	}
+}

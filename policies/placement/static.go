@@ -1,0 +1,190 @@
+package placement
+
+import (
+	"math/bits"
+	"slices"
+
+	"sim/workloads/fleet"
+)
+
+// static keeps cubes in a fixed grid, as pods without optical switches have them.
+type static struct {
+	best bool // of several boxes the one that leaves the largest free one
+	fold bool // slices may be folded
+
+	known map[fleet.Shape][]uint64 // places of a slice
+	all   []uint64                 // every box, the largest first
+}
+
+func (*static) Rewires() bool { return false }
+
+func (s *static) Place(p *Pod, want fleet.Shape) (Place, bool) {
+	list := s.places(want)
+	if want.Cubes() == 0 {
+		return part(p, list, true)
+	}
+	free := p.Free()
+	found, left := uint64(0), -1
+	for _, m := range list {
+		if m&^free != 0 {
+			continue
+		}
+		if !s.best {
+			found = m
+			break
+		}
+		if n := s.largest(free&^m, left); n > left {
+			found, left = m, n
+		}
+	}
+	if found == 0 {
+		return Place{}, false
+	}
+	return Place{Cubes: cubesOf(found)}, true
+}
+
+// places returns where a slice may be: chips of a cube, or cubes of the grid.
+func (s *static) places(want fleet.Shape) []uint64 {
+	want.Twisted = false // a twist needs the same cubes
+	if list, ok := s.known[want]; ok {
+		return list
+	}
+	if s.known == nil {
+		s.known = map[fleet.Shape][]uint64{}
+	}
+	var list []uint64
+	if want.Cubes() == 0 {
+		list = blocks(want)
+	} else {
+		var sides [3]int
+		for d, n := range want.Dims {
+			sides[d] = n / fleet.Side
+		}
+		shapes := [][3]int{sides}
+		if s.fold {
+			shapes = append(shapes, folded(sides)...)
+		}
+		for _, of := range shapes {
+			list = append(list, boxes(of, [3]int{1, 1, 1}, true)...)
+		}
+	}
+	s.known[want] = list
+	return list
+}
+
+// folded returns the boxes that a slice can be folded into, its sides counted in cubes: a ring of even length n winds
+// through a side of 1 as a cycle of 2m x n/2m, and the other side stays; where two sides are 1, through both
+// (RFold folds the rings of a job like this).
+func folded(sides [3]int) [][3]int {
+	var list [][3]int
+	for d := range 3 {
+		thin, other := (d+1)%3, (d+2)%3
+		for range 2 {
+			if sides[thin] == 1 && sides[d]%2 == 0 {
+				for a := 2; a < sides[d]; a++ {
+					if sides[d]%a != 0 {
+						continue
+					}
+					f := sides
+					f[thin], f[d] = a, sides[d]/a
+					list = append(list, f)
+					if f[other] == 1 { // a cycle fills any box of even volume with two sides above 1
+						for b := 2; b < f[d]; b++ {
+							if f[d]%b == 0 {
+								g := f
+								g[other], g[d] = b, f[d]/b
+								list = append(list, g)
+							}
+						}
+					}
+				}
+			}
+			thin, other = other, thin
+		}
+	}
+	for i := range list {
+		slices.Sort(list[i][:])
+	}
+	slices.SortFunc(list, func(a, b [3]int) int { return slices.Compare(a[:], b[:]) })
+	return slices.Compact(list)
+}
+
+// largest returns the cubes of the largest free box, or at most least where no box is larger than that.
+func (s *static) largest(free uint64, least int) int {
+	if s.all == nil {
+		for x := 1; x <= grid; x++ {
+			for y := x; y <= grid; y++ {
+				for z := y; z <= grid; z++ {
+					s.all = append(s.all, boxes([3]int{x, y, z}, [3]int{1, 1, 1}, true)...)
+				}
+			}
+		}
+		slices.SortStableFunc(s.all, func(a, b uint64) int { return bits.OnesCount64(b) - bits.OnesCount64(a) })
+	}
+	for _, m := range s.all {
+		n := bits.OnesCount64(m)
+		if n <= least {
+			return least
+		}
+		if m&^free == 0 {
+			return n
+		}
+	}
+	return 0
+}
+
+// hilbert takes cubes in a row on a curve through the grid, as schedulers that know one dimension do.
+type hilbert struct{}
+
+func (hilbert) Rewires() bool { return false }
+
+func (hilbert) Place(p *Pod, want fleet.Shape) (Place, bool) {
+	if want.Cubes() == 0 {
+		return part(p, blocks(want), true)
+	}
+	run := 0
+	for i, c := range curve {
+		if run++; !p.Cubes[c].Whole() {
+			run = 0
+		}
+		if run == want.Cubes() {
+			return Place{Cubes: slices.Clone(curve[i+1-run : i+1])}, true
+		}
+	}
+	return Place{}, false
+}
+
+// curve is a Hilbert curve through the grid: cubes by their place on it (Skilling, "Programming the Hilbert curve", 2004).
+var curve = hilbertCurve()
+
+func hilbertCurve() []int8 {
+	const dims, order = 3, 2
+	list := make([]int8, 1<<(dims*order))
+	for h := range list {
+		// The index's bits, dealt to the coordinates, are a Gray code's transpose.
+		var x [dims]int
+		for b := range dims * order {
+			bit := h >> (dims*order - 1 - b) & 1
+			x[b%dims] |= bit << (order - 1 - b/dims)
+		}
+		carry := x[dims-1] >> 1
+		for i := dims - 1; i > 0; i-- {
+			x[i] ^= x[i-1]
+		}
+		x[0] ^= carry
+		for q := 2; q != 1<<order; q <<= 1 {
+			low := q - 1
+			for i := dims - 1; i >= 0; i-- {
+				if x[i]&q != 0 {
+					x[0] ^= low
+				} else {
+					t := (x[0] ^ x[i]) & low
+					x[0] ^= t
+					x[i] ^= t
+				}
+			}
+		}
+		list[h] = int8(x[0]*grid*grid + x[1]*grid + x[2])
+	}
+	return list
+}

@@ -1,0 +1,71 @@
+package placement
+
+import (
+	"fmt"
+
+	"sim/fabric/torus"
+	"sim/workloads/fleet"
+)
+
+// Wiring knows which places of a slice are linked, by shape. The zero value is ready; it is not safe for concurrent use.
+type Wiring struct{ known map[fleet.Shape][3][]int8 }
+
+// Of returns by dimension the place in a slice of whole cubes that each place's links lead to, upwards.
+func (w *Wiring) Of(s fleet.Shape) ([3][]int8, error) {
+	if next, ok := w.known[s]; ok {
+		return next, nil
+	}
+	var next [3][]int8
+	t, err := torus.New(s.Dims[:]...)
+	if err == nil && s.Twisted {
+		err = t.Twist(torus.TPUv4)
+	}
+	cubes := make([]int, s.Cubes())
+	for i := range cubes {
+		cubes[i] = i
+	}
+	var all []torus.Connection
+	if err == nil {
+		all, err = torus.Adjacent(t, cubes)
+	}
+	if err != nil {
+		return next, fmt.Errorf("placement: slice %s: %w", s, err)
+	}
+	for d := range next {
+		next[d] = make([]int8, len(cubes))
+	}
+	for _, c := range all { // the 16 switches of a dimension connect the same cubes
+		next[c.Dim][c.Out] = int8(c.In)
+	}
+	if w.known == nil {
+		w.known = map[fleet.Shape][3][]int8{}
+	}
+	w.known[s] = next
+	return next, nil
+}
+
+// Connect joins the cubes of a slice by the switches of a pod and returns how many connections were made. A port serves
+// one: what is in the way, which no job uses, is undone.
+func (w *Wiring) Connect(p *Pod, s fleet.Shape, cubes []int8) (made int, err error) {
+	wiring, err := w.Of(s)
+	if err != nil {
+		return 0, err
+	}
+	for d, next := range wiring {
+		for i, place := range next {
+			from, to := cubes[i], cubes[place]
+			if p.Next[d][from] == to {
+				continue
+			}
+			if last := p.Prev[d][to]; last >= 0 {
+				p.Next[d][last] = -1
+			}
+			if had := p.Next[d][from]; had >= 0 {
+				p.Prev[d][had] = -1
+			}
+			p.Next[d][from], p.Prev[d][to] = to, from
+			made += fleet.PodSwitches / 3
+		}
+	}
+	return made, nil
+}

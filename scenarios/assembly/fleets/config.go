@@ -1,0 +1,74 @@
+// Package fleets simulates pods of cubes over months: jobs wait in a queue, get cubes by a placement, are connected and
+// checked, run, take checkpoints, are interrupted, and end; machines, links and switches fail and are repaired. It knows
+// no placement by name.
+package fleets
+
+import (
+	"sim/workloads/fleet"
+)
+
+// Discipline is the order in which jobs that wait are tried.
+type Discipline string
+
+// Disciplines. Within each, jobs come by band, those that were interrupted first, then by submission.
+const (
+	FCFS     Discipline = "fcfs"     // none before one that waits
+	Backfill Discipline = "backfill" // any that fits
+	EASY     Discipline = "easy"     // any that fits and, by the estimates, does not delay the first that does not
+)
+
+// Reaction is what is done about a failure that hits a job.
+type Reaction string
+
+// Reactions.
+const (
+	Wait       Reaction = "wait"        // of a switch: until it is repaired
+	Route      Reaction = "route"       // of a switch: restart on routes round it, if the job has opted in
+	InPlace    Reaction = "in-place"    // of a switch: change routes without a restart
+	Reschedule Reaction = "reschedule"  // of a machine or link: restart on other cubes
+	HotStandby Reaction = "hot-standby" // of a machine or link: a free cube takes over, and no work is lost
+)
+
+// Maintenance is how planned work on a cube begins.
+type Maintenance string
+
+// Maintenances.
+const (
+	Drain    Maintenance = "drain"      // jobs are told, take a checkpoint and leave
+	AtJobEnd Maintenance = "at-job-end" // nothing new is placed on it, and it begins when the last job has ended
+)
+
+// Times are how long things take (FLEET's section 6 in the documents: the paper gives few).
+type Times struct {
+	Detect     fleet.Time // from a failure until it is acted upon
+	Poll       fleet.Time // how often the pod manager looks for jobs to connect
+	Switch     fleet.Time // mirrors move, all of a job at once
+	Train      fleet.Time // from there until links are up and verified
+	Preflight  fleet.Time // 0 is none
+	Session    fleet.Time // compile, set up, restore
+	Checkpoint fleet.Time // writing one, in which a job does not run
+	Interval   fleet.Time // of work between checkpoints; 0 is Daly's for the job's size
+	Standby    fleet.Time // state moves to a cube that takes over
+}
+
+// Config is a fleet, what it is asked to do and what befalls it. It is not changed by a simulation.
+type Config struct {
+	Seed         uint64
+	Pods         int
+	Jobs         func() fleet.Source // the same jobs each time
+	Rates        fleet.Rates
+	From, Until  fleet.Time // what is measured
+	Times        Times
+	Discipline   Discipline
+	OCS, Machine Reaction
+	Maintenance  Maintenance
+	Reserve      int     // cubes of a pod that only jobs which were interrupted may have
+	Crews        int     // that repair, switches first; 0 is as many as there is work for
+	Silent       float64 // share of failures of idle machines that only preflight or a job finds
+	Missed       float64 // share of those that preflight misses; the job then fails, an hour into its run on average
+	// Slowdown is how many times longer a slice's step takes on routes round a switch that is down, at least 1.
+	Slowdown func(s fleet.Shape, down int) float64
+}
+
+// chips returns the chips of the fleet.
+func (c *Config) chips() int { return c.Pods * fleet.PodCubes * fleet.CubeChips }

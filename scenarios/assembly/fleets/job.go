@@ -1,0 +1,103 @@
+package fleets
+
+import (
+	"math"
+
+	"sim/policies/placement"
+	"sim/workloads/fleet"
+)
+
+// phase is where a job is between its submission and its end.
+type phase int8
+
+const (
+	queued phase = iota
+	settingUp
+	running
+	moving  // a standby takes over
+	leaving // a checkpoint before it is evicted
+	struck  // hit by a failure that is not acted upon yet
+)
+
+// job is a job of the fleet.
+type job struct {
+	fleet.Job
+	phase phase
+	pod   int
+	at    placement.Place
+	done  fleet.Time // work that is kept
+	since fleet.Time // when the phase began
+	waits fleet.Time // when it was queued last
+	// Of a run.
+	slow     float64 // how much longer work takes
+	interval fleet.Time
+	rerouted bool // on routes round a switch that is down
+	latent   bool // on a machine that is bad, unseen
+	unfit    bool // preflight will find it
+	tries    int  // times that it was placed
+
+	strange bool // evicted or interrupted: it comes first of its band
+	hit     bool // interrupted by a failure
+	waited  fleet.Time
+}
+
+// run is how a run of work goes: so many milliseconds of time, with a checkpoint after each interval.
+type run struct {
+	length     fleet.Time // without interruption
+	checkpoint fleet.Time
+	interval   fleet.Time
+}
+
+// run returns how the run of a job goes that is left.
+func (j *job) run(t *Times) run {
+	work := fleet.Time(math.Ceil(float64(j.Work-j.done) * j.slow))
+	n := fleet.Time(0)
+	if work > 0 {
+		n = (work - 1) / j.interval // none at the end
+	}
+	return run{work + n*t.Checkpoint, t.Checkpoint, j.interval}
+}
+
+// kept returns how much of a run's first span is work in whole intervals with their checkpoints, and how many.
+func (r run) kept(span fleet.Time) (work, checkpoints fleet.Time) {
+	n := span / (r.interval + r.checkpoint)
+	return n * r.interval, n
+}
+
+// split returns how much of a run's first span is running and how much writing checkpoints.
+func (r run) split(span fleet.Time) (running, writing fleet.Time) {
+	cycle := r.interval + r.checkpoint
+	n, rest := span/cycle, span%cycle
+	return n*r.interval + min(rest, r.interval), n*r.checkpoint + max(0, rest-r.interval)
+}
+
+// useful returns how much work a time of running is, at the speed of the job.
+func (j *job) useful(running fleet.Time) fleet.Time {
+	return fleet.Time(float64(running) / j.slow)
+}
+
+// settle charges a run that ends now, of which all or what checkpoints hold is kept.
+func (s *state) settle(j *job, now fleet.Time, all bool) {
+	r := j.run(&s.c.Times)
+	span := now - j.since
+	good := span
+	if !all {
+		_, n := r.kept(span)
+		good = n * (r.interval + r.checkpoint)
+	}
+	// Of the part that is measured: what was done at its end less what at its beginning.
+	lo := min(max(j.since, s.acc.from), now) - j.since
+	hi := min(now, max(s.acc.until, j.since)) - j.since
+	chips := int64(j.Shape.Chips())
+	run1, write1 := r.split(min(hi, good))
+	run0, write0 := r.split(min(lo, good))
+	work := j.useful(run1) - j.useful(run0)
+	if hi > lo {
+		s.acc.of[Work] += chips * int64(work)
+		s.acc.of[Routing] += chips * int64(run1-run0-work)
+		s.acc.of[Checkpoint] += chips * int64(write1-write0)
+		s.acc.of[Rework] += chips * int64(max(0, hi-max(lo, good)))
+	}
+	running, _ := r.split(good)
+	j.done = min(j.Work, j.done+j.useful(running))
+}

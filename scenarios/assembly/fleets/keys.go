@@ -1,0 +1,93 @@
+package fleets
+
+import (
+	"sim/engine"
+	"sim/engine/units"
+)
+
+// Fleet is a workload of kind "fleet": jobs over months.
+type Fleet struct {
+	Days      int     `key:"days" doc:"days that are simulated" default:"60" min:"1" max:"36500"`
+	WarmUp    int     `key:"warm_up" doc:"days of these, from the first, that are not measured; fewer than days" default:"5" max:"36499"`
+	Arrivals  string  `key:"arrivals" doc:"when jobs are submitted: 'fig13', as many a day as in the TPU v4 paper's Fig. 13, times the pods; 'poisson', at random; 'log', as in the file of [workload.log]" default:"fig13" choices:"fig13|poisson|log"`
+	JobsADay  float64 `key:"jobs_a_day" doc:"of 'poisson', for each pod" default:"139.2" above:"0" max:"100000" when:"arrivals=poisson"`
+	Mix       string  `key:"mix" doc:"slices that jobs ask for: 'tpuv4-2022', or slices of chips with how often each is asked for, such as '4x4x4 13.9, 4x4x8T 16'" default:"tpuv4-2022"`
+	Load      float64 `key:"load" doc:"chip-time that is asked for over that of the fleet, which sets the mean duration" default:"0.8" above:"0" max:"100"`
+	Durations string  `key:"durations" doc:"distribution of durations" default:"lognormal" choices:"lognormal|exponential|fixed"`
+	Sigma     float64 `key:"duration_sigma" doc:"standard deviation of the logarithm of durations" default:"1.5" max:"5" when:"durations=lognormal"`
+	BySize    float64 `key:"duration_by_size" doc:"durations grow with this power of the chips" default:"0" max:"2"`
+	Prod      float64 `key:"prod" doc:"share of jobs of the highest priority" default:"0.2" max:"1"`
+	Batch     float64 `key:"batch" doc:"share of jobs of the next priority; the rest has the lowest" default:"0.5" max:"1"`
+	OptIn     float64 `key:"opt_in" doc:"share of jobs that opt in to routes round a switch that is down" default:"0.95" max:"1"`
+	Estimates float64 `key:"estimates" doc:"users' estimates of durations are within this factor; 1 is exact" default:"1" min:"1" max:"100"`
+}
+
+// Log are the keys of [workload.log].
+type Log struct {
+	File   string `key:"file" doc:"CSV file with a row of number, submission (s), topology, shape or chips, chips and duration (s) for each job" default:""`
+	SHA256 string `key:"sha256" doc:"of the file, which it must have" else:"the file's"`
+}
+
+// Faults are the keys of [workload.faults].
+type Faults struct {
+	Machine       units.Frequency `key:"machine" doc:"failures of a machine of four chips" default:"0.0008/day"`
+	Link          units.Frequency `key:"link" doc:"failures of an optical link of a cube, of which it has 96" default:"0.00005/day"`
+	OCS           units.Frequency `key:"ocs" doc:"failures of an optical switch, of which a pod has 48" default:"0.0004/day"`
+	Shape         float64         `key:"weibull_shape" doc:"shape of the times to failure; 1 is exponential" default:"1" min:"0.2" max:"20"`
+	MachineRepair engine.Time     `key:"machine_repair" doc:"mean time to repair a machine" default:"48h"`
+	MachineMedian engine.Time     `key:"machine_repair_median" doc:"median of it, at most the mean" default:"16.8h"`
+	LinkRepair    engine.Time     `key:"link_repair" doc:"mean time to replace the cable of a link; the median is half of it" default:"24h"`
+	Online        float64         `key:"online_repair" doc:"share of failures of links that are repaired from afar" default:"0.7" max:"1"`
+	OnlineTime    engine.Time     `key:"online_repair_time" doc:"time that this takes" default:"1h"`
+	OCSRepair     engine.Time     `key:"ocs_repair" doc:"mean time to repair a switch; the median is 0.72 of it" default:"25.1h"`
+	Availability  float64         `key:"host_availability" doc:"share of time that a machine is available: planned maintenance of cubes takes what failures leave of the rest; 1 is no maintenance" default:"0.99" above:"0" max:"1"`
+	Window        engine.Time     `key:"maintenance" doc:"time that planned maintenance of a cube takes" default:"4h"`
+	Silent        float64         `key:"silent" doc:"share of failures of idle machines that are found by preflight or by the next job alone" default:"0.2" max:"1"`
+	Missed        float64         `key:"preflight_misses" doc:"share of these that preflight misses; the job fails then, an hour into its run on average" default:"0.05" max:"1"`
+}
+
+// Pods is a fabric of kind "pods-of-cubes".
+type Pods struct {
+	Pods int `key:"pods" doc:"pods of 64 cubes of 4x4x4 chips, 16 machines each, joined by 48 optical switches; jobs do not span pods" default:"1" min:"1" max:"256"`
+}
+
+// Queue are the keys of [policy.queue].
+type Queue struct {
+	Discipline string `key:"discipline" doc:"which jobs that wait are tried, by priority and then submission: 'fcfs', none before one that does not fit; 'backfill', any that fits; 'easy', any that fits and does not delay the first that does not, by the estimates" default:"backfill" choices:"fcfs|backfill|easy"`
+	Reserve    int    `key:"reserve" doc:"free cubes of a pod that only jobs which were interrupted may have" default:"0" max:"64"`
+}
+
+// Fault are the keys of [policy.fault].
+type Fault struct {
+	OCS         string  `key:"ocs" doc:"what is done about a switch that is down: 'wait', jobs of whole cubes wait for its repair; 'route', those that opted in restart on routes round it; 'in-place', these change routes without a restart" default:"route" choices:"wait|route|in-place"`
+	Machine     string  `key:"machine" doc:"what is done about a machine or link of a job: 'reschedule', it restarts on other cubes; 'hot-standby', a free cube takes over and no work is lost" default:"reschedule" choices:"reschedule|hot-standby"`
+	Slower      float64 `key:"slower" doc:"how much longer a step takes on routes round a switch that is down; with two down jobs wait. The default is the mean of the TPU v4 paper's Table 3" default:"0.04" max:"100"`
+	Maintenance string  `key:"maintenance" doc:"how planned maintenance begins: 'drain', jobs take a checkpoint and leave; 'at-job-end', when the last job on the cube has ended" default:"drain" choices:"drain|at-job-end"`
+	Crews       int     `key:"repair_crews" doc:"repairs at once, switches first; 0 is as many as there are" default:"0" max:"100000"`
+}
+
+// Spans are the keys of [policy.times].
+type Spans struct {
+	Detect     engine.Time `key:"detect" doc:"from a failure until it is acted upon" default:"30s"`
+	Poll       engine.Time `key:"poll" doc:"how often the pod manager looks for jobs to connect" default:"5s"`
+	Switch     engine.Time `key:"switch" doc:"time that mirrors move" default:"10ms"`
+	Connect    engine.Time `key:"connect" doc:"from there until links are trained and verified" default:"10s"`
+	Preflight  engine.Time `key:"preflight" doc:"check of the machines before each start; 0s is none" default:"120s"`
+	Session    engine.Time `key:"session" doc:"to set up a session, compile, and restore a checkpoint" default:"300s"`
+	Checkpoint engine.Time `key:"checkpoint" doc:"to write a checkpoint, in which a job does not run" default:"120s"`
+	Interval   engine.Time `key:"checkpoint_interval" doc:"work between checkpoints; 0s is Daly's optimum for the job's size" default:"0s"`
+	Standby    engine.Time `key:"standby" doc:"to move state to a cube that takes over" default:"60s"`
+}
+
+// Compared are the keys of [policy] itself.
+type Compared struct {
+	Placements []string `key:"placements" doc:"which placements are compared, one row each" choices:"@placements" default:"static-first-fit, static-best-fit, reconfigurable"`
+}
+
+// Keys are the keys of [policy] and below.
+type Keys struct {
+	Compared
+	Queue Queue
+	Fault Fault
+	Times Spans
+}

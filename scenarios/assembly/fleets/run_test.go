@@ -1,0 +1,260 @@
+package fleets
+
+import (
+	"context"
+	"math"
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	_ "sim/internal/testseed"
+	"sim/policies/placement"
+	"sim/workloads/fleet"
+)
+
+// pod60 is 60 days of a pod, as the paper's.
+func pod60(load float64) *Config {
+	rates := fleet.Presets()["tpuv4"]
+	if err := rates.MaintenanceFor(0.99); err != nil {
+		panic(err)
+	}
+	d := &fleet.Demand{
+		Seed: 1, Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(), Until: 60 * fleet.Day, Chips: 4096, Load: load,
+		Durations: fleet.Lognormal, Sigma: 1.5, Bands: [fleet.Bands]float64{2, 5, 3}, Routes: 0.95, Factor: 1,
+	}
+	return &Config{
+		Seed: 1, Pods: 1, Jobs: d.Jobs, Rates: rates, From: 5 * fleet.Day, Until: 60 * fleet.Day,
+		Times: Times{
+			Detect: 30 * fleet.Second, Poll: 5 * fleet.Second, Switch: 10, Train: 10 * fleet.Second, Preflight: 2 * fleet.Minute,
+			Session: 5 * fleet.Minute, Checkpoint: 2 * fleet.Minute, Standby: fleet.Minute,
+		},
+		Discipline: Backfill, OCS: Route, Machine: Reschedule, Maintenance: Drain, Silent: 0.2, Missed: 0.05,
+		Slowdown: func(fleet.Shape, int) float64 { return 1.04 },
+	}
+}
+
+func simulate(t testing.TB, c *Config, name string) *Outcome {
+	t.Helper()
+	for _, row := range placement.Table() {
+		if row.Name == name {
+			o, err := Simulate(context.Background(), c, row.New())
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			return o
+		}
+	}
+	t.Fatalf("no placement %s", name)
+	return nil
+}
+
+// quiet is a fleet without failures and delays that runs jobs of one cube.
+func quiet(jobs func() fleet.Source, until fleet.Time) *Config {
+	c := pod60(0.8)
+	c.Jobs, c.Rates, c.Times, c.From, c.Until, c.Discipline = jobs, fleet.Rates{}, Times{}, 0, until, FCFS
+	return c
+}
+
+func mean(waits []fleet.Time) float64 {
+	sum := 0.0
+	for _, w := range waits {
+		sum += w.Seconds()
+	}
+	return sum / float64(len(waits))
+}
+
+// TestErlang: jobs of one cube that come at random and take exponential times wait as long as in an M/M/64 queue
+// (Erlang's C formula), within three standard errors over runs.
+func TestErlang(t *testing.T) {
+	const load, runs = 0.95, 6
+	mix, err := fleet.ParseMix("4x4x4 1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, squares, want := 0.0, 0.0, 0.0
+	for seed := range uint64(runs) {
+		d := &fleet.Demand{Seed: seed, Mix: mix, PerDay: 2000, Until: 60 * fleet.Day, Chips: 4096, Load: load, Durations: fleet.Exponential, Bands: [fleet.Bands]float64{1}, Factor: 1}
+		c := quiet(d.Jobs, d.Until)
+		c.From = 10 * fleet.Day
+		x := mean(simulate(t, c, "reconfigurable").Waits)
+		sum += x
+		squares += x * x
+		work := d.MeanWork(mix[0].Shape).Seconds()
+		want = erlangC(fleet.PodCubes, load*fleet.PodCubes) * work / (fleet.PodCubes * (1 - load))
+	}
+	got := sum / runs
+	se := math.Sqrt((squares/runs - got*got) / (runs - 1))
+	if math.Abs(got-want) > 3*se || se > 0.1*want {
+		t.Errorf("mean wait %.1f s with a standard error of %.1f, want %.1f", got, se, want)
+	}
+}
+
+// erlangC is the probability of waiting for one of c servers under an offered load.
+func erlangC(c int, load float64) float64 {
+	b := 1.0 // Erlang's B, by its recursion
+	for n := 1; n <= c; n++ {
+		b = load * b / (float64(n) + load*b)
+	}
+	rho := load / float64(c)
+	return b / (1 - rho*(1-b))
+}
+
+// TestOneJob: a job alone takes its work, its checkpoints and the times to set it up.
+func TestOneJob(t *testing.T) {
+	for _, shape := range []string{"4x4x4", "4x4x8T", "2x2x4"} {
+		s, err := fleet.ParseShape(shape)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := fleet.Job{Submit: fleet.Hour + 1, Shape: s, Work: 10*fleet.Hour + 7, Estimate: fleet.Hour}
+		c := quiet(func() fleet.Source { return &fleet.List{Of: []fleet.Job{j}} }, 3*fleet.Day)
+		c.Times = pod60(0.8).Times
+		c.Times.Interval = fleet.Hour
+		o := simulate(t, c, "reconfigurable")
+		want := [Uses]fleet.Time{Work: j.Work, Checkpoint: 20 * fleet.Minute, Preflight: c.Times.Preflight, Session: c.Times.Session}
+		if s.Cubes() > 0 {
+			want[Connecting] = 5*fleet.Second - 1 + c.Times.Switch + c.Times.Train
+		}
+		for u, w := range want {
+			if u := Use(u); u < Idle && o.Time[u] != int64(w)*int64(s.Chips()) {
+				t.Errorf("%s: %v of %v, want %v", shape, fleet.Time(o.Time[u]/int64(s.Chips())), u, w)
+			}
+		}
+		if o.Ended != 1 || o.Connections > 48*s.Cubes() {
+			t.Errorf("%s: %d ended, %d connections", shape, o.Ended, o.Connections)
+		}
+	}
+}
+
+// TestEfficiency: a job that fills the pod, interrupted at random and restarted at once, keeps the share of time that
+// Daly's closed form says, within three standard errors.
+func TestEfficiency(t *testing.T) {
+	s, err := fleet.ParseShape("16x16x16")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const runs = 6
+	sum, squares, want := 0.0, 0.0, 0.0
+	for seed := range uint64(runs) {
+		j := fleet.Job{Shape: s, Work: 100000 * fleet.Day, Estimate: fleet.Day}
+		c := quiet(func() fleet.Source { return &fleet.List{Of: []fleet.Job{j}} }, 2000*fleet.Day)
+		c.Seed = seed
+		c.Rates[fleet.Cable] = fleet.Process{PerDay: 2e-4, Weibull: 1, Repair: fleet.Spread{Form: fleet.Fixed, Mean: 1}}
+		c.Times = Times{Session: 10 * fleet.Minute, Checkpoint: 2 * fleet.Minute}
+		o := simulate(t, c, "reconfigurable")
+		x := o.Share(Work)
+		sum += x
+		squares += x * x
+		m := c.Rates.Interruption(64)
+		want = fleet.Efficiency(fleet.Daly(c.Times.Checkpoint, m), c.Times.Checkpoint, c.Times.Session, m)
+	}
+	got := sum / runs
+	se := math.Sqrt((squares/runs - got*got) / (runs - 1))
+	if math.Abs(got-want) > 3*se+5e-4 {
+		t.Errorf("efficiency %.5f with a standard error of %.5f, want %.5f", got, se, want)
+	}
+}
+
+// TestTolerable: the share of time with at most one switch down is that of independent outages, parts fail as often as
+// their rates say, and jobs that start while a switch is down run round it.
+func TestTolerable(t *testing.T) {
+	c := quiet(func() fleet.Source { return &fleet.List{} }, 30_000*fleet.Day)
+	c.Rates = fleet.Presets()["tpuv4"]
+	c.Rates[fleet.Switch].PerDay *= 40
+	c.Rates[fleet.Switch].Repair = fleet.Spread{Form: fleet.Exponential, Mean: 6 * fleet.Hour}
+	c.Silent = 0
+	o := simulate(t, c, "reconfigurable")
+	out := fleet.PodSwitches * c.Rates[fleet.Switch].Unavailability()
+	if want := fleet.PoissonAtLeast(2, out); math.Abs(1-o.Tolerable-want) > 0.08*want {
+		t.Errorf("two switches are down for %.5f of the time, want %.5f", 1-o.Tolerable, want)
+	}
+	for kind, perDay := range map[fleet.Part]float64{fleet.Machine: 0.819, fleet.Cable: 0.307, fleet.Switch: 0.768} {
+		n := perDay * o.Span.Days()
+		if got := float64(o.Failures[kind]); math.Abs(got-n) > 4*math.Sqrt(n)+0.01*n {
+			t.Errorf("%.0f failures of %v, want about %.0f", got, kind, n)
+		}
+	}
+	d := &fleet.Demand{
+		Seed: 3, Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(), Until: 300 * fleet.Day, Chips: 4096, Load: 0.3,
+		Durations: fleet.Lognormal, Sigma: 1, Bands: [fleet.Bands]float64{1, 1, 1}, Routes: 1, Factor: 1,
+	}
+	c.Jobs, c.Until = d.Jobs, d.Until
+	o = simulate(t, c, "reconfigurable")
+	down := 1 - math.Exp(-out)
+	if got, want := o.Rerouted/o.Running, 0.70*down; math.Abs(got-want) > 0.3*want {
+		t.Errorf("%.4f of jobs run round a switch, want about %.4f", got, want)
+	}
+}
+
+// TestConserved: chip-time is conserved, and the same configuration gives the same outcome, whatever the policies.
+func TestConserved(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := pod60(rapid.SampledFrom([]float64{0.2, 0.7, 1.5}).Draw(t, "load"))
+		seed := rapid.Uint64Range(0, 1000).Draw(t, "seed")
+		d := &fleet.Demand{
+			Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], PerDay: 150, Until: 8 * fleet.Day, Chips: 4096, Load: rapid.SampledFrom([]float64{0.3, 0.8, 2}).Draw(t, "load"),
+			Durations: rapid.SampledFrom(fleet.Forms()).Draw(t, "durations"), Sigma: 1, Bands: [fleet.Bands]float64{1, 1, 1}, Routes: 0.5, Factor: 2,
+		}
+		c.Seed, c.Jobs, c.From, c.Until = seed, d.Jobs, rapid.SampledFrom([]fleet.Time{0, fleet.Day, 7 * fleet.Day}).Draw(t, "from"), d.Until
+		c.Pods = rapid.IntRange(1, 3).Draw(t, "pods")
+		by := rapid.SampledFrom([]float64{0, 10, 100}).Draw(t, "times as many failures")
+		for k := range c.Rates {
+			c.Rates[k].PerDay *= by
+		}
+		c.Discipline = rapid.SampledFrom([]Discipline{FCFS, Backfill, EASY}).Draw(t, "discipline")
+		c.OCS = rapid.SampledFrom([]Reaction{Wait, Route, InPlace}).Draw(t, "ocs")
+		c.Machine = rapid.SampledFrom([]Reaction{Reschedule, HotStandby}).Draw(t, "machine")
+		c.Maintenance = rapid.SampledFrom([]Maintenance{Drain, AtJobEnd}).Draw(t, "maintenance")
+		c.Reserve = rapid.IntRange(0, 3).Draw(t, "reserve")
+		c.Crews = rapid.IntRange(0, 3).Draw(t, "crews")
+		c.Silent = rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, "silent")
+		if rapid.Bool().Draw(t, "no times") {
+			c.Times = Times{}
+		}
+		row := rapid.SampledFrom(placement.Table()).Draw(t, "placement")
+		a, err := Simulate(context.Background(), c, row.New())
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := Simulate(context.Background(), c, row.New())
+		if err != nil || !reflect.DeepEqual(a, b) {
+			t.Fatalf("another outcome, or %v", err)
+		}
+	})
+}
+
+// TestSwitchesHelp: under fcfs, without failures, no static placement ends jobs sooner on the whole than any cubes do.
+func TestSwitchesHelp(t *testing.T) {
+	for seed := range uint64(5) {
+		d := &fleet.Demand{
+			Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], PerDay: 140, Until: 20 * fleet.Day, Chips: 4096, Load: 0.6,
+			Durations: fleet.Lognormal, Sigma: 1, Bands: [fleet.Bands]float64{1}, Factor: 1,
+		}
+		c := quiet(d.Jobs, d.Until)
+		with := simulate(t, c, "reconfigurable")
+		for _, name := range []string{"static-first-fit", "static-best-fit", "static-hilbert", "folding"} {
+			if o := simulate(t, c, name); o.Share(Work) > with.Share(Work)+1e-9 {
+				t.Errorf("seed %d: %s does %.4f of work, reconfigurable %.4f", seed, name, o.Share(Work), with.Share(Work))
+			}
+		}
+	}
+}
+
+// BenchmarkPodYear simulates a year of a pod.
+func BenchmarkPodYear(b *testing.B) {
+	for _, name := range []string{"reconfigurable", "static-first-fit", "static-best-fit"} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for range b.N {
+				c := pod60(0.8)
+				d := &fleet.Demand{
+					Seed: 1, Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(), Until: 365 * fleet.Day, Chips: 4096, Load: 0.8,
+					Durations: fleet.Lognormal, Sigma: 1.5, Bands: [fleet.Bands]float64{2, 5, 3}, Routes: 0.95, Factor: 1,
+				}
+				c.Jobs, c.Until = d.Jobs, d.Until
+				simulate(b, c, name)
+			}
+		})
+	}
+}

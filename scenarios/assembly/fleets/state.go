@@ -1,0 +1,230 @@
+package fleets
+
+import (
+	"context"
+	"math/bits"
+	"slices"
+
+	"sim/engine"
+	"sim/policies/placement"
+	"sim/workloads/fleet"
+)
+
+// Parts of a pod by number, in the order of their events.
+const (
+	machines = fleet.PodCubes * fleet.CubeHosts
+	cables   = fleet.PodCubes * fleet.CubeLinks
+	partsPod = machines + cables + fleet.PodSwitches + fleet.PodCubes
+	slotsPod = fleet.PodCubes * fleet.CubeChips // as many jobs can run
+)
+
+// state is a fleet in a simulation.
+type state struct {
+	c      *Config
+	policy placement.Policy
+	events *engine.Queue // the arrival, slots of jobs, parts
+	now    fleet.Time
+	source fleet.Source
+	next   *job // that arrives
+	wiring placement.Wiring
+	pods   []pod
+	slots  []*job
+	spare  []int32 // slots without a job
+	parts  []part
+	queue  queue
+	crews  crews
+	acc    account
+	tally  tally
+}
+
+// pod is a pod with the jobs on it.
+type pod struct {
+	*placement.Pod
+	out     int                     // switches that are down
+	on      [fleet.PodCubes][]int32 // slots of jobs with chips of a cube
+	bad     [fleet.PodCubes]uint64  // chips of machines that are bad, unseen
+	closing [fleet.PodCubes]bool    // maintenance waits for the cube's jobs to leave
+}
+
+// part is something that fails.
+type part struct {
+	fleet.Failures
+	down   bool
+	repair fleet.Time // how long its next repair will take
+	count  uint64     // failures so far
+}
+
+// kindOf returns the kind of a part by its place in its pod, and its number in the kind.
+func kindOf(i int) (fleet.Part, int) {
+	switch {
+	case i < machines:
+		return fleet.Machine, i
+	case i < machines+cables:
+		return fleet.Cable, i - machines
+	case i < machines+cables+fleet.PodSwitches:
+		return fleet.Switch, i - machines - cables
+	}
+	return fleet.Cube, i - machines - cables - fleet.PodSwitches
+}
+
+// machineChips returns the chips of a machine in its cube: 2 x 2 x 1 of them.
+func machineChips(machine int) uint64 {
+	x, y, z := machine%fleet.CubeHosts/8*2, machine%fleet.CubeHosts/4%2*2, machine%4
+	at := x*16 + y*4 + z
+	return 1<<at | 1<<(at+4) | 1<<(at+16) | 1<<(at+20)
+}
+
+func newState(c *Config, policy placement.Policy) *state {
+	s := &state{
+		c: c, policy: policy, source: c.Jobs(), pods: make([]pod, c.Pods), slots: make([]*job, c.Pods*slotsPod),
+		events: engine.NewQueue(1 + c.Pods*(slotsPod+partsPod)), parts: make([]part, c.Pods*partsPod),
+		queue: newQueue(), crews: crews{most: c.Crews}, acc: account{from: c.From, until: c.Until}, tally: newTally(c),
+	}
+	for i := len(s.slots) - 1; i >= 0; i-- {
+		s.spare = append(s.spare, int32(i))
+	}
+	for p := range s.pods {
+		s.pods[p].Pod = placement.NewPod()
+		for i := range s.pods[p].Cubes {
+			s.acc.count(&s.pods[p].Cubes[i], 1)
+		}
+		for i := range partsPod {
+			kind, number := kindOf(i)
+			if c.Rates[kind].PerDay == 0 {
+				continue
+			}
+			x := &s.parts[p*partsPod+i]
+			x.Failures = fleet.NewFailures(&c.Rates[kind], c.Seed, kind, p, number)
+			s.fails(p*partsPod + i)
+		}
+	}
+	s.arrive()
+	return s
+}
+
+// set sets the event of a slot or part, or, below 0, of the arrival.
+func (s *state) set(id int, at fleet.Time) { s.events.Set(int32(id), engine.Time(at)) }
+func (s *state) partEvent(x int) int       { return 1 + len(s.slots) + x }
+func (s *state) slotEvent(slot int32) int  { return 1 + int(slot) }
+func (s *state) drop(id int)               { s.events.Remove(int32(id)) }
+
+// fails draws the next failure of a part that is up.
+func (s *state) fails(x int) {
+	p := &s.parts[x]
+	after, repair := p.Next()
+	p.repair = repair
+	if at := s.now + after; at < s.c.Until {
+		s.set(s.partEvent(x), at)
+	}
+}
+
+// arrive sets the next arrival.
+func (s *state) arrive() {
+	j, ok := s.source.Next()
+	if s.next = nil; !ok || j.Submit >= s.c.Until {
+		return
+	}
+	s.next = &job{Job: j, slow: 1}
+	s.set(0, max(s.now, j.Submit))
+}
+
+// run simulates until the end.
+func (s *state) run(ctx context.Context) error {
+	for n := 0; s.events.Len() > 0; n++ {
+		if n&(1<<10-1) == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		id, at := s.events.Pop()
+		if fleet.Time(at) >= s.c.Until {
+			break
+		}
+		s.now = fleet.Time(at)
+		s.acc.advance(s.now)
+		s.tally.advance(s)
+		var err error
+		switch i := int(id) - 1; {
+		case i < 0:
+			s.submit()
+		case i < len(s.slots):
+			err = s.jobEvent(int32(i))
+		default:
+			s.partEvents(i - len(s.slots))
+		}
+		if err == nil {
+			err = s.schedule()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return s.finish()
+}
+
+// finish charges what is under way at the end.
+func (s *state) finish() error {
+	s.now = s.c.Until
+	s.acc.advance(s.now)
+	s.tally.advance(s)
+	for _, j := range s.slots {
+		if j != nil {
+			s.leavePhase(j, true)
+		}
+	}
+	s.tally.end(s)
+	return s.acc.check(s.c.chips())
+}
+
+// submit queues the job that arrives.
+func (s *state) submit() {
+	j := s.next
+	j.waits = s.now
+	if s.tally.submit(s, j) {
+		s.queue.add(j)
+	}
+	s.arrive()
+}
+
+// change changes a cube and keeps count.
+func (s *state) change(pod, cube int, of func(c *placement.Cube)) {
+	c := &s.pods[pod].Cubes[cube]
+	s.acc.count(c, -1)
+	of(c)
+	s.acc.count(c, 1)
+	s.queue.freed = true
+}
+
+// take gives a job its place.
+func (s *state) take(j *job, slot int32) {
+	for _, c := range j.at.Cubes {
+		s.change(j.pod, int(c), func(c *placement.Cube) { c.Used |= chipsOf(&j.at) })
+		on := &s.pods[j.pod].on[c]
+		*on = append(*on, slot)
+	}
+	s.slots[slot] = j
+}
+
+// chipsOf returns the chips of each cube of a place.
+func chipsOf(at *placement.Place) uint64 {
+	if at.Chips != 0 {
+		return at.Chips
+	}
+	return ^uint64(0)
+}
+
+// release takes a job off its place.
+func (s *state) release(slot int32) *job {
+	j := s.slots[slot]
+	for _, c := range j.at.Cubes {
+		s.change(j.pod, int(c), func(c *placement.Cube) { c.Used &^= chipsOf(&j.at) })
+		on := &s.pods[j.pod].on[c]
+		*on = slices.DeleteFunc(*on, func(x int32) bool { return x == slot })
+		s.maintain(j.pod, int(c))
+	}
+	s.slots[slot] = nil
+	s.spare = append(s.spare, slot)
+	s.drop(s.slotEvent(slot))
+	return j
+}
+
+// whole returns the cubes that slices of whole cubes can have.
+func (p *pod) whole() int { return bits.OnesCount64(p.Free()) }

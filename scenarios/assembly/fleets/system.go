@@ -1,0 +1,259 @@
+package fleets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"sim/engine"
+	"sim/policies/placement"
+	"sim/scenarios/assembly"
+	"sim/scenarios/result"
+	"sim/workloads/fleet"
+)
+
+// Scenario is a fleet as files describe it.
+type Scenario struct {
+	Seed   uint64
+	Fleet  Fleet
+	Log    Log
+	Faults Faults
+	Pods   int
+	Policy Keys
+	Read   func(file string) ([]byte, error) // a file that is named
+}
+
+// Words says in a line what is simulated.
+func (s *Scenario) Words() string {
+	pods := "a pod"
+	if s.Pods > 1 {
+		pods = fmt.Sprintf("%d pods", s.Pods)
+	}
+	return fmt.Sprintf("%d days of %s, load %g, %s", s.Fleet.Days, pods, s.Fleet.Load, s.Policy.Queue.Discipline)
+}
+
+func span(t engine.Time) fleet.Time { return fleet.FromSeconds(t.Seconds()) }
+
+// Mix returns the slices that are asked for.
+func (s *Scenario) Mix() (fleet.Mix, error) {
+	if m, ok := fleet.Mixes()[s.Fleet.Mix]; ok {
+		return m, nil
+	}
+	return fleet.ParseMix(s.Fleet.Mix)
+}
+
+// Rates returns the failures and repairs.
+func (s *Scenario) Rates() (fleet.Rates, error) {
+	f := &s.Faults
+	machine, err := fleet.WithMedian(span(f.MachineRepair), span(f.MachineMedian))
+	if f.MachineRepair == 0 {
+		machine, err = fleet.Spread{Form: fleet.Fixed}, nil
+	}
+	if err != nil {
+		return fleet.Rates{}, err
+	}
+	part := func(t engine.Time, median float64) fleet.Spread {
+		x, err := fleet.WithMedian(span(t), fleet.FromSeconds(t.Seconds()*median))
+		if err != nil { // none at all
+			return fleet.Spread{Form: fleet.Fixed, Mean: span(t)}
+		}
+		return x
+	}
+	r := fleet.Rates{
+		fleet.Machine: {PerDay: float64(f.Machine), Weibull: f.Shape, Repair: machine},
+		fleet.Cable: {
+			PerDay: float64(f.Link), Weibull: f.Shape, Repair: part(f.LinkRepair, 0.5),
+			Quick: f.Online, Short: fleet.Spread{Form: fleet.Fixed, Mean: span(f.OnlineTime)},
+		},
+		fleet.Switch: {PerDay: float64(f.OCS), Weibull: f.Shape, Repair: part(f.OCSRepair, 0.72)},
+		fleet.Cube:   {Weibull: 1, Repair: fleet.Spread{Form: fleet.Fixed, Mean: span(f.Window)}},
+	}
+	for i := range r {
+		if err := r[i].Check(); err != nil {
+			return r, err
+		}
+	}
+	if f.Availability == 1 {
+		return r, nil
+	}
+	if f.Window == 0 {
+		return r, errors.New("fleet: planned maintenance that takes no time; want a time above 0, or a host availability of 1")
+	}
+	return r, r.MaintenanceFor(f.Availability)
+}
+
+// demand returns the jobs that are drawn.
+func (s *Scenario) demand() (*fleet.Demand, error) {
+	f := &s.Fleet
+	mix, err := s.Mix()
+	if err != nil {
+		return nil, err
+	}
+	d := &fleet.Demand{
+		Seed: s.Seed, Mix: mix, PerDay: f.JobsADay * float64(s.Pods), Until: fleet.Time(f.Days) * fleet.Day,
+		Chips: s.Pods * fleet.PodCubes * fleet.CubeChips, Load: f.Load,
+		Durations: fleet.Form(f.Durations), Sigma: f.Sigma, BySize: f.BySize,
+		Bands: [fleet.Bands]float64{f.Prod, f.Batch, max(0, 1-f.Prod-f.Batch)}, Routes: f.OptIn, Factor: f.Estimates,
+	}
+	if f.Arrivals == "fig13" {
+		for _, n := range fleet.Fig13() {
+			d.ByDay = append(d.ByDay, n*s.Pods)
+		}
+	}
+	return d, d.Check()
+}
+
+// Config returns the fleet, what it is asked to do and what befalls it. It fails where keys contradict each other or a
+// file cannot be used.
+func (s *Scenario) Config() (*Config, error) {
+	rates, err := s.Rates()
+	if err != nil {
+		return nil, err
+	}
+	d, err := s.demand()
+	if err != nil {
+		return nil, err
+	}
+	jobs := d.Jobs
+	if s.Fleet.Arrivals == "log" {
+		data, err := s.Read(s.Log.File)
+		if err != nil {
+			return nil, err
+		}
+		list, err := d.ReadJobs(s.Log.File, data)
+		if err != nil {
+			return nil, err
+		}
+		jobs = func() fleet.Source { return &fleet.List{Of: list} }
+	}
+	p, t := &s.Policy, &s.Policy.Times
+	slower := 1 + p.Fault.Slower
+	return &Config{
+		Seed: s.Seed, Pods: s.Pods, Jobs: jobs, Rates: rates,
+		From: fleet.Time(s.Fleet.WarmUp) * fleet.Day, Until: fleet.Time(s.Fleet.Days) * fleet.Day,
+		Times: Times{
+			Detect: span(t.Detect), Poll: span(t.Poll), Switch: span(t.Switch), Train: span(t.Connect), Preflight: span(t.Preflight),
+			Session: span(t.Session), Checkpoint: span(t.Checkpoint), Interval: span(t.Interval), Standby: span(t.Standby),
+		},
+		Discipline: Discipline(p.Queue.Discipline), OCS: Reaction(p.Fault.OCS), Machine: Reaction(p.Fault.Machine),
+		Maintenance: Maintenance(p.Fault.Maintenance), Reserve: p.Queue.Reserve, Crews: p.Fault.Crews,
+		Silent: s.Faults.Silent, Missed: s.Faults.Missed,
+		Slowdown: func(_ fleet.Shape, down int) float64 {
+			if down > 1 {
+				return 0
+			}
+			return slower
+		},
+	}, nil
+}
+
+// system is a fleet of which placements are compared.
+type system struct {
+	c     *Config
+	bound float64 // on goodput
+}
+
+// New makes the system of s.
+func New(ctx context.Context, s *Scenario) (assembly.System, error) {
+	c, err := s.Config()
+	if err != nil {
+		return nil, err
+	}
+	bound, err := boundGoodput(ctx, c)
+	return &system{c, bound}, err
+}
+
+// Reference returns nothing: no fleet is ideal.
+func (*system) Reference() map[string]float64 { return map[string]float64{} }
+
+// Begin adds nothing.
+func (*system) Begin(context.Context, *assembly.Outcome) error { return nil }
+
+// Decide simulates the fleet under a placement.
+func (y *system) Decide(ctx context.Context, policy string, _ int) (assembly.Answer, error) {
+	begin := time.Now()
+	for _, row := range placement.Table() {
+		if row.Name != policy {
+			continue
+		}
+		o, err := Simulate(ctx, y.c, row.New())
+		if err != nil {
+			return nil, err
+		}
+		a := &answer{row: y.measure(policy, o)}
+		a.timings.SimulateS = time.Since(begin).Seconds()
+		return a, nil
+	}
+	return nil, fmt.Errorf("fleet: no placement %q", policy)
+}
+
+// answer is a placement's row.
+type answer struct {
+	row     result.Row
+	timings result.PolicyTimings
+}
+
+func (a *answer) Measured() (result.Row, result.PolicyTimings) { return a.row, a.timings }
+
+// Describe adds nothing.
+func (*answer) Describe(context.Context, *assembly.Outcome) {}
+
+// measure returns the metrics of an outcome.
+func (y *system) measure(policy string, o *Outcome) result.Row {
+	m := map[string]float64{
+		"utilisation": o.Utilisation(), "goodput": o.Share(Work), "bound_goodput": y.bound,
+		"xconnects_per_day": float64(o.Asked) / o.Span.Days(), "xconnect_changes_per_day": float64(o.Connections) / o.Span.Days(),
+		"jobs": float64(o.Submitted), "jobs_done": float64(o.Ended), "jobs_refused": float64(o.Refused), "interrupts": float64(o.Interrupts),
+		"evictions": float64(o.Evictions), "preflight_failures": float64(o.Preflights), "takeovers": float64(o.Takeovers),
+		"system_availability": o.Tolerable,
+	}
+	for u := range Uses {
+		if u != Work {
+			m["share_"+u.String()] = o.Share(u)
+		}
+	}
+	if down := o.Share(Down) + o.Share(Maintaining); down < 1 {
+		m["goodput_of_healthy"] = o.Share(Work) / (1 - down)
+	}
+	if o.Share(Work) > 0 {
+		m["gap"] = y.bound/o.Share(Work) - 1
+	}
+	if o.Submitted > 0 {
+		m["interrupted_share"] = float64(o.Interrupted) / float64(o.Submitted)
+	}
+	if o.Running > 0 {
+		m["ft_share"] = o.Rerouted / o.Running
+	}
+	if n := len(o.Waits); n > 0 {
+		sum := 0.0
+		for _, w := range o.Waits {
+			sum += w.Seconds()
+		}
+		m["queue_mean_s"] = sum / float64(n)
+		for name, q := range map[string]float64{"queue_p50_s": 0.5, "queue_p90_s": 0.9, "queue_p99_s": 0.99} {
+			m[name] = o.Waits[min(n-1, int(math.Ceil(q*float64(n)))-1)].Seconds()
+		}
+	}
+	return result.Row{Policy: policy, Metrics: m, Labels: map[string]string{}}
+}
+
+// boundGoodput returns what share of chip-time can be work that is kept, whatever the placement: of each job no more than
+// its work, nor than there is time from when it is submitted and set up; and no more than chips without planned
+// maintenance.
+func boundGoodput(ctx context.Context, c *Config) (float64, error) {
+	jobs, sum := c.Jobs(), 0.0
+	for n := 0; ; n++ {
+		if n&(1<<12-1) == 0 && ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+		j, ok := jobs.Next()
+		if !ok || j.Submit >= c.Until {
+			break
+		}
+		left := c.Until - max(c.From, j.Submit+c.Times.Preflight+c.Times.Session)
+		sum += float64(j.Shape.Chips()) * float64(max(0, min(j.Work, left)))
+	}
+	return min(1, sum/(float64(c.chips())*float64(c.Until-c.From))), nil
+}

@@ -1,0 +1,129 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"sim/policies/collective"
+)
+
+// callFabrics are small fabrics of every kind that takes collective calls, with as many ranks. On those of links packets
+// are served in the order of their transfers, on pods in that of the fluid.
+var callFabrics = []struct {
+	fabric, router string
+	ranks          int
+}{
+	{`kind = "torus", dims = [4, 4], link_latency = "500ns"`, "shortest", 16},
+	{`kind = "torus", dims = [2, 2, 4], twist = "tpuv4"`, "shortest", 16},
+	{`kind = "torus", dims = [4, 4], failed_links = ["3 x+"]`, "shortest", 16},
+	{`kind = "graph", generator = "fat-tree", switch_ports = 4, link_latency = "100ns"`, "shortest", 16},
+	{`kind = "graph", generator = "full-mesh", nodes = 6`, "shortest", 6},
+	{`kind = "electrical", gpus = 8, link_rate = "400Gbps"`, "shortest", 8},
+	{`kind = "ocs-pods", pods = 4, gpus_per_pod = 4, port_bandwidth = "400Gbps"`, "", 16},
+}
+
+// How far packets of 1 KB may be from the fluid on links: where a schedule has each link carry one transfer at a time,
+// it is what the transfers of a chain store; where transfers share links, a fluid serves them together, and packets in
+// their order, so that either may be earlier (docs/collectives.md).
+const (
+	nearAlone  = 0.03
+	nearShared = 0.3
+)
+
+// alone are the algorithms whose links carry one transfer at a time.
+var alone = []string{"multi-ring", "tree-packing"}
+
+// callKindsOf are the calls, each with a message that makes transfers of packets enough.
+var callKindsOf = []string{"all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast", "reduce", "send-receive"}
+
+// TestCallsLevelsAgree: every algorithm that serves a call ends, as packets, as late as fluid to within a bound, and on
+// no fabric before the bound on the call.
+func TestCallsLevelsAgree(t *testing.T) {
+	var most [2]float64
+	served := map[string]int{}
+	for _, f := range callFabrics {
+		for _, kind := range callKindsOf {
+			message := "3200KB"
+			if kind == "all-to-all" {
+				message = "100KB"
+			}
+			if testing.Short() && (kind == "reduce" || kind == "all-gather") {
+				continue
+			}
+			rows := map[string]map[string]map[string]float64{} // by level and algorithm
+			for _, level := range []string{"flow", "packet"} {
+				text := fmt.Sprintf("[workload]\nkind = %q\nmessage = %q\n[engine]\nlevel = %q\n[policy]\ncollectives = [%s]\n", kind, message, level, allAlgorithms())
+				if f.router != "" {
+					text += fmt.Sprintf("routers = [%q]\n", f.router)
+				}
+				if level == "packet" {
+					text = strings.Replace(text, "message", "packet = \"1KB\"\nmessage", 1)
+				}
+				if kind == "send-receive" {
+					text = strings.Replace(text, "message", fmt.Sprintf("peer = %d\nmessage", f.ranks-1), 1)
+				}
+				o := runText(t, text, "fabric={"+f.fabric+"}")
+				rows[level] = map[string]map[string]float64{}
+				for _, r := range o.Document.Rows {
+					rows[level][r.Policy] = r.Metrics
+				}
+			}
+			for name, fluid := range rows["flow"] {
+				packets := rows["packet"][name]
+				if len(fluid) == 0 || len(packets) == 0 {
+					if len(fluid) != len(packets) {
+						t.Errorf("%s by %s on %s: served at one level alone", kind, name, f.fabric)
+					}
+					continue
+				}
+				served[name]++
+				end, bound, late := fluid["completion_s"], fluid["bound_completion_s"], packets["completion_s"]-fluid["completion_s"]
+				if min(end, packets["completion_s"]) < bound*(1-1e-6) {
+					t.Errorf("%s by %s on %s: %g s as fluid, %g s in packets; want at least %g s", kind, name, f.fabric, end, packets["completion_s"], bound)
+				}
+				slack := nearShared * end
+				switch s, pods := packets["packet_slack_s"]; {
+				case pods:
+					slack = s
+				case slices.Contains(alone, name):
+					slack = nearAlone * end
+					most[0] = max(most[0], late/end, -late/end)
+				default:
+					most[1] = max(most[1], late/end, -late/end)
+				}
+				if late > slack || late < -slack {
+					t.Errorf("%s by %s on %s: %.4g s as fluid and %.4g s in packets, %.2f %% more; want within %.4g s", kind, name, f.fabric, end, packets["completion_s"], 100*late/end, slack)
+				}
+				if name == collective.BestName && end > minEnd(rows["flow"])*(1+1e-12) {
+					t.Errorf("%s on %s: best ends at %g s, another at %g s", kind, f.fabric, end, minEnd(rows["flow"]))
+				}
+			}
+		}
+	}
+	t.Logf("on links packets are within %.2f %% of the fluid, and %.2f %% where transfers share links", 100*most[0], 100*most[1])
+	for _, r := range collective.Table {
+		if served[r.Name] == 0 {
+			t.Errorf("%s serves nothing", r.Name)
+		}
+	}
+}
+
+func allAlgorithms() string {
+	var names []string
+	for _, name := range namesOf("collectives") {
+		names = append(names, fmt.Sprintf("%q", name))
+	}
+	return strings.Join(names, ", ")
+}
+
+func minEnd(rows map[string]map[string]float64) float64 {
+	var ends []float64
+	for _, m := range rows {
+		if end, ok := m["completion_s"]; ok {
+			ends = append(ends, end)
+		}
+	}
+	return slices.Min(ends)
+}

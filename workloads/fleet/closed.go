@@ -1,0 +1,79 @@
+package fleet
+
+import "math"
+
+// AtLeast returns the probability that at least c of n parts are up, each with probability p on its own.
+func AtLeast(c, n int, p float64) float64 {
+	if c <= 0 {
+		return 1
+	}
+	sum := 0.0
+	for k := c; k <= n; k++ {
+		sum += choose(n, k) * math.Pow(p, float64(k)) * math.Pow(1-p, float64(n-k))
+	}
+	return min(1, sum)
+}
+
+// choose returns the binomial coefficient, within 1e-12 of it.
+func choose(n, k int) float64 {
+	c := 1.0
+	for i := range min(k, n-k) {
+		c = c * float64(n-i) / float64(i+1)
+	}
+	return c
+}
+
+// PoissonAtLeast returns the probability of k or more events of a Poisson distribution.
+func PoissonAtLeast(k int, mean float64) float64 {
+	below, term := 0.0, math.Exp(-mean)
+	for i := range k {
+		below += term
+		term *= mean / float64(i+1)
+	}
+	return max(0, 1-below)
+}
+
+// CubeUp returns the share of time in which a cube is up whose machines are, each on its own.
+func CubeUp(host float64) float64 { return math.Pow(host, CubeHosts) }
+
+// SliceGoodput returns the expected share of a pod that slices of c cubes can use, of any cubes that are up: the
+// expectation of floor(up/c) c / n (Jouppi et al., ISCA 23, Fig. 4).
+func SliceGoodput(c, n int, up float64) float64 {
+	sum := 0.0
+	for k := c; k <= n; k += c {
+		sum += AtLeast(k, n, up) * float64(c)
+	}
+	return sum / float64(n)
+}
+
+// Interruption returns the mean time until a job of so many cubes is hit by a failure of its machines, its optical
+// links or a switch of its pod; Longest where nothing fails.
+func (r *Rates) Interruption(cubes int) Time {
+	perDay := float64(cubes)*(CubeHosts*r[Machine].PerDay+CubeLinks*r[Cable].PerDay) + PodSwitches*r[Switch].PerDay
+	if perDay == 0 {
+		return Longest
+	}
+	return FromSeconds(Day.Seconds() / perDay)
+}
+
+// Young returns the interval between checkpoints of length d that loses least to first order, sqrt(2 d M), with
+// interruptions every M on average (Young, "A first order approximation to the optimum checkpoint interval", 1974).
+func Young(d, m Time) Time { return FromSeconds(math.Sqrt(2 * d.Seconds() * m.Seconds())) }
+
+// Daly returns it to higher order (Daly, "A higher order estimate of the optimum checkpoint interval for restart dumps",
+// 2006, Eq. 37); M where a checkpoint takes 2 M or longer.
+func Daly(d, m Time) Time {
+	x, y := d.Seconds(), m.Seconds()
+	if x >= 2*y {
+		return m
+	}
+	r := math.Sqrt(x / (2 * y))
+	return FromSeconds(math.Sqrt(2*x*y)*(1+r/3+r*r/9) - x)
+}
+
+// Efficiency returns the share of time that is work which is kept, with checkpoints of length d after every t of work,
+// interruptions every m on average and r to restart after each: t / (m e^(r/m) (e^((t+d)/m) - 1)) (Daly, Eq. 20).
+func Efficiency(t, d, r, m Time) float64 {
+	x := m.Seconds()
+	return t.Seconds() / (x * math.Exp(r.Seconds()/x) * math.Expm1((t+d).Seconds()/x))
+}

@@ -1,0 +1,95 @@
+package fleet
+
+import (
+	"math"
+	"testing"
+)
+
+func near(t *testing.T, what string, got, want, within float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= within) {
+		t.Errorf("%s = %g, want %g within %g", what, got, want, within)
+	}
+}
+
+// TestPublished: the closed forms give what the papers print.
+func TestPublished(t *testing.T) {
+	rates := Presets()["tpuv4"]
+	const machines, cables = PodCubes * CubeHosts, PodCubes * CubeLinks
+	perDay := machines*rates[Machine].PerDay + cables*rates[Cable].PerDay + PodSwitches*rates[Switch].PerDay
+	near(t, "faults of a pod in a day", perDay, 1.15, 0.01)
+	near(t, "machines a week", 7*machines*rates[Machine].PerDay, 5.73, 0.01)
+	near(t, "cables a week", 7*cables*rates[Cable].PerDay, 2.15, 0.01)
+	near(t, "switches a week", 7*PodSwitches*rates[Switch].PerDay, 0.134, 0.001)
+
+	mix := Mixes()["tpuv4-2022"]
+	cubes := mix.Mean(func(s Shape) float64 { return float64(s.Cubes()) })
+	near(t, "cubes of a job", cubes, 6.31, 0.01)
+	near(t, "chips of a job", mix.Mean(func(s Shape) float64 { return float64(s.Chips()) }), 408.7, 0.1)
+	near(t, "jobs below a cube", mix.Mean(func(s Shape) float64 { return b2f(s.Cubes() == 0) }), 0.299, 0.001)
+	near(t, "twisted", mix.Mean(func(s Shape) float64 { return b2f(s.Twisted) }), 0.291, 0.001)
+	near(t, "above 192 chips", mix.Mean(func(s Shape) float64 { return b2f(s.Chips() > 192) }), 0.371, 0.001)
+	near(t, "a side above 16", mix.Mean(func(s Shape) float64 { return b2f(s.Dims[2] > 16) }), 0.014, 0.001)
+	d := &Demand{Mix: mix, ByDay: Fig13(), Chips: 4096, Load: 0.8}
+	near(t, "jobs a day", d.MeanPerDay(), 139.2, 0.05)
+	near(t, "connections a day", cubes*PodSwitches*d.MeanPerDay(), 42200, 150)
+	near(t, "mean duration", d.MeanWork(Shape{Dims: [3]int{4, 4, 4}}).Seconds()/3600, 1.38, 0.01)
+
+	// Reading A of Fig. 1: one switch out is tolerated, two are not.
+	out := PodSwitches * rates[Switch].PerDay * rates[Switch].MeanRepair().Days()
+	near(t, "two switches out", PoissonAtLeast(2, out), 2e-4, 2e-6)
+	near(t, "a switch out", PoissonAtLeast(1, out), 0.0199, 1e-4)
+	near(t, "50 cubes up", AtLeast(50, PodCubes, CubeUp(0.99)), 0.954, 5e-4)
+	near(t, "50 cubes up, hosts 0.98958", AtLeast(50, PodCubes, CubeUp(0.98958)), 0.94, 5e-4)
+	// Reading B: independent outages cannot give 99.98 %.
+	near(t, "two out of 0.0619", 1-PoissonAtLeast(2, -math.Log(0.94)), 0.9982, 5e-5)
+
+	near(t, "1024 hosts of 99.9 %", math.Pow(0.999, 1024), 0.359, 5e-4)
+	for i, c := range []int{16, 32, 48} {
+		near(t, "goodput", SliceGoodput(c, PodCubes, CubeUp(0.99)), []float64{0.748, 0.500, 0.744}[i], 2.1e-3) // read off a figure
+		near(t, "static", math.Pow(CubeUp(0.99), float64(c)), []float64{0.076, 0.006, 0.0004}[i], 5e-4)
+	}
+	for c, h := range map[int]float64{1: 652, 8: 150, 16: 79.8, 50: 26.7, 64: 20.9} {
+		near(t, "hours to interruption", rates.Interruption(c).Seconds()/3600, h, 0.006*h)
+	}
+	m := rates.Interruption(50)
+	interval := Daly(2*Minute, m)
+	near(t, "Daly, min", interval.Seconds()/60, 78.7, 0.1)
+	near(t, "efficiency", Efficiency(interval, 2*Minute, 10*Minute, m), 0.9449, 2e-4)
+}
+
+func b2f(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// TestDalyIsBest: no other interval does better than Daly's by more than 1e-4.
+func TestDalyIsBest(t *testing.T) {
+	for _, d := range []Time{Second, Minute, 10 * Minute} {
+		for _, m := range []Time{5 * Hour, Day, Week} {
+			of := Efficiency(Daly(d, m), d, Minute, m)
+			for f := 0.5; f < 2; f *= 1.05 {
+				if e := Efficiency(FromSeconds(f*Daly(d, m).Seconds()), d, Minute, m); e > of+1e-4 {
+					t.Errorf("checkpoints of %v, interruptions every %v: %g times Daly's interval gives %g, Daly's %g", d, m, f, e, of)
+				}
+			}
+		}
+	}
+}
+
+// TestMaintenance: planned maintenance and failures leave the availability that is asked for.
+func TestMaintenance(t *testing.T) {
+	for _, h := range []float64{0.98, 0.99, 0.995} {
+		r := Presets()["tpuv4"]
+		if err := r.MaintenanceFor(h); err != nil {
+			t.Fatal(err)
+		}
+		near(t, "availability", (1-r[Machine].Unavailability())*(1-r[Cube].Unavailability()), h, 1e-9)
+	}
+	r := Presets()["tpuv4"]
+	if r.MaintenanceFor(0.9999) == nil {
+		t.Error("failures alone take more than 0.0001, and no error says so")
+	}
+}

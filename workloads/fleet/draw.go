@@ -1,0 +1,69 @@
+package fleet
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+)
+
+// Form is the form of a distribution.
+type Form string
+
+// Forms of distributions.
+const (
+	Lognormal   Form = "lognormal"
+	Exponential Form = "exponential"
+	Fixed       Form = "fixed"
+)
+
+// Forms lists them.
+func Forms() []Form { return []Form{Lognormal, Exponential, Fixed} }
+
+// Spread is a distribution of spans of time.
+type Spread struct {
+	Form  Form
+	Mean  Time
+	Sigma float64 // of the logarithm, of a lognormal one
+}
+
+// WithMedian returns the lognormal distribution with that mean and median, the fixed one where both are equal. It fails
+// on a median that is not above 0 or is above the mean.
+func WithMedian(mean, median Time) (Spread, error) {
+	switch {
+	case median <= 0 || median > mean:
+		return Spread{}, fmt.Errorf("fleet: a median of %v with a mean of %v; the median of a lognormal span is above 0 and at most the mean", median, mean)
+	case median == mean:
+		return Spread{Form: Fixed, Mean: mean}, nil
+	}
+	return Spread{Form: Lognormal, Mean: mean, Sigma: math.Sqrt(2 * math.Log(float64(mean)/float64(median)))}, nil
+}
+
+// Draw draws a span of at least a millisecond, or 0 where the mean is 0. It takes one number of the stream.
+func (s Spread) Draw(r *rand.Rand) Time {
+	var x float64
+	switch s.Form {
+	case Exponential:
+		x = r.ExpFloat64()
+	case Fixed:
+		x = 1
+	default:
+		x = math.Exp(s.Sigma*r.NormFloat64() - s.Sigma*s.Sigma/2)
+	}
+	if s.Mean == 0 {
+		return 0
+	}
+	return max(Millisecond, FromSeconds(x*s.Mean.Seconds()))
+}
+
+// gap draws the time to the next of events that come at a rate a day on average: exponential with shape 1, else Weibull
+// with that shape and the same mean. It is Longest where the rate is 0.
+func gap(r *rand.Rand, perDay, shape float64) Time {
+	x := r.ExpFloat64()
+	if perDay <= 0 {
+		return Longest
+	}
+	if shape != 1 {
+		x = math.Pow(x, 1/shape) / math.Gamma(1+1/shape)
+	}
+	return max(Millisecond, FromSeconds(x/perDay*Day.Seconds()))
+}

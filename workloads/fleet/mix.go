@@ -1,0 +1,93 @@
+package fleet
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sort"
+)
+
+// Share is how often a slice is asked for, in any unit.
+type Share struct {
+	Shape  Shape
+	Weight float64
+}
+
+// Mix is what slices are asked for: the sum of its weights is above 0, and none is below.
+type Mix []Share
+
+// tpuv4 is the mix of slices of Jouppi et al., "TPU v4: An Optically Reconfigurable Supercomputer for Machine Learning
+// with Hardware Support for Embeddings", ISCA 23, Table 2, in per cent of jobs.
+const tpuv4 = "1x1x1 2.1, 1x1x2 0.4, 1x2x2 6.7, 2x2x2 4.7, 2x2x4 6.4, 2x4x4 8.9, 4x4x4 13.9, 4x4x8T 16.0, 4x4x8 1.5, 4x4x12 0.7, " +
+	"4x8x8T 9.2, 4x8x8 1.5, 4x4x16 1.0, 4x8x12 0.1, 8x8x8 9.6, 4x8x16 1.7, 4x4x32 0.6, 8x8x12 0.7, 8x8x16T 1.8, 8x8x16 1.4, 4x16x16 0.3, " +
+	"4x4x64 0.1, 4x8x32 0.1, 8x12x16 0.1, 4x4x96 0.1, 8x8x24 0.1, 8x16x16T 1.4, 8x16x16 0.3, 12x16x16 5.7, 4x4x192 0.4"
+
+// Mixes are the known mixes by name.
+func Mixes() map[string]Mix { return map[string]Mix{"tpuv4-2022": mustMix(tpuv4)} }
+
+// Mean returns the mean of a function over the slices of a mix, each as often as it is asked for.
+func (m Mix) Mean(of func(Shape) float64) float64 {
+	sum, weights := 0.0, 0.0
+	for _, s := range m {
+		sum += s.Weight * of(s.Shape)
+		weights += s.Weight
+	}
+	return sum / weights
+}
+
+// Check fails where a weight is below 0 or not a number, none is above 0, or a slice cannot be.
+func (m Mix) Check() error {
+	sum := 0.0
+	for _, s := range m {
+		if err := s.Shape.check(); err != nil {
+			return err
+		}
+		if !(s.Weight >= 0 && s.Weight < 1e18) {
+			return fmt.Errorf("fleet: %s has weight %g; weights are 0 or more", s.Shape, s.Weight)
+		}
+		sum += s.Weight
+	}
+	if sum == 0 {
+		return fmt.Errorf("fleet: the weights of the mix sum to nothing; give one slice a weight above 0")
+	}
+	return nil
+}
+
+// AtLeast returns the slice for a job that asks for so many chips: of the least size in the mix that has them, the one
+// that is asked for most. It reports whether there is one.
+func (m Mix) AtLeast(chips int) (Shape, bool) {
+	best := -1
+	for i, s := range m {
+		if s.Shape.Chips() < chips || s.Weight == 0 {
+			continue
+		}
+		if best < 0 || s.Shape.Chips() < m[best].Shape.Chips() || s.Shape.Chips() == m[best].Shape.Chips() && s.Weight > m[best].Weight {
+			best = i
+		}
+	}
+	if best < 0 {
+		return Shape{}, false
+	}
+	return m[best].Shape, true
+}
+
+// drawer draws slices of a mix.
+type drawer struct {
+	mix Mix
+	sum []float64 // of weights up to each
+}
+
+func newDrawer(m Mix) *drawer {
+	d := &drawer{mix: m, sum: make([]float64, len(m))}
+	sum := 0.0
+	for i, s := range m {
+		sum += s.Weight
+		d.sum[i] = sum
+	}
+	return d
+}
+
+func (d *drawer) draw(r *rand.Rand) Shape {
+	x := r.Float64() * d.sum[len(d.sum)-1]
+	i := sort.Search(len(d.sum), func(i int) bool { return d.sum[i] > x })
+	return d.mix[min(i, len(d.mix)-1)].Shape
+}

@@ -1,0 +1,90 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// What a pod is made of (Sec. 3.1 of the paper).
+const (
+	Side        = 4                  // chips of a cube along each dimension
+	CubeChips   = Side * Side * Side // of a cube
+	MachineChip = 4                  // chips of a machine
+	CubeHosts   = CubeChips / MachineChip
+	PodCubes    = 64  // of a full pod
+	CubeLinks   = 96  // optical links of a cube: 16 on each of 6 faces
+	CubeCables  = 80  // electrical links between the machines of a cube
+	PodSwitches = 48  // optical circuit switches of a pod
+	longestSide = 256 // chips: 64 cubes in a row
+)
+
+// ErrShape is wrapped by errors about slices that cannot be.
+var ErrShape = errors.New("fleet: no such slice")
+
+// Shape is a slice: chips along each dimension, the smallest first, and whether its wrap-around links are twisted.
+type Shape struct {
+	Dims    [3]int
+	Twisted bool
+}
+
+// Chips returns the chips of a slice.
+func (s Shape) Chips() int { return s.Dims[0] * s.Dims[1] * s.Dims[2] }
+
+// Cubes returns the cubes of a slice, 0 of one that is part of a cube.
+func (s Shape) Cubes() int {
+	if s.Dims[0]%Side != 0 {
+		return 0
+	}
+	return s.Chips() / CubeChips
+}
+
+// String writes a slice as ParseShape reads it.
+func (s Shape) String() string {
+	text := fmt.Sprintf("%dx%dx%d", s.Dims[0], s.Dims[1], s.Dims[2])
+	if s.Twisted {
+		text += "T"
+	}
+	return text
+}
+
+// ParseShape reads a slice such as 4x4x8, twisted with T at its end. Its sides are put in order. It fails with ErrShape
+// on one that is neither whole cubes, at most PodCubes of them, nor a power of two of chips below a cube, and on a twist
+// of one that is not n x n x 2n or n x 2n x 2n.
+func ParseShape(text string) (Shape, error) {
+	var s Shape
+	body, twisted := strings.CutSuffix(text, "T")
+	s.Twisted = twisted
+	sides := strings.Split(body, "x")
+	if len(sides) != 3 {
+		return s, fmt.Errorf("%w: %.40q; write three sides such as 4x4x8, with T at the end if twisted", ErrShape, text)
+	}
+	for i, side := range sides {
+		n, err := strconv.Atoi(side)
+		if err != nil || n < 1 || n > longestSide {
+			return s, fmt.Errorf("%w: %.40q; sides are 1 to %d chips", ErrShape, text, longestSide)
+		}
+		s.Dims[i] = n
+	}
+	slices.Sort(s.Dims[:])
+	return s, s.check()
+}
+
+func (s Shape) check() error {
+	a, b, c := s.Dims[0], s.Dims[1], s.Dims[2]
+	whole := a%Side == 0 && b%Side == 0 && c%Side == 0
+	part := c <= Side && s.Chips() < CubeChips && powerOfTwo(a) && powerOfTwo(b) && powerOfTwo(c)
+	switch {
+	case !whole && !part:
+		return fmt.Errorf("%w: %s; sides are multiples of %d chips, or 1, 2 and %d within a cube", ErrShape, s, Side, Side)
+	case s.Chips() > PodCubes*CubeChips:
+		return fmt.Errorf("%w: %s has %d chips; a pod has %d", ErrShape, s, s.Chips(), PodCubes*CubeChips)
+	case s.Twisted && (!whole || c != 2*a || b != a && b != c):
+		return fmt.Errorf("%w: %s; of whole cubes n x n x 2n and n x 2n x 2n can be twisted", ErrShape, s)
+	}
+	return nil
+}
+
+func powerOfTwo(n int) bool { return n&(n-1) == 0 }
