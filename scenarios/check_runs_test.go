@@ -240,6 +240,7 @@ func (d *anyScenario) more(workload, fabric string, one int) {
 // notDrawn are keys of files, solvers and searches that take long.
 var notDrawn = []string{
 	"workload.kind", "fabric.kind", "workload.model", "fabric.file", "workload.matrix_file", "policy.imported.file", "policy.imported.sha256",
+	"workload.log.file", "workload.log.sha256",
 	"policy.route-optimised.cache", "policy.route-optimised.milp", "policy.route-optimised.budget", "policy.port_evaluations",
 	"policy.delta-fast.max_generations", "policy.delta-fast.population", "policy.delta-topo.max_evaluations", "policy.delta-joint.max_evaluations",
 	"policy.route-optimised.bound_rounds",
@@ -292,6 +293,8 @@ func (d *anyScenario) value(k *schema.Key, choices []string) any {
 		return pick(d, "0B", "1B", "100B", "1KB", "64KB")
 	case *engine.Time:
 		return pick(d, "0s", "1ps", "1ns", "1us")
+	case *units.Frequency:
+		return pick(d, "0/day", "0.001/day", "1/week", "2/h")
 	case *[]string:
 		list := []any{}
 		switch k.Name {

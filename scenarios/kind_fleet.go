@@ -66,8 +66,18 @@ func checkFleet(c *checker) {
 		c.refuse("workload.faults", "%s; see docs/fleet.md", err.Error())
 		return
 	}
+	if jobs, failures := c.s.fleet().Work(); jobs > mostJobs || failures > mostFailures {
+		c.clash("workload.days fabric.pods", "some %.3g jobs and %.3g failures in %d days of %d pods; simulate fewer days or pods, jobs or failures: at most %.3g jobs and %.3g failures",
+			jobs, failures, w.Fleet.Days, c.s.Fabric.Cubes.Pods, mostJobs, mostFailures)
+	}
 	c.readLog()
 }
+
+// What a run of a fleet may hold: some minutes, and 4 GB.
+const (
+	mostJobs     = 2e7
+	mostFailures = 1e8
+)
 
 // readLog reads the log of jobs, if there is one.
 func (c *checker) readLog() {

@@ -89,7 +89,7 @@ func matrixRows() []matrixRow {
 	}
 	var all []matrixRow
 	for _, k := range kinds() {
-		if k.section != "workload" || slices.ContainsFunc(all, func(r matrixRow) bool { return r.kind == k.name }) {
+		if k.section != "workload" || k.on == "pods-of-cubes" || slices.ContainsFunc(all, func(r matrixRow) bool { return r.kind == k.name }) {
 			continue
 		}
 		rows := forms[k.name]

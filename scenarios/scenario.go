@@ -48,7 +48,7 @@ type Workload struct {
 	Exchange plans.Exchange
 	Patterns []collective.Pattern // by row of collective.Patterns; nil where the kind is no traffic
 	Call     calls.Keys
-	// Recommendation is the step of a recommendation model
+	// Recommendation is the step of a recommendation model.
 	Recommendation training.Recommendation
 	Fleet          fleets.Fleet
 	Log            fleets.Log

@@ -55,7 +55,11 @@ func (j *job) run(t *Times) run {
 	if work > 0 {
 		n = (work - 1) / j.interval // none at the end
 	}
-	return run{work + n*t.Checkpoint, t.Checkpoint, j.interval}
+	length := work + n*t.Checkpoint
+	if float64(n)*float64(t.Checkpoint) > float64(fleet.Longest) { // it never ends
+		length = fleet.Longest
+	}
+	return run{length, t.Checkpoint, j.interval}
 }
 
 // kept returns how much of a run's first span is work in whole intervals with their checkpoints, and how many.

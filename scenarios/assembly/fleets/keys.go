@@ -81,7 +81,7 @@ type Spans struct {
 
 // Compared are the keys of [policy] itself.
 type Compared struct {
-	Placements []string `key:"placements" doc:"which placements are compared, one row each" choices:"@placements" default:"static-first-fit, static-best-fit, reconfigurable"`
+	Placements []string `key:"placements" doc:"which placements are compared, one row each" choices:"@placements" default:"static-first-fit,static-best-fit,reconfigurable"`
 }
 
 // Keys are the keys of [policy] and below.

@@ -84,6 +84,18 @@ func (s *Scenario) Rates() (fleet.Rates, error) {
 	return r, r.MaintenanceFor(f.Availability)
 }
 
+// Work returns about how many jobs are drawn and how many parts fail.
+func (s *Scenario) Work() (jobs, failures float64) {
+	f := &s.Faults
+	perDay := machines*float64(f.Machine) + cables*float64(f.Link) + fleet.PodSwitches*float64(f.OCS)
+	podDays := float64(s.Fleet.Days) * float64(s.Pods)
+	aDay := s.Fleet.JobsADay
+	if s.Fleet.Arrivals == "fig13" {
+		aDay = (&fleet.Demand{ByDay: fleet.Fig13()}).MeanPerDay()
+	}
+	return aDay * podDays, perDay * podDays
+}
+
 // demand returns the jobs that are drawn.
 func (s *Scenario) demand() (*fleet.Demand, error) {
 	f := &s.Fleet
