@@ -13,11 +13,11 @@ type Form string
 const (
 	Lognormal   Form = "lognormal"
 	Exponential Form = "exponential"
-	Fixed       Form = "fixed"
+	Constant    Form = "constant"
 )
 
 // Forms lists them.
-func Forms() []Form { return []Form{Lognormal, Exponential, Fixed} }
+func Forms() []Form { return []Form{Lognormal, Exponential, Constant} }
 
 // Spread is a distribution of spans of time.
 type Spread struct {
@@ -26,14 +26,14 @@ type Spread struct {
 	Sigma float64 // of the logarithm, of a lognormal one
 }
 
-// WithMedian returns the lognormal distribution with that mean and median, the fixed one where both are equal. It fails
+// WithMedian returns the lognormal distribution with that mean and median, the constant one where both are equal. It fails
 // on a median that is not above 0 or is above the mean.
 func WithMedian(mean, median Time) (Spread, error) {
 	switch {
 	case median <= 0 || median > mean:
 		return Spread{}, fmt.Errorf("fleet: a median of %v with a mean of %v; the median of a lognormal span is above 0 and at most the mean", median, mean)
 	case median == mean:
-		return Spread{Form: Fixed, Mean: mean}, nil
+		return Spread{Form: Constant, Mean: mean}, nil
 	}
 	return Spread{Form: Lognormal, Mean: mean, Sigma: math.Sqrt(2 * math.Log(float64(mean)/float64(median)))}, nil
 }
@@ -44,7 +44,7 @@ func (s Spread) Draw(r *rand.Rand) Time {
 	switch s.Form {
 	case Exponential:
 		x = r.ExpFloat64()
-	case Fixed:
+	case Constant:
 		x = 1
 	default:
 		x = math.Exp(s.Sigma*r.NormFloat64() - s.Sigma*s.Sigma/2)

@@ -12,7 +12,7 @@ func TestDrawnMoments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []Spread{half, {Exponential, Hour, 0}, {Fixed, Minute, 0}, {Lognormal, Hour, 1}} {
+	for _, s := range []Spread{half, {Exponential, Hour, 0}, {Constant, Minute, 0}, {Lognormal, Hour, 1}} {
 		r, sum, squares, below := Stream(1, StreamOwn, 0), 0.0, 0.0, 0
 		for range n {
 			x := s.Draw(r).Seconds()

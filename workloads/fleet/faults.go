@@ -99,9 +99,9 @@ func Presets() map[string]Rates {
 	}
 	base := Rates{
 		Machine: {PerDay: 8e-4, Weibull: 1, Repair: lognormal(2*Day, 7*Day/10)},
-		Cable:   {PerDay: 5e-5, Weibull: 1, Repair: lognormal(Day, Day/2), Quick: 0.7, Short: Spread{Form: Fixed, Mean: Hour}},
+		Cable:   {PerDay: 5e-5, Weibull: 1, Repair: lognormal(Day, Day/2), Quick: 0.7, Short: Spread{Form: Constant, Mean: Hour}},
 		Switch:  {PerDay: 4e-4, Weibull: 1, Repair: lognormal(25*Hour+6*Minute, 18*Hour)},
-		Cube:    {Weibull: 1, Repair: Spread{Form: Fixed, Mean: 4 * Hour}},
+		Cube:    {Weibull: 1, Repair: Spread{Form: Constant, Mean: 4 * Hour}},
 	}
 	machines := func(perDay float64, repair Spread) Rates {
 		r := base

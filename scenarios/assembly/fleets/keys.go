@@ -13,7 +13,7 @@ type Fleet struct {
 	JobsADay  float64 `key:"jobs_a_day" doc:"of 'poisson', for each pod" default:"139.2" above:"0" max:"100000" when:"arrivals=poisson"`
 	Mix       string  `key:"mix" doc:"slices that jobs ask for: 'tpuv4-2022', or slices of chips with how often each is asked for, such as '4x4x4 13.9, 4x4x8T 16'" default:"tpuv4-2022"`
 	Load      float64 `key:"load" doc:"chip-time that is asked for over that of the fleet, which sets the mean duration" default:"0.8" above:"0" max:"100"`
-	Durations string  `key:"durations" doc:"distribution of durations" default:"lognormal" choices:"lognormal|exponential|fixed"`
+	Durations string  `key:"durations" doc:"distribution of durations" default:"lognormal" choices:"lognormal|exponential|constant"`
 	Sigma     float64 `key:"duration_sigma" doc:"standard deviation of the logarithm of durations" default:"1.5" max:"5" when:"durations=lognormal"`
 	BySize    float64 `key:"duration_by_size" doc:"durations grow with this power of the chips" default:"0" max:"2"`
 	Prod      float64 `key:"prod" doc:"share of jobs of the highest priority" default:"0.2" max:"1"`

@@ -140,7 +140,7 @@ func TestEfficiency(t *testing.T) {
 		j := fleet.Job{Shape: s, Work: 100000 * fleet.Day, Estimate: fleet.Day}
 		c := quiet(func() fleet.Source { return &fleet.List{Of: []fleet.Job{j}} }, 2000*fleet.Day)
 		c.Seed = seed
-		c.Rates[fleet.Cable] = fleet.Process{PerDay: 2e-4, Weibull: 1, Repair: fleet.Spread{Form: fleet.Fixed, Mean: 1}}
+		c.Rates[fleet.Cable] = fleet.Process{PerDay: 2e-4, Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: 1}}
 		c.Times = Times{Session: 10 * fleet.Minute, Checkpoint: 2 * fleet.Minute}
 		o := simulate(t, c, "reconfigurable")
 		x := o.Share(Work)

@@ -49,7 +49,7 @@ func (s *Scenario) Rates() (fleet.Rates, error) {
 	f := &s.Faults
 	machine, err := fleet.WithMedian(span(f.MachineRepair), span(f.MachineMedian))
 	if f.MachineRepair == 0 {
-		machine, err = fleet.Spread{Form: fleet.Fixed}, nil
+		machine, err = fleet.Spread{Form: fleet.Constant}, nil
 	}
 	if err != nil {
 		return fleet.Rates{}, err
@@ -57,7 +57,7 @@ func (s *Scenario) Rates() (fleet.Rates, error) {
 	part := func(t engine.Time, median float64) fleet.Spread {
 		x, err := fleet.WithMedian(span(t), fleet.FromSeconds(t.Seconds()*median))
 		if err != nil { // none at all
-			return fleet.Spread{Form: fleet.Fixed, Mean: span(t)}
+			return fleet.Spread{Form: fleet.Constant, Mean: span(t)}
 		}
 		return x
 	}
@@ -65,10 +65,10 @@ func (s *Scenario) Rates() (fleet.Rates, error) {
 		fleet.Machine: {PerDay: float64(f.Machine), Weibull: f.Shape, Repair: machine},
 		fleet.Cable: {
 			PerDay: float64(f.Link), Weibull: f.Shape, Repair: part(f.LinkRepair, 0.5),
-			Quick: f.Online, Short: fleet.Spread{Form: fleet.Fixed, Mean: span(f.OnlineTime)},
+			Quick: f.Online, Short: fleet.Spread{Form: fleet.Constant, Mean: span(f.OnlineTime)},
 		},
 		fleet.Switch: {PerDay: float64(f.OCS), Weibull: f.Shape, Repair: part(f.OCSRepair, 0.72)},
-		fleet.Cube:   {Weibull: 1, Repair: fleet.Spread{Form: fleet.Fixed, Mean: span(f.Window)}},
+		fleet.Cube:   {Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: span(f.Window)}},
 	}
 	for i := range r {
 		if err := r[i].Check(); err != nil {
