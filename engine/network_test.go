@@ -108,10 +108,7 @@ func TestTimeString(t *testing.T) {
 
 // TestHops: hops along the live links that are asked for, of one node after the other.
 func TestHops(t *testing.T) {
-	n := &engine.Network{Nodes: 4}
-	for _, l := range []engine.Link{{From: 0, To: 1, Rate: 1}, {From: 1, To: 2, Rate: 1}, {From: 2, To: 3, Rate: 1}, {From: 0, To: 3}, {From: 0, To: 2, Rate: 1}} {
-		n.Links = append(n.Links, l)
-	}
+	n := &engine.Network{Nodes: 4, Links: []engine.Link{{From: 0, To: 1, Rate: 1}, {From: 1, To: 2, Rate: 1}, {From: 2, To: 3, Rate: 1}, {From: 0, To: 3}, {From: 0, To: 2, Rate: 1}}}
 	for _, c := range []struct {
 		of   func(int) bool
 		from int32
@@ -122,8 +119,10 @@ func TestHops(t *testing.T) {
 		{func(link int) bool { return link < 4 }, 0, []int32{0, 1, 2, 3}},
 	} {
 		far := n.Hops(c.of)
-		if far(3); !slices.Equal(far(c.from), c.want) || !slices.Equal(far(c.from), c.want) {
-			t.Errorf("from %d: %v, want %v", c.from, far(c.from), c.want)
+		for range 2 { // what an earlier call left must not matter
+			if far(3); !slices.Equal(far(c.from), c.want) {
+				t.Errorf("from %d: %v, want %v", c.from, far(c.from), c.want)
+			}
 		}
 	}
 }

@@ -19,7 +19,8 @@ func fleetKinds() []*kind {
 				return []schema.Part{
 					{Path: "workload", Doc: "Which jobs, and for how long.", Specs: []any{&w.WorkloadKind, &w.Fleet}},
 					{Path: "workload.log", Doc: "A log of jobs, in place of arrivals and slices that are drawn.", Specs: []any{&w.Log}},
-					{Path: "workload.faults", Doc: "What fails, how often, and how long its repair takes. The paper of TPU v4 gives rates, not times to repair.", Specs: []any{&w.Faults}},
+					{Path: "workload.faults", Doc: "What fails, how often, and how long its repair takes. The paper of TPU v4 gives rates, not times to repair.", Specs: []any{&w.Faults},
+						Defaults: func(int) []any { return []any{w.Faults.Defaults()} }},
 				}
 			},
 			check: checkFleet,

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"sim/scenarios/assembly/paths"
 	"slices"
 	"strings"
 	"testing"
@@ -58,6 +59,9 @@ func matrixRows() []matrixRow {
 			{name: "training of experts", keys: say(step + `, experts = 8, top_k = 2}, tp = 2, ep = 4`)},
 			{name: "training, calls in the graph", keys: say(step + `}, tp = 4, collectives = "graph"`)},
 		},
+		"recommendation": {{name: "recommendation", keys: func(ranks int, _ string) string {
+			return fmt.Sprintf("gpus = %d, samples = 64, tables = 16, width = 32, dense_parameters = 100_000, effective_tflops = 80", ranks)
+		}}},
 		"all-to-all":   {{name: "all-to-all"}, {name: "all-to-all, as a call", policy: algorithms}},
 		"send-receive": {{name: "send-receive", keys: func(ranks int, _ string) string { return `message = "64KB", peer = 15` + group(ranks) }, policy: algorithms}},
 		"uniform-random": {{name: "uniform-random", keys: func(_ int, level string) string {
@@ -145,7 +149,7 @@ func TestMatrix(t *testing.T) {
 			switch {
 			case findKind("workload", r.kind).trains && f.trains != "":
 				fabric = f.trains
-			case f.pairs != "" && slices.Contains([]string{"all-to-all", "uniform-random", "hotspot"}, r.kind):
+			case f.pairs != "" && slices.Contains([]string{"recommendation", "all-to-all", "uniform-random", "hotspot"}, r.kind):
 				fabric, ranks = f.pairs, 16
 			}
 			var marks []string
@@ -262,7 +266,7 @@ func (m *matrix) must(s *Scenario, level string) []string {
 		return []string{"max_link_load"}
 	case s.trains() && s.plans(): // whose all-to-alls alone take time
 		return []string{"makespan_s", "exchange_exposed_s"}
-	case s.trains():
+	case s.trains() || s.Workload.Kind == paths.Recommendation:
 		return []string{"makespan_s", "nct"}
 	case s.calls() || s.gathers():
 		return []string{"completion_s", "algorithm_bytes_per_s", "bound_completion_s"}

@@ -75,27 +75,6 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-// TestBest: the algorithm that ends first is chosen, the first of equals, and one that serves nothing is passed over.
-func TestBest(t *testing.T) {
-	o, err := torus.New(4, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &Problem{Call: Call{Kind: AllReduce, Group: places(16), Bytes: 16e6}, Network: o.Network(nil, engine.Link{Rate: 400e9}), Torus: o}
-	run := func(s *Schedule) (engine.Time, error) { return simulate(t.Context(), p, s, 0) }
-	_, row, err := Best(t.Context(), Table[:4], p, Options{}, run)
-	if err != nil || row.Name != "multi-ring" {
-		t.Errorf("best is %s, %v; want multi-ring", row.Name, err)
-	}
-	p.Kind = AllToAll
-	if _, row, err = Best(t.Context(), Table, p, Options{Hierarchical: Hierarchical{Inner: "ring", Outer: "ring"}}, run); err != nil || row.Name != "direct" {
-		t.Errorf("best is %s, %v; want direct", row.Name, err)
-	}
-	if _, _, err = Best(t.Context(), Table[:2], p, Options{}, run); !errors.Is(err, ErrUnserved) {
-		t.Errorf("rings serve an all-to-all: %v", err)
-	}
-}
-
 // TestRefused: calls that cannot be are refused, with the reason.
 func TestRefused(t *testing.T) {
 	n := &engine.Network{Nodes: 6, Links: []engine.Link{{From: 0, To: 1, Rate: 1}, {From: 1, To: 0, Rate: 1}}}

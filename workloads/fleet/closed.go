@@ -56,12 +56,9 @@ func (r *Rates) Interruption(cubes int) Time {
 	return FromSeconds(Day.Seconds() / perDay)
 }
 
-// Young returns the interval between checkpoints of length d that loses least to first order, sqrt(2 d M), with
-// interruptions every M on average (Young, "A first order approximation to the optimum checkpoint interval", 1974).
-func Young(d, m Time) Time { return FromSeconds(math.Sqrt(2 * d.Seconds() * m.Seconds())) }
-
-// Daly returns it to higher order (Daly, "A higher order estimate of the optimum checkpoint interval for restart dumps",
-// 2006, Eq. 37); M where a checkpoint takes 2 M or longer.
+// Daly returns the interval between checkpoints of length d that loses least, with interruptions every m on average, to
+// a higher order than Young's sqrt(2 d m) (Daly, "A higher order estimate of the optimum checkpoint interval for restart
+// dumps", 2006, Eq. 37); m where a checkpoint takes 2 m or longer.
 func Daly(d, m Time) Time {
 	x, y := d.Seconds(), m.Seconds()
 	if x >= 2*y {

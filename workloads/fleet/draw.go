@@ -16,9 +16,6 @@ const (
 	Constant    Form = "constant"
 )
 
-// Forms lists them.
-func Forms() []Form { return []Form{Lognormal, Exponential, Constant} }
-
 // Spread is a distribution of spans of time.
 type Spread struct {
 	Form  Form

@@ -83,7 +83,7 @@ func TestDemand(t *testing.T) {
 
 // TestFailures: a part fails as often, and is down as long, as its process says; another part's numbers are others.
 func TestFailures(t *testing.T) {
-	rates := Presets()["tpuv4"]
+	rates := tpuv4Rates()
 	p := rates[Cable]
 	up, down, quick := Time(0), Time(0), 0
 	const n = 20000

@@ -3,6 +3,7 @@ package fleets
 import (
 	"sim/engine"
 	"sim/engine/units"
+	"sim/workloads/fleet"
 )
 
 // Fleet is a workload of kind "fleet": jobs over months.
@@ -30,12 +31,13 @@ type Log struct {
 
 // Faults are the keys of [workload.faults].
 type Faults struct {
-	Machine       units.Frequency `key:"machine" doc:"failures of a machine of four chips" default:"0.0008/day"`
+	Preset        string          `key:"preset" doc:"whose machines fail: those of TPU v4, or of other fleets, of which a machine counts as a server" default:"tpuv4" choices:"tpuv4|infinitehbd|meta-rsc1|meta-rsc2|llama3"`
+	Machine       units.Frequency `key:"machine" doc:"failures of a machine of four chips" else:"the preset's"`
 	Link          units.Frequency `key:"link" doc:"failures of an optical link of a cube, of which it has 96" default:"0.00005/day"`
 	OCS           units.Frequency `key:"ocs" doc:"failures of an optical switch, of which a pod has 48" default:"0.0004/day"`
 	Shape         float64         `key:"weibull_shape" doc:"shape of the times to failure; 1 is exponential" default:"1" min:"0.2" max:"20"`
-	MachineRepair engine.Time     `key:"machine_repair" doc:"mean time to repair a machine" default:"48h"`
-	MachineMedian engine.Time     `key:"machine_repair_median" doc:"median of it, at most the mean" default:"16.8h"`
+	MachineRepair engine.Time     `key:"machine_repair" doc:"mean time to repair a machine" else:"the preset's"`
+	MachineMedian engine.Time     `key:"machine_repair_median" doc:"median of it, at most the mean" else:"the preset's"`
 	LinkRepair    engine.Time     `key:"link_repair" doc:"mean time to replace the cable of a link; the median is half of it" default:"24h"`
 	Online        float64         `key:"online_repair" doc:"share of failures of links that are repaired from afar" default:"0.7" max:"1"`
 	OnlineTime    engine.Time     `key:"online_repair_time" doc:"time that this takes" default:"1h"`
@@ -44,6 +46,14 @@ type Faults struct {
 	Window        engine.Time     `key:"maintenance" doc:"time that planned maintenance of a cube takes" default:"4h"`
 	Silent        float64         `key:"silent" doc:"share of failures of idle machines that are found by preflight or by the next job alone" default:"0.2" max:"1"`
 	Missed        float64         `key:"preflight_misses" doc:"share of these that preflight misses; the job fails then, an hour into its run on average" default:"0.05" max:"1"`
+}
+
+// Defaults returns f with the failures of machines of its preset.
+func (f Faults) Defaults() *Faults {
+	p := fleet.Presets()[f.Preset]
+	time := func(t fleet.Time) engine.Time { return engine.Time(t/fleet.Millisecond) * engine.Millisecond }
+	f.Machine, f.MachineRepair, f.MachineMedian = units.Frequency(p.PerDay), time(p.Mean), time(p.Median)
+	return &f
 }
 
 // Pods is a fabric of kind "pods-of-cubes".
