@@ -17,6 +17,25 @@ func (f *Phase) carries(parts int32) [][][]carry {
 	return list
 }
 
+// behind returns how far behind a GPU, in residues and not modulo q, the one is that its sum of a residue comes from, by
+// residue and part: in an exchange above the innermost stage a coset's GPUs have equal sums, each under its own number,
+// and a sum that came round Z_q has another one's than the residue says.
+func (f *Phase) behind(parts int32) []int32 {
+	q := int32(f.lift.q)
+	d := make([]int32, q*parts)
+	spread(f.lift.q, parts, f.lift.courses[:f.course+1], func(c, s, i int, m []carry) {
+		a := f.lift.courses[c].offsets[i]
+		for _, r := range m {
+			for y := r.first; y < r.first+r.count; y++ {
+				for p := r.from; p < r.to; p++ {
+					d[(y+a)%q*parts+p] = d[y%q*parts+p] + a
+				}
+			}
+		}
+	})
+	return d
+}
+
 // messages returns all messages of a phase, by step, sender and link. Those that would be empty are left out.
 func (pl *Plan) messages(phase int) []plan.Message {
 	f := &pl.Phases[phase]
@@ -25,6 +44,10 @@ func (pl *Plan) messages(phase int) []plan.Message {
 	}
 	n := int32(pl.Problem.GPUs)
 	list := f.carries(pl.Parts)
+	var behind []int32
+	if f.Kind == plan.Exchange {
+		behind = f.behind(pl.Parts)
+	}
 	var all []plan.Message
 	for s := range list {
 		from := s
@@ -37,7 +60,7 @@ func (pl *Plan) messages(phase int) []plan.Message {
 					continue
 				}
 				t := plan.Message{Phase: int32(phase), Step: int32(s), From: u, To: (u + f.Offsets[i]) % n}
-				t.Pieces = f.pieces(n, u, f.Offsets[i], m)
+				t.Pieces = f.pieces(n, u, f.Offsets[i], m, behind)
 				all = append(all, t)
 			}
 		}
@@ -49,8 +72,8 @@ func (pl *Plan) messages(phase int) []plan.Message {
 //
 // Residue y of the stage is the coset of y*n/(below*q), the multiples of n/below away from it. Gathering, u passes on
 // the shards from so far behind it. Scattering is the same backwards, on the mirror image: where a copy of shard z came
-// to z+y+offset from z+y, the sum of shard z goes from z-y-offset to z-y.
-func (f *Phase) pieces(n, u, offset int32, m []carry) []plan.Piece {
+// to z+y+offset from z+y, the sum of shard z goes from z-y-offset to z-y. behind is that of an exchange.
+func (f *Phase) pieces(n, u, offset int32, m []carry, behind []int32) []plan.Piece {
 	below, q := int32(f.lift.below), int32(f.lift.q)
 	scale, coset := n/(below*q), n/below
 	size := 0
@@ -73,7 +96,16 @@ func (f *Phase) pieces(n, u, offset int32, m []carry) []plan.Piece {
 					piece.Shard = (u + offset + y*scale + j*coset) % n
 				case plan.Exchange:
 					piece.Shard = (u + j*(n/members)) % n
-					piece.Origin = (u + n - y*scale) % n
+					parts := int32(len(behind)) / q
+					of := behind[y%q*parts:][:parts]
+					for piece.From < c.to {
+						for piece.To = piece.From + 1; piece.To < c.to && of[piece.To] == of[piece.From]; piece.To++ {
+						}
+						piece.Origin = (u + n - of[piece.From]*scale%n) % n
+						list = append(list, piece)
+						piece.From = piece.To
+					}
+					continue
 				}
 				list = append(list, piece)
 			}
