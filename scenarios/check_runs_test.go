@@ -336,6 +336,10 @@ func (d *anyScenario) value(k *schema.Key, choices []string) any {
 	panic(k.Type)
 }
 
+// onlyRunsKnow are words of what shows when policies have decided: deadlocks, circuits that one has not provisioned, and
+// how long what an algorithm expands is under way.
+var onlyRunsKnow = []string{"nothing can proceed", "that are provisioned; lose at most", "lengths of queues to keep"}
+
 // pairsOfKinds are all workloads with the fabrics that play them.
 func pairsOfKinds() [][2]string {
 	var all [][2]string
@@ -375,7 +379,7 @@ func TestWhatIsCheckedRuns(t *testing.T) {
 			if errors.Is(err, context.DeadlineExceeded) {
 				continue // a slow machine; nothing was wrong until then
 			}
-			if err != nil && !strings.Contains(err.Error(), "nothing can proceed") {
+			if err != nil && !slices.ContainsFunc(onlyRunsKnow, func(text string) bool { return strings.Contains(err.Error(), text) }) {
 				t.Errorf("%v in\n%s", err, text)
 			}
 		}

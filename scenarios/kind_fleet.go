@@ -63,11 +63,12 @@ func checkFleet(c *checker) {
 	if len(c.Diagnostics) > 0 {
 		return
 	}
-	if _, err := c.s.fleet().Rates(); err != nil {
+	rates, err := c.s.fleet().Rates()
+	if err != nil {
 		c.refuse("workload.faults", "%s; see docs/fleet.md", err.Error())
 		return
 	}
-	if jobs, failures := c.s.fleet().Work(); jobs > mostJobs || failures > mostFailures {
+	if jobs, failures := c.s.fleet().Work(rates); jobs > mostJobs || failures > mostFailures {
 		c.clash("workload.days fabric.pods", "some %.3g jobs and %.3g failures in %d days of %d pods; simulate fewer days or pods, jobs or failures: at most %.3g jobs and %.3g failures",
 			jobs, failures, w.Fleet.Days, c.s.Fabric.Cubes.Pods, mostJobs, mostFailures)
 	}

@@ -2,7 +2,6 @@ package fleets
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -78,16 +77,15 @@ func (s *Scenario) Rates() (fleet.Rates, error) {
 	if f.Availability == 1 {
 		return r, nil
 	}
-	if f.Window == 0 {
-		return r, errors.New("fleet: planned maintenance that takes no time; want a time above 0, or a host availability of 1")
+	if span(f.Window) < fleet.Minute {
+		return r, fmt.Errorf("fleet: planned maintenance that takes %v; want at least a minute, or a host availability of 1", span(f.Window))
 	}
 	return r, r.MaintenanceFor(f.Availability)
 }
 
-// Work returns about how many jobs are drawn and how many parts fail.
-func (s *Scenario) Work() (jobs, failures float64) {
-	f := &s.Faults
-	perDay := machines*float64(f.Machine) + cables*float64(f.Link) + fleet.PodSwitches*float64(f.OCS)
+// Work returns about how many jobs are drawn and how many parts fail or are maintained, at rates that Rates returned.
+func (s *Scenario) Work(r fleet.Rates) (jobs, failures float64) {
+	perDay := machines*r[fleet.Machine].PerDay + cables*r[fleet.Cable].PerDay + fleet.PodSwitches*r[fleet.Switch].PerDay + fleet.PodCubes*r[fleet.Cube].PerDay
 	podDays := float64(s.Fleet.Days) * float64(s.Pods)
 	aDay := s.Fleet.JobsADay
 	if s.Fleet.Arrivals == "fig13" {
