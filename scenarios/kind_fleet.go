@@ -86,7 +86,7 @@ func (c *checker) readLog() {
 	l, named := &c.s.Workload.Log, c.s.Workload.Fleet.Arrivals == "log"
 	const at = "workload.log.file"
 	switch {
-	case !named && c.Given(at):
+	case !named && l.File != "":
 		c.refuse(at, `is not used by arrivals %s; set workload.arrivals = "log"`, schema.Quote(c.s.Workload.Fleet.Arrivals))
 		return
 	case !named:
