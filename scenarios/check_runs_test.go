@@ -240,7 +240,7 @@ func (d *anyScenario) more(workload, fabric string, one int) {
 // notDrawn are keys of files, solvers and searches that take long.
 var notDrawn = []string{
 	"workload.kind", "fabric.kind", "workload.model", "fabric.file", "workload.matrix_file", "policy.imported.file", "policy.imported.sha256",
-	"workload.log.file", "workload.log.sha256",
+	"workload.log.file", "workload.log.sha256", "workload.faults.log.file", "workload.faults.log.sha256",
 	"policy.route-optimised.cache", "policy.route-optimised.milp", "policy.route-optimised.budget", "policy.port_evaluations",
 	"policy.delta-fast.max_generations", "policy.delta-fast.population", "policy.delta-topo.max_evaluations", "policy.delta-joint.max_evaluations",
 	"policy.route-optimised.bound_rounds",

@@ -275,6 +275,11 @@ func (c *checker) refuseLines(path string, err error, want string) {
 // readBeside reads a file that the key at path names: beside the scenario's file where this names it, else from where
 // the command runs.
 func (c *checker) readBeside(path, name string) (data []byte, place string, err error) {
+	return c.readBesideUpTo(path, name, schema.MaxFileBytes)
+}
+
+// readBesideUpTo is readBeside of a file of at most so many bytes.
+func (c *checker) readBesideUpTo(path, name string, most int) (data []byte, place string, err error) {
 	if place = name; name == "" {
 		return nil, "", errors.New("names no file")
 	}
@@ -282,9 +287,15 @@ func (c *checker) readBeside(path, name string) (data []byte, place string, err 
 		place = filepath.Join(filepath.Dir(file), name)
 	}
 	c.inputs = append(c.inputs, place)
-	data, err = readSome(place)
-	if err == nil && len(data) > schema.MaxFileBytes {
-		err = fmt.Errorf("%s is larger than %d MiB", place, schema.MaxFileBytes>>20)
+	fi, err := os.Stat(place)
+	if err == nil && fi.Size() <= int64(most) {
+		if most > schema.MaxFileBytes && !fi.Mode().IsRegular() { // which may have no end
+			return nil, place, fmt.Errorf("%s is not a file", place)
+		}
+		data, err = readUpTo(place, most)
+	}
+	if err == nil && (fi.Size() > int64(most) || len(data) > most) {
+		err = fmt.Errorf("%s is larger than %d MiB", place, most>>20)
 	}
 	if pe, ok := err.(*os.PathError); ok {
 		err = fmt.Errorf("%s cannot be read: %w", place, pe.Err)

@@ -6,6 +6,7 @@ import (
 
 	"sim/scenarios/assembly/fleets"
 	"sim/scenarios/schema"
+	"sim/workloads/fleet"
 )
 
 // fleetKinds describe the workload "fleet" and the fabric "pods-of-cubes", which alone simulates it.
@@ -18,9 +19,10 @@ func fleetKinds() []*kind {
 				w := &s.Workload
 				return []schema.Part{
 					{Path: "workload", Doc: "Which jobs, and for how long.", Specs: []any{&w.WorkloadKind, &w.Fleet}},
-					{Path: "workload.log", Doc: "A log of jobs, in place of arrivals and slices that are drawn.", Specs: []any{&w.Log}},
+					{Path: "workload.log", Doc: "A log of jobs, in place of arrivals and slices that are drawn.", When: "workload.arrivals=log", Specs: []any{&w.Log}},
 					{Path: "workload.faults", Doc: "What fails, how often, and how long its repair takes. The paper of TPU v4 gives rates, not times to repair.", Specs: []any{&w.Faults},
 						Defaults: func(int) []any { return []any{w.Faults.Defaults()} }},
+					{Path: "workload.faults.log", Doc: "A log of faults, in place of those of machines that are drawn.", Specs: []any{&w.FaultLog}},
 				}
 			},
 			check: checkFleet,
@@ -45,7 +47,8 @@ func fleetKinds() []*kind {
 // fleet returns s, which is of pods of cubes, as what simulates it takes it.
 func (s *Scenario) fleet() *fleets.Scenario {
 	w := &s.Workload
-	return &fleets.Scenario{Seed: s.Seed, Fleet: w.Fleet, Log: w.Log, Faults: w.Faults, Pods: s.Fabric.Cubes.Pods, Policy: s.Policy.Fleet, Read: readSome}
+	return &fleets.Scenario{Seed: s.Seed, Fleet: w.Fleet, Log: w.Log, Faults: w.Faults, Down: w.FaultLog,
+		Pods: s.Fabric.Cubes.Pods, Policy: s.Policy.Fleet, Read: func(file string) ([]byte, error) { return readUpTo(file, maxLogBytes) }}
 }
 
 // checkFleet holds the keys of a fleet against each other.
@@ -60,6 +63,9 @@ func checkFleet(c *checker) {
 			c.refuse("workload.mix", "%s; write tpuv4-2022, or slices such as \"4x4x4 13.9, 4x4x8T 16\"", err.Error())
 		}
 	}
+	if w.FaultLog.File != "" {
+		c.readLog("workload.faults.log", &w.FaultLog.File, &w.FaultLog.SHA256)
+	}
 	if len(c.Diagnostics) > 0 {
 		return
 	}
@@ -72,7 +78,7 @@ func checkFleet(c *checker) {
 		c.clash("workload.days fabric.pods", "some %.3g jobs and %.3g failures in %d days of %d pods; simulate fewer days or pods, jobs or failures: at most %.3g jobs and %.3g failures",
 			jobs, failures, w.Fleet.Days, c.s.Fabric.Cubes.Pods, mostJobs, mostFailures)
 	}
-	c.readLog()
+	c.readJobs()
 }
 
 // What a run of a fleet may hold: some minutes, and 4 GB.
@@ -81,31 +87,43 @@ const (
 	mostFailures = 1e8
 )
 
-// readLog reads the log of jobs, if there is one.
-func (c *checker) readLog() {
-	l, named := &c.s.Workload.Log, c.s.Workload.Fleet.Arrivals == "log"
-	const at = "workload.log.file"
-	switch {
-	case !named && l.File != "":
-		c.refuse(at, `is not used by arrivals %s; set workload.arrivals = "log"`, schema.Quote(c.s.Workload.Fleet.Arrivals))
-		return
-	case !named:
-		return
+// logFormats are the forms of logs of jobs.
+func logFormats() []string {
+	var names []string
+	for _, f := range fleet.Formats() {
+		names = append(names, f.Name)
 	}
-	data, place, err := c.readBeside(at, l.File)
+	return names
+}
+
+// maxLogBytes is how large a log may be.
+const maxLogBytes = 256 << 20
+
+// readJobs reads the log of jobs, if there is one.
+func (c *checker) readJobs() {
+	l, named := &c.s.Workload.Log, c.s.Workload.Fleet.Arrivals == "log"
+	if named && c.readLog("workload.log", &l.File, &l.SHA256) {
+		if _, err := c.s.fleet().Config(); err != nil {
+			c.refuse("workload.log.file", "%s; write jobs as docs/fleet.md says", err.Error())
+		}
+	}
+}
+
+// readLog finds a log that the table at path names, and holds it to its checksum or fills that in. It reports whether it
+// is as it should be.
+func (c *checker) readLog(path string, file, sha *string) bool {
+	data, place, err := c.readBesideUpTo(path+".file", *file, maxLogBytes)
 	if err != nil {
-		c.refuse(at, "%s; name a file of jobs (docs/fleet.md)", err.Error())
-		return
+		c.refuse(path+".file", "%s; name a log (docs/fleet.md)", err.Error())
+		return false
 	}
 	sum := sha256.Sum256(data)
-	if digest := hex.EncodeToString(sum[:]); l.SHA256 == "" {
-		l.SHA256 = digest
-	} else if l.SHA256 != digest {
-		c.refuse("workload.log.sha256", "is not that of %s; leave it out, or name the file that it is of", place)
-		return
+	if digest := hex.EncodeToString(sum[:]); *sha == "" {
+		*sha = digest
+	} else if *sha != digest {
+		c.refuse(path+".sha256", "is not that of %s; leave it out, or name the file that it is of", place)
+		return false
 	}
-	l.File = place
-	if _, err := c.s.fleet().Config(); err != nil {
-		c.refuse(at, "%s; write jobs as docs/fleet.md says", err.Error())
-	}
+	*file = place
+	return true
 }

@@ -84,13 +84,16 @@ func open(file string) (name string, data []byte, fault *Diagnostic) {
 }
 
 // readSome reads a file, or of one that is too large a byte too much.
-func readSome(file string) ([]byte, error) {
+func readSome(file string) ([]byte, error) { return readUpTo(file, schema.MaxFileBytes) }
+
+// readUpTo reads a file, and no more of it than tells that it is larger than so many bytes.
+func readUpTo(file string, most int) ([]byte, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, schema.MaxFileBytes+1))
+	return io.ReadAll(io.LimitReader(f, int64(most)+1))
 }
 
 func openEmbedded(file string) (name string, data []byte, fault *Diagnostic) {

@@ -28,7 +28,7 @@ func listChoices() map[string]schema.Choices {
 	of := map[string][]string{
 		"objectives": topology.Objectives(), "draws": routing.Draws, "permutations": collective.Permutations, "generators": graph.GeneratorNames(),
 		"tiers": slices.Compact(slices.Sorted(slices.Values(slices.Concat(innerKinds, outerKinds)))), "tier-collectives": tierCollectives(),
-		"partial-collectives": partialCollectives(), "milp-solvers": slices.Concat([]string{topology.AnySolver}, milp.Solvers(), []string{topology.NoSolver}), "donors": donors(), "topologies": topologies(),
+		"partial-collectives": partialCollectives(), "milp-solvers": slices.Concat([]string{topology.AnySolver}, milp.Solvers(), []string{topology.NoSolver}), "donors": donors(), "topologies": topologies(), "joblogs": logFormats(),
 	}
 	for _, p := range Policies() {
 		of[p.Kind] = append(of[p.Kind], p.Name)
@@ -121,6 +121,10 @@ func (s *Scenario) names(several bool) *schema.Names {
 			"replay.seeds"),
 		"cubic": when(words("a torus that is not made of cubes"), "give three sizes that are multiples of 4, and none of them open", s.Fabric.Cubic,
 			"fabric.dims", "fabric.twist", "fabric.shift", "fabric.open"),
+		"faults-logged": when(words("faults without a log"), "name a workload.faults.log.file", func() bool { return w.FaultLog.File != "" },
+			"workload.faults.log.file"),
+		"faults-drawn": when(words("faults of a log"), "leave workload.faults.log.file out", func() bool { return w.FaultLog.File == "" },
+			"workload.faults.log.file"),
 		"fails-later": when(words("faults from the start"), `set fabric.fail_at, such as "1ms"`, func() bool { return s.Fabric.FailAt > 0 },
 			"fabric.fail_at"),
 		"not-rings": when(workload, "choose a workload that is no ring collective", func() bool { return !rings() }, kind),

@@ -53,6 +53,7 @@ type Workload struct {
 	Fleet          fleets.Fleet
 	Log            fleets.Log
 	Faults         fleets.Faults
+	FaultLog       fleets.FaultLog
 }
 
 // WorkloadKind is the key that says which others [workload] has, FabricKind that of [fabric].

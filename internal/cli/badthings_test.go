@@ -54,6 +54,9 @@ func badThings(t *testing.T, dir, whole string) {
 	write("dots.toml", []byte(strings.Repeat("a.", 1<<16)+"b = 1\n"))
 	write("megabyte.csv", []byte(strings.Repeat("1,", 1<<19)+"\n"))
 	write("huge.csv", bytes.Repeat([]byte("1,2,3\n"), 1<<20))
+	write("jobs-back.csv", []byte("0,20,T3D,4x4x8,128,60\n1,10,T3D,4x4x8,128,60\n"))
+	write("jobs-cut.csv", []byte("0,10,T3D,4x4x8,128,60\n1,20,T3D,4x4\n"))
+	write("faults-back.json", []byte("[{\"node_id\": \"a\", \"event_time\": 2, \"event_type\": \"fault_start\"},\n{\"node_id\": \"a\", \"event_time\": 1, \"event_type\": \"fault_end\"}]\n"))
 	write("megabyte.txt", []byte(strings.Repeat("a", 1<<20)+" b\n"))
 	write("zeros", make([]byte, 1<<16))
 	for _, ending := range []string{".toml", ".bench"} {

@@ -88,9 +88,9 @@ func TestFailures(t *testing.T) {
 	up, down, quick := Time(0), Time(0), 0
 	const n = 20000
 	for i := range n / 10 {
-		f := NewFailures(&p, 3, Cable, 0, i)
+		f := NewFailures(&p, 3, Cable, 2, 0, i)
 		for range 10 {
-			after, repair := f.Next()
+			after, repair := f.Next(0)
 			up += after
 			down += repair
 			if repair == Hour {
@@ -100,9 +100,9 @@ func TestFailures(t *testing.T) {
 	}
 	near(t, "quick", float64(quick)/n, 0.7, 0.015)
 	near(t, "unavailability", down.Seconds()/(up+down).Seconds()/p.Unavailability(), 1, 0.05)
-	x, _ := NewFailures(&p, 3, Cable, 0, 1).Next()
-	y, _ := NewFailures(&p, 3, Cable, 1, 1).Next()
-	z, _ := NewFailures(&p, 3, Machine, 0, 1).Next()
+	x, _ := NewFailures(&p, 3, Cable, 2, 0, 1).Next(0)
+	y, _ := NewFailures(&p, 3, Cable, 2, 1, 1).Next(0)
+	z, _ := NewFailures(&p, 3, Machine, 2, 0, 1).Next(0)
 	if x == y || x == z {
 		t.Error("parts share their random numbers")
 	}

@@ -25,6 +25,8 @@ type Process struct {
 	// Quick is the share of repairs that take Short instead, such as of cables that are repaired from afar (Sec. 3.6.3).
 	Quick float64
 	Short Spread
+	// Log tells when parts fail and for how long, in place of draws; nil is none.
+	Log *FaultLog
 }
 
 // Check fails on a process that cannot be drawn from.
@@ -52,20 +54,28 @@ func (p *Process) Unavailability() float64 {
 	return x / (1 + x)
 }
 
-// Failures draws the failures of one part and their repairs. Each part has a stream of its own, by its kind, pod and
-// number in the pod.
+// Failures draws the failures of one part and their repairs, or has them from a log. Each part has a stream of its own,
+// by its kind, pod and number in the pod.
 type Failures struct {
 	*Process
 	rand *rand.Rand
+	told *history
 }
 
-// NewFailures returns the failures of a part.
-func NewFailures(p *Process, seed uint64, kind Part, pod, number int) Failures {
-	return Failures{p, Stream(seed, streamComponents, uint64(kind)<<40|uint64(pod)<<16|uint64(number))}
+// NewFailures returns the failures of a part of a fleet of so many pods. With a log it is a machine.
+func NewFailures(p *Process, seed uint64, kind Part, pods, pod, number int) Failures {
+	if p.Log != nil {
+		const machines = PodCubes * CubeHosts
+		return Failures{Process: p, told: p.Log.history(pod*machines+number, pods*machines)}
+	}
+	return Failures{Process: p, rand: Stream(seed, streamComponents, uint64(kind)<<40|uint64(pod)<<16|uint64(number))}
 }
 
-// Next draws the time from now, when the part is up, to its next failure, and how long its repair will take.
-func (f Failures) Next() (after, repair Time) {
+// Next returns the time from now, when the part is up, to its next failure, and how long its repair will take.
+func (f Failures) Next(now Time) (after, repair Time) {
+	if f.told != nil {
+		return f.told.after(now)
+	}
 	after = gap(f.rand, f.PerDay, f.Weibull)
 	quick := f.rand.Float64() < f.Quick
 	repair, short := f.Repair.Draw(f.rand), Time(0)

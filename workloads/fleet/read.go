@@ -2,69 +2,190 @@ package fleet
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
-// ReadJobs reads a log of jobs in RFold's form (github.com/shuoshuc/RFold): rows of number, submission in seconds,
-// topology, shape or chips, chips, and duration in seconds; lines that begin with # are comments. A shape such as 4x4x8
-// is taken as it is, twisted where the topology is T3D_T; of chips alone, the least slice of the mix that has them.
-// Bands and opting in are drawn as of other jobs. The times of jobs must not go backwards. It fails with the line.
-func (d *Demand) ReadJobs(name string, data []byte) ([]Job, error) {
-	r := csv.NewReader(bytes.NewReader(data))
-	r.Comment, r.FieldsPerRecord, r.ReuseRecord, r.TrimLeadingSpace = '#', 6, true, true
+// Format is a form of logs of jobs.
+type Format struct {
+	Name, Doc string
+	read      func(l *logReader) error
+}
+
+// Formats lists the forms of logs of jobs that ReadJobs reads.
+func Formats() []Format {
+	return []Format{
+		{"rfold", "CSV rows of number, submission (s), topology, shape or chips, chips, duration (s), as RFold has them; in order", readRFold},
+		{"helios", "CSV of Helios and Acme: columns gpu_num, submit_time and duration, or start_time and end_time, by the names in the first row", readHelios},
+		{"philly", "JSON list of jobs with attempts, as Philly's", readPhilly},
+		{"swf", "standard workload format: lines of 18 numbers; in order", readSWF},
+	}
+}
+
+// JobLog is what a log holds.
+type JobLog struct {
+	Jobs     []Job // in the order of submission; where a log tells moments, its first is time 0
+	Untimed  int   // left out: when they were submitted or how long they ran is not told, or they never ran
+	Partial  int   // of the jobs, those with attempts whose times are not told, which count for nothing
+	Chipless int   // left out: they ask for no accelerators
+}
+
+// Words says what was left out of a log, "" where nothing was.
+func (l *JobLog) Words() string {
+	var parts []string
+	for _, x := range []struct {
+		n    int
+		what string
+	}{{l.Untimed, "without times left out"}, {l.Partial, "with times of some attempts alone"}, {l.Chipless, "without accelerators left out"}} {
+		if x.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.what))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// ReadJobs reads a log of jobs. A job that asks for chips gets the least slice of the mix that has them; bands and opting
+// in are drawn as of other jobs, and so are estimates where none are told. It fails on the first line that cannot be
+// used, and where the times of a job, or of a log that is in order the jobs', go backwards.
+func (d *Demand) ReadJobs(format, name string, data []byte) (*JobLog, error) {
+	i := slices.IndexFunc(Formats(), func(f Format) bool { return f.Name == format })
+	if i < 0 {
+		return nil, fmt.Errorf("fleet: no form of logs %q", format)
+	}
+	l := &logReader{d: d, name: name, data: data}
+	if err := Formats()[i].read(l); err != nil {
+		return nil, err
+	}
+	jobs := l.log.Jobs
+	if len(jobs) == 0 {
+		why := ""
+		if words := l.log.Words(); words != "" {
+			why = ": " + words
+		}
+		return nil, fmt.Errorf("%s: holds no job that could be simulated%s", name, why)
+	}
+	slices.SortStableFunc(jobs, func(a, b Job) int { return cmp.Compare(a.Submit, b.Submit) })
 	draws := d.Jobs().(*drawn)
-	var jobs []Job
+	for i := range jobs {
+		told := jobs[i].Estimate
+		jobs[i].Number = i
+		if draws.finish(&jobs[i]); told > 0 {
+			jobs[i].Estimate = told
+		}
+	}
+	l.log.Jobs = slices.Clip(jobs)
+	return &l.log, nil
+}
+
+// logReader is a log that is being read.
+type logReader struct {
+	d     *Demand
+	name  string
+	data  []byte
+	log   JobLog
+	begin time.Time // time 0, of logs that tell moments
+}
+
+// wrong is an error at a line.
+func (l *logReader) wrong(line int, format string, args ...any) error {
+	return fmt.Errorf("%s:%d: %s", l.name, line, fmt.Sprintf(format, args...))
+}
+
+// add adds a job that was submitted and ran for so many seconds.
+func (l *logReader) add(line int, submit, work float64, shape Shape) error {
+	if longest := Longest.Seconds(); !(submit >= 0 && submit <= longest) || !(work >= 0 && work <= longest) {
+		return l.wrong(line, "submitted at %g s for %g s; want seconds from 0, at most %g", submit, work, longest)
+	}
+	l.log.Jobs = append(l.log.Jobs, Job{Submit: FromSeconds(submit), Work: max(Millisecond, FromSeconds(work)), Shape: shape})
+	return nil
+}
+
+// inOrder fails where the last job was submitted before the one above it.
+func (l *logReader) inOrder(line int) error {
+	if n := len(l.log.Jobs); n > 1 && l.log.Jobs[n-2].Submit > l.log.Jobs[n-1].Submit {
+		return l.wrong(line, "submitted at %g s, before the job above it; sort the jobs by submission", l.log.Jobs[n-1].Submit.Seconds())
+	}
+	return nil
+}
+
+// slice returns the slice for so many accelerators.
+func (l *logReader) slice(line int, text string) (Shape, error) {
+	chips, err := strconv.ParseFloat(text, 64) // of data frames, that write 8.0
+	if err != nil || chips < 1 || chips != math.Trunc(chips) {
+		return Shape{}, l.wrong(line, "%.40q is not a number of accelerators", text)
+	}
+	shape, ok := l.d.Mix.AtLeast(int(min(chips, 1<<30)))
+	if !ok {
+		return Shape{}, l.wrong(line, "%g accelerators are more than any slice of the mix has", chips)
+	}
+	return shape, nil
+}
+
+// rows calls what is to be done with each row of a CSV file, with its line.
+func (l *logReader) rows(fields int, of func(line int, row []string) error) error {
+	r := csv.NewReader(bytes.NewReader(l.data))
+	r.Comment, r.FieldsPerRecord, r.ReuseRecord, r.TrimLeadingSpace = '#', fields, true, true
 	for {
 		row, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w; want rows of number, submission (s), topology, shape, chips, duration (s)", name, err)
+		var at *csv.ParseError
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.As(err, &at) && errors.Is(err, csv.ErrFieldCount):
+			return l.wrong(at.Line, "has %d fields; want %d, as other rows; the line may be cut off", len(row), r.FieldsPerRecord)
+		case errors.As(err, &at):
+			return l.wrong(at.Line, "%v", at.Err)
+		case err != nil:
+			return fmt.Errorf("%s: %w", l.name, err)
 		}
 		line, _ := r.FieldPos(0)
-		wrong := func(format string, args ...any) error {
-			return fmt.Errorf("%s:%d: %s", name, line, fmt.Sprintf(format, args...))
+		if err := of(line, row); err != nil {
+			return err
 		}
-		submit, err1 := strconv.ParseFloat(row[1], 64)
-		work, err2 := strconv.ParseFloat(row[5], 64)
-		if err1 != nil || err2 != nil || !(submit >= 0 && submit <= Longest.Seconds()) || !(work >= 0 && work <= Longest.Seconds()) {
-			return nil, wrong("submitted at %.20q s for %.20q s; want seconds from 0", row[1], row[5])
-		}
-		j := Job{Number: len(jobs), Submit: FromSeconds(submit), Work: max(Millisecond, FromSeconds(work))}
-		if n := len(jobs); n > 0 && jobs[n-1].Submit > j.Submit {
-			return nil, wrong("submitted at %g s, before the job above it; sort the jobs by submission", submit)
-		}
-		if strings.Contains(row[3], "x") {
-			text := row[3]
-			if row[2] == "T3D_T" {
-				text += "T"
-			}
-			if j.Shape, err = ParseShape(text); err != nil {
-				return nil, wrong("%v", err)
-			}
-		} else {
-			chips, err := strconv.Atoi(row[3])
-			if err != nil || chips < 1 {
-				return nil, wrong("%.40q is neither a shape such as 4x4x8 nor a number of chips", row[3])
-			}
-			shape, ok := d.Mix.AtLeast(chips)
-			if !ok {
-				return nil, wrong("%d chips are more than any slice of the mix has", chips)
-			}
-			j.Shape = shape
-		}
-		draws.finish(&j)
-		jobs = append(jobs, j)
 	}
-	if len(jobs) == 0 {
-		return nil, fmt.Errorf("%s: holds no job", name)
+}
+
+// clocks are how logs write moments.
+var clocks = []string{time.DateTime, "2006-01-02 15:04:05-07:00", "2006-01-02 15:04:05 MST", "2006-01-02T15:04:05", time.RFC3339}
+
+// moment reads a moment; it is zero where none is told.
+func (l *logReader) moment(line int, text string) (time.Time, error) {
+	switch text = strings.TrimSpace(text); text {
+	case "", "None", "NaT", "nan", "null", "Unknown":
+		return time.Time{}, nil
 	}
-	return slices.Clip(jobs), nil
+	for _, clock := range clocks {
+		if t, err := time.Parse(clock, text); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, l.wrong(line, "%.40q is not a moment such as 2023-03-01 00:18:22", text)
+}
+
+// since returns seconds from time 0, which the first moment sets.
+func (l *logReader) since(t time.Time) float64 {
+	if l.begin.IsZero() {
+		l.begin = t
+	}
+	return t.Sub(l.begin).Seconds()
+}
+
+// dated adds a job by its moments, of a log whose jobs are in any order.
+func (l *logReader) dated(line int, submit time.Time, work float64, shape Shape) error {
+	at := l.since(submit)
+	if at < 0 { // the first so far: time 0 is earlier than was thought
+		for i := range l.log.Jobs {
+			l.log.Jobs[i].Submit += FromSeconds(-at)
+		}
+		l.begin, at = submit, 0
+	}
+	return l.add(line, at, work, shape)
 }

@@ -56,6 +56,7 @@ type Config struct {
 	Seed         uint64
 	Pods         int
 	Jobs         func() fleet.Source // the same jobs each time
+	Told         string              // what a log of them lacks, "" for nothing
 	Rates        fleet.Rates
 	From, Until  fleet.Time // what is measured
 	Times        Times

@@ -13,10 +13,10 @@ type Fleet struct {
 	Arrivals  string  `key:"arrivals" doc:"when jobs are submitted: 'fig13', as many a day as in the TPU v4 paper's Fig. 13, times the pods; 'poisson', at random; 'log', as in the file of [workload.log]" default:"fig13" choices:"fig13|poisson|log"`
 	JobsADay  float64 `key:"jobs_a_day" doc:"of 'poisson', for each pod" default:"139.2" above:"0" max:"100000" when:"arrivals=poisson"`
 	Mix       string  `key:"mix" doc:"slices that jobs ask for: 'tpuv4-2022', or slices of chips with how often each is asked for, such as '4x4x4 13.9, 4x4x8T 16'" default:"tpuv4-2022"`
-	Load      float64 `key:"load" doc:"chip-time that is asked for over that of the fleet, which sets the mean duration" default:"0.8" above:"0" max:"100"`
-	Durations string  `key:"durations" doc:"distribution of durations" default:"lognormal" choices:"lognormal|exponential|constant"`
-	Sigma     float64 `key:"duration_sigma" doc:"standard deviation of the logarithm of durations" default:"1.5" max:"5" when:"durations=lognormal"`
-	BySize    float64 `key:"duration_by_size" doc:"durations grow with this power of the chips" default:"0" max:"2"`
+	Load      float64 `key:"load" doc:"chip-time that is asked for over that of the fleet, which sets the mean duration" default:"0.8" above:"0" max:"100" when:"arrivals=fig13|poisson"`
+	Durations string  `key:"durations" doc:"distribution of durations" default:"lognormal" choices:"lognormal|exponential|constant" when:"arrivals=fig13|poisson"`
+	Sigma     float64 `key:"duration_sigma" doc:"standard deviation of the logarithm of durations" default:"1.5" max:"5" when:"arrivals=fig13|poisson&durations=lognormal"`
+	BySize    float64 `key:"duration_by_size" doc:"durations grow with this power of the chips" default:"0" max:"2" when:"arrivals=fig13|poisson"`
 	Prod      float64 `key:"prod" doc:"share of jobs of the highest priority" default:"0.2" max:"1"`
 	Batch     float64 `key:"batch" doc:"share of jobs of the next priority; the rest has the lowest" default:"0.5" max:"1"`
 	OptIn     float64 `key:"opt_in" doc:"share of jobs that opt in to routes round a switch that is down" default:"0.95" max:"1"`
@@ -25,19 +25,27 @@ type Fleet struct {
 
 // Log are the keys of [workload.log].
 type Log struct {
-	File   string `key:"file" doc:"CSV file with a row of number, submission (s), topology, shape or chips, chips and duration (s) for each job" default:""`
+	File   string `key:"file" doc:"file with the jobs" default:""`
+	Format string `key:"format" doc:"its form: RFold's CSV, 'helios' for that of Helios and of Acme, 'philly' for Philly's JSON, or 'swf'; docs/fleet.md says what each holds" default:"rfold" choices:"@joblogs"`
 	SHA256 string `key:"sha256" doc:"of the file, which it must have" else:"the file's"`
+}
+
+// FaultLog are the keys of [workload.faults.log].
+type FaultLog struct {
+	File    string `key:"file" doc:"JSON file in InfiniteHBD's form: when faults of servers begin and end, in days" default:""`
+	Servers int    `key:"servers" doc:"servers that the log is of, those that never failed too; a machine has the faults of one" default:"400" min:"1" max:"1000000" when:"faults-logged"`
+	SHA256  string `key:"sha256" doc:"of the file, which it must have" else:"the file's" when:"faults-logged"`
 }
 
 // Faults are the keys of [workload.faults].
 type Faults struct {
-	Preset        string          `key:"preset" doc:"whose machines fail: those of TPU v4, or of other fleets, of which a machine counts as a server" default:"tpuv4" choices:"tpuv4|infinitehbd|meta-rsc1|meta-rsc2|llama3"`
-	Machine       units.Frequency `key:"machine" doc:"failures of a machine of four chips" else:"the preset's"`
+	Preset        string          `key:"preset" doc:"whose machines fail: those of TPU v4, or of other fleets, of which a machine counts as a server" default:"tpuv4" choices:"tpuv4|infinitehbd|meta-rsc1|meta-rsc2|llama3" when:"faults-drawn"`
+	Machine       units.Frequency `key:"machine" doc:"failures of a machine of four chips" else:"the preset's" when:"faults-drawn"`
 	Link          units.Frequency `key:"link" doc:"failures of an optical link of a cube, of which it has 96" default:"0.00005/day"`
 	OCS           units.Frequency `key:"ocs" doc:"failures of an optical switch, of which a pod has 48" default:"0.0004/day"`
 	Shape         float64         `key:"weibull_shape" doc:"shape of the times to failure; 1 is exponential" default:"1" min:"0.2" max:"20"`
-	MachineRepair engine.Time     `key:"machine_repair" doc:"mean time to repair a machine" else:"the preset's"`
-	MachineMedian engine.Time     `key:"machine_repair_median" doc:"median of it, at most the mean" else:"the preset's"`
+	MachineRepair engine.Time     `key:"machine_repair" doc:"mean time to repair a machine" else:"the preset's" when:"faults-drawn"`
+	MachineMedian engine.Time     `key:"machine_repair_median" doc:"median of it, at most the mean" else:"the preset's" when:"faults-drawn"`
 	LinkRepair    engine.Time     `key:"link_repair" doc:"mean time to replace the cable of a link; the median is half of it" default:"24h"`
 	Online        float64         `key:"online_repair" doc:"share of failures of links that are repaired from afar" default:"0.7" max:"1"`
 	OnlineTime    engine.Time     `key:"online_repair_time" doc:"time that this takes" default:"1h"`

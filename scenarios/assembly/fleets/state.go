@@ -94,7 +94,7 @@ func newState(c *Config, policy placement.Policy) *state {
 				continue
 			}
 			x := &s.parts[p*partsPod+i]
-			x.Failures = fleet.NewFailures(&c.Rates[kind], c.Seed, kind, p, number)
+			x.Failures = fleet.NewFailures(&c.Rates[kind], c.Seed, kind, c.Pods, p, number)
 			s.fails(p*partsPod + i)
 		}
 	}
@@ -111,7 +111,7 @@ func (s *state) drop(id int)               { s.events.Remove(int32(id)) }
 // fails draws the next failure of a part that is up.
 func (s *state) fails(x int) {
 	p := &s.parts[x]
-	after, repair := p.Next()
+	after, repair := p.Next(s.now)
 	p.repair = repair
 	if at := s.now + after; at < s.c.Until {
 		s.set(s.partEvent(x), at)

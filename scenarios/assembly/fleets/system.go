@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"path/filepath"
 	"time"
 
 	"sim/engine"
@@ -19,9 +20,19 @@ type Scenario struct {
 	Fleet  Fleet
 	Log    Log
 	Faults Faults
+	Down   FaultLog
 	Pods   int
 	Policy Keys
 	Read   func(file string) ([]byte, error) // a file that is named
+}
+
+// faultLog reads the log of faults.
+func (s *Scenario) faultLog() (*fleet.FaultLog, error) {
+	data, err := s.Read(s.Down.File)
+	if err != nil {
+		return nil, err
+	}
+	return fleet.ReadFaults(s.Down.File, data, s.Down.Servers)
 }
 
 // Words says in a line what is simulated.
@@ -30,7 +41,11 @@ func (s *Scenario) Words() string {
 	if s.Pods > 1 {
 		pods = fmt.Sprintf("%d pods", s.Pods)
 	}
-	return fmt.Sprintf("%d days of %s, load %g, %s", s.Fleet.Days, pods, s.Fleet.Load, s.Policy.Queue.Discipline)
+	load := fmt.Sprintf("load %g", s.Fleet.Load)
+	if s.Fleet.Arrivals == "log" {
+		load = "jobs of " + filepath.Base(s.Log.File)
+	}
+	return fmt.Sprintf("%d days of %s, %s, %s", s.Fleet.Days, pods, load, s.Policy.Queue.Discipline)
 }
 
 func span(t engine.Time) fleet.Time { return fleet.FromSeconds(t.Seconds()) }
@@ -68,6 +83,13 @@ func (s *Scenario) Rates() (fleet.Rates, error) {
 		},
 		fleet.Switch: {PerDay: float64(f.OCS), Weibull: f.Shape, Repair: part(f.OCSRepair, 0.72)},
 		fleet.Cube:   {Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: span(f.Window)}},
+	}
+	if s.Down.File != "" {
+		log, err := s.faultLog()
+		if err != nil {
+			return r, err
+		}
+		r[fleet.Machine] = log.Process()
 	}
 	for i := range r {
 		if err := r[i].Check(); err != nil {
@@ -126,22 +148,22 @@ func (s *Scenario) Config() (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	jobs := d.Jobs
+	jobs, told := d.Jobs, ""
 	if s.Fleet.Arrivals == "log" {
 		data, err := s.Read(s.Log.File)
 		if err != nil {
 			return nil, err
 		}
-		list, err := d.ReadJobs(s.Log.File, data)
+		log, err := d.ReadJobs(s.Log.Format, s.Log.File, data)
 		if err != nil {
 			return nil, err
 		}
-		jobs = func() fleet.Source { return &fleet.List{Of: list} }
+		jobs, told = func() fleet.Source { return &fleet.List{Of: log.Jobs} }, log.Words()
 	}
 	p, t := &s.Policy, &s.Policy.Times
 	slower := 1 + p.Fault.Slower
 	return &Config{
-		Seed: s.Seed, Pods: s.Pods, Jobs: jobs, Rates: rates,
+		Seed: s.Seed, Pods: s.Pods, Jobs: jobs, Told: told, Rates: rates,
 		From: fleet.Time(s.Fleet.WarmUp) * fleet.Day, Until: fleet.Time(s.Fleet.Days) * fleet.Day,
 		Times: Times{
 			Detect: span(t.Detect), Poll: span(t.Poll), Switch: span(t.Switch), Train: span(t.Connect), Preflight: span(t.Preflight),
@@ -178,8 +200,13 @@ func New(ctx context.Context, s *Scenario) (assembly.System, error) {
 // Reference returns nothing: no fleet is ideal.
 func (*system) Reference() map[string]float64 { return map[string]float64{} }
 
-// Begin adds nothing.
-func (*system) Begin(context.Context, *assembly.Outcome) error { return nil }
+// Begin says what a log of jobs lacks.
+func (y *system) Begin(_ context.Context, o *assembly.Outcome) error {
+	if y.c.Told != "" {
+		o.Detail.Title += "; of the log: " + y.c.Told
+	}
+	return nil
+}
 
 // Decide simulates the fleet under a placement.
 func (y *system) Decide(ctx context.Context, policy string, _ int) (assembly.Answer, error) {

@@ -1,0 +1,139 @@
+package fleet
+
+import "math"
+
+// Outage is a span in which something was down.
+type Outage struct{ From, For Time }
+
+// FaultLog is when servers were down, as a log tells.
+type FaultLog struct {
+	Servers [][]Outage // by server, in order and apart
+	Span    Time       // of the log
+	Unended int        // outages whose end is not told: they last until the log ends
+}
+
+// faultEvent is an entry of InfiniteHBD's log.
+type faultEvent struct {
+	Node *string  `json:"node_id"`
+	Time *float64 `json:"event_time"` // days
+	Type string   `json:"event_type"`
+}
+
+// ReadFaults reads a log of faults in InfiniteHBD's form (Shou et al., SIGCOMM 25), of so many servers: a JSON list of
+// the moments, in days and in order, at which a fault of a server begins or ends. A server is down while any fault of it
+// lasts; one whose fault ends that has not begun was down from the log's beginning. It fails with the line.
+func ReadFaults(name string, data []byte, servers int) (*FaultLog, error) {
+	l := &logReader{name: name, data: data}
+	type server struct {
+		faults int // that last
+		since  Time
+		list   []Outage
+	}
+	known := map[string]*server{}
+	var order []*server
+	f := &FaultLog{}
+	err := entries(l, func(line int, e *faultEvent) error {
+		switch {
+		case e.Node == nil || e.Time == nil || !(*e.Time >= 0 && *e.Time <= Longest.Days()):
+			return l.wrong(line, "ends an entry without node_id, or without event_time in days from 0")
+		case FromSeconds(*e.Time*Day.Seconds()) < f.Span:
+			return l.wrong(line, "ends an entry at day %g, before the one above it; sort the log by time", *e.Time)
+		case e.Type != "fault_start" && e.Type != "fault_end":
+			return l.wrong(line, "ends an entry of type %.40q; want fault_start or fault_end", e.Type)
+		}
+		f.Span = FromSeconds(*e.Time * Day.Seconds())
+		s := known[*e.Node]
+		if s == nil {
+			if len(order) == servers {
+				return l.wrong(line, "ends an entry of one server more than %d; say how many servers the log is of", servers)
+			}
+			s = &server{}
+			known[*e.Node], order = s, append(order, s)
+		}
+		switch {
+		case e.Type == "fault_start":
+			if s.faults++; s.faults == 1 {
+				s.since = f.Span
+			}
+			return nil
+		case s.faults > 0:
+			s.faults--
+		case len(s.list) > 0:
+			return l.wrong(line, "ends an entry of a fault that ends and has not begun")
+		}
+		if s.faults == 0 {
+			s.list = append(s.list, Outage{s.since, max(Millisecond, f.Span-s.since)})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(order) == 0 || f.Span == 0 {
+		return nil, l.wrong(1, "holds no fault")
+	}
+	f.Servers = make([][]Outage, servers)
+	for i, s := range order {
+		if s.faults > 0 {
+			f.Unended++
+			s.list = append(s.list, Outage{s.since, max(Millisecond, f.Span-s.since)})
+		}
+		f.Servers[i] = s.list
+	}
+	return f, nil
+}
+
+// Process returns how servers fail on average, and that their failures are those of the log.
+func (f *FaultLog) Process() Process {
+	n, down := 0, Time(0)
+	for _, s := range f.Servers {
+		n += len(s)
+		for _, o := range s {
+			down += o.For
+		}
+	}
+	up := float64(len(f.Servers))*f.Span.Days() - down.Days()
+	return Process{PerDay: float64(n) / max(up, math.SmallestNonzeroFloat64), Weibull: 1, Repair: Spread{Form: Constant, Mean: down / Time(max(1, n))}, Log: f}
+}
+
+// history yields the outages of a machine: those of a server, from a moment of the log on and, after the log's end, from
+// its beginning.
+type history struct {
+	outages []Outage
+	span    Time
+	base    Time // when the log begins that is read
+	next    int
+}
+
+// history returns that of machine i of n. Where machines are more than servers, each server is several, whose readings of
+// the log begin evenly apart, so that they do not fail at once.
+func (f *FaultLog) history(i, n int) *history {
+	servers := len(f.Servers)
+	times := (n + servers - 1) / servers
+	from := f.Span / Time(times) * Time(i/servers)
+	h := &history{outages: f.Servers[i%servers], span: f.Span, base: -from}
+	for len(h.outages) > 0 && h.base+h.outages[h.next].From < 0 {
+		h.step()
+	}
+	return h
+}
+
+func (h *history) step() {
+	if h.next++; h.next == len(h.outages) {
+		h.next, h.base = 0, h.base+h.span
+	}
+}
+
+// after returns the time from now to the next outage, and how long that lasts.
+func (h *history) after(now Time) (after, lasts Time) {
+	if len(h.outages) == 0 {
+		return Longest, Millisecond
+	}
+	for h.base+h.outages[h.next].From < now { // while it was down
+		h.step()
+	}
+	o := h.outages[h.next]
+	at := h.base + o.From
+	h.step()
+	return max(Millisecond, at-now), o.For
+}

@@ -1,0 +1,88 @@
+package fleet
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// readHelios reads logs of Helios (Hu et al., "Characterization and Prediction of Deep Learning Workloads in Large-Scale
+// GPU Datacenters", SC 21) and Acme (Hu et al., "Characterization of Large Language Model Development in the Datacenter",
+// NSDI 24), whose first row names the columns. A job runs for its duration, or from its start to its end.
+func readHelios(l *logReader) error {
+	var at map[string]int
+	return l.rows(0, func(line int, row []string) error {
+		if at == nil {
+			at = map[string]int{}
+			for i, name := range row {
+				at[name] = i
+			}
+			for _, name := range []string{"gpu_num", "submit_time"} {
+				if _, ok := at[name]; !ok {
+					return l.wrong(line, "names no column %s; want the names of columns in the first row", name)
+				}
+			}
+			return nil
+		}
+		cell := func(name string) string {
+			if i, ok := at[name]; ok {
+				return row[i]
+			}
+			return ""
+		}
+		if n, err := strconv.ParseFloat(cell("gpu_num"), 64); err == nil && n == 0 {
+			l.log.Chipless++
+			return nil
+		}
+		shape, err := l.slice(line, cell("gpu_num"))
+		if err != nil {
+			return err
+		}
+		var when [3]time.Time // submitted, started, ended
+		for i, name := range []string{"submit_time", "start_time", "end_time"} {
+			if when[i], err = l.moment(line, cell(name)); err != nil {
+				return err
+			}
+		}
+		work, err := l.ran(line, when, cell("duration"))
+		switch {
+		case err != nil:
+			return err
+		case when[0].IsZero() || math.IsNaN(work):
+			l.log.Untimed++
+			return nil
+		}
+		return l.dated(line, when[0], work, shape)
+	})
+}
+
+// ran returns how many seconds a job ran, NaN where that is not told.
+func (l *logReader) ran(line int, when [3]time.Time, duration string) (float64, error) {
+	told := slices.DeleteFunc(slices.Clone(when[:]), time.Time.IsZero)
+	if !slices.IsSortedFunc(told, time.Time.Compare) {
+		return 0, l.wrong(line, "times go backwards: submitted, started and ended at %s", clockWords(told))
+	}
+	if duration != "" {
+		work, err := strconv.ParseFloat(duration, 64)
+		if err != nil || work < 0 {
+			return 0, l.wrong(line, "a duration of %.20q s; want seconds from 0", duration)
+		}
+		return work, nil // NaN, of data frames, is none
+	}
+	if when[1].IsZero() || when[2].IsZero() {
+		return math.NaN(), nil
+	}
+	return when[2].Sub(when[1]).Seconds(), nil
+}
+
+func clockWords(list []time.Time) string {
+	text := ""
+	for i, t := range list {
+		if i > 0 {
+			text += ", "
+		}
+		text += t.Format(time.DateTime)
+	}
+	return text
+}

@@ -1,0 +1,115 @@
+package fleet
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strconv"
+	"time"
+)
+
+// phillyJob is a job of Philly's log (Jeon et al., "Analysis of Large-Scale Multi-Tenant GPU Clusters for DNN Training
+// Workloads", ATC 19).
+type phillyJob struct {
+	Submitted *string `json:"submitted_time"`
+	Attempts  []struct {
+		Start  *string `json:"start_time"`
+		End    *string `json:"end_time"`
+		Detail []struct {
+			GPUs []string `json:"gpus"`
+		} `json:"detail"`
+	} `json:"attempts"`
+}
+
+// readPhilly reads Philly's log, a list of jobs. A job asks for the GPUs of its largest attempt and runs for as long as
+// those of its attempts did whose times are told.
+func readPhilly(l *logReader) error {
+	return entries(l, l.philly)
+}
+
+// entries reads a JSON list entry by entry, each with the line that it ends in.
+func entries[T any](l *logReader, of func(line int, entry *T) error) error {
+	d := json.NewDecoder(bytes.NewReader(l.data))
+	line, seen := 1, int64(0)
+	upTo := func(offset int64) int {
+		offset = min(max(seen, offset), int64(len(l.data)))
+		line += bytes.Count(l.data[seen:offset], []byte("\n"))
+		seen = offset
+		return line
+	}
+	if open, err := d.Token(); err != nil || open != json.Delim('[') {
+		return l.wrong(1, "is not a JSON list")
+	}
+	for d.More() {
+		var entry T
+		err := d.Decode(&entry)
+		var syntax *json.SyntaxError
+		switch {
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			return l.wrong(upTo(int64(len(l.data))), "is cut off in the middle of an entry")
+		case errors.As(err, &syntax):
+			return l.wrong(upTo(syntax.Offset), "%v", err)
+		case err != nil:
+			return l.wrong(upTo(d.InputOffset()), "ends an entry that cannot be read: %v", err)
+		}
+		if err := of(upTo(d.InputOffset()), &entry); err != nil {
+			return err
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return l.wrong(upTo(int64(len(l.data))), "is cut off: the list does not end")
+	}
+	return nil
+}
+
+// philly adds a job that ends at a line.
+func (l *logReader) philly(line int, j *phillyJob) error {
+	when := func(text *string) (time.Time, error) {
+		if text == nil {
+			return time.Time{}, nil
+		}
+		return l.moment(line, *text)
+	}
+	submit, err := when(j.Submitted)
+	if err != nil {
+		return err
+	}
+	gpus, work, timed := 0, 0.0, 0
+	for _, a := range j.Attempts {
+		n := 0
+		for _, x := range a.Detail {
+			n += len(x.GPUs)
+		}
+		gpus = max(gpus, n)
+		start, err1 := when(a.Start)
+		end, err2 := when(a.End)
+		switch {
+		case err1 != nil || err2 != nil:
+			return errors.Join(err1, err2)
+		case start.IsZero() || end.IsZero():
+			continue
+		}
+		span, err := l.ran(line, [3]time.Time{submit, start, end}, "")
+		if err != nil {
+			return err
+		}
+		work += span
+		timed++
+	}
+	switch {
+	case submit.IsZero() || timed == 0:
+		l.log.Untimed++
+		return nil
+	case gpus == 0:
+		l.log.Chipless++
+		return nil
+	case timed < len(j.Attempts):
+		l.log.Partial++
+	}
+	shape, err := l.slice(line, strconv.Itoa(gpus))
+	if err != nil {
+		return err
+	}
+	return l.dated(line, submit, work, shape)
+}

@@ -1,0 +1,42 @@
+package fleet
+
+import (
+	"strconv"
+	"strings"
+)
+
+// readRFold reads logs of RFold (github.com/shuoshuc/RFold): rows of number, submission in seconds, topology, shape or
+// chips, chips, and duration in seconds; lines that begin with # are comments. A shape such as 4x4x8 is taken as it is,
+// twisted where the topology is T3D_T.
+func readRFold(l *logReader) error {
+	return l.rows(6, func(line int, row []string) error {
+		submit, err1 := strconv.ParseFloat(row[1], 64)
+		work, err2 := strconv.ParseFloat(row[5], 64)
+		if err1 != nil || err2 != nil {
+			return l.wrong(line, "submitted at %.20q s for %.20q s; want seconds from 0", row[1], row[5])
+		}
+		shape, err := l.shaped(line, row[2], row[3])
+		if err != nil {
+			return err
+		}
+		if err := l.add(line, submit, work, shape); err != nil {
+			return err
+		}
+		return l.inOrder(line)
+	})
+}
+
+// shaped reads a shape, or a number of chips.
+func (l *logReader) shaped(line int, topology, text string) (Shape, error) {
+	if !strings.Contains(text, "x") {
+		return l.slice(line, text)
+	}
+	if topology == "T3D_T" {
+		text += "T"
+	}
+	shape, err := ParseShape(text)
+	if err != nil {
+		return shape, l.wrong(line, "%v", err)
+	}
+	return shape, nil
+}

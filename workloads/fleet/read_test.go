@@ -1,0 +1,200 @@
+package fleet
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func demand() *Demand {
+	return &Demand{Seed: 1, Mix: Mixes()["tpuv4-2022"], PerDay: 1, Until: Day, Chips: 4096, Load: 1, Bands: [Bands]float64{2, 5, 3}, Routes: 0.9, Factor: 1}
+}
+
+const (
+	helios = "job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time,duration,queue\n"
+	philly = `[{"status":"Pass","vc":"a","jobid":"1","submitted_time":"2017-10-09 07:01:56","user":"b","attempts":[
+{"start_time":"2017-10-09 07:02:00","end_time":"2017-10-09 07:03:00","detail":[{"ip":"m1","gpus":["gpu0","gpu1"]},{"ip":"m2","gpus":["gpu0","gpu1"]}]},
+{"start_time":"2017-10-09 08:00:00","end_time":null,"detail":[]}]},
+{"submitted_time":"2017-10-09 06:01:56","attempts":[{"start_time":"2017-10-09 06:02:00","end_time":"2017-10-09 06:04:00","detail":[{"ip":"m1","gpus":["gpu0"]}]}]},
+{"submitted_time":"None","attempts":[{"start_time":"None","end_time":"2017-10-09 06:04:00","detail":[{"ip":"m1","gpus":["gpu0"]}]}]},
+{"submitted_time":"2017-10-09 07:01:57","attempts":[]}]`
+	swf = "; a comment\n1 10 5 60 8 -1 -1 16 100 -1 1 1 1 1 1 -1 -1 -1\n2 20 5 -1 8 -1 -1 16 100 -1 0 1 1 1 1 -1 -1 -1\n3 20 5 7 64 -1 -1 -1 -1 -1 1 1 1 1 1 -1 -1 -1\n"
+)
+
+// TestReadJobs: each form of log gives the jobs that it tells, and counts those that it does not.
+func TestReadJobs(t *testing.T) {
+	for _, tt := range []struct{ format, text, want, words string }{
+		{"rfold", "# id\n0,1.5,T3D_T,4x4x8,128,60\n1,2,CLOS,48,48,0\n", "1.5s 4x4x8T 1m0s 1m0s; 2s 4x4x4 1ms 1ms", ""},
+		{"helios", helios + "a,u,v,8,1,1,COMPLETED,2020-04-01 00:00:10,2020-04-01 00:00:20,2020-04-01 00:01:20,60,10\n" +
+			"b,u,v,0,1,1,COMPLETED,2020-04-01 00:00:10,2020-04-01 00:00:20,2020-04-01 00:01:20,60,10\n" +
+			"c,u,v,2,1,1,CANCELLED,2020-04-01 00:00:05,,,,\n" +
+			"d,u,v,1.0,1,1,COMPLETED,2020-04-01 00:00:00,2020-04-01 00:00:20,2020-04-01 00:00:50,,\n",
+			"0s 1x1x1 30s 30s; 10s 2x2x2 1m0s 1m0s", "1 without times left out, 1 without accelerators left out"},
+		{"helios", "gpu_num,type,submit_time,start_time,end_time,gpu_time\n64,x,2023-03-01 00:18:22+08:00,2023-03-01 00:18:54+08:00,2023-03-01 00:20:51+08:00,1\n", "0s 4x4x4 1m57s 1m57s", ""},
+		{"philly", philly, "0s 1x1x1 2m0s 2m0s; 1h0m0s 1x2x2 1m0s 1m0s", "2 without times left out, 1 with times of some attempts alone"},
+		{"swf", swf, "10s 2x2x4 1m0s 1m40s; 20s 4x4x4 7s 7s", "1 without times left out"},
+	} {
+		log, err := demand().ReadJobs(tt.format, "log", []byte(tt.text))
+		if err != nil {
+			t.Errorf("%s: %v", tt.format, err)
+			continue
+		}
+		var got []string
+		for i, j := range log.Jobs {
+			if j.Number != i {
+				t.Errorf("%s: job %d has number %d", tt.format, i, j.Number)
+			}
+			got = append(got, fmt.Sprint(j.Submit, " ", j.Shape, " ", j.Work, " ", j.Estimate))
+		}
+		if g := strings.Join(got, "; "); g != tt.want || log.Words() != tt.words {
+			t.Errorf("%s: %s (%s), want %s (%s)", tt.format, g, log.Words(), tt.want, tt.words)
+		}
+	}
+}
+
+// TestReadJobsWrong: what cannot be read is told with its line.
+func TestReadJobsWrong(t *testing.T) {
+	row := "a,u,v,8,1,1,COMPLETED,2020-04-01 00:00:10,2020-04-01 00:00:20,2020-04-01 00:01:20,60,10\n"
+	for _, tt := range []struct{ format, text, want string }{
+		{"rfold", "", "log: holds no job"},
+		{"rfold", "0,1,CLOS,48,48,60\n1,0.5,CLOS,48,48,60\n", "log:2: submitted at 0.5 s, before the job above it"},
+		{"rfold", "0,1,CLOS,48,48,60\n1,2,CLOS,48\n", "log:2: has 4 fields; want 6"},
+		{"rfold", "0,1,CLOS,48,48,60\n1,2,CLOS,48,48,\"60\n", "log:2: extraneous or missing"},
+		{"rfold", "0,1,CLOS,5000,48,60\n", "log:1: 5000 accelerators are more than any slice"},
+		{"rfold", "0,1,T3D,4x4x5,48,60\n", "log:1: fleet: no such slice: 4x4x5"},
+		{"rfold", "0,1,CLOS,0,48,60\n", "log:1: \"0\" is not a number of accelerators"},
+		{"rfold", "0,NaN,CLOS,4,4,60\n", "log:1: submitted at NaN s for 60 s"},
+		{"helios", "job_id,gpus\n1,2\n", "log:1: names no column gpu_num"},
+		{"helios", helios + row + strings.Replace(row, "00:01:20", "00:00:19", 1), "log:3: times go backwards"},
+		{"helios", helios + row + row[:40] + "\n", "log:3: has 8 fields; want 12"},
+		{"helios", helios + strings.Replace(row, ",60,", ",-1,", 1), "log:2: a duration of \"-1\" s"},
+		{"helios", helios + strings.Replace(row, "2020-04-01 00:00:10", "yesterday", 1), "log:2: \"yesterday\" is not a moment"},
+		{"helios", helios + "c,u,v,2,1,1,CANCELLED,2020-04-01 00:00:05,,,,\n", "holds no job that could be simulated: 1 without times left out"},
+		{"philly", "{}", "log:1: is not a JSON list"},
+		{"philly", philly[:400], "log:4: is cut off in the middle of an entry"},
+		{"philly", philly[:len(philly)-1], "log:6: is cut off: the list does not end"},
+		{"philly", strings.Replace(philly, `"None","attempts"`, `"None";"attempts"`, 1), "log:5: invalid character ';'"},
+		{"philly", strings.Replace(philly, "06:04:00", "06:01:00", 1), "log:4: times go backwards"},
+		{"philly", strings.Replace(philly, `"user":"b"`, `"submitted_time":3`, 1), "log:3: ends an entry that cannot be read"},
+		{"swf", swf + "4 30 5\n", "log:5: has 3 fields; want 18"},
+		{"swf", swf + "4 19 5 60 8 -1 -1 16 100 -1 1 1 1 1 1 -1 -1 -1\n", "log:5: submitted at 19 s, before the job above it"},
+		{"swf", "1 x 5 60 8 -1 -1 16 100 -1 1 1 1 1 1 -1 -1 -1\n", "log:1: field 2 is \"x\""},
+	} {
+		if _, err := demand().ReadJobs(tt.format, "log", []byte(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s of %.60q: %v, want %s", tt.format, tt.text, err, tt.want)
+		}
+	}
+}
+
+// TestSampleLogs: published logs are read whole.
+func TestSampleLogs(t *testing.T) {
+	data := sample(t, "rfold/crux.csv")
+	log, err := demand().ReadJobs("rfold", "crux.csv", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := strings.Count(strings.TrimSpace(string(data)), "\n"); len(log.Jobs) != want {
+		t.Errorf("%d jobs of %d lines", len(log.Jobs), want)
+	}
+	faults, err := ReadFaults("fault_trace.json", sample(t, "infinitehbd/fault_trace.json"), 400)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, failed, n := faults.Process(), 0, 0
+	for _, s := range faults.Servers {
+		if n += len(s); len(s) > 0 {
+			failed++
+		}
+	}
+	if failed != 231 || n > 584 || n < 550 || faults.Unended != 0 {
+		t.Errorf("%d servers failed %d times, %d unended; want 231, 584 and none", failed, n, faults.Unended)
+	}
+	near(t, "share of servers down", p.Unavailability(), 0.023, 0.001)
+	near(t, "faults of a server and day", p.PerDay, 4.18e-3, 2e-4)
+}
+
+// sample is a file of others' beside the repository.
+func sample(t *testing.T, name string) []byte {
+	for _, dir := range []string{"../../../shared/samples", "../../../../shared/samples"} {
+		if data, err := os.ReadFile(dir + "/" + name); err == nil {
+			return data
+		}
+	}
+	t.Skip("no " + name)
+	return nil
+}
+
+func event(node string, day float64, kind string) string {
+	return fmt.Sprintf(`{"node_id": "%s", "event_time": %g, "event_type": "fault_%s"}`, node, day, kind)
+}
+
+// TestReadFaults: faults that overlap are one outage, and what cannot be read is told with its line.
+func TestReadFaults(t *testing.T) {
+	list := func(events ...string) string { return "[\n" + strings.Join(events, ",\n") + "\n]" }
+	text := list(event("c", 0.5, "end"), event("a", 1, "start"), event("a", 2, "start"), event("a", 3, "end"), event("b", 3.5, "start"), event("a", 4, "end"), event("a", 9, "start"), event("a", 10, "end"))
+	f, err := ReadFaults("log", []byte(text), 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][]Outage{{{0, Day / 2}}, {{Day, 3 * Day}, {9 * Day, Day}}, {{7 * Day / 2, 13 * Day / 2}}, nil}
+	if fmt.Sprint(f.Servers) != fmt.Sprint(want) || f.Span != 10*Day || f.Unended != 1 {
+		t.Errorf("%v over %v, %d unended; want %v", f.Servers, f.Span, f.Unended, want)
+	}
+	for _, tt := range []struct{ text, want string }{
+		{"[]", "log:1: holds no fault"},
+		{list(event("a", 2, "start"), event("b", 1, "start")), "log:3: ends an entry at day 1, before the one above it"},
+		{list(event("a", 2, "start"), event("b", 3, "begin")), "log:3: ends an entry of type"},
+		{list(event("a", 2, "start"), event("a", 3, "end"), event("a", 4, "end")), "log:4: ends an entry of a fault that ends and has not begun"},
+		{list(event("a", 2, "start"), `{"node_id": "b"}`), "log:3: ends an entry without"},
+		{list(event("a", 2, "start"), event("b", 3, "start"), event("c", 3, "start")), "log:4: ends an entry of one server more than 2"},
+		{list(event("a", 2, "start"), event("b", 3, "start"))[:100], "log:3: is cut off in the middle"},
+	} {
+		if _, err := ReadFaults("log", []byte(tt.text), 2); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%.60q: %v, want %s", tt.text, err, tt.want)
+		}
+	}
+}
+
+// TestHistory: over whole lengths of a log a machine fails as often as its server did, for as long, whatever the moment
+// that its reading begins at.
+func TestHistory(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := &FaultLog{Span: 100 * Day, Servers: make([][]Outage, rapid.IntRange(1, 4).Draw(t, "servers"))}
+		for s := range f.Servers {
+			at := Time(0)
+			for range rapid.IntRange(0, 5).Draw(t, "outages") {
+				o := Outage{at + Time(rapid.Int64Range(1, int64(10*Day)).Draw(t, "up")), Time(rapid.Int64Range(1, int64(9*Day)).Draw(t, "down"))}
+				f.Servers[s] = append(f.Servers[s], o)
+				at = o.From + o.For
+			}
+		}
+		const laps = 3
+		n := rapid.IntRange(1, 9).Draw(t, "machines")
+		p := f.Process()
+		for i := range n {
+			x := NewFailures(&p, 1, Machine, 1, 0, i)
+			x.told = f.history(i, n)
+			count, down, now := 0, Time(0), Time(0)
+			for {
+				after, lasts := x.Next(now)
+				if now += after; now >= laps*f.Span {
+					break
+				}
+				count, down, now = count+1, down+lasts, now+lasts
+			}
+			server, total := f.Servers[i%len(f.Servers)], Time(0)
+			for _, o := range server {
+				total += o.For
+			}
+			if count < laps*len(server)-1 || count > laps*len(server) {
+				t.Fatalf("machine %d fails %d times, its server %d times", i, count, len(server))
+			}
+			if count == laps*len(server) && down != laps*total {
+				t.Fatalf("machine %d is down for %v, want %v", i, down, laps*total)
+			}
+		}
+	})
+}
