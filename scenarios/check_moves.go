@@ -12,6 +12,9 @@ func checkMoves(c *checker) {
 	if !c.OK("policy.allocators") || len(c.s.Jobs) > 0 {
 		return
 	}
+	r := &c.s.Policy.Rotor
+	c.forbid(c.Uses("policy.rotor") && c.OK("policy.rotor", "fabric.reconfiguration_delay") && !r.Carries(c.s.Fabric.Moving()), "policy.rotor.period",
+		"%v is no longer than fabric.reconfiguration_delay, or for a change of each of %d switches that hold all circuits, so that these never carry; lengthen it", r.Period, r.Switches)
 	for i, name := range c.s.Policy.Allocators {
 		row, err := topology.Find(name)
 		if err != nil || !row.Moves {

@@ -153,6 +153,10 @@ func (z *sim) proceed() bool {
 			switch {
 			case int(id) >= 2*z.tasks:
 				c := z.change(id)
+				if c.Link == noLink {
+					z.stages.reached = true
+					continue
+				}
 				z.rates[c.Link] = c.Rate * perTick
 				z.touch(c.Link)
 			case int(id) >= z.tasks:

@@ -6,8 +6,9 @@ import "sim/engine"
 // it waits for.
 type stages struct {
 	class   []int32 // by task; -1 is none
-	ended   []int32 // by class
-	wait    int32   // class whose count is awaited
+	total   []int32 // by class: its transfers
+	ended   []int32 // by class: those that have ended
+	wait    int32   // class whose count is awaited; anyClass for the last of any
 	until   int32
 	reached bool
 
@@ -18,8 +19,20 @@ type stages struct {
 // Stage has the runs that follow, from Begin to Finish, count the transfers that end by class, so that links can change
 // when so many of one have. class is by task, -1 for tasks of none, and must not change while it is in use.
 func (e *Evaluator) Stage(class []int32, classes int) {
-	e.z.stages = &stages{class: class, ended: make([]int32, classes), peak: make([]float64, e.z.resources)}
+	s := &stages{class: class, total: make([]int32, classes), ended: make([]int32, classes), peak: make([]float64, e.z.resources)}
+	for _, c := range class {
+		if c >= 0 {
+			s.total[c]++
+		}
+	}
+	e.z.stages = s
 }
+
+// Of s.wait, beside classes.
+const (
+	noClass  = -1
+	anyClass = -2
+)
 
 // SetPeak says how high a resource's capacity may ever be in runs in stages, in bits per second: cut-offs and
 // priorities go by it, as they go by all changes where these are known in advance.
@@ -44,25 +57,71 @@ func (e *Evaluator) Await(class, count int32) (engine.Time, bool) {
 	if s.ended[class] >= count {
 		return z.now, true
 	}
+	z.staged = e.await(class, count) && s.reached // else the run has ended early
+	return z.now, z.staged
+}
+
+// AwaitLast goes on until the last transfer of some class has ended, and returns the time. It returns false where the run
+// ends before.
+func (e *Evaluator) AwaitLast() (engine.Time, bool) {
+	z := e.z
+	z.staged = e.await(anyClass, 0) && z.stages.reached
+	return z.now, z.staged
+}
+
+// AwaitTime goes on until a time, unless that has passed, and returns the time. It returns false where nothing is left to be simulated before, and where the run ends
+// early, as Makespan does, which Finish then tells.
+func (e *Evaluator) AwaitTime(at engine.Time) (engine.Time, bool) {
+	z := e.z
+	if at <= z.now || z.ended == z.tasks {
+		return z.now, z.ended < z.tasks
+	}
+	e.ChangeLater(at, noLink, 0)
+	z.staged = e.await(noClass, 0)
+	return z.now, z.staged && z.stages.reached
+}
+
+// noLink is that of changes at which a run in stages stops.
+const noLink = -1
+
+// await goes on until what is waited for is reached, or the run ends; false where it ends early.
+func (e *Evaluator) await(class, count int32) bool {
+	z, s := e.z, e.z.stages
 	s.wait, s.until, s.reached = class, count, false
 	if len(z.dirty) > 0 {
 		z.share()
 	}
-	z.staged = z.proceed() && s.reached // else the run has ended early
-	return z.now, z.staged
+	return z.proceed()
+}
+
+// Ended returns how many transfers of a class have ended, and how many it has.
+func (e *Evaluator) Ended(class int32) (ended, of int32) {
+	return e.z.stages.ended[class], e.z.stages.total[class]
+}
+
+// Left adds to bytes, by link, what is left to be carried over each.
+func (e *Evaluator) Left(bytes []float64) {
+	z := e.z
+	for id := range z.tasks {
+		if z.phase[id] == done {
+			continue
+		}
+		rem := z.bits[id]
+		if z.phase[id] == running {
+			rem = max(0, z.rem[id]-z.rate[id]*float64(z.now-z.since[id]))
+		}
+		for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
+			if r := int(z.useRes[u]); r < len(bytes) {
+				bytes[r] += rem / 8 * z.useW[u]
+			}
+		}
+	}
 }
 
 // Finish goes on to the end of the run.
 func (e *Evaluator) Finish() (engine.Time, bool) {
 	z := e.z
-	z.stages.wait, z.stages.reached = -1, false
-	ok := z.ended == z.tasks
-	if !ok {
-		if len(z.dirty) > 0 {
-			z.share()
-		}
-		ok = z.proceed()
-	}
+	ok := z.staged && (z.ended == z.tasks || e.await(noClass, 0))
 	z.staged = false
 	return z.makespan, ok
 }
@@ -100,7 +159,7 @@ func (s *stages) count(id int32) {
 		return
 	}
 	s.ended[c]++
-	if c == s.wait && s.ended[c] >= s.until {
+	if c == s.wait && s.ended[c] >= s.until || s.wait == anyClass && s.ended[c] == s.total[c] {
 		s.reached = true
 	}
 }

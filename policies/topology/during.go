@@ -73,7 +73,7 @@ type Moves struct {
 	// sought.
 	BreakEven engine.Time
 	Sought    bool
-	Proof     string // why no change can help, "" where one does or that is not known
+	Why       string // why no circuit moves, "" where some do or that is not known
 }
 
 // Moving reports whether circuits move.
@@ -110,7 +110,7 @@ type duringSearch struct {
 }
 
 func newDuringSearch(ctx context.Context, p *Problem, o Options, static *Decision) (*duringSearch, error) {
-	s := &duringSearch{p: p, o: o, static: static, service: static.Service, total: p.carries(), high: p.alone(), inner: p.inner()}
+	s := &duringSearch{p: p, o: o, static: static, service: static.Service, total: p.Transfers(), high: p.alone(), inner: p.inner()}
 	w := p.evaluator(ctx, s.service)
 	s.meter = newMeter(ctx, allowance{SearchOptions: SearchOptions{MaxEvaluations: o.Moving.MaxEvaluations}}, w)
 	s.play = w.rehearse()
@@ -182,7 +182,7 @@ func (s *duringSearch) stays() bool { return optimal(s.static.Makespan, s.bound)
 
 // pays reports whether the best sequence is faster than none.
 func (s *duringSearch) pays() bool {
-	return s.best != nil && len(s.best.Steps) > 0 && float64(s.value) < float64(s.static.Makespan)*(1-rounding/10)
+	return s.best != nil && len(s.best.Steps) > 0 && faster(s.value, s.static.Makespan)
 }
 
 // optimal reports whether a makespan is its bound but for rounding.
@@ -195,14 +195,9 @@ func (s *duringSearch) done() bool {
 	return optimal(s.value, s.bound) || s.enough != nil && s.enough() || s.over() != ""
 }
 
-// proved returns a lower bound on the mean iteration of every sequence at this delay: that at no delay, and where a
-// circuit that moves and moves back would carry nothing for a whole iteration, that of topologies that stay.
+// proved returns a lower bound on the mean iteration of every sequence at this delay.
 func (s *duringSearch) proved() engine.Time {
-	bound := max(s.fluidly, s.p.AtLeast)
-	if 2*s.play.Delay >= s.static.Bound {
-		bound = max(bound, s.static.Bound)
-	}
-	return min(bound, s.static.Bound, s.static.Makespan)
+	return min(s.p.sequenceBound(s.fluidly, s.static, s.play.Delay), s.static.Makespan)
 }
 
 // allowed reports whether q has no more changes than it may.
@@ -274,7 +269,7 @@ func (s *duringSearch) decision() *Decision {
 		}
 	}
 	if m.Sequence == nil && s.stays() {
-		m.Proof = "no reconfiguration can help here"
+		m.Why = "no reconfiguration can help here"
 	}
 	return &d
 }

@@ -17,6 +17,16 @@ func (p *Problem) alone() []int {
 	return most
 }
 
+// sequenceBound returns a lower bound on the mean iteration of every sequence at a delay, from that at no delay: where a
+// circuit that moves and moves back would carry nothing for a whole iteration, that of topologies that stay.
+func (p *Problem) sequenceBound(fluid engine.Time, static *Decision, delay engine.Time) engine.Time {
+	bound := max(fluid, p.AtLeast)
+	if 2*delay >= static.Bound {
+		bound = max(bound, static.Bound)
+	}
+	return min(bound, static.Bound)
+}
+
 // fluid returns an evaluator of the graph where every bundle may have so many circuits at any time, whole or not, as
 // long as those that leave a pod, and those that come to it, take no more than its ports: no sequence of topologies is
 // faster than what it bounds, whatever the delay.

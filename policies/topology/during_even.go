@@ -1,10 +1,6 @@
 package topology
 
-import (
-	"math"
-
-	"sim/engine"
-)
+import "sim/engine"
 
 const (
 	// evenShare is the part of the evaluations, one in so many, that a delay may take where the break-even is sought.
@@ -27,12 +23,16 @@ func (s *duringSearch) breakEven(m *Moves) {
 		s.meter = spent
 	}()
 	var known *Sequence // that paid last
-	at := func(d engine.Time) bool {
+	from := engine.Time(0)
+	if m.Moving() {
+		from = delay
+	}
+	m.BreakEven, _ = bisect(s.static.Makespan, from, func(d engine.Time) (bool, error) {
 		s.play.Delay = d
 		s.MaxEvaluations = max(1, s.o.Moving.MaxEvaluations/evenShare)
 		s.effort = 0
 		if s.best, s.value, s.bound = nil, never, s.proved(); s.stays() {
-			return false
+			return false, nil
 		}
 		if known != nil {
 			s.try(known.clone())
@@ -41,27 +41,12 @@ func (s *duringSearch) breakEven(m *Moves) {
 			s.seed()
 		}
 		s.climb(1)
-		if s.pays() {
-			known = s.best
-			return true
+		if !s.pays() {
+			return false, s.ctx.Err()
 		}
-		return false
-	}
-	none := max(2*evenLeast, s.static.Makespan/2) // where a circuit that moves and moves back is down all the time
-	if !at(evenLeast) {
-		return
-	}
-	low, high := evenLeast, none
-	if delay > low && delay < high && m.Moving() {
-		low, known = delay, kept
-	}
-	for float64(high) > float64(low)*evenWithin && s.ctx.Err() == nil {
-		middle := engine.Time(math.Sqrt(float64(low)) * math.Sqrt(float64(high)))
-		if at(middle) {
-			low = middle
-		} else {
-			high = middle
+		if known = s.best; d < from {
+			known = kept
 		}
-	}
-	m.BreakEven = low
+		return true, s.ctx.Err()
+	})
 }

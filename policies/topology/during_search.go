@@ -54,7 +54,7 @@ func (s *duringSearch) shaped(keep, most int, lead engine.Time, early bool) *Seq
 	for _, e := range s.order {
 		if s.inner[e] {
 			left[e] = true
-			q.Steps = append(q.Steps, Step{e, s.before(e, lead), topology()})
+			q.Steps = append(q.Steps, Step{Bundle: e, Count: s.before(e, lead), Circuits: topology()})
 		}
 	}
 	if early {
@@ -67,10 +67,10 @@ func (s *duringSearch) shaped(keep, most int, lead engine.Time, early bool) *Seq
 					left[i] = false
 				}
 			}
-			q.Steps = append(q.Steps, Step{e, s.total[e], topology()})
+			q.Steps = append(q.Steps, Step{Bundle: e, Count: s.total[e], Circuits: topology()})
 		}
 	}
-	q.Steps = append(q.Steps, Step{AtEnd, 0, q.First})
+	q.Steps = append(q.Steps, Step{Bundle: AtEnd, Circuits: q.First})
 	for most := s.o.Moving.Changes; most > 0 && len(q.Steps) > most; { // the first ones later, together
 		q.Steps = q.Steps[1:]
 	}
@@ -144,7 +144,7 @@ func (s *duringSearch) climb(part float64) {
 func (s *duringSearch) vary(q *Sequence, rng *rand.Rand) {
 	n := len(q.Steps)
 	if n == 0 { // there and back
-		q.Steps = append(q.Steps, s.event(rng, slices.Clone(q.First)), Step{AtEnd, 0, slices.Clone(q.First)})
+		q.Steps = append(q.Steps, s.event(rng, slices.Clone(q.First)), Step{Bundle: AtEnd, Circuits: slices.Clone(q.First)})
 		s.exchange(q, rng, 1, 1)
 		return
 	}
@@ -159,7 +159,7 @@ func (s *duringSearch) vary(q *Sequence, rng *rand.Rand) {
 			e.Count = s.total[e.Bundle]
 			q.Steps[k] = e
 		} else {
-			q.Steps[k] = Step{AtEnd, 0, q.Steps[k].Circuits}
+			q.Steps[k] = Step{Bundle: AtEnd, Circuits: q.Steps[k].Circuits}
 		}
 	case 3: // one topology less
 		if n > 2 {
@@ -216,7 +216,7 @@ func (s *duringSearch) event(rng *rand.Rand, x []int) Step {
 	} else {
 		n = 1 + rng.IntN(max(1, n))
 	}
-	return Step{e, n, x}
+	return Step{Bundle: e, Count: n, Circuits: x}
 }
 
 // shift moves the moment of a step a little.

@@ -68,7 +68,10 @@ func drawSequence(p *topology.Problem, all [][]int, rng *rand.Rand) *topology.Se
 	q := &topology.Sequence{First: all[rng.IntN(len(all))]}
 	for range 1 + rng.IntN(4) {
 		s := topology.Step{Bundle: rng.IntN(len(q.First)), Circuits: all[rng.IntN(len(all))]}
-		s.Count = 1 + rng.IntN(max(1, p.Transfers(s.Bundle)))
+		s.Count = 1 + rng.IntN(max(1, p.Transfers()[s.Bundle]))
+		if rng.IntN(4) == 0 {
+			s.Bundle, s.Count, s.Time = topology.AtTime, 0, engine.Time(rng.IntN(40))*millisecond/2+123456789 // at no other event: what it interrupts would be a matter of ticks
+		}
 		q.Steps = append(q.Steps, s)
 	}
 	q.Steps = append(q.Steps, topology.Step{Bundle: topology.AtEnd, Circuits: q.First})
@@ -107,42 +110,96 @@ func TestSequencesAsSimulated(t *testing.T) {
 			if len(runs) > 2 {
 				several++
 			}
-			lines := make([]timeline, len(q.First))
-			at := engine.Time(0)
-			for n, run := range runs {
-				lit, err := p.Network(o, q, runs, n)
-				if err != nil {
-					t.Fatal(err)
-				}
-				tr, err := flow.Run(t.Context(), g.graph, lit, o.Routes, flow.Options{Service: service})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if off := tr.Makespan - run.Makespan; max(off, -off) > engine.Time(len(g.graph.Tasks)) {
-					t.Fatalf("%v %v: %+v, %+v under %v with %v: iteration %d takes %v, simulated at once %v", lit.Changes, run, d, q, service, p.Switching, n, run.Makespan, tr.Makespan)
-				}
-				for e := range lines {
-					lines[e].add(at, int(lit.Links[o.Bundles[e].Links[0]].Rate/float64(o.Bundles[e].Rate)+0.5))
-				}
-				for _, c := range lit.Changes {
-					if c.At >= run.Makespan {
-						break
-					}
-					e := slices.IndexFunc(o.Bundles, func(b fabric.Bundle) bool { return b.Links[0] == c.Link })
-					if e >= 0 {
-						lines[e].add(at+c.At, int(c.Rate/float64(o.Bundles[e].Rate)+0.5))
-					}
-				}
-				at += run.Makespan
-			}
-			if !p.Switching.Whole { // which holds circuits that keep their ports
-				holdPorts(t, p, lines)
-			}
+			asSimulated(t, p, g.graph, q, runs, service)
 		}
 	}
 	t.Logf("%d sequences, %d of them with more than two iterations that differ", tried, several)
 	if tried < 500 {
 		t.Errorf("only %d sequences", tried)
+	}
+}
+
+// asSimulated holds the iterations of a sequence against what is simulated at once, and against the ports.
+func asSimulated(t *testing.T, p *topology.Problem, g *engine.Graph, q *topology.Sequence, runs []topology.Run, service flow.Service) {
+	t.Helper()
+	o := p.Fabric
+	lines := make([]timeline, len(q.First))
+	at := engine.Time(0)
+	for n, run := range runs {
+		lit, err := p.Network(o, q, runs, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr, err := flow.Run(t.Context(), g, lit, o.Routes, flow.Options{Service: service})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if off := tr.Makespan - run.Makespan; max(off, -off) > engine.Time(len(g.Tasks)) {
+			t.Fatalf("%v %v: %+v under %v with %v: iteration %d takes %v, simulated at once %v", lit.Changes, run, q, service, p.Switching, n, run.Makespan, tr.Makespan)
+		}
+		for e := range lines {
+			lines[e].add(at, int(lit.Links[o.Bundles[e].Links[0]].Rate/float64(o.Bundles[e].Rate)+0.5))
+		}
+		for _, c := range lit.Changes {
+			if c.At >= run.Makespan {
+				break
+			}
+			e := slices.IndexFunc(o.Bundles, func(b fabric.Bundle) bool { return b.Links[0] == c.Link })
+			if e >= 0 {
+				lines[e].add(at+c.At, int(c.Rate/float64(o.Bundles[e].Rate)+0.5))
+			}
+		}
+		at += run.Makespan
+	}
+	if !p.Switching.Whole { // which holds circuits that keep their ports
+		holdPorts(t, p, lines)
+	}
+}
+
+// TestMovesByRule: what policies do whose circuits move by a rule takes as long as simulated at once, overruns no port,
+// is no faster than the bound, and a rotation visits every pair.
+func TestMovesByRule(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	moved := map[string]int{}
+	for range times(120) {
+		g := drawTiny(rng, 6).graph(t)
+		o, err := g.pods.Connect(g.graph)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := topology.NewProblem(g.graph, o)
+		if err != nil {
+			continue
+		}
+		p.Switching = topology.Switching{Delay: engine.Time(rng.IntN(5)) * millisecond / 2, Whole: rng.IntN(4) == 0}
+		options := during(100)
+		options.Rotor = topology.RotorOptions{Period: engine.Time(3+rng.IntN(9)) * millisecond, Switches: 1 + rng.IntN(4)}
+		for _, name := range []string{"demand-matched", "mixnet-during", "rotor"} {
+			policy, err := topology.ByName(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name == "rotor" && !options.Rotor.Carries(p.Switching) {
+				continue
+			}
+			d, err := policy.Choose(t.Context(), p, options)
+			if err != nil {
+				t.Fatalf("%s with %v: %v", name, p.Switching, err)
+			}
+			if d.Bound > d.Makespan || d.Bound <= 0 {
+				t.Errorf("%s: %v, bound %v", name, d.Makespan, d.Bound)
+			}
+			if d.Moves.Moving() {
+				moved[name]++
+				asSimulated(t, p, g.graph, d.Moves.Sequence, d.Moves.Runs, d.Service)
+			}
+		}
+	}
+	t.Log(moved)
+	for name, n := range moved {
+		if n < 10 {
+			t.Errorf("%s moves circuits in %d jobs", name, n)
+		}
 	}
 }
 
@@ -236,7 +293,7 @@ func TestDuringIsExact(t *testing.T) {
 		}
 		moments := []topology.Step{{Bundle: topology.AtEnd}}
 		for e := range o.Bundles {
-			for k := range p.Transfers(e) {
+			for k := range p.Transfers()[e] {
 				moments = append(moments, topology.Step{Bundle: e, Count: k + 1})
 			}
 		}

@@ -34,6 +34,8 @@ type Settings struct {
 	Topo   SearchOptions `table:"delta-topo" doc:"The search for the best topology under fair sharing." when:"read(delta-topo)"`
 	Joint  SearchOptions `table:"delta-joint" doc:"The certified search for topology and rates." when:"read(delta-joint)"`
 	Moving DuringOptions `table:"delta-during" doc:"The search for topologies that follow each other in an iteration." when:"read(delta-during)"`
+	MixNet MixNetOptions `table:"mixnet-during" doc:"The policy that gives circuits to layer after layer." when:"read(mixnet-during)"`
+	Rotor  RotorOptions  `table:"rotor" doc:"The policy that rotates matchings." when:"read(rotor)"`
 	MILP   MILPOptions   `table:"milp" doc:"The allocators that hand the paper's model to a MILP solver on the PATH." when:"read(milp|delta-joint-milp)"`
 }
 

@@ -16,15 +16,21 @@ type Switching struct {
 // Step is a change of circuits in an iteration.
 type Step struct {
 	// Bundle and Count say when: as soon as so many of the transfers of that bundle have ended and the step before has
-	// been made. AtEnd is the end of the iteration.
+	// been made. AtEnd is the end of the iteration; AtTime is Time after its beginning; where all has been carried
+	// before, the step is not made, nor are those between it and the end.
 	Bundle, Count int
+	Time          engine.Time
 	Circuits      []int // by bundle, from then on
 }
 
-// AtEnd is the Bundle of a step at the end of the iteration.
-const AtEnd = -1
+// Of Step.Bundle, beside bundles.
+const (
+	AtEnd  = -1
+	AtTime = -2
+)
 
-// Sequence is circuits that change in an iteration, in the same way in every one.
+// Sequence is circuits that change in an iteration, in the same way in every one. Its last topology is its first; one
+// with steps at times ends with a step at the end.
 type Sequence struct {
 	First []int // by bundle, when an iteration begins; none are needed where nothing is carried yet
 	Steps []Step
@@ -61,7 +67,7 @@ func (q *Sequence) tidy() {
 // Run is one iteration of a sequence.
 type Run struct {
 	Makespan engine.Time
-	Fired    []engine.Time // by step, from the iteration's beginning
+	Fired    []engine.Time // by step, from the iteration's beginning; engine.Never of those that were not made
 }
 
 // arrival is circuits of a bundle that are being set up.
@@ -116,17 +122,6 @@ func (p *Problem) classes() []int32 {
 	return class
 }
 
-// carries returns how many transfers each bundle carries.
-func (p *Problem) carries() []int {
-	n := make([]int, len(p.Fabric.Bundles))
-	for _, e := range p.classes() {
-		if e >= 0 {
-			n[e]++
-		}
-	}
-	return n
-}
-
 // history is what circuits still do when an iteration begins: what is being set up by bundle, and until when all are
 // held.
 type history struct {
@@ -137,22 +132,59 @@ type history struct {
 // run simulates an iteration that begins in a state, and returns that of its end. It returns false where the makespan
 // reaches cutoff, or the iteration cannot end.
 func (r *rehearsal) run(q *Sequence, from *history, cutoff engine.Time) (to history, ok bool) {
-	p := r.w.p
-	copy(r.target, q.First)
-	r.down = from.down
-	for e, b := range p.Fabric.Bundles {
-		r.coming[e] = append(r.coming[e][:0], from.of(e)...)
-		most := q.First[e]
-		for _, s := range q.Steps {
-			most = max(most, s.Circuits[e])
+	most := slices.Clone(q.First)
+	for _, s := range q.Steps {
+		for e, n := range s.Circuits {
+			most[e] = max(most[e], n)
 		}
+	}
+	if !r.begin(q.First, most, from, cutoff) {
+		return to, false
+	}
+	last := 0
+	for ; last < len(q.Steps) && q.Steps[last].Bundle != AtEnd; last++ {
+		s := &q.Steps[last]
+		if s.Bundle == AtTime {
+			now, ok := r.w.AwaitTime(s.Time)
+			if !ok {
+				break
+			}
+			r.fire(now, s.Circuits, true)
+			continue
+		}
+		now, ok := r.w.Await(int32(s.Bundle), int32(s.Count))
+		if !ok {
+			return to, false
+		}
+		r.fire(now, s.Circuits, true)
+	}
+	if r.made.Makespan, ok = r.w.Finish(); !ok {
+		return to, false
+	}
+	for ; last < len(q.Steps); last++ {
+		switch s := &q.Steps[last]; {
+		case s.Bundle == AtEnd:
+			r.fire(r.made.Makespan, s.Circuits, false)
+		default:
+			r.made.Fired = append(r.made.Fired, engine.Never)
+		}
+	}
+	return r.state(), true
+}
+
+// begin begins an iteration in a state with circuits by bundle, and most that it will ever have.
+func (r *rehearsal) begin(first, most []int, from *history, cutoff engine.Time) bool {
+	copy(r.target, first)
+	r.down = from.down
+	for e, b := range r.w.p.Fabric.Bundles {
+		r.coming[e] = append(r.coming[e][:0], from.of(e)...)
 		for _, l := range b.Links {
 			r.w.SetRate(l, r.rate(e, r.carried(e, 0)))
-			r.w.SetPeak(l, r.rate(e, most))
+			r.w.SetPeak(l, r.rate(e, most[e]))
 		}
 	}
 	if !r.w.Begin(cutoff) {
-		return to, false
+		return false
 	}
 	for e := range r.coming {
 		for i := range r.change[e] {
@@ -161,23 +193,7 @@ func (r *rehearsal) run(q *Sequence, from *history, cutoff engine.Time) (to hist
 		r.expect(e, 0)
 	}
 	r.made.Fired = r.made.Fired[:0]
-	last := 0
-	for last < len(q.Steps) && q.Steps[last].Bundle != AtEnd {
-		s := &q.Steps[last]
-		now, ok := r.w.Await(int32(s.Bundle), int32(s.Count))
-		if !ok {
-			return to, false
-		}
-		r.fire(now, s.Circuits, true)
-		last++
-	}
-	if r.made.Makespan, ok = r.w.Finish(); !ok {
-		return to, false
-	}
-	for ; last < len(q.Steps); last++ {
-		r.fire(r.made.Makespan, q.Steps[last].Circuits, false)
-	}
-	return r.state(), true
+	return true
 }
 
 // state returns what circuits still do at the end of the iteration.
@@ -328,7 +344,12 @@ func (r *rehearsal) steady(q *Sequence) (o orbit, ok bool) {
 // where a topology overruns the ports, which circuits that are being set up hold, too.
 func (p *Problem) Network(o *fabric.Optical, q *Sequence, runs []Run, n int) (*engine.Network, error) {
 	most := slices.Clone(q.First)
+	known := map[*int]bool{} // rotations have the same ones again and again
 	for _, x := range q.Topologies() {
+		if known[&x[0]] {
+			continue
+		}
+		known[&x[0]] = true
 		if _, err := o.Provision(x); err != nil {
 			return nil, err
 		}
@@ -356,43 +377,20 @@ func (p *Problem) changes(q *Sequence, runs []Run, n int) (initial []int, change
 		to []int
 	}
 	all := []moment{{-engine.Never / 4, q.First}}
-	begin := engine.Time(0)
-	for i := range n {
-		begin -= runs[i].Makespan
+	at := engine.Time(0)
+	for _, run := range runs[:n] {
+		at -= run.Makespan
 	}
-	at := begin
 	for _, run := range runs[:n+1] {
 		for i, t := range run.Fired {
-			if !slices.Equal(q.Steps[i].Circuits, all[len(all)-1].to) {
+			if t < engine.Never && !slices.Equal(q.Steps[i].Circuits, all[len(all)-1].to) {
 				all = append(all, moment{at + t, q.Steps[i].Circuits})
 			}
 		}
 		at += run.Makespan
 	}
 	delay := p.Switching.Delay
-	carry := func(e int, now engine.Time) int {
-		least := -1
-		for i, m := range all {
-			until := engine.Never
-			if i+1 < len(all) {
-				until = all[i+1].at
-			}
-			if m.at > now {
-				break
-			}
-			if until <= now-delay && until < engine.Never {
-				continue
-			}
-			if i > 0 && p.Switching.Whole && m.at > now-delay {
-				return 0
-			}
-			if least < 0 || m.to[e] < least {
-				least = m.to[e]
-			}
-		}
-		return least
-	}
-	var times []engine.Time
+	times := []engine.Time{0}
 	for _, m := range all[1:] {
 		for _, t := range []engine.Time{m.at, m.at + delay} {
 			if t > 0 {
@@ -401,25 +399,46 @@ func (p *Problem) changes(q *Sequence, runs []Run, n int) (initial []int, change
 		}
 	}
 	slices.Sort(times)
-	times = slices.Compact(times)
-	initial = make([]int, len(q.First))
-	was := make([]int, len(q.First))
-	for e := range initial {
-		initial[e] = carry(e, 0)
-		was[e] = initial[e]
-	}
-	for _, t := range times {
+	from := 0 // the first topology that was not left a delay ago
+	var was []int
+	for k, t := range slices.Compact(times) {
+		for from+1 < len(all) && all[from+1].at <= t-delay {
+			from++
+		}
+		var least []int
+		for i := from; i < len(all) && all[i].at <= t; i++ {
+			if i > 0 && p.Switching.Whole && all[i].at > t-delay {
+				least = make([]int, len(q.First))
+			} else if least == nil {
+				least = slices.Clone(all[i].to)
+			}
+			for e, n := range all[i].to {
+				least[e] = min(least[e], n)
+			}
+		}
+		if k == 0 {
+			initial, was = least, least
+			continue
+		}
 		for e, b := range p.Fabric.Bundles {
-			if m := carry(e, t); m != was[e] {
-				was[e] = m
+			if m := least[e]; m != was[e] {
 				for _, l := range b.Links {
 					changes = append(changes, engine.Change{At: t, Link: l, Rate: float64(m) * float64(b.Rate), Planned: true})
 				}
 			}
 		}
+		was = least
 	}
 	return initial, changes
 }
 
-// Transfers returns how many transfers a bundle carries.
-func (p *Problem) Transfers(bundle int) int { return p.carries()[bundle] }
+// Transfers returns how many transfers each bundle carries.
+func (p *Problem) Transfers() []int {
+	n := make([]int, len(p.Fabric.Bundles))
+	for _, e := range p.classes() {
+		if e >= 0 {
+			n[e]++
+		}
+	}
+	return n
+}

@@ -164,7 +164,7 @@ func (in *instance) open(ctx context.Context) (err error) {
 		}
 		return err
 	}
-	in.problem.Switching = in.s.Fabric.switches()
+	in.problem.Switching = in.s.Fabric.Moving()
 	return nil
 }
 

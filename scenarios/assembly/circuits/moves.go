@@ -11,8 +11,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// switches says how circuits change in an iteration.
-func (f *OCSPods) switches() topology.Switching {
+// Moving says how circuits change in an iteration.
+func (f *OCSPods) Moving() topology.Switching {
 	return topology.Switching{Delay: f.Delay, Whole: f.Switching == "per-switch"}
 }
 
@@ -55,7 +55,12 @@ func (in *instance) measureMoves(row *result.Row, d *topology.Decision) {
 	}
 	first, changes := d.Makespan, 0
 	if m.Moving() {
-		first, changes = m.Runs[0].Makespan, len(m.Steps)
+		first = m.Runs[0].Makespan
+		for _, at := range m.Runs[m.Last()].Fired {
+			if at < engine.Never {
+				changes++
+			}
+		}
 		row.Labels["moves"] = in.words(m)
 		most := 0
 		for _, x := range m.Topologies() {
@@ -65,8 +70,8 @@ func (in *instance) measureMoves(row *result.Row, d *topology.Decision) {
 	} else {
 		row.Labels["moves"] = "none pays"
 	}
-	if m.Proof != "" {
-		row.Labels["moves"] = "none: " + m.Proof
+	if m.Why != "" {
+		row.Labels["moves"] = "none: " + m.Why
 	}
 	if in.it != nil {
 		if nct, ok := in.Times.NCT(first); ok {
@@ -81,8 +86,14 @@ func (in *instance) measureMoves(row *result.Row, d *topology.Decision) {
 
 // words says what moves when.
 func (in *instance) words(m *topology.Moves) string {
+	const most = 24
 	var lines []string
-	for _, v := range in.moves(m) {
+	moves := in.moves(m)
+	for i, v := range moves {
+		if i == most {
+			lines = append(lines, fmt.Sprintf("and %d more", len(moves)-most))
+			break
+		}
 		var what []string
 		for _, c := range v.Circuits {
 			what = append(what, fmt.Sprintf("%s %d to %d", in.pair(c.A, c.B), c.From, c.To))
@@ -112,13 +123,20 @@ func (in *instance) describeMoves(p *result.Simulation, d *topology.Decision) {
 func (in *instance) moves(m *topology.Moves) []result.Move {
 	var out []result.Move
 	before, run := m.First, m.Runs[m.Last()]
+	transfers := in.problem.Transfers()
 	for i, s := range m.Steps {
+		if run.Fired[i] == engine.Never {
+			continue
+		}
 		v := result.Move{AtS: run.Fired[i].Seconds(), UpS: (run.Fired[i] + in.problem.Switching.Delay).Seconds()}
-		if s.Bundle == topology.AtEnd {
+		switch s.Bundle {
+		case topology.AtEnd:
 			v.When = "at the end of the iteration"
-		} else {
+		case topology.AtTime:
+			v.When = fmt.Sprintf("%v after its beginning", s.Time)
+		default:
 			b := in.optical.Bundles[s.Bundle]
-			v.When = fmt.Sprintf("after transfer %d of %d, %s", s.Count, in.problem.Transfers(s.Bundle), in.pair(int(b.A), int(b.B)))
+			v.When = fmt.Sprintf("after transfer %d of %d, %s", s.Count, transfers[s.Bundle], in.pair(int(b.A), int(b.B)))
 		}
 		for e, n := range s.Circuits {
 			if b := in.optical.Bundles[e]; n != before[e] {

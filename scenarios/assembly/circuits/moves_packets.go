@@ -18,7 +18,9 @@ func (in *instance) packetMoves(ctx context.Context, d *topology.Decision, fluid
 	run := &m.Runs[m.Last()]
 	run.Fired = slices.Clone(run.Fired)
 	for i := range run.Fired { // later than they will be, so that nothing waits for a circuit that has gone
-		run.Fired[i] += engine.Time(i+1) * in.Times.Ideal / 50
+		if m.Steps[i].Bundle >= 0 {
+			run.Fired[i] += engine.Time(i+1) * in.Times.Ideal / 50
+		}
 	}
 	moved := *d
 	moved.Moves = &m
@@ -73,15 +75,29 @@ func (in *instance) fired(q *topology.Sequence, t *engine.Trace) []engine.Time {
 			ends[e] = append(ends[e], t.End[id])
 		}
 	}
+	carried := engine.Time(0) // when all has been
 	for _, list := range ends {
 		slices.Sort(list)
+		if len(list) > 0 {
+			carried = max(carried, list[len(list)-1])
+		}
 	}
 	var fired []engine.Time
 	now := engine.Time(0)
+	over := false // before steps that are not made
 	for _, s := range q.Steps {
 		at := t.Makespan
-		if s.Bundle != topology.AtEnd {
+		switch s.Bundle {
+		case topology.AtEnd:
+		case topology.AtTime:
+			at = s.Time
+			over = over || at >= carried
+		default:
 			at = ends[s.Bundle][s.Count-1]
+		}
+		if over && s.Bundle != topology.AtEnd {
+			fired = append(fired, engine.Never)
+			continue
 		}
 		now = max(now, at)
 		fired = append(fired, now)

@@ -1,0 +1,53 @@
+package topology
+
+import "slices"
+
+// demandMatched gives circuits, whenever a pair of pods has carried its last transfer, to the traffic that is left on
+// all others: one to each, and one after the other to the pair that has most bytes left for each of its own. So do
+// controllers that follow demand matrices as they come (Helios, SIGCOMM 2010), here with a matrix that is exact.
+func demandMatched(m *movement) (*Sequence, error) {
+	bundles, links := m.p.Fabric.Bundles, len(m.p.Fabric.Network.Links)
+	topology := func(left []float64) []int {
+		load, least := m.loads(left), make([]int, len(bundles))
+		for e := range least {
+			if load[e] > 0 {
+				least[e] = 1
+			}
+		}
+		return m.greedy(least, load)
+	}
+	all := make([]float64, links)
+	for _, id := range m.p.transfers() {
+		for _, u := range m.p.Fabric.Routes.Of(id) {
+			if int(u.Resource) < links {
+				all[u.Resource] += float64(m.p.Graph.Tasks[id].Bytes) * u.Weight
+			}
+		}
+	}
+	q := &Sequence{First: topology(all)}
+	m.spent++
+	gone := make([]bool, len(bundles))
+	for ok := m.play.begin(q.First, m.high, &history{}, never); ok; {
+		now, more := m.w.AwaitLast()
+		if !more {
+			break
+		}
+		last := -1
+		for e := range gone {
+			if ended, of := m.w.Ended(int32(e)); ended == of && !gone[e] {
+				gone[e], last = true, e
+			}
+		}
+		if last < 0 || !slices.Contains(gone, false) {
+			break
+		}
+		left := make([]float64, links)
+		m.w.Left(left)
+		_, of := m.w.Ended(int32(last))
+		q.Steps = append(q.Steps, Step{Bundle: last, Count: int(of), Circuits: topology(left)})
+		m.play.fire(now, q.Steps[len(q.Steps)-1].Circuits, true)
+	}
+	q.Steps = append(q.Steps, Step{Bundle: AtEnd, Circuits: q.First})
+	q.tidy()
+	return q, m.ctx.Err()
+}

@@ -1,0 +1,96 @@
+package topology
+
+import "sim/engine"
+
+// MixNetOptions are the options of mixnet-during.
+type MixNetOptions struct {
+	Layers int `key:"layers" doc:"steps of communication, one after the other, whose traffic one topology serves; 0 is whichever of 1, 2, 4 and so on is fastest" default:"0" max:"1000000"`
+}
+
+// mixnet gives circuits to layer after layer by its traffic matrix alone, greedily: one circuit to each pair of pods,
+// which are what MixNet's packet network is there, and one after the other to the pair that has most bytes for each of its
+// own (MixNet, SIGCOMM 2025, Sec. 5). It does so when the layer before has ended. A layer is the transfers that come after
+// equally many others, as the experts' all-to-alls do there, or so many of these together as are fastest.
+func mixnet(m *movement) (*Sequence, error) {
+	depth, deepest := m.depths()
+	ends, err := m.p.endings(m.ctx, m.static)
+	if err != nil {
+		return nil, err
+	}
+	if n := m.o.MixNet.Layers; n > 0 {
+		return m.layered(depth, deepest, n, ends), nil
+	}
+	var best *Sequence
+	least := never
+	for n := 1; ; n *= 2 {
+		q := m.layered(depth, deepest, n, ends)
+		if it, ok := m.simulate(q); ok && it.mean() < least {
+			best, least = q, it.mean()
+		}
+		if n > deepest || m.ctx.Err() != nil {
+			return best, m.ctx.Err()
+		}
+	}
+}
+
+// depths returns by task how many transfers one after the other come before, and the most that do.
+func (m *movement) depths() (depth []int, deepest int) {
+	g, class := m.p.Graph, m.p.classes()
+	depth = make([]int, len(g.Tasks))
+	for _, id := range g.Order() {
+		next := depth[id]
+		if class[id] >= 0 {
+			deepest = max(deepest, next)
+			next++
+		}
+		for _, e := range g.Out(id) {
+			depth[e.To] = max(depth[e.To], next)
+		}
+	}
+	return depth, deepest
+}
+
+// layered returns the sequence of topologies for so many layers each.
+func (m *movement) layered(depth []int, deepest, layers int, ends [][]engine.Time) *Sequence {
+	groups := deepest/layers + 1
+	load, count := make([][]float64, groups), make([][]int, groups)
+	for i := range groups {
+		load[i], count[i] = make([]float64, len(m.p.Fabric.Network.Links)), make([]int, len(m.high))
+	}
+	class := m.p.classes()
+	for _, id := range m.p.transfers() {
+		if class[id] < 0 {
+			continue
+		}
+		i := depth[id] / layers
+		count[i][class[id]]++
+		for _, u := range m.p.Fabric.Routes.Of(id) {
+			if int(u.Resource) < len(load[i]) {
+				load[i][u.Resource] += float64(m.p.Graph.Tasks[id].Bytes) * u.Weight
+			}
+		}
+	}
+	q, carried := &Sequence{}, make([]int, len(m.high))
+	for i := range groups {
+		x := m.greedy(m.p.ones(), m.loads(load[i]))
+		if i == 0 {
+			q.First = x
+		} else {
+			s := Step{Bundle: AtEnd, Circuits: x}
+			for e, n := range carried { // the one that ends last on the topology that stays
+				if n > 0 && (s.Bundle == AtEnd || ends[e][n-1] > ends[s.Bundle][s.Count-1]) {
+					s.Bundle, s.Count = e, n
+				}
+			}
+			if s.Bundle != AtEnd {
+				q.Steps = append(q.Steps, s)
+			}
+		}
+		for e, n := range count[i] {
+			carried[e] += n
+		}
+	}
+	q.Steps = append(q.Steps, Step{Bundle: AtEnd, Circuits: q.First})
+	q.tidy()
+	return q
+}
