@@ -16,7 +16,7 @@ import (
 	"sim/scenarios/schema"
 )
 
-//go:embed *.toml compose/*.toml paper/*.toml tori/*.toml scaleup/*.toml
+//go:embed *.toml compose/*.toml fleets/*.toml paper/*.toml tori/*.toml scaleup/*.toml
 var embedded embed.FS
 
 // Embedded returns the names of the scenarios that are built in, such as "scenarios/deepseek671b.toml", in order.
@@ -29,7 +29,7 @@ func EmbeddedStudies() []string { return slices.Clone(shipped()[true]) }
 // shipped returns the files that are built in, folder by folder: the studies, and the others.
 var shipped = sync.OnceValue(func() map[bool][]string {
 	names := map[bool][]string{}
-	for _, pattern := range []string{"*.toml", "compose/*.toml", "paper/*.toml", "tori/*.toml", "scaleup/*.toml"} {
+	for _, pattern := range []string{"*.toml", "compose/*.toml", "fleets/*.toml", "paper/*.toml", "tori/*.toml", "scaleup/*.toml"} {
 		files, err := fs.Glob(embedded, pattern)
 		if err != nil {
 			panic(err) // the patterns are well formed

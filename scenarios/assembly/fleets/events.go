@@ -269,6 +269,7 @@ func (s *state) maintain(pod, cube int) {
 // repaired brings a part back.
 func (s *state) repaired(x, pod int, kind fleet.Part, number int) {
 	s.parts[x].down = false
+	s.tally.fixed(s, kind)
 	switch kind {
 	case fleet.Machine:
 		s.change(pod, number/fleet.CubeHosts, func(c *placement.Cube) { c.Down &^= machineChips(number) })

@@ -20,6 +20,7 @@ type Fleet struct {
 	Prod      float64 `key:"prod" doc:"share of jobs of the highest priority" default:"0.2" max:"1"`
 	Batch     float64 `key:"batch" doc:"share of jobs of the next priority; the rest has the lowest" default:"0.5" max:"1"`
 	OptIn     float64 `key:"opt_in" doc:"share of jobs that opt in to routes round a switch that is down" default:"0.95" max:"1"`
+	Watch     int     `key:"watch" doc:"cubes of a slice whose availability is measured: the share of time in which a pod without jobs has room for one; where cubes do not move, of the smallest box that holds so many; 0 is none" default:"0" max:"64"`
 	Estimates float64 `key:"estimates" doc:"users' estimates of durations are within this factor; 1 is exact" default:"1" min:"1" max:"100"`
 }
 

@@ -23,10 +23,14 @@ type Outcome struct {
 	Asked       int // connections of the slices that were set up
 	Connections int // of these, those that were not there already
 	Failures    [fleet.Parts]int
+	Repairs     [fleet.Parts]int
 	Waits       []fleet.Time // of jobs that could be placed, from submission until they first were or the end, sorted
 	Running     float64      // jobs that run, on average
 	Rerouted    float64      // of these on routes round a switch that is down
 	Tolerable   float64      // share of time, over pods, in which at most one switch was down
+
+	watch   *watch
+	rewires bool
 }
 
 // Share returns the share of chip-time that went to a use.
@@ -55,7 +59,7 @@ func Simulate(ctx context.Context, c *Config, policy placement.Policy) (*Outcome
 	return &Outcome{
 		Chips: c.chips(), Span: c.Until - c.From, Time: s.acc.of, Submitted: t.submitted, Refused: t.refused, Ended: t.ended,
 		Interrupted: t.interrupted, Interrupts: t.interrupts, Evictions: t.evictions, Preflights: t.preflights, Takeovers: t.takeovers,
-		Asked: t.asked, Connections: t.connections, Failures: t.failures, Waits: t.waits,
+		Asked: t.asked, Connections: t.connections, Failures: t.failures, Repairs: t.repairs, watch: s.watch, rewires: policy.Rewires(), Waits: t.waits,
 		Running: float64(t.runTime) / span, Rerouted: float64(t.reroutedTime) / span, Tolerable: float64(t.within) / (span * float64(c.Pods)),
 	}, nil
 }

@@ -35,6 +35,7 @@ type state struct {
 	crews  crews
 	acc    account
 	tally  tally
+	watch  *watch
 }
 
 // pod is a pod with the jobs on it.
@@ -78,7 +79,7 @@ func newState(c *Config, policy placement.Policy) *state {
 	s := &state{
 		c: c, policy: policy, source: c.Jobs(), pods: make([]pod, c.Pods), slots: make([]*job, c.Pods*slotsPod),
 		events: engine.NewQueue(1 + c.Pods*(slotsPod+partsPod)), parts: make([]part, c.Pods*partsPod),
-		queue: newQueue(), crews: crews{most: c.Crews}, acc: account{from: c.From, until: c.Until}, tally: newTally(c),
+		queue: newQueue(), crews: crews{most: c.Crews}, acc: account{from: c.From, until: c.Until}, tally: newTally(c), watch: newWatch(c, policy),
 	}
 	for i := len(s.slots) - 1; i >= 0; i-- {
 		s.spare = append(s.spare, int32(i))
@@ -140,6 +141,7 @@ func (s *state) run(ctx context.Context) error {
 		}
 		s.now = fleet.Time(at)
 		s.acc.advance(s.now)
+		s.watch.advance(s, s.tally.at)
 		s.tally.advance(s)
 		var err error
 		switch i := int(id) - 1; {
@@ -164,6 +166,7 @@ func (s *state) run(ctx context.Context) error {
 func (s *state) finish() error {
 	s.now = s.c.Until
 	s.acc.advance(s.now)
+	s.watch.advance(s, s.tally.at)
 	s.tally.advance(s)
 	for _, j := range s.slots {
 		if j != nil {
@@ -187,9 +190,11 @@ func (s *state) submit() {
 // change changes a cube and keeps count.
 func (s *state) change(pod, cube int, of func(c *placement.Cube)) {
 	c := &s.pods[pod].Cubes[cube]
+	was := *c
 	s.acc.count(c, -1)
 	of(c)
 	s.acc.count(c, 1)
+	s.watch.stale = s.watch.stale || was.Down != c.Down || was.Unlinked != c.Unlinked || was.Closed != c.Closed
 	s.queue.freed = true
 }
 

@@ -163,7 +163,7 @@ func (s *Scenario) Config() (*Config, error) {
 	p, t := &s.Policy, &s.Policy.Times
 	slower := 1 + p.Fault.Slower
 	return &Config{
-		Seed: s.Seed, Pods: s.Pods, Jobs: jobs, Told: told, Rates: rates,
+		Seed: s.Seed, Pods: s.Pods, Watch: s.Fleet.Watch, Jobs: jobs, Told: told, Rates: rates,
 		From: fleet.Time(s.Fleet.WarmUp) * fleet.Day, Until: fleet.Time(s.Fleet.Days) * fleet.Day,
 		Times: Times{
 			Detect: span(t.Detect), Poll: span(t.Poll), Switch: span(t.Switch), Train: span(t.Connect), Preflight: span(t.Preflight),
@@ -257,6 +257,10 @@ func (y *system) measure(policy string, o *Outcome) result.Row {
 	if o.Share(Work) > 0 {
 		m["gap"] = y.bound/o.Share(Work) - 1
 	}
+	o.watch.measure(y.c, o.rewires, m)
+	for kind, name := range partNames {
+		m[name+"_failures"], m[name+"_repairs"] = float64(o.Failures[kind]), float64(o.Repairs[kind])
+	}
 	if o.Submitted > 0 {
 		m["interrupted_share"] = float64(o.Interrupted) / float64(o.Submitted)
 	}
@@ -275,6 +279,9 @@ func (y *system) measure(policy string, o *Outcome) result.Row {
 	}
 	return result.Row{Policy: policy, Metrics: m, Labels: map[string]string{}}
 }
+
+// partNames name parts in metrics.
+var partNames = map[fleet.Part]string{fleet.Machine: "machine", fleet.Cable: "link", fleet.Switch: "ocs"}
 
 // boundGoodput returns what share of chip-time can be work that is kept, whatever the placement: of each job no more than
 // its work, nor than there is time from when it is submitted and set up; and no more than chips without planned

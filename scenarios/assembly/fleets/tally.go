@@ -25,6 +25,7 @@ type tally struct {
 	asked        int
 	connections  int
 	failures     [fleet.Parts]int
+	repairs      [fleet.Parts]int
 	waits        []fleet.Time // of jobs submitted in the time that is measured, until they were first placed
 	waiting      map[*job]bool
 	runs         int // jobs that run, and those on routes round a fault
@@ -100,6 +101,8 @@ func (t *tally) evicted(s *state)              { t.add(s, &t.evictions) }
 func (t *tally) tookOver(s *state)             { t.add(s, &t.takeovers) }
 func (t *tally) unfit(s *state)                { t.add(s, &t.preflights) }
 func (t *tally) failed(s *state, k fleet.Part) { t.add(s, &t.failures[k]) }
+
+func (t *tally) fixed(s *state, k fleet.Part) { t.add(s, &t.repairs[k]) }
 
 // advance adds up the time since the last event.
 func (t *tally) advance(s *state) {

@@ -1,0 +1,173 @@
+package fleets
+
+import (
+	"math"
+	"math/bits"
+
+	"sim/policies/placement"
+	"sim/workloads/fleet"
+)
+
+// watch measures what pods could give, whatever jobs are on them: a slice of so many cubes, if they were empty.
+type watch struct {
+	cubes  int
+	shape  fleet.Shape   // of the slice
+	fixed  uint64        // the cubes of the slice, if it can only be on these
+	pods   []could       // what each can, at the moment
+	seen   []int         // switches that were down then
+	stale  bool          // some cube went down or came back since
+	sums   could         // over pods, times milliseconds
+	next   fleet.Time    // when the free cubes are looked at again
+	boxes  []fleet.Shape // the slices that a grid may have room for, the largest first
+	starts int           // of jobs, each time that one is placed
+	looks  int           // that found a free cube
+	frag   float64       // sum of what they found
+}
+
+// could is what pods could give, of each.
+type could struct {
+	slice   float64 // one slice
+	fixed   float64 // one that can only be in one place
+	goodput float64 // share of the chips that are in as many slices as there are cubes for
+}
+
+// newWatch watches slices of so many cubes; 0 watches what is free alone.
+func newWatch(c *Config, policy placement.Policy) *watch {
+	w := &watch{cubes: c.Watch, next: c.From, stale: true}
+	if !policy.Rewires() {
+		w.boxes = gridBoxes()
+	}
+	if w.cubes == 0 {
+		return w
+	}
+	w.pods, w.seen = make([]could, c.Pods), make([]int, c.Pods)
+	w.shape = fleet.Shape{Dims: [3]int{fleet.Side, fleet.Side, fleet.Side * w.cubes}}
+	for _, b := range w.boxes { // the smallest that holds it
+		if b.Cubes() >= w.cubes {
+			w.shape = b
+		}
+	}
+	w.fixed = ^uint64(0) >> (fleet.PodCubes - w.cubes)
+	return w
+}
+
+// often is how often what is free is looked at.
+const often = 6 * fleet.Hour
+
+// gridBoxes lists the boxes of a pod's grid of cubes, the largest first.
+func gridBoxes() []fleet.Shape {
+	const side = 4
+	var list []fleet.Shape
+	for n := fleet.PodCubes; n > 0; n-- {
+		for a := 1; a <= side; a++ {
+			for b := a; b <= side; b++ {
+				if c := n / (a * b); c >= b && c <= side && a*b*c == n {
+					list = append(list, fleet.Shape{Dims: [3]int{a * fleet.Side, b * fleet.Side, c * fleet.Side}})
+				}
+			}
+		}
+	}
+	return list
+}
+
+// advance adds up the time since the last event, and looks at what is free every six hours.
+func (w *watch) advance(s *state, from fleet.Time) {
+	for ; w.next <= s.now && w.next < s.c.Until; w.next += often {
+		w.look(s)
+	}
+	span := float64(max(0, s.now-max(from, s.c.From)))
+	if w.cubes == 0 || span == 0 {
+		return
+	}
+	for p := range s.pods {
+		if down := s.pods[p].switchesDown(); w.stale || down != w.seen[p] {
+			w.seen[p], w.pods[p] = down, w.could(s, p)
+		}
+		w.sums.slice += span * w.pods[p].slice
+		w.sums.fixed += span * w.pods[p].fixed
+		w.sums.goodput += span * w.pods[p].goodput
+	}
+	w.stale = false
+}
+
+// started counts a job that is placed.
+func (w *watch) started(s *state) {
+	if s.now >= s.c.From {
+		w.starts++
+	}
+}
+
+// could returns what a pod could give.
+func (w *watch) could(s *state, p int) could {
+	pod := *s.pods[p].Pod
+	for i := range pod.Cubes {
+		pod.Cubes[i].Used = 0
+	}
+	up := pod.Free()
+	var c could
+	if up&w.fixed == w.fixed {
+		c.fixed = 1
+	}
+	if down := s.pods[p].switchesDown(); s.policy.Rewires() && (down > 1 || down == 1 && s.c.OCS == Wait) {
+		return c
+	}
+	if _, ok := s.policy.Place(&pod, w.shape); ok {
+		c.slice = 1
+	}
+	if s.policy.Rewires() {
+		c.goodput = float64(bits.OnesCount64(up)/w.cubes*w.cubes) / fleet.PodCubes
+	}
+	return c
+}
+
+// look measures how far what is free is from one slice: 1 less the largest slice that fits over the cubes that are free.
+func (w *watch) look(s *state) {
+	for p := range s.pods {
+		pod := s.pods[p].Pod
+		free := bits.OnesCount64(pod.Free())
+		if free == 0 {
+			continue
+		}
+		w.looks++
+		for _, b := range w.boxes {
+			if b.Cubes() > free {
+				continue
+			}
+			if _, ok := s.policy.Place(pod, b); ok {
+				w.frag += 1 - float64(b.Cubes())/float64(free)
+				break
+			}
+		}
+	}
+}
+
+// measure adds what was found to a row, beside what follows from the rates of failures alone, of parts that fail
+// independently of each other.
+func (w *watch) measure(c *Config, rewires bool, m map[string]float64) {
+	m["starts"] = float64(w.starts)
+	if w.looks > 0 {
+		m["fragmentation"] = w.frag / float64(w.looks)
+	}
+	if w.cubes == 0 {
+		return
+	}
+	span := float64(c.Until-c.From) * float64(c.Pods)
+	m["availability"], m["availability_fixed"] = w.sums.slice/span, w.sums.fixed/span
+	host := (1 - c.Rates[fleet.Machine].Unavailability())
+	up := fleet.CubeUp(host) * (1 - c.Rates[fleet.Cube].Unavailability()) * math.Pow(1-c.Rates[fleet.Cable].Unavailability(), fleet.CubeLinks)
+	m["machine_availability"] = host * (1 - c.Rates[fleet.Cube].Unavailability())
+	m["expected_availability_fixed"] = math.Pow(up, float64(w.cubes))
+	if !rewires {
+		return
+	}
+	out := c.Rates[fleet.Switch].Unavailability()
+	switches := math.Pow(1-out, fleet.PodSwitches)
+	if c.OCS != Wait {
+		switches = fleet.AtLeast(fleet.PodSwitches-1, fleet.PodSwitches, 1-out)
+	}
+	m["expected_availability"] = switches * fleet.AtLeast(w.cubes, fleet.PodCubes, up)
+	m["slice_goodput"], m["expected_slice_goodput"] = w.sums.goodput/span, switches*fleet.SliceGoodput(w.cubes, fleet.PodCubes, up)
+}
+
+// switchesDown returns how many switches of a pod are down.
+func (p *pod) switchesDown() int { return p.out }

@@ -1,0 +1,86 @@
+package fleets
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"sim/workloads/fleet"
+)
+
+// TestAvailability: the share of time in which a slice can be had is that of the closed form, within three standard
+// errors over runs: of any cubes, of cubes that it is tied to, and of as many slices as there are cubes for; and a box of
+// 16 in a static grid is there for about 78.5 % of the time that machines are up for 99 %.
+func TestAvailability(t *testing.T) {
+	const runs = 12
+	for _, tt := range []struct {
+		cubes     int
+		ocs       Reaction
+		placement string
+		host      float64
+		want      float64 // of a static grid
+	}{
+		{1, Wait, "reconfigurable", 0.98958, 0}, {50, Wait, "reconfigurable", 0.98958, 0}, {50, Route, "reconfigurable", 0.98958, 0},
+		{56, Route, "reconfigurable", 0.98958, 0}, {16, Route, "reconfigurable", 0.99, 0}, {16, Wait, "static-first-fit", 0.99, 0.785},
+	} {
+		sums := map[string][2]float64{}
+		var m map[string]float64
+		for seed := range runs {
+			c := quiet(func() fleet.Source { return &fleet.List{} }, 1500*fleet.Day)
+			c.Seed, c.From, c.Watch, c.OCS, c.Silent = uint64(seed), 100*fleet.Day, tt.cubes, tt.ocs, 0
+			mean := fleet.FromSeconds((1/tt.host - 1) / 8e-4 * fleet.Day.Seconds())
+			c.Rates = fleet.Rates{
+				fleet.Machine: {PerDay: 8e-4, Weibull: 1, Repair: fleet.Spread{Form: fleet.Exponential, Mean: mean}},
+				fleet.Switch:  {PerDay: 1.2e-3, Weibull: 1, Repair: fleet.Spread{Form: fleet.Exponential, Mean: fleet.Day}},
+			}
+			o := simulate(t, c, tt.placement)
+			m = map[string]float64{}
+			o.watch.measure(c, o.rewires, m)
+			for _, name := range []string{"availability", "availability_fixed", "slice_goodput"} {
+				s := sums[name]
+				sums[name] = [2]float64{s[0] + m[name], s[1] + m[name]*m[name]}
+			}
+			if share := m["machine_availability"]; math.Abs(share-tt.host) > 1e-6 {
+				t.Fatalf("machines are available for %g of the time, want %g", share, tt.host)
+			}
+		}
+		for name, s := range sums {
+			want, ok := m["expected_"+name]
+			if tt.want > 0 && name == "availability" {
+				want, ok = tt.want, true
+			}
+			got := s[0] / runs
+			se := math.Sqrt(max(0, s[1]/runs-got*got)/(runs-1)) + 1e-3
+			if ok && math.Abs(got-want) > 3*se {
+				t.Errorf("%s of %d cubes, %s, %s: %.4f with a standard error of %.4f, want %.4f", name, tt.cubes, tt.ocs, tt.placement, got, se, want)
+			}
+		}
+	}
+}
+
+// TestFragmentation: what is free is one slice where any cubes make one, and is not in a grid under load; boxes are listed
+// from the largest, each once.
+func TestFragmentation(t *testing.T) {
+	c := pod60(0.7)
+	c.Until = 20 * fleet.Day
+	for name, least := range map[string]float64{"reconfigurable": 0, "static-first-fit": 0.2} {
+		m := map[string]float64{}
+		o := simulate(t, c, name)
+		if o.watch.measure(c, o.rewires, m); m["fragmentation"] < least || m["fragmentation"] > least+0.5 || least == 0 && m["fragmentation"] != 0 {
+			t.Errorf("fragmentation of %s is %.3f", name, m["fragmentation"])
+		}
+		if m["starts"] < float64(o.Ended) {
+			t.Errorf("%s: %g starts of %d jobs that ended", name, m["starts"], o.Ended)
+		}
+	}
+	last, seen := 65, map[string]bool{}
+	for _, b := range gridBoxes() {
+		if b.Cubes() > last || seen[fmt.Sprint(b)] {
+			t.Errorf("%s after %d cubes", b, last)
+		}
+		last, seen[fmt.Sprint(b)] = b.Cubes(), true
+	}
+	if len(seen) != 20 || last != 1 {
+		t.Errorf("%d boxes, the last of %d cubes; want 20 and 1", len(seen), last)
+	}
+}
