@@ -32,6 +32,8 @@ var figures = []struct {
 	{"delays of packets", delaysFigure},
 	{"loads of a torus' links", byPolicy(func(p *result.Simulation) *linkLoads { return newLinkLoads(p.Torus) })},
 	{"routes worth showing", byPolicy(func(p *result.Simulation) *routeMap { return newRouteMap(p.Torus) })},
+	{"chip-time by use", chipTimeFigure},
+	{"jobs on cubes", cubesFigure},
 	{"plans", byPolicy(func(p *result.Simulation) *planPicture { return newPlanPicture(p.Schedule) })},
 }
 

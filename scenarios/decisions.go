@@ -122,8 +122,8 @@ func listDecisions() []decision {
 			policies: "placements", listed: func(p *Policy) *[]string { return &p.Fleet.Placements }, table: placements,
 			chosen: func(p *Policy) []string { return p.Fleet.Placements }, keys: []string{"policy.placements"},
 			lacks: "no cubes that jobs could be placed on",
-			build: func(ctx context.Context, s *Scenario, _ int) (assembly.System, error) {
-				return fleets.New(ctx, s.fleet())
+			build: func(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
+				return fleets.New(ctx, s.fleet(), workers > 0)
 			},
 			words:  func(s *Scenario) string { return s.fleet().Words() },
 			noPlan: func(*Scenario) (string, error) { return "placements plan no rates", nil },

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"sim/internal/text"
+	"sim/scenarios"
 	"sim/scenarios/report"
 	"sim/scenarios/result"
 )
@@ -22,7 +24,8 @@ func (c *command) explainCommand() *cli.Command {
 		Description: "RUN is a run directory, or the name of a scenario whose newest run under runs/ is meant.\n" +
 			"Without POLICY the best one is explained.\n" +
 			"Of a training, the critical path, and how it differs from those of other policies; of several jobs, each job's, and\n" +
-			"the ports that each has; of traffic on links, the most loaded links and who loads them; of a collective's plan, its phases.",
+			"the ports that each has; of traffic on links, the most loaded links and who loads them; of a collective's plan, its phases; of a fleet, what\n" +
+			"chip-time goes to, and what single changes would give, each of which is simulated.",
 		Action: func(cc *cli.Context) error {
 			if cc.NArg() < 1 || cc.NArg() > 2 {
 				return usagef("sim explain takes a RUN and perhaps a POLICY")
@@ -35,10 +38,27 @@ func (c *command) explainCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			_, err = io.WriteString(c.stdout, report.Explain(run, sim, c.bold()))
-			return err
+			if _, err = io.WriteString(c.stdout, report.Explain(run, sim, c.bold())); err != nil || sim.Fleet == nil {
+				return err
+			}
+			return c.gains(cc.Context, run, sim.Policy)
 		},
 	}
+}
+
+// gains prints what single changes would give a fleet under a policy, which is simulated with each.
+func (c *command) gains(ctx context.Context, run *result.Run, policy string) error {
+	file := filepath.Join(run.Dir, result.ScenarioFile)
+	s, err := scenarios.Load(file, nil)
+	if err != nil {
+		return err
+	}
+	gains, seeds, err := s.Gains(ctx, policy)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(c.stdout, report.Gains(policy, gains, seeds, c.bold()))
+	return err
 }
 
 // findRun reads a run directory, or the newest run of a scenario.

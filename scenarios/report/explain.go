@@ -35,6 +35,8 @@ func Explain(run *result.Run, sim *result.Simulation, bold func(string) string) 
 		p.tiers(row)
 	case len(sim.Jobs) > 0:
 		p.jobs(run, row, sim)
+	case sim.Fleet != nil && row != nil:
+		p.fleet(run, row)
 	default:
 		p.wrapped("%s takes %s%s", sim.Policy, text.Seconds(sim.MakespanS), unexplained(run, row))
 	}

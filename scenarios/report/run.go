@@ -67,7 +67,7 @@ func Best(doc *result.Document) (int, *result.Metric) {
 // explainable reports whether a policy's simulation holds something to explain.
 func explainable(d *result.Detail, policy string) bool {
 	p := d.Simulation(policy)
-	return p != nil && (len(p.Path) > 0 || p.Schedule != nil || p.Traffic != nil || len(p.Jobs) > 0)
+	return p != nil && (len(p.Path) > 0 || p.Schedule != nil || p.Traffic != nil || p.Fleet != nil || len(p.Jobs) > 0)
 }
 
 // notes says below the table what its figures stand beside.

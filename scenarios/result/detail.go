@@ -25,6 +25,7 @@ type Simulation struct {
 	Delay     *Delay     `json:"delay,omitempty"` // of packets
 	Schedule  *Schedule  `json:"schedule,omitempty"`
 	Traffic   *Traffic   `json:"traffic,omitempty"` // on links
+	Fleet     *Fleet     `json:"fleet,omitempty"`
 	// Jobs are, of several jobs, each one's part: Policy is the job's name, Topology its own circuits, a pod's ports
 	// being its own and those that no job uses.
 	Jobs []Simulation `json:"jobs,omitempty"`

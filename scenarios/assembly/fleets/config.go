@@ -55,6 +55,7 @@ type Times struct {
 type Config struct {
 	Seed         uint64
 	Pods         int
+	Record       bool                // what happens is kept, for the files and pictures of a run
 	Watch        int                 // cubes of a slice whose availability is measured; 0 is none
 	Jobs         func() fleet.Source // the same jobs each time
 	Told         string              // what a log of them lacks, "" for nothing

@@ -30,7 +30,7 @@ func (s *state) jobEvent(slot int32) error {
 		}
 		s.leavePhase(j, true)
 		s.tally.done(s)
-		s.release(slot)
+		s.release(slot, "done")
 	case leaving, struck:
 		s.requeue(slot, true)
 	}
@@ -44,6 +44,7 @@ func (s *state) goOn(slot int32) {
 		s.leavePhase(j, false)
 	}
 	j.phase, j.since = running, s.now
+	s.rec.runs(s, j)
 	s.tally.runs++
 	if j.rerouted {
 		s.tally.rerouted++
@@ -60,8 +61,9 @@ func (s *state) goOn(slot int32) {
 // requeue takes a job off its cubes and queues it, first of its band if it was evicted or interrupted.
 func (s *state) requeue(slot int32, strange bool) {
 	j := s.slots[slot]
+	why := j.why()
 	s.leavePhase(j, false)
-	s.release(slot)
+	s.release(slot, why)
 	j.phase, j.waits, j.latent = queued, s.now, false
 	j.strange = j.strange || strange
 	s.queue.add(j)
@@ -103,6 +105,7 @@ func (s *state) strike(slot int32) {
 	}
 	s.leavePhase(j, false)
 	s.tally.hits(s, j)
+	s.rec.job(s, j, "interrupted")
 	j.phase = struck
 	s.set(s.slotEvent(slot), s.now+s.c.Times.Detect)
 }
@@ -119,6 +122,7 @@ func (s *state) partEvents(x int) {
 	p.down = true
 	p.count++
 	s.tally.failed(s, kind)
+	s.rec.event(s, kind, pod, number, "down")
 	switch kind {
 	case fleet.Machine:
 		s.machineFails(x, pod, number)
@@ -270,6 +274,7 @@ func (s *state) maintain(pod, cube int) {
 func (s *state) repaired(x, pod int, kind fleet.Part, number int) {
 	s.parts[x].down = false
 	s.tally.fixed(s, kind)
+	s.rec.event(s, kind, pod, number, "up")
 	switch kind {
 	case fleet.Machine:
 		s.change(pod, number/fleet.CubeHosts, func(c *placement.Cube) { c.Down &^= machineChips(number) })

@@ -30,6 +30,7 @@ type Outcome struct {
 	Tolerable   float64      // share of time, over pods, in which at most one switch was down
 
 	watch   *watch
+	rec     *recorder
 	rewires bool
 }
 
@@ -59,7 +60,7 @@ func Simulate(ctx context.Context, c *Config, policy placement.Policy) (*Outcome
 	return &Outcome{
 		Chips: c.chips(), Span: c.Until - c.From, Time: s.acc.of, Submitted: t.submitted, Refused: t.refused, Ended: t.ended,
 		Interrupted: t.interrupted, Interrupts: t.interrupts, Evictions: t.evictions, Preflights: t.preflights, Takeovers: t.takeovers,
-		Asked: t.asked, Connections: t.connections, Failures: t.failures, Repairs: t.repairs, watch: s.watch, rewires: policy.Rewires(), Waits: t.waits,
+		Asked: t.asked, Connections: t.connections, Failures: t.failures, Repairs: t.repairs, watch: s.watch, rec: s.rec, rewires: policy.Rewires(), Waits: t.waits,
 		Running: float64(t.runTime) / span, Rerouted: float64(t.reroutedTime) / span, Tolerable: float64(t.within) / (span * float64(c.Pods)),
 	}, nil
 }

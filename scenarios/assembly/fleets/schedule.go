@@ -96,6 +96,7 @@ func (s *state) start(j *job, p int, at placement.Place, slow float64) error {
 	s.take(j, slot)
 	s.tally.placed(s, j)
 	s.watch.started(s)
+	s.rec.placed(s, j)
 	if j.Shape.Cubes() > 0 && s.policy.Rewires() {
 		made, err := s.wiring.Connect(s.pods[p].Pod, j.Shape, at.Cubes)
 		if err != nil {

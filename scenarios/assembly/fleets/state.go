@@ -36,6 +36,7 @@ type state struct {
 	acc    account
 	tally  tally
 	watch  *watch
+	rec    *recorder
 }
 
 // pod is a pod with the jobs on it.
@@ -79,7 +80,7 @@ func newState(c *Config, policy placement.Policy) *state {
 	s := &state{
 		c: c, policy: policy, source: c.Jobs(), pods: make([]pod, c.Pods), slots: make([]*job, c.Pods*slotsPod),
 		events: engine.NewQueue(1 + c.Pods*(slotsPod+partsPod)), parts: make([]part, c.Pods*partsPod),
-		queue: newQueue(), crews: crews{most: c.Crews}, acc: account{from: c.From, until: c.Until}, tally: newTally(c), watch: newWatch(c, policy),
+		queue: newQueue(), crews: crews{most: c.Crews}, acc: account{from: c.From, until: c.Until}, tally: newTally(c), watch: newWatch(c, policy), rec: newRecorder(c.Record),
 	}
 	for i := len(s.slots) - 1; i >= 0; i-- {
 		s.spare = append(s.spare, int32(i))
@@ -173,6 +174,7 @@ func (s *state) finish() error {
 			s.leavePhase(j, true)
 		}
 	}
+	s.rec.finish(s)
 	s.tally.end(s)
 	return s.acc.check(s.c.chips())
 }
@@ -195,6 +197,7 @@ func (s *state) change(pod, cube int, of func(c *placement.Cube)) {
 	of(c)
 	s.acc.count(c, 1)
 	s.watch.stale = s.watch.stale || was.Down != c.Down || was.Unlinked != c.Unlinked || was.Closed != c.Closed
+	s.rec.cube(s, pod, cube, &was, c)
 	s.queue.freed = true
 }
 
@@ -217,8 +220,9 @@ func chipsOf(at *placement.Place) uint64 {
 }
 
 // release takes a job off its place.
-func (s *state) release(slot int32) *job {
+func (s *state) release(slot int32, why string) *job {
 	j := s.slots[slot]
+	s.rec.left(s, j, why)
 	for _, c := range j.at.Cubes {
 		s.change(j.pod, int(c), func(c *placement.Cube) { c.Used &^= chipsOf(&j.at) })
 		on := &s.pods[j.pod].on[c]

@@ -187,12 +187,15 @@ type system struct {
 	bound float64 // on goodput
 }
 
-// New makes the system of s.
-func New(ctx context.Context, s *Scenario) (assembly.System, error) {
+// New makes the system of s, which records what happens where that is asked for.
+func New(ctx context.Context, s *Scenario, record bool) (assembly.System, error) {
 	c, err := s.Config()
 	if err != nil {
 		return nil, err
 	}
+	const mostRecorded = 1e6 // jobs, of half a gigabyte
+	jobs, _ := s.Work(c.Rates)
+	c.Record = record && jobs <= mostRecorded
 	bound, err := boundGoodput(ctx, c)
 	return &system{c, bound}, err
 }
@@ -219,7 +222,7 @@ func (y *system) Decide(ctx context.Context, policy string, _ int) (assembly.Ans
 		if err != nil {
 			return nil, err
 		}
-		a := &answer{row: y.measure(policy, o)}
+		a := &answer{row: y.measure(policy, o), c: y.c, rec: o.rec}
 		a.timings.SimulateS = time.Since(begin).Seconds()
 		return a, nil
 	}
@@ -228,14 +231,25 @@ func (y *system) Decide(ctx context.Context, policy string, _ int) (assembly.Ans
 
 // answer is a placement's row.
 type answer struct {
+	c       *Config
+	rec     *recorder
 	row     result.Row
 	timings result.PolicyTimings
 }
 
 func (a *answer) Measured() (result.Row, result.PolicyTimings) { return a.row, a.timings }
 
-// Describe adds nothing.
-func (*answer) Describe(context.Context, *assembly.Outcome) {}
+// Describe adds the files of jobs and events, and who had the cubes.
+func (a *answer) Describe(_ context.Context, o *assembly.Outcome) {
+	if a.rec == nil {
+		return
+	}
+	o.Files = append(o.Files, a.rec.files(a.row.Policy)...)
+	from, until := a.c.From, min(a.c.Until, a.c.From+shownDays*fleet.Day)
+	o.Detail.Policies = append(o.Detail.Policies, result.Simulation{
+		Policy: a.row.Policy, Fleet: &result.Fleet{FromS: from.Seconds(), UntilS: until.Seconds(), Cubes: a.rec.cubes(a.c)},
+	})
+}
 
 // measure returns the metrics of an outcome.
 func (y *system) measure(policy string, o *Outcome) result.Row {

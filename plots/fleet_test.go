@@ -1,0 +1,36 @@
+package plots
+
+import (
+	"strings"
+	"testing"
+
+	"sim/scenarios/result"
+)
+
+// TestFleetFigures: a fleet's run has a figure of chip-time and one of the cubes for each policy, and other runs have
+// none.
+func TestFleetFigures(t *testing.T) {
+	doc := &result.Document{Scenario: "fleet", Rows: []result.Row{
+		{Policy: "one", Metrics: map[string]float64{"goodput": 0.5, "share_idle": 0.3, "share_down": 0.2}},
+		{Policy: "two", Metrics: map[string]float64{"goodput": 0.7, "share_idle": 0.3, "share_down": 0}},
+	}}
+	cubes := &result.Fleet{FromS: 0, UntilS: 86400, Cubes: []result.Track{
+		{Name: "cube 0", Spans: []result.Span{{Kind: "one cube", StartS: 0, EndS: 3600}, {Kind: "down", StartS: 4000, EndS: 86400}}}, {Name: "cube 1"},
+	}}
+	d := &result.Detail{Title: "a day", Policies: []result.Simulation{{Policy: "one", Fleet: cubes}, {Policy: "two", Fleet: cubes}}}
+	figures, err := All(doc, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range figures {
+		names = append(names, f.Name)
+	}
+	if got := strings.Join(names, " "); got != "fleet chip-time cubes-one cubes-two" {
+		t.Errorf("figures %s", got)
+	}
+	doc.Rows = []result.Row{{Policy: "one", Metrics: map[string]float64{"nct": 1}}}
+	if len(chipTimeFigure(doc, d)) > 0 || len(cubesFigure(doc, &result.Detail{})) > 0 {
+		t.Error("figures of fleets of what is none")
+	}
+}

@@ -1,0 +1,73 @@
+package fleets
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"sim/workloads/fleet"
+)
+
+// TestRecord: what is recorded changes nothing, no cube has two slices of whole cubes at once, jobs that end have done
+// their work, and files have a row for each attempt and each event.
+func TestRecord(t *testing.T) {
+	c := pod60(0.8)
+	c.From, c.Until = 0, 30*fleet.Day
+	plain := simulate(t, c, "reconfigurable")
+	c.Record = true
+	o := simulate(t, c, "reconfigurable")
+	if plain.Time != o.Time || fmt.Sprint(plain.Waits) != fmt.Sprint(o.Waits) {
+		t.Error("recording changes the outcome")
+	}
+	type span struct{ from, until fleet.Time }
+	var cubes [fleet.PodCubes][]span
+	ends := map[string]int{}
+	for _, a := range o.rec.attempts {
+		ends[a.end]++
+		if a.queued > a.from || a.run >= 0 && (a.run < a.from || a.until < a.run) || a.until < a.from {
+			t.Fatalf("times go backwards: %+v", a)
+		}
+		if a.end == "done" && a.kept != a.work || a.kept > a.work || a.kept < 0 {
+			t.Errorf("%s with %v of %v done", a.end, a.kept, a.work)
+		}
+		if a.shape.Cubes() > 0 {
+			for _, x := range a.cubes {
+				cubes[x] = append(cubes[x], span{a.from, a.until})
+			}
+		}
+	}
+	for i := range cubes {
+		slices.SortFunc(cubes[i], func(a, b span) int { return int(a.from - b.from) })
+		for k := 1; k < len(cubes[i]); k++ {
+			if cubes[i][k].from < cubes[i][k-1].until {
+				t.Fatalf("cube %d has two slices at %v", i, cubes[i][k].from)
+			}
+		}
+	}
+	if ends["done"] != o.Ended || ends["interrupted"] == 0 || ends["evicted"] == 0 || len(ends) > 5 {
+		t.Errorf("%v, but %d jobs ended", ends, o.Ended)
+	}
+	down := 0
+	for _, e := range o.rec.events {
+		if e.part == "machine" && e.what == "down" {
+			down++
+		}
+	}
+	if down != o.Failures[fleet.Machine] {
+		t.Errorf("%d machines went down, %d failed", down, o.Failures[fleet.Machine])
+	}
+	files := o.rec.files("p")
+	for i, n := range []int{len(o.rec.attempts), len(o.rec.events)} {
+		if got := strings.Count(string(files[i].Data), "\n"); got != n+1 {
+			t.Errorf("%s has %d lines, want %d", files[i].Name, got, n+1)
+		}
+	}
+	for i, track := range o.rec.cubes(c) {
+		for k := 1; k < len(track.Spans); k++ {
+			if x := track.Spans; x[k].Kind != "part of a cube" && x[k-1].Kind != "part of a cube" && x[k].StartS < x[k-1].EndS-1e-6 && x[k].Kind != "maintenance" && x[k-1].Kind != "maintenance" && x[k].Kind != "down" && x[k-1].Kind != "down" {
+				t.Errorf("spans of cube %d overlap: %v, %v", i, x[k-1], x[k])
+			}
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+
+	"sim/scenarios/result"
+)
+
+// change is a single change of a scenario that may make it better, as overrides.
+type change struct {
+	words string
+	set   []string
+}
+
+// fleetChanges lists what could be otherwise about a fleet: spares, repairs, routes, checkpoints, queues, placements.
+func (s *Scenario) fleetChanges(policy string) []change {
+	p, f := &s.Policy.Fleet, &s.Workload.Faults
+	half := func(key string, t fmt.Stringer, value float64) string { return fmt.Sprintf("%s=%gs", key, value/2) }
+	var list []change
+	add := func(words string, set ...string) { list = append(list, change{words, set}) }
+	other := func(words, key, now string, values ...string) {
+		for _, v := range values {
+			if v != now {
+				add(fmt.Sprintf(words, v), key+"="+v)
+			}
+		}
+	}
+	if s.Workload.FaultLog.File == "" {
+		add("machines are repaired in half the time", half("workload.faults.machine_repair", f.MachineRepair, f.MachineRepair.Seconds()),
+			half("workload.faults.machine_repair_median", f.MachineMedian, f.MachineMedian.Seconds()))
+	}
+	add("cables are replaced in half the time", half("workload.faults.link_repair", f.LinkRepair, f.LinkRepair.Seconds()))
+	add("switches are repaired in half the time", half("workload.faults.ocs_repair", f.OCSRepair, f.OCSRepair.Seconds()))
+	if f.Availability < 1 {
+		add("maintenance takes half the time", "workload.faults.maintenance="+fmt.Sprintf("%gs", f.Window.Seconds()/2),
+			fmt.Sprintf("workload.faults.host_availability=%g", 1-(1-f.Availability)/2))
+	}
+	other("a switch that is down: %s", "policy.fault.ocs", p.Fault.OCS, "wait", "route", "in-place")
+	other("a machine or link that is down: %s", "policy.fault.machine", p.Fault.Machine, "reschedule", "hot-standby")
+	other("maintenance begins: %s", "policy.fault.maintenance", p.Fault.Maintenance, "drain", "at-job-end")
+	if p.Queue.Reserve > 0 {
+		add("no cube is held back", "policy.queue.reserve=0")
+	} else {
+		add("two cubes are held back", "policy.queue.reserve=2")
+	}
+	other("queue: %s", "policy.queue.discipline", p.Queue.Discipline, "fcfs", "backfill", "easy")
+	if p.Times.Interval > 0 {
+		add("checkpoints at Daly's interval", "policy.times.checkpoint_interval=0s")
+	} else {
+		add("a checkpoint every hour", "policy.times.checkpoint_interval=1h")
+	}
+	add("checkpoints are written in half the time", half("policy.times.checkpoint", p.Times.Checkpoint, p.Times.Checkpoint.Seconds()))
+	add("sessions are set up in half the time", half("policy.times.session", p.Times.Session, p.Times.Session.Seconds()))
+	if p.Times.Preflight > 0 {
+		add("no preflight", "policy.times.preflight=0s")
+	}
+	for i := range placements {
+		if name := placements[i].name; name != policy {
+			add("placement: "+name, `policy.placements=["`+name+`"]`)
+		}
+	}
+	return list
+}
+
+// gainSeeds is how many seeds changes are simulated with, of fleets of at most so many days, over pods; of larger ones
+// fewer.
+const (
+	gainSeeds   = 5
+	gainPodDays = 300
+)
+
+// Gains simulates single changes of a scenario under a policy, over as many seeds as it returns. It returns none of
+// scenarios that are no fleets.
+func (s *Scenario) Gains(ctx context.Context, policy string) (gains []result.Gain, seeds int, err error) {
+	if s.decision().policies != "placements" {
+		return nil, 0, nil
+	}
+	seeds = max(1, min(gainSeeds, gainPodDays/(s.Workload.Fleet.Days*s.Fabric.Cubes.Pods)))
+	text := s.Only(policy).TOML()
+	changes := append([]change{{}}, s.fleetChanges(policy)...)
+	values := make([][]float64, len(changes))
+	failed := make([]error, len(changes))
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i := range changes {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			for k := range seeds {
+				v, err := goodputOf(ctx, text, append(changes[i].set, fmt.Sprintf("seed=%d", s.Seed+uint64(k))))
+				if failed[i] = err; err != nil {
+					return
+				}
+				values[i] = append(values[i], v)
+			}
+		}()
+	}
+	wait.Wait()
+	if ctx.Err() != nil {
+		return nil, 0, ctx.Err()
+	}
+	if failed[0] != nil {
+		return nil, 0, failed[0]
+	}
+	for i, c := range changes[1:] {
+		g := result.Gain{Change: c.words}
+		if err := failed[i+1]; err != nil {
+			g.Failed = err.Error()
+		} else {
+			g.Mean, g.SE = paired(values[i+1], values[0])
+		}
+		gains = append(gains, g)
+	}
+	return gains, seeds, nil
+}
+
+// goodputOf returns the goodput of a fleet with one placement.
+func goodputOf(ctx context.Context, text []byte, set []string) (float64, error) {
+	s, err := Parse("scenario.toml", text, set)
+	if err != nil {
+		return 0, err
+	}
+	p, err := Prepare(ctx, s)
+	if err != nil {
+		return 0, err
+	}
+	var row result.Row
+	if row, _, err = p.Decide(ctx, s.PolicyNames()[0], 1); err != nil {
+		return 0, err
+	}
+	return row.Metrics["goodput"], nil
+}
+
+// paired returns the mean of the differences of pairs and its standard error.
+func paired(a, b []float64) (mean, se float64) {
+	n := float64(len(a))
+	squares := 0.0
+	for i := range a {
+		mean += (a[i] - b[i]) / n
+	}
+	for i := range a {
+		d := a[i] - b[i] - mean
+		squares += d * d
+	}
+	if n < 2 {
+		return mean, 0
+	}
+	return mean, math.Sqrt(squares / (n - 1) / n)
+}

@@ -1,0 +1,17 @@
+package result
+
+// Fleet is what is kept of a fleet's simulation under a placement.
+type Fleet struct {
+	// Cubes shows what is between these.
+	FromS  float64 `json:"from_s"`
+	UntilS float64 `json:"until_s"`
+	Cubes  []Track `json:"cubes"` // of the first pod: which jobs are on each
+}
+
+// Gain is what a change of a scenario gives, of a metric that is a share: the mean over seeds, each against the same
+// seed without it, and the standard error of that mean, 0 of one seed.
+type Gain struct {
+	Change   string
+	Mean, SE float64
+	Failed   string // why it was not simulated
+}
