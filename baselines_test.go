@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -129,18 +130,25 @@ func facts(text []byte) map[string]bool {
 	return list
 }
 
-// benchmarks runs a scenario or a study and returns its metrics.bench.
+// benchmarks runs a scenario or a study and returns its metrics.bench. A scenario runs on one and on two goroutines side
+// by side, from reading it on, and must give the same bytes.
 func benchmarks(ctx context.Context, name string) ([]byte, error) {
 	if !scenarios.IsStudy(name) {
-		s, err := scenarios.Load(name, nil)
-		if err != nil {
+		var documents [2]*result.Document
+		var texts [2][]byte
+		var errs [2]error
+		var wg sync.WaitGroup
+		for i := range documents {
+			wg.Go(func() { documents[i], texts[i], errs[i] = document(ctx, name, 1+i) })
+		}
+		wg.Wait()
+		if err := errors.Join(errs[:]...); err != nil {
 			return nil, err
 		}
-		o, err := scenarios.Run(ctx, s, scenarios.RunOptions{Workers: runtime.GOMAXPROCS(0)})
-		if err != nil {
-			return nil, err
+		if !bytes.Equal(texts[0], texts[1]) {
+			return nil, fmt.Errorf("the number of goroutines changes the result:\n%s", cmp.Diff(strings.Split(string(texts[0]), "\n"), strings.Split(string(texts[1]), "\n")))
 		}
-		return o.Document.AsSweep().Bench(), nil
+		return documents[0].AsSweep().Bench(), nil
 	}
 	st, err := scenarios.LoadStudy(name, nil)
 	if err != nil {
@@ -159,6 +167,20 @@ func benchmarks(ctx context.Context, name string) ([]byte, error) {
 		return nil
 	})
 	return doc.Bench(), err
+}
+
+// document runs a scenario, and returns its result.json too.
+func document(ctx context.Context, name string, workers int) (*result.Document, []byte, error) {
+	s, err := scenarios.Load(name, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	o, err := scenarios.Run(ctx, s, scenarios.RunOptions{Workers: workers})
+	if err != nil {
+		return nil, nil, err
+	}
+	text, err := o.Document.JSON()
+	return &o.Document, text, err
 }
 
 func all(n int) []int {

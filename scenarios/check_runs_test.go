@@ -355,8 +355,11 @@ func pairsOfKinds() [][2]string {
 // neither in a fault nor in an error.
 func TestWhatIsCheckedRuns(t *testing.T) {
 	ran := map[[2]string]int{}
-	rounds := 12
-	if testing.Short() {
+	rounds := 4
+	switch {
+	case *long:
+		rounds = 40
+	case testing.Short():
 		rounds = 2
 	}
 	for i := range rounds {

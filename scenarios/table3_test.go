@@ -108,7 +108,7 @@ func TestExchanges(t *testing.T) {
 			t.Errorf("%v: exchanges expose %v, want 2 x %v", c, got, forward)
 		}
 		if c.gpus == 64 && c.router == "wild-first" {
-			p := runText(t, text, "engine.level=packet", "workload.packet=8KB").Document.Rows[0].Metrics
+			p := runText(t, text, "engine.level=packet", "workload.packet=32KB").Document.Rows[0].Metrics
 			if d := p["makespan_s"]/m["makespan_s"] - 1; math.Abs(d) > 0.05 {
 				t.Errorf("%v: %v as packets, %v as fluid", c, p["makespan_s"], m["makespan_s"])
 			}
