@@ -43,7 +43,7 @@ func (e *Evaluator) Resume(cutoff engine.Time) (engine.Time, bool) {
 		return f.makespan, f.makespan < cutoff
 	}
 	z.copyFrom(&f.state)
-	z.stack, z.cutoff = z.stack[:0], cutoff
+	z.stack, z.cutoff, z.kept.valid = z.stack[:0], cutoff, false
 	copy(z.rates, z.initial)
 	for i, c := range z.net.Changes {
 		if !z.queue.Has(int32(2*z.tasks + i)) { // it has been made

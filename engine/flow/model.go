@@ -7,6 +7,7 @@ package flow
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"sim/engine"
@@ -56,6 +57,7 @@ type model struct {
 	bits             []float64
 	limit            []float64 // rate limit of a transfer
 	weight           []float64 // share under the fair service: its flows
+	capped           bool      // some that use resources have limits
 
 	useStart []int32 // uses of task i: useRes, useWeight[useStart[i]:useStart[i+1]]
 	useRes   []int32
@@ -107,6 +109,7 @@ func newModel(g *engine.Graph, n *engine.Network, r *engine.Routes) (*model, err
 			m.fixed[i] = d
 			uses = nil
 		}
+		m.capped = m.capped || len(uses) > 0 && !math.IsInf(m.limit[i], 1)
 		for _, u := range uses {
 			if u.Resource < 0 || int(u.Resource) >= m.resources || !(u.Weight > 0) {
 				return nil, fmt.Errorf("flow: %s uses resource %d of %d with weight %g", g.Name(id), u.Resource, m.resources, u.Weight)

@@ -8,7 +8,8 @@ import (
 // component is scratch space for sharing capacity among transfers that are connected through resources they use.
 type component struct {
 	epoch    int32
-	resSeen  []int32 // epoch in which a resource was collected
+	shares   int32   // times that capacity was shared
+	resSeen  []int32 // epoch in which a resource was collected; or -shares, of many that are connected
 	taskSeen []int32
 	tasks    []int32
 	res      []int32
@@ -19,9 +20,6 @@ type component struct {
 	count []int32   // and their number
 	tight []bool
 	open  []int32   // transfers without a rate yet
-	place []int32   // by task: its place in open, counted from 1; 0 of others
-	busy  []int32   // resources that have some of them
-	bound []int32   // places of those that get their rate together
 	out   []float64 // by task: the rate found
 }
 
@@ -34,15 +32,19 @@ func (c *component) init(m *model) {
 	c.count = make([]int32, m.resources)
 	c.tight = make([]bool, m.resources)
 	c.out = make([]float64, m.tasks)
-	c.place = make([]int32, m.tasks)
 }
 
 // share gives new rates to every transfer connected to a dirty resource.
 func (z *sim) share() {
-	z.comp.epoch++
+	z.comp.shares++
+	kept := z.dirty[:0]
 	for _, r := range z.dirty {
+		if !z.dirtyMark[r] {
+			continue
+		}
 		z.dirtyMark[r] = false
-		if z.active[r] == 0 || z.comp.resSeen[r] == z.comp.epoch {
+		z.kept.forget(r)
+		if z.active[r] == 0 {
 			continue
 		}
 		if z.active[r] == 1 {
@@ -50,7 +52,10 @@ func (z *sim) share() {
 				continue
 			}
 		}
-		z.collect(r)
+		if !z.collect(r) {
+			kept = append(kept, r)
+			continue
+		}
 		switch z.service {
 		case MaxMin:
 			z.open()
@@ -61,9 +66,17 @@ func (z *sim) share() {
 		if z.stopped { // these are no rates
 			return
 		}
+		for _, r := range z.comp.res {
+			z.dirtyMark[r] = false
+			z.kept.forget(r)
+		}
 		for _, id := range z.comp.tasks {
+			z.kept.leave(id)
 			z.setRate(id, z.comp.out[id])
 		}
+	}
+	if len(kept) > 0 || z.kept.valid && z.kept.until > 0 {
+		z.update(kept)
 	}
 	z.dirty = z.dirty[:0]
 }
@@ -78,16 +91,23 @@ func (z *sim) alone(id int32) bool {
 		}
 		rate = min(rate, z.rates[r]/z.useW[u])
 	}
+	z.kept.leave(id)
+	for _, r := range z.useRes[z.useStart[id]:z.useStart[id+1]] {
+		z.kept.forget(r)
+	}
 	z.setRate(id, rate)
 	return true
 }
 
-// collect gathers the transfers and resources connected to r.
-func (z *sim) collect(r int32) {
+// collect gathers the transfers and resources connected to r. It reports false where there are many transfers, whose
+// shares are kept.
+func (z *sim) collect(r int32) bool {
 	c := &z.comp
+	c.epoch++
 	c.tasks, c.res = c.tasks[:0], append(c.res[:0], r)
+	few := !z.keeps() || c.resSeen[r] != -c.shares
 	c.resSeen[r] = c.epoch
-	for k := 0; k < len(c.res); k++ {
+	for k := 0; k < len(c.res) && few; k++ {
 		for u := z.head[c.res[k]]; u >= 0; u = z.next[u] {
 			id := z.useTask[u]
 			if c.taskSeen[id] == c.epoch {
@@ -97,13 +117,24 @@ func (z *sim) collect(r int32) {
 			c.tasks = append(c.tasks, id)
 			for v := z.useStart[id]; v < z.useStart[id+1]; v++ {
 				if o := z.useRes[v]; c.resSeen[o] != c.epoch {
+					few = few && c.resSeen[o] != -c.shares
 					c.resSeen[o] = c.epoch
 					c.res = append(c.res, o)
 				}
 			}
 		}
+		few = few && (len(c.tasks) < many || !z.keeps())
 	}
+	if !few {
+		for _, o := range c.res {
+			c.resSeen[o] = -c.shares
+		}
+	}
+	return few
 }
+
+// keeps reports whether shares of large components are kept.
+func (z *sim) keeps() bool { return z.service == MaxMin && !z.capped }
 
 // open makes the whole capacity of the component available.
 func (z *sim) open() {
@@ -124,22 +155,16 @@ func (z *sim) fill(tasks []int32, weight []float64) {
 		c.load[r], c.count[r] = 0, 0
 	}
 	c.open = c.open[:0]
-	capped := false
 	for _, id := range tasks {
 		c.out[id] = 0
 		if weight[id] == 0 {
 			continue
 		}
 		c.open = append(c.open, id)
-		capped = capped || !math.IsInf(z.limit[id], 1)
 		for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
 			c.load[z.useRes[u]] += weight[id] * z.useW[u]
 			c.count[z.useRes[u]]++
 		}
-	}
-	if !capped && len(c.open) >= many {
-		z.fillMany(weight)
-		return
 	}
 	for len(c.open) > 0 && !z.interrupted(len(c.open)+len(c.res)) {
 		share := z.common(c.res)
@@ -157,49 +182,6 @@ func (z *sim) fill(tasks []int32, weight []float64) {
 			z.freeze(id, share, weight[id])
 		}
 		c.open = kept
-	}
-}
-
-// many is how many transfers are so many that those that a resource binds are found from the resource, not by asking all.
-const many = 64
-
-// fillMany is the rounds of fill for many transfers without limits of their own, of which it gives each the same rate.
-func (z *sim) fillMany(weight []float64) {
-	c := &z.comp
-	for i, id := range c.open {
-		c.place[id] = int32(i + 1)
-	}
-	c.busy = append(c.busy[:0], c.res...)
-	left := len(c.open)
-	for left > 0 && !z.interrupted(left+len(c.res)) {
-		share := max(z.common(c.busy), 0)
-		z.tighten(c.busy, share)
-		c.bound = c.bound[:0]
-		kept := c.busy[:0]
-		for _, r := range c.busy {
-			if !c.tight[r] {
-				if c.count[r] > 0 {
-					kept = append(kept, r)
-				}
-				continue
-			}
-			for u := z.head[r]; u >= 0; u = z.next[u] {
-				if id := z.useTask[u]; c.place[id] > 0 {
-					c.bound = append(c.bound, c.place[id])
-					c.place[id] = 0
-				}
-			}
-		}
-		c.busy = kept
-		slices.Sort(c.bound) // rates are rounded in the order of transfers
-		for _, at := range c.bound {
-			id := c.open[at-1]
-			z.freeze(id, share, weight[id])
-		}
-		left -= len(c.bound)
-	}
-	for _, id := range c.open {
-		c.place[id] = 0
 	}
 }
 

@@ -74,6 +74,7 @@ type sim struct {
 	path  paths     // full rates, heads, tails; tails are needed by priorities and cut-offs
 	known []float64 // tails that priorities go by instead; nil but for SetTails
 	comp  component
+	kept  kept
 	hold  []bool // by task: stop before it starts; nil but while forking
 	held  bool
 	log   *rateLog // nil unless a trace is wanted
@@ -202,6 +203,7 @@ func (z *sim) reset(cutoff engine.Time) {
 		z.dirtyMark[r] = false
 	}
 	z.dirty, z.stack = z.dirty[:0], z.stack[:0]
+	z.kept.valid = false
 	z.now, z.ended, z.events, z.makespan, z.cutoff = 0, 0, 0, 0, cutoff
 	if z.log != nil {
 		z.log.reset()
@@ -300,6 +302,8 @@ func (z *sim) finish(id int32) bool {
 		}
 		if z.active[r]--; z.active[r] > 0 {
 			z.touch(r)
+		} else {
+			z.kept.forget(r)
 		}
 	}
 	if z.log != nil {
